@@ -1,0 +1,136 @@
+# hone — GNU make. `make help` lists the targets.
+#
+#   make                build/hone, build/libhone.{a,so}, build/libhonebench.a, build/hone.pc
+#   make demo           install what is missing, build, tune two examples, show what was found
+#   make check          install what is missing, run all tests (ASan + UBSan build)
+#
+# Variables: CC, CFLAGS, BUILD (build), PREFIX (/usr/local), DESTDIR, JOBS.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+JOBS    ?= $(shell nproc)
+CFLAGS  ?= -O2 -g
+SAN     ?= -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SOVER   := 0
+VERSION := $(shell sed -n 's/^\#define HONE_VERSION "\(.*\)"/\1/p' include/hone/base.h)
+PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma
+
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
+STD     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS   = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
+ALL_CFLAGS = $(STD) $(WARN) -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS)
+
+# The harness is what people link into programs that hone times: built once with these flags, never with a candidate's.
+HARNESS_CFLAGS := -std=c11 -D_GNU_SOURCE -Iinclude $(WARN) -O2 -fno-fast-math -ffp-contract=off -fPIC
+
+LIB_SRC   := $(sort $(wildcard src/*/*.c))
+CLI_SRC   := $(sort $(wildcard cli/*.c))
+BENCH_SRC := $(sort $(wildcard src/bench/*.c))
+LIB_SRC   := $(filter-out $(BENCH_SRC),$(LIB_SRC))
+UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/prop/*/test_*.c))
+FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+
+LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
+CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
+BENCH_OBJ := $(BENCH_SRC:%.c=$(BUILD)/obj/%.o)
+UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
+FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
+
+.PHONY: all lib help deps demo check check-long check-built lint bench fuzz install uninstall clean format
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(BUILD)/hone $(BUILD)/libhone.a $(BUILD)/libhone.so $(BUILD)/libhonebench.a $(BUILD)/hone.pc
+lib: $(BUILD)/libhone.a
+
+$(BUILD)/obj/src/bench/%.o: src/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) $(HARNESS_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/libhone.a: $(LIB_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/libhone.so: $(LIB_OBJ)
+	$(CC) -shared -Wl,-soname,libhone.so.$(SOVER) $(CFLAGS) $(LDFLAGS) -o $@.$(VERSION) $^ $(PKG_LIBS)
+	ln -sf libhone.so.$(VERSION) $(BUILD)/libhone.so.$(SOVER)
+	ln -sf libhone.so.$(VERSION) $@
+
+$(BUILD)/libhonebench.a: $(BENCH_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+$(BUILD)/hone.pc: tools/hone.pc.in include/hone/base.h
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|' $< > $@
+
+$(BUILD)/tests/%: tests/%.c $(BUILD)/libhone.a $(BUILD)/libhonebench.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libhone.a $(BUILD)/libhonebench.a $(PKG_LIBS)
+
+$(BUILD)/tests/fuzz/%_replay: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libhone.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< tests/fuzz/replay.c $(BUILD)/libhone.a $(PKG_LIBS)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+unit-tests: $(UNIT_BIN) $(FUZZ_REPLAY)
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
+
+deps: ## install what is missing (Debian packages)
+	tools/deps.sh
+
+demo: deps ## tune two examples and show the result
+	+$(MAKE) all
+	examples/demo.sh
+
+check: deps ## all tests, on an ASan + UBSan build
+	+$(MAKE) -j$(JOBS) all
+	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
+	tests/run.sh
+
+check-long: deps ## the long suites: kill -9 and disk-full sweeps, long fuzzing, full replays
+	+$(MAKE) -j$(JOBS) all
+	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
+	tests/run.sh --long
+
+lint: deps ## include rules, formatting, function and file lengths, man pages
+	tools/lint.sh
+
+bench: deps ## every table of the README, one after the other (long)
+	+$(MAKE) all
+	bench/run-all.sh
+
+fuzz: deps ## libFuzzer on every parser; FUZZ_S seconds each (default 60)
+	tests/fuzz/run.sh $(or $(FUZZ_S),60)
+
+format: ## rewrite the sources in the house style
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: all ## into $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/hone $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 include/hone/*.h $(DESTDIR)$(PREFIX)/include/hone/
+	install -m 644 $(BUILD)/libhone.a $(BUILD)/libhonebench.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/
+	ln -sf libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libhone.so.$(SOVER)
+	ln -sf libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libhone.so
+	install -m 644 $(BUILD)/hone.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+
+uninstall: ## what install put there
+	rm -rf $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/lib/libhone.* $(DESTDIR)$(PREFIX)/lib/libhonebench.a \
+	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc $(DESTDIR)$(PREFIX)/share/man/man1/hone*.1
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,151 @@
+/* hone/search.h — search engines behind one ask/tell contract.
+ *
+ *     hone_search_open(space, &config, &search, &err);
+ *     while (budget) { hone_search_ask(search, point, &err); ... hone_search_tell(search, point, &outcome, &err); }
+ *
+ * Asynchronous: any number of points may be asked before the first is told; engines know what is pending.
+ * Deterministic: the same space, config and sequence of ask/tell calls give the same points.
+ * Resumable: tell a fresh search everything in the recorded order (points never asked are accepted as known
+ *            results), then hone_search_skip to the number of asks made so far, then go on.
+ * A point that was asked or told is never proposed again; E_EXHAUSTED when none is left.
+ * Owns: its copies of everything told.   Borrows: the space, from open to close.
+ */
+#ifndef HONE_SEARCH_H
+#define HONE_SEARCH_H
+
+#include <hone/space.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HONE_MAX_OBJECTIVES 8
+#define HONE_MAX_CONSTRAINTS 16
+
+/* How a trial ended. Names (hone_class_name) are stored: never rename, never reuse. */
+typedef enum hone_class {
+    HONE_RUN_OK,
+    HONE_BUILD_ERROR,
+    HONE_BUILD_TIMEOUT,
+    HONE_RUN_CRASH,
+    HONE_RUN_TIMEOUT,
+    HONE_WRONG_RESULT,
+    HONE_NO_METRIC,
+    HONE_OVER_LIMIT,
+    HONE_N_CLASSES,
+} hone_class;
+HONE_API const char *hone_class_name(hone_class c); /* "ok", "build_error", ... */
+HONE_API bool hone_class_parse(const char *name, hone_class *out);
+
+/* What was seen at a point. Objectives in the caller's own direction and unit; NAN or infinite values in an `ok`
+ * outcome are treated as `no_metric`. violation[k] > 0: by how much outcome constraint k is broken (any scale,
+ * 0 or less: satisfied). */
+typedef struct hone_outcome {
+    hone_class cls;
+    double value[HONE_MAX_OBJECTIVES];
+    double violation[HONE_MAX_CONSTRAINTS];
+} hone_outcome;
+
+typedef struct hone_search_config {
+    const char *engine; /* NULL: "auto" */
+    uint64_t seed;
+    size_t n_objectives; /* 0 means 1 */
+    bool maximize[HONE_MAX_OBJECTIVES];
+    size_t n_constraints;
+    size_t budget;   /* evaluations planned, 0 = unknown; engines may use it, none needs it */
+    size_t memory_b; /* cap on observations kept in full, bytes; 0 = 64 MiB */
+    /* Points to propose first, in order, after the default: n_seeds * slots doubles; may be NULL. Illegal ones are
+     * repaired. Rule seeds and past winners come in here. Copied. */
+    const double *seeds;
+    size_t n_seeds;
+    bool no_default; /* do not propose the default point first (the caller measured it and tells it) */
+    /* Engine options as "name=value" texts, NULL-terminated, may be NULL; `hone engines` lists them. Unknown names
+     * are E_USAGE. */
+    const char *const *options;
+    /* Extra legality beyond the space's own constraints (e.g. a recorded table), may be NULL; must be pure.
+     * draw, when set, must give uniformly random legal points. Borrowed until close. */
+    bool (*legal)(void *ctx, const double *point);
+    void (*draw)(void *ctx, uint64_t seed, double *point);
+    void *ctx;
+} hone_search_config;
+
+typedef struct hone_search hone_search;
+
+HONE_API hone_rc hone_search_open(const hone_space *space, const hone_search_config *config, hone_search **out,
+                                  hone_err *err);
+/* Proposes the next point (slots doubles, legal, canonical, new) and marks it pending. */
+HONE_API hone_rc hone_search_ask(hone_search *search, double *point, hone_err *err);
+/* Reports an outcome, for a pending point or for one measured elsewhere. A point told twice: the later outcome
+ * replaces the earlier. */
+HONE_API hone_rc hone_search_tell(hone_search *search, const double *point, const hone_outcome *seen, hone_err *err);
+/* Gives up a pending point without an outcome (it may be proposed again). */
+HONE_API void hone_search_forget(hone_search *search, const double *point);
+/* Sets the number of asks made so far (the counter that the random streams hang on), for resumption. */
+HONE_API void hone_search_skip(hone_search *search, size_t n_asked);
+HONE_API void hone_search_close(hone_search *search);
+
+HONE_API size_t hone_search_n_told(const hone_search *search);
+HONE_API size_t hone_search_n_pending(const hone_search *search);
+/* Best feasible point so far (first objective; single objective use). False when there is none. */
+HONE_API bool hone_search_best(const hone_search *search, double *point, hone_outcome *seen);
+/* Name of the engine or, for auto, of the part that made the last proposal ("seed", "lfbo", "gp", ...). */
+HONE_API const char *hone_search_origin(const hone_search *search);
+
+/* The registry, for listings: i from 0 until false. Strings are static. */
+typedef struct hone_engine_info {
+    const char *name, *summary, *options; /* options: "pool=32 parents=24 ..." with defaults, may be "" */
+} hone_engine_info;
+HONE_API bool hone_engine_at(size_t i, hone_engine_info *out);
+
+/* --- fronts -------------------------------------------------------------------------------------------------- */
+
+/* Non-dominated rank (0 = front) of n rows of m objectives, row-major, all minimised (Deb et al. 2002, fast
+ * non-dominated sort). rank has room for n. */
+HONE_API hone_rc hone_pareto_rank(const double *values, size_t n, size_t m, uint32_t *rank, hone_err *err);
+/* Hypervolume dominated by n rows of m minimised objectives within `ref` (m values). Exact for any m, O(n log n)
+ * for m = 2 (WFG, While et al. 2012, beyond). Rows outside ref count nothing. */
+HONE_API double hone_hypervolume(const double *values, size_t n, size_t m, const double *ref);
+
+/* --- judging an engine on a recorded space (docs/replay.md) -------------------------------------------------- */
+
+typedef struct hone_recording hone_recording;
+/* Reads SPACE.tsv or .tsv.xz (format: docs/replay.md). */
+HONE_API hone_rc hone_recording_load(const char *path, hone_recording **out, hone_err *err);
+HONE_API void hone_recording_free(hone_recording *rec);
+HONE_API const hone_space *hone_recording_space(const hone_recording *rec);
+HONE_API const char *hone_recording_label(const hone_recording *rec); /* "gemm-RTX3090" */
+HONE_API size_t hone_recording_rows(const hone_recording *rec);
+HONE_API double hone_recording_best(const hone_recording *rec); /* ms */
+/* Looks a point up: false when no such configuration was recorded (it breaks a constraint). sd and compile are NAN
+ * where unknown. */
+HONE_API bool hone_recording_lookup(const hone_recording *rec, const double *point, hone_class *cls, double *time_ms,
+                                    double *sd_ms, double *compile_ms);
+
+typedef struct hone_replay_config {
+    const char *engine;
+    const char *const *options; /* as in hone_search_config */
+    size_t n_evals;             /* evaluations per run; 0 = 200 */
+    size_t n_seeds;             /* runs, seeds first_seed ... ; 0 = 50 */
+    uint64_t first_seed;
+    bool constraints_known; /* the engine is told which configurations exist */
+    bool noisy;             /* one noisy sample per evaluation instead of the mean */
+    bool two_objectives;    /* time and compile time; score = share of the true front's hypervolume */
+    size_t batch;           /* points asked before the first is told; 0 = 1 */
+} hone_replay_config;
+
+typedef struct hone_replay_result {
+    double fraction[4];    /* mean over seeds of best/found at 25, 50, 100, 200 evaluations (NAN beyond n_evals) */
+    double fraction_sd[4]; /* standard deviation over seeds */
+    double evals_to_95;    /* mean number of evaluations until 95 % of the best; runs that never get there count
+                              n_evals + 1 */
+    double ask_us;         /* mean time of one ask + tell, microseconds */
+    double *curve;         /* n_evals means; free with hone_free */
+    size_t n_evals, n_seeds;
+} hone_replay_result;
+HONE_API hone_rc hone_replay(const hone_recording *rec, const hone_replay_config *config, hone_replay_result *out,
+                             hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

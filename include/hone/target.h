@@ -1,0 +1,105 @@
+/* hone/target.h — compilers as targets: discover their controls, probe them, render a point to a command line.
+ *
+ * A target is one installed compiler (a family such as "gcc" plus a binary). Its space holds, in this order:
+ *     -O            choice   the optimisation level
+ *     -march …      choice   architecture, tuning, preferred vector width (what this CPU can run)
+ *     lto, pgo      flag     link-time optimisation; profile-guided optimisation (a training run in the build)
+ *     -fNAME -mNAME choice   {on, off}, optional: absent leaves it to the level
+ *     --param=NAME  int      optional, with the printed range        (clang: -mllvm NAME)
+ * each tagged `codegen` (same results), `numeric` (may change floating point; only with options.numeric) or never
+ * offered at all when it changes semantics (`unsafe`).
+ *
+ * Owns: its strings, until close.   Threads: one at a time.
+ * Errors: E_TOOL (missing, unusable, not recognised: the text quotes the compiler), E_IO (cache), E_NOMEM.
+ */
+#ifndef HONE_TARGET_H
+#define HONE_TARGET_H
+
+#include <hone/space.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_target hone_target;
+
+/* Opens a compiler by command name or path ("gcc", "gcc-12", "/opt/llvm/bin/clang"); the family is asked of the
+ * binary, not taken from its name. cache_dir holds discovery and probe results keyed by the binary's hash (NULL:
+ * $XDG_CACHE_HOME/hone, else ~/.cache/hone). */
+HONE_API hone_rc hone_target_open(const char *name, const char *cache_dir, hone_target **out, hone_err *err);
+HONE_API void hone_target_close(hone_target *target);
+
+/* What identifies a compiler exactly. Strings belong to the target. */
+typedef struct hone_fingerprint {
+    const char *family;  /* "gcc", "clang": stored, never renamed */
+    const char *command; /* as opened */
+    const char *path;    /* resolved binary */
+    const char *version; /* first line of --version */
+    const char *hash;    /* BLAKE2b-128 of the binaries that generate code (driver, cc1 / LLVM library), 32 hex */
+    const char *march;   /* what -march=native resolves to, with its flags' hash, e.g. "icelake-server+3fa1" */
+} hone_fingerprint;
+HONE_API const hone_fingerprint *hone_target_fingerprint(const hone_target *target);
+
+/* Ordered from strictest to loosest. strict: results as written (-ffp-contract=off); contract: fused
+ * multiply-add allowed; fast: reassociation, no NaN or signed-zero care (-ffast-math and what belongs to it). */
+typedef enum hone_fp { HONE_FP_STRICT, HONE_FP_CONTRACT, HONE_FP_FAST, HONE_N_FP } hone_fp;
+HONE_API const char *hone_fp_name(hone_fp fp); /* "strict", "contract", "fast": stored */
+
+typedef struct hone_target_options {
+    bool numeric;  /* offer controls tagged numeric */
+    bool all;      /* clang: every discovered control, not the curated set */
+    bool no_probe; /* offer unprobed controls (tests only) */
+    bool pgo, lto; /* offer these genes (the build supports them) */
+    /* Progress of discovery and probing, may be NULL: done of total. */
+    void (*progress)(void *ctx, size_t done, size_t total);
+    void *ctx;
+} hone_target_options;
+
+/* The space of this compiler's controls; discovered and probed on the first call, then read from the cache.
+ * *out is sealed; free with hone_space_free. The default point is the plain level -O3 (-O2 when the family calls
+ * that the default) with everything else absent. */
+HONE_API hone_rc hone_target_space(hone_target *target, const hone_target_options *options, hone_space **out,
+                                   hone_err *err);
+typedef struct hone_target_stats {
+    size_t n_discovered, n_offered, n_unsafe, n_numeric, n_rejected; /* rejected by probing */
+    double probe_s;                                                  /* time the probing took (when it took place) */
+} hone_target_stats;
+HONE_API void hone_target_get_stats(const hone_target *target, hone_target_stats *out);
+
+/* Rule seeds: combinations known to pay (e.g. -O2 with unrolling, full vector width, clang's vectoriser knobs).
+ * *points: n * slots doubles over `space` (the target's own), free with hone_free. */
+HONE_API hone_rc hone_target_seeds(const hone_target *target, const hone_space *space, double **points, size_t *n,
+                                   hone_err *err);
+
+/* A rendered point. All strings and arrays live in one block: free with hone_command_free. */
+typedef struct hone_command {
+    const char **argv; /* flags in order, without the compiler; NULL-terminated */
+    size_t n_argv;
+    const char **env; /* "NAME=value", NULL-terminated; usually empty */
+    size_t n_env;
+    bool pgo;                           /* build twice around a training run; see the two flags below */
+    const char *pgo_generate, *pgo_use; /* format strings with one %s: the profile folder or file */
+    void *block;
+} hone_command;
+/* Renders `point`, a point of `space`, whose parameters of this target carry `prefix.` (NULL: none). Only active,
+ * present genes give flags; parameters of other prefixes are ignored. Flags of the floating-point contract come
+ * last but for genes tagged numeric. */
+HONE_API hone_rc hone_target_render(const hone_target *target, const hone_space *space, const char *prefix,
+                                    const double *point, hone_fp fp, hone_command *out, hone_err *err);
+HONE_API void hone_command_free(hone_command *command);
+/* The flags as a response file that gcc and clang read with @file: one per line, quoted as they expect. Free with
+ * hone_free. */
+HONE_API hone_rc hone_command_rsp(const hone_command *command, char **text, hone_err *err);
+
+/* Families known (i from 0 until false) and the compilers of a family found in PATH ("gcc", "gcc-12", ...;
+ * NULL-terminated, links to one binary listed once, free with hone_free). */
+typedef struct hone_family_info {
+    const char *name, *summary;
+} hone_family_info;
+HONE_API bool hone_family_at(size_t i, hone_family_info *out);
+HONE_API hone_rc hone_family_installed(const char *family, char ***names, size_t *n, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

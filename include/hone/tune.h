@@ -1,0 +1,108 @@
+/* hone/tune.h — the workload file and the driver: from `hone.yaml` to the best controls.
+ *
+ * Errors: E_INPUT with path:line:column and the nearest known key; E_BASELINE when the plain build fails, is wrong
+ * or disagrees with itself; E_TOOL, E_STORE, E_BUSY, E_MISMATCH, E_INTERRUPTED.
+ */
+#ifndef HONE_TUNE_H
+#define HONE_TUNE_H
+
+#include <hone/record.h>
+#include <hone/search.h>
+#include <hone/space.h>
+#include <hone/target.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- the workload file (docs/workload.md) ---------------------------------------------------------------------- */
+
+typedef struct hone_workload hone_workload;
+
+HONE_API hone_rc hone_workload_load(const char *path, hone_workload **out, hone_err *err);
+/* As load, from text; relative paths in it are taken from `dir` (NULL: the current folder). */
+HONE_API hone_rc hone_workload_parse(const char *text, size_t n, const char *label, const char *dir,
+                                     hone_workload **out, hone_err *err);
+HONE_API void hone_workload_free(hone_workload *workload);
+HONE_API const char *hone_workload_name(const hone_workload *workload);
+HONE_API const char *hone_workload_dir(const hone_workload *workload);
+/* Stable hash of all that gives measurements their meaning (not name, budget or comments). */
+HONE_API void hone_workload_hash(const hone_workload *workload, char hex[33]);
+HONE_API size_t hone_workload_n_objectives(const hone_workload *workload);
+/* "p50(latency)", direction. */
+HONE_API const char *hone_workload_objective(const hone_workload *workload, size_t i, bool *maximize);
+
+/* A workload file's text for a C file (with or without main and harness) or a build command, commented, to start
+ * from. Exactly one of source and build is set. Free with hone_free. */
+HONE_API hone_rc hone_workload_draft(const char *source, const char *build, char **text, hone_err *err);
+
+/* --- the driver ------------------------------------------------------------------------------------------------ */
+
+struct hone_tune_event;
+typedef struct hone_tune_options {
+    const char *store_dir; /* NULL: DIR/.hone beside the workload */
+    const char *cache_dir; /* of targets; NULL: default */
+    const char *engine;    /* NULL: the workload's, else "auto" */
+    uint64_t seed;
+    size_t max_evals; /* 0: the workload's budget */
+    double max_s;     /* 0: the workload's budget */
+    int jobs;         /* parallel builds; 0: cores */
+    int cpu;          /* core to measure on; -1: the last usable one */
+    int64_t resume;   /* session to go on with; 0: the unfinished newest if there is one; -1: a new one */
+    bool warm_start;  /* seed with the winners of earlier sessions of the same space */
+    bool keep_builds; /* leave the private build folders */
+    const char *const *engine_options;
+    /* Set asynchronously (e.g. by a signal handler) to stop after the running trial; may be NULL. */
+    const volatile int *stop;
+    /* Called for each event; may be NULL. Borrowed pointers are valid during the call. */
+    void (*event)(void *ctx, const struct hone_tune_event *event);
+    void *ctx;
+} hone_tune_options;
+
+typedef enum hone_tune_stage {
+    HONE_TUNE_DISCOVER, /* targets: done of total controls probed */
+    HONE_TUNE_BASELINE, /* building and measuring the baseline */
+    HONE_TUNE_TRIAL,    /* a trial was finished and recorded */
+    HONE_TUNE_RACE,     /* the final race of the best: done of total */
+    HONE_TUNE_DONE,
+    HONE_TUNE_WARNING, /* text says what (noise, governor, suspect result …) */
+} hone_tune_stage;
+
+typedef struct hone_tune_event {
+    hone_tune_stage stage;
+    size_t done, total;      /* evaluations, or as the stage says; total 0 = unknown */
+    double elapsed_s, eta_s; /* eta NAN = unknown */
+    double best_speedup;     /* baseline / best of the first objective (or the inverse when maximised); NAN */
+    size_t n_class[HONE_N_CLASSES];
+    size_t n_reused;         /* trials whose object was known */
+    const hone_trial *trial; /* TRIAL: the one finished */
+    const char *text;        /* WARNING; else may be NULL */
+} hone_tune_event;
+
+typedef struct hone_tune_result {
+    int64_t session;
+    size_t n_trials, n_reused, n_class[HONE_N_CLASSES];
+    double speedup;                /* from the final race; 1 when nothing beat the baseline */
+    double speedup_lo, speedup_hi; /* its interval over the race's pairs (95 %, bootstrap); not yet a proof */
+    char *best_point;              /* JSON; free with hone_tune_result_free */
+    char *best_argv;               /* one line, shell-quoted */
+    const char *reason;            /* why it ended (static) */
+    double elapsed_s, own_s;       /* wall time; hone's own share of it, beyond compilers and programs */
+} hone_tune_result;
+
+HONE_API hone_rc hone_tune(const hone_workload *workload, const hone_tune_options *options, hone_tune_result *out,
+                           hone_err *err);
+HONE_API void hone_tune_result_free(hone_tune_result *result);
+
+/* The whole space of a workload: its parameters, `compiler`, `fp`, and each compiler's controls. Opens and probes the
+ * targets. Free with hone_space_free. */
+HONE_API hone_rc hone_workload_space(const hone_workload *workload, const hone_tune_options *options, hone_space **out,
+                                     hone_err *err);
+/* A point of that space as the full build command line (shell-quoted text); free with hone_free. */
+HONE_API hone_rc hone_workload_command(const hone_workload *workload, const hone_space *space, const double *point,
+                                       const hone_tune_options *options, char **text, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

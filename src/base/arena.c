@@ -1,0 +1,96 @@
+/* base/arena.c — a list of growing blocks, newest first; the bump pointer is the newest block's. */
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hn_arena_block {
+    hn_arena_block *below;
+    size_t size, used;
+    _Alignas(16) unsigned char data[];
+};
+
+enum { FIRST_B = 4000, ALIGN_B = 16 };
+
+static hn_arena_block *push_block(hn_arena *a, size_t need) {
+    size_t size = a->total_b < FIRST_B ? FIRST_B : a->total_b;
+    if (size > (1u << 20)) size = 1u << 20;
+    if (size < need) size = need;
+    hn_arena_block *b = malloc(sizeof *b + size);
+    if (!b) return NULL;
+    b->below = a->top;
+    b->size = size;
+    b->used = 0;
+    a->top = b;
+    a->total_b += size;
+    return b;
+}
+
+void *hn_alloc(hn_arena *a, size_t n) {
+    if (a->failed) return NULL;
+    if (n > SIZE_MAX / 4) {
+        a->failed = true;
+        return NULL;
+    }
+    n = (n + ALIGN_B - 1) / ALIGN_B * ALIGN_B;
+    hn_arena_block *b = a->top;
+    if (!b || b->size - b->used < n) b = push_block(a, n);
+    if (!b) {
+        a->failed = true;
+        return NULL;
+    }
+    void *p = b->data + b->used;
+    b->used += n;
+    return memset(p, 0, n);
+}
+
+void *hn_alloc_n(hn_arena *a, size_t count, size_t size) {
+    size_t n;
+    if (__builtin_mul_overflow(count, size, &n)) {
+        a->failed = true;
+        return NULL;
+    }
+    return hn_alloc(a, n);
+}
+
+char *hn_strndup(hn_arena *a, const char *s, size_t n) {
+    char *p = hn_alloc(a, n + 1);
+    if (p) memcpy(p, s, n);
+    return p;
+}
+
+char *hn_strdup(hn_arena *a, const char *s) { return s ? hn_strndup(a, s, strlen(s)) : NULL; }
+
+char *hn_format(hn_arena *a, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *p = n < 0 ? NULL : hn_alloc(a, (size_t)n + 1);
+    if (!p) {
+        a->failed = true;
+        return NULL;
+    }
+    va_start(ap, fmt);
+    vsnprintf(p, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    return p;
+}
+
+hn_mark hn_arena_mark(const hn_arena *a) { return (hn_mark){a->top, a->top ? a->top->used : 0}; }
+
+void hn_arena_release(hn_arena *a, hn_mark m) {
+    while (a->top != m.block) {
+        hn_arena_block *b = a->top;
+        a->top = b->below;
+        a->total_b -= b->size;
+        free(b);
+    }
+    if (a->top) a->top->used = m.used;
+}
+
+void hn_arena_free(hn_arena *a) {
+    hn_arena_release(a, (hn_mark){NULL, 0});
+    a->failed = false;
+}

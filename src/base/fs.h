@@ -1,0 +1,21 @@
+/* base/fs.h — files and folders. Errors: E_IO names the path and the reason. */
+#ifndef HN_FS_H
+#define HN_FS_H
+
+#include <hone/base.h>
+
+/* Whole file, NUL-terminated beyond *n; free with free. At most 256 MiB (E_LIMIT). */
+hone_rc hn_read_file(const char *path, char **text, size_t *n, hone_err *err);
+/* Writes beside the path, syncs, then renames: the file is the old or the new one, never half. */
+hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *err);
+/* mkdir -p. */
+hone_rc hn_make_dirs(const char *path, hone_err *err);
+/* rm -rf; links are removed, not followed. A missing path is fine. */
+hone_rc hn_remove_tree(const char *path, hone_err *err);
+bool hn_exists(const char *path);
+/* Path of a command as execvp would find it (PATH, or as is when it has a slash), resolved; malloc'ed; NULL if none. */
+char *hn_which(const char *command);
+/* dir/name, malloc'ed; name alone when it is absolute or dir is NULL. */
+char *hn_path_join(const char *dir, const char *name);
+
+#endif
