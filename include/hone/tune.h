@@ -101,6 +101,10 @@ HONE_API hone_rc hone_workload_space(const hone_workload *workload, const hone_t
 /* A point of that space as the full build command line (shell-quoted text); free with hone_free. */
 HONE_API hone_rc hone_workload_command(const hone_workload *workload, const hone_space *space, const double *point,
                                        const hone_tune_options *options, char **text, hone_err *err);
+/* The controls alone of a point of that space: flags, environment and defines as its target renders them, without the
+ * workload's own build text. Free with hone_command_free; hone_command_rsp makes a response file of it. */
+HONE_API hone_rc hone_workload_flags(const hone_workload *workload, const hone_space *space, const double *point,
+                                     const hone_tune_options *options, hone_command *out, hone_err *err);
 
 #ifdef __cplusplus
 }
