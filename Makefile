@@ -15,7 +15,7 @@ SOVER   := 0
 VERSION := $(shell sed -n 's/^\#define HONE_VERSION "\(.*\)"/\1/p' include/hone/base.h)
 PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma
 
-WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef $(WERROR)
 STD     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
@@ -37,7 +37,7 @@ BENCH_OBJ := $(BENCH_SRC:%.c=$(BUILD)/obj/%.o)
 UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
-.PHONY: all lib help deps demo check check-long check-built lint bench fuzz install uninstall clean format
+.PHONY: all lib help unit-tests deps demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -97,15 +97,15 @@ demo: deps ## tune two examples and show the result
 check: deps ## all tests, on an ASan + UBSan build
 	+$(MAKE) -j$(JOBS) all
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
-	tests/run.sh
+	BUILD=$(BUILD) tests/run.sh
 
 check-long: deps ## the long suites: kill -9 and disk-full sweeps, long fuzzing, full replays
 	+$(MAKE) -j$(JOBS) all
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
-	tests/run.sh --long
+	BUILD=$(BUILD) tests/run.sh --long
 
 lint: deps ## include rules, formatting, function and file lengths, man pages
-	tools/lint.sh
+	+BUILD=$(BUILD) tools/lint.sh
 
 bench: deps ## every table of the README, one after the other (long)
 	+$(MAKE) all
@@ -115,7 +115,7 @@ fuzz: deps ## libFuzzer on every parser; FUZZ_S seconds each (default 60)
 	tests/fuzz/run.sh $(or $(FUZZ_S),60)
 
 format: ## rewrite the sources in the house style
-	clang-format -i $$(git ls-files '*.c' '*.h')
+	find include src cli tests examples bench -name '*.[ch]' 2>/dev/null | xargs clang-format -i
 
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/share/man/man1

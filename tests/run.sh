@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# tests/run.sh [--long] [PATTERN]: runs the tests that `make check` built, all in one prove.
+#
+# PATTERN (a shell pattern, anywhere in the path) selects programs: tests/run.sh unit/base; `cli/NAME` selects cases of
+# the command line. The environment that tests may rely on is described in docs/testing.md.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+long=
+pattern=
+for arg; do
+    case $arg in
+    --long) long=1 ;;
+    -*) echo "usage: tests/run.sh [--long] [PATTERN]" >&2; exit 2 ;;
+    *) pattern=$arg ;;
+    esac
+done
+
+build=${BUILD:-build}
+case $build in /*) ;; *) build=$root/$build ;; esac
+asan=$build/asan
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/hone-tests.XXXXXX")
+trap 'chmod -R u+w "$tmp" 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+
+export HONE_ROOT=$root HONE_BUILD=$build HONE=$asan/hone
+export TMPDIR=$tmp XDG_CACHE_HOME=$tmp/cache HONE_CACHE=$tmp/cache/hone
+export LC_ALL=C.UTF-8 TZ=UTC
+mkdir -p "$HONE_CACHE"
+[ -z "$long" ] || export HONE_LONG=1
+[ ! -d "$root/../shared" ] || export HONE_SHARED=$root/../shared
+unset MAKEFLAGS MFLAGS MAKELEVEL HONE_BENCH_OUT 2>/dev/null || true
+
+# Leaks are looked for where the kernel lets LeakSanitizer stop its own threads (it needs ptrace).
+leaks() {
+    local probe
+    probe=$(find "$asan/tests/unit" -name 'test_*' -type f -perm -100 2>/dev/null | head -1)
+    [ -n "$probe" ] || return 0
+    ! ASAN_OPTIONS=detect_leaks=1 "$probe" 2>&1 | grep -q 'LeakSanitizer has encountered a fatal error'
+}
+if leaks; then leak=1; else leak=0; fi
+export ASAN_OPTIONS=detect_leaks=$leak:allocator_may_return_null=1:detect_stack_use_after_return=1:strict_string_checks=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+
+programs=()
+add() {
+    local path
+    for path; do
+        [ -f "$path" ] && [ -x "$path" ] || continue
+        case $path in *.d) continue ;; esac
+        case $pattern in
+        '') ;;
+        cli/*) case $path in */tests/cli/run.t) ;; *) continue ;; esac ;;
+        *) case $path in *$pattern*) ;; *) continue ;; esac ;;
+        esac
+        programs+=("${path#"$root"/}")
+    done
+}
+case $pattern in cli/*) export HONE_CASE=${pattern#cli/} ;; esac
+add "$root"/tests/*/*.t # the slow ones first, so that two workers end together
+add "$asan"/tests/unit/*/test_* "$asan"/tests/prop/*/test_* "$asan"/tests/fuzz/fuzz_*_replay
+if [ ${#programs[@]} -eq 0 ]; then
+    echo "tests/run.sh: nothing to run${pattern:+ matches '$pattern'}; build the tests with make check" >&2
+    exit 1
+fi
+prove --exec '' --timer -j "${JOBS:-2}" "${programs[@]}" </dev/null

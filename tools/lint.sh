@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# tools/lint.sh [STEP…]: everything about the sources that can be checked without running them; all steps by default.
+# A step that fails does not stop the others. docs/style.md has the rules that the steps enforce.
+set -u
+cd "$(dirname "$0")/.."
+build=${BUILD:-build}/lint
+jobs=${JOBS:-$(nproc)}
+mkdir -p "$build"
+
+sources() { find include src cli tests examples bench -name '*.[ch]' -type f 2>/dev/null | LC_ALL=C sort; }
+shells() {
+    find .ci tools tests examples bench -type f 2>/dev/null | LC_ALL=C sort | while read -r f; do
+        case $f in *.sh) echo "$f" ;; *.[ch] | *.py | *.md | *.expected) ;; *) head -c 64 "$f" | tr -d '\0' | grep -qE '^#!.*\b(ba)?sh\b' && echo "$f" ;; esac
+    done
+}
+pythons() {
+    find tools tests examples bench -type f 2>/dev/null | LC_ALL=C sort | while read -r f; do
+        case $f in *.py) echo "$f" ;; *.t) head -c 64 "$f" | grep -q '^#!.*python' && echo "$f" ;; esac
+    done
+}
+
+step_format() { sources | xargs clang-format --dry-run -Werror; }
+step_includes() { python3 tools/lint_includes.py; }
+step_lengths() { python3 tools/lint_lengths.py; }
+step_docs() { python3 tools/lint_docs.py; }
+step_shell() {
+    local f rc=0
+    while read -r f; do bash -n "$f" || rc=1; done < <(shells)
+    return $rc
+}
+step_python() {
+    # shellcheck disable=SC2046
+    python3 -c 'import ast, sys
+for f in sys.argv[1:]: ast.parse(open(f, encoding="utf-8").read(), f)' $(pythons)
+}
+# Each public header compiles alone, in C and in C++.
+step_headers() {
+    local h rc=0
+    for h in include/hone/*.h; do
+        gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c "$h" || rc=1
+        clang-19 -std=c++11 -Wall -Wextra -Wno-pragma-once-outside-header -Werror -Iinclude -fsyntax-only -x c++ "$h" || rc=1
+    done
+    for h in src/*/*.h; do
+        gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-function -Werror -Iinclude -Isrc -fsyntax-only -x c "$h" || rc=1
+    done
+    return $rc
+}
+# Two compilers, warnings are errors; gcc with optimisation, since some of its warnings come from there.
+step_gcc() { make -s -k -j"$jobs" BUILD="$build/gcc" CC=gcc CFLAGS="-O2 -g" WERROR=-Werror all; }
+step_clang() { make -s -k -j"$jobs" BUILD="$build/clang" CC=clang-19 CFLAGS="-O0" WERROR=-Werror all unit-tests; }
+step_symbols() { step_gcc >/dev/null 2>&1; python3 tools/lint_symbols.py "$build/gcc"; }
+step_man() {
+    local pages=()
+    mapfile -t pages < <(find docs/man "${BUILD:-build}/man" -name '*.[1-9]' 2>/dev/null)
+    [ ${#pages[@]} -eq 0 ] || mandoc -T lint -W warning "${pages[@]}"
+}
+
+steps=(format includes lengths headers docs shell python man gcc clang symbols)
+[ $# -eq 0 ] || steps=("$@")
+failed=()
+for s in "${steps[@]}"; do
+    if "step_$s"; then echo "lint: $s ok"; else
+        echo "lint: $s FAILED"
+        failed+=("$s")
+    fi
+done
+[ ${#failed[@]} -eq 0 ] || { echo "lint: failed: ${failed[*]}"; exit 1; }
+echo "lint: all ok"

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Checks the links of all Markdown files: a relative one leads to a file here, its #anchor to a heading there.
+usage: lint_docs.py [ROOT]"""
+import os, re, sys
+
+LINK = re.compile(r'(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)')
+FENCE = re.compile(r'^(```|~~~).*?^\1', re.M | re.S)
+
+
+def pages(root):
+    for path, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in ("build", "node_modules"))
+        yield from (os.path.join(path, n) for n in sorted(names) if n.endswith(".md"))
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def anchors(text):
+    """GitHub's rule: lower case, punctuation dropped, spaces to hyphens."""
+    heads = re.findall(r'^#+\s+(.*?)\s*#*$', FENCE.sub("", text), re.M)
+    return {re.sub(r'\s', "-", re.sub(r'[^\w\s-]', "", h.lower())) for h in heads}
+
+
+def faults(root):
+    for page in pages(root):
+        text = re.sub(r'`[^`\n]*`', "", FENCE.sub("", text_of(page)))
+        for a, b in LINK.findall(text):
+            link = a or b
+            if re.match(r'[a-z]+:', link):
+                continue
+            path, _, anchor = link.partition("#")
+            target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+            if not os.path.exists(target):
+                yield f"{page}: link to '{link}': there is no such file"
+            elif anchor and target.endswith(".md") and anchor not in anchors(text_of(target)):
+                yield f"{page}: link to '{link}': there is no such heading"
+
+
+def main():
+    found = list(faults(sys.argv[1] if len(sys.argv) > 1 else "."))
+    for f in found:
+        print(f)
+    return len(found) != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

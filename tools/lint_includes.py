@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Checks who includes whom. usage: lint_includes.py [ROOT]
+
+A room of src/ includes its own headers and those of rooms below it; a public header hone/X.h belongs to the room that
+implements it. src/bench (the harness) and examples/ see nothing of the library but hone/bench.h and public headers; cli/ uses
+public headers alone. A third-party library is included by the one room that wraps it.
+"""
+import os, re, sys
+
+ROOMS = ["base", "space", "engine", "measure", "record", "target", "tune"]
+PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "measure", "record": "record",
+          "target": "target", "tune": "tune", "bench": "bench"}
+WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def files(root, *folders):
+    for folder in folders:
+        for path, _, names in sorted(os.walk(os.path.join(root, folder))):
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".def", ".inc")):
+                    yield os.path.relpath(os.path.join(path, name), root)
+
+
+def includes(root, path):
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+        for n, line in enumerate(f, 1):
+            found = INCLUDE.match(line)
+            if found:
+                yield n, found.group(1) == '"', found.group(2)
+
+
+def room_of(header, quoted):
+    """The room a header belongs to, or None when it is a system or third-party one."""
+    folder, _, name = header.partition("/")
+    if folder == "hone" and not quoted:
+        return PUBLIC.get(name[:-2], "?" + header)
+    if quoted:
+        return folder if folder in ROOMS + ["bench"] else "?" + header
+    return None
+
+
+def fault_in_room(room, header, quoted):
+    theirs = room_of(header, quoted)
+    if theirs is None:
+        owner = WRAPPED.get(header)
+        return f"<{header}> is wrapped by {owner}" if owner and owner != room else None
+    if theirs.startswith("?"):
+        return f"'{header}' is no header of a room; write \"room/file.h\" or <hone/…>"
+    if room == "bench" or theirs == "bench":
+        return None if room == theirs else f"{room} and {theirs} have nothing to do with each other"
+    return f"{room} stands below {theirs}" if ROOMS.index(theirs) > ROOMS.index(room) else None
+
+
+def fault_outside(top, header, quoted):
+    """cli/ and examples/: public headers, their own headers, the system."""
+    if quoted:
+        return "only public headers here" if header.partition("/")[0] in ROOMS + ["bench"] else None
+    if header.startswith("hone/") and header[5:-2] not in PUBLIC:
+        return "no such public header"
+    if header in WRAPPED:
+        return f"<{header}> is wrapped by {WRAPPED[header]}"
+    return None
+
+
+def fault_in_public(name, header, quoted):
+    if quoted:
+        return "a public header includes <hone/…> and the system only"
+    if not header.startswith("hone/"):
+        return None if header in ("stdbool.h", "stddef.h", "stdint.h") else "public headers need no more than std{bool,def,int}.h"
+    mine, theirs = PUBLIC[name], room_of(header, quoted)
+    if theirs not in ROOMS or mine not in ROOMS or ROOMS.index(theirs) > ROOMS.index(mine):
+        return f"{mine} stands below {theirs}"
+    return None
+
+
+def judge(path, header, quoted):
+    parts = path.split(os.sep)
+    if parts[0] == "src":
+        if len(parts) != 3 or parts[1] not in ROOMS + ["bench"]:
+            return "not in a known room; see tools/lint_includes.py"
+        return fault_in_room(parts[1], header, quoted)
+    if parts[0] == "include":
+        name = parts[-1][:-2]
+        return fault_in_public(name, header, quoted) if name in PUBLIC else "a public header of no room"
+    return fault_outside(parts[0], header, quoted)
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    faults = n = 0
+    for path in files(root, "src", "include", "cli", "examples"):
+        n += 1
+        for line, quoted, header in includes(root, path):
+            why = judge(path, header, quoted)
+            if why:
+                faults += 1
+                print(f"{path}:{line}: include of {header}: {why}")
+    print(f"includes: {n} files, {faults} faults")
+    return faults != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
