@@ -42,6 +42,7 @@ typedef enum hn_proc_end {
     HN_PROC_OUTPUT_LIMIT,
     HN_PROC_NOT_STARTED, /* exec failed: err_tail says why */
     HN_PROC_STOPPED,     /* ended by hn_proc_kill */
+    HN_PROC_COUNT_LIMIT, /* more processes at once than n_procs */
 } hn_proc_end;
 
 typedef struct hn_proc_result {
