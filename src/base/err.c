@@ -1,6 +1,8 @@
 /* base/err.c — the error table's expansions and the functions that fill a hone_err. */
 #include "base/err.h"
 
+#include "base/locale.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +38,33 @@ int hone_rc_exit(hone_rc rc) { return known(rc) ? row[rc].exit : 1; }
 const char *hone_version(void) { return HONE_VERSION; }
 void hone_free(void *p) { free(p); }
 
+/* A text cut short must not end inside a UTF-8 sequence: JSON and terminals would choke on the rest. */
+static void trim_partial(char *text, size_t room) {
+    size_t n = strlen(text), back = 0;
+    if (n + 1 < room) return;
+    while (back < 3 && back < n && ((unsigned char)text[n - 1 - back] & 0xc0) == 0x80) back++;
+    if (back == n) return;
+    unsigned char lead = (unsigned char)text[n - 1 - back];
+    size_t want = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
+    if (lead >= 0xc0 && back < want) text[n - 1 - back] = 0;
+}
+
+/* By way of a buffer, since an argument may be the very text that is replaced. */
+static void format(char *out, size_t room, const char *fmt, va_list ap) {
+    char text[sizeof((hone_err *)0)->text];
+    locale_t before = hn_locale_enter();
+    vsnprintf(text, room < sizeof text ? room : sizeof text, fmt, ap);
+    hn_locale_leave(before);
+    trim_partial(text, room);
+    memcpy(out, text, strlen(text) + 1);
+}
+
 hone_rc hn_fail(hone_err *err, hone_rc rc, const char *fmt, ...) {
     if (err) {
         va_list ap;
         va_start(ap, fmt);
         err->rc = rc;
-        vsnprintf(err->text, sizeof err->text, fmt, ap);
+        format(err->text, sizeof err->text, fmt, ap);
         va_end(ap);
     }
     return rc;
@@ -53,8 +76,10 @@ hone_rc hn_context(hone_err *err, const char *fmt, ...) {
     memcpy(old, err->text, sizeof old);
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+    format(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n < sizeof err->text) snprintf(err->text + n, sizeof err->text - (size_t)n, "%s", old);
+    size_t n = strlen(err->text);
+    snprintf(err->text + n, sizeof err->text - n, "%s", old);
+    trim_partial(err->text, sizeof err->text);
     return err->rc;
 }

@@ -20,7 +20,7 @@ static hone_rc io_fail(hone_err *err, const char *verb, const char *path) {
 }
 
 hone_rc hn_read_file(const char *path, char **text, size_t *n, hone_err *err) {
-    FILE *f = fopen(path, "rb");
+    FILE *f = fopen(path, "rbe");
     if (!f) return io_fail(err, "open", path);
     hn_str s = {0};
     char buf[16384];
@@ -56,12 +56,25 @@ static bool write_all(int fd, const char *p, size_t n) {
     return true;
 }
 
-hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *err) {
+/* A new file beside `path` that was not there before and is no link; its name in *name. */
+static int open_beside(const char *path, hn_str *name) {
+    for (unsigned i = 0; i < 100; i++) {
+        name->n = 0;
+        hn_str_addf(name, "%s.%ld-%u.tmp", path, (long)getpid(), i);
+        if (name->failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        int fd = open(name->text, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+static bool write_beside(const char *path, const struct stat *old, const void *data, size_t n) {
     hn_str tmp = {0};
-    hn_str_addf(&tmp, "%s.tmp%ld", path, (long)getpid());
-    if (tmp.failed) return hn_fail(err, HONE_E_NOMEM, "out of memory writing '%s'", path);
-    int fd = open(tmp.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    bool ok = fd >= 0 && write_all(fd, data, n) && fsync(fd) == 0;
+    int fd = open_beside(path, &tmp);
+    bool ok = fd >= 0 && write_all(fd, data, n) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
     int why = errno;
     if (fd >= 0 && close(fd) != 0 && ok) {
         ok = false;
@@ -74,10 +87,31 @@ hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *er
     if (!ok && fd >= 0) unlink(tmp.text);
     hn_str_free(&tmp);
     errno = why;
+    return ok;
+}
+
+static bool write_straight(const char *path, const void *data, size_t n) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && write_all(fd, data, n);
+    int why = errno;
+    if (fd >= 0 && close(fd) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    errno = why;
+    return ok;
+}
+
+hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *err) {
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    bool special = there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+    bool ok = special ? write_straight(path, data, n) : write_beside(path, there ? &st : NULL, data, n);
     return ok ? HONE_OK : io_fail(err, "write", path);
 }
 
 hone_rc hn_make_dirs(const char *path, hone_err *err) {
+    if (!*path) return hn_fail(err, HONE_E_IO, "cannot create a folder without a name");
     char *copy = strdup(path);
     if (!copy) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = HONE_OK;
@@ -85,7 +119,7 @@ hone_rc hn_make_dirs(const char *path, hone_err *err) {
         if (*p && *p != '/') continue;
         char was = *p;
         *p = 0;
-        if (*copy && mkdir(copy, 0777) != 0 && errno != EEXIST) rc = io_fail(err, "create folder", copy);
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST) rc = io_fail(err, "create folder", copy);
         *p = was;
         if (!was) break;
     }
@@ -96,31 +130,99 @@ hone_rc hn_make_dirs(const char *path, hone_err *err) {
     return rc;
 }
 
-static hone_rc remove_at(int parent, const char *name, const char *shown, int depth, hone_err *err) {
+/* --- removing a tree: by folder descriptors, so that no link in it can lead outside
+ * ----------------------------------- */
+
+enum { DEPTH_MAX = 100 };
+
+typedef struct removal {
+    const char *shown; /* the path asked for, for messages */
+    int top;           /* its folder: what lies deeper than DEPTH_MAX is moved up here first */
+    dev_t device;
+    unsigned n_moved;
+    hone_err *err;
+} removal;
+
+static hone_rc empty_folder(removal *r, int fd, int depth);
+
+static hone_rc refuse(const removal *r, const char *why) {
+    return hn_fail(r->err, HONE_E_IO, "will not remove '%s': %s", r->shown, why);
+}
+
+/* Opens a folder to read and write in, whatever its mode says. -1 with errno. */
+static int open_folder(int parent, const char *name) {
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(parent, name, flags);
+    if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+        fd = openat(parent, name, flags);
+    if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) fchmod(fd, 0700);
+    return fd;
+}
+
+static hone_rc remove_at(removal *r, int parent, const char *name, int depth) {
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) return HONE_OK;
-    if ((errno != EISDIR && errno != EPERM) || depth > 200) return io_fail(err, "remove", shown);
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    if (!d) {
-        if (fd >= 0) close(fd);
-        return io_fail(err, "remove", shown);
+    if (errno != EISDIR && errno != EPERM) return io_fail(r->err, "remove", r->shown);
+    if (depth > DEPTH_MAX) {
+        char up[40];
+        do {
+            snprintf(up, sizeof up, ".hone-removing-%u", r->n_moved++);
+            if (renameat(parent, name, r->top, up) == 0) return HONE_OK;
+        } while (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR);
+        return io_fail(r->err, "remove", r->shown);
     }
-    hone_rc rc = HONE_OK;
-    for (struct dirent *e; !rc && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-            rc = remove_at(dirfd(d), e->d_name, shown, depth + 1, err);
-    closedir(d);
-    if (!rc && unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT) rc = io_fail(err, "remove", shown);
+    int fd = open_folder(parent, name);
+    if (fd < 0) return io_fail(r->err, "remove", r->shown);
+    hone_rc rc = empty_folder(r, fd, depth);
+    if (!rc && unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT) rc = io_fail(r->err, "remove", r->shown);
     return rc;
 }
 
-hone_rc hn_remove_tree(const char *path, hone_err *err) { return remove_at(AT_FDCWD, path, path, 0, err); }
+/* Takes over fd. */
+static hone_rc empty_folder(removal *r, int fd, int depth) {
+    struct stat st;
+    DIR *d = fstat(fd, &st) == 0 ? fdopendir(fd) : NULL;
+    if (!d) {
+        close(fd);
+        return io_fail(r->err, "remove", r->shown);
+    }
+    hone_rc rc = st.st_dev == r->device ? HONE_OK : refuse(r, "another file system is mounted in it");
+    for (struct dirent *e; !rc && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) rc = remove_at(r, dirfd(d), e->d_name, depth + 1);
+    closedir(d);
+    return rc;
+}
+
+static bool same_folder(const struct stat *a, const char *path) {
+    struct stat b;
+    return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+hone_rc hn_remove_tree(const char *path, hone_err *err) {
+    removal r = {.shown = path, .err = err};
+    struct stat st;
+    if (lstat(path, &st) != 0) return errno == ENOENT ? HONE_OK : io_fail(err, "remove", path);
+    if (!S_ISDIR(st.st_mode)) return unlink(path) == 0 || errno == ENOENT ? HONE_OK : io_fail(err, "remove", path);
+    if (same_folder(&st, "/")) return refuse(&r, "it is the root folder");
+    if (same_folder(&st, ".")) return refuse(&r, "it is the current folder");
+    r.device = st.st_dev;
+    r.top = open_folder(AT_FDCWD, path);
+    if (r.top < 0) return io_fail(err, "remove", path);
+    hone_rc rc = HONE_OK;
+    for (unsigned seen = 1; !rc && seen != r.n_moved;) { /* once more whenever something was moved up */
+        seen = r.n_moved;
+        int fd = openat(r.top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        rc = fd < 0 ? io_fail(err, "remove", path) : empty_folder(&r, fd, 0);
+    }
+    close(r.top);
+    if (!rc && rmdir(path) != 0 && errno != ENOENT) rc = io_fail(err, "remove", path);
+    return rc;
+}
 
 bool hn_exists(const char *path) { return access(path, F_OK) == 0; }
 
 char *hn_path_join(const char *dir, const char *name) {
     hn_str s = {0};
-    if (dir && *name != '/') hn_str_addf(&s, "%s/", dir);
+    if (dir && *dir && *name != '/') hn_str_addf(&s, "%s/", dir);
     hn_str_add(&s, name);
     return hn_str_take(&s);
 }

@@ -6,16 +6,20 @@
 
 /* Whole file, NUL-terminated beyond *n; free with free. At most 256 MiB (E_LIMIT). */
 hone_rc hn_read_file(const char *path, char **text, size_t *n, hone_err *err);
-/* Writes beside the path, syncs, then renames: the file is the old or the new one, never half. */
+/* Writes beside the path, syncs, then renames: the file is the old or the new one, never half. Keeps the mode of a file
+ * that was there; a link is replaced by a file. What is no regular file (a pipe, /dev/stdout) is written straight to.
+ */
 hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *err);
 /* mkdir -p. */
 hone_rc hn_make_dirs(const char *path, hone_err *err);
-/* rm -rf; links are removed, not followed. A missing path is fine. */
+/* rm -rf: links are removed, not followed; any depth; folders without permissions too. Refuses the root folder, the
+ * current folder, and what is mounted below the path. A missing path is fine. */
 hone_rc hn_remove_tree(const char *path, hone_err *err);
 bool hn_exists(const char *path);
-/* Path of a command as execvp would find it (PATH, or as is when it has a slash), resolved; malloc'ed; NULL if none. */
+/* Path of a command as execvp would find it (PATH, or as is when it has a slash), resolved; malloc'ed; NULL if none.
+ * An empty element of PATH, the current folder to execvp, is passed over. */
 char *hn_which(const char *command);
-/* dir/name, malloc'ed; name alone when it is absolute or dir is NULL. */
+/* dir/name, malloc'ed; name alone when it is absolute or dir is NULL or empty. */
 char *hn_path_join(const char *dir, const char *name);
 
 #endif

@@ -32,7 +32,7 @@ void hn_hash_end(hn_hash *h, char hex[33]) {
 }
 
 hone_rc hn_hash_file(const char *path, char hex[33], hone_err *err) {
-    FILE *f = fopen(path, "rb");
+    FILE *f = fopen(path, "rbe");
     if (!f) return hn_fail(err, HONE_E_IO, "cannot open '%s': %s", path, strerror(errno));
     hn_hash h;
     hn_hash_begin(&h);
@@ -40,8 +40,9 @@ hone_rc hn_hash_file(const char *path, char hex[33], hone_err *err) {
     size_t n;
     while ((n = fread(buf, 1, sizeof buf, f)) > 0) hn_hash_add(&h, buf, n);
     bool bad = ferror(f) != 0;
+    int why = errno;
     fclose(f);
-    if (bad) return hn_fail(err, HONE_E_IO, "cannot read '%s': %s", path, strerror(errno));
+    if (bad) return hn_fail(err, HONE_E_IO, "cannot read '%s': %s", path, strerror(why));
     hn_hash_end(&h, hex);
     return HONE_OK;
 }

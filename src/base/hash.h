@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* Streaming BLAKE2b-128 (libsodium). Strings are framed with their length by hn_hash_text. */
+/* Streaming BLAKE2b-128 (libsodium). Strings are framed with their length by hn_hash_text. Aligned to 64 bytes: keep it
+ * on the stack, not in memory from malloc or an arena. */
 typedef struct hn_hash {
     _Alignas(64) unsigned char state[384];
 } hn_hash;

@@ -34,7 +34,8 @@ static inline double hn_rng_unit(hn_rng *r) { return (double)(hn_rng_next(r) >> 
 static inline uint64_t hn_rng_below(hn_rng *r, uint64_t n) {
     for (;;) {
         unsigned __int128 m = (unsigned __int128)hn_rng_next(r) * n;
-        if ((uint64_t)m >= (-n) % n) return (uint64_t)(m >> 64);
+        uint64_t low = (uint64_t)m; /* the division is needed for n in 2^64 draws only */
+        if (low >= n || low >= (-n) % n) return (uint64_t)(m >> 64);
     }
 }
 /* Standard normal (polar method, Marsaglia & Bray 1964; the second variate is dropped to stay stateless). */

@@ -1,7 +1,9 @@
 /* base/str.c — growing strings, exact number texts, the nearest name. */
 #include "base/str.h"
 
-#include <ctype.h>
+#include "base/locale.h"
+
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,17 +42,19 @@ void hn_str_add(hn_str *s, const char *text) { hn_str_add_n(s, text, strlen(text
 
 void hn_str_addf(hn_str *s, const char *fmt, ...) {
     va_list ap;
+    locale_t before = hn_locale_enter();
     va_start(ap, fmt);
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    if (n < 0 || !grow(s, (size_t)n)) {
+    if (n >= 0 && grow(s, (size_t)n)) {
+        va_start(ap, fmt);
+        vsnprintf(s->text + s->n, (size_t)n + 1, fmt, ap);
+        va_end(ap);
+        s->n += (size_t)n;
+    } else {
         s->failed = true;
-        return;
     }
-    va_start(ap, fmt);
-    vsnprintf(s->text + s->n, (size_t)n + 1, fmt, ap);
-    va_end(ap);
-    s->n += (size_t)n;
+    hn_locale_leave(before);
 }
 
 void hn_str_add_shell(hn_str *s, const char *word) {
@@ -81,13 +85,17 @@ void hn_str_free(hn_str *s) {
     *s = (hn_str){0};
 }
 
+/* Any decimal of up to 15 digits survives the way to double and back, and %g drops trailing zeros: so 15 digits give
+ * the shortest text wherever one of at most 15 exists, but for subnormals, which carry fewer. */
 char *hn_double_text(double x, char buf[32]) {
     if (isnan(x)) return strcpy(buf, "nan");
     if (isinf(x)) return strcpy(buf, x < 0 ? "-inf" : "inf");
-    for (int digits = 1; digits <= 17; digits++) {
+    locale_t before = hn_locale_enter();
+    for (int digits = fabs(x) < DBL_MIN ? 1 : DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
         snprintf(buf, 32, "%.*g", digits, x);
         if (strtod(buf, NULL) == x) break;
     }
+    hn_locale_leave(before);
     return buf;
 }
 
@@ -96,6 +104,9 @@ bool hn_starts_with(const char *s, const char *prefix) { return strncmp(s, prefi
 enum { NAME_MAX_N = 96 };
 
 static size_t min3(size_t a, size_t b, size_t c) { return a < b ? (a < c ? a : c) : (b < c ? b : c); }
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static bool same(char a, char b) { return lower(a) == lower(b); }
 
 /* Optimal string alignment distance over three rolling rows. */
 static size_t distance(const char *a, const char *b) {
@@ -107,9 +118,8 @@ static size_t distance(const char *a, const char *b) {
         size_t *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
         now[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            char x = (char)tolower((unsigned char)a[i - 1]), y = (char)tolower((unsigned char)b[j - 1]);
-            now[j] = min3(up[j] + 1, now[j - 1] + 1, up[j - 1] + (x != y));
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            now[j] = min3(up[j] + 1, now[j - 1] + 1, up[j - 1] + !same(a[i - 1], b[j - 1]));
+            bool swapped = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
             if (swapped && up2[j - 2] + 1 < now[j]) now[j] = up2[j - 2] + 1;
         }
     }

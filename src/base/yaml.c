@@ -4,9 +4,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/locale.h"
 #include "base/str.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +25,8 @@ struct hn_yaml {
 
 typedef struct build {
     yaml_parser_t *parser;
+    const char *text; /* n bytes */
+    size_t n;
     hn_yaml *doc;
     size_t n_nodes;
     hone_err *err;
@@ -34,12 +36,32 @@ static hone_rc fail_at(const build *b, unsigned long line, unsigned long column,
     return hn_fail(b->err, HONE_E_INPUT, "%s:%lu:%lu: %s", b->doc->label, line, column, what);
 }
 
+static hone_rc no_memory(const build *b) {
+    return hn_fail(b->err, HONE_E_NOMEM, "out of memory reading '%s'", b->doc->label);
+}
+
+/* Bytes that are no text: libyaml gives their offset alone. Columns count bytes here. */
+static hone_rc fail_unreadable(const build *b, size_t offset, const char *what) {
+    unsigned long line = 1, column = 1;
+    for (size_t i = 0; i < offset && i < b->n; i++) {
+        column++;
+        if (b->text[i] == '\n') {
+            line++;
+            column = 1;
+        }
+    }
+    return fail_at(b, line, column, what);
+}
+
 static hone_rc next_event(const build *b, yaml_event_t *e) {
     if (yaml_parser_parse(b->parser, e)) return HONE_OK;
     const yaml_parser_t *p = b->parser;
-    if (p->error == YAML_MEMORY_ERROR)
-        return hn_fail(b->err, HONE_E_NOMEM, "out of memory reading '%s'", b->doc->label);
-    return fail_at(b, p->problem_mark.line + 1, p->problem_mark.column + 1, p->problem ? p->problem : "not YAML");
+    const char *what = p->problem ? p->problem : "not YAML";
+    if (p->error == YAML_MEMORY_ERROR) return no_memory(b);
+    if (p->error == YAML_READER_ERROR) return fail_unreadable(b, p->problem_offset, what);
+    if (!p->context) return fail_at(b, p->problem_mark.line + 1, p->problem_mark.column + 1, what);
+    return hn_fail(b->err, HONE_E_INPUT, "%s:%zu:%zu: %s %s that starts on line %zu", b->doc->label,
+                   p->problem_mark.line + 1, p->problem_mark.column + 1, what, p->context, p->context_mark.line + 1);
 }
 
 /* Pointers gathered before their number is known. */
@@ -68,7 +90,10 @@ static const hn_ynode *const *keep(hn_arena *a, const list *l) {
 
 static hone_rc make_node(build *b, yaml_event_t *e, int depth, const hn_ynode **out);
 
-static bool is_null_text(const char *s) { return !*s || !strcmp(s, "~") || !strcmp(s, "null"); }
+/* The null of YAML 1.2's core schema. */
+static bool is_null_text(const char *s) {
+    return !*s || !strcmp(s, "~") || !strcmp(s, "null") || !strcmp(s, "Null") || !strcmp(s, "NULL");
+}
 
 static hone_rc fill_scalar(build *b, const yaml_event_t *e, hn_ynode *x) {
     const char *text = (const char *)e->data.scalar.value;
@@ -76,16 +101,30 @@ static hone_rc fill_scalar(build *b, const yaml_event_t *e, hn_ynode *x) {
     x->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     x->kind = !x->quoted && is_null_text(text) ? HN_Y_NULL : HN_Y_SCALAR;
     x->text = hn_strdup(&b->doc->arena, text);
-    return HONE_OK;
+    return x->text ? HONE_OK : no_memory(b);
 }
 
-static hone_rc add_pair(build *b, const hn_ynode *k, list *keys) {
+static hone_rc add_key(build *b, const hn_ynode *k, list *keys) {
     if (k->kind != HN_Y_SCALAR) return fail_at(b, k->line, k->column, "a key must be a plain text");
-    for (size_t i = 0; i < keys->n; i++)
-        if (!strcmp(keys->p[i]->text, k->text))
-            return hn_yaml_fail(b->doc, k, b->err, "key '%s' stands twice (first on line %u)", k->text,
-                                keys->p[i]->line);
-    return push(keys, k) ? HONE_OK : hn_fail(b->err, HONE_E_NOMEM, "out of memory");
+    return push(keys, k) ? HONE_OK : no_memory(b);
+}
+
+static int by_text_then_place(const void *a, const void *b) {
+    const hn_ynode *x = *(const hn_ynode *const *)a, *y = *(const hn_ynode *const *)b;
+    int order = strcmp(x->text, y->text);
+    if (order) return order;
+    if (x->line != y->line) return x->line < y->line ? -1 : 1;
+    return x->column < y->column ? -1 : x->column > y->column;
+}
+
+/* Sorts the gathered keys (a map's own copy stays in the order of the text), so that a large map is no trap. */
+static hone_rc check_duplicates(const build *b, list *keys) {
+    if (keys->n > 1) qsort(keys->p, keys->n, sizeof *keys->p, by_text_then_place);
+    for (size_t i = 1; i < keys->n; i++)
+        if (!strcmp(keys->p[i - 1]->text, keys->p[i]->text))
+            return hn_yaml_fail(b->doc, keys->p[i], b->err, "key '%s' stands twice (first on line %u)",
+                                keys->p[i]->text, keys->p[i - 1]->line);
+    return HONE_OK;
 }
 
 static hone_rc fill_collection(build *b, hn_ynode *x, int depth, list *keys, list *items) {
@@ -103,16 +142,17 @@ static hone_rc fill_collection(build *b, hn_ynode *x, int depth, list *keys, lis
         rc = make_node(b, &e, depth + 1, &child);
         if (rc) return rc;
         if (key_next)
-            rc = add_pair(b, child, keys);
+            rc = add_key(b, child, keys);
         else if (!push(items, child))
-            rc = hn_fail(b->err, HONE_E_NOMEM, "out of memory");
+            rc = no_memory(b);
         if (rc) return rc;
         if (x->kind == HN_Y_MAP) key_next = !key_next;
     }
     x->n = items->n;
     x->item = keep(&b->doc->arena, items);
     if (x->kind == HN_Y_MAP) x->key = keep(&b->doc->arena, keys);
-    return HONE_OK;
+    if (!hn_arena_ok(&b->doc->arena)) return no_memory(b);
+    return check_duplicates(b, keys);
 }
 
 static bool has_extras(const yaml_event_t *e) {
@@ -130,11 +170,13 @@ static hone_rc make_node(build *b, yaml_event_t *e, int depth, const hn_ynode **
     hn_ynode *x = HN_NEW(&b->doc->arena, hn_ynode);
     hone_rc rc = HONE_OK;
     if (!x)
-        rc = hn_fail(b->err, HONE_E_NOMEM, "out of memory");
+        rc = no_memory(b);
     else if (has_extras(e))
         rc = fail_at(b, line, column, "anchors, aliases and tags are not accepted here; write the value out");
-    else if (depth > MAX_DEPTH || ++b->n_nodes > MAX_NODES)
-        rc = fail_at(b, line, column, "nested too deeply or too large");
+    else if (depth > MAX_DEPTH)
+        rc = fail_at(b, line, column, "nested more than 64 levels deep");
+    else if (++b->n_nodes > MAX_NODES)
+        rc = fail_at(b, line, column, "more than 1000000 values");
     if (rc) {
         yaml_event_delete(e);
         return rc;
@@ -194,7 +236,7 @@ hone_rc hn_yaml_parse(const char *text, size_t n, const char *label, hn_yaml **o
     if (!doc->label) doc->label = "?";
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     hone_err local;
-    build b = {&parser, doc, 0, err ? err : &local};
+    build b = {.parser = &parser, .text = text, .n = n, .doc = doc, .err = err ? err : &local};
     hone_rc rc = build_doc(&b);
     yaml_parser_delete(&parser);
     if (!rc && !hn_arena_ok(&doc->arena)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory reading '%s'", label);
@@ -261,31 +303,38 @@ hone_rc hn_yaml_check_keys(const hn_yaml *doc, const hn_ynode *map, const char *
     return HONE_OK;
 }
 
-static const char *shown(const hn_ynode *x) {
+/* What stands there, on one short line. */
+static const char *shown(const hn_ynode *x, char buf[64]) {
     switch (x->kind) {
     case HN_Y_NULL: return "nothing";
     case HN_Y_SEQ: return "a list";
     case HN_Y_MAP: return "a map";
-    default: return x->text;
+    default: break;
     }
+    int n = (int)strcspn(x->text, "\r\n\t"), most = 48;
+    while (n > most && ((unsigned char)x->text[most] & 0xc0) == 0x80) most--; /* not inside a UTF-8 sequence */
+    bool cut = x->text[n] || n > most;
+    snprintf(buf, 64, "%s'%.*s%s'", x->quoted ? "the text " : "", n < most ? n : most, x->text, cut ? "..." : "");
+    return buf;
 }
 
 static hone_rc expected(const hn_yaml *doc, const hn_ynode *x, hone_err *err, const char *what) {
-    return hn_yaml_fail(doc, x, err, "expected %s, found '%s'", what, shown(x));
+    char buf[64];
+    return hn_yaml_fail(doc, x, err, "expected %s, found %s", what, shown(x, buf));
 }
 
 /* Reads a number and gives where it ends, or NULL. */
 static const char *number(const hn_ynode *x, double *out) {
-    if (x->kind != HN_Y_SCALAR || x->quoted) return NULL;
+    if (x->kind != HN_Y_SCALAR) return NULL;
     char *end;
-    *out = strtod(x->text, &end);
+    *out = hn_strtod(x->text, &end);
     return end == x->text ? NULL : end;
 }
 
 hone_rc hn_yaml_double(const hn_yaml *doc, const hn_ynode *node, double *out, hone_err *err) {
     double v;
     const char *end = number(node, &v);
-    if (!end || *end || !isfinite(v)) return expected(doc, node, err, "a number");
+    if (!end || *end || node->quoted || !isfinite(v)) return expected(doc, node, err, "a number");
     *out = v;
     return HONE_OK;
 }
@@ -293,7 +342,8 @@ hone_rc hn_yaml_double(const hn_yaml *doc, const hn_ynode *node, double *out, ho
 hone_rc hn_yaml_int(const hn_yaml *doc, const hn_ynode *node, int64_t *out, hone_err *err) {
     double v;
     const char *end = number(node, &v);
-    if (!end || *end || v != floor(v) || fabs(v) > 0x1p53) return expected(doc, node, err, "a whole number");
+    if (!end || *end || node->quoted || v != floor(v) || fabs(v) > 0x1p53)
+        return expected(doc, node, err, "a whole number");
     *out = (int64_t)v;
     return HONE_OK;
 }
@@ -331,7 +381,7 @@ static hone_rc with_unit(const hn_yaml *doc, const hn_ynode *node, const unit *u
         return HONE_OK;
     }
     for (size_t i = 0; i < n; i++)
-        if (!strcmp(end, units[i].name)) {
+        if (!strcmp(end, units[i].name) && isfinite(v * units[i].factor)) {
             *out = v * units[i].factor;
             return HONE_OK;
         }
@@ -356,25 +406,45 @@ hone_rc hn_yaml_bytes(const hn_yaml *doc, const hn_ynode *node, uint64_t *out, h
     return HONE_OK;
 }
 
-void hn_yaml_add_scalar(hn_str *s, const char *text) {
-    static const char *const words[] = {"null", "true", "false", "yes", "no", "on", "off", "~", "y", "n"};
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=-";
-    bool plain = *text && strspn(text, safe) == strlen(text) && !strchr("-+.=0123456789", *text);
-    for (size_t i = 0; plain && i < sizeof words / sizeof *words; i++) plain = strcasecmp(text, words[i]) != 0;
-    if (plain) {
-        hn_str_add(s, text);
-        return;
+/* Bytes of the UTF-8 sequence at c that YAML does not take as it is, even in quotes: C1 controls, NEL and the Unicode
+ * line and paragraph separators (line breaks to YAML 1.1), the byte order mark, U+FFFE and U+FFFF. *code: its code
+ * point. */
+static size_t unprintable(const unsigned char *c, unsigned *code) {
+    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) {
+        *code = c[1];
+        return 2;
     }
+    if ((c[0] != 0xe2 && c[0] != 0xef) || (c[1] & 0xc0) != 0x80 || (c[2] & 0xc0) != 0x80) return 0;
+    *code = (c[0] & 0x0fu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+    bool bad = *code == 0x2028 || *code == 0x2029 || *code == 0xfeff || *code == 0xfffe || *code == 0xffff;
+    return bad ? 3 : 0;
+}
+
+static void add_quoted(hn_str *s, const unsigned char *c) {
     hn_str_add(s, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    while (*c) {
+        unsigned code = *c;
+        size_t n = unprintable(c, &code);
         if (*c == '"' || *c == '\\')
             hn_str_addf(s, "\\%c", *c);
         else if (*c == '\n')
             hn_str_add(s, "\\n");
-        else if (*c < 0x20 || *c == 0x7f)
-            hn_str_addf(s, "\\x%02x", *c);
+        else if (n || code < 0x20 || code == 0x7f)
+            hn_str_addf(s, "\\u%04x", code);
         else
             hn_str_add_n(s, (const char *)c, 1);
+        c += n ? n : 1;
     }
     hn_str_add(s, "\"");
+}
+
+void hn_yaml_add_scalar(hn_str *s, const char *text) {
+    static const char *const words[] = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+=-";
+    bool plain = *text && strspn(text, safe) == strlen(text) && !strchr("-+.=0123456789", *text);
+    for (size_t i = 0; plain && i < sizeof words / sizeof *words; i++) plain = strcasecmp(text, words[i]) != 0;
+    if (plain)
+        hn_str_add(s, text);
+    else
+        add_quoted(s, (const unsigned char *)text);
 }

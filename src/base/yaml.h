@@ -38,18 +38,18 @@ const hn_ynode *hn_yaml_get(const hn_ynode *map, const char *key);
 hone_rc hn_yaml_check_keys(const hn_yaml *doc, const hn_ynode *map, const char *what, const char *const *known,
                            size_t n_known, hone_err *err);
 
-/* Typed reads of a scalar; the error says what was expected and what stands there. Numbers: decimal, 1e3, 0x10,
- * inf, nan refused unless finite is not required by the caller's own check. Booleans: true/false/yes/no/on/off. */
+/* Typed reads of a scalar; the error says what was expected and what stands there. Numbers: decimal, 1e3, 0x10, finite,
+ * whole ones up to 2^53, not in quotes. Booleans: true/false/yes/no/on/off. */
 hone_rc hn_yaml_double(const hn_yaml *doc, const hn_ynode *node, double *out, hone_err *err);
 hone_rc hn_yaml_int(const hn_yaml *doc, const hn_ynode *node, int64_t *out, hone_err *err);
 hone_rc hn_yaml_bool(const hn_yaml *doc, const hn_ynode *node, bool *out, hone_err *err);
 hone_rc hn_yaml_text(const hn_yaml *doc, const hn_ynode *node, const char **out, hone_err *err); /* scalar, non-empty */
-/* "10 s", "250 ms", "2 min", "1 h"; a bare number means seconds. "2 GiB", "64 MB", bare: bytes. */
+/* "10 s", "250 ms", "2 min", "1 h"; a bare number means seconds. "2 GiB", "64 MB", bare: bytes. Also in quotes. */
 hone_rc hn_yaml_seconds(const hn_yaml *doc, const hn_ynode *node, double *out, hone_err *err);
 hone_rc hn_yaml_bytes(const hn_yaml *doc, const hn_ynode *node, uint64_t *out, hone_err *err);
 
-/* A scalar as it must be written to read back as this text (quoted when needed), appended to an hn_str. */
-
+/* A scalar as it must be written to read back as this text (quoted when needed), appended to an hn_str. The text is
+ * UTF-8 without NUL; bytes that are no UTF-8 pass through, and the reader then refuses them. */
 void hn_yaml_add_scalar(hn_str *s, const char *text);
 
 #endif
