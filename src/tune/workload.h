@@ -1,13 +1,16 @@
 /* tune/workload.h — a parsed workload file.
  *
  * Owns: everything in one arena.   Checker: hone_workload_parse refuses what breaks an invariant.
- * Invariants: 1 n_inputs >= 1, weights sum to 1;  2 n_objectives >= 1;  3 every metric named in an objective or
- * constraint can be produced (declared under metrics, or built in);  4 params is sealed.
+ * Invariants: 1 n_inputs >= 1, one of them is not held out; the weights of those tuned on sum to 1, as do those of the
+ * held-out ones;  2 n_objectives >= 1;  3 every metric named in an objective or limit is built in or in `metric`;
+ * 4 params is sealed;  5 every placeholder in a command is known there, and every parameter reaches a command;
+ * 6 fp_min <= fp_baseline <= fp_max.
  */
 #ifndef HN_WORKLOAD_H
 #define HN_WORKLOAD_H
 
 #include "base/arena.h"
+#include "base/str.h"
 
 #include <hone/tune.h>
 
@@ -45,7 +48,7 @@ typedef struct hn_limit_rule {
     hn_quantity quantity;
     bool at_least; /* >=, else <= */
     double bound;
-    const char *text;
+    const char *text; /* as canonical text: "p99(latency) <= 0.0012" */
 } hn_limit_rule;
 
 typedef struct hn_input {
@@ -85,17 +88,19 @@ struct hone_workload {
     const char *run;       /* shell text with {out} {input} {output} */
     const char **compiler; /* commands offered, the baseline's first */
     size_t n_compilers;
-    const char *baseline;        /* baseline flags, e.g. "-O3 -march=native" */
-    hone_fp fp_baseline, fp_max; /* the contract of the baseline, the loosest offered */
-    bool controls;               /* tune compiler controls at all */
-    bool numeric;                /* controls tagged numeric admitted (follows fp_max == fast unless set) */
+    const char *baseline; /* baseline flags, e.g. "-O3 -march=native" */
+    /* The contract of the baseline (read off its flags unless given), the strictest and the loosest offered: with an
+     * exact parity rule all three are the same unless the file says otherwise. */
+    hone_fp fp_baseline, fp_min, fp_max;
+    bool controls; /* tune compiler controls at all */
+    bool numeric;  /* controls tagged numeric admitted (follows fp_max == fast unless set) */
     bool all_controls, lto, pgo;
-    hone_space *params; /* the workload's own parameters, sealed; rendered as -DNAME=value unless named in
-                           a placeholder {NAME} of build or run */
+    hone_space *params; /* the workload's own parameters, sealed */
+    bool *param_define; /* per parameter: rendered as -DNAME=value in {defines}; else only by a placeholder {NAME} */
     hn_input *input;
     size_t n_inputs;
     hn_source time_source; /* where undeclared metrics come from: HARNESS or LINES */
-    const char **metric;   /* declared metric names of harness or lines */
+    const char **metric;   /* names expected from harness or lines: declared, then those only used */
     size_t n_metrics;
     hn_objective *objective;
     size_t n_objectives;
@@ -114,5 +119,30 @@ struct hone_workload {
     const char *engine; /* NULL: auto */
     char hash[33];
 };
+
+/* --- commands ------------------------------------------------------------------------------------------------------
+ * In a command text `{name}` is a placeholder, `{{` and `}}` are braces, `${...}` is left to the shell, and a brace
+ * that encloses no name (`{}`, `{print $1}`) stands for itself. */
+
+/* A placeholder's text, put in as it is: shell-quoted by the caller where it is a path or a value. */
+typedef struct hn_binding {
+    const char *name, *text;
+} hn_binding;
+
+/* Appends `text` with every placeholder replaced. E_INPUT names a placeholder that has no binding. */
+hone_rc hn_workload_expand(const hone_workload *w, const char *text, const hn_binding *pair, size_t n, hn_str *out,
+                           hone_err *err);
+/* Does a command use this placeholder? */
+bool hn_template_has(const char *text, const char *name);
+/* Calls seen(ctx, name, n) for every placeholder in order until it returns false; gives false then. */
+bool hn_template_each(const char *text, bool (*seen)(void *ctx, const char *name, size_t n), void *ctx);
+
+/* What {harness} stands for: "-I… …/libhonebench.a", shell-quoted; free with hone_free. Looked for in the folder
+ * HONE_HARNESS_DIR (or $HONE_HARNESS_DIR/lib), else in the folders above the running program and above libhone
+ * itself. E_NOTFOUND lists where it looked. */
+hone_rc hn_harness_flags(char **flags, hone_err *err);
+
+/* Hash over names and contents of the sources. E_IO names the file that cannot be read. */
+hone_rc hn_workload_source_hash(const hone_workload *w, char hex[33], hone_err *err);
 
 #endif

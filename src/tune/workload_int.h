@@ -1,0 +1,61 @@
+/* tune/workload_int.h — what the parts of the workload reader share.
+ *
+ * Borrows: the document and the workload under construction, for the time of one hone_workload_parse.
+ * Errors: every function fills reader.err and leaves the half-built workload to be freed by the caller.
+ */
+#ifndef HN_WORKLOAD_INT_H
+#define HN_WORKLOAD_INT_H
+
+#include "base/yaml.h"
+#include "tune/workload.h"
+
+typedef struct hn_reader {
+    hone_workload *w;
+    const hn_yaml *doc;
+    const hn_ynode *root;
+    hone_err *err;
+} hn_reader;
+
+/* One key of a map: where its value goes (offset into a struct) and what values are possible. */
+typedef enum hn_field_type { HN_F_TEXT, HN_F_BOOL, HN_F_COUNT, HN_F_NUMBER, HN_F_SECONDS, HN_F_BYTES } hn_field_type;
+typedef struct hn_field {
+    const char *key;
+    hn_field_type type; /* of the member: const char *, bool, size_t, double, double, uint64_t */
+    size_t offset;
+    double lo, hi; /* numbers: inclusive range */
+} hn_field;
+
+/* Reads every key of `map` by its row into *into; unknown keys are refused. Keys that are absent leave the member
+ * alone. Texts are copied into the workload's arena. */
+hone_rc hn_read_fields(const hn_reader *r, const hn_ynode *map, const char *what, const hn_field *field, size_t n,
+                       void *into);
+/* A scalar that must be one of n words. */
+hone_rc hn_read_word(const hn_reader *r, const hn_ynode *node, const char *what, const char *const *word, size_t n,
+                     size_t *out);
+/* A text copied into the arena, without white space at its ends; refused when longer than 64 KiB. */
+hone_rc hn_read_text(const hn_reader *r, const hn_ynode *node, const char **out);
+/* A scalar or a list of scalars as texts; a text that stands twice is refused. */
+hone_rc hn_read_texts(const hn_reader *r, const hn_ynode *node, const char *what, size_t most, const char ***out,
+                      size_t *n);
+hone_rc hn_reader_nomem(const hn_reader *r);
+
+/* Items of a list, or the node itself when it is a scalar. */
+static inline size_t hn_items(const hn_ynode *node) { return node->kind == HN_Y_SEQ ? node->n : 1; }
+static inline const hn_ynode *hn_item(const hn_ynode *node, size_t i) {
+    return node->kind == HN_Y_SEQ ? node->item[i] : node;
+}
+
+/* Sections, in the order in which they must be read. */
+hone_rc hn_read_params(const hn_reader *r);         /* parameters, constraints */
+hone_rc hn_read_commands(const hn_reader *r);       /* compilers, build, run, train, controls */
+hone_rc hn_read_sources(const hn_reader *r);        /* sources */
+hone_rc hn_read_inputs(const hn_reader *r);         /* inputs */
+hone_rc hn_read_metrics(const hn_reader *r);        /* metrics, objectives */
+hone_rc hn_read_parity(const hn_reader *r);         /* parity */
+hone_rc hn_read_outcome_limits(const hn_reader *r); /* limits; may set the parity rule */
+hone_rc hn_read_contract(const hn_reader *r);       /* baseline, floating_point, controls.numeric */
+
+/* Fills w->hash. */
+void hn_workload_set_hash(hone_workload *w);
+
+#endif
