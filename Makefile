@@ -61,9 +61,11 @@ $(BUILD)/libhone.so: $(LIB_OBJ)
 	ln -sf libhone.so.$(VERSION) $(BUILD)/libhone.so.$(SOVER)
 	ln -sf libhone.so.$(VERSION) $@
 
-$(BUILD)/libhonebench.a: $(BENCH_OBJ)
+$(BUILD)/libhonebench.a: $(BENCH_OBJ) include/hone/bench.h
 	@rm -f $@
-	ar rcs $@ $^
+	ar rcs $@ $(BENCH_OBJ)
+	@mkdir -p $(BUILD)/include/hone
+	cp include/hone/bench.h $(BUILD)/include/hone/
 
 $(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)

@@ -123,7 +123,7 @@ static hone_rc read_field(const hn_reader *r, const hn_ynode *node, const hn_fie
 
 hone_rc hn_read_fields(const hn_reader *r, const hn_ynode *map, const char *what, const hn_field *field, size_t n,
                        void *into) {
-    const char *known[16];
+    const char *known[16] = {0};
     for (size_t i = 0; i < n; i++) known[i] = field[i].key;
     hone_rc rc = hn_yaml_check_keys(r->doc, map, what, known, n, r->err);
     for (size_t i = 0; i < n && !rc; i++) {

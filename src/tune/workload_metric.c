@@ -7,6 +7,7 @@
 #include "tune/workload_int.h"
 
 #include "base/err.h"
+#include "base/locale.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static bool percentile_of(const char *s, double *p) {
     if (*s != 'p' || !isdigit((unsigned char)s[1])) return false;
     if (strspn(s + 1, "0123456789.") != strlen(s + 1)) return false;
     char *end;
-    *p = strtod(s + 1, &end);
+    *p = hn_strtod(s + 1, &end);
     return !*end;
 }
 
@@ -314,7 +315,7 @@ static hone_rc read_joules(const hn_reader *r, const hn_ynode *x, double *out) {
         double factor;
     } unit[] = {{"J", 1}, {"kJ", 1e3}, {"mJ", 1e-3}, {"uJ", 1e-6}};
     char *end;
-    double v = strtod(x->text, &end);
+    double v = hn_strtod(x->text, &end);
     while (*end == ' ') end++;
     for (size_t i = 0; end != x->text && i < sizeof unit / sizeof *unit; i++)
         if (!strcmp(end, unit[i].name)) {
