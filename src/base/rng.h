@@ -30,10 +30,11 @@ static inline uint64_t hn_rng_next(hn_rng *r) {
 }
 /* Uniform in [0, 1). */
 static inline double hn_rng_unit(hn_rng *r) { return (double)(hn_rng_next(r) >> 11) * 0x1p-53; }
+__extension__ typedef unsigned __int128 hn_u128;
 /* Uniform in 0 .. n-1, n >= 1, unbiased (Lemire 2019). */
 static inline uint64_t hn_rng_below(hn_rng *r, uint64_t n) {
     for (;;) {
-        unsigned __int128 m = (unsigned __int128)hn_rng_next(r) * n;
+        hn_u128 m = (hn_u128)hn_rng_next(r) * n;
         uint64_t low = (uint64_t)m; /* the division is needed for n in 2^64 draws only */
         if (low >= n || low >= (-n) % n) return (uint64_t)(m >> 64);
     }

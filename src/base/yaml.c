@@ -173,7 +173,7 @@ static hone_rc make_node(build *b, yaml_event_t *e, int depth, const hn_ynode **
         rc = no_memory(b);
     else if (has_extras(e))
         rc = fail_at(b, line, column, "anchors, aliases and tags are not accepted here; write the value out");
-    else if (depth > MAX_DEPTH)
+    else if (depth >= MAX_DEPTH)
         rc = fail_at(b, line, column, "nested more than 64 levels deep");
     else if (++b->n_nodes > MAX_NODES)
         rc = fail_at(b, line, column, "more than 1000000 values");
