@@ -50,7 +50,7 @@ static void trim_partial(char *text, size_t room) {
 }
 
 /* By way of a buffer, since an argument may be the very text that is replaced. */
-static void format(char *out, size_t room, const char *fmt, va_list ap) {
+__attribute__((format(printf, 3, 0))) static void format(char *out, size_t room, const char *fmt, va_list ap) {
     char text[sizeof((hone_err *)0)->text];
     locale_t before = hn_locale_enter();
     vsnprintf(text, room < sizeof text ? room : sizeof text, fmt, ap);
