@@ -370,6 +370,20 @@ hone_rc hn_proc_run(const hn_proc_spec *spec, const volatile int *stop, hn_proc_
     return HONE_OK;
 }
 
+/* --- offers ---------------------------------------------------------------------------------------------------- */
+
+hn_proc_offer hn_proc_offers(void) {
+    double range_j;
+    hn_proc_offer out = {.rapl = !isnan(hn_energy_now(&range_j))};
+    char *valgrind = hn_which("valgrind");
+    out.callgrind = valgrind != NULL;
+    free(valgrind);
+    int fd = hn_count_open();
+    out.perf = fd >= 0;
+    if (fd >= 0) close(fd);
+    return out;
+}
+
 /* --- describe -------------------------------------------------------------------------------------------------- */
 
 static void size_text(uint64_t b, char out[32]) {

@@ -78,4 +78,13 @@ hone_rc hn_proc_run(const hn_proc_spec *spec, const volatile int *stop, hn_proc_
 /* One line for a person: "exit code 1", "killed by SIGSEGV", "ran longer than 10 s" … */
 const char *hn_proc_describe(const hn_proc_spec *spec, const hn_proc_result *result, char *buf, size_t n);
 
+/* What this machine offers for counting and confining. */
+typedef struct hn_proc_offer {
+    bool perf;      /* instructions by perf_event_open */
+    bool callgrind; /* valgrind is in PATH */
+    bool rapl;      /* energy */
+    bool cgroup;    /* a cgroup can be made for a child */
+} hn_proc_offer;
+hn_proc_offer hn_proc_offers(void);
+
 #endif

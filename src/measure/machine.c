@@ -1,0 +1,157 @@
+/* measure/machine.c — what this machine is, from /proc and /sys. Never fails: unknown is 0, "" or -1. */
+#include "base/hash.h"
+#include "base/proc.h"
+
+#include <hone/measure.h>
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* First line of a file without its newline; "" when there is none. */
+static void first_line(const char *path, char *out, size_t n) {
+    FILE *f = fopen(path, "re");
+    out[0] = 0;
+    if (!f) return;
+    if (!fgets(out, (int)n, f)) out[0] = 0;
+    out[strcspn(out, "\n")] = 0;
+    fclose(f);
+}
+
+static int first_digit(const char *path) {
+    char line[16];
+    first_line(path, line, sizeof line);
+    return isdigit((unsigned char)line[0]) ? line[0] - '0' : -1;
+}
+
+/* Value of a "key<sep>value" line, without quotes. Long lines (CPU flags) are hashed as a whole. */
+static bool key_value(const char *line, const char *key, char sep, const char **value) {
+    size_t n = strlen(key);
+    if (strncmp(line, key, n) != 0) return false;
+    const char *p = line + n;
+    while (*p == ' ' || *p == '\t') p++;
+    if (*p != sep) return false;
+    p++;
+    while (*p == ' ' || *p == '\t' || *p == '"') p++;
+    *value = p;
+    return true;
+}
+
+static void copy_value(char *out, size_t n, const char *value) {
+    snprintf(out, n, "%s", value);
+    out[strcspn(out, "\"\n")] = 0;
+}
+
+struct cpu_facts {
+    char flags[33]; /* hash */
+    bool hypervisor;
+};
+
+static void read_cpuinfo(hone_machine *m, struct cpu_facts *facts) {
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    char *line = NULL;
+    size_t room = 0;
+    const char *v;
+    while (f && getline(&line, &room, f) > 0 && *line != '\n') { /* the first processor's block */
+        if (key_value(line, "model name", ':', &v)) copy_value(m->cpu, sizeof m->cpu, v);
+        if (key_value(line, "CPU part", ':', &v) && !*m->cpu) snprintf(m->cpu, sizeof m->cpu, "ARM part %.16s", v);
+        if (!key_value(line, "flags", ':', &v) && !key_value(line, "Features", ':', &v)) continue;
+        facts->hypervisor = strstr(v, " hypervisor") != NULL;
+        hn_hash h;
+        hn_hash_begin(&h);
+        hn_hash_text(&h, v);
+        hn_hash_end(&h, facts->flags);
+    }
+    m->cpu[strcspn(m->cpu, "\n")] = 0;
+    free(line);
+    if (f) fclose(f);
+}
+
+static void read_os(hone_machine *m) {
+    struct utsname u;
+    if (uname(&u) == 0) snprintf(m->kernel, sizeof m->kernel, "%.40s %.80s", u.sysname, u.release);
+    if (!*m->cpu && uname(&u) == 0) snprintf(m->cpu, sizeof m->cpu, "%s", u.machine);
+    FILE *f = fopen("/etc/os-release", "re");
+    char line[512];
+    const char *v;
+    while (f && fgets(line, sizeof line, f))
+        if (key_value(line, "PRETTY_NAME", '=', &v)) copy_value(m->os, sizeof m->os, v);
+    if (f) fclose(f);
+}
+
+/* "48K", "2048K", "32M" as sysfs prints sizes. */
+static uint64_t size_of(const char *text) {
+    char *end;
+    unsigned long long v = strtoull(text, &end, 10);
+    return v * (*end == 'K' ? 1024u : *end == 'M' ? 1048576u : 1u);
+}
+
+static void read_caches(hone_machine *m) {
+    for (int i = 0; i < 8; i++) {
+        char path[96], level[8], type[32], size[32];
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+        first_line(path, level, sizeof level);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
+        first_line(path, type, sizeof type);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        first_line(path, size, sizeof size);
+        if (*level == '1' && strcmp(type, "Data") == 0) m->l1d_b = size_of(size);
+        if (*level == '2') m->l2_b = size_of(size);
+        if (*level == '3') m->l3_b = size_of(size);
+    }
+    long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (m->l1d_b == 0 && l1 > 0) m->l1d_b = (uint64_t)l1;
+    if (m->l2_b == 0 && l2 > 0) m->l2_b = (uint64_t)l2;
+    if (m->l3_b == 0 && l3 > 0) m->l3_b = (uint64_t)l3;
+}
+
+static void read_power(hone_machine *m) {
+    first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", m->governor, sizeof m->governor);
+    int no_turbo = first_digit("/sys/devices/system/cpu/intel_pstate/no_turbo");
+    int boost = first_digit("/sys/devices/system/cpu/cpufreq/boost");
+    m->turbo = no_turbo >= 0 ? !no_turbo : boost >= 0 ? boost > 0 : -1;
+    int smt = first_digit("/sys/devices/system/cpu/smt/active");
+    m->smt = smt >= 0 ? smt > 0 : -1;
+}
+
+static void read_counts(hone_machine *m) {
+    long online = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), page_b = sysconf(_SC_PAGESIZE);
+    m->n_cpu = online > 0 ? (int)online : 1;
+    cpu_set_t set;
+    m->n_usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : m->n_cpu;
+    if (pages > 0 && page_b > 0) m->memory_b = (uint64_t)pages * (uint64_t)page_b;
+}
+
+/* Memory in whole GiB: firmware and kernel reserve a little more or less of it from boot to boot. */
+static void make_hash(hone_machine *m, const struct cpu_facts *facts) {
+    hn_hash h;
+    uint64_t gib = (m->memory_b + (1u << 29)) >> 30;
+    hn_hash_begin(&h);
+    hn_hash_text(&h, m->cpu);
+    hn_hash_text(&h, facts->flags);
+    hn_hash_text(&h, m->kernel);
+    hn_hash_add(&h, &gib, sizeof gib);
+    hn_hash_end(&h, m->hash);
+}
+
+void hone_machine_get(hone_machine *out) {
+    hone_machine m = {.turbo = -1, .smt = -1};
+    struct cpu_facts facts = {"", false};
+    read_cpuinfo(&m, &facts);
+    read_os(&m);
+    read_caches(&m);
+    read_power(&m);
+    read_counts(&m);
+    m.virtual_machine = facts.hypervisor;
+    hn_proc_offer offer = hn_proc_offers();
+    m.perf_instructions = offer.perf;
+    m.rapl = offer.rapl;
+    m.callgrind = offer.callgrind;
+    m.cgroup = offer.cgroup;
+    make_hash(&m, &facts);
+    *out = m;
+}

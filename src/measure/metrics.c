@@ -1,0 +1,188 @@
+/* measure/metrics.c — samples from what a program printed. */
+#include "base/err.h"
+#include "measure/outcome.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Caps, so that a program printing nonsense costs neither time nor memory beyond reason. */
+enum { METRICS_MAX_N = 256, LINE_MAX_B = 4096, JSON_MAX_B = 64 << 20 };
+
+static const struct {
+    const char *name;
+    double scale;
+} unit[] = {
+    {"ns", 1e-9},
+    {"us", 1e-6},
+    {"\xc2\xb5s", 1e-6},
+    {"ms", 1e-3},
+    {"s", 1},
+    {"sec", 1},
+    {"seconds", 1},
+    {"min", 60},
+    {"B", 1},
+    {"bytes", 1},
+    {"kB", 1e3},
+    {"KB", 1e3},
+    {"MB", 1e6},
+    {"GB", 1e9},
+    {"TB", 1e12},
+    {"KiB", 1024},
+    {"MiB", 1048576},
+    {"GiB", 1073741824},
+    {"TiB", 1099511627776},
+};
+
+/* 0: not known. */
+static double unit_scale(const char *name) {
+    for (size_t i = 0; i < sizeof unit / sizeof *unit; i++)
+        if (strcmp(unit[i].name, name) == 0) return unit[i].scale;
+    return 0;
+}
+
+struct gather {
+    hn_arena *arena;
+    hn_metric *metric;
+    double *sample[METRICS_MAX_N]; /* writable views of metric[i].sample */
+    size_t room[METRICS_MAX_N], n, n_bad;
+};
+
+static void add_sample(struct gather *g, const char *name, size_t name_n, double v) {
+    size_t i = 0;
+    while (i < g->n && (strlen(g->metric[i].name) != name_n || memcmp(g->metric[i].name, name, name_n) != 0)) i++;
+    if (i == METRICS_MAX_N || !isfinite(v)) {
+        g->n_bad++;
+        return;
+    }
+    hn_metric *m = &g->metric[i];
+    if (i == g->n) {
+        m->name = hn_strndup(g->arena, name, name_n);
+        if (!m->name) return;
+        g->n++;
+    }
+    if (m->n == g->room[i]) {
+        size_t room = m->n ? 2 * m->n : 16;
+        double *grown = HN_NEW_N(g->arena, double, room);
+        if (!grown) return;
+        if (m->n) memcpy(grown, m->sample, m->n * sizeof *grown);
+        m->sample = g->sample[i] = grown;
+        g->room[i] = room;
+    }
+    g->sample[i][m->n++] = v;
+}
+
+typedef void line_reader(struct gather *g, const char *line, size_t n);
+
+static hone_rc gather_lines(hn_arena *a, const char *text, size_t n, line_reader *read, hn_metrics *out, size_t *n_bad,
+                            hone_err *err) {
+    struct gather *g = calloc(1, sizeof *g);
+    if (g) g->metric = HN_NEW_N(a, hn_metric, METRICS_MAX_N);
+    if (g) g->arena = a;
+    for (size_t at = 0; g && g->metric && at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        size_t len = end ? (size_t)(end - text) - at : n - at;
+        size_t cut = len > 0 && text[at + len - 1] == '\r' ? len - 1 : len;
+        read(g, text + at, cut);
+        at += len + 1;
+    }
+    bool good = g && hn_arena_ok(a);
+    if (good) {
+        *out = (hn_metrics){g->metric, g->n};
+        if (n_bad) *n_bad = g->n_bad;
+    }
+    free(g);
+    return good ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory reading a program's metrics");
+}
+
+/* --- harness lines --------------------------------------------------------------------------------------------- */
+
+static void read_object(struct gather *g, const json_t *o) {
+    const char *name = json_string_value(json_object_get(o, "metric"));
+    const char *u = json_string_value(json_object_get(o, "unit"));
+    const json_t *samples = json_object_get(o, "samples");
+    if (!name || !*name || !json_is_array(samples) || json_array_size(samples) == 0) {
+        g->n_bad++;
+        return;
+    }
+    double scale = u ? unit_scale(u) : 1;
+    for (size_t i = 0; i < json_array_size(samples); i++) {
+        const json_t *v = json_array_get(samples, i);
+        if (json_is_number(v))
+            add_sample(g, name, strlen(name), json_number_value(v) * (scale > 0 ? scale : 1));
+        else
+            g->n_bad++;
+    }
+}
+
+/* A line of another program's JSON is none of ours; one that starts like ours but is broken is counted. */
+static void read_harness_line(struct gather *g, const char *line, size_t n) {
+    static const char start[] = "{\"hone-bench\":";
+    if (n < sizeof start - 1 || memcmp(line, start, sizeof start - 1) != 0) return;
+    json_t *o = n <= JSON_MAX_B ? json_loadb(line, n, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    if (o && json_integer_value(json_object_get(o, "hone-bench")) == 1)
+        read_object(g, o);
+    else
+        g->n_bad++;
+    json_decref(o);
+}
+
+hone_rc hn_metrics_from_harness(hn_arena *a, const char *text, size_t n, hn_metrics *out, size_t *n_bad,
+                                hone_err *err) {
+    return gather_lines(a, text, n, read_harness_line, out, n_bad, err);
+}
+
+/* --- plain lines ----------------------------------------------------------------------------------------------- */
+
+static bool name_char(char c) { return isalnum((unsigned char)c) || strchr("_.-/", c); }
+
+static size_t name_length(const char *p) {
+    size_t n = 0;
+    if (!isalpha((unsigned char)*p) && *p != '_') return 0;
+    while (p[n] && name_char(p[n])) n++;
+    return n;
+}
+
+static const char *skip_blanks(const char *p) { return p + strspn(p, " \t"); }
+
+/* "name: value [unit]", "name = value [unit]", "name value unit" with a known unit. Prose is not counted as bad; a
+ * name, a separator and something that begins like a number but is none (nan, inf, 3x5) is. */
+static void read_plain_line(struct gather *g, const char *line, size_t n) {
+    char buf[LINE_MAX_B];
+    if (n >= sizeof buf) return;
+    memcpy(buf, line, n);
+    buf[n] = 0;
+    if (strlen(buf) != n) return;
+    while (n > 0 && isspace((unsigned char)buf[n - 1])) buf[--n] = 0;
+    const char *name = skip_blanks(buf);
+    size_t name_n = name_length(name);
+    if (name_n == 0) return;
+    const char *p = skip_blanks(name + name_n);
+    bool separated = *p == ':' || *p == '=', spaced = p > name + name_n;
+    if (separated) p = skip_blanks(p + 1);
+    char *end;
+    double v = strtod(p, &end);
+    if (end == p || (!separated && !spaced)) return;
+    const char *u = skip_blanks(end);
+    double scale = *u ? unit_scale(u) : 1;
+    if (!separated && (!*u || scale == 0)) return;
+    bool one_word = strcspn(u, " \t") == strlen(u), digit_end = isxdigit((unsigned char)end[-1]) || end[-1] == '.';
+    bool glued = *u && u == end && scale == 0 && *u != '%';
+    if (!isfinite(v) || !digit_end || !one_word || glued)
+        g->n_bad++;
+    else
+        add_sample(g, name, name_n, v * (scale > 0 ? scale : 1));
+}
+
+hone_rc hn_metrics_from_lines(hn_arena *a, const char *text, size_t n, hn_metrics *out, size_t *n_bad, hone_err *err) {
+    return gather_lines(a, text, n, read_plain_line, out, n_bad, err);
+}
+
+const hn_metric *hn_metrics_find(const hn_metrics *m, const char *name) {
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->metric[i].name, name) == 0) return &m->metric[i];
+    return NULL;
+}

@@ -1,0 +1,46 @@
+/* measure/race.h — when to stop measuring a candidate: decisions on samples, no processes.
+ *
+ * A sample is a ratio: the candidate's cost over the baseline's, measured beside each other, so that drift cancels;
+ * lower is better (the caller hands in the inverse for what is maximised). Comparisons are between logarithms.
+ * Units: ratios.   Threads: re-entrant, pure.   Evidence: architecture.md, "Noise"; docs/measuring.md.
+ * Use: take config.first ratios; then, while the verdict is HN_RACE_MORE, take n_more further interleaved pairs.
+ */
+#ifndef HN_RACE_H
+#define HN_RACE_H
+
+#include <hone/measure.h>
+
+typedef enum hn_race_verdict {
+    HN_RACE_DROP, /* clearly worse than the incumbent: stop here */
+    HN_RACE_MORE, /* cannot be told apart: take n_more further ratios */
+    HN_RACE_KEEP, /* clearly better, or there is no incumbent yet */
+    HN_RACE_DONE, /* still not told apart with all samples taken: `ratio` is the best guess */
+} hn_race_verdict;
+
+typedef struct hn_race_config {
+    double drop_ratio; /* dropped beyond this ratio to the incumbent whatever the noise; 0: 1.3 */
+    double n_sigma;    /* apart when this many standard errors apart; 0: 2 */
+    double noise;      /* relative standard deviation of one ratio where known (e.g. hone_noise.rel_mad), 0: 0.02 */
+    size_t most;       /* ratios at most; 0: 8 */
+    uint64_t seed;     /* of the bootstrap */
+} hn_race_config;
+
+typedef struct hn_race_result {
+    hn_race_verdict verdict;
+    size_t n_more;    /* MORE: doubles the ratios taken: 1, 2, 4, 8 */
+    double ratio;     /* candidate over incumbent, medians */
+    hone_interval ci; /* of that ratio */
+} hn_race_result;
+
+/* n_incumbent may be 0. Ratios that are not finite and positive are left out; a candidate with none left is dropped. */
+hn_race_result hn_race_decide(const double *incumbent, size_t n_incumbent, const double *candidate, size_t n_candidate,
+                              const hn_race_config *config);
+
+/* How many ratios to take before the first decision: one run, two when a run is shorter than 10 ms. */
+size_t hn_race_first(double run_s);
+
+/* Bootstrap interval of the median of a[i] / b[i] over n pairs, taken on logarithms. Pairs that are not finite and
+ * positive are left out; NAN when none are left. n_boot 0: 2000. */
+hone_interval hn_ratio_ci(const double *a, const double *b, size_t n, double confidence, size_t n_boot, uint64_t seed);
+
+#endif

@@ -1,0 +1,111 @@
+/* measure/stats.c — statistics of one sample. Lack of memory gives NAN, as there is no other way to say it. */
+#include "base/rng.h"
+
+#include <hone/measure.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double *sorted_copy(const double *x, size_t n) {
+    double *copy = n > 0 && n <= SIZE_MAX / sizeof *copy ? malloc(n * sizeof *copy) : NULL;
+    if (!copy) return NULL;
+    memcpy(copy, x, n * sizeof *copy);
+    qsort(copy, n, sizeof *copy, by_value);
+    return copy;
+}
+
+static double percentile_sorted(const double *x, size_t n, double p) {
+    double at = fmin(fmax(p, 0), 100) / 100 * (double)(n - 1), whole = floor(at);
+    size_t i = (size_t)whole;
+    if (i + 1 >= n) return x[n - 1];
+    return x[i] + (at - whole) * (x[i + 1] - x[i]);
+}
+
+double hone_percentile(const double *x, size_t n, double p) {
+    double *s = sorted_copy(x, n);
+    if (!s) return NAN;
+    double v = percentile_sorted(s, n, p);
+    free(s);
+    return v;
+}
+
+double hone_median(const double *x, size_t n) { return hone_percentile(x, n, 50); }
+
+double hone_mean(const double *x, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    return n > 0 ? sum / (double)n : NAN;
+}
+
+/* Two passes: the textbook one-pass formula cancels when sd is small beside the mean. */
+double hone_sd(const double *x, size_t n) {
+    if (n == 0) return NAN;
+    double mean = hone_mean(x, n), sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
+    return n > 1 ? sqrt(sum / (double)(n - 1)) : 0;
+}
+
+double hone_mad(const double *x, size_t n) {
+    double *d = sorted_copy(x, n);
+    if (!d) return NAN;
+    double median = percentile_sorted(d, n, 50);
+    for (size_t i = 0; i < n; i++) d[i] = fabs(d[i] - median);
+    qsort(d, n, sizeof *d, by_value);
+    double mad = percentile_sorted(d, n, 50);
+    free(d);
+    return 1.4826 * mad;
+}
+
+double hone_geomean(const double *x, const double *weight, size_t n) {
+    double sum = 0, total = 0;
+    for (size_t i = 0; i < n; i++) {
+        double w = weight ? weight[i] : 1;
+        if (w == 0) continue;
+        sum += w * log(x[i]);
+        total += w;
+    }
+    return total > 0 ? exp(sum / total) : NAN;
+}
+
+/* Median of a resample of sorted x, from how often each index was drawn: no sort per resample. */
+static double resampled_median(const double *x, size_t n, unsigned *times, hn_rng *rng) {
+    memset(times, 0, n * sizeof *times);
+    for (size_t i = 0; i < n; i++) times[hn_rng_below(rng, n)]++;
+    size_t lo_at = (n - 1) / 2, hi_at = n / 2, seen = 0;
+    double lo = 0;
+    bool have_lo = false;
+    for (size_t i = 0; i < n; i++) {
+        seen += times[i];
+        if (!have_lo && seen > lo_at) {
+            lo = x[i];
+            have_lo = true;
+        }
+        if (seen > hi_at) return lo + (x[i] - lo) / 2;
+    }
+    return lo;
+}
+
+hone_interval hone_bootstrap_median(const double *x, size_t n, double confidence, size_t n_boot, uint64_t seed) {
+    hone_interval out = {NAN, NAN, NAN};
+    if (n_boot == 0) n_boot = 2000;
+    double *s = sorted_copy(x, n), *m = n_boot <= SIZE_MAX / sizeof *m ? malloc(n_boot * sizeof *m) : NULL;
+    unsigned *times = s ? malloc(n * sizeof *times) : NULL;
+    if (s && m && times) {
+        hn_rng rng = hn_rng_make(seed, n);
+        for (size_t i = 0; i < n_boot; i++) m[i] = resampled_median(s, n, times, &rng);
+        qsort(m, n_boot, sizeof *m, by_value);
+        double tail = 50 * (1 - confidence);
+        out = (hone_interval){percentile_sorted(m, n_boot, tail), percentile_sorted(s, n, 50),
+                              percentile_sorted(m, n_boot, 100 - tail)};
+    }
+    free(s);
+    free(m);
+    free(times);
+    return out;
+}
