@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Each linter finds the fault planted for it, and nothing in the sound tree beside it. TAP."""
+import os, subprocess, sys, tempfile
+
+ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+SOUND = {
+    "include/hone/base.h": "#include <stddef.h>\n",
+    "include/hone/space.h": "#include <hone/base.h>\n",
+    "src/base/str.h": "#include <hone/base.h>\n",
+    "src/space/space.c": '#include "base/str.h"\n#include <hone/space.h>\n#include <math.h>\n',
+    "src/engine/gp.c": '#include "base/str.h"\n#include <hone/search.h>\n',
+    "src/record/store.c": "#include <sqlite3.h>\n",
+    "src/bench/bench.c": '#include "bench_int.h"\n#include <hone/bench.h>\n#include <time.h>\n',
+    "cli/main.c": '#include "cli.h"\n#include <hone/tune.h>\n',
+    "examples/a/a.c": "#include <hone/bench.h>\n",
+    "README.md": "# Top\n[here](docs/a.md#second-part) [web](https://example.org) `[no](link.md)`\n",
+    "docs/a.md": "# First\n## Second part\n[up](../README.md#top)\n",
+}
+LONG = "int f(void) {\n" + "    g();\n" * 99 + "}\n"
+# (name, linter, file, text, what the report must hold)
+FAULTS = [
+    ("engine_includes_measure", "includes", "src/engine/a.c", '#include "measure/outcome.h"\n', "engine stands below measure"),
+    ("base_includes_public_space", "includes", "src/base/a.c", "#include <hone/space.h>\n", "base stands below space"),
+    ("harness_includes_base", "includes", "src/bench/a.c", '#include "base/str.h"\n', "nothing to do with"),
+    ("harness_includes_public_base", "includes", "src/bench/a.c", "#include <hone/base.h>\n", "nothing to do with"),
+    ("library_includes_harness", "includes", "src/tune/a.c", "#include <hone/bench.h>\n", "nothing to do with"),
+    ("cli_includes_internal", "includes", "cli/a.c", '#include "base/str.h"\n', "only public headers"),
+    ("example_includes_internal", "includes", "examples/a/b.c", '#include "space/space.h"\n', "only public headers"),
+    ("cli_includes_sqlite", "includes", "cli/a.c", "#include <sqlite3.h>\n", "wrapped by record"),
+    ("engine_includes_yaml", "includes", "src/engine/a.c", "#include <yaml.h>\n", "wrapped by base"),
+    ("public_header_upwards", "includes", "include/hone/search.h", "#include <hone/tune.h>\n", "engine stands below tune"),
+    ("public_header_includes_stdio", "includes", "include/hone/search.h", "#include <stdio.h>\n", "need no more"),
+    ("unknown_room", "includes", "src/attic/a.c", "#include <stdio.h>\n", "not in a known room"),
+    ("function_of_101_lines", "lengths", "src/base/a.c", LONG, "function 'f' has 101 lines"),
+    ("long_function_in_extern_c", "lengths", "src/base/a.h", 'extern "C" {\n' + LONG + "}\n", "function 'f' has 101"),
+    ("long_function_beside_texts", "lengths", "cli/a.c", 'const char *t[] = {"}{", /* } */ "{"};\n' + LONG, "'f' has 101"),
+    ("long_function_returning_pointer", "lengths", "cli/a.c", "static char *\n" + LONG[4:], "function 'f' has 102"),
+    ("long_test", "lengths", "tests/unit/a.c", LONG, "function 'f' has 101 lines"),
+    ("file_of_1001_lines", "lengths", "src/base/a.c", "int x;\n" * 1001, "1001 lines"),
+    ("many_long_functions", "lengths", "src/base/a.c", ("int f(void) {\n" + "    g();\n" * 69 + "}\n") * 9, "95th percentile"),
+    ("link_to_no_file", "docs", "docs/b.md", "[x](nowhere.md)\n", "no such file"),
+    ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
+]
+SOUND_TOO = [
+    ("function_of_100_lines", "lengths", "src/base/a.c", LONG.replace("    g();\n", "", 1) + "int h(void) { return 0; }\n" * 40),
+    ("long_table", "lengths", "src/base/a.c", "static const int t[] = {\n" + "    1,\n" * 300 + "};\n"),
+    ("long_struct", "lengths", "src/base/a.h", "typedef struct s {\n" + "    int (*f)(void);\n" * 150 + "} s;\n"),
+    ("long_def_table", "lengths", "src/base/a.def", "ROW(a)\n" * 1500),
+    ("header_of_its_own_room", "includes", "src/engine/a.c", '#include "engine/forest.h"\n'),
+]
+
+# (name, C source of a library that declares hone_a and hone_b, what the report must hold)
+SYMBOLS = [
+    ("sound", "", ""),
+    ("stray_export", "__attribute__((visibility(\"default\"))) int stray(void) { return 0; }", "exports 'stray'"),
+    ("undeclared_export", "__attribute__((visibility(\"default\"))) int hone_c(void) { return 0; }", "exports 'hone_c'"),
+    ("unprefixed_global", "int helper(void); int helper(void) { return 0; }", "global 'helper'"),
+    ("static_counter", "static int counter; int *hn_p(void); int *hn_p(void) { return &counter; }", "'counter' is writable"),
+    ("thread_local", "_Thread_local int hn_t = 1;", "'hn_t' is writable"),
+    ("global_table", "int hn_table[] = {1, 2};", "'hn_table' is writable"),
+    ("const_table_of_pointers", "extern const char *const hn_names[]; const char *const hn_names[] = {\"a\", \"b\"};", ""),
+    ("missing_function", "#define hone_b hn_b", "'hone_b' is declared HONE_API but"),
+]
+
+
+def symbols(text):
+    """Builds a library of `text` and two public functions, and runs lint_symbols.py on it."""
+    api = '__attribute__((visibility("default")))'
+    with tempfile.TemporaryDirectory() as top:
+        os.makedirs(os.path.join(top, "include/hone"))
+        with open(os.path.join(top, "include/hone/base.h"), "w", encoding="utf-8") as f:
+            f.write("#define HONE_API x\n/* HONE_API int hone_no(void); */\nHONE_API int hone_a(void);\n"
+                    "HONE_API const char *hone_b(int x,\n                            int y);\n")
+        with open(os.path.join(top, "a.c"), "w", encoding="utf-8") as f:
+            f.write(f"{text}\n{api} int hone_a(void) {{ return 1; }}\n{api} int hone_b(void) {{ return 2; }}\n")
+        for command in ("gcc -fPIC -fvisibility=hidden -c a.c -o a.o", "ar rcs libhone.a a.o",
+                        "gcc -shared a.o -o libhone.so", "ar rcs libhonebench.a"):
+            subprocess.run(command.split(), cwd=top, check=True)
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "lint_symbols.py"), "."], cwd=top,
+                              capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+def run(linter, extra):
+    with tempfile.TemporaryDirectory() as top:
+        for path, text in {**SOUND, **extra}.items():
+            os.makedirs(os.path.join(top, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(top, path), "w", encoding="utf-8") as f:
+                f.write(text)
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "tools", f"lint_{linter}.py"), top],
+                              capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+def main():
+    n = failed = 0
+    cases = [(f"symbols_{name}", "symbols", text, bool(want), want) for name, text, want in SYMBOLS]
+    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "lengths", "docs")]
+    cases += [(f"{l}_accepts_{name}", l, {path: text}, 0, "") for name, l, path, text in SOUND_TOO]
+    cases += [(f"{l}_finds_{name}", l, {path: text}, 1, want) for name, l, path, text, want in FAULTS]
+    for name, linter, extra, status, want in cases:
+        n += 1
+        got, out = symbols(extra) if linter == "symbols" else run(linter, extra)
+        good = got == status and want in out
+        failed += not good
+        print(f"{'' if good else 'not '}ok {n} - lint/{name}")
+        if not good:
+            print(f"# exit {got}, wanted {status} and '{want}'\n" + "".join(f"# {l}\n" for l in out.splitlines()))
+    print(f"1..{n}")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
