@@ -52,6 +52,16 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+# The supervisor of child processes: a small static program, carried inside the library (src/base/proc_image.c).
+SUPERVISOR     := $(BUILD)/obj/hone-supervisor
+SUPERVISOR_SRC := src/base/proc_supervise.c src/base/proc_tree.c src/base/proc_count.c
+$(SUPERVISOR): $(SUPERVISOR_SRC) src/base/proc.h src/base/proc_int.h src/base/clock.h
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) -O2 -static -s -DHN_SUPERVISOR_MAIN -o $@ $(SUPERVISOR_SRC) -lm || \
+	  $(CC) $(STD) $(WARN) -O2 -s -DHN_SUPERVISOR_MAIN -o $@ $(SUPERVISOR_SRC) -lm
+$(BUILD)/obj/src/base/proc_image.o: $(SUPERVISOR)
+$(BUILD)/obj/src/base/proc_image.o: ALL_CFLAGS += -DHN_SUPERVISOR='"$(SUPERVISOR)"'
+
 $(BUILD)/libhone.a: $(LIB_OBJ)
 	@rm -f $@
 	ar rcs $@ $^

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +23,17 @@ enum { PAD_ITEM_B = 65536, PAD_MAX_B = 1 << 20, DRAIN_SLACK_B = 1 << 20 };
 
 extern char **environ;
 
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10U
+#endif
+
 struct hn_proc {
     hn_run *run;
     size_t run_b;
     const char **argv, **env;
     char *valgrind, *pad;
     pid_t supervisor;
-    int control_fd, done_fd;
+    int control_fd, done_fd, run_fd; /* run_fd: -1 when the memory is anonymous */
     bool gone, shell;
     uint64_t memory_b;
 };
@@ -79,11 +84,12 @@ static bool make_env(hn_proc *proc, const hn_proc_spec *spec) {
     return proc->pad != NULL;
 }
 
+/* Two places are kept free in front, for the supervisor's own name and argument. */
 static bool make_argv(hn_proc *proc, const hn_proc_spec *spec) {
     static const char *const callgrind[] = {"--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=9",
                                             "--trace-children=yes", "--"};
-    size_t n = 0, given = spec->shell ? 3 : count(spec->argv);
-    proc->argv = malloc((given + 8) * sizeof *proc->argv);
+    size_t n = 2, given = spec->shell ? 3 : count(spec->argv);
+    proc->argv = calloc(given + 10, sizeof *proc->argv);
     if (!proc->argv) return false;
     if (proc->valgrind) {
         proc->argv[n++] = proc->valgrind;
@@ -118,6 +124,7 @@ static void release(hn_proc *proc) {
     if (proc->run) munmap(proc->run, proc->run_b);
     if (proc->control_fd >= 0) close(proc->control_fd);
     if (proc->done_fd >= 0) close(proc->done_fd);
+    if (proc->run_fd >= 0) close(proc->run_fd);
     free(proc->argv);
     free(proc->env);
     free(proc->valgrind);
@@ -133,17 +140,38 @@ static void make_mark(hn_run *run) {
              (unsigned)t.tv_nsec, (unsigned)((uintptr_t)run >> 12));
 }
 
+static size_t text_b(const char *text) { return text ? strlen(text) + 1 : 0; }
+
+static uint64_t put_text(hn_run *run, uint64_t *at, const char *text) {
+    uint64_t here = *at;
+    if (!text) return 0;
+    memcpy((char *)run + here, text, text_b(text));
+    *at += text_b(text);
+    return here;
+}
+
+/* In a memfd, which the supervisor program can map too; anonymous where there is none, then the supervisor is a fork.
+ */
+static hn_run *map_memory(hn_proc *proc) {
+    int flags = MAP_SHARED | MAP_NORESERVE;
+    proc->run_fd = memfd_create("hone-run", MFD_CLOEXEC);
+    if (proc->run_fd >= 0 && ftruncate(proc->run_fd, (off_t)proc->run_b) != 0) {
+        close(proc->run_fd);
+        proc->run_fd = -1;
+    }
+    if (proc->run_fd < 0) flags |= MAP_ANONYMOUS;
+    void *p = mmap(NULL, proc->run_b, PROT_READ | PROT_WRITE, flags, proc->run_fd, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 static bool map_run(hn_proc *proc, const hn_proc_spec *spec) {
     uint64_t keep_b = spec->keep_b ? spec->keep_b : 16u << 20;
-    if (keep_b > SIZE_MAX / 2) keep_b = SIZE_MAX / 2;
-    proc->run_b = sizeof(hn_run) + (size_t)keep_b;
-    void *p = mmap(NULL, proc->run_b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) return false;
-    hn_run *run = proc->run = p;
+    if (keep_b > (uint64_t)1 << 40) keep_b = (uint64_t)1 << 40;
+    size_t texts_b = text_b(spec->cwd) + text_b(spec->stdin_path) + text_b(spec->stdout_path);
+    proc->run_b = sizeof(hn_run) + texts_b + (size_t)keep_b;
+    hn_run *run = proc->run = map_memory(proc);
+    if (!run) return false;
     *run = (hn_run){
-        .cwd = spec->cwd,
-        .stdin_path = spec->stdin_path,
-        .stdout_path = spec->stdout_path,
         .cpu = spec->cpu,
         .wall_s = spec->wall_s,
         .cpu_s = spec->cpu_s,
@@ -159,6 +187,11 @@ static bool map_run(hn_proc *proc, const hn_proc_spec *spec) {
         .energy_j = NAN,
         .hone = getpid(),
     };
+    uint64_t at = sizeof *run;
+    run->cwd_at = put_text(run, &at, spec->cwd);
+    run->stdin_at = put_text(run, &at, spec->stdin_path);
+    run->stdout_at = put_text(run, &at, spec->stdout_path);
+    run->out_at = at;
     make_mark(run);
     return true;
 }
@@ -183,20 +216,76 @@ static bool open_pipe(int *read_end, int *write_end) {
     return true;
 }
 
-static hone_rc fork_supervisor(hn_proc *proc, hone_err *err) {
+static bool write_all(int fd, const char *p, size_t n) {
+    while (n > 0) {
+        ssize_t w = write(fd, p, n);
+        if (w < 0 && errno == EINTR) continue;
+        if (w <= 0) return false;
+        p += w;
+        n -= (size_t)w;
+    }
+    return true;
+}
+
+/* The supervisor program in memory, ready to be executed; -1 where the system does not allow that. */
+static int open_image(void) {
+    size_t n;
+    const void *image = hn_supervisor_image(&n);
+    if (n == 0) return -1;
+    int fd = memfd_create("hone-supervisor", MFD_CLOEXEC | MFD_EXEC);
+    if (fd < 0 && errno == EINVAL) fd = memfd_create("hone-supervisor", MFD_CLOEXEC); /* before Linux 6.3 */
+    if (fd >= 0 && !write_all(fd, image, n)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Runs the supervisor program: a new session from its first moment (a Ctrl-C at the terminal is hone's), signals
+ * blocked, three inherited descriptors (a dup2 onto itself clears close-on-exec). */
+static bool spawn_image(hn_proc *proc) {
+    int image = proc->run_fd >= 0 ? open_image() : -1;
+    if (image < 0) return false;
+    char path[32], fd[16];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", image);
+    snprintf(fd, sizeof fd, "%d", proc->run_fd);
+    proc->argv[0] = "hone-supervisor";
+    proc->argv[1] = fd;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t all;
+    sigfillset(&all);
+    bool good = posix_spawn_file_actions_init(&files) == 0;
+    if (good && posix_spawnattr_init(&attr) == 0) {
+        const int keep[] = {proc->run->control_fd, proc->run->done_fd, proc->run_fd};
+        for (size_t i = 0; i < 3; i++) good = good && posix_spawn_file_actions_adddup2(&files, keep[i], keep[i]) == 0;
+        good = good && posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK) == 0;
+        good = good && posix_spawnattr_setsigmask(&attr, &all) == 0;
+        good = good && posix_spawn(&proc->supervisor, path, &files, &attr, (char *const *)proc->argv,
+                                   (char *const *)proc->env) == 0;
+        posix_spawnattr_destroy(&attr);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    close(image);
+    return good;
+}
+
+static hone_rc start_supervisor(hn_proc *proc, hone_err *err) {
     hn_run *run = proc->run;
     int done_fd = -1, control_fd = -1;
     hone_rc rc = HONE_OK;
     if (!open_pipe(&control_fd, &proc->control_fd) || !open_pipe(&proc->done_fd, &done_fd)) {
-        rc = hn_fail(err, HONE_E_IO, "cannot open pipes to run '%s': %s", proc->argv[0], strerror(errno));
+        rc = hn_fail(err, HONE_E_IO, "cannot open pipes to run '%s': %s", proc->argv[2], strerror(errno));
     } else {
         run->control_fd = control_fd;
         run->done_fd = done_fd;
         fcntl(control_fd, F_SETFL, O_NONBLOCK);
-        proc->supervisor = fork();
-        if (proc->supervisor == 0) hn_supervise(run);
+        if (!spawn_image(proc)) {
+            proc->supervisor = fork();
+            if (proc->supervisor == 0) hn_supervise(run, (char *const *)proc->argv + 2, (char *const *)proc->env);
+        }
         if (proc->supervisor < 0)
-            rc = hn_fail(err, HONE_E_IO, "cannot start a process to run '%s': %s", proc->argv[0], strerror(errno));
+            rc = hn_fail(err, HONE_E_IO, "cannot start a process to run '%s': %s", proc->argv[2], strerror(errno));
     }
     if (control_fd >= 0) close(control_fd);
     if (done_fd >= 0) close(done_fd);
@@ -207,16 +296,14 @@ hone_rc hn_proc_start(const hn_proc_spec *spec, hn_proc **out, hone_err *err) {
     if (!spec->shell && (!spec->argv || !spec->argv[0])) return hn_fail(err, HONE_E_USAGE, "no command to run");
     hn_proc *proc = calloc(1, sizeof *proc);
     if (!proc) return hn_fail(err, HONE_E_NOMEM, "out of memory starting a process");
-    proc->control_fd = proc->done_fd = -1;
+    proc->control_fd = proc->done_fd = proc->run_fd = -1;
     proc->shell = spec->shell != NULL;
     proc->memory_b = spec->memory_b;
     if (!map_run(proc, spec) || !choose_counter(proc, spec) || !make_env(proc, spec) || !make_argv(proc, spec)) {
         release(proc);
         return hn_fail(err, HONE_E_NOMEM, "out of memory starting a process");
     }
-    proc->run->argv = proc->argv;
-    proc->run->env = proc->env;
-    hone_rc rc = fork_supervisor(proc, err);
+    hone_rc rc = start_supervisor(proc, err);
     if (rc)
         release(proc);
     else
@@ -331,7 +418,7 @@ static void classify(const hn_proc *proc, hn_proc_result *r) {
 
 void hn_proc_collect(hn_proc *proc, hn_proc_result *out) {
     while (!proc->gone) hn_proc_wait_any(&proc, 1, -1, NULL);
-    const hn_run *run = proc->run;
+    hn_run *run = proc->run;
     *out = (hn_proc_result){
         .wall_s = run->ended_s - run->started_s,
         .user_s = run->user_s,
@@ -349,7 +436,7 @@ void hn_proc_collect(hn_proc *proc, hn_proc_result *out) {
     out->out = malloc((size_t)run->out_n + 1);
     out->out_n = out->out ? (size_t)run->out_n : 0;
     if (out->out) {
-        memcpy(out->out, run->out, out->out_n);
+        memcpy(out->out, hn_run_out(run), out->out_n);
         out->out[out->out_n] = 0;
     }
     release(proc);

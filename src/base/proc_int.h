@@ -1,8 +1,9 @@
 /* base/proc_int.h — what hone and its supervisor processes share.
  *
- * hone maps one hn_run per child (MAP_SHARED), fills the first part, and starts a supervisor, which fills the second
- * and writes the kept stdout behind the struct. The supervisor runs in a copy of a process that may have threads:
- * it calls async-signal-safe functions only and allocates nothing.
+ * hone maps one hn_run per child (shared memory), fills the first part, and starts a supervisor, which fills the
+ * second and writes the kept stdout behind it. Texts lie in the same memory, as offsets: the supervisor may have it
+ * at another address. It may also be a fork of a process with threads: it calls async-signal-safe functions only and
+ * allocates nothing.
  * Two pipes: `control` tells the supervisor to stop (a byte: hn_proc_kill; end of file: hone is gone); `done` has its
  * write end in the supervisor alone, so that its end of file says the supervisor is gone, however it died.
  */
@@ -17,9 +18,8 @@ enum { HN_ERR_TAIL_B = 4096, HN_MARK_B = 64 };
 
 typedef struct hn_run {
     /* hone to supervisor */
-    const char *const *argv, *const *env; /* complete; argv[0] is looked up in env's PATH */
-    const char *cwd, *stdin_path, *stdout_path;
-    char mark[HN_MARK_B]; /* NAME=value in the environment of every descendant */
+    uint64_t cwd_at, stdin_at, stdout_at, out_at; /* offsets of texts and of the kept stdout; 0: none */
+    char mark[HN_MARK_B];                         /* NAME=value in the environment of every descendant */
     int cpu, control_fd, done_fd;
     double wall_s, cpu_s;
     uint64_t memory_b, file_b, out_b, keep_b;
@@ -32,17 +32,24 @@ typedef struct hn_run {
     hn_proc_end end;
     int status; /* as waitpid gave it */
     int fail_errno;
-    const char *fail_step; /* a literal: what could not be done before exec */
+    char fail_step[40]; /* what could not be done before exec; "" when all went well */
     double started_s, ended_s, user_s, sys_s, instructions, energy_j;
     uint64_t max_rss_b, out_n, total_b, err_n; /* err_n: all bytes of stderr seen */
     bool oom_killed;
     char err_ring[HN_ERR_TAIL_B];
     char log[256]; /* callgrind: unfinished line of its log */
-    char out[];
 } hn_run;
 
-/* The supervisor: does not return. Called in a fresh child process of hone. */
-_Noreturn void hn_supervise(hn_run *run);
+static inline const char *hn_run_text(const hn_run *run, uint64_t at) { return at ? (const char *)run + at : NULL; }
+static inline char *hn_run_out(hn_run *run) { return (char *)run + run->out_at; }
+
+/* The supervisor: does not return. Runs as a process of its own below hone: normally the program in
+ * hn_supervisor_image, else a fork of hone. argv[0] is looked up in the PATH of env. */
+_Noreturn void hn_supervise(hn_run *run, char *const *argv, char *const *env);
+
+/* proc_image.c: the supervisor as a static program, so that starting it costs the same however much memory hone has
+ * (and that memory does not show up as the child's peak). Empty (n = 0) in builds that left it out. */
+const void *hn_supervisor_image(size_t *n);
 
 /* --- proc_tree.c: descendants ---------------------------------------------------------------------------------- */
 

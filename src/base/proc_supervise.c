@@ -25,6 +25,8 @@
 
 enum { READ_B = 65536, LOG_FD = 9 };
 
+extern char **environ;
+
 /* --- in the child, between vfork and exec ---------------------------------------------------------------------- */
 
 struct child_fds {
@@ -63,10 +65,11 @@ static bool redirect(int fd, int to) { return fd >= 0 && (fd == to ? fcntl(fd, F
 static const char *prepare(const hn_run *run, const struct child_fds *fds) {
     setpgid(0, 0);
     reset_signals();
-    if (run->cwd && chdir(run->cwd) != 0) return "enter its folder";
-    if (!redirect(open(run->stdin_path ? run->stdin_path : "/dev/null", O_RDONLY | O_CLOEXEC), 0))
+    if (run->cwd_at && chdir(hn_run_text(run, run->cwd_at)) != 0) return "enter its folder";
+    if (!redirect(open(run->stdin_at ? hn_run_text(run, run->stdin_at) : "/dev/null", O_RDONLY | O_CLOEXEC), 0))
         return "open its standard input";
-    int out = run->stdout_path ? open(run->stdout_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : fds->out;
+    const char *file = hn_run_text(run, run->stdout_at);
+    int out = file ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : fds->out;
     if (!redirect(out, 1)) return "open its standard output";
     if (!redirect(fds->err, 2)) return "open its standard error";
     if (fds->log >= 0 && !redirect(fds->log, LOG_FD)) return "open callgrind's log";
@@ -81,23 +84,24 @@ static const char *prepare(const hn_run *run, const struct child_fds *fds) {
     return NULL;
 }
 
-/* vfork: the child borrows the supervisor's memory, so that nothing is copied and failures are simply written down. */
-static pid_t start_child(hn_run *run, const struct child_fds *fds) {
-    pid_t pid = vfork();
-    if (pid != 0) {
-        if (pid < 0) {
-            run->fail_step = "start a process";
-            run->fail_errno = errno;
-        }
-        return pid;
-    }
-    run->fail_step = prepare(run, fds);
-    if (!run->fail_step) {
-        run->started_s = hn_now_s();
-        execvpe(run->argv[0], (char *const *)run->argv, (char *const *)run->env);
-        run->fail_step = "execute it";
-    }
+static void fail(hn_run *run, const char *step) {
     run->fail_errno = errno;
+    strncpy(run->fail_step, step, sizeof run->fail_step - 1);
+}
+
+/* vfork: the child borrows the supervisor's memory, so that nothing is copied and failures are simply written down. */
+static pid_t start_child(hn_run *run, const struct child_fds *fds, char *const *argv, char *const *env) {
+    environ = (char **)env;
+    pid_t pid = vfork();
+    if (pid < 0) fail(run, "start a process");
+    if (pid != 0) return pid;
+    const char *step = prepare(run, fds);
+    if (!step) {
+        run->started_s = hn_now_s();
+        execvp(argv[0], argv);
+        step = "execute it";
+    }
+    fail(run, step);
     _exit(127);
 }
 
@@ -155,7 +159,7 @@ static bool make_pipe(int *read_end, int *write_end) {
 
 static void keep_out(hn_run *run, const char *data, size_t n) {
     size_t room = (size_t)(run->keep_b - run->out_n), take = n < room ? n : room;
-    memcpy(run->out + run->out_n, data, take);
+    memcpy(hn_run_out(run) + run->out_n, data, take);
     run->out_n += take;
 }
 
@@ -294,7 +298,7 @@ static hn_proc_end watch_child(struct watch *w) {
 
 static hn_proc_end end_of(const struct watch *w, hn_proc_end why) {
     const hn_run *run = w->run;
-    if (run->fail_step) return HN_PROC_NOT_STARTED;
+    if (*run->fail_step) return HN_PROC_NOT_STARTED;
     if (why != HN_PROC_EXITED) return why;
     if (WIFEXITED(run->status)) return HN_PROC_EXITED;
     int sig = WTERMSIG(run->status);
@@ -313,7 +317,7 @@ static void note_usage(hn_run *run) {
     run->max_rss_b = (uint64_t)u.ru_maxrss * 1024;
 }
 
-_Noreturn void hn_supervise(hn_run *run) {
+_Noreturn void hn_supervise(hn_run *run, char *const *argv, char *const *env) {
     struct watch w = {.run = run, .out = -1, .err = -1, .log = -1};
     struct child_fds fds = {-1, -1, -1};
     be_supervisor(&w);
@@ -322,11 +326,9 @@ _Noreturn void hn_supervise(hn_run *run) {
     int counter = run->count_instructions && !run->callgrind ? hn_count_open() : -1;
     double range_j = 0, from_j = run->count_energy ? hn_energy_now(&range_j) : NAN;
     if (piped)
-        w.child = run->child = start_child(run, &fds);
-    else {
-        run->fail_step = "open pipes";
-        run->fail_errno = errno;
-    }
+        w.child = run->child = start_child(run, &fds, argv, env);
+    else
+        fail(run, "open pipes");
     close(fds.out);
     close(fds.err);
     if (fds.log >= 0) close(fds.log);
@@ -343,3 +345,20 @@ _Noreturn void hn_supervise(hn_run *run) {
     run->finished = 1;
     _exit(0);
 }
+
+#ifdef HN_SUPERVISOR_MAIN
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* hone-supervisor FD COMMAND ARGUMENT…: FD holds the hn_run. */
+int main(int argc, char **argv) {
+    struct stat st;
+    int fd = argc > 2 ? atoi(argv[1]) : -1;
+    if (fd < 0 || fstat(fd, &st) != 0 || (size_t)st.st_size < sizeof(hn_run)) return 2;
+    hn_run *run = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (run == MAP_FAILED) return 2;
+    close(fd);
+    hn_supervise(run, argv + 2, environ);
+}
+#endif
