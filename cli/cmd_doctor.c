@@ -1,0 +1,267 @@
+/* cmd_doctor.c — `hone doctor`: what this machine offers to a tuner, what disturbs it, what is missing. */
+#include "cli.h"
+
+#include <hone/measure.h>
+#include <hone/target.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+typedef enum level { GOOD, NOTE, WARN, MISSING } level; /* MISSING: hone cannot tune without it */
+static const char *const level_name[] = {"ok", "note", "warning", "missing"};
+
+typedef struct finding {
+    level level;
+    const char *subject;
+    char *text;
+    const char *advice, *package; /* package: Debian's, which brings what is missing */
+} finding;
+typedef struct findings {
+    finding *item;
+    size_t n, room;
+    hone_machine machine;
+    hone_noise noise;
+} findings;
+
+static void note(findings *f, level l, const char *subject, char *text, const char *advice, const char *package) {
+    f->item = cli_grow(f->item, &f->room, f->n, sizeof *f->item);
+    f->item[f->n++] = (finding){l, subject, text, advice, package};
+}
+
+/* --- what is looked at ---------------------------------------------------------------------------------------- */
+
+static void check_machine(findings *f) {
+    const hone_machine *m = &f->machine;
+    char a[CLI_TEXT_N], b[CLI_TEXT_N], c[CLI_TEXT_N], d[CLI_TEXT_N];
+    note(f, GOOD, "processor", cli_format("%s, %d of %d cores usable", m->cpu, m->n_usable, m->n_cpu), NULL, NULL);
+    note(f, GOOD, "memory",
+         cli_format("%s; caches %s, %s, %s", cli_text_bytes((double)m->memory_b, a),
+                    cli_text_bytes((double)m->l1d_b, b), cli_text_bytes((double)m->l2_b, c),
+                    cli_text_bytes((double)m->l3_b, d)),
+         NULL, NULL);
+    note(f, GOOD, "system",
+         cli_format("%s, kernel %s%s", m->os, m->kernel, m->virtual_machine ? ", virtual machine" : ""), NULL, NULL);
+    if (m->n_usable < 2)
+        note(f, WARN, "cores", cli_strdup("one core: builds and hone itself disturb what is measured"),
+             "tune where a second core is free, or give the budget more repeats", NULL);
+}
+
+static void check_clock(findings *f) {
+    const hone_machine *m = &f->machine;
+    if (*m->governor && strcmp(m->governor, "performance") != 0)
+        note(f, WARN, "governor", cli_format("'%s' changes the clock while a program runs", m->governor),
+             "`cpupower frequency-set -g performance` (as root) while tuning", NULL);
+    else
+        note(f, GOOD, "governor", cli_format("%s", *m->governor ? m->governor : "not visible here"), NULL, NULL);
+    if (m->turbo == 1)
+        note(f, WARN, "turbo", cli_strdup("on: the clock depends on temperature and on the other cores"),
+             "switch it off while tuning: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 to "
+             "/sys/devices/system/cpu/cpufreq/boost (as root)",
+             NULL);
+    else
+        note(f, GOOD, "turbo", cli_strdup(m->turbo == 0 ? "off" : "not visible here"), NULL, NULL);
+    if (m->smt == 1)
+        note(f, NOTE, "hyper-threads", cli_strdup("on: work on the sibling of the measuring core shows up as noise"),
+             "keep the sibling idle, or write off to /sys/devices/system/cpu/smt/control (as root)", NULL);
+    if (m->virtual_machine)
+        note(f, NOTE, "virtual machine", cli_strdup("its host's other guests may show up as noise"),
+             "measure against a concurrent baseline, as hone does, and distrust gains below the noise", NULL);
+}
+
+static void check_counters(findings *f) {
+    const hone_machine *m = &f->machine;
+    if (m->perf_instructions)
+        note(f, GOOD, "instructions", cli_strdup("counted by the processor (perf)"), NULL, NULL);
+    else if (m->callgrind)
+        note(f, NOTE, "instructions", cli_strdup("counted by callgrind, some 50 times slower than the program"),
+             "where a processor counter exists: `sysctl kernel.perf_event_paranoid=2` (as root) allows its use", NULL);
+    else
+        note(f, NOTE, "instructions", cli_strdup("cannot be counted: neither a processor counter nor callgrind"),
+             "install valgrind to use instructions as an objective", "valgrind");
+    note(f, m->rapl ? GOOD : NOTE, "energy", cli_strdup(m->rapl ? "measured by RAPL" : "cannot be measured here"),
+         m->rapl ? NULL : "needed only for energy as an objective; where the processor has RAPL, root may read it",
+         NULL);
+    note(f, GOOD, "limits", cli_strdup(m->cgroup ? "by cgroup and rlimit" : "by rlimit (no writable cgroup)"), NULL,
+         NULL);
+}
+
+static void check_compilers(findings *f) {
+    hone_family_info family;
+    size_t total = 0;
+    for (size_t i = 0; hone_family_at(i, &family); i++) {
+        char **names = NULL, *text = NULL;
+        size_t n = 0, size = 0;
+        if (hone_family_installed(family.name, &names, &n, NULL)) continue;
+        FILE *mem = open_memstream(&text, &size);
+        for (size_t k = 0; mem && k < n; k++) fprintf(mem, "%s%s", k ? ", " : "", names[k]);
+        if (mem) fclose(mem);
+        total += n;
+        if (n)
+            note(f, GOOD, family.name, text ? text : cli_strdup(""), NULL, NULL);
+        else {
+            free(text);
+            note(f, NOTE, family.name, cli_strdup("not installed"), "a second compiler often gains more than any flag",
+                 strcmp(family.name, "gcc") == 0 ? "gcc" : "clang");
+        }
+        hone_free(names);
+    }
+    if (!total) note(f, MISSING, "compiler", cli_strdup("none found in PATH"), "install gcc or clang", "gcc");
+}
+
+static void check_noise(findings *f) {
+    const hone_noise *n = &f->noise;
+    bool loud = n->rel_mad > 0.01 || n->rel_p95 > 0.05;
+    note(f, loud ? WARN : GOOD, "noise",
+         cli_format("%.2f %% (median deviation), 95th percentile %.1f %% above the median, on core %d",
+                    100 * n->rel_mad, 100 * n->rel_p95, n->cpu),
+         loud ? "gains smaller than this are hard to prove: close other programs, fix the clock, use more repeats"
+              : NULL,
+         NULL);
+    if (n->drift > 0.01)
+        note(f, WARN, "drift", cli_format("the machine changed its speed by %.1f %% within seconds", 100 * n->drift),
+             "let it come to rest; old measurements must not be compared with new ones", NULL);
+    if (n->steal > 0.01)
+        note(f, WARN, "steal", cli_format("%.1f %% of the time went to other guests of the host", 100 * n->steal),
+             "tune at a quieter hour or on a machine of your own", NULL);
+    if (n->load1 > 0.5)
+        note(f, WARN, "load", cli_format("%.1f programs were running on average in the last minute", n->load1),
+             "stop other work while tuning", NULL);
+}
+
+static void check_disk(findings *f) {
+    struct statvfs fs;
+    char a[CLI_TEXT_N];
+    if (statvfs(".", &fs)) return;
+    double free_b = (double)fs.f_bavail * (double)fs.f_frsize;
+    bool low = free_b < 256e6;
+    note(f, low ? WARN : GOOD, "disk", cli_format("%s free in this folder", cli_text_bytes(free_b, a)),
+         low ? "make room: builds and the record need it" : NULL, NULL);
+}
+
+/* --- how it is shown ------------------------------------------------------------------------------------------ */
+
+static void machine_json(cli_json *j, const hone_machine *m) {
+    cli_json_object(j);
+    cli_json_ktext(j, "cpu", m->cpu);
+    cli_json_ktext(j, "os", m->os);
+    cli_json_ktext(j, "kernel", m->kernel);
+    cli_json_ktext(j, "governor", *m->governor ? m->governor : NULL);
+    cli_json_knumber(j, "cores", m->n_cpu);
+    cli_json_knumber(j, "cores_usable", m->n_usable);
+    cli_json_kcount(j, "memory_b", m->memory_b);
+    cli_json_kcount(j, "l1d_b", m->l1d_b);
+    cli_json_kcount(j, "l2_b", m->l2_b);
+    cli_json_kcount(j, "l3_b", m->l3_b);
+    cli_json_kraw(j, "turbo", m->turbo < 0 ? "null" : m->turbo ? "true" : "false");
+    cli_json_kraw(j, "smt", m->smt < 0 ? "null" : m->smt ? "true" : "false");
+    cli_json_kbool(j, "virtual_machine", m->virtual_machine);
+    cli_json_kbool(j, "perf_instructions", m->perf_instructions);
+    cli_json_kbool(j, "callgrind", m->callgrind);
+    cli_json_kbool(j, "rapl", m->rapl);
+    cli_json_kbool(j, "cgroup", m->cgroup);
+    cli_json_ktext(j, "hash", m->hash);
+    cli_json_close(j);
+}
+
+static void noise_json(cli_json *j, const hone_noise *n) {
+    cli_json_object(j);
+    cli_json_knumber(j, "rel_mad", n->rel_mad);
+    cli_json_knumber(j, "rel_p95", n->rel_p95);
+    cli_json_knumber(j, "drift", n->drift);
+    cli_json_knumber(j, "steal", n->steal);
+    cli_json_knumber(j, "load1", n->load1);
+    cli_json_knumber(j, "clock_ns", n->clock_ns);
+    cli_json_knumber(j, "cpu", n->cpu);
+    cli_json_close(j);
+}
+
+static void print_json(cli *c, const findings *f) {
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_key(&j, "machine");
+    machine_json(&j, &f->machine);
+    cli_json_key(&j, "noise");
+    noise_json(&j, &f->noise);
+    cli_json_key(&j, "findings");
+    cli_json_array(&j);
+    for (size_t i = 0; i < f->n; i++) {
+        cli_json_object(&j);
+        cli_json_ktext(&j, "level", level_name[f->item[i].level]);
+        cli_json_ktext(&j, "subject", f->item[i].subject);
+        cli_json_ktext(&j, "text", f->item[i].text);
+        cli_json_ktext(&j, "advice", f->item[i].advice);
+        cli_json_ktext(&j, "package", f->item[i].package);
+        cli_json_close(&j);
+    }
+    cli_json_end(&j);
+}
+
+static void print_text(const cli *c, const findings *f) {
+    static const cli_ink ink[] = {CLI_GREEN, CLI_PLAIN, CLI_YELLOW, CLI_RED};
+    int width = cli_width(stdout) ? cli_width(stdout) : 100;
+    for (size_t i = 0; i < f->n; i++) {
+        const finding *x = &f->item[i];
+        printf("%s%-8s%s %-16s", cli_paint(c->color_out, ink[x->level]), level_name[x->level],
+               cli_paint(c->color_out, CLI_PLAIN), x->subject);
+        putchar(' ');
+        cli_put(c, stdout, x->text, 0);
+        putchar('\n');
+        if (x->advice) cli_wrap(stdout, x->advice, 26, width < 50 ? 50 : width, c->color_out);
+    }
+    const char *gap = "\nto install what is missing: apt-get install ";
+    for (size_t i = 0; i < f->n; i++)
+        if (f->item[i].package) printf("%s%s", gap, f->item[i].package), gap = " ";
+    if (*gap == ' ') putchar('\n');
+}
+
+static hone_rc run_doctor(cli *c, hone_err *err) {
+    findings f = {0};
+    bool missing = false;
+    hone_machine_get(&f.machine);
+    if (cli_width(stderr)) fprintf(stderr, "measuring the noise of this machine ...");
+    hone_rc rc = hone_noise_measure(cli_seconds(c, "seconds", 3), &f.noise, err);
+    if (cli_width(stderr)) fprintf(stderr, "\r%50s\r", "");
+    if (rc) return rc;
+    check_machine(&f);
+    check_compilers(&f);
+    check_clock(&f);
+    check_noise(&f);
+    check_counters(&f);
+    check_disk(&f);
+    if (c->json)
+        print_json(c, &f);
+    else
+        print_text(c, &f);
+    for (size_t i = 0; i < f.n; i++) {
+        missing |= f.item[i].level == MISSING;
+        free(f.item[i].text);
+    }
+    free(f.item);
+    c->exit_code = missing ? hone_rc_exit(HONE_E_TOOL) : 0;
+    return HONE_OK;
+}
+
+static const cli_option options[] = {
+    {"seconds", 0, CLI_SECONDS, "TIME", 0, 0, "how long to measure the noise (default 3s)"},
+    {0},
+};
+
+const cli_command cli_cmd_doctor = {
+    "doctor",
+    "Check",
+    "",
+    "say what this machine offers, what disturbs it, what is missing",
+    "Looks at what a tuner needs: compilers, counters, limits, free disk; at what disturbs measurements: clock "
+    "governor, "
+    "turbo, hyper-threads, load, time stolen by a host; and measures the noise by timing one fixed computation again "
+    "and "
+    "again. Exits with 0 unless something is missing that hone cannot do without.",
+    options,
+    "hone doctor\tbefore the first tuning on a machine\n"
+    "hone doctor --seconds 30 --json\ta longer look, as data\n",
+    0,
+    0,
+    run_doctor,
+};

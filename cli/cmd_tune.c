@@ -1,0 +1,292 @@
+/* cmd_tune.c — `hone tune`: the search, shown while it runs, summed up at its end. */
+#include "progress.h"
+#include "session.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- signals -------------------------------------------------------------------------------------------------- */
+
+/* The only mutable globals of the program: a signal handler has no other way to say anything. */
+static volatile int stop_asked, window_resized;
+
+/* The first asks the search to end after the running trial; the second ends hone at once (the supervisors of its
+ * children take them down, and what was finished is recorded). */
+static void on_stop(int sig) {
+    static const char note[] = "\nstopping after the running trial; once more stops at once\n";
+    (void)sig;
+    if (stop_asked) _exit(hone_rc_exit(HONE_E_INTERRUPTED));
+    stop_asked = 1;
+    if (write(STDERR_FILENO, note, sizeof note - 1) < 0) return;
+}
+static void on_resize(int sig) {
+    (void)sig;
+    window_resized = 1;
+}
+
+static void handle(int sig, void (*handler)(int)) {
+    struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&sa.sa_mask);
+    sigaction(sig, &sa, NULL);
+}
+
+/* --- options -------------------------------------------------------------------------------------------------- */
+
+/* --resume without a number: the newest session that was not finished. */
+static hone_rc unfinished(const char *dir, int64_t *id, hone_err *err) {
+    hone_store *store;
+    hone_session *list;
+    size_t n;
+    hone_rc rc = hone_store_open(dir, false, &store, err);
+    if (rc) return rc;
+    rc = hone_session_list(store, &list, &n, err);
+    int64_t newest = 0;
+    for (size_t i = 0; !rc && i < n; i++)
+        if (strcmp(list[i].state, "finished") != 0 && list[i].id > newest) newest = list[i].id;
+    if (!rc) hone_session_list_free(list, n);
+    hone_store_close(store);
+    if (rc) return rc;
+    if (!newest)
+        return cli_fail(err, HONE_E_NOTFOUND, "'%s' has no unfinished session; leave --resume away to begin one", dir);
+    *id = newest;
+    return HONE_OK;
+}
+
+static hone_rc read_resume(const cli *c, const char *dir, int64_t *id, hone_err *err) {
+    *id = cli_given(c, "new") ? -1 : 0;
+    if (!cli_given(c, "resume")) return HONE_OK;
+    if (cli_given(c, "new")) return cli_fail(err, HONE_E_USAGE, "choose one of --resume and --new");
+    if (!cli_text(c, "resume", NULL)) return unfinished(dir, id, err);
+    *id = (int64_t)cli_count(c, "resume", 0);
+    return HONE_OK;
+}
+
+static hone_rc check_engine(const char *name, hone_err *err) {
+    hone_engine_info e;
+    const char *names[64];
+    size_t n = 0;
+    for (size_t i = 0; hone_engine_at(i, &e) && n < 64; i++) {
+        if (!name || strcmp(e.name, name) == 0) return HONE_OK;
+        names[n++] = e.name;
+    }
+    const char *near = cli_nearest(name, names, n);
+    return cli_fail(err, HONE_E_USAGE, "there is no engine '%s'%s%s%s; `hone engines` lists them", name,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static hone_rc read_options(const cli *c, const char *dir, hone_tune_options *o, hone_err *err) {
+    *o = (hone_tune_options){
+        .store_dir = dir,
+        .engine = cli_text(c, "engine", NULL),
+        .seed = cli_count(c, "seed", 0),
+        .max_evals = cli_count(c, "evals", 0),
+        .max_s = cli_seconds(c, "time", 0),
+        .jobs = (int)cli_count(c, "jobs", 0),
+        .cpu = cli_given(c, "cpu") ? (int)cli_count(c, "cpu", 0) : -1,
+        .warm_start = cli_given(c, "warm-start"),
+        .keep_builds = cli_given(c, "keep-builds"),
+        .stop = &stop_asked,
+    };
+    hone_rc rc = check_engine(o->engine, err);
+    return rc ? rc : read_resume(c, dir, &o->resume, err);
+}
+
+/* --- the summary ---------------------------------------------------------------------------------------------- */
+
+typedef struct summary {
+    const hone_workload *workload;
+    const hone_tune_result *result;
+    const char *dir, *base_point; /* base_point: JSON of the recorded baseline, NULL if there is none */
+} summary;
+
+static void result_json(cli *c, const summary *s) {
+    const hone_tune_result *r = s->result;
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_kcount(&j, "session", (uint64_t)r->session);
+    cli_json_ktext(&j, "workload", hone_workload_name(s->workload));
+    cli_json_ktext(&j, "reason", r->reason);
+    cli_json_knumber(&j, "speedup", r->speedup);
+    cli_json_knumber(&j, "speedup_lo", r->speedup_lo);
+    cli_json_knumber(&j, "speedup_hi", r->speedup_hi);
+    cli_json_kcount(&j, "trials", r->n_trials);
+    cli_json_kcount(&j, "reused", r->n_reused);
+    cli_json_key(&j, "classes");
+    cli_json_object(&j);
+    for (int i = 0; i < HONE_N_CLASSES; i++) cli_json_kcount(&j, hone_class_name((hone_class)i), r->n_class[i]);
+    cli_json_close(&j);
+    cli_json_kraw(&j, "point", r->best_point);
+    cli_json_ktext(&j, "argv", r->best_argv);
+    cli_json_knumber(&j, "elapsed_s", r->elapsed_s);
+    cli_json_knumber(&j, "own_s", r->own_s);
+    cli_json_ktext(&j, "store", s->dir);
+    cli_json_end(&j);
+}
+
+static void label(const cli *c, const char *name) {
+    printf("%s%-9s%s ", cli_paint(c->color_out, CLI_BOLD), name, cli_paint(c->color_out, CLI_PLAIN));
+}
+
+static void put_speedup(const cli *c, const summary *s) {
+    char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N];
+    const hone_tune_result *r = s->result;
+    label(c, "result");
+    cli_put(c, stdout, hone_workload_objective(s->workload, 0, NULL), 0);
+    if (!(r->speedup > 1)) {
+        printf(": nothing that was tried beats the baseline\n");
+        return;
+    }
+    printf(" is %s%s%s times better than the baseline\n", cli_paint(c->color_out, CLI_GREEN),
+           cli_text_ratio(c, r->speedup, a), cli_paint(c->color_out, CLI_PLAIN));
+    label(c, "");
+    if (isfinite(r->speedup_lo))
+        printf("%s to %s in the closing race (95 %% interval); a measurement of this session, not yet a proof\n",
+               cli_text_ratio(c, r->speedup_lo, lo), cli_text_ratio(c, r->speedup_hi, hi));
+    else
+        printf("as the search saw it: there was no closing race, expect part of it to be luck\n");
+}
+
+/* What differs from the baseline, one setting per line. Values hold no spaces but in permutations. */
+static void put_delta(const cli *c, const summary *s) {
+    char *delta = cli_point_delta(s->result->best_point, s->base_point, false);
+    const char *name = "controls";
+    for (char *p = delta; *p;) {
+        size_t n = strcspn(p, " ");
+        if (memchr(p, '[', n) && strchr(p, ']')) n = (size_t)(strchr(p, ']') + 1 - p);
+        char more = p[n];
+        p[n] = 0;
+        label(c, name);
+        cli_put(c, stdout, p, 0);
+        putchar('\n');
+        name = "";
+        p += n + (more != 0);
+    }
+    free(delta);
+}
+
+static void result_text(const cli *c, const summary *s) {
+    const hone_tune_result *r = s->result;
+    char t[CLI_TEXT_N], own[CLI_TEXT_N];
+    char *failures = cli_failures_text(r->n_class);
+    put_speedup(c, s);
+    if (r->speedup > 1 && r->best_point) put_delta(c, s);
+    if (r->speedup > 1 && r->best_argv) label(c, "compiler"), cli_put(c, stdout, r->best_argv, 0), putchar('\n');
+    label(c, "trials");
+    printf("%zu in %s, ended by: %s; %zu had a known object; hone itself took %s\n", r->n_trials,
+           cli_text_duration(r->elapsed_s, t), r->reason, r->n_reused, cli_text_seconds(r->own_s, own));
+    label(c, "failures");
+    printf("%s\n", *failures ? failures : "none");
+    label(c, "record");
+    cli_put(c, stdout, s->dir, 0);
+    printf(", session %lld\n", (long long)r->session);
+    label(c, "more");
+    printf("`hone results` lists the trials, `hone best` prints the winner for a build\n");
+    free(failures);
+}
+
+/* The baseline as a point, from the record. */
+static char *recorded_baseline(const char *dir, int64_t session) {
+    hone_store *store;
+    hone_trials trials;
+    char *point = NULL;
+    if (hone_store_open(dir, false, &store, NULL)) return NULL;
+    if (!hone_trials_load(store, session, false, &trials, NULL)) {
+        for (size_t i = 0; !point && i < trials.n; i++)
+            if (strcmp(trials.trial[i].phase, "baseline") == 0) point = cli_strdup(trials.trial[i].point);
+        hone_trials_free(&trials);
+    }
+    hone_store_close(store);
+    return point;
+}
+
+/* --- the command ---------------------------------------------------------------------------------------------- */
+
+static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *o, hone_err *err) {
+    cli_live live;
+    hone_tune_result result;
+    cli_live_begin(&live, c, &window_resized);
+    o->event = cli_live_event;
+    o->ctx = &live;
+    handle(SIGINT, on_stop);
+    handle(SIGTERM, on_stop);
+    handle(SIGWINCH, on_resize);
+    hone_rc rc = hone_tune(workload, o, &result, err);
+    cli_live_end(&live);
+    if (rc) return rc;
+    char *base = recorded_baseline(o->store_dir, result.session);
+    summary s = {workload, &result, o->store_dir, base};
+    if (c->json)
+        result_json(c, &s);
+    else
+        result_text(c, &s);
+    bool interrupted = strcmp(result.reason, "interrupted") == 0;
+    free(base);
+    hone_tune_result_free(&result);
+    if (!interrupted) return HONE_OK;
+    return cli_fail(err, HONE_E_INTERRUPTED, "interrupted; everything finished is recorded; run again to go on");
+}
+
+static hone_rc run_tune(cli *c, hone_err *err) {
+    const char *path = c->n_args ? c->arg[0] : "hone.yaml";
+    hone_workload *workload;
+    hone_tune_options options;
+    if (!c->n_args && access(path, F_OK))
+        return cli_fail(err, HONE_E_IO,
+                        "there is no 'hone.yaml' here; `hone init` writes one, or name a workload file");
+    hone_rc rc = hone_workload_load(path, &workload, err);
+    if (rc) return rc;
+    char *dir = cli_store_dir(c, path);
+    rc = read_options(c, dir, &options, err);
+    if (!rc) rc = search(c, workload, &options, err);
+    hone_workload_free(workload);
+    free(dir);
+    return rc;
+}
+
+static const cli_option options[] = {
+    {"evals", 'n', CLI_COUNT, "N", 1, 1e9, "evaluations at most (default: the workload's budget)"},
+    {"time", 't', CLI_SECONDS, "TIME", 0, 0, "time at most: 90s, 10m, 1h30m (default: the workload's budget)"},
+    {"engine", 'e', CLI_TEXT, "NAME", 0, 0, "search engine (default: the workload's, else auto)"},
+    {"seed", 0, CLI_COUNT, "N", 0, 0, "seed of all random choices (default 0)"},
+    {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "builds side by side (default: one per core)"},
+    {"cpu", 0, CLI_COUNT, "N", 0, 4095, "the core to measure on (default: the last usable one)"},
+    {"resume", 0, CLI_MAYBE, "SESSION", 1, 0,
+     "go on with this session; without a number: the newest unfinished one (which is also what happens without this "
+     "option, if there is one)"},
+    {"new", 0, CLI_FLAG, NULL, 0, 0, "begin a new session even if one is unfinished"},
+    {"warm-start", 0, CLI_FLAG, NULL, 0, 0, "try the winners of earlier sessions of the same space first"},
+    {"keep-builds", 0, CLI_FLAG, NULL, 0, 0, "leave the private build folders, to look at them"},
+    {"store", 0, CLI_TEXT, "DIR", 0, 0, "the folder of the record (default .hone beside the workload file)"},
+    {"quiet", 'q', CLI_FLAG, NULL, 0, 0, "no progress, only the result"},
+    {"verbose", 'v', CLI_FLAG, NULL, 0, 0, "a line for every trial"},
+    {0},
+};
+
+const cli_command cli_cmd_tune = {
+    "tune",
+    "Tune",
+    "[hone.yaml]",
+    "search for the best controls of a workload",
+    "Builds and measures the baseline, then candidate after candidate: built side by side in private folders, run "
+    "alone, "
+    "compared with a baseline measured at the same time, checked for correct results. The best few are built afresh "
+    "and "
+    "raced against each other at the end.\n\n"
+    "Every finished trial is recorded at once. Ctrl-C ends the search after the running trial (twice: at once); "
+    "running "
+    "the command again goes on where it was. A session whose compiler, machine, sources or workload changed is "
+    "refused, "
+    "with what differs.\n\n"
+    "Progress is shown on standard error, the result on standard output.",
+    options,
+    "hone tune\thone.yaml here, with the budget it names\n"
+    "hone tune softmax.yaml --evals 300 --time 10m\twhichever ends first\n"
+    "hone tune --new --seed 2 --engine forest\tanother session, another search\n"
+    "hone tune --json -q > result.json\tfor scripts\n",
+    0,
+    1,
+    run_tune,
+};

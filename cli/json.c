@@ -1,0 +1,149 @@
+/* json.c — a writer of JSON to stdout. It streams, so that the size of a result costs no memory, and it prints numbers
+ * in the shortest text that reads back the same. RFC 8259; texts that are no UTF-8 are repaired. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+cli_json cli_json_begin(cli *c, bool compact) {
+    c->json_begun = true;
+    return (cli_json){.c = c, .compact = compact};
+}
+
+void cli_json_end(cli_json *j) {
+    while (j->depth) cli_json_close(j);
+    putchar('\n');
+}
+
+static void new_line(const cli_json *j) {
+    if (!j->compact) printf("\n%*s", (int)(2 * j->depth), "");
+}
+
+/* What stands before a value: nothing after a key, else a comma from the second on. */
+static void before(cli_json *j) {
+    if (j->key || !j->depth) {
+        j->key = false;
+        return;
+    }
+    if (j->some[j->depth]) fputs(j->compact ? ", " : ",", stdout);
+    j->some[j->depth] = true;
+    new_line(j);
+}
+
+static void open(cli_json *j, bool array) {
+    before(j);
+    putchar(array ? '[' : '{');
+    if (j->depth + 1 < sizeof j->array / sizeof *j->array) j->depth++;
+    j->array[j->depth] = array;
+    j->some[j->depth] = false;
+}
+void cli_json_object(cli_json *j) { open(j, false); }
+void cli_json_array(cli_json *j) { open(j, true); }
+
+void cli_json_close(cli_json *j) {
+    bool array = j->array[j->depth], some = j->some[j->depth];
+    j->depth--;
+    if (some) new_line(j);
+    putchar(array ? ']' : '}');
+}
+
+/* Length of the well-formed UTF-8 sequence at p, 0 if there is none (Unicode 15, table 3-7). */
+static size_t sequence(const unsigned char *p) {
+    if (p[0] < 0x80) return 1;
+    if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
+    size_t n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)) return 0;
+    if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)) return 0;
+    return n;
+}
+
+static void put_text(const char *text) {
+    putchar('"');
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        size_t n = sequence(p);
+        if (!n)
+            fputs("\\ufffd", stdout);
+        else if (*p == '"' || *p == '\\')
+            printf("\\%c", *p);
+        else if (*p == '\n')
+            fputs("\\n", stdout);
+        else if (*p == '\t')
+            fputs("\\t", stdout);
+        else if (*p < 0x20 || *p == 0x7f)
+            printf("\\u%04x", *p);
+        else
+            fwrite(p, 1, n, stdout);
+        p += n ? n : 1;
+    }
+    putchar('"');
+}
+
+void cli_json_key(cli_json *j, const char *key) {
+    before(j);
+    put_text(key);
+    fputs(": ", stdout);
+    j->key = true;
+}
+
+void cli_json_text(cli_json *j, const char *text) {
+    before(j);
+    if (text)
+        put_text(text);
+    else
+        fputs("null", stdout);
+}
+
+void cli_json_number(cli_json *j, double x) {
+    char text[40];
+    before(j);
+    if (!isfinite(x)) {
+        fputs("null", stdout);
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x) break;
+    }
+    if (x == floor(x) && fabs(x) < 1e15) snprintf(text, sizeof text, "%.0f", x == 0 ? 0 : x);
+    fputs(text, stdout);
+}
+
+void cli_json_count(cli_json *j, uint64_t x) {
+    before(j);
+    printf("%" PRIu64, x);
+}
+
+void cli_json_bool(cli_json *j, bool x) {
+    before(j);
+    fputs(x ? "true" : "false", stdout);
+}
+
+void cli_json_raw(cli_json *j, const char *json) {
+    before(j);
+    fputs(json && *json ? json : "null", stdout);
+}
+
+void cli_json_ktext(cli_json *j, const char *key, const char *text) {
+    cli_json_key(j, key);
+    cli_json_text(j, text);
+}
+void cli_json_knumber(cli_json *j, const char *key, double x) {
+    cli_json_key(j, key);
+    cli_json_number(j, x);
+}
+void cli_json_kcount(cli_json *j, const char *key, uint64_t x) {
+    cli_json_key(j, key);
+    cli_json_count(j, x);
+}
+void cli_json_kbool(cli_json *j, const char *key, bool x) {
+    cli_json_key(j, key);
+    cli_json_bool(j, x);
+}
+void cli_json_kraw(cli_json *j, const char *key, const char *json) {
+    cli_json_key(j, key);
+    cli_json_raw(j, json);
+}

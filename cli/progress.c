@@ -1,0 +1,176 @@
+/* progress.c — drawing the progress of a search. */
+#include "progress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double redraw_s = 0.05, plain_s = 10; /* least time between two live redraws, two plain lines */
+
+void cli_live_begin(cli_live *l, const cli *c, const volatile int *resized) {
+    *l = (cli_live){.c = c, .resized = resized, .best = 1, .last_s = -INFINITY};
+    l->quiet = cli_given(c, "quiet");
+    l->verbose = cli_given(c, "verbose") && !l->quiet;
+    l->width = cli_width(stderr);
+    l->terminal = l->width > 0;
+}
+
+/* --- the line ------------------------------------------------------------------------------------------------- */
+
+static void put_bar(FILE *f, const cli *c, double share, int width) {
+    int full = (int)(share * width + 0.5);
+    for (int i = 0; i < width; i++) fputs(i < full ? (c->utf8 ? "\u2588" : "#") : (c->utf8 ? "\u2591" : "."), f);
+    fputc(' ', f);
+}
+
+static size_t n_failed(const hone_tune_event *e) {
+    size_t n = 0;
+    for (int i = HONE_RUN_OK + 1; i < HONE_N_CLASSES; i++) n += e->n_class[i];
+    return n;
+}
+
+static char *failed_text(const hone_tune_event *e) {
+    char *text = NULL;
+    size_t size = 0;
+    const char *gap = " (";
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return cli_strdup("");
+    fprintf(f, "failed %zu", n_failed(e));
+    for (int i = HONE_RUN_OK + 1; i < HONE_N_CLASSES; i++)
+        if (e->n_class[i]) fprintf(f, "%s%zu %s", gap, e->n_class[i], hone_class_name((hone_class)i)), gap = ", ";
+    if (*gap == ',') fputc(')', f);
+    fclose(f);
+    return text;
+}
+
+enum { PARTS = 6 };
+
+/* The parts of the line, most important first. */
+static size_t make_parts(const cli_live *l, char *part[PARTS]) {
+    const hone_tune_event *e = &l->event;
+    char a[CLI_TEXT_N], b[CLI_TEXT_N];
+    size_t n = 0;
+    if (*l->stage)
+        part[n++] = cli_strdup(l->stage);
+    else if (e->total)
+        part[n++] = cli_format("%zu/%zu", e->done, e->total);
+    else
+        part[n++] = cli_format("%zu trials", e->done);
+    if (isfinite(e->best_speedup)) part[n++] = cli_format("best %s", cli_text_ratio(l->c, e->best_speedup, a));
+    part[n++] = isnan(e->eta_s)
+                    ? cli_format("%s", cli_text_duration(e->elapsed_s, a))
+                    : cli_format("%s, %s left", cli_text_duration(e->elapsed_s, a), cli_text_duration(e->eta_s, b));
+    if (n_failed(e)) part[n++] = failed_text(e);
+    if (e->n_reused) part[n++] = cli_format("%zu known objects", e->n_reused);
+    return n;
+}
+
+/* Puts as many parts as fit into the width, after a bar when there is room for one. */
+static void put_line(const cli_live *l, FILE *f, int width) {
+    char *part[PARTS];
+    size_t n = make_parts(l, part), fit = 0;
+    int used = 0, bar = 0;
+    while (fit < n && used + (int)cli_columns(part[fit]) + (fit ? 2 : 0) <= width)
+        used += (int)cli_columns(part[fit]) + (fit ? 2 : 0), fit++;
+    if (l->event.total && !*l->stage && width - used > 8) bar = width - used - 2 < 20 ? width - used - 2 : 20;
+    if (bar) put_bar(f, l->c, fmin(1, (double)l->event.done / (double)l->event.total), bar);
+    for (size_t i = 0; i < fit; i++) fprintf(f, "%s%s", i ? "  " : "", part[i]);
+    if (!fit && n) cli_put(l->c, f, part[0], (size_t)width);
+    for (size_t i = 0; i < n; i++) free(part[i]);
+}
+
+static void wipe(cli_live *l) {
+    if (l->drawn) fputs("\r\033[K", stderr);
+    l->drawn = false;
+}
+
+static void draw(cli_live *l, bool now) {
+    double t = l->event.elapsed_s;
+    if (l->quiet) return;
+    if (l->terminal && l->resized && *l->resized) l->width = cli_width(stderr);
+    if (!now && t - l->last_s < (l->terminal ? redraw_s : plain_s)) return;
+    l->last_s = t;
+    if (l->terminal) wipe(l);
+    put_line(l, stderr, l->terminal ? l->width - 1 : 200);
+    if (!l->terminal) fputc('\n', stderr);
+    l->drawn = l->terminal;
+    fflush(stderr);
+}
+
+/* --- lines that stay ------------------------------------------------------------------------------------------ */
+
+static void put_warning(cli_live *l, const char *text) {
+    wipe(l);
+    fprintf(stderr, "%swarning:%s ", cli_paint(l->c->color_err, CLI_YELLOW), cli_paint(l->c->color_err, CLI_PLAIN));
+    cli_put(l->c, stderr, text ? text : "", 0);
+    fputc('\n', stderr);
+}
+
+static void put_gain(cli_live *l, const hone_tune_event *e) {
+    char g[CLI_TEXT_N], t[CLI_TEXT_N];
+    const char *origin = e->trial && e->trial->origin ? e->trial->origin : "";
+    wipe(l);
+    fprintf(stderr, "%strial %-5zu %s  %s  %s%s\n", cli_paint(l->c->color_err, CLI_GREEN), e->done,
+            cli_text_ratio(l->c, e->best_speedup, g), cli_text_duration(e->elapsed_s, t), origin,
+            cli_paint(l->c->color_err, CLI_PLAIN));
+}
+
+static void put_trial(cli_live *l, const hone_tune_event *e) {
+    const hone_trial *x = e->trial;
+    const char *detail = x->detail ? x->detail : "";
+    wipe(l);
+    fprintf(stderr, "%strial %-5zu %-13s %-7s ", cli_paint(l->c->color_err, CLI_DIM), e->done,
+            hone_class_name(x->outcome.cls), x->origin ? x->origin : "");
+    if (x->outcome.cls != HONE_RUN_OK) {
+        char *line = cli_format("%.*s", (int)strcspn(detail, "\n"), detail);
+        cli_put(l->c, stderr, line, l->terminal && l->width > 50 ? (size_t)l->width - 36 : 0);
+        free(line);
+    } else if (x->same_as)
+        fprintf(stderr, "same object as trial %lld", (long long)x->same_as);
+    fprintf(stderr, "%s\n", cli_paint(l->c->color_err, CLI_PLAIN));
+}
+
+static void on_trial(cli_live *l, const hone_tune_event *e) {
+    bool gain = e->best_speedup > l->best * 1.0005;
+    l->stage[0] = 0;
+    if (gain) l->best = e->best_speedup;
+    if (gain && !l->quiet)
+        put_gain(l, e);
+    else if (l->verbose && e->trial)
+        put_trial(l, e);
+    draw(l, e->total && e->done == e->total);
+}
+
+void cli_live_event(void *live, const hone_tune_event *e) {
+    cli_live *l = live;
+    bool first = !*l->stage;
+    if (e->stage == HONE_TUNE_WARNING) {
+        if (!l->quiet) put_warning(l, e->text);
+        return;
+    }
+    l->event = *e;
+    switch (e->stage) {
+    case HONE_TUNE_DISCOVER:
+        if (e->total)
+            snprintf(l->stage, sizeof l->stage, "asking the compiler: %zu of %zu", e->done, e->total);
+        else
+            snprintf(l->stage, sizeof l->stage, "looking at the compilers");
+        draw(l, first);
+        break;
+    case HONE_TUNE_BASELINE:
+        snprintf(l->stage, sizeof l->stage, "measuring the baseline");
+        if (!e->done) draw(l, true);
+        break;
+    case HONE_TUNE_TRIAL: on_trial(l, e); break;
+    case HONE_TUNE_RACE:
+        snprintf(l->stage, sizeof l->stage, "racing the best: round %zu of %zu", e->done, e->total);
+        draw(l, e->done == 1);
+        break;
+    default: break;
+    }
+}
+
+void cli_live_end(cli_live *l) {
+    wipe(l);
+    fflush(stderr);
+}

@@ -1,0 +1,27 @@
+/* progress.h — how far a search is, on stderr: one live line on a terminal, else plain lines now and then.
+ *
+ * Nothing is drawn but when the search itself reports something: a clock of our own would wake up beside the program
+ * that is being measured.
+ */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include "cli.h"
+
+#include <hone/tune.h>
+
+typedef struct cli_live {
+    const cli *c;
+    bool quiet, verbose, terminal, drawn;
+    int width;
+    const volatile int *resized; /* set by SIGWINCH */
+    double best, last_s;         /* last_s: when the last line was drawn, as elapsed time of the search */
+    hone_tune_event event;       /* the latest with counts */
+    char stage[64];              /* "" during trials */
+} cli_live;
+
+void cli_live_begin(cli_live *l, const cli *c, const volatile int *resized);
+void cli_live_event(void *live, const hone_tune_event *event); /* a hone_tune_options.event */
+void cli_live_end(cli_live *l);                                /* leaves the cursor on an empty line */
+
+#endif

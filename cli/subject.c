@@ -1,0 +1,98 @@
+/* subject.c — from a word of the command line to a space: a space file, a workload file, or a compiler. */
+#include "cli.h"
+
+#include <hone/tune.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void cli_progress(void *ctx, size_t done, size_t total) {
+    const cli *c = ctx;
+    if (!cli_width(stderr)) return;
+    if (done >= total)
+        fprintf(stderr, "\r%*s\r", 60, "");
+    else
+        fprintf(stderr, "\r%sasking the compiler: %zu of %zu%s ", cli_paint(c->color_err, CLI_DIM), done, total,
+                cli_paint(c->color_err, CLI_PLAIN));
+    fflush(stderr);
+}
+
+static void on_event(void *ctx, const hone_tune_event *event) {
+    if (event->stage == HONE_TUNE_DISCOVER) cli_progress(ctx, event->done, event->total);
+}
+
+/* A workload file has a top-level key that no space file has. */
+static hone_rc is_workload(const char *path, bool *workload, hone_err *err) {
+    static const char *const keys[] = {"run:", "build:", "sources:", "objectives:", "compilers:", "inputs:", "budget:"};
+    char line[4096];
+    FILE *f = fopen(path, "r");
+    if (!f) return cli_fail(err, HONE_E_IO, "cannot open '%s': %s", path, strerror(errno));
+    *workload = false;
+    while (fgets(line, sizeof line, f))
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            *workload |= strncmp(line, keys[i], strlen(keys[i])) == 0;
+    bool bad = ferror(f);
+    fclose(f);
+    return bad ? cli_fail(err, HONE_E_IO, "cannot read '%s': %s", path, strerror(EIO)) : HONE_OK;
+}
+
+static hone_rc open_file(const cli *c, const char *path, cli_subject *s, hone_err *err) {
+    hone_tune_options options = {.event = on_event, .ctx = (void *)(uintptr_t)c, .cpu = -1};
+    bool workload;
+    hone_rc rc = is_workload(path, &workload, err);
+    if (rc) return rc;
+    s->kind = workload ? "workload" : "space";
+    if (!workload) return hone_space_load(path, &s->space, err);
+    rc = hone_workload_load(path, &s->workload, err);
+    if (!rc) rc = hone_workload_space(s->workload, &options, &s->space, err);
+    return rc;
+}
+
+static hone_rc open_compiler(const cli *c, const char *name, bool all, bool numeric, cli_subject *s, hone_err *err) {
+    hone_target_options options = {.all = all,
+                                   .numeric = numeric,
+                                   .lto = true,
+                                   .pgo = true,
+                                   .progress = cli_progress,
+                                   .ctx = (void *)(uintptr_t)c};
+    s->kind = "compiler";
+    hone_rc rc = hone_target_open(name, NULL, &s->target, err);
+    return rc ? rc : hone_target_space(s->target, &options, &s->space, err);
+}
+
+static bool looks_like_file(const char *name) {
+    size_t n = strlen(name);
+    return (n > 5 && strcmp(name + n - 5, ".yaml") == 0) || (n > 4 && strcmp(name + n - 4, ".yml") == 0);
+}
+
+hone_rc cli_subject_open(const cli *c, const char *name, bool all, bool numeric, cli_subject *out, hone_err *err) {
+    cli_subject s = {0};
+    struct stat st;
+    bool exists = stat(name, &st) == 0, program = exists && (st.st_mode & 0111) && S_ISREG(st.st_mode);
+    hone_rc rc;
+    if (exists && S_ISDIR(st.st_mode))
+        rc = cli_fail(err, HONE_E_INPUT, "'%s' is a folder; a space file, a workload file or a compiler is wanted",
+                      name);
+    else if (exists && !(program && !looks_like_file(name)))
+        rc = open_file(c, name, &s, err);
+    else if (looks_like_file(name))
+        rc = cli_fail(err, HONE_E_IO, "cannot open '%s': %s%s", name, strerror(ENOENT),
+                      strcmp(name, "hone.yaml") == 0 ? "; `hone init` writes one, or name a space file or a compiler"
+                                                     : "");
+    else
+        rc = open_compiler(c, name, all, numeric, &s, err);
+    if (rc)
+        cli_subject_close(&s);
+    else
+        *out = s;
+    return rc;
+}
+
+void cli_subject_close(cli_subject *s) {
+    hone_space_free(s->space);
+    hone_workload_free(s->workload);
+    hone_target_close(s->target);
+    *s = (cli_subject){0};
+}
