@@ -41,7 +41,7 @@ FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BUILD)/hone $(BUILD)/libhone.a $(BUILD)/libhone.so $(BUILD)/libhonebench.a $(BUILD)/hone.pc
+all: $(BUILD)/hone $(BUILD)/libhone.a $(BUILD)/libhone.so $(BUILD)/libhonebench.a $(BUILD)/hone.pc $(BUILD)/man/hone.1
 lib: $(BUILD)/libhone.a
 
 $(BUILD)/obj/src/bench/%.o: src/bench/%.c
@@ -79,6 +79,10 @@ $(BUILD)/libhonebench.a: $(BENCH_OBJ) include/hone/bench.h
 
 $(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
+# One page per command, from the table that its --help comes from.
+$(BUILD)/man/hone.1: $(BUILD)/hone
+	$(BUILD)/hone man -o $(@D)
 
 $(BUILD)/hone.pc: tools/hone.pc.in include/hone/base.h
 	@mkdir -p $(@D)
@@ -138,7 +142,7 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	ln -sf libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libhone.so.$(SOVER)
 	ln -sf libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libhone.so
 	install -m 644 $(BUILD)/hone.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
-	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 uninstall: ## what install put there
 	rm -rf $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/lib/libhone.* $(DESTDIR)$(PREFIX)/lib/libhonebench.a \
