@@ -37,7 +37,7 @@ BENCH_OBJ := $(BENCH_SRC:%.c=$(BUILD)/obj/%.o)
 UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
-.PHONY: all lib help unit-tests deps demo check check-long check-built lint bench fuzz install uninstall clean format
+.PHONY: all lib help unit-tests objects print-cflags deps demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -99,6 +99,9 @@ $(BUILD)/tests/fuzz/%_replay: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libhon
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 unit-tests: $(UNIT_BIN) $(FUZZ_REPLAY)
+objects: $(LIB_OBJ) $(CLI_OBJ) $(BENCH_OBJ)
+print-cflags:
+	@echo $(ALL_CFLAGS)
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14

@@ -46,16 +46,22 @@ step_headers() {
     return $rc
 }
 # Two compilers, warnings are errors; gcc with optimisation, since some of its warnings come from there.
-step_gcc() { make -s -k -j"$jobs" BUILD="$build/gcc" CC=gcc CFLAGS="-O2 -g" WERROR=-Werror all; }
-step_clang() { make -s -k -j"$jobs" BUILD="$build/clang" CC=clang-19 CFLAGS="-O0" WERROR=-Werror all unit-tests; }
+step_gcc() { make -s -k -j"$jobs" BUILD="$build/gcc" CC=gcc CFLAGS="-O2 -g" WERROR=-Werror all && tests_compile gcc; }
+step_clang() { make -s -k -j"$jobs" BUILD="$build/clang" CC=clang-19 CFLAGS="-O0" WERROR=-Werror objects && tests_compile clang-19; }
+tests_compile() {
+    local flags
+    read -ra flags <<< "$(make -s CFLAGS= WERROR=-Werror print-cflags)"
+    find tests -name '*.c' | LC_ALL=C sort | xargs -P "$jobs" -n 8 "$1" "${flags[@]}" -Itests/unit -fsyntax-only
+}
 step_symbols() { step_gcc >/dev/null 2>&1; python3 tools/lint_symbols.py "$build/gcc"; }
 step_man() {
     local pages=()
-    mapfile -t pages < <(find docs/man "${BUILD:-build}/man" -name '*.[1-9]' 2>/dev/null)
-    [ ${#pages[@]} -eq 0 ] || mandoc -T lint -W warning "${pages[@]}"
+    mapfile -t pages < <(find "$build/gcc/man" -name '*.[1-9]' 2>/dev/null)
+    [ ${#pages[@]} -gt 0 ] || { echo "no man pages were built"; return 1; }
+    mandoc -T lint -W warning "${pages[@]}"
 }
 
-steps=(format includes lengths headers docs shell python man gcc clang symbols)
+steps=(format includes lengths headers docs shell python gcc man clang symbols)
 [ $# -eq 0 ] || steps=("$@")
 failed=()
 for s in "${steps[@]}"; do
