@@ -109,7 +109,7 @@ static hone_rc read_field(const hn_reader *r, const hn_ynode *node, const hn_fie
     char *at = (char *)into + f->offset;
     if (f->type == HN_F_TEXT) return hn_read_text(r, node, (const char **)(void *)at);
     if (f->type == HN_F_BOOL) return hn_yaml_bool(r->doc, node, (bool *)at, r->err);
-    double v;
+    double v = 0;
     hone_rc rc = read_number(r, node, f, &v);
     if (rc) return rc;
     if (f->type == HN_F_COUNT)
