@@ -1,0 +1,116 @@
+/* space/expr.h — the expression language of conditions and constraints: text -> tree -> flat program.
+ *
+ * A program is postfix over doubles; NAN is *unknown*, truth is 1 or 0. It reads the slots of a point, needs no
+ * memory and cannot fail. The language is described in docs/expressions.md.
+ * Owns: nothing; trees and programs live in the arena given.   Threads: programs are read-only.
+ * Errors: E_INPUT with "column N: …", E_LIMIT, E_NOMEM.
+ * Invariants: 1 a program's stack depth is at most HN_EXPR_STACK;  2 every op's slot is a slot of the space;
+ * 3 TEST and MAP tables have as many rows as the parameter has levels.
+ */
+#ifndef HN_EXPR_H
+#define HN_EXPR_H
+
+#include "base/arena.h"
+
+enum {
+    HN_EXPR_STACK = 80,   /* deepest stack of a program */
+    HN_EXPR_DEPTH = 64,   /* deepest nesting of a text */
+    HN_EXPR_NODES = 4096, /* most operators and operands of a text */
+    HN_EXPR_TEXT_B = 65536
+};
+
+/* Leaves, then unary, then binary operators: the order is relied on by hn_op_arity. */
+typedef enum hn_opcode {
+    HN_OP_NUM,     /* push num */
+    HN_OP_SLOT,    /* push the slot */
+    HN_OP_TABLE,   /* push table[slot], the value of a level (a number, or truth of a comparison); NAN stays */
+    HN_OP_DEFINED, /* push whether the slot is not absent */
+    HN_OP_NEG,
+    HN_OP_ABS,
+    HN_OP_NOT,
+    HN_OP_ADD,
+    HN_OP_SUB,
+    HN_OP_MUL,
+    HN_OP_DIV,
+    HN_OP_MOD,
+    HN_OP_MIN,
+    HN_OP_MAX,
+    HN_OP_EQ,
+    HN_OP_NE,
+    HN_OP_LT,
+    HN_OP_LE,
+    HN_OP_GT,
+    HN_OP_GE,
+    HN_OP_AND,
+    HN_OP_OR,
+    HN_OP_TEXT, /* trees only: a quoted text */
+    HN_OP_NAME, /* trees only: a parameter */
+} hn_opcode;
+
+static inline unsigned hn_op_arity(hn_opcode op) {
+    return op <= HN_OP_DEFINED || op >= HN_OP_TEXT ? 0 : op <= HN_OP_NOT ? 1 : 2;
+}
+
+typedef struct hn_enode {
+    hn_opcode op;
+    double num;
+    const char *text;       /* TEXT, NAME, DEFINED */
+    unsigned offset, n;     /* where it stands in the source: bytes */
+    bool truth;             /* NUM written as true or false */
+    struct hn_enode *a, *b; /* operands */
+} hn_enode;
+
+typedef struct hn_expr {
+    const char *source;
+    const hn_enode *root;
+    const hn_enode **name; /* every NAME and DEFINED leaf, in order of appearance */
+    size_t n_names;
+} hn_expr;
+
+/* Parses without looking names up. The error text starts with "column N: ". */
+hone_rc hn_expr_parse(hn_arena *a, const char *text, hn_expr *out, hone_err *err);
+/* E_INPUT at a byte offset of the source: "column N: …". */
+hone_rc hn_expr_fail(const char *source, unsigned offset, hone_err *err, const char *fmt, ...) HONE_PRINTF(4, 5);
+/* A parameter name as it must be written in an expression: in backquotes when it is not a plain word. */
+const char *hn_expr_quote_name(hn_arena *a, const char *name);
+
+typedef struct hn_op {
+    hn_opcode code;
+    uint32_t slot;
+    double num;
+    const double *table;
+} hn_op;
+
+typedef struct hn_prog {
+    const hn_op *op;
+    size_t n;
+    const uint32_t *param; /* parameters read, ascending */
+    size_t n_params;
+    const char *source;
+} hn_prog;
+
+struct hone_space;
+/* Looks names up, checks types, resolves texts to level indices. */
+hone_rc hn_prog_compile(hn_arena *a, const struct hone_space *space, const char *text, hn_prog *out, hone_err *err);
+/* 1, 0, a number, or NAN for unknown. */
+double hn_prog_eval(const hn_prog *prog, const double *point);
+
+/* One operator on known or unknown operands (b is ignored by unary ones): what both evaluators share. */
+double hn_op_apply(hn_opcode op, double a, double b);
+
+/* What is known of a value when its parameters are known only as sets: the numbers it may take lie in lo..hi
+ * (none when lo > hi), and whether it may be unknown. */
+typedef struct hn_range {
+    double lo, hi;
+    bool unknown;
+} hn_range;
+/* Encloses every value that the program takes over points whose slots lie in the ranges that `of` gives; exact when
+ * each range is a single state. For TABLE ops `of` is called with the table and must give the range over it. */
+typedef hn_range (*hn_range_of)(const void *ctx, uint32_t slot, const double *table);
+hn_range hn_prog_range(const hn_prog *prog, hn_range_of of, const void *ctx);
+static inline bool hn_range_never_true(hn_range r) { return r.lo > r.hi || (r.lo == 0 && r.hi == 0); }
+static inline bool hn_range_always_true(hn_range r) { return !r.unknown && r.lo <= r.hi && (r.lo > 0 || r.hi < 0); }
+static inline bool hn_range_always_false(hn_range r) { return !r.unknown && r.lo == 0 && r.hi == 0; }
+static inline bool hn_range_never_false(hn_range r) { return r.lo > r.hi || r.lo > 0 || r.hi < 0; }
+
+#endif
