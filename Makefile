@@ -54,7 +54,7 @@ $(BUILD)/obj/%.o: %.c
 
 # The supervisor of child processes: a small static program, carried inside the library (src/base/proc_image.c).
 SUPERVISOR     := $(BUILD)/obj/hone-supervisor
-SUPERVISOR_SRC := src/base/proc_supervise.c src/base/proc_tree.c src/base/proc_count.c
+SUPERVISOR_SRC := src/base/proc_supervise.c src/base/proc_tree.c src/base/proc_count.c src/base/proc_cgroup.c
 $(SUPERVISOR): $(SUPERVISOR_SRC) src/base/proc.h src/base/proc_int.h src/base/clock.h
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) -O2 -static -s -DHN_SUPERVISOR_MAIN -o $@ $(SUPERVISOR_SRC) -lm || \

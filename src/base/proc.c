@@ -193,6 +193,7 @@ static bool map_run(hn_proc *proc, const hn_proc_spec *spec) {
     run->stdout_at = put_text(run, &at, spec->stdout_path);
     run->out_at = at;
     make_mark(run);
+    if (run->memory_b || run->n_procs) hn_cgroup_find(strchr(run->mark, '=') + 1, run->cgroup);
     return true;
 }
 
@@ -320,6 +321,7 @@ static void settle(hn_proc *proc) {
     hn_run *run = proc->run;
     if (run->finished) return;
     hn_tree_kill_marked(run->mark);
+    hn_cgroup_remove(run->cgroup);
     run->end = HN_PROC_SIGNALED;
     run->status = SIGKILL;
     run->ended_s = hn_now_s();
@@ -413,7 +415,10 @@ static void classify(const hn_proc *proc, hn_proc_result *r) {
     bool failed = r->end == HN_PROC_SIGNALED || (r->end == HN_PROC_EXITED && r->code != 0);
     bool no_memory =
         run->oom_killed || r->max_rss_b >= proc->memory_b - proc->memory_b / 8 || says_no_memory(r->err_tail);
-    if (failed && proc->memory_b && no_memory) r->end = HN_PROC_MEMORY_LIMIT;
+    if (failed && proc->memory_b && no_memory)
+        r->end = HN_PROC_MEMORY_LIMIT;
+    else if (failed && run->count_refused)
+        r->end = HN_PROC_COUNT_LIMIT;
 }
 
 void hn_proc_collect(hn_proc *proc, hn_proc_result *out) {
@@ -467,6 +472,7 @@ hn_proc_offer hn_proc_offers(void) {
     free(valgrind);
     int fd = hn_count_open();
     out.perf = fd >= 0;
+    out.cgroup = hn_cgroup_offered();
     if (fd >= 0) close(fd);
     return out;
 }

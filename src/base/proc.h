@@ -2,8 +2,8 @@
  *
  * Every child runs below a small supervisor process that is a child subreaper (PR_SET_CHILD_SUBREAPER) and dies with
  * hone (PR_SET_PDEATHSIG): whatever ends a run — exit, limit, kill -9 of hone — all descendants are killed, also those
- * that ignore SIGTERM, changed their process group or session, or were orphaned. Where a writable cgroup exists the
- * child also gets one (memory, pids), else setrlimit serves.
+ * that ignore SIGTERM, changed their process group or session, or were orphaned. Where a cgroup (v2) can be made the
+ * child gets one (memory, pids); else setrlimit and adding up /proc serve.
  *
  * Owns: a hn_proc, from start to collect.   Units: seconds, bytes.   Threads: one at a time per hn_proc.
  */
@@ -26,7 +26,7 @@ typedef struct hn_proc_spec {
     uint64_t file_b;         /* largest file it may write, 0 = none */
     uint64_t out_b;          /* most stdout + stderr it may print before it is ended; 0 = 64 MiB */
     uint64_t keep_b;         /* most stdout kept (the head); 0 = 16 MiB. Of stderr the last 4 KiB are kept */
-    unsigned n_procs;        /* most processes at once, where the kernel lets us say so; 0 = none */
+    unsigned n_procs;        /* most processes and threads at once; 0 = none */
     bool no_aslr;            /* personality(ADDR_NO_RANDOMIZE) */
     bool count_instructions; /* user-space instructions of all descendants, by perf_event_open, else callgrind */
     bool count_energy;       /* RAPL package energy over the run */
@@ -42,7 +42,7 @@ typedef enum hn_proc_end {
     HN_PROC_OUTPUT_LIMIT,
     HN_PROC_NOT_STARTED, /* exec failed: err_tail says why */
     HN_PROC_STOPPED,     /* ended by hn_proc_kill */
-    HN_PROC_COUNT_LIMIT, /* more processes at once than n_procs */
+    HN_PROC_COUNT_LIMIT, /* more processes and threads at once than n_procs */
 } hn_proc_end;
 
 typedef struct hn_proc_result {

@@ -14,7 +14,7 @@
 
 #include <sys/types.h>
 
-enum { HN_ERR_TAIL_B = 4096, HN_MARK_B = 64 };
+enum { HN_ERR_TAIL_B = 4096, HN_MARK_B = 64, HN_CGROUP_DIR_B = 320 };
 
 typedef struct hn_run {
     /* hone to supervisor */
@@ -26,6 +26,7 @@ typedef struct hn_run {
     unsigned n_procs;
     bool no_aslr, count_instructions, count_energy, callgrind;
     pid_t hone;
+    char cgroup[HN_CGROUP_DIR_B]; /* folder to be made; "" for none */
     /* supervisor to hone */
     volatile int finished;
     pid_t child;
@@ -35,7 +36,7 @@ typedef struct hn_run {
     char fail_step[40]; /* what could not be done before exec; "" when all went well */
     double started_s, ended_s, user_s, sys_s, instructions, energy_j;
     uint64_t max_rss_b, out_n, total_b, err_n; /* err_n: all bytes of stderr seen */
-    bool oom_killed;
+    bool oom_killed, count_refused;
     char err_ring[HN_ERR_TAIL_B];
     char log[256]; /* callgrind: unfinished line of its log */
 } hn_run;
@@ -54,7 +55,7 @@ const void *hn_supervisor_image(size_t *n);
 /* --- proc_tree.c: descendants ---------------------------------------------------------------------------------- */
 
 typedef struct hn_tree_sum {
-    size_t n;
+    size_t n;     /* processes and threads */
     double cpu_s; /* of living descendants and of the children they waited for */
     uint64_t rss_b;
 } hn_tree_sum;
@@ -64,6 +65,18 @@ void hn_tree_add_up(hn_tree_sum *out);
 void hn_tree_kill(void);
 /* Kills every process whose environment holds `mark`, wherever it hangs; for use when a supervisor was lost. */
 void hn_tree_kill_marked(const char *mark);
+
+/* --- proc_cgroup.c: a cgroup for the run ----------------------------------------------------------------------- */
+
+/* In hone, not async-signal-safe: the folder to be made, "" when there is no place for one. */
+void hn_cgroup_find(const char *name, char dir[HN_CGROUP_DIR_B]);
+bool hn_cgroup_offered(void);
+/* In the supervisor. make: a descriptor of the folder, -1 when it cannot be. fork: as fork, inside the cgroup. */
+int hn_cgroup_make(const char *path, uint64_t memory_b, unsigned n_procs);
+pid_t hn_cgroup_fork(int dir);
+void hn_cgroup_stop(int dir); /* nothing in it may fork any more; kills where the kernel can */
+void hn_cgroup_read(int dir, bool *oom_killed, bool *count_refused);
+void hn_cgroup_remove(const char *path);
 
 /* --- proc_count.c: instruction and energy counters ------------------------------------------------------------- */
 

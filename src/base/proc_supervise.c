@@ -30,7 +30,7 @@ extern char **environ;
 /* --- in the child, between vfork and exec ---------------------------------------------------------------------- */
 
 struct child_fds {
-    int out, err, log;
+    int out, err, log, cgroup;
 };
 
 static void limit(int what, uint64_t soft, uint64_t hard) {
@@ -42,10 +42,10 @@ static void limit(int what, uint64_t soft, uint64_t hard) {
     setrlimit(what, &want);
 }
 
-static void set_limits(const hn_run *run) {
+static void set_limits(const hn_run *run, bool confined) {
     limit(RLIMIT_CORE, 0, 0);
     if (run->file_b) limit(RLIMIT_FSIZE, run->file_b, run->file_b);
-    if (run->memory_b) limit(RLIMIT_DATA, run->memory_b, run->memory_b);
+    if (run->memory_b && !confined) limit(RLIMIT_DATA, run->memory_b, run->memory_b);
     if (run->cpu_s > 0 && run->cpu_s < 1e9) {
         uint64_t s = (uint64_t)ceil(run->cpu_s);
         limit(RLIMIT_CPU, s, s + 1);
@@ -80,7 +80,7 @@ static const char *prepare(const hn_run *run, const struct child_fds *fds) {
         if (run->cpu >= CPU_SETSIZE || sched_setaffinity(0, sizeof set, &set) != 0) return "pin it to its core";
     }
     if (run->no_aslr) personality(ADDR_NO_RANDOMIZE);
-    set_limits(run);
+    set_limits(run, fds->cgroup >= 0);
     return NULL;
 }
 
@@ -89,10 +89,10 @@ static void fail(hn_run *run, const char *step) {
     strncpy(run->fail_step, step, sizeof run->fail_step - 1);
 }
 
-/* vfork: the child borrows the supervisor's memory, so that nothing is copied and failures are simply written down. */
+/* What fails is written down in the shared hn_run. vfork, since the supervisor may be a fork of a large process. */
 static pid_t start_child(hn_run *run, const struct child_fds *fds, char *const *argv, char *const *env) {
     environ = (char **)env;
-    pid_t pid = vfork();
+    pid_t pid = fds->cgroup >= 0 ? hn_cgroup_fork(fds->cgroup) : vfork();
     if (pid < 0) fail(run, "start a process");
     if (pid != 0) return pid;
     const char *step = prepare(run, fds);
@@ -319,12 +319,13 @@ static void note_usage(hn_run *run) {
 
 _Noreturn void hn_supervise(hn_run *run, char *const *argv, char *const *env) {
     struct watch w = {.run = run, .out = -1, .err = -1, .log = -1};
-    struct child_fds fds = {-1, -1, -1};
+    struct child_fds fds = {-1, -1, -1, -1};
     be_supervisor(&w);
     bool piped = make_pipe(&w.out, &fds.out) && make_pipe(&w.err, &fds.err);
     if (run->callgrind) piped = piped && make_pipe(&w.log, &fds.log);
     int counter = run->count_instructions && !run->callgrind ? hn_count_open() : -1;
     double range_j = 0, from_j = run->count_energy ? hn_energy_now(&range_j) : NAN;
+    fds.cgroup = hn_cgroup_make(run->cgroup, run->memory_b, run->n_procs);
     if (piped)
         w.child = run->child = start_child(run, &fds, argv, env);
     else
@@ -335,10 +336,15 @@ _Noreturn void hn_supervise(hn_run *run, char *const *argv, char *const *env) {
     hn_proc_end why = HN_PROC_EXITED;
     if (piped && w.child > 0) why = watch_child(&w);
     double to_j = run->count_energy ? hn_energy_now(&range_j) : NAN;
+    if (fds.cgroup >= 0) hn_cgroup_stop(fds.cgroup);
     hn_tree_kill();
     if (!w.child_ended) run->ended_s = hn_now_s();
     drain_all(&w, 1 << 20);
     note_usage(run);
+    if (fds.cgroup >= 0) {
+        hn_cgroup_read(fds.cgroup, &run->oom_killed, &run->count_refused);
+        hn_cgroup_remove(run->cgroup);
+    }
     if (counter >= 0) run->instructions = hn_count_read(counter);
     run->energy_j = to_j >= from_j ? to_j - from_j : to_j - from_j + range_j;
     run->end = end_of(&w, why);

@@ -19,6 +19,7 @@ enum { TREE_MAX_N = 8192, KILL_MAX_S = 10, DIRENT_B = 32768 };
 struct task {
     pid_t pid, parent;
     bool below;
+    size_t threads;
     double cpu_s;
     uint64_t rss_b;
 };
@@ -84,6 +85,7 @@ static bool read_task(pid_t pid, struct task *out) {
     out->parent = (pid_t)field(p, 1);
     out->below = false;
     out->cpu_s = tick_s * (double)(field(p, 11) + field(p, 12) + field(p, 13) + field(p, 14));
+    out->threads = (size_t)field(p, 17);
     out->rss_b = field(p, 21) * (uint64_t)sysconf(_SC_PAGESIZE);
     return true;
 }
@@ -144,7 +146,7 @@ void hn_tree_add_up(hn_tree_sum *out) {
     *out = (hn_tree_sum){0};
     for (size_t i = 0; i < l.n; i++) {
         if (!l.task[i].below) continue;
-        out->n++;
+        out->n += l.task[i].threads;
         out->cpu_s += l.task[i].cpu_s;
         out->rss_b += l.task[i].rss_b;
     }
