@@ -8,20 +8,24 @@
 #define MANUAL_DATE                                                                                                    \
     "November 21, 2026" /* of the last change to the texts: pages must not depend on the day of a build */
 
-/* Text with roff's special characters made plain; `literal` in bold. A line must not start with a dot. */
+/* Text with roff's special characters made plain; `literal` in bold; lines are broken at spaces, since roff fills
+ * them anyway. A line must not start with a dot or a quote. */
 static void put(FILE *f, const char *text, size_t n) {
     bool bold = false;
+    int column = 0;
     for (size_t i = 0; i < n; i++) {
+        bool first = i == 0 || column == 0;
+        column++;
         if (text[i] == '`')
             fputs((bold = !bold) ? "\\fB" : "\\fR", f);
         else if (text[i] == '\\')
             fputs("\\e", f);
         else if (text[i] == '-')
             fputs("\\-", f);
-        else if (text[i] == '.' && (i == 0 || text[i - 1] == '\n'))
-            fputs("\\&.", f);
-        else if (text[i] == '\'' && (i == 0 || text[i - 1] == '\n'))
-            fputs("\\&'", f);
+        else if ((text[i] == '.' || text[i] == '\'') && first)
+            fprintf(f, "\\&%c", text[i]);
+        else if (text[i] == '\n' || (text[i] == ' ' && !bold && column > 60))
+            fputc('\n', f), column = 0;
         else
             fputc(text[i], f);
     }

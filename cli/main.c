@@ -70,13 +70,19 @@ static hone_rc run_command(cli *c, int argc, char **argv, const char **words, ho
     return c->command->run(c, err);
 }
 
-/* Words before a command: hone's own few options. */
+/* hone's own few options, before a command or without one. */
 static hone_rc run_bare(cli *c, int argc, char **argv, hone_err *err) {
-    static const char *const known[] = {"--help", "--version"};
-    const char *word = argc > 1 ? argv[1] : "--help";
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return cli_print_overview(c, stdout), HONE_OK;
+    static const char *const known[] = {"--help", "--version", "--json"};
+    int at = 1;
+    while (at < argc && strcmp(argv[at], "--json") == 0) at++;
+    const char *word = at < argc ? argv[at] : "--help";
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) return print_version(c), HONE_OK;
-    const char *near = cli_nearest(word, known, 2);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        hone_rc rc = cli_command_find("help", &c->command, err);
+        return rc ? rc : c->command->run(c, err);
+    }
+    if (word[0] != '-') return cli_fail(err, HONE_E_USAGE, "options stand behind the command: hone %s --json", word);
+    const char *near = cli_nearest(word, known, 3);
     if (near) return cli_fail(err, HONE_E_USAGE, "hone has no option '%s'; did you mean '%s'?", word, near);
     return cli_fail(err, HONE_E_USAGE, "hone has no option '%s' before a command; `hone help` lists the commands",
                     word);
@@ -87,7 +93,7 @@ int main(int argc, char **argv) {
     hone_err err = {0};
     cli_terminal_setup(&c);
     const char **words = cli_alloc((size_t)argc + 1, sizeof *words);
-    bool bare = argc < 2 || argv[1][0] == '-' || !argv[1][0];
+    bool bare = argc < 2 || argv[1][0] == '-';
     hone_rc rc = bare ? run_bare(&c, argc, argv, &err) : run_command(&c, argc, argv, words, &err);
     err.rc = rc;
     int code = finish(&c, rc ? report(&c, &err) : c.exit_code);
