@@ -1,7 +1,5 @@
 /* cmd_best.c — `hone best`: the best point of a session, in the form that a person, a script or a build wants. */
-#include "session.h"
-
-#include <hone/tune.h>
+#include "flags.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,10 +158,12 @@ static hone_rc print_text(const cli *c, const cli_record *r, const renderer *x, 
         field(c, "value", line);
         free(line);
     }
-    char *delta = cli_point_delta(r->best->point, r->baseline ? r->baseline->point : NULL, false);
-    field(c, "unlike", *delta ? delta : "nothing: the baseline is the best");
+    cli_lines lines;
+    cli_flags_compare(x->workload, r, r->best->point, r->baseline ? r->baseline->point : NULL, &lines);
+    for (size_t i = 0; i < lines.n; i++) field(c, i ? "" : "changes", lines.line[i]);
+    if (!lines.n) field(c, "changes", "none: the baseline is the best");
+    cli_lines_free(&lines);
     field(c, "build", text);
-    free(delta);
     hone_free(text);
     return HONE_OK;
 }

@@ -1,6 +1,6 @@
 /* cmd_tune.c — `hone tune`: the search, shown while it runs, summed up at its end. */
+#include "flags.h"
 #include "progress.h"
-#include "session.h"
 
 #include <math.h>
 #include <signal.h>
@@ -99,7 +99,8 @@ static hone_rc read_options(const cli *c, const char *dir, hone_tune_options *o,
 typedef struct summary {
     const hone_workload *workload;
     const hone_tune_result *result;
-    const char *dir, *base_point; /* base_point: JSON of the recorded baseline, NULL if there is none */
+    const char *dir;
+    const cli_record *record; /* as it can be read back; NULL if it cannot */
 } summary;
 
 static void result_json(cli *c, const summary *s) {
@@ -139,32 +140,39 @@ static void put_speedup(const cli *c, const summary *s) {
         printf(": nothing that was tried beats the baseline\n");
         return;
     }
-    printf(" is %s%s%s times better than the baseline\n", cli_paint(c->color_out, CLI_GREEN),
-           cli_text_ratio(c, r->speedup, a), cli_paint(c->color_out, CLI_PLAIN));
+    printf(": %s%s%s better than the baseline\n", cli_paint(c->color_out, CLI_GREEN), cli_text_ratio(c, r->speedup, a),
+           cli_paint(c->color_out, CLI_PLAIN));
     label(c, "");
     if (isfinite(r->speedup_lo))
-        printf("%s to %s in the closing race (95 %% interval); a measurement of this session, not yet a proof\n",
-               cli_text_ratio(c, r->speedup_lo, lo), cli_text_ratio(c, r->speedup_hi, hi));
+        printf("closing race: %s to %s (95 %% interval); not yet a proof\n", cli_text_ratio(c, r->speedup_lo, lo),
+               cli_text_ratio(c, r->speedup_hi, hi));
     else
-        printf("as the search saw it: there was no closing race, expect part of it to be luck\n");
+        printf("as the search saw it, without a closing race: part of it is luck\n");
 }
 
-/* What differs from the baseline, one setting per line. Values hold no spaces but in permutations. */
+/* What differs from the baseline, one flag or setting per line. */
 static void put_delta(const cli *c, const summary *s) {
-    char *delta = cli_point_delta(s->result->best_point, s->base_point, false);
-    const char *name = "controls";
-    for (char *p = delta; *p;) {
-        size_t n = strcspn(p, " ");
-        if (memchr(p, '[', n) && strchr(p, ']')) n = (size_t)(strchr(p, ']') + 1 - p);
-        char more = p[n];
-        p[n] = 0;
-        label(c, name);
-        cli_put(c, stdout, p, 0);
+    cli_lines lines;
+    const cli_record *r = s->record;
+    if (!r || !s->result->best_point) return;
+    cli_flags_compare(s->workload, r, s->result->best_point, r->baseline ? r->baseline->point : NULL, &lines);
+    for (size_t i = 0; i < lines.n; i++) {
+        label(c, i ? "" : "changes");
+        cli_put(c, stdout, lines.line[i], 0);
         putchar('\n');
-        name = "";
-        p += n + (more != 0);
     }
-    free(delta);
+    cli_lines_free(&lines);
+}
+
+static const char *reason_text(const char *reason) {
+    static const char *const text[][2] = {
+        {"evaluations", "all evaluations of the budget"}, {"seconds", "the budget's time is over"},
+        {"plateau", "no gain for long enough"},           {"target", "the target is reached"},
+        {"exhausted", "every point was tried"},
+    };
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        if (strcmp(text[i][0], reason) == 0) return text[i][1];
+    return reason;
 }
 
 static void result_text(const cli *c, const summary *s) {
@@ -172,11 +180,11 @@ static void result_text(const cli *c, const summary *s) {
     char t[CLI_TEXT_N], own[CLI_TEXT_N];
     char *failures = cli_failures_text(r->n_class);
     put_speedup(c, s);
-    if (r->speedup > 1 && r->best_point) put_delta(c, s);
+    if (r->speedup > 1) put_delta(c, s);
     if (r->speedup > 1 && r->best_argv) label(c, "compiler"), cli_put(c, stdout, r->best_argv, 0), putchar('\n');
     label(c, "trials");
-    printf("%zu in %s, ended by: %s; %zu had a known object; hone itself took %s\n", r->n_trials,
-           cli_text_duration(r->elapsed_s, t), r->reason, r->n_reused, cli_text_seconds(r->own_s, own));
+    printf("%zu in %s (%s), %zu with a known object; hone itself took %s\n", r->n_trials,
+           cli_text_duration(r->elapsed_s, t), reason_text(r->reason), r->n_reused, cli_text_seconds(r->own_s, own));
     label(c, "failures");
     printf("%s\n", *failures ? failures : "none");
     label(c, "record");
@@ -185,21 +193,6 @@ static void result_text(const cli *c, const summary *s) {
     label(c, "more");
     printf("`hone results` lists the trials, `hone best` prints the winner for a build\n");
     free(failures);
-}
-
-/* The baseline as a point, from the record. */
-static char *recorded_baseline(const char *dir, int64_t session) {
-    hone_store *store;
-    hone_trials trials;
-    char *point = NULL;
-    if (hone_store_open(dir, false, &store, NULL)) return NULL;
-    if (!hone_trials_load(store, session, false, &trials, NULL)) {
-        for (size_t i = 0; !point && i < trials.n; i++)
-            if (strcmp(trials.trial[i].phase, "baseline") == 0) point = cli_strdup(trials.trial[i].point);
-        hone_trials_free(&trials);
-    }
-    hone_store_close(store);
-    return point;
 }
 
 /* --- the command ---------------------------------------------------------------------------------------------- */
@@ -216,14 +209,15 @@ static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *
     hone_rc rc = hone_tune(workload, o, &result, err);
     cli_live_end(&live);
     if (rc) return rc;
-    char *base = recorded_baseline(o->store_dir, result.session);
-    summary s = {workload, &result, o->store_dir, base};
+    cli_record record;
+    bool readable = !cli_record_load(o->store_dir, result.session, &record, NULL);
+    summary s = {workload, &result, o->store_dir, readable ? &record : NULL};
     if (c->json)
         result_json(c, &s);
     else
         result_text(c, &s);
     bool interrupted = strcmp(result.reason, "interrupted") == 0;
-    free(base);
+    if (readable) cli_record_close(&record);
     hone_tune_result_free(&result);
     if (!interrupted) return HONE_OK;
     return cli_fail(err, HONE_E_INTERRUPTED, "interrupted; everything finished is recorded; run again to go on");

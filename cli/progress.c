@@ -29,14 +29,15 @@ static size_t n_failed(const hone_tune_event *e) {
     return n;
 }
 
-static char *failed_text(const hone_tune_event *e) {
+/* "failed 7 (4 build_error, 3 wrong_result)", or without the classes. */
+static char *failed_text(const hone_tune_event *e, bool classes) {
     char *text = NULL;
     size_t size = 0;
     const char *gap = " (";
     FILE *f = open_memstream(&text, &size);
     if (!f) return cli_strdup("");
     fprintf(f, "failed %zu", n_failed(e));
-    for (int i = HONE_RUN_OK + 1; i < HONE_N_CLASSES; i++)
+    for (int i = HONE_RUN_OK + 1; classes && i < HONE_N_CLASSES; i++)
         if (e->n_class[i]) fprintf(f, "%s%zu %s", gap, e->n_class[i], hone_class_name((hone_class)i)), gap = ", ";
     if (*gap == ',') fputc(')', f);
     fclose(f);
@@ -60,22 +61,25 @@ static size_t make_parts(const cli_live *l, char *part[PARTS]) {
     part[n++] = isnan(e->eta_s)
                     ? cli_format("%s", cli_text_duration(e->elapsed_s, a))
                     : cli_format("%s, %s left", cli_text_duration(e->elapsed_s, a), cli_text_duration(e->eta_s, b));
-    if (n_failed(e)) part[n++] = failed_text(e);
+    if (n_failed(e)) part[n++] = failed_text(e, l->width == 0 || l->width >= 110);
     if (e->n_reused) part[n++] = cli_format("%zu known objects", e->n_reused);
     return n;
 }
 
-/* Puts as many parts as fit into the width, after a bar when there is room for one. */
+/* Puts the bar when there is room for it and for the three first parts, then as many parts as fit. */
 static void put_line(const cli_live *l, FILE *f, int width) {
     char *part[PARTS];
     size_t n = make_parts(l, part), fit = 0;
-    int used = 0, bar = 0;
-    while (fit < n && used + (int)cli_columns(part[fit]) + (fit ? 2 : 0) <= width)
-        used += (int)cli_columns(part[fit]) + (fit ? 2 : 0), fit++;
-    if (l->event.total && !*l->stage && width - used > 8) bar = width - used - 2 < 20 ? width - used - 2 : 20;
-    if (bar) put_bar(f, l->c, fmin(1, (double)l->event.done / (double)l->event.total), bar);
-    for (size_t i = 0; i < fit; i++) fprintf(f, "%s%s", i ? "  " : "", part[i]);
-    if (!fit && n) cli_put(l->c, f, part[0], (size_t)width);
+    int bar = l->terminal && l->event.total && !*l->stage && width >= 60 ? width / 6 : 0, used = 0;
+    if (bar > 24) bar = 24;
+    if (bar) put_bar(f, l->c, fmin(1, (double)l->event.done / (double)l->event.total), bar), used = bar + 1;
+    for (; fit < n; fit++) {
+        int more = (int)cli_columns(part[fit]) + (fit ? 2 : 0);
+        if (used + more > width) break;
+        fprintf(f, "%s%s", fit ? "  " : "", part[fit]);
+        used += more;
+    }
+    if (!fit) cli_put(l->c, f, part[0], (size_t)width);
     for (size_t i = 0; i < n; i++) free(part[i]);
 }
 

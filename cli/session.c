@@ -94,22 +94,38 @@ static hone_rc session_id(const cli *c, int64_t *id, hone_err *err) {
     return HONE_OK;
 }
 
+static hone_rc load(cli_record *r, int64_t id, bool with_samples, hone_err *err) {
+    hone_rc rc = hone_session_get(r->store, id, NULL, &r->session, err);
+    if (!rc) rc = hone_trials_load(r->store, r->session.id, with_samples, &r->trials, err);
+    if (rc) return rc;
+    read_goals(r);
+    find_best(r);
+    return HONE_OK;
+}
+
 hone_rc cli_record_open(const cli *c, bool with_samples, cli_record *out, hone_err *err) {
     cli_record r = {0};
     int64_t id;
     hone_rc rc = session_id(c, &id, err);
     if (!rc) rc = cli_store_open(c, &r, err);
     if (rc) return rc;
-    rc = hone_session_get(r.store, id, NULL, &r.session, err);
-    if (!rc) rc = hone_trials_load(r.store, r.session.id, with_samples, &r.trials, err);
-    if (rc) {
+    rc = load(&r, id, with_samples, err);
+    if (rc)
         cli_record_close(&r);
-        return rc;
-    }
-    read_goals(&r);
-    find_best(&r);
-    *out = r;
-    return HONE_OK;
+    else
+        *out = r;
+    return rc;
+}
+
+hone_rc cli_record_load(const char *dir, int64_t id, cli_record *out, hone_err *err) {
+    cli_record r = {.dir = cli_strdup(dir)};
+    hone_rc rc = hone_store_open(dir, false, &r.store, err);
+    if (!rc) rc = load(&r, id, false, err);
+    if (rc)
+        cli_record_close(&r);
+    else
+        *out = r;
+    return rc;
 }
 
 void cli_record_close(cli_record *r) {

@@ -38,6 +38,8 @@ char *cli_store_dir(const cli *c, const char *workload);
 hone_rc cli_store_open(const cli *c, cli_record *out, hone_err *err);
 /* Opens the session named by the operand (the newest when there is none), with its trials. */
 hone_rc cli_record_open(const cli *c, bool with_samples, cli_record *out, hone_err *err);
+/* The session with this number in the store at `dir`. */
+hone_rc cli_record_load(const char *dir, int64_t id, cli_record *out, hone_err *err);
 void cli_record_close(cli_record *r);
 
 bool cli_feasible(const hone_trial *t);
