@@ -289,7 +289,8 @@ static hone_rc connect_read(hone_store *s, hone_err *err) {
     int64_t format;
     hone_err first = {0};
     hone_rc rc = check_format(s, &format, &first);
-    if (rc && (sqlite3_errcode(s->db) & 0xff) == SQLITE_CANTOPEN && open_immutable(s) == SQLITE_OK)
+    int code = sqlite3_errcode(s->db) & 0xff;
+    if (rc && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && open_immutable(s) == SQLITE_OK)
         rc = check_format(s, &format, &first);
     if (rc) return hn_fail(err, rc, "%s", first.text);
     return format ? HONE_OK : hn_fail(err, HONE_E_NOTFOUND, "the store '%s' is empty; 'hone tune' fills it", s->path);
@@ -300,9 +301,8 @@ static hone_rc connect_store(hone_store *s, hone_err *err) {
     if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK) return hn_store_fail(s, err, "open");
     sqlite3_extended_result_codes(s->db, 1);
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    hone_rc rc = hn_store_exec(s, "PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192", err);
-    if (rc) return rc;
-    return s->write ? prepare_write(s, err) : connect_read(s, err);
+    hone_rc rc = s->write ? prepare_write(s, err) : connect_read(s, err);
+    return rc ? rc : hn_store_exec(s, "PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192", err);
 }
 
 static hone_rc open_in(hone_store *s, hone_err *err) {

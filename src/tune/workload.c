@@ -217,11 +217,8 @@ static const char *default_name(hone_workload *w) {
     base = base ? base + 1 : w->path;
     size_t n = strcspn(base, ".");
     if (n && !(n == 4 && !memcmp(base, "hone", 4))) return hn_strndup(&w->arena, base, n);
-    char *full = realpath(w->dir, NULL);
-    const char *folder = full ? strrchr(full, '/') : NULL;
-    const char *name = folder && folder[1] ? hn_strdup(&w->arena, folder + 1) : "workload";
-    free(full);
-    return name;
+    const char *folder = strrchr(w->dir, '/');
+    return folder && folder[1] ? folder + 1 : "workload";
 }
 
 static hone_rc read_names(const hn_reader *r) {
@@ -285,7 +282,9 @@ static hone_rc read_doc(const hn_yaml *doc, const char *label, const char *dir, 
     hn_reader r = {w, doc, hn_yaml_root(doc), err ? err : &local};
     set_defaults(w);
     w->path = hn_strdup(&w->arena, label);
-    w->dir = hn_strdup(&w->arena, dir ? dir : ".");
+    char *full = realpath(dir ? dir : ".", NULL); /* {src} must hold wherever a command runs */
+    w->dir = hn_strdup(&w->arena, full ? full : dir ? dir : ".");
+    free(full);
     hone_rc rc = w->path && w->dir ? read_all(&r) : hn_reader_nomem(&r);
     if (rc) {
         hone_workload_free(w);

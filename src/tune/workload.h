@@ -80,8 +80,8 @@ typedef struct hn_budget {
 
 struct hone_workload {
     hn_arena arena;
-    const char *path, *dir, *name, *doc;
-    const char **source; /* files the build reads; relative to dir */
+    const char *path, *dir, *name, *doc; /* dir: absolute */
+    const char **source;                 /* files the build reads; relative to dir */
     size_t n_sources;
     const char *build;     /* shell text with placeholders, see docs/workload.md; "" = nothing to build */
     const char *train;     /* run between the two builds of PGO: shell text; NULL: the run command on each input */

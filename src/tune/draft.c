@@ -1,0 +1,509 @@
+/* tune/draft.c — the text of a first workload file, from a C file or from a build command.
+ *
+ * The C file is read roughly: comments and literals are skipped by a small scanner, no parsing. What is found (main,
+ * the harness, its metrics and arguments, guarded macros, headers that need a library) only shapes a text that a person
+ * goes over; the result is always a valid workload file. */
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/str.h"
+#include "base/yaml.h"
+
+#include <hone/tune.h>
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOUND_MAX = 12, NAME_MAX_N = 48 };
+
+typedef struct names {
+    char name[FOUND_MAX][NAME_MAX_N], value[FOUND_MAX][NAME_MAX_N];
+    size_t n;
+} names;
+
+typedef struct scan {
+    bool has_main, harness, math, threads, openmp;
+    names metric, arg, macro;
+} scan;
+
+static void add_name(names *l, const char *name, size_t n, const char *value, size_t value_n) {
+    if (!n || n >= NAME_MAX_N || value_n >= NAME_MAX_N || l->n == FOUND_MAX) return;
+    for (size_t i = 0; i < l->n; i++)
+        if (strlen(l->name[i]) == n && !memcmp(l->name[i], name, n)) return;
+    snprintf(l->name[l->n], NAME_MAX_N, "%.*s", (int)n, name);
+    snprintf(l->value[l->n], NAME_MAX_N, "%.*s", (int)value_n, value);
+    l->n++;
+}
+
+/* --- reading a C file --------------------------------------------------------------------------------------------- */
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static const char *skip_blanks(const char *s) { return s + strspn(s, " \t"); }
+
+/* The end of a comment or of a string or character literal that starts at s; s itself where none does. */
+static const char *skip_dark(const char *s) {
+    if (s[0] == '/' && s[1] == '/') return s + strcspn(s, "\n");
+    if (s[0] == '/' && s[1] == '*') {
+        const char *end = strstr(s + 2, "*/");
+        return end ? end + 2 : s + strlen(s);
+    }
+    if (*s != '"' && *s != '\'') return s;
+    char quote = *s++;
+    while (*s && *s != quote && *s != '\n') s += *s == '\\' && s[1] ? 2 : 1;
+    return *s == quote ? s + 1 : s;
+}
+
+/* The nth (from 0) argument of a call whose '(' is at s, as it stands there. */
+static bool argument(const char *s, size_t nth, const char **at, size_t *n) {
+    if (*s != '(') return false;
+    const char *start = ++s;
+    for (size_t depth = 0; *s;) {
+        const char *after = skip_dark(s);
+        if (after != s) {
+            s = after;
+            continue;
+        }
+        bool ends = depth == 0 && (*s == ',' || *s == ')');
+        if (ends && nth == 0) {
+            while (start < s && isspace((unsigned char)*start)) start++;
+            *at = start;
+            *n = (size_t)(s - start);
+            while (*n && isspace((unsigned char)start[*n - 1])) --*n;
+            return true;
+        }
+        if (ends && *s == ')') return false;
+        if (ends) {
+            nth--;
+            start = s + 1;
+        }
+        if (*s == '(') depth++;
+        if (*s == ')') depth--;
+        s++;
+    }
+    return false;
+}
+
+/* hone_bench_run(b, "latency", …), hone_bench_metric(b, "rate", …), hone_bench_arg_int(b, "n", 1024) */
+static void read_call(scan *f, const char *name, size_t n, const char *paren) {
+    const char *text, *dflt = "";
+    size_t text_n, dflt_n = 0;
+    bool arg = n > 14 && !memcmp(name, "hone_bench_arg", 14);
+    bool metric =
+        (n >= 14 && !memcmp(name, "hone_bench_run", 14)) || (n == 17 && !memcmp(name, "hone_bench_metric", 17));
+    if (!arg && !metric) return;
+    if (!argument(paren, 1, &text, &text_n) || text_n < 3 || *text != '"' || text[text_n - 1] != '"') return;
+    for (size_t i = 1; i + 1 < text_n; i++)
+        if (!is_word(text[i])) return;
+    if (arg && argument(paren, 2, &dflt, &dflt_n) && dflt_n >= 2 && *dflt == '"') {
+        dflt++;
+        dflt_n -= 2;
+    }
+    for (size_t i = 0; i < dflt_n; i++)
+        if (!is_word(dflt[i]) && !strchr(".-", dflt[i])) dflt_n = 0;
+    if (!arg || dflt_n) add_name(arg ? &f->arg : &f->metric, text + 1, text_n - 2, dflt, dflt_n);
+}
+
+/* #ifndef NAME, then #define NAME 32: a macro that the build may set. */
+static void read_guard(scan *f, const char *at) {
+    const char *name = skip_blanks(at + 6);
+    size_t n = 0;
+    while (is_word(name[n])) n++;
+    const char *next = name + n + strcspn(name + n, "\n");
+    next = skip_blanks(next + (*next == '\n'));
+    if (*next != '#') return;
+    next = skip_blanks(next + 1);
+    if (strncmp(next, "define", 6) != 0) return;
+    next = skip_blanks(next + 6);
+    if (strncmp(next, name, n) != 0 || is_word(next[n])) return;
+    const char *value = skip_blanks(next + n);
+    size_t value_n = strspn(value, "0123456789");
+    if (value_n && value_n < 8 && !is_word(value[value_n]) && value[value_n] != '.')
+        add_name(&f->macro, name, n, value, value_n);
+}
+
+static void read_directive(scan *f, const char *s) {
+    const char *at = skip_blanks(s + 1), *end = at + strcspn(at, "\n");
+    char line[200];
+    snprintf(line, sizeof line, "%.*s", (int)(end - at < 199 ? end - at : 199), at);
+    if (hn_starts_with(line, "ifndef")) read_guard(f, at);
+    if (hn_starts_with(line, "pragma") && strstr(line, "omp")) f->openmp = true;
+    if (!hn_starts_with(line, "include")) return;
+    f->harness |= strstr(line, "hone/bench.h") != NULL;
+    f->math |= strstr(line, "<math.h>") || strstr(line, "<tgmath.h>") || strstr(line, "<cmath>");
+    f->threads |= strstr(line, "<pthread.h>") || strstr(line, "<threads.h>") || strstr(line, "<thread>");
+    f->openmp |= strstr(line, "<omp.h>") != NULL;
+}
+
+static void scan_source(const char *s, scan *f) {
+    bool line_start = true;
+    size_t depth = 0;
+    while (*s) {
+        const char *after = skip_dark(s);
+        if (after != s) {
+            s = after;
+            continue;
+        }
+        if (line_start && *s == '#') read_directive(f, s);
+        if (is_word(*s)) {
+            size_t n = 0;
+            while (is_word(s[n])) n++;
+            const char *paren = skip_blanks(s + n);
+            if (*paren == '(' && n == 4 && depth == 0 && !memcmp(s, "main", 4)) f->has_main = true;
+            if (*paren == '(') read_call(f, s, n, paren);
+            s += n;
+            line_start = false;
+            continue;
+        }
+        if (*s == '{') depth++;
+        if (*s == '}' && depth) depth--;
+        line_start = *s == '\n' || (line_start && isspace((unsigned char)*s));
+        s++;
+    }
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static void add_quoted(hn_str *s, const char *key, const char *text) {
+    hn_str_addf(s, "%s: ", key);
+    hn_str quoted = {0};
+    hn_yaml_add_scalar(&quoted, text ? text : "");
+    hn_str_add(s, quoted.text ? quoted.text : "\"\"");
+    s->failed |= quoted.failed;
+    hn_str_free(&quoted);
+    hn_str_add(s, "\n");
+}
+
+/* A workload's name from a file's: what is allowed in one, without folders and ending. */
+static void add_draft_name(hn_str *s, const char *path) {
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    hn_str_add(s, "name: \"");
+    size_t n = 0;
+    for (; base[n] && (base[n] != '.' || !n); n++)
+        hn_str_addf(s, "%c", isalnum((unsigned char)base[n]) || strchr("_-+", base[n]) ? base[n] : '_');
+    hn_str_add(s, n ? "\"\n" : "program\"\n");
+}
+
+static void add_macros(hn_str *s, const scan *f) {
+    hn_str_add(
+        s, "\n# Parameters of the program itself, handed over as -DNAME=value beside the compiler's controls.\n"
+           "# Only what leaves the results alone: tile sizes, unrolling, buffer sizes, not the size of the problem.\n");
+    hn_str_add(s, "#parameters:\n");
+    for (size_t i = 0; i < f->macro.n; i++) {
+        long v = strtol(f->macro.value[i], NULL, 10), lo = v / 4 > 0 ? v / 4 : v > 0, hi = v ? 4 * v : 1;
+        hn_str_addf(s, "#  %s: {type: int, range: [%ld, %ld], default: %ld}\n", f->macro.name[i], lo, hi, v);
+    }
+    if (!f->macro.n)
+        hn_str_add(s, "#  TILE: {type: int, range: [8, 128], step: 8, default: 32}\n"
+                      "#constraints:\n#  - TILE % 8 == 0\n");
+}
+
+static void add_inputs(hn_str *s, const scan *f) {
+    hn_str args = {0};
+    for (size_t i = 0; f && f->harness && i < f->arg.n; i++)
+        hn_str_addf(&args, "%s%s=%s", i ? " " : "", f->arg.name[i], f->arg.value[i]);
+    hn_str_add(s,
+               "\n# What it is run on: args stand for {input}; weights say how much each counts. Held-out inputs are\n"
+               "# never tuned on: they show whether a gain carries over.\n");
+    hn_str_addf(s, "%sinputs:\n", args.n ? "" : "#");
+    hn_str_addf(s, "%s  - {name: default, args: \"%s\"}\n", args.n ? "" : "#", args.n ? args.text : "small.txt");
+    hn_str_add(s, "#  - {name: large, args: \"…\", weight: 2}\n#  - {name: unseen, args: \"…\", held_out: true}\n");
+    s->failed |= args.failed;
+    hn_str_free(&args);
+}
+
+static void add_goals(hn_str *s, const scan *f) {
+    bool harness = f && f->harness;
+    hn_str_add(s,
+               "\n# What better means. Taken by hone: time, cpu_time, memory, code_size, file_size, compile_time,\n"
+               "# instructions, energy; any metric that the program prints as \"name: value\" or through the harness.\n"
+               "objectives:\n");
+    if (harness)
+        hn_str_addf(s, "  - minimize p50(%s)\n", f->metric.n ? f->metric.name[0] : "latency");
+    else
+        hn_str_add(s, "  - minimize time\n");
+    hn_str_add(s, "#  - minimize code_size\n"
+                  "\n# What must hold besides, for a result to count.\n#limits:\n#  - code_size <= 64 KiB\n");
+    hn_str_addf(
+        s,
+        "\n# When outputs count as equal to the baseline's: exact, none, or\n"
+        "# {rule: abs | rel | ulp, tolerance: 1e-5}, {command: \"cmp {expected} {actual}\"}; output: FILE judges a\n"
+        "# file instead of %s.\nparity: exact\n",
+        harness ? "what goes to hone_bench_output" : "what is printed");
+}
+
+static void add_rest(hn_str *s) {
+    hn_str_add(
+        s,
+        "\n# Contracts of floating point offered: strict, contract (fused multiply-add), fast (-ffast-math). What is\n"
+        "# looser than the baseline's needs a parity rule with a tolerance.\n#floating_point: contract\n"
+        "\n# Limits of one build and one run.\nstages: {build: 120 s, run: 60 s, memory: 4 GiB}\n"
+        "\n# When to stop: at the first of these.\nbudget: {evaluations: 200} # time: 10 min, plateau: 60, target: "
+        "1.3\n");
+}
+
+static void add_head(hn_str *s) {
+    hn_str_add(s, "# A workload file for 'hone tune'. Every key is described in docs/workload.md.\nhone: 1\n");
+}
+
+static hone_rc finish(hn_str *s, char **text, hone_err *err) {
+    char *out = hn_str_take(s);
+    if (!out) return hn_fail(err, HONE_E_NOMEM, "out of memory drafting a workload");
+    *text = out;
+    return HONE_OK;
+}
+
+static bool is_cxx(const char *path) {
+    static const char *const ending[] = {".cc", ".cpp", ".cxx", ".C"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof ending / sizeof *ending; i++)
+        if (!strcmp(dot, ending[i])) return true;
+    return false;
+}
+
+static void add_braced(hn_str *s, const char *text) {
+    for (const char *c = text; *c; c++)
+        if (*c == '{' || *c == '}')
+            hn_str_addf(s, "%c%c", *c, *c);
+        else
+            hn_str_add_n(s, c, 1);
+}
+
+/* A file's name as one word of a command: quoted for the shell, its braces doubled. */
+static void add_file_word(hn_str *s, const char *path) {
+    hn_str word = {0};
+    hn_str_add_shell(&word, path);
+    add_braced(s, word.text ? word.text : "");
+    s->failed |= word.failed;
+    hn_str_free(&word);
+}
+
+static hone_rc draft_source(const char *source, char **text, hone_err *err) {
+    char *code;
+    size_t n;
+    hone_rc rc = hn_read_file(source, &code, &n, err);
+    if (rc) return rc;
+    scan f = {0};
+    scan_source(code, &f);
+    free(code);
+    hn_str s = {0}, build = {0};
+    add_head(&s);
+    add_draft_name(&s, source);
+    hn_str_add(&s,
+               "\n# What the build reads, relative to this file; headers too. A change in one starts a new session.\n");
+    add_quoted(&s, "sources", source);
+    if (!f.has_main)
+        hn_str_add(&s, "\n# The source has no main(): add a second file with one that calls the kernel through "
+                       "<hone/bench.h> (see\n"
+                       "# docs/harness.md), name it in sources and in build, and put {harness} into build.\n");
+    hn_str_add(&s, "\n# {cc} {flags} {defines} {harness} {out} are filled in for each candidate.\n");
+    hn_str_add(&build, "{cc} {flags} {defines} ");
+    add_file_word(&build, source);
+    hn_str_addf(&build, "%s%s%s%s -o {out}", f.openmp ? " -fopenmp" : "", f.harness ? " {harness}" : "",
+                f.math ? " -lm" : "", f.threads ? " -pthread" : "");
+    add_quoted(&s, "build", build.text);
+    add_quoted(&s, "run", "{out} {input}");
+    hn_str_addf(&s, "compilers: [%s] # several may be offered: each brings its own controls\n",
+                is_cxx(source) ? "g++" : "gcc");
+    hn_str_add(&s, "baseline: -O3 -march=native # what gains are measured against\n");
+    add_macros(&s, &f);
+    add_inputs(&s, &f);
+    add_goals(&s, &f);
+    add_rest(&s);
+    s.failed |= build.failed;
+    hn_str_free(&build);
+    return finish(&s, text, err);
+}
+
+/* --- from a build command ----------------------------------------------------------------------------------------- */
+
+typedef struct words {
+    char **word; /* as written, quotes included */
+    size_t n;
+} words;
+
+/* Splits at blanks outside of quotes; the words keep their quotes. */
+static bool split(hn_arena *a, const char *text, words *out) {
+    out->word = HN_NEW_N(a, char *, strlen(text) / 2 + 1);
+    while (out->word && *(text += strspn(text, " \t\n"))) {
+        size_t n = 0;
+        char quote = 0;
+        for (; text[n] && (quote || !strchr(" \t\n", text[n])); n++) {
+            if (text[n] == '\\' && quote != '\'' && text[n + 1])
+                n++;
+            else if (quote ? text[n] == quote : text[n] == '"' || text[n] == '\'')
+                quote = quote ? 0 : text[n];
+        }
+        out->word[out->n++] = hn_strndup(a, text, n);
+        text += n;
+    }
+    return hn_arena_ok(a);
+}
+
+/* "gcc", "clang-19", "/usr/bin/x86_64-linux-gnu-g++-12" */
+static bool is_compiler(const char *word) {
+    static const char *const name[] = {"gcc", "g++", "clang", "clang++", "cc", "c++"};
+    const char *base = strrchr(word, '/');
+    base = base ? base + 1 : word;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        for (const char *at = base; (at = strstr(at, name[i])); at++) {
+            const char *end = at + strlen(name[i]);
+            if ((at == base || at[-1] == '-') && (!*end || (*end == '-' && isdigit((unsigned char)end[1]))))
+                return true;
+        }
+    return false;
+}
+
+static bool is_assignment(const char *word) {
+    size_t n = 0;
+    while (is_word(word[n])) n++;
+    return n && word[n] == '=' && !isdigit((unsigned char)*word);
+}
+
+/* Flags that hone is to choose: they become the baseline. What changes the target's kind or the meaning stays. */
+static bool is_tunable(const char *word) {
+    static const char *const stays[] = {"-m32", "-m64", "-mx32", "-mcmodel", "-mabi", "-mno-red-zone", "-mthumb"};
+    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
+        if (hn_starts_with(word, stays[i])) return false;
+    return hn_starts_with(word, "-O") || hn_starts_with(word, "-m") || hn_starts_with(word, "-flto") ||
+           hn_starts_with(word, "-funroll") || hn_starts_with(word, "-ffast-math") || hn_starts_with(word, "-ftree-") ||
+           hn_starts_with(word, "-finline");
+}
+
+static bool is_source(const char *word) {
+    static const char *const ending[] = {".c", ".cc", ".cpp", ".cxx", ".C", ".S", ".s"};
+    const char *dot = strrchr(word, '.');
+    if (*word == '-' || strpbrk(word, "\"'\\*?[$")) return false;
+    for (size_t i = 0; dot && i < sizeof ending / sizeof *ending; i++)
+        if (!strcmp(dot, ending[i])) return true;
+    return false;
+}
+
+static void add_word(hn_str *s, const char *word) {
+    if (s->n) hn_str_add(s, " ");
+    add_braced(s, word);
+}
+
+typedef struct command {
+    hn_str build, baseline, sources;
+    const char *compiler, *program;
+    bool linked; /* not -c */
+} command;
+
+/* Words up to the compiler stay (cd there && …); behind it flags, output and sources are sorted out. */
+static void sort_words(const words *w, size_t cc, command *c) {
+    for (size_t i = 0; i < cc; i++) add_word(&c->build, w->word[i]);
+    hn_str_addf(&c->build, "%s{cc} {flags} {defines}", c->build.n ? " " : "");
+    bool has_out = false;
+    c->linked = true;
+    for (size_t i = cc + 1; i < w->n; i++) {
+        const char *x = w->word[i];
+        if (!strcmp(x, "-o") || (hn_starts_with(x, "-o") && strlen(x) > 2)) {
+            bool apart = !x[2] && i + 1 < w->n;
+            c->program = apart ? w->word[++i] : x + 2;
+            if (!has_out) hn_str_add(&c->build, " -o {out}");
+            has_out = true;
+            continue;
+        }
+        if (is_tunable(x)) {
+            hn_str_addf(&c->baseline, "%s%s", c->baseline.n ? " " : "", x);
+            continue;
+        }
+        c->linked &= strcmp(x, "-c") != 0;
+        if (is_source(x) && hn_exists(x)) hn_str_addf(&c->sources, "%s%s", c->sources.n ? "\n" : "", x);
+        add_word(&c->build, x);
+    }
+    if (!has_out) hn_str_add(&c->build, " -o {out}");
+}
+
+/* Not a compiler's call: handed CC and CFLAGS as make and most scripts take them; the program is copied to {out}. */
+static void wrap_words(const words *w, command *c) {
+    const char *base = strrchr(w->word[0], '/');
+    bool make = !strcmp(base ? base + 1 : w->word[0], "make") || !strcmp(base ? base + 1 : w->word[0], "gmake");
+    const char *settings = "CC={cc} CFLAGS=\"{flags} {defines}\"";
+    c->linked = true;
+    if (!make) hn_str_add(&c->build, settings);
+    for (size_t i = 0; i < w->n; i++) {
+        if (make && (hn_starts_with(w->word[i], "CC=") || hn_starts_with(w->word[i], "CFLAGS="))) continue;
+        add_word(&c->build, w->word[i]);
+        if (make && i == 0) hn_str_addf(&c->build, " -B %s", settings);
+        if (make && i && *w->word[i] != '-' && !strchr(w->word[i], '=')) c->program = w->word[i];
+    }
+    hn_str_add(&c->build, " && cp ");
+    hn_str_add(&c->build, c->program ? c->program : "PROGRAM");
+    hn_str_add(&c->build, " {out}");
+}
+
+static void write_command(hn_str *s, command *c) {
+    add_head(s);
+    add_draft_name(s, c->program ? c->program : "program");
+    hn_str_add(s,
+               "\n# What the build reads, relative to this file: files, folders, patterns such as src/*.h. Builds run "
+               "in private\n"
+               "# folders into which these are linked, so headers belong here too; {src} is this file's own folder.\n");
+    if (c->sources.n) {
+        hn_str_add(s, "sources:\n");
+        for (char *at = c->sources.text, *end; at; at = end ? end + 1 : NULL) {
+            end = strchr(at, '\n');
+            if (end) *end = 0;
+            hn_str_add(s, "  - ");
+            hn_yaml_add_scalar(s, at);
+            hn_str_add(s, "\n");
+        }
+    } else {
+        hn_str_add(s, "#sources: [src]\n");
+    }
+    hn_str_add(s, "\n# {cc} {flags} {defines} {out} are filled in for each candidate.\n");
+    add_quoted(s, "build", c->build.text);
+    if (!c->linked)
+        hn_str_add(
+            s,
+            "# The command only compiles: name a program that uses the object, or judge code_size and compile_time.\n");
+    add_quoted(s, "run", c->linked ? "{out} {input}" : "true");
+    hn_str_add(s, "compilers: [");
+    hn_yaml_add_scalar(s, c->compiler ? c->compiler : "gcc");
+    hn_str_add(s, "] # several may be offered: each brings its own controls\n");
+    add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : "-O2");
+}
+
+static hone_rc draft_build(const char *build, char **text, hone_err *err) {
+    hn_arena a = {0};
+    words w = {0};
+    command c = {0};
+    hn_str s = {0};
+    hone_rc rc = HONE_OK;
+    if (!split(&a, build, &w)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory drafting a workload");
+    if (!rc && !w.n) rc = hn_fail(err, HONE_E_INPUT, "the build command is empty");
+    if (!rc) {
+        size_t cc = 0;
+        while (cc < w.n && !is_compiler(w.word[cc])) cc++;
+        bool direct = cc < w.n && (cc == 0 || is_assignment(w.word[cc - 1]) || strchr("&;|", w.word[cc - 1][0]));
+        if (direct) c.compiler = w.word[cc];
+        if (direct)
+            sort_words(&w, cc, &c);
+        else
+            wrap_words(&w, &c);
+        write_command(&s, &c);
+        scan none = {0};
+        add_macros(&s, &none);
+        add_inputs(&s, NULL);
+        add_goals(&s, NULL);
+        add_rest(&s);
+        s.failed |= c.build.failed || c.baseline.failed || c.sources.failed;
+        rc = finish(&s, text, err);
+    }
+    hn_str_free(&s);
+    hn_str_free(&c.build);
+    hn_str_free(&c.baseline);
+    hn_str_free(&c.sources);
+    hn_arena_free(&a);
+    return rc;
+}
+
+hone_rc hone_workload_draft(const char *source, const char *build, char **text, hone_err *err) {
+    if (!source == !build) return hn_fail(err, HONE_E_USAGE, "name either a C file or a build command");
+    return source ? draft_source(source, text, err) : draft_build(build, text, err);
+}
