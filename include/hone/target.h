@@ -91,6 +91,11 @@ HONE_API void hone_command_free(hone_command *command);
  * hone_free. */
 HONE_API hone_rc hone_command_rsp(const hone_command *command, char **text, hone_err *err);
 
+/* Between the two builds of profile-guided optimisation: makes the raw profiles that the training left in `dir` (given
+ * to pgo_generate) into what pgo_use reads, which is given the same folder. gcc: nothing to do. clang: llvm-profdata.
+ * E_NOTFOUND when the training left no profile, E_TOOL when the tool is missing or fails. */
+HONE_API hone_rc hone_target_profile_merge(hone_target *target, const char *dir, hone_err *err);
+
 /* Families known (i from 0 until false) and the compilers of a family found in PATH ("gcc", "gcc-12", ...;
  * NULL-terminated, links to one binary listed once, free with hone_free). */
 typedef struct hone_family_info {

@@ -33,9 +33,9 @@ static bool has_all(const char *line, size_t n, const char *words) {
 }
 
 void hn_cpu_parse(const char *cpuinfo, hn_cpu *out) {
-    static const char *const level[] = {
-        "lm sse2 cx8 fxsr", "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3", "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
-        "avx512f avx512bw avx512cd avx512dq avx512vl"};
+    static const char *const level[] = {"lm sse2 cx8 fxsr", "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3",
+                                        "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
+                                        "avx512f avx512bw avx512cd avx512dq avx512vl"};
     memset(out, 0, sizeof *out);
     const char *line = strstr(cpuinfo, "\nflags");
     if (!line) return;

@@ -10,11 +10,11 @@
 #include "base/arena.h"
 
 typedef struct hn_help_row {
-    const char *name;   /* "-falign-loops", "--param=avg-loop-niter"; clang: "inline-threshold" */
-    const char *rest;   /* what follows on the line: the value (-Q, -print-all-options) or the description; never NULL */
-    const char *type;   /* clang: "uint", "int", "value", …; else NULL */
-    bool takes_value;   /* NAME=VALUE */
-    double lo, hi;      /* printed range, NAN = not printed */
+    const char *name; /* "-falign-loops", "--param=avg-loop-niter"; clang: "inline-threshold" */
+    const char *rest; /* what follows on the line: the value (-Q, -print-all-options) or the description; never NULL */
+    const char *type; /* clang: "uint", "int", "value", …; else NULL */
+    bool takes_value; /* NAME=VALUE */
+    double lo, hi;    /* printed range, NAN = not printed */
     const char **value; /* printed enumeration */
     size_t n_values;
 } hn_help_row;

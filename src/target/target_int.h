@@ -67,7 +67,10 @@ typedef struct hn_family {
     /* Flags of the contract, of link-time optimisation; profile flags as format strings. */
     const char *const *contract[HONE_N_FP];
     const char *pgo_generate, *pgo_use, *const *pgo_extra;
-    const char *probe_level; /* level under which controls are probed */
+    const char *probe_level;  /* level under which controls are probed */
+    const char *command;      /* base name of its commands: NAME, NAME-VERSION */
+    const char *lto[3];       /* flag sets to try for link-time optimisation, the preferred first */
+    const char *profile_tool; /* needed by PGO, as -print-prog-name gives it; NULL: none */
     const char *const *seeds;
 } hn_family;
 extern const hn_family *const hn_families[]; /* NULL-terminated */
@@ -76,8 +79,10 @@ extern const hn_family hn_family_gcc, hn_family_clang;
 struct hone_target {
     hn_arena arena;
     const hn_family *family;
+    const char *exec; /* as found in PATH, links not followed: their names may choose the mode */
     hone_fingerprint print;
     char *cache_dir;
+    bool cache_must;         /* the caller named the folder: failing to write it is an error */
     const char *features;    /* of -march=native: " +avx2 -xop …" */
     const char *lto_flags;   /* "-flto", "-flto -fuse-ld=lld"; NULL: does not link. Known once probed */
     const char *cpuid_flags; /* what -march's value "cpuid" stands for; NULL: not offered */
@@ -93,17 +98,19 @@ hn_rule hn_rule_find(const hn_rule *rules, size_t n, const char *name, bool take
 bool hn_glob(const char *pattern, const char *text); /* * matches any text */
 
 /* run.c — the compiler as a child process: LC_ALL=C, limits. */
-typedef struct hn_run {
-    char *out;        /* stdout, NUL-terminated; free with hn_run_free */
+typedef struct hn_tool {
+    char *out;        /* stdout, NUL-terminated; free with hn_tool_free */
     char errors[600]; /* head of stderr */
     bool ok;          /* exit code 0 */
     double user_s;    /* processor time */
     char what[160];   /* how it ended, for messages */
-} hn_run;
-hone_rc hn_run_tool(const char *const *argv, double wall_s, hn_run *out, hone_err *err);
-void hn_run_free(hn_run *run);
+} hn_tool;
+hone_rc hn_tool_run(const char *const *argv, double wall_s, hn_tool *out, hone_err *err);
+/* As hn_tool_run, with stderr in `out` too; at most 34 words. */
+hone_rc hn_tool_run_errors(const char *const *argv, double wall_s, hn_tool *out, hone_err *err);
+void hn_tool_free(hn_tool *run);
 /* Runs the target with these arguments (NULL-terminated); E_TOOL when it fails. */
-hone_rc hn_run_target(hone_target *t, const char *const *args, char **out, hone_err *err);
+hone_rc hn_tool_ask(hone_target *t, const char *const *args, char **out, hone_err *err);
 
 /* flags.c — a growing list of words. */
 typedef struct hn_flags {
@@ -133,6 +140,9 @@ hone_rc hn_target_identify(hone_target *t, hone_err *err);
  * time for it ran out (the rest is then not offered). */
 hone_rc hn_target_probe(hone_target *t, hn_arena *a, hn_controls *list, const hone_target_options *options,
                         bool *complete, hone_err *err);
+
+/* pgo.c — the tool that merges profiles, malloc'ed; NULL when the family needs none or it is missing. */
+char *hn_profile_tool(hone_target *t);
 
 /* target_cache.c */
 bool hn_cache_read(hone_target *t, hn_arena *a, bool all, hn_controls *list);

@@ -1,0 +1,69 @@
+/* target/pgo.c — profiles between the two builds of profile-guided optimisation. */
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/str.h"
+#include "target/target_int.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The tool that belongs to this compiler: as it says itself, else by its own version suffix, else the plain name. */
+char *hn_profile_tool(hone_target *t) {
+    const char *name = t->family->profile_tool;
+    if (!name) return NULL;
+    const char *args[] = {hn_format(&t->arena, "-print-prog-name=%s", name), NULL};
+    char *text = NULL, *path = NULL;
+    if (args[0] && hn_tool_ask(t, args, &text, NULL) == HONE_OK) {
+        text[strcspn(text, "\n")] = 0;
+        path = *text == '/' ? hn_which(text) : NULL;
+        free(text);
+    }
+    const char *dash = strrchr(t->print.command, '-');
+    const char *versioned = dash ? hn_format(&t->arena, "%s%s", name, dash) : NULL;
+    if (!path && versioned) path = hn_which(versioned);
+    return path ? path : hn_which(name);
+}
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+/* TOOL merge -o DIR/default.profdata DIR/a.profraw …; false when there is no raw profile. */
+static bool merge_words(hn_flags *f, const char *tool, const char *dir) {
+    DIR *d = opendir(dir);
+    size_t raw = 0;
+    hn_flags_add(f, tool);
+    hn_flags_words(f, "merge -o");
+    hn_flags_add(f, hn_format(f->a, "%s/default.profdata", dir));
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (ends_with(e->d_name, ".profraw") && ++raw < 10000)
+            hn_flags_add(f, hn_format(f->a, "%s/%s", dir, e->d_name));
+    if (d) closedir(d);
+    hn_flags_add(f, NULL);
+    return raw > 0;
+}
+
+hone_rc hone_target_profile_merge(hone_target *t, const char *dir, hone_err *err) {
+    if (!t->family->profile_tool) return HONE_OK;
+    char *tool = hn_profile_tool(t);
+    if (!tool)
+        return hn_fail(err, HONE_E_TOOL, "'%s' of '%s' is not installed; it merges profiles", t->family->profile_tool,
+                       t->print.command);
+    hn_arena a = {0};
+    hn_flags f = {.a = &a};
+    hn_tool run;
+    hone_rc rc = HONE_OK;
+    if (!merge_words(&f, tool, dir))
+        rc = hn_fail(err, HONE_E_NOTFOUND, "the training run left no profile in '%s'", dir);
+    else if (!hn_arena_ok(&a))
+        rc = hn_fail(err, HONE_E_NOMEM, "out of memory merging the profiles in '%s'", dir);
+    else if (!(rc = hn_tool_run(f.word, 300, &run, err))) {
+        if (!run.ok) rc = hn_fail(err, HONE_E_TOOL, "'%s' fails on the profiles in '%s': %s", tool, dir, run.what);
+        hn_tool_free(&run);
+    }
+    hn_arena_free(&a);
+    free(tool);
+    return rc;
+}

@@ -1,0 +1,246 @@
+/* target/probe.c — which controls and values the compiler accepts, found by compiling a small program.
+ *
+ * Group testing by bisection (Dorfman 1943; binary splitting): dozens of controls go into one command line; when that
+ * fails, its halves are tried, down to the culprit. As nearly all controls are good, 400 of them with their values
+ * take some hundred compilations instead of two thousand. Accepted means: exit code 0, nothing printed, an ELF object,
+ * and processor time within SLOW times that of the plain compilation. Integer bounds that fail are pulled in towards
+ * the default, logarithmically. */
+#include "target/probe.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/str.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BATCH = 48, MAX_SLOTS = 8 };
+static const double SLOW = 5, LEAST_S = 1, TOTAL_S = 300;
+
+/* Loops over integers and floats, calls, recursion, a switch, strings, structures: something for every pass. */
+static const char source[] =
+#include "target/probe_source.inc"
+    ;
+
+typedef struct segment {
+    size_t from, n;
+} segment;
+
+typedef struct slot {
+    hn_proc *proc;
+    segment part;
+    char object[PATH_MAX];
+} slot;
+
+struct hn_prober {
+    hone_target *t;
+    const hone_target_options *options;
+    char dir[PATH_MAX], source[PATH_MAX + 16];
+    double base_s, until;
+    size_t n_slots, done, total;
+    slot slot[MAX_SLOTS];
+};
+
+/* --- running ---------------------------------------------------------------------------------------------------- */
+
+static double limit_s(const hn_prober *p) { return fmax(SLOW * p->base_s, LEAST_S); }
+
+static hone_rc start(hn_prober *p, slot *s, const hn_trial *trial, segment part, hone_err *err) {
+    hn_arena a = {0};
+    hn_flags f = {.a = &a};
+    hn_flags_add(&f, p->t->exec);
+    hn_flags_add(&f, p->t->family->probe_level);
+    for (size_t i = part.from; i < part.from + part.n; i++)
+        hn_flags_gene(&f, trial[i].name, trial[i].value, p->t->cpuid_flags);
+    hn_flags_words(&f, "-c");
+    hn_flags_add(&f, p->source);
+    hn_flags_add(&f, "-o");
+    hn_flags_add(&f, s->object);
+    hn_flags_add(&f, NULL);
+    static const char *const env[] = {"LC_ALL=C", "CCACHE_DISABLE=1", NULL};
+    double cpu_s = p->base_s > 0 ? ceil(limit_s(p)) + 1 : 20;
+    hn_proc_spec spec = {.argv = f.word,
+                         .env = env,
+                         .cwd = p->dir,
+                         .cpu = -1,
+                         .wall_s = 60,
+                         .cpu_s = cpu_s,
+                         .memory_b = 4ull << 30,
+                         .file_b = 64u << 20,
+                         .out_b = 1u << 20};
+    (void)unlink(s->object);
+    s->part = part;
+    hone_rc rc = hn_arena_ok(&a) ? hn_proc_start(&spec, &s->proc, err)
+                                 : hn_fail(err, HONE_E_NOMEM, "out of memory probing '%s'", p->t->print.command);
+    hn_arena_free(&a);
+    return rc;
+}
+
+static bool is_object(const char *path) {
+    unsigned char head[64];
+    FILE *f = fopen(path, "rb");
+    if (!f) return false;
+    size_t n = fread(head, 1, sizeof head, f);
+    fclose(f);
+    return n == sizeof head && !memcmp(head, "\177ELF", 4) && head[16] + head[17] == 1; /* ET_REL, either byte order */
+}
+
+/* Takes a finished run; *cpu_s (may be NULL) is what it used. */
+static bool accepted(hn_prober *p, slot *s, double *cpu_s) {
+    hn_proc_result r;
+    hn_proc_collect(s->proc, &r);
+    s->proc = NULL;
+    double used = r.user_s + r.sys_s;
+    bool quiet = r.out_n == 0 && r.err_tail[0] == 0;
+    bool ok = r.end == HN_PROC_EXITED && r.code == 0 && quiet && is_object(s->object);
+    if (p->base_s > 0 && used > limit_s(p) * (s->part.n > 1 ? 2 : 1)) ok = false;
+    if (cpu_s) *cpu_s = used;
+    hn_proc_result_free(&r);
+    return ok;
+}
+
+static void progress(hn_prober *p, size_t n) {
+    p->done += n;
+    if (p->total < p->done) p->total = p->done;
+    if (p->options->progress) p->options->progress(p->options->ctx, p->done, p->total);
+}
+
+typedef struct stack {
+    segment *item;
+    size_t n;
+} stack;
+
+static void settle(hn_prober *p, stack *todo, hn_trial *trial, segment part, bool ok) {
+    if (ok) {
+        for (size_t i = part.from; i < part.from + part.n; i++) trial[i].ok = true;
+        progress(p, part.n);
+    } else if (part.n == 1) {
+        progress(p, 1);
+    } else {
+        size_t half = part.n / 2;
+        todo->item[todo->n++] = (segment){part.from + half, part.n - half};
+        todo->item[todo->n++] = (segment){part.from, half};
+    }
+}
+
+static void stop_all(hn_prober *p) {
+    for (size_t i = 0; i < p->n_slots; i++) {
+        if (!p->slot[i].proc) continue;
+        hn_proc_kill(p->slot[i].proc);
+        (void)accepted(p, &p->slot[i], NULL);
+    }
+}
+
+/* Starts what fits into free slots, waits for one, settles it. Segments only ever split, so the stack never holds more
+ * than one entry a trial. */
+static hone_rc step(hn_prober *p, stack *todo, hn_trial *trial, bool *busy, hone_err *err) {
+    hn_proc *running[MAX_SLOTS];
+    *busy = false;
+    for (size_t i = 0; i < p->n_slots; i++) {
+        if (!p->slot[i].proc && todo->n && hn_now_s() < p->until) {
+            hone_rc rc = start(p, &p->slot[i], trial, todo->item[todo->n - 1], err);
+            if (rc) return rc;
+            todo->n--;
+        }
+        running[i] = p->slot[i].proc;
+        *busy |= running[i] != NULL;
+    }
+    if (!*busy) return HONE_OK;
+    int i = hn_proc_wait_any(running, p->n_slots, -1, NULL);
+    if (i >= 0) settle(p, todo, trial, p->slot[i].part, accepted(p, &p->slot[i], NULL));
+    return HONE_OK;
+}
+
+hone_rc hn_probe_trials(hn_prober *p, hn_trial *trial, size_t n, hone_err *err) {
+    stack todo = {malloc((n + 1) * sizeof(segment)), 0};
+    if (!todo.item) return hn_fail(err, HONE_E_NOMEM, "out of memory probing '%s'", p->t->print.command);
+    for (size_t from = 0; from < n; from += BATCH)
+        todo.item[todo.n++] = (segment){from, n - from < BATCH ? n - from : BATCH};
+    hone_rc rc = HONE_OK;
+    for (bool busy = true; busy && !rc;) rc = step(p, &todo, trial, &busy, err);
+    stop_all(p);
+    free(todo.item);
+    return rc;
+}
+
+/* --- one prober ------------------------------------------------------------------------------------------------- */
+
+static hone_rc measure_base(hn_prober *p, hone_err *err) {
+    slot *s = &p->slot[0];
+    double cpu_s;
+    hone_rc rc = start(p, s, NULL, (segment){0, 0}, err);
+    if (rc) return rc;
+    while (hn_proc_wait_any(&s->proc, 1, -1, NULL) < 0) continue;
+    if (!accepted(p, s, &cpu_s))
+        return hn_fail(err, HONE_E_TOOL, "compiler '%s' does not compile a plain C file with %s; try it by hand",
+                       p->t->print.command, p->t->family->probe_level);
+    p->base_s = fmax(cpu_s, 0.01);
+    return HONE_OK;
+}
+
+hone_rc hn_prober_open(hone_target *t, const hone_target_options *options, hn_prober **out, hone_err *err) {
+    hn_prober *p = calloc(1, sizeof *p);
+    if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory probing '%s'", t->print.command);
+    const char *tmp = getenv("TMPDIR");
+    p->t = t;
+    p->options = options;
+    p->until = hn_now_s() + TOTAL_S;
+    long n_cpu = sysconf(_SC_NPROCESSORS_ONLN);
+    p->n_slots = n_cpu < 1 ? 1 : n_cpu > MAX_SLOTS ? MAX_SLOTS : (size_t)n_cpu;
+    int n = snprintf(p->dir, sizeof p->dir - 32, "%s/hone-probe-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (n < 0 || (size_t)n >= sizeof p->dir - 32 || !mkdtemp(p->dir)) {
+        free(p);
+        return hn_fail(err, HONE_E_IO, "cannot make a folder in '%s' to probe the compiler; set TMPDIR",
+                       tmp && *tmp ? tmp : "/tmp");
+    }
+    snprintf(p->source, sizeof p->source, "%s/probe.c", p->dir);
+    for (size_t i = 0; i < p->n_slots; i++)
+        snprintf(p->slot[i].object, sizeof p->slot[i].object, "%.*s/%zu.o", (int)sizeof p->dir - 32, p->dir, i);
+    hone_rc rc = hn_write_file(p->source, source, sizeof source - 1, err);
+    if (!rc) rc = measure_base(p, err);
+    if (rc) {
+        hn_prober_close(p);
+        return rc;
+    }
+    *out = p;
+    return HONE_OK;
+}
+
+void hn_prober_close(hn_prober *p) {
+    stop_all(p);
+    (void)hn_remove_tree(p->dir, NULL);
+    free(p);
+}
+
+bool hn_prober_late(const hn_prober *p) { return hn_now_s() >= p->until; }
+void hn_prober_expect(hn_prober *p, size_t n) { p->total += n; }
+
+bool hn_probe_link(hn_prober *p, const char *flags) {
+    hn_arena a = {0};
+    hn_flags f = {.a = &a};
+    hn_flags_add(&f, p->t->exec);
+    hn_flags_words(&f, "-O2");
+    hn_flags_words(&f, flags);
+    hn_flags_add(&f, p->source);
+    hn_flags_words(&f, "-o");
+    hn_flags_add(&f, hn_format(&a, "%s/linked", p->dir));
+    hn_flags_add(&f, NULL);
+    hn_tool run;
+    bool ok = hn_arena_ok(&a) && !hn_tool_run(f.word, 60, &run, NULL);
+    if (ok) {
+        ok = run.ok;
+        hn_tool_free(&run);
+        const char *const program[] = {hn_format(&a, "%s/linked", p->dir), NULL};
+        if (ok && (ok = program[0] && !hn_tool_run(program, 10, &run, NULL))) {
+            ok = run.ok;
+            hn_tool_free(&run);
+        }
+    }
+    hn_arena_free(&a);
+    return ok;
+}

@@ -1,0 +1,59 @@
+/* target/structure.c — see structure.h. */
+#include "target/structure.h"
+
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const tunes =
+    "native|generic|haswell|skylake-avx512|icelake-server|sapphirerapids|znver3|znver4|znver5";
+
+/* Is this feature listed with this sign in " +avx2 -xop …"? */
+static bool listed(const char *features, char sign, const char *flag) {
+    char word[64];
+    snprintf(word, sizeof word, " %c%s", sign, flag);
+    size_t n = strlen(word);
+    for (const char *p = features; (p = strstr(p, word)); p += n)
+        if (p[n] == ' ' || !p[n]) return true;
+    return false;
+}
+
+void hn_structure_cpuid(hone_target *t, const hn_cpu *cpu) {
+    bool missing = false;
+    hn_str s = {0};
+    hn_str_add(&s, "-march=native");
+    for (size_t i = 0; i < cpu->n_flags; i++) {
+        if (!listed(t->features, '-', cpu->flag[i])) continue; /* on already, or unknown to the compiler */
+        missing = true;
+        hn_str_addf(&s, " -m%s", cpu->flag[i]);
+    }
+    char *text = hn_str_take(&s);
+    t->cpuid_flags = missing && text ? hn_strdup(&t->arena, text) : NULL;
+    free(text);
+}
+
+static void choice(hn_arena *a, hn_controls *out, const char *name, const char *values, const char *doc) {
+    hn_control *c = hn_control_add(a, out, name, doc, HN_CODEGEN);
+    if (c) hn_control_values(a, c, values, '|');
+}
+
+void hn_structure_add(hone_target *t, hn_arena *a, hn_controls *out, const char *levels) {
+    static const char *const march[] = {"native", "native|x86-64", "native|x86-64|x86-64-v2",
+                                        "native|x86-64|x86-64-v2|x86-64-v3",
+                                        "native|x86-64|x86-64-v2|x86-64-v3|x86-64-v4"};
+    hn_cpu cpu;
+    hn_cpu_get(&cpu);
+    hn_structure_cpuid(t, &cpu);
+    choice(a, out, "-O", levels, "Optimisation level.");
+    const char *archs = hn_format(a, "%s%s", march[cpu.level], t->cpuid_flags ? "|cpuid" : "");
+    choice(a, out, "-march", archs ? archs : "native",
+           "Instruction sets used: this processor's (cpuid: with those that native leaves out), or an x86-64 level.");
+    if (cpu.level) {
+        choice(a, out, "-mtune", tunes, "Processor that instructions are chosen and ordered for.");
+        choice(a, out, "-mprefer-vector-width", cpu.wide ? "128|256|512" : "128|256", "Vector width preferred, bits.");
+    }
+    choice(a, out, "lto", "on", "Link-time optimisation.");
+    choice(a, out, "pgo", "on", "Profile-guided optimisation; the build runs the training.");
+}

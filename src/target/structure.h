@@ -1,0 +1,12 @@
+/* target/structure.h — the genes that every family has: level, architecture, link-time and profile-guided
+ * optimisation. Values that a compiler does not know fall out in probing. */
+#ifndef HN_STRUCTURE_H
+#define HN_STRUCTURE_H
+
+#include "target/target_int.h"
+
+void hn_structure_add(hone_target *t, hn_arena *a, hn_controls *out, const char *levels);
+/* Decides whether -march=native leaves out something this processor has; sets t->cpuid_flags. */
+void hn_structure_cpuid(hone_target *t, const hn_cpu *cpu);
+
+#endif

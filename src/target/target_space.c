@@ -1,0 +1,122 @@
+/* target/target_space.c — controls as parameters of a space, and the rule seeds as its points. */
+#include "base/err.h"
+#include "target/target_int.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double KNOCKOUT = 0.5;  /* uniform samples leave half of the optional controls to the level */
+static const double SEED_FACTOR = 4; /* first samples of a wide range stay within this factor of the default */
+
+static void range(hone_param *p, const hn_control *c) {
+    p->kind = HONE_INT;
+    p->lo = c->lo;
+    p->hi = c->hi;
+    p->log = c->lo > 0 && c->hi / c->lo >= 16;
+    if (!(c->dflt > 0) || c->hi - c->lo < 16) return;
+    p->has_seed = true;
+    p->seed_lo = fmax(c->lo, floor(c->dflt / SEED_FACTOR));
+    p->seed_hi = fmin(c->hi, c->dflt * SEED_FACTOR);
+    p->has_seed = p->seed_lo < p->seed_hi;
+}
+
+static double level_default(const hn_control *c) {
+    for (size_t i = 0; i < c->n_values; i++)
+        if (!strcmp(c->value[i], "3")) return (double)i;
+    return 0;
+}
+
+static hone_rc add(hone_space *space, const hn_control *c, const hone_target_options *o, hone_err *err) {
+    bool lto = !strcmp(c->name, "lto"), pgo = !strcmp(c->name, "pgo");
+    if ((lto && !o->lto) || (pgo && !o->pgo) || (c->cls == HN_NUMERIC && !o->numeric)) return HONE_OK;
+    hone_param p = {.name = c->name,
+                    .doc = c->doc[0] ? c->doc : NULL,
+                    .tag = c->cls == HN_NUMERIC ? "numeric" : "codegen",
+                    .optional = true,
+                    .knockout = KNOCKOUT,
+                    .dflt = NAN};
+    if (lto || pgo) {
+        p.kind = HONE_FLAG;
+        p.optional = false;
+        p.dflt = p.knockout = 0;
+    } else if (c->form == HN_RANGE) {
+        range(&p, c);
+    } else {
+        p.kind = HONE_CHOICE;
+        p.values = c->value;
+        p.n_values = c->n_values;
+        if (!strcmp(c->name, "-O")) {
+            p.optional = false;
+            p.knockout = 0;
+            p.dflt = level_default(c);
+        }
+    }
+    return hone_space_add(space, &p, err);
+}
+
+hone_rc hn_target_build_space(hone_target *t, const hn_controls *list, const hone_target_options *o, hone_space **out,
+                              hone_err *err) {
+    hone_space *space;
+    hone_rc rc = hone_space_new(t->print.command, &space, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < list->n && !rc; i++) rc = add(space, &list->item[i], o, err);
+    if (!rc) rc = hone_space_seal(space, err);
+    if (rc) {
+        hone_space_free(space);
+        return rc;
+    }
+    t->stats.n_offered = hone_space_n_params(space);
+    *out = space;
+    return HONE_OK;
+}
+
+/* --- seeds ------------------------------------------------------------------------------------------------------ */
+
+/* The gene for a value's text; NAN when the parameter does not have it. */
+static double gene(const hone_param *p, const char *value) {
+    if (p->kind == HONE_INT) {
+        double x = strtod(value, NULL);
+        return x < p->lo ? p->lo : x > p->hi ? p->hi : x;
+    }
+    for (size_t i = 0; p->kind == HONE_CHOICE && i < p->n_values; i++)
+        if (!strcmp(p->values[i], value)) return (double)i;
+    return NAN;
+}
+
+/* "NAME VALUE; NAME VALUE": unknown ones are left out. */
+static void set_genes(const hone_space *space, const char *text, double *point) {
+    char name[128], value[64];
+    int used;
+    for (; sscanf(text, " %127s %63[^; ]%n", name, value, &used) == 2; text += used, text += strspn(text, "; ")) {
+        size_t i = hone_space_find(space, name);
+        if (i == SIZE_MAX) continue;
+        const hone_param *p = hone_space_param(space, i);
+        double g = gene(p, value);
+        if (!isnan(g)) point[p->slot] = g;
+    }
+    hone_point_canon(space, point);
+}
+
+static bool seen(const hone_space *space, const double *points, size_t n, size_t slots, const double *point) {
+    for (size_t i = 0; i < n; i++)
+        if (hone_point_equal(space, points + i * slots, point)) return true;
+    return false;
+}
+
+hone_rc hone_target_seeds(const hone_target *t, const hone_space *space, double **points, size_t *n, hone_err *err) {
+    size_t slots = hone_space_slots(space), most = 0, count = 0;
+    while (t->family->seeds[most]) most++;
+    double *all = malloc((most + 1) * (slots + 1) * sizeof *all);
+    if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory making the rule seeds of '%s'", t->print.command);
+    for (size_t i = 0; i < most; i++) {
+        double *point = all + count * slots;
+        hone_space_default(space, point);
+        set_genes(space, t->family->seeds[i], point);
+        if (!seen(space, all, count, slots, point) && hone_point_legal(space, point, NULL)) count++;
+    }
+    *points = all;
+    *n = count;
+    return HONE_OK;
+}
