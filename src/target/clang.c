@@ -35,15 +35,15 @@ static const struct {
 #undef HN_FLAG
 };
 
-static const struct {
-    const char *name;
+typedef struct llvm_row {
+    const char *name; /* first: the search compares through it */
     double lo, hi;
-} curated[] = {
+} llvm_row;
+static const llvm_row curated[] = {
 #define HN_LLVM(name, lo, hi) {name, lo, hi},
 #include "target/clang_curated.def"
 #undef HN_LLVM
 };
-enum { N_CURATED = sizeof curated / sizeof *curated };
 
 static const char *const seeds[] = {
 #define HN_SEED(genes) genes,
@@ -133,16 +133,8 @@ typedef struct finder {
 
 static int by_name(const void *key, const void *row) { return strcmp(key, *(const char *const *)row); }
 
-static size_t curated_row(const char *name) {
-    _Static_assert(offsetof(
-                       struct {
-                           const char *name;
-                           double lo, hi;
-                       },
-                       name) == 0,
-                   "the name comes first");
-    const void *hit = bsearch(name, curated, N_CURATED, sizeof *curated, by_name);
-    return hit ? (size_t)((const char *)hit - (const char *)curated) / sizeof *curated : SIZE_MAX;
+static const llvm_row *curated_row(const char *name) {
+    return bsearch(name, curated, sizeof curated / sizeof *curated, sizeof *curated, by_name);
 }
 
 static double value_now(const finder *f, const char *name) {
@@ -167,15 +159,15 @@ static bool integer_type(const char *type) {
     return false;
 }
 
-static void domain(const finder *f, hn_control *c, const hn_help_row *r, size_t row) {
+static void domain(const finder *f, hn_control *c, const hn_help_row *r, const llvm_row *row) {
     if (!r->takes_value)
         hn_control_values(f->a, c, "true|false", '|');
     else if (r->n_values)
         enumeration(f, c, r);
-    else if (row != SIZE_MAX && curated[row].hi > curated[row].lo) {
+    else if (row && row->hi > row->lo) {
         hn_control_range(c, NAN, NAN, value_now(f, r->name));
-        c->lo = curated[row].lo;
-        c->hi = curated[row].hi;
+        c->lo = row->lo;
+        c->hi = row->hi;
         c->dflt = value_now(f, r->name);
         if (!(c->dflt >= c->lo && c->dflt <= c->hi)) c->dflt = NAN;
     } else if (integer_type(r->type))
@@ -185,9 +177,9 @@ static void domain(const finder *f, hn_control *c, const hn_help_row *r, size_t 
 }
 
 static void llvm_option(const finder *f, const hn_help_row *r) {
-    size_t row = curated_row(r->name);
-    hn_class cls = row != SIZE_MAX ? HN_CODEGEN : classify(r->name, r->takes_value).cls;
-    if (row == SIZE_MAX && !f->all && cls == HN_CODEGEN) cls = HN_IRRELEVANT;
+    const llvm_row *row = curated_row(r->name);
+    hn_class cls = row ? HN_CODEGEN : classify(r->name, r->takes_value).cls;
+    if (!row && !f->all && cls == HN_CODEGEN) cls = HN_IRRELEVANT;
     if (hn_starts_with(r->rest, "Alias for")) cls = HN_IRRELEVANT;
     char *name = hn_format(f->a, "-mllvm=%s", r->name);
     if (!name || (f->out->n && !strcmp(f->out->item[f->out->n - 1].name, name))) return;

@@ -117,11 +117,12 @@ static const char *description(const finder *f, const hn_help_row *r) {
     return d && !strstr(d->rest, "lacks documentation") ? d->rest : "";
 }
 
-/* An option that stands for another, or that does nothing any more. */
+/* An option that stands for another ("Same as -fOTHER."), or that does nothing any more. */
 static bool obsolete(const hn_help_row *r, const char *doc) {
     bool alias = r->rest[0] == '-' && isnan(number(r->rest));
-    return alias || hn_starts_with(doc, "Same as") || hn_starts_with(doc, "Does nothing") ||
-           strstr(doc, "no longer supported") || strstr(r->rest, "available in");
+    bool same = hn_starts_with(doc, "Same as -") && !strchr(doc + 9, ' ');
+    return alias || same || hn_starts_with(doc, "Does nothing") || strstr(doc, "no longer supported") ||
+           strstr(r->rest, "available in");
 }
 
 static void join_values(const finder *f, hn_control *c, const hn_help_row *r, const char *first) {
@@ -193,7 +194,9 @@ static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out,
     if (rc) return rc;
     hn_structure_add(t, a, out, "1|2|3|s|z");
     size_t before = out->n;
-    for (size_t i = 0; i < f.set.n; i++) one_row(&f, &f.set.row[i]);
+    for (int params = 0; params < 2; params++) /* options first */
+        for (size_t i = 0; i < f.set.n; i++)
+            if (hn_starts_with(f.set.row[i].name, "--param=") == params) one_row(&f, &f.set.row[i]);
     if (out->n - before < 10)
         return hn_fail(err, HONE_E_TOOL, "compiler '%s' lists no options with --help=optimizers; is it a full gcc?",
                        t->print.command);
