@@ -90,14 +90,14 @@ static bool is_object(const char *path) {
     return n == sizeof head && !memcmp(head, "\177ELF", 4) && head[16] + head[17] == 1; /* ET_REL, either byte order */
 }
 
-/* Takes a finished run; *cpu_s (may be NULL) is what it used. */
-static bool accepted(hn_prober *p, slot *s, double *cpu_s) {
+/* Takes a finished run; *cpu_s (may be NULL) is what it used. `noisy`: warnings are no reason to refuse. */
+static bool accepted(hn_prober *p, slot *s, bool noisy, double *cpu_s) {
     hn_proc_result r;
     hn_proc_collect(s->proc, &r);
     s->proc = NULL;
     double used = r.user_s + r.sys_s;
     bool quiet = r.out_n == 0 && r.err_tail[0] == 0;
-    bool ok = r.end == HN_PROC_EXITED && r.code == 0 && quiet && is_object(s->object);
+    bool ok = r.end == HN_PROC_EXITED && r.code == 0 && (quiet || noisy) && is_object(s->object);
     if (p->base_s > 0 && used > limit_s(p) * (s->part.n > 1 ? 2 : 1)) ok = false;
     if (cpu_s) *cpu_s = used;
     hn_proc_result_free(&r);
@@ -132,7 +132,7 @@ static void stop_all(hn_prober *p) {
     for (size_t i = 0; i < p->n_slots; i++) {
         if (!p->slot[i].proc) continue;
         hn_proc_kill(p->slot[i].proc);
-        (void)accepted(p, &p->slot[i], NULL);
+        (void)accepted(p, &p->slot[i], false, NULL);
     }
 }
 
@@ -152,7 +152,11 @@ static hone_rc step(hn_prober *p, stack *todo, hn_trial *trial, bool *busy, hone
     }
     if (!*busy) return HONE_OK;
     int i = hn_proc_wait_any(running, p->n_slots, -1, NULL);
-    if (i >= 0) settle(p, todo, trial, p->slot[i].part, accepted(p, &p->slot[i], NULL));
+    if (i < 0) return HONE_OK;
+    segment part = p->slot[i].part;
+    /* clang warns about some processors' feature sets under -march=native, and is right to be used all the same */
+    bool noisy = part.n == 1 && !strcmp(trial[part.from].name, "-march");
+    settle(p, todo, trial, part, accepted(p, &p->slot[i], noisy, NULL));
     return HONE_OK;
 }
 
@@ -176,7 +180,7 @@ static hone_rc measure_base(hn_prober *p, hone_err *err) {
     hone_rc rc = start(p, s, NULL, (segment){0, 0}, err);
     if (rc) return rc;
     while (hn_proc_wait_any(&s->proc, 1, -1, NULL) < 0) continue;
-    if (!accepted(p, s, &cpu_s))
+    if (!accepted(p, s, true, &cpu_s))
         return hn_fail(err, HONE_E_TOOL, "compiler '%s' does not compile a plain C file with %s; try it by hand",
                        p->t->print.command, p->t->family->probe_level);
     p->base_s = fmax(cpu_s, 0.01);
