@@ -1,0 +1,95 @@
+/* engine/forest.c — random-forest regression of the log cost and expected improvement (SMAC: Hutter et al. 2011). */
+#include "engine/model.h"
+#include "engine/trees.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define OPTIONS(X)                                                                                                     \
+    X(trees, 50, 1, 1000)                                                                                              \
+    X(leaf, 1, 1, 100)                                                                                                 \
+    X(features, 0.5, 0.01, 1)
+enum { OPTIONS(HN_OPTION_ID) };
+static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
+
+typedef struct forest {
+    hn_trees *trees;
+    float *sd;
+    size_t room;
+} forest;
+
+static void close_model(void *state) {
+    forest *f = state;
+    if (!f) return;
+    hn_trees_free(f->trees);
+    free(f->sd);
+    free(f);
+}
+
+static hone_rc open_model(const hn_view *view, const double *option, void **state, hone_err *err) {
+    double dflt[] = {OPTIONS(HN_OPTION_DEFAULT)};
+    if (!option) option = dflt;
+    hn_trees_spec spec = {.n_trees = (size_t)option[OPT_trees],
+                          .min_leaf = (size_t)option[OPT_leaf],
+                          .features = option[OPT_features],
+                          .bootstrap = true};
+    forest *f = calloc(1, sizeof *f);
+    if (!f) return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'forest'");
+    hone_rc rc = hn_trees_new(view->genes->n_features, view->genes->feature_ordered, &spec, &f->trees, err);
+    if (rc)
+        close_model(f);
+    else
+        *state = f;
+    return rc;
+}
+
+static hone_rc sd_room(forest *f, size_t n, hone_err *err) {
+    if (n <= f->room) return HONE_OK;
+    free(f->sd);
+    f->sd = malloc(n * sizeof *f->sd);
+    f->room = f->sd ? n : 0;
+    return f->sd ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'forest'");
+}
+
+/* log of the expected improvement below `best` of a normal, without underflow far above it: for z < -5 the
+ * asymptotic series of the Mills ratio. */
+float hn_log_ei(float mean, float sd, float best) {
+    double s = sd > 1e-6f ? (double)sd : 1e-6, z = ((double)best - (double)mean) / s;
+    double log_pdf = -0.5 * z * z - 0.91893853320467274;
+    if (z < -5) return (float)(log(s) + log_pdf - 2 * log(-z));
+    return (float)(log(s) + log(exp(log_pdf) + z * 0.5 * erfc(-z * 0.70710678118654752)));
+}
+
+static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_pool *pool, hn_rng *rng, float *out,
+                     hone_err *err) {
+    (void)view;
+    forest *f = state;
+    hone_rc rc = sd_room(f, pool->room, err);
+    if (!rc) rc = hn_trees_fit(f->trees, s->code, s->target, s->n, hn_rng_next(rng), err);
+    if (rc) return rc;
+    hn_trees_predict(f->trees, pool->code, pool->n, out, f->sd);
+    float best = INFINITY;
+    for (size_t i = 0; i < s->n_told; i++)
+        if (s->feasible[i] && s->target[i] < best) best = s->target[i];
+    for (size_t i = 0; i < pool->n; i++) out[i] = hn_log_ei(out[i], f->sd[i], best);
+    return HONE_OK;
+}
+
+const hn_model hn_model_forest = {"forest", open_model, score, close_model};
+
+static hone_rc open_forest(const hn_view *view, const double *option, void **state, hone_err *err) {
+    return hn_single_open(&hn_model_forest, view, option, state, err);
+}
+
+const hn_engine hn_engine_forest = {
+    .version = HN_ENGINE_VERSION,
+    .name = "forest",
+    .summary = "random-forest regression of the log cost, greatest expected improvement is next",
+    .options = HN_OPTIONS_TEXT(OPTIONS),
+    .option = options,
+    .open = open_forest,
+    .ask = hn_single_ask,
+    .close = hn_single_close,
+};

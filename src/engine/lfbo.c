@@ -1,0 +1,93 @@
+/* engine/lfbo.c — likelihood-free optimisation: a forest learns to tell the best fraction from the rest, candidates
+ * are ranked by the probability of belonging to it (Song et al. 2022; Bergstra et al. 2011 for the labels). Any number
+ * of objectives (best by non-dominated rank, then crowding), failures and constraints are one and the same case. */
+#include "engine/model.h"
+#include "engine/trees.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define OPTIONS(X)                                                                                                     \
+    X(trees, 50, 1, 1000)                                                                                              \
+    X(leaf, 2, 1, 100)                                                                                                 \
+    X(fraction, 0.15, 0.01, 0.9)                                                                                       \
+    X(features, 0.5, 0.01, 1)
+enum { OPTIONS(HN_OPTION_ID) };
+static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
+
+typedef struct lfbo {
+    hn_trees *trees;
+    double fraction;
+    float *label;
+    size_t room;
+} lfbo;
+
+static void close_model(void *state) {
+    lfbo *l = state;
+    if (!l) return;
+    hn_trees_free(l->trees);
+    free(l->label);
+    free(l);
+}
+
+static hone_rc open_model(const hn_view *view, const double *option, void **state, hone_err *err) {
+    double dflt[] = {OPTIONS(HN_OPTION_DEFAULT)};
+    if (!option) option = dflt;
+    hn_trees_spec spec = {.n_trees = (size_t)option[OPT_trees],
+                          .min_leaf = (size_t)option[OPT_leaf],
+                          .features = option[OPT_features],
+                          .bootstrap = true};
+    lfbo *l = calloc(1, sizeof *l);
+    if (!l) return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'lfbo'");
+    l->fraction = option[OPT_fraction];
+    hone_rc rc = hn_trees_new(view->genes->n_features, view->genes->feature_ordered, &spec, &l->trees, err);
+    if (rc)
+        close_model(l);
+    else
+        *state = l;
+    return rc;
+}
+
+static hone_rc label_room(lfbo *l, size_t n, hone_err *err) {
+    if (n <= l->room) return HONE_OK;
+    free(l->label);
+    l->room = n + n / 2 + 64;
+    l->label = malloc(l->room * sizeof *l->label);
+    if (l->label) return HONE_OK;
+    l->room = 0;
+    return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'lfbo'");
+}
+
+static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_pool *pool, hn_rng *rng, float *out,
+                     hone_err *err) {
+    lfbo *l = state;
+    hone_rc rc = label_room(l, s->n, err);
+    if (rc) return rc;
+    double fraction = view->history->m > 1 ? fmax(l->fraction, 0.2) : l->fraction;
+    size_t n_best = (size_t)ceil(fraction * (double)s->n_told);
+    if (n_best > s->n_feasible) n_best = s->n_feasible;
+    for (size_t i = 0; i < s->n; i++) l->label[i] = 0;
+    for (size_t k = 0; k < n_best; k++) l->label[s->order[k]] = 1;
+    rc = hn_trees_fit(l->trees, s->code, l->label, s->n, hn_rng_next(rng), err);
+    if (!rc) hn_trees_predict(l->trees, pool->code, pool->n, out, NULL);
+    return rc;
+}
+
+const hn_model hn_model_lfbo = {"lfbo", open_model, score, close_model};
+
+static hone_rc open_lfbo(const hn_view *view, const double *option, void **state, hone_err *err) {
+    return hn_single_open(&hn_model_lfbo, view, option, state, err);
+}
+
+const hn_engine hn_engine_lfbo = {
+    .version = HN_ENGINE_VERSION,
+    .name = "lfbo",
+    .summary = "a random forest classifies 'among the best fraction', the likeliest candidate is next",
+    .options = HN_OPTIONS_TEXT(OPTIONS),
+    .option = options,
+    .open = open_lfbo,
+    .ask = hn_single_ask,
+    .close = hn_single_close,
+};

@@ -1,0 +1,54 @@
+/* engine/model.h — surrogates: a model gives every candidate of a pool a score, higher is better.
+ *
+ * The engines forest, lfbo, gp and ridge are one model each on the same frame (hn_single_*); auto rotates over them.
+ * A model keeps caches only (invariant 1 of engine_int.h).
+ */
+#ifndef HN_MODEL_H
+#define HN_MODEL_H
+
+#include "engine/pool.h"
+
+typedef struct hn_model {
+    const char *name;
+    hone_rc (*open)(const hn_view *view, const double *option, void **state, hone_err *err);
+    /* Scores every point of the pool; may add its own candidates first. score has room for pool->room floats. */
+    hone_rc (*score)(void *state, const hn_view *view, const hn_sample *sample, hn_pool *pool, hn_rng *rng,
+                     float *score, hone_err *err);
+    void (*close)(void *state); /* accepts NULL */
+} hn_model;
+
+extern const hn_model hn_model_forest, hn_model_lfbo, hn_model_gp, hn_model_ridge;
+
+/* The frame shared by all model-based engines. */
+typedef struct hn_frame {
+    hn_sample sample;
+    hn_pool pool;
+    hn_pool_spec spec;
+    size_t max_rows, n_init;
+    float *score;
+    size_t score_room;
+    double *spare; /* one point */
+} hn_frame;
+
+hone_rc hn_frame_open(hn_frame *f, const hn_view *v, hone_err *err);
+void hn_frame_free(hn_frame *f);
+/* True while the initial design lasts; then point is set. */
+hone_rc hn_frame_init(hn_frame *f, const hn_view *v, hn_rng *rng, double *point, bool *done, hone_err *err);
+/* The candidate that the model likes best. E_EXHAUSTED when there is no candidate. */
+hone_rc hn_frame_ask(hn_frame *f, const hn_model *m, void *model, const hn_view *v, hn_rng *rng, double *point,
+                     hone_err *err);
+
+/* Log of the expected improvement below `best` of a normal variate. */
+float hn_log_ei(float mean, float sd, float best);
+
+/* An engine of one model. */
+typedef struct hn_single {
+    const hn_model *model;
+    void *state;
+    hn_frame frame;
+} hn_single;
+hone_rc hn_single_open(const hn_model *m, const hn_view *view, const double *option, void **state, hone_err *err);
+hone_rc hn_single_ask(void *state, const hn_view *view, hn_rng *rng, double *point, const char **origin, hone_err *err);
+void hn_single_close(void *state);
+
+#endif

@@ -1,0 +1,275 @@
+/* engine/trees.c — random forests on level histograms.
+ *
+ * Breiman (2001); the best cut of a feature comes from one pass that adds each row's target to its level's bin, then
+ * one pass over the levels present (as in LightGBM, Ke et al. 2017), unordered levels in the order of their means,
+ * which is optimal for two classes and least squares (Fisher 1958). A cut between two levels that are far apart is
+ * placed at random between them, so that trees differ where nothing is known. */
+#include "engine/trees.h"
+
+#include "base/err.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEVELS = 64 };
+
+typedef struct node {
+    uint64_t left_levels;
+    uint32_t left; /* right is left + 1; 0: a leaf */
+    uint32_t feature;
+    float mean, square; /* of the rows: mean and mean of squares */
+} node;
+
+typedef struct range {
+    uint32_t node, from, to;
+} range;
+
+struct hn_trees {
+    size_t n_features, n_trees, min_leaf, n_try;
+    bool bootstrap, random_cuts;
+    bool *ordered;
+    node *nodes; /* n_trees * most */
+    size_t most;
+    /* scratch of a fit */
+    size_t room;
+    unsigned char *column; /* transposed codes */
+    uint32_t *row;
+    uint32_t *spare;
+    range *stack;
+    uint32_t *feature;
+};
+
+hone_rc hn_trees_new(size_t n_features, const bool *ordered, const hn_trees_spec *spec, hn_trees **out, hone_err *err) {
+    hn_trees *t = calloc(1, sizeof *t);
+    if (t) {
+        t->n_features = n_features;
+        t->n_trees = spec->n_trees;
+        t->min_leaf = spec->min_leaf ? spec->min_leaf : 1;
+        t->n_try = (size_t)ceil(spec->features * (double)n_features);
+        if (t->n_try < 1) t->n_try = 1;
+        if (t->n_try > n_features) t->n_try = n_features;
+        t->bootstrap = spec->bootstrap;
+        t->random_cuts = spec->random_cuts;
+        t->ordered = malloc(n_features + 1);
+        t->feature = calloc(n_features + 1, sizeof *t->feature);
+    }
+    if (!t || !t->ordered || !t->feature) {
+        hn_trees_free(t);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory for a forest of %zu features", n_features);
+    }
+    memcpy(t->ordered, ordered, n_features);
+    *out = t;
+    return HONE_OK;
+}
+
+static void drop_rows(hn_trees *t) {
+    free(t->nodes);
+    free(t->column);
+    free(t->row);
+    free(t->spare);
+    free(t->stack);
+}
+
+void hn_trees_free(hn_trees *t) {
+    if (!t) return;
+    drop_rows(t);
+    free(t->ordered);
+    free(t->feature);
+    free(t);
+}
+
+static hone_rc make_room(hn_trees *t, size_t n, hone_err *err) {
+    if (n <= t->room) return HONE_OK;
+    size_t room = n + n / 2 + 16;
+    drop_rows(t);
+    t->room = room;
+    t->most = 2 * room;
+    t->nodes = calloc(t->n_trees * t->most, sizeof *t->nodes);
+    t->column = malloc(room * t->n_features + 1);
+    t->row = calloc(room, sizeof *t->row);
+    t->spare = calloc(room, sizeof *t->spare);
+    t->stack = calloc(room + 1, sizeof *t->stack);
+    if (t->nodes && t->column && t->row && t->spare && t->stack) return HONE_OK;
+    t->room = 0;
+    return hn_fail(err, HONE_E_NOMEM, "out of memory for a forest over %zu rows", n);
+}
+
+/* --- splitting ------------------------------------------------------------------------------------------------- */
+
+typedef struct bins {
+    uint64_t present;
+    float sum[LEVELS], count[LEVELS];
+} bins;
+
+typedef struct cut {
+    uint64_t left_levels;
+    uint32_t feature;
+    float gain;
+} cut;
+
+static void fill(bins *b, const unsigned char *column, const float *y, const uint32_t *row, size_t n) {
+    b->present = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned l = column[row[i]];
+        if (!(b->present >> l & 1)) {
+            b->present |= (uint64_t)1 << l;
+            b->sum[l] = b->count[l] = 0;
+        }
+        b->sum[l] += y[row[i]];
+        b->count[l] += 1;
+    }
+}
+
+static uint64_t below(unsigned level) { return level >= 64 ? UINT64_MAX : ((uint64_t)1 << level) - 1; }
+
+/* Levels present, lowest first, or by their mean. */
+static size_t list_levels(const bins *b, bool ordered, unsigned char *level) {
+    size_t n = 0;
+    for (uint64_t p = b->present; p; p &= p - 1) level[n++] = (unsigned char)__builtin_ctzll(p);
+    if (ordered) return n;
+    for (size_t i = 1; i < n; i++) {
+        unsigned char l = level[i];
+        float mean = b->sum[l] / b->count[l];
+        size_t k = i;
+        for (; k && b->sum[level[k - 1]] / b->count[level[k - 1]] > mean; k--) level[k] = level[k - 1];
+        level[k] = l;
+    }
+    return n;
+}
+
+static uint64_t levels_left(const unsigned char *level, size_t k, bool ordered, hn_rng *rng) {
+    if (ordered) {
+        unsigned gap = (unsigned)level[k] - level[k - 1];
+        return below(level[k - 1] + 1u + (gap > 1 ? (unsigned)hn_rng_below(rng, gap) : 0));
+    }
+    uint64_t left = 0, known = 0;
+    for (size_t i = 0; i < k; i++) left |= (uint64_t)1 << level[i];
+    known = left; /* levels that no row has go either way */
+    return left | (hn_rng_next(rng) & ~known);
+}
+
+static void best_cut(const hn_trees *t, const bins *b, uint32_t f, float sum, float n, hn_rng *rng, cut *best) {
+    unsigned char level[LEVELS];
+    bool ordered = t->ordered[f];
+    size_t n_levels = list_levels(b, ordered, level), at = 0, only = 0;
+    if (t->random_cuts) only = 1 + (size_t)hn_rng_below(rng, n_levels - 1);
+    float ls = 0, ln = 0, gain = best->gain, least = (float)t->min_leaf;
+    for (size_t k = 1; k < n_levels; k++) {
+        ls += b->sum[level[k - 1]];
+        ln += b->count[level[k - 1]];
+        float rn = n - ln, rs = sum - ls;
+        if (ln < least || rn < least || (only && k != only)) continue;
+        float g = ls * ls / ln + rs * rs / rn;
+        if (g > gain) gain = g, at = k;
+    }
+    if (!at) return;
+    uint64_t left = levels_left(level, at, ordered, rng);
+    if (!ordered)
+        for (size_t k = at; k < n_levels; k++) left &= ~((uint64_t)1 << level[k]);
+    *best = (cut){left, f, gain};
+}
+
+/* Best of n_try random features that vary here (those that do not are replaced, up to all). */
+static cut find_cut(hn_trees *t, const float *y, const range *r, size_t n, float sum, hn_rng *rng) {
+    const uint32_t *row = t->row + r->from;
+    float count = (float)(r->to - r->from);
+    cut best = {0, UINT32_MAX, sum * sum / count * (1 + 1e-6f) + 1e-12f};
+    bins b;
+    for (size_t i = 0, tried = 0; i < t->n_features && tried < t->n_try; i++) {
+        size_t j = i + (size_t)hn_rng_below(rng, t->n_features - i);
+        uint32_t f = t->feature[j];
+        t->feature[j] = t->feature[i];
+        t->feature[i] = f;
+        fill(&b, t->column + f * n, y, row, r->to - r->from);
+        if (!(b.present & (b.present - 1))) continue;
+        tried++;
+        best_cut(t, &b, f, sum, count, rng, &best);
+    }
+    return best;
+}
+
+static uint32_t partition(hn_trees *t, const cut *c, const range *r, size_t n) {
+    const unsigned char *column = t->column + c->feature * n;
+    uint32_t to = r->from, right = 0;
+    for (uint32_t i = r->from; i < r->to; i++) {
+        if (c->left_levels >> column[t->row[i]] & 1)
+            t->row[to++] = t->row[i];
+        else
+            t->spare[right++] = t->row[i];
+    }
+    memcpy(t->row + to, t->spare, right * sizeof *t->spare);
+    return to;
+}
+
+static void grow(hn_trees *t, node *nodes, const float *y, size_t n, hn_rng *rng) {
+    for (size_t i = 0; i < n; i++) t->row[i] = (uint32_t)(t->bootstrap ? hn_rng_below(rng, n) : i);
+    for (size_t f = 0; f < t->n_features; f++) t->feature[f] = (uint32_t)f;
+    size_t depth = 0;
+    uint32_t used = 1;
+    t->stack[depth++] = (range){0, 0, (uint32_t)n};
+    while (depth) {
+        range r = t->stack[--depth];
+        float sum = 0, square = 0, count = (float)(r.to - r.from);
+        for (uint32_t i = r.from; i < r.to; i++) {
+            float v = y[t->row[i]];
+            sum += v;
+            square += v * v;
+        }
+        node *at = &nodes[r.node];
+        *at = (node){.mean = sum / count, .square = square / count};
+        if (r.to - r.from < 2 * t->min_leaf || square - sum * sum / count <= 1e-7f * square) continue;
+        cut c = find_cut(t, y, &r, n, sum, rng);
+        if (c.feature == UINT32_MAX) continue;
+        uint32_t middle = partition(t, &c, &r, n);
+        at->left_levels = c.left_levels;
+        at->feature = c.feature;
+        at->left = used;
+        used += 2;
+        t->stack[depth++] = (range){at->left, r.from, middle};
+        t->stack[depth++] = (range){at->left + 1, middle, r.to};
+    }
+}
+
+hone_rc hn_trees_fit(hn_trees *t, const unsigned char *x, const float *y, size_t n, uint64_t seed, hone_err *err) {
+    hone_rc rc = make_room(t, n, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < n; i++)
+        for (size_t f = 0; f < t->n_features; f++) t->column[f * n + i] = x[i * t->n_features + f];
+    for (size_t k = 0; k < t->n_trees; k++) {
+        hn_rng rng = hn_rng_make(seed, k);
+        grow(t, t->nodes + k * t->most, y, n, &rng);
+    }
+    return HONE_OK;
+}
+
+/* --- predicting ------------------------------------------------------------------------------------------------ */
+
+static const node *leaf(const node *nodes, const unsigned char *x) {
+    const node *at = nodes;
+    while (at->left) at = nodes + at->left + !(at->left_levels >> x[at->feature] & 1);
+    return at;
+}
+
+void hn_trees_predict(const hn_trees *t, const unsigned char *x, size_t n, float *mean, float *sd) {
+    for (size_t i = 0; i < n; i++) {
+        mean[i] = 0;
+        if (sd) sd[i] = 0;
+    }
+    for (size_t k = 0; k < t->n_trees; k++) {
+        const node *nodes = t->nodes + k * t->most;
+        for (size_t i = 0; i < n; i++) {
+            const node *l = leaf(nodes, x + i * t->n_features);
+            mean[i] += l->mean;
+            if (sd) sd[i] += l->square;
+        }
+    }
+    float scale = 1.0f / (float)t->n_trees;
+    for (size_t i = 0; i < n; i++) {
+        mean[i] *= scale;
+        if (!sd) continue;
+        float var = sd[i] * scale - mean[i] * mean[i];
+        sd[i] = sqrtf(var > 0 ? var : 0);
+    }
+}
