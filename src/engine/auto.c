@@ -72,7 +72,7 @@ static bool kick(const rotation *a, const hn_view *v, hn_rng *rng, double *point
     for (int i = 0; i < TRIES; i++) {
         memcpy(point, hn_sample_point(s, v, s->order[0]), v->genes->slots * sizeof *point);
         for (int k = 0; k < 3; k++)
-            hn_gene_mutate(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, point);
+            hn_genes_mutate(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, point);
         hn_genes_settle(v->genes, point);
         if (hn_view_fresh(v, point, NULL)) return true;
     }

@@ -106,7 +106,7 @@ static hone_rc ask_evolve(void *state, const hn_view *view, hn_rng *rng, double 
         bool force = i > TRIES / 4; /* the children were all seen: a mutation more */
         if (g->n_free && (force || hn_rng_unit(rng) < e->mutate))
             for (size_t k = 1 + hn_rng_below(rng, 3); k; k--)
-                hn_gene_mutate(g, g->free_gene[hn_rng_below(rng, g->n_free)], rng, point);
+                hn_genes_mutate(g, g->free_gene[hn_rng_below(rng, g->n_free)], rng, point);
         hn_genes_settle(g, point);
         if (!hn_view_legal(view, point) &&
             (view->config->legal || hone_point_repair(view->space, hn_rng_next(rng), point, NULL)))

@@ -137,7 +137,7 @@ static size_t item_position(const hn_gene *g, const double *x) {
 
 static double scaled(const hn_gene *g, double v) { return g->param->log ? log(v) : v; }
 
-double hn_gene_unit(const hn_genes *genes, size_t k, const double *x) {
+double hn_genes_unit(const hn_genes *genes, size_t k, const double *x) {
     const hn_gene *g = &genes->gene[k];
     double v = x[g->slot];
     if (isnan(v)) return NAN;
@@ -167,7 +167,7 @@ static unsigned char level_code(const hn_genes *genes, size_t k, const double *x
         if (g->n_levels) return (unsigned char)llround((v - g->param->lo) / g->step);
     }
     if (g->kind == HONE_ORDINAL && g->n_levels <= HN_ABSENT) return (unsigned char)v;
-    return quantised(hn_gene_unit(genes, k, x));
+    return quantised(hn_genes_unit(genes, k, x));
 }
 
 static double log_value(const hn_gene *g, const double *x) {
@@ -183,7 +183,9 @@ static void code_pairs(const hn_genes *g, const double *x, unsigned char *code) 
     }
 }
 
-void hn_gene_code(const hn_genes *g, size_t k, const double *x, unsigned char *code) { *code = level_code(g, k, x); }
+void hn_genes_code_one(const hn_genes *g, size_t k, const double *x, unsigned char *code) {
+    *code = level_code(g, k, x);
+}
 
 void hn_genes_code(const hn_genes *g, const double *x, unsigned char *code) {
     for (size_t k = 0; k < g->n; k++) code[k] = level_code(g, k, x);
@@ -192,7 +194,7 @@ void hn_genes_code(const hn_genes *g, const double *x, unsigned char *code) {
 
 void hn_genes_units(const hn_genes *g, const double *x, float *unit) {
     for (size_t k = 0; k < g->n; k++) {
-        double u = hn_gene_unit(g, k, x);
+        double u = hn_genes_unit(g, k, x);
         unit[k] = isnan(u) ? -1.0f : (float)u;
     }
 }
@@ -256,7 +258,7 @@ static void mutate_wide(const hn_gene *g, hn_rng *rng, double spread, double *x)
     x[g->slot] = next;
 }
 
-void hn_gene_mutate(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
+void hn_genes_mutate(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
     const hn_gene *g = &genes->gene[k];
     bool absent = isnan(x[g->slot]);
     if (g->optional && !absent) {
@@ -281,11 +283,11 @@ void hn_gene_mutate(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
     }
 }
 
-void hn_gene_step(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
+void hn_genes_step(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
     const hn_gene *g = &genes->gene[k];
     bool near = g->ordered && g->kind != HONE_PERMUTATION && g->n_levels != 1 && !isnan(x[g->slot]);
     if (!near || hn_rng_next(rng) & 1) {
-        hn_gene_mutate(genes, k, rng, x);
+        hn_genes_mutate(genes, k, rng, x);
     } else if (!g->n_levels) {
         mutate_wide(g, rng, 0.1, x);
     } else {
@@ -295,7 +297,7 @@ void hn_gene_step(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
     }
 }
 
-size_t hn_gene_n_moves(const hn_genes *genes, size_t k, const double *x) {
+size_t hn_genes_n_moves(const hn_genes *genes, size_t k, const double *x) {
     const hn_gene *g = &genes->gene[k];
     bool absent = isnan(x[g->slot]);
     if (absent && !g->optional) return 0;
@@ -304,7 +306,7 @@ size_t hn_gene_n_moves(const hn_genes *genes, size_t k, const double *x) {
     return absent ? values : values - 1 + g->optional;
 }
 
-void hn_gene_move(const hn_genes *genes, size_t k, size_t j, hn_rng *rng, double *x) {
+void hn_genes_move(const hn_genes *genes, size_t k, size_t j, hn_rng *rng, double *x) {
     const hn_gene *g = &genes->gene[k];
     bool absent = isnan(x[g->slot]);
     if (g->kind == HONE_PERMUTATION) {

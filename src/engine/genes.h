@@ -56,9 +56,9 @@ hone_rc hn_genes_new(const hone_space *space, hn_genes **out, hone_err *err);
 void hn_genes_free(hn_genes *g);
 
 /* Position in 0..1 of gene k at a point, NAN when absent. */
-double hn_gene_unit(const hn_genes *g, size_t k, const double *x);
+double hn_genes_unit(const hn_genes *g, size_t k, const double *x);
 /* Code of gene k alone. */
-void hn_gene_code(const hn_genes *g, size_t k, const double *x, unsigned char *code);
+void hn_genes_code_one(const hn_genes *g, size_t k, const double *x, unsigned char *code);
 /* Feature codes of a point: n_features bytes. */
 void hn_genes_code(const hn_genes *g, const double *x, unsigned char *code);
 /* Unit positions of a point: n floats, -1 when absent. */
@@ -69,11 +69,11 @@ void hn_genes_settle(const hn_genes *g, double *x);
 size_t hn_genes_distance(const hn_genes *g, const double *a, const double *b);
 
 /* Gives gene k of x another value: uniform over the others (absent among them with the knock-out probability). */
-void hn_gene_mutate(const hn_genes *g, size_t k, hn_rng *rng, double *x);
+void hn_genes_mutate(const hn_genes *g, size_t k, hn_rng *rng, double *x);
 /* As mutate, but a near value with probability 1/2 when the gene is ordered. */
-void hn_gene_step(const hn_genes *g, size_t k, hn_rng *rng, double *x);
+void hn_genes_step(const hn_genes *g, size_t k, hn_rng *rng, double *x);
 /* How many single-gene changes gene k offers from x, and the j-th (wide genes: a few, random but near to far). */
-size_t hn_gene_n_moves(const hn_genes *g, size_t k, const double *x);
-void hn_gene_move(const hn_genes *g, size_t k, size_t j, hn_rng *rng, double *x);
+size_t hn_genes_n_moves(const hn_genes *g, size_t k, const double *x);
+void hn_genes_move(const hn_genes *g, size_t k, size_t j, hn_rng *rng, double *x);
 
 #endif

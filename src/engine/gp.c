@@ -84,7 +84,7 @@ static void columns(const gp *g, const hn_genes *genes, const double *point, flo
     memset(out, 0, g->d * sizeof *out);
     for (size_t k = 0; k < genes->n_free; k++) {
         const hn_gene *e = &genes->gene[genes->free_gene[k]];
-        double u = hn_gene_unit(genes, genes->free_gene[k], point);
+        double u = hn_genes_unit(genes, genes->free_gene[k], point);
         float *to = out + g->start[k], one = 0.70710678f; /* two levels are sqrt(2 * 1/2) = 1 apart */
         if (isnan(u)) {
             if (!g->levels[k]) to[0] = 0.5f;

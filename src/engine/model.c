@@ -40,7 +40,7 @@ static hone_rc sparse_step(const hn_view *v, hn_rng *rng, double *point) {
         double share = 0.03 + 0.17 * hn_rng_unit(rng);
         size_t n = (size_t)ceil(share * (double)v->genes->n_free);
         memcpy(point, v->start, v->genes->slots * sizeof *point);
-        while (n--) hn_gene_mutate(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, point);
+        while (n--) hn_genes_mutate(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, point);
         hn_genes_settle(v->genes, point);
         if (!hn_view_legal(v, point) && hone_point_repair(v->space, hn_rng_next(rng), point, NULL)) continue;
         if (hn_view_fresh(v, point, NULL)) return HONE_OK;
@@ -52,7 +52,7 @@ static double unit_gap(const hn_genes *g, const double *a, const double *b) {
     double sum = 0;
     for (size_t k = 0; k < g->n_free; k++) {
         size_t i = g->free_gene[k];
-        double u = hn_gene_unit(g, i, a), w = hn_gene_unit(g, i, b);
+        double u = hn_genes_unit(g, i, a), w = hn_genes_unit(g, i, b);
         if (isnan(u) || isnan(w))
             sum += isnan(u) != isnan(w);
         else

@@ -53,8 +53,8 @@ static void vary(const nsga2 *e, const hn_view *v, size_t n, hn_rng *rng, bool f
         memcpy(point, a, g->slots * sizeof *point);
     double rate = 1.0 / (double)(g->n_free ? g->n_free : 1);
     for (size_t k = 0; k < g->n_free; k++)
-        if (hn_rng_unit(rng) < rate) hn_gene_step(g, g->free_gene[k], rng, point);
-    if (force && g->n_free) hn_gene_mutate(g, g->free_gene[hn_rng_below(rng, g->n_free)], rng, point);
+        if (hn_rng_unit(rng) < rate) hn_genes_step(g, g->free_gene[k], rng, point);
+    if (force && g->n_free) hn_genes_mutate(g, g->free_gene[hn_rng_below(rng, g->n_free)], rng, point);
     hn_genes_settle(g, point);
 }
 

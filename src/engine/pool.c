@@ -61,16 +61,16 @@ static size_t min_z(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t count_moves(const hn_view *v, const double *x) {
     size_t n = 0;
-    for (size_t k = 0; k < v->genes->n; k++) n += hn_gene_n_moves(v->genes, k, x);
+    for (size_t k = 0; k < v->genes->n; k++) n += hn_genes_n_moves(v->genes, k, x);
     return n;
 }
 
 static void all_neighbours(hn_pool *p, const hn_view *v, const double *centre, hn_rng *rng) {
     for (size_t k = 0; k < v->genes->n; k++) {
-        size_t n = hn_gene_n_moves(v->genes, k, centre);
+        size_t n = hn_genes_n_moves(v->genes, k, centre);
         for (size_t j = 0; j < n; j++) {
             memcpy(p->work, centre, p->slots * sizeof *centre);
-            hn_gene_move(v->genes, k, j, rng, p->work);
+            hn_genes_move(v->genes, k, j, rng, p->work);
             hn_pool_offer(p, v, p->work);
         }
     }
@@ -88,7 +88,7 @@ static void add_neighbours(hn_pool *p, const hn_view *v, const hn_sample *s, con
         for (; total < spec->neighbours * (c + 1) / centres; total++) {
             size_t k = v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)];
             memcpy(p->work, best(s, v, c), p->slots * sizeof *p->work);
-            hn_gene_mutate(v->genes, k, rng, p->work);
+            hn_genes_mutate(v->genes, k, rng, p->work);
             hn_pool_offer(p, v, p->work);
         }
     }
@@ -99,7 +99,7 @@ static void add_moves(hn_pool *p, const hn_view *v, const hn_sample *s, const hn
     for (size_t i = 0; i < TRIES * spec->moves && added < spec->moves && centres && v->genes->n_free; i++) {
         memcpy(p->work, best(s, v, (size_t)hn_rng_below(rng, centres)), p->slots * sizeof *p->work);
         for (size_t n = 2 + (hn_rng_next(rng) & 1); n; n--)
-            hn_gene_step(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, p->work);
+            hn_genes_step(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, p->work);
         added += hn_pool_offer(p, v, p->work);
     }
 }
@@ -120,7 +120,7 @@ static void add_crosses(hn_pool *p, const hn_view *v, const hn_sample *s, const 
         size_t a = (size_t)hn_rng_below(rng, elite), b = (size_t)hn_rng_below(rng, elite - 1);
         hn_cross(v->genes, best(s, v, a), best(s, v, b + (b >= a)), rng, p->work);
         if (hn_rng_next(rng) & 1 && v->genes->n_free)
-            hn_gene_step(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, p->work);
+            hn_genes_step(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, p->work);
         added += hn_pool_offer(p, v, p->work);
     }
 }

@@ -135,18 +135,18 @@ static hone_rc fit(ridge *r, const hn_view *v, const hn_sample *s, hone_err *err
 
 /* Sets a gene to the level with the least weight among all its moves. */
 static void best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, double *x) {
-    size_t i = v->genes->free_gene[k], n = hn_gene_n_moves(v->genes, i, x);
+    size_t i = v->genes->free_gene[k], n = hn_genes_n_moves(v->genes, i, x);
     const hn_gene *g = &v->genes->gene[i];
     const float *w = r->weight + k * r->levels;
     unsigned char code[1];
     double keep = x[g->slot], chosen = keep;
-    hn_gene_code(v->genes, i, x, code);
+    hn_genes_code_one(v->genes, i, x, code);
     float least = w[coarse(r, g, *code)];
     if (g->kind == HONE_PERMUTATION) return; /* items move together: left to the pool */
     for (size_t j = 0; j < n; j++) {
         x[g->slot] = keep;
-        hn_gene_move(v->genes, i, j, rng, x);
-        hn_gene_code(v->genes, i, x, code);
+        hn_genes_move(v->genes, i, j, rng, x);
+        hn_genes_code_one(v->genes, i, x, code);
         float cost = w[coarse(r, g, *code)];
         if (cost < least) least = cost, chosen = x[g->slot];
     }
