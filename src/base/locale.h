@@ -16,5 +16,6 @@ static inline void hn_locale_leave(locale_t before) { uselocale(before); }
 
 /* As strtod, with '.' as the decimal point always. */
 static inline double hn_strtod(const char *text, char **end) { return strtod_l(text, end, hn_locale_c()); }
+static inline long double hn_strtold(const char *text, char **end) { return strtold_l(text, end, hn_locale_c()); }
 
 #endif

@@ -93,7 +93,7 @@ char *hn_double_text(double x, char buf[32]) {
     locale_t before = hn_locale_enter();
     for (int digits = fabs(x) < DBL_MIN ? 1 : DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
         snprintf(buf, 32, "%.*g", digits, x);
-        if (strtod(buf, NULL) == x) break;
+        if (hn_strtod(buf, NULL) == x) break;
     }
     hn_locale_leave(before);
     return buf;

@@ -65,6 +65,7 @@ static void test_overflow(void) {
         size_t count, size;
     } cases[] = {
         {"arena/count_times_size_overflows", SIZE_MAX / 2, 3},
+        {"arena/count_times_size_wraps_to_zero", SIZE_MAX / 16 + 1, 16},
         {"arena/size_max", SIZE_MAX, 1},
         {"arena/half_of_size_max", SIZE_MAX / 2, 1},
     };

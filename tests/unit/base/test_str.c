@@ -79,17 +79,22 @@ static void test_double_text(void) {
 }
 
 static void test_nearest(void) {
-    static const char *const names[] = {"evaluations", "seconds", "plateau", "target", "inputs"};
+    static const char *const names[] = {"evaluations", "seconds", "plateau", "target", "inputs", "lo"};
     static const struct {
         const char *name, *typed, *want;
     } cases[] = {
-        {"str/nearest_same", "target", "target"},        {"str/nearest_one_missing", "evaluation", "evaluations"},
-        {"str/nearest_swapped", "tagret", "target"},     {"str/nearest_swapped_case", "TAGRET", "target"},
-        {"str/nearest_one_wrong", "platoau", "plateau"}, {"str/nearest_other_case", "SECONDS", "seconds"},
-        {"str/nearest_nothing_near", "compiler", NULL},  {"str/nearest_empty", "", NULL},
+        {"str/nearest_same", "target", "target"},
+        {"str/nearest_one_missing", "evaluation", "evaluations"},
+        {"str/nearest_swapped", "tagret", "target"},
+        {"str/nearest_swapped_case", "TAGRET", "target"},
+        {"str/nearest_swapped_in_a_short_name", "OL", "lo"},
+        {"str/nearest_one_wrong", "platoau", "plateau"},
+        {"str/nearest_other_case", "SECONDS", "seconds"},
+        {"str/nearest_nothing_near", "compiler", NULL},
+        {"str/nearest_empty", "", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *got = hn_nearest(cases[i].typed, names, 5);
+        const char *got = hn_nearest(cases[i].typed, names, 6);
         if (cases[i].want)
             is_text(got, cases[i].want, cases[i].name);
         else
