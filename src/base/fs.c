@@ -197,13 +197,33 @@ static bool same_folder(const struct stat *a, const char *path) {
     return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
 }
 
+/* Does the current folder lie in it? Climbs by ".." until the root, whose parent is itself. */
+static bool holds_current(const struct stat *folder) {
+    struct stat now, above;
+    int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool found = fd < 0 || fstat(fd, &now) != 0; /* unknown: better not */
+    while (!found) {
+        found = now.st_dev == folder->st_dev && now.st_ino == folder->st_ino;
+        int up = found ? -1 : openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (up < 0 || fstat(up, &above) != 0 || (above.st_dev == now.st_dev && above.st_ino == now.st_ino)) {
+            if (up >= 0) close(up);
+            break;
+        }
+        close(fd);
+        fd = up;
+        now = above;
+    }
+    if (fd >= 0) close(fd);
+    return found;
+}
+
 hone_rc hn_remove_tree(const char *path, hone_err *err) {
     removal r = {.shown = path, .err = err};
     struct stat st;
     if (lstat(path, &st) != 0) return errno == ENOENT ? HONE_OK : io_fail(err, "remove", path);
     if (!S_ISDIR(st.st_mode)) return unlink(path) == 0 || errno == ENOENT ? HONE_OK : io_fail(err, "remove", path);
     if (same_folder(&st, "/")) return refuse(&r, "it is the root folder");
-    if (same_folder(&st, ".")) return refuse(&r, "it is the current folder");
+    if (holds_current(&st)) return refuse(&r, "the current folder lies in it");
     r.device = st.st_dev;
     r.top = open_folder(AT_FDCWD, path);
     if (r.top < 0) return io_fail(err, "remove", path);

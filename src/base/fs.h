@@ -12,8 +12,8 @@ hone_rc hn_read_file(const char *path, char **text, size_t *n, hone_err *err);
 hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *err);
 /* mkdir -p. */
 hone_rc hn_make_dirs(const char *path, hone_err *err);
-/* rm -rf: links are removed, not followed; any depth; folders without permissions too. Refuses the root folder, the
- * current folder, and what is mounted below the path. A missing path is fine. */
+/* rm -rf: links are removed, not followed; any depth; folders without permissions too. Refuses the root folder, a
+ * folder that the current one lies in, and what is mounted below the path. A missing path is fine. */
 hone_rc hn_remove_tree(const char *path, hone_err *err);
 bool hn_exists(const char *path);
 /* Path of a command as execvp would find it (PATH, or as is when it has a slash), resolved; malloc'ed; NULL if none.
