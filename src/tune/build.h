@@ -1,0 +1,42 @@
+/* tune/build.h — recipes built in private folders, several at a time.
+ *
+ * Each build has a folder of its own, with the workload's sources linked into it; it is the working directory of the
+ * build and of every run, and {out} is "./prog" there, so that two builds of one recipe differ in nothing.
+ * A build that fails is a result (cls, detail), never an error.
+ * Owns: the folder, until hn_build_drop.
+ */
+#ifndef HN_BUILD_H
+#define HN_BUILD_H
+
+#include "base/str.h"
+#include "tune/plan.h"
+
+typedef struct hn_build {
+    hone_class cls; /* HONE_RUN_OK when it was built */
+    char *dir;
+    char object_hash[33]; /* of ./prog; "" when it was not built */
+    uint64_t code_b, file_b;
+    double build_s;    /* compile time; without training runs */
+    char detail[4200]; /* failure: what, and the tail of stderr */
+} hn_build;
+
+typedef struct hn_build_config {
+    const hone_workload *w;
+    const hone_tune_options *options;
+    const char *root; /* folder for the private ones */
+    int jobs, cpu;
+    double *waited_s; /* time spent waiting for children is added here */
+} hn_build_config;
+
+/* Builds n recipes, at most cfg->jobs at once, into folders `root/name[i]`. E_INTERRUPTED when *options->stop became
+ * set; then every build is dropped. */
+hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, size_t n, hn_build *out,
+                     hone_err *err);
+/* Removes the folder (unless keep). */
+void hn_build_drop(hn_build *build, bool keep);
+
+/* Placeholders of a recipe for build, run and train texts. input, output: may be NULL. Appends to out. */
+hone_rc hn_recipe_expand(const hone_workload *w, const hn_recipe *r, const char *text, const char *flags,
+                         const char *input, const char *output, hn_str *out, hone_err *err);
+
+#endif

@@ -1,0 +1,203 @@
+/* tune/judge.c — one candidate: look its object up, measure it as long as it may win, record it, tell the search. */
+#include "tune/tuner.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "measure/race.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Most passes of one candidate during the search; the closing race decides among the best. */
+enum { SEARCH_PASSES = 15 };
+/* A candidate this much worse than the incumbent on its first run is not worth a baseline run beside it. */
+static const double give_up_factor = 1.3;
+/* Below this a process is over too soon for one run to say much. */
+static const double short_run_s = 0.010;
+
+uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b) {
+    hn_hash h;
+    char hex[33];
+    hn_hash_begin(&h);
+    hn_hash_text(&h, b->object_hash);
+    for (size_t i = 0; i < r->n_app; i++) {
+        char hole[256];
+        snprintf(hole, sizeof hole, "{%s}", r->app_name[i]);
+        if (!strstr(t->w->run, hole)) continue;
+        hn_hash_text(&h, r->app_name[i]);
+        hn_hash_text(&h, r->app_text[i]);
+    }
+    for (size_t i = 0; !*b->object_hash && i < r->n_flags; i++) hn_hash_text(&h, r->flag[i]);
+    hn_hash_end(&h, hex);
+    hex[16] = 0;
+    return strtoull(hex, NULL, 16);
+}
+
+/* --- measuring -------------------------------------------------------------------------------------------------------
+ */
+
+static bool feasible(const hn_tuner *t, const hone_outcome *o) {
+    if (o->cls != HONE_RUN_OK) return false;
+    for (size_t c = 0; c < t->w->n_limit_rules; c++)
+        if (o->violation[c] > 0) return false;
+    return true;
+}
+
+static bool worth_another_pass(const hn_tuner *t, const hn_measured *m) {
+    if (!t->bench.any_noisy || t->w->n_objectives > 1 || m->n_pass >= SEARCH_PASSES) return false;
+    if (hn_now_s() > t->deadline_s) return false;
+    double mine[HN_MAX_PASSES];
+    for (size_t i = 0; i < m->n_pass; i++) mine[i] = hn_log_ratio(&t->bench, m, 0, i);
+    hone_outcome so_far;
+    hn_outcome_of(&t->bench, m, &so_far);
+    if (!feasible(t, &so_far)) return false;
+    return hn_race_decide(t->best_pass, t->n_best_pass, mine, m->n_pass, t->bench.base.noise) == HN_RACE_MORE;
+}
+
+static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err) {
+    double t0 = hn_now_s();
+    double give_up = t->w->n_objectives == 1 ? give_up_factor * exp(t->best_log_ratio) : 0;
+    hone_rc rc = hn_measure_pass(&t->bench, r, b, true, give_up, m, err);
+    t->pass_s = hn_now_s() - t0;
+    if (!rc) rc = hn_confirm(&t->bench, r, b, m, err);
+    bool brief = m->n_pass == 1 && m->run_s < short_run_s && t->bench.any_noisy;
+    if (!rc && m->cls == HONE_RUN_OK && brief) rc = hn_measure_pass(&t->bench, r, b, false, 0, m, err);
+    while (!rc && m->cls == HONE_RUN_OK && worth_another_pass(t, m)) {
+        size_t more = m->n_pass; /* doubling: 1, 2, 4, 8 */
+        for (size_t i = 0; !rc && m->cls == HONE_RUN_OK && i < more && m->n_pass < SEARCH_PASSES; i++)
+            rc = hn_measure_pass(&t->bench, r, b, false, 0, m, err);
+    }
+    return rc;
+}
+
+/* --- what was seen
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* Compile time is the build's, also where everything else is taken over from an equal object. */
+static void own_build_time(const hn_tuner *t, const hn_build *b, hone_outcome *o) {
+    const hone_workload *w = t->w;
+    for (size_t k = 0; k < w->n_objectives; k++)
+        if (w->objective[k].quantity.source == HN_FROM_COMPILE_TIME) o->value[k] = b->build_s;
+    for (size_t c = 0; c < w->n_limit_rules; c++) {
+        const hn_limit_rule *rule = &w->limit_rule[c];
+        if (rule->quantity.source != HN_FROM_COMPILE_TIME) continue;
+        double over = rule->at_least ? rule->bound - b->build_s : b->build_s - rule->bound;
+        o->violation[c] = rule->bound != 0 ? over / fabs(rule->bound) : over;
+    }
+}
+
+static double log_ratio_of(const hn_tuner *t, const hone_outcome *o) {
+    double ref = t->bench.base.ref[0], v = o->value[0];
+    bool low = !t->w->objective[0].maximize;
+    if (t->bench.base.plain[0]) return (low ? v - ref : ref - v) / (fabs(ref) > 0 ? fabs(ref) : 1);
+    return low ? log(v / ref) : log(ref / v);
+}
+
+/* Counts a trial and takes a feasible one into the elite; true when it is the best so far. */
+static hone_rc take_in(hn_tuner *t, const double *point, uint64_t key, const hone_trial *trial, bool *gain,
+                       hone_err *err) {
+    const hone_outcome *o = &trial->outcome;
+    t->n_trials++;
+    t->n_class[o->cls]++;
+    t->n_reused += trial->same_as != 0;
+    t->since_gain++;
+    *gain = false;
+    if (!feasible(t, o)) return HONE_OK;
+    double value[HONE_MAX_OBJECTIVES];
+    for (size_t k = 0; k < t->w->n_objectives; k++) value[k] = t->w->objective[k].maximize ? -o->value[k] : o->value[k];
+    size_t n_before = t->elite.n;
+    hone_rc rc = hn_elite_add(&t->elite, point, key, value, err);
+    double log_ratio = log_ratio_of(t, o);
+    *gain = log_ratio < t->best_log_ratio;
+    bool front_grew = t->w->n_objectives > 1 && t->elite.n != n_before;
+    if (*gain) t->best_log_ratio = log_ratio;
+    if (*gain || front_grew) t->since_gain = 0;
+    return rc;
+}
+
+static void keep_incumbent(hn_tuner *t, const hn_measured *m) {
+    t->n_best_pass = m->n_pass;
+    for (size_t i = 0; i < m->n_pass; i++) t->best_pass[i] = hn_log_ratio(&t->bench, m, 0, i);
+}
+
+static hone_rc record(hn_tuner *t, const double *point, uint64_t key, hone_trial *trial, const hn_measured *m,
+                      hone_err *err) {
+    char *json = NULL;
+    hone_rc rc = hone_point_to_json(t->plan->space, point, &json, err);
+    if (rc) return rc;
+    trial->phase = "search";
+    trial->point = json;
+    trial->point_hash = hone_point_hash(t->plan->space, point);
+    rc = hn_journal_trial(t, trial, err);
+    bool gain = false;
+    if (!rc) rc = hone_search_tell(t->search, point, &trial->outcome, err);
+    if (!rc) rc = take_in(t, point, key, trial, &gain, err);
+    if (!rc && gain && m->n_pass) keep_incumbent(t, m);
+    if (!rc && key && !trial->same_as) rc = hn_known_add(&t->known, key, trial->id, &trial->outcome, err);
+    if (!rc) hn_tuner_emit(t, HONE_TUNE_TRIAL, t->n_trials, t->o->max_evals, trial, NULL);
+    hone_free(json);
+    return rc;
+}
+
+hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_recipe *r, const hn_build *b,
+                 hone_err *err) {
+    hone_trial trial = {.origin = origin, .object_hash = b->object_hash, .detail = b->detail, .build_s = b->build_s};
+    hn_measured m = {.cls = b->cls};
+    uint64_t key = 0;
+    hone_rc rc = HONE_OK;
+    if (b->cls == HONE_RUN_OK) {
+        key = hn_run_key(t, r, b);
+        const hn_known_entry *same = hn_known_find(&t->known, key);
+        if (same) {
+            trial.same_as = same->trial;
+            trial.outcome = same->outcome;
+            own_build_time(t, b, &trial.outcome);
+        } else {
+            rc = measure(t, r, b, &m, err);
+            trial.detail = m.detail;
+        }
+    }
+    if (!rc && !trial.same_as) {
+        hn_outcome_of(&t->bench, &m, &trial.outcome);
+        trial.run_s = m.run_s;
+        trial.suspect = m.suspect;
+        trial.sample = m.samples.sample;
+        trial.n_samples = m.samples.n;
+    }
+    if (!rc) rc = record(t, point, key, &trial, &m, err);
+    hn_measured_free(&m);
+    return rc;
+}
+
+/* --- resumption
+ * -------------------------------------------------------------------------------------------------------- */
+
+hone_rc hn_relive(hn_tuner *t, const hone_trial *trial, hone_err *err) {
+    if (strcmp(trial->phase, "search")) return HONE_OK;
+    double *point = malloc((hone_space_slots(t->plan->space) + 1) * sizeof *point);
+    if (!point) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hone_point_from_json(t->plan->space, trial->point, point, err);
+    if (!rc) rc = hone_search_tell(t->search, point, &trial->outcome, err);
+    uint64_t key = 0;
+    if (!rc && *trial->object_hash) {
+        hn_recipe r;
+        hn_build b = {.cls = HONE_RUN_OK};
+        snprintf(b.object_hash, sizeof b.object_hash, "%s", trial->object_hash);
+        rc = hn_plan_recipe(t->plan, point, &r, err);
+        if (!rc) {
+            key = hn_run_key(t, &r, &b);
+            hn_recipe_free(&r);
+        }
+    }
+    bool gain;
+    if (!rc) rc = take_in(t, point, key, trial, &gain, err);
+    if (!rc && gain) {
+        t->n_best_pass = 1;
+        t->best_pass[0] = t->best_log_ratio;
+    }
+    if (!rc && key && !trial->same_as) rc = hn_known_add(&t->known, key, trial->id, &trial->outcome, err);
+    free(point);
+    return rc;
+}

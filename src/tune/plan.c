@@ -1,0 +1,368 @@
+/* tune/plan.c — joins the spaces; reads the baseline's flags as a point; renders points. */
+#include "tune/plan.h"
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- words of the baseline ------------------------------------------------------------------------------------- */
+
+static void split_words(hn_arena *a, const char *text, const char ***out, size_t *n_out) {
+    size_t most = strlen(text) / 2 + 1, n = 0;
+    const char **word = HN_NEW_N(a, const char *, most);
+    while (word && *(text += strspn(text, " \t\n"))) {
+        size_t len = strcspn(text, " \t\n");
+        word[n++] = hn_strndup(a, text, len);
+        text += len;
+    }
+    *out = word;
+    *n_out = n;
+}
+
+/* Words that the `fp` gene speaks for. */
+static bool is_contract_word(const char *word) {
+    static const char *const words[] = {"-ffast-math", "-fno-fast-math", "-Ofast"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i])) return true;
+    return hn_starts_with(word, "-ffp-contract=");
+}
+
+static bool set_value(const hone_space *s, double *point, size_t i, const char *text) {
+    if (i == SIZE_MAX) return false;
+    const hone_param *p = hone_space_param(s, i);
+    if (p->kind == HONE_INT) {
+        char *end;
+        double v = strtod(text, &end);
+        if (*end || !*text || v < p->lo || v > p->hi) return false;
+        point[p->slot] = v;
+        return true;
+    }
+    if (p->kind == HONE_FLAG) {
+        point[p->slot] = strcmp(text, "off") != 0;
+        return true;
+    }
+    for (size_t k = 0; k < p->n_values; k++)
+        if (!strcmp(p->values[k], text)) {
+            point[p->slot] = (double)k;
+            return true;
+        }
+    return false;
+}
+
+static size_t find_control(const hn_plan *plan, size_t t, const char *name, size_t n) {
+    char full[512];
+    int len = snprintf(full, sizeof full, "%s.%.*s", plan->prefix[t], (int)n, name);
+    return len > 0 && (size_t)len < sizeof full ? hone_space_find(plan->space, full) : SIZE_MAX;
+}
+
+/* -O3 → "-O" = 3;  -march=x → "-march" = x;  -fno-y → "-fy" = off;  -fy → on;  --param=z=1 → "--param=z" = 1. */
+static bool word_to_gene(const hn_plan *plan, size_t t, const char *word, double *point) {
+    const hone_space *s = plan->space;
+    if (hn_starts_with(word, "-O")) {
+        size_t i = find_control(plan, t, "-O", 2);
+        const char *level = word[2] ? word + 2 : "1";
+        return set_value(s, point, i, level) || set_value(s, point, i, word);
+    }
+    const char *eq = strrchr(word, '=');
+    if (eq && set_value(s, point, find_control(plan, t, word, (size_t)(eq - word)), eq + 1)) return true;
+    if ((hn_starts_with(word, "-fno-") || hn_starts_with(word, "-mno-")) && strlen(word) < 200) {
+        char name[256];
+        snprintf(name, sizeof name, "-%c%s", word[1], word + 5);
+        return set_value(s, point, find_control(plan, t, name, strlen(name)), "off");
+    }
+    return set_value(s, point, find_control(plan, t, word, strlen(word)), "on");
+}
+
+/* The baseline's flags hold for the first compiler; other compilers start from the same level and -march. */
+static void read_baseline(hn_plan *plan) {
+    split_words(&plan->arena, plan->w->baseline ? plan->w->baseline : "", &plan->base_word, &plan->n_base_words);
+    plan->keep = HN_NEW_N(&plan->arena, const char *, plan->n_base_words + 1);
+    plan->base = HN_NEW_N(&plan->arena, double, hone_space_slots(plan->space));
+    if (!hn_arena_ok(&plan->arena)) return;
+    hone_space_default(plan->space, plan->base);
+    if (plan->i_fp != SIZE_MAX)
+        plan->base[hone_space_param(plan->space, plan->i_fp)->slot] = (double)plan->w->fp_baseline;
+    for (size_t i = 0; i < plan->n_base_words; i++) {
+        const char *word = plan->base_word[i];
+        bool known = plan->n_targets > 0 && word_to_gene(plan, 0, word, plan->base);
+        if (!known && !is_contract_word(word)) plan->keep[plan->n_keep++] = word;
+    }
+    hone_point_canon(plan->space, plan->base);
+}
+
+/* --- the joined space -------------------------------------------------------------------------------------------- */
+
+static hone_rc add_choice(hone_space *s, const char *name, const char *const *values, size_t n, double dflt,
+                          const char *doc, hone_err *err) {
+    hone_param p = {.name = name, .kind = HONE_CHOICE, .values = values, .n_values = n, .dflt = dflt, .doc = doc};
+    p.tag = "driver";
+    return hone_space_add(s, &p, err);
+}
+
+static hone_rc add_fp(hn_plan *plan, hone_err *err) {
+    const char *level[HONE_N_FP];
+    size_t n = 0;
+    for (; n < HONE_N_FP && n <= (size_t)plan->w->fp_max; n++) level[n] = hone_fp_name((hone_fp)n);
+    if (n < 2 || !plan->w->controls) return HONE_OK;
+    plan->i_fp = hone_space_n_params(plan->space);
+    hone_param p = {.name = "fp", .kind = HONE_ORDINAL, .values = level, .n_values = n, .tag = "driver"};
+    p.dflt = (double)plan->w->fp_baseline;
+    p.doc = "floating-point contract";
+    return hone_space_add(plan->space, &p, err);
+}
+
+static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, hone_err *err) {
+    const hone_workload *w = plan->w;
+    hone_rc rc = HONE_OK;
+    for (size_t t = 0; !rc && t < w->n_compilers; t++) {
+        rc = hone_target_open(w->compiler[t], o ? o->cache_dir : NULL, &plan->target[t], err);
+        if (rc) break;
+        plan->n_targets = t + 1;
+        plan->prefix[t] = hn_strdup(&plan->arena, w->compiler[t]);
+        for (char *c = (char *)(uintptr_t)plan->prefix[t]; c && *c; c++)
+            if (*c == '/') *c = '_';
+        if (!plan->prefix[t]) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+        if (!w->controls) continue;
+        hone_target_options to = {.numeric = w->numeric, .all = w->all_controls, .lto = w->lto, .pgo = w->pgo};
+        rc = hone_target_space(plan->target[t], &to, &plan->part[t], err);
+        if (rc) break;
+        char when[300];
+        snprintf(when, sizeof when, "compiler == '%s'", w->compiler[t]);
+        rc = hone_space_include(plan->space, plan->part[t], plan->prefix[t], w->n_compilers > 1 ? when : NULL, err);
+    }
+    return rc;
+}
+
+static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, hone_err *err) {
+    const hone_workload *w = plan->w;
+    hone_rc rc = hone_space_new(w->name, &plan->space, err);
+    if (!rc && w->params) rc = hone_space_include(plan->space, w->params, NULL, NULL, err);
+    if (rc) return rc;
+    plan->n_app = hone_space_n_params(plan->space);
+    if (w->n_compilers > 1) {
+        plan->i_compiler = plan->n_app;
+        rc = add_choice(plan->space, "compiler", w->compiler, w->n_compilers, 0, "which compiler builds it", err);
+    }
+    if (!rc) rc = add_fp(plan, err);
+    if (!rc) rc = add_targets(plan, o, err);
+    if (!rc) rc = hone_space_seal(plan->space, err);
+    return rc;
+}
+
+hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, hn_plan **out, hone_err *err) {
+    hn_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    plan->w = w;
+    plan->i_compiler = plan->i_fp = SIZE_MAX;
+    plan->target = HN_NEW_N(&plan->arena, hone_target *, w->n_compilers + 1);
+    plan->part = HN_NEW_N(&plan->arena, hone_space *, w->n_compilers + 1);
+    plan->prefix = HN_NEW_N(&plan->arena, const char *, w->n_compilers + 1);
+    hone_rc rc = hn_arena_ok(&plan->arena) ? build_space(plan, options, err) : HONE_E_NOMEM;
+    if (!rc) read_baseline(plan);
+    if (rc == HONE_OK && !hn_arena_ok(&plan->arena)) rc = HONE_E_NOMEM;
+    if (rc == HONE_E_NOMEM) hn_fail(err, rc, "out of memory building the search space");
+    if (rc)
+        hn_plan_close(plan);
+    else
+        *out = plan;
+    return rc;
+}
+
+void hn_plan_close(hn_plan *plan) {
+    if (!plan) return;
+    for (size_t t = 0; t < plan->w->n_compilers && plan->target; t++) {
+        hone_target_close(plan->target[t]);
+        hone_space_free(plan->part[t]);
+    }
+    hone_space_free(plan->space);
+    hn_arena_free(&plan->arena);
+    free(plan);
+}
+
+/* --- seeds ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Moves a point of target t's own space into the joined space, on top of the baseline's application parameters. */
+static void lift(const hn_plan *plan, size_t t, const double *part_point, double *point) {
+    const hone_space *part = plan->part[t];
+    memcpy(point, plan->base, hone_space_slots(plan->space) * sizeof *point);
+    if (plan->i_compiler != SIZE_MAX) point[hone_space_param(plan->space, plan->i_compiler)->slot] = (double)t;
+    for (size_t i = 0; i < hone_space_n_params(part); i++) {
+        const hone_param *from = hone_space_param(part, i);
+        size_t at = find_control(plan, t, from->name, strlen(from->name));
+        if (at == SIZE_MAX) continue;
+        const hone_param *to = hone_space_param(plan->space, at);
+        memcpy(point + to->slot, part_point + from->slot, from->n_slots * sizeof *point);
+    }
+    hone_point_canon(plan->space, point);
+}
+
+hone_rc hn_plan_seeds(const hn_plan *plan, double **points, size_t *n, hone_err *err) {
+    size_t slots = hone_space_slots(plan->space), total = 0, room = 1;
+    double *all = calloc(slots + 1, sizeof *all);
+    if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    memcpy(all, plan->base, slots * sizeof *all);
+    total = 1;
+    for (size_t t = 0; t < plan->n_targets && plan->w->controls; t++) {
+        double *seed = NULL;
+        size_t n_seeds = 0, part_slots = hone_space_slots(plan->part[t]);
+        hone_rc rc = hone_target_seeds(plan->target[t], plan->part[t], &seed, &n_seeds, err);
+        room = total + n_seeds;
+        double *more = rc ? NULL : realloc(all, (room * slots + 1) * sizeof *all);
+        if (!more) {
+            free(all);
+            hone_free(seed);
+            return rc ? rc : hn_fail(err, HONE_E_NOMEM, "out of memory");
+        }
+        all = more;
+        for (size_t k = 0; k < n_seeds; k++) lift(plan, t, seed + k * part_slots, all + total++ * slots);
+        hone_free(seed);
+    }
+    *points = all;
+    *n = total;
+    return HONE_OK;
+}
+
+/* --- recipes ---------------------------------------------------------------------------------------------------------
+ */
+
+static bool named_in(const char *template, const char *name) {
+    char hole[256];
+    snprintf(hole, sizeof hole, "{%s}", name);
+    return template && strstr(template, hole);
+}
+
+static const char *gene_text(hn_arena *a, const hone_space *s, const double *point, size_t i) {
+    size_t n = hone_point_text(s, point, i, NULL, 0);
+    char *text = hn_alloc(a, n + 1);
+    if (text) hone_point_text(s, point, i, text, n + 1);
+    return text;
+}
+
+/* The workload's parameters: bound to their placeholders, else -DNAME=value (a flag: 1 or 0). */
+static hone_rc add_app(const hn_plan *plan, const double *point, hn_recipe *r, hone_err *err) {
+    hn_str defines = {0};
+    r->app_name = HN_NEW_N(&r->arena, const char *, plan->n_app + 1);
+    r->app_text = HN_NEW_N(&r->arena, const char *, plan->n_app + 1);
+    for (size_t i = 0; i < plan->n_app && hn_arena_ok(&r->arena); i++) {
+        const hone_param *p = hone_space_param(plan->space, i);
+        bool absent = isnan(point[p->slot]);
+        bool placed = named_in(plan->w->build, p->name) || named_in(plan->w->run, p->name);
+        if (absent && !placed) continue;
+        const char *text = absent ? "" : gene_text(&r->arena, plan->space, point, i);
+        if (!absent && p->kind == HONE_FLAG) text = point[p->slot] != 0 ? "1" : "0";
+        r->app_name[r->n_app] = p->name;
+        r->app_text[r->n_app++] = text;
+        if (placed || !text) continue;
+        hn_str word = {0};
+        hn_str_addf(&word, "-D%s=%s", p->name, text);
+        hn_str_add(&defines, defines.n ? " " : "");
+        hn_str_add_shell(&defines, word.text ? word.text : "");
+        hn_str_free(&word);
+    }
+    char *text = hn_str_take(&defines);
+    r->defines = text ? hn_strdup(&r->arena, text) : NULL;
+    free(text);
+    return r->defines && hn_arena_ok(&r->arena) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+static void copy_words(hn_recipe *r, const char *const *word, size_t n) {
+    for (size_t i = 0; i < n; i++) r->flag[r->n_flags++] = hn_strdup(&r->arena, word[i]);
+}
+
+/* The words of a floating-point contract alone: a point with every gene absent renders to nothing else. */
+static hone_rc contract_words(const hn_plan *plan, size_t t, hone_fp fp, hone_command *out, hone_err *err) {
+    size_t slots = hone_space_slots(plan->space);
+    double *none = malloc((slots + 1) * sizeof *none);
+    if (!none) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < slots; i++) none[i] = NAN;
+    hone_rc rc = hone_target_render(plan->target[t], plan->space, plan->prefix[t], none, fp, out, err);
+    free(none);
+    return rc;
+}
+
+/* Flags as the baseline has them, for the baseline itself and for workloads that tune no controls. Its contract is
+ * written out, so that both sides keep the same one. */
+static hone_rc plain_flags(const hn_plan *plan, size_t t, hn_recipe *r, hone_err *err) {
+    hone_command c = {0};
+    bool stated = false;
+    for (size_t i = 0; i < plan->n_base_words; i++) stated |= is_contract_word(plan->base_word[i]);
+    hone_rc rc = stated ? HONE_OK : contract_words(plan, t, plan->w->fp_baseline, &c, err);
+    if (rc) return rc;
+    r->flag = HN_NEW_N(&r->arena, const char *, plan->n_base_words + c.n_argv + 1);
+    if (r->flag) {
+        copy_words(r, plan->base_word, plan->n_base_words);
+        copy_words(r, c.argv, c.n_argv);
+    }
+    hone_command_free(&c);
+    return hn_arena_ok(&r->arena) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+static hone_rc tuned_flags(const hn_plan *plan, size_t t, const double *point, hn_recipe *r, hone_err *err) {
+    hone_fp fp = plan->w->fp_baseline;
+    if (plan->i_fp != SIZE_MAX) fp = (hone_fp)point[hone_space_param(plan->space, plan->i_fp)->slot];
+    hone_command c = {0};
+    hone_rc rc = hone_target_render(plan->target[t], plan->space, plan->prefix[t], point, fp, &c, err);
+    if (rc) return rc;
+    r->flag = HN_NEW_N(&r->arena, const char *, plan->n_keep + c.n_argv + 1);
+    const char **env = HN_NEW_N(&r->arena, const char *, c.n_env + 1);
+    if (r->flag && env) {
+        copy_words(r, plan->keep, plan->n_keep);
+        copy_words(r, c.argv, c.n_argv);
+        for (size_t i = 0; i < c.n_env; i++) env[i] = hn_strdup(&r->arena, c.env[i]);
+        r->env = env;
+        r->pgo = c.pgo;
+        r->pgo_generate = hn_strdup(&r->arena, c.pgo_generate);
+        r->pgo_use = hn_strdup(&r->arena, c.pgo_use);
+    }
+    hone_command_free(&c);
+    return hn_arena_ok(&r->arena) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out, hone_err *err) {
+    hn_recipe r = {0};
+    size_t t = 0;
+    if (point && plan->i_compiler != SIZE_MAX) t = (size_t)point[hone_space_param(plan->space, plan->i_compiler)->slot];
+    r.cc = hn_strdup(&r.arena, plan->w->compiler[t]);
+    bool plain = !point || !plan->w->controls;
+    hone_rc rc = plain ? plain_flags(plan, t, &r, err) : tuned_flags(plan, t, point, &r, err);
+    if (!rc) rc = add_app(plan, point ? point : plan->base, &r, err);
+    if (!rc && !hn_arena_ok(&r.arena)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (rc)
+        hn_recipe_free(&r);
+    else
+        *out = r;
+    return rc;
+}
+
+void hn_recipe_free(hn_recipe *recipe) { hn_arena_free(&recipe->arena); }
+
+char *hn_recipe_line(const hn_recipe *recipe, bool with_cc) {
+    hn_str s = {0};
+    if (with_cc) hn_str_add_shell(&s, recipe->cc);
+    for (size_t i = 0; i < recipe->n_flags; i++) {
+        if (s.n) hn_str_add(&s, " ");
+        hn_str_add_shell(&s, recipe->flag[i]);
+    }
+    if (recipe->pgo) hn_str_add(&s, s.n ? " [profile-guided]" : "[profile-guided]");
+    if (*recipe->defines) hn_str_addf(&s, "%s%s", s.n ? " " : "", recipe->defines);
+    return hn_str_take(&s);
+}
+
+/* --- public
+ * ------------------------------------------------------------------------------------------------------------ */
+
+hone_rc hone_workload_space(const hone_workload *workload, const hone_tune_options *options, hone_space **out,
+                            hone_err *err) {
+    hn_plan *plan;
+    hone_rc rc = hn_plan_open(workload, options, &plan, err);
+    if (rc) return rc;
+    *out = plan->space;
+    plan->space = NULL;
+    hn_plan_close(plan);
+    return HONE_OK;
+}

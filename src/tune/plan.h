@@ -1,0 +1,63 @@
+/* tune/plan.h — a workload made searchable: its compilers opened, their controls joined with its own parameters into
+ * one space, and points of that space turned into build recipes.
+ *
+ * The joined space, in this order: the workload's parameters under their own names; `compiler` (a choice, when several
+ * are offered); `fp` (the floating-point contract, when more than one is offered); then each compiler's controls under
+ * the prefix of its command ("gcc-12.-O"), active when that compiler is chosen.
+ *
+ * The words of the baseline's flags that are controls become the point `base`; the others ("-DNDEBUG") are not hone's
+ * to tune and go to every candidate unchanged.
+ *
+ * Owns: targets, spaces, strings.   Borrows: the workload.   Errors: E_TOOL, E_INPUT, E_NOMEM.
+ */
+#ifndef HN_PLAN_H
+#define HN_PLAN_H
+
+#include "tune/workload.h"
+
+typedef struct hn_plan {
+    hn_arena arena;
+    const hone_workload *w;
+    size_t n_targets;
+    hone_target **target;
+    hone_space **part;       /* each target's own space */
+    const char **prefix;     /* each target's prefix */
+    hone_space *space;       /* the joined one */
+    size_t i_compiler, i_fp; /* parameter indices; SIZE_MAX when there is no such gene */
+    size_t n_app;            /* the first n_app parameters are the workload's own */
+    const char **base_word;  /* the baseline's flags, as words */
+    size_t n_base_words;
+    const char **keep; /* those of them that are no controls */
+    size_t n_keep;
+    double *base; /* the baseline as a point of the joined space */
+} hn_plan;
+
+/* What to build: everything of a point but the folder it is built in. */
+typedef struct hn_recipe {
+    hn_arena arena;
+    const char *cc;
+    const char **flag; /* words, without those of PGO */
+    size_t n_flags;
+    const char *const *env;
+    const char *defines;   /* shell text */
+    const char **app_name; /* the workload's parameters that are active, and their texts */
+    const char **app_text;
+    size_t n_app;
+    bool pgo;
+    const char *pgo_generate, *pgo_use; /* see hone_command */
+} hn_recipe;
+
+hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, hn_plan **out, hone_err *err);
+void hn_plan_close(hn_plan *plan);
+
+/* Rule seeds of all targets, as points of the joined space (n * slots doubles, free with free). */
+hone_rc hn_plan_seeds(const hn_plan *plan, double **points, size_t *n, hone_err *err);
+
+/* The recipe of a point; of the baseline when point is NULL. Free with hn_recipe_free. */
+hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out, hone_err *err);
+void hn_recipe_free(hn_recipe *recipe);
+
+/* The flags as one shell-quoted line, the compiler first when with_cc. Free with free. */
+char *hn_recipe_line(const hn_recipe *recipe, bool with_cc);
+
+#endif

@@ -1,0 +1,318 @@
+/* tune/tune.c — the loop: ask a few points, build them side by side, then measure them one after the other, alone. */
+#include "tune/tuner.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BATCH_MOST = 16, WINNERS_MOST = 10 };
+/* Share of a time budget kept for the closing race. */
+static const double race_share = 0.2;
+/* Above this the machine's noise is worth a warning. */
+static const double noise_warn = 0.03;
+
+/* --- opening ---------------------------------------------------------------------------------------------------------
+ */
+
+static hone_rc gather_seeds(hn_tuner *t, double **points, size_t *n, hone_err *err) {
+    size_t slots = hone_space_slots(t->plan->space);
+    hone_rc rc = hn_plan_seeds(t->plan, points, n, err);
+    if (rc || !t->o->warm_start) return rc;
+    char **winner = NULL;
+    size_t n_winners = 0;
+    rc = hone_store_winners(t->store, t->session.space_hash, t->session.id, WINNERS_MOST, &winner, &n_winners, err);
+    double *more = rc ? NULL : realloc(*points, ((*n + n_winners) * slots + 1) * sizeof **points);
+    if (!rc && !more) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (more) *points = more;
+    for (size_t i = 0; !rc && i < n_winners; i++)
+        if (!hone_point_from_json(t->plan->space, winner[i], *points + *n * slots, NULL)) ++*n;
+    hone_free(winner);
+    return rc;
+}
+
+static hone_rc open_search(hn_tuner *t, hone_err *err) {
+    double *seeds = NULL;
+    size_t n = 0;
+    hone_rc rc = gather_seeds(t, &seeds, &n, err);
+    hone_search_config c = {.engine = t->session.engine, .seed = t->o->seed, .n_objectives = t->w->n_objectives};
+    for (size_t k = 0; k < t->w->n_objectives; k++) c.maximize[k] = t->w->objective[k].maximize;
+    c.n_constraints = t->w->n_limit_rules;
+    c.budget = t->o->max_evals;
+    c.seeds = seeds;
+    c.n_seeds = n;
+    c.no_default = true; /* the baseline, as a point, is the first seed */
+    c.options = t->o->engine_options;
+    if (!rc) rc = hone_search_open(t->plan->space, &c, &t->search, err);
+    free(seeds);
+    return rc;
+}
+
+/* The last core this process may use: the one least likely to serve interrupts and the shell. */
+static int last_usable_cpu(void) {
+    cpu_set_t set;
+    int last = -1;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return -1;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set)) last = i;
+    return last;
+}
+
+static void set_up_configs(hn_tuner *t) {
+    int usable = t->machine.n_usable > 0 ? t->machine.n_usable : 1;
+    bool times_builds = false;
+    for (size_t k = 0; k < hn_n_quantities(t->w); k++)
+        times_builds |= hn_quantity_at(t->w, k)->source == HN_FROM_COMPILE_TIME;
+    t->builder = (hn_build_config){.w = t->w, .options = t->o, .root = t->work_dir, .waited_s = &t->waited_s};
+    t->builder.jobs = times_builds ? 1 : t->o->jobs > 0 ? t->o->jobs : usable;
+    if (t->builder.jobs > BATCH_MOST) t->builder.jobs = BATCH_MOST;
+    t->bench.run = (hn_run_config){.w = t->w, .options = t->o, .waited_s = &t->waited_s};
+    t->bench.run.cpu = t->o->cpu >= 0 ? t->o->cpu : last_usable_cpu();
+    t->bench.seed = t->o->seed;
+    t->elite.n_slots = hone_space_slots(t->plan->space);
+    t->elite.n_objectives = t->w->n_objectives;
+}
+
+static hone_rc make_ref_dir(hn_tuner *t, hone_err *err) {
+    char *dir = hn_format(&t->arena, "%s/ref", t->work_dir);
+    t->bench.run.ref_dir = dir;
+    return dir ? hn_make_dirs(dir, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+/* --- the baseline
+ * ------------------------------------------------------------------------------------------------------ */
+
+static hone_rc record_baseline(hn_tuner *t, const hn_samples *samples, hone_err *err) {
+    char *json = NULL;
+    hone_rc rc = hone_point_to_json(t->plan->space, t->plan->base, &json, err);
+    if (rc) return rc;
+    const hn_baseline *b = &t->bench.base;
+    hone_trial trial = {.phase = "baseline", .point = json, .origin = "baseline", .object_hash = b->build.object_hash};
+    trial.point_hash = hone_point_hash(t->plan->space, t->plan->base);
+    trial.detail = "";
+    trial.build_s = b->build.build_s;
+    trial.sample = samples->sample;
+    trial.n_samples = samples->n;
+    memcpy(trial.outcome.value, b->ref, t->w->n_objectives * sizeof *b->ref);
+    rc = hn_journal_trial(t, &trial, err);
+    t->baseline_trial = trial.id;
+    hone_free(json);
+    return rc;
+}
+
+/* A resumed session keeps the reference values it began with, so that its values stay comparable. */
+static hone_rc adopt_baseline(hn_tuner *t, const hone_trials *past, hone_err *err) {
+    for (size_t i = 0; i < past->n; i++) {
+        const hone_trial *x = &past->trial[i];
+        if (strcmp(x->phase, "baseline")) continue;
+        if (strcmp(x->object_hash, t->bench.base.build.object_hash))
+            return hn_fail(
+                err, HONE_E_MISMATCH,
+                "session %lld: the baseline now builds to another object (%s, was %s), so the session cannot "
+                "go on; begin a new one with --new",
+                (long long)t->session.id, t->bench.base.build.object_hash, x->object_hash);
+        memcpy(t->bench.base.ref, x->outcome.value, t->w->n_objectives * sizeof(double));
+        t->baseline_trial = x->id;
+    }
+    return HONE_OK;
+}
+
+static void warn_of_noise(hn_tuner *t) {
+    char text[300];
+    if (t->bench.base.noise <= noise_warn) return;
+    snprintf(
+        text, sizeof text,
+        "the baseline differs from itself by %.1f %% from run to run; small gains cannot be seen (see hone doctor)",
+        100 * t->bench.base.noise);
+    hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
+}
+
+static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *err) {
+    hn_tuner_emit(t, HONE_TUNE_BASELINE, 0, 1, NULL, NULL);
+    char name[] = "base", *names[] = {name};
+    hn_samples samples = {0};
+    hone_rc rc = hn_plan_recipe(t->plan, NULL, &t->bench.base.recipe, err);
+    if (!rc) rc = hn_build_all(&t->builder, &t->bench.base.recipe, names, 1, &t->bench.base.build, err);
+    if (!rc && t->bench.base.build.cls != HONE_RUN_OK)
+        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
+                     hone_class_name(t->bench.base.build.cls), t->bench.base.build.detail);
+    if (!rc) rc = hn_bench_open(&t->bench, &samples, err);
+    if (!rc) rc = adopt_baseline(t, past, err);
+    if (!rc && !t->baseline_trial) rc = record_baseline(t, &samples, err);
+    hone_outcome as_is = {.cls = HONE_RUN_OK};
+    memcpy(as_is.value, t->bench.base.ref, sizeof as_is.value);
+    uint64_t key = rc ? 0 : hn_run_key(t, &t->bench.base.recipe, &t->bench.base.build);
+    bool limited = t->w->n_limit_rules > 0; /* then an equal object must be measured for its limits */
+    if (!rc && !limited) rc = hn_known_add(&t->known, key, t->baseline_trial, &as_is, err);
+    hn_samples_free(&samples);
+    if (!rc) warn_of_noise(t);
+    if (!rc) hn_tuner_emit(t, HONE_TUNE_BASELINE, 1, 1, NULL, NULL);
+    return rc;
+}
+
+/* --- the loop
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static const char *reached(const hn_tuner *t) {
+    const hn_budget *b = &t->w->budget;
+    if (t->o->stop && *t->o->stop) return "interrupted";
+    if (t->o->max_evals && t->n_trials >= t->o->max_evals) return "evaluations";
+    if (hn_now_s() >= t->deadline_s) return "seconds";
+    if (b->plateau && t->since_gain >= b->plateau) return "plateau";
+    if (b->target > 0 && exp(-t->best_log_ratio) >= b->target) return "target";
+    return NULL;
+}
+
+typedef struct batch {
+    double *point; /* BATCH_MOST * slots */
+    char origin[BATCH_MOST][24];
+    hn_recipe recipe[BATCH_MOST];
+    hn_build build[BATCH_MOST];
+    size_t n;
+} batch;
+
+static hone_rc ask_batch(hn_tuner *t, batch *b, bool *exhausted, hone_err *err) {
+    size_t slots = hone_space_slots(t->plan->space), most = (size_t)t->builder.jobs;
+    if (t->o->max_evals && t->o->max_evals - t->n_trials < most) most = t->o->max_evals - t->n_trials;
+    b->n = 0;
+    while (b->n < most) {
+        double *p = b->point + b->n * slots;
+        hone_rc rc = hone_search_ask(t->search, p, err);
+        *exhausted = rc == HONE_E_EXHAUSTED;
+        if (*exhausted) return HONE_OK;
+        if (rc) return rc;
+        t->n_asked++;
+        snprintf(b->origin[b->n], sizeof b->origin[0], "%s", hone_search_origin(t->search));
+        rc = hn_plan_recipe(t->plan, p, &b->recipe[b->n], err);
+        if (rc) return rc;
+        b->n++;
+    }
+    return HONE_OK;
+}
+
+static hone_rc run_batch(hn_tuner *t, batch *b, hone_err *err) {
+    char text[BATCH_MOST][16], *name[BATCH_MOST];
+    size_t slots = hone_space_slots(t->plan->space);
+    for (size_t i = 0; i < b->n; i++) {
+        snprintf(text[i], sizeof text[i], t->o->keep_builds ? "t%zu" : "slot%zu",
+                 t->o->keep_builds ? t->n_trials + i + 1 : i);
+        name[i] = text[i];
+    }
+    hone_rc rc = hn_build_all(&t->builder, b->recipe, name, b->n, b->build, err);
+    for (size_t i = 0; !rc && i < b->n; i++) {
+        if (reached(t))
+            hone_search_forget(t->search, b->point + i * slots);
+        else
+            rc = hn_judge(t, b->point + i * slots, b->origin[i], &b->recipe[i], &b->build[i], err);
+    }
+    for (size_t i = 0; i < b->n; i++) hn_build_drop(&b->build[i], t->o->keep_builds);
+    return rc;
+}
+
+static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
+    batch *b = calloc(1, sizeof *b);
+    if (b) b->point = malloc((BATCH_MOST * hone_space_slots(t->plan->space) + 1) * sizeof(double));
+    hone_rc rc = b && b->point ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    bool exhausted = false;
+    while (!rc && !(*reason = reached(t))) {
+        rc = ask_batch(t, b, &exhausted, err);
+        if (!rc && b->n) rc = run_batch(t, b, err);
+        for (size_t i = 0; i < b->n; i++) hn_recipe_free(&b->recipe[i]);
+        if (exhausted && !*reason) *reason = "exhausted";
+        if (exhausted) break;
+    }
+    if (b) free(b->point);
+    free(b);
+    return rc;
+}
+
+/* --- hone_tune
+ * --------------------------------------------------------------------------------------------------------------- */
+
+static void close_tuner(hn_tuner *t) {
+    hn_bench_close(&t->bench);
+    hone_search_close(t->search);
+    hn_known_free(&t->known);
+    hn_elite_free(&t->elite);
+    if (t->work_dir && !t->o->keep_builds) hn_remove_tree(t->work_dir, NULL);
+    free(t->work_dir);
+    hone_store_close(t->store);
+    hn_plan_close(t->plan);
+    hn_arena_free(&t->arena);
+}
+
+static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
+    hone_trials past = {0};
+    hn_tuner_emit(t, HONE_TUNE_DISCOVER, 0, 0, NULL, NULL);
+    hone_machine_get(&t->machine);
+    hone_rc rc = hn_plan_open(t->w, t->o, &t->plan, err);
+    if (!rc) rc = hn_journal_open(t, &past, err);
+    if (!rc) set_up_configs(t);
+    if (!rc) rc = make_ref_dir(t, err);
+    if (!rc) rc = open_search(t, err);
+    if (!rc) rc = prepare_baseline(t, &past, err);
+    for (size_t i = 0; !rc && i < past.n; i++) {
+        rc = hn_relive(t, &past.trial[i], err);
+        t->n_asked = (size_t)past.trial[i].n_asked;
+    }
+    if (!rc && past.n) hone_search_skip(t->search, t->n_asked);
+    hone_trials_free(&past);
+    return rc;
+}
+
+static hone_rc search_and_race(hn_tuner *t, hone_tune_result *out, hone_err *err) {
+    const char *reason = "";
+    hone_rc rc = search_loop(t, &reason, err);
+    t->deadline_s = INFINITY;
+    if (!rc && strcmp(reason, "interrupted") != 0) rc = hn_final(t, out, err);
+    bool stopped = rc == HONE_E_INTERRUPTED || (!rc && !strcmp(reason, "interrupted"));
+    if (stopped) rc = hn_best_so_far(t, out, err);
+    if (rc) return rc;
+    out->reason = stopped ? "interrupted" : reason;
+    return hone_session_end(t->store, t->session.id, stopped ? "interrupted" : "finished", out->reason, err);
+}
+
+hone_rc hone_tune(const hone_workload *workload, const hone_tune_options *options, hone_tune_result *out,
+                  hone_err *err) {
+    hn_tuner *t = calloc(1, sizeof *t);
+    if (!t) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_tune_options o = options ? *options : (hone_tune_options){.cpu = -1};
+    if (!o.max_evals) o.max_evals = workload->budget.evaluations;
+    if (o.max_s <= 0) o.max_s = workload->budget.seconds;
+    t->w = workload;
+    t->o = &o;
+    t->started_s = hn_now_s();
+    t->deadline_s = o.max_s > 0 ? t->started_s + (1 - race_share) * o.max_s : INFINITY;
+    hone_tune_result result = {0};
+    hone_rc rc = open_tuner(t, err);
+    if (!rc) rc = search_and_race(t, &result, err);
+    if (!rc) {
+        result.session = t->session.id;
+        result.n_trials = t->n_trials;
+        result.n_reused = t->n_reused;
+        memcpy(result.n_class, t->n_class, sizeof result.n_class);
+        result.elapsed_s = hn_now_s() - t->started_s;
+        result.own_s = result.elapsed_s - t->waited_s;
+        hn_tuner_emit(t, HONE_TUNE_DONE, t->n_trials, t->n_trials, NULL, NULL);
+    }
+    close_tuner(t);
+    free(t);
+    if (rc)
+        hone_tune_result_free(&result);
+    else
+        *out = result;
+    return rc;
+}
+
+void hone_tune_result_free(hone_tune_result *result) {
+    free(result->best_point);
+    free(result->best_argv);
+    result->best_point = result->best_argv = NULL;
+}

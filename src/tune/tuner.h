@@ -1,0 +1,95 @@
+/* tune/tuner.h — the driver's state, shared by its parts: journal (the record), elite (the best so far), judge (one
+ * candidate from build to recorded outcome), final (the closing race), tune (the loop).
+ *
+ * Invariants: 1 a trial is told to the search only after it is recorded;  2 `known` holds every object measured, by
+ * key; 3 waited_s counts all time spent waiting for compilers and programs.
+ */
+#ifndef HN_TUNER_H
+#define HN_TUNER_H
+
+#include "tune/trial.h"
+
+#include <hone/measure.h>
+
+/* The best points so far: for one objective the best few with different objects, for several the front. */
+enum { HN_ELITE_ONE = 12, HN_ELITE_MOST = 256 };
+typedef struct hn_elite_entry {
+    double *point;
+    uint64_t key;
+    double value[HONE_MAX_OBJECTIVES]; /* turned so that lower is better */
+} hn_elite_entry;
+typedef struct hn_elite {
+    hn_elite_entry entry[HN_ELITE_MOST + 1];
+    size_t n, n_slots, n_objectives;
+} hn_elite;
+/* Takes a feasible result in; points are copied. E_NOMEM only. */
+hone_rc hn_elite_add(hn_elite *e, const double *point, uint64_t key, const double *value, hone_err *err);
+void hn_elite_free(hn_elite *e);
+
+/* Objects measured in this session: an open-addressing table from key to what was seen. */
+typedef struct hn_known_entry {
+    uint64_t key;
+    int64_t trial; /* 0: empty */
+    hone_outcome outcome;
+} hn_known_entry;
+typedef struct hn_known {
+    hn_known_entry *entry;
+    size_t n, room; /* room is 0 or a power of two */
+} hn_known;
+const hn_known_entry *hn_known_find(const hn_known *k, uint64_t key);
+hone_rc hn_known_add(hn_known *k, uint64_t key, int64_t trial, const hone_outcome *seen, hone_err *err);
+void hn_known_free(hn_known *k);
+
+typedef struct hn_tuner {
+    const hone_workload *w;
+    const hone_tune_options *o;
+    hn_plan *plan;
+    hone_store *store;
+    hone_session session;
+    hone_search *search;
+    hn_arena arena; /* strings of the session; paths */
+    hn_bench_ctx bench;
+    hn_build_config builder;
+    hn_known known;
+    hn_elite elite;
+    hone_machine machine;
+    char *work_dir; /* private folders of this session */
+    double started_s, waited_s;
+    double deadline_s; /* monotonic; INFINITY when there is no time budget */
+    size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
+    size_t since_gain;               /* trials since the last improvement */
+    double best_log_ratio;           /* of the first objective, lower is better; 0 = as the baseline */
+    double best_pass[HN_MAX_PASSES]; /* the incumbent's log-ratios */
+    size_t n_best_pass;
+    int64_t baseline_trial;
+    double pass_s; /* what a pass of candidate and baseline lately cost */
+} hn_tuner;
+
+/* --- journal ------------------------------------------------------------------------------------------------------ */
+
+/* Opens the store, takes up or begins the session. Trials of a resumed one come back in *past (else zeroed). */
+hone_rc hn_journal_open(hn_tuner *t, hone_trials *past, hone_err *err);
+/* Adds a trial; counts it. */
+hone_rc hn_journal_trial(hn_tuner *t, hone_trial *trial, hone_err *err);
+void hn_tuner_emit(hn_tuner *t, hone_tune_stage stage, size_t done, size_t total, const hone_trial *trial,
+                   const char *text);
+
+/* --- one candidate --------------------------------------------------------------------------------------------------
+ */
+
+/* Key of what a recipe runs: the object, and the parameters that only the run command sees. */
+uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b);
+/* Measures (or looks up) a built candidate, records it, tells the search, updates the elite. */
+hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_recipe *r, const hn_build *b,
+                 hone_err *err);
+/* Takes up what a recorded trial says. */
+hone_rc hn_relive(hn_tuner *t, const hone_trial *trial, hone_err *err);
+
+/* --- the closing race ------------------------------------------------------------------------------------------------
+ */
+
+hone_rc hn_final(hn_tuner *t, hone_tune_result *out, hone_err *err);
+/* The result of an interrupted session: the search's own best, without an interval. */
+hone_rc hn_best_so_far(hn_tuner *t, hone_tune_result *out, hone_err *err);
+
+#endif
