@@ -20,27 +20,38 @@
 
 /* --- commands ---------------------------------------------------------------------------------------------------- */
 
+const char *hn_quoted(hn_arena *a, const char *word) {
+    hn_str s = {0};
+    hn_str_add_shell(&s, word);
+    char *text = hn_str_take(&s);
+    const char *kept = text ? hn_strdup(a, text) : NULL;
+    free(text);
+    if (!kept) a->failed = true;
+    return kept;
+}
+
 hone_rc hn_recipe_expand(const hone_workload *w, const hn_recipe *r, const char *text, const char *flags,
                          const char *input, const char *output, hn_str *out, hone_err *err) {
     hn_arena a = {0};
     char *harness = NULL;
     hone_rc rc = HONE_OK;
-    if (strstr(text, "{harness}")) rc = hn_harness_flags(&harness, err);
+    if (hn_template_has(text, "harness")) rc = hn_harness_flags(&harness, err);
     hn_binding *bind = HN_NEW_N(&a, hn_binding, r->n_app + 9);
     if (!rc && !bind) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) {
         size_t n = 0;
-        bind[n++] = (hn_binding){"cc", r->cc};
+        bind[n++] = (hn_binding){"cc", hn_quoted(&a, r->cc)};
         bind[n++] = (hn_binding){"flags", flags};
         bind[n++] = (hn_binding){"defines", r->defines};
         bind[n++] = (hn_binding){"out", PROGRAM};
         bind[n++] = (hn_binding){"harness", harness ? harness : ""};
         bind[n++] = (hn_binding){"input", input ? input : ""};
         bind[n++] = (hn_binding){"output", output ? output : ""};
-        bind[n++] = (hn_binding){"src", w->dir};
+        bind[n++] = (hn_binding){"src", hn_quoted(&a, w->dir)};
         bind[n++] = (hn_binding){"dir", "."};
-        for (size_t i = 0; i < r->n_app; i++) bind[n++] = (hn_binding){r->app_name[i], r->app_text[i]};
-        rc = hn_workload_expand(w, text, bind, n, out, err);
+        for (size_t i = 0; i < r->n_app; i++) bind[n++] = (hn_binding){r->app_name[i], hn_quoted(&a, r->app_text[i])};
+        rc = hn_arena_ok(&a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+        if (!rc) rc = hn_workload_expand(w, text, bind, n, out, err);
     }
     free(harness);
     hn_arena_free(&a);
@@ -171,7 +182,8 @@ static void fail_build(const job *j, const hn_proc_result *r) {
     char what[200];
     j->b->cls = build_class(r);
     hn_proc_describe(&j->spec, r, what, sizeof what);
-    snprintf(j->b->detail, sizeof j->b->detail, "%s %s: %s", j->compiles ? "build" : "training run", what, r->err_tail);
+    snprintf(j->b->detail, sizeof j->b->detail, "%s %s: %.3900s", j->compiles ? "build" : "training run", what,
+             r->err_tail);
 }
 
 static void finish_build(job *j) {

@@ -35,6 +35,8 @@ hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *
 /* Removes the folder (unless keep). */
 void hn_build_drop(hn_build *build, bool keep);
 
+/* The word as sh needs it, in the arena (sticky failure). */
+const char *hn_quoted(hn_arena *a, const char *word);
 /* Placeholders of a recipe for build, run and train texts. input, output: may be NULL. Appends to out. */
 hone_rc hn_recipe_expand(const hone_workload *w, const hn_recipe *r, const char *text, const char *flags,
                          const char *input, const char *output, hn_str *out, hone_err *err);

@@ -7,6 +7,7 @@
 #include "measure/race.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +24,7 @@ uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b) {
     hn_hash_begin(&h);
     hn_hash_text(&h, b->object_hash);
     for (size_t i = 0; i < r->n_app; i++) {
-        char hole[256];
-        snprintf(hole, sizeof hole, "{%s}", r->app_name[i]);
-        if (!strstr(t->w->run, hole)) continue;
+        if (!hn_template_has(t->w->run, r->app_name[i])) continue;
         hn_hash_text(&h, r->app_name[i]);
         hn_hash_text(&h, r->app_text[i]);
     }

@@ -77,6 +77,9 @@ static bool word_to_gene(const hn_plan *plan, size_t t, const char *word, double
     return set_value(s, point, find_control(plan, t, word, strlen(word)), "on");
 }
 
+/* The `fp` gene is an index into the contracts offered. */
+static double fp_level(const hone_workload *w) { return (double)w->fp_baseline - (double)w->fp_min; }
+
 /* The baseline's flags hold for the first compiler; other compilers start from the same level and -march. */
 static void read_baseline(hn_plan *plan) {
     split_words(&plan->arena, plan->w->baseline ? plan->w->baseline : "", &plan->base_word, &plan->n_base_words);
@@ -84,8 +87,7 @@ static void read_baseline(hn_plan *plan) {
     plan->base = HN_NEW_N(&plan->arena, double, hone_space_slots(plan->space));
     if (!hn_arena_ok(&plan->arena)) return;
     hone_space_default(plan->space, plan->base);
-    if (plan->i_fp != SIZE_MAX)
-        plan->base[hone_space_param(plan->space, plan->i_fp)->slot] = (double)plan->w->fp_baseline;
+    if (plan->i_fp != SIZE_MAX) plan->base[hone_space_param(plan->space, plan->i_fp)->slot] = fp_level(plan->w);
     for (size_t i = 0; i < plan->n_base_words; i++) {
         const char *word = plan->base_word[i];
         bool known = plan->n_targets > 0 && word_to_gene(plan, 0, word, plan->base);
@@ -106,11 +108,11 @@ static hone_rc add_choice(hone_space *s, const char *name, const char *const *va
 static hone_rc add_fp(hn_plan *plan, hone_err *err) {
     const char *level[HONE_N_FP];
     size_t n = 0;
-    for (; n < HONE_N_FP && n <= (size_t)plan->w->fp_max; n++) level[n] = hone_fp_name((hone_fp)n);
+    for (hone_fp fp = plan->w->fp_min; fp <= plan->w->fp_max; fp++) level[n++] = hone_fp_name(fp);
     if (n < 2 || !plan->w->controls) return HONE_OK;
     plan->i_fp = hone_space_n_params(plan->space);
     hone_param p = {.name = "fp", .kind = HONE_ORDINAL, .values = level, .n_values = n, .tag = "driver"};
-    p.dflt = (double)plan->w->fp_baseline;
+    p.dflt = fp_level(plan->w);
     p.doc = "floating-point contract";
     return hone_space_add(plan->space, &p, err);
 }
@@ -230,12 +232,6 @@ hone_rc hn_plan_seeds(const hn_plan *plan, double **points, size_t *n, hone_err 
 /* --- recipes ---------------------------------------------------------------------------------------------------------
  */
 
-static bool named_in(const char *template, const char *name) {
-    char hole[256];
-    snprintf(hole, sizeof hole, "{%s}", name);
-    return template && strstr(template, hole);
-}
-
 static const char *gene_text(hn_arena *a, const hone_space *s, const double *point, size_t i) {
     size_t n = hone_point_text(s, point, i, NULL, 0);
     char *text = hn_alloc(a, n + 1);
@@ -243,7 +239,7 @@ static const char *gene_text(hn_arena *a, const hone_space *s, const double *poi
     return text;
 }
 
-/* The workload's parameters: bound to their placeholders, else -DNAME=value (a flag: 1 or 0). */
+/* The workload's parameters: texts for their placeholders, and -DNAME=value for {defines} (a flag: 1 or 0). */
 static hone_rc add_app(const hn_plan *plan, const double *point, hn_recipe *r, hone_err *err) {
     hn_str defines = {0};
     r->app_name = HN_NEW_N(&r->arena, const char *, plan->n_app + 1);
@@ -251,13 +247,13 @@ static hone_rc add_app(const hn_plan *plan, const double *point, hn_recipe *r, h
     for (size_t i = 0; i < plan->n_app && hn_arena_ok(&r->arena); i++) {
         const hone_param *p = hone_space_param(plan->space, i);
         bool absent = isnan(point[p->slot]);
-        bool placed = named_in(plan->w->build, p->name) || named_in(plan->w->run, p->name);
-        if (absent && !placed) continue;
+        bool defined = plan->w->param_define[i];
+        if (absent && defined) continue;
         const char *text = absent ? "" : gene_text(&r->arena, plan->space, point, i);
         if (!absent && p->kind == HONE_FLAG) text = point[p->slot] != 0 ? "1" : "0";
         r->app_name[r->n_app] = p->name;
         r->app_text[r->n_app++] = text;
-        if (placed || !text) continue;
+        if (!defined || !text) continue;
         hn_str word = {0};
         hn_str_addf(&word, "-D%s=%s", p->name, text);
         hn_str_add(&defines, defines.n ? " " : "");
@@ -304,7 +300,7 @@ static hone_rc plain_flags(const hn_plan *plan, size_t t, hn_recipe *r, hone_err
 
 static hone_rc tuned_flags(const hn_plan *plan, size_t t, const double *point, hn_recipe *r, hone_err *err) {
     hone_fp fp = plan->w->fp_baseline;
-    if (plan->i_fp != SIZE_MAX) fp = (hone_fp)point[hone_space_param(plan->space, plan->i_fp)->slot];
+    if (plan->i_fp != SIZE_MAX) fp = plan->w->fp_min + (hone_fp)point[hone_space_param(plan->space, plan->i_fp)->slot];
     hone_command c = {0};
     hone_rc rc = hone_target_render(plan->target[t], plan->space, plan->prefix[t], point, fp, &c, err);
     if (rc) return rc;

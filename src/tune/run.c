@@ -202,7 +202,7 @@ static hone_rc find_output(const start *s, const hn_proc_result *r, char **path,
     char *p = hn_path_join(s->b->dir, name);
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = HONE_OK;
-    bool from_stdout = !w->parity_output && !uses_data(w) && !strstr(w->run, "{output}");
+    bool from_stdout = !w->parity_output && !uses_data(w) && !hn_template_has(w->run, "output");
     if (from_stdout) rc = save_stdout(w, r, p, err);
     *missing = !rc && !hn_exists(p);
     if (rc)
@@ -236,8 +236,9 @@ static hone_rc compare_by_command(const start *s, const char *expected, const ch
     if (rc) return rc;
     if (r.end != HN_PROC_EXITED || r.code != 0) {
         out->cls = HONE_WRONG_RESULT;
-        snprintf(out->detail, sizeof out->detail, "input '%s': the parity command says the output differs: %.2000s%s",
-                 w->input[s->input].name, r.out ? r.out : "", r.err_tail);
+        snprintf(out->detail, sizeof out->detail,
+                 "input '%s': the parity command says the output differs: %.1500s%.2000s", w->input[s->input].name,
+                 r.out ? r.out : "", r.err_tail);
     }
     hn_proc_result_free(&r);
     return HONE_OK;
@@ -414,8 +415,8 @@ static hone_rc one_process(const start *s, const mode *m, bool counted, bool jud
     out->wall_s += r.wall_s;
     out->cpu_s += r.user_s + r.sys_s;
     if (out->cls != HONE_RUN_OK)
-        snprintf(out->detail, sizeof out->detail, "input '%s': the run %s: %s", s->cfg->w->input[s->input].name, what,
-                 r.err_tail);
+        snprintf(out->detail, sizeof out->detail, "input '%s': the run %s: %.3500s", s->cfg->w->input[s->input].name,
+                 what, r.err_tail);
     if (out->cls == HONE_RUN_OK && judge) rc = judge_output(s, &r, purpose, out, err);
     if (!rc && out->cls == HONE_RUN_OK && purpose == HN_RUN_MEASURE)
         rc = gather(s, &r, counted, side, pools, samples, err);

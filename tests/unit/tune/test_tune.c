@@ -1,0 +1,220 @@
+/* The driver on programs that are one line of shell: what it finds, records, resumes and refuses. No timing is
+ * asserted: costs are printed by the program. */
+#include "tap.h"
+
+#include "base/fs.h"
+#include "base/str.h"
+
+#include <hone/tune.h>
+
+#include <math.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/hone-test-tune-XXXXXX";
+
+typedef struct seen {
+    size_t n_trials, n_warnings;
+    int *stop;
+    size_t stop_after;
+} seen;
+
+static void on_event(void *ctx, const hone_tune_event *e) {
+    seen *s = ctx;
+    if (e->stage == HONE_TUNE_WARNING) s->n_warnings++;
+    if (e->stage == HONE_TUNE_TRIAL && ++s->n_trials == s->stop_after && s->stop) *s->stop = 1;
+}
+
+static char *sub(const char *name) {
+    hn_str s = {0};
+    hn_str_addf(&s, "%s/%s", root, name);
+    return hn_str_take(&s);
+}
+
+static hone_rc tune(const char *text, const char *name, const hone_tune_options *extra, hone_tune_result *out,
+                    hone_err *err) {
+    char *dir = sub(name);
+    hone_workload *w = NULL;
+    hn_make_dirs(dir, NULL);
+    hone_rc rc = hone_workload_parse(text, strlen(text), name, dir, &w, err);
+    hone_tune_options o = extra ? *extra : (hone_tune_options){.cpu = -1};
+    if (!rc) rc = hone_tune(w, &o, out, err);
+    hone_workload_free(w);
+    free(dir);
+    return rc;
+}
+
+/* cost = (A - 7)^2 + (B - 3)^2 + 1, printed by the shell. */
+static const char bowl[] =
+    "hone: 1\nname: bowl\ncontrols: false\nrun: 'A={A}; B={B}; echo cost: $(( (A-7)*(A-7) + (B-3)*(B-3) + 1 ))'\n"
+    "parameters:\n  A: {type: int, range: [0, 9], default: 0}\n  B: {type: int, range: [0, 9], default: 0}\n"
+    "metrics: {source: lines, names: [cost]}\nobjectives: [minimize cost]\nparity: {rule: none}\n"
+    "budget: {evaluations: 100}\n";
+
+static void test_finds_the_optimum(void) {
+    hone_tune_result r = {0};
+    hone_err err = {0};
+    hone_rc rc = tune(bowl, "bowl", NULL, &r, &err);
+    if (!ok(rc == HONE_OK, "tune/bowl_runs")) {
+        printf("# %s\n", err.text);
+        return;
+    }
+    is_text(r.best_point, "{\"A\":7,\"B\":3}", "tune/bowl_optimum");
+    ok(fabs(r.speedup - 59) < 1e-9, "tune/bowl_speedup_is_baseline_over_best");
+    ok(r.n_trials == 100 && r.n_class[HONE_RUN_OK] == 100, "tune/bowl_every_point_once");
+    hone_tune_result_free(&r);
+}
+
+static void test_maximize_and_limit(void) {
+    static const char text[] =
+        "hone: 1\nname: limited\ncontrols: false\nrun: 'A={A}; echo gain: $((A + 1)); echo risk: $A'\n"
+        "parameters:\n  A: {type: int, range: [0, 40], default: 5}\n"
+        "metrics: {source: lines, names: [gain, risk]}\nobjectives: [maximize gain]\n"
+        "limits: ['risk <= 30']\nparity: {rule: none}\nbudget: {evaluations: 41}\n";
+    hone_tune_result r = {0};
+    hone_err err = {0};
+    if (!ok(tune(text, "limited", NULL, &r, &err) == HONE_OK, "tune/limited_runs")) printf("# %s\n", err.text);
+    is_text(r.best_point, "{\"A\":30}", "tune/limit_binds_the_maximum");
+    hone_tune_result_free(&r);
+}
+
+static void test_failures_are_classed(void) {
+    static const char text[] =
+        "hone: 1\nname: faulty\ncontrols: false\n"
+        "run: 'case {MODE} in crash) kill -SEGV $$;; fail) exit 3;; hang) sleep 60;; none) ;; nan) echo cost: nan;; "
+        "wrong) echo value 8; echo cost: 1;; flood) yes;; *) echo value 9; echo cost: 5;; esac'\n"
+        "parameters:\n  MODE: {type: choice, values: [fine, crash, fail, hang, none, nan, wrong, flood], default: "
+        "fine}\n"
+        "metrics: {source: lines, names: [cost]}\nobjectives: [minimize cost]\nparity: {rule: exact}\n"
+        "stages: {run: 1 s, output: 100 kB}\nbudget: {evaluations: 8}\n";
+    hone_tune_result r = {0};
+    hone_err err = {0};
+    if (!ok(tune(text, "faulty", NULL, &r, &err) == HONE_OK, "tune/faulty_runs")) printf("# %s\n", err.text);
+    ok(r.n_class[HONE_RUN_OK] == 1, "tune/fine_is_ok");
+    ok(r.n_class[HONE_RUN_CRASH] == 2, "tune/crash_and_exit_3_are_crashes");
+    ok(r.n_class[HONE_RUN_TIMEOUT] == 1, "tune/hang_is_a_timeout");
+    ok(r.n_class[HONE_WRONG_RESULT] + r.n_class[HONE_NO_METRIC] == 3, "tune/nothing_nan_and_wrong");
+    ok(r.n_class[HONE_WRONG_RESULT] >= 1, "tune/wrong_output_is_wrong");
+    ok(r.n_class[HONE_OVER_LIMIT] == 1, "tune/flood_is_over_the_limit");
+    is_text(r.best_point, "{\"MODE\":\"fine\"}", "tune/faulty_best_is_fine");
+    hone_tune_result_free(&r);
+}
+
+static size_t count_trials(const char *name, int64_t session, size_t *n_points) {
+    char *dir = sub(name);
+    hn_str path = {0};
+    hn_str_addf(&path, "%s/.hone", dir);
+    hone_store *store = NULL;
+    hone_trials all = {0};
+    size_t n = 0;
+    *n_points = 0;
+    if (!hone_store_open(path.text, false, &store, NULL) && !hone_trials_load(store, session, false, &all, NULL))
+        for (size_t i = 0; i < all.n; i++) {
+            if (strcmp(all.trial[i].phase, "search")) continue;
+            n++;
+            size_t first = 1;
+            for (size_t k = 0; k < i; k++)
+                first &= strcmp(all.trial[k].phase, "search") || all.trial[k].point_hash != all.trial[i].point_hash;
+            *n_points += first;
+        }
+    hone_trials_free(&all);
+    hone_store_close(store);
+    hn_str_free(&path);
+    free(dir);
+    return n;
+}
+
+static void test_resumes(void) {
+    int stop = 0;
+    seen s = {.stop = &stop, .stop_after = 20};
+    hone_tune_options o = {.cpu = -1, .event = on_event, .ctx = &s, .stop = &stop, .jobs = 2};
+    hone_tune_result r = {0};
+    hone_err err = {0};
+    if (!ok(tune(bowl, "resume", &o, &r, &err) == HONE_OK, "tune/stops_when_told")) printf("# %s\n", err.text);
+    is_text(r.reason, "interrupted", "tune/stop_reason");
+    int64_t session = r.session;
+    ok(r.n_trials >= 20 && r.n_trials < 30, "tune/stopped_early");
+    hone_tune_result_free(&r);
+    stop = 0;
+    s = (seen){0};
+    ok(tune(bowl, "resume", &o, &r, &err) == HONE_OK && r.session == session, "tune/resumes_the_unfinished_session");
+    ok(r.n_trials == 100 && s.n_trials <= 80, "tune/goes_on_where_it_was");
+    is_text(r.best_point, "{\"A\":7,\"B\":3}", "tune/resumed_optimum");
+    size_t n_points, n = count_trials("resume", session, &n_points);
+    ok(n == 100 && n_points == 100, "tune/resumed_none_lost_none_twice");
+    hone_tune_result_free(&r);
+    ok(tune(bowl, "resume", NULL, &r, &err) == HONE_OK && r.session != session, "tune/finished_session_is_not_resumed");
+    hone_tune_result_free(&r);
+}
+
+static void test_refuses_other_environment(void) {
+    int stop = 0;
+    seen s = {.stop = &stop, .stop_after = 5};
+    hone_tune_options o = {.cpu = -1, .event = on_event, .ctx = &s, .stop = &stop, .jobs = 1};
+    hone_tune_result r = {0};
+    hone_err err = {0};
+    ok(tune(bowl, "mixed", &o, &r, &err) == HONE_OK, "tune/first_part");
+    hone_tune_result_free(&r);
+    stop = 0;
+    hn_str other = {0};
+    hn_str_add(&other, bowl);
+    strstr(other.text, "+ 1 ))")[2] = '2'; /* another program */
+    s = (seen){0};
+    hone_rc rc = tune(other.text, "mixed", &o, &r, &err);
+    ok(rc == HONE_E_MISMATCH, "tune/other_workload_is_refused");
+    ok(strstr(err.text, "workload") != NULL, "tune/refusal_names_the_part");
+    if (!rc) hone_tune_result_free(&r);
+    o.resume = -1;
+    ok(tune(other.text, "mixed", &o, &r, &err) == HONE_OK, "tune/new_session_is_accepted");
+    hone_tune_result_free(&r);
+    hn_str_free(&other);
+}
+
+static void test_bad_baselines(void) {
+    static const struct {
+        const char *name, *run, *says;
+    } cases[] = {
+        {"tune/baseline_crash", "kill -ABRT $$", "run_crash"},
+        {"tune/baseline_no_metric", "echo nothing", "no_metric"},
+        {"tune/baseline_not_deterministic", "echo cost 1; date +%N", "deterministic"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hn_str text = {0};
+        hn_str_addf(&text, "hone: 1\nname: bad\ncontrols: false\nrun: 'X={X}; %s'\nparameters: {X: [1, 2]}\n",
+                    cases[i].run);
+        hn_str_add(&text,
+                   "metrics: {source: lines, names: [cost]}\nobjectives: [minimize cost]\nparity: {rule: exact}\n");
+        hone_tune_result r = {0};
+        hone_err err = {0};
+        hone_rc rc = tune(text.text, "bad", NULL, &r, &err);
+        if (!ok(rc == HONE_E_BASELINE && strstr(err.text, cases[i].says), "%s", cases[i].name))
+            printf("# %d %s\n", rc, err.text);
+        if (!rc) hone_tune_result_free(&r);
+        hn_str_free(&text);
+    }
+}
+
+static void test_two_objectives(void) {
+    static const char text[] =
+        "hone: 1\nname: pair\ncontrols: false\nrun: 'A={A}; echo x: $((A + 1)); echo y: $((20 - A))'\n"
+        "parameters:\n  A: {type: int, range: [0, 15], default: 5}\n"
+        "metrics: {source: lines, names: [x, y]}\nobjectives: [minimize x, minimize y]\n"
+        "parity: {rule: none}\nbudget: {evaluations: 16}\n";
+    hone_tune_result r = {0};
+    hone_err err = {0};
+    if (!ok(tune(text, "pair", NULL, &r, &err) == HONE_OK, "tune/pair_runs")) printf("# %s\n", err.text);
+    ok(r.n_class[HONE_RUN_OK] == 16, "tune/pair_all_measured");
+    hone_tune_result_free(&r);
+}
+
+int main(void) {
+    if (!mkdtemp(root)) return 1;
+    test_finds_the_optimum();
+    test_maximize_and_limit();
+    test_failures_are_classed();
+    test_resumes();
+    test_refuses_other_environment();
+    test_bad_baselines();
+    test_two_objectives();
+    hn_remove_tree(root, NULL);
+    return done_testing();
+}
