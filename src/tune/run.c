@@ -221,10 +221,15 @@ static char *ref_path(const hn_run_config *cfg, size_t input) {
 static hone_rc compare_by_command(const start *s, const char *expected, const char *actual, hn_run *out,
                                   hone_err *err) {
     const hone_workload *w = s->cfg->w;
-    hn_binding bind[] = {
-        {"expected", expected}, {"actual", actual}, {"input", w->input[s->input].args}, {"src", w->dir}};
+    hn_arena a = {0};
+    hn_binding bind[] = {{"expected", hn_quoted(&a, expected)},
+                         {"actual", hn_quoted(&a, actual)},
+                         {"src", hn_quoted(&a, w->dir)},
+                         {"dir", "."}};
     hn_str text = {0};
-    hone_rc rc = hn_workload_expand(w, w->parity_command, bind, sizeof bind / sizeof *bind, &text, err);
+    hone_rc rc = hn_arena_ok(&a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc) rc = hn_workload_expand(w, w->parity_command, bind, sizeof bind / sizeof *bind, &text, err);
+    hn_arena_free(&a);
     hn_proc_result r;
     if (!rc) {
         hn_proc_spec spec = {.shell = text.text, .cwd = s->b->dir, .cpu = -1, .wall_s = w->limits.run_s};
