@@ -72,21 +72,17 @@ static size_t leader(const race *r) {
     return best;
 }
 
-static size_t logs_of(const race *r, size_t i, double *x) {
-    for (size_t p = 0; p < r->c[i].m.n_pass; p++) x[p] = hn_log_ratio(&r->t->bench, &r->c[i].m, 0, p);
-    return r->c[i].m.n_pass;
-}
-
 /* Those clearly behind the leader leave. */
 static void thin_out(race *r) {
     size_t first = leader(r);
     if (first == SIZE_MAX || r->t->w->n_objectives > 1) return;
     double lead[HN_MAX_PASSES], mine[HN_MAX_PASSES];
-    size_t n_lead = logs_of(r, first, lead);
+    size_t n_lead = hn_ratios(&r->t->bench, &r->c[first].m, lead);
+    hn_race_config rules = hn_race_rules(&r->t->bench, ROUNDS);
     for (size_t i = 0; i < r->n; i++) {
         if (i == first || r->c[i].out) continue;
-        size_t n = logs_of(r, i, mine);
-        r->c[i].out = n >= 3 && hn_race_decide(lead, n_lead, mine, n, r->t->bench.base.noise) == HN_RACE_DROP;
+        size_t n = hn_ratios(&r->t->bench, &r->c[i].m, mine);
+        r->c[i].out = n >= 3 && hn_race_decide(lead, n_lead, mine, n, &rules).verdict == HN_RACE_DROP;
     }
 }
 
@@ -154,11 +150,11 @@ static hone_rc name_winner(hn_tuner *t, const double *point, hone_tune_result *o
 static void state_speedup(const race *r, size_t i, hone_tune_result *out) {
     const hn_bench_ctx *b = &r->t->bench;
     double x[HN_MAX_PASSES];
-    size_t n = logs_of(r, i, x);
+    size_t n = hn_ratios(b, &r->c[i].m, x);
     hone_interval ci = hone_bootstrap_median(x, n, 0.95, 2000, r->t->o->seed);
     out->speedup = b->base.plain[0] ? NAN : exp(-hn_median_log_ratio(b, &r->c[i].m, 0));
-    out->speedup_lo = b->base.plain[0] ? NAN : exp(-ci.hi);
-    out->speedup_hi = b->base.plain[0] ? NAN : exp(-ci.lo);
+    out->speedup_lo = b->base.plain[0] ? NAN : 1 / ci.hi;
+    out->speedup_hi = b->base.plain[0] ? NAN : 1 / ci.lo;
 }
 
 static hone_rc run_race(race *r, hone_err *err) {

@@ -15,8 +15,6 @@
 enum { SEARCH_PASSES = 15 };
 /* A candidate this much worse than the incumbent on its first run is not worth a baseline run beside it. */
 static const double give_up_factor = 1.3;
-/* Below this a process is over too soon for one run to say much. */
-static const double short_run_s = 0.010;
 
 uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b) {
     hn_hash h;
@@ -48,11 +46,12 @@ static bool worth_another_pass(const hn_tuner *t, const hn_measured *m) {
     if (!t->bench.any_noisy || t->w->n_objectives > 1 || m->n_pass >= SEARCH_PASSES) return false;
     if (hn_now_s() > t->deadline_s) return false;
     double mine[HN_MAX_PASSES];
-    for (size_t i = 0; i < m->n_pass; i++) mine[i] = hn_log_ratio(&t->bench, m, 0, i);
+    size_t n = hn_ratios(&t->bench, m, mine);
     hone_outcome so_far;
     hn_outcome_of(&t->bench, m, &so_far);
     if (!feasible(t, &so_far)) return false;
-    return hn_race_decide(t->best_pass, t->n_best_pass, mine, m->n_pass, t->bench.base.noise) == HN_RACE_MORE;
+    hn_race_config c = hn_race_rules(&t->bench, SEARCH_PASSES);
+    return hn_race_decide(t->best_pass, t->n_best_pass, mine, n, &c).verdict == HN_RACE_MORE;
 }
 
 static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err) {
@@ -61,7 +60,7 @@ static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_me
     hone_rc rc = hn_measure_pass(&t->bench, r, b, true, give_up, m, err);
     t->pass_s = hn_now_s() - t0;
     if (!rc) rc = hn_confirm(&t->bench, r, b, m, err);
-    bool brief = m->n_pass == 1 && m->run_s < short_run_s && t->bench.any_noisy;
+    bool brief = m->n_pass == 1 && t->bench.any_noisy && hn_race_first(m->run_s) > 1;
     if (!rc && m->cls == HONE_RUN_OK && brief) rc = hn_measure_pass(&t->bench, r, b, false, 0, m, err);
     while (!rc && m->cls == HONE_RUN_OK && worth_another_pass(t, m)) {
         size_t more = m->n_pass; /* doubling: 1, 2, 4, 8 */
@@ -117,8 +116,7 @@ static hone_rc take_in(hn_tuner *t, const double *point, uint64_t key, const hon
 }
 
 static void keep_incumbent(hn_tuner *t, const hn_measured *m) {
-    t->n_best_pass = m->n_pass;
-    for (size_t i = 0; i < m->n_pass; i++) t->best_pass[i] = hn_log_ratio(&t->bench, m, 0, i);
+    t->n_best_pass = hn_ratios(&t->bench, m, t->best_pass);
 }
 
 static hone_rc record(hn_tuner *t, const double *point, uint64_t key, hone_trial *trial, const hn_measured *m,
@@ -194,7 +192,7 @@ hone_rc hn_relive(hn_tuner *t, const hone_trial *trial, hone_err *err) {
     if (!rc) rc = take_in(t, point, key, trial, &gain, err);
     if (!rc && gain) {
         t->n_best_pass = 1;
-        t->best_pass[0] = t->best_log_ratio;
+        t->best_pass[0] = exp(t->best_log_ratio);
     }
     if (!rc && key && !trial->same_as) rc = hn_known_add(&t->known, key, trial->id, &trial->outcome, err);
     free(point);

@@ -8,6 +8,7 @@
 #ifndef HN_TRIAL_H
 #define HN_TRIAL_H
 
+#include "measure/race.h"
 #include "tune/run.h"
 
 enum { HN_MAX_PASSES = 64 };
@@ -52,7 +53,11 @@ hone_rc hn_measure_pass(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b
                         hn_measured *m, hone_err *err);
 /* Objective k's ratio of the given pass as log, lower = better. */
 double hn_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t k, size_t pass);
-/* Its median over passes. */
+/* The first objective's ratios of all passes, lower = better; gives their number. */
+size_t hn_ratios(const hn_bench_ctx *ctx, const hn_measured *m, double ratio[HN_MAX_PASSES]);
+/* How candidates are raced on this machine: with the baseline's own noise. */
+hn_race_config hn_race_rules(const hn_bench_ctx *ctx, size_t most);
+/* The median log-ratio over passes. */
 double hn_median_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t k);
 
 /* A result below the workload's physical floor is measured again by the CPU time of whole processes; one that is not

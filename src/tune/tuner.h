@@ -59,7 +59,7 @@ typedef struct hn_tuner {
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
     size_t since_gain;               /* trials since the last improvement */
     double best_log_ratio;           /* of the first objective, lower is better; 0 = as the baseline */
-    double best_pass[HN_MAX_PASSES]; /* the incumbent's log-ratios */
+    double best_pass[HN_MAX_PASSES]; /* the incumbent's ratios, lower is better */
     size_t n_best_pass;
     int64_t baseline_trial;
     double pass_s; /* what a pass of candidate and baseline lately cost */
