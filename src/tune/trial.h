@@ -16,10 +16,11 @@ enum { HN_MAX_PASSES = 64 };
 typedef struct hn_baseline {
     hn_recipe recipe;
     hn_build build;
-    bool plain[HN_MAX_QUANTITIES]; /* compare without ratios */
-    double ref[HN_MAX_QUANTITIES]; /* reference value, aggregated over inputs */
-    double *recent;                /* n_inputs * n_quantities: the last run's values */
-    double noise;                  /* standard deviation of one pass's log-ratio, baseline against itself */
+    bool plain[HN_MAX_QUANTITIES];  /* compare without ratios */
+    bool steady[HN_MAX_QUANTITIES]; /* repeats itself to the last bit, so it is no timing */
+    double ref[HN_MAX_QUANTITIES];  /* reference value, aggregated over inputs */
+    double *recent;                 /* n_inputs * n_quantities: the last run's values */
+    double noise;                   /* standard deviation of one pass's log-ratio, baseline against itself */
 } hn_baseline;
 
 typedef struct hn_bench_ctx {
@@ -60,8 +61,8 @@ hn_race_config hn_race_rules(const hn_bench_ctx *ctx, size_t most);
 /* The median log-ratio over passes. */
 double hn_median_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t k);
 
-/* A result below the workload's physical floor is measured again by the CPU time of whole processes; one that is not
- * confirmed becomes HONE_NO_METRIC with the reason. */
+/* A timing below the workload's physical floor is measured again by the CPU time of whole processes; one that is not
+ * confirmed becomes HONE_NO_METRIC with the reason. Steady quantities are no timings and stay as they are. */
 hone_rc hn_confirm(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err);
 
 /* The outcome of what was measured. */
