@@ -10,11 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 /* Most passes of one candidate during the search; the closing race decides among the best. */
 enum { SEARCH_PASSES = 15 };
 /* A candidate this much worse than the incumbent on its first run is not worth a baseline run beside it. */
 static const double give_up_factor = 1.3;
+
+/* Less free space than this, and a failed build or run is blamed on the disk. */
+static const double disk_least_b = 256 << 10;
 
 uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b) {
     hn_hash h;
@@ -138,6 +142,15 @@ static hone_rc record(hn_tuner *t, const double *point, uint64_t key, hone_trial
     return rc;
 }
 
+/* What fails for want of disk space says nothing about the candidate. */
+static hone_rc check_disk(const hn_tuner *t, hone_err *err) {
+    struct statvfs fs;
+    if (statvfs(t->work_dir, &fs) != 0 || (double)fs.f_bavail * (double)fs.f_frsize >= disk_least_b) return HONE_OK;
+    return hn_fail(err, HONE_E_IO,
+                   "the disk that holds '%s' is full; everything finished is recorded: free some space and run again",
+                   t->work_dir);
+}
+
 hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_recipe *r, const hn_build *b,
                  hone_err *err) {
     hone_trial trial = {.origin = origin, .object_hash = b->object_hash, .detail = b->detail, .build_s = b->build_s};
@@ -156,6 +169,7 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
             trial.detail = m.detail;
         }
     }
+    if (!rc && m.cls != HONE_RUN_OK && !trial.same_as) rc = check_disk(t, err);
     if (!rc && !trial.same_as) {
         hn_outcome_of(&t->bench, &m, &trial.outcome);
         trial.run_s = m.run_s;
