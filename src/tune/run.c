@@ -97,15 +97,19 @@ typedef struct start {
 static hone_rc make_env(const start *s, const mode *m, hn_arena *a, const char *const **out, hone_err *err) {
     size_t n = 0, n_recipe = 0;
     while (s->r->env && s->r->env[n_recipe]) n_recipe++;
-    const char **env = HN_NEW_N(a, const char *, n_recipe + 8);
+    const char **env = HN_NEW_N(a, const char *, n_recipe + 10);
     if (!env) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (; n < n_recipe; n++) env[n] = s->r->env[n];
     env[n++] = "HONE_BENCH_OUT=" METRICS_FILE;
-    env[n++] = m->data ? "HONE_BENCH_DATA=" DATA_FILE : "HONE_BENCH_DATA=";
+    if (m->data) env[n++] = "HONE_BENCH_DATA=" DATA_FILE;
     if (m->once) env[n++] = "HONE_BENCH_ONCE=1";
     if (s->cfg->w->cold) env[n++] = "HONE_BENCH_COLD=1";
     if (s->cfg->w->min_run_s > 0) env[n++] = hn_format(a, "HONE_BENCH_MIN_TIME=%.9g", s->cfg->w->min_run_s);
-    if (m->n_calls) env[n++] = hn_format(a, "HONE_BENCH_CALLS=%llu", (unsigned long long)m->n_calls);
+    if (m->n_calls) {
+        env[n++] = hn_format(a, "HONE_BENCH_CALLS=%llu", (unsigned long long)m->n_calls);
+        env[n++] = "HONE_BENCH_SAMPLES=1";
+        env[n++] = "HONE_BENCH_WARMUP=0";
+    }
     *out = env;
     return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
