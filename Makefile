@@ -84,9 +84,10 @@ $(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
 $(BUILD)/man/hone.1: $(BUILD)/hone
 	$(BUILD)/hone man -o $(@D)
 
+PC_EDIT = -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|'
 $(BUILD)/hone.pc: tools/hone.pc.in include/hone/base.h
 	@mkdir -p $(@D)
-	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|' $< > $@
+	sed $(PC_EDIT) $< > $@
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libhone.a $(BUILD)/libhonebench.a
 	@mkdir -p $(@D)
@@ -131,7 +132,7 @@ bench: deps ## every table of the README, one after the other (long)
 	bench/run-all.sh
 
 fuzz: deps ## libFuzzer on every parser; FUZZ_S seconds each (default 60)
-	tests/fuzz/run.sh $(or $(FUZZ_S),60)
+	BUILD=$(BUILD) tests/fuzz/run.sh $(or $(FUZZ_S),60)
 
 format: ## rewrite the sources in the house style
 	find include src cli tests examples bench -name '*.[ch]' 2>/dev/null | xargs clang-format -i
@@ -144,7 +145,7 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	install -m 755 $(BUILD)/libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/
 	ln -sf libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libhone.so.$(SOVER)
 	ln -sf libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libhone.so
-	install -m 644 $(BUILD)/hone.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	sed $(PC_EDIT) tools/hone.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc
 	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 uninstall: ## what install put there
