@@ -2,6 +2,7 @@
 #include "engine/genes.h"
 
 #include "base/err.h"
+#include "base/locale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static double *ordinal_numbers(hn_arena *a, const hone_param *p) {
     double before = 0;
     for (size_t i = 0; out && i < p->n_values; i++) {
         char *end;
-        double v = strtod(p->values[i], &end);
+        double v = hn_strtod(p->values[i], &end);
         if (end == p->values[i] || *end || !(v > before) || !isfinite(v)) return NULL;
         out[i] = log(v);
         before = v;

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/locale.h"
 #include "base/str.h"
 
 #include <lzma.h>
@@ -128,7 +129,7 @@ static hone_kind kind_of(char *const *value, size_t n) {
     double before = -INFINITY;
     for (size_t i = 0; i < n; i++) {
         char *end;
-        double v = strtod(value[i], &end);
+        double v = hn_strtod(value[i], &end);
         if (end == value[i] || *end || !(v > before)) return HONE_CHOICE;
         before = v;
     }
@@ -197,7 +198,7 @@ static hone_rc number(reader *r, char *const *field, int col, double *out) {
     *out = NAN;
     if (col < 0 || !*field[col] || !strcmp(field[col], "-")) return HONE_OK;
     char *end;
-    double v = strtod(field[col], &end);
+    double v = hn_strtod(field[col], &end);
     if (end == field[col] || *end) return bad(r, "'%.60s' is not a number (or '-')", field[col]);
     *out = v;
     return HONE_OK;

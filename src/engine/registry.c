@@ -2,6 +2,7 @@
 #include "engine/engine_int.h"
 
 #include "base/err.h"
+#include "base/locale.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static hone_rc set_option(const hn_engine *e, const char *text, double *out, hon
         names[n] = o->name;
         if (strlen(o->name) != len || strncmp(o->name, text, len)) continue;
         char *end = NULL;
-        double v = eq ? strtod(eq + 1, &end) : 0;
+        double v = eq ? hn_strtod(eq + 1, &end) : 0;
         if (!eq || end == eq + 1 || *end || !(v >= o->lo && v <= o->hi))
             return hn_fail(err, HONE_E_USAGE,
                            "option '%s' of engine '%s' must be a number from %g to %g, as in '%s=%g'", o->name, e->name,

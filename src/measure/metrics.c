@@ -1,5 +1,6 @@
 /* measure/metrics.c — samples from what a program printed. */
 #include "base/err.h"
+#include "base/locale.h"
 #include "measure/outcome.h"
 
 #include <ctype.h>
@@ -164,7 +165,7 @@ static void read_plain_line(struct gather *g, const char *line, size_t n) {
     bool separated = *p == ':' || *p == '=', spaced = p > name + name_n;
     if (separated) p = skip_blanks(p + 1);
     char *end;
-    double v = strtod(p, &end);
+    double v = hn_strtod(p, &end);
     if (end == p || (!separated && !spaced)) return;
     const char *u = skip_blanks(end);
     double scale = *u ? unit_scale(u) : 1;

@@ -8,6 +8,7 @@
 #include "base/bench_data.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/locale.h"
 #include "measure/outcome.h"
 
 #include <hone/bench.h>
@@ -283,7 +284,7 @@ static size_t number_length(const struct cursor *c, const char *from) {
     bool word = strncasecmp(p, "nan", 3) == 0 || strncasecmp(p, "inf", 3) == 0;
     if (!digits && !word) return 0;
     char *end;
-    strtod(c->p, &end);
+    hn_strtod(c->p, &end);
     if (end > c->end || (word && word_char(*end))) return 0;
     return (size_t)(end - c->p);
 }
@@ -292,8 +293,9 @@ static struct error text_error(const char *e, size_t e_n, const char *a, size_t 
     bool ints = strspn(e, "+-0123456789") == e_n && strspn(a, "+-0123456789") == a_n;
     if (ints && e_n < 19 && a_n < 19)
         return int_error((long double)strtoll(e, NULL, 10), (long double)strtoll(a, NULL, 10));
-    double x = strtod(e, NULL), y = strtod(a, NULL);
-    if (ints && x == y && (e_n != a_n || memcmp(e, a, e_n) != 0)) return int_error(strtold(e, NULL), strtold(a, NULL));
+    double x = hn_strtod(e, NULL), y = hn_strtod(a, NULL);
+    if (ints && x == y && (e_n != a_n || memcmp(e, a, e_n) != 0))
+        return int_error(hn_strtold(e, NULL), hn_strtold(a, NULL));
     return float_error(x, y, ulps64(x, y), DBL_MIN);
 }
 

@@ -1,5 +1,6 @@
 /* space/expr_parse.c — recursive descent over the grammar of docs/expressions.md. */
 #include "base/err.h"
+#include "base/locale.h"
 #include "base/str.h"
 #include "space/expr.h"
 
@@ -120,7 +121,7 @@ static void lex_number(parser *p) {
     const char *s = p->s + p->at;
     char *end;
     p->t.kind = T_NUM;
-    p->t.num = strtod(s, &end);
+    p->t.num = hn_strtod(s, &end);
     p->t.n = (unsigned)(end - s);
     if (word_start(*end) || *end == '.')
         fail(p, p->at, "not a number (a name that starts with a digit needs backquotes):", s, p->t.n + 1);

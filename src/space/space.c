@@ -1,5 +1,6 @@
 /* space/space.c — building a space: parameters are checked and copied one by one. */
 #include "base/err.h"
+#include "base/locale.h"
 #include "base/str.h"
 #include "space/space_int.h"
 
@@ -25,7 +26,7 @@ uint64_t hn_text_key(uint64_t seed, const char *text) {
 bool hn_text_number(const char *text, double *out) {
     if (!isdigit((unsigned char)*text) && !(*text && strchr("+-.", *text) && strpbrk(text, "0123456789"))) return false;
     char *end;
-    double v = strtod(text, &end);
+    double v = hn_strtod(text, &end);
     if (end == text || *end || !isfinite(v)) return false;
     *out = v;
     return true;

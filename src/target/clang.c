@@ -5,6 +5,7 @@
  * which optimise. The default space holds the options of clang_curated.def, options.all every other that
  * clang_rules.def does not exclude. */
 #include "base/err.h"
+#include "base/locale.h"
 #include "base/str.h"
 #include "target/structure.h"
 
@@ -140,7 +141,7 @@ static const llvm_row *curated_row(const char *name) {
 static double value_now(const finder *f, const char *name) {
     const hn_help_row *r = hn_help_find(&f->value, name, false);
     char *stop;
-    double x = r ? strtod(r->rest, &stop) : NAN;
+    double x = r ? hn_strtod(r->rest, &stop) : NAN;
     return !r || stop == r->rest || *stop ? NAN : x;
 }
 

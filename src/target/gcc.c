@@ -3,6 +3,7 @@
  * Discovery reads `gcc -Q -O3 --help=optimizers,params,target` for settings and ranges and the same without -Q for
  * descriptions. Classes: gcc_rules.def. */
 #include "base/err.h"
+#include "base/locale.h"
 #include "base/str.h"
 #include "target/structure.h"
 
@@ -108,7 +109,7 @@ static const char *listed_values(const char *name) {
 
 static double number(const char *text) {
     char *stop;
-    double x = strtod(text, &stop);
+    double x = hn_strtod(text, &stop);
     return stop == text || *stop ? NAN : x;
 }
 

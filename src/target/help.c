@@ -1,6 +1,8 @@
 /* target/help.c — cutting help texts into lines and words. One pass, no backtracking: time is linear in the text. */
 #include "target/help_int.h"
 
+#include "base/locale.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +76,7 @@ double hn_span_number(hn_span s) {
     memcpy(buf, s.at, s.n);
     buf[s.n] = 0;
     char *stop;
-    double x = strtod(buf, &stop);
+    double x = hn_strtod(buf, &stop);
     return *stop || !isfinite(x) || isspace((unsigned char)buf[0]) ? NAN : x;
 }
 

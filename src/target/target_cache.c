@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/locale.h"
 #include "base/str.h"
 #include "target/target_int.h"
 
@@ -91,9 +92,9 @@ static size_t cut(char *line, char **field) {
 
 static bool read_range(hn_control *c, char **field) {
     c->form = HN_RANGE;
-    c->lo = strtod(field[3], NULL);
-    c->hi = strtod(field[4], NULL);
-    c->dflt = strtod(field[5], NULL);
+    c->lo = hn_strtod(field[3], NULL);
+    c->hi = hn_strtod(field[4], NULL);
+    c->dflt = hn_strtod(field[5], NULL);
     return isfinite(c->lo) && isfinite(c->hi) && c->lo < c->hi;
 }
 

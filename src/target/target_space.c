@@ -1,5 +1,6 @@
 /* target/target_space.c — controls as parameters of a space, and the rule seeds as its points. */
 #include "base/err.h"
+#include "base/locale.h"
 #include "target/target_int.h"
 
 #include <math.h>
@@ -77,7 +78,7 @@ hone_rc hn_target_build_space(hone_target *t, const hn_controls *list, const hon
 /* The gene for a value's text; NAN when the parameter does not have it. */
 static double gene(const hone_param *p, const char *value) {
     if (p->kind == HONE_INT) {
-        double x = strtod(value, NULL);
+        double x = hn_strtod(value, NULL);
         return x < p->lo ? p->lo : x > p->hi ? p->hi : x;
     }
     for (size_t i = 0; p->kind == HONE_CHOICE && i < p->n_values; i++)

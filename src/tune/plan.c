@@ -2,6 +2,7 @@
 #include "tune/plan.h"
 
 #include "base/err.h"
+#include "base/locale.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ static bool set_value(const hone_space *s, double *point, size_t i, const char *
     const hone_param *p = hone_space_param(s, i);
     if (p->kind == HONE_INT) {
         char *end;
-        double v = strtod(text, &end);
+        double v = hn_strtod(text, &end);
         if (*end || !*text || v < p->lo || v > p->hi) return false;
         point[p->slot] = v;
         return true;

@@ -38,6 +38,10 @@ FAULTS = [
     ("long_test", "lengths", "tests/unit/a.c", LONG, "function 'f' has 101 lines"),
     ("file_of_1001_lines", "lengths", "src/base/a.c", "int x;\n" * 1001, "1001 lines"),
     ("many_long_functions", "lengths", "src/base/a.c", ("int f(void) {\n" + "    g();\n" * 69 + "}\n") * 9, "95th percentile"),
+    ("library_prints", "calls", "src/base/a.c", 'void f(void) { printf("x"); }\n', "never prints"),
+    ("library_writes_to_stderr", "calls", "src/base/a.c", 'void f(void) { fputs("x", stderr); }\n', "never prints"),
+    ("library_exits", "calls", "src/tune/a.c", "void f(void) { if (g()) exit (1); }\n", "never ends the process"),
+    ("library_reads_by_locale", "calls", "src/space/a.c", "double f(char *s) { return strtod(s, 0); }\n", "locale"),
     ("link_to_no_file", "docs", "docs/b.md", "[x](nowhere.md)\n", "no such file"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
@@ -46,6 +50,8 @@ SOUND_TOO = [
     ("long_table", "lengths", "src/base/a.c", "static const int t[] = {\n" + "    1,\n" * 300 + "};\n"),
     ("long_struct", "lengths", "src/base/a.h", "typedef struct s {\n" + "    int (*f)(void);\n" * 150 + "} s;\n"),
     ("long_def_table", "lengths", "src/base/a.def", "ROW(a)\n" * 1500),
+    ("calls_of_like_names", "calls", "src/base/a.c", '/* exit() */ int f(void) { return my_exit(1) + x->exit(2) + g("abort()"); }\n'),
+    ("harness_that_prints", "calls", "src/bench/a.c", 'void f(void) { printf("x"); }\n'),
     ("header_of_its_own_room", "includes", "src/engine/a.c", '#include "engine/forest.h"\n'),
 ]
 
@@ -95,7 +101,7 @@ def run(linter, extra):
 def main():
     n = failed = 0
     cases = [(f"symbols_{name}", "symbols", text, bool(want), want) for name, text, want in SYMBOLS]
-    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "lengths", "docs")]
+    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "docs")]
     cases += [(f"{l}_accepts_{name}", l, {path: text}, 0, "") for name, l, path, text in SOUND_TOO]
     cases += [(f"{l}_finds_{name}", l, {path: text}, 1, want) for name, l, path, text, want in FAULTS]
     for name, linter, extra, status, want in cases:
