@@ -111,6 +111,7 @@ const char *cli_paint(bool on, cli_ink ink);
 const char *cli_text_seconds(double s, char *buf);             /* "1.23 ms"; "-" for NAN */
 const char *cli_text_duration(double s, char *buf);            /* "0:42", "1:02:03" */
 const char *cli_text_bytes(double b, char *buf);               /* "1.2 MiB" */
+const char *cli_text_exact(double x, char *buf);               /* the shortest that reads back the same; x is finite */
 const char *cli_text_number(double x, char *buf);              /* "12,345", "1.234e+20", "0.01234" */
 const char *cli_text_ratio(const cli *c, double x, char *buf); /* "1.084×" ("x" where the locale lacks it) */
 const char *cli_text_when(double unix_s, char *buf);           /* "2026-01-31 14:05" local time */

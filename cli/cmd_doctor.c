@@ -42,7 +42,8 @@ static void check_machine(findings *f) {
                     cli_text_bytes((double)m->l3_b, d)),
          NULL, NULL);
     note(f, GOOD, "system",
-         cli_format("%s, kernel %s%s", m->os, m->kernel, m->virtual_machine ? ", virtual machine" : ""), NULL, NULL);
+         cli_format("%s%s%s%s", m->os, *m->os ? ", " : "", m->kernel, m->virtual_machine ? ", virtual machine" : ""),
+         NULL, NULL);
     if (m->n_usable < 2)
         note(f, WARN, "cores", cli_strdup("one core: builds and hone itself disturb what is measured"),
              "tune where a second core is free, or give the budget more repeats", NULL);

@@ -14,8 +14,10 @@ typedef struct listing {
 
 /* --- which trials --------------------------------------------------------------------------------------------- */
 
+/* The best stands first: the closing race decided on it, whatever single values say. */
 static int by_first_goal(const void *a, const void *b, void *record) {
-    const hone_trial *const *x = a, *const *y = b;
+    const hone_trial *const *x = a, *const *y = b, *best = ((const cli_record *)record)->best;
+    if (*x == best || *y == best) return (*y == best) - (*x == best);
     if (cli_better(record, *x, *y)) return -1;
     if (cli_better(record, *y, *x)) return 1;
     return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);

@@ -47,6 +47,15 @@ const char *cli_text_duration(double s, char *buf) {
     return buf;
 }
 
+const char *cli_text_exact(double x, char *buf) {
+    if (x == floor(x) && fabs(x) < 1e15) return snprintf(buf, CLI_TEXT_N, "%.0f", x == 0 ? 0 : x), buf;
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buf, CLI_TEXT_N, "%.*g", digits, x);
+        if (strtod(buf, NULL) == x) break;
+    }
+    return buf;
+}
+
 const char *cli_text_number(double x, char *buf) {
     char plain[CLI_TEXT_N];
     if (isnan(x)) return strcpy(buf, "-");

@@ -98,18 +98,9 @@ void cli_json_text(cli_json *j, const char *text) {
 }
 
 void cli_json_number(cli_json *j, double x) {
-    char text[40];
+    char text[CLI_TEXT_N];
     before(j);
-    if (!isfinite(x)) {
-        fputs("null", stdout);
-        return;
-    }
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x) break;
-    }
-    if (x == floor(x) && fabs(x) < 1e15) snprintf(text, sizeof text, "%.0f", x == 0 ? 0 : x);
-    fputs(text, stdout);
+    fputs(isfinite(x) ? cli_text_exact(x, text) : "null", stdout);
 }
 
 void cli_json_count(cli_json *j, uint64_t x) {
