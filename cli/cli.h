@@ -175,6 +175,8 @@ typedef struct cli_subject {
  * cli_subject_close. E_NOTFOUND says what was tried. */
 hone_rc cli_subject_open(const cli *c, const char *name, bool all, bool numeric, cli_subject *out, hone_err *err);
 void cli_subject_close(cli_subject *s);
+/* Is there an engine of this name? NULL is fine. E_NOTFOUND names the nearest. */
+hone_rc cli_check_engine(const char *name, hone_err *err);
 /* Progress of discovery on a terminal: ctx is the cli. */
 void cli_progress(void *ctx, size_t done, size_t total);
 

@@ -199,6 +199,12 @@ static void print_json(cli *c, const findings *f) {
     cli_json_end(&j);
 }
 
+static bool named_before(const findings *f, size_t i) {
+    for (size_t k = 0; k < i; k++)
+        if (f->item[k].package && strcmp(f->item[k].package, f->item[i].package) == 0) return true;
+    return false;
+}
+
 static void print_text(const cli *c, const findings *f) {
     static const cli_ink ink[] = {CLI_GREEN, CLI_PLAIN, CLI_YELLOW, CLI_RED};
     int width = cli_width(stdout) ? cli_width(stdout) : 100;
@@ -213,7 +219,7 @@ static void print_text(const cli *c, const findings *f) {
     }
     const char *gap = "\nto install what is missing: apt-get install ";
     for (size_t i = 0; i < f->n; i++)
-        if (f->item[i].package) printf("%s%s", gap, f->item[i].package), gap = " ";
+        if (f->item[i].package && !named_before(f, i)) printf("%s%s", gap, f->item[i].package), gap = " ";
     if (*gap == ' ') putchar('\n');
 }
 

@@ -134,11 +134,12 @@ static const char **split_options(char *text) {
 }
 
 static hone_rc run_replay(cli *c, hone_err *err) {
+    hone_rc rc = cli_check_engine(cli_text(c, "engine", NULL), err);
+    if (rc) return rc;
     char *text = cli_strdup(cli_text(c, "engine-options", ""));
     const char **engine_options = split_options(text);
     hone_replay_config g = config_of(c, engine_options);
     score *s = cli_alloc(c->n_args, sizeof *s);
-    hone_rc rc = HONE_OK;
     for (size_t i = 0; !rc && i < c->n_args; i++) {
         if (cli_width(stderr) && !c->json) fprintf(stderr, "\r%zu of %zu ", i + 1, c->n_args);
         rc = replay_one(c, c->arg[i], &g, &s[i], err);

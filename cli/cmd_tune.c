@@ -64,19 +64,6 @@ static hone_rc read_resume(const cli *c, const char *dir, int64_t *id, hone_err 
     return HONE_OK;
 }
 
-static hone_rc check_engine(const char *name, hone_err *err) {
-    hone_engine_info e;
-    const char *names[64];
-    size_t n = 0;
-    for (size_t i = 0; hone_engine_at(i, &e) && n < 64; i++) {
-        if (!name || strcmp(e.name, name) == 0) return HONE_OK;
-        names[n++] = e.name;
-    }
-    const char *near = cli_nearest(name, names, n);
-    return cli_fail(err, HONE_E_USAGE, "there is no engine '%s'%s%s%s; `hone engines` lists them", name,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
 static hone_rc read_options(const cli *c, const char *dir, hone_tune_options *o, hone_err *err) {
     *o = (hone_tune_options){
         .store_dir = dir,
@@ -90,7 +77,7 @@ static hone_rc read_options(const cli *c, const char *dir, hone_tune_options *o,
         .keep_builds = cli_given(c, "keep-builds"),
         .stop = &stop_asked,
     };
-    hone_rc rc = check_engine(o->engine, err);
+    hone_rc rc = cli_check_engine(o->engine, err);
     return rc ? rc : read_resume(c, dir, &o->resume, err);
 }
 

@@ -19,6 +19,19 @@ void cli_progress(void *ctx, size_t done, size_t total) {
     fflush(stderr);
 }
 
+hone_rc cli_check_engine(const char *name, hone_err *err) {
+    hone_engine_info e;
+    const char *names[64];
+    size_t n = 0;
+    for (size_t i = 0; hone_engine_at(i, &e) && n < 64; i++) {
+        if (!name || strcmp(e.name, name) == 0) return HONE_OK;
+        names[n++] = e.name;
+    }
+    const char *near = cli_nearest(name, names, n);
+    return cli_fail(err, HONE_E_NOTFOUND, "there is no engine '%s'%s%s%s; `hone engines` lists them", name,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 static void on_event(void *ctx, const hone_tune_event *event) {
     if (event->stage == HONE_TUNE_DISCOVER) cli_progress(ctx, event->done, event->total);
 }

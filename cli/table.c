@@ -68,26 +68,31 @@ static void fit(const cli_table *t, int width, size_t *column) {
         }
 }
 
-static void put_cell(const cli *c, const cli_table *t, size_t i, size_t room, FILE *f) {
-    size_t k = i % t->n_columns, n = cli_columns(t->cell[i]);
-    int pad = n < room ? (int)(room - n) : 0;
-    bool last = k + 1 == t->n_columns;
-    if (k) fputs("  ", f);
-    if (t->layout[k] == 'r') fprintf(f, "%*s", pad, "");
-    cli_put(c, f, t->cell[i], room);
-    if (t->layout[k] != 'r' && !last) fprintf(f, "%*s", pad, "");
+/* *gap: spaces owed since the last text, so that no line ends in some. */
+static void put_cell(const cli *c, const cli_table *t, size_t i, size_t room, size_t *gap, FILE *f) {
+    size_t k = i % t->n_columns, n = cli_columns(t->cell[i]), pad = n < room ? room - n : 0;
+    bool right = t->layout[k] == 'r';
+    *gap += (k ? 2 : 0) + (right ? pad : 0);
+    if (n) {
+        fprintf(f, "%*s", (int)*gap, "");
+        cli_put(c, f, t->cell[i], room);
+        *gap = 0;
+    }
+    *gap += right ? 0 : pad;
 }
 
 void cli_table_print(const cli *c, cli_table *t, FILE *f, int width) {
     size_t *column = cli_alloc(t->n_columns, sizeof *column);
     bool color = f == stdout ? c->color_out : c->color_err;
+    size_t gap = 0;
     fit(t, width, column);
     for (size_t i = 0; i < t->n && !ferror(f); i++) {
         size_t k = i % t->n_columns, row = i / t->n_columns;
         bool inked = t->ink[row] != CLI_PLAIN;
         if (k == 0 && inked) fputs(cli_paint(color, t->ink[row]), f);
-        put_cell(c, t, i, column[k], f);
+        put_cell(c, t, i, column[k], &gap, f);
         if (k + 1 < t->n_columns && i + 1 < t->n) continue;
+        gap = 0;
         fprintf(f, "%s\n", inked ? cli_paint(color, CLI_PLAIN) : "");
     }
     for (size_t i = 0; i < t->n; i++) free(t->cell[i]);

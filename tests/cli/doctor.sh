@@ -1,0 +1,18 @@
+# What doctor says depends on the machine; its shape does not.
+"$HONE" doctor --seconds 0.05 --json > out.json; echo "exit $?"
+python3 - <<'P'
+import json
+d = json.load(open("out.json"))
+print(sorted(d))
+print(sorted(d["machine"]))
+print(sorted(d["noise"]))
+levels = {f["level"] for f in d["findings"]}
+print(levels <= {"ok", "note", "warning", "missing"}, all(f["text"] and f["subject"] for f in d["findings"]))
+print(all(f["advice"] for f in d["findings"] if f["level"] in ("warning", "missing")))
+print(d["machine"]["cores_usable"] >= 1, d["noise"]["rel_mad"] >= 0)
+P
+"$HONE" doctor --seconds 0.05 | awk '{ print $1 }' | grep -cE '^(ok|note|warning)$' | awk '{ print ($1 > 5) ? "listed" : "too few" }'
+echo "== without any compiler"
+mkdir empty; PATH=empty "$HONE" doctor --seconds 0.05 > text; echo "exit $?"
+grep -E '^missing' text; grep -o 'apt-get install gcc clang' text
+"$HONE" doctor --seconds 0; echo "= $?"

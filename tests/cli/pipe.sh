@@ -1,0 +1,17 @@
+# Output nobody reads, output that cannot be written, locales without UTF-8, no terminal.
+{ sleep 0.3; exec "$HONE" help --json; } | true; echo "reader gone: ${PIPESTATUS[0]}"
+cat > one.yaml <<'Y'
+parameters:
+  a: {type: int, range: [1, 1000], default: 1}
+Y
+"$HONE" sample one.yaml -n 1000000 | head -n 1 > /dev/null; echo "reader leaves: ${PIPESTATUS[0]}"
+"$HONE" engines > /dev/full; echo "full: $?"
+"$HONE" engines --json > /dev/full; echo "full, JSON: $?"
+"$HONE" engines >&-; echo "closed: $?"
+echo "== colours only when asked for"
+"$HONE" engines | grep -c $'\033'
+"$HONE" engines --color=always | grep -c $'\033'
+NO_COLOR=1 "$HONE" engines --color=always | grep -c $'\033'
+"$HONE" help tune --color=always | grep -c $'\033'
+echo "== without a locale"
+LC_ALL=C "$HONE" help > a; LC_ALL=C.UTF-8 "$HONE" help > b; cmp a b && echo same
