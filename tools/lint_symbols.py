@@ -3,7 +3,7 @@
 
 1. libhone.so exports exactly the functions that the public headers declare HONE_API, all named hone_*.
 2. libhone.a and libhonebench.a hold no writable data (tables that need relocation, .data.rel.ro, are constant).
-3. Functions shared inside the library are named hn_* or hone_*; libhonebench.a exports hone_bench_* alone.
+3. Functions shared inside the library are named hn_* or hone_*; in libhonebench.a hone_bench_* or hn_bench_*.
 """
 import os, re, subprocess, sys
 
@@ -71,7 +71,7 @@ def main():
         faults += name_faults(lib, "(hone|hn)_")
         if lines("ar", "t", harness):
             faults += data_faults(harness)
-            faults += name_faults(harness, "hone_bench_")
+            faults += name_faults(harness, "(hone|hn)_bench_")
     except subprocess.CalledProcessError as why:
         faults.append(f"{' '.join(why.cmd)}: {why.stderr.strip()}")
     for f in faults:

@@ -67,8 +67,9 @@ hone_rc hn_read_params(const hn_reader *r) {
     const hn_ynode *cc = hn_yaml_get(r->root, "compilers");
     const hn_ynode *params = hn_yaml_get(r->root, "parameters"), *rules = hn_yaml_get(r->root, "constraints");
     hone_rc rc = HONE_OK;
-    static const char *gcc[] = {"gcc", NULL};
-    r->w->compiler = gcc;
+    r->w->compiler = HN_NEW_N(&r->w->arena, const char *, 2);
+    if (!r->w->compiler) return hn_fail(r->err, HONE_E_NOMEM, "out of memory");
+    r->w->compiler[0] = "gcc";
     r->w->n_compilers = 1;
     if (cc) rc = hn_read_texts(r, cc, "compilers", COMPILERS_MAX, &r->w->compiler, &r->w->n_compilers);
     for (size_t i = 0; rules && !rc && i < hn_items(rules); i++) rc = check_constraint(r, hn_item(rules, i));
