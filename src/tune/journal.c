@@ -98,7 +98,8 @@ static hone_rc choose(hn_tuner *t, int64_t *id, hone_err *err) {
     hone_rc rc = hone_session_get(t->store, 0, t->w->name, &newest, err);
     if (rc == HONE_E_NOTFOUND) return HONE_OK;
     if (rc) return rc;
-    if (strcmp(newest.state, "finished")) *id = newest.id;
+    if (strcmp(newest.state, "finished") && newest.n_trials > 0)
+        *id = newest.id; /* one without trials has nothing to lose */
     hone_session_free(&newest);
     return HONE_OK;
 }

@@ -58,7 +58,7 @@ static void test_finds_the_optimum(void) {
         printf("# %s\n", err.text);
         return;
     }
-    is_text(r.best_point, "{\"A\":7,\"B\":3}", "tune/bowl_optimum");
+    is_text(r.best_point, "{\"A\": 7, \"B\": 3}", "tune/bowl_optimum");
     ok(fabs(r.speedup - 59) < 1e-9, "tune/bowl_speedup_is_baseline_over_best");
     ok(r.n_trials == 100 && r.n_class[HONE_RUN_OK] == 100, "tune/bowl_every_point_once");
     hone_tune_result_free(&r);
@@ -73,7 +73,7 @@ static void test_maximize_and_limit(void) {
     hone_tune_result r = {0};
     hone_err err = {0};
     if (!ok(tune(text, "limited", NULL, &r, &err) == HONE_OK, "tune/limited_runs")) printf("# %s\n", err.text);
-    is_text(r.best_point, "{\"A\":30}", "tune/limit_binds_the_maximum");
+    is_text(r.best_point, "{\"A\": 30}", "tune/limit_binds_the_maximum");
     hone_tune_result_free(&r);
 }
 
@@ -95,7 +95,7 @@ static void test_failures_are_classed(void) {
     ok(r.n_class[HONE_WRONG_RESULT] + r.n_class[HONE_NO_METRIC] == 3, "tune/nothing_nan_and_wrong");
     ok(r.n_class[HONE_WRONG_RESULT] >= 1, "tune/wrong_output_is_wrong");
     ok(r.n_class[HONE_OVER_LIMIT] == 1, "tune/flood_is_over_the_limit");
-    is_text(r.best_point, "{\"MODE\":\"fine\"}", "tune/faulty_best_is_fine");
+    is_text(r.best_point, "{\"MODE\": \"fine\"}", "tune/faulty_best_is_fine");
     hone_tune_result_free(&r);
 }
 
@@ -138,7 +138,7 @@ static void test_resumes(void) {
     s = (seen){0};
     ok(tune(bowl, "resume", &o, &r, &err) == HONE_OK && r.session == session, "tune/resumes_the_unfinished_session");
     ok(r.n_trials == 100 && s.n_trials <= 80, "tune/goes_on_where_it_was");
-    is_text(r.best_point, "{\"A\":7,\"B\":3}", "tune/resumed_optimum");
+    is_text(r.best_point, "{\"A\": 7, \"B\": 3}", "tune/resumed_optimum");
     size_t n_points, n = count_trials("resume", session, &n_points);
     ok(n == 100 && n_points == 100, "tune/resumed_none_lost_none_twice");
     hone_tune_result_free(&r);
