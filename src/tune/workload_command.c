@@ -68,7 +68,7 @@ hone_rc hn_read_params(const hn_reader *r) {
     const hn_ynode *params = hn_yaml_get(r->root, "parameters"), *rules = hn_yaml_get(r->root, "constraints");
     hone_rc rc = HONE_OK;
     r->w->compiler = HN_NEW_N(&r->w->arena, const char *, 2);
-    if (!r->w->compiler) return hn_fail(r->err, HONE_E_NOMEM, "out of memory");
+    if (!r->w->compiler) return hn_reader_nomem(r);
     r->w->compiler[0] = "gcc";
     r->w->n_compilers = 1;
     if (cc) rc = hn_read_texts(r, cc, "compilers", COMPILERS_MAX, &r->w->compiler, &r->w->n_compilers);
