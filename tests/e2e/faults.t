@@ -85,7 +85,7 @@ parameters:
 metrics: {source: lines, names: [cost]}
 objectives: [minimize cost]
 parity: {rule: exact}
-stages: {build: 4 s, run: 2 s, memory: 512 MiB, output: 1 MB}
+stages: {build: 4 s, run: 3 s, memory: 128 MiB, output: 1 MB}
 budget: {evaluations: 100}
 """ % ", ".join("'\"%s\"'" % mode for mode in EXPECTED)
 
