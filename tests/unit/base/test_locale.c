@@ -8,15 +8,19 @@
 
 #include <unistd.h>
 
-static bool enter_german(void) {
+/* A locale of nothing but a decimal comma: quick to build. */
+static bool enter_comma(void) {
     const char *tmp = getenv("TMPDIR");
-    char dir[300], command[800];
+    char dir[300], command[1000];
     snprintf(dir, sizeof dir, "%s/hone-locale-%ld", tmp ? tmp : "/tmp", (long)getpid());
-    snprintf(command, sizeof command, "mkdir -p '%s' && localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' >/dev/null 2>&1",
-             dir, dir);
-    bool good = system(command) == 0;
+    snprintf(
+        command, sizeof command,
+        "mkdir -p '%s' && printf 'LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n' "
+        ">'%s/src' && localedef -c -i '%s/src' -f UTF-8 '%s/xx_XX.UTF-8' >/dev/null 2>&1",
+        dir, dir, dir, dir);
+    int built = system(command); /* status 1: warnings about the categories that are left out */
     setenv("LOCPATH", dir, 1);
-    good = good && setlocale(LC_ALL, "de_DE.UTF-8");
+    bool good = built != -1 && setlocale(LC_NUMERIC, "xx_XX.UTF-8");
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     return system(command) == 0 && good;
 }
@@ -51,9 +55,9 @@ static void test_all(void) {
 }
 
 int main(void) {
-    if (enter_german())
+    if (enter_comma())
         test_all();
     else
-        skip(1, "locale/all: localedef cannot build de_DE.UTF-8 here");
+        skip(1, "locale/all: localedef cannot build a locale here");
     return done_testing();
 }
