@@ -198,6 +198,20 @@ static void finish_build(job *j) {
     free(path);
 }
 
+/* Between training and the second build; a program that left no profile is the candidate's failure. */
+static bool merge_profile(const hn_build_config *cfg, job *j) {
+    char *dir = hn_path_join(j->b->dir, PROFILE);
+    hone_err why = {0};
+    double t0 = hn_now_s();
+    hone_rc rc = dir ? hone_target_profile_merge(j->r->target, dir, &why) : HONE_E_NOMEM;
+    *cfg->waited_s += hn_now_s() - t0;
+    free(dir);
+    if (!rc) return true;
+    j->b->cls = HONE_BUILD_ERROR;
+    snprintf(j->b->detail, sizeof j->b->detail, "after the training run: %s", why.text);
+    return false;
+}
+
 /* Takes the finished step; true when the build is over. */
 static bool end_step(const hn_build_config *cfg, job *j, hone_err *err, hone_rc *rc) {
     hn_proc_result r;
@@ -212,6 +226,7 @@ static bool end_step(const hn_build_config *cfg, job *j, hone_err *err, hone_rc 
         finish_build(j);
         return true;
     }
+    if (j->r->pgo && j->step + 1 == j->n_steps && !merge_profile(cfg, j)) return true;
     *rc = start_step(cfg, j, err);
     return *rc != HONE_OK;
 }
