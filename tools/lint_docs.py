@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the links of all Markdown files: a relative one leads to a file here, its #anchor to a heading there.
-usage: lint_docs.py [ROOT]"""
+"""Checks the links of all Markdown files: a relative one leads to a file here, its #anchor to a heading there; and every page
+of docs/ can be reached from README.md. usage: lint_docs.py [ROOT]"""
 import os, re, sys
 
 LINK = re.compile(r'(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)')
@@ -24,15 +24,30 @@ def anchors(text):
     return {re.sub(r'\s', "-", re.sub(r'[^\w\s-]', "", h.lower())) for h in heads}
 
 
-def faults(root):
-    for page in pages(root):
-        text = re.sub(r'`[^`\n]*`', "", FENCE.sub("", text_of(page)))
-        for a, b in LINK.findall(text):
-            link = a or b
-            if re.match(r'[a-z]+:', link):
-                continue
+def links(page):
+    """(link, file, anchor) of each relative link."""
+    text = re.sub(r'`[^`\n]*`', "", FENCE.sub("", text_of(page)))
+    for a, b in LINK.findall(text):
+        link = a or b
+        if not re.match(r'[a-z]+:', link):
             path, _, anchor = link.partition("#")
-            target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+            yield link, os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page, anchor
+
+
+def reachable(page, seen):
+    seen.add(page)
+    for _, target, _ in links(page):
+        if target.endswith(".md") and target not in seen and os.path.exists(target):
+            reachable(target, seen)
+    return seen
+
+
+def faults(root):
+    seen = reachable(os.path.normpath(os.path.join(root, "README.md")), set())
+    for page in map(os.path.normpath, pages(root)):
+        if page not in seen and os.path.relpath(page, root).startswith("docs" + os.sep):
+            yield f"{page}: cannot be reached from README.md; link it there"
+        for link, target, anchor in links(page):
             if not os.path.exists(target):
                 yield f"{page}: link to '{link}': there is no such file"
             elif anchor and target.endswith(".md") and anchor not in anchors(text_of(target)):

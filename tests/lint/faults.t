@@ -43,6 +43,7 @@ FAULTS = [
     ("library_exits", "calls", "src/tune/a.c", "void f(void) { if (g()) exit (1); }\n", "never ends the process"),
     ("library_reads_by_locale", "calls", "src/space/a.c", "double f(char *s) { return strtod(s, 0); }\n", "locale"),
     ("link_to_no_file", "docs", "docs/b.md", "[x](nowhere.md)\n", "no such file"),
+    ("page_that_nothing_links", "docs", "docs/b.md", "# Alone\n", "cannot be reached"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
 SOUND_TOO = [

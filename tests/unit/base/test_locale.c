@@ -11,7 +11,7 @@
 /* A locale of nothing but a decimal comma: quick to build. */
 static bool enter_comma(void) {
     const char *tmp = getenv("TMPDIR");
-    char dir[300], command[1000];
+    char dir[300], command[1600];
     snprintf(dir, sizeof dir, "%s/hone-locale-%ld", tmp ? tmp : "/tmp", (long)getpid());
     snprintf(
         command, sizeof command,
