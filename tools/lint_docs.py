@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the links of all Markdown files: a relative one leads to a file here, its #anchor to a heading there; and every page
-of docs/ can be reached from README.md. usage: lint_docs.py [ROOT]"""
+of docs/ can be reached from README.md, and every docs/NAME.md that a source names is there. usage: lint_docs.py [ROOT]"""
 import os, re, sys
 
 LINK = re.compile(r'(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)')
@@ -42,7 +42,20 @@ def reachable(page, seen):
     return seen
 
 
+def named_in_sources(root):
+    for folder in ("include", "src", "cli", "tests", "examples", "tools"):
+        for path, _, names in sorted(os.walk(os.path.join(root, folder))):
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".def", ".yaml", ".sh")):
+                    file = os.path.join(path, name)
+                    with open(file, encoding="utf-8", errors="replace") as f:
+                        yield from ((file, page) for page in set(re.findall(r'\bdocs/[\w-]+\.md', f.read())))
+
+
 def faults(root):
+    for file, page in named_in_sources(root):
+        if not os.path.exists(os.path.join(root, page)):
+            yield f"{file}: names '{page}', which is not there"
     seen = reachable(os.path.normpath(os.path.join(root, "README.md")), set())
     for page in map(os.path.normpath, pages(root)):
         if page not in seen and os.path.relpath(page, root).startswith("docs" + os.sep):

@@ -44,6 +44,7 @@ FAULTS = [
     ("library_reads_by_locale", "calls", "src/space/a.c", "double f(char *s) { return strtod(s, 0); }\n", "locale"),
     ("link_to_no_file", "docs", "docs/b.md", "[x](nowhere.md)\n", "no such file"),
     ("page_that_nothing_links", "docs", "docs/b.md", "# Alone\n", "cannot be reached"),
+    ("source_names_no_page", "docs", "src/base/a.c", "/* see docs/b.md */\n", "names 'docs/b.md'"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
 SOUND_TOO = [
