@@ -88,9 +88,12 @@ static hone_rc print_one(const cli *c, const renderer *x, hone_err *err) {
     if (cli_given(c, "command")) {
         hone_rc rc = command_of(x, &text, err);
         if (rc) return rc;
-        puts(text);
+        if (!*text)
+            rc = cli_fail(err, HONE_E_NOTFOUND, "workload '%s' builds nothing", hone_workload_name(x->workload));
+        else
+            puts(text);
         hone_free(text);
-        return HONE_OK;
+        return rc;
     }
     hone_rc rc = flags_of(x, &m, err);
     if (rc) return rc;
@@ -163,7 +166,7 @@ static hone_rc print_text(const cli *c, const cli_record *r, const renderer *x, 
     for (size_t i = 0; i < lines.n; i++) field(c, i ? "" : "changes", lines.line[i]);
     if (!lines.n) field(c, "changes", "none: the baseline is the best");
     cli_lines_free(&lines);
-    field(c, "build", text);
+    if (*text) field(c, "build", text);
     hone_free(text);
     return HONE_OK;
 }

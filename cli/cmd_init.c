@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Never follows into a file that is there already, unless told to replace it. */
+/* Never touches a file that is there already, unless told to replace it; what could not be written whole is removed
+ * only if it was made here. */
 static hone_rc write_text(const char *path, const char *text, bool force, hone_err *err) {
     size_t n = strlen(text), done = 0;
     int fd = open(path, O_WRONLY | O_CREAT | (force ? O_TRUNC : O_EXCL), 0666);
@@ -23,7 +24,8 @@ static hone_rc write_text(const char *path, const char *text, bool force, hone_e
     }
     int why = errno;
     if (done == n && close(fd) == 0) return HONE_OK;
-    if (done < n) close(fd), unlink(path);
+    if (done < n) close(fd);
+    if (done < n && !force) unlink(path);
     return cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(why));
 }
 

@@ -40,17 +40,27 @@ static hone_rc keep_front(listing *l, hone_err *err) {
     return rc;
 }
 
-static bool wanted(const cli *c, const hone_trial *t) {
+/* Was the point of this trial of the search measured again, on a fresh build, by the closing race? */
+static bool raced(const cli_record *r, const hone_trial *t) {
+    if (strcmp(t->phase, "search") != 0) return false;
+    for (size_t i = r->trials.n; i-- > 0 && strcmp(r->trials.trial[i].phase, "race") == 0;)
+        if (r->trials.trial[i].point_hash == t->point_hash && cli_feasible(&r->trials.trial[i])) return true;
+    return false;
+}
+
+/* The table shows a point once; data for programs leaves nothing out. */
+static bool wanted(const cli *c, const cli_record *r, const hone_trial *t) {
     if (cli_given(c, "all")) return true;
     if (cli_given(c, "failures")) return t->outcome.cls != HONE_RUN_OK;
-    return cli_feasible(t) && strcmp(t->phase, "baseline") != 0;
+    if (!cli_feasible(t) || strcmp(t->phase, "baseline") == 0) return false;
+    return c->json || cli_given(c, "csv") || !raced(r, t);
 }
 
 static hone_rc gather(const cli *c, const cli_record *r, listing *l, hone_err *err) {
     bool failures = cli_given(c, "failures") && !cli_given(c, "all"), ordered = !failures && !cli_given(c, "all");
     *l = (listing){r, cli_alloc(r->trials.n, sizeof *l->trial), 0, failures};
     for (size_t i = 0; i < r->trials.n; i++)
-        if (wanted(c, &r->trials.trial[i])) l->trial[l->n++] = &r->trials.trial[i];
+        if (wanted(c, r, &r->trials.trial[i])) l->trial[l->n++] = &r->trials.trial[i];
     hone_rc rc = cli_given(c, "pareto") ? keep_front(l, err) : HONE_OK;
     if (ordered) qsort_r(l->trial, l->n, sizeof *l->trial, by_first_goal, (void *)(uintptr_t)r);
     size_t most =

@@ -90,6 +90,11 @@ static hone_rc print(cli *c, const hone_space *space, hone_err *err) {
 
 /* --- count, validate ------------------------------------------------------------------------------------------ */
 
+static void put_size(const hone_space *space) {
+    size_t n = hone_space_n_params(space), m = hone_space_n_constraints(space);
+    printf("%zu parameter%s, %zu constraint%s", n, n == 1 ? "" : "s", m, m == 1 ? "" : "s");
+}
+
 static hone_rc count(cli *c, const hone_space *space, hone_err *err) {
     hone_count n;
     char a[CLI_TEXT_N], b[CLI_TEXT_N];
@@ -115,8 +120,8 @@ static hone_rc count(cli *c, const hone_space *space, hone_err *err) {
     else
         printf("about %s legal points (95 %%: %s to %s)\n", cli_text_number(n.n, a), cli_text_number(n.lo, b),
                cli_text_number(n.hi, (char[CLI_TEXT_N]){0}));
-    printf("%zu parameters, %zu constraints; %s%.3g %% of all combinations are legal\n", hone_space_n_params(space),
-           hone_space_n_constraints(space), n.exact ? "" : "about ", 100 * n.density);
+    put_size(space);
+    printf("; %s%.3g %% of all combinations are legal\n", n.exact ? "" : "about ", 100 * n.density);
     return HONE_OK;
 }
 
@@ -140,8 +145,9 @@ static hone_rc validate(cli *c, const cli_subject *s, const char *label, hone_er
         cli_json_end(&j);
         return HONE_OK;
     }
-    printf("%s: valid %s, %zu parameters, %zu constraints\n", label, s->kind, hone_space_n_params(s->space),
-           hone_space_n_constraints(s->space));
+    printf("%s: valid %s, ", label, s->kind);
+    put_size(s->space);
+    putchar('\n');
     if (!legal) fprintf(stderr, "hone: warning: the default point is not legal: %s\n", why.text);
     return HONE_OK;
 }

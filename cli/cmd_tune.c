@@ -170,8 +170,9 @@ static void result_text(const cli *c, const summary *s) {
     if (r->speedup > 1) put_delta(c, s);
     if (r->speedup > 1 && r->best_argv) label(c, "compiler"), cli_put(c, stdout, r->best_argv, 0), putchar('\n');
     label(c, "trials");
-    printf("%zu in %s (%s), %zu with a known object; hone itself took %s\n", r->n_trials,
-           cli_text_duration(r->elapsed_s, t), reason_text(r->reason), r->n_reused, cli_text_seconds(r->own_s, own));
+    printf("%zu (%s), %zu with a known object\n", r->n_trials, reason_text(r->reason), r->n_reused);
+    label(c, "time");
+    printf("%s, of which hone itself took %s\n", cli_text_duration(r->elapsed_s, t), cli_text_seconds(r->own_s, own));
     label(c, "failures");
     printf("%s\n", *failures ? failures : "none");
     label(c, "record");

@@ -57,7 +57,8 @@ static size_t make_parts(const cli_live *l, char *part[PARTS]) {
         part[n++] = cli_format("%zu/%zu", e->done, e->total);
     else
         part[n++] = cli_format("%zu trials", e->done);
-    if (isfinite(e->best_speedup)) part[n++] = cli_format("best %s", cli_text_ratio(l->c, e->best_speedup, a));
+    bool begun = e->stage != HONE_TUNE_DISCOVER && e->stage != HONE_TUNE_BASELINE;
+    if (begun && isfinite(e->best_speedup)) part[n++] = cli_format("best %s", cli_text_ratio(l->c, e->best_speedup, a));
     part[n++] = isnan(e->eta_s)
                     ? cli_format("%s", cli_text_duration(e->elapsed_s, a))
                     : cli_format("%s, %s left", cli_text_duration(e->elapsed_s, a), cli_text_duration(e->eta_s, b));

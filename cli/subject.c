@@ -28,24 +28,28 @@ hone_rc cli_check_engine(const char *name, hone_err *err) {
         names[n++] = e.name;
     }
     const char *near = cli_nearest(name, names, n);
-    return cli_fail(err, HONE_E_NOTFOUND, "there is no engine '%s'%s%s%s; `hone engines` lists them", name,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    if (near) return cli_fail(err, HONE_E_NOTFOUND, "there is no engine '%s'; did you mean '%s'?", name, near);
+    return cli_fail(err, HONE_E_NOTFOUND, "there is no engine '%s'; `hone engines` lists them", name);
 }
 
 static void on_event(void *ctx, const hone_tune_event *event) {
     if (event->stage == HONE_TUNE_DISCOVER) cli_progress(ctx, event->done, event->total);
 }
 
-/* A workload file has a top-level key that no space file has. */
+/* A space file says so in its first keys, by `hone-space`; a workload file has keys that no space file has. */
 static hone_rc is_workload(const char *path, bool *workload, hone_err *err) {
     static const char *const keys[] = {"run:", "build:", "sources:", "objectives:", "compilers:", "inputs:", "budget:"};
     char line[4096];
+    bool space = false;
     FILE *f = fopen(path, "r");
     if (!f) return cli_fail(err, HONE_E_IO, "cannot open '%s': %s", path, strerror(errno));
     *workload = false;
-    while (fgets(line, sizeof line, f))
+    while (fgets(line, sizeof line, f)) {
+        space |= strncmp(line, "hone-space", 10) == 0;
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
             *workload |= strncmp(line, keys[i], strlen(keys[i])) == 0;
+    }
+    *workload &= !space;
     bool bad = ferror(f);
     fclose(f);
     return bad ? cli_fail(err, HONE_E_IO, "cannot read '%s': %s", path, strerror(EIO)) : HONE_OK;

@@ -9,6 +9,6 @@ cp hone.yaml first.yaml; echo changed > hone.yaml
 "$HONE" init prog.c -o - --json > /dev/null; echo "= $?"
 "$HONE" init missing.c -o new.yaml; echo "= $?"
 "$HONE" init prog.c -o no/such/folder.yaml; echo "= $?"
-"$HONE" init prog.c -o /dev/full --force; echo "= $?"
+(trap "" XFSZ; ulimit -f 0; exec "$HONE" init prog.c -o limited.yaml) 2>&1 | cat; echo "= ${PIPESTATUS[0]}"
 ls
 mkdir deep; "$HONE" init prog.c -o deep/hone.yaml 2> /dev/null; grep -c "$PWD/prog.c" deep/hone.yaml

@@ -1,6 +1,7 @@
 # Output nobody reads, output that cannot be written, locales without UTF-8, no terminal.
 { sleep 0.3; exec "$HONE" help --json; } | true; echo "reader gone: ${PIPESTATUS[0]}"
 cat > one.yaml <<'Y'
+hone-space: 1
 parameters:
   a: {type: int, range: [1, 1000], default: 1}
 Y

@@ -1,5 +1,6 @@
 # Points are legal, the same for the same seed, different for another, and JSON when asked for.
 cat > a.yaml <<'Y'
+hone-space: 1
 parameters:
   m: {type: ordinal, values: [8, 16, 32], default: 16}
   n: {type: int, range: [1, 10], default: 4}

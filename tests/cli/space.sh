@@ -1,6 +1,7 @@
 # Spaces from files: print, count, validate, diff, and what is wrong with them.
 t() { echo "\$ hone $*"; "$HONE" "$@"; echo "= $?"; }
 cat > a.yaml <<'Y'
+hone-space: 1
 name: tiles
 parameters:
   m: {type: ordinal, values: [8, 16, 32], default: 16}
