@@ -105,10 +105,16 @@ static const char *first_line(hn_arena *a, const char *text) {
 }
 
 static hone_rc recognise(hone_target *t, hone_err *err) {
-    static const char *const args[] = {"--version", NULL};
-    char *text;
-    hone_rc rc = hn_tool_ask(t, args, &text, err);
+    const char *const argv[] = {t->exec, "--version", NULL};
+    hn_tool run;
+    hone_rc rc = hn_tool_run(argv, 5, &run, err);
     if (rc) return rc;
+    if (!run.ok) {
+        hn_tool_free(&run);
+        return hn_fail(err, HONE_E_TOOL, "compiler '%s' does not answer --version: %s%s%.200s", t->print.command,
+                       run.what, run.errors[0] ? ": " : "", run.errors);
+    }
+    char *text = run.out;
     t->print.version = first_line(&t->arena, text);
     for (size_t i = 0; hn_families[i] && !t->family; i++)
         if (hn_families[i]->recognise(text)) t->family = hn_families[i];
