@@ -23,6 +23,12 @@ void hn_flags_words(hn_flags *f, const char *text) {
     }
 }
 
+/* A forced vector width counts for LLVM as a hint of the programmer's that floating-point reductions may be reordered;
+ * they may not, unless the contract says so by itself. */
+static const char *companion(const char *name) {
+    return !strcmp(name, "-mllvm=force-vector-width") ? "-mllvm -hints-allow-reordering=false" : NULL;
+}
+
 void hn_flags_gene(hn_flags *f, const char *name, const char *value, const char *cpuid_flags) {
     bool on = !strcmp(value, "on"), off = !strcmp(value, "off");
     if (!strcmp(name, "-O"))
@@ -32,6 +38,7 @@ void hn_flags_gene(hn_flags *f, const char *name, const char *value, const char 
     else if (!strncmp(name, "-mllvm=", 7)) {
         hn_flags_add(f, "-mllvm");
         hn_flags_add(f, hn_format(f->a, "-%s=%s", name + 7, value));
+        hn_flags_words(f, companion(name));
     } else if (!strncmp(name, "--param=", 8) || (!on && !off))
         hn_flags_add(f, hn_format(f->a, "%s=%s", name, value));
     else if (on)

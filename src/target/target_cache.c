@@ -60,8 +60,9 @@ hone_rc hn_cache_write(hone_target *t, bool all, const hn_controls *list, hone_e
     char hex[33];
     const hone_target_stats *st = &t->stats;
     hn_str_addf(&s, "hone-target\t1\t%d\ncompiler\t%s\t%s\n", HN_TARGET_TABLES, t->print.hash, t->print.march);
-    hn_str_addf(&s, "stats\t%zu\t%zu\t%zu\t%zu\t%.3f\n", st->n_discovered, st->n_unsafe, st->n_numeric, st->n_rejected,
-                st->probe_s);
+    char seconds[32];
+    hn_str_addf(&s, "stats\t%zu\t%zu\t%zu\t%zu\t%s\n", st->n_discovered, st->n_unsafe, st->n_numeric, st->n_rejected,
+                hn_double_text(st->probe_s, seconds));
     hn_str_addf(&s, "lto\t%s\ncpuid\t%s\n", t->lto_flags ? t->lto_flags : "-", t->cpuid_flags ? t->cpuid_flags : "-");
     for (size_t i = 0; i < list->n; i++) write_control(&s, &list->item[i]);
     if (!s.failed) sum(s.text, s.n, hex);

@@ -35,11 +35,11 @@ static inline const char *fake_cache(void) {
 
 static inline void fake_end(void) { (void)hn_remove_tree(fake_dir, NULL); }
 
-#define FAKE_GCC_VERSION                                                                                            \
-    "#!/bin/sh\n"                                                                                                   \
-    "case \"$*\" in\n"                                                                                              \
-    "--version) echo 'gcc (Fake) 12.2.0'; echo 'Copyright (C) Free Software Foundation, Inc.'; exit 0;;\n"          \
-    "-print-prog-name=*) echo \"${1#*=}\"; exit 0;;\n"                                                              \
+#define FAKE_GCC_VERSION                                                                                               \
+    "#!/bin/sh\n"                                                                                                      \
+    "case \"$*\" in\n"                                                                                                 \
+    "--version) echo 'gcc (Fake) 12.2.0'; echo 'Copyright (C) Free Software Foundation, Inc.'; exit 0;;\n"             \
+    "-print-prog-name=*) echo \"${1#*=}\"; exit 0;;\n"                                                                 \
     "*march=native*) exit 1;;\n"
 
 #endif

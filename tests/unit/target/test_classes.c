@@ -95,10 +95,20 @@ static void test_glob(void) {
     static const struct {
         const char *pattern, *text;
         bool match;
-    } g[] = {{"*", "", true},          {"*", "abc", true},   {"a*", "abc", true},      {"a*c", "abc", true},
-             {"a*c", "abd", false},    {"*b*", "abc", true}, {"*-debug", "-debug", true}, {"*-debug", "x-debugs", false},
-             {"a*a*a", "aaaa", true},  {"", "", true},       {"", "a", false},         {"abc", "abc", true},
-             {"*aab", "aaaaab", true}, {"a=", "a", false}};
+    } g[] = {{"*", "", true},
+             {"*", "abc", true},
+             {"a*", "abc", true},
+             {"a*c", "abc", true},
+             {"a*c", "abd", false},
+             {"*b*", "abc", true},
+             {"*-debug", "-debug", true},
+             {"*-debug", "x-debugs", false},
+             {"a*a*a", "aaaa", true},
+             {"", "", true},
+             {"", "a", false},
+             {"abc", "abc", true},
+             {"*aab", "aaaaab", true},
+             {"a=", "a", false}};
     for (size_t i = 0; i < sizeof g / sizeof *g; i++)
         ok(hn_glob(g[i].pattern, g[i].text) == g[i].match, "classes/glob '%s' '%s'", g[i].pattern, g[i].text);
 }
@@ -107,9 +117,9 @@ static void test_range(void) {
     static const struct {
         const char *name;
         double lo, hi, dflt, want_lo, want_hi;
-    } r[] = {{"printed", 0, 100, 70, 0, 100},      {"printed_wide", 1, 65536, 100, 1, 6400},
-             {"unprinted", NAN, NAN, 40, 1, 640},  {"unprinted_small", NAN, NAN, 2, 0, 64},
-             {"unknown", NAN, NAN, NAN, 0, 64},    {"minus_one", 0, 64, -1, 0, 64},
+    } r[] = {{"printed", 0, 100, 70, 0, 100},         {"printed_wide", 1, 65536, 100, 1, 6400},
+             {"unprinted", NAN, NAN, 40, 1, 640},     {"unprinted_small", NAN, NAN, 2, 0, 64},
+             {"unknown", NAN, NAN, NAN, 0, 64},       {"minus_one", 0, 64, -1, 0, 64},
              {"huge", NAN, NAN, 4294967295.0, 0, 64}, {"from_two", 2, 65536, 7, 2, 1024}};
     for (size_t i = 0; i < sizeof r / sizeof *r; i++) {
         hn_control c = {0};
@@ -120,9 +130,10 @@ static void test_range(void) {
 
 static void test_cpu(void) {
     hn_cpu cpu;
-    hn_cpu_parse("model\t: x\nflags\t\t: lm sse2 cx8 fxsr cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 avx avx2 bmi1 bmi2 "
-                 "f16c fma abm movbe xsave\n\n",
-                 &cpu);
+    hn_cpu_parse(
+        "model\t: x\nflags\t\t: lm sse2 cx8 fxsr cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3 avx avx2 bmi1 bmi2 "
+        "f16c fma abm movbe xsave\n\n",
+        &cpu);
     ok(cpu.level == 3 && !cpu.wide, "classes/cpu_level_3");
     bool avx2 = false, avx512 = false;
     for (size_t i = 0; i < cpu.n_flags; i++) {

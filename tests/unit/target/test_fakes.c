@@ -10,7 +10,8 @@ static const struct {
 } unusable[] = {
     {"fakes/not_executable", "gcc-noexec", "#!/bin/sh\nexit 0\n", 0644, "not an executable"},
     {"fakes/no_compiler", "lookalike", "#!/bin/sh\necho 'GNU awk 5.1 Free Software'\n", 0755, "no compiler hone knows"},
-    {"fakes/garbage", "gcc-garbage", "#!/bin/sh\nprintf '\\001\\377\\376\\033[2J\\n'\n", 0755, "no compiler hone knows"},
+    {"fakes/garbage", "gcc-garbage", "#!/bin/sh\nprintf '\\001\\377\\376\\033[2J\\n'\n", 0755,
+     "no compiler hone knows"},
     {"fakes/silent", "gcc-silent", "#!/bin/sh\nexit 0\n", 0755, "no compiler hone knows"},
     {"fakes/fails", "gcc-fails", "#!/bin/sh\necho 'broken install' >&2\nexit 3\n", 0755, "broken install"},
     {"fakes/crashes", "gcc-crashes", "#!/bin/sh\nkill -SEGV $$\n", 0755, "does not answer --version"},
@@ -25,14 +26,15 @@ static void test_unusable(void) {
         hone_err err = {0};
         const char *path = fake_file(unusable[i].file, unusable[i].script, unusable[i].mode);
         hone_rc rc = hone_target_open(path, fake_cache(), &t, &err);
-        if (!ok(rc == HONE_E_TOOL && !t && strstr(err.text, unusable[i].says) && strstr(err.text, unusable[i].file), "%s",
-                unusable[i].name))
+        if (!ok(rc == HONE_E_TOOL && !t && strstr(err.text, unusable[i].says) && strstr(err.text, unusable[i].file),
+                "%s", unusable[i].name))
             printf("#   rc %d: %s\n", (int)rc, err.text);
         hone_target_close(t);
     }
     hone_target *t = NULL;
     hone_err err = {0};
-    ok(hone_target_open("no-such-compiler-7", fake_cache(), &t, &err) == HONE_E_TOOL && strstr(err.text, "no-such-compiler-7"),
+    ok(hone_target_open("no-such-compiler-7", fake_cache(), &t, &err) == HONE_E_TOOL &&
+           strstr(err.text, "no-such-compiler-7"),
        "fakes/missing");
     ok(hone_target_open("", fake_cache(), &t, &err) == HONE_E_TOOL && !t, "fakes/empty_name");
     ok(hone_target_open(fake_dir, fake_cache(), &t, &err) == HONE_E_TOOL && !t, "fakes/folder");
@@ -107,6 +109,17 @@ static char *cache_file(void) {
     return path;
 }
 
+static bool same_space(const hone_space *a, const hone_space *b) {
+    size_t n = hone_space_n_params(a);
+    if (hone_space_n_params(b) != n) return false;
+    for (size_t i = 0; i < n; i++) {
+        const hone_param *x = hone_space_param(a, i), *y = hone_space_param(b, i);
+        if (strcmp(x->name, y->name) != 0 || x->kind != y->kind || x->n_values != y->n_values) return false;
+        if (x->kind == HONE_INT && (x->lo != y->lo || x->hi != y->hi || x->log != y->log)) return false;
+    }
+    return true;
+}
+
 static void test_probing(void) {
     char script[4000], object[128] = "\177ELF\2\1\1";
     object[16] = 1;
@@ -127,10 +140,7 @@ static void test_probing(void) {
     b = space_of(path, &second, &err);
     ok(b != NULL && second.probe_s == first.probe_s, "fakes/second_time_from_the_cache");
     if (b) check_space(b, "cached");
-    char ha[33], hb[33] = "";
-    hone_space_hash(a, ha);
-    if (b) hone_space_hash(b, hb);
-    is_text(hb, ha, "fakes/cached_space_is_the_same");
+    ok(b && same_space(a, b), "fakes/cached_space_is_the_same");
     hone_space_free(b);
     char *text, *file = cache_file();
     size_t n;
@@ -178,8 +188,8 @@ static void test_installed(void) {
     char **names = NULL;
     size_t n = 0;
     hone_err err;
-    ok(!hone_family_installed("gcc", &names, &n, &err) && n == 2 && !strcmp(names[0], "gcc") && !strcmp(names[1], "gcc-9") &&
-           !names[2],
+    ok(!hone_family_installed("gcc", &names, &n, &err) && n == 2 && !strcmp(names[0], "gcc") &&
+           !strcmp(names[1], "gcc-9") && !names[2],
        "fakes/installed_links_once_and_no_tools");
     hone_free(names);
     ok(!hone_family_installed("clang", &names, &n, &err) && n == 0, "fakes/installed_none");
