@@ -76,7 +76,9 @@ static const hone_param *find(compiler *c, const hn_enode *x) {
 
 /* A table over a parameter's values, filled by the caller. */
 static double *table(compiler *c, const hone_param *p) {
-    double *t = HN_NEW_N(c->a, double, p->n_values);
+    if (c->a->total_b > HN_MAX_SPACE_B && !c->rc)
+        c->rc = hn_fail(c->err, HONE_E_LIMIT, "column 1: the expressions over '%s' need too much memory", p->name);
+    double *t = c->rc ? NULL : HN_NEW_N(c->a, double, p->n_values);
     if (!t) out_of_memory(c);
     return t;
 }
@@ -274,8 +276,9 @@ hone_rc hn_prog_compile(hn_arena *a, const hone_space *space, const char *text, 
     hn_expr e;
     hone_rc rc = hn_expr_parse(a, text, &e, err);
     if (rc) return rc;
-    /* every node gives at most two ops */
-    compiler c = {.a = a, .space = space, .source = text, .room = 2 * HN_EXPR_NODES, .err = err};
+    /* every node gives at most two ops, and every byte at most one node */
+    size_t room = strlen(text) < HN_EXPR_NODES ? strlen(text) + 1 : HN_EXPR_NODES;
+    compiler c = {.a = a, .space = space, .source = text, .room = 2 * room, .err = err};
     c.op = malloc(c.room * sizeof *c.op);
     if (!c.op) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     emit(&c, e.root);

@@ -32,18 +32,6 @@ bool hn_text_number(const char *text, double *out) {
     return true;
 }
 
-hone_rc hone_space_new(const char *name, hone_space **out, hone_err *err) {
-    hone_space *s = calloc(1, sizeof *s);
-    if (!s) return no_memory(err, name ? name : "");
-    s->name = hn_strdup(&s->arena, name ? name : "");
-    if (!s->name) {
-        hone_space_free(s);
-        return no_memory(err, name ? name : "");
-    }
-    *out = s;
-    return HONE_OK;
-}
-
 void hone_space_free(hone_space *space) {
     if (!space) return;
     hn_arena_free(&space->arena);
@@ -103,7 +91,8 @@ static hone_rc check_name(const hone_space *s, const char *name, hone_err *err) 
     return HONE_OK;
 }
 
-/* Length of the UTF-8 sequence at s (Unicode 15, table 3-7), 0 when malformed or a control character. */
+/* Length of the UTF-8 sequence at s (Unicode 15, table 3-7), 0 when malformed or a character that YAML or JSON would
+ * not carry through unchanged. */
 static size_t utf8_n(const unsigned char *s) {
     if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
     size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
@@ -113,19 +102,34 @@ static size_t utf8_n(const unsigned char *s) {
     unsigned head = (unsigned)s[0] << 8 | s[1];
     bool overlong = (head >= 0xe080 && head <= 0xe09f) || (head >= 0xf080 && head <= 0xf08f);
     bool surrogate = head >= 0xeda0 && head <= 0xedbf, beyond = head >= 0xf490 && head <= 0xf4bf;
-    bool c1 = s[0] == 0xc2 && s[1] < 0xa0;
-    return overlong || surrogate || beyond || c1 ? 0 : n;
+    if (overlong || surrogate || beyond || (s[0] == 0xc2 && s[1] < 0xa0)) return 0;
+    unsigned tail = n == 3 ? head << 8 | s[2] : 0; /* line separators, byte order mark, non-characters */
+    return tail == 0xe280a8 || tail == 0xe280a9 || tail == 0xefbbbf || tail >= 0xefbfbe ? 0 : n;
+}
+
+static bool printable(const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
+    for (size_t n = 1; *c && n; c += n) n = utf8_n(c);
+    return !*c;
+}
+
+hone_rc hone_space_new(const char *name, hone_space **out, hone_err *err) {
+    if (!name) name = "";
+    if (!printable(name)) return hn_fail(err, HONE_E_INPUT, "a space's name holds a control character or is not UTF-8");
+    hone_space *s = calloc(1, sizeof *s);
+    if (!s) return no_memory(err, name);
+    s->name = hn_strdup(&s->arena, name);
+    if (!s->name) {
+        hone_space_free(s);
+        return no_memory(err, name);
+    }
+    *out = s;
+    return HONE_OK;
 }
 
 static hone_rc check_text(const hone_param *p, const char *what, const char *text, hone_err *err) {
-    for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        size_t n = utf8_n(c);
-        if (!n)
-            return hn_fail(err, HONE_E_INPUT, "parameter '%s': %s holds a control character or is not UTF-8", p->name,
-                           what);
-        c += n;
-    }
-    return HONE_OK;
+    if (printable(text)) return HONE_OK;
+    return hn_fail(err, HONE_E_INPUT, "parameter '%s': %s holds a control character or is not UTF-8", p->name, what);
 }
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
@@ -254,10 +258,12 @@ static hone_rc check_open(const hone_space *s, hone_err *err) {
     return s->sealed ? hn_fail(err, HONE_E_USAGE, "space '%s' is sealed; nothing can be added", s->name) : HONE_OK;
 }
 
-static hone_param copied(hn_arena *a, const hone_param *p) {
+/* `last` is the parameter before, NULL for the first: conditions often repeat and are kept once. */
+static hone_param copied(hn_arena *a, const hone_param *p, const hone_param *last) {
     hone_param q = *p;
+    bool repeats = last && last->when && p->when && !strcmp(last->when, p->when);
     q.name = hn_strdup(a, p->name);
-    q.when = hn_strdup(a, p->when);
+    q.when = repeats ? last->when : hn_strdup(a, p->when);
     q.doc = hn_strdup(a, p->doc);
     q.tag = hn_strdup(a, p->tag);
     q.values = NULL;
@@ -279,8 +285,11 @@ hone_rc hone_space_add(hone_space *space, const hone_param *param, hone_err *err
     if (space->n_slots + n_slots > HN_MAX_PARAMS)
         return hn_fail(err, HONE_E_LIMIT, "space '%s' has more than %d parameters; split it", space->name,
                        HN_MAX_PARAMS);
+    if (space->arena.total_b > HN_MAX_SPACE_B)
+        return hn_fail(err, HONE_E_LIMIT, "the texts of space '%s' take more than %d MiB; split it", space->name,
+                       HN_MAX_SPACE_B >> 20);
     if (!grow_params(space)) return no_memory(err, space->name);
-    hone_param p = copied(&space->arena, param);
+    hone_param p = copied(&space->arena, param, space->n_params ? &space->param[space->n_params - 1] : NULL);
     if (!hn_arena_ok(&space->arena)) return no_memory(err, space->name);
     if (p.when && !p.when[strspn(p.when, " \t\r\n")]) p.when = NULL;
     p.slot = space->n_slots;

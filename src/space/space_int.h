@@ -23,7 +23,8 @@ enum {
     HN_MAX_VALUES = 65536,      /* of one parameter */
     HN_MAX_CONSTRAINTS = 65536, /* of one space */
     HN_MAX_NAME_B = 200,
-    HN_MAX_PERMUTATION = 64
+    HN_MAX_PERMUTATION = 64,
+    HN_MAX_SPACE_B = 256 << 20 /* texts and tables of one space */
 };
 #define HN_NO_COND UINT32_MAX
 #define HN_NO_COMPONENT UINT32_MAX
