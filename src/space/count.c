@@ -75,7 +75,7 @@ static void join_all(counter *c, const uint32_t *set, size_t n) {
     for (size_t k = 0; k < n && spend(c, 1); k++) {
         uint32_t v = set[k];
         for (uint32_t i = c->z.first_watch[v]; i < c->z.first_watch[v + 1]; i++)
-            if (c->z.watch[i] < c->z.n_rules) join_watcher(c, v, c->z.watch[i]);
+            join_watcher(c, v, c->z.watch[i]);
         uint32_t cond = c->z.space->gene[c->z.var[v].param].cond;
         if (cond != HN_NO_COND) join_watcher(c, v, c->watcher_of[cond]);
     }
@@ -140,10 +140,10 @@ static int by_root(const void *a, const void *b) {
     return x->var < y->var ? -1 : x->var > y->var;
 }
 
-/* Is its number of states all that counts: no open rule on it? */
+/* Is its number of states all that counts: no open rule on it, no open condition over what is already fixed? */
 static bool is_plain(counter *c, uint32_t v) {
     for (uint32_t i = c->z.first_watch[v]; i < c->z.first_watch[v + 1]; i++)
-        if (c->z.watch[i] < c->z.n_rules && !hn_solver_settled(&c->z, c->z.watch[i])) return false;
+        if (!hn_solver_settled(&c->z, c->z.watch[i])) return false;
     return true;
 }
 
@@ -348,10 +348,10 @@ static member *static_parts(sizing *w, counter *c) {
     return m;
 }
 
-static void multiply(estimate *all, estimate part) {
-    all->n *= part.n;
-    all->lo *= part.lo;
-    all->hi *= part.hi;
+static void multiply(estimate *all, estimate one) {
+    all->n *= one.n;
+    all->lo *= one.lo;
+    all->hi *= one.hi;
 }
 
 /* One static part: exactly if its share of the effort allows, else estimated. */
