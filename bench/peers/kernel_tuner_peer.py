@@ -8,6 +8,7 @@ configuration asked for again costs nothing.
 import contextlib
 import io
 import random
+import types
 import warnings
 
 import numpy as np
@@ -43,6 +44,7 @@ def _searchspace(recording):
 
 class _Runner:
     simulation_mode, quiet = True, True
+    dev = types.SimpleNamespace(max_threads=2**30)  # bayes_opt asks for it
 
     def __init__(self, recording, meter):
         self.meter, self.names = meter, recording.names

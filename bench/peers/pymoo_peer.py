@@ -61,13 +61,9 @@ class _Recorded(Sampling):
 
 
 def _values(meter, keys, n_obj):
-    out, worst = [], [1.0] * n_obj
-    for key in keys:
-        answer = meter(key)[:n_obj]
-        out.append(None if None in answer else answer)
-    for answer in meter.points:
-        worst = [max(w, a) for w, a in zip(worst, answer)]
-    return np.array([a if a is not None else [10 * w for w in worst] for a in out], dtype=float)
+    answers = [meter(key)[:n_obj] for key in keys]
+    worst = np.max([p[:n_obj] for p in meter.points] or [[1.0] * n_obj], axis=0)
+    return np.array([10 * worst if None in a else a for a in answers], dtype=float)
 
 
 def _run(recording, meter, seed, algorithm, n_obj):

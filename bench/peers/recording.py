@@ -3,13 +3,14 @@
 The format is that of shared/spaces/README.md: two '#' lines (kernel and device; legal values of each parameter), a
 header, then one tab-separated line per configuration. A configuration is named by a tuple of value indices.
 
-Scoring is the same as in `hone replay`: f(n) = best time of the space / best time found in the first n evaluations.
+Scoring is the same as in `hone replay`: f(n) = best time of the space / best time found in the first n evaluations;
+with two objectives the share of the true front's hypervolume, both axes logarithmic, the reference point at the worst
+of the space.
 """
 
 import lzma
 import math
 import os
-import random
 
 MARKS = (25, 50, 100, 200)
 
@@ -25,6 +26,16 @@ def _number(text):
         except ValueError:
             pass
     return text
+
+
+def hypervolume(points, ref):
+    """Area dominated by points of two minimised objectives within ref."""
+    area, floor = 0.0, ref[1]
+    for x, y in sorted(points):
+        if y < floor and x < ref[0]:
+            area += (ref[0] - x) * (floor - y)
+            floor = y
+    return area
 
 
 class Recording:
@@ -51,6 +62,9 @@ class Recording:
         self.size = [len(v) for v in self.values]
         self.free = [i for i, n in enumerate(self.size) if n > 1]  # parameters there is a choice in
         self.best = min(t for t, _ in self.row.values() if t is not None)
+        both = [(math.log(t), math.log(c)) for t, c in self.row.values() if t and c]
+        self.ref = (max(t for t, _ in both), max(c for _, c in both))
+        self.volume = hypervolume(both, self.ref)
 
     def config(self, key):
         """The values (not indices) of a configuration."""
@@ -95,6 +109,7 @@ class Meter:
         self.seen[key] = answer
         if answer[0] is not None:
             self._best = min(self._best, answer[0])
+        if None not in answer:
             self.points.append(answer)
         self.curve.append(self.share() if self.two else self.recording.best / self._best)
         if len(self.curve) >= self.evals:
@@ -102,7 +117,8 @@ class Meter:
         return answer
 
     def share(self):
-        return self.recording.front().share(self.points)
+        logs = [(math.log(t), math.log(c)) for t, c in self.points]
+        return hypervolume(logs, self.recording.ref) / self.recording.volume
 
     def finish(self):
         """The curve, continued flat when the peer stopped early."""
@@ -120,10 +136,3 @@ def summary(curves):
         "evals_to_95": sum(reach) / len(reach),
         "curve": mean,
     }
-
-
-def random_legal(recording, seed):
-    """An endless stream of configurations, uniform over the recorded ones."""
-    rng = random.Random(seed)
-    while True:
-        yield rng.choice(recording.legal)

@@ -1,0 +1,39 @@
+# bench/common.sh — sourced by the benchmarks: where things are, what machine this is.
+# shellcheck shell=bash
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+BUILD=${BUILD:-build}
+HONE=${HONE:-$BUILD/hone}
+OUT=${OUT:-$BUILD/bench}
+JOBS=${JOBS:-$(nproc)}
+
+# Prints the comment at the head of a script (its usage) and exits.
+usage() {
+    awk 'NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$1"
+    exit "${2:-0}"
+}
+
+need_hone() {
+    if [ ! -x "$HONE" ]; then
+        echo "'$HONE' is not there: run make first" >&2
+        exit 1
+    fi
+}
+
+# What the numbers below were measured on: machine, compilers, load, hone.
+header() {
+    echo "## $1"
+    echo
+    echo "- command: \`$2\`"
+    echo "- machine: $(lscpu | sed -n 's/^Model name: *//p' | head -1), $(nproc) cores," \
+        "$(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), Linux $(uname -r)"
+    echo "- compilers: $(gcc --version | head -1); $(clang-19 --version 2>/dev/null | head -1 || echo 'no clang-19')"
+    echo "- load average at the start: $(cut -d' ' -f1-3 /proc/loadavg)"
+    echo "- hone: $("$HONE" --version 2>/dev/null | head -1) $(git rev-parse --short HEAD 2>/dev/null)"
+}
+
+# Python with the peers' packages.
+peers_python() {
+    BUILD=$BUILD tools/venv.sh >&2
+    echo "$BUILD/venv/bin/python"
+}
