@@ -37,3 +37,11 @@ peers_python() {
     BUILD=$BUILD tools/venv.sh >&2
     echo "$BUILD/venv/bin/python"
 }
+
+# Compiles a benchmark's C file against the library.
+build_program() {
+    mkdir -p "$(dirname "$2")"
+    # shellcheck disable=SC2046
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -Iinclude "$1" "$BUILD/libhone.a" -o "$2" \
+        $(pkg-config --cflags --libs yaml-0.1 jansson sqlite3 libsodium liblzma) -lm -lpthread
+}
