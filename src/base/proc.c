@@ -379,15 +379,23 @@ void hn_proc_kill(hn_proc *proc) {
 
 /* --- collect --------------------------------------------------------------------------------------------------- */
 
-/* The ring in order, without a cut-off first line where it overflowed, control characters as ^X. */
-static void copy_err_tail(const hn_run *run, char out[4097]) {
-    uint64_t n = run->err_n < HN_ERR_TAIL_B ? run->err_n : HN_ERR_TAIL_B, from = run->err_n - n, k = 0;
-    for (uint64_t i = 0; i < n && k < HN_ERR_TAIL_B; i++) {
-        unsigned char c = (unsigned char)run->err_ring[(from + i) % HN_ERR_TAIL_B];
-        bool plain = (c >= 32 && c != 127) || c == '\n' || c == '\t';
-        if (!plain && k + 1 >= HN_ERR_TAIL_B) break;
-        if (!plain) out[k++] = '^';
-        out[k++] = (char)(plain ? c : c == 127 ? '?' : c + 64);
+static bool is_plain(unsigned char c) { return (c >= 32 && c != 127) || c == '\n' || c == '\t'; }
+
+static unsigned char ring_at(const hn_run *run, uint64_t i) { return (unsigned char)run->err_ring[i % HN_ERR_TAIL_B]; }
+
+/* The end of the ring, in order, as much as fits with control characters as ^X. */
+static void copy_err_tail(const hn_run *run, char out[HN_ERR_TAIL_B + 1]) {
+    uint64_t least = run->err_n < HN_ERR_TAIL_B ? 0 : run->err_n - HN_ERR_TAIL_B, from = run->err_n, size = 0, k = 0;
+    while (from > least) {
+        uint64_t more = is_plain(ring_at(run, from - 1)) ? 1 : 2;
+        if (size + more > HN_ERR_TAIL_B) break;
+        size += more;
+        from--;
+    }
+    for (; from < run->err_n; from++) {
+        unsigned char c = ring_at(run, from);
+        if (!is_plain(c)) out[k++] = '^';
+        out[k++] = (char)(is_plain(c) ? c : c == 127 ? '?' : c + 64);
     }
     out[k] = 0;
 }

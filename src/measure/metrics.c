@@ -13,37 +13,40 @@
 /* Caps, so that a program printing nonsense costs neither time nor memory beyond reason. */
 enum { METRICS_MAX_N = 256, LINE_MAX_B = 4096, JSON_MAX_B = 64 << 20 };
 
-static const struct {
+/* times and over: dividing by 1e6 is exact where multiplying by 1e-6 is not. */
+static const struct unit {
     const char *name;
-    double scale;
+    double times, over;
 } unit[] = {
-    {"ns", 1e-9},
-    {"us", 1e-6},
-    {"\xc2\xb5s", 1e-6},
-    {"ms", 1e-3},
-    {"s", 1},
-    {"sec", 1},
-    {"seconds", 1},
-    {"min", 60},
-    {"B", 1},
-    {"bytes", 1},
-    {"kB", 1e3},
-    {"KB", 1e3},
-    {"MB", 1e6},
-    {"GB", 1e9},
-    {"TB", 1e12},
-    {"KiB", 1024},
-    {"MiB", 1048576},
-    {"GiB", 1073741824},
-    {"TiB", 1099511627776},
+    {"ns", 1, 1e9},
+    {"us", 1, 1e6},
+    {"\xc2\xb5s", 1, 1e6},
+    {"ms", 1, 1e3},
+    {"s", 1, 1},
+    {"sec", 1, 1},
+    {"seconds", 1, 1},
+    {"min", 60, 1},
+    {"B", 1, 1},
+    {"bytes", 1, 1},
+    {"kB", 1e3, 1},
+    {"KB", 1e3, 1},
+    {"MB", 1e6, 1},
+    {"GB", 1e9, 1},
+    {"TB", 1e12, 1},
+    {"KiB", 1024, 1},
+    {"MiB", 1048576, 1},
+    {"GiB", 1073741824, 1},
+    {"TiB", 1099511627776, 1},
 };
 
-/* 0: not known. */
-static double unit_scale(const char *name) {
+/* NULL: not known. */
+static const struct unit *find_unit(const char *name) {
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++)
-        if (strcmp(unit[i].name, name) == 0) return unit[i].scale;
-    return 0;
+        if (strcmp(unit[i].name, name) == 0) return &unit[i];
+    return NULL;
 }
+
+static double in_base(double v, const struct unit *u) { return u ? v * u->times / u->over : v; }
 
 struct gather {
     hn_arena *arena;
@@ -109,11 +112,11 @@ static void read_object(struct gather *g, const json_t *o) {
         g->n_bad++;
         return;
     }
-    double scale = u ? unit_scale(u) : 1;
+    const struct unit *unit_of = u ? find_unit(u) : NULL;
     for (size_t i = 0; i < json_array_size(samples); i++) {
         const json_t *v = json_array_get(samples, i);
         if (json_is_number(v))
-            add_sample(g, name, strlen(name), json_number_value(v) * (scale > 0 ? scale : 1));
+            add_sample(g, name, strlen(name), in_base(json_number_value(v), unit_of));
         else
             g->n_bad++;
     }
@@ -168,14 +171,14 @@ static void read_plain_line(struct gather *g, const char *line, size_t n) {
     double v = hn_strtod(p, &end);
     if (end == p || (!separated && !spaced)) return;
     const char *u = skip_blanks(end);
-    double scale = *u ? unit_scale(u) : 1;
-    if (!separated && (!*u || scale == 0)) return;
+    const struct unit *known = find_unit(u);
+    if (!separated && !known) return;
     bool one_word = strcspn(u, " \t") == strlen(u), digit_end = isxdigit((unsigned char)end[-1]) || end[-1] == '.';
-    bool glued = *u && u == end && scale == 0 && *u != '%';
+    bool glued = *u && u == end && !known && *u != '%';
     if (!isfinite(v) || !digit_end || !one_word || glued)
         g->n_bad++;
     else
-        add_sample(g, name, name_n, v * (scale > 0 ? scale : 1));
+        add_sample(g, name, name_n, in_base(v, known));
 }
 
 hone_rc hn_metrics_from_lines(hn_arena *a, const char *text, size_t n, hn_metrics *out, size_t *n_bad, hone_err *err) {

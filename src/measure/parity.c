@@ -79,7 +79,7 @@ static bool note(struct judge *j, struct error e, bool same_bytes) {
     if (e.rel > r->worst_rel) r->worst_rel = e.rel;
     if (e.ulp > r->worst_ulp) r->worst_ulp = e.ulp;
     double v = j->rule == HN_SAME_BYTES ? (same_bytes ? 0 : HUGE_VAL) : by_rule(j, e);
-    if (v > j->tol || (j->rule == HN_SAME_BYTES && !same_bytes)) r->equal = false;
+    if (v > j->tol || isinf(v)) r->equal = false; /* no tolerance covers a NaN or an infinity */
     if (!(v > j->worst)) return false;
     j->worst = v;
     return true;
@@ -87,14 +87,15 @@ static bool note(struct judge *j, struct error e, bool same_bytes) {
 
 static void say_where(const struct judge *j, const char *place, const char *expected, const char *actual,
                       struct error e) {
-    char how[64] = "";
+    char how[40] = "";
     if (j->rule == HN_MAX_ULP)
         snprintf(how, sizeof how, " (%.4g ulp)", e.ulp);
     else if (j->rule == HN_MAX_ABS)
         snprintf(how, sizeof how, " (abs %.4g)", e.abs);
     else
         snprintf(how, sizeof how, " (rel %.4g)", e.rel);
-    snprintf(j->out->where, sizeof j->out->where, "%.60s: expected %.40s, got %.40s%s", place, expected, actual, how);
+    snprintf(j->out->where, sizeof j->out->where, "%.60s: expected %.40s, got %.40s%.30s", place, expected, actual,
+             how);
 }
 
 /* A difference that no tolerance covers. */

@@ -1,0 +1,116 @@
+/* Statistics against values worked out by hand (or with R's quantile type 7), and racing decisions. */
+#include "measure/race.h"
+
+#include <math.h>
+
+#include "tap.h"
+
+static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fmax(1, fabs(b)); }
+
+static void test_percentiles(void) {
+    static const double four[] = {4, 1, 3, 2}, one[] = {7};
+    static const struct {
+        const double *x;
+        size_t n;
+        double p, want;
+    } c[] = {
+        {four, 4, 0, 1},  {four, 4, 100, 4}, {four, 4, 50, 2.5}, {four, 4, 25, 1.75}, {four, 4, 90, 3.7},
+        {four, 4, -5, 1}, {four, 4, 150, 4}, {one, 1, 50, 7},    {one, 1, 99, 7},     {four, 3, 50, 3},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+        ok(near(hone_percentile(c[i].x, c[i].n, c[i].p), c[i].want), "stats/percentile_%g", c[i].p);
+    ok(four[0] == 4 && four[1] == 1, "stats/sample_is_not_modified");
+}
+
+static void test_moments(void) {
+    static const double x[] = {2, 4, 4, 4, 5, 5, 7, 9}, big[] = {1e9 + 1, 1e9 + 2, 1e9 + 3}, g[] = {1, 8}, w[] = {2, 1};
+    ok(near(hone_mean(x, 8), 5), "stats/mean");
+    ok(near(hone_sd(x, 8), sqrt(32.0 / 7)), "stats/sd");
+    ok(near(hone_sd(big, 3), 1), "stats/sd_beside_a_large_mean");
+    ok(hone_sd(x, 1) == 0, "stats/sd_of_one_is_0");
+    ok(near(hone_mad(x, 8), 1.4826 * 0.5), "stats/mad");
+    ok(near(hone_geomean(g, NULL, 2), sqrt(8)), "stats/geomean");
+    ok(near(hone_geomean(g, w, 2), 2), "stats/geomean_weighted");
+}
+
+static void test_bootstrap(void) {
+    double same[10], x[101];
+    for (int i = 0; i < 10; i++) same[i] = 3;
+    for (int i = 0; i < 101; i++) x[i] = i;
+    hone_interval a = hone_bootstrap_median(same, 10, 0.95, 0, 1);
+    ok(a.lo == 3 && a.mid == 3 && a.hi == 3, "stats/bootstrap_of_equal_samples");
+    a = hone_bootstrap_median(same, 1, 0.95, 100, 1);
+    ok(a.lo == 3 && a.hi == 3, "stats/bootstrap_of_one");
+    a = hone_bootstrap_median(x, 101, 0.95, 0, 7);
+    /* Order statistics around the median: 50 -+ 1.96 * sqrt(101) / 2, so 40 .. 60. */
+    ok(a.mid == 50 && a.lo > 36 && a.lo < 44 && a.hi > 56 && a.hi < 64, "stats/bootstrap_interval");
+    hone_interval b = hone_bootstrap_median(x, 101, 0.95, 0, 7), c = hone_bootstrap_median(x, 101, 0.5, 0, 7);
+    ok(a.lo == b.lo && a.hi == b.hi, "stats/bootstrap_is_a_function_of_the_seed");
+    ok(c.lo > a.lo && c.hi < a.hi, "stats/bootstrap_narrows_with_confidence");
+}
+
+static void test_ratio(void) {
+    const double a[] = {2, 4, 6, NAN, 5}, b[] = {1, 2, 3, 1, 0};
+    hone_interval r = hn_ratio_ci(a, b, 5, 0.95, 200, 1);
+    ok(near(r.lo, 2) && near(r.mid, 2) && near(r.hi, 2), "race/ratio_of_pairs");
+    r = hn_ratio_ci(a + 3, b + 3, 2, 0.95, 200, 1);
+    ok(isnan(r.mid), "race/ratio_of_no_usable_pair");
+}
+
+static void test_race(void) {
+    static const struct {
+        const char *name;
+        double inc[8];
+        size_t n_inc;
+        double cand[8];
+        size_t n_cand;
+        hn_race_verdict verdict;
+        size_t n_more;
+    } c[] = {
+        {"no_incumbent", {0}, 0, {0.9}, 1, HN_RACE_KEEP, 0},
+        {"no_sample", {1}, 1, {NAN}, 1, HN_RACE_DROP, 0},
+        {"far_worse_at_once", {1}, 1, {1.31}, 1, HN_RACE_DROP, 0},
+        {"worse_beyond_two_sigma", {1}, 1, {1.1}, 1, HN_RACE_DROP, 0},
+        {"close_takes_one_more", {1}, 1, {1.02}, 1, HN_RACE_MORE, 1},
+        {"close_takes_two_more", {1, 1.01}, 2, {1.02, 0.99}, 2, HN_RACE_MORE, 2},
+        {"close_takes_four_more", {1, 1.01, 1, 1}, 4, {1.01, 0.99, 1, 1.02}, 4, HN_RACE_MORE, 4},
+        {"close_is_done_at_eight", {1, 1, 1, 1}, 4, {1, 1.01, 0.99, 1, 1, 1.02, 1, 1}, 8, HN_RACE_DONE, 0},
+        {"equal_is_not_certain", {1}, 1, {1}, 1, HN_RACE_MORE, 1},
+        {"better_is_kept", {1}, 1, {0.8}, 1, HN_RACE_KEEP, 0},
+        {"three_go_to_six", {1, 1, 1}, 3, {1, 1, 1}, 3, HN_RACE_MORE, 3},
+        {"six_go_to_eight", {1, 1, 1}, 3, {1, 1, 1.01, 1, 1, 1}, 6, HN_RACE_MORE, 2},
+        {"one_outlier_does_not_drop", {1, 1, 1, 1}, 4, {1, 1.6, 1, 1}, 4, HN_RACE_MORE, 4},
+        {"heavy_tails_do_not_keep", {1, 1, 1, 1}, 4, {0.9, 1.3, 0.8, 1.4, 0.9, 1.2, 0.9, 1.5}, 8, HN_RACE_DONE, 0},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        hn_race_result r = hn_race_decide(c[i].inc, c[i].n_inc, c[i].cand, c[i].n_cand, NULL);
+        if (!ok(r.verdict == c[i].verdict && r.n_more == c[i].n_more, "race/%s", c[i].name))
+            printf("#   verdict %d more %zu ratio %g [%g %g]\n", (int)r.verdict, r.n_more, r.ratio, r.ci.lo, r.ci.hi);
+    }
+    double inc[] = {1, 1}, cand[] = {0.97, 0.97};
+    hn_race_config noisy = {.noise = 0.1}, quiet = {.noise = 0.001};
+    ok(hn_race_decide(inc, 2, cand, 2, &noisy).verdict == HN_RACE_MORE, "race/noise_asks_for_more");
+    ok(hn_race_decide(inc, 2, cand, 2, &quiet).verdict == HN_RACE_KEEP, "race/quiet_machine_decides");
+    ok(hn_race_first(0.001) == 2 && hn_race_first(1) == 1, "race/short_runs_start_with_two");
+}
+
+static void test_machine(void) {
+    hone_machine a, b;
+    hone_noise n;
+    hone_machine_get(&a);
+    hone_machine_get(&b);
+    ok(*a.cpu && a.n_cpu >= 1 && a.n_usable >= 1 && a.memory_b > 0, "machine/is_described");
+    ok(strlen(a.hash) == 32 && strcmp(a.hash, b.hash) == 0, "machine/hash_is_stable");
+    ok(hone_noise_measure(0.05, &n, NULL) == HONE_OK && n.rel_mad >= 0 && n.cpu >= 0, "machine/noise_is_measured");
+    ok(hone_noise_measure(NAN, &n, NULL) == HONE_E_USAGE, "machine/noise_of_nan_seconds");
+}
+
+int main(void) {
+    test_percentiles();
+    test_moments();
+    test_bootstrap();
+    test_ratio();
+    test_race();
+    test_machine();
+    return done_testing();
+}
