@@ -11,7 +11,7 @@
 static hone_rc open_plan(const hone_workload *w, const hone_space *space, const hone_tune_options *o, hn_plan **out,
                          hone_err *err) {
     hn_plan *plan;
-    hone_rc rc = hn_plan_open(w, o, &plan, err);
+    hone_rc rc = hn_plan_open(w, o, NULL, &plan, err);
     if (rc) return rc;
     char mine[33], theirs[33];
     hone_space_hash(plan->space, mine);

@@ -118,7 +118,7 @@ static hone_rc add_fp(hn_plan *plan, hone_err *err) {
     return hone_space_add(plan->space, &p, err);
 }
 
-static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, hone_err *err) {
+static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hn_plan_progress *progress, hone_err *err) {
     const hone_workload *w = plan->w;
     hone_rc rc = HONE_OK;
     for (size_t t = 0; !rc && t < w->n_compilers; t++) {
@@ -131,6 +131,10 @@ static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, hone_err *
         if (!plan->prefix[t]) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (!w->controls) continue;
         hone_target_options to = {.numeric = w->numeric, .all = w->all_controls, .lto = w->lto, .pgo = w->pgo};
+        if (progress) {
+            to.progress = progress->tell;
+            to.ctx = progress->ctx;
+        }
         rc = hone_target_space(plan->target[t], &to, &plan->part[t], err);
         if (rc) break;
         char when[300];
@@ -140,7 +144,7 @@ static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, hone_err *
     return rc;
 }
 
-static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, hone_err *err) {
+static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hn_plan_progress *progress, hone_err *err) {
     const hone_workload *w = plan->w;
     hone_rc rc = hone_space_new(w->name, &plan->space, err);
     if (!rc && w->params) rc = hone_space_include(plan->space, w->params, NULL, NULL, err);
@@ -151,12 +155,13 @@ static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, hone_err *
         rc = add_choice(plan->space, "compiler", w->compiler, w->n_compilers, 0, "which compiler builds it", err);
     }
     if (!rc) rc = add_fp(plan, err);
-    if (!rc) rc = add_targets(plan, o, err);
+    if (!rc) rc = add_targets(plan, o, progress, err);
     if (!rc) rc = hone_space_seal(plan->space, err);
     return rc;
 }
 
-hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, hn_plan **out, hone_err *err) {
+hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, const hn_plan_progress *progress,
+                     hn_plan **out, hone_err *err) {
     hn_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     plan->w = w;
@@ -164,7 +169,7 @@ hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, h
     plan->target = HN_NEW_N(&plan->arena, hone_target *, w->n_compilers + 1);
     plan->part = HN_NEW_N(&plan->arena, hone_space *, w->n_compilers + 1);
     plan->prefix = HN_NEW_N(&plan->arena, const char *, w->n_compilers + 1);
-    hone_rc rc = hn_arena_ok(&plan->arena) ? build_space(plan, options, err) : HONE_E_NOMEM;
+    hone_rc rc = hn_arena_ok(&plan->arena) ? build_space(plan, options, progress, err) : HONE_E_NOMEM;
     if (!rc) read_baseline(plan);
     if (rc == HONE_OK && !hn_arena_ok(&plan->arena)) rc = HONE_E_NOMEM;
     if (rc == HONE_E_NOMEM) hn_fail(err, rc, "out of memory building the search space");
@@ -204,26 +209,41 @@ static void lift(const hn_plan *plan, size_t t, const double *part_point, double
     hone_point_canon(plan->space, point);
 }
 
-hone_rc hn_plan_seeds(const hn_plan *plan, double **points, size_t *n, hone_err *err) {
-    size_t slots = hone_space_slots(plan->space), total = 0, room = 1;
-    double *all = calloc(slots + 1, sizeof *all);
-    if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    memcpy(all, plan->base, slots * sizeof *all);
-    total = 1;
-    for (size_t t = 0; t < plan->n_targets && plan->w->controls; t++) {
-        double *seed = NULL;
-        size_t n_seeds = 0, part_slots = hone_space_slots(plan->part[t]);
-        hone_rc rc = hone_target_seeds(plan->target[t], plan->part[t], &seed, &n_seeds, err);
-        room = total + n_seeds;
-        double *more = rc ? NULL : realloc(all, (room * slots + 1) * sizeof *all);
-        if (!more) {
-            free(all);
-            hone_free(seed);
-            return rc ? rc : hn_fail(err, HONE_E_NOMEM, "out of memory");
+/* Seeds of one target, in its own space. */
+typedef struct part_seeds {
+    double *point;
+    size_t n;
+} part_seeds;
+
+/* One of each target in turn, so that a small budget sees something of every compiler. */
+static void deal(const hn_plan *plan, const part_seeds *part, size_t most, double *all, size_t *n) {
+    size_t slots = hone_space_slots(plan->space);
+    for (size_t k = 0, dealt = 1; dealt; k++) {
+        dealt = 0;
+        for (size_t t = 0; t < plan->n_targets && *n < most; t++) {
+            if (k >= part[t].n) continue;
+            lift(plan, t, part[t].point + k * hone_space_slots(plan->part[t]), all + (*n)++ * slots);
+            dealt++;
         }
-        all = more;
-        for (size_t k = 0; k < n_seeds; k++) lift(plan, t, seed + k * part_slots, all + total++ * slots);
-        hone_free(seed);
+    }
+}
+
+hone_rc hn_plan_seeds(const hn_plan *plan, size_t most, double **points, size_t *n, hone_err *err) {
+    size_t slots = hone_space_slots(plan->space), total = 1;
+    double *all = malloc((most + 1) * (slots + 1) * sizeof *all);
+    part_seeds *part = calloc(plan->n_targets + 1, sizeof *part);
+    hone_rc rc = all && part ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (size_t t = 0; !rc && plan->w->controls && t < plan->n_targets; t++)
+        rc = hone_target_seeds(plan->target[t], plan->part[t], &part[t].point, &part[t].n, err);
+    if (!rc) {
+        memcpy(all, plan->base, slots * sizeof *all);
+        deal(plan, part, most, all, &total);
+    }
+    for (size_t t = 0; part && t < plan->n_targets; t++) hone_free(part[t].point);
+    free(part);
+    if (rc) {
+        free(all);
+        return rc;
     }
     *points = all;
     *n = total;
@@ -357,7 +377,7 @@ char *hn_recipe_line(const hn_recipe *recipe, bool with_cc) {
 hone_rc hone_workload_space(const hone_workload *workload, const hone_tune_options *options, hone_space **out,
                             hone_err *err) {
     hn_plan *plan;
-    hone_rc rc = hn_plan_open(workload, options, &plan, err);
+    hone_rc rc = hn_plan_open(workload, options, NULL, &plan, err);
     if (rc) return rc;
     *out = plan->space;
     plan->space = NULL;

@@ -48,11 +48,18 @@ typedef struct hn_recipe {
     const char *pgo_generate, *pgo_use; /* see hone_command */
 } hn_recipe;
 
-hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, hn_plan **out, hone_err *err);
+/* progress: of discovery and probing, may be NULL. */
+typedef struct hn_plan_progress {
+    void (*tell)(void *ctx, size_t done, size_t total);
+    void *ctx;
+} hn_plan_progress;
+hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, const hn_plan_progress *progress,
+                     hn_plan **out, hone_err *err);
 void hn_plan_close(hn_plan *plan);
 
-/* Rule seeds of all targets, as points of the joined space (n * slots doubles, free with free). */
-hone_rc hn_plan_seeds(const hn_plan *plan, double **points, size_t *n, hone_err *err);
+/* The baseline, then rule seeds of the targets in turn, `most` points in all, as points of the joined space (n * slots
+ * doubles, free with free). */
+hone_rc hn_plan_seeds(const hn_plan *plan, size_t most, double **points, size_t *n, hone_err *err);
 
 /* The recipe of a point; of the baseline when point is NULL. Free with hn_recipe_free. */
 hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out, hone_err *err);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BATCH_MOST = 16, WINNERS_MOST = 10 };
+enum { BATCH_MOST = 16, WINNERS_MOST = 10, SEEDS_LEAST = 4, SEEDS_MOST = 24 };
 /* Share of a time budget kept for the closing race. */
 static const double race_share = 0.2;
 /* Above this the machine's noise is worth a warning. */
@@ -22,9 +22,15 @@ static const double noise_warn = 0.03;
 /* --- opening ---------------------------------------------------------------------------------------------------------
  */
 
+/* An eighth of the budget: seeds are a start, not the search. */
+static size_t seeds_wanted(const hn_tuner *t) {
+    size_t most = t->o->max_evals ? t->o->max_evals / 8 : SEEDS_MOST;
+    return most < SEEDS_LEAST ? SEEDS_LEAST : most > SEEDS_MOST ? SEEDS_MOST : most;
+}
+
 static hone_rc gather_seeds(hn_tuner *t, double **points, size_t *n, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space);
-    hone_rc rc = hn_plan_seeds(t->plan, points, n, err);
+    hone_rc rc = hn_plan_seeds(t->plan, seeds_wanted(t), points, n, err);
     if (rc || !t->o->warm_start) return rc;
     char **winner = NULL;
     size_t n_winners = 0;
@@ -248,11 +254,17 @@ static void close_tuner(hn_tuner *t) {
     hn_arena_free(&t->arena);
 }
 
+static void tell_discovery(void *ctx, size_t done, size_t total) {
+    hn_tuner_emit(ctx, HONE_TUNE_DISCOVER, done, total, NULL, NULL);
+}
+
 static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_trials past = {0};
     hn_tuner_emit(t, HONE_TUNE_DISCOVER, 0, 0, NULL, NULL);
     hone_machine_get(&t->machine);
-    hone_rc rc = hn_plan_open(t->w, t->o, &t->plan, err);
+    hn_plan_progress progress = {tell_discovery, t};
+    hone_rc rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
+    t->waited_s += hn_now_s() - t->started_s; /* nearly all of it in compilers */
     if (!rc) rc = hn_journal_open(t, &past, err);
     if (!rc) set_up_configs(t);
     if (!rc) rc = make_ref_dir(t, err);
