@@ -6,7 +6,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/str.h"
-#include "target/target_int.h"
+#include "target/structure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +138,7 @@ static hone_rc native_cpu(hone_target *t, hone_err *err) {
     hn_hash_text(&h, t->features);
     hn_hash_end(&h, hex);
     t->print.march = hn_format(&t->arena, "%s+%.4s", cpu, hex);
+    hn_structure_cpuid(t);
     return HONE_OK;
 }
 

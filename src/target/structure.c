@@ -20,18 +20,25 @@ static bool listed(const char *features, char sign, const char *flag) {
     return false;
 }
 
-void hn_structure_cpuid(hone_target *t, const hn_cpu *cpu) {
+const char *hn_structure_missing(hn_arena *a, const char *features, const hn_cpu *cpu) {
     bool missing = false;
     hn_str s = {0};
     hn_str_add(&s, "-march=native");
     for (size_t i = 0; i < cpu->n_flags; i++) {
-        if (!listed(t->features, '-', cpu->flag[i])) continue; /* on already, or unknown to the compiler */
+        if (!listed(features, '-', cpu->flag[i])) continue; /* on already, or unknown to the compiler */
         missing = true;
         hn_str_addf(&s, " -m%s", cpu->flag[i]);
     }
     char *text = hn_str_take(&s);
-    t->cpuid_flags = missing && text ? hn_strdup(&t->arena, text) : NULL;
+    const char *flags = missing && text ? hn_strdup(a, text) : NULL;
     free(text);
+    return flags;
+}
+
+void hn_structure_cpuid(hone_target *t) {
+    hn_cpu cpu;
+    hn_cpu_get(&cpu);
+    t->cpuid_flags = hn_structure_missing(&t->arena, t->features, &cpu);
 }
 
 static void choice(hn_arena *a, hn_controls *out, const char *name, const char *values, const char *doc) {
@@ -45,7 +52,6 @@ void hn_structure_add(hone_target *t, hn_arena *a, hn_controls *out, const char 
                                         "native|x86-64|x86-64-v2|x86-64-v3|x86-64-v4"};
     hn_cpu cpu;
     hn_cpu_get(&cpu);
-    hn_structure_cpuid(t, &cpu);
     choice(a, out, "-O", levels, "Optimisation level.");
     const char *archs = hn_format(a, "%s%s", march[cpu.level], t->cpuid_flags ? "|cpuid" : "");
     choice(a, out, "-march", archs ? archs : "native",

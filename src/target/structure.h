@@ -6,7 +6,9 @@
 #include "target/target_int.h"
 
 void hn_structure_add(hone_target *t, hn_arena *a, hn_controls *out, const char *levels);
-/* Decides whether -march=native leaves out something this processor has; sets t->cpuid_flags. */
-void hn_structure_cpuid(hone_target *t, const hn_cpu *cpu);
+/* Decides whether -march=native leaves out something this processor has (t->features); sets t->cpuid_flags. */
+void hn_structure_cpuid(hone_target *t);
+/* The flags that stand for a processor with these features, NULL when native already has them all. */
+const char *hn_structure_missing(hn_arena *a, const char *features, const hn_cpu *cpu);
 
 #endif

@@ -4,7 +4,6 @@
  *     compiler HASH MARCH
  *     stats DISCOVERED UNSAFE NUMERIC REJECTED SECONDS
  *     lto FLAGS            (- = does not link)
- *     cpuid FLAGS          (- = -march=native is complete)
  *     choice NAME CLASS VALUE|VALUE… DOC          fields apart by tabs
  *     range NAME CLASS LO HI DEFAULT DOC
  *     end BLAKE2b-128 of all lines above
@@ -28,6 +27,7 @@ static char *file_of(const hone_target *t, bool all) {
     hn_hash_begin(&h);
     hn_hash_text(&h, t->print.hash);
     hn_hash_text(&h, t->print.march);
+    hn_hash_text(&h, t->cpuid_flags);
     hn_hash_end(&h, key);
     snprintf(name, sizeof name, "%s-%.16s%s.tsv", t->print.family, key, all ? "-all" : "");
     return hn_cache_file(t, name);
@@ -63,7 +63,7 @@ hone_rc hn_cache_write(hone_target *t, bool all, const hn_controls *list, hone_e
     char seconds[32];
     hn_str_addf(&s, "stats\t%zu\t%zu\t%zu\t%zu\t%s\n", st->n_discovered, st->n_unsafe, st->n_numeric, st->n_rejected,
                 hn_double_text(st->probe_s, seconds));
-    hn_str_addf(&s, "lto\t%s\ncpuid\t%s\n", t->lto_flags ? t->lto_flags : "-", t->cpuid_flags ? t->cpuid_flags : "-");
+    hn_str_addf(&s, "lto\t%s\n", t->lto_flags ? t->lto_flags : "-");
     for (size_t i = 0; i < list->n; i++) write_control(&s, &list->item[i]);
     if (!s.failed) sum(s.text, s.n, hex);
     if (!s.failed) hn_str_addf(&s, "end\t%s\n", hex);
@@ -112,7 +112,7 @@ static bool read_control(hn_arena *a, hn_controls *list, char **field, size_t n)
 
 static bool same_key(const hone_target *t, char **line, size_t n) {
     char *field[MAX_FIELDS];
-    if (n < 5 || cut(line[0], field) != 3 || strcmp(field[0], "hone-target") != 0 || strcmp(field[1], "1") != 0)
+    if (n < 4 || cut(line[0], field) != 3 || strcmp(field[0], "hone-target") != 0 || strcmp(field[1], "1") != 0)
         return false;
     if (atoi(field[2]) != HN_TARGET_TABLES || cut(line[1], field) != 3) return false;
     return !strcmp(field[1], t->print.hash) && !strcmp(field[2], t->print.march);
@@ -129,13 +129,12 @@ static bool read_lines(hone_target *t, hn_arena *a, char **line, size_t n, hn_co
     if (sscanf(line[2], "stats\t%zu\t%zu\t%zu\t%zu\t%lf", &st.n_discovered, &st.n_unsafe, &st.n_numeric, &st.n_rejected,
                &st.probe_s) != 5)
         return false;
-    for (size_t i = 5; i < n; i++) {
+    for (size_t i = 4; i < n; i++) {
         char *field[MAX_FIELDS];
         size_t count = cut(line[i], field);
         if (!read_control(a, list, field, count)) return false;
     }
     t->lto_flags = flags_of(t, line[3]);
-    t->cpuid_flags = flags_of(t, line[4]);
     t->stats = st;
     return list->n > 0;
 }

@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* pgo_generate and pgo_use are formats by contract */
+
 enum { N_POINTS = 20 };
 
 /* Floating point in every shape whose result a careless transformation changes; prints bits. */
@@ -119,6 +121,42 @@ static inline void rule_seeds(hone_target *t, const hone_space *space, const cha
     hone_free(points);
 }
 
+/* Profile-guided and link-time optimisation, where offered: build, train, merge, build again, run. */
+static inline void pgo_and_lto(hone_target *t, const char *compiler, const char *want) {
+    hone_space *space;
+    hone_target_options options = {.pgo = true, .lto = true};
+    if (!ok(!hone_target_space(t, &options, &space, NULL), "compiler/%s_with_pgo_and_lto", compiler)) return;
+    double *point = calloc(hone_space_slots(space) + 1, sizeof *point);
+    hone_space_default(space, point);
+    size_t lto = hone_space_find(space, "lto"), pgo = hone_space_find(space, "pgo");
+    if (lto != SIZE_MAX) point[hone_space_param(space, lto)->slot] = 1;
+    if (pgo != SIZE_MAX) point[hone_space_param(space, pgo)->slot] = 1;
+    hone_command c;
+    hone_err err = {0};
+    char *rsp, flags[4000], dir[300], one[400];
+    if (hone_target_render(t, space, NULL, point, HONE_FP_STRICT, &c, &err) || hone_command_rsp(&c, &rsp, &err))
+        exit(99);
+    snprintf(dir, sizeof dir, "%s/profile", fake_dir);
+    for (int use = 0; use < (c.pgo ? 2 : 1); use++) {
+        snprintf(one, sizeof one, use ? c.pgo_use : c.pgo_generate, dir);
+        snprintf(flags, sizeof flags, "%s%s\n", rsp, c.pgo ? one : "");
+        char *got = result_of(compiler, flags);
+        if (!ok(!strcmp(got, want), "compiler/%s_%s_lto_%s", compiler, use ? "profile_use" : "profile_generate",
+                lto != SIZE_MAX ? "on" : "off"))
+            printf("# %.500s\n", got);
+        free(got);
+        if (!use && c.pgo && !ok(!hone_target_profile_merge(t, dir, &err), "compiler/%s_profile_merge", compiler))
+            printf("# %s\n", err.text);
+    }
+    snprintf(one, sizeof one, "%s/cache", fake_dir); /* a folder without profiles */
+    hone_rc rc = hone_target_profile_merge(t, one, &err);
+    ok(rc == (strstr(compiler, "clang") && c.pgo ? HONE_E_NOTFOUND : rc), "compiler/%s_no_profile", compiler);
+    hone_command_free(&c);
+    free(rsp);
+    free(point);
+    hone_space_free(space);
+}
+
 static inline bool has(const hone_space *space, const char *name) { return hone_space_find(space, name) != SIZE_MAX; }
 
 /* Opens, probes, checks counts and members; returns the exit status of the test program. */
@@ -147,6 +185,7 @@ static inline int test_compiler(const char *compiler, size_t at_least, size_t at
         char *want = result_of(compiler, "-O0\n-ffp-contract=off\n");
         ok(strstr(want, "sum ") && !strstr(want, "failed"), "compiler/%s_compiles_the_program", compiler);
         rule_seeds(t, space, compiler, want);
+        pgo_and_lto(t, compiler, want);
         random_points(t, space, compiler, want);
         free(want);
     } else {

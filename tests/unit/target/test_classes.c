@@ -1,5 +1,5 @@
 /* What each class of controls must hold and must not: a control in the wrong class changes programs silently. */
-#include "target/target_int.h"
+#include "target/structure.h"
 
 #include "tap.h"
 
@@ -128,6 +128,17 @@ static void test_range(void) {
     }
 }
 
+static void test_missing_features(void) {
+    hn_arena a = {0};
+    hn_cpu cpu = {.level = 4, .wide = true, .flag = {"avx2", "avx512f", "avx512vnni"}, .n_flags = 3};
+    is_text(hn_structure_missing(&a, " +avx2 -avx512f -avx512vnni -xop", &cpu), "-march=native -mavx512f -mavx512vnni",
+            "classes/features_that_native_leaves_out");
+    ok(!hn_structure_missing(&a, " +avx2 +avx512f +avx512vnni -avx512er", &cpu), "classes/native_is_complete");
+    ok(!hn_structure_missing(&a, " +avx2 +avx512f", &cpu), "classes/features_unknown_to_the_compiler_are_left_out");
+    ok(!hn_structure_missing(&a, "", &cpu), "classes/no_features_known");
+    hn_arena_free(&a);
+}
+
 static void test_cpu(void) {
     hn_cpu cpu;
     hn_cpu_parse(
@@ -162,5 +173,6 @@ int main(void) {
     test_glob();
     test_range();
     test_cpu();
+    test_missing_features();
     return done_testing();
 }
