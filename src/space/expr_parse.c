@@ -176,6 +176,7 @@ static void next(parser *p) {
         lex_word(p);
     else if (!lex_operator(p))
         fail(p, p->at, "unexpected character", p->s + p->at, 1);
+    if (p->rc) p->t.kind = T_END; /* no token without its text */
 }
 
 /* --- tree ---------------------------------------------------------------------------------------------------- */
