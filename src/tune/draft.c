@@ -8,8 +8,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 #include "base/yaml.h"
-
-#include <hone/tune.h>
+#include "tune/workload.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -264,19 +263,11 @@ static bool is_cxx(const char *path) {
     return false;
 }
 
-static void add_braced(hn_str *s, const char *text) {
-    for (const char *c = text; *c; c++)
-        if (*c == '{' || *c == '}')
-            hn_str_addf(s, "%c%c", *c, *c);
-        else
-            hn_str_add_n(s, c, 1);
-}
-
 /* A file's name as one word of a command: quoted for the shell, its braces doubled. */
 static void add_file_word(hn_str *s, const char *path) {
     hn_str word = {0};
     hn_str_add_shell(&word, path);
-    add_braced(s, word.text ? word.text : "");
+    hn_template_escape(s, word.text ? word.text : "");
     s->failed |= word.failed;
     hn_str_free(&word);
 }
@@ -384,13 +375,15 @@ static bool is_source(const char *word) {
 
 static void add_word(hn_str *s, const char *word) {
     if (s->n) hn_str_add(s, " ");
-    add_braced(s, word);
+    hn_template_escape(s, word);
 }
 
 typedef struct command {
     hn_str build, baseline, sources;
     const char *compiler, *program;
-    bool linked; /* not -c */
+    const char *folder; /* make -C folder */
+    bool linked;        /* not -c */
+    bool wrapped;       /* a make or a script: it may read anything */
 } command;
 
 /* Words up to the compiler stay (cd there && …); behind it flags, output and sources are sorted out. */
@@ -424,16 +417,20 @@ static void wrap_words(const words *w, command *c) {
     const char *base = strrchr(w->word[0], '/');
     bool make = !strcmp(base ? base + 1 : w->word[0], "make") || !strcmp(base ? base + 1 : w->word[0], "gmake");
     const char *settings = "CC={cc} CFLAGS=\"{flags} {defines}\"";
-    c->linked = true;
+    c->linked = c->wrapped = true;
     if (!make) hn_str_add(&c->build, settings);
     for (size_t i = 0; i < w->n; i++) {
         if (make && (hn_starts_with(w->word[i], "CC=") || hn_starts_with(w->word[i], "CFLAGS="))) continue;
         add_word(&c->build, w->word[i]);
         if (make && i == 0) hn_str_addf(&c->build, " -B %s", settings);
-        if (make && i && *w->word[i] != '-' && !strchr(w->word[i], '=')) c->program = w->word[i];
+        if (make && i && !strcmp(w->word[i - 1], "-C"))
+            c->folder = w->word[i];
+        else if (make && i && *w->word[i] != '-' && !strchr(w->word[i], '='))
+            c->program = w->word[i];
     }
     hn_str_add(&c->build, " && cp ");
-    hn_str_add(&c->build, c->program ? c->program : "PROGRAM");
+    if (c->folder) hn_str_addf(&c->build, "%s/", c->folder);
+    hn_template_escape(&c->build, c->program ? c->program : "PROGRAM");
     hn_str_add(&c->build, " {out}");
 }
 
@@ -454,7 +451,7 @@ static void write_command(hn_str *s, command *c) {
             hn_str_add(s, "\n");
         }
     } else {
-        hn_str_add(s, "#sources: [src]\n");
+        hn_str_add(s, c->wrapped ? "sources: . # all of this folder; name less\n" : "#sources: [src]\n");
     }
     hn_str_add(s, "\n# {cc} {flags} {defines} {out} are filled in for each candidate.\n");
     add_quoted(s, "build", c->build.text);

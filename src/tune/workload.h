@@ -132,6 +132,8 @@ typedef struct hn_binding {
 /* Appends `text` with every placeholder replaced. E_INPUT names a placeholder that has no binding. */
 hone_rc hn_workload_expand(const hone_workload *w, const char *text, const hn_binding *pair, size_t n, hn_str *out,
                            hone_err *err);
+/* Appends `text` so that nothing in it is a placeholder: expanded, it is itself again. */
+void hn_template_escape(hn_str *out, const char *text);
 /* Does a command use this placeholder? */
 bool hn_template_has(const char *text, const char *name);
 /* Calls seen(ctx, name, n) for every placeholder in order until it returns false; gives false then. */

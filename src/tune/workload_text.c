@@ -80,6 +80,15 @@ bool hn_template_has(const char *text, const char *name) {
     return text && !hn_template_each(text, differs, (void *)(uintptr_t)name);
 }
 
+void hn_template_escape(hn_str *out, const char *text) {
+    while (*text) {
+        size_t n = *text == '$' && text[1] == '{' ? shell_length(text) : 1;
+        if (*text == '{' || *text == '}') hn_str_add_n(out, text, 1);
+        hn_str_add_n(out, text, n);
+        text += n;
+    }
+}
+
 hone_rc hn_workload_expand(const hone_workload *w, const char *text, const hn_binding *pair, size_t n, hn_str *out,
                            hone_err *err) {
     hn_str s = {0};
@@ -106,20 +115,19 @@ hone_rc hn_workload_expand(const hone_workload *w, const char *text, const hn_bi
 
 /* --- sources ------------------------------------------------------------------------------------------------------ */
 
-enum { SOURCES_MAX = 20000, DEPTH_MAX = 32, STARS_MAX = 6 };
+enum { SOURCES_MAX = 20000, VISITS_MAX = 200000, DEPTH_MAX = 32, STARS_MAX = 6 };
 
 /* Paths found so far, relative to the workload's folder; malloc'ed. */
 typedef struct paths {
     char **p;
-    size_t n, room;
-    bool failed;
+    size_t n, room, n_visited;
+    bool failed, too_many;
 } paths;
 
 static void add_path(paths *l, const char *path) {
-    if (l->failed || l->n >= SOURCES_MAX) {
-        l->failed = true;
-        return;
-    }
+    l->too_many |= l->n >= SOURCES_MAX;
+    l->failed |= l->too_many;
+    if (l->failed) return;
     if (l->n == l->room) {
         size_t room = l->room ? 2 * l->room : 16;
         char **p = realloc(l->p, room * sizeof *p);
@@ -149,7 +157,13 @@ static mode_t kind_of(const char *path) {
     return stat(path, &st) == 0 ? st.st_mode & S_IFMT : 0;
 }
 
-/* Files of `folder` (relative to `dir`) whose name matches `pattern`; NULL: all, recursively, without hidden names. */
+static bool is_link(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Files of `folder` (relative to `dir`) whose name matches `pattern`; NULL: all, recursively, without hidden names.
+ * Links to folders are not followed. */
 static void add_folder(paths *l, const char *dir, const char *folder, const char *pattern, int depth) {
     char *full = hn_path_join(dir, folder);
     DIR *d = full ? opendir(full) : NULL;
@@ -159,8 +173,10 @@ static void add_folder(paths *l, const char *dir, const char *folder, const char
         char *rel = strcmp(folder, ".") ? hn_path_join(folder, e->d_name) : strdup(e->d_name);
         char *at = rel ? hn_path_join(dir, rel) : NULL;
         mode_t kind = at ? kind_of(at) : 0;
+        l->too_many |= ++l->n_visited > VISITS_MAX;
+        l->failed |= l->too_many;
         if (kind == S_IFREG) add_path(l, rel);
-        if (kind == S_IFDIR && !pattern && depth < DEPTH_MAX) add_folder(l, dir, rel, NULL, depth + 1);
+        if (kind == S_IFDIR && !pattern && depth < DEPTH_MAX && !is_link(at)) add_folder(l, dir, rel, NULL, depth + 1);
         free(at);
         free(rel);
     }
@@ -224,8 +240,9 @@ static void guess_sources(const hone_workload *w, paths *l) {
 static hone_rc keep_sources(const hn_reader *r, const hn_ynode *node, paths *l) {
     hone_workload *w = r->w;
     if (l->failed)
-        return l->n >= SOURCES_MAX ? hn_yaml_fail(r->doc, node, r->err, "more than %d source files", SOURCES_MAX)
-                                   : hn_reader_nomem(r);
+        return l->too_many ? hn_yaml_fail(r->doc, node, r->err,
+                                          "more than %d source files, or folders as large; name less", SOURCES_MAX)
+                           : hn_reader_nomem(r);
     if (l->n) qsort(l->p, l->n, sizeof *l->p, by_text);
     w->source = HN_NEW_N(&w->arena, const char *, l->n + 1);
     for (size_t i = 0; w->source && i < l->n; i++)
