@@ -316,14 +316,17 @@ typedef struct words {
     size_t n;
 } words;
 
-/* Splits at blanks outside of quotes; the words keep their quotes. */
+/* Splits at blanks outside of quotes and of "${…}"; the words keep them. */
 static bool split(hn_arena *a, const char *text, words *out) {
     out->word = HN_NEW_N(a, char *, strlen(text) / 2 + 1);
     while (out->word && *(text += strspn(text, " \t\n"))) {
         size_t n = 0;
         char quote = 0;
         for (; text[n] && (quote || !strchr(" \t\n", text[n])); n++) {
-            if (text[n] == '\\' && quote != '\'' && text[n + 1])
+            size_t shell = hn_template_shell(text + n);
+            if (shell)
+                n += shell - 1;
+            else if (text[n] == '\\' && quote != '\'' && text[n + 1])
                 n++;
             else if (quote ? text[n] == quote : text[n] == '"' || text[n] == '\'')
                 quote = quote ? 0 : text[n];
@@ -473,6 +476,11 @@ static hone_rc draft_build(const char *build, char **text, hone_err *err) {
     hn_str s = {0};
     hone_rc rc = HONE_OK;
     if (!split(&a, build, &w)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory drafting a workload");
+    for (const char *at = build; !rc && (at = strstr(at, "${")); at += hn_template_shell(at))
+        if (!hn_template_shell(at)) {
+            rc = hn_fail(err, HONE_E_INPUT, "the build command has a '${' that does not close: '%.60s'", at);
+            break;
+        }
     if (!rc && !w.n) rc = hn_fail(err, HONE_E_INPUT, "the build command is empty");
     if (!rc) {
         size_t cc = 0;

@@ -134,6 +134,8 @@ hone_rc hn_workload_expand(const hone_workload *w, const char *text, const hn_bi
                            hone_err *err);
 /* Appends `text` so that nothing in it is a placeholder: expanded, it is itself again. */
 void hn_template_escape(hn_str *out, const char *text);
+/* Length of the "${…}" that `text` starts with, 0 if it starts with none or with one that does not close. */
+size_t hn_template_shell(const char *text);
 /* Does a command use this placeholder? */
 bool hn_template_has(const char *text, const char *name);
 /* Calls seen(ctx, name, n) for every placeholder in order until it returns false; gives false then. */

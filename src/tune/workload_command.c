@@ -1,14 +1,12 @@
 /* tune/workload_command.c — parameters, commands and their placeholders, compilers, controls, sources, inputs. */
 #include "tune/workload_int.h"
 
+#include "space/space_yaml.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* space/space_yaml.h */
-hone_rc hn_space_from_yaml(const hn_yaml *doc, const hn_ynode *parameters_map, const hn_ynode *constraints_seq,
-                           const char *name, hone_space **out, hone_err *err);
 
 enum { COMPILERS_MAX = 16, INPUTS_MAX = 1000 };
 

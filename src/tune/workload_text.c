@@ -42,6 +42,11 @@ static size_t shell_length(const char *s) {
     return strlen(s);
 }
 
+size_t hn_template_shell(const char *text) {
+    size_t n = text[0] == '$' && text[1] == '{' ? shell_length(text) : 0;
+    return n && text[n - 1] == '}' ? n : 0;
+}
+
 /* The piece at *at, and *at moved behind it; false at the end. */
 static bool next_piece(const char **at, piece *out) {
     const char *s = *at;

@@ -138,6 +138,7 @@ static void test_draft_build(void) {
         {"path_and_kept_flags", "/usr/bin/x86_64-linux-gnu-gcc-12 -m64 -fPIC -O3 -DX='a b' k.c",
          "{cc} {flags} {defines} -m64 -fPIC -DX='a b' k.c -o {out}", "-O3", "/usr/bin/x86_64-linux-gnu-gcc-12"},
         {"environment", "LC_ALL=C gcc k.c -o p", "LC_ALL=C {cc} {flags} {defines} k.c -o {out}", "-O2", "gcc"},
+        {"shell_words", "gcc ${A:-x y} k.c", "{cc} {flags} {defines} ${A:-x y} k.c -o {out}", "-O2", "gcc"},
         {"braces", "gcc -DF={1} k.c -o p", "{cc} {flags} {defines} -DF={{1}} k.c -o {out}", "-O2", "gcc"},
         {"make", "make -C src CFLAGS=-O2 prog",
          "make -B CC={cc} CFLAGS=\"{flags} {defines}\" -C src prog && cp src/prog {out}", "-O2", "gcc"},
@@ -155,6 +156,8 @@ static void test_draft_build(void) {
     }
     char *text;
     ok(hone_workload_draft(NULL, "  ", &text, &e) == HONE_E_INPUT, "draft/build_empty");
+    ok(hone_workload_draft(NULL, "gcc ${A k.c", &text, &e) == HONE_E_INPUT && strstr(e.text, "${A"),
+       "draft/build_open");
 }
 
 int main(void) {
