@@ -32,19 +32,20 @@ static size_t name_length(const char *s) {
     return n;
 }
 
-/* Length of "${…}" with its nested braces; of what is left when it does not close. */
-static size_t shell_length(const char *s) {
+size_t hn_template_shell(const char *text) {
+    if (text[0] != '$' || text[1] != '{') return 0;
     size_t depth = 0;
-    for (size_t n = 1; s[n]; n++) {
-        if (s[n] == '{') depth++;
-        if (s[n] == '}' && --depth == 0) return n + 1;
+    for (size_t n = 1; text[n]; n++) {
+        if (text[n] == '{') depth++;
+        if (text[n] == '}' && --depth == 0) return n + 1;
     }
-    return strlen(s);
+    return 0;
 }
 
-size_t hn_template_shell(const char *text) {
-    size_t n = text[0] == '$' && text[1] == '{' ? shell_length(text) : 0;
-    return n && text[n - 1] == '}' ? n : 0;
+/* As that, but what does not close reaches to the end. */
+static size_t shell_length(const char *s) {
+    size_t n = hn_template_shell(s);
+    return n ? n : strlen(s);
 }
 
 /* The piece at *at, and *at moved behind it; false at the end. */
