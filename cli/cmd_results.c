@@ -104,7 +104,7 @@ static void put_row(const cli *c, cli_table *t, const listing *l, const hone_tri
     cli_table_cell(t, "%s", note_of(x));
     cli_table_cell(t, "%s", x->origin);
     char *delta = cli_point_delta(x->point, r->baseline && x != r->baseline ? r->baseline->point : NULL, false);
-    cli_table_cell(t, "%s", x == r->baseline ? "the baseline" : delta);
+    cli_table_cell(t, "%s", x == r->baseline ? "the baseline" : *delta ? delta : "nothing");
     free(delta);
     if (x == r->best) cli_table_ink(t, CLI_GREEN);
     if (!ok) cli_table_ink(t, CLI_DIM);

@@ -90,6 +90,14 @@ static hone_rc print(cli *c, const hone_space *space, hone_err *err) {
 
 /* --- count, validate ------------------------------------------------------------------------------------------ */
 
+static bool continuous(const hone_space *space) {
+    for (size_t i = 0; i < hone_space_n_params(space); i++) {
+        const hone_param *p = hone_space_param(space, i);
+        if (p->kind == HONE_FLOAT && p->hi > p->lo && !(p->step > 0)) return true;
+    }
+    return false;
+}
+
 static void put_size(const hone_space *space) {
     size_t n = hone_space_n_params(space), m = hone_space_n_constraints(space);
     printf("%zu parameter%s, %zu constraint%s", n, n == 1 ? "" : "s", m, m == 1 ? "" : "s");
@@ -115,7 +123,9 @@ static hone_rc count(cli *c, const hone_space *space, hone_err *err) {
         cli_json_end(&j);
         return HONE_OK;
     }
-    if (n.exact)
+    if (isinf(n.n))
+        printf("%s legal points\n", continuous(space) ? "infinitely many" : "more than 10^308");
+    else if (n.exact)
         printf("%s legal points (exact)\n", cli_text_number(n.n, a));
     else
         printf("about %s legal points (95 %%: %s to %s)\n", cli_text_number(n.n, a), cli_text_number(n.lo, b),

@@ -26,6 +26,7 @@ for words in "print a.yaml" "count a.yaml" "validate a.yaml" "diff a.yaml b.yaml
     "$HONE" space $words --json > out.json; echo "$words: $?"
     python3 -c 'import json; d = json.load(open("out.json")); print("  ", *sorted(d))'
 done
+"$HONE" space count b.yaml
 "$HONE" space count a.yaml --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["points"], d["exact"])'
 sed 's/m \* n <= 128/m * n <= 2/' a.yaml > none.yaml
 t space validate none.yaml
