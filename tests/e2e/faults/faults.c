@@ -29,7 +29,7 @@ static int flood(void) {
     return 0;
 }
 
-static int allocate(void) {
+_Noreturn static void allocate(void) {
     for (;;) {
         char *p = malloc(1 << 20);
         if (!p) abort();
@@ -38,7 +38,7 @@ static int allocate(void) {
 }
 
 /* Each child forks again, up to n in all, and every one of them stays. */
-static int bomb(int n) {
+_Noreturn static void bomb(int n) {
     for (int i = 0; i < n; i++)
         if (fork() == 0) {
             ignore_signals();
@@ -69,8 +69,8 @@ int main(int argc, char **argv) {
         }
     if (!strcmp(mode, "daemon")) make_daemon();
     if (!strcmp(mode, "flood")) return flood();
-    if (!strcmp(mode, "allocate")) return allocate();
-    if (!strcmp(mode, "bomb")) return bomb(atoi(arg));
+    if (!strcmp(mode, "allocate")) allocate();
+    if (!strcmp(mode, "bomb")) bomb(atoi(arg));
     if (!strcmp(mode, "file")) return big_file(arg);
     if (!strcmp(mode, "nan")) printf("latency: %g s\n", (double)NAN);
     if (!strcmp(mode, "wrong")) printf("latency: 0.001 s\ny: 42\n");
