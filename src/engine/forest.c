@@ -37,7 +37,7 @@ static hone_rc open_model(const hn_view *view, const double *option, void **stat
                           .bootstrap = true};
     forest *f = calloc(1, sizeof *f);
     if (!f) return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'forest'");
-    hone_rc rc = hn_trees_new(view->genes->n_features, view->genes->feature_ordered, &spec, &f->trees, err);
+    hone_rc rc = hn_trees_new(view->genes->n, view->genes->ordered, &spec, &f->trees, err);
     if (rc)
         close_model(f);
     else

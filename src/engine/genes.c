@@ -2,33 +2,17 @@
 #include "engine/genes.h"
 
 #include "base/err.h"
-#include "base/locale.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PAIRED = 12, WIDE_MOVES = 10 };
+enum { WIDE_MOVES = 10 };
 
 /* --- building ------------------------------------------------------------------------------------------------ */
 
-/* Logs of an ordinal's values when all are positive numbers in growing order. */
-static double *ordinal_numbers(hn_arena *a, const hone_param *p) {
-    double *out = HN_NEW_N(a, double, p->n_values);
-    double before = 0;
-    for (size_t i = 0; out && i < p->n_values; i++) {
-        char *end;
-        double v = hn_strtod(p->values[i], &end);
-        if (end == p->values[i] || *end || !(v > before) || !isfinite(v)) return NULL;
-        out[i] = log(v);
-        before = v;
-    }
-    return out;
-}
-
 static void describe_number(hn_gene *g, const hone_param *p) {
     g->ordered = true;
-    g->positive = p->lo > 0;
     g->lo = p->log ? log(p->lo) : p->lo;
     g->hi = p->log ? log(p->hi) : p->hi;
     g->step = p->step > 0 ? p->step : p->kind == HONE_INT ? 1 : 0;
@@ -36,7 +20,7 @@ static void describe_number(hn_gene *g, const hone_param *p) {
     g->n_levels = n < HN_ABSENT ? (size_t)n : 0;
 }
 
-static void describe(hn_arena *a, hn_gene *g, const hone_param *p) {
+static void describe(hn_gene *g, const hone_param *p) {
     g->param = p;
     g->kind = p->kind;
     g->slot = p->slot;
@@ -45,11 +29,6 @@ static void describe(hn_arena *a, hn_gene *g, const hone_param *p) {
     case HONE_FLAG: g->n_levels = 2, g->ordered = true; break;
     case HONE_CHOICE: g->n_levels = p->n_values; break;
     case HONE_ORDINAL:
-        g->n_levels = p->n_values;
-        g->ordered = true;
-        g->number = ordinal_numbers(a, p);
-        g->positive = g->number != NULL;
-        break;
     case HONE_PERMUTATION: g->n_levels = p->n_values, g->ordered = true; break;
     default: describe_number(g, p); break;
     }
@@ -57,41 +36,13 @@ static void describe(hn_arena *a, hn_gene *g, const hone_param *p) {
 
 static bool has_choice(const hn_gene *g) { return g->n_levels != 1 || g->optional; }
 
-static void log_range(const hn_gene *g, double *lo, double *hi) {
-    *lo = g->number ? g->number[0] : log(g->param->lo);
-    *hi = g->number ? g->number[g->n_levels - 1] : log(g->param->hi);
-}
-
-/* Every product and ratio of two positive numbers, as long as there are few of them. */
-static void add_pairs(hn_genes *g) {
-    size_t which[MAX_PAIRED], n = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        if (!g->gene[i].positive || g->gene[i].n_levels == 1) continue;
-        if (n == MAX_PAIRED) return;
-        which[n++] = i;
-    }
-    if (n < 2) return;
-    g->pair = HN_NEW_N(&g->arena, hn_pair, n * (n - 1));
-    if (!g->pair) return;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i + 1; j < n; j++)
-            for (int sign = 1; sign >= -1; sign -= 2) {
-                double alo, ahi, blo, bhi;
-                log_range(&g->gene[which[i]], &alo, &ahi);
-                log_range(&g->gene[which[j]], &blo, &bhi);
-                hn_pair *p = &g->pair[g->n_pairs++];
-                *p = (hn_pair){(unsigned short)which[i], (unsigned short)which[j], (float)sign,
-                               (float)(sign > 0 ? alo + blo : alo - bhi), (float)(sign > 0 ? ahi + bhi : ahi - blo)};
-            }
-}
-
 static void gather(hn_genes *g, const hone_space *space) {
     for (size_t i = 0; i < hone_space_n_params(space); i++) {
         const hone_param *p = hone_space_param(space, i);
         g->conditions |= p->when != NULL;
         if (p->kind == HONE_LITERAL) continue;
         hn_gene one = {.index = i};
-        describe(&g->arena, &one, p);
+        describe(&one, p);
         size_t items = p->kind == HONE_PERMUTATION ? p->n_values : 1;
         for (size_t k = 0; k < items; k++) {
             one.item = k;
@@ -110,14 +61,12 @@ hone_rc hn_genes_new(const hone_space *space, hn_genes **out, hone_err *err) {
     g->gene = HN_NEW_N(&g->arena, hn_gene, g->slots);
     g->free_gene = HN_NEW_N(&g->arena, size_t, g->slots);
     if (hn_arena_ok(&g->arena)) gather(g, space);
-    if (hn_arena_ok(&g->arena)) add_pairs(g);
-    g->n_features = g->n + g->n_pairs;
-    g->feature_ordered = HN_NEW_N(&g->arena, bool, g->n_features);
+    g->ordered = HN_NEW_N(&g->arena, bool, g->slots);
     if (!hn_arena_ok(&g->arena)) {
         hn_genes_free(g);
         return hn_fail(err, HONE_E_NOMEM, "out of memory for the search's genes");
     }
-    for (size_t i = 0; i < g->n_features; i++) g->feature_ordered[i] = i >= g->n || g->gene[i].ordered;
+    for (size_t i = 0; i < g->n; i++) g->ordered[i] = g->gene[i].ordered;
     *out = g;
     return HONE_OK;
 }
@@ -163,25 +112,15 @@ static unsigned char level_code(const hn_genes *genes, size_t k, const double *x
     case HONE_FLAG: return v != 0;
     case HONE_CHOICE: return (unsigned char)((size_t)v % HN_ABSENT);
     case HONE_PERMUTATION:
-    case HONE_ORDINAL: break;
+        if (g->n_levels <= HN_ABSENT) return (unsigned char)item_position(g, x);
+        break;
+    case HONE_ORDINAL:
+        if (g->n_levels <= HN_ABSENT) return (unsigned char)v;
+        break;
     default:
         if (g->n_levels) return (unsigned char)llround((v - g->param->lo) / g->step);
     }
-    if (g->kind == HONE_ORDINAL && g->n_levels <= HN_ABSENT) return (unsigned char)v;
     return quantised(hn_genes_unit(genes, k, x));
-}
-
-static double log_value(const hn_gene *g, const double *x) {
-    double v = x[g->slot];
-    return isnan(v) ? NAN : g->number ? g->number[(size_t)v] : log(v);
-}
-
-static void code_pairs(const hn_genes *g, const double *x, unsigned char *code) {
-    for (size_t i = 0; i < g->n_pairs; i++) {
-        const hn_pair *p = &g->pair[i];
-        double v = log_value(&g->gene[p->a], x) + (double)p->sign * log_value(&g->gene[p->b], x);
-        code[i] = isnan(v) ? HN_ABSENT : quantised((v - (double)p->lo) / (double)(p->hi - p->lo) + 1e-6);
-    }
 }
 
 void hn_genes_code_one(const hn_genes *g, size_t k, const double *x, unsigned char *code) {
@@ -190,7 +129,6 @@ void hn_genes_code_one(const hn_genes *g, size_t k, const double *x, unsigned ch
 
 void hn_genes_code(const hn_genes *g, const double *x, unsigned char *code) {
     for (size_t k = 0; k < g->n; k++) code[k] = level_code(g, k, x);
-    code_pairs(g, x, code + g->n);
 }
 
 void hn_genes_units(const hn_genes *g, const double *x, float *unit) {

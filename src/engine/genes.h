@@ -3,8 +3,7 @@
  * A gene's *code* (0..63) is what trees split on: exact for up to 63 values, quantised beyond; the last code stands
  * for absent. Its *unit* position is what distances are made of: numbers on their (log) scale, NAN when absent.
  * Literals have no gene. A permutation's gene k is the position of item k.
- * Derived features (sums of two log-scaled numbers, that is products and ratios) let axis-parallel splits see the
- * thread counts and tile areas on which kernels depend.
+ * (Products and ratios of two numbers as further features gained nothing on the recorded spaces.)
  *
  * Owns: one arena.   Borrows: the space.   Threads: read-only after building.   Errors: E_NOMEM.
  */
@@ -25,18 +24,10 @@ typedef struct hn_gene {
     size_t item;     /* permutation: which item */
     bool ordered;    /* levels have an order */
     bool optional;   /* may be knocked out */
-    bool positive;   /* numbers > 0 whose products make sense */
     size_t n_levels; /* distinct present values; 0 = too many to count (wide int, float) */
-    double *number;  /* per level of a positive ordinal: log of its value; else NULL */
     double lo, hi;   /* int, float: ends of the scale (log taken when log) */
     double step;     /* 0: continuous */
 } hn_gene;
-
-/* log a + sign * log b, quantised between lo and hi. */
-typedef struct hn_pair {
-    unsigned short a, b;
-    float sign, lo, hi;
-} hn_pair;
 
 typedef struct hn_genes {
     hn_arena arena;
@@ -46,10 +37,7 @@ typedef struct hn_genes {
     size_t n_free;     /* genes with more than one value */
     size_t *free_gene; /* their numbers */
     bool conditions;   /* some parameter has a condition */
-    size_t n_pairs;
-    hn_pair *pair;     /* derived features */
-    size_t n_features; /* n + n_pairs */
-    bool *feature_ordered;
+    bool *ordered;     /* per gene */
 } hn_genes;
 
 hone_rc hn_genes_new(const hone_space *space, hn_genes **out, hone_err *err);
@@ -59,7 +47,7 @@ void hn_genes_free(hn_genes *g);
 double hn_genes_unit(const hn_genes *g, size_t k, const double *x);
 /* Code of gene k alone. */
 void hn_genes_code_one(const hn_genes *g, size_t k, const double *x, unsigned char *code);
-/* Feature codes of a point: n_features bytes. */
+/* Codes of a point: n bytes. */
 void hn_genes_code(const hn_genes *g, const double *x, unsigned char *code);
 /* Unit positions of a point: n floats, -1 when absent. */
 void hn_genes_units(const hn_genes *g, const double *x, float *unit);

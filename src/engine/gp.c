@@ -23,7 +23,7 @@ typedef struct gp {
     size_t d, max_rows;
     uint32_t *start;  /* first column of each free gene */
     uint32_t *levels; /* 0: ordered; else columns */
-    size_t tuned, fitted;
+    size_t tuned, fitted, base;
     uint64_t epoch, tuned_epoch;
     float *x, *y, *px, *sd;
     uint32_t *pick;
@@ -120,18 +120,11 @@ static hone_rc make_room(gp *g, size_t n, size_t pool, hone_err *err) {
     return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'gp'");
 }
 
-/* One link of the chain: tunes on rows 0 .. n-1 of the history, the latest TUNE_ROWS of them. */
+/* One link of the chain: tunes on at most TUNE_ROWS of the rows 0 .. n-1 of the history. */
 static hone_rc tune_at(gp *g, const hn_view *v, size_t n, int steps, hone_err *err) {
-    hn_history before = *v->history;
-    hn_pending none = {0};
-    hn_view then = *v;
-    before.n = n;
-    then.history = &before;
-    then.pending = &none;
     hn_sample s = {0};
-    hn_rng rng = hn_rng_make(v->config->seed, n);
-    hone_rc rc = hn_sample_update(&s, &then, TUNE_ROWS, &rng, err);
-    for (size_t i = 0; !rc && i < s.n; i++) columns(g, v->genes, hn_sample_point(&s, &then, i), g->x + i * g->d);
+    hone_rc rc = hn_sample_prefix(&s, v, n, TUNE_ROWS, err);
+    for (size_t i = 0; !rc && i < s.n; i++) columns(g, v->genes, hn_sample_point(&s, v, i), g->x + i * g->d);
     if (!rc) rc = hn_gpr_tune(g->gpr, g->x, s.target, s.n, steps, err);
     hn_sample_free(&s);
     g->fitted = 0;
@@ -152,12 +145,12 @@ static hone_rc tune(gp *g, const hn_view *v, hone_err *err) {
 }
 
 static hone_rc fit(gp *g, const hn_view *v, const hn_sample *s, hone_err *err) {
-    bool all = s->n_told == v->history->n; /* no row was left out: earlier rows stand where they stood */
-    size_t same = all && g->epoch == v->history->epoch ? g->fitted : 0;
+    size_t same = g->base == s->base && g->epoch == v->history->epoch ? g->fitted : 0;
     for (size_t i = same; i < s->n; i++) columns(g, v->genes, hn_sample_point(s, v, i), g->x + i * g->d);
     memcpy(g->y, s->target, s->n * sizeof *g->y);
     hone_rc rc = hn_gpr_fit(g->gpr, g->x, g->y, s->n, same, err);
-    g->fitted = rc || !all ? 0 : s->n_told;
+    g->fitted = rc ? 0 : s->n_told;
+    g->base = s->base;
     g->epoch = v->history->epoch;
     return rc;
 }

@@ -42,7 +42,7 @@ static hone_rc open_model(const hn_view *view, const double *option, void **stat
     lfbo *l = calloc(1, sizeof *l);
     if (!l) return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'lfbo'");
     l->fraction = option[OPT_fraction];
-    hone_rc rc = hn_trees_new(view->genes->n_features, view->genes->feature_ordered, &spec, &l->trees, err);
+    hone_rc rc = hn_trees_new(view->genes->n, view->genes->ordered, &spec, &l->trees, err);
     if (rc)
         close_model(l);
     else

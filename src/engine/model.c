@@ -103,6 +103,17 @@ static hone_rc score_room(hn_frame *f, hone_err *err) {
     return f->score ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory for candidates");
 }
 
+static size_t best_of(const float *score, size_t n, hn_rng *rng) {
+    size_t best = 0, ties = 1;
+    for (size_t i = 1; i < n; i++) {
+        if (score[i] > score[best])
+            best = i, ties = 1;
+        else if (score[i] == score[best] && hn_rng_below(rng, ++ties) == 0)
+            best = i;
+    }
+    return best;
+}
+
 hone_rc hn_frame_ask(hn_frame *f, const hn_model *m, void *model, const hn_view *v, hn_rng *rng, double *point,
                      hone_err *err) {
     hone_rc rc = hn_sample_update(&f->sample, v, f->max_rows, rng, err);
@@ -112,13 +123,7 @@ hone_rc hn_frame_ask(hn_frame *f, const hn_model *m, void *model, const hn_view 
     if (!rc) rc = m->score(model, v, &f->sample, &f->pool, rng, f->score, err);
     if (rc) return rc;
     if (!f->pool.n) return hn_fail(err, HONE_E_EXHAUSTED, "no new candidate");
-    size_t best = 0, ties = 1;
-    for (size_t i = 1; i < f->pool.n; i++) {
-        if (f->score[i] > f->score[best])
-            best = i, ties = 1;
-        else if (f->score[i] == f->score[best] && hn_rng_below(rng, ++ties) == 0)
-            best = i;
-    }
+    size_t best = best_of(f->score, f->pool.n, rng);
     memcpy(point, f->pool.x + best * f->pool.slots, f->pool.slots * sizeof *point);
     return HONE_OK;
 }

@@ -22,7 +22,7 @@ hone_rc hn_pool_clear(hn_pool *p, const hn_view *v, size_t most, hone_err *err) 
     if (most > p->room) {
         hn_pool_free(p);
         p->slots = v->genes->slots;
-        p->n_features = v->genes->n_features;
+        p->n_features = v->genes->n;
         for (p->table_n = 64; p->table_n < 2 * most;) p->table_n *= 2;
         p->x = malloc(most * p->slots * sizeof *p->x + 1);
         p->code = malloc(most * p->n_features + 1);

@@ -17,7 +17,7 @@
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
-enum { FIRST_NOISE = 4, N_NOISE = 4, MIXES = 24 };
+enum { FIRST_NOISE = 16, N_NOISE = 4, MIXES = 24 };
 /* Noise relative to one weight's variance: how much of the cost is not additive. */
 static const double noise_grid[N_NOISE] = {0.3, 3, 30, 300};
 
@@ -26,7 +26,7 @@ typedef struct ridge {
     size_t genes, levels, max_rows;
     double temper;
     unsigned char *x; /* coarse codes of the sample */
-    size_t room, fitted, noise_at;
+    size_t room, fitted, base, noise_at;
     uint64_t epoch;
     double noise;
     float *weight;
@@ -100,34 +100,38 @@ static hone_rc make_room(ridge *r, size_t n, hone_err *err) {
     return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'ridge'");
 }
 
-/* The likeliest noise on the first n rows; n grows by half each time, so it is a function of the history. */
-static hone_rc choose_noise(ridge *r, const float *y, size_t n, hone_err *err) {
-    size_t at = 16;
+/* The likeliest noise on the first rows of the history, chosen anew when there are half as many again. */
+static hone_rc choose_noise(ridge *r, const hn_view *v, size_t n, hone_err *err) {
+    size_t at = FIRST_NOISE;
     while (at + at / 2 <= n) at += at / 2;
     if (n < at || at == r->noise_at) return HONE_OK;
+    hn_sample s = {0};
+    hone_rc rc = hn_sample_prefix(&s, v, at, r->max_rows, err);
     double best = -INFINITY, chosen = r->noise;
-    for (size_t i = 0; i < N_NOISE; i++) {
-        hone_rc rc = hn_bayes_fit(r->bayes, r->x, at, 0, noise_grid[i], err);
-        if (rc) return rc;
-        double e = hn_bayes_evidence(r->bayes, y, NULL);
+    for (size_t i = 0; !rc && i < s.n; i++) coarse_row(r, v->genes, s.code + i * s.n_features, r->x + i * r->genes);
+    for (size_t i = 0; !rc && i < N_NOISE; i++) {
+        rc = hn_bayes_fit(r->bayes, r->x, s.n, 0, noise_grid[i], err);
+        double e = rc ? 0 : hn_bayes_evidence(r->bayes, s.target, NULL);
         if (e > best) best = e, chosen = noise_grid[i];
     }
+    hn_sample_free(&s);
     r->noise = chosen;
     r->noise_at = at;
     r->fitted = 0;
-    return HONE_OK;
+    return rc;
 }
 
 static hone_rc fit(ridge *r, const hn_view *v, const hn_sample *s, hone_err *err) {
-    hone_rc rc = make_room(r, s->n, err);
+    hone_rc rc = make_room(r, s->n + 1, err);
     if (rc) return rc;
-    bool all = s->n_told == v->history->n;
-    if (!all || r->epoch != v->history->epoch) r->fitted = r->noise_at = 0;
+    if (r->base != s->base || r->epoch != v->history->epoch) r->fitted = 0;
+    if (r->epoch != v->history->epoch) r->noise_at = 0;
     r->epoch = v->history->epoch;
+    rc = choose_noise(r, v, v->history->n < r->max_rows ? v->history->n : r->max_rows, err);
     for (size_t i = r->fitted; i < s->n; i++) coarse_row(r, v->genes, s->code + i * s->n_features, r->x + i * r->genes);
-    rc = choose_noise(r, s->target, s->n_told, err);
     if (!rc) rc = hn_bayes_fit(r->bayes, r->x, s->n, r->fitted, r->noise, err);
-    r->fitted = rc || !all ? 0 : s->n_told;
+    r->fitted = rc ? 0 : s->n_told;
+    r->base = s->base;
     return rc;
 }
 

@@ -55,7 +55,7 @@ static hone_rc make_room(hn_sample *s, size_t n, size_t m, hone_err *err) {
 
 static hone_rc update_cache(hn_sample *s, const hn_view *v, hone_err *err) {
     const hn_history *h = v->history;
-    if (s->epoch != h->epoch) s->cached = 0, s->epoch = h->epoch;
+    if (s->epoch != h->epoch) s->cached = s->n_told = 0, s->epoch = h->epoch;
     if (h->n > s->cache_room) {
         size_t room = h->n + h->n / 2 + 64;
         if (!regrow(&s->cache, room, s->n_features))
@@ -77,32 +77,43 @@ static double rough_worth(const hn_history *h, size_t i) {
     return sum;
 }
 
-static hone_rc choose_rows(hn_sample *s, const hn_history *h, size_t most, hone_err *err) {
-    s->n_told = h->n < most ? h->n : most;
-    if (h->n <= most) {
-        for (size_t i = 0; i < h->n; i++) s->row[i] = (uint32_t)i;
-        return HONE_OK;
-    }
-    keyed *w = malloc(h->n * sizeof *w);
-    unsigned char *keep = calloc(h->n, 1);
+/* Fills row[] with `most` of the first n rows: the best third, the latest third, a fixed random choice of the rest. */
+static hone_rc choose_among(hn_sample *s, const hn_history *h, size_t n, size_t most, hone_err *err) {
+    keyed *w = malloc(n * sizeof *w);
+    unsigned char *keep = calloc(n, 1);
     if (!w || !keep) {
         free(w);
         free(keep);
-        return hn_fail(err, HONE_E_NOMEM, "out of memory while choosing among %zu observations", h->n);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory while choosing among %zu observations", n);
     }
-    size_t kept = 0;
-    for (size_t i = h->n - most / 3; i < h->n; i++) keep[i] = 1, kept++;
-    for (size_t i = 0; i < h->n; i++) w[i] = (keyed){rough_worth(h, i), (uint32_t)i};
-    qsort(w, h->n, sizeof *w, by_key);
+    size_t kept = most / 3;
+    memset(keep + n - kept, 1, kept);
+    for (size_t i = 0; i < n; i++) w[i] = (keyed){rough_worth(h, i), (uint32_t)i};
+    qsort(w, n, sizeof *w, by_key);
     for (size_t i = 0; i < most / 3; i++) kept += !keep[w[i].i], keep[w[i].i] = 1;
-    for (size_t i = 0; i < h->n; i++) w[i] = (keyed){(double)(hn_mix64(h->hash[i]) >> 11), (uint32_t)i};
-    qsort(w, h->n, sizeof *w, by_key);
-    for (size_t i = 0; i < h->n && kept < most; i++) kept += !keep[w[i].i], keep[w[i].i] = 1;
+    for (size_t i = 0; i < n; i++) w[i] = (keyed){(double)(hn_mix64(h->hash[i]) >> 11), (uint32_t)i};
+    qsort(w, n, sizeof *w, by_key);
+    for (size_t i = 0; i < n && kept < most; i++) kept += !keep[w[i].i], keep[w[i].i] = 1;
     s->n_told = 0;
-    for (size_t i = 0; i < h->n; i++)
+    for (size_t i = 0; i < n; i++)
         if (keep[i]) s->row[s->n_told++] = (uint32_t)i;
     free(w);
     free(keep);
+    return HONE_OK;
+}
+
+/* The choice among too many is made once for a stretch of observations, and what comes after is appended: so models
+ * that grow by rows need not start anew each time. */
+static hone_rc choose_rows(hn_sample *s, const hn_history *h, size_t most, hone_err *err) {
+    size_t stretch = most / 8 + 1, base = h->n <= most ? 0 : h->n - h->n % stretch;
+    if (base && (base != s->base || !s->n_told)) {
+        hone_rc rc = choose_among(s, h, base, most - stretch, err);
+        if (rc) return rc;
+        s->n_base = s->n_told;
+    }
+    s->base = base;
+    s->n_told = base ? s->n_base : 0;
+    for (size_t i = base; i < h->n; i++) s->row[s->n_told++] = (uint32_t)i;
     return HONE_OK;
 }
 
@@ -197,7 +208,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 static void set_targets(hn_sample *s, const double *scalar) {
-    double sum = 0, square = 0, n = (double)s->n_feasible, *sorted = s->scratch + s->room;
+    double sum = 0, square = 0, *sorted = s->scratch + s->room;
     size_t k = 0;
     for (size_t i = 0; i < s->n_told; i++) {
         if (!s->feasible[i]) continue;
@@ -205,7 +216,8 @@ static void set_targets(hn_sample *s, const double *scalar) {
         square += scalar[i] * scalar[i];
         sorted[k++] = scalar[i];
     }
-    double mean = n > 0 ? sum / n : 0, var = n > 0 ? square / n - mean * mean : 0, sd = var > 0 ? sqrt(var) : 1;
+    double n = (double)k, mean = n > 0 ? sum / n : 0, var = n > 0 ? square / n - mean * mean : 0,
+           sd = var > 0 ? sqrt(var) : 1;
     qsort(sorted, k, sizeof *sorted, by_value);
     float median = k ? (float)((sorted[k / 2] - mean) / sd) : 0;
     float poor = k ? (float)((sorted[k * 9 / 10] - mean) / sd) : 1;
@@ -216,7 +228,7 @@ static void set_targets(hn_sample *s, const double *scalar) {
 hone_rc hn_sample_update(hn_sample *s, const hn_view *v, size_t max_rows, hn_rng *rng, hone_err *err) {
     const hn_history *h = v->history;
     size_t told = h->n < max_rows ? h->n : max_rows;
-    s->n_features = v->genes->n_features;
+    s->n_features = v->genes->n;
     hone_rc rc = make_room(s, told + v->pending->n, h->m, err);
     if (!rc) rc = update_cache(s, v, err);
     if (!rc) rc = choose_rows(s, h, max_rows, err);
@@ -234,4 +246,15 @@ hone_rc hn_sample_update(hn_sample *s, const hn_view *v, size_t max_rows, hn_rng
     scalarise(s, h, rng, scalar);
     set_targets(s, scalar);
     return sort_feasible(s, h, scalar, err);
+}
+
+hone_rc hn_sample_prefix(hn_sample *s, const hn_view *v, size_t n, size_t max_rows, hone_err *err) {
+    hn_history before = *v->history;
+    hn_pending none = {0};
+    hn_view then = *v;
+    hn_rng rng = hn_rng_make(v->config->seed, n);
+    before.n = n;
+    then.history = &before;
+    then.pending = &none;
+    return hn_sample_update(s, &then, max_rows, &rng, err);
 }
