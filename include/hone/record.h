@@ -34,8 +34,8 @@ typedef struct hone_session {
     const char *objectives;             /* JSON array of {"expr":…, "direction":…} */
     const char *engine;
     uint64_t seed;
-    const char *state;         /* "running", "interrupted", "finished" (then with the reason) */
-    const char *reason;        /* why it ended: "evaluations", "seconds", "plateau", "target", "exhausted", "" */
+    const char *state;  /* "running", "interrupted", "finished" (then with the reason) */
+    const char *reason; /* why it ended: "evaluations", "seconds", "plateau", "target", "exhausted", "killed", "" */
     double started_s, ended_s; /* Unix time; ended 0 while running */
     int64_t n_trials, n_asked;
     const char *version; /* hone's */
@@ -45,7 +45,7 @@ typedef struct hone_session {
 /* Starts a session; sets session->id. Takes the session's lock. */
 HONE_API hone_rc hone_session_begin(hone_store *store, hone_session *session, hone_err *err);
 /* Takes up a session that ended or was killed: checks `want` against it and refuses with E_MISMATCH, naming each
- * part that differs, old and new. */
+ * part that differs, old and new. Engine, seed and version may differ. Takes the session's lock. */
 HONE_API hone_rc hone_session_resume(hone_store *store, int64_t id, const hone_session *want, hone_err *err);
 HONE_API hone_rc hone_session_end(hone_store *store, int64_t id, const char *state, const char *reason, hone_err *err);
 /* The session with this id, or the newest (of `workload`, unless NULL) when id is 0. Free with hone_session_free. */
@@ -81,7 +81,8 @@ typedef struct hone_sample {
     double value;
 } hone_sample;
 
-/* Appends a trial; sets trial->id. *written (may be NULL) says whether it is on disk even if an error is returned. */
+/* Appends a trial; sets trial->id. A point whose `search` trial is there already is E_STORE. *written (may be NULL)
+ * says whether it is on disk even if an error is returned. */
 HONE_API hone_rc hone_trial_add(hone_store *store, int64_t session, hone_trial *trial, bool *written, hone_err *err);
 /* All trials of a session in order (samples too when with_samples). Free with hone_trials_free. */
 typedef struct hone_trials {
@@ -93,8 +94,9 @@ HONE_API hone_rc hone_trials_load(hone_store *store, int64_t session, bool with_
                                   hone_err *err);
 HONE_API void hone_trials_free(hone_trials *trials);
 
-/* Best points of finished sessions over an equal space (space_hash), best first, for warm starts: n JSON texts,
- * NULL-terminated; free with hone_free. */
+/* Best points of earlier sessions over an equal space (space_hash), for warm starts: the best of each session, newest
+ * first, then the second of each …; ok, within all limits, not suspect, none twice. n JSON texts, NULL-terminated; free
+ * with hone_free. */
 HONE_API hone_rc hone_store_winners(hone_store *store, const char *space_hash, int64_t except_session, size_t most,
                                     char ***points, size_t *n, hone_err *err);
 
