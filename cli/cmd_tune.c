@@ -13,10 +13,10 @@
 /* The only mutable globals of the program: a signal handler has no other way to say anything. */
 static volatile int stop_asked, window_resized;
 
-/* The first asks the search to end after the running trial; the second ends hone at once (the supervisors of its
- * children take them down, and what was finished is recorded). */
+/* The first asks the search to end: it gives up the running trial and says what it has; the second ends hone at once
+ * (the supervisors of its children take them down, and what was finished is recorded). */
 static void on_stop(int sig) {
-    static const char note[] = "\nstopping after the running trial; once more stops at once\n";
+    static const char note[] = "\nstopping: what is finished is recorded; once more ends hone at once\n";
     (void)sig;
     if (stop_asked) _exit(hone_rc_exit(HONE_E_INTERRUPTED));
     stop_asked = 1;
@@ -185,6 +185,10 @@ static void result_text(const cli *c, const summary *s) {
 
 /* --- the command ---------------------------------------------------------------------------------------------- */
 
+static hone_rc interrupted(hone_err *err) {
+    return cli_fail(err, HONE_E_INTERRUPTED, "interrupted; everything finished is recorded; run again to go on");
+}
+
 static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *o, hone_err *err) {
     cli_live live;
     hone_tune_result result;
@@ -196,6 +200,7 @@ static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *
     handle(SIGWINCH, on_resize);
     hone_rc rc = hone_tune(workload, o, &result, err);
     cli_live_end(&live);
+    if (rc == HONE_E_INTERRUPTED) return interrupted(err);
     if (rc) return rc;
     cli_record record;
     bool readable = !cli_record_load(o->store_dir, result.session, &record, NULL);
@@ -204,11 +209,10 @@ static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *
         result_json(c, &s);
     else
         result_text(c, &s);
-    bool interrupted = strcmp(result.reason, "interrupted") == 0;
+    bool stopped = strcmp(result.reason, "interrupted") == 0;
     if (readable) cli_record_close(&record);
     hone_tune_result_free(&result);
-    if (!interrupted) return HONE_OK;
-    return cli_fail(err, HONE_E_INTERRUPTED, "interrupted; everything finished is recorded; run again to go on");
+    return stopped ? interrupted(err) : HONE_OK;
 }
 
 static hone_rc run_tune(cli *c, hone_err *err) {
@@ -257,11 +261,10 @@ const cli_command cli_cmd_tune = {
     "compared with a baseline measured at the same time, checked for correct results. The best few are built afresh "
     "and "
     "raced against each other at the end.\n\n"
-    "Every finished trial is recorded at once. Ctrl-C ends the search after the running trial (twice: at once); "
-    "running "
-    "the command again goes on where it was. A session whose compiler, machine, sources or workload changed is "
-    "refused, "
-    "with what differs.\n\n"
+    "Every finished trial is recorded at once. Ctrl-C ends the search with what it has found so far; running the "
+    "command "
+    "again goes on where it was. A session whose compiler, machine, sources or workload changed is refused, with what "
+    "differs.\n\n"
     "Progress is shown on standard error, the result on standard output.",
     options,
     "hone tune\thone.yaml here, with the budget it names\n"

@@ -22,7 +22,7 @@ set -m
 "$HONE" tune > out 2> words & pid=$!
 wait_for_trials 3
 kill -INT $pid; wait $pid; echo "exit $?"
-grep -E '^(stopping|hone: )' words
+grep -E "^(stopping|hone: )" words
 "$HONE" status | awk 'NR == 1 { print $NF }'
 first=$("$HONE" status --json | sed -n 's/.*"trials": \([0-9]*\).*/\1/p')
 "$HONE" tune --json -q > out.json 2> words & pid=$!

@@ -50,6 +50,7 @@ cost = [float(r["cost"]) for r in rows]
 print(cost[1:] == sorted(cost[1:]), len(rows) == len(data["trials"]), len(every) == len(full["trials"]))
 print([t["trial"] for t in full["trials"]] == list(range(1, len(every) + 1)), int(rows[0]["trial"]) == data["best"])
 print(all(json.loads(r["point"]).keys() == {"A", "B"} for r in every), sorted({r["phase"] for r in every}))
+print({t["trial"]: t["phase"] for t in full["trials"]}[data["best"]], "decided")
 print(sorted(full["trials"][0]))
 P
 "$HONE" results 1 --pareto 2> /dev/null | wc -l | awk '{ print ($1 >= 2) ? "a front" : "no front" }'
@@ -64,3 +65,28 @@ sed -i 's/(B-3)/(B-4)/' hone.yaml
 echo "== bad workloads"
 sed 's/evaluations/evalutions/' hone.yaml > slip.yaml; "$HONE" tune slip.yaml; echo "= $?"
 sed "s/run: .*/run: 'A={A}; B={B}; exit 1'/" hone.yaml > fails.yaml; "$HONE" tune fails.yaml -q > /dev/null 2> words; echo "= $?"
+echo "== two objectives and a limit: the front, and what is over the limit"
+cat > pair.yaml <<'Y'
+hone: 1
+name: pair
+controls: false
+run: 'A={A}; B={B}; echo x: $((A + B + 1)); echo y: $((20 - A + B)); echo risk: $A'
+parameters:
+  A: {type: int, range: [0, 9], default: 0}
+  B: {type: int, range: [0, 2], default: 0}
+metrics: {source: lines, names: [x, y, risk]}
+objectives: [minimize x, minimize y]
+limits: ["risk <= 6"]
+parity: none
+Y
+"$HONE" tune pair.yaml --evals 30 --store other -q --json > out.json; echo "exit $?"
+"$HONE" results --store other --pareto --json > front.json; "$HONE" results --store other --all --json > all.json
+python3 - <<'P'
+import json
+front, every = json.load(open("front.json"))["trials"], json.load(open("all.json"))["trials"]
+print(all(t["point"]["B"] == 0 and t["point"]["A"] <= 6 for t in front), len({t["point"]["A"] for t in front}) == 7)
+print(all(t["feasible"] == (t["point"]["A"] <= 6) for t in every if t["phase"] != "baseline"))
+print([t["violations"][0] > 0 for t in every if t["point"]["A"] == 9][:1], list(front[0]["values"]))
+P
+"$HONE" results --store other --all | awk '/over a limit/ { n++ } END { print (n > 0) ? "shown" : "not shown" }'
+"$HONE" status --store other | grep -c '^minimize'
