@@ -1,8 +1,6 @@
 /* bench/bench.c — opening, arguments, closing. */
 #include "bench_int.h"
 
-#include "../base/locale.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -92,7 +90,7 @@ double hone_bench_arg_double(hone_bench *b, const char *name, double dflt) {
     snprintf(text, sizeof text, "%.10g", dflt);
     const char *v = arg_value(b, name, text);
     if (!v) return dflt;
-    double x = hn_strtod(v, &end);
+    double x = hn_bench_strtod(v, &end);
     if (end == v || *end) hn_bench_die(b, "argument '%s=%s' is not a number", name, v);
     return x;
 }

@@ -4,8 +4,10 @@
 
 #include <hone/bench.h>
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { HN_BENCH_PERCENTILES = 16, HN_BENCH_NAME_B = 256 };
 
@@ -55,6 +57,11 @@ typedef struct hn_bench_timing {
     uint64_t calls;
     const char *error;
 } hn_bench_timing;
+
+/* Numbers are read and written with a decimal point whatever locale the program sets (glibc and musl hand out one
+ * static object for "C"). */
+static inline locale_t hn_bench_locale(void) { return newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+static inline double hn_bench_strtod(const char *text, char **end) { return strtod_l(text, end, hn_bench_locale()); }
 
 /* Prints to stderr and exits with status 2. */
 _Noreturn void hn_bench_die(const hone_bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

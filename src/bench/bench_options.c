@@ -1,8 +1,6 @@
 /* bench/bench_options.c — the table of options: argument, variable, help and where the value goes. */
 #include "bench_int.h"
 
-#include "../base/locale.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
@@ -49,7 +47,7 @@ static double scaled(const char *v, bool time) {
         double scale;
     } unit[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
     char *end;
-    double x = hn_strtod(v, &end);
+    double x = hn_bench_strtod(v, &end);
     if (end == v) return NAN;
     for (size_t i = 0; i < (time ? sizeof unit / sizeof *unit : 1); i++)
         if (strcmp(end, unit[i].unit) == 0) return x * unit[i].scale;
@@ -60,7 +58,7 @@ static bool read_list(hn_bench_options *o, const char *v) {
     size_t n = 0;
     double p[HN_BENCH_PERCENTILES];
     for (char *end; *v; v = end + (*end == ',')) {
-        double x = hn_strtod(v, &end);
+        double x = hn_bench_strtod(v, &end);
         if (end == v || (*end && *end != ',') || !(x >= 0 && x <= 100) || n == HN_BENCH_PERCENTILES) return false;
         p[n++] = x;
     }

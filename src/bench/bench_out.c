@@ -2,8 +2,6 @@
 #include "bench_int.h"
 
 #include "../base/bench_data.h"
-#include "../base/locale.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -79,9 +77,9 @@ void hn_bench_report(hone_bench *b, const char *metric, const char *unit, double
     if (error) b->failed = true;
     memcpy(taken, sample, n * sizeof *taken);
     qsort(sample, n, sizeof *sample, by_value);
-    locale_t before = hn_locale_enter(); /* the program may have set one with a decimal comma */
+    locale_t before = uselocale(hn_bench_locale()); /* the program may have set one with a decimal comma */
     if (b->json) put_json(b, row, taken);
-    hn_locale_leave(before);
+    uselocale(before);
     if (error) fprintf(stderr, "%s: hone/bench: metric '%s': %s\n", b->program, row->name, error);
     free(taken);
 }
