@@ -177,6 +177,8 @@ hone_rc cli_subject_open(const cli *c, const char *name, bool all, bool numeric,
 void cli_subject_close(cli_subject *s);
 /* Is there an engine of this name? NULL is fine. E_NOTFOUND names the nearest. */
 hone_rc cli_check_engine(const char *name, hone_err *err);
+/* "a=1,b=2" as a NULL-terminated array of pieces of `text`, which is cut up; free the array. */
+const char **cli_split_options(char *text);
 /* Progress of discovery on a terminal: ctx is the cli. */
 void cli_progress(void *ctx, size_t done, size_t total);
 

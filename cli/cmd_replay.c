@@ -125,19 +125,11 @@ static hone_rc replay_one(cli *c, const char *path, const hone_replay_config *g,
     return rc;
 }
 
-/* "name=value,name=value" as a NULL-terminated array into `text` (which is cut up). */
-static const char **split_options(char *text) {
-    const char **list = cli_alloc(strlen(text) + 2, sizeof *list);
-    size_t n = 0;
-    for (char *save, *p = strtok_r(text, ",", &save); p; p = strtok_r(NULL, ",", &save)) list[n++] = p;
-    return list;
-}
-
 static hone_rc run_replay(cli *c, hone_err *err) {
     hone_rc rc = cli_check_engine(cli_text(c, "engine", NULL), err);
     if (rc) return rc;
     char *text = cli_strdup(cli_text(c, "engine-options", ""));
-    const char **engine_options = split_options(text);
+    const char **engine_options = cli_split_options(text);
     hone_replay_config g = config_of(c, engine_options);
     score *s = cli_alloc(c->n_args, sizeof *s);
     for (size_t i = 0; !rc && i < c->n_args; i++) {

@@ -225,8 +225,13 @@ static hone_rc run_tune(cli *c, hone_err *err) {
     hone_rc rc = hone_workload_load(path, &workload, err);
     if (rc) return rc;
     char *dir = cli_store_dir(c, path);
+    char *text = cli_strdup(cli_text(c, "engine-options", ""));
+    const char **engine_options = cli_split_options(text);
     rc = read_options(c, dir, &options, err);
+    options.engine_options = engine_options;
     if (!rc) rc = search(c, workload, &options, err);
+    free(engine_options);
+    free(text);
     hone_workload_free(workload);
     free(dir);
     return rc;
@@ -236,6 +241,7 @@ static const cli_option options[] = {
     {"evals", 'n', CLI_COUNT, "N", 1, 1e9, "evaluations at most (default: the workload's budget)"},
     {"time", 't', CLI_SECONDS, "TIME", 0, 0, "time at most: 90s, 10m, 1h30m (default: the workload's budget)"},
     {"engine", 'e', CLI_TEXT, "NAME", 0, 0, "search engine (default: the workload's, else auto)"},
+    {"engine-options", 0, CLI_TEXT, "LIST", 0, 0, "options of the engine, name=value separated by commas"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "seed of all random choices (default 0)"},
     {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "builds side by side (default: one per core)"},
     {"cpu", 0, CLI_COUNT, "N", 0, 4095, "the core to measure on (default: the last usable one)"},

@@ -32,6 +32,14 @@ hone_rc cli_check_engine(const char *name, hone_err *err) {
     return cli_fail(err, HONE_E_NOTFOUND, "there is no engine '%s'; `hone engines` lists them", name);
 }
 
+/* "name=value,name=value" as a NULL-terminated array into `text` (which is cut up). */
+const char **cli_split_options(char *text) {
+    const char **list = cli_alloc(strlen(text) + 2, sizeof *list);
+    size_t n = 0;
+    for (char *save, *p = strtok_r(text, ",", &save); p; p = strtok_r(NULL, ",", &save)) list[n++] = p;
+    return list;
+}
+
 static void on_event(void *ctx, const hone_tune_event *event) {
     if (event->stage == HONE_TUNE_DISCOVER) cli_progress(ctx, event->done, event->total);
 }

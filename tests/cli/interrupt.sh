@@ -21,6 +21,7 @@ wait_for_trials() {
 set -m
 "$HONE" tune > out 2> words & pid=$!
 wait_for_trials 3
+"$HONE" tune -q > busy 2>&1; echo "a second one: $?"; grep -c "$pid" busy
 kill -INT $pid; wait $pid; echo "exit $?"
 grep -E "^(stopping|hone: )" words
 "$HONE" status | awk 'NR == 1 { print $NF }'

@@ -28,6 +28,8 @@ sed 's#: .*better.*#: better#' text | grep -E '^(result|trials|record)'
 "$HONE" tune --resume 2> words; echo "= $? $(cat words)"
 "$HONE" tune --resume=77 -q 2> words; echo "= $?"; grep -c 77 words
 "$HONE" tune --engine foresst; echo "= $?"
+"$HONE" tune --new --engine evolve --engine-options pool=8,parents=4 --evals 5 -q > /dev/null; echo "= $?"
+"$HONE" tune --new --engine evolve --engine-options pol=8 --evals 5 -q > /dev/null; echo "= $?"
 "$HONE" tune --new --resume; echo "= $?"
 echo "== status"
 "$HONE" status 1 | sed -E 's/^(started|machine) .*/\1/; s/failures.*/failures/; s/, [0-9]+ of them.*//; s/best .*/best/'
