@@ -164,7 +164,8 @@ static hone_class run_class(const hn_proc_result *r) {
     case HN_PROC_CPU_LIMIT: return HONE_RUN_TIMEOUT;
     case HN_PROC_MEMORY_LIMIT:
     case HN_PROC_FILE_LIMIT:
-    case HN_PROC_OUTPUT_LIMIT: return HONE_OVER_LIMIT;
+    case HN_PROC_OUTPUT_LIMIT:
+    case HN_PROC_COUNT_LIMIT: return HONE_OVER_LIMIT;
     default: return HONE_RUN_CRASH;
     }
 }
