@@ -224,12 +224,13 @@ void hn_prober_close(hn_prober *p) {
 bool hn_prober_late(const hn_prober *p) { return hn_now_s() >= p->until; }
 void hn_prober_expect(hn_prober *p, size_t n) { p->total += n; }
 
-bool hn_probe_link(hn_prober *p, const char *flags) {
+bool hn_probe_link(hn_prober *p, const char *flags, bool profile) {
     hn_arena a = {0};
     hn_flags f = {.a = &a};
     hn_flags_add(&f, p->t->exec);
     hn_flags_words(&f, "-O2");
     hn_flags_words(&f, flags);
+    if (profile) hn_flags_add(&f, hn_format(&a, "-fprofile-generate=%s", p->dir)); /* else it would land in the cwd */
     hn_flags_add(&f, p->source);
     hn_flags_words(&f, "-o");
     hn_flags_add(&f, hn_format(&a, "%s/linked", p->dir));
