@@ -114,6 +114,9 @@ static void result_json(cli *c, const summary *s) {
     cli_json_end(&j);
 }
 
+/* A winner of many controls is summed up; `hone best` prints all of it. */
+enum { SUMMARY_LINES = 20, SUMMARY_ARGV = 400 };
+
 static void label(const cli *c, const char *name) {
     printf("%s%-9s%s ", cli_paint(c->color_out, CLI_BOLD), name, cli_paint(c->color_out, CLI_PLAIN));
 }
@@ -131,8 +134,9 @@ static void put_speedup(const cli *c, const summary *s) {
            cli_paint(c->color_out, CLI_PLAIN));
     label(c, "");
     if (isfinite(r->speedup_lo))
-        printf("closing race: %s to %s (95 %% interval); not yet a proof\n", cli_text_ratio(c, r->speedup_lo, lo),
-               cli_text_ratio(c, r->speedup_hi, hi));
+        printf("closing race: %s to %s (95 %% interval); %s\n", cli_text_ratio(c, r->speedup_lo, lo),
+               cli_text_ratio(c, r->speedup_hi, hi),
+               r->speedup_lo > 1 ? "not yet a proof" : "it may be no gain at all");
     else
         printf("as the search saw it, without a closing race: part of it is luck\n");
 }
@@ -143,12 +147,25 @@ static void put_delta(const cli *c, const summary *s) {
     const cli_record *r = s->record;
     if (!r || !s->result->best_point) return;
     cli_flags_compare(s->workload, r, s->result->best_point, r->baseline ? r->baseline->point : NULL, &lines);
-    for (size_t i = 0; i < lines.n; i++) {
+    size_t shown = lines.n <= SUMMARY_LINES ? lines.n : SUMMARY_LINES - 1;
+    for (size_t i = 0; i < shown; i++) {
         label(c, i ? "" : "changes");
         cli_put(c, stdout, lines.line[i], 0);
         putchar('\n');
     }
+    if (shown < lines.n) label(c, ""), printf("and %zu more: `hone best` lists them\n", lines.n - shown);
     cli_lines_free(&lines);
+}
+
+static void put_argv(const cli *c, const char *argv) {
+    size_t words = 0;
+    for (const char *p = argv; *p; p++) words += *p == ' ' && p[1] != ' ';
+    label(c, "compiler");
+    if (strlen(argv) <= SUMMARY_ARGV)
+        cli_put(c, stdout, argv, 0);
+    else
+        printf("%.*s with %zu flags: `hone best --argv` prints them", (int)strcspn(argv, " "), argv, words);
+    putchar('\n');
 }
 
 static const char *reason_text(const char *reason) {
@@ -168,7 +185,7 @@ static void result_text(const cli *c, const summary *s) {
     char *failures = cli_failures_text(r->n_class);
     put_speedup(c, s);
     if (r->speedup > 1) put_delta(c, s);
-    if (r->speedup > 1 && r->best_argv) label(c, "compiler"), cli_put(c, stdout, r->best_argv, 0), putchar('\n');
+    if (r->speedup > 1 && r->best_argv) put_argv(c, r->best_argv);
     label(c, "trials");
     printf("%zu (%s), %zu with a known object\n", r->n_trials, reason_text(r->reason), r->n_reused);
     label(c, "time");
