@@ -267,6 +267,7 @@ static hone_param copied(hn_arena *a, const hone_param *p, const hone_param *las
     q.doc = hn_strdup(a, p->doc);
     q.tag = hn_strdup(a, p->tag);
     q.values = NULL;
+    if (!p->has_seed) q.seed_lo = q.seed_hi = 0;
     if (ranged(p) || p->kind == HONE_FLAG) {
         q.n_values = 0;
         return q;
