@@ -14,7 +14,7 @@
 
 #define NONE UINT32_MAX
 
-enum { MOST_FILTER = 200000 }; /* values x program length beyond which only the ends are shaved */
+enum { FEW_LEVELS = 12, MOST_FILTER = 200000 }; /* values x program length beyond which only the ends are shaved */
 
 struct hn_trail {
     uint32_t var;
@@ -231,15 +231,6 @@ static bool refuted(hn_solver *z, const hn_prog *rule, uint32_t v, double lo, do
     return no;
 }
 
-static void filter_small(hn_solver *z, const hn_prog *rule, uint32_t v, bool absent) {
-    hn_domain *d = &z->var[v];
-    size_t mark = z->n_trail;
-    double lo = d->lo, hi = d->hi;
-    for (double k = lo; k <= hi; k++)
-        if (d->alive[(size_t)k] && refuted(z, rule, v, k, k)) kill_level(z, v, (size_t)k);
-    if (z->n_trail != mark || absent != d->absent) set_bounds(z, v, lo, hi, absent);
-}
-
 /* Shaves one end; `up`: the lower. Chunks halve until one level (or 2^-40 of the width) is left. */
 static void shave(hn_solver *z, const hn_prog *rule, uint32_t v, double *lo, double *hi, bool up) {
     bool continuous = z->space->gene[z->var[v].param].step == 0;
@@ -258,6 +249,18 @@ static void shave(hn_solver *z, const hn_prog *rule, uint32_t v, double *lo, dou
             *hi = continuous ? nextafter(a, -INFINITY) : a - 1;
         }
     }
+}
+
+/* The ends by bisection first: where the constraint is monotone that leaves little to try one by one. */
+static void filter_small(hn_solver *z, const hn_prog *rule, uint32_t v, bool absent) {
+    hn_domain *d = &z->var[v];
+    size_t mark = z->n_trail;
+    double lo = d->lo, hi = d->hi;
+    if (hi - lo >= FEW_LEVELS) shave(z, rule, v, &lo, &hi, true);
+    if (hi - lo >= FEW_LEVELS) shave(z, rule, v, &lo, &hi, false);
+    for (double k = lo; k <= hi; k++)
+        if (d->alive[(size_t)k] && refuted(z, rule, v, k, k)) kill_level(z, v, (size_t)k);
+    if (z->n_trail != mark || lo != d->lo || hi != d->hi || absent != d->absent) set_bounds(z, v, lo, hi, absent);
 }
 
 static void filter_large(hn_solver *z, const hn_prog *rule, uint32_t v, bool absent) {

@@ -104,7 +104,7 @@ static hone_rc read_range(const build *b, const hn_ynode *key, const hn_ynode *x
     if (!rc && step && p->step <= 0) rc = hn_yaml_fail(b->doc, step, b->err, "a step must be above 0");
     if (!rc && log) rc = hn_yaml_bool(b->doc, log, &p->log, b->err);
     p->has_seed = seed != NULL;
-    if (!rc && seed) rc = read_pair(b, seed, whole, &p->seed_lo, &p->seed_hi);
+    if (!rc && seed) rc = read_pair(b, seed, false, &p->seed_lo, &p->seed_hi);
     return rc;
 }
 
