@@ -74,8 +74,7 @@ static void join_all(counter *c, const uint32_t *set, size_t n) {
     for (size_t k = 0; k < n; k++) c->up[set[k]] = set[k];
     for (size_t k = 0; k < n && spend(c, 1); k++) {
         uint32_t v = set[k];
-        for (uint32_t i = c->z.first_watch[v]; i < c->z.first_watch[v + 1]; i++)
-            join_watcher(c, v, c->z.watch[i]);
+        for (uint32_t i = c->z.first_watch[v]; i < c->z.first_watch[v + 1]; i++) join_watcher(c, v, c->z.watch[i]);
         uint32_t cond = c->z.space->gene[c->z.var[v].param].cond;
         if (cond != HN_NO_COND) join_watcher(c, v, c->watcher_of[cond]);
     }

@@ -106,12 +106,12 @@ static hn_range corners(double a, double b, double c, double d, bool unknown) {
     return cut(lo, hi, unknown);
 }
 
+/* The remainder is nearer to 0 than b; with a and b on the same side fmod alone makes it, so never equals b. */
 static hn_range range_mod(hn_range a, hn_range b, bool unknown) {
     double size = fmax(fabs(b.lo), fabs(b.hi));
     bool same_side = (a.lo >= 0 && b.lo >= 0) || (a.hi <= 0 && b.hi <= 0);
-    if (same_side) size = fmin(size, fmax(fabs(a.lo), fabs(a.hi)));
-    hn_range r = {b.lo < 0 ? -size : 0, b.hi > 0 ? size : 0, unknown || (b.lo <= 0 && b.hi >= 0)};
-    return r;
+    if (same_side && size > 0) size = fmin(nextafter(size, 0), fmax(fabs(a.lo), fabs(a.hi)));
+    return (hn_range){b.lo < 0 ? -size : 0, b.hi > 0 ? size : 0, unknown || (b.lo <= 0 && b.hi >= 0)};
 }
 
 static hn_range range_div(hn_range a, hn_range b, bool unknown) {

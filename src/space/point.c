@@ -90,18 +90,21 @@ bool hone_point_active(const hone_space *space, const double *point, size_t i) {
 
 /* --- legality ------------------------------------------------------------------------------------------------ */
 
+static bool is_permutation(const hn_gene *g, const double *slot) {
+    double fixed[HN_MAX_PERMUTATION];
+    memcpy(fixed, slot, g->n_slots * sizeof *fixed);
+    snap_permutation(g, fixed);
+    for (uint32_t k = 0; k < g->n_slots; k++)
+        if (!(slot[k] == fixed[k])) return false;
+    return true;
+}
+
 static inline bool in_domain(const hn_gene *g, const double *point) {
-    const double *slot = point + g->slot;
-    double x = *slot;
-    if (g->kind == HONE_PERMUTATION) {
-        double fixed[HN_MAX_PERMUTATION];
-        memcpy(fixed, slot, g->n_slots * sizeof *fixed);
-        snap_permutation(g, fixed);
-        for (uint32_t k = 0; k < g->n_slots; k++)
-            if (!(slot[k] == fixed[k])) return false;
-        return true;
-    }
-    return x >= g->lo && x <= g->hi && (g->step == 0 || snapped(g, x) == x);
+    double x = point[g->slot];
+    if (g->kind == HONE_PERMUTATION) return is_permutation(g, point + g->slot);
+    if (!(x >= g->lo && x <= g->hi)) return false;
+    if (g->step == 1) return g->lo + (double)(int64_t)(x - g->lo) == x;
+    return g->step == 0 || snapped(g, x) == x;
 }
 
 static bool is_absent(const hn_gene *g, const double *point) {
@@ -110,19 +113,22 @@ static bool is_absent(const hn_gene *g, const double *point) {
     return true;
 }
 
-/* Says what is wrong with an active parameter; false when something is. */
-static bool check_active(const hone_space *s, size_t i, const double *point, hone_err *why) {
-    const hn_gene *g = &s->gene[i];
-    if (isnan(point[g->slot]) ? g->optional && is_absent(g, point) : in_domain(g, point)) return true;
-    if (why) {
-        char text[32];
-        hn_double_text(point[g->slot], text);
-        if (isnan(point[g->slot]))
-            hn_fail(why, HONE_E_INPUT, "parameter '%s' is active but absent", s->param[i].name);
-        else
-            hn_fail(why, HONE_E_INPUT, "parameter '%s': %s is not in its domain", s->param[i].name, text);
-    }
+static bool fail_active(const hone_space *s, size_t i, const double *point, hone_err *why) {
+    char text[32];
+    double x = point[s->gene[i].slot];
+    if (why && isnan(x))
+        hn_fail(why, HONE_E_INPUT, "parameter '%s' is active but absent", s->param[i].name);
+    else if (why)
+        hn_fail(why, HONE_E_INPUT, "parameter '%s': %s is not in its domain", s->param[i].name,
+                hn_double_text(x, text));
     return false;
+}
+
+/* Says what is wrong with an active parameter; false when something is. */
+static inline bool check_active(const hone_space *s, size_t i, const double *point, hone_err *why) {
+    const hn_gene *g = &s->gene[i];
+    if (point[g->slot] == point[g->slot] ? in_domain(g, point) : g->optional && is_absent(g, point)) return true;
+    return fail_active(s, i, point, why);
 }
 
 static bool check_members(const hone_space *s, const hn_cond *cond, const double *point, hone_err *why) {
