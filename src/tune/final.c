@@ -46,7 +46,7 @@ static hone_rc line_up(race *r, hone_err *err) {
 static hone_rc build_afresh(race *r, hone_err *err) {
     hn_recipe recipe[CONTENDERS];
     hn_build build[CONTENDERS];
-    char text[CONTENDERS][16], *name[CONTENDERS];
+    char text[CONTENDERS][32], *name[CONTENDERS];
     for (size_t i = 0; i < r->n; i++) {
         recipe[i] = r->c[i].recipe;
         snprintf(text[i], sizeof text[i], "final%zu", i);

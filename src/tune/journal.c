@@ -42,7 +42,7 @@ static const char *objectives_json(hn_tuner *t) {
 
 static const char *machine_line(hn_tuner *t) {
     const hone_machine *m = &t->machine;
-    return hn_format(&t->arena, "%s, %d cores, %.1f GiB, Linux %s", m->cpu, m->n_cpu, (double)m->memory_b / 0x1p30,
+    return hn_format(&t->arena, "%s, %d cores, %.1f GiB, %s", m->cpu, m->n_cpu, (double)m->memory_b / 0x1p30,
                      m->kernel);
 }
 

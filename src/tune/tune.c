@@ -44,18 +44,34 @@ static hone_rc gather_seeds(hn_tuner *t, double **points, size_t *n, hone_err *e
     return rc;
 }
 
+static const char *engine_of(const hn_tuner *t) { return t->o->engine ? t->o->engine : t->w->engine; }
+
+static hone_search_config search_config(const hn_tuner *t) {
+    hone_search_config c = {.engine = engine_of(t), .seed = t->o->seed, .n_objectives = t->w->n_objectives};
+    for (size_t k = 0; k < t->w->n_objectives; k++) c.maximize[k] = t->w->objective[k].maximize;
+    c.n_constraints = t->w->n_limit_rules;
+    c.budget = t->o->max_evals;
+    c.no_default = true; /* the baseline, as a point, is the first seed */
+    c.options = t->o->engine_options;
+    return c;
+}
+
+/* A wrong engine or option is refused before a session begins. */
+static hone_rc try_search(const hn_tuner *t, hone_err *err) {
+    hone_search_config c = search_config(t);
+    hone_search *search;
+    hone_rc rc = hone_search_open(t->plan->space, &c, &search, err);
+    if (!rc) hone_search_close(search);
+    return rc;
+}
+
 static hone_rc open_search(hn_tuner *t, hone_err *err) {
     double *seeds = NULL;
     size_t n = 0;
     hone_rc rc = gather_seeds(t, &seeds, &n, err);
-    hone_search_config c = {.engine = t->session.engine, .seed = t->o->seed, .n_objectives = t->w->n_objectives};
-    for (size_t k = 0; k < t->w->n_objectives; k++) c.maximize[k] = t->w->objective[k].maximize;
-    c.n_constraints = t->w->n_limit_rules;
-    c.budget = t->o->max_evals;
+    hone_search_config c = search_config(t);
     c.seeds = seeds;
     c.n_seeds = n;
-    c.no_default = true; /* the baseline, as a point, is the first seed */
-    c.options = t->o->engine_options;
     if (!rc) rc = hone_search_open(t->plan->space, &c, &t->search, err);
     free(seeds);
     return rc;
@@ -204,7 +220,7 @@ static hone_rc ask_batch(hn_tuner *t, batch *b, bool *exhausted, hone_err *err) 
 }
 
 static hone_rc run_batch(hn_tuner *t, batch *b, hone_err *err) {
-    char text[BATCH_MOST][16], *name[BATCH_MOST];
+    char text[BATCH_MOST][32], *name[BATCH_MOST];
     size_t slots = hone_space_slots(t->plan->space);
     for (size_t i = 0; i < b->n; i++) {
         snprintf(text[i], sizeof text[i], t->o->keep_builds ? "t%zu" : "slot%zu",
@@ -265,6 +281,7 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hn_plan_progress progress = {tell_discovery, t};
     hone_rc rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
     t->waited_s += hn_now_s() - t->started_s; /* nearly all of it in compilers */
+    if (!rc) rc = try_search(t, err);
     if (!rc) rc = hn_journal_open(t, &past, err);
     if (!rc) set_up_configs(t);
     if (!rc) rc = make_ref_dir(t, err);
