@@ -51,7 +51,7 @@ static hone_rc open_auto(const hn_view *view, const double *option, void **state
 
 static size_t choose_model(const rotation *a, const hn_view *v) {
     size_t n = v->history->n_told, turn = v->n_asked % 3;
-    if (v->genes->n_free > a->high) return turn == 0 ? RIDGE : turn == 1 ? FOREST : LFBO;
+    if (v->genes->n_free > a->high) return turn == 1 ? FOREST : RIDGE;
     if (n > LATE) return LFBO;
     if (turn == 2 && v->history->n <= a->gp_rows) return GP;
     return turn == 1 ? FOREST : LFBO;

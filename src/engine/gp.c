@@ -16,7 +16,7 @@
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
-enum { TUNE_EVERY = 10, TUNE_ROWS = 80, TUNE_STEPS = 6, FIRST_STEPS = 20, SURE = 96, MOST_LEVELS = 16 };
+enum { TUNE_EVERY = 10, TUNE_ROWS = 80, TUNE_STEPS = 6, FIRST_STEPS = 20, SURE = 200, MOST_LEVELS = 16 };
 
 typedef struct gp {
     hn_gpr *gpr;
@@ -26,7 +26,6 @@ typedef struct gp {
     size_t tuned, fitted, base;
     uint64_t epoch, tuned_epoch;
     float *x, *y, *px, *sd;
-    uint32_t *pick;
     size_t room, proom;
 } gp;
 
@@ -40,7 +39,6 @@ static void close_model(void *state) {
     free(g->y);
     free(g->px);
     free(g->sd);
-    free(g->pick);
     free(g);
 }
 
@@ -110,12 +108,10 @@ static hone_rc make_room(gp *g, size_t n, size_t pool, hone_err *err) {
         g->proom = pool;
         free(g->px);
         free(g->sd);
-        free(g->pick);
         g->px = malloc(pool * (g->d + 1) * sizeof *g->px);
         g->sd = malloc(pool * sizeof *g->sd);
-        g->pick = malloc(pool * sizeof *g->pick);
     }
-    if (g->x && g->y && g->px && g->sd && g->pick) return HONE_OK;
+    if (g->x && g->y && g->px && g->sd) return HONE_OK;
     g->room = g->proom = 0;
     return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'gp'");
 }
@@ -155,6 +151,18 @@ static hone_rc fit(gp *g, const hn_view *v, const hn_sample *s, hone_err *err) {
     return rc;
 }
 
+static int by_value(const void *a, const void *b) {
+    float p = *(const float *)a, q = *(const float *)b;
+    return p < q ? -1 : p > q;
+}
+
+/* The mean that SURE candidates reach: deviations, the dear part, are only worked out for these. */
+static float promising(const float *mean, size_t n, float *scratch) {
+    memcpy(scratch, mean, n * sizeof *mean);
+    qsort(scratch, n, sizeof *scratch, by_value);
+    return n ? scratch[n < SURE ? n - 1 : SURE - 1] : 0;
+}
+
 static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_pool *pool, hn_rng *rng, float *out,
                      hone_err *err) {
     (void)rng;
@@ -164,13 +172,17 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     if (!rc) rc = fit(g, view, s, err);
     if (rc) return rc;
     for (size_t i = 0; i < pool->n; i++) columns(g, view->genes, pool->x + i * pool->slots, g->px + i * g->d);
-    rc = hn_gpr_predict(g->gpr, g->px, pool->n, out, g->sd, err);
+    rc = hn_gpr_predict(g->gpr, g->px, pool->n, out, NULL, err);
     if (rc) return rc;
-    float best = INFINITY;
+    float best = INFINITY, limit = promising(out, pool->n, g->sd);
     for (size_t i = 0; i < s->n_told; i++)
         if (s->feasible[i] && s->target[i] < best) best = s->target[i];
-    for (size_t i = 0; i < pool->n; i++) out[i] = hn_log_ei(out[i], g->sd[i], best);
-    return HONE_OK;
+    for (size_t i = 0; !rc && i < pool->n; i++) {
+        bool sure = out[i] <= limit;
+        if (sure) rc = hn_gpr_predict(g->gpr, g->px + i * g->d, 1, out + i, g->sd + i, err);
+        out[i] = sure && !rc ? hn_log_ei(out[i], g->sd[i], best) : -INFINITY;
+    }
+    return rc;
 }
 
 const hn_model hn_model_gp = {"gp", open_model, score, close_model};

@@ -54,10 +54,10 @@ static hone_rc read_text(const char *path, char **text, size_t *n, hone_err *err
     size_t n_raw;
     hone_rc rc = hn_read_file(path, &raw, &n_raw, err);
     if (rc) return rc;
-    if (n_raw < 6 || memcmp(raw,
+    if (n_raw < 5 || memcmp(raw,
                             "\xFD"
                             "7zXZ",
-                            6)) {
+                            5)) {
         *text = raw;
         *n = n_raw;
         return HONE_OK;

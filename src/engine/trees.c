@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEVELS = 64 };
+enum { LEVELS = 64, MOST_TRIED = 40, MOST_LOOKED = 3 };
 
 typedef struct node {
     uint64_t left_levels;
@@ -28,13 +28,15 @@ typedef struct range {
 
 struct hn_trees {
     size_t n_features, n_trees, min_leaf, n_try;
-    bool bootstrap, random_cuts;
+    bool bootstrap;
     bool *ordered;
-    node *nodes; /* n_trees * most */
+    unsigned char *top; /* greatest code of each feature */
+    node *nodes;        /* n_trees * most */
     size_t most;
     /* scratch of a fit */
     size_t room;
     unsigned char *column; /* transposed codes */
+    float *target;         /* of the node's rows, in their order */
     uint32_t *row;
     uint32_t *spare;
     range *stack;
@@ -49,13 +51,14 @@ hone_rc hn_trees_new(size_t n_features, const bool *ordered, const hn_trees_spec
         t->min_leaf = spec->min_leaf ? spec->min_leaf : 1;
         t->n_try = (size_t)ceil(spec->features * (double)n_features);
         if (t->n_try < 1) t->n_try = 1;
+        if (t->n_try > MOST_TRIED) t->n_try = MOST_TRIED;
         if (t->n_try > n_features) t->n_try = n_features;
         t->bootstrap = spec->bootstrap;
-        t->random_cuts = spec->random_cuts;
         t->ordered = malloc(n_features + 1);
+        t->top = malloc(n_features + 1);
         t->feature = calloc(n_features + 1, sizeof *t->feature);
     }
-    if (!t || !t->ordered || !t->feature) {
+    if (!t || !t->ordered || !t->top || !t->feature) {
         hn_trees_free(t);
         return hn_fail(err, HONE_E_NOMEM, "out of memory for a forest of %zu features", n_features);
     }
@@ -67,6 +70,7 @@ hone_rc hn_trees_new(size_t n_features, const bool *ordered, const hn_trees_spec
 static void drop_rows(hn_trees *t) {
     free(t->nodes);
     free(t->column);
+    free(t->target);
     free(t->row);
     free(t->spare);
     free(t->stack);
@@ -76,6 +80,7 @@ void hn_trees_free(hn_trees *t) {
     if (!t) return;
     drop_rows(t);
     free(t->ordered);
+    free(t->top);
     free(t->feature);
     free(t);
 }
@@ -88,10 +93,11 @@ static hone_rc make_room(hn_trees *t, size_t n, hone_err *err) {
     t->most = 2 * room;
     t->nodes = calloc(t->n_trees * t->most, sizeof *t->nodes);
     t->column = malloc(room * t->n_features + 1);
+    t->target = calloc(room, sizeof *t->target);
     t->row = calloc(room, sizeof *t->row);
     t->spare = calloc(room, sizeof *t->spare);
     t->stack = calloc(room + 1, sizeof *t->stack);
-    if (t->nodes && t->column && t->row && t->spare && t->stack) return HONE_OK;
+    if (t->nodes && t->column && t->target && t->row && t->spare && t->stack) return HONE_OK;
     t->room = 0;
     return hn_fail(err, HONE_E_NOMEM, "out of memory for a forest over %zu rows", n);
 }
@@ -109,17 +115,16 @@ typedef struct cut {
     float gain;
 } cut;
 
-static void fill(bins *b, const unsigned char *column, const float *y, const uint32_t *row, size_t n) {
-    b->present = 0;
+static void fill(bins *b, const unsigned char *column, unsigned top, const float *y, const uint32_t *row, size_t n) {
+    uint64_t present = 0;
+    for (unsigned l = 0; l <= top; l++) b->sum[l] = b->count[l] = 0;
     for (size_t i = 0; i < n; i++) {
         unsigned l = column[row[i]];
-        if (!(b->present >> l & 1)) {
-            b->present |= (uint64_t)1 << l;
-            b->sum[l] = b->count[l] = 0;
-        }
-        b->sum[l] += y[row[i]];
+        present |= (uint64_t)1 << l;
+        b->sum[l] += y[i];
         b->count[l] += 1;
     }
+    b->present = present;
 }
 
 static uint64_t below(unsigned level) { return level >= 64 ? UINT64_MAX : ((uint64_t)1 << level) - 1; }
@@ -153,14 +158,13 @@ static uint64_t levels_left(const unsigned char *level, size_t k, bool ordered, 
 static void best_cut(const hn_trees *t, const bins *b, uint32_t f, float sum, float n, hn_rng *rng, cut *best) {
     unsigned char level[LEVELS];
     bool ordered = t->ordered[f];
-    size_t n_levels = list_levels(b, ordered, level), at = 0, only = 0;
-    if (t->random_cuts) only = 1 + (size_t)hn_rng_below(rng, n_levels - 1);
+    size_t n_levels = list_levels(b, ordered, level), at = 0;
     float ls = 0, ln = 0, gain = best->gain, least = (float)t->min_leaf;
     for (size_t k = 1; k < n_levels; k++) {
         ls += b->sum[level[k - 1]];
         ln += b->count[level[k - 1]];
         float rn = n - ln, rs = sum - ls;
-        if (ln < least || rn < least || (only && k != only)) continue;
+        if (ln < least || rn < least) continue;
         float g = ls * ls / ln + rs * rs / rn;
         if (g > gain) gain = g, at = k;
     }
@@ -171,21 +175,22 @@ static void best_cut(const hn_trees *t, const bins *b, uint32_t f, float sum, fl
     *best = (cut){left, f, gain};
 }
 
-/* Best of n_try random features that vary here (those that do not are replaced, up to all). */
-static cut find_cut(hn_trees *t, const float *y, const range *r, size_t n, float sum, hn_rng *rng) {
+/* Best of n_try random features that vary here (those that do not are replaced, within limits). */
+static cut find_cut(hn_trees *t, const range *r, size_t n, float sum, hn_rng *rng) {
     const uint32_t *row = t->row + r->from;
-    float count = (float)(r->to - r->from);
-    cut best = {0, UINT32_MAX, sum * sum / count * (1 + 1e-6f) + 1e-12f};
+    size_t rows = r->to - r->from;
+    cut best = {0, UINT32_MAX, sum * sum / (float)rows * (1 + 1e-6f) + 1e-12f};
     bins b;
-    for (size_t i = 0, tried = 0; i < t->n_features && tried < t->n_try; i++) {
+    for (size_t i = 0, tried = 0; i < t->n_features && tried < t->n_try && i < MOST_LOOKED * t->n_try; i++) {
         size_t j = i + (size_t)hn_rng_below(rng, t->n_features - i);
         uint32_t f = t->feature[j];
         t->feature[j] = t->feature[i];
         t->feature[i] = f;
-        fill(&b, t->column + f * n, y, row, r->to - r->from);
+        const unsigned char *column = t->column + f * n;
+        fill(&b, column, t->top[f], t->target, row, rows);
         if (!(b.present & (b.present - 1))) continue;
+        best_cut(t, &b, f, sum, (float)rows, rng, &best);
         tried++;
-        best_cut(t, &b, f, sum, count, rng, &best);
     }
     return best;
 }
@@ -213,14 +218,14 @@ static void grow(hn_trees *t, node *nodes, const float *y, size_t n, hn_rng *rng
         range r = t->stack[--depth];
         float sum = 0, square = 0, count = (float)(r.to - r.from);
         for (uint32_t i = r.from; i < r.to; i++) {
-            float v = y[t->row[i]];
+            float v = t->target[i - r.from] = y[t->row[i]];
             sum += v;
             square += v * v;
         }
         node *at = &nodes[r.node];
         *at = (node){.mean = sum / count, .square = square / count};
         if (r.to - r.from < 2 * t->min_leaf || square - sum * sum / count <= 1e-7f * square) continue;
-        cut c = find_cut(t, y, &r, n, sum, rng);
+        cut c = find_cut(t, &r, n, sum, rng);
         if (c.feature == UINT32_MAX) continue;
         uint32_t middle = partition(t, &c, &r, n);
         at->left_levels = c.left_levels;
@@ -235,8 +240,13 @@ static void grow(hn_trees *t, node *nodes, const float *y, size_t n, hn_rng *rng
 hone_rc hn_trees_fit(hn_trees *t, const unsigned char *x, const float *y, size_t n, uint64_t seed, hone_err *err) {
     hone_rc rc = make_room(t, n, err);
     if (rc) return rc;
+    memset(t->top, 0, t->n_features);
     for (size_t i = 0; i < n; i++)
-        for (size_t f = 0; f < t->n_features; f++) t->column[f * n + i] = x[i * t->n_features + f];
+        for (size_t f = 0; f < t->n_features; f++) {
+            unsigned char l = x[i * t->n_features + f];
+            t->column[f * n + i] = l;
+            if (l > t->top[f]) t->top[f] = l;
+        }
     for (size_t k = 0; k < t->n_trees; k++) {
         hn_rng rng = hn_rng_make(seed, k);
         grow(t, t->nodes + k * t->most, y, n, &rng);

@@ -60,7 +60,7 @@ static inline hone_space *tiny_space(void) {
 
 static inline hone_space *ordinal_space(size_t n) {
     hone_param p[64];
-    static char name[64][8];
+    static char name[64][24];
     for (size_t i = 0; i < n; i++) {
         snprintf(name[i], sizeof name[i], "p%zu", i);
         p[i] = (hone_param){.name = name[i], .kind = HONE_ORDINAL, .values = tile_text, .n_values = 6};
@@ -70,7 +70,7 @@ static inline hone_space *ordinal_space(size_t n) {
 
 static inline hone_space *flag_space(size_t n) {
     hone_param p[512];
-    static char name[512][8];
+    static char name[512][24];
     for (size_t i = 0; i < n; i++) {
         snprintf(name[i], sizeof name[i], "f%zu", i);
         p[i] = (hone_param){.name = name[i], .kind = HONE_FLAG, .dflt = NAN, .optional = true, .knockout = 0.5};
