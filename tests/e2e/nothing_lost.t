@@ -76,6 +76,20 @@ def make_folder(parent):
     return folder
 
 
+def is_finished(folder):
+    """Did the first session end before the disturbance came?"""
+    path = os.path.join(folder, ".hone", "hone.db")
+    if not os.path.exists(path):
+        return False
+    db = sqlite3.connect(path, timeout=10)
+    try:
+        return db.execute("SELECT count(*) FROM session WHERE state = 'finished'").fetchone()[0] > 0
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        db.close()
+
+
 def one_of_each(found):
     points = [point for phase, point, _ in found.values() if phase == "search"]
     return len(points) == N_POINTS and len(set(points)) == N_POINTS
@@ -108,7 +122,10 @@ def kill_sweep(parent, rng, typical):
             child.send_signal(signal.SIGKILL)
             child.wait()
         before = rows(folder)
-        finish(folder, before, f"nothing_lost/kill_{k + 1}")
+        if is_finished(folder):
+            check(one_of_each(before), f"nothing_lost/kill_{k + 1}_came_too_late")
+        else:
+            finish(folder, before, f"nothing_lost/kill_{k + 1}")
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -148,7 +165,7 @@ def full_sweep(parent, rng, typical):
             os.unlink(hog)
             wrong = [v for v in before.values() if v and v[0] == "search" and '"' in v[1] and v[2] in ("", "[]")]
             check(not wrong, f"nothing_lost/full_disk_{k + 1}_is_no_outcome", wrong)
-            if code == 0:
+            if is_finished(folder):
                 check(one_of_each(before), f"nothing_lost/full_disk_{k + 1}_came_too_late")
             else:
                 finish(folder, before, f"nothing_lost/full_disk_{k + 1}")
