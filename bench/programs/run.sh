@@ -36,5 +36,6 @@ header "zstd as a whole" "EVALS=${EVALS:-80} SEED=${SEED:-0} bench/programs/run.
 echo "- zstd $(sed -n 's/^#define ZSTD_VERSION_\(MAJOR\|MINOR\|RELEASE\) *//p' "$work/zstd.h" | paste -sd.)," \
     "$(wc -l <"$work/zstd.c") lines; baseline: gcc -O3 -march=native"
 "$HONE" tune "$work/hone.yaml" --evals "${EVALS:-80}" --seed "${SEED:-0}" --store "$work/.hone" --json >"$work/result.json"
+"$HONE" results --all --json --workload "$work/hone.yaml" --store "$work/.hone" >"$work/all.json"
 "$HONE" results --pareto --json --workload "$work/hone.yaml" --store "$work/.hone" >"$work/pareto.json"
-python3 bench/programs/report.py "$work/result.json" "$work/pareto.json"
+python3 bench/programs/report.py "$work/result.json" "$work/all.json" "$work/pareto.json"
