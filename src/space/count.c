@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EFFORT_COUNT 1e8 /* operations */
+#define EFFORT_COUNT 6e7 /* operations */
 enum { MOST_DEPTH = 1500, MOST_DRAWS = 40000 };
 #define EFFORT_DRAWS 5e7
 #define LEAST_EFFORT 1e5 /* for each part, however much the others took */
