@@ -97,7 +97,8 @@ HONE_API const char *hone_space_constraint(const hone_space *space, size_t i);
 HONE_API void hone_space_hash(const hone_space *space, char hex[33]);
 
 /* Number of legal canonical points. exact: lo == n == hi. Otherwise an estimate with a 95 % interval.
- * A space with a continuous float counts as infinite (n = INFINITY, exact) unless empty. */
+ * A space with a stepless float counts as infinite (n = INFINITY, exact) unless empty; n is INFINITY, too, beyond
+ * the largest double. */
 typedef struct hone_count {
     double n, lo, hi;
     bool exact;
@@ -110,13 +111,15 @@ HONE_API hone_rc hone_space_size(const hone_space *space, uint64_t seed, hone_co
 /* The default point, canonical. The default may break a constraint; then E_EMPTY-free repair is the caller's
  * business (hone_point_repair). */
 HONE_API void hone_space_default(const hone_space *space, double *point);
-/* Puts NAN into inactive slots and snaps genes to their legal grid (nearest). Idempotent. */
+/* Puts NAN into inactive slots and snaps genes to their legal grid (nearest); an active parameter that is absent but
+ * not optional gets its default. Idempotent. Takes any doubles. */
 HONE_API void hone_point_canon(const hone_space *space, double *point);
-/* Is parameter i active at this point? */
+/* Is parameter i active at this canonical point? */
 HONE_API bool hone_point_active(const hone_space *space, const double *point, size_t i);
 /* True when canonical, within every domain, and no constraint is false. `why` (may be NULL) says what is wrong. */
 HONE_API bool hone_point_legal(const hone_space *space, const double *point, hone_err *why);
-/* 64-bit hash of a canonical point; stable across runs and machines for equal spaces. */
+/* 64-bit hash of a canonical point, from the names and values of present parameters: stable across runs, machines,
+ * orders of parameters, and parameters added that are absent in the point. */
 HONE_API uint64_t hone_point_hash(const hone_space *space, const double *point);
 HONE_API bool hone_point_equal(const hone_space *space, const double *a, const double *b);
 
@@ -135,7 +138,9 @@ HONE_API size_t hone_point_text(const hone_space *space, const double *point, si
 /* The point as one line of JSON, {"name": value, ...}: absent parameters are left out; round-trips exactly
  * through hone_point_from_json. Free *json with hone_free. */
 HONE_API hone_rc hone_point_to_json(const hone_space *space, const double *point, char **json, hone_err *err);
-/* Unknown names, wrong types and values outside the domain are E_INPUT. The result is canonical. */
+/* Unknown names, wrong types and values outside the domain are E_INPUT. A parameter left out is absent if optional,
+ * else has its default; a value of an inactive one is dropped. The result is canonical; constraints are not looked
+ * at. */
 HONE_API hone_rc hone_point_from_json(const hone_space *space, const char *json, double *point, hone_err *err);
 
 #ifdef __cplusplus
