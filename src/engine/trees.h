@@ -14,7 +14,7 @@ typedef struct hn_trees hn_trees;
 typedef struct hn_trees_spec {
     size_t n_trees, min_leaf; /* a leaf holds at least min_leaf rows */
     double features;          /* share of the features tried at each split, 40 features at most */
-    bool bootstrap;           /* rows drawn with replacement */
+    bool bootstrap;           /* rows drawn with replacement: all when few, half when many */
 } hn_trees_spec;
 
 hone_rc hn_trees_new(size_t n_features, const bool *ordered, const hn_trees_spec *spec, hn_trees **out, hone_err *err);
