@@ -12,6 +12,8 @@ import lzma
 import math
 import os
 
+import numpy as np
+
 MARKS = (25, 50, 100, 200)
 
 
@@ -59,7 +61,10 @@ class Recording:
                 float(compile_time) if ok and compile_time != "-" else None,
             )
         self.legal = list(self.row)
+        self.at = {key: i for i, key in enumerate(self.legal)}
         self.size = [len(v) for v in self.values]
+        self.span = np.maximum(np.array(self.size) - 1, 1)
+        self.grid = np.array(self.legal) / self.span
         self.free = [i for i, n in enumerate(self.size) if n > 1]  # parameters there is a choice in
         self.best = min(t for t, _ in self.row.values() if t is not None)
         both = [(math.log(t), math.log(c)) for t, c in self.row.values() if t and c]
@@ -74,16 +79,10 @@ class Recording:
         """The recorded configuration, not in `but`, nearest to `key` in index steps by range; ties at random."""
         if key in self.row and key not in but:
             return key
-        best, found = None, []
-        for other in self.legal:
-            if other in but:
-                continue
-            d = sum(abs(a - b) / (n - 1) for a, b, n in zip(key, other, self.size) if n > 1)
-            if best is None or d < best - 1e-12:
-                best, found = d, [other]
-            elif d <= best + 1e-12:
-                found.append(other)
-        return rng.choice(found)
+        distance = np.abs(self.grid - np.array(key) / self.span).sum(axis=1)
+        distance[[self.at[other] for other in but]] = np.inf
+        found = np.flatnonzero(distance <= distance.min() + 1e-9)
+        return self.legal[rng.choice(list(found))]
 
 
 class Meter:
