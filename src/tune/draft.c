@@ -432,7 +432,10 @@ static void wrap_words(const words *w, command *c) {
             c->program = w->word[i];
     }
     hn_str_add(&c->build, " && cp ");
-    if (c->folder) hn_str_addf(&c->build, "%s/", c->folder);
+    if (c->folder) {
+        hn_template_escape(&c->build, c->folder);
+        hn_str_add(&c->build, "/");
+    }
     hn_template_escape(&c->build, c->program ? c->program : "PROGRAM");
     hn_str_add(&c->build, " {out}");
 }
