@@ -82,48 +82,6 @@ void hn_gene_random(const hone_space *space, size_t i, hn_rng *rng, bool initial
 
 /* --- neighbours ---------------------------------------------------------------------------------------------- */
 
-enum { FEW_LEVELS = 10 };
-
-static void swap_two(const hn_gene *g, hn_rng *rng, double *slot) {
-    uint64_t a = hn_rng_below(rng, g->n_slots), b = hn_rng_below(rng, g->n_slots - 1);
-    if (b >= a) b++;
-    double t = slot[a];
-    slot[a] = slot[b];
-    slot[b] = t;
-}
-
-/* One level up or down where there are few, else a Gaussian step of a tenth of the scaled range. */
-static double step_number(const hone_space *s, size_t i, hn_rng *rng, double x) {
-    const hn_gene *g = &s->gene[i];
-    double level = hn_gene_level(s, i, x);
-    if (g->levels > FEW_LEVELS && hn_rng_below(rng, 2)) {
-        double y = hn_gene_from_unit(s, i, hn_gene_unit(s, i, x) + 0.1 * hn_rng_normal(rng));
-        if (y != x) return y;
-    }
-    if (g->step == 0) return hn_gene_from_unit(s, i, hn_rng_unit(rng));
-    bool up = level == 0 || (level < g->levels - 1 && hn_rng_below(rng, 2));
-    return hn_gene_value(s, i, up ? level + 1 : level - 1);
-}
-
-bool hn_gene_neighbour(const hone_space *space, size_t i, hn_rng *rng, double *point) {
-    const hn_gene *g = &space->gene[i];
-    double *slot = point + g->slot, x = *slot;
-    if (g->levels <= 1 && !g->optional) return false;
-    if (isnan(x)) {
-        draw_value(g, rng, false, slot);
-    } else if (g->levels <= 1 || (g->optional && hn_rng_below(rng, 4) == 0)) {
-        for (uint32_t k = 0; k < g->n_slots; k++) slot[k] = NAN;
-    } else if (g->kind == HONE_PERMUTATION) {
-        swap_two(g, rng, slot);
-    } else if (g->kind == HONE_CHOICE || g->kind == HONE_FLAG) {
-        double k = (double)hn_rng_below(rng, (uint64_t)g->levels - 1);
-        *slot = k >= x ? k + 1 : k;
-    } else {
-        *slot = step_number(space, i, rng, x);
-    }
-    return true;
-}
-
 /* Levels at distances 1, 2, 4 … on both sides. */
 static size_t spread_levels(const hone_space *s, size_t i, double x, double *out, size_t n, size_t room) {
     const hn_gene *g = &s->gene[i];

@@ -1,8 +1,8 @@
-/* space/space_int.h — inside a sealed space: what engines use to draw, compare and change genes cheaply.
+/* space/space_int.h — inside a sealed space: its tables, and what works on them without allocation.
  *
  * Words: a parameter's *level* is the number of one of its values, 0 .. levels-1, in ascending order (choice,
  * ordinal: the index; flag: 0, 1; int: (value-lo)/step; a stepless float has INFINITY levels and its level is its
- * value; a permutation has n! levels and no level numbers, use the random and neighbour functions). "Absent" is NAN.
+ * value; a permutation has n! levels and no level numbers, use hn_gene_random). "Absent" is NAN.
  * Nothing here allocates unless it says so. Points handed in are canonical unless the function says otherwise.
  * Owns: a space owns all its strings and tables.   Threads: a sealed space is read-only and may be shared.
  * Invariants of a sealed space: 1 gene[i] describes param[i];  2 cond[] is in topological order: the parameters a
@@ -89,11 +89,6 @@ size_t hn_point_broken(const hone_space *space, const double *point);
 static inline bool hn_constraint_holds(const hone_space *space, size_t i, const double *point) {
     return hn_prog_eval(&space->rule[i], point) != 0; /* true for NAN, too: unknown does not bind */
 }
-/* Parameters that constraint i reads, ascending. */
-static inline const uint32_t *hn_constraint_params(const hone_space *space, size_t i, size_t *n) {
-    *n = space->rule[i].n_params;
-    return space->rule[i].param;
-}
 /* Constraints that read parameter i. */
 static inline const uint32_t *hn_gene_constraints(const hone_space *space, size_t i, size_t *n) {
     *n = space->first_rule_of[i + 1] - space->first_rule_of[i];
@@ -103,7 +98,6 @@ static inline const uint32_t *hn_gene_constraints(const hone_space *space, size_
 /* --- genes --------------------------------------------------------------------------------------------------- */
 
 static inline bool hn_gene_is_indexed(const hn_gene *g) { return g->kind != HONE_INT && g->kind != HONE_FLOAT; }
-static inline bool hn_gene_is_continuous(const hn_gene *g) { return g->step == 0; }
 /* Number of values, INFINITY for a stepless float; absence is not counted. */
 static inline double hn_gene_levels(const hone_space *space, size_t i) { return space->gene[i].levels; }
 /* value <-> level; NAN (absent) maps to NAN. The value must be in the domain, or is moved to its nearest. Not for
@@ -118,11 +112,6 @@ double hn_gene_from_unit(const hone_space *space, size_t i, double unit);
 void hn_gene_default(const hone_space *space, size_t i, double *point);
 /* Draws parameter i's slots uniformly over its domain, knock-out applied; activity is not looked at. */
 void hn_gene_random(const hone_space *space, size_t i, hn_rng *rng, bool initial, double *point);
-/* Moves active parameter i to a random different state near its present one: numeric kinds one or a few levels (a
- * Gaussian tenth of the range if there are many), choices any other value, permutations a swap of two items,
- * optional ones now and then to absent and from absent to a random value. False when it has only one state. The
- * result may break constraints and change what is active: canon and check. */
-bool hn_gene_neighbour(const hone_space *space, size_t i, hn_rng *rng, double *point);
 /* Other states of active parameter i, in a fixed order, at most `room`: every value (plus absent when optional)
  * when they fit, else those nearest, at doubling distances on both sides. Permutations give none. */
 size_t hn_gene_others(const hone_space *space, size_t i, const double *point, double *out, size_t room);

@@ -478,7 +478,6 @@ static void test_include(void) {
 
 static void test_genes(void) {
     hone_space *s = point_space();
-    hn_rng rng = hn_rng_make(1, 1);
     double x[16], others[64];
     hone_space_default(s, x);
     ok(hn_gene_levels(s, 0) == 16 && isinf(hn_gene_levels(s, 1)) && hn_gene_levels(s, 5) == 6, "gene/levels");
@@ -493,16 +492,6 @@ static void test_genes(void) {
     bool good = n > 2;
     for (size_t k = 0; k < n; k++) good &= others[k] >= 0.001 && others[k] <= 1 && others[k] != 0.1;
     ok(good, "gene/others_of_float");
-    good = true;
-    for (size_t i = 0; i < 4; i++)
-        for (int k = 0; k < 200; k++) {
-            double before = x[i];
-            good &= hn_gene_neighbour(s, i, &rng, x) && x[i] != before;
-        }
-    hone_point_canon(s, x);
-    hone_err why = {0};
-    good &= hone_point_legal(s, x, &why) || strstr(why.text, "constraint");
-    ok(good, "gene/neighbour_differs_within_domain");
     hone_space_free(s);
 }
 
