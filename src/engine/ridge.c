@@ -108,6 +108,7 @@ static hone_rc choose_noise(ridge *r, const hn_view *v, size_t n, hone_err *err)
     if (n < at || at == r->noise_at) return HONE_OK;
     hn_sample s = {0};
     hone_rc rc = hn_sample_prefix(&s, v, at, r->max_rows, err);
+    if (!rc) rc = make_room(r, s.n + 1, err);
     double best = -INFINITY, chosen = r->noise;
     for (size_t i = 0; !rc && i < s.n; i++) coarse_row(r, v->genes, s.code + i * s.n_features, r->x + i * r->genes);
     for (size_t i = 0; !rc && i < N_NOISE; i++) {

@@ -265,6 +265,27 @@ static void many(void) {
     hone_space_free(space);
 }
 
+/* More observations than a model takes, in a dimension where it takes fewer than it chooses its noise on. */
+static void more_than_a_model_takes(const char *engine) {
+    hone_space *space = flag_space(120);
+    hone_search *s = open_search(space, (hone_search_config){.engine = engine, .seed = 1});
+    double *x = point_of(space);
+    hone_err err;
+    bool fine = true;
+    for (uint64_t i = 0; i < 1100; i++) {
+        hone_space_sample(space, i, false, x, &err);
+        hone_search_tell(s, x, &(hone_outcome){.value = {synthetic_cost(space, 1, x)}}, &err);
+        if (i % 180 != 179) continue;
+        hone_search_skip(s, i / 180);
+        fine &= !hone_search_ask(s, x, &err) && hone_point_legal(space, x, NULL);
+        hone_search_tell(s, x, &(hone_outcome){.value = {synthetic_cost(space, 1, x)}}, &err);
+    }
+    ok(fine, "%s/more_observations_than_a_model_takes", engine);
+    free(x);
+    hone_search_close(s);
+    hone_space_free(space);
+}
+
 int main(void) {
     hone_space *space = mixed_space();
     hone_engine_info e;
@@ -276,6 +297,7 @@ int main(void) {
         resumes(e.name, space, 2);
         exhausts(e.name);
         extra_rule(e.name, space);
+        more_than_a_model_takes(e.name);
     }
     seeds_first(space);
     best_and_retell(space);
