@@ -61,8 +61,14 @@ hone_rc hn_recipe_expand(const hone_workload *w, const hn_recipe *r, const char 
 /* --- the private folder --------------------------------------------------------------------------------------------
  */
 
+static bool leaves_folder(const char *path) {
+    for (const char *at = path; (at = strstr(at, "..")); at += 2)
+        if ((at == path || at[-1] == '/') && (!at[2] || at[2] == '/')) return true;
+    return false;
+}
+
 static hone_rc link_source(const hone_workload *w, const char *dir, const char *source, hone_err *err) {
-    if (*source == '/' || strstr(source, "..")) return HONE_OK; /* named by full path or through {src} */
+    if (*source == '/' || leaves_folder(source)) return HONE_OK; /* named by full path or through {src} */
     char *from = hn_path_join(w->dir, source), *real = from ? realpath(from, NULL) : NULL,
          *to = hn_path_join(dir, source);
     hone_rc rc = HONE_OK;
@@ -112,7 +118,19 @@ typedef struct job {
     bool compiles; /* the running step is a compilation */
 } job;
 
-static size_t n_training(const hone_workload *w) { return w->train ? 1 : w->n_inputs; }
+/* The i-th input that is not held out. */
+static const hn_input *training_input(const hone_workload *w, size_t i) {
+    const hn_input *in = w->input;
+    for (;; in++)
+        if (!in->held_out && i-- == 0) return in;
+}
+
+/* Training runs of PGO: held-out inputs are for judging, not for learning. */
+static size_t n_training(const hone_workload *w) {
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_inputs; i++) n += !w->input[i].held_out;
+    return w->train ? 1 : n;
+}
 
 static void add_flags(const hn_recipe *r, const char *pgo, hn_str *flags) {
     for (size_t i = 0; i < r->n_flags; i++) {
@@ -136,9 +154,8 @@ static hone_rc step_text(const hn_build_config *cfg, job *j, hone_err *err) {
         add_flags(j->r, !j->r->pgo ? NULL : j->step ? j->r->pgo_use : j->r->pgo_generate, &flags);
         rc = hn_recipe_expand(w, j->r, w->build, flags.text ? flags.text : "", NULL, NULL, &j->command, err);
     } else {
-        const char *text = w->train ? w->train : w->run,
-                   *args = w->train ? w->input[0].args : w->input[j->step - 1].args;
-        rc = hn_recipe_expand(w, j->r, text, "", args, "./output", &j->command, err);
+        const char *args = training_input(w, j->step - 1)->args;
+        rc = hn_recipe_expand(w, j->r, w->train ? w->train : w->run, "", args, "./output", &j->command, err);
     }
     hn_str_free(&flags);
     if (!rc && j->command.failed) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");

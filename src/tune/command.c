@@ -65,7 +65,7 @@ static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) 
     hone_command c = {.argv = list, .env = list + n + 1, .n_env = n_env, .pgo = r->pgo, .block = list};
     for (size_t i = 0; i < r->n_flags; i++) at = stpcpy((char *)(uintptr_t)(list[c.n_argv++] = at), r->flag[i]) + 1;
     for (size_t i = 0; i < r->n_app; i++) {
-        if (!strstr(r->defines, r->app_name[i])) continue;
+        if (!r->app_defined[i]) continue;
         list[c.n_argv++] = at;
         at += sprintf(at, "-D%s=%s", r->app_name[i], r->app_text[i]) + 1;
     }

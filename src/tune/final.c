@@ -3,6 +3,7 @@
  */
 #include "tune/tuner.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/rng.h"
 #include "measure/race.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTENDERS = 5, ROUNDS = 9 };
+enum { CONTENDERS = 5, ROUNDS = 9, ROUNDS_LEAST = 3 };
 
 typedef struct contender {
     double *point;
@@ -161,6 +162,7 @@ static hone_rc run_race(race *r, hone_err *err) {
     size_t rounds = r->t->bench.any_noisy ? ROUNDS : 1;
     hone_rc rc = build_afresh(r, err);
     for (size_t k = 0; !rc && k < rounds; k++) {
+        if (k >= ROUNDS_LEAST && hn_now_s() > r->t->end_s) break;
         rc = one_round(r, k, err);
         thin_out(r);
         hn_tuner_emit(r->t, HONE_TUNE_RACE, k + 1, rounds, NULL, NULL);
@@ -175,7 +177,8 @@ hone_rc hn_final(hn_tuner *t, hone_tune_result *out, hone_err *err) {
     if (!rc && r.n) rc = run_race(&r, err);
     size_t first = rc ? SIZE_MAX : leader(&r);
     out->speedup = out->speedup_lo = out->speedup_hi = 1;
-    bool beats = first != SIZE_MAX && (t->w->n_objectives > 1 || hn_median_log_ratio(&t->bench, &r.c[first].m, 0) < 0);
+    bool any_will_do = t->w->n_objectives > 1 || t->bench.base.infeasible;
+    bool beats = first != SIZE_MAX && (any_will_do || hn_median_log_ratio(&t->bench, &r.c[first].m, 0) < 0);
     if (!rc && beats) state_speedup(&r, first, out);
     if (!rc) rc = name_winner(t, beats ? r.c[first].point : t->plan->base, out, err);
     for (size_t i = 0; i < r.n; i++) {
@@ -190,7 +193,7 @@ hone_rc hn_final(hn_tuner *t, hone_tune_result *out, hone_err *err) {
 
 hone_rc hn_best_so_far(hn_tuner *t, hone_tune_result *out, hone_err *err) {
     hone_tune_result_free(out);
-    bool any = t->elite.n > 0 && t->best_log_ratio < 0;
+    bool any = t->elite.n > 0 && (t->best_log_ratio < 0 || t->bench.base.infeasible);
     out->speedup = any && !t->bench.base.plain[0] ? exp(-t->best_log_ratio) : 1;
     out->speedup_lo = out->speedup_hi = NAN;
     return name_winner(t, any ? t->elite.entry[0].point : t->plan->base, out, err);

@@ -104,6 +104,15 @@ static hone_rc choose(hn_tuner *t, int64_t *id, hone_err *err) {
     return HONE_OK;
 }
 
+static hone_rc make_work_dir(hn_tuner *t, const char *store_dir, hone_err *err) {
+    const char *dir = hn_format(&t->arena, "%s/work/s%lld", store_dir, (long long)t->session.id);
+    if (!dir) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hn_make_dirs(dir, err);
+    if (rc) return rc;
+    t->work_dir = realpath(dir, NULL);
+    return t->work_dir ? HONE_OK : hn_fail(err, HONE_E_IO, "cannot resolve the work folder '%s'", dir);
+}
+
 hone_rc hn_journal_open(hn_tuner *t, hone_trials *past, hone_err *err) {
     const char *dir = t->o->store_dir ? t->o->store_dir : hn_format(&t->arena, "%s/.hone", t->w->dir);
     if (!dir) return hn_fail(err, HONE_E_NOMEM, "out of memory");
@@ -120,12 +129,7 @@ hone_rc hn_journal_open(hn_tuner *t, hone_trials *past, hone_err *err) {
         t->session.id = id;
         if (!rc) rc = hone_trials_load(t->store, id, false, past, err);
     }
-    if (!rc) t->work_dir = hn_format(&t->arena, "%s/work/s%lld", dir, (long long)t->session.id);
-    if (!rc && !t->work_dir) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (!rc) rc = hn_make_dirs(t->work_dir, err);
-    if (!rc) t->work_dir = realpath(t->work_dir, NULL);
-    if (!rc && !t->work_dir) rc = hn_fail(err, HONE_E_IO, "cannot resolve the work folder in '%s'", dir);
-    return rc;
+    return rc ? rc : make_work_dir(t, dir, err);
 }
 
 hone_rc hn_journal_trial(hn_tuner *t, hone_trial *trial, hone_err *err) {
@@ -151,7 +155,8 @@ void hn_tuner_emit(hn_tuner *t, hone_tune_stage stage, size_t done, size_t total
     hone_tune_event e = {
         .stage = stage, .done = done, .total = total, .elapsed_s = elapsed, .trial = trial, .text = text};
     e.eta_s = stage == HONE_TUNE_TRIAL ? eta(t, elapsed, done, total) : NAN;
-    e.best_speedup = t->bench.base.plain[0] ? NAN : exp(-t->best_log_ratio);
+    bool no_ratio = t->bench.base.plain[0] || isinf(t->best_log_ratio);
+    e.best_speedup = no_ratio ? NAN : exp(-t->best_log_ratio);
     e.n_reused = t->n_reused;
     memcpy(e.n_class, t->n_class, sizeof e.n_class);
     t->o->event(t->o->ctx, &e);

@@ -59,10 +59,8 @@ static bool worth_another_pass(const hn_tuner *t, const hn_measured *m) {
 }
 
 static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err) {
-    double t0 = hn_now_s();
     double give_up = t->w->n_objectives == 1 ? give_up_factor * exp(t->best_log_ratio) : 0;
     hone_rc rc = hn_measure_pass(&t->bench, r, b, true, give_up, m, err);
-    t->pass_s = hn_now_s() - t0;
     if (!rc) rc = hn_confirm(&t->bench, r, b, m, err);
     bool brief = m->n_pass == 1 && t->bench.any_noisy && hn_race_first(m->run_s) > 1;
     if (!rc && m->cls == HONE_RUN_OK && brief) rc = hn_measure_pass(&t->bench, r, b, false, 0, m, err);
@@ -77,17 +75,17 @@ static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_me
 /* --- what was seen
  * ----------------------------------------------------------------------------------------------------- */
 
-/* Compile time is the build's, also where everything else is taken over from an equal object. */
-static void own_build_time(const hn_tuner *t, const hn_build *b, hone_outcome *o) {
+/* What is the build's own (its time, the file's size with debug data) also where everything else is taken over from an
+ * equal object. */
+static void own_build(const hn_tuner *t, const hn_build *b, hone_outcome *o) {
     const hone_workload *w = t->w;
+    double x;
+    if (o->cls != HONE_RUN_OK) return;
     for (size_t k = 0; k < w->n_objectives; k++)
-        if (w->objective[k].quantity.source == HN_FROM_COMPILE_TIME) o->value[k] = b->build_s;
-    for (size_t c = 0; c < w->n_limit_rules; c++) {
-        const hn_limit_rule *rule = &w->limit_rule[c];
-        if (rule->quantity.source != HN_FROM_COMPILE_TIME) continue;
-        double over = rule->at_least ? rule->bound - b->build_s : b->build_s - rule->bound;
-        o->violation[c] = rule->bound != 0 ? over / fabs(rule->bound) : over;
-    }
+        if (hn_quantity_of_build(&w->objective[k].quantity, b, &x)) o->value[k] = x;
+    for (size_t c = 0; c < w->n_limit_rules; c++)
+        if (hn_quantity_of_build(&w->limit_rule[c].quantity, b, &x))
+            o->violation[c] = hn_violation(&w->limit_rule[c], x);
 }
 
 static double log_ratio_of(const hn_tuner *t, const hone_outcome *o) {
@@ -163,7 +161,7 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
         if (same) {
             trial.same_as = same->trial;
             trial.outcome = same->outcome;
-            own_build_time(t, b, &trial.outcome);
+            own_build(t, b, &trial.outcome);
         } else {
             rc = measure(t, r, b, &m, err);
             trial.detail = m.detail;
@@ -192,7 +190,8 @@ hone_rc hn_relive(hn_tuner *t, const hone_trial *trial, hone_err *err) {
     hone_rc rc = hone_point_from_json(t->plan->space, trial->point, point, err);
     if (!rc) rc = hone_search_tell(t->search, point, &trial->outcome, err);
     uint64_t key = 0;
-    if (!rc && *trial->object_hash) {
+    bool built = *trial->object_hash || !*t->w->build; /* else there was nothing to know again */
+    if (!rc && built) {
         hn_recipe r;
         hn_build b = {.cls = HONE_RUN_OK};
         snprintf(b.object_hash, sizeof b.object_hash, "%s", trial->object_hash);

@@ -81,7 +81,7 @@ static bool word_to_gene(const hn_plan *plan, size_t t, const char *word, double
 /* The `fp` gene is an index into the contracts offered. */
 static double fp_level(const hone_workload *w) { return (double)w->fp_baseline - (double)w->fp_min; }
 
-/* The baseline's flags hold for the first compiler; other compilers start from the same level and -march. */
+/* The baseline's flags hold for the first compiler; the others start from their targets' seeds. */
 static void read_baseline(hn_plan *plan) {
     split_words(&plan->arena, plan->w->baseline ? plan->w->baseline : "", &plan->base_word, &plan->n_base_words);
     plan->keep = HN_NEW_N(&plan->arena, const char *, plan->n_base_words + 1);
@@ -182,7 +182,7 @@ hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, c
 
 void hn_plan_close(hn_plan *plan) {
     if (!plan) return;
-    for (size_t t = 0; t < plan->w->n_compilers && plan->target; t++) {
+    for (size_t t = 0; t < plan->w->n_compilers && plan->target && plan->part; t++) {
         hone_target_close(plan->target[t]);
         hone_space_free(plan->part[t]);
     }
@@ -265,6 +265,7 @@ static hone_rc add_app(const hn_plan *plan, const double *point, hn_recipe *r, h
     hn_str defines = {0};
     r->app_name = HN_NEW_N(&r->arena, const char *, plan->n_app + 1);
     r->app_text = HN_NEW_N(&r->arena, const char *, plan->n_app + 1);
+    r->app_defined = HN_NEW_N(&r->arena, bool, plan->n_app + 1);
     for (size_t i = 0; i < plan->n_app && hn_arena_ok(&r->arena); i++) {
         const hone_param *p = hone_space_param(plan->space, i);
         bool absent = isnan(point[p->slot]);
@@ -273,6 +274,7 @@ static hone_rc add_app(const hn_plan *plan, const double *point, hn_recipe *r, h
         const char *text = absent ? "" : gene_text(&r->arena, plan->space, point, i);
         if (!absent && p->kind == HONE_FLAG) text = point[p->slot] != 0 ? "1" : "0";
         r->app_name[r->n_app] = p->name;
+        r->app_defined[r->n_app] = defined;
         r->app_text[r->n_app++] = text;
         if (!defined || !text) continue;
         hn_str word = {0};

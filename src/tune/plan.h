@@ -43,6 +43,7 @@ typedef struct hn_recipe {
     const char *defines;   /* shell text */
     const char **app_name; /* the workload's parameters that are active, and their texts */
     const char **app_text;
+    bool *app_defined; /* rendered in `defines` */
     size_t n_app;
     bool pgo;
     const char *pgo_generate, *pgo_use; /* see hone_command */

@@ -114,9 +114,10 @@ static hone_rc make_env(const start *s, const mode *m, hn_arena *a, const char *
     return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-static void remove_stale(const hn_build *b) {
-    static const char *const files[] = {METRICS_FILE, DATA_FILE, OUTPUT_FILE};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+/* What an earlier run left must not be taken for this one's. */
+static void remove_stale(const hone_workload *w, const hn_build *b) {
+    const char *const files[] = {METRICS_FILE, DATA_FILE, OUTPUT_FILE, w->parity_output};
+    for (size_t i = 0; i < sizeof files / sizeof *files && files[i]; i++) {
         char *path = hn_path_join(b->dir, files[i]);
         if (path) unlink(path);
         free(path);
@@ -129,7 +130,7 @@ static hone_rc execute(const start *s, const mode *m, hn_proc_result *out, char 
     hn_arena a = {0};
     hn_str command = {0};
     const char *const *env = NULL;
-    remove_stale(s->b);
+    remove_stale(w, s->b);
     hone_rc rc = hn_recipe_expand(w, s->r, w->run, "", w->input[s->input].args, OUTPUT_FILE, &command, err);
     if (!rc) rc = make_env(s, m, &a, &env, err);
     if (!rc) {
@@ -186,6 +187,14 @@ static bool is_metric_line(const hone_workload *w, const char *line, size_t n) {
     return false;
 }
 
+/* Without fsync: the file is compared once and may be lost in a crash. */
+static hone_rc write_scratch(const char *path, const char *text, size_t n, hone_err *err) {
+    FILE *f = fopen(path, "wb");
+    bool fine = f && fwrite(text, 1, n, f) == n;
+    if (f) fine = fclose(f) == 0 && fine;
+    return fine ? HONE_OK : hn_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
 static hone_rc save_stdout(const hone_workload *w, const hn_proc_result *r, const char *path, hone_err *err) {
     hn_str kept = {0};
     for (size_t at = 0; at < r->out_n;) {
@@ -195,7 +204,7 @@ static hone_rc save_stdout(const hone_workload *w, const hn_proc_result *r, cons
         at += n;
     }
     hone_rc rc = kept.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : HONE_OK;
-    if (!rc) rc = hn_write_file(path, kept.text ? kept.text : "", kept.n, err);
+    if (!rc) rc = write_scratch(path, kept.text ? kept.text : "", kept.n, err);
     hn_str_free(&kept);
     return rc;
 }
@@ -461,14 +470,15 @@ hone_rc hn_run_once(const hn_run_config *cfg, const hn_recipe *r, const hn_build
 }
 
 hone_rc hn_run_fixed(const hn_run_config *cfg, const hn_recipe *r, const hn_build *b, size_t input, uint64_t n_calls,
-                     double *cpu_s, hone_err *err) {
+                     hn_cost *out, hone_err *err) {
     start s = {cfg, r, b, input};
     mode m = {.n_calls = n_calls};
     hn_proc_result p;
     char what[200];
     hone_rc rc = execute(&s, &m, &p, what, sizeof what, err);
     if (rc) return rc;
-    *cpu_s = p.end == HN_PROC_EXITED && p.code == 0 ? p.user_s + p.sys_s : NAN;
+    bool fine = p.end == HN_PROC_EXITED && p.code == 0;
+    *out = fine ? (hn_cost){p.user_s + p.sys_s, p.wall_s} : (hn_cost){NAN, NAN};
     hn_proc_result_free(&p);
     return HONE_OK;
 }

@@ -50,9 +50,12 @@ bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value
 hone_rc hn_run_once(const hn_run_config *cfg, const hn_recipe *r, const hn_build *b, size_t input, int side,
                     hn_purpose purpose, bool check, uint64_t noise, hn_samples *samples, hn_run *out, hone_err *err);
 
-/* As a second opinion on a result too good to be true: the program with a fixed number of calls (harness), or as is,
- * judged by the CPU time that the supervisor saw. */
+/* What the supervisor saw of a run; NAN when it failed. */
+typedef struct hn_cost {
+    double cpu_s, wall_s;
+} hn_cost;
+/* As a second opinion on a result too good to be true: the program with a fixed number of calls (harness), or as is. */
 hone_rc hn_run_fixed(const hn_run_config *cfg, const hn_recipe *r, const hn_build *b, size_t input, uint64_t n_calls,
-                     double *cpu_s, hone_err *err);
+                     hn_cost *out, hone_err *err);
 
 #endif

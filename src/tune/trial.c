@@ -37,8 +37,11 @@ static hone_rc run_base(hn_bench_ctx *ctx, size_t input, bool check, hn_samples 
         return hn_fail(err, HONE_E_BASELINE, "the baseline is %s: %.700s%s", hone_class_name(run.cls), run.detail,
                        hint);
     }
-    memcpy(value, run.quantity, hn_n_quantities(ctx->run.w) * sizeof *value);
-    memcpy(recent_of(ctx, input), value, hn_n_quantities(ctx->run.w) * sizeof *value);
+    double *recent = recent_of(ctx, input);
+    for (size_t k = 0; k < hn_n_quantities(ctx->run.w); k++) {
+        bool odd = recent[k] > 0 && run.quantity[k] <= 0; /* no ratio can be taken: the last run's value stands */
+        value[k] = recent[k] = odd && !ctx->base.plain[k] ? recent[k] : run.quantity[k];
+    }
     return HONE_OK;
 }
 
@@ -99,7 +102,8 @@ static bool add_input(const hn_bench_ctx *ctx, size_t input, const double *cand,
                       pass_sum *sum) {
     const hone_workload *w = ctx->run.w;
     for (size_t k = 0; k < hn_n_quantities(w); k++) {
-        if (!ctx->base.plain[k] && !(cand[k] > 0)) {
+        bool limit_only = k >= w->n_objectives; /* its ratio is never looked at */
+        if (!limit_only && !ctx->base.plain[k] && !(cand[k] > 0)) {
             m->cls = HONE_NO_METRIC;
             snprintf(m->detail, sizeof m->detail, "input '%s': '%s' is %g, which cannot be", w->input[input].name,
                      hn_quantity_at(w, k)->text, cand[k]);
@@ -174,7 +178,7 @@ hn_race_config hn_race_rules(const hn_bench_ctx *ctx, size_t most) {
     return (hn_race_config){.noise = noise, .most = most, .seed = ctx->seed};
 }
 
-static double violation(const hn_limit_rule *rule, double value) {
+double hn_violation(const hn_limit_rule *rule, double value) {
     double over = rule->at_least ? rule->bound - value : value - rule->bound;
     return rule->bound != 0 ? over / fabs(rule->bound) : over;
 }
@@ -187,7 +191,7 @@ void hn_outcome_of(const hn_bench_ctx *ctx, const hn_measured *m, hone_outcome *
         out->value[k] = ctx->base.plain[k] ? middle : middle * ctx->base.ref[k];
     }
     for (size_t c = 0; c < w->n_limit_rules && m->cls == HONE_RUN_OK; c++)
-        out->violation[c] = violation(&w->limit_rule[c], hone_median(m->worst[w->n_objectives + c], m->n_pass));
+        out->violation[c] = hn_violation(&w->limit_rule[c], hone_median(m->worst[w->n_objectives + c], m->n_pass));
 }
 
 void hn_measured_free(hn_measured *m) { hn_samples_free(&m->samples); }
@@ -223,6 +227,8 @@ static hone_rc measure_reference(hn_bench_ctx *ctx, hn_samples *samples, hone_er
             ctx->base.plain[k] |= !(value[k] > 0);
             log_sum[k] += w->input[i].weight * log(value[k] > 0 ? value[k] : 1);
             sum[k] += w->input[i].weight * value[k];
+            bool limits = k >= w->n_objectives;
+            ctx->base.infeasible |= limits && hn_violation(&w->limit_rule[k - w->n_objectives], value[k]) > 0;
         }
     }
     for (size_t k = 0; k < hn_n_quantities(w); k++) ctx->base.ref[k] = ctx->base.plain[k] ? sum[k] : exp(log_sum[k]);
@@ -269,41 +275,50 @@ void hn_bench_close(hn_bench_ctx *ctx) {
 /* --- the second opinion
  * ------------------------------------------------------------------------------------------------------- */
 
-/* The first noisy objective that is too good to be true, or n_objectives. */
+/* The first objective timed by the program itself that is too good to be true, or n_objectives. What the supervisor
+ * measures cannot be misled by a candidate's controls. */
 static size_t below_floor(const hn_bench_ctx *ctx, const hn_measured *m) {
     const hone_workload *w = ctx->run.w;
     size_t k = 0;
-    for (; k < w->n_objectives; k++)
-        if (hn_quantity_is_noisy(&w->objective[k].quantity) && !ctx->base.plain[k] && !ctx->base.steady[k] &&
-            hn_median_log_ratio(ctx, m, k) < log(w->floor))
+    for (; k < w->n_objectives; k++) {
+        hn_source from = w->objective[k].quantity.source;
+        bool own_clock = from == HN_FROM_HARNESS || from == HN_FROM_LINES;
+        if (own_clock && !ctx->base.plain[k] && !ctx->base.steady[k] && hn_median_log_ratio(ctx, m, k) < log(w->floor))
             break;
+    }
     return k;
 }
 
-/* CPU seconds that n calls cost beyond one call. */
+/* What n calls cost beyond one call. */
 static hone_rc cost_of_calls(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, size_t input, uint64_t n,
-                             double *out, hone_err *err) {
-    double one = 0, many;
+                             hn_cost *out, hone_err *err) {
+    hn_cost one = {0, 0}, many;
     hone_rc rc = n > 1 ? hn_run_fixed(&ctx->run, r, b, input, 1, &one, err) : HONE_OK;
     if (!rc) rc = hn_run_fixed(&ctx->run, r, b, input, n, &many, err);
-    if (!rc) *out = many - one;
+    if (!rc) *out = (hn_cost){many.cpu_s - one.cpu_s, many.wall_s - one.wall_s};
     return rc;
 }
 
-static hone_rc cpu_ratio(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, size_t input, double *out,
-                         hone_err *err) {
+/* Candidate / baseline by CPU time, as wall time is at the mercy of other programs; but what runs in threads may well
+ * be faster at the same CPU time. NAN when nothing can be said. */
+static hone_rc seen_ratio(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, size_t input, double *out,
+                          hone_err *err) {
     bool harness = ctx->run.w->time_source == HN_FROM_HARNESS;
     uint64_t n = harness ? 16 : 0;
-    double base = 0, cand;
+    hn_cost base = {0, 0}, cand;
     hone_rc rc;
     do {
         rc = cost_of_calls(ctx, &ctx->base.recipe, &ctx->base.build, input, n, &base, err);
-        if (rc || !harness || base >= fixed_min_s || n > (1u << 26)) break;
+        if (rc || !harness || base.cpu_s >= fixed_min_s || n > (1u << 26)) break;
         n *= 8;
     } while (true);
     if (!rc) rc = cost_of_calls(ctx, r, b, input, n, &cand, err);
-    if (!rc) *out = base > 0 ? cand / base : NAN;
-    return rc;
+    if (rc) return rc;
+    double by_cpu = base.cpu_s > 0 ? cand.cpu_s / base.cpu_s : NAN;
+    double by_wall = base.wall_s > 0 ? cand.wall_s / base.wall_s : NAN;
+    bool threads = cand.cpu_s > 1.3 * cand.wall_s;
+    *out = threads ? fmin(by_cpu, by_wall) : by_cpu;
+    return HONE_OK;
 }
 
 hone_rc hn_confirm(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err) {
@@ -314,16 +329,18 @@ hone_rc hn_confirm(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, hn_
     size_t input = 0;
     while (w->input[input].held_out) input++;
     double seen = NAN, claimed = exp(hn_median_log_ratio(ctx, m, k));
-    hone_rc rc = cpu_ratio(ctx, r, b, input, &seen, err);
+    hone_rc rc = seen_ratio(ctx, r, b, input, &seen, err);
     if (rc) return rc;
     /* A harness's calls can be counted; any other program's process does more than what it times. */
     double most = w->time_source == HN_FROM_HARNESS ? fmax(2 * claimed, 2 * w->floor) : 0.6;
     if (seen <= most) return HONE_OK;
     m->suspect = true;
     m->cls = HONE_NO_METRIC;
+    char found[80] = "could not be measured another way";
+    if (!isnan(seen)) snprintf(found, sizeof found, "but its processes take %.3g of the baseline's time", seen);
     snprintf(m->detail, sizeof m->detail,
-             "claims %.3g of the baseline's '%s', below the floor of %.3g, but its processes' CPU time is %.3g of the "
-             "baseline's: the program's own timing cannot be trusted with these controls",
-             claimed, w->objective[k].quantity.text, w->floor, seen);
+             "claims %.3g of the baseline's '%s', below the floor of %.3g, %s: the program's own timing cannot be "
+             "trusted with these controls",
+             claimed, w->objective[k].quantity.text, w->floor, found);
     return HONE_OK;
 }

@@ -20,6 +20,7 @@ typedef struct hn_baseline {
     bool steady[HN_MAX_QUANTITIES]; /* repeats itself to the last bit, so it is no timing */
     double ref[HN_MAX_QUANTITIES];  /* reference value, aggregated over inputs */
     double *recent;                 /* n_inputs * n_quantities: the last run's values */
+    bool infeasible;                /* breaks a limit itself */
     double noise;                   /* standard deviation of one pass's log-ratio, baseline against itself */
 } hn_baseline;
 
@@ -66,6 +67,8 @@ double hn_median_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t
 hone_rc hn_confirm(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err);
 
 /* The outcome of what was measured. */
+/* How far the value is beyond the limit, relative to it; <= 0 within it. */
+double hn_violation(const hn_limit_rule *rule, double value);
 void hn_outcome_of(const hn_bench_ctx *ctx, const hn_measured *m, hone_outcome *out);
 void hn_measured_free(hn_measured *m);
 

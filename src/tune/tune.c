@@ -166,6 +166,7 @@ static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *
         rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
                      hone_class_name(t->bench.base.build.cls), t->bench.base.build.detail);
     if (!rc) rc = hn_bench_open(&t->bench, &samples, err);
+    if (t->bench.base.infeasible) t->best_log_ratio = INFINITY; /* so that the first within the limits is a gain */
     if (!rc) rc = adopt_baseline(t, past, err);
     if (!rc && !t->baseline_trial) rc = record_baseline(t, &samples, err);
     hone_outcome as_is = {.cls = HONE_RUN_OK};
@@ -319,6 +320,7 @@ hone_rc hone_tune(const hone_workload *workload, const hone_tune_options *option
     t->o = &o;
     t->started_s = hn_now_s();
     t->deadline_s = o.max_s > 0 ? t->started_s + (1 - race_share) * o.max_s : INFINITY;
+    t->end_s = o.max_s > 0 ? t->started_s + o.max_s : INFINITY;
     hone_tune_result result = {0};
     hone_rc rc = open_tuner(t, err);
     if (!rc) rc = search_and_race(t, &result, err);

@@ -55,14 +55,14 @@ typedef struct hn_tuner {
     hone_machine machine;
     char *work_dir; /* private folders of this session */
     double started_s, waited_s;
-    double deadline_s; /* monotonic; INFINITY when there is no time budget */
+    double deadline_s; /* of the search, monotonic; INFINITY when there is no time budget */
+    double end_s;      /* of the closing race too */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
     size_t since_gain;               /* trials since the last improvement */
     double best_log_ratio;           /* of the first objective, lower is better; 0 = as the baseline */
     double best_pass[HN_MAX_PASSES]; /* the incumbent's ratios, lower is better */
     size_t n_best_pass;
     int64_t baseline_trial;
-    double pass_s; /* what a pass of candidate and baseline lately cost */
 } hn_tuner;
 
 /* --- journal ------------------------------------------------------------------------------------------------------ */
