@@ -2,7 +2,7 @@
 # examples/demo.sh — tunes two of the examples with gcc, within three minutes, and shows what was found.
 #
 # usage: examples/demo.sh [EXAMPLE...]      default: gemm interp
-#   BUILD=build    where hone was built      EVALS=60 TIME=35s    budget of each search
+#   BUILD=build    where hone was built      EVALS=60 TIME=45s    budget of each search
 # Called by `make demo`. Records go to $BUILD/demo, so that the examples' own folders stay as they are.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,18 +15,25 @@ hone=$build/hone
 say() { if [ -t 1 ]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n%s\n' "$*"; fi; }
 wide() { cut -c1-"$(if [ -t 1 ]; then tput cols 2>/dev/null || echo 120; else echo 120; fi)"; }
 
+# Asked and probed once per compiler binary, then kept: apart from the searches, so that it takes none of their time.
+say "gcc: asking for its controls and trying each (a minute at most; only the first time)"
+"$hone" space count gcc
+
 for name; do
     workload=examples/$name/hone.yaml
     say "$name: $(sed -n '1s/^# //; 1s/: *hone tune.*//p' "$workload"), from -O3 -march=native"
     mkdir -p "$build/demo"
-    "$hone" tune "$workload" --new --evals "${EVALS:-60}" --time "${TIME:-35s}" --store "$build/demo/$name"
+    "$hone" tune "$workload" --new --evals "${EVALS:-60}" --time "${TIME:-45s}" --store "$build/demo/$name"
 done
 
 for name; do
     workload=examples/$name/hone.yaml store=$build/demo/$name
     say "$name: the best of what was tried"
     "$hone" results --top 5 --workload "$workload" --store "$store" | wide
-    say "$name: its flags"
-    "$hone" best --argv --workload "$workload" --store "$store" | fold -s -w 110
+    "$hone" best --rsp --workload "$workload" --store "$store" >"$build/demo/$name.rsp" || continue # nothing in time
+    n=$(wc -l <"$build/demo/$name.rsp")
+    say "$name: $n flags, for any build as gcc @$build/demo/$name.rsp"
+    { grep '^-D' "$build/demo/$name.rsp" || true; grep -v '^-D' "$build/demo/$name.rsp"; } | head -24 | paste -sd' ' | fold -s -w 110
+    [ "$n" -le 24 ] || echo "... and $((n - 24)) more"
 done
 say "Next: build/hone tune examples/gemm/hone.yaml for the full budget; docs/workload.md to write a file for your own code"
