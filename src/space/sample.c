@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EFFORT_CONSTRUCT 4e6 /* operations: below a tenth of a second */
+#define EFFORT_CONSTRUCT 8e6 /* operations: about a tenth of a second */
 #define EFFORT_REPAIR 1e6
 enum { MOST_DEPTH = 4000, MOST_REJECTIONS = 4000, RESTARTS = 4 };
 
