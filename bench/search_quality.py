@@ -104,8 +104,9 @@ def mean(values):
 
 
 def against_random(curve, base):
-    """Mean over the evaluations of (f - f_random) / (1 - f_random): 0 is random, 1 the optimum at once."""
-    return mean((f - r) / max(1 - r, 1e-9) for f, r in zip(curve, base))
+    """Area between the curve and random's, as a share of the area above random's: 0 is random, 1 the optimum at once.
+    (The mean of the pointwise ratios would hang on the last evaluations, where random's curve is near 1, too.)"""
+    return (mean(curve) - mean(base)) / max(1 - mean(base), 1e-9)
 
 
 def rows_of(args, results, objectives, engines):
