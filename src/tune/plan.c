@@ -32,6 +32,18 @@ static bool is_contract_word(const char *word) {
     return hn_starts_with(word, "-ffp-contract=");
 }
 
+/* Words by which a build asks the compiler to assume less. The code may need them, so no candidate goes without. */
+static bool is_promise(const char *word) {
+    static const char *const words[] = {
+        "-fno-strict-aliasing", "-fno-ipa-strict-aliasing",  "-fwrapv",
+        "-fwrapv-pointer",      "-fno-strict-overflow",      "-fno-delete-null-pointer-checks",
+        "-fno-finite-loops",    "-funconstrained-commons",   "-fno-strict-float-cast-overflow",
+        "-fno-builtin",         "-fno-tree-builtin-call-dce"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(word, words[i])) return true;
+    return false;
+}
+
 static bool set_value(const hone_space *s, double *point, size_t i, const char *text) {
     if (i == SIZE_MAX) return false;
     const hone_param *p = hone_space_param(s, i);
@@ -92,7 +104,7 @@ static void read_baseline(hn_plan *plan) {
     for (size_t i = 0; i < plan->n_base_words; i++) {
         const char *word = plan->base_word[i];
         bool known = plan->n_targets > 0 && word_to_gene(plan, 0, word, plan->base);
-        if (!known && !is_contract_word(word)) plan->keep[plan->n_keep++] = word;
+        if ((!known && !is_contract_word(word)) || is_promise(word)) plan->keep[plan->n_keep++] = word;
     }
     hone_point_canon(plan->space, plan->base);
 }
@@ -330,8 +342,8 @@ static hone_rc tuned_flags(const hn_plan *plan, size_t t, const double *point, h
     r->flag = HN_NEW_N(&r->arena, const char *, plan->n_keep + c.n_argv + 1);
     const char **env = HN_NEW_N(&r->arena, const char *, c.n_env + 1);
     if (r->flag && env) {
-        copy_words(r, plan->keep, plan->n_keep);
         copy_words(r, c.argv, c.n_argv);
+        copy_words(r, plan->keep, plan->n_keep); /* last, so that no control undoes them */
         for (size_t i = 0; i < c.n_env; i++) env[i] = hn_strdup(&r->arena, c.env[i]);
         r->env = env;
         r->pgo = c.pgo;

@@ -6,7 +6,7 @@
  * the prefix of its command ("gcc-12.-O"), active when that compiler is chosen.
  *
  * The words of the baseline's flags that are controls become the point `base`; the others ("-DNDEBUG") are not hone's
- * to tune and go to every candidate unchanged.
+ * to tune and go to every candidate unchanged, as do those the code may rely on ("-fwrapv").
  *
  * Owns: targets, spaces, strings.   Borrows: the workload.   Errors: E_TOOL, E_INPUT, E_NOMEM.
  */
@@ -27,7 +27,7 @@ typedef struct hn_plan {
     size_t n_app;            /* the first n_app parameters are the workload's own */
     const char **base_word;  /* the baseline's flags, as words */
     size_t n_base_words;
-    const char **keep; /* those of them that are no controls */
+    const char **keep; /* those of them that every candidate gets */
     size_t n_keep;
     double *base; /* the baseline as a point of the joined space */
 } hn_plan;

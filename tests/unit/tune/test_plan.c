@@ -1,0 +1,223 @@
+/* Baseline words as genes, contracts, seeds, defines and recipes, with the gcc and clang that are here. */
+#include "tap.h"
+
+#include "base/fs.h"
+#include "base/proc.h"
+#include "tune/plan.h"
+
+#include <math.h>
+#include <unistd.h>
+
+static hone_workload *parse(const char *text) {
+    hone_workload *w = NULL;
+    hone_err err = {0};
+    if (hone_workload_parse(text, strlen(text), "plan", "/tmp", &w, &err)) printf("# %s\n", err.text);
+    return w;
+}
+
+static hn_plan *open_plan(const hone_workload *w) {
+    hn_plan *plan = NULL;
+    hone_err err = {0};
+    if (!w || hn_plan_open(w, NULL, NULL, &plan, &err)) printf("# %s\n", err.text);
+    return plan;
+}
+
+static double gene(const hn_plan *plan, const double *point, const char *name) {
+    size_t i = hone_space_find(plan->space, name);
+    return i == SIZE_MAX ? -1 : point[hone_space_param(plan->space, i)->slot];
+}
+
+static bool is_set(const hn_plan *plan, const double *point, const char *name, const char *want) {
+    char text[100] = "absent";
+    size_t i = hone_space_find(plan->space, name);
+    if (i != SIZE_MAX) hone_point_text(plan->space, point, i, text, sizeof text);
+    if (strcmp(text, want)) printf("# '%s' is %s\n", name, text);
+    return !strcmp(text, want);
+}
+
+static bool line_has(const hn_plan *plan, const double *point, const char *word) {
+    hn_recipe r;
+    hone_err err = {0};
+    if (hn_plan_recipe(plan, point, &r, &err)) return false;
+    bool found = false;
+    for (size_t i = 0; i < r.n_flags; i++) found |= !strcmp(r.flag[i], word);
+    hn_recipe_free(&r);
+    return found;
+}
+
+static bool keeps(const hn_plan *plan, const char *word) {
+    for (size_t i = 0; i < plan->n_keep; i++)
+        if (!strcmp(plan->keep[i], word)) return true;
+    return false;
+}
+
+/* Each word of the baseline is a gene, or goes to all candidates as it is. */
+static void test_baseline_words(void) {
+    static const char text[] =
+        "hone: 1\nname: words\nbuild: '{cc} {flags} a.c -o {out}'\nrun: '{out}'\ncompilers: [gcc]\n"
+        "baseline: {flags: '-O2 -march=native -DNDEBUG -fno-tree-vectorize -funroll-loops -pthread "
+        "--param=max-unroll-times=5 --param=no-such-thing=3 -fno-strict-aliasing -Wall'}\n"
+        "objectives: [minimize code_size]\nparity: {rule: none}\n";
+    hone_workload *w = parse(text);
+    hn_plan *plan = open_plan(w);
+    if (ok(plan != NULL, "plan/words_open")) {
+        static const struct {
+            const char *name, *value;
+        } genes[] = {
+            {"gcc.-O", "2"},
+            {"gcc.-march", "native"},
+            {"gcc.-ftree-vectorize", "off"},
+            {"gcc.-funroll-loops", "on"},
+            {"gcc.--param=max-unroll-times", "5"},
+        };
+        for (size_t i = 0; i < sizeof genes / sizeof *genes; i++)
+            ok(is_set(plan, plan->base, genes[i].name, genes[i].value), "plan/word_is_gene %s", genes[i].name);
+        static const char *const kept[] = {"-DNDEBUG", "-pthread", "--param=no-such-thing=3", "-fno-strict-aliasing",
+                                           "-Wall"};
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+            ok(keeps(plan, kept[i]), "plan/word_is_kept %s", kept[i]);
+            ok(line_has(plan, plan->base, kept[i]) && line_has(plan, NULL, kept[i]), "plan/kept_reaches_both_sides %s",
+               kept[i]);
+        }
+        hn_recipe r;
+        if (!hn_plan_recipe(plan, plan->base, &r, NULL)) {
+            is_text(r.flag[r.n_flags - 1], "-Wall", "plan/kept_words_come_last");
+            hn_recipe_free(&r);
+        }
+        double *none = calloc(hone_space_slots(plan->space), sizeof *none);
+        hone_space_default(plan->space, none);
+        ok(line_has(plan, none, "-fno-strict-aliasing"), "plan/no_candidate_loses_what_the_code_may_need");
+        free(none);
+        ok(hone_point_legal(plan->space, plan->base, NULL), "plan/baseline_is_a_legal_point");
+        ok(line_has(plan, plan->base, "-O2") && line_has(plan, plan->base, "-fno-tree-vectorize"),
+           "plan/baseline_point_renders_its_words");
+    }
+    hn_plan_close(plan);
+    hone_workload_free(w);
+}
+
+static void test_contracts(void) {
+    static const struct {
+        const char *name, *flags, *parity, *want;
+        bool gene;
+    } cases[] = {
+        {"plain_exact", "-O2", "exact", NULL, false},
+        {"off_is_strict", "-O2 -ffp-contract=off", "exact", "-ffp-contract=off", false},
+        {"fast_is_kept", "-O2 -ffast-math", "exact", "-ffast-math", false},
+        {"tolerance_offers", "-O2", "{rule: rel, tolerance: 1e-6}", NULL, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hn_str text = {0};
+        hn_str_addf(&text,
+                    "hone: 1\nname: fp\nbuild: '{cc} {flags} a.c -o {out}'\nrun: '{out}'\n"
+                    "compilers: [gcc]\nbaseline: {flags: '%s'}\nobjectives: [minimize code_size]\nparity: %s%s%s\n",
+                    cases[i].flags, *cases[i].parity == '{' ? "" : "{rule: ", cases[i].parity,
+                    *cases[i].parity == '{' ? "" : "}");
+        hone_workload *w = parse(text.text);
+        hn_plan *plan = open_plan(w);
+        if (ok(plan != NULL, "plan/contract_%s_opens", cases[i].name)) {
+            ok((plan->i_fp != SIZE_MAX) == cases[i].gene, "plan/contract_%s_gene", cases[i].name);
+            const char *want = cases[i].want;
+            ok(!want || (line_has(plan, NULL, want) && line_has(plan, plan->base, want)),
+               "plan/contract_%s_on_both_sides", cases[i].name);
+            ok(!want || !keeps(plan, want), "plan/contract_%s_is_not_kept", cases[i].name);
+            if (cases[i].gene)
+                ok(gene(plan, plan->base, "fp") == (double)w->fp_baseline - (double)w->fp_min,
+                   "plan/contract_%s_of_the_baseline", cases[i].name);
+        }
+        hn_plan_close(plan);
+        hone_workload_free(w);
+        hn_str_free(&text);
+    }
+}
+
+static void test_two_compilers(void) {
+    static const char text[] =
+        "hone: 1\nname: two\nbuild: '{cc} {flags} {defines} a.c -o {out}'\nrun: '{out}'\n"
+        "compilers: [gcc, gcc-12]\nparameters: {N: [1, 2]}\nobjectives: [minimize code_size]\nparity: {rule: none}\n";
+    hone_workload *w = parse(text);
+    hn_plan *plan = open_plan(w);
+    if (!ok(plan != NULL, "plan/two_compilers_open")) {
+        hone_workload_free(w);
+        return;
+    }
+    double *seed = NULL;
+    size_t n = 0, slots = hone_space_slots(plan->space), of[2] = {0, 0}, n_legal = 0;
+    ok(hn_plan_seeds(plan, 7, &seed, &n, NULL) == HONE_OK && n == 7, "plan/as_many_seeds_as_asked");
+    ok(n && !memcmp(seed, plan->base, slots * sizeof *seed), "plan/first_seed_is_the_baseline");
+    for (size_t i = 1; i < n; i++) {
+        of[(size_t)gene(plan, seed + i * slots, "compiler")]++;
+        n_legal += hone_point_legal(plan->space, seed + i * slots, NULL);
+    }
+    ok(of[0] == 3 && of[1] == 3, "plan/seeds_are_dealt_in_turn");
+    ok(n_legal == n - 1, "plan/seeds_are_legal");
+    hn_recipe r;
+    if (ok(n > 2 && hn_plan_recipe(plan, seed + 2 * slots, &r, NULL) == HONE_OK, "plan/recipe_of_the_other")) {
+        is_text(r.cc, "gcc-12", "plan/other_compiler_builds");
+        is_text(r.defines, "-DN=1", "plan/defines_at_default");
+        hn_recipe_free(&r);
+    }
+    free(seed);
+    hn_plan_close(plan);
+    hone_workload_free(w);
+}
+
+/* Values with quotes, spaces and dollars; flags as 1 and 0; absent parameters. */
+static void test_defines(void) {
+    static const char text[] =
+        "hone: 1\nname: defs\ncontrols: false\nbuild: 'cc {defines} -o {out} x.c # {R}'\nrun: '{out} {R}{RUN}'\n"
+        "parameters:\n  S: {type: choice, values: [plain, \"it's $HOME \\\"x\\\"\"], default: plain}\n"
+        "  F: {type: flag, default: on}\n  G: {type: int, range: [1, 9], default: 4, when: F}\n"
+        "  R: {type: int, range: [1, 3], default: 2, when: F}\n"
+        "  RUN: {type: int, range: [1, 3], default: 3}\n  RUNS: {type: int, range: [1, 3], default: 1}\n"
+        "metrics: {source: lines, names: [c]}\nobjectives: [minimize c]\nparity: {rule: none}\n";
+    hone_workload *w = parse(text);
+    hn_plan *plan = open_plan(w);
+    if (!ok(plan != NULL, "plan/defines_open")) {
+        hone_workload_free(w);
+        return;
+    }
+    hn_recipe r;
+    if (ok(hn_plan_recipe(plan, NULL, &r, NULL) == HONE_OK, "plan/defines_recipe")) {
+        is_text(r.defines, "-DS=plain -DF=1 -DG=4 -DRUNS=1", "plan/defines_of_the_baseline");
+        hn_recipe_free(&r);
+    }
+    double p[16];
+    memcpy(p, plan->base, hone_space_slots(plan->space) * sizeof *p);
+    p[hone_space_param(plan->space, hone_space_find(plan->space, "S"))->slot] = 1;
+    p[hone_space_param(plan->space, hone_space_find(plan->space, "F"))->slot] = 0;
+    hone_point_canon(plan->space, p);
+    if (ok(hn_plan_recipe(plan, p, &r, NULL) == HONE_OK, "plan/odd_values_recipe")) {
+        hn_str cmd = {0};
+        hn_str_addf(&cmd, "printf '[%%s]' %s", r.defines);
+        hn_proc_spec spec = {.shell = cmd.text, .cpu = -1};
+        hn_proc_result got;
+        if (!hn_proc_run(&spec, NULL, &got, NULL)) {
+            is_text(got.out, "[-DS=it's $HOME \"x\"][-DF=0][-DRUNS=1]", "plan/odd_values_survive_the_shell");
+            hn_proc_result_free(&got);
+        }
+        hn_str_free(&cmd);
+        bool empty = false;
+        for (size_t i = 0; i < r.n_app; i++) empty |= !strcmp(r.app_name[i], "R") && !*r.app_text[i];
+        ok(empty, "plan/absent_parameter_is_an_empty_text");
+        hn_recipe_free(&r);
+    }
+    hone_command c;
+    hone_err err = {0};
+    if (ok(hone_workload_flags(w, plan->space, plan->base, NULL, &c, &err) == HONE_OK, "plan/flags")) {
+        bool run_only = false;
+        for (size_t i = 0; i < c.n_argv; i++) run_only |= !strncmp(c.argv[i], "-DRUN=", 6);
+        ok(!run_only, "plan/flags_leave_out_what_the_run_command_takes");
+        hone_command_free(&c);
+    }
+    hn_plan_close(plan);
+    hone_workload_free(w);
+}
+
+int main(void) {
+    test_baseline_words();
+    test_contracts();
+    test_two_compilers();
+    test_defines();
+    return done_testing();
+}
