@@ -33,6 +33,7 @@ static hone_rc line_up(race *r, hone_err *err) {
     hn_tuner *t = r->t;
     size_t slots = hone_space_slots(t->plan->space);
     for (size_t i = 0; i < t->elite.n && r->n < CONTENDERS; i++) {
+        if (t->elite.entry[i].key == t->baseline_key) continue; /* the same code cannot be faster than itself */
         contender *c = &r->c[r->n];
         c->point = malloc((slots + 1) * sizeof *c->point);
         if (!c->point) return hn_fail(err, HONE_E_NOMEM, "out of memory");

@@ -171,9 +171,9 @@ static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *
     if (!rc && !t->baseline_trial) rc = record_baseline(t, &samples, err);
     hone_outcome as_is = {.cls = HONE_RUN_OK};
     memcpy(as_is.value, t->bench.base.ref, sizeof as_is.value);
-    uint64_t key = rc ? 0 : hn_run_key(t, &t->bench.base.recipe, &t->bench.base.build);
+    if (!rc) t->baseline_key = hn_run_key(t, &t->bench.base.recipe, &t->bench.base.build);
     bool limited = t->w->n_limit_rules > 0; /* then an equal object must be measured for its limits */
-    if (!rc && !limited) rc = hn_known_add(&t->known, key, t->baseline_trial, &as_is, err);
+    if (!rc && !limited) rc = hn_known_add(&t->known, t->baseline_key, t->baseline_trial, &as_is, err);
     hn_samples_free(&samples);
     if (!rc) warn_of_noise(t);
     if (!rc) hn_tuner_emit(t, HONE_TUNE_BASELINE, 1, 1, NULL, NULL);
@@ -282,6 +282,8 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hn_plan_progress progress = {tell_discovery, t};
     hone_rc rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
     t->waited_s += hn_now_s() - t->started_s; /* nearly all of it in compilers */
+    /* Probing happens once per compiler, not once per search: it does not count against the budget. */
+    if (t->o->max_s > 0) t->deadline_s = hn_now_s() + (1 - race_share) * t->o->max_s;
     if (!rc) rc = try_search(t, err);
     if (!rc) rc = hn_journal_open(t, &past, err);
     if (!rc) set_up_configs(t);
@@ -319,7 +321,7 @@ hone_rc hone_tune(const hone_workload *workload, const hone_tune_options *option
     t->w = workload;
     t->o = &o;
     t->started_s = hn_now_s();
-    t->deadline_s = o.max_s > 0 ? t->started_s + (1 - race_share) * o.max_s : INFINITY;
+    t->deadline_s = INFINITY;
     t->end_s = o.max_s > 0 ? t->started_s + o.max_s : INFINITY;
     hone_tune_result result = {0};
     hone_rc rc = open_tuner(t, err);
