@@ -126,6 +126,15 @@ static void put_speedup(const cli *c, const summary *s) {
     const hone_tune_result *r = s->result;
     label(c, "result");
     cli_put(c, stdout, hone_workload_objective(s->workload, 0, NULL), 0);
+    if (isnan(r->speedup)) {
+        printf(": better than the baseline; values that can be 0 or less have no ratio\n");
+        return;
+    }
+    if (r->speedup < 1 && hone_workload_n_objectives(s->workload) == 1) {
+        printf(": %s against the baseline, which is beyond a limit itself; the best within the limits\n",
+               cli_text_ratio(c, r->speedup, a));
+        return;
+    }
     if (!(r->speedup > 1)) {
         printf(": nothing that was tried beats the baseline\n");
         return;

@@ -82,7 +82,8 @@ typedef struct hone_tune_event {
 typedef struct hone_tune_result {
     int64_t session;
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES];
-    double speedup;                /* from the final race; 1 when nothing beat the baseline */
+    double speedup; /* from the final race; 1 when nothing beat the baseline, < 1 when the baseline is beyond a limit
+                     * and the best within is slower, NAN for values that can be 0 or less, which have no ratio */
     double speedup_lo, speedup_hi; /* its interval over the race's pairs (95 %, bootstrap); not yet a proof */
     char *best_point;              /* JSON; free with hone_tune_result_free */
     char *best_argv;               /* one line, shell-quoted */

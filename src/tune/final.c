@@ -195,7 +195,7 @@ hone_rc hn_final(hn_tuner *t, hone_tune_result *out, hone_err *err) {
 hone_rc hn_best_so_far(hn_tuner *t, hone_tune_result *out, hone_err *err) {
     hone_tune_result_free(out);
     bool any = t->elite.n > 0 && (t->best_log_ratio < 0 || t->bench.base.infeasible);
-    out->speedup = any && !t->bench.base.plain[0] ? exp(-t->best_log_ratio) : 1;
+    out->speedup = !any ? 1 : t->bench.base.plain[0] ? NAN : exp(-t->best_log_ratio);
     out->speedup_lo = out->speedup_hi = NAN;
     return name_winner(t, any ? t->elite.entry[0].point : t->plan->base, out, err);
 }

@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include "base/fs.h"
+#include "base/proc.h"
 #include "base/str.h"
 
 #include <hone/tune.h>
@@ -275,6 +276,65 @@ static void test_refusals_leave_no_session(void) {
     free(parent);
 }
 
+/* Objectives that a build or a counter gives: the compiler is the one that is here, -O levels are a parameter. */
+static hone_rc of_objective(const char *objective, const char *name, hone_tune_result *r, hone_err *err) {
+    static const char program[] = "int main(int n, char **v) { unsigned s = 1; (void)v;\n"
+                                  "for (unsigned i = 0; i < 20000u * n; i++) s = s * 5 + (i ^ (s >> 3));\n"
+                                  "return s == 77; }\n";
+    char *dir = sub(name, ""), *path = sub(name, "/p.c");
+    hn_make_dirs(dir, NULL);
+    hn_write_file(path, program, strlen(program), NULL);
+    hn_str text = {0};
+    hn_str_addf(&text,
+                "hone: 1\nname: %s\ncontrols: false\nsources: [p.c]\nbuild: 'gcc -O{O} p.c -o {out}'\nrun: '{out}'\n"
+                "parameters: {O: {type: choice, values: ['0', '2', '02'], default: '0'}}\n"
+                "objectives: [minimize %s]\nparity: {rule: none}\nbudget: {evaluations: 3}\n",
+                name, objective);
+    hone_tune_options o = {.cpu = -1, .resume = -1};
+    hone_rc rc = tune(text.text, name, &o, r, err);
+    hn_str_free(&text);
+    free(dir);
+    free(path);
+    return rc;
+}
+
+static void test_objectives_of_builds(void) {
+    static const char *const names[] = {"code_size", "compile_time", "file_size"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hone_tune_result r;
+        hone_err err = {0};
+        if (!ok(of_objective(names[i], names[i], &r, &err) == HONE_OK, "trial/%s_runs", names[i]))
+            printf("# %s\n", err.text);
+        ok(r.n_class[HONE_RUN_OK] == 3, "trial/%s_measured", names[i]);
+        hone_tune_result_free(&r);
+    }
+    hone_trials all = trials_of("compile_time", 1);
+    size_t n_reused = 0, n_own = 0;
+    for (size_t i = 0; i < all.n; i++) {
+        const hone_trial *x = &all.trial[i];
+        n_reused += x->same_as != 0;
+        n_own += x->same_as != 0 && x->outcome.value[0] == x->build_s;
+    }
+    hone_trials_free(&all);
+    ok(n_own == n_reused, "trial/compile_time_of_a_reused_object_is_its_own");
+}
+
+static void test_instructions(void) {
+    hn_proc_offer offer = hn_proc_offers();
+    if (!offer.perf && !offer.callgrind) {
+        skip(2, "neither perf events nor valgrind");
+        return;
+    }
+    hone_tune_result a, b;
+    hone_err err = {0};
+    bool fine = of_objective("instructions", "count", &a, &err) == HONE_OK;
+    fine &= of_objective("instructions", "count", &b, &err) == HONE_OK;
+    if (!ok(fine, "trial/instructions_run")) printf("# %s\n", err.text);
+    ok(fabs(a.speedup / b.speedup - 1) < 1e-3 && a.speedup > 1.1, "trial/instructions_repeat_themselves");
+    hone_tune_result_free(&a);
+    hone_tune_result_free(&b);
+}
+
 int main(void) {
     if (!mkdtemp(root)) return 1;
     test_a_lie_is_caught();
@@ -288,6 +348,8 @@ int main(void) {
     test_warm_start();
     test_stale_output();
     test_refusals_leave_no_session();
+    test_objectives_of_builds();
+    test_instructions();
     hn_remove_tree(root, NULL);
     return done_testing();
 }
