@@ -63,7 +63,7 @@ typedef struct hn_tuner {
     double best_pass[HN_MAX_PASSES]; /* the incumbent's ratios, lower is better */
     size_t n_best_pass;
     int64_t baseline_trial;
-    uint64_t baseline_key;  /* of its object */
+    uint64_t baseline_key; /* of its object */
 } hn_tuner;
 
 /* --- journal ------------------------------------------------------------------------------------------------------ */
