@@ -92,7 +92,9 @@ char *hn_double_text(double x, char buf[32]) {
     if (isinf(x)) return strcpy(buf, x < 0 ? "-inf" : "inf");
     locale_t before = hn_locale_enter();
     for (int digits = fabs(x) < DBL_MIN ? 1 : DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
-        snprintf(buf, 32, "%.*g", digits, x);
+        char text[64]; /* 17 digits take 24 at most; gcc cannot see that */
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        snprintf(buf, 32, "%.31s", text);
         if (hn_strtod(buf, NULL) == x) break;
     }
     hn_locale_leave(before);

@@ -180,7 +180,7 @@ static double count_set(counter *c, uint32_t *set, size_t n, unsigned depth) {
     if (!n || !spend(c, (double)n)) return 1;
     hn_mark mark = hn_arena_mark(&c->z.arena);
     double points = 1;
-    size_t n_open, from = 0;
+    size_t n_open = 0, from = 0;
     member *m = split(c, set, n, &n_open);
     /* fixed permutations still have their orders */
     for (size_t i = 0; i < n; i++)
