@@ -1,8 +1,9 @@
 /* engine/lfbo.c — likelihood-free optimisation: a forest learns to tell the best fraction from the rest, candidates
  * are ranked by the probability of belonging to it (Song et al. 2022; Bergstra et al. 2011 for the labels). Any number
  * of objectives (best by non-dominated rank, then crowding), failures and constraints are one and the same case.
- * The best of the best fraction has label 1, the last 1/2: that tells candidates apart that all trees call good, and
- * took 4 % fewer evaluations to within 5 % of the best on the recorded spaces. */
+ * Within the best fraction the label falls from 1 to 0 with the place (utility as in expected improvement, on ranks):
+ * it tells candidates apart that all trees call good, and took 5 % fewer evaluations to within 5 % of the best on the
+ * recorded spaces. */
 #include "engine/model.h"
 #include "engine/trees.h"
 
@@ -71,7 +72,7 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     size_t n_best = (size_t)ceil(fraction * (double)s->n_told);
     if (n_best > s->n_feasible) n_best = s->n_feasible;
     for (size_t i = 0; i < s->n; i++) l->label[i] = 0;
-    for (size_t k = 0; k < n_best; k++) l->label[s->order[k]] = 1 - 0.5f * (float)k / (float)n_best;
+    for (size_t k = 0; k < n_best; k++) l->label[s->order[k]] = 1 - (float)k / (float)n_best;
     rc = hn_trees_fit(l->trees, s->code, l->label, s->n, hn_rng_next(rng), err);
     if (!rc) hn_trees_predict(l->trees, pool->code, pool->n, out, NULL);
     return rc;
