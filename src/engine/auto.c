@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define OPTIONS(X)                                                                                                     \
-    X(random, 0.03, 0, 1)                                                                                              \
-    X(gp_rows, 300, 20, 2000)                                                                                          \
+    X(random, 0.00, 0, 1)                                                                                              \
+    X(gp_rows, 120, 20, 2000)                                                                                          \
     X(high, 30, 1, 100000)
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #define OPTIONS(X)                                                                                                     \
-    X(trees, 40, 1, 1000)                                                                                              \
-    X(leaf, 1, 1, 100)                                                                                                 \
+    X(trees, 20, 1, 1000)                                                                                              \
+    X(leaf, 2, 1, 100)                                                                                                 \
     X(features, 0.5, 0.01, 1)
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
