@@ -16,7 +16,7 @@
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
-enum { TUNE_EVERY = 10, TUNE_ROWS = 80, TUNE_STEPS = 6, FIRST_STEPS = 20, SURE = 200, MOST_LEVELS = 16 };
+enum { TUNE_EVERY = 10, TUNE_ROWS = 80, TUNE_STEPS = 6, FIRST_STEPS = 20, SURE = 100, MOST_LEVELS = 16 };
 
 typedef struct gp {
     hn_gpr *gpr;

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 
 #define OPTIONS(X)                                                                                                     \
-    X(trees, 40, 1, 1000)                                                                                              \
+    X(trees, 30, 1, 1000)                                                                                              \
     X(leaf, 2, 1, 100)                                                                                                 \
     X(fraction, 0.15, 0.01, 0.9)                                                                                       \
-    X(features, 0.5, 0.01, 1)
+    X(features, 0.4, 0.01, 1)
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
