@@ -20,7 +20,7 @@ hone_rc hn_frame_open(hn_frame *f, const hn_view *v, hone_err *err) {
     *f = (hn_frame){0};
     f->n_init = high ? INIT_HIGH : INIT_LOW;
     f->max_rows = high ? 400 : 1000;
-    f->spec = high ? (hn_pool_spec){5, 200, 100, 60, 40} : (hn_pool_spec){5, 300, 80, 40, 120};
+    f->spec = high ? (hn_pool_spec){5, 200, 100, 60, 40} : (hn_pool_spec){5, 400, 100, 60, 200};
     f->spare = malloc((v->genes->slots + 1) * sizeof *f->spare);
     return f->spare ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory for the search");
 }
