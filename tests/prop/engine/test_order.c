@@ -1,6 +1,8 @@
 /* Order on synthetic costs whose optimum lies where the seed says: every model beats random at equal budget. */
 #include "../../unit/engine/synthetic.h"
 
+enum { N_SEEDS = 8 };
+
 typedef hone_space *(*maker)(void);
 
 static hone_space *twelve(void) { return ordinal_space(12); }
@@ -37,12 +39,12 @@ int main(void) {
         {"ordinals12", twelve, 60, {"auto", "lfbo", "forest", "gp", "ridge", NULL}},
         {"flags60", sixty_flags, 80, {"auto", "ridge", NULL}},
     };
-    printf("# seeds 0..3, costs 1000..1003\n");
+    printf("# seeds 0..%d, costs 1000..%d\n", N_SEEDS - 1, 999 + N_SEEDS);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         hone_space *space = row[i].make();
-        double random = mean_log_best("random", space, row[i].n, 4);
+        double random = mean_log_best("random", space, row[i].n, N_SEEDS);
         for (size_t k = 0; row[i].engine[k]; k++) {
-            double got = mean_log_best(row[i].engine[k], space, row[i].n, 4);
+            double got = mean_log_best(row[i].engine[k], space, row[i].n, N_SEEDS);
             ok(got < random - 0.1, "engine/%s_beats_random_on_%s (%.2f, random %.2f)", row[i].engine[k], row[i].space,
                got, random);
         }
