@@ -40,7 +40,7 @@ typedef struct hone_machine {
     bool perf_instructions; /* perf_event_open counts instructions for children */
     bool rapl;              /* energy counters readable */
     bool callgrind;         /* valgrind is installed */
-    bool cgroup;            /* a writable cgroup v2 (or v1 memory/pids) exists */
+    bool cgroup;            /* a cgroup v2 where memory and pids are delegated to us exists */
     char hash[33];          /* of cpu, features, kernel release and memory size: part of a record's key */
 } hone_machine;
 HONE_API void hone_machine_get(hone_machine *out);
