@@ -1,0 +1,109 @@
+/* hone/controls.h — the controls file: what a search found and a validation kept, as a small YAML text that people
+ * review, builds read (through the response file beside it) and CI checks.
+ *
+ * NAME.hone is YAML with a fixed order of keys, one value a line, so that a change of one control is a change of one
+ * line; NAME.rsp holds the same flags as gcc and clang read them with @NAME.rsp. Format: docs/controls-file.md.
+ * Owns: a hone_controls owns everything it points to, until hone_controls_free.   Units: seconds, bytes, ratios.
+ * Errors: E_INPUT with path:line:column (malformed, truncated, of a later format); E_IO; E_MISMATCH (signature);
+ * E_NOTFOUND (key file); E_NOMEM.
+ */
+#ifndef HONE_CONTROLS_H
+#define HONE_CONTROLS_H
+
+#include <hone/measure.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HONE_CONTROLS_FORMAT 1
+
+typedef struct hone_pair {
+    const char *name, *value;
+} hone_pair;
+
+/* Values of one side over the runs of a validation, in the objective's unit; n = 0: not known. */
+typedef struct hone_distribution {
+    size_t n;
+    double p5, p25, p50, p75, p95, mean, sd;
+} hone_distribution;
+
+/* One objective on one input (input "": all that were tuned on, by weight). gain: baseline / tuned, or the inverse for
+ * what is maximised: above 1 is better; 95 % interval. */
+typedef struct hone_controls_row {
+    const char *objective, *input;
+    bool held_out;
+    hone_interval gain;
+    hone_distribution baseline, tuned;
+} hone_controls_row;
+
+/* What one control contributes: the gain lost when it alone is left out (ratio, as gain). */
+typedef struct hone_share {
+    const char *name;
+    hone_interval gain;
+} hone_share;
+
+typedef struct hone_controls {
+    int format;
+    const char *name;    /* of the workload */
+    const char *version; /* of hone that wrote it */
+    const char *created; /* "2026-01-31T14:05:00Z" */
+    /* What to do. Controls carry the names of the target's own space; parameters those of the workload. */
+    const char *compiler; /* command: "gcc", "clang-19" */
+    const char *floating_point;
+    hone_pair *control, *parameter;
+    size_t n_controls, n_parameters;
+    const char **flag; /* words as rendered, in order */
+    size_t n_flags;
+    hone_pair *environment;
+    size_t n_environment;
+    bool pgo;
+    const char *point; /* JSON of the workload's joined space */
+    /* The key: what must be the same for the claim to stand. */
+    const char *workload; /* path of the workload file, relative to the controls file where it can be */
+    const char *workload_hash, *space_hash, *baseline; /* baseline: its flags, as the workload has them */
+    hone_pair *source;                                 /* path, hash: one per source file */
+    size_t n_sources;
+    hone_pair *input; /* name, hash of args, weight and held_out: one per input */
+    size_t n_inputs;
+    hone_pair *tool; /* compiler: family, path, version, hash, march */
+    size_t n_tool;
+    hone_pair *machine; /* cpu, flags (hash of the features), kernel, memory, hash; later gpu and driver */
+    size_t n_machine;
+    /* The claim. */
+    const char *verdict; /* one sentence */
+    size_t n_pairs, n_variants;
+    double claimed; /* what the search saw; NAN: not known */
+    hone_controls_row *row;
+    size_t n_rows;
+    hone_share *share;
+    size_t n_shares;
+    size_t n_before; /* controls before minimising; 0: not minimised */
+    int64_t session; /* of the store; 0: none */
+    void *block;
+} hone_controls;
+
+/* All strings and arrays of *c are borrowed while the functions below run. */
+HONE_API hone_rc hone_controls_read(const char *path, hone_controls **out, hone_err *err);
+HONE_API hone_rc hone_controls_parse(const char *text, size_t n, const char *label, hone_controls **out, hone_err *err);
+HONE_API void hone_controls_free(hone_controls *c);
+/* The file's text; free with hone_free. Equal contents give equal bytes. */
+HONE_API hone_rc hone_controls_text(const hone_controls *c, char **text, hone_err *err);
+/* Writes NAME.hone and NAME.rsp beside it (path ends in ".hone"), both or neither, through temporary files. */
+HONE_API hone_rc hone_controls_write(const hone_controls *c, const char *path, hone_err *err);
+
+/* --- signatures: Ed25519 (RFC 8032) by libsodium, over the whole file but the signature block -----------------------
+ */
+
+/* Writes PATH (secret key, mode 0600) and PATH.pub. Refuses to replace existing ones (E_IO). */
+HONE_API hone_rc hone_keygen(const char *path, const char *comment, hone_err *err);
+/* Signs the file in place (an earlier signature is replaced) and writes the .rsp's hash into what is signed. */
+HONE_API hone_rc hone_controls_sign(const char *path, const char *secret_key_path, hone_err *err);
+/* public_key_path NULL: only whether the signature fits the key it names. E_MISMATCH: tampered, or signed with another
+ * key (the text says which); E_NOTFOUND: not signed. */
+HONE_API hone_rc hone_controls_verify(const char *path, const char *public_key_path, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

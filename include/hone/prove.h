@@ -1,0 +1,222 @@
+/* hone/prove.h — from a claim to something a team can merge: validation, reduction, explanation, canary, checks.
+ *
+ * A search's best score is the luckiest of many measurements. Nothing here uses a sample of the search: everything is
+ * built afresh and measured again, against the baseline, in interleaved pairs.
+ * Owns: results own what they point to, until their free function.   Units: seconds, bytes, ratios.
+ * Errors: E_INPUT, E_BASELINE (fails, disagrees with itself), E_TOOL, E_IO, E_STORE, E_MISMATCH, E_INTERRUPTED,
+ * E_NOMEM. Verdicts are results, never errors.
+ */
+#ifndef HONE_PROVE_H
+#define HONE_PROVE_H
+
+#include <hone/controls.h>
+#include <hone/tune.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hone_prove_stage {
+    HONE_PROVE_BUILD,   /* variants built: done of total */
+    HONE_PROVE_MEASURE, /* pairs measured: done of total; gain is the interval so far */
+    HONE_PROVE_REDUCE,  /* subsets tried: done of the most that may be needed */
+    HONE_PROVE_WARNING, /* text says what */
+} hone_prove_stage;
+typedef struct hone_prove_event {
+    hone_prove_stage stage;
+    size_t done, total;
+    size_t candidate, n_candidates; /* validate: which one, from 0 */
+    hone_interval gain;             /* NANs while unknown */
+    double elapsed_s;
+    const char *text; /* may be NULL */
+} hone_prove_event;
+
+typedef struct hone_prove_options {
+    const char *store_dir; /* NULL: DIR/.hone beside the workload */
+    const char *cache_dir; /* of targets; NULL: default */
+    uint64_t seed;
+    int jobs, cpu;                                           /* as in hone_tune_options: 0, -1 */
+    size_t pairs_least, pairs_most;                          /* 0: the workload's `proof` section (100, 400) */
+    size_t variants;                                         /* builds of each side; 0: the workload's (10) */
+    double min_gain;                                         /* 0.01 = 1 %; negative: the workload's (0.01) */
+    double max_s;                                            /* 0: none */
+    const volatile int *stop;                                /* as in hone_tune_options; may be NULL */
+    void (*event)(void *ctx, const hone_prove_event *event); /* may be NULL */
+    void *ctx;
+} hone_prove_options;
+/* All defaults: cpu -1, min_gain -1, the rest 0. */
+HONE_API hone_prove_options hone_prove_defaults(void);
+
+/* --- validate ------------------------------------------------------------------------------------------------------
+ */
+
+typedef enum hone_finding { HONE_EVEN, HONE_GAINS, HONE_LOSES } hone_finding;
+
+/* The candidate against the baseline in one quantity on one input, or over all of them by weight. */
+typedef struct hone_comparison {
+    const char *quantity; /* "p50(latency)" */
+    const char *input;    /* "": the inputs tuned on, by weight; "held out": those, by weight */
+    bool held_out;
+    hone_interval gain; /* > 1 is better, whatever the direction; clustered bootstrap of the paired log-ratio */
+    hone_distribution baseline, tuned; /* per-run values; for "" and "held out" weighted geometric means over inputs */
+    double p_wilcoxon, p_mann_whitney, p_welch; /* two-sided; NAN where they say nothing */
+    double p_adjusted;                          /* p_wilcoxon by Holm over the candidates */
+    double effect;                              /* Cliff's delta, -1 … 1, positive is better */
+    hone_finding finding;
+} hone_comparison;
+
+/* One pair's runs on one input. */
+typedef struct hone_pair_sample {
+    unsigned variant, pair, input, objective;
+    double baseline, tuned;
+} hone_pair_sample;
+
+typedef enum hone_reject {
+    HONE_NOT_REJECTED,
+    HONE_REJECT_FAILS,     /* does not build, crashes, no metric … */
+    HONE_REJECT_PARITY,    /* wrong result on some input */
+    HONE_REJECT_GAIN,      /* the interval's near end does not beat the minimum gain */
+    HONE_REJECT_UNDECIDED, /* as GAIN, but more pairs could have decided it */
+    HONE_REJECT_TAIL,      /* p95 is worse */
+    HONE_REJECT_SPREAD,    /* grows by more than a quarter */
+    HONE_REJECT_HELD_OUT,  /* loses on held-out inputs */
+    HONE_REJECT_LIMIT,     /* breaks a limit of the workload */
+    HONE_REJECT_SAME,      /* the same object as the baseline's: nothing to prove */
+    HONE_N_REJECT
+} hone_reject;
+HONE_API const char *
+hone_reject_name(hone_reject why); /* "gain", "tail" …; "" for NOT_REJECTED: stored, never renamed */
+
+typedef struct hone_proof {
+    const char *point, *argv; /* JSON of the joined space; shell-quoted flags with the compiler first */
+    bool kept;
+    hone_reject why;
+    const char *verdict; /* one sentence for people, with numbers, and the inputs that lose */
+    size_t n_objectives, n_inputs;
+    hone_comparison *overall; /* n_objectives */
+    hone_comparison *tail; /* n_objectives: the 95th percentile; quantity NULL where a metric has no samples per run */
+    hone_comparison *held_out; /* n_objectives, or NULL when no input is held out */
+    hone_comparison *by_input; /* n_objectives * n_inputs, inputs inside */
+    double spread;             /* tuned / baseline relative spread (MAD / median) of the first objective */
+    size_t n_pairs, n_variants;
+    double noise;       /* standard deviation of the baseline's log ratio to itself, one pair */
+    const char *layout; /* how variants of one side differ: "function order, padding" */
+    double seconds;
+    hone_pair_sample *sample;
+    size_t n_samples;
+} hone_proof;
+typedef struct hone_proofs {
+    hone_proof *proof; /* in the order of the candidates */
+    size_t n;
+    void *block;
+} hone_proofs;
+
+/* Judges candidates (JSON points of the workload's joined space) against the baseline: architecture.md, "What counts as
+ * proof"; docs/proof.md. Every verdict is recorded in the store under `session` (0: of no session). */
+HONE_API hone_rc hone_validate(const hone_workload *workload, const char *const *point, size_t n_points,
+                               int64_t session, const hone_prove_options *options, hone_proofs *out, hone_err *err);
+HONE_API void hone_proofs_free(hone_proofs *proofs);
+/* A proof as JSON (with_samples: raw pairs too) and back; free with hone_free, hone_proofs_free. */
+HONE_API hone_rc hone_proof_to_json(const hone_proof *proof, bool with_samples, char **text, hone_err *err);
+HONE_API hone_rc hone_proofs_from_json(const char *const *text, size_t n, hone_proofs *out, hone_err *err);
+/* Recorded proofs of a session, the newest first. */
+HONE_API hone_rc hone_proofs_load(hone_store *store, int64_t session, hone_proofs *out, hone_err *err);
+
+/* --- minimise, explain ---------------------------------------------------------------------------------------------
+ */
+
+typedef struct hone_reduction {
+    const char *point; /* JSON: the reduced one */
+    const char *argv;
+    size_t n_before, n_after; /* controls and parameters that differ from the baseline */
+    size_t n_measurements;
+    hone_interval gain_before, gain_after;
+    hone_share *share; /* n_after */
+    void *block;
+} hone_reduction;
+HONE_API hone_rc hone_minimize(const hone_workload *workload, const char *point, const hone_prove_options *options,
+                               hone_reduction *out, hone_err *err);
+HONE_API void hone_reduction_free(hone_reduction *reduction);
+
+/* What changed in the code: size, vector width, spills, inlining, calls …, from the objects' disassembly. */
+typedef struct hone_code_fact {
+    const char *function; /* "": the whole program */
+    const char *what;     /* "bytes", "vector instructions 512 bit", "stack spills in loops" … */
+    double baseline, tuned;
+} hone_code_fact;
+typedef struct hone_explanation {
+    const char **sentence; /* for people, the most telling first */
+    size_t n_sentences;
+    hone_code_fact *fact;
+    size_t n_facts;
+    void *block;
+} hone_explanation;
+HONE_API hone_rc hone_explain(const hone_workload *workload, const char *point, const hone_prove_options *options,
+                              hone_explanation *out, hone_err *err);
+HONE_API void hone_explanation_free(hone_explanation *explanation);
+
+/* --- canary --------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct hone_canary_result {
+    bool passed;
+    bool default_same;     /* the baseline's flags, as a point, give the baseline's object */
+    bool o0_differs;       /* -O0 changes the object */
+    hone_interval o0_gain; /* of -O0 over the baseline in the first timed objective: below 1 as it should be */
+    const char *text;      /* what is wrong and what to look at; "" when passed */
+    void *block;
+} hone_canary_result;
+HONE_API hone_rc hone_canary(const hone_workload *workload, const hone_prove_options *options, hone_canary_result *out,
+                             hone_err *err);
+HONE_API void hone_canary_free(hone_canary_result *result);
+
+/* --- controls files: made, checked ----------------------------------------------------------------------------------
+ */
+
+/* The controls file of a kept proof (reduction: may be NULL), ready for hone_controls_write. dir: folder it will be
+ * written to, for relative paths. Free with hone_controls_free. */
+HONE_API hone_rc hone_controls_make(const hone_workload *workload, const hone_proof *proof,
+                                    const hone_reduction *reduction, int64_t session, const char *dir,
+                                    const hone_prove_options *options, hone_controls **out, hone_err *err);
+/* The point of a controls file in the workload's space of today; E_MISMATCH names each control that is gone. */
+HONE_API hone_rc hone_controls_point(const hone_controls *c, const hone_workload *workload,
+                                     const hone_prove_options *options, char **point, hone_err *err);
+
+typedef enum hone_check_status {
+    HONE_CHECK_VALID,
+    HONE_CHECK_STALE,
+    HONE_CHECK_REGRESSED,
+    HONE_CHECK_TAMPERED,
+    HONE_CHECK_BROKEN, /* cannot be read */
+    HONE_N_CHECK
+} hone_check_status;
+HONE_API const char *hone_check_name(hone_check_status status);
+/* One part of the key that differs. */
+typedef struct hone_difference {
+    const char
+        *part; /* "source", "workload", "input", "compiler", "baseline", "cpu", "driver", "format", "response file" … */
+    const char *what; /* which: "softmax.c", "classifier" */
+    const char *then, *now;
+} hone_difference;
+typedef struct hone_check_options {
+    const char *workload;   /* path; NULL: the one the file names */
+    const char *public_key; /* NULL: a signature is checked against the key it names; given: required */
+    bool measure;           /* measure again: HONE_CHECK_REGRESSED when the gain is gone */
+    hone_prove_options prove;
+} hone_check_options;
+typedef struct hone_check_result {
+    hone_check_status status;
+    hone_difference *difference;
+    size_t n_differences;
+    hone_interval gain; /* measured now; NANs without `measure` */
+    const char *text;   /* one sentence */
+    void *block;
+} hone_check_result;
+/* Judges one controls file; only hone's own troubles are errors. */
+HONE_API hone_rc hone_check(const char *path, const hone_check_options *options, hone_check_result *out, hone_err *err);
+HONE_API void hone_check_free(hone_check_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
