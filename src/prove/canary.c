@@ -1,0 +1,199 @@
+/* prove/canary.c — do the controls reach the compiler, and does what is measured feel them? Three builds by the path
+ * that every candidate takes: the baseline, the baseline's flags as a point of the space, the baseline with -O0. */
+#include "tune/trial.h"
+
+#include <hone/prove.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BASE, AS_POINT, SLOW, N_BUILDS, PAIRS_LEAST = 3, PAIRS_MOST = 12 };
+/* Pairs end early once every one of them is slower than this. */
+static const double clearly_slower = 1.1;
+
+typedef struct canary {
+    const hone_workload *w;
+    hone_tune_options tune;
+    hn_plan *plan;
+    hn_recipe recipe[N_BUILDS];
+    hn_build build[N_BUILDS];
+    char *work_dir;
+    double waited_s;
+    size_t k; /* the objective that -O0 must be worse in; n_objectives: none is a timing */
+    size_t input;
+    bool slow_fails; /* -O0 builds but does not run to its end */
+    double log_gain[PAIRS_MOST];
+    size_t n;
+} canary;
+
+/* --- building ------------------------------------------------------------------------------------------------------
+ */
+
+/* The baseline with another last word: compilers heed the last -O. */
+static hone_rc slow_recipe(canary *c, hone_err *err) {
+    hn_recipe *r = &c->recipe[SLOW];
+    hone_rc rc = hn_plan_recipe(c->plan, NULL, r, err);
+    if (rc) return rc;
+    const char **flag = HN_NEW_N(&r->arena, const char *, r->n_flags + 2);
+    if (!flag) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (r->n_flags) memcpy(flag, r->flag, r->n_flags * sizeof *flag);
+    flag[r->n_flags++] = "-O0";
+    r->flag = flag;
+    return HONE_OK;
+}
+
+static char *make_work_dir(const hone_workload *w, const hone_prove_options *o) {
+    char *store = o->store_dir ? hn_path_join(o->store_dir, "") : hn_path_join(w->dir, ".hone"), *dir = NULL;
+    char name[40];
+    snprintf(name, sizeof name, "canary-%ld", (long)getpid());
+    if (store) dir = hn_path_join(store, name);
+    free(store);
+    return dir;
+}
+
+static hone_rc build_all(canary *c, const hone_prove_options *o, hone_err *err) {
+    char *name[N_BUILDS] = {"base", "point", "slow"};
+    hone_rc rc = hn_plan_recipe(c->plan, NULL, &c->recipe[BASE], err);
+    if (!rc) rc = hn_plan_recipe(c->plan, c->plan->base, &c->recipe[AS_POINT], err);
+    if (!rc) rc = slow_recipe(c, err);
+    c->work_dir = make_work_dir(c->w, o);
+    if (!rc && !c->work_dir) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hn_build_config cfg = {.w = c->w, .options = &c->tune, .root = c->work_dir, .cpu = -1, .waited_s = &c->waited_s};
+    cfg.jobs = o->jobs > 0 ? o->jobs : N_BUILDS;
+    if (!rc) rc = hn_build_all(&cfg, c->recipe, name, N_BUILDS, c->build, err);
+    if (!rc && c->build[BASE].cls != HONE_RUN_OK)
+        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
+                     hone_class_name(c->build[BASE].cls), c->build[BASE].detail);
+    return rc;
+}
+
+/* --- running -------------------------------------------------------------------------------------------------------
+ */
+
+/* The first objective that a run times, and the first input that is tuned on. */
+static void choose(canary *c) {
+    for (c->k = 0; c->k < c->w->n_objectives; c->k++) {
+        const hn_quantity *q = &c->w->objective[c->k].quantity;
+        if (hn_quantity_is_noisy(q) && q->source != HN_FROM_RSS) break;
+    }
+    while (c->w->input[c->input].held_out) c->input++;
+}
+
+static hone_rc run_side(canary *c, int side, uint64_t noise, hn_run *out, hone_err *err) {
+    hn_run_config cfg = {.w = c->w, .options = &c->tune, .ref_dir = c->work_dir, .cpu = c->tune.cpu};
+    cfg.waited_s = &c->waited_s;
+    hone_rc rc = hn_run_once(&cfg, &c->recipe[side], &c->build[side], c->input, side == BASE, HN_RUN_MEASURE, false,
+                             noise, NULL, out, err);
+    if (!rc && side == BASE && out->cls != HONE_RUN_OK)
+        rc = hn_fail(err, HONE_E_BASELINE, "the baseline is %s: %.800s", hone_class_name(out->cls), out->detail);
+    return rc;
+}
+
+/* Gain of -O0 over the baseline, as logarithm: negative when it is slower, as it should be. NAN: no ratio. */
+static double log_gain(const canary *c, double base, double slow) {
+    if (!(base > 0) || !(slow > 0)) return NAN;
+    return c->w->objective[c->k].maximize ? log(slow / base) : log(base / slow);
+}
+
+static hone_rc run_pairs(canary *c, hone_err *err) {
+    bool clear = true;
+    for (size_t i = 0; i < PAIRS_MOST; i++) {
+        hn_run run[2];
+        int first = i & 1 ? SLOW : BASE, second = first == BASE ? SLOW : BASE;
+        hone_rc rc = run_side(c, first, i, &run[0], err);
+        if (!rc) rc = run_side(c, second, i, &run[1], err);
+        if (rc) return rc;
+        const hn_run *base = first == BASE ? &run[0] : &run[1], *slow = first == BASE ? &run[1] : &run[0];
+        c->slow_fails = slow->cls != HONE_RUN_OK;
+        if (c->slow_fails) return HONE_OK; /* a program that needs optimisation: the controls do reach it */
+        double g = log_gain(c, base->quantity[c->k], slow->quantity[c->k]);
+        if (isnan(g)) return HONE_OK;
+        c->log_gain[c->n++] = g;
+        clear = clear && g < -log(clearly_slower);
+        if (clear && c->n >= PAIRS_LEAST) break;
+    }
+    return HONE_OK;
+}
+
+/* --- the verdict ---------------------------------------------------------------------------------------------------
+ */
+
+static const char never_reach[] =
+    "-O0 gives the same program as the baseline's flags: the controls do not reach the compiler. Look at: a build "
+    "command that does not pass {flags} on (a makefile that sets CFLAGS itself, or := over the environment), a "
+    "compiler cache or a build folder outside {dir} that keeps old objects, {cc} replaced by a fixed compiler";
+static const char not_same[] =
+    "the baseline's flags, written out by hone as controls, do not give the baseline's program again: the build is "
+    "not reproducible (__DATE__, __TIME__, random names or absolute paths in the program), or it adds flags of its own "
+    "that disagree with {flags}";
+static const char not_slower[] =
+    "-O0 changes the program but not what is measured: the time is spent elsewhere. Look at: hot code in a library "
+    "or a file that this build does not compile, a run too short to be timed, a program that waits (I/O, sleep), "
+    "a metric that does not cover the kernel";
+
+static hone_interval gain_of(const canary *c, uint64_t seed) {
+    if (!c->n) return (hone_interval){NAN, NAN, NAN};
+    hone_interval g = hone_bootstrap_median(c->log_gain, c->n, 0.95, 2000, seed);
+    return (hone_interval){exp(g.lo), exp(g.mid), exp(g.hi)};
+}
+
+static hone_canary_result judge(const canary *c, uint64_t seed) {
+    hone_canary_result r = {.default_same = true, .o0_differs = true, .o0_gain = gain_of(c, seed), .text = ""};
+    const hn_build *b = c->build;
+    r.o0_differs = strcmp(b[SLOW].object_hash, b[BASE].object_hash) != 0;
+    r.default_same = b[AS_POINT].cls == HONE_RUN_OK && !strcmp(b[AS_POINT].object_hash, b[BASE].object_hash);
+    if (!r.o0_differs)
+        r.text = never_reach;
+    else if (!r.default_same)
+        r.text = not_same;
+    else if (c->n && !(r.o0_gain.hi < 1))
+        r.text = not_slower;
+    r.passed = !*r.text;
+    return r;
+}
+
+static void close_canary(canary *c, bool keep) {
+    for (int i = 0; i < N_BUILDS; i++) {
+        hn_build_drop(&c->build[i], keep);
+        hn_recipe_free(&c->recipe[i]);
+    }
+    if (c->work_dir) hn_remove_tree(c->work_dir, NULL);
+    free(c->work_dir);
+    if (c->plan) hn_plan_close(c->plan);
+}
+
+/* Is there anything to try? Parameters that only the run command sees say nothing of a compiler. */
+static bool applies(const hone_workload *w) { return w->controls && *w->build; }
+
+hone_rc hone_canary(const hone_workload *workload, const hone_prove_options *options, hone_canary_result *out,
+                    hone_err *err) {
+    hone_prove_options o = options ? *options : hone_prove_defaults();
+    if (!applies(workload)) {
+        *out = (hone_canary_result){.passed = true, .default_same = true, .o0_differs = true, .text = ""};
+        out->o0_gain = (hone_interval){NAN, NAN, NAN};
+        return HONE_OK;
+    }
+    canary c = {.w = workload};
+    c.tune = (hone_tune_options){.cache_dir = o.cache_dir, .stop = o.stop, .cpu = o.cpu};
+    hone_rc rc = hn_plan_open(workload, &c.tune, NULL, &c.plan, err);
+    if (!rc) rc = build_all(&c, &o, err);
+    choose(&c);
+    bool runs = !rc && c.build[SLOW].cls == HONE_RUN_OK && c.k < workload->n_objectives &&
+                strcmp(c.build[SLOW].object_hash, c.build[BASE].object_hash) != 0;
+    if (runs) rc = run_pairs(&c, err);
+    if (!rc) *out = judge(&c, o.seed);
+    close_canary(&c, false);
+    return rc;
+}
+
+void hone_canary_free(hone_canary_result *result) {
+    free(result->block);
+    *result = (hone_canary_result){0};
+}
