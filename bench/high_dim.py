@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,22 @@ sys.path.insert(0, os.path.join(HERE, "peers"))
 MARKS = (25, 50, 100, 200, 300)
 PEERS = ("boca", "opentuner")
 OBJECTIVES = ("size", "instructions")
+
+
+COMPILE_S, RUN_S, COUNT_S = 20, 10, 120
+
+
+def run(cmd, limit, cwd=None):
+    """(exit status, stdout, stderr); status None beyond the limit: then all of its processes are dead (the driver's
+    death alone would leave the compiler proper running)."""
+    p = subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, start_new_session=True)
+    try:
+        out, err = p.communicate(timeout=limit)
+        return p.returncode, out, err
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        p.communicate()
+        return None, b"", b""
 
 
 class Cache:
@@ -73,25 +90,19 @@ class Objective:
     def _compile(self, flags, folder):
         path = os.path.join(folder, "x.o")
         cmd = [self.cc, *flags, "-w", "-c", os.path.abspath(self.source), "-o", path]
-        try:
-            done = subprocess.run(cmd, capture_output=True, timeout=60, cwd=folder)
-        except subprocess.TimeoutExpired:
-            return None
-        return path if done.returncode == 0 and os.path.exists(path) else None
+        status, _, _ = run(cmd, COMPILE_S, folder)
+        return path if status == 0 and os.path.exists(path) else None
 
     def _link(self, object_path, folder):
         path = os.path.join(folder, "x")
-        done = subprocess.run([self.cc, object_path, "-lm", "-o", path], capture_output=True, timeout=60)
-        return path if done.returncode == 0 else None
+        status, _, _ = run([self.cc, object_path, "-lm", "-o", path], COMPILE_S)
+        return path if status == 0 else None
 
     def _works(self, program):
-        try:
-            done = subprocess.run([program], capture_output=True, timeout=10)
-        except subprocess.TimeoutExpired:
-            return False
-        if self.expected is None and done.returncode == 0:
-            self.expected = done.stdout
-        return done.returncode == 0 and done.stdout == self.expected
+        status, out, _ = run([program], RUN_S)
+        if self.expected is None and status == 0:
+            self.expected = out
+        return status == 0 and out == self.expected
 
     def _build(self, flags):
         with tempfile.TemporaryDirectory() as folder:
@@ -115,12 +126,9 @@ class Objective:
             with tempfile.TemporaryDirectory() as folder:
                 program = self._link(self._compile(flags, folder), folder)
                 cmd = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program]
-                try:
-                    done = subprocess.run(cmd, capture_output=True, text=True, timeout=120)
-                except subprocess.TimeoutExpired:
-                    return {"instructions": None}
-            found = re.search(r"Collected : (\d+)", done.stderr)
-            return {"instructions": int(found.group(1)) if found and done.returncode == 0 else None}
+                status, _, err = run(cmd, COUNT_S)
+            found = re.search(rb"Collected : (\d+)", err)
+            return {"instructions": int(found.group(1)) if found and status == 0 else None}
 
         return self.by_object.get(name + "-instructions", count)["instructions"]
 
