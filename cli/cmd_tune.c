@@ -1,6 +1,6 @@
 /* cmd_tune.c — `hone tune`: the search, shown while it runs, summed up at its end. */
+#include "canary.h"
 #include "flags.h"
-#include "progress.h"
 
 #include <math.h>
 #include <signal.h>
@@ -215,6 +215,19 @@ static hone_rc interrupted(hone_err *err) {
     return cli_fail(err, HONE_E_INTERRUPTED, "interrupted; everything finished is recorded; run again to go on");
 }
 
+static hone_rc sing(const hone_workload *workload, const hone_tune_options *o, cli_live *live, hone_err *err) {
+    hone_prove_options p = hone_prove_defaults();
+    p.store_dir = o->store_dir;
+    p.jobs = o->jobs;
+    p.cpu = o->cpu;
+    p.stop = o->stop;
+    hone_rc rc = cli_canary(workload, p, live, NULL, err);
+    if (rc != HONE_E_CANARY) return rc;
+    size_t n = strlen(err->text);
+    snprintf(err->text + n, sizeof err->text - n, " (--no-canary searches all the same)");
+    return rc;
+}
+
 static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *o, hone_err *err) {
     cli_live live;
     hone_tune_result result;
@@ -224,7 +237,8 @@ static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *
     handle(SIGINT, on_stop);
     handle(SIGTERM, on_stop);
     handle(SIGWINCH, on_resize);
-    hone_rc rc = hone_tune(workload, o, &result, err);
+    hone_rc rc = cli_given(c, "no-canary") ? HONE_OK : sing(workload, o, &live, err);
+    if (!rc) rc = hone_tune(workload, o, &result, err);
     cli_live_end(&live);
     if (rc == HONE_E_INTERRUPTED) return interrupted(err);
     if (rc) return rc;
@@ -276,6 +290,7 @@ static const cli_option options[] = {
      "option, if there is one)"},
     {"new", 0, CLI_FLAG, NULL, 0, 0, "begin a new session even if one is unfinished"},
     {"warm-start", 0, CLI_FLAG, NULL, 0, 0, "try the winners of earlier sessions of the same space first"},
+    {"no-canary", 0, CLI_FLAG, NULL, 0, 0, "search even if -O0 does not slow the program down (see `hone canary`)"},
     {"keep-builds", 0, CLI_FLAG, NULL, 0, 0, "leave the private build folders, to look at them"},
     {"store", 0, CLI_TEXT, "DIR", 0, 0, "the folder of the record (default .hone beside the workload file)"},
     {"quiet", 'q', CLI_FLAG, NULL, 0, 0, "no progress, only the result"},

@@ -160,6 +160,7 @@ HONE_API void hone_explanation_free(hone_explanation *explanation);
 
 typedef struct hone_canary_result {
     bool passed;
+    bool applies;          /* false: nothing is built or no controls are tuned; passed is true then */
     bool default_same;     /* the baseline's flags, as a point, give the baseline's object */
     bool o0_differs;       /* -O0 changes the object */
     hone_interval o0_gain; /* of -O0 over the baseline in the first timed objective: below 1 as it should be */

@@ -31,7 +31,18 @@ typedef struct canary {
     bool slow_fails; /* -O0 builds but does not run to its end */
     double log_gain[PAIRS_MOST];
     size_t n;
+    const hone_prove_options *o;
+    double started_s;
 } canary;
+
+static void emit(canary *c, hone_prove_stage stage, size_t done, size_t total) {
+    hone_prove_event e = {.stage = stage, .done = done, .total = total, .n_candidates = 1};
+    e.gain = (hone_interval){NAN, NAN, NAN};
+    e.elapsed_s = hn_now_s() - c->started_s;
+    if (c->o->event) c->o->event(c->o->ctx, &e);
+}
+
+static void tell_discovery(void *ctx, size_t done, size_t total) { emit(ctx, HONE_PROVE_BUILD, done, total); }
 
 /* --- building ------------------------------------------------------------------------------------------------------
  */
@@ -145,7 +156,8 @@ static hone_interval gain_of(const canary *c, uint64_t seed) {
 }
 
 static hone_canary_result judge(const canary *c, uint64_t seed) {
-    hone_canary_result r = {.default_same = true, .o0_differs = true, .o0_gain = gain_of(c, seed), .text = ""};
+    hone_canary_result r = {
+        .applies = true, .default_same = true, .o0_differs = true, .o0_gain = gain_of(c, seed), .text = ""};
     const hn_build *b = c->build;
     r.o0_differs = strcmp(b[SLOW].object_hash, b[BASE].object_hash) != 0;
     r.default_same = b[AS_POINT].cls == HONE_RUN_OK && !strcmp(b[AS_POINT].object_hash, b[BASE].object_hash);
@@ -180,9 +192,11 @@ hone_rc hone_canary(const hone_workload *workload, const hone_prove_options *opt
         out->o0_gain = (hone_interval){NAN, NAN, NAN};
         return HONE_OK;
     }
-    canary c = {.w = workload};
+    canary c = {.w = workload, .o = &o, .started_s = hn_now_s()};
     c.tune = (hone_tune_options){.cache_dir = o.cache_dir, .stop = o.stop, .cpu = o.cpu};
-    hone_rc rc = hn_plan_open(workload, &c.tune, NULL, &c.plan, err);
+    hn_plan_progress progress = {tell_discovery, &c};
+    hone_rc rc = hn_plan_open(workload, &c.tune, &progress, &c.plan, err);
+    if (!rc) emit(&c, HONE_PROVE_MEASURE, 0, PAIRS_MOST);
     if (!rc) rc = build_all(&c, &o, err);
     choose(&c);
     bool runs = !rc && c.build[SLOW].cls == HONE_RUN_OK && c.k < workload->n_objectives &&
