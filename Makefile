@@ -38,7 +38,7 @@ BENCH_OBJ := $(BENCH_SRC:%.c=$(BUILD)/obj/%.o)
 UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
-.PHONY: all lib help unit-tests objects print-cflags deps demo check check-long check-built lint bench fuzz install uninstall clean format
+.PHONY: all lib help unit-tests objects print-cflags deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -111,16 +111,20 @@ help: ## this list
 deps: ## install what is missing (Debian packages)
 	tools/deps.sh
 
+# Without a network the tests that need them are skipped by name.
+test-deps: deps
+	@BUILD=$(BUILD) tools/venv.sh tests || echo "the Python packages of the tests cannot be had: their tests are skipped" >&2
+
 demo: deps ## tune two examples and show the result
 	+$(MAKE) all
 	examples/demo.sh
 
-check: deps ## all tests, on an ASan + UBSan build
+check: test-deps ## all tests, on an ASan + UBSan build
 	+$(MAKE) -j$(JOBS) all
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
 	BUILD=$(BUILD) tests/run.sh
 
-check-long: deps ## the long suites: kill -9 and disk-full sweeps, long fuzzing, full replays
+check-long: test-deps ## the long suites: kill -9 and disk-full sweeps, long fuzzing, full replays
 	+$(MAKE) -j$(JOBS) all
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
 	BUILD=$(BUILD) tests/run.sh --long

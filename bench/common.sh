@@ -34,7 +34,7 @@ header() {
 
 # Python with the peers' packages.
 peers_python() {
-    BUILD=$BUILD tools/venv.sh >&2
+    BUILD=$BUILD tools/venv.sh bench >&2
     echo "$BUILD/venv/bin/python"
 }
 

@@ -155,7 +155,7 @@ def per_space(results, args, engines):
 
 def main():
     args = parse()
-    peers_code = sorted(glob.glob(os.path.join(HERE, "peers", "*.py"))) + [os.path.join(HERE, "../tools/venv.sh")]
+    peers_code = sorted(glob.glob(os.path.join(HERE, "peers", "*.py"))) + [os.path.join(HERE, "../tools/venv-bench.txt")]
     args.folder = {"ours": "hone-" + digest([args.hone]), "peer": "peers-" + digest(peers_code)}
     for folder in args.folder.values():
         os.makedirs(os.path.join(args.out, folder), exist_ok=True)

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# tools/venv.sh — makes build/venv with the Python packages that the benchmarks compare hone with.
+# tools/venv.sh — makes build/venv with the Python packages of one set: of the tests, or of the benchmarks too.
 #
-# usage: tools/venv.sh            (BUILD=dir: another build folder; PYTHON=python3.x: another interpreter)
-# Pinned versions from PyPI; does nothing when they are there already. None of them is needed to use or test hone.
+# usage: tools/venv.sh tests|bench      (BUILD=dir: another build folder; PYTHON=python3.x: another interpreter)
+# tests: numpy and scipy, which statistics are checked against (without them those tests are skipped).
+# bench: the packages that hone is compared with. None of them is needed to use hone.
+# Pinned versions from PyPI (tools/venv-tests.txt, tools/venv-bench.txt); does nothing when they are there already.
 set -eu
-case "${1:-}" in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+set=${1:-}
+case $set in tests | bench) ;; *) sed -n '2,7s/^# \{0,1\}//p' "$0"; [ "$set" = --help ] || [ "$set" = -h ]; exit ;; esac
 cd "$(dirname "$0")/.."
 venv=${BUILD:-build}/venv
-packages='numpy==2.4.6 scipy==1.17.1 scikit-learn==1.9.1 PyYAML==6.0.3 optuna==5.0.0 pymoo==0.6.2 kernel_tuner==1.5.0 opentuner==0.8.8'
+list=tools/venv-$set.txt
+stamp=$venv/installed-$set
 
-if [ "$(cat "$venv/packages" 2>/dev/null)" = "$packages" ]; then exit 0; fi
-echo "venv: installing into $venv: $packages" >&2
+if cmp -s "$list" "$stamp"; then exit 0; fi
+echo "venv: installing the packages of $list into $venv" >&2
 mkdir -p "$(dirname "$venv")"
 "${PYTHON:-python3}" -m venv "$venv"
-# shellcheck disable=SC2086
-"$venv/bin/pip" install --quiet --disable-pip-version-check $packages
-echo "$packages" >"$venv/packages"
+"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$list"
+cp "$list" "$stamp"

@@ -1,7 +1,6 @@
 /* measure/stats.c — statistics of one sample. Lack of memory gives NAN, as there is no other way to say it. */
 #include "base/rng.h"
-
-#include <hone/measure.h>
+#include "measure/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double *sorted_copy(const double *x, size_t n) {
+double *hn_sorted_copy(const double *x, size_t n) {
     double *copy = n > 0 && n <= SIZE_MAX / sizeof *copy ? malloc(n * sizeof *copy) : NULL;
     if (!copy) return NULL;
     memcpy(copy, x, n * sizeof *copy);
@@ -20,7 +19,7 @@ static double *sorted_copy(const double *x, size_t n) {
     return copy;
 }
 
-static double percentile_sorted(const double *x, size_t n, double p) {
+double hn_percentile_sorted(const double *x, size_t n, double p) {
     double at = fmin(fmax(p, 0), 100) / 100 * (double)(n - 1), whole = floor(at);
     size_t i = (size_t)whole;
     if (i + 1 >= n) return x[n - 1];
@@ -28,9 +27,9 @@ static double percentile_sorted(const double *x, size_t n, double p) {
 }
 
 double hone_percentile(const double *x, size_t n, double p) {
-    double *s = sorted_copy(x, n);
+    double *s = hn_sorted_copy(x, n);
     if (!s) return NAN;
-    double v = percentile_sorted(s, n, p);
+    double v = hn_percentile_sorted(s, n, p);
     free(s);
     return v;
 }
@@ -52,12 +51,12 @@ double hone_sd(const double *x, size_t n) {
 }
 
 double hone_mad(const double *x, size_t n) {
-    double *d = sorted_copy(x, n);
+    double *d = hn_sorted_copy(x, n);
     if (!d) return NAN;
-    double median = percentile_sorted(d, n, 50);
+    double median = hn_percentile_sorted(d, n, 50);
     for (size_t i = 0; i < n; i++) d[i] = fabs(d[i] - median);
     qsort(d, n, sizeof *d, by_value);
-    double mad = percentile_sorted(d, n, 50);
+    double mad = hn_percentile_sorted(d, n, 50);
     free(d);
     return 1.4826 * mad;
 }
@@ -91,21 +90,53 @@ static double resampled_median(const double *x, size_t n, unsigned *times, hn_rn
     return lo;
 }
 
+hone_interval hn_percentile_interval(double *value, size_t n, double confidence, double mid) {
+    qsort(value, n, sizeof *value, by_value);
+    double tail = 50 * (1 - confidence);
+    return (hone_interval){hn_percentile_sorted(value, n, tail), mid, hn_percentile_sorted(value, n, 100 - tail)};
+}
+
 hone_interval hone_bootstrap_median(const double *x, size_t n, double confidence, size_t n_boot, uint64_t seed) {
     hone_interval out = {NAN, NAN, NAN};
     if (n_boot == 0) n_boot = 2000;
-    double *s = sorted_copy(x, n), *m = n_boot <= SIZE_MAX / sizeof *m ? malloc(n_boot * sizeof *m) : NULL;
+    double *s = hn_sorted_copy(x, n), *m = n_boot <= SIZE_MAX / sizeof *m ? malloc(n_boot * sizeof *m) : NULL;
     unsigned *times = s ? malloc(n * sizeof *times) : NULL;
     if (s && m && times) {
         hn_rng rng = hn_rng_make(seed, n);
         for (size_t i = 0; i < n_boot; i++) m[i] = resampled_median(s, n, times, &rng);
-        qsort(m, n_boot, sizeof *m, by_value);
-        double tail = 50 * (1 - confidence);
-        out = (hone_interval){percentile_sorted(m, n_boot, tail), percentile_sorted(s, n, 50),
-                              percentile_sorted(m, n_boot, 100 - tail)};
+        out = hn_percentile_interval(m, n_boot, confidence, hn_percentile_sorted(s, n, 50));
     }
     free(s);
     free(m);
     free(times);
     return out;
+}
+
+hone_interval hone_bootstrap_median_at(const double *x, size_t n, double confidence, const size_t *index,
+                                       size_t n_boot) {
+    hone_interval out = {NAN, NAN, NAN};
+    if (n == 0 || n_boot == 0 || n > SIZE_MAX / n_boot / sizeof(double)) return out;
+    double *m = malloc(n_boot * sizeof *m), *drawn = malloc(n * sizeof *drawn);
+    bool fine = m && drawn;
+    for (size_t b = 0; fine && b < n_boot; b++) {
+        for (size_t i = 0; fine && i < n; i++) {
+            size_t at = index[b * n + i];
+            fine = at < n;
+            if (fine) drawn[i] = x[at];
+        }
+        if (fine) m[b] = hone_median(drawn, n);
+    }
+    if (fine) out = hn_percentile_interval(m, n_boot, confidence, hone_median(x, n));
+    free(m);
+    free(drawn);
+    return out;
+}
+
+double hone_trimmed_mean(const double *x, size_t n, double share) {
+    double *s = hn_sorted_copy(x, n);
+    size_t cut = (size_t)(fmin(fmax(share, 0), 0.5) * (double)n);
+    if (2 * cut >= n && n > 0) cut = (n - 1) / 2; /* something is left: the median */
+    double mean = s ? hone_mean(s + cut, n - 2 * cut) : NAN;
+    free(s);
+    return mean;
 }
