@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    FORMAT = 1,
+    FORMAT = 2,
     APPLICATION_ID = 0x686f6e65, /* "hone" */
     BUSY_MS = 10000,
     RESERVE_B = 1 << 20,
@@ -41,6 +41,10 @@ static const char *const migration[FORMAT] = {
     " WITHOUT ROWID;"
     "CREATE TABLE samples (session INTEGER NOT NULL, trial INTEGER NOT NULL, body BLOB NOT NULL,"
     " PRIMARY KEY (session, trial), FOREIGN KEY (session, trial) REFERENCES trial(session, id)) WITHOUT ROWID;",
+    "CREATE TABLE proof (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, workload_hash TEXT NOT NULL,"
+    " point TEXT NOT NULL, kept INTEGER NOT NULL, why TEXT NOT NULL, verdict TEXT NOT NULL, at_s REAL NOT NULL,"
+    " version TEXT NOT NULL, body TEXT NOT NULL);"
+    "CREATE INDEX proof_session ON proof(session);",
 };
 
 static const char *const sql_text[HN_N_SQL] = {

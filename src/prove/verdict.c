@@ -1,0 +1,366 @@
+/* prove/verdict.c — when to stop, what holds, what is kept. Rules: docs/proof.md, "What is kept". */
+#include "prove/verdict.h"
+
+#include "base/err.h"
+#include "prove/compare.h"
+#include "tune/trial.h"
+
+#include <hone/measure.h>
+
+#include <math.h>
+#include <string.h>
+
+enum { LOOK_EARLY = 40, LOOK_EARLY_STEP = 30, LOOK_STEP = 50 };
+/* Share of false alarms over all looks (two-sided). */
+static const double alpha_total = 0.05;
+/* Of an interval that may end a measurement before the least number of pairs, as a loss only. */
+static const double alpha_early = 0.01;
+static const double spread_most = 1.25;
+/* Spreads below this share of the value count as this much: no clock can tell them apart. */
+static const double spread_floor = 5e-4;
+
+/* --- looks -------------------------------------------------------------------------------------------------------- */
+
+size_t hn_next_look(const hn_rules *rules, size_t n_pairs) {
+    if (n_pairs < rules->pairs_least) {
+        size_t next = n_pairs < LOOK_EARLY ? LOOK_EARLY : n_pairs + LOOK_EARLY_STEP;
+        return next < rules->pairs_least ? next : rules->pairs_least;
+    }
+    if (n_pairs >= rules->pairs_most) return 0;
+    return n_pairs + LOOK_STEP < rules->pairs_most ? n_pairs + LOOK_STEP : rules->pairs_most;
+}
+
+/* Error spending: half of it on the first full look, the rest in equal parts on the later ones (Pocock 1977 and Lan &
+ * DeMets 1983 spend so; added up, not solved for their correlation, which errs on the safe side). */
+static double alpha_at(const hn_rules *rules, size_t n_pairs) {
+    if (n_pairs < rules->pairs_least) return alpha_early;
+    size_t later = 0;
+    for (size_t n = rules->pairs_least; (n = hn_next_look(rules, n)) != 0;) later++;
+    if (!later) return alpha_total;
+    return n_pairs < rules->pairs_least + LOOK_STEP && n_pairs < rules->pairs_most ? alpha_total / 2
+                                                                                   : alpha_total / 2 / (double)later;
+}
+
+double hn_reach(double noise, const hn_rules *rules, size_t n_objectives, size_t n_variants) {
+    double alpha = alpha_at(rules, rules->pairs_most) / (double)n_objectives;
+    double times = hone_t_quantile(1 - alpha / 2, n_variants > 1 ? (double)n_variants - 1 : 1);
+    return times * noise * 1.2533 / sqrt((double)rules->pairs_most); /* a median spreads sqrt(pi / 2) times a mean */
+}
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+static double *weights(const hn_evidence *e, bool held_out, hn_arena *a) {
+    double *w = HN_NEW_N(a, double, e->n_inputs);
+    for (size_t i = 0; w && i < e->n_inputs; i++) w[i] = e->input[i].held_out == held_out ? e->input[i].weight : 0;
+    return w;
+}
+
+static bool any_held_out(const hn_evidence *e) {
+    for (size_t i = 0; i < e->n_inputs; i++)
+        if (e->input[i].held_out) return true;
+    return false;
+}
+
+/* Objectives that vary at all: only their intervals can err. */
+static size_t n_random(const hn_evidence *e) {
+    size_t n = 0;
+    for (size_t k = 0; k < e->n_objectives; k++) n += e->goal[k].noisy;
+    return n ? n : 1;
+}
+
+/* --- stopping ----------------------------------------------------------------------------------------------------- */
+
+/* A look at one objective: clear either way, or as precise as the margin needs. */
+static bool clear(const hn_evidence *e, const hn_goal *g, const hn_rules *rules, const hn_view *v, size_t n_pairs) {
+    double alpha = alpha_at(rules, n_pairs) / (double)n_random(e), margin = hn_margin_of(g, rules->min_gain);
+    bool early = n_pairs < rules->pairs_least;
+    hone_interval x = hn_z_quick(v, alpha);
+    if (early && !(x.hi < 0)) return false;
+    bool may_stop = x.lo > margin || x.hi < margin || (x.hi - x.lo) / 2 < margin / 2;
+    if (!may_stop) return false; /* the union below is wider still */
+    x = hn_z_interval(v, alpha, rules->seed);
+    return early ? x.hi < 0 : x.lo > margin || x.hi < margin || (x.hi - x.lo) / 2 < margin / 2;
+}
+
+bool hn_decided(const hn_evidence *e, const hn_rules *rules, hone_interval *gain) {
+    hn_arena a = {0};
+    double *w = weights(e, false, &a);
+    bool all = w != NULL;
+    *gain = (hone_interval){NAN, NAN, NAN};
+    for (size_t k = 0; w && k < e->n_objectives; k++) {
+        const hn_goal *g = &e->goal[k];
+        if (!g->noisy) continue;
+        hn_view v = hn_view_of(g, &g->value, w, &a);
+        if (!hn_arena_ok(&a)) break;
+        hone_interval x = hn_z_quick(&v, alpha_total);
+        if (k == 0) *gain = (hone_interval){hn_gain_of(g, x.lo), hn_gain_of(g, x.mid), hn_gain_of(g, x.hi)};
+        all = all && clear(e, g, rules, &v, e->n_pairs);
+    }
+    hn_arena_free(&a);
+    return all;
+}
+
+/* --- one comparison ----------------------------------------------------------------------------------------------- */
+
+static hone_distribution spread_of(const double *x, size_t n) {
+    return (hone_distribution){n,
+                               hone_percentile(x, n, 5),
+                               hone_percentile(x, n, 25),
+                               hone_percentile(x, n, 50),
+                               hone_percentile(x, n, 75),
+                               hone_percentile(x, n, 95),
+                               hone_mean(x, n),
+                               hone_sd(x, n)};
+}
+
+static hone_finding finding_of(hone_interval z) { return z.lo > 0 ? HONE_GAINS : z.hi < 0 ? HONE_LOSES : HONE_EVEN; }
+
+static hone_comparison compare(const hn_goal *g, const hn_view *v, hone_interval z) {
+    hone_comparison c = {.quantity = g->quantity, .input = ""};
+    c.gain = (hone_interval){hn_gain_of(g, z.lo), hn_gain_of(g, z.mid), hn_gain_of(g, z.hi)};
+    c.baseline = spread_of(v->baseline, v->n);
+    c.tuned = spread_of(v->tuned, v->n);
+    c.p_wilcoxon = hone_wilcoxon(v->z, v->n, HONE_TEST_AUTO).p;
+    c.p_mann_whitney = hone_mann_whitney(v->tuned, v->n, v->baseline, v->n, HONE_TEST_AUTO).p;
+    c.p_welch = hone_welch(v->tuned, v->n, v->baseline, v->n).p;
+    c.p_adjusted = c.p_wilcoxon;
+    double delta = hone_cliffs_delta(v->tuned, v->n, v->baseline, v->n);
+    c.effect = g->maximize ? delta : -delta;
+    c.finding = finding_of(z);
+    return c;
+}
+
+static hone_comparison compare_by(const hn_evidence *e, size_t k, const double *weight, double alpha,
+                                  const hn_rules *rules, hn_arena *a) {
+    const hn_goal *g = &e->goal[k];
+    hn_view v = hn_view_of(g, &g->value, weight, a);
+    if (!v.n) return (hone_comparison){.quantity = g->quantity, .input = "", .gain = {NAN, NAN, NAN}};
+    return compare(g, &v, hn_z_interval(&v, alpha, rules->seed + k));
+}
+
+/* --- the tail and the spread -------------------------------------------------------------------------------------- */
+
+static double tail_minimized(double *b, double *t, size_t n) { return hone_percentile(b, n, 95) - hone_percentile(t, n, 95); }
+static double tail_maximized(double *b, double *t, size_t n) { return hone_percentile(t, n, 5) - hone_percentile(b, n, 5); }
+
+/* Within runs where a run gives several samples, else over the runs. Deterministic quantities have none. */
+static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double *weight, const hn_rules *rules,
+                                    hn_arena *a) {
+    const hn_goal *g = &e->goal[k];
+    hone_comparison none = {.quantity = NULL};
+    if (!g->noisy) return none;
+    bool within = g->tail.n > 0;
+    hn_view v = hn_view_of(g, within ? &g->tail : &g->value, weight, a);
+    if (!v.n) return none;
+    hone_interval z;
+    if (within) {
+        z = hn_z_interval(&v, alpha_total, rules->seed + 100 + k);
+    } else {
+        z = hn_resampled(&v, g->plain, g->maximize ? tail_maximized : tail_minimized, alpha_total, rules->seed + k, a);
+        double size = g->plain ? fabs(hone_median(v.baseline, v.n)) : 1;
+        if (size > 0) z = (hone_interval){z.lo / size, z.mid / size, z.hi / size};
+    }
+    hone_comparison c = compare(g, &v, z);
+    c.quantity = g->tail_quantity;
+    if (!within) c.p_wilcoxon = c.p_mann_whitney = c.p_welch = c.p_adjusted = c.effect = NAN;
+    return c;
+}
+
+static double spread_logs(double *b, double *t, size_t n) {
+    return fmax(hone_mad(t, n), spread_floor) / fmax(hone_mad(b, n), spread_floor);
+}
+static double spread_plain(double *b, double *t, size_t n) {
+    double least = spread_floor * fabs(hone_median(b, n));
+    double mine = fmax(hone_mad(t, n), least), base = fmax(hone_mad(b, n), least);
+    return base > 0 ? mine / base : mine > 0 ? INFINITY : 1;
+}
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+static double median_of(const double *x, size_t n_inputs, size_t input, size_t n, hn_arena *a) {
+    double *column = HN_NEW_N(a, double, n);
+    for (size_t r = 0; column && r < n; r++) column[r] = x[r * n_inputs + input];
+    return column ? hone_median(column, n) : NAN;
+}
+
+/* On inputs tuned on a limit holds; on held-out ones it holds unless the baseline breaks it there too. */
+static bool breaks_limit(const hn_evidence *e, hn_arena *a, const char **sentence) {
+    for (size_t c = 0; c < e->n_limits; c++)
+        for (size_t i = 0; i < e->n_inputs; i++) {
+            const hn_series *s = &e->bound[c];
+            if (!s->n) continue;
+            double mine = median_of(s->tuned, s->n_inputs, i, s->n, a);
+            double base = median_of(s->baseline, s->n_inputs, i, s->n, a);
+            if (!(hn_violation(&e->limit[c], mine) > 0)) continue;
+            if (e->input[i].held_out && hn_violation(&e->limit[c], base) > 0) continue;
+            *sentence = hn_format(a, "rejected: breaks the limit '%s' on input '%s' with %.6g (the baseline has %.6g)",
+                                  e->limit[c].text, e->input[i].name, mine, base);
+            return true;
+        }
+    return false;
+}
+
+/* --- judging ------------------------------------------------------------------------------------------------------ */
+
+typedef struct judge {
+    const hn_evidence *e;
+    const hn_rules *rules;
+    hn_arena *a;
+    hone_proof *p;
+    double *tuned_on, *held_out;
+    double alpha;
+} judge;
+
+static hone_rc make_room(judge *j, hone_err *err) {
+    hone_proof *p = j->p;
+    size_t m = j->e->n_objectives, n = j->e->n_inputs;
+    p->n_objectives = m;
+    p->n_inputs = n;
+    p->n_pairs = j->e->n_pairs;
+    p->n_variants = j->e->n_variants;
+    p->noise = j->e->noise;
+    p->spread = NAN;
+    p->overall = HN_NEW_N(j->a, hone_comparison, m);
+    p->tail = HN_NEW_N(j->a, hone_comparison, m);
+    p->by_input = HN_NEW_N(j->a, hone_comparison, m * n);
+    if (any_held_out(j->e)) p->held_out = HN_NEW_N(j->a, hone_comparison, m);
+    j->tuned_on = weights(j->e, false, j->a);
+    j->held_out = weights(j->e, true, j->a);
+    return hn_arena_ok(j->a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+static void compare_inputs(judge *j, size_t k) {
+    size_t n = j->e->n_inputs;
+    double *one = HN_NEW_N(j->a, double, n);
+    for (size_t i = 0; one && i < n; i++) {
+        hone_comparison *c = &j->p->by_input[k * n + i];
+        memset(one, 0, n * sizeof *one);
+        one[i] = 1;
+        *c = compare_by(j->e, k, one, alpha_total, j->rules, j->a);
+        c->input = j->e->input[i].name;
+        c->held_out = j->e->input[i].held_out;
+    }
+}
+
+static void compare_all(judge *j, size_t k) {
+    hone_proof *p = j->p;
+    double alpha = j->e->goal[k].noisy ? j->alpha : alpha_total;
+    p->overall[k] = compare_by(j->e, k, j->tuned_on, alpha, j->rules, j->a);
+    p->tail[k] = compare_tail(j->e, k, j->tuned_on, j->rules, j->a);
+    compare_inputs(j, k);
+    if (!p->held_out) return;
+    p->held_out[k] = compare_by(j->e, k, j->held_out, alpha_total, j->rules, j->a);
+    p->held_out[k].input = "held out";
+    p->held_out[k].held_out = true;
+}
+
+/* Does the spread grow by more than a quarter, beyond what chance does? */
+static bool spread_grows(judge *j, size_t k) {
+    const hn_goal *g = &j->e->goal[k];
+    hn_view v = hn_view_of(g, &g->value, j->tuned_on, j->a);
+    if (!g->noisy || v.n < 2) return false;
+    hone_interval x =
+        hn_resampled(&v, g->plain, g->plain ? spread_plain : spread_logs, alpha_total, j->rules->seed + 200 + k, j->a);
+    if (k == 0) j->p->spread = x.mid;
+    return x.lo > spread_most;
+}
+
+/* What stands in the way of keeping a candidate for objective k. */
+static hone_reject objection(judge *j, size_t k, bool grows) {
+    const hone_proof *p = j->p;
+    const hone_comparison *c = &p->overall[k];
+    const hn_goal *g = &j->e->goal[k];
+    double margin = hn_margin_of(g, j->rules->min_gain), bar = hn_gain_of(g, margin);
+    if (c->finding == HONE_LOSES) return HONE_REJECT_GAIN;
+    if (p->tail[k].quantity && p->tail[k].finding == HONE_LOSES) return HONE_REJECT_TAIL;
+    if (grows) return HONE_REJECT_SPREAD;
+    if (p->held_out && p->held_out[k].finding == HONE_LOSES) return HONE_REJECT_HELD_OUT;
+    bool enough = !g->noisy || j->e->n_pairs >= j->rules->pairs_least;
+    if (c->gain.lo > bar) return enough ? HONE_NOT_REJECTED : HONE_REJECT_UNDECIDED;
+    bool precise = hn_gain_of(g, margin * 1.5) - hn_gain_of(g, margin) > (c->gain.hi - c->gain.lo) / 2;
+    return !(c->gain.hi > bar) || precise || !g->noisy ? HONE_REJECT_GAIN : HONE_REJECT_UNDECIDED;
+}
+
+static void copy_samples(judge *j) {
+    const hn_evidence *e = j->e;
+    size_t n = 0, at = 0;
+    for (size_t k = 0; k < e->n_objectives; k++) n += e->goal[k].value.n * e->n_inputs;
+    hone_pair_sample *s = HN_NEW_N(j->a, hone_pair_sample, n);
+    for (size_t k = 0; s && k < e->n_objectives; k++) {
+        const hn_series *x = &e->goal[k].value;
+        for (size_t r = 0; r < x->n; r++)
+            for (size_t i = 0; i < e->n_inputs; i++, at++)
+                s[at] = (hone_pair_sample){.variant = x->variant[r],
+                                           .pair = (unsigned)r,
+                                           .input = (unsigned)i,
+                                           .objective = (unsigned)k,
+                                           .baseline = x->baseline[r * e->n_inputs + i],
+                                           .tuned = x->tuned[r * e->n_inputs + i]};
+    }
+    j->p->sample = s;
+    j->p->n_samples = s ? n : 0;
+}
+
+/* The reason of the objective that came furthest: the enum's order is no order of merit. */
+static unsigned progress(hone_reject why) {
+    static const unsigned rank[HONE_N_REJECT] = {[HONE_REJECT_GAIN] = 1,     [HONE_REJECT_UNDECIDED] = 2,
+                                                 [HONE_REJECT_TAIL] = 3,     [HONE_REJECT_SPREAD] = 3,
+                                                 [HONE_REJECT_HELD_OUT] = 4, [HONE_NOT_REJECTED] = 5};
+    return rank[why];
+}
+
+hone_rc hn_judge_evidence(const hn_evidence *e, const hn_rules *rules, hn_arena *a, hone_proof *p,
+                          bool carries[HONE_MAX_OBJECTIVES], hone_err *err) {
+    judge j = {.e = e, .rules = rules, .a = a, .p = p, .alpha = alpha_at(rules, e->n_pairs) / (double)n_random(e)};
+    hone_rc rc = make_room(&j, err);
+    if (rc) return rc;
+    p->why = HONE_REJECT_GAIN;
+    for (size_t k = 0; k < e->n_objectives; k++) {
+        compare_all(&j, k);
+        hone_reject why = objection(&j, k, spread_grows(&j, k));
+        carries[k] = why == HONE_NOT_REJECTED;
+        if (k == 0 || progress(why) > progress(p->why)) p->why = why;
+    }
+    copy_samples(&j);
+    const char *sentence = NULL;
+    if (breaks_limit(e, a, &sentence)) {
+        memset(carries, 0, HONE_MAX_OBJECTIVES * sizeof *carries);
+        p->why = HONE_REJECT_LIMIT;
+        p->verdict = sentence;
+    }
+    p->kept = p->why == HONE_NOT_REJECTED;
+    return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+/* --- all candidates ----------------------------------------------------------------------------------------------- */
+
+static hone_rc adjust(hone_proof *proof, size_t n, size_t k, hn_arena *a, hone_err *err) {
+    double *p = HN_NEW_N(a, double, n);
+    if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) p[i] = k < proof[i].n_objectives ? proof[i].overall[k].p_wilcoxon : NAN;
+    if (!hone_holm(p, n, p)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        if (k < proof[i].n_objectives) proof[i].overall[k].p_adjusted = p[i];
+    return HONE_OK;
+}
+
+/* A deterministic quantity has no p-value and needs none. */
+static bool survives(const hone_proof *p, const bool *carries) {
+    for (size_t k = 0; k < p->n_objectives; k++)
+        if (carries[k] && !(p->overall[k].p_adjusted > alpha_total)) return true;
+    return false;
+}
+
+hone_rc hn_conclude(hone_proof *proof, bool (*carries)[HONE_MAX_OBJECTIVES], size_t n, const hn_rules *rules,
+                    hn_arena *a, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    for (size_t k = 0; !rc && k < HONE_MAX_OBJECTIVES; k++) rc = adjust(proof, n, k, a, err);
+    for (size_t i = 0; !rc && i < n; i++) {
+        if (proof[i].kept && !survives(&proof[i], carries[i])) {
+            proof[i].kept = false;
+            proof[i].why = HONE_REJECT_GAIN;
+        }
+        if (!proof[i].verdict) proof[i].verdict = hn_sentence(&proof[i], rules, a);
+    }
+    return !rc && !hn_arena_ok(a) ? hn_fail(err, HONE_E_NOMEM, "out of memory") : rc;
+}
