@@ -44,6 +44,7 @@ typedef enum hone_rc {
     HONE_E_UNSUPPORTED,
     HONE_E_LIMIT,
     HONE_E_CANARY,
+    HONE_E_REJECTED,
     HONE_E_INTERRUPTED,
 } hone_rc;
 

@@ -10,9 +10,9 @@
 
 /* Names are stored in records: never rename. */
 static const char *const reject_name[HONE_N_REJECT] = {
-    [HONE_NOT_REJECTED] = "",       [HONE_REJECT_FAILS] = "fails",         [HONE_REJECT_PARITY] = "parity",
-    [HONE_REJECT_GAIN] = "gain",    [HONE_REJECT_UNDECIDED] = "undecided", [HONE_REJECT_TAIL] = "tail",
-    [HONE_REJECT_SPREAD] = "spread", [HONE_REJECT_HELD_OUT] = "held_out",  [HONE_REJECT_LIMIT] = "limit",
+    [HONE_NOT_REJECTED] = "",        [HONE_REJECT_FAILS] = "fails",         [HONE_REJECT_PARITY] = "parity",
+    [HONE_REJECT_GAIN] = "gain",     [HONE_REJECT_UNDECIDED] = "undecided", [HONE_REJECT_TAIL] = "tail",
+    [HONE_REJECT_SPREAD] = "spread", [HONE_REJECT_HELD_OUT] = "held_out",   [HONE_REJECT_LIMIT] = "limit",
     [HONE_REJECT_SAME] = "same",
 };
 static const char *const finding_name[] = {[HONE_EVEN] = "even", [HONE_GAINS] = "gains", [HONE_LOSES] = "loses"};
@@ -136,8 +136,8 @@ static hone_interval read_interval(reading *r, const json_t *j, const char *key)
 
 static hone_distribution read_distribution(reading *r, const json_t *j, const char *key) {
     const json_t *x = json_object_get(j, key);
-    return (hone_distribution){read_count(r, x, "n"),    read_number(r, x, "p5"),  read_number(r, x, "p25"),
-                               read_number(r, x, "p50"), read_number(r, x, "p75"), read_number(r, x, "p95"),
+    return (hone_distribution){read_count(r, x, "n"),     read_number(r, x, "p5"),  read_number(r, x, "p25"),
+                               read_number(r, x, "p50"),  read_number(r, x, "p75"), read_number(r, x, "p95"),
                                read_number(r, x, "mean"), read_number(r, x, "sd")};
 }
 

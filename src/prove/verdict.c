@@ -140,8 +140,12 @@ static hone_comparison compare_by(const hn_evidence *e, size_t k, const double *
 
 /* --- the tail and the spread -------------------------------------------------------------------------------------- */
 
-static double tail_minimized(double *b, double *t, size_t n) { return hone_percentile(b, n, 95) - hone_percentile(t, n, 95); }
-static double tail_maximized(double *b, double *t, size_t n) { return hone_percentile(t, n, 5) - hone_percentile(b, n, 5); }
+static double tail_minimized(double *b, double *t, size_t n) {
+    return hone_percentile(b, n, 95) - hone_percentile(t, n, 95);
+}
+static double tail_maximized(double *b, double *t, size_t n) {
+    return hone_percentile(t, n, 5) - hone_percentile(b, n, 5);
+}
 
 /* Within runs where a run gives several samples, else over the runs. Deterministic quantities have none. */
 static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double *weight, const hn_rules *rules,
@@ -303,9 +307,9 @@ static void copy_samples(judge *j) {
 
 /* The reason of the objective that came furthest: the enum's order is no order of merit. */
 static unsigned progress(hone_reject why) {
-    static const unsigned rank[HONE_N_REJECT] = {[HONE_REJECT_GAIN] = 1,     [HONE_REJECT_UNDECIDED] = 2,
-                                                 [HONE_REJECT_TAIL] = 3,     [HONE_REJECT_SPREAD] = 3,
-                                                 [HONE_REJECT_HELD_OUT] = 4, [HONE_NOT_REJECTED] = 5};
+    static const unsigned rank[HONE_N_REJECT] = {
+        [HONE_REJECT_GAIN] = 1,   [HONE_REJECT_UNDECIDED] = 2, [HONE_REJECT_TAIL] = 3,
+        [HONE_REJECT_SPREAD] = 3, [HONE_REJECT_HELD_OUT] = 4,  [HONE_NOT_REJECTED] = 5};
     return rank[why];
 }
 

@@ -54,8 +54,8 @@ size_t hn_next_look(const hn_rules *rules, size_t n_pairs);
 /* Is the answer clear enough to stop? *gain: the first objective's interval so far. */
 bool hn_decided(const hn_evidence *e, const hn_rules *rules, hone_interval *gain);
 
-/* Fills *p from the evidence: comparisons, spread, samples, kept, why; carries[k]: objective k alone would have it kept.
- * A broken limit gets its sentence here, all else from hn_conclude. */
+/* Fills *p from the evidence: comparisons, spread, samples, kept, why; carries[k]: objective k alone would have it
+ * kept. A broken limit gets its sentence here, all else from hn_conclude. */
 hone_rc hn_judge_evidence(const hn_evidence *e, const hn_rules *rules, hn_arena *a, hone_proof *p,
                           bool carries[HONE_MAX_OBJECTIVES], hone_err *err);
 /* Over all candidates: Holm's adjustment (what does not survive it is no longer kept), then the sentences of those that
