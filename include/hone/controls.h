@@ -4,8 +4,10 @@
  * NAME.hone is YAML with a fixed order of keys, one value a line, so that a change of one control is a change of one
  * line; NAME.rsp holds the same flags as gcc and clang read them with @NAME.rsp. Format: docs/controls-file.md.
  * Owns: a hone_controls owns everything it points to, until hone_controls_free.   Units: seconds, bytes, ratios.
- * Errors: E_INPUT with path:line:column (malformed, truncated, of a later format); E_IO; E_MISMATCH (signature);
- * E_NOTFOUND (key file); E_NOMEM.
+ * The text ends with a digest of all before it, and behind that, in a signed file, with the signature; reading checks
+ * both, so that what was edited by hand, damaged or cut short is never taken for what was proven.
+ * Errors: E_INPUT with path:line:column (malformed, truncated, of a later format); E_TAMPERED (digest or signature does
+ * not fit); E_MISMATCH (signed with another key); E_NOTFOUND (not signed); E_IO; E_NOMEM.
  */
 #ifndef HONE_CONTROLS_H
 #define HONE_CONTROLS_H
@@ -58,17 +60,24 @@ typedef struct hone_controls {
     hone_pair *environment;
     size_t n_environment;
     bool pgo;
-    const char *point; /* JSON of the workload's joined space */
+    const char *point;         /* JSON of the workload's joined space; what control and parameter are made from */
+    const char *response_hash; /* of NAME.rsp; "" before the first text was made */
     /* The key: what must be the same for the claim to stand. */
-    const char *workload; /* path of the workload file, relative to the controls file where it can be */
-    const char *workload_hash, *space_hash, *baseline; /* baseline: its flags, as the workload has them */
-    hone_pair *source;                                 /* path, hash: one per source file */
+    const char *workload;      /* path of the workload file, relative to the controls file where it can be */
+    const char *workload_hash; /* hone_workload_hash: finds sessions; not part of the key */
+    const char *space_hash;    /* of all that makes the search space but what compilers offer */
+    const char *baseline;      /* its flags, as the workload has them */
+    hone_pair *rule; /* what gives measurements their meaning: "run command", "parity", "parameter TILE" … */
+    size_t n_rules;
+    hone_pair *source; /* path, hash: one per source file */
     size_t n_sources;
-    hone_pair *input; /* name, hash of args, weight and held_out: one per input */
+    hone_pair *input; /* name; args, weight and held_out as one text: one per input */
     size_t n_inputs;
-    hone_pair *tool; /* compiler: family, path, version, hash, march */
+    hone_pair *tool; /* compiler: family, version, hash, march, path (path: for people, not part of the key) */
     size_t n_tool;
-    hone_pair *machine; /* cpu, flags (hash of the features), kernel, memory, hash; later gpu and driver */
+    hone_pair *baseline_tool; /* as tool; none when the baseline's compiler is the same */
+    size_t n_baseline_tool;
+    hone_pair *machine; /* cpu, features, driver; for people: kernel, memory */
     size_t n_machine;
     /* The claim. */
     const char *verdict; /* one sentence */
@@ -78,29 +87,36 @@ typedef struct hone_controls {
     size_t n_rows;
     hone_share *share;
     size_t n_shares;
-    size_t n_before; /* controls before minimising; 0: not minimised */
-    int64_t session; /* of the store; 0: none */
+    size_t n_before;    /* controls before minimising; 0: not minimised */
+    int64_t session;    /* of the store; 0: none */
+    const char *signer; /* public key of the signature, "" without one */
     void *block;
 } hone_controls;
 
-/* All strings and arrays of *c are borrowed while the functions below run. */
+/* All strings and arrays of *c are borrowed while the functions below run. label names the text in messages. */
 HONE_API hone_rc hone_controls_read(const char *path, hone_controls **out, hone_err *err);
 HONE_API hone_rc hone_controls_parse(const char *text, size_t n, const char *label, hone_controls **out, hone_err *err);
 HONE_API void hone_controls_free(hone_controls *c);
-/* The file's text; free with hone_free. Equal contents give equal bytes. */
+/* The file's text, unsigned; free with hone_free. Equal contents give equal bytes, and the text of what was read is
+ * what was read, but for a signature. E_INPUT when it could not be read back (a text that is no UTF-8). */
 HONE_API hone_rc hone_controls_text(const hone_controls *c, char **text, hone_err *err);
+/* The response file: one flag a line, as gcc and clang read them with @NAME.rsp. Free with hone_free. */
+HONE_API hone_rc hone_controls_rsp(const hone_controls *c, char **text, hone_err *err);
 /* Writes NAME.hone and NAME.rsp beside it (path ends in ".hone"), both or neither, through temporary files. */
 HONE_API hone_rc hone_controls_write(const hone_controls *c, const char *path, hone_err *err);
 
 /* --- signatures: Ed25519 (RFC 8032) by libsodium, over the whole file but the signature block -----------------------
  */
 
-/* Writes PATH (secret key, mode 0600) and PATH.pub. Refuses to replace existing ones (E_IO). */
+/* Writes PATH (secret key, mode 0600) and PATH.pub. Refuses to replace existing ones (E_IO). comment: one line, may be
+ * NULL. */
 HONE_API hone_rc hone_keygen(const char *path, const char *comment, hone_err *err);
-/* Signs the file in place (an earlier signature is replaced) and writes the .rsp's hash into what is signed. */
+/* Signs the file in place (an earlier signature is replaced). What it signs holds the hash of the response file, which
+ * must be there and fit. E_TAMPERED when the file or its response file was changed since it was written. */
 HONE_API hone_rc hone_controls_sign(const char *path, const char *secret_key_path, hone_err *err);
-/* public_key_path NULL: only whether the signature fits the key it names. E_MISMATCH: tampered, or signed with another
- * key (the text says which); E_NOTFOUND: not signed. */
+/* Does the signature fit the file, its response file and the key? public_key_path NULL: the key that the file names,
+ * which says that nothing was damaged, but not who signed. E_TAMPERED: changed since; E_MISMATCH: signed with another
+ * key; E_NOTFOUND: not signed; E_IO, E_INPUT: no such file, no key file. */
 HONE_API hone_rc hone_controls_verify(const char *path, const char *public_key_path, hone_err *err);
 
 #ifdef __cplusplus

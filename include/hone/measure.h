@@ -88,7 +88,8 @@ typedef struct hone_machine {
     bool rapl;              /* energy counters readable */
     bool callgrind;         /* valgrind is installed */
     bool cgroup;            /* a cgroup v2 where memory and pids are delegated to us exists */
-    char hash[33];          /* of cpu, features, kernel release and memory size: part of a record's key */
+    char features[33]; /* hash of the instruction sets that compilers make code for, whatever else a kernel lists */
+    char hash[33];     /* of cpu, features, kernel release and memory size: part of a record's key */
 } hone_machine;
 HONE_API void hone_machine_get(hone_machine *out);
 

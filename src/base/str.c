@@ -72,6 +72,14 @@ void hn_str_add_shell(hn_str *s, const char *word) {
     hn_str_add(s, "'");
 }
 
+void hn_str_add_rsp(hn_str *s, const char *word) {
+    if (!*word) hn_str_add(s, "\"\"");
+    for (; *word; word++) {
+        if (strchr(" \t\n\v\f\r\\'\"", *word)) hn_str_add(s, "\\");
+        hn_str_add_n(s, word, 1);
+    }
+}
+
 char *hn_str_take(hn_str *s) {
     if (!s->text) hn_str_add_n(s, "", 0);
     char *text = s->failed ? NULL : s->text;

@@ -18,6 +18,9 @@ void hn_str_add_n(hn_str *s, const char *text, size_t n);
 void hn_str_addf(hn_str *s, const char *fmt, ...) HONE_PRINTF(2, 3);
 /* One word for sh: quoted when it needs to be. */
 void hn_str_add_shell(hn_str *s, const char *word);
+/* One word of a response file, as libiberty's buildargv and LLVM's GNU tokeniser both read it: white space ends a word,
+ * a backslash takes the next character as it is. */
+void hn_str_add_rsp(hn_str *s, const char *word);
 /* The text, owned by the caller (free / hone_free); "" when nothing was added; NULL when an append failed. */
 char *hn_str_take(hn_str *s);
 void hn_str_free(hn_str *s);

@@ -51,6 +51,28 @@ struct cpu_facts {
     bool hypervisor;
 };
 
+/* Beside instruction sets a kernel lists its own doings and the firmware's, which come and go with updates. */
+static bool is_instruction_set(const char *word) {
+    static const char *const start[] = {
+        "mmx",  "sse",   "ssse",    "pni", "avx", "fma",     "bmi",  "aes",  "vaes", "pclmul", "vpclmul",
+        "sha",  "gfni",  "popcnt",  "abm", "adx", "movbe",   "f16c", "amx",  "xop",  "tbm",    "3dnow",
+        "neon", "asimd", "atomics", "crc", "fp",  "dotprod", "i8mm", "bf16", "sve",  "sme",    "lse"};
+    for (size_t i = 0; i < sizeof start / sizeof *start; i++)
+        if (!strncmp(word, start[i], strlen(start[i])))
+            return strcmp(word, "fpu") && strcmp(word, "sme"); /* AMD's sme encrypts memory */
+    return false;
+}
+
+static void hash_features(const char *list, char hex[33]) {
+    hn_hash h;
+    char word[64];
+    int used;
+    hn_hash_begin(&h);
+    for (; sscanf(list, "%63s%n", word, &used) == 1; list += used)
+        if (is_instruction_set(word)) hn_hash_text(&h, word);
+    hn_hash_end(&h, hex);
+}
+
 static void read_cpuinfo(hone_machine *m, struct cpu_facts *facts) {
     FILE *f = fopen("/proc/cpuinfo", "re");
     char *line = NULL;
@@ -60,6 +82,7 @@ static void read_cpuinfo(hone_machine *m, struct cpu_facts *facts) {
         if (key_value(line, "model name", ':', &v)) copy_value(m->cpu, sizeof m->cpu, v);
         if (key_value(line, "CPU part", ':', &v) && !*m->cpu) snprintf(m->cpu, sizeof m->cpu, "ARM part %.16s", v);
         if (!key_value(line, "flags", ':', &v) && !key_value(line, "Features", ':', &v)) continue;
+        hash_features(v, m->features);
         facts->hypervisor = strstr(v, " hypervisor") != NULL;
         hn_hash h;
         hn_hash_begin(&h);

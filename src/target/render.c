@@ -100,16 +100,10 @@ void hone_command_free(hone_command *command) {
     *command = (hone_command){0};
 }
 
-/* libiberty's buildargv and LLVM's GNU tokeniser agree on: white space ends a word, a backslash takes the next
- * character as it is. */
 hone_rc hone_command_rsp(const hone_command *command, char **text, hone_err *err) {
     hn_str s = {0};
     for (size_t i = 0; i < command->n_argv; i++) {
-        if (!*command->argv[i]) hn_str_add(&s, "\"\"");
-        for (const char *p = command->argv[i]; *p; p++) {
-            if (strchr(" \t\n\v\f\r\\'\"", *p)) hn_str_add(&s, "\\");
-            hn_str_add_n(&s, p, 1);
-        }
+        hn_str_add_rsp(&s, command->argv[i]);
         hn_str_add(&s, "\n");
     }
     char *out = hn_str_take(&s);

@@ -1,0 +1,230 @@
+/* record/controls_file.c — a controls file's contents: made, read, written together with its response file. */
+#include "record/controls_file.h"
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct owned {
+    hone_controls c;
+    hn_arena arena;
+} owned;
+
+hone_controls *hn_controls_new(hn_arena **arena) {
+    owned *o = calloc(1, sizeof *o);
+    if (!o) return NULL;
+    hone_controls *c = &o->c;
+    c->format = HONE_CONTROLS_FORMAT;
+    c->name = c->version = c->created = c->compiler = c->floating_point = c->response_hash = c->workload = "";
+    c->workload_hash = c->space_hash = c->baseline = c->verdict = c->signer = "";
+    c->point = "{}";
+    c->claimed = (double)NAN;
+    c->block = o;
+    *arena = &o->arena;
+    return c;
+}
+
+void hone_controls_free(hone_controls *c) {
+    if (!c || !c->block) return;
+    owned *o = c->block;
+    hn_arena_free(&o->arena);
+    free(o);
+}
+
+/* --- the point ------------------------------------------------------------------------------------------------------
+ */
+
+const char *hn_controls_prefix(hn_arena *a, const char *compiler) {
+    char *p = hn_format(a, "%s.", compiler);
+    for (char *s = p; s && *s; s++)
+        if (*s == '/') *s = '_';
+    return p;
+}
+
+bool hn_is_choice(const hone_controls *c, const char *name, const char *value) {
+    return (!strcmp(name, "compiler") && !strcmp(value, c->compiler)) ||
+           (!strcmp(name, "fp") && !strcmp(value, c->floating_point));
+}
+
+/* A gene's value as text: a string as it is, else JSON. */
+static const char *value_text(hn_arena *a, const json_t *v) {
+    char buf[32];
+    if (json_is_string(v)) return hn_strdup(a, json_string_value(v));
+    if (json_is_real(v)) return hn_strdup(a, hn_double_text(json_real_value(v), buf));
+    char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *kept = text ? hn_strdup(a, text) : NULL;
+    free(text);
+    if (!kept) a->failed = true;
+    return kept;
+}
+
+hone_rc hn_controls_derive(hone_controls *c, hn_arena *a, hone_err *err) {
+    json_error_t at;
+    json_t *root = json_loads(c->point, JSON_REJECT_DUPLICATES, &at), *value;
+    if (!json_is_object(root)) {
+        json_decref(root);
+        return hn_fail(err, HONE_E_INPUT, "a point is a JSON object of names and values, found '%.100s'", c->point);
+    }
+    const char *prefix = hn_controls_prefix(a, c->compiler), *name;
+    size_t n = json_object_size(root);
+    c->control = HN_NEW_N(a, hone_pair, n + 1);
+    c->parameter = HN_NEW_N(a, hone_pair, n + 1);
+    c->n_controls = c->n_parameters = 0;
+    if (hn_arena_ok(a)) {
+        json_object_foreach(root, name, value) {
+            const char *text = value_text(a, value);
+            if (!text || hn_is_choice(c, name, json_is_string(value) ? text : "")) continue;
+            bool control = hn_starts_with(name, prefix);
+            hone_pair *p = control ? &c->control[c->n_controls++] : &c->parameter[c->n_parameters++];
+            *p = (hone_pair){hn_strdup(a, control ? name + strlen(prefix) : name), text};
+        }
+    }
+    json_decref(root);
+    return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+/* --- the response file
+ * ------------------------------------------------------------------------------------------------ */
+
+hone_rc hone_controls_rsp(const hone_controls *c, char **text, hone_err *err) {
+    hn_str s = {0};
+    for (size_t i = 0; i < c->n_flags; i++) {
+        hn_str_add_rsp(&s, c->flag[i]);
+        hn_str_add(&s, "\n");
+    }
+    char *got = hn_str_take(&s);
+    if (!got) return hn_fail(err, HONE_E_NOMEM, "out of memory writing a response file");
+    *text = got;
+    return HONE_OK;
+}
+
+hone_rc hn_rsp_path(const char *path, char **rsp, hone_err *err) {
+    size_t n = strlen(path);
+    if (n < 6 || strcmp(path + n - 5, ".hone") != 0 || path[n - 6] == '/')
+        return hn_fail(err, HONE_E_INPUT, "'%s' does not end in '.hone'; a controls file's name does", path);
+    char *out = malloc(n + 1);
+    if (!out) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    memcpy(out, path, n - 5);
+    memcpy(out + n - 5, ".rsp", 5);
+    *rsp = out;
+    return HONE_OK;
+}
+
+hone_rc hn_rsp_check(const hone_controls *c, const char *path, hone_err *err) {
+    char *rsp, *text = NULL, hex[33];
+    size_t n = 0;
+    hone_rc rc = hn_rsp_path(path, &rsp, err);
+    if (rc) return rc;
+    if (!hn_exists(rsp))
+        rc = hn_fail(err, HONE_E_NOTFOUND, "response file '%s' is missing: it belongs beside '%s'", rsp, path);
+    if (!rc) rc = hn_read_file(rsp, &text, &n, err);
+    if (!rc) {
+        hn_hash h;
+        hn_hash_begin(&h);
+        hn_hash_add(&h, text, n);
+        hn_hash_end(&h, hex);
+        if (strcmp(hex, c->response_hash) != 0)
+            rc = hn_fail(err, HONE_E_TAMPERED,
+                         "response file '%s' was changed after it was written: it differs from the "
+                         "flags in '%s'",
+                         rsp, path);
+    }
+    free(text);
+    free(rsp);
+    return rc;
+}
+
+/* --- text and files
+ * --------------------------------------------------------------------------------------------------- */
+
+hone_rc hone_controls_text(const hone_controls *c, char **text, hone_err *err) {
+    hn_str s = {0};
+    hone_controls *back = NULL;
+    hone_err why = {0};
+    hone_rc rc = hn_controls_body(c, &s, err);
+    if (!rc) hn_seal_add_digest(&s);
+    if (!rc && s.failed) rc = hn_fail(err, HONE_E_NOMEM, "out of memory writing a controls file");
+    if (!rc && (rc = hone_controls_parse(s.text, s.n, "the text", &back, &why)))
+        rc = rc == HONE_E_NOMEM
+                 ? hn_fail(err, rc, "out of memory writing a controls file")
+                 : hn_fail(err, HONE_E_INPUT, "these controls cannot be written as text: %.700s", why.text);
+    hone_controls_free(back);
+    if (rc)
+        hn_str_free(&s);
+    else
+        *text = hn_str_take(&s);
+    return rc;
+}
+
+static hone_rc later_format(const char *label, int format, hone_err *err) {
+    return hn_fail(err, HONE_E_INPUT,
+                   "'%s' was written by a newer hone: controls format %d; hone " HONE_VERSION
+                   " reads format %d: install the newer one, or make the file again with this one",
+                   label, format, HONE_CONTROLS_FORMAT);
+}
+
+hone_rc hone_controls_parse(const char *text, size_t n, const char *label, hone_controls **out, hone_err *err) {
+    hn_seal seal;
+    if (strlen(text) != n) return hn_fail(err, HONE_E_INPUT, "'%s' holds binary data; it is no controls file", label);
+    int format = hn_seal_format(text);
+    bool later = format > HONE_CONTROLS_FORMAT;
+    if (later && !hn_seal_looks_signed(text)) return later_format(label, format, err); /* its end may differ */
+    hone_rc rc = hn_seal_read(text, n, label, &seal, err);
+    if (!rc && later) rc = later_format(label, format, err);
+    hone_controls *c = NULL;
+    if (!rc) rc = hn_controls_read_body(text, n, label, &c, err);
+    if (rc) return rc;
+    if (seal.has_signature) {
+        owned *o = c->block;
+        c->signer = hn_strdup(&o->arena, seal.key);
+        if (!c->signer) {
+            hone_controls_free(c);
+            return hn_fail(err, HONE_E_NOMEM, "out of memory reading '%s'", label);
+        }
+    }
+    *out = c;
+    return HONE_OK;
+}
+
+hone_rc hone_controls_read(const char *path, hone_controls **out, hone_err *err) {
+    char *text;
+    size_t n;
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return hn_fail(err, HONE_E_IO, "'%s' is a folder; name a controls file", path);
+    hone_rc rc = hn_read_file(path, &text, &n, err);
+    if (rc) return rc;
+    rc = hone_controls_parse(text, n, path, out, err);
+    free(text);
+    return rc;
+}
+
+/* The response file first: a controls file never stands beside one that it does not describe. */
+hone_rc hone_controls_write(const hone_controls *c, const char *path, hone_err *err) {
+    char *text = NULL, *rsp_text = NULL, *rsp = NULL, *old = NULL;
+    size_t n_old = 0;
+    hone_rc rc = hn_rsp_path(path, &rsp, err);
+    if (!rc) rc = hone_controls_text(c, &text, err);
+    if (!rc) rc = hone_controls_rsp(c, &rsp_text, err);
+    if (!rc && hn_exists(rsp)) rc = hn_read_file(rsp, &old, &n_old, err);
+    if (!rc) rc = hn_write_file(rsp, rsp_text, strlen(rsp_text), err);
+    if (!rc && (rc = hn_write_file(path, text, strlen(text), err))) {
+        if (old)
+            (void)hn_write_file(rsp, old, n_old, NULL);
+        else
+            unlink(rsp);
+    }
+    free(text);
+    free(rsp_text);
+    free(rsp);
+    free(old);
+    return rc;
+}

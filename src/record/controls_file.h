@@ -1,0 +1,57 @@
+/* record/controls_file.h — the parts of a controls file: contents, text, seal (digest and signature at its end).
+ *
+ * Owns: a hone_controls and its arena are one block; hn_controls_new gives both, hone_controls_free takes both.
+ * Invariants: 1 control and parameter are made from `point` (hn_controls_derive);  2 a text holds no value twice but
+ * for the response file's hash, which belongs to `flag`.
+ */
+#ifndef HN_CONTROLS_FILE_H
+#define HN_CONTROLS_FILE_H
+
+#include "base/arena.h"
+#include "base/sign.h"
+#include "base/str.h"
+
+#include <hone/controls.h>
+
+/* Zeroed, with "" where a text is required. NULL: out of memory. */
+hone_controls *hn_controls_new(hn_arena **arena);
+/* Fills control and parameter from point, compiler and floating_point. E_INPUT: the point is no JSON object. */
+hone_rc hn_controls_derive(hone_controls *c, hn_arena *a, hone_err *err);
+/* Genes of the driver itself that the point may hold: "compiler", "fp". Does the point's `name` say just what
+ * c->compiler or c->floating_point says? */
+bool hn_is_choice(const hone_controls *c, const char *name, const char *value);
+/* "gcc-12." for "gcc-12", with '/' as '_': what the names of its controls start with in a joined space. */
+const char *hn_controls_prefix(hn_arena *a, const char *compiler);
+/* PATH.rsp for PATH.hone; malloc'ed. E_INPUT when the path ends otherwise. */
+hone_rc hn_rsp_path(const char *path, char **rsp, hone_err *err);
+/* The response file beside a controls file: E_TAMPERED when it is not what the flags say, E_NOTFOUND when missing. */
+hone_rc hn_rsp_check(const hone_controls *c, const char *path, hone_err *err);
+
+/* Where the end of a controls file's text begins. Layout, the same in all formats:
+ *     … body …
+ *     digest: 32 hex digits            BLAKE2b-128 of the body
+ *     signature:                       optional: Ed25519 of all before it
+ *       key: base64
+ *       value: base64                                                                                               */
+typedef struct hn_seal {
+    size_t n_body, n_signed; /* bytes: without digest line; with it, without signature */
+    bool has_signature;
+    char key[HN_KEY_TEXT];
+} hn_seal;
+/* Checks the end of a text. E_INPUT: cut short, or no controls file; E_TAMPERED: digest or signature does not fit. */
+hone_rc hn_seal_read(const char *text, size_t n, const char *label, hn_seal *out, hone_err *err);
+/* Appends the digest line for what is in s. */
+void hn_seal_add_digest(hn_str *s);
+/* Appends a signature of all that is in s. */
+hone_rc hn_seal_add_signature(hn_str *s, const char *secret, hone_err *err);
+/* Does it look signed, whatever is wrong with it? */
+bool hn_seal_looks_signed(const char *text);
+/* The number in the line "format: N", 0 when there is none. */
+int hn_seal_format(const char *text);
+
+/* Body without digest. */
+hone_rc hn_controls_body(const hone_controls *c, hn_str *s, hone_err *err);
+/* Reads a text whose seal was checked. */
+hone_rc hn_controls_read_body(const char *text, size_t n, const char *label, hone_controls **out, hone_err *err);
+
+#endif
