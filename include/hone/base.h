@@ -45,10 +45,10 @@ typedef enum hone_rc {
     HONE_E_LIMIT,
     HONE_E_CANARY,
     HONE_E_REJECTED,
-    HONE_E_INTERRUPTED,
     HONE_E_STALE,
     HONE_E_REGRESSED,
     HONE_E_TAMPERED,
+    HONE_E_INTERRUPTED,
 } hone_rc;
 
 /* What went wrong, for a person. `text` names the subject in quotes, what differs and what to do next; where a

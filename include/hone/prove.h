@@ -175,13 +175,18 @@ HONE_API void hone_canary_free(hone_canary_result *result);
  */
 
 /* The controls file of a kept proof (reduction: may be NULL), ready for hone_controls_write. dir: folder it will be
- * written to, for relative paths. Free with hone_controls_free. */
+ * written to, for relative paths. The proof must be of the point that is written: with a reduction, of the reduced one
+ * (E_MISMATCH). What the search claimed is looked up in the store. Free with hone_controls_free. */
 HONE_API hone_rc hone_controls_make(const hone_workload *workload, const hone_proof *proof,
                                     const hone_reduction *reduction, int64_t session, const char *dir,
                                     const hone_prove_options *options, hone_controls **out, hone_err *err);
 /* The point of a controls file in the workload's space of today; E_MISMATCH names each control that is gone. */
 HONE_API hone_rc hone_controls_point(const hone_controls *c, const hone_workload *workload,
                                      const hone_prove_options *options, char **point, hone_err *err);
+/* As that, but what is gone is left out: *dropped names it, one a line ("" when nothing is). Both: hone_free. The point
+ * may break a constraint; the search repairs it. */
+HONE_API hone_rc hone_controls_nearest(const hone_controls *c, const hone_workload *workload,
+                                       const hone_prove_options *options, char **point, char **dropped, hone_err *err);
 
 typedef enum hone_check_status {
     HONE_CHECK_VALID,
