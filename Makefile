@@ -63,6 +63,15 @@ $(SUPERVISOR): $(SUPERVISOR_SRC) src/base/proc.h src/base/proc_int.h src/base/cl
 $(BUILD)/obj/src/base/proc_image.o: $(SUPERVISOR)
 $(BUILD)/obj/src/base/proc_image.o: ALL_CFLAGS += -DHN_SUPERVISOR='"$(SUPERVISOR)"'
 
+# The report's page (src/report/page.*) and Debian's Chart.js with its licence, carried inside the library.
+CHART_JS         ?= /usr/share/javascript/chart.js/chart.min.js
+CHART_JS_LICENCE ?= /usr/share/doc/libjs-chart.js/copyright
+PAGE_OBJ         := $(BUILD)/obj/src/report/page_files.o
+$(PAGE_OBJ): $(wildcard src/report/page.html src/report/page.css src/report/page.js) $(CHART_JS) $(CHART_JS_LICENCE)
+$(PAGE_OBJ): ALL_CFLAGS += -DHN_CHART_JS='"$(CHART_JS)"' -DHN_CHART_LICENCE='"$(CHART_JS_LICENCE)"'
+$(CHART_JS) $(CHART_JS_LICENCE):
+	@echo "hone: '$@' is missing; install the package libjs-chart.js (make deps does), or set CHART_JS and CHART_JS_LICENCE" >&2; exit 1
+
 $(BUILD)/libhone.a: $(LIB_OBJ)
 	@rm -f $@
 	ar rcs $@ $^

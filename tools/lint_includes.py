@@ -7,10 +7,10 @@ public headers alone. A third-party library is included by the one room that wra
 """
 import os, re, sys
 
-ROOMS = ["base", "space", "engine", "measure", "record", "target", "tune", "prove"]
+ROOMS = ["base", "space", "engine", "measure", "record", "target", "tune", "prove", "report"]
 PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "measure", "record": "record",
           "controls": "record",
-          "target": "target", "tune": "tune", "prove": "prove", "bench": "bench"}
+          "target": "target", "tune": "tune", "prove": "prove", "report": "report", "bench": "bench"}
 # Across rooms all the same, with the reason.
 ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that the harness writes and measure reads
            ("measure", "hone/bench.h")}  # the element types in it

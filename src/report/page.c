@@ -1,0 +1,136 @@
+/* report/page.c — fills the template: `<!--hone:NAME-->` marks in page.html stand for what the table below adds.
+ *
+ * All data goes in as one JSON block in which no `<` is left, so that nothing in a name or in a compiler's message can
+ * end it; the script puts it into the page as text, never as markup. Behind that stands a policy that allows this
+ * page's own script and style alone (Content-Security-Policy: their nonce is a hash of the data, which no name in the
+ * data can foresee) and no network at all. */
+#include "report/report_int.h"
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- texts of any origin ----------------------------------------------------------------------------------------- */
+
+/* Length of the well-formed UTF-8 sequence at p, 0 if there is none (Unicode 15, table 3-7). */
+static size_t sequence(const unsigned char *p) {
+    if (p[0] < 0x80) return 1;
+    if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
+    size_t n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool beyond = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);
+    return overlong || beyond ? 0 : n;
+}
+
+void hn_report_clean(hn_str *s, const char *text) {
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        size_t n = sequence(p);
+        if (!n)
+            hn_str_add(s, "\ufffd");
+        else if ((*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f)
+            hn_str_add(s, " ");
+        else
+            hn_str_add_n(s, (const char *)p, n);
+        p += n ? n : 1;
+    }
+}
+
+void hn_report_escape(hn_str *s, const char *text) {
+    hn_str clean = {0};
+    hn_report_clean(&clean, text);
+    s->failed |= clean.failed;
+    for (const char *p = clean.text; p && *p; p++) {
+        static const char special[] = "&<>\"'";
+        static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+        const char *at = strchr(special, *p);
+        if (at)
+            hn_str_add(s, entity[at - special]);
+        else
+            hn_str_add_n(s, p, 1);
+    }
+    hn_str_free(&clean);
+}
+
+/* --- the template ------------------------------------------------------------------------------------------------ */
+
+typedef struct page {
+    const hone_report *r;
+    const char *json;
+    char nonce[33];
+} page;
+
+static void add_nonce(const page *p, hn_str *s) { hn_str_add(s, p->nonce); }
+static void add_title(const page *p, hn_str *s) {
+    hn_report_escape(s, p->r->session.workload);
+    hn_str_addf(s, " \u00b7 session %lld", (long long)p->r->session.id);
+}
+static void add_name(const page *p, hn_str *s) { hn_report_escape(s, p->r->session.workload); }
+static void add_standing(const page *p, hn_str *s) { hn_str_add(s, hone_standing_name(p->r->standing)); }
+static void add_verdict(const page *p, hn_str *s) { hn_report_escape(s, p->r->verdict); }
+static void add_style(const page *p, hn_str *s) { (void)p, hn_str_add(s, hn_page_css); }
+static void add_chart(const page *p, hn_str *s) { (void)p, hn_str_add(s, hn_chart_js); }
+static void add_script(const page *p, hn_str *s) { (void)p, hn_str_add(s, hn_page_js); }
+static void add_licence(const page *p, hn_str *s) { (void)p, hn_report_escape(s, hn_chart_licence); }
+static void add_version(const page *p, hn_str *s) { (void)p, hn_str_add(s, HONE_VERSION); }
+static void add_data(const page *p, hn_str *s) { hn_str_add(s, p->json); }
+
+static const struct {
+    const char *name;
+    void (*add)(const page *p, hn_str *s);
+} mark[] = {
+    {"nonce", add_nonce},     {"title", add_title}, {"name", add_name},       {"standing", add_standing},
+    {"verdict", add_verdict}, {"style", add_style}, {"chart", add_chart},     {"script", add_script},
+    {"licence", add_licence}, {"data", add_data},   {"version", add_version},
+};
+
+static void add_mark(const page *p, const char *name, size_t n, hn_str *s) {
+    for (size_t i = 0; i < sizeof mark / sizeof *mark; i++)
+        if (strlen(mark[i].name) == n && !memcmp(mark[i].name, name, n)) mark[i].add(p, s);
+}
+
+/* What is put in is not searched for marks again. */
+static void fill(const page *p, hn_str *s) {
+    static const char open[] = "<!--hone:", close[] = "-->";
+    const char *from = hn_page_html;
+    for (const char *at; (at = strstr(from, open)); from = strstr(at, close) + sizeof close - 1) {
+        const char *name = at + sizeof open - 1;
+        hn_str_add_n(s, from, (size_t)(at - from));
+        add_mark(p, name, (size_t)(strstr(name, close) - name), s);
+    }
+    hn_str_add(s, from);
+}
+
+hone_rc hone_report_html(const hone_report *report, char **html, size_t *n, hone_err *err) {
+    char *json = NULL;
+    hone_rc rc = hone_report_json(report, &json, err);
+    if (rc) return rc;
+    page p = {.r = report, .json = json};
+    hn_hash h;
+    hn_hash_begin(&h);
+    hn_hash_text(&h, json);
+    hn_hash_end(&h, p.nonce);
+    hn_str s = {0};
+    fill(&p, &s);
+    size_t size = s.n;
+    char *text = hn_str_take(&s);
+    hone_free(json);
+    if (!text) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    *html = text;
+    if (n) *n = size;
+    return HONE_OK;
+}
+
+hone_rc hone_report_write(const hone_report *report, const char *path, size_t *n, hone_err *err) {
+    char *html = NULL;
+    size_t size = 0;
+    hone_rc rc = hone_report_html(report, &html, &size, err);
+    if (!rc) rc = hn_write_file(path, html, size, err);
+    hone_free(html);
+    if (!rc && n) *n = size;
+    return rc;
+}
