@@ -39,7 +39,7 @@ function duration(x) {
 function when(x) { return x > 0 ? new Date(1000 * x).toISOString().replace("T", " ").replace(/:\d\d\.\d+Z$/, " UTC") : DASH; }
 const className = c => c.replace(/_/g, " ");
 function settingValue(v) {
-  if (v === null) return "left to the compiler";
+  if (v === null) return "not set";
   if (v === true) return "on";
   if (v === false) return "off";
   if (Array.isArray(v)) return "[" + v.map(settingValue).join(", ") + "]";
@@ -98,6 +98,17 @@ function axis(title, more) {
   return Object.assign({ grid: { color: ink.grid, borderColor: ink.line }, ticks: { color: ink.muted, maxRotation: 0, autoSkipPadding: 12 },
     title: { display: !!title, text: title, color: ink.muted } }, more);
 }
+/* Ends and step of an axis that holds lo … hi in at most `most` round steps. */
+function round(lo, hi, most) {
+  const raw = (hi - lo || Math.abs(hi) || 1) / most, power = 10 ** Math.floor(Math.log10(raw));
+  const stepSize = [1, 2, 2.5, 5, 10].map(m => m * power).find(x => x >= raw * 0.999);
+  const tidy = x => Number(x.toPrecision(12));
+  return { min: tidy(Math.floor(tidy(lo / stepSize)) * stepSize), max: tidy(Math.ceil(tidy(hi / stepSize)) * stepSize), stepSize };
+}
+function scale(title, lo, hi, most, say) {
+  const r = round(lo, hi, most);
+  return axis(title, { min: r.min, max: r.max, ticks: { color: ink.muted, maxRotation: 0, autoSkipPadding: 12, stepSize: r.stepSize, callback: say } });
+}
 const narrow = () => window.innerWidth < 560;
 function options(more) {
   return Object.assign({ animation: false, responsive: true, maintainAspectRatio: false, interaction: { mode: "nearest", intersect: false, axis: "xy" } }, more);
@@ -105,7 +116,7 @@ function options(more) {
 function plugins(tooltip, legend) {
   return {
     legend: { position: "bottom", align: "start", display: legend !== false,
-      labels: { color: ink.ink, usePointStyle: true, boxWidth: 8, padding: 12, filter: x => !x.text.startsWith("_") } },
+      labels: { color: ink.ink, usePointStyle: true, boxWidth: 8, boxHeight: 7, padding: 14, filter: x => !x.text.startsWith("_") } },
     tooltip: { backgroundColor: ink.ink, titleColor: ink.card, bodyColor: ink.card, padding: 9, displayColors: false, callbacks: tooltip,
       filter: i => !i.dataset.silent },
   };
@@ -231,7 +242,7 @@ function proof() {
 
 function curve() {
   if (!searched.length || !goals.length) return;
-  const ratios = d.ratios, unit = goals[0].unit, lo = d.axis_lo, hi = d.axis_hi, up = ratios || goals[0].maximize;
+  const ratios = d.ratios, unit = goals[0].unit, { min: lo, max: hi } = round(d.axis_lo, d.axis_hi, 7), up = ratios || goals[0].maximize;
   const of = t => ratios ? t.gain[0] : t.value[0], say = x => ratios ? ratio(x) : quantity(x, unit);
   const steps = [], floor = up ? lo : hi, clip = y => Math.min(Math.max(y, lo), hi);
   for (const t of searched) if (t.best != null && (!steps.length || steps[steps.length - 1].t.best !== t.best)) steps.push({ t, x: t.x, y: t.best });
@@ -260,7 +271,7 @@ function curve() {
     }
     return { type: "scatter", data: { datasets: sets }, plugins: [mark], options: options({
       clip: 8, scales: { x: axis("evaluations", { type: "linear", min: 0, max: xMax, ticks: { color: ink.muted, precision: 0, maxRotation: 0, autoSkipPadding: 12, callback: v => v > last ? "" : v.toLocaleString("en") } }),
-        y: axis(ratios ? "gain over the baseline" : goals[0].expr, { min: lo, max: hi, ticks: { color: ink.muted, maxTicksLimit: 8, callback: v => ratios ? Number(v.toFixed(3)) + TIMES : quantity(v, unit) } }) },
+        y: scale(ratios ? "gain over the baseline" : goals[0].expr, d.axis_lo, d.axis_hi, 7, v => ratios ? Number(v.toFixed(3)) + TIMES : quantity(v, unit)) },
       plugins: Object.assign(plugins({ title: i => i.length ? trialTitle(i[0].raw.t) : "", label: i => trialLines(i.raw.t) }), { mark: { y: ratios ? 1 : baseline ? baseline.value[0] : null } }) }) };
   });
   $("curve-table").append(folded("The steps as a table", table("Each evaluation that was the best so far", [num("Evaluation"), num("Trial"), num(goals[0].expr), num("Gain"), name1("Engine"), wide("Settings unlike the baseline")],
@@ -289,22 +300,22 @@ function pareto() {
     (ratios.every(x => x) ? "Both axes are gains over the baseline (1" + TIMES + "): up and to the right is better." : "The axes say which way is better.") + " Point at a trial for its settings.");
   const range = k => { /* the front and the baseline with some room; what lies far off is left out */
     const v = front.map(t => of(t, k)).concat(baseline && of(baseline, k) != null ? [of(baseline, k)] : []);
-    const a = Math.min(...v), b = Math.max(...v), pad = (b - a || Math.abs(a) * 0.1 || 1) * 0.25;
-    return [a - pad, b + pad];
+    const a = Math.min(...v), b = Math.max(...v), pad = (b - a || Math.abs(a) * 0.1 || 1) * 0.15, r = round(a - pad, b + pad, narrow() ? 4 : 8);
+    return [ratios[k] ? Math.max(r.min, 0) : r.min, r.max, r.stepSize];
   };
   const title = k => (narrow() ? "" : ratios[k] ? "gain in " : "") + goals[k].expr + (ratios[k] ? "" : ", " + worse(goals[k]));
   picture("pareto-chart", "Scatter of " + plural(front.length, "trade-off") + " between " + goals.map(g => g.expr).join(", ") + ". The table below lists them.", () => {
-    const [a, b] = pick, [x0, x1] = range(a), [y0, y1] = range(b), at = t => ({ x: of(t, a), y: of(t, b), t });
+    const [a, b] = pick, [x0, x1, xStep] = range(a), [y0, y1, yStep] = range(b), at = t => ({ x: of(t, a), y: of(t, b), t });
     const within = p => p.x != null && p.y != null && p.x >= x0 && p.x <= x1 && p.y >= y0 && p.y <= y1;
     const line = front.map(at).sort((p, q) => p.x - q.x || p.y - q.y), dot = { type: "scatter", pointHoverRadius: 8, borderWidth: 1.5 };
     const sets = [
       Object.assign({}, dot, { label: "front", data: line, borderColor: ink.tuned, backgroundColor: ink["tuned-fill"], pointRadius: narrow() ? 5 : 6, order: 1 }),
-      { type: "line", label: "_front", data: goals.length === 2 ? line : [], stepped: high(a) === high(b) ? (high(a) ? "after" : "before") : (high(a) ? "after" : "before"), borderColor: ink.tuned, borderWidth: 1, pointRadius: 0, pointHoverRadius: 0, pointHitRadius: 0, silent: true, order: 3 },
+      { type: "line", label: "_front", data: goals.length === 2 ? line : [], stepped: high(a) ? "after" : "before", borderColor: ink.tuned, borderWidth: 1, pointRadius: 0, pointHoverRadius: 0, pointHitRadius: 0, silent: true, order: 3 },
       Object.assign({}, dot, { label: "dominated", data: dominated.map(at).filter(within), borderColor: ink.base, backgroundColor: ink["base-fill"], pointRadius: 3, order: 4 })];
     if (baseline && of(baseline, a) != null) sets.push(Object.assign({}, dot, { label: "baseline", data: [at(baseline)], borderColor: ink.ink, backgroundColor: ink.card, pointStyle: "rectRot", pointRadius: 7, order: 0 }));
     return { type: "scatter", data: { datasets: sets }, plugins: [mark], options: options({
-      scales: { x: axis(title(a), { min: x0, max: x1, ticks: { color: ink.muted, maxTicksLimit: narrow() ? 5 : 9, maxRotation: 0, callback: (v, i, all) => i === 0 || i === all.length - 1 ? "" : say(v, a) } }),
-        y: axis(title(b), { min: y0, max: y1, ticks: { color: ink.muted, maxTicksLimit: 8, callback: (v, i, all) => i === 0 || i === all.length - 1 ? "" : say(v, b) } }) },
+      scales: { x: axis(title(a), { min: x0, max: x1, ticks: { color: ink.muted, maxRotation: 0, stepSize: xStep, callback: v => say(v, a) } }),
+        y: axis(title(b), { min: y0, max: y1, ticks: { color: ink.muted, stepSize: yStep, callback: v => say(v, b) } }) },
       plugins: Object.assign(plugins({ title: i => i.length ? trialTitle(i[0].raw.t) : "", label: i => trialLines(i.raw.t) }), { mark: baseline ? { x: of(baseline, a), y: of(baseline, b) } : {} }) }) };
   });
   if (goals.length > 2) {
@@ -329,7 +340,7 @@ function inputs() {
   const has = d.inputs.filter(b => b.tuned && b.baseline);
   if (!has.length) return;
   show("inputs", (d.inputs_proven ? "Values of the validation's runs." : "Values of the search's own runs of the winner and of the baseline beside it: an impression, not a proof.") +
-    " Boxes hold the middle half, whiskers reach from the 5th to the 95th percentile, the thick mark is the median. All are relative to the baseline's median on that input.");
+    " Boxes hold the middle half, whiskers reach from the 5th to the 95th percentile, the thick mark is the median; a whisker that ends at the edge goes on beyond it. All are relative to the baseline's median on that input.");
   goals.forEach((g, k) => {
     const list = has.filter(b => b.goal === k);
     if (!list.length) return;
@@ -338,14 +349,16 @@ function inputs() {
     $("inputs-charts").append(el("h3", {}, g.expr + ", " + worse(g)), box);
     const side = which => list.map(b => ({ lo: rel(b, b[which].p5), q1: rel(b, b[which].p25), mid: rel(b, b[which].p50), q3: rel(b, b[which].p75), hi: rel(b, b[which].p95) }));
     const constant = list.every(b => b.baseline.p50 === 0), sides = { baseline: side("baseline"), tuned: side("tuned") };
-    const all = sides.baseline.concat(sides.tuned).flatMap(w => [w.lo, w.hi]).filter(Number.isFinite), lo = Math.min(...all), hi = Math.max(...all), pad = (hi - lo || 0.1) * 0.08;
+    const all = sides.baseline.concat(sides.tuned).flatMap(w => [w.lo, w.hi]).filter(Number.isFinite), boxes = sides.baseline.concat(sides.tuned).flatMap(w => [w.q1, w.q3]).filter(Number.isFinite);
+    const q1 = Math.min(...boxes, 1), q3 = Math.max(...boxes, 1), room = (q3 - q1 || 0.05) * 0.75; /* a far whisker must not flatten the boxes */
+    const lo = Math.max(Math.min(...all, 1), q1 - room), hi = Math.min(Math.max(...all, 1), q3 + room);
     if (!constant) picture(id, g.expr + " of baseline and tuned on " + plural(list.length, "input") + ": " + list.map(b => inputName(b) + " " + percent(rel(b, b.tuned.p50)) + " of the baseline's median").join(", ") + ".", () => ({
       type: "bar", plugins: [whiskers, mark],
       data: { labels: list.map(inputName), datasets: ["baseline", "tuned"].map(n => ({
         label: n, data: sides[n].map(w => [w.q1, w.q3]), whiskers: sides[n], borderSkipped: false, borderWidth: 1, minBarLength: 2, maxBarThickness: 22, categoryPercentage: 0.8, barPercentage: 0.8,
         backgroundColor: ink[n === "tuned" ? "tuned-fill" : "base-fill"], borderColor: ink[n === "tuned" ? "tuned" : "base"], lineColor: ink[n === "tuned" ? "tuned" : "base"], pointStyle: "rect" })) },
       options: options({ indexAxis: "y", interaction: { mode: "nearest", axis: "y", intersect: false },
-        scales: { x: axis("relative to the baseline's median", { min: Math.max(0, lo - pad), max: hi + pad, ticks: { color: ink.muted, maxTicksLimit: narrow() ? 4 : 9, maxRotation: 0, callback: (v, i, t) => i === 0 || i === t.length - 1 ? "" : percent(v) } }), y: axis("", { grid: { display: false }, ticks: { color: ink.ink, callback(v) { const t = this.getLabelForValue(v); return t.length > 18 ? t.slice(0, 17) + "\u2026" : t; } } }) },
+        scales: { x: scale("relative to the baseline's median", lo, hi, narrow() ? 4 : 8, v => Number((100 * v).toFixed(2)) + NBSP + "%"), y: axis("", { grid: { display: false }, ticks: { color: ink.ink, callback(v) { const t = this.getLabelForValue(v); return t.length > 18 ? t.slice(0, 17) + "\u2026" : t; } } }) },
         plugins: Object.assign(plugins({ title: i => i.length ? i[0].label : "", label: i => {
           const q = list[i.dataIndex][i.dataset.label];
           return [i.dataset.label + ", " + plural(q.n, "value"), "median " + quantity(q.p50, g.unit), "middle half " + quantity(q.p25, g.unit) + " to " + quantity(q.p75, g.unit), "5th to 95th " + quantity(q.p5, g.unit) + " to " + quantity(q.p95, g.unit)];
@@ -364,12 +377,12 @@ function shares() {
   if (!list.length) return;
   show("shares", "The gain that is lost when one control alone is left out, with its 95 % interval" + (d.shares.before ? "; " + plural(list.length, "control") + " of " + d.shares.before + " remain after minimising." : "."));
   $("shares-box").style.height = (90 + 30 * list.length) + "px";
-  const far = x => Math.abs(x) > 1e15, ends = list.flatMap(x => [x.gain.lo, x.gain.mid, x.gain.hi]).filter(x => x != null && !far(x)).concat(1), lo = Math.min(...ends), hi = Math.max(...ends), pad = (hi - lo || 0.1) * 0.08;
+  const far = x => Math.abs(x) > 1e15, ends = list.flatMap(x => [x.gain.lo, x.gain.mid, x.gain.hi]).filter(x => x != null && !far(x)).concat(1), lo = Math.min(...ends), hi = Math.max(...ends);
   picture("shares-chart", "Share of each control: " + list.slice(0, 8).map(x => x.name + " " + ratio(x.gain.mid)).join(", ") + ".", () => ({
     type: "bar", plugins: [whiskers, mark],
     data: { labels: list.map(x => x.name), datasets: [{ label: "share", data: list.map(x => [1, x.gain.mid]), whiskers: list.map(x => x.gain), backgroundColor: ink["tuned-fill"], borderColor: ink.tuned, lineColor: ink.tuned, borderWidth: 1, borderSkipped: false, maxBarThickness: 18 }] },
     options: options({ indexAxis: "y", interaction: { mode: "nearest", axis: "y", intersect: false },
-      scales: { x: axis("gain lost without it", { min: lo - pad, max: hi + pad, ticks: { color: ink.muted, maxTicksLimit: narrow() ? 4 : 9, maxRotation: 0, callback: (v, i, t) => i === 0 || i === t.length - 1 ? "" : Number(v.toFixed(3)) + TIMES } }),
+      scales: { x: scale("gain lost without it", lo, hi, narrow() ? 4 : 8, v => Number(v.toFixed(4)) + TIMES),
         y: axis("", { grid: { display: false }, ticks: { color: ink.ink, autoSkip: false, callback(v) { const t = this.getLabelForValue(v), m = narrow() ? 16 : 40; return t.length > m ? t.slice(0, m - 1) + "\u2026" : t; } } }) },
       plugins: Object.assign(plugins({ label: i => interval(list[i.dataIndex].gain) }, false), { mark: { x: 1 } }) }) }));
   $("shares-table").append(folded("The shares as a table", table("Gain lost without each control", [name1("Control"), name1("Share, 95 % interval")], list.map(x => [x.name, interval(x.gain)]))));

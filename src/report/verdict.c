@@ -49,7 +49,7 @@ static void add_claims(const hone_report *r, hn_str *s) {
         double g = r->best->gain[k];
         const char *gap = !k ? "" : k + 1 < r->n_goals ? ", " : " and ";
         if (isfinite(g))
-            hn_str_addf(s, "%s%.3f\u00d7 on %s", gap, g, r->goal[k].expr);
+            hn_str_addf(s, "%s%.3fx on %s", gap, g, r->goal[k].expr);
         else
             hn_str_addf(s, "%s%s = %.4g", gap, r->goal[k].expr, r->best->trial->outcome.value[k]);
     }

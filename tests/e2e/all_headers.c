@@ -5,6 +5,7 @@
 #include <hone/bench.h>
 #include <hone/measure.h>
 #include <hone/record.h>
+#include <hone/report.h>
 #include <hone/search.h>
 #include <hone/space.h>
 #include <hone/target.h>
