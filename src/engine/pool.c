@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELITE = 10, TRIES = 6 };
+enum { ELITE = 10, TRIES = 6, SLACK = 64 }; /* SLACK: room for a model's own candidates */
 
 void hn_pool_free(hn_pool *p) {
     free(p->x);
@@ -127,7 +127,7 @@ static void add_crosses(hn_pool *p, const hn_view *v, const hn_sample *s, const 
 
 hone_rc hn_pool_fill(hn_pool *p, const hn_view *v, const hn_sample *s, const hn_pool_spec *spec, hn_rng *rng,
                      hone_err *err) {
-    size_t most = spec->neighbours + spec->moves + spec->crosses + spec->randoms;
+    size_t most = spec->neighbours + spec->moves + spec->crosses + spec->randoms + SLACK;
     hone_rc rc = hn_pool_clear(p, v, most, err);
     if (rc) return rc;
     for (size_t i = 0; i < spec->randoms; i++) {

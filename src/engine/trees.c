@@ -107,7 +107,9 @@ static hone_rc make_room(hn_trees *t, size_t n, hone_err *err) {
 
 typedef struct bins {
     uint64_t present;
-    float sum[LEVELS], count[LEVELS];
+    struct {
+        float sum, count; /* side by side: a row touches one cache line */
+    } at[LEVELS];
 } bins;
 
 typedef struct cut {
@@ -118,12 +120,12 @@ typedef struct cut {
 
 static void fill(bins *b, const unsigned char *column, unsigned top, const float *y, const uint32_t *row, size_t n) {
     uint64_t present = 0;
-    for (unsigned l = 0; l <= top; l++) b->sum[l] = b->count[l] = 0;
+    for (unsigned l = 0; l <= top; l++) b->at[l].sum = b->at[l].count = 0;
     for (size_t i = 0; i < n; i++) {
         unsigned l = column[row[i]];
         present |= (uint64_t)1 << l;
-        b->sum[l] += y[i];
-        b->count[l] += 1;
+        b->at[l].sum += y[i];
+        b->at[l].count += 1;
     }
     b->present = present;
 }
@@ -137,9 +139,9 @@ static size_t list_levels(const bins *b, bool ordered, unsigned char *level) {
     if (ordered) return n;
     for (size_t i = 1; i < n; i++) {
         unsigned char l = level[i];
-        float mean = b->sum[l] / b->count[l];
+        float mean = b->at[l].sum / b->at[l].count;
         size_t k = i;
-        for (; k && b->sum[level[k - 1]] / b->count[level[k - 1]] > mean; k--) level[k] = level[k - 1];
+        for (; k && b->at[level[k - 1]].sum / b->at[level[k - 1]].count > mean; k--) level[k] = level[k - 1];
         level[k] = l;
     }
     return n;
@@ -162,8 +164,8 @@ static void best_cut(const hn_trees *t, const bins *b, uint32_t f, float sum, fl
     size_t n_levels = list_levels(b, ordered, level), at = 0;
     float ls = 0, ln = 0, gain = best->gain, least = (float)t->min_leaf;
     for (size_t k = 1; k < n_levels; k++) {
-        ls += b->sum[level[k - 1]];
-        ln += b->count[level[k - 1]];
+        ls += b->at[level[k - 1]].sum;
+        ln += b->at[level[k - 1]].count;
         float rn = n - ln, rs = sum - ls;
         if (ln < least || rn < least) continue;
         float g = ls * ls / ln + rs * rs / rn;
