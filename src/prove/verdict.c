@@ -61,6 +61,16 @@ static bool any_held_out(const hn_evidence *e) {
     return false;
 }
 
+double hn_noise_of(const hn_evidence *e, size_t k) {
+    hn_arena a = {0};
+    double *w = weights(e, false, &a);
+    hn_view v = w ? hn_view_of(&e->goal[k], &e->goal[k].value, w, &a) : (hn_view){0};
+    double mad = v.n ? hone_mad(v.z, v.n) : NAN;
+    double noise = mad > 0 ? mad : v.n ? hone_sd(v.z, v.n) : NAN;
+    hn_arena_free(&a);
+    return noise;
+}
+
 /* Objectives that vary at all: only their intervals can err. */
 static size_t n_random(const hn_evidence *e) {
     size_t n = 0;

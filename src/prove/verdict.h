@@ -65,6 +65,8 @@ hone_rc hn_conclude(hone_proof *proof, bool (*carries)[HONE_MAX_OBJECTIVES], siz
 /* The sentence alone. NULL: out of memory (sticky in the arena). */
 const char *hn_sentence(const hone_proof *p, const hn_rules *rules, hn_arena *a);
 
+/* Robust standard deviation of one row of objective k: of a baseline against itself. */
+double hn_noise_of(const hn_evidence *e, size_t k);
 /* How far an interval's ends may be from its middle after `pairs_most` pairs, from the noise of one pair alone. */
 double hn_reach(double noise, const hn_rules *rules, size_t n_objectives, size_t n_variants);
 

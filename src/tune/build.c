@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/proc.h"
 #include "measure/outcome.h"
 
@@ -103,6 +104,22 @@ void hn_build_drop(hn_build *build, bool keep) {
     if (build->dir && !keep) hn_remove_tree(build->dir, NULL);
     free(build->dir);
     *build = (hn_build){0};
+}
+
+uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_build *b) {
+    hn_hash h;
+    char hex[33];
+    hn_hash_begin(&h);
+    hn_hash_text(&h, b->object_hash);
+    for (size_t i = 0; i < r->n_app; i++) {
+        if (!hn_template_has(w->run, r->app_name[i])) continue;
+        hn_hash_text(&h, r->app_name[i]);
+        hn_hash_text(&h, r->app_text[i]);
+    }
+    for (size_t i = 0; !*b->object_hash && i < r->n_flags; i++) hn_hash_text(&h, r->flag[i]);
+    hn_hash_end(&h, hex);
+    hex[16] = 0;
+    return strtoull(hex, NULL, 16);
 }
 
 /* --- one build's steps

@@ -32,6 +32,8 @@ typedef struct hn_build_config {
  * set; then every build is dropped. */
 hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, size_t n, hn_build *out,
                      hone_err *err);
+/* What runs, as a key: the object's hash and the parameters that the run command reads. */
+uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_build *b);
 /* Removes the folder (unless keep). */
 void hn_build_drop(hn_build *build, bool keep);
 

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "measure/race.h"
 
 #include <math.h>
@@ -20,21 +19,7 @@ static const double give_up_factor = 1.3;
 /* Less free space than this, and a failed build or run is blamed on the disk. */
 static const double disk_least_b = 256 << 10;
 
-uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b) {
-    hn_hash h;
-    char hex[33];
-    hn_hash_begin(&h);
-    hn_hash_text(&h, b->object_hash);
-    for (size_t i = 0; i < r->n_app; i++) {
-        if (!hn_template_has(t->w->run, r->app_name[i])) continue;
-        hn_hash_text(&h, r->app_name[i]);
-        hn_hash_text(&h, r->app_text[i]);
-    }
-    for (size_t i = 0; !*b->object_hash && i < r->n_flags; i++) hn_hash_text(&h, r->flag[i]);
-    hn_hash_end(&h, hex);
-    hex[16] = 0;
-    return strtoull(hex, NULL, 16);
-}
+uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b) { return hn_program_key(t->w, r, b); }
 
 /* --- measuring -------------------------------------------------------------------------------------------------------
  */

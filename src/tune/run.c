@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,16 @@ static double aggregate(const hn_quantity *q, const double *x, size_t n) {
     case HN_AGG_PERCENTILE: return hone_percentile(x, n, q->percentile);
     default: return hone_median(x, n);
     }
+}
+
+int hn_measuring_cpu(int asked) {
+    cpu_set_t set;
+    int last = -1;
+    if (asked >= 0) return asked;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return -1;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set)) last = i;
+    return last;
 }
 
 /* --- starting the program --------------------------------------------------------------------------------------------
@@ -391,12 +402,17 @@ static hone_rc gather(const start *s, const hn_proc_result *r, bool counted, int
     return rc;
 }
 
+static bool asked_for(const hn_run_config *cfg, const hn_quantity *q) {
+    bool counted = q->source == HN_FROM_INSTRUCTIONS;
+    return cfg->kind == HN_RUN_BOTH || counted == (cfg->kind == HN_RUN_COUNTED);
+}
+
 static void close_pools(const start *s, const pool *pools, hn_run *out) {
     const hone_workload *w = s->cfg->w;
     for (size_t k = 0; k < hn_n_quantities(w); k++) {
         const hn_quantity *q = hn_quantity_at(w, k);
         double ignored;
-        if (hn_quantity_of_build(q, s->b, &ignored)) continue;
+        if (hn_quantity_of_build(q, s->b, &ignored) || !asked_for(s->cfg, q)) continue;
         out->quantity[k] = pools[k].n ? aggregate(q, pools[k].x, pools[k].n) : NAN;
         if (out->cls != HONE_RUN_OK || isfinite(out->quantity[k])) continue;
         out->cls = HONE_NO_METRIC;
@@ -413,10 +429,12 @@ typedef struct needs {
     bool timed, counted, energy;
 } needs;
 
-static needs needs_of(const hone_workload *w) {
+static needs needs_of(const hn_run_config *cfg) {
+    const hone_workload *w = cfg->w;
     needs n = {0};
     for (size_t k = 0; k < hn_n_quantities(w); k++) {
         const hn_quantity *q = hn_quantity_at(w, k);
+        if (!asked_for(cfg, q)) continue;
         n.counted |= q->source == HN_FROM_INSTRUCTIONS;
         n.energy |= q->source == HN_FROM_ENERGY;
         n.timed |= hn_quantity_is_noisy(q);
@@ -446,7 +464,7 @@ static hone_rc one_process(const start *s, const mode *m, bool counted, bool jud
 hone_rc hn_run_once(const hn_run_config *cfg, const hn_recipe *r, const hn_build *b, size_t input, int side,
                     hn_purpose purpose, bool check, uint64_t noise, hn_samples *samples, hn_run *out, hone_err *err) {
     start s = {cfg, r, b, input};
-    needs need = needs_of(cfg->w);
+    needs need = needs_of(cfg);
     bool judge = (check || purpose == HN_RUN_REFER) && cfg->w->parity != HN_PARITY_NONE;
     pool pools[HN_MAX_QUANTITIES] = {{0}};
     *out = (hn_run){.cls = HONE_RUN_OK};

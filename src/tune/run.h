@@ -9,13 +9,22 @@
 
 enum { HN_MAX_QUANTITIES = HONE_MAX_OBJECTIVES + HONE_MAX_CONSTRAINTS };
 
+/* Counting may need a slow run of its own (callgrind): who measures in pairs asks for one kind at a time. Quantities of
+ * the other kind stay NAN. */
+typedef enum hn_run_kind { HN_RUN_BOTH, HN_RUN_TIMED, HN_RUN_COUNTED } hn_run_kind;
+
 typedef struct hn_run_config {
     const hone_workload *w;
     const hone_tune_options *options;
     const char *ref_dir; /* holds the baseline's outputs, one file per input */
     int cpu;
     double *waited_s;
+    hn_run_kind kind;
 } hn_run_config;
+
+/* The core to measure on: the one asked for, or for -1 the last this process may use, which is the least likely to
+ * serve interrupts and the shell. */
+int hn_measuring_cpu(int asked);
 
 /* What a run is for. */
 typedef enum hn_purpose {

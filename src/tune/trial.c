@@ -202,7 +202,7 @@ void hn_measured_free(hn_measured *m) { hn_samples_free(&m->samples); }
 static hone_rc write_references(hn_bench_ctx *ctx, hone_err *err) {
     const hone_workload *w = ctx->run.w;
     for (size_t i = 0; i < w->n_inputs; i++) {
-        if (w->input[i].held_out || w->parity == HN_PARITY_NONE) continue;
+        if ((w->input[i].held_out && !ctx->all_inputs) || w->parity == HN_PARITY_NONE) continue;
         hn_run run;
         hone_rc rc =
             hn_run_once(&ctx->run, &ctx->base.recipe, &ctx->base.build, i, 1, HN_RUN_REFER, true, 0, NULL, &run, err);
@@ -218,10 +218,11 @@ static hone_rc measure_reference(hn_bench_ctx *ctx, hn_samples *samples, hone_er
     const hone_workload *w = ctx->run.w;
     double log_sum[HN_MAX_QUANTITIES] = {0}, sum[HN_MAX_QUANTITIES] = {0};
     for (size_t i = 0; i < w->n_inputs; i++) {
-        if (w->input[i].held_out) continue;
+        if (w->input[i].held_out && !ctx->all_inputs) continue;
         double value[HN_MAX_QUANTITIES];
         hone_rc rc = run_base(ctx, i, true, samples, value, err);
         if (rc) return rc;
+        if (w->input[i].held_out) continue;
         fill_from_build(ctx, &ctx->base.build, value);
         for (size_t k = 0; k < hn_n_quantities(w); k++) {
             ctx->base.plain[k] |= !(value[k] > 0);

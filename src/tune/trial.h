@@ -30,6 +30,7 @@ typedef struct hn_bench_ctx {
     uint64_t seed;
     uint64_t n_runs; /* counter behind the random order and stack padding */
     bool any_noisy;  /* some quantity needs the baseline beside it */
+    bool all_inputs; /* references of held-out inputs too */
 } hn_bench_ctx;
 
 typedef struct hn_measured {

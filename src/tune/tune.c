@@ -7,7 +7,6 @@
 #include "base/str.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,16 +76,6 @@ static hone_rc open_search(hn_tuner *t, hone_err *err) {
     return rc;
 }
 
-/* The last core this process may use: the one least likely to serve interrupts and the shell. */
-static int last_usable_cpu(void) {
-    cpu_set_t set;
-    int last = -1;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return -1;
-    for (int i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &set)) last = i;
-    return last;
-}
-
 static void set_up_configs(hn_tuner *t) {
     int usable = t->machine.n_usable > 0 ? t->machine.n_usable : 1;
     bool times_builds = false;
@@ -96,7 +85,7 @@ static void set_up_configs(hn_tuner *t) {
     t->builder.jobs = times_builds ? 1 : t->o->jobs > 0 ? t->o->jobs : usable;
     if (t->builder.jobs > BATCH_MOST) t->builder.jobs = BATCH_MOST;
     t->bench.run = (hn_run_config){.w = t->w, .options = t->o, .waited_s = &t->waited_s};
-    t->bench.run.cpu = t->o->cpu >= 0 ? t->o->cpu : last_usable_cpu();
+    t->bench.run.cpu = hn_measuring_cpu(t->o->cpu);
     t->bench.seed = t->o->seed;
     t->elite.n_slots = hone_space_slots(t->plan->space);
     t->elite.n_objectives = t->w->n_objectives;

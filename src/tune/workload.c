@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/locale.h"
 
 #include <hone/search.h>
 
@@ -82,6 +83,20 @@ static hone_rc out_of_range(const hn_reader *r, const hn_ynode *node, const hn_f
                         hn_double_text(f->lo, lo), hn_double_text(f->hi, hi), node->text);
 }
 
+/* "0.01" or "1 %". */
+static hone_rc read_share(const hn_reader *r, const hn_ynode *node, double *out) {
+    const char *text;
+    hone_rc rc = hn_yaml_text(r->doc, node, &text, r->err);
+    if (rc) return rc;
+    char *end;
+    double v = hn_strtod(text, &end);
+    while (*end == ' ') end++;
+    bool percent = end != text && !strcmp(end, "%");
+    if (!percent) return hn_yaml_double(r->doc, node, out, r->err);
+    *out = v / 100;
+    return HONE_OK;
+}
+
 static hone_rc read_number(const hn_reader *r, const hn_ynode *node, const hn_field *f, double *out) {
     double v = 0;
     uint64_t bytes = 0;
@@ -97,6 +112,7 @@ static hone_rc read_number(const hn_reader *r, const hn_ynode *node, const hn_fi
         rc = hn_yaml_bytes(r->doc, node, &bytes, r->err);
         v = (double)bytes;
         break;
+    case HN_F_SHARE: rc = read_share(r, node, &v); break;
     default: rc = hn_yaml_double(r->doc, node, &v, r->err);
     }
     if (rc) return rc;
@@ -187,6 +203,25 @@ static hone_rc read_measure(const hn_reader *r) {
     return node ? hn_read_fields(r, node, "measure", field, sizeof field / sizeof *field, r->w) : HONE_OK;
 }
 
+static hone_rc read_proof(const hn_reader *r) {
+    static const hn_field field[] = {
+        {"min_gain", HN_F_SHARE, offsetof(hn_proof_needs, min_gain), 0, 10},
+        {"pairs", HN_F_COUNT, offsetof(hn_proof_needs, pairs), 10, 1e6},
+        {"pairs_most", HN_F_COUNT, offsetof(hn_proof_needs, pairs_most), 10, 1e6},
+        {"variants", HN_F_COUNT, offsetof(hn_proof_needs, variants), 3, 100},
+    };
+    const hn_ynode *node = hn_yaml_get(r->root, "proof");
+    hn_proof_needs *p = &r->w->proof;
+    hone_rc rc = node ? hn_read_fields(r, node, "proof", field, sizeof field / sizeof *field, p) : HONE_OK;
+    if (rc) return rc;
+    bool most_given = node && hn_yaml_get(node, "pairs_most");
+    if (!most_given && p->pairs_most < p->pairs) p->pairs_most = p->pairs;
+    if (p->pairs_most < p->pairs)
+        return hn_yaml_fail(r->doc, hn_yaml_get(node, "pairs_most"), r->err,
+                            "pairs_most (%zu) is less than pairs (%zu), the least number", p->pairs_most, p->pairs);
+    return HONE_OK;
+}
+
 static hone_rc read_engine(const hn_reader *r) {
     const hn_ynode *node = hn_yaml_get(r->root, "engine");
     const char *name[64];
@@ -240,7 +275,7 @@ static hone_rc read_names(const hn_reader *r) {
 static const char *const top_keys[] = {
     "hone",     "name",           "doc",     "sources",    "build",       "run",    "train",  "compilers",  "baseline",
     "controls", "floating_point", "metrics", "parameters", "constraints", "inputs", "parity", "objectives", "limits",
-    "stages",   "budget",         "measure", "engine",
+    "stages",   "budget",         "measure", "engine",     "proof",
 };
 
 static void set_defaults(hone_workload *w) {
@@ -254,6 +289,7 @@ static void set_defaults(hone_workload *w) {
                             .output_b = 64 << 20,
                             .file_b = (uint64_t)1 << 30,
                             .n_procs = 256};
+    w->proof = (hn_proof_needs){.min_gain = 0.01, .pairs = 100, .pairs_most = 400, .variants = 10};
     w->floor = 0.15;
     w->repeats = 1;
     w->min_run_s = 0.05;
@@ -262,9 +298,10 @@ static void set_defaults(hone_workload *w) {
 
 static hone_rc read_all(const hn_reader *r) {
     static hone_rc (*const section[])(const hn_reader *) = {
-        read_version,    read_names,     hn_read_params,         hn_read_commands, hn_read_sources, hn_read_inputs,
-        hn_read_metrics, hn_read_parity, hn_read_outcome_limits, hn_read_contract, read_stages,     read_budget,
-        read_measure,    read_engine,
+        read_version,           read_names,       hn_read_params,  hn_read_commands,
+        hn_read_sources,        hn_read_inputs,   hn_read_metrics, hn_read_parity,
+        hn_read_outcome_limits, hn_read_contract, read_stages,     read_budget,
+        read_measure,           read_engine,      read_proof,
     };
     if (r->root->kind == HN_Y_NULL)
         return hn_yaml_fail(r->doc, r->root, r->err, "an empty workload file; 'hone init' writes one to start from");
@@ -363,8 +400,9 @@ static void add_outcome(hn_hash *h, const hone_workload *w) {
     hn_hash_text(h, w->parity_output);
 }
 
-/* What measurements mean: commands, baseline, inputs, metrics, parity, limits, protocol. Left out: name, doc, budget
- * and engine, which change no measurement, and sources, space and compilers, which a session records by themselves. */
+/* What measurements mean: commands, baseline, inputs, metrics, parity, limits, protocol. Left out: name, doc, budget,
+ * engine and proof, which change no measurement, and sources, space and compilers, which a session records by
+ * themselves. */
 void hn_workload_set_hash(hone_workload *w) {
     hn_hash h;
     hn_hash_begin(&h);

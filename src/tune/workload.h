@@ -78,6 +78,12 @@ typedef struct hn_budget {
     double seconds, target;      /* 0: none; target: speed-up at which to stop */
 } hn_budget;
 
+/* What hone validate asks for. */
+typedef struct hn_proof_needs {
+    double min_gain; /* 0.01: 1 % */
+    size_t pairs, pairs_most, variants;
+} hn_proof_needs;
+
 struct hone_workload {
     hn_arena arena;
     const char *path, *dir, *name, *doc; /* dir: absolute */
@@ -112,6 +118,7 @@ struct hone_workload {
     const char *parity_output;  /* file the run writes, relative to its folder; NULL: harness outputs, else stdout */
     hn_limits limits;
     hn_budget budget;
+    hn_proof_needs proof;
     double floor;       /* results below floor * baseline are suspect; default 0.15 */
     size_t repeats;     /* runs of the process per sample set; default 1 */
     double min_run_s;   /* handed to the harness */

@@ -17,10 +17,18 @@ typedef struct hn_reader {
 } hn_reader;
 
 /* One key of a map: where its value goes (offset into a struct) and what values are possible. */
-typedef enum hn_field_type { HN_F_TEXT, HN_F_BOOL, HN_F_COUNT, HN_F_NUMBER, HN_F_SECONDS, HN_F_BYTES } hn_field_type;
+typedef enum hn_field_type {
+    HN_F_TEXT,
+    HN_F_BOOL,
+    HN_F_COUNT,
+    HN_F_NUMBER,
+    HN_F_SECONDS,
+    HN_F_BYTES,
+    HN_F_SHARE
+} hn_field_type;
 typedef struct hn_field {
     const char *key;
-    hn_field_type type; /* of the member: const char *, bool, size_t, double, double, uint64_t */
+    hn_field_type type; /* of the member: const char *, bool, size_t, double, double, uint64_t, double */
     size_t offset;
     double lo, hi; /* numbers: inclusive range */
 } hn_field;

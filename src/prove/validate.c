@@ -1,0 +1,406 @@
+/* prove/validate.c — hone_validate: the baseline in its variants, its noise, then candidate after candidate. */
+#include "prove/pairs.h"
+#include "prove/variant.h"
+#include "prove/verdict.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "record/proofs.h"
+
+#include <hone/measure.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VARIANTS_LEAST = 3, VARIANTS_MOST = 100, JOBS_MOST = 16, TELL_EVERY = 10 };
+
+typedef struct prover {
+    const hone_workload *w;
+    const hone_prove_options *o;
+    hone_tune_options tune;
+    hn_rules rules;
+    size_t n_variants;
+    hn_plan *plan;
+    hone_store *store;
+    int64_t session;
+    hn_arena scratch; /* paths */
+    char *work_dir;
+    hn_build_config builder;
+    hn_bench_ctx bench;
+    hn_recipe base_recipe;
+    hn_side base;
+    hn_variants variants;
+    hn_arena *keep; /* what the proofs point to */
+    hone_proofs proofs;
+    bool (*carries)[HONE_MAX_OBJECTIVES];
+    size_t candidate, n_candidates;
+    double noise, started_s, deadline_s, waited_s;
+} prover;
+
+static void emit(prover *p, hone_prove_stage stage, size_t done, size_t total, hone_interval gain, const char *text) {
+    hone_prove_event e = {.stage = stage, .done = done, .total = total, .gain = gain, .text = text};
+    e.candidate = p->candidate;
+    e.n_candidates = p->n_candidates;
+    e.elapsed_s = hn_now_s() - p->started_s;
+    if (p->o->event) p->o->event(p->o->ctx, &e);
+}
+
+static const hone_interval unknown = {NAN, NAN, NAN};
+
+static void tell_built(void *ctx, size_t done, size_t total) {
+    emit(ctx, HONE_PROVE_BUILD, done, total, unknown, NULL);
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static hone_rc set_rules(prover *p, hone_err *err) {
+    const hn_proof_needs *need = &p->w->proof;
+    const hone_prove_options *o = p->o;
+    p->rules = (hn_rules){.min_gain = o->min_gain < 0 ? need->min_gain : o->min_gain, .seed = o->seed};
+    p->rules.pairs_least = o->pairs_least ? o->pairs_least : need->pairs;
+    p->rules.pairs_most = o->pairs_most ? o->pairs_most : need->pairs_most;
+    if (!o->pairs_most && p->rules.pairs_most < p->rules.pairs_least) p->rules.pairs_most = p->rules.pairs_least;
+    if (o->pairs_most && !o->pairs_least && p->rules.pairs_least > o->pairs_most) p->rules.pairs_least = o->pairs_most;
+    p->n_variants = o->variants ? o->variants : need->variants;
+    if (p->n_variants < VARIANTS_LEAST || p->n_variants > VARIANTS_MOST)
+        return hn_fail(err, HONE_E_INPUT, "%zu variants of each side: a proof takes %d to %d", p->n_variants,
+                       VARIANTS_LEAST, VARIANTS_MOST);
+    if (p->rules.pairs_most < p->rules.pairs_least)
+        return hn_fail(err, HONE_E_INPUT, "at most %zu pairs is less than at least %zu", p->rules.pairs_most,
+                       p->rules.pairs_least);
+    return HONE_OK;
+}
+
+static hone_rc open_folders(prover *p, hone_err *err) {
+    const char *store = p->o->store_dir ? p->o->store_dir : hn_format(&p->scratch, "%s/.hone", p->w->dir);
+    if (!store) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hone_store_open(store, true, &p->store, err);
+    hone_session session = {0};
+    if (!rc && p->session) rc = hone_session_get(p->store, p->session, NULL, &session, err);
+    hone_session_free(&session);
+    const char *dir = hn_format(&p->scratch, "%s/work/proof-%ld", store, (long)getpid());
+    const char *ref = hn_format(&p->scratch, "%s/ref", dir ? dir : "");
+    if (!rc && (!dir || !ref)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc) rc = hn_make_dirs(ref, err);
+    if (rc) return rc;
+    p->work_dir = realpath(dir, NULL);
+    if (!p->work_dir) return hn_fail(err, HONE_E_IO, "cannot resolve the work folder '%s'", dir);
+    p->bench.run.ref_dir = hn_format(&p->scratch, "%s/ref", p->work_dir);
+    return p->bench.run.ref_dir ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+static void set_up_configs(prover *p) {
+    hone_machine machine;
+    hone_machine_get(&machine);
+    bool times_builds = false;
+    for (size_t k = 0; k < hn_n_quantities(p->w); k++)
+        times_builds |= hn_quantity_at(p->w, k)->source == HN_FROM_COMPILE_TIME;
+    int usable = machine.n_usable > 0 ? machine.n_usable : 1;
+    p->builder = (hn_build_config){.w = p->w, .options = &p->tune, .root = p->work_dir, .waited_s = &p->waited_s};
+    p->builder.jobs = times_builds ? 1 : p->o->jobs > 0 ? p->o->jobs : usable;
+    if (p->builder.jobs > JOBS_MOST) p->builder.jobs = JOBS_MOST;
+    p->bench.run.w = p->w;
+    p->bench.run.options = &p->tune;
+    p->bench.run.cpu = hn_measuring_cpu(p->o->cpu);
+    p->bench.run.waited_s = &p->waited_s;
+    p->bench.seed = p->o->seed;
+    p->bench.all_inputs = true;
+    p->variants = (hn_variants){.builder = &p->builder, .run = &p->bench.run, .script_dir = p->work_dir};
+    p->variants.seed = p->o->seed;
+    p->variants.built = tell_built;
+    p->variants.ctx = p;
+}
+
+static hone_rc open_prover(prover *p, hone_err *err) {
+    hn_plan_progress progress = {tell_built, p};
+    p->keep = calloc(1, sizeof *p->keep);
+    if (!p->keep) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    p->proofs = (hone_proofs){.proof = HN_NEW_N(p->keep, hone_proof, p->n_candidates), .block = p->keep};
+    p->carries = calloc(p->n_candidates + 1, sizeof *p->carries);
+    if (!p->proofs.proof || !p->carries) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = set_rules(p, err);
+    if (!rc) rc = open_folders(p, err);
+    if (!rc) rc = hn_plan_open(p->w, &p->tune, &progress, &p->plan, err);
+    if (!rc) set_up_configs(p);
+    return rc;
+}
+
+static void close_prover(prover *p) {
+    p->bench.base.build = (hn_build){0}; /* both belong to the side */
+    p->bench.base.recipe = (hn_recipe){0};
+    hn_bench_close(&p->bench);
+    hn_side_close(&p->base, false);
+    hn_recipe_free(&p->base_recipe);
+    if (p->work_dir) hn_remove_tree(p->work_dir, NULL);
+    free(p->work_dir);
+    free(p->carries);
+    hone_store_close(p->store);
+    hn_plan_close(p->plan);
+    hn_arena_free(&p->scratch);
+}
+
+/* --- the baseline ------------------------------------------------------------------------------------------------- */
+
+/* The first quantity that is measured in pairs, else n_objectives. */
+static size_t first_noisy(const hn_evidence *e) {
+    size_t k = 0;
+    while (k < e->n_objectives && !e->goal[k].noisy) k++;
+    return k;
+}
+
+static void warn_of_noise(prover *p, const hn_evidence *e) {
+    double reach = hn_reach(p->noise, &p->rules, e->n_objectives, p->n_variants);
+    size_t k = first_noisy(e);
+    char text[600];
+    if (k == e->n_objectives || !(reach > p->rules.min_gain)) return;
+    snprintf(
+        text, sizeof text,
+        "%s of the baseline differs from itself by %.2g %% from one pair of runs to the next; %zu pairs will tell a "
+        "gain to about %.2g %%, which is more than the minimum gain of %.3g %%. What helps: longer runs "
+        "(measure.min_time, measure.repeats), a quieter machine (hone doctor), more pairs (proof.pairs_most), or a "
+        "larger proof.min_gain",
+        e->goal[k].quantity, 100 * p->noise, p->rules.pairs_most, 100 * reach, 100 * p->rules.min_gain);
+    emit(p, HONE_PROVE_WARNING, 0, 0, unknown, text);
+}
+
+/* One pair of every variant with itself. */
+static hone_rc measure_noise(prover *p, hone_err *err) {
+    hn_evidence e = {0};
+    hn_pairing pairing;
+    p->noise = NAN;
+    if (!hn_needs_pairs(p->w)) return HONE_OK;
+    hone_rc rc = hn_pairing_open(&pairing, &p->bench, &p->base, &p->base, p->o->seed ^ 0x5e1f, &e, err);
+    for (size_t i = 0; !rc && i < p->n_variants; i++) {
+        rc = hn_pair(&pairing, err);
+        emit(p, HONE_PROVE_MEASURE, i + 1, p->n_variants, unknown, "the baseline against itself");
+    }
+    if (!rc && first_noisy(&e) < e.n_objectives) {
+        p->noise = hn_noise_of(&e, first_noisy(&e));
+        warn_of_noise(p, &e);
+    }
+    hn_pairing_close(&pairing);
+    hn_evidence_free(&e);
+    return rc;
+}
+
+static hone_rc prepare_baseline(prover *p, hone_err *err) {
+    hone_rc rc = hn_plan_recipe(p->plan, NULL, &p->base_recipe, err);
+    if (!rc) rc = hn_side_open(&p->variants, &p->base, "base", &p->base_recipe, p->n_variants, err);
+    if (rc) return rc;
+    const hn_build *b = &p->base.build[0];
+    if (b->cls != HONE_RUN_OK)
+        return hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s", hone_class_name(b->cls),
+                       b->detail);
+    p->bench.base.recipe = p->base_recipe;
+    p->bench.base.build = *b;
+    rc = hn_bench_open(&p->bench, NULL, err);
+    if (!rc) rc = hn_side_vary(&p->variants, &p->base, HN_LAYOUT_ORDER, err);
+    return rc ? rc : measure_noise(p, err);
+}
+
+/* --- one candidate ------------------------------------------------------------------------------------------------ */
+
+typedef struct contender {
+    hn_recipe recipe;
+    hn_side side;
+    hn_evidence evidence;
+    hn_pairing pairing;
+} contender;
+
+/* An equal program is an equal measurement, unless the build itself is what is measured. */
+static bool is_same(const prover *p, const contender *c) {
+    for (size_t k = 0; k < p->w->n_objectives; k++) {
+        hn_source from = p->w->objective[k].quantity.source;
+        if (from == HN_FROM_COMPILE_TIME || from == HN_FROM_FILE_SIZE) return false;
+    }
+    return hn_program_key(p->w, &p->base_recipe, &p->base.build[0]) ==
+           hn_program_key(p->w, &c->recipe, &c->side.build[0]);
+}
+
+/* A first pass on every input tuned on, with the second opinion on what is too good to be true. */
+static hone_rc try_out(prover *p, contender *c, hone_err *err) {
+    hn_measured *m = calloc(1, sizeof *m);
+    if (!m) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    m->cls = HONE_RUN_OK;
+    hone_rc rc = hn_measure_pass(&p->bench, &c->recipe, &c->side.build[0], true, 0, m, err);
+    if (!rc) rc = hn_confirm(&p->bench, &c->recipe, &c->side.build[0], m, err);
+    c->pairing.failure.cls = m->cls;
+    snprintf(c->pairing.failure.detail, sizeof c->pairing.failure.detail, "%s", m->detail);
+    hn_measured_free(m);
+    free(m);
+    return rc;
+}
+
+static bool out_of_time(const prover *p, double until_s) {
+    return hn_now_s() >= (until_s < p->deadline_s ? until_s : p->deadline_s);
+}
+
+/* Pairs until decided, until there are enough of them, or until the time is over. */
+static hone_rc run_pairs(prover *p, contender *c, double until_s, hone_err *err) {
+    hn_evidence *e = &c->evidence;
+    hone_interval gain = unknown;
+    size_t look = hn_next_look(&p->rules, 0);
+    while (look && c->pairing.failure.cls == HONE_RUN_OK && !out_of_time(p, until_s)) {
+        hone_rc rc = hn_pair(&c->pairing, err);
+        if (rc) return rc;
+        bool due = e->n_pairs == look, tell = due || e->n_pairs % TELL_EVERY == 0;
+        bool decided = tell && hn_decided(e, &p->rules, &gain);
+        emit(p, HONE_PROVE_MEASURE, e->n_pairs, p->rules.pairs_most, gain, NULL);
+        if (due && decided) break;
+        if (due) look = hn_next_look(&p->rules, e->n_pairs);
+    }
+    return HONE_OK;
+}
+
+/* Nothing varies from run to run: the runs are for parity alone. */
+static hone_rc run_checks(prover *p, contender *c, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    for (size_t i = 0; !rc && i < p->n_variants && c->pairing.failure.cls == HONE_RUN_OK; i++) {
+        rc = hn_pair(&c->pairing, err);
+        emit(p, HONE_PROVE_MEASURE, i + 1, p->n_variants, unknown, NULL);
+    }
+    c->evidence.n_pairs = 0;
+    return rc;
+}
+
+static hone_rc measure(prover *p, contender *c, double until_s, hone_err *err) {
+    hone_rc rc = try_out(p, c, err);
+    if (rc || c->pairing.failure.cls != HONE_RUN_OK) return rc;
+    rc = hn_side_vary(&p->variants, &c->side, p->base.layout, err);
+    if (!rc) rc = hn_pair_fixed(&c->pairing, err);
+    if (rc || c->pairing.failure.cls != HONE_RUN_OK) return rc;
+    return hn_needs_pairs(p->w) ? run_pairs(p, c, until_s, err) : run_checks(p, c, err);
+}
+
+static void name_tails(const prover *p, hn_evidence *e) {
+    for (size_t k = 0; k < e->n_objectives; k++) {
+        hn_goal *g = &e->goal[k];
+        g->quantity = hn_strdup(p->keep, g->quantity);
+        g->tail_quantity = hn_format(p->keep, "p%d(%s)%s", g->maximize ? 5 : 95, p->w->objective[k].quantity.metric,
+                                     g->tail.n ? "" : " over runs");
+    }
+}
+
+static hone_rc fill_proof(prover *p, contender *c, const char *point, hone_proof *out, bool *carries, hone_err *err) {
+    const hn_failure *f = &c->pairing.failure;
+    bool same = c->side.build[0].cls == HONE_RUN_OK && is_same(p, c);
+    char *line = hn_recipe_line(&c->recipe, true);
+    name_tails(p, &c->evidence);
+    c->evidence.noise = p->noise;
+    out->point = hn_strdup(p->keep, point);
+    out->argv = hn_strdup(p->keep, line ? line : "");
+    free(line);
+    out->layout = c->side.layout == p->base.layout
+                      ? hn_layout_text(c->side.layout)
+                      : hn_format(p->keep, "baseline: %s; candidate: %s", hn_layout_text(p->base.layout),
+                                  hn_layout_text(c->side.layout));
+    hone_rc rc = hn_judge_evidence(&c->evidence, &p->rules, p->keep, out, carries, err);
+    if (rc || (!same && f->cls == HONE_RUN_OK)) return rc;
+    memset(carries, 0, HONE_MAX_OBJECTIVES * sizeof *carries);
+    out->kept = false;
+    out->why = same ? HONE_REJECT_SAME : f->cls == HONE_WRONG_RESULT ? HONE_REJECT_PARITY : HONE_REJECT_FAILS;
+    out->verdict = same ? "rejected: builds to the same program as the baseline, so there is nothing to prove"
+                        : hn_format(p->keep, "rejected: %s: %.1000s", hone_class_name(f->cls), f->detail);
+    return hn_arena_ok(p->keep) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+static hone_rc read_candidate(prover *p, const char *point, hn_recipe *out, hone_err *err) {
+    double *x = malloc((hone_space_slots(p->plan->space) + 1) * sizeof *x);
+    if (!x) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hone_point_from_json(p->plan->space, point, x, err);
+    if (rc) hn_context(err, "candidate %zu of %zu: ", p->candidate + 1, p->n_candidates);
+    if (!rc) rc = hn_plan_recipe(p->plan, x, out, err);
+    free(x);
+    return rc;
+}
+
+static hone_rc validate_one(prover *p, const char *point, hone_proof *out, bool *carries, hone_err *err) {
+    contender *c = calloc(1, sizeof *c);
+    if (!c) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    double t0 = hn_now_s(), left = (double)(p->n_candidates - p->candidate);
+    double until_s = isfinite(p->deadline_s) ? t0 + (p->deadline_s - t0) / left : INFINITY;
+    char name[32];
+    snprintf(name, sizeof name, "c%zu", p->candidate);
+    hone_rc rc = read_candidate(p, point, &c->recipe, err);
+    if (!rc) rc = hn_side_open(&p->variants, &c->side, name, &c->recipe, p->n_variants, err);
+    if (!rc)
+        rc = hn_pairing_open(&c->pairing, &p->bench, &p->base, &c->side, p->o->seed + p->candidate, &c->evidence, err);
+    if (!rc && c->side.build[0].cls != HONE_RUN_OK) {
+        c->pairing.failure.cls = c->side.build[0].cls;
+        snprintf(c->pairing.failure.detail, sizeof c->pairing.failure.detail, "%s", c->side.build[0].detail);
+    } else if (!rc && !is_same(p, c)) {
+        rc = measure(p, c, until_s, err);
+    }
+    if (!rc) rc = fill_proof(p, c, point, out, carries, err);
+    out->seconds = hn_now_s() - t0;
+    hn_pairing_close(&c->pairing);
+    hn_evidence_free(&c->evidence);
+    hn_side_close(&c->side, false);
+    hn_recipe_free(&c->recipe);
+    free(c);
+    return rc;
+}
+
+/* --- the record --------------------------------------------------------------------------------------------------- */
+
+static hone_rc record(prover *p, const hone_proof *x, hone_err *err) {
+    char *body = NULL;
+    hone_rc rc = hone_proof_to_json(x, true, &body, err);
+    if (rc) return rc;
+    hn_proof_row row = {.session = p->session, .workload_hash = p->w->hash, .point = x->point, .kept = x->kept};
+    row.why = hone_reject_name(x->why);
+    row.verdict = x->verdict;
+    row.at_s = hn_unix_s();
+    row.body = body;
+    rc = hn_proofs_add(p->store, &row, err);
+    hone_free(body);
+    return rc;
+}
+
+/* Those judged so far, in order: the last one is the newest. */
+static hone_rc conclude(prover *p, hone_err *err) {
+    hone_rc rc = hn_conclude(p->proofs.proof, p->carries, p->proofs.n, &p->rules, p->keep, err);
+    for (size_t i = 0; !rc && i < p->proofs.n; i++) rc = record(p, &p->proofs.proof[i], err);
+    return rc;
+}
+
+static hone_rc validate_all(prover *p, const char *const *point, hone_err *err) {
+    hone_rc rc = open_prover(p, err);
+    if (!rc) rc = prepare_baseline(p, err);
+    for (p->candidate = 0; !rc && p->candidate < p->n_candidates; p->candidate++) {
+        rc = validate_one(p, point[p->candidate], &p->proofs.proof[p->proofs.n], p->carries[p->proofs.n], err);
+        p->proofs.n += !rc;
+    }
+    hone_err ignored;
+    if (rc && p->proofs.n) conclude(p, &ignored); /* what is finished is recorded */
+    return rc ? rc : conclude(p, err);
+}
+
+hone_rc hone_validate(const hone_workload *workload, const char *const *point, size_t n_points, int64_t session,
+                      const hone_prove_options *options, hone_proofs *out, hone_err *err) {
+    if (!n_points) return hn_fail(err, HONE_E_INPUT, "there is no candidate to validate");
+    prover *p = calloc(1, sizeof *p);
+    if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_prove_options o = options ? *options : hone_prove_defaults();
+    p->w = workload;
+    p->o = &o;
+    p->session = session;
+    p->n_candidates = n_points;
+    p->started_s = hn_now_s();
+    p->deadline_s = o.max_s > 0 ? p->started_s + o.max_s : INFINITY;
+    p->tune = (hone_tune_options){.store_dir = o.store_dir, .cache_dir = o.cache_dir, .seed = o.seed, .jobs = o.jobs};
+    p->tune.cpu = o.cpu;
+    p->tune.stop = o.stop;
+    hone_rc rc = validate_all(p, point, err);
+    close_prover(p);
+    if (rc)
+        hone_proofs_free(&p->proofs);
+    else
+        *out = p->proofs;
+    free(p);
+    return rc;
+}

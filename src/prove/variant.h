@@ -1,0 +1,53 @@
+/* prove/variant.h — one side of a validation: the same recipe built several times, layouts apart.
+ *
+ * Variant 0 is the build as it ships. The others get words in front of the recipe's own flags (so that an explicit flag
+ * of the recipe wins) and, through a small linker script, bytes before the sections; both sides of a pair get the same.
+ * What a build does not accept is left away, for all variants of the side.
+ * Owns: the folders, until hn_side_close.   Borrows: the recipe.   Errors: as hn_build_all; E_IO (scripts).
+ */
+#ifndef HN_VARIANT_H
+#define HN_VARIANT_H
+
+#include "tune/run.h"
+
+/* From the most to the least that is perturbed. */
+typedef enum hn_layout {
+    HN_LAYOUT_ORDER,     /* order of functions (every other variant), padding of all sections, alignment */
+    HN_LAYOUT_SECTIONS,  /* padding of code, constants and data; alignment of functions */
+    HN_LAYOUT_CODE,      /* padding of code, alignment of functions */
+    HN_LAYOUT_ALIGNMENT, /* of functions */
+    HN_LAYOUT_NONE,
+    HN_N_LAYOUTS
+} hn_layout;
+const char *hn_layout_text(hn_layout layout);
+
+typedef struct hn_side {
+    const char *name; /* of its folders; unique */
+    const hn_recipe *recipe;
+    hn_arena arena;
+    hn_recipe *variant; /* n; they share the strings of recipe */
+    hn_build *build;    /* n; those built are HONE_RUN_OK */
+    size_t n;
+    hn_layout layout;
+} hn_side;
+
+typedef struct hn_variants {
+    const hn_build_config *builder;
+    const hn_run_config *run; /* to see that a variant still works: with references */
+    const char *script_dir;
+    uint64_t seed;
+    void (*built)(void *ctx, size_t done, size_t total); /* may be NULL */
+    void *ctx;
+} hn_variants;
+
+/* Builds variant 0 alone; its failure is in side->build[0].cls. */
+hone_rc hn_side_open(const hn_variants *v, hn_side *side, const char *name, const hn_recipe *recipe, size_t n,
+                     hone_err *err);
+/* The others, by the strongest layout, from `at_least` on, that builds, runs and gives other objects. */
+hone_rc hn_side_vary(const hn_variants *v, hn_side *side, hn_layout at_least, hone_err *err);
+void hn_side_close(hn_side *side, bool keep);
+
+/* The linker script of variant i. Same seed, same text. */
+void hn_layout_script(hn_layout layout, uint64_t seed, size_t i, hn_str *out);
+
+#endif
