@@ -1,37 +1,12 @@
 /* cmd_tune.c — `hone tune`: the search, shown while it runs, summed up at its end. */
 #include "canary.h"
 #include "flags.h"
+#include "signals.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* --- signals -------------------------------------------------------------------------------------------------- */
-
-/* The only mutable globals of the program: a signal handler has no other way to say anything. */
-static volatile int stop_asked, window_resized;
-
-/* The first asks the search to end: it gives up the running trial and says what it has; the second ends hone at once
- * (the supervisors of its children take them down, and what was finished is recorded). */
-static void on_stop(int sig) {
-    static const char note[] = "\nstopping: what is finished is recorded; once more ends hone at once\n";
-    (void)sig;
-    if (stop_asked) _exit(hone_rc_exit(HONE_E_INTERRUPTED));
-    stop_asked = 1;
-    if (write(STDERR_FILENO, note, sizeof note - 1) < 0) return;
-}
-static void on_resize(int sig) {
-    (void)sig;
-    window_resized = 1;
-}
-
-static void handle(int sig, void (*handler)(int)) {
-    struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
-    sigemptyset(&sa.sa_mask);
-    sigaction(sig, &sa, NULL);
-}
 
 /* --- options -------------------------------------------------------------------------------------------------- */
 
@@ -75,7 +50,6 @@ static hone_rc read_options(const cli *c, const char *dir, hone_tune_options *o,
         .cpu = cli_given(c, "cpu") ? (int)cli_count(c, "cpu", 0) : -1,
         .warm_start = cli_given(c, "warm-start"),
         .keep_builds = cli_given(c, "keep-builds"),
-        .stop = &stop_asked,
     };
     hone_rc rc = cli_check_engine(o->engine, err);
     return rc ? rc : read_resume(c, dir, &o->resume, err);
@@ -231,12 +205,11 @@ static hone_rc sing(const hone_workload *workload, const hone_tune_options *o, c
 static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *o, hone_err *err) {
     cli_live live;
     hone_tune_result result;
-    cli_live_begin(&live, c, &window_resized);
+    cli_signals on = cli_catch_signals(true);
+    cli_live_begin(&live, c, on.resized);
     o->event = cli_live_event;
     o->ctx = &live;
-    handle(SIGINT, on_stop);
-    handle(SIGTERM, on_stop);
-    handle(SIGWINCH, on_resize);
+    o->stop = on.stop;
     hone_rc rc = cli_given(c, "no-canary") ? HONE_OK : sing(workload, o, &live, err);
     if (!rc) rc = hone_tune(workload, o, &result, err);
     cli_live_end(&live);

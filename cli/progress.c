@@ -2,6 +2,7 @@
 #include "progress.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,6 +174,20 @@ void cli_live_event(void *live, const hone_tune_event *e) {
         break;
     default: break;
     }
+}
+
+void cli_live_say(cli_live *l, double elapsed_s, bool now, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(l->stage, sizeof l->stage, fmt, ap);
+    va_end(ap);
+    l->event =
+        (hone_tune_event){.stage = HONE_TUNE_DISCOVER, .elapsed_s = elapsed_s, .eta_s = NAN, .best_speedup = NAN};
+    draw(l, now);
+}
+
+void cli_live_warn(cli_live *l, const char *text) {
+    if (!l->quiet) put_warning(l, text);
 }
 
 void cli_live_end(cli_live *l) {

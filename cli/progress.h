@@ -17,11 +17,14 @@ typedef struct cli_live {
     const volatile int *resized; /* set by SIGWINCH */
     double best, last_s;         /* last_s: when the last line was drawn, as elapsed time of the search */
     hone_tune_event event;       /* the latest with counts */
-    char stage[64];              /* "" during trials */
+    char stage[160];             /* "" during trials */
 } cli_live;
 
 void cli_live_begin(cli_live *l, const cli *c, const volatile int *resized);
 void cli_live_event(void *live, const hone_tune_event *event); /* a hone_tune_options.event */
+/* For what is no search: a line of one's own, with the elapsed time; a warning that stays. */
+void cli_live_say(cli_live *l, double elapsed_s, bool now, const char *fmt, ...) HONE_PRINTF(4, 5);
+void cli_live_warn(cli_live *l, const char *text);
 void cli_live_end(cli_live *l);                                /* leaves the cursor on an empty line */
 
 #endif

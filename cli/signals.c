@@ -1,0 +1,40 @@
+/* signals.c — what a signal handler may say. */
+#include "signals.h"
+
+#include <hone/base.h>
+
+#include <signal.h>
+#include <unistd.h>
+
+/* The only mutable globals of the program: a signal handler has no other way to say anything. */
+static volatile int stop_asked, window_resized, is_recorded;
+
+/* The first asks the command to end: it gives up what is running and says what it has; the second ends hone at once
+ * (the supervisors of its children take them down, and what was finished is recorded). */
+static void on_stop(int sig) {
+    static const char recorded[] = "\nstopping: what is finished is recorded; once more ends hone at once\n";
+    static const char plain[] = "\nstopping; once more ends hone at once\n";
+    (void)sig;
+    if (stop_asked) _exit(hone_rc_exit(HONE_E_INTERRUPTED));
+    stop_asked = 1;
+    const char *note = is_recorded ? recorded : plain;
+    if (write(STDERR_FILENO, note, (is_recorded ? sizeof recorded : sizeof plain) - 1) < 0) return;
+}
+static void on_resize(int sig) {
+    (void)sig;
+    window_resized = 1;
+}
+
+static void handle(int sig, void (*handler)(int)) {
+    struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigemptyset(&sa.sa_mask);
+    sigaction(sig, &sa, NULL);
+}
+
+cli_signals cli_catch_signals(bool recorded) {
+    is_recorded = recorded;
+    handle(SIGINT, on_stop);
+    handle(SIGTERM, on_stop);
+    handle(SIGWINCH, on_resize);
+    return (cli_signals){&stop_asked, &window_resized};
+}
