@@ -1,0 +1,195 @@
+/* The reduction on planted answers: finds what matters, in few measurements, and nothing else. Seeds are fixed, so
+ * every run is the same; bench/minimize.sh shows the same over more seeds and noises. */
+#include "planted.h"
+
+#include <math.h>
+
+#include "tap.h"
+
+typedef struct tally {
+    size_t n_runs, n_found, n_measured, n_worst, n_errors;
+} tally;
+
+static void run_one(planted *p, uint64_t seed, tally *t) {
+    hn_lab lab = planted_lab(p);
+    hn_reduce_rules rules = {.seed = seed};
+    hn_arena a = {0};
+    hn_reduced r;
+    t->n_runs++;
+    if (hn_reduce(&lab, &rules, &a, &r, NULL))
+        t->n_errors++;
+    else {
+        t->n_found += planted_found(p, r.keep);
+        t->n_measured += r.n_measured;
+        if (r.n_measured > t->n_worst) t->n_worst = r.n_measured;
+    }
+    hn_arena_free(&a);
+}
+
+static void judge(const tally *t, size_t found, double mean, const char *name) {
+    ok(t->n_found >= found && !t->n_errors, "reduce/%s (exactly those in %zu of %zu)", name, t->n_found, t->n_runs);
+    ok((double)t->n_measured <= mean * (double)t->n_runs, "reduce/%s_measurements (mean %.0f, most %zu)", name,
+       (double)t->n_measured / (double)t->n_runs, t->n_worst);
+}
+
+static const double three[] = {0.04, 0.025, 0.015};
+
+static void test_three_of_sixty(void) {
+    tally plain = {0}, spiky = {0}, quiet = {0};
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        planted p = planted_make(60, 0.01, seed), q = planted_make(60, 0.01, seed), s = planted_make(60, 0.004, seed);
+        planted_at_random(&p, three, 3, seed);
+        planted_at_random(&q, three, 3, seed);
+        planted_at_random(&s, three, 3, seed);
+        q.spike = 0.02;
+        run_one(&p, seed, &plain);
+        run_one(&q, seed, &spiky);
+        run_one(&s, seed, &quiet);
+    }
+    judge(&plain, 95, 250, "three_of_sixty");
+    judge(&spiky, 93, 250, "three_of_sixty_with_outliers");
+    judge(&quiet, 95, 250, "three_of_sixty_on_a_quiet_machine");
+}
+
+/* Two parts that do nothing but together, beside one that stands alone. */
+static void test_pair(void) {
+    tally t = {0};
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        planted p = planted_make(60, 0.01, seed);
+        size_t a = seed % 60, b = (seed * 7 + 13) % 60, c = (seed * 3 + 31) % 60;
+        if (a == b || b == c || a == c) continue;
+        p.effect[a] = p.effect[b] = 0.02;
+        p.partner[a] = b;
+        p.partner[b] = a;
+        p.effect[c] = 0.025;
+        run_one(&p, seed, &t);
+    }
+    judge(&t, t.n_runs * 95 / 100, 250, "a_pair_that_works_together_only");
+}
+
+/* What leaves the program as it is costs builds, and no measurement. */
+static void test_dead(void) {
+    planted p = planted_make(60, 0.01, 1);
+    for (size_t i = 0; i < 60; i++) p.dead[i] = i != 10 && i != 20;
+    p.effect[10] = 0.05;
+    p.effect[20] = 0.03;
+    p.identifies = true;
+    tally t = {0};
+    run_one(&p, 1, &t);
+    ok(t.n_found == 1 && t.n_measured < 60, "reduce/dead_parts_cost_no_measurement (%zu)", t.n_measured);
+}
+
+static hn_reduced reduced(planted *p, size_t most, hn_arena *a) {
+    hn_lab lab = planted_lab(p);
+    hn_reduce_rules rules = {.seed = 5, .most = most};
+    hn_reduced r = {0};
+    hn_reduce(&lab, &rules, a, &r, NULL);
+    return r;
+}
+
+static void test_shares(void) {
+    hn_arena a = {0};
+    planted p = planted_make(8, 0.005, 3);
+    p.effect[2] = 0.06;
+    p.effect[5] = 0.03;
+    hn_reduced r = reduced(&p, 0, &a);
+    ok(planted_found(&p, r.keep) && r.complete && !r.no_gain, "reduce/two_of_eight");
+    ok(r.share[2].lo < 0.06 && r.share[2].hi > 0.06 && r.share[5].lo < 0.03 && r.share[5].hi > 0.03,
+       "reduce/shares_hold_the_effects");
+    ok(r.share[5].lo > 0 && isnan(r.share[0].mid), "reduce/shares_of_what_is_kept_alone");
+    ok(r.before.lo < 0.09 && r.before.hi > 0.09 && r.after.lo < 0.09 && r.after.hi > 0.09, "reduce/gain_is_kept");
+    hn_arena_free(&a);
+}
+
+/* A compiler and the controls that only it has. */
+static void test_family(void) {
+    hn_arena a = {0};
+    planted p = planted_make(12, 0.008, 4), q = planted_make(12, 0.008, 4);
+    for (size_t i = 1; i < 12; i++) p.parent[i] = q.parent[i] = i < 9 ? 0 : SIZE_MAX;
+    p.effect[10] = q.effect[10] = 0.05;
+    hn_reduced r = reduced(&p, 0, &a);
+    ok(planted_found(&p, r.keep), "reduce/a_family_that_does_nothing_goes_as_one");
+    q.effect[4] = 0.05;
+    r = reduced(&q, 0, &a);
+    ok(r.keep[0] && r.keep[4] && r.keep[10] && !r.keep[3] && !r.keep[9], "reduce/a_parent_stays_with_its_child");
+    ok(r.share[0].lo > 0.02 && r.share[0].mid < 0.08, "reduce/a_parents_share_is_its_familys");
+    hn_arena_free(&a);
+}
+
+static void test_odd_ends(void) {
+    hn_arena a = {0};
+    planted none = planted_make(20, 0.01, 1), needed = planted_make(20, 0.01, 2), steady = planted_make(60, 0, 3);
+    hn_reduced r = reduced(&none, 0, &a);
+    ok(r.no_gain && planted_found(&none, r.keep), "reduce/nothing_to_keep");
+    needed.needed[7] = true;
+    needed.effect[3] = 0.06;
+    r = reduced(&needed, 0, &a);
+    ok(r.keep[3] && r.keep[7] && r.complete, "reduce/what_the_program_needs_stays");
+    planted_at_random(&steady, three, 3, 9);
+    r = reduced(&steady, 0, &a);
+    ok(planted_found(&steady, r.keep) && r.n_measured < 60, "reduce/a_metric_without_noise (%zu)", r.n_measured);
+    planted empty = planted_make(0, 0.01, 1);
+    r = reduced(&empty, 0, &a);
+    ok(r.no_gain && r.complete, "reduce/no_parts");
+    planted p = planted_make(60, 0.01, 1);
+    planted_at_random(&p, three, 3, 1);
+    r = reduced(&p, 40, &a);
+    size_t n = 0;
+    for (size_t i = 0; i < 60; i++) n += r.keep[i] && p.effect[i] > 0;
+    ok(!r.complete && n == 3 && r.n_measured <= 40, "reduce/a_budget_that_ends_keeps_what_is_known");
+    hn_arena_free(&a);
+}
+
+/* Two gains in a row: parts 1 and 2 carry the first, part 3 the second. */
+static hone_rc measure_two(void *ctx, const bool *keep, size_t count, double *gain, bool *works, hone_err *err) {
+    planted *p = ctx;
+    (void)err;
+    *works = true;
+    for (size_t i = 0; i < count; i++) {
+        gain[2 * i] = 0.04 * keep[1] + 0.04 * keep[2] + 0.005 * hn_rng_normal(&p->rng);
+        gain[2 * i + 1] = 0.1 * keep[3] + 0.005 * hn_rng_normal(&p->rng);
+    }
+    return HONE_OK;
+}
+static void test_two_gains(void) {
+    hn_arena a = {0};
+    size_t n_right = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        planted p = planted_make(16, 0, seed);
+        hn_lab lab = {.ctx = &p, .n = 16, .n_gains = 2, .measure = measure_two};
+        hn_reduce_rules rules = {.seed = seed};
+        hn_reduced r;
+        bool right = !hn_reduce(&lab, &rules, &a, &r, NULL);
+        for (size_t i = 0; i < 16; i++) right = right && r.keep[i] == (i >= 1 && i <= 3);
+        n_right += right;
+    }
+    ok(n_right >= 19, "reduce/other_gains_do_not_get_worse (%zu of 20)", n_right);
+    hn_arena_free(&a);
+}
+
+static hone_rc fails(void *ctx, const bool *keep, size_t count, double *gain, bool *works, hone_err *err) {
+    (void)ctx, (void)keep, (void)count, (void)gain, (void)err;
+    *works = false;
+    return HONE_OK;
+}
+static void test_failures(void) {
+    hn_arena a = {0};
+    hn_lab lab = {.n = 3, .n_gains = 1, .measure = fails};
+    hn_reduce_rules rules = {0};
+    hn_reduced r;
+    hone_err err;
+    ok(hn_reduce(&lab, &rules, &a, &r, &err) == HONE_E_FAILED, "reduce/a_point_that_fails_is_an_error");
+    hn_arena_free(&a);
+}
+
+int main(void) {
+    test_three_of_sixty();
+    test_pair();
+    test_dead();
+    test_shares();
+    test_family();
+    test_odd_ends();
+    test_two_gains();
+    test_failures();
+    return done_testing();
+}
