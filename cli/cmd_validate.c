@@ -1,0 +1,335 @@
+/* cmd_validate.c — `hone validate`: candidates of a session, or one by name, against the baseline, until proven. */
+#include "candidates.h"
+#include "progress.h"
+#include "signals.h"
+
+#include <hone/prove.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- progress ------------------------------------------------------------------------------------------------- */
+
+static void on_event(void *ctx, const hone_prove_event *e) {
+    cli_live *l = ctx;
+    char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N], gain[3 * CLI_TEXT_N + 20] = "";
+    if (e->stage == HONE_PROVE_WARNING) {
+        cli_live_warn(l, e->text);
+        return;
+    }
+    char who[60] = "baseline";
+    if (e->candidate < e->n_candidates && !e->text)
+        snprintf(who, sizeof who, "candidate %zu of %zu", e->candidate + 1, e->n_candidates);
+    if (e->text) snprintf(who, sizeof who, "%.50s", e->text);
+    if (isfinite(e->gain.mid))
+        snprintf(gain, sizeof gain, ", gain %s (%s to %s)", cli_text_ratio(l->c, e->gain.mid, a),
+                 cli_text_ratio(l->c, e->gain.lo, lo), cli_text_ratio(l->c, e->gain.hi, hi));
+    bool pairs = e->stage == HONE_PROVE_MEASURE;
+    cli_live_say(l, e->elapsed_s, e->done <= 1, "%s: %s %zu of %s%zu%s", who, pairs ? "pair" : "build", e->done,
+                 pairs && !e->text ? "at most " : "", e->total, gain);
+}
+
+/* --- the result ----------------------------------------------------------------------------------------------- */
+
+typedef struct report {
+    cli *c;
+    const hone_workload *workload;
+    const cli_candidates *from;
+    const hone_proofs *proofs;
+    char *controls; /* path of the file written, NULL: none */
+} report;
+
+static size_t n_kept(const hone_proofs *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) n += p->proof[i].kept;
+    return n;
+}
+
+static void put_json(const report *r) {
+    cli_json j = cli_json_begin(r->c, false);
+    cli_json_object(&j);
+    cli_json_kcount(&j, "session", (uint64_t)r->from->session);
+    cli_json_ktext(&j, "workload", hone_workload_name(r->workload));
+    cli_json_kcount(&j, "kept", n_kept(r->proofs));
+    cli_json_ktext(&j, "controls", r->controls);
+    cli_json_key(&j, "proofs");
+    cli_json_array(&j);
+    for (size_t i = 0; i < r->proofs->n; i++) {
+        char *text = NULL;
+        cli_json_object(&j);
+        cli_json_kcount(&j, "trial", (uint64_t)r->from->one[i].trial);
+        cli_json_knumber(&j, "claimed", r->from->one[i].claimed);
+        cli_json_key(&j, "proof");
+        if (hone_proof_to_json(&r->proofs->proof[i], false, &text, NULL)) text = NULL;
+        cli_json_raw(&j, text);
+        hone_free(text);
+        cli_json_close(&j);
+    }
+    cli_json_close(&j);
+    cli_json_end(&j);
+}
+
+static void cell_gain(const cli *c, cli_table *t, hone_interval g) {
+    char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N];
+    if (!isfinite(g.mid)) {
+        cli_table_cell(t, "-");
+        cli_table_cell(t, "-");
+        return;
+    }
+    cli_table_cell(t, "%s", cli_text_ratio(c, g.mid, a));
+    cli_table_cell(t, "%s to %s", cli_text_ratio(c, g.lo, lo), cli_text_ratio(c, g.hi, hi));
+}
+
+static void cell_p(cli_table *t, double p) {
+    if (isnan(p))
+        cli_table_cell(t, "-");
+    else
+        cli_table_cell(t, "%.2g", p);
+}
+
+static void heads(cli_table *t, const char *const *name, size_t n) {
+    for (size_t i = 0; i < n; i++) cli_table_head(t, name[i]);
+}
+
+static const char *outcome(const hone_proof *p) { return p->kept ? "kept" : hone_reject_name(p->why); }
+
+static void put_candidates(const report *r) {
+    static const char *const head[] = {"#", "trial",  "objective", "claimed", "proven", "interval",
+                                       "p", "p Holm", "effect",    "pairs",   "verdict"};
+    cli_table *t = cli_table_new("rrlrrlrrrrl");
+    char a[CLI_TEXT_N];
+    heads(t, head, sizeof head / sizeof *head);
+    for (size_t i = 0; i < r->proofs->n; i++) {
+        const hone_proof *p = &r->proofs->proof[i];
+        for (size_t k = 0; k < p->n_objectives; k++) {
+            const hone_comparison *x = &p->overall[k];
+            cli_table_cell(t, k ? "" : "%zu", i + 1);
+            cli_table_cell(t, k || !r->from->one[i].trial ? "" : "%lld", (long long)r->from->one[i].trial);
+            cli_table_cell(t, "%s", x->quantity);
+            cli_table_cell(t, "%s", k ? "" : cli_text_ratio(r->c, r->from->one[i].claimed, a));
+            cell_gain(r->c, t, x->gain);
+            cell_p(t, x->p_wilcoxon);
+            cell_p(t, x->p_adjusted);
+            cli_table_cell(t, isnan(x->effect) ? "-" : "%.2f", x->effect);
+            cli_table_cell(t, k ? "" : "%zu", p->n_pairs);
+            cli_table_cell(t, "%s", k ? "" : outcome(p));
+            cli_table_ink(t, p->kept ? CLI_GREEN : CLI_PLAIN);
+        }
+    }
+    cli_table_print(r->c, t, stdout, cli_width(stdout));
+}
+
+static void put_row(const cli *c, cli_table *t, size_t i, const hone_comparison *x, const char *input) {
+    static const char *const word[] = {[HONE_EVEN] = "even", [HONE_GAINS] = "gains", [HONE_LOSES] = "loses"};
+    char b[CLI_TEXT_N], u[CLI_TEXT_N];
+    if (!x->quantity) return;
+    cli_table_cell(t, "%zu", i + 1);
+    cli_table_cell(t, "%s", x->quantity);
+    cli_table_cell(t, "%s%s", input, x->held_out && strcmp(input, "held out") != 0 ? " (held out)" : "");
+    cli_table_cell(t, "%s", cli_text_quantity(x->quantity, x->baseline.p50, b));
+    cli_table_cell(t, "%s", cli_text_quantity(x->quantity, x->tuned.p50, u));
+    cell_gain(c, t, x->gain);
+    cell_p(t, x->p_wilcoxon);
+    cell_p(t, x->p_mann_whitney);
+    cell_p(t, x->p_welch);
+    cli_table_cell(t, "%s", word[x->finding]);
+    cli_table_ink(t, x->finding == HONE_LOSES ? CLI_RED : CLI_PLAIN);
+}
+
+static bool measured(const hone_proof *p) { return p->n_objectives && isfinite(p->overall[0].gain.mid); }
+
+/* What stands behind the verdicts: tails, held-out inputs, every input alone. */
+static void put_details(const report *r) {
+    static const char *const head[] = {"#",        "quantity", "input",   "baseline", "tuned",  "gain",
+                                       "interval", "Wilcoxon", "Mann-W.", "Welch",    "finding"};
+    cli_table *t = cli_table_new("rlxrrrlrrrl");
+    heads(t, head, sizeof head / sizeof *head);
+    for (size_t i = 0; i < r->proofs->n; i++) {
+        const hone_proof *p = &r->proofs->proof[i];
+        if (!measured(p)) continue;
+        for (size_t k = 0; k < p->n_objectives; k++) {
+            put_row(r->c, t, i, &p->overall[k], "all, by weight");
+            put_row(r->c, t, i, &p->tail[k], "all, by weight");
+            if (p->held_out) put_row(r->c, t, i, &p->held_out[k], "held out");
+            for (size_t x = 0; p->n_inputs > 1 && x < p->n_inputs; x++)
+                put_row(r->c, t, i, &p->by_input[k * p->n_inputs + x], p->by_input[k * p->n_inputs + x].input);
+        }
+    }
+    cli_table_print(r->c, t, stdout, cli_width(stdout));
+}
+
+static void put_text(const report *r) {
+    const hone_proofs *all = r->proofs;
+    const hone_proof *shown = NULL;
+    put_candidates(r);
+    for (size_t i = 0; i < all->n; i++)
+        if (!shown && measured(&all->proof[i])) shown = &all->proof[i];
+    if (shown) putchar('\n'), put_details(r);
+    putchar('\n');
+    for (size_t i = 0; i < all->n; i++) {
+        char *line = cli_format("%zu %s", i + 1, all->proof[i].verdict);
+        cli_wrap(stdout, line, 0, cli_width(stdout) ? cli_width(stdout) : 120, r->c->color_out);
+        free(line);
+    }
+    if (shown) printf("layout of the builds: %s\n", shown->layout);
+    if (r->controls) printf("controls written to %s\n", r->controls);
+}
+
+/* --- the controls file ---------------------------------------------------------------------------------------- */
+
+/* The best kept: by the near end of the first objective that gains. */
+static const hone_proof *best_kept(const hone_proofs *p) {
+    const hone_proof *best = NULL;
+    double most = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        if (!p->proof[i].kept) continue;
+        double near = 0;
+        for (size_t k = 0; k < p->proof[i].n_objectives; k++) near = fmax(near, p->proof[i].overall[k].gain.lo);
+        if (!best || near > most) best = &p->proof[i], most = near;
+    }
+    return best;
+}
+
+/* --out, else NAME.hone beside the workload file. */
+static char *controls_path(const cli *c, const hone_workload *w) {
+    const char *given = cli_text(c, "out", NULL);
+    if (given) return cli_strdup(given);
+    return cli_format("%s/%s.hone", hone_workload_dir(w), hone_workload_name(w));
+}
+
+static hone_rc write_controls(report *r, const hone_prove_options *o, hone_err *err) {
+    const hone_proof *best = best_kept(r->proofs);
+    if (!best || cli_given(r->c, "no-controls")) return HONE_OK;
+    hone_controls *made = NULL;
+    char *path = controls_path(r->c, r->workload), *slash = strrchr(path, '/');
+    char *dir = slash ? cli_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : cli_strdup(".");
+    hone_rc rc = hone_controls_make(r->workload, best, NULL, r->from->session, dir, o, &made, err);
+    if (!rc) made->claimed = r->from->one[best - r->proofs->proof].claimed;
+    if (!rc) rc = hone_controls_write(made, path, err);
+    hone_controls_free(made);
+    free(dir);
+    if (rc)
+        free(path);
+    else
+        r->controls = path;
+    return rc;
+}
+
+/* --- the command ---------------------------------------------------------------------------------------------- */
+
+static hone_prove_options read_options(const cli *c, const char *store) {
+    hone_prove_options o = hone_prove_defaults();
+    o.store_dir = store;
+    o.seed = cli_count(c, "seed", 0);
+    o.jobs = (int)cli_count(c, "jobs", 0);
+    if (cli_given(c, "cpu")) o.cpu = (int)cli_count(c, "cpu", 0);
+    o.pairs_least = (size_t)cli_count(c, "pairs", 0);
+    o.pairs_most = (size_t)cli_count(c, "pairs-most", 0);
+    o.variants = (size_t)cli_count(c, "variants", 0);
+    o.max_s = cli_seconds(c, "time", 0);
+    return o;
+}
+
+static hone_rc validate(cli *c, const hone_workload *w, const cli_candidates *from, hone_prove_options *o,
+                        hone_err *err) {
+    cli_live live;
+    hone_proofs proofs;
+    cli_signals on = cli_catch_signals(true);
+    cli_live_begin(&live, c, on.resized);
+    o->event = on_event;
+    o->ctx = &live;
+    o->stop = on.stop;
+    hone_rc rc = hone_validate(w, from->point, from->n, from->session, o, &proofs, err);
+    cli_live_end(&live);
+    if (rc == HONE_E_INTERRUPTED)
+        return cli_fail(err, rc, "interrupted; candidates that were judged by then are recorded");
+    if (rc) return rc;
+    report r = {.c = c, .workload = w, .from = from, .proofs = &proofs};
+    rc = write_controls(&r, o, err);
+    if (c->json)
+        put_json(&r);
+    else
+        put_text(&r);
+    if (!rc && !n_kept(&proofs)) c->exit_code = hone_rc_exit(HONE_E_REJECTED);
+    free(r.controls);
+    hone_proofs_free(&proofs);
+    return rc;
+}
+
+/* "1%", "0.5 %", "0.01". */
+static hone_rc read_min_gain(const cli *c, double *out, hone_err *err) {
+    const char *text = cli_text(c, "min-gain", NULL);
+    if (!text) return HONE_OK;
+    char *end;
+    double x = strtod(text, &end);
+    while (*end == ' ') end++;
+    bool percent = *end == '%' && !end[1];
+    if (end == text || (*end && !percent) || !(x >= 0) || x > (percent ? 1000 : 10))
+        return cli_fail(err, HONE_E_USAGE, "--min-gain takes a share such as 0.01 or 1%%, not '%s'", text);
+    *out = percent ? x / 100 : x;
+    return HONE_OK;
+}
+
+static hone_rc run_validate(cli *c, hone_err *err) {
+    const char *path = cli_text(c, "workload", "hone.yaml");
+    hone_workload *w;
+    hone_rc rc = hone_workload_load(path, &w, err);
+    if (rc) return rc;
+    char *dir = cli_store_dir(c, path);
+    hone_prove_options o = read_options(c, dir);
+    cli_candidates from;
+    rc = read_min_gain(c, &o.min_gain, err);
+    if (!rc) rc = cli_candidates_choose(c, w, &from, err);
+    if (!rc) {
+        rc = validate(c, w, &from, &o, err);
+        cli_candidates_free(&from);
+    }
+    hone_workload_free(w);
+    free(dir);
+    return rc;
+}
+
+static const cli_option options[] = {
+    {"top", 'n', CLI_COUNT, "N", 1, 100,
+     "candidates: the best N with programs of their own (default 3; several objectives: the whole Pareto front)"},
+    {"point", 0, CLI_TEXT, "FILE|JSON", 0, 0, "this point instead of a session's (`hone best --point` prints one)"},
+    {"controls", 0, CLI_TEXT, "FILE", 0, 0, "the point of this controls file instead"},
+    {"pairs", 0, CLI_COUNT, "N", 10, 1e6, "least pairs of runs before anything is kept (default: the workload's, 100)"},
+    {"pairs-most", 0, CLI_COUNT, "N", 10, 1e6, "most pairs (default: the workload's, 400)"},
+    {"variants", 0, CLI_COUNT, "N", 3, 100, "builds of each side (default: the workload's, 10)"},
+    {"min-gain", 0, CLI_TEXT, "SHARE", 0, 0, "what a gain must exceed: 0.01 or 1% (default: the workload's, 1%)"},
+    {"time", 't', CLI_SECONDS, "TIME", 0, 0, "time at most: 90s, 10m; what is not decided by then is rejected"},
+    {"seed", 0, CLI_COUNT, "N", 0, 0, "seed of layouts and orders (default 0)"},
+    {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "builds side by side (default: one per core)"},
+    {"cpu", 0, CLI_COUNT, "N", 0, 4095, "the core to measure on (default: the last usable one)"},
+    {"out", 'o', CLI_TEXT, "FILE", 0, 0, "the controls file to write (default NAME.hone beside the workload file)"},
+    {"no-controls", 0, CLI_FLAG, NULL, 0, 0, "write no controls file"},
+    {"quiet", 'q', CLI_FLAG, NULL, 0, 0, "no progress, only the result"},
+    CLI_RECORD_OPTIONS,
+    {0},
+};
+
+const cli_command cli_cmd_validate = {
+    "validate",
+    "Prove",
+    "[SESSION]",
+    "prove candidates against the baseline, and write the controls of the best one kept",
+    "Builds the baseline and each candidate several times with different layouts, and runs them in interleaved pairs "
+    "on "
+    "every input, held-out ones too, until the gain is clear either way. Nothing that the search measured is used. A "
+    "candidate is kept when the near end of the interval of its gain is beyond the minimum, its tail is not worse, its "
+    "spread does not grow by more than a quarter, held-out inputs do not lose, limits hold, and every result is "
+    "right.\n\n"
+    "Candidates are the best of a session (the newest unless a number is given). Every verdict is recorded there. The "
+    "best one kept is written as a controls file and a response file beside it.\n\n"
+    "Exit status: 0 when a candidate was kept, 17 when all were rejected.",
+    options,
+    "hone validate\tthe three best of the newest session\n"
+    "hone validate 4 --top 1 --min-gain 0.5%\tthe best of session 4 against another margin\n"
+    "hone validate --point point.json --pairs 200\tone point, with more effort\n"
+    "hone validate --json -q > proof.json\tfor scripts\n",
+    0,
+    1,
+    run_validate,
+};
