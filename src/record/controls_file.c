@@ -173,11 +173,12 @@ static hone_rc later_format(const char *label, int format, hone_err *err) {
 
 hone_rc hone_controls_parse(const char *text, size_t n, const char *label, hone_controls **out, hone_err *err) {
     hn_seal seal;
-    if (strlen(text) != n) return hn_fail(err, HONE_E_INPUT, "'%s' holds binary data; it is no controls file", label);
-    int format = hn_seal_format(text);
+    int format = hn_seal_format(text, n);
     bool later = format > HONE_CONTROLS_FORMAT;
-    if (later && !hn_seal_looks_signed(text)) return later_format(label, format, err); /* its end may differ */
+    if (later && !hn_seal_looks_signed(text, n)) return later_format(label, format, err); /* its end may differ */
     hone_rc rc = hn_seal_read(text, n, label, &seal, err);
+    if (rc != HONE_E_TAMPERED && memchr(text, 0, n))
+        return hn_fail(err, HONE_E_INPUT, "'%s' holds binary data; it is no controls file", label);
     if (!rc && later) rc = later_format(label, format, err);
     hone_controls *c = NULL;
     if (!rc) rc = hn_controls_read_body(text, n, label, &c, err);

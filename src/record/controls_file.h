@@ -45,9 +45,9 @@ void hn_seal_add_digest(hn_str *s);
 /* Appends a signature of all that is in s. */
 hone_rc hn_seal_add_signature(hn_str *s, const char *secret, hone_err *err);
 /* Does it look signed, whatever is wrong with it? */
-bool hn_seal_looks_signed(const char *text);
+bool hn_seal_looks_signed(const char *text, size_t n);
 /* The number in the line "format: N", 0 when there is none. */
-int hn_seal_format(const char *text);
+int hn_seal_format(const char *text, size_t n);
 
 /* Body without digest. */
 hone_rc hn_controls_body(const hone_controls *c, hn_str *s, hone_err *err);

@@ -23,12 +23,19 @@ static const char *last_line(const char *text, size_t n, const char *word) {
     return NULL;
 }
 
-bool hn_seal_looks_signed(const char *text) { return strstr(text, "\nsignature:") != NULL; }
+bool hn_seal_looks_signed(const char *text, size_t n) {
+    return memmem(text, n, "\nsignature:", strlen("\nsignature:")) != NULL;
+}
 
-int hn_seal_format(const char *text) {
-    const char *at = hn_starts_with(text, "format: ") ? text : strstr(text, "\nformat: ");
+int hn_seal_format(const char *text, size_t n) {
+    static const char word[] = "\nformat: ";
+    const char *at =
+        n > strlen(word) && !memcmp(text, word + 1, strlen(word) - 1) ? text - 1 : memmem(text, n, word, strlen(word));
     if (!at) return 0;
-    long v = strtol(at + (*at == '\n') + strlen("format: "), NULL, 10);
+    char number[12] = "";
+    size_t left = (size_t)(text + n - (at + strlen(word)));
+    memcpy(number, at + strlen(word), left < sizeof number - 1 ? left : sizeof number - 1);
+    long v = strtol(number, NULL, 10);
     return v > 0 && v < 1000000 ? (int)v : 0;
 }
 
@@ -72,8 +79,12 @@ static hone_rc cut(const char *label, const char *where, hone_err *err) {
 }
 
 /* The block as it must be for the key and value in it; false when they cannot even be found. */
-static bool split_block(const char *rest, char key[HN_KEY_TEXT], char value[HN_SIGNATURE_TEXT]) {
-    return sscanf(rest, "signature:\n key: %44s\n value: %88s\n", key, value) == 2;
+static bool split_block(const char *rest, size_t n, char key[HN_KEY_TEXT], char value[HN_SIGNATURE_TEXT]) {
+    char copy[256];
+    if (n >= sizeof copy) return false;
+    memcpy(copy, rest, n);
+    copy[n] = 0;
+    return sscanf(copy, "signature:\n key: %44s\n value: %88s\n", key, value) == 2;
 }
 
 /* Is `rest` the start of a block, which ends too early? */
@@ -95,7 +106,7 @@ static hone_rc read_signature(const char *text, size_t n, const char *label, hn_
     size_t n_rest = n - seal->n_signed;
     char key[HN_KEY_TEXT], value[HN_SIGNATURE_TEXT];
     if (is_cut_block(rest, n_rest)) return cut(label, "ends in the middle of its signature", err);
-    if (!split_block(rest, key, value)) return tampered(label, "what follows its digest is no signature", err);
+    if (!split_block(rest, n_rest, key, value)) return tampered(label, "what follows its digest is no signature", err);
     hn_str s = {0};
     add_block(&s, key, value);
     bool same = !s.failed && s.n == n_rest && !memcmp(s.text, rest, n_rest);
@@ -110,18 +121,24 @@ static hone_rc read_signature(const char *text, size_t n, const char *label, hn_
     return HONE_OK;
 }
 
+static bool is_hex(const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!memchr("0123456789abcdef", text[i], 16)) return false;
+    return true;
+}
+
 hone_rc hn_seal_read(const char *text, size_t n, const char *label, hn_seal *out, hone_err *err) {
     hn_seal seal = {0};
     char hex[33];
     size_t len = strlen(digest_word);
     if (!n) return cut(label, "is empty", err);
     const char *line = last_line(text, n, digest_word);
-    if (!line && hn_seal_looks_signed(text)) return tampered(label, "it is signed, but its digest is gone", err);
+    if (!line && hn_seal_looks_signed(text, n)) return tampered(label, "it is signed, but its digest is gone", err);
     if (!line) return cut(label, "has no digest at its end", err);
     seal.n_body = (size_t)(line - text);
     size_t left = n - seal.n_body;
     if (left < len + HEX + 1) {
-        if (strspn(line + len, "0123456789abcdef") == left - len)
+        if (is_hex(line + len, left - len))
             return cut(label, "ends in the middle of its digest", err);
         return tampered(label, "its digest is damaged", err);
     }
