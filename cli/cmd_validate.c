@@ -1,5 +1,6 @@
 /* cmd_validate.c — `hone validate`: candidates of a session, or one by name, against the baseline, until proven. */
 #include "candidates.h"
+#include "carry.h"
 #include "progress.h"
 #include "signals.h"
 
@@ -271,7 +272,30 @@ static hone_rc read_min_gain(const cli *c, double *out, hone_err *err) {
     return HONE_OK;
 }
 
+/* --on: what --controls names, else the controls file of the workload, on other workloads. */
+static hone_rc validate_on(cli *c, const char *path, hone_err *err) {
+    cli_live live;
+    cli_signals on = cli_catch_signals(true);
+    hone_prove_options o = read_options(c, NULL);
+    hone_rc rc = read_min_gain(c, &o.min_gain, err);
+    hone_workload *w = NULL;
+    bool named = cli_given(c, "controls");
+    if (!rc && !named) rc = hone_workload_load(path, &w, err);
+    if (rc) return rc;
+    char *files = named ? cli_strdup(cli_text(c, "controls", "")) : controls_path(c, w);
+    cli_live_begin(&live, c, on.resized);
+    o.event = on_event;
+    o.ctx = &live;
+    o.stop = on.stop;
+    rc = cli_carry(c, files, cli_text(c, "on", ""), o, &live, err);
+    cli_live_end(&live);
+    free(files);
+    hone_workload_free(w);
+    return rc;
+}
+
 static hone_rc run_validate(cli *c, hone_err *err) {
+    if (cli_given(c, "on")) return validate_on(c, cli_text(c, "workload", "hone.yaml"), err);
     const char *path = cli_text(c, "workload", "hone.yaml");
     hone_workload *w;
     hone_rc rc = hone_workload_load(path, &w, err);
@@ -295,6 +319,9 @@ static const cli_option options[] = {
      "candidates: the best N with programs of their own (default 3; several objectives: the whole Pareto front)"},
     {"point", 0, CLI_TEXT, "FILE|JSON", 0, 0, "this point instead of a session's (`hone best --point` prints one)"},
     {"controls", 0, CLI_TEXT, "FILE", 0, 0, "the point of this controls file instead"},
+    {"on", 0, CLI_TEXT, "FILES", 0, 0,
+     "on these other workloads instead (separated by commas): do the controls files of --controls (default: the "
+     "workload's own) carry over? Prints a matrix; controls that have no place there are left out and named"},
     {"pairs", 0, CLI_COUNT, "N", 10, 1e6, "least pairs of runs before anything is kept (default: the workload's, 100)"},
     {"pairs-most", 0, CLI_COUNT, "N", 10, 1e6, "most pairs (default: the workload's, 400)"},
     {"variants", 0, CLI_COUNT, "N", 3, 100, "builds of each side (default: the workload's, 10)"},
@@ -323,11 +350,13 @@ const cli_command cli_cmd_validate = {
     "right.\n\n"
     "Candidates are the best of a session (the newest unless a number is given). Every verdict is recorded there. The "
     "best one kept is written as a controls file and a response file beside it.\n\n"
-    "Exit status: 0 when a candidate was kept, 17 when all were rejected.",
+    "Exit status: 0 when a candidate was kept, 17 when all were rejected; with --on 17 unless all are kept "
+    "everywhere.",
     options,
     "hone validate\tthe three best of the newest session\n"
     "hone validate 4 --top 1 --min-gain 0.5%\tthe best of session 4 against another margin\n"
     "hone validate --point point.json --pairs 200\tone point, with more effort\n"
+    "hone validate --controls a.hone,b.hone --on x/hone.yaml,y/hone.yaml\tdo they carry over?\n"
     "hone validate --json -q > proof.json\tfor scripts\n",
     0,
     1,
