@@ -17,7 +17,7 @@ static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
 enum { LFBO, FOREST, GP, RIDGE, N_MODELS };
 static const hn_model *const models[N_MODELS] = {&hn_model_lfbo, &hn_model_forest, &hn_model_gp, &hn_model_ridge};
-enum { STAGNANT = 40, LATE = 500, TRIES = 100 };
+enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 6 };
 
 typedef struct rotation {
     hn_frame frame;
@@ -51,7 +51,7 @@ static hone_rc open_auto(const hn_view *view, const double *option, void **state
 
 static size_t choose_model(const rotation *a, const hn_view *v) {
     size_t n = v->history->n_told, turn = v->n_asked % 3;
-    if (v->genes->n_free > a->high) return turn == 1 ? FOREST : RIDGE;
+    if (v->genes->n_free > a->high) return v->n_asked % RARE == 1 ? FOREST : RIDGE;
     if (n > LATE) return LFBO;
     if (turn == 2 && v->history->n <= a->gp_rows) return GP;
     return turn == 1 ? FOREST : LFBO;

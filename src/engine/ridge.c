@@ -18,20 +18,31 @@
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
-enum { FIRST_NOISE = 16, N_NOISE = 4, MIXES = 24 };
+enum { FIRST_NOISE = 16, N_NOISE = 4, MIXES = 24, ELITE = 5 };
+static const double WORST = 0.7;
+/* Below every score of the model's own proposals, which win if any is fresh. */
+static const float SPARE = -1e6f;
 /* Noise relative to one weight's variance: how much of the cost is not additive. */
 static const double noise_grid[N_NOISE] = {0.3, 3, 30, 300};
+
+/* A gene's best level under the draw, and what it promises over the point's own. */
+typedef struct step {
+    double value;
+    float gain;
+    uint32_t gene;
+} step;
 
 typedef struct ridge {
     hn_bayes *bayes;
     size_t genes, levels, max_rows;
     double temper;
     unsigned char *x; /* coarse codes of the sample */
+    float *y;         /* its targets, cut */
     size_t room, fitted, base, noise_at;
     uint64_t epoch;
     double noise;
     float *weight;
-    double *best; /* a point */
+    step *step; /* genes */
 } ridge;
 
 static void close_model(void *state) {
@@ -39,8 +50,9 @@ static void close_model(void *state) {
     if (!r) return;
     hn_bayes_free(r->bayes);
     free(r->x);
+    free(r->y);
     free(r->weight);
-    free(r->best);
+    free(r->step);
     free(r);
 }
 
@@ -55,9 +67,9 @@ static hone_rc open_model(const hn_view *view, const double *option, void **stat
     r->max_rows = (size_t)option[OPT_rows];
     r->noise = noise_grid[1];
     r->weight = malloc((r->genes * r->levels + 1) * sizeof *r->weight);
-    r->best = malloc((view->genes->slots + 1) * sizeof *r->best);
+    r->step = malloc((r->genes + 1) * sizeof *r->step);
     hone_rc rc = HONE_OK;
-    if (!r->weight || !r->best) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'ridge'");
+    if (!r->weight || !r->step) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'ridge'");
     if (!rc) rc = hn_bayes_new(r->genes, r->levels, &r->bayes, err);
     if (rc)
         close_model(r);
@@ -93,12 +105,39 @@ static float additive(const ridge *r, const unsigned char *x) {
 static hone_rc make_room(ridge *r, size_t n, hone_err *err) {
     if (n <= r->room) return HONE_OK;
     free(r->x);
+    free(r->y);
     r->fitted = 0;
     r->room = n + n / 2 + 32;
     r->x = malloc(r->room * (r->genes + 1));
-    if (r->x) return HONE_OK;
+    r->y = malloc(r->room * sizeof *r->y);
+    if (r->x && r->y) return HONE_OK;
     r->room = 0;
     return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'ridge'");
+}
+
+static int by_value(const void *a, const void *b) {
+    float p = *(const float *)a, q = *(const float *)b;
+    return (p > q) - (p < q);
+}
+
+static void standardise(float *y, size_t n) {
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < n; i++) sum += y[i], square += (double)y[i] * y[i];
+    double mean = sum / (double)n, var = square / (double)n - mean * mean, sd = var > 0 ? sqrt(var) : 1;
+    for (size_t i = 0; i < n; i++) y[i] = (float)((y[i] - mean) / sd);
+}
+
+/* The targets, the worst of them cut down to the WORST quantile: a few controls can make a program ten times as large
+ * or slow, and squares of that would drown what the others do near the best. */
+static hone_rc cut_targets(ridge *r, const hn_sample *s, hone_err *err) {
+    hone_rc rc = make_room(r, s->n + 1, err);
+    if (rc || !s->n) return rc;
+    memcpy(r->y, s->target, s->n * sizeof *r->y);
+    qsort(r->y, s->n, sizeof *r->y, by_value);
+    float most = r->y[(size_t)(WORST * (double)(s->n - 1))];
+    for (size_t i = 0; i < s->n; i++) r->y[i] = s->target[i] < most ? s->target[i] : most;
+    standardise(r->y, s->n);
+    return HONE_OK;
 }
 
 /* The likeliest noise on the first rows of the history, chosen anew when there are half as many again. */
@@ -108,12 +147,12 @@ static hone_rc choose_noise(ridge *r, const hn_view *v, size_t n, hone_err *err)
     if (n < at || at == r->noise_at) return HONE_OK;
     hn_sample s = {0};
     hone_rc rc = hn_sample_prefix(&s, v, at, r->max_rows, err);
-    if (!rc) rc = make_room(r, s.n + 1, err);
+    if (!rc) rc = cut_targets(r, &s, err);
     double best = -INFINITY, chosen = r->noise;
     for (size_t i = 0; !rc && i < s.n; i++) coarse_row(r, v->genes, s.code + i * s.n_features, r->x + i * r->genes);
     for (size_t i = 0; !rc && i < N_NOISE; i++) {
         rc = hn_bayes_fit(r->bayes, r->x, s.n, 0, noise_grid[i], err);
-        double e = rc ? 0 : hn_bayes_evidence(r->bayes, s.target, NULL);
+        double e = rc ? 0 : hn_bayes_evidence(r->bayes, r->y, NULL);
         if (e > best) best = e, chosen = noise_grid[i];
     }
     hn_sample_free(&s);
@@ -132,6 +171,7 @@ static hone_rc fit(ridge *r, const hn_view *v, const hn_sample *s, hone_err *err
     rc = choose_noise(r, v, v->history->n < r->max_rows ? v->history->n : r->max_rows, err);
     for (size_t i = r->fitted; i < s->n; i++) coarse_row(r, v->genes, s->code + i * s->n_features, r->x + i * r->genes);
     if (!rc) rc = hn_bayes_fit(r->bayes, r->x, s->n, r->fitted, r->noise, err);
+    if (!rc) rc = cut_targets(r, s, err);
     r->fitted = rc ? 0 : s->n_told;
     r->base = s->base;
     return rc;
@@ -139,42 +179,59 @@ static hone_rc fit(ridge *r, const hn_view *v, const hn_sample *s, hone_err *err
 
 /* --- proposing ------------------------------------------------------------------------------------------------- */
 
-/* Sets a gene to the level with the least weight among all its moves. */
-static void best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, double *x) {
+static int by_gain(const void *a, const void *b) {
+    const step *p = a, *q = b;
+    return p->gain != q->gain ? (p->gain > q->gain ? -1 : 1) : p->gene < q->gene ? -1 : p->gene > q->gene;
+}
+
+static step best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, double *x) {
     size_t i = v->genes->free_gene[k], n = hn_genes_n_moves(v->genes, i, x);
     const hn_gene *g = &v->genes->gene[i];
     const float *w = r->weight + k * r->levels;
     unsigned char code[1];
-    double keep = x[g->slot], chosen = keep;
+    double keep = x[g->slot];
+    step best = {keep, 0, (uint32_t)i};
     hn_genes_code_one(v->genes, i, x, code);
-    float least = w[coarse(r, g, *code)];
-    if (g->kind == HONE_PERMUTATION) return; /* items move together: left to the pool */
+    float own = w[coarse(r, g, *code)];
+    if (g->kind == HONE_PERMUTATION) return best; /* items move together: left to the pool */
     for (size_t j = 0; j < n; j++) {
         x[g->slot] = keep;
         hn_genes_move(v->genes, i, j, rng, x);
         hn_genes_code_one(v->genes, i, x, code);
-        float cost = w[coarse(r, g, *code)];
-        if (cost < least) least = cost, chosen = x[g->slot];
+        float gain = own - w[coarse(r, g, *code)];
+        if (gain > best.gain) best.gain = gain, best.value = x[g->slot];
     }
-    x[g->slot] = chosen;
+    x[g->slot] = keep;
+    return best;
 }
 
-/* The minimiser of the draw, and mixtures of it with the best points: legal ones compete in the pool. */
+/* Steps of a random `share` of the genes that promise something from x, the most promising first. */
+static size_t list_steps(ridge *r, const hn_view *v, double share, hn_rng *rng, double *x) {
+    size_t n = 0;
+    for (size_t k = 0; k < r->genes; k++) {
+        if (share < 1 && hn_rng_unit(rng) >= share) continue;
+        step t = best_level(r, v, k, rng, x);
+        if (t.gain > 0) r->step[n++] = t;
+    }
+    qsort(r->step, n, sizeof *r->step, by_gain);
+    return n;
+}
+
+/* The most promising steps from good points, sometimes few at a time and sometimes all: effects add up only so far, and
+ * a point that takes every step at once is a stranger to all that was measured. Legal ones join the pool. */
 static void propose(ridge *r, const hn_view *v, const hn_sample *s, hn_pool *pool, hn_rng *rng) {
+    static const size_t limits[] = {1, 3, 8, 20, 60, SIZE_MAX};
+    size_t limit = limits[hn_rng_below(rng, sizeof limits / sizeof *limits)];
+    size_t elite = s->n_feasible < ELITE ? s->n_feasible : ELITE;
     double *x = pool->work;
     for (size_t m = 0; m < MIXES; m++) {
-        const double *from =
-            m && s->n_feasible
-                ? hn_sample_point(s, v, s->order[hn_rng_below(rng, s->n_feasible < 5 ? s->n_feasible : 5)])
-            : s->n_feasible ? hn_sample_point(s, v, s->order[0])
-                            : v->start;
-        double share = m ? hn_rng_unit(rng) : 1;
+        const double *from = elite ? hn_sample_point(s, v, s->order[m & 1 ? hn_rng_below(rng, elite) : 0]) : v->start;
         memcpy(x, from, pool->slots * sizeof *x);
-        for (size_t k = 0; k < r->genes; k++)
-            if (share >= 1 || hn_rng_unit(rng) < share) best_level(r, v, k, rng, x);
+        size_t n = list_steps(r, v, m ? 0.3 + 0.7 * hn_rng_unit(rng) : 1, rng, x);
+        for (size_t k = 0; k < n && k < limit; k++) x[v->genes->gene[r->step[k].gene].slot] = r->step[k].value;
         hn_genes_settle(v->genes, x);
         if (!hn_view_legal(v, x) && hone_point_repair(v->space, hn_rng_next(rng), x, NULL)) continue;
-        if (hn_pool_offer(pool, v, x) && !m && !v->config->legal) break;
+        hn_pool_offer(pool, v, x);
     }
 }
 
@@ -184,13 +241,14 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     hone_rc rc = fit(r, view, s, err);
     if (rc) return rc;
     double amplitude;
-    hn_bayes_evidence(r->bayes, s->target, &amplitude);
-    hn_bayes_weights(r->bayes, s->target, r->temper > 0 ? rng : NULL, sqrt(amplitude) * r->temper, r->weight);
+    hn_bayes_evidence(r->bayes, r->y, &amplitude);
+    hn_bayes_weights(r->bayes, r->y, r->temper > 0 ? rng : NULL, sqrt(amplitude) * r->temper, r->weight);
+    size_t n_pool = pool->n;
     propose(r, view, s, pool, rng);
     unsigned char *x = r->x + (r->room - 1) * r->genes; /* the last row is scratch: room > n */
     for (size_t i = 0; i < pool->n; i++) {
         coarse_row(r, view->genes, pool->code + i * pool->n_features, x);
-        out[i] = -additive(r, x);
+        out[i] = -additive(r, x) + (i < n_pool ? SPARE : 0);
     }
     return HONE_OK;
 }

@@ -16,8 +16,6 @@ static const double alpha_total = 0.05;
 /* Of an interval that may end a measurement before the least number of pairs, as a loss only. */
 static const double alpha_early = 0.01;
 static const double spread_most = 1.25;
-/* With fewer differences the exact test cannot go below 0.05. */
-static const size_t wilcoxon_least = 6;
 /* Spreads below this share of the value count as this much: no clock can tell them apart. */
 static const double spread_floor = 5e-4;
 
@@ -132,8 +130,7 @@ static hone_comparison compare(const hn_goal *g, const hn_view *v, hone_interval
     c.gain = (hone_interval){hn_gain_of(g, z.lo), hn_gain_of(g, z.mid), hn_gain_of(g, z.hi)};
     c.baseline = spread_of(v->baseline, v->n);
     c.tuned = spread_of(v->tuned, v->n);
-    bool can_tell = v->n >= wilcoxon_least;
-    c.p_wilcoxon = can_tell ? hone_wilcoxon(v->z, v->n, HONE_TEST_AUTO).p : NAN;
+    c.p_wilcoxon = hone_wilcoxon(v->z, v->n, HONE_TEST_AUTO).p;
     c.p_mann_whitney = hone_mann_whitney(v->tuned, v->n, v->baseline, v->n, HONE_TEST_AUTO).p;
     c.p_welch = hone_welch(v->tuned, v->n, v->baseline, v->n).p;
     c.p_adjusted = c.p_wilcoxon;
@@ -183,30 +180,13 @@ static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double
     return c;
 }
 
-/* Spread from run to run of one build: half the variance of differences between successive runs of a variant (after von
- * Neumann et al. 1941), by their median as an outlier is the tail's affair. Neither slow drift of the machine nor the
- * differences between layouts, which both sides share, count. */
-static double run_spread(double *b, double *t, size_t n) {
-    for (size_t i = 0; i < n; i++) b[i] = fabs(b[i]), t[i] = fabs(t[i]);
-    double scale = 1.4826 / sqrt(2);
-    return fmax(scale * hone_median(t, n), spread_floor) / fmax(scale * hone_median(b, n), spread_floor);
+static double spread_logs(double *b, double *t, size_t n) {
+    return fmax(hone_mad(t, n), spread_floor) / fmax(hone_mad(b, n), spread_floor);
 }
-
-/* Differences between successive runs of each variant, as shares of the value. */
-static hn_view differences(const hn_goal *g, const hn_view *v, hn_arena *a) {
-    unsigned *variant = HN_NEW_N(a, unsigned, v->n);
-    hn_view d = {.variant = variant, .baseline = HN_NEW_N(a, double, v->n), .tuned = HN_NEW_N(a, double, v->n)};
-    double base = fabs(hone_median(v->baseline, v->n)), mine = fabs(hone_median(v->tuned, v->n));
-    if (!hn_arena_ok(a) || !(base > 0) || !(mine > 0)) return (hn_view){0};
-    for (size_t r = 0; r < v->n; r++) {
-        size_t k = r;
-        while (k > 0 && v->variant[k - 1] != v->variant[r]) k--;
-        if (k-- == 0) continue;
-        variant[d.n] = v->variant[r];
-        d.baseline[d.n] = g->plain ? (v->baseline[r] - v->baseline[k]) / base : log(v->baseline[r] / v->baseline[k]);
-        d.tuned[d.n++] = g->plain ? (v->tuned[r] - v->tuned[k]) / mine : log(v->tuned[r] / v->tuned[k]);
-    }
-    return d;
+static double spread_plain(double *b, double *t, size_t n) {
+    double least = spread_floor * fabs(hone_median(b, n));
+    double mine = fmax(hone_mad(t, n), least), base = fmax(hone_mad(b, n), least);
+    return base > 0 ? mine / base : mine > 0 ? INFINITY : 1;
 }
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
@@ -291,11 +271,10 @@ static void compare_all(judge *j, size_t k) {
 /* Does the spread grow by more than a quarter, beyond what chance does? */
 static bool spread_grows(judge *j, size_t k) {
     const hn_goal *g = &j->e->goal[k];
-    if (!g->noisy || g->value.n < 2) return false;
     hn_view v = hn_view_of(g, &g->value, j->tuned_on, j->a);
-    hn_view d = v.n ? differences(g, &v, j->a) : v;
-    if (!d.n) return false;
-    hone_interval x = hn_resampled(&d, true, run_spread, alpha_total, j->rules->seed + 200 + k, j->a);
+    if (!g->noisy || v.n < 2) return false;
+    hone_interval x =
+        hn_resampled(&v, g->plain, g->plain ? spread_plain : spread_logs, alpha_total, j->rules->seed + 200 + k, j->a);
     if (k == 0) j->p->spread = x.mid;
     return x.lo > spread_most;
 }
