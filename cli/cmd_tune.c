@@ -2,6 +2,7 @@
 #include "canary.h"
 #include "flags.h"
 #include "signals.h"
+#include "tune.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -228,36 +229,40 @@ static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *
     return stopped ? interrupted(err) : HONE_OK;
 }
 
+hone_rc cli_tune(cli *c, const hone_workload *workload, const char *path, const char *const *seeds, hone_err *err) {
+    hone_tune_options options;
+    char *dir = cli_store_dir(c, path);
+    char *text = cli_strdup(cli_text(c, "engine-options", ""));
+    const char **engine_options = cli_split_options(text);
+    hone_rc rc = read_options(c, dir, &options, err);
+    options.engine_options = engine_options;
+    if (seeds) {
+        options.seeds = seeds;
+        options.resume = -1;
+        options.warm_start = true;
+    }
+    if (!rc) rc = search(c, workload, &options, err);
+    free(engine_options);
+    free(text);
+    free(dir);
+    return rc;
+}
+
 static hone_rc run_tune(cli *c, hone_err *err) {
     const char *path = c->n_args ? c->arg[0] : "hone.yaml";
     hone_workload *workload;
-    hone_tune_options options;
     if (!c->n_args && access(path, F_OK))
         return cli_fail(err, HONE_E_IO,
                         "there is no 'hone.yaml' here; `hone init` writes one, or name a workload file");
     hone_rc rc = hone_workload_load(path, &workload, err);
     if (rc) return rc;
-    char *dir = cli_store_dir(c, path);
-    char *text = cli_strdup(cli_text(c, "engine-options", ""));
-    const char **engine_options = cli_split_options(text);
-    rc = read_options(c, dir, &options, err);
-    options.engine_options = engine_options;
-    if (!rc) rc = search(c, workload, &options, err);
-    free(engine_options);
-    free(text);
+    rc = cli_tune(c, workload, path, NULL, err);
     hone_workload_free(workload);
-    free(dir);
     return rc;
 }
 
 static const cli_option options[] = {
-    {"evals", 'n', CLI_COUNT, "N", 1, 1e9, "evaluations at most (default: the workload's budget)"},
-    {"time", 't', CLI_SECONDS, "TIME", 0, 0, "time at most: 90s, 10m, 1h30m (default: the workload's budget)"},
-    {"engine", 'e', CLI_TEXT, "NAME", 0, 0, "search engine (default: the workload's, else auto)"},
-    {"engine-options", 0, CLI_TEXT, "LIST", 0, 0, "options of the engine, name=value separated by commas"},
-    {"seed", 0, CLI_COUNT, "N", 0, 0, "seed of all random choices (default 0)"},
-    {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "builds side by side (default: one per core)"},
-    {"cpu", 0, CLI_COUNT, "N", 0, 4095, "the core to measure on (default: the last usable one)"},
+    CLI_SEARCH_OPTIONS,
     {"resume", 0, CLI_MAYBE, "SESSION", 1, 0,
      "go on with this session; without a number: the newest unfinished one (which is also what happens without this "
      "option, if there is one)"},

@@ -51,6 +51,8 @@ typedef struct hone_tune_options {
     int64_t resume;   /* session to go on with; 0: the unfinished newest if there is one; -1: a new one */
     bool warm_start;  /* seed with the winners of earlier sessions of the same space */
     bool keep_builds; /* leave the private build folders */
+    /* JSON points of the joined space, tried first, right after the baseline; NULL-terminated; may be NULL. */
+    const char *const *seeds;
     const char *const *engine_options;
     /* Set asynchronously (e.g. by a signal handler) to stop after the running trial; may be NULL. */
     const volatile int *stop;

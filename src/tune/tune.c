@@ -27,9 +27,27 @@ static size_t seeds_wanted(const hn_tuner *t) {
     return most < SEEDS_LEAST ? SEEDS_LEAST : most > SEEDS_MOST ? SEEDS_MOST : most;
 }
 
+/* Points handed in come right behind the baseline, which is the first. */
+static hone_rc insert_given(const hn_tuner *t, double **points, size_t *n, hone_err *err) {
+    size_t slots = hone_space_slots(t->plan->space), n_given = 0;
+    while (t->o->seeds && t->o->seeds[n_given]) n_given++;
+    if (!n_given) return HONE_OK;
+    double *more = realloc(*points, ((*n + n_given) * slots + 1) * sizeof **points);
+    if (!more) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    *points = more;
+    memmove(more + (1 + n_given) * slots, more + slots, (*n - 1) * slots * sizeof *more);
+    *n += n_given;
+    for (size_t i = 0; i < n_given; i++) {
+        hone_rc rc = hone_point_from_json(t->plan->space, t->o->seeds[i], more + (1 + i) * slots, err);
+        if (rc) return rc;
+    }
+    return HONE_OK;
+}
+
 static hone_rc gather_seeds(hn_tuner *t, double **points, size_t *n, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space);
     hone_rc rc = hn_plan_seeds(t->plan, seeds_wanted(t), points, n, err);
+    if (!rc) rc = insert_given(t, points, n, err);
     if (rc || !t->o->warm_start) return rc;
     char **winner = NULL;
     size_t n_winners = 0;

@@ -1,0 +1,84 @@
+/* cmd_retune.c — `hone retune`: a new search that starts from the controls of a file. */
+#include "tune.h"
+
+#include <hone/prove.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The workload that the file names, seen from where we are. */
+static char *workload_path(const cli *c, const char *file, const hone_controls *controls) {
+    const char *given = cli_text(c, "workload", NULL), *slash = strrchr(file, '/');
+    if (given) return cli_strdup(given);
+    if (!slash || *controls->workload == '/') return cli_strdup(controls->workload);
+    return cli_format("%.*s/%s", (int)(slash - file), file, controls->workload);
+}
+
+static void warn_of_dropped(const cli *c, char *dropped) {
+    for (char *line = strtok(dropped, "\n"); line; line = strtok(NULL, "\n")) {
+        fprintf(stderr, "%swarning:%s left out of the start: ", cli_paint(c->color_err, CLI_YELLOW),
+                cli_paint(c->color_err, CLI_PLAIN));
+        cli_put(c, stderr, line, 0);
+        fputc('\n', stderr);
+    }
+}
+
+static hone_rc search(cli *c, const hone_controls *controls, const hone_workload *workload, const char *path,
+                      hone_err *err) {
+    char *point, *dropped;
+    hone_prove_options o = hone_prove_defaults();
+    hone_rc rc = hone_controls_nearest(controls, workload, &o, &point, &dropped, err);
+    if (rc) return rc;
+    warn_of_dropped(c, dropped);
+    const char *seeds[] = {point, NULL};
+    rc = cli_tune(c, workload, path, seeds, err);
+    hone_free(point);
+    hone_free(dropped);
+    if (!rc && !c->json) printf("next      `hone validate` proves the winner and writes its controls file\n");
+    return rc;
+}
+
+static hone_rc run_retune(cli *c, hone_err *err) {
+    hone_controls *controls;
+    hone_workload *workload;
+    hone_rc rc = hone_controls_read(c->arg[0], &controls, err);
+    if (rc) return rc;
+    char *path = workload_path(c, c->arg[0], controls);
+    rc = hone_workload_load(path, &workload, err);
+    if (!rc) {
+        rc = search(c, controls, workload, path, err);
+        hone_workload_free(workload);
+    }
+    free(path);
+    hone_controls_free(controls);
+    return rc;
+}
+
+static const cli_option options[] = {
+    {"workload", 'w', CLI_TEXT, "FILE", 0, 0, "the workload file (default: the one that the controls file names)"},
+    CLI_SEARCH_OPTIONS,
+    {"no-canary", 0, CLI_FLAG, NULL, 0, 0, "search even if -O0 does not slow the program down (see `hone canary`)"},
+    {"keep-builds", 0, CLI_FLAG, NULL, 0, 0, "leave the private build folders, to look at them"},
+    {"store", 0, CLI_TEXT, "DIR", 0, 0, "the folder of the record (default .hone beside the workload file)"},
+    {"quiet", 'q', CLI_FLAG, NULL, 0, 0, "no progress, only the result"},
+    {"verbose", 'v', CLI_FLAG, NULL, 0, 0, "a line for every trial"},
+    {0},
+};
+
+const cli_command cli_cmd_retune = {
+    "retune",
+    "Keep",
+    "FILE",
+    "search again, starting from the controls of a file",
+    "Begins a new session of the workload that tries the controls of the file first, right after the baseline, then "
+    "the "
+    "winners of earlier sessions, and goes on from there: what to do when `hone check` says `stale` or `regressed`. "
+    "Controls and parameters that the space of today lacks are left out, with a warning each.\n\n"
+    "The file stays as it is. `hone validate` proves the new winner and writes its controls.",
+    options,
+    "hone retune softmax.hone\twith the workload's budget\n"
+    "hone retune softmax.hone --evals 50\ta short one\n",
+    1,
+    1,
+    run_retune,
+};

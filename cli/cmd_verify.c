@@ -1,0 +1,106 @@
+/* cmd_verify.c — `hone verify`: whose signature is on controls files? */
+#include "controls_files.h"
+
+#include <hone/controls.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a failure means for a file; others are hone's own. */
+static const struct {
+    hone_rc rc;
+    const char *status;
+} outcome[] = {
+    {HONE_OK, "signed"},           {HONE_E_NOTFOUND, "unsigned"}, {HONE_E_MISMATCH, "other key"},
+    {HONE_E_TAMPERED, "tampered"}, {HONE_E_INPUT, "unreadable"},  {HONE_E_IO, "unreadable"},
+};
+
+static const char *status_of(hone_rc rc) {
+    for (size_t i = 0; i < sizeof outcome / sizeof *outcome; i++)
+        if (outcome[i].rc == rc) return outcome[i].status;
+    return "error";
+}
+
+typedef struct verified {
+    const char *path;
+    hone_rc rc;
+    char *signer, *text;
+} verified;
+
+static void verify_one(const char *path, const char *key, verified *out) {
+    hone_err err = {0};
+    hone_controls *c;
+    *out = (verified){.path = path, .rc = hone_controls_verify(path, key, &err)};
+    out->text = cli_strdup(out->rc ? err.text : "");
+    if (hone_controls_read(path, &c, NULL)) return;
+    out->signer = *c->signer ? cli_strdup(c->signer) : NULL;
+    hone_controls_free(c);
+}
+
+static void put_json(cli *c, const verified *list, size_t n) {
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_key(&j, "files");
+    cli_json_array(&j);
+    for (size_t i = 0; i < n; i++) {
+        cli_json_object(&j);
+        cli_json_ktext(&j, "file", list[i].path);
+        cli_json_ktext(&j, "status", status_of(list[i].rc));
+        cli_json_ktext(&j, "signer", list[i].signer);
+        cli_json_ktext(&j, "text", list[i].text);
+        cli_json_close(&j);
+    }
+    cli_json_end(&j);
+}
+
+static void put_text(const cli *c, const verified *x, bool key) {
+    cli_put(c, stdout, x->path, 0);
+    if (x->rc)
+        printf(": %s: %s\n", status_of(x->rc), x->text);
+    else
+        printf(": signed by %s%s\n", x->signer, key ? "" : ", whoever that is: name the key you trust with --key");
+}
+
+static hone_rc run_verify(cli *c, hone_err *err) {
+    cli_paths files;
+    const char *key = cli_text(c, "key", NULL);
+    hone_rc rc = cli_controls_files(c, &files, err), worst = HONE_OK;
+    if (rc) return rc;
+    verified *list = cli_alloc(files.n + 1, sizeof *list);
+    for (size_t i = 0; i < files.n; i++) {
+        verify_one(files.path[i], key, &list[i]);
+        if (hone_rc_exit(list[i].rc) > hone_rc_exit(worst)) worst = list[i].rc;
+        if (!c->json) put_text(c, &list[i], key != NULL);
+    }
+    if (c->json) put_json(c, list, files.n);
+    c->exit_code = hone_rc_exit(worst);
+    for (size_t i = 0; i < files.n; i++) free(list[i].signer), free(list[i].text);
+    free(list);
+    cli_paths_free(&files);
+    return HONE_OK;
+}
+
+static const cli_option options[] = {
+    {"key", 'k', CLI_TEXT, "PUB", 0, 0, "the public key you trust; without it, only damage is found"},
+    {0},
+};
+
+const cli_command cli_cmd_verify = {
+    "verify",
+    "Keep",
+    "FILE...",
+    "check the signatures of controls files",
+    "Says for each controls file whether its signature fits the file, its response file and the key. Without --key the "
+    "signature is held against the key that the file names itself, which finds damage but says nothing of who signed. "
+    "A "
+    "folder stands for all `*.hone` below it.\n\n"
+    "Exit status, the highest of all files: 0 signed, 3 and 4 unreadable, 6 not signed or its response file is "
+    "missing, "
+    "11 signed with another key, 20 changed since it was signed.",
+    options,
+    "hone verify softmax.hone --key team.pub\tis this what the team signed?\n"
+    "hone verify kernels --key team.pub\tall below a folder\n",
+    1,
+    -1,
+    run_verify,
+};
