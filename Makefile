@@ -30,12 +30,14 @@ CLI_SRC   := $(sort $(wildcard cli/*.c))
 BENCH_SRC := $(sort $(wildcard src/bench/*.c))
 LIB_SRC   := $(filter-out $(BENCH_SRC),$(LIB_SRC))
 UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/prop/*/test_*.c))
+HELPER_SRC := $(sort $(wildcard tests/helper/*.c))
 FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
 BENCH_OBJ := $(BENCH_SRC:%.c=$(BUILD)/obj/%.o)
 UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
+HELPER_BIN := $(HELPER_SRC:%.c=$(BUILD)/%)
 FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
 .PHONY: all lib help unit-tests objects print-cflags deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
@@ -109,7 +111,7 @@ $(BUILD)/tests/fuzz/%_replay: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libhon
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-unit-tests: $(UNIT_BIN) $(FUZZ_REPLAY)
+unit-tests: $(UNIT_BIN) $(FUZZ_REPLAY) $(HELPER_BIN)
 objects: $(LIB_OBJ) $(CLI_OBJ) $(BENCH_OBJ)
 print-cflags:
 	@echo $(ALL_CFLAGS)

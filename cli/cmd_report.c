@@ -1,44 +1,7 @@
 /* cmd_report.c — `hone report`: a session as one HTML file. */
-#include "session.h"
+#include "plot.h"
 
-#include <hone/report.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static bool exists(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0;
-}
-
-/* The workload file only adds flags and the budget: a report of a record without one is a report all the same. */
-static hone_rc open_workload(const cli *c, const cli_record *r, hone_workload **out, hone_err *err) {
-    *out = NULL;
-    if (!cli_given(c, "workload") && !exists(r->workload)) return HONE_OK;
-    hone_rc rc = hone_workload_load(r->workload, out, err);
-    if (!rc || cli_given(c, "workload")) return rc;
-    fprintf(stderr, "hone: the report goes without the workload file: %s\n", err->text);
-    return HONE_OK;
-}
-
-/* NAME.hone beside the workload file, where `hone minimize` and `hone validate` put it, if it is of this session. */
-static hone_rc open_controls(const cli *c, const cli_record *r, hone_controls **out, hone_err *err) {
-    const char *given = cli_text(c, "controls", NULL), *slash = strrchr(r->workload, '/');
-    *out = NULL;
-    if (given) return hone_controls_read(given, out, err);
-    char *path =
-        cli_format("%.*s%s.hone", slash ? (int)(slash - r->workload) + 1 : 0, r->workload, r->session.workload);
-    hone_controls *k = NULL;
-    if (exists(path) && hone_controls_read(path, &k, NULL) == HONE_OK) {
-        if (k->session == r->session.id && !strcmp(k->workload_hash, r->session.workload_hash))
-            *out = k;
-        else
-            hone_controls_free(k);
-    }
-    free(path);
-    return HONE_OK;
-}
 
 static hone_rc write_page(const cli *c, const hone_report *report, const char *path, hone_err *err) {
     char *html, size[CLI_TEXT_N];
@@ -70,19 +33,12 @@ static hone_rc print_json(cli *c, const hone_report *report, hone_err *err) {
 }
 
 static hone_rc make(cli *c, const cli_record *r, hone_err *err) {
-    hone_workload *workload = NULL;
-    hone_controls *controls = NULL;
-    hone_report report;
-    hone_rc rc = open_workload(c, r, &workload, err);
-    if (!rc) rc = open_controls(c, r, &controls, err);
-    if (!rc) rc = hone_report_open(r->store, r->session.id, workload, controls, &report, err);
-    if (!rc) {
-        if (!c->json || cli_given(c, "out")) rc = write_page(c, &report, cli_text(c, "out", "report.html"), err);
-        if (!rc && c->json) rc = print_json(c, &report, err);
-        hone_report_free(&report);
-    }
-    hone_controls_free(controls);
-    hone_workload_free(workload);
+    cli_report p;
+    hone_rc rc = cli_report_open(c, r, &p, err);
+    if (rc) return rc;
+    if (!c->json || cli_given(c, "out")) rc = write_page(c, &p.report, cli_text(c, "out", "report.html"), err);
+    if (!rc && c->json) rc = print_json(c, &p.report, err);
+    cli_report_close(&p);
     return rc;
 }
 

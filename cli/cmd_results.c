@@ -1,5 +1,5 @@
 /* cmd_results.c — `hone results`: the trials of a session as table, CSV or JSON. */
-#include "session.h"
+#include "plot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -243,15 +243,32 @@ static void print_text(const cli *c, const listing *l) {
     free(failures);
 }
 
-static hone_rc run_results(cli *c, hone_err *err) {
-    cli_record r;
-    listing l;
+static hone_rc check_words(const cli *c, hone_err *err) {
+    static const char *const other[] = {"top", "all", "failures", "pareto", "csv"};
     if (c->json && cli_given(c, "csv")) return cli_fail(err, HONE_E_USAGE, "choose one of --csv and --json");
     if (cli_given(c, "pareto") && (cli_given(c, "all") || cli_given(c, "failures")))
         return cli_fail(err, HONE_E_USAGE, "--pareto shows the front; it cannot be joined with --all or --failures");
-    hone_rc rc = cli_record_open(c, false, &r, err);
+    for (size_t i = 0; cli_given(c, "plot") && i < sizeof other / sizeof *other; i++)
+        if (cli_given(c, other[i]))
+            return cli_fail(err, HONE_E_USAGE,
+                            "--plot draws pictures of the whole session; it cannot be joined with --%s", other[i]);
+    if (cli_given(c, "plot") && c->json)
+        return cli_fail(err, HONE_E_USAGE, "--plot draws for people; `hone report --json` has the same as JSON");
+    return HONE_OK;
+}
+
+static hone_rc draw(const cli *c, const cli_record *r, hone_err *err) {
+    cli_report p;
+    hone_rc rc = cli_report_open(c, r, &p, err);
     if (rc) return rc;
-    rc = gather(c, &r, &l, err);
+    cli_plot(c, &p.report, cli_width(stdout));
+    cli_report_close(&p);
+    return HONE_OK;
+}
+
+static hone_rc list(cli *c, const cli_record *r, hone_err *err) {
+    listing l;
+    hone_rc rc = gather(c, r, &l, err);
     if (!rc && c->json)
         print_json(c, &l);
     else if (!rc && cli_given(c, "csv"))
@@ -259,6 +276,15 @@ static hone_rc run_results(cli *c, hone_err *err) {
     else if (!rc)
         print_text(c, &l);
     free(l.trial);
+    return rc;
+}
+
+static hone_rc run_results(cli *c, hone_err *err) {
+    cli_record r;
+    hone_rc rc = check_words(c, err);
+    if (!rc) rc = cli_record_open(c, false, &r, err);
+    if (rc) return rc;
+    rc = cli_given(c, "plot") ? draw(c, &r, err) : list(c, &r, err);
     cli_record_close(&r);
     return rc;
 }
@@ -269,6 +295,7 @@ static const cli_option options[] = {
     {"failures", 0, CLI_FLAG, NULL, 0, 0, "only trials that failed, and why"},
     {"pareto", 0, CLI_FLAG, NULL, 0, 0, "only trials that no other beats in every objective"},
     {"csv", 0, CLI_FLAG, NULL, 0, 0, "comma-separated values with a header line"},
+    {"plot", 0, CLI_FLAG, NULL, 0, 0, "draw the session: best so far, trade-offs, values per input, failures"},
     CLI_RECORD_OPTIONS,
     {0},
 };
@@ -277,7 +304,7 @@ const cli_command cli_cmd_results = {
     "results",
     "Look",
     "[SESSION]",
-    "list trials of a session: table, CSV, JSON",
+    "list trials of a session: table, CSV, JSON, plots",
     "Lists the trials of a session (the newest unless a number is given), best first. `gain` is how many times better "
     "than the baseline a trial was. The last column names the settings in which it differs from the baseline; on a "
     "terminal it is shortened to fit.\n\n"
@@ -286,7 +313,8 @@ const cli_command cli_cmd_results = {
     "hone results\tthe ten best\n"
     "hone results --failures\twhat went wrong and how often\n"
     "hone results --csv > trials.csv\teverything that worked, for a spreadsheet\n"
-    "hone results --pareto\tthe trade-offs between several objectives\n",
+    "hone results --pareto\tthe trade-offs between several objectives\n"
+    "hone results --plot\tthe same pictures as in `hone report`, on the terminal\n",
     0,
     1,
     run_results,

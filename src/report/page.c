@@ -30,9 +30,10 @@ static size_t sequence(const unsigned char *p) {
 void hn_report_clean(hn_str *s, const char *text) {
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
         size_t n = sequence(p);
+        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f || (*p == 0xc2 && n == 2 && p[1] < 0xa0);
         if (!n)
             hn_str_add(s, "\ufffd");
-        else if ((*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f)
+        else if (control)
             hn_str_add(s, " ");
         else
             hn_str_add_n(s, (const char *)p, n);

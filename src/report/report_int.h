@@ -25,7 +25,8 @@ hone_rc hn_report_boxes(hone_report *r, hone_err *err);
 /* verdict.c: the proof that counts, standing, sentence, winner and its flags. */
 hone_rc hn_report_judge(hone_report *r, hone_err *err);
 
-/* Appends text with bytes that are no UTF-8 replaced by U+FFFD and C0 controls but \t and \n by spaces. */
+/* Appends text with bytes that are no UTF-8 replaced by U+FFFD, and controls but \t and \n by
+ * spaces: neither a page nor a terminal must act on them. */
 void hn_report_clean(hn_str *s, const char *text);
 /* Appends text as HTML: & < > " ' escaped, after hn_report_clean. */
 void hn_report_escape(hn_str *s, const char *text);

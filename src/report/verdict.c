@@ -79,7 +79,7 @@ static void add_nothing(const hone_report *r, hn_str *s) {
 static hone_rc say(hone_report *r, hone_err *err) {
     hn_str s = {0};
     if (r->proof)
-        hn_str_add(&s, r->proof->verdict);
+        hn_report_clean(&s, r->proof->verdict ? r->proof->verdict : "");
     else if (gains(r))
         add_unproven(r, &s);
     else
