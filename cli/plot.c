@@ -11,7 +11,7 @@ enum { ROWS = 12, LEAST = 40, MOST = 120 };
 
 static const cli_glyph FAILED = {"\u2715", "x"}, RACE = {"\u25c6", "#"}, FRONT = {"\u25cf", "*"};
 static const cli_glyph BASE = {"\u25c7", "o"}, FAR = {"\u25bd", "v"}, OVER = {"\u25a1", "="};
-static const cli_glyph LEVEL = {"\u2508", ":"}, LINE = {"\u28c0", "_"}, DOT = {"\u2802", "'"};
+static const cli_glyph LEVEL = {"\u2508", ":"}, PROVEN = {"\u254d", "~"}, LINE = {"\u28c0", "_"}, DOT = {"\u2802", "'"};
 
 typedef struct plot {
     const cli *c;
@@ -114,9 +114,9 @@ static void close_frame(const plot *p, frame *f) {
     cli_canvas_free(f->v);
 }
 
-static void baseline_line(const frame *f, double y) {
-    if (y < f->y.lo || y > f->y.hi) return;
-    for (int x = 0; x < f->x.n; x += 2) cli_canvas_ground(f->v, x, y_of(f, y), LEVEL, CLI_DIM);
+static void level(const frame *f, double y, cli_glyph g, cli_ink ink) {
+    if (!(y >= f->y.lo && y <= f->y.hi)) return;
+    for (int x = 0; x < f->x.n; x += 2) cli_canvas_ground(f->v, x, y_of(f, y), g, ink);
 }
 
 /* --- best so far -------------------------------------------------------------------------------------------------- */
@@ -158,11 +158,17 @@ static void draw_trial(const hone_report *r, const frame *f, const hone_report_t
     }
 }
 
+/* The gain that the validation measured; NAN: none. */
+static double validated(const hone_report *r) {
+    return r->proof && r->proof->overall && r->proof->n_objectives ? r->proof->overall[0].gain.mid : NAN;
+}
+
 static void curve_legend(const plot *p, const frame *f, const bool seen[5]) {
     int used = 0;
     legend(p, f->margin, LINE, CLI_GREEN, "best so far", &used);
     if (seen[4]) legend(p, f->margin, DOT, CLI_PLAIN, "evaluation", &used);
     if (p->r->ratios) legend(p, f->margin, LEVEL, CLI_DIM, "baseline", &used);
+    if (p->r->ratios && isfinite(validated(p->r))) legend(p, f->margin, PROVEN, CLI_YELLOW, "validated", &used);
     if (seen[0]) legend(p, f->margin, FAILED, CLI_RED, "failed", &used);
     if (seen[3]) legend(p, f->margin, FAR, CLI_DIM, "far worse", &used);
     if (seen[2]) legend(p, f->margin, OVER, CLI_YELLOW, "over a limit or suspect", &used);
@@ -183,7 +189,8 @@ static void plot_curve(const plot *p) {
     f.x.hi = (double)r->n_search;
     f.y_ratio = r->ratios;
     open_frame(p, &f);
-    if (r->ratios) baseline_line(&f, 1);
+    if (r->ratios) level(&f, 1, LEVEL, CLI_DIM);
+    if (r->ratios) level(&f, validated(r), PROVEN, CLI_YELLOW);
     for (size_t i = 0; i < r->n_trials; i++) draw_trial(r, &f, &r->trial[i], seen);
     draw_best(r, &f);
     close_frame(p, &f);
@@ -342,8 +349,11 @@ static void plot_boxes(const plot *p) {
         char *title = cli_format("baseline against tuned: %s", r->goal[k].expr);
         heading(p, title);
         free(title);
-        puts(r->boxes_proven ? "runs of the validation, relative to the baseline's median"
-                             : "the search's own runs, no proof, relative to the baseline's median");
+        cli_put(p->c, stdout,
+                r->boxes_proven ? "runs of the validation, relative to the baseline's median"
+                                : "the search's own runs, no proof, relative to the baseline's median",
+                (size_t)p->width);
+        putchar('\n');
         cli_scale s = box_scale(r, k, p->width - name - 11 - 11);
         for (size_t i = 0; i < r->n_boxes; i++) {
             if (!usable(&r->box[i], k)) continue;

@@ -182,7 +182,7 @@ function draw() {
 function tiles() {
   const put = (name, text, small) => $("tiles").append(el("div", {}, el("dt", {}, name), el("dd", {}, text, small ? el("small", {}, small) : null)));
   const first = d.proof && d.proof.overall[0];
-  if (first && first.gain) put("Proven gain", ratio(first.gain.mid), ratio(first.gain.lo) + " to " + ratio(first.gain.hi) + ", 95" + NBSP + "%");
+  if (first && first.gain) put(d.proof.kept ? "Proven gain" : "Validated gain", ratio(first.gain.mid), ratio(first.gain.lo) + " to " + ratio(first.gain.hi) + ", 95" + NBSP + "%");
   if (best && best.gain[0] != null) put("Claimed by the search", ratio(best.gain[0]), goals[0].expr);
   else if (best) put("Best found", value(best, 0), goals[0].expr);
   put("Evaluations", d.evaluations.toLocaleString("en"), d.reused ? plural(d.reused, "took over a known object", "took over known objects") : "");
@@ -198,7 +198,8 @@ function winner() {
   const w = d.winner;
   if (!w) return;
   const n = w.settings.length;
-  show("winner", n ? plural(n, "setting differs", "settings differ") + " from the baseline" + (n > 20 ? "; hone minimize finds the few that carry the gain." : ".") : "The winner is the baseline.");
+  $("winner-head").textContent = d.standing === "rejected" ? "Controls of the rejected candidate" : d.standing === "unproven" ? "Best controls, not validated" : "Winning controls";
+  show("winner", n ? plural(n, "setting differs", "settings differ") + " from the baseline" + (n > 20 ? "; hone minimize finds the few that carry the gain." : ".") : "It is the baseline.");
   if (w.argv) {
     $("flags").textContent = w.argv;
     $("flags-box").hidden = false;
@@ -206,7 +207,7 @@ function winner() {
   } else if (w.no_argv) $("winner-note").append(" No flags can be shown: " + w.no_argv + ".");
   const rows = w.settings.map(x => [x[0], settingValue(x[2]), settingValue(x[1])]).sort((a, b) => a[0].includes(".") - b[0].includes("."));
   if (!n) return;
-  const t = table("Settings of the winner that differ from the baseline", [name1("Setting"), "Baseline", "Winner"], rows);
+  const t = table("Settings that differ from the baseline", [name1("Setting"), "Baseline", "Candidate"], rows);
   $("settings").append(n > 12 ? folded("All " + n + " settings", t) : t);
 }
 async function copy() {
@@ -245,7 +246,8 @@ function curve() {
   const ratios = d.ratios, unit = goals[0].unit, { min: lo, max: hi } = round(d.axis_lo, d.axis_hi, 7), up = ratios || goals[0].maximize;
   const of = t => ratios ? t.gain[0] : t.value[0], say = x => ratios ? ratio(x) : quantity(x, unit);
   const steps = [], floor = up ? lo : hi, clip = y => Math.min(Math.max(y, lo), hi);
-  for (const t of searched) if (t.best != null && (!steps.length || steps[steps.length - 1].t.best !== t.best)) steps.push({ t, x: t.x, y: t.best });
+  let so = ratios ? 1 : null;
+  for (const t of searched) if (t.best != null && t.best !== so) { so = t.best; steps.push({ t, x: t.x, y: so }); }
   const last = searched[searched.length - 1].x, race = trials.filter(t => t.phase === "race" && !failed(t) && of(t) != null);
   const line = (ratios ? [{ x: 0, y: 1 }] : []).concat(steps.map(p => ({ x: p.x, y: p.y })), steps.length || ratios ? [{ x: last, y: steps.length ? steps[steps.length - 1].y : 1 }] : []);
   const points = (list, y) => list.map(t => ({ x: t.x, y: y(t), t }));
@@ -253,7 +255,7 @@ function curve() {
   const outside = ok.filter(t => t.feasible && !inside.includes(t)), not = ok.filter(t => !t.feasible), bad = searched.filter(failed);
   const proven = ratios && d.proof && d.proof.overall[0] && d.proof.overall[0].gain, xMax = last + (race.length ? Math.max(1, last * 0.04) : 0);
   show("curve", (ratios ? "Gain over the baseline (" + goals[0].expr + ") after each evaluation; above 1 is better." : goals[0].expr + " after each evaluation; " + worse(goals[0]) + ".") +
-    (race.length ? " The closing race, on fresh builds, stands at the right edge." : "") + (proven ? " The band is what the validation proved, with its interval." : ""));
+    (race.length ? " The closing race, on fresh builds, stands at the right edge." : "") + (proven ? " The band is the gain that the validation measured, with its interval." : ""));
   const final = steps.length ? steps[steps.length - 1] : null;
   picture("curve-chart", "Best so far over " + plural(d.evaluations, "evaluation") + ": " + (final ? "rises to " + say(final.y) + " at evaluation " + final.x : "nothing better than the baseline") +
     "; " + plural(bad.length, "failure") + ". The table below has the steps.", () => {
@@ -267,7 +269,7 @@ function curve() {
     if (proven) {
       const band = y => [{ x: 0, y: clip(y) }, { x: xMax, y: clip(y) }], plain = { type: "line", pointRadius: 0, silent: true, order: 3, borderColor: "transparent" };
       sets.push(Object.assign({}, plain, { label: "_lo", data: band(proven.lo) }), Object.assign({}, plain, { label: "_hi", data: band(proven.hi), fill: "-1", backgroundColor: ink["good-fill"] }),
-        Object.assign({}, plain, { label: "proven", data: band(proven.mid), borderColor: ink.good, backgroundColor: ink.good, borderWidth: 2, borderDash: [2, 3], pointStyle: "line" }));
+        Object.assign({}, plain, { label: "validated", data: band(proven.mid), borderColor: ink.good, backgroundColor: ink.good, borderWidth: 2, borderDash: [2, 3], pointStyle: "line" }));
     }
     return { type: "scatter", data: { datasets: sets }, plugins: [mark], options: options({
       clip: 8, scales: { x: axis("evaluations", { type: "linear", min: 0, max: xMax, ticks: { color: ink.muted, precision: 0, maxRotation: 0, autoSkipPadding: 12, callback: v => v > last ? "" : v.toLocaleString("en") } }),
@@ -275,7 +277,7 @@ function curve() {
       plugins: Object.assign(plugins({ title: i => i.length ? trialTitle(i[0].raw.t) : "", label: i => trialLines(i.raw.t) }), { mark: { y: ratios ? 1 : baseline ? baseline.value[0] : null } }) }) };
   });
   $("curve-table").append(folded("The steps as a table", table("Each evaluation that was the best so far", [num("Evaluation"), num("Trial"), num(goals[0].expr), num("Gain"), name1("Engine"), wide("Settings unlike the baseline")],
-    steps.filter(p => p.t.feasible).map(p => [p.x.toLocaleString("en"), String(p.t.id), value(p.t, 0), ratio(p.t.gain[0]), p.t.origin, settingText(d.settings[p.t.id], 8)]))));
+    steps.map(p => [p.x.toLocaleString("en"), String(p.t.id), value(p.t, 0), ratio(p.t.gain[0]), p.t.origin, settingText(d.settings[p.t.id], 8)]))));
 }
 const trialTitle = t => "trial " + t.id + ", " + (t.phase === "search" ? "evaluation " + t.x + ", " + t.origin : t.phase);
 function trialLines(t) {
@@ -412,7 +414,7 @@ function listTrials() {
   const list = d.top.map(id => byId.get(id));
   if (!list.length) return;
   const all = trials.filter(t => t.feasible && t !== baseline).length;
-  show("trials", "The " + (all > list.length ? list.length + " best of " + plural(all, "trial") + " that worked" : plural(list.length, "trial") + " that worked, best first") + "; the winner stands at the top. hone results --all --csv has everything.");
+  show("trials", "The " + (all > list.length ? list.length + " best of " + plural(all, "trial") + " that worked" : plural(list.length, "trial") + " that worked, best first") + "; the search's choice stands at the top. hone results --all --csv has everything.");
   const rows = list.map(t => {
     const r = [String(t.id)].concat(goals.flatMap((g, k) => [value(t, k), ratio(t.gain[k])]), t.phase === "search" ? t.origin : t.phase, settingText(d.settings[t.id], 8));
     if (t === best) r.kind = "best";

@@ -35,12 +35,14 @@ static const hone_proof *choose(const hone_report *r) {
 
 /* --- the sentence ----------------------------------------------------------------------------------------------- */
 
+/* Is the best better than the baseline in some objective? Where values have no ratio, they are compared. */
 static bool gains(const hone_report *r) {
     if (!r->best || r->best == r->baseline) return false;
-    bool infeasible = r->baseline && !r->baseline->feasible; /* then what is within the limits wins, however fast */
-    if (infeasible || !isfinite(r->best->gain[0])) return true;
-    for (size_t k = 0; k < r->n_goals; k++)
-        if (r->best->gain[k] > 1) return true;
+    if (!r->baseline || !r->baseline->feasible) return true; /* what is within the limits wins, however fast */
+    for (size_t k = 0; k < r->n_goals; k++) {
+        double x = r->best->trial->outcome.value[k], base = r->baseline->trial->outcome.value[k];
+        if (r->goal[k].maximize ? x > base : x < base) return true;
+    }
     return false;
 }
 
