@@ -24,8 +24,11 @@ build_program bench/high_dim_serve.c "$serve"
 header "High dimension" "SEEDS=${SEEDS:-3} EVALS=${EVALS:-300} bench/high-dim.sh"
 echo "- controls: $(echo params | "$serve" "$cc" | "$python" -c 'import json, sys
 print(len(json.load(sys.stdin)["params"]))') of $cc"
-key=$(sha256sum "$HONE" bench/high_dim.py bench/peers/boca.py bench/peers/opentuner_peer.py | sha256sum | cut -c1-12)
+key() { sha256sum "$@" | sha256sum | cut -c1-12; }
+ours=$(key "$HONE" bench/high_dim.py)
+peers=$(key bench/high_dim.py bench/peers/boca.py bench/peers/opentuner_peer.py)
 # shellcheck disable=SC2086
-"$python" bench/high_dim.py --cc "$cc" --serve "$serve" --out "$OUT/high-dim/$key" --cache "$OUT/high-dim/cache" \
+"$python" bench/high_dim.py --cc "$cc" --serve "$serve" --out "$OUT/high-dim/hone-$ours" \
+    --out-peers "$OUT/high-dim/peers-$peers" --cache "$OUT/high-dim/cache" \
     --seeds "${SEEDS:-3}" --evals "${EVALS:-300}" --jobs "$JOBS" \
     --engines "${ENGINES:-auto,ridge,forest,lfbo,evolve,random,boca,opentuner}" ${FILES:-bench/high-dim/*.c}

@@ -204,7 +204,7 @@ def one(args):
 
 def measure(args, source, objective, engine, seed):
     name = f"{os.path.basename(source)[:-2]}-{objective}-{engine}-{seed}-{args.evals}.json"
-    path = os.path.join(args.out, name)
+    path = os.path.join(args.out_peers if engine in PEERS else args.out, name)
     if not os.path.exists(path):
         cmd = [sys.executable, os.path.abspath(__file__), "--cc", args.cc, "--serve", args.serve, "--out", args.out]
         cmd += ["--cache", args.cache, "--evals", str(args.evals), "--engine", engine, "--seed", str(seed)]
@@ -262,7 +262,7 @@ def tables(args, results):
 
 def main():
     p = argparse.ArgumentParser()
-    for name in ("cc", "serve", "out", "cache", "source", "objective", "engine", "engines"):
+    for name in ("cc", "serve", "out", "out-peers", "cache", "source", "objective", "engine", "engines"):
         p.add_argument("--" + name)
     for name in ("seed", "seeds", "evals", "jobs"):
         p.add_argument("--" + name, type=int)
@@ -271,6 +271,7 @@ def main():
     if args.engine:
         return one(args)
     os.makedirs(args.out, exist_ok=True)
+    os.makedirs(args.out_peers, exist_ok=True)
     jobs = [
         (s, o, e, n) for n in range(args.seeds) for e in args.engines.split(",") for s in args.sources for o in OBJECTIVES
     ]

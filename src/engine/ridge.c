@@ -1,7 +1,7 @@
 /* engine/ridge.c — hundreds of controls: each gene's level has its own effect on the log cost, effects add up. A draw
- * from the posterior of the effects (Thompson 1933; Russo et al. 2018) is minimised gene by gene, and the result
- * competes with the pool's candidates under the same draw. The draw is tempered: with hundreds of effects a full one
- * is mostly noise, and a quarter of its deviation found much better points in the same number of evaluations. */
+ * from the posterior of the effects (Thompson 1933; Russo et al. 2018) is minimised gene by gene, from a good point.
+ * The draw is tempered: with hundreds of effects a full one is mostly noise, and a quarter of its deviation found much
+ * better points in the same number of evaluations. */
 #include "engine/bayes.h"
 #include "engine/model.h"
 
@@ -18,9 +18,9 @@
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
-enum { FIRST_NOISE = 16, N_NOISE = 4, MIXES = 24, ELITE = 5 };
+enum { FIRST_NOISE = 16, N_NOISE = 4, TRIES = 24, ELITE = 5 };
 static const double WORST = 0.7;
-/* Below every score of the model's own proposals, which win if any is fresh. */
+/* Below the score of the model's own proposal, which wins if it is there. */
 static const float SPARE = -1e6f;
 /* Noise relative to one weight's variance: how much of the cost is not additive. */
 static const double noise_grid[N_NOISE] = {0.3, 3, 30, 300};
@@ -209,7 +209,7 @@ static step best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, 
 static size_t list_steps(ridge *r, const hn_view *v, double share, hn_rng *rng, double *x) {
     size_t n = 0;
     for (size_t k = 0; k < r->genes; k++) {
-        if (share < 1 && hn_rng_unit(rng) >= share) continue;
+        if (hn_rng_unit(rng) >= share) continue;
         step t = best_level(r, v, k, rng, x);
         if (t.gain > 0) r->step[n++] = t;
     }
@@ -217,21 +217,23 @@ static size_t list_steps(ridge *r, const hn_view *v, double share, hn_rng *rng, 
     return n;
 }
 
-/* The most promising steps from good points, sometimes few at a time and sometimes all: effects add up only so far, and
- * a point that takes every step at once is a stranger to all that was measured. Legal ones join the pool. */
+/* One point for the pool: the most promising steps of a random share of the genes from a good point, sometimes few
+ * steps and sometimes all, as effects add up only so far. The best of many such points under the same draw did worse:
+ * it is the greediest of them, and always much the same. */
 static void propose(ridge *r, const hn_view *v, const hn_sample *s, hn_pool *pool, hn_rng *rng) {
     static const size_t limits[] = {1, 3, 8, 20, 60, SIZE_MAX};
     size_t limit = limits[hn_rng_below(rng, sizeof limits / sizeof *limits)];
     size_t elite = s->n_feasible < ELITE ? s->n_feasible : ELITE;
     double *x = pool->work;
-    for (size_t m = 0; m < MIXES; m++) {
-        const double *from = elite ? hn_sample_point(s, v, s->order[m & 1 ? hn_rng_below(rng, elite) : 0]) : v->start;
+    for (size_t i = 0; i < TRIES; i++) {
+        size_t rank = hn_rng_next(rng) & 1 ? 0 : (size_t)hn_rng_below(rng, ELITE);
+        const double *from = elite ? hn_sample_point(s, v, s->order[rank % elite]) : v->start;
         memcpy(x, from, pool->slots * sizeof *x);
-        size_t n = list_steps(r, v, m ? 0.3 + 0.7 * hn_rng_unit(rng) : 1, rng, x);
+        size_t n = list_steps(r, v, 0.3 + 0.7 * hn_rng_unit(rng), rng, x);
         for (size_t k = 0; k < n && k < limit; k++) x[v->genes->gene[r->step[k].gene].slot] = r->step[k].value;
         hn_genes_settle(v->genes, x);
         if (!hn_view_legal(v, x) && hone_point_repair(v->space, hn_rng_next(rng), x, NULL)) continue;
-        hn_pool_offer(pool, v, x);
+        if (hn_pool_offer(pool, v, x)) return;
     }
 }
 
