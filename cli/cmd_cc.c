@@ -139,11 +139,11 @@ static hone_rc run_cc(cli *c, hone_err *err) {
     if (!ends_with(file, ".hone"))
         return cli_fail(err, HONE_E_USAGE, "'%s' does not end in '.hone'; name a controls file", file);
     hone_rc rc = hone_controls_read(file, &controls, err);
-    if (!rc && cli_text(c, "key", NULL)) rc = hone_controls_verify(file, cli_text(c, "key", NULL), err);
     if (rc) return rc;
     bool ask = asks_only(c);
+    if (cli_text(c, "key", NULL)) rc = hone_controls_verify(file, cli_text(c, "key", NULL), err);
     if (ask) controls->n_flags = controls->n_environment = 0;
-    if (!ask) rc = check_compiler(c, controls, file, err);
+    if (!rc && !ask) rc = check_compiler(c, controls, file, err);
     if (!rc && !ask) rc = profile_word(c, controls, file, &profile, err);
     if (!rc) {
         run(c, controls, profile);

@@ -94,9 +94,9 @@ const cli_command cli_cmd_verify = {
     "signature is held against the key that the file names itself, which finds damage but says nothing of who signed. "
     "A "
     "folder stands for all `*.hone` below it.\n\n"
-    "Exit status, the highest of all files: 0 signed, 3 and 4 unreadable, 6 not signed or its response file is "
-    "missing, "
-    "11 signed with another key, 20 changed since it was signed.",
+    "Exit status, the highest of all files: 0 signed, 3 and 4 unreadable or without its response file, 6 not signed, "
+    "11 "
+    "signed with another key, 20 changed since it was signed.",
     options,
     "hone verify softmax.hone --key team.pub\tis this what the team signed?\n"
     "hone verify kernels --key team.pub\tall below a folder\n",

@@ -116,7 +116,7 @@ HONE_API hone_rc hone_keygen(const char *path, const char *comment, hone_err *er
 HONE_API hone_rc hone_controls_sign(const char *path, const char *secret_key_path, hone_err *err);
 /* Does the signature fit the file, its response file and the key? public_key_path NULL: the key that the file names,
  * which says that nothing was damaged, but not who signed. E_TAMPERED: changed since; E_MISMATCH: signed with another
- * key; E_NOTFOUND: not signed; E_IO, E_INPUT: no such file, no key file. */
+ * key; E_NOTFOUND: not signed; E_IO, E_INPUT: no such file, no response file, no key file. */
 HONE_API hone_rc hone_controls_verify(const char *path, const char *public_key_path, hone_err *err);
 
 #ifdef __cplusplus

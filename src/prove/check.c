@@ -58,11 +58,10 @@ static hone_rc read_file(hn_checker *k, hone_err *err) {
 static hone_rc check_signature(hn_checker *k, hone_err *err) {
     hone_err why = {0};
     if (!k->o->public_key) return HONE_OK;
-    hone_rc rc = hone_controls_verify(k->path, k->o->public_key, &why);
-    if (rc == HONE_OK) return HONE_OK;
-    if (rc == HONE_E_MISMATCH || (rc == HONE_E_NOTFOUND && !*k->c->signer))
+    hone_rc rc = hn_signer_check(k->c, k->path, k->o->public_key, &why);
+    if (rc == HONE_E_MISMATCH || rc == HONE_E_NOTFOUND)
         settle(k, HONE_CHECK_TAMPERED, why.text);
-    else if (rc != HONE_E_TAMPERED && rc != HONE_E_NOTFOUND) /* the key file; the response file is looked at next */
+    else if (rc) /* the key file */
         return hn_fail(err, rc, "%s", why.text);
     return HONE_OK;
 }

@@ -27,6 +27,10 @@ hone_rc hn_rsp_path(const char *path, char **rsp, hone_err *err);
 /* The response file beside a controls file: E_TAMPERED when it is not what the flags say, E_NOTFOUND when missing. */
 hone_rc hn_rsp_check(const hone_controls *c, const char *path, hone_err *err);
 
+/* Is it signed with the key of that file (NULL: signed at all)? E_NOTFOUND: not signed; E_MISMATCH: with another; E_IO,
+ * E_INPUT: no key file. */
+hone_rc hn_signer_check(const hone_controls *c, const char *path, const char *public_key_path, hone_err *err);
+
 /* Where the end of a controls file's text begins. Layout, the same in all formats:
  *     … body …
  *     digest: 32 hex digits            BLAKE2b-128 of the body

@@ -138,8 +138,7 @@ hone_rc hn_seal_read(const char *text, size_t n, const char *label, hn_seal *out
     seal.n_body = (size_t)(line - text);
     size_t left = n - seal.n_body;
     if (left < len + HEX + 1) {
-        if (is_hex(line + len, left - len))
-            return cut(label, "ends in the middle of its digest", err);
+        if (is_hex(line + len, left - len)) return cut(label, "ends in the middle of its digest", err);
         return tampered(label, "its digest is damaged", err);
     }
     digest_of(text, seal.n_body, hex);

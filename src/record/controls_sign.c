@@ -114,6 +114,24 @@ static hone_rc sign_text(const char *path, const char *text, size_t n, const cha
     return rc;
 }
 
+hone_rc hn_signer_check(const hone_controls *c, const char *path, const char *public_key_path, hone_err *err) {
+    char key[HN_KEY_TEXT] = "";
+    hone_rc rc = public_key_path ? read_key(public_key_path, public_word, secret_word, key, err) : HONE_OK;
+    if (rc) return rc;
+    if (!*c->signer) return hn_fail(err, HONE_E_NOTFOUND, "'%s' is not signed; `hone sign` signs it", path);
+    if (*key && strcmp(key, c->signer) != 0)
+        return hn_fail(err, HONE_E_MISMATCH, "'%s' is signed with another key: %s, not %s of '%s'", path, c->signer,
+                       key, public_key_path);
+    return HONE_OK;
+}
+
+/* A response file that is missing is no answer to the question who signed. */
+static hone_rc response_fits(const hone_controls *c, const char *path, hone_err *err) {
+    hone_err why = {0};
+    hone_rc rc = hn_rsp_check(c, path, &why);
+    return rc ? hn_fail(err, rc == HONE_E_NOTFOUND ? HONE_E_IO : rc, "%s", why.text) : HONE_OK;
+}
+
 hone_rc hone_controls_sign(const char *path, const char *secret_key_path, hone_err *err) {
     char key[HN_KEY_TEXT], *text = NULL;
     size_t n;
@@ -121,7 +139,7 @@ hone_rc hone_controls_sign(const char *path, const char *secret_key_path, hone_e
     hone_rc rc = read_key(secret_key_path, secret_word, public_word, key, err);
     if (rc) return rc;
     rc = hone_controls_read(path, &c, err);
-    if (!rc) rc = hn_rsp_check(c, path, err);
+    if (!rc) rc = response_fits(c, path, err);
     if (!rc) rc = hn_read_file(path, &text, &n, err);
     if (!rc) rc = sign_text(path, text, n, key, err);
     for (volatile char *p = key; p < key + sizeof key; p++) *p = 0;
@@ -131,18 +149,11 @@ hone_rc hone_controls_sign(const char *path, const char *secret_key_path, hone_e
 }
 
 hone_rc hone_controls_verify(const char *path, const char *public_key_path, hone_err *err) {
-    char key[HN_KEY_TEXT] = "";
     hone_controls *c = NULL;
-    hone_rc rc = public_key_path ? read_key(public_key_path, public_word, secret_word, key, err) : HONE_OK;
+    hone_rc rc = hone_controls_read(path, &c, err);
     if (rc) return rc;
-    rc = hone_controls_read(path, &c, err);
-    if (rc) return rc;
-    if (!*c->signer)
-        rc = hn_fail(err, HONE_E_NOTFOUND, "'%s' is not signed; `hone sign` signs it", path);
-    else if (*key && strcmp(key, c->signer) != 0)
-        rc = hn_fail(err, HONE_E_MISMATCH, "'%s' is signed with another key: %s, not %s of '%s'", path, c->signer, key,
-                     public_key_path);
-    if (!rc) rc = hn_rsp_check(c, path, err);
+    rc = hn_signer_check(c, path, public_key_path, err);
+    if (!rc) rc = response_fits(c, path, err);
     hone_controls_free(c);
     return rc;
 }

@@ -1,0 +1,38 @@
+# keygen, sign, verify: the good way, and each bad one with words of its own.
+. "$CASES/bowl.inc"
+mask() { sed -E 's#[A-Za-z0-9+/]{43}=#KEY#g'; }
+"$HONE" keygen team --comment "kernels team"; echo "= $?"
+ls -l team team.pub | cut -c 1-10
+cut -d ' ' -f 1,3- team team.pub
+"$HONE" keygen team; echo "= $?"
+rm team.pub; "$HONE" keygen team; echo "= $?"
+"$HONE" keygen other --json | python3 -c 'import json, sys; print(json.load(sys.stdin))'
+rm team; "$HONE" keygen team > /dev/null
+"$HONE" keygen no/such/place; echo "= $?"
+"$HONE" keygen; echo "= $?"
+echo "== sign"
+"$HONE" verify bowl.hone --key team.pub; echo "= $?"
+"$HONE" sign bowl.hone; echo "= $?"
+"$HONE" sign bowl.hone --key team.pub; echo "= $?"
+"$HONE" sign bowl.hone --key hone.yaml; echo "= $?"
+"$HONE" sign bowl.hone --key missing; echo "= $?"
+cp bowl.hone before; "$HONE" sign bowl.hone --key team; echo "= $?"
+head -c "$(stat -c %s before)" bowl.hone | cmp - before && tail -n 3 bowl.hone | cut -c 1-8
+"$HONE" check bowl.hone --key team.pub -q; echo "= $?"
+echo "== verify"
+"$HONE" verify bowl.hone --key team.pub | mask; echo "= ${PIPESTATUS[0]}"
+"$HONE" verify bowl.hone | mask; echo "= ${PIPESTATUS[0]}"
+"$HONE" verify bowl.hone --key other.pub | mask; echo "= ${PIPESTATUS[0]}"
+"$HONE" verify bowl.hone --key team; echo "= $?"
+"$HONE" verify bowl.hone --key nokey.pub; echo "= $?"
+sed 's/100/101/' bowl.hone > edited.hone; cp bowl.rsp edited.rsp
+"$HONE" verify edited.hone --key team.pub; echo "= $?"
+"$HONE" sign edited.hone --key team; echo "= $?"
+sed 's/^digest: ./digest: x/' bowl.hone > edited.hone; "$HONE" verify edited.hone --key team.pub; echo "= $?"
+head -n -1 bowl.hone > edited.hone; "$HONE" verify edited.hone --key team.pub; echo "= $?"
+echo >> bowl.rsp; "$HONE" verify bowl.hone --key team.pub; echo "= $?"
+"$HONE" sign bowl.hone --key team; echo "= $?"
+rm bowl.rsp; "$HONE" verify bowl.hone --key team.pub; echo "= $?"
+rm -f edited.*; cp before again.hone; printf '%s\n' -O1 -ffp-contract=fast -DTILE=6 > again.rsp
+"$HONE" verify . --key team.pub --json > out.json; echo "= $?"
+python3 -c 'import json; print([(f["file"], f["status"], bool(f["signer"])) for f in json.load(open("out.json"))["files"]])'
