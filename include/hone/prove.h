@@ -97,7 +97,7 @@ typedef struct hone_proof {
     hone_comparison *tail; /* n_objectives: the 95th percentile; quantity NULL where a metric has no samples per run */
     hone_comparison *held_out; /* n_objectives, or NULL when no input is held out */
     hone_comparison *by_input; /* n_objectives * n_inputs, inputs inside */
-    double spread;             /* tuned / baseline relative spread (MAD / median) of the first objective */
+    double spread;             /* tuned / baseline spread from run to run, relative, of the first objective */
     size_t n_pairs, n_variants;
     double noise;       /* standard deviation of the baseline's log ratio to itself, one pair */
     const char *layout; /* how variants of one side differ: "function order, padding" */

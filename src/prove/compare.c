@@ -117,7 +117,7 @@ hone_interval hn_resampled(const hn_view *v, bool plain, hn_statistic of, double
             b[r] = plain ? v->baseline[r] : log(v->baseline[r]);
             t[r] = plain ? v->tuned[r] : log(v->tuned[r]);
         }
-        out.mid = of(b, t, v->n);
+        out.mid = of(b, t, v->n); /* may change the buffers */
         for (size_t i = 0; i < RESAMPLES; i++) seen[i] = of(b, t, draw(v, plain, &c, b, t, most, &rng));
         out.lo = hone_percentile(seen, RESAMPLES, 50 * alpha);
         out.hi = hone_percentile(seen, RESAMPLES, 100 - 50 * alpha);

@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "1.043 (1.021 to 1.066)"; without an interval where there is none. */
+/* "1.043 (1.021 to 1.066)", with as many digits as tell the ends apart; a single number where there is no interval. */
 static void add_gain(hn_str *s, hone_interval g) {
-    if (g.lo == g.hi)
+    double width = g.hi - g.lo;
+    int digits = width > 0 && width < 0.002 ? 5 : width > 0 && width < 0.02 ? 4 : 3;
+    if (!(fabs(g.lo) < 100) || !(fabs(g.hi) < 100))
+        hn_str_addf(s, "%.4g (%.4g to %.4g)", g.mid, g.lo, g.hi);
+    else if (g.lo == g.hi)
         hn_str_addf(s, "%.4g", g.mid);
     else
-        hn_str_addf(s, "%.4g (%.4g to %.4g)", g.mid, g.lo, g.hi);
+        hn_str_addf(s, "%.*f (%.*f to %.*f)", digits, g.mid, digits, g.lo, digits, g.hi);
 }
 
 static void add_effort(hn_str *s, const hone_proof *p) {

@@ -16,6 +16,8 @@ static const double alpha_total = 0.05;
 /* Of an interval that may end a measurement before the least number of pairs, as a loss only. */
 static const double alpha_early = 0.01;
 static const double spread_most = 1.25;
+/* With fewer differences the exact test cannot go below 0.05. */
+static const size_t wilcoxon_least = 6;
 /* Spreads below this share of the value count as this much: no clock can tell them apart. */
 static const double spread_floor = 5e-4;
 
@@ -130,7 +132,8 @@ static hone_comparison compare(const hn_goal *g, const hn_view *v, hone_interval
     c.gain = (hone_interval){hn_gain_of(g, z.lo), hn_gain_of(g, z.mid), hn_gain_of(g, z.hi)};
     c.baseline = spread_of(v->baseline, v->n);
     c.tuned = spread_of(v->tuned, v->n);
-    c.p_wilcoxon = hone_wilcoxon(v->z, v->n, HONE_TEST_AUTO).p;
+    bool can_tell = v->n >= wilcoxon_least;
+    c.p_wilcoxon = can_tell ? hone_wilcoxon(v->z, v->n, HONE_TEST_AUTO).p : NAN;
     c.p_mann_whitney = hone_mann_whitney(v->tuned, v->n, v->baseline, v->n, HONE_TEST_AUTO).p;
     c.p_welch = hone_welch(v->tuned, v->n, v->baseline, v->n).p;
     c.p_adjusted = c.p_wilcoxon;
@@ -180,13 +183,45 @@ static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double
     return c;
 }
 
-static double spread_logs(double *b, double *t, size_t n) {
-    return fmax(hone_mad(t, n), spread_floor) / fmax(hone_mad(b, n), spread_floor);
+/* Spread from run to run of one build: the size of successive differences (von Neumann et al. 1941), after each
+ * variant's own middle is taken off, so that neither slow drift of the machine nor the differences between layouts
+ * count, which both sides share. Their mean without the tenth at each end: a few outliers are the tail's affair, and a
+ * median would tell half as much. The factor makes it a standard deviation when runs are normal. */
+static double size_of(double *d, size_t n) {
+    for (size_t i = 0; i < n; i++) d[i] = fabs(d[i]);
+    return fmax(0.9664 * hone_trimmed_mean(d, n, 0.1), spread_floor);
 }
-static double spread_plain(double *b, double *t, size_t n) {
-    double least = spread_floor * fabs(hone_median(b, n));
-    double mine = fmax(hone_mad(t, n), least), base = fmax(hone_mad(b, n), least);
-    return base > 0 ? mine / base : mine > 0 ? INFINITY : 1;
+static double run_spread(double *b, double *t, size_t n) { return size_of(t, n) / size_of(b, n); }
+
+/* One side without the middles of its variants, as shares of the value; NULL: a side without size. */
+static double *without_layout(const hn_goal *g, const hn_view *v, const double *value, hn_arena *a) {
+    double *x = HN_NEW_N(a, double, v->n), *mine = HN_NEW_N(a, double, v->n), size = fabs(hone_median(value, v->n));
+    bool *done = HN_NEW_N(a, bool, v->n);
+    if (!hn_arena_ok(a) || !(size > 0)) return NULL;
+    for (size_t r = 0; r < v->n; r++) x[r] = g->plain ? value[r] / size : log(value[r]);
+    for (size_t r = 0; r < v->n; r++) {
+        size_t n = 0;
+        if (done[r]) continue;
+        for (size_t k = r; k < v->n; k++)
+            if (v->variant[k] == v->variant[r]) mine[n++] = x[k];
+        double middle = hone_median(mine, n);
+        for (size_t k = r; k < v->n; k++)
+            if (v->variant[k] == v->variant[r]) x[k] -= middle, done[k] = true;
+    }
+    return x;
+}
+
+/* Differences between successive rows, in the order they were measured; no longer of any variant. */
+static hn_view differences(const hn_goal *g, const hn_view *v, hn_arena *a) {
+    hn_view d = {.baseline = without_layout(g, v, v->baseline, a), .tuned = without_layout(g, v, v->tuned, a)};
+    d.variant = HN_NEW_N(a, unsigned, v->n);
+    if (!d.baseline || !d.tuned || !d.variant) return (hn_view){0};
+    for (size_t r = 0; r + 1 < v->n; r++) {
+        d.baseline[r] = d.baseline[r + 1] - d.baseline[r];
+        d.tuned[r] = d.tuned[r + 1] - d.tuned[r];
+    }
+    d.n = v->n - 1;
+    return d;
 }
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
@@ -271,10 +306,11 @@ static void compare_all(judge *j, size_t k) {
 /* Does the spread grow by more than a quarter, beyond what chance does? */
 static bool spread_grows(judge *j, size_t k) {
     const hn_goal *g = &j->e->goal[k];
+    if (!g->noisy || g->value.n < 2) return false;
     hn_view v = hn_view_of(g, &g->value, j->tuned_on, j->a);
-    if (!g->noisy || v.n < 2) return false;
-    hone_interval x =
-        hn_resampled(&v, g->plain, g->plain ? spread_plain : spread_logs, alpha_total, j->rules->seed + 200 + k, j->a);
+    hn_view d = v.n ? differences(g, &v, j->a) : v;
+    if (!d.n) return false;
+    hone_interval x = hn_resampled(&d, true, run_spread, alpha_total, j->rules->seed + 200 + k, j->a);
     if (k == 0) j->p->spread = x.mid;
     return x.lo > spread_most;
 }
