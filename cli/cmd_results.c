@@ -92,6 +92,19 @@ static const char *note_of(const hone_trial *x) {
     return x->suspect ? "suspect" : cli_feasible(x) ? strcmp(x->phase, "search") ? x->phase : "" : "over a limit";
 }
 
+/* Of what a point sets; --json and --csv have all of it. */
+enum { ITEMS_SHOWN = 12 };
+
+/* Cuts a list at blanks after `most` items; how many were cut off. */
+static size_t cut_items(char *list, size_t most) {
+    size_t n = *list != 0;
+    char *end = NULL;
+    for (char *p = list; *p; p++)
+        if (*p == ' ' && n++ == most) end = p;
+    if (end) *end = 0;
+    return end ? n - most : 0;
+}
+
 static void put_row(const cli *c, cli_table *t, const listing *l, const hone_trial *x) {
     const cli_record *r = l->r;
     char text[CLI_TEXT_N];
@@ -104,7 +117,11 @@ static void put_row(const cli *c, cli_table *t, const listing *l, const hone_tri
     cli_table_cell(t, "%s", note_of(x));
     cli_table_cell(t, "%s", x->origin);
     char *delta = cli_point_delta(x->point, r->baseline && x != r->baseline ? r->baseline->point : NULL, false);
-    cli_table_cell(t, "%s", x == r->baseline ? "the baseline" : *delta ? delta : "nothing");
+    size_t more = cut_items(delta, ITEMS_SHOWN);
+    if (more)
+        cli_table_cell(t, "%s and %zu more", delta, more);
+    else
+        cli_table_cell(t, "%s", x == r->baseline ? "the baseline" : *delta ? delta : "nothing");
     free(delta);
     if (x == r->best) cli_table_ink(t, CLI_GREEN);
     if (!ok) cli_table_ink(t, CLI_DIM);
