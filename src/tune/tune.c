@@ -15,8 +15,6 @@
 enum { BATCH_MOST = 16, WINNERS_MOST = 10, SEEDS_LEAST = 4, SEEDS_MOST = 24 };
 /* Share of a time budget kept for the closing race. */
 static const double race_share = 0.2;
-/* Above this the machine's noise is worth a warning. */
-static const double noise_warn = 0.03;
 
 /* --- opening ---------------------------------------------------------------------------------------------------------
  */
@@ -153,13 +151,17 @@ static hone_rc adopt_baseline(hn_tuner *t, const hone_trials *past, hone_err *er
     return HONE_OK;
 }
 
+/* A search ranks by a few runs a candidate; what a validation can tell apart is far finer, but costs its pairs. */
 static void warn_of_noise(hn_tuner *t) {
-    char text[300];
-    if (t->bench.base.noise <= noise_warn) return;
+    char text[400];
+    double noise = t->bench.base.noise, least = t->w->proof.min_gain;
+    if (noise <= least) return;
     snprintf(
         text, sizeof text,
-        "the baseline differs from itself by %.1f %% from run to run; small gains cannot be seen (see hone doctor)",
-        100 * t->bench.base.noise);
+        "the baseline differs from itself by %.1f %% from run to run, more than the minimum gain of %.1f %%: the "
+        "search may follow luck, and a proof will need many pairs. Longer runs (measure.min_time, measure.repeats) "
+        "or a quieter machine help; `hone doctor` says what disturbs this one",
+        100 * noise, 100 * least);
     hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
 }
 
