@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- JUnit ---------------------------------------------------------------------------------------------------- */
+/* --- JUnit ----------------------------------------------------------------------------------------------------- */
 
 /* Length of the UTF-8 sequence at c that XML 1.0 takes, 0 if there is none. */
 static size_t xml_length(const unsigned char *c) {
@@ -95,7 +95,7 @@ hone_rc cli_junit_write(const char *path, const cli_checked *list, size_t n, hon
     return bad ? cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno)) : HONE_OK;
 }
 
-/* --- GitHub --------------------------------------------------------------------------------------------------- */
+/* --- GitHub ---------------------------------------------------------------------------------------------------- */
 
 /* Escapes of workflow commands; properties know two more. */
 static void put_command(FILE *f, const char *text, bool property) {

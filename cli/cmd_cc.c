@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- is it the compiler that the controls were proven with? ----------------------------------------------------- */
+/* --- is it the compiler that the controls were proven with? ---------------------------------------------------- */
 
 static const char *pair(const hone_pair *p, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++)
@@ -52,7 +52,7 @@ static hone_rc check_compiler(const cli *c, const hone_controls *controls, const
     return HONE_OK;
 }
 
-/* --- profiles ------------------------------------------------------------------------------------------------- */
+/* --- profiles -------------------------------------------------------------------------------------------------- */
 
 static bool ends_with(const char *s, const char *end) {
     size_t n = strlen(s), m = strlen(end);
@@ -104,7 +104,7 @@ static hone_rc profile_word(const cli *c, const hone_controls *controls, const c
     return rc;
 }
 
-/* --- the command ---------------------------------------------------------------------------------------------- */
+/* --- the command ----------------------------------------------------------------------------------------------- */
 
 /* Response files and flags of the user first: of two that disagree the later one counts. */
 static void run(const cli *c, const hone_controls *controls, const char *profile) {

@@ -35,7 +35,7 @@ static size_t worst_of(const cli_checked *list, size_t n) {
     return worst;
 }
 
-/* --- output --------------------------------------------------------------------------------------------------- */
+/* --- output ---------------------------------------------------------------------------------------------------- */
 
 static void put_json(cli *c, const cli_checked *list, size_t n) {
     cli_json j = cli_json_begin(c, false);
@@ -103,7 +103,7 @@ static void put_all(cli *c, const cli_checked *list, size_t n) {
         if (!cli_given(c, "quiet") || list[i].result.status != HONE_CHECK_VALID) put_text(c, &list[i]);
 }
 
-/* --- the command ---------------------------------------------------------------------------------------------- */
+/* --- the command ----------------------------------------------------------------------------------------------- */
 
 static double now_s(void) {
     struct timespec t;
@@ -124,6 +124,7 @@ static hone_check_options read_options(const cli *c) {
     hone_check_options o = {.prove = hone_prove_defaults()};
     o.workload = cli_text(c, "workload", NULL);
     o.public_key = cli_text(c, "key", NULL);
+    o.ignore = cli_text(c, "ignore", NULL);
     o.measure = cli_given(c, "measure");
     o.prove.store_dir = cli_text(c, "store", NULL);
     o.prove.max_s = cli_seconds(c, "time", 0);
@@ -173,6 +174,8 @@ static hone_rc run_check(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"workload", 'w', CLI_TEXT, "FILE", 0, 0, "the workload file (default: the one that the controls file names)"},
     {"key", 'k', CLI_TEXT, "PUB", 0, 0, "a public key: only what is signed with it passes"},
+    {"ignore", 'i', CLI_TEXT, "PARTS", 0, 0,
+     "parts of the key that do not count here, separated by commas: cpu on a machine that only builds"},
     {"measure", 'm', CLI_FLAG, NULL, 0, 0, "measure again, as `hone validate` does: regressed when the gain is gone"},
     {"junit", 0, CLI_TEXT, "FILE", 0, 0, "write a JUnit report, too"},
     {"github", 0, CLI_FLAG, NULL, 0, 0, "print annotations for GitHub Actions instead of text"},

@@ -207,6 +207,7 @@ typedef struct hone_difference {
 typedef struct hone_check_options {
     const char *workload;   /* path; NULL: the one the file names */
     const char *public_key; /* NULL: a signature is checked against the key it names; given: required */
+    const char *ignore;     /* parts of the key that do not count, "cpu,compiler"; NULL: none. E_INPUT: no such part */
     bool measure;           /* measure again: HONE_CHECK_REGRESSED when the gain is gone */
     hone_prove_options prove;
 } hone_check_options;

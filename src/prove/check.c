@@ -8,6 +8,7 @@
 #include "record/controls_file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,7 @@ static void settle(hn_checker *k, hone_check_status status, const char *text) {
     k->text = hn_strdup(k->a, text);
 }
 
-/* --- the file itself
- * --------------------------------------------------------------------------------------------------- */
+/* --- the file itself ------------------------------------------------------------------------------------------- */
 
 /* Of a later format: stale, since this hone cannot tell more. */
 static void judge_unreadable(hn_checker *k, const char *text, size_t n, hone_rc rc, const hone_err *why) {
@@ -83,8 +83,7 @@ static hone_rc check_response(hn_checker *k, hone_err *err) {
     return HONE_OK;
 }
 
-/* --- the world of today
- * ------------------------------------------------------------------------------------------------ */
+/* --- the world of today ---------------------------------------------------------------------------------------- */
 
 static char *workload_path(const hn_checker *k) {
     if (k->o->workload) return strdup(k->o->workload);
@@ -158,8 +157,53 @@ static hone_rc check_key(hn_checker *k, hone_err *err) {
     return HONE_OK;
 }
 
-/* --- the whole
- * --------------------------------------------------------------------------------------------------------- */
+/* --- parts that do not count ----------------------------------------------------------------------------------- */
+
+/* A name of the list at *at, and *at moved behind it; false at the end. */
+static bool next_name(const char **at, char name[64]) {
+    const char *s = *at + strspn(*at, ", ");
+    size_t n = strcspn(s, ","), len = n;
+    if (!n) return false;
+    while (len && s[len - 1] == ' ') len--;
+    snprintf(name, 64, "%.*s", (int)(len < 63 ? len : 63), s);
+    *at = s + n;
+    return true;
+}
+
+static hone_rc check_ignored(const char *list, hone_err *err) {
+    static const char *const part[] = {"source",         "workload", "input", "space", "baseline",
+                                       "floating point", "compiler", "cpu",   "driver"};
+    char name[64];
+    size_t n = sizeof part / sizeof *part;
+    while (list && next_name(&list, name)) {
+        size_t i = 0;
+        while (i < n && strcmp(name, part[i]) != 0) i++;
+        const char *near = i < n ? NULL : hn_nearest(name, part, n);
+        if (near) return hn_fail(err, HONE_E_INPUT, "there is no part '%s' to ignore; did you mean '%s'?", name, near);
+        if (i == n)
+            return hn_fail(err, HONE_E_INPUT,
+                           "there is no part '%s' to ignore; there are: source, workload, input, space, baseline, "
+                           "floating point, compiler, cpu, driver",
+                           name);
+    }
+    return HONE_OK;
+}
+
+static bool ignored(const char *list, const char *part) {
+    char name[64];
+    while (list && next_name(&list, name))
+        if (!strcmp(name, part)) return true;
+    return false;
+}
+
+static void drop_ignored(hn_checker *k) {
+    size_t n = 0;
+    for (size_t i = 0; i < k->diff.n; i++)
+        if (!ignored(k->o->ignore, k->diff.item[i].part)) k->diff.item[n++] = k->diff.item[i];
+    k->diff.n = n;
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------- */
 
 /* "2 parts differ: source 'softmax.c', compiler 'hash'" */
 static const char *sentence(const hn_checker *k) {
@@ -171,6 +215,7 @@ static const char *sentence(const hn_checker *k) {
     for (size_t i = 0; i < d->n && i < SHOWN; i++)
         hn_str_addf(&s, "%s%s '%s'", i ? ", " : "", d->item[i].part, d->item[i].what);
     if (d->n > SHOWN) hn_str_addf(&s, " and %zu more", d->n - SHOWN);
+    if (k->o->ignore) hn_str_addf(&s, " (not looked at: %s)", k->o->ignore);
     char *text = hn_str_take(&s);
     const char *kept = text ? hn_strdup(k->a, text) : NULL;
     if (!kept) k->a->failed = true;
@@ -179,12 +224,14 @@ static const char *sentence(const hn_checker *k) {
 }
 
 static hone_rc judge(hn_checker *k, hone_err *err) {
-    hone_rc rc = read_file(k, err);
+    hone_rc rc = check_ignored(k->o->ignore, err);
+    if (!rc) rc = read_file(k, err);
     if (rc || !k->c) return rc;
     rc = check_signature(k, err);
     if (!rc) rc = check_response(k, err);
     if (rc || k->status == HONE_CHECK_TAMPERED || k->status == HONE_CHECK_BROKEN) return rc;
     rc = check_key(k, err);
+    drop_ignored(k);
     if (!rc && k->diff.n) k->status = HONE_CHECK_STALE;
     if (!rc && k->o->measure) rc = hn_check_measure(k, err);
     return rc;

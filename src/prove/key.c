@@ -39,8 +39,7 @@ static const char *shortened(hn_arena *a, const char *text) {
     return hn_format(a, "%.40s ... (%zu bytes, hash %s)", text, strlen(text), hex);
 }
 
-/* --- rules
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- rules ----------------------------------------------------------------------------------------------------- */
 
 typedef struct rules {
     hn_arena *a;
@@ -180,8 +179,7 @@ static const char *hash_pairs(hn_arena *a, const hone_pair *p, size_t n) {
     return hn_strdup(a, hex);
 }
 
-/* --- inputs
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- inputs ---------------------------------------------------------------------------------------------------- */
 
 /* Weights relative to the heaviest of their kind, so that one more input leaves the others as they are. */
 static hone_rc add_inputs(const hone_workload *w, hone_controls *c, hn_arena *a, hone_err *err) {
@@ -242,8 +240,7 @@ hone_rc hn_key_workload(const hone_workload *w, hone_controls *c, hn_arena *a, h
     return hn_arena_ok(a) ? add_inputs(w, c, a, err) : nomem(err);
 }
 
-/* --- sources, compilers, machine
- * --------------------------------------------------------------------------------------- */
+/* --- sources, compilers, machine ------------------------------------------------------------------------------- */
 
 hone_rc hn_key_sources(const hone_workload *w, hone_controls *c, hn_arena *a, hone_err *err) {
     hone_pair *list = HN_NEW_N(a, hone_pair, w->n_sources + 1);
@@ -304,8 +301,7 @@ hone_rc hn_key_machine(const hone_machine *machine, hone_controls *c, hn_arena *
     return HONE_OK;
 }
 
-/* --- comparing
- * --------------------------------------------------------------------------------------------------------- */
+/* --- comparing ------------------------------------------------------------------------------------------------- */
 
 const char *hn_pair_get(const hone_pair *p, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++)
@@ -373,8 +369,17 @@ static void compare_machine(hn_differences *d, const hone_controls *a, const hon
         if (d->item[i].what && strcmp(d->item[i].what, "driver") == 0) d->item[i].part = "driver";
 }
 
-void hn_key_compare(const hone_controls *a, const hone_controls *b, const char *const *skip, hn_differences *d) {
+/* What -march=native means is the CPU's part: a compiler that takes it otherwise is another version anyway. */
+static void compare_tools(hn_differences *d, const char *part, const hone_pair *a, size_t n_a, const hone_pair *b,
+                          size_t n_b) {
     static const char *const informative[] = {"path", NULL};
+    size_t before = d->n;
+    compare_pairs(d, part, a, n_a, b, n_b, informative);
+    for (size_t i = before; i < d->n; i++)
+        if (d->item[i].what && !strcmp(d->item[i].what, "march")) d->item[i].part = "cpu";
+}
+
+void hn_key_compare(const hone_controls *a, const hone_controls *b, const char *const *skip, hn_differences *d) {
     char then[32], now[32];
     snprintf(then, sizeof then, "%d", a->format);
     snprintf(now, sizeof now, "%d", b->format);
@@ -387,9 +392,8 @@ void hn_key_compare(const hone_controls *a, const hone_controls *b, const char *
     }
     if (!listed(skip, "compiler")) {
         compare_text(d, "compiler", "command", a->compiler, b->compiler);
-        compare_pairs(d, "compiler", a->tool, a->n_tool, b->tool, b->n_tool, informative);
-        compare_pairs(d, "baseline", a->baseline_tool, a->n_baseline_tool, b->baseline_tool, b->n_baseline_tool,
-                      informative);
+        compare_tools(d, "compiler", a->tool, a->n_tool, b->tool, b->n_tool);
+        compare_tools(d, "baseline", a->baseline_tool, a->n_baseline_tool, b->baseline_tool, b->n_baseline_tool);
     }
     if (!listed(skip, "cpu")) compare_machine(d, a, b);
 }

@@ -26,8 +26,7 @@ typedef struct maker {
 
 static hone_rc nomem(hone_err *err) { return hn_fail(err, HONE_E_NOMEM, "out of memory making a controls file"); }
 
-/* --- what to do
- * -------------------------------------------------------------------------------------------------------- */
+/* --- what to do ------------------------------------------------------------------------------------------------ */
 
 /* The proof must be of the very point that is written. */
 static hone_rc read_point(maker *m, hone_err *err) {
@@ -83,8 +82,7 @@ static hone_rc add_what(maker *m, hone_err *err) {
     return hn_arena_ok(m->a) ? hn_controls_derive(m->c, m->a, err) : nomem(err);
 }
 
-/* --- the key
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- the key --------------------------------------------------------------------------------------------------- */
 
 /* `path` as seen from the folder `dir`; both absolute and resolved. */
 static const char *relative_to(hn_arena *a, const char *dir, const char *path) {
@@ -125,8 +123,7 @@ static hone_rc add_key(maker *m, const char *dir, hone_err *err) {
     return rc;
 }
 
-/* --- the claim
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the claim ------------------------------------------------------------------------------------------------- */
 
 static void add_row(maker *m, const hone_comparison *x) {
     if (!x->quantity) return;

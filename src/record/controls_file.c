@@ -91,8 +91,7 @@ hone_rc hn_controls_derive(hone_controls *c, hn_arena *a, hone_err *err) {
     return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-/* --- the response file
- * ------------------------------------------------------------------------------------------------ */
+/* --- the response file ----------------------------------------------------------------------------------------- */
 
 hone_rc hone_controls_rsp(const hone_controls *c, char **text, hone_err *err) {
     hn_str s = {0};
@@ -142,8 +141,7 @@ hone_rc hn_rsp_check(const hone_controls *c, const char *path, hone_err *err) {
     return rc;
 }
 
-/* --- text and files
- * --------------------------------------------------------------------------------------------------- */
+/* --- text and files -------------------------------------------------------------------------------------------- */
 
 hone_rc hone_controls_text(const hone_controls *c, char **text, hone_err *err) {
     hn_str s = {0};

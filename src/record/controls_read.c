@@ -22,8 +22,7 @@ static hone_rc nomem(const reader *r) {
     return hn_fail(r->err, HONE_E_NOMEM, "out of memory reading '%s'", hn_yaml_label(r->doc));
 }
 
-/* --- values
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------------------------------- */
 
 /* The node of a required key. */
 static hone_rc need(const reader *r, const hn_ynode *map, const char *key, const hn_ynode **out) {
@@ -90,8 +89,7 @@ static hone_rc read_interval(const reader *r, const hn_ynode *node, hone_interva
     return HONE_OK;
 }
 
-/* --- the point
- * -------------------------------------------------------------------------------------------------------- */
+/* --- the point ------------------------------------------------------------------------------------------------- */
 
 static json_t *scalar_json(const reader *r, const hn_ynode *node) {
     double v;
@@ -164,8 +162,7 @@ static hone_rc read_point(const reader *r, const hn_ynode *root) {
     return r->c->point ? hn_controls_derive(r->c, r->a, r->err) : nomem(r);
 }
 
-/* --- sections
- * --------------------------------------------------------------------------------------------------------- */
+/* --- sections -------------------------------------------------------------------------------------------------- */
 
 static hone_rc read_flags(const reader *r, const hn_ynode *root) {
     const hn_ynode *node;

@@ -25,8 +25,7 @@ static void wipe(char *text, size_t n) {
     free(text);
 }
 
-/* --- key files
- * -------------------------------------------------------------------------------------------------------- */
+/* --- key files ------------------------------------------------------------------------------------------------- */
 
 /* A new file; E_IO when there is one already. */
 static hone_rc create(const char *path, const char *text, mode_t mode, hone_err *err) {
@@ -98,8 +97,7 @@ static hone_rc read_key(const char *path, const char *word, const char *other, c
     return rc;
 }
 
-/* --- signing
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- signing --------------------------------------------------------------------------------------------------- */
 
 static hone_rc sign_text(const char *path, const char *text, size_t n, const char *secret, hone_err *err) {
     hn_seal seal;

@@ -15,7 +15,7 @@ static void add_head(hn_str *s, const hone_controls *c) {
                "# Compiler controls, found and proven by hone. Made by a program: hone check refuses a file edited by "
                "hand.\n");
     if (c->pgo)
-        hn_str_add(s, "#   profile-guided: hone cc --pgo builds with them in two steps, see hone cc --help\n");
+        hn_str_add(s, "#   profile-guided: two builds and a run between them, see hone cc --help\n");
     else
         hn_str_add(
             s, "#   gcc @NAME.rsp -c x.c     builds with them: the response file beside this one; no hone needed\n");
@@ -49,8 +49,7 @@ static void add_pairs(hn_str *s, int depth, const char *key, const hone_pair *p,
 static void add_interval(hn_str *s, hone_interval x) { hn_str_addf(s, "[%.5g, %.5g, %.5g]", x.lo, x.mid, x.hi); }
 static bool known(hone_interval x) { return isfinite(x.lo) && isfinite(x.mid) && isfinite(x.hi); }
 
-/* --- the point
- * -------------------------------------------------------------------------------------------------------- */
+/* --- the point ------------------------------------------------------------------------------------------------- */
 
 static void add_value(hn_str *s, const json_t *v) {
     char buf[32];
@@ -119,8 +118,7 @@ static hone_rc add_point(hn_str *s, const hone_controls *c, hone_err *err) {
     return rc;
 }
 
-/* --- sections
- * --------------------------------------------------------------------------------------------------------- */
+/* --- sections -------------------------------------------------------------------------------------------------- */
 
 static hone_rc add_what(hn_str *s, const hone_controls *c, hone_err *err) {
     char *rsp, hex[33];

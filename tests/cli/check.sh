@@ -12,6 +12,9 @@ sed 's/args: 1000/args: 1001/; s/-O1/-O2/' hone.yaml > other.yaml
 "$HONE" check --workload other.yaml | mask; echo "= ${PIPESTATUS[0]}"
 sed 's/^name: bowl/name: bowl # a comment/; /^baseline/d' hone.yaml > same.yaml; echo 'baseline: -O1' >> same.yaml
 "$HONE" check --workload same.yaml -q; echo "= $?"
+"$HONE" check --workload other.yaml --ignore input | mask; echo "= ${PIPESTATUS[0]}"
+"$HONE" check --workload other.yaml --ignore input,baseline,cpu; echo "= $?"
+"$HONE" check --ignore inputs; echo "= $?"
 mv bowl.rsp kept; "$HONE" check; echo "= $?"; mv kept bowl.rsp
 mv hone.yaml kept; "$HONE" check; echo "= $?"; mv kept hone.yaml
 sed 's/^format: 1/format: 2/' bowl.hone > later.hone; cp bowl.rsp later.rsp

@@ -155,8 +155,7 @@ static void test_harmless(const site *s) {
     }
 }
 
-/* --- compiler and machine: injected
- * ------------------------------------------------------------------------------------ */
+/* --- compiler and machine: injected ---------------------------------------------------------------------------- */
 
 static void test_injected(void) {
     static const struct {
@@ -166,7 +165,7 @@ static void test_injected(void) {
         {"compiler_family", "family", "compiler", 0},
         {"compiler_version", "version", "compiler", 0},
         {"compiler_binary", "hash", "compiler", 0},
-        {"compiler_march", "march", "compiler", 0},
+        {"compiler_march", "march", "cpu", 0},
         {"baseline_version", "version", "baseline", 1},
         {"baseline_binary", "hash", "baseline", 1},
         {"cpu_model", "cpu", "cpu", 2},
@@ -210,8 +209,7 @@ static void test_injected(void) {
     }
 }
 
-/* --- whole files
- * --------------------------------------------------------------------------------------------------------- */
+/* --- whole files ----------------------------------------------------------------------------------------------- */
 
 static hone_check_result check(const site *s, const hone_check_options *base) {
     char path[200], cache[200];
@@ -281,7 +279,20 @@ static void test_world(const site *s) {
     expect("compiler_binary", check(s, NULL), HONE_CHECK_STALE, "compiler", "hash", NULL);
     drop(s, "mycc");
     expect("compiler_gone", check(s, NULL), HONE_CHECK_STALE, "compiler", "command", NULL);
+    put_compiler(s, "two");
+    o = (hone_check_options){.ignore = "compiler, cpu"};
+    expect("compiler_ignored", check(s, &o), HONE_CHECK_VALID, NULL, NULL, "not looked at: compiler, cpu");
+    put(s, "bowl.c", "int main(void) { return 2; }\n");
+    expect("source_beside_ignored_compiler", check(s, &o), HONE_CHECK_STALE, "source", "bowl.c", "1 part differs");
+    put(s, "bowl.c", "int main(void) { return 0; }\n");
     put_compiler(s, "one");
+    hone_check_result r;
+    hone_err err = {0};
+    o.ignore = "compilr";
+    ok(hone_check("bowl.hone", &o, &r, &err) == HONE_E_INPUT && strstr(err.text, "did you mean 'compiler'"),
+       "check/unknown_part_to_ignore (%s)", err.text);
+    o.ignore = "format";
+    ok(hone_check("bowl.hone", &o, &r, &err) == HONE_E_INPUT, "check/format_cannot_be_ignored (%s)", err.text);
     expect("back_to_valid", check(s, NULL), HONE_CHECK_VALID, NULL, NULL, NULL);
 }
 
@@ -383,8 +394,7 @@ static void test_signed(const site *s) {
     test_response(s);
 }
 
-/* --- measured again
- * -------------------------------------------------------------------------------------------------------- */
+/* --- measured again -------------------------------------------------------------------------------------------- */
 
 static void test_proof(void) {
     static hone_controls_row rows[] = {{"median(cost)", "", false, {1.2, 1.25, 1.3}, {0}, {0}},
@@ -419,8 +429,7 @@ static void test_proof(void) {
     }
 }
 
-/* --- making and importing
- * ---------------------------------------------------------------------------------------------------- */
+/* --- making and importing -------------------------------------------------------------------------------------- */
 
 static void test_make(const site *s, const hone_controls *c) {
     char cache[200];
