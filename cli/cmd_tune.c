@@ -1,6 +1,7 @@
 /* cmd_tune.c — `hone tune`: the search, shown while it runs, summed up at its end. */
 #include "canary.h"
 #include "flags.h"
+#include "pack.h"
 #include "signals.h"
 #include "tune.h"
 
@@ -248,6 +249,18 @@ hone_rc cli_tune(cli *c, const hone_workload *workload, const char *path, const 
     return rc;
 }
 
+/* The controls of a pack are the first candidates. */
+static hone_rc tune_from_pack(cli *c, const hone_workload *workload, const char *path, hone_err *err) {
+    cli_pack k;
+    if (cli_given(c, "resume"))
+        return cli_fail(err, HONE_E_USAGE, "choose one of --resume and --pack: a pack is where a new session starts");
+    hone_rc rc = cli_pack_open(c, cli_text(c, "pack", ""), workload, &k, err);
+    if (rc) return rc;
+    rc = cli_tune(c, workload, path, k.point, err);
+    cli_pack_close(&k);
+    return rc;
+}
+
 static hone_rc run_tune(cli *c, hone_err *err) {
     const char *path = c->n_args ? c->arg[0] : "hone.yaml";
     hone_workload *workload;
@@ -256,7 +269,7 @@ static hone_rc run_tune(cli *c, hone_err *err) {
                         "there is no 'hone.yaml' here; `hone init` writes one, or name a workload file");
     hone_rc rc = hone_workload_load(path, &workload, err);
     if (rc) return rc;
-    rc = cli_tune(c, workload, path, NULL, err);
+    rc = cli_given(c, "pack") ? tune_from_pack(c, workload, path, err) : cli_tune(c, workload, path, NULL, err);
     hone_workload_free(workload);
     return rc;
 }
@@ -268,6 +281,7 @@ static const cli_option options[] = {
      "option, if there is one)"},
     {"new", 0, CLI_FLAG, NULL, 0, 0, "begin a new session even if one is unfinished"},
     {"warm-start", 0, CLI_FLAG, NULL, 0, 0, "try the winners of earlier sessions of the same space first"},
+    {"pack", 0, CLI_TEXT, "DIR", 0, 0, "try the controls of this pack first, in a new session (see `hone pack`)"},
     {"no-canary", 0, CLI_FLAG, NULL, 0, 0, "search even if -O0 does not slow the program down (see `hone canary`)"},
     {"keep-builds", 0, CLI_FLAG, NULL, 0, 0, "leave the private build folders, to look at them"},
     {"store", 0, CLI_TEXT, "DIR", 0, 0, "the folder of the record (default .hone beside the workload file)"},

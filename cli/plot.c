@@ -326,7 +326,7 @@ static void box_axis(const cli_scale *s, int margin) {
 static void box_row(const plot *p, const cli_scale *s, const hone_report_box *b, bool tuned, int name) {
     const hone_distribution *d = tuned ? &b->tuned : &b->baseline;
     char text[CLI_TEXT_N];
-    char *label = cli_format("%s%s", *b->input ? b->input : "the input", b->held_out ? " (held out)" : "");
+    char *label = cli_format("%s%s", *b->input ? b->input : "every input", b->held_out ? " (held out)" : "");
     int n = (int)cli_columns(label);
     if (!tuned) cli_put(p->c, stdout, label, (size_t)name);
     blanks(tuned ? name : name - (n < name ? n : name));
@@ -341,7 +341,7 @@ static void plot_boxes(const plot *p) {
     for (size_t k = 0; k < r->n_goals; k++) {
         int name = 0;
         for (size_t i = 0; i < r->n_boxes; i++) {
-            int n = (int)cli_columns(*r->box[i].input ? r->box[i].input : "the input") + (r->box[i].held_out ? 11 : 0);
+            int n = (int)cli_columns(*r->box[i].input ? r->box[i].input : "every input") + (r->box[i].held_out ? 11 : 0);
             if (usable(&r->box[i], k) && n > name) name = n;
         }
         if (!name) continue;

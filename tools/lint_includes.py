@@ -10,7 +10,7 @@ import os, re, sys
 ROOMS = ["base", "space", "engine", "measure", "record", "target", "tune", "prove", "report"]
 PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "measure", "record": "record",
           "controls": "record",
-          "target": "target", "tune": "tune", "prove": "prove", "report": "report", "bench": "bench"}
+          "target": "target", "tune": "tune", "prove": "prove", "report": "report", "pack": "prove", "bench": "bench"}
 # Across rooms all the same, with the reason.
 ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that the harness writes and measure reads
            ("measure", "hone/bench.h")}  # the element types in it

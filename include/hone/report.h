@@ -34,7 +34,7 @@ typedef struct hone_report_trial {
 
 /* Values of both sides in one objective on one input. */
 typedef struct hone_report_box {
-    const char *input; /* "" when the workload has but one, without a name */
+    const char *input; /* "": all of them, or the only one */
     size_t goal;
     bool held_out;
     hone_distribution baseline, tuned; /* in the objective's unit; n = 0: not known */

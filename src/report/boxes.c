@@ -9,6 +9,27 @@
 
 /* --- from a proof ---------------------------------------------------------------------------------------------- */
 
+static bool constant(const hone_distribution *d) { return d->n && d->p5 == d->p95; }
+
+/* A size is the same whatever the input: one box stands for all. */
+static bool same_box(const hone_report_box *a, const hone_report_box *b) {
+    return a->goal == b->goal && constant(&a->baseline) && constant(&a->tuned) && constant(&b->baseline) &&
+           constant(&b->tuned) && a->baseline.p50 == b->baseline.p50 && a->tuned.p50 == b->tuned.p50;
+}
+
+static void merge_boxes(hone_report *r) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_boxes; i++) {
+        hone_report_box b = r->box[i];
+        if (n && same_box(&r->box[n - 1], &b)) {
+            r->box[n - 1].input = "";
+            r->box[n - 1].held_out = false;
+        } else
+            r->box[n++] = b;
+    }
+    r->n_boxes = n;
+}
+
 static hone_rc from_proof(hone_report *r, hone_err *err) {
     const hone_proof *p = r->proof;
     size_t n = p->n_objectives * p->n_inputs;
@@ -25,6 +46,7 @@ static hone_rc from_proof(hone_report *r, hone_err *err) {
                                                  .tuned = c->tuned,
                                                  .gain = c->gain};
     }
+    merge_boxes(r);
     r->boxes_proven = true;
     return HONE_OK;
 }

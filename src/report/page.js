@@ -51,7 +51,7 @@ function settingText(list, most) {
   const shown = list.slice(0, most).map(x => x[0] + "=" + settingValue(x[1]));
   return shown.join(", ") + (list.length > most ? " and " + (list.length - most) + " more" : "");
 }
-const inputName = b => (b.input || "the input") + (b.held_out ? " (held out)" : "");
+const inputName = b => (b.input || "every input") + (b.held_out ? " (held out)" : "");
 const value = (t, k) => t.value[k] == null ? DASH : quantity(t.value[k], goals[k].unit);
 const valueAndGain = (t, k) => goals[k].expr + ": " + value(t, k) + (t.gain[k] == null ? "" : " (" + ratio(t.gain[k]) + ")");
 const worse = g => g.maximize ? "higher is better" : "lower is better";
@@ -182,7 +182,7 @@ function draw() {
 function tiles() {
   const put = (name, text, small) => $("tiles").append(el("div", {}, el("dt", {}, name), el("dd", {}, text, small ? el("small", {}, small) : null)));
   const first = d.proof && d.proof.overall[0];
-  if (first && first.gain) put(d.proof.kept ? "Proven gain" : "Validated gain", ratio(first.gain.mid), ratio(first.gain.lo) + " to " + ratio(first.gain.hi) + ", 95" + NBSP + "%");
+  if (first && first.gain) put(d.proof.kept ? "Proven gain" : "Validated gain", ratio(first.gain.mid), first.quantity + ", " + ratio(first.gain.lo) + " to " + ratio(first.gain.hi));
   if (best && best.gain[0] != null) put("Claimed by the search", ratio(best.gain[0]), goals[0].expr);
   else if (best) put("Best found", value(best, 0), goals[0].expr);
   put("Evaluations", d.evaluations.toLocaleString("en"), d.reused ? plural(d.reused, "took over a known object", "took over known objects") : "");

@@ -4,6 +4,7 @@
 #include <hone/base.h>
 #include <hone/bench.h>
 #include <hone/measure.h>
+#include <hone/pack.h>
 #include <hone/record.h>
 #include <hone/report.h>
 #include <hone/search.h>
