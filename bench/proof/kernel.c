@@ -24,6 +24,5 @@ static const uint32_t table[16] = {3, 141, 59, 26, 535, 89, 79, 32, 384, 62, 643
 LOOK_UP
 STEP
 #else
-STEP
-LOOK_UP
+STEP LOOK_UP
 #endif

@@ -22,6 +22,7 @@ SIMULATED = [
     ("fast1", "1 % faster, minimum gain 0.3 %", 0.003, "kept"),
     ("fast2", "2 % faster", 0.01, "kept"),
     ("fast5", "5 % faster", 0.01, "kept"),
+    ("fast5-single", "5 % faster, one value a run", 0.01, "kept"),
     ("tail", "equal median, p95 10 % up", 0.01, "rejected"),
     ("fast5-tail", "5 % faster, p95 20 % up", 0.01, "tail"),
     ("fast5-spread", "5 % faster, spread 2.5 times", 0.01, "spread"),

@@ -1,7 +1,8 @@
 /* simulate.c — false alarms and power of the decision alone, over thousands of made-up validations.
  *
  * usage: simulate KIND N SEED MIN_GAIN PAIRS PAIRS_MOST VARIANTS NOISE LAYOUT
- * Prints one JSON object: how many were kept, rejected for which reason, found to lose, and the mean number of pairs. */
+ * Prints one JSON object: how many were kept, rejected for which reason, found to lose, and the mean number of pairs.
+ */
 #include "synthetic.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ static const struct {
     {"fast1", {.gain = {1.01}, .outliers = 0.02}},
     {"fast2", {.gain = {1.02}, .outliers = 0.02}},
     {"fast5", {.gain = {1.05}, .outliers = 0.02}},
+    {"fast5-single", {.gain = {1.05}, .single = true, .outliers = 0.02}},
     {"tail", {.tail = 1.1, .outliers = 0.02}},
     {"fast5-tail", {.gain = {1.05}, .tail = 1.2, .outliers = 0.02}},
     {"fast5-spread", {.gain = {1.05}, .spread = 2.5, .outliers = 0.02}},

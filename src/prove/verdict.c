@@ -16,6 +16,8 @@ static const double alpha_total = 0.05;
 /* Of an interval that may end a measurement before the least number of pairs, as a loss only. */
 static const double alpha_early = 0.01;
 static const double spread_most = 1.25;
+/* Runs that a 95th percentile over runs takes: with fewer it is their maximum. */
+static const size_t tail_least = 60;
 /* With fewer differences the exact test cannot go below 0.05. */
 static const size_t wilcoxon_least = 6;
 /* Spreads below this share of the value count as this much: no clock can tell them apart. */
@@ -168,7 +170,7 @@ static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double
     if (!g->noisy) return none;
     bool within = g->tail.n > 0;
     hn_view v = hn_view_of(g, within ? &g->tail : &g->value, weight, a);
-    if (!v.n) return none;
+    if (!v.n || (!within && v.n < tail_least)) return none;
     hone_interval z;
     if (within) {
         z = hn_z_interval(&v, alpha_total, rules->seed + 100 + k);
