@@ -19,7 +19,7 @@ extern "C" {
 typedef enum hone_prove_stage {
     HONE_PROVE_BUILD,   /* variants built: done of total */
     HONE_PROVE_MEASURE, /* pairs measured: done of total; gain is the interval so far */
-    HONE_PROVE_REDUCE,  /* subsets tried: done of the most that may be needed */
+    HONE_PROVE_REDUCE,  /* measurements of subsets: done of the most that may be needed */
     HONE_PROVE_WARNING, /* text says what */
 } hone_prove_stage;
 typedef struct hone_prove_event {
@@ -43,6 +43,7 @@ typedef struct hone_prove_options {
     const volatile int *stop;                                /* as in hone_tune_options; may be NULL */
     void (*event)(void *ctx, const hone_prove_event *event); /* may be NULL */
     void *ctx;
+    const char *objective; /* minimize: the one whose gain is to be kept ("p50(latency)"); NULL: the first */
 } hone_prove_options;
 /* All defaults: cpu -1, min_gain -1, the rest 0. */
 HONE_API hone_prove_options hone_prove_defaults(void);
@@ -130,10 +131,14 @@ typedef struct hone_reduction {
     const char *argv;
     size_t n_before, n_after; /* controls and parameters that differ from the baseline */
     size_t n_measurements;
-    hone_interval gain_before, gain_after;
-    hone_share *share; /* n_after */
+    hone_interval gain_before, gain_after; /* of the objective whose gain is kept */
+    hone_share *share; /* n_after, the largest first; controls without the prefix of their compiler */
+    bool complete;     /* false: the time or the measurements ended first, and fewer controls might do */
     void *block;
 } hone_reduction;
+/* The fewest parts of a point that keep its gain, within the gain's interval, and do not worsen the other objectives;
+ * docs/minimize.md. A point without a gain is reduced to the baseline. It is a measurement, not a proof: the reduced
+ * point is for hone_validate to judge. variants: layouts of each program (0: 4). */
 HONE_API hone_rc hone_minimize(const hone_workload *workload, const char *point, const hone_prove_options *options,
                                hone_reduction *out, hone_err *err);
 HONE_API void hone_reduction_free(hone_reduction *reduction);
