@@ -159,19 +159,17 @@ static size_t order_parts(reducer *r) {
 }
 
 static hone_rc shrink(reducer *r, size_t chunk, hone_err *err) {
-    for (bool any = true; any || chunk > 1;) {
+    for (;; chunk = chunk > 1 ? chunk / 2 : 1) {
         size_t n = order_parts(r);
-        any = false;
+        bool any = false;
         for (size_t at = 0; at < n && !r->t.over; at += chunk) {
             bool gone;
             hone_rc rc = try_without(r, r->order + at, n - at < chunk ? n - at : chunk, &gone, err);
             if (rc) return rc;
             any |= gone;
         }
-        if (r->t.over) return HONE_OK;
-        if (chunk > 1) chunk /= 2;
+        if (r->t.over || (chunk == 1 && !any)) return HONE_OK;
     }
-    return HONE_OK;
 }
 
 /* --- 4, 5: the guess, and what it lacks ------------------------------------------------------------------------------

@@ -128,6 +128,10 @@ static void test_odd_ends(void) {
     planted_at_random(&steady, three, 3, 9);
     r = reduced(&steady, 0, &a);
     ok(planted_found(&steady, r.keep) && r.n_measured < 60, "reduce/a_metric_without_noise (%zu)", r.n_measured);
+    planted few = planted_make(7, 0, 1);
+    few.effect[0] = few.effect[2] = few.effect[3] = 0.1;
+    r = reduced(&few, 0, &a);
+    ok(planted_found(&few, r.keep), "reduce/one_among_three_of_seven_goes");
     planted empty = planted_make(0, 0.01, 1);
     r = reduced(&empty, 0, &a);
     ok(r.no_gain && r.complete, "reduce/no_parts");
