@@ -156,19 +156,32 @@ static void use_baseline(hn_bench_lab *lab, size_t variant) {
     lab->bench.base.build = lab->base.build[variant];
 }
 
-static bool within_limits(const hn_bench_lab *lab, const hn_measured *m) {
+/* What a build alone tells is read off the plain layout: padding is not the program's. */
+static bool within_limits(const hn_bench_lab *lab, const hn_program *p, const hn_measured *m) {
     const hone_workload *w = lab->site->w;
-    for (size_t c = 0; lab->keeps_limits && c < w->n_limit_rules; c++)
-        if (hn_violation(&w->limit_rule[c], m->worst[w->n_objectives + c][0]) > 0) return false;
+    for (size_t c = 0; lab->keeps_limits && c < w->n_limit_rules; c++) {
+        double value = m->worst[w->n_objectives + c][0];
+        hn_quantity_of_build(&w->limit_rule[c].quantity, &p->side.build[0], &value);
+        if (hn_violation(&w->limit_rule[c], value) > 0) return false;
+    }
     return true;
 }
 
+static double gain_of(const hn_bench_lab *lab, const hn_program *p, const hn_measured *m, size_t k) {
+    const hn_objective *o = &lab->site->w->objective[k];
+    double base, mine;
+    bool of_build = hn_quantity_of_build(&o->quantity, &lab->base.build[0], &base) &&
+                    hn_quantity_of_build(&o->quantity, &p->side.build[0], &mine);
+    if (!of_build || !(base > 0) || !(mine > 0)) return -hn_log_ratio(&lab->bench, m, k, 0);
+    return o->maximize ? log(mine / base) : log(base / mine);
+}
+
 /* The gains of one pass, that of the objective to keep first. */
-static void read_gains(const hn_bench_lab *lab, const hn_measured *m, double *gain) {
+static void read_gains(const hn_bench_lab *lab, const hn_program *p, const hn_measured *m, double *gain) {
     size_t n = lab->site->w->n_objectives;
-    gain[0] = -hn_log_ratio(&lab->bench, m, lab->first_gain, 0);
+    gain[0] = gain_of(lab, p, m, lab->first_gain);
     for (size_t k = 0, at = 1; k < n; k++)
-        if (k != lab->first_gain) gain[at++] = -hn_log_ratio(&lab->bench, m, k, 0);
+        if (k != lab->first_gain) gain[at++] = gain_of(lab, p, m, k);
 }
 
 static hone_rc one_pass(hn_bench_lab *lab, hn_program *p, size_t variant, size_t base, hn_measured *m, double *gain,
@@ -178,7 +191,7 @@ static hone_rc one_pass(hn_bench_lab *lab, hn_program *p, size_t variant, size_t
     use_baseline(lab, base);
     hone_rc rc = hn_measure_pass(&lab->bench, &p->side.variant[variant], &p->side.build[variant], check, 0, m, err);
     if (!rc && check) rc = hn_confirm(&lab->bench, &p->side.variant[variant], &p->side.build[variant], m, err);
-    if (!rc && m->cls == HONE_RUN_OK && m->n_pass) read_gains(lab, m, gain);
+    if (!rc && m->cls == HONE_RUN_OK && m->n_pass) read_gains(lab, p, m, gain);
     p->checked |= 1u << variant;
     return rc;
 }
@@ -199,7 +212,7 @@ static hone_rc run_passes(hn_bench_lab *lab, hn_program *p, size_t count, double
         size_t base = lab->n_pairs++ % lab->n_variants;
         rc = one_pass(lab, p, p->varied ? base : 0, base, m, gain + i * n_gains, err);
         *works = !rc && m->cls == HONE_RUN_OK && m->n_pass > 0;
-        n_within += !rc && *works && within_limits(lab, m);
+        n_within += !rc && *works && within_limits(lab, p, m);
         if (!rc) hn_measured_free(m);
     }
     if (!rc && count > 1 && 2 * n_within < count) *works = false;
@@ -237,6 +250,13 @@ static void configure(hn_bench_lab *lab) {
     lab->variants.script_dir = lab->site->dir;
 }
 
+static bool is_steady(const hn_bench_lab *lab) {
+    const hone_workload *w = lab->site->w;
+    for (size_t k = 0; k < w->n_objectives; k++)
+        if (hn_quantity_is_noisy(&w->objective[k].quantity) && !lab->bench.base.steady[k]) return false;
+    return true;
+}
+
 hone_rc hn_bench_lab_open(hn_bench_lab *lab, hn_site *site, const hn_parts *parts, size_t first_gain, hone_err *err) {
     *lab = (hn_bench_lab){.site = site, .parts = parts, .first_gain = first_gain};
     configure(lab);
@@ -249,6 +269,7 @@ hone_rc hn_bench_lab_open(hn_bench_lab *lab, hn_site *site, const hn_parts *part
                        b->detail);
     use_baseline(lab, 0);
     rc = hn_bench_open(&lab->bench, NULL, err);
+    if (is_steady(lab)) lab->n_variants = 1;
     if (!rc && lab->n_variants > 1) rc = hn_side_vary(&lab->variants, &lab->base, HN_LAYOUT_ORDER, err);
     if (lab->base.layout == HN_LAYOUT_NONE) lab->n_variants = 1;
     lab->keeps_limits = !lab->bench.base.infeasible;
@@ -263,13 +284,6 @@ void hn_bench_lab_close(hn_bench_lab *lab) {
     hn_bench_close(&lab->bench);
     hn_side_close(&lab->base, false);
     hn_recipe_free(&lab->base_recipe);
-}
-
-static bool is_steady(const hn_bench_lab *lab) {
-    const hone_workload *w = lab->site->w;
-    for (size_t k = 0; k < w->n_objectives; k++)
-        if (hn_quantity_is_noisy(&w->objective[k].quantity) && !lab->bench.base.steady[k]) return false;
-    return true;
 }
 
 hn_lab hn_bench_lab_interface(hn_bench_lab *lab) {
