@@ -141,7 +141,9 @@ static void put_text(const result *x) {
     free(line);
     put_gain(x, "before", r->gain_before);
     if (!r->n_after) {
-        field(x->c, "after", "nothing: the point shows no gain over the baseline that could be kept");
+        field(x->c, "after",
+              "nothing: the interval of the gain reaches 1, so there is none to keep; measure longer or on a "
+              "quieter machine (hone doctor) if it should be there");
         return;
     }
     put_gain(x, "after", r->gain_after);
