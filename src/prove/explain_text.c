@@ -13,6 +13,9 @@
 
 enum { SENTENCES_MOST = 12, CALLEES_SHOWN = 3 };
 
+/* What objdump calls all the code of a program without symbols. */
+#define STRIPPED ".text"
+
 /* One function of the source on both sides. */
 typedef struct pair {
     const char *name;
@@ -50,7 +53,9 @@ static bool is_start_up(const char *name) {
                                         "call_weak_fn"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(name, known[i])) return true;
-    return strstr(name, "@plt") != NULL || hn_starts_with(name, "hone_bench_") || hn_starts_with(name, "hn_bench_");
+    bool section = *name == '.' && strcmp(name, STRIPPED) != 0; /* a stripped program has sections for functions */
+    return section || strstr(name, "@plt") != NULL || hn_starts_with(name, "hone_bench_") ||
+           hn_starts_with(name, "hn_bench_");
 }
 
 static pair *pair_of(comparison *x, const char *name) {
@@ -237,10 +242,11 @@ static void say_calls(const pair *p, hn_str *s) {
 static void say_pair(const pair *p, hn_str *s) {
     hn_str_addf(s, "%s: ", p->name);
     if (!p->n_clones[1] || !p->n_clones[0]) {
-        clause(s,
-               p->n_clones[1] ? "a function of its own now (%.0f bytes); inlined or not there before"
-                              : "inlined into its callers, or gone (%.0f bytes before)",
-               p->count[p->n_clones[1] ? 1 : 0][HN_CODE_BYTES]);
+        double bytes = p->count[p->n_clones[1] ? 1 : 0][HN_CODE_BYTES];
+        if (p->n_clones[1])
+            clause(s, "a function of its own now (%.0f byte%s); inlined or not there before", bytes, plural(bytes));
+        else
+            clause(s, "inlined into its callers, or gone (%.0f byte%s before)", bytes, plural(bytes));
         return;
     }
     say_vectors(p, s);
@@ -293,6 +299,15 @@ static void say_program(comparison *x, size_t n_differ) {
     add_sentence(x, &s);
 }
 
+static void say_stripped(comparison *x) {
+    for (size_t i = 0; i < x->n; i++) {
+        if (strcmp(x->pair[i].name, STRIPPED) != 0) continue;
+        hn_str s = {0};
+        hn_str_add(&s, "the program is stripped: without names of functions, all its code is taken as one");
+        add_sentence(x, &s);
+    }
+}
+
 static void add_sentences(comparison *x) {
     size_t n_differ = 0, n_more = 0;
     for (size_t i = 0; i < x->n; i++) n_differ += x->pair[i].differs;
@@ -313,6 +328,7 @@ static void add_sentences(comparison *x) {
         hn_str_addf(&s, "%zu further function%s differ%s", n_more, plural((double)n_more), n_more == 1 ? "s" : "");
         add_sentence(x, &s);
     }
+    say_stripped(x);
     say_program(x, n_differ);
 }
 
