@@ -1,4 +1,5 @@
 /* The store: what is put in comes out, one writer per session, incomparable things are refused, bad files are left. */
+#include "record/proofs.h"
 #include "store_fixture.h"
 
 #include <sqlite3.h>
@@ -319,8 +320,55 @@ static void test_winners(void) {
     fix_remove_dir();
 }
 
+static size_t n_proofs(hone_store *s, int64_t session, char *first, size_t room) {
+    hn_arena a = {0};
+    const char **text = NULL;
+    size_t n = 0;
+    *first = 0;
+    if (hn_proofs_texts(s, session, &a, &text, &n, &e)) n = SIZE_MAX;
+    if (n && n != SIZE_MAX) snprintf(first, room, "%s", text[0]);
+    hn_arena_free(&a);
+    return n;
+}
+
+static void test_proofs(void) {
+    fix_make_dir();
+    hone_store *s = open_store(true);
+    hone_session x = fix_session();
+    char first[64];
+    hone_session_begin(s, &x, &e);
+    add(s, x.id, 0, 3);
+    hone_store_close(s);
+    run_sql("DROP TABLE proof; PRAGMA user_version = 1");
+    s = open_store(false);
+    ok(s && n_proofs(s, x.id, first, sizeof first) == 0, "store/an_old_one_that_is_only_read_has_no_proofs");
+    hone_store_close(s);
+    s = open_store(true);
+    hn_proof_row row = {
+        .session = x.id, .workload_hash = "w1", .point = "{}", .kept = true, .why = "", .verdict = "kept"};
+    char body[32];
+    for (int i = 0; i < 20; i++) {
+        snprintf(body, sizeof body, "{\"i\":%d}", i);
+        row.body = body;
+        row.session = i < 19 ? x.id : 0;
+        if (hn_proofs_add(s, &row, &e)) printf("# %s\n", e.text);
+    }
+    ok(n_proofs(s, x.id, first, sizeof first) == 19 && !strcmp(first, "{\"i\":18}"), "store/proofs_newest_first");
+    ok(n_proofs(s, 0, first, sizeof first) == 1 && n_proofs(s, 99, first, sizeof first) == 0,
+       "store/proofs_by_session");
+    hone_trials l;
+    ok(hone_trials_load(s, x.id, false, &l, &e) == HONE_OK && l.n == 3, "store/upgrade_keeps_the_trials");
+    hone_trials_free(&l);
+    hone_store_close(s);
+    s = open_store(false);
+    ok(hn_proofs_add(s, &row, &e) == HONE_E_STORE, "store/a_reader_adds_no_proof");
+    hone_store_close(s);
+    fix_remove_dir();
+}
+
 int main(void) {
     test_round_trip();
+    test_proofs();
     test_duplicates();
     test_mismatch();
     test_lock();

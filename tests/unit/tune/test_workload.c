@@ -133,6 +133,11 @@ static const struct bad {
     {"measure_floor", CMD "measure: {floor: 2}\n", "w.yaml:3:18: |'floor'"},
     {"measure_repeats", CMD "measure: {repeats: 0}\n", "w.yaml:3:20: |'repeats'"},
     {"engine", CMD "engine: forrest\n", "w.yaml:3:9: |'forrest'|'forest'"},
+    {"proof_key", CMD "proof: {min_gian: 1 %}\n", "w.yaml:3:9: |'min_gian'|'min_gain'"},
+    {"proof_negative", CMD "proof: {min_gain: -1 %}\n", "w.yaml:3:19: |'min_gain'"},
+    {"proof_text", CMD "proof: {min_gain: much}\n", "w.yaml:3:19: |'much'"},
+    {"proof_two_variants", CMD "proof: {variants: 2}\n", "w.yaml:3:19: |'variants'"},
+    {"proof_most_below_least", CMD "proof: {pairs: 200, pairs_most: 100}\n", "w.yaml:3:33: |(100)|(200)"},
     {"param_reserved", PAR "  flags: " TWO, "w.yaml:4:3: |'flags'|itself"},
     {"param_of_compiler", PAR "  gcc.x: " TWO, "w.yaml:4:3: |'gcc.x'|compiler 'gcc'"},
     {"param_unused", CMD "parameters:\n  TILE: " TWO, "w.yaml:4:3: |'TILE' reaches no"},
@@ -181,6 +186,8 @@ static void test_minimal(void) {
     ok(w->fp_min == HONE_FP_CONTRACT && w->fp_max == HONE_FP_CONTRACT, "workload/exact_parity_fixes_the_contract");
     ok(w->parity == HN_PARITY_EXACT && w->budget.evaluations == 200 && w->floor == 0.15 && w->repeats == 1,
        "workload/default_protocol");
+    ok(w->proof.min_gain == 0.01 && w->proof.pairs == 100 && w->proof.pairs_most == 400 && w->proof.variants == 10,
+       "workload/default_proof");
     ok(w->n_sources == 1 && !strcmp(w->source[0], "k.c"), "workload/sources_from_the_build_command");
     ok(hone_space_n_params(w->params) == 0 && w->dir[0] == '/' && !w->engine, "workload/no_parameters");
     hone_workload_free(w);
@@ -199,7 +206,8 @@ static const char full[] =
     "limits: ['p99 <= 1.2 ms', 'code_size <= 64 KiB', 'time >= 3', 'energy <= 150 mJ', 'max_rel_error <= 1e-5']\n"
     "parity: {output: out.txt}\nstages: {build: 60 s, run: 10 s, cpu: 5 s, memory: 2 GiB, output: 64 MiB, file: 1 MiB,"
     " processes: 64}\nbudget: {time: 5 min, plateau: 40, target: 1.3}\n"
-    "measure: {repeats: 3, min_time: 10 ms, cold: yes, floor: 0.2}\nengine: forest\n";
+    "measure: {repeats: 3, min_time: 10 ms, cold: yes, floor: 0.2}\nengine: forest\n"
+    "proof: {min_gain: 0.5 %, pairs: 500, variants: 5}\n";
 
 static void test_full(void) {
     hone_workload *w = parse(full);
@@ -228,6 +236,8 @@ static void test_full(void) {
     ok(w->limits.cpu_s == 5 && w->limits.memory_b == 2147483648u && w->limits.n_procs == 64 && !w->budget.evaluations &&
            w->budget.seconds == 300 && w->cold && w->repeats == 3,
        "workload/fields");
+    ok(w->proof.min_gain == 0.005 && w->proof.pairs == 500 && w->proof.pairs_most == 500 && w->proof.variants == 5,
+       "workload/proof");
     bool maximize = false;
     ok(hone_workload_n_objectives(w) == 3 && !hone_workload_objective(w, 3, NULL) &&
            hone_workload_objective(w, 1, &maximize) && maximize,
@@ -273,7 +283,7 @@ static void test_hash(void) {
         bool same;
     } row[] = {
         {"comments_and_order", "# x\nrun:   \"{out} {input}\"\nbuild: >-\n  {cc} {flags} k.c -o {out}\n", true},
-        {"name_budget_engine", CMD "name: b\ndoc: d\nbudget: {time: 1 s}\nengine: random\n", true},
+        {"name_budget_engine", CMD "name: b\ndoc: d\nbudget: {time: 1 s}\nengine: random\nproof: {pairs: 20}\n", true},
         {"defaults", CMD "objectives: [minimize p50(time)]\nparity: {rule: exact}\nmeasure: {repeats: 1}\n", true},
         {"build", "build: '{cc} {flags} -g k.c -o {out}'\nrun: '{out} {input}'\n", false},
         {"run", "build: '{cc} {flags} k.c -o {out}'\nrun: '{out}  -v {input}'\n", false},
