@@ -154,7 +154,7 @@ static void draw_trial(const hone_report *r, const frame *f, const hone_report_t
     case 1: cli_canvas_mark(f->v, f->x.n - 1, y_of(f, y), RACE, CLI_YELLOW); break;
     case 2: cli_canvas_mark(f->v, x, y_of(f, y), OVER, CLI_YELLOW); break;
     case 3: cli_canvas_mark(f->v, x, edge, FAR, CLI_DIM); break;
-    default: cli_canvas_dot(f->v, x, y_of(f, y), CLI_PLAIN);
+    default: break; /* draw_evaluations */
     }
 }
 
@@ -163,10 +163,28 @@ static double validated(const hone_report *r) {
     return r->proof && r->proof->overall && r->proof->n_objectives ? r->proof->overall[0].gain.mid : NAN;
 }
 
+/* With more evaluations than columns of dots a column shows its best: all of them would be one dark field. */
+static void draw_evaluations(const hone_report *r, const frame *f) {
+    bool all = r->n_search <= (size_t)f->x.n, up = r->ratios || r->goal[0].maximize;
+    double *best = cli_alloc((size_t)f->x.n, sizeof *best);
+    for (int i = 0; i < f->x.n; i++) best[i] = NAN;
+    for (size_t i = 0; i < r->n_trials; i++) {
+        const hone_report_trial *t = &r->trial[i];
+        double y = drawn(r, t), *b = &best[x_of(f, (double)t->x)];
+        if (!t->search || !t->feasible || !isfinite(y) || beyond(f, y)) continue;
+        if (all) cli_canvas_dot(f->v, x_of(f, (double)t->x), y_of(f, y), CLI_PLAIN);
+        if (isnan(*b) || (up ? y > *b : y < *b)) *b = y;
+    }
+    for (int i = 0; !all && i < f->x.n; i++)
+        if (isfinite(best[i])) cli_canvas_dot(f->v, i, y_of(f, best[i]), CLI_PLAIN);
+    free(best);
+}
+
 static void curve_legend(const plot *p, const frame *f, const bool seen[5]) {
     int used = 0;
     legend(p, f->margin, LINE, CLI_GREEN, "best so far", &used);
-    if (seen[4]) legend(p, f->margin, DOT, CLI_PLAIN, "evaluation", &used);
+    bool all = p->r->n_search <= (size_t)f->x.n;
+    if (seen[4]) legend(p, f->margin, DOT, CLI_PLAIN, all ? "evaluation" : "evaluation, best of each column", &used);
     if (p->r->ratios) legend(p, f->margin, LEVEL, CLI_DIM, "baseline", &used);
     if (p->r->ratios && isfinite(validated(p->r))) legend(p, f->margin, PROVEN, CLI_YELLOW, "validated", &used);
     if (seen[0]) legend(p, f->margin, FAILED, CLI_RED, "failed", &used);
@@ -191,6 +209,7 @@ static void plot_curve(const plot *p) {
     open_frame(p, &f);
     if (r->ratios) level(&f, 1, LEVEL, CLI_DIM);
     if (r->ratios) level(&f, validated(r), PROVEN, CLI_YELLOW);
+    draw_evaluations(r, &f);
     for (size_t i = 0; i < r->n_trials; i++) draw_trial(r, &f, &r->trial[i], seen);
     draw_best(r, &f);
     close_frame(p, &f);
@@ -341,7 +360,8 @@ static void plot_boxes(const plot *p) {
     for (size_t k = 0; k < r->n_goals; k++) {
         int name = 0;
         for (size_t i = 0; i < r->n_boxes; i++) {
-            int n = (int)cli_columns(*r->box[i].input ? r->box[i].input : "every input") + (r->box[i].held_out ? 11 : 0);
+            int n =
+                (int)cli_columns(*r->box[i].input ? r->box[i].input : "every input") + (r->box[i].held_out ? 11 : 0);
             if (usable(&r->box[i], k) && n > name) name = n;
         }
         if (!name) continue;

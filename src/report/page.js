@@ -259,7 +259,7 @@ function curve() {
   const final = steps.length ? steps[steps.length - 1] : null;
   picture("curve-chart", "Best so far over " + plural(d.evaluations, "evaluation") + ": " + (final ? "rises to " + say(final.y) + " at evaluation " + final.x : "nothing better than the baseline") +
     "; " + plural(bad.length, "failure") + ". The table below has the steps.", () => {
-    const dot = (label, data, more) => Object.assign({ type: "scatter", label, data, pointRadius: narrow() ? 2.5 : 3, pointHoverRadius: 6, borderWidth: 1.5, order: 2 }, more);
+    const dot = (label, data, more) => Object.assign({ type: "scatter", label, data, pointRadius: searched.length > 1500 ? 1.2 : narrow() ? 2.5 : 3, pointHoverRadius: 6, borderWidth: searched.length > 1500 ? 0.5 : 1.5, order: 2 }, more);
     const sets = [{ type: "line", label: "best so far", data: line, stepped: "before", borderColor: ink.tuned, backgroundColor: ink.tuned, borderWidth: 2.5, pointRadius: 0, pointStyle: "line", silent: true, order: 1 },
       dot("evaluation", points(inside, of), { borderColor: ink.base, backgroundColor: ink["base-fill"] })];
     if (outside.length) sets.push(dot("far " + (up ? "below" : "above"), points(outside, () => floor), { borderColor: ink.base, backgroundColor: ink.base, pointStyle: "triangle", rotation: up ? 180 : 0 }));
@@ -313,7 +313,7 @@ function pareto() {
     const sets = [
       Object.assign({}, dot, { label: "front", data: line, borderColor: ink.tuned, backgroundColor: ink["tuned-fill"], pointRadius: narrow() ? 5 : 6, order: 1 }),
       { type: "line", label: "_front", data: goals.length === 2 ? line : [], stepped: high(a) ? "after" : "before", borderColor: ink.tuned, borderWidth: 1, pointRadius: 0, pointHoverRadius: 0, pointHitRadius: 0, silent: true, order: 3 },
-      Object.assign({}, dot, { label: "dominated", data: dominated.map(at).filter(within), borderColor: ink.base, backgroundColor: ink["base-fill"], pointRadius: 3, order: 4 })];
+      Object.assign({}, dot, { label: "dominated", data: dominated.map(at).filter(within), borderColor: ink.base, backgroundColor: ink["base-fill"], pointRadius: dominated.length > 1500 ? 1.2 : 3, borderWidth: dominated.length > 1500 ? 0.5 : 1.5, order: 4 })];
     if (baseline && of(baseline, a) != null) sets.push(Object.assign({}, dot, { label: "baseline", data: [at(baseline)], borderColor: ink.ink, backgroundColor: ink.card, pointStyle: "rectRot", pointRadius: 7, order: 0 }));
     return { type: "scatter", data: { datasets: sets }, plugins: [mark], options: options({
       scales: { x: axis(title(a), { min: x0, max: x1, ticks: { color: ink.muted, maxRotation: 0, stepSize: xStep, callback: v => say(v, a) } }),
