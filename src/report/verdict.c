@@ -20,13 +20,22 @@ static bool superseded(const hone_report *r, size_t i) {
 
 static double claim(const hone_proof *p) { return p->n_objectives && p->overall ? p->overall[0].gain.mid : NAN; }
 
-/* Of the kept ones the one that gains most in the first objective; else the one about the search's best; else the
- * newest. */
+static bool same_point(const char *a, const char *b) {
+    json_t *x = json_loads(a, 0, NULL), *y = json_loads(b, 0, NULL);
+    bool same = x && y && json_equal(x, y);
+    json_decref(x);
+    json_decref(y);
+    return same;
+}
+
+/* Of the kept ones the one that the controls file was made of, which may be a reduced one, else the one that gains most
+ * in the first objective; if none was kept the one about the search's best; else the newest. */
 static const hone_proof *choose(const hone_report *r) {
     const hone_proof *kept = NULL, *best = NULL;
     for (size_t i = 0; i < r->proofs.n; i++) {
         const hone_proof *p = &r->proofs.proof[i];
         if (superseded(r, i)) continue;
+        if (p->kept && r->controls && same_point(p->point, r->controls->point)) return p;
         if (p->kept && (!kept || claim(p) > claim(kept))) kept = p;
         if (!best && r->best && !strcmp(p->point, r->best->trial->point)) best = p;
     }

@@ -216,6 +216,26 @@ static void test_proofs(void) {
     }
 }
 
+/* The reduced winner stands in the controls file: it counts, though the whole one gained more. */
+static void test_controls(void) {
+    hone_store *s = record(latency, 1, search, sizeof search / sizeof *search);
+    hone_share share[] = {{"x", {1.01, 1.02, 1.03}}};
+    hone_controls k = {.point = "{ \"x\": 6 }", .share = share, .n_shares = 1, .created = "", .verdict = ""};
+    hone_report r = {0};
+    char *json = NULL;
+    prove(s, "{\"x\":6}", true, 1.1, "reduced");
+    prove(s, "{\"x\":2}", true, 1.2, "whole");
+    ok(!hone_report_open(s, 0, NULL, &k, &r, &e) && !strcmp(r.verdict, "reduced"), "report/proof_of_the_controls_file");
+    ok(!hone_report_json(&r, &json, &e) && strstr(json, "\"row\":[{\"name\":\"x\""),
+       "report/shares_of_the_controls_file");
+    hone_free(json);
+    hone_report_free(&r);
+    k.point = "{\"x\":7}";
+    ok(!hone_report_open(s, 0, NULL, &k, &r, &e) && !strcmp(r.verdict, "whole"),
+       "report/controls_file_of_another_point");
+    drop(s, &r);
+}
+
 /* --- texts ----------------------------------------------------------------------------------------------------------
  */
 
@@ -295,6 +315,7 @@ int main(void) {
     test_front();
     test_signed();
     test_proofs();
+    test_controls();
     test_texts();
     test_page();
     test_no_memory();
