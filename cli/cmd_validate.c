@@ -89,6 +89,14 @@ static void cell_p(cli_table *t, double p) {
         cli_table_cell(t, "%.2g", p);
 }
 
+/* A number, or nothing. */
+static void cell_count(cli_table *t, bool shown, uint64_t n) {
+    if (shown)
+        cli_table_cell(t, "%llu", (unsigned long long)n);
+    else
+        cli_table_cell(t, "%s", "");
+}
+
 static void heads(cli_table *t, const char *const *name, size_t n) {
     for (size_t i = 0; i < n; i++) cli_table_head(t, name[i]);
 }
@@ -105,15 +113,15 @@ static void put_candidates(const report *r) {
         const hone_proof *p = &r->proofs->proof[i];
         for (size_t k = 0; k < p->n_objectives; k++) {
             const hone_comparison *x = &p->overall[k];
-            cli_table_cell(t, k ? "" : "%zu", i + 1);
-            cli_table_cell(t, k || !r->from->one[i].trial ? "" : "%lld", (long long)r->from->one[i].trial);
+            cell_count(t, !k, i + 1);
+            cell_count(t, !k && r->from->one[i].trial, (uint64_t)r->from->one[i].trial);
             cli_table_cell(t, "%s", x->quantity);
             cli_table_cell(t, "%s", k ? "" : cli_text_ratio(r->c, r->from->one[i].claimed, a));
             cell_gain(r->c, t, x->gain);
             cell_p(t, x->p_wilcoxon);
             cell_p(t, x->p_adjusted);
             cli_table_cell(t, isnan(x->effect) ? "-" : "%.2f", x->effect);
-            cli_table_cell(t, k ? "" : "%zu", p->n_pairs);
+            cell_count(t, !k, p->n_pairs);
             cli_table_cell(t, "%s", k ? "" : outcome(p));
             cli_table_ink(t, p->kept ? CLI_GREEN : CLI_PLAIN);
         }

@@ -25,6 +25,6 @@ void cli_live_event(void *live, const hone_tune_event *event); /* a hone_tune_op
 /* For what is no search: a line of one's own, with the elapsed time; a warning that stays. */
 void cli_live_say(cli_live *l, double elapsed_s, bool now, const char *fmt, ...) HONE_PRINTF(4, 5);
 void cli_live_warn(cli_live *l, const char *text);
-void cli_live_end(cli_live *l);                                /* leaves the cursor on an empty line */
+void cli_live_end(cli_live *l); /* leaves the cursor on an empty line */
 
 #endif

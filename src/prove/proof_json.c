@@ -217,6 +217,9 @@ static void read_proof(reading *r, const json_t *j, hone_proof *p) {
     p->tail = read_comparisons(r, j, "tail", p->n_objectives);
     p->held_out = read_comparisons(r, j, "held_out", p->n_objectives);
     p->by_input = read_comparisons(r, j, "by_input", p->n_objectives * p->n_inputs);
+    if (!p->overall) refuse(r, "overall");
+    if (!p->tail) p->tail = HN_NEW_N(r->a, hone_comparison, p->n_objectives); /* none has one */
+    if (!p->by_input) refuse(r, "by_input");
     p->spread = read_number(r, j, "spread");
     p->n_pairs = read_count(r, j, "n_pairs");
     p->n_variants = read_count(r, j, "n_variants");
