@@ -420,7 +420,8 @@ static size_t unprintable(const unsigned char *c, unsigned *code) {
     return bad ? 3 : 0;
 }
 
-static void add_quoted(hn_str *s, const unsigned char *c) {
+void hn_yaml_add_quoted(hn_str *s, const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
     hn_str_add(s, "\"");
     while (*c) {
         unsigned code = *c;
@@ -446,5 +447,5 @@ void hn_yaml_add_scalar(hn_str *s, const char *text) {
     if (plain)
         hn_str_add(s, text);
     else
-        add_quoted(s, (const unsigned char *)text);
+        hn_yaml_add_quoted(s, text);
 }

@@ -51,5 +51,7 @@ hone_rc hn_yaml_bytes(const hn_yaml *doc, const hn_ynode *node, uint64_t *out, h
 /* A scalar as it must be written to read back as this text (quoted when needed), appended to an hn_str. The text is
  * UTF-8 without NUL; bytes that are no UTF-8 pass through, and the reader then refuses them. */
 void hn_yaml_add_scalar(hn_str *s, const char *text);
+/* The same in double quotes whatever it is: a JSON string, too. */
+void hn_yaml_add_quoted(hn_str *s, const char *text);
 
 #endif

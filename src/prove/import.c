@@ -59,13 +59,20 @@ static hone_rc add_choice(importer *m, double *scratch, const char *name, const 
     return rc;
 }
 
+/* Genes of the driver itself, which are set from what the file says of compiler and contract. */
+static bool is_choice(const hone_controls *c, const char *name, const json_t *value) {
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    return (!strcmp(name, "compiler") && !strcmp(text, c->compiler)) ||
+           (!strcmp(name, "fp") && !strcmp(text, c->floating_point));
+}
+
 static hone_rc take_genes(importer *m, double *scratch, json_t *old, hone_err *err) {
     hn_arena a = {0};
     const char *prefix = hn_controls_prefix(&a, m->c->compiler), *name;
     json_t *value;
     hone_rc rc = prefix ? HONE_OK : nomem(err);
     json_object_foreach(old, name, value) {
-        if (rc || hn_is_choice(m->c, name, json_is_string(value) ? json_string_value(value) : "")) continue;
+        if (rc || is_choice(m->c, name, value)) continue;
         const char *own = hn_starts_with(name, prefix) ? name + strlen(prefix) : NULL;
         const char *full = own ? hn_format(&a, "%s.%s", m->plan->prefix[m->target], own) : name;
         rc = full ? take(m, scratch, full, value, own ? own : name, err) : nomem(err);
@@ -86,8 +93,8 @@ static void check_contract(importer *m) {
 static hone_rc take_all(importer *m, double *point, hone_err *err) {
     json_error_t at;
     json_t *old = json_loads(m->c->point, 0, &at);
-    if (!old) return hn_fail(err, HONE_E_INPUT, "the point of '%s' is no JSON", m->c->name);
-    hone_rc rc = HONE_OK;
+    hone_rc rc = old ? HONE_OK : hn_fail(err, HONE_E_INPUT, "the point of '%s' is no JSON: %s", m->c->name, at.text);
+    if (rc) return rc;
     bool has = find_target(m);
     if (!has) drop(m, "compiler", m->c->compiler, "the workload offers no compiler of its family");
     if (has) rc = add_choice(m, point, "compiler", m->plan->w->compiler[m->target], err);

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,46 +48,91 @@ const char *hn_controls_prefix(hn_arena *a, const char *compiler) {
     return p;
 }
 
-bool hn_is_choice(const hone_controls *c, const char *name, const char *value) {
-    return (!strcmp(name, "compiler") && !strcmp(value, c->compiler)) ||
-           (!strcmp(name, "fp") && !strcmp(value, c->floating_point));
+bool hn_is_choice(const hone_controls *c, const char *name, const hn_ynode *value) {
+    if (value->kind != HN_Y_SCALAR || !value->quoted) return false;
+    return (!strcmp(name, "compiler") && !strcmp(value->text, c->compiler)) ||
+           (!strcmp(name, "fp") && !strcmp(value->text, c->floating_point));
+}
+
+hone_rc hn_point_load(const char *point, hn_yaml **out, hone_err *err) {
+    hone_rc rc = hn_yaml_parse(point, strlen(point), "point", out, err);
+    if (rc || hn_yaml_root(*out)->kind == HN_Y_MAP) return rc;
+    hn_yaml_free(*out);
+    return hn_fail(err, HONE_E_INPUT, "a point is a JSON object of names and values, found '%.100s'", point);
+}
+
+/* A JSON number as it is; what YAML alone takes for one, in JSON's way. */
+static void add_number(hn_str *s, const char *token, double v) {
+    char buf[32];
+    bool as_is = token[strspn(token, "0123456789+-.eE")] == 0 && *token != '+' && *token != '.';
+    hn_str_add(s, as_is ? token : hn_double_text(v, buf));
+}
+
+void hn_gene_json(const hn_yaml *doc, const hn_ynode *node, hn_str *s) {
+    double v;
+    bool yes;
+    if (node->kind == HN_Y_SEQ) {
+        hn_str_add(s, "[");
+        for (size_t i = 0; i < node->n; i++) {
+            if (i) hn_str_add(s, ",");
+            hn_gene_json(doc, node->item[i], s);
+        }
+        hn_str_add(s, "]");
+    } else if (node->quoted) {
+        hn_yaml_add_quoted(s, node->text);
+    } else if (!hn_yaml_bool(doc, node, &yes, NULL)) {
+        hn_str_add(s, yes ? "true" : "false");
+    } else if (!hn_yaml_double(doc, node, &v, NULL)) {
+        add_number(s, node->text, v);
+    } else {
+        hn_yaml_add_quoted(s, node->text);
+    }
+}
+
+bool hn_gene_fine(const hn_ynode *node) {
+    bool scalars = node->kind == HN_Y_SEQ;
+    for (size_t i = 0; scalars && i < node->n; i++) scalars = node->item[i]->kind == HN_Y_SCALAR;
+    return scalars || node->kind == HN_Y_SCALAR;
 }
 
 /* A gene's value as text: a string as it is, else JSON. */
-static const char *value_text(hn_arena *a, const json_t *v) {
-    char buf[32];
-    if (json_is_string(v)) return hn_strdup(a, json_string_value(v));
-    if (json_is_real(v)) return hn_strdup(a, hn_double_text(json_real_value(v), buf));
-    char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+static const char *value_text(hn_arena *a, const hn_yaml *doc, const hn_ynode *node) {
+    if (node->kind == HN_Y_SCALAR && node->quoted) return hn_strdup(a, node->text);
+    hn_str s = {0};
+    hn_gene_json(doc, node, &s);
+    char *text = hn_str_take(&s);
     const char *kept = text ? hn_strdup(a, text) : NULL;
-    free(text);
     if (!kept) a->failed = true;
+    free(text);
     return kept;
 }
 
-hone_rc hn_controls_derive(hone_controls *c, hn_arena *a, hone_err *err) {
-    json_error_t at;
-    json_t *root = json_loads(c->point, JSON_REJECT_DUPLICATES, &at), *value;
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return hn_fail(err, HONE_E_INPUT, "a point is a JSON object of names and values, found '%.100s'", c->point);
-    }
-    const char *prefix = hn_controls_prefix(a, c->compiler), *name;
-    size_t n = json_object_size(root);
-    c->control = HN_NEW_N(a, hone_pair, n + 1);
-    c->parameter = HN_NEW_N(a, hone_pair, n + 1);
+static hone_rc derive(hone_controls *c, hn_arena *a, const hn_yaml *doc, hone_err *err) {
+    const hn_ynode *root = hn_yaml_root(doc);
+    const char *prefix = hn_controls_prefix(a, c->compiler);
+    c->control = HN_NEW_N(a, hone_pair, root->n + 1);
+    c->parameter = HN_NEW_N(a, hone_pair, root->n + 1);
     c->n_controls = c->n_parameters = 0;
-    if (hn_arena_ok(a)) {
-        json_object_foreach(root, name, value) {
-            const char *text = value_text(a, value);
-            if (!text || hn_is_choice(c, name, json_is_string(value) ? text : "")) continue;
-            bool control = hn_starts_with(name, prefix);
-            hone_pair *p = control ? &c->control[c->n_controls++] : &c->parameter[c->n_parameters++];
-            *p = (hone_pair){hn_strdup(a, control ? name + strlen(prefix) : name), text};
-        }
+    for (size_t i = 0; hn_arena_ok(a) && i < root->n; i++) {
+        const char *name = root->key[i]->text;
+        if (!hn_gene_fine(root->item[i]))
+            return hn_yaml_fail(doc, root->item[i], err, "expected a value or a list of values for '%s'", name);
+        const char *text = value_text(a, doc, root->item[i]);
+        if (!text || hn_is_choice(c, name, root->item[i])) continue;
+        bool control = hn_starts_with(name, prefix);
+        hone_pair *p = control ? &c->control[c->n_controls++] : &c->parameter[c->n_parameters++];
+        *p = (hone_pair){hn_strdup(a, control ? name + strlen(prefix) : name), text};
     }
-    json_decref(root);
     return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+hone_rc hn_controls_derive(hone_controls *c, hn_arena *a, hone_err *err) {
+    hn_yaml *doc;
+    hone_rc rc = hn_point_load(c->point, &doc, err);
+    if (rc) return rc;
+    rc = derive(c, a, doc, err);
+    hn_yaml_free(doc);
+    return rc;
 }
 
 /* --- the response file ----------------------------------------------------------------------------------------- */

@@ -10,16 +10,22 @@
 #include "base/arena.h"
 #include "base/sign.h"
 #include "base/str.h"
+#include "base/yaml.h"
 
 #include <hone/controls.h>
 
 /* Zeroed, with "" where a text is required. NULL: out of memory. */
 hone_controls *hn_controls_new(hn_arena **arena);
+/* A point's JSON as a map of nodes (JSON is YAML). E_INPUT: it is no object. */
+hone_rc hn_point_load(const char *point, hn_yaml **out, hone_err *err);
+/* Is the node a scalar or a list of scalars? Appends it as JSON. */
+bool hn_gene_fine(const hn_ynode *node);
+void hn_gene_json(const hn_yaml *doc, const hn_ynode *node, hn_str *s);
 /* Fills control and parameter from point, compiler and floating_point. E_INPUT: the point is no JSON object. */
 hone_rc hn_controls_derive(hone_controls *c, hn_arena *a, hone_err *err);
 /* Genes of the driver itself that the point may hold: "compiler", "fp". Does the point's `name` say just what
  * c->compiler or c->floating_point says? */
-bool hn_is_choice(const hone_controls *c, const char *name, const char *value);
+bool hn_is_choice(const hone_controls *c, const char *name, const hn_ynode *value);
 /* "gcc-12." for "gcc-12", with '/' as '_': what the names of its controls start with in a joined space. */
 const char *hn_controls_prefix(hn_arena *a, const char *compiler);
 /* PATH.rsp for PATH.hone; malloc'ed. E_INPUT when the path ends otherwise. */

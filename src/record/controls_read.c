@@ -4,7 +4,6 @@
 #include "base/err.h"
 #include "base/yaml.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,43 +90,44 @@ static hone_rc read_interval(const reader *r, const hn_ynode *node, hone_interva
 
 /* --- the point ------------------------------------------------------------------------------------------------- */
 
-static json_t *scalar_json(const reader *r, const hn_ynode *node) {
-    double v;
-    hone_err ignored;
-    bool boolean;
-    if (node->kind != HN_Y_SCALAR) return NULL;
-    if (node->quoted) return json_string(node->text);
-    if (!hn_yaml_bool(r->doc, node, &boolean, &ignored)) return json_boolean(boolean);
-    if (hn_yaml_double(r->doc, node, &v, &ignored)) return json_string(node->text);
-    return v == floor(v) && fabs(v) < 0x1p53 ? json_integer((json_int_t)v) : json_real(v);
+/* What the point's JSON is put together from. */
+typedef struct point_text {
+    hn_str s;
+    const char *prefix; /* of the compiler's controls */
+    bool has_compiler, has_fp;
+} point_text;
+
+static void add_name(point_text *p, const char *prefix, const char *name) {
+    hn_str full = {0};
+    hn_str_addf(&full, "%s%s", prefix, name);
+    hn_str_add(&p->s, p->s.n > 1 ? "," : "");
+    hn_yaml_add_quoted(&p->s, full.text ? full.text : "");
+    hn_str_add(&p->s, ":");
+    p->s.failed |= full.failed;
+    hn_str_free(&full);
 }
 
-static json_t *value_json(const reader *r, const hn_ynode *node) {
-    if (node->kind != HN_Y_SEQ) return scalar_json(r, node);
-    json_t *list = json_array();
-    for (size_t i = 0; list && i < node->n; i++)
-        if (json_array_append_new(list, scalar_json(r, node->item[i]))) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
-}
-
-static hone_rc add_genes(const reader *r, const hn_ynode *root, const char *key, const char *prefix, json_t *point) {
+static hone_rc add_genes(const reader *r, const hn_ynode *root, bool controls, point_text *p) {
+    const char *key = controls ? "controls" : "parameters";
     const hn_ynode *node = hn_yaml_get(root, key);
     if (!node) return HONE_OK;
     hone_rc rc = map_of(r, node, key, NULL, 0);
     for (size_t i = 0; i < node->n && !rc; i++) {
-        const char *name = hn_format(r->a, "%s%s", prefix, node->key[i]->text);
-        if (!name) return nomem(r);
-        if (json_object_get(point, name)) return hn_yaml_fail(r->doc, node->key[i], r->err, "'%s' stands twice", name);
-        if (json_object_set_new(point, name, value_json(r, node->item[i])))
-            rc = hn_yaml_fail(r->doc, node->item[i], r->err, "expected a value or a list of values for '%s'", name);
+        const char *name = node->key[i]->text;
+        if (!controls && hn_starts_with(name, p->prefix))
+            return hn_yaml_fail(r->doc, node->key[i], r->err, "'%s' is a control's name; it belongs under 'controls'",
+                                name);
+        if (!hn_gene_fine(node->item[i]))
+            return hn_yaml_fail(r->doc, node->item[i], r->err, "expected a value or a list of values for '%s'", name);
+        p->has_compiler |= !controls && !strcmp(name, "compiler");
+        p->has_fp |= !controls && !strcmp(name, "fp");
+        add_name(p, controls ? p->prefix : "", name);
+        hn_gene_json(r->doc, node->item[i], &p->s);
     }
     return rc;
 }
 
-static hone_rc add_choices(const reader *r, const hn_ynode *root, json_t *point) {
+static hone_rc add_choices(const reader *r, const hn_ynode *root, point_text *p) {
     const hn_ynode *node = hn_yaml_get(root, "choices");
     if (!node) return HONE_OK;
     if (node->kind != HN_Y_SEQ) return hn_yaml_fail(r->doc, node, r->err, "'choices' is not a list");
@@ -136,33 +136,32 @@ static hone_rc add_choices(const reader *r, const hn_ynode *root, json_t *point)
         hone_rc rc = hn_yaml_text(r->doc, node->item[i], &name, r->err);
         if (rc) return rc;
         bool fp = !strcmp(name, "fp");
+        bool *has = fp ? &p->has_fp : &p->has_compiler;
         if (!fp && strcmp(name, "compiler") != 0)
             return hn_yaml_fail(r->doc, node->item[i], r->err, "unknown choice '%s'; known are: compiler, fp", name);
-        if (json_object_get(point, name)) return hn_yaml_fail(r->doc, node->item[i], r->err, "'%s' stands twice", name);
-        if (json_object_set_new(point, name, json_string(fp ? r->c->floating_point : r->c->compiler))) return nomem(r);
+        if (*has) return hn_yaml_fail(r->doc, node->item[i], r->err, "'%s' stands twice", name);
+        *has = true;
+        add_name(p, "", name);
+        hn_yaml_add_quoted(&p->s, fp ? r->c->floating_point : r->c->compiler);
     }
     return HONE_OK;
 }
 
 static hone_rc read_point(const reader *r, const hn_ynode *root) {
-    json_t *point = json_object();
-    const char *prefix = hn_controls_prefix(r->a, r->c->compiler);
-    if (!point || !prefix) {
-        json_decref(point);
-        return nomem(r);
-    }
-    hone_rc rc = add_genes(r, root, "parameters", "", point);
-    if (!rc) rc = add_choices(r, root, point);
-    if (!rc) rc = add_genes(r, root, "controls", prefix, point);
-    char *text = rc ? NULL : json_dumps(point, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(point);
+    point_text p = {.prefix = hn_controls_prefix(r->a, r->c->compiler)};
+    if (!p.prefix) return nomem(r);
+    hn_str_add(&p.s, "{");
+    hone_rc rc = add_genes(r, root, false, &p);
+    if (!rc) rc = add_choices(r, root, &p);
+    if (!rc) rc = add_genes(r, root, true, &p);
+    hn_str_add(&p.s, "}");
+    r->c->point = rc || p.s.failed ? NULL : hn_strdup(r->a, p.s.text);
+    hn_str_free(&p.s);
     if (rc) return rc;
-    r->c->point = text ? hn_strdup(r->a, text) : NULL;
-    free(text);
     return r->c->point ? hn_controls_derive(r->c, r->a, r->err) : nomem(r);
 }
 
-/* --- sections -------------------------------------------------------------------------------------------------- */
+/* --- sections ------------------------------------------------------------------------------------------------- */
 
 static hone_rc read_flags(const reader *r, const hn_ynode *root) {
     const hn_ynode *node;

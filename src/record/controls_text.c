@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "base/yaml.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,48 +50,35 @@ static bool known(hone_interval x) { return isfinite(x.lo) && isfinite(x.mid) &&
 
 /* --- the point ------------------------------------------------------------------------------------------------- */
 
-static void add_value(hn_str *s, const json_t *v) {
-    char buf[32];
-    if (json_is_string(v))
-        hn_yaml_add_scalar(s, json_string_value(v));
-    else if (json_is_integer(v))
-        hn_str_addf(s, "%lld", (long long)json_integer_value(v));
-    else if (json_is_real(v))
-        hn_str_add(s, hn_double_text(json_real_value(v), buf));
-    else if (json_is_boolean(v))
-        hn_str_add(s, json_is_true(v) ? "true" : "false");
-    else if (json_is_array(v)) {
-        hn_str_add(s, "[");
-        for (size_t i = 0; i < json_array_size(v); i++) {
-            if (i) hn_str_add(s, ", ");
-            add_value(s, json_array_get(v, i));
-        }
-        hn_str_add(s, "]");
-    } else
-        s->failed = true;
+/* Strings in quotes where they need them; other JSON values are YAML as they are. */
+static void add_value(hn_str *s, const hn_yaml *doc, const hn_ynode *v) {
+    if (v->kind == HN_Y_SCALAR && v->quoted)
+        hn_yaml_add_scalar(s, v->text);
+    else
+        hn_gene_json(doc, v, s);
 }
 
 typedef enum gene_kind { CHOICE, CONTROL, PARAMETER } gene_kind;
 
-static gene_kind kind_of(const hone_controls *c, const char *prefix, const char *name, const json_t *v) {
-    if (hn_is_choice(c, name, json_is_string(v) ? json_string_value(v) : "")) return CHOICE;
+static gene_kind kind_of(const hone_controls *c, const char *prefix, const char *name, const hn_ynode *v) {
+    if (hn_is_choice(c, name, v)) return CHOICE;
     return hn_starts_with(name, prefix) ? CONTROL : PARAMETER;
 }
 
-static void add_genes(hn_str *s, const hone_controls *c, const char *prefix, json_t *point, gene_kind want,
+static void add_genes(hn_str *s, const hone_controls *c, const char *prefix, const hn_yaml *point, gene_kind want,
                       const char *key) {
-    const char *name;
-    json_t *v;
+    const hn_ynode *root = hn_yaml_root(point);
     bool any = false;
-    json_object_foreach(point, name, v) {
-        if (kind_of(c, prefix, name, v) != want) continue;
+    for (size_t i = 0; i < root->n; i++) {
+        const char *name = root->key[i]->text;
+        if (kind_of(c, prefix, name, root->item[i]) != want) continue;
         if (!any) hn_str_addf(s, "%s:\n", key);
         any = true;
         hn_str_add(s, want == CHOICE ? "  - " : "  ");
         hn_yaml_add_scalar(s, want == CONTROL ? name + strlen(prefix) : name);
         if (want != CHOICE) {
             hn_str_add(s, ": ");
-            add_value(s, v);
+            add_value(s, point, root->item[i]);
         }
         hn_str_add(s, "\n");
     }
@@ -100,20 +86,18 @@ static void add_genes(hn_str *s, const hone_controls *c, const char *prefix, jso
 
 static hone_rc add_point(hn_str *s, const hone_controls *c, hone_err *err) {
     hn_arena a = {0};
-    json_error_t at;
-    json_t *point = json_loads(c->point, JSON_REJECT_DUPLICATES, &at);
+    hn_yaml *point;
+    hone_rc rc = hn_point_load(c->point, &point, err);
+    if (rc) return rc;
     const char *prefix = hn_controls_prefix(&a, c->compiler);
-    hone_rc rc = HONE_OK;
-    if (!json_is_object(point))
-        rc = hn_fail(err, HONE_E_INPUT, "a point is a JSON object of names and values, found '%.100s'", c->point);
-    else if (!prefix)
+    if (!prefix) {
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory writing a controls file");
-    else {
+    } else {
         add_genes(s, c, prefix, point, CHOICE, "choices");
         add_genes(s, c, prefix, point, CONTROL, "controls");
         add_genes(s, c, prefix, point, PARAMETER, "parameters");
     }
-    json_decref(point);
+    hn_yaml_free(point);
     hn_arena_free(&a);
     return rc;
 }
