@@ -320,28 +320,41 @@ static void read_target(const char *args, insn *x, const char **name, size_t *n_
     *n_name = n;
 }
 
-/* Text that two equal instructions share: targets inside the function as distances, data by its symbol. */
+static void put_text(reader *r, const char *hashed, const char *shown) {
+    hn_hash_text(&r->hash, hashed);
+    if (r->listing.n >= LISTING_MOST) return;
+    hn_str_add(&r->listing, shown);
+    hn_str_add(&r->listing, "\n");
+}
+
+/* "0xfb4(%rip),%ymm0   # 2000 <half+0x20>": where data lies is the linker's affair, so its place does not count; shown
+ * is the symbol, which of constants without a name is just a near one. */
+static void add_data(reader *r, const char *op, const char *args, const char *rip, const char *symbol) {
+    char hashed[LINE_MOST + 64], shown[LINE_MOST + 64];
+    const char *from = rip;
+    while (from > args && (isxdigit((unsigned char)from[-1]) || from[-1] == 'x' || from[-1] == '-')) from--;
+    int before = (int)(from - args), tail = (int)strcspn(rip, " #"), name = (int)strcspn(symbol, "+>");
+    snprintf(hashed, sizeof hashed, "%s %.*s%.*s", op, before, args, tail, rip);
+    snprintf(shown, sizeof shown, "%s %.*s%.*s>%.*s", op, before, args, name, symbol, tail, rip);
+    put_text(r, hashed, shown);
+}
+
+/* Text that two equal instructions share: targets inside the function as distances, others by name. */
 static void add_text(reader *r, const insn *x, const char *op, const char *args) {
     char line[LINE_MOST + 64];
     const char *open = strrchr(args, '<'), *rip = strstr(args, "(%rip)");
-    int n;
-    if ((x->is & (IS_JUMP | IS_CALL)) && x->target && open && strchr(open, '+'))
-        n = snprintf(line, sizeof line, "%s %+lld", op, (long long)(x->target - x->at));
-    else if ((x->is & (IS_JUMP | IS_CALL)) && open)
-        n = snprintf(line, sizeof line, "%s %s", op, open);
-    else if (rip && open) {
-        const char *from = rip;
-        while (from > args && (isxdigit((unsigned char)from[-1]) || from[-1] == 'x' || from[-1] == '-')) from--;
-        size_t tail = strcspn(rip, " #");
-        n = snprintf(line, sizeof line, "%s %.*s%s%.*s", op, (int)(from - args), args, open, (int)tail, rip);
-    } else
-        n = snprintf(line, sizeof line, "%s%s%s", op, *args ? " " : "", args);
-    if (n < 0) return;
-    hn_hash_text(&r->hash, line);
-    if (r->listing.n < LISTING_MOST) {
-        hn_str_add(&r->listing, line);
-        hn_str_add(&r->listing, "\n");
+    bool flow = x->is & (IS_JUMP | IS_CALL);
+    if (!flow && rip && open) {
+        add_data(r, op, args, rip, open);
+        return;
     }
+    if (flow && x->target && open && strchr(open, '+'))
+        snprintf(line, sizeof line, "%s %+lld", op, (long long)(x->target - x->at));
+    else if (flow && open)
+        snprintf(line, sizeof line, "%s %s", op, open);
+    else
+        snprintf(line, sizeof line, "%s%s%s", op, *args ? " " : "", args);
+    put_text(r, line, line);
 }
 
 static void add_insn(reader *r, insn x, char *text) {

@@ -18,7 +18,7 @@
 enum {
     WHOLE_LEAST = 16, /* measurements of the whole, and more while its interval is wide beside its gain */
     WHOLE_MOST = 48,
-    TEST_MOST = 24,   /* a comparison's */
+    TEST_MOST = 32,   /* a comparison's */
     SURE_MOST = 64,   /* of what may be the answer */
     SHARE_LEAST = 12, /* behind a share */
     DIRECT_MOST = 5,  /* so few parts are tried one by one */

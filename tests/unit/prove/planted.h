@@ -69,13 +69,14 @@ static inline hn_lab planted_lab(planted *p) {
     return lab;
 }
 
-/* The parts that matter, at random places. */
-static inline void planted_at_random(planted *p, const double *effect, size_t n, uint64_t seed) {
+/* The parts that matter, at random places; at (may be NULL): which. */
+static inline void planted_at_random(planted *p, const double *effect, size_t n, uint64_t seed, size_t *at) {
     hn_rng rng = hn_rng_make(seed, 0x91ace);
     for (size_t i = 0; i < n;) {
-        size_t at = (size_t)hn_rng_below(&rng, p->n);
-        if (p->effect[at] != 0) continue;
-        p->effect[at] = effect[i++];
+        size_t k = (size_t)hn_rng_below(&rng, p->n);
+        if (p->effect[k] != 0) continue;
+        if (at) at[i] = k;
+        p->effect[k] = effect[i++];
     }
 }
 

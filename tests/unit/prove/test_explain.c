@@ -99,6 +99,7 @@ static void test_x86(void) {
     ok(c[HN_CODE_LOOPS] == 1 && c[HN_CODE_IN_LOOPS] == 5 && c[HN_CODE_VECTOR_IN_LOOPS] == 2, "objdump/loop");
     ok(c[HN_CODE_STACK_IN_LOOPS] == 1 && c[HN_CODE_STACK_IN_INNER] == 1, "objdump/spill_is_no_array");
     ok(f->n_callees == 1 && !strcmp(f->callee[0], "memset@plt") && c[HN_CODE_CALLS] == 1, "objdump/callee");
+    ok(strstr(f->listing, "vmovaps <half>(%rip),%ymm0\n") != NULL, "objdump/data_by_its_symbol");
     f = &d.function[2];
     ok(f->count[HN_CODE_CALLS] == 1 && f->count[HN_CODE_LOOPS] == 0 && !strcmp(f->callee[0], "row.constprop.0"),
        "objdump/jump_to_a_function_is_a_call");
@@ -211,10 +212,12 @@ static void test_compare(void) {
 
 /* The same code elsewhere, with one foreign function that is alike. */
 static void test_same(void) {
-    static const char one[] = "0000000000000010 <f>:\n  10:\t75 fe \tjne    10 <f>\n  12:\tc3 \tret\n"
+    static const char one[] = "0000000000000010 <f>:\n  10:\t75 fe \tjne    10 <f>\n  11:\t90 \tmov    0x8(%rip),%eax  "
+                              "      # 20 <a+0x4>\n  12:\tc3 \tret\n"
                               "0000000000000020 <percentile>:\n  20:\tc3 \tret\n",
                       two[] = "0000000000000050 <percentile>:\n  50:\tc3 \tret\n"
-                              "0000000000000060 <f>:\n  60:\t75 fe \tjne    60 <f>\n  62:\tc3 \tret\n";
+                              "0000000000000060 <f>:\n  60:\t75 fe \tjne    60 <f>\n  61:\t90 \tmov    0x18(%rip),%eax "
+                              "       # 80 <b>\n  62:\tc3 \tret\n";
     static const char *foreign[] = {"percentile"};
     hn_arena a = {0};
     hn_comparand c = {.foreign = foreign, .n_foreign = 1, .compiler = {"gcc", "gcc"}};

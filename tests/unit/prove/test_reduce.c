@@ -38,9 +38,9 @@ static void test_three_of_sixty(void) {
     tally plain = {0}, spiky = {0}, quiet = {0};
     for (uint64_t seed = 1; seed <= 100; seed++) {
         planted p = planted_make(60, 0.01, seed), q = planted_make(60, 0.01, seed), s = planted_make(60, 0.004, seed);
-        planted_at_random(&p, three, 3, seed);
-        planted_at_random(&q, three, 3, seed);
-        planted_at_random(&s, three, 3, seed);
+        planted_at_random(&p, three, 3, seed, NULL);
+        planted_at_random(&q, three, 3, seed, NULL);
+        planted_at_random(&s, three, 3, seed, NULL);
         q.spike = 0.02;
         run_one(&p, seed, &plain);
         run_one(&q, seed, &spiky);
@@ -125,7 +125,7 @@ static void test_odd_ends(void) {
     needed.effect[3] = 0.06;
     r = reduced(&needed, 0, &a);
     ok(r.keep[3] && r.keep[7] && r.complete, "reduce/what_the_program_needs_stays");
-    planted_at_random(&steady, three, 3, 9);
+    planted_at_random(&steady, three, 3, 9, NULL);
     r = reduced(&steady, 0, &a);
     ok(planted_found(&steady, r.keep) && r.n_measured < 60, "reduce/a_metric_without_noise (%zu)", r.n_measured);
     planted few = planted_make(7, 0, 1);
@@ -136,7 +136,7 @@ static void test_odd_ends(void) {
     r = reduced(&empty, 0, &a);
     ok(r.no_gain && r.complete, "reduce/no_parts");
     planted p = planted_make(60, 0.01, 1);
-    planted_at_random(&p, three, 3, 1);
+    planted_at_random(&p, three, 3, 1, NULL);
     r = reduced(&p, 40, &a);
     size_t n = 0;
     for (size_t i = 0; i < 60; i++) n += r.keep[i] && p.effect[i] > 0;
