@@ -4,7 +4,7 @@
 #
 # usage: bench/proof.sh
 #   N=...          validations of every kind (default: 200 a/a, 100 of most others; about 25 minutes on two cores)
-#   SIM=400        simulated validations a cell; 0: none
+#   SIM=200        simulated validations a cell; 0: none
 #   KINDS="a/a; gain 1 %"   only these kinds
 #   BUILD=build    build folder
 # Kinds marked "load" run with all other cores busy. Validations are kept under $BUILD/bench/proof, so that an
@@ -22,4 +22,4 @@ ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -Iinclude -Isrc bench/proof/simulate.c "$BU
 header "Proof" "bench/proof.sh"
 key=$(sha256sum "$HONE" bench/proof/hone.yaml bench/proof/*.c | sha256sum | cut -c1-12)
 python3 bench/proof/proof.py --hone "$HONE" --simulate "$simulate" --workload bench/proof/hone.yaml \
-    --out "$OUT/proof/$key" --n "${N:-}" --simulated "${SIM:-400}" --kinds "${KINDS:-}" --jobs "$JOBS"
+    --out "$OUT/proof/$key" --n "${N:-}" --simulated "${SIM:-200}" --kinds "${KINDS:-}" --jobs "$JOBS"

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(cli_candidates *x, char *point, int64_t trial, double claimed) {
+/* What the search claims of a candidate is not known yet. */
+static cli_candidate *add(cli_candidates *x, char *point, int64_t trial) {
     size_t room = x->n + 1;
     const char **list = realloc(x->point, room * sizeof *list);
     cli_candidate *one = realloc(x->one, room * sizeof *one);
@@ -15,7 +16,10 @@ static void add(cli_candidates *x, char *point, int64_t trial, double claimed) {
     x->point = list;
     x->one = one;
     x->point[x->n] = point;
-    x->one[x->n++] = (cli_candidate){trial, claimed};
+    cli_candidate *c = &x->one[x->n++];
+    c->trial = trial;
+    for (size_t k = 0; k < HONE_MAX_OBJECTIVES; k++) c->claimed[k] = NAN;
+    return c;
 }
 
 void cli_candidates_free(cli_candidates *x) {
@@ -49,7 +53,7 @@ static hone_rc from_controls(const char *path, const hone_workload *w, cli_candi
     char *point = NULL;
     hone_rc rc = hone_controls_read(path, &controls, err);
     if (!rc) rc = hone_controls_point(controls, w, &o, &point, err);
-    if (!rc) add(x, cli_strdup(point), 0, controls->claimed);
+    if (!rc) add(x, cli_strdup(point), 0)->claimed[0] = controls->claimed;
     hone_free(point);
     hone_controls_free(controls);
     return rc;
@@ -103,13 +107,14 @@ static const hone_trial *next_best(const cli_record *r, const hone_trial **chose
     return best;
 }
 
-/* The search's own score of this point, which is what it claimed; the closing race has taken some luck out already. */
-static double claimed(const cli_record *r, const hone_trial *t) {
+/* The search's own scores of this point are what it claimed; the closing race has taken some luck out already. */
+static void note_claims(const cli_record *r, const hone_trial *t, cli_candidate *c) {
+    const hone_trial *from = t;
     for (size_t i = 0; i < r->trials.n; i++) {
         const hone_trial *x = &r->trials.trial[i];
-        if (x->point_hash == t->point_hash && strcmp(x->phase, "search") == 0) return cli_gain(r, x, 0);
+        if (x->point_hash == t->point_hash && strcmp(x->phase, "search") == 0) from = x;
     }
-    return cli_gain(r, t, 0);
+    for (size_t k = 0; k < r->n_goals; k++) c->claimed[k] = cli_gain(r, from, k);
 }
 
 static hone_rc from_session(const cli *c, const hone_workload *w, cli_candidates *x, hone_err *err) {
@@ -129,7 +134,7 @@ static hone_rc from_session(const cli *c, const hone_workload *w, cli_candidates
                       "--workload, or prove a point of it with --point",
                       r.workload, (long long)r.session.id);
     while (!rc && n < most && (chosen[n] = next_best(&r, chosen, n, front)) != NULL) n++;
-    for (size_t i = 0; i < n; i++) add(x, cli_strdup(chosen[i]->point), chosen[i]->id, claimed(&r, chosen[i]));
+    for (size_t i = 0; i < n; i++) note_claims(&r, chosen[i], add(x, cli_strdup(chosen[i]->point), chosen[i]->id));
     if (!rc && !n)
         rc = cli_fail(err, HONE_E_NOTFOUND,
                       "session %lld has no candidate: nothing that worked differs from the baseline's program",
@@ -150,7 +155,7 @@ hone_rc cli_candidates_choose(const cli *c, const hone_workload *w, cli_candidat
     else if (controls)
         rc = from_controls(controls, w, &x, err);
     else if (point && !(rc = read_point(point, &text, err)))
-        add(&x, text, 0, NAN);
+        add(&x, text, 0);
     else if (!point)
         rc = from_session(c, w, &x, err);
     if (rc)

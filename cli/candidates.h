@@ -10,8 +10,8 @@
 #include <hone/tune.h>
 
 typedef struct cli_candidate {
-    int64_t trial;  /* 0: of no trial */
-    double claimed; /* what the search saw in the first objective, as a gain; NAN */
+    int64_t trial;                       /* 0: of no trial */
+    double claimed[HONE_MAX_OBJECTIVES]; /* what the search saw, as gains; NAN where it is not known */
 } cli_candidate;
 
 typedef struct cli_candidates {

@@ -60,7 +60,7 @@ static void put_json(const report *r) {
         char *text = NULL;
         cli_json_object(&j);
         cli_json_kcount(&j, "trial", (uint64_t)r->from->one[i].trial);
-        cli_json_knumber(&j, "claimed", r->from->one[i].claimed);
+        cli_json_knumber(&j, "claimed", r->from->one[i].claimed[0]);
         cli_json_key(&j, "proof");
         if (hone_proof_to_json(&r->proofs->proof[i], false, &text, NULL)) text = NULL;
         cli_json_raw(&j, text);
@@ -116,7 +116,7 @@ static void put_candidates(const report *r) {
             cell_count(t, !k, i + 1);
             cell_count(t, !k && r->from->one[i].trial, (uint64_t)r->from->one[i].trial);
             cli_table_cell(t, "%s", x->quantity);
-            cli_table_cell(t, "%s", k ? "" : cli_text_ratio(r->c, r->from->one[i].claimed, a));
+            cli_table_cell(t, "%s", cli_text_ratio(r->c, r->from->one[i].claimed[k], a));
             cell_gain(r->c, t, x->gain);
             cell_p(t, x->p_wilcoxon);
             cell_p(t, x->p_adjusted);
@@ -214,7 +214,7 @@ static hone_rc write_controls(report *r, const hone_prove_options *o, hone_err *
     char *path = controls_path(r->c, r->workload), *slash = strrchr(path, '/');
     char *dir = slash ? cli_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : cli_strdup(".");
     hone_rc rc = hone_controls_make(r->workload, best, NULL, r->from->session, dir, o, &made, err);
-    if (!rc) made->claimed = r->from->one[best - r->proofs->proof].claimed;
+    if (!rc) made->claimed = r->from->one[best - r->proofs->proof].claimed[0];
     if (!rc) rc = hone_controls_write(made, path, err);
     hone_controls_free(made);
     free(dir);

@@ -41,7 +41,7 @@ static void say_undecided(hn_str *s, const hone_proof *p, const hone_comparison 
     add_gain(s, c->gain);
     hn_str_addf(s, " after %zu pairs, which may or may not be more than the minimum of %.3g %%", p->n_pairs,
                 100 * rules->min_gain);
-    if (p->noise > 0) hn_str_addf(s, "; the baseline differs from itself by %.2g %% from pair to pair", 100 * p->noise);
+    if (p->noise > 0) hn_str_addf(s, "; the baseline differs from itself by %.3g %% from pair to pair", 100 * p->noise);
     hn_str_add(s, "; longer runs (measure.min_time, measure.repeats), a quieter machine (hone doctor), more pairs "
                   "(--pairs) or a larger minimum would decide it");
 }

@@ -159,8 +159,8 @@ static void warn_of_noise(prover *p, const hn_evidence *e) {
     if (k == e->n_objectives || !(reach > p->rules.min_gain)) return;
     snprintf(
         text, sizeof text,
-        "%s of the baseline differs from itself by %.2g %% from one pair of runs to the next; %zu pairs will tell a "
-        "gain to about %.2g %%, which is more than the minimum gain of %.3g %%. What helps: longer runs "
+        "%s of the baseline differs from itself by %.3g %% from one pair of runs to the next; %zu pairs will tell a "
+        "gain to about %.3g %%, which is more than the minimum gain of %.3g %%. What helps: longer runs "
         "(measure.min_time, measure.repeats), a quieter machine (hone doctor), more pairs (proof.pairs_most), or a "
         "larger proof.min_gain",
         e->goal[k].quantity, 100 * p->noise, p->rules.pairs_most, 100 * reach, 100 * p->rules.min_gain);

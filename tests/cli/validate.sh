@@ -38,6 +38,18 @@ echo '{"A":6}' > point.json
 "$HONE" validate -w plain.yaml --point point.json -q --out other.hone > /dev/null; echo "= $?"; ls other.hone
 "$HONE" validate -w plain.yaml --controls other.hone -q --no-controls --min-gain "100 %" | grep -o '^1 *rejected: the gain in cost'; echo "= ${PIPESTATUS[0]}"
 "$HONE" validate -w plain.yaml --point '{"A":0}' -q | grep -o 'builds to the same program\|same$' | sort -u
+echo "== several objectives: the whole front"
+sed -e 's/^name: .*/name: front/; s/^objectives.*/objectives: [minimize cost, maximize rate]/; s/\[cost\]/[cost, rate]/' \
+    -e 's/; echo cost/; echo rate: $((10 + {A})).$(( n \/ 1000000 )); echo cost/' plain.yaml > front.yaml
+"$HONE" tune front.yaml -q --store front --seed 1 --evals 30 > /dev/null 2>&1; echo "tuned $?"
+"$HONE" validate -w front.yaml --store front -q --no-controls --json > front.json 2> words; echo "= $?"
+python3 - <<'P'
+import json
+r = json.load(open("front.json"))
+points = sorted(json.loads(x["proof"]["point"])["A"] for x in r["proofs"])
+print(points == [7, 8, 9], {len(x["proof"]["overall"]) for x in r["proofs"]}, {x["proof"]["kept"] for x in r["proofs"]})
+print(any("; rate is better" in x["proof"]["verdict"] or "; cost is better" in x["proof"]["verdict"] for x in r["proofs"]))
+P
 echo "== what is refused"
 "$HONE" validate -w plain.yaml --point '{"B":1}' -q; echo "= $?"
 "$HONE" validate -w plain.yaml --point nowhere.json -q; echo "= $?"
