@@ -108,7 +108,8 @@ static void put_shares(const result *x) {
         char *value = setting(x->r->point, s->name), *gain = gain_text(x->c, s->gain);
         cli_table_cell(t, "%s", s->name);
         cli_table_cell(t, "%s", value);
-        cli_table_cell(t, "%s", isfinite(s->gain.mid) ? gain : "the program needs it");
+        const char *without = x->r->complete ? "the program fails without it" : "not measured in time";
+        cli_table_cell(t, "%s", isfinite(s->gain.mid) ? gain : without);
         free(value);
         free(gain);
     }

@@ -197,7 +197,7 @@ static int compare(const hn_trials *t, const hn_subset *s, bool *mid) {
         double sigma = noise(t, k), loss = center(t, t->whole, k, sigma) - center(t, s, k, sigma);
         double error = sigma * sqrt(1 / (double)s->n + 1 / (double)t->whole->n), over = loss - t->tolerance[k];
         *mid = *mid && over <= 0;
-        if (over > clear_no * error) return -1;
+        if (!(over <= clear_no * error)) return -1; /* also what is not a number, for want of memory */
         if (over > -clear_yes * error) verdict = 0;
     }
     return verdict;
