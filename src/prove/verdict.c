@@ -140,7 +140,7 @@ static hone_comparison compare(const hn_goal *g, const hn_view *v, hone_interval
     c.p_welch = hone_welch(v->tuned, v->n, v->baseline, v->n).p;
     c.p_adjusted = c.p_wilcoxon;
     double delta = hone_cliffs_delta(v->tuned, v->n, v->baseline, v->n);
-    c.effect = g->maximize ? delta : -delta;
+    c.effect = g->maximize ? delta : 0 - delta; /* no negative zero */
     c.finding = finding_of(z);
     return c;
 }
