@@ -5,8 +5,10 @@
 #   planted: how often exactly the controls that matter are found, and in how many measurements; no timing, any machine
 #            will do. RUNS=1000 per row.
 #   kernels: tunes each example, reduces the winner, proves what is left: controls before -> after, gain kept. Needs an
-#            idle machine; about 20 minutes a kernel. KERNELS="softmax gemm …" (default: all of examples), EVALS=150,
+#            idle machine; tens of minutes a kernel. KERNELS="softmax gemm …" (default: all of examples), EVALS=150,
 #            SEED=1, TIME=15m for each reduction and each proof, CPU=N
+#            FROM=build/bench/real-gains MODE=any-strict: takes the newest proven session of bench/real-gains.sh
+#            instead of tuning again
 #   BUILD=build
 set -eu
 # shellcheck source=bench/common.sh
@@ -22,19 +24,33 @@ planted() {
     "$OUT/minimize-planted" "${RUNS:-1000}"
 }
 
-# One kernel in a folder of its own, so that records and controls files stay out of the tree.
-kernel() {
+# Folder of a workload that has a session: tuned here, in a folder of its own, or by bench/real-gains.sh.
+session_of() {
     local dir=$OUT/minimize-$1
+    if [ -n "${FROM:-}" ]; then
+        find "$FROM" -maxdepth 1 -type d -name "$1-${MODE:-any-strict}-*" -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-
+        return
+    fi
     rm -rf "$dir"
     mkdir -p "$dir"
     cp "examples/$1/"* "$dir/"
     "$hone" tune "$dir/hone.yaml" --evals "${EVALS:-150}" --seed "${SEED:-1}" --json -q >"$dir/tune.json"
+    echo "$dir"
+}
+
+kernel() {
+    local dir json=$OUT/minimize-$1.json
+    dir=$(session_of "$1")
+    if [ -z "$dir" ]; then
+        echo "| $1 | no session of mode ${MODE:-any-strict} in '$FROM' |"
+        return
+    fi
     "$hone" minimize -w "$dir/hone.yaml" --seed "${SEED:-1}" --time "${TIME:-15m}" --json -q ${CPU:+--cpu "$CPU"} \
-        >"$dir/minimize.json" || true # 17: the proof kept nothing
-    python3 - "$1" "$dir" <<'P'
+        -o "$OUT/minimize-$1.hone" >"$json" || true # 17: the proof kept nothing
+    python3 - "$1" "$json" <<'P'
 import json, sys
-name, folder = sys.argv[1:]
-tune, r = (json.load(open(f"{folder}/{f}.json")) for f in ("tune", "minimize"))
+name, path = sys.argv[1:]
+r = json.load(open(path))
 if "error" in r:
     print(f"| {name} | {r['error']['text']} |")
     sys.exit()

@@ -64,6 +64,13 @@ static hone_rc new_program(hn_bench_lab *lab, const bool *keep, hn_program **out
     return rc;
 }
 
+/* The subset of all parts is the point itself: why it fails is for people to know. */
+static void note_failure(hn_bench_lab *lab, const bool *keep, hone_class cls, const char *detail) {
+    for (size_t i = 0; i < lab->parts->n; i++)
+        if (!keep[i]) return;
+    snprintf(lab->failure, sizeof lab->failure, "%s: %.500s", hone_class_name(cls), detail);
+}
+
 /* Makes the finished build variant 0 of the program's side. */
 static hone_rc adopt(hn_bench_lab *lab, hn_program *p, hn_build *b, hone_err *err) {
     hn_side *s = &p->side;
@@ -78,6 +85,7 @@ static hone_rc adopt(hn_bench_lab *lab, hn_program *p, hn_build *b, hone_err *er
     s->variant[0] = p->recipe;
     s->variant[0].arena = (hn_arena){0};
     s->build[0] = *b;
+    if (b->cls != HONE_RUN_OK) note_failure(lab, p->keep, b->cls, b->detail);
     p->key = b->cls == HONE_RUN_OK ? hn_program_key(lab->site->w, &p->recipe, b) | 1 : 0;
     return HONE_OK;
 }
@@ -212,6 +220,7 @@ static hone_rc run_passes(hn_bench_lab *lab, hn_program *p, size_t count, double
         size_t base = lab->n_pairs++ % lab->n_variants;
         rc = one_pass(lab, p, p->varied ? base : 0, base, m, gain + i * n_gains, err);
         *works = !rc && m->cls == HONE_RUN_OK && m->n_pass > 0;
+        if (!rc && m->cls != HONE_RUN_OK) note_failure(lab, p->keep, m->cls, m->detail);
         n_within += !rc && *works && within_limits(lab, p, m);
         if (!rc) hn_measured_free(m);
     }

@@ -37,6 +37,7 @@ typedef struct hn_bench_lab {
     hn_program *program[HN_PROGRAMS_MOST];
     size_t n_programs, n_built, n_pairs, clock;
     size_t n_measured, most;
+    char failure[600]; /* why the point itself does not work; "" when it does */
     bool keeps_limits; /* the baseline is within all limits, so must the reduced point be */
 } hn_bench_lab;
 

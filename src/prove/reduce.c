@@ -107,7 +107,7 @@ static hone_rc measure_whole(reducer *r, hn_reduced *out, hone_err *err) {
     }
     if (rc) return rc;
     if (t->whole->fails || !t->whole->n)
-        return hn_fail(err, HONE_E_FAILED, "the point to be reduced does not work any more: it fails here, now");
+        return hn_fail(err, HONE_E_FAILED, "the point to be reduced does not work here");
     for (size_t k = 0; k < t->lab->n_gains; k++) {
         hone_interval x = hn_gain_interval(t, t->whole, k);
         t->tolerance[k] = fmin(fmax(x.mid - x.lo, finest), 1);
