@@ -9,15 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What an odd name would do to a comment is not worth finding out. */
+static bool is_plain(const char *word) {
+    return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./")];
+}
+
 static void add_head(hn_str *s, const hone_controls *c) {
     hn_str_add(s,
                "# Compiler controls, found and proven by hone. Made by a program: hone check refuses a file edited by "
                "hand.\n");
     if (c->pgo)
-        hn_str_add(s, "#   profile-guided: two builds and a run between them, see hone cc --help\n");
+        hn_str_add(s, "#   hone cc --help           profile-guided: two builds and a run between them\n");
     else
-        hn_str_add(
-            s, "#   gcc @NAME.rsp -c x.c     builds with them: the response file beside this one; no hone needed\n");
+        hn_str_addf(s, "#   %s @NAME.rsp ...  builds with them: the response file beside this one; no hone needed\n",
+                    is_plain(c->compiler) ? c->compiler : "gcc");
     hn_str_add(s, "#   hone check NAME.hone     says whether they still hold here\n"
                   "#   hone retune NAME.hone    searches again, starting from them\n");
 }

@@ -17,7 +17,7 @@ echo "== sign"
 "$HONE" sign bowl.hone --key hone.yaml; echo "= $?"
 "$HONE" sign bowl.hone --key missing; echo "= $?"
 cp bowl.hone before; "$HONE" sign bowl.hone --key team; echo "= $?"
-head -c "$(stat -c %s before)" bowl.hone | cmp - before && tail -n 3 bowl.hone | cut -c 1-8
+head -c "$(stat -c %s before)" bowl.hone | cmp - before && tail -n 3 bowl.hone | cut -d : -f 1
 "$HONE" check bowl.hone --key team.pub -q; echo "= $?"
 echo "== verify"
 "$HONE" verify bowl.hone --key team.pub | mask; echo "= ${PIPESTATUS[0]}"

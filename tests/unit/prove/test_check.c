@@ -209,6 +209,14 @@ static void test_injected(void) {
     }
 }
 
+static void test_features(void) {
+    hone_machine a, b;
+    hone_machine_get(&a);
+    hone_machine_get(&b);
+    ok(strlen(a.features) == 32 && !strcmp(a.features, b.features) && strcmp(a.features, a.hash) != 0,
+       "check/features_of_the_machine_are_stable");
+}
+
 /* --- whole files ----------------------------------------------------------------------------------------------- */
 
 static hone_check_result check(const site *s, const hone_check_options *base) {
@@ -495,6 +503,7 @@ int main(void) {
     test_workload_mutations(&s);
     test_harmless(&s);
     test_injected();
+    test_features();
     test_proof();
     test_make(&s, c);
     test_world(&s);
