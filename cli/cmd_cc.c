@@ -155,7 +155,7 @@ static hone_rc run_cc(cli *c, hone_err *err) {
 }
 
 static const cli_option options[] = {
-    {"controls", 'c', CLI_TEXT, "FILE", 0, 0, "the controls file"},
+    {"controls", 0, CLI_TEXT, "FILE", 0, 0, "the controls file"},
     {"stale", 0, CLI_CHOICE, "error|warn|ignore", 0, 0,
      "when the compiler is another than the one of the proof (default error; ignore does not look)"},
     {"key", 'k', CLI_TEXT, "PUB", 0, 0, "a public key: only controls signed with it are used"},

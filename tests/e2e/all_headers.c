@@ -3,8 +3,10 @@
 
 #include <hone/base.h>
 #include <hone/bench.h>
+#include <hone/controls.h>
 #include <hone/measure.h>
 #include <hone/pack.h>
+#include <hone/prove.h>
 #include <hone/record.h>
 #include <hone/report.h>
 #include <hone/search.h>
