@@ -17,7 +17,7 @@ static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
 enum { LFBO, FOREST, GP, RIDGE, N_MODELS };
 static const hn_model *const models[N_MODELS] = {&hn_model_lfbo, &hn_model_forest, &hn_model_gp, &hn_model_ridge};
-enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 6 };
+enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12 };
 
 typedef struct rotation {
     hn_frame frame;
