@@ -21,30 +21,27 @@ static const char *pair(const hone_pair *p, size_t n, const char *name) {
 }
 
 /* Family, version and binaries; not what -march=native means, which a cross build may well not share. */
-static hone_rc compare(const hone_controls *c, const char *file, const hone_fingerprint *f, hone_err *err) {
-    const char *const part[][2] = {{"family", f->family}, {"version", f->version}, {"hash", f->hash}};
+static hone_rc compare(const hone_controls *c, const char *file, const char *compiler, const hone_identity *id,
+                       hone_err *err) {
+    const char *const part[][2] = {{"family", id->family}, {"version", id->version}, {"hash", id->hash}};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         const char *then = pair(c->tool, c->n_tool, part[i][0]);
         if (strcmp(then, part[i][1]) == 0) continue;
-        return cli_fail(
-            err, HONE_E_STALE,
-            "'%s' is not the compiler that '%s' was proven with: its %s is '%s', then '%s'; run `hone retune "
-            "%s`, or build all the same with --stale=warn",
-            f->command, file, part[i][0], part[i][1], then, file);
+        return cli_fail(err, HONE_E_STALE,
+                        "'%s' is not the compiler that '%s' was proven with: its %s is '%s', then '%s'; run `hone "
+                        "retune %s`, or build all the same with --stale=warn",
+                        compiler, file, part[i][0], part[i][1], then, file);
     }
     return HONE_OK;
 }
 
 static hone_rc check_compiler(const cli *c, const hone_controls *controls, const char *file, hone_err *err) {
     const char *stale = cli_text(c, "stale", "error");
-    hone_target *target;
+    hone_identity id;
     hone_err why = {0};
     if (strcmp(stale, "ignore") == 0) return HONE_OK;
-    hone_rc rc = hone_target_open(c->arg[0], NULL, &target, &why);
-    if (!rc) {
-        rc = compare(controls, file, hone_target_fingerprint(target), &why);
-        hone_target_close(target);
-    }
+    hone_rc rc = hone_target_identity(c->arg[0], NULL, &id, &why);
+    if (!rc) rc = compare(controls, file, c->arg[0], &id, &why);
     if (!rc) return HONE_OK;
     bool judged = rc == HONE_E_STALE || rc == HONE_E_TOOL;
     if (!judged || strcmp(stale, "warn") != 0) return cli_fail(err, rc, "%s", why.text);

@@ -40,6 +40,13 @@ typedef struct hone_fingerprint {
 } hone_fingerprint;
 HONE_API const hone_fingerprint *hone_target_fingerprint(const hone_target *target);
 
+/* The parts of a fingerprint that say which compiler, for callers that ask again and again: remembered in the cache as
+ * long as no file that makes its code has changed (by size, time and inode), and then nothing is run. */
+typedef struct hone_identity {
+    char family[16], version[201], hash[33];
+} hone_identity;
+HONE_API hone_rc hone_target_identity(const char *name, const char *cache_dir, hone_identity *out, hone_err *err);
+
 /* Ordered from strictest to loosest. strict: results as written (-ffp-contract=off); contract: fused
  * multiply-add allowed; fast: reassociation, no NaN or signed-zero care (-ffast-math and what belongs to it). */
 typedef enum hone_fp { HONE_FP_STRICT, HONE_FP_CONTRACT, HONE_FP_FAST, HONE_N_FP } hone_fp;

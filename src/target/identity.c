@@ -12,8 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* "path \t size \t mtime ns \t inode": changes whenever the file does. */
-static char *file_state(const char *path) {
+char *hn_file_state(const char *path) {
     struct stat st;
     if (stat(path, &st) || !S_ISREG(st.st_mode)) return NULL;
     hn_str s = {0};
@@ -50,7 +49,7 @@ static void remember(const char *file, const char *table, const char *path, cons
 }
 
 static hone_rc hash_file(hone_target *t, const char *path, char hex[33], hone_err *err) {
-    char *file = hn_cache_file(t, "files.tsv"), *state = file_state(path), *table = NULL;
+    char *file = hn_cache_file(t, "files.tsv"), *state = hn_file_state(path), *table = NULL;
     size_t n;
     hone_rc rc = HONE_OK;
     if (!file || !state || hn_read_file(file, &table, &n, NULL) != HONE_OK) table = NULL;
