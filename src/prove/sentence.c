@@ -61,9 +61,18 @@ static void say_no_gain(hn_str *s, const hone_proof *p, const hone_comparison *c
 }
 
 static void say_kept(hn_str *s, const hone_proof *p, const hone_comparison *c) {
+    size_t k = (size_t)(c - p->overall);
     hn_str_addf(s, "kept: %s is better than the baseline's by a factor of ", c->quantity);
     add_gain(s, c->gain);
     add_effort(s, p);
+    if (p->tail[k].quantity) {
+        hn_str_addf(s, "; gain of its tail %s ", p->tail[k].quantity);
+        add_gain(s, p->tail[k].gain);
+    }
+    if (p->held_out) {
+        hn_str_add(s, "; gain on held-out inputs ");
+        add_gain(s, p->held_out[k].gain);
+    }
 }
 
 static void say_why(hn_str *s, const hone_proof *p, const hn_rules *rules) {
