@@ -7,6 +7,7 @@
 #                       gcc alone or the choice between gcc and clang-19; strict floating point or up to -ffast-math
 #                       (relaxed: only kernels whose parity rule admits it; the others are left out by name)
 #   EVALS=100 SEED=0    evaluations per search; seed
+#   TOP=3 TIME=10m      candidates to validate per search; most time for all of them
 #   BUILD=build         build folder
 # The baseline is -O3 -march=native with gcc and strict floating point in every mode. Results are kept under
 # $BUILD/bench/real-gains; a run that was interrupted goes on where it was; remove the folder to measure again.
@@ -24,6 +25,7 @@ for name; do
     [ "$name" != zstd ] || [ -d "$work/source/zstd" ] || bench/programs/fetch.sh "$work/source/zstd"
 done
 
-header "Real gains" "EVALS=${EVALS:-100} SEED=${SEED:-0} bench/real-gains.sh $*"
+header "Real gains" "MODES='${MODES:-all}' EVALS=${EVALS:-100} SEED=${SEED:-0} TOP=${TOP:-3} TIME=${TIME:-10m} bench/real-gains.sh $*"
 "$python" bench/real_gains.py --hone "$HONE" --work "$work" --evals "${EVALS:-100}" --seed "${SEED:-0}" \
+    --top "${TOP:-3}" --time "${TIME:-10m}" \
     --modes "${MODES:-gcc-strict any-strict gcc-relaxed any-relaxed}" "$@"

@@ -71,7 +71,7 @@ def measure(args, kernel, mode):
     tuned = ask(args, ["tune", where, "--new", "--evals", str(args.evals), "--seed", str(args.seed)], folder, "tune")
     if tuned is None:
         return None
-    command = ["validate", "--workload", where, "--seed", str(args.seed), "--out", os.path.join(folder, kernel + ".hone")]
+    command = ["validate", "--workload", where, "--seed", str(args.seed), "--top", args.top, "--time", args.time, "--out", os.path.join(folder, kernel + ".hone")]
     proof = ask(args, command, folder, "validate", (0, REJECTED))
     print(f"{kernel} {mode}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     return None if proof is None else summary(tuned, proof)
@@ -91,8 +91,9 @@ def summary(tuned, proof):
 
 
 def gain_of(row):
-    g = row["proof"]["overall"][0]["gain"]
-    return g if isinstance(g, dict) else {"lo": g[0], "mid": g[1], "hi": g[2]}
+    """The interval in the first objective; None where nothing was measured."""
+    g = row["proof"]["overall"][0]["gain"] if row["proof"].get("overall") else None
+    return g if g and g.get("mid") is not None else None
 
 
 def geomean(values):
@@ -144,6 +145,8 @@ def main():
     p.add_argument("--evals", type=int)
     p.add_argument("--seed", type=int)
     p.add_argument("--modes")
+    p.add_argument("--top")
+    p.add_argument("--time")
     p.add_argument("kernels", nargs="+")
     args = p.parse_args()
     failed = False

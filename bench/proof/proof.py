@@ -101,7 +101,7 @@ def measure(a):
     with tempfile.TemporaryDirectory(dir=a.out) as folder:
         for kind in a.kinds:
             todo = [i for i in range(a.n[kind]) if (kind, i) not in done]
-            load = load_others(a.cpu) if KINDS[kind][3] and todo else []
+            load = load_others(a.cpu) if KINDS[kind][3] and todo and not a.outside else []
             try:
                 for i in todo:
                     row = validate(a, kind, i, os.path.join(folder, "store"))
@@ -125,6 +125,8 @@ def share(k, n):
 
 def table_of_processes(a, rows):
     print("\n### Real processes\n")
+    if a.outside:
+        print("Load: made by others, on the cores that were not measured on, for all kinds.\n")
     print("| kind | planted | counted | found | 95 % interval | aim | pairs | half width | noise of a pair | s each |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for kind in a.kinds:
@@ -177,6 +179,7 @@ def main():
     p.add_argument("--simulated", type=int, default=1000)
     p.add_argument("--kinds", default="")
     p.add_argument("--jobs", type=int, default=1)
+    p.add_argument("--outside", action="store_true", help="others keep the other cores busy: make no load")
     a = p.parse_args()
     a.cpu = max(os.sched_getaffinity(0))
     a.kinds = [k.strip() for k in a.kinds.split(";") if k.strip()] or list(KINDS)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BASE, AS_POINT, SLOW, N_BUILDS, PAIRS_LEAST = 3, PAIRS_MOST = 12 };
+enum { BASE, AS_POINT, SLOW, N_BUILDS, PAIRS_LEAST = 3, PAIRS_MOST = 48, LOOK = 6 };
 /* Pairs end early once every one of them is slower than this. */
 static const double clearly_slower = 1.1;
 
@@ -113,6 +113,12 @@ static double log_gain(const canary *c, double base, double slow) {
     return c->w->objective[c->k].maximize ? log(slow / base) : log(base / slow);
 }
 
+static hone_interval gain_of(const canary *c) {
+    if (!c->n) return (hone_interval){NAN, NAN, NAN};
+    hone_interval g = hone_bootstrap_median(c->log_gain, c->n, 0.95, 2000, c->o->seed);
+    return (hone_interval){exp(g.lo), exp(g.mid), exp(g.hi)};
+}
+
 static hone_rc run_pairs(canary *c, hone_err *err) {
     bool clear = true;
     for (size_t i = 0; i < PAIRS_MOST; i++) {
@@ -129,6 +135,7 @@ static hone_rc run_pairs(canary *c, hone_err *err) {
         c->log_gain[c->n++] = g;
         clear = clear && g < -log(clearly_slower);
         if (clear && c->n >= PAIRS_LEAST) break;
+        if (c->n % LOOK == 0 && gain_of(c).hi < 1) break;
     }
     return HONE_OK;
 }
@@ -149,15 +156,9 @@ static const char not_slower[] =
     "or a file that this build does not compile, a run too short to be timed, a program that waits (I/O, sleep), "
     "a metric that does not cover the kernel";
 
-static hone_interval gain_of(const canary *c, uint64_t seed) {
-    if (!c->n) return (hone_interval){NAN, NAN, NAN};
-    hone_interval g = hone_bootstrap_median(c->log_gain, c->n, 0.95, 2000, seed);
-    return (hone_interval){exp(g.lo), exp(g.mid), exp(g.hi)};
-}
-
-static hone_canary_result judge(const canary *c, uint64_t seed) {
+static hone_canary_result judge(const canary *c) {
     hone_canary_result r = {
-        .applies = true, .default_same = true, .o0_differs = true, .o0_gain = gain_of(c, seed), .text = ""};
+        .applies = true, .default_same = true, .o0_differs = true, .o0_gain = gain_of(c), .text = ""};
     const hn_build *b = c->build;
     r.o0_differs = strcmp(b[SLOW].object_hash, b[BASE].object_hash) != 0;
     r.default_same = b[AS_POINT].cls == HONE_RUN_OK && !strcmp(b[AS_POINT].object_hash, b[BASE].object_hash);
@@ -202,7 +203,7 @@ hone_rc hone_canary(const hone_workload *workload, const hone_prove_options *opt
     bool runs = !rc && c.build[SLOW].cls == HONE_RUN_OK && c.k < workload->n_objectives &&
                 strcmp(c.build[SLOW].object_hash, c.build[BASE].object_hash) != 0;
     if (runs) rc = run_pairs(&c, err);
-    if (!rc) *out = judge(&c, o.seed);
+    if (!rc) *out = judge(&c);
     close_canary(&c, false);
     return rc;
 }
