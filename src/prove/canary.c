@@ -63,7 +63,7 @@ static hone_rc slow_recipe(canary *c, hone_err *err) {
 static char *make_work_dir(const hone_workload *w, const hone_prove_options *o) {
     char *store = o->store_dir ? hn_path_join(o->store_dir, "") : hn_path_join(w->dir, ".hone"), *dir = NULL;
     char name[40];
-    snprintf(name, sizeof name, "canary-%ld", (long)getpid());
+    snprintf(name, sizeof name, "work/canary-%ld", (long)getpid());
     if (store) dir = hn_path_join(store, name);
     free(store);
     return dir;
