@@ -177,7 +177,11 @@ static void close_canary(canary *c, bool keep) {
         hn_build_drop(&c->build[i], keep);
         hn_recipe_free(&c->recipe[i]);
     }
-    if (c->work_dir) hn_remove_tree(c->work_dir, NULL);
+    if (c->work_dir) {
+        hn_remove_tree(c->work_dir, NULL);
+        *strrchr(c->work_dir, '/') = 0;
+        rmdir(c->work_dir); /* unless others work there */
+    }
     free(c->work_dir);
     if (c->plan) hn_plan_close(c->plan);
 }
