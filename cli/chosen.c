@@ -2,7 +2,7 @@
 #include "chosen.h"
 
 #include "candidates.h"
-#include "progress.h"
+#include "prove.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,13 +11,6 @@
 static bool is_controls(const char *operand) {
     size_t n = strlen(operand);
     return n > 5 && strcmp(operand + n - 5, ".hone") == 0;
-}
-
-/* The workload that a controls file names, seen from where the file is. */
-static char *named_workload(const char *path, const hone_controls *controls) {
-    const char *slash = strrchr(path, '/');
-    if (*controls->workload == '/' || !slash) return cli_strdup(controls->workload);
-    return cli_format("%.*s/%s", (int)(slash - path), path, controls->workload);
 }
 
 static hone_rc open_workload(const cli *c, char *path, cli_chosen *x, hone_err *err) {
@@ -33,8 +26,7 @@ static hone_rc from_controls(const cli *c, const char *path, cli_chosen *x, hone
     char *point = NULL;
     hone_rc rc = hone_controls_read(path, &controls, err);
     if (rc) return rc;
-    const char *given = cli_text(c, "workload", NULL);
-    rc = open_workload(c, given ? cli_strdup(given) : named_workload(path, controls), x, err);
+    rc = open_workload(c, cli_controls_workload(c, path, controls), x, err);
     if (!rc) rc = hone_controls_point(controls, x->workload, &o, &point, err);
     if (!rc) {
         x->point = cli_strdup(point);
@@ -126,17 +118,4 @@ void cli_chosen_free(cli_chosen *x) {
     free(x->from);
     free(x->controls);
     *x = (cli_chosen){0};
-}
-
-void cli_prove_event(void *live, const hone_prove_event *e) {
-    cli_live *l = live;
-    const char *what = e->text ? e->text : "programs";
-    if (e->stage == HONE_PROVE_WARNING)
-        cli_live_warn(l, e->text);
-    else if (e->stage == HONE_PROVE_REDUCE)
-        cli_live_say(l, e->elapsed_s, e->done <= 1, "measurement %zu of at most %zu", e->done, e->total);
-    else if (e->stage == HONE_PROVE_MEASURE)
-        cli_live_say(l, e->elapsed_s, e->done <= 1, "proof: pair %zu of at most %zu", e->done, e->total);
-    else
-        cli_live_say(l, e->elapsed_s, e->done <= 1, "%s: %zu of %zu", what, e->done, e->total);
 }

@@ -25,9 +25,6 @@ typedef struct cli_chosen {
 hone_rc cli_chosen_open(const cli *c, cli_chosen *out, hone_err *err);
 void cli_chosen_free(cli_chosen *x);
 
-/* Progress of a hone_prove_options.event; ctx: the cli_live. */
-void cli_prove_event(void *live, const hone_prove_event *e);
-
 #define CLI_CHOSEN_OPTIONS                                                                                             \
     {"point", 0, CLI_TEXT, "FILE|JSON", 0, 0, "this point instead (`hone best --point` prints one)"}, CLI_RECORD_OPTIONS
 

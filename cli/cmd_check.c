@@ -1,8 +1,7 @@
 /* cmd_check.c — `hone check`: do controls files still stand? */
 #include "check_report.h"
 #include "controls_files.h"
-#include "progress.h"
-#include "signals.h"
+#include "prove.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,37 +110,21 @@ static double now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void on_event(void *ctx, const hone_prove_event *e) {
-    cli_live *l = ctx;
-    if (e->stage == HONE_PROVE_WARNING)
-        cli_live_warn(l, e->text);
-    else
-        cli_live_say(l, e->elapsed_s, e->done <= 1, "%s %zu of at most %zu",
-                     e->stage == HONE_PROVE_BUILD ? "build" : "pair", e->done, e->total);
-}
-
-static hone_check_options read_options(const cli *c) {
-    hone_check_options o = {.prove = hone_prove_defaults()};
+static hone_check_options read_options(const cli *c, cli_live *live, cli_signals on) {
+    hone_check_options o = {.prove = cli_prove_options(c, cli_text(c, "store", NULL), live, on)};
     o.workload = cli_text(c, "workload", NULL);
     o.public_key = cli_text(c, "key", NULL);
     o.ignore = cli_text(c, "ignore", NULL);
     o.measure = cli_given(c, "measure");
-    o.prove.store_dir = cli_text(c, "store", NULL);
-    o.prove.max_s = cli_seconds(c, "time", 0);
-    o.prove.jobs = (int)cli_count(c, "jobs", 0);
-    if (cli_given(c, "cpu")) o.prove.cpu = (int)cli_count(c, "cpu", 0);
     return o;
 }
 
 static hone_rc check_all(cli *c, const cli_paths *files, cli_checked *list, size_t *n, hone_err *err) {
-    hone_check_options o = read_options(c);
     cli_live live;
     cli_signals on = cli_catch_signals(false);
+    hone_check_options o = read_options(c, &live, on);
     hone_rc rc = HONE_OK;
     cli_live_begin(&live, c, on.resized);
-    o.prove.event = on_event;
-    o.prove.ctx = &live;
-    o.prove.stop = on.stop;
     for (*n = 0; *n < files->n && !rc; *n += !rc) {
         double from = now_s();
         list[*n].path = files->path[*n];

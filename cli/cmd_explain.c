@@ -1,7 +1,6 @@
 /* cmd_explain.c — `hone explain`: what a point changes in the machine code. */
 #include "chosen.h"
-#include "progress.h"
-#include "signals.h"
+#include "prove.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -148,13 +147,8 @@ static hone_rc explain(cli *c, const cli_chosen *from, hone_err *err) {
     cli_live live;
     cli_signals on = cli_catch_signals(false);
     hone_explanation x;
-    hone_prove_options o = hone_prove_defaults();
+    hone_prove_options o = cli_prove_options(c, from->store, &live, on);
     cli_live_begin(&live, c, on.resized);
-    o.store_dir = from->store;
-    o.jobs = (int)cli_count(c, "jobs", 0);
-    o.event = cli_prove_event;
-    o.ctx = &live;
-    o.stop = on.stop;
     hone_rc rc = hone_explain(from->workload, from->point, &o, &x, err);
     cli_live_end(&live);
     if (rc) return rc;

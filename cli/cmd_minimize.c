@@ -1,8 +1,7 @@
 /* cmd_minimize.c — `hone minimize`: the fewest controls that keep a point's gain, what each one brings; then the proof
  * of what is left, and its controls file. */
 #include "chosen.h"
-#include "progress.h"
-#include "signals.h"
+#include "prove.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -168,15 +167,9 @@ static char *out_path(const result *x) {
 }
 
 static hone_rc write_controls(result *x, const hone_prove_options *o, hone_err *err) {
-    hone_controls *made = NULL;
-    char *path = out_path(x), *slash = strrchr(path, '/');
-    char *dir = slash ? cli_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : cli_strdup(".");
-    hone_rc rc =
-        hone_controls_make(x->from->workload, &x->proofs->proof[0], x->r, x->from->session, dir, o, &made, err);
-    if (!rc) made->claimed = x->from->claimed;
-    if (!rc) rc = hone_controls_write(made, path, err);
-    hone_controls_free(made);
-    free(dir);
+    char *path = out_path(x);
+    hone_rc rc = cli_controls_keep(path, x->from->workload, &x->proofs->proof[0], x->r, x->from->session,
+                                   x->from->claimed, o, err);
     if (rc)
         free(path);
     else
@@ -199,28 +192,14 @@ static hone_rc prove(result *x, hone_prove_options *o, hone_proofs *proofs, hone
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static hone_prove_options read_options(const cli *c, const cli_chosen *from, cli_live *live, cli_signals on) {
-    hone_prove_options o = hone_prove_defaults();
-    o.store_dir = from->store;
-    o.seed = cli_count(c, "seed", 0);
-    o.jobs = (int)cli_count(c, "jobs", 0);
-    if (cli_given(c, "cpu")) o.cpu = (int)cli_count(c, "cpu", 0);
-    o.variants = (size_t)cli_count(c, "variants", 0);
-    o.max_s = cli_seconds(c, "time", 0);
-    o.objective = cli_text(c, "objective", NULL);
-    o.event = cli_prove_event;
-    o.ctx = live;
-    o.stop = on.stop;
-    return o;
-}
-
 static hone_rc minimize(cli *c, const cli_chosen *from, hone_err *err) {
     cli_live live;
     cli_signals on = cli_catch_signals(false);
     hone_reduction r;
     hone_proofs proofs = {0};
     cli_live_begin(&live, c, on.resized);
-    hone_prove_options o = read_options(c, from, &live, on);
+    hone_prove_options o = cli_prove_options(c, from->store, &live, on);
+    o.objective = cli_text(c, "objective", NULL);
     hone_rc rc = hone_minimize(from->workload, from->point, &o, &r, err);
     if (rc) {
         cli_live_end(&live);

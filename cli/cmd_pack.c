@@ -1,8 +1,6 @@
 /* cmd_pack.c — `hone pack`: controls files gathered in a folder, and tried on a workload one by one. */
 #include "pack.h"
-
-#include "progress.h"
-#include "signals.h"
+#include "prove.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -117,20 +115,6 @@ void cli_pack_close(cli_pack *k) {
 /* --- try -----------------------------------------------------------------------------------------------------------
  */
 
-static void on_event(void *ctx, const hone_prove_event *e) {
-    cli_live *live = ctx;
-    if (e->stage == HONE_PROVE_WARNING) {
-        cli_live_warn(live, e->text);
-        return;
-    }
-    const char *what = e->stage == HONE_PROVE_BUILD ? "build" : "pair";
-    if (e->text)
-        cli_live_say(live, e->elapsed_s, e->done == e->total, "%s: %s %zu of %zu", e->text, what, e->done, e->total);
-    else
-        cli_live_say(live, e->elapsed_s, e->done == e->total, "%zu of %zu: %s %zu of %zu", e->candidate + 1,
-                     e->n_candidates, what, e->done, e->total);
-}
-
 static const char *outcome(const hone_proof *p) {
     static const char *const word[] = {[HONE_EVEN] = "even", [HONE_GAINS] = "gains", [HONE_LOSES] = "loses"};
     if (p->kept) return "gains";
@@ -202,28 +186,20 @@ static void try_json(cli *c, const cli_pack *k, const hone_proofs *proofs) {
 }
 
 /* Few pairs over few builds tell what is worth a search's attention; a proof takes more. */
-static hone_prove_options read_options(const cli *c, const char *store) {
-    hone_prove_options o = hone_prove_defaults();
-    o.store_dir = store;
-    o.seed = cli_count(c, "seed", 0);
-    o.jobs = (int)cli_count(c, "jobs", 0);
-    if (cli_given(c, "cpu")) o.cpu = (int)cli_count(c, "cpu", 0);
-    o.pairs_least = (size_t)cli_count(c, "pairs", 12);
+static hone_prove_options read_options(const cli *c, const char *store, cli_live *live, cli_signals on) {
+    hone_prove_options o = cli_prove_options(c, store, live, on);
+    if (!o.pairs_least) o.pairs_least = 12;
     o.pairs_most = 2 * o.pairs_least;
     o.variants = 3;
-    o.max_s = cli_seconds(c, "time", 0);
     return o;
 }
 
 static hone_rc try_points(cli *c, const hone_workload *w, const cli_pack *k, const char *store, hone_err *err) {
     cli_live live;
     hone_proofs proofs = {0};
-    hone_prove_options o = read_options(c, store);
     cli_signals on = cli_catch_signals(false);
+    hone_prove_options o = read_options(c, store, &live, on);
     cli_live_begin(&live, c, on.resized);
-    o.event = on_event;
-    o.ctx = &live;
-    o.stop = on.stop;
     hone_rc rc = k->fits.n_points ? hone_validate(w, k->point, k->fits.n_points, 0, &o, &proofs, err) : HONE_OK;
     cli_live_end(&live);
     if (rc) return rc;

@@ -1,18 +1,9 @@
 /* cmd_retune.c — `hone retune`: a new search that starts from the controls of a file. */
+#include "prove.h"
 #include "tune.h"
-
-#include <hone/prove.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The workload that the file names, seen from where we are. */
-static char *workload_path(const cli *c, const char *file, const hone_controls *controls) {
-    const char *given = cli_text(c, "workload", NULL), *slash = strrchr(file, '/');
-    if (given) return cli_strdup(given);
-    if (!slash || *controls->workload == '/') return cli_strdup(controls->workload);
-    return cli_format("%.*s/%s", (int)(slash - file), file, controls->workload);
-}
 
 static void warn_of_dropped(const cli *c, char *dropped) {
     for (char *line = strtok(dropped, "\n"); line; line = strtok(NULL, "\n")) {
@@ -43,7 +34,7 @@ static hone_rc run_retune(cli *c, hone_err *err) {
     hone_workload *workload;
     hone_rc rc = hone_controls_read(c->arg[0], &controls, err);
     if (rc) return rc;
-    char *path = workload_path(c, c->arg[0], controls);
+    char *path = cli_controls_workload(c, c->arg[0], controls);
     rc = hone_workload_load(path, &workload, err);
     if (!rc) {
         rc = search(c, controls, workload, path, err);

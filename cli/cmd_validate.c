@@ -1,35 +1,13 @@
 /* cmd_validate.c — `hone validate`: candidates of a session, or one by name, against the baseline, until proven. */
 #include "candidates.h"
 #include "carry.h"
-#include "progress.h"
-#include "signals.h"
+#include "prove.h"
 
 #include <hone/prove.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- progress ------------------------------------------------------------------------------------------------- */
-
-static void on_event(void *ctx, const hone_prove_event *e) {
-    cli_live *l = ctx;
-    char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N], gain[3 * CLI_TEXT_N + 20] = "";
-    if (e->stage == HONE_PROVE_WARNING) {
-        cli_live_warn(l, e->text);
-        return;
-    }
-    char who[60] = "baseline";
-    if (e->candidate < e->n_candidates && !e->text)
-        snprintf(who, sizeof who, "candidate %zu of %zu", e->candidate + 1, e->n_candidates);
-    if (e->text) snprintf(who, sizeof who, "%.50s", e->text);
-    if (isfinite(e->gain.mid))
-        snprintf(gain, sizeof gain, ", gain %s (%s to %s)", cli_text_ratio(l->c, e->gain.mid, a),
-                 cli_text_ratio(l->c, e->gain.lo, lo), cli_text_ratio(l->c, e->gain.hi, hi));
-    bool pairs = e->stage == HONE_PROVE_MEASURE;
-    cli_live_say(l, e->elapsed_s, e->done <= 1, "%s: %s %zu of %s%zu%s", who, pairs ? "pair" : "build", e->done,
-                 pairs && !e->text ? "at most " : "", e->total, gain);
-}
 
 /* --- the result ----------------------------------------------------------------------------------------------- */
 
@@ -210,14 +188,9 @@ static char *controls_path(const cli *c, const hone_workload *w) {
 static hone_rc write_controls(report *r, const hone_prove_options *o, hone_err *err) {
     const hone_proof *best = best_kept(r->proofs);
     if (!best || cli_given(r->c, "no-controls")) return HONE_OK;
-    hone_controls *made = NULL;
-    char *path = controls_path(r->c, r->workload), *slash = strrchr(path, '/');
-    char *dir = slash ? cli_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : cli_strdup(".");
-    hone_rc rc = hone_controls_make(r->workload, best, NULL, r->from->session, dir, o, &made, err);
-    if (!rc) made->claimed = r->from->one[best - r->proofs->proof].claimed[0];
-    if (!rc) rc = hone_controls_write(made, path, err);
-    hone_controls_free(made);
-    free(dir);
+    double claimed = r->from->one[best - r->proofs->proof].claimed[0];
+    char *path = controls_path(r->c, r->workload);
+    hone_rc rc = cli_controls_keep(path, r->workload, best, NULL, r->from->session, claimed, o, err);
     if (rc)
         free(path);
     else
@@ -227,35 +200,21 @@ static hone_rc write_controls(report *r, const hone_prove_options *o, hone_err *
 
 /* --- the command ---------------------------------------------------------------------------------------------- */
 
-static hone_prove_options read_options(const cli *c, const char *store) {
-    hone_prove_options o = hone_prove_defaults();
-    o.store_dir = store;
-    o.seed = cli_count(c, "seed", 0);
-    o.jobs = (int)cli_count(c, "jobs", 0);
-    if (cli_given(c, "cpu")) o.cpu = (int)cli_count(c, "cpu", 0);
-    o.pairs_least = (size_t)cli_count(c, "pairs", 0);
-    o.pairs_most = (size_t)cli_count(c, "pairs-most", 0);
-    o.variants = (size_t)cli_count(c, "variants", 0);
-    o.max_s = cli_seconds(c, "time", 0);
-    return o;
-}
-
-static hone_rc validate(cli *c, const hone_workload *w, const cli_candidates *from, hone_prove_options *o,
+static hone_rc validate(cli *c, const hone_workload *w, const cli_candidates *from, const char *store, double min_gain,
                         hone_err *err) {
     cli_live live;
     hone_proofs proofs;
     cli_signals on = cli_catch_signals(true);
+    hone_prove_options o = cli_prove_options(c, store, &live, on);
+    o.min_gain = min_gain;
     cli_live_begin(&live, c, on.resized);
-    o->event = on_event;
-    o->ctx = &live;
-    o->stop = on.stop;
-    hone_rc rc = hone_validate(w, from->point, from->n, from->session, o, &proofs, err);
+    hone_rc rc = hone_validate(w, from->point, from->n, from->session, &o, &proofs, err);
     cli_live_end(&live);
     if (rc == HONE_E_INTERRUPTED)
         return cli_fail(err, rc, "interrupted; candidates that were judged by then are recorded");
     if (rc) return rc;
     report r = {.c = c, .workload = w, .from = from, .proofs = &proofs};
-    rc = write_controls(&r, o, err);
+    rc = write_controls(&r, &o, err);
     if (c->json)
         put_json(&r);
     else
@@ -284,7 +243,7 @@ static hone_rc read_min_gain(const cli *c, double *out, hone_err *err) {
 static hone_rc validate_on(cli *c, const char *path, hone_err *err) {
     cli_live live;
     cli_signals on = cli_catch_signals(true);
-    hone_prove_options o = read_options(c, NULL);
+    hone_prove_options o = cli_prove_options(c, NULL, &live, on);
     hone_rc rc = read_min_gain(c, &o.min_gain, err);
     hone_workload *w = NULL;
     bool named = cli_given(c, "controls");
@@ -292,9 +251,6 @@ static hone_rc validate_on(cli *c, const char *path, hone_err *err) {
     if (rc) return rc;
     char *files = named ? cli_strdup(cli_text(c, "controls", "")) : controls_path(c, w);
     cli_live_begin(&live, c, on.resized);
-    o.event = on_event;
-    o.ctx = &live;
-    o.stop = on.stop;
     rc = cli_carry(c, files, cli_text(c, "on", ""), o, &live, err);
     cli_live_end(&live);
     free(files);
@@ -309,12 +265,12 @@ static hone_rc run_validate(cli *c, hone_err *err) {
     hone_rc rc = hone_workload_load(path, &w, err);
     if (rc) return rc;
     char *dir = cli_store_dir(c, path);
-    hone_prove_options o = read_options(c, dir);
+    double min_gain = hone_prove_defaults().min_gain;
     cli_candidates from;
-    rc = read_min_gain(c, &o.min_gain, err);
+    rc = read_min_gain(c, &min_gain, err);
     if (!rc) rc = cli_candidates_choose(c, w, &from, err);
     if (!rc) {
-        rc = validate(c, w, &from, &o, err);
+        rc = validate(c, w, &from, dir, min_gain, err);
         cli_candidates_free(&from);
     }
     hone_workload_free(w);

@@ -1,0 +1,72 @@
+/* prove.c — options, progress and controls files of the commands that prove. */
+#include "prove.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+hone_prove_options cli_prove_options(const cli *c, const char *store, cli_live *live, cli_signals on) {
+    hone_prove_options o = hone_prove_defaults();
+    o.store_dir = store;
+    o.seed = cli_count(c, "seed", 0);
+    o.jobs = (int)cli_count(c, "jobs", 0);
+    if (cli_given(c, "cpu")) o.cpu = (int)cli_count(c, "cpu", 0);
+    o.pairs_least = (size_t)cli_count(c, "pairs", 0);
+    o.pairs_most = (size_t)cli_count(c, "pairs-most", 0);
+    o.variants = (size_t)cli_count(c, "variants", 0);
+    o.max_s = cli_seconds(c, "time", 0);
+    o.event = cli_prove_event;
+    o.ctx = live;
+    o.stop = on.stop;
+    return o;
+}
+
+/* Whose builds or pairs these are; "" where only one is at work. */
+static void put_subject(const hone_prove_event *e, char *buf, size_t n) {
+    *buf = 0;
+    if (e->text)
+        snprintf(buf, n, "%.50s: ", e->text);
+    else if (e->n_candidates && e->candidate >= e->n_candidates)
+        snprintf(buf, n, "baseline: ");
+    else if (e->n_candidates > 1)
+        snprintf(buf, n, "candidate %zu of %zu: ", e->candidate + 1, e->n_candidates);
+}
+
+void cli_prove_event(void *live, const hone_prove_event *e) {
+    static const char *const unit[] = {
+        [HONE_PROVE_BUILD] = "build", [HONE_PROVE_MEASURE] = "pair", [HONE_PROVE_REDUCE] = "measurement"};
+    cli_live *l = live;
+    char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N], gain[3 * CLI_TEXT_N + 20] = "", subject[64];
+    if (e->stage == HONE_PROVE_WARNING) {
+        cli_live_warn(l, e->text);
+        return;
+    }
+    put_subject(e, subject, sizeof subject);
+    if (isfinite(e->gain.mid))
+        snprintf(gain, sizeof gain, ", gain %s (%s to %s)", cli_text_ratio(l->c, e->gain.mid, a),
+                 cli_text_ratio(l->c, e->gain.lo, lo), cli_text_ratio(l->c, e->gain.hi, hi));
+    bool may_end_early = e->stage != HONE_PROVE_BUILD && !e->text;
+    cli_live_say(l, e->elapsed_s, e->done <= 1, "%s%s %zu of %s%zu%s", subject, unit[e->stage], e->done,
+                 may_end_early ? "at most " : "", e->total, gain);
+}
+
+hone_rc cli_controls_keep(const char *path, const hone_workload *w, const hone_proof *proof,
+                          const hone_reduction *reduction, int64_t session, double claimed, const hone_prove_options *o,
+                          hone_err *err) {
+    hone_controls *made = NULL;
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? cli_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : cli_strdup(".");
+    hone_rc rc = hone_controls_make(w, proof, reduction, session, dir, o, &made, err);
+    if (!rc) made->claimed = claimed;
+    if (!rc) rc = hone_controls_write(made, path, err);
+    hone_controls_free(made);
+    free(dir);
+    return rc;
+}
+
+char *cli_controls_workload(const cli *c, const char *file, const hone_controls *controls) {
+    const char *given = cli_text(c, "workload", NULL), *slash = strrchr(file, '/');
+    if (given) return cli_strdup(given);
+    if (!slash || *controls->workload == '/') return cli_strdup(controls->workload);
+    return cli_format("%.*s/%s", (int)(slash - file), file, controls->workload);
+}
