@@ -74,15 +74,15 @@ hone_rc hn_expr_fail(const char *source, unsigned offset, hone_err *err, const c
 /* A parameter name as it must be written in an expression: in backquotes when it is not a plain word. */
 const char *hn_expr_quote_name(hn_arena *a, const char *name);
 
-typedef struct hn_op {
+typedef struct hn_expr_op {
     hn_opcode code;
     uint32_t slot;
     double num;
     const double *table;
-} hn_op;
+} hn_expr_op;
 
 typedef struct hn_prog {
-    const hn_op *op;
+    const hn_expr_op *op;
     size_t n;
     const uint32_t *param; /* parameters read, ascending */
     size_t n_params;

@@ -18,7 +18,7 @@ typedef struct compiler {
     hn_arena *a;
     const hone_space *space;
     const char *source;
-    hn_op *op;
+    hn_expr_op *op;
     size_t n, room;
     unsigned depth, max_depth; /* of the stack */
     hone_err *err;
@@ -33,7 +33,7 @@ static type out_of_memory(compiler *c) {
     return FAILED;
 }
 
-static void push(compiler *c, hn_op op) {
+static void push(compiler *c, hn_expr_op op) {
     unsigned arity = hn_op_arity(op.code);
     c->depth += 1 - arity;
     if (c->depth > c->max_depth) c->max_depth = c->depth;
@@ -84,7 +84,7 @@ static double *table(compiler *c, const hone_param *p) {
 }
 
 static type push_table(compiler *c, const hone_param *p, const double *t) {
-    push(c, (hn_op){.code = HN_OP_TABLE, .slot = (uint32_t)p->slot, .table = t});
+    push(c, (hn_expr_op){.code = HN_OP_TABLE, .slot = (uint32_t)p->slot, .table = t});
     return NUMBER;
 }
 
@@ -94,7 +94,7 @@ static type emit_name(compiler *c, const hn_enode *x) {
     if (!p) return FAILED;
     if (p->kind == HONE_PERMUTATION) return FAIL(c, x, "'%s' is a permutation; only defined(...) applies", p->name);
     if (!is_listed(p)) {
-        push(c, (hn_op){.code = HN_OP_SLOT, .slot = (uint32_t)p->slot});
+        push(c, (hn_expr_op){.code = HN_OP_SLOT, .slot = (uint32_t)p->slot});
         return p->kind == HONE_FLAG ? TRUTH : NUMBER;
     }
     double *t = table(c, p);
@@ -154,8 +154,8 @@ static type flag_text(compiler *c, hn_opcode op, const hone_param *p, const hn_e
     bool off = !strcmp(text->text, "off") || !strcmp(text->text, "false");
     if (!on && !off) return FAIL(c, text, "'%s' is a flag: it is 'on' or 'off', not '%s'", p->name, text->text);
     if (op != HN_OP_EQ && op != HN_OP_NE) return FAIL(c, text, "'%s' is a flag: only == and != apply", p->name);
-    push(c, (hn_op){.code = HN_OP_SLOT, .slot = (uint32_t)p->slot});
-    if ((op == HN_OP_EQ) != on) push(c, (hn_op){.code = HN_OP_NOT});
+    push(c, (hn_expr_op){.code = HN_OP_SLOT, .slot = (uint32_t)p->slot});
+    if ((op == HN_OP_EQ) != on) push(c, (hn_expr_op){.code = HN_OP_NOT});
     return TRUTH;
 }
 
@@ -177,7 +177,7 @@ static type listed_listed(compiler *c, hn_opcode op, const hn_enode *at, const h
         for (size_t i = 0; i < side[k]->n_values; i++) t[i] = (double)(hn_text_key(0, side[k]->values[i]) >> 11);
         push_table(c, side[k], t);
     }
-    push(c, (hn_op){.code = op});
+    push(c, (hn_expr_op){.code = op});
     return TRUTH;
 }
 
@@ -226,7 +226,7 @@ static type emit_comparison(compiler *c, const hn_enode *x) {
     if (p && q && is_listed(p) && is_listed(q) && !(all_numbers(p) && all_numbers(q)))
         return listed_listed(c, op, x, p, q);
     if (emit(c, x->a) == FAILED || emit(c, x->b) == FAILED) return FAILED;
-    push(c, (hn_op){.code = x->op});
+    push(c, (hn_expr_op){.code = x->op});
     return TRUTH;
 }
 
@@ -235,13 +235,13 @@ static type emit_comparison(compiler *c, const hn_enode *x) {
 static type emit_defined(compiler *c, const hn_enode *x) {
     const hone_param *p = find(c, x);
     if (!p) return FAILED;
-    push(c, (hn_op){.code = HN_OP_DEFINED, .slot = (uint32_t)p->slot});
+    push(c, (hn_expr_op){.code = HN_OP_DEFINED, .slot = (uint32_t)p->slot});
     return TRUTH;
 }
 
 static type emit(compiler *c, const hn_enode *x) {
     switch (x->op) {
-    case HN_OP_NUM: push(c, (hn_op){.code = HN_OP_NUM, .num = x->num}); return x->truth ? TRUTH : NUMBER;
+    case HN_OP_NUM: push(c, (hn_expr_op){.code = HN_OP_NUM, .num = x->num}); return x->truth ? TRUTH : NUMBER;
     case HN_OP_TEXT: return FAIL(c, x, "the text '%s' where a number or a truth is wanted", x->text);
     case HN_OP_NAME: return emit_name(c, x);
     case HN_OP_DEFINED: return emit_defined(c, x);
@@ -250,7 +250,7 @@ static type emit(compiler *c, const hn_enode *x) {
     if (x->op >= HN_OP_EQ && x->op <= HN_OP_GE) return emit_comparison(c, x);
     if (emit(c, x->a) == FAILED) return FAILED;
     if (hn_op_arity(x->op) == 2 && emit(c, x->b) == FAILED) return FAILED;
-    push(c, (hn_op){.code = x->op});
+    push(c, (hn_expr_op){.code = x->op});
     return x->op == HN_OP_NOT || x->op == HN_OP_AND || x->op == HN_OP_OR ? TRUTH : NUMBER;
 }
 
@@ -285,7 +285,7 @@ hone_rc hn_prog_compile(hn_arena *a, const hone_space *space, const char *text, 
     if (!c.rc && c.max_depth > HN_EXPR_STACK)
         c.rc = hn_fail(err, HONE_E_LIMIT, "column 1: an expression nested too deeply");
     hn_prog prog = {.n = c.n, .source = text};
-    hn_op *op = c.rc ? NULL : HN_NEW_N(a, hn_op, c.n);
+    hn_expr_op *op = c.rc ? NULL : HN_NEW_N(a, hn_expr_op, c.n);
     if (op) memcpy(op, c.op, c.n * sizeof *op);
     free(c.op);
     prog.op = op;

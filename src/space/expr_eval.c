@@ -60,7 +60,7 @@ double hn_prog_eval(const hn_prog *prog, const double *point) {
     double stack[HN_EXPR_STACK + 1];
     size_t n = 0;
     for (size_t i = 0; i < prog->n; i++) {
-        const hn_op *op = &prog->op[i];
+        const hn_expr_op *op = &prog->op[i];
         double x;
         switch (op->code) {
         case HN_OP_NUM: stack[n++] = op->num; break;
@@ -178,7 +178,7 @@ hn_range hn_prog_range(const hn_prog *prog, hn_range_of of, const void *ctx) {
     hn_range stack[HN_EXPR_STACK + 1] = {{0, 0, false}};
     size_t n = 0;
     for (size_t i = 0; i < prog->n; i++) {
-        const hn_op *op = &prog->op[i];
+        const hn_expr_op *op = &prog->op[i];
         hn_range r;
         switch (op->code) {
         case HN_OP_NUM: stack[n++] = (hn_range){op->num, op->num, false}; break;

@@ -1,0 +1,48 @@
+/* hone/import.h — ONNX models become graphs.
+ *
+ * What is unsupported is refused at once and in full: the error says how many nodes, the report lists each with name,
+ * operator, opset and reason.
+ */
+#ifndef HONE_IMPORT_H
+#define HONE_IMPORT_H
+
+#include <hone/ir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_import_options {
+    const char *const *symbol; /* "batch=1:64" or "seq=128" fixes or bounds symbolic dimensions; unknown names are
+                                  E_USAGE naming the nearest */
+    size_t n_symbol;
+    uint64_t max_file_b; /* refuses larger models; 0: no limit */
+} hone_import_options;
+
+/* Reads a model (external data beside it, mapped). Failures: E_IO, E_INPUT (damaged, lying or cyclic: names the node),
+ * E_UNSUPPORTED (see report). options: NULL for the defaults. report: NULL, or receives a text with one line per
+ * refused node (also when the call fails); hone_free. */
+HONE_API hone_rc hone_import_onnx(const char *path, const hone_import_options *options, hone_graph **out, char **report,
+                                  hone_err *err);
+/* As above from memory; external data is then an error. */
+HONE_API hone_rc hone_import_onnx_memory(const void *data, size_t n, const hone_import_options *options,
+                                         hone_graph **out, char **report, hone_err *err);
+
+/* What is in the file, as JSON: producer, opsets, inputs, outputs, parameters, operators with counts and whether hone
+ * supports each; hone_free. */
+HONE_API hone_rc hone_inspect_onnx(const char *path, char **json, hone_err *err);
+
+/* The operators that hone knows, as rows "domain", "name", first opset; i from 0. False past the end. */
+typedef struct hone_operator {
+    const char *domain, *name;
+    int since, until; /* opsets of this row, both included */
+} hone_operator;
+HONE_API bool hone_import_operator(size_t i, hone_operator *out);
+
+/* A serialised TensorProto (a file input_0.pb of a test case), fully decoded; data is the caller's: hone_free. */
+HONE_API hone_rc hone_read_tensor_pb(const char *path, hone_array *out, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

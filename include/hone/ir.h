@@ -1,0 +1,94 @@
+/* hone/ir.h — the graph IR of the compiler: read, check, print and run a graph.
+ *
+ * A graph is immutable for users of this header; hone/import.h makes one of an ONNX model, hone/compile.h a library of
+ * it. docs/ir.md describes the text form and lists the operations. Threads: a graph may be read by several threads at
+ * once.
+ */
+#ifndef HONE_IR_H
+#define HONE_IR_H
+
+#include <hone/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Element types: rows of src/ir/dtypes.def, in that order; the numbers are part of the ABI of compiled models. */
+typedef enum hone_dtype {
+    HONE_F32,
+    HONE_F64,
+    HONE_F16,
+    HONE_BF16,
+    HONE_I8,
+    HONE_I16,
+    HONE_I32,
+    HONE_I64,
+    HONE_U8,
+    HONE_U16,
+    HONE_U32,
+    HONE_U64,
+    HONE_BOOL,
+    HONE_F8E4M3FN,
+    HONE_F8E4M3FNUZ,
+    HONE_F8E5M2,
+    HONE_F8E5M2FNUZ,
+    HONE_U4,
+    HONE_I4,
+    HONE_F4E2M1,
+    HONE_F8E8M0,
+    HONE_U2,
+    HONE_I2,
+    HONE_N_DTYPES
+} hone_dtype;
+/* "f32" …; NULL for a number that is none. Size of an element in memory: types below 8 bits take one byte each. */
+HONE_API const char *hone_dtype_name(hone_dtype t);
+HONE_API size_t hone_dtype_size_b(hone_dtype t);
+
+#define HONE_RANK_MAX 16
+
+/* A dense row-major array. Who owns data is said where one is handed over. */
+typedef struct hone_array {
+    hone_dtype dtype;
+    uint32_t rank;
+    int64_t dim[HONE_RANK_MAX];
+    void *data;
+} hone_array;
+
+typedef struct hone_graph hone_graph;
+
+/* Reads the text form (docs/ir.md) from a file. Failures: E_IO, E_INPUT (path:line:column: …), E_NOMEM. Free with
+ * hone_graph_free. */
+HONE_API hone_rc hone_graph_read(const char *path, hone_graph **out, hone_err *err);
+HONE_API hone_rc hone_graph_parse(const char *text, size_t n, hone_graph **out, hone_err *err);
+/* The text form; free with hone_free. */
+HONE_API hone_rc hone_graph_print(const hone_graph *g, char **out, hone_err *err);
+/* Checks every invariant of src/ir/graph.h; E_INPUT names the node. */
+HONE_API hone_rc hone_graph_verify(const hone_graph *g, hone_err *err);
+HONE_API void hone_graph_free(hone_graph *g); /* accepts NULL */
+
+/* Inputs and outputs: name, element type, and the shape as text such as "[batch, 3, 224, 224]". Strings live as long as
+ * the graph. */
+typedef struct hone_graph_port {
+    const char *name;
+    hone_dtype dtype;
+    uint32_t rank;
+    const char *shape;
+    int64_t dim[HONE_RANK_MAX]; /* -1 where symbolic */
+} hone_graph_port;
+HONE_API size_t hone_graph_inputs(const hone_graph *g);
+HONE_API size_t hone_graph_outputs(const hone_graph *g);
+HONE_API hone_rc hone_graph_input(const hone_graph *g, size_t i, hone_graph_port *out, hone_err *err);
+HONE_API hone_rc hone_graph_output(const hone_graph *g, size_t i, hone_graph_port *out, hone_err *err);
+
+/* Runs the reference interpreter. in[i] belongs to input i. Each out[i].data is the caller's afterwards: hone_free. */
+HONE_API hone_rc hone_graph_run(const hone_graph *g, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
+                                hone_err *err);
+
+/* Runs passes by name, in this order, in place ("fold", "cse" …; hone ir --list shows them). relaxed: float
+ * reassociation is allowed. */
+HONE_API hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, bool relaxed, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,91 @@
+/* hone/model.h — what a compiled model offers: the C ABI of an artifact. This text is copied into every generated
+ * header, so users need nothing of hone.
+ *
+ * A model is a constant; an instance holds an arena and the sizes of the last run. Instances share the weights.
+ * Threads: calls on different instances may run at once; one instance is used by one thread at a time. run() allocates
+ * nothing (models whose intermediate sizes depend on data: only when a size exceeds all earlier ones). Errors are
+ * codes; hone_model_error gives the text of an instance's last one.
+ */
+#ifndef HONE_MODEL_H
+#define HONE_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HONE_MODEL_ABI 1
+#define HONE_MODEL_RANK 16
+
+typedef enum hone_model_rc {
+    HONE_MODEL_OK = 0,
+    HONE_MODEL_NOMEM = 1,    /* out of memory, in create or growth */
+    HONE_MODEL_ARGUMENT = 2, /* a null pointer, a wrong count, a wrong element type or rank */
+    HONE_MODEL_SHAPE = 3, /* a size differs from the model's, or is out of its range, or sizes contradict each other */
+    HONE_MODEL_INDEX = 4, /* an index or a size computed from data is out of range */
+    HONE_MODEL_WEIGHTS = 5, /* the weights file is missing, short, or another one */
+    HONE_MODEL_SMALL = 6,   /* an output buffer is too small; dims say what is needed */
+} hone_model_rc;
+
+/* An input (data, dims set by the caller) or output (data and size_b of the buffer set by the caller, dims by run).
+ * dtype: numbers of hone_dtype. data = NULL for an output: it stays in the arena and data points there after run, valid
+ * until the instance's next run. */
+typedef struct hone_model_tensor {
+    void *data;
+    size_t size_b;
+    int32_t dtype;
+    int32_t rank;
+    int64_t dim[HONE_MODEL_RANK];
+} hone_model_tensor;
+
+/* A parameter of the model: dim -1 is symbolic, its expression is in `shape` ("[batch, seq]"), low and high bound it.
+ */
+typedef struct hone_model_port {
+    const char *name, *shape;
+    int32_t dtype, rank;
+    int64_t dim[HONE_MODEL_RANK], low[HONE_MODEL_RANK], high[HONE_MODEL_RANK];
+} hone_model_port;
+
+typedef struct hone_model_instance hone_model_instance;
+
+/* Runs fn(arg, i) for every i in [0, n), in any order, on any threads, and returns when all are done. */
+typedef void hone_model_executor(void *context, void (*fn)(void *arg, int64_t i), void *arg, int64_t n);
+
+typedef struct hone_model_config {
+    const char *weights;           /* path of the weights file; NULL: beside the library, as compiled */
+    hone_model_executor *executor; /* NULL: the built-in pool */
+    void *executor_context;
+    int32_t
+        n_threads; /* of the pool, or that the executor has; 0: all processors of the calling thread's affinity mask */
+} hone_model_config;
+
+typedef struct hone_model_kernel { /* for inspection and for parity checks at compile time */
+    const char *name, *source, *schedule;
+    void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
+} hone_model_kernel;
+
+typedef struct hone_model {
+    int32_t abi; /* HONE_MODEL_ABI */
+    const char *name, *hone_version, *target;
+    int32_t n_inputs, n_outputs, n_kernels, n_symbols;
+    const hone_model_port *input, *output;
+    const hone_model_kernel *kernel;
+    uint64_t weights_b, arena_b; /* arena_b: 0 when it depends on symbolic sizes */
+    hone_model_rc (*create)(const hone_model_config *config, hone_model_instance **out);
+    hone_model_rc (*run)(hone_model_instance *m, const hone_model_tensor *in, size_t n_in, hone_model_tensor *out,
+                         size_t n_out);
+    void (*free)(hone_model_instance *m);
+    const char *(*error)(const hone_model_instance
+                             *m); /* text of the last failure; NULL m: of the calling thread's last failed create */
+} hone_model;
+
+/* Every shared library exports this one symbol; a static one exports <name>_model. */
+typedef const hone_model *hone_model_entry(void);
+#define HONE_MODEL_ENTRY "hone_model_query"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,50 @@
+/* ir/tensor.h — a dense, row-major array on the host with concrete sizes.
+ *
+ * Elements are stored as ir/dtypes.def says: at least one byte each. A tensor of rank 0 has one element.
+ * Owns: nothing by itself; `data` belongs to the arena or mapping it was made from.
+ */
+#ifndef HN_TENSOR_H
+#define HN_TENSOR_H
+
+#include "base/arena.h"
+#include <hone/ir.h>
+
+#define HN_RANK_MAX 16
+
+typedef struct hn_tensor {
+    hone_dtype dtype;
+    uint8_t rank;
+    int64_t dim[HN_RANK_MAX];
+    void *data; /* n * size_b bytes, aligned to 16; const tensors are never written */
+} hn_tensor;
+
+typedef enum hn_dclass { HN_CLASS_FLOAT, HN_CLASS_INT, HN_CLASS_UINT, HN_CLASS_BOOL } hn_dclass;
+typedef struct hn_dtype_info {
+    const char *text;
+    uint8_t bits, size_b;
+    hn_dclass cls;
+    int onnx;
+    double lowest, highest, epsilon; /* of finite values; epsilon: distance from 1 to the next (floats) */
+} hn_dtype_info;
+const hn_dtype_info *hn_dtype_of(hone_dtype t); /* NULL for a number that is none */
+bool hn_dtype_named(const char *text, hone_dtype *out);
+bool hn_dtype_from_onnx(int code, hone_dtype *out);
+static inline bool hn_is_float(hone_dtype t) { return hn_dtype_of(t)->cls == HN_CLASS_FLOAT; }
+
+/* Number of elements; false when a dimension is negative or the product of sizes in bytes overflows int64. */
+bool hn_tensor_count(const hn_tensor *t, int64_t *n);
+int64_t hn_tensor_n(const hn_tensor *t); /* of a tensor that was checked */
+/* Sets dtype, rank, dims and allocates zeroed data. False: too large or out of memory (sticky in the arena). */
+bool hn_tensor_new(hn_arena *a, hone_dtype dtype, size_t rank, const int64_t *dim, hn_tensor *out);
+
+/* Element i as a number of another kind. Floats are exact in double; 64-bit integers need the integer pair. */
+double hn_get_f(const hn_tensor *t, int64_t i);
+int64_t hn_get_i(const hn_tensor *t, int64_t i);   /* floats truncate; u64 by its bits */
+void hn_set_f(hn_tensor *t, int64_t i, double x);  /* rounds to nearest even once; integers truncate and saturate */
+void hn_set_i(hn_tensor *t, int64_t i, int64_t x); /* integers keep the low bits */
+
+/* Conversions between double and the small floats; saturate as in ONNX Cast. bits in the low end. */
+uint32_t hn_float_encode(hone_dtype t, double x, bool saturate);
+double hn_float_decode(hone_dtype t, uint32_t bits);
+
+#endif

@@ -1,0 +1,50 @@
+/* pass/pass.h — graph passes as rows.
+ *
+ * A pass changes the graph in place (hn_emit into a fresh list, hn_replace, hn_sweep) or builds a new one beside it.
+ * The driver (src/pass/driver.c) verifies after each pass in debug builds, checks that print(parse(print(g))) is
+ * stable, counts rewrites, times each pass and can stop after any.
+ */
+#ifndef HN_PASS_H
+#define HN_PASS_H
+
+#include "ir/graph.h"
+
+typedef struct hn_pass_ctx {
+    bool relaxed;        /* float reassociation and other rewrites that change rounding are legal */
+    uint64_t n_rewrites; /* the pass adds to it */
+} hn_pass_ctx;
+enum {                        /* facts a pass needs, or breaks */
+       HN_FACT_NO_DEAD = 1,   /* no dead nodes */
+       HN_FACT_FOLDED = 2,    /* no pure node over constants alone */
+       HN_FACT_CANONICAL = 4, /* commutative inputs ordered, no identity movements */
+       HN_FACT_FUSED = 8,     /* only kernels, constants, reshapes, binds and control remain */
+};
+typedef struct hn_pass {
+    const char *name, *summary; /* the name is typed by users: never rename */
+    unsigned needs, gives, breaks;
+    hone_rc (*run)(hn_graph *g, hn_pass_ctx *ctx, hone_err *err);
+} hn_pass;
+extern const hn_pass *const hn_passes[]; /* NULL-terminated, in the order of the pipeline; src/pass/registry.c */
+const hn_pass *hn_pass_named(const char *name);
+
+typedef struct hn_pass_stat {
+    const char *name;
+    uint64_t n_rewrites;
+    double time_s;
+    uint32_t n_nodes; /* afterwards */
+} hn_pass_stat;
+/* Runs the whole pipeline, or up to and including `after` (NULL: all). stat: NULL or room for as many as there are
+ * passes. */
+hone_rc hn_run_passes(hn_graph *g, const char *after, bool relaxed, hn_pass_stat *stat, size_t *n_stat, hone_err *err);
+
+/* The last pass, "fuse": partitions every block into `kernel` nodes. Afterwards a block holds only const, kernel,
+ * reshape (a view), bind, dims, if, loop. A kernel's body is closed (inputs are its parameters; scalar constants may
+ * stay inside), and its KIND says which template emits it: map        pointwise and movement only: each result element
+ * from its own indices reduce     one reduction with pointwise/movement producers and pointwise consumers of the
+ * reduced shape row        several reductions over the same trailing axes and pointwise in between (softmax, norms,
+ * residual + norm) contract   one contract, movement/pointwise producers, pointwise epilogue       window    conv or
+ * window_*, likewise attention  contract, scale, mask, softmax, contract                             opaque    one node
+ * of class ORDER, OPAQUE, PREFIX, INDEX (scatter), ARG Every body is correct for any template: an emitter that cannot
+ * do better may emit it node by node. */
+
+#endif
