@@ -24,7 +24,7 @@ PEERS = ("boca", "opentuner")
 OBJECTIVES = ("size", "instructions")
 
 
-COMPILE_S, RUN_S, COUNT_S = 20, 10, 120
+COMPILE_S, RUN_S, COUNT_S = 60, 60, 600  # generous: a busy machine must not turn into failures
 
 
 def run(cmd, limit, cwd=None):
