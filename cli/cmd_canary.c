@@ -1,5 +1,6 @@
 /* cmd_canary.c — `hone canary`: do the controls reach the compiler, and does what is measured feel them? */
 #include "canary.h"
+#include "prove.h"
 #include "session.h"
 
 #include <math.h>
@@ -76,11 +77,8 @@ static hone_rc run_canary(cli *c, hone_err *err) {
     hone_rc rc = hone_workload_load(path, &workload, err);
     if (rc) return rc;
     char *dir = cli_store_dir(c, path);
-    hone_prove_options o = hone_prove_defaults();
-    o.store_dir = dir;
-    o.jobs = (int)cli_count(c, "jobs", 0);
-    if (cli_given(c, "cpu")) o.cpu = (int)cli_count(c, "cpu", 0);
     cli_live live;
+    hone_prove_options o = cli_prove_options(c, dir, &live, cli_catch_signals(false));
     cli_live_begin(&live, c, NULL);
     rc = cli_canary(workload, o, &live, &r, err);
     cli_live_end(&live);
@@ -98,7 +96,7 @@ static hone_rc run_canary(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "builds side by side (default: all three)"},
-    {"cpu", 0, CLI_COUNT, "N", 0, 4095, "the core to measure on (default: any)"},
+    {"cpu", 0, CLI_COUNT, "N", 0, 4095, "the core to measure on (default: the last usable one)"},
     {"store", 0, CLI_TEXT, "DIR", 0, 0, "the folder for the builds (default .hone beside the workload file)"},
     {0},
 };

@@ -48,11 +48,6 @@ static hone_rc run_retune(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"workload", 'w', CLI_TEXT, "FILE", 0, 0, "the workload file (default: the one that the controls file names)"},
     CLI_SEARCH_OPTIONS,
-    {"no-canary", 0, CLI_FLAG, NULL, 0, 0, "search even if -O0 does not slow the program down (see `hone canary`)"},
-    {"keep-builds", 0, CLI_FLAG, NULL, 0, 0, "leave the private build folders, to look at them"},
-    {"store", 0, CLI_TEXT, "DIR", 0, 0, "the folder of the record (default .hone beside the workload file)"},
-    {"quiet", 'q', CLI_FLAG, NULL, 0, 0, "no progress, only the result"},
-    {"verbose", 'v', CLI_FLAG, NULL, 0, 0, "a line for every trial"},
     {0},
 };
 

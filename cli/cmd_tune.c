@@ -282,11 +282,6 @@ static const cli_option options[] = {
     {"new", 0, CLI_FLAG, NULL, 0, 0, "begin a new session even if one is unfinished"},
     {"warm-start", 0, CLI_FLAG, NULL, 0, 0, "try the winners of earlier sessions of the same space first"},
     {"pack", 0, CLI_TEXT, "DIR", 0, 0, "try the controls of this pack first, in a new session (see `hone pack`)"},
-    {"no-canary", 0, CLI_FLAG, NULL, 0, 0, "search even if -O0 does not slow the program down (see `hone canary`)"},
-    {"keep-builds", 0, CLI_FLAG, NULL, 0, 0, "leave the private build folders, to look at them"},
-    {"store", 0, CLI_TEXT, "DIR", 0, 0, "the folder of the record (default .hone beside the workload file)"},
-    {"quiet", 'q', CLI_FLAG, NULL, 0, 0, "no progress, only the result"},
-    {"verbose", 'v', CLI_FLAG, NULL, 0, 0, "a line for every trial"},
     {0},
 };
 

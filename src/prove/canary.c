@@ -61,12 +61,9 @@ static hone_rc slow_recipe(canary *c, hone_err *err) {
 }
 
 static char *make_work_dir(const hone_workload *w, const hone_prove_options *o) {
-    char *store = o->store_dir ? hn_path_join(o->store_dir, "") : hn_path_join(w->dir, ".hone"), *dir = NULL;
-    char name[40];
-    snprintf(name, sizeof name, "work/canary-%ld", (long)getpid());
-    if (store) dir = hn_path_join(store, name);
-    free(store);
-    return dir;
+    char name[64];
+    snprintf(name, sizeof name, "%swork/canary-%ld", o->store_dir ? "" : ".hone/", (long)getpid());
+    return hn_path_join(o->store_dir ? o->store_dir : w->dir, name);
 }
 
 static hone_rc build_all(canary *c, const hone_prove_options *o, hone_err *err) {
@@ -198,7 +195,7 @@ hone_rc hone_canary(const hone_workload *workload, const hone_prove_options *opt
         return HONE_OK;
     }
     canary c = {.w = workload, .o = &o, .started_s = hn_now_s()};
-    c.tune = (hone_tune_options){.cache_dir = o.cache_dir, .stop = o.stop, .cpu = o.cpu};
+    c.tune = (hone_tune_options){.cache_dir = o.cache_dir, .stop = o.stop, .cpu = hn_measuring_cpu(o.cpu)};
     hn_plan_progress progress = {tell_discovery, &c};
     hone_rc rc = hn_plan_open(workload, &c.tune, &progress, &c.plan, err);
     if (!rc) emit(&c, HONE_PROVE_MEASURE, 0, PAIRS_MOST);
