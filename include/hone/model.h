@@ -61,7 +61,9 @@ typedef struct hone_model_config {
         n_threads; /* of the pool, or that the executor has; 0: all processors of the calling thread's affinity mask */
 } hone_model_config;
 
-typedef struct hone_model_kernel { /* for inspection and for parity checks at compile time */
+/* For inspection and for parity checks at compile time. symbol[-1] must be there and writable: a kernel that meets an
+ * index out of range stores HONE_MODEL_INDEX in it. */
+typedef struct hone_model_kernel {
     const char *name, *source, *schedule;
     void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 } hone_model_kernel;

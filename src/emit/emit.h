@@ -12,7 +12,15 @@
  * <= work; any split gives bit-identical results); scratch: scratch_b bytes, private to the call, aligned to 64. No
  * allocation, no locks, no calls but libm and the runtime's static helpers (prefix `hnr_`). An opaque kernel that
  * defines symbols has work = 1 and returns them through `int64_t *` buffers that follow the outputs in buf, one per
- * symbol. What is emitted is ASCII; names are made by hone, never taken from a model.
+ * symbol; a result whose shape they decide has room for the most there can be (every element non-zero, every slice
+ * different, every box kept: hn_reference_room) and is filled densely from its start.
+ * What is emitted is ASCII; names are made by hone, never taken from a model.
+ * Errors: s[-1] is the error slot, writable and 0 before a run: a kernel that meets an index out of range stores
+ * HONE_MODEL_INDEX there (relaxed atomic, any work item) and uses a clamped index instead, so memory stays safe; run()
+ * returns what it finds. Whoever calls a kernel (run, parity checks, tests) hands a symbol array with that slot in
+ * front.
+ *
+ * The runtime's text (src/exec/rt, docs/runtime.md) comes before the kernels, by hn_runtime_add.
  */
 #ifndef HN_EMIT_H
 #define HN_EMIT_H
@@ -44,7 +52,15 @@ hone_rc hn_emit_reference(hn_graph *g, hn_block body, const char *name, hn_arena
 hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_dialect *d,
                        bool relaxed, hn_arena *a, hn_kernel_code *out, hone_err *err);
 
-/* Text of the runtime (src/exec/rt/NAME), carried in the library; NULL when there is no such part. */
+/* The most elements that output `index` of a body's one symbol-defining node can have, over its other symbols; 0 where
+ * the body defines none (then the type says it). */
+hn_dim hn_reference_room(hn_graph *g, hn_block body, size_t index);
+
+/* Text of the runtime (src/exec/rt/NAME.h), carried in the library; NULL when there is no such part. */
 const char *hn_runtime_text(const char *name);
+/* Appends the parts named (blank-separated, any order, repeats allowed) and those that they need, each once, in the
+ * order in which they compile. False: an unknown name. */
+struct hn_str;
+bool hn_runtime_add(struct hn_str *out, const char *names);
 
 #endif
