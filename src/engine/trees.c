@@ -18,13 +18,13 @@ enum { LEVELS = 64, MOST_TRIED = 40, MOST_LOOKED = 3, FEW_ROWS = 12, SMALL_BAG =
 
 typedef struct node {
     uint64_t left_levels;
-    uint32_t left; /* right is left + 1; 0: a leaf */
+    uint32_t left; /* right is left + 1; a leaf leads to itself */
     uint32_t feature;
     float mean, square; /* of the rows: mean and mean of squares */
 } node;
 
 typedef struct range {
-    uint32_t node, from, to;
+    uint32_t node, from, to, depth;
 } range;
 
 struct hn_trees {
@@ -33,6 +33,7 @@ struct hn_trees {
     bool *ordered;
     unsigned char *top; /* greatest code of each feature */
     node *nodes;        /* n_trees * most */
+    uint32_t *depth;    /* of each tree: cuts on the longest way to a leaf */
     size_t most;
     /* scratch of a fit */
     size_t room;
@@ -57,9 +58,10 @@ hone_rc hn_trees_new(size_t n_features, const bool *ordered, const hn_trees_spec
         t->bootstrap = spec->bootstrap;
         t->ordered = malloc(n_features + 1);
         t->top = malloc(n_features + 1);
+        t->depth = calloc(t->n_trees + 1, sizeof *t->depth);
         t->feature = calloc(n_features + 1, sizeof *t->feature);
     }
-    if (!t || !t->ordered || !t->top || !t->feature) {
+    if (!t || !t->ordered || !t->top || !t->depth || !t->feature) {
         hn_trees_free(t);
         return hn_fail(err, HONE_E_NOMEM, "out of memory for a forest of %zu features", n_features);
     }
@@ -82,6 +84,7 @@ void hn_trees_free(hn_trees *t) {
     drop_rows(t);
     free(t->ordered);
     free(t->top);
+    free(t->depth);
     free(t->feature);
     free(t);
 }
@@ -212,15 +215,16 @@ static uint32_t partition(hn_trees *t, const cut *c, const range *r, size_t n) {
     return to;
 }
 
-static void grow(hn_trees *t, node *nodes, const float *y, size_t n, hn_rng *rng) {
+/* Returns the depth of the tree. */
+static uint32_t grow(hn_trees *t, node *nodes, const float *y, size_t n, hn_rng *rng) {
     size_t bag = !t->bootstrap || n < SMALL_BAG ? n : n / 2 > SMALL_BAG ? n / 2 : SMALL_BAG;
     for (size_t i = 0; i < bag; i++) t->row[i] = (uint32_t)(t->bootstrap ? hn_rng_below(rng, n) : i);
     for (size_t f = 0; f < t->n_features; f++) t->feature[f] = (uint32_t)f;
-    size_t depth = 0;
-    uint32_t used = 1;
-    t->stack[depth++] = (range){0, 0, (uint32_t)bag};
-    while (depth) {
-        range r = t->stack[--depth];
+    size_t waiting = 0;
+    uint32_t used = 1, deepest = 0;
+    t->stack[waiting++] = (range){0, 0, (uint32_t)bag, 0};
+    while (waiting) {
+        range r = t->stack[--waiting];
         float sum = 0, square = 0, count = (float)(r.to - r.from);
         for (uint32_t i = r.from; i < r.to; i++) {
             float v = t->target[i - r.from] = y[t->row[i]];
@@ -228,7 +232,8 @@ static void grow(hn_trees *t, node *nodes, const float *y, size_t n, hn_rng *rng
             square += v * v;
         }
         node *at = &nodes[r.node];
-        *at = (node){.mean = sum / count, .square = square / count};
+        *at = (node){.left_levels = UINT64_MAX, .left = r.node, .mean = sum / count, .square = square / count};
+        if (r.depth > deepest) deepest = r.depth;
         if (r.to - r.from < 2 * t->min_leaf || square - sum * sum / count <= 1e-7f * square) continue;
         cut c = find_cut(t, &r, n, sum, rng);
         if (c.feature == UINT32_MAX) continue;
@@ -237,9 +242,10 @@ static void grow(hn_trees *t, node *nodes, const float *y, size_t n, hn_rng *rng
         at->feature = c.feature;
         at->left = used;
         used += 2;
-        t->stack[depth++] = (range){at->left, r.from, middle};
-        t->stack[depth++] = (range){at->left + 1, middle, r.to};
+        t->stack[waiting++] = (range){at->left, r.from, middle, r.depth + 1};
+        t->stack[waiting++] = (range){at->left + 1, middle, r.to, r.depth + 1};
     }
+    return deepest;
 }
 
 hone_rc hn_trees_fit(hn_trees *t, const unsigned char *x, const float *y, size_t n, uint64_t seed, hone_err *err) {
@@ -254,37 +260,51 @@ hone_rc hn_trees_fit(hn_trees *t, const unsigned char *x, const float *y, size_t
         }
     for (size_t k = 0; k < t->n_trees; k++) {
         hn_rng rng = hn_rng_make(seed, k);
-        grow(t, t->nodes + k * t->most, y, n, &rng);
+        t->depth[k] = grow(t, t->nodes + k * t->most, y, n, &rng);
     }
     return HONE_OK;
 }
 
 /* --- predicting ------------------------------------------------------------------------------------------------ */
 
-static const node *leaf(const node *nodes, const unsigned char *x) {
-    const node *at = nodes;
-    while (at->left) at = nodes + at->left + !(at->left_levels >> x[at->feature] & 1);
-    return at;
+/* The leaves of ABREAST points, walked side by side and always to the tree's depth: no branch depends on the data, and
+ * the loads of one walk hide behind those of the others. */
+enum { ABREAST = 8 };
+
+static void find_leaves(const node *nodes, uint32_t depth, const unsigned char *const x[ABREAST],
+                        uint32_t at[ABREAST]) {
+    for (size_t j = 0; j < ABREAST; j++) at[j] = 0;
+    for (uint32_t d = 0; d < depth; d++)
+        for (size_t j = 0; j < ABREAST; j++) {
+            const node *here = nodes + at[j];
+            at[j] = here->left + !(here->left_levels >> x[j][here->feature] & 1);
+        }
+}
+
+static void add_block(const hn_trees *t, const unsigned char *x, size_t n, float *mean, float *square) {
+    const unsigned char *point[ABREAST];
+    for (size_t j = 0; j < ABREAST; j++) point[j] = x + (j < n ? j : 0) * t->n_features;
+    for (size_t k = 0; k < t->n_trees; k++) {
+        const node *nodes = t->nodes + k * t->most;
+        uint32_t at[ABREAST];
+        find_leaves(nodes, t->depth[k], point, at);
+        for (size_t j = 0; j < n; j++) {
+            mean[j] += nodes[at[j]].mean;
+            square[j] += nodes[at[j]].square;
+        }
+    }
 }
 
 void hn_trees_predict(const hn_trees *t, const unsigned char *x, size_t n, float *mean, float *sd) {
-    for (size_t i = 0; i < n; i++) {
-        mean[i] = 0;
-        if (sd) sd[i] = 0;
-    }
-    for (size_t k = 0; k < t->n_trees; k++) {
-        const node *nodes = t->nodes + k * t->most;
-        for (size_t i = 0; i < n; i++) {
-            const node *l = leaf(nodes, x + i * t->n_features);
-            mean[i] += l->mean;
-            if (sd) sd[i] += l->square;
-        }
-    }
     float scale = 1.0f / (float)t->n_trees;
-    for (size_t i = 0; i < n; i++) {
-        mean[i] *= scale;
-        if (!sd) continue;
-        float var = sd[i] * scale - mean[i] * mean[i];
-        sd[i] = sqrtf(var > 0 ? var : 0);
+    for (size_t i = 0; i < n; i += ABREAST) {
+        size_t m = n - i < ABREAST ? n - i : ABREAST;
+        float sum[ABREAST] = {0}, square[ABREAST] = {0};
+        add_block(t, x + i * t->n_features, m, sum, square);
+        for (size_t j = 0; j < m; j++) {
+            mean[i + j] = sum[j] * scale;
+            float var = square[j] * scale - mean[i + j] * mean[i + j];
+            if (sd) sd[i + j] = sqrtf(var > 0 ? var : 0);
+        }
     }
 }
