@@ -1,9 +1,8 @@
 /* plan/plan.h — the static memory plan: lifetimes become offsets in one arena.
  *
- * Greedy by size with best fit (Pisarchyk & Lee 2020, "Efficient memory management for deep neural net inference",
- * greedy by size), tried beside first-fit by order; the smaller result is taken. The lower bound is the largest sum of
- * sizes alive at one step. hn_plan_place is plain C without dependencies: the artifact carries the same text to plan at
- * run time when sizes are symbolic.
+ * Greedy with best fit (Pisarchyk & Lee 2020, "Efficient memory management for deep neural net inference"), in several
+ * orders; the smallest result is taken. The lower bound is the largest sum of sizes alive at one step. hn_plan_place is
+ * plain C without dependencies: the artifact carries the same text to plan at run time when sizes are symbolic.
  */
 #ifndef HN_PLAN_H
 #define HN_PLAN_H
@@ -16,8 +15,10 @@ typedef struct hn_plan_item {
     int32_t shares;      /* index of an earlier item whose memory it takes over (in place, or a view), or -1 */
     int64_t offset;      /* result, a multiple of 64 */
 } hn_plan_item;
-/* Returns the arena's size in bytes; order: scratch of n entries. */
-int64_t hn_plan_place(hn_plan_item *item, int32_t n, int32_t *order);
+/* Returns the arena's size in bytes. An item that shares is no larger than what it takes over. scratch: 4 * n entries.
+ */
+int64_t hn_plan_place(hn_plan_item *item, int32_t n, int32_t *scratch);
+/* Whatever the offsets: no arena is smaller. -1: out of memory. */
 int64_t hn_plan_lower_bound(const hn_plan_item *item, int32_t n);
 
 #endif
