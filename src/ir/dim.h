@@ -56,6 +56,9 @@ const char *hn_symbol_name(const hn_dims *t, hn_symbol s);
 void hn_symbol_range(const hn_dims *t, hn_symbol s, int64_t *low, int64_t *high);
 void hn_symbol_limit(hn_dims *t, hn_symbol s, int64_t low, int64_t high);
 
+/* Sets used[s] for every symbol s that occurs in d. */
+void hn_dim_mark(const hn_dims *t, hn_dim d, bool *used);
+
 /* value[s] is the value of symbol s, INT64_MIN where unknown. False: an unknown symbol is needed, or overflow, or a
  * division by 0. */
 bool hn_dim_eval(const hn_dims *t, hn_dim d, const int64_t *value, int64_t *out);

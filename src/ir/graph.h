@@ -65,7 +65,15 @@ typedef struct hn_op_info {
     hn_op_class cls;
     unsigned flags;
 } hn_op_info;
-const hn_op_info *hn_op_of(hn_op op);
+const hn_op_info *hn_op_of(hn_op op); /* graph.c, as the next ones; NULL for a number that is none */
+bool hn_op_named(const char *text, hn_op *out);
+typedef struct hn_attr_info {
+    const char *text;
+    hn_attr_kind kind;
+} hn_attr_info;
+const hn_attr_info *hn_attr_of(hn_attr_id id);
+bool hn_attr_named(const char *text, hn_attr_id *out);
+bool hn_op_takes(hn_op op, hn_attr_id id); /* is it among the capitals of the op's row? `name` always is */
 
 typedef struct hn_attr {
     hn_attr_id id;
@@ -122,8 +130,9 @@ struct hone_graph {
     const char **output_name; /* of block 0's results */
     const char **source;      /* "node 'conv1' (Conv)" of the model's nodes, for messages */
     uint32_t n_source;
-    hone_err err; /* first failure of a build; rc OK while all is well */
-    void *hold;   /* what keeps borrowed constants alive, and how to let it go */
+    uint32_t at_source; /* what hn_emit writes into node.source: set it before lowering a node of the model */
+    hone_err err;       /* first failure of a build; rc OK while all is well */
+    void *hold;         /* what keeps borrowed constants alive, and how to let it go */
     void (*let_go)(void *hold);
 };
 
@@ -133,9 +142,13 @@ hn_block hn_block_new(hn_graph *g, hn_block parent);
 hn_val hn_param(hn_graph *g, hn_block b, const char *name, const hn_type *type); /* of block 0: an input */
 void hn_result(hn_graph *g, hn_block b, hn_val v, const char *name);             /* of block 0: an output */
 
-/* Appends a node to block b. The type rule of the op computes output types; what is wrong is sticky in g->err with the
- * op, the source and the offending types. attr need not be sorted; lists and tensors in it are copied (a tensor's data
- * is borrowed). Returns the first output (further ones are consecutive ids), 0 after a failure. */
+uint32_t hn_source(hn_graph *g, const char *text); /* appends to g->source; its number for node.source */
+
+/* Appends a node to block b. Arrays may move: a hn_node * or hn_value * taken before still shows the old state, but is
+ * not written through any more; take it again (lists inside a node stay where they are). The type rule of the op
+ * computes output types; what is wrong is sticky in g->err with the op, the source and the offending types. attr need
+ * not be sorted; lists and tensors in it are copied (a tensor's data is borrowed). Returns the first output (further
+ * ones are consecutive ids), 0 after a failure. */
 hn_val hn_emit(hn_graph *g, hn_block b, hn_op op, size_t n_in, const hn_val *in, size_t n_attr, const hn_attr *attr,
                size_t n_out);
 
@@ -148,28 +161,39 @@ static inline const hn_node *hn_def(const hn_graph *g, hn_val v) {
 bool hn_type_static(const hn_graph *g, const hn_type *t, int64_t dim[HN_RANK_MAX]); /* all dimensions constant */
 hn_dim hn_type_count(hn_graph *g, const hn_type *t);                                /* number of elements */
 bool hn_type_same(const hn_graph *g, const hn_type *a, const hn_type *b);
+struct hn_str;
+void hn_type_print(const hn_graph *g, const hn_type *t, struct hn_str *out); /* f32[n, 3]; f32[] is a scalar */
+/* First failure of a build: kept in g->err with the place (the model's node) in front. Returns 0. */
+hn_val hn_graph_fail(hn_graph *g, hone_rc rc, const char *fmt, ...) HONE_PRINTF(3, 4);
 
 /* The type rules alone (src/ir/types.c). Fills out[n_out]; the graph is not const because dimensions are interned. */
 hone_rc hn_infer(hn_graph *g, hn_op op, size_t n_in, const hn_type *const *in, size_t n_attr, const hn_attr *attr,
                  size_t n_out, hn_type *out, hone_err *err);
 
 hone_rc hn_verify(const hn_graph *g, hone_err *err);
-/* Text (docs/ir.md); `weights`: constants above this many elements go to *side (raw, aligned to 64) and are printed as
- * @offset; 0 = all inline. */
-struct hn_str;
+/* Text (docs/ir.md). Values are numbered from 0 in the order of their definition. */
 void hn_print(const hn_graph *g, struct hn_str *out);
-void hn_print_block(const hn_graph *g, hn_block b, struct hn_str *out); /* canonical names: equal text = equal code */
+void hn_print_block(const hn_graph *g, hn_block b, struct hn_str *out); /* without sources: equal text = equal code */
+/* Constants of more than `above` elements are printed as offsets into a side file called `name` (raw, aligned to 64);
+ * hn_write_weights writes that file. */
+void hn_print_weights(const hn_graph *g, int64_t above, const char *name, struct hn_str *out);
+hone_rc hn_write_weights(const hn_graph *g, int64_t above, const char *path, hone_err *err);
+/* path: for messages, and where to look for a side file (beside it); NULL refuses side files. E_INPUT:
+ * path:line:column: … */
 hone_rc hn_parse(const char *text, size_t n, const char *path, hn_graph **out, hone_err *err);
 void hn_graph_free(hn_graph *g);
 
-/* For passes: a new graph beside the old one. Copies node `id` of `from` into block b of `to`; map[value of from] =
- * value of to (filled for its outputs; regions are copied with it). dim_map as hn_dim_copy (NULL where both graphs
- * share a table). */
+/* Copies node `id` of `from` (which may be `to`) to the end of block b of `to`: map[value of from] = value of to, read
+ * for its inputs and what its regions capture, filled for its outputs. Regions are copied with it. Symbols of another
+ * table are found by name. */
 void hn_copy_node(hn_graph *to, hn_block b, const hn_graph *from, uint32_t id, hn_val *map);
-/* Replaces every use of `old` (also in regions and results) by `new`, in place. */
+hn_graph *hn_copy_graph(const hn_graph *from); /* constants' data is shared: keep `from`; check with hn_graph_ok */
+/* Replaces every use of `old` (also in regions and results) by `with`, in place: a walk over the whole graph. */
 void hn_replace(hn_graph *g, hn_val old, hn_val with);
+/* Many at once: map[v] = 0 or v stays, else replaced; chains are followed. n entries. */
+void hn_remap(hn_graph *g, const hn_val *map, uint32_t n);
 /* Removes nodes whose outputs nobody uses (keeps symbol-defining ones whose symbols are used), in place, in all blocks;
- * compacts lists. */
+ * compacts lists. Gives the number of nodes removed. */
 size_t hn_sweep(hn_graph *g);
 
 #endif
