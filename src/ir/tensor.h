@@ -46,5 +46,8 @@ void hn_set_i(hn_tensor *t, int64_t i, int64_t x); /* integers keep the low bits
 /* Conversions between double and the small floats; saturate as in ONNX Cast. bits in the low end. */
 uint32_t hn_float_encode(hone_dtype t, double x, bool saturate);
 double hn_float_decode(hone_dtype t, uint32_t bits);
+/* f8e8m0, a power of two: mode 'u' up, 'd' down, 'n' nearest (what hn_float_encode takes; ties up). As ONNX has it the
+ * value is rounded to f32 first, the sign is dropped, and 0 becomes the smallest power. */
+uint32_t hn_e8m0_encode(double x, char mode, bool saturate);
 
 #endif
