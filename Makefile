@@ -13,7 +13,7 @@ CFLAGS  ?= -O2 -g
 SAN     ?= -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SOVER   := 0
 VERSION := $(shell sed -n 's/^\#define HONE_VERSION "\(.*\)"/\1/p' include/hone/base.h)
-PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma
+PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion $(WERROR)
@@ -33,7 +33,7 @@ UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/prop/*/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/helper/*.c))
 FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
-LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
+LIB_OBJ   := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/onnx.pb-c.o
 CLI_OBJ   := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
 BENCH_OBJ := $(BENCH_SRC:%.c=$(BUILD)/obj/%.o)
 UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
@@ -54,6 +54,18 @@ $(BUILD)/obj/src/bench/%.o: src/bench/%.c
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+# The reader of ONNX files, written by protoc-c from our description of the format; its code is not ours to warn about.
+PROTO_H   := $(BUILD)/gen/onnx.pb-c.h
+PROTO_OBJ := $(BUILD)/obj/gen/onnx.pb-c.o
+$(PROTO_H) $(BUILD)/gen/onnx.pb-c.c &: src/import/onnx.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=src/import --c_out=$(BUILD)/gen onnx.proto
+$(PROTO_OBJ): $(BUILD)/gen/onnx.pb-c.c $(PROTO_H)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -w -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS) -isystem $(BUILD)/gen -c $< -o $@
+$(filter $(BUILD)/obj/src/import/%,$(LIB_OBJ)): $(PROTO_H)
+$(filter $(BUILD)/obj/src/import/%,$(LIB_OBJ)): ALL_CFLAGS += -isystem $(BUILD)/gen
 
 # The supervisor of child processes: a small static program, carried inside the library (src/base/proc_image.c).
 SUPERVISOR     := $(BUILD)/obj/hone-supervisor
