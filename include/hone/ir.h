@@ -62,6 +62,9 @@ HONE_API hone_rc hone_graph_read(const char *path, hone_graph **out, hone_err *e
 HONE_API hone_rc hone_graph_parse(const char *text, size_t n, hone_graph **out, hone_err *err);
 /* The text form; free with hone_free. */
 HONE_API hone_rc hone_graph_print(const hone_graph *g, char **out, hone_err *err);
+/* As hone_graph_print, but constants of more than 256 elements go to a side file, raw, which is written to this path;
+ * hone_graph_read looks for it beside the text. */
+HONE_API hone_rc hone_graph_print_weights(const hone_graph *g, const char *weights, char **out, hone_err *err);
 /* Checks every invariant of src/ir/graph.h; E_INPUT names the node. */
 HONE_API hone_rc hone_graph_verify(const hone_graph *g, hone_err *err);
 HONE_API void hone_graph_free(hone_graph *g); /* accepts NULL */
@@ -84,8 +87,23 @@ HONE_API hone_rc hone_graph_output(const hone_graph *g, size_t i, hone_graph_por
 HONE_API hone_rc hone_graph_run(const hone_graph *g, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
                                 hone_err *err);
 
-/* Runs passes by name, in this order, in place ("fold", "cse" …; hone ir --list shows them). relaxed: float
- * reassociation is allowed. */
+/* The passes, in the order of the pipeline; i from 0. False past the end. Strings are static. */
+typedef struct hone_pass {
+    const char *name, *summary;
+} hone_pass;
+HONE_API bool hone_pass_at(size_t i, hone_pass *out);
+typedef struct hone_pass_stat {
+    const char *name;
+    uint64_t n_rewrites, n_nodes; /* n_nodes: afterwards, in all blocks */
+    double time_s;
+} hone_pass_stat;
+/* Runs the pipeline up to and including `after` (NULL: all of it), in place. relaxed: rewrites that change rounding
+ * (float reassociation, folding of normalisations into weights) are allowed. stat: NULL, or room for that many rows;
+ * *n_stat receives how many passes ran. E_NOTFOUND names the nearest pass. After a failure the graph can only be freed.
+ */
+HONE_API hone_rc hone_graph_run_passes(hone_graph *g, const char *after, bool relaxed, hone_pass_stat *stat,
+                                       size_t room, size_t *n_stat, hone_err *err);
+/* Runs passes by name, in this order, in place. After a failure *g is as it was. */
 HONE_API hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, bool relaxed, hone_err *err);
 
 #ifdef __cplusplus

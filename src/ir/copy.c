@@ -178,6 +178,7 @@ typedef struct sweeper {
     hn_graph *g;
     bool *node, *value, *dim, *symbol, *seen; /* seen: symbols already followed */
     uint32_t *definer;                        /* node + 1 of each symbol */
+    uint32_t *owner;                          /* of each node: node + 1 whose region it is in, 0 in the main block */
     uint32_t *todo, n_todo;                   /* nodes */
     size_t n_symbols, n_dims;
 } sweeper;
@@ -217,6 +218,7 @@ static void live_block(sweeper *s, hn_block b) {
 
 static void follow(sweeper *s, uint32_t id) {
     const hn_node *n = &s->g->node[id];
+    if (s->owner[id]) live_node(s, s->owner[id] - 1);
     for (size_t i = 0; i < n->n_in; i++) live_value(s, n->in[i]);
     for (size_t i = 0; i < n->n_out; i++) live_value(s, n->out[i]);
     for (size_t i = 0; i < n->n_attr; i++) {
@@ -226,15 +228,17 @@ static void follow(sweeper *s, uint32_t id) {
     }
 }
 
-static void find_definers(sweeper *s) {
-    for (uint32_t b = 0; b < s->g->n_block; b++) {
-        const hn_blk *k = &s->g->block[b];
-        for (uint32_t i = 0; i < k->n_node; i++) {
-            const hn_attr *a = hn_attr_get(&s->g->node[k->node[i]], HN_A_DEFINES);
-            hn_symbol y;
-            for (uint32_t j = 0; a && j < a->n; j++)
-                if (hn_dim_is_symbol(s->g->dims, a->dims[j], &y) && y < s->n_symbols) s->definer[y] = k->node[i] + 1;
-        }
+/* Walks a block and its regions: who defines each symbol, in whose region each node is. */
+static void find_definers(sweeper *s, hn_block b, uint32_t owner) {
+    const hn_blk *k = &s->g->block[b];
+    for (uint32_t i = 0; i < k->n_node; i++) {
+        const hn_node *n = &s->g->node[k->node[i]];
+        const hn_attr *a = hn_attr_get(n, HN_A_DEFINES), *body = hn_attr_get(n, HN_A_BODY);
+        hn_symbol y;
+        s->owner[k->node[i]] = owner;
+        for (uint32_t j = 0; a && j < a->n; j++)
+            if (hn_dim_is_symbol(s->g->dims, a->dims[j], &y) && y < s->n_symbols) s->definer[y] = k->node[i] + 1;
+        for (uint32_t j = 0; body && j < body->n; j++) find_definers(s, body->blocks[j], k->node[i] + 1);
     }
 }
 
@@ -260,10 +264,11 @@ size_t hn_sweep(hn_graph *g) {
     s.symbol = calloc(2 * s.n_symbols + 1, sizeof *s.symbol);
     s.definer = calloc(s.n_symbols + 1, sizeof *s.definer);
     s.todo = calloc(g->n_node + 1u, sizeof *s.todo);
+    s.owner = calloc(g->n_node + 1u, sizeof *s.owner);
     size_t removed = 0;
-    if (s.node && s.value && s.dim && s.symbol && s.definer && s.todo) {
+    if (s.node && s.value && s.dim && s.symbol && s.definer && s.todo && s.owner) {
         s.seen = s.symbol + s.n_symbols;
-        find_definers(&s);
+        find_definers(&s, 0, 0);
         live_block(&s, 0);
         while (s.n_todo) follow(&s, s.todo[--s.n_todo]);
         removed = compact(&s);
@@ -274,5 +279,6 @@ size_t hn_sweep(hn_graph *g) {
     free(s.symbol);
     free(s.definer);
     free(s.todo);
+    free(s.owner);
     return removed;
 }

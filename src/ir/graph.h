@@ -128,6 +128,7 @@ struct hone_graph {
     hn_blk *block;   /* [0] main: parameters are the graph's inputs, results its outputs */
     uint32_t n_node, n_value, n_block, room_node, room_value, room_block;
     const char **output_name; /* of block 0's results */
+    const char **port_shape;  /* of inputs, then outputs, as text; see hn_graph_seal */
     const char **source;      /* "node 'conv1' (Conv)" of the model's nodes, for messages */
     uint32_t n_source;
     uint32_t at_source; /* what hn_emit writes into node.source: set it before lowering a node of the model */
@@ -161,6 +162,9 @@ static inline const hn_node *hn_def(const hn_graph *g, hn_val v) {
 bool hn_type_static(const hn_graph *g, const hn_type *t, int64_t dim[HN_RANK_MAX]); /* all dimensions constant */
 hn_dim hn_type_count(hn_graph *g, const hn_type *t);                                /* number of elements */
 bool hn_type_same(const hn_graph *g, const hn_type *a, const hn_type *b);
+/* Last step of whoever makes a graph for users of hone/ir.h: what is handed out later is made now, so that reading is
+ * safe in several threads. */
+void hn_graph_seal(hn_graph *g);
 struct hn_str;
 void hn_type_print(const hn_graph *g, const hn_type *t, struct hn_str *out); /* f32[n, 3]; f32[] is a scalar */
 /* First failure of a build: kept in g->err with the place (the model's node) in front. Returns 0. */
