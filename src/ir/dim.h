@@ -6,7 +6,12 @@
  * graph input (known before a run), or a node that defines it (attribute `defines`, known once that node has run).
  * Text: `n`, `2*n + 1`, `n*m`, `(n + 1) floordiv 2` is printed `floordiv(n + 1, 2)`, `mod(a, b)`, `min(a, b)`, `max(a,
  * b)`. Values are int64; overflow in evaluation is an error, never wrapped. Owns: everything in the graph's arena.
- * Threads: one at a time.   Errors: sticky in the arena; id 0 is "no dimension".
+ * After an equality (hn_dim_assume_equal) older ids stay valid and read as what now stands for them: printing,
+ * evaluation, ranges and comparison see the replacement. hn_dim_is_symbol alone looks at the expression as it was
+ * built, so that `defines` and the sizes of inputs keep their symbol; print and parse those by hn_symbol_name and
+ * hn_dim_find. The sides of a recorded relation keep their symbols in print and evaluation: print and parse relations
+ * in order. Threads: one at a time; reading calls (const hn_dims *) by any number.   Errors: sticky in the arena; id 0
+ * is "no dimension": overflow of a coefficient, or an expression that is too large, and whatever is built of it.
  */
 #ifndef HN_DIM_H
 #define HN_DIM_H
@@ -20,7 +25,8 @@ typedef struct hn_dims hn_dims; /* the table */
 
 hn_dims *hn_dims_new(hn_arena *a);
 hn_dim hn_dim_int(hn_dims *t, int64_t n);
-/* A new symbol; the name is made unique by a suffix when it is taken. high = INT64_MAX: no bound. */
+/* A new symbol; the name is made an identifier (other characters become '_'), and unique by a suffix when it is taken.
+ * high = INT64_MAX: no bound. */
 hn_dim hn_dim_symbol(hn_dims *t, const char *name, int64_t low, int64_t high);
 hn_dim hn_dim_find(const hn_dims *t, const char *name); /* the symbol of that name, or 0 */
 hn_dim hn_dim_add(hn_dims *t, hn_dim a, hn_dim b);
@@ -33,7 +39,7 @@ hn_dim hn_dim_min(hn_dims *t, hn_dim a, hn_dim b); /* decided by ranges where th
 hn_dim hn_dim_max(hn_dims *t, hn_dim a, hn_dim b);
 
 bool hn_dim_is_int(const hn_dims *t, hn_dim d, int64_t *n); /* n may be NULL */
-/* True where d is exactly one symbol. */
+/* True where d is exactly one symbol, replaced by an equality or not. */
 bool hn_dim_is_symbol(const hn_dims *t, hn_dim d, hn_symbol *s);
 /* Bounds that follow from the ranges of the symbols. */
 void hn_dim_range(const hn_dims *t, hn_dim d, int64_t *low, int64_t *high);
