@@ -139,6 +139,13 @@ hn_graph *hn_copy_graph(const hn_graph *from) {
     return c.to;
 }
 
+static void let_go(void *from) { hn_graph_free(from); }
+
+void hn_graph_adopt(hn_graph *g, hn_graph *from) {
+    g->hold = from;
+    g->let_go = let_go;
+}
+
 /* --- replacing -------------------------------------------------------------------------------------------------- */
 
 static hn_val mapped(const hn_val *map, uint32_t n, hn_val v) {

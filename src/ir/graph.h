@@ -191,7 +191,8 @@ void hn_graph_free(hn_graph *g);
  * for its inputs and what its regions capture, filled for its outputs. Regions are copied with it. Symbols of another
  * table are found by name. */
 void hn_copy_node(hn_graph *to, hn_block b, const hn_graph *from, uint32_t id, hn_val *map);
-hn_graph *hn_copy_graph(const hn_graph *from); /* constants' data is shared: keep `from`; check with hn_graph_ok */
+hn_graph *hn_copy_graph(const hn_graph *from);    /* constants' data is shared: keep `from`; check with hn_graph_ok */
+void hn_graph_adopt(hn_graph *g, hn_graph *from); /* `from` is freed with g, whose constants borrow from it */
 /* Replaces every use of `old` (also in regions and results) by `with`, in place: a walk over the whole graph. */
 void hn_replace(hn_graph *g, hn_val old, hn_val with);
 /* Many at once: map[v] = 0 or v stays, else replaced; chains are followed. n entries. */

@@ -82,6 +82,7 @@ size_t hone_graph_outputs(const hone_graph *g) { return g->block[0].n_result; }
 
 static hone_rc port_of(const hone_graph *g, size_t at, hn_val v, const char *name, hone_graph_port *out,
                        hone_err *err) {
+    if (!g->port_shape) hn_graph_seal((hn_graph *)g); /* of a graph in the making */
     if (!g->port_shape || !g->port_shape[at]) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     const hn_type *t = &g->value[v].type;
     *out = (hone_graph_port){.name = name, .dtype = t->dtype, .rank = t->rank, .shape = g->port_shape[at]};

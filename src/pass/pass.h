@@ -24,17 +24,22 @@ typedef struct hn_pass {
     unsigned needs, gives, breaks;
     hone_rc (*run)(hn_graph *g, hn_pass_ctx *ctx, hone_err *err);
 } hn_pass;
-extern const hn_pass *const hn_passes[]; /* NULL-terminated, in the order of the pipeline; src/pass/registry.c */
+/* NULL-terminated, in the order of the pipeline; src/pass/registry.c. A fact that a pass needs and that was broken is
+ * made again by the first pass that gives it. A pass that rewrote nothing breaks nothing. */
+extern const hn_pass *const hn_passes[];
 const hn_pass *hn_pass_named(const char *name);
 
 typedef struct hn_pass_stat {
     const char *name;
     uint64_t n_rewrites;
     double time_s;
-    uint32_t n_nodes; /* afterwards */
+    uint32_t n_nodes; /* afterwards, in all blocks in use */
 } hn_pass_stat;
+/* One pass with what it needs, timed, and checked in debug builds. have: facts that hold, updated. */
+hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, hn_pass_stat *stat, hone_err *err);
 /* Runs the whole pipeline, or up to and including `after` (NULL: all). stat: NULL or room for as many as there are
  * passes. */
+/* Failures: E_NOTFOUND names the nearest pass; after any other the graph can only be freed. */
 hone_rc hn_run_passes(hn_graph *g, const char *after, bool relaxed, hn_pass_stat *stat, size_t *n_stat, hone_err *err);
 
 /* The last pass, "fuse": partitions every block into `kernel` nodes. Afterwards a block holds only const, kernel,

@@ -1,0 +1,172 @@
+/* pass/driver.c — runs passes from their rows: what they need is made first, each is timed, and in debug builds the
+ * graph is verified and its text read back after each. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "pass/rewrite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DEBUG_BUILD 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HN_DEBUG)
+#define DEBUG_BUILD 1
+#endif
+#ifndef DEBUG_BUILD
+#define DEBUG_BUILD 0
+#endif
+
+enum { ROUNDS_MAX = 6, CHECKED_TEXT_B = 4 << 20 }; /* larger texts are not read back */
+
+const hn_pass *hn_pass_named(const char *name) {
+    for (size_t i = 0; hn_passes[i]; i++)
+        if (!strcmp(hn_passes[i]->name, name)) return hn_passes[i];
+    return NULL;
+}
+
+static uint64_t weights_b(const hn_graph *g) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < g->n_node; i++) {
+        const hn_attr *a = hn_attr_get(&g->node[i], HN_A_VALUE);
+        if (a) n += (uint64_t)hn_tensor_n(a->tensor) * hn_dtype_of(a->tensor->dtype)->size_b;
+    }
+    return n;
+}
+
+static hone_rc check_round_trip(const hn_graph *g, hone_err *err) {
+    if (weights_b(g) > CHECKED_TEXT_B) return HONE_OK;
+    hn_str a = {0}, b = {0};
+    hn_graph *back = NULL;
+    hn_print(g, &a);
+    hone_rc rc = a.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : hn_parse(a.text, a.n, NULL, &back, err);
+    if (rc) hn_context(err, "the printed graph does not read back: ");
+    if (!rc) {
+        hn_print(back, &b);
+        size_t at = 0;
+        while (at < a.n && at < b.n && a.text[at] == b.text[at]) at++;
+        if (a.n != b.n || at < a.n)
+            rc = hn_fail(err, HONE_E_FAILED, "the text changes when it is read back and printed, at byte %zu: '%.80s'",
+                         at, a.text + (at < 30 ? 0 : at - 30));
+        hn_graph_free(back);
+    }
+    hn_str_free(&a);
+    hn_str_free(&b);
+    return rc;
+}
+
+static hone_rc check(const hn_graph *g, const hn_pass *p, hone_err *err) {
+    hone_rc rc = hn_verify(g, err);
+    if (!rc) rc = check_round_trip(g, err);
+    if (rc) hn_context(err, "after pass '%s': ", p->name);
+    return rc;
+}
+
+static hone_rc run_one(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, uint64_t *n_rewrites,
+                       hone_err *err) {
+    hn_pass_ctx ctx = {.relaxed = relaxed};
+    hone_rc rc = p->run(g, &ctx, err);
+    if (!rc) rc = hn_graph_failure(g, err);
+    if (!rc && DEBUG_BUILD) rc = check(g, p, err);
+    if (ctx.n_rewrites) *have &= ~p->breaks;
+    *have |= p->gives;
+    *n_rewrites += ctx.n_rewrites;
+    return rc;
+}
+
+static const hn_pass *giver_of(unsigned fact) {
+    for (size_t i = 0; hn_passes[i]; i++)
+        if (hn_passes[i]->gives & fact) return hn_passes[i];
+    return NULL;
+}
+
+/* Facts that a giver breaks again are made again, in a few rounds: each rewrite makes the graph simpler, so that soon
+ * none is left; a fact that does not come to rest is a matter of quality, not of correctness. */
+static hone_rc make_facts(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, uint64_t *n_rewrites,
+                          hone_err *err) {
+    hone_rc rc = HONE_OK;
+    for (int round = 0; !rc && round < ROUNDS_MAX && (p->needs & ~*have); round++)
+        for (unsigned fact = 1; !rc && fact && fact <= p->needs; fact <<= 1) {
+            const hn_pass *giver = (p->needs & ~*have & fact) ? giver_of(fact) : NULL;
+            if (giver && giver != p) rc = run_one(g, giver, relaxed, have, n_rewrites, err);
+        }
+    return rc;
+}
+
+hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, hn_pass_stat *stat, hone_err *err) {
+    double start_s = hn_now_s();
+    uint64_t n_rewrites = 0;
+    hone_rc rc = make_facts(g, p, relaxed, have, &n_rewrites, err);
+    if (!rc) rc = run_one(g, p, relaxed, have, &n_rewrites, err);
+    if (!rc && stat) *stat = (hn_pass_stat){p->name, n_rewrites, hn_now_s() - start_s, hn_count_nodes(g)};
+    return rc;
+}
+
+static hone_rc no_such_pass(const char *name, hone_err *err) {
+    const char *names[64];
+    size_t n = 0;
+    for (; hn_passes[n] && n < 64; n++) names[n] = hn_passes[n]->name;
+    const char *near = hn_nearest(name, names, n);
+    return hn_fail(err, HONE_E_NOTFOUND, "no pass is called '%s'%s%s%s; `hone ir --list` shows them", name,
+                   near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+hone_rc hn_run_passes(hn_graph *g, const char *after, bool relaxed, hn_pass_stat *stat, size_t *n_stat, hone_err *err) {
+    const hn_pass *last = after ? hn_pass_named(after) : NULL;
+    if (after && !last) return no_such_pass(after, err);
+    unsigned have = 0;
+    hone_rc rc = HONE_OK;
+    size_t n = 0;
+    for (; !rc && hn_passes[n]; n++) {
+        rc = hn_run_pass(g, hn_passes[n], relaxed, &have, stat ? &stat[n] : NULL, err);
+        if (hn_passes[n] == last) {
+            n++;
+            break;
+        }
+    }
+    if (!rc && n_stat) *n_stat = n;
+    return rc;
+}
+
+/* --- hone/ir.h -------------------------------------------------------------------------------------------------- */
+
+bool hone_pass_at(size_t i, hone_pass *out) {
+    for (size_t k = 0; hn_passes[k]; k++)
+        if (k == i) return *out = (hone_pass){hn_passes[k]->name, hn_passes[k]->summary}, true;
+    return false;
+}
+
+hone_rc hone_graph_run_passes(hone_graph *g, const char *after, bool relaxed, hone_pass_stat *stat, size_t room,
+                              size_t *n_stat, hone_err *err) {
+    hn_pass_stat all[64];
+    size_t n = 0;
+    hone_rc rc = hn_run_passes(g, after, relaxed, all, &n, err);
+    if (rc) return rc;
+    hn_graph_seal(g);
+    for (size_t i = 0; stat && i < n && i < room; i++)
+        stat[i] = (hone_pass_stat){all[i].name, all[i].n_rewrites, all[i].n_nodes, all[i].time_s};
+    if (n_stat) *n_stat = n;
+    return HONE_OK;
+}
+
+/* On a copy, so that a failure changes nothing; the copy keeps the old graph, whose constants it shares. */
+hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, bool relaxed, hone_err *err) {
+    for (size_t i = 0; i < n; i++)
+        if (!hn_pass_named(pass[i])) return no_such_pass(pass[i], err);
+    hn_graph *copy = hn_copy_graph(*g);
+    if (!copy) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hn_graph_failure(copy, err);
+    unsigned have = 0;
+    for (size_t i = 0; i < n && !rc; i++) rc = hn_run_pass(copy, hn_pass_named(pass[i]), relaxed, &have, NULL, err);
+    if (rc) {
+        hn_graph_free(copy);
+        return rc;
+    }
+    hn_graph_adopt(copy, *g);
+    hn_graph_seal(copy);
+    *g = copy;
+    return HONE_OK;
+}
