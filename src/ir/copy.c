@@ -17,6 +17,14 @@ static hn_dim copy_dim(copier *c, hn_dim d) {
     return c->symbol && d ? hn_dim_copy(c->to->dims, c->from->dims, d, c->symbol) : d;
 }
 
+/* The symbol itself, not what equalities make of it. */
+static hn_dim copy_own(copier *c, hn_dim d) {
+    hn_symbol s;
+    if (!c->symbol || !hn_dim_is_symbol(c->from->dims, d, &s)) return copy_dim(c, d);
+    hn_dim same = c->symbol[s] ? c->symbol[s] : hn_dim_find(c->to->dims, hn_symbol_name(c->from->dims, s));
+    return same ? same : copy_dim(c, d);
+}
+
 static hn_type copy_type(copier *c, const hn_type *t) {
     hn_type out = *t;
     for (size_t i = 0; i < t->rank; i++) out.dim[i] = copy_dim(c, t->dim[i]);
@@ -42,7 +50,8 @@ static hn_attr copy_attr(copier *c, hn_block b, const hn_attr *from, void *list)
     hn_attr a = *from;
     if (a.kind == HN_K_DIMS) {
         hn_dim *d = list;
-        for (uint32_t i = 0; i < a.n; i++) d[i] = copy_dim(c, from->dims[i]);
+        for (uint32_t i = 0; i < a.n; i++)
+            d[i] = a.id == HN_A_DEFINES ? copy_own(c, from->dims[i]) : copy_dim(c, from->dims[i]);
         a.dims = d;
     } else if (a.kind == HN_K_BLOCKS) {
         hn_block *k = list;
@@ -230,7 +239,7 @@ static void follow(sweeper *s, uint32_t id) {
     for (size_t i = 0; i < n->n_out; i++) live_value(s, n->out[i]);
     for (size_t i = 0; i < n->n_attr; i++) {
         const hn_attr *a = &n->attr[i];
-        for (uint32_t j = 0; a->kind == HN_K_DIMS && j < a->n; j++) live_dim(s, a->dims[j]);
+        for (uint32_t j = 0; a->kind == HN_K_DIMS && a->id != HN_A_DEFINES && j < a->n; j++) live_dim(s, a->dims[j]);
         for (uint32_t j = 0; a->kind == HN_K_BLOCKS && j < a->n; j++) live_block(s, a->blocks[j]);
     }
 }

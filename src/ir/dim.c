@@ -514,3 +514,18 @@ bool hn_dim_eval(const hn_dims *t, hn_dim d, const int64_t *value, int64_t *out)
     if (t->expr[d].live) return eval_sum(t, d, value, out);
     return eval_sum(t, t->expr[d].same, value, out) || eval_sum(t, d, value, out);
 }
+
+void hn_dim_mark(const hn_dims *t, hn_dim d, bool *used) {
+    const hn_expr *e = &t->expr[t->expr[d].live ? d : t->expr[d].same];
+    for (uint32_t i = 0; i < e->n; i++) {
+        for (uint32_t k = 0; k < e->term[i].n; k++) {
+            const hn_atom *a = &t->atom[e->term[i].atom[k]];
+            if (a->kind == HN_ATOM_SYMBOL) {
+                used[a->symbol] = true;
+            } else {
+                hn_dim_mark(t, a->a, used);
+                hn_dim_mark(t, a->b, used);
+            }
+        }
+    }
+}

@@ -123,6 +123,16 @@ static bool take_values(parser *p, list *l) {
 
 /* --- attributes ------------------------------------------------------------------------------------------------- */
 
+/* Of `defines`: the symbol itself, not what equalities make of it. */
+static bool take_symbol_name(parser *p, hn_dim *out) {
+    char text[NAME_MAX_N];
+    hn_scan_blanks(&p->s);
+    const char *at = p->s.at;
+    if (!hn_scan_name(&p->s, text, sizeof text)) return false;
+    *out = hn_dim_find(p->g->dims, text);
+    return *out || hn_scan_fail(&p->s, at, "no symbol '%s' is declared at the head", text);
+}
+
 static bool take_list(parser *p, hn_attr *a) {
     hn_scan *s = &p->s;
     int64_t *ints = NULL;
@@ -140,7 +150,10 @@ static bool take_list(parser *p, hn_attr *a) {
             ints = more;
             dims = more_dims;
         }
-        if (a->kind == HN_K_DIMS ? !hn_scan_dim(s, &dims[n]) : !hn_scan_int(s, &ints[n])) return false;
+        if (a->id == HN_A_DEFINES  ? !take_symbol_name(p, &dims[n])
+            : a->kind == HN_K_DIMS ? !hn_scan_dim(s, &dims[n])
+                                   : !hn_scan_int(s, &ints[n]))
+            return false;
         n++;
     }
     a->n = n;

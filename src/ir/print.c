@@ -129,7 +129,10 @@ static void put_list(printer *p, const hn_attr *a) {
     hn_str_add(p->out, "[");
     for (uint32_t i = 0; i < a->n; i++) {
         if (i) hn_str_add(p->out, ", ");
-        if (a->kind == HN_K_DIMS)
+        hn_symbol own;
+        if (a->id == HN_A_DEFINES && hn_dim_is_symbol(p->g->dims, a->dims[i], &own))
+            hn_str_add(p->out, hn_symbol_name(p->g->dims, own));
+        else if (a->kind == HN_K_DIMS)
             hn_dim_print(p->g->dims, a->dims[i], p->out);
         else
             hn_str_addf(p->out, "%lld", (long long)a->ints[i]);

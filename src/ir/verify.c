@@ -127,7 +127,8 @@ static hone_rc check_node(verifier *v, hn_block b, uint32_t id) {
     const hn_attr *defines = hn_attr_get(n, HN_A_DEFINES), *body = hn_attr_get(n, HN_A_BODY);
     if (!rc) rc = define_symbols(v, id, defines);
     for (size_t i = 0; !rc && i < n->n_attr; i++)
-        if (n->attr[i].kind == HN_K_DIMS) rc = check_dims(v, id, n->attr[i].dims, n->attr[i].n);
+        if (n->attr[i].kind == HN_K_DIMS && n->attr[i].id != HN_A_DEFINES)
+            rc = check_dims(v, id, n->attr[i].dims, n->attr[i].n);
     for (uint32_t i = 0; !rc && body && i < body->n; i++) rc = check_region(v, body->blocks[i], b, id);
     for (size_t i = 0; !rc && i < n->n_out; i++) {
         if (!define_value(v, n->out[i], b, id + 1, i))

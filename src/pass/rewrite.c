@@ -63,7 +63,7 @@ static void walk_node(hn_rewriter *r, hn_rewrite_fn *rule, hn_block b, uint32_t 
     hn_node n = g->node[id]; /* by value: the array may move */
     const hn_attr *body = hn_attr_get(&n, HN_A_BODY);
     for (size_t i = 0; i < n.n_in; i++) n.in[i] = replaced(r, n.in[i]);
-    for (uint32_t i = 0; body && i < body->n; i++) walk_block(r, rule, body->blocks[i]);
+    for (uint32_t i = 0; body && n.op != HN_OP_KERNEL && i < body->n; i++) walk_block(r, rule, body->blocks[i]);
     r->b = (hn_builder){g, b};
     r->id = id;
     g->at_source = n.source;

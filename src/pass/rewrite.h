@@ -1,10 +1,10 @@
 /* pass/rewrite.h — one walk over a graph that replaces nodes by other code, in place; what most passes are made of.
  *
- * Nodes are visited in order, regions before the node they belong to. When a node is visited its inputs are the
- * replaced ones already. The rule may emit nodes through r->b: they come to stand in front of it. It answers with the
- * value that takes the place of result 0 (of a node with one result), HN_KEEP, or HN_DROPPED after setting r->map for
- * every result itself. A replacement has the same type; code that is no longer used stays until hn_sweep.
- * Threads: one at a time.   Errors: sticky in the graph.
+ * Nodes are visited in order, regions before the node they belong to; bodies of kernels are left alone. When a node is
+ * visited its inputs are the replaced ones already. The rule may emit nodes through r->b: they come to stand in front
+ * of it. It answers with the value that takes the place of result 0 (of a node with one result), HN_KEEP, or HN_DROPPED
+ * after setting r->map for every result itself. A replacement has the same type; code that is no longer used stays
+ * until hn_sweep. Threads: one at a time.   Errors: sticky in the graph.
  */
 #ifndef HN_REWRITE_H
 #define HN_REWRITE_H

@@ -1,0 +1,9 @@
+/* pass/passes.h — the rows that registry.c lists; each is defined in the file of its name. */
+#ifndef HN_PASSES_H
+#define HN_PASSES_H
+
+#include "pass/pass.h"
+
+extern const hn_pass hn_pass_cse, hn_pass_dce;
+
+#endif

@@ -1,0 +1,9 @@
+/* pass/registry.c — the pipeline. Adding a pass: docs/how-to-add-a-pass.md. */
+#include "pass/passes.h"
+
+const hn_pass *const hn_passes[] = {
+    &hn_pass_cse,
+    &hn_pass_dce,
+    NULL,
+
+};
