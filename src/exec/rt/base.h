@@ -80,6 +80,16 @@ HNR int hnr_inside(int64_t start, int64_t step, int64_t count, int64_t n) {
     return start >= 0 && start < n && last >= 0 && last < n;
 }
 
+/* The source of position i, which may lie outside, of n > 0 elements: the nearest; mirrored about the first and the
+ * last; repeated. */
+HNR int64_t hnr_pad_edge(int64_t i, int64_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
+HNR int64_t hnr_pad_wrap(int64_t i, int64_t n) { return hn_mod(i, n); }
+HNR int64_t hnr_pad_reflect(int64_t i, int64_t n) {
+    if (n == 1) return 0;
+    i = hn_mod(i, 2 * (n - 1));
+    return i < n ? i : 2 * (n - 1) - i;
+}
+
 HNR int64_t hnr_round64(int64_t size_b) { return (size_b + 63) & ~(int64_t)63; }
 
 #endif

@@ -41,6 +41,18 @@ HNR int64_t hnr_max_i(int64_t x, int64_t y) { return x > y ? x : y; }
 HNR uint64_t hnr_min_u(uint64_t x, uint64_t y) { return x < y ? x : y; }
 HNR uint64_t hnr_max_u(uint64_t x, uint64_t y) { return x > y ? x : y; }
 
+/* Does x take the place of the best so far? NaN wins over every number; of equals the first or the last stays. */
+HNR int hnr_better_f(double x, double best, int max, int last) {
+    if (best != best || x != x) return x != x && (best == best || last);
+    return x == best ? last : max ? x > best : x < best;
+}
+HNR int hnr_better_i(int64_t x, int64_t best, int max, int last) {
+    return x == best ? last : max ? x > best : x < best;
+}
+HNR int hnr_better_u(uint64_t x, uint64_t best, int max, int last) {
+    return x == best ? last : max ? x > best : x < best;
+}
+
 /* A count outside [0, 64) shifts everything out. */
 HNR uint64_t hnr_shl(uint64_t x, uint64_t n) { return n < 64 ? x << n : 0; }
 HNR uint64_t hnr_shr_u(uint64_t x, uint64_t n) { return n < 64 ? x >> n : 0; }

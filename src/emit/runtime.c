@@ -1,0 +1,68 @@
+/* emit/runtime.c — carries the texts of src/exec/rt and src/ir/philox.h in the library (paths: from the root, where the
+ * Makefile runs the compiler), and knows which needs which. */
+#include "base/str.h"
+#include "emit/emit.h"
+
+#include <string.h>
+
+#define CARRY(name, path)                                                                                              \
+    __asm__(".section .rodata\n"                                                                                       \
+            ".hidden hn_rt_" #name "\n"                                                                                \
+            ".globl hn_rt_" #name "\nhn_rt_" #name ":\n"                                                               \
+            ".incbin \"" path "\"\n"                                                                                   \
+            ".byte 0\n"                                                                                                \
+            ".text\n");                                                                                                \
+    extern const char hn_rt_##name[];
+
+CARRY(base, "src/exec/rt/base.h")
+CARRY(convert, "src/exec/rt/convert.h")
+CARRY(scalar, "src/exec/rt/scalar.h")
+CARRY(philox, "src/ir/philox.h")
+CARRY(order, "src/exec/rt/order.h")
+CARRY(odd, "src/exec/rt/odd.h")
+
+typedef struct part {
+    const char *name, *text, *needs;
+} part;
+/* In an order in which every part stands behind those that it needs. */
+static const part parts[] = {
+    {"base", hn_rt_base, ""},     {"convert", hn_rt_convert, "base"},     {"scalar", hn_rt_scalar, "base convert"},
+    {"philox", hn_rt_philox, ""}, {"order", hn_rt_order, "base convert"}, {"odd", hn_rt_odd, "base convert order"},
+};
+enum { N_PARTS = sizeof parts / sizeof *parts };
+
+static const part *part_named(const char *name, size_t n) {
+    for (size_t i = 0; i < N_PARTS; i++)
+        if (strlen(parts[i].name) == n && !strncmp(parts[i].name, name, n)) return &parts[i];
+    return NULL;
+}
+
+const char *hn_runtime_text(const char *name) {
+    const part *p = part_named(name, strlen(name));
+    return p ? p->text : NULL;
+}
+
+/* Sets the bits of the parts named. */
+static bool mark(const char *names, uint32_t *wanted) {
+    while (*names) {
+        size_t n = strcspn(names, " ");
+        const part *p = n ? part_named(names, n) : NULL;
+        if (n && !p) return false;
+        if (p) *wanted |= 1u << (p - parts);
+        names += n + (names[n] == ' ');
+    }
+    return true;
+}
+
+bool hn_runtime_add(hn_str *out, const char *names) {
+    uint32_t wanted = 0;
+    if (!mark(names, &wanted)) return false;
+    for (size_t i = N_PARTS; i-- > 0;) /* needs stand in front: one walk from the end finds all */
+        if (wanted >> i & 1 && !mark(parts[i].needs, &wanted)) return false;
+    for (size_t i = 0; i < N_PARTS; i++) {
+        if (!(wanted >> i & 1)) continue;
+        hn_str_add(out, parts[i].text);
+        hn_str_add(out, "\n");
+    }
+    return true;
+}
