@@ -13,9 +13,9 @@
 #include <string.h>
 
 static hn_eval_fn *const by_class[] = {
-    [HN_UNARY] = hn_eval_unary, [HN_BINARY] = hn_eval_binary, [HN_TERNARY] = hn_eval_select,
-    [HN_REDUCE] = hn_eval_reduce, [HN_ARG] = hn_eval_arg, [HN_PREFIX] = hn_eval_prefix,
-    [HN_WINDOW] = hn_eval_window, [HN_BIND] = hn_eval_bind, [HN_KERNEL] = NULL,
+    [HN_UNARY] = hn_eval_unary,   [HN_BINARY] = hn_eval_binary, [HN_TERNARY] = hn_eval_select,
+    [HN_REDUCE] = hn_eval_reduce, [HN_ARG] = hn_eval_arg,       [HN_PREFIX] = hn_eval_prefix,
+    [HN_WINDOW] = hn_eval_window, [HN_BIND] = hn_eval_bind,     [HN_KERNEL] = NULL,
 };
 static hn_eval_fn *const by_op[HN_N_OPS] = {
     [HN_OP_CONST] = hn_eval_const,
@@ -179,8 +179,10 @@ static void let_go(held *h) {
 }
 static held *new_held(const hn_tensor *t, bool owned) {
     held *h = malloc(sizeof *h);
-    if (h) *h = (held){.t = *t, .refs = 1, .owned = owned};
-    else if (owned) free(t->data);
+    if (h)
+        *h = (held){.t = *t, .refs = 1, .owned = owned};
+    else if (owned)
+        free(t->data);
     return h;
 }
 static hone_rc nomem(const run *r) { return hn_fail(r->err, HONE_E_NOMEM, "out of memory"); }
@@ -216,8 +218,10 @@ static void walk_block(run *r, hn_block b) {
     }
     for (uint32_t i = 0; i < blk->n_result; i++) {
         hn_val v = blk->result[i];
-        if (r->g->value[v].block == b) r->last[v] = KEPT;
-        else use(r, v);
+        if (r->g->value[v].block == b)
+            r->last[v] = KEPT;
+        else
+            use(r, v);
     }
     for (uint32_t i = 0; i < blk->n_node; i++) {
         const hn_node *n = &r->g->node[blk->node[i]];
@@ -252,13 +256,18 @@ static hone_rc match_values(run *r, const hn_val *v, size_t n, const char *what)
         before = found;
         for (size_t i = 0; !rc && i < n; i++) {
             const char *own = r->g->value[v[i]].name;
-            if (own) snprintf(name, sizeof name, "%s '%.150s'", what, own);
-            else snprintf(name, sizeof name, "%s %zu", what, i);
-            rc = hn_sizes_match(r->g, hn_type_of(r->g, v[i]), &r->slot[v[i]]->t, r->symbol, final, &found, name, r->err);
+            if (own)
+                snprintf(name, sizeof name, "%s '%.150s'", what, own);
+            else
+                snprintf(name, sizeof name, "%s %zu", what, i);
+            rc =
+                hn_sizes_match(r->g, hn_type_of(r->g, v[i]), &r->slot[v[i]]->t, r->symbol, final, &found, name, r->err);
         }
         if (!rc) rc = hn_sizes_relations(r->g, r->symbol, &found, "the sizes given", r->err);
-        if (!rc && found == before && !final) final = true;
-        else if (found == before) break;
+        if (!rc && found == before && !final)
+            final = true;
+        else if (found == before)
+            break;
     } while (!rc);
     return rc;
 }
@@ -316,7 +325,8 @@ typedef struct loop {
 
 static hone_rc push_scan(run *r, scan *s, const hn_tensor *t, int64_t n) {
     size_t b = (size_t)hn_tensor_n(t) * hn_dtype_of(t->dtype)->size_b;
-    if (n == 0) s->t = *t;
+    if (n == 0)
+        s->t = *t;
     else if (memcmp(s->t.dim, t->dim, t->rank * sizeof *t->dim) != 0)
         return hn_fail(r->err, HONE_E_INPUT, "a scan result of a loop changes its shape in iteration %lld",
                        (long long)n);
@@ -367,8 +377,10 @@ static hone_rc finish_scan(run *r, loop *l, size_t i) {
     t.dim[0] = l->n;
     for (size_t d = 1; d < type->rank; d++) {
         int64_t x = 0;
-        if (l->n) x = l->scan[i].t.dim[d - 1];
-        else if (!hn_dim_eval(r->g->dims, type->dim[d], r->symbol, &x)) x = 0;
+        if (l->n)
+            x = l->scan[i].t.dim[d - 1];
+        else if (!hn_dim_eval(r->g->dims, type->dim[d], r->symbol, &x))
+            x = 0;
         t.dim[d] = x;
     }
     t.data = l->scan[i].data ? l->scan[i].data : calloc(1, 16);

@@ -24,8 +24,10 @@ typedef struct product {
 } product;
 
 static void load(const product *p, const hn_tensor *t, int64_t at, int64_t step, int64_t n, char *to) {
-    if (p->is_float) hn_load_f(t, at, step, n, (double *)(void *)to);
-    else hn_load_i(t, at, step, n, (int64_t *)(void *)to);
+    if (p->is_float)
+        hn_load_f(t, at, step, n, (double *)(void *)to);
+    else
+        hn_load_i(t, at, step, n, (int64_t *)(void *)to);
 }
 
 /* n elements at base + offset[i]: runs of one step are loaded together. */
@@ -77,8 +79,10 @@ static void store_block(const product *p, int64_t m0, int64_t m, int64_t n0, int
         bool dense = n > 0 && on[n - 1] - on[0] == n - 1;
         for (int64_t j = 0; j < n; j += dense ? n : 1) {
             int64_t at = i * BLOCK_N + j, count = dense ? n : 1;
-            if (p->is_float) hn_store_f(p->out, row + on[j], count, (const double *)p->pc + at);
-            else hn_store_i(p->out, row + on[j], count, (const int64_t *)p->pc + at);
+            if (p->is_float)
+                hn_store_f(p->out, row + on[j], count, (const double *)p->pc + at);
+            else
+                hn_store_i(p->out, row + on[j], count, (const int64_t *)p->pc + at);
         }
     }
 }
@@ -96,11 +100,15 @@ static void multiply(const product *p) {
                     load_line(p, p->a, p->a0 + p->am[m0 + i], p->ak + k0, k, (char *)p->pa + 8 * BLOCK_K * i);
                 for (int64_t t = 0; t < k; t++) {
                     char *to = (char *)p->pb + 8 * BLOCK_N * t;
-                    if (p->tap) load_windows(p, k0 + t, n0, n, to);
-                    else load_line(p, p->b, p->b0 + p->bk[k0 + t], p->bn + n0, n, to);
+                    if (p->tap)
+                        load_windows(p, k0 + t, n0, n, to);
+                    else
+                        load_line(p, p->b, p->b0 + p->bk[k0 + t], p->bn + n0, n, to);
                 }
-                if (p->is_float) multiply_f(p, m, n, k);
-                else multiply_i(p, m, n, k);
+                if (p->is_float)
+                    multiply_f(p, m, n, k);
+                else
+                    multiply_i(p, m, n, k);
             }
             store_block(p, m0, m, n0, n);
         }
@@ -264,8 +272,14 @@ hone_rc hn_eval_conv(hn_call *c) {
         return hn_fail(c->err, HONE_E_INPUT, "%s: %lld channels do not fit %lld groups of %lld", hn_call_name(c),
                        (long long)x->dim[1], (long long)v.groups, (long long)w->dim[1]);
     hn_strides(x, image_stride);
-    product p = {.a = w, .b = x, .out = &c->out[0], .is_float = hn_is_float(c->out[0].dtype),
-                 .n_spatial = v.n_spatial, .image = x->dim + 2, .image_stride = image_stride + 2, .inflate = v.inflate};
+    product p = {.a = w,
+                 .b = x,
+                 .out = &c->out[0],
+                 .is_float = hn_is_float(c->out[0].dtype),
+                 .n_spatial = v.n_spatial,
+                 .image = x->dim + 2,
+                 .image_stride = image_stride + 2,
+                 .inflate = v.inflate};
     if (!hn_tensor_n(p.out)) return HONE_OK;
     if (!conv_tables(c->scratch, &v, &p) || !make_blocks(c->scratch, &p)) return hn_call_nomem(c);
     int64_t plane = hn_product(x->dim, 2, x->rank);

@@ -37,13 +37,15 @@ void hn_load_i(const hn_tensor *t, int64_t at, int64_t step, int64_t n, int64_t 
 void hn_store_f(hn_tensor *t, int64_t at, int64_t n, const double *x) {
     if (t->dtype == HONE_F32)
         for (int64_t i = 0; i < n; i++) ((float *)t->data)[at + i] = (float)x[i];
-    else if (t->dtype == HONE_F64) memcpy((double *)t->data + at, x, (size_t)n * sizeof *x);
+    else if (t->dtype == HONE_F64)
+        memcpy((double *)t->data + at, x, (size_t)n * sizeof *x);
     else
         for (int64_t i = 0; i < n; i++) hn_set_f(t, at + i, x[i]);
 }
 
 void hn_store_i(hn_tensor *t, int64_t at, int64_t n, const int64_t *x) {
-    if (t->dtype == HONE_I64 || t->dtype == HONE_U64) memcpy((int64_t *)t->data + at, x, (size_t)n * sizeof *x);
+    if (t->dtype == HONE_I64 || t->dtype == HONE_U64)
+        memcpy((int64_t *)t->data + at, x, (size_t)n * sizeof *x);
     else if (t->dtype == HONE_I32)
         for (int64_t i = 0; i < n; i++) ((uint32_t *)t->data)[at + i] = (uint32_t)x[i];
     else if (t->dtype == HONE_I8 || t->dtype == HONE_U8)

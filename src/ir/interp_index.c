@@ -10,9 +10,10 @@ static size_t size_b_of(const hn_tensor *t) { return hn_dtype_of(t->dtype)->size
 static hone_rc index_at(const hn_call *c, const hn_tensor *indices, int64_t i, int64_t n, size_t axis, int64_t *out) {
     int64_t k = hn_get_i(indices, i);
     if (k < -n || k >= n)
-        return hn_fail(c->err, HONE_E_INPUT, "%s: index %lld (element %lld of the indices) is out of range for "
-                       "dimension %zu of %lld elements", hn_call_name(c), (long long)k, (long long)i, axis,
-                       (long long)n);
+        return hn_fail(c->err, HONE_E_INPUT,
+                       "%s: index %lld (element %lld of the indices) is out of range for "
+                       "dimension %zu of %lld elements",
+                       hn_call_name(c), (long long)k, (long long)i, axis, (long long)n);
     *out = k < 0 ? k + n : k;
     return HONE_OK;
 }
@@ -154,7 +155,8 @@ static void scatter_one(scatter *s, int64_t to, int64_t from, int64_t n) {
     for (int64_t k = 0; k < n; k++) {
         double f;
         int64_t i;
-        if (s->f) hn_load_f(s->updates, from + k, 1, 1, &f), hn_binary_f(s->how, 1, s->f + to + k, &f, s->f + to + k);
+        if (s->f)
+            hn_load_f(s->updates, from + k, 1, 1, &f), hn_binary_f(s->how, 1, s->f + to + k, &f, s->f + to + k);
         else {
             hn_load_i(s->updates, from + k, 1, 1, &i);
             hn_binary_i(s->how, s->y->dtype == HONE_U64, info->bits, 1, s->i + to + k, &i, s->i + to + k);

@@ -33,15 +33,15 @@ hone_rc hn_eval_iota(hn_call *c) {
     bool as_float = hn_is_float(y->dtype);
     for (int64_t i = 0; i < n; i++) {
         int64_t k = i / inner % len;
-        if (as_float) hn_set_f(y, i, (double)k);
-        else hn_set_i(y, i, k);
+        if (as_float)
+            hn_set_f(y, i, (double)k);
+        else
+            hn_set_i(y, i, k);
     }
     return HONE_OK;
 }
 
-hone_rc hn_eval_dims(hn_call *c) {
-    return dims_of(c, HN_A_SHAPE, (size_t)hn_tensor_n(&c->out[0]), 0, c->out[0].data);
-}
+hone_rc hn_eval_dims(hn_call *c) { return dims_of(c, HN_A_SHAPE, (size_t)hn_tensor_n(&c->out[0]), 0, c->out[0].data); }
 
 static int significand_bits(hone_dtype t) {
     switch (t) {
@@ -187,8 +187,10 @@ hone_rc hn_eval_pad(hn_call *c) {
                          hn_call_name(c), i, name);
     }
     if (rc) return rc;
-    if (strcmp(name, "constant")) pad_other(c, name, low);
-    else pad_constant(c, low);
+    if (strcmp(name, "constant"))
+        pad_other(c, name, low);
+    else
+        pad_constant(c, low);
     return HONE_OK;
 }
 

@@ -36,7 +36,7 @@ hone_rc hn_eval_det(hn_call *c) {
     if (x->dim[x->rank - 2u] != n)
         return hn_fail(c->err, HONE_E_INPUT, "%s: a matrix of %lld x %lld has no determinant", hn_call_name(c),
                        (long long)x->dim[x->rank - 2u], (long long)n);
-    double *a = HN_NEW_N(c->scratch, double, (size_t)n * (size_t)n);
+    double *a = HN_NEW_N(c->scratch, double, (size_t)n *(size_t)n);
     if (!a) return hn_call_nomem(c);
     for (int64_t i = 0; i < count; i++) {
         hn_load_f(x, i * n * n, 1, n * n, a);

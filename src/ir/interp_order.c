@@ -51,8 +51,10 @@ hone_rc hn_eval_topk(hn_call *c) {
         for (int64_t s = 0; s < inner; s++) {
             for (int64_t i = 0; i < n; i++) {
                 line[i].index = i;
-                if (order.is_float) hn_load_f(x, (o * n + i) * inner + s, 1, 1, &line[i].f);
-                else hn_load_i(x, (o * n + i) * inner + s, 1, 1, &line[i].i);
+                if (order.is_float)
+                    hn_load_f(x, (o * n + i) * inner + s, 1, 1, &line[i].f);
+                else
+                    hn_load_i(x, (o * n + i) * inner + s, 1, 1, &line[i].i);
             }
             qsort_r(line, (size_t)n, sizeof *line, compare_entries, &order);
             for (int64_t i = 0; i < k; i++) {
@@ -139,7 +141,8 @@ hone_rc hn_eval_unique(hn_call *c) {
     const hn_tensor *x = c->in[0];
     size_t axis = (size_t)hn_attr_i(c->node, HN_A_AXIS, 0);
     slices s = {x, hn_product(x->dim, 0, axis), x->dim[axis], hn_product(x->dim, axis + 1, x->rank), NULL};
-    int64_t *order = HN_NEW_N(c->scratch, int64_t, (size_t)s.n), *start = HN_NEW_N(c->scratch, int64_t, (size_t)s.n + 1);
+    int64_t *order = HN_NEW_N(c->scratch, int64_t, (size_t)s.n),
+            *start = HN_NEW_N(c->scratch, int64_t, (size_t)s.n + 1);
     int64_t *rank = HN_NEW_N(c->scratch, int64_t, (size_t)s.n), *first = HN_NEW_N(c->scratch, int64_t, (size_t)s.n);
     if (!hn_arena_ok(c->scratch)) return hn_call_nomem(c);
     int64_t groups = find_groups(&s, order, start);

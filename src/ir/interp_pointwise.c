@@ -198,8 +198,10 @@ hone_rc hn_eval_unary(hn_call *c) {
             hn_load_i(x, at, 1, m, k);
             hn_unary_i(op, x->dtype == HONE_BOOL, m, k, k);
         }
-        if (as_float && !predicate) hn_store_f(&c->out[0], at, m, f);
-        else hn_store_i(&c->out[0], at, m, k);
+        if (as_float && !predicate)
+            hn_store_f(&c->out[0], at, m, f);
+        else
+            hn_store_i(&c->out[0], at, m, k);
     }
     return rc;
 }
@@ -219,16 +221,22 @@ hone_rc hn_eval_binary(hn_call *c) {
         if (as_float) {
             hn_load_f(x, at, 1, m, fx);
             hn_load_f(y, at, 1, m, fy);
-            if (compares) hn_compare_f(op, m, fx, fy, kx);
-            else hn_binary_f(op, m, fx, fy, fx);
+            if (compares)
+                hn_compare_f(op, m, fx, fy, kx);
+            else
+                hn_binary_f(op, m, fx, fy, fx);
         } else {
             hn_load_i(x, at, 1, m, kx);
             hn_load_i(y, at, 1, m, ky);
-            if (compares) hn_compare_i(op, uns, m, kx, ky, kx);
-            else hn_binary_i(op, uns, bits, m, kx, ky, kx);
+            if (compares)
+                hn_compare_i(op, uns, m, kx, ky, kx);
+            else
+                hn_binary_i(op, uns, bits, m, kx, ky, kx);
         }
-        if (as_float && !compares) hn_store_f(&c->out[0], at, m, fx);
-        else hn_store_i(&c->out[0], at, m, kx);
+        if (as_float && !compares)
+            hn_store_f(&c->out[0], at, m, fx);
+        else
+            hn_store_i(&c->out[0], at, m, kx);
     }
     return rc;
 }
@@ -287,10 +295,14 @@ static void cast_chunk_f(const hn_node *node, hone_dtype to, int64_t n, double *
     bool saturate = hn_attr_i(node, HN_A_SATURATE, 1) != 0;
     const hn_attr *round = hn_attr_get(node, HN_A_ROUND);
     for (int64_t i = 0; i < n; i++) {
-        if (to == HONE_BOOL) k[i] = x[i] != 0;
-        else if (info->cls != HN_CLASS_FLOAT) k[i] = saturate ? saturated(info, x[i]) : truncated(x[i]);
-        else if (to == HONE_F8E8M0) x[i] = to_e8m0(x[i], round ? round->name : "up", saturate);
-        else if (info->bits <= 8) x[i] = hn_float_decode(to, hn_float_encode(to, x[i], saturate));
+        if (to == HONE_BOOL)
+            k[i] = x[i] != 0;
+        else if (info->cls != HN_CLASS_FLOAT)
+            k[i] = saturate ? saturated(info, x[i]) : truncated(x[i]);
+        else if (to == HONE_F8E8M0)
+            x[i] = to_e8m0(x[i], round ? round->name : "up", saturate);
+        else if (info->bits <= 8)
+            x[i] = hn_float_decode(to, hn_float_encode(to, x[i], saturate));
     }
 }
 
@@ -304,16 +316,23 @@ hone_rc hn_eval_cast(hn_call *c) {
     hone_rc rc = same_count(c, &n);
     for (int64_t at = 0; rc == HONE_OK && at < n; at += m) {
         m = hn_min64(n - at, HN_CHUNK);
-        if (from_float) hn_load_f(x, at, 1, m, f);
-        else hn_load_i(x, at, 1, m, k);
+        if (from_float)
+            hn_load_f(x, at, 1, m, f);
+        else
+            hn_load_i(x, at, 1, m, k);
         for (int64_t i = 0; !from_float && i < m; i++) {
-            if (y->dtype == HONE_F64) f[i] = x->dtype == HONE_U64 ? (double)(uint64_t)k[i] : (double)k[i];
-            else if (to_float) f[i] = hn_int_to_double_odd(k[i], x->dtype == HONE_U64);
-            else if (y->dtype == HONE_BOOL) k[i] = k[i] != 0;
+            if (y->dtype == HONE_F64)
+                f[i] = x->dtype == HONE_U64 ? (double)(uint64_t)k[i] : (double)k[i];
+            else if (to_float)
+                f[i] = hn_int_to_double_odd(k[i], x->dtype == HONE_U64);
+            else if (y->dtype == HONE_BOOL)
+                k[i] = k[i] != 0;
         }
         if (from_float || (to_float && hn_dtype_of(y->dtype)->bits <= 8)) cast_chunk_f(c->node, y->dtype, m, f, k);
-        if (to_float) hn_store_f(y, at, m, f);
-        else hn_store_i(y, at, m, k);
+        if (to_float)
+            hn_store_f(y, at, m, f);
+        else
+            hn_store_i(y, at, m, k);
     }
     return rc;
 }

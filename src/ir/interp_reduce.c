@@ -117,13 +117,17 @@ hone_rc hn_eval_reduce(hn_call *c) {
     int64_t *k = is_float ? NULL : HN_NEW_N(c->scratch, int64_t, (size_t)n);
     if (!f && !k) return hn_call_nomem(c);
     for (int64_t i = 0; i < n; i++) {
-        if (f) f[i] = hn_reduce_start_f(c->node->op, x->dtype);
-        else k[i] = hn_reduce_start_i(c->node->op, x->dtype);
+        if (f)
+            f[i] = hn_reduce_start_f(c->node->op, x->dtype);
+        else
+            k[i] = hn_reduce_start_i(c->node->op, x->dtype);
     }
     result_strides(c->node, x, stride);
     if (hn_tensor_n(x)) reduce_rows(c, stride, f, k);
-    if (f) hn_store_f(y, 0, n, f);
-    else hn_store_i(y, 0, n, k);
+    if (f)
+        hn_store_f(y, 0, n, f);
+    else
+        hn_store_i(y, 0, n, k);
     return HONE_OK;
 }
 
@@ -138,7 +142,8 @@ static bool better_i(int64_t x, int64_t best, bool max, bool last, bool uns) {
 }
 
 static int64_t arg_of_line(const hn_call *c, const hn_tensor *x, int64_t at, int64_t step, int64_t n) {
-    bool max = c->node->op == HN_OP_ARGMAX, last = hn_attr_i(c->node, HN_A_LAST, 0) != 0, is_float = hn_is_float(x->dtype);
+    bool max = c->node->op == HN_OP_ARGMAX, last = hn_attr_i(c->node, HN_A_LAST, 0) != 0,
+         is_float = hn_is_float(x->dtype);
     int64_t best = 0, kb = 0, k;
     double fb = 0, f;
     for (int64_t i = 0; i < n; i++) {

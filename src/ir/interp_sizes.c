@@ -66,8 +66,10 @@ static bool solve(const hn_graph *g, hn_dim d, int64_t *symbol, hn_symbol s, int
     int64_t low = 0, high = (int64_t)1 << 40;
     while (low < high) {
         int64_t mid = low + (high - low) / 2;
-        if (value_at(g, d, symbol, s, mid, &got) && got < want) low = mid + 1;
-        else high = mid;
+        if (value_at(g, d, symbol, s, mid, &got) && got < want)
+            low = mid + 1;
+        else
+            high = mid;
     }
     *x = low;
     return value_at(g, d, symbol, s, low, &got) && got == want;
@@ -89,8 +91,10 @@ static hone_rc wrong_size(const hn_graph *g, hn_dim d, int64_t want, bool known,
     char before[400], after[64] = "";
     snprintf(before, sizeof before, "%.200s: dimension %zu is %lld, expected ", what, i, (long long)got);
     if (hn_dim_is_int(g->dims, d, NULL)) return hn_fail(err, HONE_E_INPUT, "%s%lld", before, (long long)want);
-    if (known) snprintf(after, sizeof after, ", which is %lld here", (long long)want);
-    else snprintf(after, sizeof after, ", which has no solution or more than one");
+    if (known)
+        snprintf(after, sizeof after, ", which is %lld here", (long long)want);
+    else
+        snprintf(after, sizeof after, ", which has no solution or more than one");
     return dim_text_fail(g, d, HONE_E_INPUT, before, after, err);
 }
 

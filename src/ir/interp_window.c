@@ -55,8 +55,10 @@ static void one_f(const hn_call *c, const window *w, const int64_t *at, int64_t 
         acc = hn_reduce_step_f(op, acc, f);
     } while (hn_next_index(w->n, w->kernel, tap));
     best = hn_max64(best, 0);
-    if (arg) hn_store_i(&c->out[0], to, 1, &best);
-    else hn_store_f(&c->out[0], to, 1, &acc);
+    if (arg)
+        hn_store_i(&c->out[0], to, 1, &best);
+    else
+        hn_store_f(&c->out[0], to, 1, &acc);
 }
 
 static void one_i(const hn_call *c, const window *w, const int64_t *at, int64_t plane, int64_t to) {
@@ -86,8 +88,10 @@ hone_rc hn_eval_window(hn_call *c) {
     for (int64_t p = 0; hn_tensor_n(y) && p < planes; p++) {
         int64_t at[HN_RANK_MAX] = {0};
         do {
-            if (is_float) one_f(c, &w, at, p * per_plane, to++);
-            else one_i(c, &w, at, p * per_plane, to++);
+            if (is_float)
+                one_f(c, &w, at, p * per_plane, to++);
+            else
+                one_i(c, &w, at, p * per_plane, to++);
         } while (hn_next_index(w.n, y->dim + 2, at));
     }
     return HONE_OK;
