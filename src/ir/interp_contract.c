@@ -7,6 +7,7 @@
  */
 #include "ir/interp_int.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { BLOCK_M = 256, BLOCK_N = 512, BLOCK_K = 256, MAX_LABELS = 2 * HN_RANK_MAX };
@@ -39,8 +40,9 @@ static void load_line(const product *p, const hn_tensor *t, int64_t base, const 
     }
 }
 
-/* One row of the unfolded image: element k of the windows at n0 … n0 + n. */
-static void load_windows(const product *p, int64_t k, int64_t n0, int64_t n, char *to) {
+/* One row of the unfolded image: element k of the windows at n0 … n0 + n. False: all of it is padding. */
+static bool load_windows(const product *p, int64_t k, int64_t n0, int64_t n, char *to) {
+    bool any = false;
     memset(to, 0, (size_t)n * 8);
     for (int64_t i = 0; i < n; i++) {
         const int64_t *origin = p->origin + (n0 + i) * (int64_t)p->n_spatial, *tap = p->tap + k * (int64_t)p->n_spatial;
@@ -52,7 +54,9 @@ static void load_windows(const product *p, int64_t k, int64_t n0, int64_t n, cha
             at += x / f * p->image_stride[d];
         }
         if (inside) load(p, p->b, at, 1, 1, to + 8 * i);
+        any = any || inside;
     }
+    return any;
 }
 
 #define TILE(type)                                                                                                     \
@@ -262,6 +266,34 @@ static bool conv_tables(hn_arena *arena, const conv *v, product *p) {
     return true;
 }
 
+static bool all_finite(const hn_tensor *t) {
+    double x[HN_CHUNK];
+    int64_t n = hn_tensor_n(t), m;
+    for (int64_t at = 0; at < n; at += m) {
+        m = hn_min64(n - at, HN_CHUNK);
+        hn_load_f(t, at, 1, m, x);
+        for (int64_t i = 0; i < m; i++)
+            if (!isfinite(x[i])) return false;
+    }
+    return true;
+}
+
+/* The same sums where a weight is not finite: such a weight must not meet the zeros of the padding. */
+static void multiply_inside(const product *p) {
+    _Alignas(8) char row[8];
+    for (int64_t m = 0; m < p->m; m++)
+        for (int64_t n = 0; n < p->n; n++) {
+            double sum = 0, a, b;
+            for (int64_t k = 0; k < p->k; k++) {
+                if (!load_windows(p, k, n, 1, row)) continue;
+                hn_load_f(p->a, p->a0 + p->am[m] + p->ak[k], 1, 1, &a);
+                memcpy(&b, row, sizeof b);
+                sum += a * b;
+            }
+            hn_store_f(p->out, p->out0 + p->om[m] + p->on[n], 1, &sum);
+        }
+}
+
 hone_rc hn_eval_conv(hn_call *c) {
     const hn_tensor *x = c->in[0], *w = c->in[1];
     conv v;
@@ -283,12 +315,16 @@ hone_rc hn_eval_conv(hn_call *c) {
     if (!hn_tensor_n(p.out)) return HONE_OK;
     if (!conv_tables(c->scratch, &v, &p) || !make_blocks(c->scratch, &p)) return hn_call_nomem(c);
     int64_t plane = hn_product(x->dim, 2, x->rank);
+    bool finite = !p.is_float || all_finite(w);
     for (int64_t i = 0; i < x->dim[0]; i++)
         for (int64_t g = 0; g < v.groups; g++) {
             p.a0 = g * p.m * p.k;
             p.b0 = (i * v.groups + g) * w->dim[1] * plane;
             p.out0 = (i * v.groups + g) * p.m * p.n;
-            multiply(&p);
+            if (finite)
+                multiply(&p);
+            else
+                multiply_inside(&p);
         }
     return HONE_OK;
 }
