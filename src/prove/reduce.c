@@ -273,7 +273,7 @@ static bool make_reducer(reducer *r, const hn_lab *lab, const hn_reduce_rules *r
     return true;
 }
 
-hone_rc hn_reduce(const hn_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out, hone_err *err) {
+hone_rc hn_reduce_point(const hn_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out, hone_err *err) {
     hn_reduced x = {.complete = true};
     reducer r;
     if (!make_reducer(&r, lab, rules, a, &x)) return hn_fail(err, HONE_E_NOMEM, "out of memory");

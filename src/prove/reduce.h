@@ -42,6 +42,6 @@ typedef struct hn_reduced {
 } hn_reduced;
 
 /* Arrays are in the arena. */
-hone_rc hn_reduce(const hn_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out, hone_err *err);
+hone_rc hn_reduce_point(const hn_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out, hone_err *err);
 
 #endif

@@ -16,7 +16,7 @@ static void run_one(planted *p, uint64_t seed, tally *t) {
     hn_arena a = {0};
     hn_reduced r;
     t->n_runs++;
-    if (hn_reduce(&lab, &rules, &a, &r, NULL))
+    if (hn_reduce_point(&lab, &rules, &a, &r, NULL))
         t->n_errors++;
     else {
         t->n_found += planted_found(p, r.keep);
@@ -83,7 +83,7 @@ static hn_reduced reduced(planted *p, size_t most, hn_arena *a) {
     hn_lab lab = planted_lab(p);
     hn_reduce_rules rules = {.seed = 5, .most = most};
     hn_reduced r = {0};
-    hn_reduce(&lab, &rules, a, &r, NULL);
+    hn_reduce_point(&lab, &rules, a, &r, NULL);
     return r;
 }
 
@@ -163,7 +163,7 @@ static void test_two_gains(void) {
         hn_lab lab = {.ctx = &p, .n = 16, .n_gains = 2, .measure = measure_two};
         hn_reduce_rules rules = {.seed = seed};
         hn_reduced r;
-        bool right = !hn_reduce(&lab, &rules, &a, &r, NULL);
+        bool right = !hn_reduce_point(&lab, &rules, &a, &r, NULL);
         for (size_t i = 0; i < 16; i++) right = right && r.keep[i] == (i >= 1 && i <= 3);
         n_right += right;
     }
@@ -182,7 +182,7 @@ static void test_failures(void) {
     hn_reduce_rules rules = {0};
     hn_reduced r;
     hone_err err;
-    ok(hn_reduce(&lab, &rules, &a, &r, &err) == HONE_E_FAILED, "reduce/a_point_that_fails_is_an_error");
+    ok(hn_reduce_point(&lab, &rules, &a, &r, &err) == HONE_E_FAILED, "reduce/a_point_that_fails_is_an_error");
     hn_arena_free(&a);
 }
 
