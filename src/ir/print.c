@@ -6,6 +6,7 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static void put_element(hn_str *out, const hn_tensor *t, int64_t i) {
     memcpy(&bits, (const char *)t->data + i * info->size_b, info->size_b);
     hn_tensor one = {.dtype = t->dtype, .data = &back};
     if (info->cls == HN_CLASS_FLOAT)
-        hn_set_f(&one, 0, hn_get_f(t, i));
+        hn_set_f(&one, 0, isnan(hn_get_f(t, i)) ? NAN : hn_get_f(t, i));
     else
         hn_set_i(&one, 0, hn_get_i(t, i));
     if (bits != back)
