@@ -1,6 +1,7 @@
 /* context.c — what a lowering sees of its node: inputs, outputs, attributes, subgraphs. */
 #include "base/err.h"
 #include "import/import_int.h"
+#include "import/lower_vec.h"
 
 #include <onnx.pb-c.h>
 #include <stdarg.h>
@@ -51,6 +52,7 @@ hn_val hn_in(hn_lower *c, size_t i) {
     return 0;
 }
 
+bool hn_has_in(hn_lower *c, size_t i) { return hn_in_bound(c, i) != NULL; }
 bool hn_wants(const hn_lower *c, size_t i) { return i < c->node->n_output && c->node->output[i][0]; }
 
 void hn_out_bound(hn_lower *c, size_t i, const hn_bound *b) {
@@ -154,6 +156,21 @@ const hn_tensor *hn_tensor_attr(hn_lower *c, const char *name) {
     else if (rc)
         hn_wrong(c, "%s", err.text);
     return rc ? NULL : t;
+}
+
+bool hn_sparse_attr(hn_lower *c, const char *name, hn_tensor *out) {
+    const HnOnnx__Attribute *a = hn_attribute(c->scope->frame, c->node, name);
+    hone_err err = {0};
+    if (!a || !a->sparse_tensor) {
+        hn_wrong(c, "attribute '%s' is no sparse tensor", name);
+        return false;
+    }
+    hone_rc rc = hn_onnx_sparse(c->im->m, a->sparse_tensor, "its sparse value", out, &err);
+    if (rc == HONE_E_UNSUPPORTED)
+        hn_refuse(c, "%s", err.text);
+    else if (rc)
+        hn_wrong(c, "%s", err.text);
+    return rc == HONE_OK;
 }
 
 bool hn_dtype_attr(hn_lower *c, const char *name, hone_dtype *out) {

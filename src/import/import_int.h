@@ -80,7 +80,6 @@ typedef struct hn_importer {
     size_t n_option;
     hn_str report;
     size_t n_refused, n_lowered;
-    uint32_t room_source;
     hone_err err; /* rc OK while the model is all right */
 } hn_importer;
 

@@ -178,23 +178,6 @@ static void bind_outputs(hn_lower *c, bool poisoned) {
     }
 }
 
-/* Nodes emitted since `from` stem from the model's node that was named last. */
-static void set_sources(hn_importer *im, uint32_t from, const char *shown) {
-    hn_graph *g = im->g;
-    if (g->n_node == from || !hn_import_ok(im)) return;
-    if (g->n_source == im->room_source) {
-        uint32_t room = im->room_source ? 2 * im->room_source : 64;
-        const char **list = HN_NEW_N(&g->arena, const char *, room);
-        if (!list) return;
-        if (g->n_source) memcpy(list, g->source, g->n_source * sizeof *list);
-        g->source = list;
-        im->room_source = room;
-    }
-    g->source[g->n_source++] = shown;
-    for (uint32_t i = from; i < g->n_node; i++)
-        if (!g->node[i].source) g->node[i].source = g->n_source;
-}
-
 static void lower_node(hn_importer *im, hn_scope *s, HnOnnx__Node *const *later, size_t n_later) {
     const HnOnnx__Node *node = later[0];
     hn_lower c = {.im = im, .scope = s, .node = node, .b = {im->g, s->block}};
@@ -210,7 +193,8 @@ static void lower_node(hn_importer *im, hn_scope *s, HnOnnx__Node *const *later,
     if (!node->op_type || !node->op_type[0]) hn_import_wrong(im, HONE_E_INPUT, "%s has no operator", c.shown);
     if (!hn_import_ok(im) || !find_inputs(&c, later, n_later, &poisoned)) return;
     const HnOnnx__Function *f = hn_function_of(im, node);
-    uint32_t from = im->g->n_node;
+    uint32_t outer = im->g->at_source;
+    im->g->at_source = hn_source(im->g, c.shown);
     if (f) {
         hn_call_function(&c, f);
     } else if (poisoned) {
@@ -223,12 +207,8 @@ static void lower_node(hn_importer *im, hn_scope *s, HnOnnx__Node *const *later,
     } else {
         c.row->lower(&c);
     }
-    if (im->g->err.rc && !im->err.rc) {
-        im->err = im->g->err;
-        hn_context(&im->err, "%s: ", c.shown);
-    }
     bind_outputs(&c, poisoned && !f);
-    set_sources(im, from, c.shown);
+    im->g->at_source = outer;
 }
 
 void hn_import_nodes(hn_importer *im, hn_scope *s, HnOnnx__Node *const *node, size_t n) {
