@@ -91,7 +91,7 @@ void hn_lower_activation(hn_lower *c) {
         hn_refuse(c, "element type %s", hn_dtype_of(t)->text);
         return;
     }
-    hn_out_as(c, 0, activate(c, b, simple ? x : hn_wide(b, x)), t);
+    hn_out_as(c, 0, activate(c, b, simple ? x : hn_work(b, x)), t);
 }
 
 void hn_lower_prelu(hn_lower *c) {
@@ -111,7 +111,7 @@ void hn_lower_shrink(hn_lower *c) {
     if (!x) return;
     double lambd = hn_float(c, "lambd", 0.5), bias = hn_float(c, "bias", 0);
     hone_dtype t = hn_dt(b, x);
-    hn_val y = hn_is_float(t) ? hn_wide(b, x) : hn_cast(b, x, HONE_F64);
+    hn_val y = hn_is_float(t) ? hn_work(b, x) : hn_cast(b, x, HONE_F64);
     hone_dtype w = hn_dt(b, y);
     hn_val low = hn_bin(b, HN_OP_LT, y, hn_const_f(b, w, -lambd)),
            high = hn_bin(b, HN_OP_LT, hn_const_f(b, w, lambd), y);

@@ -174,7 +174,7 @@ void hn_lower_einsum(hn_lower *c) {
     }
     hone_dtype t = hn_dt(b, e.in[0].v);
     for (size_t i = 0; i < e.n_in; i++) {
-        e.in[i].v = hn_wide(b, e.in[i].v);
+        e.in[i].v = hn_work(b, e.in[i].v);
         take_diagonals(b, &e.in[i]);
     }
     drop_ones(b, &e);

@@ -57,4 +57,17 @@ void hn_lower_nonzero(hn_lower *c);
 void hn_lower_unique(hn_lower *c);
 void hn_lower_nms(hn_lower *c);
 
+/* lower_sequence.c */
+void hn_lower_optional(hn_lower *c);
+void hn_lower_optional_has(hn_lower *c);
+void hn_lower_optional_get(hn_lower *c);
+void hn_lower_sequence_construct(hn_lower *c);
+void hn_lower_sequence_at(hn_lower *c);
+void hn_lower_sequence_length(hn_lower *c);
+void hn_lower_sequence_insert(hn_lower *c);
+void hn_lower_sequence_erase(hn_lower *c);
+void hn_lower_sequence_map(hn_lower *c);
+void hn_lower_concat_from_sequence(hn_lower *c);
+void hn_lower_split_to_sequence(hn_lower *c);
+
 #endif

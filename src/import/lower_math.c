@@ -21,11 +21,11 @@ static void variadic(hn_lower *c) {
     hn_val x = hn_in(c, 0), all = x;
     if (!x) return;
     hone_dtype t = hn_dt(b, x);
-    if (op == HN_OP_ADD) all = hn_wide(b, all);
+    if (op == HN_OP_ADD) all = hn_work(b, all);
     for (size_t i = 1; i < hn_n_in(c); i++) {
         hn_val y = hn_in(c, i);
         if (!y) return;
-        all = hn_bin(b, op, all, op == HN_OP_ADD ? hn_wide(b, y) : y);
+        all = hn_bin(b, op, all, op == HN_OP_ADD ? hn_work(b, y) : y);
     }
     if (hn_lower_op(c)[1] == 'e') all = hn_bin_f(b, HN_OP_DIV, all, (double)hn_n_in(c)); /* Mean */
     hn_out_as(c, 0, all, t);
@@ -176,7 +176,7 @@ static void prefix(hn_lower *c) {
         hn_out(c, 0, x);
         return;
     }
-    x = hn_wide(b, x);
+    x = hn_work(b, x);
     if (known && hn_tensor_n(known) == 1) {
         hn_out_as(c, 0, prefix_along(b, op, x, hn_axis(c, hn_get_i(known, 0), (size_t)rank), exclusive, reverse), t);
         return;

@@ -359,9 +359,8 @@ static void constant_of_shape(hn_lower *c) {
  * ------------------------------------------------------------------------------------------------------ */
 
 static hn_val scalar_in(hn_lower *c, size_t i) {
-    hn_builder *b = hn_lower_builder(c);
     hn_val v = hn_in(c, i);
-    return v && hn_rank(b, v) ? hn_reshape(b, v, 0, NULL) : v;
+    return v ? hn_scalar(hn_lower_builder(c), v) : 0;
 }
 
 /* ceil((limit - start) / delta), at least 0, as an i64 vector of one. */

@@ -1,11 +1,6 @@
 /* lower_vec.c — see lower_vec.h. */
 #include "import/lower_vec.h"
 
-hn_val hn_wide(hn_builder *b, hn_val x) {
-    const hn_dtype_info *t = hn_dtype_of(hn_dt(b, x));
-    return t->cls == HN_CLASS_FLOAT && t->bits < 32 ? hn_cast(b, x, HONE_F32) : x;
-}
-
 void hn_out_as(hn_lower *c, size_t i, hn_val v, hone_dtype t) { hn_out(c, i, hn_cast(hn_lower_builder(c), v, t)); }
 
 hn_val hn_vec_at(hn_builder *b, hn_val v, size_t i) {

@@ -1,10 +1,10 @@
-/* import/lower_vec.h — what the families of lowerings share beyond lower.h: attributes of primitives, arithmetic in
- * wider floats, and integer vectors computed in the graph (sizes and axes that are known only at run time).
+/* import/lower_vec.h — what the families of lowerings share beyond lower.h: attributes of primitives and integer
+ * vectors computed in the graph (sizes and axes that are known only at run time).
  */
 #ifndef HN_LOWER_VEC_H
 #define HN_LOWER_VEC_H
 
-#include "import/lower.h"
+#include "import/lower_util.h"
 
 /* Attributes of hn_emit. */
 static inline hn_attr hn_a_int(hn_attr_id id, int64_t i) { return (hn_attr){.id = id, .kind = HN_K_INT, .i = i}; }
@@ -22,9 +22,6 @@ static inline hn_attr hn_a_blocks(size_t n, const hn_block *list) {
     return (hn_attr){.id = HN_A_BODY, .kind = HN_K_BLOCKS, .n = (uint32_t)n, .blocks = list};
 }
 
-/* Floats below 32 bits as f32, all else as it is: operators made of several primitives compute there and are cast back
- * at the end. */
-hn_val hn_wide(hn_builder *b, hn_val x);
 /* One output, cast to type t. */
 void hn_out_as(hn_lower *c, size_t i, hn_val v, hone_dtype t);
 
