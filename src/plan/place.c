@@ -23,12 +23,12 @@ static int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
 static void make_groups(placer *p) {
     p->n_group = 0;
     for (int32_t i = 0; i < p->n; i++) {
+        if (p->item[i].shares < 0) p->order[p->n_group++] = i;
+        p->first[i] = p->item[i].first;
+        p->last[i] = p->item[i].last;
+    }
+    for (int32_t i = 0; i < p->n; i++) {
         int32_t r = root_of(p->item, i);
-        if (r == i) {
-            p->order[p->n_group++] = i;
-            p->first[i] = p->item[i].first;
-            p->last[i] = p->item[i].last;
-        }
         if (p->item[i].first < p->first[r]) p->first[r] = p->item[i].first;
         if (p->item[i].last > p->last[r]) p->last[r] = p->item[i].last;
     }

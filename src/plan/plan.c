@@ -33,13 +33,13 @@ int64_t hn_plan_lower_bound(const hn_plan_item *item, int32_t n) {
     if (n <= 0) return 0;
     if (!e) return -1;
     for (int32_t i = 0; i < n; i++) { /* e[2r], e[2r + 1]: birth of group r, and the step after its last */
+        int64_t size_b = item[i].shares < 0 ? (item[i].size_b + 63) / 64 * 64 : 0;
+        e[2 * i] = (event){item[i].first, size_b};
+        e[2 * i + 1] = (event){item[i].last + 1, -size_b};
+    }
+    for (int32_t i = 0; i < n; i++) {
         int32_t r = i;
         while (item[r].shares >= 0) r = item[r].shares;
-        if (r == i) {
-            int64_t size_b = (item[i].size_b + 63) / 64 * 64;
-            e[2 * i] = (event){item[i].first, size_b};
-            e[2 * i + 1] = (event){item[i].last + 1, -size_b};
-        }
         if (item[i].first < e[2 * r].step) e[2 * r].step = item[i].first;
         if (item[i].last + 1 > e[2 * r + 1].step) e[2 * r + 1].step = item[i].last + 1;
     }

@@ -12,7 +12,7 @@
 typedef struct hn_plan_item {
     int64_t size_b;      /* >= 0 */
     int32_t first, last; /* steps in which it is alive, both included */
-    int32_t shares;      /* index of an earlier item whose memory it takes over (in place, or a view), or -1 */
+    int32_t shares;      /* index of the item whose memory it takes over (in place), or -1; no cycles */
     int64_t offset;      /* result, a multiple of 64 */
 } hn_plan_item;
 /* Returns the arena's size in bytes. An item that shares is no larger than what it takes over. scratch: 4 * n entries.
