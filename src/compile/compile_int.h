@@ -1,0 +1,115 @@
+/* compile/compile_int.h — a model on its way from graph to library, shared by the stages of the driver.
+ *
+ * Order: wrap (nothing but kernels, constants, views and control), kernels (distinct bodies become C), layout (memory),
+ * weights, source (the C files), build (the compiler), parity, manifest. Owns: everything in `arena`; the graph is
+ * the caller's. Threads: one at a time.
+ */
+#ifndef HN_COMPILE_INT_H
+#define HN_COMPILE_INT_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "emit/emit.h"
+#include "plan/storage.h"
+
+#include <hone/compile.h>
+
+typedef enum hn_parity_end { HN_PARITY_NONE, HN_PARITY_SAME, HN_PARITY_DIFFERS, HN_PARITY_CRASHED, HN_PARITY_SKIPPED } hn_parity_end;
+typedef struct hn_parity {
+    hn_parity_end end;
+    uint32_t n_inputs;          /* sets of inputs it was held against the interpreter on */
+    double rtol, atol;          /* stated tolerance */
+    double max_abs, max_rel;    /* worst seen */
+    char text[200];             /* what differed, or why it was skipped */
+} hn_parity;
+
+/* One distinct body, shared by all its uses. */
+typedef struct hn_kernel {
+    hn_block body;
+    const char *kind;
+    char name[16];
+    hn_kernel_code code;
+    hn_dim cost;          /* elementary operations of one call, about */
+    const hn_dim *room;   /* per result, or NULL */
+    uint32_t node, n_uses; /* its first use */
+    uint32_t unit;        /* the C file it is in */
+    bool reference;
+    const char *declined; /* why the fused emitter did not take it, or NULL */
+    const char *fallback; /* why it was replaced after parity, or NULL */
+    hn_parity parity;
+} hn_kernel;
+
+typedef struct hn_unit { /* one C file */
+    char *text;
+    size_t n, weight;
+    bool stale;
+} hn_unit;
+
+typedef struct hn_model {
+    hn_arena arena;
+    hn_graph *g;
+    const hone_compile_options *options;
+    const char *name;       /* of the files, as the user gave it */
+    const char *ident;      /* a C identifier made of it */
+    const char *folder;     /* where the results go */
+    const char *work;       /* the temporary folder */
+    const hn_dialect *dialect;
+    hn_kernel *kernel;
+    uint32_t n_kernel, n_uses, n_nodes;
+    uint32_t *kernel_of;    /* by node id: index + 1 */
+    hn_kernel_facts *facts; /* by node id */
+    hn_layout layout;
+    int64_t *weight_at;     /* by number of the constant */
+    uint64_t weights_b;
+    char weights_hash[33];
+    bool weights_file;      /* beside the library, not inside */
+    int64_t scratch_b;      /* of one thread; 0 where open */
+    hn_unit *unit;
+    uint32_t n_unit;        /* unit 0 holds the model's own part */
+    char compiler_text[120];
+    uint64_t code_b;
+    double parity_s, compiler_s, passes_s, emit_s, time_s;
+} hn_model;
+
+/* wrap.c: every node that is left outside a kernel and needs one gets one of its own. */
+hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);
+
+/* kernels.c */
+hone_rc hn_kernels_make(hn_model *m, hone_err *err);
+/* The kernel becomes its reference version. */
+hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err);
+/* The symbols that a body's nodes define, in order, into list (room for `room`). */
+size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t room);
+
+/* weights.c: offsets and hash; the file. */
+hone_rc hn_weights_lay(hn_model *m, hone_err *err);
+hone_rc hn_weights_write(const hn_model *m, const char *path, bool head, hone_err *err);
+/* The first 48 bytes of the file, as the library expects them. */
+void hn_weights_head(const hn_model *m, char head[64]);
+
+/* source.c, source_steps.c */
+hone_rc hn_source_make(hn_model *m, hone_err *err);
+hone_rc hn_source_header(const hn_model *m, hn_str *out);
+void hn_steps_text(const hn_model *m, hn_str *out); /* hnm_bind, hnm_item_sizes, hnm_steps */
+void hn_c_string(hn_str *out, const char *text);    /* a string literal, whatever the text is */
+void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out);
+const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k); /* as unit 0 calls it */
+/* Carried texts (carried.c). */
+const char *hn_carried_instance(void);
+const char *hn_carried_model_h(void);
+const char *hn_carried_plan(void);
+const char *hn_carried_place(void);
+
+/* build.c: the library at work/model.so from the units that are stale. */
+hone_rc hn_build(hn_model *m, hone_err *err);
+
+/* parity.c: fills kernel[i].parity for all i that are not done, from the library at `path`. */
+hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err);
+
+/* manifest.c */
+void hn_manifest(const hn_model *m, hn_str *out);
+void hn_summary(const hn_model *m, hn_str *out);
+
+void hn_progress(const hn_model *m, const char *stage, size_t done, size_t total);
+
+#endif

@@ -1,0 +1,366 @@
+/* instance.h — an instance of a compiled model: its memory, its threads, its errors. Text carried into artifacts.
+ *
+ * What is particular to a model stands around it: in front, the HNM_ numbers (slots, symbols, arena, weights …);
+ * behind, the tables and functions declared at the end. A slot is a pointer to a value; slots of the arena and of the
+ * weights are set at creation, those of inputs and outputs by each run. Symbols are m->s[0 …], their error slot
+ * m->s[-1] (emit/emit.h). Kernels run in slices of their work that any thread takes: the slices decide nothing.
+ */
+#ifndef HNM_INSTANCE_H
+#define HNM_INSTANCE_H
+
+typedef void hnm_kernel(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
+
+typedef struct hnm_buffer {
+    char *data;
+    int64_t size_b;
+} hnm_buffer;
+
+struct hone_model_instance {
+    hone_model_executor *executor;
+    void *context;
+    hnr_pool *pool; /* NULL with an executor of the caller, or one thread */
+    int64_t n_threads;
+    hnm_buffer arena, scratch; /* scratch.size_b: of one thread */
+    const char *weights;
+    size_t mapped_b;
+    hn_plan_item *item; /* HNM_REPLANS: sizes and offsets of the sizes of the last run */
+    int32_t *order;
+    hone_model_rc rc;
+    char error[256];
+    int64_t symbol[HNM_SYMBOLS + 1], planned[HNM_SYMBOLS + 1];
+    int64_t *s;
+    void *v[HNM_SLOTS + 1];
+    hnm_buffer grown[HNM_GROWN + 1];
+};
+
+/* --- the model's own part, behind this text ------------------------------------------------------------------------ */
+static const hone_model_port hnm_input[HNM_INPUTS + 1], hnm_output[HNM_OUTPUTS + 1];
+static const int32_t hnm_constant_slot[HNM_CONSTANTS + 1], hnm_item_slot[HNM_ITEMS + 1];
+static const int64_t hnm_constant_at[HNM_CONSTANTS + 1];
+static const hn_plan_item hnm_item[HNM_ITEMS + 1];
+static hone_model_rc hnm_bind(hone_model_instance *m, const hone_model_tensor *in); /* symbols of the inputs' sizes */
+static void hnm_item_sizes(const hone_model_instance *m, hn_plan_item *item);
+static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *in, hone_model_tensor *out);
+
+/* --- errors ---------------------------------------------------------------------------------------------------------- */
+
+static _Thread_local char hnm_create_error[256];
+
+__attribute__((format(printf, 3, 4))) static hone_model_rc hnm_fail(hone_model_instance *m, hone_model_rc rc,
+                                                                   const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(m->error, sizeof m->error, fmt, ap);
+    va_end(ap);
+    return m->rc = rc;
+}
+
+static const char *hnm_error(const hone_model_instance *m) { return m ? m->error : hnm_create_error; }
+
+/* --- memory ---------------------------------------------------------------------------------------------------------- */
+
+/* a * b, or INT64_MAX: sizes that no memory holds. */
+HNR int64_t hnm_mul(int64_t a, int64_t b) {
+    int64_t n;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &n) ? INT64_MAX : n;
+}
+
+static hone_model_rc hnm_reserve(hone_model_instance *m, hnm_buffer *b, int64_t size_b, int64_t times, int keep) {
+    int64_t more = b->size_b + b->size_b / 2, total;
+    void *p;
+    if (size_b <= b->size_b && b->data) return HONE_MODEL_OK;
+    if (keep && size_b < more) size_b = more;
+    if (size_b < 64) size_b = 64;
+    total = hnm_mul(size_b, times);
+    if (total > INT64_MAX - 64 || !(p = aligned_alloc(64, (size_t)hnr_round64(total))))
+        return hnm_fail(m, HONE_MODEL_NOMEM, "out of memory: %lld bytes are needed at once", (long long)total);
+    if (keep && b->data) memcpy(p, b->data, (size_t)b->size_b);
+    free(b->data);
+    *b = (hnm_buffer){p, size_b};
+    return HONE_MODEL_OK;
+}
+
+/* Room in growing buffer i, the memory of that slot; what is in it stays. */
+HNR hone_model_rc hnm_grow(hone_model_instance *m, int32_t slot, int32_t i, int64_t size_b) {
+    hone_model_rc rc = hnm_reserve(m, &m->grown[i], size_b, 1, 1);
+    m->v[slot] = m->grown[i].data;
+    return rc;
+}
+
+static void hnm_point_items(hone_model_instance *m, const hn_plan_item *item) {
+    for (int32_t i = 0; i < HNM_ITEMS; i++) m->v[hnm_item_slot[i]] = m->arena.data + item[i].offset;
+}
+
+#if HNM_REPLANS
+static hone_model_rc hnm_plan(hone_model_instance *m) {
+    hone_model_rc rc;
+    if (m->item && !memcmp(m->planned, m->symbol, sizeof m->planned)) {
+        hnm_point_items(m, m->item);
+        return HONE_MODEL_OK;
+    }
+    if (!m->item) {
+        m->item = malloc((HNM_ITEMS + 1) * sizeof *m->item);
+        m->order = malloc(4 * (HNM_ITEMS + 1) * sizeof *m->order);
+        if (!m->item || !m->order) return hnm_fail(m, HONE_MODEL_NOMEM, "out of memory in the memory plan");
+    }
+    memcpy(m->item, hnm_item, HNM_ITEMS * sizeof *m->item);
+    hnm_item_sizes(m, m->item);
+    m->planned[0] = -1; /* not valid until all is well */
+    for (int32_t i = 0; i < HNM_ITEMS; i++)
+        if (m->item[i].size_b < 0 || m->item[i].size_b > (int64_t)1 << 46)
+            return hnm_fail(m, HONE_MODEL_NOMEM, "the sizes of the inputs need more memory than there can be");
+    rc = hnm_reserve(m, &m->arena, hn_plan_place(m->item, HNM_ITEMS, m->order), 1, 0);
+    if (rc) return rc;
+    memcpy(m->planned, m->symbol, sizeof m->planned);
+    hnm_point_items(m, m->item);
+    return HONE_MODEL_OK;
+}
+#else
+static hone_model_rc hnm_plan(hone_model_instance *m) {
+    hnm_point_items(m, hnm_item);
+    return HONE_MODEL_OK;
+}
+#endif
+
+/* --- weights ----------------------------------------------------------------------------------------------------------- */
+
+#if HNM_WEIGHTS_FILE
+/* Beside the library (or program) that holds this code. */
+static int hnm_weights_path(char *path, size_t n) {
+    Dl_info here;
+    const char *slash;
+    if (!dladdr((void *)(uintptr_t)hnm_error, &here) || !here.dli_fname) return 0;
+    slash = strrchr(here.dli_fname, '/');
+    return snprintf(path, n, "%.*s%s", slash ? (int)(slash - here.dli_fname) + 1 : 0, here.dli_fname,
+                    HNM_WEIGHTS_NAME) < (int)n;
+}
+
+static hone_model_rc hnm_map_weights(hone_model_instance *m, const char *path) {
+    char beside[4096];
+    struct stat st;
+    void *map = MAP_FAILED;
+    if (!path) path = hnm_weights_path(beside, sizeof beside) ? beside : HNM_WEIGHTS_NAME;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return hnm_fail(m, HONE_MODEL_WEIGHTS, "cannot open the weights '%.150s': %s", path, strerror(errno));
+    if (fstat(fd, &st) == 0 && st.st_size == (off_t)(HNM_WEIGHTS_B + 64))
+        map = mmap(NULL, HNM_WEIGHTS_B + 64, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    if (map == MAP_FAILED)
+        return hnm_fail(m, HONE_MODEL_WEIGHTS, "the weights '%.150s' do not have %llu bytes", path,
+                        (unsigned long long)HNM_WEIGHTS_B + 64);
+    m->weights = map;
+    m->mapped_b = HNM_WEIGHTS_B + 64;
+    if (memcmp(map, HNM_WEIGHTS_HEAD, 48))
+        return hnm_fail(m, HONE_MODEL_WEIGHTS, "'%.150s' holds the weights of another model", path);
+    m->weights += 64;
+    return HONE_MODEL_OK;
+}
+static void hnm_unmap_weights(hone_model_instance *m) {
+    uintptr_t at = (uintptr_t)m->weights;
+    if (m->mapped_b) munmap((void *)(at - at % 4096), m->mapped_b);
+}
+#else
+static hone_model_rc hnm_map_weights(hone_model_instance *m, const char *path) {
+    (void)path;
+    m->weights = hnm_weights;
+    return HONE_MODEL_OK;
+}
+static void hnm_unmap_weights(hone_model_instance *m) { (void)m; }
+#endif
+
+/* --- threads ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct hnm_job {
+    hnm_kernel *run;
+    void *const *buf;
+    const int64_t *s;
+    int64_t work, n_slices, next;
+    char *scratch;
+    int64_t scratch_b;
+} hnm_job;
+
+/* Thread `slot` takes slices until there are none. */
+static void hnm_take(void *arg, int64_t slot) {
+    hnm_job *j = arg;
+    for (;;) {
+        int64_t i = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
+        int64_t base = j->work / j->n_slices, rest = j->work % j->n_slices;
+        if (i >= j->n_slices) return;
+        j->run(j->buf, j->s, i * base + (i < rest ? i : rest), (i + 1) * base + (i + 1 < rest ? i + 1 : rest),
+               j->scratch + slot * j->scratch_b);
+    }
+}
+
+/* cost: elementary operations, about. What is too small for a second thread runs on this one. */
+HNR hone_model_rc hnm_launch(hone_model_instance *m, hnm_kernel *run, void *const *buf, int64_t work, int64_t cost,
+                             int64_t scratch_b) {
+    hone_model_rc rc;
+    int64_t n = cost / 16384 < work ? cost / 16384 : work;
+    if (work <= 0) return HONE_MODEL_OK;
+    if (scratch_b && (rc = hnm_reserve(m, &m->scratch, scratch_b, m->n_threads, 0))) return rc;
+    if (n < 2 || m->n_threads < 2) {
+        run(buf, m->s, 0, work, m->scratch.data);
+        return HONE_MODEL_OK;
+    }
+    hnm_job job = {run, buf, m->s, work, 4 * m->n_threads, 0, m->scratch.data, m->scratch.size_b};
+    if (job.n_slices > n) job.n_slices = n;
+    n = job.n_slices < m->n_threads ? job.n_slices : m->n_threads;
+    if (m->executor)
+        m->executor(m->context, hnm_take, &job, n);
+    else
+        hnr_pool_run(m->pool, hnm_take, &job, n);
+    return HONE_MODEL_OK;
+}
+
+static int64_t hnm_processors(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+}
+
+static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_config *c) {
+    m->n_threads = c && c->n_threads > 0 ? c->n_threads : hnm_processors();
+    if (m->n_threads > 1024) m->n_threads = 1024;
+    m->executor = c ? c->executor : NULL;
+    m->context = c ? c->executor_context : NULL;
+    if (m->executor || m->n_threads < 2) return HONE_MODEL_OK;
+    m->pool = hnr_pool_new((int)m->n_threads);
+    return m->pool ? HONE_MODEL_OK : hnm_fail(m, HONE_MODEL_NOMEM, "cannot start %d threads", (int)m->n_threads);
+}
+
+/* --- control flow and symbols ------------------------------------------------------------------------------------------ */
+
+HNR void hnm_copy(void *to, const void *from, int64_t size_b) {
+    if (size_b > 0 && to != from) memcpy(to, from, (size_t)size_b);
+}
+
+/* A symbol whose value was computed. */
+HNR hone_model_rc hnm_define(hone_model_instance *m, int32_t symbol, int64_t value, int64_t low, int64_t high) {
+    m->s[symbol] = value;
+    if (value >= low && value <= high) return HONE_MODEL_OK;
+    return hnm_fail(m, HONE_MODEL_INDEX, "a size computed from data is %lld, out of its range", (long long)value);
+}
+
+/* Where result number `turn` of a loop goes: behind the others. */
+HNR hone_model_rc hnm_stack(hone_model_instance *m, int32_t slot, int32_t grown, int64_t turn, const void *from,
+                            int64_t size_b) {
+    hone_model_rc rc = HONE_MODEL_OK;
+    if (grown >= 0) rc = hnm_grow(m, slot, grown, hnm_mul(turn + 1, size_b));
+    if (!rc) hnm_copy((char *)m->v[slot] + turn * size_b, from, size_b);
+    return rc;
+}
+
+/* --- inputs and outputs ------------------------------------------------------------------------------------------------ */
+
+static const uint8_t hnm_element_b[] = {4, 8, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+static int64_t hnm_bytes(const hone_model_tensor *t) {
+    int64_t n = hnm_element_b[t->dtype];
+    for (int32_t d = 0; d < t->rank; d++)
+        if (t->dim[d] == 0) return 0;
+    for (int32_t d = 0; d < t->rank; d++) n = hnm_mul(n, t->dim[d]);
+    return n;
+}
+
+static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_port *p, const hone_model_tensor *t) {
+    if (t->dtype != p->dtype)
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has element type %d instead of %d", p->name, (int)t->dtype,
+                        (int)p->dtype);
+    if (t->rank != p->rank)
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has rank %d instead of %d", p->name, (int)t->rank,
+                        (int)p->rank);
+    for (int32_t d = 0; d < p->rank; d++)
+        if (t->dim[d] < p->low[d] || t->dim[d] > p->high[d])
+            return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s': dimension %d is %lld, not in %lld .. %lld", p->name, (int)d,
+                            (long long)t->dim[d], (long long)p->low[d], (long long)p->high[d]);
+    int64_t size_b = hnm_bytes(t);
+    if (size_b > (int64_t)1 << 46)
+        return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s' has more elements than memory holds", p->name);
+    if (!t->data && size_b) return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has no data", p->name);
+    if ((uintptr_t)t->data % hnm_element_b[t->dtype])
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "the data of input '%.80s' is not aligned to its elements", p->name);
+    return HONE_MODEL_OK;
+}
+
+/* Is the buffer of output j, whose dims are set, large enough and apart from the inputs? */
+HNR hone_model_rc hnm_check_output(hone_model_instance *m, const hone_model_tensor *in, const hone_model_tensor *t,
+                                   int32_t j) {
+    int64_t size_b = hnm_bytes(t);
+    uintptr_t begin = (uintptr_t)t->data, end = begin + (uintptr_t)size_b;
+    if (!t->data) return HONE_MODEL_OK;
+    if ((uint64_t)size_b > t->size_b)
+        return hnm_fail(m, HONE_MODEL_SMALL, "output '%.80s' needs %lld bytes, its buffer has %llu", hnm_output[j].name,
+                        (long long)size_b, (unsigned long long)t->size_b);
+    if (begin % hnm_element_b[t->dtype])
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "the buffer of output '%.80s' is not aligned to its elements",
+                        hnm_output[j].name);
+    for (int32_t i = 0; i < HNM_INPUTS; i++) {
+        uintptr_t from = (uintptr_t)in[i].data, to = from + (uintptr_t)hnm_bytes(&in[i]);
+        if (begin < to && from < end)
+            return hnm_fail(m, HONE_MODEL_ARGUMENT, "output '%.80s' overlaps input '%.80s'", hnm_output[j].name,
+                            hnm_input[i].name);
+    }
+    return HONE_MODEL_OK;
+}
+
+/* At the end of a run: the value in slot v is output j. */
+HNR void hnm_give_output(hone_model_instance *m, hone_model_tensor *t, int32_t slot) {
+    if (t->data)
+        hnm_copy(t->data, m->v[slot], hnm_bytes(t));
+    else
+        t->data = m->v[slot], t->size_b = (size_t)hnm_bytes(t);
+}
+
+/* --- the calls --------------------------------------------------------------------------------------------------------- */
+
+static void hnm_free(hone_model_instance *m) {
+    if (!m) return;
+    if (m->pool) hnr_pool_free(m->pool);
+    hnm_unmap_weights(m);
+    for (int32_t i = 0; i < HNM_GROWN; i++) free(m->grown[i].data);
+    free(m->arena.data);
+    free(m->scratch.data);
+    free(m->item);
+    free(m->order);
+    free(m);
+}
+
+static hone_model_rc hnm_create(const hone_model_config *config, hone_model_instance **out) {
+    hone_model_instance *m = out ? calloc(1, sizeof *m) : NULL;
+    hone_model_rc rc = HONE_MODEL_OK;
+    if (!m) {
+        snprintf(hnm_create_error, sizeof hnm_create_error, out ? "out of memory" : "no place for the instance");
+        return out ? HONE_MODEL_NOMEM : HONE_MODEL_ARGUMENT;
+    }
+    m->s = m->symbol + 1;
+    rc = hnm_map_weights(m, config ? config->weights : NULL);
+    if (!rc) rc = hnm_start_threads(m, config);
+    if (!rc) rc = hnm_reserve(m, &m->arena, HNM_ARENA_B, 1, 0);
+    if (!rc) rc = hnm_reserve(m, &m->scratch, HNM_SCRATCH_B, m->n_threads, 0);
+    for (int32_t i = 0; !rc && i < HNM_CONSTANTS; i++)
+        m->v[hnm_constant_slot[i]] = (void *)(uintptr_t)(m->weights + hnm_constant_at[i]);
+    if (rc) {
+        memcpy(hnm_create_error, m->error, sizeof hnm_create_error);
+        hnm_free(m);
+        return rc;
+    }
+    *out = m;
+    return HONE_MODEL_OK;
+}
+
+static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in, size_t n_in, hone_model_tensor *out,
+                             size_t n_out) {
+    hone_model_rc rc = HONE_MODEL_OK;
+    if (!m) return HONE_MODEL_ARGUMENT;
+    if (n_in != HNM_INPUTS || n_out != HNM_OUTPUTS || (n_in && !in) || (n_out && !out))
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "the model has %d inputs and %d outputs, the call %zu and %zu", HNM_INPUTS,
+                        HNM_OUTPUTS, n_in, n_out);
+    memset(m->symbol, 0, sizeof m->symbol);
+    for (size_t i = 0; !rc && i < n_in; i++) rc = hnm_check_input(m, &hnm_input[i], &in[i]);
+    if (!rc) rc = hnm_bind(m, in);
+    if (!rc) rc = hnm_plan(m);
+    if (!rc) rc = hnm_steps(m, in, out);
+    if (!rc && m->symbol[0]) rc = hnm_fail(m, HONE_MODEL_INDEX, "an index computed from data is out of range");
+    return rc;
+}
+
+#endif
