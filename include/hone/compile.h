@@ -32,11 +32,11 @@ typedef struct hone_compile_result {
     uint32_t n_kernels, n_distinct, n_fallback,
         n_nodes; /* fallback: kernels replaced by their reference version; see text */
     uint64_t arena_b, lower_bound_b, weights_b, code_b;
-    double time_s, parity_s, compiler_s;
+    double time_s, import_s, passes_s, emit_s, compiler_s, parity_s; /* the whole, and its stages */
     char *text; /* a summary for people, with each fallback and its reason; hone_free */
 } hone_compile_result;
 
-/* Failures: those of hone_import_onnx, E_TOOL (the compiler), E_IO. Nothing is left behind by a failed call. */
+/* Leaves the graph as it is. Failures: those of hone_import_onnx, E_TOOL (the compiler), E_IO. Nothing is left behind by a failed call. */
 HONE_API hone_rc hone_compile_onnx(const char *path, const hone_compile_options *options, hone_compile_result *out,
                                    hone_err *err);
 HONE_API hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,

@@ -7,10 +7,8 @@
 #include "plan/storage.h"
 
 #include "base/err.h"
-#include "base/str.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Beyond this, sizes at their bounds are not worth reserving: they are planned for each run's sizes. */
 #define BOUNDED_MOST_B ((int64_t)1 << 36)
@@ -48,15 +46,14 @@ static void number_block(work *w, hn_block b) {
     }
 }
 
-/* --- which symbols a dimension needs: read off its C text, in which symbol s is spelled "$s" ---------------------- */
+/* --- which symbols a dimension needs ---------------------------------------------------------------------------------- */
 
 bool hn_dim_is_early(const hn_graph *g, const hn_layout *l, hn_dim d) {
-    hn_str text = {0};
-    bool early = true;
-    hn_dim_print_c(g->dims, d, "$", &text);
-    for (const char *s = text.text; s && early && (s = strchr(s, '$')); s++) early = l->early[strtoul(s + 1, NULL, 10)];
-    early = early && !text.failed;
-    hn_str_free(&text);
+    size_t n = hn_dims_symbols(g->dims);
+    bool few[64] = {false}, *used = n <= 64 ? few : calloc(n, sizeof *used), early = used != NULL;
+    if (used) hn_dim_mark(g->dims, d, used);
+    for (size_t s = 0; s < n && early; s++) early = !used[s] || l->early[s];
+    if (used != few) free(used);
     return early;
 }
 
@@ -195,17 +192,12 @@ static void direct_outputs(work *w) {
     }
 }
 
-static size_t element_b(const work *w, hn_val slot, hn_val loop_result) {
-    return hn_dtype_of(hn_type_of(w->g, slot < w->g->n_value ? slot : loop_result)->dtype)->size_b;
-}
-
-/* Slots of staging lie beyond the values: their element is that of the loop's result. */
-static hn_val typed_as(const work *w, hn_val slot) {
-    if (slot < w->g->n_value) return slot;
-    for (uint32_t id = 0; id < w->g->n_node; id++) {
-        uint32_t base = w->l->staging[id], n = base ? w->g->node[id].n_in - 2u : 0;
+hn_val hn_slot_type(const hn_graph *g, const hn_layout *l, hn_val slot) {
+    if (slot < g->n_value) return slot;
+    for (uint32_t id = 0; id < g->n_node; id++) {
+        uint32_t base = l->staging[id], n = base ? g->node[id].n_in - 2u : 0;
         if (base && slot >= base && slot < base + n)
-            return w->g->block[hn_attr_get(&w->g->node[id], HN_A_BODY)->blocks[0]].result[1 + slot - base];
+            return g->block[hn_attr_get(&g->node[id], HN_A_BODY)->blocks[0]].result[1 + slot - base];
     }
     return 0;
 }
@@ -218,7 +210,7 @@ static void make_items(work *w) {
     for (hn_val v = 1; v < l->n_slot && hn_arena_ok(w->a); v++) {
         hn_storage *s = &l->slot[v];
         if (s->where != HN_AT_ARENA || s->root != v) continue;
-        int64_t low, high, size_b = (int64_t)element_b(w, v, typed_as(w, v));
+        int64_t low, high, size_b = hn_dtype_of(hn_type_of(w->g, hn_slot_type(w->g, l, v))->dtype)->size_b;
         hn_dim_range(w->g->dims, s->room, &low, &high);
         if (low != high && l->sizes == HN_SIZES_FIXED) l->sizes = HN_SIZES_BOUNDED;
         if (__builtin_mul_overflow(high, size_b, &size_b) || size_b > BOUNDED_MOST_B) {

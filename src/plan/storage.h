@@ -47,6 +47,8 @@ typedef struct hn_layout {
 } hn_layout;
 
 hone_rc hn_layout_make(hn_graph *g, const hn_kernel_facts *facts, hn_arena *a, hn_layout *out, hone_err *err);
+/* The value whose type a slot has: the slot itself, or the loop's result that is staged in it. */
+hn_val hn_slot_type(const hn_graph *g, const hn_layout *l, hn_val slot);
 /* True where d is known as soon as the sizes of the inputs are. */
 bool hn_dim_is_early(const hn_graph *g, const hn_layout *l, hn_dim d);
 

@@ -1,0 +1,129 @@
+/* manifest.c — what was made, as YAML for machines and as a few lines for people. */
+#include "base/yaml.h"
+#include "compile/compile_int.h"
+
+#include <string.h>
+
+static const char *const parity_text[] = {"none", "same", "differs", "crashed", "skipped"};
+
+static void add_pair(hn_str *out, const char *indent, const char *key, const char *value) {
+    hn_str_addf(out, "%s%s: ", indent, key);
+    hn_yaml_add_quoted(out, value ? value : "");
+    hn_str_add(out, "\n");
+}
+
+static void add_ports(const hn_graph *g, const char *what, const hn_val *v, uint32_t n, bool outputs, hn_str *out) {
+    hn_str_addf(out, n ? "%s:\n" : "%s: []\n", what);
+    for (uint32_t i = 0; i < n; i++) {
+        const hn_type *t = hn_type_of(g, v[i]);
+        hn_str shape = {0};
+        for (size_t d = 0; d < t->rank; d++) {
+            hn_str_add(&shape, d ? ", " : "");
+            hn_dim_print(g->dims, t->dim[d], &shape);
+        }
+        add_pair(out, "  - ", "name", outputs ? g->output_name[i] : g->value[v[i]].name);
+        hn_str_addf(out, "    dtype: %s\n", hn_dtype_of(t->dtype)->text);
+        hn_str_add(out, "    shape: ");
+        hn_str wrapped = {0};
+        hn_str_addf(&wrapped, "[%s]", shape.text ? shape.text : "");
+        hn_yaml_add_quoted(out, wrapped.text);
+        hn_str_add(out, "\n");
+        hn_str_free(&wrapped);
+        hn_str_free(&shape);
+    }
+}
+
+static void add_parity(const hn_parity *p, hn_str *out) {
+    char a[32], b[32], c[32], d[32];
+    hn_str_addf(out, "    parity: %s\n", parity_text[p->end]);
+    if (p->end == HN_PARITY_SAME)
+        hn_str_addf(out, "    inputs: %u\n    tolerance: {rtol: %s, atol: %s}\n    worst: {relative: %s, absolute: %s}\n",
+                    p->n_inputs, hn_double_text(p->rtol, a), hn_double_text(p->atol, b), hn_double_text(p->max_rel, c),
+                    hn_double_text(p->max_abs, d));
+    if (p->end == HN_PARITY_SKIPPED) add_pair(out, "    ", "reason", p->text);
+}
+
+static void add_kernel(const hn_model *m, const hn_kernel *k, hn_str *out) {
+    uint32_t source = m->g->node[k->node].source;
+    hn_str_addf(out, "  - name: %s\n    kind: %s\n    uses: %u\n", k->name, k->kind, k->n_uses);
+    add_pair(out, "    ", "source", source ? m->g->source[source - 1] : "");
+    add_pair(out, "    ", "schedule", k->code.schedule);
+    if (k->declined) add_pair(out, "    ", "declined", k->declined);
+    if (k->fallback) add_pair(out, "    ", "fallback", k->fallback);
+    add_parity(&k->parity, out);
+}
+
+void hn_manifest(const hn_model *m, hn_str *out) {
+    static const char *const sizes[] = {"fixed", "bounded", "open"};
+    const hn_blk *b = &m->g->block[0];
+    hn_str_add(out, "# Made by hone; describes the files beside it.\n");
+    add_pair(out, "", "model", m->name);
+    hn_str_add(out, "hone: " HONE_VERSION "\n");
+    hn_str_addf(out, "abi: %d\ntarget: %s\n", HONE_MODEL_ABI, m->dialect->name);
+    add_pair(out, "", "compiler", m->compiler_text);
+    hn_str_addf(out, "numeric: %s\n", m->options->relaxed ? "relaxed" : "exact");
+    add_ports(m->g, "inputs", b->param, b->n_param, false, out);
+    add_ports(m->g, "outputs", b->result, b->n_result, true, out);
+    hn_str_addf(out, "sizes: %s\narena_b: %lld\narena_lower_bound_b: %lld\nscratch_b_per_thread: %lld\ngrowing_buffers: %u\n",
+                sizes[m->layout.sizes], (long long)m->layout.arena_b, (long long)m->layout.lower_bound_b,
+                (long long)m->scratch_b, m->layout.n_grown);
+    hn_str_addf(out, "weights_b: %llu\nweights: %s\nweights_hash: %s\ncode_b: %llu\n", (unsigned long long)m->weights_b,
+                m->weights_file ? "file" : m->weights_b ? "embedded" : "none", m->weights_hash, (unsigned long long)m->code_b);
+    hn_str_addf(out, "nodes: %u\nkernel_calls: %u\n", m->n_nodes, m->n_uses);
+    hn_str_add(out, m->n_kernel ? "kernels:\n" : "kernels: []\n");
+    for (uint32_t i = 0; i < m->n_kernel; i++) add_kernel(m, &m->kernel[i], out);
+}
+
+/* --- for people ------------------------------------------------------------------------------------------------------ */
+
+static void add_size(hn_str *out, const char *name, uint64_t n) {
+    if (n < 10240)
+        hn_str_addf(out, "%s %llu B", name, (unsigned long long)n);
+    else if (n < 10 << 20)
+        hn_str_addf(out, "%s %.1f KiB", name, (double)n / 1024);
+    else
+        hn_str_addf(out, "%s %.1f MiB", name, (double)n / 1048576);
+}
+
+static void add_kinds(const hn_model *m, hn_str *out) {
+    static const char *const kinds[] = {"map", "reduce", "row", "contract", "conv", "window", "attention", "opaque"};
+    const char *comma = " (";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < m->n_kernel; k++) n += strcmp(m->kernel[k].kind, kinds[i]) ? 0 : m->kernel[k].n_uses;
+        if (n) hn_str_addf(out, "%s%u %s", comma, n, kinds[i]), comma = ", ";
+    }
+    hn_str_add(out, *comma == ',' ? ")" : "");
+}
+
+static void add_counts(const hn_model *m, hn_str *out) {
+    uint32_t n_reference = 0, n_same = 0, n_skipped = 0;
+    for (uint32_t i = 0; i < m->n_kernel; i++) {
+        n_reference += m->kernel[i].reference;
+        n_same += m->kernel[i].parity.end == HN_PARITY_SAME;
+        n_skipped += m->kernel[i].parity.end == HN_PARITY_SKIPPED;
+    }
+    hn_str_addf(out, "kernels   %u calls of %u distinct", m->n_uses, m->n_kernel);
+    add_kinds(m, out);
+    hn_str_addf(out, "\nparity    %u of %u hold", n_same, m->n_kernel);
+    if (n_skipped) hn_str_addf(out, ", %u not checked", n_skipped);
+    if (n_reference) hn_str_addf(out, "; %u reference versions", n_reference);
+    hn_str_add(out, "\n");
+}
+
+void hn_summary(const hn_model *m, hn_str *out) {
+    add_counts(m, out);
+    if (m->layout.sizes == HN_SIZES_OPEN)
+        hn_str_add(out, "memory    arena planned for the sizes of each run");
+    else {
+        add_size(out, "memory    arena", (uint64_t)m->layout.arena_b);
+        add_size(out, ", lower bound", (uint64_t)m->layout.lower_bound_b);
+    }
+    add_size(out, ", weights", m->weights_b);
+    add_size(out, ", code", m->code_b);
+    hn_str_addf(out, "\ntarget    %s, %s, %s\n", m->dialect->name, m->options->relaxed ? "relaxed" : "exact", m->compiler_text);
+    for (uint32_t i = 0; i < m->n_kernel; i++)
+        if (m->kernel[i].fallback)
+            hn_str_addf(out, "fallback  %s (%s): %s; its reference version is used\n", m->kernel[i].name, m->kernel[i].kind,
+                        m->kernel[i].fallback);
+}

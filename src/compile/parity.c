@@ -1,0 +1,168 @@
+/* parity.c — every distinct kernel of a fresh library, held against the interpreter in child processes.
+ *
+ * Children take kernels off a shared counter and write verdicts into shared memory; a child that a kernel kills is
+ * replaced, and the kernel it was at has crashed. A kernel that runs longer than a minute counts as crashed, too.
+ */
+#include "compile/parity_int.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LIMIT_S = 120, MOST_CHILDREN = 32, SETS = 5 };
+
+typedef struct shared {
+    uint32_t next, n_done;
+    int32_t at[MOST_CHILDREN]; /* kernel a child works on + 1 */
+    char trouble[200];
+    hn_parity verdict[];
+} shared;
+
+/* --- in a child ------------------------------------------------------------------------------------------------------ */
+
+static bool has_symbols(const hn_model *m, const hn_kernel *k) {
+    const hn_graph *g = m->g;
+    const hn_blk *b = &g->block[k->body];
+    hn_type const *t;
+    for (uint32_t i = 0; i < b->n_param; i++)
+        for (size_t d = 0; t = hn_type_of(g, b->param[i]), d < t->rank; d++)
+            if (!hn_dim_is_int(g->dims, t->dim[d], NULL)) return true;
+    for (uint32_t i = 0; i < b->n_result; i++)
+        for (size_t d = 0; t = hn_type_of(g, b->result[i]), d < t->rank; d++)
+            if (!hn_dim_is_int(g->dims, t->dim[d], NULL)) return true;
+    return false;
+}
+
+static bool wanted(const hn_traits *x, hn_fill fill) {
+    if (fill == HN_FILL_POSITIVE) return x->domain;
+    return !(x->orders && (fill == HN_FILL_SPECIAL || fill == HN_FILL_EDGE));
+}
+
+/* All fills at one set of sizes. False: it differs. */
+static bool try_sizes(hn_trial *t, unsigned set, unsigned n_fills) {
+    hn_mark start = hn_arena_mark(t->a);
+    hn_traits x;
+    bool good = true;
+    if (!hn_dim_eval(t->m->g->dims, t->k->cost, t->symbol, &t->cost)) t->cost = 0;
+    if (hn_trial_traits(t, &x)) return true;
+    for (unsigned f = 0; f < n_fills && good; f++) {
+        hn_mark mark = hn_arena_mark(t->a);
+        t->rng = hn_rng_make(0x9e3779b9, set * HN_N_FILLS + f);
+        if (wanted(&x, (hn_fill)f) && hn_trial_inputs(t, &x, (hn_fill)f)) good = hn_trial_check(t, &x);
+        hn_arena_release(t->a, mark);
+    }
+    hn_arena_release(t->a, start);
+    return good;
+}
+
+static void check_kernel(const hn_model *m, uint32_t i, const hone_model *library, hn_parity *out) {
+    hn_arena a = {0};
+    size_t n = hn_dims_symbols(m->g->dims);
+    int64_t *symbol = hn_alloc_n(&a, n + 2, sizeof *symbol);
+    hn_trial t = {.m = m, .k = &m->kernel[i], .a = &a, .n_symbols = n, .result = out, .run = library->kernel[i].run};
+    bool open = has_symbols(m, t.k), good = symbol != NULL;
+    t.symbol = symbol + 1;
+    for (unsigned set = 0; set < (open ? SETS : 1) && good; set++) {
+        bool legal = hn_trial_sizes(&t, set);
+        if (legal || !open) good = try_sizes(&t, set, set ? 2 : HN_N_FILLS);
+    }
+    if (good && out->n_inputs) {
+        out->end = HN_PARITY_SAME;
+        out->text[0] = 0;
+    } else if (good) {
+        out->end = HN_PARITY_SKIPPED;
+        if (!out->text[0]) snprintf(out->text, sizeof out->text, "no legal or small enough input was found");
+    }
+    hn_arena_free(&a);
+}
+
+static const hone_model *open_library(const hn_model *m, const char *path, char *trouble, size_t n) {
+    char name[256];
+    hone_model_entry *entry = NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
+    snprintf(name, sizeof name, m->options->emit == HONE_EMIT_C ? "%s_model" : "%s",
+             m->options->emit == HONE_EMIT_C ? m->ident : HONE_MODEL_ENTRY);
+    if (library) symbol = dlsym(library, name);
+    memcpy(&entry, &symbol, sizeof entry);
+    if (!entry) snprintf(trouble, n, "%s", dlerror());
+    return entry ? entry() : NULL;
+}
+
+static void child(const hn_model *m, const char *path, shared *s, int self) {
+    const hone_model *library = open_library(m, path, s->trouble, sizeof s->trouble);
+    for (uint32_t i; library && (i = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST)) < m->n_kernel;) {
+        if (m->kernel[i].parity.end != HN_PARITY_NONE) continue;
+        s->at[self] = (int32_t)i + 1;
+        alarm(LIMIT_S);
+        check_kernel(m, i, library, &s->verdict[i]);
+        alarm(0);
+        s->at[self] = 0;
+        __atomic_fetch_add(&s->n_done, 1, __ATOMIC_SEQ_CST);
+    }
+    _exit(library ? 0 : 1);
+}
+
+/* --- in the parent --------------------------------------------------------------------------------------------------- */
+
+static pid_t start(const hn_model *m, const char *path, shared *s, int self) {
+    s->at[self] = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGALRM, SIG_DFL);
+        child(m, path, s, self);
+    }
+    return pid;
+}
+
+/* What a dead child was at has crashed. True: another child is worth starting. */
+static bool bury(const hn_model *m, shared *s, int self, int status) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return false;
+    if (!s->at[self]) return false;
+    hn_parity *p = &s->verdict[s->at[self] - 1];
+    p->end = HN_PARITY_CRASHED;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        snprintf(p->text, sizeof p->text, "runs longer than %d s", LIMIT_S);
+    else if (WIFSIGNALED(status))
+        snprintf(p->text, sizeof p->text, "is killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(p->text, sizeof p->text, "ends the process with status %d", WEXITSTATUS(status));
+    return __atomic_load_n(&s->next, __ATOMIC_SEQ_CST) < m->n_kernel;
+}
+
+static hone_rc supervise(const hn_model *m, const char *path, shared *s, hone_err *err) {
+    long jobs = m->options->n_jobs ? (long)m->options->n_jobs : sysconf(_SC_NPROCESSORS_ONLN);
+    int n = jobs < 1 ? 1 : jobs > MOST_CHILDREN ? MOST_CHILDREN : (int)jobs;
+    pid_t pid[MOST_CHILDREN];
+    if (m->n_kernel < 16) n = 1;
+    for (int i = 0; i < n; i++)
+        if ((pid[i] = start(m, path, s, i)) < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
+    for (int i = 0; i < n; i++) {
+        int status = 0;
+        while (waitpid(pid[i], &status, 0) < 0 && errno == EINTR) continue;
+        hn_progress(m, "parity", s->n_done, m->n_kernel);
+        if (bury(m, s, i, status)) {
+            if ((pid[i] = start(m, path, s, i)) < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
+            i--;
+        }
+    }
+    return s->trouble[0] ? hn_fail(err, HONE_E_TOOL, "the new library does not load: %s", s->trouble) : HONE_OK;
+}
+
+hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err) {
+    size_t size_b = sizeof(shared) + m->n_kernel * sizeof(hn_parity);
+    shared *s = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s == MAP_FAILED) return hn_fail(err, HONE_E_NOMEM, "out of memory for parity");
+    hone_rc rc = supervise(m, path, s, err);
+    for (uint32_t i = 0; i < m->n_kernel && !rc; i++) {
+        if (m->kernel[i].parity.end != HN_PARITY_NONE) continue;
+        m->kernel[i].parity = s->verdict[i];
+        if (s->verdict[i].end == HN_PARITY_NONE) rc = hn_fail(err, HONE_E_FAILED, "parity of kernel '%s' was not finished", m->kernel[i].name);
+    }
+    munmap(s, size_b);
+    return rc;
+}

@@ -1,0 +1,297 @@
+/* parity_check.c — runs a kernel and the interpreter on one trial and compares.
+ *
+ * The kernel's results lie between guard bytes, so that a write beyond them is seen; it is run once whole, once in three
+ * pieces, which must give the same bits, and once in place where it says that it may. Large bodies are judged on sampled
+ * elements. An element outside the tolerance is held against the interpreter on inputs moved by a few units in the last
+ * place: where the function itself is that ill-conditioned (sin of a huge number, floor at a step), the kernel may differ
+ * by as much.
+ */
+#include "compile/parity_int.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD_B = 64, MOST_WRONG = 256, SAMPLES = 96 };
+/* Elementary operations that the interpreter does in a few hundredths of a second. */
+#define WHOLE_COST 400000
+#define MOST_COST ((int64_t)1 << 34)
+
+static bool differs(hn_trial *t, const char *fmt, ...) HONE_PRINTF(2, 3);
+static bool differs(hn_trial *t, const char *fmt, ...) {
+    va_list ap;
+    t->result->end = HN_PARITY_DIFFERS;
+    va_start(ap, fmt);
+    vsnprintf(t->result->text, sizeof t->result->text, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------------------------------ */
+
+static int64_t room_of(const hn_trial *t, uint32_t i) {
+    hn_graph *g = t->m->g;
+    const hn_type *type = hn_type_of(g, g->block[t->k->body].result[i]);
+    int64_t n = 0;
+    hn_dim room = t->k->room && t->k->room[i] ? t->k->room[i] : hn_type_count(g, type);
+    if (!hn_dim_eval(g->dims, room, t->symbol, &n) || n < 0 || n > (int64_t)1 << 31) return -1;
+    return n * hn_dtype_of(type->dtype)->size_b;
+}
+
+static char *guarded(hn_arena *a, int64_t size_b) {
+    char *p = hn_alloc(a, (size_t)size_b + 3 * GUARD_B);
+    if (!p) return NULL;
+    p += GUARD_B + (GUARD_B - (uintptr_t)p % GUARD_B) % GUARD_B;
+    memset(p - GUARD_B, 0xa5, (size_t)size_b + 2 * GUARD_B);
+    return p;
+}
+
+static bool guards_stand(const char *p, int64_t size_b) {
+    for (int64_t i = 1; i <= GUARD_B; i++)
+        if ((unsigned char)p[-i] != 0xa5 || (unsigned char)p[size_b + i - 1] != 0xa5) return false;
+    return true;
+}
+
+static void *aligned(hn_arena *a, int64_t size_b) {
+    char *p = hn_alloc(a, (size_t)size_b + 64);
+    return p ? p + (64 - (uintptr_t)p % 64) % 64 : NULL;
+}
+
+typedef struct call {
+    void **buf;
+    int64_t *room_b;
+    int64_t work, scratch_b;
+    char *scratch;
+    int64_t defined[64];
+    hn_symbol symbol[64];
+    size_t n_defined;
+} call;
+
+static bool make_call(hn_trial *t, call *c) {
+    hn_graph *g = t->m->g;
+    uint32_t n_out = g->block[t->k->body].n_result;
+    c->n_defined = hn_body_symbols(g, t->k->body, c->symbol, 64);
+    c->buf = hn_alloc_n(t->a, t->n_in + n_out + c->n_defined + 1, sizeof *c->buf);
+    c->room_b = hn_alloc_n(t->a, n_out + 1u, sizeof *c->room_b);
+    c->scratch_b = 0;
+    if (!c->buf || !c->room_b || !hn_dim_eval(g->dims, t->k->code.work, t->symbol, &c->work)) return false;
+    if (t->k->code.scratch_b && !hn_dim_eval(g->dims, t->k->code.scratch_b, t->symbol, &c->scratch_b)) return false;
+    c->scratch = c->scratch_b >= 0 && c->scratch_b < (int64_t)1 << 33 ? guarded(t->a, c->scratch_b) : NULL;
+    for (uint32_t i = 0; i < t->n_in; i++) {
+        int64_t size_b = hn_tensor_n(&t->in[i]) * hn_dtype_of(t->in[i].dtype)->size_b;
+        if (!(c->buf[i] = aligned(t->a, size_b))) return false;
+        memcpy(c->buf[i], t->in[i].data, (size_t)size_b);
+    }
+    for (uint32_t i = 0; i < n_out; i++) {
+        c->room_b[i] = room_of(t, i);
+        if (c->room_b[i] < 0 || !(c->buf[t->n_in + i] = guarded(t->a, c->room_b[i]))) return false;
+    }
+    for (size_t i = 0; i < c->n_defined; i++) c->buf[t->n_in + n_out + i] = &c->defined[i];
+    return c->scratch != NULL;
+}
+
+static bool run_pieces(hn_trial *t, const call *c, int n_pieces) {
+    t->symbol[-1] = 0;
+    for (int p = 0; p < n_pieces; p++)
+        t->run(c->buf, t->symbol, c->work * p / n_pieces, c->work * (p + 1) / n_pieces, c->scratch);
+    if (t->symbol[-1]) return differs(t, "reports an index out of range where there is none");
+    for (uint32_t i = 0; i < t->n_out; i++)
+        if (!guards_stand(c->buf[t->n_in + i], c->room_b[i])) return differs(t, "writes beyond result %u", i);
+    if (!guards_stand(c->scratch, c->scratch_b)) return differs(t, "writes beyond its scratch memory");
+    return true;
+}
+
+/* Other divisions of the work, and in place: the bits must not change. */
+static bool same_bits(hn_trial *t, const call *c) {
+    for (int way = 0; way < 2; way++) {
+        call again;
+        int in_place = -1;
+        if (way == 0 && c->work < 2) continue;
+        if (!make_call(t, &again)) return true;
+        for (uint32_t i = 0; way && i < t->n_in && i < 64 && in_place < 0; i++)
+            if (t->k->code.in_place >> i & 1) in_place = (int)i;
+        if (way && in_place < 0) continue;
+        if (way) {
+            memcpy(again.buf[t->n_in], again.buf[in_place], (size_t)again.room_b[0]);
+            again.buf[in_place] = again.buf[t->n_in];
+        }
+        if (!run_pieces(t, &again, way ? 1 : 3)) return false;
+        for (uint32_t i = 0; i < t->n_out; i++)
+            if (memcmp(again.buf[t->n_in + i], c->buf[t->n_in + i], (size_t)again.room_b[i]))
+                return differs(t, "result %u changes when the work is %s", i, way ? "done in place" : "divided");
+    }
+    return true;
+}
+
+/* --- comparison ------------------------------------------------------------------------------------------------------ */
+
+typedef struct pair {
+    int64_t at;
+    double got, want;
+} pair;
+typedef struct tally {
+    pair wrong[MOST_WRONG];
+    size_t n_wrong;
+    bool too_many;
+} tally;
+
+static bool is_near(const hn_trial *t, double got, double want) {
+    if (isnan(got) || isnan(want)) return isnan(got) && isnan(want);
+    if (isinf(got) || isinf(want)) return got == want;
+    return fabs(got - want) <= t->atol + t->rtol * fabs(want);
+}
+
+static void weigh(hn_trial *t, tally *w, int64_t at, double got, double want, bool is_float) {
+    double gap = fabs(got - want);
+    if (is_float ? is_near(t, got, want) : got == want) {
+        if (gap > t->result->max_abs) t->result->max_abs = gap;
+        if (want != 0 && gap / fabs(want) > t->result->max_rel && fabs(want) > t->atol) t->result->max_rel = gap / fabs(want);
+        return;
+    }
+    if (w->n_wrong < MOST_WRONG)
+        w->wrong[w->n_wrong++] = (pair){at, got, want};
+    else
+        w->too_many = true;
+}
+
+/* Inputs whose floats are moved by a few units in the last place. */
+static bool shift_inputs(hn_trial *t, double by, hn_tensor *to) {
+    for (uint32_t i = 0; i < t->n_in; i++) {
+        to[i] = t->in[i];
+        if (!hn_is_float(to[i].dtype)) continue;
+        if (!hn_tensor_new(t->a, t->in[i].dtype, t->in[i].rank, t->in[i].dim, &to[i])) return false;
+        int64_t n = hn_tensor_n(&to[i]);
+        for (int64_t k = 0; k < n; k++) hn_set_f(&to[i], k, hn_get_f(&t->in[i], k) * (1 + by));
+    }
+    return true;
+}
+
+static bool explained(const hn_trial *t, const pair *p, double a, double b, bool is_float) {
+    double spread = fmax(fabs(a - p->want), fabs(b - p->want));
+    if (p->got == a || p->got == b || (isnan(p->got) && (isnan(a) || isnan(b)))) return true;
+    if (!is_float) return false;
+    if (isinf(a) || isinf(b)) return true;
+    return isfinite(p->got) && isfinite(spread) && fabs(p->got - p->want) <= 8 * spread + t->atol + t->rtol * fabs(p->want);
+}
+
+static const char *number(double x, char buf[40]) {
+    snprintf(buf, 40, "%.9g", x);
+    return buf;
+}
+
+static void index_of(const hn_tensor *t, int64_t at, int64_t *index) {
+    for (size_t d = t->rank; d-- > 0; at /= t->dim[d] ? t->dim[d] : 1) index[d] = t->dim[d] ? at % t->dim[d] : 0;
+}
+
+/* The interpreter's value of one element on other inputs; whole != NULL: already there. */
+static bool value_at(hn_trial *t, const hn_tensor *in, const hn_tensor *whole, uint32_t result, const hn_tensor *shape,
+                     int64_t at, double *out) {
+    int64_t index[HN_RANK_MAX];
+    if (whole) return *out = hn_get_f(&whole[result], at), true;
+    index_of(shape, at, index);
+    return hn_interpret_at(t->m->g, t->k->body, in, t->symbol, result, index, out, NULL) == HONE_OK;
+}
+
+static bool judge(hn_trial *t, const tally *w, uint32_t result, const hn_tensor *shape, bool sampled, double eps) {
+    char a[40], b[40];
+    hn_tensor *moved[2], *whole[2] = {NULL, NULL};
+    bool is_float = hn_is_float(shape->dtype), good = !w->too_many;
+    const pair *worst = &w->wrong[0];
+    if (!w->n_wrong) return true;
+    for (int k = 0; k < 2 && good; k++) {
+        moved[k] = hn_alloc_n(t->a, t->n_in + 1u, sizeof **moved);
+        good = moved[k] && shift_inputs(t, (k ? -4 : 4) * eps, moved[k]);
+        if (sampled || !good) continue;
+        whole[k] = hn_alloc_n(t->a, t->n_out + 1u, sizeof **whole);
+        good = whole[k] && !hn_interpret_block(t->m->g, t->k->body, moved[k], t->symbol, t->a, whole[k], NULL) &&
+               hn_tensor_n(&whole[k][result]) == hn_tensor_n(shape);
+    }
+    for (size_t i = 0; i < w->n_wrong && good; i++) {
+        double x = 0, y = 0;
+        worst = &w->wrong[i];
+        good = value_at(t, moved[0], whole[0], result, shape, worst->at, &x) &&
+               value_at(t, moved[1], whole[1], result, shape, worst->at, &y) && explained(t, worst, x, y, is_float);
+    }
+    if (good) return true;
+    return differs(t, "result %u, element %lld is %s, the interpreter has %s", result, (long long)worst->at,
+                   number(worst->got, a), number(worst->want, b));
+}
+
+/* 64-bit integers exactly; the rest as doubles, which hold them. */
+static void weigh_element(hn_trial *t, tally *w, const hn_tensor *got, const hn_tensor *want, int64_t at) {
+    bool is_float = hn_is_float(got->dtype);
+    if (!is_float && hn_get_i(got, at) != hn_get_i(want, at) && hn_get_f(got, at) == hn_get_f(want, at))
+        weigh(t, w, at, 0, 1, false);
+    else
+        weigh(t, w, at, hn_get_f(got, at), hn_get_f(want, at), is_float);
+}
+
+static bool compare_whole(hn_trial *t, const call *c, const hn_traits *x) {
+    hn_graph *g = t->m->g;
+    hone_err why = {0};
+    hn_tensor *want = hn_alloc_n(t->a, t->n_out + 1u, sizeof *want);
+    if (!want) return true;
+    hone_rc rc = hn_interpret_block(g, t->k->body, t->in, t->symbol, t->a, want, &why);
+    if (rc) { /* not an input that the body is made for */
+        snprintf(t->result->text, sizeof t->result->text, "%.190s", why.text);
+        return true;
+    }
+    for (uint32_t r = 0; r < t->n_out; r++) {
+        tally w = {0};
+        hn_tensor got = want[r];
+        int64_t n = hn_tensor_n(&want[r]);
+        got.data = c->buf[t->n_in + r];
+        if (n * hn_dtype_of(got.dtype)->size_b > c->room_b[r]) return differs(t, "result %u has another size", r);
+        for (int64_t i = 0; i < n; i++) weigh_element(t, &w, &got, &want[r], i);
+        if (!judge(t, &w, r, &want[r], false, x->eps)) return false;
+    }
+    t->result->n_inputs++;
+    return true;
+}
+
+static bool compare_samples(hn_trial *t, const call *c, const hn_traits *x) {
+    hn_graph *g = t->m->g;
+    const hn_blk *b = &g->block[t->k->body];
+    for (uint32_t r = 0; r < t->n_out; r++) {
+        const hn_type *type = hn_type_of(g, b->result[r]);
+        hn_tensor got = {.dtype = type->dtype, .rank = type->rank, .data = c->buf[t->n_in + r]};
+        tally w = {0};
+        for (size_t d = 0; d < type->rank; d++)
+            if (!hn_dim_eval(g->dims, type->dim[d], t->symbol, &got.dim[d])) return true;
+        int64_t n = hn_tensor_n(&got), per = n ? t->cost / n + 1 : 1, samples = 4 * WHOLE_COST / per;
+        if (samples > SAMPLES) samples = SAMPLES;
+        if (samples < 12) samples = 12;
+        for (int64_t i = 0; i < samples && n; i++) {
+            int64_t at = i == 0 ? 0 : i == 1 ? n - 1 : (int64_t)hn_rng_below(&t->rng, (uint64_t)n);
+            double want;
+            if (!value_at(t, t->in, NULL, r, &got, at, &want)) return compare_whole(t, c, x);
+            weigh(t, &w, at, hn_get_f(&got, at), want, hn_is_float(got.dtype));
+        }
+        if (!judge(t, &w, r, &got, true, x->eps)) return false;
+    }
+    t->result->n_inputs++;
+    return true;
+}
+
+bool hn_trial_check(hn_trial *t, const hn_traits *x) {
+    call c = {0};
+    double root = sqrt(x->length);
+    t->n_out = t->m->g->block[t->k->body].n_result;
+    t->rtol = x->eps * (16 + 2 * root);
+    t->atol = x->eps * (16 + x->length / 2);
+    t->result->rtol = fmax(t->result->rtol, t->rtol);
+    t->result->atol = fmax(t->result->atol, t->atol);
+    if (t->cost > MOST_COST || !make_call(t, &c)) return true;
+    if (t->cost <= WHOLE_COST) { /* what the interpreter refuses is no input for the kernel */
+        hone_err why = {0};
+        hn_tensor *want = hn_alloc_n(t->a, t->n_out + 1u, sizeof *want);
+        if (want && hn_interpret_block(t->m->g, t->k->body, t->in, t->symbol, t->a, want, &why)) {
+            snprintf(t->result->text, sizeof t->result->text, "%.190s", why.text);
+            return true;
+        }
+    }
+    if (!run_pieces(t, &c, 1)) return false;
+    if (t->cost <= 64 * WHOLE_COST && !same_bits(t, &c)) return false;
+    return t->cost <= WHOLE_COST ? compare_whole(t, &c, x) : compare_samples(t, &c, x);
+}

@@ -1,0 +1,50 @@
+/* compile/parity_int.h — one kernel held against the interpreter; used by parity.c in a child process.
+ *
+ * A trial is a set of symbol values and a set of inputs. Owns: everything in the arena handed in.
+ */
+#ifndef HN_PARITY_INT_H
+#define HN_PARITY_INT_H
+
+#include "base/rng.h"
+#include "compile/compile_int.h"
+#include "ir/interp.h"
+
+typedef enum hn_fill {
+    HN_FILL_RANDOM,   /* N(0, 1) */
+    HN_FILL_EDGE,     /* zeros of both signs, ones, denormals, the largest where no sum can overflow */
+    HN_FILL_SPECIAL,  /* random with a few NaN and infinities */
+    HN_FILL_POSITIVE, /* inside the domain of roots and logarithms */
+    HN_N_FILLS
+} hn_fill;
+
+typedef struct hn_trial {
+    const hn_model *m;
+    const hn_kernel *k;
+    void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
+    hn_arena *a;
+    hn_rng rng;
+    int64_t *symbol; /* symbol[-1] is the error slot */
+    size_t n_symbols;
+    hn_tensor *in, *want, *got;
+    uint32_t n_in, n_out;
+    int64_t cost;
+    double rtol, atol;
+    hn_parity *result;
+} hn_trial;
+
+/* What a body is made of, as far as inputs must respect it. */
+typedef struct hn_traits {
+    bool sums, orders, domain; /* adds up; compares for order or is opaque; has roots or logarithms */
+    int64_t *low, *high;       /* by parameter: range of integers; low > high: any */
+    double eps;                /* largest of the float types inside */
+    double length;             /* longest reduction, at these sizes */
+} hn_traits;
+
+/* Symbol values of size set `set`: false where no legal ones are found. */
+bool hn_trial_sizes(hn_trial *t, unsigned set);
+hone_rc hn_trial_traits(hn_trial *t, hn_traits *out);
+bool hn_trial_inputs(hn_trial *t, const hn_traits *traits, hn_fill fill);
+/* Runs the kernel and the interpreter, compares; false: result says what differs. */
+bool hn_trial_check(hn_trial *t, const hn_traits *traits);
+
+#endif

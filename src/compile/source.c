@@ -1,0 +1,348 @@
+/* source.c — the C files of an artifact: kernels spread over several, the model's own part in the first.
+ *
+ * A small model is one file, so that its compilation is one call of the compiler. No text of the model gets into the C
+ * but as string literals with every unusual byte escaped.
+ */
+#include "compile/compile_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Text of kernels, in bytes, that one C file holds before another is opened. */
+enum { UNIT_B = 96 * 1024 };
+
+void hn_c_string(hn_str *out, const char *text) {
+    hn_str_add(out, "\"");
+    for (const unsigned char *s = (const unsigned char *)(text ? text : ""); *s; s++) {
+        if (*s < 32 || *s > 126 || *s == '"' || *s == '\\' || *s == '?')
+            hn_str_addf(out, "\\%03o", *s);
+        else
+            hn_str_add_n(out, (const char *)s, 1);
+    }
+    hn_str_add(out, "\"");
+}
+
+void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out) {
+    int64_t n;
+    if (hn_dim_is_int(g->dims, d, &n)) {
+        hn_str_addf(out, n == INT64_MIN ? "INT64_MIN" : "%lld", (long long)n);
+    } else {
+        hn_str_add(out, "(");
+        hn_dim_print_c(g->dims, d, "S_", out);
+        hn_str_add(out, ")");
+    }
+}
+
+const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k) {
+    if (m->n_unit == 1) return k->name;
+    return hn_format((hn_arena *)&m->arena, "x%s", k->name);
+}
+
+/* --- kernels in their files ---------------------------------------------------------------------------------------- */
+
+/* In order, so that a kernel that changes leaves the others where they are. */
+static uint32_t assign_units(hn_model *m) {
+    size_t total = 0, in_unit = 0;
+    uint32_t unit = 1;
+    for (uint32_t i = 0; i < m->n_kernel; i++) total += strlen(m->kernel[i].code.text);
+    bool one = total <= UNIT_B || m->options->emit == HONE_EMIT_C;
+    for (uint32_t i = 0; i < m->n_kernel; i++) {
+        size_t n = strlen(m->kernel[i].code.text);
+        if (in_unit && in_unit + n > UNIT_B) unit++, in_unit = 0;
+        in_unit += n;
+        m->kernel[i].unit = one ? 0 : unit;
+    }
+    return one ? 1 : unit + 1;
+}
+
+static const char prelude[] =
+    "/* Made by hone " HONE_VERSION "; do not edit. */\n"
+    "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
+    "#include <errno.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+    "#include <stdlib.h>\n#include <string.h>\n#include <dlfcn.h>\n#include <fcntl.h>\n#include <sched.h>\n"
+    "#include <sys/mman.h>\n#include <sys/stat.h>\n#include <unistd.h>\n";
+
+static bool add_runtime(const hn_model *m, uint32_t unit, const char *first, hn_str *out) {
+    hn_str names = {0};
+    hn_str_add(&names, first);
+    for (uint32_t i = 0; i < m->n_kernel; i++)
+        if (m->kernel[i].unit == unit && m->kernel[i].code.helpers) {
+            hn_str_add(&names, " ");
+            hn_str_add(&names, m->kernel[i].code.helpers);
+        }
+    bool good = !names.failed && hn_runtime_add(out, names.text);
+    hn_str_free(&names);
+    return good;
+}
+
+static void add_kernels(const hn_model *m, uint32_t unit, hn_str *out) {
+    for (uint32_t i = 0; i < m->n_kernel; i++) {
+        const hn_kernel *k = &m->kernel[i];
+        if (k->unit != unit) continue;
+        hn_str_add(out, k->code.text);
+        hn_str_add(out, "\n");
+        if (unit)
+            hn_str_addf(out,
+                        "__attribute__((visibility(\"hidden\"))) void x%s(void *const *b, const int64_t *s, int64_t i, "
+                        "int64_t e, char *t) {\n    %s(b, s, i, e, t);\n}\n",
+                        k->name, k->name);
+    }
+}
+
+/* --- the model's own part ------------------------------------------------------------------------------------------ */
+
+static void add_numbers(const hn_model *m, hn_str *out) {
+    const hn_layout *l = &m->layout;
+    char head[64];
+    hn_weights_head(m, head);
+    const struct {
+        const char *name;
+        long long value;
+    } number[] = {{"SLOTS", l->n_slot},
+                  {"SYMBOLS", (long long)hn_dims_symbols(m->g->dims)},
+                  {"GROWN", l->n_grown},
+                  {"INPUTS", m->g->block[0].n_param},
+                  {"OUTPUTS", m->g->block[0].n_result},
+                  {"CONSTANTS", l->n_constant},
+                  {"ITEMS", l->n_item},
+                  {"REPLANS", l->sizes == HN_SIZES_OPEN},
+                  {"ARENA_B", l->arena_b},
+                  {"SCRATCH_B", m->scratch_b},
+                  {"WEIGHTS_B", (long long)m->weights_b},
+                  {"WEIGHTS_FILE", m->weights_file}};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hn_str_addf(out, "#define HNM_%s %lld\n", number[i].name, number[i].value);
+    hn_str_add(out, "#define HNM_WEIGHTS_NAME ");
+    hn_c_string(out, m->name);
+    hn_str_addf(out, " \".weights\"\n#define HNM_WEIGHTS_HEAD \"HONE-WEIGHTS-1\\0\\0%s\"\n", m->weights_hash);
+    for (size_t s = 0; s < hn_dims_symbols(m->g->dims); s++) hn_str_addf(out, "#define S_%zu (m->s[%zu])\n", s, s);
+}
+
+/* The bytes of the constants as an array: for one C file without a file beside it. */
+static hone_rc add_weight_array(const hn_model *m, hn_str *out) {
+    hn_str_add(out, "static const _Alignas(64) unsigned char hnm_weights[] = {");
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < m->layout.n_constant; i++) {
+        const hn_tensor *t = hn_attr_get(hn_def(m->g, m->layout.constant[i]), HN_A_VALUE)->tensor;
+        uint64_t size_b = (uint64_t)hn_tensor_n(t) * hn_dtype_of(t->dtype)->size_b;
+        if ((uint64_t)m->weight_at[i] != n) continue;
+        for (uint64_t k = 0; k < (size_b + 63) / 64 * 64; k++, n++)
+            hn_str_addf(out, "%s%u,", k % 32 ? "" : "\n", k < size_b ? ((const unsigned char *)t->data)[k] : 0u);
+    }
+    hn_str_add(out, "0};\n");
+    return out->failed ? HONE_E_NOMEM : HONE_OK;
+}
+
+static hone_rc add_weights(const hn_model *m, hn_str *out) {
+    if (m->weights_file) return HONE_OK;
+    if (m->options->emit == HONE_EMIT_C) return add_weight_array(m, out);
+    hn_str_add(out, "extern const char hnm_weights[] __attribute__((visibility(\"hidden\")));\n"
+                    "__asm__(\".pushsection .rodata.hnm,\\\"a\\\"\\n.balign 64\\n.globl hnm_weights\\n.hidden hnm_weights\\n\"\n"
+                    "        \"hnm_weights:\\n.incbin \\\"weights.bin\\\"\\n.byte 0\\n.popsection\\n\");\n");
+    return HONE_OK;
+}
+
+static void add_bound(int64_t x, hn_str *out) {
+    if (x == INT64_MAX)
+        hn_str_add(out, "INT64_MAX, ");
+    else
+        hn_str_addf(out, "%lld, ", (long long)x);
+}
+
+static void add_port(const hn_graph *g, hn_val v, const char *name, hn_str *out) {
+    const hn_type *t = hn_type_of(g, v);
+    hn_str shape = {0};
+    int64_t low, high;
+    hn_str_add(&shape, "[");
+    for (size_t d = 0; d < t->rank; d++) {
+        if (d) hn_str_add(&shape, ", ");
+        hn_dim_print(g->dims, t->dim[d], &shape);
+    }
+    hn_str_add(&shape, "]");
+    hn_str_add(out, "    {");
+    hn_c_string(out, name);
+    hn_str_add(out, ", ");
+    hn_c_string(out, shape.text);
+    hn_str_addf(out, ", %d, %d, {", (int)t->dtype, (int)t->rank);
+    hn_str_free(&shape);
+    for (int part = 0; part < 3; part++) {
+        for (size_t d = 0; d < t->rank; d++) {
+            int64_t n = -1;
+            hn_dim_range(g->dims, t->dim[d], &low, &high);
+            if (part) n = part == 1 ? (low < 0 ? 0 : low) : high;
+            if (!part) hn_dim_is_int(g->dims, t->dim[d], &n);
+            add_bound(n, out);
+        }
+        hn_str_add(out, t->rank ? (part < 2 ? "}, {" : "}},\n") : (part < 2 ? "0}, {" : "0}},\n"));
+    }
+}
+
+static void add_ports(const hn_graph *g, hn_str *out) {
+    const hn_blk *b = &g->block[0];
+    hn_str_add(out, "static const hone_model_port hnm_input[HNM_INPUTS + 1] = {\n");
+    for (uint32_t i = 0; i < b->n_param; i++) add_port(g, b->param[i], g->value[b->param[i]].name, out);
+    hn_str_add(out, "    {0},\n};\nstatic const hone_model_port hnm_output[HNM_OUTPUTS + 1] = {\n");
+    for (uint32_t i = 0; i < b->n_result; i++) add_port(g, b->result[i], g->output_name[i], out);
+    hn_str_add(out, "    {0},\n};\n");
+}
+
+static void add_tables(const hn_model *m, hn_str *out) {
+    const hn_layout *l = &m->layout;
+    hn_str_add(out, "static const int32_t hnm_constant_slot[HNM_CONSTANTS + 1] = {");
+    for (uint32_t i = 0; i < l->n_constant; i++) hn_str_addf(out, "%u, ", l->constant[i]);
+    hn_str_add(out, "0};\nstatic const int64_t hnm_constant_at[HNM_CONSTANTS + 1] = {");
+    for (uint32_t i = 0; i < l->n_constant; i++) hn_str_addf(out, "%lld, ", (long long)m->weight_at[i]);
+    hn_str_add(out, "0};\nstatic const int32_t hnm_item_slot[HNM_ITEMS + 1] = {");
+    for (int32_t i = 0; i < l->n_item; i++) hn_str_addf(out, "%u, ", l->owner[i]);
+    hn_str_add(out, "0};\nstatic const hn_plan_item hnm_item[HNM_ITEMS + 1] = {\n");
+    for (int32_t i = 0; i < l->n_item; i++)
+        hn_str_addf(out, "    {%lld, %d, %d, %d, %lld},\n", (long long)l->item[i].size_b, l->item[i].first, l->item[i].last,
+                    l->item[i].shares, (long long)l->item[i].offset);
+    hn_str_add(out, "    {0, 0, 0, -1, 0},\n};\n");
+}
+
+static void add_declarations(const hn_model *m, hn_str *out) {
+    for (uint32_t i = 0; m->n_unit > 1 && i < m->n_kernel; i++)
+        hn_str_addf(out, "__attribute__((visibility(\"hidden\"))) void x%s(void *const *, const int64_t *, int64_t, int64_t, char *);\n",
+                    m->kernel[i].name);
+}
+
+static void add_kernel_table(const hn_model *m, hn_str *out) {
+    hn_str_addf(out, "static const hone_model_kernel hnm_kernels[%u + 1] = {\n", m->n_kernel);
+    for (uint32_t i = 0; i < m->n_kernel; i++) {
+        uint32_t source = m->g->node[m->kernel[i].node].source;
+        hn_str_addf(out, "    {\"%s\", ", m->kernel[i].name);
+        hn_c_string(out, source && source <= m->g->n_source ? m->g->source[source - 1] : "");
+        hn_str_add(out, ", ");
+        hn_c_string(out, m->kernel[i].code.schedule ? m->kernel[i].code.schedule : "");
+        hn_str_addf(out, ", %s},\n", hn_kernel_symbol(m, &m->kernel[i]));
+    }
+    hn_str_add(out, "    {0},\n};\n");
+}
+
+static void add_entry(const hn_model *m, hn_str *out) {
+    hn_str_add(out, "static const hone_model hnm_model = {HONE_MODEL_ABI, ");
+    hn_c_string(out, m->name);
+    hn_str_add(out, ", \"" HONE_VERSION "\", ");
+    hn_c_string(out, m->dialect->name);
+    hn_str_addf(out,
+                ", HNM_INPUTS, HNM_OUTPUTS, %u, HNM_SYMBOLS, hnm_input, hnm_output, hnm_kernels, HNM_WEIGHTS_B, "
+                "HNM_ARENA_B, hnm_create, hnm_run, hnm_free, hnm_error};\n",
+                m->n_kernel);
+    if (m->options->emit == HONE_EMIT_C)
+        hn_str_addf(out, "const hone_model *%s_model(void);\nconst hone_model *%s_model(void) { return &hnm_model; }\n",
+                    m->ident, m->ident);
+    else
+        hn_str_add(out, "__attribute__((visibility(\"default\"))) const hone_model *hone_model_query(void);\n"
+                        "const hone_model *hone_model_query(void) { return &hnm_model; }\n");
+}
+
+/* The carried planner, without the line that includes its header, under a name that no other model has. */
+static void add_planner(const hn_model *m, hn_str *out) {
+    static const char line[] = "#include \"plan/plan.h\"\n";
+    const char *text = hn_carried_place(), *include = strstr(text, line);
+    hn_str_addf(out, "#define hn_plan_place hn_plan_place_%s\n", m->ident);
+    hn_str_add(out, hn_carried_plan());
+    if (m->layout.sizes == HN_SIZES_OPEN) hn_str_add(out, include ? include + strlen(line) : text);
+}
+
+static hone_rc make_main(hn_model *m, hn_str *out) {
+    hn_str_add(out, prelude);
+    hn_str_add(out, hn_carried_model_h());
+    if (!add_runtime(m, 0, "base pool", out)) return HONE_E_FAILED;
+    add_planner(m, out);
+    add_numbers(m, out);
+    hone_rc rc = add_weights(m, out);
+    hn_str_add(out, hn_carried_instance());
+    add_kernels(m, 0, out);
+    add_declarations(m, out);
+    add_ports(m->g, out);
+    add_tables(m, out);
+    hn_steps_text(m, out);
+    add_kernel_table(m, out);
+    add_entry(m, out);
+    return rc;
+}
+
+static hone_rc make_unit(const hn_model *m, uint32_t unit, hn_str *out) {
+    hn_str_add(out, prelude);
+    if (!add_runtime(m, unit, "base", out)) return HONE_E_FAILED;
+    add_kernels(m, unit, out);
+    return HONE_OK;
+}
+
+static hone_rc set_unit(hn_model *m, uint32_t i, hn_str *text, hone_err *err) {
+    hn_unit *u = &m->unit[i];
+    char *kept = text->failed ? NULL : hn_strndup(&m->arena, text->text, text->n);
+    size_t n = text->n;
+    hn_str_free(text);
+    if (!kept) return hn_fail(err, HONE_E_NOMEM, "out of memory for the C text");
+    if (u->text && u->n == n && !memcmp(u->text, kept, n)) return HONE_OK;
+    *u = (hn_unit){kept, n, n, true};
+    return HONE_OK;
+}
+
+/* At their bounds, where there are bounds: then no kernel ever asks for more. */
+static void find_scratch(hn_model *m) {
+    m->scratch_b = 0;
+    for (uint32_t i = 0; i < m->n_kernel; i++) {
+        int64_t low, high;
+        if (!m->kernel[i].code.scratch_b) continue;
+        hn_dim_range(m->g->dims, m->kernel[i].code.scratch_b, &low, &high);
+        if (high > m->scratch_b && high <= (int64_t)1 << 34) m->scratch_b = high;
+    }
+}
+
+hone_rc hn_source_make(hn_model *m, hone_err *err) {
+    if (!m->unit) {
+        m->n_unit = assign_units(m);
+        m->unit = hn_alloc_n(&m->arena, m->n_unit, sizeof *m->unit);
+        if (!m->unit) return hn_fail(err, HONE_E_NOMEM, "out of memory for the C text");
+    }
+    find_scratch(m);
+    for (uint32_t i = 0; i < m->n_unit; i++) {
+        hn_str text = {0};
+        hone_rc rc = i ? make_unit(m, i, &text) : make_main(m, &text);
+        if (rc == HONE_E_FAILED) rc = hn_fail(err, rc, "a kernel asks for a part of the runtime that there is not");
+        if (rc == HONE_OK) rc = set_unit(m, i, &text, err);
+        if (rc) {
+            hn_str_free(&text);
+            return rc;
+        }
+    }
+    return HONE_OK;
+}
+
+/* --- model.h --------------------------------------------------------------------------------------------------------- */
+
+static void add_comment_ports(const hn_graph *g, const char *what, const hn_val *v, uint32_t n, bool outputs, hn_str *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        hn_str line = {0}, text = {0};
+        hn_type_print(g, hn_type_of(g, v[i]), &line);
+        hn_c_string(&text, outputs ? g->output_name[i] : g->value[v[i]].name);
+        for (char *s = text.text; s && *s; s++)
+            if (*s == '*' || *s == '/') *s = '_'; /* nothing of the model ends the comment */
+        for (char *s = line.text; s && *s; s++)
+            if (*s == '/' || (unsigned char)*s > 126 || *s < 32 || *s == '\\') *s = '_';
+        hn_str_addf(out, " *   %s %u: %s %s\n", what, i, text.text ? text.text : "", line.text ? line.text : "");
+        hn_str_free(&line);
+        hn_str_free(&text);
+    }
+}
+
+hone_rc hn_source_header(const hn_model *m, hn_str *out) {
+    const hn_blk *b = &m->g->block[0];
+    hn_str_addf(out, "/* %s.h — a model compiled by hone " HONE_VERSION " for %s.\n *\n", m->ident, m->dialect->name);
+    add_comment_ports(m->g, "input", b->param, b->n_param, false, out);
+    add_comment_ports(m->g, "output", b->result, b->n_result, true, out);
+    hn_str_add(out, " */\n");
+    hn_str_add(out, hn_carried_model_h());
+    hn_str_addf(out, "\n#ifndef HONE_MODEL_OF_%s\n#define HONE_MODEL_OF_%s\n", m->ident, m->ident);
+    hn_str_add(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+    if (m->options->emit == HONE_EMIT_C)
+        hn_str_addf(out, "const hone_model *%s_model(void);\n", m->ident);
+    else
+        hn_str_add(out, "const hone_model *hone_model_query(void); /* of the library that is linked or opened */\n");
+    hn_str_add(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
+    return out->failed ? HONE_E_NOMEM : HONE_OK;
+}

@@ -1,0 +1,95 @@
+/* program.c — a compiled model in this process: opened, checked for its ABI, run, closed. */
+#include "base/err.h"
+#include "base/str.h"
+
+#include <hone/compile.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hone_program {
+    void *library;
+    const hone_model *model;
+    hone_model_instance *instance;
+};
+
+static hone_rc rc_of(hone_model_rc rc) {
+    static const hone_rc map[] = {HONE_OK, HONE_E_NOMEM, HONE_E_INPUT, HONE_E_INPUT, HONE_E_INPUT, HONE_E_IO, HONE_E_FAILED};
+    return (unsigned)rc < sizeof map / sizeof *map ? map[rc] : HONE_E_FAILED;
+}
+
+static hone_rc open_library(const char *path, hone_program *p, hone_err *err) {
+    hn_str name = {0}; /* a path, never a name that the loader searches for */
+    hone_model_entry *entry = NULL;
+    hn_str_addf(&name, "%s%s", strchr(path, '/') ? "" : "./", path);
+    p->library = name.failed ? NULL : dlopen(name.text, RTLD_NOW | RTLD_LOCAL);
+    hn_str_free(&name);
+    if (!p->library) return hn_fail(err, HONE_E_INPUT, "cannot load '%s': %s", path, dlerror());
+    void *symbol = dlsym(p->library, HONE_MODEL_ENTRY);
+    memcpy(&entry, &symbol, sizeof entry);
+    if (!entry) return hn_fail(err, HONE_E_INPUT, "'%s' is no library made by hone compile", path);
+    p->model = entry();
+    if (p->model->abi != HONE_MODEL_ABI)
+        return hn_fail(err, HONE_E_MISMATCH, "'%s' has version %d of the model interface, not %d: compile it again", path,
+                       p->model->abi, HONE_MODEL_ABI);
+    return HONE_OK;
+}
+
+hone_rc hone_program_load(const char *path, uint32_t n_threads, hone_program **out, hone_err *err) {
+    hone_program *p = calloc(1, sizeof *p);
+    if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = open_library(path, p, err);
+    if (!rc) {
+        hone_model_config config = {.n_threads = n_threads > 1024 ? 1024 : (int32_t)n_threads};
+        hone_model_rc made = p->model->create(&config, &p->instance);
+        if (made) rc = hn_fail(err, rc_of(made), "'%s': %s", path, p->model->error(NULL));
+    }
+    if (rc) {
+        hone_program_free(p);
+        return rc;
+    }
+    *out = p;
+    return HONE_OK;
+}
+
+const hone_model *hone_program_model(const hone_program *p) { return p->model; }
+
+static bool copy_out(const hone_model_tensor *t, hone_array *out) {
+    size_t n = hone_dtype_size_b((hone_dtype)t->dtype);
+    *out = (hone_array){.dtype = (hone_dtype)t->dtype, .rank = (uint32_t)t->rank};
+    for (int32_t d = 0; d < t->rank; d++) n *= (size_t)(out->dim[d] = t->dim[d]);
+    out->data = malloc(n ? n : 1);
+    if (out->data && n) memcpy(out->data, t->data, n);
+    return out->data != NULL;
+}
+
+static hone_rc copy_all(const hone_model_tensor *t, size_t n, hone_array *out, hone_err *err) {
+    hone_array *made = calloc(n + 1, sizeof *made);
+    size_t i = 0;
+    while (made && i < n && copy_out(&t[i], &made[i])) i++;
+    if (made && i == n) memcpy(out, made, n * sizeof *made);
+    for (size_t k = 0; made && i < n && k < i; k++) free(made[k].data);
+    free(made);
+    return made && i == n ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory for the outputs");
+}
+
+hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out, hone_err *err) {
+    hone_model_tensor *t = calloc(n_in + n_out + 1, sizeof *t);
+    if (!t) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n_in; i++) {
+        t[i] = (hone_model_tensor){.data = in[i].data, .dtype = (int32_t)in[i].dtype, .rank = (int32_t)in[i].rank};
+        memcpy(t[i].dim, in[i].dim, sizeof t[i].dim);
+    }
+    hone_model_rc ran = p->model->run(p->instance, t, n_in, t + n_in, n_out);
+    hone_rc rc = ran ? hn_fail(err, rc_of(ran), "%s", p->model->error(p->instance)) : copy_all(t + n_in, n_out, out, err);
+    free(t);
+    return rc;
+}
+
+void hone_program_free(hone_program *p) {
+    if (!p) return;
+    if (p->instance) p->model->free(p->instance);
+    if (p->library) dlclose(p->library);
+    free(p);
+}
