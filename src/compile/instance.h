@@ -8,6 +8,13 @@
 #ifndef HNM_INSTANCE_H
 #define HNM_INSTANCE_H
 
+#ifndef HNR_POOL_H
+typedef struct hnr_pool hnr_pool;
+static hnr_pool *hnr_pool_new(int n) { (void)n; return (hnr_pool *)1; }
+static void hnr_pool_free(hnr_pool *p) { (void)p; }
+static void hnr_pool_run(hnr_pool *p, void (*fn)(void *, int64_t), void *arg, int64_t n) { (void)p; for (int64_t i = 0; i < n; i++) fn(arg, i); }
+#endif
+
 typedef void hnm_kernel(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 
 typedef struct hnm_buffer {

@@ -249,7 +249,7 @@ static void add_planner(const hn_model *m, hn_str *out) {
 static hone_rc make_main(hn_model *m, hn_str *out) {
     hn_str_add(out, prelude);
     hn_str_add(out, hn_carried_model_h());
-    if (!add_runtime(m, 0, "base pool", out)) return HONE_E_FAILED;
+    if (!add_runtime(m, 0, hn_runtime_text("pool") ? "base pool" : "base", out)) return HONE_E_FAILED;
     add_planner(m, out);
     add_numbers(m, out);
     hone_rc rc = add_weights(m, out);
