@@ -77,6 +77,9 @@ $(SUPERVISOR): $(SUPERVISOR_SRC) src/base/proc.h src/base/proc_int.h src/base/cl
 $(BUILD)/obj/src/base/proc_image.o: $(SUPERVISOR)
 $(BUILD)/obj/src/base/proc_image.o: ALL_CFLAGS += -DHN_SUPERVISOR='"$(SUPERVISOR)"'
 
+# Texts of artifacts, carried inside the library.
+$(BUILD)/obj/src/compile/carried.o: src/compile/instance.h include/hone/model.h src/plan/plan.h src/plan/place.c
+
 # The report's page (src/report/page.*) and Debian's Chart.js with its licence, carried inside the library.
 CHART_JS         ?= /usr/share/javascript/chart.js/chart.min.js
 CHART_JS_LICENCE ?= /usr/share/doc/libjs-chart.js/copyright

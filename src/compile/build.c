@@ -46,8 +46,9 @@ static const char *compiler_of(const hn_model *m) {
 }
 
 static void add_flags(const hn_model *m, command *c) {
-    static const char *const common[] = {"-std=gnu11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno",
-                                         "-fno-trapping-math", "-w", NULL};
+    static const char *const common[] = {
+        "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
+        "-w",         NULL};
     add(c, is_tiny(m) ? "-O1" : "-O2");
     for (size_t i = 0; common[i]; i++) add(c, common[i]);
     for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++) add(c, m->dialect->flags[i]);
@@ -92,7 +93,8 @@ static hone_rc write_unit(const hn_model *m, uint32_t i, hone_err *err) {
     return good ? HONE_OK : hn_fail(err, HONE_E_IO, "cannot write '%s'", path ? path : m->work);
 }
 
-/* --- several units --------------------------------------------------------------------------------------------------- */
+/* --- several units ---------------------------------------------------------------------------------------------------
+ */
 
 typedef struct job {
     hn_proc *proc;
@@ -175,7 +177,8 @@ static hone_rc link_units(hn_model *m, hone_err *err) {
     hn_str list = {0};
     for (uint32_t i = 0; i < m->n_unit; i++) hn_str_addf(&list, "u%u.o\n", i);
     char *path = hn_path_join(m->work, "objects.rsp");
-    hone_rc rc = !path || list.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : hn_write_file(path, list.text, list.n, err);
+    hone_rc rc = !path || list.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory")
+                                      : hn_write_file(path, list.text, list.n, err);
     free(path);
     hn_str_free(&list);
     return rc ? rc : run(m, &c, err);
@@ -197,7 +200,8 @@ static void name_compiler(hn_model *m) {
     hn_proc_spec spec = {.argv = argv, .cpu = -1, .wall_s = 60};
     hn_proc_result r = {0};
     if (m->compiler_text[0] || hn_proc_run(&spec, NULL, &r, NULL)) return;
-    snprintf(m->compiler_text, sizeof m->compiler_text, "%.*s", r.out ? (int)strcspn(r.out, "\n") : 0, r.out ? r.out : "");
+    snprintf(m->compiler_text, sizeof m->compiler_text, "%.*s", r.out ? (int)strcspn(r.out, "\n") : 0,
+             r.out ? r.out : "");
     hn_proc_result_free(&r);
 }
 

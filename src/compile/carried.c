@@ -3,9 +3,9 @@
 
 #define CARRY(name, path)                                                                                              \
     extern const char hn_carried_text_##name[];                                                                        \
-    __asm__(".pushsection .rodata\n"                                                                                    \
-            ".globl hn_carried_text_" #name "\n.hidden hn_carried_text_" #name "\n"                                     \
-            "hn_carried_text_" #name ":\n.incbin \"" path "\"\n.byte 0\n"                                                \
+    __asm__(".pushsection .rodata\n"                                                                                   \
+            ".globl hn_carried_text_" #name "\n.hidden hn_carried_text_" #name "\n"                                    \
+            "hn_carried_text_" #name ":\n.incbin \"" path "\"\n.byte 0\n"                                              \
             ".popsection\n");                                                                                          \
     const char *hn_carried_##name(void) { return hn_carried_text_##name; }
 

@@ -21,7 +21,8 @@ void hn_progress(const hn_model *m, const char *stage, size_t done, size_t total
     if (m->options->progress) m->options->progress(m->options->progress_arg, stage, done, total);
 }
 
-/* --- names ----------------------------------------------------------------------------------------------------------- */
+/* --- names -----------------------------------------------------------------------------------------------------------
+ */
 
 static const char *identifier_of(hn_arena *a, const char *name) {
     char *s = hn_format(a, "%s%s", *name >= '0' && *name <= '9' ? "_" : "", name);
@@ -49,7 +50,8 @@ static hone_rc find_dialect(hn_model *m, hone_err *err) {
     hn_str known = {0};
     if ((m->dialect = hn_dialect_named(target ? target : "native"))) return HONE_OK;
     for (size_t i = 0; hn_dialects[i]; i++) hn_str_addf(&known, ", %s", hn_dialects[i]->name);
-    hone_rc rc = hn_fail(err, HONE_E_USAGE, "there is no target '%s'; known: native%s", target, known.text ? known.text : "");
+    hone_rc rc =
+        hn_fail(err, HONE_E_USAGE, "there is no target '%s'; known: native%s", target, known.text ? known.text : "");
     hn_str_free(&known);
     return rc;
 }
@@ -64,7 +66,8 @@ static hone_rc make_work(hn_model *m, hone_err *err) {
     return HONE_OK;
 }
 
-/* --- stages ---------------------------------------------------------------------------------------------------------- */
+/* --- stages ----------------------------------------------------------------------------------------------------------
+ */
 
 static hone_rc run_passes(hn_model *m, hone_err *err) {
     double start_s = hn_now_s();
@@ -86,7 +89,8 @@ static hone_rc lay_weights(hn_model *m, hone_err *err) {
     if (rc) return rc;
     m->weights_file = m->weights_b && !array && (m->options->emit == HONE_EMIT_C || !m->options->embed_weights);
     if (array && m->weights_b > ARRAY_MOST_B)
-        return hn_fail(err, HONE_E_USAGE, "%llu MiB of weights do not fit into a C file; leave them in a file of their own",
+        return hn_fail(err, HONE_E_USAGE,
+                       "%llu MiB of weights do not fit into a C file; leave them in a file of their own",
                        (unsigned long long)(m->weights_b >> 20));
     return HONE_OK;
 }
@@ -109,7 +113,8 @@ static hone_rc fall_back(hn_model *m, uint32_t *n, hone_err *err) {
         if (k->parity.end != HN_PARITY_DIFFERS && k->parity.end != HN_PARITY_CRASHED) continue;
         uint32_t source = m->g->node[k->node].source;
         if (k->reference)
-            return hn_fail(err, HONE_E_FAILED, "the reference version of kernel '%s' (%s), of %s, fails parity, too: %s; report it",
+            return hn_fail(err, HONE_E_FAILED,
+                           "the reference version of kernel '%s' (%s), of %s, fails parity, too: %s; report it",
                            k->name, k->kind, source ? m->g->source[source - 1] : "the model", k->parity.text);
         k->fallback = hn_strdup(&m->arena, k->parity.text);
         hone_rc rc = hn_kernel_refer(m, k, err);
@@ -160,11 +165,13 @@ static hone_rc build_and_check(hn_model *m, hone_err *err) {
     return HONE_OK;
 }
 
-/* --- files ----------------------------------------------------------------------------------------------------------- */
+/* --- files -----------------------------------------------------------------------------------------------------------
+ */
 
 static hone_rc put_text(hn_model *m, const char *ending, hn_str *text, hone_err *err) {
     char *path = hn_format(&m->arena, "%s/model%s", m->work, ending);
-    hone_rc rc = !path || text->failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : hn_write_file(path, text->text, text->n, err);
+    hone_rc rc = !path || text->failed ? hn_fail(err, HONE_E_NOMEM, "out of memory")
+                                       : hn_write_file(path, text->text, text->n, err);
     hn_str_free(text);
     return rc;
 }
@@ -197,7 +204,8 @@ static hone_rc write_files(hn_model *m, hone_err *err) {
     return rc ? rc : publish(m, m->options->emit == HONE_EMIT_C ? ".c" : ".so", err);
 }
 
-/* --- the calls ------------------------------------------------------------------------------------------------------- */
+/* --- the calls -------------------------------------------------------------------------------------------------------
+ */
 
 static void fill_result(const hn_model *m, hone_compile_result *out) {
     hn_str text = {0};
@@ -230,8 +238,8 @@ static hone_rc compile(hn_model *m, const char *name, hone_err *err) {
     return rc;
 }
 
-hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options, hone_compile_result *out,
-                           hone_err *err) {
+hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,
+                           hone_compile_result *out, hone_err *err) {
     static const hone_compile_options defaults;
     double start_s = hn_now_s();
     hn_model m = {.options = options ? options : &defaults, .g = hn_copy_graph(g)};
@@ -248,7 +256,8 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
     return rc;
 }
 
-hone_rc hone_compile_onnx(const char *path, const hone_compile_options *options, hone_compile_result *out, hone_err *err) {
+hone_rc hone_compile_onnx(const char *path, const hone_compile_options *options, hone_compile_result *out,
+                          hone_err *err) {
     hone_import_options import = {0};
     hone_graph *g;
     double start_s = hn_now_s();

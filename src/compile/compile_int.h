@@ -14,13 +14,19 @@
 
 #include <hone/compile.h>
 
-typedef enum hn_parity_end { HN_PARITY_NONE, HN_PARITY_SAME, HN_PARITY_DIFFERS, HN_PARITY_CRASHED, HN_PARITY_SKIPPED } hn_parity_end;
+typedef enum hn_parity_end {
+    HN_PARITY_NONE,
+    HN_PARITY_SAME,
+    HN_PARITY_DIFFERS,
+    HN_PARITY_CRASHED,
+    HN_PARITY_SKIPPED
+} hn_parity_end;
 typedef struct hn_parity {
     hn_parity_end end;
-    uint32_t n_inputs;          /* sets of inputs it was held against the interpreter on */
-    double rtol, atol;          /* stated tolerance */
-    double max_abs, max_rel;    /* worst seen */
-    char text[200];             /* what differed, or why it was skipped */
+    uint32_t n_inputs;       /* sets of inputs it was held against the interpreter on */
+    double rtol, atol;       /* stated tolerance */
+    double max_abs, max_rel; /* worst seen */
+    char text[200];          /* what differed, or why it was skipped */
 } hn_parity;
 
 /* One distinct body, shared by all its uses. */
@@ -29,10 +35,10 @@ typedef struct hn_kernel {
     const char *kind;
     char name[16];
     hn_kernel_code code;
-    hn_dim cost;          /* elementary operations of one call, about */
-    const hn_dim *room;   /* per result, or NULL */
+    hn_dim cost;           /* elementary operations of one call, about */
+    const hn_dim *room;    /* per result, or NULL */
     uint32_t node, n_uses; /* its first use */
-    uint32_t unit;        /* the C file it is in */
+    uint32_t unit;         /* the C file it is in */
     bool reference;
     const char *declined; /* why the fused emitter did not take it, or NULL */
     const char *fallback; /* why it was replaced after parity, or NULL */
@@ -49,23 +55,23 @@ typedef struct hn_model {
     hn_arena arena;
     hn_graph *g;
     const hone_compile_options *options;
-    const char *name;       /* of the files, as the user gave it */
-    const char *ident;      /* a C identifier made of it */
-    const char *folder;     /* where the results go */
-    const char *work;       /* the temporary folder */
+    const char *name;   /* of the files, as the user gave it */
+    const char *ident;  /* a C identifier made of it */
+    const char *folder; /* where the results go */
+    const char *work;   /* the temporary folder */
     const hn_dialect *dialect;
     hn_kernel *kernel;
     uint32_t n_kernel, n_uses, n_nodes;
     uint32_t *kernel_of;    /* by node id: index + 1 */
     hn_kernel_facts *facts; /* by node id */
     hn_layout layout;
-    int64_t *weight_at;     /* by number of the constant */
+    int64_t *weight_at; /* by number of the constant */
     uint64_t weights_b;
     char weights_hash[33];
-    bool weights_file;      /* beside the library, not inside */
-    int64_t scratch_b;      /* of one thread; 0 where open */
+    bool weights_file; /* beside the library, not inside */
+    int64_t scratch_b; /* of one thread; 0 where open */
     hn_unit *unit;
-    uint32_t n_unit;        /* unit 0 holds the model's own part */
+    uint32_t n_unit; /* unit 0 holds the model's own part */
     char compiler_text[120];
     uint64_t code_b;
     double parity_s, compiler_s, passes_s, emit_s, time_s;

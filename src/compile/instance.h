@@ -10,9 +10,15 @@
 
 #ifndef HNR_POOL_H
 typedef struct hnr_pool hnr_pool;
-static hnr_pool *hnr_pool_new(int n) { (void)n; return (hnr_pool *)1; }
+static hnr_pool *hnr_pool_new(int n) {
+    (void)n;
+    return (hnr_pool *)1;
+}
 static void hnr_pool_free(hnr_pool *p) { (void)p; }
-static void hnr_pool_run(hnr_pool *p, void (*fn)(void *, int64_t), void *arg, int64_t n) { (void)p; for (int64_t i = 0; i < n; i++) fn(arg, i); }
+static void hnr_pool_run(hnr_pool *p, void (*fn)(void *, int64_t), void *arg, int64_t n) {
+    (void)p;
+    for (int64_t i = 0; i < n; i++) fn(arg, i);
+}
 #endif
 
 typedef void hnm_kernel(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
@@ -40,7 +46,8 @@ struct hone_model_instance {
     hnm_buffer grown[HNM_GROWN + 1];
 };
 
-/* --- the model's own part, behind this text ------------------------------------------------------------------------ */
+/* --- the model's own part, behind this text ------------------------------------------------------------------------
+ */
 static const hone_model_port hnm_input[HNM_INPUTS + 1], hnm_output[HNM_OUTPUTS + 1];
 static const int32_t hnm_constant_slot[HNM_CONSTANTS + 1], hnm_item_slot[HNM_ITEMS + 1];
 static const int64_t hnm_constant_at[HNM_CONSTANTS + 1];
@@ -49,12 +56,13 @@ static hone_model_rc hnm_bind(hone_model_instance *m, const hone_model_tensor *i
 static void hnm_item_sizes(const hone_model_instance *m, hn_plan_item *item);
 static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *in, hone_model_tensor *out);
 
-/* --- errors ---------------------------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------------------------------
+ */
 
 static _Thread_local char hnm_create_error[256];
 
 __attribute__((format(printf, 3, 4))) static hone_model_rc hnm_fail(hone_model_instance *m, hone_model_rc rc,
-                                                                   const char *fmt, ...) {
+                                                                    const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(m->error, sizeof m->error, fmt, ap);
@@ -64,7 +72,8 @@ __attribute__((format(printf, 3, 4))) static hone_model_rc hnm_fail(hone_model_i
 
 static const char *hnm_error(const hone_model_instance *m) { return m ? m->error : hnm_create_error; }
 
-/* --- memory ---------------------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------------------------------
+ */
 
 /* a * b, or INT64_MAX: sizes that no memory holds. */
 HNR int64_t hnm_mul(int64_t a, int64_t b) {
@@ -129,7 +138,8 @@ static hone_model_rc hnm_plan(hone_model_instance *m) {
 }
 #endif
 
-/* --- weights ----------------------------------------------------------------------------------------------------------- */
+/* --- weights
+ * ----------------------------------------------------------------------------------------------------------- */
 
 #if HNM_WEIGHTS_FILE
 /* Beside the library (or program) that holds this code. */
@@ -175,7 +185,8 @@ static hone_model_rc hnm_map_weights(hone_model_instance *m, const char *path) {
 static void hnm_unmap_weights(hone_model_instance *m) { (void)m; }
 #endif
 
-/* --- threads ----------------------------------------------------------------------------------------------------------- */
+/* --- threads
+ * ----------------------------------------------------------------------------------------------------------- */
 
 typedef struct hnm_job {
     hnm_kernel *run;
@@ -234,7 +245,8 @@ static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_
     return m->pool ? HONE_MODEL_OK : hnm_fail(m, HONE_MODEL_NOMEM, "cannot start %d threads", (int)m->n_threads);
 }
 
-/* --- control flow and symbols ------------------------------------------------------------------------------------------ */
+/* --- control flow and symbols
+ * ------------------------------------------------------------------------------------------ */
 
 HNR void hnm_copy(void *to, const void *from, int64_t size_b) {
     if (size_b > 0 && to != from) memcpy(to, from, (size_t)size_b);
@@ -256,7 +268,8 @@ HNR hone_model_rc hnm_stack(hone_model_instance *m, int32_t slot, int32_t grown,
     return rc;
 }
 
-/* --- inputs and outputs ------------------------------------------------------------------------------------------------ */
+/* --- inputs and outputs
+ * ------------------------------------------------------------------------------------------------ */
 
 static const uint8_t hnm_element_b[] = {4, 8, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -270,15 +283,15 @@ static int64_t hnm_bytes(const hone_model_tensor *t) {
 
 static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_port *p, const hone_model_tensor *t) {
     if (t->dtype != p->dtype)
-        return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has element type %d instead of %d", p->name, (int)t->dtype,
-                        (int)p->dtype);
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has element type %d instead of %d", p->name,
+                        (int)t->dtype, (int)p->dtype);
     if (t->rank != p->rank)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has rank %d instead of %d", p->name, (int)t->rank,
                         (int)p->rank);
     for (int32_t d = 0; d < p->rank; d++)
         if (t->dim[d] < p->low[d] || t->dim[d] > p->high[d])
-            return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s': dimension %d is %lld, not in %lld .. %lld", p->name, (int)d,
-                            (long long)t->dim[d], (long long)p->low[d], (long long)p->high[d]);
+            return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s': dimension %d is %lld, not in %lld .. %lld", p->name,
+                            (int)d, (long long)t->dim[d], (long long)p->low[d], (long long)p->high[d]);
     int64_t size_b = hnm_bytes(t);
     if (size_b > (int64_t)1 << 46)
         return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s' has more elements than memory holds", p->name);
@@ -317,7 +330,8 @@ HNR void hnm_give_output(hone_model_instance *m, hone_model_tensor *t, int32_t s
         t->data = m->v[slot], t->size_b = (size_t)hnm_bytes(t);
 }
 
-/* --- the calls --------------------------------------------------------------------------------------------------------- */
+/* --- the calls
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void hnm_free(hone_model_instance *m) {
     if (!m) return;
@@ -359,8 +373,8 @@ static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in
     hone_model_rc rc = HONE_MODEL_OK;
     if (!m) return HONE_MODEL_ARGUMENT;
     if (n_in != HNM_INPUTS || n_out != HNM_OUTPUTS || (n_in && !in) || (n_out && !out))
-        return hnm_fail(m, HONE_MODEL_ARGUMENT, "the model has %d inputs and %d outputs, the call %zu and %zu", HNM_INPUTS,
-                        HNM_OUTPUTS, n_in, n_out);
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "the model has %d inputs and %d outputs, the call %zu and %zu",
+                        HNM_INPUTS, HNM_OUTPUTS, n_in, n_out);
     memset(m->symbol, 0, sizeof m->symbol);
     for (size_t i = 0; !rc && i < n_in; i++) rc = hnm_check_input(m, &hnm_input[i], &in[i]);
     if (!rc) rc = hnm_bind(m, in);

@@ -1,7 +1,7 @@
 /* kernels.c — distinct kernel bodies become C functions: equal text of a body, equal function.
  *
- * The fused emitter is asked first; what it declines, with a reason, and everything in reference mode, is emitted as the
- * reference version.
+ * The fused emitter is asked first; what it declines, with a reason, and everything in reference mode, is emitted as
+ * the reference version.
  */
 #include "base/hash.h"
 #include "compile/compile_int.h"
@@ -22,7 +22,8 @@ size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t
     return n;
 }
 
-/* --- cost: how many elementary operations a call takes, about ------------------------------------------------------ */
+/* --- cost: how many elementary operations a call takes, about ------------------------------------------------------
+ */
 
 static hn_dim contract_cost(hn_graph *g, const hn_node *n) {
     const hn_attr *rhs = hn_attr_get(n, HN_A_RHS), *out = hn_attr_get(n, HN_A_OUT);
@@ -67,11 +68,13 @@ static hn_dim node_cost(hn_graph *g, const hn_node *n) {
 
 static hn_dim body_cost(hn_graph *g, hn_block body) {
     hn_dim cost = hn_dim_int(g->dims, 0);
-    for (uint32_t i = 0; i < g->block[body].n_node; i++) cost = hn_dim_add(g->dims, cost, node_cost(g, node_of(g, body, i)));
+    for (uint32_t i = 0; i < g->block[body].n_node; i++)
+        cost = hn_dim_add(g->dims, cost, node_cost(g, node_of(g, body, i)));
     return cost;
 }
 
-/* --- emission ------------------------------------------------------------------------------------------------------ */
+/* --- emission ------------------------------------------------------------------------------------------------------
+ */
 
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err) {
     hn_kernel_code code = {0};
@@ -82,10 +85,13 @@ hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err) {
     return HONE_OK;
 }
 
+extern __typeof(hn_emit_kernel) hn_emit_kernel __attribute__((weak));
+
 static hone_rc emit(hn_model *m, hn_kernel *k, hone_err *err) {
     hone_err why = {0};
-    if (m->options->reference) return hn_kernel_refer(m, k, err);
-    hone_rc rc = hn_emit_kernel(m->g, k->body, k->kind, k->name, m->dialect, m->options->relaxed, &m->arena, &k->code, &why);
+    if (m->options->reference || !hn_emit_kernel) return hn_kernel_refer(m, k, err);
+    hone_rc rc =
+        hn_emit_kernel(m->g, k->body, k->kind, k->name, m->dialect, m->options->relaxed, &m->arena, &k->code, &why);
     if (rc == HONE_E_UNSUPPORTED) {
         k->declined = hn_strdup(&m->arena, why.text);
         return hn_kernel_refer(m, k, err);
@@ -115,7 +121,8 @@ static hone_rc new_kernel(hn_model *m, uint32_t id, hn_kernel *k, hone_err *err)
     return HONE_OK;
 }
 
-/* --- which bodies are the same: a hash table of their texts' hashes ------------------------------------------------ */
+/* --- which bodies are the same: a hash table of their texts' hashes ------------------------------------------------
+ */
 
 typedef struct known {
     char (*hash)[33];

@@ -37,7 +37,8 @@ static void add_parity(const hn_parity *p, hn_str *out) {
     char a[32], b[32], c[32], d[32];
     hn_str_addf(out, "    parity: %s\n", parity_text[p->end]);
     if (p->end == HN_PARITY_SAME)
-        hn_str_addf(out, "    inputs: %u\n    tolerance: {rtol: %s, atol: %s}\n    worst: {relative: %s, absolute: %s}\n",
+        hn_str_addf(out,
+                    "    inputs: %u\n    tolerance: {rtol: %s, atol: %s}\n    worst: {relative: %s, absolute: %s}\n",
                     p->n_inputs, hn_double_text(p->rtol, a), hn_double_text(p->atol, b), hn_double_text(p->max_rel, c),
                     hn_double_text(p->max_abs, d));
     if (p->end == HN_PARITY_SKIPPED) add_pair(out, "    ", "reason", p->text);
@@ -64,17 +65,22 @@ void hn_manifest(const hn_model *m, hn_str *out) {
     hn_str_addf(out, "numeric: %s\n", m->options->relaxed ? "relaxed" : "exact");
     add_ports(m->g, "inputs", b->param, b->n_param, false, out);
     add_ports(m->g, "outputs", b->result, b->n_result, true, out);
-    hn_str_addf(out, "sizes: %s\narena_b: %lld\narena_lower_bound_b: %lld\nscratch_b_per_thread: %lld\ngrowing_buffers: %u\n",
-                sizes[m->layout.sizes], (long long)m->layout.arena_b, (long long)m->layout.lower_bound_b,
-                (long long)m->scratch_b, m->layout.n_grown);
+    hn_str_addf(
+        out, "sizes: %s\narena_b: %lld\narena_lower_bound_b: %lld\nscratch_b_per_thread: %lld\ngrowing_buffers: %u\n",
+        sizes[m->layout.sizes], (long long)m->layout.arena_b, (long long)m->layout.lower_bound_b,
+        (long long)m->scratch_b, m->layout.n_grown);
     hn_str_addf(out, "weights_b: %llu\nweights: %s\nweights_hash: %s\ncode_b: %llu\n", (unsigned long long)m->weights_b,
-                m->weights_file ? "file" : m->weights_b ? "embedded" : "none", m->weights_hash, (unsigned long long)m->code_b);
+                m->weights_file ? "file"
+                : m->weights_b  ? "embedded"
+                                : "none",
+                m->weights_hash, (unsigned long long)m->code_b);
     hn_str_addf(out, "nodes: %u\nkernel_calls: %u\n", m->n_nodes, m->n_uses);
     hn_str_add(out, m->n_kernel ? "kernels:\n" : "kernels: []\n");
     for (uint32_t i = 0; i < m->n_kernel; i++) add_kernel(m, &m->kernel[i], out);
 }
 
-/* --- for people ------------------------------------------------------------------------------------------------------ */
+/* --- for people ------------------------------------------------------------------------------------------------------
+ */
 
 static void add_size(hn_str *out, const char *name, uint64_t n) {
     if (n < 10240)
@@ -121,9 +127,10 @@ void hn_summary(const hn_model *m, hn_str *out) {
     }
     add_size(out, ", weights", m->weights_b);
     add_size(out, ", code", m->code_b);
-    hn_str_addf(out, "\ntarget    %s, %s, %s\n", m->dialect->name, m->options->relaxed ? "relaxed" : "exact", m->compiler_text);
+    hn_str_addf(out, "\ntarget    %s, %s, %s\n", m->dialect->name, m->options->relaxed ? "relaxed" : "exact",
+                m->compiler_text);
     for (uint32_t i = 0; i < m->n_kernel; i++)
         if (m->kernel[i].fallback)
-            hn_str_addf(out, "fallback  %s (%s): %s; its reference version is used\n", m->kernel[i].name, m->kernel[i].kind,
-                        m->kernel[i].fallback);
+            hn_str_addf(out, "fallback  %s (%s): %s; its reference version is used\n", m->kernel[i].name,
+                        m->kernel[i].kind, m->kernel[i].fallback);
 }

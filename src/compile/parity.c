@@ -23,7 +23,8 @@ typedef struct shared {
     hn_parity verdict[];
 } shared;
 
-/* --- in a child ------------------------------------------------------------------------------------------------------ */
+/* --- in a child ------------------------------------------------------------------------------------------------------
+ */
 
 static bool has_symbols(const hn_model *m, const hn_kernel *k) {
     const hn_graph *g = m->g;
@@ -107,7 +108,8 @@ static void child(const hn_model *m, const char *path, shared *s, int self) {
     _exit(library ? 0 : 1);
 }
 
-/* --- in the parent --------------------------------------------------------------------------------------------------- */
+/* --- in the parent ---------------------------------------------------------------------------------------------------
+ */
 
 static pid_t start(const hn_model *m, const char *path, shared *s, int self) {
     s->at[self] = 0;
@@ -161,7 +163,8 @@ hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err) {
     for (uint32_t i = 0; i < m->n_kernel && !rc; i++) {
         if (m->kernel[i].parity.end != HN_PARITY_NONE) continue;
         m->kernel[i].parity = s->verdict[i];
-        if (s->verdict[i].end == HN_PARITY_NONE) rc = hn_fail(err, HONE_E_FAILED, "parity of kernel '%s' was not finished", m->kernel[i].name);
+        if (s->verdict[i].end == HN_PARITY_NONE)
+            rc = hn_fail(err, HONE_E_FAILED, "parity of kernel '%s' was not finished", m->kernel[i].name);
     }
     munmap(s, size_b);
     return rc;

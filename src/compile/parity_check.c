@@ -1,10 +1,10 @@
 /* parity_check.c — runs a kernel and the interpreter on one trial and compares.
  *
- * The kernel's results lie between guard bytes, so that a write beyond them is seen; it is run once whole, once in three
- * pieces, which must give the same bits, and once in place where it says that it may. Large bodies are judged on sampled
- * elements. An element outside the tolerance is held against the interpreter on inputs moved by a few units in the last
- * place: where the function itself is that ill-conditioned (sin of a huge number, floor at a step), the kernel may differ
- * by as much.
+ * The kernel's results lie between guard bytes, so that a write beyond them is seen; it is run once whole, once in
+ * three pieces, which must give the same bits, and once in place where it says that it may. Large bodies are judged on
+ * sampled elements. An element outside the tolerance is held against the interpreter on inputs moved by a few units in
+ * the last place: where the function itself is that ill-conditioned (sin of a huge number, floor at a step), the kernel
+ * may differ by as much.
  */
 #include "compile/parity_int.h"
 
@@ -28,7 +28,8 @@ static bool differs(hn_trial *t, const char *fmt, ...) {
     return false;
 }
 
-/* --- the kernel ------------------------------------------------------------------------------------------------------ */
+/* --- the kernel ------------------------------------------------------------------------------------------------------
+ */
 
 static int64_t room_of(const hn_trial *t, uint32_t i) {
     hn_graph *g = t->m->g;
@@ -124,7 +125,8 @@ static bool same_bits(hn_trial *t, const call *c) {
     return true;
 }
 
-/* --- comparison ------------------------------------------------------------------------------------------------------ */
+/* --- comparison ------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct pair {
     int64_t at;
@@ -146,7 +148,8 @@ static void weigh(hn_trial *t, tally *w, int64_t at, double got, double want, bo
     double gap = fabs(got - want);
     if (is_float ? is_near(t, got, want) : got == want) {
         if (gap > t->result->max_abs) t->result->max_abs = gap;
-        if (want != 0 && gap / fabs(want) > t->result->max_rel && fabs(want) > t->atol) t->result->max_rel = gap / fabs(want);
+        if (want != 0 && gap / fabs(want) > t->result->max_rel && fabs(want) > t->atol)
+            t->result->max_rel = gap / fabs(want);
         return;
     }
     if (w->n_wrong < MOST_WRONG)
@@ -172,7 +175,8 @@ static bool explained(const hn_trial *t, const pair *p, double a, double b, bool
     if (p->got == a || p->got == b || (isnan(p->got) && (isnan(a) || isnan(b)))) return true;
     if (!is_float) return false;
     if (isinf(a) || isinf(b)) return true;
-    return isfinite(p->got) && isfinite(spread) && fabs(p->got - p->want) <= 8 * spread + t->atol + t->rtol * fabs(p->want);
+    return isfinite(p->got) && isfinite(spread) &&
+           fabs(p->got - p->want) <= 8 * spread + t->atol + t->rtol * fabs(p->want);
 }
 
 static const char *number(double x, char buf[40]) {

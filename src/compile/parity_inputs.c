@@ -11,7 +11,8 @@
 
 enum { TABLE_N = 4099 };
 
-/* --- sizes ----------------------------------------------------------------------------------------------------------- */
+/* --- sizes -----------------------------------------------------------------------------------------------------------
+ */
 
 static bool relations_hold(const hn_trial *t) {
     const hn_relation *r;
@@ -75,7 +76,8 @@ bool hn_trial_sizes(hn_trial *t, unsigned set) {
     return legal_sizes(t);
 }
 
-/* --- traits ---------------------------------------------------------------------------------------------------------- */
+/* --- traits ----------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct tracer {
     hn_trial *t;
@@ -95,7 +97,8 @@ static void limit_from(tracer *w, hn_val v, int64_t low, int64_t high) {
         if (fresh || high < w->out->high[i]) w->out->high[i] = high;
     }
     const hn_node *n = hn_def(g, v);
-    for (uint32_t i = 0; n && g->value[v].block == w->t->k->body && i < n->n_in; i++) limit_from(w, n->in[i], low, high);
+    for (uint32_t i = 0; n && g->value[v].block == w->t->k->body && i < n->n_in; i++)
+        limit_from(w, n->in[i], low, high);
 }
 
 static void limit(tracer *w, hn_val v, int64_t low, int64_t high) {
@@ -129,7 +132,9 @@ static double length_of(const hn_trial *t, const hn_node *n) {
     hn_graph *g = t->m->g;
     if (!hn_dim_eval(g->dims, hn_type_count(g, hn_type_of(g, n->out[0])), t->symbol, &out) || out < 1) return 1;
     if (hn_op_of(n->op)->cls == HN_REDUCE || hn_op_of(n->op)->cls == HN_PREFIX)
-        return hn_dim_eval(g->dims, hn_type_count(g, hn_type_of(g, n->in[0])), t->symbol, &in) ? (double)in / (double)out : 1;
+        return hn_dim_eval(g->dims, hn_type_count(g, hn_type_of(g, n->in[0])), t->symbol, &in)
+                   ? (double)in / (double)out
+                   : 1;
     cost = t->cost; /* of the whole body: an upper bound for contractions and windows */
     return (double)cost / (double)out;
 }
@@ -149,7 +154,8 @@ static void add_node_traits(tracer *w, const hn_node *n) {
         if (hn_is_float(d)) x->eps = fmax(x->eps, hn_dtype_of(d)->epsilon);
     }
     if (cls == HN_INDEX) limit(w, n->in[1], 0, index_room(w->t, n) - 1);
-    if (n->op == HN_OP_SHL || n->op == HN_OP_SHR) limit(w, n->in[1], 0, hn_dtype_of(hn_type_of(g, n->in[0])->dtype)->bits + 2);
+    if (n->op == HN_OP_SHL || n->op == HN_OP_SHR)
+        limit(w, n->in[1], 0, hn_dtype_of(hn_type_of(g, n->in[0])->dtype)->bits + 2);
     if (n->op == HN_OP_POW) limit(w, n->in[1], 0, 4);
     if (n->op == HN_OP_NMS) limit(w, n->in[2], 0, 5);
 }
@@ -172,7 +178,8 @@ hone_rc hn_trial_traits(hn_trial *t, hn_traits *out) {
     return HONE_OK;
 }
 
-/* --- values ---------------------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------------------------------
+ */
 
 static double edge_value(hn_trial *t, const hn_traits *x, const hn_dtype_info *d) {
     const double tiny = d->bits == 64 ? 0x1p-1060 : 0x1p-140;
@@ -190,7 +197,8 @@ static double float_value(hn_trial *t, const hn_traits *x, const hn_dtype_info *
 
 static int64_t int_value(hn_trial *t, const hn_traits *x, uint32_t i, const hn_dtype_info *d, hn_fill fill) {
     if (d->cls == HN_CLASS_BOOL) return (int64_t)hn_rng_below(&t->rng, 2);
-    if (x->low[i] <= x->high[i]) return x->low[i] + (int64_t)hn_rng_below(&t->rng, (uint64_t)(x->high[i] - x->low[i]) + 1);
+    if (x->low[i] <= x->high[i])
+        return x->low[i] + (int64_t)hn_rng_below(&t->rng, (uint64_t)(x->high[i] - x->low[i]) + 1);
     if (fill == HN_FILL_EDGE && !x->orders && hn_rng_below(&t->rng, 4) == 0 && d->bits >= 8) {
         uint64_t top = (uint64_t)1 << (d->bits - 1);
         return (int64_t)(hn_rng_below(&t->rng, 2) ? top : top - 1); /* the smallest and the largest signed one */

@@ -38,7 +38,8 @@ const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k) {
     return hn_format((hn_arena *)&m->arena, "x%s", k->name);
 }
 
-/* --- kernels in their files ---------------------------------------------------------------------------------------- */
+/* --- kernels in their files ----------------------------------------------------------------------------------------
+ */
 
 /* In order, so that a kernel that changes leaves the others where they are. */
 static uint32_t assign_units(hn_model *m) {
@@ -89,7 +90,8 @@ static void add_kernels(const hn_model *m, uint32_t unit, hn_str *out) {
     }
 }
 
-/* --- the model's own part ------------------------------------------------------------------------------------------ */
+/* --- the model's own part ------------------------------------------------------------------------------------------
+ */
 
 static void add_numbers(const hn_model *m, hn_str *out) {
     const hn_layout *l = &m->layout;
@@ -136,9 +138,11 @@ static hone_rc add_weight_array(const hn_model *m, hn_str *out) {
 static hone_rc add_weights(const hn_model *m, hn_str *out) {
     if (m->weights_file) return HONE_OK;
     if (m->options->emit == HONE_EMIT_C) return add_weight_array(m, out);
-    hn_str_add(out, "extern const char hnm_weights[] __attribute__((visibility(\"hidden\")));\n"
-                    "__asm__(\".pushsection .rodata.hnm,\\\"a\\\"\\n.balign 64\\n.globl hnm_weights\\n.hidden hnm_weights\\n\"\n"
-                    "        \"hnm_weights:\\n.incbin \\\"weights.bin\\\"\\n.byte 0\\n.popsection\\n\");\n");
+    hn_str_add(
+        out,
+        "extern const char hnm_weights[] __attribute__((visibility(\"hidden\")));\n"
+        "__asm__(\".pushsection .rodata.hnm,\\\"a\\\"\\n.balign 64\\n.globl hnm_weights\\n.hidden hnm_weights\\n\"\n"
+        "        \"hnm_weights:\\n.incbin \\\"weights.bin\\\"\\n.byte 0\\n.popsection\\n\");\n");
     return HONE_OK;
 }
 
@@ -196,14 +200,16 @@ static void add_tables(const hn_model *m, hn_str *out) {
     for (int32_t i = 0; i < l->n_item; i++) hn_str_addf(out, "%u, ", l->owner[i]);
     hn_str_add(out, "0};\nstatic const hn_plan_item hnm_item[HNM_ITEMS + 1] = {\n");
     for (int32_t i = 0; i < l->n_item; i++)
-        hn_str_addf(out, "    {%lld, %d, %d, %d, %lld},\n", (long long)l->item[i].size_b, l->item[i].first, l->item[i].last,
-                    l->item[i].shares, (long long)l->item[i].offset);
+        hn_str_addf(out, "    {%lld, %d, %d, %d, %lld},\n", (long long)l->item[i].size_b, l->item[i].first,
+                    l->item[i].last, l->item[i].shares, (long long)l->item[i].offset);
     hn_str_add(out, "    {0, 0, 0, -1, 0},\n};\n");
 }
 
 static void add_declarations(const hn_model *m, hn_str *out) {
     for (uint32_t i = 0; m->n_unit > 1 && i < m->n_kernel; i++)
-        hn_str_addf(out, "__attribute__((visibility(\"hidden\"))) void x%s(void *const *, const int64_t *, int64_t, int64_t, char *);\n",
+        hn_str_addf(out,
+                    "__attribute__((visibility(\"hidden\"))) void x%s(void *const *, const int64_t *, int64_t, "
+                    "int64_t, char *);\n",
                     m->kernel[i].name);
 }
 
@@ -230,7 +236,9 @@ static void add_entry(const hn_model *m, hn_str *out) {
                 "HNM_ARENA_B, hnm_create, hnm_run, hnm_free, hnm_error};\n",
                 m->n_kernel);
     if (m->options->emit == HONE_EMIT_C)
-        hn_str_addf(out, "const hone_model *%s_model(void);\nconst hone_model *%s_model(void) { return &hnm_model; }\n",
+        hn_str_addf(out,
+                    "__attribute__((visibility(\"default\"))) const hone_model *%s_model(void);\nconst hone_model "
+                    "*%s_model(void) { return &hnm_model; }\n",
                     m->ident, m->ident);
     else
         hn_str_add(out, "__attribute__((visibility(\"default\"))) const hone_model *hone_model_query(void);\n"
@@ -313,9 +321,11 @@ hone_rc hn_source_make(hn_model *m, hone_err *err) {
     return HONE_OK;
 }
 
-/* --- model.h --------------------------------------------------------------------------------------------------------- */
+/* --- model.h ---------------------------------------------------------------------------------------------------------
+ */
 
-static void add_comment_ports(const hn_graph *g, const char *what, const hn_val *v, uint32_t n, bool outputs, hn_str *out) {
+static void add_comment_ports(const hn_graph *g, const char *what, const hn_val *v, uint32_t n, bool outputs,
+                              hn_str *out) {
     for (uint32_t i = 0; i < n; i++) {
         hn_str line = {0}, text = {0};
         hn_type_print(g, hn_type_of(g, v[i]), &line);

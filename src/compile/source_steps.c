@@ -61,7 +61,8 @@ static void add_define(const steps *w, hn_symbol s, const char *value, hn_dim d)
     hn_str_addf(w->out, high == INT64_MAX ? "INT64_MAX));\n" : "%lld));\n", (long long)high);
 }
 
-/* --- before the kernels ---------------------------------------------------------------------------------------------- */
+/* --- before the kernels ----------------------------------------------------------------------------------------------
+ */
 
 static void add_bind_input(const steps *w, uint32_t i, bool *bound) {
     hn_type t = *hn_type_of(w->g, w->g->block[0].param[i]);
@@ -71,10 +72,11 @@ static void add_bind_input(const steps *w, uint32_t i, bool *bound) {
         if (hn_dim_is_symbol(w->g->dims, t.dim[d], &s) && !bound[s]) {
             bound[s] = true;
             hn_str_addf(w->out, "    S_%u = in[%u].dim[%zu];\n", s, i, d);
-            hn_str_addf(w->out,
-                        "    if (S_%u > INT32_MAX) return hnm_fail(m, HONE_MODEL_SHAPE, \"input %%d: dimension %%d is too "
-                        "large\", %u, %zu);\n",
-                        s, i, d);
+            hn_str_addf(
+                w->out,
+                "    if (S_%u > INT32_MAX) return hnm_fail(m, HONE_MODEL_SHAPE, \"input %%d: dimension %%d is too "
+                "large\", %u, %zu);\n",
+                s, i, d);
         }
     }
 }
@@ -114,7 +116,9 @@ static void add_relation(const steps *w, const hn_relation *r) {
         hn_dim_c(w->g, r->b, w->out);
     else
         hn_str_addf(w->out, "%lld != 0", (long long)r->by);
-    hn_str_add(w->out, ") return hnm_fail(m, HONE_MODEL_SHAPE, \"the sizes of the inputs contradict the model: it needs %.150s\", ");
+    hn_str_add(
+        w->out,
+        ") return hnm_fail(m, HONE_MODEL_SHAPE, \"the sizes of the inputs contradict the model: it needs %.150s\", ");
     hn_c_string(w->out, text.text);
     hn_str_add(w->out, ");\n");
     hn_str_free(&text);
@@ -125,11 +129,13 @@ static void add_bind(const steps *w) {
     const hn_relation *r;
     size_t n = hn_dim_relations(dims, &r);
     bool *bound = hn_alloc_n((hn_arena *)&w->m->arena, hn_dims_symbols(dims) + 1, sizeof *bound);
-    hn_str_add(w->out, "static hone_model_rc hnm_bind(hone_model_instance *m, const hone_model_tensor *in) {\n    (void)in;\n");
+    hn_str_add(w->out,
+               "static hone_model_rc hnm_bind(hone_model_instance *m, const hone_model_tensor *in) {\n    (void)in;\n");
     for (uint32_t i = 0; bound && i < w->g->block[0].n_param; i++) add_bind_input(w, i, bound);
     for (uint32_t i = 0; i < w->g->block[0].n_param; i++) add_check_input(w, i);
     for (size_t i = 0; i < n; i++) {
-        bool early = hn_dim_is_early(w->g, &w->m->layout, r[i].a) && (!r[i].b || hn_dim_is_early(w->g, &w->m->layout, r[i].b));
+        bool early =
+            hn_dim_is_early(w->g, &w->m->layout, r[i].a) && (!r[i].b || hn_dim_is_early(w->g, &w->m->layout, r[i].b));
         if (early && (r[i].by || r[i].b)) add_relation(w, &r[i]);
     }
     hn_str_add(w->out, "    return m->rc = HONE_MODEL_OK;\n}\n");
@@ -137,7 +143,9 @@ static void add_bind(const steps *w) {
 
 static void add_item_sizes(const steps *w) {
     const hn_layout *l = &w->m->layout;
-    hn_str_add(w->out, "HNR void hnm_item_sizes(const hone_model_instance *m, hn_plan_item *item) {\n    (void)m, (void)item;\n");
+    hn_str_add(
+        w->out,
+        "HNR void hnm_item_sizes(const hone_model_instance *m, hn_plan_item *item) {\n    (void)m, (void)item;\n");
     for (int32_t i = 0; i < l->n_item && l->sizes == HN_SIZES_OPEN; i++) {
         hn_val v = l->owner[i], typed = hn_slot_type(w->g, l, v);
         hn_type t = *hn_type_of(w->g, typed);
@@ -154,7 +162,8 @@ static void add_item_sizes(const steps *w) {
     hn_str_add(w->out, "}\n");
 }
 
-/* --- nodes ----------------------------------------------------------------------------------------------------------- */
+/* --- nodes -----------------------------------------------------------------------------------------------------------
+ */
 
 static void add_block(const steps *w, hn_block b);
 
@@ -208,8 +217,10 @@ static void add_bind_node(const steps *w, const hn_node *n) {
 /* Is d one of the symbols that node n defines, from number `from` on? */
 static bool defined_by(const steps *w, const hn_node *n, uint32_t from, hn_dim d, hn_symbol *s) {
     const hn_attr *defines = hn_attr_get(n, HN_A_DEFINES);
+    hn_symbol x;
+    if (!hn_dim_is_symbol(w->g->dims, d, s)) return false;
     for (uint32_t i = from; defines && i < defines->n; i++)
-        if (defines->dims[i] == d) return hn_dim_is_symbol(w->g->dims, d, s);
+        if (hn_dim_is_symbol(w->g->dims, defines->dims[i], &x) && x == *s) return true;
     return false;
 }
 
@@ -305,22 +316,28 @@ static void add_loop(const steps *w, uint32_t id) {
         add_copy(w, b.param[2 + k], n.in[2 + k]);
     }
     hn_str_addf(w->out,
-                "    { int64_t turn = 0; const int64_t turns = *(const int64_t *)v[%u];\n"
-                "    uint8_t go = *(const uint8_t *)v[%u];\n    for (; turn < turns && go; turn++) {\n"
-                "    *(int64_t *)v[%u] = turn; *(uint8_t *)v[%u] = go;\n",
-                slot_of(w, n.in[0]), slot_of(w, n.in[1]), b.param[0], b.param[1]);
+                n.in[0] ? "    { int64_t turn = 0; const int64_t turns = *(const int64_t *)v[%u];\n"
+                        : "    { int64_t turn = 0; const int64_t turns = INT64_MAX;\n",
+                slot_of(w, n.in[0]));
+    hn_str_addf(w->out, n.in[1] ? "    uint8_t go = *(const uint8_t *)v[%u];\n" : "    uint8_t go = 1;\n",
+                slot_of(w, n.in[1]));
+    hn_str_addf(w->out,
+                "    for (; turn < turns && go; turn++) {\n    *(int64_t *)v[%u] = turn; *(uint8_t *)v[%u] = go;\n",
+                b.param[0], b.param[1]);
     add_block(w, body);
     hn_str_addf(w->out, "    go = *(const uint8_t *)v[%u];\n", slot_of(w, b.result[0]));
     add_stacks(w, &n, &b);
     add_carry(w, &n, id, &b);
     hn_str_add(w->out, "    }\n");
-    if (defines && defines->n && hn_dim_is_symbol(w->g->dims, defines->dims[0], &turns)) add_define(w, turns, "turn", 0);
+    if (defines && defines->n && hn_dim_is_symbol(w->g->dims, defines->dims[0], &turns))
+        add_define(w, turns, "turn", 0);
     hn_str_add(w->out, "    }\n");
     for (uint32_t k = 0; k < n_carried; k++) add_sizes_of(w, &n, 1, n.out[k], b.param[2 + k]);
     for (uint32_t k = 0; k < n.n_out; k++) {
         if (k >= n_carried) { /* no turn at all: the slot must point somewhere */
             if (root_of(w, n.out[k])->where == HN_AT_GROWN)
-                hn_str_addf(w->out, "    R(hnm_grow(m, %u, %d, 0));\n", slot_of(w, n.out[k]), root_of(w, n.out[k])->index);
+                hn_str_addf(w->out, "    R(hnm_grow(m, %u, %d, 0));\n", slot_of(w, n.out[k]),
+                            root_of(w, n.out[k])->index);
             continue;
         }
         add_room(w, n.out[k], b.param[2 + k]);
@@ -344,7 +361,8 @@ static void add_block(const steps *w, hn_block b) {
     for (uint32_t i = 0; i < w->g->block[b].n_node; i++) add_node(w, w->g->block[b].node[i]);
 }
 
-/* --- outputs --------------------------------------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool early_type(const steps *w, const hn_type *t) {
     for (size_t d = 0; d < t->rank; d++)
@@ -386,8 +404,9 @@ void hn_steps_text(const hn_model *m, hn_str *out) {
     hn_str_add(out, "#define R(x) do { hone_model_rc rc_ = (x); if (rc_) return rc_; } while (0)\n");
     add_bind(&w);
     add_item_sizes(&w);
-    hn_str_add(out, "static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *in, hone_model_tensor "
-                    "*out) {\n    void **v = m->v;\n    (void)v, (void)in, (void)out;\n");
+    hn_str_add(out,
+               "static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *in, hone_model_tensor "
+               "*out) {\n    void **v = m->v;\n    (void)v, (void)in, (void)out;\n");
     for (uint32_t i = 0; i < m->g->block[0].n_param; i++)
         hn_str_addf(out, "    v[%u] = in[%u].data;\n", m->g->block[0].param[i], i);
     add_outputs_before(&w);

@@ -74,7 +74,8 @@ hone_rc hn_weights_lay(hn_model *m, hone_err *err) {
     uint32_t n = m->layout.n_constant, *first = hn_alloc_n(&m->arena, n + 1u, sizeof *first);
     hn_hash h;
     m->weight_at = hn_alloc_n(&m->arena, n + 1u, sizeof *m->weight_at);
-    if (!m->weight_at || !first || !find_equal(m, first)) return hn_fail(err, HONE_E_NOMEM, "out of memory for the weights");
+    if (!m->weight_at || !first || !find_equal(m, first))
+        return hn_fail(err, HONE_E_NOMEM, "out of memory for the weights");
     for (uint32_t i = 0; i < n; i++) {
         m->weight_at[i] = first[i] == i ? (int64_t)m->weights_b : m->weight_at[first[i]];
         if (first[i] == i) m->weights_b += (bytes_of(tensor_of(m, i)) + 63) / 64 * 64;

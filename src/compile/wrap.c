@@ -61,8 +61,7 @@ static void wrap_node(hn_graph *g, hn_block b, uint32_t at) {
     if (!hn_graph_ok(g)) return;
     hn_blk *blk = &g->block[b];
     blk->node[at] = blk->node[--blk->n_node]; /* appended: it goes where the node was */
-    for (uint32_t i = 0; i < g->node[id].n_out; i++)
-        hn_replace(g, g->node[id].out[i], g->node[blk->node[at]].out[i]);
+    for (uint32_t i = 0; i < g->node[id].n_out; i++) hn_replace(g, g->node[id].out[i], g->node[blk->node[at]].out[i]);
 }
 
 static bool *blocks_of_kernels(hn_graph *g) {

@@ -15,7 +15,8 @@ struct hone_program {
 };
 
 static hone_rc rc_of(hone_model_rc rc) {
-    static const hone_rc map[] = {HONE_OK, HONE_E_NOMEM, HONE_E_INPUT, HONE_E_INPUT, HONE_E_INPUT, HONE_E_IO, HONE_E_FAILED};
+    static const hone_rc map[] = {HONE_OK,      HONE_E_NOMEM, HONE_E_INPUT, HONE_E_INPUT,
+                                  HONE_E_INPUT, HONE_E_IO,    HONE_E_FAILED};
     return (unsigned)rc < sizeof map / sizeof *map ? map[rc] : HONE_E_FAILED;
 }
 
@@ -31,8 +32,8 @@ static hone_rc open_library(const char *path, hone_program *p, hone_err *err) {
     if (!entry) return hn_fail(err, HONE_E_INPUT, "'%s' is no library made by hone compile", path);
     p->model = entry();
     if (p->model->abi != HONE_MODEL_ABI)
-        return hn_fail(err, HONE_E_MISMATCH, "'%s' has version %d of the model interface, not %d: compile it again", path,
-                       p->model->abi, HONE_MODEL_ABI);
+        return hn_fail(err, HONE_E_MISMATCH, "'%s' has version %d of the model interface, not %d: compile it again",
+                       path, p->model->abi, HONE_MODEL_ABI);
     return HONE_OK;
 }
 
@@ -74,7 +75,8 @@ static hone_rc copy_all(const hone_model_tensor *t, size_t n, hone_array *out, h
     return made && i == n ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory for the outputs");
 }
 
-hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out, hone_err *err) {
+hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
+                         hone_err *err) {
     hone_model_tensor *t = calloc(n_in + n_out + 1, sizeof *t);
     if (!t) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < n_in; i++) {
@@ -82,7 +84,8 @@ hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t n_in, hon
         memcpy(t[i].dim, in[i].dim, sizeof t[i].dim);
     }
     hone_model_rc ran = p->model->run(p->instance, t, n_in, t + n_in, n_out);
-    hone_rc rc = ran ? hn_fail(err, rc_of(ran), "%s", p->model->error(p->instance)) : copy_all(t + n_in, n_out, out, err);
+    hone_rc rc =
+        ran ? hn_fail(err, rc_of(ran), "%s", p->model->error(p->instance)) : copy_all(t + n_in, n_out, out, err);
     free(t);
     return rc;
 }
