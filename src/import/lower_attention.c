@@ -144,9 +144,12 @@ static void apply_length(core *r) {
     drop(r, hn_bin(r->b, HN_OP_LT, hn_iota(r->b, HONE_I64, 1, shape, 0), n));
 }
 
-static void apply_change(core *r, int which) {
-    if (!r->a->change) return;
-    r->scores = grouped(r, r->a->change(r->a, ungrouped(r, r->scores), which));
+/* False after a failure. */
+static bool apply_change(core *r, int which) {
+    if (!r->a->change) return true;
+    hn_val x = r->a->change(r->a, ungrouped(r, r->scores), which);
+    if (x) r->scores = grouped(r, x);
+    return x != 0;
 }
 
 static void apply_softcap(core *r) {
@@ -171,7 +174,7 @@ hn_val hn_attend_emit(hn_attend *a, hone_dtype out) {
     r.scores = products(&r, q, hn_cast(r.b, a->k, hn_dt(r.b, q)), false, hn_dt(r.b, q));
     keep_stage(&r, 0, r.scores);
     if (a->change && a->has_precision) r.scores = hn_cast(r.b, r.scores, a->precision);
-    apply_change(&r, 0);
+    if (!apply_change(&r, 0)) return 0;
     apply_softcap(&r);
     keep_stage(&r, 1, r.scores);
     if (a->bias) apply_mask(&r, a->bias);
@@ -181,7 +184,7 @@ hn_val hn_attend_emit(hn_attend *a, hone_dtype out) {
     keep_stage(&r, 2, r.scores);
     apply_softmax(&r);
     if (a->change && a->has_precision) r.scores = hn_cast(r.b, r.scores, a->precision);
-    apply_change(&r, 1);
+    if (!apply_change(&r, 1)) return 0;
     keep_stage(&r, 3, r.scores);
     hn_val p = hn_work(r.b, r.scores);
     return ungrouped(&r, products(&r, p, hn_cast(r.b, a->v, hn_dt(r.b, p)), true, out));

@@ -119,7 +119,7 @@ static bool crops(hn_lower *c, hn_val x, const hn_window *w, const int64_t *extr
         if (n_shape)
             crop_total(b, hn_dim_sub(t, full, hn_lit(b, shape[i])), upper, out, i);
         else if (same)
-            crop_total(b, hn_dim_sub(t, full, hn_dim_mul(t, in, s)), upper, out, i);
+            crop_total(b, hn_dim_max(t, hn_dim_sub(t, full, hn_dim_mul(t, in, s)), hn_lit(b, 0)), upper, out, i);
         else {
             bool use = n_pads && strcmp(mode, "VALID") != 0;
             out->low[i] = hn_lit(b, use ? pads[i] : 0);

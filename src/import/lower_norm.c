@@ -188,8 +188,8 @@ static bool layer_axes(hn_lower *c, size_t rank, int64_t *axes, size_t *n) {
     return true;
 }
 
-/* Stage one in the stash type, stage two in the type of x (both in f32 for floats below 32 bits, with the one rounding
- * between them that the operator asks for). */
+/* Stage one in the stash type, stage two in the type of x; both in f32 for floats below 32 bits, which are rounded once
+ * at the end. */
 static void lower_layer(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     int64_t axes[HN_RANK_MAX];
@@ -201,7 +201,7 @@ static void lower_layer(hn_lower *c) {
     hn_val in = hn_in(c, 0), shift = hn_in(c, 2);
     hone_dtype t = hn_dt(b, in), second = hn_work_type(t);
     moments m = moments_of(b, hn_cast(b, in, hn_work_type(stash)), n, axes, hn_float(c, "epsilon", 1e-5));
-    hn_val y = hn_cast(b, hn_cast(b, normalised(b, m), t), second);
+    hn_val y = hn_cast(b, normalised(b, m), second);
     y = hn_bin(b, HN_OP_MUL, y, hn_cast(b, hn_in(c, 1), second));
     if (shift) y = hn_bin(b, HN_OP_ADD, y, hn_cast(b, shift, second));
     hn_out(c, 0, hn_cast(b, y, t));
@@ -221,7 +221,7 @@ static void lower_rms(hn_lower *c) {
     hn_val square = hn_mean(b, hn_bin(b, HN_OP_MUL, x, x), n, axes, true);
     hn_val inv = hn_un(b, HN_OP_RSQRT, hn_bin_f(b, HN_OP_ADD, square, hn_float(c, "epsilon", 1e-5)));
     hone_dtype out = hn_dt(b, scale), second = hn_work_type(out); /* the result has the type of the scale */
-    hn_val y = hn_cast(b, hn_cast(b, hn_bin(b, HN_OP_MUL, x, inv), hn_dt(b, in)), second);
+    hn_val y = hn_cast(b, hn_bin(b, HN_OP_MUL, x, inv), second);
     hn_out(c, 0, hn_cast(b, hn_bin(b, HN_OP_MUL, y, hn_cast(b, scale, second)), out));
 }
 
