@@ -83,7 +83,7 @@ static hone_rc map_external(hn_onnx *m, const char *location, const char *what, 
 hone_rc hn_external_bytes(hn_onnx *m, const HnOnnx__Tensor *t, const char *what, uint64_t need_b, const void **out,
                           hone_err *err) {
     place p;
-    hn_external *e;
+    hn_external *e = NULL;
     hone_rc rc = read_place(m, t, what, &p, err);
     if (rc) return rc;
     if (!m->dir) return hn_fail(err, HONE_E_INPUT, "%s has external data, which a model in memory cannot have", what);

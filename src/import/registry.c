@@ -3,21 +3,8 @@
 
 #include <string.h>
 
-#pragma weak hn_lower_math
-#pragma weak hn_lower_logic
-#pragma weak hn_lower_shape
-#pragma weak hn_lower_index
-#pragma weak hn_lower_reduce
-#pragma weak hn_lower_nn
-#pragma weak hn_lower_norm
-#pragma weak hn_lower_quant
-#pragma weak hn_lower_loss
-#pragma weak hn_lower_attention
-#pragma weak hn_lower_rnn
 #pragma weak hn_lower_image
 #pragma weak hn_lower_signal
-#pragma weak hn_lower_control
-#pragma weak hn_lower_misc
 #pragma weak hn_lower_ml
 #pragma weak hn_lower_training
 
