@@ -353,7 +353,8 @@ hn_val hn_mean(hn_builder *b, hn_val x, size_t n_axes, const int64_t *axes, bool
         if (!(seen >> axis & 1)) n = hn_dim_mul(b->g->dims, n, hn_dim_of(b, x, (size_t)axis));
         seen |= 1u << axis;
     }
-    return hn_bin(b, HN_OP_DIV, hn_reduce(b, HN_OP_RSUM, x, n_axes, axes, keep), as_number(b, n, t));
+    hn_val sum = hn_reduce(b, HN_OP_RSUM, x, n_axes, axes, keep);
+    return hn_bin(b, HN_OP_DIV, sum, as_number(b, n, t));
 }
 
 hn_val hn_softmax(hn_builder *b, hn_val x, int64_t axis) {
