@@ -25,7 +25,8 @@ enum { HN_OPSET_MAX = 27 };
 /* Families; each table ends with a zeroed row. Registered in src/import/registry.c. */
 extern const hn_lower_row hn_lower_math[], hn_lower_shape[], hn_lower_index[], hn_lower_reduce[], hn_lower_logic[],
     hn_lower_nn[], hn_lower_quant[], hn_lower_norm[], hn_lower_loss[], hn_lower_attention[], hn_lower_rnn[],
-    hn_lower_image[], hn_lower_signal[], hn_lower_control[], hn_lower_misc[], hn_lower_ml[], hn_lower_training[];
+    hn_lower_image[], hn_lower_signal[], hn_lower_control[], hn_lower_misc[], hn_lower_ml[], hn_lower_training[],
+    hn_lower_contrib[];
 
 hn_builder *hn_lower_builder(hn_lower *c); /* where to emit */
 int hn_lower_opset(const hn_lower *c);     /* version of the node's domain that the model imports */

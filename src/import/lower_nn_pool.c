@@ -40,32 +40,12 @@ void hn_lower_max_pool(hn_lower *c) {
     hn_out(c, 1, whole_index(b, x, index));
 }
 
-/* How many elements count in each window, as a value that broadcasts to the result: a constant where padding is none or
- * counts itself, else the sum over windows of ones. What ceil_mode adds behind the padding never counts. */
-static hn_val window_counts(hn_builder *b, hn_val x, const hn_window *w, bool with_pad, hone_dtype t) {
-    hn_window ones = *w;
-    hn_dim shape[HN_RANK_MAX];
-    double n = 1;
-    for (size_t i = 0; i < w->n; i++) n *= (double)w->kernel[i];
-    if (!w->ceil && (with_pad || w->empty)) return hn_const_f(b, t, n);
-    shape[0] = shape[1] = hn_lit(b, 1);
-    for (size_t i = 0; i < w->n; i++) {
-        shape[i + 2] = hn_dim_of(b, x, i + 2);
-        if (!with_pad) continue;
-        hn_dim pads = hn_dim_add(b->g->dims, w->low[i], hn_lit(b, w->pad_high[i]));
-        shape[i + 2] = hn_dim_add(b->g->dims, shape[i + 2], pads);
-        ones.low[i] = hn_lit(b, 0);
-        ones.high[i] = hn_dim_sub(b->g->dims, w->high[i], hn_lit(b, w->pad_high[i]));
-    }
-    return hn_window_emit(b, HN_OP_WSUM, hn_full(b, t, w->n + 2, shape, 1), &ones);
-}
-
 void hn_lower_average_pool(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     hn_window w;
     if (!hn_need(c, 1) || !hn_window_read(c, hn_in(c, 0), NULL, &w)) return;
     hn_val x = hn_work(b, hn_in(c, 0));
-    hn_val n = window_counts(b, x, &w, hn_int(c, "count_include_pad", 0) != 0, hn_dt(b, x));
+    hn_val n = hn_window_counts(b, x, &w, hn_int(c, "count_include_pad", 0) != 0, hn_dt(b, x));
     hn_val y = hn_bin(b, HN_OP_DIV, hn_window_emit(b, HN_OP_WSUM, x, &w), n);
     hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
 }

@@ -1,7 +1,7 @@
 /* Quantisation. Products of quantised tensors are integer contractions of i32 values with the zero points subtracted:
  * exact. Results are rounded half to even in f32, shifted by the zero point there (exact wherever the target's range
  * is), and saturate in the cast. */
-#include "import/lower_util.h"
+#include "import/lower_quant_int.h"
 
 static bool is_small_float(hone_dtype t) {
     const hn_dtype_info *d = hn_dtype_of(t);
@@ -60,8 +60,7 @@ static hn_val granular(hn_lower *c, hn_val v, hn_val x) {
     return block ? spread_blocks(b, v, x, at, block) : v;
 }
 
-/* round(x) + zero in the type t: x is a float value, zero a value that broadcasts to it, or 0. */
-static hn_val to_integer(hn_builder *b, hn_val x, hn_val zero, hone_dtype t) {
+hn_val hn_to_quantised(hn_builder *b, hn_val x, hn_val zero, hone_dtype t) {
     x = hn_cast(b, hn_un(b, HN_OP_ROUND, x), HONE_F32);
     if (zero) x = hn_bin(b, HN_OP_ADD, x, hn_cast(b, zero, HONE_F32));
     return hn_cast(b, x, t);
@@ -93,7 +92,7 @@ static bool division_type(hn_lower *c, hn_val scale, hone_dtype *out) {
     return true;
 }
 
-static void lower_quantize(hn_lower *c) {
+void hn_lower_quantize(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     hone_dtype t, division;
     if (!hn_need(c, 2)) return;
@@ -108,7 +107,7 @@ static void lower_quantize(hn_lower *c) {
     if (hn_lower_failed(c)) return;
     hn_val q = hn_bin(b, HN_OP_DIV, hn_cast(b, x, division), scale);
     if (is_int(t))
-        q = to_integer(b, q, zero, t);
+        q = hn_to_quantised(b, q, zero, t);
     else if (t == HONE_F4E2M1 && zero)
         q = hn_cast(b, hn_bin(b, HN_OP_ADD, hn_cast(b, q, HONE_F32), hn_cast(b, zero, HONE_F32)), t);
     else /* the zero point of an 8-bit float is 0 */
@@ -117,7 +116,7 @@ static void lower_quantize(hn_lower *c) {
 }
 
 /* (x - zero) * scale, in f32, rounded once. */
-static void lower_dequantize(hn_lower *c) {
+void hn_lower_dequantize(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     if (!hn_need(c, 2)) return;
     hn_val x = hn_in(c, 0), zero = hn_in(c, 2);
@@ -144,12 +143,10 @@ static void lower_dequantize(hn_lower *c) {
     hn_out(c, 0, hn_cast(b, hn_bin(b, HN_OP_MUL, y, scale), t));
 }
 
-/* u8, the range of x widened to hold 0. A range of 0 has scale 1. */
-static void lower_dynamic(hn_lower *c) {
-    hn_builder *b = hn_lower_builder(c);
+hn_dynamic hn_quantise_dynamic(hn_builder *b, hn_val x) {
     int64_t axes[HN_RANK_MAX];
-    if (!hn_need(c, 1)) return;
-    hn_val x = hn_cast(b, hn_in(c, 0), HONE_F32), low = x, high = x;
+    hn_dynamic q;
+    hn_val low = x, high = x;
     size_t rank = hn_rank(b, x);
     for (size_t i = 0; i < rank; i++) axes[i] = (int64_t)i;
     if (rank) {
@@ -158,60 +155,64 @@ static void lower_dynamic(hn_lower *c) {
     }
     low = hn_bin_f(b, HN_OP_MIN, low, 0);
     hn_val range = hn_bin(b, HN_OP_SUB, hn_bin_f(b, HN_OP_MAX, high, 0), low);
-    hn_val scale =
+    q.scale =
         hn_where(b, hn_bin_f(b, HN_OP_EQ, range, 0), hn_const_f(b, HONE_F32, 1), hn_bin_f(b, HN_OP_DIV, range, 255));
-    hn_val zero = hn_un(b, HN_OP_NEG, hn_bin(b, HN_OP_DIV, low, scale));
-    zero = hn_cast(b, hn_un(b, HN_OP_ROUND, zero), HONE_U8);
-    hn_out(c, 0, to_integer(b, hn_bin(b, HN_OP_DIV, x, scale), zero, HONE_U8));
-    hn_out(c, 1, scale);
-    hn_out(c, 2, zero);
+    q.zero = hn_un(b, HN_OP_NEG, hn_bin(b, HN_OP_DIV, low, q.scale));
+    q.zero = hn_cast(b, hn_un(b, HN_OP_ROUND, q.zero), HONE_U8);
+    q.y = hn_to_quantised(b, hn_bin(b, HN_OP_DIV, x, q.scale), q.zero, HONE_U8);
+    return q;
+}
+
+static void lower_dynamic(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    if (!hn_need(c, 1)) return;
+    hn_dynamic q = hn_quantise_dynamic(b, hn_cast(b, hn_in(c, 0), HONE_F32));
+    hn_out(c, 0, q.y);
+    hn_out(c, 1, q.scale);
+    hn_out(c, 2, q.zero);
 }
 
 /* ---- products ---- */
 
-/* x - zero as i32, or as f32 for 8-bit floats (their zero point is 0). */
-static hn_val centred(hn_builder *b, hn_val x, hn_val zero) {
+hn_val hn_centred(hn_builder *b, hn_val x, hn_val zero) {
     if (!is_int(hn_dt(b, x))) return hn_cast(b, x, HONE_F32);
     x = hn_cast(b, x, HONE_I32);
     return zero ? hn_bin(b, HN_OP_SUB, x, hn_cast(b, zero, HONE_I32)) : x;
 }
 
-/* A parameter of the rows of a matrix operand: a vector [M] stands in a column. */
-static hn_val per_row(hn_builder *b, hn_val v) {
+hn_val hn_per_row(hn_builder *b, hn_val v) {
     if (!v || hn_rank(b, v) != 1) return v;
     return hn_dim_is(b, hn_dim_of(b, v, 0), 1) ? hn_scalar(b, v) : hn_unsqueeze(b, v, 1);
 }
-/* … of the columns. */
-static hn_val per_column(hn_builder *b, hn_val v) {
+hn_val hn_per_column(hn_builder *b, hn_val v) {
     if (!v || hn_rank(b, v) != 1) return v;
     return hn_dim_is(b, hn_dim_of(b, v, 0), 1) ? hn_scalar(b, v) : v;
 }
 static hn_val as_f32(hn_builder *b, hn_val v) { return hn_cast(b, v, HONE_F32); }
 
-/* acc * (sx * sw / sy), rounded, shifted and saturated. */
-static hn_val requantised(hn_builder *b, hn_val acc, hn_val sx, hn_val sw, hn_val sy, hn_val zero) {
+hn_val hn_requantised(hn_builder *b, hn_val acc, hn_val sx, hn_val sw, hn_val sy, hn_val zero) {
     hn_val factor = hn_bin(b, HN_OP_DIV, hn_bin(b, HN_OP_MUL, as_f32(b, sx), as_f32(b, sw)), as_f32(b, sy));
     hn_val y = hn_bin(b, HN_OP_MUL, as_f32(b, acc), factor);
-    return is_int(hn_dt(b, zero)) ? to_integer(b, y, zero, hn_dt(b, zero)) : hn_cast(b, y, hn_dt(b, zero));
+    return is_int(hn_dt(b, zero)) ? hn_to_quantised(b, y, zero, hn_dt(b, zero)) : hn_cast(b, y, hn_dt(b, zero));
 }
 
 static void lower_matmul_integer(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     if (!hn_need(c, 2) || !hn_need_rank(c, 0, 1, HN_RANK_MAX) || !hn_need_rank(c, 1, 1, HN_RANK_MAX)) return;
-    hn_val x = centred(b, hn_in(c, 0), per_row(b, hn_in(c, 2)));
-    hn_val y = centred(b, hn_in(c, 1), per_column(b, hn_in(c, 3)));
+    hn_val x = hn_centred(b, hn_in(c, 0), hn_per_row(b, hn_in(c, 2)));
+    hn_val y = hn_centred(b, hn_in(c, 1), hn_per_column(b, hn_in(c, 3)));
     hn_out(c, 0, hn_matmul(b, x, y, HONE_I32));
 }
 
 static void lower_qlinear_matmul(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     if (!hn_need(c, 8) || !hn_need_rank(c, 0, 1, HN_RANK_MAX) || !hn_need_rank(c, 3, 1, HN_RANK_MAX)) return;
-    hn_val x = centred(b, hn_in(c, 0), per_row(b, hn_in(c, 2)));
-    hn_val y = centred(b, hn_in(c, 3), per_column(b, hn_in(c, 5)));
+    hn_val x = hn_centred(b, hn_in(c, 0), hn_per_row(b, hn_in(c, 2)));
+    hn_val y = hn_centred(b, hn_in(c, 3), hn_per_column(b, hn_in(c, 5)));
     hn_val acc = hn_matmul(b, x, y, hn_dt(b, x));
     hn_out(c, 0,
-           requantised(b, acc, per_row(b, hn_in(c, 1)), per_column(b, hn_in(c, 4)), per_row(b, hn_in(c, 6)),
-                       per_row(b, hn_in(c, 7))));
+           hn_requantised(b, acc, hn_per_row(b, hn_in(c, 1)), hn_per_column(b, hn_in(c, 4)), hn_per_row(b, hn_in(c, 6)),
+                          hn_per_row(b, hn_in(c, 7))));
 }
 
 /* The zero point of the weights: one, or one for each output channel. */
@@ -229,7 +230,8 @@ static hn_val conv_acc(hn_lower *c, hn_val x, hn_val x_zero, size_t weights, hn_
     }
     if (w_zero) w_zero = hn_along(b, w_zero, hn_rank(b, w), 0);
     /* padding has the value of the zero point: 0 once that is subtracted */
-    return hn_conv_emit(b, centred(b, x, x_zero ? hn_scalar(b, x_zero) : 0), centred(b, w, w_zero), &win, HONE_I32);
+    return hn_conv_emit(b, hn_centred(b, x, x_zero ? hn_scalar(b, x_zero) : 0), hn_centred(b, w, w_zero), &win,
+                        HONE_I32);
 }
 
 static void lower_conv_integer(hn_lower *c) {
@@ -246,12 +248,12 @@ static void lower_qlinear_conv(hn_lower *c) {
     size_t rank = hn_rank(b, x);
     if (hn_in(c, 8)) acc = hn_bin(b, HN_OP_ADD, acc, hn_along(b, hn_cast(b, hn_in(c, 8), HONE_I32), rank, 1));
     hn_val sx = hn_scalar(b, hn_in(c, 1)), sy = hn_scalar(b, hn_in(c, 6)), sw = hn_along(b, hn_in(c, 4), rank, 1);
-    hn_out(c, 0, requantised(b, acc, sx, sw, sy, hn_scalar(b, hn_in(c, 7))));
+    hn_out(c, 0, hn_requantised(b, acc, sx, sw, sy, hn_scalar(b, hn_in(c, 7))));
 }
 
 const hn_lower_row hn_lower_quant[] = {
-    {"", "QuantizeLinear", 10, HN_OPSET_MAX, lower_quantize, 0},
-    {"", "DequantizeLinear", 10, HN_OPSET_MAX, lower_dequantize, 0},
+    {"", "QuantizeLinear", 10, HN_OPSET_MAX, hn_lower_quantize, 0},
+    {"", "DequantizeLinear", 10, HN_OPSET_MAX, hn_lower_dequantize, 0},
     {"", "DynamicQuantizeLinear", 11, HN_OPSET_MAX, lower_dynamic, 0},
     {"", "MatMulInteger", 10, HN_OPSET_MAX, lower_matmul_integer, 0},
     {"", "QLinearMatMul", 10, HN_OPSET_MAX, lower_qlinear_matmul, 0},

@@ -201,6 +201,24 @@ hn_val hn_conv_emit(hn_builder *b, hn_val x, hn_val weight, const hn_window *w, 
     return hn_emit(b->g, b->b, HN_OP_CONV, 2, in, sizeof attr / sizeof attr[0], attr, 1);
 }
 
+hn_val hn_window_counts(hn_builder *b, hn_val x, const hn_window *w, bool with_pad, hone_dtype t) {
+    hn_window ones = *w;
+    hn_dim shape[HN_RANK_MAX];
+    double n = 1;
+    for (size_t i = 0; i < w->n; i++) n *= (double)w->kernel[i];
+    if (!w->ceil && (with_pad || w->empty)) return hn_const_f(b, t, n);
+    shape[0] = shape[1] = hn_lit(b, 1);
+    for (size_t i = 0; i < w->n; i++) {
+        shape[i + 2] = hn_dim_of(b, x, i + 2);
+        if (!with_pad) continue;
+        hn_dim pads = hn_dim_add(b->g->dims, w->low[i], hn_lit(b, w->pad_high[i]));
+        shape[i + 2] = hn_dim_add(b->g->dims, shape[i + 2], pads);
+        ones.low[i] = hn_lit(b, 0);
+        ones.high[i] = hn_dim_sub(b->g->dims, w->high[i], hn_lit(b, w->pad_high[i]));
+    }
+    return hn_window_emit(b, HN_OP_WSUM, hn_full(b, t, w->n + 2, shape, 1), &ones);
+}
+
 bool hn_kernel_sizes(hn_lower *c, size_t input, int64_t *kernel) {
     hn_builder *b = hn_lower_builder(c);
     hn_val w = hn_in(c, input);

@@ -11,7 +11,7 @@
 static const hn_lower_row *const families[] = {
     hn_lower_math,   hn_lower_logic,   hn_lower_shape, hn_lower_index,     hn_lower_reduce,   hn_lower_nn,
     hn_lower_norm,   hn_lower_quant,   hn_lower_loss,  hn_lower_attention, hn_lower_rnn,      hn_lower_image,
-    hn_lower_signal, hn_lower_control, hn_lower_misc,  hn_lower_ml,        hn_lower_training,
+    hn_lower_signal, hn_lower_control, hn_lower_misc,  hn_lower_ml,        hn_lower_training, hn_lower_contrib,
 };
 
 enum { N_FAMILIES = sizeof families / sizeof families[0] };
@@ -20,7 +20,11 @@ enum { N_FAMILIES = sizeof families / sizeof families[0] };
 static const struct {
     const char *domain;
     int newest;
-} domains[] = {{"", HN_OPSET_MAX}, {"ai.onnx.ml", 5}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1}};
+} domains[] = {{"", HN_OPSET_MAX},
+               {"ai.onnx.ml", 5},
+               {"ai.onnx.preview", 1},
+               {"ai.onnx.preview.training", 1},
+               {"com.microsoft", 1}};
 
 const char *hn_domain(const char *domain) { return !domain || !strcmp(domain, "ai.onnx") ? "" : domain; }
 
