@@ -86,6 +86,8 @@ static const char *pick(hn_ref *e, hn_domain *d) {
     *d = hn_ref_domain(hn_ref_type(e, n->in[0])->dtype);
     for (size_t k = 1; k < n->n_in; k++)
         if (hn_ref_domain(hn_ref_type(e, n->in[k])->dtype) == HN_DOM_F) *d = HN_DOM_F;
+    if (n->op == HN_OP_POW && *d == HN_DOM_U && hn_ref_type(e, n->in[0])->dtype != HONE_U64)
+        *d = HN_DOM_I; /* the exponent may be negative */
     if (*d == HN_DOM_I && x->i) return x->i;
     if (*d == HN_DOM_U && x->u)
         return n->op == HN_OP_NOT && hn_ref_type(e, n->in[0])->dtype == HONE_BOOL ? "(uint64_t)!$0" : x->u;

@@ -24,6 +24,7 @@ static bool listed(const hn_attr *a, size_t axis) {
 static const char *first_value(hn_ref *e, hn_op op, hone_dtype t) {
     int bits = hn_dtype_of(t)->bits;
     bool min = op == HN_OP_RMIN, max = op == HN_OP_RMAX || op == HN_OP_WMAX || op == HN_OP_WARGMAX;
+    if (t == HONE_F8E8M0 && (min || max)) return min ? "0x1p127" : "0x1p-127"; /* no infinity, no sign */
     switch (hn_ref_domain(t)) {
     case HN_DOM_F: return op == HN_OP_RPROD ? "1" : min ? "(double)INFINITY" : max ? "-(double)INFINITY" : "0";
     case HN_DOM_I:

@@ -11,7 +11,7 @@ enum { WIDE_MOVES = 10 };
 
 /* --- building ------------------------------------------------------------------------------------------------ */
 
-static void describe_number(hn_gene *g, const hone_param *p) {
+static void describe_number(hn_feature *g, const hone_param *p) {
     g->ordered = true;
     g->lo = p->log ? log(p->lo) : p->lo;
     g->hi = p->log ? log(p->hi) : p->hi;
@@ -20,7 +20,7 @@ static void describe_number(hn_gene *g, const hone_param *p) {
     g->n_levels = n < HN_ABSENT ? (size_t)n : 0;
 }
 
-static void describe(hn_gene *g, const hone_param *p) {
+static void describe(hn_feature *g, const hone_param *p) {
     g->param = p;
     g->kind = p->kind;
     g->slot = p->slot;
@@ -34,14 +34,14 @@ static void describe(hn_gene *g, const hone_param *p) {
     }
 }
 
-static bool has_choice(const hn_gene *g) { return g->n_levels != 1 || g->optional; }
+static bool has_choice(const hn_feature *g) { return g->n_levels != 1 || g->optional; }
 
 static void gather(hn_genes *g, const hone_space *space) {
     for (size_t i = 0; i < hone_space_n_params(space); i++) {
         const hone_param *p = hone_space_param(space, i);
         g->conditions |= p->when != NULL;
         if (p->kind == HONE_LITERAL) continue;
-        hn_gene one = {.index = i};
+        hn_feature one = {.index = i};
         describe(&one, p);
         size_t items = p->kind == HONE_PERMUTATION ? p->n_values : 1;
         for (size_t k = 0; k < items; k++) {
@@ -58,7 +58,7 @@ hone_rc hn_genes_new(const hone_space *space, hn_genes **out, hone_err *err) {
     if (!g) return hn_fail(err, HONE_E_NOMEM, "out of memory for the search's genes");
     g->space = space;
     g->slots = hone_space_slots(space);
-    g->gene = HN_NEW_N(&g->arena, hn_gene, g->slots);
+    g->gene = HN_NEW_N(&g->arena, hn_feature, g->slots);
     g->free_gene = HN_NEW_N(&g->arena, size_t, g->slots);
     if (hn_arena_ok(&g->arena)) gather(g, space);
     g->ordered = HN_NEW_N(&g->arena, bool, g->slots);
@@ -79,16 +79,16 @@ void hn_genes_free(hn_genes *g) {
 
 /* --- looking ------------------------------------------------------------------------------------------------- */
 
-static size_t item_position(const hn_gene *g, const double *x) {
+static size_t item_position(const hn_feature *g, const double *x) {
     for (size_t k = 0; k < g->n_levels; k++)
         if (x[g->slot + k] == (double)g->item) return k;
     return 0;
 }
 
-static double scaled(const hn_gene *g, double v) { return g->param->log ? log(v) : v; }
+static double scaled(const hn_feature *g, double v) { return g->param->log ? log(v) : v; }
 
 double hn_genes_unit(const hn_genes *genes, size_t k, const double *x) {
-    const hn_gene *g = &genes->gene[k];
+    const hn_feature *g = &genes->gene[k];
     double v = x[g->slot];
     if (isnan(v)) return NAN;
     switch (g->kind) {
@@ -105,7 +105,7 @@ static unsigned char quantised(double unit) {
 }
 
 static unsigned char level_code(const hn_genes *genes, size_t k, const double *x) {
-    const hn_gene *g = &genes->gene[k];
+    const hn_feature *g = &genes->gene[k];
     double v = x[g->slot];
     if (isnan(v)) return HN_ABSENT;
     switch (g->kind) {
@@ -146,36 +146,36 @@ size_t hn_genes_distance(const hn_genes *g, const double *a, const double *b) {
 
 /* --- moving -------------------------------------------------------------------------------------------------- */
 
-static double level_value(const hn_gene *g, size_t level) {
+static double level_value(const hn_feature *g, size_t level) {
     bool number = g->kind == HONE_INT || g->kind == HONE_FLOAT;
     return number ? g->param->lo + (double)level * g->step : (double)level;
 }
 
-static size_t level_of(const hn_gene *g, double v) {
+static size_t level_of(const hn_feature *g, double v) {
     bool number = g->kind == HONE_INT || g->kind == HONE_FLOAT;
     return (size_t)(number ? llround((v - g->param->lo) / g->step) : llround(v));
 }
 
 /* A value at a unit position of a wide int or float; hone_point_canon snaps it. */
-static double at_unit(const hn_gene *g, double unit) {
+static double at_unit(const hn_feature *g, double unit) {
     double u = unit < 0 ? 0 : unit > 1 ? 1 : unit, v = g->lo + u * (g->hi - g->lo);
     if (g->param->log) v = exp(v);
     return v < g->param->lo ? g->param->lo : v > g->param->hi ? g->param->hi : v;
 }
 
-static void swap_item(const hn_gene *g, size_t to, double *x) {
+static void swap_item(const hn_feature *g, size_t to, double *x) {
     size_t from = item_position(g, x);
     double t = x[g->slot + to];
     x[g->slot + to] = x[g->slot + from];
     x[g->slot + from] = t;
 }
 
-static void set_absent(const hn_gene *g, double *x) {
+static void set_absent(const hn_feature *g, double *x) {
     size_t n = g->kind == HONE_PERMUTATION ? g->n_levels : 1;
     for (size_t i = 0; i < n; i++) x[g->slot + i] = NAN;
 }
 
-static void shuffle(const hn_gene *g, hn_rng *rng, double *x) {
+static void shuffle(const hn_feature *g, hn_rng *rng, double *x) {
     for (size_t i = 0; i < g->n_levels; i++) x[g->slot + i] = (double)i;
     for (size_t i = g->n_levels; i > 1; i--) {
         size_t j = (size_t)hn_rng_below(rng, i);
@@ -185,7 +185,7 @@ static void shuffle(const hn_gene *g, hn_rng *rng, double *x) {
     }
 }
 
-static void mutate_wide(const hn_gene *g, hn_rng *rng, double spread, double *x) {
+static void mutate_wide(const hn_feature *g, hn_rng *rng, double spread, double *x) {
     double v = x[g->slot];
     double u = isnan(v) || spread >= 1 ? hn_rng_unit(rng)
                                        : (scaled(g, v) - g->lo) / (g->hi - g->lo) + spread * hn_rng_normal(rng);
@@ -198,7 +198,7 @@ static void mutate_wide(const hn_gene *g, hn_rng *rng, double spread, double *x)
 }
 
 void hn_genes_mutate(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
-    const hn_gene *g = &genes->gene[k];
+    const hn_feature *g = &genes->gene[k];
     bool absent = isnan(x[g->slot]);
     if (g->optional && !absent) {
         double p = g->param->knockout > 0 ? g->param->knockout : 1.0 / (double)(g->n_levels ? g->n_levels + 1 : 8);
@@ -223,7 +223,7 @@ void hn_genes_mutate(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
 }
 
 void hn_genes_step(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
-    const hn_gene *g = &genes->gene[k];
+    const hn_feature *g = &genes->gene[k];
     bool near = g->ordered && g->kind != HONE_PERMUTATION && g->n_levels != 1 && !isnan(x[g->slot]);
     if (!near || hn_rng_next(rng) & 1) {
         hn_genes_mutate(genes, k, rng, x);
@@ -237,7 +237,7 @@ void hn_genes_step(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
 }
 
 size_t hn_genes_n_moves(const hn_genes *genes, size_t k, const double *x) {
-    const hn_gene *g = &genes->gene[k];
+    const hn_feature *g = &genes->gene[k];
     bool absent = isnan(x[g->slot]);
     if (absent && !g->optional) return 0;
     if (g->kind == HONE_PERMUTATION) return absent ? 1 : g->n_levels - 1 + (g->optional && g->item == 0);
@@ -246,7 +246,7 @@ size_t hn_genes_n_moves(const hn_genes *genes, size_t k, const double *x) {
 }
 
 void hn_genes_move(const hn_genes *genes, size_t k, size_t j, hn_rng *rng, double *x) {
-    const hn_gene *g = &genes->gene[k];
+    const hn_feature *g = &genes->gene[k];
     bool absent = isnan(x[g->slot]);
     if (g->kind == HONE_PERMUTATION) {
         if (absent)
@@ -271,7 +271,7 @@ void hn_genes_move(const hn_genes *genes, size_t k, size_t j, hn_rng *rng, doubl
 
 void hn_genes_settle(const hn_genes *g, double *x) {
     for (size_t k = 0; g->conditions && k < g->n; k++) {
-        const hn_gene *e = &g->gene[k];
+        const hn_feature *e = &g->gene[k];
         if (!e->param->when || e->optional || !isnan(x[e->slot])) continue;
         if (e->kind == HONE_PERMUTATION) {
             for (size_t i = 0; i < e->n_levels; i++) x[e->slot + i] = (double)i;

@@ -17,7 +17,7 @@
 
 enum { HN_LEVELS = 64, HN_ABSENT = HN_LEVELS - 1 };
 
-typedef struct hn_gene {
+typedef struct hn_feature {
     const hone_param *param;
     size_t slot, index; /* index: of the parameter */
     hone_kind kind;
@@ -27,13 +27,13 @@ typedef struct hn_gene {
     size_t n_levels; /* distinct present values; 0 = too many to count (wide int, float) */
     double lo, hi;   /* int, float: ends of the scale (log taken when log) */
     double step;     /* 0: continuous */
-} hn_gene;
+} hn_feature;
 
 typedef struct hn_genes {
     hn_arena arena;
     const hone_space *space;
     size_t n, slots; /* genes */
-    hn_gene *gene;
+    hn_feature *gene;
     size_t n_free;     /* genes with more than one value */
     size_t *free_gene; /* their numbers */
     bool conditions;   /* some parameter has a condition */

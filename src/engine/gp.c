@@ -42,7 +42,7 @@ static void close_model(void *state) {
     free(g);
 }
 
-static bool may_be_absent(const hn_gene *e) { return e->optional || e->param->when; }
+static bool may_be_absent(const hn_feature *e) { return e->optional || e->param->when; }
 
 static hone_rc lay_out(gp *g, const hn_genes *genes, hone_err *err) {
     uint16_t *group = malloc((genes->n_free * (MOST_LEVELS + 1) + 1) * sizeof *group);
@@ -53,7 +53,7 @@ static hone_rc lay_out(gp *g, const hn_genes *genes, hone_err *err) {
         return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'gp'");
     }
     for (size_t k = 0; k < genes->n_free; k++) {
-        const hn_gene *e = &genes->gene[genes->free_gene[k]];
+        const hn_feature *e = &genes->gene[genes->free_gene[k]];
         size_t n = e->ordered ? 0 : e->n_levels < MOST_LEVELS ? e->n_levels : MOST_LEVELS;
         g->start[k] = (uint32_t)g->d;
         g->levels[k] = (uint32_t)n;
@@ -81,7 +81,7 @@ static hone_rc open_model(const hn_view *view, const double *option, void **stat
 static void columns(const gp *g, const hn_genes *genes, const double *point, float *out) {
     memset(out, 0, g->d * sizeof *out);
     for (size_t k = 0; k < genes->n_free; k++) {
-        const hn_gene *e = &genes->gene[genes->free_gene[k]];
+        const hn_feature *e = &genes->gene[genes->free_gene[k]];
         double u = hn_genes_unit(genes, genes->free_gene[k], point);
         float *to = out + g->start[k], one = 0.70710678f; /* two levels are sqrt(2 * 1/2) = 1 apart */
         if (isnan(u)) {
@@ -185,7 +185,7 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return rc;
 }
 
-const hn_model hn_model_gp = {"gp", open_model, score, close_model};
+const hn_model hn_model_gp = {"gp", false, open_model, score, close_model};
 
 static hone_rc open_gp(const hn_view *view, const double *option, void **state, hone_err *err) {
     hone_rc rc = hn_single_open(&hn_model_gp, view, option, state, err);

@@ -28,6 +28,7 @@ hone_rc hn_frame_open(hn_frame *f, const hn_view *v, hone_err *err) {
 void hn_frame_free(hn_frame *f) {
     hn_sample_free(&f->sample);
     hn_pool_free(&f->pool);
+    hn_feasible_free(&f->feasible);
     free(f->score);
     free(f->spare);
 }
@@ -121,6 +122,7 @@ hone_rc hn_frame_ask(hn_frame *f, const hn_model *m, void *model, const hn_view 
     if (!rc) rc = hn_pool_fill(&f->pool, v, &f->sample, &f->spec, rng, err);
     if (!rc) rc = score_room(f, err);
     if (!rc) rc = m->score(model, v, &f->sample, &f->pool, rng, f->score, err);
+    if (!rc && !m->learns_failures) rc = hn_feasible_heed(&f->feasible, v, &f->sample, &f->pool, rng, f->score, err);
     if (rc) return rc;
     if (!f->pool.n) return hn_fail(err, HONE_E_EXHAUSTED, "no new candidate");
     size_t best = best_of(f->score, f->pool.n, rng);

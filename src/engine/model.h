@@ -6,10 +6,11 @@
 #ifndef HN_MODEL_H
 #define HN_MODEL_H
 
-#include "engine/pool.h"
+#include "engine/feasible.h"
 
 typedef struct hn_model {
     const char *name;
+    bool learns_failures; /* its score knows of them; else what is nearly sure to fail goes behind */
     hone_rc (*open)(const hn_view *view, const double *option, void **state, hone_err *err);
     /* Scores every point of the pool; may add its own candidates first. score has room for pool->room floats. */
     hone_rc (*score)(void *state, const hn_view *view, const hn_sample *sample, hn_pool *pool, hn_rng *rng,
@@ -28,6 +29,7 @@ typedef struct hn_frame {
     float *score;
     size_t score_room;
     double *spare; /* one point */
+    hn_feasible feasible;
 } hn_frame;
 
 hone_rc hn_frame_open(hn_frame *f, const hn_view *v, hone_err *err);

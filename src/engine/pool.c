@@ -107,7 +107,7 @@ static void add_moves(hn_pool *p, const hn_view *v, const hn_sample *s, const hn
 void hn_cross(const hn_genes *g, const double *a, const double *b, hn_rng *rng, double *out) {
     memcpy(out, a, g->slots * sizeof *out);
     for (size_t k = 0; k < g->n; k++) {
-        const hn_gene *e = &g->gene[k];
+        const hn_feature *e = &g->gene[k];
         if ((e->kind == HONE_PERMUTATION && e->item) || hn_rng_next(rng) & 1) continue;
         size_t n = e->kind == HONE_PERMUTATION ? e->n_levels : 1;
         memcpy(out + e->slot, b + e->slot, n * sizeof *out);

@@ -79,7 +79,7 @@ static hone_rc open_model(const hn_view *view, const double *option, void **stat
 }
 
 /* Levels, at most `levels - 1` of them (ordered ones share a bin with their neighbours), and absent. */
-static unsigned char coarse(const ridge *r, const hn_gene *g, unsigned char code) {
+static unsigned char coarse(const ridge *r, const hn_feature *g, unsigned char code) {
     size_t bins = r->levels - 1;
     if (code == HN_ABSENT) return (unsigned char)bins;
     size_t n = g->n_levels && g->n_levels <= HN_ABSENT ? g->n_levels : HN_ABSENT;
@@ -186,7 +186,7 @@ static int by_gain(const void *a, const void *b) {
 
 static step best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, double *x) {
     size_t i = v->genes->free_gene[k], n = hn_genes_n_moves(v->genes, i, x);
-    const hn_gene *g = &v->genes->gene[i];
+    const hn_feature *g = &v->genes->gene[i];
     const float *w = r->weight + k * r->levels;
     unsigned char code[1];
     double keep = x[g->slot];
@@ -255,7 +255,7 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return HONE_OK;
 }
 
-const hn_model hn_model_ridge = {"ridge", open_model, score, close_model};
+const hn_model hn_model_ridge = {"ridge", false, open_model, score, close_model};
 
 static hone_rc open_ridge(const hn_view *view, const double *option, void **state, hone_err *err) {
     hone_rc rc = hn_single_open(&hn_model_ridge, view, option, state, err);

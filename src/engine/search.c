@@ -189,7 +189,7 @@ static bool ask_seed(hone_search *s, double *point) {
 static double n_combinations(const hn_genes *g) {
     double n = 1;
     for (size_t k = 0; k < g->n; k++) {
-        const hn_gene *e = &g->gene[k];
+        const hn_feature *e = &g->gene[k];
         if (e->kind == HONE_PERMUTATION)
             n *= (double)(e->item + 1);
         else if (!e->n_levels)
@@ -205,7 +205,7 @@ static double n_combinations(const hn_genes *g) {
 static void combination(const hn_genes *g, double i, double *x) {
     uint64_t left = (uint64_t)i;
     for (size_t k = 0; k < g->n; k++) {
-        const hn_gene *e = &g->gene[k];
+        const hn_feature *e = &g->gene[k];
         if (e->kind == HONE_PERMUTATION) {
             size_t at = (size_t)(left % (e->item + 1));
             left /= e->item + 1;

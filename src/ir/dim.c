@@ -371,6 +371,7 @@ void hn_symbol_limit(hn_dims *t, hn_symbol s, int64_t low, int64_t high) {
         hn_expr *e = &t->expr[d];
         if (e->symbols >> s % 64 & 1) hn_terms_range(t, e->term, e->n, &e->low, &e->high);
     }
+    hn_dim_refresh(t, s);
 }
 
 bool hn_dim_is_int(const hn_dims *t, hn_dim d, int64_t *n) {

@@ -102,6 +102,21 @@ static hn_dim replaced_symbol(void *arg, const hn_dims *from, hn_symbol s) {
     return s == r->s ? r->is : 0;
 }
 
+static hn_dim same_symbol(void *arg, const hn_dims *from, hn_symbol s) {
+    (void)arg, (void)from, (void)s;
+    return 0;
+}
+
+void hn_dim_refresh(hn_dims *t, hn_symbol s) {
+    uint32_t n = t->n_expr;
+    for (hn_dim d = 1; d < n; d++) {
+        hn_dim same = t->expr[d].same;
+        if (t->expr[d].live || !mentions(t, same, s)) continue;
+        hn_dim now = hn_dim_rebuild(t, t, same, same_symbol, NULL);
+        if (now) t->expr[d].same = hn_dim_now(t, now);
+    }
+}
+
 /* What holds for both holds for the one that stays. */
 static void narrow(hn_dims *t, const replacing *r) {
     hn_symbol other;

@@ -75,6 +75,9 @@ void *hn_dim_grow(hn_dims *t, void *list, uint32_t n, uint32_t *room, size_t siz
 typedef hn_dim hn_dim_swap(void *arg, const hn_dims *from, hn_symbol s);
 hn_dim hn_dim_rebuild(hn_dims *to, const hn_dims *from, hn_dim d, hn_dim_swap *by, void *arg);
 
+/* Simplifies what mentions s once more, after its range became narrower. */
+void hn_dim_refresh(hn_dims *t, hn_symbol s);
+
 static inline int64_t hn_floordiv64(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 static inline int64_t hn_mod64(int64_t a, int64_t b) { return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0); }
 static inline int64_t hn_gcd64(int64_t a, int64_t b) {

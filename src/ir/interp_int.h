@@ -27,7 +27,7 @@ hn_eval_fn hn_eval_unary, hn_eval_binary, hn_eval_select, hn_eval_cast, hn_eval_
 /* The scalar semantics, over n elements: floats in double before rounding, integers in 64 bits before wrapping.
  * uns: the element type is u64, whose bits stand in an int64; bits: of the element type. */
 void hn_unary_f(hn_op op, int64_t n, const double *x, double *out);
-void hn_unary_i(hn_op op, bool is_bool, int64_t n, const int64_t *x, int64_t *out);
+void hn_unary_i(hn_op op, hone_dtype t, int64_t n, const int64_t *x, int64_t *out);
 void hn_binary_f(hn_op op, int64_t n, const double *x, const double *y, double *out);
 void hn_binary_i(hn_op op, bool uns, int bits, int64_t n, const int64_t *x, const int64_t *y, int64_t *out);
 void hn_compare_f(hn_op op, int64_t n, const double *x, const double *y, int64_t *out);

@@ -72,12 +72,12 @@ void hn_unary_f(hn_op op, int64_t n, const double *x, double *out) {
     }
 }
 
-void hn_unary_i(hn_op op, bool is_bool, int64_t n, const int64_t *x, int64_t *out) {
+void hn_unary_i(hn_op op, hone_dtype t, int64_t n, const int64_t *x, int64_t *out) {
     switch (op) {
     case HN_OP_NEG: EACH(hn_wrap_sub(0, x[i]));
-    case HN_OP_ABS: EACH(x[i] < 0 ? hn_wrap_sub(0, x[i]) : x[i]);
-    case HN_OP_SIGN: EACH((x[i] > 0) - (x[i] < 0));
-    case HN_OP_NOT: EACH(is_bool ? !x[i] : ~x[i]);
+    case HN_OP_ABS: EACH(x[i] < 0 && t != HONE_U64 ? hn_wrap_sub(0, x[i]) : x[i]);
+    case HN_OP_SIGN: EACH(t == HONE_U64 ? x[i] != 0 : (x[i] > 0) - (x[i] < 0));
+    case HN_OP_NOT: EACH(t == HONE_BOOL ? !x[i] : ~x[i]);
     case HN_OP_ISNAN:
     case HN_OP_ISINF: EACH(0);
     default: EACH(x[i]);
@@ -196,7 +196,7 @@ hone_rc hn_eval_unary(hn_call *c) {
             for (int64_t i = 0; predicate && i < m; i++) k[i] = f[i] != 0;
         } else {
             hn_load_i(x, at, 1, m, k);
-            hn_unary_i(op, x->dtype == HONE_BOOL, m, k, k);
+            hn_unary_i(op, x->dtype, m, k, k);
         }
         if (as_float && !predicate)
             hn_store_f(&c->out[0], at, m, f);
@@ -301,9 +301,13 @@ static void cast_chunk_f(const hn_node *node, hone_dtype to, int64_t n, double *
             k[i] = saturate ? saturated(info, x[i]) : truncated(x[i]);
         else if (to == HONE_F8E8M0)
             x[i] = to_e8m0(x[i], round ? round->name : "up", saturate);
-        else if (info->bits <= 8)
-            x[i] = hn_float_decode(to, hn_float_encode(to, x[i], saturate));
     }
+}
+
+/* The codes themselves: an infinity that a cast lets pass would be clipped by hn_store_f. */
+static void store_small(hn_tensor *y, bool saturate, int64_t at, int64_t n, const double *x) {
+    unsigned char *code = y->data;
+    for (int64_t i = 0; i < n; i++) code[at + i] = (unsigned char)hn_float_encode(y->dtype, x[i], saturate);
 }
 
 hone_rc hn_eval_cast(hn_call *c) {
@@ -329,7 +333,9 @@ hone_rc hn_eval_cast(hn_call *c) {
                 k[i] = k[i] != 0;
         }
         if (from_float || (to_float && hn_dtype_of(y->dtype)->bits <= 8)) cast_chunk_f(c->node, y->dtype, m, f, k);
-        if (to_float)
+        if (to_float && hn_dtype_of(y->dtype)->bits <= 8 && y->dtype != HONE_F8E8M0)
+            store_small(y, hn_attr_i(c->node, HN_A_SATURATE, 1) != 0, at, m, f);
+        else if (to_float)
             hn_store_f(y, at, m, f);
         else
             hn_store_i(y, at, m, k);

@@ -120,6 +120,9 @@ static void ranges(void) {
     hn_symbol_limit(t, 0, 3, 5);
     hn_dim_range(t, d, &low, &high);
     ok(low == 6 && high == 10, "dim/limit_reaches_expressions");
+    d = parse(t, "min(k, 8) + 1");
+    hn_symbol_limit(t, 2, 0, 7);
+    is_text(text_of(t, d), "k + 1", "dim/limit_simplifies");
 }
 
 static void relations(void) {
