@@ -20,6 +20,7 @@ CARRY(scalar, "src/exec/rt/scalar.h")
 CARRY(philox, "src/ir/philox.h")
 CARRY(order, "src/exec/rt/order.h")
 CARRY(odd, "src/exec/rt/odd.h")
+CARRY(pool, "src/exec/rt/pool.h")
 
 typedef struct part {
     const char *name, *text, *needs;
