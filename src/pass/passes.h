@@ -4,6 +4,6 @@
 
 #include "pass/pass.h"
 
-extern const hn_pass hn_pass_cse, hn_pass_dce;
+extern const hn_pass hn_pass_fold, hn_pass_simplify, hn_pass_cse, hn_pass_dce;
 
 #endif

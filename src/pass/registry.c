@@ -1,9 +1,8 @@
 /* pass/registry.c — the pipeline. Adding a pass: docs/how-to-add-a-pass.md. */
 #include "pass/passes.h"
 
-const hn_pass *const hn_passes[] = {
-    &hn_pass_cse,
-    &hn_pass_dce,
-    NULL,
+#include <stddef.h>
 
+const hn_pass *const hn_passes[] = {
+    &hn_pass_fold, &hn_pass_simplify, &hn_pass_cse, &hn_pass_dce, NULL,
 };

@@ -1,0 +1,76 @@
+/* Passes fold, cse, dce. */
+#include "pass_text.h"
+
+static const pass_case cases[] = {
+    {"fold/adds_constants", "fold dce",
+     "%0 = const {value = i32[2] (1, 2)}\n%1 = const {value = i32[2] (3, 4)}\n%2 = add %0, %1\noutput %2 \"y\"\n",
+     "%0 = const {value = i32[2] (4, 6)}\noutput %0 \"y\"\n"},
+    {"fold/keeps_a_large_broadcast", "fold",
+     "%0 = const {value = f32[2] (0x1p+0, 0x1p+1)}\n"
+     "%1 = broadcast %0 {shape = [100, 2], map = [1]} : f32[100, 2]\noutput %1 \"y\"\n",
+     NULL},
+    {"fold/shrinks_a_large_broadcast", "fold dce",
+     "%0 = const {value = f32[2] (0x1p+0, 0x1p+1)}\n"
+     "%1 = broadcast %0 {shape = [100, 2], map = [1]}\n%2 = sum %1 {axes = [0], keep = 0}\noutput %2 \"y\"\n",
+     "%0 = const {value = f32[2] (0x1.9p+6, 0x1.9p+7)}\noutput %0 \"y\"\n"},
+    {"fold/keeps_a_symbolic_iota", "fold",
+     "symbol n in 0..\ninput %0 : f32[n] \"x\"\n%1 = iota {shape = [n], dtype = i64, axis = 0} : i64[n]\noutput %1 "
+     "\"y\"\n",
+     NULL},
+    {"fold/small_iota", "fold", "%0 = iota {shape = [3], dtype = i32, axis = 0}\noutput %0 \"y\"\n",
+     "%0 = const {value = i32[3] (0, 1, 2)}\noutput %0 \"y\"\n"},
+    {"fold/keeps_random", "fold",
+     "%0 = random {shape = [2], dtype = f32, mode = uniform, seed = 1} : f32[2]\noutput %0 \"y\"\n", NULL},
+    {"fold/index_out_of_range_is_left_to_the_run", "fold",
+     "%0 = const {value = f32[2] (0x1p+0, 0x1p+1)}\n%1 = const {value = i64[1] (7)}\n"
+     "%2 = gather %0, %1 {axis = 0, batch = 0} : f32[1]\noutput %2 \"y\"\n",
+     NULL},
+    {"fold/if_takes_its_branch", "fold dce",
+     "input %0 : f32[2] \"x\"\n%1 = const {value = bool[] (false)}\n%2 = if %1 do () {\n  %3 = neg %0\n  yield %3\n} "
+     "do () "
+     "{\n  %4 = exp %0\n  %5 = exp %4\n  yield %5\n}\n%6 = abs %2\noutput %6 \"y\"\n",
+     "input %0 : f32[2] \"x\"\n%1 = exp %0 : f32[2]\n%2 = exp %1 : f32[2]\n%3 = abs %2 : f32[2]\noutput %3 \"y\"\n"},
+    {"fold/if_unknown_stays", "fold",
+     "input %0 : f32[2] \"x\"\ninput %1 : bool[] \"c\"\n%2 = if %1 : f32[2] do () {\n  %3 = neg %0 : f32[2]\n  yield "
+     "%3\n} do () {\n  yield %0\n}\noutput %2 \"y\"\n",
+     NULL},
+    {"cse/shares", "cse dce", "input %0 : f32[2] \"x\"\n%1 = exp %0\n%2 = exp %0\n%3 = add %1, %2\noutput %3 \"y\"\n",
+     "input %0 : f32[2] \"x\"\n%1 = exp %0 : f32[2]\n%2 = add %1, %1 : f32[2]\noutput %2 \"y\"\n"},
+    {"cse/attributes_matter", "cse",
+     "input %0 : f32[2, 2] \"x\"\n%1 = sum %0 {axes = [0], keep = 0} : f32[2]\n%2 = sum %0 {axes = [1], keep = 0} : "
+     "f32[2]\n%3 = add %1, %2 : f32[2]\noutput %3 \"y\"\n",
+     NULL},
+    {"cse/minus_zero_is_another_constant", "cse",
+     "input %0 : f32[1] \"x\"\n%1 = const {value = f32[1] (0x0p+0)}\n%2 = const {value = f32[1] (-0x0p+0)}\n"
+     "%3 = div %0, %1 : f32[1]\n%4 = div %0, %2 : f32[1]\noutput %3 \"a\"\noutput %4 \"b\"\n",
+     NULL},
+    {"cse/random_is_not_shared", "cse",
+     "%0 = random {shape = [2], dtype = f32, mode = uniform, seed = 1} : f32[2]\n"
+     "%1 = random {shape = [2], dtype = f32, mode = uniform, seed = 1} : f32[2]\noutput %0 \"a\"\noutput %1 \"b\"\n",
+     NULL},
+    {"cse/regions_see_what_is_around", "cse",
+     "input %0 : bool[] \"c\"\ninput %1 : f32[2] \"x\"\n%2 = exp %1\n%3 = if %0 do () {\n  %4 = exp %1\n  %5 = sqrt "
+     "%1\n  yield %4\n} do () {\n  %6 = sqrt %1\n  yield %6\n}\n%7 = sqrt %1\n%8 = add %2, %3\n%9 = add %7, %8\noutput "
+     "%9 \"y\"\n",
+     "input %0 : bool[] \"c\"\ninput %1 : f32[2] \"x\"\n%2 = exp %1 : f32[2]\n%3 = if %0 : f32[2] do () {\n  %4 = sqrt "
+     "%1 "
+     ": f32[2]\n  yield %2\n} do () {\n  %5 = sqrt %1 : f32[2]\n  yield %5\n}\n%6 = sqrt %1 : f32[2]\n%7 = add %2, %3 "
+     ": f32[2]\n"
+     "%8 = add %6, %7 : f32[2]\noutput %8 \"y\"\n"},
+    {"dce/unused_goes", "dce", "input %0 : f32[2] \"x\"\n%1 = exp %0\n%2 = neg %1\noutput %0 \"y\"\n",
+     "input %0 : f32[2] \"x\"\noutput %0 \"y\"\n"},
+    {"dce/bind_of_a_used_symbol_stays", "dce",
+     "symbol s in 0..\ninput %0 : i64[1] \"k\"\nbind %0 {defines = [s]}\n%1 = const {value = f32[] (0x1p+0)}\n"
+     "%2 = broadcast %1 {shape = [s], map = []} : f32[s]\noutput %2 \"y\"\n",
+     NULL},
+    {"dce/bind_of_an_unused_symbol_goes", "dce",
+     "symbol s in 0..\ninput %0 : i64[1] \"k\"\nbind %0 {defines = [s]}\noutput %0 \"y\"\n",
+     "symbol s in 0..\ninput %0 : i64[1] \"k\"\noutput %0 \"y\"\n"},
+    {"dce/a_loop_whose_count_is_used_stays", "dce",
+     "symbol k in 0..\ninput %0 : i64[] \"n\"\ninput %1 : bool[] \"go\"\ninput %2 : f32[2] \"x\"\n"
+     "%3 = loop %0, %1 {defines = [k], count = 1} : f32[k, 2] do (%4 : i64[], %5 : bool[]) {\n"
+     "  yield %5, %2\n}\n%6 = dims {shape = [k]} : i64[1]\noutput %6 \"y\"\n",
+     NULL},
+};
+
+int main(void) { return check_passes(cases, sizeof cases / sizeof *cases); }

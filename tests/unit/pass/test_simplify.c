@@ -1,0 +1,104 @@
+/* Pass simplify: each rule where it applies, and beside it a case that looks alike and must stay. */
+#include "pass_text.h"
+
+#define X "input %0 : f32[4] \"x\"\n"
+#define XY "input %0 : f32[4] \"x\"\ninput %1 : f32[4] \"y\"\n"
+#define I "input %0 : i32[4] \"x\"\n"
+#define F4(c) "const {value = f32[4] (" c ", " c ", " c ", " c ")}\n"
+#define I4(c) "const {value = i32[4] (" c ", " c ", " c ", " c ")}\n"
+#define OUT0 "output %0 \"y\"\n"
+#define OUT1 "output %1 \"z\"\n"
+#define OUT2 "output %2 \"z\"\n"
+#define OUT3 "output %3 \"z\"\n"
+
+static const pass_case cases[] = {
+    {"simplify/add_minus_zero", "simplify", X "%1 = " F4("-0x0p+0") "%2 = add %0, %1\noutput %2 \"y\"\n", X OUT0},
+    {"simplify/add_zero_stays", "simplify", X "%1 = " F4("0x0p+0") "%2 = add %0, %1 : f32[4]\n" OUT2, NULL},
+    {"simplify/add_zero_relaxed", "!simplify", X "%1 = " F4("0x0p+0") "%2 = add %0, %1 : f32[4]\noutput %2 \"y\"\n",
+     X OUT0},
+    {"simplify/zero_add_integers", "simplify", I "%1 = " I4("0") "%2 = add %1, %0\noutput %2 \"y\"\n", I OUT0},
+    {"simplify/constant_goes_right", "simplify dce", X "%1 = " F4("0x1p+1") "%2 = add %1, %0\n" OUT2,
+     X "%1 = " F4("0x1p+1") "%2 = add %0, %1 : f32[4]\n" OUT2},
+    {"simplify/sub_zero", "simplify", X "%1 = " F4("0x0p+0") "%2 = sub %0, %1\noutput %2 \"y\"\n", X OUT0},
+    {"simplify/sub_minus_zero_stays", "simplify", X "%1 = " F4("-0x0p+0") "%2 = sub %0, %1 : f32[4]\n" OUT2, NULL},
+    {"simplify/sub_self_integers", "simplify fold dce", I "%1 = sub %0, %0\n" OUT1, I "%1 = " I4("0") OUT1},
+    {"simplify/sub_self_floats_stays", "simplify", X "%1 = sub %0, %0 : f32[4]\n" OUT1, NULL},
+    {"simplify/mul_one", "simplify", X "%1 = " F4("0x1p+0") "%2 = mul %1, %0\noutput %2 \"y\"\n", X OUT0},
+    {"simplify/mul_zero_floats_stays", "simplify", X "%1 = " F4("0x0p+0") "%2 = mul %0, %1 : f32[4]\n" OUT2, NULL},
+    {"simplify/mul_minus_one", "simplify", X "%1 = " F4("-0x1p+0") "%2 = mul %0, %1\noutput %2 \"z\"\n",
+     X "%1 = neg %0 : f32[4]\n" OUT1},
+    {"simplify/div_power_of_two", "simplify fold dce", X "%1 = " F4("0x1p+3") "%2 = div %0, %1\n" OUT2,
+     X "%1 = " F4("0x1p-3") "%2 = mul %0, %1 : f32[4]\n" OUT2},
+    {"simplify/div_three_stays", "simplify", X "%1 = " F4("0x1.8p+1") "%2 = div %0, %1 : f32[4]\n" OUT2, NULL},
+    {"simplify/div_three_relaxed", "!simplify fold dce", X "%1 = " F4("0x1.8p+1") "%2 = div %0, %1 : f32[4]\n" OUT2,
+     X "%1 = " F4("0x1.555556p-2") "%2 = mul %0, %1 : f32[4]\n" OUT2},
+    {"simplify/div_huge_power_stays", "simplify", X "%1 = " F4("0x1p+127") "%2 = div %0, %1 : f32[4]\n" OUT2, NULL},
+    {"simplify/one_by", "simplify", X "%1 = " F4("0x1p+0") "%2 = div %1, %0\n" OUT2, X "%1 = recip %0 : f32[4]\n" OUT1},
+    {"simplify/add_neg", "simplify", XY "%2 = neg %1\n%3 = add %0, %2\n" OUT3, XY "%2 = sub %0, %1 : f32[4]\n" OUT2},
+    {"simplify/neg_neg", "simplify", X "%1 = neg %0\n%2 = neg %1\noutput %2 \"y\"\n", X OUT0},
+    {"simplify/pow_two", "simplify dce", X "%1 = " F4("0x1p+1") "%2 = pow %0, %1\n" OUT2,
+     X "%1 = mul %0, %0 : f32[4]\n" OUT1},
+    {"simplify/pow_half_stays", "simplify", X "%1 = " F4("0x1p-1") "%2 = pow %0, %1 : f32[4]\n" OUT2, NULL},
+    {"simplify/pow_half_relaxed", "!simplify dce", X "%1 = " F4("0x1p-1") "%2 = pow %0, %1 : f32[4]\n" OUT2,
+     X "%1 = sqrt %0 : f32[4]\n" OUT1},
+    {"simplify/cast_there_and_back", "simplify",
+     "input %0 : f16[4] \"x\"\n%1 = cast %0 {dtype = f32, saturate = 1}\n%2 = cast %1 {dtype = f16, saturate = "
+     "1}\noutput %2 \"y\"\n",
+     "input %0 : f16[4] \"x\"\n" OUT0},
+    {"simplify/cast_narrow_stays", "simplify",
+     X "%1 = cast %0 {dtype = f16, saturate = 1} : f16[4]\n%2 = cast %1 {dtype = f32, saturate = 1} : f32[4]\n" OUT2,
+     NULL},
+    {"simplify/cast_skips_a_wide_step", "simplify",
+     "input %0 : i8[4] \"x\"\n%1 = cast %0 {dtype = i32, saturate = 1}\n%2 = cast %1 {dtype = f32, saturate = "
+     "1}\n" OUT2,
+     "input %0 : i8[4] \"x\"\n%1 = cast %0 {dtype = f32, saturate = 1} : f32[4]\n" OUT1},
+    {"simplify/not_lt_floats_stays", "simplify", XY "%2 = lt %0, %1 : bool[4]\n%3 = not %2 : bool[4]\n" OUT3, NULL},
+    {"simplify/not_eq", "simplify", XY "%2 = eq %0, %1\n%3 = not %2\n" OUT3, XY "%2 = ne %0, %1 : bool[4]\n" OUT2},
+    {"simplify/select_known", "simplify",
+     XY "%2 = const {value = bool[4] (true, true, true, true)}\n%3 = select %2, %0, %1\noutput %3 \"y\"\n", XY OUT0},
+    {"simplify/select_mixed_stays", "simplify",
+     XY "%2 = const {value = bool[4] (true, true, true, false)}\n%3 = select %2, %0, %1 : f32[4]\n" OUT3, NULL},
+    {"simplify/transpose_twice", "simplify",
+     "input %0 : f32[2, 3, 4] \"x\"\n%1 = transpose %0 {perm = [2, 0, 1]}\n%2 = transpose %1 {perm = [1, 2, "
+     "0]}\noutput %2 \"y\"\n",
+     "input %0 : f32[2, 3, 4] \"x\"\n" OUT0},
+    {"simplify/transpose_composes", "simplify",
+     "input %0 : f32[2, 3, 4] \"x\"\n%1 = transpose %0 {perm = [2, 0, 1]}\n%2 = transpose %1 {perm = [0, 2, 1]}\n" OUT2,
+     "input %0 : f32[2, 3, 4] \"x\"\n%1 = transpose %0 {perm = [2, 1, 0]} : f32[4, 3, 2]\n" OUT1},
+    {"simplify/transpose_of_ones", "simplify",
+     "input %0 : f32[2, 1, 4] \"x\"\n%1 = transpose %0 {perm = [1, 0, 2]}\n" OUT1,
+     "input %0 : f32[2, 1, 4] \"x\"\n%1 = reshape %0 {shape = [1, 2, 4]} : f32[1, 2, 4]\n" OUT1},
+    {"simplify/reshape_symbolic_same", "simplify",
+     "symbol n in 0..\ninput %0 : f32[n, 4] \"x\"\n%1 = reshape %0 {shape = [4*n]}\n%2 = reshape %1 {shape = [n, "
+     "4]}\noutput %2 \"y\"\n",
+     "symbol n in 0..\ninput %0 : f32[n, 4] \"x\"\n" OUT0},
+    {"simplify/slice_of_slice", "simplify",
+     "input %0 : f32[20] \"x\"\n%1 = slice %0 {shape = [10], start = [1], step = [2]}\n"
+     "%2 = slice %1 {shape = [3], start = [9], step = [-3]}\n" OUT2,
+     "input %0 : f32[20] \"x\"\n%1 = slice %0 {shape = [3], start = [19], step = [-6]} : f32[3]\n" OUT1},
+    {"simplify/pad_nothing", "simplify", X "%1 = pad %0 {low = [0], high = [0], mode = edge}\noutput %1 \"y\"\n",
+     X OUT0},
+    {"simplify/broadcast_twice", "simplify",
+     "input %0 : f32[3] \"x\"\n%1 = broadcast %0 {shape = [2, 3], map = [1]}\n%2 = broadcast %1 {shape = [2, 5, 3], "
+     "map = [0, 2]}\n" OUT2,
+     "input %0 : f32[3] \"x\"\n%1 = broadcast %0 {shape = [2, 5, 3], map = [2]} : f32[2, 5, 3]\n" OUT1},
+    {"simplify/gather_is_slice", "simplify dce",
+     "input %0 : f32[3, 5] \"x\"\n%1 = const {value = i64[] (-1)}\n%2 = gather %0, %1 {axis = 0, batch = 0}\n" OUT2,
+     "input %0 : f32[3, 5] \"x\"\n%1 = slice %0 {shape = [1, 5], start = [2, 0], step = [1, 1]} : f32[1, 5]\n"
+     "%2 = reshape %1 {shape = [5]} : f32[5]\n" OUT2},
+    {"simplify/gather_of_unknown_size_stays", "simplify",
+     "symbol n in 0..\ninput %0 : f32[n, 5] \"x\"\n%1 = const {value = i64[] (0)}\n"
+     "%2 = gather %0, %1 {axis = 0, batch = 0} : f32[5]\n" OUT2,
+     NULL},
+    {"simplify/sum_of_one", "simplify", "input %0 : f32[3, 1] \"x\"\n%1 = sum %0 {axes = [1], keep = 0}\n" OUT1,
+     "input %0 : f32[3, 1] \"x\"\n%1 = reshape %0 {shape = [3]} : f32[3]\n" OUT1},
+    {"simplify/uniform_arithmetic", "simplify fold dce",
+     "symbol n in 0..\ninput %0 : f32[n] \"x\"\n%1 = const {value = f32[] (0x1p+1)}\n%2 = broadcast %1 {shape = [n], "
+     "map = []}\n"
+     "%3 = sqrt %2\n%4 = exp %0\n%5 = mul %4, %3\noutput %5 \"y\"\n",
+     "symbol n in 0..\ninput %0 : f32[n] \"x\"\n%1 = const {value = f32[] (0x1.6a09e6p+0)}\n"
+     "%2 = broadcast %1 {shape = [n], map = []} : f32[n]\n%3 = exp %0 : f32[n]\n%4 = mul %3, %2 : f32[n]\noutput %4 "
+     "\"y\"\n"},
+};
+
+int main(void) { return check_passes(cases, sizeof cases / sizeof *cases); }
