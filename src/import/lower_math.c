@@ -61,11 +61,14 @@ static void bit_shift(hn_lower *c) {
 /* --- casts ----------------------------------------------------------------------------------------------------------
  */
 
+/* `saturate` speaks of 8-bit floats; what floats outside the range of an integer become is left open: the low bits of
+ * the whole number, as processors do. */
 hn_val hn_lower_cast(hn_lower *c, hn_val x, hone_dtype to) {
     hn_builder *b = hn_lower_builder(c);
+    bool saturate = hn_is_float(to) && hn_int(c, "saturate", 1);
     static const char *const rounding[] = {"up", "down", "nearest"};
     const char *mode = hn_string(c, "round_mode", "up");
-    hn_attr attr[] = {hn_a_dtype(to), hn_a_int(HN_A_SATURATE, hn_int(c, "saturate", 1) != 0),
+    hn_attr attr[] = {hn_a_dtype(to), hn_a_int(HN_A_SATURATE, saturate),
                       hn_a_word(HN_A_ROUND, rounding[mode[0] == 'd'   ? 1
                                                      : mode[0] == 'n' ? 2
                                                                       : 0])};

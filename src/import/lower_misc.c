@@ -14,12 +14,16 @@ static void identity(hn_lower *c) {
 /* --- random numbers
  * -------------------------------------------------------------------------------------------------------- */
 
+/* A whole number for Dropout, a float for the others. */
 static int64_t seed_of(hn_lower *c) {
     union {
         float f;
         uint32_t u;
-    } seed = {.f = (float)hn_float(c, "seed", 0)};
-    return hn_has(c, "seed") ? (int64_t)seed.u : (int64_t)c->b.g->n_node + 1;
+    } seed = {0};
+    if (!hn_has(c, "seed")) return (int64_t)c->b.g->n_node + 1;
+    if (!strcmp(hn_lower_op(c), "Dropout")) return hn_int(c, "seed", 0) & UINT32_MAX;
+    seed.f = (float)hn_float(c, "seed", 0);
+    return (int64_t)seed.u;
 }
 
 static hn_val random_of(hn_lower *c, const char *mode, size_t rank, const hn_dim *shape, hone_dtype t) {
