@@ -163,7 +163,7 @@ typedef struct run {
     hn_arena scratch;
     hone_err *err;
 } run;
-enum { KEPT = UINT32_MAX };
+#define KEPT UINT32_MAX
 
 static held *hold(held *h) {
     if (h) h->refs++;

@@ -37,7 +37,7 @@ static const run_case cases[] = {
      "ir 1\nsymbol n in 0..\nsymbol m in 0..\ninput %x : f32[n*m] \"x\"\ninput %z : f32[n] \"z\"\n"
      "input %w : f32[m] \"w\"\n%y = dims {shape = [m]}\noutput %y \"y\"\n",
      {"f32[6] (1, 2, 3, 4, 5, 6)", "f32[2] (1, 2)", "f32[2] (1, 2)"},
-     "!dimension 0 is 2, expected 'm', which is 3"},
+     "!input 'x': dimension 0 is 6, expected 'm*n', which is 4 here"},
     {"sizes_repeated",
      "ir 1\nsymbol n in 0..\ninput %x : f32[n] \"x\"\ninput %z : f32[n] \"z\"\n%y = add %x, %z\noutput %y \"y\"\n",
      {"f32[1] (1)", "f32[2] (1, 2)"},
