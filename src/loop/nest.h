@@ -58,14 +58,16 @@ typedef struct hn_nbuf {
     uint32_t index; /* which parameter, result, local, register */
 } hn_nbuf;
 
-typedef enum hn_sv_kind { HN_SV_CONST, HN_SV_LOAD, HN_SV_INDEX, HN_SV_OP, HN_SV_PICK } hn_sv_kind;
+typedef enum hn_sv_kind { HN_SV_CONST, HN_SV_LOAD, HN_SV_INDEX, HN_SV_OP, HN_SV_PICK, HN_SV_WRAP } hn_sv_kind;
 typedef struct hn_scalar {
     hn_sv_kind kind;
     hone_dtype dtype;
     hn_op op; /* OP: unary, binary, ternary of ops.def */
     uint8_t n_arg;
     bool saturate;
-    hn_sv arg[3]; /* PICK: arg[0] where the guard holds, else arg[1] */
+    bool fused;   /* OP mul: an update that adds it may round once for both (contractions) */
+    hn_sv arg[3]; /* PICK: arg[0] where the guard holds, else arg[1]. WRAP: an index from data: negative ones count from
+                     `below`; what is outside is reported to the run and clamped into [0, below) */
     hn_buf buf;
     hn_ix at; /* LOAD, INDEX */
     uint32_t n_guard;
@@ -106,7 +108,7 @@ typedef struct hn_nest {
 
 hn_nest *hn_nest_new(hn_arena *a, hn_dims *dims); /* NULL: out of memory */
 
-/* -- index expressions (loop/index.c) */
+/* -- index expressions (loop/nest_index.c) */
 hn_ix hn_ix_dim(hn_nest *n, hn_dim d);
 hn_ix hn_ix_int(hn_nest *n, int64_t i);
 hn_ix hn_ix_var(hn_nest *n, hn_var v);
@@ -155,7 +157,7 @@ struct hn_str;
 void hn_nest_print(const hn_nest *n, struct hn_str *out);
 hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **out, hone_err *err);
 
-/* -- from the IR (loop/lower.c): a kernel's body with one loop per dimension of its results, not yet scheduled.
+/* -- from the IR (loop/body.c): a kernel's body with one loop per dimension of its results, not yet scheduled.
  * E_UNSUPPORTED with a reason for bodies with operations that have no definition element by element. */
 hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a, hn_nest **out, hone_err *err);
 

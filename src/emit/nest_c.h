@@ -1,0 +1,75 @@
+/* emit/nest_c.h — a scheduled nest as the body of a C function. Private to src/emit.
+ *
+ * Iterations of unroll and vector loops are lanes (loop/nest.h): a statement is written once per combination of the
+ * unroll lanes it depends on, with vector types where it depends on the vector loop. C names: p0, r0, t0 (buffers),
+ * a0_<element>_<lanes> (registers), i0 (loop variables), v0_<lanes> (scalars), s_0 (symbols), l (lane of a vector).
+ */
+#ifndef HN_NEST_C_H
+#define HN_NEST_C_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "emit/emit.h"
+#include "loop/nest.h"
+
+enum { HN_LANES_MAX = 8 };
+
+typedef struct hn_lane { /* an unroll or vector loop around the statement being written */
+    hn_var var;
+    bool vector;
+    int64_t n, at; /* unroll: the iteration being written */
+} hn_lane;
+
+typedef struct hn_c {
+    hn_nest *n;
+    hn_str *out;
+    int width; /* elements per vector in this function; 1: scalars alone */
+    int full;  /* elements of an f32 vector of the dialect, 0 for scalar code: for the vector forms of functions */
+    bool fma;
+    int indent;
+    hn_lane lane[HN_LANES_MAX];
+    int n_lane;
+    uint32_t *sv_mask;  /* lanes that a scalar depends on, bit per place in lane[] */
+    uint32_t *buf_mask; /* of registers: lanes around the declaration */
+    uint8_t *chunked;   /* registers accessed as whole vectors */
+    uint32_t *uses;     /* of scalars */
+    bool *inlined;      /* scalars written where they are used */
+    const char *why;    /* first reason why it cannot be written */
+} hn_c;
+
+/* nest_c_index.c */
+uint32_t hn_c_ix_mask(const hn_c *c, hn_ix i);
+/* lane: text for the vector loop's variable ("0", "l"). */
+void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane);
+void hn_c_dim(hn_c *c, hn_str *out, hn_dim d);
+void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const char *lane);
+bool hn_c_constant(hn_c *c, hn_ix i, int64_t *value); /* with unroll lanes in place, the vector's variable 0 */
+bool hn_c_unit_stride(hn_c *c, hn_ix i);              /* in the vector loop's variable */
+int hn_c_vector_lane(const hn_c *c);                  /* place of the vector loop in lane[], or -1 */
+
+/* nest_c_scalar.c */
+uint32_t hn_c_mask(const hn_c *c, const hn_scalar *x);
+void hn_c_name(const hn_c *c, hn_str *out, hn_sv x);
+/* As an operand of a statement that is (vector) or is not written with vectors; lane: as above, for one lane of it. */
+void hn_c_operand(hn_c *c, hn_str *out, hn_sv x, bool vector, const char *lane);
+void hn_c_let(hn_c *c, hn_sv x);
+void hn_c_reg(hn_c *c, hn_str *out, hn_buf b, hn_ix at, bool vector);
+const char *hn_c_type(hone_dtype t); /* of a scalar in a register */
+void hn_c_vtype(const hn_c *c, hn_str *out, hone_dtype t);
+bool hn_c_vectorisable(hone_dtype t);
+void hn_c_line(hn_c *c, const char *fmt, ...) HONE_PRINTF(2, 3);
+/* buf = buf op value, both as text; vectors or scalars. */
+void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b, bool vector);
+void hn_c_put(hn_c *c, hn_str *out, hone_dtype t, const char *value); /* scalar from register to memory form */
+
+/* nest_c_op.c: one operation on operands given as text */
+void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]);
+bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]); /* false: lane by lane */
+
+/* nest_c_types.c: types, and functions on vectors, guarded so that they may be repeated in one file */
+void hn_c_prelude(hn_str *out, int width, bool math);
+
+/* nest_c.c: the body; false with c->why set. */
+bool hn_c_nest(hn_c *c);
+
+#endif

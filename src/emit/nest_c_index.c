@@ -1,0 +1,129 @@
+/* emit/nest_c_index.c — index expressions as C. */
+#include "emit/nest_c.h"
+
+#include <string.h>
+
+int hn_c_vector_lane(const hn_c *c) {
+    for (int k = 0; k < c->n_lane; k++)
+        if (c->lane[k].vector) return k;
+    return -1;
+}
+
+static int lane_of(const hn_c *c, hn_var v) {
+    for (int k = 0; k < c->n_lane; k++)
+        if (c->lane[k].var == v) return k;
+    return -1;
+}
+
+uint32_t hn_c_ix_mask(const hn_c *c, hn_ix i) {
+    uint32_t mask = 0;
+    const hn_linear *f = &c->n->ix[i];
+    for (uint32_t t = 0; t < f->n; t++) {
+        const hn_atom *x = &c->n->atom[f->term[t].atom];
+        if (x->kind == HN_AT_VAR) {
+            int k = lane_of(c, x->id);
+            if (k >= 0) mask |= 1u << k;
+        } else if (x->kind == HN_AT_VALUE) {
+            mask |= c->sv_mask[x->id];
+        }
+        if (x->a) mask |= hn_c_ix_mask(c, x->a);
+        if (x->b) mask |= hn_c_ix_mask(c, x->b);
+    }
+    return mask;
+}
+
+void hn_c_dim(hn_c *c, hn_str *out, hn_dim d) {
+    int64_t v;
+    if (hn_dim_is_int(c->n->dims, d, &v)) {
+        if (v == INT64_MIN)
+            hn_str_add(out, "INT64_MIN");
+        else
+            hn_str_addf(out, v < 0 ? "(%lld)" : "%lld", (long long)v);
+        return;
+    }
+    hn_str_add(out, "(");
+    hn_dim_print_c(c->n->dims, d, "s_", out);
+    hn_str_add(out, ")");
+}
+
+static void atom(hn_c *c, hn_str *out, const hn_atom *x, const char *lane) {
+    static const char *const call[] = {
+        [HN_AT_DIV] = "hn_floordiv", [HN_AT_MOD] = "hn_mod", [HN_AT_MIN] = "hn_min", [HN_AT_MAX] = "hn_max"};
+    if (x->kind == HN_AT_VAR) {
+        int k = lane_of(c, x->id);
+        if (k < 0)
+            hn_str_addf(out, "i%u", x->id);
+        else if (c->lane[k].vector)
+            hn_str_add(out, lane);
+        else
+            hn_str_addf(out, "%lld", (long long)c->lane[k].at);
+        return;
+    }
+    if (x->kind == HN_AT_VALUE) {
+        hn_c_operand(c, out, x->id, false, lane);
+        return;
+    }
+    hn_str_addf(out, "%s(", call[x->kind]);
+    hn_c_ix(c, out, x->a, lane);
+    hn_str_add(out, ", ");
+    if (x->b)
+        hn_c_ix(c, out, x->b, lane);
+    else
+        hn_c_dim(c, out, x->by);
+    hn_str_add(out, ")");
+}
+
+void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane) {
+    const hn_linear f = c->n->ix[i];
+    int64_t v, constant;
+    if (hn_c_constant(c, i, &constant) && !strcmp(lane, "0")) {
+        hn_c_dim(c, out, hn_dim_int(c->n->dims, constant));
+        return;
+    }
+    bool offset = !hn_dim_is_int(c->n->dims, f.offset, &v) || v != 0 || !f.n, first = true;
+    for (uint32_t t = 0; t < f.n; t++) {
+        const hn_atom x = c->n->atom[f.term[t].atom];
+        if (!first) hn_str_add(out, " + ");
+        first = false;
+        if (!hn_dim_is_int(c->n->dims, f.term[t].coef, &v) || v != 1) {
+            hn_c_dim(c, out, f.term[t].coef);
+            hn_str_add(out, "*");
+        }
+        atom(c, out, &x, lane);
+    }
+    if (offset) {
+        if (!first) hn_str_add(out, " + ");
+        hn_c_dim(c, out, f.offset);
+    }
+}
+
+bool hn_c_constant(hn_c *c, hn_ix i, int64_t *value) {
+    const hn_linear *f = &c->n->ix[i];
+    int64_t sum;
+    if (!hn_dim_is_int(c->n->dims, f->offset, &sum)) return false;
+    for (uint32_t t = 0; t < f->n; t++) {
+        const hn_atom *x = &c->n->atom[f->term[t].atom];
+        int64_t coef;
+        int k = x->kind == HN_AT_VAR ? lane_of(c, x->id) : -1;
+        if (k < 0 || !hn_dim_is_int(c->n->dims, f->term[t].coef, &coef)) return false;
+        sum += c->lane[k].vector ? 0 : coef * c->lane[k].at;
+    }
+    *value = sum;
+    return true;
+}
+
+bool hn_c_unit_stride(hn_c *c, hn_ix i) {
+    int k = hn_c_vector_lane(c);
+    hn_dim stride;
+    int64_t v;
+    if (k < 0 || !hn_ix_stride(c->n, i, c->lane[k].var, &stride)) return false;
+    return hn_dim_is_int(c->n->dims, stride, &v) && v == 1;
+}
+
+void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const char *lane) {
+    for (uint32_t k = 0; k < n; k++) {
+        hn_str_add(out, k ? " && (" : "(");
+        hn_c_ix(c, out, guard[k], lane);
+        hn_str_add(out, ") >= 0");
+    }
+}

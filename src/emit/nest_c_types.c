@@ -1,0 +1,112 @@
+/* emit/nest_c_types.c — vector types of one width and functions on them, as text that may be repeated in one file.
+ *
+ * In the templates, @ is the width. GNU C has no ?: on vectors, so choices are made with masks; hnk_pick does it.
+ */
+#include "emit/nest_c.h"
+
+#include <string.h>
+
+typedef struct row {
+    const char *name, *c;
+    int size_b;
+    const char *same; /* the integer type of that size, for masks */
+} row;
+static const row rows[] = {
+    {"f32", "float", 4, "i32"},    {"f64", "double", 8, "i64"},   {"i8", "int8_t", 1, "i8"},
+    {"i16", "int16_t", 2, "i16"},  {"i32", "int32_t", 4, "i32"},  {"i64", "int64_t", 8, "i64"},
+    {"u8", "uint8_t", 1, "i8"},    {"u16", "uint16_t", 2, "i16"}, {"u32", "uint32_t", 4, "i32"},
+    {"u64", "uint64_t", 8, "i64"},
+};
+
+static const char types[] = /* one element type: $ its name, # the integer of its size */
+    "HNR hnk_$_x@ hnk_dup_$_x@(#C x) { return x - (hnk_$_x@){0}; }\n"
+    "HNR hnk_i32_x@ hnk_mask_$_x@(hnk_#_x@ m) { return __builtin_convertvector(m, hnk_i32_x@); }\n"
+    "HNR hnk_$_x@ hnk_pick_$_x@(hnk_i32_x@ m, hnk_$_x@ a, hnk_$_x@ b) {\n"
+    "    hnk_#_x@ k = __builtin_convertvector(m, hnk_#_x@);\n"
+    "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
+    "}\n"
+    "HNR hnk_$_x@ hnk_min_$_x@(hnk_$_x@ a, hnk_$_x@ b) {\n"
+    "    hnk_#_x@ k = (a < b) | (a != a);\n"
+    "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
+    "}\n"
+    "HNR hnk_$_x@ hnk_max_$_x@(hnk_$_x@ a, hnk_$_x@ b) {\n"
+    "    hnk_#_x@ k = (a > b) | (a != a);\n"
+    "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
+    "}\n";
+
+static const char common[] =
+    "HNR hnk_i32_x@ hnk_dup_bool_x@(uint8_t x) { return -(int32_t)x - (hnk_i32_x@){0}; }\n"
+    "HNR hnk_i32_x@ hnk_pick_bool_x@(hnk_i32_x@ m, hnk_i32_x@ a, hnk_i32_x@ b) { return (m & a) | (~m & b); }\n"
+    "HNR hnk_f32_x@ hnk_abs_f32_x@(hnk_f32_x@ x) { return (hnk_f32_x@)((hnk_i32_x@)x & 0x7fffffff); }\n"
+    "HNR hnk_f64_x@ hnk_abs_f64_x@(hnk_f64_x@ x) { return (hnk_f64_x@)((hnk_i64_x@)x & 0x7fffffffffffffff); }\n"
+    "HNR hnk_f32_x@ hnk_sqrt_f32_x@(hnk_f32_x@ x) {\n"
+    "    for (int l = 0; l < @; l++) x[l] = sqrtf(x[l]);\n"
+    "    return x;\n"
+    "}\n"
+    "HNR hnk_f64_x@ hnk_sqrt_f64_x@(hnk_f64_x@ x) {\n"
+    "    for (int l = 0; l < @; l++) x[l] = sqrt(x[l]);\n"
+    "    return x;\n"
+    "}\n";
+static const char absolute[] =
+    "HNR hnk_$_x@ hnk_abs_$_x@(hnk_$_x@ x) { return hnk_pick_$_x@(hnk_mask_$_x@(x < 0), -x, x); }\n";
+
+/* a*b + c with one rounding: the compiler's builtin of the register's size, else lane by lane. No header of intrinsics:
+ * they cost 200 ms per compilation. */
+static void fused(hn_str *out, int width, bool wide) {
+    const char *t = wide ? "f64" : "f32", *p = wide ? "pd" : "ps";
+    int bits = width * (wide ? 64 : 32);
+    hn_str_addf(out, "HNR hnk_%s_x%d hnk_fma_%s_x%d(hnk_%s_x%d a, hnk_%s_x%d b, hnk_%s_x%d c) {\n", t, width, t, width,
+                t, width, t, width, t, width);
+    hn_str_add(out, "#if HNK_HAS_ELEMENTWISE_FMA\n    return __builtin_elementwise_fma(a, b, c);\n");
+    if (bits == 512)
+        hn_str_addf(out, "#elif defined(__AVX512F__)\n    return __builtin_ia32_vfmadd%s512_mask(a, b, c, -1, 4);\n",
+                    p);
+    if (bits == 256) hn_str_addf(out, "#elif defined(__FMA__)\n    return __builtin_ia32_vfmadd%s256(a, b, c);\n", p);
+    if (bits == 128) hn_str_addf(out, "#elif defined(__FMA__)\n    return __builtin_ia32_vfmadd%s(a, b, c);\n", p);
+    hn_str_addf(
+        out,
+        "#else\n    for (int l = 0; l < %d; l++) c[l] = __builtin_fma%s(a[l], b[l], c[l]);\n    return c;\n#endif\n}\n",
+        width, wide ? "" : "f");
+}
+
+static void template(hn_str *out, const char *text, int width, const row *r) {
+    for (; *text; text++) {
+        if (*text == '@')
+            hn_str_addf(out, "%d", width);
+        else if (*text == '$' && r)
+            hn_str_add(out, r->name);
+        else if (*text == '#' && r && text[1] == 'C')
+            hn_str_add(out, (text++, r->c));
+        else if (*text == '#' && r)
+            hn_str_add(out, r->same);
+        else
+            hn_str_add_n(out, text, 1);
+    }
+}
+
+extern const char hn_c_math_text[]; /* nest_c_math.c */
+
+void hn_c_prelude(hn_str *out, int width, bool math) {
+    if (width < 2) return;
+    hn_str_addf(out, "#ifndef HNK_X%d\n#define HNK_X%d\n", width, width);
+    hn_str_add(out, "#ifndef HNK_HAS_ELEMENTWISE_FMA\n#if defined(__has_builtin) && defined(__clang__)\n"
+                    "#define HNK_HAS_ELEMENTWISE_FMA __has_builtin(__builtin_elementwise_fma)\n#else\n"
+                    "#define HNK_HAS_ELEMENTWISE_FMA 0\n#endif\n#endif\n");
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const row *r = &rows[k];
+        hn_str_addf(out, "typedef %s hnk_%s_x%d __attribute__((vector_size(%d)));\n", r->c, r->name, width,
+                    width * r->size_b);
+        hn_str_addf(out, "typedef %s hnk_%s_x%du __attribute__((vector_size(%d), aligned(%d), may_alias));\n", r->c,
+                    r->name, width, width * r->size_b, r->size_b);
+    }
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) template(out, types, width, &rows[k]);
+    template(out, common, width, NULL);
+    for (size_t k = 2; k < sizeof rows / sizeof *rows; k++) template(out, absolute, width, &rows[k]);
+    fused(out, width, false);
+    fused(out, width, true);
+    hn_str_add(out, "#endif\n");
+    if (!math) return;
+    hn_str_addf(out, "#ifndef HNK_MATH_X%d\n#define HNK_MATH_X%d\n", width, width);
+    template(out, hn_c_math_text, width, NULL);
+    hn_str_add(out, "#endif\n");
+}

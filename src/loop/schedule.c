@@ -1,0 +1,207 @@
+/* loop/schedule.c — rewrites that change the shape of loops: split, chunk, collapse, swap, peel. Each builds the new
+ * bodies as copies with the variable replaced, so that bounds and guards are simplified for the new ranges. */
+#include "loop/schedule.h"
+#include "loop/loop_int.h"
+
+bool hn_loop_no(const char **why, const char *reason) {
+    if (why) *why = reason;
+    return false;
+}
+
+/* A copy of the loop's body with its variable replaced. */
+static hn_st body_with(hn_nest *n, hn_st loop, hn_ix value) {
+    hn_var v = n->st[loop].var;
+    hn_ix *var = HN_NEW_N(n->a, hn_ix, v + 1u);
+    if (!var) return 0;
+    var[v] = value;
+    hn_subst s = {var, NULL, v + 1u, 0};
+    return hn_nest_clone(n, n->st[loop].body, &s);
+}
+
+static hn_st make_loop(hn_nest *n, hn_var v, hn_st body, hn_loop_kind kind) {
+    return hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_LOOP, .var = v, .body = body, .loop = kind});
+}
+
+/* The loop becomes `for outer { inner… }`. */
+static void become(hn_nest *n, hn_st loop, hn_var outer, hn_st body) {
+    n->st[loop].var = outer;
+    n->st[loop].body = body;
+}
+
+static void insert_after(hn_nest *n, hn_st at, hn_st more) {
+    n->st[more].next = n->st[at].next;
+    n->st[at].next = more;
+}
+
+bool hn_loop_split(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, hn_st *tail, const char **why) {
+    hn_ix e = n->extent[n->st[loop].var];
+    hn_dim factor = hn_dim_int(n->dims, f);
+    int64_t rest_n, e_n;
+    if (n->st[loop].kind != HN_ST_LOOP || f < 1) return hn_loop_no(why, "no loop");
+    if (hn_ix_is_int(n, e, &e_n) && e_n < f) return hn_loop_no(why, "the loop is shorter than the factor");
+    hn_ix times = hn_ix_div(n, e, factor), rest = hn_ix_mod(n, e, factor);
+    hn_st tail_loop = 0;
+    if (!hn_ix_is_int(n, rest, &rest_n) || rest_n) {
+        hn_var t = hn_nest_var(n, rest);
+        hn_ix at = hn_ix_add(n, hn_ix_scale(n, times, factor), hn_ix_var(n, t));
+        tail_loop = make_loop(n, t, body_with(n, loop, at), HN_SERIAL);
+    }
+    hn_var o = hn_nest_var(n, times), i = hn_nest_var(n, hn_ix_int(n, f));
+    hn_ix at = hn_ix_add(n, hn_ix_scale(n, hn_ix_var(n, o), factor), hn_ix_var(n, i));
+    hn_st in = make_loop(n, i, body_with(n, loop, at), HN_SERIAL);
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    become(n, loop, o, in);
+    if (tail_loop) insert_after(n, loop, tail_loop);
+    if (inner) *inner = in;
+    if (tail) *tail = tail_loop;
+    return true;
+}
+
+bool hn_loop_chunk(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, const char **why) {
+    hn_ix e = n->extent[n->st[loop].var];
+    hn_dim factor = hn_dim_int(n->dims, f);
+    if (n->st[loop].kind != HN_ST_LOOP || f < 1) return hn_loop_no(why, "no loop");
+    hn_ix chunks = hn_ix_div(n, hn_ix_add(n, e, hn_ix_int(n, f - 1)), factor);
+    hn_var c = hn_nest_var(n, chunks);
+    hn_ix base = hn_ix_scale(n, hn_ix_var(n, c), factor);
+    hn_var i = hn_nest_var(n, hn_ix_min(n, hn_ix_int(n, f), hn_ix_sub(n, e, base)));
+    hn_st in = make_loop(n, i, body_with(n, loop, hn_ix_add(n, base, hn_ix_var(n, i))), HN_SERIAL);
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    become(n, loop, c, in);
+    if (inner) *inner = in;
+    return true;
+}
+
+/* Is a quotient or remainder of v left in an index? */
+static bool broken(const hn_nest *n, hn_ix i, hn_var v) {
+    for (uint32_t t = 0; t < n->ix[i].n; t++) {
+        const hn_atom *x = &n->atom[n->ix[i].term[t].atom];
+        if ((x->a && hn_ix_uses(n, x->a, v)) || (x->b && hn_ix_uses(n, x->b, v))) return true;
+    }
+    return false;
+}
+static bool body_broken(const hn_nest *n, hn_st first, hn_var v) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_LOOP && (broken(n, n->extent[s->var], v) || body_broken(n, s->body, v))) return true;
+        if (s->at && broken(n, s->at, v)) return true;
+        if (s->kind != HN_ST_LET) continue;
+        const hn_scalar *x = &n->sv[s->value];
+        if (x->at && broken(n, x->at, v)) return true;
+        for (uint32_t k = 0; k < x->n_guard; k++)
+            if (broken(n, x->guard[k], v)) return true;
+    }
+    return false;
+}
+
+bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why) {
+    hn_st in = n->st[loop].body;
+    hn_dim a, b;
+    if (!in || n->st[in].kind != HN_ST_LOOP || n->st[in].next) return hn_loop_no(why, "the loops are not alone");
+    if (!hn_ix_is_dim(n, n->extent[n->st[loop].var], &a) || !hn_ix_is_dim(n, n->extent[n->st[in].var], &b))
+        return hn_loop_no(why, "the extents depend on loops");
+    hn_var x = hn_nest_var(n, hn_ix_dim(n, hn_dim_mul(n->dims, a, b)));
+    hn_var vo = n->st[loop].var, vi = n->st[in].var;
+    hn_ix *var = HN_NEW_N(n->a, hn_ix, n->n_var);
+    if (!var) return hn_loop_no(why, "out of memory");
+    var[vo] = hn_ix_div(n, hn_ix_var(n, x), b);
+    var[vi] = hn_ix_mod(n, hn_ix_var(n, x), b);
+    hn_subst s = {var, NULL, n->n_var, 0};
+    hn_st body = hn_nest_clone(n, n->st[in].body, &s);
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    if (body_broken(n, body, x)) return hn_loop_no(why, "an index would need a division");
+    become(n, loop, x, body);
+    return true;
+}
+
+bool hn_loop_swap(hn_nest *n, hn_st loop, const char **why) {
+    hn_st in = n->st[loop].body;
+    if (!in || n->st[in].kind != HN_ST_LOOP || n->st[in].next) return hn_loop_no(why, "the loops are not alone");
+    hn_var vo = n->st[loop].var, vi = n->st[in].var;
+    if (hn_ix_uses(n, n->extent[vi], vo)) return hn_loop_no(why, "the inner extent depends on the outer loop");
+    if (!hn_loop_independent(n, n->st[in].body, why)) return false;
+    hn_loop_kind k = n->st[loop].loop;
+    n->st[loop].var = vi;
+    n->st[loop].loop = n->st[in].loop;
+    n->st[in].var = vo;
+    n->st[in].loop = k;
+    return true;
+}
+
+/* -- peeling */
+typedef struct range {
+    hn_ix low, high; /* v is inside where low <= v < high; 0: no bound */
+} range;
+
+/* Bounds of v from one guard c*v + rest >= 0 over all values of the loops further in. */
+static void bound_by(hn_nest *n, hn_ix guard, hn_var v, range *r) {
+    hn_dim c, d;
+    int64_t k;
+    if (!hn_ix_stride(n, guard, v, &c) || !hn_dim_is_int(n->dims, c, &k) || k == 0) return;
+    hn_ix rest = hn_ix_sub(n, guard, hn_ix_scale(n, hn_ix_var(n, v), c));
+    if (!(d = hn_ix_low(n, rest))) return;
+    hn_dim zero = hn_dim_int(n->dims, 0), by = hn_dim_int(n->dims, k > 0 ? k : -k);
+    if (k > 0) {
+        hn_ix low = hn_ix_dim(n, hn_dim_ceildiv(n->dims, hn_dim_sub(n->dims, zero, d), by));
+        r->low = r->low ? hn_ix_max(n, r->low, low) : low;
+    } else {
+        hn_ix high = hn_ix_dim(n, hn_dim_add(n->dims, hn_dim_floordiv(n->dims, d, by), hn_dim_int(n->dims, 1)));
+        r->high = r->high ? hn_ix_min(n, r->high, high) : high;
+    }
+}
+static void bounds_in(hn_nest *n, hn_st first, hn_var v, range *r) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind == HN_ST_LOOP) bounds_in(n, n->st[id].body, v, r);
+        if (n->st[id].kind != HN_ST_LET) continue;
+        const hn_scalar x = n->sv[n->st[id].value];
+        for (uint32_t k = 0; k < x.n_guard; k++) bound_by(n, x.guard[k], v, r);
+    }
+}
+
+static hn_st part(hn_nest *n, hn_st loop, hn_ix from, hn_ix to) {
+    hn_var v = hn_nest_var(n, hn_ix_sub(n, to, from));
+    return make_loop(n, v, body_with(n, loop, hn_ix_add(n, from, hn_ix_var(n, v))), n->st[loop].loop);
+}
+
+bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why) {
+    range r = {0, 0};
+    hn_ix e = n->extent[n->st[loop].var], zero = hn_ix_int(n, 0);
+    bounds_in(n, n->st[loop].body, n->st[loop].var, &r);
+    if (!r.low && !r.high) return hn_loop_no(why, "no guard depends on the loop alone");
+    hn_ix low = hn_ix_min(n, hn_ix_max(n, r.low ? r.low : zero, zero), e);
+    hn_ix high = hn_ix_max(n, hn_ix_min(n, r.high ? r.high : e, e), low);
+    hn_st before = part(n, loop, zero, low), middle = part(n, loop, low, high), behind = part(n, loop, high, e);
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    hn_st next = n->st[loop].next;
+    n->st[loop] = n->st[before];
+    n->st[loop].next = middle;
+    n->st[middle].next = behind;
+    n->st[behind].next = next;
+    if (inside) *inside = middle;
+    return true;
+}
+
+/* -- tidying */
+static hn_st tidy(hn_nest *n, hn_st first) {
+    hn_st head = 0, tail = 0;
+    for (hn_st id = first, next; id; id = next) {
+        next = n->st[id].next;
+        hn_st add = id;
+        int64_t e;
+        if (n->st[id].kind == HN_ST_LOOP) {
+            n->st[id].body = tidy(n, n->st[id].body);
+            if (hn_ix_is_int(n, n->extent[n->st[id].var], &e) && e <= 1) add = e == 1 ? n->st[id].body : 0;
+            if (!n->st[id].body) add = 0;
+        }
+        if (!add) continue;
+        if (tail)
+            n->st[tail].next = add;
+        else
+            head = add;
+        if (add == id) n->st[id].next = 0;
+        for (tail = add; n->st[tail].next; tail = n->st[tail].next) {
+        }
+    }
+    return head;
+}
+void hn_nest_tidy(hn_nest *n) { n->first = tidy(n, n->first); }

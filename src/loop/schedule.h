@@ -1,0 +1,38 @@
+/* loop/schedule.h — checked rewrites of loop nests.
+ *
+ * Every rewrite checks that it is legal and keeps what the nest computes; where it does not apply it changes nothing,
+ * returns false and says why. Loops are named by their statement. Reductions: rfactor and tiles around them change the
+ * order of an accumulation, always the same way; everything else keeps every rounding.
+ */
+#ifndef HN_SCHEDULE_H
+#define HN_SCHEDULE_H
+
+#include "loop/nest.h"
+
+/* for v < E: body  becomes  for o < E/f { for i < f: body } and, where f may not divide E, for t < E mod f: body. The
+ * loop given becomes the outer one; *inner, *tail (0: none) may be NULL. Refused where E is known to be below f. */
+bool hn_loop_split(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, hn_st *tail, const char **why);
+/* As split without a tail: for c < ceil(E/f) { for i < min(f, E - c*f): body }: for work items. */
+bool hn_loop_chunk(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, const char **why);
+/* for i < A { for j < B: body } becomes for x < A*B: body, where every index is linear in x then. */
+bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why);
+/* for i { for j: body } becomes for j { for i: body }; the iterations must be independent. */
+bool hn_loop_swap(hn_nest *n, hn_st loop, const char **why);
+/* Kinds. Vector and unroll: a constant extent, independent iterations (updates of outer registers run in order);
+ * parallel: nothing but parallel loops around, independent iterations. */
+bool hn_loop_vectorise(hn_nest *n, hn_st loop, const char **why);
+bool hn_loop_unroll(hn_nest *n, hn_st loop, const char **why);
+bool hn_loop_parallelise(hn_nest *n, hn_st loop, const char **why);
+/* A loop that updates outer registers: f partial results, one per lane of u vectors of w, folded after the loop. */
+bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **why);
+/* Splits the range of a loop into the part in which all guards linear in its variable hold, and what is before and
+ * behind; the guards go where they always hold. *inside may be NULL. */
+bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why);
+/* Loops of one iteration are replaced by their bodies, loops of none are dropped. */
+void hn_nest_tidy(hn_nest *n);
+
+/* A good schedule without any search: vectors of `lanes` elements (1: none). tile: rows of the register tile. The text
+ * describes it in one line. */
+const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers);
+
+#endif

@@ -1,0 +1,207 @@
+/* loop/schedule_default.c — a good schedule without any search.
+ *
+ * 1 neighbouring loops that are one in memory are collapsed; 2 the innermost result loop becomes the vector loop where
+ * the memory it walks is contiguous, else the reductions inside it are computed in vector partials; 3 where a loop
+ * further out would read the same vectors again it is unrolled (a register tile); 4 what is left outside becomes the
+ * work items. Strides decide, nothing else: not the kernel's kind.
+ */
+#include "loop/loop_int.h"
+#include "loop/schedule.h"
+
+enum { CHAIN_MAX = HN_RANK_MAX + 2, CHUNK = 4096, ROWS = 4 };
+
+/* The loops from the outermost in, each with definitions and one loop as its body; the last has another body. */
+typedef struct chain {
+    hn_st loop[CHAIN_MAX];
+    int n;
+} chain;
+
+static hn_st lone_loop(const hn_nest *n, hn_st first) {
+    hn_st found = 0;
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind == HN_ST_LET) continue;
+        if (n->st[id].kind != HN_ST_LOOP || found || n->st[id].next) return 0;
+        found = id;
+    }
+    return found;
+}
+static chain find_chain(const hn_nest *n, hn_st first) {
+    chain c = {.n = 0};
+    for (hn_st id = lone_loop(n, first); id && c.n < CHAIN_MAX; id = lone_loop(n, n->st[id].body)) c.loop[c.n++] = id;
+    return c;
+}
+
+static bool has_loop(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next)
+        if (n->st[id].kind == HN_ST_LOOP) return true;
+    return false;
+}
+
+static void collapse_all(hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        collapse_all(n, n->st[id].body);
+        while (hn_loop_collapse(n, id, NULL)) {
+        }
+    }
+}
+
+/* -- strides */
+typedef struct walk {
+    int unit, strided, uniform; /* accesses to memory by their stride in one variable */
+} walk;
+
+static void count_access(hn_nest *n, hn_ix at, hn_var v, walk *w) {
+    hn_dim stride;
+    int64_t k;
+    if (!hn_ix_depends(n, at, v))
+        w->uniform++;
+    else if (hn_ix_stride(n, at, v, &stride) && hn_dim_is_int(n->dims, stride, &k) && k == 1)
+        w->unit++;
+    else
+        w->strided++;
+}
+/* Accesses in the list; loops alone: only what is inside further loops. */
+static void walk_list(hn_nest *n, hn_st first, hn_var v, bool inside, walk *w) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt s = n->st[id];
+        if (s.kind == HN_ST_LOOP) walk_list(n, s.body, v, true, w);
+        if (!inside) continue;
+        bool stores = s.kind == HN_ST_STORE && n->buf[s.buf].space != HN_REG;
+        if (stores) count_access(n, s.at, v, w);
+        const hn_scalar *x = s.kind == HN_ST_LET ? &n->sv[s.value] : NULL;
+        if (x && x->kind == HN_SV_LOAD && n->buf[x->buf].space != HN_REG) count_access(n, x->at, v, w);
+    }
+}
+
+static bool types_fine(const hn_nest *n) {
+    for (hn_sv x = 1; x < n->n_sv; x++)
+        if (hn_dtype_of(n->sv[x].dtype)->bits < 8 && n->sv[x].dtype != HONE_BOOL) return false;
+    return true;
+}
+
+static bool is_reduction(const hn_nest *n, hn_st loop) {
+    for (hn_st id = n->st[loop].body; id; id = n->st[id].next)
+        if (n->st[id].kind == HN_ST_UPDATE) return true;
+    return false;
+}
+
+/* -- the innermost loops */
+typedef struct plan {
+    int64_t lanes, registers;
+    int n_vector, n_partial, n_tile;
+} plan;
+
+static void vectorise_tail_free(hn_nest *n, hn_st loop, plan *p) {
+    hn_st inner;
+    if (!hn_loop_split(n, loop, p->lanes, &inner, NULL, NULL)) return;
+    if (hn_loop_vectorise(n, inner, NULL)) p->n_vector++;
+}
+
+static void partials(hn_nest *n, hn_st loop, plan *p) {
+    int64_t e;
+    bool known = hn_ix_is_int(n, n->extent[n->st[loop].var], &e);
+    int64_t u = known && e % (4 * p->lanes) == 0 && e >= 4 * p->lanes ? 4 : known && e % (2 * p->lanes) == 0 ? 2 : 1;
+    if (hn_loop_rfactor(n, loop, p->lanes, u, NULL)) p->n_partial++;
+}
+
+/* Loops without loops inside, anywhere below the list: rows, reductions, copies. */
+static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
+    for (hn_st id = first, next; id; id = next) {
+        next = n->st[id].next;
+        if (n->st[id].kind != HN_ST_LOOP || n->st[id].loop != HN_SERIAL) {
+            if (n->st[id].kind == HN_ST_LOOP && n->st[id].loop == HN_PARALLEL) schedule_leaves(n, n->st[id].body, p);
+            continue;
+        }
+        if (has_loop(n, n->st[id].body)) {
+            schedule_leaves(n, n->st[id].body, p);
+            continue;
+        }
+        walk w = {0, 0, 0};
+        walk_list(n, n->st[id].body, n->st[id].var, true, &w);
+        if (w.strided > w.unit) continue;
+        if (is_reduction(n, id))
+            partials(n, id, p);
+        else
+            vectorise_tail_free(n, id, p);
+    }
+}
+
+/* A loop around the vector loop whose iterations read the same vectors: rows of the register tile. -1: none. */
+static int tile_loop(hn_nest *n, const chain *c) {
+    hn_st leaf = c->loop[c->n - 1];
+    for (int k = c->n - 1; k-- > 0;) {
+        walk all = {0, 0, 0}, outer = {0, 0, 0};
+        walk_list(n, n->st[leaf].body, n->st[leaf].var, false, &all);
+        walk_list(n, n->st[leaf].body, n->st[c->loop[k]].var, false, &outer);
+        if (outer.uniform > 0 && outer.uniform < all.unit + all.uniform + all.strided) return k;
+    }
+    return -1;
+}
+
+/* Result loop with reductions inside: vectors over the results, several rows at once. */
+static void tile(hn_nest *n, chain *c, plan *p) {
+    hn_st leaf = c->loop[c->n - 1], inner, wide = 0, in_tile;
+    int64_t columns = p->lanes * 2;
+    int rows = tile_loop(n, c);
+    if (rows >= 0 && hn_loop_split(n, leaf, columns, &wide, &inner, NULL)) {
+        hn_st vector;
+        if (inner) vectorise_tail_free(n, inner, p); /* the tail */
+        if (hn_loop_split(n, wide, p->lanes, &vector, NULL, NULL) && hn_loop_vectorise(n, vector, NULL)) {
+            hn_loop_unroll(n, wide, NULL);
+            p->n_vector++;
+        }
+    } else {
+        vectorise_tail_free(n, leaf, p);
+    }
+    if (rows < 0) return;
+    hn_st row = c->loop[rows];
+    if (rows == 0 || hn_ix_is_dim(n, n->extent[n->st[row].var], NULL)) { /* items of several tiles */
+        if (hn_loop_chunk(n, row, 4 * ROWS, &in_tile, NULL)) row = in_tile;
+    }
+    hn_st unrolled;
+    if (hn_loop_split(n, row, ROWS, &unrolled, NULL, NULL) && hn_loop_unroll(n, unrolled, NULL)) p->n_tile++;
+}
+
+static void parallelise(hn_nest *n) {
+    for (hn_st id = n->first; id; id = n->st[id].next) {
+        if (n->st[id].kind == HN_ST_LET) continue;
+        hn_st at = id;
+        while (at && n->st[at].kind == HN_ST_LOOP && n->st[at].loop == HN_SERIAL) {
+            hn_st body = n->st[at].body;
+            if (!has_loop(n, body) || !hn_loop_parallelise(n, at, NULL)) break;
+            at = lone_loop(n, body);
+        }
+        return;
+    }
+}
+
+static bool one_top_loop(const hn_nest *n) { return lone_loop(n, n->first) != 0; }
+
+static void whole(hn_nest *n, plan *p) {
+    chain c = find_chain(n, n->first);
+    if (!c.n) return;
+    hn_st leaf = c.loop[c.n - 1];
+    walk w = {0, 0, 0};
+    walk_list(n, n->st[leaf].body, n->st[leaf].var, false, &w);
+    bool reduces = has_loop(n, n->st[leaf].body);
+    if (c.n == 1) hn_loop_chunk(n, leaf, reduces ? 64 : CHUNK, &leaf, NULL);
+    c.loop[c.n - 1] = leaf;
+    if (p->lanes > 1 && reduces && w.unit && w.strided == 0) tile(n, &c, p);
+}
+
+const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
+    plan p = {.lanes = types_fine(n) ? lanes : 1, .registers = registers};
+    hn_nest_tidy(n);
+    collapse_all(n, n->first);
+    hn_nest_tidy(n);
+    if (one_top_loop(n)) whole(n, &p);
+    parallelise(n);
+    if (p.lanes > 1) schedule_leaves(n, n->first, &p);
+    hn_nest_tidy(n);
+    char text[100];
+    if (p.n_tile) return hn_format(n->a, "tile=%dx%d vector=%d", ROWS, 2, (int)p.lanes);
+    if (p.n_vector || p.n_partial) return hn_format(n->a, "vector=%d partial=%d", (int)p.lanes, p.n_partial);
+    (void)text;
+    return "scalar";
+}

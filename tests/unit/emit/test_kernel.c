@@ -1,0 +1,238 @@
+/* Kernels as C against the interpreter: every case is emitted for several dialects, compiled into one library each, and
+ * run on random and on edge inputs, for several splits of its work items, which must agree bit by bit. */
+#include "base/fs.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "emit/emit.h"
+#include "ir/interp.h"
+#include "tap.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <unistd.h>
+
+typedef struct kernel_case {
+    const char *name, *kind;
+    const char *text;     /* without "ir 1" */
+    int64_t symbol[3][3]; /* values of the symbols, up to three runs; the first is all that static cases need */
+    double rtol;
+} kernel_case;
+
+#define X "input %0 : f32[37] \"x\"\n"
+#define XY X "input %1 : f32[37] \"y\"\n"
+#define N3                                                                                                             \
+    {                                                                                                                  \
+        {5, 7, 3}, {1, 1, 1}, { 64, 33, 20 }                                                                           \
+    }
+static const kernel_case cases[] = {
+#include "kernel_cases.inc"
+};
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+typedef void kernel_fn(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch);
+
+typedef struct built {
+    hn_graph *g;
+    hn_arena arena;
+    hn_kernel_code code;
+    hone_rc rc;
+    hone_err err;
+} built;
+
+static uint64_t state = 88172645463325252u;
+static uint64_t next_random(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+/* Floats: about [-4, 4], in edge runs infinities, NaN, zeros, subnormals among them, and, where nothing is summed (f32
+ * overflows before double does), 3e38; integers: [-3, 3). */
+static void fill(hn_tensor *t, bool edge, bool sums) {
+    static const double odd[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 88.0, -104.5, 1.0, -1.0, 3e38};
+    int64_t n = hn_tensor_n(t);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t r = next_random();
+        double x = (double)(int64_t)(r >> 40) / 2097152.0 - 4;
+        if (hn_is_float(t->dtype))
+            hn_set_f(t, i, edge && r % 3 == 0 ? odd[(r >> 8) % (sums ? 11 : 12)] : x);
+        else if (t->dtype == HONE_BOOL)
+            hn_set_i(t, i, (int64_t)(r >> 20 & 1));
+        else if (hn_dtype_of(t->dtype)->cls == HN_CLASS_UINT)
+            hn_set_i(t, i, (int64_t)(r >> 20) % 3);
+        else
+            hn_set_i(t, i, (int64_t)((r >> 20) % 6) - 3);
+    }
+}
+
+static bool make(hn_arena *a, const hn_graph *g, hn_val v, const int64_t *symbol, hn_tensor *out) {
+    const hn_type *t = hn_type_of(g, v);
+    int64_t dim[HN_RANK_MAX];
+    for (size_t d = 0; d < t->rank; d++)
+        if (!hn_dim_eval(g->dims, t->dim[d], symbol, &dim[d])) return false;
+    return hn_tensor_new(a, t->dtype, t->rank, dim, out);
+}
+
+/* Runs the kernel with its items in pieces of `step`, odd pieces last. */
+static void run(kernel_fn *k, void *const *buf, const int64_t *s, int64_t work, int64_t step, char *scratch) {
+    for (int odd = 0; odd < 2; odd++)
+        for (int64_t b = odd * step; b < work; b += 2 * step) k(buf, s, b, b + step < work ? b + step : work, scratch);
+}
+
+typedef struct verdict {
+    bool same, splits;
+    double worst;
+    const char *text;
+} verdict;
+
+static verdict once(const kernel_case *c, built *b, kernel_fn *k, const int64_t *values, bool edge) {
+    hn_arena a = {0};
+    hn_graph *g = b->g;
+    const hn_blk *blk = &g->block[0];
+    hn_tensor in[8], want[8], got[8];
+    int64_t slots[8] = {0}, *s = slots + 1, work = 0, scratch_b = 0;
+    void *buf[16];
+    verdict v = {true, true, 0, ""};
+    hone_err err;
+    memcpy(s, values, 3 * sizeof *s);
+    for (uint32_t i = 0; i < blk->n_param; i++) {
+        if (!make(&a, g, blk->param[i], s, &in[i])) return (verdict){false, false, 0, "input"};
+        fill(&in[i], edge, strcmp(c->kind, "map") != 0);
+        buf[i] = in[i].data;
+    }
+    if (hn_interpret_block(g, 0, in, s, &a, want, &err) != HONE_OK) {
+        printf("# %s: %s\n", c->name, err.text);
+        return (verdict){false, false, 0, "interpreter"};
+    }
+    for (uint32_t i = 0; i < blk->n_result; i++) {
+        make(&a, g, blk->result[i], s, &got[i]);
+        buf[blk->n_param + i] = got[i].data;
+    }
+    hn_dim_eval(g->dims, b->code.work, s, &work);
+    hn_dim_eval(g->dims, b->code.scratch_b, s, &scratch_b);
+    char *scratch = aligned_alloc(64, (size_t)scratch_b + 64);
+    int64_t steps[3] = {work > 0 ? work : 1, work / 3 + 1, 1};
+    for (int step = 0; step < 3; step++) {
+        void *before[8];
+        for (uint32_t i = 0; i < blk->n_result; i++) {
+            size_t bytes = (size_t)hn_tensor_n(&got[i]) * hn_dtype_of(got[i].dtype)->size_b;
+            before[i] = hn_alloc(&a, bytes);
+            if (step) memcpy(before[i], got[i].data, bytes);
+            memset(got[i].data, 0x5a, bytes);
+        }
+        memset(scratch, 0xff, (size_t)scratch_b + 64);
+        run(k, buf, s, work, steps[step], scratch);
+        for (uint32_t i = 0; i < blk->n_result && step; i++)
+            v.splits &=
+                !memcmp(before[i], got[i].data, (size_t)hn_tensor_n(&got[i]) * hn_dtype_of(got[i].dtype)->size_b);
+    }
+    for (uint32_t i = 0; i < blk->n_result; i++) {
+        double rtol = c->rtol > 0 ? c->rtol : 2e-6;
+        if (got[i].dtype == HONE_F16) rtol = 2e-3;
+        if (got[i].dtype == HONE_BF16) rtol = 1e-2;
+        /* sums of large numbers that cancel */
+        double atol = edge && strcmp(c->kind, "map") ? 200 * rtol : 5 * rtol;
+        hn_match m = hn_tensor_compare(&got[i], &want[i], (hn_match_rule){rtol, atol});
+        v.same &= m.same;
+        if (m.max_abs > v.worst) v.worst = m.max_abs;
+        if (!m.same)
+            printf("# %s, result %u: %lld wrong, at %lld: %.9g, not %.9g\n", c->name, i, (long long)m.n_wrong,
+                   (long long)m.at, hn_get_f(&got[i], m.at), hn_get_f(&want[i], m.at));
+    }
+    free(scratch);
+    hn_arena_free(&a);
+    return v;
+}
+
+static void emit_all(built *b, const hn_dialect *d, hn_str *source) {
+    hn_runtime_add(source, "base convert scalar");
+    for (int i = 0; i < N_CASES; i++) {
+        char name[32];
+        hn_str text = {0};
+        b[i] = (built){.rc = HONE_E_INPUT};
+        hn_str_addf(&text, "ir 1\n%s", cases[i].text);
+        snprintf(name, sizeof name, "k%d", i);
+        if (hn_parse(text.text, text.n, cases[i].name, &b[i].g, &b[i].err) == HONE_OK)
+            b[i].rc = hn_emit_kernel(b[i].g, 0, cases[i].kind, name, d, false, &b[i].arena, &b[i].code, &b[i].err);
+        hn_str_free(&text);
+        if (b[i].rc != HONE_OK) continue;
+        hn_str_addf(
+            source,
+            "%s\nvoid x%s(void *const *b, const int64_t *s, int64_t i, int64_t e, char *t);\n"
+            "void x%s(void *const *b, const int64_t *s, int64_t i, int64_t e, char *t) { %s(b, s, i, e, t); }\n",
+            b[i].code.text, name, name, name);
+    }
+}
+
+static void *compile(const char *dir, const hn_dialect *d, const hn_str *source) {
+    char c_path[300], so_path[300];
+    const char *argv[40] = {getenv("CC_UNDER_TEST") ? getenv("CC_UNDER_TEST") : "cc",
+                            "-O1",
+                            "-w",
+                            "-shared",
+                            "-fPIC",
+                            "-o",
+                            so_path,
+                            c_path};
+    int n = 8;
+    hone_err err;
+    hn_proc_result r;
+    snprintf(c_path, sizeof c_path, "%s/%s.c", dir, d->name);
+    snprintf(so_path, sizeof so_path, "%s/%s.so", dir, d->name);
+    for (int k = 0; d->flags[k]; k++) argv[n++] = d->flags[k];
+    argv[n++] = "-lm";
+    if (hn_write_file(c_path, source->text, source->n, &err) != HONE_OK) return NULL;
+    if (hn_proc_run(&(hn_proc_spec){.argv = argv, .cpu = -1}, NULL, &r, &err) != HONE_OK) return NULL;
+    bool fine = r.end == HN_PROC_EXITED && r.code == 0;
+    if (!fine) printf("# %s\n", r.err_tail);
+    hn_proc_result_free(&r);
+    return fine ? dlopen(so_path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static void check(const kernel_case *c, built *b, kernel_fn *k, const char *dialect) {
+    verdict all = {true, true, 0, ""};
+    bool symbolic = hn_dims_symbols(b->g->dims) > 0;
+    for (int run_n = 0; run_n < (symbolic ? 3 : 1); run_n++)
+        for (int edge = 0; edge < 2; edge++) {
+            verdict v = once(c, b, k, c->symbol[run_n], edge);
+            all.same &= v.same;
+            all.splits &= v.splits;
+        }
+    ok(all.same, "%s/%s_as_interpreted (%s)", dialect, c->name, b->code.schedule);
+    ok(all.splits, "%s/%s_any_split", dialect, c->name);
+}
+
+static void dialect(const hn_dialect *d, const char *dir) {
+    static built b[N_CASES];
+    hn_str source = {0};
+    emit_all(b, d, &source);
+    void *so = compile(dir, d, &source);
+    ok(so, "%s/compiles", d->name);
+    for (int i = 0; i < N_CASES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "xk%d", i);
+        kernel_fn *k = so ? (kernel_fn *)(uintptr_t)dlsym(so, name) : NULL;
+        if (ok(b[i].rc == HONE_OK, "%s/%s_emitted", d->name, cases[i].name) && k)
+            check(&cases[i], &b[i], k, d->name);
+        else
+            printf("# %s\n", b[i].rc == HONE_OK ? "not compiled" : b[i].err.text);
+        hn_graph_free(b[i].g);
+        hn_arena_free(&b[i].arena);
+    }
+    hn_str_free(&source);
+    if (so) dlclose(so);
+}
+
+int main(void) {
+    char dir[] = "/tmp/hone-kernels-XXXXXX";
+    hone_err err;
+    if (!ok(mkdtemp(dir), "emit/folder")) return done_testing();
+    dialect(hn_dialect_named("scalar"), dir);
+    dialect(hn_dialect_named("generic"), dir);
+    if (hn_dialect_named("native") != hn_dialect_named("generic")) dialect(hn_dialect_named("native"), dir);
+    if (!getenv("KEEP_KERNELS"))
+        hn_remove_tree(dir, &err);
+    else
+        printf("# kept %s\n", dir);
+    return done_testing();
+}
