@@ -18,6 +18,7 @@ PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion $(WERROR)
 STD     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc
+CLI_PKGS := libzip
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
 ALL_CFLAGS = $(STD) $(WARN) -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS)
@@ -108,7 +109,7 @@ $(BUILD)/libhonebench.a: $(BENCH_OBJ) include/hone/bench.h
 	cp include/hone/bench.h $(BUILD)/include/hone/
 
 $(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) $(shell pkg-config --libs $(CLI_PKGS))
 
 # One page per command, from the table that its --help comes from.
 $(BUILD)/man/hone.1: $(BUILD)/hone

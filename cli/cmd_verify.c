@@ -1,5 +1,7 @@
-/* cmd_verify.c — `hone verify`: whose signature is on controls files? */
+/* cmd_verify.c — `hone verify`: whose signature is on controls files? and: does a compiled model compute what it
+ * should? */
 #include "controls_files.h"
+#include "verify_model.h"
 
 #include <hone/controls.h>
 
@@ -61,7 +63,7 @@ static void put_text(const cli *c, const verified *x, bool key) {
         printf(": signed by %s%s\n", x->signer, key ? "" : ", whoever that is: name the key you trust with --key");
 }
 
-static hone_rc run_verify(cli *c, hone_err *err) {
+static hone_rc verify_controls(cli *c, hone_err *err) {
     cli_paths files;
     const char *key = cli_text(c, "key", NULL);
     hone_rc rc = cli_controls_files(c, &files, err), worst = HONE_OK;
@@ -80,8 +82,19 @@ static hone_rc run_verify(cli *c, hone_err *err) {
     return HONE_OK;
 }
 
+/* By file kind: models one at a time, controls files as many as there are. */
+static hone_rc run_verify(cli *c, hone_err *err) {
+    bool any = false;
+    for (size_t i = 0; i < c->n_args; i++) any = any || cli_is_onnx(c->arg[i]);
+    if (!any) return verify_controls(c, err);
+    if (c->n_args > 1) return cli_fail(err, HONE_E_USAGE, "name one model at a time");
+    return cli_verify_model(c, c->arg[0], err);
+}
+
 static const cli_option options[] = {
     {"key", 'k', CLI_TEXT, "PUB", 0, 0, "the public key you trust; without it, only damage is found"},
+    CLI_VERIFY_MODEL_OPTIONS,
+    CLI_COMPILE_OPTIONS,
     {0},
 };
 
@@ -89,17 +102,21 @@ const cli_command cli_cmd_verify = {
     "verify",
     "Keep",
     "FILE...",
-    "check the signatures of controls files",
+    "check the signatures of controls files, or a compiled model",
     "Says for each controls file whether its signature fits the file, its response file and the key. Without --key the "
     "signature is held against the key that the file names itself, which finds damage but says nothing of who signed. "
     "A "
     "folder stands for all `*.hone` below it.\n\n"
     "Exit status, the highest of all files: 0 signed, 3 and 4 unreadable or without its response file, 6 not signed, "
     "11 "
-    "signed with another key, 20 changed since it was signed.",
+    "signed with another key, 20 changed since it was signed.\n\n"
+    "An ONNX model is compiled and run on random inputs, and every output is held against the reference interpreter, "
+    "or "
+    "against ONNX Runtime. The exit status is 1 when an output is outside the tolerance.",
     options,
     "hone verify softmax.hone --key team.pub\tis this what the team signed?\n"
-    "hone verify kernels --key team.pub\tall below a folder\n",
+    "hone verify kernels --key team.pub\tall below a folder\n"
+    "hone verify bert.onnx --against onnxruntime\tis the compiled model right?\n",
     1,
     -1,
     run_verify,

@@ -51,6 +51,38 @@ HONE_API hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t 
                                   hone_err *err);
 HONE_API void hone_program_free(hone_program *p);
 
+/* --- arrays: comparing, and NumPy's file format ---------------------------------------------------------------------- */
+
+typedef struct hone_difference {
+    bool same;               /* shape and type agree and no element is outside |got - want| <= atol + rtol * |want| */
+    double max_abs, max_rel; /* over pairs of finite elements */
+    int64_t n_wrong, at;     /* elements outside; flat index of the worst, -1 where shapes or types differ */
+} hone_difference;
+/* NaN equals NaN, infinities by sign, integers and bools exactly. */
+HONE_API hone_rc hone_array_compare(const hone_array *got, const hone_array *want, double rtol, double atol,
+                                    hone_difference *out, hone_err *err);
+
+/* npy, versions 1 to 3, little-endian, C or Fortran order. Types that NumPy lacks (bf16, 8-bit floats …) are written as
+ * unsigned integers of their size. data is the caller's: hone_free. E_INPUT names the label and what is wrong. */
+HONE_API hone_rc hone_npy_parse(const void *data, size_t n, const char *label, hone_array *out, hone_err *err);
+HONE_API hone_rc hone_npy_read(const char *path, hone_array *out, hone_err *err);
+HONE_API hone_rc hone_npy_format(const hone_array *a, void **data, size_t *n, hone_err *err);
+HONE_API hone_rc hone_npy_write(const hone_array *a, const char *path, hone_err *err);
+
+/* --- a peer: ONNX Runtime in a Python process of its own ------------------------------------------------------------- */
+
+typedef struct hone_peer hone_peer;
+/* Python: $HONE_PYTHON, build/venv/bin/python, python3: the first that imports onnxruntime; E_UNSUPPORTED when none
+ * does. n_threads 0: its default. All its optimisations are on. */
+HONE_API hone_rc hone_peer_open(const char *onnx, uint32_t n_threads, hone_peer **out, hone_err *err);
+HONE_API const char *hone_peer_name(const hone_peer *p); /* "onnxruntime 1.30.0" */
+/* As hone_program_run. */
+HONE_API hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
+                               hone_err *err);
+/* Runs the last inputs n times; time_s[i]: of each, by the clock of its process. */
+HONE_API hone_rc hone_peer_time(hone_peer *p, size_t n, double *time_s, hone_err *err);
+HONE_API void hone_peer_close(hone_peer *p); /* accepts NULL */
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,123 @@
+/* cmd_compile.c — `hone compile`: an ONNX model becomes a native library. */
+#include "model_io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void put_stages(FILE *f, const hone_compile_result *r) {
+    fprintf(f, "stages    import %.2f s, passes %.2f s, kernels %.2f s, compiler %.2f s, parity %.2f s\n", r->import_s,
+            r->passes_s, r->emit_s, r->compiler_s, r->parity_s);
+}
+
+static void put_json(cli *c, const hone_compile_result *r, const char *output) {
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_ktext(&j, "output", output);
+    cli_json_kcount(&j, "nodes", r->n_nodes);
+    cli_json_kcount(&j, "kernels", r->n_kernels);
+    cli_json_kcount(&j, "distinct", r->n_distinct);
+    cli_json_kcount(&j, "fallbacks", r->n_fallback);
+    cli_json_kcount(&j, "arena_b", r->arena_b);
+    cli_json_kcount(&j, "arena_lower_bound_b", r->lower_bound_b);
+    cli_json_kcount(&j, "weights_b", r->weights_b);
+    cli_json_kcount(&j, "code_b", r->code_b);
+    cli_json_knumber(&j, "time_s", r->time_s);
+    cli_json_key(&j, "stages");
+    cli_json_object(&j);
+    cli_json_knumber(&j, "import_s", r->import_s);
+    cli_json_knumber(&j, "passes_s", r->passes_s);
+    cli_json_knumber(&j, "kernels_s", r->emit_s);
+    cli_json_knumber(&j, "compiler_s", r->compiler_s);
+    cli_json_knumber(&j, "parity_s", r->parity_s);
+    cli_json_close(&j);
+    cli_json_ktext(&j, "text", r->text);
+    cli_json_end(&j);
+}
+
+/* The name without folders and ending, as the library does it. */
+static char *default_output(const char *path) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    return cli_format("%.*s", dot && dot != base ? (int)(dot - base) : (int)strlen(base), base);
+}
+
+/* Says line by line what hone does not support. */
+static hone_rc explain_refusal(const cli_compiling *x, const char *path, hone_rc rc) {
+    hone_import_options options = {.symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
+    char *report = NULL;
+    hone_graph *g = NULL;
+    if (rc != HONE_E_UNSUPPORTED) return rc;
+    if (hone_import_onnx(path, &options, &g, &report, NULL) == HONE_OK) hone_graph_free(g);
+    if (report && *report) fputs(report, stderr);
+    hone_free(report);
+    return rc;
+}
+
+static hone_rc compile_graph_file(const char *path, const hone_compile_options *o, hone_compile_result *r,
+                                  hone_err *err) {
+    hone_graph *g;
+    hone_rc rc = hone_graph_read(path, &g, err);
+    if (rc) return rc;
+    rc = hone_compile_graph(g, o->output, o, r, err);
+    hone_graph_free(g);
+    return rc;
+}
+
+static hone_rc run_compile(cli *c, hone_err *err) {
+    cli_compiling x;
+    hone_compile_result r = {0};
+    const char *path = c->arg[0];
+    char *output = cli_given(c, "output") ? cli_strdup(cli_text(c, "output", "")) : default_output(path);
+    cli_compiling_set(c, &x);
+    x.options.output = output;
+    x.options.emit = !strcmp(cli_text(c, "emit", "so"), "c") ? HONE_EMIT_C : HONE_EMIT_SO;
+    x.options.embed_weights = cli_given(c, "embed-weights");
+    size_t n = strlen(path);
+    bool is_ir = n > 3 && !strcmp(path + n - 3, ".ir");
+    hone_rc rc = is_ir ? compile_graph_file(path, &x.options, &r, err) : hone_compile_onnx(path, &x.options, &r, err);
+    cli_compiling_done(&x);
+    if (rc) {
+        explain_refusal(&x, path, rc);
+    } else if (c->json) {
+        put_json(c, &r, output);
+    } else {
+        printf("%s.%s\n", output, x.options.emit == HONE_EMIT_C ? "c" : "so");
+        fputs(r.text, stdout);
+        if (cli_given(c, "stats")) put_stages(stdout, &r);
+        char t[CLI_TEXT_N];
+        printf("time      %s\n", cli_text_seconds(r.time_s, t));
+    }
+    hone_free(r.text);
+    cli_compiling_free(&x);
+    free(output);
+    return rc;
+}
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_TEXT, "DIR/NAME", 0, 0, "where the files go: DIR/NAME.so, .h, .weights, .manifest"},
+    {"emit", 0, CLI_CHOICE, "so|c", 0, 0, "a shared library, or one C file and its header"},
+    {"embed-weights", 0, CLI_FLAG, NULL, 0, 0, "weights inside the library instead of a file beside it"},
+    CLI_COMPILE_OPTIONS,
+    {"stats", 0, CLI_FLAG, NULL, 0, 0, "also how long each stage took"},
+    {0},
+};
+
+const cli_command cli_cmd_compile = {
+    "compile",
+    "Models",
+    "MODEL.onnx",
+    "compile an ONNX model to a native library",
+    "Makes a shared library that needs only libc and libm, its header, its weights and a manifest. Every kernel is "
+    "held "
+    "against the reference interpreter; one that fails is replaced by its reference version and reported. A graph as "
+    "`hone ir` prints it (`.ir`) is taken, too.\n\n"
+    "Symbolic sizes stay symbolic: one library serves them all. `--symbol` fixes (`seq=128`) or bounds (`batch=1:64`) "
+    "them; bounded ones let all memory be reserved when an instance is created.\n\n"
+    "What is not supported is refused, each node on a line of stderr with its reason (exit status 14).",
+    options,
+    "hone compile resnet50.onnx -o build/resnet50\tbuild/resnet50.so and the files beside it\n"
+    "hone compile bert.onnx --symbol batch=1:8,seq=1:512\tbounded sizes: no allocation in a run\n"
+    "hone compile mlp.onnx --emit=c\tone C file\n",
+    1,
+    1,
+    run_compile,
+};

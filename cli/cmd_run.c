@@ -1,0 +1,130 @@
+/* cmd_run.c — `hone run`: one inference, arrays in NumPy's formats. */
+#include "model_io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void append(cli_arrays *to, cli_arrays *from) {
+    size_t n = to->n + from->n;
+    hone_array *a = cli_alloc(n + 1, sizeof *a);
+    char **name = cli_alloc(n + 1, sizeof *name);
+    if (to->n) memcpy(a, to->a, to->n * sizeof *a), memcpy(name, to->name, to->n * sizeof *name);
+    if (from->n)
+        memcpy(a + to->n, from->a, from->n * sizeof *a), memcpy(name + to->n, from->name, from->n * sizeof *name);
+    free(to->a), free(to->name), free(from->a), free(from->name);
+    *to = (cli_arrays){a, name, n};
+    *from = (cli_arrays){0};
+}
+
+/* FILE or NAME=FILE. */
+static hone_rc read_inputs(const char *word, cli_arrays *in, hone_err *err) {
+    cli_arrays more = {0};
+    const char *equals = strchr(word, '=');
+    hone_rc rc = cli_arrays_read(equals ? equals + 1 : word, &more, err);
+    if (rc) return rc;
+    if (equals && more.n == 1) {
+        free(more.name[0]);
+        more.name[0] = cli_format("%.*s", (int)(equals - word), word);
+    }
+    append(in, &more);
+    return HONE_OK;
+}
+
+static hone_rc gather_inputs(const cli *c, const hone_model *m, cli_arrays *in, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    if (!cli_given(c, "input") && c->n_args < 2 && cli_given(c, "random"))
+        return cli_arrays_random(m, cli_text(c, "size", NULL), cli_count(c, "random", 1), in, err);
+    if (cli_given(c, "input")) rc = read_inputs(cli_text(c, "input", ""), in, err);
+    for (size_t i = 1; i < c->n_args && !rc; i++) rc = read_inputs(c->arg[i], in, err);
+    return rc ? rc : cli_arrays_match(m, in, err);
+}
+
+static void put_text(const cli *c, const cli_arrays *out) {
+    char shape[256];
+    for (size_t i = 0; i < out->n; i++) {
+        const hone_array *a = &out->a[i];
+        cli_put(c, stdout, out->name[i], 0);
+        printf(" %s", cli_array_text(a, shape));
+        size_t n = cli_array_count(a), shown = n < 8 ? n : 8;
+        for (size_t k = 0; k < shown && (a->dtype == HONE_F32 || a->dtype == HONE_I64); k++)
+            if (a->dtype == HONE_F32)
+                printf(" %.6g", (double)((const float *)a->data)[k]);
+            else
+                printf(" %lld", (long long)((const int64_t *)a->data)[k]);
+        puts(n > shown ? " ..." : "");
+    }
+}
+
+static void put_json(cli *c, const cli_arrays *out) {
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_key(&j, "outputs");
+    cli_json_array(&j);
+    for (size_t i = 0; i < out->n; i++) {
+        cli_json_object(&j);
+        cli_json_ktext(&j, "name", out->name[i]);
+        cli_json_ktext(&j, "dtype", hone_dtype_name(out->a[i].dtype));
+        cli_json_key(&j, "shape");
+        cli_json_array(&j);
+        for (uint32_t d = 0; d < out->a[i].rank; d++) cli_json_count(&j, (uint64_t)out->a[i].dim[d]);
+        cli_json_close(&j);
+        cli_json_close(&j);
+    }
+    cli_json_end(&j);
+}
+
+static hone_rc infer(cli *c, cli_model *m, cli_arrays *in, hone_err *err) {
+    cli_arrays out = {.n = (size_t)m->model->n_outputs};
+    out.a = cli_alloc(out.n + 1, sizeof *out.a);
+    out.name = cli_alloc(out.n + 1, sizeof *out.name);
+    for (size_t i = 0; i < out.n; i++) out.name[i] = cli_strdup(m->model->output[i].name);
+    hone_rc rc = hone_program_run(m->program, in->a, in->n, out.a, out.n, err);
+    if (!rc && cli_given(c, "output")) rc = cli_arrays_write(cli_text(c, "output", ""), &out, err);
+    if (!rc && c->json)
+        put_json(c, &out);
+    else if (!rc)
+        put_text(c, &out);
+    cli_arrays_free(&out);
+    return rc;
+}
+
+static hone_rc run_run(cli *c, hone_err *err) {
+    cli_model m;
+    cli_arrays in = {0};
+    hone_rc rc = cli_model_open(c, c->arg[0], (uint32_t)cli_count(c, "threads", 0), &m, err);
+    if (rc) return rc;
+    rc = gather_inputs(c, m.model, &in, err);
+    if (!rc) rc = infer(c, &m, &in, err);
+    cli_arrays_free(&in);
+    cli_model_close(&m);
+    return rc;
+}
+
+static const cli_option options[] = {
+    {"input", 'i', CLI_TEXT, "FILE", 0, 0, "an .npy, or an .npz with an array per input"},
+    {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the outputs to an .npz, or the only one to an .npy"},
+    {"random", 0, CLI_COUNT, "SEED", 0, 0, "random inputs: floats N(0, 1), integers 0 or 1"},
+    {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes of random inputs; else their smallest"},
+    {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads; else one per processor"},
+    CLI_COMPILE_OPTIONS,
+    {0},
+};
+
+const cli_command cli_cmd_run = {
+    "run",
+    "Models",
+    "MODEL [NAME=FILE...]",
+    "run a compiled model once: arrays in, arrays out",
+    "MODEL is a library made by `hone compile`, or an ONNX file, which is compiled for the occasion. Inputs are NumPy "
+    "files, in the order of the model's inputs or by name. Without --output the outputs are shown, the first elements "
+    "of "
+    "each.\n\n"
+    "NumPy has no bfloat16 and no 8-bit floats: such arrays are read and written as unsigned integers of their size.",
+    options,
+    "hone run mlp.so --input x.npy --output y.npy\tone input, one output\n"
+    "hone run bert.so ids=ids.npy mask=mask.npy -o out.npz\tinputs by name\n"
+    "hone run resnet50.onnx --random 1\tcompile and run on random input\n",
+    1,
+    -1,
+    run_run,
+};

@@ -1,0 +1,68 @@
+/* model_io.h — what compile, run, bench and verify do alike: models opened, inputs made or read, arrays written. */
+#ifndef CLI_MODEL_IO_H
+#define CLI_MODEL_IO_H
+
+#include "cli.h"
+
+#include <hone/compile.h>
+
+/* --- options that make a library of a model ---------------------------------------------------------------------- */
+
+#define CLI_COMPILE_OPTIONS                                                                                            \
+    {"target", 't', CLI_TEXT, "T", 0, 0, "native, generic, x86-64-v3, x86-64-v4 or aarch64"},                          \
+        {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},                                   \
+        {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},                         \
+        {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not hold kernels against the interpreter"},                         \
+        {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},          \
+        {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"}, {                                                  \
+        "jobs", 'j', CLI_COUNT, "N", 1, 1024, "compilers at once; else one per processor"                              \
+    }
+
+typedef struct cli_compiling {
+    hone_compile_options options;
+    char *symbols;       /* the text that options.symbol points into */
+    const char **symbol; /* its pieces */
+    const cli *c;
+    const char *stage; /* progress: the line that is shown */
+} cli_compiling;
+/* Reads the options above; x stays where it is until cli_compiling_free. Progress goes to a terminal's stderr. */
+void cli_compiling_set(const cli *c, cli_compiling *x);
+void cli_compiling_free(cli_compiling *x);
+/* Ends the line of progress. */
+void cli_compiling_done(cli_compiling *x);
+
+/* --- a library, compiled for the occasion where a model file is given --------------------------------------------- */
+
+typedef struct cli_model {
+    hone_program *program;
+    const hone_model *model;
+    char *folder; /* temporary, or NULL */
+    cli_compiling compiling;
+} cli_model;
+bool cli_is_onnx(const char *path);
+bool cli_is_library(const char *path);
+hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_model *out, hone_err *err);
+void cli_model_close(cli_model *m); /* removes the temporary folder, too */
+
+/* --- arrays ------------------------------------------------------------------------------------------------------ */
+
+typedef struct cli_arrays {
+    hone_array *a;
+    char **name; /* NULL where none is known */
+    size_t n;
+} cli_arrays;
+void cli_arrays_free(cli_arrays *x);
+/* One .npy or all of an .npz. */
+hone_rc cli_arrays_read(const char *path, cli_arrays *out, hone_err *err);
+hone_rc cli_arrays_write(const char *path, const cli_arrays *x, hone_err *err);
+/* Orders arrays by the names of the model's inputs, or takes them as they stand where they have none. */
+hone_rc cli_arrays_match(const hone_model *m, cli_arrays *x, hone_err *err);
+/* Random inputs: floats N(0, 1), integers and bools 0 or 1; symbolic sizes from "name=N,..." (sizes, may be NULL), else
+ * their smallest, at least 1. */
+hone_rc cli_arrays_random(const hone_model *m, const char *sizes, uint64_t seed, cli_arrays *out, hone_err *err);
+size_t cli_array_count(const hone_array *a);
+size_t cli_array_bytes(const hone_array *a);
+/* "f32[4, 8]" in buf. */
+const char *cli_array_text(const hone_array *a, char buf[256]);
+
+#endif

@@ -1,0 +1,132 @@
+/* verify_model.c — `hone verify MODEL.onnx`: the outputs of a compiled model, held against the interpreter or a peer.
+ */
+#include "verify_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct judge {
+    hone_graph *graph; /* the interpreter's, or NULL */
+    hone_peer *peer;
+    const char *name;
+} judge;
+
+typedef struct tally {
+    hone_difference *worst; /* by output */
+    bool same;
+} tally;
+
+static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *err) {
+    cli_compiling x;
+    *j = (judge){.name = "the interpreter"};
+    if (cli_given(c, "against")) {
+        hone_rc rc = hone_peer_open(path, (uint32_t)cli_count(c, "threads", 0), &j->peer, err);
+        if (!rc) j->name = hone_peer_name(j->peer);
+        return rc;
+    }
+    cli_compiling_set(c, &x);
+    hone_import_options options = {.symbol = x.options.symbol, .n_symbol = x.options.n_symbol};
+    hone_rc rc = hone_import_onnx(path, &options, &j->graph, NULL, err);
+    cli_compiling_free(&x);
+    return rc;
+}
+
+static hone_rc ask(judge *j, const cli_arrays *in, hone_array *out, size_t n, hone_err *err) {
+    return j->peer ? hone_peer_run(j->peer, in->a, in->n, out, n, err)
+                   : hone_graph_run(j->graph, in->a, in->n, out, n, err);
+}
+
+static void keep_worst(hone_difference *worst, const hone_difference *d) {
+    if (d->max_abs > worst->max_abs) worst->max_abs = d->max_abs;
+    if (d->max_rel > worst->max_rel) worst->max_rel = d->max_rel;
+    if (!d->same) worst->at = d->at;
+    worst->n_wrong += d->n_wrong;
+    worst->same = worst->same && d->same;
+}
+
+static hone_rc one_input(const cli *c, cli_model *m, judge *j, uint64_t seed, tally *t, hone_err *err) {
+    cli_arrays in;
+    size_t n = (size_t)m->model->n_outputs;
+    double rtol = strtod(cli_text(c, "rtol", "1e-3"), NULL), atol = strtod(cli_text(c, "atol", "1e-4"), NULL);
+    hone_array *got = cli_alloc(n + 1, sizeof *got), *want = cli_alloc(n + 1, sizeof *want);
+    hone_rc rc = cli_arrays_random(m->model, cli_text(c, "size", NULL), seed, &in, err);
+    if (rc) {
+        free(got), free(want);
+        return rc;
+    }
+    rc = hone_program_run(m->program, in.a, in.n, got, n, err);
+    if (!rc) rc = ask(j, &in, want, n, err);
+    for (size_t i = 0; i < n && !rc; i++) {
+        hone_difference d;
+        rc = hone_array_compare(&got[i], &want[i], rtol, atol, &d, err);
+        if (rc) break;
+        keep_worst(&t->worst[i], &d);
+        t->same = t->same && d.same;
+    }
+    for (size_t i = 0; i < n; i++) hone_free(got[i].data), hone_free(want[i].data);
+    free(got), free(want);
+    cli_arrays_free(&in);
+    return rc;
+}
+
+static void put_model(const cli *c, const char *path, const cli_model *m, const judge *j, const tally *t,
+                      uint64_t n_inputs) {
+    cli_put(c, stdout, path, 0);
+    printf(": %s %s on %llu inputs\n", t->same ? "agrees with" : "differs from", j->name, (unsigned long long)n_inputs);
+    for (int32_t i = 0; i < m->model->n_outputs; i++) {
+        const hone_difference *d = &t->worst[i];
+        printf("  ");
+        cli_put(c, stdout, m->model->output[i].name, 0);
+        printf(": worst error %.3g absolute, %.3g relative%s\n", d->max_abs, d->max_rel,
+               d->same ? "" : ", outside the tolerance");
+    }
+}
+
+static void json_model(cli *c, const char *path, const cli_model *m, const judge *j, const tally *t,
+                       uint64_t n_inputs) {
+    cli_json o = cli_json_begin(c, false);
+    cli_json_object(&o);
+    cli_json_ktext(&o, "file", path);
+    cli_json_ktext(&o, "against", j->name);
+    cli_json_kbool(&o, "same", t->same);
+    cli_json_kcount(&o, "inputs", n_inputs);
+    cli_json_key(&o, "outputs");
+    cli_json_array(&o);
+    for (int32_t i = 0; i < m->model->n_outputs; i++) {
+        cli_json_object(&o);
+        cli_json_ktext(&o, "name", m->model->output[i].name);
+        cli_json_kbool(&o, "same", t->worst[i].same);
+        cli_json_knumber(&o, "max_abs", t->worst[i].max_abs);
+        cli_json_knumber(&o, "max_rel", t->worst[i].max_rel);
+        cli_json_kcount(&o, "n_wrong", (uint64_t)t->worst[i].n_wrong);
+        cli_json_close(&o);
+    }
+    cli_json_end(&o);
+}
+
+hone_rc cli_verify_model(cli *c, const char *path, hone_err *err) {
+    cli_model m;
+    judge j;
+    uint64_t n_inputs = cli_count(c, "inputs", 3);
+    hone_rc rc = cli_model_open(c, path, (uint32_t)cli_count(c, "threads", 0), &m, err);
+    if (rc) return rc;
+    rc = open_judge(c, path, &j, err);
+    tally t = {cli_alloc((size_t)m.model->n_outputs + 1, sizeof *t.worst), true};
+    for (int32_t i = 0; i < m.model->n_outputs; i++) t.worst[i] = (hone_difference){.same = true, .at = -1};
+    for (uint64_t i = 0; i < n_inputs && !rc; i++) {
+        if (cli_width(stderr))
+            fprintf(stderr, "\r\033[Kinput %llu of %llu", (unsigned long long)i + 1, (unsigned long long)n_inputs);
+        rc = one_input(c, &m, &j, i + 1, &t, err);
+    }
+    if (cli_width(stderr)) fputs("\r\033[K", stderr);
+    if (!rc && c->json)
+        json_model(c, path, &m, &j, &t, n_inputs);
+    else if (!rc)
+        put_model(c, path, &m, &j, &t, n_inputs);
+    if (!rc && !t.same) c->exit_code = hone_rc_exit(HONE_E_FAILED);
+    hone_peer_close(j.peer);
+    hone_graph_free(j.graph);
+    free(t.worst);
+    cli_model_close(&m);
+    return rc;
+}
