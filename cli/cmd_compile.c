@@ -52,16 +52,6 @@ static hone_rc explain_refusal(const cli_compiling *x, const char *path, hone_rc
     return rc;
 }
 
-static hone_rc compile_graph_file(const char *path, const hone_compile_options *o, hone_compile_result *r,
-                                  hone_err *err) {
-    hone_graph *g;
-    hone_rc rc = hone_graph_read(path, &g, err);
-    if (rc) return rc;
-    rc = hone_compile_graph(g, o->output, o, r, err);
-    hone_graph_free(g);
-    return rc;
-}
-
 static hone_rc run_compile(cli *c, hone_err *err) {
     cli_compiling x;
     hone_compile_result r = {0};
@@ -71,9 +61,7 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     x.options.output = output;
     x.options.emit = !strcmp(cli_text(c, "emit", "so"), "c") ? HONE_EMIT_C : HONE_EMIT_SO;
     x.options.embed_weights = cli_given(c, "embed-weights");
-    size_t n = strlen(path);
-    bool is_ir = n > 3 && !strcmp(path + n - 3, ".ir");
-    hone_rc rc = is_ir ? compile_graph_file(path, &x.options, &r, err) : hone_compile_onnx(path, &x.options, &r, err);
+    hone_rc rc = cli_compile(path, &x, &r, err);
     cli_compiling_done(&x);
     if (rc) {
         explain_refusal(&x, path, rc);

@@ -85,7 +85,7 @@ static hone_rc verify_controls(cli *c, hone_err *err) {
 /* By file kind: models one at a time, controls files as many as there are. */
 static hone_rc run_verify(cli *c, hone_err *err) {
     bool any = false;
-    for (size_t i = 0; i < c->n_args; i++) any = any || cli_is_onnx(c->arg[i]);
+    for (size_t i = 0; i < c->n_args; i++) any = any || cli_is_model(c->arg[i]);
     if (!any) return verify_controls(c, err);
     if (c->n_args > 1) return cli_fail(err, HONE_E_USAGE, "name one model at a time");
     return cli_verify_model(c, c->arg[0], err);

@@ -54,7 +54,22 @@ static bool ends_with(const char *s, const char *end) {
     return n >= m && !strcmp(s + n - m, end);
 }
 bool cli_is_onnx(const char *path) { return ends_with(path, ".onnx"); }
-bool cli_is_library(const char *path) { return ends_with(path, ".so"); }
+bool cli_is_model(const char *path) { return ends_with(path, ".onnx") || ends_with(path, ".ir"); }
+
+hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
+    hone_import_options options = {.symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
+    return cli_is_onnx(path) ? hone_import_onnx(path, &options, out, NULL, err) : hone_graph_read(path, out, err);
+}
+
+hone_rc cli_compile(const char *path, const cli_compiling *x, hone_compile_result *out, hone_err *err) {
+    hone_graph *g;
+    if (cli_is_onnx(path) || !cli_is_model(path)) return hone_compile_onnx(path, &x->options, out, err);
+    hone_rc rc = hone_graph_read(path, &g, err);
+    if (rc) return rc;
+    rc = hone_compile_graph(g, x->options.output, &x->options, out, err);
+    hone_graph_free(g);
+    return rc;
+}
 
 static void remove_folder(const char *folder) {
     static const char *const names[] = {"model.so", "model.h", "model.weights", "model.manifest"};
@@ -78,7 +93,7 @@ static hone_rc compile_here(const cli *c, const char *path, cli_model *m, char *
     char *output = cli_format("%s/model", m->folder);
     cli_compiling_set(c, &m->compiling);
     m->compiling.options.output = output;
-    hone_rc rc = hone_compile_onnx(path, &m->compiling.options, NULL, err);
+    hone_rc rc = cli_compile(path, &m->compiling, NULL, err);
     cli_compiling_free(&m->compiling);
     free(output);
     *library = cli_format("%s/model.so", m->folder);
@@ -89,7 +104,7 @@ hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_m
     char *library = NULL;
     hone_rc rc = HONE_OK;
     *out = (cli_model){0};
-    if (cli_is_onnx(path)) rc = compile_here(c, path, out, &library, err);
+    if (cli_is_model(path)) rc = compile_here(c, path, out, &library, err);
     if (!rc) rc = hone_program_load(library ? library : path, n_threads, &out->program, err);
     free(library);
     if (rc) {
@@ -239,10 +254,11 @@ hone_rc cli_arrays_random(const hone_model *m, const char *sizes, uint64_t seed,
             a->dim[d] = p->dim[d] >= 0 ? p->dim[d] : p->low[d] > 1 ? p->low[d] : 1;
             dim_word(p->shape, d, word, sizeof word);
             if (p->dim[d] < 0) given_size(sizes, word, &a->dim[d]);
-            if (a->dim[d] < p->low[d] || a->dim[d] > p->high[d]) {
+            int64_t size = a->dim[d];
+            if (size < p->low[d] || size > p->high[d]) {
                 cli_arrays_free(&x);
                 return cli_fail(err, HONE_E_USAGE, "'%s' of input '%s' cannot be %lld: the model takes %lld .. %lld",
-                                word, p->name, (long long)a->dim[d], (long long)p->low[d], (long long)p->high[d]);
+                                word, p->name, (long long)size, (long long)p->low[d], (long long)p->high[d]);
             }
         }
         x.name[i] = cli_strdup(p->name);

@@ -40,7 +40,9 @@ typedef struct cli_model {
     cli_compiling compiling;
 } cli_model;
 bool cli_is_onnx(const char *path);
-bool cli_is_library(const char *path);
+bool cli_is_model(const char *path); /* .onnx, or .ir as `hone ir` prints it */
+hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err);
+hone_rc cli_compile(const char *path, const cli_compiling *x, hone_compile_result *out, hone_err *err);
 hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_model *out, hone_err *err);
 void cli_model_close(cli_model *m); /* removes the temporary folder, too */
 

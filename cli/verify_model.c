@@ -20,13 +20,13 @@ static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *er
     cli_compiling x;
     *j = (judge){.name = "the interpreter"};
     if (cli_given(c, "against")) {
+        if (!cli_is_onnx(path)) return cli_fail(err, HONE_E_USAGE, "--against needs an ONNX file, not '%s'", path);
         hone_rc rc = hone_peer_open(path, (uint32_t)cli_count(c, "threads", 0), &j->peer, err);
         if (!rc) j->name = hone_peer_name(j->peer);
         return rc;
     }
     cli_compiling_set(c, &x);
-    hone_import_options options = {.symbol = x.options.symbol, .n_symbol = x.options.n_symbol};
-    hone_rc rc = hone_import_onnx(path, &options, &j->graph, NULL, err);
+    hone_rc rc = cli_graph_open(path, &x, &j->graph, err);
     cli_compiling_free(&x);
     return rc;
 }

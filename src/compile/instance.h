@@ -8,19 +8,6 @@
 #ifndef HNM_INSTANCE_H
 #define HNM_INSTANCE_H
 
-#ifndef HNR_POOL_H
-typedef struct hnr_pool hnr_pool;
-static hnr_pool *hnr_pool_new(int n) {
-    (void)n;
-    return (hnr_pool *)1;
-}
-static void hnr_pool_free(hnr_pool *p) { (void)p; }
-static void hnr_pool_run(hnr_pool *p, void (*fn)(void *, int64_t), void *arg, int64_t n) {
-    (void)p;
-    for (int64_t i = 0; i < n; i++) fn(arg, i);
-}
-#endif
-
 typedef void hnm_kernel(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 
 typedef struct hnm_buffer {
@@ -230,13 +217,8 @@ HNR hone_model_rc hnm_launch(hone_model_instance *m, hnm_kernel *run, void *cons
     return HONE_MODEL_OK;
 }
 
-static int64_t hnm_processors(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-}
-
 static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_config *c) {
-    m->n_threads = c && c->n_threads > 0 ? c->n_threads : hnm_processors();
+    m->n_threads = c && c->n_threads > 0 ? c->n_threads : hnr_processors();
     if (m->n_threads > 1024) m->n_threads = 1024;
     m->executor = c ? c->executor : NULL;
     m->context = c ? c->executor_context : NULL;

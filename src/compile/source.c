@@ -116,7 +116,7 @@ static void add_numbers(const hn_model *m, hn_str *out) {
         hn_str_addf(out, "#define HNM_%s %lld\n", number[i].name, number[i].value);
     hn_str_add(out, "#define HNM_WEIGHTS_NAME ");
     hn_c_string(out, m->name);
-    hn_str_addf(out, " \".weights\"\n#define HNM_WEIGHTS_HEAD \"HONE-WEIGHTS-1\\0\\0%s\"\n", m->weights_hash);
+    hn_str_addf(out, " \".weights\"\n#define HNM_WEIGHTS_HEAD \"HONE-WEIGHTS-1\\000\\000%s\"\n", m->weights_hash);
     for (size_t s = 0; s < hn_dims_symbols(m->g->dims); s++) hn_str_addf(out, "#define S_%zu (m->s[%zu])\n", s, s);
 }
 
@@ -257,7 +257,7 @@ static void add_planner(const hn_model *m, hn_str *out) {
 static hone_rc make_main(hn_model *m, hn_str *out) {
     hn_str_add(out, prelude);
     hn_str_add(out, hn_carried_model_h());
-    if (!add_runtime(m, 0, hn_runtime_text("pool") ? "base pool" : "base", out)) return HONE_E_FAILED;
+    if (!add_runtime(m, 0, "base pool", out)) return HONE_E_FAILED;
     add_planner(m, out);
     add_numbers(m, out);
     hone_rc rc = add_weights(m, out);

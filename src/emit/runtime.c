@@ -29,6 +29,7 @@ typedef struct part {
 static const part parts[] = {
     {"base", hn_rt_base, ""},     {"convert", hn_rt_convert, "base"},     {"scalar", hn_rt_scalar, "base convert"},
     {"philox", hn_rt_philox, ""}, {"order", hn_rt_order, "base convert"}, {"odd", hn_rt_odd, "base convert order"},
+    {"pool", hn_rt_pool, "base"},
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 

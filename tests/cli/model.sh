@@ -1,0 +1,35 @@
+# compile, run, verify and bench of models: files, summaries, refusals.
+calm() { sed -E 's/code [0-9.]+ [A-Za-z]+/code N/; s/[0-9.]+ (ns|us|ms|s)$/T/; s/target .*/target T/; s/; [0-9]+ reference versions//; s/ \([0-9]+ [a-z].*\)//'; }
+cat > mlp.ir <<'END'
+ir 1
+symbol n in 1..8
+input %0 : f32[n, 4] "x"
+%1 = const {value = f32[4, 3] (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)}
+%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}
+output %2 "y"
+END
+sed 's/4\] "x"/5] "x"/' mlp.ir > wrong.ir
+echo '-- compile'
+hone compile mlp.ir -o out/mlp --target generic | calm | grep -v '^time'
+ls out
+grep -E '^(model|target|numeric|sizes|weights|  - name|    (shape|parity))' out/mlp.manifest
+echo '-- wrong models'
+hone compile wrong.ir
+hone compile missing.onnx
+hone compile mlp.ir --target z80
+echo '-- run'
+hone run out/mlp.so --random 1 --size n=2 -o y.npz --json
+hone run out/mlp.so --random 1 --size n=9
+hone run out/mlp.so y.npz
+hone run mlp.ir --random 3 -o y.npy | cut -d' ' -f1-3
+head -c 6 y.npy | tail -c 5; echo
+hone run out/mlp.so nothing.npy
+: > empty.npy; hone run out/mlp.so empty.npy
+cp out/mlp.so alone.so; hone run alone.so --random 1
+echo '-- verify'
+hone verify mlp.ir --size n=3
+hone verify mlp.ir --against onnxruntime
+hone verify mlp.ir out/mlp.so
+echo '-- bench'
+hone bench out/mlp.so --threads 1 --time 0.05 | head -1 | tr -s ' '
+hone bench out/mlp.so --against onnxruntime
