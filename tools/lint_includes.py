@@ -90,6 +90,8 @@ def fault_in_public(name, header, quoted):
 
 def judge(path, header, quoted):
     parts = path.split(os.sep)
+    if parts[:3] == ["src", "exec", "rt"]:  # text that goes into artifacts
+        return "the runtime's text includes system headers alone" if quoted or header.startswith("hone/") else None
     if parts[0] == "src":
         if len(parts) != 3 or parts[1] not in ROOMS + ["bench"]:
             return "not in a known room; see tools/lint_includes.py"
