@@ -6,6 +6,7 @@
 #ifndef HN_REFERENCE_LAB_H
 #define HN_REFERENCE_LAB_H
 
+#include "base/err.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "emit/emit.h"
