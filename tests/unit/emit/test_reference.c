@@ -337,6 +337,45 @@ static const spec specs[] = {
     {"rows_gather", "f32", "5",
      "symbol n in 0..\ninput %x : $[n, 6] \"f\"\ninput %i : i64[n, 2] \"i6\"\n%a = neg %x\n%g = gather %a, %i {axis = "
      "1, batch = 1}\n%p = pad %g {low = [0, 1], high = [0, 2], mode = edge}\n%y = exp %p\noutput %y \"y\"\n"},
+    {"rows_not_of_transpose", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%b = transpose %a {perm = [1, 0]}\n%y = exp %b\noutput "
+     "%y \"y\"\n"},
+    {"rows_not_of_broadcast", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%r = reduce_max %a {axes = [1], keep = 0}\n%b = "
+     "broadcast %r {shape = [n, n], map = [1]}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_of_broadcast", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%r = reduce_max %a {axes = [1], keep = 0}\n%b = "
+     "broadcast %r {shape = [n, n], map = [0]}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_not_of_flip", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%b = slice %a {shape = [n, n], start = [n - 1, 0], step "
+     "= [-1, 1]}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_not_of_gather", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\ninput %i : i64[n] \"i5\"\n%a = neg %x\n%b = gather %a, %i {axis = "
+     "0}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_of_gather_elements", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\ninput %i : i64[n, n] \"i5\"\n%a = neg %x\n%b = gather_elements %a, %i "
+     "{axis = 1}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_not_of_gather_elements", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\ninput %i : i64[n, n] \"i5\"\n%a = neg %x\n%b = gather_elements %a, %i "
+     "{axis = 0}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_not_of_gather_nd", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\ninput %i : i64[n, 1] \"i5\"\n%a = neg %x\n%b = gather_nd %a, %i\n%y = "
+     "exp %b\noutput %y \"y\"\n"},
+    {"rows_not_of_second_factor", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%b = contract %x, %a {lhs = [0, 1], rhs = [1, 2], out = "
+     "[0, 2], dtype = $}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_of_first_factor", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%b = contract %a, %x {lhs = [0, 1], rhs = [1, 2], out = "
+     "[0, 2], dtype = $}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_not_of_swapped_factors", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%b = contract %a, %x {lhs = [0, 1], rhs = [1, 2], out = "
+     "[2, 0], dtype = $}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_not_of_prefix", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%b = cumsum %a {axis = 0, exclusive = 0, reverse = "
+     "0}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"rows_not_of_arg", "f32", "5",
+     "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%i = argmax %a {axis = 0, keep = 0, last = 0}\n%b = cast "
+     "%i {dtype = f32}\n%y = exp %b\noutput %y \"y\"\n"},
     {"result_is_input", "f32", "5",
      "symbol n in 0..\ninput %x : $[n, 6] \"f\"\n%a = neg %x\noutput %x \"x2\"\noutput %a \"a\"\noutput %a \"b\"\n"},
     {"view_is_result", "f32", "",
