@@ -85,11 +85,9 @@ hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err) {
     return HONE_OK;
 }
 
-extern __typeof(hn_emit_kernel) hn_emit_kernel __attribute__((weak));
-
 static hone_rc emit(hn_model *m, hn_kernel *k, hone_err *err) {
     hone_err why = {0};
-    if (m->options->reference || !hn_emit_kernel) return hn_kernel_refer(m, k, err);
+    if (m->options->reference) return hn_kernel_refer(m, k, err);
     hone_rc rc =
         hn_emit_kernel(m->g, k->body, k->kind, k->name, m->dialect, m->options->relaxed, &m->arena, &k->code, &why);
     if (rc == HONE_E_UNSUPPORTED) {

@@ -47,6 +47,21 @@ static hn_block make_body(hn_graph *g, hn_block around, uint32_t id, hn_val *par
     return body;
 }
 
+static const char *kind_of(hn_op op) {
+    switch (hn_op_of(op)->cls) {
+    case HN_SOURCE:
+    case HN_UNARY:
+    case HN_BINARY:
+    case HN_TERNARY:
+    case HN_MOVE: return "map";
+    case HN_INDEX: return op == HN_OP_SCATTER_ELEMENTS || op == HN_OP_SCATTER_ND ? "opaque" : "map";
+    case HN_REDUCE: return "reduce";
+    case HN_CONTRACT: return "contract";
+    case HN_WINDOW: return "window";
+    default: return "opaque";
+    }
+}
+
 static void wrap_node(hn_graph *g, hn_block b, uint32_t at) {
     uint32_t id = g->block[b].node[at];
     hn_val *param = hn_alloc_n(&g->arena, g->node[id].n_in + 1u, sizeof *param);
@@ -55,7 +70,7 @@ static void wrap_node(hn_graph *g, hn_block b, uint32_t at) {
     g->at_source = g->node[id].source;
     hn_block body = make_body(g, b, id, param, &n_param);
     hn_attr attr[] = {{.id = HN_A_BODY, .kind = HN_K_BLOCKS, .n = 1, .blocks = &body},
-                      {.id = HN_A_KIND, .kind = HN_K_NAME, .name = "opaque"}};
+                      {.id = HN_A_KIND, .kind = HN_K_NAME, .name = kind_of(g->node[id].op)}};
     if (hn_graph_ok(g)) hn_emit(g, b, HN_OP_KERNEL, n_param, param, 2, attr, g->node[id].n_out);
     g->at_source = 0;
     if (!hn_graph_ok(g)) return;
