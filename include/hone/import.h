@@ -42,6 +42,25 @@ HONE_API bool hone_import_operator(size_t i, hone_operator *out);
 /* A serialised TensorProto (a file input_0.pb of a test case), fully decoded; data is the caller's: hone_free. */
 HONE_API hone_rc hone_read_tensor_pb(const char *path, hone_array *out, hone_err *err);
 
+/* Synthetic models: the graphs of well-known architectures as exporters write them, with random weights, for tests and
+ * benchmarks (a model's speed does not depend on its weights' values). Weights are Gaussian, scaled so that activations
+ * stay finite; the same arguments always give the same file. */
+typedef struct hone_architecture {
+    const char *name, *summary;
+} hone_architecture;
+HONE_API bool hone_gen_architecture(size_t i, hone_architecture *out); /* i from 0; false past the end */
+typedef struct hone_gen_options {
+    int64_t batch, seq; /* sizes written into the model, at least 1 */
+    bool dynamic;       /* symbolic dimensions "batch" and "seq" instead */
+} hone_gen_options;
+typedef struct hone_gen_summary {
+    uint64_t n_parameters, n_nodes, size_b;
+} hone_gen_summary;
+/* Writes the model to path; memory does not grow with its weights. options: NULL for batch 1, sequence 128. out: may be
+ * NULL. Failures: E_NOTFOUND (no such architecture: names the nearest), E_USAGE (a size), E_IO, E_NOMEM. */
+HONE_API hone_rc hone_gen_onnx(const char *architecture, const char *path, const hone_gen_options *options,
+                               hone_gen_summary *out, hone_err *err);
+
 #ifdef __cplusplus
 }
 #endif

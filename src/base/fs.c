@@ -71,10 +71,13 @@ static int open_beside(const char *path, hn_str *name) {
     return -1;
 }
 
-static bool write_beside(const char *path, const struct stat *old, const void *data, size_t n) {
+/* What a file is filled by. */
+typedef bool filler(int fd, void *arg);
+
+static bool write_beside(const char *path, const struct stat *old, filler *fill, void *arg) {
     hn_str tmp = {0};
     int fd = open_beside(path, &tmp);
-    bool ok = fd >= 0 && write_all(fd, data, n) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
+    bool ok = fd >= 0 && fill(fd, arg) && (!old || fchmod(fd, old->st_mode & 07777) == 0) && fsync(fd) == 0;
     int why = errno;
     if (fd >= 0 && close(fd) != 0 && ok) {
         ok = false;
@@ -90,9 +93,9 @@ static bool write_beside(const char *path, const struct stat *old, const void *d
     return ok;
 }
 
-static bool write_straight(const char *path, const void *data, size_t n) {
+static bool write_straight(const char *path, filler *fill, void *arg) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && write_all(fd, data, n);
+    bool ok = fd >= 0 && fill(fd, arg);
     int why = errno;
     if (fd >= 0 && close(fd) != 0 && ok) {
         ok = false;
@@ -102,12 +105,52 @@ static bool write_straight(const char *path, const void *data, size_t n) {
     return ok;
 }
 
-hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *err) {
+static hone_rc write_filled(const char *path, filler *fill, void *arg, hone_err *err) {
     struct stat st;
     bool there = stat(path, &st) == 0;
     bool special = there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-    bool ok = special ? write_straight(path, data, n) : write_beside(path, there ? &st : NULL, data, n);
+    bool ok = special ? write_straight(path, fill, arg) : write_beside(path, there ? &st : NULL, fill, arg);
     return ok ? HONE_OK : io_fail(err, "write", path);
+}
+
+typedef struct bytes {
+    const void *data;
+    size_t n;
+} bytes;
+
+static bool fill_bytes(int fd, void *arg) {
+    const bytes *b = arg;
+    return write_all(fd, b->data, b->n);
+}
+
+hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *err) {
+    bytes b = {data, n};
+    return write_filled(path, fill_bytes, &b, err);
+}
+
+typedef struct stream {
+    bool (*put)(FILE *f, void *arg);
+    void *arg;
+} stream;
+
+static bool fill_stream(int fd, void *arg) {
+    const stream *s = arg;
+    int own = dup(fd);
+    FILE *f = own >= 0 ? fdopen(own, "wb") : NULL;
+    if (!f) {
+        if (own >= 0) close(own);
+        return false;
+    }
+    bool ok = s->put(f, s->arg) && fflush(f) == 0;
+    int why = errno;
+    fclose(f);
+    errno = why;
+    return ok;
+}
+
+hone_rc hn_write_stream(const char *path, bool (*put)(FILE *f, void *arg), void *arg, hone_err *err) {
+    stream s = {put, arg};
+    return write_filled(path, fill_stream, &s, err);
 }
 
 hone_rc hn_make_dirs(const char *path, hone_err *err) {

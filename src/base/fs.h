@@ -4,12 +4,16 @@
 
 #include <hone/base.h>
 
+#include <stdio.h>
+
 /* Whole file, NUL-terminated beyond *n; free with free. At most 256 MiB (E_LIMIT). */
 hone_rc hn_read_file(const char *path, char **text, size_t *n, hone_err *err);
 /* Writes beside the path, syncs, then renames: the file is the old or the new one, never half. Keeps the mode of a file
  * that was there; a link is replaced by a file. What is no regular file (a pipe, /dev/stdout) is written straight to.
  */
 hone_rc hn_write_file(const char *path, const void *data, size_t n, hone_err *err);
+/* As above for what is made while it is written; put leaves errno set when it gives false. */
+hone_rc hn_write_stream(const char *path, bool (*put)(FILE *f, void *arg), void *arg, hone_err *err);
 /* mkdir -p. */
 hone_rc hn_make_dirs(const char *path, hone_err *err);
 /* rm -rf: links are removed, not followed; any depth; folders without permissions too. Refuses the root folder, a
