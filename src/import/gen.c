@@ -315,7 +315,7 @@ bool hone_gen_architecture(size_t i, hone_architecture *out) {
 }
 
 static hone_rc find_row(const char *name, const hn_gen_row **out, hone_err *err) {
-    const char *names[32];
+    const char *names[32] = {NULL};
     size_t n = 0;
     for (; hn_gen_rows[n].build; n++) {
         names[n] = hn_gen_rows[n].about.name;
@@ -350,7 +350,7 @@ hone_rc hone_gen_onnx(const char *architecture, const char *path, const hone_gen
                       hone_gen_summary *out, hone_err *err) {
     static const hone_gen_options usual = {.batch = 1, .seq = 128};
     const hone_gen_options *o = options ? options : &usual;
-    const hn_gen_row *row;
+    const hn_gen_row *row = NULL;
     hn_gen g = {0};
     hone_rc rc = find_row(architecture, &row, err);
     if (rc) return rc;
