@@ -4,6 +4,7 @@
 
 #include "pass/pass.h"
 
-extern const hn_pass hn_pass_fold, hn_pass_simplify, hn_pass_cse, hn_pass_dce;
+extern const hn_pass hn_pass_fold, hn_pass_simplify, hn_pass_shapes, hn_pass_cse, hn_pass_dce, hn_pass_batchnorm,
+    hn_pass_transpose, hn_pass_attention;
 
 #endif

@@ -74,9 +74,14 @@ static void walk_node(hn_rewriter *r, hn_rewrite_fn *rule, hn_block b, uint32_t 
         return;
     }
     r->n_rewrites++;
-    if (with == HN_DROPPED) return;
-    check_same_type(r, &n, with);
-    r->map[n.out[0]] = with;
+    if (with != HN_DROPPED) {
+        check_same_type(r, &n, with);
+        r->map[n.out[0]] = with;
+    }
+    for (size_t i = 0; i < n.n_out && n.out[i] < r->n_map; i++) {
+        hn_val to = replaced(r, n.out[i]);
+        if (to < r->n_map) r->n_use[to] += r->n_use[n.out[i]];
+    }
 }
 
 static void walk_block(hn_rewriter *r, hn_rewrite_fn *rule, hn_block b) {
@@ -173,4 +178,4 @@ bool hn_splat_is(const hn_graph *g, hn_val v, double x) {
     return y == x && signbit(y) == signbit(x);
 }
 
-bool hn_used_once(const hn_rewriter *r, hn_val v) { return v >= r->n_map || r->n_use[v] == 1; }
+bool hn_used_once(const hn_rewriter *r, hn_val v) { return v < r->n_map && r->n_use[v] == 1; }

@@ -1,20 +1,24 @@
 /* pass/simplify.c — algebra as a table of rules, tried in order until none applies. Commutative operations first get
- * their uniform operand on the right, so that rules look for it in one place. */
+ * their constant operand on the right, so that rules look for it in one place. */
 #include "pass/simplify.h"
 
 #include "pass/passes.h"
 
 enum { WALKS_MAX = 16 };
 
-static bool uniform(const hn_graph *g, hn_val v) {
+/* 2: the same everywhere; 1: made of one constant by movement; 0: depends on more. */
+static int constness(const hn_graph *g, hn_val v) {
     hn_tensor one;
-    return hn_splat_of(g, v, &one);
+    if (hn_splat_of(g, v, &one)) return 2;
+    const hn_node *n = hn_def(g, v);
+    while (n && (n->op == HN_OP_BROADCAST || n->op == HN_OP_RESHAPE)) n = hn_def(g, n->in[0]);
+    return n && n->op == HN_OP_CONST;
 }
 
 /* Inputs are swapped in place: the node stays the same value. */
 static void order_inputs(hn_rewriter *r, const hn_node *n) {
     if (!(hn_op_of(n->op)->flags & HN_COMMUTES) || n->n_in != 2) return;
-    if (!uniform(r->g, n->in[0]) || uniform(r->g, n->in[1])) return;
+    if (constness(r->g, n->in[0]) <= constness(r->g, n->in[1])) return;
     hn_val x = n->in[0];
     n->in[0] = n->in[1];
     n->in[1] = x;

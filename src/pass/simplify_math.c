@@ -245,33 +245,33 @@ const hn_rule hn_rules_math[] = {
                                                                                                          "-(-x) = x")
                                     EXACT(NEG, neg_sub_int, "-(x - y) = y - x, integers") RELAXED(
                                         NEG, neg_sub, "-(x - y) = y - x") EXACT(ABS, again, "abs(abs(x)) = abs(x)")
-                                        EXACT(ABS, abs_neg, "abs(-x) = abs(x)") EXACT(
-                                            SIGN, again, "sign(sign(x)) = sign(x)") EXACT(FLOOR, round_whole,
-                                                                                          "floor of a whole number")
-                                            EXACT(CEIL, round_whole, "ceil of a whole number") EXACT(
-                                                ROUND, round_whole,
-                                                "round of a whole number")
-                                                EXACT(TRUNC, round_whole, "trunc of a whole number") EXACT(
-                                                    NOT, undo,
-                                                    "not not x = x") EXACT(NOT, not_compare,
-                                                                           "not (x == y) = x != y and back; integers: "
-                                                                           "not (x < y) = y <= x")
-                                                    EXACT(CAST, cast_same, "cast to its own type") EXACT(
-                                                        CAST,
-                                                        cast_cast,
-                                                        "cast(cast(x)) = cast(x) where the inner one loses nothing")
-                                                        EXACT(BITCAST, cast_same, "bitcast to its own type") EXACT(
-                                                            MIN, same_both, "min(x, x) = x") EXACT(MAX, same_both,
-                                                                                                   "max(x, x) = x")
-                                                            EXACT(AND, same_both, "x and x = x") EXACT(OR, same_both,
-                                                                                                       "x or x = x")
-                                                                EXACT(AND, and_bool,
-                                                                      "x and true = x; x and false = false")
-                                                                    EXACT(OR, or_bool,
-                                                                          "x or false = x; x or true = true")
-                                                                        EXACT(XOR, xor_zero, "x xor 0 = x")
-                                                                            EXACT(XOR, xor_self, "x xor x = 0") EXACT(
-                                                                                SHL, shift_zero, "x shl 0 = x")
+                                        EXACT(ABS, abs_neg,
+                                              "abs(-x) = abs(x)") EXACT(SIGN, again, "sign(sign(x)) = sign(x)")
+                                            EXACT(FLOOR, round_whole, "floor of a whole number") EXACT(
+                                                CEIL, round_whole, "ceil of a whole number")
+                                                EXACT(ROUND, round_whole, "round of a whole number") EXACT(
+                                                    TRUNC, round_whole,
+                                                    "trunc of a whole number") EXACT(NOT, undo, "not not x = x")
+                                                    EXACT(NOT, not_compare,
+                                                          "not (x == y) = x != y and back; integers: "
+                                                          "not (x < y) = y <= x")
+                                                        EXACT(CAST, cast_same, "cast to its own type") EXACT(
+                                                            CAST,
+                                                            cast_cast,
+                                                            "cast(cast(x)) = cast(x) where the inner one loses nothing")
+                                                            EXACT(BITCAST, cast_same, "bitcast to its own type") EXACT(
+                                                                MIN, same_both, "min(x, x) = x") EXACT(MAX, same_both,
+                                                                                                       "max(x, x) = x")
+                                                                EXACT(AND, same_both,
+                                                                      "x and x = x") EXACT(OR, same_both, "x or x = x")
+                                                                    EXACT(AND, and_bool,
+                                                                          "x and true = x; x and false = "
+                                                                          "false") EXACT(OR, or_bool,
+                                                                                         "x or false = x; x or true = "
+                                                                                         "true") EXACT(XOR, xor_zero,
+                                                                                                       "x xor 0 = x")
+                                                                        EXACT(XOR, xor_self, "x xor x = 0")
+                                                                            EXACT(SHL, shift_zero, "x shl 0 = x")
                                                                                 EXACT(SHR, shift_zero, "x shr 0 = x")
                                                                                     EXACT(SELECT, select_known,
                                                                                           "select of a known condition")
