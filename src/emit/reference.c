@@ -178,7 +178,8 @@ static void plan(hn_ref *e, hn_kernel_code *out) {
     uint32_t at = 0;
     hn_dims *t = e->g->dims;
     out->work = hn_dim_int(t, 1);
-    if (only_node(e, &at) == 1 && gives_results(e, node_at(e, at))) {
+    e->alone = only_node(e, &at) == 1;
+    if (e->alone && gives_results(e, node_at(e, at))) {
         const hn_node *n = node_at(e, at);
         hn_ref_unit unit = row_of(n->op)->unit;
         e->split = unit != HN_UNIT_NONE;
@@ -200,10 +201,9 @@ static void emit_nodes(hn_ref *e, const char *name) {
     for (uint32_t i = 0; i < e->body->n_node && !e->rc; i++) {
         e->n = node_at(e, i);
         const hn_ref_row *row = row_of(e->n->op);
-        if (!row->emit) {
-            hn_ref_decline(e, "it is no operation of a kernel");
-            return;
-        }
+        if (!row->emit) hn_ref_decline(e, "it is no operation of a kernel");
+        if (defines(e->n) && !e->alone) hn_ref_decline(e, "it decides sizes and must be a kernel of its own");
+        if (e->rc) return;
         if (e->n->op == HN_OP_CONST) continue;
         place_outputs(e);
         e->parts = hn_format(e->a, "%s %s", e->parts, row->parts);

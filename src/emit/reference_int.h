@@ -25,6 +25,7 @@ typedef struct hn_ref {
     hn_str guard;    /* conditions of the next loop: all must hold, else the result is 0 and the error slot set */
     hn_dim scratch;
     const char *parts;
+    bool alone; /* the body is one node, beside constants */
     bool split; /* loops go over [begin, end) */
     bool rows;  /* … of the outermost dimension, inside a loop over rows `row` */
     uint32_t n_temp, n_table;
