@@ -193,10 +193,24 @@ static void record(hn_dims *t, hn_relation r) {
     t->relation[t->n_relation++] = r;
 }
 
+/* `s = min(s, c)` and `s = max(s, c)` say no more than a bound of s; the range of a symbol is checked like a relation.
+ */
+static bool is_bound(hn_dims *t, hn_dim a, hn_dim b) {
+    const hn_atom *s = hn_dim_lone(t, a), *of = hn_dim_lone(t, b);
+    int64_t c, low, high;
+    if (!s || !of || s->kind != HN_ATOM_SYMBOL || (of->kind != HN_ATOM_MIN && of->kind != HN_ATOM_MAX)) return false;
+    bool first = hn_dim_now(t, of->a) == a && hn_dim_is_int(t, of->b, &c);
+    if (!first && !(hn_dim_now(t, of->b) == a && hn_dim_is_int(t, of->a, &c))) return false;
+    hn_symbol_range(t, s->symbol, &low, &high);
+    if (c < low || c > high) return false;
+    hn_symbol_limit(t, s->symbol, of->kind == HN_ATOM_MAX ? c : low, of->kind == HN_ATOM_MIN ? c : high);
+    return true;
+}
+
 void hn_dim_assume_equal(hn_dims *t, hn_dim a, hn_dim b) {
     a = hn_dim_now(t, a);
     b = hn_dim_now(t, b);
-    if (!a || !b || a == b) return;
+    if (!a || !b || a == b || is_bound(t, a, b) || is_bound(t, b, a)) return;
     record(t, (hn_relation){.a = freeze(t, a), .b = freeze(t, b)});
     learn(t, a, b, 8);
 }
