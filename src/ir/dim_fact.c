@@ -69,7 +69,14 @@ static bool mentions(const hn_dims *t, hn_dim d, hn_symbol s) {
     return false;
 }
 
-/* The newest symbol that `d = 0` can be solved for, and what it is then. */
+static bool mentions_newer(const hn_dims *t, hn_dim d, hn_symbol s) {
+    for (hn_symbol x = s + 1; x < t->n_symbol; x++)
+        if (mentions(t, d, x)) return true;
+    return false;
+}
+
+/* The newest symbol that `d = 0` can be solved for in terms of older ones, and what it is then: a symbol that is known
+ * early never becomes an expression of one that a run computes later. */
 static bool solve(hn_dims *t, hn_dim d, hn_symbol *s, hn_dim *is) {
     int64_t g = 0;
     bool found = false;
@@ -81,7 +88,7 @@ static bool solve(hn_dims *t, hn_dim d, hn_symbol *s, hn_dim *is) {
         if (at->kind != HN_ATOM_SYMBOL || (found && at->symbol < *s)) continue;
         hn_symbol x = at->symbol;
         hn_dim rest = hn_dim_sub(t, d, hn_dim_term(t, &term, term.coef));
-        if (!rest || mentions(t, rest, x)) continue;
+        if (!rest || mentions(t, rest, x) || mentions_newer(t, rest, x)) continue;
         hn_dim value = hn_dim_floordiv(t, rest, hn_dim_int(t, -term.coef));
         if (!value) continue;
         *s = x;
