@@ -150,8 +150,17 @@ static void replace_symbol(hn_dims *t, replacing r, unsigned fuel) {
     }
 }
 
+/* Number of the newest symbol in d, plus 1; 0: none. */
+static hn_symbol newest(const hn_dims *t, hn_dim d) {
+    hn_symbol s = (hn_symbol)hn_dims_symbols(t);
+    while (s && !mentions(t, d, s - 1)) s--;
+    return s;
+}
+
+/* The one with the newer symbols goes: what stays must be known wherever the other was. */
 static void make_alias(hn_dims *t, hn_dim a, hn_dim b) {
-    if (hn_dim_is_int(t, a, NULL) || (a < b && !hn_dim_is_int(t, b, NULL))) {
+    hn_symbol x = newest(t, a), y = newest(t, b);
+    if (x < y || (x == y && a < b)) {
         hn_dim swap = a;
         a = b;
         b = swap;
