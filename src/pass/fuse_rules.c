@@ -1,0 +1,355 @@
+/* pass/fuse_rules.c — which groups may become one kernel.
+ *
+ * A map kernel computes each result element from its own indices: producers are inlined, so what a spread (broadcast,
+ * gather) would compute several times must be cheap, and what others use as well must have the results' shape. Reduce
+ * and row kernels live on two shapes: the one that is reduced and the narrow one of the reductions. Contractions and
+ * windows take pointwise consumers of their own shape (epilogues) and plain movement of their inputs.
+ */
+#include "pass/fuse.h"
+
+#include <string.h>
+
+enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3 };
+
+static bool is_pointwise(hn_op op) {
+    hn_op_class c = hn_op_of(op)->cls;
+    return c == HN_UNARY || c == HN_BINARY || c == HN_TERNARY;
+}
+static bool is_gather(hn_op op) { return op == HN_OP_GATHER || op == HN_OP_GATHER_ELEMENTS || op == HN_OP_GATHER_ND; }
+
+static bool trailing(const hn_attr *axes, size_t rank) {
+    for (uint32_t k = 0; axes && k < axes->n; k++)
+        if ((size_t)axes->ints[k] != rank - axes->n + k) return false;
+    return axes && axes->n;
+}
+
+static void narrow_type(hn_fuse *f, hn_fgroup *x, const hn_attr *axes) {
+    x->narrow = x->main;
+    for (uint32_t k = 0; axes && k < axes->n; k++) x->narrow.dim[axes->ints[k]] = hn_dim_int(f->g->dims, 1);
+}
+
+static hn_fkind kind_of(const hn_node *n) {
+    switch (hn_op_of(n->op)->cls) {
+    case HN_UNARY:
+    case HN_BINARY:
+    case HN_TERNARY:
+    case HN_MOVE: return HN_F_MAP;
+    case HN_INDEX: return is_gather(n->op) ? HN_F_MAP : HN_F_OPAQUE;
+    case HN_REDUCE: return HN_F_REDUCE;
+    case HN_CONTRACT: return HN_F_CONTRACT;
+    case HN_WINDOW: return n->op == HN_OP_WARGMAX ? HN_F_OPAQUE : HN_F_WINDOW;
+    case HN_SOURCE: return n->op == HN_OP_IOTA ? HN_F_MAP : n->op == HN_OP_RANDOM ? HN_F_OPAQUE : HN_F_ALONE;
+    case HN_ARG:
+    case HN_PREFIX:
+    case HN_ORDER:
+    case HN_OPAQUE: return HN_F_OPAQUE;
+    default: return HN_F_ALONE;
+    }
+}
+
+void hn_fuse_found(hn_fuse *f, hn_fgroup *x, const hn_node *n) {
+    x->kind = kind_of(n);
+    x->fixed = x->kind == HN_F_ALONE || x->kind == HN_F_OPAQUE;
+    if (!n->n_out) return;
+    x->main = *hn_type_of(f->g, x->kind == HN_F_REDUCE ? n->in[0] : n->out[0]);
+    if (x->kind == HN_F_REDUCE) narrow_type(f, x, hn_attr_get(n, HN_A_AXES));
+}
+
+/* -- what a group computes */
+static bool cheap_op(hn_op op) {
+    switch (op) {
+    case HN_OP_ADD:
+    case HN_OP_SUB:
+    case HN_OP_MUL:
+    case HN_OP_NEG:
+    case HN_OP_ABS:
+    case HN_OP_MIN:
+    case HN_OP_MAX:
+    case HN_OP_CAST:
+    case HN_OP_SELECT:
+    case HN_OP_NOT:
+    case HN_OP_AND:
+    case HN_OP_OR:
+    case HN_OP_EQ:
+    case HN_OP_NE:
+    case HN_OP_LT:
+    case HN_OP_LE: return true;
+    default: return false;
+    }
+}
+static bool cheap(const hn_fuse *f, const hn_fgroup *x) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        hn_op op = f->g->node[x->node[k]].op;
+        if (is_pointwise(op) && (!cheap_op(op) || ++n > CHEAP_MAX)) return false;
+        if (is_gather(op)) return false;
+    }
+    return true;
+}
+/* Nothing but movement that a strided walk can do. */
+static bool plain_movement(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        hn_op op = f->g->node[x->node[k]].op;
+        if (op != HN_OP_TRANSPOSE && op != HN_OP_RESHAPE && op != HN_OP_SLICE) return false;
+    }
+    return true;
+}
+
+/* Every value of p that others use has this shape. */
+static bool escapes_have(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, const hn_type *shape) {
+    for (uint32_t i = 0; i < p->n_node; i++) {
+        const hn_node *n = &f->g->node[p->node[i]];
+        for (uint16_t k = 0; k < n->n_out; k++)
+            if (hn_fuse_escapes(f, p, c, n->out[k]) && !hn_fuse_same_shape(hn_type_of(f->g, n->out[k]), shape))
+                return false;
+    }
+    return true;
+}
+
+/* How many nodes of c use values of p, and whether one does more than pointwise work with them. */
+typedef struct edges {
+    uint32_t n;
+    bool moved, spread;
+} edges;
+static edges edges_between(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c) {
+    edges e = {0, false, false};
+    for (uint32_t i = 0; i < c->n_node; i++) {
+        const hn_node *n = &f->g->node[c->node[i]];
+        for (uint16_t k = 0; k < n->n_in; k++) {
+            bool spread = false;
+            hn_val v = n->in[k] ? hn_fuse_behind(f, n->in[k], &spread) : 0;
+            if (!v || hn_fuse_group_of(f, v) != p) continue;
+            e.n++;
+            e.spread |= spread || is_gather(n->op);
+            e.moved |= !is_pointwise(n->op) && hn_op_of(n->op)->cls != HN_REDUCE;
+        }
+    }
+    return e;
+}
+
+/* Does something in c move or reduce what depends on p, other than over whole rows? Then p's indices are not c's. */
+static bool moves_inside(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c) {
+    bool *from_p = HN_NEW_N(f->a, bool, c->n_node + 1);
+    for (uint32_t i = 0; from_p && i < c->n_node; i++) {
+        const hn_node *n = &f->g->node[c->node[i]];
+        for (uint16_t k = 0; k < n->n_in; k++) {
+            bool spread = false;
+            hn_val v = n->in[k] ? hn_fuse_behind(f, n->in[k], &spread) : 0;
+            const hn_fgroup *x = v ? hn_fuse_group_of(f, v) : NULL;
+            bool depends = x == p;
+            for (uint32_t j = 0; x == c && j < i; j++) depends |= from_p[j] && f->g->value[v].node - 1 == c->node[j];
+            from_p[i] |= depends;
+        }
+        if (from_p[i] && !is_pointwise(n->op) && hn_op_of(n->op)->cls != HN_REDUCE) return true;
+    }
+    return false;
+}
+
+static bool same_count(const hn_fuse *f, const hn_type *a, const hn_type *b) {
+    return hn_type_count(f->g, a) == hn_type_count(f->g, b);
+}
+
+/* -- pairs */
+static bool map_into_map(hn_fuse *f, hn_fgroup *p, hn_fgroup *c) {
+    edges e = edges_between(f, p, c);
+    bool absorbed = !hn_fuse_any_escape(f, p, c), once = same_count(f, &p->main, &c->main);
+    if (!absorbed && (e.moved || e.spread || !hn_fuse_same_shape(&p->main, &c->main))) return false;
+    if (!escapes_have(f, p, c, &c->main)) return false;
+    return cheap(f, p) || (once && !e.spread && (e.n == 1 || !e.moved));
+}
+
+/* The reduced side of a group: shape of the narrow values, with or without the dimensions of one. */
+static bool is_narrow(const hn_fgroup *x, const hn_type *t) {
+    if (hn_fuse_same_shape(t, &x->narrow)) return true;
+    size_t k = 0;
+    for (size_t d = 0; d < x->narrow.rank; d++) {
+        if (x->narrow.dim[d] != x->main.dim[d]) continue; /* reduced */
+        if (k == t->rank || t->dim[k++] != x->narrow.dim[d]) return false;
+    }
+    return k == t->rank;
+}
+
+static bool rows_trailing(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        if (hn_op_of(n->op)->cls != HN_REDUCE) continue;
+        if (!trailing(hn_attr_get(n, HN_A_AXES), hn_type_of(f->g, n->in[0])->rank)) return false;
+    }
+    return true;
+}
+
+static bool same_rows(const hn_fgroup *a, const hn_fgroup *b) {
+    return hn_fuse_same_shape(&a->main, &b->main) && hn_fuse_same_shape(&a->narrow, &b->narrow);
+}
+
+/* Movement before a reduction is fine as long as it is computed once per element. */
+static bool map_into_rows(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_fkind *kind) {
+    edges e = edges_between(f, p, c);
+    bool absorbed = !hn_fuse_any_escape(f, p, c);
+    bool once = same_count(f, &p->main, &c->main) || is_narrow(c, &p->main);
+    if ((e.spread || !once) && !(absorbed && cheap(f, p))) return false;
+    if (e.moved && !absorbed) return false;
+    if (absorbed) return true;
+    if (hn_fuse_same_shape(&p->main, &c->main) && rows_trailing(f, c) && escapes_have(f, p, c, &c->main)) {
+        *kind = HN_F_ROW;
+        return true;
+    }
+    return is_narrow(c, &p->main) && escapes_have(f, p, c, &p->main);
+}
+
+static bool rows_into_map(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v, hn_fkind *kind) {
+    const hn_type *t = hn_type_of(f->g, v);
+    edges e = edges_between(f, p, c);
+    if (moves_inside(f, p, c)) return false;
+    *kind = p->kind;
+    if (is_narrow(p, t) && !e.spread) return hn_fuse_same_shape(&c->main, t);
+    if (!hn_fuse_same_shape(&c->main, &p->main) || !rows_trailing(f, p)) return false;
+    *kind = HN_F_ROW;
+    return true;
+}
+
+static bool rows_into_rows(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
+    const hn_type *t = hn_type_of(f->g, v);
+    if (!same_rows(p, c) || !rows_trailing(f, p) || !rows_trailing(f, c) || moves_inside(f, p, c)) return false;
+    return hn_fuse_same_shape(t, &p->main) || is_narrow(p, t);
+}
+
+static bool epilogue(hn_fuse *f, hn_fgroup *p, hn_fgroup *c) {
+    edges e = edges_between(f, p, c);
+    if (moves_inside(f, p, c) || e.spread || !hn_fuse_same_shape(&p->main, &c->main)) return false;
+    return escapes_have(f, p, c, &c->main);
+}
+
+static bool is_rows(hn_fkind k) { return k == HN_F_REDUCE || k == HN_F_ROW; }
+
+/* The kind of the merged group; HN_F_ALONE: no. */
+static hn_fkind pair_kind(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
+    hn_fkind kind = c->kind;
+    if (p->kind == HN_F_MAP && c->kind == HN_F_MAP) return map_into_map(f, p, c) ? HN_F_MAP : HN_F_ALONE;
+    if (p->kind == HN_F_MAP && is_rows(c->kind)) return map_into_rows(f, p, c, &kind) ? kind : HN_F_ALONE;
+    if (is_rows(p->kind) && c->kind == HN_F_MAP) return rows_into_map(f, p, c, v, &kind) ? kind : HN_F_ALONE;
+    if (is_rows(p->kind) && is_rows(c->kind)) return rows_into_rows(f, p, c, v) ? HN_F_ROW : HN_F_ALONE;
+    if ((p->kind == HN_F_CONTRACT || p->kind == HN_F_WINDOW) && c->kind == HN_F_MAP)
+        return epilogue(f, p, c) ? p->kind : HN_F_ALONE;
+    if (p->kind == HN_F_MAP && c->kind == HN_F_CONTRACT && c->n_node == 1)
+        return plain_movement(f, p) && !hn_fuse_any_escape(f, p, c) ? HN_F_CONTRACT : HN_F_ALONE;
+    if (p->kind == HN_F_MAP && (c->kind == HN_F_CONTRACT || c->kind == HN_F_WINDOW)) { /* an operand of its epilogue */
+        edges e = edges_between(f, p, c);
+        return !hn_fuse_any_escape(f, p, c) && !e.moved && !e.spread && cheap(f, p) ? c->kind : HN_F_ALONE;
+    }
+    return HN_F_ALONE;
+}
+
+bool hn_fuse_try(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
+    if (p == c || p->fixed || c->fixed || p->stretch != c->stretch || p->n_node + c->n_node > NODES_MAX) return false;
+    hn_fkind kind = pair_kind(f, p, c, v);
+    if (kind == HN_F_ALONE || hn_fuse_cycle(f, p, c)) return false;
+    hn_type main = c->main, narrow = c->narrow;
+    if (is_rows(p->kind)) { /* the rows' shapes outlive a map's */
+        main = p->main;
+        narrow = p->narrow;
+    }
+    hn_fuse_join(f, p, c, kind);
+    c->main = main;
+    c->narrow = narrow;
+    return true;
+}
+
+/* -- attention: contract (with its epilogue), row, contract */
+static hn_fgroup *operand_rows(hn_fuse *f, hn_fgroup *c, hn_val *scores) {
+    const hn_node *n = &f->g->node[c->node[0]];
+    for (uint32_t k = 0; k < c->n_node; k++)
+        if (f->g->node[c->node[k]].op == HN_OP_CONTRACT) n = &f->g->node[c->node[k]];
+    const hn_attr *lhs = hn_attr_get(n, HN_A_LHS), *out = hn_attr_get(n, HN_A_OUT);
+    hn_val p = n->in[0];
+    hn_fgroup *rows = f->shadow[p] ? NULL : hn_fuse_group_of(f, p);
+    if (!rows || rows->kind != HN_F_ROW || !lhs->n || hn_fuse_any_escape(f, rows, c)) return NULL;
+    for (uint32_t k = 0; k < out->n; k++) /* the last label is what is summed over */
+        if (out->ints[k] == lhs->ints[lhs->n - 1]) return NULL;
+    int64_t one;
+    uint8_t rank = rows->main.rank;
+    if (!hn_fuse_same_shape(&rows->main, hn_type_of(f->g, p))) return NULL;
+    for (uint8_t d = 0; d + 1 < rank; d++)
+        if (rows->narrow.dim[d] != rows->main.dim[d]) return NULL;
+    if (!hn_dim_is_int(f->g->dims, rows->narrow.dim[rank - 1], &one) || one != 1) return NULL;
+    *scores = p;
+    return rows;
+}
+
+static hn_fgroup *scores_of(hn_fuse *f, hn_fgroup *rows) {
+    for (uint32_t k = 0; k < rows->n_node; k++) {
+        const hn_node *n = &f->g->node[rows->node[k]];
+        for (uint16_t i = 0; i < n->n_in; i++) {
+            hn_fgroup *x = n->in[i] && !f->shadow[n->in[i]] ? hn_fuse_group_of(f, n->in[i]) : NULL;
+            if (x && x->kind == HN_F_CONTRACT && hn_fuse_same_shape(&x->main, &rows->main) &&
+                !hn_fuse_any_escape(f, x, rows))
+                return x;
+        }
+    }
+    return NULL;
+}
+
+void hn_fuse_attention(hn_fuse *f) {
+    for (uint32_t k = 0; k < f->n; k++) {
+        hn_fgroup *c = &f->group[k];
+        hn_val p;
+        if (!c->n_node || c->kind != HN_F_CONTRACT) continue;
+        hn_fgroup *rows = operand_rows(f, c, &p), *scores = rows ? scores_of(f, rows) : NULL;
+        if (!scores || scores == c || scores->stretch != c->stretch || rows->stretch != c->stretch) continue;
+        if (hn_fuse_cycle(f, scores, rows)) continue;
+        if (hn_fuse_cycle(f, rows, c)) continue;
+        hn_type main = c->main;
+        hn_fuse_join(f, scores, rows, HN_F_ROW);
+        if (hn_fuse_cycle(f, rows, c)) {
+            rows->fixed = true; /* scores and softmax stay one kernel */
+            continue;
+        }
+        hn_fuse_join(f, rows, c, HN_F_ATTENTION);
+        c->main = main;
+        c->fixed = true;
+    }
+}
+
+/* -- contracts side by side */
+static const hn_node *the_contract(const hn_fuse *f, const hn_fgroup *x) {
+    const hn_node *found = NULL;
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        if (n->op == HN_OP_CONTRACT && found) return NULL;
+        if (n->op == HN_OP_CONTRACT) found = n;
+    }
+    return found;
+}
+static bool same_ints(const hn_node *a, const hn_node *b, hn_attr_id id) {
+    const hn_attr *x = hn_attr_get(a, id), *y = hn_attr_get(b, id);
+    return x && y && x->n == y->n && !memcmp(x->ints, y->ints, x->n * sizeof *x->ints);
+}
+static bool alike(const hn_fuse *f, const hn_node *a, const hn_node *b) {
+    return a->in[0] == b->in[0] && same_ints(a, b, HN_A_LHS) && same_ints(a, b, HN_A_RHS) &&
+           same_ints(a, b, HN_A_OUT) && hn_type_same(f->g, hn_type_of(f->g, a->in[1]), hn_type_of(f->g, b->in[1])) &&
+           hn_type_same(f->g, hn_type_of(f->g, a->out[0]), hn_type_of(f->g, b->out[0]));
+}
+
+uint64_t hn_fuse_side_by_side(hn_fuse *f) {
+    uint64_t n = 0;
+    for (uint32_t k = 0; k < f->n; k++) {
+        hn_fgroup *a = &f->group[k];
+        const hn_node *x = a->n_node && a->kind == HN_F_CONTRACT && !a->fixed ? the_contract(f, a) : NULL;
+        if (!x) continue;
+        hn_val v = x->in[0];
+        uint32_t joined = 1;
+        for (uint32_t u = 0; u < f->n_user[v] && joined < BESIDE_MAX; u++) {
+            hn_fgroup *b = &f->group[f->in[f->user[v][u]]];
+            const hn_node *y = b != a && b->n_node && b->kind == HN_F_CONTRACT && !b->fixed ? the_contract(f, b) : NULL;
+            if (!y || !alike(f, x, y) || a->stretch != b->stretch || !hn_fuse_same_shape(&a->main, &b->main)) continue;
+            if (hn_fuse_cycle(f, a, b) || hn_fuse_cycle(f, b, a)) continue;
+            hn_type main = a->main;
+            hn_fuse_join(f, b, a, HN_F_CONTRACT);
+            a->main = main;
+            joined++;
+            n++;
+        }
+        if (joined > 1) a->fixed = true;
+    }
+    return n;
+}
