@@ -1,6 +1,6 @@
 /* cmd_case.c — `hone case`: judge conformance cases, one JSON line each, for tools/onnx-conformance. Hidden: people run
  * that tool, which survives a case that crashes or hangs. */
-#include "cli.h"
+#include "model_io.h"
 
 #include <hone/import.h>
 
@@ -16,6 +16,14 @@ typedef struct judged {
     const char *status; /* "passed", "refused", "wrong", "error" */
     char reason[1200];
 } judged;
+
+/* What runs the model: its library, or the interpreter on its graph. */
+typedef struct engine {
+    const cli *c;
+    hone_graph *g;
+    bool compiled;
+    cli_model m;
+} engine;
 
 typedef struct values {
     hone_array item[MAX_PORTS];
@@ -111,12 +119,13 @@ static void set_error(judged *out, const hone_err *err) {
 }
 
 /* expected(i): "SET/output_i.pb" or "MODEL_output_i.pb". */
-static bool judge_run(const hone_graph *g, const values *in, const char *prefix, bool types_only, judged *out) {
-    values got = {.n = hone_graph_outputs(g)};
+static bool judge_run(engine *e, const values *in, const char *prefix, bool types_only, judged *out) {
+    values got = {.n = hone_graph_outputs(e->g)};
     hone_err err = {0};
     bool good = true;
     if (got.n > MAX_PORTS) return false;
-    if (hone_graph_run(g, in->item, in->n, got.item, got.n, &err)) {
+    if (e->compiled ? hone_program_run(e->m.program, in->item, in->n, got.item, got.n, &err)
+                    : hone_graph_run(e->g, in->item, in->n, got.item, got.n, &err)) {
         set_error(out, &err);
         out->status = "error";
         return false;
@@ -141,45 +150,66 @@ static bool judge_run(const hone_graph *g, const values *in, const char *prefix,
     return good;
 }
 
-static bool judge_set(const hone_graph *g, const char *set, const char *prefix, bool types_only, judged *out) {
+static bool judge_set(engine *e, const char *set, const char *prefix, bool types_only, judged *out) {
     values in = {.n = 0};
     hone_err err = {0};
     bool good = false;
-    if (read_inputs(g, set, &in, &err))
+    if (read_inputs(e->g, set, &in, &err))
         set_error(out, &err);
     else
-        good = judge_run(g, &in, prefix, types_only, out);
+        good = judge_run(e, &in, prefix, types_only, out);
     values_free(&in);
     return good;
 }
 
-/* A folder with model.onnx and test_data_set_N, or X.onnx with X_output_N.pb beside it. */
-static judged judge(const char *path) {
-    judged out = {.status = "passed"};
-    hone_graph *g;
-    hone_err err = {0};
+static hone_rc open_engine(const cli *c, const char *model, engine *out, hone_err *err) {
+    engine e = {.c = c, .compiled = !strcmp(cli_text(c, "engine", "interpreter"), "compiled")};
     char *report = NULL;
-    bool folder = !exists(path) || strcmp(path + strlen(path) - (strlen(path) > 5 ? 5 : 0), ".onnx") != 0, good = true;
+    hone_rc rc = hone_import_onnx(model, NULL, &e.g, &report, err);
+    hone_free(report);
+    if (rc) return rc;
+    if (e.compiled) rc = cli_model_open(c, model, (uint32_t)cli_count(c, "threads", 0), &e.m, err);
+    if (rc)
+        hone_graph_free(e.g);
+    else
+        *out = e;
+    return rc;
+}
+
+static void close_engine(engine *e) {
+    if (e->compiled) cli_model_close(&e->m);
+    hone_graph_free(e->g);
+}
+
+/* Data sets 0, 1, … of a folder, until there is none or one fails. */
+static void judge_folder(engine *e, const char *path, judged *out) {
+    bool more = true;
+    for (unsigned i = 0; more; i++) {
+        char *set = cli_format("%s/test_data_set_%u", path, i), *prefix = cli_format("%s/", set);
+        more = exists(set) && judge_set(e, set, prefix, is_random(path), out);
+        free(set);
+        free(prefix);
+    }
+}
+
+/* A folder with model.onnx and test_data_set_N, or X.onnx with X_output_N.pb beside it. */
+static judged judge(const cli *c, const char *path) {
+    judged out = {.status = "passed"};
+    engine e;
+    hone_err err = {0};
+    bool folder = !exists(path) || strcmp(path + strlen(path) - (strlen(path) > 5 ? 5 : 0), ".onnx") != 0;
     char *model = folder ? cli_format("%s/model.onnx", path) : cli_strdup(path);
-    if (hone_import_onnx(model, NULL, &g, &report, &err)) {
+    if (open_engine(c, model, &e, &err)) {
         set_error(&out, &err);
-    } else if (folder) {
-        for (unsigned i = 0; good; i++) {
-            char *set = cli_format("%s/test_data_set_%u", path, i), *prefix = cli_format("%s/", set);
-            bool there = exists(set);
-            good = there && judge_set(g, set, prefix, is_random(path), &out);
-            free(set);
-            free(prefix);
-            if (!there) break;
-        }
-        hone_graph_free(g);
     } else {
         char *prefix = cli_format("%.*s_", (int)strlen(path) - 5, path);
-        judge_set(g, NULL, prefix, false, &out);
+        if (folder)
+            judge_folder(&e, path, &out);
+        else
+            judge_set(&e, NULL, prefix, false, &out);
         free(prefix);
-        hone_graph_free(g);
+        close_engine(&e);
     }
-    hone_free(report);
     free(model);
     return out;
 }
@@ -187,7 +217,7 @@ static judged judge(const char *path) {
 static hone_rc run_case(cli *c, hone_err *err) {
     (void)err;
     for (size_t i = 0; i < c->n_args; i++) {
-        judged r = judge(c->arg[i]);
+        judged r = judge(c, c->arg[i]);
         cli_json j = cli_json_begin(c, true);
         cli_json_object(&j);
         cli_json_ktext(&j, "case", c->arg[i]);
@@ -201,7 +231,9 @@ static hone_rc run_case(cli *c, hone_err *err) {
 }
 
 static const cli_option options[] = {
-    {"engine", 0, CLI_CHOICE, "interpreter", 0, 0, "what runs the model (default interpreter)"},
+    {"engine", 0, CLI_CHOICE, "interpreter|compiled", 0, 0, "what runs the model (default interpreter)"},
+    {"threads", 0, CLI_COUNT, "N", 1, 1024, "of a library; else one per processor"},
+    CLI_COMPILE_OPTIONS,
     {0},
 };
 
