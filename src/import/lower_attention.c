@@ -194,7 +194,7 @@ hn_val hn_attend_emit(hn_attend *a, hone_dtype out) {
 
 static bool heads_of(hn_lower *c, const char *name, int64_t *n) {
     *n = hn_int(c, name, 0);
-    if (*n >= 1) return true;
+    if (*n >= 1 && *n <= INT32_MAX) return true;
     hn_wrong(c, "'%s' is %lld; inputs of rank 3 need at least 1", name, (long long)*n);
     return false;
 }

@@ -4,6 +4,7 @@
 hn_val hn_rotate(hn_builder *b, hn_val x, hn_val cosines, hn_val sines, hn_dim half, bool interleaved) {
     hn_dims *t = b->g->dims;
     hn_dim none = hn_lit(b, 0), one = hn_lit(b, 1), turned = hn_dim_mul(t, half, hn_lit(b, 2));
+    if (!x) return 0;
     size_t last = hn_rank(b, x) - 1;
     hn_dim size = hn_dim_of(b, x, last), shape[HN_RANK_MAX];
     int64_t step = interleaved ? 2 : 1;

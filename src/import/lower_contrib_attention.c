@@ -35,8 +35,8 @@ static hn_val padding_bias(hn_lower *c, hn_val mask, hn_dim batch, hn_dim keys, 
 
 static bool heads_of(hn_lower *c, const char *name, int64_t *n) {
     *n = hn_int(c, name, 0);
-    if (*n >= 1) return true;
-    hn_wrong(c, "'%s' is %lld; it must be at least 1", name, (long long)*n);
+    if (*n >= 1 && *n <= INT32_MAX) return true;
+    hn_wrong(c, "'%s' is %lld; it must be between 1 and 2^31", name, (long long)*n);
     return false;
 }
 static hn_val size_value(hn_builder *b, hn_dim d) { return hn_scalar(b, hn_dims_value(b, 1, &d)); }

@@ -40,7 +40,7 @@ static hn_val global_mean(hn_lower *c, hn_val x) {
     hn_builder *b = hn_lower_builder(c);
     int64_t axes[HN_RANK_MAX];
     bool last = hn_int(c, "channels_last", 0) != 0;
-    if (!hn_need_rank(c, 0, 3, HN_RANK_MAX)) return 0;
+    if (!x || !hn_need_rank(c, 0, 3, HN_RANK_MAX)) return 0;
     size_t n = hn_rank(b, x) - 2;
     for (size_t i = 0; i < n; i++) axes[i] = (int64_t)i + (last ? 1 : 2);
     return hn_mean(b, x, n, axes, true);
@@ -159,6 +159,7 @@ static hn_val unpacked(hn_builder *b, hn_val v, int64_t bits) {
     hn_val part[4];
     size_t rank = hn_rank(b, v), n = (size_t)(8 / bits);
     hn_dim shape[HN_RANK_MAX];
+    if (!v) return 0;
     for (size_t i = 0; i < n; i++) {
         hn_val x = hn_bin(b, HN_OP_SHR, v, hn_const_i(b, HONE_U8, (int64_t)i * bits));
         x = hn_bin(b, HN_OP_AND, x, hn_const_i(b, HONE_U8, (1 << bits) - 1));

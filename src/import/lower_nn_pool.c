@@ -83,6 +83,7 @@ void hn_lower_global_pool(hn_lower *c) {
     double p = op == HN_OP_POW ? norm_order(c) : 0;
     if (!hn_need(c, 1) || !hn_need_rank(c, 0, 3, HN_RANK_MAX)) return;
     hn_val in = hn_in(c, 0), x = op == HN_OP_RMAX ? in : hn_work(b, in);
+    if (!x) return;
     size_t n = hn_rank(b, x) - 2;
     for (size_t i = 0; i < n; i++) axes[i] = (int64_t)i + 2;
     if (op == HN_OP_RSUM)
@@ -158,6 +159,7 @@ static edges roi_edges(hn_builder *b, hn_val rois, int64_t first, int64_t last, 
 static hn_val roi_largest(hn_builder *b, hn_val x, edges e) {
     size_t rank = hn_rank(b, x), wide = rank + 1;
     hn_dim shape[HN_RANK_MAX], edge[HN_RANK_MAX];
+    if (!x) return 0;
     for (size_t i = 0; i < wide; i++) shape[i] = edge[i] = hn_lit(b, 1);
     shape[wide - 1] = hn_dim_of(b, x, rank - 1);
     edge[0] = hn_dim_of(b, e.begin, 0);

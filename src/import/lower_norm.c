@@ -19,7 +19,7 @@ static hn_val normalised(hn_builder *b, moments m) { return hn_bin(b, HN_OP_MUL,
 
 static size_t axes_from(size_t first, size_t rank, int64_t *axes) {
     for (size_t i = first; i < rank; i++) axes[i - first] = (int64_t)i;
-    return rank - first;
+    return rank > first ? rank - first : 0;
 }
 
 /* y * scale + shift in the type t, both [C] along axis 1. */
