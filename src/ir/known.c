@@ -71,6 +71,7 @@ static const hn_tensor *known_tensor(hn_graph *g, hn_val v, unsigned depth) {
     if (!may_fold(g, v)) return NULL;
     hn_tensor *in = calloc(n->n_in + 1u, sizeof *in);
     int64_t *symbol = calloc(hn_dims_symbols(g->dims) + 1, sizeof *symbol);
+    if (!in || !symbol) g->arena.failed = true;
     const hn_tensor *t = in && symbol ? fold(g, v, in, symbol, depth) : NULL;
     free(in);
     free(symbol);
@@ -365,6 +366,7 @@ static const elements *look(search *s, hn_val v, unsigned depth) {
     if (!is_whole(t->dtype) || !hn_type_static(s->b->g, t, size.dim) || !hn_tensor_count(&size, &n)) return NULL;
     if (n > ELEMENTS || s->visits++ > MOST_VISITS) return NULL;
     elements *x = calloc(1, sizeof *x);
+    if (!x) s->b->g->arena.failed = true;
     if (!x) return NULL;
     x->v = v;
     x->rank = t->rank;
