@@ -76,9 +76,12 @@ static void space_to_depth(hn_lower *c) {
     hn_dim six[] = {x.dim[0], x.dim[1], h, k, w, k};
     hn_dim four[] = {x.dim[0], hn_dim_mul(t, x.dim[1], hn_lit(b, s * s)), h, w};
     const char *mode = hn_string(c, "mode", "DCR");
-    if (!strcmp(mode, "DCR")) hn_out(c, 0, rearranged(b, hn_in(c, 0), six, (int64_t[]){0, 3, 5, 1, 2, 4}, four));
-    else if (!strcmp(mode, "CRD")) hn_out(c, 0, rearranged(b, hn_in(c, 0), six, (int64_t[]){0, 1, 3, 5, 2, 4}, four));
-    else hn_wrong(c, "mode '%s'", mode);
+    if (!strcmp(mode, "DCR"))
+        hn_out(c, 0, rearranged(b, hn_in(c, 0), six, (int64_t[]){0, 3, 5, 1, 2, 4}, four));
+    else if (!strcmp(mode, "CRD"))
+        hn_out(c, 0, rearranged(b, hn_in(c, 0), six, (int64_t[]){0, 1, 3, 5, 2, 4}, four));
+    else
+        hn_wrong(c, "mode '%s'", mode);
 }
 
 /* -- crop and pad around the centre: one of the two does nothing along each axis */
@@ -160,33 +163,28 @@ static void max_unpool(hn_lower *c) {
 
 typedef struct fold {
     size_t n;
-    int64_t kernel[HN_RANK_MAX], dilation[HN_RANK_MAX], stride[HN_RANK_MAX], pad[2 * HN_RANK_MAX];
-    hn_dim image[HN_RANK_MAX], blocks[HN_RANK_MAX]; /* sizes; positions of the window */
+    int64_t dilation[HN_RANK_MAX], stride[HN_RANK_MAX], pad[2 * HN_RANK_MAX];
+    hn_dim image[HN_RANK_MAX], kernel[HN_RANK_MAX], blocks[HN_RANK_MAX]; /* sizes; positions of the window */
 } fold;
 
 static bool read_fold(hn_lower *c, fold *f) {
     hn_builder *b = hn_lower_builder(c);
     hn_dims *t = b->g->dims;
-    hn_dim kernel[HN_RANK_MAX];
     size_t n;
     if (!hn_need(c, 3) || !hn_need_rank(c, 0, 3, 3) || !hn_in_dims(c, 1, f->image, HN_RANK_MAX / 2, &f->n) ||
-        !hn_in_dims(c, 2, kernel, HN_RANK_MAX, &n))
+        !hn_in_dims(c, 2, f->kernel, HN_RANK_MAX, &n))
         return false;
     if (n != f->n) hn_wrong(c, "image_shape has %zu entries, block_shape %zu", f->n, n);
     if (hn_lower_failed(c) || !list_of(c, "dilations", n, 1, f->dilation) || !list_of(c, "strides", n, 1, f->stride) ||
         !list_of(c, "pads", 2 * n, 0, f->pad))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!hn_dim_known(b, kernel[i], &f->kernel[i])) {
-            hn_refuse(c, "a block shape that is not known at compile time");
+        if (f->stride[i] < 1 || f->dilation[i] < 1) {
+            hn_wrong(c, "a stride or dilation below 1");
             return false;
         }
-        if (f->stride[i] < 1 || f->kernel[i] < 1 || f->dilation[i] < 1) {
-            hn_wrong(c, "a stride, dilation or block size below 1");
-            return false;
-        }
-        int64_t extent = (f->kernel[i] - 1) * f->dilation[i] + 1;
-        hn_dim room = hn_dim_add(t, f->image[i], hn_lit(b, f->pad[i] + f->pad[n + i] - extent));
+        hn_dim extent = hn_dim_mul(t, hn_dim_sub(t, f->kernel[i], hn_lit(b, 1)), hn_lit(b, f->dilation[i]));
+        hn_dim room = hn_dim_sub(t, hn_dim_add(t, f->image[i], hn_lit(b, f->pad[i] + f->pad[n + i] - 1)), extent);
         f->blocks[i] = hn_dim_add(t, hn_dim_floordiv(t, room, hn_lit(b, f->stride[i])), hn_lit(b, 1));
     }
     return true;
@@ -197,7 +195,7 @@ static hn_val fold_index(hn_builder *b, const fold *f, const hn_dim *padded) {
     hn_dim grid[HN_RANK_MAX];
     hn_val flat = 0;
     for (size_t i = 0; i < f->n; i++) {
-        grid[i] = hn_lit(b, f->kernel[i]);
+        grid[i] = f->kernel[i];
         grid[f->n + i] = f->blocks[i];
     }
     for (size_t i = 0; i < f->n; i++) {
@@ -222,10 +220,11 @@ static void col2im(hn_lower *c) {
     for (size_t i = 0; i < f.n; i++) {
         padded[i] = hn_dim_add(t, f.image[i], hn_lit(b, f.pad[i] + f.pad[f.n + i]));
         size = hn_dim_mul(t, size, padded[i]);
-        taps = hn_dim_mul(t, taps, hn_lit(b, f.kernel[i]));
+        taps = hn_dim_mul(t, taps, f.kernel[i]);
         blocks = hn_dim_mul(t, blocks, f.blocks[i]);
     }
-    hn_dim channels = hn_dim_floordiv(t, hn_dim_of(b, x, 1), taps), planes = hn_dim_mul(t, hn_dim_of(b, x, 0), channels);
+    hn_dim channels = hn_dim_floordiv(t, hn_dim_of(b, x, 1), taps),
+           planes = hn_dim_mul(t, hn_dim_of(b, x, 0), channels);
     hn_dim spread = hn_dim_mul(t, taps, blocks), two[] = {planes, spread};
     hn_val one = hn_reshape(b, fold_index(b, &f, padded), 1, &spread);
     hn_val base = hn_bin(b, HN_OP_MUL, hn_iota(b, HONE_I64, 2, two, 0), hn_size_value(b, size, HONE_I64));
@@ -235,8 +234,7 @@ static void col2im(hn_lower *c) {
     for (size_t i = 0; i < f.n; i++) shape[i + 2] = padded[i];
     y = hn_reshape(b, y, f.n + 2, shape);
     for (size_t i = 0; i < f.n; i++)
-        if (f.pad[i] || f.pad[f.n + i])
-            y = hn_slice_axis(b, y, (int64_t)i + 2, hn_lit(b, f.pad[i]), f.image[i], 1);
+        if (f.pad[i] || f.pad[f.n + i]) y = hn_slice_axis(b, y, (int64_t)i + 2, hn_lit(b, f.pad[i]), f.image[i], 1);
     hn_out(c, 0, y);
 }
 

@@ -32,7 +32,8 @@ static hn_val f64_const(resize *r, double x) { return hn_const_f(r->b, HONE_F64,
 
 static bool is_given(hn_lower *c, size_t i) {
     hn_val v = hn_in(c, i);
-    return v && !(hn_rank(hn_lower_builder(c), v) == 1 && hn_dim_is(hn_lower_builder(c), hn_dim_of(hn_lower_builder(c), v, 0), 0));
+    return v && !(hn_rank(hn_lower_builder(c), v) == 1 &&
+                  hn_dim_is(hn_lower_builder(c), hn_dim_of(hn_lower_builder(c), v, 0), 0));
 }
 
 static bool read_axes(resize *r) {
@@ -98,7 +99,8 @@ static hn_val ratio(resize *r, size_t i, double *known) {
         *known = in ? (double)out / (double)in : 1;
         return f64_const(r, *known);
     }
-    return hn_bin(r->b, HN_OP_DIV, hn_size_value(r->b, r->out[i], HONE_F64), hn_size_value(r->b, dim_at(r, i), HONE_F64));
+    return hn_bin(r->b, HN_OP_DIV, hn_size_value(r->b, r->out[i], HONE_F64),
+                  hn_size_value(r->b, dim_at(r, i), HONE_F64));
 }
 
 /* One scale for all axes: the smallest or largest; sizes follow from it, rounded half up. */
@@ -107,8 +109,10 @@ static bool keep_ratio(resize *r, hn_op pick) {
     double known = r->known[0];
     for (size_t i = 1; i < r->n; i++) {
         all = hn_bin(r->b, pick, all, r->scale[i]);
-        if (isnan(r->known[i]) || isnan(known)) known = NAN;
-        else known = pick == HN_OP_MIN ? fmin(known, r->known[i]) : fmax(known, r->known[i]);
+        if (isnan(r->known[i]) || isnan(known))
+            known = NAN;
+        else
+            known = pick == HN_OP_MIN ? fmin(known, r->known[i]) : fmax(known, r->known[i]);
     }
     for (size_t i = 0; i < r->n; i++) {
         int64_t in;
@@ -127,7 +131,8 @@ static bool keep_ratio(resize *r, hn_op pick) {
 static bool read_sizes(resize *r, size_t input) {
     size_t n;
     const char *policy = hn_string(r->c, "keep_aspect_ratio_policy", "stretch");
-    if (!has_length(r, hn_in(r->c, input), r->n, "sizes") || !hn_in_dims(r->c, input, r->out, HN_RANK_MAX, &n)) return false;
+    if (!has_length(r, hn_in(r->c, input), r->n, "sizes") || !hn_in_dims(r->c, input, r->out, HN_RANK_MAX, &n))
+        return false;
     for (size_t i = 0; i < r->n; i++) r->scale[i] = ratio(r, i, &r->known[i]);
     if (!strcmp(policy, "stretch")) return true;
     if (!strcmp(policy, "not_larger")) return keep_ratio(r, HN_OP_MIN);
@@ -199,20 +204,28 @@ static hn_val to_index(resize *r, size_t i, hn_val p) {
 static hn_val nearest(resize *r, hn_val v, size_t i, hn_val x) {
     hn_builder *b = r->b;
     hn_val p = 0;
-    if (!strcmp(r->nearest, "round_prefer_floor")) p = hn_un(b, HN_OP_CEIL, hn_bin_f(b, HN_OP_SUB, x, 0.5));
-    else if (!strcmp(r->nearest, "round_prefer_ceil")) p = hn_un(b, HN_OP_FLOOR, hn_bin_f(b, HN_OP_ADD, x, 0.5));
-    else if (!strcmp(r->nearest, "floor")) p = hn_un(b, HN_OP_FLOOR, x);
-    else if (!strcmp(r->nearest, "ceil")) p = hn_un(b, HN_OP_CEIL, x);
-    else hn_wrong(r->c, "nearest_mode '%s'", r->nearest);
+    if (!strcmp(r->nearest, "round_prefer_floor"))
+        p = hn_un(b, HN_OP_CEIL, hn_bin_f(b, HN_OP_SUB, x, 0.5));
+    else if (!strcmp(r->nearest, "round_prefer_ceil"))
+        p = hn_un(b, HN_OP_FLOOR, hn_bin_f(b, HN_OP_ADD, x, 0.5));
+    else if (!strcmp(r->nearest, "floor"))
+        p = hn_un(b, HN_OP_FLOOR, x);
+    else if (!strcmp(r->nearest, "ceil"))
+        p = hn_un(b, HN_OP_CEIL, x);
+    else
+        hn_wrong(r->c, "nearest_mode '%s'", r->nearest);
     return p ? hn_gather(b, v, to_index(r, i, p), r->axis[i]) : 0;
 }
 
 /* Neighbours on each side: 1 or 2, more where antialias spreads the kernel. As a size and as an f64 scalar. */
 static bool reach(resize *r, size_t i, hn_val shrink, hn_dim *taps, hn_val *half) {
     double radius = strcmp(r->mode, "cubic") ? 1 : 2;
-    if (!r->antialias || r->known[i] >= 1) *half = f64_const(r, radius);
-    else if (!isnan(r->known[i])) *half = f64_const(r, ceil(radius / r->known[i]));
-    else *half = hn_un(r->b, HN_OP_CEIL, hn_f_bin(r->b, HN_OP_DIV, radius, shrink));
+    if (!r->antialias || r->known[i] >= 1)
+        *half = f64_const(r, radius);
+    else if (!isnan(r->known[i]))
+        *half = f64_const(r, ceil(radius / r->known[i]));
+    else
+        *half = hn_un(r->b, HN_OP_CEIL, hn_f_bin(r->b, HN_OP_DIV, radius, shrink));
     return bind_one(r, hn_bin_f(r->b, HN_OP_MUL, *half, 2), taps);
 }
 
@@ -308,7 +321,8 @@ static void emit_resize(resize *r) {
         hn_wrong(r->c, "antialias with mode 'nearest'");
         return;
     }
-    if (!is_nearest) v = whole ? hn_cast(b, v, hn_dtype_of(r->x.dtype)->bits < 32 ? HONE_F32 : HONE_F64) : hn_work(b, v);
+    if (!is_nearest)
+        v = whole ? hn_cast(b, v, hn_dtype_of(r->x.dtype)->bits < 32 ? HONE_F32 : HONE_F64) : hn_work(b, v);
     for (size_t i = 0; v && i < r->n && !hn_lower_failed(r->c); i++)
         if (!is_identity(r, i)) v = along(r, v, i);
     if (!v) return;
@@ -335,8 +349,10 @@ void hn_lower_resize(hn_lower *c) {
     if (opset >= 11 && is_given(c, 1)) r.roi = hn_cast(b, hn_in(c, 1), HONE_F64);
     if (r.roi && !strcmp(r.coordinate, "tf_crop_and_resize") && !has_length(&r, r.roi, 2 * r.n, "roi")) return;
     bool scales = is_given(c, at_scales), sizes = opset >= 11 && is_given(c, 3);
-    if (scales == sizes) hn_wrong(c, "it needs 'scales' or 'sizes', one of the two");
-    else if (scales ? read_scales(&r, hn_in(c, at_scales)) : read_sizes(&r, 3)) emit_resize(&r);
+    if (scales == sizes)
+        hn_wrong(c, "it needs 'scales' or 'sizes', one of the two");
+    else if (scales ? read_scales(&r, hn_in(c, at_scales)) : read_sizes(&r, 3))
+        emit_resize(&r);
 }
 
 /* Opset 1: two attributes; 7: an attribute; 9: an input. */

@@ -10,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct side { /* one of the two directions; values broadcast to the five dimensions */
-    hn_val low, high;      /* i64: the two pixels */
-    hn_val w_low, w_high;  /* their weights, 0 where the point lies outside the image */
-    hn_val valid;          /* the point belongs to the region's grid; 0: all do */
-    hn_val count;          /* f [regions]: number of points of a bin */
+typedef struct side {     /* one of the two directions; values broadcast to the five dimensions */
+    hn_val low, high;     /* i64: the two pixels */
+    hn_val w_low, w_high; /* their weights, 0 where the point lies outside the image */
+    hn_val valid;         /* the point belongs to the region's grid; 0: all do */
+    hn_val count;         /* f [regions]: number of points of a bin */
     hn_dim points;
 } side;
 
@@ -52,7 +52,9 @@ static bool count_points(roi *r, side *s, hn_val size, size_t dir) {
         return true;
     }
     s->count = hn_bin_f(b, HN_OP_MAX, hn_un(b, HN_OP_CEIL, hn_bin_f(b, HN_OP_DIV, size, (double)r->bins[dir])), 0);
-    hn_val most = hn_reduce1(b, HN_OP_RMAX, hn_concat(b, 2, (hn_val[]){s->count, hn_full(b, r->t, 1, (hn_dim[]){hn_lit(b, 1)}, 1)}, 0), 0, false);
+    hn_val most = hn_reduce1(b, HN_OP_RMAX,
+                             hn_concat(b, 2, (hn_val[]){s->count, hn_full(b, r->t, 1, (hn_dim[]){hn_lit(b, 1)}, 1)}, 0),
+                             0, false);
     return hn_bind_dims(b, hn_cast(b, most, HONE_I64), "points", &s->points, 1, &n) && n == 1;
 }
 
@@ -65,9 +67,11 @@ static bool make_side(roi *r, size_t dir, hn_dim pixels, side *s) {
     if (!count_points(r, s, size, dir)) return false;
     hn_dim bins = hn_lit(b, r->bins[dir]);
     hn_val bin = five(r, hn_bin_f(b, HN_OP_DIV, size, (double)r->bins[dir]), 0);
-    hn_val k = five(r, hn_iota(b, r->t, 1, &bins, 0), 1 + dir), i = five(r, hn_iota(b, r->t, 1, &s->points, 0), 3 + dir);
+    hn_val k = five(r, hn_iota(b, r->t, 1, &bins, 0), 1 + dir),
+           i = five(r, hn_iota(b, r->t, 1, &s->points, 0), 3 + dir);
     hn_val count = hn_rank(b, s->count) ? five(r, s->count, 0) : s->count;
-    hn_val step = hn_bin(b, HN_OP_DIV, hn_bin(b, HN_OP_MUL, hn_bin_f(b, HN_OP_ADD, i, 0.5), bin), hn_bin_f(b, HN_OP_MAX, count, 1));
+    hn_val step = hn_bin(b, HN_OP_DIV, hn_bin(b, HN_OP_MUL, hn_bin_f(b, HN_OP_ADD, i, 0.5), bin),
+                         hn_bin_f(b, HN_OP_MAX, count, 1));
     hn_val p = hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_ADD, five(r, start, 0), hn_bin(b, HN_OP_MUL, k, bin)), step);
     hn_val zero = hn_const_f(b, r->t, 0), pix = hn_size_value(b, pixels, r->t), last = hn_bin_f(b, HN_OP_SUB, pix, 1);
     hn_val outside = hn_bin(b, HN_OP_OR, hn_bin_f(b, HN_OP_LT, p, -1), hn_bin(b, HN_OP_LT, pix, p));
@@ -129,7 +133,8 @@ static void align(roi *r, bool max) {
 void hn_lower_roi_align(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     if (!hn_need(c, 3) || !hn_need_rank(c, 0, 4, 4) || !hn_need_rank(c, 1, 2, 2) || !hn_need_rank(c, 2, 1, 1)) return;
-    const char *where = hn_string(c, "coordinate_transformation_mode", hn_lower_opset(c) < 16 ? "output_half_pixel" : "half_pixel");
+    const char *where =
+        hn_string(c, "coordinate_transformation_mode", hn_lower_opset(c) < 16 ? "output_half_pixel" : "half_pixel");
     const char *mode = hn_string(c, "mode", "avg");
     roi r = {.c = c,
              .b = b,
@@ -139,7 +144,8 @@ void hn_lower_roi_align(hn_lower *c) {
              .ratio = hn_int(c, "sampling_ratio", 0),
              .scale = hn_float(c, "spatial_scale", 1),
              .half_pixel = !strcmp(where, "half_pixel")};
-    if (!r.half_pixel && strcmp(where, "output_half_pixel") != 0) hn_wrong(c, "coordinate_transformation_mode '%s'", where);
+    if (!r.half_pixel && strcmp(where, "output_half_pixel") != 0)
+        hn_wrong(c, "coordinate_transformation_mode '%s'", where);
     if (strcmp(mode, "avg") != 0 && strcmp(mode, "max") != 0) hn_wrong(c, "mode '%s'", mode);
     if (r.bins[0] < 1 || r.bins[1] < 1 || r.ratio > INT16_MAX) hn_wrong(c, "output sizes and sampling_ratio");
     if (hn_lower_failed(c)) return;

@@ -121,8 +121,11 @@ static bool read_sampler(hn_lower *c, hn_sampler *s) {
     static const struct {
         const char *name;
         hn_sampling mode;
-    } mode[] = {{"nearest", HN_NEAREST}, {"linear", HN_LINEAR},  {"bilinear", HN_LINEAR},
-                {"cubic", HN_CUBIC},     {"bicubic", HN_CUBIC}};
+    } mode[] = {{"nearest", HN_NEAREST},
+                {"linear", HN_LINEAR},
+                {"bilinear", HN_LINEAR},
+                {"cubic", HN_CUBIC},
+                {"bicubic", HN_CUBIC}};
     static const char *const outside[] = {"zeros", "border", "reflection"};
     const char *m = hn_string(c, "mode", "linear"), *o = hn_string(c, "padding_mode", "zeros");
     size_t i = 0, k = 0;
@@ -170,7 +173,9 @@ void hn_lower_grid_sample(hn_lower *c) {
 /* Centres of the pixels (or the corners, aligned) of a dimension in [-1, 1], along `axis` of the grid's shape. */
 static hn_val base_coordinates(hn_builder *b, const hn_dim *shape, size_t n, size_t axis, bool align, hone_dtype t) {
     hn_val i = hn_iota(b, t, n, shape, axis), size = hn_size_value(b, shape[axis], t);
-    if (align) return hn_bin_f(b, HN_OP_SUB, hn_bin(b, HN_OP_DIV, hn_bin_f(b, HN_OP_MUL, i, 2), hn_bin_f(b, HN_OP_SUB, size, 1)), 1);
+    if (align)
+        return hn_bin_f(b, HN_OP_SUB,
+                        hn_bin(b, HN_OP_DIV, hn_bin_f(b, HN_OP_MUL, i, 2), hn_bin_f(b, HN_OP_SUB, size, 1)), 1);
     hn_val twice = hn_bin_f(b, HN_OP_ADD, hn_bin_f(b, HN_OP_MUL, i, 2), 1);
     return hn_bin_f(b, HN_OP_SUB, hn_bin(b, HN_OP_DIV, twice, size), 1);
 }
@@ -228,7 +233,8 @@ static bool read_deform(hn_lower *c, deform *d) {
         d->out_shape[i] = hn_dim_of(b, hn_in(c, 2), i + 2);
     }
     int64_t channels;
-    if (!hn_dim_known(b, hn_dim_of(b, hn_in(c, 0), 1), &channels)) hn_refuse(c, "a number of channels that is not known");
+    if (!hn_dim_known(b, hn_dim_of(b, hn_in(c, 0), 1), &channels))
+        hn_refuse(c, "a number of channels that is not known");
     else if (d->offset_groups < 1 || channels % d->offset_groups || d->groups < 1 || channels % d->groups)
         hn_wrong(c, "%lld channels for %lld groups and %lld offset groups", (long long)channels, (long long)d->groups,
                  (long long)d->offset_groups);

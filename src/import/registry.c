@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-#pragma weak hn_lower_image
-#pragma weak hn_lower_signal
 #pragma weak hn_lower_ml
-#pragma weak hn_lower_training
 
 static const hn_lower_row *const families[] = {
     hn_lower_math,   hn_lower_logic,   hn_lower_shape, hn_lower_index,     hn_lower_reduce,   hn_lower_nn,
