@@ -103,18 +103,6 @@ typedef struct hone_pass_stat {
  */
 HONE_API hone_rc hone_graph_run_passes(hone_graph *g, const char *after, bool relaxed, hone_pass_stat *stat,
                                        size_t room, size_t *n_stat, hone_err *err);
-/* Holds one array against another: same type and shape, integers and bools exactly, floats |got - want| <= atol +
- * rtol*|want|, NaN equals NaN, infinities by sign. max_abs, max_rel: over finite pairs; at: flat index of the worst, -1
- * where types or shapes differ. */
-typedef struct hone_match {
-    bool same;
-    double max_abs, max_rel;
-    int64_t at, n_wrong;
-} hone_match;
-HONE_API hone_match hone_array_match(const hone_array *got, const hone_array *want, double rtol, double atol);
-/* Element `at` as a double (64-bit integers are rounded). */
-HONE_API double hone_array_number(const hone_array *a, int64_t at);
-
 /* Runs passes by name, in this order, in place. After a failure *g is as it was. */
 HONE_API hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, bool relaxed, hone_err *err);
 
