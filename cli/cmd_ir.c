@@ -1,0 +1,163 @@
+/* cmd_ir.c — `hone ir`: a model as the text of the graph IR, as imported or after a pass. */
+#include "model_io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PASSES_MAX = 64 };
+
+static void list_passes(cli *c) {
+    hone_pass p;
+    if (c->json) {
+        cli_json j = cli_json_begin(c, false);
+        cli_json_array(&j);
+        for (size_t i = 0; hone_pass_at(i, &p); i++) {
+            cli_json_object(&j);
+            cli_json_ktext(&j, "name", p.name);
+            cli_json_ktext(&j, "summary", p.summary);
+            cli_json_close(&j);
+        }
+        cli_json_end(&j);
+        return;
+    }
+    cli_table *t = cli_table_new("lx");
+    cli_table_head(t, "PASS");
+    cli_table_head(t, "WHAT IT DOES");
+    for (size_t i = 0; hone_pass_at(i, &p); i++) {
+        cli_table_cell(t, "%s", p.name);
+        cli_table_cell(t, "%s", p.summary);
+    }
+    cli_table_print(c, t, stdout, cli_width(stdout));
+}
+
+/* --- statistics ------------------------------------------------------------------------------------------------- */
+
+typedef struct passes {
+    hone_pass_stat stat[PASSES_MAX];
+    size_t n;
+} passes;
+
+static void put_stats_json(cli *c, const passes *p) {
+    cli_json j = cli_json_begin(c, false);
+    cli_json_array(&j);
+    for (size_t i = 0; i < p->n; i++) {
+        cli_json_object(&j);
+        cli_json_ktext(&j, "pass", p->stat[i].name);
+        cli_json_kcount(&j, "rewrites", p->stat[i].n_rewrites);
+        cli_json_kcount(&j, "nodes", p->stat[i].n_nodes);
+        cli_json_knumber(&j, "time_s", p->stat[i].time_s);
+        cli_json_close(&j);
+    }
+    cli_json_end(&j);
+}
+
+static void put_stats(cli *c, const passes *p) {
+    char buf[CLI_TEXT_N];
+    if (c->json) {
+        put_stats_json(c, p);
+        return;
+    }
+    cli_table *t = cli_table_new("lrrr");
+    static const char *const head[] = {"PASS", "REWRITES", "NODES", "TIME"};
+    for (size_t i = 0; i < 4; i++) cli_table_head(t, head[i]);
+    for (size_t i = 0; i < p->n; i++) {
+        cli_table_cell(t, "%s", p->stat[i].name);
+        cli_table_cell(t, "%llu", (unsigned long long)p->stat[i].n_rewrites);
+        cli_table_cell(t, "%llu", (unsigned long long)p->stat[i].n_nodes);
+        cli_table_cell(t, "%s", cli_text_seconds(p->stat[i].time_s, buf));
+    }
+    cli_table_print(c, t, stdout, cli_width(stdout));
+}
+
+/* --- the graph -------------------------------------------------------------------------------------------------- */
+
+/* As cli_graph_open; what a model has that is not supported is told node by node. */
+static hone_rc open_graph(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
+    hone_import_options options = {.symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
+    char *report = NULL;
+    if (!cli_is_onnx(path)) return hone_graph_read(path, out, err);
+    hone_rc rc = hone_import_onnx(path, &options, out, &report, err);
+    if (rc && report && *report) fputs(report, stderr);
+    hone_free(report);
+    return rc;
+}
+
+static hone_rc write_text(const char *path, const char *text, hone_err *err) {
+    FILE *f = fopen(path, "w");
+    if (!f) return cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
+    bool bad = fputs(text, f) < 0;
+    bad |= fclose(f) != 0;
+    return bad ? cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno)) : HONE_OK;
+}
+
+static void put_text_json(cli *c, const char *text) {
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_ktext(&j, "ir", text);
+    cli_json_end(&j);
+}
+
+static hone_rc put_graph(cli *c, const hone_graph *g, hone_err *err) {
+    const char *weights = cli_text(c, "weights", NULL), *output = cli_text(c, "output", NULL);
+    char *text = NULL;
+    if (!output && cli_given(c, "stats")) return HONE_OK;
+    hone_rc rc = weights ? hone_graph_print_weights(g, weights, &text, err) : hone_graph_print(g, &text, err);
+    if (!rc && output)
+        rc = write_text(output, text, err);
+    else if (!rc && c->json)
+        put_text_json(c, text);
+    else if (!rc)
+        fputs(text, stdout);
+    hone_free(text);
+    return rc;
+}
+
+static hone_rc run_ir(cli *c, hone_err *err) {
+    cli_compiling x;
+    hone_graph *g = NULL;
+    passes p = {.n = 0};
+    if (cli_given(c, "list")) return list_passes(c), HONE_OK;
+    if (!c->n_args) return cli_fail(err, HONE_E_USAGE, "name a model (.onnx) or a graph (.ir), or ask for --list");
+    const char *after = cli_text(c, "after", NULL);
+    cli_compiling_set(c, &x);
+    hone_rc rc = open_graph(c->arg[0], &x, &g, err);
+    if (!rc && (after || cli_given(c, "all")))
+        rc = hone_graph_run_passes(g, after, cli_given(c, "relaxed"), p.stat, PASSES_MAX, &p.n, err);
+    if (!rc) rc = put_graph(c, g, err);
+    if (!rc && cli_given(c, "stats")) put_stats(c, &p);
+    hone_graph_free(g);
+    cli_compiling_free(&x);
+    return rc;
+}
+
+static const cli_option options[] = {
+    {"after", 0, CLI_TEXT, "PASS", 0, 0, "run the passes up to this one"},
+    {"all", 0, CLI_FLAG, NULL, 0, 0, "run all passes"},
+    {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},
+    {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},
+    {"stats", 0, CLI_FLAG, NULL, 0, 0, "what each pass did, instead of the graph (which -o still writes)"},
+    {"weights", 0, CLI_TEXT, "FILE", 0, 0, "constants of more than 256 elements go to this file"},
+    {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the graph there"},
+    {"list", 0, CLI_FLAG, NULL, 0, 0, "list the passes, in the order they run"},
+    {0},
+};
+
+const cli_command cli_cmd_ir = {
+    "ir",
+    "Models",
+    "[MODEL.onnx|GRAPH.ir]",
+    "print a model as text, as imported or after a pass",
+    "Prints the graph in the form that docs/ir.md describes. What is printed is read back by this and by every other "
+    "command that takes a model, so a pass can be looked at, changed by hand and gone on from.\n\n"
+    "With `--weights` the file of constants must lie beside the text, which names it.",
+    options,
+    "hone ir model.onnx\tas imported\n"
+    "hone ir model.onnx --after=simplify\tafter the passes up to simplify\n"
+    "hone ir model.onnx --all --stats\twhat each pass did\n"
+    "hone ir model.onnx --weights m.weights -o m.ir\ttext and constants in two files\n"
+    "hone ir --list\tthe passes\n",
+    0,
+    1,
+    run_ir,
+};
