@@ -20,7 +20,7 @@ hone ir g.ir --after=transpose -o t.ir && hone ir t.ir | cmp - t.ir && cat t.ir
 echo "-- passes"
 hone ir --list | head -4
 hone ir --list --json | head -5
-hone ir g.ir --after=dce --stats | sed -E 's/ +[0-9.]+ .?s$/ TIME/'
+hone ir g.ir --after=dce --stats | sed -E 's/ +([0-9.]+ .?s|TIME)$/ TIME/'
 echo "-- json"
 hone ir t.ir --json
 echo "-- weights in a file of their own"
