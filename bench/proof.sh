@@ -20,7 +20,7 @@ simulate=$OUT/proof_simulate
 mkdir -p "$OUT"
 # shellcheck disable=SC2046
 ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -Iinclude -Isrc bench/proof/simulate.c "$BUILD/libhone.a" -o "$simulate" \
-    $(pkg-config --cflags --libs yaml-0.1 jansson sqlite3 libsodium liblzma) -lm -lpthread
+    $(pkg-config --cflags --libs yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c) -lm -lpthread
 header "Proof" "bench/proof.sh"
 key=$(sha256sum "$HONE" bench/proof/hone.yaml bench/proof/*.c | sha256sum | cut -c1-12)
 python3 bench/proof/proof.py --hone "$HONE" --simulate "$simulate" --workload bench/proof/hone.yaml \

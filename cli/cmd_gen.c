@@ -31,8 +31,8 @@ static void list_architectures(cli *c) {
 static void report(cli *c, const char *path, const hone_gen_summary *s) {
     char size[CLI_TEXT_N];
     if (!c->json) {
-        printf("%s: %.1f M parameters, %llu nodes, %s\n", path, (double)s->n_parameters / 1e6,
-               (unsigned long long)s->n_nodes, cli_text_bytes((double)s->size_b, size));
+        fprintf(stderr, "%s: %.1f M parameters, %llu nodes, %s\n", path, (double)s->n_parameters / 1e6,
+                (unsigned long long)s->n_nodes, cli_text_bytes((double)s->size_b, size));
         return;
     }
     cli_json j = cli_json_begin(c, false);

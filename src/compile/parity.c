@@ -54,7 +54,7 @@ static bool try_sizes(hn_trial *t, unsigned set, unsigned n_fills) {
     for (unsigned f = 0; f < n_fills && good; f++) {
         hn_mark mark = hn_arena_mark(t->a);
         t->rng = hn_rng_make(0x9e3779b9, set * HN_N_FILLS + f);
-        if (wanted(&x, (hn_fill)f) && hn_trial_inputs(t, &x, (hn_fill)f)) good = hn_trial_check(t, &x);
+        if (wanted(&x, (hn_fill)f) && hn_trial_inputs(t, &x, (hn_fill)f)) good = hn_trial_check(t, &x, (hn_fill)f);
         hn_arena_release(t->a, mark);
     }
     hn_arena_release(t->a, start);

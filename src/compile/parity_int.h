@@ -45,6 +45,6 @@ bool hn_trial_sizes(hn_trial *t, unsigned set);
 hone_rc hn_trial_traits(hn_trial *t, hn_traits *out);
 bool hn_trial_inputs(hn_trial *t, const hn_traits *traits, hn_fill fill);
 /* Runs the kernel and the interpreter, compares; false: result says what differs. */
-bool hn_trial_check(hn_trial *t, const hn_traits *traits);
+bool hn_trial_check(hn_trial *t, const hn_traits *traits, hn_fill fill);
 
 #endif

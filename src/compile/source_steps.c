@@ -1,16 +1,20 @@
 /* source_steps.c — the function that runs a model: one statement per node, control flow as C's.
  *
- * hnm_bind reads the symbols off the inputs' sizes and checks the relations; hnm_item_sizes gives the arena items of
- * open sizes; hnm_steps launches the kernels. S_i is symbol i, v[i] slot i, R(x) returns when x fails.
+ * hnm_bind reads the symbols off the inputs' sizes and checks the relations between them; hnm_item_sizes gives the
+ * arena items of open sizes; hnm_steps launches the kernels, and checks every other relation where the last of its
+ * symbols is defined: everything behind relies on it. S_i is symbol i, v[i] slot i, R(x) returns when x fails.
  */
 #include "compile/compile_int.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct steps {
     const hn_model *m;
     hn_graph *g;
     hn_str *out;
+    bool *known; /* by symbol: defined in front of the statement being written */
 } steps;
 
 static const hn_storage *root_of(const steps *w, hn_val v) { return &w->m->layout.slot[w->m->layout.slot[v].root]; }
@@ -101,7 +105,8 @@ static void add_check_input(const steps *w, uint32_t i) {
     }
 }
 
-static void add_relation(const steps *w, const hn_relation *r) {
+/* late: of symbols that the run computes. Printed as it was stated: what follows from it must not decide it. */
+static void add_relation(const steps *w, const hn_relation *r, bool late) {
     hn_str text = {0};
     hn_dim_print(w->g->dims, r->a, &text);
     hn_str_add(&text, r->b ? " = " : " divisible by ");
@@ -110,18 +115,58 @@ static void add_relation(const steps *w, const hn_relation *r) {
     else
         hn_str_addf(&text, "%lld", (long long)r->by);
     hn_str_add(w->out, "    if (");
-    hn_dim_c(w->g, r->a, w->out);
+    hn_dim_print_c(w->g->dims, r->a, "S_", w->out);
     hn_str_add(w->out, r->b ? " != " : " % ");
     if (r->b)
-        hn_dim_c(w->g, r->b, w->out);
+        hn_dim_print_c(w->g->dims, r->b, "S_", w->out);
     else
         hn_str_addf(w->out, "%lld != 0", (long long)r->by);
-    hn_str_add(
-        w->out,
-        ") return hnm_fail(m, HONE_MODEL_SHAPE, \"the sizes of the inputs contradict the model: it needs %.150s\", ");
+    hn_str_addf(w->out, ") return hnm_fail(m, HONE_MODEL_%s, \"the sizes %s contradict the model: it needs %%.150s\", ",
+                late ? "INDEX" : "SHAPE", late ? "computed from data" : "of the inputs");
     hn_c_string(w->out, text.text);
     hn_str_add(w->out, ");\n");
     hn_str_free(&text);
+}
+
+/* Is every symbol of relation r known, and one of them in `fresh` (NULL: any)? */
+static bool is_due(const steps *w, const hn_relation *r, const bool *fresh, bool *used) {
+    size_t n = hn_dims_symbols(w->g->dims);
+    bool due = fresh == NULL;
+    memset(used, 0, n * sizeof *used);
+    hn_dim_mark(w->g->dims, r->a, used);
+    if (r->b) hn_dim_mark(w->g->dims, r->b, used);
+    for (size_t s = 0; s < n; s++) {
+        if (used[s] && !w->known[s]) return false;
+        due = due || (used[s] && fresh[s]);
+    }
+    return due;
+}
+
+/* These symbols are known from here: the relations that they complete. */
+static void add_late_relations(const steps *w, const hn_symbol *list, size_t n_list) {
+    const hn_relation *r;
+    size_t n_relation = hn_dim_relations(w->g->dims, &r), n = hn_dims_symbols(w->g->dims);
+    bool *used = calloc(2 * n + 1, sizeof *used), *fresh = used + n;
+    if (!used) w->out->failed = true;
+    for (size_t i = 0; used && i < n_list; i++) w->known[list[i]] = fresh[list[i]] = true;
+    for (size_t i = 0; used && i < n_relation; i++)
+        if ((r[i].b || r[i].by) && is_due(w, &r[i], fresh, used)) add_relation(w, &r[i], true);
+    free(used);
+}
+
+enum { MAX_DEFINED = 64 };
+
+/* Symbols number [from, to) that node n defines; those of a kernel are in its body. */
+static void add_defined(const steps *w, const hn_node *n, uint32_t from, uint32_t to) {
+    hn_symbol list[MAX_DEFINED];
+    const hn_attr *defines = hn_attr_get(n, HN_A_DEFINES);
+    size_t n_list = 0;
+    if (n->op == HN_OP_KERNEL)
+        n_list = hn_body_symbols(w->g, hn_attr_get(n, HN_A_BODY)->blocks[0], list, MAX_DEFINED);
+    else
+        for (uint32_t i = from; defines && i < defines->n && i < to && n_list < MAX_DEFINED; i++)
+            if (hn_dim_is_symbol(w->g->dims, defines->dims[i], &list[n_list])) n_list++;
+    if (n_list) add_late_relations(w, list, n_list);
 }
 
 static void add_bind(const steps *w) {
@@ -133,11 +178,12 @@ static void add_bind(const steps *w) {
                "static hone_model_rc hnm_bind(hone_model_instance *m, const hone_model_tensor *in) {\n    (void)in;\n");
     for (uint32_t i = 0; bound && i < w->g->block[0].n_param; i++) add_bind_input(w, i, bound);
     for (uint32_t i = 0; i < w->g->block[0].n_param; i++) add_check_input(w, i);
-    for (size_t i = 0; i < n; i++) {
-        bool early =
-            hn_dim_is_early(w->g, &w->m->layout, r[i].a) && (!r[i].b || hn_dim_is_early(w->g, &w->m->layout, r[i].b));
-        if (early && (r[i].by || r[i].b)) add_relation(w, &r[i]);
-    }
+    bool *used = calloc(hn_dims_symbols(dims) + 1, sizeof *used);
+    if (!bound || !used) w->out->failed = true;
+    if (bound) memcpy(w->known, bound, hn_dims_symbols(dims) * sizeof *bound);
+    for (size_t i = 0; used && i < n; i++)
+        if ((r[i].by || r[i].b) && is_due(w, &r[i], NULL, used)) add_relation(w, &r[i], false);
+    free(used);
     hn_str_add(w->out, "    return m->rc = HONE_MODEL_OK;\n}\n");
 }
 
@@ -311,6 +357,7 @@ static void add_loop(const steps *w, uint32_t id) {
     const hn_attr *defines = hn_attr_get(&n, HN_A_DEFINES);
     hn_symbol turns;
     for (uint32_t k = 0; k < n_carried; k++) add_sizes_of(w, &n, 1, b.param[2 + k], n.in[2 + k]);
+    add_defined(w, &n, 1, UINT32_MAX);
     for (uint32_t k = 0; k < n_carried; k++) {
         add_room(w, b.param[2 + k], n.in[2 + k]);
         add_copy(w, b.param[2 + k], n.in[2 + k]);
@@ -328,9 +375,11 @@ static void add_loop(const steps *w, uint32_t id) {
     hn_str_addf(w->out, "    go = *(const uint8_t *)v[%u];\n", slot_of(w, b.result[0]));
     add_stacks(w, &n, &b);
     add_carry(w, &n, id, &b);
+    add_defined(w, &n, 1, UINT32_MAX);
     hn_str_add(w->out, "    }\n");
     if (defines && defines->n && hn_dim_is_symbol(w->g->dims, defines->dims[0], &turns))
         add_define(w, turns, "turn", 0);
+    add_defined(w, &n, 0, 1);
     hn_str_add(w->out, "    }\n");
     for (uint32_t k = 0; k < n_carried; k++) add_sizes_of(w, &n, 1, n.out[k], b.param[2 + k]);
     for (uint32_t k = 0; k < n.n_out; k++) {
@@ -352,9 +401,10 @@ static void add_node(const steps *w, uint32_t id) {
     case HN_OP_DIMS: add_dims(w, n); break;
     case HN_OP_BIND: add_bind_node(w, n); break;
     case HN_OP_IF: add_if(w, n); break;
-    case HN_OP_LOOP: add_loop(w, id); break;
+    case HN_OP_LOOP: add_loop(w, id); return;
     default: break; /* constants and views */
     }
+    add_defined(w, n, 0, UINT32_MAX);
 }
 
 static void add_block(const steps *w, hn_block b) {
@@ -400,7 +450,11 @@ static void add_outputs_after(const steps *w) {
 }
 
 void hn_steps_text(const hn_model *m, hn_str *out) {
-    steps w = {m, m->g, out};
+    steps w = {m, m->g, out, hn_alloc((hn_arena *)&m->arena, hn_dims_symbols(m->g->dims) + 1)};
+    if (!w.known) {
+        out->failed = true;
+        return;
+    }
     hn_str_add(out, "#define R(x) do { hone_model_rc rc_ = (x); if (rc_) return rc_; } while (0)\n");
     add_bind(&w);
     add_item_sizes(&w);

@@ -75,9 +75,11 @@ static hone_rc verdict(hn_importer *im, const char *path, hone_err *err) {
     if (!hn_arena_ok(im->arena) || !hn_arena_ok(&im->g->arena) || im->report.failed)
         return hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", path);
     if (!im->n_refused) return HONE_OK;
-    return hn_fail(err, HONE_E_UNSUPPORTED, "'%s': %zu node%s cannot be compiled: %.*s%s", path, im->n_refused,
-                   im->n_refused == 1 ? "" : "s", (int)strcspn(im->report.text, "\n"), im->report.text,
-                   im->n_refused == 1 ? "" : ", and others; the report lists them all");
+    int first = (int)strcspn(im->report.text, "\n");
+    if (im->n_refused == 1)
+        return hn_fail(err, HONE_E_UNSUPPORTED, "'%s' cannot be compiled: %.*s", path, first, im->report.text);
+    return hn_fail(err, HONE_E_UNSUPPORTED, "'%s' cannot be compiled: %.*s; and %zu more (hone inspect lists them)",
+                   path, first, im->report.text, im->n_refused - 1);
 }
 
 static void let_go(void *hold) { hn_onnx_close(hold); }

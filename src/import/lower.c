@@ -170,6 +170,7 @@ static void bind_outputs(hn_lower *c, bool poisoned) {
     for (size_t i = 0; i < c->node->n_output && hn_import_ok(c->im); i++) {
         if (!c->node->output[i][0]) continue;
         if (!c->out[i] && !c->refused && !poisoned) {
+            if (!i) hn_wrong(c, "an input that the operator needs is missing");
             hn_refuse(c, "output %zu is not supported", i);
             c->out[i] = hn_bound_poison();
         }

@@ -211,7 +211,7 @@ static void unsqueeze(hn_lower *c) {
 /* --- Expand, Tile, Concat
  * ----------------------------------------------------------------------------------------------- */
 
-/* Of a size and the size asked for: the one that is not 1. */
+/* Of a size and the size asked for: the one that is not 1; 0 where neither is known and they may differ. */
 static hn_dim broadcast_dim(hn_lower *c, hn_dim have, hn_dim want) {
     hn_dims *d = hn_lower_builder(c)->g->dims;
     int64_t h = -1, w = -1;
@@ -221,7 +221,18 @@ static hn_dim broadcast_dim(hn_lower *c, hn_dim have, hn_dim want) {
     if (h_known && w_known) hn_wrong(c, "a dimension of %lld cannot become %lld", (long long)h, (long long)w);
     if (h_known) return have;
     if (w_known) return want;
-    return hn_dim_equal(d, have, want) == HN_EQUAL ? have : hn_dim_max(d, have, want);
+    return hn_dim_equal(d, have, want) == HN_EQUAL ? have : 0;
+}
+
+/* Dimension i of x takes a size that is decided at run time: its own, or `want` where its own is 1. */
+static hn_val expand_open(hn_lower *c, hn_val x, size_t i, hn_dim want) {
+    hn_builder *b = hn_lower_builder(c);
+    hn_dim have = hn_dim_of(b, x, i), size;
+    hn_val one = hn_const_i(b, HONE_I64, 1), n = hn_dims_value(b, 1, &have);
+    hn_val to = hn_where(b, hn_bin(b, HN_OP_EQ, n, one), hn_dims_value(b, 1, &want), n);
+    if (!hn_vec_dims(c, to, 1, &size)) return 0;
+    hn_val at = hn_bin(b, HN_OP_MIN, hn_iota(b, HONE_I64, 1, &size, 0), hn_bin(b, HN_OP_SUB, hn_scalar(b, n), one));
+    return hn_gather(b, x, at, (int64_t)i);
 }
 
 static void expand(hn_lower *c) {
@@ -234,9 +245,15 @@ static void expand(hn_lower *c) {
     size_t rank = n > t.rank ? n : t.rank;
     for (size_t i = 0; i < rank; i++) {
         hn_dim have = i + t.rank < rank ? hn_lit(b, 1) : t.dim[i + t.rank - rank];
-        out[i] = broadcast_dim(c, have, i + n < rank ? hn_lit(b, 1) : d[i + n - rank]);
+        hn_dim want = i + n < rank ? hn_lit(b, 1) : d[i + n - rank];
+        out[i] = broadcast_dim(c, have, want);
+        if (hn_lower_failed(c)) return;
+        if (out[i]) continue;
+        size_t at = i + t.rank - rank;
+        if (!(x = expand_open(c, x, at, want))) return;
+        out[i] = hn_dim_of(b, x, at);
     }
-    if (!hn_lower_failed(c)) hn_out(c, 0, hn_broadcast_to(b, x, rank, out));
+    hn_out(c, 0, hn_broadcast_to(b, x, rank, out));
 }
 
 /* [d0, d1] -> [1, d0, 1, d1] -> [r0, d0, r1, d1] -> [r0*d0, r1*d1]. */

@@ -69,7 +69,14 @@ static bool mentions(const hn_dims *t, hn_dim d, hn_symbol s) {
     return false;
 }
 
-/* The newest symbol that `d = 0` can be solved for, and what it is then. */
+static bool mentions_newer(const hn_dims *t, hn_dim d, hn_symbol s) {
+    for (hn_symbol x = s + 1; x < t->n_symbol; x++)
+        if (mentions(t, d, x)) return true;
+    return false;
+}
+
+/* The newest symbol that `d = 0` can be solved for in terms of older ones, and what it is then: a symbol that is known
+ * early never becomes an expression of one that a run computes later. */
 static bool solve(hn_dims *t, hn_dim d, hn_symbol *s, hn_dim *is) {
     int64_t g = 0;
     bool found = false;
@@ -81,7 +88,7 @@ static bool solve(hn_dims *t, hn_dim d, hn_symbol *s, hn_dim *is) {
         if (at->kind != HN_ATOM_SYMBOL || (found && at->symbol < *s)) continue;
         hn_symbol x = at->symbol;
         hn_dim rest = hn_dim_sub(t, d, hn_dim_term(t, &term, term.coef));
-        if (!rest || mentions(t, rest, x)) continue;
+        if (!rest || mentions(t, rest, x) || mentions_newer(t, rest, x)) continue;
         hn_dim value = hn_dim_floordiv(t, rest, hn_dim_int(t, -term.coef));
         if (!value) continue;
         *s = x;
@@ -143,8 +150,17 @@ static void replace_symbol(hn_dims *t, replacing r, unsigned fuel) {
     }
 }
 
+/* Number of the newest symbol in d, plus 1; 0: none. */
+static hn_symbol newest(const hn_dims *t, hn_dim d) {
+    hn_symbol s = (hn_symbol)hn_dims_symbols(t);
+    while (s && !mentions(t, d, s - 1)) s--;
+    return s;
+}
+
+/* The one with the newer symbols goes: what stays must be known wherever the other was. */
 static void make_alias(hn_dims *t, hn_dim a, hn_dim b) {
-    if (hn_dim_is_int(t, a, NULL) || (a < b && !hn_dim_is_int(t, b, NULL))) {
+    hn_symbol x = newest(t, a), y = newest(t, b);
+    if (x < y || (x == y && a < b)) {
         hn_dim swap = a;
         a = b;
         b = swap;
@@ -193,10 +209,24 @@ static void record(hn_dims *t, hn_relation r) {
     t->relation[t->n_relation++] = r;
 }
 
+/* `s = min(s, c)` and `s = max(s, c)` say no more than a bound of s; the range of a symbol is checked like a relation.
+ */
+static bool is_bound(hn_dims *t, hn_dim a, hn_dim b) {
+    const hn_atom *s = hn_dim_lone(t, a), *of = hn_dim_lone(t, b);
+    int64_t c, low, high;
+    if (!s || !of || s->kind != HN_ATOM_SYMBOL || (of->kind != HN_ATOM_MIN && of->kind != HN_ATOM_MAX)) return false;
+    bool first = hn_dim_now(t, of->a) == a && hn_dim_is_int(t, of->b, &c);
+    if (!first && !(hn_dim_now(t, of->b) == a && hn_dim_is_int(t, of->a, &c))) return false;
+    hn_symbol_range(t, s->symbol, &low, &high);
+    if (c < low || c > high) return false;
+    hn_symbol_limit(t, s->symbol, of->kind == HN_ATOM_MAX ? c : low, of->kind == HN_ATOM_MIN ? c : high);
+    return true;
+}
+
 void hn_dim_assume_equal(hn_dims *t, hn_dim a, hn_dim b) {
     a = hn_dim_now(t, a);
     b = hn_dim_now(t, b);
-    if (!a || !b || a == b) return;
+    if (!a || !b || a == b || is_bound(t, a, b) || is_bound(t, b, a)) return;
     record(t, (hn_relation){.a = freeze(t, a), .b = freeze(t, b)});
     learn(t, a, b, 8);
 }

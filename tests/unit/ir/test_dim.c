@@ -150,6 +150,13 @@ static void relations(void) {
     is_text(text_of(t, parse(t, "k")), "2", "dim/equation_is_solved");
 
     t = table();
+    hn_dim bounded = parse(t, "min(n, 512)");
+    hn_dim_assume_equal(t, bounded, parse(t, "n"));
+    hn_dim_range(t, parse(t, "n"), &low, &high);
+    ok(high == 512 && hn_dim_relations(t, &list) == 0, "dim/equality_with_a_bound_is_a_range");
+    is_text(text_of(t, bounded), "n", "dim/bound_decides_min");
+
+    t = table();
     hn_dim_assume_divisible(t, parse(t, "n"), 8);
     is_text(text_of(t, parse(t, "mod(n*m, 4)")), "0", "dim/divisible_mod");
     is_text(text_of(t, parse(t, "floordiv(n, 8)*8")), "n", "dim/divisible_floordiv");
