@@ -108,7 +108,8 @@ typedef struct runner {
 static hone_rc runner_open(const cli *c, const char *model, runner *r, hone_err *err) {
     *r = (runner){0};
     hone_rc rc = hone_import_onnx(model, NULL, &r->graph, NULL, err);
-    if (!rc && !strcmp(cli_text(c, "engine", ""), "compiled")) rc = cli_model_open(c, model, 1, &r->compiled, err);
+    if (!rc && !strcmp(cli_text(c, "engine", ""), "compiled"))
+        rc = cli_model_open(c, model, (uint32_t)cli_count(c, "threads", 0), &r->compiled, err);
     return rc;
 }
 
@@ -213,6 +214,7 @@ static hone_rc run_case(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"engine", 0, CLI_CHOICE, "interpreter|compiled", 0, 0, "what runs the model (default interpreter)"},
+    {"threads", 0, CLI_COUNT, "N", 1, 1024, "of a library; else one per processor"},
     CLI_COMPILE_OPTIONS,
     {0},
 };

@@ -99,6 +99,7 @@ void hn_lower_prelu(hn_lower *c) {
     hn_val x = hn_in(c, 0), slope = hn_in(c, 1);
     if (!x || !slope) return;
     hn_type t = *hn_t(b, x);
+    if (hn_lower_opset(c) < 7 && hn_rank(b, slope) == 1 && t.rank > 1) slope = hn_along(b, slope, t.rank, 1);
     slope = hn_broadcast_to(b, slope, t.rank, t.dim);
     hn_val negative = hn_bin(b, HN_OP_LT, x, hn_const_f(b, t.dtype, 0));
     hn_out(c, 0, hn_where(b, negative, hn_bin(b, HN_OP_MUL, x, slope), x));

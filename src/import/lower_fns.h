@@ -9,6 +9,7 @@
 /* lower_math.c: arg is the primitive. */
 void hn_lower_unary(hn_lower *c);
 void hn_lower_binary(hn_lower *c);
+void hn_lower_binary_old(hn_lower *c);
 /* A cast with the attributes `saturate` and `round_mode` of the node. */
 hn_val hn_lower_cast(hn_lower *c, hn_val x, hone_dtype to);
 

@@ -14,15 +14,20 @@ static void where(hn_lower *c) {
 
 #define M HN_OPSET_MAX
 const hn_lower_row hn_lower_logic[] = {
+    {"", "And", 1, 6, hn_lower_binary_old, HN_OP_AND},
     {"", "And", 7, M, hn_lower_binary, HN_OP_AND},
+    {"", "Or", 1, 6, hn_lower_binary_old, HN_OP_OR},
     {"", "Or", 7, M, hn_lower_binary, HN_OP_OR},
+    {"", "Xor", 1, 6, hn_lower_binary_old, HN_OP_XOR},
     {"", "Xor", 7, M, hn_lower_binary, HN_OP_XOR},
     {"", "Not", 1, M, hn_lower_unary, HN_OP_NOT},
     {"", "BitwiseAnd", 18, M, hn_lower_binary, HN_OP_AND},
     {"", "BitwiseOr", 18, M, hn_lower_binary, HN_OP_OR},
     {"", "BitwiseXor", 18, M, hn_lower_binary, HN_OP_XOR},
     {"", "BitwiseNot", 18, M, hn_lower_unary, HN_OP_NOT},
+    {"", "Equal", 1, 6, hn_lower_binary_old, HN_OP_EQ},
     {"", "Equal", 7, M, hn_lower_binary, HN_OP_EQ},
+    {"", "Less", 1, 6, hn_lower_binary_old, HN_OP_LT},
     {"", "Less", 7, M, hn_lower_binary, HN_OP_LT},
     {"", "LessOrEqual", 12, M, hn_lower_binary, HN_OP_LE},
     {"", "Greater", 7, M, swapped, HN_OP_LT},

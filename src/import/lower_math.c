@@ -14,6 +14,25 @@ void hn_lower_binary(hn_lower *c) {
     if (x && y) hn_out(c, 0, hn_bin(hn_lower_builder(c), (hn_op)hn_lower_arg(c), x, y));
 }
 
+/* Opsets up to 6: the second input broadcasts only where `broadcast` says so, its first dimension standing at `axis`
+ * of the first input, or its last at the end. */
+void hn_lower_binary_old(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    hn_val x = hn_in(c, 0), y = hn_in(c, 1);
+    hn_dim shape[HN_RANK_MAX];
+    if (!x || !y) return;
+    size_t rank = hn_rank(b, x), n = hn_rank(b, y);
+    if (hn_int(c, "broadcast", 0) && hn_has(c, "axis") && n) {
+        size_t axis = (size_t)hn_axis(c, hn_int(c, "axis", 0), rank);
+        if (axis + n > rank) hn_wrong(c, "the second input does not fit at axis %zu", axis);
+        if (hn_lower_failed(c)) return;
+        for (size_t i = 0; i < rank - axis; i++) shape[i] = i < n ? hn_dim_of(b, y, i) : hn_lit(b, 1);
+        y = hn_reshape(b, y, rank - axis, shape);
+    }
+    hn_op op = (hn_op)hn_lower_arg(c);
+    hn_out(c, 0, hn_bin(b, op, x, y));
+}
+
 /* Sum, Min, Max, Mean: a chain over the inputs; sums of narrow floats in f32. */
 static void variadic(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
@@ -198,8 +217,6 @@ static void prefix(hn_lower *c) {
 #define M HN_OPSET_MAX
 #define UN(op, id)                                                                                                     \
     { "", op, 1, M, hn_lower_unary, HN_OP_##id }
-#define BIN(op, since, id)                                                                                             \
-    { "", op, since, M, hn_lower_binary, HN_OP_##id }
 #define ACT(op, since, id)                                                                                             \
     { "", op, since, M, hn_lower_activation, HN_ACT_##id }
 const hn_lower_row hn_lower_math[] = {
@@ -227,10 +244,15 @@ const hn_lower_row hn_lower_math[] = {
     {"", "Atanh", 9, M, hn_lower_unary, HN_OP_ATANH},
     {"", "Erf", 9, M, hn_lower_unary, HN_OP_ERF},
     UN("Sigmoid", SIGMOID),
-    BIN("Add", 7, ADD),
-    BIN("Sub", 7, SUB),
-    BIN("Mul", 7, MUL),
-    BIN("Div", 7, DIV),
+    {"", "Add", 1, 6, hn_lower_binary_old, HN_OP_ADD},
+    {"", "Add", 7, M, hn_lower_binary, HN_OP_ADD},
+    {"", "Sub", 1, 6, hn_lower_binary_old, HN_OP_SUB},
+    {"", "Sub", 7, M, hn_lower_binary, HN_OP_SUB},
+    {"", "Mul", 1, 6, hn_lower_binary_old, HN_OP_MUL},
+    {"", "Mul", 7, M, hn_lower_binary, HN_OP_MUL},
+    {"", "Div", 1, 6, hn_lower_binary_old, HN_OP_DIV},
+    {"", "Div", 7, M, hn_lower_binary, HN_OP_DIV},
+    {"", "Pow", 1, 6, hn_lower_binary_old, HN_OP_POW},
     {"", "Pow", 7, M, power, 0},
     {"", "Mod", 10, M, mod, 0},
     {"", "Sum", 6, M, variadic, HN_OP_ADD},
@@ -261,10 +283,10 @@ const hn_lower_row hn_lower_math[] = {
     ACT("Gelu", 20, GELU),
     ACT("Mish", 18, MISH),
     ACT("Swish", 24, SWISH),
-    {"", "PRelu", 7, M, hn_lower_prelu, 0},
+    {"", "PRelu", 6, M, hn_lower_prelu, 0},
     {"", "Shrink", 9, M, hn_lower_shrink, 0},
     {"", "MatMul", 1, M, hn_lower_matmul, 0},
-    {"", "Gemm", 7, M, hn_lower_gemm, 0},
+    {"", "Gemm", 6, M, hn_lower_gemm, 0},
     {"", "Einsum", 12, M, hn_lower_einsum, 0},
     {"", "Det", 11, M, hn_lower_det, 0},
     {0},

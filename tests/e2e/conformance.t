@@ -56,7 +56,7 @@ def main():
     if not folder:
         print("1..0 # SKIP no cases: neither ../shared/onnx nor the package onnx in build/venv (tools/venv.sh tests)")
         return 0
-    own = os.environ.get("HONE", os.path.join(BUILD, "asan", "hone"))
+    own = os.path.abspath(os.environ.get("HONE", os.path.join(BUILD, "asan", "hone")))
     fast = os.path.join(BUILD, "hone")  # real networks, without sanitizers: they are slow in the interpreter
     for group in FLOOR:
         if os.path.isdir(os.path.join(folder, group)):
