@@ -216,7 +216,7 @@ static hn_dim broadcast_dim(hn_lower *c, hn_dim have, hn_dim want) {
     hn_dims *d = hn_lower_builder(c)->g->dims;
     int64_t h = -1, w = -1;
     bool h_known = hn_dim_is_int(d, have, &h), w_known = hn_dim_is_int(d, want, &w);
-    if (have == want || (w_known && w == 1)) return have;
+    if (have == want || (w_known && (w == 1 || w == h))) return have;
     if (h_known && h == 1) return want;
     if (h_known && w_known) hn_wrong(c, "a dimension of %lld cannot become %lld", (long long)h, (long long)w);
     if (h_known) return have;
