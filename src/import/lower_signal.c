@@ -14,7 +14,7 @@ static const double PI = 3.14159265358979323846;
 
 typedef struct dft {
     hn_builder *b;
-    hone_dtype t;   /* work type */
+    hone_dtype t;   /* work type: f64, so that what cancels in a spectrum is 0 to the precision of f32 */
     hn_dim n;       /* length of the transform */
     hn_dim in, out; /* elements that are read, elements that are made */
     bool inverse;
@@ -148,7 +148,7 @@ static hn_val dft_along_unknown(hn_lower *c, hn_val x) {
 static void lower_dft(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     if (!hn_need(c, 1) || !hn_need_rank(c, 0, 2, HN_RANK_MAX - 1)) return;
-    hn_val x = hn_work(b, hn_in(c, 0)), y = 0;
+    hn_val x = hn_cast(b, hn_in(c, 0), HONE_F64), y = 0;
     bool as_input = hn_lower_opset(c) >= 20 && hn_has_in(c, 2);
     const hn_tensor *known = as_input ? hn_known_tensor(b, hn_in(c, 2)) : NULL;
     if (!has_parts(c, x)) return;
@@ -173,7 +173,7 @@ static void lower_stft(hn_lower *c) {
     hn_dim step, length;
     size_t count;
     if (!hn_need(c, 2) || !hn_need_rank(c, 0, 2, 3)) return;
-    hn_val x = hn_work(b, hn_in(c, 0));
+    hn_val x = hn_cast(b, hn_in(c, 0), HONE_F64);
     if (hn_rank(b, x) == 2) x = hn_unsqueeze(b, x, 2);
     if (!has_parts(c, x) || !hn_in_dims(c, 1, &step, 1, &count)) return;
     if (hn_has_in(c, 3)) {
