@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define COMMON "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing"
+#define COMMON                                                                                                         \
+    "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-Wno-psabi"
 
 static const char *const plain[] = {COMMON, NULL};
 static const char *const v3[] = {COMMON, "-march=x86-64-v3", NULL};

@@ -146,6 +146,8 @@ hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char 
     code.in_place = in_place(n, g, body);
     const char *how = hn_schedule_default(n, lanes_of(n, d), d->n_registers);
     const char *schedule = hn_format(a, "%s %s", kind, how);
+    if ((rc = hn_nest_verify(n, err)) == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* ours to mend; the reference serves */
+    if (rc != HONE_OK) return rc;
     rc = write_c(n, name, d, schedule, &code, err);
     if (rc == HONE_OK) *out = code;
     return rc;

@@ -153,6 +153,25 @@ static bool whole_op(hn_str *out, const hn_scalar *x, const hn_dtype_info *t, co
     }
 }
 
+/* Exactly for two integers, in double for a float exponent. */
+static bool integer_power(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *const a[3]) {
+    hone_dtype exponent = c->n->sv[x->arg[1]].dtype;
+    bool is_signed = hn_dtype_of(from)->cls == HN_CLASS_INT;
+    hn_str s = {0};
+    if (hn_is_float(exponent)) {
+        hn_scalar to = *x;
+        to.saturate = true;
+        hn_str_addf(&s, "pow((double)%s, (double)%s)", a[0], a[1]);
+        cast(out, HONE_F64, &to, s.text);
+    } else {
+        bool u = !is_signed || hn_dtype_of(exponent)->cls != HN_CLASS_INT;
+        hn_str_addf(&s, u ? "hnr_pow_u((uint64_t)(int64_t)%s, (uint64_t)%s)" : "hnr_pow_i(%s, %s)", a[0], a[1]);
+        whole(out, x->dtype, s.text);
+    }
+    hn_str_free(&s);
+    return true;
+}
+
 static bool special(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *const a[3]) {
     bool is_float = hn_is_float(from);
     switch (x->op) {
@@ -166,8 +185,7 @@ static bool special(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, c
         return true;
     case HN_OP_POW:
         if (is_float) return false;
-        if (hn_is_float(c->n->sv[x->arg[1]].dtype)) return c->why = "pow of an integer to a float", true;
-        break;
+        return integer_power(c, out, x, from, a);
     default: break;
     }
     if (!compare[x->op]) return false;

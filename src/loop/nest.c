@@ -74,19 +74,37 @@ typedef struct copy {
     hn_subst subst;
 } copy;
 
-static hn_sv copy_scalar(copy *c, hn_sv id) {
+/* Guards in their new ranges: those that always hold go. False: one never holds. */
+static bool copy_guards(copy *c, hn_scalar *x) {
+    hn_nest *n = c->n;
+    hn_ix *guard = HN_NEW_N(n->a, hn_ix, x->n_guard);
+    uint32_t kept = 0;
+    for (uint32_t k = 0; guard && k < x->n_guard; k++) {
+        guard[kept] = hn_ix_subst(n, x->guard[k], &c->subst);
+        hn_dim high = hn_ix_high(n, guard[kept]);
+        if (high && hn_dim_below(n->dims, high, hn_dim_int(n->dims, 0))) return false;
+        kept += !hn_ix_never_negative(n, guard[kept]);
+    }
+    x->guard = guard;
+    x->n_guard = guard ? kept : 0;
+    return true;
+}
+
+/* The copy's scalar; *fresh: it needs a definition (a choice that is decided is one of its operands). */
+static hn_sv copy_scalar(copy *c, hn_sv id, bool *fresh) {
     hn_nest *n = c->n;
     hn_scalar x = n->sv[id];
+    *fresh = true;
     for (uint32_t k = 0; k < x.n_arg; k++)
         if (c->sv[x.arg[k]]) x.arg[k] = c->sv[x.arg[k]];
     if (x.at) x.at = hn_ix_subst(n, x.at, &c->subst);
     if (x.buf && c->buf[x.buf]) x.buf = c->buf[x.buf];
-    if (x.n_guard) {
-        hn_ix *guard = HN_NEW_N(n->a, hn_ix, x.n_guard);
-        if (!guard) return 0;
-        for (uint32_t k = 0; k < x.n_guard; k++) guard[k] = hn_ix_subst(n, x.guard[k], &c->subst);
-        x.guard = guard;
+    bool holds = !x.n_guard || copy_guards(c, &x);
+    if (x.kind == HN_SV_PICK && (!holds || !x.n_guard)) {
+        *fresh = false;
+        return c->sv[id] = holds ? x.arg[0] : x.arg[1];
     }
+    if (x.kind == HN_SV_LOAD && !holds) x = (hn_scalar){.kind = HN_SV_CONST, .dtype = x.dtype};
     return c->sv[id] = hn_nest_scalar(n, &x);
 }
 
@@ -95,6 +113,7 @@ static hn_st copy_list(copy *c, hn_st first) {
     hn_st head = 0, tail = 0;
     for (hn_st s = first; s && hn_arena_ok(n->a); s = n->st[s].next) {
         hn_stmt x = n->st[s];
+        bool fresh = true;
         switch (x.kind) {
         case HN_ST_LOOP: {
             hn_var v = hn_nest_var(n, hn_ix_subst(n, n->extent[x.var], &c->subst));
@@ -108,7 +127,7 @@ static hn_st copy_list(copy *c, hn_st first) {
             x.buf = c->buf[x.buf] = hn_nest_buf(n, HN_REG, b.dtype, b.size);
             break;
         }
-        case HN_ST_LET: x.value = copy_scalar(c, x.value); break;
+        case HN_ST_LET: x.value = copy_scalar(c, x.value, &fresh); break;
         case HN_ST_STORE:
         case HN_ST_UPDATE:
             x.at = hn_ix_subst(n, x.at, &c->subst);
@@ -116,6 +135,7 @@ static hn_st copy_list(copy *c, hn_st first) {
             if (c->buf[x.buf]) x.buf = c->buf[x.buf];
             break;
         }
+        if (!fresh) continue;
         x.next = 0;
         hn_st made = hn_nest_stmt(n, &x);
         if (tail)

@@ -19,7 +19,7 @@
  * 1 variables and scalars are used inside the scope that defines them; 2 stores go to results, locals and registers,
  * loads never to results; 3 scalar types fit the operations; 4 parallel loops have only loops parallel around them;
  * 5 the extents of unroll and vector loops are constant, 1..1024, and vector loops do not nest; 6 registers have
- * constant sizes, and indices of registers depend on no serial or parallel loop inside which they are declared.
+ * constant sizes, and their indices depend on unroll and vector loops alone.
  */
 #ifndef HN_NEST_H
 #define HN_NEST_H

@@ -213,6 +213,8 @@ static bool within(hn_nest *n, hn_ix i, hn_dim by) {
 hn_ix hn_ix_div(hn_nest *n, hn_ix a, hn_dim by) {
     int64_t v;
     hn_ix q, r;
+    hn_dim d;
+    if (hn_ix_is_dim(n, a, &d)) return hn_ix_dim(n, hn_dim_floordiv(n->dims, d, by));
     if (within(n, a, by)) return hn_ix_int(n, 0);
     if (hn_dim_is_int(n->dims, by, &v) && v == 1) return a;
     split(n, a, by, &q, &r);
@@ -224,6 +226,8 @@ hn_ix hn_ix_div(hn_nest *n, hn_ix a, hn_dim by) {
 hn_ix hn_ix_mod(hn_nest *n, hn_ix a, hn_dim by) {
     int64_t v;
     hn_ix q, r;
+    hn_dim d;
+    if (hn_ix_is_dim(n, a, &d)) return hn_ix_dim(n, hn_dim_mod(n->dims, d, by));
     if (within(n, a, by)) return a;
     if (hn_dim_is_int(n->dims, by, &v) && v == 1) return hn_ix_int(n, 0);
     split(n, a, by, &q, &r);
@@ -234,6 +238,9 @@ hn_ix hn_ix_mod(hn_nest *n, hn_ix a, hn_dim by) {
 
 static hn_ix extremum(hn_nest *n, hn_ix a, hn_ix b, hn_at_kind kind) {
     bool min = kind == HN_AT_MIN;
+    hn_dim x, y;
+    if (hn_ix_is_dim(n, a, &x) && hn_ix_is_dim(n, b, &y))
+        return hn_ix_dim(n, min ? hn_dim_min(n->dims, x, y) : hn_dim_max(n->dims, x, y));
     if (a == b || hn_ix_never_negative(n, hn_ix_sub(n, b, a))) return min ? a : b;
     if (hn_ix_never_negative(n, hn_ix_sub(n, a, b))) return min ? b : a;
     return from_atom(n, &(hn_atom){.kind = kind, .a = a < b ? a : b, .b = a < b ? b : a});

@@ -185,9 +185,10 @@ static void whole(hn_nest *n, plan *p) {
     walk w = {0, 0, 0};
     walk_list(n, n->st[leaf].body, n->st[leaf].var, false, &w);
     bool reduces = has_loop(n, n->st[leaf].body);
-    if (c.n == 1) hn_loop_chunk(n, leaf, reduces ? 64 : CHUNK, &leaf, NULL);
+    bool across = p->lanes > 1 && reduces && w.unit && w.strided == 0;
+    if (c.n == 1 && (across || !reduces)) hn_loop_chunk(n, leaf, reduces ? 64 : CHUNK, &leaf, NULL);
     c.loop[c.n - 1] = leaf;
-    if (p->lanes > 1 && reduces && w.unit && w.strided == 0) tile(n, &c, p);
+    if (across) tile(n, &c, p);
 }
 
 const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
@@ -199,9 +200,7 @@ const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
     parallelise(n);
     if (p.lanes > 1) schedule_leaves(n, n->first, &p);
     hn_nest_tidy(n);
-    char text[100];
     if (p.n_tile) return hn_format(n->a, "tile=%dx%d vector=%d", ROWS, 2, (int)p.lanes);
     if (p.n_vector || p.n_partial) return hn_format(n->a, "vector=%d partial=%d", (int)p.lanes, p.n_partial);
-    (void)text;
     return "scalar";
 }

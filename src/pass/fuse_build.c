@@ -23,9 +23,13 @@ static const char *kind_name(hn_fkind k) {
     return names[k];
 }
 
+/* Reshapes of what is in memory. */
 static bool only_views(const hn_fuse *f, const hn_fgroup *x) {
-    for (uint32_t k = 0; k < x->n_node; k++)
-        if (f->g->node[x->node[k]].op != HN_OP_RESHAPE) return false;
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        const hn_node *from = n->op == HN_OP_RESHAPE && f->shadow[n->in[0]] ? hn_def(f->g, n->in[0]) : NULL;
+        if (n->op != HN_OP_RESHAPE || (from && from->op == HN_OP_BROADCAST)) return false;
+    }
     return true;
 }
 
