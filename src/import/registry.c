@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#pragma weak hn_lower_ml
-
 static const hn_lower_row *const families[] = {
     hn_lower_math,   hn_lower_logic,   hn_lower_shape, hn_lower_index,     hn_lower_reduce,   hn_lower_nn,
     hn_lower_norm,   hn_lower_quant,   hn_lower_loss,  hn_lower_attention, hn_lower_rnn,      hn_lower_image,
