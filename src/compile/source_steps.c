@@ -213,11 +213,67 @@ static void add_item_sizes(const steps *w) {
 
 static void add_block(const steps *w, hn_block b);
 
+static bool never_negative(const steps *w, hn_dim d) {
+    int64_t low, high;
+    hn_dim_range(w->g->dims, d, &low, &high);
+    return low >= 0;
+}
+
+/* Elements first, first + step, ... of a dimension of n, count of them: inside it, whatever the symbols are? */
+static bool stays_inside(const steps *w, hn_dim first, int64_t step, hn_dim count, hn_dim n) {
+    hn_dims *t = w->g->dims;
+    hn_dim one = hn_dim_int(t, 1), end = hn_dim_sub(t, n, one);
+    hn_dim last = hn_dim_add(t, first, hn_dim_mul(t, hn_dim_sub(t, count, one), hn_dim_int(t, step)));
+    hn_dim low = step > 0 ? first : last, high = step > 0 ? last : first;
+    return never_negative(w, low) && never_negative(w, hn_dim_sub(t, end, high));
+}
+
+static void add_slice_check(const steps *w, const hn_node *n) {
+    const hn_type *in = hn_type_of(w->g, n->in[0]), *out = hn_type_of(w->g, n->out[0]);
+    const hn_attr *start = hn_attr_get(n, HN_A_START), *step = hn_attr_get(n, HN_A_STEP);
+    for (size_t d = 0; d < in->rank; d++) {
+        int64_t by = step ? step->ints[d] : 1;
+        hn_dim first = start ? start->dims[d] : hn_dim_int(w->g->dims, 0);
+        if (stays_inside(w, first, by, out->dim[d], in->dim[d])) continue;
+        hn_str_add(w->out, "    if (!hnr_inside(");
+        hn_dim_c(w->g, first, w->out);
+        hn_str_addf(w->out, ", %lld, ", (long long)by);
+        hn_dim_c(w->g, out->dim[d], w->out);
+        hn_str_add(w->out, ", ");
+        hn_dim_c(w->g, in->dim[d], w->out);
+        hn_str_add(w->out,
+                   "))\n        return hnm_fail(m, HONE_MODEL_INDEX, \"a slice leaves the elements there are\");\n");
+    }
+}
+
+static void add_pad_check(const steps *w, const hn_node *n) {
+    static const hn_attr_id side[] = {HN_A_LOW, HN_A_HIGH};
+    for (size_t i = 0; i < 2; i++) {
+        const hn_attr *a = hn_attr_get(n, side[i]);
+        for (uint32_t d = 0; a && d < a->n; d++) {
+            if (never_negative(w, a->dims[d])) continue;
+            hn_str_add(w->out, "    if (");
+            hn_dim_c(w->g, a->dims[d], w->out);
+            hn_str_add(w->out, " < 0) return hnm_fail(m, HONE_MODEL_INDEX, \"padding by less than nothing\");\n");
+        }
+    }
+}
+
+/* What kernels rely on and no type says: movement stays inside its input. */
+static void add_bounds(const steps *w, hn_block body) {
+    for (uint32_t i = 0; i < w->g->block[body].n_node; i++) {
+        const hn_node *n = &w->g->node[w->g->block[body].node[i]];
+        if (n->op == HN_OP_SLICE) add_slice_check(w, n);
+        if (n->op == HN_OP_PAD) add_pad_check(w, n);
+    }
+}
+
 static void add_kernel(const steps *w, uint32_t id) {
     const hn_node *n = &w->g->node[id];
     const hn_kernel *k = &w->m->kernel[w->m->kernel_of[id] - 1];
     hn_symbol list[64];
     size_t n_symbols = hn_body_symbols(w->g, hn_attr_get(n, HN_A_BODY)->blocks[0], list, 64);
+    add_bounds(w, hn_attr_get(n, HN_A_BODY)->blocks[0]);
     for (uint32_t i = 0; i < n->n_out; i++) add_room(w, n->out[i], n->out[i]);
     hn_str_add(w->out, "    { void *b[] = {");
     for (uint32_t i = 0; i < n->n_in; i++) hn_str_addf(w->out, n->in[i] ? "v[%u], " : "NULL, ", slot_of(w, n->in[i]));
