@@ -36,10 +36,13 @@ static bool differs(hn_trial *t, const char *fmt, ...) {
 static int64_t room_of(const hn_trial *t, uint32_t i) {
     hn_graph *g = t->m->g;
     const hn_type *type = hn_type_of(g, g->block[t->k->body].result[i]);
-    int64_t n = 0;
-    hn_dim room = t->k->room && t->k->room[i] ? t->k->room[i] : hn_type_count(g, type);
-    if (!hn_dim_eval(g->dims, room, t->symbol, &n) || n < 0 || n > (int64_t)1 << 31) return -1;
-    return n * hn_dtype_of(type->dtype)->size_b;
+    int64_t n = 1, x;
+    hn_dim room = t->k->room ? t->k->room[i] : 0;
+    for (size_t d = 0; d < (room ? 1 : type->rank); d++)
+        if (!hn_dim_eval(g->dims, room ? room : type->dim[d], t->symbol, &x) || x < 0 ||
+            __builtin_mul_overflow(n, x, &n))
+            return -1;
+    return n > (int64_t)1 << 31 ? -1 : n * hn_dtype_of(type->dtype)->size_b;
 }
 
 static char *guarded(hn_arena *a, int64_t size_b) {

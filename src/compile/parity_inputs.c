@@ -185,7 +185,7 @@ hone_rc hn_trial_traits(hn_trial *t, hn_traits *out) {
 static double edge_value(hn_trial *t, const hn_traits *x, const hn_dtype_info *d) {
     const double tiny = d->bits == 64 ? 0x1p-1060 : 0x1p-140;
     const double edges[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 8, -8, d->highest, d->lowest};
-    if (hn_rng_below(&t->rng, 64) == 0) return hn_rng_below(&t->rng, 2) ? tiny : -tiny;
+    if (hn_rng_below(&t->rng, x->sums ? 1024 : 64) == 0) return hn_rng_below(&t->rng, 2) ? tiny : -tiny;
     return edges[hn_rng_below(&t->rng, x->sums ? 8 : 10)];
 }
 

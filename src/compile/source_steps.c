@@ -37,7 +37,7 @@ static void add_room(const steps *w, hn_val v, hn_val sized) {
     const hn_storage *s = &w->m->layout.slot[v];
     if (s->where != HN_AT_GROWN) return;
     hn_str_addf(w->out, "    R(hnm_grow(m, %u, %d, ", v, s->index);
-    if (hn_dim_equal(w->g->dims, s->room, hn_type_count(w->g, hn_type_of(w->g, sized))) == HN_EQUAL || sized != v) {
+    if (!s->room || sized != v) {
         add_value_bytes(w, sized);
     } else {
         hn_str_addf(w->out, "hnm_mul(%u, ", hn_dtype_of(hn_type_of(w->g, v)->dtype)->size_b);
@@ -196,7 +196,7 @@ static void add_item_sizes(const steps *w) {
         hn_val v = l->owner[i], typed = hn_slot_type(w->g, l, v);
         hn_type t = *hn_type_of(w->g, typed);
         hn_str_addf(w->out, "    item[%d].size_b = ", i);
-        if (hn_dim_equal(w->g->dims, l->slot[v].room, hn_type_count(w->g, &t)) == HN_EQUAL) {
+        if (!l->slot[v].room) {
             add_bytes(w, &t);
         } else {
             hn_str_addf(w->out, "hnm_mul(%u, ", hn_dtype_of(t.dtype)->size_b);
@@ -282,7 +282,10 @@ static void add_kernel(const steps *w, uint32_t id) {
     hn_str_addf(w->out, "NULL};\n      R(hnm_launch(m, %s, b, ", hn_kernel_symbol(w->m, k));
     hn_dim_c(w->g, k->code.work, w->out);
     hn_str_add(w->out, ", ");
-    hn_dim_c(w->g, k->cost, w->out);
+    if (k->cost)
+        hn_dim_c(w->g, k->cost, w->out);
+    else
+        hn_str_add(w->out, "INT32_MAX"); /* too long an expression */
     hn_str_add(w->out, ", ");
     if (k->code.scratch_b)
         hn_dim_c(w->g, k->code.scratch_b, w->out);
@@ -470,12 +473,6 @@ static void add_block(const steps *w, hn_block b) {
 /* --- outputs ---------------------------------------------------------------------------------------------------------
  */
 
-static bool early_type(const steps *w, const hn_type *t) {
-    for (size_t d = 0; d < t->rank; d++)
-        if (!hn_dim_is_early(w->g, &w->m->layout, t->dim[d])) return false;
-    return true;
-}
-
 static void add_output_dims(const steps *w, uint32_t j) {
     hn_type t = *hn_type_of(w->g, w->g->block[0].result[j]);
     hn_str_addf(w->out, "    out[%u].dtype = %d;\n    out[%u].rank = %d;\n", j, (int)t.dtype, j, (int)t.rank);
@@ -490,7 +487,7 @@ static void add_output_dims(const steps *w, uint32_t j) {
 static void add_outputs_before(const steps *w) {
     const hn_blk *b = &w->g->block[0];
     for (uint32_t j = 0; j < b->n_result; j++) {
-        if (!early_type(w, hn_type_of(w->g, b->result[j]))) continue;
+        if (!hn_type_is_early(w->g, &w->m->layout, hn_type_of(w->g, b->result[j]))) continue;
         add_output_dims(w, j);
         if (root_of(w, b->result[j])->output == (int32_t)j)
             hn_str_addf(w->out, "    if (out[%u].data) v[%u] = out[%u].data;\n", j, slot_of(w, b->result[j]), j);
@@ -500,7 +497,7 @@ static void add_outputs_before(const steps *w) {
 static void add_outputs_after(const steps *w) {
     const hn_blk *b = &w->g->block[0];
     for (uint32_t j = 0; j < b->n_result; j++) {
-        if (!early_type(w, hn_type_of(w->g, b->result[j]))) add_output_dims(w, j);
+        if (!hn_type_is_early(w->g, &w->m->layout, hn_type_of(w->g, b->result[j]))) add_output_dims(w, j);
         hn_str_addf(w->out, "    hnm_give_output(m, &out[%u], %u);\n", j, slot_of(w, b->result[j]));
     }
 }

@@ -58,6 +58,12 @@ bool hn_dim_is_early(const hn_graph *g, const hn_layout *l, hn_dim d) {
     return early;
 }
 
+bool hn_type_is_early(const hn_graph *g, const hn_layout *l, const hn_type *t) {
+    bool early = true;
+    for (size_t d = 0; d < t->rank && early; d++) early = hn_dim_is_early(g, l, t->dim[d]);
+    return early;
+}
+
 static void find_early(work *w) {
     const hn_blk *main_block = &w->g->block[0];
     w->l->early = hn_alloc_n(w->a, hn_dims_symbols(w->g->dims) + 1, sizeof *w->l->early);
@@ -90,8 +96,7 @@ static void define(work *w, hn_val v, hn_where where, int32_t index, int32_t fir
 
 /* A value that the model computes: in the arena, or in memory that grows. room 0: as its type says. */
 static void define_computed(work *w, hn_val v, const hn_type *t, hn_dim room, int32_t first) {
-    if (!room) room = hn_type_count(w->g, t);
-    if (hn_dim_is_early(w->g, w->l, room))
+    if (room ? hn_dim_is_early(w->g, w->l, room) : hn_type_is_early(w->g, w->l, t))
         define(w, v, HN_AT_ARENA, -1, first);
     else
         define(w, v, HN_AT_GROWN, (int32_t)w->l->n_grown++, first);
@@ -187,12 +192,11 @@ static void direct_outputs(work *w) {
     for (uint32_t i = 0; i < b->n_result; i++) {
         hn_storage *root = &w->l->slot[w->l->slot[b->result[i]].root];
         use(w, b->result[i], w->step);
-        if (root->where != HN_AT_ARENA || root->output >= 0) continue;
-        hn_dim count = hn_type_count(w->g, hn_type_of(w->g, b->result[i]));
-        if (hn_dim_equal(w->g->dims, root->room, count) == HN_EQUAL) root->output = (int32_t)i;
+        if (root->where == HN_AT_ARENA && root->output < 0 && !root->room) root->output = (int32_t)i;
     }
 }
 
+/* Slots of staging lie beyond the values: their element is that of the loop's result. */
 hn_val hn_slot_type(const hn_graph *g, const hn_layout *l, hn_val slot) {
     if (slot < g->n_value) return slot;
     for (uint32_t id = 0; id < g->n_node; id++) {
@@ -203,6 +207,20 @@ hn_val hn_slot_type(const hn_graph *g, const hn_layout *l, hn_val slot) {
     return 0;
 }
 
+/* INT64_MAX: no bound. */
+static int64_t most_bytes(work *w, hn_val v) {
+    const hn_type *t = hn_type_of(w->g, hn_slot_type(w->g, w->l, v));
+    hn_dim room = w->l->slot[v].room;
+    int64_t size_b = hn_dtype_of(t->dtype)->size_b, low, high;
+    for (size_t d = 0; d < (room ? 1 : t->rank); d++) {
+        hn_dim_range(w->g->dims, room ? room : t->dim[d], &low, &high);
+        if (low != high && w->l->sizes == HN_SIZES_FIXED) w->l->sizes = HN_SIZES_BOUNDED;
+        if (high < 0) high = 0;
+        if (__builtin_mul_overflow(size_b, high, &size_b)) size_b = high ? INT64_MAX : 0;
+    }
+    return size_b;
+}
+
 static void make_items(work *w) {
     hn_layout *l = w->l;
     l->item = hn_alloc_n(w->a, l->n_slot, sizeof *l->item);
@@ -211,10 +229,8 @@ static void make_items(work *w) {
     for (hn_val v = 1; v < l->n_slot && hn_arena_ok(w->a); v++) {
         hn_storage *s = &l->slot[v];
         if (s->where != HN_AT_ARENA || s->root != v) continue;
-        int64_t low, high, size_b = hn_dtype_of(hn_type_of(w->g, hn_slot_type(w->g, l, v))->dtype)->size_b;
-        hn_dim_range(w->g->dims, s->room, &low, &high);
-        if (low != high && l->sizes == HN_SIZES_FIXED) l->sizes = HN_SIZES_BOUNDED;
-        if (__builtin_mul_overflow(high, size_b, &size_b) || size_b > BOUNDED_MOST_B) {
+        int64_t size_b = most_bytes(w, v);
+        if (size_b > BOUNDED_MOST_B) {
             size_b = 0;
             l->sizes = HN_SIZES_OPEN;
         }
@@ -222,6 +238,13 @@ static void make_items(work *w) {
         l->owner[l->n_item] = v;
         l->item[l->n_item++] = (hn_plan_item){size_b < 0 ? 0 : size_b, w->life[v].first, w->life[v].last, -1, 0};
     }
+}
+
+static bool same_size(const work *w, hn_val a, hn_val b) {
+    const hn_type *x = hn_type_of(w->g, a), *y = hn_type_of(w->g, b);
+    if (hn_type_same(w->g, x, y)) return true;
+    hn_dim n = hn_type_count(w->g, x);
+    return x->dtype == y->dtype && n && n == hn_type_count(w->g, y);
 }
 
 /* The slot whose memory output 0 of a kernel may take over, or 0. */
@@ -234,7 +257,7 @@ static hn_val dying_input(const work *w, const hn_node *n, uint64_t in_place) {
         if (!(in_place >> i & 1) || !r || r >= w->g->n_value || l->slot[r].where != HN_AT_ARENA) continue;
         if (w->life[r].last != w->life[n->out[0]].first || l->slot[r].output >= 0 || l->slot[r].room != out->room)
             continue;
-        if (hn_type_of(w->g, r)->dtype != hn_type_of(w->g, n->out[0])->dtype) continue;
+        if (!same_size(w, r, n->out[0])) continue;
         for (uint32_t k = 0; k < n->n_in; k++) twice = twice || (k != i && n->in[k] && l->slot[n->in[k]].root == r);
         if (!twice) return r;
     }

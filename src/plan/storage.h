@@ -21,7 +21,7 @@ typedef struct hn_storage {
     hn_val root;    /* the slot whose memory this is: its own id, or the value it is a view of */
     int32_t index;  /* number of the constant, the input, the arena item, the growing buffer */
     int32_t output; /* the output of the model whose buffer a root takes when it is handed one, or -1 */
-    hn_dim room;    /* elements of a root that is no input or constant */
+    hn_dim room;    /* of a computed root: the most elements where data decides; 0: as its type says */
 } hn_storage;
 
 /* What a kernel node allows, by node id; zeroed for the others. */
@@ -49,7 +49,8 @@ typedef struct hn_layout {
 hone_rc hn_layout_make(hn_graph *g, const hn_kernel_facts *facts, hn_arena *a, hn_layout *out, hone_err *err);
 /* The value whose type a slot has: the slot itself, or the loop's result that is staged in it. */
 hn_val hn_slot_type(const hn_graph *g, const hn_layout *l, hn_val slot);
-/* True where d is known as soon as the sizes of the inputs are. */
+/* True where d, or all sizes of a type, are known as soon as the sizes of the inputs are. */
 bool hn_dim_is_early(const hn_graph *g, const hn_layout *l, hn_dim d);
+bool hn_type_is_early(const hn_graph *g, const hn_layout *l, const hn_type *t);
 
 #endif
