@@ -1,4 +1,7 @@
 #include "import/lower_contrib_int.h"
+#include "import/lower_fns.h"
+#include "import/lower_named.h"
+#include "import/lower_nn_int.h"
 #include "import/lower_quant_int.h"
 
 #include <math.h>
@@ -33,6 +36,43 @@ static void lower_fused_matmul(hn_lower *c) {
     hn_val y = turned(b, hn_in(c, 1), hn_int(c, "transBatchB", 0) != 0, hn_int(c, "transB", 0) != 0);
     hn_val z = hn_matmul(b, x, y, hn_dt(b, x));
     hn_out(c, 0, alpha == 1 ? z : hn_bin_f(b, HN_OP_MUL, z, alpha));
+}
+
+/* ---- with an activation behind ---- */
+
+/* Attribute `activation`; its parameters are a list (FusedConv) or attributes of their own (FusedGemm). */
+static hn_val with_activation(hn_lower *c, hn_val x) {
+    hn_builder *b = hn_lower_builder(c);
+    const char *name = hn_string(c, "activation", "");
+    const float *p;
+    hn_act a;
+    size_t n = hn_floats(c, "activation_params", &p);
+    if (!name[0] || !x) return x;
+    if (!strcmp(name, "Clip") && n == 2)
+        return hn_bin_f(b, HN_OP_MIN, hn_bin_f(b, HN_OP_MAX, x, (double)p[0]), (double)p[1]);
+    if (!hn_act_named(name, &a)) {
+        hn_refuse(c, "activation '%s'", name);
+        return 0;
+    }
+    a.alpha = n > 0 ? (double)p[0] : hn_float(c, "activation_alpha", a.alpha);
+    a.beta = n > 1 ? (double)p[1] : hn_float(c, "activation_beta", a.beta);
+    return hn_act_emit(b, a, x);
+}
+
+/* Input 3, where there is one, is added in front of the activation. */
+static void lower_fused_conv(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    hn_val y = hn_convolved(c);
+    if (y && hn_in(c, 3)) y = hn_bin(b, HN_OP_ADD, y, hn_cast(b, hn_in(c, 3), hn_dt(b, y)));
+    y = with_activation(c, y);
+    if (y) hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
+}
+
+static void lower_fused_gemm(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    if (!hn_need(c, 2)) return;
+    hn_val y = with_activation(c, hn_gemm(c));
+    if (y) hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
 }
 
 /* ---- activations ---- */
@@ -150,6 +190,9 @@ static void lower_embed_norm(hn_lower *c) {
 #define MS "com.microsoft"
 const hn_lower_row hn_lower_contrib[] = {
     {MS, "FusedMatMul", 1, HN_OPSET_MAX, lower_fused_matmul, 0},
+    {MS, "TransposeMatMul", 1, HN_OPSET_MAX, lower_fused_matmul, 0},
+    {MS, "FusedConv", 1, HN_OPSET_MAX, lower_fused_conv, 0},
+    {MS, "FusedGemm", 1, HN_OPSET_MAX, lower_fused_gemm, 0},
     {MS, "Gelu", 1, HN_OPSET_MAX, lower_gelu, GELU},
     {MS, "BiasGelu", 1, HN_OPSET_MAX, lower_gelu, GELU},
     {MS, "FastGelu", 1, HN_OPSET_MAX, lower_gelu, GELU_FAST},
@@ -160,6 +203,7 @@ const hn_lower_row hn_lower_contrib[] = {
     {MS, "EmbedLayerNormalization", 1, HN_OPSET_MAX, lower_embed_norm, 0},
     {MS, "MultiHeadAttention", 1, HN_OPSET_MAX, hn_lower_multi_head, 0},
     {MS, "Attention", 1, HN_OPSET_MAX, hn_lower_packed_attention, 0},
+    {MS, "QAttention", 1, HN_OPSET_MAX, hn_lower_quantised_attention, 0},
     {MS, "GroupQueryAttention", 1, HN_OPSET_MAX, hn_lower_group_query, 0},
     {MS, "RotaryEmbedding", 1, HN_OPSET_MAX, hn_lower_rotary_contrib, 0},
     {MS, "QuantizeLinear", 1, HN_OPSET_MAX, hn_lower_quantize, 0},

@@ -2,6 +2,7 @@
  * a query is left out. */
 #include "import/lower_attention_int.h"
 #include "import/lower_contrib_int.h"
+#include "import/lower_quant_int.h"
 
 #include <math.h>
 
@@ -120,40 +121,78 @@ static hn_val with_past(hn_builder *b, hn_val past, int64_t which, hn_val x) {
     return hn_concat(b, 2, (hn_val[]){p, x}, 2);
 }
 
-void hn_lower_packed_attention(hn_lower *c) {
+/* Which inputs hold what, in both forms of the operator. */
+typedef struct packed_inputs {
+    size_t mask, past, bias; /* bias: of the scores; SIZE_MAX: none */
+} packed_inputs;
+
+/* all [batch, length, widths]: the projections of queries, keys and values, with their bias. */
+static void attend_packed(hn_lower *c, hn_val all, const widths *w, int64_t heads, packed_inputs in) {
     hn_builder *b = hn_lower_builder(c);
-    int64_t heads;
-    widths w;
-    if (!heads_of(c, "num_heads", &heads) || !hn_need(c, 2) || !hn_need_rank(c, 0, 3, 3) || !hn_need_rank(c, 1, 2, 2))
-        return;
-    if (hn_in(c, 6) || hn_int(c, "do_rotary", 0) || hn_int(c, "past_present_share_buffer", 0)) {
-        hn_refuse(c, "past_sequence_length, do_rotary or past_present_share_buffer");
-        return;
-    }
-    hn_val x = hn_in(c, 0), past = hn_in(c, 4), part[3];
-    if (!read_widths(c, hn_in(c, 1), &w) || (past && !hn_need_rank(c, 4, 5, 5))) return;
-    hn_val all = hn_matmul(b, x, hn_in(c, 1), hn_dt(b, x));
-    if (hn_in(c, 2)) all = hn_bin(b, HN_OP_ADD, all, hn_in(c, 2));
-    for (size_t i = 0; i < 3; i++) part[i] = hn_split_heads(b, hn_slice_axis(b, all, 2, w.at[i], w.size[i], 1), heads);
+    hn_val part[3], past = hn_in(c, in.past);
+    for (size_t i = 0; i < 3; i++)
+        part[i] = hn_split_heads(b, hn_slice_axis(b, all, 2, w->at[i], w->size[i], 1), heads);
     hn_attend a = {.c = c,
                    .q = part[0],
                    .scale = hn_float(c, "scale", 0),
                    .masked = -INFINITY,
                    .stage = -1,
                    .causal = hn_int(c, "unidirectional", 0) != 0,
-                   .mask = hn_in(c, 5)};
+                   .mask = in.bias == SIZE_MAX ? 0 : hn_in(c, in.bias)};
     if (past) a.past = size_value(b, hn_dim_of(b, past, 3));
     a.k = with_past(b, past, 0, part[1]);
     a.v = with_past(b, past, 1, part[2]);
-    a.bias = padding_bias(c, hn_in(c, 3), hn_dim_of(b, x, 0), hn_dim_of(b, a.k, 2), hn_work_type(hn_dt(b, x)));
+    hone_dtype t = hn_dt(b, all);
+    a.bias = padding_bias(c, hn_in(c, in.mask), hn_dim_of(b, all, 0), hn_dim_of(b, a.k, 2), hn_work_type(t));
     if (hn_lower_failed(c)) return;
-    hn_val y = hn_attend_emit(&a, hn_dt(b, x));
+    hn_val y = hn_attend_emit(&a, t);
     if (!y) return;
     hn_out(c, 0, hn_merge_heads(b, y));
     if (hn_wants(c, 1)) {
         hn_val both[2] = {hn_unsqueeze(b, a.k, 0), hn_unsqueeze(b, a.v, 0)};
         hn_out(c, 1, hn_concat(b, 2, both, 0));
     }
+}
+
+static bool packed_fits(hn_lower *c, packed_inputs in, int64_t *heads, widths *w) {
+    if (!heads_of(c, "num_heads", heads) || !hn_need(c, 2) || !hn_need_rank(c, 0, 3, 3) || !hn_need_rank(c, 1, 2, 2))
+        return false;
+    if (hn_int(c, "do_rotary", 0) || hn_int(c, "past_present_share_buffer", 0)) {
+        hn_refuse(c, "do_rotary or past_present_share_buffer");
+        return false;
+    }
+    if (hn_in(c, in.past) && !hn_need_rank(c, in.past, 5, 5)) return false;
+    return read_widths(c, hn_in(c, 1), w);
+}
+
+void hn_lower_packed_attention(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    packed_inputs in = {.mask = 3, .past = 4, .bias = 5};
+    int64_t heads;
+    widths w;
+    if (!packed_fits(c, in, &heads, &w)) return;
+    if (hn_in(c, 6)) {
+        hn_refuse(c, "past_sequence_length");
+        return;
+    }
+    hn_val all = hn_matmul(b, hn_in(c, 0), hn_in(c, 1), hn_dt(b, hn_in(c, 0)));
+    if (hn_in(c, 2)) all = hn_bin(b, HN_OP_ADD, all, hn_in(c, 2));
+    attend_packed(c, all, &w, heads, in);
+}
+
+/* QAttention: input, weights, bias, their scales, mask, their zero points, past. */
+void hn_lower_quantised_attention(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    packed_inputs in = {.mask = 5, .past = 8, .bias = SIZE_MAX};
+    int64_t heads;
+    widths w;
+    if (!packed_fits(c, in, &heads, &w) || !hn_need(c, 5)) return;
+    hn_val x_zero = hn_in(c, 6),
+           factor = hn_bin(b, HN_OP_MUL, hn_scalar(b, hn_in(c, 3)), hn_per_column(b, hn_in(c, 4)));
+    hn_val x = hn_centred(b, hn_in(c, 0), x_zero ? hn_scalar(b, x_zero) : 0);
+    hn_val acc = hn_matmul(b, x, hn_centred(b, hn_in(c, 1), hn_per_column(b, hn_in(c, 7))), HONE_I32);
+    hn_val all = hn_bin(b, HN_OP_MUL, hn_cast(b, acc, hn_dt(b, factor)), factor);
+    attend_packed(c, hn_bin(b, HN_OP_ADD, all, hn_in(c, 2)), &w, heads, in);
 }
 
 /* ---- GroupQueryAttention ---- */

@@ -8,6 +8,7 @@
 /* lower_contrib_attention.c */
 void hn_lower_multi_head(hn_lower *c);
 void hn_lower_packed_attention(hn_lower *c);
+void hn_lower_quantised_attention(hn_lower *c);
 void hn_lower_group_query(hn_lower *c);
 void hn_lower_rotary_contrib(hn_lower *c);
 /* lower_contrib_quant.c */

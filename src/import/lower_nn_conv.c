@@ -32,18 +32,22 @@ static hn_val add_bias(hn_builder *b, hn_val y, hn_val bias) {
     return hn_bin(b, HN_OP_ADD, y, hn_along(b, hn_cast(b, bias, hn_dt(b, y)), hn_rank(b, y), 1));
 }
 
-void hn_lower_conv(hn_lower *c) {
+hn_val hn_convolved(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     int64_t kernel[HN_RANK_MAX];
     hn_window win;
-    if (!hn_need(c, 2)) return;
+    if (!hn_need(c, 2)) return 0;
     hn_val x = hn_in(c, 0), w = hn_in(c, 1), bias = hn_in(c, 2);
     if (!hn_need_rank(c, 1, hn_rank(b, x), hn_rank(b, x)) || !hn_kernel_sizes(c, 1, kernel) ||
         !hn_window_read(c, x, kernel, &win) || !channels_fit(c, x, w, &win))
-        return;
-    hone_dtype t = hn_dt(b, x);
-    hn_val y = hn_conv_emit(b, x, w, &win, bias ? hn_work_type(t) : t);
-    hn_out(c, 0, hn_cast(b, add_bias(b, y, bias), t));
+        return 0;
+    return add_bias(b, hn_conv_emit(b, x, w, &win, hn_work_type(hn_dt(b, x))), bias);
+}
+
+void hn_lower_conv(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    hn_val y = hn_convolved(c);
+    if (y) hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
 }
 
 /* Weights [C, M/g, k…] of a transposed convolution as those of the convolution that it is: [M, C/g, k…] with every

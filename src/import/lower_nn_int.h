@@ -6,6 +6,8 @@
 #include "import/lower_util.h"
 
 /* lower_nn_conv.c */
+/* x * w + bias of inputs 0 to 2, in the working type; 0 after a failure. */
+hn_val hn_convolved(hn_lower *c);
 void hn_lower_conv(hn_lower *c);
 void hn_lower_conv_transpose(hn_lower *c);
 void hn_lower_causal_conv(hn_lower *c);

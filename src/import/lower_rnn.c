@@ -1,85 +1,21 @@
 /* RNN, GRU, LSTM. The products with the inputs of all steps are one contraction in front of the recurrence; a step
  * multiplies the state alone. A sequence shorter than the batch's longest keeps its state, and gives zeros, in the
  * steps behind its end; that holds for the reverse direction as well: it begins with them. */
+#include "import/lower_named.h"
 #include "import/lower_time.h"
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 typedef enum cell { CELL_RNN, CELL_GRU, CELL_LSTM } cell;
 enum { ACTS_MAX = 3 };
 
-/* ---- activations ---- */
-
-typedef enum act_kind {
-    ACT_RELU,
-    ACT_TANH,
-    ACT_SIGMOID,
-    ACT_AFFINE,
-    ACT_LEAKY,
-    ACT_THRESHOLDED,
-    ACT_SCALED_TANH,
-    ACT_HARD_SIGMOID,
-    ACT_ELU,
-    ACT_SOFTSIGN,
-    ACT_SOFTPLUS
-} act_kind;
-typedef struct activation {
-    act_kind kind;
-    double alpha, beta;
-} activation;
-static const struct {
-    const char *name;
-    int n_params; /* takes alpha; alpha and beta */
-    double alpha, beta;
-} acts[] = {
-    [ACT_RELU] = {"Relu", 0, 0, 0},
-    [ACT_TANH] = {"Tanh", 0, 0, 0},
-    [ACT_SIGMOID] = {"Sigmoid", 0, 0, 0},
-    [ACT_AFFINE] = {"Affine", 2, 1, 0},
-    [ACT_LEAKY] = {"LeakyRelu", 1, 0.01, 0},
-    [ACT_THRESHOLDED] = {"ThresholdedRelu", 1, 1, 0},
-    [ACT_SCALED_TANH] = {"ScaledTanh", 2, 1, 1},
-    [ACT_HARD_SIGMOID] = {"HardSigmoid", 2, 0.2, 0.5},
-    [ACT_ELU] = {"Elu", 1, 1, 0},
-    [ACT_SOFTSIGN] = {"Softsign", 0, 0, 0},
-    [ACT_SOFTPLUS] = {"Softplus", 0, 0, 0},
-};
-enum { N_ACTS = sizeof acts / sizeof acts[0] };
-
-static hn_val affine(hn_builder *b, hn_val x, double alpha, double beta) {
-    return hn_bin_f(b, HN_OP_ADD, hn_bin_f(b, HN_OP_MUL, x, alpha), beta);
-}
-
-static hn_val activated(hn_builder *b, activation a, hn_val x) {
-    hn_val zero = hn_const_f(b, hn_dt(b, x), 0), y;
-    switch (a.kind) {
-    case ACT_RELU: return hn_bin(b, HN_OP_MAX, x, zero);
-    case ACT_TANH: return hn_un(b, HN_OP_TANH, x);
-    case ACT_SIGMOID: return hn_un(b, HN_OP_SIGMOID, x);
-    case ACT_AFFINE: return affine(b, x, a.alpha, a.beta);
-    case ACT_LEAKY: return hn_where(b, hn_bin(b, HN_OP_LT, x, zero), hn_bin_f(b, HN_OP_MUL, x, a.alpha), x);
-    case ACT_THRESHOLDED: return hn_where(b, hn_f_bin(b, HN_OP_LE, a.alpha, x), x, zero);
-    case ACT_SCALED_TANH:
-        return hn_bin_f(b, HN_OP_MUL, hn_un(b, HN_OP_TANH, hn_bin_f(b, HN_OP_MUL, x, a.beta)), a.alpha);
-    case ACT_HARD_SIGMOID: return hn_bin_f(b, HN_OP_MIN, hn_bin_f(b, HN_OP_MAX, affine(b, x, a.alpha, a.beta), 0), 1);
-    case ACT_ELU:
-        y = hn_bin_f(b, HN_OP_MUL, hn_un(b, HN_OP_EXPM1, x), a.alpha);
-        return hn_where(b, hn_bin(b, HN_OP_LT, x, zero), y, x);
-    case ACT_SOFTSIGN: return hn_bin(b, HN_OP_DIV, x, hn_bin_f(b, HN_OP_ADD, hn_un(b, HN_OP_ABS, x), 1));
-    case ACT_SOFTPLUS: /* max(x, 0) + log1p(exp(-|x|)): no overflow */
-        y = hn_un(b, HN_OP_LOG1P, hn_un(b, HN_OP_EXP, hn_un(b, HN_OP_NEG, hn_un(b, HN_OP_ABS, x))));
-        return hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_MAX, x, zero), y);
-    }
-    return x;
-}
-
 /* `activations` with their alpha and beta, which are listed only for those functions that take them. Names are compared
  * without case, as older exporters need. */
-static bool read_acts(hn_lower *c, cell kind, size_t directions, activation out[2][ACTS_MAX]) {
-    static const act_kind usual[][ACTS_MAX] = {
-        [CELL_RNN] = {ACT_TANH}, [CELL_GRU] = {ACT_SIGMOID, ACT_TANH}, [CELL_LSTM] = {ACT_SIGMOID, ACT_TANH, ACT_TANH}};
+static bool read_acts(hn_lower *c, cell kind, size_t directions, hn_act out[2][ACTS_MAX]) {
+    static const hn_act_kind usual[][ACTS_MAX] = {[CELL_RNN] = {HN_NAMED_TANH},
+                                                  [CELL_GRU] = {HN_NAMED_SIGMOID, HN_NAMED_TANH},
+                                                  [CELL_LSTM] = {HN_NAMED_SIGMOID, HN_NAMED_TANH, HN_NAMED_TANH}};
     const char *const *name;
     const float *alpha, *beta;
     size_t n = hn_strings(c, "activations", &name), each = (size_t)kind + 1, at_alpha = 0, at_beta = 0;
@@ -89,16 +25,13 @@ static bool read_acts(hn_lower *c, cell kind, size_t directions, activation out[
         return false;
     }
     for (size_t i = 0; i < each * directions; i++) {
-        int k = n ? 0 : (int)usual[kind][i % each];
-        if (n)
-            while (k < N_ACTS && strcasecmp(acts[k].name, name[i]) != 0) k++;
-        if (k == N_ACTS) {
+        hn_act a = hn_act_of(usual[kind][i % each]);
+        if (n && !hn_act_named(name[i], &a)) {
             hn_wrong(c, "'activations' names '%s', which is none", name[i]);
             return false;
         }
-        activation a = {(act_kind)k, acts[k].alpha, acts[k].beta};
-        if (acts[k].n_params >= 1 && at_alpha < n_alpha) a.alpha = (double)alpha[at_alpha++];
-        if (acts[k].n_params >= 2 && at_beta < n_beta) a.beta = (double)beta[at_beta++];
+        if (a.n_params >= 1 && at_alpha < n_alpha) a.alpha = (double)alpha[at_alpha++];
+        if (a.n_params >= 2 && at_beta < n_beta) a.beta = (double)beta[at_beta++];
         out[i / each][i % each] = a;
     }
     return true;
@@ -108,7 +41,7 @@ static bool read_acts(hn_lower *c, cell kind, size_t directions, activation out[
 
 typedef struct layer {
     cell kind;
-    const activation *act;
+    const hn_act *act;
     double clip; /* infinite: none */
     bool before_reset, couple;
     hn_dim steps, batch, hidden;
@@ -126,7 +59,7 @@ static hn_val gate(const layer *l, hn_builder *b, hn_val pre, int64_t i, int64_t
 }
 static hn_val fire(const layer *l, hn_builder *b, size_t which, hn_val x) {
     if (isfinite(l->clip)) x = hn_bin_f(b, HN_OP_MIN, hn_bin_f(b, HN_OP_MAX, x, -l->clip), l->clip);
-    return activated(b, l->act[which], x);
+    return hn_act_emit(b, l->act[which], x);
 }
 /* h [batch, hidden] times rows `from` … of r, transposed. */
 static hn_val recur(const layer *l, hn_builder *b, hn_val h, int64_t from, int64_t n, int64_t gates) {
@@ -173,7 +106,7 @@ static void step_lstm(const layer *l, hn_builder *b, hn_val x, hn_val *state) {
     hn_val fresh = fire(l, b, 1, gate(l, b, pre, 3, 1));
     hn_val now = plus(b, times(b, f, old), times(b, i, fresh));
     hn_val o = fire(l, b, 0, peeped(l, b, gate(l, b, pre, 1, 1), 1, now));
-    state[0] = times(b, o, activated(b, l->act[2], now));
+    state[0] = times(b, o, hn_act_emit(b, l->act[2], now));
     state[1] = now;
 }
 
@@ -311,7 +244,7 @@ static void lower_recurrent(hn_lower *c) {
     static const int64_t gates[] = {[CELL_RNN] = 1, [CELL_GRU] = 3, [CELL_LSTM] = 4};
     cell kind = (cell)hn_lower_arg(c);
     whole w = {.c = c, .b = hn_lower_builder(c), .gates = gates[kind], .l = {.kind = kind}};
-    activation act[2][ACTS_MAX];
+    hn_act act[2][ACTS_MAX];
     bool reversed[2];
     size_t n;
     hn_val y[2], h[2], cells[2] = {0};
