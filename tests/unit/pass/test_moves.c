@@ -42,7 +42,7 @@ static const pass_case cases[] = {
            "%5 = sub %2, %4 : f32[1, 2, 6, 6]\noutput %5 \"y\"\n"},
     {"batchnorm/two_users_stay", "batchnorm",
      IMAGE WEIGHTS "%2 = " CONV_OUT "%3 = const {value = f32[2] (0x1p+1, 0x1p-1)}\n%4 = broadcast %3 {shape = [1, 2, "
-                                    "6, 6], map = [1]} : f32[1, 2, 6, 6]\n"
+                   "6, 6], map = [1]} : f32[1, 2, 6, 6]\n"
                    "%5 = mul %2, %4 : f32[1, 2, 6, 6]\noutput %2 \"c\"\noutput %5 \"y\"\n",
      NULL},
     {"batchnorm/another_dimension_stays", "batchnorm",

@@ -1,0 +1,55 @@
+/* The examples of docs/how-to-add-a-pass.md and docs/how-to-add-an-operation.md compile, are quoted exactly, and work.
+ */
+#include "pass_text.h"
+
+#include "../../../docs/code/cube.c"
+#include "../../../docs/code/idempotent.c"
+
+static char *text_of(const char *name) {
+    char path[1000];
+    const char *root = getenv("HONE_ROOT");
+    snprintf(path, sizeof path, "%s/%s", root ? root : ".", name);
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    char *text = calloc(1, 100000);
+    size_t n = fread(text, 1, 99999, f);
+    text[n] = 0;
+    fclose(f);
+    return text;
+}
+
+static void check_quoted(const char *page, const char *code) {
+    char *p = text_of(page), *c = text_of(code);
+    ok(p && c && strstr(p, c), "example/%s_is_quoted", code);
+    free(p);
+    free(c);
+}
+
+static void check_runs(const char *in, const char *want, const char *name) {
+    hn_graph *g = NULL;
+    hone_err err = {0};
+    hn_str got = {0};
+    unsigned have = 0;
+    if (!ok(!hn_parse(in, strlen(in), NULL, &g, &err), "%s_reads", name)) return;
+    ok(!hn_run_pass(g, &hn_pass_idempotent, false, &have, NULL, &err), "%s_runs", name);
+    hn_print(g, &got);
+    is_text(got.text, want, name);
+    hn_str_free(&got);
+    hn_graph_free(g);
+}
+
+int main(void) {
+    check_quoted("docs/how-to-add-a-pass.md", "docs/code/idempotent.c");
+    check_quoted("docs/how-to-add-an-operation.md", "docs/code/cube.c");
+    check_runs(
+        "ir 1\ninput %0 : f32[4] \"x\"\ninput %1 : f32[4] \"y\"\n%2 = max %0, %1\n%3 = max %2, %1\noutput %3 \"z\"\n",
+        "ir 1\ninput %0 : f32[4] \"x\"\ninput %1 : f32[4] \"y\"\n%2 = max %0, %1 : f32[4]\noutput %2 \"z\"\n",
+        "example/clamps_once");
+    check_runs("ir 1\ninput %0 : f32[4] \"x\"\ninput %1 : f32[4] \"y\"\n%2 = max %0, %1 : f32[4]\n%3 = min %2, %1 : "
+               "f32[4]\noutput %3 \"z\"\n",
+               "ir 1\ninput %0 : f32[4] \"x\"\ninput %1 : f32[4] \"y\"\n%2 = max %0, %1 : f32[4]\n%3 = min %2, %1 : "
+               "f32[4]\noutput %3 \"z\"\n",
+               "example/another_operation_stays");
+    ok(!strcmp(hn_lower_example[0].op, "Cube") && !hn_lower_example[1].op, "example/rows_end");
+    return done_testing();
+}
