@@ -2,8 +2,8 @@
  */
 #include "pass_text.h"
 
-#include "../../../docs/code/cube.c"
 #include "../../../docs/code/idempotent.c"
+#include "../../../docs/code/try_operation.c"
 
 static char *text_of(const char *name) {
     char path[1000];
@@ -40,7 +40,7 @@ static void check_runs(const char *in, const char *want, const char *name) {
 
 int main(void) {
     check_quoted("docs/how-to-add-a-pass.md", "docs/code/idempotent.c");
-    check_quoted("docs/how-to-add-an-operation.md", "docs/code/cube.c");
+    check_quoted("docs/how-to-add-an-operation.md", "docs/code/try_operation.c");
     check_runs(
         "ir 1\ninput %0 : f32[4] \"x\"\ninput %1 : f32[4] \"y\"\n%2 = max %0, %1\n%3 = max %2, %1\noutput %3 \"z\"\n",
         "ir 1\ninput %0 : f32[4] \"x\"\ninput %1 : f32[4] \"y\"\n%2 = max %0, %1 : f32[4]\noutput %2 \"z\"\n",
@@ -50,6 +50,10 @@ int main(void) {
                "ir 1\ninput %0 : f32[4] \"x\"\ninput %1 : f32[4] \"y\"\n%2 = max %0, %1 : f32[4]\n%3 = min %2, %1 : "
                "f32[4]\noutput %3 \"z\"\n",
                "example/another_operation_stays");
-    ok(!strcmp(hn_lower_example[0].op, "Cube") && !hn_lower_example[1].op, "example/rows_end");
+    float y = 0;
+    hone_err err = {0};
+    ok(!try_operation("sqrt", 1, 9, &y, &err) && y == 3, "example/sqrt");
+    ok(!try_operation("mul", 2, 3, &y, &err) && y == 9, "example/mul");
+    ok(try_operation("mul", 1, 3, &y, &err) == HONE_E_INPUT && y == 9, "example/wrong_count_is_refused");
     return done_testing();
 }
