@@ -14,7 +14,7 @@ typedef enum hone_emit { HONE_EMIT_SO, HONE_EMIT_C } hone_emit;
 typedef struct hone_compile_options {
     const char *output;   /* "dir/model" gives dir/model.so, .h, .weights, .manifest; NULL: the model's name in the
                              working folder */
-    const char *target;   /* "native" (NULL), "generic", "x86-64-v3", "x86-64-v4", "aarch64" */
+    const char *target;   /* NULL: "native", of C "generic"; "x86-64-v3", "x86-64-v4", "aarch64" */
     const char *compiler; /* NULL: cc */
     hone_emit emit;
     bool relaxed;              /* numeric mode */

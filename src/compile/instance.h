@@ -46,7 +46,8 @@ static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *
 /* --- errors ----------------------------------------------------------------------------------------------------------
  */
 
-static _Thread_local char hnm_create_error[256];
+/* The initial-exec model needs no function of the dynamic linker. */
+static _Thread_local char hnm_create_error[256] __attribute__((tls_model("initial-exec")));
 
 __attribute__((format(printf, 3, 4))) static hone_model_rc hnm_fail(hone_model_instance *m, hone_model_rc rc,
                                                                     const char *fmt, ...) {
@@ -166,7 +167,7 @@ static void hnm_unmap_weights(hone_model_instance *m) {
 #else
 static hone_model_rc hnm_map_weights(hone_model_instance *m, const char *path) {
     (void)path;
-    m->weights = hnm_weights;
+    m->weights = (const char *)hnm_weights;
     return HONE_MODEL_OK;
 }
 static void hnm_unmap_weights(hone_model_instance *m) { (void)m; }

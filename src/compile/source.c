@@ -63,6 +63,19 @@ static const char prelude[] =
     "#include <stdlib.h>\n#include <string.h>\n#include <dlfcn.h>\n#include <fcntl.h>\n#include <sched.h>\n"
     "#include <sys/mman.h>\n#include <sys/stat.h>\n#include <unistd.h>\n";
 
+/* What a user compiles with warnings on, and without hone's flags. */
+static void add_for_users(const hn_model *m, hn_str *out) {
+    static const char *const quiet[] = {
+        "-Wpragmas",          "-Wunknown-warning-option", "-Wpsabi",           "-Wtautological-compare",
+        "-Wunused-parameter", "-Wunused-variable",        "-Wunused-function", "-Wunused-value"};
+    hn_str_add(out, "/* Compile with: cc -O2 -c -fno-math-errno -fno-trapping-math");
+    for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++) hn_str_addf(out, " %s", m->dialect->flags[i]);
+    hn_str_add(out, "; link with -lm -lpthread. */\n#if defined(__GNUC__)\n");
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
+        hn_str_addf(out, "#pragma GCC diagnostic ignored \"%s\"\n", quiet[i]);
+    hn_str_add(out, "#endif\n");
+}
+
 static bool add_runtime(const hn_model *m, uint32_t unit, const char *first, hn_str *out) {
     hn_str names = {0};
     hn_str_add(&names, first);
@@ -255,6 +268,7 @@ static void add_planner(const hn_model *m, hn_str *out) {
 }
 
 static hone_rc make_main(hn_model *m, hn_str *out) {
+    if (m->options->emit == HONE_EMIT_C) add_for_users(m, out);
     hn_str_add(out, prelude);
     hn_str_add(out, hn_carried_model_h());
     if (!add_runtime(m, 0, "base pool", out)) return HONE_E_FAILED;

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# tests/e2e/model.t: a compiled model as its users meet it: the library's dependencies and names, a C program that loads it
+# (tests/e2e/model_host.c: bits, threads, allocation, refusals), weights beside and inside, one C file. TAP.
+set -u
+root=${HONE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${HONE_BUILD:-$root/build}
+hone=${HONE:-$build/hone}
+here=$(dirname "$(readlink -f "$0")")
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+cd "$top" || exit 1
+n=0
+failed=0
+ok() { # ok NAME COMMAND…: one line; the command's output is shown when it fails
+    local name=$1
+    shift
+    n=$((n + 1))
+    if "$@" >"$top/log" 2>&1; then echo "ok $n - e2e/model_$name"; else
+        echo "not ok $n - e2e/model_$name"
+        sed 's/^/# /' "$top/log"
+        failed=1
+    fi
+}
+not() { ! "$@"; }
+
+cat > dense.ir <<'END'
+ir 1
+symbol n in 1..96
+input %0 : f32[n, 64] "x"
+input %1 : f32[64, 48] "w"
+%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}
+%3 = tanh %2
+%4 = mul %3, %2
+%5 = sum %4 {axes = [1], keep = 0}
+output %4 "y"
+output %5 "s"
+END
+cat > scale.ir <<'END'
+ir 1
+input %0 : f32[4] "x"
+%1 = const {value = f32[4] (1, 2, 3, 4)}
+%2 = mul %0, %1
+output %2 "y"
+END
+sed 's/(1, 2, 3, 4)/(1, 2, 3, 5)/' scale.ir > other.ir
+
+ok compiles "$hone" compile dense.ir -o dense
+ok needs_libc_and_libm_only bash -c "! readelf -d dense.so | grep NEEDED | grep -vE 'lib(c|m)\.so'"
+ok exports_one_name test "$(nm -D --defined-only dense.so | awk '{print $3}')" = hone_model_query
+ok host_compiles gcc -std=gnu11 -O1 -w -I"$root/include" "$here/model_host.c" -o host -ldl -lpthread
+if [ -x host ] && [ -f dense.so ]; then # its lines are counted on
+    ./host ./dense.so > host.out 2>&1 || failed=1
+    while read -r line; do
+        case $line in
+        ok*|not\ ok*) n=$((n + 1)); echo "$line" | sed -E "s/ok [0-9]+/ok $n/" ;;
+        1..*) ;;
+        *) echo "# $line" ;;
+        esac
+    done < host.out
+fi
+
+ok weights_lie_beside bash -c "'$hone' compile scale.ir -o a/scale && test -s a/scale.weights && '$hone' run a/scale.so --random 1"
+ok weights_of_another_model_are_refused bash -c "'$hone' compile other.ir -o b/scale && cp b/scale.weights a/ && ! '$hone' run a/scale.so --random 1 > why 2>&1; grep 'another model' why"
+ok cut_weights_are_refused bash -c "truncate -s 100 a/scale.weights; ! '$hone' run a/scale.so --random 1 > why 2>&1; grep 'do not have' why"
+ok missing_weights_are_refused bash -c "rm a/scale.weights; ! '$hone' run a/scale.so --random 1"
+ok weights_inside bash -c "'$hone' compile scale.ir -o c/scale --embed-weights && test ! -e c/scale.weights && '$hone' run c/scale.so --random 1"
+cat > main.c <<'END'
+#include "one.h"
+#include <stdio.h>
+int main(void) {
+    hone_model_instance *m;
+    float x[] = {1, 1, 1, 1}, y[4];
+    hone_model_tensor in = {x, sizeof x, 0, 1, {4}}, out = {y, sizeof y, 0, 0, {0}};
+    if (one_model()->create(NULL, &m) || one_model()->run(m, &in, 1, &out, 1)) return 1;
+    printf("%g %g %g %g\n", y[0], y[1], y[2], y[3]);
+    one_model()->free(m);
+    return 0;
+}
+END
+ok one_c_file bash -c "'$hone' compile scale.ir -o one --emit=c && gcc -Wall -Werror -O1 main.c one.c -o main -lm -lpthread && ./main | grep -x '1 2 3 4'"
+ok header_compiles_as_cpp bash -c "echo '#include \"one.h\"' > h.cc && g++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only h.cc || ! command -v g++"
+ok nothing_is_left_behind bash -c "! ls -A | grep '^\.hone'"
+ok failed_compile_leaves_nothing bash -c "mkdir e; ! '$hone' compile scale.ir -o e/x --cc false; test -z \"\$(ls -A e)\""
+ok names_are_no_code bash -c "sed 's/\"x\"/\"\\\\\"); int evil; \\/* %s\\\\\\\\ *\\/ ??\\/\"/' scale.ir > evil.ir && '$hone' compile evil.ir -o evil && '$hone' run evil.so --random 1 && '$hone' compile evil.ir -o evil --emit=c && gcc -Wall -Werror -fsyntax-only evil.c"
+echo "1..$n"
+exit $failed
