@@ -52,6 +52,11 @@ hone_rc hn_emit_reference(hn_graph *g, hn_block body, const char *name, hn_arena
 hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_dialect *d,
                        bool relaxed, hn_arena *a, hn_kernel_code *out, hone_err *err);
 
+/* For tests of parity alone: the same text with one arithmetic operation of the function's body turned into another (an
+ * addition into a subtraction, a product into a sum, an accumulation dropped …), so that it computes something else.
+ * `which` counts the operations that can be turned; NULL past the last. In the arena. */
+const char *hn_emit_fault(const char *text, const char *name, unsigned which, hn_arena *a);
+
 /* The most elements that output `index` of a body's one symbol-defining node can have, over its other symbols; 0 where
  * the body defines none (then the type says it). */
 hn_dim hn_reference_room(hn_graph *g, hn_block body, size_t index);

@@ -240,8 +240,16 @@ static hn_fkind pair_kind(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     return HN_F_ALONE;
 }
 
+/* Reshapes alone: free outside a kernel, a copy as its result. */
+static bool is_view(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++)
+        if (f->g->node[x->node[k]].op != HN_OP_RESHAPE) return false;
+    return true;
+}
+
 bool hn_fuse_try(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     if (p == c || p->fixed || c->fixed || p->stretch != c->stretch || p->n_node + c->n_node > NODES_MAX) return false;
+    if (is_view(f, p) && hn_fuse_any_escape(f, p, c)) return false;
     hn_fkind kind = pair_kind(f, p, c, v);
     if (kind == HN_F_ALONE || hn_fuse_cycle(f, p, c)) return false;
     hn_type main = c->main, narrow = c->narrow;
@@ -255,15 +263,31 @@ bool hn_fuse_try(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     return true;
 }
 
-/* -- attention: contract (with its epilogue), row, contract */
+/* The one contract of a group; NULL: none or several. */
+static const hn_node *the_contract(const hn_fuse *f, const hn_fgroup *x) {
+    const hn_node *found = NULL;
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        if (n->op == HN_OP_CONTRACT && found) return NULL;
+        if (n->op == HN_OP_CONTRACT) found = n;
+    }
+    return found;
+}
+
+/* -- attention: contract (with its epilogue), softmax, contract */
+static bool has_op(const hn_fuse *f, const hn_fgroup *x, hn_op op) {
+    for (uint32_t k = 0; k < x->n_node; k++)
+        if (f->g->node[x->node[k]].op == op) return true;
+    return false;
+}
 static hn_fgroup *operand_rows(hn_fuse *f, hn_fgroup *c, hn_val *scores) {
-    const hn_node *n = &f->g->node[c->node[0]];
-    for (uint32_t k = 0; k < c->n_node; k++)
-        if (f->g->node[c->node[k]].op == HN_OP_CONTRACT) n = &f->g->node[c->node[k]];
+    const hn_node *n = the_contract(f, c);
+    if (!n) return NULL;
     const hn_attr *lhs = hn_attr_get(n, HN_A_LHS), *out = hn_attr_get(n, HN_A_OUT);
     hn_val p = n->in[0];
     hn_fgroup *rows = f->shadow[p] ? NULL : hn_fuse_group_of(f, p);
     if (!rows || rows->kind != HN_F_ROW || !lhs->n || hn_fuse_any_escape(f, rows, c)) return NULL;
+    if (!has_op(f, rows, HN_OP_EXP) || !has_op(f, rows, HN_OP_RMAX)) return NULL; /* a norm is better off alone */
     for (uint32_t k = 0; k < out->n; k++) /* the last label is what is summed over */
         if (out->ints[k] == lhs->ints[lhs->n - 1]) return NULL;
     int64_t one;
@@ -311,15 +335,6 @@ void hn_fuse_attention(hn_fuse *f) {
 }
 
 /* -- contracts side by side */
-static const hn_node *the_contract(const hn_fuse *f, const hn_fgroup *x) {
-    const hn_node *found = NULL;
-    for (uint32_t k = 0; k < x->n_node; k++) {
-        const hn_node *n = &f->g->node[x->node[k]];
-        if (n->op == HN_OP_CONTRACT && found) return NULL;
-        if (n->op == HN_OP_CONTRACT) found = n;
-    }
-    return found;
-}
 static bool same_ints(const hn_node *a, const hn_node *b, hn_attr_id id) {
     const hn_attr *x = hn_attr_get(a, id), *y = hn_attr_get(b, id);
     return x && y && x->n == y->n && !memcmp(x->ints, y->ints, x->n * sizeof *x->ints);
