@@ -126,7 +126,8 @@ static void place_outputs(hn_ref *e) {
             e->at[v] = e->at[n->in[0]];
             continue;
         }
-        hn_dim count = defines(n) ? most(e->g, n, k) : hn_ref_product(e, t, e->rows, t->rank);
+        hn_dim count =
+            defines(n) ? most(e->g, n, k) : hn_ref_product(e, t, e->rows ? hn_ref_lead(e, t) + 1 : 0, t->rank);
         const char *name = hn_format(e->a, "t%u", e->n_temp), *raw = hn_format(e->a, "m%u", e->n_temp++);
         hn_dim size_b = hn_dim_mul(e->g->dims, count, hn_dim_int(e->g->dims, (int64_t)hn_ref_size_b(e, v)));
         hn_ref_scratch(e, raw, size_b);

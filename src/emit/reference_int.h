@@ -49,6 +49,7 @@ typedef struct hn_ref_row {
 bool hn_ref_is_view(const hn_ref *e, const hn_node *n);
 /* reference_rows.c */
 bool hn_ref_by_rows(const hn_ref *e, hn_dim *work);
+size_t hn_ref_lead(const hn_ref *e, const hn_type *t); /* number of the dimension that rows go over */
 
 /* reference_point.c */
 hn_ref_fn hn_ref_unary, hn_ref_binary, hn_ref_select, hn_ref_cast, hn_ref_bitcast;

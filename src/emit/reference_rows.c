@@ -1,5 +1,6 @@
 /* emit/reference_rows.c — whether a body goes row by row: every node's result has the same outermost dimension, and its
- * row r needs only row r of what other nodes give (parameters and constants may be read anywhere). */
+ * row r needs only row r of what other nodes give (parameters and constants may be read anywhere). Outermost is the
+ * first dimension that is not the constant 1: those in front of it change nothing. */
 #include "emit/reference_int.h"
 
 /* Is v the result of a node (not a constant, not a view of a parameter or constant)? */
@@ -9,56 +10,90 @@ static bool is_inner(const hn_ref *e, hn_val v) {
     return !hn_ref_is_view(e, n) || is_inner(e, n->in[0]);
 }
 
+size_t hn_ref_lead(const hn_ref *e, const hn_type *t) {
+    int64_t n;
+    size_t i = 0;
+    while (i < t->rank && hn_dim_is_int(e->g->dims, t->dim[i], &n) && n == 1) i++;
+    return i;
+}
+
 static hn_dim outer(const hn_ref *e, hn_val v) {
     const hn_type *t = hn_ref_type(e, v);
-    return t->rank ? t->dim[0] : 0;
+    size_t i = hn_ref_lead(e, t);
+    return i < t->rank ? t->dim[i] : 0;
 }
 static bool same_outer(const hn_ref *e, hn_val v, hn_dim rows) {
     hn_dim d = outer(e, v);
     return d && hn_dim_equal(e->g->dims, d, rows) == HN_EQUAL;
 }
 
-static bool is_zero(const hn_ref *e, const hn_attr *a) {
+static bool is_zero(const hn_ref *e, const hn_attr *a, size_t at) {
     int64_t n;
-    return !a || (a->n && hn_dim_is_int(e->g->dims, a->dims[0], &n) && n == 0);
+    return !a || (at < a->n && hn_dim_is_int(e->g->dims, a->dims[at], &n) && n == 0);
 }
+static bool is_at(const hn_attr *a, size_t at, int64_t x) { return a && at < a->n && a->ints[at] == x; }
 
-static bool whole_slice(const hn_ref *e, const hn_node *n) {
-    const hn_attr *step = hn_attr_get(n, HN_A_STEP);
-    return is_zero(e, hn_attr_get(n, HN_A_START)) && (!step || step->ints[0] == 1);
-}
+/* An input of a node, and where its outermost dimension and that of the result stand. */
+typedef struct use {
+    const hn_node *n;
+    size_t k, from, to;
+    int64_t axis, batch;
+} use;
 
-static bool first_is(const hn_attr *a, int64_t x) { return a && a->n && a->ints[0] == x; }
-
-/* Row by row in input k, which has the outermost dimension of the result. */
-static bool local_move(const hn_ref *e, const hn_node *n, size_t k) {
-    int64_t axis = hn_attr_i(n, HN_A_AXIS, 0), batch = hn_attr_i(n, HN_A_BATCH, 0);
+/* Row by row in an input that has the outermost dimension of the result. */
+static bool local_move(const hn_ref *e, const use *u) {
+    const hn_node *n = u->n;
+    bool same = u->from == u->to, inside = same && u->axis > (int64_t)u->from,
+         shared = same && u->batch > (int64_t)u->from;
     switch (n->op) {
     case HN_OP_RESHAPE: return true;
-    case HN_OP_TRANSPOSE: return first_is(hn_attr_get(n, HN_A_PERM), 0);
-    case HN_OP_BROADCAST: return first_is(hn_attr_get(n, HN_A_MAP), 0);
-    case HN_OP_SLICE: return whole_slice(e, n);
-    case HN_OP_PAD: return k == 0 && is_zero(e, hn_attr_get(n, HN_A_LOW));
-    case HN_OP_CONCAT: return axis != 0;
-    case HN_OP_GATHER: return k == 0 ? axis > 0 : batch > 0 || axis == 0;
-    case HN_OP_GATHER_ELEMENTS: return k == 1 || axis > 0;
-    case HN_OP_GATHER_ND: return k == 1 || batch > 0;
+    case HN_OP_TRANSPOSE: return is_at(hn_attr_get(n, HN_A_PERM), u->to, (int64_t)u->from);
+    case HN_OP_BROADCAST: return is_at(hn_attr_get(n, HN_A_MAP), u->from, (int64_t)u->to);
+    case HN_OP_SLICE:
+        return same && is_zero(e, hn_attr_get(n, HN_A_START), u->from) &&
+               (!hn_attr_get(n, HN_A_STEP) || is_at(hn_attr_get(n, HN_A_STEP), u->from, 1));
+    case HN_OP_PAD: return same && u->k == 0 && is_zero(e, hn_attr_get(n, HN_A_LOW), u->from);
+    case HN_OP_CONCAT: return inside;
+    case HN_OP_GATHER: return u->k == 0 ? inside : shared || (same && u->axis == 0 && u->batch == 0);
+    case HN_OP_GATHER_ELEMENTS: return u->k == 0 ? inside : same;
+    case HN_OP_GATHER_ND: return u->k == 0 ? shared : same && u->from + 1 < hn_ref_type(e, n->in[1])->rank;
     default: return false;
     }
 }
 
+/* Without the reduced dimensions in front of it the outermost one moves up. */
+static bool local_reduce(const use *u, const int64_t *axes, uint32_t n_axes) {
+    size_t to = u->from;
+    for (uint32_t i = 0; i < n_axes; i++) {
+        if (axes[i] == (int64_t)u->from) return false;
+        to -= axes[i] < (int64_t)u->from && !hn_attr_i(u->n, HN_A_KEEP, 0);
+    }
+    return to == u->to;
+}
+
+static bool local_contract(const use *u) {
+    const hn_attr *label = hn_attr_get(u->n, u->k ? HN_A_RHS : HN_A_LHS), *out = hn_attr_get(u->n, HN_A_OUT);
+    return out && u->to < out->n && is_at(label, u->from, out->ints[u->to]);
+}
+
 static bool local(const hn_ref *e, const hn_node *n, size_t k) {
-    const hn_attr *axes = hn_attr_get(n, HN_A_AXES), *out = hn_attr_get(n, HN_A_OUT);
+    const hn_attr *axes = hn_attr_get(n, HN_A_AXES);
+    use u = {.n = n,
+             .k = k,
+             .from = hn_ref_lead(e, hn_ref_type(e, n->in[k])),
+             .to = hn_ref_lead(e, hn_ref_type(e, n->out[0])),
+             .axis = hn_attr_i(n, HN_A_AXIS, 0),
+             .batch = hn_attr_i(n, HN_A_BATCH, 0)};
     switch (hn_op_of(n->op)->cls) {
     case HN_UNARY:
     case HN_BINARY:
     case HN_TERNARY: return true;
     case HN_MOVE:
-    case HN_INDEX: return local_move(e, n, k);
-    case HN_REDUCE: return !first_is(axes, 0);
-    case HN_ARG: return hn_attr_i(n, HN_A_AXIS, 0) != 0;
-    case HN_CONTRACT: return out && out->n && first_is(hn_attr_get(n, k ? HN_A_RHS : HN_A_LHS), out->ints[0]);
-    case HN_WINDOW: return k == 0;
+    case HN_INDEX: return local_move(e, &u);
+    case HN_REDUCE: return local_reduce(&u, axes ? axes->ints : NULL, axes ? axes->n : 0);
+    case HN_ARG: return local_reduce(&u, &u.axis, 1);
+    case HN_CONTRACT: return local_contract(&u);
+    case HN_WINDOW: return k == 0 && u.from == 0 && u.to == 0;
     default: return false;
     }
 }

@@ -175,15 +175,16 @@ static void range(hn_ref *e, const hn_type *t, const char **lo, const char **hi)
     *lo = "0";
     *hi = hn_ref_count(e, t);
     if (!e->rows) return;
-    const char *inner = hn_ref_dim(e, hn_ref_product(e, t, 1, t->rank));
+    const char *inner = hn_ref_dim(e, hn_ref_product(e, t, hn_ref_lead(e, t) + 1, t->rank));
     *lo = hn_format(e->a, "row * %s", inner);
     *hi = hn_format(e->a, "(row + 1) * %s", inner);
 }
 
 static void first_index(hn_ref *e, const hn_type *t, const char *lo) {
+    int lead = (int)hn_ref_lead(e, t);
     for (int i = 0; i < t->rank; i++) {
         if (!e->split) {
-            hn_ref_add(e, "int64_t x%d = %s;\n", i, e->rows && i == 0 ? "row" : "0");
+            hn_ref_add(e, "int64_t x%d = %s;\n", i, e->rows && i == lead ? "row" : "0");
             continue;
         }
         const char *stride = hn_ref_dim(e, hn_ref_product(e, t, (size_t)i + 1, t->rank));

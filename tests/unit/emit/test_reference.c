@@ -376,6 +376,67 @@ static const spec specs[] = {
     {"rows_not_of_arg", "f32", "5",
      "symbol n in 0..\ninput %x : $[n, n] \"x\"\n%a = neg %x\n%i = argmax %a {axis = 0, keep = 0, last = 0}\n%b = cast "
      "%i {dtype = f32}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_of_transpose", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = transpose %a {perm = [1, 0, 2]}\n%y = exp "
+     "%b\noutput %y \"y\"\n"},
+    {"unit_rows_not_of_transpose", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = transpose %a {perm = [0, 2, 1]}\n%y = exp "
+     "%b\noutput %y \"y\"\n"},
+    {"unit_rows_of_transpose_to_front", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = transpose %a {perm = [1, 2, 0]}\n%y = exp "
+     "%b\noutput %y \"y\"\n"},
+    {"unit_rows_of_sum", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = sum %a {axes = [0, 2], keep = 0}\n%y = exp "
+     "%b\noutput %y \"y\"\n"},
+    {"unit_rows_of_sum_kept", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = sum %a {axes = [0, 2], keep = 1}\n%y = exp "
+     "%b\noutput %y \"y\"\n"},
+    {"unit_rows_not_of_sum", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = sum %a {axes = [1], keep = 0}\n%y = exp "
+     "%b\noutput %y \"y\"\n"},
+    {"unit_rows_of_arg", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%i = argmax %a {axis = 2, keep = 1, last = 0}\n%b = "
+     "cast %i {dtype = f32}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_not_of_slice", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = slice %a {shape = [1, 1, n], start = [0, 2, 0], "
+     "step = [1, 1, 1]}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_of_reshape", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%r = reshape %a {shape = [n, 1, n]}\n%b = add %r, "
+     "%r\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_of_broadcast", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%r = sum %a {axes = [2], keep = 1}\n%b = broadcast %r "
+     "{shape = [1, n, 3], map = [0, 1, 2]}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_not_of_broadcast", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%r = sum %a {axes = [0, 2], keep = 0}\n%b = broadcast "
+     "%r {shape = [1, n, n], map = [2]}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_of_pad", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = pad %a {low = [0, 0, 1], high = [0, 0, 2], mode "
+     "= wrap}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_not_of_pad", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%s = slice %a {shape = [1, n - 1, n], start = [0, 0, "
+     "0], step = [1, 1, 1]}\n%b = pad %s {low = [0, 1, 0], high = [0, 0, 0], mode = edge}\n%y = exp %b\noutput %y "
+     "\"y\"\n"},
+    {"unit_rows_of_gather", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\ninput %i : i64[1, 2] \"i5\"\n%a = neg %x\n%b = gather %a, %i {axis "
+     "= 2}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_not_of_gather", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\ninput %i : i64[n] \"i5\"\n%a = neg %x\n%b = gather %a, %i {axis = "
+     "1}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_of_concat", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = concat %a, %x {axis = 2}\n%y = exp %b\noutput %y "
+     "\"y\"\n"},
+    {"unit_rows_of_contract", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\ninput %w : f32[n, n] \"w\"\n%a = neg %x\n%b = contract %a, %w {lhs "
+     "= [0, 1, 2], rhs = [2, 3], out = [0, 1, 3], dtype = $}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_not_of_contract", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\ninput %w : f32[n, n] \"w\"\n%a = neg %x\n%b = contract %w, %a {lhs "
+     "= [4, 1], rhs = [0, 1, 3], out = [0, 4, 3], dtype = $}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"unit_rows_of_channels", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, n, n] \"x\"\n%a = neg %x\n%b = window_max %a {kernel = [2], stride = [1], "
+     "dilation = [1], low = [1], high = [0]}\n%y = exp %b\noutput %y \"y\"\n"},
+    {"all_ones", "f32", "5",
+     "symbol n in 0..\ninput %x : $[1, 1] \"x\"\n%a = neg %x\n%b = broadcast %a {shape = [1, 1, 1], map = [1, 2]}\n%y "
+     "= exp %b\noutput %y \"y\"\n"},
     {"result_is_input", "f32", "5",
      "symbol n in 0..\ninput %x : $[n, 6] \"f\"\n%a = neg %x\noutput %x \"x2\"\noutput %a \"a\"\noutput %a \"b\"\n"},
     {"view_is_result", "f32", "",
