@@ -99,6 +99,7 @@ static hone_rc lay_weights(hn_model *m, hone_err *err) {
 static hone_rc emit(hn_model *m, hone_err *err) {
     double start_s = hn_now_s();
     hone_rc rc = hn_kernels_make(m, err);
+    if (!rc && m->tamper) m->tamper(m);
     if (!rc) rc = lay_out(m, err);
     if (!rc) rc = lay_weights(m, err);
     if (!rc) rc = hn_source_make(m, err);
@@ -228,7 +229,7 @@ static void fill_result(const hn_model *m, hone_compile_result *out) {
     *out = r;
 }
 
-static hone_rc compile(hn_model *m, const char *name, hone_err *err) {
+hone_rc hn_compile_model(hn_model *m, const char *name, hone_err *err) {
     hone_rc rc = set_names(m, name, err);
     if (!rc) rc = find_dialect(m, err);
     if (!rc) rc = run_passes(m, err);
@@ -248,7 +249,7 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
         hn_graph_free(m.g);
         return hn_fail(err, HONE_E_NOMEM, "out of memory while copying the graph");
     }
-    hone_rc rc = compile(&m, name, err);
+    hone_rc rc = hn_compile_model(&m, name, err);
     m.time_s = hn_now_s() - start_s;
     if (!rc && out) fill_result(&m, out);
     if (m.work) hn_remove_tree(m.work, NULL);

@@ -51,7 +51,8 @@ typedef struct hn_unit { /* one C file */
     bool stale;
 } hn_unit;
 
-typedef struct hn_model {
+typedef struct hn_model hn_model;
+struct hn_model {
     hn_arena arena;
     hn_graph *g;
     const hone_compile_options *options;
@@ -75,7 +76,11 @@ typedef struct hn_model {
     char compiler_text[120];
     uint64_t code_b;
     double parity_s, compiler_s, passes_s, emit_s, time_s;
-} hn_model;
+    void (*tamper)(hn_model *m); /* tests of parity spoil kernels here, when they are emitted; NULL */
+};
+
+/* compile.c: all stages on m->g under m->options; m->work is the caller's to remove. */
+hone_rc hn_compile_model(hn_model *m, const char *name, hone_err *err);
 
 /* wrap.c: every node that is left outside a kernel and needs one gets one of its own. */
 hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);

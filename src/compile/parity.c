@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 120, MOST_CHILDREN = 32, SETS = 5 };
+enum { LIMIT_S = 120, MOST_CHILDREN = 32, SETS = 5, DONE = 71, NO_LIBRARY = 72 }; /* the last two: exit codes */
 
 typedef struct shared {
     uint32_t next, n_done;
@@ -90,7 +90,7 @@ static const hone_model *open_library(const hn_model *m, const char *path, char 
              m->options->emit == HONE_EMIT_C ? m->ident : HONE_MODEL_ENTRY);
     if (library) symbol = dlsym(library, name);
     memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) snprintf(trouble, n, "%s", dlerror());
+    if (!entry) snprintf(trouble, n, "%s", library ? "it has no entry" : dlerror());
     return entry ? entry() : NULL;
 }
 
@@ -105,7 +105,7 @@ static void child(const hn_model *m, const char *path, shared *s, int self) {
         s->at[self] = 0;
         __atomic_fetch_add(&s->n_done, 1, __ATOMIC_SEQ_CST);
     }
-    _exit(library ? 0 : 1);
+    _exit(library ? DONE : NO_LIBRARY);
 }
 
 /* --- in the parent ---------------------------------------------------------------------------------------------------
@@ -123,7 +123,6 @@ static pid_t start(const hn_model *m, const char *path, shared *s, int self) {
 
 /* What a dead child was at has crashed. True: another child is worth starting. */
 static bool bury(const hn_model *m, shared *s, int self, int status) {
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return false;
     if (!s->at[self]) return false;
     hn_parity *p = &s->verdict[s->at[self] - 1];
     p->end = HN_PARITY_CRASHED;
