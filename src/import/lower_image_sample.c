@@ -37,12 +37,14 @@ static limits limits_of(hn_builder *b, hn_dim size, hone_dtype t, bool align_cor
     return (limits){last, hn_const_f(b, t, -0.5), hn_bin_f(b, HN_OP_SUB, n, 0.5)};
 }
 
+/* A coordinate beyond the limits comes back to the border or is reflected; one between the last pixel and the limit
+ * stays, its neighbours are settled one by one. */
 static hn_val settled(hn_builder *b, hn_val x, const limits *l, hn_sampler s) {
     hn_val zero = hn_const_f(b, hn_dt(b, x), 0);
-    if (s.outside == HN_BORDER) return hn_clip(b, x, zero, l->last);
-    if (s.outside != HN_REFLECTION) return x;
+    if (s.outside == HN_ZEROS) return x;
     hn_val out = hn_bin(b, HN_OP_OR, hn_bin(b, HN_OP_LT, x, l->low), hn_bin(b, HN_OP_LT, l->high, x));
-    return hn_where(b, out, reflect(b, x, l->low, l->high), x);
+    hn_val in = s.outside == HN_BORDER ? hn_clip(b, x, zero, l->last) : reflect(b, x, l->low, l->high);
+    return hn_where(b, out, in, x);
 }
 
 /* Pixel p (a whole number, anywhere) as an index; *weight loses what lies outside when zeros are wanted. */

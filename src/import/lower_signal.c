@@ -1,9 +1,10 @@
 /* lower_signal.c — Fourier transforms, windows, the mel matrix.
  *
- * A DFT of length n is a contraction with the matrix cos/sin(2 pi j k / n): its angles are taken of (j * k) mod n in
- * i64, so that they are exact however long the signal is; for constant n the matrix folds. O(n^2), but a matrix product
- * that fusion and the tuner know.
+ * A transform of a constant length is a fast one (lower_fft.c). Of a length that only the run knows, of a short real
+ * signal and of a one-sided spectrum it is a contraction with the matrix cos/sin(2 pi j k / n): its angles are taken of
+ * (j * k) mod n in i64, so that they are exact however long the signal is.
  */
+#include "import/lower_fft.h"
 #include "import/lower_image_int.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@ static const double PI = 3.14159265358979323846;
 
 typedef struct dft {
     hn_builder *b;
-    hone_dtype t;   /* work type: f64, so that what cancels in a spectrum is 0 to the precision of f32 */
+    hone_dtype t;   /* of matrices: f64, so that what cancels in a spectrum is 0 to the precision of f32 */
+    hone_dtype own; /* of fast transforms, whose error does not grow with n: that of the signal, at least f32 */
     hn_dim n;       /* length of the transform */
     hn_dim in, out; /* elements that are read, elements that are made */
     bool inverse;
@@ -41,16 +43,64 @@ static hn_val apply(const dft *d, hn_val x, hn_val m, size_t axis) {
     return hn_contract(d->b, x, m, lhs, rhs, rank, out, d->t);
 }
 
+enum { REAL_SHORT = 256 };
+
+/* One part of x [..., 1 or 2] as [rows, n], n being the dimension `axis`. */
+static hn_val rows_of(const dft *d, hn_val x, size_t axis, int64_t part, hn_dim rows) {
+    hn_builder *b = d->b;
+    size_t last = hn_rank(b, x) - 1;
+    int64_t perm[HN_RANK_MAX];
+    hn_val v = hn_squeeze(b, hn_slice_axis(b, x, (int64_t)last, hn_lit(b, part), hn_lit(b, 1), 1), (int64_t)last);
+    for (size_t i = 0, k = 0; i < last; i++)
+        if (i != axis) perm[k++] = (int64_t)i;
+    perm[last - 1] = (int64_t)axis;
+    return hn_reshape(b, hn_transpose(b, v, perm), 2, (hn_dim[]){rows, d->n});
+}
+
+/* [rows, n] back to the shape of x with one part, cut to what is wanted along axis. */
+static hn_val rows_back(const dft *d, hn_val v, hn_val x, size_t axis) {
+    hn_builder *b = d->b;
+    size_t last = hn_rank(b, x) - 1, k = 0;
+    int64_t perm[HN_RANK_MAX];
+    hn_dim shape[HN_RANK_MAX];
+    if (hn_dim_equal(b->g->dims, d->out, d->n) != HN_EQUAL) v = hn_slice_axis(b, v, 1, hn_lit(b, 0), d->out, 1);
+    for (size_t i = 0; i < last; i++) {
+        if (i == axis) continue;
+        shape[k] = hn_dim_of(b, x, i);
+        perm[i] = (int64_t)k++;
+    }
+    shape[k] = d->out;
+    perm[axis] = (int64_t)k;
+    return hn_unsqueeze(b, hn_transpose(b, hn_reshape(b, v, last, shape), perm), (int64_t)last);
+}
+
+static hn_val fast(const dft *d, hn_val x, size_t axis, int64_t n, bool is_complex) {
+    hn_builder *b = d->b;
+    size_t last = hn_rank(b, x) - 1;
+    hn_dim rows = hn_lit(b, 1);
+    for (size_t i = 0; i < last; i++)
+        if (i != axis) rows = hn_dim_mul(b->g->dims, rows, hn_dim_of(b, x, i));
+    x = hn_cast(b, x, d->own);
+    hn_complex v = {rows_of(d, x, axis, 0, rows), 0};
+    v.im = is_complex ? rows_of(d, x, axis, 1, rows) : hn_full(b, d->own, 2, (hn_dim[]){rows, d->n}, 0);
+    v = hn_fft(b, v, rows, n, d->inverse);
+    hn_val y = hn_concat(b, 2, (hn_val[]){rows_back(d, v.re, x, axis), rows_back(d, v.im, x, axis)}, (int64_t)last);
+    return d->inverse ? hn_bin_f(b, HN_OP_MUL, y, 1 / (double)n) : y;
+}
+
 /* x [..., 1 or 2] (real, or real and imaginary) transformed along axis: [..., 2]. */
 static hn_val transform(const dft *d, hn_val x, size_t axis) {
     hn_builder *b = d->b;
     size_t last = hn_rank(b, x) - 1;
+    bool is_complex = hn_dim_is(b, hn_dim_of(b, x, last), 2);
+    int64_t n;
+    if (hn_dim_known(b, d->n, &n) && n > 1 && (is_complex || n > REAL_SHORT)) return fast(d, x, axis, n, is_complex);
     hn_val angle = angles(d), re = hn_cast(b, hn_un(b, HN_OP_COS, angle), d->t),
            im = hn_cast(b, hn_un(b, HN_OP_SIN, angle), d->t);
     hn_dim one = hn_lit(b, 1);
     hn_val xr = hn_slice_axis(b, x, (int64_t)last, hn_lit(b, 0), one, 1), yr = apply(d, xr, re, axis),
            yi = apply(d, xr, im, axis);
-    if (hn_dim_is(b, hn_dim_of(b, x, last), 2)) {
+    if (is_complex) {
         hn_val xi = hn_slice_axis(b, x, (int64_t)last, one, one, 1);
         yr = hn_bin(b, HN_OP_SUB, yr, apply(d, xi, im, axis));
         yi = hn_bin(b, HN_OP_ADD, yi, apply(d, xi, re, axis));
@@ -113,9 +163,31 @@ static hn_val dft_along(hn_lower *c, hn_val x, size_t axis) {
     } else if (inverse && onesided)
         n = hn_dim_mul(b->g->dims, hn_lit(b, 2), hn_dim_sub(b->g->dims, n, hn_lit(b, 1)));
     hn_dim half = half_plus_one(b, n);
-    dft d = {b, hn_dt(b, x), n, inverse && onesided ? half : n, onesided && !inverse ? half : n, inverse};
+    hone_dtype own = hn_work_type(hn_dt(b, hn_in(c, 0)));
+    dft d = {b, HONE_F64, own, n, inverse && onesided ? half : n, onesided && !inverse ? half : n, inverse};
     x = fitted(b, x, axis, d.in);
     return inverse && onesided ? real_inverse(&d, x, axis) : transform(&d, x, axis);
+}
+
+/* An axis that is known only when the model runs, where the transform keeps the shape and that shape is known: all of
+ * them, and a choice. */
+static hn_val dft_chosen(hn_lower *c, hn_val x) {
+    hn_builder *b = hn_lower_builder(c);
+    hn_val axis = hn_cast(b, hn_scalar(b, hn_in(c, 2)), HONE_I64), y = 0;
+    size_t rank = hn_rank(b, x);
+    axis = hn_where(b, hn_bin_f(b, HN_OP_LT, axis, 0), hn_bin_f(b, HN_OP_ADD, axis, (double)rank), axis);
+    for (size_t i = 0; i + 1 < rank; i++) {
+        hn_val v = hn_cast(b, dft_along(c, x, i), HONE_F64);
+        y = y ? hn_where(b, hn_bin_f(b, HN_OP_EQ, axis, (double)i), v, y) : v;
+    }
+    return y;
+}
+
+static bool keeps_shape(hn_lower *c, hn_val x) {
+    hn_builder *b = hn_lower_builder(c);
+    int64_t dim[HN_RANK_MAX];
+    return !hn_has_in(c, 1) && !hn_int(c, "onesided", 0) && hn_rank(b, x) > 1 && hn_rank(b, x) <= 5 &&
+           hn_type_static(b->g, hn_t(b, x), dim);
 }
 
 /* An axis that is known only when the model runs: x becomes [outer, n, inner, parts] with sizes bound then, the result
@@ -153,7 +225,7 @@ static void lower_dft(hn_lower *c) {
     const hn_tensor *known = as_input ? hn_known_tensor(b, hn_in(c, 2)) : NULL;
     if (!has_parts(c, x)) return;
     if (as_input && !known) {
-        y = dft_along_unknown(c, x);
+        y = keeps_shape(c, x) ? dft_chosen(c, x) : dft_along_unknown(c, x);
     } else {
         int64_t otherwise = hn_lower_opset(c) < 20 ? hn_int(c, "axis", 1) : -2;
         size_t axis = (size_t)hn_axis(c, known ? hn_get_i(known, 0) : otherwise, hn_rank(b, x));
@@ -191,7 +263,8 @@ static void lower_stft(hn_lower *c) {
                    hn_reshape(b, window, 4, (hn_dim[]){hn_lit(b, 1), hn_lit(b, 1), length, hn_lit(b, 1)}));
     }
     bool onesided = hn_int(c, "onesided", 1) != 0;
-    dft d = {b, hn_dt(b, y), length, length, onesided ? half_plus_one(b, length) : length, false};
+    hone_dtype own = hn_work_type(hn_dt(b, hn_in(c, 0)));
+    dft d = {b, HONE_F64, own, length, length, onesided ? half_plus_one(b, length) : length, false};
     hn_out_as(c, 0, transform(&d, y, 2), hn_dt(b, hn_in(c, 0)));
 }
 
