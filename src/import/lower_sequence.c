@@ -117,13 +117,15 @@ void hn_lower_concat_from_sequence(hn_lower *c) {
     if (!hn_lower_failed(c)) hn_out(c, 0, s->n == 1 ? v[0] : hn_concat(b, s->n, v, axis));
 }
 
+enum { MAX_PARTS = 4096 }; /* every part is a node */
+
 /* Lengths of the parts: a vector of them, one length for all but the last, or 1 each (then the axis may go). */
 static bool part_lengths(hn_lower *c, int64_t size, const int64_t **out, size_t *n) {
     const hn_tensor *t = hn_has_in(c, 1) ? hn_in_const(c, 1) : NULL;
     if (hn_has_in(c, 1) && !t) return false;
     int64_t each = t && t->rank == 0 ? hn_get_i(t, 0) : 1, left = size;
-    size_t count = t && t->rank == 1 ? (size_t)t->dim[0] : each > 0 ? (size_t)((size + each - 1) / each) : 0;
-    int64_t *length = HN_NEW_N(c->im->arena, int64_t, count);
+    size_t count = t && t->rank == 1 ? (size_t)t->dim[0] : each > 0 ? (size_t)(size / each + (size % each != 0)) : 0;
+    int64_t *length = count <= MAX_PARTS ? HN_NEW_N(c->im->arena, int64_t, count) : NULL;
     if (!length || each < 1) return false;
     for (size_t i = 0; i < count; i++) {
         length[i] = t && t->rank == 1 ? hn_get_i(t, (int64_t)i) : each < left ? each : left;
@@ -146,7 +148,8 @@ void hn_lower_split_to_sequence(hn_lower *c) {
     bool drop = !hn_has_in(c, 1) && !hn_int(c, "keepdims", 1);
     if (hn_lower_failed(c)) return;
     if (!hn_dim_known(b, hn_dim_of(b, x, (size_t)axis), &size) || !part_lengths(c, size, &length, &n)) {
-        if (!hn_lower_failed(c)) hn_refuse(c, "parts that are not known at compile time, or do not fit");
+        if (!hn_lower_failed(c))
+            hn_refuse(c, "parts that are not known at compile time, do not fit, or are more than %d", MAX_PARTS);
         return;
     }
     const hn_bound **item = HN_NEW_N(c->im->arena, const hn_bound *, n);

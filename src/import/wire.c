@@ -60,7 +60,11 @@ static hone_rc walk_field(const walk *w, const ProtobufCFieldDescriptor *f, unsi
     case 2:
         if (!(*p = varint(at, end, &n))) return bad(w, at, "a length does not end");
         if (n > (uint64_t)(end - *p)) return bad(w, at, "a length reaches beyond what holds it");
-        if (n > INT_MAX) return bad(w, at, "a part is larger than 2 GiB; keep weights as external data");
+        if (n > INT_MAX)
+            return hn_fail(w->err, HONE_E_LIMIT,
+                           "'%s' is larger than 2 GiB, which protobuf does not allow; store its "
+                           "weights as external data",
+                           w->what);
         *p += n;
         return walk_content(w, f, *p - n, *p, depth, seen);
     default: return bad(w, at, "an unknown kind of field");
