@@ -2,7 +2,7 @@
 # tools/venv.sh — makes build/venv with the Python packages of one set: of the tests, or of the benchmarks too.
 #
 # usage: tools/venv.sh tests|bench      (BUILD=dir: another build folder; PYTHON=python3.x: another interpreter)
-# tests: numpy and scipy, which statistics are checked against (without them those tests are skipped).
+# tests: numpy and scipy, which statistics are checked against, and onnx for its cases (without them those tests are skipped).
 # bench: the packages that hone is compared with. None of them is needed to use hone.
 # Pinned versions from PyPI (tools/venv-tests.txt, tools/venv-bench.txt); does nothing when they are there already.
 set -eu
