@@ -12,8 +12,8 @@ typedef struct cut {
     int64_t step;
 } cut;
 
-/* One bound of a dimension n, as numpy does: negative counts from the end, then clamped to low..high. False where the
- * sign is not known. */
+/* One bound of a dimension n: negative counts from the end, then clamped to low..high. False where the sign is not
+ * known. A walk backwards starts at 0 at the least (numpy: -1, which is nowhere). */
 static bool bound(hn_builder *b, hn_dim x, hn_dim n, hn_dim low, hn_dim high, hn_dim *out) {
     hn_dims *d = b->g->dims;
     int64_t k, least, most;
@@ -34,9 +34,10 @@ static bool cut_of(hn_builder *b, hn_dim start, hn_dim end, int64_t step, hn_dim
     hn_dims *d = b->g->dims;
     hn_dim zero = hn_lit(b, 0), last = hn_dim_sub(d, n, hn_lit(b, 1)), s, e;
     hn_dim low = step > 0 ? zero : hn_lit(b, -1), high = step > 0 ? n : last;
-    if (!bound(b, start, n, low, high, &s) || !bound(b, end, n, low, high, &e)) return false;
+    if (!bound(b, start, n, zero, high, &s) || !bound(b, end, n, low, high, &e)) return false;
     hn_dim gap = step > 0 ? hn_dim_sub(d, e, s) : hn_dim_sub(d, s, e);
-    *out = (cut){s, hn_dim_max(d, hn_dim_ceildiv(d, gap, hn_lit(b, step > 0 ? step : -step)), zero), step};
+    hn_dim length = hn_dim_max(d, hn_dim_ceildiv(d, gap, hn_lit(b, step > 0 ? step : -step)), zero);
+    *out = (cut){s, step > 0 ? length : hn_dim_min(d, length, n), step};
     return true;
 }
 
@@ -159,12 +160,13 @@ static spans spans_of(hn_builder *b, hn_val x, const bounds *r) {
     hn_val forward = hn_bin(b, HN_OP_LT, zero, step);
     hn_val low = hn_where(b, forward, zero, hn_const_i(b, HONE_I64, -1));
     hn_val high = hn_where(b, forward, n, hn_bin(b, HN_OP_SUB, n, one));
-    start = clamped(b, start, n, low, high);
+    start = clamped(b, start, n, zero, high);
     end = clamped(b, end, n, low, high);
     hn_val gap = hn_where(b, forward, hn_bin(b, HN_OP_SUB, end, start), hn_bin(b, HN_OP_SUB, start, end));
     hn_val by = hn_un(b, HN_OP_ABS, step);
     hn_val length = hn_bin(b, HN_OP_DIV, hn_bin(b, HN_OP_SUB, hn_bin(b, HN_OP_ADD, gap, by), one), by);
-    return (spans){start, hn_bin(b, HN_OP_MAX, length, zero), step};
+    length = hn_bin(b, HN_OP_MIN, hn_bin(b, HN_OP_MAX, length, zero), n);
+    return (spans){start, length, step};
 }
 
 static bool names_axis(const bounds *r, size_t axis) {
