@@ -177,7 +177,7 @@ void hn_terms_range(const hn_dims *t, const hn_term *term, uint32_t n, int64_t *
 }
 
 void hn_dim_range(const hn_dims *t, hn_dim d, int64_t *low, int64_t *high) {
-    const hn_expr *e = &t->expr[hn_dim_now(t, d)];
+    const hn_expr *e = &t->expr[hn_dim_shown(t, d)];
     *low = e->low;
     *high = e->high;
 }
@@ -375,7 +375,7 @@ void hn_symbol_limit(hn_dims *t, hn_symbol s, int64_t low, int64_t high) {
 }
 
 bool hn_dim_is_int(const hn_dims *t, hn_dim d, int64_t *n) {
-    const hn_expr *e = &t->expr[d = hn_dim_now(t, d)];
+    const hn_expr *e = &t->expr[d = hn_dim_shown(t, d)];
     if (!d || e->n > 1 || (e->n == 1 && e->term[0].n)) return false;
     if (n) *n = e->n ? e->term[0].coef : 0;
     return true;
@@ -383,7 +383,7 @@ bool hn_dim_is_int(const hn_dims *t, hn_dim d, int64_t *n) {
 
 bool hn_dim_is_symbol(const hn_dims *t, hn_dim d, hn_symbol *s) {
     const hn_atom *a = hn_dim_lone(t, d);
-    if (!a || a->kind != HN_ATOM_SYMBOL) a = hn_dim_lone(t, hn_dim_now(t, d));
+    if (!a || a->kind != HN_ATOM_SYMBOL) a = hn_dim_lone(t, hn_dim_shown(t, d));
     if (!a || a->kind != HN_ATOM_SYMBOL) return false;
     if (s) *s = a->symbol;
     return true;

@@ -51,7 +51,7 @@ hn_dim hn_dim_copy(hn_dims *to, const hn_dims *from, hn_dim d, hn_dim *map) {
     copying c = {to, map};
     hn_symbol s;
     if (hn_dim_is_symbol(from, d, &s)) return copied_symbol(&c, from, s);
-    return hn_dim_rebuild(to, from, from->expr[d].live ? d : from->expr[d].same, copied_symbol, &c);
+    return hn_dim_rebuild(to, from, hn_dim_shown(from, d), copied_symbol, &c);
 }
 
 /* --- equalities

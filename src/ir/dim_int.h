@@ -57,6 +57,8 @@ enum { HN_DIM_TERMS = 256, HN_DIM_DEGREE = 64, HN_DIM_WEIGHT = 2048 }; /* larger
 static inline hn_dim hn_dim_now(const hn_dims *t, hn_dim d) {
     return t->expr[t->expr[d].live ? t->expr[d].live : d].same;
 }
+/* What d reads as: a side of a relation stays as it was stated. */
+static inline hn_dim hn_dim_shown(const hn_dims *t, hn_dim d) { return t->expr[d].live ? d : t->expr[d].same; }
 /* Interns n terms in any order; merges equal ones. */
 hn_dim hn_dim_intern(hn_dims *t, hn_term *term, uint32_t n);
 hn_dim hn_dim_atom(hn_dims *t, hn_atom_kind kind, hn_dim a, hn_dim b);

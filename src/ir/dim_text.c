@@ -61,12 +61,10 @@ static void print_sum(const hn_dims *t, hn_dim d, const char *prefix, hn_str *ou
     for (uint32_t i = 0; i < e->n; i++) print_term(t, &e->term[i], i == 0, prefix, out);
 }
 
-static hn_dim shown(const hn_dims *t, hn_dim d) { return t->expr[d].live ? d : t->expr[d].same; }
-
-void hn_dim_print(const hn_dims *t, hn_dim d, hn_str *out) { print_sum(t, shown(t, d), NULL, out); }
+void hn_dim_print(const hn_dims *t, hn_dim d, hn_str *out) { print_sum(t, hn_dim_shown(t, d), NULL, out); }
 
 void hn_dim_print_c(const hn_dims *t, hn_dim d, const char *prefix, hn_str *out) {
-    d = shown(t, d);
+    d = hn_dim_shown(t, d);
     bool simple = t->expr[d].n == 0 || (t->expr[d].n == 1 && t->expr[d].term[0].coef > 0 && t->expr[d].term[0].n < 2);
     if (simple && t->expr[d].n && t->expr[d].term[0].n && t->expr[d].term[0].coef != 1) simple = false;
     if (!simple) hn_str_add(out, "(");

@@ -199,6 +199,12 @@ static void copies(void) {
     is_text(text_of(to, hn_dim_copy(to, from, parse(from, "n*m + floordiv(k + n, 4)"), map)),
             "4*m + floordiv(k, 4) + 1", "dim/copy_maps_symbols");
     ok(map[1] && map[2], "dim/copy_fills_the_map");
+    const hn_relation *r;
+    hn_dim_assume_equal(from, parse(from, "n + k"), parse(from, "m"));
+    hn_dim_relations(from, &r);
+    is_text(text_of(from, parse(from, "n + k")), "m", "dim/sum_becomes_the_symbol");
+    ok(!hn_dim_is_symbol(from, r->a, NULL), "dim/relation_keeps_its_sum");
+    is_text(text_of(to, hn_dim_copy(to, from, r->a, NULL)), "k + n", "dim/copy_of_a_relation_keeps_its_sum");
 }
 
 int main(void) {
