@@ -1,4 +1,4 @@
-/* docs/code/try_operation.c — the example of docs/how-to-add-an-operation.md: what an operation gives for one number. */
+/* docs/code/try_operation.c — the example of docs/how-to-add-an-operation.md: an operation of one number. */
 #include <hone/ir.h>
 
 #include <stdio.h>
