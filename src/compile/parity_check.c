@@ -17,6 +17,8 @@ enum { GUARD_B = 64, MOST_WRONG = 256, SAMPLES = 96 };
 /* Elementary operations that the interpreter does in a few hundredths of a second. */
 #define WHOLE_COST 400000
 #define MOST_COST ((int64_t)1 << 34)
+/* Types of a few bits must not move an input to 0 or twice its size. */
+#define MOST_SHIFT (1.0 / 32)
 /* Beyond this only random inputs are worked off in full, others in slices of about this cost. */
 #define SLICE_COST 8000000
 
@@ -198,7 +200,7 @@ static bool explained(const hn_trial *t, const pair *p, double a, double b, bool
     double spread = fmax(fabs(a - p->want), fabs(b - p->want));
     if (p->got == a || p->got == b || (isnan(p->got) && (isnan(a) || isnan(b)))) return true;
     if (!is_float) return false;
-    if (isinf(a) || isinf(b)) return true;
+    if ((isinf(a) || isinf(b)) && (a != p->want || b != p->want)) return true; /* on the brink of overflow */
     return isfinite(p->got) && isfinite(spread) &&
            fabs(p->got - p->want) <= 8 * spread + t->atol + t->rtol * fabs(p->want);
 }
@@ -229,7 +231,7 @@ static bool judge(hn_trial *t, const tally *w, uint32_t result, const hn_tensor 
     if (!w->n_wrong) return true;
     for (int k = 0; k < 2 && good; k++) {
         moved[k] = hn_alloc_n(t->a, t->n_in + 1u, sizeof **moved);
-        good = moved[k] && shift_inputs(t, (k ? -4 : 4) * eps, moved[k]);
+        good = moved[k] && shift_inputs(t, (k ? -1 : 1) * fmin(4 * eps, MOST_SHIFT), moved[k]);
         if (sampled || !good) continue;
         whole[k] = hn_alloc_n(t->a, t->n_out + 1u, sizeof **whole);
         good = whole[k] && !hn_interpret_block(t->m->g, t->k->body, moved[k], t->symbol, t->a, whole[k], NULL) &&

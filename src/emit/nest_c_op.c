@@ -13,7 +13,9 @@ void hn_c_put(hn_c *c, hn_str *out, hone_dtype t, const char *value) {
     if (is_native(t))
         hn_str_addf(out, "(%s)(%s)", hn_c_type(t), value);
     else
-        hn_str_addf(out, "hnr_put_%s(%s)", hn_dtype_of(t)->text, value);
+        hn_str_addf(out, "hnr_%s_%s(%s)",
+                    hn_dtype_of(t)->bits <= 8 && hn_is_float(t) && t != HONE_F8E8M0 ? "cut" : "put",
+                    hn_dtype_of(t)->text, value); /* rounded already: an infinity stays one */
 }
 
 /* A float result given in double (or float), rounded into the register's form of t. */
