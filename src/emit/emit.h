@@ -17,8 +17,9 @@
  * What is emitted is ASCII; names are made by hone, never taken from a model.
  * Errors: s[-1] is the error slot, writable and 0 before a run: a kernel that meets an index out of range stores
  * HONE_MODEL_INDEX there (relaxed atomic, any work item) and uses a clamped index instead, so memory stays safe; run()
- * returns what it finds. Whoever calls a kernel (run, parity checks, tests) hands a symbol array with that slot in
- * front.
+ * returns what it finds. Sizes are the caller's to check: every relation of the dimension table holds, slices stay
+ * inside their input, padding is not negative (run() checks what the sizes do not prove). Whoever calls a kernel (run,
+ * parity checks, tests) hands a symbol array with that slot in front.
  *
  * The runtime's text (src/exec/rt, docs/runtime.md) comes before the kernels, by hn_runtime_add.
  */
