@@ -152,6 +152,7 @@ static void add_node_traits(tracer *w, const hn_node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         hone_dtype d = hn_type_of(g, n->out[i])->dtype;
         if (hn_is_float(d)) x->eps = fmax(x->eps, hn_dtype_of(d)->epsilon);
+        x->n_float += hn_is_float(d) && cls != HN_MOVE && cls != HN_SOURCE;
     }
     if (cls == HN_INDEX) limit(w, n->in[1], 0, index_room(w->t, n) - 1);
     if (n->op == HN_OP_SHL || n->op == HN_OP_SHR)

@@ -38,6 +38,7 @@ typedef struct hn_traits {
     int64_t *low, *high;       /* by parameter: range of integers; low > high: any */
     double eps;                /* largest of the float types inside */
     double length;             /* longest reduction, at these sizes */
+    double n_float;            /* operations that give floats */
 } hn_traits;
 
 /* Symbol values of size set `set`: false where no legal ones are found. */
