@@ -17,11 +17,24 @@ static void gather_elements(hn_lower *c) {
     if (!hn_lower_failed(c)) hn_out(c, 0, hn_emit(b->g, b->b, HN_OP_GATHER_ELEMENTS, 2, in, 1, &attr, 1));
 }
 
+/* How many dimensions the index vectors of input 1 select. */
+static bool depth_known(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    hn_val at = hn_in(c, 1);
+    int64_t n;
+    size_t rank = at ? hn_rank(b, at) : 0;
+    if (!at) return false;
+    if (!rank) hn_wrong(c, "its indices are a scalar");
+    if (rank && !hn_dim_known(b, hn_dim_of(b, at, rank - 1), &n))
+        hn_refuse(c, "the last dimension of its indices has to be known at compile time");
+    return !hn_lower_failed(c);
+}
+
 static void gather_nd(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     hn_val in[] = {hn_in(c, 0), hn_in(c, 1)};
     hn_attr attr = hn_a_int(HN_A_BATCH, hn_int(c, "batch_dims", 0));
-    if (in[0] && in[1]) hn_out(c, 0, hn_emit(b->g, b->b, HN_OP_GATHER_ND, 2, in, 1, &attr, 1));
+    if (in[0] && depth_known(c)) hn_out(c, 0, hn_emit(b->g, b->b, HN_OP_GATHER_ND, 2, in, 1, &attr, 1));
 }
 
 /* ONNX names of scatter's modes; NULL after hn_wrong. */
@@ -54,7 +67,7 @@ static void scatter_nd(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     hn_val in[] = {hn_in(c, 0), hn_in(c, 1), hn_in(c, 2)};
     const char *mode = scatter_mode(c);
-    if (!in[0] || !in[1] || !in[2] || !mode) return;
+    if (!in[0] || !in[2] || !mode || !depth_known(c)) return;
     hn_attr attr = hn_a_word(HN_A_MODE, mode);
     hn_out(c, 0, hn_emit(b->g, b->b, HN_OP_SCATTER_ND, 3, in, 1, &attr, 1));
 }
