@@ -234,9 +234,10 @@ hone_rc hone_inspect_onnx(const char *path, char **json, hone_err *err) {
                 in.n_nodes, in.n_parameters, in.n_elements);
     add_operators(&in, &s);
     hn_str_add(&s, ",");
+    bool whole = hn_arena_ok(in.arena);
+    hn_onnx_close(in.m); /* before the importer takes as much memory again */
     add_verdict(&s, path);
-    bool whole = hn_arena_ok(in.arena) && !s.failed;
-    hn_onnx_close(in.m);
+    whole &= !s.failed;
     char *text = hn_str_take(&s);
     if (!whole || !text) {
         free(text);

@@ -25,6 +25,8 @@ void hn_lower_topk(hn_lower *c) {
         k = hn_lit(b, hn_int(c, "k", 0));
     else if (!hn_in_dims(c, 1, &k, 1, &n))
         return;
+    int64_t known;
+    if (hn_dim_known(b, k, &known) && known < 0) hn_wrong(c, "%lld elements are asked for", (long long)known);
     if (hn_lower_failed(c)) return;
     t.dim[axis] = k;
     hn_attr attr[] = {hn_a_int(HN_A_AXIS, axis), hn_a_int(HN_A_LARGEST, hn_int(c, "largest", 1) != 0),
