@@ -321,8 +321,7 @@ static void emit_resize(resize *r) {
         hn_wrong(r->c, "antialias with mode 'nearest'");
         return;
     }
-    if (!is_nearest)
-        v = whole ? hn_cast(b, v, hn_dtype_of(r->x.dtype)->bits < 32 ? HONE_F32 : HONE_F64) : hn_work(b, v);
+    if (!is_nearest) v = whole ? hn_cast(b, v, HONE_F64) : hn_work(b, v);
     for (size_t i = 0; v && i < r->n && !hn_lower_failed(r->c); i++)
         if (!is_identity(r, i)) v = along(r, v, i);
     if (!v) return;

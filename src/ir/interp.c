@@ -451,7 +451,11 @@ static hone_rc run_plain(run *r, const hn_node *n) {
     for (size_t i = 0; i < n->n_in; i++) in[i] = n->in[i] ? &r->slot[n->in[i]]->t : NULL;
     hn_call c = {r->g, n, in, out, r->symbol, &r->scratch, r->err};
     hone_rc rc = hn_eval_node(&c);
-    for (size_t i = 0; !rc && i < n->n_out; i++) rc = put(r, n->out[i], new_held(&out[i], true));
+    for (size_t i = 0; !rc && i < n->n_out; i++) {
+        rc = put(r, n->out[i], new_held(&out[i], true)); /* takes the data, also when it fails */
+        out[i].data = NULL;
+    }
+    for (size_t i = 0; i < n->n_out; i++) free(out[i].data);
     hn_arena_release(&r->scratch, mark);
     return rc;
 }
