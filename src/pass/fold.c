@@ -1,9 +1,9 @@
 /* pass/fold.c — what depends on constants alone is computed now, by the reference interpreter.
  *
  * A node becomes a constant if that keeps the weights from growing: at most SMALL elements, or not more bytes than the
- * constants that it is made of; a broadcast or iota above that stays, so that kernels make it on the fly. Values that
- * are not worth keeping are still known here, in scratch memory, so that what shrinks them again (a reduction over a
- * mask of iotas) is folded. An `if` whose condition is known gives way to its branch.
+ * constants that it alone is made of; a broadcast or iota above that stays, so that kernels make it on the fly. Values
+ * that are not worth keeping are still known here, in scratch memory, so that what shrinks them again (a reduction over
+ * a mask of iotas) is folded. An `if` whose condition is known gives way to its branch.
  */
 #include "base/err.h"
 #include "ir/interp.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 64, SCRATCH_MAX_B = 64 << 20, WORK_MAX = 1 << 26 };
+enum { SMALL = 64, SCRATCH_MAX_B = 64 << 20, WORK_MAX = 1 << 26, WALKS_MAX = 16 };
 
 typedef struct folder {
     const hn_tensor **known; /* of values that are not constants; by value, in `scratch` */
@@ -61,7 +61,7 @@ static bool worth_keeping(const hn_rewriter *r, const hn_node *n, int64_t elemen
     int64_t from = 0;
     for (size_t i = 0; i < n->n_in; i++) {
         const hn_tensor *t = hn_const_of(r->g, n->in[i]);
-        if (t) from += (int64_t)tensor_b(t);
+        if (t && hn_used_once(r, n->in[i])) from += (int64_t)tensor_b(t);
     }
     return bytes <= from;
 }
@@ -112,13 +112,17 @@ static hn_val fold_pure(hn_rewriter *r, const hn_node *n) {
     for (size_t i = 0; i < n->n_in; i++)
         if (!known_of(r, n->in[i])) return HN_KEEP;
     if (n->n_out > 4 || !attrs_static(r->g, n) || !measure(r->g, n, &elements, &bytes)) return HN_KEEP;
-    if (!affordable(r, n, elements) || !evaluate(r, n, out)) return HN_KEEP;
-    if (!worth_keeping(r, n, elements, bytes)) {
+    if (!affordable(r, n, elements)) return HN_KEEP;
+    folder *f = r->arg;
+    hn_mark before = hn_arena_mark(&f->scratch);
+    bool good = evaluate(r, n, out), kept = good && worth_keeping(r, n, elements, bytes);
+    for (size_t i = 0; kept && i < n->n_out; i++) r->map[n->out[i]] = make_const(r, &out[i]);
+    if (good && !kept) {
         for (size_t i = 0; i < n->n_out; i++) remember(r, n->out[i], &out[i]);
         return HN_KEEP;
     }
-    for (size_t i = 0; i < n->n_out; i++) r->map[n->out[i]] = make_const(r, &out[i]);
-    return HN_DROPPED;
+    hn_arena_release(&f->scratch, before);
+    return kept ? HN_DROPPED : HN_KEEP;
 }
 
 /* The results of the branch that is taken stand for those of the node; where a symbol was made up for a dimension, it
@@ -148,7 +152,7 @@ static hn_val fold(hn_rewriter *r, const hn_node *n) {
 }
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
-    for (unsigned i = 0; i < 4 && hn_graph_ok(g); i++) {
+    for (unsigned i = 0; i < WALKS_MAX && hn_graph_ok(g); i++) {
         folder f = {.n_known = g->n_value, .known = calloc(g->n_value, sizeof(hn_tensor *))};
         if (!f.known) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = &f};

@@ -13,6 +13,10 @@ static const pass_case cases[] = {
      "%0 = const {value = f32[2] (0x1p+0, 0x1p+1)}\n"
      "%1 = broadcast %0 {shape = [100, 2], map = [1]}\n%2 = sum %1 {axes = [0], keep = 0}\noutput %2 \"y\"\n",
      "%0 = const {value = f32[2] (0x1.9p+6, 0x1.9p+7)}\noutput %0 \"y\"\n"},
+    {"fold/through_what_is_too_large_to_keep", "fold dce",
+     "%0 = iota {shape = [9], dtype = u8, axis = 0}\n%1 = concat %0, %0, %0, %0, %0, %0, %0, %0 {axis = 0}\n"
+     "%2 = reshape %1 {shape = [8, 9]}\n%3 = reduce_max %2 {axes = [0], keep = 0}\noutput %3 \"y\"\n",
+     "%0 = const {value = u8[9] (0, 1, 2, 3, 4, 5, 6, 7, 8)}\noutput %0 \"y\"\n"},
     {"fold/keeps_a_symbolic_iota", "fold",
      "symbol n in 0..\ninput %0 : f32[n] \"x\"\n%1 = iota {shape = [n], dtype = i64, axis = 0} : i64[n]\noutput %1 "
      "\"y\"\n",
