@@ -234,10 +234,12 @@ static uint64_t graph_b(const hn_gen *g) {
     return n + packed_list_b(&g->inputs, GRAPH_INPUT) + packed_list_b(&g->outputs, GRAPH_OUTPUT);
 }
 
+/* Every tensor begins elsewhere in the noise: no two of a model are alike. */
 static bool write_floats(FILE *f, hn_gen *g, const init *t) {
     uint64_t left = t->n;
+    size_t from = (size_t)(t - (const init *)g->inits.item) * 7919 % NOISE_N;
     for (size_t i = 0; i < NOISE_N && i < left; i++)
-        g->block[i] = (float)(t->kind == FILL_VALUE ? t->x : (double)g->noise[i] * t->x);
+        g->block[i] = (float)(t->kind == FILL_VALUE ? t->x : (double)g->noise[(i + from) % NOISE_N] * t->x);
     while (left) {
         size_t n = left < NOISE_N ? (size_t)left : NOISE_N;
         if (fwrite(g->block, sizeof *g->block, n, f) != n) return false;
