@@ -101,8 +101,10 @@ static hone_rc import(hn_onnx *m, const char *path, const hone_import_options *o
     }
     if (!rc) {
         hn_sweep(im.g);
-        rc = hn_verify(im.g, err);
-        if (rc) hn_context(err, "'%s': ", path);
+        hone_err why = {0};
+        rc = hn_verify(im.g, &why);
+        if (rc == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* sizes that leave the region that defines them, say */
+        if (rc) hn_fail(err, rc, "'%s' cannot be compiled: %s", path, why.text);
     }
     if (report) *report = hn_str_take(&im.report);
     hn_str_free(&im.report);

@@ -29,7 +29,7 @@ def cases():
         if not os.path.isdir(os.path.join(to, "node")):
             part = to + ".part"
             with tarfile.open(archive) as tar:
-                tar.extractall(part)
+                tar.extractall(part, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
             os.rename(part, to)
         return to
     found = glob.glob(os.path.join(BUILD, "venv/lib/python3*/site-packages/onnx/backend/test/data"))
