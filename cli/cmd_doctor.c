@@ -1,6 +1,7 @@
 /* cmd_doctor.c — `hone doctor`: what this machine offers to a tuner, what disturbs it, what is missing. */
 #include "cli.h"
 
+#include <hone/device.h>
 #include <hone/measure.h>
 #include <hone/target.h>
 
@@ -23,6 +24,7 @@ typedef struct findings {
     size_t n, room;
     hone_machine machine;
     hone_noise noise;
+    hone_device device;
 } findings;
 
 static void note(findings *f, level l, const char *subject, char *text, const char *advice, const char *package) {
@@ -47,6 +49,39 @@ static void check_machine(findings *f) {
     if (m->n_usable < 2)
         note(f, WARN, "cores", cli_strdup("one core: builds and hone itself disturb what is measured"),
              "tune where a second core is free, or give the budget more repeats", NULL);
+}
+
+static void check_device(findings *f) {
+    const hone_device *d = &f->device;
+    note(f, GOOD, "vectors", cli_format("%s: %u registers of %u bytes", d->isa, d->n_registers, d->vector_b), NULL,
+         NULL);
+    if (!(d->f32_flops > 0)) {
+        note(f, NOTE, "peaks", cli_strdup("not measured"),
+             "`hone doctor --measure` measures them, for schedules and rooflines of compiled models", NULL);
+        return;
+    }
+    note(f, GOOD, "arithmetic",
+         cli_format("one core: f32 %.1f, f64 %.1f GFLOP/s, bf16 %.1f, int8 %.1f (0: not offered); all %u: f32 %.1f",
+                    1e-9 * d->f32_flops, 1e-9 * d->f64_flops, 1e-9 * d->bf16_flops, 1e-9 * d->i8_ops, d->n_cores,
+                    1e-9 * d->all_f32_flops),
+         NULL, NULL);
+    note(f, GOOD, "bandwidth",
+         cli_format("one core reads %.1f, %.1f, %.1f GB/s from L1, L2, memory, copies at %.1f; all read %.1f",
+                    1e-9 * d->l1_bps, 1e-9 * d->l2_bps, 1e-9 * d->memory_bps, 1e-9 * d->copy_bps,
+                    1e-9 * d->all_memory_bps),
+         NULL, NULL);
+}
+
+/* With --measure: anew, into the table that everything reads. */
+static hone_rc get_device(const cli *c, findings *f, hone_err *err) {
+    if (!cli_given(c, "measure")) {
+        hone_device_get(&f->device);
+        return HONE_OK;
+    }
+    if (cli_width(stderr)) fprintf(stderr, "measuring what this machine can do ...");
+    hone_rc rc = hone_device_measure(cli_text(c, "cc", NULL), &f->device, err);
+    if (cli_width(stderr)) fprintf(stderr, "\r%50s\r", "");
+    return rc ? rc : hone_device_write(&f->device, NULL, err);
 }
 
 static void check_clock(findings *f) {
@@ -166,6 +201,24 @@ static void machine_json(cli_json *j, const hone_machine *m) {
     cli_json_close(j);
 }
 
+static void device_json(cli_json *j, const hone_device *d) {
+    cli_json_object(j);
+    cli_json_ktext(j, "isa", d->isa);
+    cli_json_kcount(j, "vector_b", d->vector_b);
+    cli_json_kcount(j, "registers", d->n_registers);
+    cli_json_knumber(j, "f32_flops", d->f32_flops);
+    cli_json_knumber(j, "f64_flops", d->f64_flops);
+    cli_json_knumber(j, "bf16_flops", d->bf16_flops);
+    cli_json_knumber(j, "i8_ops", d->i8_ops);
+    cli_json_knumber(j, "l1_bps", d->l1_bps);
+    cli_json_knumber(j, "l2_bps", d->l2_bps);
+    cli_json_knumber(j, "memory_bps", d->memory_bps);
+    cli_json_knumber(j, "copy_bps", d->copy_bps);
+    cli_json_knumber(j, "all_f32_flops", d->all_f32_flops);
+    cli_json_knumber(j, "all_memory_bps", d->all_memory_bps);
+    cli_json_close(j);
+}
+
 static void noise_json(cli_json *j, const hone_noise *n) {
     cli_json_object(j);
     cli_json_knumber(j, "rel_mad", n->rel_mad);
@@ -183,6 +236,8 @@ static void print_json(cli *c, const findings *f) {
     cli_json_object(&j);
     cli_json_key(&j, "machine");
     machine_json(&j, &f->machine);
+    cli_json_key(&j, "device");
+    device_json(&j, &f->device);
     cli_json_key(&j, "noise");
     noise_json(&j, &f->noise);
     cli_json_key(&j, "findings");
@@ -227,11 +282,14 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
     findings f = {0};
     bool missing = false;
     hone_machine_get(&f.machine);
+    hone_rc rc = get_device(c, &f, err);
+    if (rc) return rc;
     if (cli_width(stderr)) fprintf(stderr, "measuring the noise of this machine ...");
-    hone_rc rc = hone_noise_measure(cli_seconds(c, "seconds", 3), &f.noise, err);
+    rc = hone_noise_measure(cli_seconds(c, "seconds", 3), &f.noise, err);
     if (cli_width(stderr)) fprintf(stderr, "\r%50s\r", "");
     if (rc) return rc;
     check_machine(&f);
+    check_device(&f);
     check_compilers(&f);
     check_clock(&f);
     check_noise(&f);
@@ -252,6 +310,8 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"seconds", 0, CLI_SECONDS, "TIME", 0, 0, "how long to measure the noise (default 3s)"},
+    {"measure", 0, CLI_FLAG, NULL, 0, 0, "measure peak arithmetic and bandwidth, too, and keep them for later"},
+    {"cc", 0, CLI_TEXT, "CC", 0, 0, "the compiler of the programs that --measure runs (default cc)"},
     {0},
 };
 
@@ -264,7 +324,10 @@ const cli_command cli_cmd_doctor = {
     "governor, "
     "turbo, hyper-threads, load, time stolen by a host; and measures the noise by timing one fixed computation again "
     "and "
-    "again. Exits with 0 unless something is missing that hone cannot do without.",
+    "again. Exits with 0 unless something is missing that hone cannot do without.\n\n"
+    "--measure takes some seconds more and writes the device table (device.yaml in $HONE_CACHE, or ~/.cache/hone): "
+    "peak "
+    "arithmetic of one core and of all, bandwidth of caches and memory. Whatever compares with a peak reads it.",
     options,
     "hone doctor\tbefore the first tuning on a machine\n"
     "hone doctor --seconds 30 --json\ta longer look, as data\n",

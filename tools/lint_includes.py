@@ -7,14 +7,14 @@ public headers alone. A third-party library is included by the one room that wra
 """
 import os, re, sys
 
-ROOMS = ["base", "space", "engine", "measure", "record", "target", "tune", "prove", "report",
+ROOMS = ["base", "device", "space", "engine", "measure", "record", "target", "tune", "prove", "report",
          "ir", "import", "pass", "loop", "emit", "plan", "exec", "compile"]
 # The compiler's wing stands beside the tuner's: it sees the base below both; only `compile` sees the tuner, by its public headers.
 WING = ROOMS[ROOMS.index("ir"):]
 PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "measure", "record": "record",
           "controls": "record",
           "target": "target", "tune": "tune", "prove": "prove", "report": "report", "pack": "prove", "bench": "bench",
-          "ir": "ir", "import": "import", "model": "exec", "compile": "compile"}
+          "device": "device", "ir": "ir", "import": "import", "model": "exec", "compile": "compile"}
 # Across rooms all the same, with the reason.
 ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that the harness writes and measure reads
            ("measure", "hone/bench.h"),  # the element types in it
@@ -61,7 +61,7 @@ def fault_in_room(room, header, quoted):
         return f"'{header}' is no header of a room; write \"room/file.h\" or <hone/…>"
     if room == "bench" or theirs == "bench":
         return None if room == theirs else f"{room} and {theirs} have nothing to do with each other"
-    if room in WING and theirs not in WING + ["base"] and (quoted or room != "compile"):
+    if room in WING and theirs not in WING + ["base", "device"] and (quoted or room != "compile"):
         return f"{room} belongs to the compiler's wing, {theirs} to the tuner's"
     return f"{room} stands below {theirs}" if ROOMS.index(theirs) > ROOMS.index(room) else None
 

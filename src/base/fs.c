@@ -310,3 +310,15 @@ char *hn_which(const char *command) {
     }
     return NULL;
 }
+
+char *hn_cache_dir(void) {
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    hn_str s = {0};
+    if (xdg && *xdg == '/')
+        hn_str_addf(&s, "%s/hone", xdg);
+    else if (home && *home == '/')
+        hn_str_addf(&s, "%s/.cache/hone", home);
+    else
+        hn_str_addf(&s, "/tmp/hone-%ld", (long)geteuid());
+    return hn_str_take(&s);
+}

@@ -24,6 +24,8 @@ bool hn_exists(const char *path);
  * An empty element of PATH, the current folder to execvp, is passed over. */
 char *hn_which(const char *command);
 /* dir/name, malloc'ed; name alone when it is absolute or dir is NULL or empty. */
+/* $XDG_CACHE_HOME/hone, ~/.cache/hone, or a folder of the user in /tmp; malloc'ed, NULL without memory. */
+char *hn_cache_dir(void);
 char *hn_path_join(const char *dir, const char *name);
 
 #endif

@@ -90,7 +90,7 @@ static void remember(hone_target *t, const char *file, const hone_identity *id) 
 }
 
 static char *cache_file(const char *cache_dir, const char *path) {
-    char *dir = cache_dir ? strdup(cache_dir) : hn_default_cache_dir(), *file = NULL, name[64], hex[33];
+    char *dir = cache_dir ? strdup(cache_dir) : hn_cache_dir(), *file = NULL, name[64], hex[33];
     hn_hash h;
     hn_hash_begin(&h);
     hn_hash_text(&h, path);

@@ -10,18 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-char *hn_default_cache_dir(void) {
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    hn_str s = {0};
-    if (xdg && *xdg == '/')
-        hn_str_addf(&s, "%s/hone", xdg);
-    else if (home && *home == '/')
-        hn_str_addf(&s, "%s/.cache/hone", home);
-    else
-        hn_str_addf(&s, "/tmp/hone-%ld", (long)geteuid());
-    return hn_str_take(&s);
-}
-
 /* A path with a slash is made absolute, since builds run in folders of their own. */
 static const char *make_exec(hn_arena *a, const char *name) {
     if (!strchr(name, '/') || *name == '/') return hn_strdup(a, name);
@@ -38,7 +26,7 @@ hone_rc hone_target_open(const char *name, const char *cache_dir, hone_target **
     t->print.command = hn_strdup(&t->arena, name);
     t->exec = make_exec(&t->arena, name);
     t->cache_must = cache_dir != NULL;
-    t->cache_dir = cache_dir ? strdup(cache_dir) : hn_default_cache_dir();
+    t->cache_dir = cache_dir ? strdup(cache_dir) : hn_cache_dir();
     hone_rc rc = HONE_OK;
     if (t->cache_dir && (rc = hn_make_dirs(t->cache_dir, err)) && !cache_dir) rc = HONE_OK; /* a default is no must */
     if (!rc && t->cache_dir && hn_arena_ok(&t->arena)) rc = hn_target_identify(t, err);

@@ -148,7 +148,6 @@ char *hn_profile_tool(hone_target *t);
 bool hn_cache_read(hone_target *t, hn_arena *a, bool all, hn_controls *list);
 hone_rc hn_cache_write(hone_target *t, bool all, const hn_controls *list, hone_err *err);
 char *hn_cache_file(const hone_target *t, const char *name); /* malloc'ed */
-char *hn_default_cache_dir(void);                            /* malloc'ed */
 /* "path \t size \t mtime ns \t inode \t", malloc'ed: changes whenever the file does. NULL: no such file. */
 char *hn_file_state(const char *path);
 

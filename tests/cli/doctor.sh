@@ -16,3 +16,15 @@ echo "== without any compiler"
 mkdir empty; PATH=empty "$HONE" doctor --seconds 0.05 > text; echo "exit $?"
 grep -E '^missing' text; grep -o 'apt-get install gcc clang' text
 "$HONE" doctor --seconds 0; echo "= $?"
+echo "== the device table"
+export HONE_CACHE=$PWD/cache
+"$HONE" doctor --measure --seconds 0.05 --json > out.json; echo "exit $?"
+python3 - <<'P'
+import json
+d = json.load(open("out.json"))["device"]
+print(sorted(d))
+print(all(d[k] > 0 for k in ("f32_flops", "f64_flops", "l1_bps", "memory_bps", "copy_bps", "all_f32_flops", "all_memory_bps")))
+P
+"$HONE" doctor --seconds 0.05 | grep -cE '^ok +(vectors|arithmetic|bandwidth)'
+sed -i 's/^key: .*/key: "0"/' cache/device.yaml
+"$HONE" doctor --seconds 0.05 | grep -cE '^note +peaks'

@@ -1,0 +1,158 @@
+/* device/device.c — the table: what can be looked up, and its file. */
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/yaml.h"
+
+#include <hone/device.h>
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- looking up ----------------------------------------------------------------------------------------------------
+ */
+
+typedef struct isa {
+    const char *name;
+    uint32_t vector_b, n_registers;
+} isa;
+
+static isa best_isa(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return (isa){"x86-64-v4", 64, 32};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return (isa){"x86-64-v3", 32, 16};
+#elif defined(__aarch64__)
+    return (isa){"aarch64", 16, 32};
+#endif
+    return (isa){"generic", 16, 16};
+}
+
+static uint64_t size_or_0(int name) {
+    long n = sysconf(name);
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static uint32_t usable_cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    int n = CPU_COUNT(&set);
+    return n > 0 ? (uint32_t)n : 1;
+}
+
+void hone_device_detect(hone_device *out) {
+    isa best = best_isa();
+    hone_device d = {.vector_b = best.vector_b, .n_registers = best.n_registers, .n_cores = usable_cores()};
+    snprintf(d.isa, sizeof d.isa, "%s", best.name);
+    d.line_b = size_or_0(_SC_LEVEL1_DCACHE_LINESIZE);
+    d.l1d_b = size_or_0(_SC_LEVEL1_DCACHE_SIZE);
+    d.l2_b = size_or_0(_SC_LEVEL2_CACHE_SIZE);
+    d.l3_b = size_or_0(_SC_LEVEL3_CACHE_SIZE);
+    const uint64_t facts[] = {d.vector_b, d.n_registers, d.n_cores, d.line_b, d.l1d_b, d.l2_b, d.l3_b};
+    hn_hash h;
+    hn_hash_begin(&h);
+    hn_hash_text(&h, d.isa);
+    hn_hash_add(&h, facts, sizeof facts);
+    hn_hash_end(&h, d.key);
+    *out = d;
+}
+
+/* --- the file ------------------------------------------------------------------------------------------------------
+ */
+
+char *hone_device_path(void) {
+    const char *own = getenv("HONE_CACHE");
+    char *dir = own && *own ? strdup(own) : hn_cache_dir();
+    char *path = dir ? hn_path_join(dir, "device.yaml") : NULL;
+    free(dir);
+    return path;
+}
+
+static const struct {
+    const char *key;
+    size_t at;
+    const char *meaning;
+} rates[] = {
+#define RATE(field, meaning)                                                                                           \
+    { #field, offsetof(hone_device, field), meaning }
+    RATE(f32_flops, "one core, f32 multiply-adds out of registers"),
+    RATE(f64_flops, "the same in f64"),
+    RATE(bf16_flops, "bf16 dot products, sums in f32"),
+    RATE(i8_ops, "u8 by i8 dot products, sums in i32"),
+    RATE(l1_bps, "one core, reading what is in the first-level cache"),
+    RATE(l2_bps, "in the second-level cache"),
+    RATE(memory_bps, "in memory"),
+    RATE(copy_bps, "one core, memory to memory; read plus written"),
+    RATE(all_f32_flops, "all usable cores together"),
+    RATE(all_memory_bps, "all usable cores together, reading"),
+#undef RATE
+};
+enum { N_RATES = sizeof rates / sizeof *rates };
+
+static double *rate(hone_device *d, size_t i) { return (double *)((char *)d + rates[i].at); }
+
+hone_rc hone_device_write(const hone_device *d, const char *path, hone_err *err) {
+    hn_str s = {0};
+    hone_device copy = *d;
+    hn_str_addf(&s, "# What this machine can do at most; written by `hone doctor --measure`. Per second.\n");
+    hn_str_addf(&s, "isa: %s\nkey: \"%s\"\n", d->isa, d->key);
+    for (size_t i = 0; i < N_RATES; i++)
+        hn_str_addf(&s, "%s: %.4g # %s\n", rates[i].key, *rate(&copy, i), rates[i].meaning);
+    char *own = path ? NULL : hone_device_path(), *slash;
+    const char *to = path ? path : own;
+    hone_rc rc = s.failed || !to ? hn_fail(err, HONE_E_NOMEM, "out of memory") : HONE_OK;
+    if (!rc && own && (slash = strrchr(own, '/'))) {
+        *slash = 0;
+        rc = hn_make_dirs(own, err);
+        *slash = '/';
+    }
+    if (!rc) rc = hn_write_file(to, s.text, s.n, err);
+    free(own);
+    hn_str_free(&s);
+    return rc;
+}
+
+static hone_rc read_rates(const hn_yaml *doc, const char *path, hone_device *d, hone_err *err) {
+    const hn_ynode *root = hn_yaml_root(doc), *key = hn_yaml_get(root, "key");
+    if (root->kind != HN_Y_MAP || !key || !key->text)
+        return hn_fail(err, HONE_E_INPUT, "'%s' is no device table; `hone doctor --measure` writes one", path);
+    if (strcmp(key->text, d->key) != 0)
+        return hn_fail(err, HONE_E_MISMATCH,
+                       "'%s' was measured on another machine or with other cores; `hone doctor --measure` renews it",
+                       path);
+    for (size_t i = 0; i < N_RATES; i++) {
+        const hn_ynode *x = hn_yaml_get(root, rates[i].key);
+        hone_rc rc = x ? hn_yaml_double(doc, x, rate(d, i), err) : HONE_OK;
+        if (rc) return rc;
+        if (*rate(d, i) < 0) return hn_yaml_fail(doc, x, err, "'%s' is a rate, which is never negative", rates[i].key);
+    }
+    return HONE_OK;
+}
+
+hone_rc hone_device_read(const char *path, hone_device *out, hone_err *err) {
+    char *own = path ? NULL : hone_device_path();
+    const char *from = path ? path : own;
+    hone_device d;
+    hn_yaml *doc = NULL;
+    hone_device_detect(&d);
+    hone_rc rc = from ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc && !hn_exists(from))
+        rc = hn_fail(err, HONE_E_NOTFOUND, "there is no '%s'; `hone doctor --measure` writes it", from);
+    if (!rc) rc = hn_yaml_load(from, &doc, err);
+    if (!rc) rc = read_rates(doc, from, &d, err);
+    if (doc) hn_yaml_free(doc);
+    free(own);
+    if (!rc) *out = d;
+    return rc;
+}
+
+void hone_device_get(hone_device *out) {
+    if (hone_device_read(NULL, out, NULL)) hone_device_detect(out);
+}

@@ -1,0 +1,61 @@
+/* The device table: what is looked up, and its file. */
+#include "base/fs.h"
+#include "tap.h"
+
+#include <hone/device.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char path[400];
+
+static void test_round_trip(void) {
+    hone_device d, back;
+    hone_device_detect(&d);
+    ok(d.vector_b >= 16 && d.n_registers >= 16 && d.n_cores >= 1 && strlen(d.key) == 32,
+       "device/detect_finds_something");
+    d.f32_flops = 1.25e11;
+    d.all_memory_bps = 3e10;
+    ok(!hone_device_write(&d, path, NULL) && !hone_device_read(path, &back, NULL), "device/table_is_written_and_read");
+    ok(back.f32_flops == d.f32_flops && back.all_memory_bps == d.all_memory_bps && back.l2_b == d.l2_b,
+       "device/table_keeps_rates");
+}
+
+static const struct {
+    const char *name, *text, *want;
+    hone_rc rc;
+} bad[] = {
+    {"other_machine", "isa: generic\nkey: \"0\"\n", "another machine", HONE_E_MISMATCH},
+    {"no_table", "- 1\n", "no device table", HONE_E_INPUT},
+    {"no_yaml", "key: [\n", "device.yaml:", HONE_E_INPUT},
+    {"no_number", "key: \"KEY\"\nf32_flops: fast\n", "fast", HONE_E_INPUT},
+    {"negative", "key: \"KEY\"\nf32_flops: -1\n", "never negative", HONE_E_INPUT},
+};
+
+static void test_bad_files(void) {
+    hone_device d, out;
+    hone_device_detect(&d);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[300];
+        const char *key = strstr(bad[i].text, "KEY");
+        if (key)
+            snprintf(text, sizeof text, "%.*s%s%s", (int)(key - bad[i].text), bad[i].text, d.key, key + 3);
+        else
+            snprintf(text, sizeof text, "%s", bad[i].text);
+        hone_err err = {0};
+        hn_write_file(path, text, strlen(text), NULL);
+        ok(hone_device_read(path, &out, &err) == bad[i].rc && strstr(err.text, bad[i].want), "device/read_%s: %s",
+           bad[i].name, err.text);
+    }
+    remove(path);
+    ok(hone_device_read(path, &out, NULL) == HONE_E_NOTFOUND, "device/read_nothing_there");
+}
+
+int main(void) {
+    const char *dir = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/device.yaml", dir ? dir : "/tmp");
+    test_round_trip();
+    test_bad_files();
+    return done_testing();
+}
