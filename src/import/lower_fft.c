@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { RADICES_MAX = 64, RADIX_SMALL = 5 };
+enum { RADICES_MAX = 64, RADIX_SMALL = 5, LENGTH_MOST = 1 << 20, TABLE_MOST = 1 << 20 };
 static const double TURN = 6.28318530717958647692;
 
 typedef struct stage {
@@ -163,6 +163,15 @@ static size_t factorise(int64_t n, int64_t *out) {
         for (; n % p == 0; n /= p) out[k++] = p;
     if (n > 1) out[k++] = n;
     return k;
+}
+
+bool hn_fft_fits(int64_t n) {
+    int64_t radix[RADICES_MAX];
+    if (n < 1 || n > LENGTH_MOST) return false;
+    size_t count = factorise(n, radix);
+    for (size_t i = 0; i < count; i++)
+        if (radix[i] > RADIX_SMALL && radix[i] * n > TABLE_MOST) return false;
+    return true;
 }
 
 hn_complex hn_fft(hn_builder *b, hn_complex x, hn_dim rows, int64_t n, bool inverse) {

@@ -125,7 +125,10 @@ static bool list_of(hn_lower *c, const char *name, size_t n, int64_t otherwise, 
     const int64_t *list;
     size_t m = hn_ints(c, name, &list);
     if (m && m != n) hn_wrong(c, "'%s' has %zu entries instead of %zu", name, m, n);
-    for (size_t i = 0; i < n; i++) out[i] = m == n ? list[i] : otherwise;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = m == n ? list[i] : otherwise;
+        if (out[i] < INT32_MIN || out[i] > INT32_MAX) hn_wrong(c, "'%s' holds %lld", name, (long long)out[i]);
+    }
     return !hn_lower_failed(c);
 }
 

@@ -26,6 +26,8 @@ typedef struct resize {
     bool antialias, exclude_outside;
 } resize;
 
+static const double SCALE_MOST = 1e6, SIZE_MOST = 1e12; /* beyond is no image */
+
 static hn_val f64_const(resize *r, double x) { return hn_const_f(r->b, HONE_F64, x); }
 
 /* -- which sizes and scales */
@@ -61,7 +63,7 @@ static hn_dim dim_at(const resize *r, size_t i) { return r->x.dim[r->axis[i]]; }
 static hn_dim scaled_dim(resize *r, hn_dim n, double s) {
     hn_dims *t = r->b->g->dims;
     int64_t size;
-    if (hn_dim_is_int(t, n, &size)) return hn_lit(r->b, (int64_t)((double)size * s));
+    if (hn_dim_is_int(t, n, &size)) return hn_lit(r->b, (int64_t)fmin((double)size * s, SIZE_MOST));
     for (int64_t q = 1; q <= 1024; q *= 2)
         if (s * (double)q == floor(s * (double)q) && s * (double)q < 1e9)
             return hn_dim_floordiv(t, hn_dim_mul(t, n, hn_lit(r->b, (int64_t)(s * (double)q))), hn_lit(r->b, q));
@@ -80,7 +82,7 @@ static bool read_scales(resize *r, hn_val scales) {
     const hn_tensor *known = hn_known_tensor(r->b, scales);
     for (size_t i = 0; i < r->n; i++) {
         r->known[i] = known ? hn_get_f(known, (int64_t)i) : (double)NAN;
-        if (known && !(r->known[i] > 0)) {
+        if (known && !(r->known[i] > 0 && r->known[i] < SCALE_MOST)) {
             hn_wrong(r->c, "a scale of %g", r->known[i]);
             return false;
         }
@@ -119,7 +121,7 @@ static bool keep_ratio(resize *r, hn_op pick) {
         r->scale[i] = all;
         r->known[i] = known;
         if (!isnan(known) && hn_dim_known(r->b, dim_at(r, i), &in)) {
-            r->out[i] = hn_lit(r->b, (int64_t)(known * (double)in + 0.5));
+            r->out[i] = hn_lit(r->b, (int64_t)fmin(known * (double)in + 0.5, SIZE_MOST));
             continue;
         }
         hn_val size = hn_bin(r->b, HN_OP_MUL, all, hn_size_value(r->b, dim_at(r, i), HONE_F64));

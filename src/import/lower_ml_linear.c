@@ -1,6 +1,7 @@
 /* lower_ml_linear.c — linear models and support vectors of ai.onnx.ml. */
 #include "import/lower_ml_int.h"
 
+#include <math.h>
 #include <string.h>
 
 static hone_dtype score_type(hone_dtype t) { return t == HONE_F64 ? HONE_F64 : HONE_F32; }
@@ -93,7 +94,7 @@ static hn_val kernel_of(hn_lower *c, const kernel *k, hn_val x, hn_val sv) {
     if (!strcmp(k->type, "LINEAR")) return s;
     s = hn_bin_f(b, HN_OP_ADD, hn_bin_f(b, HN_OP_MUL, s, k->gamma), k->coef0);
     if (!strcmp(k->type, "SIGMOID")) return hn_un(b, HN_OP_TANH, s);
-    if (!strcmp(k->type, "POLY")) return hn_bin_f(b, HN_OP_POW, s, (double)(int64_t)k->degree);
+    if (!strcmp(k->type, "POLY")) return hn_bin_f(b, HN_OP_POW, s, trunc(k->degree));
     hn_wrong(c, "kernel_type '%s'", k->type);
     return 0;
 }

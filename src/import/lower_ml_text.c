@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { SKIPS_MOST = 64, LENGTH_MOST = 64 };
+
 typedef struct grams {
     hn_lower *c;
     hn_builder *b;
@@ -94,7 +96,10 @@ static bool read_grams(grams *g, size_t *n_pool, size_t *n_column) {
             hn_wrong(c, "ngram_indexes holds %lld", (long long)g->column[i]);
         if (g->column[i] >= g->width) g->width = g->column[i] + 1;
     }
-    if (!*n_column || g->least < 1 || g->most < g->least || g->skips < 0 || g->skips > 1000)
+    if (g->skips > SKIPS_MOST || g->most > LENGTH_MOST)
+        hn_refuse(c, "n-grams of up to %lld items, %lld skipped; at most %d and %d", (long long)g->most,
+                  (long long)g->skips, LENGTH_MOST, SKIPS_MOST);
+    if (!*n_column || g->least < 1 || g->most < g->least || g->skips < 0)
         hn_wrong(c, "lengths, skips or ngram_indexes");
     return !hn_lower_failed(c);
 }

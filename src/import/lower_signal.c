@@ -94,7 +94,8 @@ static hn_val transform(const dft *d, hn_val x, size_t axis) {
     size_t last = hn_rank(b, x) - 1;
     bool is_complex = hn_dim_is(b, hn_dim_of(b, x, last), 2);
     int64_t n;
-    if (hn_dim_known(b, d->n, &n) && n > 1 && (is_complex || n > REAL_SHORT)) return fast(d, x, axis, n, is_complex);
+    if (hn_dim_known(b, d->n, &n) && n > 1 && (is_complex || n > REAL_SHORT) && hn_fft_fits(n))
+        return fast(d, x, axis, n, is_complex);
     hn_val angle = angles(d), re = hn_cast(b, hn_un(b, HN_OP_COS, angle), d->t),
            im = hn_cast(b, hn_un(b, HN_OP_SIN, angle), d->t);
     hn_dim one = hn_lit(b, 1);
