@@ -1,5 +1,5 @@
 # compile, run, verify and bench of models: files, summaries, refusals.
-calm() { sed -E 's/code [0-9.]+ [A-Za-z]+/code N/; s/[0-9.]+ (ns|us|ms|s)$/T/; s/target .*/target T/; s/; [0-9]+ reference versions//; s/ \([0-9]+ [a-z].*\)//'; }
+calm() { sed -E 's/code [0-9.]+ [A-Za-z]+/code N/; s/[0-9.]+ (ns|us|ms|s)$/T/; s/target .*/target T/; s/worst error .*/worst error E/; s/; [0-9]+ reference versions//; s/ \([0-9]+ [a-z].*\)//'; }
 cat > mlp.ir <<'END'
 ir 1
 symbol n in 1..8
@@ -27,7 +27,7 @@ hone run out/mlp.so nothing.npy
 : > empty.npy; hone run out/mlp.so empty.npy
 cp out/mlp.so alone.so; hone run alone.so --random 1
 echo '-- verify'
-hone verify mlp.ir --size n=3
+hone verify mlp.ir --size n=3 | calm
 hone verify mlp.ir --against onnxruntime
 hone verify mlp.ir out/mlp.so
 echo '-- bench'
