@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LIMIT_S = 120, MOST_CHILDREN = 32, SETS = 5, DONE = 71, NO_LIBRARY = 72 }; /* the last two: exit codes */
@@ -94,14 +95,22 @@ static const hone_model *open_library(const hn_model *m, const char *path, char 
     return entry ? entry() : NULL;
 }
 
+/* A kernel that hangs is killed, whatever handlers the host has. 0: no limit. */
+static void limit_time(timer_t *timer, time_t s) {
+    struct itimerspec when = {.it_value.tv_sec = s};
+    if (timer) timer_settime(*timer, 0, &when, NULL);
+}
+
 static void child(const hn_model *m, const char *path, shared *s, int self) {
+    struct sigevent kill_me = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    timer_t made, *timer = timer_create(CLOCK_MONOTONIC, &kill_me, &made) ? NULL : &made;
     const hone_model *library = open_library(m, path, s->trouble, sizeof s->trouble);
     for (uint32_t i; library && (i = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST)) < m->n_kernel;) {
         if (m->kernel[i].parity.end != HN_PARITY_NONE) continue;
         s->at[self] = (int32_t)i + 1;
-        alarm(LIMIT_S);
+        limit_time(timer, LIMIT_S);
         check_kernel(m, i, library, &s->verdict[i]);
-        alarm(0);
+        limit_time(timer, 0);
         s->at[self] = 0;
         __atomic_fetch_add(&s->n_done, 1, __ATOMIC_SEQ_CST);
     }
@@ -114,10 +123,7 @@ static void child(const hn_model *m, const char *path, shared *s, int self) {
 static pid_t start(const hn_model *m, const char *path, shared *s, int self) {
     s->at[self] = 0;
     pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGALRM, SIG_DFL);
-        child(m, path, s, self);
-    }
+    if (pid == 0) child(m, path, s, self);
     return pid;
 }
 
@@ -126,8 +132,8 @@ static bool bury(const hn_model *m, shared *s, int self, int status) {
     if (!s->at[self]) return false;
     hn_parity *p = &s->verdict[s->at[self] - 1];
     p->end = HN_PARITY_CRASHED;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(p->text, sizeof p->text, "runs longer than %d s", LIMIT_S);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        snprintf(p->text, sizeof p->text, "is killed: it runs longer than %d s, or memory ran out", LIMIT_S);
     else if (WIFSIGNALED(status))
         snprintf(p->text, sizeof p->text, "is killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else

@@ -5,6 +5,7 @@
  */
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/locale.h"
 #include "base/str.h"
 
 #include <hone/compile.h>
@@ -207,7 +208,7 @@ hone_rc hone_peer_time(hone_peer *p, size_t n, double *time_s, hone_err *err) {
     if (!text) return hn_fail(err, why.rc, "%s", why.text);
     for (size_t i = 0; i < n; i++) {
         char *end;
-        time_s[i] = strtod(text, &end);
+        time_s[i] = hn_strtod(text, &end);
         if (end == text) return hn_fail(err, HONE_E_TOOL, "onnxruntime gives %zu times instead of %zu", i, n);
         text = end;
     }

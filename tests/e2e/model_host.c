@@ -19,9 +19,15 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
     *__libc_memalign(size_t, size_t);
 static long n_allocations;
 void *malloc(size_t n) { return __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED), __libc_malloc(n); }
-void *calloc(size_t n, size_t m) { return __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED), __libc_calloc(n, m); }
-void *realloc(void *p, size_t n) { return __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED), __libc_realloc(p, n); }
-void *aligned_alloc(size_t a, size_t n) { return __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED), __libc_memalign(a, n); }
+void *calloc(size_t n, size_t m) {
+    return __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED), __libc_calloc(n, m);
+}
+void *realloc(void *p, size_t n) {
+    return __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED), __libc_realloc(p, n);
+}
+void *aligned_alloc(size_t a, size_t n) {
+    return __atomic_add_fetch(&n_allocations, 1, __ATOMIC_RELAXED), __libc_memalign(a, n);
+}
 
 /* --- TAP ---------------------------------------------------------------------------------------------------------- */
 
@@ -32,7 +38,8 @@ static void ok(int good, const char *name) {
     n_failed += !good;
 }
 
-/* --- the model ------------------------------------------------------------------------------------------------------ */
+/* --- the model ------------------------------------------------------------------------------------------------------
+ */
 
 static const hone_model *model;
 static float x[N * K], w[K * M], first_y[N * M], first_s[N];
@@ -109,7 +116,8 @@ static void test_sizes(void) {
     int good = 1;
     long before = n_allocations;
     for (int64_t n = 1; n <= N && good; n += 7)
-        good = !run(m, n, y, s) && !memcmp(y, first_y, (size_t)(n * M) * sizeof *y) && !memcmp(s, first_s, (size_t)n * sizeof *s);
+        good = !run(m, n, y, s) && !memcmp(y, first_y, (size_t)(n * M) * sizeof *y) &&
+               !memcmp(s, first_s, (size_t)n * sizeof *s);
     ok(good, "any_size_through_one_library");
     ok(n_allocations == before, "bounded_sizes_allocate_nothing");
     model->free(m);
@@ -124,7 +132,7 @@ static void test_refusals(void) {
         inputs_of(in, 4);                                                                                              \
         memcpy(out, good, sizeof out);                                                                                 \
         change;                                                                                                        \
-        ok(model->run(m, in, 2, out, 2) == rc && *model->error(m), name);                                               \
+        ok(model->run(m, in, 2, out, 2) == rc && *model->error(m), name);                                              \
     } while (0)
     inputs_of(in, 4);
     ok(model->run(m, in, 1, good, 2) == HONE_MODEL_ARGUMENT, "refuses_a_wrong_count");
