@@ -48,7 +48,9 @@ static hone_rc check_round_trip(const hn_graph *g, hone_err *err) {
         hn_print(back, &b);
         size_t at = 0;
         while (at < a.n && at < b.n && a.text[at] == b.text[at]) at++;
-        if (a.n != b.n || at < a.n)
+        if (b.failed)
+            rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+        else if (a.n != b.n || at < a.n)
             rc = hn_fail(err, HONE_E_FAILED, "the text changes when it is read back and printed, at byte %zu: '%.80s'",
                          at, a.text + (at < 30 ? 0 : at - 30));
         hn_graph_free(back);
