@@ -84,34 +84,24 @@ static hn_dim work_of(hn_nest *n) {
     return work;
 }
 
-static bool uses_math(const hn_nest *n) {
-    for (hn_sv x = 1; x < n->n_sv; x++)
-        if (n->sv[x].kind == HN_SV_OP && n->sv[x].dtype == HONE_F32) {
-            hn_op op = n->sv[x].op;
-            if (op == HN_OP_EXP || op == HN_OP_SIGMOID || op == HN_OP_TANH) return true;
-        }
-    return false;
-}
-
 static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, const char *schedule, hn_kernel_code *out,
                        hone_err *err) {
     hn_str body = {0}, text = {0}, heads = {0};
-    hn_c c = {.n = n, .out = &body, .width = lanes_of(n, d), .full = d->vector_b / 4, .indent = 1};
+    hn_c c = {.n = n, .out = &body, .width = 1, .full = d->vector_b / 4, .indent = 1};
     c.fma = !strcmp(d->name, "x86-64-v3") || !strcmp(d->name, "x86-64-v4") || !strcmp(d->name, "aarch64");
     c.sv_mask = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.uses = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.inlined = HN_NEW_N(n->a, bool, n->n_sv);
     c.buf_mask = HN_NEW_N(n->a, uint32_t, n->n_buf);
-    c.chunked = HN_NEW_N(n->a, uint8_t, n->n_buf);
+    c.chunked = HN_NEW_N(n->a, uint16_t, n->n_buf);
     if (!hn_arena_ok(n->a)) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
     if (!hn_c_nest(&c)) {
         hn_str_free(&body);
         return hn_fail(err, HONE_E_UNSUPPORTED, "%s", c.why ? c.why : "the nest has no form in C");
     }
     hn_dim scratch = buffers(&c, &heads);
-    bool math = uses_math(n) && c.full > 1;
-    hn_c_prelude(&text, c.width, false);
-    if (math) hn_c_prelude(&text, c.full, true);
+    for (int width = 2; width <= 1024; width *= 2)
+        if (c.widths & (uint32_t)width) hn_c_prelude(&text, width, c.math);
     hn_str_addf(&text,
                 "static void %s(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch) {\n",
                 name);

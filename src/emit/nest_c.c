@@ -31,14 +31,16 @@ static bool varies(const hn_c *c, uint32_t mask) {
 static void declare(hn_c *c, const hn_stmt *s) {
     const hn_nbuf *b = &c->n->buf[s->buf];
     int64_t n = 0;
-    bool chunk = c->chunked[s->buf], vector = chunk || varies(c, c->buf_mask[s->buf]);
+    int chunk = c->chunked[s->buf], width = c->width;
+    bool vector = chunk || varies(c, c->buf_mask[s->buf]);
     hn_str type = {0};
+    if (chunk) c->width = chunk;
     if (vector)
         hn_c_vtype(c, &type, b->dtype);
     else
         hn_str_add(&type, hn_c_type(b->dtype));
     hn_dim_is_int(c->n->dims, b->size, &n);
-    for (int64_t k = 0; k < n; k += chunk ? c->width : 1) {
+    for (int64_t k = 0; k < n; k += chunk ? chunk : 1) {
         hn_str name = {0};
         hn_c_reg(c, &name, s->buf, hn_ix_int(c->n, k), vector);
         if (chunk) name.text[name.n = strcspn(name.text, "[")] = 0;
@@ -46,6 +48,7 @@ static void declare(hn_c *c, const hn_stmt *s) {
         hn_str_free(&name);
     }
     hn_str_free(&type);
+    c->width = width;
 }
 
 /* -- stores and updates */
@@ -165,13 +168,19 @@ static bool lanes(hn_c *c, const hn_stmt *s) {
     if (c->n_lane == HN_LANES_MAX) return refuse(c, "loops unrolled too deep");
     if (!hn_ix_is_int(c->n, c->n->extent[s->var], &n)) return refuse(c, "an unrolled loop of unknown length");
     c->lane[c->n_lane++] = (hn_lane){s->var, s->loop == HN_VECTOR, n, 0};
-    if (s->loop == HN_VECTOR && n != c->width) return refuse(c, "vectors of two widths");
+    int width = c->width;
+    if (s->loop == HN_VECTOR) {
+        if (n < 2 || (n & (n - 1))) return refuse(c, "a vector whose length is no power of two");
+        c->width = (int)n;
+        c->widths |= (uint32_t)n;
+    }
     hn_c_line(c, "{");
     c->indent++;
     bool fine = list(c, s->body);
     c->indent--;
     hn_c_line(c, "}");
     c->n_lane--;
+    c->width = width;
     return fine;
 }
 
@@ -251,7 +260,9 @@ static void find_chunks(hn_c *c, hn_st first, hn_var v) {
         bool let = s->kind == HN_ST_LET;
         hn_buf b = let ? n->sv[s->value].buf : s->buf;
         hn_ix at = let ? n->sv[s->value].at : s->at;
-        if (b && n->buf[b].space == HN_REG && hn_ix_uses(n, at, v)) c->chunked[b] = 1;
+        int64_t width;
+        if (b && n->buf[b].space == HN_REG && hn_ix_uses(n, at, v) && hn_ix_is_int(n, n->extent[v], &width))
+            c->chunked[b] = (uint16_t)width;
     }
 }
 

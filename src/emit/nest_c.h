@@ -23,15 +23,17 @@ typedef struct hn_lane { /* an unroll or vector loop around the statement being 
 typedef struct hn_c {
     hn_nest *n;
     hn_str *out;
-    int width; /* elements per vector in this function; 1: scalars alone */
-    int full;  /* elements of an f32 vector of the dialect, 0 for scalar code: for the vector forms of functions */
+    int width;       /* elements per vector in the vector loop being written */
+    int full;        /* elements of an f32 vector of the dialect, below 2 for scalar code */
+    uint32_t widths; /* that occur: bit k for 2^k */
+    bool math;       /* functions on vectors of f32 occur */
     bool fma;
     int indent;
     hn_lane lane[HN_LANES_MAX];
     int n_lane;
     uint32_t *sv_mask;  /* lanes that a scalar depends on, bit per place in lane[] */
     uint32_t *buf_mask; /* of registers: lanes around the declaration */
-    uint8_t *chunked;   /* registers accessed as whole vectors */
+    uint16_t *chunked;  /* of registers accessed as whole vectors: elements of one; else 0 */
     uint32_t *uses;     /* of scalars */
     bool *inlined;      /* scalars written where they are used */
     const char *why;    /* first reason why it cannot be written */

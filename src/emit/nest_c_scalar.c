@@ -92,10 +92,10 @@ void hn_c_reg(hn_c *c, hn_str *out, hn_buf b, hn_ix at, bool vector) {
         c->why = "a register with an index that is not known";
         return;
     }
-    bool chunk = c->chunked[b];
-    hn_str_addf(out, "a%u_%lld", b, (long long)(chunk ? element / c->width : element));
+    int chunk = c->chunked[b];
+    hn_str_addf(out, "a%u_%lld", b, (long long)(chunk ? element / chunk : element));
     suffix(c, out, c->buf_mask[b]);
-    if (chunk && !varies(c, hn_c_ix_mask(c, at))) hn_str_addf(out, "[%lld]", (long long)(element % c->width));
+    if (chunk && !varies(c, hn_c_ix_mask(c, at))) hn_str_addf(out, "[%lld]", (long long)(element % chunk));
 }
 
 static void constant(hn_str *out, const hn_scalar *x) {
