@@ -86,8 +86,8 @@ static hn_dim work_of(hn_nest *n) {
 
 static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, const char *schedule, hn_kernel_code *out,
                        hone_err *err) {
-    hn_str body = {0}, text = {0}, heads = {0};
-    hn_c c = {.n = n, .out = &body, .width = 1, .full = d->vector_b / 4, .indent = 1};
+    hn_str body = {0}, text = {0}, heads = {0}, folds = {0};
+    hn_c c = {.n = n, .out = &body, .width = 1, .full = d->vector_b / 4, .indent = 1, .folds = &folds};
     c.fma = !strcmp(d->name, "x86-64-v3") || !strcmp(d->name, "x86-64-v4") || !strcmp(d->name, "aarch64");
     c.sv_mask = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.uses = HN_NEW_N(n->a, uint32_t, n->n_sv);
@@ -97,11 +97,13 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, const 
     if (!hn_arena_ok(n->a)) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
     if (!hn_c_nest(&c)) {
         hn_str_free(&body);
+        hn_str_free(&folds);
         return hn_fail(err, HONE_E_UNSUPPORTED, "%s", c.why ? c.why : "the nest has no form in C");
     }
     hn_dim scratch = buffers(&c, &heads);
     for (int width = 2; width <= 1024; width *= 2)
         if (c.widths & (uint32_t)width) hn_c_prelude(&text, width, c.math);
+    hn_str_add(&text, folds.text ? folds.text : "");
     hn_str_addf(&text,
                 "static void %s(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch) {\n",
                 name);
@@ -112,12 +114,13 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, const 
     symbols(n, &text, both.text ? both.text : "");
     hn_str_add(&text, both.text ? both.text : "");
     hn_str_add(&text, "}\n");
-    bool failed = text.failed || body.failed || heads.failed || both.failed;
+    bool failed = folds.failed || text.failed || body.failed || heads.failed || both.failed;
     out->text = failed ? NULL : hn_strdup(n->a, text.text);
     hn_str_free(&body);
     hn_str_free(&text);
     hn_str_free(&heads);
     hn_str_free(&both);
+    hn_str_free(&folds);
     if (!out->text) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
     out->helpers = "base convert scalar";
     out->scratch_b = scratch;

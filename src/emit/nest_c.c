@@ -139,11 +139,30 @@ static void update_value(hn_c *c, const hn_stmt *s, hn_str *out, const char *to,
     hn_str_free(&b);
 }
 
+/* A vector into a register that all lanes share. */
+static bool fold_all(hn_c *c, const hn_stmt *s) {
+    hone_dtype t = c->n->buf[s->buf].dtype;
+    if (c->inlined[s->value] || !varies(c, c->sv_mask[s->value])) return false;
+    if (t != HONE_F32 && t != HONE_F64 && (hn_is_float(t) || hn_dtype_of(t)->bits < 8)) return false;
+    hn_str to = {0}, value = {0}, lanes = {0}, sum = {0};
+    hn_c_reg(c, &to, s->buf, s->at, false);
+    hn_c_name(c, &value, s->value);
+    hn_c_fold_lanes(c, &lanes, s->op, t, value.text ? value.text : "");
+    hn_c_fold(c, &sum, s->op, t, to.text ? to.text : "", lanes.text ? lanes.text : "", false);
+    hn_c_line(c, "%s = %s;", to.text ? to.text : "", sum.text ? sum.text : "");
+    hn_str_free(&to);
+    hn_str_free(&value);
+    hn_str_free(&lanes);
+    hn_str_free(&sum);
+    return true;
+}
+
 static void update(hn_c *c, const hn_stmt *s) {
     const hn_scalar *pick;
     hn_str to = {0}, value = {0}, guards = {0};
     int lane = hn_c_vector_lane(c);
     bool private_lanes = varies(c, hn_c_ix_mask(c, s->at) | c->buf_mask[s->buf]);
+    if (lane >= 0 && !private_lanes && fold_all(c, s)) return;
     hn_c_reg(c, &to, s->buf, s->at, private_lanes);
     update_value(c, s, &value, to.text ? to.text : "", private_lanes);
     product_of(c, s, &pick);

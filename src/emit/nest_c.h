@@ -36,6 +36,7 @@ typedef struct hn_c {
     uint16_t *chunked;  /* of registers accessed as whole vectors: elements of one; else 0 */
     uint32_t *uses;     /* of scalars */
     bool *inlined;      /* scalars written where they are used */
+    hn_str *folds;      /* functions that fold the lanes of a vector */
     const char *why;    /* first reason why it cannot be written */
 } hn_c;
 
@@ -62,6 +63,8 @@ bool hn_c_vectorisable(hone_dtype t);
 void hn_c_line(hn_c *c, const char *fmt, ...) HONE_PRINTF(2, 3);
 /* buf = buf op value, both as text; vectors or scalars. */
 void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b, bool vector);
+/* The lanes of a vector folded by op, in halves; writes the function where it is new. */
+void hn_c_fold_lanes(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *vector);
 void hn_c_put(hn_c *c, hn_str *out, hone_dtype t, const char *value); /* scalar from register to memory form */
 
 /* nest_c_op.c: one operation on operands given as text */

@@ -6,6 +6,9 @@
  */
 #include "emit/nest_c.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static bool is_native(hone_dtype t) { return t == HONE_F32 || t == HONE_F64; }
 
 void hn_c_put(hn_c *c, hn_str *out, hone_dtype t, const char *value) {
@@ -297,6 +300,25 @@ bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
         return true;
     }
     return false;
+}
+
+void hn_c_fold_lanes(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *vector) {
+    const char *type = hn_dtype_of(t)->text, *name = hn_op_of(op)->text;
+    char head[64];
+    int w = c->width;
+    snprintf(head, sizeof head, "HNK_FOLD_%s_%s_X%d", name, type, w);
+    hn_str_addf(out, "hnk_fold_%s_%s_x%d(%s)", name, type, w, vector);
+    if (c->folds->text && strstr(c->folds->text, head)) return;
+    hn_str_addf(c->folds, "#ifndef %s\n#define %s\nHNR %s hnk_fold_%s_%s_x%d(hnk_%s_x%d v) {\n    hnk_%s_x%d h;\n",
+                head, head, hn_c_type(t), name, type, w, type, w, type, w);
+    for (int half = w / 2; half; half /= 2) {
+        hn_str_add(c->folds, "    h = __builtin_shufflevector(v, v");
+        for (int l = 0; l < w; l++) hn_str_addf(c->folds, ", %d", l ^ half);
+        hn_str_add(c->folds, ");\n    v = ");
+        hn_c_fold(c, c->folds, op, t, "v", "h", true);
+        hn_str_add(c->folds, ";\n");
+    }
+    hn_str_add(c->folds, "    return v[0];\n}\n#endif\n");
 }
 
 void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b, bool vector) {

@@ -12,7 +12,8 @@
  * Loops run over 0 <= var < extent. Kinds: serial; parallel (only around everything else: the work items of the
  * kernel); unroll and vector (constant extents): their iterations are *lanes* that run the body in lockstep, statement
  * by statement, and every register buffer declared inside exists once per lane. So an unroll loop around a serial loop
- * is unroll-and-jam, and its registers are the named accumulators of a register tile.
+ * is unroll-and-jam, and its registers are the named accumulators of a register tile. An update of a register that all
+ * lanes share adds them in order (unroll) or folded in halves: lane l and l + n/2, then n/4 … (vector).
  *
  * Text: docs/loop-nests.md.   Owns: everything in the arena handed in; borrows the dimension table.
  * Threads: one at a time.   Errors: sticky in the arena; hn_nest_verify checks the invariants:

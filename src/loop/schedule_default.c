@@ -8,7 +8,7 @@
 #include "loop/loop_int.h"
 #include "loop/schedule.h"
 
-enum { CHAIN_MAX = HN_RANK_MAX + 2, CHUNK = 4096, ROWS = 4 };
+enum { CHAIN_MAX = HN_RANK_MAX + 2, CHUNK = 4096 };
 
 /* The loops from the outermost in, each with definitions and one loop as its body; the last has another body. */
 typedef struct chain {
@@ -89,13 +89,26 @@ static bool is_reduction(const hn_nest *n, hn_st loop) {
 /* -- the innermost loops */
 typedef struct plan {
     int64_t lanes, registers;
-    int n_vector, n_partial, n_tile;
+    int n_vector, n_partial;
+    int64_t rows; /* of the register tile, 0: none */
 } plan;
 
-static void vectorise_tail_free(hn_nest *n, hn_st loop, plan *p) {
-    hn_st inner;
-    if (!hn_loop_split(n, loop, p->lanes, &inner, NULL, NULL)) return;
-    if (hn_loop_vectorise(n, inner, NULL)) p->n_vector++;
+/* Vectors of p->lanes, fewer in a short loop; what is left over in half as many, and so on down to four, where its
+ * length is known, else in fours. */
+static void vectorise(hn_nest *n, hn_st loop, plan *p) {
+    int64_t e, lanes = p->lanes;
+    while (loop) {
+        bool known = hn_ix_is_int(n, n->extent[n->st[loop].var], &e);
+        while (known && lanes > 4 && e < lanes) lanes /= 2;
+        hn_st inner, tail = 0;
+        if (!hn_loop_split(n, loop, lanes, &inner, &tail, NULL)) return;
+        if (!hn_loop_vectorise(n, inner, NULL)) return;
+        p->n_vector++;
+        if (lanes <= 4) return;
+        known = tail && hn_ix_is_int(n, n->extent[n->st[tail].var], &e);
+        lanes = known ? lanes / 2 : 4;
+        loop = tail;
+    }
 }
 
 static void partials(hn_nest *n, hn_st loop, plan *p) {
@@ -123,44 +136,104 @@ static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
         if (is_reduction(n, id))
             partials(n, id, p);
         else
-            vectorise_tail_free(n, id, p);
+            vectorise(n, id, p);
     }
+}
+
+/* Loads inside the reductions that walk with variable v and would be the same for every iteration of w. */
+static int reused(hn_nest *n, hn_st first, hn_var v, hn_var w, bool inside) {
+    int count = 0;
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt s = n->st[id];
+        if (s.kind == HN_ST_LOOP) count += reused(n, s.body, v, w, true);
+        const hn_scalar *x = inside && s.kind == HN_ST_LET ? &n->sv[s.value] : NULL;
+        if (x && x->kind == HN_SV_LOAD && n->buf[x->buf].space != HN_REG)
+            count += hn_ix_depends(n, x->at, v) && !hn_ix_depends(n, x->at, w);
+    }
+    return count;
 }
 
 /* A loop around the vector loop whose iterations read the same vectors: rows of the register tile. -1: none. */
 static int tile_loop(hn_nest *n, const chain *c) {
     hn_st leaf = c->loop[c->n - 1];
-    for (int k = c->n - 1; k-- > 0;) {
-        walk all = {0, 0, 0}, outer = {0, 0, 0};
-        walk_list(n, n->st[leaf].body, n->st[leaf].var, false, &all);
-        walk_list(n, n->st[leaf].body, n->st[c->loop[k]].var, false, &outer);
-        if (outer.uniform > 0 && outer.uniform < all.unit + all.uniform + all.strided) return k;
-    }
+    for (int k = c->n - 1; k-- > 0;)
+        if (reused(n, n->st[leaf].body, n->st[leaf].var, n->st[c->loop[k]].var, false)) return k;
     return -1;
+}
+
+static bool has_guards(hn_nest *n, hn_st first, hn_var v) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt s = n->st[id];
+        if (s.kind == HN_ST_LOOP && has_guards(n, s.body, v)) return true;
+        const hn_scalar *x = s.kind == HN_ST_LET ? &n->sv[s.value] : NULL;
+        for (uint32_t k = 0; x && k < x->n_guard; k++)
+            if (hn_ix_depends(n, x->guard[k], v)) return true;
+    }
+    return false;
+}
+
+/* Brings the rows next to the columns, and panels of columns around them: the panel's operand stays in the cache while
+ * the rows go by. Gives the loop over the columns of one panel. */
+static hn_st make_panels(hn_nest *n, chain *c, int *rows, int64_t columns) {
+    int last = c->n - 1;
+    hn_st leaf = c->loop[last], in;
+    int64_t e;
+    while (*rows + 1 < last && hn_loop_swap(n, c->loop[*rows], NULL)) ++*rows;
+    if (*rows + 1 < last || has_guards(n, n->st[leaf].body, n->st[leaf].var)) return leaf;
+    if (hn_ix_is_int(n, n->extent[n->st[leaf].var], &e) && e <= columns) return leaf;
+    if (!hn_loop_chunk(n, leaf, columns, &in, NULL)) return leaf;
+    if (hn_loop_swap(n, c->loop[*rows], NULL)) *rows = last;
+    return in;
+}
+
+/* Two vectors of columns at once, then what is left. */
+static void tile_columns(hn_nest *n, hn_st leaf, plan *p) {
+    hn_st wide, tail, vector;
+    if (!hn_loop_split(n, leaf, 2 * p->lanes, &wide, &tail, NULL)) {
+        vectorise(n, leaf, p);
+        return;
+    }
+    if (tail) vectorise(n, tail, p);
+    if (!hn_loop_split(n, wide, p->lanes, &vector, NULL, NULL) || !hn_loop_vectorise(n, vector, NULL)) return;
+    hn_loop_unroll(n, wide, NULL);
+    p->n_vector++;
+}
+
+static void tile_rows(hn_nest *n, hn_st row, plan *p) {
+    int64_t e, most = p->registers >= 32 ? 8 : 4, r = most;
+    hn_st inner, tail;
+    bool known = hn_ix_is_int(n, n->extent[n->st[row].var], &e);
+    if (known && e < r) r = e;
+    for (int64_t k = most; known && k > 3 && e % r; k--)
+        if (e % k == 0) r = k;
+    if ((!known || e > 8 * r) && hn_loop_chunk(n, row, 8 * r, &inner, NULL)) row = inner;
+    if (r < 2 || !hn_loop_split(n, row, r, &inner, &tail, NULL) || !hn_loop_unroll(n, inner, NULL)) return;
+    p->rows = r;
+    if (tail && hn_ix_is_int(n, n->extent[n->st[tail].var], &e)) hn_loop_unroll(n, tail, NULL);
 }
 
 /* Result loop with reductions inside: vectors over the results, several rows at once. */
 static void tile(hn_nest *n, chain *c, plan *p) {
-    hn_st leaf = c->loop[c->n - 1], inner, wide = 0, in_tile;
-    int64_t columns = p->lanes * 2;
     int rows = tile_loop(n, c);
-    if (rows >= 0 && hn_loop_split(n, leaf, columns, &wide, &inner, NULL)) {
-        hn_st vector;
-        if (inner) vectorise_tail_free(n, inner, p); /* the tail */
-        if (hn_loop_split(n, wide, p->lanes, &vector, NULL, NULL) && hn_loop_vectorise(n, vector, NULL)) {
-            hn_loop_unroll(n, wide, NULL);
-            p->n_vector++;
-        }
+    hn_st leaf = rows >= 0 ? make_panels(n, c, &rows, 2 * p->lanes) : c->loop[c->n - 1];
+    hn_st row = rows >= 0 ? c->loop[rows] : 0, inside;
+    if (hn_loop_peel(n, leaf, &inside, NULL)) leaf = inside;
+    if (rows >= 0) {
+        tile_columns(n, leaf, p);
+        tile_rows(n, row, p);
     } else {
-        vectorise_tail_free(n, leaf, p);
+        vectorise(n, leaf, p);
     }
-    if (rows < 0) return;
-    hn_st row = c->loop[rows];
-    if (rows == 0 || hn_ix_is_dim(n, n->extent[n->st[row].var], NULL)) { /* items of several tiles */
-        if (hn_loop_chunk(n, row, 4 * ROWS, &in_tile, NULL)) row = in_tile;
+}
+
+/* The list writes local memory: a row's own buffers. */
+static bool keeps_rows(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_STORE && n->buf[s->buf].space == HN_LOCAL) return true;
+        if (s->kind == HN_ST_LOOP && keeps_rows(n, s->body)) return true;
     }
-    hn_st unrolled;
-    if (hn_loop_split(n, row, ROWS, &unrolled, NULL, NULL) && hn_loop_unroll(n, unrolled, NULL)) p->n_tile++;
+    return false;
 }
 
 static void parallelise(hn_nest *n) {
@@ -178,15 +251,33 @@ static void parallelise(hn_nest *n) {
 
 static bool one_top_loop(const hn_nest *n) { return lone_loop(n, n->first) != 0; }
 
+/* The innermost reduction loop below: where its operands are contiguous, partial results beat strided vectors. */
+static bool dot_product(hn_nest *n, hn_st first, int64_t lanes) {
+    int64_t e;
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        if (has_loop(n, n->st[id].body)) return dot_product(n, n->st[id].body, lanes);
+        walk w = {0, 0, 0};
+        walk_list(n, n->st[id].body, n->st[id].var, true, &w);
+        bool short_ = hn_ix_is_int(n, n->extent[n->st[id].var], &e) && e < lanes;
+        return is_reduction(n, id) && w.unit && !w.strided && !short_;
+    }
+    return false;
+}
+
 static void whole(hn_nest *n, plan *p) {
     chain c = find_chain(n, n->first);
+    int64_t e;
     if (!c.n) return;
     hn_st leaf = c.loop[c.n - 1];
     walk w = {0, 0, 0};
     walk_list(n, n->st[leaf].body, n->st[leaf].var, false, &w);
-    bool reduces = has_loop(n, n->st[leaf].body);
-    bool across = p->lanes > 1 && reduces && w.unit && w.strided == 0;
-    if (c.n == 1 && (across || !reduces)) hn_loop_chunk(n, leaf, reduces ? 64 : CHUNK, &leaf, NULL);
+    bool reduces = has_loop(n, n->st[leaf].body), long_ = true;
+    bool across = p->lanes > 1 && reduces && !keeps_rows(n, n->st[leaf].body) &&
+                  (w.strided ? !dot_product(n, n->st[leaf].body, p->lanes) : w.unit > 0);
+    if (c.n > 1 && hn_ix_is_int(n, n->extent[n->st[leaf].var], &e)) long_ = e > 2 * CHUNK;
+    if ((c.n == 1 && (across || !reduces)) || (!reduces && long_ && c.n > 1))
+        hn_loop_chunk(n, leaf, reduces ? 64 : CHUNK, &leaf, NULL);
     c.loop[c.n - 1] = leaf;
     if (across) tile(n, &c, p);
 }
@@ -200,7 +291,7 @@ const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
     parallelise(n);
     if (p.lanes > 1) schedule_leaves(n, n->first, &p);
     hn_nest_tidy(n);
-    if (p.n_tile) return hn_format(n->a, "tile=%dx%d vector=%d", ROWS, 2, (int)p.lanes);
+    if (p.rows) return hn_format(n->a, "tile=%dx2 vector=%d", (int)p.rows, (int)p.lanes);
     if (p.n_vector || p.n_partial) return hn_format(n->a, "vector=%d partial=%d", (int)p.lanes, p.n_partial);
     return "scalar";
 }

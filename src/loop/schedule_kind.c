@@ -160,17 +160,39 @@ static hn_st add_partials(hn_nest *n, hn_st loop, hn_buf p, int64_t w, int64_t u
     return loop_around(n, vo, loop_around(n, vu, loop_around(n, vl, body, HN_VECTOR), HN_UNROLL), HN_SERIAL);
 }
 
-/* for j < w*u { a[0] = a[0] op p[j] } */
-static hn_st fold_partials(hn_nest *n, const hn_stmt *update, hn_buf p, int64_t size) {
-    hn_var j = hn_nest_var(n, hn_ix_int(n, size));
-    hn_sv x =
-        hn_nest_scalar(n, &(hn_scalar){.kind = HN_SV_LOAD, .dtype = n->buf[p].dtype, .buf = p, .at = hn_ix_var(n, j)});
+/* for l < w { buf[at] = buf[at] op p[from + l] }; at of the update, or l where it is 0. */
+static hn_st fold_vector(hn_nest *n, const hn_stmt *update, hn_buf p, int64_t from, int64_t w) {
+    hn_var l = hn_nest_var(n, hn_ix_int(n, w));
+    hn_ix lane = hn_ix_var(n, l);
+    hn_scalar load = {.kind = HN_SV_LOAD, .dtype = n->buf[p].dtype, .buf = p};
+    load.at = hn_ix_add(n, lane, hn_ix_int(n, from));
     hn_stmt to = *update;
-    to.value = x;
+    to.value = hn_nest_scalar(n, &load);
     to.next = 0;
+    if (!to.at) to.at = lane;
     hn_st last = hn_nest_stmt(n, &to);
-    hn_st let = hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_LET, .value = x, .next = last});
-    return loop_around(n, j, let, HN_UNROLL);
+    hn_st let = hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_LET, .value = to.value, .next = last});
+    return loop_around(n, l, let, HN_VECTOR);
+}
+
+/* The vectors are added up into the first, then its lanes into the register; gives the first of a list. */
+static hn_st fold_partials(hn_nest *n, const hn_stmt *update, hn_buf p, int64_t w, int64_t u, hn_st *last) {
+    hn_stmt into = *update;
+    hn_st head = 0;
+    into.buf = p;
+    into.at = 0;
+    for (int64_t k = 1; k < u; k++) {
+        hn_st add = fold_vector(n, &into, p, k * w, w);
+        if (head)
+            n->st[*last].next = add;
+        else
+            head = add;
+        *last = add;
+    }
+    hn_st sum = fold_vector(n, update, p, 0, w);
+    if (head) n->st[*last].next = sum;
+    *last = sum;
+    return head ? head : sum;
 }
 
 bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **why) {
@@ -188,7 +210,8 @@ bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **
     hn_st reg = hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_REG, .buf = p});
     hn_st init = set_partials(n, p, w, u, n->st[set].value);
     hn_st sum = add_partials(n, loop, p, w, u, times);
-    hn_st fold = fold_partials(n, &n->st[update], p, w * u);
+    hn_stmt how = n->st[update];
+    hn_st folded = 0, fold = fold_partials(n, &how, p, w, u, &folded);
     hn_st tail = 0;
     if (!hn_ix_is_int(n, rest, &known) || known) {
         hn_var t = hn_nest_var(n, rest);
@@ -204,7 +227,7 @@ bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **
     n->st[loop].next = init;
     n->st[init].next = sum;
     n->st[sum].next = fold;
-    n->st[fold].next = tail ? tail : next;
+    n->st[folded].next = tail ? tail : next;
     if (tail) n->st[tail].next = next;
     return true;
 }
