@@ -27,9 +27,10 @@ static void add(command *c, const char *word) {
     if (c->n < MOST_ARGS) c->argv[c->n++] = word;
 }
 
-static bool is_tiny(const hn_model *m) {
+bool hn_is_tiny(const hn_model *m) {
     int64_t total = 0, low, high;
     for (uint32_t i = 0; i < m->n_kernel; i++) {
+        if (!m->kernel[i].cost) return false;
         hn_dim_range(m->g->dims, m->kernel[i].cost, &low, &high);
         if (__builtin_mul_overflow(high, m->kernel[i].n_uses, &high) || __builtin_add_overflow(total, high, &total))
             return false;
@@ -49,7 +50,7 @@ static void add_flags(const hn_model *m, command *c) {
     static const char *const common[] = {
         "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
         "-w",         NULL};
-    add(c, is_tiny(m) ? "-O1" : "-O2");
+    add(c, hn_is_tiny(m) ? "-O1" : "-O2");
     for (size_t i = 0; common[i]; i++) add(c, common[i]);
     for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++) add(c, m->dialect->flags[i]);
 }

@@ -113,6 +113,7 @@ const char *hn_carried_place(void);
 
 /* build.c: the library at work/model.so from the units that are stale. */
 hone_rc hn_build(hn_model *m, hone_err *err);
+bool hn_is_tiny(const hn_model *m); /* so little work that neither optimising nor a second process pays */
 
 /* parity.c: fills kernel[i].parity for all i that are not done, from the library at `path`. */
 hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err);

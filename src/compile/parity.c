@@ -145,7 +145,8 @@ static hone_rc supervise(const hn_model *m, const char *path, shared *s, hone_er
     long jobs = m->options->n_jobs ? (long)m->options->n_jobs : sysconf(_SC_NPROCESSORS_ONLN);
     int n = jobs < 1 ? 1 : jobs > MOST_CHILDREN ? MOST_CHILDREN : (int)jobs;
     pid_t pid[MOST_CHILDREN];
-    if (m->n_kernel < 16) n = 1;
+    if (m->n_kernel < (uint32_t)n) n = m->n_kernel ? (int)m->n_kernel : 1;
+    if (hn_is_tiny(m)) n = 1;
     for (int i = 0; i < n; i++)
         if ((pid[i] = start(m, path, s, i)) < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
     for (int i = 0; i < n; i++) {
