@@ -249,6 +249,7 @@ const hn_lower_row hn_lower_ml[] = {
     {"ai.onnx.ml", "LinearRegressor", 1, HN_OPSET_MAX, hn_lower_linear_regressor, 0},
     {"ai.onnx.ml", "Normalizer", 1, HN_OPSET_MAX, normalizer, 0},
     {"ai.onnx.ml", "OneHotEncoder", 1, HN_OPSET_MAX, one_hot_encoder, 0},
+    {"ai.onnx.ml", "SVMClassifier", 1, HN_OPSET_MAX, hn_lower_svm_classifier, 0},
     {"ai.onnx.ml", "SVMRegressor", 1, HN_OPSET_MAX, hn_lower_svm_regressor, 0},
     {"ai.onnx.ml", "Scaler", 1, HN_OPSET_MAX, scaler, 0},
     {"ai.onnx.ml", "TreeEnsemble", 5, HN_OPSET_MAX, hn_lower_tree_ensemble, 0},

@@ -12,9 +12,13 @@ hn_val hn_ml_post(hn_lower *c, hn_val scores, const char *name);
 void hn_ml_labels(hn_lower *c, hn_val scores, const char *ints, const char *strings);
 
 /* lower_ml_linear.c */
+/* Attribute `name` as a matrix of `rows` rows of type t; 0 after a failure. */
+hn_val hn_ml_matrix(hn_lower *c, const char *name, int64_t rows, hone_dtype t);
 void hn_lower_linear_regressor(hn_lower *c);
 void hn_lower_linear_classifier(hn_lower *c);
+/* lower_ml_svm.c */
 void hn_lower_svm_regressor(hn_lower *c);
+void hn_lower_svm_classifier(hn_lower *c);
 /* lower_ml_tree.c */
 void hn_lower_tree_ensemble(hn_lower *c);
 void hn_lower_tree_regressor(hn_lower *c);

@@ -1,13 +1,11 @@
-/* lower_ml_linear.c — linear models and support vectors of ai.onnx.ml. */
+/* lower_ml_linear.c — linear models of ai.onnx.ml. */
 #include "import/lower_ml_int.h"
 
-#include <math.h>
 #include <string.h>
 
 static hone_dtype score_type(hone_dtype t) { return t == HONE_F64 ? HONE_F64 : HONE_F32; }
 
-/* Attribute `name` as a matrix of `rows` rows of type t; 0 after a failure. */
-static hn_val matrix(hn_lower *c, const char *name, int64_t rows, hone_dtype t) {
+hn_val hn_ml_matrix(hn_lower *c, const char *name, int64_t rows, hone_dtype t) {
     hn_builder *b = hn_lower_builder(c);
     const float *x;
     size_t n = hn_floats(c, name, &x);
@@ -25,7 +23,7 @@ static hn_val scores_of(hn_lower *c, int64_t rows) {
     const float *intercept;
     if (!hn_need(c, 1) || !hn_need_rank(c, 0, 1, 2)) return 0;
     hone_dtype t = score_type(hn_dt(b, hn_in(c, 0)));
-    hn_val x = hn_cast(b, hn_in(c, 0), t), w = matrix(c, "coefficients", rows, t);
+    hn_val x = hn_cast(b, hn_in(c, 0), t), w = hn_ml_matrix(c, "coefficients", rows, t);
     if (!w) return 0;
     if (hn_rank(b, x) == 1) x = hn_unsqueeze(b, x, 0);
     hn_val y = hn_contract(b, x, w, (int64_t[]){0, 1}, (int64_t[]){2, 1}, 2, (int64_t[]){0, 2}, t);
@@ -72,52 +70,4 @@ void hn_lower_linear_classifier(hn_lower *c) {
     else
         hn_ml_labels(c, y, "classlabels_ints", "classlabels_strings");
     hn_out_as(c, 1, y, HONE_F32);
-}
-
-/* -- support vectors */
-
-typedef struct kernel {
-    const char *type;
-    double gamma, coef0, degree;
-} kernel;
-
-/* x [n, f] against every support vector [s, f]: [n, s]. */
-static hn_val kernel_of(hn_lower *c, const kernel *k, hn_val x, hn_val sv) {
-    hn_builder *b = hn_lower_builder(c);
-    hone_dtype t = hn_dt(b, x);
-    if (!strcmp(k->type, "RBF")) {
-        hn_val d = hn_bin(b, HN_OP_SUB, hn_unsqueeze(b, x, 1), hn_unsqueeze(b, sv, 0));
-        hn_val s = hn_reduce1(b, HN_OP_RSUM, hn_bin(b, HN_OP_MUL, d, d), 2, false);
-        return hn_un(b, HN_OP_EXP, hn_bin_f(b, HN_OP_MUL, s, -k->gamma));
-    }
-    hn_val s = hn_contract(b, x, sv, (int64_t[]){0, 1}, (int64_t[]){2, 1}, 2, (int64_t[]){0, 2}, t);
-    if (!strcmp(k->type, "LINEAR")) return s;
-    s = hn_bin_f(b, HN_OP_ADD, hn_bin_f(b, HN_OP_MUL, s, k->gamma), k->coef0);
-    if (!strcmp(k->type, "SIGMOID")) return hn_un(b, HN_OP_TANH, s);
-    if (!strcmp(k->type, "POLY")) return hn_bin_f(b, HN_OP_POW, s, trunc(k->degree));
-    hn_wrong(c, "kernel_type '%s'", k->type);
-    return 0;
-}
-
-void hn_lower_svm_regressor(hn_lower *c) {
-    hn_builder *b = hn_lower_builder(c);
-    const float *params, *rho;
-    kernel k = {.type = hn_string(c, "kernel_type", "LINEAR")};
-    int64_t supports = hn_int(c, "n_supports", 0);
-    if (!hn_need(c, 1) || !hn_need_rank(c, 0, 2, 2)) return;
-    if (hn_floats(c, "kernel_params", &params) >= 3) k.gamma = params[0], k.coef0 = params[1], k.degree = params[2];
-    hone_dtype t = score_type(hn_dt(b, hn_in(c, 0)));
-    hn_val x = hn_cast(b, hn_in(c, 0), t), w = matrix(c, "coefficients", 1, t), y = x;
-    if (supports > 0) {
-        hn_val sv = matrix(c, "support_vectors", supports, t);
-        y = sv ? kernel_of(c, &k, x, sv) : 0;
-    }
-    if (!y || !w) return;
-    y = hn_contract(b, y, w, (int64_t[]){0, 1}, (int64_t[]){2, 1}, 2, (int64_t[]){0, 2}, t);
-    if (hn_floats(c, "rho", &rho)) y = hn_bin_f(b, HN_OP_ADD, y, rho[0]);
-    if (hn_int(c, "one_class", 0))
-        y = hn_where(b, hn_bin_f(b, HN_OP_LE, y, 0), hn_const_f(b, t, -1), hn_const_f(b, t, 1));
-    else
-        y = hn_ml_post(c, y, hn_string(c, "post_transform", "NONE"));
-    if (y) hn_out_as(c, 0, y, HONE_F32);
 }

@@ -233,27 +233,59 @@ static const ot_case cases[] = {
      "y i64 [4] = 1 1 1 1\n"
      "z f32 [4,2] = 0.07585818 0.9241418 0.1824255 0.8175745 0.1824255 0.8175745 0.07585818 "
      "0.9241418\n"},
+    {"svm_classifier_of_three",
+     "opset 22\n"
+     "opset ai.onnx.ml 3\n"
+     "in x f32 [N,2]\n"
+     "node SVMClassifier x > y,z coefficients=[0.5,-1.0,0.25,2.0,1.0,-0.5,0.75,-2.0] "
+     "kernel_params=[0.5,0.25,2.0] kernel_type='RBF' rho=[0.25,-0.5,0.125] "
+     "support_vectors=[1.0,0.5,-0.5,2.0,0.25,-1.0,1.5,0.0] vectors_per_class=[1,2,1] "
+     "classlabels_ints=[5,6,7] post_transform='NONE'\n",
+     "x f32 [3,2] = -0.75 0.5 0.25 0.25 1.75 -1.25\n",
+     "y i64 [3] = 7 5 5\n"
+     "z f32 [3,3] = 0.09269652 -0.1433128 -0.02507029 0.5670206 1.11911 -0.5007424 0.4098841 "
+     "0.5507401 -0.5266989\n"},
+    {"svm_classifier_of_two_positive",
+     "opset 22\n"
+     "opset ai.onnx.ml 3\n"
+     "in x f32 [3,2]\n"
+     "node SVMClassifier x > y,z coefficients=[0.5,1.0,0.25] kernel_params=[0.5,0.25,2.0] "
+     "kernel_type='POLY' rho=[-0.25] support_vectors=[1.0,0.5,-0.5,2.0,0.25,-1.0] "
+     "vectors_per_class=[1,2] classlabels_ints=[5,6] post_transform='LOGISTIC'\n",
+     "x f32 [3,2] = -0.5 0.75 -1.25 -0.75 0.25 1\n",
+     "y i64 [3] = 6 6 6\n"
+     "z f32 [3,2] = 0.2607658 0.7392342 0.5004272 0.4995728 0.2030352 0.7969648\n"},
+    {"svm_classifier_linear",
+     "opset 22\n"
+     "opset ai.onnx.ml 3\n"
+     "in x f32 [3,2]\n"
+     "node SVMClassifier x > y,z coefficients=[0.5,-1.0,0.25,2.0,1.0,-0.5] kernel_type='LINEAR' "
+     "rho=[0.25,0.5,0.75] classlabels_ints=[5,6,7] post_transform='SOFTMAX'\n",
+     "x f32 [3,2] = -2 -0.5 -0.5 -0.75 -0.75 1.5\n",
+     "y i64 [3] = 5 5 6\n"
+     "z f32 [3,3] = 0.6044545 0.2223664 0.1731791 0.6043412 0.07217827 0.3234805 0.009006058 "
+     "0.9778903 0.01310374\n"},
     {"tfidf_tf",
      "opset 22\n"
      "in x i32 [N,L]\n"
      "node TfIdfVectorizer x > y mode='TF' min_gram_length=1 max_gram_length=2 max_skip_count=2 "
      "ngram_counts=[0,4] ngram_indexes=[3,1,2,0,4,5,6] pool_int64s=[2,3,5,4,5,6,7,8,6,7] "
      "weights=[0.5,1.5,2.5,3.5,4.5,5.5,6.5]\n",
-     "x i32 [2,8] = 4 6 5 5 8 3 4 6 3 4 6 6 2 4 4 4\n", "y f32 [2,7] = 2 1 2 0 0 0 0 4 1 0 1 0 0 0\n"},
+     "x i32 [2,8] = 4 6 2 7 5 4 6 7 7 8 8 7 4 7 6 4\n", "y f32 [2,7] = 2 0 1 1 1 0 2 2 0 0 0 0 2 0\n"},
     {"tfidf_idf",
      "opset 22\n"
      "in x i32 [N,L]\n"
      "node TfIdfVectorizer x > y mode='IDF' min_gram_length=1 max_gram_length=2 max_skip_count=2 "
      "ngram_counts=[0,4] ngram_indexes=[3,1,2,0,4,5,6] pool_int64s=[2,3,5,4,5,6,7,8,6,7] "
      "weights=[0.5,1.5,2.5,3.5,4.5,5.5,6.5]\n",
-     "x i32 [2,8] = 4 6 5 5 8 3 4 6 3 4 6 6 2 4 4 4\n", "y f32 [2,7] = 0.5 1.5 2.5 0 0 0 0 0.5 1.5 0 3.5 0 0 0\n"},
+     "x i32 [2,8] = 4 6 2 7 5 4 6 7 7 8 8 7 4 7 6 4\n", "y f32 [2,7] = 0.5 0 2.5 3.5 4.5 0 6.5 0.5 0 0 0 0 5.5 0\n"},
     {"tfidf_tfidf",
      "opset 22\n"
      "in x i32 [N,L]\n"
      "node TfIdfVectorizer x > y mode='TFIDF' min_gram_length=1 max_gram_length=2 max_skip_count=2 "
      "ngram_counts=[0,4] ngram_indexes=[3,1,2,0,4,5,6] pool_int64s=[2,3,5,4,5,6,7,8,6,7] "
      "weights=[0.5,1.5,2.5,3.5,4.5,5.5,6.5]\n",
-     "x i32 [2,8] = 4 6 5 5 8 3 4 6 3 4 6 6 2 4 4 4\n", "y f32 [2,7] = 1 1.5 5 0 0 0 0 2 1.5 0 3.5 0 0 0\n"},
+     "x i32 [2,8] = 4 6 2 7 5 4 6 7 7 8 8 7 4 7 6 4\n", "y f32 [2,7] = 1 0 2.5 3.5 4.5 0 13 1 0 0 0 0 11 0\n"},
     {"tfidf_vector_shorter_than_a_gram",
      "opset 22\n"
      "in x i64 [1]\n"
