@@ -7,7 +7,8 @@
  *
  * Generated function, for a kernel called NAME:
  *     static void NAME(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch);
- *   buf: inputs in order, then outputs in order, row-major, aligned to 64, never overlapping unless the code says
+ *   buf: inputs in order, then outputs in order, row-major, aligned to their
+ * element (what the caller of a model hands in; all else to 64), never overlapping unless the code says
  * in_place is legal; s[i]: value of symbol i of the graph's table;  begin..end: work items of `work` (0 <= begin <= end
  * <= work; any split gives bit-identical results); scratch: scratch_b bytes, private to the call, aligned to 64. No
  * allocation, no locks, no calls but libm and the runtime's static helpers (prefix `hnr_`). An opaque kernel that

@@ -123,6 +123,22 @@ static void test_sizes(void) {
     model->free(m);
 }
 
+/* Buffers of the caller that lie at no multiple of a vector. */
+static void test_alignment(void) {
+    static float a[N * K + 16], b[K * M + 16], y[N * M + 16], s[N + 16];
+    hone_model_instance *m = instance(2, NULL);
+    int good = m != NULL;
+    for (int shift = 1; shift < 16 && good; shift += 3) {
+        memcpy(a + shift, x, sizeof x), memcpy(b + shift, w, sizeof w);
+        hone_model_tensor in[2] = {{a + shift, sizeof x, 0, 2, {N, K}}, {b + shift, sizeof w, 0, 2, {K, M}}};
+        hone_model_tensor out[2] = {{y + shift, sizeof first_y, 0, 0, {0}}, {s + shift, sizeof first_s, 0, 0, {0}}};
+        good = !model->run(m, in, 2, out, 2) && !memcmp(y + shift, first_y, sizeof first_y) &&
+               !memcmp(s + shift, first_s, sizeof first_s);
+    }
+    ok(good, "buffers_at_any_element");
+    if (m) model->free(m);
+}
+
 static void test_refusals(void) {
     static float y[N * M], s[N];
     hone_model_instance *m = instance(1, NULL);
@@ -169,6 +185,7 @@ int main(int argc, char **argv) {
     test_bits();
     test_threads();
     test_sizes();
+    test_alignment();
     test_refusals();
     dlclose(library);
     printf("1..%d\n", n_tests);
