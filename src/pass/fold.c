@@ -1,9 +1,9 @@
 /* pass/fold.c — what depends on constants alone is computed now, by the reference interpreter.
  *
  * A node becomes a constant if that keeps the weights from growing: at most SMALL elements, or not more bytes than the
- * constants that it alone is made of; a broadcast or iota above that stays, so that kernels make it on the fly. Values
- * that are not worth keeping are still known here, in scratch memory, so that what shrinks them again (a reduction over
- * a mask of iotas) is folded. An `if` whose condition is known gives way to its branch.
+ * constants that it alone is made of; a broadcast or iota above that stays, so that kernels make it on the fly. What is
+ * not worth keeping is computed in scratch memory when a node needs it that is (a reduction over a mask of iotas). An
+ * `if` whose condition is known gives way to its branch.
  */
 #include "base/err.h"
 #include "ir/interp.h"
@@ -13,32 +13,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 64, SCRATCH_MAX_B = 64 << 20, WORK_MAX = 1 << 26, WALKS_MAX = 16 };
+enum { SMALL = 64, SCRATCH_MAX_B = 64 << 20, WORK_MAX = 1 << 26, WALKS_MAX = 16, DEPTH_MAX = 200, OUT_MAX = 4 };
 
+/* Of values that are made of constants, without being one: how, is in the graph; what they are is found out when a node
+ * that is worth keeping needs it. */
 typedef struct folder {
-    const hn_tensor **known; /* of values that are not constants; by value, in `scratch` */
-    uint32_t n_known;
+    uint8_t *depth;          /* nodes between v and constants; 0: v depends on more than constants */
+    const hn_tensor **known; /* while one node is evaluated: in `scratch` */
+    hn_val *made;            /* values that have an entry in known */
+    uint32_t n_values, n_made;
     hn_arena scratch;
 } folder;
 
-static const hn_tensor *known_of(const hn_rewriter *r, hn_val v) {
+static unsigned depth_of(const hn_rewriter *r, hn_val v) {
     const folder *f = r->arg;
-    const hn_tensor *t = hn_const_of(r->g, v);
-    return t ? t : v < f->n_known ? f->known[v] : NULL;
+    return v < f->n_values ? f->depth[v] : 0;
 }
 
 static size_t tensor_b(const hn_tensor *t) { return (size_t)hn_tensor_n(t) * hn_dtype_of(t->dtype)->size_b; }
 
-/* Bytes and elements of the results; false where they are not known or beyond all limits. */
+static bool measure_one(const hn_graph *g, hn_val v, int64_t *elements, int64_t *bytes) {
+    const hn_type *type = hn_type_of(g, v);
+    hn_tensor t = {.dtype = type->dtype, .rank = type->rank};
+    if (!hn_type_static(g, type, t.dim) || !hn_tensor_count(&t, elements)) return false;
+    *bytes = *elements * hn_dtype_of(t.dtype)->size_b;
+    return *bytes <= SCRATCH_MAX_B;
+}
+
+/* Bytes and elements of the results; false where they are not known or too many. */
 static bool measure(const hn_graph *g, const hn_node *n, int64_t *elements, int64_t *bytes) {
     *elements = *bytes = 0;
     for (size_t i = 0; i < n->n_out; i++) {
-        const hn_type *type = hn_type_of(g, n->out[i]);
-        hn_tensor t = {.dtype = type->dtype, .rank = type->rank};
-        int64_t k;
-        if (!hn_type_static(g, type, t.dim) || !hn_tensor_count(&t, &k) || k > SCRATCH_MAX_B) return false;
+        int64_t k, b;
+        if (!measure_one(g, n->out[i], &k, &b)) return false;
         *elements += k;
-        *bytes += k * hn_dtype_of(t.dtype)->size_b;
+        *bytes += b;
     }
     return *bytes <= SCRATCH_MAX_B;
 }
@@ -49,7 +58,8 @@ static bool affordable(const hn_rewriter *r, const hn_node *n, int64_t elements)
     int64_t each = 1;
     if (cls == HN_CONTRACT || cls == HN_WINDOW)
         for (size_t i = 0; i < n->n_in; i++) {
-            int64_t k = hn_tensor_n(known_of(r, n->in[i]));
+            int64_t k, b;
+            if (!measure_one(r->g, n->in[i], &k, &b)) return false;
             if (k > each) each = k;
         }
     return elements == 0 || each <= WORK_MAX / elements;
@@ -74,20 +84,43 @@ static bool attrs_static(const hn_graph *g, const hn_node *n) {
     return true;
 }
 
-static bool evaluate(hn_rewriter *r, const hn_node *n, hn_tensor *out) {
+static const hn_tensor *value_of(hn_rewriter *r, hn_val v);
+
+/* A failure (an index out of range) is left to the run, which may never get there. */
+static bool evaluate(hn_rewriter *r, const hn_node *n, hn_tensor out[OUT_MAX]) {
     folder *f = r->arg;
-    hn_tensor few[4], *in = n->n_in <= 4 ? few : malloc(n->n_in * sizeof *in);
     size_t n_symbols = hn_dims_symbols(r->g->dims);
-    int64_t *symbol = malloc((n_symbols + 1) * sizeof *symbol);
+    hn_tensor *in = HN_NEW_N(&f->scratch, hn_tensor, n->n_in);
+    int64_t *symbol = HN_NEW_N(&f->scratch, int64_t, n_symbols);
     hone_err err = {0};
-    bool good = in && symbol;
-    for (size_t i = 0; good && i < n->n_in; i++) in[i] = *known_of(r, n->in[i]);
-    for (size_t i = 0; good && i < n_symbols; i++) symbol[i] = INT64_MIN;
-    /* a failure (an index out of range) is left to the run, which may never get there */
-    good = good && !hn_interpret_node(r->g, n, in, symbol, &f->scratch, out, &err);
-    if (in != few) free(in);
-    free(symbol);
-    return good && hn_arena_ok(&f->scratch);
+    if (!in || !symbol) return false;
+    for (size_t i = 0; i < n_symbols; i++) symbol[i] = INT64_MIN;
+    for (size_t i = 0; i < n->n_in; i++) {
+        const hn_tensor *t = value_of(r, n->in[i]);
+        if (!t) return false;
+        in[i] = *t;
+    }
+    return !hn_interpret_node(r->g, n, in, symbol, &f->scratch, out, &err) && hn_arena_ok(&f->scratch);
+}
+
+/* As deep as DEPTH_MAX at most. */
+static const hn_tensor *value_of(hn_rewriter *r, hn_val v) {
+    folder *f = r->arg;
+    const hn_tensor *t = hn_const_of(r->g, v);
+    if (t || f->known[v]) return t ? t : f->known[v];
+    const hn_node *n = hn_def(r->g, v);
+    hn_tensor *out = HN_NEW_N(&f->scratch, hn_tensor, OUT_MAX);
+    if (!out || !evaluate(r, n, out)) return NULL;
+    for (size_t i = 0; i < n->n_out; i++) {
+        f->known[n->out[i]] = &out[i];
+        f->made[f->n_made++] = n->out[i];
+    }
+    return f->known[v];
+}
+
+static void forget(folder *f, hn_mark before) {
+    while (f->n_made) f->known[f->made[--f->n_made]] = NULL;
+    hn_arena_release(&f->scratch, before);
 }
 
 static hn_val make_const(hn_rewriter *r, const hn_tensor *t) {
@@ -97,38 +130,33 @@ static hn_val make_const(hn_rewriter *r, const hn_tensor *t) {
     return hn_const(&r->b, &kept);
 }
 
-static bool remember(hn_rewriter *r, hn_val v, const hn_tensor *t) {
-    folder *f = r->arg;
-    if (v >= f->n_known || f->scratch.total_b > 4 * (size_t)SCRATCH_MAX_B) return false;
-    hn_tensor *kept = HN_NEW(&f->scratch, hn_tensor);
-    if (kept) *kept = *t;
-    f->known[v] = kept;
-    return kept != NULL;
-}
-
 static hn_val fold_pure(hn_rewriter *r, const hn_node *n) {
-    int64_t elements, bytes;
-    hn_tensor out[4];
-    for (size_t i = 0; i < n->n_in; i++)
-        if (!known_of(r, n->in[i])) return HN_KEEP;
-    if (n->n_out > 4 || !attrs_static(r->g, n) || !measure(r->g, n, &elements, &bytes)) return HN_KEEP;
-    if (!affordable(r, n, elements)) return HN_KEEP;
     folder *f = r->arg;
-    hn_mark before = hn_arena_mark(&f->scratch);
-    bool good = evaluate(r, n, out), kept = good && worth_keeping(r, n, elements, bytes);
-    for (size_t i = 0; kept && i < n->n_out; i++) r->map[n->out[i]] = make_const(r, &out[i]);
-    if (good && !kept) {
-        for (size_t i = 0; i < n->n_out; i++) remember(r, n->out[i], &out[i]);
+    int64_t elements, bytes;
+    hn_tensor out[OUT_MAX];
+    unsigned depth = 0;
+    for (size_t i = 0; i < n->n_in; i++) {
+        unsigned d = depth_of(r, n->in[i]);
+        if (!d && !hn_const_of(r->g, n->in[i])) return HN_KEEP;
+        if (d > depth) depth = d;
+    }
+    if (depth == DEPTH_MAX || n->n_out > OUT_MAX || !attrs_static(r->g, n)) return HN_KEEP;
+    if (!measure(r->g, n, &elements, &bytes) || !affordable(r, n, elements)) return HN_KEEP;
+    if (!worth_keeping(r, n, elements, bytes)) {
+        for (size_t i = 0; i < n->n_out; i++) f->depth[n->out[i]] = (uint8_t)(depth + 1);
         return HN_KEEP;
     }
-    hn_arena_release(&f->scratch, before);
-    return kept ? HN_DROPPED : HN_KEEP;
+    hn_mark before = hn_arena_mark(&f->scratch);
+    bool good = evaluate(r, n, out);
+    for (size_t i = 0; good && i < n->n_out; i++) r->map[n->out[i]] = make_const(r, &out[i]);
+    forget(f, before);
+    return good ? HN_DROPPED : HN_KEEP;
 }
 
 /* The results of the branch that is taken stand for those of the node; where a symbol was made up for a dimension, it
  * is the branch's dimension now. */
 static hn_val fold_if(hn_rewriter *r, const hn_node *n) {
-    const hn_tensor *condition = known_of(r, n->in[0]);
+    const hn_tensor *condition = hn_const_of(r->g, n->in[0]);
     const hn_attr *body = hn_attr_get(n, HN_A_BODY);
     if (!condition || !body || body->n != 2) return HN_KEEP;
     hn_graph *g = r->g;
@@ -153,11 +181,15 @@ static hn_val fold(hn_rewriter *r, const hn_node *n) {
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
     for (unsigned i = 0; i < WALKS_MAX && hn_graph_ok(g); i++) {
-        folder f = {.n_known = g->n_value, .known = calloc(g->n_value, sizeof(hn_tensor *))};
-        if (!f.known) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+        folder f = {.n_values = g->n_value};
+        f.depth = HN_NEW_N(&f.scratch, uint8_t, f.n_values);
+        f.known = HN_NEW_N(&f.scratch, const hn_tensor *, f.n_values);
+        f.made = HN_NEW_N(&f.scratch, hn_val, f.n_values);
         hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = &f};
-        hn_rewrite(&r, fold);
-        free(f.known);
+        if (f.made)
+            hn_rewrite(&r, fold);
+        else
+            g->arena.failed = true;
         hn_arena_free(&f.scratch);
         ctx->n_rewrites += r.n_rewrites;
         if (!r.n_rewrites) break;
