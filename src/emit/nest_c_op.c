@@ -106,7 +106,7 @@ static const char *const float_call[HN_N_OPS] = {
 };
 /* Functions of the prelude for f32. */
 static const char *const vector_call[HN_N_OPS] = {
-    [HN_OP_EXP] = "exp", [HN_OP_SIGMOID] = "sigmoid", [HN_OP_TANH] = "tanh"};
+    [HN_OP_EXP] = "exp", [HN_OP_SIGMOID] = "sigmoid", [HN_OP_TANH] = "tanh", [HN_OP_ERF] = "erf"};
 
 /* Functions of integers in their 64-bit domain; @ is i or u. */
 static const char *const whole_call[HN_N_OPS] = {
@@ -260,6 +260,14 @@ static bool bool_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
     }
 }
 
+/* x^2 and x^3 in double, rounded once: what pow gives. */
+static bool small_power(hn_c *c, hn_str *out, const hn_scalar *x, const char *a) {
+    const hn_scalar *y = &c->n->sv[x->arg[1]];
+    if (y->kind != HN_SV_CONST || !hn_is_float(y->dtype) || (y->f != 2 && y->f != 3)) return false;
+    hn_str_addf(out, "hnk_power%d_f32_x%d(%s)", (int)y->f, c->width, a);
+    return true;
+}
+
 bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
     hone_dtype from = c->n->sv[x->arg[0]].dtype, t = x->dtype;
     const char *name = hn_dtype_of(t)->text, *source = hn_dtype_of(from)->text;
@@ -290,6 +298,7 @@ bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
         return true;
     }
     if (x->op == HN_OP_SQRT && is_float) return hn_str_addf(out, "hnk_sqrt_%s_x%d(%s)", name, c->width, a[0]), true;
+    if (x->op == HN_OP_POW && t == HONE_F32) return small_power(c, out, x, a[0]);
     if (infix[x->op] && (is_float || x->op != HN_OP_DIV)) {
         hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
         return true;
