@@ -284,7 +284,7 @@ static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_po
     return HONE_MODEL_OK;
 }
 
-/* Is the buffer of output j, whose dims are set, large enough and apart from the inputs? */
+/* Is the buffer of output j, whose dims are set, large enough and apart from the inputs and the outputs before it? */
 HNR hone_model_rc hnm_check_output(hone_model_instance *m, const hone_model_tensor *in, const hone_model_tensor *t,
                                    int32_t j) {
     int64_t size_b = hnm_bytes(t);
@@ -296,6 +296,10 @@ HNR hone_model_rc hnm_check_output(hone_model_instance *m, const hone_model_tens
     if (begin % hnm_element_b[t->dtype])
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "the buffer of output '%.80s' is not aligned to its elements",
                         hnm_output[j].name);
+    for (const hone_model_tensor *o = t - j; o < t; o++)
+        if (o->data && begin < (uintptr_t)o->data + o->size_b && (uintptr_t)o->data < begin + t->size_b)
+            return hnm_fail(m, HONE_MODEL_ARGUMENT, "the buffers of outputs '%.80s' and '%.80s' overlap",
+                            hnm_output[o - (t - j)].name, hnm_output[j].name);
     for (int32_t i = 0; i < HNM_INPUTS; i++) {
         uintptr_t from = (uintptr_t)in[i].data, to = from + (uintptr_t)hnm_bytes(&in[i]);
         if (begin < to && from < end)

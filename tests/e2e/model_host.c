@@ -165,6 +165,7 @@ static void test_refusals(void) {
     TRY(out[0].size_b = 4 * M * sizeof(float) - 1, HONE_MODEL_SMALL, "refuses_a_small_output_buffer");
     ok(out[0].dim[0] == 4 && out[0].dim[1] == M, "says_what_an_output_needs");
     TRY(out[0].data = x + 8, HONE_MODEL_ARGUMENT, "refuses_an_output_over_an_input");
+    TRY(out[1].data = y + 8, HONE_MODEL_ARGUMENT, "refuses_outputs_that_overlap");
     inputs_of(in, 4);
     memset(out, 0, sizeof out);
     ok(!model->run(m, in, 2, out, 2) && out[0].data && !memcmp(out[0].data, first_y, 4 * M * sizeof(float)),
