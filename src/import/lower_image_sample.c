@@ -93,6 +93,7 @@ static hn_val gather_weighted(hn_builder *b, hn_val data, hn_val index, hn_val w
 }
 
 hn_val hn_sample(hn_builder *b, hn_val x, const hn_val *at, hn_sampler s) {
+    if (!x || hn_rank(b, x) < 3) return 0; /* a failure before */
     size_t n = hn_rank(b, x) - 2, step[HN_RANK_MAX] = {0};
     axis_taps taps[HN_RANK_MAX];
     hn_dim flat[] = {hn_dim_of(b, x, 0), hn_dim_of(b, x, 1), hn_dim_product(b, x, 2, n + 2)};

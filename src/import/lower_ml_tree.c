@@ -63,16 +63,15 @@ static int64_t longest(const forest *f, int64_t root, int64_t *depth, int64_t *s
     return depth[root];
 }
 
-static int64_t deepest(const forest *f) {
-    int64_t *depth = malloc(((size_t)f->n + 1) * sizeof *depth), *stack = malloc(((size_t)f->n + 1) * sizeof *stack);
-    int64_t most = depth && stack ? 0 : -1;
-    for (int64_t i = 0; depth && i < f->n; i++) depth[i] = -1;
+static int64_t deepest(forest *f) {
+    int64_t *depth = HN_NEW_N(arena_of(f), int64_t, (size_t)f->n + 1), most = 0;
+    int64_t *stack = HN_NEW_N(arena_of(f), int64_t, (size_t)f->n + 1);
+    if (!depth || !stack) return 0; /* sticky in the arena */
+    for (int64_t i = 0; i < f->n; i++) depth[i] = -1;
     for (int64_t r = 0; most >= 0 && r < f->n_root; r++) {
         int64_t d = longest(f, f->root[r], depth, stack);
         most = d < 0 ? -1 : d > most ? d : most;
     }
-    free(depth);
-    free(stack);
     return most;
 }
 

@@ -81,6 +81,7 @@ static hn_val fast(const dft *d, hn_val x, size_t axis, int64_t n, bool is_compl
     for (size_t i = 0; i < last; i++)
         if (i != axis) rows = hn_dim_mul(b->g->dims, rows, hn_dim_of(b, x, i));
     x = hn_cast(b, x, d->own);
+    if (!x) return 0;
     hn_complex v = {rows_of(d, x, axis, 0, rows), 0};
     v.im = is_complex ? rows_of(d, x, axis, 1, rows) : hn_full(b, d->own, 2, (hn_dim[]){rows, d->n}, 0);
     v = hn_fft(b, v, rows, n, d->inverse);
@@ -91,6 +92,7 @@ static hn_val fast(const dft *d, hn_val x, size_t axis, int64_t n, bool is_compl
 /* x [..., 1 or 2] (real, or real and imaginary) transformed along axis: [..., 2]. */
 static hn_val transform(const dft *d, hn_val x, size_t axis) {
     hn_builder *b = d->b;
+    if (!x) return 0; /* a failure before */
     size_t last = hn_rank(b, x) - 1;
     bool is_complex = hn_dim_is(b, hn_dim_of(b, x, last), 2);
     int64_t n;
@@ -125,7 +127,8 @@ static hn_val fitted(hn_builder *b, hn_val x, size_t axis, hn_dim n) {
  * count. */
 static hn_val real_inverse(const dft *d, hn_val x, size_t axis) {
     hn_builder *b = d->b;
-    size_t rank = hn_rank(b, x), last = rank - 1;
+    if (!x) return 0; /* a failure before */
+    size_t last = hn_rank(b, x) - 1;
     hn_val k = hn_iota(b, HONE_I64, 1, &d->in, 0), n = hn_size_value(b, d->n, HONE_I64);
     hn_val twice = hn_bin_f(b, HN_OP_MUL, k, 2);
     hn_val edge = hn_bin(b, HN_OP_OR, hn_bin_f(b, HN_OP_EQ, k, 0), hn_bin(b, HN_OP_EQ, twice, n));
@@ -143,6 +146,7 @@ static hn_val real_inverse(const dft *d, hn_val x, size_t axis) {
 
 static bool has_parts(hn_lower *c, hn_val x) {
     hn_builder *b = hn_lower_builder(c);
+    if (!x) return false;
     hn_dim last = hn_dim_of(b, x, hn_rank(b, x) - 1);
     if (hn_dim_is(b, last, 1) || hn_dim_is(b, last, 2)) return true;
     hn_refuse(c, "the last dimension of the signal is not known to be 1 (real) or 2 (complex)");

@@ -39,6 +39,20 @@ static const struct {
     {"group_query", "opset 17\nopset com.microsoft 1\nin q f32 [B,S,8]\nin k f32 [B,S,4]\nin v f32 [B,S,4]\nin p f32 "
                     "[B,1,P,4]\nin r f32 [B,1,P,4]\nin l i32 [B]\nin t i32 []\nin c f32 [9,2]\nin s f32 [9,2]\n"
                     "node GroupQueryAttention q,k,v,p,r,l,t,c,s > y,m,n num_heads=2 kv_num_heads=1 do_rotary=1\n"},
+    {"resize", "opset 19\nin x f32 [N,1,H,4]\nin s f32 [4]\nnode Resize x,_,s > y mode='cubic' antialias=1\n"},
+    {"grid_sample",
+     "opset 20\nin x f32 [N,1,H,W]\nin g f32 [N,2,3,2]\nnode GridSample x,g > y padding_mode='reflection'\n"},
+    {"roi_align", "opset 16\nin x f32 [N,1,H,W]\nin r f32 [R,4]\nin b i64 [R]\nnode RoiAlign x,r,b > y\n"},
+    {"deform_conv",
+     "opset 19\nin x f32 [1,2,3,3]\nin w f32 [2,1,2,2]\nin o f32 [1,8,2,2]\nnode DeformConv x,w,o > y group=2\n"},
+    {"dft", "opset 20\nin x f32 [N,12,2]\nin l i64 []\nin a i64 []\nnode DFT x,l,a > y\n"},
+    {"fast_dft", "opset 17\nin x f32 [N,30,2]\nnode DFT x > y inverse=1\n"},
+    {"stft", "opset 17\nin x f32 [N,L,1]\nin s i64 []\nin w f32 [K]\nnode STFT x,s,w > y\n"},
+    {"tree", "opset 17\nopset ai.onnx.ml 3\nin x f32 [N,2]\n"
+             "node TreeEnsembleRegressor x > y nodes_treeids=[0,0,0] nodes_nodeids=[0,1,2] nodes_featureids=[1,0,0] "
+             "nodes_values=[0.5,0.0,0.0] nodes_modes=['BRANCH_LT','LEAF','LEAF'] nodes_truenodeids=[1,0,0] "
+             "nodes_falsenodeids=[2,0,0] target_treeids=[0,0] target_nodeids=[1,2] target_ids=[0,0] "
+             "target_weights=[1.0,2.0]\n"},
     {"bits", "opset 17\nopset com.microsoft 1\nin x f32 [M,16]\nin w u8 [2,1,8]\nin s f32 [2]\nin z u8 [2]\n"
              "node MatMulNBits x,w,s,z > y K=16 N=2 bits=4 block_size=16\n"},
     {"qlinear_mean",
