@@ -36,7 +36,8 @@ typedef struct hone_compile_result {
     char *text; /* a summary for people, with each fallback and its reason; hone_free */
 } hone_compile_result;
 
-/* Leaves the graph as it is. Failures: those of hone_import_onnx, E_TOOL (the compiler), E_IO. Nothing is left behind by a failed call. */
+/* Leaves the graph as it is. Failures: those of hone_import_onnx, E_TOOL (the compiler), E_IO. Nothing is left behind
+ * by a failed call. */
 HONE_API hone_rc hone_compile_onnx(const char *path, const hone_compile_options *options, hone_compile_result *out,
                                    hone_err *err);
 HONE_API hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,
@@ -51,7 +52,7 @@ HONE_API hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t 
                                   hone_err *err);
 HONE_API void hone_program_free(hone_program *p);
 
-/* --- arrays: comparing, and NumPy's file format ---------------------------------------------------------------------- */
+/* --- arrays: comparing, and NumPy's file format ------------------------------------------------------------------ */
 
 typedef struct hone_difference {
     bool same;               /* shape and type agree and no element is outside |got - want| <= atol + rtol * |want| */
@@ -69,7 +70,7 @@ HONE_API hone_rc hone_npy_read(const char *path, hone_array *out, hone_err *err)
 HONE_API hone_rc hone_npy_format(const hone_array *a, void **data, size_t *n, hone_err *err);
 HONE_API hone_rc hone_npy_write(const hone_array *a, const char *path, hone_err *err);
 
-/* --- a peer: ONNX Runtime in a Python process of its own ------------------------------------------------------------- */
+/* --- a peer: ONNX Runtime in a Python process of its own --------------------------------------------------------- */
 
 typedef struct hone_peer hone_peer;
 /* Python: $HONE_PYTHON, build/venv/bin/python, python3: the first that imports onnxruntime; E_UNSUPPORTED when none

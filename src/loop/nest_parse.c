@@ -1,6 +1,7 @@
 /* loop/nest_parse.c — reads the text of a nest (docs/loop-nests.md). Recursive descent; the first error ends it and
  * names the line. Nesting is bounded, so no text exhausts the stack. */
 #include "base/err.h"
+#include "base/locale.h"
 #include "loop/loop_int.h"
 
 #include <ctype.h>
@@ -258,7 +259,7 @@ static bool literal(parser *p, hn_scalar *x) {
     char *end;
     blanks(p);
     if (hn_is_float(x->dtype))
-        x->f = strtod(p->at, &end);
+        x->f = hn_strtod(p->at, &end);
     else
         x->i = strtoll(p->at, &end, 10);
     if (end == p->at) return wrong(p, "expected a number at '%.20s'", p->at);
