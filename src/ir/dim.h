@@ -48,6 +48,8 @@ void hn_dim_range(const hn_dims *t, hn_dim d, int64_t *low, int64_t *high);
  * builds of either give the same id (union towards the older or constant one). */
 void hn_dim_assume_equal(hn_dims *t, hn_dim a, hn_dim b);
 void hn_dim_assume_divisible(hn_dims *t, hn_dim a, int64_t by);
+/* Divides both by what all their terms share: for equalities between products of sizes that are not 0. */
+void hn_dim_cancel(hn_dims *t, hn_dim *a, hn_dim *b);
 typedef struct hn_relation {
     hn_dim a, b; /* b = 0: divisible */
     int64_t by;

@@ -173,8 +173,34 @@ static void make_alias(hn_dims *t, hn_dim a, hn_dim b) {
         if (!t->expr[d].live && t->expr[d].same == a) t->expr[d].same = b;
 }
 
+/* The atom floordiv(x, k) of term i of d where k is a number, else NULL. */
+static const hn_atom *quotient_in(const hn_dims *t, hn_dim d, uint32_t i, int64_t *k) {
+    const hn_term *term = &t->expr[d].term[i];
+    for (uint32_t m = 0; m < term->n; m++) {
+        const hn_atom *at = &t->atom[term->atom[m]];
+        if (at->kind == HN_ATOM_FLOORDIV && hn_dim_is_int(t, at->b, k) && *k > 1) return at;
+    }
+    return NULL;
+}
+
+/* d times the divisors of its exact quotients, so that they become what they were divided from. */
+static hn_dim without_quotients(hn_dims *t, hn_dim d) {
+    for (unsigned step = 0; d && step < 4; step++) {
+        int64_t k = 0;
+        bool exact = false;
+        for (uint32_t i = 0; i < t->expr[d].n && !exact; i++) {
+            const hn_atom *at = quotient_in(t, d, i, &k);
+            exact = at && hn_dim_divides(t, at->a, k);
+        }
+        hn_dim more = exact ? hn_dim_mul(t, d, hn_dim_int(t, k)) : 0;
+        if (!more) break;
+        d = more;
+    }
+    return d;
+}
+
 static void learn(hn_dims *t, hn_dim a, hn_dim b, unsigned fuel) {
-    hn_dim d = hn_dim_sub(t, a, b);
+    hn_dim d = without_quotients(t, hn_dim_sub(t, a, b));
     replacing r;
     a = hn_dim_now(t, a);
     b = hn_dim_now(t, b);
@@ -223,10 +249,26 @@ static bool is_bound(hn_dims *t, hn_dim a, hn_dim b) {
     return true;
 }
 
+/* `x = k*floordiv(x, k)`, also times a number, says that k divides x. */
+static bool is_divisibility(hn_dims *t, hn_dim a, hn_dim b) {
+    hn_dim d = hn_dim_sub(t, a, b);
+    for (uint32_t i = 0; d && i < t->expr[d].n; i++) {
+        int64_t k;
+        hn_term term = t->expr[d].term[i];
+        const hn_atom *at = quotient_in(t, d, i, &k);
+        if (!at || term.n != 1 || term.coef % k != 0) continue;
+        hn_dim x = at->a, rest = hn_dim_sub(t, d, hn_dim_term(t, &term, term.coef));
+        if (!rest || rest != hn_dim_scale(t, x, -term.coef / k)) continue;
+        hn_dim_assume_divisible(t, x, k);
+        return true;
+    }
+    return false;
+}
+
 void hn_dim_assume_equal(hn_dims *t, hn_dim a, hn_dim b) {
     a = hn_dim_now(t, a);
     b = hn_dim_now(t, b);
-    if (!a || !b || a == b || is_bound(t, a, b) || is_bound(t, b, a)) return;
+    if (!a || !b || a == b || is_bound(t, a, b) || is_bound(t, b, a) || is_divisibility(t, a, b)) return;
     record(t, (hn_relation){.a = freeze(t, a), .b = freeze(t, b)});
     learn(t, a, b, 8);
 }
@@ -235,6 +277,8 @@ void hn_dim_assume_divisible(hn_dims *t, hn_dim a, int64_t by) {
     a = hn_dim_now(t, a);
     if (!a || by < 2 || hn_dim_divides(t, a, by)) return;
     record(t, (hn_relation){.a = freeze(t, a), .by = by});
+    for (hn_symbol s = 0; s < t->n_symbol; s++)
+        if (mentions(t, a, s)) hn_dim_refresh(t, s);
 }
 
 size_t hn_dim_relations(const hn_dims *t, const hn_relation **list) {

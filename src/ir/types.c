@@ -171,26 +171,16 @@ static hn_dim count_of(hn_typing *c, const hn_dim *dim, size_t n) {
     return x;
 }
 
-/* Factors that both shapes have are taken out first, so that the relation says what is left. */
+/* Factors that both shapes share are taken out of what is asked, so that the relation says what is left: an empty value
+ * is held to the same rule as any other. */
 static void check_reshape(hn_typing *c) {
-    hn_dim from[HN_RANK_MAX], to[HN_RANK_MAX];
-    const hn_type *x = c->in[0], *y = c->out;
-    size_t n = x->rank, m = y->rank;
-    memcpy(from, x->dim, n * sizeof *from);
-    memcpy(to, y->dim, m * sizeof *to);
-    for (size_t i = 0; i < n; i++) {
-        int64_t low, high;
-        hn_dim_range(c->d, from[i], &low, &high);
-        for (size_t k = 0; low > 0 && k < m; k++) {
-            if (hn_dim_equal(c->d, from[i], to[k]) != HN_EQUAL) continue;
-            from[i--] = from[--n];
-            to[k] = to[--m];
-            break;
-        }
+    hn_dim a = count_of(c, c->in[0]->dim, c->in[0]->rank), b = count_of(c, c->out->dim, c->out->rank);
+    if (!a || !b) {
+        hn_type_wrong(c, "the number of elements is too large");
+        return;
     }
-    hn_dim a = count_of(c, from, n), b = count_of(c, to, m);
-    if (a && b) hn_type_equal(c, a, b, "number of elements");
-    if (!a || !b) hn_type_wrong(c, "the number of elements is too large");
+    if (hn_dim_equal(c->d, a, b) == HN_MAYBE) hn_dim_cancel(c->d, &a, &b);
+    hn_type_equal(c, a, b, "number of elements");
 }
 
 static void check_broadcast(hn_typing *c) {

@@ -157,6 +157,15 @@ static void relations(void) {
     is_text(text_of(t, bounded), "n", "dim/bound_decides_min");
 
     t = table();
+    hn_dim built = parse(t, "4*floordiv(n, 4) + m");
+    hn_dim_assume_equal(t, parse(t, "12*floordiv(n, 4)"), parse(t, "3*n"));
+    is_text(text_of(t, built), "m + n", "dim/equality_with_a_quotient_is_divisibility");
+    ok(hn_dim_relations(t, &list) == 1 && list[0].by == 4, "dim/divisibility_is_listed_as_such");
+    hn_dim_assume_divisible(t, parse(t, "k"), 4);
+    hn_dim_assume_equal(t, parse(t, "floordiv(n, 4)"), parse(t, "floordiv(k, 4)"));
+    is_text(text_of(t, parse(t, "k")), "n", "dim/equal_quotients_of_multiples");
+
+    t = table();
     hn_dim_assume_divisible(t, parse(t, "n"), 8);
     is_text(text_of(t, parse(t, "mod(n*m, 4)")), "0", "dim/divisible_mod");
     is_text(text_of(t, parse(t, "floordiv(n, 8)*8")), "n", "dim/divisible_floordiv");
