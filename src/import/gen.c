@@ -179,8 +179,7 @@ void hn_gen_output(hn_gen *g, const char *name, hone_dtype t, size_t rank, const
     add_port(g, &g->outputs, name, t, rank, size);
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------
- */
+/* --- writing ----------------------------------------------------------------------------------------------------- */
 
 /* Field numbers of the messages that are written by hand, because they hold weights; see onnx.proto. */
 enum {
@@ -306,8 +305,7 @@ static bool make_noise(hn_gen *g) {
     return g->noise && g->block;
 }
 
-/* --- the calls -------------------------------------------------------------------------------------------------------
- */
+/* --- the calls --------------------------------------------------------------------------------------------------- */
 
 bool hone_gen_architecture(size_t i, hone_architecture *out) {
     for (size_t k = 0; k <= i; k++)

@@ -28,8 +28,7 @@ static const char *with_scalar(hn_gen *g, const char *op, const char *x, double 
     return HN_GEN_OP(g, op, x, c);
 }
 
-/* --- transformers ----------------------------------------------------------------------------------------------------
- */
+/* --- transformers ------------------------------------------------------------------------------------------------ */
 
 typedef struct transformer {
     int64_t layers, hidden, heads, inner, vocabulary, positions;
@@ -137,8 +136,7 @@ static void build_decoder(hn_gen *g, hn_gen_size b, hn_gen_size s, const void *a
     hn_gen_output(g, HN_GEN_OP(g, "MatMul", x, back), HONE_F32, 3, SIZES(b, s, fixed(m->vocabulary)));
 }
 
-/* --- convolutional networks
- * -------------------------------------------------------------------------------------------- */
+/* --- convolutional networks -------------------------------------------------------------------------------------- */
 
 typedef struct conv {
     int64_t in, out, kernel, stride, groups;
@@ -215,8 +213,7 @@ static void build_mobilenet_v2(hn_gen *g, hn_gen_size b, hn_gen_size s, const vo
     classify(g, conv_bn(g, x, (conv){c, 1280, 1, 1, 1, "Relu6"}), 1280, b);
 }
 
-/* --- the smallest
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the smallest ------------------------------------------------------------------------------------------------ */
 
 static const char *gemm(hn_gen *g, const char *x, int64_t in, int64_t out) {
     const char *w = matrix(g, out, in, 1 / sqrt((double)out)), *bias = vector(g, out, 0.01);
@@ -232,8 +229,7 @@ static void build_mlp(hn_gen *g, hn_gen_size b, hn_gen_size s, const void *arg) 
     hn_gen_output(g, x, HONE_F32, 2, SIZES(b, fixed(10)));
 }
 
-/* --- the table
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- the table --------------------------------------------------------------------------------------------------- */
 
 static const transformer bert_base = {12, 768, 12, 3072, 30522, 512}, minilm_l6 = {6, 384, 12, 1536, 30522, 512},
                          gpt2 = {12, 768, 12, 3072, 50257, 1024};

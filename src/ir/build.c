@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- attributes and nodes --------------------------------------------------------------------------------------------
- */
+/* --- attributes and nodes ---------------------------------------------------------------------------------------- */
 
 static hn_attr attr_i(hn_attr_id id, int64_t i) { return (hn_attr){.id = id, .kind = hn_attr_of(id)->kind, .i = i}; }
 static hn_attr attr_ints(hn_attr_id id, size_t n, const int64_t *x) {
@@ -42,8 +41,7 @@ static bool fix_axis(hn_builder *b, int64_t *axis, size_t rank) {
     return true;
 }
 
-/* --- types
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------------------------- */
 
 const hn_type *hn_t(const hn_builder *b, hn_val v) { return &b->g->value[v].type; }
 size_t hn_rank(const hn_builder *b, hn_val v) { return hn_t(b, v)->rank; }
@@ -67,8 +65,7 @@ static bool has_shape(const hn_builder *b, hn_val v, size_t rank, const hn_dim *
     return true;
 }
 
-/* --- constants
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- constants --------------------------------------------------------------------------------------------------- */
 
 hn_val hn_const(hn_builder *b, const hn_tensor *t) {
     hn_attr a = {.id = HN_A_VALUE, .kind = HN_K_TENSOR, .n = 1, .tensor = t};
@@ -120,8 +117,7 @@ hn_val hn_shape_value(hn_builder *b, hn_val x) {
     return x ? hn_dims_value(b, t.rank, t.dim) : 0;
 }
 
-/* --- broadcasting
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- broadcasting ------------------------------------------------------------------------------------------------ */
 
 /* One dimension of the result: the first that is not 1; false when another one must differ from it. Constants win, so
  * that relations give symbols values. */
@@ -181,8 +177,7 @@ static bool broadcast_all(hn_builder *b, size_t n, hn_val *v) {
     return hn_graph_ok(b->g);
 }
 
-/* --- pointwise
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- pointwise --------------------------------------------------------------------------------------------------- */
 
 hn_val hn_un(hn_builder *b, hn_op op, hn_val x) { return emit1(b, op, x, 0, NULL); }
 
@@ -204,8 +199,7 @@ hn_val hn_cast(hn_builder *b, hn_val x, hone_dtype t) {
     return x && hn_dt(b, x) == t ? x : emit1(b, HN_OP_CAST, x, 2, a);
 }
 
-/* --- movement
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- movement ---------------------------------------------------------------------------------------------------- */
 
 hn_val hn_reshape(hn_builder *b, hn_val x, size_t rank, const hn_dim *shape) {
     hn_attr a = attr_dims(HN_A_SHAPE, rank, shape);
@@ -303,9 +297,7 @@ hn_val hn_gather(hn_builder *b, hn_val x, hn_val index, int64_t axis) {
     return emit(b, HN_OP_GATHER, 2, in, 2, a);
 }
 
-/* --- reductions
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- reductions -------------------------------------------------------------------------------------------------- */
 
 static hn_val arg_reduce(hn_builder *b, hn_op op, hn_val x, int64_t axis, bool keep) {
     hn_attr a[] = {attr_i(HN_A_AXIS, axis), attr_i(HN_A_KEEP, keep), attr_i(HN_A_LAST, 0)};
@@ -364,9 +356,7 @@ hn_val hn_softmax(hn_builder *b, hn_val x, int64_t axis) {
     return hn_bin(b, HN_OP_DIV, e, hn_reduce1(b, HN_OP_RSUM, e, axis, true));
 }
 
-/* --- contractions
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- contractions ------------------------------------------------------------------------------------------------ */
 
 hn_val hn_contract(hn_builder *b, hn_val x, hn_val y, const int64_t *lhs, const int64_t *rhs, size_t n_out,
                    const int64_t *out, hone_dtype t) {

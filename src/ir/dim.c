@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- storage -------------------------------------------------------------------------------------------------------
- */
+/* --- storage ----------------------------------------------------------------------------------------------------- */
 
 void *hn_dim_grow(hn_dims *t, void *list, uint32_t n, uint32_t *room, size_t size) {
     if (n < *room) return list;
@@ -73,8 +72,7 @@ hn_dims *hn_dims_new(hn_arena *a) {
     return t;
 }
 
-/* --- order -----------------------------------------------------------------------------------------------------------
- */
+/* --- order ------------------------------------------------------------------------------------------------------- */
 
 static int atom_order(const hn_dims *t, uint32_t x, uint32_t y) {
     if (x == y) return 0;
@@ -107,8 +105,7 @@ int hn_dim_order(const hn_dims *t, hn_dim a, hn_dim b) {
     return 0;
 }
 
-/* --- ranges ----------------------------------------------------------------------------------------------------------
- */
+/* --- ranges ------------------------------------------------------------------------------------------------------ */
 
 __extension__ typedef __int128 wide;
 
@@ -182,8 +179,7 @@ void hn_dim_range(const hn_dims *t, hn_dim d, int64_t *low, int64_t *high) {
     *high = e->high;
 }
 
-/* --- interning
- * --------------------------------------------------------------------------------------------------------- */
+/* --- interning --------------------------------------------------------------------------------------------------- */
 
 static void sort_terms(const hn_dims *t, hn_term *term, uint32_t n) {
     for (uint32_t i = 1; i < n; i++) {
@@ -308,8 +304,7 @@ hn_dim hn_dim_atom(hn_dims *t, hn_atom_kind kind, hn_dim a, hn_dim b) {
     return new_atom(t, (hn_atom){.kind = kind, .a = a, .b = b});
 }
 
-/* --- symbols
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- symbols ----------------------------------------------------------------------------------------------------- */
 
 enum { NAME_MAX_B = 100 };
 
@@ -389,8 +384,7 @@ bool hn_dim_is_symbol(const hn_dims *t, hn_dim d, hn_symbol *s) {
     return true;
 }
 
-/* --- sums and products
- * --------------------------------------------------------------------------------------------------- */
+/* --- sums and products ------------------------------------------------------------------------------------------- */
 
 /* a + by * b */
 static hn_dim add_scaled(hn_dims *t, hn_dim a, hn_dim b, int64_t by) {
@@ -441,8 +435,7 @@ static hn_dim mul_sums(hn_dims *t, hn_dim a, hn_dim b) {
     return hn_dim_intern(t, term, n);
 }
 
-/* A term k*floordiv(x, k)*rest with x known divisible by k is x*rest; 0 when there is none such. */
-static hn_dim undivide(hn_dims *t, hn_dim d) {
+hn_dim hn_dim_undivide(hn_dims *t, hn_dim d) {
     for (uint32_t i = 0; i < t->expr[d].n; i++) {
         hn_term term = t->expr[d].term[i];
         for (uint32_t k = 0; k < term.n; k++) {
@@ -466,12 +459,11 @@ hn_dim hn_dim_mul(hn_dims *t, hn_dim a, hn_dim b) {
     if (!a || !b) return 0;
     hn_dim d = mul_sums(t, a, b);
     if (!d || !t->n_relation) return d;
-    hn_dim whole = undivide(t, d);
+    hn_dim whole = hn_dim_undivide(t, d);
     return whole ? whole : d;
 }
 
-/* --- evaluation
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- evaluation -------------------------------------------------------------------------------------------------- */
 
 static bool eval_sum(const hn_dims *t, hn_dim d, const int64_t *value, int64_t *out);
 

@@ -6,8 +6,7 @@
  */
 #include "ir/dim_int.h"
 
-/* --- taking terms apart
- * -------------------------------------------------------------------------------------------------- */
+/* --- taking terms apart ------------------------------------------------------------------------------------------ */
 
 /* The quotient of two terms; false when b does not divide a. atom: room for a->n ids. */
 static bool div_term(const hn_dims *t, const hn_term *a, const hn_term *b, uint32_t *atom, hn_term *out) {
@@ -79,8 +78,39 @@ static hn_dim common_atom(const hn_dims *t, hn_dim a, hn_dim b) {
     return 0;
 }
 
-/* --- by a constant
- * --------------------------------------------------------------------------------------------------------- */
+/* d with one `atom` less in every term; all have it. */
+static hn_dim drop_atom(hn_dims *t, hn_dim d, uint32_t atom) {
+    hn_term term[HN_DIM_TERMS];
+    uint32_t left[HN_DIM_TERMS * 4], n_left = 0, n = t->expr[d].n;
+    for (uint32_t i = 0; i < n; i++) {
+        const hn_term *from = &t->expr[d].term[i];
+        bool found = false;
+        if (n_left + from->n > HN_DIM_TERMS * 4) return 0;
+        term[i] = (hn_term){from->coef, from->n - 1, left + n_left};
+        for (uint32_t k = 0; k < from->n; k++) {
+            if (from->atom[k] == atom && !found)
+                found = true;
+            else
+                left[n_left++] = from->atom[k];
+        }
+    }
+    return hn_dim_intern(t, term, n);
+}
+
+void hn_dim_cancel(hn_dims *t, hn_dim *a, hn_dim *b) {
+    hn_dim x = hn_dim_now(t, *a), y = hn_dim_now(t, *b), common;
+    while (x && y && t->expr[x].n && t->expr[y].n && (common = common_atom(t, x, y))) {
+        uint32_t atom = t->expr[common].term[0].atom[0];
+        hn_dim p = drop_atom(t, x, atom), q = drop_atom(t, y, atom);
+        if (!p || !q) break;
+        x = p;
+        y = q;
+    }
+    *a = x;
+    *b = y;
+}
+
+/* --- by a constant ----------------------------------------------------------------------------------------------- */
 
 /* d = k * *q + the rest, whose coefficients are in [0, k). q may be NULL. */
 static hn_dim reduce_coefs(hn_dims *t, hn_dim d, int64_t k, hn_dim *q) {
@@ -176,8 +206,7 @@ static hn_dim mod_int(hn_dims *t, hn_dim a, int64_t k) {
     return hn_dim_scale(t, hn_dim_mod(t, divide_coefs(t, r, g), hn_dim_int(t, k / g)), g);
 }
 
-/* --- the calls
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- the calls --------------------------------------------------------------------------------------------------- */
 
 static bool below(hn_dims *t, hn_dim a, hn_dim b) { /* 0 <= a < b always */
     int64_t low, high;

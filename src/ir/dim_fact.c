@@ -8,8 +8,7 @@
 
 #include <stddef.h>
 
-/* --- rebuilding
- * --------------------------------------------------------------------------------------------------------- */
+/* --- rebuilding -------------------------------------------------------------------------------------------------- */
 
 static hn_dim rebuild_atom(hn_dims *to, const hn_dims *from, hn_atom at, hn_dim_swap *by, void *arg) {
     if (at.kind == HN_ATOM_SYMBOL) {
@@ -54,8 +53,7 @@ hn_dim hn_dim_copy(hn_dims *to, const hn_dims *from, hn_dim d, hn_dim *map) {
     return hn_dim_rebuild(to, from, hn_dim_shown(from, d), copied_symbol, &c);
 }
 
-/* --- equalities
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- equalities -------------------------------------------------------------------------------------------------- */
 
 static bool mentions(const hn_dims *t, hn_dim d, hn_symbol s) {
     const hn_expr *e = &t->expr[d];
@@ -183,16 +181,34 @@ static const hn_atom *quotient_in(const hn_dims *t, hn_dim d, uint32_t i, int64_
     return NULL;
 }
 
+/* The divisor of an exact quotient in d, or 0. */
+static int64_t exact_divisor(const hn_dims *t, hn_dim d) {
+    for (uint32_t i = 0; d && i < t->expr[d].n; i++) {
+        int64_t k;
+        const hn_atom *at = quotient_in(t, d, i, &k);
+        if (at && hn_dim_divides(t, at->a, k)) return k;
+    }
+    return 0;
+}
+
+/* k times the terms of d as they stand, whatever d itself is known to equal. */
+static hn_dim scale_terms(hn_dims *t, hn_dim d, int64_t k) {
+    hn_term term[HN_DIM_TERMS];
+    uint32_t n = t->expr[d].n;
+    for (uint32_t i = 0; i < n; i++) {
+        term[i] = t->expr[d].term[i];
+        if (__builtin_mul_overflow(term[i].coef, k, &term[i].coef)) return 0;
+    }
+    d = hn_dim_intern(t, term, n);
+    for (hn_dim whole = d; whole && (whole = hn_dim_undivide(t, d));) d = whole;
+    return d;
+}
+
 /* d times the divisors of its exact quotients, so that they become what they were divided from. */
 static hn_dim without_quotients(hn_dims *t, hn_dim d) {
-    for (unsigned step = 0; d && step < 4; step++) {
-        int64_t k = 0;
-        bool exact = false;
-        for (uint32_t i = 0; i < t->expr[d].n && !exact; i++) {
-            const hn_atom *at = quotient_in(t, d, i, &k);
-            exact = at && hn_dim_divides(t, at->a, k);
-        }
-        hn_dim more = exact ? hn_dim_mul(t, d, hn_dim_int(t, k)) : 0;
+    int64_t k;
+    for (unsigned step = 0; step < 4 && (k = exact_divisor(t, d)); step++) {
+        hn_dim more = scale_terms(t, d, k);
         if (!more) break;
         d = more;
     }
@@ -212,8 +228,7 @@ static void learn(hn_dims *t, hn_dim a, hn_dim b, unsigned fuel) {
         make_alias(t, a, b);
 }
 
-/* --- the list
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- the list ---------------------------------------------------------------------------------------------------- */
 
 /* A copy of d as it is now, which no later equality changes. */
 static hn_dim freeze(hn_dims *t, hn_dim d) {
@@ -279,6 +294,12 @@ void hn_dim_assume_divisible(hn_dims *t, hn_dim a, int64_t by) {
     record(t, (hn_relation){.a = freeze(t, a), .by = by});
     for (hn_symbol s = 0; s < t->n_symbol; s++)
         if (mentions(t, a, s)) hn_dim_refresh(t, s);
+    /* a quotient that became exact may say more of what was stated before */
+    for (uint32_t i = 0, n = t->n_alias; i < n; i++) {
+        int64_t k = exact_divisor(t, t->alias[i].a);
+        if (!k) k = exact_divisor(t, t->alias[i].b);
+        if (k) learn(t, scale_terms(t, t->alias[i].a, k), scale_terms(t, t->alias[i].b, k), 4);
+    }
 }
 
 size_t hn_dim_relations(const hn_dims *t, const hn_relation **list) {
@@ -286,8 +307,7 @@ size_t hn_dim_relations(const hn_dims *t, const hn_relation **list) {
     return t->n_relation;
 }
 
-/* --- what follows
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- what follows ------------------------------------------------------------------------------------------------ */
 
 /* The largest factor that d itself was said to have. */
 static int64_t stated_factor(const hn_dims *t, hn_dim d) {

@@ -12,8 +12,7 @@ static const char *const function_name[] = {
     [HN_ATOM_FLOORDIV] = "floordiv", [HN_ATOM_MOD] = "mod", [HN_ATOM_MIN] = "min", [HN_ATOM_MAX] = "max"};
 enum { N_FUNCTIONS = sizeof function_name / sizeof *function_name };
 
-/* --- printing
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- printing ---------------------------------------------------------------------------------------------------- */
 
 static void print_sum(const hn_dims *t, hn_dim d, const char *prefix, hn_str *out);
 
@@ -72,9 +71,7 @@ void hn_dim_print_c(const hn_dims *t, hn_dim d, const char *prefix, hn_str *out)
     if (!simple) hn_str_add(out, ")");
 }
 
-/* --- parsing
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- parsing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct parser {
     hn_dims *t;

@@ -12,8 +12,7 @@
 
 enum { ELEMENTS = 256, MOST_VISITS = 400, DEPTH_MAX = 200, FOLD_MOST = 1 << 20 };
 
-/* --- constants
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- constants --------------------------------------------------------------------------------------------------- */
 
 static const hn_tensor *known_tensor(hn_graph *g, hn_val v, unsigned depth);
 
@@ -82,8 +81,7 @@ const hn_tensor *hn_known_tensor(hn_builder *b, hn_val v) {
     return hn_graph_ok(b->g) ? known_tensor(b->g, v, 0) : NULL;
 }
 
-/* --- elements as expressions
- * ------------------------------------------------------------------------------------------------- */
+/* --- elements as expressions ------------------------------------------------------------------------------------- */
 
 /* A small tensor of expressions, row-major; 0 where an element is not known. Bools are 0 and 1. */
 typedef struct elements {
@@ -213,8 +211,7 @@ static void look_select(search *s, const hn_node *n, elements *out, unsigned dep
     }
 }
 
-/* --- movement
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- movement ---------------------------------------------------------------------------------------------------- */
 
 static void unflatten(int64_t i, const elements *of, int64_t index[HN_RANK_MAX]) {
     for (size_t k = of->rank; k-- > 0;) {
@@ -323,9 +320,7 @@ static void look_reduced(search *s, const hn_node *n, elements *out, unsigned de
     }
 }
 
-/* --- the search
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- the search -------------------------------------------------------------------------------------------------- */
 
 static void look_node(search *s, hn_val v, elements *out, unsigned depth) {
     const hn_tensor *c = known_tensor(s->b->g, v, 0);
@@ -407,9 +402,7 @@ bool hn_known_dims(hn_builder *b, hn_val v, hn_dim *out, size_t room, size_t *n)
     return true;
 }
 
-/* --- binding
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- binding ----------------------------------------------------------------------------------------------------- */
 
 /* Is block `outer` b itself or around it? */
 static bool encloses(const hn_graph *g, hn_block outer, hn_block b) {

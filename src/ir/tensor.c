@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- the table ------------------------------------------------------------------------------------------------- */
+/* --- the table --------------------------------------------------------------------------------------------------- */
 
 /* lowest and highest finite value, distance from 1 to the next; f8e8m0 has neither sign nor zero */
 #define LIMIT_F32 -FLT_MAX, FLT_MAX, FLT_EPSILON
@@ -235,8 +235,7 @@ double hn_float_decode(hone_dtype t, uint32_t bits) {
     return decode(&format[t], bits);
 }
 
-/* --- elements ------------------------------------------------------------------------------------------------------
- */
+/* --- elements ---------------------------------------------------------------------------------------------------- */
 
 /* The element's bits, zero-extended; a tensor's data may be a mapping without alignment. */
 static uint64_t load(const hn_tensor *t, int64_t i) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- the frame ---------------------------------------------------------------------------------------------------- */
+/* --- the frame --------------------------------------------------------------------------------------------------- */
 
 void hn_type_wrong(hn_typing *c, const char *fmt, ...) {
     char what[600];
@@ -138,8 +138,7 @@ void hn_type_want(hn_typing *c, size_t i, hone_dtype t) {
         hn_type_wrong(c, "input %zu is %s instead of %s", i, hone_dtype_name(c->in[i]->dtype), hone_dtype_name(t));
 }
 
-/* --- sources --------------------------------------------------------------------------------------------------------
- */
+/* --- sources ----------------------------------------------------------------------------------------------------- */
 
 static void rule_value(hn_typing *c) {
     const hn_attr *a = hn_type_attr(c, HN_A_VALUE);
@@ -162,8 +161,7 @@ static void check_random(hn_typing *c) {
     if (hn_dtype_of(hn_type_dtype(c))->cls != HN_CLASS_FLOAT) hn_type_wrong(c, "the result must be a float type");
 }
 
-/* --- movement
- * --------------------------------------------------------------------------------------------------------- */
+/* --- movement ---------------------------------------------------------------------------------------------------- */
 
 static hn_dim count_of(hn_typing *c, const hn_dim *dim, size_t n) {
     hn_dim x = hn_dim_int(c->d, 1);
@@ -288,8 +286,7 @@ static void rule_concat(hn_typing *c) {
     }
 }
 
-/* --- pointwise, and what keeps the type of its first input ----------------------------------------------------------
- */
+/* --- pointwise, and what keeps the type of its first input ------------------------------------------------------- */
 
 static unsigned unary_classes(hn_op op) {
     if (op == HN_OP_NOT) return HN_ANY_INT | HN_ANY_BOOL;
@@ -368,8 +365,7 @@ static void rule_second(hn_typing *c) {
     *c->out = *c->in[1];
 }
 
-/* --- the call
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- the call ---------------------------------------------------------------------------------------------------- */
 
 #define hn_rule_value rule_value
 #define hn_rule_dims rule_dims

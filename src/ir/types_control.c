@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- sizes that depend on data
- * ----------------------------------------------------------------------------------------- */
+/* --- sizes that depend on data ----------------------------------------------------------------------------------- */
 
 void hn_rule_none(hn_typing *c) {
     const hn_attr *a = hn_type_attr(c, HN_A_DEFINES);
@@ -54,8 +53,7 @@ void hn_rule_nms(hn_typing *c) {
     hn_type_push(c, c->out, hn_dim_int(c->d, 3));
 }
 
-/* --- regions
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- regions ----------------------------------------------------------------------------------------------------- */
 
 /* Block i of `body`, which must have n of them; NULL after a failure. */
 static const hn_blk *body_block(hn_typing *c, size_t i, size_t n) {

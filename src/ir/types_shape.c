@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- indexing
- * --------------------------------------------------------------------------------------------------------- */
+/* --- indexing ---------------------------------------------------------------------------------------------------- */
 
 static void check_index(hn_typing *c, size_t i) {
     hone_dtype t = c->in[i]->dtype;
@@ -78,8 +77,7 @@ void hn_check_scatter(hn_typing *c) {
     hn_type_one_shape(c, update, &want, "shape of the updates");
 }
 
-/* --- reductions
- * -------------------------------------------------------------------------------------------------------- */
+/* --- reductions -------------------------------------------------------------------------------------------------- */
 
 /* Fills *out with x's dimensions, those in `axes` left out or 1. */
 static void drop_axes(hn_typing *c, const hn_type *x, unsigned axes, bool keep) {
@@ -113,8 +111,7 @@ void hn_rule_arg(hn_typing *c) {
     c->out->dtype = HONE_I64;
 }
 
-/* --- contraction
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- contraction ------------------------------------------------------------------------------------------------- */
 
 enum { LABELS = 64 };
 
@@ -154,8 +151,7 @@ void hn_rule_contract(hn_typing *c) {
     }
 }
 
-/* --- windows
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- windows ----------------------------------------------------------------------------------------------------- */
 
 /* floordiv((in - 1) * inflate + 1 + low + high - ((kernel - 1) * dilation + 1), stride) + 1 */
 static hn_dim window_steps(hn_typing *c, hn_dim in, int64_t inflate, hn_dim pads, hn_dim kernel, int64_t dilation,
@@ -230,8 +226,7 @@ void hn_rule_window_arg(hn_typing *c) {
     c->out->dtype = HONE_I64;
 }
 
-/* --- order and the odd
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- order and the odd ------------------------------------------------------------------------------------------- */
 
 void hn_rule_topk(hn_typing *c) {
     const hn_type *x = c->in[0];

@@ -27,8 +27,7 @@ static place open_place(void) {
     return p;
 }
 
-/* --- what is built -------------------------------------------------------------------------------------------------
- */
+/* --- what is built ---- */
 
 static hn_val add_broadcasts(place *p) {
     return hn_bin(&p->b, HN_OP_ADD, p->y, hn_reduce1(&p->b, HN_OP_RSUM, p->y, -1, true));
@@ -128,7 +127,7 @@ static const struct {
     {"squeeze", squeeze,
      "%4 = reshape %3 {shape = [n]} : bool[n]\n"
      "output %4 \"r\"\n"},
-    {"squeeze_wrong", squeeze_wrong, "'reshape' of f32[2, 3, 4]: number of elements: 3 differs from 1"},
+    {"squeeze_wrong", squeeze_wrong, "'reshape' of f32[2, 3, 4]: number of elements: 24 differs from 8"},
     {"axis_wrong", axis_wrong, "axis 3 is outside rank 3"},
     {"slice", slice,
      "%4 = slice %0 {shape = [2, 3, 2], start = [0, 0, 1], step = [1, 1, 2]} : f32[2, 3, 2]\n"
@@ -233,8 +232,7 @@ static void builds(void) {
     }
 }
 
-/* --- what is known -------------------------------------------------------------------------------------------------
- */
+/* --- what is known ---- */
 
 static hn_val at(place *p, hn_val v, int64_t i) { return hn_gather(&p->b, v, hn_const_i(&p->b, HONE_I64, i), 0); }
 static hn_val one_of(place *p, hn_val scalar) { return hn_reshape(&p->b, scalar, 1, (hn_dim[]){hn_lit(&p->b, 1)}); }

@@ -166,6 +166,12 @@ static void relations(void) {
     is_text(text_of(t, parse(t, "k")), "n", "dim/equal_quotients_of_multiples");
 
     t = table();
+    hn_dim_assume_equal(t, parse(t, "floordiv(n, 4)"), parse(t, "floordiv(k, 2)"));
+    hn_dim_assume_divisible(t, parse(t, "n"), 4);
+    hn_dim_assume_divisible(t, parse(t, "k"), 2);
+    is_text(text_of(t, parse(t, "2*k")), "n", "dim/divisibility_reaches_earlier_equalities");
+
+    t = table();
     hn_dim_assume_divisible(t, parse(t, "n"), 8);
     is_text(text_of(t, parse(t, "mod(n*m, 4)")), "0", "dim/divisible_mod");
     is_text(text_of(t, parse(t, "floordiv(n, 8)*8")), "n", "dim/divisible_floordiv");
