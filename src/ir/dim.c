@@ -386,6 +386,60 @@ bool hn_dim_is_symbol(const hn_dims *t, hn_dim d, hn_symbol *s) {
 
 /* --- sums and products ------------------------------------------------------------------------------------------- */
 
+/* Atoms of both, in order, into atom. */
+static bool mul_terms(const hn_dims *t, const hn_term *a, const hn_term *b, uint32_t *atom, hn_term *out) {
+    uint32_t n = a->n + b->n, i = 0, k = 0;
+    if (__builtin_mul_overflow(a->coef, b->coef, &out->coef)) return false;
+    for (uint32_t m = 0; m < n; m++) {
+        bool first = k == b->n || (i < a->n && atom_order(t, a->atom[i], b->atom[k]) <= 0);
+        atom[m] = first ? a->atom[i++] : b->atom[k++];
+    }
+    out->n = n;
+    out->atom = atom;
+    return true;
+}
+
+/* Term i of d with its atom k, floordiv(x, by), taken out: the other terms and that term's rest times x. */
+static hn_dim multiply_out(hn_dims *t, hn_dim d, uint32_t i, uint32_t k, hn_dim x, int64_t by) {
+    hn_term term[2 * HN_DIM_TERMS], part = t->expr[d].term[i];
+    uint32_t pool[HN_DIM_TERMS * 4], rest[HN_DIM_DEGREE], n = 0, n_pool = 0, n_rest = 0;
+    for (uint32_t m = 0; m < t->expr[d].n; m++)
+        if (m != i) term[n++] = t->expr[d].term[m];
+    for (uint32_t m = 0; m < part.n; m++)
+        if (m != k) rest[n_rest++] = part.atom[m];
+    part = (hn_term){part.coef / by, n_rest, rest};
+    for (uint32_t m = 0; m < t->expr[x].n; m++) {
+        uint32_t degree = t->expr[x].term[m].n + n_rest;
+        if (degree > HN_DIM_DEGREE || n_pool + degree > HN_DIM_TERMS * 4) return 0;
+        if (!mul_terms(t, &part, &t->expr[x].term[m], pool + n_pool, &term[n++])) return 0;
+        n_pool += degree;
+    }
+    return hn_dim_intern(t, term, n);
+}
+
+/* The first term k*floordiv(x, k)*rest with x known divisible by k becomes x*rest; 0 when there is none such. */
+static hn_dim undivide(hn_dims *t, hn_dim d) {
+    for (uint32_t i = 0; i < t->expr[d].n; i++) {
+        const hn_term *term = &t->expr[d].term[i];
+        for (uint32_t k = 0; k < term->n; k++) {
+            const hn_atom *at = &t->atom[term->atom[k]];
+            int64_t by;
+            if (at->kind != HN_ATOM_FLOORDIV || !hn_dim_is_int(t, at->b, &by) || by < 1 || term->coef % by) continue;
+            if (hn_dim_divides(t, at->a, by)) return multiply_out(t, d, i, k, hn_dim_now(t, at->a), by);
+        }
+    }
+    return 0;
+}
+
+hn_dim hn_dim_exact(hn_dims *t, hn_dim d) {
+    for (unsigned step = 0; d && t->n_relation && step < 8; step++) {
+        hn_dim whole = undivide(t, d);
+        if (!whole || whole == d) break; /* none, or one that an equality brings back */
+        d = whole;
+    }
+    return d;
+}
+
 /* a + by * b */
 static hn_dim add_scaled(hn_dims *t, hn_dim a, hn_dim b, int64_t by) {
     a = hn_dim_now(t, a);
@@ -399,25 +453,12 @@ static hn_dim add_scaled(hn_dims *t, hn_dim a, hn_dim b, int64_t by) {
         if (__builtin_mul_overflow(term[n].coef, by, &term[n].coef)) return 0;
         n++;
     }
-    return hn_dim_intern(t, term, n);
+    return hn_dim_exact(t, hn_dim_intern(t, term, n));
 }
 
 hn_dim hn_dim_add(hn_dims *t, hn_dim a, hn_dim b) { return add_scaled(t, a, b, 1); }
 hn_dim hn_dim_sub(hn_dims *t, hn_dim a, hn_dim b) { return add_scaled(t, a, b, -1); }
 hn_dim hn_dim_scale(hn_dims *t, hn_dim d, int64_t by) { return add_scaled(t, hn_dim_int(t, 0), d, by); }
-
-/* Atoms of both, in order, into atom. */
-static bool mul_terms(const hn_dims *t, const hn_term *a, const hn_term *b, uint32_t *atom, hn_term *out) {
-    uint32_t n = a->n + b->n, i = 0, k = 0;
-    if (__builtin_mul_overflow(a->coef, b->coef, &out->coef)) return false;
-    for (uint32_t m = 0; m < n; m++) {
-        bool first = k == b->n || (i < a->n && atom_order(t, a->atom[i], b->atom[k]) <= 0);
-        atom[m] = first ? a->atom[i++] : b->atom[k++];
-    }
-    out->n = n;
-    out->atom = atom;
-    return true;
-}
 
 static hn_dim mul_sums(hn_dims *t, hn_dim a, hn_dim b) {
     const hn_expr *x = &t->expr[a], *y = &t->expr[b];
@@ -435,32 +476,11 @@ static hn_dim mul_sums(hn_dims *t, hn_dim a, hn_dim b) {
     return hn_dim_intern(t, term, n);
 }
 
-hn_dim hn_dim_undivide(hn_dims *t, hn_dim d) {
-    for (uint32_t i = 0; i < t->expr[d].n; i++) {
-        hn_term term = t->expr[d].term[i];
-        for (uint32_t k = 0; k < term.n; k++) {
-            hn_atom at = t->atom[term.atom[k]];
-            int64_t by;
-            if (at.kind != HN_ATOM_FLOORDIV || !hn_dim_is_int(t, at.b, &by) || by < 1 || term.coef % by) continue;
-            if (!hn_dim_divides(t, at.a, by)) continue;
-            hn_dim whole = hn_dim_sub(t, d, hn_dim_term(t, &term, term.coef));
-            hn_dim part = hn_dim_mul(t, hn_dim_int(t, term.coef / by), at.a);
-            for (uint32_t m = 0; m < term.n; m++)
-                if (m != k) part = hn_dim_mul(t, part, t->atom[term.atom[m]].self);
-            return hn_dim_add(t, whole, part);
-        }
-    }
-    return 0;
-}
-
 hn_dim hn_dim_mul(hn_dims *t, hn_dim a, hn_dim b) {
     a = hn_dim_now(t, a);
     b = hn_dim_now(t, b);
     if (!a || !b) return 0;
-    hn_dim d = mul_sums(t, a, b);
-    if (!d || !t->n_relation) return d;
-    hn_dim whole = hn_dim_undivide(t, d);
-    return whole ? whole : d;
+    return hn_dim_exact(t, mul_sums(t, a, b));
 }
 
 /* --- evaluation -------------------------------------------------------------------------------------------------- */

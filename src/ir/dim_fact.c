@@ -200,8 +200,7 @@ static hn_dim scale_terms(hn_dims *t, hn_dim d, int64_t k) {
         if (__builtin_mul_overflow(term[i].coef, k, &term[i].coef)) return 0;
     }
     d = hn_dim_intern(t, term, n);
-    for (hn_dim whole = d; whole && (whole = hn_dim_undivide(t, d));) d = whole;
-    return d;
+    return hn_dim_exact(t, d);
 }
 
 /* d times the divisors of its exact quotients, so that they become what they were divided from. */

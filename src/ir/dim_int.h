@@ -77,8 +77,8 @@ void *hn_dim_grow(hn_dims *t, void *list, uint32_t n, uint32_t *room, size_t siz
 typedef hn_dim hn_dim_swap(void *arg, const hn_dims *from, hn_symbol s);
 hn_dim hn_dim_rebuild(hn_dims *to, const hn_dims *from, hn_dim d, hn_dim_swap *by, void *arg);
 
-/* A term k*floordiv(x, k)*rest of d with x known divisible by k becomes x*rest; 0 when there is none such. */
-hn_dim hn_dim_undivide(hn_dims *t, hn_dim d);
+/* d without terms k*floordiv(x, k) whose x is known to be a multiple of k: they are x. */
+hn_dim hn_dim_exact(hn_dims *t, hn_dim d);
 /* Simplifies what mentions s once more, after its range became narrower. */
 void hn_dim_refresh(hn_dims *t, hn_symbol s);
 
