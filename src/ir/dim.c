@@ -263,7 +263,7 @@ hn_dim hn_dim_intern(hn_dims *t, hn_term *term, uint32_t n) {
     if (!merge_terms(t, term, &n) || n > HN_DIM_TERMS) return 0;
     for (uint32_t d = t->expr_slot[hash_terms(term, n) % t->n_slot]; d; d = t->expr[d].next) {
         const hn_expr *e = &t->expr[d];
-        if (e->n == n && same_terms(e->term, term, n)) return e->same;
+        if (e->n == n && same_terms(e->term, term, n)) return t->plain ? d : e->same;
     }
     return new_expr(t, term, n);
 }
@@ -299,7 +299,7 @@ hn_dim hn_dim_atom(hn_dims *t, hn_atom_kind kind, hn_dim a, hn_dim b) {
     if (!a || !b) return 0;
     for (uint32_t i = 0; i < t->n_atom; i++) {
         const hn_atom *x = &t->atom[i];
-        if (x->kind == kind && kind != HN_ATOM_SYMBOL && x->a == a && x->b == b) return t->expr[x->self].same;
+        if (x->kind == kind && kind != HN_ATOM_SYMBOL && x->a == a && x->b == b) return hn_dim_now(t, x->self);
     }
     return new_atom(t, (hn_atom){.kind = kind, .a = a, .b = b});
 }
@@ -432,7 +432,7 @@ static hn_dim undivide(hn_dims *t, hn_dim d) {
 }
 
 hn_dim hn_dim_exact(hn_dims *t, hn_dim d) {
-    for (unsigned step = 0; d && t->n_relation && step < 8; step++) {
+    for (unsigned step = 0; d && t->n_relation && !t->plain && step < 8; step++) {
         hn_dim whole = undivide(t, d);
         if (!whole || whole == d) break; /* none, or one that an equality brings back */
         d = whole;

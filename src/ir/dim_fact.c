@@ -122,6 +122,19 @@ void hn_dim_refresh(hn_dims *t, hn_symbol s) {
     }
 }
 
+hn_dim hn_dim_settle(hn_dims *t, hn_dim d) {
+    const hn_atom *lone = hn_dim_lone(t, d);
+    if (!d || (lone && lone->kind == HN_ATOM_SYMBOL)) return d;
+    hn_dim same = hn_dim_exact(t, hn_dim_now(t, d));
+    for (hn_symbol s = 0; s < t->n_symbol; s++) {
+        if (hn_dim_now(t, t->symbol[s].self) == t->symbol[s].self || !mentions(t, same, s)) continue;
+        same = hn_dim_rebuild(t, t, same, same_symbol, NULL);
+        break;
+    }
+    if (same) t->expr[d].same = same;
+    return same;
+}
+
 /* What holds for both holds for the one that stays. */
 static void narrow(hn_dims *t, const replacing *r) {
     hn_symbol other;

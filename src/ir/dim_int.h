@@ -47,6 +47,7 @@ struct hn_dims {
     hn_relation *relation;
     hn_relation *alias;  /* a is known to be b, by no symbol of a alone */
     uint32_t *expr_slot; /* hash chains of expressions */
+    bool plain; /* while text is read: expressions are built as written, no equality is applied to their parts */
     uint32_t n_expr, n_atom, n_symbol, n_relation, n_alias, n_slot;
     uint32_t room_expr, room_atom, room_symbol, room_relation, room_alias;
 };
@@ -55,7 +56,8 @@ enum { HN_DIM_TERMS = 256, HN_DIM_DEGREE = 64, HN_DIM_WEIGHT = 2048 }; /* larger
 
 /* What stands for d in anything that is built. */
 static inline hn_dim hn_dim_now(const hn_dims *t, hn_dim d) {
-    return t->expr[t->expr[d].live ? t->expr[d].live : d].same;
+    d = t->expr[d].live ? t->expr[d].live : d;
+    return t->plain ? d : t->expr[d].same;
 }
 /* What d reads as: a side of a relation stays as it was stated. */
 static inline hn_dim hn_dim_shown(const hn_dims *t, hn_dim d) { return t->expr[d].live ? d : t->expr[d].same; }
@@ -79,6 +81,8 @@ hn_dim hn_dim_rebuild(hn_dims *to, const hn_dims *from, hn_dim d, hn_dim_swap *b
 
 /* d without terms k*floordiv(x, k) whose x is known to be a multiple of k: they are x. */
 hn_dim hn_dim_exact(hn_dims *t, hn_dim d);
+/* What was built plain, under the equalities of today; a lone symbol stays as it is. */
+hn_dim hn_dim_settle(hn_dims *t, hn_dim d);
 /* Simplifies what mentions s once more, after its range became narrower. */
 void hn_dim_refresh(hn_dims *t, hn_symbol s);
 

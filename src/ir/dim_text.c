@@ -181,7 +181,9 @@ static hn_dim parse_sum(parser *p) {
 
 hn_dim hn_dim_parse(hn_dims *t, const char **text) {
     parser p = {t, *text, 0};
+    t->plain = true;
     hn_dim d = parse_sum(&p);
+    t->plain = false;
     if (d) *text = p.at;
-    return d;
+    return hn_dim_settle(t, d);
 }

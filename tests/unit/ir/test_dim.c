@@ -144,6 +144,7 @@ static void relations(void) {
     t = table();
     hn_dim_assume_equal(t, parse(t, "2*n*m"), parse(t, "6*k*m"));
     ok(hn_dim_equal(t, parse(t, "2*n*m"), parse(t, "6*k*m")) == HN_EQUAL, "dim/equal_without_a_lone_symbol");
+    is_text(text_of(t, parse(t, "6*k*m - k")), "6*k*m - k", "dim/text_is_read_as_it_stands");
     hn_dim_assume_equal(t, parse(t, "m"), parse(t, "2"));
     ok(hn_dim_equal(t, parse(t, "4*n"), parse(t, "12*k")) == HN_EQUAL, "dim/alias_follows_a_later_equality");
     hn_dim_assume_equal(t, parse(t, "2*k + 4"), parse(t, "8"));
