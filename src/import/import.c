@@ -108,10 +108,12 @@ static hone_rc import(hn_onnx *m, const char *path, const hone_import_options *o
     }
     if (report) *report = hn_str_take(&im.report);
     hn_str_free(&im.report);
-    if (rc)
+    if (rc) {
         hn_graph_free(im.g);
-    else
+    } else {
+        hn_graph_seal(im.g);
         *out = im.g;
+    }
     return rc;
 }
 
