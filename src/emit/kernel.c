@@ -84,10 +84,10 @@ static hn_dim work_of(hn_nest *n) {
     return work;
 }
 
-static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, const char *schedule, hn_kernel_code *out,
-                       hone_err *err) {
+static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, bool relaxed, const char *schedule,
+                       hn_kernel_code *out, hone_err *err) {
     hn_str body = {0}, text = {0}, heads = {0}, folds = {0};
-    hn_c c = {.n = n, .out = &body, .width = 1, .full = d->vector_b / 4, .indent = 1, .folds = &folds};
+    hn_c c = {.n = n, .out = &body, .width = 1, .relaxed = relaxed, .indent = 1, .folds = &folds};
     c.fma = !strcmp(d->name, "x86-64-v3") || !strcmp(d->name, "x86-64-v4") || !strcmp(d->name, "aarch64");
     c.sv_mask = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.uses = HN_NEW_N(n->a, uint32_t, n->n_sv);
@@ -101,7 +101,7 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, const 
         return hn_fail(err, HONE_E_UNSUPPORTED, "%s", c.why ? c.why : "the nest has no form in C");
     }
     hn_dim scratch = buffers(&c, &heads);
-    for (int width = 2; width <= 1024; width *= 2)
+    for (int width = 1; width <= 1024; width *= 2)
         if (c.widths & (uint32_t)width) hn_c_prelude(&text, width, c.math);
     hn_str_add(&text, folds.text ? folds.text : "");
     hn_str_addf(&text,
@@ -133,7 +133,6 @@ hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char 
                        bool relaxed, hn_arena *a, hn_kernel_code *out, hone_err *err) {
     hn_nest *n;
     hn_kernel_code code = {0};
-    (void)relaxed;
     hone_rc rc = hn_nest_lower(g, body, kind, a, &n, err);
     if (rc != HONE_OK) return rc;
     code.in_place = in_place(n, g, body);
@@ -141,7 +140,7 @@ hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char 
     const char *schedule = hn_format(a, "%s %s", kind, how);
     if ((rc = hn_nest_verify(n, err)) == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* ours to mend; the reference serves */
     if (rc != HONE_OK) return rc;
-    rc = write_c(n, name, d, schedule, &code, err);
+    rc = write_c(n, name, d, relaxed, schedule, &code, err);
     if (rc == HONE_OK) *out = code;
     return rc;
 }

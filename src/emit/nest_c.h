@@ -24,10 +24,9 @@ typedef struct hn_c {
     hn_nest *n;
     hn_str *out;
     int width;       /* elements per vector in the vector loop being written */
-    int full;        /* elements of an f32 vector of the dialect, below 2 for scalar code */
-    uint32_t widths; /* that occur: bit k for 2^k */
-    bool math;       /* functions on vectors of f32 occur */
-    bool fma;
+    uint32_t widths; /* that occur: bit k for 2^k; 1: functions on single floats */
+    uint32_t math;   /* files of functions that occur (nest_c_math.c) */
+    bool fma, relaxed;
     int indent;
     hn_lane lane[HN_LANES_MAX];
     int n_lane;
@@ -72,7 +71,12 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
 bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]); /* false: lane by lane */
 
 /* nest_c_types.c: types, and functions on vectors, guarded so that they may be repeated in one file */
-void hn_c_prelude(hn_str *out, int width, bool math);
+void hn_c_prelude(hn_str *out, int width, uint32_t math);
+
+/* nest_c_math.c: functions of floats, the same bits for every width */
+/* What stands between "hnk_" and "_f32_x<width>"; notes which files are needed. NULL: there is no such function. */
+const char *hn_c_function(hn_c *c, hn_op op);
+void hn_c_math_text(hn_str *out, int width, uint32_t files);
 
 /* nest_c.c: the body; false with c->why set. */
 bool hn_c_nest(hn_c *c);

@@ -104,10 +104,6 @@ static const char *const float_call[HN_N_OPS] = {
     [HN_OP_MIN] = "hnr_min_f(%s, %s)",
     [HN_OP_MAX] = "hnr_max_f(%s, %s)",
 };
-/* Functions of the prelude for f32. */
-static const char *const vector_call[HN_N_OPS] = {
-    [HN_OP_EXP] = "exp", [HN_OP_SIGMOID] = "sigmoid", [HN_OP_TANH] = "tanh", [HN_OP_ERF] = "erf"};
-
 /* Functions of integers in their 64-bit domain; @ is i or u. */
 static const char *const whole_call[HN_N_OPS] = {
     [HN_OP_NEG] = "-(uint64_t)%s",
@@ -207,10 +203,10 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
     const hn_dtype_info *t = hn_dtype_of(x->dtype);
     if (special(c, out, x, from, arg)) return;
     hn_str s = {0};
-    if (x->dtype == HONE_F32 && vector_call[x->op] && c->full > 1) { /* the same bits as in a vector */
-        c->math = true;
-        c->widths |= (uint32_t)c->full;
-        hn_str_addf(out, "hnk_%s_f32_x%d(hnk_dup_f32_x%d(%s))[0]", vector_call[x->op], c->full, c->full, arg[0]);
+    const char *function = x->dtype == HONE_F32 ? hn_c_function(c, x->op) : NULL;
+    if (function) { /* the same bits as in a vector */
+        c->widths |= 1;
+        hn_str_addf(out, "hnk_%s_f32_x1(%s)", function, arg[0]);
     } else if (t->cls == HN_CLASS_FLOAT && float_call[x->op]) {
         fill(&s, float_call[x->op], 'f', arg);
         rounded(out, x->dtype, s.text, true);
@@ -303,12 +299,9 @@ bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
         hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
         return true;
     }
-    if (t == HONE_F32 && vector_call[x->op]) {
-        c->math = true;
-        hn_str_addf(out, "hnk_%s_f32_x%d(%s)", vector_call[x->op], c->width, a[0]);
-        return true;
-    }
-    return false;
+    const char *function = t == HONE_F32 ? hn_c_function(c, x->op) : NULL;
+    if (function) hn_str_addf(out, "hnk_%s_f32_x%d(%s)", function, c->width, a[0]);
+    return function != NULL;
 }
 
 void hn_c_fold_lanes(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *vector) {

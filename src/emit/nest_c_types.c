@@ -89,10 +89,7 @@ static void template(hn_str *out, const char *text, int width, const row *r) {
     }
 }
 
-extern const char hn_c_math_text[]; /* nest_c_math.c */
-
-void hn_c_prelude(hn_str *out, int width, bool math) {
-    if (width < 2) return;
+static void vectors(hn_str *out, int width) {
     hn_str_addf(out, "#ifndef HNK_X%d\n#define HNK_X%d\n", width, width);
     hn_str_add(out, "#ifndef HNK_HAS_ELEMENTWISE_FMA\n#if defined(__has_builtin) && defined(__clang__)\n"
                     "#define HNK_HAS_ELEMENTWISE_FMA __has_builtin(__builtin_elementwise_fma)\n#else\n"
@@ -110,8 +107,9 @@ void hn_c_prelude(hn_str *out, int width, bool math) {
     fused(out, width, false);
     fused(out, width, true);
     hn_str_add(out, "#endif\n");
-    if (!math) return;
-    hn_str_addf(out, "#ifndef HNK_MATH_X%d\n#define HNK_MATH_X%d\n", width, width);
-    template(out, hn_c_math_text, width, NULL);
-    hn_str_add(out, "#endif\n");
+}
+
+void hn_c_prelude(hn_str *out, int width, uint32_t math) {
+    if (width > 1) vectors(out, width);
+    if (math) hn_c_math_text(out, width, math);
 }

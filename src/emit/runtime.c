@@ -21,6 +21,12 @@ CARRY(philox, "src/ir/philox.h")
 CARRY(order, "src/exec/rt/order.h")
 CARRY(odd, "src/exec/rt/odd.h")
 CARRY(pool, "src/exec/rt/pool.h")
+CARRY(math_base, "src/exec/rt/math_base.h")
+CARRY(math_root, "src/exec/rt/math_root.h")
+CARRY(math_exp, "src/exec/rt/math_exp.h")
+CARRY(math_log, "src/exec/rt/math_log.h")
+CARRY(math_sin, "src/exec/rt/math_sin.h")
+CARRY(math_erf, "src/exec/rt/math_erf.h")
 
 typedef struct part {
     const char *name, *text, *needs;
@@ -31,7 +37,12 @@ static const part parts[] = {
     {"philox", hn_rt_philox, ""}, {"order", hn_rt_order, "base convert"}, {"odd", hn_rt_odd, "base convert order"},
     {"pool", hn_rt_pool, "base"},
 };
-enum { N_PARTS = sizeof parts / sizeof *parts };
+/* Written once per vector width, by nest_c_math.c. */
+static const part by_width[] = {
+    {"math_base", hn_rt_math_base, ""}, {"math_root", hn_rt_math_root, ""}, {"math_exp", hn_rt_math_exp, ""},
+    {"math_log", hn_rt_math_log, ""},   {"math_sin", hn_rt_math_sin, ""},   {"math_erf", hn_rt_math_erf, ""},
+};
+enum { N_PARTS = sizeof parts / sizeof *parts, N_BY_WIDTH = sizeof by_width / sizeof *by_width };
 
 static const part *part_named(const char *name, size_t n) {
     for (size_t i = 0; i < N_PARTS; i++)
@@ -41,6 +52,8 @@ static const part *part_named(const char *name, size_t n) {
 
 const char *hn_runtime_text(const char *name) {
     const part *p = part_named(name, strlen(name));
+    for (size_t i = 0; i < N_BY_WIDTH && !p; i++)
+        if (!strcmp(by_width[i].name, name)) p = &by_width[i];
     return p ? p->text : NULL;
 }
 
