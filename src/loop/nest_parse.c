@@ -132,6 +132,7 @@ static bool named(parser *p, hn_ix *out) {
         *out = hn_ix_var(p->n, var);
         return true;
     }
+    if (v < IDS_MAX && !*end) return wrong(p, "no loop over '%s' is open here", name);
     p->at = from;
     hn_dim d = hn_dim_find(p->n->dims, name);
     if (!d) d = hn_dim_symbol(p->n->dims, name, 0, INT64_MAX);
