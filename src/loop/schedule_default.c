@@ -8,7 +8,7 @@
 #include "loop/loop_int.h"
 #include "loop/schedule.h"
 
-enum { CHAIN_MAX = HN_RANK_MAX + 2, CHUNK = 4096 };
+enum { CHAIN_MAX = HN_RANK_MAX + 2, CHUNK = 4096, DOT_COLUMNS = 16 };
 
 /* The loops from the outermost in, each with definitions and one loop as its body; the last has another body. */
 typedef struct chain {
@@ -90,7 +90,8 @@ static bool is_reduction(const hn_nest *n, hn_st loop) {
 typedef struct plan {
     int64_t lanes, registers;
     int n_vector, n_partial;
-    int64_t rows; /* of the register tile, 0: none */
+    int64_t rows;  /* of the register tile, 0: none */
+    bool one_part; /* partial results in one vector: several rows have theirs at once */
 } plan;
 
 /* Vectors of p->lanes, fewer in a short loop; what is left over in half as many, and so on down to four, where its
@@ -115,6 +116,7 @@ static void partials(hn_nest *n, hn_st loop, plan *p) {
     int64_t e;
     bool known = hn_ix_is_int(n, n->extent[n->st[loop].var], &e);
     int64_t u = known && e % (4 * p->lanes) == 0 && e >= 4 * p->lanes ? 4 : known && e % (2 * p->lanes) == 0 ? 2 : 1;
+    if (p->one_part) u = 1;
     if (hn_loop_rfactor(n, loop, p->lanes, u, NULL)) p->n_partial++;
 }
 
@@ -226,6 +228,19 @@ static void tile(hn_nest *n, chain *c, plan *p) {
     }
 }
 
+static void schedule_leaves(hn_nest *n, hn_st first, plan *p);
+
+/* Dot products of rows with contiguous columns: partial results, panels of columns, several rows at once. */
+static void tile_dots(hn_nest *n, chain *c, plan *p) {
+    int rows = tile_loop(n, c);
+    if (rows < 0) return;
+    hn_st leaf = make_panels(n, c, &rows, DOT_COLUMNS);
+    p->one_part = true;
+    schedule_leaves(n, n->st[leaf].body, p);
+    p->one_part = false;
+    tile_rows(n, c->loop[rows], p);
+}
+
 /* The list writes local memory: a row's own buffers. */
 static bool keeps_rows(const hn_nest *n, hn_st first) {
     for (hn_st id = first; id; id = n->st[id].next) {
@@ -273,13 +288,15 @@ static void whole(hn_nest *n, plan *p) {
     walk w = {0, 0, 0};
     walk_list(n, n->st[leaf].body, n->st[leaf].var, false, &w);
     bool reduces = has_loop(n, n->st[leaf].body), long_ = true;
-    bool across = p->lanes > 1 && reduces && !keeps_rows(n, n->st[leaf].body) &&
-                  (w.strided ? !dot_product(n, n->st[leaf].body, p->lanes) : w.unit > 0);
+    bool fits = p->lanes > 1 && reduces && !keeps_rows(n, n->st[leaf].body);
+    bool dots = fits && w.strided && dot_product(n, n->st[leaf].body, p->lanes);
+    bool across = fits && !dots && (w.strided || w.unit);
     if (c.n > 1 && hn_ix_is_int(n, n->extent[n->st[leaf].var], &e)) long_ = e > 2 * CHUNK;
     if ((c.n == 1 && (across || !reduces)) || (!reduces && long_ && c.n > 1))
         hn_loop_chunk(n, leaf, reduces ? 64 : CHUNK, &leaf, NULL);
     c.loop[c.n - 1] = leaf;
     if (across) tile(n, &c, p);
+    if (dots && c.n > 1) tile_dots(n, &c, p);
 }
 
 const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
