@@ -1,0 +1,96 @@
+/* What the tests of math functions put behind the emitted text, compiled for each dialect: the functions by number, on
+ * whole vectors and on single floats, judged in units in the last place. No program by itself. */
+
+enum { CHUNK = 4096 };
+typedef struct judged {
+    double worst; /* units in the last place of the exact result, rounded to float */
+    float worst_at, wrong_at, other_at;
+    uint64_t n_wrong; /* not a number, an infinity or the sign of a zero where there should be none, or none */
+    uint64_t n_other; /* a single float gives other bits than a vector */
+} judged;
+
+static double sigmoid(double x) {
+    double e = exp(-fabs(x));
+    return x >= 0 ? 1 / (1 + e) : x < 0 ? e / (1 + e) : x;
+}
+static double rsqrt(double x) { return 1 / sqrt(x); }
+
+#define ROWS                                                                                                           \
+    ROW(rsqrt, rsqrt)                                                                                                  \
+    ROW(exp, exp)                                                                                                      \
+    ROW(expm1, expm1)                                                                                                  \
+    ROW(sigmoid, sigmoid)                                                                                              \
+    ROW(tanh, tanh)                                                                                                    \
+    ROW(log, log)                                                                                                      \
+    ROW(log1p, log1p)                                                                                                  \
+    ROW(sin, sin)                                                                                                      \
+    ROW(cos, cos)                                                                                                      \
+    ROW(erf, erf)                                                                                                      \
+    ROW(quick_exp, exp)                                                                                                \
+    ROW(quick_sigmoid, sigmoid)                                                                                        \
+    ROW(quick_tanh, tanh)                                                                                              \
+    ROW(quick_log, log)                                                                                                \
+    ROW(quick_erf, erf)
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define VECTOR JOIN(hnk_f32_x, WIDTH)
+#define ROW(name, exact)                                                                                               \
+    static void name##_lanes(const float *x, float *y, float *z) {                                                     \
+        for (int at = 0; at < CHUNK; at += WIDTH) {                                                                    \
+            VECTOR v;                                                                                                  \
+            memcpy(&v, x + at, sizeof v);                                                                              \
+            v = JOIN(hnk_##name##_f32_x, WIDTH)(v);                                                                    \
+            memcpy(y + at, &v, sizeof v);                                                                              \
+        }                                                                                                              \
+        for (int at = 0; at < CHUNK; at++) z[at] = hnk_##name##_f32_x1(x[at]);                                         \
+    }
+ROWS
+#undef ROW
+    static const struct {
+    const char *name;
+    void (*lanes)(const float *x, float *y, float *z);
+    double (*exact)(double);
+} rows[] = {
+#define ROW(name, exact) {#name, name##_lanes, exact},
+    ROWS
+#undef ROW
+};
+
+const char *math_name(unsigned k);
+void math_exact(unsigned k, const float *x, double *y);
+void math_judge(unsigned k, const float *x, const double *exact, judged *j);
+
+const char *math_name(unsigned k) { return k < sizeof rows / sizeof *rows ? rows[k].name : NULL; }
+
+void math_exact(unsigned k, const float *x, double *y) {
+    for (int at = 0; at < CHUNK; at++) y[at] = rows[k].exact(x[at]);
+}
+
+/* Infinity counts as 2^128, the float that would follow. */
+static double bounded(double x) { return x > 0x1p128 ? 0x1p128 : x < -0x1p128 ? -0x1p128 : x; }
+
+static double units(double got, double want) {
+    uint64_t bits;
+    memcpy(&bits, &want, sizeof bits);
+    int exponent = (int)(bits >> 52 & 2047) - 1023;
+    bits = (uint64_t)((exponent < -126 ? 126 : exponent > 127 ? -127 : -exponent) + 23 + 1023) << 52;
+    double per_unit;
+    memcpy(&per_unit, &bits, sizeof per_unit);
+    return fabs(got - want) * per_unit;
+}
+
+void math_judge(unsigned k, const float *x, const double *exact, judged *j) {
+    float y[CHUNK], z[CHUNK];
+    bool quick = !strncmp(rows[k].name, "quick", 5);
+    rows[k].lanes(x, y, z);
+    for (int at = 0; at < CHUNK; at++) {
+        double want = bounded(exact[at]), got = bounded(y[at]);
+        if (memcmp(&y[at], &z[at], sizeof *y) && (y[at] == y[at] || z[at] == z[at])) j->n_other++, j->other_at = x[at];
+        if (quick && fabs(want) < 0x1p-124 && got == 0) continue;
+        bool wrong = (want != want) != (got != got) || ((got == 0 || want == 0) && signbit(got) != signbit(want)) ||
+                     (isinf(exact[at]) && !isinf(y[at]));
+        if (wrong) j->n_wrong++, j->wrong_at = x[at];
+        double by = want != want || wrong ? 0 : units(got, want);
+        if (by > j->worst) j->worst = by, j->worst_at = x[at];
+    }
+}

@@ -1,0 +1,210 @@
+/* Functions of floats (src/exec/rt/math_*.h) for every dialect that this machine runs, against libm in double: 2^20
+ * floats of all exponents and what lies around the places where a formula gives way to another; with HONE_LONG every
+ * float there is. A whole vector and a single float must give the same bits. */
+#include "base/fs.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "emit/emit.h"
+#include "emit/nest_c.h"
+#include "tap.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <unistd.h>
+
+enum { CHUNK = 4096, DIALECTS_MAX = 4, THREADS_MAX = 8 };
+typedef struct judged { /* as in math_judge.c */
+    double worst;
+    float worst_at, wrong_at, other_at;
+    uint64_t n_wrong, n_other;
+} judged;
+typedef struct lanes {
+    const char *dialect;
+    void *so;
+    const char *(*name)(unsigned k);
+    void (*exact)(unsigned k, const float *x, double *y);
+    void (*judge)(unsigned k, const float *x, const double *exact, judged *j);
+} lanes;
+static lanes under_test[DIALECTS_MAX];
+static int n_under_test;
+
+/* Most units in the last place; exact forms: 2. */
+static const struct {
+    const char *name;
+    double units;
+} bounds[] = {{"rsqrt", 1.5},   {"exp", 1.2},         {"expm1", 1.75},   {"sigmoid", 2},   {"tanh", 1.75},
+              {"log", 1},       {"log1p", 1.75},      {"sin", 1.75},     {"cos", 1.75},    {"erf", 1.75},
+              {"quick_exp", 5}, {"quick_sigmoid", 6}, {"quick_tanh", 4}, {"quick_log", 6}, {"quick_erf", 8}};
+
+/* -- inputs */
+static float of_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+static uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* 2048 of every sign and exponent. */
+static uint32_t sampled(uint64_t i) {
+    uint32_t j = i & 2047, mantissa = j == 0 ? 0 : j == 1 ? 0x7fffff : j == 2 ? 1 : (j * 0x9e3779b1u >> 9) & 0x7fffff;
+    return (uint32_t)(i >> 11) << 23 | mantissa;
+}
+static const float seams[] = {0.9f,     0.55f,     3.95f, 0x1.6a09e6p-1f, 0x1.6a09e6p0f, 0x1p26f,   0x1p25f,
+                              0x1p-26f, 88.72284f, 89.0f, 103.972f,       104.0f,        86.6f,     87.33655f,
+                              18.0f,    9.011f,    10.0f, 1.0f,           0.3465736f,    0.6931472f};
+enum { AROUND = 64, N_SEAMS = sizeof seams / sizeof *seams * 2 * 2 * AROUND, N_TURNS = 1 << 15 };
+static const uint64_t n_sampled = (1 << 20) + (N_SEAMS + CHUNK - 1) / CHUNK * CHUNK + N_TURNS;
+
+/* Floats about a seam; the floats nearest to multiples of pi/2. */
+static uint32_t special(uint64_t i) {
+    uint64_t per = 2 * AROUND;
+    if (i < N_SEAMS)
+        return (bits_of(seams[i / per / 2]) + (uint32_t)(i % per) - AROUND) ^ (i / per % 2 ? 0x80000000 : 0);
+    uint64_t n = i & (N_TURNS - 1);
+    n = n < N_TURNS / 2 ? n : n * n / 7;
+    return bits_of((float)((double)n * 0x1.921fb54442d18p0)) ^ (n & 1 ? 0x80000000 : 0);
+}
+static void inputs(uint64_t chunk, bool every, float *x) {
+    for (int k = 0; k < CHUNK; k++) {
+        uint64_t i = chunk * CHUNK + (uint64_t)k;
+        x[k] = of_bits(every ? (uint32_t)i : i < 1 << 20 ? sampled(i) : special(i - (1 << 20)));
+    }
+}
+
+/* -- one function, all dialects */
+typedef struct work {
+    unsigned k;
+    bool every;
+    uint64_t next, n;
+    judged j[THREADS_MAX][DIALECTS_MAX];
+} work;
+typedef struct worker {
+    work *w;
+    int self;
+} worker;
+
+static void *judge_chunks(void *arg) {
+    worker *me = arg;
+    work *w = me->w;
+    float x[CHUNK];
+    double exact[CHUNK];
+    for (uint64_t chunk; (chunk = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED)) < w->n;) {
+        inputs(chunk, w->every, x);
+        under_test[0].exact(w->k, x, exact);
+        for (int d = 0; d < n_under_test; d++) under_test[d].judge(w->k, x, exact, &w->j[me->self][d]);
+    }
+    return NULL;
+}
+
+static void merge(judged *to, const judged *from) {
+    if (from->worst > to->worst) to->worst = from->worst, to->worst_at = from->worst_at;
+    if (from->n_wrong) to->wrong_at = from->wrong_at;
+    if (from->n_other) to->other_at = from->other_at;
+    to->n_wrong += from->n_wrong;
+    to->n_other += from->n_other;
+}
+
+static double bound_of(const char *name) {
+    for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++)
+        if (!strcmp(bounds[k].name, name)) return bounds[k].units;
+    return 0;
+}
+
+static void function(unsigned k, bool every) {
+    work w = {.k = k, .every = every, .n = every ? (1ull << 32) / CHUNK : n_sampled / CHUNK};
+    pthread_t thread[THREADS_MAX];
+    worker me[THREADS_MAX];
+    long cores = every ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    int n = cores < 1 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (int)cores, started = 1;
+    for (int t = 0; t < n; t++) me[t] = (worker){&w, t};
+    while (started < n && !pthread_create(&thread[started], NULL, judge_chunks, &me[started])) started++;
+    judge_chunks(&me[0]);
+    for (int t = 1; t < started; t++) pthread_join(thread[t], NULL);
+    for (int d = 0; d < n_under_test; d++) {
+        const char *dialect = under_test[d].dialect, *name = under_test[0].name(k);
+        judged j = {0};
+        for (int t = 0; t < started; t++) merge(&j, &w.j[t][d]);
+        ok(j.worst <= bound_of(name), "%s/%s_%.2f_units_at_%a", dialect, name, j.worst, j.worst_at);
+        ok(!j.n_wrong, "%s/%s_ends (%llu wrong, one at %a)", dialect, name, (unsigned long long)j.n_wrong, j.wrong_at);
+        ok(!j.n_other, "%s/%s_vector_and_float_agree (%llu do not, one is %a)", dialect, name,
+           (unsigned long long)j.n_other, j.other_at);
+    }
+}
+
+/* -- building */
+static bool source_of(const hn_dialect *d, hn_str *out) {
+    char *judge = NULL;
+    size_t n = 0;
+    hone_err err;
+    hn_str path = {0};
+    int width = d->vector_b / 4 > 1 ? d->vector_b / 4 : 2; /* what scalar code calls is checked beside any vector */
+    hn_str_addf(&path, "%s/tests/unit/emit/math_judge.c", getenv("HONE_ROOT") ? getenv("HONE_ROOT") : ".");
+    bool fine = hn_read_file(path.text, &judge, &n, &err) == HONE_OK;
+    hn_str_add(out, "#include <stdbool.h>\n");
+    hn_runtime_add(out, "base");
+    hn_c_prelude(out, width, UINT32_MAX);
+    hn_c_prelude(out, 1, UINT32_MAX);
+    hn_str_addf(out, "#define WIDTH %d\n", width);
+    if (fine) hn_str_add_n(out, judge, n);
+    free(judge);
+    hn_str_free(&path);
+    return fine;
+}
+
+static void *compile(const char *dir, const hn_dialect *d) {
+    char c_path[300], so_path[300];
+    const char *argv[40] = {getenv("CC_UNDER_TEST") ? getenv("CC_UNDER_TEST") : "cc",
+                            "-O2",
+                            "-w",
+                            "-shared",
+                            "-fPIC",
+                            "-o",
+                            so_path,
+                            c_path};
+    int n = 8;
+    hone_err err;
+    hn_proc_result r;
+    hn_str source = {0};
+    snprintf(c_path, sizeof c_path, "%s/%s.c", dir, d->name);
+    snprintf(so_path, sizeof so_path, "%s/%s.so", dir, d->name);
+    for (int k = 0; d->flags[k]; k++) argv[n++] = d->flags[k];
+    argv[n++] = "-lm";
+    bool fine = source_of(d, &source) && hn_write_file(c_path, source.text, source.n, &err) == HONE_OK;
+    hn_str_free(&source);
+    if (!fine || hn_proc_run(&(hn_proc_spec){.argv = argv, .cpu = -1}, NULL, &r, &err) != HONE_OK) return NULL;
+    fine = r.end == HN_PROC_EXITED && r.code == 0;
+    if (!fine) printf("# %s\n", r.err_tail);
+    hn_proc_result_free(&r);
+    return fine ? dlopen(so_path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static void add(const char *dir, const char *name) {
+    const hn_dialect *d = hn_dialect_named(name);
+    lanes *l = &under_test[n_under_test];
+    *l = (lanes){.dialect = d->name, .so = compile(dir, d)};
+    if (!ok(l->so, "%s/compiles", d->name)) return;
+    l->name = (const char *(*)(unsigned))(uintptr_t)dlsym(l->so, "math_name");
+    l->exact = (void (*)(unsigned, const float *, double *))(uintptr_t)dlsym(l->so, "math_exact");
+    l->judge = (void (*)(unsigned, const float *, const double *, judged *))(uintptr_t)dlsym(l->so, "math_judge");
+    n_under_test++;
+}
+
+int main(int argc, char **argv) { /* with an argument: that function alone */
+    char dir[] = "/tmp/hone-math-XXXXXX";
+    hone_err err;
+    if (!ok(mkdtemp(dir), "math/folder")) return done_testing();
+    const char *native = hn_dialect_named("native")->name;
+    add(dir, "generic");
+    if (strcmp(native, "generic") != 0) add(dir, native);
+    if (!strcmp(native, "x86-64-v4")) add(dir, "x86-64-v3");
+    for (unsigned k = 0; n_under_test && under_test[0].name(k); k++)
+        if (argc < 2 || !strcmp(argv[1], under_test[0].name(k))) function(k, getenv("HONE_LONG") != NULL);
+    for (int d = 0; d < n_under_test; d++) dlclose(under_test[d].so);
+    hn_remove_tree(dir, &err);
+    return done_testing();
+}
