@@ -135,14 +135,15 @@ void cli_table_cell(cli_table *t, const char *fmt, ...) HONE_PRINTF(2, 3);
 void cli_table_ink(cli_table *t, cli_ink ink);
 void cli_table_print(const cli *c, cli_table *t, FILE *f, int width); /* width 0: never shortened; frees t */
 
-/* --- JSON (json.c): a writer to stdout ------------------------------------------------------------------------- */
+/* --- JSON (json.c): a writer ------------------------------------------------------------------------------------ */
 
 typedef struct cli_json {
-    cli *c;
+    FILE *f;
     unsigned depth;
     bool array[32], some[32], key, compact;
 } cli_json;
-cli_json cli_json_begin(cli *c, bool compact); /* compact: the value on one line */
+cli_json cli_json_begin(cli *c, bool compact); /* on stdout; compact: the value on one line */
+cli_json cli_json_to(FILE *f, bool compact);   /* into another file */
 void cli_json_end(cli_json *j);                /* newline */
 void cli_json_object(cli_json *j);
 void cli_json_array(cli_json *j);

@@ -148,14 +148,6 @@ static void put_json(cli *c, const contest *t) {
 
 /* --- setting up --------------------------------------------------------------------------------------------------- */
 
-static void tensors_of(const cli_arrays *in, hone_model_tensor *t) {
-    for (size_t i = 0; i < in->n; i++) {
-        t[i] = (hone_model_tensor){
-            .data = in->a[i].data, .dtype = (int32_t)in->a[i].dtype, .rank = (int32_t)in->a[i].rank};
-        memcpy(t[i].dim, in->a[i].dim, sizeof t[i].dim);
-    }
-}
-
 static hone_rc open_peer(const cli *c, contest *t, const cli_arrays *in, hone_err *err) {
     const char *against = cli_text(c, "against", NULL);
     if (!against) return HONE_OK;
@@ -176,9 +168,8 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     hone_rc rc = cli_arrays_random(m->model, cli_text(c, "size", NULL), seed, &in, err);
     if (rc) return rc;
     t->model = m->model;
-    t->in = cli_alloc(in.n + 1, sizeof *t->in);
+    t->in = cli_model_tensors(&in);
     t->out = cli_alloc((size_t)m->model->n_outputs + 1, sizeof *t->out);
-    tensors_of(&in, t->in);
     if (m->model->create(&config, &t->instance)) rc = cli_fail(err, HONE_E_FAILED, "%s", m->model->error(NULL));
     if (!rc) rc = open_peer(c, t, &in, err);
     if (!rc) rc = compete(t, seed, err);

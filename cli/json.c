@@ -1,4 +1,4 @@
-/* json.c — a writer of JSON to stdout. It streams, so that the size of a result costs no memory, and it prints numbers
+/* json.c — a writer of JSON. It streams, so that the size of a result costs no memory, and it prints numbers
  * in the shortest text that reads back the same. RFC 8259; texts that are no UTF-8 are repaired. */
 #include "cli.h"
 
@@ -9,16 +9,18 @@
 
 cli_json cli_json_begin(cli *c, bool compact) {
     c->json_begun = true;
-    return (cli_json){.c = c, .compact = compact};
+    return cli_json_to(stdout, compact);
 }
+
+cli_json cli_json_to(FILE *f, bool compact) { return (cli_json){.f = f, .compact = compact}; }
 
 void cli_json_end(cli_json *j) {
     while (j->depth) cli_json_close(j);
-    putchar('\n');
+    putc('\n', j->f);
 }
 
 static void new_line(const cli_json *j) {
-    if (!j->compact) printf("\n%*s", (int)(2 * j->depth), "");
+    if (!j->compact) fprintf(j->f, "\n%*s", (int)(2 * j->depth), "");
 }
 
 /* What stands before a value: nothing after a key, else a comma from the second on. */
@@ -27,14 +29,14 @@ static void before(cli_json *j) {
         j->key = false;
         return;
     }
-    if (j->some[j->depth]) fputs(j->compact ? ", " : ",", stdout);
+    if (j->some[j->depth]) fputs(j->compact ? ", " : ",", j->f);
     j->some[j->depth] = true;
     new_line(j);
 }
 
 static void open(cli_json *j, bool array) {
     before(j);
-    putchar(array ? '[' : '{');
+    putc(array ? '[' : '{', j->f);
     if (j->depth + 1 < sizeof j->array / sizeof *j->array) j->depth++;
     j->array[j->depth] = array;
     j->some[j->depth] = false;
@@ -46,7 +48,7 @@ void cli_json_close(cli_json *j) {
     bool array = j->array[j->depth], some = j->some[j->depth];
     j->depth--;
     if (some) new_line(j);
-    putchar(array ? ']' : '}');
+    putc(array ? ']' : '}', j->f);
 }
 
 /* Length of the well-formed UTF-8 sequence at p, 0 if there is none (Unicode 15, table 3-7). */
@@ -61,61 +63,61 @@ static size_t sequence(const unsigned char *p) {
     return n;
 }
 
-static void put_text(const char *text) {
-    putchar('"');
+static void put_text(const cli_json *j, const char *text) {
+    putc('"', j->f);
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
         size_t n = sequence(p);
         if (!n)
-            fputs("\\ufffd", stdout);
+            fputs("\\ufffd", j->f);
         else if (*p == '"' || *p == '\\')
-            printf("\\%c", *p);
+            fprintf(j->f, "\\%c", *p);
         else if (*p == '\n')
-            fputs("\\n", stdout);
+            fputs("\\n", j->f);
         else if (*p == '\t')
-            fputs("\\t", stdout);
+            fputs("\\t", j->f);
         else if (*p < 0x20 || *p == 0x7f)
-            printf("\\u%04x", *p);
+            fprintf(j->f, "\\u%04x", *p);
         else
-            fwrite(p, 1, n, stdout);
+            fwrite(p, 1, n, j->f);
         p += n ? n : 1;
     }
-    putchar('"');
+    putc('"', j->f);
 }
 
 void cli_json_key(cli_json *j, const char *key) {
     before(j);
-    put_text(key);
-    fputs(": ", stdout);
+    put_text(j, key);
+    fputs(": ", j->f);
     j->key = true;
 }
 
 void cli_json_text(cli_json *j, const char *text) {
     before(j);
     if (text)
-        put_text(text);
+        put_text(j, text);
     else
-        fputs("null", stdout);
+        fputs("null", j->f);
 }
 
 void cli_json_number(cli_json *j, double x) {
     char text[CLI_TEXT_N];
     before(j);
-    fputs(isfinite(x) ? cli_text_exact(x, text) : "null", stdout);
+    fputs(isfinite(x) ? cli_text_exact(x, text) : "null", j->f);
 }
 
 void cli_json_count(cli_json *j, uint64_t x) {
     before(j);
-    printf("%" PRIu64, x);
+    fprintf(j->f, "%" PRIu64, x);
 }
 
 void cli_json_bool(cli_json *j, bool x) {
     before(j);
-    fputs(x ? "true" : "false", stdout);
+    fputs(x ? "true" : "false", j->f);
 }
 
 void cli_json_raw(cli_json *j, const char *json) {
     before(j);
-    fputs(json && *json ? json : "null", stdout);
+    fputs(json && *json ? json : "null", j->f);
 }
 
 void cli_json_ktext(cli_json *j, const char *key, const char *text) {

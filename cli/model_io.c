@@ -81,7 +81,7 @@ static void remove_folder(const char *folder) {
     rmdir(folder);
 }
 
-static hone_rc compile_here(const cli *c, const char *path, cli_model *m, char **library, hone_err *err) {
+static hone_rc compile_here(const cli *c, const char *path, bool profile, cli_model *m, char **library, hone_err *err) {
     const char *tmp = getenv("TMPDIR");
     m->folder = cli_format("%s/hone-model-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(m->folder)) {
@@ -93,6 +93,7 @@ static hone_rc compile_here(const cli *c, const char *path, cli_model *m, char *
     char *output = cli_format("%s/model", m->folder);
     cli_compiling_set(c, &m->compiling);
     m->compiling.options.output = output;
+    if (profile) m->compiling.options.profile = m->compiling.options.no_parity = true;
     hone_rc rc = cli_compile(path, &m->compiling, NULL, err);
     cli_compiling_free(&m->compiling);
     free(output);
@@ -100,11 +101,12 @@ static hone_rc compile_here(const cli *c, const char *path, cli_model *m, char *
     return rc;
 }
 
-hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_model *out, hone_err *err) {
+static hone_rc open_model(const cli *c, const char *path, uint32_t n_threads, bool profile, cli_model *out,
+                          hone_err *err) {
     char *library = NULL;
     hone_rc rc = HONE_OK;
     *out = (cli_model){0};
-    if (cli_is_model(path)) rc = compile_here(c, path, out, &library, err);
+    if (cli_is_model(path)) rc = compile_here(c, path, profile, out, &library, err);
     if (!rc) rc = hone_program_load(library ? library : path, n_threads, &out->program, err);
     free(library);
     if (rc) {
@@ -113,6 +115,15 @@ hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_m
     }
     out->model = hone_program_model(out->program);
     return HONE_OK;
+}
+
+hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_model *out, hone_err *err) {
+    return open_model(c, path, n_threads, false, out, err);
+}
+
+hone_rc cli_model_open_timed(const cli *c, const char *path, cli_model *out, hone_err *err) {
+    if (cli_is_model(path)) return open_model(c, path, 1, true, out, err);
+    return cli_fail(err, HONE_E_USAGE, "'%s' is no model; give the .onnx or .ir that it was compiled from", path);
 }
 
 void cli_model_close(cli_model *m) {
@@ -138,6 +149,16 @@ const char *cli_array_text(const hone_array *a, char buf[256]) {
         n += (size_t)snprintf(buf + n, 256 - n, "%s%lld", d ? ", " : "", (long long)a->dim[d]);
     snprintf(buf + n, 256 - n, "]");
     return buf;
+}
+
+hone_model_tensor *cli_model_tensors(const cli_arrays *in) {
+    hone_model_tensor *t = cli_alloc(in->n + 1, sizeof *t);
+    for (size_t i = 0; i < in->n; i++) {
+        t[i] = (hone_model_tensor){
+            .data = in->a[i].data, .dtype = (int32_t)in->a[i].dtype, .rank = (int32_t)in->a[i].rank};
+        memcpy(t[i].dim, in->a[i].dim, sizeof t[i].dim);
+    }
+    return t;
 }
 
 /* Types that NumPy lacks come as unsigned integers of their size. */

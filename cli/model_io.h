@@ -44,6 +44,8 @@ bool cli_is_model(const char *path); /* .onnx, or .ir as `hone ir` prints it */
 hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err);
 hone_rc cli_compile(const char *path, const cli_compiling *x, hone_compile_result *out, hone_err *err);
 hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_model *out, hone_err *err);
+/* A model file as a build that times its kernels, unchecked by parity; E_USAGE for a library. */
+hone_rc cli_model_open_timed(const cli *c, const char *path, cli_model *out, hone_err *err);
 void cli_model_close(cli_model *m); /* removes the temporary folder, too */
 
 /* --- arrays ------------------------------------------------------------------------------------------------------ */
@@ -62,6 +64,8 @@ hone_rc cli_arrays_match(const hone_model *m, cli_arrays *x, hone_err *err);
 /* Random inputs: floats N(0, 1), integers and bools 0 or 1; symbolic sizes from "name=N,..." (sizes, may be NULL), else
  * their smallest, at least 1. */
 hone_rc cli_arrays_random(const hone_model *m, const char *sizes, uint64_t seed, cli_arrays *out, hone_err *err);
+/* The arrays as inputs of a run; free it. Their data stays where it is. */
+hone_model_tensor *cli_model_tensors(const cli_arrays *in);
 size_t cli_array_count(const hone_array *a);
 size_t cli_array_bytes(const hone_array *a);
 /* "f32[4, 8]" in buf. */

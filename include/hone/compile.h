@@ -21,6 +21,7 @@ typedef struct hone_compile_options {
     bool embed_weights;        /* into the library (.incbin) instead of a side file */
     bool no_parity;            /* skip the check against the interpreter (the manifest says so) */
     bool reference;            /* every kernel as its reference version */
+    bool profile;              /* a build that times its kernels: hone_model.profile */
     uint32_t n_jobs;           /* compilers at once; 0: processors */
     const char *const *symbol; /* as hone_import_options */
     size_t n_symbol;

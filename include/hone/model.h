@@ -68,6 +68,26 @@ typedef struct hone_model_kernel {
     void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 } hone_model_kernel;
 
+/* A place in the program that launches a kernel. */
+typedef struct hone_model_call {
+    int32_t kernel;                    /* index */
+    int32_t dtype;                     /* of the first result */
+    const char *kind, *source, *shape; /* kind of kernel; node of the model; types of the results */
+} hone_model_call;
+
+/* What a call did in an instance's last run; all zero where it was not launched. */
+typedef struct hone_model_time {
+    int64_t begin_ns, time_ns; /* of the first launch, since the run began; of all launches together */
+    int64_t count;             /* launches: in a loop there are several */
+    double flops, bytes;       /* of all launches; operations (a multiply-add is two), and inputs and outputs once */
+} hone_model_time;
+
+typedef struct hone_model_profile {
+    int32_t n_calls;
+    const hone_model_call *call;
+    const hone_model_time *(*time)(const hone_model_instance *m); /* n_calls of them, until the next run */
+} hone_model_profile;
+
 typedef struct hone_model {
     int32_t abi; /* HONE_MODEL_ABI */
     const char *name, *hone_version, *target;
@@ -81,6 +101,7 @@ typedef struct hone_model {
     void (*free)(hone_model_instance *m);
     const char *(*error)(const hone_model_instance
                              *m); /* text of the last failure; NULL m: of the calling thread's last failed create */
+    const hone_model_profile *profile; /* NULL but in a build that times its kernels */
 } hone_model;
 
 /* Every shared library exports this one symbol; a static one exports <name>_model. */

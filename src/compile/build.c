@@ -30,8 +30,8 @@ static void add(command *c, const char *word) {
 bool hn_is_tiny(const hn_model *m) {
     int64_t total = 0, low, high;
     for (uint32_t i = 0; i < m->n_kernel; i++) {
-        if (!m->kernel[i].cost) return false;
-        hn_dim_range(m->g->dims, m->kernel[i].cost, &low, &high);
+        if (!m->kernel[i].cost.steps) return false;
+        hn_dim_range(m->g->dims, m->kernel[i].cost.steps, &low, &high);
         if (__builtin_mul_overflow(high, m->kernel[i].n_uses, &high) || __builtin_add_overflow(total, high, &total))
             return false;
     }

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "emit/emit.h"
+#include "ir/cost.h"
 #include "plan/storage.h"
 
 #include <hone/compile.h>
@@ -35,7 +36,7 @@ typedef struct hn_kernel {
     const char *kind;
     char name[16];
     hn_kernel_code code;
-    hn_dim cost;           /* elementary operations of one call, about */
+    hn_cost cost;          /* of one call */
     const hn_dim *room;    /* per result, or NULL */
     uint32_t node, n_uses; /* its first use */
     uint32_t unit;         /* the C file it is in */
@@ -64,6 +65,8 @@ struct hn_model {
     hn_kernel *kernel;
     uint32_t n_kernel, n_uses, n_nodes;
     uint32_t *kernel_of;    /* by node id: index + 1 */
+    uint32_t *call;         /* node of every use of a kernel, in the order of the program */
+    uint32_t *call_of;      /* by node id: index into call */
     hn_kernel_facts *facts; /* by node id */
     hn_layout layout;
     int64_t *weight_at; /* by number of the constant */
@@ -98,11 +101,16 @@ hone_rc hn_weights_write(const hn_model *m, const char *path, bool head, hone_er
 /* The first 48 bytes of the file, as the library expects them. */
 void hn_weights_head(const hn_model *m, char head[64]);
 
-/* source.c, source_steps.c */
+/* source.c, source_steps.c, source_profile.c */
 hone_rc hn_source_make(hn_model *m, hone_err *err);
 hone_rc hn_source_header(const hn_model *m, hn_str *out);
 void hn_steps_text(const hn_model *m, hn_str *out); /* hnm_bind, hnm_item_sizes, hnm_steps */
-void hn_c_string(hn_str *out, const char *text);    /* a string literal, whatever the text is */
+/* The tables and functions of a build that times its kernels (options->profile); else nothing. */
+void hn_source_profile(const hn_model *m, hn_str *out);
+/* Opens and closes the timing of the kernel call at node `id`, around its launch. */
+void hn_source_time_begin(const hn_model *m, hn_str *out);
+void hn_source_time_end(const hn_model *m, uint32_t id, hn_str *out);
+void hn_c_string(hn_str *out, const char *text); /* a string literal, whatever the text is */
 void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out);
 const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k); /* as unit 0 calls it */
 /* Carried texts (carried.c). */

@@ -31,6 +31,10 @@ struct hone_model_instance {
     int64_t *s;
     void *v[HNM_SLOTS + 1];
     hnm_buffer grown[HNM_GROWN + 1];
+#if HNM_PROFILE
+    int64_t begun_ns; /* the run */
+    hone_model_time time[HNM_CALLS + 1];
+#endif
 };
 
 /* --- the model's own part, behind this text ------------------------------------------------------------------------
@@ -228,6 +232,26 @@ static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_
     return m->pool ? HONE_MODEL_OK : hnm_fail(m, HONE_MODEL_NOMEM, "cannot start %d threads", (int)m->n_threads);
 }
 
+/* --- times
+ * ------------------------------------------------------------------------------------------------------------- */
+
+#if HNM_PROFILE
+static int64_t hnm_now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+HNR void hnm_note(hone_model_instance *m, int32_t call, int64_t begin_ns, double flops, double bytes) {
+    hone_model_time *t = &m->time[call];
+    if (!t->count++) t->begin_ns = begin_ns - m->begun_ns;
+    t->time_ns += hnm_now_ns() - begin_ns;
+    t->flops += flops, t->bytes += bytes;
+}
+
+static const hone_model_time *hnm_times(const hone_model_instance *m) { return m->time; }
+#endif
+
 /* --- control flow and symbols
  * ------------------------------------------------------------------------------------------ */
 
@@ -363,6 +387,10 @@ static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "the model has %d inputs and %d outputs, the call %zu and %zu",
                         HNM_INPUTS, HNM_OUTPUTS, n_in, n_out);
     memset(m->symbol, 0, sizeof m->symbol);
+#if HNM_PROFILE
+    memset(m->time, 0, sizeof m->time);
+    m->begun_ns = hnm_now_ns();
+#endif
     for (size_t i = 0; !rc && i < n_in; i++) rc = hnm_check_input(m, &hnm_input[i], &in[i]);
     if (!rc) rc = hnm_bind(m, in);
     if (!rc) rc = hnm_plan(m);

@@ -22,57 +22,6 @@ size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t
     return n;
 }
 
-/* --- cost: how many elementary operations a call takes, about ------------------------------------------------------
- */
-
-static hn_dim contract_cost(hn_graph *g, const hn_node *n) {
-    const hn_attr *rhs = hn_attr_get(n, HN_A_RHS), *out = hn_attr_get(n, HN_A_OUT);
-    hn_type type = *hn_type_of(g, n->in[1]);
-    hn_dim cost = hn_type_count(g, hn_type_of(g, n->out[0]));
-    for (uint32_t i = 0; i < rhs->n; i++) {
-        bool kept = false;
-        for (uint32_t k = 0; k < out->n; k++) kept = kept || out->ints[k] == rhs->ints[i];
-        if (!kept) cost = hn_dim_mul(g->dims, cost, type.dim[i]);
-    }
-    return cost;
-}
-
-static hn_dim conv_cost(hn_graph *g, const hn_node *n) {
-    hn_type w = *hn_type_of(g, n->in[1]);
-    hn_dim cost = hn_type_count(g, hn_type_of(g, n->out[0]));
-    for (size_t d = 1; d < w.rank; d++) cost = hn_dim_mul(g->dims, cost, w.dim[d]);
-    return cost;
-}
-
-static hn_dim window_cost(hn_graph *g, const hn_node *n) {
-    const hn_attr *kernel = hn_attr_get(n, HN_A_KERNEL);
-    hn_dim cost = hn_type_count(g, hn_type_of(g, n->out[0]));
-    for (uint32_t d = 0; kernel && d < kernel->n; d++)
-        cost = hn_dim_mul(g->dims, cost, hn_dim_int(g->dims, kernel->ints[d]));
-    return cost;
-}
-
-static hn_dim node_cost(hn_graph *g, const hn_node *n) {
-    if (!n->n_out || n->op == HN_OP_CONST) return hn_dim_int(g->dims, 0);
-    if (n->op == HN_OP_CONTRACT) return contract_cost(g, n);
-    if (n->op == HN_OP_CONV) return conv_cost(g, n);
-    switch (hn_op_of(n->op)->cls) {
-    case HN_WINDOW: return window_cost(g, n);
-    case HN_REDUCE:
-    case HN_ARG:
-    case HN_ORDER:
-    case HN_OPAQUE: return hn_type_count(g, hn_type_of(g, n->in[0]));
-    default: return hn_type_count(g, hn_type_of(g, n->out[0]));
-    }
-}
-
-static hn_dim body_cost(hn_graph *g, hn_block body) {
-    hn_dim cost = hn_dim_int(g->dims, 0);
-    for (uint32_t i = 0; i < g->block[body].n_node; i++)
-        cost = hn_dim_add(g->dims, cost, node_cost(g, node_of(g, body, i)));
-    return cost;
-}
-
 /* --- emission ------------------------------------------------------------------------------------------------------
  */
 
@@ -118,7 +67,7 @@ static hone_rc new_kernel(hn_model *m, uint32_t id, hn_kernel *k, hone_err *err)
         return hn_fail(err, HONE_E_UNSUPPORTED,
                        "the sizes of kernel '%s' are too long an expression; fix a symbol with --symbol", k->name);
     find_room(m, k);
-    k->cost = body_cost(m->g, k->body);
+    k->cost = hn_block_cost(m->g, k->body);
     return HONE_OK;
 }
 
@@ -161,7 +110,8 @@ static hone_rc add_node(hn_model *m, known *k, uint32_t id, hone_err *err) {
     }
     hn_kernel *kernel = &m->kernel[k->index[at] - 1];
     kernel->n_uses++;
-    m->n_uses++;
+    m->call[m->n_uses] = id;
+    m->call_of[id] = m->n_uses++;
     m->kernel_of[id] = k->index[at];
     m->facts[id] = (hn_kernel_facts){kernel->code.in_place, kernel->room};
     return HONE_OK;
@@ -185,6 +135,8 @@ hone_rc hn_kernels_make(hn_model *m, hone_err *err) {
     k.index = hn_alloc_n(&m->arena, k.n_slots, sizeof *k.index);
     m->kernel = hn_alloc_n(&m->arena, room, sizeof *m->kernel);
     m->kernel_of = hn_alloc_n(&m->arena, room, sizeof *m->kernel_of);
+    m->call = hn_alloc_n(&m->arena, room, sizeof *m->call);
+    m->call_of = hn_alloc_n(&m->arena, room, sizeof *m->call_of);
     m->facts = hn_alloc_n(&m->arena, room, sizeof *m->facts);
     if (!hn_arena_ok(&m->arena)) return hn_fail(err, HONE_E_NOMEM, "out of memory while emitting kernels");
     m->n_nodes = n = list_nodes(m->g, 0, list, 0);

@@ -50,7 +50,7 @@ static bool try_sizes(hn_trial *t, unsigned set, unsigned n_fills) {
     hn_mark start = hn_arena_mark(t->a);
     hn_traits x;
     bool good = true;
-    if (!t->k->cost || !hn_dim_eval(t->m->g->dims, t->k->cost, t->symbol, &t->cost)) t->cost = 0;
+    if (!t->k->cost.steps || !hn_dim_eval(t->m->g->dims, t->k->cost.steps, t->symbol, &t->cost)) t->cost = 0;
     if (hn_trial_traits(t, &x)) return true;
     for (unsigned f = 0; f < n_fills && good; f++) {
         hn_mark mark = hn_arena_mark(t->a);

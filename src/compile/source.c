@@ -61,7 +61,7 @@ static const char prelude[] =
     "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
     "#include <errno.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n"
     "#include <stdlib.h>\n#include <string.h>\n#include <dlfcn.h>\n#include <fcntl.h>\n#include <sched.h>\n"
-    "#include <sys/mman.h>\n#include <sys/stat.h>\n#include <unistd.h>\n";
+    "#include <sys/mman.h>\n#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n";
 
 /* What a user compiles with warnings on, and without hone's flags. */
 static void add_for_users(const hn_model *m, hn_str *out) {
@@ -120,6 +120,8 @@ static void add_numbers(const hn_model *m, hn_str *out) {
                   {"OUTPUTS", m->g->block[0].n_result},
                   {"CONSTANTS", l->n_constant},
                   {"ITEMS", l->n_item},
+                  {"PROFILE", m->options->profile},
+                  {"CALLS", m->n_uses},
                   {"REPLANS", l->sizes == HN_SIZES_OPEN},
                   {"ARENA_B", l->arena_b},
                   {"SCRATCH_B", m->scratch_b},
@@ -246,8 +248,8 @@ static void add_entry(const hn_model *m, hn_str *out) {
     hn_c_string(out, m->dialect->name);
     hn_str_addf(out,
                 ", HNM_INPUTS, HNM_OUTPUTS, %u, HNM_SYMBOLS, hnm_input, hnm_output, hnm_kernels, HNM_WEIGHTS_B, "
-                "HNM_ARENA_B, hnm_create, hnm_run, hnm_free, hnm_error};\n",
-                m->n_kernel);
+                "HNM_ARENA_B, hnm_create, hnm_run, hnm_free, hnm_error, %s};\n",
+                m->n_kernel, m->options->profile ? "&hnm_profile" : "NULL");
     if (m->options->emit == HONE_EMIT_C)
         hn_str_addf(out,
                     "__attribute__((visibility(\"default\"))) const hone_model *%s_model(void);\nconst hone_model "
@@ -282,6 +284,7 @@ static hone_rc make_main(hn_model *m, hn_str *out) {
     add_tables(m, out);
     hn_steps_text(m, out);
     add_kernel_table(m, out);
+    hn_source_profile(m, out);
     add_entry(m, out);
     return rc;
 }

@@ -279,11 +279,13 @@ static void add_kernel(const steps *w, uint32_t id) {
     for (uint32_t i = 0; i < n->n_in; i++) hn_str_addf(w->out, n->in[i] ? "v[%u], " : "NULL, ", slot_of(w, n->in[i]));
     for (uint32_t i = 0; i < n->n_out; i++) hn_str_addf(w->out, "v[%u], ", slot_of(w, n->out[i]));
     for (size_t i = 0; i < n_symbols; i++) hn_str_addf(w->out, "&S_%u, ", list[i]);
-    hn_str_addf(w->out, "NULL};\n      R(hnm_launch(m, %s, b, ", hn_kernel_symbol(w->m, k));
+    hn_str_add(w->out, "NULL};\n");
+    hn_source_time_begin(w->m, w->out);
+    hn_str_addf(w->out, "      R(hnm_launch(m, %s, b, ", hn_kernel_symbol(w->m, k));
     hn_dim_c(w->g, k->code.work, w->out);
     hn_str_add(w->out, ", ");
-    if (k->cost)
-        hn_dim_c(w->g, k->cost, w->out);
+    if (k->cost.steps)
+        hn_dim_c(w->g, k->cost.steps, w->out);
     else
         hn_str_add(w->out, "INT32_MAX"); /* too long an expression */
     hn_str_add(w->out, ", ");
@@ -291,7 +293,9 @@ static void add_kernel(const steps *w, uint32_t id) {
         hn_dim_c(w->g, k->code.scratch_b, w->out);
     else
         hn_str_add(w->out, "0");
-    hn_str_add(w->out, ")); }\n");
+    hn_str_add(w->out, "));\n");
+    hn_source_time_end(w->m, id, w->out);
+    hn_str_add(w->out, "    }\n");
     for (size_t i = 0; i < n_symbols; i++) {
         char value[32];
         snprintf(value, sizeof value, "S_%u", list[i]);
