@@ -13,8 +13,8 @@ typedef struct session {
     const hone_model *model;
     hone_model_instance *instance;
     hone_model_tensor *in, *out;
-    hone_model_time *seen; /* RUNS_MOST rows of n_calls */
-    double run_s[RUNS_MOST];
+    hone_model_time *seen;                         /* RUNS_MOST rows of n_calls */
+    double run_s[RUNS_MOST], kernels_s[RUNS_MOST]; /* by run: as a whole; all calls */
     uint32_t n_runs, n_calls;
     double budget_s;
 } session;
@@ -36,8 +36,11 @@ static hone_rc run_once(session *s, bool keep, hone_err *err) {
         return cli_fail(err, HONE_E_INPUT, "%s", m->error(s->instance));
     if (!keep) return HONE_OK;
     s->run_s[s->n_runs] = now_s() - start_s;
-    if (s->n_calls)
-        memcpy(s->seen + (size_t)s->n_runs * s->n_calls, m->profile->time(s->instance), s->n_calls * sizeof *s->seen);
+    const hone_model_time *t = m->profile->time(s->instance);
+    for (uint32_t i = 0; i < s->n_calls; i++) {
+        s->seen[(size_t)s->n_runs * s->n_calls + i] = t[i];
+        s->kernels_s[s->n_runs] += 1e-9 * (double)t[i].time_ns;
+    }
     s->n_runs++;
     return HONE_OK;
 }
@@ -80,10 +83,19 @@ static double rate(double amount, double per_s, double time_s) {
     return per_s > 0 && time_s > 0 ? amount / per_s / time_s : NAN;
 }
 
+/* Over the faster half of the runs: what disturbed a run is no kernel's share, and shares add up to one. */
+static double quiet_sum(const cli_profile *p, const session *s, const double *time_s) {
+    double sum = 0;
+    for (uint32_t i = 0; i < s->n_runs; i++)
+        if (s->run_s[i] <= p->run_s.mid) sum += time_s[i];
+    return sum;
+}
+
 /* The roof: the time that operations or bytes need at the least, whichever is longer (Williams, Waterman and Patterson
  * 2009, "Roofline: an insightful visual performance model"). */
 static void judge(const cli_profile *p, const session *s, const double *time_s, cli_timed *x) {
     x->time_s = hone_bootstrap_median(time_s, s->n_runs, 0.95, RESAMPLES, 1);
+    x->share = quiet_sum(p, s, time_s) / quiet_sum(p, s, s->kernels_s);
     x->of_peak = rate(x->flops, x->call->dtype == HONE_F64 ? p->f64_flops : p->f32_flops, x->time_s.mid);
     x->of_bandwidth = rate(x->bytes, p->bandwidth_bps, x->time_s.mid);
     x->of_roof = isfinite(x->of_peak) ? fmax(x->of_peak, x->of_bandwidth) : NAN;
@@ -95,7 +107,6 @@ static void fill(cli_profile *p, const session *s, uint32_t shown) {
         memset(time_s, 0, s->n_runs * sizeof *time_s);
         add_call(s, i, shown, &p->call[i], time_s);
         judge(p, s, time_s, &p->call[i]);
-        p->kernels_s += p->call[i].time_s.mid;
     }
     for (int32_t k = 0; k < s->model->n_kernels; k++) {
         cli_timed *x = &p->kernel[p->n_kernels];
@@ -106,8 +117,6 @@ static void fill(cli_profile *p, const session *s, uint32_t shown) {
         judge(p, s, time_s, x);
         p->n_kernels++;
     }
-    for (uint32_t i = 0; i < p->n_calls; i++) p->call[i].share = p->call[i].time_s.mid / p->kernels_s;
-    for (uint32_t i = 0; i < p->n_kernels; i++) p->kernel[i].share = p->kernel[i].time_s.mid / p->kernels_s;
     free(time_s);
 }
 
@@ -137,6 +146,7 @@ static hone_rc show(cli *c, const session *s, hone_err *err) {
     p.call = cli_alloc(s->n_calls + 1, sizeof *p.call);
     p.kernel = cli_alloc((size_t)s->model->n_kernels + 1, sizeof *p.kernel);
     p.run_s = hone_bootstrap_median(s->run_s, s->n_runs, 0.95, RESAMPLES, 1);
+    p.kernels_s = hone_median(s->kernels_s, s->n_runs);
     uint32_t shown = nearest_run(s, p.run_s.mid);
     p.shown_s = s->run_s[shown];
     fill(&p, s, shown);

@@ -17,7 +17,7 @@ typedef struct cli_timed {
     int64_t n_launches;                    /* in one run */
     hone_interval time_s;                  /* per run: the median over runs, and its bootstrap interval */
     double shown_s;                        /* in the run that is shown */
-    double share;                          /* of the time of all kernels */
+    double share;                          /* of the time of all kernels, in the faster half of the runs */
     double flops, bytes;                   /* per run */
     double of_peak, of_bandwidth, of_roof; /* of what this machine was measured to do */
 } cli_timed;
@@ -27,7 +27,7 @@ typedef struct cli_profile {
     const hone_model *model;
     uint32_t n_threads, n_runs, n_calls, n_kernels;
     hone_interval run_s;                        /* whole runs */
-    double kernels_s;                           /* sum of the calls' medians */
+    double kernels_s;                           /* median over runs of what all calls took */
     double shown_s;                             /* the run whose calls the trace shows: nearest to the median */
     double f32_flops, f64_flops, bandwidth_bps; /* of so many threads; 0: not measured */
     cli_timed *call, *kernel;                   /* in the order of the program; by time */

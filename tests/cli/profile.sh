@@ -27,12 +27,13 @@ head -1 table | tr -s ' '
 sed -n 2p table | awk '{ print $1, $2, $3 }'
 grep -o "f32\[n, 3\]" table; grep -o "node 'fc' (Gemm)" table
 tail -1 table
-hone profile mlp.ir --time 0.01 --calls | head -1 | tr -s ' '
+hone profile mlp.ir --time 0.01 --calls > table; head -1 table | tr -s ' '
 echo '-- JSON: operations and bytes of the sizes that ran'
 hone profile mlp.ir --time 0.01 --size n=2 --json > out.json; echo "= $?"
 cat > show.py <<'END'
 import json, sys
 d = json.load(open(sys.argv[1]))
+print(abs(sum(x["share"] for x in d["kernels"]) - 1) < 1e-9, abs(sum(x["share"] for x in d["calls"]) - 1) < 1e-9)
 print(d["model"], d["runs"] >= 20, d["run_low_s"] <= d["run_s"] <= d["run_high_s"], d["peak_f32_flops_per_s"])
 for x in d["kernels"] + d["calls"]:
     print(x["kernel"], x["kind"], x["shape"], x["source"], x["calls"], x["launches"], x["flops"], x["bytes"],
