@@ -1,0 +1,87 @@
+/* pass/pack.c — constant matrices that contractions read are stored in panels.
+ *
+ * A matrix of [K, N] (or [N, K]) becomes the constant [N/32, K, 32], padded with zeros, and movements that give the
+ * matrix back. Fusion takes the movements into the kernel, where they are index arithmetic; a register tile of up to 32
+ * columns then walks memory in its order (Goto and van de Geijn 2008, "Anatomy of high-performance matrix
+ * multiplication", section 4: the packed operand). Exact: no value changes.
+ */
+#include "pass/passes.h"
+#include "pass/rewrite.h"
+
+#include <string.h>
+
+/* WIDTH: columns of a panel, a multiple of every register tile's. Smaller matrices stay in the first-level cache
+ * anyway. */
+enum { WIDTH = 32, ELEMENTS_MIN = 4096 };
+
+static int64_t place_of(const hn_attr *a, int64_t label) {
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->ints[i] == label) return i;
+    return -1;
+}
+
+typedef struct matrix {
+    const hn_tensor *t;
+    int n; /* which dimension is the result's */
+} matrix;
+
+/* The second input: a constant matrix, one dimension summed over, the other one in the result alone. */
+static bool matrix_of(const hn_rewriter *r, const hn_node *node, matrix *m) {
+    const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
+                  *out = hn_attr_get(node, HN_A_OUT);
+    m->t = hn_const_of(r->g, node->in[1]);
+    if (!m->t || m->t->rank != 2 || m->t->dtype != HONE_F32 || !hn_used_once(r, node->in[1])) return false;
+    if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(r->g, node->in[0])) return false;
+    for (int k = 0; k < 2; k++) {
+        int64_t sum = rhs->ints[k], free = rhs->ints[1 - k];
+        if (place_of(lhs, sum) < 0 || place_of(out, sum) >= 0 || place_of(lhs, free) >= 0 || place_of(out, free) < 0)
+            continue;
+        m->n = 1 - k;
+        return m->t->dim[m->n] >= WIDTH;
+    }
+    return false;
+}
+
+static bool make_panels(hn_graph *g, const matrix *m, hn_tensor *out) {
+    int64_t columns = m->t->dim[m->n], depth = m->t->dim[1 - m->n];
+    int64_t step_n = m->n ? 1 : depth, step_k = m->n ? columns : 1;
+    const int64_t shape[] = {(columns + WIDTH - 1) / WIDTH, depth, WIDTH};
+    if (!hn_tensor_new(&g->arena, HONE_F32, 3, shape, out)) return false;
+    const float *from = m->t->data;
+    float *to = out->data;
+    for (int64_t c = 0; c < columns; c++)
+        for (int64_t k = 0; k < depth; k++)
+            to[(c / WIDTH * depth + k) * WIDTH + c % WIDTH] = from[c * step_n + k * step_k];
+    return true;
+}
+
+/* The matrix again, out of its panels. */
+static hn_val unpacked(hn_builder *b, const matrix *m, const hn_tensor *panels) {
+    static const int64_t to_rows[] = {0, 2, 1}, to_columns[] = {1, 0, 2};
+    hn_dim shape[2];
+    shape[m->n] = hn_lit(b, panels->dim[0] * WIDTH);
+    shape[1 - m->n] = hn_lit(b, panels->dim[1]);
+    hn_val x = hn_transpose(b, hn_const(b, panels), m->n ? to_columns : to_rows);
+    x = hn_reshape(b, x, 2, shape);
+    if (m->t->dim[m->n] % WIDTH == 0) return x;
+    return hn_slice_axis(b, x, m->n, hn_lit(b, 0), hn_lit(b, m->t->dim[m->n]), 1);
+}
+
+static hn_val pack_one(hn_rewriter *r, const hn_node *node) {
+    matrix m;
+    hn_tensor panels;
+    if (node->op != HN_OP_CONTRACT || !matrix_of(r, node, &m) || !make_panels(r->g, &m, &panels)) return HN_KEEP;
+    const hn_node n = *node;
+    const hn_val in[] = {n.in[0], unpacked(&r->b, &m, &panels)};
+    return hn_emit(r->g, r->b.b, HN_OP_CONTRACT, 2, in, n.n_attr, n.attr, 1);
+}
+
+static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) { return hn_rewrite_all(g, ctx, pack_one, 1, err); }
+
+const hn_pass hn_pass_pack = {
+    .name = "pack",
+    .summary = "stores constant matrices in panels, as contractions read them",
+    .needs = HN_FACT_FOLDED,
+    .breaks = HN_FACT_FOLDED | HN_FACT_CANONICAL,
+    .run = run,
+};
