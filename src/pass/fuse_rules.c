@@ -95,6 +95,19 @@ static bool plain_movement(const hn_fuse *f, const hn_fgroup *x) {
     return true;
 }
 
+/* A contraction with nothing behind it: alone, or with movement of its operands. */
+static bool bare_contract(const hn_fuse *f, const hn_fgroup *x) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        hn_op op = f->g->node[x->node[k]].op;
+        if (op == HN_OP_CONTRACT)
+            n++;
+        else if (op != HN_OP_TRANSPOSE && op != HN_OP_RESHAPE && op != HN_OP_SLICE)
+            return false;
+    }
+    return n == 1 && f->g->node[x->node[x->n_node - 1]].op == HN_OP_CONTRACT;
+}
+
 /* Every value of p that others use has this shape. */
 static bool escapes_have(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, const hn_type *shape) {
     for (uint32_t i = 0; i < p->n_node; i++) {
@@ -231,7 +244,7 @@ static hn_fkind pair_kind(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     if (is_rows(p->kind) && is_rows(c->kind)) return rows_into_rows(f, p, c, v) ? HN_F_ROW : HN_F_ALONE;
     if ((p->kind == HN_F_CONTRACT || p->kind == HN_F_WINDOW) && c->kind == HN_F_MAP)
         return epilogue(f, p, c) ? p->kind : HN_F_ALONE;
-    if (p->kind == HN_F_MAP && c->kind == HN_F_CONTRACT && c->n_node == 1)
+    if (p->kind == HN_F_MAP && c->kind == HN_F_CONTRACT && bare_contract(f, c))
         return plain_movement(f, p) && !hn_fuse_any_escape(f, p, c) ? HN_F_CONTRACT : HN_F_ALONE;
     if (p->kind == HN_F_MAP && (c->kind == HN_F_CONTRACT || c->kind == HN_F_WINDOW)) { /* an operand of its epilogue */
         edges e = edges_between(f, p, c);

@@ -1,0 +1,63 @@
+/* Pass pack: the panels give back the matrix, bit by bit, in both orders and with a last panel that is not full. */
+#include "ir/build.h"
+#include "ir/interp.h"
+#include "pass/pass.h"
+#include "tap.h"
+
+static const struct {
+    const char *name;
+    int64_t depth, columns;
+    bool columns_first, packed;
+} cases[] = {
+    {"whole_panels", 64, 64, false, true},           {"whole_panels_columns_first", 64, 96, true, true},
+    {"last_panel_in_part", 70, 75, false, true},     {"last_panel_in_part_columns_first", 130, 33, true, true},
+    {"narrow_matrix_stays", 1000, 31, false, false}, {"small_matrix_stays", 32, 64, false, false},
+};
+
+static hn_graph *make(size_t i) {
+    hn_graph *g = hn_graph_new();
+    hn_builder b = {g, 0};
+    int64_t depth = cases[i].depth, columns = cases[i].columns;
+    bool turned = cases[i].columns_first;
+    hn_type x = {.dtype = HONE_F32, .rank = 2, .dim = {hn_lit(&b, 3), hn_lit(&b, depth)}};
+    hn_tensor w;
+    const int64_t shape[] = {turned ? columns : depth, turned ? depth : columns};
+    const int64_t lhs[] = {0, 1}, rhs[] = {turned ? 2 : 1, turned ? 1 : 2}, out[] = {0, 2};
+    hn_tensor_new(&g->arena, HONE_F32, 2, shape, &w);
+    for (int64_t k = 0; k < depth * columns; k++) ((float *)w.data)[k] = (float)(k * 7919 % 1009) - 500;
+    hn_val v = hn_contract(&b, hn_param(g, 0, "x", &x), hn_const(&b, &w), lhs, rhs, 2, out, HONE_F32);
+    hn_result(g, 0, v, "y");
+    return g;
+}
+
+static bool has_panels(const hn_graph *g) {
+    for (uint32_t k = 0; k < g->block[0].n_node; k++) {
+        const hn_node *n = &g->node[g->block[0].node[k]];
+        if (n->op == HN_OP_CONST && hn_type_of(g, n->out[0])->rank == 3) return true;
+    }
+    return false;
+}
+
+static void check(size_t i) {
+    hn_graph *g = make(i);
+    hn_arena a = {0};
+    hn_tensor x, before, after;
+    hone_err err = {0};
+    unsigned have = 0;
+    const int64_t shape[] = {3, cases[i].depth};
+    hn_tensor_new(&a, HONE_F32, 2, shape, &x);
+    for (int64_t k = 0; k < 3 * cases[i].depth; k++) ((float *)x.data)[k] = (float)(k * 31 % 57) / 8;
+    hone_rc rc = hn_interpret(g, &x, &a, &before, NULL, &err);
+    if (!rc) rc = hn_run_pass(g, hn_pass_named("pack"), false, &have, NULL, &err);
+    if (!rc) rc = hn_verify(g, &err);
+    if (!rc) rc = hn_interpret(g, &x, &a, &after, NULL, &err);
+    ok(!rc && hn_tensor_compare(&after, &before, (hn_match_rule){0, 0}).same, "pack/%s: %s", cases[i].name, err.text);
+    ok(has_panels(g) == cases[i].packed, "pack/%s_form", cases[i].name);
+    hn_arena_free(&a);
+    hn_graph_free(g);
+}
+
+int main(void) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(i);
+    return done_testing();
+}
