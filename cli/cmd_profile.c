@@ -163,7 +163,8 @@ static hone_rc show(cli *c, const session *s, hone_err *err) {
 /* --- setting up -----------------------------------------------------------------------------------------------------
  */
 
-static hone_rc hold(cli *c, const hone_model *m, hone_err *err) {
+static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
+    const hone_model *m = open->model;
     cli_arrays in = {0};
     hone_model_config config = {.n_threads = (int32_t)cli_count(c, "threads", 0)};
     hone_rc rc = cli_arrays_random(m, cli_text(c, "size", NULL), cli_count(c, "seed", 1), &in, err);
@@ -176,6 +177,7 @@ static hone_rc hold(cli *c, const hone_model *m, hone_err *err) {
     s->out = cli_alloc((size_t)m->n_outputs + 1, sizeof *s->out);
     s->in = cli_model_tensors(&in);
     if (m->create(&config, &s->instance)) rc = cli_fail(err, HONE_E_FAILED, "%s", m->error(NULL));
+    cli_model_unlink(open); /* nothing is left where an interrupt or a closed pipe ends the run */
     if (!rc) rc = measure(s, err);
     if (!rc) rc = show(c, s, err);
     if (s->instance) m->free(s->instance);
@@ -188,7 +190,7 @@ static hone_rc run_profile(cli *c, hone_err *err) {
     cli_model m;
     hone_rc rc = cli_model_open_timed(c, c->arg[0], &m, err);
     if (rc) return rc;
-    rc = hold(c, m.model, err);
+    rc = hold(c, &m, err);
     cli_model_close(&m);
     return rc;
 }

@@ -126,10 +126,15 @@ hone_rc cli_model_open_timed(const cli *c, const char *path, cli_model *out, hon
     return cli_fail(err, HONE_E_USAGE, "'%s' is no model; give the .onnx or .ir that it was compiled from", path);
 }
 
-void cli_model_close(cli_model *m) {
-    hone_program_free(m->program);
+void cli_model_unlink(cli_model *m) {
     if (m->folder) remove_folder(m->folder);
     free(m->folder);
+    m->folder = NULL;
+}
+
+void cli_model_close(cli_model *m) {
+    hone_program_free(m->program);
+    cli_model_unlink(m);
     *m = (cli_model){0};
 }
 

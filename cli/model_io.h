@@ -46,6 +46,8 @@ hone_rc cli_compile(const char *path, const cli_compiling *x, hone_compile_resul
 hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_model *out, hone_err *err);
 /* A model file as a build that times its kernels, unchecked by parity; E_USAGE for a library. */
 hone_rc cli_model_open_timed(const cli *c, const char *path, cli_model *out, hone_err *err);
+/* Removes the temporary folder now: what is loaded stays, further instances cannot be made. */
+void cli_model_unlink(cli_model *m);
 void cli_model_close(cli_model *m); /* removes the temporary folder, too */
 
 /* --- arrays ------------------------------------------------------------------------------------------------------ */
