@@ -139,6 +139,9 @@ static double length_of(const hn_trial *t, const hn_node *n) {
     return (double)cost / (double)out;
 }
 
+_Static_assert(HN_OP_RSQRT < HN_OP_EXP && HN_OP_EXP < HN_OP_ERF && HN_OP_ERF < HN_OP_SIGMOID, "order of ops.def");
+static bool is_function(hn_op op) { return (op >= HN_OP_RSQRT && op <= HN_OP_SIGMOID) || op == HN_OP_POW; }
+
 static void add_node_traits(tracer *w, const hn_node *n) {
     hn_traits *x = w->out;
     const hn_graph *g = w->t->m->g;
@@ -153,6 +156,7 @@ static void add_node_traits(tracer *w, const hn_node *n) {
         hone_dtype d = hn_type_of(g, n->out[i])->dtype;
         if (hn_is_float(d)) x->eps = fmax(x->eps, hn_dtype_of(d)->epsilon);
         x->n_float += hn_is_float(d) && cls != HN_MOVE && cls != HN_SOURCE;
+        x->n_functions += hn_is_float(d) && is_function(n->op);
     }
     if (cls == HN_INDEX) limit(w, n->in[1], 0, index_room(w->t, n) - 1);
     if (n->op == HN_OP_SHL || n->op == HN_OP_SHR)

@@ -39,6 +39,7 @@ typedef struct hn_traits {
     double eps;                /* largest of the float types inside */
     double length;             /* longest reduction, at these sizes */
     double n_float;            /* operations that give floats */
+    double n_functions;        /* of those, functions that are no single rounding: exp, erf, sin … */
 } hn_traits;
 
 /* Symbol values of size set `set`: false where no legal ones are found. */

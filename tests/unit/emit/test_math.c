@@ -136,6 +136,20 @@ static void function(unsigned k, bool every) {
     }
 }
 
+/* -- emission */
+static void emitted(const char *dialect, bool relaxed, const char *wanted) {
+    static const char text[] = "ir 1\ninput %0 : f32[37] \"x\"\n%1 = exp %0\n%2 = erf %1\noutput %2 \"y\"\n";
+    hn_arena a = {0};
+    hn_graph *g = NULL;
+    hn_kernel_code code = {0};
+    hone_err err;
+    bool fine = hn_parse(text, sizeof text - 1, "emitted", &g, &err) == HONE_OK &&
+                hn_emit_kernel(g, 0, "map", "k", hn_dialect_named(dialect), relaxed, &a, &code, &err) == HONE_OK;
+    ok(fine && strstr(code.text, wanted), "emission/%s_%s_has_%s", dialect, relaxed ? "relaxed" : "exact", wanted);
+    hn_graph_free(g);
+    hn_arena_free(&a);
+}
+
 /* -- building */
 static bool source_of(const hn_dialect *d, hn_str *out) {
     char *judge = NULL;
@@ -202,6 +216,10 @@ int main(int argc, char **argv) { /* with an argument: that function alone */
     add(dir, "generic");
     if (strcmp(native, "generic") != 0) add(dir, native);
     if (!strcmp(native, "x86-64-v4")) add(dir, "x86-64-v3");
+    emitted("x86-64-v3", false, "= hnk_erf_f32_x8(");
+    emitted("x86-64-v3", true, "= hnk_quick_erf_f32_x8(");
+    emitted("x86-64-v3", false, "= hnk_exp_f32_x1(");
+    emitted("scalar", true, "= hnk_quick_exp_f32_x1(");
     for (unsigned k = 0; n_under_test && under_test[0].name(k); k++)
         if (argc < 2 || !strcmp(argv[1], under_test[0].name(k))) function(k, getenv("HONE_LONG") != NULL);
     for (int d = 0; d < n_under_test; d++) dlclose(under_test[d].so);
