@@ -1,9 +1,9 @@
 /* rt/math_base.h — the words in which functions on vectors of HNK_W floats are written (math_*.h, docs/math.md).
  *
- * Text that is repeated for every width of a file: HNK_W is a power of two. At width 1 the types are float and int32_t
- * and the functions do the same operations in the same order, so that a loop's leftovers have the bits that a vector
- * would have given. Wider types, and hnk_fma_*, come from the kernel's prelude (src/emit/nest_c_types.c).
- * Masks are integers, all bits set for true. Needs base.h.
+ * Text that is repeated for every width of a file, where a macro must mean the same for each: HNK_W is a power of two.
+ * At width 1 the types are float and int32_t and the functions do the same operations in the same order, so that a
+ * loop's leftovers have the bits that a vector would have given. Wider types, and hnk_fma_*, come from the kernel's
+ * prelude (src/emit/nest_c_types.c). Masks are integers, all bits set for true. Needs base.h.
  */
 #define HNK_PASTE(name, width) name##width
 #define HNK_JOIN(name, width) HNK_PASTE(name, width)
@@ -17,7 +17,6 @@
 #define HNK_SIGN (-0x7fffffff - 1)
 
 #if HNK_W == 1
-#define HNK_CAST(value, type) ((type)(value))
 typedef float hnk_f32_x1;
 typedef int32_t hnk_i32_x1;
 typedef double hnk_f64_x1;
@@ -37,6 +36,9 @@ HNR HNK_L HNK(wide_bits)(HNK_D x) {
     memcpy(&i, &x, sizeof i);
     return i;
 }
+HNR HNK_D HNK(widen)(HNK_F x) { return (HNK_D)x; }
+HNR HNK_F HNK(narrow)(HNK_D x) { return (HNK_F)x; }
+HNR HNK_I HNK(low_bits)(HNK_L i) { return (HNK_I)i; }
 HNR HNK_F HNK(all)(float x) { return x; }
 HNR HNK_I HNK(less)(HNK_F a, HNK_F b) { return -(a < b); }
 HNR HNK_I HNK(equal)(HNK_F a, HNK_F b) { return -(a == b); }
@@ -44,10 +46,12 @@ HNR int HNK(any)(HNK_I m) { return m; }
 HNR float HNK(lane)(HNK_F x, int l) { return (void)l, x; }
 HNR HNK_F HNK(put)(HNK_F x, int l, float y) { return (void)x, (void)l, y; }
 #else
-#define HNK_CAST(value, type) __builtin_convertvector(value, type)
 HNR HNK_I HNK(bits)(HNK_F x) { return (HNK_I)x; }
 HNR HNK_F HNK(value)(HNK_I i) { return (HNK_F)i; }
 HNR HNK_L HNK(wide_bits)(HNK_D x) { return (HNK_L)x; }
+HNR HNK_D HNK(widen)(HNK_F x) { return __builtin_convertvector(x, HNK_D); }
+HNR HNK_F HNK(narrow)(HNK_D x) { return __builtin_convertvector(x, HNK_F); }
+HNR HNK_I HNK(low_bits)(HNK_L i) { return __builtin_convertvector(i, HNK_I); }
 HNR HNK_F HNK(all)(float x) { return x - (HNK_F){0}; }
 HNR HNK_I HNK(less)(HNK_F a, HNK_F b) { return a < b; }
 HNR HNK_I HNK(equal)(HNK_F a, HNK_F b) { return a == b; }

@@ -10,14 +10,14 @@ typedef struct HNK(quadrant) {
 } HNK(quadrant);
 
 HNR HNK(quadrant) HNK(sin_cos)(HNK_F size) {
-    HNK_D x = HNK_CAST(size, HNK_D), t = x * 0x1.45f306dc9c883p-1 + 0x1.8p52, n = t - 0x1.8p52;
-    HNK_F r = HNK_CAST((x - n * 0x1.921fb54p0) - n * 0x1.10b4611a62633p-30, HNK_F), z = r * r;
+    HNK_D x = HNK(widen)(size), t = x * 0x1.45f306dc9c883p-1 + 0x1.8p52, n = t - 0x1.8p52;
+    HNK_F r = HNK(narrow)((x - n * 0x1.921fb54p0) - n * 0x1.10b4611a62633p-30), z = r * r;
     HNK_F s = HNK(step)(HNK(all)(-0x1.9954a4p-13f), z, 0x1.11077ap-7f);
     HNK_F c = HNK(step)(HNK(all)(0x1.99e0eep-16f), z, -0x1.6c0c1ap-10f);
     s = HNK(step)(s, z, -0x1.555546p-3f);
     c = HNK(step)(c, z, 0x1.55554ap-5f);
     return (HNK(quadrant)){HNK(madd)(s, z * r, r), HNK(madd)(c, z * z, 1.0f - z * 0.5f),
-                           HNK_CAST(HNK(wide_bits)(t), HNK_I)};
+                           HNK(low_bits)(HNK(wide_bits)(t))};
 }
 HNR HNK_F HNK(sin)(HNK_F x) {
     HNK_F size = HNK(size)(x);

@@ -161,6 +161,7 @@ static bool source_of(const hn_dialect *d, hn_str *out) {
     bool fine = hn_read_file(path.text, &judge, &n, &err) == HONE_OK;
     hn_str_add(out, "#include <stdbool.h>\n");
     hn_runtime_add(out, "base");
+    hn_c_prelude(out, 1, 1); /* widths in turn, as several kernels of one file have them */
     hn_c_prelude(out, width, UINT32_MAX);
     hn_c_prelude(out, 1, UINT32_MAX);
     hn_str_addf(out, "#define WIDTH %d\n", width);
