@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { CHUNK = 4096, DIALECTS_MAX = 4, THREADS_MAX = 8 };
-typedef struct judged { /* as in math_judge.c */
+typedef struct judged { /* as in math_judge.h */
     double worst;
     float worst_at, wrong_at, other_at;
     uint64_t n_wrong, n_other;
@@ -157,7 +157,7 @@ static bool source_of(const hn_dialect *d, hn_str *out) {
     hone_err err;
     hn_str path = {0};
     int width = d->vector_b / 4 > 1 ? d->vector_b / 4 : 2; /* what scalar code calls is checked beside any vector */
-    hn_str_addf(&path, "%s/tests/unit/emit/math_judge.c", getenv("HONE_ROOT") ? getenv("HONE_ROOT") : ".");
+    hn_str_addf(&path, "%s/tests/unit/emit/math_judge.h", getenv("HONE_ROOT") ? getenv("HONE_ROOT") : ".");
     bool fine = hn_read_file(path.text, &judge, &n, &err) == HONE_OK;
     hn_str_add(out, "#include <stdbool.h>\n");
     hn_runtime_add(out, "base");
