@@ -49,6 +49,10 @@ static const struct {
           "%3\nyield %4\n}\noutput %1 \"y\"\n",
      "2*n / 2*n / 4*n / 4*n"},
     {"nothing", "ir 1\n", "0 / 0 / 0 / 0"},
+    {"too_large_is_no_dimension",
+     "ir 1\ninput %0 : f32[4194304, 4194304] \"x\"\ninput %1 : f32[4194304, 4194304] \"w\"\n"
+     "%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\noutput %2 \"y\"\n",
+     "? / ? / 140737488355328 / 70368744177664"},
 };
 
 static void add(const hn_graph *g, const char *before, hn_dim d, hn_str *out) {
@@ -73,6 +77,7 @@ int main(void) {
         add(g, " / ", c.read_b, &text);
         add(g, " / ", c.write_b, &text);
         is_text(text.text, cases[i].want, name);
+        ok(hn_graph_ok(g), "%s_leaves_the_graph_well", name);
         hn_str_free(&text);
         hn_graph_free(g);
     }
