@@ -25,6 +25,17 @@ typedef struct matrix {
     int n; /* which dimension is the result's */
 } matrix;
 
+/* More than one row of results: the panels are read again and again. One row is a dot product per column, or a sum of
+ * rows, in the order of the matrix as it is. */
+static bool many_rows(const hn_rewriter *r, const hn_node *node) {
+    const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *out = hn_attr_get(node, HN_A_OUT);
+    const hn_type *t = hn_type_of(r->g, node->in[0]);
+    int64_t n;
+    for (uint32_t i = 0; i < lhs->n; i++)
+        if (place_of(out, lhs->ints[i]) >= 0 && !(hn_dim_is_int(r->g->dims, t->dim[i], &n) && n == 1)) return true;
+    return false;
+}
+
 /* The second input: a constant matrix, one dimension summed over, the other one in the result alone. */
 static bool matrix_of(const hn_rewriter *r, const hn_node *node, matrix *m) {
     const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
@@ -32,6 +43,7 @@ static bool matrix_of(const hn_rewriter *r, const hn_node *node, matrix *m) {
     m->t = hn_const_of(r->g, node->in[1]);
     if (!m->t || m->t->rank != 2 || m->t->dtype != HONE_F32 || !hn_used_once(r, node->in[1])) return false;
     if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(r->g, node->in[0])) return false;
+    if (!many_rows(r, node)) return false;
     for (int k = 0; k < 2; k++) {
         int64_t sum = rhs->ints[k], free = rhs->ints[1 - k];
         if (place_of(lhs, sum) < 0 || place_of(out, sum) >= 0 || place_of(lhs, free) >= 0 || place_of(out, free) < 0)

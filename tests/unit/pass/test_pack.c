@@ -6,12 +6,13 @@
 
 static const struct {
     const char *name;
-    int64_t depth, columns;
+    int64_t rows, depth, columns;
     bool columns_first, packed;
 } cases[] = {
-    {"whole_panels", 64, 64, false, true},           {"whole_panels_columns_first", 64, 96, true, true},
-    {"last_panel_in_part", 70, 75, false, true},     {"last_panel_in_part_columns_first", 130, 33, true, true},
-    {"narrow_matrix_stays", 1000, 31, false, false}, {"small_matrix_stays", 32, 64, false, false},
+    {"whole_panels", 3, 64, 64, false, true},           {"whole_panels_columns_first", 3, 64, 96, true, true},
+    {"last_panel_in_part", 3, 70, 75, false, true},     {"last_panel_in_part_columns_first", 3, 130, 33, true, true},
+    {"narrow_matrix_stays", 3, 1000, 31, false, false}, {"small_matrix_stays", 3, 32, 64, false, false},
+    {"one_row_stays", 1, 64, 96, true, false},
 };
 
 static hn_graph *make(size_t i) {
@@ -19,7 +20,7 @@ static hn_graph *make(size_t i) {
     hn_builder b = {g, 0};
     int64_t depth = cases[i].depth, columns = cases[i].columns;
     bool turned = cases[i].columns_first;
-    hn_type x = {.dtype = HONE_F32, .rank = 2, .dim = {hn_lit(&b, 3), hn_lit(&b, depth)}};
+    hn_type x = {.dtype = HONE_F32, .rank = 2, .dim = {hn_lit(&b, cases[i].rows), hn_lit(&b, depth)}};
     hn_tensor w;
     const int64_t shape[] = {turned ? columns : depth, turned ? depth : columns};
     const int64_t lhs[] = {0, 1}, rhs[] = {turned ? 2 : 1, turned ? 1 : 2}, out[] = {0, 2};
@@ -44,9 +45,9 @@ static void check(size_t i) {
     hn_tensor x, before, after;
     hone_err err = {0};
     unsigned have = 0;
-    const int64_t shape[] = {3, cases[i].depth};
+    const int64_t shape[] = {cases[i].rows, cases[i].depth};
     hn_tensor_new(&a, HONE_F32, 2, shape, &x);
-    for (int64_t k = 0; k < 3 * cases[i].depth; k++) ((float *)x.data)[k] = (float)(k * 31 % 57) / 8;
+    for (int64_t k = 0; k < cases[i].rows * cases[i].depth; k++) ((float *)x.data)[k] = (float)(k * 31 % 57) / 8;
     hone_rc rc = hn_interpret(g, &x, &a, &before, NULL, &err);
     if (!rc) rc = hn_run_pass(g, hn_pass_named("pack"), false, &have, NULL, &err);
     if (!rc) rc = hn_verify(g, &err);
