@@ -36,7 +36,7 @@ echo "Peak memory of a search with auto over $trials trials of 20 parameters: $(
     "(aim: 200 MB); ask + tell over the last 1,000 of them: $(times "$json")."
 
 rm -rf "$OUT/overhead-store"
-json=$("$HONE" tune bench/overhead/hone.yaml --new --quiet --json --evals "${EVALS:-100}" --store "$OUT/overhead-store")
+json=$("$HONE" tune bench/overhead/hone.yaml --new --no-canary --quiet --json --evals "${EVALS:-100}" --store "$OUT/overhead-store")
 echo
 echo "hone's own time per candidate beyond compiler and program, over a real search: $(echo "$json" | python3 -c '
 import json, sys
