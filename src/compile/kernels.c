@@ -63,7 +63,7 @@ static hone_rc new_kernel(hn_model *m, uint32_t id, hn_kernel *k, hone_err *err)
     snprintf(k->name, sizeof k->name, "k%u", m->n_kernel);
     hone_rc rc = emit(m, k, err);
     if (rc) return rc;
-    if (!k->code.work)
+    if (!k->code.work || !k->code.scratch_b)
         return hn_fail(err, HONE_E_UNSUPPORTED,
                        "the sizes of kernel '%s' are too long an expression; fix a symbol with --symbol", k->name);
     find_room(m, k);
