@@ -325,7 +325,8 @@ const cli_command cli_cmd_doctor = {
     "turbo, hyper-threads, load, time stolen by a host; and measures the noise by timing one fixed computation again "
     "and "
     "again. Exits with 0 unless something is missing that hone cannot do without.\n\n"
-    "--measure takes some seconds more and writes the device table (device.yaml in $HONE_CACHE, or ~/.cache/hone): "
+    "--measure takes some seconds more and writes the device table (device.yaml in $XDG_CACHE_HOME/hone, or "
+    "~/.cache/hone): "
     "peak "
     "arithmetic of one core and of all, bandwidth of caches and memory. Whatever compares with a peak reads it.",
     options,

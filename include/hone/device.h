@@ -30,10 +30,9 @@ typedef struct hone_device {
 /* What can be looked up; rates are 0. Never fails. */
 HONE_API void hone_device_detect(hone_device *out);
 /* Measures the rates with small programs that `cc` (NULL: cc) compiles; the best of several repeats counts, so a busy
- * machine costs time before it costs accuracy. About three seconds. Failures: E_TOOL, E_IO, E_NOMEM. */
+ * machine costs time before it costs accuracy. Takes some seconds. Failures: E_TOOL, E_IO, E_NOMEM. */
 HONE_API hone_rc hone_device_measure(const char *cc, hone_device *out, hone_err *err);
-/* Where the table is kept: $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone; device.yaml in it. Free with
- * hone_free. */
+/* Where the table is kept: device.yaml in $XDG_CACHE_HOME/hone, else ~/.cache/hone. Free with hone_free. */
 HONE_API char *hone_device_path(void);
 /* path NULL: hone_device_path. Reading fails with E_NOTFOUND where there is no file and E_MISMATCH where it is another
  * machine's. */

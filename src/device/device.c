@@ -68,8 +68,7 @@ void hone_device_detect(hone_device *out) {
  */
 
 char *hone_device_path(void) {
-    const char *own = getenv("HONE_CACHE");
-    char *dir = own && *own ? strdup(own) : hn_cache_dir();
+    char *dir = hn_cache_dir();
     char *path = dir ? hn_path_join(dir, "device.yaml") : NULL;
     free(dir);
     return path;

@@ -6,6 +6,8 @@
  */
 #include "emit/emit.h"
 
+#include <hone/device.h>
+
 #include <string.h>
 
 #define COMMON                                                                                                         \
@@ -24,24 +26,12 @@ static const hn_dialect arm_row = {"aarch64", "Armv8 with Advanced SIMD", 16, 32
 
 const hn_dialect *const hn_dialects[] = {&generic_row, &v3_row, &v4_row, &arm_row, &scalar_row, NULL};
 
-static const hn_dialect *native(void) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &v4_row;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-        return &v3_row;
-    return &generic_row;
-#elif defined(__aarch64__)
-    return &arm_row;
-#else
-    return &generic_row;
-#endif
-}
-
 const hn_dialect *hn_dialect_named(const char *name) {
-    if (!name || !strcmp(name, "native")) return native();
+    hone_device here;
+    if (!name || !strcmp(name, "native")) {
+        hone_device_detect(&here);
+        name = here.isa;
+    }
     for (size_t i = 0; hn_dialects[i]; i++)
         if (!strcmp(hn_dialects[i]->name, name)) return hn_dialects[i];
     return NULL;

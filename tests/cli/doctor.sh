@@ -17,7 +17,7 @@ mkdir empty; PATH=empty "$HONE" doctor --seconds 0.05 > text; echo "exit $?"
 grep -E '^missing' text; grep -o 'apt-get install gcc clang' text
 "$HONE" doctor --seconds 0; echo "= $?"
 echo "== the device table"
-export HONE_CACHE=$PWD/cache
+export XDG_CACHE_HOME=$PWD/cache
 "$HONE" doctor --measure --seconds 0.05 --json > out.json; echo "exit $?"
 python3 - <<'P'
 import json
@@ -26,5 +26,5 @@ print(sorted(d))
 print(all(d[k] > 0 for k in ("f32_flops", "f64_flops", "l1_bps", "memory_bps", "copy_bps", "all_f32_flops", "all_memory_bps")))
 P
 "$HONE" doctor --seconds 0.05 | grep -cE '^ok +(vectors|arithmetic|bandwidth)'
-sed -i 's/^key: .*/key: "0"/' cache/device.yaml
+sed -i 's/^key: .*/key: "0"/' cache/hone/device.yaml
 "$HONE" doctor --seconds 0.05 | grep -cE '^note +peaks'

@@ -1,5 +1,5 @@
 # Where time goes: rows, counts, trace, refusals. Times are masked.
-export HONE_CACHE=$PWD/cache
+export XDG_CACHE_HOME=$PWD/cache
 cat > mlp.ir <<'END'
 ir 1
 symbol n in 1..8
