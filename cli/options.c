@@ -210,7 +210,11 @@ typedef struct words {
 static hone_rc take(cli *c, size_t i, const char *attached, words *w, hone_err *err) {
     const cli_option *o = cli_option_at(c->command, i);
     cli_value *v = &c->value[i];
-    if (v->given && o->kind != CLI_FLAG) return cli_fail(err, HONE_E_USAGE, "option '--%s' is given twice", o->name);
+    if (v->given && o->kind != CLI_FLAG)
+        return cli_fail(err, HONE_E_USAGE,
+                        "option '--%s' is given twice; give it once, several values separated by commas where its help "
+                        "shows a list",
+                        o->name);
     v->given = true;
     if (o->kind == CLI_FLAG)
         return attached
