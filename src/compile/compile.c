@@ -49,7 +49,10 @@ static hone_rc find_dialect(hn_model *m, hone_err *err) {
     const char *target = m->options->target;
     hn_str known = {0};
     if (!target) target = m->options->emit == HONE_EMIT_C ? "generic" : "native"; /* C goes anywhere */
-    if ((m->dialect = hn_dialect_named(target))) return HONE_OK;
+    if ((m->dialect = hn_dialect_named(target))) {
+        m->machine = hn_machine_of(m->dialect, NULL);
+        return HONE_OK;
+    }
     for (size_t i = 0; hn_dialects[i]; i++) hn_str_addf(&known, ", %s", hn_dialects[i]->name);
     hone_rc rc =
         hn_fail(err, HONE_E_USAGE, "there is no target '%s'; known: native%s", target, known.text ? known.text : "");

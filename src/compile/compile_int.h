@@ -62,6 +62,7 @@ struct hn_model {
     const char *folder; /* where the results go */
     const char *work;   /* the temporary folder */
     const hn_dialect *dialect;
+    hn_machine machine;
     hn_kernel *kernel;
     uint32_t n_kernel, n_uses, n_nodes;
     uint32_t *kernel_of;    /* by node id: index + 1 */

@@ -37,8 +37,8 @@ hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err) {
 static hone_rc emit(hn_model *m, hn_kernel *k, hone_err *err) {
     hone_err why = {0};
     if (m->options->reference) return hn_kernel_refer(m, k, err);
-    hone_rc rc =
-        hn_emit_kernel(m->g, k->body, k->kind, k->name, m->dialect, m->options->relaxed, &m->arena, &k->code, &why);
+    const hn_emit_how how = {.dialect = m->dialect, .machine = m->machine, .relaxed = m->options->relaxed};
+    hone_rc rc = hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &k->code, &why);
     if (rc == HONE_E_UNSUPPORTED) {
         k->declined = hn_strdup(&m->arena, why.text);
         return hn_kernel_refer(m, k, err);

@@ -18,11 +18,12 @@ static const char *const v3[] = {COMMON, "-march=x86-64-v3", NULL};
 static const char *const v4[] = {COMMON, "-march=x86-64-v4", "-mprefer-vector-width=512", NULL};
 static const char *const arm[] = {COMMON, "-march=armv8-a", NULL};
 
-static const hn_dialect scalar_row = {"scalar", "C without vectors, for any compiler", 0, 0, plain};
-static const hn_dialect generic_row = {"generic", "vectors of 16 bytes, no instruction set assumed", 16, 16, plain};
-static const hn_dialect v3_row = {"x86-64-v3", "AVX2 and FMA", 32, 16, v3};
-static const hn_dialect v4_row = {"x86-64-v4", "AVX-512 (F, BW, CD, DQ, VL)", 64, 32, v4};
-static const hn_dialect arm_row = {"aarch64", "Armv8 with Advanced SIMD", 16, 32, arm};
+static const hn_dialect scalar_row = {"scalar", "C without vectors, for any compiler", 0, 0, false, plain};
+static const hn_dialect generic_row = {"generic", "vectors of 16 bytes, no instruction set assumed", 16, 16, false,
+                                       plain};
+static const hn_dialect v3_row = {"x86-64-v3", "AVX2 and FMA", 32, 16, true, v3};
+static const hn_dialect v4_row = {"x86-64-v4", "AVX-512 (F, BW, CD, DQ, VL)", 64, 32, true, v4};
+static const hn_dialect arm_row = {"aarch64", "Armv8 with Advanced SIMD", 16, 32, true, arm};
 
 const hn_dialect *const hn_dialects[] = {&generic_row, &v3_row, &v4_row, &arm_row, &scalar_row, NULL};
 

@@ -28,31 +28,58 @@
 #define HN_EMIT_H
 
 #include "ir/graph.h"
+#include "loop/sketch.h"
+
+#include <hone/device.h>
 
 typedef struct hn_dialect { /* one row per instruction set in src/emit/dialects.c; bytes and flags only, never a CPU's
                                name */
     const char *name, *summary; /* native is resolved to one of these: "generic", "x86-64-v3", "x86-64-v4", "aarch64" */
     int vector_b;               /* width of a vector register; 0: scalar code */
     int n_registers;
+    bool fma;                 /* a multiply-add that rounds once is one instruction */
     const char *const *flags; /* NULL-terminated: of the C compiler */
 } hn_dialect;
 extern const hn_dialect *const hn_dialects[];         /* NULL-terminated */
 const hn_dialect *hn_dialect_named(const char *name); /* "native": from CPUID; NULL when unknown */
 
 typedef struct hn_kernel_code {
-    const char *text;     /* the C function, with its static tables; in the arena */
-    const char *helpers;  /* names of runtime parts it needs, blank-separated (files of src/exec/rt) */
-    hn_dim work;          /* number of independent work items */
-    hn_dim scratch_b;     /* per call */
-    uint64_t in_place;    /* bit i: output 0 may share memory with input i (same type, each element read before it is
-                             written) */
-    const char *schedule; /* one line, for the manifest: "map vector=16", "reference" … */
+    const char *text;    /* the C function, with its static tables; in the arena */
+    const char *helpers; /* names of runtime parts it needs, blank-separated (files of src/exec/rt) */
+    hn_dim work;         /* number of independent work items */
+    hn_dim scratch_b;    /* per call */
+    uint64_t in_place;   /* bit i: output 0 may share memory with input i (same type, each element read before it is
+                            written) */
+    const char
+        *schedule; /* one line, for the manifest, and input of the same call: "gemm rows=12 cols=2", "reference" */
 } hn_kernel_code;
 
 hone_rc hn_emit_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out,
                           hone_err *err);
-hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_dialect *d,
-                       bool relaxed, hn_arena *a, hn_kernel_code *out, hone_err *err);
+/* How a kernel is to be emitted. */
+typedef struct hn_emit_how {
+    const hn_dialect *dialect;
+    hn_machine machine; /* hn_machine_of(dialect, …) */
+    bool relaxed;
+    const char *schedule; /* text of loop/sketch.h; NULL: the first sketch that fits, with its cost model's knobs */
+} hn_emit_how;
+/* A dialect's vectors with a device's caches and rates; NULL: this machine's table (hone_device_get). A device of
+ * another instruction set gives usual sizes. */
+hn_machine hn_machine_of(const hn_dialect *d, const hone_device *device);
+
+/* E_UNSUPPORTED: the body has no nest, or no sketch could be applied and written. A schedule that is asked for by text
+ * is taken or refused (E_INPUT: it does not fit, or its knobs do not), never replaced. */
+hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_emit_how *how,
+                       hn_arena *a, hn_kernel_code *out, hone_err *err);
+
+/* The sketches that fit a body, with their knobs, for the tuner: the default one first. list has room for `room`;
+ * returns how many. 0 where the body has no nest. */
+typedef struct hn_sketch_fit {
+    const hn_sketch *sketch;
+    hn_knobs knobs;
+} hn_sketch_fit;
+size_t hn_emit_sketches(hn_graph *g, hn_block body, const char *kind, const hn_emit_how *how, hn_arena *a,
+                        hn_sketch_fit *list, size_t room);
 
 /* For tests of parity alone: the same text with one arithmetic operation of the function's body turned into another (an
  * addition into a subtraction, a product into a sum, an accumulation dropped …), so that it computes something else.

@@ -1,17 +1,8 @@
 /* emit/kernel.c — a kernel's body as C: lowered to a loop nest, scheduled, written. */
 #include "emit/nest_c.h"
-#include "loop/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Elements per vector: by the widest float type in the nest, else by 32 bits. */
-static int lanes_of(const hn_nest *n, const hn_dialect *d) {
-    int size_b = 4;
-    for (hn_sv x = 1; x < n->n_sv; x++)
-        if (n->sv[x].dtype == HONE_F64) size_b = 8;
-    return d->vector_b >= 2 * size_b ? d->vector_b / size_b : 1;
-}
 
 /* Result 0 may take the memory of a parameter of its type that is read only at the element being written. */
 static uint64_t in_place(const hn_nest *n, hn_graph *g, hn_block body) {
@@ -84,11 +75,11 @@ static hn_dim work_of(hn_nest *n) {
     return work;
 }
 
-static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, bool relaxed, const char *schedule,
-                       hn_kernel_code *out, hone_err *err) {
+static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, const char *schedule, hn_kernel_code *out,
+                       hone_err *err) {
     hn_str body = {0}, text = {0}, heads = {0}, folds = {0};
-    hn_c c = {.n = n, .out = &body, .width = 1, .relaxed = relaxed, .indent = 1, .folds = &folds};
-    c.fma = !strcmp(d->name, "x86-64-v3") || !strcmp(d->name, "x86-64-v4") || !strcmp(d->name, "aarch64");
+    hn_c c = {.n = n, .out = &body, .width = 1, .relaxed = how->relaxed, .indent = 1, .folds = &folds};
+    c.fma = how->dialect->fma;
     c.sv_mask = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.uses = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.inlined = HN_NEW_N(n->a, bool, n->n_sv);
@@ -129,18 +120,69 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_dialect *d, bool r
     return HONE_OK;
 }
 
-hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_dialect *d,
-                       bool relaxed, hn_arena *a, hn_kernel_code *out, hone_err *err) {
+hn_machine hn_machine_of(const hn_dialect *d, const hone_device *device) {
+    hone_device here;
+    if (!device) hone_device_get(&here), device = &here;
+    bool same = !strcmp(device->isa, d->name);
+    hn_machine m = {.vector_b = d->vector_b, .registers = d->n_registers, .cores = device->n_cores};
+    m.line_b = same && device->line_b ? (int64_t)device->line_b : 64;
+    m.l1d_b = same && device->l1d_b ? (int64_t)device->l1d_b : 32 << 10;
+    m.l2_b = same && device->l2_b ? (int64_t)device->l2_b : 512 << 10;
+    m.l3_b = same && device->l3_b ? (int64_t)device->l3_b : 8 << 20;
+    m.f32_flops = same ? device->f32_flops : 0;
+    m.l2_bps = same ? device->l2_bps : 0;
+    m.memory_bps = same ? device->memory_bps : 0;
+    m.fma = d->fma;
+    return m;
+}
+
+/* One try: lowered, scheduled, checked, written. E_UNSUPPORTED: another sketch may do. */
+static hone_rc emit_with(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_emit_how *how,
+                         const hn_sketch *s, hn_arena *a, hn_kernel_code *out, hone_err *err) {
     hn_nest *n;
     hn_kernel_code code = {0};
+    hn_knobs knobs = {0};
+    int64_t setting[HN_KNOBS_MAX] = {0};
+    char text[HN_SKETCH_TEXT_MAX];
+    const char *why = "";
     hone_rc rc = hn_nest_lower(g, body, kind, a, &n, err);
-    if (rc != HONE_OK) return rc;
+    if (rc) return rc;
+    bool fits = s->fits(n, &how->machine, &knobs);
+    if (!fits) return hn_fail(err, how->schedule ? HONE_E_INPUT : HONE_E_UNSUPPORTED, "'%s' does not fit", s->name);
+    if ((rc = hn_sketch_read(how->schedule ? how->schedule : s->name, s, &knobs, setting, err))) return rc;
     code.in_place = in_place(n, g, body);
-    const char *how = hn_schedule_default(n, lanes_of(n, d), d->n_registers);
-    const char *schedule = hn_format(a, "%s %s", kind, how);
+    if (!s->apply(n, &how->machine, setting, &why)) return hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s", s->name, why);
     if ((rc = hn_nest_verify(n, err)) == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* ours to mend; the reference serves */
-    if (rc != HONE_OK) return rc;
-    rc = write_c(n, name, d, relaxed, schedule, &code, err);
+    if (rc) return rc;
+    hn_sketch_text(s, &knobs, setting, text);
+    rc = write_c(n, name, how, hn_strdup(a, text), &code, err);
     if (rc == HONE_OK) *out = code;
     return rc;
+}
+
+hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_emit_how *how,
+                       hn_arena *a, hn_kernel_code *out, hone_err *err) {
+    const char *want = how->schedule;
+    if (want) {
+        const hn_sketch *s = hn_sketch_named(want, strcspn(want, " "));
+        if (!s) return hn_fail(err, HONE_E_INPUT, "there is no schedule '%.*s'", (int)strcspn(want, " "), want);
+        return emit_with(g, body, kind, name, how, s, a, out, err);
+    }
+    hone_rc rc = HONE_E_UNSUPPORTED;
+    for (size_t i = 0; hn_sketches[i] && rc == HONE_E_UNSUPPORTED; i++)
+        rc = emit_with(g, body, kind, name, how, hn_sketches[i], a, out, err);
+    return rc;
+}
+
+size_t hn_emit_sketches(hn_graph *g, hn_block body, const char *kind, const hn_emit_how *how, hn_arena *a,
+                        hn_sketch_fit *list, size_t room) {
+    size_t count = 0;
+    hone_err ignored = {0};
+    hn_nest *n;
+    if (hn_nest_lower(g, body, kind, a, &n, &ignored)) return 0;
+    for (size_t i = 0; hn_sketches[i] && count < room; i++) {
+        list[count] = (hn_sketch_fit){.sketch = hn_sketches[i]};
+        if (hn_sketches[i]->fits(n, &how->machine, &list[count].knobs)) count++;
+    }
+    return count;
 }

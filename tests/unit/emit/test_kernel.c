@@ -7,6 +7,8 @@
 #include "ir/interp.h"
 #include "tap.h"
 
+#include <hone/device.h>
+
 #include <dlfcn.h>
 #include <math.h>
 #include <unistd.h>
@@ -146,7 +148,13 @@ static verdict once(const kernel_case *c, built *b, kernel_fn *k, const int64_t 
     return v;
 }
 
+/* As on a machine whose caches are not known: the same text everywhere. */
+static hn_emit_how how_for(const hn_dialect *d) {
+    return (hn_emit_how){.dialect = d, .machine = hn_machine_of(d, &(hone_device){0})};
+}
+
 static void emit_all(built *b, const hn_dialect *d, hn_str *source) {
+    const hn_emit_how how = how_for(d);
     hn_runtime_add(source, "base convert scalar");
     for (int i = 0; i < N_CASES; i++) {
         char name[32];
@@ -155,7 +163,7 @@ static void emit_all(built *b, const hn_dialect *d, hn_str *source) {
         hn_str_addf(&text, "ir 1\n%s", cases[i].text);
         snprintf(name, sizeof name, "k%d", i);
         if (hn_parse(text.text, text.n, cases[i].name, &b[i].g, &b[i].err) == HONE_OK)
-            b[i].rc = hn_emit_kernel(b[i].g, 0, cases[i].kind, name, d, false, &b[i].arena, &b[i].code, &b[i].err);
+            b[i].rc = hn_emit_kernel(b[i].g, 0, cases[i].kind, name, &how, &b[i].arena, &b[i].code, &b[i].err);
         hn_str_free(&text);
         if (b[i].rc != HONE_OK) continue;
         hn_str_addf(
@@ -209,6 +217,7 @@ static void check(const kernel_case *c, built *b, kernel_fn *k, const char *dial
  * subtracts, so not all of them can). */
 static void faults(const char *dir) {
     const hn_dialect *d = hn_dialect_named("native");
+    const hn_emit_how how = how_for(d);
     static const char *const which[] = {"add_mul_relu", "softmax", "matmul_static", "conv", "attention", "gather"};
     hn_str source = {0};
     built b[sizeof which / sizeof *which] = {{0}};
@@ -223,8 +232,7 @@ static void faults(const char *dir) {
         for (unsigned f = 0; f < 24 && b[w].rc == HONE_OK; f++) {
             char name[32];
             snprintf(name, sizeof name, "f%d", total);
-            b[w].rc =
-                hn_emit_kernel(b[w].g, 0, cases[index[w]].kind, name, d, false, &b[w].arena, &b[w].code, &b[w].err);
+            b[w].rc = hn_emit_kernel(b[w].g, 0, cases[index[w]].kind, name, &how, &b[w].arena, &b[w].code, &b[w].err);
             const char *wrong = b[w].rc ? NULL : hn_emit_fault(b[w].code.text, name, f, &b[w].arena);
             if (!wrong) break;
             hn_str_addf(

@@ -8,6 +8,8 @@
 #include "emit/nest_c.h"
 #include "tap.h"
 
+#include <hone/device.h>
+
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -143,8 +145,10 @@ static void emitted(const char *dialect, bool relaxed, const char *wanted) {
     hn_graph *g = NULL;
     hn_kernel_code code = {0};
     hone_err err;
+    const hn_dialect *d = hn_dialect_named(dialect);
+    const hn_emit_how how = {.dialect = d, .machine = hn_machine_of(d, &(hone_device){0}), .relaxed = relaxed};
     bool fine = hn_parse(text, sizeof text - 1, "emitted", &g, &err) == HONE_OK &&
-                hn_emit_kernel(g, 0, "map", "k", hn_dialect_named(dialect), relaxed, &a, &code, &err) == HONE_OK;
+                hn_emit_kernel(g, 0, "map", "k", &how, &a, &code, &err) == HONE_OK;
     ok(fine && strstr(code.text, wanted), "emission/%s_%s_has_%s", dialect, relaxed ? "relaxed" : "exact", wanted);
     hn_graph_free(g);
     hn_arena_free(&a);
