@@ -11,6 +11,8 @@ static void cell_number(cli_table *t, double x, int decimals, const char *unit) 
     cli_table_cell(t, "%s", isfinite(x) ? text : "-");
 }
 
+static const char *choice(const hone_model_kernel *k) { return *k->winner ? "winner" : "default"; }
+
 static void row(cli_table *t, const cli_timed *x, bool calls) {
     char b[3][CLI_TEXT_N];
     cli_table_cell(t, "%s", x->kernel->name);
@@ -26,6 +28,7 @@ static void row(cli_table *t, const cli_timed *x, bool calls) {
     cell_number(t, 100 * x->of_roof, 0, " %");
     cli_table_cell(t, "%s", x->call->shape);
     cli_table_cell(t, "%s", x->kernel->schedule);
+    cli_table_cell(t, "%s", choice(x->kernel));
     cli_table_cell(t, "%s", x->call->source);
 }
 
@@ -38,11 +41,11 @@ static void put_machine(const cli_profile *p) {
 }
 
 void cli_profile_text(const cli *c, const cli_profile *p, bool calls) {
-    static const char *const heads[] = {"kernel",  "kind",    "",         "time",  "95 % of the median",
-                                        "share",   "GFLOP/s", "of peak",  "GB/s",  "of peak",
-                                        "of roof", "shape",   "schedule", "source"};
+    static const char *const heads[] = {"kernel",  "kind",    "",         "time",   "95 % of the median",
+                                        "share",   "GFLOP/s", "of peak",  "GB/s",   "of peak",
+                                        "of roof", "shape",   "schedule", "choice", "source"};
     char b[4][CLI_TEXT_N];
-    cli_table *t = cli_table_new("llrrlrrrrrrxxx");
+    cli_table *t = cli_table_new("llrrlrrrrrrxxlx");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         cli_table_head(t, *heads[i] ? heads[i] : calls ? "launches" : "calls");
     for (uint32_t i = 0; i < (calls ? p->n_calls : p->n_kernels); i++)
@@ -62,6 +65,8 @@ static void json_facts(cli_json *j, const cli_timed *x) {
     cli_json_ktext(j, "kind", x->call->kind);
     cli_json_ktext(j, "shape", x->call->shape);
     cli_json_ktext(j, "schedule", x->kernel->schedule);
+    cli_json_ktext(j, "choice", choice(x->kernel));
+    cli_json_ktext(j, "winner", x->kernel->winner);
     cli_json_ktext(j, "source", x->call->source);
     cli_json_kcount(j, "launches", (uint64_t)x->n_launches);
     cli_json_knumber(j, "flops", x->flops);

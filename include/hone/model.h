@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define HONE_MODEL_ABI 1
+#define HONE_MODEL_ABI 2
 #define HONE_MODEL_RANK 16
 
 typedef enum hone_model_rc {
@@ -65,6 +65,7 @@ typedef struct hone_model_config {
  * index out of range stores HONE_MODEL_INDEX in it. */
 typedef struct hone_model_kernel {
     const char *name, *source, *schedule;
+    const char *winner; /* where a tuned schedule came from; "": the schedule is the cost model's choice */
     void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 } hone_model_kernel;
 

@@ -41,6 +41,7 @@ typedef struct hn_kernel {
     uint32_t node, n_uses; /* its first use */
     uint32_t unit;         /* the C file it is in */
     bool reference;
+    const char *winner;   /* where its tuned schedule came from; NULL: the schedule is the cost model's choice */
     const char *declined; /* why the fused emitter did not take it, or NULL */
     const char *fallback; /* why it was replaced after parity, or NULL */
     hn_parity parity;

@@ -30,6 +30,7 @@ hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err) {
     hone_rc rc = hn_emit_reference(m->g, k->body, k->name, &m->arena, &code, err);
     if (rc) return rc;
     k->code = code;
+    k->winner = NULL;
     k->reference = true;
     return HONE_OK;
 }

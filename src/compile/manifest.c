@@ -49,6 +49,7 @@ static void add_kernel(const hn_model *m, const hn_kernel *k, hn_str *out) {
     hn_str_addf(out, "  - name: %s\n    kind: %s\n    uses: %u\n", k->name, k->kind, k->n_uses);
     add_pair(out, "    ", "source", source ? m->g->source[source - 1] : "");
     add_pair(out, "    ", "schedule", k->code.schedule);
+    if (k->winner) add_pair(out, "    ", "winner", k->winner);
     if (k->declined) add_pair(out, "    ", "declined", k->declined);
     if (k->fallback) add_pair(out, "    ", "fallback", k->fallback);
     add_parity(&k->parity, out);

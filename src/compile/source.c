@@ -236,6 +236,8 @@ static void add_kernel_table(const hn_model *m, hn_str *out) {
         hn_c_string(out, source && source <= m->g->n_source ? m->g->source[source - 1] : "");
         hn_str_add(out, ", ");
         hn_c_string(out, m->kernel[i].code.schedule ? m->kernel[i].code.schedule : "");
+        hn_str_add(out, ", ");
+        hn_c_string(out, m->kernel[i].winner ? m->kernel[i].winner : "");
         hn_str_addf(out, ", %s},\n", hn_kernel_symbol(m, &m->kernel[i]));
     }
     hn_str_add(out, "    {0},\n};\n");
