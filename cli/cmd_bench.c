@@ -1,107 +1,28 @@
 /* cmd_bench.c — `hone bench`: how fast a model runs, alone or interleaved with a peer. */
 #include "model_io.h"
 
-#include <hone/measure.h>
+#include <hone/profile.h>
 
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-/* How requests come: `burst` back to back, then `idle_s` of nothing. */
-typedef struct profile {
-    const char *name;
-    size_t burst;
-    double idle_s;
-} profile;
-static const profile profiles[] = {{"steady", 16, 0}, {"single", 1, 0.02}, {"bursty", 8, 0.05}};
-
-typedef struct series {
-    double *x;
-    size_t n, room;
-} series;
 
 typedef struct contest {
-    const profile *profile;
+    const char *pattern;
     const hone_model *model;
-    hone_model_instance *instance;
-    hone_model_tensor *in, *out;
     hone_peer *peer; /* NULL: alone */
-    series mine, theirs;
-    double budget_s;
+    hone_model_bench seen;
 } contest;
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void idle(double s) {
-    struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
-    if (s > 0) nanosleep(&t, NULL);
-}
-
-static void push(series *s, double x) {
-    s->x = cli_grow(s->x, &s->room, s->n, sizeof *s->x);
-    s->x[s->n++] = x;
-}
-
-/* --- one turn each ------------------------------------------------------------------------------------------------ */
-
-static hone_rc infer(contest *t, hone_err *err) {
-    for (int32_t i = 0; i < t->model->n_outputs; i++) t->out[i] = (hone_model_tensor){0};
-    if (!t->model->run(t->instance, t->in, (size_t)t->model->n_inputs, t->out, (size_t)t->model->n_outputs))
-        return HONE_OK;
-    return cli_fail(err, HONE_E_INPUT, "%s", t->model->error(t->instance));
-}
-
-static hone_rc my_turn(contest *t, bool keep, hone_err *err) {
-    idle(t->profile->idle_s);
-    for (size_t i = 0; i < t->profile->burst; i++) {
-        double start_s = now_s();
-        hone_rc rc = infer(t, err);
-        if (rc) return rc;
-        if (keep) push(&t->mine, now_s() - start_s);
-    }
-    return HONE_OK;
-}
-
-static hone_rc their_turn(contest *t, bool keep, hone_err *err) {
-    double x[64];
-    idle(t->profile->idle_s);
-    hone_rc rc = hone_peer_time(t->peer, t->profile->burst, x, err);
-    for (size_t i = 0; i < t->profile->burst && !rc && keep; i++) push(&t->theirs, x[i]);
-    return rc;
-}
-
-/* Warm-up: three turns. Then turns in an order drawn per round, until the time is up; at least 20 values each. */
-static hone_rc compete(contest *t, uint64_t seed, hone_err *err) {
-    hone_rc rc = HONE_OK;
-    double start_s = 0;
-    for (size_t round = 0; !rc; round++) {
-        bool keep = round >= 3;
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        bool first = seed >> 63;
-        if (round == 3) start_s = now_s();
-        if (keep && t->mine.n >= 20 && now_s() - start_s >= t->budget_s) break;
-        if (first && t->peer) rc = their_turn(t, keep, err);
-        if (!rc) rc = my_turn(t, keep, err);
-        if (!first && t->peer && !rc) rc = their_turn(t, keep, err);
-    }
-    return rc;
-}
 
 /* --- what was seen ------------------------------------------------------------------------------------------------ */
 
-static void table_row(cli_table *t, const char *name, const series *s) {
+static void table_row(cli_table *t, const char *name, const hone_series *s) {
     char b[6][CLI_TEXT_N];
-    hone_interval i = hone_bootstrap_median(s->x, s->n, 0.95, 0, 1);
+    hone_interval i = s->p50_s;
     cli_table_cell(t, "%s", name);
     cli_table_cell(t, "%s", cli_text_seconds(i.mid, b[0]));
     cli_table_cell(t, "%s .. %s", cli_text_seconds(i.lo, b[1]), cli_text_seconds(i.hi, b[2]));
-    cli_table_cell(t, "%s", cli_text_seconds(hone_percentile(s->x, s->n, 95), b[3]));
-    cli_table_cell(t, "%s", cli_text_seconds(hone_percentile(s->x, s->n, 99), b[4]));
-    cli_table_cell(t, "%.1f/s", 1 / hone_mean(s->x, s->n));
+    cli_table_cell(t, "%s", cli_text_seconds(s->p95_s, b[3]));
+    cli_table_cell(t, "%s", cli_text_seconds(s->p99_s, b[4]));
+    cli_table_cell(t, "%.1f/s", s->throughput);
     cli_table_cell(t, "%zu", s->n);
 }
 
@@ -109,28 +30,27 @@ static void put_text(const cli *c, const contest *t, const char *name) {
     static const char *const heads[] = {"who", "p50", "95 % of the median", "p95", "p99", "throughput", "runs"};
     cli_table *table = cli_table_new("lrlrrrr");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_table_head(table, heads[i]);
-    table_row(table, name, &t->mine);
-    if (t->peer) table_row(table, hone_peer_name(t->peer), &t->theirs);
+    table_row(table, name, &t->seen.mine);
+    if (t->peer) table_row(table, hone_peer_name(t->peer), &t->seen.peer);
     cli_table_print(c, table, stdout, 0);
     if (t->peer) {
-        hone_interval a = hone_bootstrap_median(t->mine.x, t->mine.n, 0.95, 0, 1);
-        hone_interval b = hone_bootstrap_median(t->theirs.x, t->theirs.n, 0.95, 0, 1);
+        hone_interval a = t->seen.mine.p50_s, b = t->seen.peer.p50_s;
         printf("%s / %s: %.3f (%.3f .. %.3f)\n", name, hone_peer_name(t->peer), a.mid / b.mid, a.lo / b.hi,
                a.hi / b.lo);
     }
 }
 
-static void json_series(cli_json *j, const char *name, const series *s) {
-    hone_interval i = hone_bootstrap_median(s->x, s->n, 0.95, 0, 1);
+static void json_series(cli_json *j, const char *name, const hone_series *s) {
+    hone_interval i = s->p50_s;
     cli_json_object(j);
     cli_json_ktext(j, "who", name);
     cli_json_kcount(j, "runs", s->n);
     cli_json_knumber(j, "p50_s", i.mid);
     cli_json_knumber(j, "p50_low_s", i.lo);
     cli_json_knumber(j, "p50_high_s", i.hi);
-    cli_json_knumber(j, "p95_s", hone_percentile(s->x, s->n, 95));
-    cli_json_knumber(j, "p99_s", hone_percentile(s->x, s->n, 99));
-    cli_json_knumber(j, "throughput", 1 / hone_mean(s->x, s->n));
+    cli_json_knumber(j, "p95_s", s->p95_s);
+    cli_json_knumber(j, "p99_s", s->p99_s);
+    cli_json_knumber(j, "throughput", s->throughput);
     cli_json_close(j);
 }
 
@@ -138,11 +58,11 @@ static void put_json(cli *c, const contest *t) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
     cli_json_ktext(&j, "model", t->model->name);
-    cli_json_ktext(&j, "profile", t->profile->name);
+    cli_json_ktext(&j, "profile", t->pattern);
     cli_json_key(&j, "results");
     cli_json_array(&j);
-    json_series(&j, "hone", &t->mine);
-    if (t->peer) json_series(&j, hone_peer_name(t->peer), &t->theirs);
+    json_series(&j, "hone", &t->seen.mine);
+    if (t->peer) json_series(&j, hone_peer_name(t->peer), &t->seen.peer);
     cli_json_end(&j);
 }
 
@@ -163,32 +83,30 @@ static hone_rc open_peer(const cli *c, contest *t, const cli_arrays *in, hone_er
 
 static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     cli_arrays in = {0};
-    hone_model_config config = {.n_threads = (int32_t)cli_count(c, "threads", 0)};
     uint64_t seed = cli_count(c, "seed", 1);
     hone_rc rc = cli_arrays_random(m->model, cli_text(c, "size", NULL), seed, &in, err);
     if (rc) return rc;
     t->model = m->model;
-    t->in = cli_model_tensors(&in);
-    t->out = cli_alloc((size_t)m->model->n_outputs + 1, sizeof *t->out);
-    if (m->model->create(&config, &t->instance)) rc = cli_fail(err, HONE_E_FAILED, "%s", m->model->error(NULL));
-    if (!rc) rc = open_peer(c, t, &in, err);
-    if (!rc) rc = compete(t, seed, err);
+    rc = open_peer(c, t, &in, err);
+    hone_bench_options options = {.pattern = t->pattern,
+                                  .n_threads = (uint32_t)cli_count(c, "threads", 0),
+                                  .max_s = cli_seconds(c, "time", 3),
+                                  .seed = seed,
+                                  .peer = t->peer};
+    if (!rc) rc = hone_bench_model(m->model, in.a, &options, &t->seen, err);
     if (!rc && c->json)
         put_json(c, t);
     else if (!rc)
         put_text(c, t, "hone");
-    if (t->instance) m->model->free(t->instance);
+    hone_model_bench_free(&t->seen);
     hone_peer_close(t->peer);
     cli_arrays_free(&in);
-    free(t->in), free(t->out), free(t->mine.x), free(t->theirs.x);
     return rc;
 }
 
 static hone_rc run_bench(cli *c, hone_err *err) {
     cli_model m;
-    contest t = {.profile = &profiles[0], .budget_s = cli_seconds(c, "time", 3)};
-    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
-        if (!strcmp(profiles[i].name, cli_text(c, "profile", "steady"))) t.profile = &profiles[i];
+    contest t = {.pattern = cli_text(c, "profile", "steady")};
     hone_rc rc = cli_model_open(c, c->arg[0], 1, &m, err);
     if (rc) return rc;
     rc = hold(c, &m, &t, err);

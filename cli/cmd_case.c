@@ -79,7 +79,7 @@ static bool same_type(const hone_array *a, const hone_array *b) {
 
 static bool compare(size_t i, const hone_array *got, const hone_array *want, bool types_only, judged *out) {
     char got_type[256], want_type[256];
-    hone_difference d = {.same = true};
+    hone_array_difference d = {.same = true};
     bool same = same_type(got, want);
     if (same && !types_only && hone_array_compare(got, want, RTOL, ATOL, &d, NULL)) d.same = false;
     if (same && d.same) return true;

@@ -1,8 +1,9 @@
 /* model_io.c — see model_io.h. */
 #include "model_io.h"
 
+#include <hone/profile.h>
+
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -156,16 +157,6 @@ const char *cli_array_text(const hone_array *a, char buf[256]) {
     return buf;
 }
 
-hone_model_tensor *cli_model_tensors(const cli_arrays *in) {
-    hone_model_tensor *t = cli_alloc(in->n + 1, sizeof *t);
-    for (size_t i = 0; i < in->n; i++) {
-        t[i] = (hone_model_tensor){
-            .data = in->a[i].data, .dtype = (int32_t)in->a[i].dtype, .rank = (int32_t)in->a[i].rank};
-        memcpy(t[i].dim, in->a[i].dim, sizeof t[i].dim);
-    }
-    return t;
-}
-
 /* Types that NumPy lacks come as unsigned integers of their size. */
 static void take_type(hone_array *a, hone_dtype wanted) {
     bool stands_in = a->dtype == HONE_U8 || a->dtype == HONE_U16;
@@ -199,103 +190,15 @@ hone_rc cli_arrays_match(const hone_model *m, cli_arrays *x, hone_err *err) {
     return HONE_OK;
 }
 
-/* --- random inputs: splitmix64 and Box-Muller, the same numbers everywhere ------------------------------------------
- */
-
-static uint64_t next(uint64_t *s) {
-    uint64_t x = *s += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static double normal(uint64_t *s) {
-    double u = ((double)(next(s) >> 11) + 1) * 0x1p-53, v = (double)(next(s) >> 11) * 0x1p-53;
-    return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
-}
-
-/* f32 to f16, towards 0; what is too small for a normal number is 0. */
-static uint16_t half_of(uint32_t bits) {
-    uint32_t exponent = bits >> 23 & 255;
-    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    return exponent < 113 ? sign : (uint16_t)(sign | (exponent - 112) << 10 | (bits >> 13 & 1023));
-}
-
-static void fill(hone_array *a, uint64_t *s) {
-    size_t n = cli_array_count(a), size_b = hone_dtype_size_b(a->dtype);
-    for (size_t i = 0; i < n; i++) {
-        float f = (float)normal(s);
-        double d = f;
-        uint32_t bits;
-        memcpy(&bits, &f, sizeof bits);
-        uint16_t b = (uint16_t)(bits >> 16), h = half_of(bits);
-        uint64_t whole = next(s) >> 63;
-        const void *from = a->dtype == HONE_F32    ? (const void *)&f
-                           : a->dtype == HONE_F64  ? (const void *)&d
-                           : a->dtype == HONE_F16  ? (const void *)&h
-                           : a->dtype == HONE_BF16 ? (const void *)&b
-                                                   : (const void *)&whole; /* little-endian: the low bytes */
-        memcpy((char *)a->data + i * size_b, from, size_b);
-    }
-}
-
-/* The word of a shape text such as "[batch, 3]" that stands at dimension d. */
-static void dim_word(const char *shape, int32_t d, char *out, size_t room) {
-    const char *s = shape + (*shape == '[');
-    int depth = 0;
-    size_t n = 0;
-    for (; *s && !(depth == 0 && *s == ']'); s++) {
-        if (*s == '(') depth++;
-        if (*s == ')') depth--;
-        if (*s == ',' && !depth) {
-            if (!d--) break;
-            continue;
-        }
-        if (d == 0 && n + 1 < room && (*s != ' ' || n)) out[n++] = *s;
-    }
-    out[n] = 0;
-}
-
-static bool given_size(const char *sizes, const char *word, int64_t *out) {
-    size_t n = strlen(word);
-    for (const char *s = sizes; s && *s; s = strchr(s, ','), s = s ? s + 1 : NULL)
-        if (!strncmp(s, word, n) && s[n] == '=') {
-            char *end;
-            *out = strtoll(s + n + 1, &end, 10);
-            return end > s + n + 1 && (*end == ',' || !*end);
-        }
-    return false;
-}
-
 hone_rc cli_arrays_random(const hone_model *m, const char *sizes, uint64_t seed, cli_arrays *out, hone_err *err) {
     cli_arrays x = {.n = (size_t)m->n_inputs};
     x.a = cli_alloc(x.n + 1, sizeof *x.a);
     x.name = cli_alloc(x.n + 1, sizeof *x.name);
-    for (int32_t i = 0; i < m->n_inputs; i++) {
-        const hone_model_port *p = &m->input[i];
-        hone_array *a = &x.a[i];
-        *a = (hone_array){.dtype = (hone_dtype)p->dtype, .rank = (uint32_t)p->rank};
-        for (int32_t d = 0; d < p->rank; d++) {
-            char word[128];
-            a->dim[d] = p->dim[d] >= 0 ? p->dim[d] : p->low[d] > 1 ? p->low[d] : 1;
-            dim_word(p->shape, d, word, sizeof word);
-            if (p->dim[d] < 0) given_size(sizes, word, &a->dim[d]);
-            int64_t size = a->dim[d];
-            if (size < p->low[d] || size > p->high[d]) {
-                cli_arrays_free(&x);
-                return cli_fail(err, HONE_E_USAGE, "'%s' of input '%s' cannot be %lld: the model takes %lld .. %lld",
-                                word, p->name, (long long)size, (long long)p->low[d], (long long)p->high[d]);
-            }
-        }
-        x.name[i] = cli_strdup(p->name);
-        a->data = calloc(cli_array_bytes(a) + 8, 1);
-        if (!a->data) {
-            cli_arrays_free(&x);
-            return cli_fail(err, HONE_E_NOMEM, "out of memory for the inputs");
-        }
-        uint64_t s = seed * 1000003 + (uint64_t)i;
-        fill(a, &s);
-    }
-    *out = x;
-    return HONE_OK;
+    for (size_t i = 0; i < x.n; i++) x.name[i] = cli_strdup(m->input[i].name);
+    hone_rc rc = hone_model_random(m, sizes, seed, x.a, err);
+    if (rc)
+        cli_arrays_free(&x);
+    else
+        *out = x;
+    return rc;
 }

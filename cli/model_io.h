@@ -63,11 +63,8 @@ hone_rc cli_arrays_read(const char *path, cli_arrays *out, hone_err *err);
 hone_rc cli_arrays_write(const char *path, const cli_arrays *x, hone_err *err);
 /* Orders arrays by the names of the model's inputs, or takes them as they stand where they have none. */
 hone_rc cli_arrays_match(const hone_model *m, cli_arrays *x, hone_err *err);
-/* Random inputs: floats N(0, 1), integers and bools 0 or 1; symbolic sizes from "name=N,..." (sizes, may be NULL), else
- * their smallest, at least 1. */
+/* As hone_model_random, with the names of the inputs. */
 hone_rc cli_arrays_random(const hone_model *m, const char *sizes, uint64_t seed, cli_arrays *out, hone_err *err);
-/* The arrays as inputs of a run; free it. Their data stays where it is. */
-hone_model_tensor *cli_model_tensors(const cli_arrays *in);
 size_t cli_array_count(const hone_array *a);
 size_t cli_array_bytes(const hone_array *a);
 /* "f32[4, 8]" in buf. */

@@ -13,7 +13,7 @@ static void cell_number(cli_table *t, double x, int decimals, const char *unit) 
 
 static const char *choice(const hone_model_kernel *k) { return *k->winner ? "winner" : "default"; }
 
-static void row(cli_table *t, const cli_timed *x, bool calls) {
+static void row(cli_table *t, const hone_timed *x, bool calls) {
     char b[3][CLI_TEXT_N];
     cli_table_cell(t, "%s", x->kernel->name);
     cli_table_cell(t, "%s", x->call->kind);
@@ -32,7 +32,7 @@ static void row(cli_table *t, const cli_timed *x, bool calls) {
     cli_table_cell(t, "%s", x->call->source);
 }
 
-static void put_machine(const cli_profile *p) {
+static void put_machine(const hone_profile *p) {
     if (p->f32_flops > 0 && p->bandwidth_bps > 0)
         printf("peak      %.1f GFLOP/s (f32), %.1f GB/s from memory, %u thread%s\n", 1e-9 * p->f32_flops,
                1e-9 * p->bandwidth_bps, p->n_threads, p->n_threads == 1 ? "" : "s");
@@ -40,7 +40,7 @@ static void put_machine(const cli_profile *p) {
         puts("peak      not measured; `hone doctor --measure` does it");
 }
 
-void cli_profile_text(const cli *c, const cli_profile *p, bool calls) {
+void cli_profile_text(const cli *c, const hone_profile *p, bool calls) {
     static const char *const heads[] = {"kernel",  "kind",    "",         "time",   "95 % of the median",
                                         "share",   "GFLOP/s", "of peak",  "GB/s",   "of peak",
                                         "of roof", "shape",   "schedule", "choice", "source"};
@@ -60,7 +60,7 @@ void cli_profile_text(const cli *c, const cli_profile *p, bool calls) {
 /* --- JSON -----------------------------------------------------------------------------------------------------------
  */
 
-static void json_facts(cli_json *j, const cli_timed *x) {
+static void json_facts(cli_json *j, const hone_timed *x) {
     cli_json_ktext(j, "kernel", x->kernel->name);
     cli_json_ktext(j, "kind", x->call->kind);
     cli_json_ktext(j, "shape", x->call->shape);
@@ -73,7 +73,7 @@ static void json_facts(cli_json *j, const cli_timed *x) {
     cli_json_knumber(j, "bytes", x->bytes);
 }
 
-static void json_rows(cli_json *j, const char *key, const cli_timed *x, uint32_t n) {
+static void json_rows(cli_json *j, const char *key, const hone_timed *x, uint32_t n) {
     cli_json_key(j, key);
     cli_json_array(j);
     for (; n--; x++) {
@@ -96,10 +96,10 @@ static void json_rows(cli_json *j, const char *key, const cli_timed *x, uint32_t
 
 static double or_nan(double x) { return x > 0 ? x : NAN; }
 
-void cli_profile_json(cli *c, const cli_profile *p) {
+void cli_profile_json(cli *c, const hone_profile *p, const char *name) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
-    cli_json_ktext(&j, "model", p->name);
+    cli_json_ktext(&j, "model", name);
     cli_json_ktext(&j, "target", p->model->target);
     cli_json_kcount(&j, "threads", p->n_threads);
     cli_json_kcount(&j, "runs", p->n_runs);
@@ -129,16 +129,16 @@ static void open_event(cli_json *j, const char *name, const char *category, doub
     cli_json_kcount(j, "tid", 1);
 }
 
-static void put_trace(const cli_profile *p, FILE *f) {
+static void put_trace(const hone_profile *p, const char *name, FILE *f) {
     cli_json j = cli_json_to(f, false);
     cli_json_object(&j);
     cli_json_ktext(&j, "displayTimeUnit", "ns");
     cli_json_key(&j, "traceEvents");
     cli_json_array(&j);
-    open_event(&j, p->name, "run", 0, p->shown_s);
+    open_event(&j, name, "run", 0, p->shown_s);
     cli_json_close(&j);
     for (uint32_t i = 0; i < p->n_calls; i++) {
-        const cli_timed *x = &p->call[i];
+        const hone_timed *x = &p->call[i];
         if (!x->n_launches) continue;
         open_event(&j, x->kernel->name, x->call->kind, 1e-9 * (double)x->begin_ns, x->shown_s);
         cli_json_key(&j, "args");
@@ -150,10 +150,10 @@ static void put_trace(const cli_profile *p, FILE *f) {
     cli_json_end(&j);
 }
 
-hone_rc cli_profile_trace(const cli_profile *p, const char *path, hone_err *err) {
+hone_rc cli_profile_trace(const hone_profile *p, const char *name, const char *path, hone_err *err) {
     FILE *f = fopen(path, "we");
     if (!f) return cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
-    put_trace(p, f);
+    put_trace(p, name, f);
     bool bad = ferror(f) != 0;
     if (fclose(f)) bad = true;
     return bad ? cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno)) : HONE_OK;

@@ -2,8 +2,9 @@
  */
 #include "verify_model.h"
 
+#include <hone/profile.h>
+
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct judge {
     hone_graph *graph; /* the interpreter's, or NULL */
@@ -12,7 +13,7 @@ typedef struct judge {
 } judge;
 
 typedef struct tally {
-    hone_difference *worst; /* by output */
+    hone_array_difference *worst; /* by output */
     bool same;
 } tally;
 
@@ -31,41 +32,21 @@ static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *er
     return rc;
 }
 
-static hone_rc ask(judge *j, const cli_arrays *in, hone_array *out, size_t n, hone_err *err) {
-    return j->peer ? hone_peer_run(j->peer, in->a, in->n, out, n, err)
-                   : hone_graph_run(j->graph, in->a, in->n, out, n, err);
+static void show_input(void *arg, uint64_t done, uint64_t total) {
+    (void)arg;
+    fprintf(stderr, "\r\033[Kinput %llu of %llu", (unsigned long long)done + 1, (unsigned long long)total);
 }
 
-static void keep_worst(hone_difference *worst, const hone_difference *d) {
-    if (d->max_abs > worst->max_abs) worst->max_abs = d->max_abs;
-    if (d->max_rel > worst->max_rel) worst->max_rel = d->max_rel;
-    if (!d->same) worst->at = d->at;
-    worst->n_wrong += d->n_wrong;
-    worst->same = worst->same && d->same;
-}
-
-static hone_rc one_input(const cli *c, cli_model *m, judge *j, uint64_t seed, tally *t, hone_err *err) {
-    cli_arrays in;
-    size_t n = (size_t)m->model->n_outputs;
-    double rtol = strtod(cli_text(c, "rtol", "1e-3"), NULL), atol = strtod(cli_text(c, "atol", "1e-4"), NULL);
-    hone_array *got = cli_alloc(n + 1, sizeof *got), *want = cli_alloc(n + 1, sizeof *want);
-    hone_rc rc = cli_arrays_random(m->model, cli_text(c, "size", NULL), seed, &in, err);
-    if (rc) {
-        free(got), free(want);
-        return rc;
-    }
-    rc = hone_program_run(m->program, in.a, in.n, got, n, err);
-    if (!rc) rc = ask(j, &in, want, n, err);
-    for (size_t i = 0; i < n && !rc; i++) {
-        hone_difference d;
-        rc = hone_array_compare(&got[i], &want[i], rtol, atol, &d, err);
-        if (rc) break;
-        keep_worst(&t->worst[i], &d);
-        t->same = t->same && d.same;
-    }
-    for (size_t i = 0; i < n; i++) hone_free(got[i].data), hone_free(want[i].data);
-    free(got), free(want);
-    cli_arrays_free(&in);
+static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_inputs, tally *t, hone_err *err) {
+    hone_verify_options options = {.graph = j->graph,
+                                   .peer = j->peer,
+                                   .sizes = cli_text(c, "size", NULL),
+                                   .n_inputs = n_inputs,
+                                   .rtol = strtod(cli_text(c, "rtol", "1e-3"), NULL),
+                                   .atol = strtod(cli_text(c, "atol", "1e-4"), NULL)};
+    if (cli_width(stderr)) options.progress = show_input;
+    hone_rc rc = hone_verify_program(m->program, &options, t->worst, &t->same, err);
+    if (cli_width(stderr)) fputs("\r\033[K", stderr);
     return rc;
 }
 
@@ -74,7 +55,7 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
     cli_put(c, stdout, path, 0);
     printf(": %s %s on %llu inputs\n", t->same ? "agrees with" : "differs from", j->name, (unsigned long long)n_inputs);
     for (int32_t i = 0; i < m->model->n_outputs; i++) {
-        const hone_difference *d = &t->worst[i];
+        const hone_array_difference *d = &t->worst[i];
         printf("  ");
         cli_put(c, stdout, m->model->output[i].name, 0);
         printf(": worst error %.3g absolute, %.3g relative%s\n", d->max_abs, d->max_rel,
@@ -112,13 +93,7 @@ hone_rc cli_verify_model(cli *c, const char *path, hone_err *err) {
     if (rc) return rc;
     rc = open_judge(c, path, &j, err);
     tally t = {cli_alloc((size_t)m.model->n_outputs + 1, sizeof *t.worst), true};
-    for (int32_t i = 0; i < m.model->n_outputs; i++) t.worst[i] = (hone_difference){.same = true, .at = -1};
-    for (uint64_t i = 0; i < n_inputs && !rc; i++) {
-        if (cli_width(stderr))
-            fprintf(stderr, "\r\033[Kinput %llu of %llu", (unsigned long long)i + 1, (unsigned long long)n_inputs);
-        rc = one_input(c, &m, &j, i + 1, &t, err);
-    }
-    if (cli_width(stderr)) fputs("\r\033[K", stderr);
+    if (!rc) rc = compare(c, &m, &j, n_inputs, &t, err);
     if (!rc && c->json)
         json_model(c, path, &m, &j, &t, n_inputs);
     else if (!rc)

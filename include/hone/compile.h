@@ -55,14 +55,14 @@ HONE_API void hone_program_free(hone_program *p);
 
 /* --- arrays: comparing, and NumPy's file format ------------------------------------------------------------------ */
 
-typedef struct hone_difference {
+typedef struct hone_array_difference {
     bool same;               /* shape and type agree and no element is outside |got - want| <= atol + rtol * |want| */
     double max_abs, max_rel; /* over pairs of finite elements */
     int64_t n_wrong, at;     /* elements outside; flat index of the worst, -1 where shapes or types differ */
-} hone_difference;
+} hone_array_difference;
 /* NaN equals NaN, infinities by sign, integers and bools exactly. */
 HONE_API hone_rc hone_array_compare(const hone_array *got, const hone_array *want, double rtol, double atol,
-                                    hone_difference *out, hone_err *err);
+                                    hone_array_difference *out, hone_err *err);
 
 /* npy, versions 1 to 3, little-endian, C or Fortran order. Types that NumPy lacks (bf16, 8-bit floats …) are written as
  * unsigned integers of their size. data is the caller's: hone_free. E_INPUT names the label and what is wrong. */

@@ -134,11 +134,15 @@ static hone_model_rc hnm_plan(hone_model_instance *m) {
  * ----------------------------------------------------------------------------------------------------------- */
 
 #if HNM_WEIGHTS_FILE
-/* Beside the library (or program) that holds this code. */
+/* Beside the library (or program) that holds this code: NAME.weights for a library NAME.so, else as compiled. */
 static int hnm_weights_path(char *path, size_t n) {
     Dl_info here;
     const char *slash;
     if (!dladdr((void *)(uintptr_t)hnm_error, &here) || !here.dli_fname) return 0;
+    size_t end = strlen(here.dli_fname);
+    if (end > 3 && !strcmp(here.dli_fname + end - 3, ".so") &&
+        snprintf(path, n, "%.*s.weights", (int)end - 3, here.dli_fname) < (int)n && !access(path, R_OK))
+        return 1;
     slash = strrchr(here.dli_fname, '/');
     return snprintf(path, n, "%.*s%s", slash ? (int)(slash - here.dli_fname) + 1 : 0, here.dli_fname,
                     HNM_WEIGHTS_NAME) < (int)n;

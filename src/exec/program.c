@@ -5,8 +5,11 @@
 #include <hone/compile.h>
 
 #include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct hone_program {
     void *library;
@@ -20,13 +23,52 @@ static hone_rc rc_of(hone_model_rc rc) {
     return (unsigned)rc < sizeof map / sizeof *map ? map[rc] : HONE_E_FAILED;
 }
 
-static hone_rc open_library(const char *path, hone_program *p, hone_err *err) {
+/* The number of the file that is mapped where a library's code is; 0: not known. */
+static ino_t mapped_file(void *library) {
+    struct link_map *map;
+    char line[4400];
+    ino_t found = 0;
+    FILE *f = dlinfo(library, RTLD_DI_LINKMAP, &map) ? NULL : fopen("/proc/self/maps", "re");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        unsigned long low, high, file;
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %lu", &low, &high, &file) == 3 && (uintptr_t)map->l_ld >= low &&
+            (uintptr_t)map->l_ld < high)
+            found = (ino_t)file;
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+/* The loader takes a path that it knows for the file it knows (dlopen(3) compares texts first), though another may have
+ * been written there since: then a longer text for the same path makes it look. */
+static void *open_current(const char *path) {
     hn_str name = {0}; /* a path, never a name that the loader searches for */
-    hone_model_entry *entry = NULL;
-    hn_str_addf(&name, "%s%s", strchr(path, '/') ? "" : "./", path);
-    p->library = name.failed ? NULL : dlopen(name.text, RTLD_NOW | RTLD_LOCAL);
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    void *library = NULL;
+    hn_str_addf(&name, "%.*s", slash ? (int)(slash - path) + 1 : 2, slash ? path : "./");
+    for (int i = 0; i < 1000; i++) {
+        size_t folder = name.n;
+        hn_str_add(&name, slash ? slash + 1 : path);
+        library = name.failed ? NULL : dlopen(name.text, RTLD_NOW | RTLD_LOCAL);
+        ino_t mapped = library ? mapped_file(library) : 0;
+        if (!mapped || stat(path, &st) || st.st_ino == mapped) break;
+        dlclose(library);
+        library = NULL;
+        name.n = folder;
+        hn_str_add(&name, "./");
+    }
     hn_str_free(&name);
-    if (!p->library) return hn_fail(err, HONE_E_INPUT, "cannot load '%s': %s", path, dlerror());
+    return library;
+}
+
+static hone_rc open_library(const char *path, hone_program *p, hone_err *err) {
+    hone_model_entry *entry = NULL;
+    p->library = open_current(path);
+    if (!p->library) {
+        const char *why = dlerror();
+        return hn_fail(err, HONE_E_INPUT, "cannot load '%s': %s", path, why ? why : "out of memory");
+    }
     void *symbol = dlsym(p->library, HONE_MODEL_ENTRY);
     memcpy(&entry, &symbol, sizeof entry);
     if (!entry) return hn_fail(err, HONE_E_INPUT, "'%s' is no library made by hone compile", path);

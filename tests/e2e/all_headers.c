@@ -3,9 +3,15 @@
 
 #include <hone/base.h>
 #include <hone/bench.h>
+#include <hone/compile.h>
 #include <hone/controls.h>
+#include <hone/device.h>
+#include <hone/import.h>
+#include <hone/ir.h>
 #include <hone/measure.h>
+#include <hone/model.h>
 #include <hone/pack.h>
+#include <hone/profile.h>
 #include <hone/prove.h>
 #include <hone/record.h>
 #include <hone/report.h>

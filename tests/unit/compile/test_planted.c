@@ -113,7 +113,7 @@ static int is_right(hone_graph *g, const char *library) {
     }
     good = good && !hone_program_run(p, in, n_in, got, n_out, NULL) && !hone_graph_run(g, in, n_in, want, n_out, NULL);
     for (size_t i = 0; i < n_out; i++) {
-        hone_difference d = {0};
+        hone_array_difference d = {0};
         good = good && !hone_array_compare(&got[i], &want[i], 1e-4, 1e-5, &d, NULL) && d.same;
         hone_free(got[i].data), hone_free(want[i].data);
     }

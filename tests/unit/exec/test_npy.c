@@ -75,7 +75,7 @@ static void test_fortran(void) {
 static void test_compare(void) {
     float x[] = {1, 2, 3}, y[] = {1, 2.5f, 3};
     hone_array a = {.dtype = HONE_F32, .rank = 1, .dim = {3}, .data = x}, b = a, c = a;
-    hone_difference d;
+    hone_array_difference d;
     b.data = y;
     c.dim[0] = 2;
     ok(!hone_array_compare(&a, &a, 0, 0, &d, NULL) && d.same, "compare/same");

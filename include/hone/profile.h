@@ -1,0 +1,109 @@
+/* hone/profile.h — a compiled model on random inputs: how fast it is, where its time goes, whether it is right.
+ *
+ * Owns: results own what they point to, until their free function; names and calls in a profile are the model's.
+ * Units: seconds, bytes, operations (a multiply-add is two).   Threads: a model may be in use elsewhere meanwhile, each
+ * call here makes an instance of its own.   Errors: E_USAGE (a size, a pattern), E_INPUT (the model refuses its inputs:
+ * its own text), E_INTERRUPTED, E_NOMEM.
+ */
+#ifndef HONE_PROFILE_H
+#define HONE_PROFILE_H
+
+#include <hone/compile.h>
+#include <hone/measure.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Inputs for a model, the same for the same seed everywhere: floats N(0, 1), integers and bools 0 or 1; symbolic sizes
+ * from "name=N,..." (sizes, may be NULL), else their smallest, at least 1. out: room for one array per input; each data
+ * is the caller's afterwards: hone_free. */
+HONE_API hone_rc hone_model_random(const hone_model *m, const char *sizes, uint64_t seed, hone_array *out,
+                                   hone_err *err);
+
+/* --- how fast ----------------------------------------------------------------------------------------------------- */
+
+/* How requests come, i from 0; false past the end: "steady" back to back, "single" after idleness, "bursty". */
+typedef struct hone_pattern {
+    const char *name;
+    size_t burst;  /* requests back to back */
+    double idle_s; /* before each burst */
+} hone_pattern;
+HONE_API bool hone_pattern_at(size_t i, hone_pattern *out);
+
+typedef struct hone_bench_options {
+    const char *pattern; /* NULL: "steady" */
+    uint32_t n_threads;  /* 0: processors */
+    double max_s;        /* how long to measure, after the warm-up; 0: 3. At least 20 runs are made */
+    uint64_t seed;       /* of the order of turns */
+    hone_peer *peer; /* NULL: alone. Given: has run the same inputs once; its bursts are interleaved in random order */
+    const volatile int *stop; /* set asynchronously to end with E_INTERRUPTED; may be NULL */
+} hone_bench_options;
+
+typedef struct hone_series {
+    double *time_s; /* of each run, in order */
+    size_t n;
+    hone_interval p50_s;             /* median, with the bootstrap's interval, 95 % */
+    double p95_s, p99_s, throughput; /* runs per second of running: idleness does not count */
+} hone_series;
+
+typedef struct hone_model_bench {
+    hone_series mine, peer; /* peer.n 0: there was none */
+} hone_model_bench;
+/* in: one array per input, as hone_program_run takes them. options: NULL for the defaults. */
+HONE_API hone_rc hone_bench_model(const hone_model *m, const hone_array *in, const hone_bench_options *options,
+                                  hone_model_bench *out, hone_err *err);
+HONE_API void hone_model_bench_free(hone_model_bench *b);
+
+/* --- where the time goes ------------------------------------------------------------------------------------------ */
+
+/* A call, or all calls of one kernel. Rates are NAN where nothing is known. */
+typedef struct hone_timed {
+    const hone_model_call *call; /* the first */
+    const hone_model_kernel *kernel;
+    uint32_t n_calls;
+    int64_t begin_ns;                      /* in the run that is shown */
+    int64_t n_launches;                    /* in one run */
+    hone_interval time_s;                  /* per run: the median over runs, and its bootstrap interval */
+    double shown_s;                        /* in the run that is shown */
+    double share;                          /* of the time of all kernels, in the faster half of the runs */
+    double flops, bytes;                   /* per run */
+    double of_peak, of_bandwidth, of_roof; /* of what this machine was measured to do */
+} hone_timed;
+
+typedef struct hone_profile {
+    const hone_model *model;
+    uint32_t n_threads, n_runs, n_calls, n_kernels;
+    hone_interval run_s;                        /* whole runs */
+    double kernels_s;                           /* median over runs of what all calls took */
+    double shown_s;                             /* the run whose calls a trace shows: nearest to the median */
+    double f32_flops, f64_flops, bandwidth_bps; /* of so many threads; 0: not measured */
+    hone_timed *call, *kernel;                  /* in the order of the program; by time */
+} hone_profile;
+/* The model must be of a build with hone_compile_options.profile (else E_USAGE): 3 runs to warm up, then 20 to 400
+ * until max_s (0: 3) is over. Of the options, pattern, seed and peer are not looked at. */
+HONE_API hone_rc hone_profile_model(const hone_model *m, const hone_array *in, const hone_bench_options *options,
+                                    hone_profile *out, hone_err *err);
+HONE_API void hone_profile_free(hone_profile *p);
+
+/* --- is it right -------------------------------------------------------------------------------------------------- */
+
+typedef struct hone_verify_options {
+    const hone_graph *graph; /* the judge is the interpreter on this graph of the model … */
+    hone_peer *peer;         /* … or a peer that has opened it */
+    const char *sizes;       /* as hone_model_random */
+    uint64_t n_inputs;       /* seeds 1 … n_inputs; 0: 3 */
+    double rtol, atol;       /* as hone_array_compare; negative: 1e-3 and 1e-4 */
+    void (*progress)(void *arg, uint64_t done, uint64_t total); /* before each input; may be NULL */
+    void *progress_arg;
+    const volatile int *stop;
+} hone_verify_options;
+/* worst: one per output of the program, what was worst over all inputs. *same: every output was within the tolerance
+ * every time. */
+HONE_API hone_rc hone_verify_program(hone_program *p, const hone_verify_options *options, hone_array_difference *worst,
+                                     bool *same, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

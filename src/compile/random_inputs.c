@@ -1,0 +1,122 @@
+/* random_inputs.c — inputs for bench, profile and verify: splitmix64 and Box-Muller, the same numbers everywhere. */
+#include "base/err.h"
+#include "base/str.h"
+
+#include <hone/profile.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_N = 128 };
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t next(uint64_t *s) {
+    uint64_t x = *s += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static double normal(uint64_t *s) {
+    double u = ((double)(next(s) >> 11) + 1) * 0x1p-53, v = (double)(next(s) >> 11) * 0x1p-53;
+    return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+}
+
+/* f32 to f16, towards 0; what is too small for a normal number is 0. */
+static uint16_t half_of(uint32_t bits) {
+    uint32_t exponent = bits >> 23 & 255;
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    return exponent < 113 ? sign : (uint16_t)(sign | (exponent - 112) << 10 | (bits >> 13 & 1023));
+}
+
+static void fill(hone_array *a, size_t n, uint64_t *s) {
+    size_t size_b = hone_dtype_size_b(a->dtype);
+    for (size_t i = 0; i < n; i++) {
+        float f = (float)normal(s);
+        double d = f;
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        uint16_t b = (uint16_t)(bits >> 16), h = half_of(bits);
+        uint64_t whole = next(s) >> 63;
+        const void *from = a->dtype == HONE_F32    ? (const void *)&f
+                           : a->dtype == HONE_F64  ? (const void *)&d
+                           : a->dtype == HONE_F16  ? (const void *)&h
+                           : a->dtype == HONE_BF16 ? (const void *)&b
+                                                   : (const void *)&whole; /* little-endian: the low bytes */
+        memcpy((char *)a->data + i * size_b, from, size_b);
+    }
+}
+
+/* --- sizes -------------------------------------------------------------------------------------------------------- */
+
+/* The word of a shape text such as "[batch, 3]" that stands at dimension d. */
+static void dim_word(const char *shape, int32_t d, char *out) {
+    const char *s = shape + (*shape == '[');
+    int depth = 0;
+    size_t n = 0;
+    for (; *s && !(depth == 0 && *s == ']'); s++) {
+        if (*s == '(') depth++;
+        if (*s == ')') depth--;
+        if (*s == ',' && !depth) {
+            if (!d--) break;
+            continue;
+        }
+        if (d == 0 && n + 1 < WORD_N && (*s != ' ' || n)) out[n++] = *s;
+    }
+    out[n] = 0;
+}
+
+static bool given_size(const char *sizes, const char *word, int64_t *out) {
+    size_t n = strlen(word);
+    for (const char *s = sizes; s && *s; s = strchr(s, ','), s = s ? s + 1 : NULL)
+        if (!strncmp(s, word, n) && s[n] == '=') {
+            char *end;
+            *out = strtoll(s + n + 1, &end, 10);
+            return end > s + n + 1 && (*end == ',' || !*end);
+        }
+    return false;
+}
+
+static hone_rc choose_sizes(const hone_model_port *p, const char *sizes, hone_array *a, hone_err *err) {
+    for (int32_t d = 0; d < p->rank; d++) {
+        char word[WORD_N];
+        a->dim[d] = p->dim[d] >= 0 ? p->dim[d] : p->low[d] > 1 ? p->low[d] : 1;
+        dim_word(p->shape, d, word);
+        if (p->dim[d] < 0) given_size(sizes, word, &a->dim[d]);
+        if (a->dim[d] < p->low[d] || a->dim[d] > p->high[d])
+            return hn_fail(err, HONE_E_USAGE, "'%s' of input '%s' cannot be %lld: the model takes %lld .. %lld", word,
+                           p->name, (long long)a->dim[d], (long long)p->low[d], (long long)p->high[d]);
+    }
+    return HONE_OK;
+}
+
+static hone_rc make(const hone_model_port *p, const char *sizes, uint64_t seed, hone_array *out, hone_err *err) {
+    hone_array a = {.dtype = (hone_dtype)p->dtype, .rank = (uint32_t)p->rank};
+    size_t n = 1, size_b = hone_dtype_size_b(a.dtype);
+    hone_rc rc = choose_sizes(p, sizes, &a, err);
+    if (rc) return rc;
+    bool fits = true;
+    for (uint32_t d = 0; d < a.rank; d++) fits = fits && !__builtin_mul_overflow(n, (size_t)a.dim[d], &n);
+    a.data = fits && n <= SIZE_MAX / 16 ? calloc(n * size_b + 8, 1) : NULL;
+    if (!a.data) return hn_fail(err, HONE_E_NOMEM, "out of memory for input '%s'", p->name);
+    fill(&a, n, &seed);
+    *out = a;
+    return HONE_OK;
+}
+
+hone_rc hone_model_random(const hone_model *m, const char *sizes, uint64_t seed, hone_array *out, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    int32_t n = 0;
+    hone_array *made = calloc((size_t)m->n_inputs + 1, sizeof *made);
+    if (!made) return hn_fail(err, HONE_E_NOMEM, "out of memory for the inputs");
+    while (n < m->n_inputs && !rc) {
+        rc = make(&m->input[n], sizes, seed * 1000003 + (uint64_t)n, &made[n], err);
+        if (!rc) n++;
+    }
+    if (!rc) memcpy(out, made, (size_t)n * sizeof *made);
+    while (rc && n--) free(made[n].data);
+    free(made);
+    return rc;
+}

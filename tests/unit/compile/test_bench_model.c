@@ -1,0 +1,150 @@
+/* Random inputs, timing, profiles and verification of a small model through the public API; libraries that move. */
+#include "base/fs.h"
+#include "tap.h"
+
+#include <hone/profile.h>
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char graph[] = "ir 1\nsymbol n in 1..8\ninput %0 : f32[n, 4] \"x\"\ninput %1 : bool[n] \"keep\"\n"
+                            "%2 = const {value = f32[4, 2] (1, 2, 3, 4, 5, 6, 7, 8)}\n"
+                            "%3 = contract %0, %2 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\n"
+                            "output %3 \"y\"\noutput %1 \"kept\"\n";
+
+static char folder[] = "/tmp/hone-test-bench-model-XXXXXX";
+
+static char *path_of(const char *name) {
+    static char path[2][300];
+    static int turn;
+    turn = !turn;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static hone_rc build(const char *text, const char *name, bool profile, hone_err *err) {
+    hone_compile_options options = {
+        .output = path_of(name), .target = "generic", .no_parity = true, .profile = profile};
+    hone_graph *g = NULL;
+    hone_rc rc = hone_graph_parse(text, strlen(text), &g, err);
+    if (!rc) rc = hone_compile_graph(g, name, &options, NULL, err);
+    hone_graph_free(g);
+    return rc;
+}
+
+static void check_random(const hone_model *m) {
+    hone_array a[2], b[2], untouched = {.rank = 7};
+    hone_err err;
+    ok(!hone_model_random(m, "n=3", 5, a, &err) && a[0].rank == 2 && a[0].dim[0] == 3 && a[1].dim[0] == 3,
+       "random/sizes_given");
+    ok(!hone_model_random(m, "n=3", 5, b, &err) && !memcmp(a[0].data, b[0].data, 48), "random/same_seed_same_numbers");
+    
+    ok(((unsigned char *)a[1].data)[0] < 2 && ((unsigned char *)a[1].data)[2] < 2, "random/bools_are_0_or_1");
+    for (int i = 0; i < 2; i++) hone_free(a[i].data), hone_free(b[i].data);
+    a[0] = untouched;
+    ok(hone_model_random(m, "n=9", 5, a, &err) == HONE_E_USAGE && a[0].rank == 7 && strstr(err.text, "1 .. 8"),
+       "random/size_out_of_range %s", err.text);
+}
+
+static void check_bench(const hone_model *m) {
+    hone_array in[2];
+    hone_model_bench b;
+    hone_pattern pattern;
+    hone_err err = {0};
+    int stop = 1;
+    hone_bench_options o = {.n_threads = 1, .max_s = 0.001, .pattern = "none"};
+    if (!ok(!hone_model_random(m, NULL, 1, in, &err), "bench/inputs %s", err.text)) return;
+    ok(hone_bench_model(m, in, &o, &b, &err) == HONE_E_USAGE && strstr(err.text, "'none'"), "bench/pattern_unknown");
+    for (size_t i = 0; hone_pattern_at(i, &pattern); i++) {
+        o.pattern = pattern.name;
+        if (!ok(!hone_bench_model(m, in, &o, &b, &err), "bench/runs_%s %s", pattern.name, err.text)) continue;
+        ok(b.mine.n >= 20 && !b.peer.n && b.mine.p50_s.lo <= b.mine.p50_s.mid && b.mine.p50_s.mid <= b.mine.p99_s,
+           "bench/series_%s", pattern.name);
+        hone_model_bench_free(&b);
+    }
+    o.stop = &stop;
+    ok(hone_bench_model(m, in, &o, &b, &err) == HONE_E_INTERRUPTED, "bench/stops");
+    for (int i = 0; i < 2; i++) hone_free(in[i].data);
+}
+
+static void check_profile(const hone_model *plain, const hone_model *timed) {
+    hone_array in[2];
+    hone_profile p;
+    hone_err err = {0};
+    double share = 0;
+    hone_bench_options o = {.n_threads = 1, .max_s = 0.001};
+    if (!ok(!hone_model_random(timed, "n=2", 1, in, &err), "profile/inputs %s", err.text)) return;
+    ok(hone_profile_model(plain, in, &o, &p, &err) == HONE_E_USAGE, "profile/plain_build_refused");
+    if (ok(!hone_profile_model(timed, in, &o, &p, &err), "profile/runs %s", err.text)) {
+        for (uint32_t i = 0; i < p.n_calls; i++) share += p.call[i].share;
+        ok(p.n_runs >= 20 && p.n_calls >= 1 && p.n_threads == 1, "profile/rows");
+        ok(fabs(share - 1) < 1e-9, "profile/shares_add_up");
+        ok(p.kernel[0].flops == 2 * 2 * 4 * 2, "profile/operations_of_the_sizes_run");
+        hone_profile_free(&p);
+    }
+    for (int i = 0; i < 2; i++) hone_free(in[i].data);
+}
+
+static void check_verify(hone_program *program, const char *text, bool right) {
+    hone_graph *g = NULL;
+    hone_err err = {0};
+    bool same = !right;
+    hone_array_difference worst[2];
+    if (!ok(!hone_graph_parse(text, strlen(text), &g, &err), "verify/graph %s", err.text)) return;
+    hone_verify_options o = {.graph = g, .sizes = "n=5", .rtol = -1, .atol = -1};
+    ok(!hone_verify_program(program, &o, worst, &same, &err) && same == right && worst[0].same == right, "verify/%s %s",
+       right ? "agrees" : "differs", err.text);
+    ok(worst[1].same && (right || worst[0].n_wrong > 0), "verify/by_output_%d", right);
+    hone_graph_free(g);
+}
+
+static float first_output(const char *path) {
+    hone_program *p = NULL;
+    float x[4] = {1}, y = NAN;
+    unsigned char keep = 1;
+    hone_array in[2] = {{HONE_F32, 2, {1, 4}, x}, {HONE_BOOL, 1, {1}, &keep}}, out[2];
+    if (!hone_program_load(path, 1, &p, NULL) && !hone_program_run(p, in, 2, out, 2, NULL)) {
+        memcpy(&y, out[0].data, sizeof y);
+        hone_free(out[0].data), hone_free(out[1].data);
+    }
+    hone_program_free(p);
+    return y;
+}
+
+/* The weights file moves with the library; a library written over one that is loaded is another one. */
+static void check_moves(const char *other) {
+    hone_program *loaded = NULL;
+    hone_err err = {0};
+    ok(!hone_program_load(path_of("plain.so"), 1, &loaded, &err), "moves/loaded %s", err.text);
+    ok(!build(other, "plain", false, &err), "moves/written_over %s", err.text);
+    ok(first_output(path_of("plain.so")) == 9, "moves/new_file_is_loaded");
+    ok(!rename(path_of("plain.so"), path_of("else.so")) && !rename(path_of("plain.weights"), path_of("else.weights")) &&
+           first_output(path_of("else.so")) == 9,
+       "moves/weights_under_the_library's_name");
+    hone_program_free(loaded);
+}
+
+int main(void) {
+    hone_err err = {0};
+    hone_program *plain = NULL, *timed = NULL;
+    char other[sizeof graph];
+    if (!mkdtemp(folder)) return 1;
+    memcpy(other, graph, sizeof graph);
+    *strstr(other, "1, 2, 3, 4, 5") = '9';
+    if (ok(!build(graph, "plain", false, &err) && !build(graph, "timed", true, &err), "bench_model/builds %s",
+           err.text) &&
+        ok(!hone_program_load(path_of("plain.so"), 1, &plain, &err) &&
+               !hone_program_load(path_of("timed.so"), 1, &timed, &err),
+           "bench_model/loads %s", err.text)) {
+        check_random(hone_program_model(plain));
+        check_bench(hone_program_model(plain));
+        check_profile(hone_program_model(plain), hone_program_model(timed));
+        check_verify(plain, graph, true);
+        check_verify(plain, other, false);
+    }
+    hone_program_free(plain), hone_program_free(timed);
+    check_moves(other);
+    hn_remove_tree(folder, NULL);
+    return done_testing();
+}
