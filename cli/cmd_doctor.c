@@ -60,13 +60,14 @@ static void check_device(findings *f) {
              "`hone doctor --measure` measures them, for schedules and rooflines of compiled models", NULL);
         return;
     }
-    note(f, GOOD, "arithmetic",
-         cli_format("one core: f32 %.1f, f64 %.1f GFLOP/s, bf16 %.1f, int8 %.1f (0: not offered); all %u: f32 %.1f",
-                    1e-9 * d->f32_flops, 1e-9 * d->f64_flops, 1e-9 * d->bf16_flops, 1e-9 * d->i8_ops, d->n_cores,
-                    1e-9 * d->all_f32_flops),
-         NULL, NULL);
+    note(
+        f, GOOD, "arithmetic",
+        cli_format("one core: f32 %.1f, f64 %.1f GFLOP/s, bf16 %.1f, int8 %.1f (0: not offered); %u together: f32 %.1f",
+                   1e-9 * d->f32_flops, 1e-9 * d->f64_flops, 1e-9 * d->bf16_flops, 1e-9 * d->i8_ops, d->all_cores,
+                   1e-9 * d->all_f32_flops),
+        NULL, NULL);
     note(f, GOOD, "bandwidth",
-         cli_format("one core reads %.1f, %.1f, %.1f GB/s from L1, L2, memory, copies at %.1f; all read %.1f",
+         cli_format("one core reads %.1f, %.1f, %.1f GB/s from L1, L2, memory, copies at %.1f; together %.1f",
                     1e-9 * d->l1_bps, 1e-9 * d->l2_bps, 1e-9 * d->memory_bps, 1e-9 * d->copy_bps,
                     1e-9 * d->all_memory_bps),
          NULL, NULL);
@@ -216,6 +217,7 @@ static void device_json(cli_json *j, const hone_device *d) {
     cli_json_knumber(j, "copy_bps", d->copy_bps);
     cli_json_knumber(j, "all_f32_flops", d->all_f32_flops);
     cli_json_knumber(j, "all_memory_bps", d->all_memory_bps);
+    cli_json_kcount(j, "all_cores", d->all_cores);
     cli_json_close(j);
 }
 

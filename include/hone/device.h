@@ -15,7 +15,8 @@ extern "C" {
 
 typedef struct hone_device {
     char isa[16];         /* the best row of hone's instruction sets that runs here: "generic", "x86-64-v3", … */
-    char key[33];         /* hash of what is looked up; a table measured under another key is not this machine's */
+    char key[33];         /* hash of what is looked up but n_cores, which a process's affinity decides; a table
+                           * measured under another key is not this machine's */
     uint32_t vector_b;    /* width of a vector register */
     uint32_t n_registers; /* vector registers */
     uint32_t n_cores;     /* usable by this process */
@@ -24,13 +25,15 @@ typedef struct hone_device {
     double f32_flops, f64_flops, bf16_flops, i8_ops; /* multiply-add chains out of registers */
     double l1_bps, l2_bps, memory_bps;               /* reading */
     double copy_bps;                                 /* memory to memory; bytes read plus bytes written */
-    double all_f32_flops, all_memory_bps;            /* all usable cores together */
+    double all_f32_flops, all_memory_bps;            /* all_cores cores together */
+    uint32_t all_cores;                              /* that were usable when the table was measured; 0: not measured */
 } hone_device;
 
 /* What can be looked up; rates are 0. Never fails. */
 HONE_API void hone_device_detect(hone_device *out);
 /* Measures the rates with small programs that `cc` (NULL: cc) compiles; the best of several repeats counts, so a busy
- * machine costs time before it costs accuracy. Takes some seconds. Failures: E_TOOL, E_IO, E_NOMEM. */
+ * machine costs time before it costs accuracy. They run in a child process under a time limit. Takes some seconds.
+ * Failures: E_TOOL, E_IO, E_NOMEM. */
 HONE_API hone_rc hone_device_measure(const char *cc, hone_device *out, hone_err *err);
 /* Where the table is kept: device.yaml in $XDG_CACHE_HOME/hone, else ~/.cache/hone. Free with hone_free. */
 HONE_API char *hone_device_path(void);

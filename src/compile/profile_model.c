@@ -115,17 +115,21 @@ static int by_time(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* What so many threads can do: all together at most what all cores were measured to do. */
-static double together(double one, double all, uint32_t n) { return all > 0 && all < one * n ? all : one * n; }
+/* What n threads can do: together at most what as many cores or more were measured to do, which on a machine that was
+ * busy then may be less than one core's. */
+static double together(const hone_device *d, double one, double all, uint32_t n) {
+    return all > 0 && n <= d->all_cores ? fmax(one, fmin(one * n, all)) : one * n;
+}
 
 static void find_peaks(hone_profile *p, uint32_t n_threads) {
     hone_device d;
     hone_device_get(&d);
     p->n_threads = n_threads ? n_threads : d.n_cores;
     uint32_t n = p->n_threads < d.n_cores ? p->n_threads : d.n_cores;
-    p->f32_flops = together(d.f32_flops, d.all_f32_flops, n);
-    p->f64_flops = together(d.f64_flops, 0, n);
-    p->bandwidth_bps = together(d.memory_bps, d.all_memory_bps, n);
+    p->f32_flops = together(&d, d.f32_flops, d.all_f32_flops, n);
+    p->f64_flops = together(&d, d.f64_flops, 0, n);
+    p->bandwidth_bps = together(&d, d.memory_bps, d.all_memory_bps, n);
+    p->l2_bps = together(&d, d.l2_bps, 0, n);
 }
 
 /* --- the call ------------------------------------------------------------------------------------------------------

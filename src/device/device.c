@@ -1,11 +1,11 @@
 /* device/device.c — the table: what can be looked up, and its file. */
+#include "device/device_int.h"
+
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/yaml.h"
-
-#include <hone/device.h>
 
 #include <sched.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ void hone_device_detect(hone_device *out) {
     d.l1d_b = size_or_0(_SC_LEVEL1_DCACHE_SIZE);
     d.l2_b = size_or_0(_SC_LEVEL2_CACHE_SIZE);
     d.l3_b = size_or_0(_SC_LEVEL3_CACHE_SIZE);
-    const uint64_t facts[] = {d.vector_b, d.n_registers, d.n_cores, d.line_b, d.l1d_b, d.l2_b, d.l3_b};
+    const uint64_t facts[] = {d.vector_b, d.n_registers, d.line_b, d.l1d_b, d.l2_b, d.l3_b};
     hn_hash h;
     hn_hash_begin(&h);
     hn_hash_text(&h, d.isa);
@@ -89,19 +89,25 @@ static const struct {
     RATE(l2_bps, "in the second-level cache"),
     RATE(memory_bps, "in memory"),
     RATE(copy_bps, "one core, memory to memory; read plus written"),
-    RATE(all_f32_flops, "all usable cores together"),
-    RATE(all_memory_bps, "all usable cores together, reading"),
+    RATE(all_f32_flops, "all_cores cores together"),
+    RATE(all_memory_bps, "all_cores cores together, reading"),
 #undef RATE
 };
 enum { N_RATES = sizeof rates / sizeof *rates };
 
 static double *rate(hone_device *d, size_t i) { return (double *)((char *)d + rates[i].at); }
 
+void hn_device_set(hone_device *d, const char *name, double value) {
+    for (size_t i = 0; i < N_RATES; i++)
+        if (!strcmp(rates[i].key, name)) *rate(d, i) = value;
+    if (!strcmp(name, "all_cores")) d->all_cores = (uint32_t)value;
+}
+
 hone_rc hone_device_write(const hone_device *d, const char *path, hone_err *err) {
     hn_str s = {0};
     hone_device copy = *d;
     hn_str_addf(&s, "# What this machine can do at most; written by `hone doctor --measure`. Per second.\n");
-    hn_str_addf(&s, "isa: %s\nkey: \"%s\"\n", d->isa, d->key);
+    hn_str_addf(&s, "isa: %s\nkey: \"%s\"\nall_cores: %u\n", d->isa, d->key, d->all_cores);
     for (size_t i = 0; i < N_RATES; i++)
         hn_str_addf(&s, "%s: %.4g # %s\n", rates[i].key, *rate(&copy, i), rates[i].meaning);
     char *own = path ? NULL : hone_device_path(), *slash;
@@ -118,13 +124,22 @@ hone_rc hone_device_write(const hone_device *d, const char *path, hone_err *err)
     return rc;
 }
 
+static hone_rc read_cores(const hn_yaml *doc, const hn_ynode *root, hone_device *d, hone_err *err) {
+    const hn_ynode *x = hn_yaml_get(root, "all_cores");
+    int64_t n = 0;
+    hone_rc rc = x ? hn_yaml_int(doc, x, &n, err) : HONE_OK;
+    if (rc) return rc;
+    if (n < 0 || n > UINT32_MAX) return hn_yaml_fail(doc, x, err, "'all_cores' is a number of cores");
+    d->all_cores = (uint32_t)n;
+    return HONE_OK;
+}
+
 static hone_rc read_rates(const hn_yaml *doc, const char *path, hone_device *d, hone_err *err) {
     const hn_ynode *root = hn_yaml_root(doc), *key = hn_yaml_get(root, "key");
     if (root->kind != HN_Y_MAP || !key || !key->text)
         return hn_fail(err, HONE_E_INPUT, "'%s' is no device table; `hone doctor --measure` writes one", path);
     if (strcmp(key->text, d->key) != 0)
-        return hn_fail(err, HONE_E_MISMATCH,
-                       "'%s' was measured on another machine or with other cores; `hone doctor --measure` renews it",
+        return hn_fail(err, HONE_E_MISMATCH, "'%s' was measured on another machine; `hone doctor --measure` renews it",
                        path);
     for (size_t i = 0; i < N_RATES; i++) {
         const hn_ynode *x = hn_yaml_get(root, rates[i].key);
@@ -132,7 +147,7 @@ static hone_rc read_rates(const hn_yaml *doc, const char *path, hone_device *d, 
         if (rc) return rc;
         if (*rate(d, i) < 0) return hn_yaml_fail(doc, x, err, "'%s' is a rate, which is never negative", rates[i].key);
     }
-    return HONE_OK;
+    return read_cores(doc, root, d, err);
 }
 
 hone_rc hone_device_read(const char *path, hone_device *out, hone_err *err) {

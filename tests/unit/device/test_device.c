@@ -4,6 +4,7 @@
 
 #include <hone/device.h>
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,33 @@ static void test_round_trip(void) {
        "device/detect_finds_something");
     d.f32_flops = 1.25e11;
     d.all_memory_bps = 3e10;
+    d.all_cores = 7;
     ok(!hone_device_write(&d, path, NULL) && !hone_device_read(path, &back, NULL), "device/table_is_written_and_read");
-    ok(back.f32_flops == d.f32_flops && back.all_memory_bps == d.all_memory_bps && back.l2_b == d.l2_b,
+    ok(back.f32_flops == d.f32_flops && back.all_memory_bps == d.all_memory_bps && back.l2_b == d.l2_b &&
+           back.all_cores == 7,
        "device/table_keeps_rates");
+}
+
+/* A process pinned to one core reads the table that was measured on all. */
+static void test_affinity(void) {
+    hone_device d, pinned;
+    cpu_set_t all, one;
+    hone_device_detect(&d);
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    hone_device_detect(&pinned);
+    sched_setaffinity(0, sizeof all, &all);
+    ok(pinned.n_cores == 1 && !strcmp(pinned.key, d.key), "device/key_does_not_change_with_affinity");
+}
+
+static void test_measure_fails(void) {
+    hone_device d = {.n_cores = 77};
+    hone_err err = {0};
+    ok(hone_device_measure("false", &d, &err) == HONE_E_TOOL && d.n_cores == 77 && strstr(err.text, "cannot compile"),
+       "device/measure_without_compiler %s", err.text);
 }
 
 static const struct {
@@ -30,6 +55,7 @@ static const struct {
     {"no_table", "- 1\n", "no device table", HONE_E_INPUT},
     {"no_yaml", "key: [\n", "device.yaml:", HONE_E_INPUT},
     {"no_number", "key: \"KEY\"\nf32_flops: fast\n", "fast", HONE_E_INPUT},
+    {"no_cores", "key: \"KEY\"\nall_cores: -1\n", "number of cores", HONE_E_INPUT},
     {"negative", "key: \"KEY\"\nf32_flops: -1\n", "never negative", HONE_E_INPUT},
 };
 
@@ -57,5 +83,7 @@ int main(void) {
     snprintf(path, sizeof path, "%s/device.yaml", dir ? dir : "/tmp");
     test_round_trip();
     test_bad_files();
+    test_affinity();
+    test_measure_fails();
     return done_testing();
 }
