@@ -13,13 +13,11 @@
 
 enum {
     FORMAT = 2,
-    APPLICATION_ID = 0x686f6e65, /* "hone" */
     BUSY_MS = 10000,
     RESERVE_B = 1 << 20,
     CHECKPOINT_PAGES = 512, /* 2 MiB: the write-ahead log is folded into the database beyond this */
 };
 
-/* Step i brings format i to format i + 1. A released step never changes. */
 static const char *const migration[FORMAT] = {
     "CREATE TABLE space (hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE session (id INTEGER PRIMARY KEY AUTOINCREMENT, workload TEXT NOT NULL, workload_hash TEXT NOT NULL,"
@@ -47,6 +45,8 @@ static const char *const migration[FORMAT] = {
     "CREATE INDEX proof_session ON proof(session);",
 };
 
+static const hn_store_form store_form = {"store", "'hone tune'", 0x686f6e65 /* "hone" */, FORMAT, migration, false};
+
 static const char *const sql_text[HN_N_SQL] = {
 #define HN_SQL(id, text) [HN_SQL_##id] = text,
 #include "record/store_sql.def"
@@ -67,12 +67,13 @@ hone_rc hn_store_fail(hone_store *s, hone_err *err, const char *what) {
     case SQLITE_FULL: return hn_fail(err, HONE_E_STORE, "the disk of '%s' is full; make room and resume", s->path);
     case SQLITE_NOTADB:
         return hn_fail(err, HONE_E_STORE,
-                       "'%s' is not a database; it was left as it is: move it away to start a new store", s->path);
+                       "'%s' is not a database; it was left as it is: move it away to start a new %s", s->path,
+                       s->form->what);
     case SQLITE_CORRUPT:
         return hn_fail(err, HONE_E_STORE,
-                       "'%s' is damaged (%s); it was left as it is: rescue it with 'sqlite3 hone.db .recover', or move "
-                       "it away to start a new store",
-                       s->path, text);
+                       "'%s' is damaged (%s); it was left as it is: rescue it with 'sqlite3 FILE .recover', or move "
+                       "it away to start a new %s",
+                       s->path, text, s->form->what);
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
@@ -137,7 +138,12 @@ static hone_rc run_sql(hone_store *s, hn_sql id, hone_err *err) {
 
 /* --- the reserve -------------------------------------------------------------------------------------------------- */
 
-static char *reserve_path(const hone_store *s) { return hn_path_join(s->dir, "reserve"); }
+static char *reserve_path(const hone_store *s) {
+    hn_str beside = {0};
+    if (!s->form->loose) return hn_path_join(s->dir, "reserve");
+    hn_str_addf(&beside, "%s-reserve", s->path);
+    return hn_str_take(&beside);
+}
 
 /* Bytes that no file system compresses away or keeps as a hole. */
 static bool fill(int fd) {
@@ -226,12 +232,12 @@ static hone_rc check_format(hone_store *s, int64_t *format, hone_err *err) {
     if (!rc) rc = read_int(s, "SELECT count(*) FROM sqlite_master", &n_tables, err);
     if (rc) return rc;
     bool empty = !application && !version && !n_tables;
-    if (!empty && (application != APPLICATION_ID || version < 1))
+    if (!empty && (application != s->form->application_id || version < 1))
         return hn_fail(err, HONE_E_STORE,
                        "'%s' is a database of another program; it was left as it is: choose another folder", s->path);
-    if (version > FORMAT)
+    if (version > s->form->format)
         return hn_fail(err, HONE_E_STORE, "'%s' has format %lld of a newer hone; hone " HONE_VERSION " reads up to %d",
-                       s->path, (long long)version, FORMAT);
+                       s->path, (long long)version, s->form->format);
     *format = version;
     return HONE_OK;
 }
@@ -240,9 +246,10 @@ static hone_rc upgrade(hone_store *s, void *ctx, hone_err *err) {
     (void)ctx;
     int64_t format;
     hone_rc rc = check_format(s, &format, err); /* again, now that nobody else writes */
-    for (; !rc && format < FORMAT; format++) rc = hn_store_exec(s, migration[format], err);
+    for (; !rc && format < s->form->format; format++) rc = hn_store_exec(s, s->form->migration[format], err);
     char sql[100];
-    sqlite3_snprintf(sizeof sql, sql, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID, FORMAT);
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                     (int)s->form->application_id, s->form->format);
     return rc ? rc : hn_store_exec(s, sql, err);
 }
 
@@ -255,7 +262,7 @@ static hone_rc prepare_write(hone_store *s, hone_err *err) {
                      "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %d",
                      CHECKPOINT_PAGES, 2 * CHECKPOINT_PAGES * 4096);
     if (!rc) rc = hn_store_exec(s, sql, err);
-    if (!rc && format < FORMAT) rc = hn_store_transact(s, upgrade, NULL, NULL, err);
+    if (!rc && format < s->form->format) rc = hn_store_transact(s, upgrade, NULL, NULL, err);
     if (!rc && s->reserve_gone)
         rc = hn_fail(err, HONE_E_STORE,
                      "no room for the 1 MiB reserve in '%s', which keeps a finished measurement safe; make room",
@@ -297,7 +304,9 @@ static hone_rc connect_read(hone_store *s, hone_err *err) {
     if (rc && (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && open_immutable(s) == SQLITE_OK)
         rc = check_format(s, &format, &first);
     if (rc) return hn_fail(err, rc, "%s", first.text);
-    return format ? HONE_OK : hn_fail(err, HONE_E_NOTFOUND, "the store '%s' is empty; 'hone tune' fills it", s->path);
+    return format ? HONE_OK
+                  : hn_fail(err, HONE_E_NOTFOUND, "the %s '%s' is empty; %s fills it", s->form->what, s->path,
+                            s->form->maker);
 }
 
 static hone_rc connect_store(hone_store *s, hone_err *err) {
@@ -312,30 +321,37 @@ static hone_rc connect_store(hone_store *s, hone_err *err) {
 static hone_rc open_in(hone_store *s, hone_err *err) {
     struct stat st;
     if (stat(s->dir, &st) == 0 && !S_ISDIR(st.st_mode))
-        return hn_fail(err, HONE_E_STORE, "'%s' is a file, where the store's folder should be", s->dir);
+        return hn_fail(err, HONE_E_STORE, "'%s' is a file, where the %s's folder should be", s->dir, s->form->what);
     if (stat(s->path, &st) == 0 && !S_ISREG(st.st_mode))
         return hn_fail(err, HONE_E_STORE, "'%s' is not a file", s->path);
     if (!s->write && !hn_exists(s->path))
-        return hn_fail(err, HONE_E_NOTFOUND, "no store in '%s'; 'hone tune' makes one", s->dir);
+        return hn_fail(err, HONE_E_NOTFOUND, "no %s in '%s'; %s makes one", s->form->what,
+                       s->form->loose ? s->path : s->dir, s->form->maker);
     hone_err why = {0};
     if (s->write && hn_make_dirs(s->dir, &why)) return hn_fail(err, HONE_E_STORE, "%s", why.text);
     if (s->write) make_reserve(s);
     return connect_store(s, err);
 }
 
-hone_rc hone_store_open(const char *dir, bool write, hone_store **out, hone_err *err) {
+hone_rc hn_store_open_as(const hn_store_form *form, const char *dir, const char *name, bool write, hone_store **out,
+                         hone_err *err) {
     hone_store *s = calloc(1, sizeof *s);
     if (!s) return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", dir);
+    s->form = form;
     s->write = write;
     s->lock_fd = -1;
     s->dir = strdup(dir);
-    s->path = hn_path_join(dir, "hone.db");
+    s->path = hn_path_join(dir, name);
     hone_rc rc = s->dir && s->path ? open_in(s, err) : hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", dir);
     if (rc)
         hone_store_close(s);
     else
         *out = s;
     return rc;
+}
+
+hone_rc hone_store_open(const char *dir, bool write, hone_store **out, hone_err *err) {
+    return hn_store_open_as(&store_form, dir, "hone.db", write, out, err);
 }
 
 void hone_store_close(hone_store *s) {

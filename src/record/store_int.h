@@ -21,7 +21,18 @@ typedef enum hn_sql {
     HN_N_SQL
 } hn_sql;
 
+/* A kind of database: its file format. Step i of `migration` brings format i to format i + 1; a released step never
+ * changes. */
+typedef struct hn_store_form {
+    const char *what, *maker; /* "store", "'hone tune'": for messages */
+    int64_t application_id;
+    int format;
+    const char *const *migration;
+    bool loose; /* its reserve is named after the file, as it may stand in any folder */
+} hn_store_form;
+
 struct hone_store {
+    const hn_store_form *form;
     char *dir, *path;
     bool write;
     sqlite3 *db;
@@ -30,6 +41,10 @@ struct hone_store {
     int64_t locked;
     bool reserve_gone;
 };
+
+/* Opens DIR/NAME as this kind; what hone_store_open and hone_winners_open do. */
+hone_rc hn_store_open_as(const hn_store_form *form, const char *dir, const char *name, bool write, hone_store **out,
+                         hone_err *err);
 
 /* The statement, reset and ready to bind. */
 hone_rc hn_store_stmt(hone_store *s, hn_sql id, sqlite3_stmt **out, hone_err *err);
