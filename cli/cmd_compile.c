@@ -17,6 +17,8 @@ static void put_json(cli *c, const hone_compile_result *r, const char *output) {
     cli_json_kcount(&j, "kernels", r->n_kernels);
     cli_json_kcount(&j, "distinct", r->n_distinct);
     cli_json_kcount(&j, "fallbacks", r->n_fallback);
+    cli_json_kcount(&j, "winners", r->n_winners);
+    cli_json_kbool(&j, "cached", r->cached);
     cli_json_kcount(&j, "arena_b", r->arena_b);
     cli_json_kcount(&j, "arena_lower_bound_b", r->lower_bound_b);
     cli_json_kcount(&j, "weights_b", r->weights_b);
@@ -72,7 +74,7 @@ static hone_rc run_compile(cli *c, hone_err *err) {
         fputs(r.text, stdout);
         if (cli_given(c, "stats")) put_stages(stdout, &r);
         char t[CLI_TEXT_N];
-        printf("time      %s\n", cli_text_seconds(r.time_s, t));
+        printf("time      %s%s\n", cli_text_seconds(r.time_s, t), r.cached ? ", compiled before" : "");
     }
     hone_free(r.text);
     cli_compiling_free(&x);

@@ -30,6 +30,9 @@ void cli_compiling_set(const cli *c, cli_compiling *x) {
     x->options.no_parity = cli_given(c, "no-parity");
     x->options.compiler = cli_text(c, "cc", NULL);
     x->options.n_jobs = (uint32_t)cli_count(c, "jobs", 0);
+    x->options.winners = cli_text(c, "winners", NULL);
+    x->options.no_winners = cli_given(c, "no-winners");
+    x->options.no_cache = cli_given(c, "no-cache");
     if (cli_given(c, "symbol")) {
         x->symbols = cli_strdup(cli_text(c, "symbol", ""));
         x->symbol = cli_split_options(x->symbols);

@@ -14,7 +14,10 @@
         {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},                         \
         {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not hold kernels against the interpreter"},                         \
         {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},          \
-        {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"}, {                                                  \
+        {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},                                                    \
+        {"winners", 0, CLI_TEXT, "FILE", 0, 0, "what tuning found; else the user's file (`hone winners`)"},            \
+        {"no-winners", 0, CLI_FLAG, NULL, 0, 0, "default schedules alone"},                                            \
+        {"no-cache", 0, CLI_FLAG, NULL, 0, 0, "compile even what was compiled before"}, {                              \
         "jobs", 'j', CLI_COUNT, "N", 1, 1024, "compilers at once; else one per processor"                              \
     }
 

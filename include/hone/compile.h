@@ -22,6 +22,9 @@ typedef struct hone_compile_options {
     bool no_parity;            /* skip the check against the interpreter (the manifest says so) */
     bool reference;            /* every kernel as its reference version */
     bool profile;              /* a build that times its kernels: hone_model.profile */
+    const char *winners;       /* file of winners (hone/winners.h); NULL: the usual one, if it is there */
+    bool no_winners;           /* default schedules alone */
+    bool no_cache;             /* compile even what was compiled before, by the same hone and compiler */
     uint32_t n_jobs;           /* compilers at once; 0: processors */
     const char *const *symbol; /* as hone_import_options */
     size_t n_symbol;
@@ -31,7 +34,9 @@ typedef struct hone_compile_options {
 
 typedef struct hone_compile_result {
     uint32_t n_kernels, n_distinct, n_fallback,
-        n_nodes; /* fallback: kernels replaced by their reference version; see text */
+        n_nodes;        /* fallback: kernels replaced by their reference version; see text */
+    uint32_t n_winners; /* distinct kernels whose schedule is a winner's */
+    bool cached;        /* the library, and what parity found, come from an earlier compilation */
     uint64_t arena_b, lower_bound_b, weights_b, code_b;
     double time_s, import_s, passes_s, emit_s, compiler_s, parity_s; /* the whole, and its stages */
     char *text; /* a summary for people, with each fallback and its reason; hone_free */

@@ -14,17 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_ARGS = 64, MOST_JOBS = 64 };
+enum { MOST_JOBS = 64 };
 /* Elementary operations of all kernels below which optimising costs more than it gives. */
 #define TINY_COST 4000000
 
-typedef struct command {
-    const char *argv[MOST_ARGS + 1];
-    size_t n;
-} command;
-
-static void add(command *c, const char *word) {
-    if (c->n < MOST_ARGS) c->argv[c->n++] = word;
+void hn_command_add(hn_command *c, const char *word) {
+    if (c->n < HN_MOST_ARGS) c->argv[c->n++] = word;
 }
 
 bool hn_is_tiny(const hn_model *m) {
@@ -38,7 +33,7 @@ bool hn_is_tiny(const hn_model *m) {
     return m->n_unit == 1 && total <= TINY_COST;
 }
 
-static const char *compiler_of(const hn_model *m) {
+const char *hn_compiler_of(const hn_model *m) {
     if (m->options->compiler) return m->options->compiler;
 #ifdef __x86_64__
     if (!strcmp(m->dialect->name, "aarch64")) return "aarch64-linux-gnu-gcc";
@@ -46,37 +41,48 @@ static const char *compiler_of(const hn_model *m) {
     return "cc";
 }
 
-static void add_flags(const hn_model *m, command *c) {
+static void add_flags(const hn_model *m, hn_command *c) {
     static const char *const common[] = {
         "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
         "-w",         NULL};
-    add(c, hn_is_tiny(m) ? "-O1" : "-O2");
-    for (size_t i = 0; common[i]; i++) add(c, common[i]);
-    for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++) add(c, m->dialect->flags[i]);
+    hn_command_add(c, hn_is_tiny(m) ? "-O1" : "-O2");
+    for (size_t i = 0; common[i]; i++) hn_command_add(c, common[i]);
+    for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++) hn_command_add(c, m->dialect->flags[i]);
 }
 
-static void add_link(command *c) {
-    add(c, "-shared");
-    add(c, "-Wl,--as-needed");
-    add(c, "-Wl,--no-undefined");
-    add(c, "-o");
-    add(c, "model.so");
+void hn_command_compiler(const hn_model *m, const char *cc, const char *flags, hn_arena *a, hn_command *c) {
+    hn_command_add(c, cc && *cc ? cc : hn_compiler_of(m));
+    add_flags(m, c);
+    for (const char *p = flags ? flags : ""; *p;) {
+        size_t n = strcspn(p, " ");
+        const char *word = n ? hn_strndup(a, p, n) : NULL;
+        if (word) hn_command_add(c, word);
+        p += n + (p[n] == ' ');
+    }
 }
 
-static void add_libraries(command *c) {
-    add(c, "-lm");
-    add(c, "-lpthread");
-    add(c, "-ldl");
+static void add_link(hn_command *c) {
+    hn_command_add(c, "-shared");
+    hn_command_add(c, "-Wl,--as-needed");
+    hn_command_add(c, "-Wl,--no-undefined");
+    hn_command_add(c, "-o");
+    hn_command_add(c, "model.so");
+}
+
+static void add_libraries(hn_command *c) {
+    hn_command_add(c, "-lm");
+    hn_command_add(c, "-lpthread");
+    hn_command_add(c, "-ldl");
 }
 
 static hone_rc judge(const hn_model *m, const hn_proc_spec *spec, const hn_proc_result *r, hone_err *err) {
     char how[200];
     if (r->end == HN_PROC_EXITED && r->code == 0) return HONE_OK;
-    return hn_fail(err, HONE_E_TOOL, "the C compiler '%s' fails on generated code (%s): %.600s", compiler_of(m),
+    return hn_fail(err, HONE_E_TOOL, "the C compiler '%s' fails on generated code (%s): %.600s", hn_compiler_of(m),
                    hn_proc_describe(spec, r, how, sizeof how), r->err_tail);
 }
 
-static hone_rc run(const hn_model *m, const command *c, hone_err *err) {
+static hone_rc run(const hn_model *m, const hn_command *c, hone_err *err) {
     hn_proc_spec spec = {.argv = c->argv, .cwd = m->work, .cpu = -1, .wall_s = 600};
     hn_proc_result r = {0};
     hone_rc rc = hn_proc_run(&spec, NULL, &r, err);
@@ -100,7 +106,7 @@ static hone_rc write_unit(const hn_model *m, uint32_t i, hone_err *err) {
 typedef struct job {
     hn_proc *proc;
     hn_proc_spec spec;
-    command c;
+    hn_command c;
     char source[24], object[24];
 } job;
 
@@ -108,12 +114,11 @@ static hone_rc start(const hn_model *m, job *j, uint32_t unit, hone_err *err) {
     *j = (job){0};
     snprintf(j->source, sizeof j->source, "u%u.c", unit);
     snprintf(j->object, sizeof j->object, "u%u.o", unit);
-    add(&j->c, compiler_of(m));
-    add_flags(m, &j->c);
-    add(&j->c, "-c");
-    add(&j->c, j->source);
-    add(&j->c, "-o");
-    add(&j->c, j->object);
+    hn_command_compiler(m, m->unit[unit].cc, m->unit[unit].flags, (hn_arena *)&m->arena, &j->c);
+    hn_command_add(&j->c, "-c");
+    hn_command_add(&j->c, j->source);
+    hn_command_add(&j->c, "-o");
+    hn_command_add(&j->c, j->object);
     j->spec = (hn_proc_spec){.argv = j->c.argv, .cwd = m->work, .cpu = -1, .wall_s = 600};
     return hn_proc_start(&j->spec, &j->proc, err);
 }
@@ -170,10 +175,10 @@ static hone_rc compile_units(hn_model *m, hone_err *err) {
 }
 
 static hone_rc link_units(hn_model *m, hone_err *err) {
-    command c = {0};
-    add(&c, compiler_of(m));
+    hn_command c = {0};
+    hn_command_add(&c, hn_compiler_of(m));
     add_link(&c);
-    add(&c, "@objects.rsp");
+    hn_command_add(&c, "@objects.rsp");
     add_libraries(&c);
     hn_str list = {0};
     for (uint32_t i = 0; i < m->n_unit; i++) hn_str_addf(&list, "u%u.o\n", i);
@@ -186,18 +191,17 @@ static hone_rc link_units(hn_model *m, hone_err *err) {
 }
 
 static hone_rc compile_one(hn_model *m, hone_err *err) {
-    command c = {0};
-    add(&c, compiler_of(m));
-    add_flags(m, &c);
+    hn_command c = {0};
+    hn_command_compiler(m, NULL, NULL, &m->arena, &c);
     add_link(&c);
-    add(&c, "u0.c");
+    hn_command_add(&c, "u0.c");
     add_libraries(&c);
     m->unit[0].stale = false;
     return run(m, &c, err);
 }
 
 static void name_compiler(hn_model *m) {
-    const char *argv[] = {compiler_of(m), "--version", NULL};
+    const char *argv[] = {hn_compiler_of(m), "--version", NULL};
     hn_proc_spec spec = {.argv = argv, .cpu = -1, .wall_s = 60};
     hn_proc_result r = {0};
     if (m->compiler_text[0] || hn_proc_run(&spec, NULL, &r, NULL)) return;

@@ -117,6 +117,14 @@ static hone_rc fall_back(hn_model *m, uint32_t *n, hone_err *err) {
         hn_kernel *k = &m->kernel[i];
         if (k->parity.end != HN_PARITY_DIFFERS && k->parity.end != HN_PARITY_CRASHED) continue;
         uint32_t source = m->g->node[k->node].source;
+        if (k->winner) {
+            hone_rc rc = hn_kernel_plain(m, k, err);
+            if (rc) return rc;
+            k->parity = (hn_parity){0};
+            k->refused = true;
+            ++*n;
+            continue;
+        }
         if (k->reference)
             return hn_fail(err, HONE_E_FAILED,
                            "the reference version of kernel '%s' (%s), of %s, fails parity, too: %s; report it",
@@ -159,6 +167,7 @@ static hone_rc check_parity(hn_model *m, uint32_t *n_bad, hone_err *err) {
 /* A fallback may change what is done in place, so that memory is laid out anew. */
 static hone_rc build_and_check(hn_model *m, hone_err *err) {
     uint32_t n_bad = 0;
+    if (hn_cache_take(m)) return HONE_OK;
     do {
         hone_rc rc = HONE_OK;
         if (n_bad) rc = lay_out(m, err);
@@ -167,6 +176,7 @@ static hone_rc build_and_check(hn_model *m, hone_err *err) {
         if (!rc) rc = check_parity(m, &n_bad, err);
         if (rc) return rc;
     } while (n_bad);
+    hn_cache_put(m);
     return HONE_OK;
 }
 
@@ -225,8 +235,12 @@ static void fill_result(const hn_model *m, hone_compile_result *out) {
                              .passes_s = m->passes_s,
                              .emit_s = m->emit_s,
                              .parity_s = m->parity_s,
+                             .cached = m->cached,
                              .compiler_s = m->compiler_s};
-    for (uint32_t i = 0; i < m->n_kernel; i++) r.n_fallback += m->kernel[i].fallback != NULL;
+    for (uint32_t i = 0; i < m->n_kernel; i++) {
+        r.n_fallback += m->kernel[i].fallback != NULL;
+        r.n_winners += m->kernel[i].winner != NULL;
+    }
     hn_summary(m, &text);
     r.text = hn_str_take(&text);
     *out = r;
@@ -236,7 +250,9 @@ hone_rc hn_compile_model(hn_model *m, const char *name, hone_err *err) {
     hone_rc rc = set_names(m, name, err);
     if (!rc) rc = find_dialect(m, err);
     if (!rc) rc = run_passes(m, err);
+    if (!rc) rc = hn_winners_begin(m, err);
     if (!rc) rc = emit(m, err);
+    hn_winners_end(m);
     if (!rc) rc = make_work(m, err);
     if (!rc) rc = build_and_check(m, err);
     if (!rc) rc = write_files(m, err);

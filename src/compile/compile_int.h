@@ -14,6 +14,10 @@
 #include "plan/storage.h"
 
 #include <hone/compile.h>
+#include <hone/winners.h>
+
+/* Raised when what the text of a schedule means changes; winners of another version are not looked at. */
+#define HN_SCHEDULE_VERSION "1"
 
 typedef enum hn_parity_end {
     HN_PARITY_NONE,
@@ -41,9 +45,11 @@ typedef struct hn_kernel {
     uint32_t node, n_uses; /* its first use */
     uint32_t unit;         /* the C file it is in */
     bool reference;
-    const char *winner;   /* where its tuned schedule came from; NULL: the schedule is the cost model's choice */
-    const char *declined; /* why the fused emitter did not take it, or NULL */
-    const char *fallback; /* why it was replaced after parity, or NULL */
+    const char *cc, *flags; /* of a winner: its compiler ("": the usual one), and flags beyond the usual; NULL: none */
+    const char *winner;     /* where its tuned schedule came from; NULL: the schedule is the cost model's choice */
+    bool refused;           /* a winner that parity refused stood here */
+    const char *declined;   /* why the fused emitter did not take it, or NULL */
+    const char *fallback;   /* why it was replaced after parity, or NULL */
     hn_parity parity;
 } hn_kernel;
 
@@ -51,6 +57,7 @@ typedef struct hn_unit { /* one C file */
     char *text;
     size_t n, weight;
     bool stale;
+    const char *cc, *flags; /* NULL or "": the usual ones */
 } hn_unit;
 
 typedef struct hn_model hn_model;
@@ -79,7 +86,13 @@ struct hn_model {
     hn_unit *unit;
     uint32_t n_unit; /* unit 0 holds the model's own part */
     char compiler_text[120];
+    hone_winners *winners;    /* NULL: none are looked at */
+    hone_winner key;          /* what all kernels' keys share */
+    char family[16];          /* of the usual compiler */
+    const char *winners_note; /* why they are not looked at, where that is no choice */
     uint64_t code_b;
+    char cache_key[33]; /* "": not to be kept */
+    bool cached;        /* the library is an earlier compilation's */
     double parity_s, compiler_s, passes_s, emit_s, time_s;
     void (*tamper)(hn_model *m); /* tests of parity spoil kernels here, when they are emitted; NULL */
 };
@@ -96,6 +109,34 @@ hone_rc hn_kernels_make(hn_model *m, hone_err *err);
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err);
 /* The symbols that a body's nodes define, in order, into list (room for `room`). */
 size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t room);
+
+/* The default version again, after a winner was refused. */
+hone_rc hn_kernel_plain(hn_model *m, hn_kernel *k, hone_err *err);
+
+/* winner.c */
+hone_rc hn_winners_begin(hn_model *m, hone_err *err);
+void hn_winners_end(hn_model *m);
+/* Replaces k's code, which is the default, where there is a winner for it. */
+void hn_winner_apply(hn_model *m, hn_kernel *k);
+/* The parts of the key that all kernels share; E_TOOL: the compiler is not known. */
+hone_rc hn_winner_key_begin(hn_model *m, hone_err *err);
+/* Texts in m->arena; value: of all symbols. False: no memory. */
+bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out);
+void hn_usual_sizes(const hn_model *m, int64_t *value);
+/* Which compiler exactly, or NULL; and which processor. */
+const char *hn_identity_text(hn_arena *a, const char *cc, char family[16]);
+const char *hn_device_text(hn_arena *a);
+/* Of a kernel's C text, whatever its name, and what compiles it. */
+void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, const char *flags, char hex[33]);
+typedef struct hn_tune_flag {
+    const char *family, *flag;
+} hn_tune_flag;
+extern const hn_tune_flag hn_tune_flags[]; /* flag NULL at the end */
+bool hn_flags_known(const char *family, const char *flags);
+
+/* cache.c: the library at work/model.so and what parity found, where this was compiled before; keeps what is new. */
+bool hn_cache_take(hn_model *m);
+void hn_cache_put(hn_model *m);
 
 /* weights.c: offsets and hash; the file. */
 hone_rc hn_weights_lay(hn_model *m, hone_err *err);
@@ -123,6 +164,16 @@ const char *hn_carried_place(void);
 
 /* build.c: the library at work/model.so from the units that are stale. */
 hone_rc hn_build(hn_model *m, hone_err *err);
+const char *hn_compiler_of(const hn_model *m);
+/* A command line that is put together in an array. */
+enum { HN_MOST_ARGS = 80 };
+typedef struct hn_command {
+    const char *argv[HN_MOST_ARGS + 1];
+    size_t n;
+} hn_command;
+void hn_command_add(hn_command *c, const char *word);
+/* The compiler and its flags: the model's, then those of `flags` (blank-separated, may be NULL; kept in a). */
+void hn_command_compiler(const hn_model *m, const char *cc, const char *flags, hn_arena *a, hn_command *c);
 bool hn_is_tiny(const hn_model *m); /* so little work that neither optimising nor a second process pays */
 
 /* parity.c: fills kernel[i].parity for all i that are not done, from the library at `path`. */

@@ -30,13 +30,14 @@ hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err) {
     hone_rc rc = hn_emit_reference(m->g, k->body, k->name, &m->arena, &code, err);
     if (rc) return rc;
     k->code = code;
-    k->winner = NULL;
+    k->winner = k->cc = k->flags = NULL;
     k->reference = true;
     return HONE_OK;
 }
 
-static hone_rc emit(hn_model *m, hn_kernel *k, hone_err *err) {
+hone_rc hn_kernel_plain(hn_model *m, hn_kernel *k, hone_err *err) {
     hone_err why = {0};
+    k->winner = k->cc = k->flags = NULL;
     if (m->options->reference) return hn_kernel_refer(m, k, err);
     const hn_emit_how how = {.dialect = m->dialect, .machine = m->machine, .relaxed = m->options->relaxed};
     hone_rc rc = hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &k->code, &why);
@@ -62,8 +63,9 @@ static hone_rc new_kernel(hn_model *m, uint32_t id, hn_kernel *k, hone_err *err)
     *k = (hn_kernel){.body = hn_attr_get(&m->g->node[id], HN_A_BODY)->blocks[0], .node = id};
     k->kind = kind ? kind->name : "opaque";
     snprintf(k->name, sizeof k->name, "k%u", m->n_kernel);
-    hone_rc rc = emit(m, k, err);
+    hone_rc rc = hn_kernel_plain(m, k, err);
     if (rc) return rc;
+    hn_winner_apply(m, k);
     if (!k->code.work || !k->code.scratch_b)
         return hn_fail(err, HONE_E_UNSUPPORTED,
                        "the sizes of kernel '%s' are too long an expression; fix a symbol with --symbol", k->name);

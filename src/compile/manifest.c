@@ -104,14 +104,16 @@ static void add_kinds(const hn_model *m, hn_str *out) {
 }
 
 static void add_counts(const hn_model *m, hn_str *out) {
-    uint32_t n_reference = 0, n_same = 0, n_skipped = 0;
+    uint32_t n_reference = 0, n_same = 0, n_skipped = 0, n_winner = 0;
     for (uint32_t i = 0; i < m->n_kernel; i++) {
         n_reference += m->kernel[i].reference;
+        n_winner += m->kernel[i].winner != NULL;
         n_same += m->kernel[i].parity.end == HN_PARITY_SAME;
         n_skipped += m->kernel[i].parity.end == HN_PARITY_SKIPPED;
     }
     hn_str_addf(out, "kernels   %u calls of %u distinct", m->n_uses, m->n_kernel);
     add_kinds(m, out);
+    if (n_winner) hn_str_addf(out, "\nwinners   %u of %u kernels", n_winner, m->n_kernel);
     hn_str_addf(out, "\nparity    %u of %u hold", n_same, m->n_kernel);
     if (n_skipped) hn_str_addf(out, ", %u not checked", n_skipped);
     if (n_reference) hn_str_addf(out, "; %u reference versions", n_reference);
@@ -130,6 +132,7 @@ void hn_summary(const hn_model *m, hn_str *out) {
     add_size(out, ", code", m->code_b);
     hn_str_addf(out, "\ntarget    %s, %s, %s\n", m->dialect->name, m->options->relaxed ? "relaxed" : "exact",
                 m->compiler_text);
+    if (m->winners_note) hn_str_addf(out, "winners   not looked at: %s\n", m->winners_note);
     for (uint32_t i = 0; i < m->n_kernel; i++)
         if (m->kernel[i].fallback)
             hn_str_addf(out, "fallback  %s (%s): %s; its reference version is used\n", m->kernel[i].name,

@@ -34,26 +34,34 @@ void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out) {
 }
 
 const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k) {
-    if (m->n_unit == 1) return k->name;
+    if (!k->unit) return k->name;
     return hn_format((hn_arena *)&m->arena, "x%s", k->name);
 }
 
 /* --- kernels in their files ----------------------------------------------------------------------------------------
  */
 
+/* Flags of its own, or a compiler: a file of its own. */
+static bool stands_alone(const hn_kernel *k) { return (k->cc && *k->cc) || (k->flags && *k->flags); }
+
 /* In order, so that a kernel that changes leaves the others where they are. */
 static uint32_t assign_units(hn_model *m) {
     size_t total = 0, in_unit = 0;
-    uint32_t unit = 1;
-    for (uint32_t i = 0; i < m->n_kernel; i++) total += strlen(m->kernel[i].code.text);
+    uint32_t unit = 0;
+    for (uint32_t i = 0; i < m->n_kernel; i++)
+        if (!stands_alone(&m->kernel[i])) total += strlen(m->kernel[i].code.text);
     bool one = total <= UNIT_B || m->options->emit == HONE_EMIT_C;
+    if (!one) unit = 1;
     for (uint32_t i = 0; i < m->n_kernel; i++) {
         size_t n = strlen(m->kernel[i].code.text);
-        if (in_unit && in_unit + n > UNIT_B) unit++, in_unit = 0;
+        if (stands_alone(&m->kernel[i])) continue;
+        if (in_unit && in_unit + n > UNIT_B) unit += !one, in_unit = 0;
         in_unit += n;
-        m->kernel[i].unit = one ? 0 : unit;
+        m->kernel[i].unit = unit;
     }
-    return one ? 1 : unit + 1;
+    for (uint32_t i = 0; i < m->n_kernel; i++)
+        if (stands_alone(&m->kernel[i])) m->kernel[i].unit = ++unit;
+    return unit + 1;
 }
 
 static const char prelude[] =
@@ -221,11 +229,12 @@ static void add_tables(const hn_model *m, hn_str *out) {
 }
 
 static void add_declarations(const hn_model *m, hn_str *out) {
-    for (uint32_t i = 0; m->n_unit > 1 && i < m->n_kernel; i++)
-        hn_str_addf(out,
-                    "__attribute__((visibility(\"hidden\"))) void x%s(void *const *, const int64_t *, int64_t, "
-                    "int64_t, char *);\n",
-                    m->kernel[i].name);
+    for (uint32_t i = 0; i < m->n_kernel; i++)
+        if (m->kernel[i].unit)
+            hn_str_addf(out,
+                        "__attribute__((visibility(\"hidden\"))) void x%s(void *const *, const int64_t *, int64_t, "
+                        "int64_t, char *);\n",
+                        m->kernel[i].name);
 }
 
 static void add_kernel_table(const hn_model *m, hn_str *out) {
@@ -304,8 +313,11 @@ static hone_rc set_unit(hn_model *m, uint32_t i, hn_str *text, hone_err *err) {
     size_t n = text->n;
     hn_str_free(text);
     if (!kept) return hn_fail(err, HONE_E_NOMEM, "out of memory for the C text");
-    if (u->text && u->n == n && !memcmp(u->text, kept, n)) return HONE_OK;
-    *u = (hn_unit){kept, n, n, true};
+    const char *cc = NULL, *flags = NULL;
+    for (uint32_t k = 0; k < m->n_kernel && i; k++)
+        if (m->kernel[k].unit == i && stands_alone(&m->kernel[k])) cc = m->kernel[k].cc, flags = m->kernel[k].flags;
+    if (u->text && u->n == n && !memcmp(u->text, kept, n) && u->cc == cc && u->flags == flags) return HONE_OK;
+    *u = (hn_unit){kept, n, n, true, cc, flags};
     return HONE_OK;
 }
 

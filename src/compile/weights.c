@@ -1,8 +1,8 @@
 /* weights.c — the constants of a model in one file: a head of 64 bytes, then every constant at a multiple of 64.
  *
- * Head: "HONE-WEIGHTS-1" filled to 16 bytes with zeros, 32 hexadecimal digits of BLAKE2b-128 over all that follows the
- * head, 16 zeros. A library holds the head of its own file, so weights of another model are refused when it loads.
- * Constants of equal bytes are stored once.
+ * Head: "HONE-WEIGHTS-1" filled to 16 bytes with zeros, 32 hexadecimal digits of BLAKE2b-128 over the hashes of what is
+ * stored, in order (so that every byte is hashed once), 16 zeros. A library holds the head of its own file, so weights
+ * of another model are refused when it loads. Constants of equal bytes are stored once.
  */
 #include "base/hash.h"
 #include "compile/compile_int.h"
@@ -29,11 +29,13 @@ static int by_hash(const void *a, const void *b) {
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* first[i]: the first constant with the bytes of constant i. */
+/* first[i]: the first constant with the bytes of constant i; m->weights_hash: of all of them. */
 static bool find_equal(hn_model *m, uint32_t *first) {
     uint32_t n = m->layout.n_constant;
     entry *e = malloc((n + 1) * sizeof *e);
+    hn_hash all;
     if (!e) return false;
+    hn_hash_begin(&all);
     for (uint32_t i = 0; i < n; i++) {
         hn_hash h;
         const hn_tensor *t = tensor_of(m, i);
@@ -42,8 +44,10 @@ static bool find_equal(hn_model *m, uint32_t *first) {
         hn_hash_add(&h, &size_b, sizeof size_b);
         hn_hash_add(&h, t->data, size_b);
         hn_hash_end(&h, e[i].hash);
+        hn_hash_text(&all, e[i].hash);
         e[i].index = i;
     }
+    hn_hash_end(&all, m->weights_hash);
     qsort(e, n, sizeof *e, by_hash);
     for (uint32_t i = 0; i < n; i++)
         first[e[i].index] = i && !strcmp(e[i].hash, e[i - 1].hash) ? first[e[i - 1].index] : e[i].index;
@@ -65,14 +69,8 @@ static bool each_part(const hn_model *m, bool (*put)(void *ctx, const void *data
     return true;
 }
 
-static bool put_hash(void *ctx, const void *data, size_t n) {
-    hn_hash_add(ctx, data, n);
-    return true;
-}
-
 hone_rc hn_weights_lay(hn_model *m, hone_err *err) {
     uint32_t n = m->layout.n_constant, *first = hn_alloc_n(&m->arena, n + 1u, sizeof *first);
-    hn_hash h;
     m->weight_at = hn_alloc_n(&m->arena, n + 1u, sizeof *m->weight_at);
     if (!m->weight_at || !first || !find_equal(m, first))
         return hn_fail(err, HONE_E_NOMEM, "out of memory for the weights");
@@ -80,9 +78,6 @@ hone_rc hn_weights_lay(hn_model *m, hone_err *err) {
         m->weight_at[i] = first[i] == i ? (int64_t)m->weights_b : m->weight_at[first[i]];
         if (first[i] == i) m->weights_b += (bytes_of(tensor_of(m, i)) + 63) / 64 * 64;
     }
-    hn_hash_begin(&h);
-    each_part(m, put_hash, &h);
-    hn_hash_end(&h, m->weights_hash);
     return HONE_OK;
 }
 
@@ -99,6 +94,7 @@ hone_rc hn_weights_write(const hn_model *m, const char *path, bool head, hone_er
     FILE *f = fopen(path, "wb");
     if (!f) return hn_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
     hn_weights_head(m, first);
+    setvbuf(f, NULL, _IONBF, 0); /* what is written is large */
     bool good = (!head || put_file(f, first, sizeof first)) && each_part(m, put_file, f);
     if (fclose(f)) good = false;
     return good ? HONE_OK : hn_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));

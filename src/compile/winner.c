@@ -1,0 +1,247 @@
+/* winner.c — what tuning found, taken by a compilation: the key of a kernel, and the winner that has it.
+ *
+ * A winner is taken where its key agrees, its compiler is the one that was measured, its flags are among those that
+ * tuning tries (a file of winners comes from anywhere: nothing else reaches a command line), and both C texts, the
+ * tuned one and the default one, are those that the proof was about: else it says nothing of what stands here today.
+ */
+#include "base/hash.h"
+#include "compile/compile_int.h"
+
+#include <hone/measure.h>
+#include <hone/target.h>
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- flags ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Same results, other code. Tried one by one beside the schedule's knobs. */
+const hn_tune_flag hn_tune_flags[] = {
+    {"gcc", "-O3"},
+    {"gcc", "-funroll-loops"},
+    {"gcc", "-fschedule-insns"},
+    {"gcc", "-fno-schedule-insns2"},
+    {"gcc", "-fno-tree-vectorize"},
+    {"gcc", "-fno-ivopts"},
+    {"gcc", "-frename-registers"},
+    {"gcc", "-fno-tree-pre"},
+    {"gcc", "-falign-loops=64"},
+    {"clang", "-O3"},
+    {"clang", "-fno-unroll-loops"},
+    {"clang", "-fno-vectorize"},
+    {"clang", "-fno-slp-vectorize"},
+    {NULL, NULL},
+};
+
+static bool is_known_flag(const char *family, const char *word, size_t n) {
+    for (const hn_tune_flag *f = hn_tune_flags; f->flag; f++)
+        if (!strcmp(f->family, family) && strlen(f->flag) == n && !strncmp(f->flag, word, n)) return true;
+    return false;
+}
+
+bool hn_flags_known(const char *family, const char *flags) {
+    for (const char *p = flags; *p;) {
+        size_t n = strcspn(p, " ");
+        if (n && !is_known_flag(family, p, n)) return false;
+        p += n + (p[n] == ' ');
+    }
+    return true;
+}
+
+/* "gcc", "clang-19": a command name that PATH decides, nothing else. */
+static bool is_plain_command(const char *cc) {
+    static const char *const families[] = {"gcc", "clang"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(families[i]);
+        if (strncmp(cc, families[i], n)) continue;
+        if (!cc[n]) return true;
+        return cc[n] == '-' && isdigit((unsigned char)cc[n + 1]) &&
+               strspn(cc + n + 1, "0123456789") == strlen(cc + n + 1);
+    }
+    return false;
+}
+
+/* --- the key -------------------------------------------------------------------------------------------------------
+ */
+
+const char *hn_identity_text(hn_arena *a, const char *cc, char family[16]) {
+    hone_identity id;
+    if (hone_target_identity(cc, NULL, &id, NULL)) return NULL;
+    memcpy(family, id.family, 16);
+    return hn_format(a, "%s; %s; %s", id.family, id.version, id.hash);
+}
+
+const char *hn_device_text(hn_arena *a) {
+    hone_machine machine;
+    hone_device device;
+    hone_machine_get(&machine);
+    hone_device_detect(&device);
+    return hn_format(a, "%s; %s; instructions %.8s; L1d %llu KiB, L2 %llu KiB, L3 %llu KiB", machine.cpu, device.isa,
+                     machine.features, (unsigned long long)device.l1d_b >> 10, (unsigned long long)device.l2_b >> 10,
+                     (unsigned long long)device.l3_b >> 10);
+}
+
+/* Values that stand for sizes which are open at compile time: 1 for what the inputs have first, where they have more
+ * dimensions (a batch), 128 for others; within their bounds. */
+void hn_usual_sizes(const hn_model *m, int64_t *value) {
+    const hn_graph *g = m->g;
+    const hn_blk *b = &g->block[0];
+    for (hn_symbol s = 0; s < hn_dims_symbols(g->dims); s++) {
+        int64_t low, high, x = 128;
+        for (uint32_t i = 0; i < b->n_param; i++) {
+            const hn_type *t = hn_type_of(g, b->param[i]);
+            hn_symbol first;
+            if (t->rank > 1 && hn_dim_is_symbol(g->dims, t->dim[0], &first) && first == s) x = 1;
+        }
+        hn_symbol_range(g->dims, s, &low, &high);
+        value[s] = x < low ? low : x > high ? high : x;
+    }
+}
+
+static void mark_type(const hn_graph *g, hn_val v, bool *used) {
+    const hn_type *t = hn_type_of(g, v);
+    for (size_t d = 0; d < t->rank; d++) hn_dim_mark(g->dims, t->dim[d], used);
+}
+
+/* "batch=1 seq=128", of the symbols that the body's types have. */
+static const char *sizes_text(hn_model *m, hn_block body, const int64_t *value) {
+    const hn_graph *g = m->g;
+    const hn_blk *b = &g->block[body];
+    size_t n = hn_dims_symbols(g->dims);
+    bool *used = hn_alloc_n(&m->arena, n + 1, sizeof *used);
+    hn_str text = {0};
+    for (uint32_t i = 0; used && i < b->n_param; i++) mark_type(g, b->param[i], used);
+    for (uint32_t i = 0; used && i < b->n_result; i++) mark_type(g, b->result[i], used);
+    for (hn_symbol s = 0; used && s < n; s++)
+        if (used[s])
+            hn_str_addf(&text, "%s%s=%lld", text.n ? " " : "", hn_symbol_name(g->dims, s), (long long)value[s]);
+    const char *out = text.failed ? NULL : hn_strdup(&m->arena, text.text ? text.text : "");
+    hn_str_free(&text);
+    return out ? out : "";
+}
+
+bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out) {
+    hn_str body = {0};
+    hn_print_block(m->g, k->body, &body);
+    *out = m->key;
+    out->kind = k->kind;
+    out->body = body.failed ? NULL : hn_strdup(&m->arena, body.text ? body.text : "");
+    out->sizes = sizes_text(m, k->body, value);
+    hn_str_free(&body);
+    return out->body != NULL;
+}
+
+hone_rc hn_winner_key_begin(hn_model *m, hone_err *err) {
+    char family[16];
+    m->key = (hone_winner){.target = m->dialect->name,
+                           .driver = "",
+                           .numeric = m->options->relaxed ? "relaxed" : "exact",
+                           .schedules = HN_SCHEDULE_VERSION};
+    m->key.compiler = hn_identity_text(&m->arena, hn_compiler_of(m), family);
+    if (!m->key.compiler)
+        return hn_fail(err, HONE_E_TOOL, "the compiler '%s' is not known to hone, so winners say nothing about it",
+                       hn_compiler_of(m));
+    memcpy(m->family, family, sizeof m->family);
+    m->key.device = hn_device_text(&m->arena);
+    return m->key.device ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+}
+
+/* The text without the kernel's own name, which is a number within a model. */
+void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, const char *flags, char hex[33]) {
+    size_t n = strlen(name);
+    hn_hash h;
+    hn_hash_begin(&h);
+    for (const char *p = code->text, *at; *p; p = at + n) {
+        at = p;
+        while ((at = strstr(at, name)) && ((at > code->text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) ||
+                                           isdigit((unsigned char)at[n])))
+            at++;
+        hn_hash_add(&h, p, at ? (size_t)(at - p) : strlen(p));
+        if (!at) break;
+    }
+    hn_hash_text(&h, code->helpers);
+    hn_hash_text(&h, cc);
+    hn_hash_text(&h, flags);
+    hn_hash_end(&h, hex);
+}
+
+/* --- taking one ----------------------------------------------------------------------------------------------------
+ */
+
+/* The family of its compiler, NULL where it is not the one that was measured. */
+static const char *family_of(hn_model *m, const hone_winner *w, char family[16]) {
+    if (!*w->cc) return m->family;
+    if (!is_plain_command(w->cc)) return NULL;
+    const char *identity = hn_identity_text(&m->arena, w->cc, family);
+    return identity && !strcmp(identity, w->cc_identity) ? family : NULL;
+}
+
+static bool is_proven_text(const hn_kernel *k, const hn_kernel_code *code, const hone_winner *w) {
+    char hex[33];
+    hn_code_hash(&k->code, k->name, "", "", hex);
+    if (strcmp(hex, w->default_code)) return false;
+    hn_code_hash(code, k->name, w->cc, w->flags, hex);
+    return !strcmp(hex, w->code);
+}
+
+static void take(hn_model *m, hn_kernel *k, const hn_kernel_code *code, const hone_winner *w) {
+    char day[16] = "";
+    time_t at = (time_t)w->at_s;
+    struct tm utc;
+    if (gmtime_r(&at, &utc)) strftime(day, sizeof day, "%Y-%m-%d", &utc);
+    k->code = *code;
+    k->cc = hn_strdup(&m->arena, w->cc);
+    k->flags = hn_strdup(&m->arena, w->flags);
+    k->winner = hn_format(&m->arena, "%s%s%s%s%s%.3f (%.3f .. %.3f), %s, %s", w->cc, *w->cc ? " " : "", w->flags,
+                          *w->flags ? " " : "", *w->cc || *w->flags ? "" : "", w->gain, w->gain_lo, w->gain_hi, day,
+                          w->provenance);
+}
+
+static void try_winner(hn_model *m, hn_kernel *k, const hone_winner *w) {
+    hn_kernel_code code = {0};
+    char own[16];
+    const char *family = family_of(m, w, own);
+    if (!family || !hn_flags_known(family, w->flags)) return;
+    if (m->options->emit == HONE_EMIT_C && (*w->cc || *w->flags)) return; /* one file has one set of flags */
+    const hn_emit_how how = {m->dialect, m->machine, m->options->relaxed, w->schedule};
+    if (hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &code, NULL)) return;
+    if (code.work && code.scratch_b && is_proven_text(k, &code, w)) take(m, k, &code, w);
+}
+
+void hn_winner_apply(hn_model *m, hn_kernel *k) {
+    hone_winner key, found;
+    size_t n = hn_dims_symbols(m->g->dims);
+    int64_t *value = hn_alloc_n(&m->arena, n + 1, sizeof *value);
+    if (!m->winners || k->reference || !value) return;
+    hn_usual_sizes(m, value);
+    if (!hn_winner_key(m, k, value, &key) || hone_winners_find(m->winners, &key, &found, NULL)) return;
+    try_winner(m, k, &found);
+    hone_winner_free(&found);
+}
+
+/* --- the file ------------------------------------------------------------------------------------------------------
+ */
+
+/* A file that was asked for by name must be good; the usual one is passed over with a note where it is not. */
+hone_rc hn_winners_begin(hn_model *m, hone_err *err) {
+    hone_err why = {0};
+    const char *path = m->options->winners;
+    if (m->options->no_winners || m->options->reference) return HONE_OK;
+    hone_rc rc = hone_winners_open(path, false, &m->winners, &why);
+    if (rc == HONE_E_NOTFOUND && !path) return HONE_OK;
+    if (!rc) rc = hn_winner_key_begin(m, &why);
+    if (!rc) return HONE_OK;
+    hn_winners_end(m);
+    if (path) return hn_fail(err, rc, "%s", why.text);
+    m->winners_note = hn_strdup(&m->arena, why.text);
+    return HONE_OK;
+}
+
+void hn_winners_end(hn_model *m) {
+    hone_winners_close(m->winners);
+    m->winners = NULL;
+}
