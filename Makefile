@@ -41,7 +41,7 @@ UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
 HELPER_BIN := $(HELPER_SRC:%.c=$(BUILD)/%)
 FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
-.PHONY: all lib help unit-tests objects print-cflags deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
+.PHONY: all lib help python python-extension unit-tests objects print-cflags deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -133,6 +133,26 @@ $(BUILD)/tests/fuzz/%_replay: tests/fuzz/%.c tests/fuzz/replay.c $(BUILD)/libhon
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
+# The Python package for the tests: build/python holds it, with the extension for PYTHON. Wheels are built by setup.py.
+PYTHON   ?= $(if $(wildcard $(BUILD)/venv/bin/python),$(BUILD)/venv/bin/python,python3)
+PY_SRC   := $(sort $(wildcard python/src/*.c))
+PY_OBJ    = $(PY_SRC:%.c=$(BUILD)/obj/%$(PY_TAG).o)
+PY_TAG    = $(eval PY_TAG := $$(shell $(PYTHON) -c "import sysconfig as s; print(s.get_config_var('EXT_SUFFIX'))"))$(PY_TAG)
+PY_INC    = $(eval PY_INC := $$(shell $(PYTHON) -c "import sysconfig as s; print(s.get_path('include'))"))$(PY_INC)
+python: ## the Python package, in build/python
+	+$(MAKE) -s BUILD=$(BUILD) PYTHON=$(PYTHON) PY_GOAL=1 python-extension
+	@find python/hone -name '*.py' -o -name '*.pyi' -o -name py.typed | while read -r f; do \
+	  mkdir -p "$(BUILD)/$$(dirname "$$f")"; cmp -s "$$f" "$(BUILD)/$$f" || cp "$$f" "$(BUILD)/$$f"; done
+ifdef PY_GOAL
+python-extension: $(BUILD)/python/hone/_hone$(PY_TAG)
+$(BUILD)/python/hone/_hone$(PY_TAG): $(PY_OBJ) $(BUILD)/libhone.a
+	@mkdir -p $(@D)
+	$(CC) -shared $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
+$(PY_OBJ): $(BUILD)/obj/%$(PY_TAG).o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -Wpedantic,$(ALL_CFLAGS)) -isystem $(PY_INC) -MMD -MP -c $< -o $@
+endif
+
 unit-tests: $(UNIT_BIN) $(FUZZ_REPLAY) $(HELPER_BIN)
 objects: $(LIB_OBJ) $(CLI_OBJ) $(BENCH_OBJ)
 print-cflags:
@@ -153,12 +173,12 @@ demo: deps ## tune two examples and show the result
 	examples/demo.sh
 
 check: test-deps ## all tests, on an ASan + UBSan build
-	+$(MAKE) -j$(JOBS) all
+	+$(MAKE) -j$(JOBS) all python
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
 	BUILD=$(BUILD) tests/run.sh
 
 check-long: test-deps ## the long suites: kill -9 and disk-full sweeps, long fuzzing, full replays
-	+$(MAKE) -j$(JOBS) all
+	+$(MAKE) -j$(JOBS) all python
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
 	BUILD=$(BUILD) tests/run.sh --long
 

@@ -14,6 +14,7 @@ WING = ROOMS[ROOMS.index("ir"):]
 PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "measure", "record": "record",
           "controls": "record",
           "target": "target", "tune": "tune", "prove": "prove", "report": "report", "pack": "prove", "bench": "bench",
+          "process": "base",
           "winners": "record", "tune_model": "compile",
           "device": "device", "ir": "ir", "import": "import", "model": "exec", "compile": "compile", "profile": "compile"}
 # Across rooms all the same, with the reason.

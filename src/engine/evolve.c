@@ -22,6 +22,8 @@ typedef struct evolve {
     double mutate;
     uint32_t *row;
     double *key;
+    size_t n, end; /* parents kept, and the row before which the last complete generation ends; SIZE_MAX: not yet */
+    uint64_t epoch;
 } evolve;
 
 static void close_evolve(void *state) {
@@ -41,6 +43,7 @@ static hone_rc open_evolve(const hn_view *view, const double *option, void **sta
         if (e->parents > e->pool) e->parents = e->pool;
         e->elite = (size_t)option[OPT_elite];
         e->mutate = option[OPT_mutate];
+        e->end = SIZE_MAX;
         e->row = malloc((e->pool + e->elite) * sizeof *e->row);
         e->key = malloc((e->pool + e->elite) * sizeof *e->key);
     }
@@ -77,9 +80,10 @@ static size_t keep_best(evolve *e, size_t from, size_t n, size_t most, uint32_t 
     return n;
 }
 
-/* Parents: the best of the last complete generation and the best ever. */
+/* Parents: the best of the last complete generation and the best ever. They change once in a generation. */
 static size_t choose_parents(evolve *e, const hn_history *h) {
     size_t end = h->n - h->n_told % e->pool, start = end > e->pool ? end - e->pool : 0, n = 0, n_elite = 0;
+    if (e->end == end && e->epoch == h->epoch) return e->n;
     for (size_t i = start; i < end; i++) {
         double c = cost(h, i);
         if (c < INFINITY) n = keep_best(e, 0, n, e->parents, (uint32_t)i, c);
@@ -89,7 +93,9 @@ static size_t choose_parents(evolve *e, const hn_history *h) {
         if (c < INFINITY) n_elite = keep_best(e, e->parents, n_elite, e->elite, (uint32_t)i, c);
     }
     memmove(e->row + n, e->row + e->parents, n_elite * sizeof *e->row);
-    return n + n_elite;
+    e->end = end;
+    e->epoch = h->epoch;
+    return e->n = n + n_elite;
 }
 
 static hone_rc ask_evolve(void *state, const hn_view *view, hn_rng *rng, double *point, const char **origin,

@@ -133,8 +133,6 @@ bool hn_component_holds(const hone_space *space, size_t c, const double *point);
 /* --- building (src/space only) ------------------------------------------------------------------------------- */
 
 uint64_t hn_text_key(uint64_t seed, const char *text); /* 64-bit hash of a text, the same everywhere */
-/* The number a value's text stands for; false when it is not a finite number. */
-bool hn_text_number(const char *text, double *out);
 /* Which part of the space a failure of sealing is about: a parameter's condition or a constraint. */
 typedef struct hn_blame {
     enum { HN_BLAME_NONE, HN_BLAME_PARAM, HN_BLAME_WHEN, HN_BLAME_CONSTRAINT } part;

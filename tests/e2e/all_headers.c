@@ -11,6 +11,7 @@
 #include <hone/measure.h>
 #include <hone/model.h>
 #include <hone/pack.h>
+#include <hone/process.h>
 #include <hone/profile.h>
 #include <hone/prove.h>
 #include <hone/record.h>

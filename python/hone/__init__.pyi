@@ -1,0 +1,27 @@
+"""What `import hone` offers; the names are loaded when they are first used."""
+from . import space as space
+from ._hone import (
+    BaselineError as BaselineError,
+    BusyError as BusyError,
+    CanaryError as CanaryError,
+    EmptyError as EmptyError,
+    Error as Error,
+    ExhaustedError as ExhaustedError,
+    FailedError as FailedError,
+    InputError as InputError,
+    InterruptedError as InterruptedError,
+    IOFailure as IOFailure,
+    LimitError as LimitError,
+    MismatchError as MismatchError,
+    NotFoundError as NotFoundError,
+    OutOfMemory as OutOfMemory,
+    RegressedError as RegressedError,
+    RejectedError as RejectedError,
+    StaleError as StaleError,
+    StoreError as StoreError,
+    TamperedError as TamperedError,
+    ToolError as ToolError,
+    UnsupportedError as UnsupportedError,
+    UsageError as UsageError,
+    __version__ as __version__,
+)

@@ -1,0 +1,1 @@
+"""Workers: where objectives run. See base.py for their contract."""
