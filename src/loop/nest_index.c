@@ -1,8 +1,9 @@
 /* loop/nest_index.c — index expressions: interned linear forms over atoms.
  *
  * floordiv and mod by d split a sum into the terms that d divides and a rest; the rest vanishes where its bounds lie in
- * [0, d). A later sum k*d*floordiv(r, d) + k*mod(r, d) is put together again, so that a flat index survives being taken
- * apart and rebuilt by reshapes.
+ * [0, d), or part of it where they lie in [0, g) for a divisor g of d and of the other terms. A later sum
+ * k*d*floordiv(r, d) + k*mod(r, d) is put together again, so that a flat index survives being taken apart and rebuilt
+ * by reshapes.
  */
 #include "loop/loop_int.h"
 
@@ -210,9 +211,37 @@ static bool within(hn_nest *n, hn_ix i, hn_dim by) {
     return high && hn_ix_never_negative(n, i) && hn_dim_below(n->dims, high, by);
 }
 
+static int64_t common(int64_t a, int64_t b) {
+    while (b) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* g*q + r with 0 <= r < g, g a divisor of `by`, the greatest that a coefficient offers: then floordiv by `by` is
+ * floordiv(q, by/g), and the remainder g*mod(q, by/g) + r. 0: there is none. */
+static int64_t coarsen(hn_nest *n, hn_ix i, int64_t by, hn_ix *q, hn_ix *r) {
+    const hn_linear l = n->ix[i];
+    int64_t best = 0, c, at;
+    if (!hn_dim_is_int(n->dims, l.offset, &at)) return 0;
+    for (uint32_t t = 0; t < l.n; t++) {
+        int64_t g = hn_dim_is_int(n->dims, l.term[t].coef, &c) ? common(c, by) : 1;
+        hn_ix quotient, rest;
+        if (g <= 1 || g >= by || g <= best) continue;
+        split(n, i, lit(n, g), &quotient, &rest);
+        if (!within(n, rest, lit(n, g))) continue;
+        best = g;
+        *q = quotient;
+        *r = rest;
+    }
+    return best;
+}
+
 hn_ix hn_ix_div(hn_nest *n, hn_ix a, hn_dim by) {
-    int64_t v;
-    hn_ix q, r;
+    int64_t v, g;
+    hn_ix q, r, whole, rest;
     hn_dim d;
     if (hn_ix_is_dim(n, a, &d)) return hn_ix_dim(n, hn_dim_floordiv(n->dims, d, by));
     if (within(n, a, by)) return hn_ix_int(n, 0);
@@ -220,12 +249,14 @@ hn_ix hn_ix_div(hn_nest *n, hn_ix a, hn_dim by) {
     split(n, a, by, &q, &r);
     if (within(n, r, by)) return q;
     if (hn_ix_is_int(n, r, &v) && v == 0) return q;
+    if (hn_dim_is_int(n->dims, by, &v) && (g = coarsen(n, r, v, &whole, &rest)))
+        return hn_ix_add(n, q, hn_ix_div(n, whole, lit(n, v / g)));
     return hn_ix_add(n, q, from_atom(n, &(hn_atom){.kind = HN_AT_DIV, .a = r, .by = by}));
 }
 
 hn_ix hn_ix_mod(hn_nest *n, hn_ix a, hn_dim by) {
-    int64_t v;
-    hn_ix q, r;
+    int64_t v, g;
+    hn_ix q, r, whole, rest;
     hn_dim d;
     if (hn_ix_is_dim(n, a, &d)) return hn_ix_dim(n, hn_dim_mod(n->dims, d, by));
     if (within(n, a, by)) return a;
@@ -233,6 +264,8 @@ hn_ix hn_ix_mod(hn_nest *n, hn_ix a, hn_dim by) {
     split(n, a, by, &q, &r);
     if (within(n, r, by)) return r;
     if (hn_ix_is_int(n, r, &v) && v == 0) return r;
+    if (hn_dim_is_int(n->dims, by, &v) && (g = coarsen(n, r, v, &whole, &rest)))
+        return hn_ix_add(n, hn_ix_scale(n, hn_ix_mod(n, whole, lit(n, v / g)), lit(n, g)), rest);
     return from_atom(n, &(hn_atom){.kind = HN_AT_MOD, .a = r, .by = by});
 }
 

@@ -72,6 +72,59 @@ bool hn_loop_chunk(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, const char *
     return true;
 }
 
+bool hn_loop_blocks(hn_nest *n, hn_st loop, int64_t f, hn_st *whole, hn_st *rest, const char **why) {
+    int64_t e;
+    if (n->st[loop].kind != HN_ST_LOOP || f < 1) return hn_loop_no(why, "no loop");
+    if (!hn_ix_is_int(n, n->extent[n->st[loop].var], &e)) return hn_loop_no(why, "the length is not known");
+    if (e < f) return hn_loop_no(why, "the loop is shorter than the factor");
+    int64_t full = e / f, left = e % f;
+    hn_var c = hn_nest_var(n, hn_ix_int(n, full + (left > 0))), i = hn_nest_var(n, hn_ix_int(n, f));
+    hn_ix base = hn_ix_scale(n, hn_ix_var(n, c), hn_dim_int(n->dims, f));
+    hn_st in = make_loop(n, i, body_with(n, loop, hn_ix_add(n, base, hn_ix_var(n, i))), HN_SERIAL), last = 0, head = in;
+    if (left) { /* loops of one iteration or none say which of the two it is */
+        hn_ix is_whole = hn_ix_min(n, hn_ix_int(n, 1), hn_ix_sub(n, hn_ix_int(n, full), hn_ix_var(n, c)));
+        hn_var w = hn_nest_var(n, is_whole), t = hn_nest_var(n, hn_ix_int(n, left));
+        hn_var l = hn_nest_var(n, hn_ix_sub(n, hn_ix_int(n, 1), is_whole));
+        hn_ix at = hn_ix_add(n, hn_ix_int(n, full * f), hn_ix_var(n, t));
+        last = make_loop(n, t, body_with(n, loop, at), HN_SERIAL);
+        head = make_loop(n, w, in, HN_SERIAL);
+        n->st[head].next = make_loop(n, l, last, HN_SERIAL);
+    }
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    become(n, loop, c, head);
+    if (whole) *whole = in;
+    if (rest) *rest = last;
+    return true;
+}
+
+/* Is the scalar itself part of the index? */
+static bool reads(const hn_nest *n, hn_ix i, hn_sv x) {
+    for (uint32_t t = 0; t < n->ix[i].n; t++) {
+        const hn_atom *at = &n->atom[n->ix[i].term[t].atom];
+        if (at->kind == HN_AT_VALUE && at->id == x) return true;
+        if ((at->a && reads(n, at->a, x)) || (at->b && reads(n, at->b, x))) return true;
+    }
+    return false;
+}
+
+bool hn_loop_sink(hn_nest *n, hn_st loop, const char **why) {
+    hn_st first = n->st[loop].body, last = 0, in = first;
+    while (in && n->st[in].kind == HN_ST_LET) last = in, in = n->st[in].next;
+    if (!in || n->st[in].kind != HN_ST_LOOP || n->st[in].next) return hn_loop_no(why, "there is not one loop inside");
+    if (!last) return true;
+    for (hn_st id = first; id != in; id = n->st[id].next) {
+        const hn_scalar *x = &n->sv[n->st[id].value];
+        hn_space from = x->kind == HN_SV_LOAD ? n->buf[x->buf].space : HN_PARAM;
+        if (from != HN_PARAM) return hn_loop_no(why, "a definition reads memory that changes");
+        if (reads(n, n->extent[n->st[in].var], n->st[id].value))
+            return hn_loop_no(why, "the inner loop's length depends on a definition");
+    }
+    n->st[last].next = n->st[in].body;
+    n->st[in].body = first;
+    n->st[loop].body = in;
+    return true;
+}
+
 /* Is a quotient or remainder of v left in an index? */
 static bool broken(const hn_nest *n, hn_ix i, hn_var v) {
     for (uint32_t t = 0; t < n->ix[i].n; t++) {
@@ -112,6 +165,15 @@ bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why) {
     if (body_broken(n, body, x)) return hn_loop_no(why, "an index would need a division");
     become(n, loop, x, body);
     return true;
+}
+
+void hn_nest_collapse(hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        hn_nest_collapse(n, n->st[id].body);
+        while (hn_loop_collapse(n, id, NULL)) {
+        }
+    }
 }
 
 bool hn_loop_swap(hn_nest *n, hn_st loop, const char **why) {

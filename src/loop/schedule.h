@@ -14,8 +14,15 @@
 bool hn_loop_split(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, hn_st *tail, const char **why);
 /* As split without a tail: for c < ceil(E/f) { for i < min(f, E - c*f): body }: for work items. */
 bool hn_loop_chunk(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, const char **why);
+/* As chunk, for a known length, but the last chunk, where it is shorter, has a body of its own in which its length is
+ * known: for c { whole; rest } with for i < f: body, or for t < E mod f: body. *rest is 0 where f divides E. */
+bool hn_loop_blocks(hn_nest *n, hn_st loop, int64_t f, hn_st *whole, hn_st *rest, const char **why);
+/* Definitions between a loop and the only loop inside it move into that one: then the two are alone. */
+bool hn_loop_sink(hn_nest *n, hn_st loop, const char **why);
 /* for i < A { for j < B: body } becomes for x < A*B: body, where every index is linear in x then. */
 bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why);
+/* Collapses what can be, in the whole list. */
+void hn_nest_collapse(hn_nest *n, hn_st first);
 /* for i { for j: body } becomes for j { for i: body }; the iterations must be independent. */
 bool hn_loop_swap(hn_nest *n, hn_st loop, const char **why);
 /* Kinds. Vector and unroll: a constant extent, independent iterations (updates of outer registers run in order);

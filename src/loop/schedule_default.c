@@ -5,46 +5,11 @@
  * further out would read the same vectors again it is unrolled (a register tile); 4 what is left outside becomes the
  * work items. Strides decide, nothing else: not the kernel's kind.
  */
+#include "loop/chain.h"
 #include "loop/loop_int.h"
 #include "loop/schedule.h"
 
-enum { CHAIN_MAX = HN_RANK_MAX + 2, CHUNK = 4096, DOT_COLUMNS = 16 };
-
-/* The loops from the outermost in, each with definitions and one loop as its body; the last has another body. */
-typedef struct chain {
-    hn_st loop[CHAIN_MAX];
-    int n;
-} chain;
-
-static hn_st lone_loop(const hn_nest *n, hn_st first) {
-    hn_st found = 0;
-    for (hn_st id = first; id; id = n->st[id].next) {
-        if (n->st[id].kind == HN_ST_LET) continue;
-        if (n->st[id].kind != HN_ST_LOOP || found || n->st[id].next) return 0;
-        found = id;
-    }
-    return found;
-}
-static chain find_chain(const hn_nest *n, hn_st first) {
-    chain c = {.n = 0};
-    for (hn_st id = lone_loop(n, first); id && c.n < CHAIN_MAX; id = lone_loop(n, n->st[id].body)) c.loop[c.n++] = id;
-    return c;
-}
-
-static bool has_loop(const hn_nest *n, hn_st first) {
-    for (hn_st id = first; id; id = n->st[id].next)
-        if (n->st[id].kind == HN_ST_LOOP) return true;
-    return false;
-}
-
-static void collapse_all(hn_nest *n, hn_st first) {
-    for (hn_st id = first; id; id = n->st[id].next) {
-        if (n->st[id].kind != HN_ST_LOOP) continue;
-        collapse_all(n, n->st[id].body);
-        while (hn_loop_collapse(n, id, NULL)) {
-        }
-    }
-}
+enum { CHUNK = 4096, DOT_COLUMNS = 16 };
 
 /* -- strides */
 typedef struct walk {
@@ -128,7 +93,7 @@ static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
             if (n->st[id].kind == HN_ST_LOOP && n->st[id].loop == HN_PARALLEL) schedule_leaves(n, n->st[id].body, p);
             continue;
         }
-        if (has_loop(n, n->st[id].body)) {
+        if (hn_has_loop(n, n->st[id].body)) {
             schedule_leaves(n, n->st[id].body, p);
             continue;
         }
@@ -156,7 +121,7 @@ static int reused(hn_nest *n, hn_st first, hn_var v, hn_var w, bool inside) {
 }
 
 /* A loop around the vector loop whose iterations read the same vectors: rows of the register tile. -1: none. */
-static int tile_loop(hn_nest *n, const chain *c) {
+static int tile_loop(hn_nest *n, const hn_chain *c) {
     hn_st leaf = c->loop[c->n - 1];
     for (int k = c->n - 1; k-- > 0;)
         if (reused(n, n->st[leaf].body, n->st[leaf].var, n->st[c->loop[k]].var, false)) return k;
@@ -176,7 +141,7 @@ static bool has_guards(hn_nest *n, hn_st first, hn_var v) {
 
 /* Brings the rows next to the columns, and panels of columns around them: the panel's operand stays in the cache while
  * the rows go by. Gives the loop over the columns of one panel. */
-static hn_st make_panels(hn_nest *n, chain *c, int *rows, int64_t columns) {
+static hn_st make_panels(hn_nest *n, hn_chain *c, int *rows, int64_t columns) {
     int last = c->n - 1;
     hn_st leaf = c->loop[last], in;
     int64_t e;
@@ -215,7 +180,7 @@ static void tile_rows(hn_nest *n, hn_st row, plan *p) {
 }
 
 /* Result loop with reductions inside: vectors over the results, several rows at once. */
-static void tile(hn_nest *n, chain *c, plan *p) {
+static void tile(hn_nest *n, hn_chain *c, plan *p) {
     int rows = tile_loop(n, c);
     hn_st leaf = rows >= 0 ? make_panels(n, c, &rows, 2 * p->lanes) : c->loop[c->n - 1];
     hn_st row = rows >= 0 ? c->loop[rows] : 0, inside;
@@ -231,7 +196,7 @@ static void tile(hn_nest *n, chain *c, plan *p) {
 static void schedule_leaves(hn_nest *n, hn_st first, plan *p);
 
 /* Dot products of rows with contiguous columns: partial results, panels of columns, several rows at once. */
-static void tile_dots(hn_nest *n, chain *c, plan *p) {
+static void tile_dots(hn_nest *n, hn_chain *c, plan *p) {
     int rows = tile_loop(n, c);
     if (rows < 0) return;
     hn_st leaf = make_panels(n, c, &rows, DOT_COLUMNS);
@@ -257,21 +222,21 @@ static void parallelise(hn_nest *n) {
         hn_st at = id;
         while (at && n->st[at].kind == HN_ST_LOOP && n->st[at].loop == HN_SERIAL) {
             hn_st body = n->st[at].body;
-            if (!has_loop(n, body) || !hn_loop_parallelise(n, at, NULL)) break;
-            at = lone_loop(n, body);
+            if (!hn_has_loop(n, body) || !hn_loop_parallelise(n, at, NULL)) break;
+            at = hn_lone_loop(n, body);
         }
         return;
     }
 }
 
-static bool one_top_loop(const hn_nest *n) { return lone_loop(n, n->first) != 0; }
+static bool one_top_loop(const hn_nest *n) { return hn_lone_loop(n, n->first) != 0; }
 
 /* The innermost reduction loop below: where its operands are contiguous, partial results beat strided vectors. */
 static bool dot_product(hn_nest *n, hn_st first, int64_t lanes) {
     int64_t e;
     for (hn_st id = first; id; id = n->st[id].next) {
         if (n->st[id].kind != HN_ST_LOOP) continue;
-        if (has_loop(n, n->st[id].body)) return dot_product(n, n->st[id].body, lanes);
+        if (hn_has_loop(n, n->st[id].body)) return dot_product(n, n->st[id].body, lanes);
         walk w = {0, 0, 0};
         walk_list(n, n->st[id].body, n->st[id].var, true, &w);
         bool short_ = hn_ix_is_int(n, n->extent[n->st[id].var], &e) && e < lanes;
@@ -281,13 +246,13 @@ static bool dot_product(hn_nest *n, hn_st first, int64_t lanes) {
 }
 
 static void whole(hn_nest *n, plan *p) {
-    chain c = find_chain(n, n->first);
+    hn_chain c = hn_chain_of(n, n->first);
     int64_t e;
     if (!c.n) return;
     hn_st leaf = c.loop[c.n - 1];
     walk w = {0, 0, 0};
     walk_list(n, n->st[leaf].body, n->st[leaf].var, false, &w);
-    bool reduces = has_loop(n, n->st[leaf].body), long_ = true;
+    bool reduces = hn_has_loop(n, n->st[leaf].body), long_ = true;
     bool fits = p->lanes > 1 && reduces && !keeps_rows(n, n->st[leaf].body);
     bool dots = fits && w.strided && dot_product(n, n->st[leaf].body, p->lanes);
     bool across = fits && !dots && (w.strided || w.unit);
@@ -302,7 +267,7 @@ static void whole(hn_nest *n, plan *p) {
 const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
     plan p = {.lanes = types_fine(n) ? lanes : 1, .registers = registers};
     hn_nest_tidy(n);
-    collapse_all(n, n->first);
+    hn_nest_collapse(n, n->first);
     hn_nest_tidy(n);
     if (one_top_loop(n)) whole(n, &p);
     parallelise(n);

@@ -1,18 +1,18 @@
 /* pass/pack.c — constant matrices that contractions read are stored in panels.
  *
- * A matrix of [K, N] (or [N, K]) becomes the constant [N/32, K, 32], padded with zeros, and movements that give the
- * matrix back. Fusion takes the movements into the kernel, where they are index arithmetic; a register tile of up to 32
- * columns then walks memory in its order (Goto and van de Geijn 2008, "Anatomy of high-performance matrix
- * multiplication", section 4: the packed operand). Exact: no value changes.
+ * A matrix of [K, N] (or [N, K]) becomes the constant [N/16, K, 16], padded with zeros, and movements that give the
+ * matrix back. Fusion takes the movements into the kernel, where they are index arithmetic; register tiles of any
+ * number of vectors then walk memory in its order, one stream per 16 columns (Goto and van de Geijn 2008, "Anatomy of
+ * high-performance matrix multiplication", section 4: the packed operand). Exact: no value changes.
  */
 #include "pass/passes.h"
 #include "pass/rewrite.h"
 
 #include <string.h>
 
-/* WIDTH: columns of a panel, a multiple of every register tile's. Smaller matrices stay in the first-level cache
- * anyway. */
-enum { WIDTH = 32, ELEMENTS_MIN = 4096 };
+/* WIDTH: columns of a panel: a cache line, and whole vectors of every instruction set. Smaller matrices stay in the
+ * first-level cache anyway. */
+enum { WIDTH = 16, ELEMENTS_MIN = 4096 };
 
 static int64_t place_of(const hn_attr *a, int64_t label) {
     for (uint32_t i = 0; i < a->n; i++)

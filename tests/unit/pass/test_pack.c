@@ -10,8 +10,8 @@ static const struct {
     bool columns_first, packed;
 } cases[] = {
     {"whole_panels", 3, 64, 64, false, true},           {"whole_panels_columns_first", 3, 64, 96, true, true},
-    {"last_panel_in_part", 3, 70, 75, false, true},     {"last_panel_in_part_columns_first", 3, 130, 33, true, true},
-    {"narrow_matrix_stays", 3, 1000, 31, false, false}, {"small_matrix_stays", 3, 32, 64, false, false},
+    {"last_panel_in_part", 3, 70, 75, false, true},     {"last_panel_in_part_columns_first", 3, 130, 37, true, true},
+    {"narrow_matrix_stays", 3, 1000, 15, false, false}, {"small_matrix_stays", 3, 32, 64, false, false},
     {"one_row_stays", 1, 64, 96, true, false},
 };
 

@@ -1,0 +1,97 @@
+/* loop/tile.c — register tiles (Goto and van de Geijn 2008, section 6; the micro-kernel of BLIS). */
+#include "loop/tile.h"
+#include "loop/loop_int.h"
+#include "loop/schedule.h"
+
+enum { LANES_MIN = 4 }; /* shorter vectors are no faster than single elements */
+
+/* Rows of a loop with the columns' lanes in it already: tiles of `rows`, then what is left. */
+static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
+    int64_t e;
+    hn_st inner, tail = 0;
+    if (hn_ix_is_int(n, n->extent[n->st[row].var], &e) && e <= rows) return hn_loop_unroll(n, row, why);
+    if (rows == 1) return true;
+    if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
+    int64_t half = 1;
+    while (2 * half < rows) half *= 2;
+    if (tail && hn_ix_is_int(n, n->extent[n->st[tail].var], &e)) half = e;
+    return !tail || tile_rows(n, tail, half, why);
+}
+
+/* for col { for row: body } with `e` columns, a multiple of the lanes. */
+static bool whole_vectors(hn_nest *n, hn_st col, const hn_tile *t, int64_t e, const char **why) {
+    hn_st vector;
+    if (!hn_loop_swap(n, col, why)) return false;
+    hn_st in = n->st[col].body;
+    if (t->lanes > 1) {
+        if (!hn_loop_split(n, in, t->lanes, &vector, NULL, why) || !hn_loop_vectorise(n, vector, why)) return false;
+    }
+    if ((e > t->lanes || t->lanes == 1) && !hn_loop_unroll(n, in, why)) return false;
+    return tile_rows(n, col, t->rows, why);
+}
+
+bool hn_tile_registers(hn_nest *n, hn_st col, const hn_tile *t, const char **why) {
+    int64_t e;
+    hn_tile now = *t;
+    if (!hn_ix_is_int(n, n->extent[n->st[col].var], &e)) return hn_loop_no(why, "the number of columns is not known");
+    while (now.lanes > 1 && e < now.lanes) now.lanes = now.lanes > LANES_MIN ? now.lanes / 2 : 1;
+    if (now.lanes == 1 && e > 1 && t->lanes > 1) { /* a few single columns, one after the other */
+        if (!hn_loop_split(n, col, 1, &col, NULL, why)) return false;
+        e = 1;
+    }
+    int64_t most = now.cols * now.lanes, take = e > most ? most : e / now.lanes * now.lanes;
+    hn_st first = col, tail = 0;
+    if (take < e) {
+        if (!hn_loop_split(n, col, take, &first, &tail, why)) return false;
+    }
+    return whole_vectors(n, first, &now, take, why) && (!tail || hn_tile_registers(n, tail, t, why));
+}
+
+/* Panels, then single vectors, then halves of them, then single columns. */
+static bool unknown_columns(hn_nest *n, hn_st col, const hn_tile *t, const char **why) {
+    hn_st whole, rest;
+    for (hn_tile now = *t;; col = rest) {
+        if (!hn_loop_split(n, col, now.cols * now.lanes, &whole, &rest, why)) return false;
+        if (!hn_tile_registers(n, whole, &now, why)) return false;
+        if (!rest) return true;
+        if (now.cols == 1) now.lanes = now.lanes > LANES_MIN ? now.lanes / 2 : 1;
+        now.cols = 1;
+    }
+}
+
+bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, hn_st *panel, const char **why) {
+    int64_t e, width = t->cols * t->lanes;
+    hn_st whole, rest;
+    if (!hn_loop_sink(n, row, why) || !hn_loop_swap(n, row, why)) return false;
+    bool known = hn_ix_is_int(n, n->extent[n->st[row].var], &e);
+    if (panel) *panel = !known || e > width ? row : 0;
+    if (!known) return unknown_columns(n, row, t, why);
+    if (e <= width) return hn_tile_registers(n, row, t, why);
+    if (!hn_loop_blocks(n, row, width, &whole, &rest, why)) return false;
+    return hn_tile_registers(n, whole, t, why) && (!rest || hn_tile_registers(n, rest, t, why));
+}
+
+/* -- costs */
+static double tile_cycles(int64_t rows, int64_t cols) {
+    double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(rows + cols), latency = 4;
+    double worst = fma > load ? fma : load;
+    return worst > latency ? worst : latency;
+}
+/* One row of tiles of so many rows over all columns. */
+static double strip_cycles(const hn_tile *t, int64_t rows, int64_t columns) {
+    int64_t width = t->cols * t->lanes, left = columns % width;
+    double sum = (double)(columns / width) * tile_cycles(rows, t->cols);
+    if (left / t->lanes) sum += tile_cycles(rows, left / t->lanes);
+    left %= t->lanes;
+    for (int64_t lanes = t->lanes / 2; left && lanes >= LANES_MIN; left %= lanes, lanes /= 2)
+        if (left >= lanes) sum += tile_cycles(rows, 1);
+    return sum + (double)left * tile_cycles(rows, 1);
+}
+double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns) {
+    int64_t m = rows > 0 ? rows : 64 * t->rows, n = columns > 0 ? columns : 64 * t->cols * t->lanes;
+    double sum = (double)(m / t->rows) * strip_cycles(t, t->rows, n);
+    if (m % t->rows) sum += strip_cycles(t, m % t->rows, n);
+    return sum;
+}
+
+int64_t hn_tile_rows_max(int64_t registers, int64_t cols) { return (registers - cols - 1) / cols; }

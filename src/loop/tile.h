@@ -1,0 +1,33 @@
+/* loop/tile.h — register tiles: what matrix products, convolutions and whatever else reads the same vectors again and
+ * again have in common, as rewrites on top of loop/schedule.h.
+ *
+ * A tile is `rows` iterations of one result loop times `cols` vectors of `lanes` iterations of another, with one named
+ * accumulator for each pair, around the reductions. What does not fill a tile is computed by smaller ones: of exactly
+ * the right size where it is known, else of 8, 4, 2 and 1 rows.
+ * Owns nothing. Threads: one at a time per nest.
+ */
+#ifndef HN_TILE_H
+#define HN_TILE_H
+
+#include "loop/nest.h"
+
+typedef struct hn_tile {
+    int64_t rows, cols, lanes;
+} hn_tile;
+
+/* for col { for row: body }, nothing else between the two, col's length known, the iterations independent, becomes
+ * for tiles of rows { unroll rows { unroll cols { vector lanes: body } } }, and tails. */
+bool hn_tile_registers(hn_nest *n, hn_st col, const hn_tile *t, const char **why);
+
+/* for row { for col: body } becomes for panel { for tiles of rows … } with panels of cols*lanes columns: col's length
+ * need not be known. *panel (may be NULL): the loop over panels. */
+bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, hn_st *panel, const char **why);
+
+/* Cycles that the multiply-adds of one step of the reduction take on a machine with two FMA units, two loads a cycle
+ * and a latency of four cycles, for all tiles of a result of rows x columns; below 1: not known, 64 tiles. */
+double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns);
+/* The most rows a tile of `cols` vectors can have in so many vector registers: accumulators, the vectors and one
+ * broadcast. */
+int64_t hn_tile_rows_max(int64_t registers, int64_t cols);
+
+#endif
