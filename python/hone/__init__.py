@@ -12,6 +12,8 @@ from ._hone import __version__
 # Name -> module of this package that has it; a module's own name stands for the module.
 _LAZY = {
     "space": "space",
+    **dict.fromkeys(("Model", "compile", "compile_to_c", "generate", "inspect", "load"), "model"),
+    **dict.fromkeys(("Controls", "check", "minimize", "report", "tune", "validate"), "compilers"),
 }
 
 _ERRORS = [name for name, value in vars(_hone).items() if isinstance(value, type) and issubclass(value, _hone.Error)]

@@ -25,3 +25,19 @@ from ._hone import (
     UsageError as UsageError,
     __version__ as __version__,
 )
+from .compilers import (
+    Controls as Controls,
+    check as check,
+    minimize as minimize,
+    report as report,
+    tune as tune,
+    validate as validate,
+)
+from .model import (
+    Model as Model,
+    compile as compile,
+    compile_to_c as compile_to_c,
+    generate as generate,
+    inspect as inspect,
+    load as load,
+)

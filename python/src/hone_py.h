@@ -19,7 +19,7 @@ enum { HN_PY_MAX_RC = 64 };
 typedef struct hn_py_state {
     PyObject *error;            /* hone.Error */
     PyObject *of[HN_PY_MAX_RC]; /* its subclass for each hone_rc */
-    PyTypeObject *space, *search, *store;
+    PyTypeObject *space, *search, *store, *array;
 } hn_py_state;
 
 /* The state of the module that `type` (or a base of it, for subclasses made in Python) belongs to. */
@@ -46,5 +46,9 @@ int hn_py_add_space(PyObject *module);
 int hn_py_add_search(PyObject *module);
 int hn_py_add_store(PyObject *module);
 int hn_py_add_process(PyObject *module);
+int hn_py_add_model(PyObject *module);
+int hn_py_add_compile(PyObject *module);
+int hn_py_add_compilers(PyObject *module);
+int hn_py_add_controls(PyObject *module);
 
 #endif

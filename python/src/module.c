@@ -131,6 +131,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(s->space);
     Py_VISIT(s->search);
     Py_VISIT(s->store);
+    Py_VISIT(s->array);
     return 0;
 }
 
@@ -142,12 +143,14 @@ static int clear(PyObject *module) {
     Py_CLEAR(s->space);
     Py_CLEAR(s->search);
     Py_CLEAR(s->store);
+    Py_CLEAR(s->array);
     return 0;
 }
 
 static void free_module(void *module) { clear(module); }
 
-static int (*const parts[])(PyObject *) = {hn_py_add_space, hn_py_add_search, hn_py_add_store, hn_py_add_process};
+static int (*const parts[])(PyObject *) = {hn_py_add_space, hn_py_add_search,  hn_py_add_store,     hn_py_add_process,
+                                           hn_py_add_model, hn_py_add_compile, hn_py_add_compilers, hn_py_add_controls};
 
 static int exec_module(PyObject *module) {
     if (add_exceptions(module, PyModule_GetState(module))) return -1;

@@ -1,0 +1,529 @@
+"""Models: compile an ONNX file to a native library and run it on NumPy arrays.
+
+    m = hone.compile("model.onnx")
+    y = m(x)
+"""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _hone
+from ._options import documented
+from ._show import count_b, html_table, number, seconds, text_table
+
+Shape = Tuple[Union[int, str], ...]
+Symbols = Union[None, Mapping[str, Union[int, str, Tuple[int, int]]], Sequence[str]]
+Sizes = Union[None, str, Mapping[str, int]]
+Progress = Callable[[str, int, int], object]
+
+
+class Port(NamedTuple):
+    """An input or output of a model."""
+
+    name: str
+    dtype: str  #: NumPy's name of the element type, or that of ml_dtypes ("bfloat16")
+    shape: Shape  #: a number, or the name of a symbolic size
+    low: Tuple[int, ...]  #: the least a size may be
+    high: Tuple[int, ...]  #: the most
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+class Series(NamedTuple):
+    """Times of runs, in seconds."""
+
+    name: str
+    n: int  #: runs
+    p50_s: float
+    low_s: float  #: the median's interval, 95 % (bootstrap)
+    high_s: float
+    p95_s: float
+    p99_s: float
+    throughput: float  #: runs per second of running
+    times: Any  #: numpy.ndarray of float64: every run, in order
+
+
+class Bench(NamedTuple):
+    """What `Model.bench` has seen."""
+
+    hone: Series
+    peer: Optional[Series]  #: of the same inputs, in turns; None: there was none
+
+    @property
+    def p50_s(self) -> float:
+        """Median of a run, in seconds."""
+        return self.hone.p50_s
+
+    @property
+    def ratio(self) -> float:
+        """Median of hone / median of the peer; NaN without one."""
+        return self.hone.p50_s / self.peer.p50_s if self.peer else float("nan")
+
+    def _rows(self) -> List[List[str]]:
+        return [
+            [s.name, seconds(s.p50_s), f"{seconds(s.low_s)} .. {seconds(s.high_s)}", seconds(s.p95_s), seconds(s.p99_s),
+             f"{s.throughput:.1f}/s", str(s.n)]
+            for s in (self.hone, self.peer) if s
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return text_table(_BENCH_HEADS, self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(_BENCH_HEADS, self._rows())
+
+
+_BENCH_HEADS = ["who", "p50", "95 % of the median", "p95", "p99", "throughput", "runs"]
+_PROFILE_HEADS = ["kernel", "kind", "calls", "time", "share", "GFLOP/s", "GB/s", "of roof", "shape", "schedule", "source"]
+
+
+class Profile(NamedTuple):
+    """Where a run's time goes. Rows of `kernels` (by time) and `calls` (in order) are dicts; `time_s` in them is
+    (low, median, high) in seconds, `of_peak`, `of_bandwidth` and `of_roof` are shares of what `hone doctor --measure` found
+    (NaN where it did not run)."""
+
+    threads: int
+    runs: int
+    run_s: Tuple[float, float, float]  #: of whole runs: low, median, high
+    kernels_s: float  #: of all kernels together, per run
+    kernels: List[Dict[str, Any]]
+    calls: List[Dict[str, Any]]
+
+    def _rows(self) -> List[List[str]]:
+        return [
+            [r["kernel"], r["kind"], str(r["calls"]), seconds(r["time_s"][1]), number(100 * r["share"], 1) + " %",
+             number(1e-9 * r["flops"] / r["time_s"][1]) if r["time_s"][1] else "-",
+             number(1e-9 * r["bytes"] / r["time_s"][1]) if r["time_s"][1] else "-",
+             number(100 * r["of_roof"], 0), r["shape"], r["schedule"], r["source"]]
+            for r in self.kernels
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{text_table(_PROFILE_HEADS, self._rows())}\nrun {seconds(self.run_s[1])}, {self.runs} runs"
+
+    def _repr_html_(self) -> str:
+        return html_table(_PROFILE_HEADS, self._rows(), f"run {seconds(self.run_s[1])}, {self.runs} runs")
+
+
+class Verification(NamedTuple):
+    """Is a compiled model right? True when every output was within the tolerance on every input."""
+
+    same: bool
+    against: str  #: who judged
+    outputs: List[Dict[str, Any]]  #: `name`, `same`, `max_abs`, `max_rel`, `n_wrong`, by output
+
+    def __bool__(self) -> bool:
+        return self.same
+
+    def __str__(self) -> str:
+        rows = [[o["name"], "yes" if o["same"] else "NO", f"{o['max_abs']:.3g}", f"{o['max_rel']:.3g}"] for o in self.outputs]
+        return text_table(["output", f"as {self.against}", "absolute", "relative"], rows)
+
+
+class _Source(NamedTuple):
+    path: str
+    symbols: Tuple[str, ...]
+    options: Dict[str, Any]
+
+
+class Model:
+    """A compiled model. Made by `hone.compile` and `hone.load`; several threads may call one at once."""
+
+    def __init__(
+        self, program: "_hone.Program", path: str, source: Optional[_Source] = None, result: Optional[Dict[str, Any]] = None
+    ) -> None:
+        facts = program.facts()
+        self._program = program
+        self._source = source
+        #: Path of the library.
+        self.path = Path(path)
+        #: The model's name.
+        self.name: str = facts["name"]
+        #: Instruction set it was compiled for.
+        self.target: str = facts["target"]
+        self.inputs: List[Port] = [_port(p) for p in facts["inputs"]]
+        self.outputs: List[Port] = [_port(p) for p in facts["outputs"]]
+        #: Compiled functions: dicts of `name`, `source`, `schedule`, `winner`.
+        self.kernels: List[Dict[str, str]] = facts["kernels"]
+        #: Bytes of the constants, and of one inference's memory (0: it depends on symbolic sizes).
+        self.weights_b: int = facts["weights_b"]
+        self.arena_b: int = facts["arena_b"]
+        #: What compiling it said (counts, bytes, seconds of each stage, `text`); empty after `hone.load`.
+        self.result: Dict[str, Any] = result or {}
+        self._special = [_special_type(p.dtype) for p in self.outputs]
+        self._plain = not any(self._special)
+
+    # --- running
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Runs the model.
+
+        Arrays go in by position, by name, or as one dict of names. Anything with the buffer protocol of the input's type is
+        read where it lies if it is C-contiguous and aligned, else copied; lists and numbers are converted. bfloat16 and
+        8-bit floats are arrays of ml_dtypes or unsigned integers with their bits.
+
+        Returns the output, or a tuple of them in the order of `outputs`; they own their memory. Raises hone.InputError
+        naming the input and what differs in name, type, rank or size.
+        """
+        import numpy
+
+        out = self._program.run(*arrays, **named)
+        if self._plain:
+            return numpy.asarray(out[0]) if len(out) == 1 else tuple(map(numpy.asarray, out))
+        shown = tuple(_view(a, special) for a, special in zip(out, self._special))
+        return shown[0] if len(shown) == 1 else shown
+
+    def run(self, arrays: Mapping[str, Any]) -> Dict[str, Any]:
+        """As a call, from a dict of names to a dict of names."""
+        out = self(dict(arrays))
+        return dict(zip((p.name for p in self.outputs), out if len(self.outputs) != 1 else (out,)))
+
+    def random_inputs(self, sizes: Sizes = None, seed: int = 1) -> Dict[str, Any]:
+        """Inputs for a trial, the same for the same seed everywhere: floats N(0, 1), integers and bools 0 or 1; symbolic
+        sizes as given ({"batch": 4}), else their smallest."""
+        made = self._program.random(_sizes(sizes), seed)
+        return {p.name: _view(a, _special_type(p.dtype)) for p, a in zip(self.inputs, made)}
+
+    # --- judging
+
+    def bench(
+        self,
+        inputs: Optional[Mapping[str, Any]] = None,
+        *,
+        sizes: Sizes = None,
+        seconds: float = 1.0,
+        threads: int = 0,
+        pattern: str = "steady",
+        against: Optional[str] = None,
+        seed: int = 1,
+    ) -> Bench:
+        """Times runs on these inputs, or on random ones.
+
+        seconds: how long, after a warm-up; at least 20 runs. threads: 0 is one per processor. pattern: "steady" back to
+        back, "single" after 20 ms of idleness, "bursty" eight at a time after 50 ms. against: "onnxruntime" runs the same
+        inputs in turns, in a Python process of its own; the model must come from an ONNX file.
+        """
+        arrays = self._timed(inputs, sizes, seed)
+        path = self._peer_path(against)
+        with _peer_python():
+            got = self._program.bench(arrays, threads, float(seconds), seed, pattern, path)
+        return Bench(_series("hone", got["mine"]), _series(got["name"], got["peer"]) if path else None)
+
+    def profile(
+        self,
+        inputs: Optional[Mapping[str, Any]] = None,
+        *,
+        sizes: Sizes = None,
+        seconds: float = 1.0,
+        threads: int = 0,
+        seed: int = 1,
+    ) -> Profile:
+        """Where the time goes, kernel by kernel: compiles the model anew with a clock around every kernel call, and runs
+        that. Raises hone.UsageError for a library whose model file is not known (`hone.load`)."""
+        source = self._need_source("profile it")
+        with tempfile.TemporaryDirectory(prefix="hone-profile-") as work:
+            output = os.path.join(work, "model")
+            _hone.compile(source.path, output, False, True, source.symbols, {**source.options, "parity": False}, None)
+            timed = _hone.Program(output + ".so", 1)
+            got = timed.profile(self._timed(inputs, sizes, seed), threads, float(seconds), seed, None, None)
+        return Profile(got["threads"], got["runs"], got["run_s"], got["kernels_s"], got["kernels"], got["calls"])
+
+    def verify(
+        self,
+        against: Optional[str] = None,
+        *,
+        model: Optional["os.PathLike[str] | str"] = None,
+        inputs: int = 3,
+        sizes: Sizes = None,
+        rtol: float = 1e-3,
+        atol: float = 1e-4,
+    ) -> Verification:
+        """Holds every output on random inputs against the reference interpreter, or ONNX Runtime (against="onnxruntime").
+
+        model: the ONNX file, where it is not the one that this model was compiled from. inputs: how many. An element is
+        wrong when it is farther from the judge's than atol + rtol * |judge's|.
+        """
+        source = _Source(os.fspath(model), (), {}) if model is not None else self._need_source("name its ONNX file with model=")
+        _check_peer(against)
+        with _peer_python():
+            got = self._program.verify(source.path, source.symbols, against is not None, _sizes(sizes), inputs, rtol, atol)
+        return Verification(got["same"], got["against"], got["outputs"])
+
+    # --- keeping
+
+    @property
+    def manifest(self) -> str:
+        """What was made, as YAML: kernels, schedules, parity, sizes (docs/artifact.md)."""
+        return self.path.with_suffix(".manifest").read_text(encoding="utf-8")
+
+    def save(self, path: "os.PathLike[str] | str") -> Path:
+        """Writes NAME.so and beside it NAME.h, NAME.manifest and, if the weights are not inside, NAME.weights.
+
+        Each file is the old one or the new one, never half; the library comes last. Returns the path of the library.
+        """
+        to = Path(os.fspath(path))
+        if to.suffix != ".so":
+            raise _hone.UsageError(f"'{to}' is no name for a library: it must end in .so")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        for ending in (".weights", ".h", ".manifest", ".so"):
+            _copy(self.path.with_suffix(ending), to.with_suffix(ending))
+        return to
+
+    # --- showing
+
+    def _facts(self) -> List[List[str]]:
+        memory = count_b(self.arena_b) if self.arena_b else "by sizes"
+        return [["inputs", ", ".join(map(str, self.inputs))], ["outputs", ", ".join(map(str, self.outputs))],
+                ["target", self.target], ["kernels", str(len(self.kernels))], ["weights", count_b(self.weights_b)],
+                ["memory of a run", memory]]  # fmt: skip
+
+    def __repr__(self) -> str:
+        ins, outs = ", ".join(map(str, self.inputs)), ", ".join(map(str, self.outputs))
+        return f"<hone.Model '{self.name}' ({ins}) -> ({outs}), {self.target}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(["model", self.name], self._facts())
+
+    # --- parts
+
+    def _need_source(self, otherwise: str) -> _Source:
+        if self._source is None:
+            raise _hone.UsageError(f"the model file of '{self.path}' is not known: compile it here to {otherwise}")
+        return self._source
+
+    def _timed(self, inputs: Optional[Mapping[str, Any]], sizes: Sizes, seed: int) -> Tuple[Any, ...]:
+        if inputs is None:
+            return tuple(self._program.random(_sizes(sizes), seed))
+        return (dict(inputs),)
+
+    def _peer_path(self, against: Optional[str]) -> Optional[str]:
+        _check_peer(against)
+        return self._need_source("compare it").path if against else None
+
+
+# --- making models
+
+
+def compile(
+    model: Any,
+    *,
+    output: "None | str | os.PathLike[str]" = None,
+    symbols: Symbols = None,
+    threads: int = 0,
+    progress: Optional[Progress] = None,
+    target: Optional[str] = "native",
+    relaxed: bool = False,
+    embed_weights: bool = False,
+    parity: bool = True,
+    reference: bool = False,
+    compiler: Optional[str] = "cc",
+    jobs: int = 0,
+    winners: Optional[str] = None,
+    use_winners: bool = True,
+    use_cache: bool = True,
+) -> Model:
+    """Compiles an ONNX model to a native library and loads it.
+
+    model: the path of an .onnx file (or of a graph as `hone ir` prints it, .ir), its bytes, or an onnx.ModelProto.
+
+    Options:
+      output: "dir/name" gives dir/name.so, .h, .weights and .manifest; None: a temporary folder that goes with the model,
+        `Model.save` keeps it
+      symbols: fixes or bounds symbolic sizes: {"seq": 128, "batch": (1, 64)} or ["seq=128", "batch=1:64"]
+      threads: of each run; 0: one per processor
+      progress: called as progress(stage, done, total)
+      {options}
+
+    Raises hone.UnsupportedError listing every node that is refused and why, hone.InputError (a damaged model),
+    hone.ToolError (the C compiler), hone.IOFailure.
+    """
+    options = {k: v for k, v in locals().items() if k in _COMPILE_OPTIONS}
+    work = tempfile.mkdtemp(prefix="hone-model-")
+    try:
+        path = _model_file(model, work)
+        stem = os.path.join(work, Path(path).stem or "model")
+        source = _Source(path, _symbols(symbols), options)
+        result = _hone.compile(path, stem, False, False, source.symbols, options, _spread(progress))
+        made = Model(_hone.Program(stem + ".so", threads), stem + ".so", source, result)
+        if output is not None:
+            to = os.fspath(output)
+            made.path = made.save(to if to.endswith(".so") else to + ".so")
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    weakref.finalize(made, shutil.rmtree, work, True)
+    return made
+
+
+def compile_to_c(
+    model: Any,
+    output: "str | os.PathLike[str]",
+    *,
+    symbols: Symbols = None,
+    progress: Optional[Progress] = None,
+    **options: Any,
+) -> Path:
+    """Writes a model as one C file: NAME.c, NAME.h, NAME.manifest and, if the weights are large, NAME.weights.
+
+    output: "dir/name". Options as `hone.compile`, but that `target` is portable C unless it is named. Returns the path of
+    the C file.
+    """
+    stem = os.fspath(output)
+    stem = stem[:-2] if stem.endswith(".c") else stem
+    with tempfile.TemporaryDirectory(prefix="hone-model-") as work:
+        _hone.compile(_model_file(model, work), stem, True, False, _symbols(symbols), options, _spread(progress))
+    return Path(stem + ".c")
+
+
+def load(path: "str | os.PathLike[str]", threads: int = 0) -> Model:
+    """Loads a library that hone compiled. threads: of each run; 0: one per processor.
+
+    Raises hone.InputError for what is no such library, hone.MismatchError for one of another version of the interface,
+    hone.IOFailure when its weights are missing.
+    """
+    name = os.fspath(path)
+    return Model(_hone.Program(name, threads), name)
+
+
+def inspect(path: "str | os.PathLike[str]") -> Dict[str, Any]:
+    """What is in an ONNX file: producer, opsets, inputs, outputs, parameters, operators with counts and support."""
+    found: Dict[str, Any] = json.loads(_hone.inspect(os.fspath(path)))
+    return found
+
+
+def generate(
+    architecture: str, path: "str | os.PathLike[str]", *, batch: int = 1, seq: int = 128, dynamic: bool = False
+) -> Path:
+    """Writes the ONNX model of a known architecture ("mlp", "resnet50", "bert_base" ...) with random weights; the same
+    arguments always give the same file. dynamic: batch and sequence length stay symbolic."""
+    _hone.generate(architecture, os.fspath(path), batch, seq, dynamic)
+    return Path(os.fspath(path))
+
+
+# --- small parts
+
+
+def _port(row: Tuple[str, str, List[Tuple[int, int, int]], str]) -> Port:
+    name, dtype, dims, text = row
+    words = _split(text)
+    shape = tuple(d[0] if d[0] >= 0 else words[i] for i, d in enumerate(dims))
+    return Port(name, dtype, shape, tuple(d[1] for d in dims), tuple(d[2] for d in dims))
+
+
+def _split(shape: str) -> List[str]:
+    """The words of "[batch, max(a, b)]"."""
+    words, depth = [""], 0
+    for c in shape.strip()[1:-1]:
+        depth += (c == "(") - (c == ")")
+        if c == "," and not depth:
+            words.append("")
+        else:
+            words[-1] += c
+    return [w.strip() for w in words]
+
+
+_NATIVE = frozenset("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split())
+
+
+def _special_type(dtype: str) -> Any:
+    """The type of ml_dtypes for what NumPy lacks; None where it is not needed or not installed."""
+    if dtype in _NATIVE:
+        return None
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return getattr(ml_dtypes, dtype, None)
+
+
+def _view(array: Any, special: Any) -> Any:
+    import numpy
+
+    made = numpy.asarray(array)
+    return made if special is None else made.view(special)
+
+
+def _sizes(sizes: Sizes) -> Optional[str]:
+    if sizes is None or isinstance(sizes, str):
+        return sizes
+    return ",".join(f"{name}={n}" for name, n in sizes.items())
+
+
+def _symbols(symbols: Symbols) -> Tuple[str, ...]:
+    if symbols is None:
+        return ()
+    if not isinstance(symbols, Mapping):
+        return tuple(symbols)
+    return tuple(f"{name}={n[0]}:{n[1]}" if isinstance(n, tuple) else f"{name}={n}" for name, n in symbols.items())
+
+
+def _series(name: str, got: Dict[str, Any]) -> Series:
+    import numpy
+
+    low, mid, high = got["p50_s"]
+    times = numpy.frombuffer(got["times"])
+    return Series(name, got["n"], mid, low, high, got["p95_s"], got["p99_s"], got["throughput"], times)
+
+
+def _check_peer(against: Optional[str]) -> None:
+    if against not in (None, "onnxruntime"):
+        raise _hone.UsageError(f"there is no peer '{against}'; onnxruntime is the one there is")
+
+
+@contextmanager
+def _peer_python() -> Iterator[None]:
+    """The peer runs in this Python, unless $HONE_PYTHON says otherwise."""
+    if "HONE_PYTHON" in os.environ:
+        yield
+        return
+    os.environ["HONE_PYTHON"] = sys.executable
+    try:
+        yield
+    finally:
+        os.environ.pop("HONE_PYTHON", None)
+
+
+def _spread(progress: Optional[Progress]) -> Optional[Callable[[Tuple[str, int, int]], object]]:
+    return None if progress is None else lambda at: progress(*at)
+
+
+def _model_file(model: Any, work: str) -> str:
+    """The path of a model; what is none is written to a file of its own."""
+    if hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        path = os.path.join(work, "model.onnx")
+        Path(path).write_bytes(model)
+        return path
+    return str(os.fspath(model))
+
+
+def _copy(source: Path, to: Path) -> None:
+    """As a whole or not at all; what is not there is no longer there afterwards either."""
+    if not source.exists():
+        to.unlink(missing_ok=True)
+        return
+    if to.exists() and source.samefile(to):
+        return
+    handle, part = tempfile.mkstemp(dir=to.parent, prefix=to.name + ".")
+    os.close(handle)
+    try:
+        shutil.copyfile(source, part)
+        shutil.copymode(source, part)
+        os.replace(part, to)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+_COMPILE_OPTIONS = frozenset(row[0] for row in _hone.compile_options)
+documented(compile, _hone.compile_options)

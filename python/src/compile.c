@@ -1,0 +1,154 @@
+/* python/src/compile.c — hone._hone.compile and inspect. */
+#include "long_call.h"
+#include "options.h"
+
+#include <hone/compile.h>
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- options: rows of compile_options.def
+ * ----------------------------------------------------------------------------- */
+
+static const hn_py_option options[] = {
+#define HN_OPTION(kind, name, field, standard, doc)                                                                    \
+    {#name, standard, doc, HN_PY_##kind, offsetof(hone_compile_options, field)},
+#include "compile_options.def"
+#undef HN_OPTION
+};
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+/* --- the call
+ * --------------------------------------------------------------------------------------------------------- */
+
+typedef struct compilation {
+    const char *path;
+    hone_compile_options options;
+    hone_compile_result result;
+    hn_py_call call;
+} compilation;
+
+typedef struct stage {
+    const char *name;
+    size_t done, total;
+} stage;
+
+static PyObject *show_stage(const void *event) {
+    const stage *s = event;
+    return Py_BuildValue("(snn)", s->name, (Py_ssize_t)s->done, (Py_ssize_t)s->total);
+}
+
+static void progress(void *arg, const char *name, size_t done, size_t total) {
+    compilation *c = arg;
+    hn_py_call_event(&c->call, show_stage, &(stage){name, done, total});
+}
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n > m && !strcmp(s + n - m, end);
+}
+
+/* What is refused is said in full, node by node. */
+static void add_report(const compilation *c, hone_err *err) {
+    hone_import_options import = {.symbol = c->options.symbol, .n_symbol = c->options.n_symbol};
+    char *report = NULL;
+    hone_graph *g = NULL;
+    if (!hone_import_onnx(c->path, &import, &g, &report, NULL)) hone_graph_free(g);
+    size_t n = strlen(err->text);
+    if (report && *report) snprintf(err->text + n, sizeof err->text - n, "\n%s", report);
+    hone_free(report);
+}
+
+static hone_rc compile(void *arg, hone_err *err) {
+    compilation *c = arg;
+    hone_graph *g;
+    if (!ends_with(c->path, ".ir")) {
+        hone_rc rc = hone_compile_onnx(c->path, &c->options, &c->result, err);
+        if (rc == HONE_E_UNSUPPORTED) add_report(c, err);
+        return rc;
+    }
+    hone_rc rc = hone_graph_read(c->path, &g, err);
+    if (rc) return rc;
+    rc = hone_compile_graph(g, c->options.output, &c->options, &c->result, err);
+    hone_graph_free(g);
+    return rc;
+}
+
+static PyObject *result(hone_compile_result *r) {
+    PyObject *out = Py_BuildValue(
+        "{s:I,s:I,s:I,s:I,s:K,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:s}", "kernels", r->n_kernels, "distinct",
+        r->n_distinct, "fallbacks", r->n_fallback, "nodes", r->n_nodes, "arena_b", (unsigned long long)r->arena_b,
+        "arena_lower_bound_b", (unsigned long long)r->lower_bound_b, "weights_b", (unsigned long long)r->weights_b,
+        "code_b", (unsigned long long)r->code_b, "time_s", r->time_s, "import_s", r->import_s, "passes_s", r->passes_s,
+        "kernels_s", r->emit_s, "compiler_s", r->compiler_s, "parity_s", r->parity_s, "text", r->text ? r->text : "");
+    hone_free(r->text);
+    return out;
+}
+
+/* (path, output, emit, profile, symbols, options, progress) */
+static PyObject *compile_model(PyObject *module, PyObject *args) {
+    compilation c = {0};
+    PyObject *symbols, *given, *out = NULL;
+    int c_text, profile;
+    if (!PyArg_ParseTuple(args, "ssppO!O!O", &c.path, &c.options.output, &c_text, &profile, &PyTuple_Type, &symbols,
+                          &PyDict_Type, &given, &c.call.callback))
+        return NULL;
+    c.options.emit = c_text ? HONE_EMIT_C : HONE_EMIT_SO;
+    c.options.profile = profile;
+    size_t n = (size_t)PyTuple_GET_SIZE(symbols);
+    const char **symbol = calloc(n + 1, sizeof *symbol);
+    bool good = symbol || !PyErr_NoMemory();
+    for (size_t i = 0; i < n && good; i++)
+        good = (symbol[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(symbols, (Py_ssize_t)i))) != NULL;
+    c.options.symbol = symbol;
+    c.options.n_symbol = n;
+    if (c.call.callback != Py_None) c.options.progress = progress, c.options.progress_arg = &c;
+    c.call.run = compile, c.call.arg = &c;
+    if (good && !hn_py_options_set(&c.options, options, N_OPTIONS, given, "hone.compile") &&
+        !hn_py_call_long(hn_py_module_state(module), &c.call))
+        out = result(&c.result);
+    else
+        hone_free(c.result.text);
+    free(symbol);
+    return out;
+}
+
+static PyObject *inspect_model(PyObject *module, PyObject *args) {
+    const char *path;
+    char *json = NULL;
+    hone_err err;
+    hone_rc rc;
+    if (!PyArg_ParseTuple(args, "s", &path)) return NULL;
+    Py_BEGIN_ALLOW_THREADS rc = hone_inspect_onnx(path, &json, &err);
+    Py_END_ALLOW_THREADS if (rc) return hn_py_raise(hn_py_module_state(module), &err);
+    PyObject *out = PyUnicode_FromString(json);
+    hone_free(json);
+    return out;
+}
+
+static PyObject *generate(PyObject *module, PyObject *args) {
+    const char *architecture, *path;
+    hone_gen_options o;
+    long long batch, seq;
+    int dynamic;
+    hone_err err;
+    hone_rc rc;
+    if (!PyArg_ParseTuple(args, "ssLLp", &architecture, &path, &batch, &seq, &dynamic)) return NULL;
+    o = (hone_gen_options){.batch = batch, .seq = seq, .dynamic = dynamic};
+    Py_BEGIN_ALLOW_THREADS rc = hone_gen_onnx(architecture, path, &o, NULL, &err);
+    Py_END_ALLOW_THREADS if (rc) return hn_py_raise(hn_py_module_state(module), &err);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"compile", compile_model, METH_VARARGS, "(path, output, emit C, profile, symbols, options, progress)"},
+    {"inspect", inspect_model, METH_VARARGS, "(path): what is in an ONNX file, as JSON"},
+    {"generate", generate, METH_VARARGS, "(architecture, path, batch, seq, dynamic): writes a synthetic model"},
+    {0},
+};
+
+int hn_py_add_compile(PyObject *module) {
+    if (PyModule_AddFunctions(module, functions)) return -1;
+    return hn_py_options_add(module, "compile_options", options, N_OPTIONS);
+}
