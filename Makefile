@@ -81,11 +81,11 @@ $(BUILD)/obj/src/base/proc_image.o: ALL_CFLAGS += -DHN_SUPERVISOR='"$(SUPERVISOR
 # Texts of artifacts, carried inside the library.
 $(BUILD)/obj/src/compile/carried.o: src/compile/instance.h include/hone/model.h src/plan/plan.h src/plan/place.c
 
-# The report's page (src/report/page.*) and Debian's Chart.js with its licence, carried inside the library.
+# The pages (src/report/page.* of all, src/report/*_page.* of each) and Debian's Chart.js with its licence, carried inside the library.
 CHART_JS         ?= /usr/share/javascript/chart.js/chart.min.js
 CHART_JS_LICENCE ?= /usr/share/doc/libjs-chart.js/copyright
 PAGE_OBJ         := $(BUILD)/obj/src/report/page_files.o
-$(PAGE_OBJ): $(wildcard src/report/page.html src/report/page.css src/report/page.js) $(CHART_JS) $(CHART_JS_LICENCE)
+$(PAGE_OBJ): $(wildcard src/report/*.html src/report/*.css src/report/*.js) $(CHART_JS) $(CHART_JS_LICENCE)
 $(PAGE_OBJ): ALL_CFLAGS += -DHN_CHART_JS='"$(CHART_JS)"' -DHN_CHART_LICENCE='"$(CHART_JS_LICENCE)"'
 $(CHART_JS) $(CHART_JS_LICENCE):
 	@echo "hone: '$@' is missing; install the package libjs-chart.js (make deps does), or set CHART_JS and CHART_JS_LICENCE" >&2; exit 1

@@ -3,8 +3,9 @@
 #include "profile.h"
 
 static hone_rc show(cli *c, const hone_profile *p, hone_err *err) {
-    const char *trace = cli_text(c, "trace", NULL), *name = c->arg[0];
+    const char *trace = cli_text(c, "trace", NULL), *page = cli_text(c, "html", NULL), *name = c->arg[0];
     hone_rc rc = trace ? cli_profile_trace(p, name, trace, err) : HONE_OK;
+    if (!rc && page) rc = cli_profile_page(p, name, page, err);
     if (!rc && c->json)
         cli_profile_json(c, p, name);
     else if (!rc)
@@ -40,6 +41,7 @@ static hone_rc run_profile(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"calls", 0, CLI_FLAG, NULL, 0, 0, "one line per call, in the order of the program"},
+    {"html", 0, CLI_TEXT, "FILE", 0, 0, "write a page with the roofline and a sortable table, for a browser"},
     {"trace", 0, CLI_TEXT, "FILE", 0, 0, "write one run in Chrome's trace format"},
     {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads; else one per processor"},
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
@@ -65,9 +67,10 @@ const cli_command cli_cmd_profile = {
     "up.\n\n"
     "Times are medians over the runs with the bootstrap's interval, 95 %. GFLOP/s and GB/s come from operations and "
     "bytes counted off the graph, and are set against what `hone doctor --measure` has measured: `of roof` is the "
-    "larger of the two shares. GB/s above the peak means that the data was in caches.",
+    "larger of the two shares. GB/s above the peak means that the data was in caches. `--html` draws the roofline.",
     options,
     "hone profile resnet50.onnx --threads 1\twhich kernels take the time\n"
+    "hone profile resnet50.onnx --html profile.html\tthe same as a page with the roofline\n"
     "hone profile bert.onnx --size batch=1,seq=128 --calls --trace bert.json\tcall by call, and as a picture\n",
     1,
     1,

@@ -2,7 +2,9 @@
 #include "profile.h"
 
 #include <errno.h>
+#include <hone/report.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void cell_number(cli_table *t, double x, int decimals, const char *unit) {
@@ -96,23 +98,58 @@ static void json_rows(cli_json *j, const char *key, const hone_timed *x, uint32_
 
 static double or_nan(double x) { return x > 0 ? x : NAN; }
 
+/* Of all kernels, weighted by time; NAN without measured peaks. */
+static double of_roof(const hone_profile *p) {
+    double sum = 0;
+    for (uint32_t i = 0; i < p->n_kernels; i++)
+        if (isfinite(p->kernel[i].of_roof)) sum += p->kernel[i].share * p->kernel[i].of_roof;
+    return p->f32_flops > 0 && p->bandwidth_bps > 0 ? sum : NAN;
+}
+
+static void put_json(cli_json *j, const hone_profile *p, const char *name) {
+    cli_json_object(j);
+    cli_json_ktext(j, "model", name);
+    cli_json_ktext(j, "hone", HONE_VERSION);
+    cli_json_ktext(j, "target", p->model->target);
+    cli_json_kcount(j, "threads", p->n_threads);
+    cli_json_kcount(j, "runs", p->n_runs);
+    cli_json_knumber(j, "run_s", p->run_s.mid);
+    cli_json_knumber(j, "run_low_s", p->run_s.lo);
+    cli_json_knumber(j, "run_high_s", p->run_s.hi);
+    cli_json_knumber(j, "kernels_s", p->kernels_s);
+    cli_json_knumber(j, "of_roof", of_roof(p));
+    cli_json_knumber(j, "peak_f32_flops_per_s", or_nan(p->f32_flops));
+    cli_json_knumber(j, "peak_f64_flops_per_s", or_nan(p->f64_flops));
+    cli_json_knumber(j, "peak_bytes_per_s", or_nan(p->bandwidth_bps));
+    cli_json_knumber(j, "peak_l2_bytes_per_s", or_nan(p->l2_bps));
+    json_rows(j, "kernels", p->kernel, p->n_kernels);
+    json_rows(j, "calls", p->call, p->n_calls);
+    cli_json_end(j);
+}
+
 void cli_profile_json(cli *c, const hone_profile *p, const char *name) {
     cli_json j = cli_json_begin(c, false);
-    cli_json_object(&j);
-    cli_json_ktext(&j, "model", name);
-    cli_json_ktext(&j, "target", p->model->target);
-    cli_json_kcount(&j, "threads", p->n_threads);
-    cli_json_kcount(&j, "runs", p->n_runs);
-    cli_json_knumber(&j, "run_s", p->run_s.mid);
-    cli_json_knumber(&j, "run_low_s", p->run_s.lo);
-    cli_json_knumber(&j, "run_high_s", p->run_s.hi);
-    cli_json_knumber(&j, "kernels_s", p->kernels_s);
-    cli_json_knumber(&j, "peak_f32_flops_per_s", or_nan(p->f32_flops));
-    cli_json_knumber(&j, "peak_f64_flops_per_s", or_nan(p->f64_flops));
-    cli_json_knumber(&j, "peak_bytes_per_s", or_nan(p->bandwidth_bps));
-    json_rows(&j, "kernels", p->kernel, p->n_kernels);
-    json_rows(&j, "calls", p->call, p->n_calls);
-    cli_json_end(&j);
+    put_json(&j, p, name);
+}
+
+/* --- page ------------------------------------------------------------------------------------------------------------
+ */
+
+hone_rc cli_profile_page(const hone_profile *p, const char *name, const char *path, hone_err *err) {
+    char *json = NULL, *sentence, run[CLI_TEXT_N], roof[CLI_TEXT_N] = "";
+    size_t n = 0;
+    FILE *f = open_memstream(&json, &n);
+    if (!f) return cli_fail(err, HONE_E_NOMEM, "out of memory");
+    cli_json j = cli_json_to(f, true);
+    put_json(&j, p, name);
+    if (fclose(f)) return free(json), cli_fail(err, HONE_E_NOMEM, "out of memory");
+    if (isfinite(of_roof(p))) snprintf(roof, sizeof roof, "; its kernels reach %.0f %% of the roof", 100 * of_roof(p));
+    sentence = cli_format("a run takes %s on %u thread%s%s", cli_text_seconds(p->run_s.mid, run), p->n_threads,
+                          p->n_threads == 1 ? "" : "s", roof);
+    hone_rc rc = hone_profile_page(name, sentence, json, path, NULL, err);
+    free(sentence);
+    free(json);
+    return rc;
 }
 
 /* --- trace ----------------------------------------------------------------------------------------------------------

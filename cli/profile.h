@@ -9,6 +9,8 @@
 void cli_profile_text(const cli *c, const hone_profile *p, bool calls);
 /* name: of the file. */
 void cli_profile_json(cli *c, const hone_profile *p, const char *name);
+/* A page with the roofline, for a browser; written as PATH. */
+hone_rc cli_profile_page(const hone_profile *p, const char *name, const char *path, hone_err *err);
 /* Chrome's trace event format: load it at ui.perfetto.dev or chrome://tracing. */
 hone_rc cli_profile_trace(const hone_profile *p, const char *name, const char *path, hone_err *err);
 

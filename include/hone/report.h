@@ -86,6 +86,11 @@ HONE_API hone_rc hone_report_html(const hone_report *report, char **html, size_t
 /* Writes the page as PATH, the old file or the new one and never half; *n (may be NULL): its bytes. */
 HONE_API hone_rc hone_report_write(const hone_report *report, const char *path, size_t *n, hone_err *err);
 
+/* The page about a profile of a model, written as PATH like a report: its roofline, and its kernels in a table. json:
+ * what `hone profile --json` prints (docs/profile.md); sentence: what stands at the top. */
+HONE_API hone_rc hone_profile_page(const char *name, const char *sentence, const char *json, const char *path,
+                                   size_t *n, hone_err *err);
+
 #ifdef __cplusplus
 }
 #endif

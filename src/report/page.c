@@ -60,22 +60,24 @@ void hn_report_escape(hn_str *s, const char *text) {
 /* --- the template ------------------------------------------------------------------------------------------------ */
 
 typedef struct page {
-    const hone_report *r;
-    const char *json;
+    const char *kind, *title, *name; /* "report"; texts of any origin */
+    const char *standing, *sentence; /* the class of the sentence at the top, and it: of any origin */
+    const char *sections, *script;   /* files of the page */
+    const char *json;                /* without < */
     char nonce[33];
 } page;
 
 static void add_nonce(const page *p, hn_str *s) { hn_str_add(s, p->nonce); }
-static void add_title(const page *p, hn_str *s) {
-    hn_report_escape(s, p->r->session.workload);
-    hn_str_addf(s, " \u00b7 session %lld", (long long)p->r->session.id);
-}
-static void add_name(const page *p, hn_str *s) { hn_report_escape(s, p->r->session.workload); }
-static void add_standing(const page *p, hn_str *s) { hn_str_add(s, hone_standing_name(p->r->standing)); }
-static void add_verdict(const page *p, hn_str *s) { hn_report_escape(s, p->r->verdict); }
+static void add_kind(const page *p, hn_str *s) { hn_str_add(s, p->kind); }
+static void add_title(const page *p, hn_str *s) { hn_report_escape(s, p->title); }
+static void add_name(const page *p, hn_str *s) { hn_report_escape(s, p->name); }
+static void add_standing(const page *p, hn_str *s) { hn_str_add(s, p->standing); }
+static void add_verdict(const page *p, hn_str *s) { hn_report_escape(s, p->sentence); }
+static void add_sections(const page *p, hn_str *s) { hn_str_add(s, p->sections); }
 static void add_style(const page *p, hn_str *s) { (void)p, hn_str_add(s, hn_page_css); }
 static void add_chart(const page *p, hn_str *s) { (void)p, hn_str_add(s, hn_chart_js); }
-static void add_script(const page *p, hn_str *s) { (void)p, hn_str_add(s, hn_page_js); }
+static void add_shared(const page *p, hn_str *s) { (void)p, hn_str_add(s, hn_page_js); }
+static void add_script(const page *p, hn_str *s) { hn_str_add(s, p->script); }
 static void add_licence(const page *p, hn_str *s) { (void)p, hn_report_escape(s, hn_chart_licence); }
 static void add_version(const page *p, hn_str *s) { (void)p, hn_str_add(s, HONE_VERSION); }
 static void add_data(const page *p, hn_str *s) { hn_str_add(s, p->json); }
@@ -84,9 +86,10 @@ static const struct {
     const char *name;
     void (*add)(const page *p, hn_str *s);
 } mark[] = {
-    {"nonce", add_nonce},     {"title", add_title}, {"name", add_name},       {"standing", add_standing},
-    {"verdict", add_verdict}, {"style", add_style}, {"chart", add_chart},     {"script", add_script},
-    {"licence", add_licence}, {"data", add_data},   {"version", add_version},
+    {"nonce", add_nonce},       {"kind", add_kind},       {"title", add_title},       {"name", add_name},
+    {"standing", add_standing}, {"verdict", add_verdict}, {"sections", add_sections}, {"style", add_style},
+    {"chart", add_chart},       {"shared", add_shared},   {"script", add_script},     {"licence", add_licence},
+    {"data", add_data},         {"version", add_version},
 };
 
 static void add_mark(const page *p, const char *name, size_t n, hn_str *s) {
@@ -106,32 +109,81 @@ static void fill(const page *p, hn_str *s) {
     hn_str_add(s, from);
 }
 
-hone_rc hone_report_html(const hone_report *report, char **html, size_t *n, hone_err *err) {
-    char *json = NULL;
-    hone_rc rc = hone_report_json(report, &json, err);
-    if (rc) return rc;
-    page p = {.r = report, .json = json};
+static hone_rc make(page *p, char **html, size_t *n, hone_err *err) {
     hn_hash h;
     hn_hash_begin(&h);
-    hn_hash_text(&h, json);
-    hn_hash_end(&h, p.nonce);
+    hn_hash_text(&h, p->json);
+    hn_hash_end(&h, p->nonce);
     hn_str s = {0};
-    fill(&p, &s);
+    fill(p, &s);
     size_t size = s.n;
     char *text = hn_str_take(&s);
-    hone_free(json);
     if (!text) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     *html = text;
     if (n) *n = size;
     return HONE_OK;
 }
 
-hone_rc hone_report_write(const hone_report *report, const char *path, size_t *n, hone_err *err) {
-    char *html = NULL;
-    size_t size = 0;
-    hone_rc rc = hone_report_html(report, &html, &size, err);
+void hn_report_json_safe(hn_str *s, const char *json) {
+    for (const char *p = json; *p;) {
+        size_t n = strcspn(p, "<>&");
+        hn_str_add_n(s, p, n);
+        p += n;
+        if (*p) hn_str_addf(s, "\\u%04x", (unsigned char)*p++);
+    }
+}
+
+/* --- the pages --------------------------------------------------------------------------------------------------- */
+
+hone_rc hone_report_html(const hone_report *report, char **html, size_t *n, hone_err *err) {
+    char *json = NULL;
+    hn_str title = {0};
+    hone_rc rc = hone_report_json(report, &json, err);
+    if (rc) return rc;
+    hn_str_addf(&title, "%s \u00b7 session %lld", report->session.workload, (long long)report->session.id);
+    page p = {.kind = "report",
+              .title = title.text,
+              .name = report->session.workload,
+              .standing = hone_standing_name(report->standing),
+              .sentence = report->verdict,
+              .sections = hn_report_page_html,
+              .script = hn_report_page_js,
+              .json = json};
+    rc = title.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : make(&p, html, n, err);
+    hn_str_free(&title);
+    hone_free(json);
+    return rc;
+}
+
+static hone_rc write_page(hone_rc rc, char *html, size_t size, const char *path, size_t *n, hone_err *err) {
     if (!rc) rc = hn_write_file(path, html, size, err);
     hone_free(html);
     if (!rc && n) *n = size;
     return rc;
+}
+
+hone_rc hone_report_write(const hone_report *report, const char *path, size_t *n, hone_err *err) {
+    char *html = NULL;
+    size_t size = 0;
+    hone_rc rc = hone_report_html(report, &html, &size, err);
+    return write_page(rc, html, size, path, n, err);
+}
+
+hone_rc hone_profile_page(const char *name, const char *sentence, const char *json, const char *path, size_t *n,
+                          hone_err *err) {
+    char *html = NULL;
+    size_t size = 0;
+    hn_str safe = {0};
+    hn_report_json_safe(&safe, json);
+    page p = {.kind = "profile",
+              .title = name,
+              .name = name,
+              .standing = "plain",
+              .sentence = sentence,
+              .sections = hn_profile_page_html,
+              .script = hn_profile_page_js,
+              .json = safe.text};
+    hone_rc rc = safe.failed || !safe.text ? hn_fail(err, HONE_E_NOMEM, "out of memory") : make(&p, &html, &size, err);
+    hn_str_free(&safe);
+    return write_page(rc, html, size, path, n, err);
 }

@@ -253,21 +253,12 @@ static json_t *whole(const hone_report *r) {
         r->ratios, "axis_lo", number(r->axis_lo), "axis_hi", number(r->axis_hi));
 }
 
-static void add_escaped(hn_str *s, const char *json) {
-    for (const char *p = json; *p;) {
-        size_t n = strcspn(p, "<>&");
-        hn_str_add_n(s, p, n);
-        p += n;
-        if (*p) hn_str_addf(s, "\\u%04x", (unsigned char)*p++);
-    }
-}
-
 hone_rc hone_report_json(const hone_report *report, char **out, hone_err *err) {
     json_t *j = whole(report);
     if (j && json_object_set_new(j, "shares", shares(report))) json_decref(j), j = NULL;
     char *plain = j ? json_dumps(j, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12)) : NULL;
     hn_str s = {0};
-    if (plain) add_escaped(&s, plain);
+    if (plain) hn_report_json_safe(&s, plain);
     json_decref(j);
     free(plain);
     char *done = plain ? hn_str_take(&s) : NULL;

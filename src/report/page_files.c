@@ -1,4 +1,5 @@
-/* report/page_files.c — carries the page's template, style, script and Chart.js in the library (paths: Makefile). */
+/* report/page_files.c — carries the pages' template, style, sections, scripts and Chart.js in the library (paths:
+ * Makefile). */
 #include "report/report_int.h"
 
 #define CARRY(symbol, path)                                                                                            \
@@ -12,5 +13,9 @@
 CARRY(hn_page_html, "src/report/page.html");
 CARRY(hn_page_css, "src/report/page.css");
 CARRY(hn_page_js, "src/report/page.js");
+CARRY(hn_report_page_html, "src/report/report_page.html");
+CARRY(hn_report_page_js, "src/report/report_page.js");
+CARRY(hn_profile_page_html, "src/report/profile_page.html");
+CARRY(hn_profile_page_js, "src/report/profile_page.js");
 CARRY(hn_chart_js, HN_CHART_JS);
 CARRY(hn_chart_licence, HN_CHART_LICENCE);

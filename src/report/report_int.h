@@ -35,7 +35,11 @@ void hn_report_clean(hn_str *s, const char *text);
 /* Appends text as HTML: & < > " ' escaped, after hn_report_clean. */
 void hn_report_escape(hn_str *s, const char *text);
 
-/* The files that the page is made of, NUL-terminated (page_files.c). */
+/* Appends JSON without < > &, which can stand in its strings alone: as escapes. */
+void hn_report_json_safe(hn_str *s, const char *json);
+
+/* The files that pages are made of, NUL-terminated (page_files.c): of all, and each page's sections and script. */
 extern const char hn_page_html[], hn_page_css[], hn_page_js[], hn_chart_js[], hn_chart_licence[];
+extern const char hn_report_page_html[], hn_report_page_js[], hn_profile_page_html[], hn_profile_page_js[];
 
 #endif

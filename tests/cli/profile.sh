@@ -42,14 +42,16 @@ END
 python3 show.py out.json
 echo '-- a loop launches its kernel three times; a measured machine has a roof'
 hone doctor --measure --seconds 0.05 > /dev/null
-hone profile loop.ir --time 0.01 --json --trace run.json > out.json; echo "= $?"
+hone profile loop.ir --time 0.01 --json --trace run.json --html page.html > out.json; echo "= $?"
 python3 - <<'END'
-import json
+import json, re
 d = json.load(open("out.json"))
 for x in d["calls"]:
     if x["flops"]: print(x["kind"], x["launches"], x["flops"], x["bytes"], x["of_roof"] == max(x["of_peak"], x["of_bandwidth"]) > 0)
 t = json.load(open("run.json"))["traceEvents"]
 run, calls = t[0], t[1:]
+page = open("page.html").read()
+print("<title>hone profile: loop.ir</title>" in page, json.loads(re.search('id="data"[^>]*>(.*?)</script>', page, re.S).group(1)) == d)
 print(run["name"], run["cat"], len(calls) == len(d["calls"]), {e["ph"] for e in t})
 print(all(0 <= e["ts"] and e["ts"] + e["dur"] <= run["dur"] + 1e-3 for e in calls), sorted(calls[0]["args"]))
 END
@@ -59,4 +61,5 @@ hone profile mlp.so
 hone profile missing.onnx
 hone profile mlp.ir --size n=9
 hone profile mlp.ir --time 0.01 --trace no/such/run.json
+hone profile mlp.ir --time 0.01 --html no/such/page.html
 hone profile mlp.ir --time 0
