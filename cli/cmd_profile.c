@@ -51,6 +51,7 @@ static const cli_option options[] = {
     {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},
     {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},
     {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},
+    {"specialize", 0, CLI_TEXT, "NAME=N,...", 0, 0, "further versions for these sizes: seq=128,512"},
     {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},
     {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "compilers at once; else one per processor"},
     {0},

@@ -39,6 +39,11 @@ void cli_compiling_set(const cli *c, cli_compiling *x) {
         x->options.symbol = x->symbol;
         while (x->symbol[x->options.n_symbol]) x->options.n_symbol++;
     }
+    if (cli_given(c, "specialize")) {
+        x->specialize = cli_text(c, "specialize", "");
+        x->options.specialize = &x->specialize;
+        x->options.n_specialize = 1;
+    }
     if (cli_width(stderr)) {
         x->options.progress = show_progress;
         x->options.progress_arg = x;

@@ -9,11 +9,18 @@
 /* --- options that make a library of a model ---------------------------------------------------------------------- */
 
 #define CLI_COMPILE_OPTIONS                                                                                            \
-    {"target", 't', CLI_TEXT, "T", 0, 0, "native, generic, x86-64-v3, x86-64-v4 or aarch64"},                          \
+    {"target",                                                                                                         \
+     't',                                                                                                              \
+     CLI_TEXT,                                                                                                         \
+     "T,...",                                                                                                          \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     "native, generic, x86-64-v3, x86-64-v4 or aarch64; several: one is chosen when the library is loaded"},           \
         {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},                                   \
         {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},                         \
         {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not hold kernels against the interpreter"},                         \
         {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},          \
+        {"specialize", 0, CLI_TEXT, "NAME=N,...", 0, 0, "further versions for these sizes: seq=128,512"},              \
         {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},                                                    \
         {"winners", 0, CLI_TEXT, "FILE", 0, 0, "what tuning found; else the user's file (`hone winners`)"},            \
         {"no-winners", 0, CLI_FLAG, NULL, 0, 0, "default schedules alone"},                                            \
@@ -25,6 +32,7 @@ typedef struct cli_compiling {
     hone_compile_options options;
     char *symbols;       /* the text that options.symbol points into */
     const char **symbol; /* its pieces */
+    const char *specialize;
     const cli *c;
     const char *stage; /* progress: the line that is shown */
 } cli_compiling;

@@ -56,6 +56,7 @@ void cli_profile_text(const cli *c, const hone_profile *p, bool calls) {
     printf("run       %s (%s .. %s), in kernels %s; %u runs\n", cli_text_seconds(p->run_s.mid, b[0]),
            cli_text_seconds(p->run_s.lo, b[1]), cli_text_seconds(p->run_s.hi, b[2]),
            cli_text_seconds(p->kernels_s, b[3]), p->n_runs);
+    if (p->version) printf("version   %s\n", p->model->version[p->version].sizes);
     put_machine(p);
 }
 
@@ -111,6 +112,7 @@ static void put_json(cli_json *j, const hone_profile *p, const char *name) {
     cli_json_ktext(j, "model", name);
     cli_json_ktext(j, "hone", HONE_VERSION);
     cli_json_ktext(j, "target", p->model->target);
+    cli_json_ktext(j, "version", p->model->version[p->version].sizes);
     cli_json_kcount(j, "threads", p->n_threads);
     cli_json_kcount(j, "runs", p->n_runs);
     cli_json_knumber(j, "run_s", p->run_s.mid);

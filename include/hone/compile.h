@@ -14,7 +14,8 @@ typedef enum hone_emit { HONE_EMIT_SO, HONE_EMIT_C } hone_emit;
 typedef struct hone_compile_options {
     const char *output;   /* "dir/model" gives dir/model.so, .h, .weights, .manifest; NULL: the model's name in the
                              working folder */
-    const char *target;   /* NULL: "native", of C "generic"; "x86-64-v3", "x86-64-v4", "aarch64" */
+    const char *target;   /* NULL: "native", of C "generic"; "x86-64-v3", "x86-64-v4", "aarch64"; several in one
+                             library, chosen when it is loaded: "x86-64-v4,x86-64-v3,generic" */
     const char *compiler; /* NULL: cc */
     hone_emit emit;
     bool relaxed;              /* numeric mode */
@@ -28,6 +29,8 @@ typedef struct hone_compile_options {
     uint32_t n_jobs;           /* compilers at once; 0: processors */
     const char *const *symbol; /* as hone_import_options */
     size_t n_symbol;
+    const char *const *specialize; /* "seq=128,512", "batch=1,seq=128": further versions for these sizes */
+    size_t n_specialize;
     void (*progress)(void *arg, const char *stage, size_t done, size_t total); /* NULL: none */
     void *progress_arg;
 } hone_compile_options;

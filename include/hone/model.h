@@ -27,6 +27,7 @@ typedef enum hone_model_rc {
     HONE_MODEL_INDEX = 4, /* an index or a size computed from data is out of range */
     HONE_MODEL_WEIGHTS = 5, /* the weights file is missing, short, or another one */
     HONE_MODEL_SMALL = 6,   /* an output buffer is too small; dims say what is needed */
+    HONE_MODEL_TARGET = 7,  /* the processor does not offer what the library was compiled for */
 } hone_model_rc;
 
 /* An input (data, dims set by the caller) or output (data and size_b of the buffer set by the caller, dims by run).
@@ -69,8 +70,17 @@ typedef struct hone_model_kernel {
     void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 } hone_model_kernel;
 
+/* The program for some sizes. A run takes the first version behind number 0 whose sizes are the inputs', else number 0,
+ * which takes all sizes. */
+typedef struct hone_model_version {
+    const char *sizes; /* "batch=1,seq=128"; "" */
+    int32_t n_calls;   /* launches of kernels in the program */
+    uint64_t arena_b;  /* 0 when it depends on symbolic sizes */
+} hone_model_version;
+
 /* A place in the program that launches a kernel. */
 typedef struct hone_model_call {
+    int32_t version;                   /* index */
     int32_t kernel;                    /* index */
     int32_t dtype;                     /* of the first result */
     const char *kind, *source, *shape; /* kind of kernel; node of the model; types of the results */
@@ -103,9 +113,17 @@ typedef struct hone_model {
     const char *(*error)(const hone_model_instance
                              *m); /* text of the last failure; NULL m: of the calling thread's last failed create */
     const hone_model_profile *profile; /* NULL but in a build that times its kernels */
+    /* The library's models, one per target, the most demanding first; this is one of them. create fails with
+     * HONE_MODEL_TARGET where the processor does not offer the target. */
+    int32_t n_targets;
+    const struct hone_model *const *targets;
+    int32_t n_versions;
+    const hone_model_version *version;
+    int32_t (*last_version)(const hone_model_instance *m); /* that the last run took */
 } hone_model;
 
-/* Every shared library exports this one symbol; a static one exports <name>_model. */
+/* Every shared library exports this one symbol; a static one exports <name>_model. Of several targets it gives the
+ * first that the processor offers, or the one that the environment variable HONE_MODEL_TARGET names. */
 typedef const hone_model *hone_model_entry(void);
 #define HONE_MODEL_ENTRY "hone_model_query"
 

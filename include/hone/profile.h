@@ -74,6 +74,7 @@ typedef struct hone_timed {
 typedef struct hone_profile {
     const hone_model *model;
     uint32_t n_threads, n_runs, n_calls, n_kernels;
+    int32_t version;                            /* of the model, that these sizes take; calls and kernels are its own */
     hone_interval run_s;                        /* whole runs */
     double kernels_s;                           /* median over runs of what all calls took */
     double shown_s;                             /* the run whose calls a trace shows: nearest to the median */

@@ -1,7 +1,7 @@
 /* build.c — the C compiler: units in parallel, then one shared library; a single unit goes there in one call.
  *
- * Works inside the temporary folder, where file names are hone's own (u0.c …). Exact mode never reassociates: no
- * -ffast-math, no contraction to fused multiply-add but where the code says so.
+ * Works inside the temporary folder, where file names are hone's own (m0u0.c …, entry.c). Exact mode never
+ * reassociates: no -ffast-math, no contraction to fused multiply-add but where the code says so.
  */
 #include "base/clock.h"
 #include "base/fs.h"
@@ -33,26 +33,42 @@ bool hn_is_tiny(const hn_model *m) {
     return m->n_unit == 1 && total <= TINY_COST;
 }
 
-const char *hn_compiler_of(const hn_model *m) {
-    if (m->options->compiler) return m->options->compiler;
-#ifdef __x86_64__
-    if (!strcmp(m->dialect->name, "aarch64")) return "aarch64-linux-gnu-gcc";
-#endif
+/* Of another processor's library: the first that a target names. */
+static const char *compiler_of(const hn_library *l) {
+    if (l->options->compiler) return l->options->compiler;
+    for (uint32_t i = 0; i < l->n_target && hn_library_emulator(l); i++)
+        if (l->target[i]->compiler) return l->target[i]->compiler;
     return "cc";
 }
+const char *hn_compiler_of(const hn_model *m) { return compiler_of(m->lib); }
 
+/* clang is every machine's compiler, and must be told which. */
+static void add_machine(const hn_library *l, const char *cc, hn_command *c) {
+    const char *slash = strrchr(cc, '/');
+    if (!strncmp(slash ? slash + 1 : cc, "clang", 5) && hn_library_emulator(l) &&
+        !strcmp(hn_library_processor(l), "aarch64"))
+        hn_command_add(c, "--target=aarch64-linux-gnu");
+}
+
+/* m: NULL for what runs before the target is chosen. */
 static void add_flags(const hn_model *m, hn_command *c) {
     static const char *const common[] = {
         "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
         "-w",         NULL};
-    hn_command_add(c, hn_is_tiny(m) ? "-O1" : "-O2");
+    hn_command_add(c, m && hn_is_tiny(m) ? "-O1" : "-O2");
     for (size_t i = 0; common[i]; i++) hn_command_add(c, common[i]);
-    for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++) hn_command_add(c, m->dialect->flags[i]);
+    for (size_t i = 0; m && m->dialect->flags && m->dialect->flags[i]; i++) hn_command_add(c, m->dialect->flags[i]);
+}
+
+static void add_compiler(const hn_library *l, const hn_model *m, const char *cc, hn_command *c) {
+    if (!cc || !*cc) cc = compiler_of(l);
+    hn_command_add(c, cc);
+    add_machine(l, cc, c);
+    add_flags(m, c);
 }
 
 void hn_command_compiler(const hn_model *m, const char *cc, const char *flags, hn_arena *a, hn_command *c) {
-    hn_command_add(c, cc && *cc ? cc : hn_compiler_of(m));
-    add_flags(m, c);
+    add_compiler(m->lib, m, cc, c);
     for (const char *p = flags ? flags : ""; *p;) {
         size_t n = strcspn(p, " ");
         const char *word = n ? hn_strndup(a, p, n) : NULL;
@@ -75,29 +91,57 @@ static void add_libraries(hn_command *c) {
     hn_command_add(c, "-ldl");
 }
 
-static hone_rc judge(const hn_model *m, const hn_proc_spec *spec, const hn_proc_result *r, hone_err *err) {
+static hone_rc judge(const hn_library *l, const hn_proc_spec *spec, const hn_proc_result *r, hone_err *err) {
     char how[200];
     if (r->end == HN_PROC_EXITED && r->code == 0) return HONE_OK;
-    return hn_fail(err, HONE_E_TOOL, "the C compiler '%s' fails on generated code (%s): %.600s", hn_compiler_of(m),
+    return hn_fail(err, HONE_E_TOOL, "the C compiler '%s' fails on generated code (%s): %.600s", compiler_of(l),
                    hn_proc_describe(spec, r, how, sizeof how), r->err_tail);
 }
 
-static hone_rc run(const hn_model *m, const hn_command *c, hone_err *err) {
-    hn_proc_spec spec = {.argv = c->argv, .cwd = m->work, .cpu = -1, .wall_s = 600};
+static hone_rc run(const hn_library *l, const hn_command *c, hone_err *err) {
+    hn_proc_spec spec = {.argv = c->argv, .cwd = l->work, .cpu = -1, .wall_s = 600};
     hn_proc_result r = {0};
     hone_rc rc = hn_proc_run(&spec, NULL, &r, err);
     if (rc) return rc;
-    rc = judge(m, &spec, &r, err);
+    rc = judge(l, &spec, &r, err);
     hn_proc_result_free(&r);
     return rc;
 }
 
-static hone_rc write_unit(const hn_model *m, uint32_t i, hone_err *err) {
-    const char *path = hn_format((hn_arena *)&m->arena, "%s/u%u.c", m->work, i);
-    FILE *f = path ? fopen(path, "wb") : NULL;
-    bool good = f && fwrite(m->unit[i].text, 1, m->unit[i].n, f) == m->unit[i].n;
-    if (f && fclose(f)) good = false;
-    return good ? HONE_OK : hn_fail(err, HONE_E_IO, "cannot write '%s'", path ? path : m->work);
+/* --- the units of all models, then the entry -------------------------------------------------------------------------
+ */
+
+typedef struct unit_ref {
+    hn_unit *u;
+    const hn_model *m; /* NULL: the entry */
+    char name[24];
+} unit_ref;
+
+/* The i-th of all; false: there are no more. */
+static bool unit_at(hn_library *l, uint32_t i, unit_ref *out) {
+    for (uint32_t k = 0; k < l->n_model; k++) {
+        hn_model *m = &l->model[k];
+        if (i < m->n_unit) {
+            *out = (unit_ref){.u = &m->unit[i], .m = m};
+            snprintf(out->name, sizeof out->name, "m%uu%u", k, i);
+            return true;
+        }
+        i -= m->n_unit;
+    }
+    *out = (unit_ref){.u = &l->entry, .name = "entry"};
+    return l->n_model > 1 && i == 0;
+}
+
+static uint32_t count_units(const hn_library *l) {
+    uint32_t n = l->n_model > 1;
+    for (uint32_t k = 0; k < l->n_model; k++) n += l->model[k].n_unit;
+    return n;
+}
+
+static hone_rc write_unit(hn_library *l, const unit_ref *u, hone_err *err) {
+    const char *path = hn_format(&l->arena, "%s/%s.c", l->work, u->name);
+    if (!path) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    return hn_write_file(path, u->u->text, u->u->n, err);
 }
 
 /* --- several units ---------------------------------------------------------------------------------------------------
@@ -107,58 +151,66 @@ typedef struct job {
     hn_proc *proc;
     hn_proc_spec spec;
     hn_command c;
-    char source[24], object[24];
+    char source[32], object[32];
 } job;
 
-static hone_rc start(const hn_model *m, job *j, uint32_t unit, hone_err *err) {
+static hone_rc start(hn_library *l, job *j, const unit_ref *u, hone_err *err) {
     *j = (job){0};
-    snprintf(j->source, sizeof j->source, "u%u.c", unit);
-    snprintf(j->object, sizeof j->object, "u%u.o", unit);
-    hn_command_compiler(m, m->unit[unit].cc, m->unit[unit].flags, (hn_arena *)&m->arena, &j->c);
+    snprintf(j->source, sizeof j->source, "%s.c", u->name);
+    snprintf(j->object, sizeof j->object, "%s.o", u->name);
+    if (u->m)
+        hn_command_compiler(u->m, u->u->cc, u->u->flags, &l->arena, &j->c);
+    else
+        add_compiler(l, NULL, NULL, &j->c);
     hn_command_add(&j->c, "-c");
     hn_command_add(&j->c, j->source);
     hn_command_add(&j->c, "-o");
     hn_command_add(&j->c, j->object);
-    j->spec = (hn_proc_spec){.argv = j->c.argv, .cwd = m->work, .cpu = -1, .wall_s = 600};
+    j->spec = (hn_proc_spec){.argv = j->c.argv, .cwd = l->work, .cpu = -1, .wall_s = 600};
     return hn_proc_start(&j->spec, &j->proc, err);
 }
 
-static hone_rc collect(const hn_model *m, job *j, hone_err *err) {
+static hone_rc collect(const hn_library *l, job *j, hone_err *err) {
     hn_proc_result r = {0};
     hn_proc_collect(j->proc, &r);
     j->proc = NULL;
-    hone_rc rc = judge(m, &j->spec, &r, err);
+    hone_rc rc = judge(l, &j->spec, &r, err);
     hn_proc_result_free(&r);
     return rc;
 }
 
-static int heaviest(const hn_model *m) {
-    int best = -1;
-    for (uint32_t i = 0; i < m->n_unit; i++)
-        if (m->unit[i].stale && (best < 0 || m->unit[i].weight > m->unit[best].weight)) best = (int)i;
-    return best;
+static bool heaviest(hn_library *l, unit_ref *out) {
+    unit_ref u;
+    bool found = false;
+    for (uint32_t i = 0; unit_at(l, i, &u); i++) {
+        if (!u.u->stale || (found && u.u->weight <= out->u->weight)) continue;
+        *out = u;
+        found = true;
+    }
+    return found;
 }
 
-static size_t jobs_of(const hn_model *m) {
-    long n = m->options->n_jobs ? (long)m->options->n_jobs : sysconf(_SC_NPROCESSORS_ONLN);
+static size_t jobs_of(const hn_library *l) {
+    long n = l->options->n_jobs ? (long)l->options->n_jobs : sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > MOST_JOBS ? MOST_JOBS : (size_t)n;
 }
 
 /* Heaviest first, as many at once as there are jobs. */
-static hone_rc compile_units(hn_model *m, hone_err *err) {
+static hone_rc compile_units(hn_library *l, hone_err *err) {
     job *jobs = calloc(MOST_JOBS, sizeof *jobs);
     hn_proc *procs[MOST_JOBS] = {0};
-    size_t n = jobs_of(m), running = 0, done = 0;
+    size_t n = jobs_of(l), running = 0, done = 0;
     hone_rc rc = jobs ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     while (!rc || running) {
-        int unit = rc ? -1 : heaviest(m), at = -1;
-        for (size_t i = 0; i < n && unit >= 0 && at < 0; i++)
+        unit_ref unit;
+        int at = -1;
+        for (size_t i = 0; i < n && !rc && at < 0; i++)
             if (!procs[i]) at = (int)i;
-        if (at >= 0) {
-            rc = start(m, &jobs[at], (uint32_t)unit, err);
+        if (at >= 0 && heaviest(l, &unit)) {
+            rc = start(l, &jobs[at], &unit, err);
             if (rc) continue;
             procs[at] = jobs[at].proc;
-            m->unit[unit].stale = false;
+            unit.u->stale = false;
             running++;
             continue;
         }
@@ -166,65 +218,73 @@ static hone_rc compile_units(hn_model *m, hone_err *err) {
         if ((at = hn_proc_wait_any(procs, n, -1, NULL)) < 0) continue;
         procs[at] = NULL;
         running--;
-        hone_rc one = collect(m, &jobs[at], rc ? NULL : err);
+        hone_rc one = collect(l, &jobs[at], rc ? NULL : err);
         if (one && !rc) rc = one;
-        hn_progress(m, "compile", ++done, m->n_unit);
+        hn_progress(l, "compile", ++done, count_units(l));
     }
     free(jobs);
     return rc;
 }
 
-static hone_rc link_units(hn_model *m, hone_err *err) {
+static hone_rc link_units(hn_library *l, hone_err *err) {
     hn_command c = {0};
-    hn_command_add(&c, hn_compiler_of(m));
+    hn_command_add(&c, compiler_of(l));
+    add_machine(l, compiler_of(l), &c);
     add_link(&c);
     hn_command_add(&c, "@objects.rsp");
     add_libraries(&c);
     hn_str list = {0};
-    for (uint32_t i = 0; i < m->n_unit; i++) hn_str_addf(&list, "u%u.o\n", i);
-    char *path = hn_path_join(m->work, "objects.rsp");
+    unit_ref u;
+    for (uint32_t i = 0; unit_at(l, i, &u); i++) hn_str_addf(&list, "%s.o\n", u.name);
+    char *path = hn_path_join(l->work, "objects.rsp");
     hone_rc rc = !path || list.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory")
                                       : hn_write_file(path, list.text, list.n, err);
     free(path);
     hn_str_free(&list);
-    return rc ? rc : run(m, &c, err);
+    return rc ? rc : run(l, &c, err);
 }
 
-static hone_rc compile_one(hn_model *m, hone_err *err) {
+static hone_rc compile_one(hn_library *l, hone_err *err) {
     hn_command c = {0};
-    hn_command_compiler(m, NULL, NULL, &m->arena, &c);
+    unit_ref u;
+    char source[32];
+    if (!unit_at(l, 0, &u)) return HONE_OK;
+    snprintf(source, sizeof source, "%s.c", u.name);
+    hn_command_compiler(u.m, NULL, NULL, &l->arena, &c);
     add_link(&c);
-    hn_command_add(&c, "u0.c");
+    hn_command_add(&c, source);
     add_libraries(&c);
-    m->unit[0].stale = false;
-    return run(m, &c, err);
+    u.u->stale = false;
+    return run(l, &c, err);
 }
 
-static void name_compiler(hn_model *m) {
-    const char *argv[] = {hn_compiler_of(m), "--version", NULL};
+static void name_compiler(hn_library *l) {
+    const char *argv[] = {compiler_of(l), "--version", NULL};
     hn_proc_spec spec = {.argv = argv, .cpu = -1, .wall_s = 60};
     hn_proc_result r = {0};
-    if (m->compiler_text[0] || hn_proc_run(&spec, NULL, &r, NULL)) return;
-    snprintf(m->compiler_text, sizeof m->compiler_text, "%.*s", r.out ? (int)strcspn(r.out, "\n") : 0,
+    if (l->compiler_text[0] || hn_proc_run(&spec, NULL, &r, NULL)) return;
+    snprintf(l->compiler_text, sizeof l->compiler_text, "%.*s", r.out ? (int)strcspn(r.out, "\n") : 0,
              r.out ? r.out : "");
     hn_proc_result_free(&r);
 }
 
-hone_rc hn_build(hn_model *m, hone_err *err) {
+hone_rc hn_build(hn_library *l, hone_err *err) {
     double start_s = hn_now_s();
     struct stat st;
     hone_rc rc = HONE_OK;
-    for (uint32_t i = 0; !rc && i < m->n_unit; i++)
-        if (m->unit[i].stale) rc = write_unit(m, i, err);
-    if (!rc && m->options->emit == HONE_EMIT_SO && !m->weights_file)
-        rc = hn_weights_write(m, hn_format(&m->arena, "%s/weights.bin", m->work), false, err);
-    if (!rc && m->n_unit > 1) rc = compile_units(m, err);
-    if (!rc) rc = m->n_unit > 1 ? link_units(m, err) : compile_one(m, err);
+    unit_ref u;
+    bool one = count_units(l) == 1;
+    for (uint32_t i = 0; !rc && unit_at(l, i, &u); i++)
+        if (u.u->stale) rc = write_unit(l, &u, err);
+    if (!rc && l->options->emit == HONE_EMIT_SO && !l->weights_file)
+        rc = hn_weights_write(l, hn_format(&l->arena, "%s/weights.bin", l->work), false, err);
+    if (!rc && !one) rc = compile_units(l, err);
+    if (!rc) rc = one ? compile_one(l, err) : link_units(l, err);
     if (rc) return rc;
-    name_compiler(m);
-    char *path = hn_path_join(m->work, "model.so");
-    if (path && stat(path, &st) == 0) m->code_b = (uint64_t)st.st_size - (m->weights_file ? 0 : m->weights_b);
+    name_compiler(l);
+    char *path = hn_path_join(l->work, "model.so");
+    if (path && stat(path, &st) == 0) l->code_b = (uint64_t)st.st_size - (l->weights_file ? 0 : l->weights_b);
     free(path);
-    m->compiler_s += hn_now_s() - start_s;
+    l->compiler_s += hn_now_s() - start_s;
     return HONE_OK;
 }

@@ -68,9 +68,9 @@ static bool add_hone(hn_hash *h) {
     return b.id != NULL;
 }
 
-static bool add_compiler(hn_model *m, const char *cc, hn_hash *h) {
+static bool add_compiler(hn_library *l, const char *cc, hn_hash *h) {
     char family[16];
-    const char *text = hn_identity_text(&m->arena, cc, family);
+    const char *text = hn_identity_text(&l->arena, cc, family);
     hn_hash_text(h, text);
     return text != NULL;
 }
@@ -81,7 +81,7 @@ static bool add_unit(hn_model *m, const hn_unit *u, hn_hash *h) {
     for (size_t i = 0; i < c.n; i++) hn_hash_text(h, c.argv[i]);
     hn_hash_add(h, &u->n, sizeof u->n);
     hn_hash_add(h, u->text, u->n);
-    return !u->cc || !*u->cc || add_compiler(m, u->cc, h);
+    return !u->cc || !*u->cc || add_compiler(m->lib, u->cc, h);
 }
 
 static void add_body(const hn_model *m, const hn_kernel *k, hn_hash *h) {
@@ -92,15 +92,25 @@ static void add_body(const hn_model *m, const hn_kernel *k, hn_hash *h) {
     hn_str_free(&text);
 }
 
+static bool add_model(hn_model *m, hn_hash *h) {
+    bool good = true, tiny = hn_is_tiny(m);
+    const char *problem = hn_target_problem(m->lib, m->dialect);
+    hn_hash_add(h, &tiny, sizeof tiny);
+    hn_hash_text(h, problem ? problem : ""); /* an emulator may come and go */
+    for (uint32_t i = 0; i < m->n_unit && good; i++) good = add_unit(m, &m->unit[i], h);
+    for (uint32_t i = 0; i < m->n_kernel && good; i++) add_body(m, &m->kernel[i], h);
+    return good;
+}
+
 /* What cannot be told apart is not kept. */
-static bool find_key(hn_model *m, char hex[33]) {
+static bool find_key(hn_library *l, char hex[33]) {
     hn_hash h;
     hn_hash_begin(&h);
-    bool good = add_hone(&h) && add_compiler(m, hn_compiler_of(m), &h);
-    const bool facts[] = {m->options->no_parity, m->options->relaxed, m->options->reference, hn_is_tiny(m)};
+    bool good = add_hone(&h) && add_compiler(l, hn_compiler_of(&l->model[0]), &h);
+    const bool facts[] = {l->options->no_parity, l->options->relaxed, l->options->reference};
     hn_hash_add(&h, facts, sizeof facts);
-    for (uint32_t i = 0; i < m->n_unit && good; i++) good = add_unit(m, &m->unit[i], &h);
-    for (uint32_t i = 0; i < m->n_kernel && good; i++) add_body(m, &m->kernel[i], &h);
+    hn_hash_add(&h, l->entry.text, l->entry.n);
+    for (uint32_t i = 0; i < l->n_model && good; i++) good = add_model(&l->model[i], &h);
     hn_hash_end(&h, hex);
     return good;
 }
@@ -108,13 +118,14 @@ static bool find_key(hn_model *m, char hex[33]) {
 /* --- verdicts ------------------------------------------------------------------------------------------------------
  */
 
-static void add_verdicts(const hn_model *m, const char *hash, hn_str *out) {
-    hn_str_addf(out, "%s\n%s\n", hash, m->compiler_text);
-    for (uint32_t i = 0; i < m->n_kernel; i++) {
-        const hn_parity *p = &m->kernel[i].parity;
-        hn_str_addf(out, "%d %u %a %a %a %a %s\n", (int)p->end, p->n_inputs, p->rtol, p->atol, p->max_abs, p->max_rel,
-                    p->text);
-    }
+static void add_verdicts(const hn_library *l, const char *hash, hn_str *out) {
+    hn_str_addf(out, "%s\n%s\n", hash, l->compiler_text);
+    for (uint32_t k = 0; k < l->n_model; k++)
+        for (uint32_t i = 0; i < l->model[k].n_kernel; i++) {
+            const hn_parity *p = &l->model[k].kernel[i].parity;
+            hn_str_addf(out, "%d %u %a %a %a %a %s\n", (int)p->end, p->n_inputs, p->rtol, p->atol, p->max_abs,
+                        p->max_rel, p->text);
+        }
 }
 
 static const char *next_line(const char *p) {
@@ -133,37 +144,42 @@ static bool read_verdict(const char *line, hn_parity *p) {
     return true;
 }
 
+static const char *read_model(hn_model *m, const char *line) {
+    for (uint32_t i = 0; i < m->n_kernel; i++)
+        if (!read_verdict(line = next_line(line), &m->kernel[i].parity)) return NULL;
+    return line;
+}
+
 /* All or nothing; the first line is the hash of the library. */
-static bool read_verdicts(hn_model *m, const char *text, const char *hash) {
+static bool read_verdicts(hn_library *l, const char *text, const char *hash) {
     const char *line = next_line(text);
     if (strncmp(text, hash, 32)) return false;
-    snprintf(m->compiler_text, sizeof m->compiler_text, "%.*s", (int)strcspn(line, "\n"), line);
-    for (uint32_t i = 0; i < m->n_kernel; i++)
-        if (!read_verdict(line = next_line(line), &m->kernel[i].parity)) {
-            for (uint32_t k = 0; k <= i; k++) m->kernel[k].parity = (hn_parity){0};
-            m->compiler_text[0] = 0;
-            return false;
-        }
-    return true;
+    snprintf(l->compiler_text, sizeof l->compiler_text, "%.*s", (int)strcspn(line, "\n"), line);
+    for (uint32_t k = 0; k < l->n_model && line; k++) line = read_model(&l->model[k], line);
+    if (line) return true;
+    for (uint32_t k = 0; k < l->n_model; k++)
+        for (uint32_t i = 0; i < l->model[k].n_kernel; i++) l->model[k].kernel[i].parity = (hn_parity){0};
+    l->compiler_text[0] = 0;
+    return false;
 }
 
 /* --- entries -------------------------------------------------------------------------------------------------------
  */
 
-static const char *entries_of(hn_model *m) {
+static const char *entries_of(hn_library *l) {
     char *dir = hn_cache_dir();
-    const char *path = dir ? hn_format(&m->arena, "%s/compiled", dir) : NULL;
+    const char *path = dir ? hn_format(&l->arena, "%s/compiled", dir) : NULL;
     free(dir);
     return path;
 }
 
-static bool is_kept(const hn_model *m) {
-    return !m->options->no_cache && m->options->emit == HONE_EMIT_SO && (m->weights_file || !m->weights_b);
+static bool is_kept(const hn_library *l) {
+    return !l->options->no_cache && l->options->emit == HONE_EMIT_SO && (l->weights_file || !l->weights_b);
 }
 
-static bool take_file(hn_model *m, const char *entry, char **text, size_t *n) {
-    const char *to = hn_format(&m->arena, "%s/model.so", m->work);
-    const char *from = hn_format(&m->arena, "%s/model.so", entry);
+static bool take_file(hn_library *l, const char *entry, char **text, size_t *n) {
+    const char *to = hn_format(&l->arena, "%s/model.so", l->work);
+    const char *from = hn_format(&l->arena, "%s/model.so", entry);
     struct stat st;
     if (!to || !from || hn_read_file(from, text, n, NULL)) return false;
     bool good = !stat(from, &st) && !hn_write_file(to, *text, *n, NULL) && !chmod(to, st.st_mode & 0777);
@@ -171,33 +187,33 @@ static bool take_file(hn_model *m, const char *entry, char **text, size_t *n) {
     return good;
 }
 
-bool hn_cache_take(hn_model *m) {
+bool hn_cache_take(hn_library *l) {
     char *library, *verdicts;
     size_t n_library, n_verdicts;
-    const char *dir = is_kept(m) ? entries_of(m) : NULL;
-    if (!dir || !find_key(m, m->cache_key)) return m->cache_key[0] = 0, false;
-    const char *entry = hn_format(&m->arena, "%s/%s", dir, m->cache_key);
-    const char *path = hn_format(&m->arena, "%s/%s/verdicts", dir, m->cache_key);
+    const char *dir = is_kept(l) ? entries_of(l) : NULL;
+    if (!dir || !find_key(l, l->cache_key)) return l->cache_key[0] = 0, false;
+    const char *entry = hn_format(&l->arena, "%s/%s", dir, l->cache_key);
+    const char *path = hn_format(&l->arena, "%s/%s/verdicts", dir, l->cache_key);
     if (!entry || !path || hn_read_file(path, &verdicts, &n_verdicts, NULL)) return false;
-    bool good = take_file(m, entry, &library, &n_library);
+    bool good = take_file(l, entry, &library, &n_library);
     if (good) {
         char hex[33];
         hn_hash h;
         hn_hash_begin(&h);
         hn_hash_add(&h, library, n_library);
         hn_hash_end(&h, hex);
-        good = read_verdicts(m, verdicts, hex);
+        good = read_verdicts(l, verdicts, hex);
         free(library);
     }
     free(verdicts);
     if (!good) return false;
     utimensat(AT_FDCWD, entry, NULL, 0);
-    m->code_b = n_library;
-    return m->cached = true;
+    l->code_b = n_library;
+    return l->cached = true;
 }
 
 /* The oldest entry beyond the most there may be. */
-static void prune(hn_model *m, const char *dir) {
+static void prune(hn_library *l, const char *dir) {
     DIR *d = opendir(dir);
     const char *oldest = NULL;
     struct timespec then = {0};
@@ -210,26 +226,26 @@ static void prune(hn_model *m, const char *dir) {
                        (st.st_mtim.tv_sec == then.tv_sec && st.st_mtim.tv_nsec >= then.tv_nsec)))
             continue;
         then = st.st_mtim;
-        oldest = hn_strdup(&m->arena, e->d_name);
+        oldest = hn_strdup(&l->arena, e->d_name);
     }
     if (d) closedir(d);
-    if (n > MOST_ENTRIES && oldest) hn_remove_tree(hn_format(&m->arena, "%s/%s", dir, oldest), NULL);
+    if (n > MOST_ENTRIES && oldest) hn_remove_tree(hn_format(&l->arena, "%s/%s", dir, oldest), NULL);
 }
 
-static bool put_files(hn_model *m, const char *folder) {
+static bool put_files(hn_library *l, const char *folder) {
     char hex[33], *text;
     size_t n;
     struct stat st;
     hn_str verdicts = {0};
-    const char *from = hn_format(&m->arena, "%s/model.so", m->work);
-    const char *to = hn_format(&m->arena, "%s/model.so", folder);
-    const char *beside = hn_format(&m->arena, "%s/verdicts", folder);
+    const char *from = hn_format(&l->arena, "%s/model.so", l->work);
+    const char *to = hn_format(&l->arena, "%s/model.so", folder);
+    const char *beside = hn_format(&l->arena, "%s/verdicts", folder);
     if (!from || !to || !beside || stat(from, &st) || hn_read_file(from, &text, &n, NULL)) return false;
     hn_hash h;
     hn_hash_begin(&h);
     hn_hash_add(&h, text, n);
     hn_hash_end(&h, hex);
-    add_verdicts(m, hex, &verdicts);
+    add_verdicts(l, hex, &verdicts);
     bool good = !verdicts.failed && !hn_write_file(to, text, n, NULL) && !chmod(to, st.st_mode & 0777) &&
                 !hn_write_file(beside, verdicts.text, verdicts.n, NULL);
     hn_str_free(&verdicts);
@@ -237,14 +253,15 @@ static bool put_files(hn_model *m, const char *folder) {
     return good;
 }
 
-void hn_cache_put(hn_model *m) {
-    const char *dir = m->cache_key[0] && !m->cached ? entries_of(m) : NULL;
-    char *made = dir ? hn_format(&m->arena, "%s/.new-XXXXXX", dir) : NULL;
-    const char *entry = dir ? hn_format(&m->arena, "%s/%s", dir, m->cache_key) : NULL;
+void hn_cache_put(hn_library *l) {
+    const char *dir = l->cache_key[0] && !l->cached ? entries_of(l) : NULL;
+    char *made = dir ? hn_format(&l->arena, "%s/.new-XXXXXX", dir) : NULL;
+    const char *entry = dir ? hn_format(&l->arena, "%s/%s", dir, l->cache_key) : NULL;
     if (!made || !entry) return;
-    for (uint32_t i = 0; i < m->n_kernel; i++)
-        if (m->kernel[i].fallback || m->kernel[i].refused) return; /* the key is that of what was tried first */
+    for (uint32_t k = 0; k < l->n_model; k++)
+        for (uint32_t i = 0; i < l->model[k].n_kernel; i++) /* the key is that of what was tried first */
+            if (l->model[k].kernel[i].fallback || l->model[k].kernel[i].refused) return;
     if (hn_make_dirs(dir, NULL) || !mkdtemp(made)) return;
-    if (!put_files(m, made) || rename(made, entry)) hn_remove_tree(made, NULL);
-    prune(m, dir);
+    if (!put_files(l, made) || rename(made, entry)) hn_remove_tree(made, NULL);
+    prune(l, dir);
 }

@@ -9,7 +9,9 @@
             ".popsection\n");                                                                                          \
     const char *hn_carried_##name(void) { return hn_carried_text_##name; }
 
+CARRY(entry, "src/compile/entry.h")
 CARRY(instance, "src/compile/instance.h")
 CARRY(model_h, "include/hone/model.h")
 CARRY(plan, "src/plan/plan.h")
+CARRY(part, "src/compile/part.h")
 CARRY(place, "src/plan/place.c")

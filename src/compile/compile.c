@@ -1,4 +1,4 @@
-/* compile.c — the driver: import, passes, kernels, layout, C, compiler, parity, files.
+/* compile.c — the driver: import, targets and versions, passes, kernels, layout, C, compiler, parity, files.
  *
  * A kernel that parity refuses becomes its reference version and the model is built again; one whose reference version
  * is refused, too, is an error. Everything is made in a folder of its own beside the result and moved at the end.
@@ -17,8 +17,8 @@
 /* Constants up to here become an array in --emit=c; larger ones go to a file beside it unless they are embedded. */
 enum { ARRAY_B = 1 << 20, ARRAY_MOST_B = 256 << 20 };
 
-void hn_progress(const hn_model *m, const char *stage, size_t done, size_t total) {
-    if (m->options->progress) m->options->progress(m->options->progress_arg, stage, done, total);
+void hn_progress(const hn_library *l, const char *stage, size_t done, size_t total) {
+    if (l->options->progress) l->options->progress(l->options->progress_arg, stage, done, total);
 }
 
 /* --- names -----------------------------------------------------------------------------------------------------------
@@ -31,55 +31,59 @@ static const char *identifier_of(hn_arena *a, const char *name) {
     return s;
 }
 
-static hone_rc set_names(hn_model *m, const char *name, hone_err *err) {
-    const char *output = m->options->output ? m->options->output : name, *slash = output ? strrchr(output, '/') : NULL;
+static hone_rc set_names(hn_library *l, const char *name, hone_err *err) {
+    const char *output = l->options->output ? l->options->output : name, *slash = output ? strrchr(output, '/') : NULL;
     if (!output) output = "model";
-    if (!m->options->output && slash) output = slash + 1, slash = NULL;
-    m->folder = slash ? hn_strndup(&m->arena, output, slash == output ? 1 : (size_t)(slash - output)) : ".";
-    m->name = hn_strdup(&m->arena, slash ? slash + 1 : output);
-    if (!m->folder || !m->name) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (!*m->name || !strcmp(m->name, ".") || !strcmp(m->name, ".."))
+    if (!l->options->output && slash) output = slash + 1, slash = NULL;
+    l->folder = slash ? hn_strndup(&l->arena, output, slash == output ? 1 : (size_t)(slash - output)) : ".";
+    l->name = hn_strdup(&l->arena, slash ? slash + 1 : output);
+    if (!l->folder || !l->name) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!*l->name || !strcmp(l->name, ".") || !strcmp(l->name, ".."))
         return hn_fail(err, HONE_E_USAGE, "'%s' is no name for a library; give one such as build/model", output);
-    if (strlen(m->name) > 200) return hn_fail(err, HONE_E_USAGE, "'%.40s…' is too long a name", m->name);
-    m->ident = identifier_of(&m->arena, m->name);
-    return m->ident ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (strlen(l->name) > 200) return hn_fail(err, HONE_E_USAGE, "'%.40s…' is too long a name", l->name);
+    l->ident = identifier_of(&l->arena, l->name);
+    return l->ident ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-static hone_rc find_dialect(hn_model *m, hone_err *err) {
-    const char *target = m->options->target;
-    hn_str known = {0};
-    if (!target) target = m->options->emit == HONE_EMIT_C ? "generic" : "native"; /* C goes anywhere */
-    if ((m->dialect = hn_dialect_named(target))) {
-        m->machine = hn_machine_of(m->dialect, NULL);
-        return HONE_OK;
-    }
-    for (size_t i = 0; hn_dialects[i]; i++) hn_str_addf(&known, ", %s", hn_dialects[i]->name);
-    hone_rc rc =
-        hn_fail(err, HONE_E_USAGE, "there is no target '%s'; known: native%s", target, known.text ? known.text : "");
-    hn_str_free(&known);
-    return rc;
-}
-
-static hone_rc make_work(hn_model *m, hone_err *err) {
-    hone_rc rc = hn_make_dirs(m->folder, err);
+static hone_rc make_work(hn_library *l, hone_err *err) {
+    hone_rc rc = hn_make_dirs(l->folder, err);
     if (rc) return rc;
-    char *path = hn_format(&m->arena, "%s/.hone-XXXXXX", m->folder);
+    char *path = hn_format(&l->arena, "%s/.hone-XXXXXX", l->folder);
     if (!path) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (!mkdtemp(path)) return hn_fail(err, HONE_E_IO, "cannot make a folder in '%s': %s", m->folder, strerror(errno));
-    m->work = path;
+    if (!mkdtemp(path)) return hn_fail(err, HONE_E_IO, "cannot make a folder in '%s': %s", l->folder, strerror(errno));
+    l->work = path;
     return HONE_OK;
 }
 
 /* --- stages ----------------------------------------------------------------------------------------------------------
  */
 
-static hone_rc run_passes(hn_model *m, hone_err *err) {
+static hone_rc run_passes(hn_library *l, hone_err *err) {
     double start_s = hn_now_s();
-    hn_progress(m, "passes", 0, 1);
-    hone_rc rc = hn_run_passes(m->g, NULL, m->options->relaxed, NULL, NULL, err);
-    if (!rc) rc = hn_wrap_kernels(m->g, err);
-    m->passes_s = hn_now_s() - start_s;
+    hone_rc rc = HONE_OK;
+    for (uint32_t v = 0; v < l->n_version && !rc; v++) {
+        hn_progress(l, "passes", v, l->n_version);
+        rc = hn_run_passes(l->version[v].g, NULL, l->options->relaxed, NULL, NULL, err);
+        if (!rc) rc = hn_wrap_kernels(l->version[v].g, err);
+    }
+    l->passes_s = hn_now_s() - start_s;
     return rc;
+}
+
+static hone_rc make_models(hn_library *l, hone_err *err) {
+    l->n_model = l->n_target * l->n_version;
+    l->model = hn_alloc_n(&l->arena, l->n_model, sizeof *l->model);
+    if (!l->model) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < l->n_model; i++) {
+        hn_model *m = &l->model[i];
+        *m = (hn_model){.lib = l, .options = l->options, .number = i};
+        m->target = i / l->n_version;
+        m->version = i % l->n_version;
+        m->g = l->version[m->version].g;
+        m->dialect = l->target[m->target];
+        m->machine = hn_machine_of(m->dialect, NULL);
+    }
+    return HONE_OK;
 }
 
 static hone_rc lay_out(hn_model *m, hone_err *err) {
@@ -87,27 +91,49 @@ static hone_rc lay_out(hn_model *m, hone_err *err) {
     return hn_layout_make(m->g, m->facts, &m->arena, &m->layout, err);
 }
 
-static hone_rc lay_weights(hn_model *m, hone_err *err) {
-    hone_rc rc = hn_weights_lay(m, err);
-    bool array = m->options->emit == HONE_EMIT_C && (m->options->embed_weights || m->weights_b <= ARRAY_B);
+static hone_rc lay_weights(hn_library *l, hone_err *err) {
+    hone_rc rc = hn_weights_lay(l, err);
+    bool c = l->options->emit == HONE_EMIT_C;
+    bool array = c && (l->options->embed_weights || l->weights_b <= ARRAY_B);
     if (rc) return rc;
-    m->weights_file = m->weights_b && !array && (m->options->emit == HONE_EMIT_C || !m->options->embed_weights);
-    if (array && m->weights_b > ARRAY_MOST_B)
+    l->weights_file = l->weights_b && !array && (c || !l->options->embed_weights);
+    if (array && l->weights_b > ARRAY_MOST_B)
         return hn_fail(err, HONE_E_USAGE,
                        "%llu MiB of weights do not fit into a C file; leave them in a file of their own",
-                       (unsigned long long)(m->weights_b >> 20));
+                       (unsigned long long)(l->weights_b >> 20));
     return HONE_OK;
 }
 
-static hone_rc emit(hn_model *m, hone_err *err) {
+static hone_rc make_sources(hn_library *l, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    for (uint32_t i = 0; i < l->n_model && !rc; i++) rc = hn_source_make(&l->model[i], err);
+    return rc || l->n_model < 2 ? rc : hn_entry_make(l, err);
+}
+
+static hone_rc emit(hn_library *l, hone_err *err) {
     double start_s = hn_now_s();
-    hone_rc rc = hn_kernels_make(m, err);
-    if (!rc && m->tamper) m->tamper(m);
-    if (!rc) rc = lay_out(m, err);
-    if (!rc) rc = lay_weights(m, err);
-    if (!rc) rc = hn_source_make(m, err);
-    m->emit_s = hn_now_s() - start_s;
+    hone_rc rc = HONE_OK;
+    for (uint32_t i = 0; i < l->n_model && !rc; i++) {
+        rc = hn_winners_begin(&l->model[i], err);
+        if (!rc) rc = hn_kernels_make(&l->model[i], err);
+        hn_winners_end(&l->model[i]);
+        if (!rc && l->tamper) l->tamper(&l->model[i]);
+        if (!rc) rc = lay_out(&l->model[i], err);
+    }
+    if (!rc) rc = lay_weights(l, err);
+    if (!rc) rc = make_sources(l, err);
+    l->emit_s = hn_now_s() - start_s;
     return rc;
+}
+
+/* What an earlier version's parity said of the function that both share. */
+static hone_rc follow(hn_model *m, hn_kernel *k, uint32_t *n, hone_err *err) {
+    k->parity = k->same->parity;
+    if (k->same->reference == k->reference && k->same->refused == k->refused) return HONE_OK;
+    k->fallback = k->same->fallback;
+    k->refused = k->same->refused;
+    ++*n;
+    return k->same->reference ? hn_kernel_refer(m, k, err) : hn_kernel_plain(m, k, err);
 }
 
 /* Replaces what parity refused; *n: how many. */
@@ -115,6 +141,11 @@ static hone_rc fall_back(hn_model *m, uint32_t *n, hone_err *err) {
     *n = 0;
     for (uint32_t i = 0; i < m->n_kernel; i++) {
         hn_kernel *k = &m->kernel[i];
+        if (k->same) {
+            hone_rc rc = follow(m, k, n, err);
+            if (rc) return rc;
+            continue;
+        }
         if (k->parity.end != HN_PARITY_DIFFERS && k->parity.end != HN_PARITY_CRASHED) continue;
         uint32_t source = m->g->node[k->node].source;
         if (k->winner) {
@@ -140,140 +171,146 @@ static hone_rc fall_back(hn_model *m, uint32_t *n, hone_err *err) {
     return HONE_OK;
 }
 
-static bool can_run(const hn_model *m) {
-    const hn_dialect *native = hn_dialect_named("native");
-    return m->dialect == native || !strcmp(m->dialect->name, "generic") || !strcmp(m->dialect->name, "scalar") ||
-           (!strcmp(m->dialect->name, "x86-64-v3") && !strcmp(native->name, "x86-64-v4"));
+static void skip_parity(hn_model *m, const char *why) {
+    for (uint32_t i = 0; i < m->n_kernel; i++) {
+        m->kernel[i].parity.end = HN_PARITY_SKIPPED;
+        snprintf(m->kernel[i].parity.text, sizeof m->kernel[i].parity.text, "%s", why);
+    }
 }
 
 static hone_rc check_parity(hn_model *m, uint32_t *n_bad, hone_err *err) {
     double start_s = hn_now_s();
-    hone_rc rc = HONE_OK;
+    const char *problem = m->options->no_parity ? "not asked for" : hn_target_problem(m->lib, m->dialect);
     *n_bad = 0;
-    if (m->options->no_parity || !can_run(m)) {
-        for (uint32_t i = 0; i < m->n_kernel; i++) {
-            m->kernel[i].parity.end = HN_PARITY_SKIPPED;
-            snprintf(m->kernel[i].parity.text, sizeof m->kernel[i].parity.text,
-                     m->options->no_parity ? "not asked for" : "this machine does not run the target");
-        }
+    if (problem) {
+        skip_parity(m, problem);
         return HONE_OK;
     }
-    char *path = hn_format(&m->arena, "%s/model.so", m->work);
-    rc = path ? hn_parity_run(m, path, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
-    m->parity_s += hn_now_s() - start_s;
+    char *path = hn_format(&m->arena, "%s/model.so", m->lib->work);
+    hone_rc rc = path ? hn_parity_run(m, path, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    m->lib->parity_s += hn_now_s() - start_s;
     return rc ? rc : fall_back(m, n_bad, err);
 }
 
 /* A fallback may change what is done in place, so that memory is laid out anew. */
-static hone_rc build_and_check(hn_model *m, hone_err *err) {
-    uint32_t n_bad = 0;
-    if (hn_cache_take(m)) return HONE_OK;
+static hone_rc build_and_check(hn_library *l, hone_err *err) {
+    uint32_t n_bad;
+    if (hn_cache_take(l)) return HONE_OK;
     do {
         hone_rc rc = HONE_OK;
-        if (n_bad) rc = lay_out(m, err);
-        if (n_bad && !rc) rc = hn_source_make(m, err);
-        if (!rc && (m->options->emit == HONE_EMIT_SO || !m->options->no_parity)) rc = hn_build(m, err);
-        if (!rc) rc = check_parity(m, &n_bad, err);
+        n_bad = 0;
+        if (l->options->emit == HONE_EMIT_SO || !l->options->no_parity) rc = hn_build(l, err);
+        for (uint32_t i = 0; i < l->n_model && !rc; i++) {
+            uint32_t n = 0;
+            rc = check_parity(&l->model[i], &n, err);
+            if (!rc && n) rc = lay_out(&l->model[i], err);
+            n_bad += n;
+        }
+        if (!rc && n_bad) rc = make_sources(l, err);
         if (rc) return rc;
     } while (n_bad);
-    hn_cache_put(m);
+    hn_cache_put(l);
     return HONE_OK;
 }
 
 /* --- files -----------------------------------------------------------------------------------------------------------
  */
 
-static hone_rc put_text(hn_model *m, const char *ending, hn_str *text, hone_err *err) {
-    char *path = hn_format(&m->arena, "%s/model%s", m->work, ending);
+static hone_rc put_text(hn_library *l, const char *ending, hn_str *text, hone_err *err) {
+    char *path = hn_format(&l->arena, "%s/model%s", l->work, ending);
     hone_rc rc = !path || text->failed ? hn_fail(err, HONE_E_NOMEM, "out of memory")
                                        : hn_write_file(path, text->text, text->n, err);
     hn_str_free(text);
     return rc;
 }
 
-static hone_rc publish(hn_model *m, const char *ending, hone_err *err) {
-    char *from = hn_format(&m->arena, "%s/model%s", m->work, ending);
-    char *to = hn_format(&m->arena, "%s/%s%s", m->folder, m->name, ending);
+static hone_rc publish(hn_library *l, const char *ending, hone_err *err) {
+    char *from = hn_format(&l->arena, "%s/model%s", l->work, ending);
+    char *to = hn_format(&l->arena, "%s/%s%s", l->folder, l->name, ending);
     if (!from || !to) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rename(from, to)) return hn_fail(err, HONE_E_IO, "cannot write '%s': %s", to, strerror(errno));
     return HONE_OK;
 }
 
-static hone_rc write_files(hn_model *m, hone_err *err) {
+static hone_rc write_files(hn_library *l, hone_err *err) {
     hn_str header = {0}, manifest = {0}, source = {0};
-    hn_source_header(m, &header);
-    hn_manifest(m, &manifest);
-    hone_rc rc = put_text(m, ".h", &header, err);
+    hn_source_header(&l->model[0], &header);
+    hn_manifest(l, &manifest);
+    hone_rc rc = put_text(l, ".h", &header, err);
     if (rc)
         hn_str_free(&manifest);
     else
-        rc = put_text(m, ".manifest", &manifest, err);
-    if (!rc && m->options->emit == HONE_EMIT_C) {
-        hn_str_add_n(&source, m->unit[0].text, m->unit[0].n);
-        rc = put_text(m, ".c", &source, err);
+        rc = put_text(l, ".manifest", &manifest, err);
+    if (!rc && l->options->emit == HONE_EMIT_C) {
+        hn_str_add_n(&source, l->model[0].unit[0].text, l->model[0].unit[0].n);
+        rc = put_text(l, ".c", &source, err);
     }
-    if (!rc && m->weights_file) rc = hn_weights_write(m, hn_format(&m->arena, "%s/model.weights", m->work), true, err);
-    if (!rc && m->weights_file) rc = publish(m, ".weights", err);
-    if (!rc) rc = publish(m, ".h", err);
-    if (!rc) rc = publish(m, ".manifest", err);
-    return rc ? rc : publish(m, m->options->emit == HONE_EMIT_C ? ".c" : ".so", err);
+    if (!rc && l->weights_file) rc = hn_weights_write(l, hn_format(&l->arena, "%s/model.weights", l->work), true, err);
+    if (!rc && l->weights_file) rc = publish(l, ".weights", err);
+    if (!rc) rc = publish(l, ".h", err);
+    if (!rc) rc = publish(l, ".manifest", err);
+    return rc ? rc : publish(l, l->options->emit == HONE_EMIT_C ? ".c" : ".so", err);
 }
 
 /* --- the calls -------------------------------------------------------------------------------------------------------
  */
 
-static void fill_result(const hn_model *m, hone_compile_result *out) {
+static void fill_result(const hn_library *l, hone_compile_result *out) {
     hn_str text = {0};
-    hone_compile_result r = {.n_kernels = m->n_uses,
-                             .n_distinct = m->n_kernel,
-                             .n_nodes = m->n_nodes,
-                             .arena_b = (uint64_t)m->layout.arena_b,
-                             .lower_bound_b = (uint64_t)m->layout.lower_bound_b,
-                             .weights_b = m->weights_b,
-                             .code_b = m->code_b,
-                             .time_s = m->time_s,
-                             .passes_s = m->passes_s,
-                             .emit_s = m->emit_s,
-                             .parity_s = m->parity_s,
-                             .cached = m->cached,
-                             .compiler_s = m->compiler_s};
-    for (uint32_t i = 0; i < m->n_kernel; i++) {
-        r.n_fallback += m->kernel[i].fallback != NULL;
-        r.n_winners += m->kernel[i].winner != NULL;
-    }
-    hn_summary(m, &text);
+    const hn_model *first = &l->model[0];
+    hone_compile_result r = {.n_kernels = first->n_uses,
+                             .n_nodes = first->n_nodes,
+                             .arena_b = (uint64_t)first->layout.arena_b,
+                             .lower_bound_b = (uint64_t)first->layout.lower_bound_b,
+                             .weights_b = l->weights_b,
+                             .code_b = l->code_b,
+                             .time_s = l->time_s,
+                             .passes_s = l->passes_s,
+                             .emit_s = l->emit_s,
+                             .parity_s = l->parity_s,
+                             .cached = l->cached,
+                             .compiler_s = l->compiler_s};
+    for (uint32_t k = 0; k < l->n_model; k++)
+        for (uint32_t i = 0; i < l->model[k].n_kernel; i++) {
+            if (l->model[k].kernel[i].same) continue;
+            r.n_distinct++;
+            r.n_fallback += l->model[k].kernel[i].fallback != NULL;
+            r.n_winners += l->model[k].kernel[i].winner != NULL;
+        }
+    hn_summary(l, &text);
     r.text = hn_str_take(&text);
     *out = r;
 }
 
-hone_rc hn_compile_model(hn_model *m, const char *name, hone_err *err) {
-    hone_rc rc = set_names(m, name, err);
-    if (!rc) rc = find_dialect(m, err);
-    if (!rc) rc = run_passes(m, err);
-    if (!rc) rc = hn_winners_begin(m, err);
-    if (!rc) rc = emit(m, err);
-    hn_winners_end(m);
-    if (!rc) rc = make_work(m, err);
-    if (!rc) rc = build_and_check(m, err);
-    if (!rc) rc = write_files(m, err);
+hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, hone_err *err) {
+    hone_rc rc = set_names(l, name, err);
+    if (!rc) rc = hn_find_targets(l, err);
+    if (!rc) rc = hn_make_versions(l, g, err);
+    if (!rc) rc = run_passes(l, err);
+    if (!rc) rc = make_models(l, err);
+    if (!rc) rc = emit(l, err);
+    if (!rc) rc = make_work(l, err);
+    if (!rc) rc = build_and_check(l, err);
+    if (!rc) rc = write_files(l, err);
     return rc;
+}
+
+void hn_library_free(hn_library *l) {
+    if (l->work) hn_remove_tree(l->work, NULL);
+    for (uint32_t i = 0; i < l->n_model; i++) hn_arena_free(&l->model[i].arena);
+    for (uint32_t v = 0; v < HN_VERSIONS_MAX; v++) hn_graph_free(l->version[v].g);
+    hn_arena_free(&l->arena);
 }
 
 hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,
                            hone_compile_result *out, hone_err *err) {
     static const hone_compile_options defaults;
     double start_s = hn_now_s();
-    hn_model m = {.options = options ? options : &defaults, .g = hn_copy_graph(g)};
-    if (!m.g || !hn_graph_ok(m.g)) {
-        hn_graph_free(m.g);
-        return hn_fail(err, HONE_E_NOMEM, "out of memory while copying the graph");
-    }
-    hone_rc rc = hn_compile_model(&m, name, err);
-    m.time_s = hn_now_s() - start_s;
-    if (!rc && out) fill_result(&m, out);
-    if (m.work) hn_remove_tree(m.work, NULL);
-    hn_graph_free(m.g);
-    hn_arena_free(&m.arena);
+    hn_library l = {.options = options ? options : &defaults};
+    hone_rc rc = hn_compile_library(&l, g, name, err);
+    l.time_s = hn_now_s() - start_s;
+    if (!rc && out) fill_result(&l, out);
+    hn_library_free(&l);
     return rc;
 }
 

@@ -1,8 +1,10 @@
-/* compile/compile_int.h — a model on its way from graph to library, shared by the stages of the driver.
+/* compile/compile_int.h — models on their way from graph to library, shared by the stages of the driver.
  *
- * Order: wrap (nothing but kernels, constants, views and control), kernels (distinct bodies become C), layout (memory),
- * weights, source (the C files), build (the compiler), parity, manifest. Owns: everything in `arena`; the graph is
- * the caller's. Threads: one at a time.
+ * A library holds one model per target (instruction set) and version (sizes that --specialize fixes; version 0 takes
+ * all sizes). Models of one version share its graph, all share the weights; equal kernels of one target are compiled
+ * once. Order: wrap (nothing but kernels, constants, views and control), kernels (distinct bodies become C), layout
+ * (memory), weights, source (the C files), build (the compiler), parity, manifest. Owns: everything in the arenas and
+ * the versions' graphs. Threads: one at a time.
  */
 #ifndef HN_COMPILE_INT_H
 #define HN_COMPILE_INT_H
@@ -35,7 +37,8 @@ typedef struct hn_parity {
 } hn_parity;
 
 /* One distinct body, shared by all its uses. */
-typedef struct hn_kernel {
+typedef struct hn_kernel hn_kernel;
+struct hn_kernel {
     hn_block body;
     const char *kind;
     char name[16];
@@ -43,6 +46,7 @@ typedef struct hn_kernel {
     hn_cost cost;          /* of one call */
     const hn_dim *room;    /* per result, or NULL */
     uint32_t node, n_uses; /* its first use */
+    uint32_t index;        /* in the table of its target's kernels */
     uint32_t unit;         /* the C file it is in */
     bool reference;
     const char *cc, *flags; /* of a winner: its compiler ("": the usual one), and flags beyond the usual; NULL: none */
@@ -51,7 +55,9 @@ typedef struct hn_kernel {
     const char *declined;   /* why the fused emitter did not take it, or NULL */
     const char *fallback;   /* why it was replaced after parity, or NULL */
     hn_parity parity;
-} hn_kernel;
+    char hash[33];         /* of the body's text and kind */
+    const hn_kernel *same; /* the kernel of an earlier version whose function serves here, too, or NULL */
+};
 
 typedef struct hn_unit { /* one C file */
     char *text;
@@ -61,14 +67,14 @@ typedef struct hn_unit { /* one C file */
 } hn_unit;
 
 typedef struct hn_model hn_model;
+typedef struct hn_library hn_library;
 struct hn_model {
+    hn_library *lib;
     hn_arena arena;
-    hn_graph *g;
+    hn_graph *g; /* of its version */
     const hone_compile_options *options;
-    const char *name;   /* of the files, as the user gave it */
-    const char *ident;  /* a C identifier made of it */
-    const char *folder; /* where the results go */
-    const char *work;   /* the temporary folder */
+    uint32_t number; /* in lib->model */
+    uint32_t target, version;
     const hn_dialect *dialect;
     hn_machine machine;
     hn_kernel *kernel;
@@ -78,18 +84,45 @@ struct hn_model {
     uint32_t *call_of;      /* by node id: index into call */
     hn_kernel_facts *facts; /* by node id */
     hn_layout layout;
-    int64_t *weight_at; /* by number of the constant */
-    uint64_t weights_b;
-    char weights_hash[33];
-    bool weights_file; /* beside the library, not inside */
-    int64_t scratch_b; /* of one thread; 0 where open */
+    const int64_t *weight_at; /* by number of the constant */
+    int64_t scratch_b;        /* of one thread; 0 where open */
     hn_unit *unit;
-    uint32_t n_unit; /* unit 0 holds the model's own part */
-    char compiler_text[120];
+    uint32_t n_unit;          /* unit 0 holds the model's own part */
     hone_winners *winners;    /* NULL: none are looked at */
     hone_winner key;          /* what all kernels' keys share */
     char family[16];          /* of the usual compiler */
     const char *winners_note; /* why they are not looked at, where that is no choice */
+};
+
+enum { HN_TARGETS_MAX = 8, HN_VERSIONS_MAX = 64, HN_FIXED_MAX = 8 };
+/* Sizes that a version is made for. */
+typedef struct hn_fixed {
+    hn_symbol symbol;
+    int64_t value;
+    uint32_t input, axis; /* where a run finds the size */
+} hn_fixed;
+typedef struct hn_version {
+    hn_graph *g;
+    hn_fixed fixed[HN_FIXED_MAX];
+    uint32_t n_fixed; /* 0: the version for all sizes */
+} hn_version;
+
+struct hn_library {
+    hn_arena arena;
+    const hone_compile_options *options;
+    const char *name;                         /* of the files, as the user gave it */
+    const char *ident;                        /* a C identifier made of it */
+    const char *folder;                       /* where the results go */
+    const char *work;                         /* the temporary folder */
+    const hn_dialect *target[HN_TARGETS_MAX]; /* in the order in which they are preferred */
+    hn_version version[HN_VERSIONS_MAX];      /* the one for all sizes first, then those with most sizes fixed */
+    hn_model *model;                          /* of target t and version v: model[t * n_version + v] */
+    uint32_t n_target, n_version, n_model;
+    hn_unit entry; /* where there are several models: what chooses among them */
+    uint64_t weights_b;
+    char weights_hash[33];
+    bool weights_file; /* beside the library, not inside */
+    char compiler_text[120];
     uint64_t code_b;
     char cache_key[33]; /* "": not to be kept */
     bool cached;        /* the library is an earlier compilation's */
@@ -97,8 +130,19 @@ struct hn_model {
     void (*tamper)(hn_model *m); /* tests of parity spoil kernels here, when they are emitted; NULL */
 };
 
-/* compile.c: all stages on m->g under m->options; m->work is the caller's to remove. */
-hone_rc hn_compile_model(hn_model *m, const char *name, hone_err *err);
+/* compile.c: all stages on g, which stays as it is, under l->options. hn_library_free in any case. */
+hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, hone_err *err);
+void hn_library_free(hn_library *l);
+
+/* versions.c: the targets and versions that the options ask for, and the graph of each version with its sizes fixed. */
+hone_rc hn_find_targets(hn_library *l, hone_err *err);
+hone_rc hn_make_versions(hn_library *l, const hn_graph *g, hone_err *err);
+void hn_version_text(const hn_library *l, uint32_t version, hn_str *out); /* "batch=1,seq=128", "" */
+/* Why this machine cannot run a target, or NULL where it can, itself or by an emulator. */
+const char *hn_target_problem(const hn_library *l, const hn_dialect *d);
+const char *hn_library_processor(const hn_library *l); /* "x86-64" …; NULL: of this machine, whatever it is */
+/* The program that runs the library's processor here; NULL: this machine does itself; "": there is none. */
+const char *hn_library_emulator(const hn_library *l);
 
 /* wrap.c: every node that is left outside a kernel and needs one gets one of its own. */
 hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);
@@ -135,14 +179,14 @@ extern const hn_tune_flag hn_tune_flags[]; /* flag NULL at the end */
 bool hn_flags_known(const char *family, const char *flags);
 
 /* cache.c: the library at work/model.so and what parity found, where this was compiled before; keeps what is new. */
-bool hn_cache_take(hn_model *m);
-void hn_cache_put(hn_model *m);
+bool hn_cache_take(hn_library *l);
+void hn_cache_put(hn_library *l);
 
-/* weights.c: offsets and hash; the file. */
-hone_rc hn_weights_lay(hn_model *m, hone_err *err);
-hone_rc hn_weights_write(const hn_model *m, const char *path, bool head, hone_err *err);
+/* weights.c: offsets and hash of all models' constants; the file. */
+hone_rc hn_weights_lay(hn_library *l, hone_err *err);
+hone_rc hn_weights_write(const hn_library *l, const char *path, bool head, hone_err *err);
 /* The first 48 bytes of the file, as the library expects them. */
-void hn_weights_head(const hn_model *m, char head[64]);
+void hn_weights_head(const hn_library *l, char head[64]);
 
 /* source.c, source_steps.c, source_profile.c */
 hone_rc hn_source_make(hn_model *m, hone_err *err);
@@ -150,20 +194,31 @@ hone_rc hn_source_header(const hn_model *m, hn_str *out);
 void hn_steps_text(const hn_model *m, hn_str *out); /* hnm_bind, hnm_item_sizes, hnm_steps */
 /* The tables and functions of a build that times its kernels (options->profile); else nothing. */
 void hn_source_profile(const hn_model *m, hn_str *out);
+void hn_source_calls(const hn_model *m, hn_str *out); /* rows of its table of calls */
 /* Opens and closes the timing of the kernel call at node `id`, around its launch. */
 void hn_source_time_begin(const hn_model *m, hn_str *out);
 void hn_source_time_end(const hn_model *m, uint32_t id, hn_str *out);
 void hn_c_string(hn_str *out, const char *text); /* a string literal, whatever the text is */
 void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out);
-const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k); /* as unit 0 calls it */
+/* As unit 0 calls it. */
+const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k);
+void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out);
+void hn_source_port_tables(const hn_graph *g, hn_str *out);
+extern const char hn_source_prelude[];
+/* source_entry.c: the file that chooses among several models. */
+hone_rc hn_entry_make(hn_library *l, hone_err *err);
+/* Takes the text, which is freed; stale where that, or what compiles it, is not as before. */
+hone_rc hn_unit_set(hn_arena *a, hn_unit *u, hn_str *text, const char *cc, const char *flags, hone_err *err);
 /* Carried texts (carried.c). */
 const char *hn_carried_instance(void);
+const char *hn_carried_entry(void);
 const char *hn_carried_model_h(void);
+const char *hn_carried_part(void);
 const char *hn_carried_plan(void);
 const char *hn_carried_place(void);
 
 /* build.c: the library at work/model.so from the units that are stale. */
-hone_rc hn_build(hn_model *m, hone_err *err);
+hone_rc hn_build(hn_library *l, hone_err *err);
 const char *hn_compiler_of(const hn_model *m);
 /* A command line that is put together in an array. */
 enum { HN_MOST_ARGS = 80 };
@@ -180,9 +235,9 @@ bool hn_is_tiny(const hn_model *m); /* so little work that neither optimising no
 hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err);
 
 /* manifest.c */
-void hn_manifest(const hn_model *m, hn_str *out);
-void hn_summary(const hn_model *m, hn_str *out);
+void hn_manifest(const hn_library *l, hn_str *out);
+void hn_summary(const hn_library *l, hn_str *out);
 
-void hn_progress(const hn_model *m, const char *stage, size_t done, size_t total);
+void hn_progress(const hn_library *l, const char *stage, size_t done, size_t total);
 
 #endif

@@ -10,19 +10,8 @@
 
 typedef void hnm_kernel(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 
-typedef struct hnm_buffer {
-    char *data;
-    int64_t size_b;
-} hnm_buffer;
-
 struct hone_model_instance {
-    hone_model_executor *executor;
-    void *context;
-    hnr_pool *pool; /* NULL with an executor of the caller, or one thread */
-    int64_t n_threads;
-    hnm_buffer arena, scratch; /* scratch.size_b: of one thread */
-    const char *weights;
-    size_t mapped_b;
+    hnm_common *c, own; /* c: &own, but in the further versions of an instance */
     hn_plan_item *item; /* HNM_REPLANS: sizes and offsets of the sizes of the last run */
     int32_t *order;
     hone_model_rc rc;
@@ -51,7 +40,11 @@ static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *
  */
 
 /* The initial-exec model needs no function of the dynamic linker. */
+#if HNM_IS_PART
+extern _Thread_local char hnm_create_error[256] __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#else
 static _Thread_local char hnm_create_error[256] __attribute__((tls_model("initial-exec")));
+#endif
 
 __attribute__((format(printf, 3, 4))) static hone_model_rc hnm_fail(hone_model_instance *m, hone_model_rc rc,
                                                                     const char *fmt, ...) {
@@ -96,7 +89,7 @@ HNR hone_model_rc hnm_grow(hone_model_instance *m, int32_t slot, int32_t i, int6
 }
 
 static void hnm_point_items(hone_model_instance *m, const hn_plan_item *item) {
-    for (int32_t i = 0; i < HNM_ITEMS; i++) m->v[hnm_item_slot[i]] = m->arena.data + item[i].offset;
+    for (int32_t i = 0; i < HNM_ITEMS; i++) m->v[hnm_item_slot[i]] = m->c->arena.data + item[i].offset;
 }
 
 #if HNM_REPLANS
@@ -117,7 +110,7 @@ static hone_model_rc hnm_plan(hone_model_instance *m) {
     for (int32_t i = 0; i < HNM_ITEMS; i++)
         if (m->item[i].size_b < 0 || m->item[i].size_b > (int64_t)1 << 46)
             return hnm_fail(m, HONE_MODEL_NOMEM, "the sizes of the inputs need more memory than there can be");
-    rc = hnm_reserve(m, &m->arena, hn_plan_place(m->item, HNM_ITEMS, m->order), 1, 0);
+    rc = hnm_reserve(m, &m->c->arena, hn_plan_place(m->item, HNM_ITEMS, m->order), 1, 0);
     if (rc) return rc;
     memcpy(m->planned, m->symbol, sizeof m->planned);
     hnm_point_items(m, m->item);
@@ -161,21 +154,21 @@ static hone_model_rc hnm_map_weights(hone_model_instance *m, const char *path) {
     if (map == MAP_FAILED)
         return hnm_fail(m, HONE_MODEL_WEIGHTS, "the weights '%.150s' do not have %llu bytes", path,
                         (unsigned long long)HNM_WEIGHTS_B + 64);
-    m->weights = map;
-    m->mapped_b = HNM_WEIGHTS_B + 64;
+    m->c->weights = map;
+    m->c->mapped_b = HNM_WEIGHTS_B + 64;
     if (memcmp(map, HNM_WEIGHTS_HEAD, 48))
         return hnm_fail(m, HONE_MODEL_WEIGHTS, "'%.150s' holds the weights of another model", path);
-    m->weights += 64;
+    m->c->weights += 64;
     return HONE_MODEL_OK;
 }
 static void hnm_unmap_weights(hone_model_instance *m) {
-    uintptr_t at = (uintptr_t)m->weights;
-    if (m->mapped_b) munmap((void *)(at - at % 4096), m->mapped_b);
+    uintptr_t at = (uintptr_t)m->c->weights;
+    if (m->c->mapped_b) munmap((void *)(at - at % 4096), m->c->mapped_b);
 }
 #else
 static hone_model_rc hnm_map_weights(hone_model_instance *m, const char *path) {
     (void)path;
-    m->weights = (const char *)hnm_weights;
+    m->c->weights = (const char *)hnm_weights;
     return HONE_MODEL_OK;
 }
 static void hnm_unmap_weights(hone_model_instance *m) { (void)m; }
@@ -211,29 +204,29 @@ HNR hone_model_rc hnm_launch(hone_model_instance *m, hnm_kernel *run, void *cons
     hone_model_rc rc;
     int64_t n = cost / 16384 < work ? cost / 16384 : work;
     if (work <= 0) return HONE_MODEL_OK;
-    if (scratch_b && (rc = hnm_reserve(m, &m->scratch, scratch_b, m->n_threads, 0))) return rc;
-    if (n < 2 || m->n_threads < 2) {
-        run(buf, m->s, 0, work, m->scratch.data);
+    if (scratch_b && (rc = hnm_reserve(m, &m->c->scratch, scratch_b, m->c->n_threads, 0))) return rc;
+    if (n < 2 || m->c->n_threads < 2) {
+        run(buf, m->s, 0, work, m->c->scratch.data);
         return HONE_MODEL_OK;
     }
-    hnm_job job = {run, buf, m->s, work, 4 * m->n_threads, 0, m->scratch.data, m->scratch.size_b};
+    hnm_job job = {run, buf, m->s, work, 4 * m->c->n_threads, 0, m->c->scratch.data, m->c->scratch.size_b};
     if (job.n_slices > n) job.n_slices = n;
-    n = job.n_slices < m->n_threads ? job.n_slices : m->n_threads;
-    if (m->executor)
-        m->executor(m->context, hnm_take, &job, n);
+    n = job.n_slices < m->c->n_threads ? job.n_slices : m->c->n_threads;
+    if (m->c->executor)
+        m->c->executor(m->c->context, hnm_take, &job, n);
     else
-        hnr_pool_run(m->pool, hnm_take, &job, n);
+        hnr_pool_run(m->c->pool, hnm_take, &job, n);
     return HONE_MODEL_OK;
 }
 
 static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_config *c) {
-    m->n_threads = c && c->n_threads > 0 ? c->n_threads : hnr_processors();
-    if (m->n_threads > 1024) m->n_threads = 1024;
-    m->executor = c ? c->executor : NULL;
-    m->context = c ? c->executor_context : NULL;
-    if (m->executor || m->n_threads < 2) return HONE_MODEL_OK;
-    m->pool = hnr_pool_new((int)m->n_threads);
-    return m->pool ? HONE_MODEL_OK : hnm_fail(m, HONE_MODEL_NOMEM, "cannot start %d threads", (int)m->n_threads);
+    m->c->n_threads = c && c->n_threads > 0 ? c->n_threads : hnr_processors();
+    if (m->c->n_threads > 1024) m->c->n_threads = 1024;
+    m->c->executor = c ? c->executor : NULL;
+    m->c->context = c ? c->executor_context : NULL;
+    if (m->c->executor || m->c->n_threads < 2) return HONE_MODEL_OK;
+    m->c->pool = hnr_pool_new((int)m->c->n_threads);
+    return m->c->pool ? HONE_MODEL_OK : hnm_fail(m, HONE_MODEL_NOMEM, "cannot start %d threads", (int)m->c->n_threads);
 }
 
 /* --- times
@@ -350,17 +343,20 @@ HNR void hnm_give_output(hone_model_instance *m, hone_model_tensor *t, int32_t s
 
 static void hnm_free(hone_model_instance *m) {
     if (!m) return;
-    if (m->pool) hnr_pool_free(m->pool);
-    hnm_unmap_weights(m);
+    if (m->c == &m->own) {
+        if (m->own.pool) hnr_pool_free(m->own.pool);
+        hnm_unmap_weights(m);
+        free(m->own.arena.data);
+        free(m->own.scratch.data);
+    }
     for (int32_t i = 0; i < HNM_GROWN; i++) free(m->grown[i].data);
-    free(m->arena.data);
-    free(m->scratch.data);
     free(m->item);
     free(m->order);
     free(m);
 }
 
-static hone_model_rc hnm_create(const hone_model_config *config, hone_model_instance **out) {
+/* common: that of the version for all sizes, or NULL. */
+static hone_model_rc hnm_create_in(const hone_model_config *config, hnm_common *common, hone_model_instance **out) {
     hone_model_instance *m = out ? calloc(1, sizeof *m) : NULL;
     hone_model_rc rc = HONE_MODEL_OK;
     if (!m) {
@@ -368,12 +364,13 @@ static hone_model_rc hnm_create(const hone_model_config *config, hone_model_inst
         return out ? HONE_MODEL_NOMEM : HONE_MODEL_ARGUMENT;
     }
     m->s = m->symbol + 1;
-    rc = hnm_map_weights(m, config ? config->weights : NULL);
-    if (!rc) rc = hnm_start_threads(m, config);
-    if (!rc) rc = hnm_reserve(m, &m->arena, HNM_ARENA_B, 1, 0);
-    if (!rc) rc = hnm_reserve(m, &m->scratch, HNM_SCRATCH_B, m->n_threads, 0);
+    m->c = common ? common : &m->own;
+    if (!common) rc = hnm_map_weights(m, config ? config->weights : NULL);
+    if (!common && !rc) rc = hnm_start_threads(m, config);
+    if (!rc) rc = hnm_reserve(m, &m->c->arena, HNM_ARENA_B, 1, 0);
+    if (!rc) rc = hnm_reserve(m, &m->c->scratch, HNM_SCRATCH_B, m->c->n_threads, 0);
     for (int32_t i = 0; !rc && i < HNM_CONSTANTS; i++)
-        m->v[hnm_constant_slot[i]] = (void *)(uintptr_t)(m->weights + hnm_constant_at[i]);
+        m->v[hnm_constant_slot[i]] = (void *)(uintptr_t)(m->c->weights + hnm_constant_at[i]);
     if (rc) {
         memcpy(hnm_create_error, m->error, sizeof hnm_create_error);
         hnm_free(m);
@@ -382,6 +379,12 @@ static hone_model_rc hnm_create(const hone_model_config *config, hone_model_inst
     *out = m;
     return HONE_MODEL_OK;
 }
+
+HNR hone_model_rc hnm_create(const hone_model_config *config, hone_model_instance **out) {
+    return hnm_create_in(config, NULL, out);
+}
+HNR hnm_common *hnm_common_of(hone_model_instance *m) { return m->c; }
+HNR int32_t hnm_last_version(const hone_model_instance *m) { return m ? 0 : 0; }
 
 static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in, size_t n_in, hone_model_tensor *out,
                              size_t n_out) {

@@ -48,6 +48,41 @@ hone_rc hn_kernel_plain(hn_model *m, hn_kernel *k, hone_err *err) {
     return rc ? hn_fail(err, rc, "%s", why.text) : HONE_OK;
 }
 
+/* The kernel of an earlier version of this target with the same body. */
+static const hn_kernel *earlier(const hn_model *m, const hn_kernel *k) {
+    for (uint32_t v = 0; v < m->version; v++) {
+        const hn_model *other = &m->lib->model[m->target * m->lib->n_version + v];
+        for (uint32_t i = 0; i < other->n_kernel; i++)
+            if (!other->kernel[i].same && !strcmp(other->kernel[i].hash, k->hash)) return &other->kernel[i];
+    }
+    return NULL;
+}
+
+static bool same_words(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
+
+static hone_rc emit_as(hn_model *m, hn_kernel *k, hone_err *err) {
+    hone_rc rc = hn_kernel_plain(m, k, err);
+    if (!rc) hn_winner_apply(m, k);
+    return rc;
+}
+
+/* Where the text is that of an earlier version's kernel, its function serves here, too. */
+static hone_rc emit(hn_model *m, hn_kernel *k, hone_err *err) {
+    const hn_kernel *same = earlier(m, k);
+    char own[sizeof k->name];
+    hone_rc rc;
+    if (!same) return emit_as(m, k, err);
+    memcpy(own, k->name, sizeof own);
+    memcpy(k->name, same->name, sizeof own);
+    if ((rc = emit_as(m, k, err))) return rc;
+    if (!strcmp(k->code.text, same->code.text) && same_words(k->cc, same->cc) && same_words(k->flags, same->flags)) {
+        k->same = same;
+        return HONE_OK;
+    }
+    memcpy(k->name, own, sizeof own);
+    return emit_as(m, k, err);
+}
+
 /* Results whose size data decides: the most there can be. */
 static void find_room(hn_model *m, hn_kernel *k) {
     hn_symbol list[64];
@@ -58,14 +93,14 @@ static void find_room(hn_model *m, hn_kernel *k) {
     k->room = room;
 }
 
-static hone_rc new_kernel(hn_model *m, uint32_t id, hn_kernel *k, hone_err *err) {
+static hone_rc new_kernel(hn_model *m, uint32_t id, const char hash[33], hn_kernel *k, hone_err *err) {
     const hn_attr *kind = hn_attr_get(&m->g->node[id], HN_A_KIND);
     *k = (hn_kernel){.body = hn_attr_get(&m->g->node[id], HN_A_BODY)->blocks[0], .node = id};
     k->kind = kind ? kind->name : "opaque";
-    snprintf(k->name, sizeof k->name, "k%u", m->n_kernel);
-    hone_rc rc = hn_kernel_plain(m, k, err);
+    snprintf(k->name, sizeof k->name, m->version ? "k%u_%u" : "k%u", m->n_kernel, m->version);
+    memcpy(k->hash, hash, sizeof k->hash);
+    hone_rc rc = emit(m, k, err);
     if (rc) return rc;
-    hn_winner_apply(m, k);
     if (!k->code.work || !k->code.scratch_b)
         return hn_fail(err, HONE_E_UNSUPPORTED,
                        "the sizes of kernel '%s' are too long an expression; fix a symbol with --symbol", k->name);
@@ -106,7 +141,7 @@ static hone_rc add_node(hn_model *m, known *k, uint32_t id, hone_err *err) {
     hash_body(m->g, &m->g->node[id], hex);
     size_t at = slot_of(k, hex);
     if (!k->index[at]) {
-        hone_rc rc = new_kernel(m, id, &m->kernel[m->n_kernel], err);
+        hone_rc rc = new_kernel(m, id, hex, &m->kernel[m->n_kernel], err);
         if (rc) return rc;
         memcpy(k->hash[m->n_kernel], hex, sizeof hex);
         k->index[at] = ++m->n_kernel;
@@ -131,6 +166,17 @@ static uint32_t list_nodes(const hn_graph *g, hn_block b, uint32_t *list, uint32
     return n;
 }
 
+/* Numbers of functions run through all versions of a target. */
+static void number_kernels(hn_model *m) {
+    uint32_t next = 0;
+    for (uint32_t v = 0; v < m->version; v++) {
+        const hn_model *other = &m->lib->model[m->target * m->lib->n_version + v];
+        for (uint32_t i = 0; i < other->n_kernel; i++) next += other->kernel[i].same == NULL;
+    }
+    for (uint32_t i = 0; i < m->n_kernel; i++)
+        m->kernel[i].index = m->kernel[i].same ? m->kernel[i].same->index : next++;
+}
+
 hone_rc hn_kernels_make(hn_model *m, hone_err *err) {
     uint32_t room = m->g->n_node + 1, *list = hn_alloc_n(&m->arena, room, sizeof *list), n;
     known k = {.n_slots = 2 * (size_t)room + 1};
@@ -147,8 +193,9 @@ hone_rc hn_kernels_make(hn_model *m, hone_err *err) {
         if (m->g->node[list[i]].op != HN_OP_KERNEL) continue;
         hone_rc rc = add_node(m, &k, list[i], err);
         if (rc) return rc;
-        hn_progress(m, "kernels", i, n);
+        hn_progress(m->lib, "kernels", i, n);
     }
+    number_kernels(m);
     if (hn_arena_ok(&m->arena) && hn_graph_ok(m->g)) return HONE_OK;
     return hn_fail(err, HONE_E_NOMEM, "out of memory while emitting kernels");
 }

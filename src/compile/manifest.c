@@ -45,8 +45,16 @@ static void add_parity(const hn_parity *p, hn_str *out) {
 }
 
 static void add_kernel(const hn_model *m, const hn_kernel *k, hn_str *out) {
+    const hn_library *l = m->lib;
     uint32_t source = m->g->node[k->node].source;
     hn_str_addf(out, "  - name: %s\n    kind: %s\n    uses: %u\n", k->name, k->kind, k->n_uses);
+    if (l->n_target > 1) add_pair(out, "    ", "target", m->dialect->name);
+    if (m->version) {
+        hn_str sizes = {0};
+        hn_version_text(l, m->version, &sizes);
+        add_pair(out, "    ", "version", sizes.text);
+        hn_str_free(&sizes);
+    }
     add_pair(out, "    ", "source", source ? m->g->source[source - 1] : "");
     add_pair(out, "    ", "schedule", k->code.schedule);
     if (k->winner) add_pair(out, "    ", "winner", k->winner);
@@ -55,29 +63,49 @@ static void add_kernel(const hn_model *m, const hn_kernel *k, hn_str *out) {
     add_parity(&k->parity, out);
 }
 
-void hn_manifest(const hn_model *m, hn_str *out) {
+/* Further versions: for which sizes, and what they have of their own. */
+static void add_version(const hn_library *l, uint32_t v, hn_str *out) {
+    const hn_model *m = &l->model[v];
+    uint32_t n_own = 0;
+    hn_str sizes = {0};
+    for (uint32_t i = 0; i < m->n_kernel; i++) n_own += m->kernel[i].same == NULL;
+    hn_version_text(l, v, &sizes);
+    add_pair(out, "  - ", "sizes", sizes.text);
+    hn_str_addf(out, "    arena_b: %lld\n    kernel_calls: %u\n    kernels_shared: %u\n    kernels_own: %u\n",
+                (long long)m->layout.arena_b, m->n_uses, m->n_kernel - n_own, n_own);
+    hn_str_free(&sizes);
+}
+
+void hn_manifest(const hn_library *l, hn_str *out) {
     static const char *const sizes[] = {"fixed", "bounded", "open"};
+    const hn_model *m = &l->model[0];
     const hn_blk *b = &m->g->block[0];
     hn_str_add(out, "# Made by hone; describes the files beside it.\n");
-    add_pair(out, "", "model", m->name);
+    add_pair(out, "", "model", l->name);
     hn_str_add(out, "hone: " HONE_VERSION "\n");
-    hn_str_addf(out, "abi: %d\ntarget: %s\n", HONE_MODEL_ABI, m->dialect->name);
-    add_pair(out, "", "compiler", m->compiler_text);
-    hn_str_addf(out, "numeric: %s\n", m->options->relaxed ? "relaxed" : "exact");
+    hn_str_addf(out, "abi: %d\ntarget: ", HONE_MODEL_ABI);
+    for (uint32_t t = 0; t < l->n_target; t++) hn_str_addf(out, "%s%s", t ? "," : "", l->target[t]->name);
+    hn_str_add(out, "\n");
+    add_pair(out, "", "compiler", l->compiler_text);
+    hn_str_addf(out, "numeric: %s\n", l->options->relaxed ? "relaxed" : "exact");
     add_ports(m->g, "inputs", b->param, b->n_param, false, out);
     add_ports(m->g, "outputs", b->result, b->n_result, true, out);
     hn_str_addf(
         out, "sizes: %s\narena_b: %lld\narena_lower_bound_b: %lld\nscratch_b_per_thread: %lld\ngrowing_buffers: %u\n",
         sizes[m->layout.sizes], (long long)m->layout.arena_b, (long long)m->layout.lower_bound_b,
         (long long)m->scratch_b, m->layout.n_grown);
-    hn_str_addf(out, "weights_b: %llu\nweights: %s\nweights_hash: %s\ncode_b: %llu\n", (unsigned long long)m->weights_b,
-                m->weights_file ? "file"
-                : m->weights_b  ? "embedded"
+    hn_str_addf(out, "weights_b: %llu\nweights: %s\nweights_hash: %s\ncode_b: %llu\n", (unsigned long long)l->weights_b,
+                l->weights_file ? "file"
+                : l->weights_b  ? "embedded"
                                 : "none",
-                m->weights_hash, (unsigned long long)m->code_b);
+                l->weights_hash, (unsigned long long)l->code_b);
     hn_str_addf(out, "nodes: %u\nkernel_calls: %u\n", m->n_nodes, m->n_uses);
+    if (l->n_version > 1) hn_str_add(out, "versions:\n");
+    for (uint32_t v = 1; v < l->n_version; v++) add_version(l, v, out);
     hn_str_add(out, m->n_kernel ? "kernels:\n" : "kernels: []\n");
-    for (uint32_t i = 0; i < m->n_kernel; i++) add_kernel(m, &m->kernel[i], out);
+    for (uint32_t k = 0; k < l->n_model; k++)
+        for (uint32_t i = 0; i < l->model[k].n_kernel; i++)
+            if (!l->model[k].kernel[i].same) add_kernel(&l->model[k], &l->model[k].kernel[i], out);
 }
 
 /* --- for people ------------------------------------------------------------------------------------------------------
@@ -103,38 +131,61 @@ static void add_kinds(const hn_model *m, hn_str *out) {
     hn_str_add(out, *comma == ',' ? ")" : "");
 }
 
-static void add_counts(const hn_model *m, hn_str *out) {
-    uint32_t n_reference = 0, n_same = 0, n_skipped = 0, n_winner = 0;
+typedef struct counts {
+    uint32_t n, n_reference, n_same, n_skipped, n_winner;
+} counts;
+
+static counts count(const hn_model *m) {
+    counts c = {0};
     for (uint32_t i = 0; i < m->n_kernel; i++) {
-        n_reference += m->kernel[i].reference;
-        n_winner += m->kernel[i].winner != NULL;
-        n_same += m->kernel[i].parity.end == HN_PARITY_SAME;
-        n_skipped += m->kernel[i].parity.end == HN_PARITY_SKIPPED;
+        if (m->kernel[i].same) continue;
+        c.n++;
+        c.n_reference += m->kernel[i].reference;
+        c.n_winner += m->kernel[i].winner != NULL;
+        c.n_same += m->kernel[i].parity.end == HN_PARITY_SAME;
+        c.n_skipped += m->kernel[i].parity.end == HN_PARITY_SKIPPED;
     }
-    hn_str_addf(out, "kernels   %u calls of %u distinct", m->n_uses, m->n_kernel);
-    add_kinds(m, out);
-    if (n_winner) hn_str_addf(out, "\nwinners   %u of %u kernels", n_winner, m->n_kernel);
-    hn_str_addf(out, "\nparity    %u of %u hold", n_same, m->n_kernel);
-    if (n_skipped) hn_str_addf(out, ", %u not checked", n_skipped);
-    if (n_reference) hn_str_addf(out, "; %u reference versions", n_reference);
+    return c;
+}
+
+static void add_parity_counts(const hn_model *m, hn_str *out) {
+    counts c = count(m);
+    if (c.n_winner) hn_str_addf(out, "winners   %u of %u kernels\n", c.n_winner, c.n);
+    hn_str_addf(out, "parity    %u of %u hold", c.n_same, c.n);
+    if (c.n_skipped) hn_str_addf(out, ", %u not checked", c.n_skipped);
+    if (c.n_reference) hn_str_addf(out, "; %u reference versions", c.n_reference);
+    if (m->lib->n_target > 1) hn_str_addf(out, "; %s", m->dialect->name);
+    if (m->version) {
+        hn_str_add(out, "; ");
+        hn_version_text(m->lib, m->version, out);
+        hn_str_addf(out, ", %u more shared", m->n_kernel - c.n);
+    }
     hn_str_add(out, "\n");
 }
 
-void hn_summary(const hn_model *m, hn_str *out) {
-    add_counts(m, out);
+void hn_summary(const hn_library *l, hn_str *out) {
+    const hn_model *m = &l->model[0];
+    hn_str_addf(out, "kernels   %u calls of %u distinct", m->n_uses, m->n_kernel);
+    add_kinds(m, out);
+    hn_str_add(out, "\n");
+    for (uint32_t k = 0; k < l->n_model; k++) add_parity_counts(&l->model[k], out);
     if (m->layout.sizes == HN_SIZES_OPEN)
         hn_str_add(out, "memory    arena planned for the sizes of each run");
     else {
         add_size(out, "memory    arena", (uint64_t)m->layout.arena_b);
         add_size(out, ", lower bound", (uint64_t)m->layout.lower_bound_b);
     }
-    add_size(out, ", weights", m->weights_b);
-    add_size(out, ", code", m->code_b);
-    hn_str_addf(out, "\ntarget    %s, %s, %s\n", m->dialect->name, m->options->relaxed ? "relaxed" : "exact",
-                m->compiler_text);
+    add_size(out, ", weights", l->weights_b);
+    add_size(out, ", code", l->code_b);
+    hn_str_add(out, "\ntarget    ");
+    for (uint32_t t = 0; t < l->n_target; t++) hn_str_addf(out, "%s, ", l->target[t]->name);
+    hn_str_addf(out, "%s, %s\n", l->options->relaxed ? "relaxed" : "exact", l->compiler_text);
     if (m->winners_note) hn_str_addf(out, "winners   not looked at: %s\n", m->winners_note);
-    for (uint32_t i = 0; i < m->n_kernel; i++)
-        if (m->kernel[i].fallback)
-            hn_str_addf(out, "fallback  %s (%s): %s; its reference version is used\n", m->kernel[i].name,
-                        m->kernel[i].kind, m->kernel[i].fallback);
+    for (uint32_t k = 0; k < l->n_model; k++)
+        for (uint32_t i = 0; i < l->model[k].n_kernel; i++) {
+            const hn_kernel *x = &l->model[k].kernel[i];
+            if (x->fallback && !x->same)
+                hn_str_addf(out, "fallback  %s (%s): %s; its reference version is used\n", x->name, x->kind,
+                            x->fallback);
+        }
 }

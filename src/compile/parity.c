@@ -66,7 +66,12 @@ static void check_kernel(const hn_model *m, uint32_t i, const hone_model *librar
     hn_arena a = {0};
     size_t n = hn_dims_symbols(m->g->dims);
     int64_t *symbol = hn_alloc_n(&a, n + 2, sizeof *symbol);
-    hn_trial t = {.m = m, .k = &m->kernel[i], .a = &a, .n_symbols = n, .result = out, .run = library->kernel[i].run};
+    hn_trial t = {.m = m,
+                  .k = &m->kernel[i],
+                  .a = &a,
+                  .n_symbols = n,
+                  .result = out,
+                  .run = library->kernel[m->kernel[i].index].run};
     bool open = has_symbols(m, t.k), good = symbol != NULL;
     t.symbol = symbol + 1;
     for (unsigned set = 0; set < (open ? SETS : 1) && good; set++) {
@@ -88,11 +93,11 @@ static const hone_model *open_library(const hn_model *m, const char *path, char 
     hone_model_entry *entry = NULL;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
     snprintf(name, sizeof name, m->options->emit == HONE_EMIT_C ? "%s_model" : "%s",
-             m->options->emit == HONE_EMIT_C ? m->ident : HONE_MODEL_ENTRY);
+             m->options->emit == HONE_EMIT_C ? m->lib->ident : HONE_MODEL_ENTRY);
     if (library) symbol = dlsym(library, name);
     memcpy(&entry, &symbol, sizeof entry);
     if (!entry) snprintf(trouble, n, "%s", library ? "it has no entry" : dlerror());
-    return entry ? entry() : NULL;
+    return entry ? entry()->targets[m->target] : NULL;
 }
 
 /* A kernel that hangs is killed, whatever handlers the host has. 0: no limit. */
@@ -106,7 +111,7 @@ static void child(const hn_model *m, const char *path, shared *s, int self) {
     timer_t made, *timer = timer_create(CLOCK_MONOTONIC, &kill_me, &made) ? NULL : &made;
     const hone_model *library = open_library(m, path, s->trouble, sizeof s->trouble);
     for (uint32_t i; library && (i = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST)) < m->n_kernel;) {
-        if (m->kernel[i].parity.end != HN_PARITY_NONE) continue;
+        if (m->kernel[i].parity.end != HN_PARITY_NONE || m->kernel[i].same) continue;
         s->at[self] = (int32_t)i + 1;
         limit_time(timer, LIMIT_S);
         check_kernel(m, i, library, &s->verdict[i]);
@@ -152,7 +157,7 @@ static hone_rc supervise(const hn_model *m, const char *path, shared *s, hone_er
     for (int i = 0; i < n; i++) {
         int status = 0;
         while (waitpid(pid[i], &status, 0) < 0 && errno == EINTR) continue;
-        hn_progress(m, "parity", s->n_done, m->n_kernel);
+        hn_progress(m->lib, "parity", s->n_done, m->n_kernel);
         if (bury(m, s, i, status)) {
             if ((pid[i] = start(m, path, s, i)) < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
             i--;
@@ -167,7 +172,7 @@ hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err) {
     if (s == MAP_FAILED) return hn_fail(err, HONE_E_NOMEM, "out of memory for parity");
     hone_rc rc = supervise(m, path, s, err);
     for (uint32_t i = 0; i < m->n_kernel && !rc; i++) {
-        if (m->kernel[i].parity.end != HN_PARITY_NONE) continue;
+        if (m->kernel[i].parity.end != HN_PARITY_NONE || m->kernel[i].same) continue;
         m->kernel[i].parity = s->verdict[i];
         if (s->verdict[i].end == HN_PARITY_NONE)
             rc = hn_fail(err, HONE_E_FAILED, "parity of kernel '%s' was not finished", m->kernel[i].name);

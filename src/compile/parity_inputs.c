@@ -59,6 +59,15 @@ static void round_to_divisible(hn_trial *t, hn_symbol s, int64_t high) {
     }
 }
 
+/* Symbols that an equality gives in terms of older ones, or as a number. */
+static void follow_equalities(hn_trial *t) {
+    const hn_dims *dims = t->m->g->dims;
+    for (hn_symbol s = 0; s < t->n_symbols; s++) {
+        int64_t x;
+        if (hn_dim_eval(dims, hn_dim_find(dims, hn_symbol_name(dims, s)), t->symbol, &x)) t->symbol[s] = x;
+    }
+}
+
 bool hn_trial_sizes(hn_trial *t, unsigned set) {
     static const int64_t first[] = {5, 1, 17, 0, 33, 8, 64};
     static const int64_t step[] = {2, 0, 4, 0, 3, 0, 0};
@@ -72,6 +81,7 @@ bool hn_trial_sizes(hn_trial *t, unsigned set) {
         t->symbol[s] = x < low ? low : x > high ? high : x;
         round_to_divisible(t, s, high);
     }
+    follow_equalities(t);
     for (size_t i = 0; i < n_inner; i++) t->symbol[inner[i]] = INT64_MIN;
     return legal_sizes(t);
 }

@@ -92,18 +92,25 @@ static void judge(const hone_profile *p, const record *s, const double *time_s, 
     x->of_roof = isfinite(x->of_peak) ? fmax(x->of_peak, x->of_bandwidth) : NAN;
 }
 
+static bool was_taken(const record *s, uint32_t call, int32_t version) {
+    return s->model->profile->call[call].version == version;
+}
+
+/* All runs have the same sizes, so they take one version: calls of the others are none of theirs. */
 static void fill(hone_profile *p, const record *s, uint32_t shown) {
     double *time_s = s->time_s;
+    p->version = s->model->last_version(s->run.instance);
     for (uint32_t i = 0; i < s->n_calls; i++) {
+        if (!was_taken(s, i, p->version)) continue;
         memset(time_s, 0, s->n_runs * sizeof *time_s);
-        add_call(s, i, shown, &p->call[i], time_s);
-        judge(p, s, time_s, &p->call[i]);
+        add_call(s, i, shown, &p->call[p->n_calls], time_s);
+        judge(p, s, time_s, &p->call[p->n_calls++]);
     }
     for (int32_t k = 0; k < s->model->n_kernels; k++) {
         hone_timed *x = &p->kernel[p->n_kernels];
         memset(time_s, 0, s->n_runs * sizeof *time_s);
         for (uint32_t i = 0; i < s->n_calls; i++)
-            if (s->model->profile->call[i].kernel == k) add_call(s, i, shown, x, time_s);
+            if (was_taken(s, i, p->version) && s->model->profile->call[i].kernel == k) add_call(s, i, shown, x, time_s);
         if (!x->n_calls) continue;
         judge(p, s, time_s, x);
         p->n_kernels++;
@@ -147,7 +154,7 @@ static hone_rc make_room(record *s, const hone_model *m, hone_profile *p, hone_e
 
 static void summarise(const record *s, uint32_t n_threads, hone_profile *p) {
     p->model = s->model;
-    p->n_runs = s->n_runs, p->n_calls = s->n_calls;
+    p->n_runs = s->n_runs;
     find_peaks(p, n_threads);
     p->run_s = hone_bootstrap_median(s->run_s, s->n_runs, 0.95, RESAMPLES, 1);
     p->kernels_s = hone_median(s->kernels_s, s->n_runs);

@@ -33,16 +33,17 @@ void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out) {
     }
 }
 
+/* Names of functions that several files see: unique in the library. */
 const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k) {
-    if (!k->unit) return k->name;
-    return hn_format((hn_arena *)&m->arena, "x%s", k->name);
+    if (!k->unit && !k->same) return k->name;
+    return hn_format((hn_arena *)&m->arena, "x%u%s", m->target, k->name);
 }
 
 /* --- kernels in their files ----------------------------------------------------------------------------------------
  */
 
 /* Flags of its own, or a compiler: a file of its own. */
-static bool stands_alone(const hn_kernel *k) { return (k->cc && *k->cc) || (k->flags && *k->flags); }
+static bool stands_alone(const hn_kernel *k) { return !k->same && ((k->cc && *k->cc) || (k->flags && *k->flags)); }
 
 /* In order, so that a kernel that changes leaves the others where they are. */
 static uint32_t assign_units(hn_model *m) {
@@ -50,10 +51,10 @@ static uint32_t assign_units(hn_model *m) {
     uint32_t unit = 0;
     for (uint32_t i = 0; i < m->n_kernel; i++)
         if (!stands_alone(&m->kernel[i])) total += strlen(m->kernel[i].code.text);
-    bool one = total <= UNIT_B || m->options->emit == HONE_EMIT_C;
+    bool one = (total <= UNIT_B && m->lib->n_model == 1) || m->options->emit == HONE_EMIT_C;
     if (!one) unit = 1;
     for (uint32_t i = 0; i < m->n_kernel; i++) {
-        size_t n = strlen(m->kernel[i].code.text);
+        size_t n = m->kernel[i].same ? 0 : strlen(m->kernel[i].code.text);
         if (stands_alone(&m->kernel[i])) continue;
         if (in_unit && in_unit + n > UNIT_B) unit += !one, in_unit = 0;
         in_unit += n;
@@ -64,12 +65,13 @@ static uint32_t assign_units(hn_model *m) {
     return unit + 1;
 }
 
-static const char prelude[] =
+const char hn_source_prelude[] =
     "/* Made by hone " HONE_VERSION "; do not edit. */\n"
     "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
     "#include <errno.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n"
     "#include <stdlib.h>\n#include <string.h>\n#include <dlfcn.h>\n#include <fcntl.h>\n#include <sched.h>\n"
-    "#include <sys/mman.h>\n#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n";
+    "#include <sys/mman.h>\n#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n"
+    "#if defined(__aarch64__) && defined(__linux__)\n#include <sys/auxv.h>\n#endif\n";
 
 /* What a user compiles with warnings on, and without hone's flags. */
 static void add_for_users(const hn_model *m, hn_str *out) {
@@ -88,7 +90,7 @@ static bool add_runtime(const hn_model *m, uint32_t unit, const char *first, hn_
     hn_str names = {0};
     hn_str_add(&names, first);
     for (uint32_t i = 0; i < m->n_kernel; i++)
-        if (m->kernel[i].unit == unit && m->kernel[i].code.helpers) {
+        if (m->kernel[i].unit == unit && !m->kernel[i].same && m->kernel[i].code.helpers) {
             hn_str_add(&names, " ");
             hn_str_add(&names, m->kernel[i].code.helpers);
         }
@@ -100,14 +102,14 @@ static bool add_runtime(const hn_model *m, uint32_t unit, const char *first, hn_
 static void add_kernels(const hn_model *m, uint32_t unit, hn_str *out) {
     for (uint32_t i = 0; i < m->n_kernel; i++) {
         const hn_kernel *k = &m->kernel[i];
-        if (k->unit != unit) continue;
+        if (k->unit != unit || k->same) continue;
         hn_str_add(out, k->code.text);
         hn_str_add(out, "\n");
         if (unit)
             hn_str_addf(out,
-                        "__attribute__((visibility(\"hidden\"))) void x%s(void *const *b, const int64_t *s, int64_t i, "
+                        "__attribute__((visibility(\"hidden\"))) void %s(void *const *b, const int64_t *s, int64_t i, "
                         "int64_t e, char *t) {\n    %s(b, s, i, e, t);\n}\n",
-                        k->name, k->name);
+                        hn_kernel_symbol(m, k), k->name);
     }
 }
 
@@ -117,7 +119,7 @@ static void add_kernels(const hn_model *m, uint32_t unit, hn_str *out) {
 static void add_numbers(const hn_model *m, hn_str *out) {
     const hn_layout *l = &m->layout;
     char head[64];
-    hn_weights_head(m, head);
+    hn_weights_head(m->lib, head);
     const struct {
         const char *name;
         long long value;
@@ -129,17 +131,18 @@ static void add_numbers(const hn_model *m, hn_str *out) {
                   {"CONSTANTS", l->n_constant},
                   {"ITEMS", l->n_item},
                   {"PROFILE", m->options->profile},
+                  {"IS_PART", m->lib->n_model > 1},
                   {"CALLS", m->n_uses},
                   {"REPLANS", l->sizes == HN_SIZES_OPEN},
                   {"ARENA_B", l->arena_b},
                   {"SCRATCH_B", m->scratch_b},
-                  {"WEIGHTS_B", (long long)m->weights_b},
-                  {"WEIGHTS_FILE", m->weights_file}};
+                  {"WEIGHTS_B", (long long)m->lib->weights_b},
+                  {"WEIGHTS_FILE", m->lib->weights_file}};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hn_str_addf(out, "#define HNM_%s %lld\n", number[i].name, number[i].value);
     hn_str_add(out, "#define HNM_WEIGHTS_NAME ");
-    hn_c_string(out, m->name);
-    hn_str_addf(out, " \".weights\"\n#define HNM_WEIGHTS_HEAD \"HONE-WEIGHTS-1\\000\\000%s\"\n", m->weights_hash);
+    hn_c_string(out, m->lib->name);
+    hn_str_addf(out, " \".weights\"\n#define HNM_WEIGHTS_HEAD \"HONE-WEIGHTS-1\\000\\000%s\"\n", m->lib->weights_hash);
     for (size_t s = 0; s < hn_dims_symbols(m->g->dims); s++) hn_str_addf(out, "#define S_%zu (m->s[%zu])\n", s, s);
 }
 
@@ -159,11 +162,12 @@ static hone_rc add_weight_array(const hn_model *m, hn_str *out) {
 }
 
 static hone_rc add_weights(const hn_model *m, hn_str *out) {
-    if (m->weights_file) return HONE_OK;
+    if (m->lib->weights_file) return HONE_OK;
     if (m->options->emit == HONE_EMIT_C) return add_weight_array(m, out);
+    hn_str_add(out, "extern const char hnm_weights[] __attribute__((visibility(\"hidden\")));\n");
+    if (m->number) return HONE_OK; /* the first model's file holds them for all */
     hn_str_add(
         out,
-        "extern const char hnm_weights[] __attribute__((visibility(\"hidden\")));\n"
         "__asm__(\".pushsection .rodata.hnm,\\\"a\\\"\\n.balign 64\\n.globl hnm_weights\\n.hidden hnm_weights\\n\"\n"
         "        \"hnm_weights:\\n.incbin \\\"weights.bin\\\"\\n.byte 0\\n.popsection\\n\");\n");
     return HONE_OK;
@@ -204,7 +208,7 @@ static void add_port(const hn_graph *g, hn_val v, const char *name, hn_str *out)
     }
 }
 
-static void add_ports(const hn_graph *g, hn_str *out) {
+void hn_source_port_tables(const hn_graph *g, hn_str *out) {
     const hn_blk *b = &g->block[0];
     hn_str_add(out, "static const hone_model_port hnm_input[HNM_INPUTS + 1] = {\n");
     for (uint32_t i = 0; i < b->n_param; i++) add_port(g, b->param[i], g->value[b->param[i]].name, out);
@@ -230,60 +234,91 @@ static void add_tables(const hn_model *m, hn_str *out) {
 
 static void add_declarations(const hn_model *m, hn_str *out) {
     for (uint32_t i = 0; i < m->n_kernel; i++)
-        if (m->kernel[i].unit)
+        if (m->kernel[i].unit || m->kernel[i].same)
             hn_str_addf(out,
-                        "__attribute__((visibility(\"hidden\"))) void x%s(void *const *, const int64_t *, int64_t, "
+                        "__attribute__((visibility(\"hidden\"))) void %s(void *const *, const int64_t *, int64_t, "
                         "int64_t, char *);\n",
-                        m->kernel[i].name);
+                        hn_kernel_symbol(m, &m->kernel[i]));
+}
+
+void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out) {
+    uint32_t source = m->g->node[k->node].source;
+    hn_str_addf(out, "    {\"%s\", ", k->name);
+    hn_c_string(out, source && source <= m->g->n_source ? m->g->source[source - 1] : "");
+    hn_str_add(out, ", ");
+    hn_c_string(out, k->code.schedule ? k->code.schedule : "");
+    hn_str_add(out, ", ");
+    hn_c_string(out, k->winner ? k->winner : "");
+    hn_str_addf(out, ", %s},\n", hn_kernel_symbol(m, k));
 }
 
 static void add_kernel_table(const hn_model *m, hn_str *out) {
     hn_str_addf(out, "static const hone_model_kernel hnm_kernels[%u + 1] = {\n", m->n_kernel);
-    for (uint32_t i = 0; i < m->n_kernel; i++) {
-        uint32_t source = m->g->node[m->kernel[i].node].source;
-        hn_str_addf(out, "    {\"%s\", ", m->kernel[i].name);
-        hn_c_string(out, source && source <= m->g->n_source ? m->g->source[source - 1] : "");
-        hn_str_add(out, ", ");
-        hn_c_string(out, m->kernel[i].code.schedule ? m->kernel[i].code.schedule : "");
-        hn_str_add(out, ", ");
-        hn_c_string(out, m->kernel[i].winner ? m->kernel[i].winner : "");
-        hn_str_addf(out, ", %s},\n", hn_kernel_symbol(m, &m->kernel[i]));
-    }
+    for (uint32_t i = 0; i < m->n_kernel; i++) hn_source_kernel_row(m, &m->kernel[i], out);
     hn_str_add(out, "    {0},\n};\n");
 }
 
+/* Asked before anything else runs, in code that every processor of the family runs. */
+static void add_offered(const hn_model *m, hn_str *out) {
+    hn_str_addf(out,
+                "#if defined(__x86_64__) && defined(__GNUC__)\n"
+                "#define HNM_BASELINE __attribute__((noinline, target(\"arch=x86-64\")))\n"
+                "#else\n#define HNM_BASELINE\n#endif\n"
+                "HNM_BASELINE static hone_model_rc hnm_create_checked(const hone_model_config *config, "
+                "hone_model_instance **out) {\n"
+                "    if (%s) return hnm_create(config, out);\n"
+                "    snprintf(hnm_create_error, sizeof hnm_create_error, \"this processor does not offer '%s'\");\n"
+                "    return HONE_MODEL_TARGET;\n}\n",
+                m->dialect->offered, m->dialect->name);
+}
+
+/* The model of a library that has no other. */
 static void add_entry(const hn_model *m, hn_str *out) {
-    hn_str_add(out, "static const hone_model hnm_model = {HONE_MODEL_ABI, ");
-    hn_c_string(out, m->name);
+    bool checks = strcmp(m->dialect->offered, "1") != 0;
+    if (checks) add_offered(m, out);
+    hn_str_addf(out, "static const hone_model *const hnm_targets[1];\n"
+                     "static const hone_model_version hnm_versions[] = {{\"\", HNM_CALLS, HNM_ARENA_B}};\n"
+                     "static const hone_model hnm_model = {HONE_MODEL_ABI, ");
+    hn_c_string(out, m->lib->name);
     hn_str_add(out, ", \"" HONE_VERSION "\", ");
     hn_c_string(out, m->dialect->name);
     hn_str_addf(out,
                 ", HNM_INPUTS, HNM_OUTPUTS, %u, HNM_SYMBOLS, hnm_input, hnm_output, hnm_kernels, HNM_WEIGHTS_B, "
-                "HNM_ARENA_B, hnm_create, hnm_run, hnm_free, hnm_error, %s};\n",
-                m->n_kernel, m->options->profile ? "&hnm_profile" : "NULL");
+                "HNM_ARENA_B, hnm_create%s, hnm_run, hnm_free, hnm_error, %s, 1, hnm_targets, 1, hnm_versions, "
+                "hnm_last_version};\nstatic const hone_model *const hnm_targets[1] = {&hnm_model};\n",
+                m->n_kernel, checks ? "_checked" : "", m->options->profile ? "&hnm_profile" : "NULL");
     if (m->options->emit == HONE_EMIT_C)
         hn_str_addf(out,
                     "__attribute__((visibility(\"default\"))) const hone_model *%s_model(void);\nconst hone_model "
                     "*%s_model(void) { return &hnm_model; }\n",
-                    m->ident, m->ident);
+                    m->lib->ident, m->lib->ident);
     else
         hn_str_add(out, "__attribute__((visibility(\"default\"))) const hone_model *hone_model_query(void);\n"
                         "const hone_model *hone_model_query(void) { return &hnm_model; }\n");
+}
+
+/* One of several models: what the entry needs of it. */
+static void add_part(const hn_model *m, hn_str *out) {
+    hn_str_addf(out,
+                "extern const hnm_part hnm_part_%u __attribute__((visibility(\"hidden\")));\n"
+                "const hnm_part hnm_part_%u = {hnm_create_in, hnm_run, hnm_free, hnm_error, hnm_common_of, %s};\n",
+                m->number, m->number, m->options->profile ? "hnm_times" : "NULL");
 }
 
 /* The carried planner, without the line that includes its header, under a name that no other model has. */
 static void add_planner(const hn_model *m, hn_str *out) {
     static const char line[] = "#include \"plan/plan.h\"\n";
     const char *text = hn_carried_place(), *include = strstr(text, line);
-    hn_str_addf(out, "#define hn_plan_place hn_plan_place_%s\n", m->ident);
+    hn_str_addf(out, "#define hn_plan_place hn_plan_place_%s_%u\n", m->lib->ident, m->number);
     hn_str_add(out, hn_carried_plan());
     if (m->layout.sizes == HN_SIZES_OPEN) hn_str_add(out, include ? include + strlen(line) : text);
 }
 
 static hone_rc make_main(hn_model *m, hn_str *out) {
     if (m->options->emit == HONE_EMIT_C) add_for_users(m, out);
-    hn_str_add(out, prelude);
+    hn_str_add(out, hn_source_prelude);
     hn_str_add(out, hn_carried_model_h());
+    hn_str_add(out, hn_carried_part());
     if (!add_runtime(m, 0, "base pool", out)) return HONE_E_FAILED;
     add_planner(m, out);
     add_numbers(m, out);
@@ -291,9 +326,13 @@ static hone_rc make_main(hn_model *m, hn_str *out) {
     hn_str_add(out, hn_carried_instance());
     add_kernels(m, 0, out);
     add_declarations(m, out);
-    add_ports(m->g, out);
+    hn_source_port_tables(m->g, out);
     add_tables(m, out);
     hn_steps_text(m, out);
+    if (m->lib->n_model > 1) {
+        add_part(m, out);
+        return rc;
+    }
     add_kernel_table(m, out);
     hn_source_profile(m, out);
     add_entry(m, out);
@@ -301,24 +340,27 @@ static hone_rc make_main(hn_model *m, hn_str *out) {
 }
 
 static hone_rc make_unit(const hn_model *m, uint32_t unit, hn_str *out) {
-    hn_str_add(out, prelude);
+    hn_str_add(out, hn_source_prelude);
     if (!add_runtime(m, unit, "base", out)) return HONE_E_FAILED;
     add_kernels(m, unit, out);
     return HONE_OK;
 }
 
-static hone_rc set_unit(hn_model *m, uint32_t i, hn_str *text, hone_err *err) {
-    hn_unit *u = &m->unit[i];
-    char *kept = text->failed ? NULL : hn_strndup(&m->arena, text->text, text->n);
+hone_rc hn_unit_set(hn_arena *a, hn_unit *u, hn_str *text, const char *cc, const char *flags, hone_err *err) {
+    char *kept = text->failed ? NULL : hn_strndup(a, text->text, text->n);
     size_t n = text->n;
     hn_str_free(text);
     if (!kept) return hn_fail(err, HONE_E_NOMEM, "out of memory for the C text");
-    const char *cc = NULL, *flags = NULL;
-    for (uint32_t k = 0; k < m->n_kernel && i; k++)
-        if (m->kernel[k].unit == i && stands_alone(&m->kernel[k])) cc = m->kernel[k].cc, flags = m->kernel[k].flags;
     if (u->text && u->n == n && !memcmp(u->text, kept, n) && u->cc == cc && u->flags == flags) return HONE_OK;
     *u = (hn_unit){kept, n, n, true, cc, flags};
     return HONE_OK;
+}
+
+static hone_rc set_unit(hn_model *m, uint32_t i, hn_str *text, hone_err *err) {
+    const char *cc = NULL, *flags = NULL;
+    for (uint32_t k = 0; k < m->n_kernel && i; k++)
+        if (m->kernel[k].unit == i && stands_alone(&m->kernel[k])) cc = m->kernel[k].cc, flags = m->kernel[k].flags;
+    return hn_unit_set(&m->arena, &m->unit[i], text, cc, flags, err);
 }
 
 /* At their bounds, where there are bounds: then no kernel ever asks for more. */
@@ -373,15 +415,17 @@ static void add_comment_ports(const hn_graph *g, const char *what, const hn_val 
 
 hone_rc hn_source_header(const hn_model *m, hn_str *out) {
     const hn_blk *b = &m->g->block[0];
-    hn_str_addf(out, "/* %s.h — a model compiled by hone " HONE_VERSION " for %s.\n *\n", m->ident, m->dialect->name);
+    hn_str_addf(out, "/* %s.h — a model compiled by hone " HONE_VERSION " for ", m->lib->ident);
+    for (uint32_t t = 0; t < m->lib->n_target; t++) hn_str_addf(out, "%s%s", t ? ", " : "", m->lib->target[t]->name);
+    hn_str_add(out, ".\n *\n");
     add_comment_ports(m->g, "input", b->param, b->n_param, false, out);
     add_comment_ports(m->g, "output", b->result, b->n_result, true, out);
     hn_str_add(out, " */\n");
     hn_str_add(out, hn_carried_model_h());
-    hn_str_addf(out, "\n#ifndef HONE_MODEL_OF_%s\n#define HONE_MODEL_OF_%s\n", m->ident, m->ident);
+    hn_str_addf(out, "\n#ifndef HONE_MODEL_OF_%s\n#define HONE_MODEL_OF_%s\n", m->lib->ident, m->lib->ident);
     hn_str_add(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     if (m->options->emit == HONE_EMIT_C)
-        hn_str_addf(out, "const hone_model *%s_model(void);\n", m->ident);
+        hn_str_addf(out, "const hone_model *%s_model(void);\n", m->lib->ident);
     else
         hn_str_add(out, "const hone_model *hone_model_query(void); /* of the library that is linked or opened */\n");
     hn_str_add(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");

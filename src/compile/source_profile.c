@@ -27,14 +27,14 @@ void hn_source_time_end(const hn_model *m, uint32_t id, hn_str *out) {
     hn_str_add(out, ");\n");
 }
 
-static void add_call(const hn_model *m, const hn_node *n, uint32_t kernel, hn_str *out) {
+static void add_call(const hn_model *m, const hn_node *n, const hn_kernel *k, hn_str *out) {
     hn_str shape = {0};
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (i) hn_str_add(&shape, ", ");
         hn_type_print(m->g, hn_type_of(m->g, n->out[i]), &shape);
     }
-    hn_str_addf(out, "    {%u, %d, ", kernel, n->n_out ? (int)hn_type_of(m->g, n->out[0])->dtype : 0);
-    hn_c_string(out, m->kernel[kernel].kind);
+    hn_str_addf(out, "    {%u, %u, %d, ", m->version, k->index, n->n_out ? (int)hn_type_of(m->g, n->out[0])->dtype : 0);
+    hn_c_string(out, k->kind);
     hn_str_add(out, ", ");
     hn_c_string(out, n->source && n->source <= m->g->n_source ? m->g->source[n->source - 1] : "");
     hn_str_add(out, ", ");
@@ -44,10 +44,15 @@ static void add_call(const hn_model *m, const hn_node *n, uint32_t kernel, hn_st
     hn_str_free(&shape);
 }
 
+void hn_source_calls(const hn_model *m, hn_str *out) {
+    for (uint32_t i = 0; i < m->n_uses; i++)
+        add_call(m, &m->g->node[m->call[i]], &m->kernel[m->kernel_of[m->call[i]] - 1], out);
+}
+
 void hn_source_profile(const hn_model *m, hn_str *out) {
     if (!m->options->profile) return;
     hn_str_add(out, "static const hone_model_call hnm_calls[HNM_CALLS + 1] = {\n");
-    for (uint32_t i = 0; i < m->n_uses; i++) add_call(m, &m->g->node[m->call[i]], m->kernel_of[m->call[i]] - 1, out);
+    hn_source_calls(m, out);
     hn_str_add(out, "    {0},\n};\n"
                     "static const hone_model_profile hnm_profile = {HNM_CALLS, hnm_calls, hnm_times};\n");
 }

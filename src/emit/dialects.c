@@ -18,12 +18,51 @@ static const char *const v3[] = {COMMON, "-march=x86-64-v3", NULL};
 static const char *const v4[] = {COMMON, "-march=x86-64-v4", "-mprefer-vector-width=512", NULL};
 static const char *const arm[] = {COMMON, "-march=armv8-a", NULL};
 
-static const hn_dialect scalar_row = {"scalar", "C without vectors, for any compiler", 0, 0, false, plain};
-static const hn_dialect generic_row = {"generic", "vectors of 16 bytes, no instruction set assumed", 16, 16, false,
-                                       plain};
-static const hn_dialect v3_row = {"x86-64-v3", "AVX2 and FMA", 32, 16, true, v3};
-static const hn_dialect v4_row = {"x86-64-v4", "AVX-512 (F, BW, CD, DQ, VL)", 64, 32, true, v4};
-static const hn_dialect arm_row = {"aarch64", "Armv8 with Advanced SIMD", 16, 32, true, arm};
+#define X86_V3                                                                                                         \
+    "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\") && __builtin_cpu_supports(\"bmi\") && "       \
+    "__builtin_cpu_supports(\"bmi2\")"
+#define X86_V4                                                                                                         \
+    X86_V3 " && __builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") && "                       \
+           "__builtin_cpu_supports(\"avx512cd\") && __builtin_cpu_supports(\"avx512dq\") && "                          \
+           "__builtin_cpu_supports(\"avx512vl\")"
+
+static const hn_dialect scalar_row = {
+    .name = "scalar", .summary = "C without vectors, for any compiler", .flags = plain, .rank = -1, .offered = "1"};
+static const hn_dialect generic_row = {.name = "generic",
+                                       .summary = "vectors of 16 bytes, no instruction set assumed",
+                                       .vector_b = 16,
+                                       .n_registers = 16,
+                                       .flags = plain,
+                                       .offered = "1"};
+static const hn_dialect v3_row = {.name = "x86-64-v3",
+                                  .summary = "AVX2 and FMA",
+                                  .vector_b = 32,
+                                  .n_registers = 16,
+                                  .fma = true,
+                                  .flags = v3,
+                                  .processor = "x86-64",
+                                  .rank = 3,
+                                  .offered = X86_V3};
+static const hn_dialect v4_row = {.name = "x86-64-v4",
+                                  .summary = "AVX-512 (F, BW, CD, DQ, VL)",
+                                  .vector_b = 64,
+                                  .n_registers = 32,
+                                  .fma = true,
+                                  .flags = v4,
+                                  .processor = "x86-64",
+                                  .rank = 4,
+                                  .offered = X86_V4};
+static const hn_dialect arm_row = {.name = "aarch64",
+                                   .summary = "Armv8 with Advanced SIMD",
+                                   .vector_b = 16,
+                                   .n_registers = 32,
+                                   .fma = true,
+                                   .flags = arm,
+                                   .processor = "aarch64",
+                                   .rank = 1,
+                                   .offered = "(getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0",
+                                   .compiler = "aarch64-linux-gnu-gcc",
+                                   .emulator = "qemu-aarch64"};
 
 const hn_dialect *const hn_dialects[] = {&generic_row, &v3_row, &v4_row, &arm_row, &scalar_row, NULL};
 

@@ -39,6 +39,11 @@ typedef struct hn_dialect { /* one row per instruction set in src/emit/dialects.
     int n_registers;
     bool fma;                 /* a multiply-add that rounds once is one instruction */
     const char *const *flags; /* NULL-terminated: of the C compiler */
+    const char *processor;    /* family whose machine code it is, or NULL: of any */
+    int rank;                 /* within the family: what a processor of a rank runs are the ranks up to it */
+    const char *offered;      /* a C expression: does the processor at hand offer it? */
+    const char *compiler;     /* of another family's machines, where no compiler is named; NULL: cc */
+    const char *emulator;     /* that runs it on machines of another family, or NULL */
 } hn_dialect;
 extern const hn_dialect *const hn_dialects[];         /* NULL-terminated */
 const hn_dialect *hn_dialect_named(const char *name); /* "native": from CPUID; NULL when unknown */

@@ -18,8 +18,8 @@ struct hone_program {
 };
 
 static hone_rc rc_of(hone_model_rc rc) {
-    static const hone_rc map[] = {HONE_OK,      HONE_E_NOMEM, HONE_E_INPUT, HONE_E_INPUT,
-                                  HONE_E_INPUT, HONE_E_IO,    HONE_E_FAILED};
+    static const hone_rc map[] = {HONE_OK,      HONE_E_NOMEM, HONE_E_INPUT,  HONE_E_INPUT,
+                                  HONE_E_INPUT, HONE_E_IO,    HONE_E_FAILED, HONE_E_UNSUPPORTED};
     return (unsigned)rc < sizeof map / sizeof *map ? map[rc] : HONE_E_FAILED;
 }
 

@@ -135,15 +135,14 @@ static void try_fault(const fusion *f, const fusion *wrong, const char *what) {
         return;
     }
     fault = wrong->text;
-    hn_model m = {.options = &options, .g = hn_copy_graph(g), .tamper = plant};
-    hone_rc rc = hn_compile_model(&m, what, &err);
-    int caught = !rc && m.kernel[0].fallback && m.kernel[0].reference;
+    hn_library l = {.options = &options, .tamper = plant};
+    hone_rc rc = hn_compile_library(&l, g, what, &err);
+    const hn_kernel *k = rc ? NULL : &l.model[0].kernel[0];
+    int caught = k && k->fallback && k->reference;
     if (!ok(caught, "parity/%s_is_caught", what)) printf("#   %s\n", rc ? err.text : "nothing was found");
-    if (caught) printf("#   %s\n", m.kernel[0].fallback);
+    if (caught) printf("#   %s\n", k->fallback);
     ok(!rc && is_right(g, library), "parity/%s_is_replaced", what);
-    if (m.work) hn_remove_tree(m.work, NULL);
-    hn_graph_free(m.g);
-    hn_arena_free(&m.arena);
+    hn_library_free(&l);
     hone_graph_free(g);
 }
 
