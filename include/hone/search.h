@@ -106,6 +106,14 @@ HONE_API hone_rc hone_pareto_rank(const double *values, size_t n, size_t m, uint
  * for m = 2 (WFG, While et al. 2012, beyond). Rows outside ref count nothing. */
 HONE_API double hone_hypervolume(const double *values, size_t n, size_t m, const double *ref);
 
+/* --- which parameters matter ---------------------------------------------------------------------------------- */
+
+/* For each parameter of the space (share has room for all) how much of the ranking of n values it alone explains, 0..1:
+ * epsilon squared of Kruskal and Wallis's test over its levels (numbers: eight bins). points: n * slots, canonical;
+ * values: finite. A permutation counts by the item whose place explains most. */
+HONE_API hone_rc hone_importance(const hone_space *space, const double *points, const double *values, size_t n,
+                                 double *share, hone_err *err);
+
 /* --- judging an engine on a recorded space (docs/replay.md) -------------------------------------------------- */
 
 typedef struct hone_recording hone_recording;

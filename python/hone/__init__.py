@@ -12,6 +12,11 @@ from ._hone import __version__
 # Name -> module of this package that has it; a module's own name stands for the module.
 _LAZY = {
     "space": "space",
+    "workers": "workers",
+    **dict.fromkeys(("Callback", "Search"), "search"),
+    **dict.fromkeys(("Results", "Trial"), "results"),
+    **dict.fromkeys(("INVALID_SCORE", "Outcome"), "outcome"),
+    "SearchConfiguration": "config",
     **dict.fromkeys(("Model", "compile", "compile_to_c", "generate", "inspect", "load"), "model"),
     **dict.fromkeys(("Controls", "check", "minimize", "report", "tune", "validate"), "compilers"),
 }

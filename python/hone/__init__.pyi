@@ -1,5 +1,5 @@
 """What `import hone` offers; the names are loaded when they are first used."""
-from . import space as space
+from . import space as space, workers as workers
 from ._hone import (
     BaselineError as BaselineError,
     BusyError as BusyError,
@@ -41,3 +41,7 @@ from .model import (
     inspect as inspect,
     load as load,
 )
+from .config import SearchConfiguration as SearchConfiguration
+from .outcome import INVALID_SCORE as INVALID_SCORE, Outcome as Outcome
+from .results import Results as Results, Trial as Trial
+from .search import Callback as Callback, Search as Search

@@ -68,7 +68,7 @@ class Flags(tuple):  # type: ignore[type-arg]
         return shlex.join(self)
 
 
-class _List:
+class Constrained:
     """ss.space(...): parameters with constraints between them."""
 
     __slots__ = ("parameters", "constraints", "when", "name")
@@ -80,7 +80,7 @@ class _List:
         self.name = name
 
 
-SpaceLike = Union[Mapping[str, Any], Sequence[Any], Space, _List]
+SpaceLike = Union[Mapping[str, Any], Sequence[Any], Space, Constrained]
 
 
 # --- parameters ----------------------------------------------------------------------------------------------------
@@ -201,10 +201,10 @@ def literal(value: Any, *, knockout_prob: Optional[float] = None, when: Optional
 
 
 def space(parameters: SpaceLike, constraints: Sequence[str] = (), *, when: Optional[str] = None,
-          name: str = "space") -> _List:
+          name: str = "space") -> Constrained:
     """Parameters with constraints between them, at the root or in place of a nested dict; `when` (of a nested one): the
     condition, over names outside, under which its parameters are active."""
-    return _List(parameters, [constraints] if isinstance(constraints, str) else constraints, when, name)
+    return Constrained(parameters, [constraints] if isinstance(constraints, str) else constraints, when, name)
 
 
 def compiler(command: str, *, floating_point: str = "strict", all: bool = False,
@@ -234,7 +234,7 @@ def _add(out: Space, name: str, key: Any, p: Parameter) -> None:
 
 
 def _include(out: Space, name: str, key: Any, value: Any, facts: "_Facts") -> None:
-    when = value.when if isinstance(value, _List) else None
+    when = value.when if isinstance(value, Constrained) else None
     part = value if isinstance(value, Space) else _unsealed(value, name, facts)
     if part is value:
         facts.parts.append((name, part))
@@ -250,7 +250,7 @@ class _Facts:
 
 
 def _entry(out: Space, name: str, key: Any, value: Any, facts: _Facts) -> None:
-    if isinstance(value, (Mapping, Space, _List)):
+    if isinstance(value, (Mapping, Space, Constrained)):
         _include(out, name, key, value, facts)
         return
     if not isinstance(value, Parameter):
@@ -261,7 +261,7 @@ def _entry(out: Space, name: str, key: Any, value: Any, facts: _Facts) -> None:
 
 def _unsealed(given: Any, label: str, facts: _Facts) -> Space:
     constraints: tuple[str, ...] = ()
-    if isinstance(given, _List):
+    if isinstance(given, Constrained):
         constraints, given = given.constraints, given.parameters
     if isinstance(given, Mapping):
         out = Space(label)
@@ -287,7 +287,7 @@ def _built(given: SpaceLike) -> tuple[Space, _Facts]:
         facts.explicit_default = True
         facts.parts.append(("", given))
         return given, facts
-    name = given.name if isinstance(given, _List) else "space"
+    name = given.name if isinstance(given, Constrained) else "space"
     out = _unsealed(given, name, facts)
     out.seal()
     return out, facts

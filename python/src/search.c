@@ -350,6 +350,56 @@ static PyObject *statistic(PyObject *args, double (*of)(const double *, size_t))
 static PyObject *median(PyObject *module, PyObject *args) { return (void)module, statistic(args, hone_median); }
 static PyObject *mad(PyObject *module, PyObject *args) { return (void)module, statistic(args, hone_mad); }
 
+static PyObject *floats(const double *x, size_t n) {
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *value = PyFloat_FromDouble(x[i]);
+        if (!value) Py_CLEAR(list);
+        if (list) PyList_SET_ITEM(list, (Py_ssize_t)i, value);
+    }
+    return list;
+}
+
+/* points: a list of n of them. */
+static PyObject *importance_of(hn_py_state *state, const hn_py_space *space, PyObject *points, const double *values) {
+    size_t n = (size_t)PyList_GET_SIZE(points), n_slots = hone_space_slots(space->space),
+           m = hone_space_n_params(space->space);
+    double *x = PyMem_Malloc((n * n_slots + m + 1) * sizeof *x), *share = x ? x + n * n_slots : NULL;
+    if (!x) return PyErr_NoMemory();
+    for (size_t i = 0; i < n; i++) {
+        const double *point = hn_py_point(space, PyList_GET_ITEM(points, (Py_ssize_t)i));
+        if (!point) {
+            PyMem_Free(x);
+            return NULL;
+        }
+        memcpy(x + i * n_slots, point, n_slots * sizeof *x);
+    }
+    hone_err err = {HONE_OK, ""};
+    hone_rc rc;
+    Py_BEGIN_ALLOW_THREADS rc = hone_importance(space->space, x, values, n, share, &err);
+    Py_END_ALLOW_THREADS PyObject *list = rc ? hn_py_raise(state, &err) : floats(share, m);
+    PyMem_Free(x);
+    return list;
+}
+
+static PyObject *importance(PyObject *module, PyObject *args) {
+    PyObject *space, *points, *values;
+    Py_buffer view;
+    if (!PyArg_ParseTuple(args, "OO!O", &space, &PyList_Type, &points, &values)) return NULL;
+    hn_py_state *state = hn_py_module_state(module);
+    hn_py_space *sealed = hn_py_sealed(state, space);
+    if (!sealed) return NULL;
+    Py_ssize_t n = numbers_of(values, &view);
+    if (n < 0) return NULL;
+    PyObject *list = NULL;
+    if (n == PyList_GET_SIZE(points))
+        list = importance_of(state, sealed, points, view.buf);
+    else
+        PyErr_SetString(PyExc_ValueError, "there are not as many values as points");
+    PyBuffer_Release(&view);
+    return list;
+}
+
 static PyObject *engines(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -379,6 +429,8 @@ static PyMethodDef functions[] = {
     {"pareto_rank", pareto_rank, METH_VARARGS,
      "pareto_rank(values, m): non-dominated rank of each row of m minimised."},
     {"hypervolume", hypervolume, METH_VARARGS, "hypervolume(values, reference): what the rows dominate within it."},
+    {"importance", importance, METH_VARARGS,
+     "importance(space, points, values): how much of the values' ranking each parameter explains."},
     {"median", median, METH_VARARGS, "median(values)"},
     {"mad", mad, METH_VARARGS, "mad(values): median absolute deviation, scaled to a normal's standard deviation."},
     {"engines", engines, METH_NOARGS, "engines(): name, summary, options of each search engine."},

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""tests/py/python.t: the Python package: pytest over tests/py/test_*.py, reported as TAP.
+
+Runs on the interpreter of build/venv with the package of build/python (make python) and with PYTHONMALLOC=debug, so that an
+overrun or a use after free of the extension ends the run. usage: python.t [pytest's arguments]
+"""
+import os
+import sys
+
+ROOT = os.environ.get("HONE_ROOT", os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../..")))
+BUILD = os.environ.get("HONE_BUILD", os.path.join(ROOT, "build"))
+PACKAGE = os.path.join(BUILD, "python")
+
+
+def skip_all(why):
+    print(f"1..0 # SKIP {why}")
+    sys.exit(0)
+
+
+def settle():
+    """The right interpreter and environment, by executing ourselves once more."""
+    if os.environ.get("HONE_IN_PYTEST"):
+        return
+    own = os.path.join(BUILD, "venv/bin/python")
+    python = own if os.path.exists(own) else sys.executable
+    path = os.pathsep.join([PACKAGE, *filter(None, [os.environ.get("PYTHONPATH")])])
+    extra = {"HONE_IN_PYTEST": "1", "PYTHONPATH": path, "PYTHONMALLOC": "debug", "PYTHONFAULTHANDLER": "1", "HONE_ROOT": ROOT,
+             "HONE_BUILD": BUILD, "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
+    os.execve(python, [python, os.path.realpath(__file__), *sys.argv[1:]], dict(os.environ, **extra))
+
+
+settle()
+try:
+    import pytest
+except ImportError:
+    skip_all("pytest is not installed: tools/venv.sh tests puts it into build/venv")
+try:
+    import hone
+except ImportError as error:
+    skip_all(f"the package cannot be imported from {PACKAGE} ({error}): run make python")
+
+
+class Tap:
+    """One line per test; what failed follows as comments."""
+
+    def __init__(self):
+        self.n = 0
+
+    def line(self, good, name, note=""):
+        self.n += 1
+        print(f"{'' if good else 'not '}ok {self.n} - {name}{note}", flush=True)
+
+    def pytest_runtest_logreport(self, report):
+        name = report.nodeid.removeprefix("tests/py/").replace("#", "")
+        if report.skipped:
+            why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            self.line(True, name, " # SKIP " + why.removeprefix("Skipped: "))
+        elif report.when == "call" or report.failed:
+            self.line(report.passed, name)
+            for text in [] if report.passed else str(report.longrepr).splitlines():
+                print("# " + text)
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.line(False, f"collect {report.nodeid}")
+            print("\n".join("# " + text for text in str(report.longrepr).splitlines()))
+
+
+def main():
+    print(f"# hone {hone.__version__} on Python {sys.version.split()[0]}", flush=True)
+    tap = Tap()
+    arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-W", "error::ResourceWarning", "--rootdir", ROOT]
+    code = pytest.main([*arguments, *(sys.argv[1:] or [os.path.join(ROOT, "tests/py")])], plugins=[tap])
+    print(f"1..{tap.n}")
+    return int(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
