@@ -66,6 +66,9 @@ void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, cons
 void hn_c_fold_lanes(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *vector);
 void hn_c_put(hn_c *c, hn_str *out, hone_dtype t, const char *value); /* scalar from register to memory form */
 
+/* nest_c_across.c: the definition of x as a square turned in registers; false: it is none. */
+bool hn_c_across(hn_c *c, hn_sv x);
+
 /* nest_c_op.c: one operation on operands given as text */
 void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]);
 bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]); /* false: lane by lane */

@@ -250,5 +250,5 @@ static void let_lanes(hn_c *c, hn_sv x, int k) {
 
 void hn_c_let(hn_c *c, hn_sv x) {
     c->sv_mask[x] = hn_c_mask(c, &c->n->sv[x]);
-    if (!c->inlined[x]) let_lanes(c, x, 0);
+    if (!c->inlined[x] && !hn_c_across(c, x)) let_lanes(c, x, 0);
 }

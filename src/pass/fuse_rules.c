@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3, QUERIES = 32 };
+enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3 };
 
 static bool is_pointwise(hn_op op) {
     hn_op_class c = hn_op_of(op)->cls;
@@ -326,13 +326,6 @@ static hn_fgroup *scores_of(hn_fuse *f, hn_fgroup *rows) {
     return NULL;
 }
 
-/* A register tile over the queries pays: then the product with the values is better off as a contraction of its own,
- * with the scores in memory between (about two thirds of the time of one kernel: minilm_l6, 128 tokens, one thread). */
-static bool many_queries(const hn_fuse *f, const hn_fgroup *rows) {
-    int64_t n;
-    return rows->main.rank >= 2 && hn_dim_is_int(f->g->dims, rows->main.dim[rows->main.rank - 2], &n) && n >= QUERIES;
-}
-
 void hn_fuse_attention(hn_fuse *f) {
     for (uint32_t k = 0; k < f->n; k++) {
         hn_fgroup *c = &f->group[k];
@@ -344,7 +337,7 @@ void hn_fuse_attention(hn_fuse *f) {
         if (hn_fuse_cycle(f, rows, c)) continue;
         hn_type main = c->main;
         hn_fuse_join(f, scores, rows, HN_F_ROW);
-        if (many_queries(f, rows) || hn_fuse_cycle(f, rows, c)) {
+        if (hn_fuse_cycle(f, rows, c)) {
             rows->fixed = true; /* scores and softmax stay one kernel */
             continue;
         }
