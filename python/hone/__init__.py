@@ -18,7 +18,7 @@ _LAZY = {
     **dict.fromkeys(("INVALID_SCORE", "Outcome"), "outcome"),
     "SearchConfiguration": "config",
     **dict.fromkeys(("Model", "compile", "compile_to_c", "generate", "inspect", "load"), "model"),
-    **dict.fromkeys(("Controls", "check", "minimize", "report", "tune", "validate"), "compilers"),
+    **dict.fromkeys(("Controls", "check", "keygen", "minimize", "report", "tune", "validate"), "compilers"),
 }
 
 _ERRORS = [name for name, value in vars(_hone).items() if isinstance(value, type) and issubclass(value, _hone.Error)]

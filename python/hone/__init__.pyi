@@ -28,6 +28,7 @@ from ._hone import (
 from .compilers import (
     Controls as Controls,
     check as check,
+    keygen as keygen,
     minimize as minimize,
     report as report,
     tune as tune,

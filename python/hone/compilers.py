@@ -193,6 +193,12 @@ class Controls:
         _hone.verify_controls(os.fspath(self.path), None if key is None else os.fspath(key))
         return self
 
+    def sign(self, key: PathLike) -> Controls:
+        """Signs the file in place with a secret key (`hone.keygen`); an earlier signature is replaced. Returns it as it is
+        now. Raises hone.TamperedError when it or its response file was changed since it was written."""
+        _hone.sign_controls(os.fspath(self.path), os.fspath(key))
+        return Controls.load(self.path)
+
     def check(self, **options: Any) -> Check:
         """As `hone.check` of this file."""
         return check(self.path, **options)
@@ -347,6 +353,12 @@ def report(
     """
     data, html = _hone.report(os.fspath(workload), session, _name(store), _name(controls), _name(output))
     return Report(json.loads(data), html, _path(_name(output)))
+
+
+def keygen(path: PathLike, comment: Optional[str] = None) -> Path:
+    """Writes a secret key (Ed25519, mode 0600) and PATH.pub; refuses to replace either. Returns the path."""
+    _hone.keygen(os.fspath(path), comment)
+    return Path(os.fspath(path))
 
 
 # --- small parts

@@ -113,9 +113,27 @@ static PyObject *verify_controls(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *sign_controls(PyObject *module, PyObject *args) {
+    const char *path, *key;
+    hone_err err;
+    if (!PyArg_ParseTuple(args, "ss", &path, &key)) return NULL;
+    if (hone_controls_sign(path, key, &err)) return hn_py_raise(hn_py_module_state(module), &err);
+    Py_RETURN_NONE;
+}
+
+static PyObject *keygen(PyObject *module, PyObject *args) {
+    const char *path, *comment;
+    hone_err err;
+    if (!PyArg_ParseTuple(args, "sz", &path, &comment)) return NULL;
+    if (hone_keygen(path, comment, &err)) return hn_py_raise(hn_py_module_state(module), &err);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"read_controls", read_controls, METH_VARARGS, "(path): a controls file as a dict"},
     {"verify_controls", verify_controls, METH_VARARGS, "(path, public key or None): raises unless the signature fits"},
+    {"sign_controls", sign_controls, METH_VARARGS, "(path, secret key): signs a controls file in place"},
+    {"keygen", keygen, METH_VARARGS, "(path, comment or None): writes a secret key and PATH.pub"},
     {0},
 };
 

@@ -1,0 +1,428 @@
+"""Models from Python: arrays of every type and layout, errors, threads, leaks, timing, files."""
+import array
+import gc
+import os
+import signal
+import sys
+import threading
+
+import hone
+import pytest
+
+np = pytest.importorskip("numpy")
+
+MLP = """ir 1
+symbol n in 0..8
+input %0 : f32[n, 4] "x"
+%1 = const {value = f32[4, 3] (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)}
+%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32} from "node <fc> (Gemm)"
+output %2 "y"
+"""
+WEIGHTS = np.arange(1, 13, dtype="f4").reshape(4, 3)
+NATIVE = {"f32": "float32", "f64": "float64", "f16": "float16", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+          "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool"}  # fmt: skip
+SPECIAL = {"bf16": ("bfloat16", "uint16"), "f8e4m3fn": ("float8_e4m3fn", "uint8"), "f8e5m2": ("float8_e5m2", "uint8")}
+
+
+@pytest.fixture(scope="module")
+def ir(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "fc.ir"
+    path.write_text(MLP)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(ir):
+    return hone.compile(ir, target="generic", threads=1)
+
+
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory):
+    """A model that gives every input back, one of each type."""
+    types = [*NATIVE, *SPECIAL]
+    lines = [f'input %{i} : {t}[n, 3] "{t}"' for i, t in enumerate(types)]
+    lines += [f'output %{i} "{t}"' for i, t in enumerate(types)]
+    path = tmp_path_factory.mktemp("echo") / "echo.ir"
+    path.write_text("\n".join(["ir 1", "symbol n in 0..100", *lines, ""]))
+    return hone.compile(path, target="generic", parity=False, threads=1)
+
+
+# --- arrays
+
+
+def values(name):
+    x = np.arange(-3, 9).reshape(4, 3)
+    return (x % 2 == 0) if name == "bool" else x.astype(np.uint8).astype(name) if name.startswith("u") else x.astype(name)
+
+
+def all_inputs():
+    bits = {t: np.arange(12, dtype=as_int).reshape(4, 3) for t, (_, as_int) in SPECIAL.items()}
+    return {**{t: values(name) for t, name in NATIVE.items()}, **bits}
+
+
+def test_every_type_comes_back(echo):
+    given = all_inputs()
+    got = echo.run(given)
+    for t, name in NATIVE.items():
+        assert got[t].dtype == np.dtype(name) and np.array_equal(got[t], given[t]), t
+    for t, (_, as_int) in SPECIAL.items():
+        assert got[t].itemsize == np.dtype(as_int).itemsize and np.array_equal(got[t].view(as_int), given[t]), t
+    assert [p.dtype for p in echo.inputs] == [*NATIVE.values(), *(name for name, _ in SPECIAL.values())]
+
+
+def test_types_of_ml_dtypes(echo):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    given = all_inputs()
+    for t, (name, _) in SPECIAL.items():
+        given[t] = np.array([[1, 2, 0.5]], getattr(ml_dtypes, name)).repeat(4, 0)
+    got = echo.run(given)
+    for t, (name, _) in SPECIAL.items():
+        assert got[t].dtype == np.dtype(getattr(ml_dtypes, name)) and got[t].astype("f4")[0, 2] == 0.5, t
+    given["bf16"] = given["f8e5m2"]
+    with pytest.raises(hone.InputError, match="'bf16' takes bfloat16, not float8_e5m2"):
+        echo.run(given)
+
+
+LAYOUTS = {
+    "transposed": lambda x: np.ascontiguousarray(x.T).T,
+    "reversed": lambda x: np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1],
+    "strided": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "misaligned": lambda x: np.frombuffer(b"\0" + x.tobytes(), x.dtype, offset=1).reshape(x.shape),
+    "read-only": lambda x: np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
+    "memoryview": lambda x: memoryview(x),
+    "broadcast": lambda x: np.broadcast_to(x[:1], x.shape),
+    "list": lambda x: x.tolist(),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_are_read_as_they_are(model, layout):
+    x = np.arange(20, dtype="f4").reshape(5, 4)
+    given = LAYOUTS[layout](x)
+    assert np.array_equal(model(given), np.asarray(given, "f4") @ WEIGHTS)
+
+
+def test_other_buffers(model):
+    assert np.array_equal(model(memoryview(array.array("f", range(8))).cast("B").cast("f", (2, 4))),
+                          np.arange(8, dtype="f4").reshape(2, 4) @ WEIGHTS)  # fmt: skip
+
+
+def test_big_endian_is_refused(model):
+    with pytest.raises(hone.InputError, match="format '>f'"):
+        model(np.zeros((1, 4), ">f4"))
+
+
+def test_empty_and_largest_sizes(model):
+    assert model(np.zeros((0, 4), "f4")).shape == (0, 3)
+    for n in (8, 1, 8, 3):
+        x = np.random.default_rng(n).integers(-9, 9, (n, 4)).astype("f4")
+        assert np.array_equal(model(x), x @ WEIGHTS)
+
+
+def test_outputs_own_their_memory(model):
+    first = model(np.ones((2, 4), "f4"))
+    kept = first.copy()
+    second = model(np.zeros((2, 4), "f4"))
+    assert np.array_equal(first, kept) and not second.any() and first.flags.writeable
+    first += 1  # theirs to write
+    del model
+    gc.collect()
+    assert np.array_equal(first, kept + 1)
+
+
+def test_output_outlives_its_model(ir):
+    m = hone.compile(ir, target="generic", parity=False)
+    y = m(np.ones((1, 4), "f4"))
+    folder = m.path.parent
+    del m
+    gc.collect()
+    assert y.tolist() == [[22, 26, 30]] and not folder.exists()
+
+
+def test_sizes_that_data_decide(tmp_path):
+    """A guess that the last run's sizes hold again is wrong, more than once."""
+    onnx = pytest.importorskip("onnx")
+    h = onnx.helper
+    graph = h.make_graph([h.make_node("NonZero", ["x"], ["y"])], "nz", [h.make_tensor_value_info("x", 1, [6])],
+                         [h.make_tensor_value_info("y", 7, [1, "k"])])  # fmt: skip
+    m = hone.compile(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)]), target="generic", parity=False)
+    for pattern in ("110000", "000000", "111111", "010101", "111111"):
+        x = np.array(list(pattern), "f4")
+        assert np.array_equal(m(x), np.array(np.nonzero(x))), pattern
+
+
+# --- how a model is called
+
+
+def test_by_position_name_and_dict(model):
+    x = np.ones((1, 4), "f4")
+    assert model(x).tolist() == model(x=x).tolist() == model({"x": x}).tolist() == model.run({"x": x})["y"].tolist()
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda m, x: m(), "input 'x' is not given; the inputs of model 'fc' are 'x'"),
+        (lambda m, x: m(x, x), "2 arrays are given"),
+        (lambda m, x: m(x, x=x), "input 'x' is given twice"),
+        (lambda m, x: m(z=x), "there is no input 'z'; the inputs of model 'fc' are 'x'"),
+        (lambda m, x: m({"x": x, 3: x}), "there is no input"),
+        (lambda m, x: m(x.astype("f8")), "input 'x' takes float32, not float64: convert it"),
+        (lambda m, x: m(x[0]), "input 'x' has rank 1 instead of 2"),
+        (lambda m, x: m(x[:, :3]), "input 'x': dimension 1 is 3"),
+        (lambda m, x: m(np.zeros((9, 4), "f4")), "input 'x': dimension 0 is 9"),
+        (lambda m, x: m(np.zeros((1,) * 17, "f4")), "input 'x' has 17 dimensions|rank"),
+        (lambda m, x: m(np.array(["a"])), "input 'x' takes float32"),
+        (lambda m, x: m(np.zeros(2, [("a", "f4")])), "input 'x' takes float32"),
+    ],
+)
+def test_errors_name_what_differs(model, call, text):
+    x = np.ones((1, 4), "f4")
+    with pytest.raises(hone.InputError, match=text.replace("(", r"\(")):
+        call(model, x)
+    assert model(x).tolist() == [[22, 26, 30]]
+
+
+def test_facts(model):
+    (x,), (y,) = model.inputs, model.outputs
+    assert (x.name, x.dtype, x.shape, x.low, x.high) == ("x", "float32", ("n", 4), (0, 4), (8, 4))
+    assert y.shape == ("n", 3) and model.target == "generic" and model.result["text"]
+    assert model.weights_b == 48 or model.weights_b == 64
+    assert "fc" in repr(model) and "<table>" in model._repr_html_()
+    assert 'model: "fc"' in model.manifest
+    assert any("<fc>" in k["source"] for k in model.kernels)
+
+
+# --- threads, signals, leaks
+
+
+def test_threads_share_a_model(model):
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(60):
+            x = rng.integers(-9, 9, (int(rng.integers(0, 9)), 4)).astype("f4")
+            if not np.array_equal(model(x), x @ WEIGHTS):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+class Ring(Exception):
+    pass
+
+
+def test_a_signal_ends_a_long_call(model):
+    def ring(*_):
+        raise Ring
+
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(Ring):
+            model.bench(seconds=60, sizes={"n": 1}, threads=1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def resident_kib():
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def references():
+    gc.collect()
+    return sys.gettotalrefcount() if hasattr(sys, "gettotalrefcount") else len(gc.get_objects())
+
+
+def bad_call(model):
+    for call in (lambda: model(), lambda: model(z=1), lambda: model([[1, 2]]), lambda: model(np.zeros((1, 4)))):
+        with pytest.raises(hone.InputError):
+            call()
+
+
+@pytest.mark.parametrize("what", ["good", "strided", "bad", "facts", "load"])
+def test_no_leak(model, tmp_path, what):
+    x = np.ones((8, 4), "f4")
+    calls = {
+        "good": lambda: model(x),
+        "strided": lambda: model(np.ones((4, 8), "f4").T),
+        "bad": lambda: bad_call(model),
+        "facts": lambda: (model._program.facts(), model.random_inputs({"n": 8}), repr(model)),
+        "load": lambda: hone.load(model.path, 1)(x),
+    }
+    n = 20 if what == "load" else 300
+    for _ in range(n):
+        calls[what]()
+    before, kib = references(), resident_kib()
+    for _ in range(n):
+        calls[what]()
+    assert references() - before < 40
+    assert resident_kib() - kib < 2048
+    kept = {name: sys.getrefcount(p) for name, p in (("x", x), ("model", model))}
+    calls[what]()
+    assert kept == {name: sys.getrefcount(p) for name, p in (("x", x), ("model", model))}
+
+
+# --- judging
+
+
+def test_bench(model):
+    b = model.bench(seconds=0.02, threads=1, sizes={"n": 2})
+    assert b.hone.n >= 20 and len(b.hone.times) == b.hone.n and b.peer is None and np.isnan(b.ratio)
+    assert 0 < b.hone.low_s <= b.p50_s <= b.hone.high_s and b.p50_s <= b.hone.p99_s
+    assert "hone" in str(b) and "<table>" in b._repr_html_()
+    assert model.bench({"x": np.ones((3, 4), "f4")}, seconds=0.01, pattern="single").hone.n >= 20
+    with pytest.raises(hone.UsageError, match="'never'"):
+        model.bench(pattern="never")
+    with pytest.raises(hone.UsageError, match="there is no peer"):
+        model.bench(against="itself")
+    with pytest.raises(hone.UsageError, match="cannot be 9"):
+        model.bench(sizes="n=9")
+
+
+def test_profile(model):
+    p = model.profile(seconds=0.01, threads=1, sizes={"n": 4})
+    assert p.runs >= 20 and p.threads == 1 and abs(sum(r["share"] for r in p.kernels) - 1) < 1e-9
+    assert any(r["flops"] == 2 * 4 * 4 * 3 for r in p.calls)
+    assert "&lt;fc&gt;" in p._repr_html_() and "<fc>" in str(p)
+
+
+def test_verify(model, ir, tmp_path):
+    v = model.verify(sizes={"n": 5}, inputs=2)
+    assert v and v.against == "the interpreter" and v.outputs[0]["name"] == "y" and "y" in str(v)
+    other = tmp_path / "other.ir"
+    other.write_text(MLP.replace("(1, 2,", "(1.5, 2,"))
+    wrong = model.verify(model=other)
+    assert not wrong and wrong.outputs[0]["n_wrong"] > 0
+    with pytest.raises(hone.UsageError, match="is not known"):
+        hone.load(model.path).verify()
+
+
+def test_against_onnxruntime(tmp_path):
+    pytest.importorskip("onnxruntime")
+    path = hone.generate("mlp", tmp_path / "mlp.onnx")
+    m = hone.compile(path, parity=False, threads=1)
+    assert m.verify("onnxruntime", inputs=1)
+    b = m.bench(seconds=0.02, threads=1, against="onnxruntime")
+    assert b.peer.n >= 20 and b.peer.name.startswith("onnxruntime") and b.ratio > 0
+    assert "HONE_PYTHON" in os.environ or True
+
+
+# --- files
+
+
+def test_save_and_load(model, tmp_path):
+    x = np.ones((1, 4), "f4")
+    so = model.save(tmp_path / "deep" / "there.so")
+    assert {p.name for p in so.parent.iterdir()} >= {"there.so", "there.h", "there.manifest"}
+    loaded = hone.load(so)
+    assert loaded(x).tolist() == [[22, 26, 30]] and loaded.name == "fc" and loaded.manifest == model.manifest
+    with pytest.raises(hone.UsageError, match="must end in .so"):
+        model.save(tmp_path / "x.dll")
+    with pytest.raises(hone.InputError, match="cannot load"):
+        hone.load(tmp_path / "nothing.so")
+
+
+def test_a_library_written_over_one_that_is_loaded(ir, tmp_path):
+    x, so = np.ones((1, 4), "f4"), tmp_path / "m"
+    first = hone.compile(ir, output=so, target="generic", parity=False)
+    other = tmp_path / "other.ir"
+    other.write_text(MLP.replace("(1, 2,", "(2, 2,"))
+    second = hone.compile(other, output=so, target="generic", parity=False)
+    assert first(x)[0, 0] == 22 and second(x)[0, 0] == 23 and hone.load(second.path)(x)[0, 0] == 23
+    assert second.path == tmp_path / "m.so"
+
+
+def test_compile_from_bytes(tmp_path):
+    data = hone.generate("mlp", tmp_path / "mlp.onnx").read_bytes()
+    m = hone.compile(data, parity=False)
+    assert m(np.zeros((1, 784), "f4")).shape == (1, 10)
+    assert m.profile(seconds=0.01).runs >= 20
+
+
+def test_symbols(tmp_path):
+    path = hone.generate("mlp", tmp_path / "mlp.onnx", dynamic=True)
+    assert hone.compile(path, parity=False).inputs[0].shape == ("batch", 784)
+    assert hone.compile(path, symbols={"batch": 4}, parity=False).inputs[0].shape == (4, 784)
+    bounded = hone.compile(path, symbols={"batch": (2, 6)}, parity=False)
+    assert (bounded.inputs[0].low[0], bounded.inputs[0].high[0]) == (2, 6) and bounded.arena_b
+    with pytest.raises(hone.UsageError, match="did you mean 'batch'"):
+        hone.compile(path, symbols={"bach": 4})
+
+
+def test_compile_to_c(ir, tmp_path):
+    c = hone.compile_to_c(ir, tmp_path / "fc.c", parity=False)
+    assert c == tmp_path / "fc.c" and "hone_model" in c.read_text() and c.with_suffix(".h").exists()
+
+
+def test_compile_errors(ir, tmp_path):
+    with pytest.raises(hone.IOFailure, match="nope.onnx"):
+        hone.compile(tmp_path / "nope.onnx")
+    with pytest.raises(hone.UsageError, match="z80"):
+        hone.compile(ir, target="z80")
+    with pytest.raises(hone.ToolError, match="no-such-cc"):
+        hone.compile(ir, compiler="no-such-cc", use_cache=False)
+    with pytest.raises(hone.InputError):
+        hone.compile(b"no model at all")
+    with pytest.raises(TypeError):
+        hone.compile(ir, speed=11)
+    with pytest.raises(TypeError):
+        hone.compile(17)
+
+
+def test_what_is_refused_is_listed(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    h = onnx.helper
+    nodes = [h.make_node("NoSuchThing", ["x"], ["a"]), h.make_node("NorThis", ["a"], ["y"])]
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1])], [h.make_tensor_value_info("y", 1, [1])])
+    with pytest.raises(hone.UnsupportedError) as caught:
+        hone.compile(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)]))
+    assert "NoSuchThing" in str(caught.value) and "NorThis" in str(caught.value)
+    assert caught.value.id == "E_UNSUPPORTED" and caught.value.exit_code == 14
+
+
+def test_progress(ir):
+    seen = []
+    hone.compile(ir, target="generic", use_cache=False, progress=lambda *at: seen.append(at))
+    assert seen and all(isinstance(stage, str) and 0 <= done <= total for stage, done, total in seen)
+
+    def fail(*_):
+        raise Ring("from the callback")
+
+    with pytest.raises(Ring, match="from the callback"):
+        hone.compile(ir, target="generic", use_cache=False, progress=fail)
+
+
+def test_options_are_those_of_the_table():
+    import inspect
+
+    from hone import _hone
+
+    signature = inspect.signature(hone.compile).parameters
+    for name, kind, standard, doc in _hone.compile_options:
+        assert repr(signature[name].default) == standard, name
+        assert f"{name}: {doc}" in hone.compile.__doc__
+    known = {row[0] for row in _hone.compile_options}
+    assert set(signature) - known == {"model", "output", "symbols", "threads", "progress"}
+
+
+def test_inspect(tmp_path):
+    found = hone.inspect(hone.generate("mlp", tmp_path / "mlp.onnx"))
+    assert found["inputs"][0]["name"] == "x" and any(o["name"] == "Gemm" for o in found["operators"])
+
+
+def test_torch(tmp_path):
+    torch = pytest.importorskip("torch")
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
+    x = torch.randn(3, 4)
+    torch.onnx.export(net, (x,), str(tmp_path / "net.onnx"), input_names=["x"], output_names=["y"])
+    y = hone.compile(tmp_path / "net.onnx")(x)
+    assert np.allclose(y, net(x).detach().numpy(), atol=1e-5)
