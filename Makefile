@@ -167,7 +167,7 @@ deps: ## install what is missing (Debian packages)
 # Without a network the tests that need them are skipped by name.
 test-deps: deps
 	@BUILD=$(BUILD) tools/venv.sh tests || echo "the Python packages of the tests cannot be had: their tests are skipped" >&2
-	@BUILD=$(BUILD) tools/venv.sh python || echo "the packages for the tests of Python cannot be had: their tests are skipped" >&2
+	@BUILD=$(BUILD) tools/venv.sh python || echo "packages that the package for Python works with cannot be had: their tests are skipped" >&2
 
 demo: deps ## tune two examples and show the result
 	+$(MAKE) all
