@@ -81,10 +81,8 @@ class Evaluator:
     def read(self, result: Any, seconds: float = 0.0) -> Outcome:
         """What the objective returned: a number, a sequence of them (objectives, then constrained metrics) or a mapping by
         their names."""
-        if self.single and (type(result) is float or type(result) is int):
-            value = float(result)
-            if -_FINITE < value < _FINITE:
-                return Outcome("ok", (value,), (), "", seconds)
+        if self.single and type(result) is float and -_FINITE < result < _FINITE:
+            return Outcome("ok", (result,), (), "", seconds)
         try:
             return self._read_any(result, seconds)
         except Exception as error:

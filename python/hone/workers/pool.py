@@ -32,6 +32,8 @@ def _run_child(conn: Any, evaluate: Evaluator, space: Optional[_hone.Space]) -> 
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if space is None:
+            conn.send_bytes(b"")  # started afresh: the time-out counts from here
         _serve(conn, evaluate, space)
         code = 0
     except BaseException:
@@ -69,6 +71,8 @@ class _Process:
         self.conn, other = Pipe()
         self.task: Optional[int] = None
         self.deadline = float("inf")
+        self._timeout: Optional[float] = None
+        self._ready = method == "fork"
         self._spawned: Any = None
         self._sends_point = method == "fork"
         self._reaped: Optional[int] = None
@@ -89,21 +93,31 @@ class _Process:
 
     def give(self, task: Task, timeout: Optional[float]) -> None:
         self.task = task.id
-        self.deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        self._timeout = timeout
+        self._begin()
         try:
             self.conn.send_bytes(pickle.dumps((task.id, task.point if self._sends_point else task.config), -1))
         except (BrokenPipeError, ConnectionError):
             pass  # it died while idle: seen as the end of its pipe
 
-    def take(self) -> Optional[Outcome]:
-        """Its outcome; None when the pipe has ended."""
+    def _begin(self) -> None:
+        if self._ready and self._timeout is not None:
+            self.deadline = time.monotonic() + self._timeout
+
+    def take(self) -> tuple[bool, Optional[Outcome]]:
+        """Is its task over? And the outcome; None when the pipe has ended."""
         try:
-            _, fields = pickle.loads(self.conn.recv_bytes())
+            data = self.conn.recv_bytes()
+            if not data:
+                self._ready = True
+                self._begin()
+                return False, None
+            _, fields = pickle.loads(data)
         except (EOFError, OSError):
-            return None
+            return True, None
         self.task = None
         self.deadline = float("inf")
-        return Outcome(*fields)
+        return True, Outcome(*fields)
 
     def end(self) -> None:
         """Ends it with all its descendants."""
@@ -175,24 +189,29 @@ class PoolWorker(Worker):
         left = None if first == float("inf") else max(0.0, first - time.monotonic())
         if timeout is not None:
             left = timeout if left is None else min(left, timeout)
-        done = [self._finish(conn) for conn in wait(list(self._busy), left)]
+        done: list[Done] = []
+        for conn in wait(list(self._busy), left):
+            self._finish(conn, done)
         now = time.monotonic()
         for conn in [c for c, p in self._busy.items() if p.deadline <= now]:
             done.append(self._late(conn))
         return done
 
-    def _finish(self, conn: Any) -> Done:
-        process = self._busy.pop(conn)
+    def _finish(self, conn: Any, done: list[Done]) -> None:
+        process = self._busy[conn]
         number = process.task
         assert number is not None
-        outcome = process.take()
+        over, outcome = process.take()
+        if not over:
+            return
+        del self._busy[conn]
         if outcome is None:
-            return Done(number, failed("run_crash", describe_status(process.reap())))
-        if self._fresh:
+            outcome = failed("run_crash", describe_status(process.reap()))
+        elif self._fresh:
             process.end()
         else:
             self._idle.append(process)
-        return Done(number, outcome)
+        done.append(Done(number, outcome))
 
     def _late(self, conn: Any) -> Done:
         process = self._busy.pop(conn)
