@@ -6,6 +6,11 @@ parameters:
   a: {type: int, range: [1, 1000], default: 1}
 Y
 "$HONE" sample one.yaml -n 1000000 | head -n 1 > /dev/null; echo "reader leaves: ${PIPESTATUS[0]}"
+printf 'ir 1\ninput %%0 : f32[4] "x"\n%%1 = exp %%0\noutput %%1 "y"\n' > exp.ir; mkdir tmp
+for what in "run exp.ir --random 1" "bench exp.ir --time 0.01" "profile exp.ir --time 0.01" "verify exp.ir"; do
+    { TMPDIR=$PWD/tmp "$HONE" $what; echo "$? by then" > status; } | true
+    echo "${what%% *}: $(ls tmp | wc -l) folders left, $(cat status)"; rm status
+done
 "$HONE" engines > /dev/full; echo "full: $?"
 "$HONE" engines --json > /dev/full; echo "full, JSON: $?"
 "$HONE" engines >&-; echo "closed: $?"
