@@ -198,7 +198,8 @@ void hn_replace(hn_graph *g, hn_val old, hn_val with);
 /* Many at once: map[v] = 0 or v stays, else replaced; chains are followed. n entries. */
 void hn_remap(hn_graph *g, const hn_val *map, uint32_t n);
 /* Removes nodes whose outputs nobody uses (keeps symbol-defining ones whose symbols are used), in place, in all blocks;
- * compacts lists. Gives the number of nodes removed. */
+ * and results of `if` and `loop` that nobody uses with what makes them; compacts lists. Gives the number of nodes and
+ * results removed. */
 size_t hn_sweep(hn_graph *g);
 
 #endif

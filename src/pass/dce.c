@@ -1,5 +1,5 @@
-/* pass/dce.c — removes nodes whose results nobody uses, see hn_sweep. What defines a symbol stays as long as a type in
- * use mentions it. */
+/* pass/dce.c — removes nodes and results that nobody uses, see hn_sweep. What defines a symbol stays as long as a type
+ * in use mentions it. */
 #include "pass/passes.h"
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {

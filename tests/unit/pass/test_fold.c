@@ -1,6 +1,14 @@
 /* Passes fold, cse, dce. */
 #include "pass_text.h"
 
+/* Carried: %8, used after the loop, and %9, which only makes itself and the scan. */
+#define DCE_LOOP(outputs)                                                                                              \
+    "symbol k in 0..\ninput %0 : i64[] \"n\"\ninput %1 : bool[] \"go\"\ninput %2 : f32[2] \"x\"\n"                     \
+    "%3, %4, %5 = loop %0, %1, %2, %2 {defines = [k], count = 1} : f32[2], f32[2], f32[k, 2] do (%6 : i64[], %7 : "    \
+    "bool[], %8 : f32[2], %9 : f32[2]) {\n  %10 = exp %8\n  %11 = add %9, %2\n  %12 = sqrt %11\n  yield %7, %10, "     \
+    "%11, "                                                                                                            \
+    "%12\n}\n" outputs
+
 static const pass_case cases[] = {
     {"fold/adds_constants", "fold dce",
      "%0 = const {value = i32[2] (1, 2)}\n%1 = const {value = i32[2] (3, 4)}\n%2 = add %0, %1\noutput %2 \"y\"\n",
@@ -38,6 +46,28 @@ static const pass_case cases[] = {
      "input %0 : f32[2] \"x\"\ninput %1 : bool[] \"c\"\n%2 = if %1 : f32[2] do () {\n  %3 = neg %0 : f32[2]\n  yield "
      "%3\n} do () {\n  yield %0\n}\noutput %2 \"y\"\n",
      NULL},
+    {"dce/if_results", "dce",
+     "input %0 : bool[] \"c\"\ninput %1 : f32[2] \"x\"\n%2, %3, %4 = if %0 do () {\n  %5 = exp %1\n  %6 = sqrt %1\n  "
+     "%7 "
+     "= neg %1\n  yield %5, %6, %7\n} do () {\n  yield %1, %1, %1\n}\noutput %3 \"y\"\n",
+     "input %0 : bool[] \"c\"\ninput %1 : f32[2] \"x\"\n%2 = if %0 : f32[2] do () {\n  %3 = sqrt %1 : f32[2]\n  yield "
+     "%3\n} do () {\n  yield %1\n}\noutput %2 \"y\"\n"},
+    {"dce/loop_carried_for_itself_goes", "dce", DCE_LOOP("output %3 \"y\"\n"),
+     "symbol k in 0..\ninput %0 : i64[] \"n\"\ninput %1 : bool[] \"go\"\ninput %2 : f32[2] \"x\"\n%3 = loop %0, %1, %2 "
+     "{defines = [k], "
+     "count = 0} : f32[2] do (%4 : i64[], %5 : bool[], %6 : f32[2]) {\n  %7 = exp %6 : f32[2]\n  yield %5, "
+     "%7\n}\noutput "
+     "%3 \"y\"\n"},
+    {"dce/loop_carried_used_inside_stays", "dce", DCE_LOOP("output %5 \"y\"\n"),
+     "symbol k in 0..\ninput %0 : i64[] \"n\"\ninput %1 : bool[] \"go\"\ninput %2 : f32[2] \"x\"\n%3, %4 = loop %0, "
+     "%1, %2 {defines = "
+     "[k], count = 1} : f32[2], f32[k, 2] do (%5 : i64[], %6 : bool[], %7 : f32[2]) {\n  %8 = add %7, %2 : f32[2]\n  "
+     "%9 = sqrt %8 : f32[2]\n  yield %6, %8, %9\n}\noutput %4 \"y\"\n"},
+    {"dce/loop_that_defines_a_size_stays", "dce", DCE_LOOP("%20 = dims {shape = [k]}\noutput %20 \"y\"\n"),
+     "symbol k in 0..\ninput %0 : i64[] \"n\"\ninput %1 : bool[] \"go\"\ninput %2 : f32[2] \"x\"\nloop %0, %1 {defines "
+     "= [k], count = 0} do (%3 "
+     ": i64[], %4 : "
+     "bool[]) {\n  yield %4\n}\n%5 = dims {shape = [k]} : i64[1]\noutput %5 \"y\"\n"},
     {"cse/shares", "cse dce", "input %0 : f32[2] \"x\"\n%1 = exp %0\n%2 = exp %0\n%3 = add %1, %2\noutput %3 \"y\"\n",
      "input %0 : f32[2] \"x\"\n%1 = exp %0 : f32[2]\n%2 = add %1, %1 : f32[2]\noutput %2 \"y\"\n"},
     {"cse/attributes_matter", "cse",
@@ -74,7 +104,9 @@ static const pass_case cases[] = {
      "symbol k in 0..\ninput %0 : i64[] \"n\"\ninput %1 : bool[] \"go\"\ninput %2 : f32[2] \"x\"\n"
      "%3 = loop %0, %1 {defines = [k], count = 1} : f32[k, 2] do (%4 : i64[], %5 : bool[]) {\n"
      "  yield %5, %2\n}\n%6 = dims {shape = [k]} : i64[1]\noutput %6 \"y\"\n",
-     NULL},
+     "symbol k in 0..\ninput %0 : i64[] \"n\"\ninput %1 : bool[] \"go\"\ninput %2 : f32[2] \"x\"\n"
+     "loop %0, %1 {defines = [k], count = 0} do (%3 : i64[], %4 : bool[]) {\n  yield %4\n}\n"
+     "%5 = dims {shape = [k]} : i64[1]\noutput %5 \"y\"\n"},
 };
 
 int main(void) { return check_passes(cases, sizeof cases / sizeof *cases); }
