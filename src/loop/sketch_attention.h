@@ -1,12 +1,12 @@
-/* loop/sketch_attention.h — attention found in a nest as lowered: per query a row of scores, its softmax, its product
- * with the values. Private to the sketches of attention. */
+/* loop/sketch_attention.h — what the files of the sketch "attention" share. */
 #ifndef HN_SKETCH_ATTENTION_H
 #define HN_SKETCH_ATTENTION_H
 
-#include "loop/nest.h"
+#include "loop/writer.h"
 
-enum { HN_ATTENTION_LOOPS = HN_RANK_MAX + 2 };
+enum { HN_ATTENTION_LOOPS = HN_RANK_MAX + 2, HN_STAGED_MAX = 4 };
 
+/* Attention in a nest as lowered: per query a row of scores, its softmax, its product with the values. */
 typedef struct hn_attention {
     hn_var outer[HN_ATTENTION_LOOPS]; /* batches and heads: loops around, without the queries' */
     int n_outer;
@@ -21,7 +21,62 @@ typedef struct hn_attention {
     hn_ix out_at;
 } hn_attention;
 
-/* False: the nest is something else. */
+/* sketch_attention_match.c. False: the nest is something else. */
 bool hn_attention_match(hn_nest *n, hn_attention *out);
+
+typedef struct hn_staged { /* a load of the scores that differs from query to query */
+    hn_sv load;
+    hn_buf to; /* [key][query], or [query] */
+    bool by_key;
+} hn_staged;
+
+/* The nest being written. An item's queries are groups of `group` lanes; its keys come in blocks. */
+typedef struct hn_attend {
+    hn_attention x;
+    hn_writer w;
+    hn_nest *n;
+    int64_t lanes, vectors, group; /* group = vectors * lanes */
+    int64_t rows, block, tile;     /* queries of an item, keys of a block, keys and queries of the register tiles */
+    int64_t depth, columns;
+    bool pack, online; /* keys and values are copied; there may be several blocks */
+    hn_staged staged[HN_STAGED_MAX];
+    int n_staged;
+    hn_sv scale;              /* operation on the finished sum that the queries take over; 0: none */
+    hn_buf queries;           /* [group of the item][depth][lane] */
+    hn_buf scores;            /* [key][lane] */
+    hn_buf keys, values;      /* copies: [key][depth], [key][column] */
+    hn_buf tops, sums, mixed; /* online, per query of the item: [query], [query], [query][column] */
+    hn_buf keep;              /* online, of the group: what earlier sums are multiplied by */
+    hn_ix item, here;         /* first query of the item, how many it has */
+    hn_ix group_at, first;    /* the group's place in the item, its first query */
+    hn_ix valid;              /* queries it has */
+    hn_ix key0, n_key;        /* the block's first key, how many it has */
+} hn_attend;
+
+static inline hn_ix hn_at_times(hn_attend *t, hn_ix i, int64_t by) {
+    return hn_ix_scale(t->n, i, hn_dim_int(t->n->dims, by));
+}
+static inline hn_ix hn_at_plus(hn_attend *t, hn_ix a, hn_ix b) { return hn_ix_add(t->n, a, b); }
+static inline hn_ix hn_at_div(hn_attend *t, hn_ix a, int64_t by) {
+    return hn_ix_div(t->n, a, hn_dim_int(t->n->dims, by));
+}
+static inline hn_ix hn_at_mod(hn_attend *t, hn_ix a, int64_t by) {
+    return hn_ix_mod(t->n, a, hn_dim_int(t->n->dims, by));
+}
+static inline hn_sv hn_at_number(hn_attend *t, double x) {
+    return hn_write_scalar(&t->w, &(hn_scalar){.kind = HN_SV_CONST, .dtype = HONE_F32, .f = x});
+}
+
+/* sketch_attention_stage.c */
+bool hn_attend_find_staged(hn_attend *t, hn_sv v); /* false: too many, or of a form that cannot be staged */
+void hn_attend_stage_queries(hn_attend *t);        /* of one group */
+void hn_attend_stage_masks(hn_attend *t);          /* of one group and block */
+void hn_attend_pack(hn_attend *t);                 /* keys and values of one block */
+/* sketch_attention_tile.c: of one group and block */
+void hn_attend_scores(hn_attend *t);
+void hn_attend_softmax(hn_attend *t);
+void hn_attend_values(hn_attend *t);
+void hn_attend_begin(hn_attend *t);  /* online: no keys yet, for all groups */
+void hn_attend_finish(hn_attend *t); /* online: the results of one group */
 
 #endif
