@@ -13,6 +13,7 @@ from ._hone import __version__
 _LAZY = {
     "space": "space",
     "workers": "workers",
+    "trackers": "trackers",
     **dict.fromkeys(("Callback", "Search"), "search"),
     **dict.fromkeys(("Results", "Trial"), "results"),
     **dict.fromkeys(("INVALID_SCORE", "Outcome"), "outcome"),
