@@ -79,7 +79,7 @@ $(BUILD)/obj/src/base/proc_image.o: $(SUPERVISOR)
 $(BUILD)/obj/src/base/proc_image.o: ALL_CFLAGS += -DHN_SUPERVISOR='"$(SUPERVISOR)"'
 
 # Texts of artifacts, carried inside the library.
-$(BUILD)/obj/src/compile/carried.o: src/compile/entry.h src/compile/instance.h src/compile/part.h include/hone/model.h src/plan/plan.h src/plan/place.c
+$(BUILD)/obj/src/compile/carried.o: src/compile/entry.h src/compile/instance.h src/compile/part.h src/compile/remote_order.h src/compile/runner.h include/hone/model.h src/plan/plan.h src/plan/place.c
 
 # The pages (src/report/page.* of all, src/report/*_page.* of each) and Debian's Chart.js with its licence, carried inside the library.
 CHART_JS         ?= /usr/share/javascript/chart.js/chart.min.js

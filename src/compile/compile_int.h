@@ -123,6 +123,8 @@ struct hn_library {
     char weights_hash[33];
     bool weights_file; /* beside the library, not inside */
     char compiler_text[120];
+    const char
+        *remote_root; /* where the emulator finds the library's processor's libraries; NULL: no runner is built */
     uint64_t code_b;
     char cache_key[33]; /* "": not to be kept */
     bool cached;        /* the library is an earlier compilation's */
@@ -216,6 +218,8 @@ const char *hn_carried_model_h(void);
 const char *hn_carried_part(void);
 const char *hn_carried_plan(void);
 const char *hn_carried_place(void);
+const char *hn_carried_remote_order(void);
+const char *hn_carried_runner(void);
 
 /* build.c: the library at work/model.so from the units that are stale. */
 hone_rc hn_build(hn_library *l, hone_err *err);

@@ -62,18 +62,20 @@ static bool try_sizes(hn_trial *t, unsigned set, unsigned n_fills) {
     return good;
 }
 
-static void check_kernel(const hn_model *m, uint32_t i, const hone_model *library, hn_parity *out) {
+/* Where the kernels run: here, or in a process of another processor. */
+typedef struct place {
+    const hone_model *library;
+    hn_remote *remote;
+} place;
+
+static void check_kernel(const hn_model *m, uint32_t i, const place *where, hn_parity *out) {
     hn_arena a = {0};
     size_t n = hn_dims_symbols(m->g->dims);
     int64_t *symbol = hn_alloc_n(&a, n + 2, sizeof *symbol);
-    hn_trial t = {.m = m,
-                  .k = &m->kernel[i],
-                  .a = &a,
-                  .n_symbols = n,
-                  .result = out,
-                  .run = library->kernel[m->kernel[i].index].run};
+    hn_trial t = {.m = m, .k = &m->kernel[i], .a = &a, .n_symbols = n, .result = out, .remote = where->remote};
     bool open = has_symbols(m, t.k), good = symbol != NULL;
     t.symbol = symbol + 1;
+    if (where->library) t.run = where->library->kernel[m->kernel[i].index].run;
     for (unsigned set = 0; set < (open ? SETS : 1) && good; set++) {
         bool legal = hn_trial_sizes(&t, set);
         if (legal || !open) good = try_sizes(&t, set, set ? 2 : HN_N_FILLS);
@@ -106,20 +108,32 @@ static void limit_time(timer_t *timer, time_t s) {
     if (timer) timer_settime(*timer, 0, &when, NULL);
 }
 
+static place find_place(const hn_model *m, const char *path, shared *s) {
+    place p = {0};
+    if (hn_library_emulator(m->lib))
+        p.remote = hn_remote_open(m->lib);
+    else
+        p.library = open_library(m, path, s->trouble, sizeof s->trouble);
+    if (!p.remote && !p.library && !s->trouble[0])
+        snprintf(s->trouble, sizeof s->trouble, "no process can be started for it");
+    return p;
+}
+
 static void child(const hn_model *m, const char *path, shared *s, int self) {
     struct sigevent kill_me = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
     timer_t made, *timer = timer_create(CLOCK_MONOTONIC, &kill_me, &made) ? NULL : &made;
-    const hone_model *library = open_library(m, path, s->trouble, sizeof s->trouble);
-    for (uint32_t i; library && (i = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST)) < m->n_kernel;) {
+    place where = find_place(m, path, s);
+    bool ready = where.library || where.remote;
+    for (uint32_t i; ready && (i = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST)) < m->n_kernel;) {
         if (m->kernel[i].parity.end != HN_PARITY_NONE || m->kernel[i].same) continue;
         s->at[self] = (int32_t)i + 1;
         limit_time(timer, LIMIT_S);
-        check_kernel(m, i, library, &s->verdict[i]);
+        check_kernel(m, i, &where, &s->verdict[i]);
         limit_time(timer, 0);
         s->at[self] = 0;
         __atomic_fetch_add(&s->n_done, 1, __ATOMIC_SEQ_CST);
     }
-    _exit(library ? DONE : NO_LIBRARY);
+    _exit(ready ? DONE : NO_LIBRARY);
 }
 
 /* --- in the parent ---------------------------------------------------------------------------------------------------
@@ -168,6 +182,10 @@ static hone_rc supervise(const hn_model *m, const char *path, shared *s, hone_er
 
 hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err) {
     size_t size_b = sizeof(shared) + m->n_kernel * sizeof(hn_parity);
+    if (hn_library_emulator(m->lib)) {
+        hone_rc built = hn_remote_build(m->lib, err);
+        if (built) return built;
+    }
     shared *s = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s == MAP_FAILED) return hn_fail(err, HONE_E_NOMEM, "out of memory for parity");
     hone_rc rc = supervise(m, path, s, err);

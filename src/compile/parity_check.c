@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD_B = 64, MOST_WRONG = 256, SAMPLES = 96 };
+enum { MOST_WRONG = 256, SAMPLES = 96 };
 /* Elementary operations that the interpreter does in a few hundredths of a second. */
 #define WHOLE_COST 400000
 #define MOST_COST ((int64_t)1 << 34)
@@ -48,15 +48,15 @@ static int64_t room_of(const hn_trial *t, uint32_t i) {
 }
 
 static char *guarded(hn_arena *a, int64_t size_b) {
-    char *p = hn_alloc(a, (size_t)size_b + 3 * GUARD_B);
+    char *p = hn_alloc(a, (size_t)size_b + 3 * HN_GUARD_B);
     if (!p) return NULL;
-    p += GUARD_B + (GUARD_B - (uintptr_t)p % GUARD_B) % GUARD_B;
-    memset(p - GUARD_B, 0xa5, (size_t)size_b + 2 * GUARD_B);
+    p += HN_GUARD_B + (HN_GUARD_B - (uintptr_t)p % HN_GUARD_B) % HN_GUARD_B;
+    memset(p - HN_GUARD_B, 0xa5, (size_t)size_b + 2 * HN_GUARD_B);
     return p;
 }
 
 static bool guards_stand(const char *p, int64_t size_b) {
-    for (int64_t i = 1; i <= GUARD_B; i++)
+    for (int64_t i = 1; i <= HN_GUARD_B; i++)
         if ((unsigned char)p[-i] != 0xa5 || (unsigned char)p[size_b + i - 1] != 0xa5) return false;
     return true;
 }
@@ -74,6 +74,8 @@ typedef struct call {
     int64_t defined[64];
     hn_symbol symbol[64];
     size_t n_defined;
+    hn_remote_buffer *where; /* buf and scratch, with their sizes */
+    uint32_t n_buf;
 } call;
 
 static bool make_call(hn_trial *t, call *c) {
@@ -82,27 +84,41 @@ static bool make_call(hn_trial *t, call *c) {
     c->n_defined = hn_body_symbols(g, t->k->body, c->symbol, 64);
     c->buf = hn_alloc_n(t->a, t->n_in + n_out + c->n_defined + 1, sizeof *c->buf);
     c->room_b = hn_alloc_n(t->a, n_out + 1u, sizeof *c->room_b);
+    c->n_buf = t->n_in + n_out + (uint32_t)c->n_defined;
+    c->where = hn_alloc_n(t->a, c->n_buf + 1u, sizeof *c->where);
     c->scratch_b = 0;
-    if (!c->buf || !c->room_b || !hn_dim_eval(g->dims, t->k->code.work, t->symbol, &c->work)) return false;
+    if (!c->where || !c->buf || !c->room_b || !hn_dim_eval(g->dims, t->k->code.work, t->symbol, &c->work)) return false;
     if (t->k->code.scratch_b && !hn_dim_eval(g->dims, t->k->code.scratch_b, t->symbol, &c->scratch_b)) return false;
     c->scratch = c->scratch_b >= 0 && c->scratch_b < (int64_t)1 << 33 ? guarded(t->a, c->scratch_b) : NULL;
     for (uint32_t i = 0; i < t->n_in; i++) {
         int64_t size_b = hn_tensor_n(&t->in[i]) * hn_dtype_of(t->in[i].dtype)->size_b;
         if (!(c->buf[i] = aligned(t->a, size_b))) return false;
+        c->where[i] = (hn_remote_buffer){c->buf[i], size_b, false};
         memcpy(c->buf[i], t->in[i].data, (size_t)size_b);
     }
     for (uint32_t i = 0; i < n_out; i++) {
         c->room_b[i] = room_of(t, i);
         if (c->room_b[i] < 0 || !(c->buf[t->n_in + i] = guarded(t->a, c->room_b[i]))) return false;
+        c->where[t->n_in + i] = (hn_remote_buffer){c->buf[t->n_in + i], c->room_b[i], true};
     }
-    for (size_t i = 0; i < c->n_defined; i++) c->buf[t->n_in + n_out + i] = &c->defined[i];
+    for (size_t i = 0; i < c->n_defined; i++) {
+        c->buf[t->n_in + n_out + i] = &c->defined[i];
+        c->where[t->n_in + n_out + i] = (hn_remote_buffer){(char *)&c->defined[i], sizeof c->defined[i], false};
+    }
+    c->where[c->n_buf] = (hn_remote_buffer){c->scratch, c->scratch_b, true};
     return c->scratch != NULL;
+}
+
+static void run_part(hn_trial *t, const call *c, int64_t begin, int64_t end) {
+    if (t->remote)
+        hn_remote_run(t->remote, t->m->target, t->k->index, c->where, c->n_buf, t->symbol, t->n_symbols, begin, end);
+    else
+        t->run(c->buf, t->symbol, begin, end, c->scratch);
 }
 
 static bool run_pieces(hn_trial *t, const call *c, int n_pieces) {
     t->symbol[-1] = 0;
-    for (int p = 0; p < n_pieces; p++)
-        t->run(c->buf, t->symbol, c->work * p / n_pieces, c->work * (p + 1) / n_pieces, c->scratch);
+    for (int p = 0; p < n_pieces; p++) run_part(t, c, c->work * p / n_pieces, c->work * (p + 1) / n_pieces);
     if (t->symbol[-1]) return differs(t, "reports an index out of range where there is none");
     for (uint32_t i = 0; i < t->n_out; i++)
         if (!guards_stand(c->buf[t->n_in + i], c->room_b[i])) return differs(t, "writes beyond result %u", i);
@@ -117,7 +133,7 @@ static bool run_slices(hn_trial *t, const call *c) {
             at[] = {0, c->work / 2, c->work - part};
     t->symbol[-1] = 0;
     for (int i = 0; i < 3; i++)
-        if (at[i] >= 0 && at[i] + part <= c->work) t->run(c->buf, t->symbol, at[i], at[i] + part, c->scratch);
+        if (at[i] >= 0 && at[i] + part <= c->work) run_part(t, c, at[i], at[i] + part);
     if (t->symbol[-1]) return differs(t, "reports an index out of range where there is none");
     return true;
 }
@@ -142,6 +158,7 @@ static bool same_bits(hn_trial *t, const call *c) {
         if (way) {
             memcpy(again.buf[t->n_in], again.buf[in_place], (size_t)again.room_b[0]);
             again.buf[in_place] = again.buf[t->n_in];
+            again.where[in_place] = again.where[t->n_in];
         }
         if (!run_pieces(t, &again, way ? 1 : 3)) return false;
         for (uint32_t i = 0; i < t->n_out; i++)

@@ -68,6 +68,10 @@ static void fused(hn_str *out, int width, bool wide) {
                     p);
     if (bits == 256) hn_str_addf(out, "#elif defined(__FMA__)\n    return __builtin_ia32_vfmadd%s256(a, b, c);\n", p);
     if (bits == 128) hn_str_addf(out, "#elif defined(__FMA__)\n    return __builtin_ia32_vfmadd%s(a, b, c);\n", p);
+    if (bits == 128 || bits == 64)
+        hn_str_addf(
+            out, "#elif defined(__aarch64__) && defined(__GNUC__)\n    return __builtin_aarch64_fmav%d%s(a, b, c);\n",
+            width, wide ? "df" : "sf");
     hn_str_addf(
         out,
         "#else\n    for (int l = 0; l < %d; l++) c[l] = __builtin_fma%s(a[l], b[l], c[l]);\n    return c;\n#endif\n}\n",

@@ -1,8 +1,10 @@
 /* Kernels as C against the interpreter: every case is emitted for several dialects, compiled into one library each, and
- * run on random and on edge inputs, for several splits of its work items, which must agree bit by bit. */
+ * run on random and on edge inputs, for several splits of its work items, which must agree bit by bit. Those for
+ * another processor run under its emulator. */
 #include "base/fs.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "compile/parity_int.h"
 #include "emit/emit.h"
 #include "ir/interp.h"
 #include "tap.h"
@@ -77,6 +79,19 @@ static bool make(hn_arena *a, const hn_graph *g, hn_val v, const int64_t *symbol
     return hn_tensor_new(a, t->dtype, t->rank, dim, out);
 }
 
+/* Where kernels run that this machine does not: the number of the one at hand, and its buffers. */
+static hn_remote *remote;
+static uint32_t remote_kernel;
+static hn_remote_buffer where[17];
+static int64_t n_where;
+
+static void far_away(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch) {
+    int64_t slots[8];
+    (void)buf, (void)scratch;
+    memcpy(slots, s - 1, sizeof slots);
+    hn_remote_run(remote, 0, remote_kernel, where, n_where, slots + 1, 7, begin, end);
+}
+
 /* Runs the kernel with its items in pieces of `step`, odd pieces last. */
 static void run(kernel_fn *k, void *const *buf, const int64_t *s, int64_t work, int64_t step, char *scratch) {
     for (int odd = 0; odd < 2; odd++)
@@ -103,6 +118,7 @@ static verdict once(const kernel_case *c, built *b, kernel_fn *k, const int64_t 
         if (!make(&a, g, blk->param[i], s, &in[i])) return (verdict){false, false, 0, "input"};
         fill(&in[i], edge, strcmp(c->kind, "map") != 0);
         buf[i] = in[i].data;
+        where[i] = (hn_remote_buffer){in[i].data, hn_tensor_n(&in[i]) * hn_dtype_of(in[i].dtype)->size_b, false};
     }
     if (hn_interpret_block(g, 0, in, s, &a, want, &err) != HONE_OK) {
         printf("# %s: %s\n", c->name, err.text);
@@ -111,11 +127,15 @@ static verdict once(const kernel_case *c, built *b, kernel_fn *k, const int64_t 
     for (uint32_t i = 0; i < blk->n_result; i++) {
         make(&a, g, blk->result[i], s, &got[i]);
         buf[blk->n_param + i] = got[i].data;
+        where[blk->n_param + i] =
+            (hn_remote_buffer){got[i].data, hn_tensor_n(&got[i]) * hn_dtype_of(got[i].dtype)->size_b, false};
     }
     hn_dim_eval(g->dims, b->code.work, s, &work);
     hn_dim_eval(g->dims, b->code.scratch_b, s, &scratch_b);
     char *scratch = aligned_alloc(64, (size_t)scratch_b + 64);
-    int64_t steps[3] = {work > 0 ? work : 1, work / 3 + 1, 1};
+    int64_t steps[3] = {work > 0 ? work : 1, work / 3 + 1, remote ? work / 8 + 1 : 1};
+    n_where = blk->n_param + blk->n_result;
+    where[n_where] = (hn_remote_buffer){scratch, scratch_b, false};
     for (int step = 0; step < 3; step++) {
         void *before[8];
         for (uint32_t i = 0; i < blk->n_result; i++) {
@@ -287,14 +307,85 @@ static void dialect(const hn_dialect *d, const char *dir) {
     if (so) dlclose(so);
 }
 
-int main(void) {
+/* A library as hone makes them, with the kernels alone. */
+static bool write_library(const char *dir, const hn_str *source, const built *b) {
+    char path[300];
+    hn_str text = {0};
+    hn_str_add(&text, "#include <stdint.h>\n");
+    hn_str_add(&text, hn_carried_model_h());
+    hn_str_add(&text, source->text);
+    hn_str_add(&text, "static const hone_model_kernel kernels[] = {\n");
+    for (int i = 0; i < N_CASES; i++)
+        hn_str_addf(&text, b[i].rc ? "    {0},\n" : "    {\"\", \"\", \"\", \"\", xk%d},\n", i);
+    hn_str_add(&text, "};\nstatic const hone_model *const targets[1];\n"
+                      "static const hone_model model = {.abi = HONE_MODEL_ABI, .kernel = kernels, .n_targets = 1, "
+                      ".targets = targets};\nstatic const hone_model *const targets[1] = {&model};\n"
+                      "const hone_model *hone_model_query(void) { return &model; }\n");
+    snprintf(path, sizeof path, "%s/model.c", dir);
+    bool good = !text.failed && hn_write_file(path, text.text, text.n, NULL) == HONE_OK;
+    hn_str_free(&text);
+    return good;
+}
+
+static bool compile_far(hn_library *l, hone_err *err) {
+    hn_command c = {0};
+    hn_proc_result r = {0};
+    hn_command_compiler(&l->model[0], NULL, NULL, &l->arena, &c);
+    static const char *const rest[] = {"-shared", "model.c", "-o", "model.so", "-lm"};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) hn_command_add(&c, rest[i]);
+    hone_rc rc = hn_proc_run(&(hn_proc_spec){.argv = c.argv, .cwd = l->work, .cpu = -1}, NULL, &r, err);
+    bool fine = !rc && r.end == HN_PROC_EXITED && r.code == 0;
+    if (!rc && !fine) printf("# %s\n", r.err_tail);
+    if (!rc) hn_proc_result_free(&r);
+    return fine && hn_remote_build(l, err) == HONE_OK;
+}
+
+/* Dialect d of another processor: its compiler and its emulator, or nothing is tried. */
+static void other_processor(const char *name, const char *dir) {
+    static built b[N_CASES];
+    static const hone_compile_options options;
+    hone_err err = {0};
+    hn_str source = {0};
+    hn_library l = {.options = &options, .work = dir, .n_target = 1, .n_model = 1, .n_version = 1};
+    hn_model m = {.lib = &l, .options = &options};
+    l.target[0] = m.dialect = hn_dialect_named(name);
+    l.model = &m;
+    char *cc = m.dialect->compiler ? hn_which(m.dialect->compiler) : NULL;
+    bool here = cc && hn_library_emulator(&l) && !hn_target_problem(&l, m.dialect);
+    free(cc);
+    if (!here) {
+        skip(2 * N_CASES, "%s: no compiler or no emulator for it", name);
+        return;
+    }
+    emit_all(b, m.dialect, &source);
+    bool built_here = write_library(dir, &source, b) && compile_far(&l, &err);
+    remote = built_here ? hn_remote_open(&l) : NULL;
+    if (!ok(remote, "%s/compiles", name)) printf("# %s\n", err.text);
+    for (int i = 0; i < N_CASES; i++) {
+        remote_kernel = (uint32_t)i;
+        if (ok(b[i].rc == HONE_OK, "%s/%s_emitted", name, cases[i].name) && remote)
+            check(&cases[i], &b[i], far_away, name);
+        hn_graph_free(b[i].g);
+        hn_arena_free(&b[i].arena);
+    }
+    remote = NULL;
+    hn_str_free(&source);
+    hn_arena_free(&l.arena);
+}
+
+/* usage: test_kernel [DIALECT] */
+int main(int argc, char **argv) {
     char dir[] = "/tmp/hone-kernels-XXXXXX";
     hone_err err;
     if (!ok(mkdtemp(dir), "emit/folder")) return done_testing();
-    dialect(hn_dialect_named("scalar"), dir);
-    dialect(hn_dialect_named("generic"), dir);
-    if (hn_dialect_named("native") != hn_dialect_named("generic")) dialect(hn_dialect_named("native"), dir);
-    faults(dir);
+    const char *only = argc > 1 ? argv[1] : NULL;
+    static const char *const here[] = {"scalar", "generic", "native"};
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++) {
+        bool again = i == 2 && hn_dialect_named("native") == hn_dialect_named("generic");
+        if (only ? !strcmp(only, here[i]) : !again) dialect(hn_dialect_named(here[i]), dir);
+    }
+    if (!only) faults(dir);
+    if (!only || !strcmp(only, "aarch64")) other_processor("aarch64", dir);
     if (!getenv("KEEP_KERNELS"))
         hn_remove_tree(dir, &err);
     else
