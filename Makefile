@@ -194,7 +194,7 @@ fuzz: deps ## libFuzzer on every parser; FUZZ_S seconds each (default 60)
 	BUILD=$(BUILD) tests/fuzz/run.sh $(or $(FUZZ_S),60)
 
 format: ## rewrite the sources in the house style
-	find include src cli tests examples bench -name '*.[ch]' 2>/dev/null | xargs clang-format -i
+	find include src cli python tests examples bench -name '*.[ch]' 2>/dev/null | xargs clang-format -i
 
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/share/man/man1

@@ -7,14 +7,14 @@ build=${BUILD:-build}/lint
 jobs=${JOBS:-$(nproc)}
 mkdir -p "$build"
 
-sources() { find include src cli tests examples bench -name '*.[ch]' -type f 2>/dev/null | LC_ALL=C sort; }
+sources() { find include src cli python tests examples bench -name '*.[ch]' -type f 2>/dev/null | LC_ALL=C sort; }
 shells() {
     find .ci tools tests examples bench -type f 2>/dev/null | LC_ALL=C sort | while read -r f; do
         case $f in *.sh) echo "$f" ;; *.[ch] | *.py | *.md | *.expected) ;; *) head -c 64 "$f" | tr -d '\0' | grep -qE '^#!.*\b(ba)?sh\b' && echo "$f" ;; esac
     done
 }
 pythons() {
-    find tools tests examples bench -type f 2>/dev/null | LC_ALL=C sort | while read -r f; do
+    find setup.py tools python tests examples bench -type f 2>/dev/null | LC_ALL=C sort | while read -r f; do
         case $f in *.py) echo "$f" ;; *.t) head -c 64 "$f" | grep -q '^#!.*python' && echo "$f" ;; esac
     done
 }

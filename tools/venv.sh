@@ -3,7 +3,7 @@
 #
 # usage: tools/venv.sh tests|python|bench      (BUILD=dir: another build folder; PYTHON=python3.x: another interpreter)
 # tests: numpy and scipy, which statistics are checked against, and onnx for its cases (without them those tests are skipped).
-# python: those, and packages that the package hone works with (MLflow, XGBoost).
+# python: those, and packages that the package hone works with (MLflow, Ray, XGBoost).
 # bench: the packages that hone is compared with. None of them is needed to use hone.
 # Pinned versions from PyPI (tools/venv-SET.txt); does nothing when they are there already.
 set -eu

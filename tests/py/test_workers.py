@@ -242,7 +242,7 @@ def wait_for_nodes(ray, n):
 
 @pytest.mark.skipif(not os.environ.get("HONE_LONG"), reason="Ray's cluster takes a minute: make check-long")
 def test_a_ray_cluster_loses_a_node_and_no_trial(tmp_path):
-    ray = pytest.importorskip("ray", reason="Ray is not installed: tools/venv.sh long puts it into build/venv")
+    ray = pytest.importorskip("ray", reason="Ray is not installed: tools/venv.sh python puts it into build/venv")
     port = free_port()
     nodes = [ray_node(tmp_path, "--head", f"--port={port}", "--num-cpus=1", "--include-dashboard=false",
                       "--node-ip-address=127.0.0.1", f"--temp-dir={tmp_path}")]
