@@ -36,10 +36,39 @@ static bool legal_type(const hn_trial *t, const hn_type *type) {
     return true;
 }
 
-static bool legal_sizes(const hn_trial *t) {
+/* gather_elements and scatter_elements: next to the axis the indices are no longer than the data. With `fit` symbols of
+ * the indices are cut down to that; else: is it so? */
+static bool indices_inside(hn_trial *t, const hn_node *n, bool fit) {
+    const hn_graph *g = t->m->g;
+    const hn_type *data = hn_type_of(g, n->in[0]), *index = hn_type_of(g, n->in[1]);
+    int64_t axis = hn_attr_i(n, HN_A_AXIS, 0), have, want, low, high;
+    hn_symbol s;
+    for (size_t d = 0; d < index->rank; d++) {
+        if ((int64_t)d == axis || !hn_dim_eval(g->dims, data->dim[d], t->symbol, &have) ||
+            !hn_dim_eval(g->dims, index->dim[d], t->symbol, &want) || want <= have)
+            continue;
+        if (!fit) return false;
+        if (!hn_dim_is_symbol(g->dims, index->dim[d], &s)) continue;
+        hn_symbol_range(g->dims, s, &low, &high);
+        if (have >= low) t->symbol[s] = have;
+    }
+    return true;
+}
+
+static bool all_indices_inside(hn_trial *t, bool fit) {
+    const hn_blk *b = &t->m->g->block[t->k->body];
+    for (uint32_t i = 0; i < b->n_node; i++) {
+        const hn_node *n = &t->m->g->node[b->node[i]];
+        bool elements = n->op == HN_OP_GATHER_ELEMENTS || n->op == HN_OP_SCATTER_ELEMENTS;
+        if (elements && !indices_inside(t, n, fit)) return false;
+    }
+    return true;
+}
+
+static bool legal_sizes(hn_trial *t) {
     const hn_graph *g = t->m->g;
     const hn_blk *b = &g->block[t->k->body];
-    if (!relations_hold(t)) return false;
+    if (!relations_hold(t) || !all_indices_inside(t, false)) return false;
     for (uint32_t i = 0; i < b->n_param; i++)
         if (!legal_type(t, hn_type_of(g, b->param[i]))) return false;
     for (uint32_t i = 0; i < b->n_node; i++)
@@ -81,6 +110,7 @@ bool hn_trial_sizes(hn_trial *t, unsigned set) {
         t->symbol[s] = x < low ? low : x > high ? high : x;
         round_to_divisible(t, s, high);
     }
+    all_indices_inside(t, true);
     follow_equalities(t);
     for (size_t i = 0; i < n_inner; i++) t->symbol[inner[i]] = INT64_MIN;
     return legal_sizes(t);

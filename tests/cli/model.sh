@@ -13,6 +13,18 @@ echo '-- compile'
 hone compile mlp.ir -o out/mlp --target generic | calm | grep -v '^time'
 ls out
 grep -E '^(model|target|numeric|sizes|weights|  - name|    (shape|parity))' out/mlp.manifest
+cat > pick.ir <<'END'
+ir 1
+symbol n in 1..
+symbol m in 1..
+symbol k in 1..
+symbol j in 1..
+input %0 : f32[n, m] "x"
+input %1 : i64[k, j] "at"
+%2 = gather_elements %0, %1 {axis = 1}
+output %2 "y"
+END
+hone compile pick.ir -o pick --target generic | grep parity; grep -c '    inputs: [1-9]' pick.manifest
 echo '-- wrong models'
 hone compile wrong.ir
 hone compile missing.onnx
