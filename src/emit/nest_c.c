@@ -163,10 +163,12 @@ static void update(hn_c *c, const hn_stmt *s) {
     int lane = hn_c_vector_lane(c);
     bool private_lanes = varies(c, hn_c_ix_mask(c, s->at) | c->buf_mask[s->buf]);
     if (lane >= 0 && !private_lanes && fold_all(c, s)) return;
+    product_of(c, s, &pick);
+    int known = pick ? hn_c_known_guards(c, pick->n_guard, pick->guard) : 1;
+    if (!known) return;
     hn_c_reg(c, &to, s->buf, s->at, private_lanes);
     update_value(c, s, &value, to.text ? to.text : "", private_lanes);
-    product_of(c, s, &pick);
-    if (pick) {
+    if (known < 0) {
         hn_str_add(&guards, "if (");
         hn_c_guards(c, &guards, pick->n_guard, pick->guard, "l");
         hn_str_add(&guards, ") ");

@@ -45,6 +45,8 @@ uint32_t hn_c_ix_mask(const hn_c *c, hn_ix i);
 void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane);
 void hn_c_dim(hn_c *c, hn_str *out, hn_dim d);
 void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const char *lane);
+/* 1: all hold in the lanes being written, 0: one does not, -1: that is known at run time alone. */
+int hn_c_known_guards(hn_c *c, uint32_t n, const hn_ix *guard);
 bool hn_c_constant(hn_c *c, hn_ix i, int64_t *value); /* with unroll lanes in place, the vector's variable 0 */
 bool hn_c_unit_stride(hn_c *c, hn_ix i);              /* in the vector loop's variable */
 int hn_c_vector_lane(const hn_c *c);                  /* place of the vector loop in lane[], or -1 */

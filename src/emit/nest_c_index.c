@@ -120,6 +120,19 @@ bool hn_c_unit_stride(hn_c *c, hn_ix i) {
     return hn_dim_is_int(c->n->dims, stride, &v) && v == 1;
 }
 
+int hn_c_known_guards(hn_c *c, uint32_t n, const hn_ix *guard) {
+    int all = 1;
+    for (uint32_t k = 0; k < n; k++) {
+        int64_t v;
+        bool vector = hn_c_vector_lane(c) >= 0 && hn_c_ix_mask(c, guard[k]) >> hn_c_vector_lane(c) & 1;
+        if (vector || !hn_c_constant(c, guard[k], &v))
+            all = -1;
+        else if (v < 0)
+            return 0;
+    }
+    return all;
+}
+
 void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const char *lane) {
     for (uint32_t k = 0; k < n; k++) {
         hn_str_add(out, k ? " && (" : "(");

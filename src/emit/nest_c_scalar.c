@@ -154,8 +154,8 @@ static void one(hn_c *c, hn_str *out, const hn_scalar *x, const char *lane) {
         if (x->n_guard) hn_str_add(out, " : 0");
         break;
     case HN_SV_PICK:
-        hn_c_guards(c, out, x->n_guard, x->guard, lane);
-        hn_str_addf(out, " ? %s : %s", text[0], text[1]);
+        if (x->n_guard) hn_c_guards(c, out, x->n_guard, x->guard, lane);
+        hn_str_addf(out, x->n_guard ? " ? %s : %s" : "%s", text[0], text[1]);
         break;
     }
     for (int k = 0; k < 3; k++) hn_str_free(&arg[k]);
@@ -201,16 +201,27 @@ static bool vector_value(hn_c *c, hn_str *out, const hn_scalar *x) {
     if (x->kind == HN_SV_OP) {
         done = hn_c_vector_op(c, out, x, text);
     } else if (!guards_vary(c, x)) {
-        hn_c_guards(c, out, x->n_guard, x->guard, "0");
-        hn_str_addf(out, " ? %s : %s", text[0], text[1]);
+        if (x->n_guard) hn_c_guards(c, out, x->n_guard, x->guard, "0");
+        hn_str_addf(out, x->n_guard ? " ? %s : %s" : "%s", text[0], text[1]);
         done = true;
     }
     for (int k = 0; k < 3; k++) hn_str_free(&arg[k]);
     return done;
 }
 
+/* The definition as it is in the lanes being written, without conditions that are known there. */
+static hn_scalar here(hn_c *c, hn_sv id) {
+    hn_scalar x = c->n->sv[id];
+    int known = x.n_guard ? hn_c_known_guards(c, x.n_guard, x.guard) : -1;
+    if (known < 0) return x;
+    x.n_guard = 0;
+    if (x.kind == HN_SV_PICK && !known) x.arg[0] = x.arg[1];
+    if (x.kind == HN_SV_LOAD && !known) x = (hn_scalar){.kind = HN_SV_CONST, .dtype = x.dtype};
+    return x;
+}
+
 static void let(hn_c *c, hn_sv id) {
-    const hn_scalar *x = &c->n->sv[id];
+    const hn_scalar now = here(c, id), *x = &now;
     hn_str name = {0}, value = {0}, type = {0};
     hn_c_name(c, &name, id);
     if (!varies(c, c->sv_mask[id])) {

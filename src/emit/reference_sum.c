@@ -191,21 +191,23 @@ void hn_ref_contract(hn_ref *e) {
 
 static int64_t at_or_1(const hn_attr *a, size_t i) { return a ? a->ints[i] : 1; }
 
+static bool channels_last(const hn_ref *e) { return hn_attr_i(e->n, HN_A_CHANNELS_LAST, 0) != 0; }
+
 /* Loops over the window's elements: k2, k3, …; inside, q2, q3, … are the positions in the image, and all are inside it.
- * n_loops: braces to close. */
+ * Gives the number of braces to close. */
 static size_t window_loops(hn_ref *e, const hn_type *image, const char *const *size) {
     const hn_attr *stride = hn_attr_get(e->n, HN_A_STRIDE), *dilation = hn_attr_get(e->n, HN_A_DILATION),
                   *inflate = hn_attr_get(e->n, HN_A_INFLATE), *low = hn_attr_get(e->n, HN_A_LOW);
-    for (size_t i = 2; i < image->rank; i++) {
+    for (size_t i = 2, from = hn_spatial_dim(channels_last(e)); i < image->rank; i++) {
         const char *k = fmt_axis(e, "k", i), *by = hn_ref_int(e, at_or_1(inflate, i - 2));
         open_loop(e, k, size[i - 2]);
-        hn_ref_add(e, "int64_t q%zu = x%zu * %s + k%zu * %s", i, i, hn_ref_int(e, at_or_1(stride, i - 2)), i,
+        hn_ref_add(e, "int64_t q%zu = x%zu * %s + k%zu * %s", i, i - 2 + from, hn_ref_int(e, at_or_1(stride, i - 2)), i,
                    hn_ref_int(e, at_or_1(dilation, i - 2)));
         if (low) hn_ref_add(e, " - %s", hn_ref_dim(e, low->dims[i - 2]));
         hn_ref_add(e, ";\n");
         if (at_or_1(inflate, i - 2) != 1)
             hn_ref_add(e, "if (q%zu < 0 || q%zu %% %s != 0) continue;\nq%zu /= %s;\n", i, i, by, i, by);
-        hn_ref_add(e, "if (q%zu < 0 || q%zu >= %s) continue;\n", i, i, hn_ref_dim(e, image->dim[i]));
+        hn_ref_add(e, "if (q%zu < 0 || q%zu >= %s) continue;\n", i, i, hn_ref_dim(e, image->dim[i - 2 + from]));
     }
     return image->rank - 2u;
 }
@@ -217,19 +219,20 @@ void hn_ref_conv(hn_ref *e) {
     int64_t groups = hn_attr_i(e->n, HN_A_GROUPS, 1);
     hn_dim g = hn_dim_int(dims, groups), per = hn_dim_floordiv(dims, wt->dim[0], g);
     bool is_float = hn_is_float(hn_ref_type(e, out)->dtype);
-    const char *ix[HN_RANK_MAX], *iw[HN_RANK_MAX], *size[HN_RANK_MAX];
+    size_t channel = hn_channel_dim(channels_last(e), xt->rank), from = hn_spatial_dim(channels_last(e));
+    const char *ix[HN_RANK_MAX], *iw[HN_RANK_MAX], *size[HN_RANK_MAX], *out_channel = fmt_axis(e, "x", channel);
     ix[0] = "x0";
-    ix[1] = "c";
-    iw[0] = "x1";
+    ix[channel] = "c";
+    iw[0] = out_channel;
     iw[1] = "k1";
     for (size_t i = 2; i < xt->rank; i++) {
-        ix[i] = fmt_axis(e, "q", i);
+        ix[i - 2 + from] = fmt_axis(e, "q", i);
         iw[i] = fmt_axis(e, "k", i);
         size[i - 2] = hn_ref_dim(e, wt->dim[i]);
     }
-    hn_ref_guard_equal(e, xt->dim[1], hn_dim_mul(dims, wt->dim[1], g));
+    hn_ref_guard_equal(e, xt->dim[channel], hn_dim_mul(dims, wt->dim[1], g));
     hn_ref_guard_equal(e, wt->dim[0], hn_dim_mul(dims, per, g));
-    hn_ref_guard_equal(e, wt->dim[0], hn_ref_type(e, out)->dim[1]);
+    hn_ref_guard_equal(e, wt->dim[0], hn_ref_type(e, out)->dim[channel]);
     hn_ref_guard_equal(e, xt->dim[0], hn_ref_type(e, out)->dim[0]);
     hn_ref_loop(e, out, true);
     hn_ref_add(e, "%s acc = 0;\n", is_float ? "double" : "uint64_t");
@@ -237,7 +240,8 @@ void hn_ref_conv(hn_ref *e) {
     if (groups == 1)
         hn_ref_add(e, "const int64_t c = k1;\n");
     else
-        hn_ref_add(e, "const int64_t c = x1 / %s * %s + k1;\n", hn_ref_dim(e, per), hn_ref_dim(e, wt->dim[1]));
+        hn_ref_add(e, "const int64_t c = %s / %s * %s + k1;\n", out_channel, hn_ref_dim(e, per),
+                   hn_ref_dim(e, wt->dim[1]));
     size_t n_loops = window_loops(e, xt, size);
     hn_ref_add(e, "acc += %s * %s;\n", factor(e, w, is_float, hn_ref_offset(e, wt, iw)),
                factor(e, x, is_float, hn_ref_offset(e, xt, ix)));
@@ -254,12 +258,13 @@ void hn_ref_window(hn_ref *e) {
     bool arg = e->n->op == HN_OP_WARGMAX;
     hn_domain d = hn_ref_domain(t->dtype);
     const char *index[HN_RANK_MAX], *size[HN_RANK_MAX];
+    const size_t kept[] = {0, hn_channel_dim(channels_last(e), t->rank)}, from = hn_spatial_dim(channels_last(e));
     for (size_t i = 0; i < 2; i++) {
-        index[i] = fmt_axis(e, "x", i);
-        hn_ref_guard_equal(e, t->dim[i], hn_ref_type(e, out)->dim[i]);
+        index[kept[i]] = fmt_axis(e, "x", kept[i]);
+        hn_ref_guard_equal(e, t->dim[kept[i]], hn_ref_type(e, out)->dim[kept[i]]);
     }
     for (size_t i = 2; i < t->rank; i++) {
-        index[i] = fmt_axis(e, "q", i);
+        index[i - 2 + from] = fmt_axis(e, "q", i);
         size[i - 2] = hn_ref_int(e, kernel->ints[i - 2]);
     }
     hn_ref_loop(e, out, true);

@@ -155,6 +155,9 @@ hn_val hn_emit(hn_graph *g, hn_block b, hn_op op, size_t n_in, const hn_val *in,
 
 const hn_attr *hn_attr_get(const hn_node *n, hn_attr_id id); /* NULL when absent */
 int64_t hn_attr_i(const hn_node *n, hn_attr_id id, int64_t otherwise);
+/* Of the images of conv and windows: the dimension of the channels, the first spatial one. */
+static inline size_t hn_channel_dim(bool channels_last, size_t rank) { return channels_last ? rank - 1 : 1; }
+static inline size_t hn_spatial_dim(bool channels_last) { return channels_last ? 1 : 2; }
 static inline const hn_type *hn_type_of(const hn_graph *g, hn_val v) { return &g->value[v].type; }
 static inline const hn_node *hn_def(const hn_graph *g, hn_val v) {
     return g->value[v].node ? &g->node[g->value[v].node - 1] : NULL;

@@ -412,13 +412,15 @@ static cell at_conv(lazy *r, const hn_node *n, const int64_t *index) {
     products p = products_of(r, n, n->in[1], n->in[0]);
     if (!dx || !dw) return nothing();
     size_t rank = hn_type_of(r->g, n->in[0])->rank;
-    int64_t groups = hn_attr_i(n, HN_A_GROUPS, 1), group = index[1] / hn_max64(dw[0] / groups, 1);
-    int64_t w[HN_RANK_MAX] = {index[1]}, x[HN_RANK_MAX] = {index[0]};
+    bool last = hn_attr_i(n, HN_A_CHANNELS_LAST, 0) != 0;
+    size_t channel = hn_channel_dim(last, rank), s = hn_spatial_dim(last);
+    int64_t groups = hn_attr_i(n, HN_A_GROUPS, 1), group = index[channel] / hn_max64(dw[0] / groups, 1);
+    int64_t w[HN_RANK_MAX] = {index[channel]}, x[HN_RANK_MAX] = {index[0]};
     for (size_t i = 1; i < rank; i++)
         if (dw[i] == 0) return products_end(&p);
     do {
-        x[1] = group * dw[1] + w[1];
-        if (image_place(r, n, dx + 2, index + 2, w + 2, rank - 2, x + 2))
+        x[channel] = group * dw[1] + w[1];
+        if (image_place(r, n, dx + s, index + s, w + 2, rank - 2, x + s))
             products_add(&p, at(r, n->in[1], w), at(r, n->in[0], x));
     } while (!r->rc && hn_next_index(rank - 1, dw + 1, w + 1));
     return products_end(&p);
@@ -427,11 +429,14 @@ static cell at_conv(lazy *r, const hn_node *n, const int64_t *index) {
 static cell at_window(lazy *r, const hn_node *n, const int64_t *index) {
     const hn_attr *kernel = hn_attr_get(n, HN_A_KERNEL);
     const int64_t *dx = dims_of(r, n->in[0]);
-    int64_t tap[HN_RANK_MAX] = {0}, x[HN_RANK_MAX] = {index[0], index[1]};
+    bool last = hn_attr_i(n, HN_A_CHANNELS_LAST, 0) != 0;
+    size_t channel = hn_channel_dim(last, kernel->n + 2), from = hn_spatial_dim(last);
+    int64_t tap[HN_RANK_MAX] = {0}, x[HN_RANK_MAX] = {index[0]};
+    x[channel] = index[channel];
     sum s = sum_start(n->op, dtype_of(r, n->in[0]));
     if (!dx) return nothing();
     do {
-        if (image_place(r, n, dx + 2, index + 2, tap, kernel->n, x + 2)) sum_add(&s, at(r, n->in[0], x));
+        if (image_place(r, n, dx + from, index + from, tap, kernel->n, x + from)) sum_add(&s, at(r, n->in[0], x));
     } while (!r->rc && hn_next_index(kernel->n, kernel->ints, tap));
     return sum_end(&s);
 }

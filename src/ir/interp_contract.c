@@ -298,6 +298,7 @@ hone_rc hn_eval_conv(hn_call *c) {
     const hn_tensor *x = c->in[0], *w = c->in[1];
     conv v;
     int64_t image_stride[HN_RANK_MAX];
+    if (hn_attr_i(c->node, HN_A_CHANNELS_LAST, 0)) return hn_eval_channels_first(c, hn_eval_conv);
     hone_rc rc = read_conv(c, &v);
     if (rc) return rc;
     if (v.groups < 1 || w->dim[1] * v.groups != x->dim[1] || w->dim[0] % v.groups)

@@ -51,6 +51,8 @@ int64_t hn_reduce_step_i(hn_op op, bool uns, int64_t acc, int64_t x);
 hn_eval_fn hn_eval_contract, hn_eval_conv;
 /* interp_window.c */
 hn_eval_fn hn_eval_window;
+/* A convolution or window whose images have their channels last, by means of copies of them. */
+hone_rc hn_eval_channels_first(hn_call *c, hn_eval_fn *eval);
 /* interp_order.c */
 hn_eval_fn hn_eval_topk, hn_eval_nonzero, hn_eval_unique;
 /* interp_odd.c */

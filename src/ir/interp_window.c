@@ -78,9 +78,49 @@ static void one_i(const hn_call *c, const window *w, const int64_t *at, int64_t 
     hn_store_i(&c->out[0], to, 1, arg ? &best : &acc);
 }
 
+/* Strides of a dense tensor's dimensions in the order [N, C, spatial...] when it has its channels last. */
+static void strides_channels_first(const hn_tensor *t, int64_t *stride, int64_t *dim) {
+    int64_t own[HN_RANK_MAX];
+    hn_strides(t, own);
+    for (size_t i = 0; i < t->rank; i++) {
+        size_t from = i == 0 ? 0 : i == 1 ? t->rank - 1u : i - 1;
+        stride[i] = own[from];
+        dim[i] = t->dim[from];
+    }
+}
+
+hone_rc hn_eval_channels_first(hn_call *c, hn_eval_fn *eval) {
+    const hn_tensor *image = c->in[0], *in[2] = {NULL, c->node->n_in > 1 ? c->in[1] : NULL};
+    int64_t stride[HN_RANK_MAX], dense[HN_RANK_MAX], dim[HN_RANK_MAX];
+    hn_attr attr[HN_N_ATTRS];
+    hn_tensor x, y;
+    hn_node node = *c->node;
+    hn_call first = *c;
+    size_t n_attr = 0, size_b = hn_dtype_of(image->dtype)->size_b;
+    for (size_t i = 0; i < node.n_attr; i++)
+        if (node.attr[i].id != HN_A_CHANNELS_LAST) attr[n_attr++] = node.attr[i];
+    node.attr = attr;
+    node.n_attr = (uint16_t)n_attr;
+    strides_channels_first(image, stride, dim);
+    if (!hn_tensor_new(c->scratch, image->dtype, image->rank, dim, &x)) return hn_call_nomem(c);
+    hn_strides(&x, dense);
+    hn_copy_box(size_b, x.rank, dim, x.data, dense, image->data, stride);
+    strides_channels_first(&c->out[0], stride, dim);
+    if (!hn_tensor_new(c->scratch, c->out[0].dtype, c->out[0].rank, dim, &y)) return hn_call_nomem(c);
+    in[0] = &x;
+    first.node = &node;
+    first.in = in;
+    first.out = &y;
+    hone_rc rc = eval(&first);
+    hn_strides(&y, dense);
+    if (!rc) hn_copy_box(hn_dtype_of(y.dtype)->size_b, y.rank, dim, c->out[0].data, stride, y.data, dense);
+    return rc;
+}
+
 hone_rc hn_eval_window(hn_call *c) {
     const hn_tensor *x = c->in[0], *y = &c->out[0];
     window w;
+    if (hn_attr_i(c->node, HN_A_CHANNELS_LAST, 0)) return hn_eval_channels_first(c, hn_eval_window);
     hone_rc rc = read_window(c, &w);
     if (rc) return rc;
     int64_t planes = x->dim[0] * x->dim[1], per_plane = hn_product(x->dim, 2, x->rank), to = 0;

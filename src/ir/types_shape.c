@@ -164,26 +164,40 @@ static hn_dim window_steps(hn_typing *c, hn_dim in, int64_t inflate, hn_dim pads
 }
 
 /* The spatial dimensions of the result; kernel[i] as dimensions. */
-static void push_windows(hn_typing *c, const hn_dim *kernel, bool inflates) {
+static void push_windows(hn_typing *c, const hn_dim *kernel, bool inflates, bool last) {
     const hn_type *x = c->in[0];
-    size_t n = x->rank - 2u;
+    size_t n = x->rank - 2u, from = hn_spatial_dim(last);
     const int64_t *stride = hn_type_ints(c, HN_A_STRIDE, n), *dilation = hn_type_ints(c, HN_A_DILATION, n);
     const int64_t *inflate = inflates ? hn_type_ints(c, HN_A_INFLATE, n) : NULL;
     const hn_dim *low = hn_type_dims(c, HN_A_LOW, n), *high = hn_type_dims(c, HN_A_HIGH, n);
     for (size_t i = 0; i < n && !c->rc; i++) {
-        int64_t from, to, spread = inflate ? inflate[i] : 1;
+        int64_t least, most, spread = inflate ? inflate[i] : 1;
         char text[100];
         if (stride[i] < 1 || dilation[i] < 1 || spread < 1) {
             hn_type_wrong(c, "stride, dilation and inflate must be positive");
             return;
         }
         hn_dim pads = hn_dim_add(c->d, low[i], high[i]);
-        hn_dim d = window_steps(c, x->dim[2 + i], spread, pads, kernel[i], dilation[i], stride[i]);
-        hn_dim_range(c->d, d, &from, &to);
-        if (to < 0)
+        hn_dim d = window_steps(c, x->dim[from + i], spread, pads, kernel[i], dilation[i], stride[i]);
+        hn_dim_range(c->d, d, &least, &most);
+        if (most < 0)
             hn_type_wrong(c, "spatial dimension %zu of the result is negative: %s", i, hn_dim_brief(c, d, text));
         hn_type_push(c, c->out, d);
     }
+}
+
+static bool channels_last(hn_typing *c) {
+    return hn_type_attr_maybe(c, HN_A_CHANNELS_LAST) && hn_type_int(c, HN_A_CHANNELS_LAST, 0, 1);
+}
+static hn_dim channels_of(hn_typing *c) { return c->in[0]->dim[hn_channel_dim(channels_last(c), c->in[0]->rank)]; }
+
+/* The result's dimensions; kernel[i] as dimensions. */
+static void push_image(hn_typing *c, hn_dim channels, const hn_dim *kernel, bool inflates) {
+    bool last = channels_last(c);
+    hn_type_push(c, c->out, c->in[0]->dim[0]);
+    if (!last) hn_type_push(c, c->out, channels);
+    push_windows(c, kernel, inflates, last);
+    if (last) hn_type_push(c, c->out, channels);
 }
 
 void hn_rule_conv(hn_typing *c) {
@@ -195,12 +209,10 @@ void hn_rule_conv(hn_typing *c) {
     hn_type_is(c, 1, HN_ANY_NUMBER);
     c->out->dtype = hn_type_dtype(c);
     if (c->rc) return;
-    hn_type_equal(c, x->dim[1], hn_dim_mul(c->d, w->dim[1], hn_dim_int(c->d, groups)), "channels");
+    hn_type_equal(c, channels_of(c), hn_dim_mul(c->d, w->dim[1], hn_dim_int(c->d, groups)), "channels");
     if (hn_dim_is_int(c->d, w->dim[0], &n) && n % groups != 0)
         hn_type_wrong(c, "%" PRId64 " output channels are not a multiple of %" PRId64 " groups", n, groups);
-    hn_type_push(c, c->out, x->dim[0]);
-    hn_type_push(c, c->out, w->dim[0]);
-    push_windows(c, w->dim + 2, true);
+    push_image(c, w->dim[0], w->dim + 2, true);
 }
 
 void hn_rule_window(hn_typing *c) {
@@ -216,9 +228,7 @@ void hn_rule_window(hn_typing *c) {
     }
     if (c->rc) return;
     c->out->dtype = x->dtype;
-    hn_type_push(c, c->out, x->dim[0]);
-    hn_type_push(c, c->out, x->dim[1]);
-    push_windows(c, kernel, false);
+    push_image(c, channels_of(c), kernel, false);
 }
 
 void hn_rule_window_arg(hn_typing *c) {

@@ -130,8 +130,26 @@ static hn_ix tap(hn_lowering *l, const hn_node *x, uint32_t d, hn_ix o, hn_ix k,
     return i;
 }
 
+/* Which dimension of the image is what. */
+typedef struct image_dims {
+    size_t channel, spatial;
+} image_dims;
+static image_dims dims_of_image(const hn_node *x, size_t rank) {
+    bool last = hn_attr_i(x, HN_A_CHANNELS_LAST, 0) != 0;
+    return (image_dims){hn_channel_dim(last, rank), hn_spatial_dim(last)};
+}
+
+/* Loops over the window and the channels of a group, in the order in which the image lies in memory. */
+static void conv_loops(hn_lowering *l, fold *f, const hn_type *w, bool last, hn_ix *k) {
+    for (size_t d = 1; d < w->rank; d++) {
+        size_t axis = !last ? d : d + 1 < w->rank ? d + 1 : 1;
+        k[axis] = loop(l, f, w->dim[axis]);
+    }
+}
+
 static hn_sv eval_conv(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     const hn_type *t = hn_type_of(l->g, x->in[0]), *w = hn_type_of(l->g, x->in[1]), *u = hn_type_of(l->g, v);
+    const image_dims i = dims_of_image(x, t->rank);
     hn_nest *n = l->n;
     hn_dim groups = hn_dim_int(n->dims, hn_attr_i(x, HN_A_GROUPS, 1));
     hone_dtype acc = wide(u->dtype);
@@ -139,12 +157,13 @@ static hn_sv eval_conv(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *
     uint32_t n_guard = 0;
     fold f;
     begin(l, &f, HN_OP_ADD, acc, u->rank, at);
-    for (size_t d = 1; d < w->rank; d++) k[d] = loop(l, &f, w->dim[d]);
-    hn_ix group = hn_ix_div(n, at[1], hn_dim_floordiv(n->dims, w->dim[0], groups));
-    k[0] = at[1];
+    conv_loops(l, &f, w, i.channel != 1, k);
+    hn_ix group = hn_ix_div(n, at[i.channel], hn_dim_floordiv(n->dims, w->dim[0], groups));
+    k[0] = at[i.channel];
     in[0] = at[0];
-    in[1] = hn_ix_add(n, hn_ix_scale(n, group, w->dim[1]), k[1]);
-    for (uint32_t d = 2; d < t->rank; d++) in[d] = tap(l, x, d - 2, at[d], k[d], t->dim[d], guard, &n_guard);
+    in[i.channel] = hn_ix_add(n, hn_ix_scale(n, group, w->dim[1]), k[1]);
+    for (uint32_t d = 0; d + 2 < t->rank; d++)
+        in[i.spatial + d] = tap(l, x, d, at[i.spatial + d], k[d + 2], t->dim[i.spatial + d], guard, &n_guard);
     uint32_t from = l->n_guard, pushed = hn_push_guards(l, n_guard, guard);
     hn_ix kept[3 * HN_RANK_MAX];
     memcpy(kept, &l->guard[from], pushed * sizeof *kept);
@@ -161,14 +180,16 @@ static hn_sv eval_window(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix
     const hn_dtype_info *info = hn_dtype_of(t->dtype);
     bool max = x->op == HN_OP_WMAX;
     hone_dtype acc = wide(u->dtype);
-    hn_ix in[HN_RANK_MAX] = {at[0], at[1]}, guard[3 * HN_RANK_MAX];
+    const image_dims i = dims_of_image(x, t->rank);
+    hn_ix in[HN_RANK_MAX] = {at[0]}, guard[3 * HN_RANK_MAX];
     uint32_t n_guard = 0;
     fold f;
+    in[i.channel] = at[i.channel];
     if (x->op == HN_OP_WARGMAX) return hn_decline(l, "'%s' has no loop nest", hn_op_of(x->op)->text);
     begin(l, &f, max ? HN_OP_MAX : HN_OP_ADD, acc, u->rank, at);
-    for (uint32_t d = 2; d < t->rank; d++) {
-        hn_ix k = loop(l, &f, hn_dim_int(l->n->dims, kernel->ints[d - 2]));
-        in[d] = tap(l, x, d - 2, at[d], k, t->dim[d], guard, &n_guard);
+    for (uint32_t d = 0; d + 2 < t->rank; d++) {
+        hn_ix k = loop(l, &f, hn_dim_int(l->n->dims, kernel->ints[d]));
+        in[i.spatial + d] = tap(l, x, d, at[i.spatial + d], k, t->dim[i.spatial + d], guard, &n_guard);
     }
     uint32_t from = l->n_guard, pushed = hn_push_guards(l, n_guard, guard);
     hn_sv e = hn_value_at(l, x->in[0], in);

@@ -72,7 +72,15 @@ typedef struct copy {
     hn_buf *buf;
     uint32_t n_var, n_sv, n_buf; /* of the nest before the copy: only those can be met */
     hn_subst subst;
+    const hn_ix *holds; /* guards that hold in the copy */
+    uint32_t n_holds;
 } copy;
+
+static bool is_held(const copy *c, hn_ix guard) {
+    for (uint32_t k = 0; k < c->n_holds; k++)
+        if (c->holds[k] == guard) return true;
+    return false;
+}
 
 /* Guards in their new ranges: those that always hold go. False: one never holds. */
 static bool copy_guards(copy *c, hn_scalar *x) {
@@ -80,6 +88,7 @@ static bool copy_guards(copy *c, hn_scalar *x) {
     hn_ix *guard = HN_NEW_N(n->a, hn_ix, x->n_guard);
     uint32_t kept = 0;
     for (uint32_t k = 0; guard && k < x->n_guard; k++) {
+        if (is_held(c, x->guard[k])) continue;
         guard[kept] = hn_ix_subst(n, x->guard[k], &c->subst);
         hn_dim high = hn_ix_high(n, guard[kept]);
         if (high && hn_dim_below(n->dims, high, hn_dim_int(n->dims, 0))) return false;
@@ -147,7 +156,9 @@ static hn_st copy_list(copy *c, hn_st first) {
     return head;
 }
 
-hn_st hn_nest_clone(hn_nest *n, hn_st first, const hn_subst *s) {
+hn_st hn_nest_clone(hn_nest *n, hn_st first, const hn_subst *s) { return hn_nest_clone_where(n, first, s, 0, NULL); }
+
+hn_st hn_nest_clone_where(hn_nest *n, hn_st first, const hn_subst *s, uint32_t n_holds, const hn_ix *holds) {
     copy c = {.n = n, .n_var = n->n_var, .n_sv = n->n_sv, .n_buf = n->n_buf};
     c.var = HN_NEW_N(n->a, hn_ix, c.n_var + 1);
     c.sv = HN_NEW_N(n->a, hn_sv, c.n_sv + 1);
@@ -156,5 +167,7 @@ hn_st hn_nest_clone(hn_nest *n, hn_st first, const hn_subst *s) {
     if (s && s->n_var) memcpy(c.var, s->var, s->n_var * sizeof *c.var);
     if (s && s->n_sv) memcpy(c.sv, s->sv, s->n_sv * sizeof *c.sv);
     c.subst = (hn_subst){c.var, c.sv, c.n_var, c.n_sv};
+    c.holds = holds;
+    c.n_holds = n_holds;
     return copy_list(&c, first);
 }

@@ -152,6 +152,8 @@ hn_st hn_nest_stmt(hn_nest *n, const hn_stmt *s);
 bool hn_scalar_same(const hn_scalar *a, const hn_scalar *b);
 /* Copies a list of statements with everything defined inside renewed, outer things replaced by s (may be NULL). */
 hn_st hn_nest_clone(hn_nest *n, hn_st first, const hn_subst *s);
+/* Likewise where these conditions, as they stand before the copy, always hold. */
+hn_st hn_nest_clone_where(hn_nest *n, hn_st first, const hn_subst *s, uint32_t n_holds, const hn_ix *holds);
 
 hone_rc hn_nest_verify(hn_nest *n, hone_err *err);
 struct hn_str;

@@ -3,6 +3,10 @@
 #include "loop/schedule.h"
 #include "loop/loop_int.h"
 
+#include <math.h>
+
+enum { REPEATS_MAX = 64 };
+
 bool hn_loop_no(const char **why, const char *reason) {
     if (why) *why = reason;
     return false;
@@ -240,6 +244,100 @@ bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why) {
     n->st[middle].next = behind;
     n->st[behind].next = next;
     if (inside) *inside = middle;
+    return true;
+}
+
+/* -- trimming */
+/* Bounds of v from one guard c*v + rest >= 0 where the rest is known outside the loop; false: it is not. */
+static bool bound_outside(hn_nest *n, hn_ix guard, hn_var v, const bool *inner, range *r) {
+    hn_dim c;
+    int64_t k;
+    if (!hn_ix_stride(n, guard, v, &c) || !hn_dim_is_int(n->dims, c, &k) || k == 0) return false;
+    hn_ix rest = hn_ix_sub(n, guard, hn_ix_scale(n, hn_ix_var(n, v), c)), zero = hn_ix_int(n, 0);
+    for (hn_var i = 1; i < n->n_var; i++)
+        if (inner[i] && hn_ix_depends(n, rest, i)) return false;
+    for (uint32_t t = 0; t < n->ix[rest].n; t++)
+        if (n->atom[n->ix[rest].term[t].atom].kind == HN_AT_VALUE) return false;
+    hn_ix steps = hn_ix_div(n, rest, hn_dim_int(n->dims, k > 0 ? k : -k));
+    if (k > 0) {
+        hn_ix low = hn_ix_sub(n, zero, steps);
+        r->low = r->low ? hn_ix_max(n, r->low, low) : low;
+    } else {
+        hn_ix high = hn_ix_add(n, steps, hn_ix_int(n, 1));
+        r->high = r->high ? hn_ix_min(n, r->high, high) : high;
+    }
+    return true;
+}
+
+/* The value that a register with this operation does not notice. */
+static bool is_neutral(const hn_scalar *x, hn_op op) {
+    if (x->kind != HN_SV_CONST) return false;
+    if (op == HN_OP_ADD) return x->f == 0 && x->i == 0;
+    return op == HN_OP_MAX && hn_is_float(x->dtype) && x->f < 0 && isinf(x->f);
+}
+
+/* The list does nothing but update registers by values picked under conditions, which *pick shows. */
+static bool picks_alone(hn_nest *n, hn_st first, bool *inner, const hn_scalar **pick) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_LET) continue;
+        if (s->kind == HN_ST_LOOP) {
+            inner[s->var] = true;
+            if (!picks_alone(n, s->body, inner, pick)) return false;
+            continue;
+        }
+        const hn_scalar *x = s->kind == HN_ST_UPDATE ? &n->sv[s->value] : NULL;
+        if (!x || *pick || x->kind != HN_SV_PICK || !is_neutral(&n->sv[x->arg[1]], s->op)) return false;
+        *pick = x;
+    }
+    return true;
+}
+
+bool hn_loop_trim(hn_nest *n, hn_st loop, const char **why) {
+    hn_var v = n->st[loop].var;
+    hn_ix e = n->extent[v], zero = hn_ix_int(n, 0);
+    bool *inner = HN_NEW_N(n->a, bool, n->n_var);
+    const hn_scalar *pick = NULL;
+    range r = {0, 0};
+    if (!inner) return hn_loop_no(why, "out of memory");
+    if (!picks_alone(n, n->st[loop].body, inner, &pick) || !pick)
+        return hn_loop_no(why, "the loop does more than update a register under conditions");
+    const hn_scalar x = *pick;
+    uint32_t held = 0;
+    hn_ix *holds = HN_NEW_N(n->a, hn_ix, x.n_guard + 1), *var = HN_NEW_N(n->a, hn_ix, v + 1u);
+    for (uint32_t k = 0; holds && k < x.n_guard; k++)
+        if (bound_outside(n, x.guard[k], v, inner, &r)) holds[held++] = x.guard[k];
+    if (!held) return hn_loop_no(why, "no condition depends on the loop and what is around it alone");
+    hn_ix low = hn_ix_min(n, hn_ix_max(n, r.low ? r.low : zero, zero), e);
+    hn_ix high = hn_ix_max(n, hn_ix_min(n, r.high ? r.high : e, e), low);
+    hn_var inside = hn_nest_var(n, hn_ix_sub(n, high, low));
+    if (!var) return hn_loop_no(why, "out of memory");
+    var[v] = hn_ix_add(n, low, hn_ix_var(n, inside));
+    hn_st body = hn_nest_clone_where(n, n->st[loop].body, &(hn_subst){var, NULL, v + 1u, 0}, held, holds);
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    become(n, loop, inside, body);
+    return true;
+}
+
+bool hn_loop_repeat(hn_nest *n, hn_st loop, const char **why) {
+    int64_t e;
+    hn_st head = 0, tail = 0;
+    if (n->st[loop].kind != HN_ST_LOOP || n->st[loop].loop != HN_SERIAL) return hn_loop_no(why, "no serial loop");
+    if (!hn_ix_is_int(n, n->extent[n->st[loop].var], &e) || e < 1 || e > REPEATS_MAX)
+        return hn_loop_no(why, "the length is not a small constant");
+    for (int64_t k = 0; k < e; k++) { /* each in a loop of one iteration, which tidying takes away */
+        hn_st once = make_loop(n, hn_nest_var(n, hn_ix_int(n, 1)), body_with(n, loop, hn_ix_int(n, k)), HN_SERIAL);
+        if (tail)
+            n->st[tail].next = once;
+        else
+            head = once;
+        tail = once;
+    }
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    n->st[tail].next = n->st[loop].next;
+    hn_st next = n->st[head].next;
+    n->st[loop] = n->st[head];
+    n->st[loop].next = next;
     return true;
 }
 

@@ -35,6 +35,11 @@ bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **
 /* Splits the range of a loop into the part in which all guards linear in its variable hold, and what is before and
  * behind; the guards go where they always hold. *inside may be NULL. */
 bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why);
+/* A loop that does nothing but update a register under conditions: its range shrinks to where those hold that depend on
+ * it and on loops around it alone. */
+bool hn_loop_trim(hn_nest *n, hn_st loop, const char **why);
+/* for v < E: body becomes body with 0, body with 1, …: a serial loop of known length, at most 64. */
+bool hn_loop_repeat(hn_nest *n, hn_st loop, const char **why);
 /* Loops of one iteration are replaced by their bodies, loops of none are dropped. */
 void hn_nest_tidy(hn_nest *n);
 

@@ -48,6 +48,7 @@ typedef struct hn_sketch {
 /* The most specific first; the last, "plain", fits every nest. NULL-terminated (loop/sketch.c). */
 extern const hn_sketch *const hn_sketches[];
 extern const hn_sketch hn_sketch_attention; /* loop/sketch_attention.c */
+extern const hn_sketch hn_sketch_conv;      /* loop/sketch_conv.c */
 extern const hn_sketch hn_sketch_gemm;      /* loop/sketch_gemm.c */
 const hn_sketch *hn_sketch_named(const char *name, size_t name_n);
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3 };
+enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3, FEW_CHANNELS = 4 };
 
 static bool is_pointwise(hn_op op) {
     hn_op_class c = hn_op_of(op)->cls;
@@ -95,17 +95,29 @@ static bool plain_movement(const hn_fuse *f, const hn_fgroup *x) {
     return true;
 }
 
-/* A contraction with nothing behind it: alone, or with movement of its operands. */
-static bool bare_contract(const hn_fuse *f, const hn_fgroup *x) {
+/* A contraction or convolution with nothing behind it: alone, or with movement of its operands. */
+static bool bare_product(const hn_fuse *f, const hn_fgroup *x) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < x->n_node; k++) {
         hn_op op = f->g->node[x->node[k]].op;
-        if (op == HN_OP_CONTRACT)
+        if (op == HN_OP_CONTRACT || op == HN_OP_CONV)
             n++;
         else if (op != HN_OP_TRANSPOSE && op != HN_OP_RESHAPE && op != HN_OP_SLICE)
             return false;
     }
-    return n == 1 && f->g->node[x->node[x->n_node - 1]].op == HN_OP_CONTRACT;
+    hn_op last = f->g->node[x->node[x->n_node - 1]].op;
+    return n == 1 && (last == HN_OP_CONTRACT || last == HN_OP_CONV);
+}
+
+/* Contractions take any movement of their operands in, convolutions that of their weights, and of images of few
+ * channels (a network's input). */
+static bool takes_movement(const hn_fuse *f, const hn_fgroup *c, hn_val v) {
+    const hn_node *n = &f->g->node[c->node[c->n_node - 1]];
+    int64_t channels;
+    if (n->op != HN_OP_CONV || n->in[0] != v) return true;
+    const hn_type *x = hn_type_of(f->g, v);
+    hn_dim d = x->dim[hn_channel_dim(hn_attr_i(n, HN_A_CHANNELS_LAST, 0) != 0, x->rank)];
+    return hn_dim_is_int(f->g->dims, d, &channels) && channels <= FEW_CHANNELS;
 }
 
 /* Every value of p that others use has this shape. */
@@ -244,8 +256,8 @@ static hn_fkind pair_kind(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     if (is_rows(p->kind) && is_rows(c->kind)) return rows_into_rows(f, p, c, v) ? HN_F_ROW : HN_F_ALONE;
     if ((p->kind == HN_F_CONTRACT || p->kind == HN_F_WINDOW) && c->kind == HN_F_MAP)
         return epilogue(f, p, c) ? p->kind : HN_F_ALONE;
-    if (p->kind == HN_F_MAP && c->kind == HN_F_CONTRACT && bare_contract(f, c))
-        return plain_movement(f, p) && !hn_fuse_any_escape(f, p, c) ? HN_F_CONTRACT : HN_F_ALONE;
+    if (p->kind == HN_F_MAP && (c->kind == HN_F_CONTRACT || c->kind == HN_F_WINDOW) && bare_product(f, c))
+        return plain_movement(f, p) && takes_movement(f, c, v) && !hn_fuse_any_escape(f, p, c) ? c->kind : HN_F_ALONE;
     if (p->kind == HN_F_MAP && (c->kind == HN_F_CONTRACT || c->kind == HN_F_WINDOW)) { /* an operand of its epilogue */
         edges e = edges_between(f, p, c);
         return !hn_fuse_any_escape(f, p, c) && !e.moved && !e.spread && cheap(f, p) ? c->kind : HN_F_ALONE;

@@ -5,8 +5,8 @@
  * number of vectors then walk memory in its order, one stream per 16 columns (Goto and van de Geijn 2008, "Anatomy of
  * high-performance matrix multiplication", section 4: the packed operand). Exact: no value changes.
  */
+#include "pass/pack.h"
 #include "pass/passes.h"
-#include "pass/rewrite.h"
 
 #include <string.h>
 
@@ -82,6 +82,7 @@ static hn_val unpacked(hn_builder *b, const matrix *m, const hn_tensor *panels) 
 static hn_val pack_one(hn_rewriter *r, const hn_node *node) {
     matrix m;
     hn_tensor panels;
+    if (node->op == HN_OP_CONV) return hn_pack_conv(r, node);
     if (node->op != HN_OP_CONTRACT || !matrix_of(r, node, &m) || !make_panels(r->g, &m, &panels)) return HN_KEEP;
     const hn_node n = *node;
     const hn_val in[] = {n.in[0], unpacked(&r->b, &m, &panels)};

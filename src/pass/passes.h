@@ -5,6 +5,6 @@
 #include "pass/pass.h"
 
 extern const hn_pass hn_pass_fold, hn_pass_simplify, hn_pass_shapes, hn_pass_cse, hn_pass_dce, hn_pass_batchnorm,
-    hn_pass_transpose, hn_pass_attention, hn_pass_conv, hn_pass_pack, hn_pass_fuse;
+    hn_pass_transpose, hn_pass_attention, hn_pass_layout, hn_pass_pack, hn_pass_fuse;
 
 #endif

@@ -6,7 +6,7 @@
  * (grouped heads) and get their labels numbered in the order of appearance, so that equal ones have equal text.
  */
 #include "pass/passes.h"
-#include "pass/rewrite.h"
+#include "pass/sink.h"
 
 #include <string.h>
 
@@ -21,6 +21,20 @@ static hn_attr dims(hn_attr_id id, size_t n, const hn_dim *x) {
     return (hn_attr){.id = id, .kind = HN_K_DIMS, .n = (uint32_t)n, .dims = x};
 }
 
+const hn_node *hn_sinking_def(const hn_rewriter *r, hn_val v) {
+    const hn_sinking *s = r->arg;
+    const hn_node *n = hn_def_op(r->g, v, HN_OP_TRANSPOSE);
+    return n && (s ? s->may(r, v) : hn_used_once(r, v)) ? n : NULL;
+}
+
+hn_val hn_transposed(hn_rewriter *r, hn_val v, const int64_t *perm) {
+    const hn_node *t = hn_def_op(r->g, v, HN_OP_TRANSPOSE);
+    int64_t both[HN_RANK_MAX];
+    if (!t) return hn_transpose(&r->b, v, perm);
+    for (size_t i = 0; i < rank_of(r, v); i++) both[i] = perm_of(t)[perm[i]];
+    return hn_transpose(&r->b, t->in[0], both);
+}
+
 /* --- turning a value back ------------------------------------------------------------------------------------------
  */
 
@@ -29,39 +43,56 @@ static bool is_transpose_by(const hn_rewriter *r, hn_val v, const int64_t *perm)
     return n && !memcmp(perm_of(n), perm, rank_of(r, v) * sizeof *perm);
 }
 
-/* A broadcast of fewer dimensions can be made in the other order, if they still ascend. */
-static bool turned_map(const hn_rewriter *r, const hn_node *n, const int64_t *perm, int64_t *map) {
+/* A broadcast of fewer dimensions can be made in the other order, if they still ascend; dimensions of one do not count.
+ * The dimensions that do, if there are others, and their number. */
+typedef struct turned_broadcast {
+    int64_t map[HN_RANK_MAX];
+    hn_dim shape[HN_RANK_MAX];
+    size_t n;
+} turned_broadcast;
+static bool turned_map(const hn_rewriter *r, const hn_node *n, const int64_t *perm, turned_broadcast *to) {
     const hn_attr *a = hn_attr_get(n, HN_A_MAP);
-    int64_t last = -1;
-    for (size_t i = 0; i < rank_of(r, n->in[0]); i++) {
-        map[i] = perm[a->ints[i]];
-        if (map[i] <= last) return false;
-        last = map[i];
+    const hn_type *x = hn_type_of(r->g, n->in[0]);
+    bool ascends = true;
+    for (int ones = 1; ones >= 0; ones--) {
+        to->n = 0;
+        ascends = true;
+        for (size_t i = 0; i < x->rank; i++) {
+            int64_t size;
+            if (!ones && hn_dim_is_int(r->g->dims, x->dim[i], &size) && size == 1) continue;
+            to->shape[to->n] = x->dim[i];
+            to->map[to->n] = perm[a->ints[i]];
+            ascends &= !to->n || to->map[to->n] > to->map[to->n - 1];
+            to->n++;
+        }
+        if (ascends) break;
     }
-    return true;
+    return ascends;
 }
 
 /* Is there a value u with transpose(u, perm) = v that costs no data movement? */
 static bool can_turn(const hn_rewriter *r, hn_val v, const int64_t *perm) {
-    int64_t map[HN_RANK_MAX];
+    turned_broadcast to;
     const hn_node *n = hn_def(r->g, v);
     if (!n) return false;
-    if (n->op == HN_OP_BROADCAST) return turned_map(r, n, perm, map);
+    if (n->op == HN_OP_BROADCAST) return turned_map(r, n, perm, &to);
     return n->op == HN_OP_CONST || is_transpose_by(r, v, perm);
 }
 
 static hn_val turned(hn_rewriter *r, hn_val v, const int64_t *perm) {
     const hn_node n = *hn_def(r->g, v);
     const hn_type t = *hn_type_of(r->g, v);
-    int64_t back[HN_RANK_MAX], map[HN_RANK_MAX];
+    int64_t back[HN_RANK_MAX];
     hn_dim shape[HN_RANK_MAX];
+    turned_broadcast to;
     if (n.op == HN_OP_TRANSPOSE) return n.in[0];
     for (size_t i = 0; i < t.rank; i++) back[perm[i]] = (int64_t)i;
     if (n.op == HN_OP_CONST) return hn_transpose(&r->b, v, back);
     for (size_t i = 0; i < t.rank; i++) shape[perm[i]] = t.dim[i];
-    turned_map(r, &n, perm, map);
-    hn_attr a[] = {dims(HN_A_SHAPE, t.rank, shape), ints(HN_A_MAP, rank_of(r, n.in[0]), map)};
-    return hn_emit(r->g, r->b.b, HN_OP_BROADCAST, 1, n.in, 2, a, 1);
+    turned_map(r, &n, perm, &to);
+    hn_attr a[] = {dims(HN_A_SHAPE, t.rank, shape), ints(HN_A_MAP, to.n, to.map)};
+    hn_val x = hn_reshape(&r->b, n.in[0], to.n, to.shape);
+    return hn_emit(r->g, r->b.b, HN_OP_BROADCAST, 1, &x, 2, a, 1);
 }
 
 /* --- sinking -------------------------------------------------------------------------------------------------------
@@ -71,8 +102,8 @@ static hn_val turned(hn_rewriter *r, hn_val v, const int64_t *perm) {
 static const int64_t *common_perm(const hn_rewriter *r, const hn_node *n) {
     const int64_t *perm = NULL;
     for (size_t i = 0; i < n->n_in && !perm; i++) {
-        const hn_node *t = hn_def_op(r->g, n->in[i], HN_OP_TRANSPOSE);
-        if (t && hn_used_once(r, n->in[i])) perm = perm_of(t);
+        const hn_node *t = hn_sinking_def(r, n->in[i]);
+        if (t) perm = perm_of(t);
     }
     for (size_t i = 0; perm && i < n->n_in; i++)
         if (!can_turn(r, n->in[i], perm)) return NULL;
@@ -107,13 +138,13 @@ static hn_val sink_reduce(hn_rewriter *r, const hn_node *n) {
 
 /* One entry per dimension, permuted: attributes of slice and pad. */
 static hn_val sink_per_dimension(hn_rewriter *r, const hn_node *n) {
-    const hn_node *t = hn_def_op(r->g, n->in[0], HN_OP_TRANSPOSE);
+    const hn_node *t = hn_sinking_def(r, n->in[0]);
     hn_attr attr[8];
     union {
         int64_t i[HN_RANK_MAX];
         hn_dim d[HN_RANK_MAX];
     } list[8];
-    if (!t || !hn_used_once(r, n->in[0]) || n->n_attr > 8) return 0;
+    if (!t || n->n_attr > 8) return 0;
     const int64_t *perm = perm_of(t);
     size_t rank = rank_of(r, n->in[0]);
     for (size_t k = 0; k < n->n_attr; k++) {
@@ -125,6 +156,29 @@ static hn_val sink_per_dimension(hn_rewriter *r, const hn_node *n) {
     }
     hn_val in[2] = {t->in[0], n->n_in > 1 ? n->in[1] : 0};
     return hn_transpose(&r->b, hn_emit(r->g, r->b.b, n->op, n->n_in, in, n->n_attr, attr, 1), perm);
+}
+
+/* A broadcast of as many dimensions: the dimensions that are stretched are others then. */
+static hn_val sink_broadcast(hn_rewriter *r, const hn_node *n) {
+    const hn_node *t = hn_sinking_def(r, n->in[0]);
+    const hn_type y = *hn_type_of(r->g, n->out[0]);
+    int64_t map[HN_RANK_MAX];
+    hn_dim shape[HN_RANK_MAX];
+    if (!t || rank_of(r, n->in[0]) != y.rank) return 0;
+    for (size_t i = 0; i < y.rank; i++) {
+        map[i] = (int64_t)i;
+        shape[perm_of(t)[i]] = y.dim[i];
+    }
+    hn_attr a[] = {dims(HN_A_SHAPE, y.rank, shape), ints(HN_A_MAP, y.rank, map)};
+    return hn_transpose(&r->b, hn_emit(r->g, r->b.b, HN_OP_BROADCAST, 1, t->in, 2, a, 1), perm_of(t));
+}
+
+/* One index per place along the axis. */
+static hn_val sink_gather(hn_rewriter *r, const hn_node *n) {
+    const hn_node *t = hn_sinking_def(r, n->in[0]);
+    if (!t || rank_of(r, n->in[1]) != 1 || hn_attr_i(n, HN_A_BATCH, 0)) return 0;
+    return hn_transpose(&r->b, hn_gather(&r->b, t->in[0], n->in[1], perm_of(t)[hn_attr_i(n, HN_A_AXIS, 0)]),
+                        perm_of(t));
 }
 
 static hn_val sink_concat(hn_rewriter *r, const hn_node *n) {
@@ -234,15 +288,7 @@ static hn_val transpose_of_contract(hn_rewriter *r, const hn_node *n) {
     return emit_contraction(r, &c, &node);
 }
 
-static hn_val transpose_of_transpose(hn_rewriter *r, const hn_node *n) {
-    const hn_node *inner = hn_def_op(r->g, n->in[0], HN_OP_TRANSPOSE);
-    int64_t perm[HN_RANK_MAX];
-    if (!inner) return 0;
-    for (size_t i = 0; i < rank_of(r, n->in[0]); i++) perm[i] = perm_of(inner)[perm_of(n)[i]];
-    return hn_transpose(&r->b, inner->in[0], perm);
-}
-
-static hn_val sink(hn_rewriter *r, const hn_node *n) {
+hn_val hn_sink_transpose(hn_rewriter *r, const hn_node *n) {
     if (n->n_out != 1) return HN_KEEP;
     switch (hn_op_of(n->op)->cls) {
     case HN_UNARY:
@@ -254,12 +300,17 @@ static hn_val sink(hn_rewriter *r, const hn_node *n) {
     }
     if (n->op == HN_OP_SLICE || n->op == HN_OP_PAD) return sink_per_dimension(r, n);
     if (n->op == HN_OP_CONCAT) return sink_concat(r, n);
+    if (n->op == HN_OP_BROADCAST) return sink_broadcast(r, n);
+    if (n->op == HN_OP_RESHAPE) return hn_sink_reshape(r, n);
+    if (n->op == HN_OP_GATHER) return sink_gather(r, n);
     if (n->op != HN_OP_TRANSPOSE) return HN_KEEP;
-    hn_val with = transpose_of_transpose(r, n);
-    return with ? with : transpose_of_contract(r, n);
+    if (hn_def_op(r->g, n->in[0], HN_OP_TRANSPOSE)) return hn_transposed(r, n->in[0], perm_of(n));
+    return transpose_of_contract(r, n);
 }
 
-static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) { return hn_rewrite_all(g, ctx, sink, 32, err); }
+static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
+    return hn_rewrite_all(g, ctx, hn_sink_transpose, 32, err);
+}
 
 const hn_pass hn_pass_transpose = {
     .name = "transpose",

@@ -1,0 +1,345 @@
+/* loop/sketch_conv.c — convolutions and windows that have their channels last.
+ *
+ * Fits a result loop over channels (the innermost one), the results contiguous along it, a loop over columns of the
+ * image around it, and inside one reduction over a window: of products of an element of the image, the same for all
+ * channels, with contiguous weights (dense and grouped convolutions: Georganas et al., SC 2018, "Anatomy of
+ * high-performance deep learning convolutions"), or of contiguous elements of the image (every channel its own
+ * weights, pooling). Schedule: register tiles of neighbouring columns times vectors of channels, straight from the
+ * image. Padding costs nothing: rows of the window outside of the image are skipped, tiles inside have no conditions,
+ * and in tiles at the edge the window's columns are written out, so that each product is known to be in or out.
+ */
+#include "loop/chain.h"
+#include "loop/loop_int.h"
+#include "loop/schedule.h"
+#include "loop/sketch.h"
+
+enum { COLS_MAX = 4, LANES_MIN = 4, REPEAT_INNER = 4, REPEAT_OWN = 7, EDGE_TILES = 3, LANES_DEEP = 8 };
+
+typedef struct form {
+    hn_chain c;
+    int64_t lanes, channels, width, height, group; /* width, height, group: 0: not known; there are no groups */
+    int64_t depth;                                 /* steps of the reduction */
+    bool own;                                      /* every channel reads its own part of the image */
+} form;
+
+static int64_t length(const hn_nest *n, hn_st loop) {
+    int64_t e;
+    return hn_ix_is_int(n, n->extent[n->st[loop].var], &e) ? e : 0;
+}
+
+/* -- form */
+typedef struct reads {
+    hn_var row, channel;
+    int64_t lanes, group;
+    int n_image, n_own, n_weights, n_update, n_loop;
+    bool guards, fine;
+} reads;
+
+/* The divisor of a quotient of the channel alone: channels of a group. */
+static int64_t divisor(const hn_nest *n, hn_ix at, hn_var channel) {
+    for (uint32_t t = 0; t < n->ix[at].n; t++) {
+        const hn_atom *x = &n->atom[n->ix[at].term[t].atom];
+        int64_t by;
+        if (x->kind == HN_AT_DIV && hn_ix_uses(n, x->a, channel) && hn_dim_is_int(n->dims, x->by, &by)) return by;
+    }
+    return 0;
+}
+
+static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
+    r->fine &= x->dtype == HONE_F32 && n->buf[x->buf].space == HN_PARAM;
+    bool image = hn_ix_depends(n, x->at, r->row), along = hn_ix_depends(n, x->at, r->channel);
+    if (image && !along) {
+        r->n_image++;
+    } else if (image && hn_ix_contiguous(n, x->at, r->channel, r->lanes)) {
+        r->n_own++;
+    } else if (image) {
+        int64_t group = divisor(n, x->at, r->channel);
+        r->fine &= group >= LANES_MIN && (!r->group || r->group == group);
+        r->group = group;
+        r->n_image++;
+    } else {
+        r->n_weights++;
+    }
+}
+
+static void read_reduction(hn_nest *n, hn_st first, reads *r) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt s = n->st[id];
+        if (s.kind == HN_ST_LOOP) {
+            r->n_loop++;
+            r->fine &= hn_lone_loop(n, first) == id;
+            read_reduction(n, s.body, r);
+        } else if (s.kind == HN_ST_LET) {
+            const hn_scalar x = n->sv[s.value];
+            r->guards |= x.n_guard > 0;
+            r->fine &= x.kind != HN_SV_WRAP;
+            if (x.kind == HN_SV_LOAD) read_load(n, &x, r);
+        } else {
+            r->fine &= s.kind == HN_ST_UPDATE && (s.op == HN_OP_ADD || s.op == HN_OP_MAX);
+            r->n_update++;
+        }
+    }
+}
+
+/* The one reduction in the body of the channels' loop, whose other statements store contiguous results. */
+static hn_st reduction_of(hn_nest *n, hn_st first, hn_var channel, int64_t lanes) {
+    hn_st found = 0;
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt s = n->st[id];
+        if (s.kind == HN_ST_LOOP && found) return 0;
+        if (s.kind == HN_ST_LOOP) found = id;
+        if (s.kind != HN_ST_STORE || n->buf[s.buf].space == HN_REG) continue;
+        if (n->buf[s.buf].space != HN_RESULT || !hn_ix_contiguous(n, s.at, channel, lanes)) return 0;
+    }
+    return found;
+}
+
+static bool match(hn_nest *n, const hn_machine *m, form *f) {
+    hn_nest_tidy(n);
+    f->c = hn_chain_of(n, n->first);
+    if (f->c.n < 2) return false;
+    hn_st leaf = f->c.loop[f->c.n - 1], row = f->c.loop[f->c.n - 2];
+    f->lanes = m->vector_b >= 8 ? m->vector_b / 4 : 1;
+    f->channels = length(n, leaf);
+    f->width = length(n, row);
+    f->height = f->c.n > 2 ? length(n, f->c.loop[f->c.n - 3]) : 0;
+    if (f->channels < LANES_MIN || f->lanes < LANES_MIN) return false;
+    while (f->lanes > f->channels) f->lanes /= 2;
+    hn_st red = reduction_of(n, n->st[leaf].body, n->st[leaf].var, f->lanes);
+    reads r = {.row = n->st[row].var, .channel = n->st[leaf].var, .lanes = f->lanes, .fine = true};
+    if (!red) return false;
+    r.n_loop = 1;
+    read_reduction(n, n->st[red].body, &r);
+    f->own = r.n_own > 0;
+    f->group = r.group;
+    f->depth = 1;
+    for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
+    if (!r.fine || r.n_update != 1 || r.n_image + r.n_own != 1 || r.n_weights > 1) return false;
+    if (!f->own && (!r.n_weights || !(r.guards || r.n_loop > 1))) return false; /* a product of matrices */
+    for (int k = 0; k + 1 < f->c.n; k++)
+        if (!hn_loop_sink(n, f->c.loop[k], NULL)) return false;
+    return true;
+}
+
+/* -- knobs */
+enum { ROWS, COLS, ITEM, ORDER };
+
+/* Cycles of one step of the reduction in a tile: two multiply-adds, two loads; four until a sum is there again. */
+static double step_cycles(const form *f, int64_t rows, int64_t cols) {
+    double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(f->own ? rows * cols + cols : rows + cols);
+    double worst = fma > load ? fma : load;
+    return worst > 4 ? worst : 4;
+}
+static double strip_cycles(const form *f, int64_t rows, int64_t cols) {
+    int64_t channels = f->group ? f->group : f->channels, left = channels % (cols * f->lanes);
+    double sum = (double)(channels / (cols * f->lanes)) * step_cycles(f, rows, cols);
+    if (left / f->lanes) sum += step_cycles(f, rows, left / f->lanes);
+    left %= f->lanes;
+    for (int64_t lanes = f->lanes / 2; left && lanes >= LANES_MIN; left %= lanes, lanes /= 2)
+        if (left >= lanes) sum += step_cycles(f, rows, 1);
+    return sum + (double)left * step_cycles(f, rows, 1);
+}
+static double image_cycles(const form *f, int64_t rows, int64_t cols) {
+    int64_t width = f->width ? f->width : 8 * rows;
+    double sum = (double)(width / rows) * strip_cycles(f, rows, cols);
+    return width % rows ? sum + strip_cycles(f, width % rows, cols) : sum;
+}
+
+static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t *cols) {
+    int64_t registers = m->registers > 0 ? m->registers : 16, width = f->width ? f->width : 64;
+    double least = 0;
+    for (int64_t c = 1; c <= COLS_MAX; c++)
+        for (int64_t r = 1; r <= width && r <= 28 && r * c + c + 1 < registers; r++) {
+            double cycles = image_cycles(f, r, c) * (1 + 0.02 / (double)r); /* of equals the one that reads less */
+            if (least > 0 && cycles >= least) continue;
+            least = cycles;
+            *rows = r;
+            *cols = c;
+        }
+}
+
+static void add_value(hn_knob *k, int64_t v) {
+    int at = k->n;
+    for (int i = 0; i < k->n; i++)
+        if (k->value[i] == v) return;
+    if (k->n == HN_KNOB_VALUES_MAX) return;
+    while (at > 0 && k->value[at - 1] > v) k->value[at] = k->value[at - 1], at--;
+    k->value[at] = v;
+    k->n++;
+}
+static void add_knob(hn_knobs *k, const char *name, int64_t model, const int64_t *value, size_t n, int64_t most) {
+    hn_knob *x = &k->knob[k->n++];
+    *x = (hn_knob){.name = name, .model = model};
+    add_value(x, model);
+    for (size_t i = 0; i < n; i++)
+        if (value[i] <= most) add_value(x, value[i]);
+}
+
+/* Rows of the image in a work item: some microseconds of work, and enough items for all cores. */
+static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols) {
+    int64_t height = f->height ? f->height : 64, width = f->width ? f->width : 64, item = 1;
+    int64_t channels = f->group ? f->group : f->channels, block = cols * f->lanes;
+    int64_t wide = f->own || block > channels ? channels : block;
+    int64_t blocks = f->own ? 1 : f->channels / wide, cores = m->cores > 0 ? m->cores : 1;
+    double row_flops = 2.0 * (double)(width * wide * f->depth), enough = f->own ? 4e5 : 3e6;
+    while (2 * item <= height && 2.0 * (double)item * row_flops <= enough && blocks * height / (2 * item) >= 6 * cores)
+        item *= 2;
+    return item;
+}
+
+static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
+    static const int64_t rows[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 28}, cols[] = {1, 2, 3, 4},
+                         item[] = {1, 2, 4, 8, 16, 32}, order[] = {0, 1};
+    form f;
+    if (!match(n, m, &f)) return false;
+    int64_t r = 1, c = 1;
+    best_tile(&f, m, &r, &c);
+    bool small_weights = f.own || 4 * f.depth * f.channels <= m->l2_b / 2;
+    out->n = 0;
+    add_knob(out, "rows", r, rows, sizeof rows / sizeof *rows, f.width ? f.width : 28);
+    add_knob(out, "cols", c, cols, sizeof cols / sizeof *cols, (f.channels + f.lanes - 1) / f.lanes);
+    add_knob(out, "item", item_rows(&f, m, c), item, sizeof item / sizeof *item, f.height ? f.height : 32);
+    add_knob(out, "order", small_weights, order, 2, 1);
+    return true;
+}
+
+/* -- tiles */
+/* Does a condition in the list depend on both variables? */
+static bool guards_on(const hn_nest *n, hn_st first, hn_var a, hn_var b) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_LOOP && guards_on(n, s->body, a, b)) return true;
+        const hn_scalar *x = s->kind == HN_ST_LET ? &n->sv[s->value] : NULL;
+        for (uint32_t k = 0; x && k < x->n_guard; k++)
+            if (hn_ix_depends(n, x->guard[k], a) && hn_ix_depends(n, x->guard[k], b)) return true;
+    }
+    return false;
+}
+
+/* Rows of the window that are outside go; a short innermost loop is written out. */
+static void prepare_reduction(hn_nest *n, hn_st red, hn_var row, bool own) {
+    hn_st last = red;
+    for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) {
+        if (!guards_on(n, n->st[l].body, n->st[l].var, row)) hn_loop_trim(n, l, NULL);
+        last = l;
+    }
+    int64_t e = length(n, last);
+    if (last != red && e && e <= (own ? REPEAT_OWN : REPEAT_INNER)) hn_loop_repeat(n, last, NULL);
+}
+
+/* The window's columns written out wherever a condition says which of them a lane has. */
+static void write_out_edges(hn_nest *n, hn_st first, hn_var *lane, int n_lane) {
+    for (hn_st id = first, next; id; id = next) {
+        const hn_stmt s = n->st[id];
+        next = s.next;
+        if (s.kind != HN_ST_LOOP) continue;
+        bool here = false;
+        for (int k = 0; s.loop == HN_SERIAL && k < n_lane; k++) here |= guards_on(n, s.body, s.var, lane[k]);
+        if (here && hn_loop_repeat(n, id, NULL)) continue;
+        int more = s.loop == HN_UNROLL && n_lane < LANES_DEEP;
+        if (more) lane[n_lane] = s.var;
+        write_out_edges(n, s.body, lane, n_lane + more);
+    }
+}
+static void edge(hn_nest *n, hn_st loop) {
+    hn_var lane[LANES_DEEP];
+    write_out_edges(n, n->st[loop].body, lane, 0);
+}
+
+/* Vectors of the channels, halves of them for what is left. */
+static bool tile_channels(hn_nest *n, hn_st col, int64_t lanes, const char **why) {
+    int64_t e = length(n, col);
+    hn_st inner, tail = 0;
+    while (lanes > 1 && e < lanes) lanes = lanes > LANES_MIN ? lanes / 2 : 1;
+    if (lanes == 1) return true;
+    if (!hn_loop_split(n, col, lanes, &inner, &tail, why) || !hn_loop_vectorise(n, inner, why)) return false;
+    if (e / lanes > 1 && !hn_loop_unroll(n, col, why)) return false;
+    return !tail || tile_channels(n, tail, lanes, why);
+}
+
+/* A loop over tiles: those inside of the image have no conditions, those at its edge are written out. */
+static void peel_tiles(hn_nest *n, hn_st tiles) {
+    hn_st middle;
+    if (!hn_loop_peel(n, tiles, &middle, NULL)) return;
+    hn_st behind = n->st[middle].next;
+    const hn_st ends[] = {tiles, behind};
+    for (int k = 0; k < 2; k++) {
+        int64_t e = length(n, ends[k]);
+        if (e < 1 || e > EDGE_TILES) continue;
+        hn_st stop = n->st[ends[k]].next;
+        hn_loop_repeat(n, ends[k], NULL);
+        for (hn_st id = ends[k]; id && id != stop; id = n->st[id].next) edge(n, id);
+    }
+}
+
+/* for row { for col: body } with a known number of columns (channels). */
+static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
+    int64_t e = length(n, row);
+    hn_st inner, tail = 0;
+    if (e && e <= rows) {
+        if (!hn_loop_unroll(n, row, why)) return false;
+        hn_var lane[LANES_DEEP] = {n->st[row].var};
+        write_out_edges(n, n->st[row].body, lane, 1);
+        return true;
+    }
+    if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
+    if (tail && length(n, tail) && !tile_rows(n, tail, rows, why)) return false;
+    peel_tiles(n, row);
+    return true;
+}
+
+/* for channel { [for line] { for row: body } }: the channels go in, tiles are made. */
+static bool tile(hn_nest *n, const form *f, hn_st channel, int64_t rows, const char **why) {
+    hn_st row = 0, at = channel;
+    for (hn_st in = n->st[at].body; in && n->st[in].kind == HN_ST_LOOP && !n->st[in].next; in = n->st[at].body) {
+        if (!hn_loop_swap(n, at, why)) return false;
+        row = at;
+        at = in;
+        if (n->st[n->st[at].body].kind != HN_ST_LOOP) break;
+    }
+    if (!row) return hn_loop_no(why, "no loop over the image's columns");
+    hn_st red = n->st[at].body;
+    while (red && n->st[red].kind != HN_ST_LOOP) red = n->st[red].next;
+    if (red) prepare_reduction(n, red, n->st[row].var, f->own);
+    return tile_channels(n, at, f->lanes, why) && tile_rows(n, row, rows, why);
+}
+
+/* Loop `from` of the chain becomes loop `to`, further out. */
+static bool lift(hn_nest *n, const hn_chain *c, int from, int to, const char **why) {
+    for (int p = from; p > to; p--)
+        if (!hn_loop_swap(n, c->loop[p - 1], why)) return false;
+    return true;
+}
+
+static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
+    form f;
+    hn_st in, whole, rest = 0;
+    if (!match(n, m, &f)) return hn_loop_no(why, "the nest has another form");
+    int top = 0;
+    if (f.group && f.group < f.channels) { /* the groups outermost */
+        if (!hn_loop_split(n, f.c.loop[f.c.n - 1], f.group, NULL, NULL, why)) return false;
+        if (!lift(n, &f.c, f.c.n - 1, 0, why)) return false;
+        top = 1;
+    }
+    f.c = hn_chain_of(n, n->first);
+    bool lines = f.c.n - 2 > top; /* else the image has one line: its columns are the items */
+    int at = lines ? f.c.n - 3 : f.c.n - 2;
+    if (!hn_loop_chunk(n, f.c.loop[at], setting[ITEM] * (lines ? 1 : setting[ROWS]), &in, why)) return false;
+    f.c = hn_chain_of(n, n->first);
+    if (!lift(n, &f.c, f.c.n - 1, at + 1, why)) return false;
+    int64_t channels = f.group ? f.group : f.channels, block = setting[COLS] * f.lanes;
+    bool blocks = channels > block;
+    whole = f.c.loop[at + 1];
+    if (blocks && !hn_loop_blocks(n, whole, block, &whole, &rest, why)) return false;
+    if (!tile(n, &f, whole, setting[ROWS], why)) return false;
+    if (rest && !tile(n, &f, rest, setting[ROWS], why)) return false;
+    int last = blocks && !f.own ? at + 1 : at;
+    if (blocks && !f.own && !setting[ORDER] && !lift(n, &f.c, at + 1, top, why)) return false;
+    for (int k = 0; k <= last; k++)
+        if (!hn_loop_parallelise(n, f.c.loop[k], why)) return false;
+    hn_nest_tidy(n);
+    return true;
+}
+
+const hn_sketch hn_sketch_conv = {
+    "conv", "windows over images with their channels last: tiles of columns times channels", conv_fits, conv_apply};

@@ -1,0 +1,171 @@
+/* pass/layout.c — convolutions and windows with their channels last.
+ *
+ * A convolution with constant weights reads its image in the order [N, spatial..., C] and writes its result so: vectors
+ * then run over channels, which are many, whatever the image's width, stride and padding; a window of one element is a
+ * product of matrices. Each stands between two transposes. The same walk lets these sink: through what is pointwise,
+ * reductions, concatenations, reshapes of channels and the like, until the next convolution or window takes them back,
+ * so that a network keeps one at its input and one where its results leave the image. Exact but for the order of sums,
+ * which is free.
+ */
+#include "pass/passes.h"
+#include "pass/sink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPATIAL_MAX = 3, LANES_MIN = 4 };
+
+typedef struct layout {
+    hn_sinking sinking; /* first: r->arg */
+    uint8_t *mine;      /* of values: a transpose that this walk made */
+    hn_val *last;       /* of values: the same with its channels last */
+    uint32_t room;
+} layout;
+
+static bool is_mine(const hn_rewriter *r, hn_val v) {
+    const layout *s = r->arg;
+    return v < s->room && s->mine[v];
+}
+
+static bool grow(hn_rewriter *r, hn_val v) {
+    layout *s = r->arg;
+    if (v < s->room) return true;
+    uint32_t room = 2 * v + 64;
+    uint8_t *mine = HN_NEW_N(&r->g->arena, uint8_t, room);
+    hn_val *last = HN_NEW_N(&r->g->arena, hn_val, room);
+    if (!mine || !last) return false;
+    if (s->room) memcpy(mine, s->mine, s->room);
+    if (s->room) memcpy(last, s->last, s->room * sizeof *last);
+    s->mine = mine;
+    s->last = last;
+    s->room = room;
+    return true;
+}
+
+static hn_val keep_mine(hn_rewriter *r, hn_val v) {
+    if (v && v != HN_DROPPED && hn_def_op(r->g, v, HN_OP_TRANSPOSE) && grow(r, v)) ((layout *)r->arg)->mine[v] = 1;
+    return v;
+}
+
+static hn_val channels_first(hn_rewriter *r, hn_val v) {
+    int64_t perm[HN_RANK_MAX], rank = hn_type_of(r->g, v)->rank;
+    for (int64_t i = 0; i < rank; i++) perm[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
+    return keep_mine(r, hn_transpose(&r->b, v, perm));
+}
+
+static hn_val channels_last(hn_rewriter *r, hn_val v) {
+    layout *s = r->arg;
+    int64_t perm[HN_RANK_MAX], rank = hn_type_of(r->g, v)->rank;
+    if (!grow(r, v)) return v;
+    for (int64_t i = 0; i < rank; i++) perm[i] = i == 0 ? 0 : i == rank - 1 ? 1 : i + 1;
+    if (!s->last[v] || r->g->value[s->last[v]].block != r->b.b) {
+        hn_val to = hn_transposed(r, v, perm);
+        s = r->arg;
+        s->last[v] = to;
+    }
+    return s->last[v];
+}
+
+/* -- convolutions and windows */
+static bool all_are(const hn_node *n, hn_attr_id id, size_t spatial, int64_t x) {
+    const hn_attr *a = hn_attr_get(n, id);
+    for (size_t i = 0; a && i < spatial; i++)
+        if (a->ints[i] != x) return false;
+    return true;
+}
+static bool no_padding(const hn_rewriter *r, const hn_node *n, hn_attr_id id) {
+    const hn_attr *a = hn_attr_get(n, id);
+    int64_t k;
+    for (uint32_t i = 0; a && i < a->n; i++)
+        if (!hn_dim_is_int(r->g->dims, a->dims[i], &k) || k) return false;
+    return true;
+}
+
+/* Vectors over the result's channels: all of them, those of a group, or of each channel its own. */
+static bool has_lanes(const hn_tensor *w, int64_t groups) {
+    int64_t per_group = w->dim[0] / groups;
+    return groups == 1 || per_group >= LANES_MIN || (per_group == 1 && w->dim[1] == 1 && groups >= LANES_MIN);
+}
+
+/* A constant, or one number everywhere, written out. */
+static const hn_tensor *constant_of(hn_rewriter *r, hn_val v) {
+    const hn_tensor *t = hn_const_of(r->g, v);
+    const hn_type *type = hn_type_of(r->g, v);
+    hn_tensor one, *all = NULL;
+    int64_t dim[HN_RANK_MAX];
+    if (t || type->dtype != HONE_F32 || !hn_splat_of(r->g, v, &one) || !hn_type_static(r->g, type, dim)) return t;
+    if (!(all = HN_NEW(&r->g->arena, hn_tensor))) return NULL;
+    if (!hn_tensor_new(&r->g->arena, HONE_F32, type->rank, dim, all)) return NULL;
+    for (int64_t i = 0, n = hn_tensor_n(all); i < n; i++) ((float *)all->data)[i] = *(const float *)one.data;
+    return all;
+}
+
+static const hn_tensor *weights_of(hn_rewriter *r, const hn_node *n) {
+    const hn_tensor *w = constant_of(r, n->in[1]);
+    const hn_type *x = hn_type_of(r->g, n->in[0]);
+    if (!w || w->dtype != HONE_F32 || x->dtype != HONE_F32 || hn_type_of(r->g, n->out[0])->dtype != HONE_F32)
+        return NULL;
+    if (x->rank < 3 || x->rank > SPATIAL_MAX + 2 || !hn_tensor_n(w) || hn_attr_i(n, HN_A_CHANNELS_LAST, 0)) return NULL;
+    return has_lanes(w, hn_attr_i(n, HN_A_GROUPS, 1)) ? w : NULL;
+}
+
+/* Windows of one element, none left out. */
+static bool is_product(const hn_rewriter *r, const hn_node *n, const hn_tensor *w) {
+    size_t spatial = w->rank - 2u;
+    for (size_t i = 0; i < spatial; i++)
+        if (w->dim[i + 2] != 1) return false;
+    return hn_attr_i(n, HN_A_GROUPS, 1) == 1 && all_are(n, HN_A_STRIDE, spatial, 1) &&
+           all_are(n, HN_A_INFLATE, spatial, 1) && no_padding(r, n, HN_A_LOW) && no_padding(r, n, HN_A_HIGH);
+}
+
+static hn_val product(hn_rewriter *r, hn_val x, const hn_tensor *weights) {
+    hn_tensor w = *weights;
+    size_t rank = hn_type_of(r->g, x)->rank;
+    int64_t lhs[HN_RANK_MAX], out[HN_RANK_MAX];
+    for (size_t i = 0; i < rank; i++) lhs[i] = out[i] = (int64_t)i;
+    out[rank - 1] = (int64_t)rank;
+    const int64_t rhs[] = {(int64_t)rank, (int64_t)rank - 1};
+    w.rank = 2;
+    return hn_contract(&r->b, x, hn_const(&r->b, &w), lhs, rhs, rank, out, HONE_F32);
+}
+
+static hn_val with_channels_last(hn_rewriter *r, const hn_node *n, const hn_tensor *w) {
+    hn_attr attr[HN_N_ATTRS];
+    const hn_node node = *n;
+    const hn_val in[] = {channels_last(r, node.in[0]), w ? hn_const(&r->b, w) : 0};
+    memcpy(attr, node.attr, node.n_attr * sizeof *attr);
+    attr[node.n_attr] = (hn_attr){.id = HN_A_CHANNELS_LAST, .kind = HN_K_INT, .i = 1};
+    return hn_emit(r->g, r->b.b, node.op, node.n_in, in, node.n_attr + 1u, attr, 1);
+}
+
+static hn_val rule(hn_rewriter *r, const hn_node *n) {
+    if (n->op == HN_OP_CONV) {
+        const hn_tensor *w = weights_of(r, n);
+        if (!w) return HN_KEEP;
+        if (is_product(r, n, w)) return channels_first(r, product(r, channels_last(r, n->in[0]), w));
+        return channels_first(r, with_channels_last(r, n, w));
+    }
+    bool window = n->op == HN_OP_WSUM || n->op == HN_OP_WMAX;
+    if (window && is_mine(r, n->in[0]) && !hn_attr_i(n, HN_A_CHANNELS_LAST, 0))
+        return channels_first(r, with_channels_last(r, n, NULL));
+    bool any = false;
+    for (size_t i = 0; i < n->n_in; i++) any |= n->in[i] && is_mine(r, n->in[i]);
+    return any ? keep_mine(r, hn_sink_transpose(r, n)) : HN_KEEP;
+}
+
+static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
+    layout s = {.sinking = {is_mine}};
+    hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = &s};
+    hn_rewrite(&r, rule);
+    ctx->n_rewrites += r.n_rewrites;
+    if (r.n_rewrites) hn_sweep(g);
+    return hn_graph_failure(g, err);
+}
+
+const hn_pass hn_pass_layout = {
+    .name = "layout",
+    .summary = "convolutions with their channels last, as few transposes as that takes",
+    .needs = HN_FACT_FOLDED | HN_FACT_CANONICAL | HN_FACT_NO_DEAD,
+    .breaks = HN_FACT_FOLDED | HN_FACT_CANONICAL | HN_FACT_NO_DEAD,
+    .run = run,
+};

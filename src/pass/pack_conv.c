@@ -1,0 +1,95 @@
+/* pass/pack_conv.c — constant weights of convolutions that have their channels last, as their kernels walk them.
+ *
+ * Weights [groups * M, C, kernel...] become [groups, M/16, kernel..., C, 16], padded with zeros that nobody reads, or,
+ * where every channel has its own, [kernel..., C]; movements give them back and are index arithmetic in the kernel. A
+ * vector of result channels is contiguous then, and so are the steps of the reduction.
+ */
+#include "pass/pack.h"
+
+#include <string.h>
+
+/* WIDTH: a vector of the widest machine; narrower ones divide it. */
+enum { WIDTH = 16 };
+
+typedef struct weights {
+    const hn_tensor *t;
+    int64_t groups, per_group, channels, taps;
+    size_t spatial;
+} weights;
+
+static bool read_weights(const hn_rewriter *r, const hn_node *n, weights *w) {
+    w->t = hn_const_of(r->g, n->in[1]);
+    if (!w->t || w->t->dtype != HONE_F32 || !hn_attr_i(n, HN_A_CHANNELS_LAST, 0) || !hn_tensor_n(w->t)) return false;
+    if (w->t->rank < 3 || w->t->rank + 2u > HN_RANK_MAX) return false;
+    w->groups = hn_attr_i(n, HN_A_GROUPS, 1);
+    w->per_group = w->t->dim[0] / w->groups;
+    w->channels = w->t->dim[1];
+    w->spatial = w->t->rank - 2u;
+    w->taps = 1;
+    for (size_t i = 0; i < w->spatial; i++) w->taps *= w->t->dim[i + 2];
+    return true;
+}
+
+/* Every channel its own: [M, 1, kernel...] with the channels last. */
+static hn_val own_weights(hn_rewriter *r, const weights *w) {
+    int64_t shape[HN_RANK_MAX], perm[HN_RANK_MAX];
+    hn_dim dim[HN_RANK_MAX];
+    hn_tensor t;
+    for (size_t i = 0; i < w->spatial; i++) shape[i] = w->t->dim[i + 2];
+    shape[w->spatial] = w->groups;
+    if (!hn_tensor_new(&r->g->arena, HONE_F32, w->spatial + 1, shape, &t)) return 0;
+    for (int64_t c = 0; c < w->groups; c++)
+        for (int64_t k = 0; k < w->taps; k++)
+            ((float *)t.data)[k * w->groups + c] = ((const float *)w->t->data)[c * w->taps + k];
+    perm[0] = (int64_t)w->spatial;
+    for (size_t i = 0; i < w->spatial; i++) perm[i + 1] = (int64_t)i;
+    for (size_t i = 0; i < w->t->rank; i++) dim[i] = hn_lit(&r->b, w->t->dim[i]);
+    return hn_reshape(&r->b, hn_transpose(&r->b, hn_const(&r->b, &t), perm), w->t->rank, dim);
+}
+
+/* [groups, blocks, kernel..., channels, WIDTH] */
+static bool make_panels(hn_rewriter *r, const weights *w, hn_tensor *out) {
+    int64_t shape[HN_RANK_MAX] = {w->groups, (w->per_group + WIDTH - 1) / WIDTH};
+    size_t rank = 2;
+    for (size_t i = 0; i < w->spatial; i++) shape[rank++] = w->t->dim[i + 2];
+    shape[rank++] = w->channels;
+    shape[rank++] = WIDTH;
+    if (!hn_tensor_new(&r->g->arena, HONE_F32, rank, shape, out)) return false;
+    const float *from = w->t->data;
+    float *to = out->data;
+    int64_t block = w->taps * w->channels * WIDTH;
+    for (int64_t m = 0; m < w->groups * w->per_group; m++) {
+        int64_t in = m % w->per_group, at = (m / w->per_group * shape[1] + in / WIDTH) * block + in % WIDTH;
+        for (int64_t c = 0; c < w->channels; c++)
+            for (int64_t k = 0; k < w->taps; k++) to[at + (k * w->channels + c) * WIDTH] = *from++;
+    }
+    return true;
+}
+
+static hn_val panelled(hn_rewriter *r, const weights *w) {
+    hn_tensor t;
+    hn_dim dim[HN_RANK_MAX];
+    int64_t perm[HN_RANK_MAX] = {0, 1};
+    size_t s = w->spatial;
+    if (!make_panels(r, w, &t)) return 0;
+    perm[2] = (int64_t)s + 3;
+    perm[3] = (int64_t)s + 2;
+    for (size_t i = 0; i < s; i++) perm[i + 4] = (int64_t)i + 2;
+    hn_val x = hn_transpose(&r->b, hn_const(&r->b, &t), perm); /* [groups, blocks, WIDTH, channels, kernel...] */
+    dim[0] = hn_lit(&r->b, w->groups);
+    dim[1] = hn_lit(&r->b, t.dim[1] * WIDTH);
+    dim[2] = hn_lit(&r->b, w->channels);
+    for (size_t i = 0; i < s; i++) dim[i + 3] = hn_lit(&r->b, w->t->dim[i + 2]);
+    x = hn_reshape(&r->b, x, s + 3, dim);
+    if (w->per_group % WIDTH) x = hn_slice_axis(&r->b, x, 1, hn_lit(&r->b, 0), hn_lit(&r->b, w->per_group), 1);
+    dim[1] = hn_lit(&r->b, w->t->dim[0]);
+    return hn_reshape(&r->b, x, s + 2, dim + 1);
+}
+
+hn_val hn_pack_conv(hn_rewriter *r, const hn_node *node) {
+    weights w;
+    if (!read_weights(r, node, &w)) return HN_KEEP;
+    const hn_node n = *node;
+    const hn_val in[] = {n.in[0], w.per_group == 1 && w.channels == 1 ? own_weights(r, &w) : panelled(r, &w)};
+    return hn_emit(r->g, r->b.b, HN_OP_CONV, 2, in, n.n_attr, n.attr, 1);
+}

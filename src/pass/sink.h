@@ -1,0 +1,24 @@
+/* pass/sink.h — transposes through operations: what passes `transpose` and `layout` share (pass/transpose.c,
+ * pass/transpose_reshape.c). */
+#ifndef HN_SINK_H
+#define HN_SINK_H
+
+#include "pass/rewrite.h"
+
+/* Of a transpose: may it sink? NULL in r->arg: where only one node uses it, so that their number never grows. */
+typedef bool hn_may_sink(const hn_rewriter *r, hn_val v);
+typedef struct hn_sinking {
+    hn_may_sink *may;
+} hn_sinking;
+
+/* A rule (pass/rewrite.h): the node behind which its inputs' transposes stand now, or which takes them as labels. */
+hn_val hn_sink_transpose(hn_rewriter *r, const hn_node *n);
+/* Likewise for reshapes that merge and split dimensions that are neighbours before the transpose as well. */
+hn_val hn_sink_reshape(hn_rewriter *r, const hn_node *n);
+
+/* The transpose that defines v, if it may sink, else NULL. */
+const hn_node *hn_sinking_def(const hn_rewriter *r, hn_val v);
+/* transpose(v, perm), without a node where that is the inverse of the transpose that defines v. */
+hn_val hn_transposed(hn_rewriter *r, hn_val v, const int64_t *perm);
+
+#endif
