@@ -92,7 +92,8 @@ bool hn_loop_blocks(hn_nest *n, hn_st loop, int64_t f, hn_st *whole, hn_st *rest
         hn_ix at = hn_ix_add(n, hn_ix_int(n, full * f), hn_ix_var(n, t));
         last = make_loop(n, t, body_with(n, loop, at), HN_SERIAL);
         head = make_loop(n, w, in, HN_SERIAL);
-        n->st[head].next = make_loop(n, l, last, HN_SERIAL);
+        hn_st behind = make_loop(n, l, last, HN_SERIAL); /* moves the statements */
+        n->st[head].next = behind;
     }
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
     become(n, loop, c, head);

@@ -13,7 +13,7 @@
 #include "loop/schedule.h"
 #include "loop/sketch.h"
 
-enum { COLS_MAX = 4, LANES_MIN = 4, REPEAT_INNER = 4, REPEAT_OWN = 7, EDGE_TILES = 3, LANES_DEEP = 8 };
+enum { COLS_MAX = 4, LANES_MIN = 4, REPEAT_INNER = 1, REPEAT_OWN = 7, EDGE_TILES = 3, LANES_DEEP = 8 };
 
 typedef struct form {
     hn_chain c;
@@ -149,8 +149,10 @@ static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t
     int64_t registers = m->registers > 0 ? m->registers : 16, width = f->width ? f->width : 64;
     double least = 0;
     for (int64_t c = 1; c <= COLS_MAX; c++)
-        for (int64_t r = 1; r <= width && r <= 28 && r * c + c + 1 < registers; r++) {
-            double cycles = image_cycles(f, r, c) * (1 + 0.02 / (double)r); /* of equals the one that reads less */
+        for (int64_t r = 1; r <= width && r <= 28; r++) {
+            if ((f->own ? 2 * r * c : r * c + 1) + c >= registers) break; /* sums, weights, the image */
+            double cycles =
+                image_cycles(f, r, c) * (1 + 0.02 / (double)(f->own ? c : r)); /* of equals the one that reads less */
             if (least > 0 && cycles >= least) continue;
             least = cycles;
             *rows = r;
@@ -199,7 +201,7 @@ static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     add_knob(out, "rows", r, rows, sizeof rows / sizeof *rows, f.width ? f.width : 28);
     add_knob(out, "cols", c, cols, sizeof cols / sizeof *cols, (f.channels + f.lanes - 1) / f.lanes);
     add_knob(out, "item", item_rows(&f, m, c), item, sizeof item / sizeof *item, f.height ? f.height : 32);
-    add_knob(out, "order", small_weights, order, 2, 1);
+    if (!f.own) add_knob(out, "order", small_weights, order, 2, 1);
     return true;
 }
 
@@ -257,34 +259,29 @@ static bool tile_channels(hn_nest *n, hn_st col, int64_t lanes, const char **why
     return !tail || tile_channels(n, tail, lanes, why);
 }
 
-/* A loop over tiles: those inside of the image have no conditions, those at its edge are written out. */
+/* A loop over tiles: those inside of the image have no conditions; the few at its edge stand alone. */
 static void peel_tiles(hn_nest *n, hn_st tiles) {
     hn_st middle;
     if (!hn_loop_peel(n, tiles, &middle, NULL)) return;
-    hn_st behind = n->st[middle].next;
-    const hn_st ends[] = {tiles, behind};
-    for (int k = 0; k < 2; k++) {
-        int64_t e = length(n, ends[k]);
-        if (e < 1 || e > EDGE_TILES) continue;
-        hn_st stop = n->st[ends[k]].next;
-        hn_loop_repeat(n, ends[k], NULL);
-        for (hn_st id = ends[k]; id && id != stop; id = n->st[id].next) edge(n, id);
-    }
+    const hn_st ends[] = {tiles, n->st[middle].next};
+    for (int k = 0; k < 2; k++)
+        if (length(n, ends[k]) >= 1 && length(n, ends[k]) <= EDGE_TILES) hn_loop_repeat(n, ends[k], NULL);
 }
 
 /* for row { for col: body } with a known number of columns (channels). */
 static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     int64_t e = length(n, row);
-    hn_st inner, tail = 0;
+    hn_st inner, tail = 0, next = n->st[row].next;
     if (e && e <= rows) {
-        if (!hn_loop_unroll(n, row, why)) return false;
         hn_var lane[LANES_DEEP] = {n->st[row].var};
+        if (!hn_loop_unroll(n, row, why)) return false;
         write_out_edges(n, n->st[row].body, lane, 1);
         return true;
     }
     if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
     if (tail && length(n, tail) && !tile_rows(n, tail, rows, why)) return false;
     peel_tiles(n, row);
+    for (hn_st id = row; id && id != next && id != tail; id = n->st[id].next) edge(n, id);
     return true;
 }
 
@@ -304,10 +301,41 @@ static bool tile(hn_nest *n, const form *f, hn_st channel, int64_t rows, const c
     return tile_channels(n, at, f->lanes, why) && tile_rows(n, row, rows, why);
 }
 
+/* for row { for channel: body } of one tile's rows: all channels, block by block. */
+static bool own_tile(hn_nest *n, const form *f, hn_st row, const int64_t *setting, const char **why) {
+    hn_st whole = row, rest = 0;
+    int64_t block = setting[COLS] * f->lanes;
+    if (!hn_loop_swap(n, row, why)) return false;
+    if (f->channels > block && !hn_loop_blocks(n, row, block, &whole, &rest, why)) return false;
+    return tile(n, f, whole, setting[ROWS], why) && (!rest || tile(n, f, rest, setting[ROWS], why));
+}
+
+/* for row { for channel: body } where every channel reads its own part of the image: tiles of rows around the channels,
+ * so that the image is read in the order of memory. */
+static bool own_tiles(hn_nest *n, const form *f, hn_st row, const int64_t *setting, const char **why) {
+    int64_t e = length(n, row);
+    hn_st inner, tail = 0, next = n->st[row].next;
+    if (e && e <= setting[ROWS]) return own_tile(n, f, row, setting, why);
+    if (!hn_loop_split(n, row, setting[ROWS], &inner, &tail, why)) return false;
+    peel_tiles(n, row);
+    for (hn_st id = row, after; id && id != next; id = after) {
+        after = n->st[id].next;
+        if (!own_tile(n, f, id == tail ? id : n->st[id].body, setting, why)) return false;
+    }
+    return true;
+}
+
 /* Loop `from` of the chain becomes loop `to`, further out. */
 static bool lift(hn_nest *n, const hn_chain *c, int from, int to, const char **why) {
     for (int p = from; p > to; p--)
         if (!hn_loop_swap(n, c->loop[p - 1], why)) return false;
+    return true;
+}
+
+static bool items(hn_nest *n, const hn_chain *c, int last, const char **why) {
+    for (int k = 0; k <= last; k++)
+        if (!hn_loop_parallelise(n, c->loop[k], why)) return false;
+    hn_nest_tidy(n);
     return true;
 }
 
@@ -326,6 +354,7 @@ static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     int at = lines ? f.c.n - 3 : f.c.n - 2;
     if (!hn_loop_chunk(n, f.c.loop[at], setting[ITEM] * (lines ? 1 : setting[ROWS]), &in, why)) return false;
     f.c = hn_chain_of(n, n->first);
+    if (f.own) return own_tiles(n, &f, f.c.loop[f.c.n - 2], setting, why) && items(n, &f.c, at, why);
     if (!lift(n, &f.c, f.c.n - 1, at + 1, why)) return false;
     int64_t channels = f.group ? f.group : f.channels, block = setting[COLS] * f.lanes;
     bool blocks = channels > block;
@@ -333,12 +362,8 @@ static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (blocks && !hn_loop_blocks(n, whole, block, &whole, &rest, why)) return false;
     if (!tile(n, &f, whole, setting[ROWS], why)) return false;
     if (rest && !tile(n, &f, rest, setting[ROWS], why)) return false;
-    int last = blocks && !f.own ? at + 1 : at;
-    if (blocks && !f.own && !setting[ORDER] && !lift(n, &f.c, at + 1, top, why)) return false;
-    for (int k = 0; k <= last; k++)
-        if (!hn_loop_parallelise(n, f.c.loop[k], why)) return false;
-    hn_nest_tidy(n);
-    return true;
+    if (blocks && !setting[ORDER] && !lift(n, &f.c, at + 1, top, why)) return false;
+    return items(n, &f.c, blocks ? at + 1 : at, why);
 }
 
 const hn_sketch hn_sketch_conv = {

@@ -118,14 +118,17 @@ static bool is_product(const hn_rewriter *r, const hn_node *n, const hn_tensor *
            all_are(n, HN_A_INFLATE, spatial, 1) && no_padding(r, n, HN_A_LOW) && no_padding(r, n, HN_A_HIGH);
 }
 
+/* The weights as a matrix [C, M]: its columns are the result's channels, next to each other. */
 static hn_val product(hn_rewriter *r, hn_val x, const hn_tensor *weights) {
-    hn_tensor w = *weights;
+    const int64_t m = weights->dim[0], c = weights->dim[1], shape[] = {c, m};
+    hn_tensor w;
     size_t rank = hn_type_of(r->g, x)->rank;
     int64_t lhs[HN_RANK_MAX], out[HN_RANK_MAX];
     for (size_t i = 0; i < rank; i++) lhs[i] = out[i] = (int64_t)i;
     out[rank - 1] = (int64_t)rank;
-    const int64_t rhs[] = {(int64_t)rank, (int64_t)rank - 1};
-    w.rank = 2;
+    const int64_t rhs[] = {(int64_t)rank - 1, (int64_t)rank};
+    if (!hn_tensor_new(&r->g->arena, HONE_F32, 2, shape, &w)) return 0;
+    for (int64_t i = 0; i < m * c; i++) ((float *)w.data)[i % c * m + i / c] = ((const float *)weights->data)[i];
     return hn_contract(&r->b, x, hn_const(&r->b, &w), lhs, rhs, rank, out, HONE_F32);
 }
 
