@@ -134,6 +134,23 @@ def test_no_process_and_no_descriptor_is_left():
     assert len(os.listdir("/proc/self/fd")) == before and children() == had
 
 
+@pytest.mark.parametrize("worker", ["pool", "process"])
+def test_what_objectives_print_is_printed_once(worker):
+    code = ("import hone, hone.space as ss\n"
+            "print('before')\n"
+            f"hone.Search(lambda c: print(f'n {{c[\"n\"]}}\\n', end=''), {{'n': ss.range(0, 4)}}).start(2, worker='{worker}')\n"
+            "print('after')\n")
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert sorted(out.splitlines()) == ["after", "before", *(f"n {n}" for n in range(5))]
+
+
+def test_a_search_inside_of_a_worker():
+    def outer(config):
+        return Search(lambda c: c["m"] + config["n"], {"m": ss.range(0, 5)}).start(2, 20).best.score
+
+    assert sorted(t.score for t in Search(outer, {"n": ss.range(0, 3)}).start(2, 60)) == [0, 1, 2, 3]
+
+
 def test_spawn_says_what_it_cannot_send():
     with pytest.raises(hone.UsageError, match="pickle"):
         Search(lambda c: 1, {"n": ss.range(0, 9)}).start(worker=PoolWorker(start_method="spawn"))
@@ -240,54 +257,62 @@ def wait_for_nodes(ray, n):
     assert sum(node["Alive"] for node in ray.nodes()) >= n
 
 
+def start_head(tmp_path):
+    """The first node, and its address: Ray uses the machine's own address for nodes on loopback."""
+    from ray.util import get_node_ip_address
+
+    address = f"{get_node_ip_address()}:{free_port()}"
+    head = ray_node(tmp_path, "--head", f"--port={address.rpartition(':')[2]}", "--include-dashboard=false",
+                    f"--temp-dir={tmp_path}", "--num-cpus=1")
+    end = time.monotonic() + 90
+    while time.monotonic() < end and head.poll() is None:
+        with socket.socket() as s:
+            if s.connect_ex((address.rpartition(":")[0], int(address.rpartition(":")[2]))) == 0:
+                break
+        time.sleep(0.5)
+    return head, address
+
+
+def end_nodes(nodes):
+    for number, wait in ((signal.SIGTERM, 20), (signal.SIGKILL, None)):
+        for node in nodes:
+            try:
+                os.killpg(node.pid, number)
+            except ProcessLookupError:
+                pass
+        for node in nodes:
+            try:
+                node.wait(wait)
+            except subprocess.TimeoutExpired:
+                pass
+
+
 @pytest.mark.skipif(not os.environ.get("HONE_LONG"), reason="Ray's cluster takes a minute: make check-long")
 def test_a_ray_cluster_loses_a_node_and_no_trial(tmp_path):
     ray = pytest.importorskip("ray", reason="Ray is not installed: tools/venv.sh python puts it into build/venv")
-    port = free_port()
-    nodes = [ray_node(tmp_path, "--head", f"--port={port}", "--num-cpus=1", "--include-dashboard=false",
-                      "--node-ip-address=127.0.0.1", f"--temp-dir={tmp_path}")]
+    from ray import cloudpickle
+    from hone.workers.on_ray import RayWorker
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    head, address = start_head(tmp_path)
+    second = [f"--address={address}", "--num-cpus=1", '--resources={"tpu": 4}']
+    nodes = [head, ray_node(tmp_path, *second)]
+
+    def kill_one(trial):
+        if trial.id == 8:
+            os.killpg(nodes[1].pid, signal.SIGKILL)
+
     try:
-        end = time.monotonic() + 90
-        while time.monotonic() < end and nodes[0].poll() is None:
-            with socket.socket() as s:
-                if s.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.5)
-        time.sleep(5)
-        nodes.append(ray_node(tmp_path, f"--address=127.0.0.1:{port}", "--num-cpus=1", '--resources={"tpu": 4}',
-                              "--node-ip-address=127.0.0.1"))
-        ray.init(address=f"127.0.0.1:{port}", log_to_driver=False, _node_ip_address="127.0.0.1",
-                 runtime_env={"env_vars": {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}})
+        ray.init(address=address, log_to_driver=False)
         wait_for_nodes(ray, 2)
-
-        def kill_one(trial):
-            if trial.id == 8:
-                os.killpg(nodes[1].pid, signal.SIGKILL)
-
-        from hone.workers.on_ray import RayWorker
-
-        here = sys.modules[__name__]
-        import cloudpickle
-
-        cloudpickle.register_pickle_by_value(here)
         search = Search(on_ray, {"n": ss.range(0, 29)}, callbacks=[kill_one])
         results = search.start(4, worker=RayWorker(num_cpus=0.5))
         assert results.counts() == {"ok": 30} and results.reason == "exhausted"
         assert sorted(t.score for t in results) == list(range(30))
-        nodes.append(ray_node(tmp_path, f"--address=127.0.0.1:{port}", "--num-cpus=1", '--resources={"tpu": 4}',
-                              "--node-ip-address=127.0.0.1"))
+        nodes.append(ray_node(tmp_path, *second))
         wait_for_nodes(ray, 2)  # regained: tasks that need what only it has run again
         results = Search(nasty, {"n": ss.range(0, 10)}).start(2, 2, worker=RayWorker(num_cpus=0.5, resources={"tpu": 1}))
         assert {t.config["n"]: t.cls for t in results} == {n: cls for n, (cls, _) in EXPECTED.items()}
     finally:
         ray.shutdown()
-        for node in nodes:
-            try:
-                os.killpg(node.pid, signal.SIGTERM)
-            except ProcessLookupError:
-                pass
-            try:
-                node.wait(20)
-            except subprocess.TimeoutExpired:
-                os.killpg(node.pid, signal.SIGKILL)
-                node.wait()
+        end_nodes(nodes)

@@ -17,6 +17,15 @@ from ..outcome import DETAIL_MOST, Evaluator, Outcome, describe_status, failed
 from .base import Done, Job, Task, Worker
 
 
+def _flush() -> None:
+    """What is printed is printed once: before a fork, and at the end of one."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # closed, or none at all
+
+
 def _serve(conn: Any, evaluate: Evaluator, space: Optional[_hone.Space]) -> None:
     """In the process: tasks in, outcomes out, until the other end is closed."""
     while True:
@@ -25,6 +34,7 @@ def _serve(conn: Any, evaluate: Evaluator, space: Optional[_hone.Space]) -> None
         except (EOFError, OSError):
             return
         outcome = evaluate(space.config(given) if space is not None else given)
+        _flush()  # the process may be ended at any time from here on
         conn.send_bytes(pickle.dumps((number, tuple(outcome)), -1))
 
 
@@ -41,11 +51,7 @@ def _run_child(conn: Any, evaluate: Evaluator, space: Optional[_hone.Space]) -> 
 
         traceback.print_exc()
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except Exception:
-                pass
+        _flush()
         os._exit(code)
 
 
@@ -78,6 +84,7 @@ class _Process:
         self._reaped: Optional[int] = None
         self._gone = False
         if self._sends_point:
+            _flush()
             self.pid = _hone.guard_fork()
             if self.pid == 0:
                 self.conn.close()
@@ -175,7 +182,6 @@ class PoolWorker(Worker):
         return self._room - len(self._busy)
 
     def submit(self, task: Task) -> None:
-        sys.stdout.flush()
         process = self._idle.pop() if self._idle else _Process(self._job, self._method)
         process.give(task, self._job.task_timeout)
         self._busy[process.conn] = process
@@ -232,11 +238,15 @@ def evaluate_guarded(evaluate: Evaluator, config: Any, timeout: float) -> Outcom
     from multiprocessing import Pipe
 
     here, there = Pipe()
+    _flush()
     pid = _hone.guard_fork()
     if pid == 0:
         here.close()
-        there.send_bytes(pickle.dumps(tuple(evaluate(config)), -1))
-        os._exit(0)
+        try:
+            there.send_bytes(pickle.dumps(tuple(evaluate(config)), -1))
+        finally:
+            _flush()
+            os._exit(0)
     there.close()
     fields: Optional[tuple[Any, ...]] = None
     late = not here.poll(timeout)
