@@ -132,6 +132,7 @@ class Verification(NamedTuple):
 class _Source(NamedTuple):
     path: str
     symbols: Tuple[str, ...]
+    specialize: Tuple[str, ...]
     options: Dict[str, Any]
 
 
@@ -232,7 +233,8 @@ class Model:
         source = self._need_source("profile it")
         with tempfile.TemporaryDirectory(prefix="hone-profile-") as work:
             output = os.path.join(work, "model")
-            _hone.compile(source.path, output, False, True, source.symbols, {**source.options, "parity": False}, None)
+            options = {**source.options, "parity": False}
+            _hone.compile(source.path, output, False, True, source.symbols, source.specialize, options, None)
             timed = _hone.Program(output + ".so", 1)
             got = timed.profile(self._timed(inputs, sizes, seed), threads, float(seconds), seed, None, None)
         return Profile(got["threads"], got["runs"], got["run_s"], got["kernels_s"], got["kernels"], got["calls"])
@@ -252,7 +254,7 @@ class Model:
         model: the ONNX file, where it is not the one that this model was compiled from. inputs: how many. An element is
         wrong when it is farther from the judge's than atol + rtol * |judge's|.
         """
-        source = _Source(os.fspath(model), (), {}) if model is not None else self._need_source("name its ONNX file with model=")
+        source = _Source(os.fspath(model), (), (), {}) if model is not None else self._need_source("name its ONNX file with model=")
         _check_peer(against)
         with _peer_python():
             got = self._program.verify(source.path, source.symbols, against is not None, _sizes(sizes), inputs, rtol, atol)
@@ -318,6 +320,7 @@ def compile(
     *,
     output: "None | str | os.PathLike[str]" = None,
     symbols: Symbols = None,
+    specialize: Sequence[str] = (),
     threads: int = 0,
     progress: Optional[Progress] = None,
     target: Optional[str] = "native",
@@ -339,6 +342,7 @@ def compile(
       output: "dir/name" gives dir/name.so, .h, .weights and .manifest; None: a temporary folder that goes with the model,
         `Model.save` keeps it
       symbols: fixes or bounds symbolic sizes: {"seq": 128, "batch": (1, 64)} or ["seq=128", "batch=1:64"]
+      specialize: further versions for these sizes, taken when a run has them: ["batch=1,seq=128", "seq=512"]
       threads: of each run; 0: one per processor
       progress: called as progress(stage, done, total)
       {options}
@@ -351,8 +355,8 @@ def compile(
     try:
         path = _model_file(model, work)
         stem = os.path.join(work, Path(path).stem or "model")
-        source = _Source(path, _symbols(symbols), options)
-        result = _hone.compile(path, stem, False, False, source.symbols, options, _spread(progress))
+        source = _Source(path, _symbols(symbols), tuple(specialize), options)
+        result = _hone.compile(path, stem, False, False, source.symbols, source.specialize, options, _spread(progress))
         made = Model(_hone.Program(stem + ".so", threads), stem + ".so", source, result)
         if output is not None:
             to = os.fspath(output)
@@ -380,7 +384,7 @@ def compile_to_c(
     stem = os.fspath(output)
     stem = stem[:-2] if stem.endswith(".c") else stem
     with tempfile.TemporaryDirectory(prefix="hone-model-") as work:
-        _hone.compile(_model_file(model, work), stem, True, False, _symbols(symbols), options, _spread(progress))
+        _hone.compile(_model_file(model, work), stem, True, False, _symbols(symbols), (), options, _spread(progress))
     return Path(stem + ".c")
 
 

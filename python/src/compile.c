@@ -77,40 +77,50 @@ static hone_rc compile(void *arg, hone_err *err) {
 
 static PyObject *result(hone_compile_result *r) {
     PyObject *out = Py_BuildValue(
-        "{s:I,s:I,s:I,s:I,s:K,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:s}", "kernels", r->n_kernels, "distinct",
-        r->n_distinct, "fallbacks", r->n_fallback, "nodes", r->n_nodes, "arena_b", (unsigned long long)r->arena_b,
-        "arena_lower_bound_b", (unsigned long long)r->lower_bound_b, "weights_b", (unsigned long long)r->weights_b,
-        "code_b", (unsigned long long)r->code_b, "time_s", r->time_s, "import_s", r->import_s, "passes_s", r->passes_s,
+        "{s:I,s:I,s:I,s:I,s:I,s:O,s:K,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:s}", "kernels", r->n_kernels, "distinct",
+        r->n_distinct, "fallbacks", r->n_fallback, "nodes", r->n_nodes, "winners", r->n_winners, "cached",
+        r->cached ? Py_True : Py_False, "arena_b", (unsigned long long)r->arena_b, "arena_lower_bound_b",
+        (unsigned long long)r->lower_bound_b, "weights_b", (unsigned long long)r->weights_b, "code_b",
+        (unsigned long long)r->code_b, "time_s", r->time_s, "import_s", r->import_s, "passes_s", r->passes_s,
         "kernels_s", r->emit_s, "compiler_s", r->compiler_s, "parity_s", r->parity_s, "text", r->text ? r->text : "");
     hone_free(r->text);
     return out;
 }
 
-/* (path, output, emit, profile, symbols, options, progress) */
+/* A tuple of str; borrowed texts; NULL with an exception. */
+static const char **texts(PyObject *tuple, size_t *n) {
+    *n = (size_t)PyTuple_GET_SIZE(tuple);
+    const char **list = calloc(*n + 1, sizeof *list);
+    if (!list) PyErr_NoMemory();
+    for (size_t i = 0; i < *n && list; i++)
+        if (!(list[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i)))) {
+            free(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* (path, output, emit, profile, symbols, specialize, options, progress) */
 static PyObject *compile_model(PyObject *module, PyObject *args) {
     compilation c = {0};
-    PyObject *symbols, *given, *out = NULL;
+    PyObject *symbols, *specialize, *given, *out = NULL;
     int c_text, profile;
-    if (!PyArg_ParseTuple(args, "ssppO!O!O", &c.path, &c.options.output, &c_text, &profile, &PyTuple_Type, &symbols,
-                          &PyDict_Type, &given, &c.call.callback))
+    if (!PyArg_ParseTuple(args, "ssppO!O!O!O", &c.path, &c.options.output, &c_text, &profile, &PyTuple_Type, &symbols,
+                          &PyTuple_Type, &specialize, &PyDict_Type, &given, &c.call.callback))
         return NULL;
+    const char **symbol = texts(symbols, &c.options.n_symbol);
+    const char **special = symbol ? texts(specialize, &c.options.n_specialize) : NULL;
     c.options.emit = c_text ? HONE_EMIT_C : HONE_EMIT_SO;
     c.options.profile = profile;
-    size_t n = (size_t)PyTuple_GET_SIZE(symbols);
-    const char **symbol = calloc(n + 1, sizeof *symbol);
-    bool good = symbol || !PyErr_NoMemory();
-    for (size_t i = 0; i < n && good; i++)
-        good = (symbol[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(symbols, (Py_ssize_t)i))) != NULL;
-    c.options.symbol = symbol;
-    c.options.n_symbol = n;
+    c.options.symbol = symbol, c.options.specialize = special;
     if (c.call.callback != Py_None) c.options.progress = progress, c.options.progress_arg = &c;
     c.call.run = compile, c.call.arg = &c;
-    if (good && !hn_py_options_set(&c.options, options, N_OPTIONS, given, "hone.compile") &&
+    if (special && !hn_py_options_set(&c.options, options, N_OPTIONS, given, "hone.compile") &&
         !hn_py_call_long(hn_py_module_state(module), &c.call))
         out = result(&c.result);
     else
         hone_free(c.result.text);
-    free(symbol);
+    free(symbol), free(special);
     return out;
 }
 
@@ -142,7 +152,7 @@ static PyObject *generate(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
-    {"compile", compile_model, METH_VARARGS, "(path, output, emit C, profile, symbols, options, progress)"},
+    {"compile", compile_model, METH_VARARGS, "(path, output, emit C, profile, symbols, specialize, options, progress)"},
     {"inspect", inspect_model, METH_VARARGS, "(path): what is in an ONNX file, as JSON"},
     {"generate", generate, METH_VARARGS, "(architecture, path, batch, seq, dynamic): writes a synthetic model"},
     {0},

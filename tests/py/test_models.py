@@ -358,6 +358,15 @@ def test_symbols(tmp_path):
         hone.compile(path, symbols={"bach": 4})
 
 
+def test_specialize(ir):
+    m = hone.compile(ir, specialize=["n=2", "n=5"], target="generic", parity=False, threads=1)
+    for n in (2, 3, 5, 2):
+        x = np.arange(4 * n, dtype="f4").reshape(n, 4)
+        assert np.array_equal(m(x), x @ WEIGHTS)
+    with pytest.raises(hone.UsageError, match="'k'|k"):
+        hone.compile(ir, specialize=["k=2"], target="generic")
+
+
 def test_compile_to_c(ir, tmp_path):
     c = hone.compile_to_c(ir, tmp_path / "fc.c", parity=False)
     assert c == tmp_path / "fc.c" and "hone_model" in c.read_text() and c.with_suffix(".h").exists()
@@ -411,7 +420,7 @@ def test_options_are_those_of_the_table():
         assert repr(signature[name].default) == standard, name
         assert f"{name}: {doc}" in hone.compile.__doc__
     known = {row[0] for row in _hone.compile_options}
-    assert set(signature) - known == {"model", "output", "symbols", "threads", "progress"}
+    assert set(signature) - known == {"model", "output", "symbols", "specialize", "threads", "progress"}
 
 
 def test_inspect(tmp_path):
