@@ -139,7 +139,7 @@ PY_SRC   := $(sort $(wildcard python/src/*.c))
 PY_OBJ    = $(PY_SRC:%.c=$(BUILD)/obj/%$(PY_TAG).o)
 PY_TAG    = $(eval PY_TAG := $$(shell $(PYTHON) -c "import sysconfig as s; print(s.get_config_var('EXT_SUFFIX'))"))$(PY_TAG)
 PY_INC    = $(eval PY_INC := $$(shell $(PYTHON) -c "import sysconfig as s; print(s.get_path('include'))"))$(PY_INC)
-python: ## the Python package, in build/python
+python: $(BUILD)/libhone.a ## the Python package, in build/python
 	+$(MAKE) -s BUILD=$(BUILD) PYTHON=$(PYTHON) PY_GOAL=1 python-extension
 	@find python/hone -name '*.py' -o -name '*.pyi' -o -name py.typed | while read -r f; do \
 	  mkdir -p "$(BUILD)/$$(dirname "$$f")"; cmp -s "$$f" "$(BUILD)/$$f" || cp "$$f" "$(BUILD)/$$f"; done
