@@ -2,10 +2,12 @@
 import asyncio
 import faulthandler
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -235,7 +237,7 @@ def free_port():
         return s.getsockname()[1]
 
 
-def ray_node(tmp_path, *arguments):
+def ray_node(*arguments):
     """One `ray start --block`: a node as a process group of its own."""
     environment = dict(os.environ, RAY_DISABLE_IMPORT_WARNING="1", RAY_DEDUP_LOGS="0", PYTHONMALLOC="malloc",
                        RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="1", RAY_USAGE_STATS_ENABLED="0")
@@ -254,16 +256,17 @@ def wait_for_nodes(ray, n):
     end = time.monotonic() + 90
     while sum(node["Alive"] for node in ray.nodes()) < n and time.monotonic() < end:
         time.sleep(0.5)
-    assert sum(node["Alive"] for node in ray.nodes()) >= n
+    alive_now = sum(node["Alive"] for node in ray.nodes())
+    assert alive_now >= n
 
 
-def start_head(tmp_path):
+def start_head(folder):
     """The first node, and its address: Ray uses the machine's own address for nodes on loopback."""
     from ray.util import get_node_ip_address
 
     address = f"{get_node_ip_address()}:{free_port()}"
-    head = ray_node(tmp_path, "--head", f"--port={address.rpartition(':')[2]}", "--include-dashboard=false",
-                    f"--temp-dir={tmp_path}", "--num-cpus=1")
+    head = ray_node("--head", f"--port={address.rpartition(':')[2]}", "--include-dashboard=false",
+                    f"--temp-dir={folder}", "--num-cpus=1")
     end = time.monotonic() + 90
     while time.monotonic() < end and head.poll() is None:
         with socket.socket() as s:
@@ -288,15 +291,16 @@ def end_nodes(nodes):
 
 
 @pytest.mark.skipif(not os.environ.get("HONE_LONG"), reason="Ray's cluster takes a minute: make check-long")
-def test_a_ray_cluster_loses_a_node_and_no_trial(tmp_path):
+def test_a_ray_cluster_loses_a_node_and_no_trial():
     ray = pytest.importorskip("ray", reason="Ray is not installed: tools/venv.sh python puts it into build/venv")
     from ray import cloudpickle
     from hone.workers.on_ray import RayWorker
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    head, address = start_head(tmp_path)
+    folder = tempfile.mkdtemp(prefix="hone", dir="/tmp")  # short: sockets lie in it
+    head, address = start_head(folder)
     second = [f"--address={address}", "--num-cpus=1", '--resources={"tpu": 4}']
-    nodes = [head, ray_node(tmp_path, *second)]
+    nodes = [head, ray_node(*second)]
 
     def kill_one(trial):
         if trial.id == 8:
@@ -309,10 +313,11 @@ def test_a_ray_cluster_loses_a_node_and_no_trial(tmp_path):
         results = search.start(4, worker=RayWorker(num_cpus=0.5))
         assert results.counts() == {"ok": 30} and results.reason == "exhausted"
         assert sorted(t.score for t in results) == list(range(30))
-        nodes.append(ray_node(tmp_path, *second))
+        nodes.append(ray_node(*second))
         wait_for_nodes(ray, 2)  # regained: tasks that need what only it has run again
         results = Search(nasty, {"n": ss.range(0, 10)}).start(2, 2, worker=RayWorker(num_cpus=0.5, resources={"tpu": 1}))
         assert {t.config["n"]: t.cls for t in results} == {n: cls for n, (cls, _) in EXPECTED.items()}
     finally:
         ray.shutdown()
         end_nodes(nodes)
+        shutil.rmtree(folder, ignore_errors=True)
