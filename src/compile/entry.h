@@ -16,10 +16,6 @@ struct hone_model_instance {
 #endif
 };
 
-/* Of all parts: static thread-local memory is scarce. */
-extern _Thread_local char hnm_create_error[256] __attribute__((tls_model("initial-exec"), visibility("hidden")));
-_Thread_local char hnm_create_error[256];
-
 static void hnm_free(hone_model_instance *m) {
     if (!m) return;
     for (int32_t v = HNM_VERSIONS; v-- > 0;)
@@ -30,19 +26,16 @@ static void hnm_free(hone_model_instance *m) {
 static hone_model_rc hnm_create_of(int32_t t, const hone_model_config *config, hone_model_instance **out) {
     hone_model_instance *m;
     hone_model_rc rc = HONE_MODEL_OK;
-    if (!hnm_offers(t)) {
-        snprintf(hnm_create_error, sizeof hnm_create_error, "this processor does not offer '%s'; the library is for %s",
-                 hnm_target_name[t], HNM_TARGET_NAMES);
-        return HONE_MODEL_TARGET;
-    }
-    m = out ? (hone_model_instance *)calloc(1, sizeof *m) : NULL;
-    if (!m) {
-        snprintf(hnm_create_error, sizeof hnm_create_error, out ? "out of memory" : "no place for the instance");
-        return out ? HONE_MODEL_NOMEM : HONE_MODEL_ARGUMENT;
-    }
+    if (!hnm_offers(t))
+        return hnm_create_fail(HONE_MODEL_TARGET, "this processor does not offer '%s'; the library is for %s",
+                               hnm_target_name[t], HNM_TARGET_NAMES);
+    if (!out) return hnm_create_fail(HONE_MODEL_ARGUMENT, "no place for the instance");
+    m = (hone_model_instance *)calloc(1, sizeof *m);
+    if (!m) return hnm_create_fail(HONE_MODEL_NOMEM, "out of memory");
     m->part = hnm_parts[t];
     for (int32_t v = 0; !rc && v < HNM_VERSIONS; v++)
-        rc = m->part[v]->create(config, v ? m->part[0]->common(m->of[0]) : NULL, &m->of[v]);
+        if ((rc = m->part[v]->create(config, v ? m->part[0]->common(m->of[0]) : NULL, &m->of[v])))
+            hnm_create_fail(rc, "%s", m->part[v]->error(NULL));
     if (rc)
         hnm_free(m);
     else
@@ -87,7 +80,7 @@ static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in
 }
 
 static const char *hnm_error(const hone_model_instance *m) {
-    return m ? m->part[m->last]->error(m->of[m->last]) : hnm_create_error;
+    return m ? m->part[m->last]->error(m->of[m->last]) : hnm_create_error();
 }
 
 static int32_t hnm_last_version(const hone_model_instance *m) { return m->last; }

@@ -39,13 +39,6 @@ static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *
 /* --- errors ----------------------------------------------------------------------------------------------------------
  */
 
-/* The initial-exec model needs no function of the dynamic linker. */
-#if HNM_IS_PART
-extern _Thread_local char hnm_create_error[256] __attribute__((tls_model("initial-exec"), visibility("hidden")));
-#else
-static _Thread_local char hnm_create_error[256] __attribute__((tls_model("initial-exec")));
-#endif
-
 __attribute__((format(printf, 3, 4))) static hone_model_rc hnm_fail(hone_model_instance *m, hone_model_rc rc,
                                                                     const char *fmt, ...) {
     va_list ap;
@@ -55,7 +48,7 @@ __attribute__((format(printf, 3, 4))) static hone_model_rc hnm_fail(hone_model_i
     return m->rc = rc;
 }
 
-static const char *hnm_error(const hone_model_instance *m) { return m ? m->error : hnm_create_error; }
+static const char *hnm_error(const hone_model_instance *m) { return m ? m->error : hnm_create_error(); }
 
 /* --- memory ----------------------------------------------------------------------------------------------------------
  */
@@ -177,45 +170,66 @@ static void hnm_unmap_weights(hone_model_instance *m) { (void)m; }
 /* --- threads
  * ----------------------------------------------------------------------------------------------------------- */
 
+/* The work of a launch is cut into slices, the slices into as many runs as there are threads. A thread begins with its
+ * own run, the same part of the work in every launch, so that it finds in its caches what it wrote in the launch
+ * before; when that is done it helps with the others'. */
+enum { HNM_RUNS = 16, HNM_SLICES_PER_RUN = 8 };
+typedef struct hnm_run_of_slices {
+    _Alignas(64) int64_t next; /* one cache line each */
+} hnm_run_of_slices;
+
 typedef struct hnm_job {
     hnm_kernel *run;
     void *const *buf;
     const int64_t *s;
-    int64_t work, n_slices, next;
+    int64_t work, n_slices, n_runs;
     char *scratch;
     int64_t scratch_b;
+    hnm_run_of_slices part[HNM_RUNS];
 } hnm_job;
 
 /* Thread `slot` takes slices until there are none. */
 static void hnm_take(void *arg, int64_t slot) {
-    hnm_job *j = arg;
-    for (;;) {
-        int64_t i = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
-        int64_t base = j->work / j->n_slices, rest = j->work % j->n_slices;
-        if (i >= j->n_slices) return;
-        j->run(j->buf, j->s, i * base + (i < rest ? i : rest), (i + 1) * base + (i + 1 < rest ? i + 1 : rest),
-               j->scratch + slot * j->scratch_b);
+    hnm_job *j = (hnm_job *)arg;
+    for (int64_t k = 0; k < j->n_runs; k++) {
+        int64_t part = (slot + k) % j->n_runs, first = part * j->n_slices / j->n_runs,
+                end = (part + 1) * j->n_slices / j->n_runs;
+        for (;;) {
+            int64_t i = first + __atomic_fetch_add(&j->part[part].next, 1, __ATOMIC_RELAXED);
+            int64_t base = j->work / j->n_slices, rest = j->work % j->n_slices;
+            if (i >= end) break;
+            j->run(j->buf, j->s, i * base + (i < rest ? i : rest), (i + 1) * base + (i + 1 < rest ? i + 1 : rest),
+                   j->scratch + slot * j->scratch_b);
+        }
     }
 }
+
+/* Elementary operations, about, that are worth a slice of their own. */
+#define HNM_SLICE_COST 32768
 
 /* cost: elementary operations, about. What is too small for a second thread runs on this one. */
 HNR hone_model_rc hnm_launch(hone_model_instance *m, hnm_kernel *run, void *const *buf, int64_t work, int64_t cost,
                              int64_t scratch_b) {
     hone_model_rc rc;
-    int64_t n = cost / 16384 < work ? cost / 16384 : work;
+    hnm_common *c = m->c;
+    int64_t n = cost / HNM_SLICE_COST < work ? cost / HNM_SLICE_COST : work;
     if (work <= 0) return HONE_MODEL_OK;
-    if (scratch_b && (rc = hnm_reserve(m, &m->c->scratch, scratch_b, m->c->n_threads, 0))) return rc;
-    if (n < 2 || m->c->n_threads < 2) {
-        run(buf, m->s, 0, work, m->c->scratch.data);
+    if (scratch_b && (rc = hnm_reserve(m, &c->scratch, scratch_b, c->n_threads, 0))) return rc;
+    if (n < 2 || c->n_threads < 2) {
+        run(buf, m->s, 0, work, c->scratch.data);
         return HONE_MODEL_OK;
     }
-    hnm_job job = {run, buf, m->s, work, 4 * m->c->n_threads, 0, m->c->scratch.data, m->c->scratch.size_b};
-    if (job.n_slices > n) job.n_slices = n;
-    n = job.n_slices < m->c->n_threads ? job.n_slices : m->c->n_threads;
-    if (m->c->executor)
-        m->c->executor(m->c->context, hnm_take, &job, n);
+    hnm_job job;
+    job.run = run, job.buf = buf, job.s = m->s, job.work = work;
+    job.scratch = c->scratch.data, job.scratch_b = c->scratch.size_b;
+    job.n_slices = n < HNM_SLICES_PER_RUN * c->n_threads ? n : HNM_SLICES_PER_RUN * c->n_threads;
+    n = job.n_slices < c->n_threads ? job.n_slices : c->n_threads;
+    job.n_runs = n < HNM_RUNS ? n : HNM_RUNS;
+    for (int64_t i = 0; i < job.n_runs; i++) job.part[i].next = 0;
+    if (c->executor)
+        c->executor(c->context, hnm_take, &job, n);
     else
-        hnr_pool_run(m->c->pool, hnm_take, &job, n);
+        hnr_pool_run(c->pool, hnm_take, &job, n);
     return HONE_MODEL_OK;
 }
 
@@ -359,10 +373,8 @@ static void hnm_free(hone_model_instance *m) {
 static hone_model_rc hnm_create_in(const hone_model_config *config, hnm_common *common, hone_model_instance **out) {
     hone_model_instance *m = out ? calloc(1, sizeof *m) : NULL;
     hone_model_rc rc = HONE_MODEL_OK;
-    if (!m) {
-        snprintf(hnm_create_error, sizeof hnm_create_error, out ? "out of memory" : "no place for the instance");
-        return out ? HONE_MODEL_NOMEM : HONE_MODEL_ARGUMENT;
-    }
+    if (!out) return hnm_create_fail(HONE_MODEL_ARGUMENT, "no place for the instance");
+    if (!m) return hnm_create_fail(HONE_MODEL_NOMEM, "out of memory");
     m->s = m->symbol + 1;
     m->c = common ? common : &m->own;
     if (!common) rc = hnm_map_weights(m, config ? config->weights : NULL);
@@ -372,7 +384,7 @@ static hone_model_rc hnm_create_in(const hone_model_config *config, hnm_common *
     for (int32_t i = 0; !rc && i < HNM_CONSTANTS; i++)
         m->v[hnm_constant_slot[i]] = (void *)(uintptr_t)(m->c->weights + hnm_constant_at[i]);
     if (rc) {
-        memcpy(hnm_create_error, m->error, sizeof hnm_create_error);
+        hnm_create_fail(rc, "%s", m->error);
         hnm_free(m);
         return rc;
     }

@@ -3,6 +3,41 @@
 #ifndef HNM_PART_H
 #define HNM_PART_H
 
+#include <pthread.h>
+#include <stdarg.h>
+
+/* Why the calling thread's last create failed. In memory of its own, found by a key that the first failure makes:
+ * static thread-local memory is scarce for libraries that are opened at run time, and other kinds need the dynamic
+ * linker. */
+enum { HNM_TEXT_B = 256 };
+static pthread_once_t hnm_key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t hnm_key;
+static int hnm_has_key;
+
+static void hnm_make_key(void) { hnm_has_key = pthread_key_create(&hnm_key, free) == 0; }
+__attribute__((destructor)) static void hnm_drop_key(void) {
+    if (hnm_has_key) pthread_key_delete(hnm_key);
+}
+
+__attribute__((format(printf, 2, 3))) static hone_model_rc hnm_create_fail(hone_model_rc rc, const char *fmt, ...) {
+    va_list ap;
+    pthread_once(&hnm_key_once, hnm_make_key);
+    char *text = hnm_has_key ? (char *)pthread_getspecific(hnm_key) : NULL;
+    if (!text && hnm_has_key && (text = (char *)malloc(HNM_TEXT_B)) && pthread_setspecific(hnm_key, text)) {
+        free(text);
+        text = NULL;
+    }
+    va_start(ap, fmt);
+    if (text) vsnprintf(text, HNM_TEXT_B, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+static const char *hnm_create_error(void) {
+    const char *text = hnm_has_key ? (const char *)pthread_getspecific(hnm_key) : NULL;
+    return text ? text : "";
+}
+
 typedef struct hnm_buffer {
     char *data;
     int64_t size_b;

@@ -131,7 +131,6 @@ static void add_numbers(const hn_model *m, hn_str *out) {
                   {"CONSTANTS", l->n_constant},
                   {"ITEMS", l->n_item},
                   {"PROFILE", m->options->profile},
-                  {"IS_PART", m->lib->n_model > 1},
                   {"CALLS", m->n_uses},
                   {"REPLANS", l->sizes == HN_SIZES_OPEN},
                   {"ARENA_B", l->arena_b},
@@ -267,8 +266,7 @@ static void add_offered(const hn_model *m, hn_str *out) {
                 "HNM_BASELINE static hone_model_rc hnm_create_checked(const hone_model_config *config, "
                 "hone_model_instance **out) {\n"
                 "    if (%s) return hnm_create(config, out);\n"
-                "    snprintf(hnm_create_error, sizeof hnm_create_error, \"this processor does not offer '%s'\");\n"
-                "    return HONE_MODEL_TARGET;\n}\n",
+                "    return hnm_create_fail(HONE_MODEL_TARGET, \"this processor does not offer '%s'\");\n}\n",
                 m->dialect->offered, m->dialect->name);
 }
 

@@ -2,7 +2,7 @@
  * own where one is free, and returns when all are done. The caller takes i = 0, and whatever a thread has not begun by
  * the time that it is through: nobody waits for a thread to wake up.
  *
- * Idle threads sleep in the kernel; one that has just worked looks out for more work for a few microseconds first,
+ * Idle threads sleep in the kernel; one that has just worked looks out for more work for some tens of microseconds,
  * unless there are more threads than processors.   Threads: one run at a time per pool.   Fork: a child has no threads
  * of its parent, so its caller does all the work itself; freeing the pool there is safe.   Failure: hnr_pool_new gives
  * NULL without memory; threads that cannot be started are done without.   Needs base.h, _GNU_SOURCE.
@@ -28,7 +28,7 @@ enum {
     HNR_AWAITED, /* … and the caller sleeps until it is done */
     HNR_STOP
 };
-enum { HNR_LOOKS = 400 }; /* before going to sleep */
+enum { HNR_LOOKS = 1000 }; /* before going to sleep: some tens of microseconds */
 
 struct hnr_pool;
 typedef struct hnr_worker {
