@@ -82,5 +82,71 @@ ok header_compiles_as_cpp bash -c "echo '#include \"one.h\"' > h.cc && g++ -std=
 ok nothing_is_left_behind bash -c "! ls -A | grep '^\.hone'"
 ok failed_compile_leaves_nothing bash -c "mkdir e; ! '$hone' compile scale.ir -o e/x --cc false; test -z \"\$(ls -A e)\""
 ok names_are_no_code bash -c "sed 's/\"x\"/\"\\\\\"); int evil; \\/* %s\\\\\\\\ *\\/ ??\\/\"/' scale.ir > evil.ir && '$hone' compile evil.ir -o evil && '$hone' run evil.so --random 1 && '$hone' compile evil.ir -o evil --emit=c && gcc -Wall -Werror -fsyntax-only evil.c"
+
+# --- one C file under a user's warnings
+ok c_file_is_quiet bash -c "'$hone' compile dense.ir -o quiet --emit=c && gcc -std=c11 -Wall -Wextra -Werror -O1 -c quiet.c -o quiet.o && { ! command -v clang-19 || clang-19 -std=c11 -Wall -Wextra -Werror -fsyntax-only quiet.c; }"
+
+# --- several targets in one library, several versions
+cat > sizes.ir <<'END'
+ir 1
+symbol n in 1..
+input %0 : f32[n, 64] "x"
+input %1 : f32[64, 48] "w"
+%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}
+%3 = tanh %2
+output %3 "y"
+END
+near() { # near A B: lines of numbers agree within 1e-4, others are left out
+    paste <(grep -E '^(-|[0-9])' "$1") <(grep -E '^(-|[0-9])' "$2") |
+        awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-4) bad++ } END { exit !(NR > 40 && !bad) }'
+}
+only() { # only COMMAND… -- NAME…: false, with a skipped line for every name, where a command is missing
+    local missing=
+    while [ "$1" != -- ]; do
+        command -v "$1" >/dev/null || missing=$1
+        shift
+    done
+    shift
+    [ -n "$missing" ] || return 0
+    for name; do
+        n=$((n + 1))
+        echo "ok $n - e2e/model_$name # SKIP $missing is not here"
+    done
+    return 1
+}
+sizes() { "$hone" compile sizes.ir -o "$1/sizes" --target "$2" "${@:3}"; }
+ok which_compiles gcc -std=gnu11 -w -I"$root/include" "$here/model_which.c" -o which -ldl
+ok versions_compile sizes versions generic --specialize n=4,7
+./which ./versions/sizes.so 1 4 7 5 > versions.out
+ok versions_are_taken_by_size test "$(grep generic versions.out | tr '\n' '|')" = 'generic [] 1|generic [n=4] 4|generic [n=7] 7|generic [] 5|'
+ok versions_are_in_the_manifest grep -q 'sizes: "n=4"' versions/sizes.manifest
+ok versions_agree_with_the_interpreter "$hone" verify sizes.ir --specialize n=4 --size n=4
+if [ "$(uname -m)" = x86_64 ]; then
+    ok targets_compile sizes targets generic,x86-64-v4,x86-64-v3
+    HONE_MODEL_TARGET=generic ./which ./targets/sizes.so 5 > generic.out
+    ok target_by_name grep -q '^generic' generic.out
+    ok target_alone sizes v4 x86-64-v4 --no-parity
+    if only qemu-x86_64 -- target_of_an_old_processor target_of_a_newer_one target_that_is_not_offered target_asked_for_is_not_offered; then
+        qemu-x86_64 -cpu qemu64 ./which ./targets/sizes.so 5 > old.out 2>/dev/null
+        qemu-x86_64 -cpu Haswell,-avx512f ./which ./targets/sizes.so 5 > newer.out 2>/dev/null
+        qemu-x86_64 -cpu qemu64 ./which ./v4/sizes.so 5 > alone.out 2>/dev/null
+        HONE_MODEL_TARGET=x86-64-v3 qemu-x86_64 -cpu qemu64 ./which ./targets/sizes.so 5 > asked.out 2>/dev/null
+        ok target_of_an_old_processor cmp old.out generic.out
+        ok target_of_a_newer_one grep -q '^x86-64-v3' newer.out
+        ok target_that_is_not_offered grep -qx "error 7 this processor does not offer 'x86-64-v4'" alone.out
+        ok target_asked_for_is_not_offered grep -q "^error 7 this processor does not offer 'x86-64-v3'" asked.out
+    fi
+    ok targets_of_two_processors_are_refused bash -c "! '$hone' compile sizes.ir --target x86-64-v3,aarch64 2> why; grep 'different processors' why"
+    if only aarch64-linux-gnu-gcc qemu-aarch64 -- aarch64_compiles aarch64_parity_holds aarch64_runs aarch64_agrees; then
+        ok aarch64_compiles sizes arm aarch64 --specialize n=7
+        ok aarch64_parity_holds bash -c "! grep -E 'parity: (none|skipped|differs|crashed)' arm/sizes.manifest"
+        arm=$(dirname "$(dirname "$(realpath "$(aarch64-linux-gnu-gcc -print-file-name=libc.so.6)")")")
+        aarch64-linux-gnu-gcc -std=gnu11 -w -I"$root/include" "$here/model_which.c" -o which-arm -ldl
+        qemu-aarch64 -L "$arm" ./which-arm ./arm/sizes.so 5 7 > arm.out
+        ok aarch64_runs test "$(grep aarch64 arm.out | tr '\n' '|')" = 'aarch64 [] 5|aarch64 [n=7] 7|'
+        ./which ./versions/sizes.so 5 7 > here.out
+        ok aarch64_agrees near arm.out here.out
+    fi
+fi
 echo "1..$n"
 exit $failed
