@@ -58,13 +58,17 @@ static void memory_store(hn_c *c, const hn_stmt *s, bool vector) {
     const hn_nbuf *b = &c->n->buf[s->buf];
     hn_str at = {0}, value = {0}, put = {0};
     const char *name = hn_dtype_of(b->dtype)->text;
-    bool small = hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64;
+    bool half = hn_c_half(b->dtype);
+    bool small = hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64 && !half;
     bool whole = vector && hn_c_unit_stride(c, s->at) && !small;
     hn_c_operand(c, &value, s->value, whole, "l");
     hn_c_ix(c, &at, s->at, vector && !whole ? "l" : "0");
     if (whole && b->dtype == HONE_BOOL) {
         hn_c_line(c, "*(hnk_u8_x%du *)&%c%u[%s] = __builtin_convertvector(-%s, hnk_u8_x%d);", c->width,
                   letter(b->space), b->index, at.text, value.text, c->width);
+    } else if (whole && half) {
+        hn_c_line(c, "*(hnk_u16_x%du *)&%c%u[%s] = hnk_narrow_%s_x%d(%s);", c->width, letter(b->space), b->index,
+                  at.text, name, c->width, value.text);
     } else if (whole) {
         hn_c_line(c, "*(hnk_%s_x%du *)&%c%u[%s] = %s;", name, c->width, letter(b->space), b->index, at.text,
                   value.text);

@@ -203,10 +203,14 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
     const hn_dtype_info *t = hn_dtype_of(x->dtype);
     if (special(c, out, x, from, arg)) return;
     hn_str s = {0};
-    const char *function = x->dtype == HONE_F32 ? hn_c_function(c, x->op) : NULL;
+    const char *function = x->dtype == HONE_F32 || hn_c_half(x->dtype) ? hn_c_function(c, x->op) : NULL;
     if (function) { /* the same bits as in a vector */
         c->widths |= 1;
-        hn_str_addf(out, "hnk_%s_f32_x1(%s)", function, arg[0]);
+        hn_str_addf(&s, "hnk_%s_f32_x1(%s)", function, arg[0]);
+        if (x->dtype == HONE_F32)
+            hn_str_add(out, s.text);
+        else
+            rounded(out, x->dtype, s.text, true);
     } else if (t->cls == HN_CLASS_FLOAT && float_call[x->op]) {
         fill(&s, float_call[x->op], 'f', arg);
         rounded(out, x->dtype, s.text, true);
@@ -225,8 +229,14 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
 /* -- vectors */
 static const char *const infix[HN_N_OPS] = {[HN_OP_ADD] = "+", [HN_OP_SUB] = "-", [HN_OP_MUL] = "*", [HN_OP_DIV] = "/",
                                             [HN_OP_AND] = "&", [HN_OP_OR] = "|",  [HN_OP_XOR] = "^"};
+/* What has a rounding between it and t, and no more: what is exact in f32 on the way to a half. */
+static bool one_rounding(hone_dtype from, hone_dtype t) {
+    return !hn_c_half(t) || (from != HONE_F64 && (hn_is_float(from) || hn_dtype_of(from)->bits <= 16));
+}
+
 static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *a) {
-    const char *f = hn_dtype_of(from)->text, *t = hn_dtype_of(x->dtype)->text;
+    const char *f = hn_c_lane(from), *t = hn_c_lane(x->dtype);
+    if (!one_rounding(from, x->dtype)) return false;
     if (x->dtype == HONE_BOOL) {
         hn_str_addf(out, "hnk_mask_%s_x%d(%s != 0)", f, c->width, a);
     } else if (from == HONE_BOOL) {
@@ -239,8 +249,8 @@ static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype fro
     return true;
 }
 
-static bool exact_type(hone_dtype t) { /* its register form is its own */
-    return is_native(t) || t == HONE_BOOL || (hn_dtype_of(t)->bits >= 8 && !hn_is_float(t));
+static bool has_vectors(hone_dtype t) {
+    return is_native(t) || hn_c_half(t) || t == HONE_BOOL || (hn_dtype_of(t)->bits >= 8 && !hn_is_float(t));
 }
 
 static bool bool_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
@@ -264,11 +274,11 @@ static bool small_power(hn_c *c, hn_str *out, const hn_scalar *x, const char *a)
     return true;
 }
 
-bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
+static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
     hone_dtype from = c->n->sv[x->arg[0]].dtype, t = x->dtype;
-    const char *name = hn_dtype_of(t)->text, *source = hn_dtype_of(from)->text;
+    const char *name = hn_c_lane(t), *source = hn_c_lane(from);
     bool is_float = hn_is_float(from);
-    if (!exact_type(t) || !exact_type(from)) return false;
+    if (!has_vectors(t) || !has_vectors(from)) return false;
     if (x->op == HN_OP_CAST) return vector_cast(c, out, x, from, a[0]);
     if (x->op == HN_OP_SELECT) {
         hn_str_addf(out, "hnk_pick_%s_x%d(%s, %s, %s)", name, c->width, a[0], a[1], a[2]);
@@ -299,9 +309,25 @@ bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
         hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
         return true;
     }
-    const char *function = t == HONE_F32 ? hn_c_function(c, x->op) : NULL;
+    const char *function = t == HONE_F32 || hn_c_half(t) ? hn_c_function(c, x->op) : NULL;
     if (function) hn_str_addf(out, "hnk_%s_f32_x%d(%s)", function, c->width, a[0]);
     return function != NULL;
+}
+
+/* Operations whose results are halves where their operands are. */
+static bool keeps_halves(const hn_scalar *x, hone_dtype from) {
+    static const bool keeps[HN_N_OPS] = {
+        [HN_OP_SELECT] = true, [HN_OP_MIN] = true, [HN_OP_MAX] = true, [HN_OP_ABS] = true, [HN_OP_NEG] = true};
+    return keeps[x->op] || (x->op == HN_OP_CAST && from == x->dtype);
+}
+
+bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
+    hn_str value = {0};
+    if (!hn_c_half(x->dtype) || keeps_halves(x, c->n->sv[x->arg[0]].dtype)) return vector_op(c, out, x, a);
+    bool done = vector_op(c, &value, x, a);
+    if (done) hn_str_addf(out, "hnk_round_%s_x%d(%s)", hn_dtype_of(x->dtype)->text, c->width, value.text);
+    hn_str_free(&value);
+    return done;
 }
 
 void hn_c_fold_lanes(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *vector) {
@@ -326,7 +352,10 @@ void hn_c_fold_lanes(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *v
 void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b, bool vector) {
     const char *name = op == HN_OP_MIN ? "min" : op == HN_OP_MAX ? "max" : op == HN_OP_ABS ? "abs" : NULL;
     if (vector && name) {
-        hn_str_addf(out, "hnk_%s_%s_x%d(%s%s%s)", name, hn_dtype_of(t)->text, c->width, a, *b ? ", " : "", b);
+        hn_str_addf(out, "hnk_%s_%s_x%d(%s%s%s)", name, hn_c_lane(t), c->width, a, *b ? ", " : "", b);
+    } else if (vector && hn_c_half(t)) {
+        hn_str_addf(out, "hnk_round_%s_x%d(%s %s %s)", hn_dtype_of(t)->text, c->width, a, op == HN_OP_MUL ? "*" : "+",
+                    b);
     } else if (vector) {
         hn_str_addf(out, "%s %s %s", a, op == HN_OP_MUL ? "*" : "+", b);
     } else {

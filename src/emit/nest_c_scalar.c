@@ -20,12 +20,11 @@ const char *hn_c_type(hone_dtype t) {
 
 bool hn_c_vectorisable(hone_dtype t) { return hn_is_float(t) || hn_dtype_of(t)->bits >= 8 || t == HONE_BOOL; }
 
-/* The vector type of a register of element type t: booleans are masks of i32, small floats are f32. */
-static const char *lane_type(hone_dtype t) {
+const char *hn_c_lane(hone_dtype t) {
     if (t == HONE_BOOL) return "i32";
     return hn_is_float(t) && t != HONE_F64 ? "f32" : hn_dtype_of(t)->text;
 }
-void hn_c_vtype(const hn_c *c, hn_str *out, hone_dtype t) { hn_str_addf(out, "hnk_%s_x%d", lane_type(t), c->width); }
+void hn_c_vtype(const hn_c *c, hn_str *out, hone_dtype t) { hn_str_addf(out, "hnk_%s_x%d", hn_c_lane(t), c->width); }
 
 void hn_c_line(hn_c *c, const char *fmt, ...) {
     char buf[512], *text = buf;
@@ -75,7 +74,7 @@ void hn_c_operand(hn_c *c, hn_str *out, hn_sv x, bool vector, const char *lane) 
     hone_dtype t = c->n->sv[x].dtype;
     bool is_vector = varies(c, c->sv_mask[x]);
     if (vector && !is_vector) {
-        hn_str_addf(out, "hnk_dup_%s_x%d(", t == HONE_BOOL ? "bool" : lane_type(t), c->width);
+        hn_str_addf(out, "hnk_dup_%s_x%d(", t == HONE_BOOL ? "bool" : hn_c_lane(t), c->width);
         hn_c_name(c, out, x);
         hn_str_add(out, ")");
         return;
@@ -171,19 +170,24 @@ static bool guards_vary(const hn_c *c, const hn_scalar *x) {
 static bool vector_load(hn_c *c, hn_str *out, const hn_scalar *x) {
     const hn_nbuf *b = &c->n->buf[x->buf];
     const char *name = hn_dtype_of(b->dtype)->text;
+    bool half = hn_c_half(b->dtype);
     if (!hn_c_unit_stride(c, x->at) || guards_vary(c, x)) return false;
-    if (hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64) return false;
+    if (hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64 && !half) return false;
     if (x->n_guard) {
         hn_c_guards(c, out, x->n_guard, x->guard, "0");
         hn_str_add(out, " ? ");
     }
     if (b->dtype == HONE_BOOL) hn_str_addf(out, "hnk_mask_u8_x%d(", c->width);
-    if (x->n_guard && b->dtype != HONE_BOOL) hn_str_addf(out, "(hnk_%s_x%d)", name, c->width);
-    hn_str_addf(out, "*(const hnk_%s_x%du *)&%c%u[", b->dtype == HONE_BOOL ? "u8" : name, c->width,
-                buffer_letter(b->space), b->index);
+    if (half) hn_str_addf(out, "hnk_widen_%s_x%d(", name, c->width);
+    if (x->n_guard && b->dtype != HONE_BOOL && !half) hn_str_addf(out, "(hnk_%s_x%d)", name, c->width);
+    hn_str_addf(out, "*(const hnk_%s_x%du *)&%c%u[",
+                b->dtype == HONE_BOOL ? "u8"
+                : half                ? "u16"
+                                      : name,
+                c->width, buffer_letter(b->space), b->index);
     hn_c_ix(c, out, x->at, "0");
-    hn_str_add(out, b->dtype == HONE_BOOL ? "] != 0)" : "]");
-    if (x->n_guard) hn_str_addf(out, " : (hnk_%s_x%d){0}", lane_type(b->dtype), c->width);
+    hn_str_add(out, b->dtype == HONE_BOOL ? "] != 0)" : half ? "])" : "]");
+    if (x->n_guard) hn_str_addf(out, " : (hnk_%s_x%d){0}", hn_c_lane(b->dtype), c->width);
     return true;
 }
 

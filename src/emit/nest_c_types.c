@@ -55,6 +55,36 @@ static const char common[] =
 static const char absolute[] =
     "HNR hnk_$_x@ hnk_abs_$_x@(hnk_$_x@ x) { return hnk_pick_$_x@(hnk_mask_$_x@(x < 0), -x, x); }\n";
 
+/* f16 and bf16, as u16 in memory and f32 in registers; to nearest even. Without the processor's conversions by integers
+ * (Giesen, "Float to half conversion", 2012; NaN becomes the canonical one). What `round` gives is a value of the small
+ * type. */
+static const char halves[] =
+    "    hnk_u32_x@ x = __builtin_convertvector(h, hnk_u32_x@), a = (x & 0x7fff) << 13, e = a & 0x0f800000;\n"
+    "    hnk_u32_x@ n = a + 0x38000000, top = (hnk_u32_x@)(e == 0x0f800000), tiny = (hnk_u32_x@)(e == 0);\n"
+    "    hnk_u32_x@ t = (hnk_u32_x@)((hnk_f32_x@)(n + 0x00800000) - 0x1p-14f);\n"
+    "    n += top & 0x38000000;\n"
+    "    return (hnk_f32_x@)((tiny & t) | (~tiny & n) | (x & 0x8000) << 16);\n"
+    "#endif\n}\n";
+static const char to_halves[] =
+    "    hnk_u32_x@ x = (hnk_u32_x@)v, a = x & 0x7fffffff, n = (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13;\n"
+    "    hnk_u32_x@ t = (hnk_u32_x@)((hnk_f32_x@)a + 0.5f) - 0x3f000000, tiny = (hnk_u32_x@)(a < 0x38800000);\n"
+    "    hnk_u32_x@ big = (hnk_u32_x@)(a >= 0x47800000), nan = (hnk_u32_x@)(a > 0x7f800000);\n"
+    "    n = (tiny & t) | (~tiny & n);\n"
+    "    n = (big & 0x7c00) | (~big & n) | (nan & 0x200);\n"
+    "    return __builtin_convertvector(n | (x >> 16 & 0x8000), hnk_u16_x@);\n"
+    "#endif\n}\n"
+    "HNR hnk_f32_x@ hnk_round_f16_x@(hnk_f32_x@ v) { return hnk_widen_f16_x@(hnk_narrow_f16_x@(v)); }\n"
+    "HNR hnk_f32_x@ hnk_widen_bf16_x@(hnk_u16_x@ h) {\n"
+    "    return (hnk_f32_x@)(__builtin_convertvector(h, hnk_u32_x@) << 16);\n"
+    "}\n"
+    "HNR hnk_f32_x@ hnk_round_bf16_x@(hnk_f32_x@ v) {\n"
+    "    hnk_u32_x@ x = (hnk_u32_x@)v, n = (x + 0x7fff + (x >> 16 & 1)) & 0xffff0000, nan = (hnk_u32_x@)(v != v);\n"
+    "    return (hnk_f32_x@)((nan & 0x7fc00000) | (~nan & n));\n"
+    "}\n"
+    "HNR hnk_u16_x@ hnk_narrow_bf16_x@(hnk_f32_x@ v) {\n"
+    "    return __builtin_convertvector((hnk_u32_x@)hnk_round_bf16_x@(v) >> 16, hnk_u16_x@);\n"
+    "}\n";
+
 /* a*b + c with one rounding: the compiler's builtin of the register's size, else lane by lane. No header of intrinsics:
  * they cost 200 ms per compilation. */
 static void fused(hn_str *out, int width, bool wide) {
@@ -93,6 +123,22 @@ static void template(hn_str *out, const char *text, int width, const row *r) {
     }
 }
 
+static void small_floats(hn_str *out, int width) {
+    const char *to = width == 16  ? "__builtin_ia32_vcvtph2ps512_mask((hnk_i16_x16)h, (hnk_f32_x16){0}, -1, 4)"
+                     : width == 8 ? "__builtin_ia32_vcvtph2ps256((hnk_i16_x8)h)"
+                                  : NULL;
+    const char *from = width == 16 ? "__builtin_ia32_vcvtps2ph512_mask(v, 0, (hnk_i16_x16){0}, -1)"
+                                   : "__builtin_ia32_vcvtps2ph256(v, 0)";
+    const char *has = to ? width == 16 ? "defined(__AVX512F__)" : "defined(__F16C__)" : "0";
+    hn_str_addf(out, "HNR hnk_f32_x%d hnk_widen_f16_x%d(hnk_u16_x%d h) {\n#if %s\n    return %s;\n#else\n", width,
+                width, width, has, to ? to : "");
+    template(out, halves, width, NULL);
+    hn_str_addf(out,
+                "HNR hnk_u16_x%d hnk_narrow_f16_x%d(hnk_f32_x%d v) {\n#if %s\n    return (hnk_u16_x%d)%s;\n#else\n",
+                width, width, width, has, width, to ? from : "");
+    template(out, to_halves, width, NULL);
+}
+
 static void vectors(hn_str *out, int width) {
     hn_str_addf(out, "#ifndef HNK_X%d\n#define HNK_X%d\n", width, width);
     hn_str_add(out, "#ifndef HNK_HAS_ELEMENTWISE_FMA\n#if defined(__has_builtin) && defined(__clang__)\n"
@@ -110,6 +156,7 @@ static void vectors(hn_str *out, int width) {
     for (size_t k = 2; k < sizeof rows / sizeof *rows; k++) template(out, absolute, width, &rows[k]);
     fused(out, width, false);
     fused(out, width, true);
+    small_floats(out, width);
     hn_str_add(out, "#endif\n");
 }
 

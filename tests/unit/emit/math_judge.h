@@ -94,3 +94,33 @@ void math_judge(unsigned k, const float *x, const double *exact, judged *j) {
         if (by > j->worst) j->worst = by, j->worst_at = x[at];
     }
 }
+
+/* Conversions of vectors of f16 and bf16, against rt/convert.h: `bits` and floats; what differs, but for NaN's bits. */
+uint64_t math_halves(const uint16_t *bits, const float *x);
+
+#define HALVES JOIN(hnk_u16_x, WIDTH)
+#define HALF(name)                                                                                                     \
+    static uint64_t name##_wrong(const uint16_t *bits, const float *x) {                                               \
+        uint64_t n = 0;                                                                                                \
+        for (int at = 0; at < CHUNK; at += WIDTH) {                                                                    \
+            VECTOR v, wide, round;                                                                                     \
+            HALVES h, narrow;                                                                                          \
+            memcpy(&v, x + at, sizeof v);                                                                              \
+            memcpy(&h, bits + at, sizeof h);                                                                           \
+            wide = JOIN(hnk_widen_##name##_x, WIDTH)(h);                                                               \
+            narrow = JOIN(hnk_narrow_##name##_x, WIDTH)(v);                                                            \
+            round = JOIN(hnk_round_##name##_x, WIDTH)(v);                                                              \
+            for (int l = 0; l < WIDTH; l++) {                                                                          \
+                float same = (float)hnr_get_##name(h[l]), put = (float)hnr_get_##name(hnr_put_##name(v[l]));           \
+                float w = wide[l], r = round[l];                                                                       \
+                n += memcmp(&w, &same, sizeof w) && (w == w || same == same);                                          \
+                n += memcmp(&r, &put, sizeof r) && (r == r || put == put);                                             \
+                n += narrow[l] != hnr_put_##name(v[l]) && (put == put || hnr_get_##name(narrow[l]) == put);            \
+                n += (put != put) != (hnr_get_##name(narrow[l]) != hnr_get_##name(narrow[l]));                         \
+            }                                                                                                          \
+        }                                                                                                              \
+        return n;                                                                                                      \
+    }
+HALF(f16)
+HALF(bf16)
+uint64_t math_halves(const uint16_t *bits, const float *x) { return f16_wrong(bits, x) + bf16_wrong(bits, x); }

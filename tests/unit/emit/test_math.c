@@ -27,6 +27,7 @@ typedef struct lanes {
     const char *(*name)(unsigned k);
     void (*exact)(unsigned k, const float *x, double *y);
     void (*judge)(unsigned k, const float *x, const double *exact, judged *j);
+    uint64_t (*halves)(const uint16_t *bits, const float *x);
 } lanes;
 static lanes under_test[DIALECTS_MAX];
 static int n_under_test;
@@ -138,6 +139,30 @@ static void function(unsigned k, bool every) {
     }
 }
 
+/* -- f16 and bf16: every one of them, and floats as above, those between two halves among them */
+static float between(uint64_t i) { /* a quarter, the half, and three quarters of the way, and next to it */
+    static const uint32_t f16[] = {0x0fff, 0x1000, 0x1001, 0x0000}, bf16[] = {0x7fff, 0x8000, 0x8001, 0x0000};
+    uint32_t h = (uint32_t)(i >> 3);
+    return of_bits(i & 4 ? (h << 16) + bf16[i & 3]
+                         : ((h & 0x8000) << 16) + ((h & 0x7fff) << 13) + 0x38000000 + f16[i & 3]);
+}
+
+static void halves(const lanes *l) {
+    uint64_t n_wrong = 0;
+    uint16_t bits[CHUNK];
+    float x[CHUNK];
+    for (uint64_t chunk = 0; chunk < n_sampled / CHUNK; chunk++) {
+        for (int k = 0; k < CHUNK; k++) bits[k] = (uint16_t)(chunk * CHUNK + (uint64_t)k);
+        inputs(chunk, false, x);
+        n_wrong += l->halves(bits, x);
+    }
+    for (uint64_t chunk = 0; chunk < (1 << 19) / CHUNK; chunk++) {
+        for (int k = 0; k < CHUNK; k++) x[k] = between(chunk * CHUNK + (uint64_t)k);
+        n_wrong += l->halves(bits, x);
+    }
+    ok(!n_wrong, "%s/halves_are_converted (%llu wrong)", l->dialect, (unsigned long long)n_wrong);
+}
+
 /* -- emission */
 static void emitted(const char *dialect, bool relaxed, const char *wanted) {
     static const char text[] = "ir 1\ninput %0 : f32[37] \"x\"\n%1 = exp %0\n%2 = erf %1\noutput %2 \"y\"\n";
@@ -164,8 +189,8 @@ static bool source_of(const hn_dialect *d, hn_str *out) {
     hn_str_addf(&path, "%s/tests/unit/emit/math_judge.h", getenv("HONE_ROOT") ? getenv("HONE_ROOT") : ".");
     bool fine = hn_read_file(path.text, &judge, &n, &err) == HONE_OK;
     hn_str_add(out, "#include <stdbool.h>\n");
-    hn_runtime_add(out, "base");
-    hn_c_prelude(out, 1, 1); /* widths in turn, as several kernels of one file have them */
+    hn_runtime_add(out, "convert"); /* with base */
+    hn_c_prelude(out, 1, 1);        /* widths in turn, as several kernels of one file have them */
     hn_c_prelude(out, width, UINT32_MAX);
     hn_c_prelude(out, 1, UINT32_MAX);
     hn_str_addf(out, "#define WIDTH %d\n", width);
@@ -210,6 +235,7 @@ static void add(const char *dir, const char *name) {
     l->name = (const char *(*)(unsigned))(uintptr_t)dlsym(l->so, "math_name");
     l->exact = (void (*)(unsigned, const float *, double *))(uintptr_t)dlsym(l->so, "math_exact");
     l->judge = (void (*)(unsigned, const float *, const double *, judged *))(uintptr_t)dlsym(l->so, "math_judge");
+    l->halves = (uint64_t(*)(const uint16_t *, const float *))(uintptr_t)dlsym(l->so, "math_halves");
     n_under_test++;
 }
 
@@ -225,6 +251,7 @@ int main(int argc, char **argv) { /* with an argument: that function alone */
     emitted("x86-64-v3", true, "= hnk_quick_erf_f32_x8(");
     emitted("x86-64-v3", false, "= hnk_exp_f32_x1(");
     emitted("scalar", true, "= hnk_quick_exp_f32_x1(");
+    for (int d = 0; d < n_under_test && argc < 2; d++) halves(&under_test[d]);
     for (unsigned k = 0; n_under_test && under_test[0].name(k); k++)
         if (argc < 2 || !strcmp(argv[1], under_test[0].name(k))) function(k, getenv("HONE_LONG") != NULL);
     for (int d = 0; d < n_under_test; d++) dlclose(under_test[d].so);
