@@ -1,7 +1,7 @@
 /* build.c — the C compiler: units in parallel, then one shared library; a single unit goes there in one call.
  *
  * Works inside the temporary folder, where file names are hone's own (m0u0.c …, entry.c). Exact mode never
- * reassociates: no -ffast-math, no contraction to fused multiply-add but where the code says so.
+ * reassociates: no -ffast-math, no contraction to fused multiply-add but where the code says so (relaxed: anywhere).
  */
 #include "base/clock.h"
 #include "base/fs.h"
@@ -53,9 +53,9 @@ static void add_machine(const hn_library *l, const char *cc, hn_command *c) {
 /* m: NULL for what runs before the target is chosen. */
 static void add_flags(const hn_model *m, hn_command *c) {
     static const char *const common[] = {
-        "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
-        "-w",         NULL};
+        "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-w", NULL};
     hn_command_add(c, m && hn_is_tiny(m) ? "-O1" : "-O2");
+    hn_command_add(c, m && m->options->relaxed ? "-ffp-contract=fast" : "-ffp-contract=off");
     for (size_t i = 0; common[i]; i++) hn_command_add(c, common[i]);
     for (size_t i = 0; m && m->dialect->flags && m->dialect->flags[i]; i++) hn_command_add(c, m->dialect->flags[i]);
 }
