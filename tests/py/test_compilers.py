@@ -237,3 +237,42 @@ def test_options_are_documented():
 def test_json_of_a_proof(bowl):
     proof = hone.validate(bowl / "hone.yaml", [json.dumps({"TILE": 7})]).proofs[0]
     assert proof and proof.data["n_pairs"] >= 10 and proof.argv.startswith("gcc")
+
+
+def test_callbacks_that_call_back_into_hone(plain, tmp_path):
+    """From the thread that a search runs on: a model, another file's search, an error that stays inside."""
+    np = pytest.importorskip("numpy")
+    model = hone.compile(hone.generate("mlp", tmp_path / "mlp.onnx"), target="generic", parity=False, threads=1)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "hone.yaml").write_text(PLAIN)
+    seen = []
+
+    def callback(event):
+        if event.stage != "trial" or not event.trial or event.trial["phase"] != "search":
+            return
+        seen.append(model(np.zeros((1, 784), "f4")).shape)
+        with pytest.raises(hone.InputError):
+            model()
+        if len(seen) == 1:
+            seen.append(hone.tune(inner / "hone.yaml", max_evals=2, canary=False).trials)
+
+    assert hone.tune(plain, max_evals=4, canary=False, callback=callback).trials == 4
+    assert seen.count((1, 10)) == 4 and 2 in seen
+
+
+def test_searches_in_threads(tmp_path):
+    import threading
+
+    results, paths = [], []
+    for i in range(3):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        paths.append(folder / "hone.yaml")
+        paths[-1].write_text(PLAIN)
+    threads = [threading.Thread(target=lambda p=p: results.append(hone.tune(p, max_evals=3, canary=False, seed=1))) for p in paths]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert [r.trials for r in results] == [3, 3, 3]
