@@ -114,7 +114,7 @@ static int check_type(const hn_py_state *state, const char *name, hone_dtype wan
 
 /* In the order and alignment that a model reads. */
 static int lay(hn_py_input *in) {
-    const Py_buffer *v = &in->view;
+    Py_buffer *v = &in->view;
     bool aligned = (uintptr_t)v->buf % (size_t)v->itemsize == 0;
     in->array.data = v->buf;
     if ((aligned && PyBuffer_IsContiguous(v, 'C')) || !v->len) return 0;

@@ -1,0 +1,237 @@
+/* python/src/model_judge.c — a program on random inputs or given ones: how fast, where the time goes, whether it is
+ * right. */
+#include "long_call.h"
+#include "model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- random inputs, timing, verification ----------------------------------------------------------------------------
+ */
+
+static PyObject *arrays_tuple(const hn_py_program *p, hone_array *a, size_t n) {
+    PyObject *all = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; i < n; i++) {
+        PyObject *one = all ? hn_py_array_new(p->state->array, &a[i]) : NULL;
+        if (!all) free(a[i].data);
+        if (all && !one) Py_CLEAR(all);
+        if (all) PyTuple_SET_ITEM(all, (Py_ssize_t)i, one);
+    }
+    return all;
+}
+
+PyObject *hn_py_program_random(PyObject *self, PyObject *args) {
+    hn_py_program *p = (hn_py_program *)self;
+    const char *sizes;
+    unsigned long long seed;
+    hone_err err;
+    hone_rc rc;
+    if (!PyArg_ParseTuple(args, "zK", &sizes, &seed)) return NULL;
+    hone_array *a = calloc((size_t)p->model->n_inputs + 1, sizeof *a);
+    if (!a) return PyErr_NoMemory();
+    Py_BEGIN_ALLOW_THREADS rc = hone_model_random(p->model, sizes, seed, a, &err);
+    Py_END_ALLOW_THREADS PyObject *out =
+        rc ? hn_py_raise(p->state, &err) : arrays_tuple(p, a, (size_t)p->model->n_inputs);
+    free(a);
+    return out;
+}
+
+typedef struct timing {
+    const hone_model *model;
+    const char *against;
+    hn_py_inputs in;
+    hone_bench_options options;
+    hone_model_bench bench;
+    hone_profile profile;
+    char peer[80];
+} timing;
+
+static hone_rc run_once(hone_peer *peer, const timing *t, hone_err *err) {
+    size_t n = (size_t)t->model->n_outputs;
+    hone_array *out = calloc(n + 1, sizeof *out);
+    if (!out) {
+        snprintf(err->text, sizeof err->text, "out of memory");
+        return HONE_E_NOMEM;
+    }
+    hone_rc rc = hone_peer_run(peer, t->in.array, t->in.n, out, n, err);
+    for (size_t i = 0; i < n; i++) free(out[i].data);
+    free(out);
+    return rc;
+}
+
+static hone_rc bench(void *arg, hone_err *err) {
+    timing *t = arg;
+    hone_peer *peer = NULL;
+    hone_rc rc = HONE_OK;
+    if (t->against) {
+        rc = hone_peer_open(t->against, t->options.n_threads, &peer, err);
+        if (!rc) rc = run_once(peer, t, err);
+        if (!rc) snprintf(t->peer, sizeof t->peer, "%s", hone_peer_name(peer));
+        t->options.peer = peer;
+    }
+    if (!rc) rc = hone_bench_model(t->model, t->in.array, &t->options, &t->bench, err);
+    hone_peer_close(peer);
+    return rc;
+}
+
+static hone_rc profile(void *arg, hone_err *err) {
+    timing *t = arg;
+    return hone_profile_model(t->model, t->in.array, &t->options, &t->profile, err);
+}
+
+/* (inputs, threads, seconds, seed, pattern, path of the peer's model) */
+static int timing_arguments(hn_py_program *p, PyObject *args, timing *t) {
+    PyObject *arrays;
+    unsigned long long seed;
+    *t = (timing){.model = p->model};
+    if (!PyArg_ParseTuple(args, "O!IdKzz", &PyTuple_Type, &arrays, &t->options.n_threads, &t->options.max_s, &seed,
+                          &t->options.pattern, &t->against))
+        return -1;
+    t->options.seed = seed;
+    return hn_py_inputs_take(p, arrays, NULL, &t->in);
+}
+
+static PyObject *interval(hone_interval i) { return Py_BuildValue("(ddd)", i.lo, i.mid, i.hi); }
+
+static PyObject *series(const hone_series *s) {
+    return Py_BuildValue("{s:n,s:N,s:d,s:d,s:d,s:N}", "n", (Py_ssize_t)s->n, "p50_s", interval(s->p50_s), "p95_s",
+                         s->p95_s, "p99_s", s->p99_s, "throughput", s->throughput, "times",
+                         PyBytes_FromStringAndSize((const char *)s->time_s, (Py_ssize_t)(s->n * sizeof *s->time_s)));
+}
+
+PyObject *hn_py_program_bench(PyObject *self, PyObject *args) {
+    timing t;
+    PyObject *out = NULL;
+    if (timing_arguments((hn_py_program *)self, args, &t)) return NULL;
+    hn_py_call call = {.run = bench, .arg = &t};
+    t.options.stop = &call.stop;
+    if (!hn_py_call_long(((hn_py_program *)self)->state, &call)) {
+        out = t.against ? Py_BuildValue("{s:N,s:N,s:s}", "mine", series(&t.bench.mine), "peer", series(&t.bench.peer),
+                                        "name", t.peer)
+                        : Py_BuildValue("{s:N}", "mine", series(&t.bench.mine));
+        hone_model_bench_free(&t.bench);
+    }
+    hn_py_inputs_drop(&t.in);
+    return out;
+}
+
+static PyObject *timed_row(const hone_timed *x) {
+    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:L,s:N,s:d,s:d,s:d,s:d,s:d,s:d}", "kernel", x->kernel->name,
+                         "kind", x->call->kind, "shape", x->call->shape, "schedule", x->kernel->schedule, "winner",
+                         x->kernel->winner, "source", x->call->source, "calls", x->n_calls, "launches",
+                         (long long)x->n_launches, "time_s", interval(x->time_s), "share", x->share, "flops", x->flops,
+                         "bytes", x->bytes, "of_peak", x->of_peak, "of_bandwidth", x->of_bandwidth, "of_roof",
+                         x->of_roof);
+}
+
+static PyObject *timed_rows(const hone_timed *x, uint32_t n) {
+    PyObject *list = PyList_New(n);
+    for (uint32_t i = 0; i < n && list; i++) {
+        PyObject *row = timed_row(&x[i]);
+        if (!row)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, row);
+    }
+    return list;
+}
+
+PyObject *hn_py_program_profile(PyObject *self, PyObject *args) {
+    timing t;
+    PyObject *out = NULL;
+    if (timing_arguments((hn_py_program *)self, args, &t)) return NULL;
+    hn_py_call call = {.run = profile, .arg = &t};
+    t.options.stop = &call.stop;
+    if (!hn_py_call_long(((hn_py_program *)self)->state, &call)) {
+        const hone_profile *p = &t.profile;
+        out = Py_BuildValue("{s:I,s:I,s:N,s:d,s:d,s:d,s:d,s:N,s:N}", "threads", p->n_threads, "runs", p->n_runs,
+                            "run_s", interval(p->run_s), "kernels_s", p->kernels_s, "peak_f32_flops", p->f32_flops,
+                            "peak_f64_flops", p->f64_flops, "peak_bytes_per_s", p->bandwidth_bps, "kernels",
+                            timed_rows(p->kernel, p->n_kernels), "calls", timed_rows(p->call, p->n_calls));
+        hone_profile_free(&t.profile);
+    }
+    hn_py_inputs_drop(&t.in);
+    return out;
+}
+
+typedef struct verification {
+    hone_program *loaded;
+    const char *path;
+    const char **symbol; /* as the model was compiled with */
+    size_t n_symbol;
+    bool against; /* ONNX Runtime instead of the interpreter */
+    hone_verify_options options;
+    hone_array_difference *worst;
+    bool same;
+    char judge[80];
+} verification;
+
+static bool is_graph_text(const char *path) {
+    size_t n = strlen(path);
+    return n > 3 && !strcmp(path + n - 3, ".ir");
+}
+
+static hone_rc verify(void *arg, hone_err *err) {
+    verification *v = arg;
+    hone_import_options import = {.symbol = v->symbol, .n_symbol = v->n_symbol};
+    hone_graph *g = NULL;
+    hone_peer *peer = NULL;
+    hone_rc rc;
+    if (v->against)
+        rc = hone_peer_open(v->path, 0, &peer, err);
+    else
+        rc = is_graph_text(v->path) ? hone_graph_read(v->path, &g, err)
+                                    : hone_import_onnx(v->path, &import, &g, NULL, err);
+    snprintf(v->judge, sizeof v->judge, "%s", peer ? hone_peer_name(peer) : "the interpreter");
+    v->options.graph = g;
+    v->options.peer = peer;
+    if (!rc) rc = hone_verify_program(v->loaded, &v->options, v->worst, &v->same, err);
+    hone_graph_free(g);
+    hone_peer_close(peer);
+    return rc;
+}
+
+static PyObject *differences(const hone_model *m, const verification *v) {
+    PyObject *list = PyList_New(m->n_outputs);
+    for (int32_t i = 0; i < m->n_outputs && list; i++) {
+        const hone_array_difference *d = &v->worst[i];
+        PyObject *row = Py_BuildValue("{s:s,s:O,s:d,s:d,s:L,s:L}", "name", m->output[i].name, "same",
+                                      d->same ? Py_True : Py_False, "max_abs", d->max_abs, "max_rel", d->max_rel,
+                                      "n_wrong", (long long)d->n_wrong, "at", (long long)d->at);
+        if (!row)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, row);
+    }
+    return list;
+}
+
+/* (path, symbols, against, sizes, inputs, rtol, atol) */
+PyObject *hn_py_program_verify(PyObject *self, PyObject *args) {
+    hn_py_program *p = (hn_py_program *)self;
+    verification v = {.loaded = p->loaded};
+    PyObject *symbols, *out = NULL;
+    unsigned long long n;
+    int against;
+    if (!PyArg_ParseTuple(args, "sO!pzKdd", &v.path, &PyTuple_Type, &symbols, &against, &v.options.sizes, &n,
+                          &v.options.rtol, &v.options.atol))
+        return NULL;
+    v.against = against;
+    v.options.n_inputs = n;
+    v.n_symbol = (size_t)PyTuple_GET_SIZE(symbols);
+    v.symbol = calloc(v.n_symbol + 1, sizeof *v.symbol);
+    v.worst = calloc((size_t)p->model->n_outputs + 1, sizeof *v.worst);
+    bool good = v.symbol && v.worst;
+    if (!good) PyErr_NoMemory();
+    for (size_t i = 0; i < v.n_symbol && good; i++)
+        good = (v.symbol[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(symbols, (Py_ssize_t)i))) != NULL;
+    hn_py_call call = {.run = verify, .arg = &v};
+    v.options.stop = &call.stop;
+    hn_py_lock_take(&p->lock);
+    if (good && !hn_py_call_long(p->state, &call))
+        out = Py_BuildValue("{s:O,s:s,s:N}", "same", v.same ? Py_True : Py_False, "against", v.judge, "outputs",
+                            differences(p->model, &v));
+    hn_py_lock_give(&p->lock);
+    free(v.symbol), free(v.worst);
+    return out;
+}
