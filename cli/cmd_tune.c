@@ -1,9 +1,11 @@
 /* cmd_tune.c — `hone tune`: the search, shown while it runs, summed up at its end. */
 #include "canary.h"
 #include "flags.h"
+#include "model_io.h"
 #include "pack.h"
 #include "signals.h"
 #include "tune.h"
+#include "tune_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -267,7 +269,9 @@ static hone_rc run_tune(cli *c, hone_err *err) {
     if (!c->n_args && access(path, F_OK))
         return cli_fail(err, HONE_E_IO,
                         "there is no 'hone.yaml' here; `hone init` writes one, or name a workload file");
-    hone_rc rc = hone_workload_load(path, &workload, err);
+    if (cli_is_model(path)) return cli_tune_model(c, path, err);
+    hone_rc rc = cli_tune_check_options(c, false, err);
+    if (!rc) rc = hone_workload_load(path, &workload, err);
     if (rc) return rc;
     rc = cli_given(c, "pack") ? tune_from_pack(c, workload, path, err) : cli_tune(c, workload, path, NULL, err);
     hone_workload_free(workload);
@@ -279,17 +283,18 @@ static const cli_option options[] = {
     {"resume", 0, CLI_MAYBE, "SESSION", 1, 0,
      "go on with this session; without a number: the newest unfinished one (which is also what happens without this "
      "option, if there is one)"},
-    {"new", 0, CLI_FLAG, NULL, 0, 0, "begin a new session even if one is unfinished"},
+    {"new", 0, CLI_FLAG, NULL, 0, 0, "begin a new session even if one is unfinished; of a model: measure all anew"},
     {"warm-start", 0, CLI_FLAG, NULL, 0, 0, "try the winners of earlier sessions of the same space first"},
     {"pack", 0, CLI_TEXT, "DIR", 0, 0, "try the controls of this pack first, in a new session (see `hone pack`)"},
+    CLI_TUNE_MODEL_OPTIONS,
     {0},
 };
 
 const cli_command cli_cmd_tune = {
     "tune",
     "Tune",
-    "[hone.yaml]",
-    "search for the best controls of a workload",
+    "[hone.yaml | MODEL.onnx]",
+    "search for the best controls of a workload, or of a model's kernels",
     "Builds and measures the baseline, then candidate after candidate: built side by side in private folders, run "
     "alone, "
     "compared with a baseline measured at the same time, checked for correct results. The best few are built afresh "
@@ -299,12 +304,22 @@ const cli_command cli_cmd_tune = {
     "command "
     "again goes on where it was. A session whose compiler, machine, sources or workload changed is refused, with what "
     "differs.\n\n"
+    "Of a model (`.onnx`, or `.ir` as `hone ir` prints it) the kernels that take the time are tuned: schedules, "
+    "compiler and "
+    "flags, measured on the kernel's real sizes, each kernel for as long as the model is expected to gain by it. What "
+    "is "
+    "proven faster than the default on fresh builds, and right, becomes a winner, which `hone compile` takes from then "
+    "on, "
+    "in other models, too (see `hone winners`). In the end the whole model is compared; a tuned model that is slower "
+    "is given "
+    "up. Measurements are kept: what is interrupted goes on when it is run again.\n\n"
     "Progress is shown on standard error, the result on standard output.",
     options,
     "hone tune\thone.yaml here, with the budget it names\n"
     "hone tune softmax.yaml --evals 300 --time 10m\twhichever ends first\n"
     "hone tune --new --seed 2 --engine forest\tanother session, another search\n"
-    "hone tune --json -q > result.json\tfor scripts\n",
+    "hone tune --json -q > result.json\tfor scripts\n"
+    "hone tune minilm.onnx --budget 5m\tthe kernels of a model\n",
     0,
     1,
     run_tune,

@@ -68,6 +68,9 @@ HONE_API hone_rc hone_winners_remove(hone_winners *w, const char *id, hone_err *
 HONE_API hone_rc hone_winners_export(hone_winners *w, char **text, hone_err *err);
 HONE_API hone_rc hone_winners_import(hone_winners *w, const char *text, size_t n, const char *label, size_t *n_read,
                                      size_t *n_new, hone_err *err);
+/* As import, from a file. Also E_IO. */
+HONE_API hone_rc hone_winners_import_file(hone_winners *w, const char *path, size_t *n_read, size_t *n_new,
+                                          hone_err *err);
 /* The text alone: what import does first. Free with hone_winners_list_free. */
 HONE_API hone_rc hone_winners_parse(const char *text, size_t n, const char *label, hone_winner **out, size_t *n_out,
                                     hone_err *err);

@@ -70,7 +70,7 @@ static bool add_hone(hn_hash *h) {
 
 static bool add_compiler(hn_library *l, const char *cc, hn_hash *h) {
     char family[16];
-    const char *text = hn_identity_text(&l->arena, cc, family);
+    const char *text = hn_identity_text(&l->arena, cc, family, NULL);
     hn_hash_text(h, text);
     return text != NULL;
 }

@@ -282,6 +282,16 @@ static void fill_result(const hn_library *l, hone_compile_result *out) {
     *out = r;
 }
 
+hone_rc hn_compile_kernels(hn_library *l, const hn_graph *g, const char *name, hone_err *err) {
+    hone_rc rc = set_names(l, name, err);
+    if (!rc) rc = hn_find_targets(l, err);
+    if (!rc) rc = hn_make_versions(l, g, err);
+    if (!rc) rc = run_passes(l, err);
+    if (!rc) rc = make_models(l, err);
+    for (uint32_t i = 0; i < l->n_model && !rc; i++) rc = hn_kernels_make(&l->model[i], err);
+    return rc;
+}
+
 hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, hone_err *err) {
     hone_rc rc = set_names(l, name, err);
     if (!rc) rc = hn_find_targets(l, err);

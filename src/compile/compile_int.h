@@ -134,6 +134,8 @@ struct hn_library {
 
 /* compile.c: all stages on g, which stays as it is, under l->options. hn_library_free in any case. */
 hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, hone_err *err);
+/* The first part of it: names, targets, passes, and kernels with their default code; for tuning. */
+hone_rc hn_compile_kernels(hn_library *l, const hn_graph *g, const char *name, hone_err *err);
 void hn_library_free(hn_library *l);
 
 /* versions.c: the targets and versions that the options ask for, and the graph of each version with its sizes fixed. */
@@ -170,7 +172,7 @@ hone_rc hn_winner_key_begin(hn_model *m, hone_err *err);
 bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out);
 void hn_usual_sizes(const hn_model *m, int64_t *value);
 /* Which compiler exactly, or NULL; and which processor. */
-const char *hn_identity_text(hn_arena *a, const char *cc, char family[16]);
+const char *hn_identity_text(hn_arena *a, const char *cc, char family[16], hone_err *err);
 const char *hn_device_text(hn_arena *a);
 /* Of a kernel's C text, whatever its name, and what compiles it. */
 void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, const char *flags, char hex[33]);

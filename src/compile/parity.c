@@ -4,6 +4,7 @@
  * replaced, and the kernel it was at has crashed. A kernel that runs longer than a minute counts as crashed, too.
  */
 #include "compile/parity_int.h"
+#include "compile/tune_int.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -68,14 +69,15 @@ typedef struct place {
     hn_remote *remote;
 } place;
 
-static void check_kernel(const hn_model *m, uint32_t i, const place *where, hn_parity *out) {
+typedef void run_fn(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
+
+static void check_kernel(const hn_model *m, const hn_kernel *k, run_fn *run, hn_remote *remote, hn_parity *out) {
     hn_arena a = {0};
     size_t n = hn_dims_symbols(m->g->dims);
     int64_t *symbol = hn_alloc_n(&a, n + 2, sizeof *symbol);
-    hn_trial t = {.m = m, .k = &m->kernel[i], .a = &a, .n_symbols = n, .result = out, .remote = where->remote};
+    hn_trial t = {.m = m, .k = k, .a = &a, .n_symbols = n, .result = out, .run = run, .remote = remote};
     bool open = has_symbols(m, t.k), good = symbol != NULL;
     t.symbol = symbol + 1;
-    if (where->library) t.run = where->library->kernel[m->kernel[i].index].run;
     for (unsigned set = 0; set < (open ? SETS : 1) && good; set++) {
         bool legal = hn_trial_sizes(&t, set);
         if (legal || !open) good = try_sizes(&t, set, set ? 2 : HN_N_FILLS);
@@ -128,7 +130,8 @@ static void child(const hn_model *m, const char *path, shared *s, int self) {
         if (m->kernel[i].parity.end != HN_PARITY_NONE || m->kernel[i].same) continue;
         s->at[self] = (int32_t)i + 1;
         limit_time(timer, LIMIT_S);
-        check_kernel(m, i, &where, &s->verdict[i]);
+        run_fn *run = where.library ? where.library->kernel[m->kernel[i].index].run : NULL;
+        check_kernel(m, &m->kernel[i], run, where.remote, &s->verdict[i]);
         limit_time(timer, 0);
         s->at[self] = 0;
         __atomic_fetch_add(&s->n_done, 1, __ATOMIC_SEQ_CST);
@@ -197,4 +200,38 @@ hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err) {
     }
     munmap(s, size_b);
     return rc;
+}
+
+/* --- one kernel in a library of its own ------------------------------------------------------------------------------
+ */
+
+static void child_of_one(const hn_model *m, const hn_kernel *k, const char *path, shared *s) {
+    struct sigevent kill_me = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    timer_t timer;
+    run_fn *run = NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = library ? dlsym(library, "hone_kernel") : NULL;
+    memcpy(&run, &symbol, sizeof run);
+    if (!run) _exit(NO_LIBRARY);
+    s->at[0] = 1;
+    limit_time(timer_create(CLOCK_MONOTONIC, &kill_me, &timer) ? NULL : &timer, LIMIT_S);
+    check_kernel(m, k, run, NULL, &s->verdict[0]);
+    s->at[0] = 0;
+    _exit(DONE);
+}
+
+hone_rc hn_parity_one(const hn_model *m, const hn_kernel *k, const char *path, hn_parity *out, hone_err *err) {
+    size_t size_b = sizeof(shared) + sizeof(hn_parity);
+    shared *s = mmap(NULL, size_b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 0;
+    if (s == MAP_FAILED) return hn_fail(err, HONE_E_NOMEM, "out of memory for parity");
+    pid_t pid = fork();
+    if (pid == 0) child_of_one(m, k, path, s);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (pid > 0) bury(m, s, 0, status);
+    *out = s->verdict[0];
+    munmap(s, size_b);
+    if (pid < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_LIBRARY)
+        return hn_fail(err, HONE_E_TOOL, "the library of kernel '%s' does not load", k->name);
+    return HONE_OK;
 }

@@ -68,11 +68,12 @@ static bool is_plain_command(const char *cc) {
 /* --- the key -------------------------------------------------------------------------------------------------------
  */
 
-const char *hn_identity_text(hn_arena *a, const char *cc, char family[16]) {
+const char *hn_identity_text(hn_arena *a, const char *cc, char family[16], hone_err *err) {
     hone_identity id;
-    if (hone_target_identity(cc, NULL, &id, NULL)) return NULL;
+    if (hone_target_identity(cc, NULL, &id, err)) return NULL;
     memcpy(family, id.family, 16);
-    return hn_format(a, "%s; %s; %s", id.family, id.version, id.hash);
+    const char *version = strchr(id.version, ' '); /* without the name by which it was called: cc, gcc, gcc-12 */
+    return hn_format(a, "%s%s; %s", id.family, version ? version : id.version, id.hash);
 }
 
 const char *hn_device_text(hn_arena *a) {
@@ -141,10 +142,11 @@ hone_rc hn_winner_key_begin(hn_model *m, hone_err *err) {
                            .driver = "",
                            .numeric = m->options->relaxed ? "relaxed" : "exact",
                            .schedules = HN_SCHEDULE_VERSION};
-    m->key.compiler = hn_identity_text(&m->arena, hn_compiler_of(m), family);
+    hone_err why = {0};
+    m->key.compiler = hn_identity_text(&m->arena, hn_compiler_of(m), family, &why);
     if (!m->key.compiler)
-        return hn_fail(err, HONE_E_TOOL, "the compiler '%s' is not known to hone, so winners say nothing about it",
-                       hn_compiler_of(m));
+        return hn_fail(err, HONE_E_TOOL, "winners are those of one compiler, and which '%s' is cannot be told: %s",
+                       hn_compiler_of(m), why.text);
     memcpy(m->family, family, sizeof m->family);
     m->key.device = hn_device_text(&m->arena);
     return m->key.device ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
@@ -176,7 +178,7 @@ void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, 
 static const char *family_of(hn_model *m, const hone_winner *w, char family[16]) {
     if (!*w->cc) return m->family;
     if (!is_plain_command(w->cc)) return NULL;
-    const char *identity = hn_identity_text(&m->arena, w->cc, family);
+    const char *identity = hn_identity_text(&m->arena, w->cc, family, NULL);
     return identity && !strcmp(identity, w->cc_identity) ? family : NULL;
 }
 

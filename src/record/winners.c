@@ -272,6 +272,16 @@ hone_rc hone_winners_import(hone_winners *w, const char *text, size_t n, const c
     return HONE_OK;
 }
 
+hone_rc hone_winners_import_file(hone_winners *w, const char *path, size_t *n_read, size_t *n_new, hone_err *err) {
+    char *text;
+    size_t n;
+    hone_rc rc = hn_read_file(path, &text, &n, err);
+    if (rc) return rc;
+    rc = hone_winners_import(w, text, n, path, n_read, n_new, err);
+    free(text);
+    return rc;
+}
+
 hone_rc hone_winners_export(hone_winners *w, char **text, hone_err *err) {
     hone_winner *list;
     size_t n;

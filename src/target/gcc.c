@@ -41,8 +41,9 @@ static hn_rule classify(const char *name, bool takes_value) {
 }
 
 static bool recognise(const char *version) {
-    return strstr(version, "Free Software Foundation") && (strstr(version, "gcc") || strstr(version, "GCC")) &&
-           !strstr(version, "clang");
+    bool named =
+        strstr(version, "gcc") || strstr(version, "GCC") || !strncmp(version, "cc (", 4); /* as it was called */
+    return named && strstr(version, "Free Software Foundation") && !strstr(version, "clang");
 }
 
 static hone_rc code_files(hone_target *t, char **lines, hone_err *err) {

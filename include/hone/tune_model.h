@@ -1,0 +1,91 @@
+/* hone/tune_model.h — tuning a model's kernels: schedules and compiler controls of those that take the time, as one
+ * space per kernel, searched by measuring the real kernel; what is proven faster and right becomes a winner
+ * (hone/winners.h) that later compilations take.
+ *
+ * Units: seconds, ratios.   Threads: one call at a time per process; it pins the calling thread while it runs.
+ * Errors: those of hone_compile_graph, E_STORE (the file of winners), E_UNSUPPORTED (this machine does not run the
+ * target), E_NOTFOUND (no kernel of that name). Being stopped is no error: the result says so.
+ */
+#ifndef HONE_TUNE_MODEL_H
+#define HONE_TUNE_MODEL_H
+
+#include <hone/compile.h>
+#include <hone/measure.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hone_tuned_stage {
+    HONE_TUNED_PROFILE, /* the default model is compiled and its kernels are timed */
+    HONE_TUNED_SEARCH,  /* a candidate was measured */
+    HONE_TUNED_PROOF,   /* candidates against the default, on fresh builds */
+    HONE_TUNED_WINNER,  /* a kernel has a new winner: gain */
+    HONE_TUNED_CHECK,   /* the whole model, tuned against default */
+    HONE_TUNED_WARNING, /* text says what */
+} hone_tuned_stage;
+
+typedef struct hone_tuned_event {
+    hone_tuned_stage stage;
+    const char *kernel, *kind; /* NULL where no kernel is meant */
+    double share;              /* of the model's time in default kernels */
+    double default_s, best_s;  /* of one call; NAN while unknown */
+    hone_interval gain;        /* WINNER, CHECK */
+    size_t done, total;        /* kernels whose search has ended, and all */
+    size_t n_candidates;       /* measured or known, in this run */
+    double rate;               /* of them, per second of search */
+    double elapsed_s, left_s;
+    const char *text; /* may be NULL */
+} hone_tuned_event;
+
+typedef struct hone_tune_model_options {
+    /* target, compiler, relaxed, winners, n_jobs (compilers at once; 0: all cores but the one that measures) and
+     * symbols count; output, emit and the rest do not. */
+    hone_compile_options compile;
+    double budget_s;     /* 0: 60 */
+    const char *sizes;   /* "batch=1,seq=128": of symbolic sizes; NULL: 1 for what inputs have first, 128 for others */
+    const char *kernels; /* "k1,k4" or kinds ("contract"), separated by commas; NULL: all that take time */
+    const char *engine;  /* NULL: "auto" */
+    uint64_t seed;
+    int cpu;                  /* measure on this one; -1: the last usable */
+    bool fresh;               /* do not go on from what earlier runs measured */
+    double min_gain;          /* what a winner must prove; 0: 0.01 */
+    const volatile int *stop; /* set asynchronously to end with what is proven; may be NULL */
+    void (*event)(void *ctx, const hone_tuned_event *e); /* may be NULL */
+    void *ctx;
+} hone_tune_model_options;
+/* cpu -1, the rest 0. */
+HONE_API hone_tune_model_options hone_tune_model_defaults(void);
+
+typedef struct hone_tuned_kernel {
+    const char *name, *kind, *source, *shape;
+    uint32_t n_uses;
+    double share, default_s, tuned_s; /* tuned_s: of the winner; NAN */
+    hone_interval gain;               /* proven; NANs without a proof */
+    const char *schedule, *flags;     /* of the winner, else the default's; flags with the compiler in front */
+    size_t n_candidates;              /* all that are known of it, earlier runs included */
+    bool winner, is_new;              /* new: found by this run */
+    const char
+        *end; /* why its search ended: "patience", "exhausted", "roofline", "time", "stopped", "left out", "none" */
+} hone_tuned_kernel;
+
+typedef struct hone_tuned_model {
+    hone_tuned_kernel *kernel; /* by share */
+    size_t n_kernels;
+    hone_interval gain;     /* of the whole model, one thread: default / tuned; NANs where it was not compared */
+    hone_interval gain_all; /* the same on all cores */
+    bool dropped;           /* the tuned model was slower, so that this run's winners were taken out again */
+    bool stopped;
+    size_t n_candidates;
+    double rate, elapsed_s;
+    const char *winners; /* path of their file */
+    void *block;
+} hone_tuned_model;
+HONE_API hone_rc hone_tune_model(const hone_graph *g, const char *name, const hone_tune_model_options *options,
+                                 hone_tuned_model *out, hone_err *err);
+HONE_API void hone_tuned_model_free(hone_tuned_model *m);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,191 @@
+/* compile/tune_int.h — tuning a model's kernels, shared by its stages.
+ *
+ * Order: kernels of the default model and their shares (tune_model.c); per kernel a space (tune_space.c), a search that
+ * builds ahead and measures one at a time (tune_kernel.c) in a process of its own (tune_lab.c); proof (tune_proof.c).
+ * Owns: strings live in the arena of the model; searches, spaces and labs are closed by their kernel.
+ * Threads: one at a time.
+ */
+#ifndef HN_TUNE_INT_H
+#define HN_TUNE_INT_H
+
+#include "base/proc.h"
+#include "compile/compile_int.h"
+
+#include <hone/tune_model.h>
+#include <sys/types.h>
+
+/* --- time (tune_share.c) -------------------------------------------------------------------------------------------
+ */
+
+typedef struct hn_prospect {
+    double share;   /* of the model's time, in the default kernel */
+    double best;    /* time of the best so far / default's: at most 1 */
+    double bound;   /* the least that ratio can become, by the roofline; 0: not known */
+    double n_since; /* candidates since the last gain */
+    double eval_s;  /* seconds per candidate, about */
+    bool done;
+} hn_prospect;
+/* Part of the model's time that a second of search is worth. */
+double hn_prospect_worth(const hn_prospect *p);
+/* The one to go on with; n when all are done or worth nothing. */
+size_t hn_prospect_next(const hn_prospect *p, size_t n);
+
+/* --- candidates (tune_space.c) -------------------------------------------------------------------------------------
+ */
+
+enum { HN_FLAGS_MAX = 256, HN_TUNE_SKETCHES = 12, HN_TUNE_COMPILERS = 4 };
+typedef struct hn_setting {
+    char schedule[HN_SKETCH_TEXT_MAX];
+    const char *cc; /* "": the model's */
+    char flags[HN_FLAGS_MAX];
+} hn_setting;
+
+typedef struct hn_tune_space {
+    hone_space *space;
+    hn_sketch_fit fit[HN_TUNE_SKETCHES];
+    size_t n_fits;
+    const char *cc[HN_TUNE_COMPILERS], *family[HN_TUNE_COMPILERS], *identity[HN_TUNE_COMPILERS];
+    size_t n_cc;
+    double *seeds;
+    size_t n_seeds;
+} hn_tune_space;
+/* The kernel's code must be the default's. E_UNSUPPORTED: nothing to choose. */
+hone_rc hn_tune_space_make(hn_model *m, const hn_kernel *k, hn_tune_space *out, hone_err *err);
+void hn_tune_space_free(hn_tune_space *s);
+void hn_tune_space_setting(const hn_tune_space *s, const double *point, hn_setting *out);
+
+/* --- measuring (tune_lab.c) ----------------------------------------------------------------------------------------
+ */
+
+enum { HN_LAB_PAIRS = 64 };
+typedef struct hn_lab_side {
+    char path[256];
+    int64_t work, scratch_b;
+} hn_lab_side;
+typedef struct hn_lab_request {
+    hn_lab_side side[2]; /* default, candidate */
+    uint32_t n_pairs;    /* at most */
+    double block_s,
+        max_s;      /* a measurement is a block of runs at least this long; all of them take no longer than that */
+    double give_up; /* ratio beyond which a few pairs do; 0: never */
+} hn_lab_request;
+typedef struct hn_lab_reply {
+    hone_class cls;
+    uint32_t n_pairs;
+    double time_s[HN_LAB_PAIRS][2]; /* of one run */
+    char text[120];
+} hn_lab_reply;
+
+/* A process with the kernel's buffers: real sizes, every use's constants in turn, so that what the model has in its
+ * caches and what it must fetch is so here, too. */
+typedef struct hn_lab {
+    hn_model *m;
+    const hn_kernel *k;
+    const int64_t *symbol;
+    int cpu;
+    uint64_t seed; /* of values and places */
+    pid_t pid;
+    int fd;
+    bool busy;
+    double sent_s, limit_s;
+} hn_lab;
+hone_rc hn_lab_open(hn_lab *l, hn_model *m, const hn_kernel *k, const int64_t *symbol, int cpu, uint64_t seed,
+                    hone_err *err);
+void hn_lab_close(hn_lab *l);
+/* Starts a measurement; limit_s: after which the candidate has hung. */
+hone_rc hn_lab_send(hn_lab *l, const hn_lab_request *r, double limit_s, hone_err *err);
+/* Waits up to wait_s; true when the measurement has ended, well or not. A process that died is started anew. */
+bool hn_lab_poll(hn_lab *l, double wait_s, hn_lab_reply *out);
+
+/* Builds one kernel as a library of its own: DIR/NAME.c, DIR/NAME.so. */
+typedef struct hn_lab_how {
+    unsigned pad_b; /* code in front of it, to move it */
+    int cpu;
+    bool lean; /* without the headers of libc: faster, and refused where a kernel needs more than usual */
+} hn_lab_how;
+typedef struct hn_lab_build {
+    hn_proc *proc;
+    hn_proc_spec spec;
+    hn_command command;
+    char source[64], library[64];
+} hn_lab_build;
+hone_rc hn_lab_build_start(hn_model *m, const char *dir, const char *name, const hn_kernel_code *code,
+                           const char *kernel, const hn_setting *s, hn_lab_how how, hn_arena *a, hn_lab_build *b,
+                           hone_err *err);
+
+/* --- one kernel (tune_kernel.c) ------------------------------------------------------------------------------------
+ */
+
+typedef struct hn_seen { /* a candidate that was measured */
+    char code[33];
+    char object[33]; /* hash of the machine code; "" where another run measured it */
+    char *json;
+    hone_class cls;
+    double ratio, time_s;
+} hn_seen;
+
+typedef struct hn_tuned {
+    hn_kernel *k;
+    const char *shape;
+    double share, default_s, roof_s; /* of one call */
+    hone_winner key;
+    char id[33], trial_id[33], default_code[33];
+    hn_tune_space space;
+    hone_search *search;
+    hn_lab_side dflt; /* its library, once built */
+    hn_seen *seen;
+    size_t n_seen, room_seen, n_new, n_since;
+    double best; /* ratio */
+    double search_s;
+    const char *end;                     /* NULL: its search goes on */
+    bool fat;                            /* does not compile without the headers of libc */
+    bool opened, proven, winner, is_new; /* proven: there is nothing left to prove */
+    hone_winner won;                     /* winner: its row */
+} hn_tuned;
+
+typedef struct hn_tuning {
+    const hone_tune_model_options *o;
+    hn_library lib;
+    hn_model *m; /* of it: there is one target and one version */
+    hn_arena a;  /* what outlives them: the result's texts, among others */
+    hone_winners *winners;
+    const char *winners_path, *folder; /* folder: temporary, for builds */
+    int64_t *symbol;                   /* behind the error slot */
+    char *sizes;                       /* "batch=1,seq=128", for inputs of the whole model */
+    hn_tuned *kernel;
+    size_t n_kernels;
+    int cpu, build_cpu[64]; /* builds: the other usable cores, then the one that measures, while it does not */
+    size_t n_build_cpu, n_jobs;
+    double start_s, end_s, search_s;
+    size_t n_candidates, n_names;
+    bool warned_full;
+} hn_tuning;
+
+bool hn_tuning_stopped(const hn_tuning *t);
+void hn_tuning_say(const hn_tuning *t, hone_tuned_stage stage, const hn_tuned *k, const hone_interval *gain,
+                   const char *text);
+/* Space, search, and what earlier runs measured. Sets k->end where there is nothing to search. */
+hone_rc hn_tuned_open(hn_tuning *t, hn_tuned *k, hone_err *err);
+void hn_tuned_close(hn_tuned *k);
+/* Searches until so long, or until its search ends. */
+hone_rc hn_tuned_slice(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err);
+
+/* --- proof (tune_proof.c) ------------------------------------------------------------------------------------------
+ */
+
+/* The best few against the default; the best proven one is written to the file of winners. */
+hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err);
+
+/* parity.c: one kernel, of a library that exports it as `hone_kernel`. */
+hone_rc hn_parity_one(const hn_model *m, const hn_kernel *k, const char *path, hn_parity *out, hone_err *err);
+
+/* --- the whole model (tune_check.c) --------------------------------------------------------------------------------
+ */
+
+/* Share and time of each default kernel, into t->kernel. */
+hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_err *err);
+/* Tuned against default on n_threads; NANs where no kernel has a winner. */
+hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, uint32_t n_threads, double max_s, hone_interval *gain,
+                          hone_err *err);
+
+#endif

@@ -1,0 +1,275 @@
+/* tune_proof.c — is the best candidate faster than the default, and right? Nothing of the search is used: both sides
+ * are built afresh several times with other code in front, and run in processes of their own with other places for
+ * buffers and stack; pairs in ABBA order. A build is the sampling unit: the interval is the union of the clustered
+ * bootstrap's and of the t interval over builds (as docs/proof.md has it), at 95 % over all candidates together
+ * (Bonferroni), and its near end must beat the least gain. What is kept is held against the interpreter.
+ */
+#include "base/clock.h"
+#include "base/rng.h"
+#include "compile/tune_int.h"
+
+#include <hone/prove.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CANDIDATES = 3, LEAST_VARIANTS = 4, MOST_VARIANTS = 12, PAIRS = 10, PAD_B = 4096 };
+static const double block_s = 1.5e-3, variant_s = 0.25, confidence = 0.95;
+
+typedef struct rival {
+    const hn_seen *seen;
+    hn_setting setting;
+    hn_kernel_code code;
+    char library[64], hash[33];
+    double z[MOST_VARIANTS * PAIRS], time_s[MOST_VARIANTS * PAIRS][2]; /* z: log(default / candidate) */
+    unsigned variant[MOST_VARIANTS * PAIRS];
+    size_t n;
+    hone_interval gain; /* of z */
+    hone_finding finding;
+    bool failed;
+} rival;
+
+typedef struct proof {
+    hn_tuning *t;
+    hn_tuned *k;
+    rival r[CANDIDATES];
+    size_t n;
+    double margin, until_s;
+    hn_arena a;
+} proof;
+
+/* --- who -----------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_rival(const hn_tuned *k, const hn_seen *s, const proof *p) {
+    if (s->cls != HONE_RUN_OK || !(s->ratio < 1 - p->margin / 2) || !strcmp(s->code, k->default_code)) return false;
+    for (size_t i = 0; i < p->n; i++)
+        if (!strcmp(p->r[i].seen->code, s->code) || (*s->object && !strcmp(p->r[i].seen->object, s->object)))
+            return false;
+    return true;
+}
+
+static void choose(proof *p) {
+    while (p->n < CANDIDATES) {
+        const hn_seen *best = NULL;
+        for (size_t i = 0; i < p->k->n_seen; i++)
+            if (is_rival(p->k, &p->k->seen[i], p) && (!best || p->k->seen[i].ratio < best->ratio))
+                best = &p->k->seen[i];
+        if (!best) return;
+        p->r[p->n++].seen = best;
+    }
+}
+
+static hone_rc emit_rival(proof *p, rival *r, hone_err *err) {
+    hn_tuning *t = p->t;
+    double *point = hn_alloc_n(&p->a, hone_space_slots(p->k->space.space) + 1, sizeof *point);
+    if (!point) return hn_fail(err, HONE_E_NOMEM, "out of memory for a proof");
+    hone_rc rc = hone_point_from_json(p->k->space.space, r->seen->json, point, err);
+    if (rc) return rc;
+    hn_tune_space_setting(&p->k->space, point, &r->setting);
+    const hn_emit_how how = {t->m->dialect, t->m->machine, t->m->options->relaxed, r->setting.schedule};
+    r->failed = hn_emit_kernel(t->m->g, p->k->k->body, p->k->k->kind, p->k->k->name, &how, &p->a, &r->code, NULL) ||
+                !r->code.work || !r->code.scratch_b;
+    if (!r->failed) hn_code_hash(&r->code, p->k->k->name, r->setting.cc, r->setting.flags, r->hash);
+    return HONE_OK;
+}
+
+/* --- a variant of everybody ----------------------------------------------------------------------------------------
+ */
+
+static hone_rc build(proof *p, const hn_kernel_code *code, const hn_setting *s, hn_rng *rng, char library[64],
+                     bool *good, hone_err *err) {
+    hn_lab_build b;
+    hn_proc_result r = {0};
+    char name[32];
+    snprintf(name, sizeof name, "p%zu", p->t->n_names++);
+    unsigned pad_b = (unsigned)(16 * (1 + hn_rng_below(rng, PAD_B / 16)));
+    hone_rc rc = hn_lab_build_start(p->t->m, p->t->folder, name, code, p->k->k->name, s,
+                                    (hn_lab_how){.pad_b = pad_b, .cpu = p->t->build_cpu[0]}, &p->a, &b, err);
+    if (rc) return rc;
+    hn_proc_collect(b.proc, &r);
+    *good = r.end == HN_PROC_EXITED && r.code == 0;
+    hn_proc_result_free(&r);
+    memcpy(library, b.library, sizeof b.library);
+    return HONE_OK;
+}
+
+static void set_side(const proof *p, const hn_kernel_code *code, const char *library, hn_lab_side *out) {
+    *out = (hn_lab_side){0};
+    snprintf(out->path, sizeof out->path, "%s/%s", p->t->folder, library);
+    if (!hn_dim_eval(p->t->m->g->dims, code->work, p->t->symbol, &out->work)) out->work = -1;
+    if (!code->scratch_b || !hn_dim_eval(p->t->m->g->dims, code->scratch_b, p->t->symbol, &out->scratch_b))
+        out->scratch_b = 0;
+}
+
+static void add_pairs(rival *r, const hn_lab_reply *reply, unsigned variant) {
+    if (reply->cls != HONE_RUN_OK) r->failed = true;
+    for (uint32_t i = 0; i < reply->n_pairs && !r->failed; i++) {
+        r->z[r->n] = log(reply->time_s[i][0] / reply->time_s[i][1]);
+        memcpy(r->time_s[r->n], reply->time_s[i], sizeof r->time_s[r->n]);
+        r->variant[r->n++] = variant;
+    }
+}
+
+static hone_rc measure(proof *p, hn_lab *lab, rival *r, const hn_lab_side *dflt, unsigned variant, hone_err *err) {
+    hn_lab_request q = {.n_pairs = PAIRS, .block_s = block_s, .max_s = variant_s, .side[0] = *dflt};
+    hn_lab_reply reply;
+    set_side(p, &r->code, r->library, &q.side[1]);
+    hone_rc rc = hn_lab_send(lab, &q, 30, err);
+    while (!rc && !hn_lab_poll(lab, 0.05, &reply))
+        if (hn_tuning_stopped(p->t)) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
+    if (!rc) add_pairs(r, &reply, variant);
+    return rc;
+}
+
+static void remove_library(const proof *p, const char *library) {
+    char path[320];
+    size_t n = (size_t)snprintf(path, sizeof path, "%s/%s", p->t->folder, library);
+    if (!*library || n < 3 || n >= sizeof path) return;
+    unlink(path);
+    memcpy(path + n - 2, "c", 2);
+    unlink(path);
+}
+
+static hone_rc run_variant(proof *p, unsigned v, hone_err *err) {
+    hn_rng rng = hn_rng_make(p->t->o->seed + 99, v);
+    static const hn_setting usual = {.cc = ""};
+    hn_lab lab = {.fd = -1};
+    hn_lab_side dflt;
+    char library[64] = "";
+    bool good = false;
+    hone_rc rc = build(p, &p->k->k->code, &usual, &rng, library, &good, err);
+    for (size_t i = 0; i < p->n && !rc && good; i++) {
+        rival *r = &p->r[i];
+        bool built = false;
+        remove_library(p, r->library);
+        if (!r->failed) rc = build(p, &r->code, &r->setting, &rng, r->library, &built, err);
+        r->failed = r->failed || !built;
+    }
+    if (!rc && !good) rc = hn_fail(err, HONE_E_TOOL, "kernel '%s' no longer compiles", p->k->k->name);
+    if (!rc) rc = hn_lab_open(&lab, p->t->m, p->k->k, p->t->symbol, p->t->cpu, p->t->o->seed + 1000 + v, err);
+    set_side(p, &p->k->k->code, library, &dflt);
+    for (size_t i = 0; i < p->n && !rc; i++)
+        if (!p->r[i].failed) rc = measure(p, &lab, &p->r[i], &dflt, v, err);
+    hn_lab_close(&lab);
+    remove_library(p, library);
+    return rc;
+}
+
+/* --- the verdict ---------------------------------------------------------------------------------------------------
+ */
+
+static void judge(const proof *p, rival *r) {
+    double level = 1 - (1 - confidence) / (double)p->n;
+    hone_interval a = hone_bootstrap_clustered(r->z, r->variant, r->n, HONE_CENTER_MEDIAN, level, 0, p->t->o->seed);
+    hone_interval b = hone_cluster_t(r->z, r->variant, r->n, HONE_CENTER_MEDIAN, level);
+    r->gain = (hone_interval){fmin(a.lo, b.lo), a.mid, fmax(a.hi, b.hi)};
+    r->finding = r->gain.lo > p->margin ? HONE_GAINS : r->gain.hi < p->margin ? HONE_LOSES : HONE_EVEN;
+}
+
+/* Is there nothing more to learn: all are decided? */
+static bool judge_all(proof *p) {
+    bool decided = true;
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->r[i].failed) continue;
+        judge(p, &p->r[i]);
+        decided = decided && p->r[i].finding != HONE_EVEN;
+    }
+    return decided;
+}
+
+/* Right, too? Its code stands in for the kernel's while parity looks at it. */
+static hone_rc is_right(proof *p, const rival *r, bool *right, hone_err *err) {
+    hn_kernel k = *p->k->k;
+    hn_parity found = {0};
+    char *path = hn_format(&p->a, "%s/%s", p->t->folder, r->library);
+    k.code = r->code;
+    hone_rc rc = path ? hn_parity_one(p->t->m, &k, path, &found, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    *right = !rc && (found.end == HN_PARITY_SAME || found.end == HN_PARITY_SKIPPED);
+    if (!rc && !*right) {
+        char text[480];
+        snprintf(text, sizeof text, "%s: schedule '%s' is faster, but wrong: %.150s", k.name, r->setting.schedule,
+                 found.text);
+        hn_tuning_say(p->t, HONE_TUNED_WARNING, p->k, NULL, text);
+    }
+    return rc;
+}
+
+static double middle(const rival *r, int side) {
+    double x[MOST_VARIANTS * PAIRS];
+    for (size_t i = 0; i < r->n; i++) x[i] = r->time_s[i][side];
+    return hone_median(x, r->n);
+}
+
+static const char *identity_of(const hn_tune_space *s, const char *cc) {
+    for (size_t i = 0; i < s->n_cc; i++)
+        if (!strcmp(s->cc[i], cc)) return s->identity[i];
+    return "";
+}
+
+static hone_rc write_winner(proof *p, const rival *r, hone_err *err) {
+    hn_tuned *k = p->k;
+    hone_winner w = k->key, old;
+    w.schedule = r->code.schedule, w.flags = r->setting.flags;
+    w.cc = r->setting.cc, w.cc_identity = identity_of(&k->space, r->setting.cc);
+    w.code = r->hash, w.default_code = k->default_code;
+    w.provenance = hn_format(&p->a, "%s, hone " HONE_VERSION, p->t->lib.name);
+    w.default_s = middle(r, 0), w.tuned_s = middle(r, 1);
+    w.gain_lo = exp(r->gain.lo), w.gain = exp(r->gain.mid), w.gain_hi = exp(r->gain.hi);
+    w.pairs = (double)r->n;
+    w.at_s = (double)(int64_t)hn_unix_s();
+    if (k->winner && k->won.gain >= w.gain) return HONE_OK; /* an earlier one is as good */
+    hone_rc rc = hone_winners_put(p->t->winners, &w, err);
+    if (!rc) rc = hone_winners_find(p->t->winners, &w, &old, err);
+    if (rc) return rc;
+    hone_winner_free(&k->won);
+    k->won = old;
+    k->winner = k->is_new = true;
+    const hone_interval gain = {w.gain_lo, w.gain, w.gain_hi};
+    hn_tuning_say(p->t, HONE_TUNED_WINNER, k, &gain, w.schedule);
+    return HONE_OK;
+}
+
+static rival *best_kept(proof *p) {
+    rival *best = NULL;
+    for (size_t i = 0; i < p->n; i++)
+        if (!p->r[i].failed && p->r[i].finding == HONE_GAINS && (!best || p->r[i].gain.lo > best->gain.lo))
+            best = &p->r[i];
+    return best;
+}
+
+static hone_rc decide(proof *p, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    bool right = false;
+    for (rival *r; !rc && !right && (r = best_kept(p)); r->failed = true) {
+        rc = is_right(p, r, &right, err);
+        if (!rc && right) return write_winner(p, r, err);
+    }
+    return rc;
+}
+
+hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err) {
+    proof *p = calloc(1, sizeof *p);
+    hone_rc rc = HONE_OK;
+    bool decided = false;
+    if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory for a proof");
+    p->t = t, p->k = k, p->until_s = until_s;
+    p->margin = log1p(t->o->min_gain > 0 ? t->o->min_gain : 0.01);
+    k->proven = true;
+    choose(p);
+    hn_tuning_say(t, HONE_TUNED_PROOF, k, NULL, NULL);
+    for (size_t i = 0; i < p->n && !rc; i++) rc = emit_rival(p, &p->r[i], err);
+    for (unsigned v = 0; p->n && !rc && !decided && v < MOST_VARIANTS; v++) {
+        if (v >= LEAST_VARIANTS && hn_now_s() > until_s) break;
+        rc = run_variant(p, v, err);
+        if (!rc && v + 1 >= LEAST_VARIANTS) decided = judge_all(p);
+    }
+    if (!rc && p->n) rc = decide(p, err);
+    for (size_t i = 0; i < p->n; i++) remove_library(p, p->r[i].library);
+    hn_arena_free(&p->a);
+    free(p);
+    return rc == HONE_E_INTERRUPTED ? HONE_OK : rc;
+}
