@@ -237,6 +237,7 @@ def _include(out: Space, name: str, key: Any, value: Any, facts: "_Facts") -> No
     when = value.when if isinstance(value, Constrained) else None
     part = value if isinstance(value, Space) else _unsealed(value, name, facts)
     if part is value:
+        facts.explicit_default = True  # compilers and files have defaults that mean something
         facts.parts.append((name, part))
     out.include(part, key, name, when)
 

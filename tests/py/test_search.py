@@ -365,6 +365,19 @@ def test_a_csv_file_is_a_record_too(tmp_path):
     assert configs(second) == configs(plain(max_evals=50).start())
 
 
+def test_the_command_reads_the_record(tmp_path):
+    with plain(store=tmp_path, baseline={"x": 20.0, "y": 1}, max_evals=30, name="from Python") as search:
+        search.start()
+    hone_command = os.environ.get("HONE") or os.path.join(os.environ["HONE_BUILD"], "hone")
+    told = {}
+    for command in ("status", "results"):
+        done = subprocess.run([hone_command, command, "--store", str(tmp_path)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        told[command] = done.stdout
+    assert "'from Python', finished (evaluations)" in told["status"] and "baseline 401, best" in told["status"]
+    assert told["results"].startswith("trial  score") and " evolve " in told["results"]
+
+
 def test_baselines_are_resumed(tmp_path):
     for evals in (10, 20):
         with plain(store=tmp_path, resume=True, baseline={"x": 10.0, "y": 1}, max_evals=evals) as search:

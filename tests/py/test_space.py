@@ -84,6 +84,16 @@ def test_lists_mix_dicts_files_and_compilers(tmp_path):
         assert space.point(pickle.loads(pickle.dumps(config))) == p
 
 
+def test_compilers_stand_anywhere_in_dicts():
+    space = ss.build({"mode": ss.choice([1, 2]), "tool": {"cc": ss.compiler("gcc"), "k": ss.range(1, 4)},
+                      "fast": ss.compiler("gcc", floating_point="fast")})
+    for p in points(space, 10):
+        config = space.config(p)
+        assert list(config) == ["mode", "tool", "fast"] and list(config["tool"]) == ["cc", "k"]
+        assert "-ffast-math" in config["fast"] and "-ffp-contract=off" in config["tool"]["cc"]
+        assert space.point(config) == p
+
+
 def test_a_compiler_alone_is_a_space():
     space = ss.build(ss.compiler("gcc"))
     flags = space.config(space.default())

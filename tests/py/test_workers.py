@@ -153,6 +153,23 @@ def test_a_search_inside_of_a_worker():
     assert sorted(t.score for t in Search(outer, {"n": ss.range(0, 3)}).start(2, 60)) == [0, 1, 2, 3]
 
 
+def test_pools_of_several_threads_see_their_own_crashes():
+    def crashes(config):
+        if config["n"] % 3 == 0:
+            os._exit(4)
+        return config["n"]
+
+    counts = []
+
+    def body():
+        counts.append(Search(crashes, {"n": ss.range(0, 20)}).start(2, worker="process").counts())
+
+    threads = [threading.Thread(target=body) for _ in range(5)]
+    [t.start() for t in threads]
+    [t.join(120) for t in threads]
+    assert counts == [{"run_crash": 7, "ok": 14}] * 5
+
+
 def test_spawn_says_what_it_cannot_send():
     with pytest.raises(hone.UsageError, match="pickle"):
         Search(lambda c: 1, {"n": ss.range(0, 9)}).start(worker=PoolWorker(start_method="spawn"))

@@ -9,6 +9,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 from typing import Any, Optional
 
@@ -55,6 +56,33 @@ def _run_child(conn: Any, evaluate: Evaluator, space: Optional[_hone.Space]) -> 
         os._exit(code)
 
 
+# One fork at a time: a process that inherited the other end of a neighbour's pipe would hide that neighbour's death.
+_forking = threading.Lock()
+
+
+def _fork(evaluate: Evaluator, space: Optional[_hone.Space], give: Any = None) -> tuple[int, Any]:
+    """A guarded fork that serves tasks (or runs `give`, with its end of the pipe): its pid and our end of the pipe."""
+    global _forking
+    from multiprocessing import Pipe
+
+    with _forking:
+        here, there = Pipe()
+        _flush()
+        pid = _hone.guard_fork()
+        if pid == 0:
+            _forking = threading.Lock()  # ours is held, by a thread that is not here
+            here.close()
+            if give is None:
+                _run_child(there, evaluate, space)
+            try:
+                give(there)
+            finally:
+                _flush()
+                os._exit(0)
+        there.close()
+    return pid, here
+
+
 def _spawned(conn: Any, evaluate: Evaluator) -> None:
     """In a process started afresh: puts a guardian between itself and the one that works."""
     pid = _hone.guard_fork()
@@ -72,9 +100,6 @@ class _Process:
     """One worker process and its end of the pipe."""
 
     def __init__(self, job: Job, method: str) -> None:
-        from multiprocessing import Pipe
-
-        self.conn, other = Pipe()
         self.task: Optional[int] = None
         self.deadline = float("inf")
         self._timeout: Optional[float] = None
@@ -84,19 +109,16 @@ class _Process:
         self._reaped: Optional[int] = None
         self._gone = False
         if self._sends_point:
-            _flush()
-            self.pid = _hone.guard_fork()
-            if self.pid == 0:
-                self.conn.close()
-                _run_child(other, job.evaluate, job.space)
+            self.pid, self.conn = _fork(job.evaluate, job.space)
         else:
-            from multiprocessing import get_context
+            from multiprocessing import Pipe, get_context
 
+            self.conn, other = Pipe()
             context: Any = get_context(method)
             self._spawned = context.Process(target=_spawned, args=(other, job.evaluate), daemon=False)
             self._spawned.start()
             self.pid = self._spawned.pid
-        other.close()
+            other.close()
 
     def give(self, task: Task, timeout: Optional[float]) -> None:
         self.task = task.id
@@ -235,19 +257,7 @@ class PoolWorker(Worker):
 
 def evaluate_guarded(evaluate: Evaluator, config: Any, timeout: float) -> Outcome:
     """One evaluation in a process of its own, ended with all its descendants after `timeout` seconds."""
-    from multiprocessing import Pipe
-
-    here, there = Pipe()
-    _flush()
-    pid = _hone.guard_fork()
-    if pid == 0:
-        here.close()
-        try:
-            there.send_bytes(pickle.dumps(tuple(evaluate(config)), -1))
-        finally:
-            _flush()
-            os._exit(0)
-    there.close()
+    pid, here = _fork(evaluate, None, lambda there: there.send_bytes(pickle.dumps(tuple(evaluate(config)), -1)))
     fields: Optional[tuple[Any, ...]] = None
     late = not here.poll(timeout)
     if not late:
