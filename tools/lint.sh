@@ -55,6 +55,17 @@ tests_compile() {
     read -ra flags <<< "$(make -s CFLAGS= WERROR=-Werror print-cflags)"
     find tests -name '*.c' | LC_ALL=C sort | xargs -P "$jobs" -n 8 "$1" "${flags[@]}" -Itests/unit -fsyntax-only
 }
+# The extension of the Python package; warnings of Python's own headers do not count.
+step_extension() {
+    local include flags cc rc=0
+    include=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    [ -f "$include/Python.h" ] || { echo "no Python.h: install python3-dev"; return 1; }
+    read -ra flags <<< "$(make -s CFLAGS= WERROR=-Werror print-cflags)"
+    for cc in gcc clang-19; do
+        printf '%s\n' python/src/*.c | xargs -P "$jobs" -n 4 "$cc" "${flags[@]/-Wpedantic/-Wall}" -isystem "$include" -fsyntax-only || rc=1
+    done
+    return $rc
+}
 step_symbols() { step_gcc >/dev/null 2>&1; python3 tools/lint_symbols.py "$build/gcc"; }
 step_man() {
     local pages=()
@@ -63,7 +74,7 @@ step_man() {
     mandoc -T lint -W warning "${pages[@]}"
 }
 
-steps=(format includes calls lengths headers docs shell python gcc man clang symbols)
+steps=(format includes calls lengths headers docs shell python gcc man clang extension symbols)
 [ $# -eq 0 ] || steps=("$@")
 failed=()
 for s in "${steps[@]}"; do

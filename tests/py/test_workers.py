@@ -16,8 +16,7 @@ import pytest
 import hone
 import hone.space as ss
 from hone import INVALID_SCORE, Search
-from hone.workers import Done, Worker
-from hone.workers.pool import PoolWorker
+from hone.workers import Done, PoolWorker, RayWorker, Worker
 
 
 def nasty(config):
@@ -311,7 +310,6 @@ def end_nodes(nodes):
 def test_a_ray_cluster_loses_a_node_and_no_trial():
     ray = pytest.importorskip("ray", reason="Ray is not installed: tools/venv.sh python puts it into build/venv")
     from ray import cloudpickle
-    from hone.workers.on_ray import RayWorker
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     folder = tempfile.mkdtemp(prefix="hone", dir="/tmp")  # short: sockets lie in it

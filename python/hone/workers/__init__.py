@@ -1,34 +1,43 @@
 """Workers: where objectives run. base.py has their contract; `make` finds one by name."""
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .. import _hone
 from .base import Done, Job, Task, Worker
 
-__all__ = ["Done", "Job", "Task", "Worker", "make"]
+if TYPE_CHECKING:
+    from .aio import AsyncWorker
+    from .inline import InlineWorker
+    from .on_ray import RayWorker
+    from .pool import PoolWorker
 
-NAMES = ("inline", "pool", "process", "asyncio", "ray")
+__all__ = ["AsyncWorker", "Done", "InlineWorker", "Job", "PoolWorker", "RayWorker", "Task", "Worker", "make"]
+
+_MODULES = {"AsyncWorker": "aio", "InlineWorker": "inline", "PoolWorker": "pool", "RayWorker": "on_ray"}
+# Name for start(worker=...) -> class and its arguments.
+_NAMED: dict[str, tuple[str, dict[str, Any]]] = {
+    "inline": ("InlineWorker", {}),
+    "pool": ("PoolWorker", {}),
+    "process": ("PoolWorker", {"fresh": True}),
+    "asyncio": ("AsyncWorker", {}),
+    "ray": ("RayWorker", {}),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'hone.workers' has no attribute '{name}'")
+    return getattr(import_module("." + _MODULES[name], __name__), name)
 
 
 def _named(name: str) -> Worker:
-    if name == "inline":
-        from .inline import InlineWorker
-
-        return InlineWorker()
-    if name in ("pool", "process"):
-        from .pool import PoolWorker
-
-        return PoolWorker(fresh=name == "process")
-    if name == "asyncio":
-        from .aio import AsyncWorker
-
-        return AsyncWorker()
-    if name == "ray":
-        from .on_ray import RayWorker
-
-        return RayWorker()
-    raise _hone.UsageError(f"there is no worker '{name}': {', '.join(NAMES)}")
+    if name not in _NAMED:
+        raise _hone.UsageError(f"there is no worker '{name}': {', '.join(_NAMED)}")
+    kind, arguments = _NAMED[name]
+    worker: Worker = __getattr__(kind)(**arguments)
+    return worker
 
 
 def make(worker: Union[None, str, Worker, type[Worker]], objective: Any, num_workers: Optional[int],
