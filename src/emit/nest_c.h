@@ -82,8 +82,9 @@ bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
 void hn_c_prelude(hn_str *out, int width, uint32_t math);
 
 /* nest_c_math.c: functions of floats, the same bits for every width */
-/* What stands between "hnk_" and "_f32_x<width>"; notes which files are needed. NULL: there is no such function. */
-const char *hn_c_function(hn_c *c, hn_op op);
+/* What stands between "hnk_" and the vector type (of hn_c_lane(t)) in the name of the function for results of type t;
+ * notes which files are needed. NULL: there is none. */
+const char *hn_c_function(hn_c *c, hn_op op, hone_dtype t);
 void hn_c_math_text(hn_str *out, int width, uint32_t files);
 
 /* nest_c.c: the body; false with c->why set. */

@@ -8,8 +8,8 @@ typedef struct function {
     const char *exact, *relaxed;
     unsigned file;
 } function;
-enum { FILE_BASE, FILE_ROOT, FILE_EXP, FILE_LOG, FILE_SIN, FILE_ERF, N_FILES };
-static const char *const file_name[N_FILES] = {"base", "root", "exp", "log", "sin", "erf"};
+enum { FILE_BASE, FILE_ROOT, FILE_EXP, FILE_LOG, FILE_SIN, FILE_ERF, FILE_WIDE, N_FILES };
+static const char *const file_name[N_FILES] = {"base", "root", "exp", "log", "sin", "erf", "wide"};
 static const function functions[HN_N_OPS] = {
     [HN_OP_RSQRT] = {"rsqrt", "rsqrt", FILE_ROOT},   [HN_OP_EXP] = {"exp", "quick_exp", FILE_EXP},
     [HN_OP_EXPM1] = {"expm1", "expm1", FILE_EXP},    [HN_OP_SIGMOID] = {"sigmoid", "quick_sigmoid", FILE_EXP},
@@ -18,9 +18,17 @@ static const function functions[HN_N_OPS] = {
     [HN_OP_COS] = {"cos", "cos", FILE_SIN},          [HN_OP_ERF] = {"erf", "quick_erf", FILE_ERF},
 };
 
-const char *hn_c_function(hn_c *c, hn_op op) {
-    const function *f = &functions[op];
-    if (!f->exact) return NULL;
+static const function wide_functions[HN_N_OPS] = {
+    [HN_OP_EXP] = {"exp", "exp", FILE_WIDE},
+    [HN_OP_EXPM1] = {"expm1", "expm1", FILE_WIDE},
+    [HN_OP_SIGMOID] = {"sigmoid", "sigmoid", FILE_WIDE},
+    [HN_OP_TANH] = {"tanh", "tanh", FILE_WIDE},
+    [HN_OP_LOG] = {"log", "log", FILE_WIDE},
+};
+
+const char *hn_c_function(hn_c *c, hn_op op, hone_dtype t) {
+    const function *f = t == HONE_F64 ? &wide_functions[op] : &functions[op];
+    if (!f->exact || (t != HONE_F64 && t != HONE_F32 && !hn_c_half(t))) return NULL;
     c->math |= 1u << FILE_BASE | 1u << f->file;
     return c->relaxed ? f->relaxed : f->exact;
 }

@@ -203,11 +203,11 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
     const hn_dtype_info *t = hn_dtype_of(x->dtype);
     if (special(c, out, x, from, arg)) return;
     hn_str s = {0};
-    const char *function = x->dtype == HONE_F32 || hn_c_half(x->dtype) ? hn_c_function(c, x->op) : NULL;
+    const char *function = hn_c_function(c, x->op, x->dtype);
     if (function) { /* the same bits as in a vector */
         c->widths |= 1;
-        hn_str_addf(&s, "hnk_%s_f32_x1(%s)", function, arg[0]);
-        if (x->dtype == HONE_F32)
+        hn_str_addf(&s, "hnk_%s_%s_x1(%s)", function, hn_c_lane(x->dtype), arg[0]);
+        if (is_native(x->dtype))
             hn_str_add(out, s.text);
         else
             rounded(out, x->dtype, s.text, true);
@@ -309,8 +309,8 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
         hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
         return true;
     }
-    const char *function = t == HONE_F32 || hn_c_half(t) ? hn_c_function(c, x->op) : NULL;
-    if (function) hn_str_addf(out, "hnk_%s_f32_x%d(%s)", function, c->width, a[0]);
+    const char *function = hn_c_function(c, x->op, t);
+    if (function) hn_str_addf(out, "hnk_%s_%s_x%d(%s)", function, name, c->width, a[0]);
     return function != NULL;
 }
 

@@ -124,3 +124,59 @@ uint64_t math_halves(const uint16_t *bits, const float *x);
 HALF(f16)
 HALF(bf16)
 uint64_t math_halves(const uint16_t *bits, const float *x) { return f16_wrong(bits, x) + bf16_wrong(bits, x); }
+
+/* Functions of f64, on vectors and single ones, against long double where that has more digits. */
+double math_wide(unsigned k, const double *x, uint64_t *n_wrong, double *worst_at);
+const char *math_wide_name(unsigned k);
+
+static long double sigmoid_long(long double x) {
+    long double e = expl(-fabsl(x));
+    return x >= 0 ? 1 / (1 + e) : x < 0 ? e / (1 + e) : x;
+}
+#define WIDE_VECTOR JOIN(hnk_f64_x, WIDTH)
+#define WIDE_ROWS                                                                                                      \
+    ROW(exp, expl)                                                                                                     \
+    ROW(expm1, expm1l)                                                                                                 \
+    ROW(sigmoid, sigmoid_long)                                                                                         \
+    ROW(tanh, tanhl)                                                                                                   \
+    ROW(log, logl)
+#define ROW(name, exact)                                                                                               \
+    static void name##_wide(const double *x, double *y, double *z) {                                                   \
+        for (int at = 0; at < CHUNK; at += WIDTH) {                                                                    \
+            WIDE_VECTOR v;                                                                                             \
+            memcpy(&v, x + at, sizeof v);                                                                              \
+            v = JOIN(hnk_##name##_f64_x, WIDTH)(v);                                                                    \
+            memcpy(y + at, &v, sizeof v);                                                                              \
+        }                                                                                                              \
+        for (int at = 0; at < CHUNK; at++) z[at] = hnk_##name##_f64_x1(x[at]);                                         \
+    }
+WIDE_ROWS
+#undef ROW
+static const struct {
+    const char *name;
+    void (*lanes)(const double *x, double *y, double *z);
+    long double (*exact)(long double);
+} wide_rows[] = {
+#define ROW(name, exact) {#name, name##_wide, exact},
+    WIDE_ROWS
+#undef ROW
+};
+const char *math_wide_name(unsigned k) { return k < sizeof wide_rows / sizeof *wide_rows ? wide_rows[k].name : NULL; }
+/* The worst error in units in the last place; wrong: as n_wrong and n_other of a judged. */
+double math_wide(unsigned k, const double *x, uint64_t *n_wrong, double *worst_at) {
+    double y[CHUNK], z[CHUNK], worst = 0;
+    wide_rows[k].lanes(x, y, z);
+    for (int at = 0; at < CHUNK; at++) {
+        long double want = wide_rows[k].exact(x[at]);
+        double near = (double)want, got = y[at];
+        int exponent;
+        *n_wrong += memcmp(&y[at], &z[at], sizeof *y) && (y[at] == y[at] || z[at] == z[at]);
+        *n_wrong += (near != near) != (got != got) || ((got == 0 || near == 0) && signbit(got) != signbit(near)) ||
+                    (isinf(x[at]) && near == near && got != near);
+        if (near != near || isinf(near) || isinf(got)) continue;
+        frexpl(want, &exponent);
+        double by = (double)fabsl(ldexpl((long double)got - want, 53 - (exponent < -1021 ? -1021 : exponent)));
+        if (by > worst) worst = by, *worst_at = x[at];
+    }
+    return worst;
+}

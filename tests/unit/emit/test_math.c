@@ -28,6 +28,8 @@ typedef struct lanes {
     void (*exact)(unsigned k, const float *x, double *y);
     void (*judge)(unsigned k, const float *x, const double *exact, judged *j);
     uint64_t (*halves)(const uint16_t *bits, const float *x);
+    double (*wide)(unsigned k, const double *x, uint64_t *n_wrong, double *worst_at);
+    const char *(*wide_name)(unsigned k);
 } lanes;
 static lanes under_test[DIALECTS_MAX];
 static int n_under_test;
@@ -163,6 +165,57 @@ static void halves(const lanes *l) {
     ok(!n_wrong, "%s/halves_are_converted (%llu wrong)", l->dialect, (unsigned long long)n_wrong);
 }
 
+/* -- f64: 2^20 of all exponents and of those near 1, where most is asked for, and what lies around the seams */
+static void wide(const lanes *l, unsigned k) {
+    static const double edge[] = {0,
+                                  -0.0,
+                                  INFINITY,
+                                  -INFINITY,
+                                  NAN,
+                                  0x1p-1022,
+                                  0x1p-1074,
+                                  709.78271289338397,
+                                  709.8,
+                                  0.3,
+                                  -745.13,
+                                  -745.2,
+                                  0.5,
+                                  -0.5,
+                                  20,
+                                  40,
+                                  0x1.6a09e667f3bcdp-1,
+                                  1,
+                                  -1,
+                                  36.7,
+                                  -708.4,
+                                  0x1p1023,
+                                  0x1p-54,
+                                  -0x1p-54,
+                                  0.34657359027997264};
+    enum { N_EDGE = sizeof edge / sizeof *edge };
+    double x[CHUNK], worst = 0, worst_at = 0;
+    uint64_t n_wrong = 0, state = 0x9e3779b97f4a7c15u;
+    for (int chunk = 0; chunk < 256; chunk++) {
+        double at = 0;
+        for (int i = 0; i < CHUNK; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            uint64_t bits = state ^ state >> 29;
+            if (chunk & 1) bits = (bits & 0x800fffffffffffffu) | (uint64_t)(1023 - 20 + (int)(state >> 40) % 31) << 52;
+            memcpy(&x[i], &bits, sizeof x[i]);
+        }
+        for (int i = 0; chunk == 0 && i < 64 * N_EDGE; i++) {
+            uint64_t bits;
+            memcpy(&bits, &edge[i / 64], sizeof bits);
+            bits += (uint64_t)(i % 64) - 32;
+            memcpy(&x[i], &bits, sizeof x[i]);
+        }
+        double by = l->wide(k, x, &n_wrong, &at);
+        if (by > worst) worst = by, worst_at = at;
+    }
+    ok(worst <= 2, "%s/%s_f64_%.2f_units_at_%a", l->dialect, l->wide_name(k), worst, worst_at);
+    ok(!n_wrong, "%s/%s_f64_ends_and_lanes (%llu wrong)", l->dialect, l->wide_name(k), (unsigned long long)n_wrong);
+}
+
 /* -- emission */
 static void emitted(const char *dialect, bool relaxed, const char *wanted) {
     static const char text[] = "ir 1\ninput %0 : f32[37] \"x\"\n%1 = exp %0\n%2 = erf %1\noutput %2 \"y\"\n";
@@ -236,6 +289,8 @@ static void add(const char *dir, const char *name) {
     l->exact = (void (*)(unsigned, const float *, double *))(uintptr_t)dlsym(l->so, "math_exact");
     l->judge = (void (*)(unsigned, const float *, const double *, judged *))(uintptr_t)dlsym(l->so, "math_judge");
     l->halves = (uint64_t(*)(const uint16_t *, const float *))(uintptr_t)dlsym(l->so, "math_halves");
+    l->wide = (double (*)(unsigned, const double *, uint64_t *, double *))(uintptr_t)dlsym(l->so, "math_wide");
+    l->wide_name = (const char *(*)(unsigned))(uintptr_t)dlsym(l->so, "math_wide_name");
     n_under_test++;
 }
 
@@ -251,7 +306,10 @@ int main(int argc, char **argv) { /* with an argument: that function alone */
     emitted("x86-64-v3", true, "= hnk_quick_erf_f32_x8(");
     emitted("x86-64-v3", false, "= hnk_exp_f32_x1(");
     emitted("scalar", true, "= hnk_quick_exp_f32_x1(");
-    for (int d = 0; d < n_under_test && argc < 2; d++) halves(&under_test[d]);
+    for (int d = 0; d < n_under_test && argc < 2; d++) {
+        halves(&under_test[d]);
+        for (unsigned k = 0; under_test[d].wide_name(k); k++) wide(&under_test[d], k);
+    }
     for (unsigned k = 0; n_under_test && under_test[0].name(k); k++)
         if (argc < 2 || !strcmp(argv[1], under_test[0].name(k))) function(k, getenv("HONE_LONG") != NULL);
     for (int d = 0; d < n_under_test; d++) dlclose(under_test[d].so);
