@@ -46,3 +46,7 @@ from .config import SearchConfiguration as SearchConfiguration
 from .outcome import INVALID_SCORE as INVALID_SCORE, Outcome as Outcome
 from .results import Results as Results, Trial as Trial
 from .search import Callback as Callback, Search as Search
+from .winners import (
+    Winners as Winners,
+    tune_model as tune_model,
+)

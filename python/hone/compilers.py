@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 from . import _hone
-from ._options import documented
+from ._options import documented, plain
 from ._show import html_table, number, text_table
+from .winners import TunedEvent, TunedModel, tune_model
 
 PathLike = Union[str, "os.PathLike[str]"]
 Point = Union[str, Mapping[str, Any]]
@@ -233,6 +234,15 @@ class Controls:
 # --- the calls
 
 
+@overload
+def tune(
+    workload: PathLike,
+    *,
+    budget: Union[str, float],
+    callback: Optional[Callable[[TunedEvent], object]] = None,
+    **options: Any,
+) -> TunedModel: ...
+@overload
 def tune(
     workload: PathLike = "hone.yaml",
     *,
@@ -241,8 +251,19 @@ def tune(
     seeds: Sequence[Point] = (),
     engine_options: Optional[Mapping[str, Any]] = None,
     **options: Any,
-) -> TuneResult:
-    """Searches for the best controls of a workload, as the command `hone tune` does.
+) -> TuneResult: ...
+def tune(
+    workload: PathLike = "hone.yaml",
+    *,
+    budget: Union[None, str, float] = None,
+    callback: Optional[Callable[[Any], object]] = None,
+    canary: bool = True,
+    seeds: Sequence[Point] = (),
+    engine_options: Optional[Mapping[str, Any]] = None,
+    **options: Any,
+) -> Union[TuneResult, TunedModel]:
+    """Searches for the best controls of a workload, as the command `hone tune` does. The path of a model (.onnx, .ir) is
+    tuned kernel by kernel: see `hone.tune_model`, whose options then count.
 
     Options:
       callback: called with a TuneEvent as things happen; an exception in it ends the search and is raised
@@ -255,9 +276,13 @@ def tune(
     hone.InputError (the file: line, column and the nearest known key), hone.BaselineError, hone.CanaryError,
     hone.ToolError, hone.StoreError, hone.BusyError, hone.MismatchError.
     """
+    if os.fspath(workload).endswith((".onnx", ".ir")):
+        return tune_model(workload, budget, callback=callback, **options)
+    if budget is not None:
+        raise _hone.UsageError("'budget' is for models; a workload's is max_evals and max_seconds, or stands in its file")
     got = _hone.tune(
         os.fspath(workload), canary, tuple(map(_text, seeds)),
-        tuple(f"{k}={v}" for k, v in (engine_options or {}).items()), _plain(options),
+        tuple(f"{k}={v}" for k, v in (engine_options or {}).items()), plain(options),
         None if callback is None else lambda event: callback(_event(event)),
     )  # fmt: skip
     got["best_point"] = None if got["best_point"] is None else json.loads(got["best_point"])
@@ -283,7 +308,7 @@ def validate(
 
     Every verdict is recorded. Raises as `hone.tune`; that nothing was kept is a result.
     """
-    got = _hone.validate(os.fspath(workload), tuple(map(_text, points)), session, _name(output), True, _plain(options),
+    got = _hone.validate(os.fspath(workload), tuple(map(_text, points)), session, _name(output), True, plain(options),
                          _prove_callback(callback))  # fmt: skip
     return Validation(_proofs(got["proofs"]), _path(got["controls"]), got["session"])
 
@@ -306,7 +331,7 @@ def minimize(
       {options}
     """
     points = () if point is None else (_text(point),)
-    got = _hone.minimize(os.fspath(workload), points, session, _name(output), prove, _plain(options),
+    got = _hone.minimize(os.fspath(workload), points, session, _name(output), prove, plain(options),
                          _prove_callback(callback))  # fmt: skip
     got.update(point=json.loads(got["point"]), proofs=_proofs(got["proofs"]), controls=_path(got["controls"]))
     return Reduction(**got)
@@ -333,7 +358,7 @@ def check(
 
     Only hone's own troubles raise; what is wrong with the file is in the result.
     """
-    got = _hone.check(os.fspath(controls), _name(workload), _name(key), ",".join(ignore) or None, measure, _plain(options),
+    got = _hone.check(os.fspath(controls), _name(workload), _name(key), ",".join(ignore) or None, measure, plain(options),
                       _prove_callback(callback))  # fmt: skip
     return Check(**got)
 
@@ -378,11 +403,6 @@ def _name(path: Optional[PathLike]) -> Optional[str]:
 
 def _path(name: Optional[str]) -> Optional[Path]:
     return None if name is None else Path(name)
-
-
-def _plain(options: Dict[str, Any]) -> Dict[str, Any]:
-    """Paths among the options as texts."""
-    return {k: os.fspath(v) if isinstance(v, os.PathLike) else v for k, v in options.items()}
 
 
 def _proofs(texts: Sequence[str]) -> List[Proof]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _hone
-from ._options import documented
+from ._options import documented, plain
 from ._show import count_b, html_table, number, seconds, text_table
 
 Shape = Tuple[Union[int, str], ...]
@@ -330,7 +330,7 @@ def compile(
     reference: bool = False,
     compiler: Optional[str] = "cc",
     jobs: int = 0,
-    winners: Optional[str] = None,
+    winners: "None | str | os.PathLike[str]" = None,
     use_winners: bool = True,
     use_cache: bool = True,
 ) -> Model:
@@ -350,7 +350,7 @@ def compile(
     Raises hone.UnsupportedError listing every node that is refused and why, hone.InputError (a damaged model),
     hone.ToolError (the C compiler), hone.IOFailure.
     """
-    options = {k: v for k, v in locals().items() if k in _COMPILE_OPTIONS}
+    options = plain({k: v for k, v in locals().items() if k in _COMPILE_OPTIONS})
     work = tempfile.mkdtemp(prefix="hone-model-")
     try:
         path = _model_file(model, work)
@@ -384,7 +384,7 @@ def compile_to_c(
     stem = os.fspath(output)
     stem = stem[:-2] if stem.endswith(".c") else stem
     with tempfile.TemporaryDirectory(prefix="hone-model-") as work:
-        _hone.compile(_model_file(model, work), stem, True, False, _symbols(symbols), (), options, _spread(progress))
+        _hone.compile(_model_file(model, work), stem, True, False, _symbols(symbols), (), plain(options), _spread(progress))
     return Path(stem + ".c")
 
 

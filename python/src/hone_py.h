@@ -50,5 +50,6 @@ int hn_py_add_model(PyObject *module);
 int hn_py_add_compile(PyObject *module);
 int hn_py_add_compilers(PyObject *module);
 int hn_py_add_controls(PyObject *module);
+int hn_py_add_winners(PyObject *module);
 
 #endif
