@@ -11,6 +11,8 @@ from . import _hone
 _LIMIT = re.compile(r"^\s*([A-Za-z_][\w.\-]*)\s*(<=|>=|<|>)\s*([-+0-9.eE]+)\s*$")
 _DEFAULT_EVALS = 200
 _POOL = 32
+# Of every table of results.
+COLUMNS = {"id", "phase", "class", "seconds", "at", "origin", "detail", "problem_type", "violation", "point"}
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class SearchConfiguration:
             raise _hone.UsageError(f"'objectives' and 'directions' have one entry per objective ({self.num_objectives})")
         everything = [*self.names(), *(c.name for c in self.limits())]
         for name in everything:
+            if name in COLUMNS:
+                raise _hone.UsageError(f"'{name}' is a column of every table of results; call it otherwise")
             if everything.count(name) > 1:
                 raise _hone.UsageError(f"'{name}' stands twice among objectives and constraints")
 

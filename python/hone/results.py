@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Optional, Union
 
 from . import _hone
+from .config import COLUMNS
 from .extras import needs
 from .outcome import Outcome
 
 Path = Union[str, os.PathLike[str]]
-_FIXED = ("id", "phase", "class", "seconds", "at", "origin", "problem_type", "detail", "point")
 
 
 class Trial:
@@ -150,10 +150,14 @@ class Results:
     # --- tables ---
 
     def columns(self) -> list[str]:
-        """Of rows(): id, phase, class, a column per parameter, objective, raw objective and constraint, …"""
-        raw = [f"raw_{name}" for name in self.objectives]
-        return ["id", "phase", "class", *self.space.names, *self.objectives, *raw, *self.constraints, "seconds", "at",
-                "origin", "detail"]
+        """Of rows(): id, phase, class, a column per parameter, objective, raw objective and constraint, …
+
+        A parameter that is called as another column is "config.NAME".
+        """
+        seen = [*self.objectives, *(f"raw_{name}" for name in self.objectives), *self.constraints]
+        taken = {*COLUMNS, *seen}
+        parameters = [f"config.{name}" if name in taken else name for name in self.space.names]
+        return ["id", "phase", "class", *parameters, *seen, "seconds", "at", "origin", "detail"]
 
     def rows(self) -> Iterator[list[Any]]:
         """One list per trial, as columns() says; None where there is no value."""

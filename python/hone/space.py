@@ -136,7 +136,14 @@ def log_sampling(start: Number, end: Number, step: Optional[Number] = None, *, d
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
+    """What tells values apart, and what they are in expressions: numbers are numbers, NumPy's too."""
+    import numbers
+
+    if isinstance(value, str):
+        return value
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return str(int(value))
+    return repr(float(value)) if isinstance(value, numbers.Real) and not isinstance(value, bool) else repr(value)
 
 
 def _listed(kind: str, values: Sequence[Any], default: Any, knockout_prob: Optional[float], when: Optional[str],
@@ -254,6 +261,8 @@ def _entry(out: Space, name: str, key: Any, value: Any, facts: _Facts) -> None:
     if isinstance(value, (Mapping, Space, Constrained)):
         _include(out, name, key, value, facts)
         return
+    if isinstance(value, (list, tuple)) and any(isinstance(v, (Parameter, Space, Constrained)) for v in value):
+        raise TypeError(f"'{name}' is a list of parameters: a list stands at the root of a search space; use a dict here")
     if not isinstance(value, Parameter):
         value = literal(value)
     facts.explicit_default |= value.explicit_default

@@ -56,6 +56,17 @@ def test_files_come_back_the_same(results, tmp_path):
     assert again.best.config == results.best.config
 
 
+def test_parameters_may_be_called_as_columns(tmp_path):
+    space = {"id": ss.range(1, 9), "score": ss.flag(), "detail": ss.choice(["a", "b"]), "raw_score": ss.range(0.0, 1.0)}
+    results = Search(lambda c: c["id"], space, engine="random", max_evals=20).start()
+    results.save(tmp_path / "r.csv")
+    again = Results.from_csv(tmp_path / "r.csv", space)
+    assert [(t.id, t.config, t.score) for t in again] == [(t.id, t.config, t.score) for t in results]
+    assert len(set(results.columns())) == len(results.columns()) and "config.score" in results.columns()
+    with pytest.raises(hone.UsageError, match="'id' is a column"):
+        Search(lambda c: 1, space, objectives=["id"])
+
+
 def test_files_are_read_without_the_space(results, tmp_path):
     results.save(tmp_path / "r.csv")
     again = Results.from_csv(tmp_path / "r.csv")

@@ -52,6 +52,15 @@ def test_configs_and_json_lead_back_to_the_point():
         assert space.why(p) is None
 
 
+def test_numpy_numbers_are_numbers_in_expressions():
+    numpy = pytest.importorskip("numpy")
+    space = ss.build(ss.space({"k": ss.choice(numpy.arange(4)), "f": ss.ordinal(numpy.float32([0.5, 1.5])),
+                               "n": ss.range(numpy.int64(1), numpy.int64(9))}, ["k >= 2", "f < 1", "n % 2 == 0"]))
+    for c in map(space.config, points(space, 50)):
+        assert c["k"] >= 2 and isinstance(c["k"], numpy.int64) and c["f"] == 0.5 and c["n"] % 2 == 0
+        assert space.point(c) == space.point({**c, "k": int(c["k"])})
+
+
 def test_seed_windows_are_for_initial_samples():
     space = ss.build(EVERYTHING)
     assert all(1e-3 <= space.config(space.sample(i, True))["rate"] <= 1e-2 for i in range(50))
@@ -117,6 +126,7 @@ def test_yaml_says_the_same():
     ({"x": ss.log_sampling(0.0, 1.0)}, hone.InputError, "x"),
     ({"x": ss.choice([1, "1"])}, hone.InputError, "twice"),
     (17, TypeError, "a search space is a dict"),
+    ({"x": [ss.range(1, 2)]}, TypeError, "'x' is a list of parameters"),
     (ss.space({"x": ss.range(1, 9)}, ["x > 9"]), hone.EmptyError, "")])
 def test_mistakes_are_named(given, error, text):
     with pytest.raises(error, match=text):
