@@ -42,8 +42,8 @@ static float rsqrtf(float v) { return 1 / sqrtf(v); }
     ROW(erf, quick_erf, erff, -4, 4)                                                                                   \
     ROW(log, quick_log, logf, 0.001f, 100)                                                                             \
     ROW(log1p, log1p, log1pf, -0.9f, 10)                                                                               \
-    ROW(sin, sin, sinf, -100, 100)                                                                                     \
-    ROW(cos, cos, cosf, -100, 100)                                                                                     \
+    ROW(sin, quick_sin, sinf, -100, 100)                                                                               \
+    ROW(cos, quick_cos, cosf, -100, 100)                                                                               \
     ROW(rsqrt, rsqrt, rsqrtf, 0.001f, 100)
 #define ROW(name, quick, single, from, to) LANES(name) SINGLE(single)
 ROWS
@@ -51,7 +51,7 @@ ROWS
 LANES(quick_exp)
 LANES(quick_sigmoid)
 LANES(quick_tanh)
-LANES(quick_erf)
+LANES(quick_erf) LANES(quick_sin) LANES(quick_cos)
 LANES(quick_log)
 
 typedef struct row {
