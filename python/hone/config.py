@@ -12,7 +12,7 @@ _LIMIT = re.compile(r"^\s*([A-Za-z_][\w.\-]*)\s*(<=|>=|<|>)\s*([-+0-9.eE]+)\s*$"
 _DEFAULT_EVALS = 200
 _POOL = 32
 # Of every table of results.
-COLUMNS = {"id", "phase", "class", "seconds", "at", "origin", "detail", "problem_type", "violation", "point"}
+COLUMNS = {"id", "phase", "class", "wall_s", "ended_at", "origin", "detail", "problem_type", "violation", "point"}
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ class Results:
         seen = [*self.objectives, *(f"raw_{name}" for name in self.objectives), *self.constraints]
         taken = {*COLUMNS, *seen}
         parameters = [f"config.{name}" if name in taken else name for name in self.space.names]
-        return ["id", "phase", "class", *parameters, *seen, "seconds", "at", "origin", "detail"]
+        return ["id", "phase", "class", *parameters, *seen, "wall_s", "ended_at", "origin", "detail"]
 
     def rows(self) -> Iterator[list[Any]]:
         """One list per trial, as columns() says; None where there is no value."""
@@ -292,7 +292,7 @@ def _read_csv(cls: type[Results], path: Path, space: Any) -> Results:
         raise _hone.InputError(f"'{os.fspath(path)}' is no file of Results.save: it lacks the column 'point' or 'class'")
     raw = [name for name in header if name.startswith("raw_") and name[4:] in header]
     objectives = [name[4:] for name in raw]
-    constraints = header[header.index(raw[-1]) + 1:header.index("seconds")] if raw else []
+    constraints = header[header.index(raw[-1]) + 1:header.index("wall_s")] if raw else []
     directions = (rows[0]["problem_type"] if rows else ",".join(["min"] * len(objectives))).split(",")
     points = [json.loads(row["point"]) for row in rows]
     sealed = _space_of(points) if space is None else ss.build(space)
@@ -304,8 +304,8 @@ def _read_csv(cls: type[Results], path: Path, space: Any) -> Results:
             out.n_dropped += 1
             continue
         outcome = Outcome(row["class"], _numbers(row, objectives), _numbers(row, constraints), row["detail"],
-                          _float(row["seconds"]))
-        trial = Trial(int(row["id"]), point, sealed, row["phase"], outcome, row["origin"], _float(row["at"]),
+                          _float(row["wall_s"]))
+        trial = Trial(int(row["id"]), point, sealed, row["phase"], outcome, row["origin"], _float(row["ended_at"]),
                       _numbers(row, raw), _float(row["violation"]))
         out.trials.append(trial)
         if out.baseline is None and trial.phase == "baseline" and trial.ok:
