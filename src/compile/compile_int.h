@@ -155,6 +155,8 @@ hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);
 hone_rc hn_kernels_make(hn_model *m, hone_err *err);
 /* The kernel becomes its reference version. */
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err);
+/* The work items of a call, at the values of all symbols; false: they cannot be told. */
+bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *symbol, int64_t *work);
 /* The symbols that a body's nodes define, in order, into list (room for `room`). */
 size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t room);
 

@@ -22,6 +22,24 @@ size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t
     return n;
 }
 
+/* --- work items ----------------------------------------------------------------------------------------------------
+ */
+
+static bool has_work(const hn_kernel_code *code) {
+    bool all = code->work || code->n_work_by;
+    for (uint32_t i = 0; !code->work && i < code->n_work_by; i++) all = all && code->work_by[i];
+    return all;
+}
+
+bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *symbol, int64_t *work) {
+    int64_t n = 1, x;
+    if (code->work) return hn_dim_eval(g->dims, code->work, symbol, work);
+    for (uint32_t i = 0; i < code->n_work_by; i++)
+        if (!hn_dim_eval(g->dims, code->work_by[i], symbol, &x) || __builtin_mul_overflow(n, x, &n)) return false;
+    *work = n;
+    return code->n_work_by > 0;
+}
+
 /* --- emission ------------------------------------------------------------------------------------------------------
  */
 
@@ -101,7 +119,7 @@ static hone_rc new_kernel(hn_model *m, uint32_t id, const char hash[33], hn_kern
     memcpy(k->hash, hash, sizeof k->hash);
     hone_rc rc = emit(m, k, err);
     if (rc) return rc;
-    if (!k->code.work || !k->code.scratch_b)
+    if (!has_work(&k->code) || !k->code.scratch_b)
         return hn_fail(err, HONE_E_UNSUPPORTED,
                        "the sizes of kernel '%s' are too long an expression; fix a symbol with --symbol", k->name);
     find_room(m, k);

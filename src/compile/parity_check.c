@@ -87,7 +87,7 @@ static bool make_call(hn_trial *t, call *c) {
     c->n_buf = t->n_in + n_out + (uint32_t)c->n_defined;
     c->where = hn_alloc_n(t->a, c->n_buf + 1u, sizeof *c->where);
     c->scratch_b = 0;
-    if (!c->where || !c->buf || !c->room_b || !hn_dim_eval(g->dims, t->k->code.work, t->symbol, &c->work)) return false;
+    if (!c->where || !c->buf || !c->room_b || !hn_work_eval(g, &t->k->code, t->symbol, &c->work)) return false;
     if (t->k->code.scratch_b && !hn_dim_eval(g->dims, t->k->code.scratch_b, t->symbol, &c->scratch_b)) return false;
     c->scratch = c->scratch_b >= 0 && c->scratch_b < (int64_t)1 << 33 ? guarded(t->a, c->scratch_b) : NULL;
     for (uint32_t i = 0; i < t->n_in; i++) {

@@ -268,6 +268,20 @@ static void add_bounds(const steps *w, hn_block body) {
     }
 }
 
+static void add_work(const steps *w, const hn_kernel_code *code) {
+    if (code->work) {
+        hn_dim_c(w->g, code->work, w->out);
+        return;
+    }
+    for (uint32_t i = 0; i < code->n_work_by; i++) hn_str_add(w->out, "hnm_mul(");
+    hn_str_add(w->out, "1");
+    for (uint32_t i = 0; i < code->n_work_by; i++) {
+        hn_str_add(w->out, ", ");
+        hn_dim_c(w->g, code->work_by[i], w->out);
+        hn_str_add(w->out, ")");
+    }
+}
+
 static void add_kernel(const steps *w, uint32_t id) {
     const hn_node *n = &w->g->node[id];
     const hn_kernel *k = &w->m->kernel[w->m->kernel_of[id] - 1];
@@ -282,7 +296,7 @@ static void add_kernel(const steps *w, uint32_t id) {
     hn_str_add(w->out, "NULL};\n");
     hn_source_time_begin(w->m, w->out);
     hn_str_addf(w->out, "      R(hnm_launch(m, %s, b, ", hn_kernel_symbol(w->m, k));
-    hn_dim_c(w->g, k->code.work, w->out);
+    add_work(w, &k->code);
     hn_str_add(w->out, ", ");
     if (k->cost.steps)
         hn_dim_c(w->g, k->cost.steps, w->out);

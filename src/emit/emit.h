@@ -51,10 +51,12 @@ const hn_dialect *hn_dialect_named(const char *name); /* "native": from CPUID; N
 typedef struct hn_kernel_code {
     const char *text;    /* the C function, with its static tables; in the arena */
     const char *helpers; /* names of runtime parts it needs, blank-separated (files of src/exec/rt) */
-    hn_dim work;         /* number of independent work items */
-    hn_dim scratch_b;    /* per call */
-    uint64_t in_place;   /* bit i: output 0 may share memory with input i (same type, each element read before it is
-                            written) */
+    hn_dim work;         /* number of independent work items; 0: too long an expression, the product of work_by */
+    const hn_dim *work_by;
+    uint32_t n_work_by;
+    hn_dim scratch_b;  /* per call */
+    uint64_t in_place; /* bit i: output 0 may share memory with input i (same type, each element read before it is
+                          written) */
     const char
         *schedule; /* one line, for the manifest, and input of the same call: "gemm rows=12 cols=2", "reference" */
 } hn_kernel_code;

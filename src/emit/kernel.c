@@ -59,8 +59,9 @@ static hn_dim buffers(hn_c *c, hn_str *out) {
     return used;
 }
 
-static hn_dim work_of(hn_nest *n) {
-    hn_dim work = hn_dim_int(n->dims, 1), e;
+static void find_work(hn_nest *n, hn_kernel_code *out) {
+    hn_dim work = hn_dim_int(n->dims, 1), e, *by = HN_NEW_N(n->a, hn_dim, HN_RANK_MAX + 4);
+    uint32_t n_by = 0;
     hn_st at = n->first;
     while (at && (n->st[at].kind != HN_ST_LOOP || n->st[at].loop != HN_PARALLEL)) at = n->st[at].next;
     while (at) {
@@ -69,10 +70,15 @@ static hn_dim work_of(hn_nest *n) {
             continue;
         }
         if (n->st[at].kind != HN_ST_LOOP || n->st[at].loop != HN_PARALLEL) break;
-        if (hn_ix_is_dim(n, n->extent[n->st[at].var], &e)) work = hn_dim_mul(n->dims, work, e);
+        if (hn_ix_is_dim(n, n->extent[n->st[at].var], &e)) {
+            work = hn_dim_mul(n->dims, work, e);
+            if (by && n_by < HN_RANK_MAX + 4) by[n_by++] = e;
+        }
         at = n->st[at].body;
     }
-    return work;
+    out->work = work;
+    out->work_by = by;
+    out->n_work_by = n_by;
 }
 
 static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, const char *schedule, hn_kernel_code *out,
@@ -115,7 +121,7 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, con
     if (!out->text) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
     out->helpers = "base convert scalar";
     out->scratch_b = scratch;
-    out->work = work_of(n);
+    find_work(n, out);
     out->schedule = schedule;
     return HONE_OK;
 }

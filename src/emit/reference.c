@@ -184,7 +184,14 @@ static void plan(hn_ref *e, hn_kernel_code *out) {
         const hn_node *n = node_at(e, at);
         hn_ref_unit unit = row_of(n->op)->unit;
         e->split = unit != HN_UNIT_NONE;
-        if (unit == HN_UNIT_ELEMENT) out->work = hn_type_count(e->g, hn_ref_type(e, n->out[0]));
+        if (unit == HN_UNIT_ELEMENT) {
+            const hn_type *t_out = hn_ref_type(e, n->out[0]);
+            hn_dim *by = hn_alloc_n(e->a, t_out->rank + 1u, sizeof *by);
+            out->work = hn_type_count(e->g, t_out);
+            if (by) memcpy(by, t_out->dim, t_out->rank * sizeof *by);
+            out->work_by = by;
+            out->n_work_by = by ? t_out->rank : 0;
+        }
         if (unit == HN_UNIT_LINE) out->work = hn_ref_n_lines(e, n->in[0], (size_t)hn_attr_i(n, HN_A_AXIS, 0));
         out->in_place = may_overwrite(e, n);
         return;
