@@ -76,7 +76,7 @@ static void put_row(const cli *c, cli_table *t, const hone_tuned_kernel *k) {
     cli_table_cell(t, "%.1f %%", 100 * k->share);
     cli_table_cell(t, "%s", cli_text_seconds(k->default_s, a));
     cli_table_cell(t, "%s", k->winner ? cli_text_seconds(k->tuned_s, b) : "-");
-    cli_table_cell(t, "%s", gain_text(c, &k->gain, g, sizeof g));
+    cli_table_cell(t, "%s%s", gain_text(c, &k->gain, g, sizeof g), k->winner || isnan(k->gain.mid) ? "" : " unproven");
     cli_table_cell(t, "%zu", k->n_candidates);
     cli_table_cell(t, "%s", k->end);
     cli_table_cell(t, "%s", k->shape);

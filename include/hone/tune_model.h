@@ -61,10 +61,11 @@ typedef struct hone_tuned_kernel {
     const char *name, *kind, *source, *shape;
     uint32_t n_uses;
     double share, default_s, tuned_s; /* tuned_s: of the winner; NAN */
-    hone_interval gain;               /* proven; NANs without a proof */
-    const char *schedule, *flags;     /* of the winner, else the default's; flags with the compiler in front */
-    size_t n_candidates;              /* all that are known of it, earlier runs included */
-    bool winner, is_new;              /* new: found by this run */
+    hone_interval
+        gain; /* of the winner, proven; else what the proof saw of the best candidate; NANs where there was none */
+    const char *schedule, *flags; /* of the winner, else the default's; flags with the compiler in front */
+    size_t n_candidates;          /* all that are known of it, earlier runs included */
+    bool winner, is_new;          /* new: found by this run */
     const char
         *end; /* why its search ended: "patience", "exhausted", "roofline", "time", "stopped", "left out", "none" */
 } hone_tuned_kernel;

@@ -141,6 +141,7 @@ typedef struct hn_tuned {
     bool fat;                            /* does not compile without the headers of libc */
     bool opened, proven, winner, is_new; /* proven: there is nothing left to prove */
     hone_winner won;                     /* winner: its row */
+    hone_interval seen_gain;             /* of the best candidate that was looked at in a proof; mid 0: of none */
 } hn_tuned;
 
 typedef struct hn_tuning {

@@ -290,6 +290,7 @@ static void fill_kernel(hn_tuning *t, const hn_tuned *k, hone_tuned_kernel *out)
                                .winner = k->winner,
                                .is_new = k->is_new,
                                .end = k->end ? k->end : "time"};
+    if (k->seen_gain.mid > 0) out->gain = k->seen_gain;
     if (!k->winner) return;
     out->tuned_s = k->won.tuned_s;
     out->gain = (hone_interval){k->won.gain_lo, k->won.gain, k->won.gain_hi};

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CANDIDATES = 3, LEAST_VARIANTS = 4, MOST_VARIANTS = 12, PAIRS = 10, PAD_B = 4096 };
-static const double block_s = 1.5e-3, variant_s = 0.25, confidence = 0.95;
+enum { CANDIDATES = 3, LEAST_VARIANTS = 4, MOST_VARIANTS = 12, PAIRS = 8, BLOCKS = 3, PAD_B = 4096 };
+static const double block_s = 1e-3, variant_s = 0.4, confidence = 0.95, flag_cost = 0.0015;
 
 typedef struct rival {
     const hn_seen *seen;
@@ -52,11 +52,19 @@ static bool is_rival(const hn_tuned *k, const hn_seen *s, const proof *p) {
     return true;
 }
 
+/* Of candidates that are equally fast the one with the fewest flags: what a flag does not gain is not worth reading. */
+static double plainness(const hn_seen *s) {
+    size_t n = 0;
+    for (const char *p = s->json; p && (p = strstr(p, ": true")); p++) n++;
+    return s->ratio * (1 + flag_cost * (double)n);
+}
+
 static void choose(proof *p) {
     while (p->n < CANDIDATES) {
         const hn_seen *best = NULL;
+        p->r[p->n].gain = (hone_interval){NAN, NAN, NAN};
         for (size_t i = 0; i < p->k->n_seen; i++)
-            if (is_rival(p->k, &p->k->seen[i], p) && (!best || p->k->seen[i].ratio < best->ratio))
+            if (is_rival(p->k, &p->k->seen[i], p) && (!best || plainness(&p->k->seen[i]) < plainness(best)))
                 best = &p->k->seen[i];
         if (!best) return;
         p->r[p->n++].seen = best;
@@ -105,17 +113,22 @@ static void set_side(const proof *p, const hn_kernel_code *code, const char *lib
         out->scratch_b = 0;
 }
 
+/* A pair is the fastest of a few blocks of each side, taken in turns: a block in which the machine did something else
+ * as well says nothing of either. */
 static void add_pairs(rival *r, const hn_lab_reply *reply, unsigned variant) {
     if (reply->cls != HONE_RUN_OK) r->failed = true;
-    for (uint32_t i = 0; i < reply->n_pairs && !r->failed; i++) {
-        r->z[r->n] = log(reply->time_s[i][0] / reply->time_s[i][1]);
-        memcpy(r->time_s[r->n], reply->time_s[i], sizeof r->time_s[r->n]);
+    for (uint32_t i = 0; i + BLOCKS <= reply->n_pairs && !r->failed && r->n < MOST_VARIANTS * PAIRS; i += BLOCKS) {
+        double *pair = r->time_s[r->n];
+        pair[0] = pair[1] = INFINITY;
+        for (uint32_t k = i; k < i + BLOCKS; k++)
+            for (int side = 0; side < 2; side++) pair[side] = fmin(pair[side], reply->time_s[k][side]);
+        r->z[r->n] = log(pair[0] / pair[1]);
         r->variant[r->n++] = variant;
     }
 }
 
 static hone_rc measure(proof *p, hn_lab *lab, rival *r, const hn_lab_side *dflt, unsigned variant, hone_err *err) {
-    hn_lab_request q = {.n_pairs = PAIRS, .block_s = block_s, .max_s = variant_s, .side[0] = *dflt};
+    hn_lab_request q = {.n_pairs = PAIRS * BLOCKS, .block_s = block_s, .max_s = variant_s, .side[0] = *dflt};
     hn_lab_reply reply;
     set_side(p, &r->code, r->library, &q.side[1]);
     hone_rc rc = hn_lab_send(lab, &q, 30, err);
@@ -241,6 +254,15 @@ static rival *best_kept(proof *p) {
     return best;
 }
 
+/* What is said of a kernel whose candidates were all refused: the best of them. */
+static void note_best(proof *p) {
+    for (size_t i = 0; i < p->n; i++) {
+        const hone_interval *z = &p->r[i].gain;
+        if (p->r[i].failed || !(z->mid > 0 || z->mid <= 0) || (p->k->seen_gain.mid >= exp(z->mid))) continue;
+        p->k->seen_gain = (hone_interval){exp(z->lo), exp(z->mid), exp(z->hi)};
+    }
+}
+
 static hone_rc decide(proof *p, hone_err *err) {
     hone_rc rc = HONE_OK;
     bool right = false;
@@ -267,6 +289,7 @@ hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err)
         rc = run_variant(p, v, err);
         if (!rc && v + 1 >= LEAST_VARIANTS) decided = judge_all(p);
     }
+    if (!rc && p->n) note_best(p);
     if (!rc && p->n) rc = decide(p, err);
     for (size_t i = 0; i < p->n; i++) remove_library(p, p->r[i].library);
     hn_arena_free(&p->a);
