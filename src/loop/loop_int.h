@@ -16,5 +16,7 @@ bool hn_nest_grow(hn_arena *a, void **array, uint32_t n, uint32_t *room, size_t 
 bool hn_loop_no(const char **why, const char *reason);
 /* Iterations of a loop around this list touch nothing in common. */
 bool hn_loop_independent(const hn_nest *n, hn_st body, const char **why);
+/* The outermost loops become work items of a sensible size (loop/items.c). */
+void hn_nest_items(hn_nest *n);
 
 #endif

@@ -9,7 +9,7 @@
 #include "loop/loop_int.h"
 #include "loop/schedule.h"
 
-enum { CHUNK = 4096, DOT_COLUMNS = 16 };
+enum { CHUNK = 4096, PEELS = 2, DOT_COLUMNS = 16 };
 
 /* -- strides */
 typedef struct walk {
@@ -85,6 +85,26 @@ static void partials(hn_nest *n, hn_st loop, plan *p) {
     if (hn_loop_rfactor(n, loop, p->lanes, u, NULL)) p->n_partial++;
 }
 
+static bool has_guards(hn_nest *n, hn_st first, hn_var v);
+
+/* Conditions in the loop's variable cut it in parts without them, which can be vectors. */
+static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
+    hn_st inside;
+    walk w = {0, 0, 0};
+    walk_list(n, n->st[id].body, n->st[id].var, true, &w);
+    if (w.strided > w.unit) return;
+    if (is_reduction(n, id)) {
+        partials(n, id, p);
+    } else if (peels && has_guards(n, n->st[id].body, n->st[id].var) && hn_loop_peel(n, id, &inside, NULL)) {
+        hn_st behind = n->st[inside].next;
+        schedule_leaf(n, id, p, peels - 1);
+        schedule_leaf(n, inside, p, peels - 1);
+        schedule_leaf(n, behind, p, peels - 1);
+    } else {
+        vectorise(n, id, p);
+    }
+}
+
 /* Loops without loops inside, anywhere below the list: rows, reductions, copies. */
 static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
     for (hn_st id = first, next; id; id = next) {
@@ -97,13 +117,7 @@ static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
             schedule_leaves(n, n->st[id].body, p);
             continue;
         }
-        walk w = {0, 0, 0};
-        walk_list(n, n->st[id].body, n->st[id].var, true, &w);
-        if (w.strided > w.unit) continue;
-        if (is_reduction(n, id))
-            partials(n, id, p);
-        else
-            vectorise(n, id, p);
+        schedule_leaf(n, id, p, PEELS);
     }
 }
 
@@ -216,19 +230,6 @@ static bool keeps_rows(const hn_nest *n, hn_st first) {
     return false;
 }
 
-static void parallelise(hn_nest *n) {
-    for (hn_st id = n->first; id; id = n->st[id].next) {
-        if (n->st[id].kind == HN_ST_LET) continue;
-        hn_st at = id;
-        while (at && n->st[at].kind == HN_ST_LOOP && n->st[at].loop == HN_SERIAL) {
-            hn_st body = n->st[at].body;
-            if (!hn_has_loop(n, body) || !hn_loop_parallelise(n, at, NULL)) break;
-            at = hn_lone_loop(n, body);
-        }
-        return;
-    }
-}
-
 static bool one_top_loop(const hn_nest *n) { return hn_lone_loop(n, n->first) != 0; }
 
 /* The innermost reduction loop below: where its operands are contiguous, partial results beat strided vectors. */
@@ -270,7 +271,7 @@ const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
     hn_nest_collapse(n, n->first);
     hn_nest_tidy(n);
     if (one_top_loop(n)) whole(n, &p);
-    parallelise(n);
+    hn_nest_items(n);
     if (p.lanes > 1) schedule_leaves(n, n->first, &p);
     hn_nest_tidy(n);
     if (p.rows) return hn_format(n->a, "tile=%dx2 vector=%d", (int)p.rows, (int)p.lanes);

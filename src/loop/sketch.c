@@ -29,7 +29,8 @@ static bool plain_apply(hn_nest *n, const hn_machine *m, const int64_t *setting,
 static const hn_sketch plain = {"plain", "vectors along memory, rows of register tiles, work items", plain_fits,
                                 plain_apply};
 
-const hn_sketch *const hn_sketches[] = {&hn_sketch_attention, &hn_sketch_conv, &hn_sketch_gemm, &plain, NULL};
+const hn_sketch *const hn_sketches[] = {&hn_sketch_attention, &hn_sketch_conv, &hn_sketch_gemm,
+                                        &hn_sketch_copy,      &plain,          NULL};
 
 /* -- text */
 const hn_sketch *hn_sketch_named(const char *name, size_t name_n) {

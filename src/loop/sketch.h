@@ -49,6 +49,7 @@ typedef struct hn_sketch {
 extern const hn_sketch *const hn_sketches[];
 extern const hn_sketch hn_sketch_attention; /* loop/sketch_attention.c */
 extern const hn_sketch hn_sketch_conv;      /* loop/sketch_conv.c */
+extern const hn_sketch hn_sketch_copy;      /* loop/sketch_copy.c */
 extern const hn_sketch hn_sketch_gemm;      /* loop/sketch_gemm.c */
 const hn_sketch *hn_sketch_named(const char *name, size_t name_n);
 

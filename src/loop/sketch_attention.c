@@ -19,7 +19,7 @@
 #include "loop/schedule.h"
 #include "loop/sketch.h"
 
-enum { QUERIES_MIN = 8, ITEMS_PER_CORE = 4, BLOCKS = 5 };
+enum { ITEMS_PER_CORE = 4, BLOCKS = 5 };
 enum { ROWS, TILE, BLOCK, PACK }; /* knobs */
 
 /* -- what the nest allows */
@@ -35,14 +35,14 @@ static uint32_t uses_in(const hn_nest *n, hn_sv of, hn_sv in, hn_sv *user) {
 }
 
 /* sum * c or sum / c with c the same for all queries and keys: then q * c or q / c does it with fewer operations. */
-static hn_sv find_scale(const hn_attend *t) {
+static hn_sv find_scale(hn_attend *t) {
     hn_sv user = 0;
     if (t->x.score == t->x.sum || uses_in(t->n, t->x.sum, t->x.score, &user) != 1) return 0;
     const hn_scalar *s = &t->n->sv[user];
     if (s->kind != HN_SV_OP || (s->op != HN_OP_MUL && s->op != HN_OP_DIV)) return 0;
     hn_sv other = s->arg[s->arg[0] == t->x.sum];
     if (s->op == HN_OP_DIV && s->arg[0] != t->x.sum) return 0;
-    return hn_sv_depends(t->n, other, t->x.query) || hn_sv_depends(t->n, other, t->x.key) ? 0 : user;
+    return hn_attend_by_query(t, other) || hn_sv_depends(t->n, other, t->x.key) ? 0 : user;
 }
 
 static bool unit_stride(hn_nest *n, hn_sv x, hn_var v) {
@@ -58,21 +58,66 @@ static bool dense(hn_nest *n, hn_sv x, hn_var v, int64_t length) {
     return hn_ix_stride(n, n->sv[x].at, v, &stride) && hn_dim_is_int(n->dims, stride, &step) && step == length;
 }
 
-static bool recognise(hn_attend *t, hn_nest *n, const hn_machine *m) {
-    *t = (hn_attend){.n = n, .vectors = 2, .lanes = m->vector_b / 4};
-    if (m->vector_b < 16 || !hn_attention_match(n, &t->x) || !hn_attend_find_staged(t, t->x.score)) return false;
-    t->group = t->vectors * t->lanes;
-    t->scale = find_scale(t);
-    return hn_ix_is_int(n, n->extent[t->x.depth], &t->depth) && hn_ix_is_int(n, n->extent[t->x.column], &t->columns);
-}
-
-/* -- knobs */
 static int64_t known(const hn_nest *n, hn_var v, int64_t otherwise) {
     int64_t e = otherwise;
     hn_ix_is_int(n, n->extent[v], &e);
     return e;
 }
 
+/* -- heads that share keys and values */
+bool hn_attend_by_query(hn_attend *t, hn_sv x) {
+    return hn_sv_depends(t->n, x, t->x.query) || (t->heads && hn_sv_depends(t->n, x, t->heads));
+}
+void hn_attend_set_query(hn_attend *t, hn_ix i) {
+    int64_t queries = known(t->n, t->x.query, 1);
+    t->w.var[t->x.query] = t->heads ? hn_at_mod(t, i, queries) : i;
+    if (t->heads) t->w.var[t->heads] = hn_at_plus(t, t->group_head, hn_at_div(t, i, queries));
+}
+void hn_attend_no_query(hn_attend *t) {
+    if (t->heads) t->w.var[t->heads] = t->group_head;
+}
+
+/* Is the index the same for `fold` neighbouring iterations of v? */
+static bool shared(hn_nest *n, hn_sv x, hn_var v, int64_t fold) {
+    if (n->sv[x].kind != HN_SV_LOAD || n->sv[x].n_guard) return false;
+    hn_ix *var = HN_NEW_N(n->a, hn_ix, v + 1u);
+    if (!var) return false;
+    hn_var group = hn_nest_var(n, hn_ix_div(n, n->extent[v], hn_dim_int(n->dims, fold)));
+    hn_var one = hn_nest_var(n, hn_ix_int(n, fold));
+    var[v] = hn_ix_add(n, hn_ix_scale(n, hn_ix_var(n, group), hn_dim_int(n->dims, fold)), hn_ix_var(n, one));
+    return !hn_ix_depends(n, hn_ix_subst(n, n->sv[x].at, &(hn_subst){var, NULL, v + 1u, 0}), one);
+}
+
+/* Few queries (one, in decoding): heads with the same keys and values become lanes beside them. */
+static void fold_heads(hn_attend *t) {
+    int64_t queries = known(t->n, t->x.query, INT64_MAX);
+    t->fold = 1;
+    for (int i = 0; i < t->x.n_outer && queries < t->lanes; i++) {
+        int64_t heads = known(t->n, t->x.outer[i], 0);
+        for (int64_t f = heads; f > t->fold; f--) {
+            if (heads % f || f * queries > t->lanes || !shared(t->n, t->x.k, t->x.outer[i], f)) continue;
+            if (!shared(t->n, t->x.v, t->x.outer[i], f)) continue;
+            t->heads = t->x.outer[i];
+            t->fold = f;
+        }
+    }
+}
+
+static hn_ix n_query(hn_attend *t) { return hn_at_times(t, t->n->extent[t->x.query], t->fold); }
+
+static bool recognise(hn_attend *t, hn_nest *n, const hn_machine *m) {
+    int64_t queries;
+    *t = (hn_attend){.n = n, .vectors = 2, .lanes = m->vector_b / 4};
+    if (m->vector_b < 16 || !hn_attention_match(n, &t->x)) return false;
+    fold_heads(t);
+    if (!hn_attend_find_staged(t, t->x.score)) return false;
+    if (hn_ix_is_int(n, n_query(t), &queries) && queries <= t->lanes) t->vectors = 1;
+    t->group = t->vectors * t->lanes;
+    t->scale = find_scale(t);
+    return hn_ix_is_int(n, n->extent[t->x.depth], &t->depth) && hn_ix_is_int(n, n->extent[t->x.column], &t->columns);
+}
+
+/* -- knobs */
 /* As many queries as leave every core a few items; what they keep between blocks stays within a part of the cache. */
 static hn_knob rows_knob(const hn_attend *t, const hn_machine *m) {
     hn_knob k = {.name = "rows", .n = 5};
@@ -101,9 +146,9 @@ static hn_knob block_knob(const hn_attend *t, const hn_machine *m) {
     return k;
 }
 
-static hn_knob tile_knob(const hn_machine *m) {
-    return m->registers >= 32 ? (hn_knob){.name = "tile", .n = 4, .value = {4, 6, 8, 12}, .model = 8}
-                              : (hn_knob){.name = "tile", .n = 3, .value = {2, 4, 6}, .model = 4};
+static hn_knob tile_knob(const hn_attend *t, const hn_machine *m) {
+    if (m->registers < 32) return (hn_knob){.name = "tile", .n = 3, .value = {2, 4, 6}, .model = 4};
+    return (hn_knob){.name = "tile", .n = 4, .value = {4, 6, 8, 12}, .model = t->vectors > 1 ? 8 : 12};
 }
 
 /* Copies pay where rows lie apart and several groups read them. */
@@ -119,10 +164,10 @@ static hn_knob pack_knob(hn_attend *t, int64_t rows) {
 
 static bool attention_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     hn_attend t;
-    if (!recognise(&t, n, m) || known(n, t.x.query, QUERIES_MIN) < QUERIES_MIN) return false;
+    if (!recognise(&t, n, m)) return false;
     out->n = 4;
     out->knob[ROWS] = rows_knob(&t, m);
-    out->knob[TILE] = tile_knob(m);
+    out->knob[TILE] = tile_knob(&t, m);
     out->knob[BLOCK] = block_knob(&t, m);
     out->knob[PACK] = pack_knob(&t, out->knob[ROWS].model);
     return true;
@@ -165,9 +210,14 @@ static void open_groups(hn_attend *t) {
 
 static void open_item(hn_attend *t) {
     hn_nest *n = t->n;
-    hn_ix queries = n->extent[t->x.query];
-    for (int i = 0; i < t->x.n_outer; i++)
-        t->w.var[t->x.outer[i]] = hn_write_loop(&t->w, n->extent[t->x.outer[i]], HN_PARALLEL);
+    hn_ix queries = n_query(t);
+    for (int i = 0; i < t->x.n_outer; i++) {
+        hn_var v = t->x.outer[i];
+        int64_t fold = v == t->heads ? t->fold : 1;
+        hn_ix at = hn_at_times(t, hn_write_loop(&t->w, hn_at_div(t, n->extent[v], fold), HN_PARALLEL), fold);
+        t->w.var[v] = at;
+        if (v == t->heads) t->group_head = at;
+    }
     hn_ix items = hn_at_div(t, hn_at_plus(t, queries, hn_ix_int(n, t->rows - 1)), t->rows);
     t->item = hn_at_times(t, hn_write_loop(&t->w, items, HN_PARALLEL), t->rows);
     t->here = hn_ix_min(n, hn_ix_int(n, t->rows), hn_ix_sub(n, queries, t->item));
@@ -203,7 +253,9 @@ static bool attention_apply(hn_nest *n, const hn_machine *m, const int64_t *sett
     hn_attend t;
     if (!recognise(&t, n, m)) return hn_loop_no(why, "no attention");
     t.rows = setting[ROWS];
-    t.tile = setting[TILE];
+    t.tile = t.query_tile = setting[TILE];
+    int64_t queries;
+    if (hn_ix_is_int(n, n_query(&t), &queries) && queries < t.tile) t.query_tile = queries;
     t.block = setting[BLOCK];
     t.pack = setting[PACK];
     t.online = known(n, t.x.key, INT64_MAX) > t.block;

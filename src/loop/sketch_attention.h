@@ -36,14 +36,18 @@ typedef struct hn_attend {
     hn_writer w;
     hn_nest *n;
     int64_t lanes, vectors, group; /* group = vectors * lanes */
-    int64_t rows, block, tile;     /* queries of an item, keys of a block, keys and queries of the register tiles */
+    int64_t rows, block;           /* queries of an item, keys of a block */
+    int64_t tile, query_tile;      /* keys of the scores' register tile, queries of the values' */
     int64_t depth, columns;
     bool pack, online; /* keys and values are copied; there may be several blocks */
     hn_staged staged[HN_STAGED_MAX];
     int n_staged;
-    hn_sv scale;              /* operation on the finished sum that the queries take over; 0: none */
-    hn_buf queries;           /* [group of the item][depth][lane] */
-    hn_buf scores;            /* [key][lane] */
+    hn_sv scale;      /* operation on the finished sum that the queries take over; 0: none */
+    hn_var heads;     /* 0, or the outer loop of which `fold` iterations share keys and values: queries like others */
+    int64_t fold;     /* then the queries are head * queries + query of that group of heads */
+    hn_ix group_head; /* its first head */
+    hn_buf queries;   /* [group of the item][depth][lane] */
+    hn_buf scores;    /* [key][lane] */
     hn_buf keys, values;      /* copies: [key][depth], [key][column] */
     hn_buf tops, sums, mixed; /* online, per query of the item: [query], [query], [query][column] */
     hn_buf keep;              /* online, of the group: what earlier sums are multiplied by */
@@ -66,6 +70,11 @@ static inline hn_ix hn_at_mod(hn_attend *t, hn_ix a, int64_t by) {
 static inline hn_sv hn_at_number(hn_attend *t, double x) {
     return hn_write_scalar(&t->w, &(hn_scalar){.kind = HN_SV_CONST, .dtype = HONE_F32, .f = x});
 }
+
+/* Queries and heads folded into them. */
+bool hn_attend_by_query(hn_attend *t, hn_sv x);  /* does x differ from query to query? */
+void hn_attend_set_query(hn_attend *t, hn_ix i); /* what is copied from here on is of query i */
+void hn_attend_no_query(hn_attend *t);           /* … is the same for all queries */
 
 /* sketch_attention_stage.c */
 bool hn_attend_find_staged(hn_attend *t, hn_sv v); /* false: too many, or of a form that cannot be staged */

@@ -103,6 +103,8 @@ static bool match_softmax(hn_nest *n, hn_st scores, hn_buf row, hn_buf *quotient
 static bool match_values(hn_nest *n, hn_st loop, hn_buf quotients, hn_attention *x) {
     fold f;
     hn_st store;
+    while (is(n, loop, HN_ST_LOOP) && !after(n, loop) && n->extent[n->st[loop].var] == hn_ix_int(n, 1))
+        loop = act(n, n->st[loop].body);
     if (!match_contraction(n, loop, &f, &store) || after(n, loop)) return false;
     const hn_scalar product = n->sv[f.value];
     int side = is_element(n, product.arg[0], quotients, f.var) ? 0 : 1;
@@ -141,19 +143,17 @@ static double length(const hn_nest *n, hn_var v) {
 }
 
 /* The loop over the queries: the longest of those that neither the keys nor the values depend on. */
-static bool choose_query(hn_nest *n, const hn_var *loop, int n_loop, hn_attention *x) {
+static void choose_query(hn_nest *n, const hn_var *loop, int n_loop, hn_attention *x) {
     int found = -1;
     for (int i = 0; i < n_loop; i++) {
         if (hn_sv_depends(n, x->k, loop[i]) || hn_sv_depends(n, x->v, loop[i])) continue;
         if (!hn_sv_depends(n, x->q, loop[i])) continue;
         if (found < 0 || length(n, loop[i]) >= length(n, loop[found])) found = i;
     }
-    if (found < 0) return false;
-    x->query = loop[found];
+    x->query = found < 0 ? hn_nest_var(n, hn_ix_int(n, 1)) : loop[found]; /* one query has no loop */
     x->n_outer = 0;
     for (int i = 0; i < n_loop; i++)
         if (i != found) x->outer[x->n_outer++] = loop[i];
-    return true;
 }
 
 bool hn_attention_match(hn_nest *n, hn_attention *x) {
@@ -171,5 +171,6 @@ bool hn_attention_match(hn_nest *n, hn_attention *x) {
     int64_t one;
     bool columns = n->sv[x->v].kind == HN_SV_LOAD && hn_ix_stride(n, n->sv[x->v].at, x->column, &stride) &&
                    hn_dim_is_int(n->dims, stride, &one) && one == 1;
-    return columns && choose_query(n, loop, n_loop, x);
+    if (columns) choose_query(n, loop, n_loop, x);
+    return columns;
 }

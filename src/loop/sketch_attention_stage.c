@@ -5,7 +5,7 @@
 
 bool hn_attend_find_staged(hn_attend *t, hn_sv v) {
     const hn_scalar s = t->n->sv[v];
-    if (v == t->x.sum || !hn_sv_depends(t->n, v, t->x.query)) return true;
+    if (v == t->x.sum || !hn_attend_by_query(t, v)) return true;
     if (s.kind == HN_SV_LOAD) {
         for (int i = 0; i < t->n_staged; i++)
             if (t->staged[i].load == v) return true;
@@ -30,7 +30,7 @@ typedef struct rectangle {
 static hn_sv value(hn_attend *t, const hn_staged *s, hn_ix query, hn_ix k) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
-    w->var[t->x.query] = query;
+    hn_attend_set_query(t, query);
     w->var[s ? t->x.key : t->x.depth] = s ? hn_at_plus(t, t->key0, k) : k;
     if (s) return hn_write_copy(w, s->load);
     hn_sv q = hn_write_copy(w, t->x.q);
@@ -113,6 +113,7 @@ static void pack_row(hn_attend *t, hn_sv from, hn_var along, hn_buf to, hn_ix k,
 
 void hn_attend_pack(hn_attend *t) {
     hn_writer *w = &t->w;
+    hn_attend_no_query(t);
     for (int side = 0; side < 2 && t->pack; side++) {
         hn_ix k = hn_write_loop(w, t->n_key, HN_SERIAL);
         w->var[side ? t->x.key_v : t->x.key] = hn_at_plus(t, t->key0, k);

@@ -5,11 +5,12 @@
 
 #include <math.h>
 
-enum { CHAINS = 4, TILE_LEFT = 4 };
+enum { CHAINS = 4, TILE_LEFT = 4, FEW = 4 };
 
 /* -- scores */
 static hn_sv key_number(hn_attend *t, hn_ix k, hn_ix d) {
     if (t->pack) return hn_write_load(&t->w, t->keys, hn_at_plus(t, hn_at_times(t, k, t->depth), d));
+    hn_attend_no_query(t);
     t->w.var[t->x.key] = hn_at_plus(t, t->key0, k);
     t->w.var[t->x.depth] = d;
     return hn_write_copy(&t->w, t->x.k);
@@ -19,7 +20,7 @@ static hn_sv key_number(hn_attend *t, hn_ix k, hn_ix d) {
 static hn_sv score(hn_attend *t, hn_sv sum, hn_ix k, hn_ix lane) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
-    w->var[t->x.query] = hn_at_plus(t, t->first, lane);
+    hn_attend_set_query(t, hn_at_plus(t, t->first, lane));
     w->var[t->x.key] = hn_at_plus(t, t->key0, k);
     w->sv[t->x.sum] = sum;
     if (t->scale) w->sv[t->scale] = sum;
@@ -91,17 +92,22 @@ static hn_sv largest(hn_attend *t, hn_ix lane, hn_sv old) {
     return hn_write_load(w, all, zero);
 }
 
-/* x, or 0 where it is -inf: nothing but masked keys so far, whose exponentials shall be 0. */
-static hn_sv finite_top(hn_attend *t, hn_sv x) {
-    hn_writer *w = &t->w;
-    hn_scalar none = {.kind = HN_SV_OP, .dtype = HONE_BOOL, .op = HN_OP_EQ, .n_arg = 2, .saturate = true};
-    none.arg[0] = x;
-    none.arg[1] = hn_at_number(t, -(double)INFINITY);
+/* a OP b ? yes : no */
+static hn_sv choose(hn_attend *t, hn_op op, hn_sv a, hn_sv b, double yes, hn_sv no) {
     hn_scalar pick = {.kind = HN_SV_OP, .dtype = HONE_F32, .op = HN_OP_SELECT, .n_arg = 3, .saturate = true};
-    pick.arg[0] = hn_write_scalar(w, &none);
-    pick.arg[1] = hn_at_number(t, 0);
-    pick.arg[2] = x;
-    return hn_write_scalar(w, &pick);
+    pick.arg[0] = hn_write_op(&t->w, op, HONE_BOOL, a, b);
+    pick.arg[1] = hn_at_number(t, yes);
+    pick.arg[2] = no;
+    return hn_write_scalar(&t->w, &pick);
+}
+
+/* exp(x) for x <= 0, but 0 where that is hardly a normal number: beside the largest exponential, 1, it does not count,
+ * and arithmetic on subnormal numbers takes a hundred times as long (masked keys have them). */
+static hn_sv exponential(hn_attend *t, hn_sv x) {
+    hn_writer *w = &t->w;
+    hn_sv least = hn_at_number(t, -87);
+    hn_sv e = hn_write_op(w, HN_OP_EXP, HONE_F32, hn_write_op(w, HN_OP_MAX, HONE_F32, x, least), 0);
+    return choose(t, HN_OP_LT, x, least, 0, e);
 }
 
 /* The first value of the sum; online: the sum so far, rescaled to the new largest score *top. */
@@ -114,8 +120,9 @@ static hn_sv sum_so_far(hn_attend *t, hn_ix lane, hn_sv *top) {
     }
     hn_sv old = hn_write_load(w, t->tops, at), new = largest(t, lane, old);
     hn_write_store(w, t->tops, at, new);
-    *top = finite_top(t, new);
-    hn_sv keep = hn_write_op(w, HN_OP_EXP, HONE_F32, hn_write_op(w, HN_OP_SUB, HONE_F32, old, *top), 0);
+    /* -inf: nothing but masked keys so far, whose exponentials shall be 0 */
+    *top = choose(t, HN_OP_EQ, new, hn_at_number(t, -(double)INFINITY), 0, new);
+    hn_sv keep = exponential(t, hn_write_op(w, HN_OP_SUB, HONE_F32, old, *top));
     hn_write_store(w, t->keep, lane, keep);
     return hn_write_op(w, HN_OP_MUL, HONE_F32, hn_write_load(w, t->sums, at), keep);
 }
@@ -129,7 +136,7 @@ void hn_attend_softmax(hn_attend *t) {
     hn_write_store(w, total, zero, sum);
     hn_ix k = hn_write_loop(w, t->n_key, HN_SERIAL), at = hn_at_plus(t, hn_at_times(t, k, t->group), lane);
     hn_sv x = hn_write_op(w, HN_OP_SUB, HONE_F32, hn_write_load(w, t->scores, at), top);
-    hn_sv e = hn_write_op(w, HN_OP_EXP, HONE_F32, x, 0);
+    hn_sv e = exponential(t, x);
     hn_write_store(w, t->scores, at, e);
     hn_write_update(w, total, zero, HN_OP_ADD, e);
     hn_write_close(w, 1);
@@ -140,6 +147,7 @@ void hn_attend_softmax(hn_attend *t) {
 /* -- the product with the values */
 static hn_sv value_number(hn_attend *t, hn_ix k, hn_ix column) {
     if (t->pack) return hn_write_load(&t->w, t->values, hn_at_plus(t, hn_at_times(t, k, t->columns), column));
+    hn_attend_no_query(t);
     t->w.var[t->x.key_v] = hn_at_plus(t, t->key0, k);
     t->w.var[t->x.column] = column;
     return hn_write_copy(&t->w, t->x.v);
@@ -150,7 +158,7 @@ static void result(hn_attend *t, hn_ix q, hn_ix column, hn_sv mixed) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
     w->var[t->x.column] = column;
-    w->var[t->x.query] = hn_at_plus(t, t->first, q);
+    hn_attend_set_query(t, hn_at_plus(t, t->first, q));
     hn_sv sum = hn_write_load(w, t->sums, hn_at_plus(t, t->group_at, q));
     w->sv[t->x.mixed] = hn_write_op(w, HN_OP_DIV, HONE_F32, mixed, sum);
     hn_sv out = hn_write_copy(w, t->x.out);
@@ -203,8 +211,8 @@ static void value_tiles(hn_attend *t, hn_ix q, hn_ix many, int64_t size, const p
 }
 
 static void value_rows(hn_attend *t, const panel *p) {
-    hn_ix left = hn_at_mod(t, t->valid, t->tile);
-    value_tiles(t, hn_ix_int(t->n, 0), hn_at_div(t, t->valid, t->tile), t->tile, p);
+    hn_ix left = hn_at_mod(t, t->valid, t->query_tile);
+    value_tiles(t, hn_ix_int(t->n, 0), hn_at_div(t, t->valid, t->query_tile), t->query_tile, p);
     value_tiles(t, hn_ix_sub(t->n, t->valid, left), left, 1, p);
 }
 
@@ -214,9 +222,9 @@ static void result_rows(hn_attend *t, const panel *p) {
     hn_write_close(&t->w, 3);
 }
 
-/* Panels of two vectors of columns, then one, then narrower ones. */
+/* Panels of two vectors of columns (four where there are few queries), then fewer, then narrower ones. */
 static void panels(hn_attend *t, void (*rows)(hn_attend *, const panel *)) {
-    panel p = {.wide = 2, .lanes = t->lanes};
+    panel p = {.wide = t->query_tile <= FEW ? 4 : 2, .lanes = t->lanes};
     for (int64_t done = 0; done < t->columns;) {
         int64_t size = p.wide * p.lanes, many = (t->columns - done) / size;
         if (many) {
@@ -227,7 +235,7 @@ static void panels(hn_attend *t, void (*rows)(hn_attend *, const panel *)) {
         }
         done += many * size;
         if (p.wide > 1)
-            p.wide = 1;
+            p.wide /= 2;
         else
             p.lanes /= 2;
     }
