@@ -39,7 +39,7 @@ static void check_random(const hone_model *m) {
     ok(!hone_model_random(m, "n=3", 5, a, &err) && a[0].rank == 2 && a[0].dim[0] == 3 && a[1].dim[0] == 3,
        "random/sizes_given");
     ok(!hone_model_random(m, "n=3", 5, b, &err) && !memcmp(a[0].data, b[0].data, 48), "random/same_seed_same_numbers");
-    
+
     ok(((unsigned char *)a[1].data)[0] < 2 && ((unsigned char *)a[1].data)[2] < 2, "random/bools_are_0_or_1");
     for (int i = 0; i < 2; i++) hone_free(a[i].data), hone_free(b[i].data);
     a[0] = untouched;
