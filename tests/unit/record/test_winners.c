@@ -65,7 +65,7 @@ static void test_key(void) {
 
 static void test_rows(void) {
     hone_winners *w = NULL;
-    hone_winner a = sample("a\n", "n=4", 1), b = sample("a\n", "n=8", 2), key = a, got = {0}, *list;
+    hone_winner a = sample("a\n", "n=4", 1), b = sample("a\n", "n=8", 2), key = a, got = {0}, *list = NULL;
     size_t n = 0;
     hone_err err = {0};
     ok(hone_winners_open(file_named("none.db"), false, &w, &err) == HONE_E_NOTFOUND,
