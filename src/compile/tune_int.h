@@ -128,6 +128,7 @@ typedef struct hn_tuned {
     hn_kernel *k;
     const char *shape;
     double share, default_s, roof_s; /* of one call */
+    double fastest_s;                /* the default's best time beside a candidate; NAN */
     hone_winner key;
     char id[33], trial_id[33], default_code[33];
     hn_tune_space space;
@@ -137,8 +138,9 @@ typedef struct hn_tuned {
     size_t n_seen, room_seen, n_new, n_since;
     double best; /* ratio */
     double search_s;
-    const char *end;                     /* NULL: its search goes on */
-    bool fat;                            /* does not compile without the headers of libc */
+    const char *end; /* NULL: its search goes on */
+    bool stale;      /* the default's best time has fallen a lot: ratios are to be looked at again */
+    bool fat;        /* does not compile without the headers of libc */
     bool opened, proven, winner, is_new; /* proven: there is nothing left to prove */
     hone_winner won;                     /* winner: its row */
     hone_interval seen_gain;             /* of the best candidate that was looked at in a proof; mid 0: of none */

@@ -16,11 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_AHEAD = 8, SCREEN_PAIRS = 5, CLOSER_PAIRS = 24, ASKS_PER_TURN = 16 };
+enum { MOST_AHEAD = 8, SCREEN_PAIRS = 5, CLOSER_PAIRS = 24, ASKS_PER_TURN = 16, MOST_TRIES = 2 };
 /* Blocks of a screening and of a closer look; a candidate this much slower than the best is given up early. */
 static const double screen_block_s = 5e-4, screen_s = 0.02, closer_s = 0.08, clearly_worse = 1.15;
 /* A gain that counts; the roofline is reached within this. */
 static const double least_gain = 0.003, roof_slack = 1.03;
+/* The default beside a candidate may be this much slower than it ever was. */
+static const double held_up = 1.3;
 
 typedef enum ahead_state { FREE, BUILDING, READY, MEASURING } ahead_state;
 typedef struct ahead {
@@ -32,6 +34,7 @@ typedef struct ahead {
     char code[33], object[33];
     int cpu;
     bool closer; /* looked at once already: close to the best */
+    int n_tries; /* in which the default was held up */
     hn_arena a;
 } ahead;
 
@@ -280,17 +283,58 @@ static void summarise(const hn_lab_reply *r, double *ratio, double *time_s) {
     *time_s = best[1];
 }
 
+/* Faster than the machine can be: the default was held up, whatever the pairs say. */
+static bool is_impossible(const hn_tuned *k, double time_s) { return k->roof_s > 0 && time_s < 0.9 * k->roof_s; }
+
+/* The default turns out to be far faster than what earlier candidates were held against: they were held up together
+ * with it, or it alone was. Those that look too good get their time beside its best. */
+static hone_rc rescale(hn_tuned *k, hone_err *err) {
+    double *point = calloc(hone_space_slots(k->space.space) + 1, sizeof *point);
+    hone_rc rc = point ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
+    k->best = 1;
+    for (size_t i = 0; i < k->n_seen && !rc; i++) {
+        hn_seen *s = &k->seen[i];
+        if (s->cls != HONE_RUN_OK || !i) continue;
+        bool wrong = s->ratio * held_up * k->fastest_s < s->time_s;
+        if (wrong) s->ratio = s->time_s / k->fastest_s;
+        if (wrong && !hone_point_from_json(k->space.space, s->json, point, NULL)) rc = tell(k, point, s, err);
+        if (s->ratio < k->best) k->best = s->ratio;
+    }
+    free(point);
+    return rc;
+}
+
+/* Was the default far slower than it is known to be? Then it was held up throughout, and the pair says nothing; after a
+ * few more tries its best known time stands in for it. */
+static bool is_held_up(hn_tuned *k, ahead *x, double *ratio, double time_s) {
+    double default_s = time_s / *ratio;
+    if (!(k->fastest_s <= default_s)) {
+        k->stale = k->stale || k->fastest_s > held_up * default_s;
+        k->fastest_s = default_s;
+    }
+    if (default_s < held_up * k->fastest_s && !is_impossible(k, time_s)) return false;
+    if (x->n_tries++ < MOST_TRIES) return true;
+    *ratio = time_s / k->fastest_s;
+    return false;
+}
+
 static hone_rc digest(slice *s, const hn_lab_reply *r, hone_err *err) {
     ahead *x = s->measuring;
     double ratio = NAN, time_s = NAN;
     s->measuring = NULL;
     if (r->cls == HONE_RUN_OK) {
         summarise(r, &ratio, &time_s);
+        if (is_held_up(s->k, x, &ratio, time_s)) return measure(s, x, err);
         if (!x->closer && ratio < s->k->best * (1 + least_gain)) { /* worth a closer look */
             x->closer = true;
             return measure(s, x, err);
         }
-        if (isnan(s->k->default_s) || time_s / ratio < s->k->default_s) s->k->default_s = time_s / ratio;
+        if (s->k->stale) {
+            hone_rc rc = rescale(s->k, err);
+            if (rc) return rc;
+            s->k->stale = false;
+        }
+        if (isnan(s->k->default_s) || s->k->fastest_s < s->k->default_s) s->k->default_s = s->k->fastest_s;
     }
     hone_rc rc = finish(s, x, r->cls, ratio, time_s, err);
     release(s, x);
@@ -400,6 +444,7 @@ static hone_rc take_up(hn_tuning *t, hn_tuned *k, hone_err *err) {
     if (!rc && !t->o->fresh) rc = hone_winners_trials(t->winners, k->trial_id, &trial, &n, err);
     for (size_t i = 0; i < n && !rc && !k->end; i++) {
         if (hone_point_from_json(k->space.space, trial[i].candidate, point, NULL)) continue; /* of another space */
+        if (trial[i].cls == HONE_RUN_OK && is_impossible(k, trial[i].ratio * k->default_s)) continue;
         hn_seen *seen = add_seen(k);
         if (!seen) break;
         snprintf(seen->code, sizeof seen->code, "%s", trial[i].code);

@@ -187,7 +187,7 @@ static hone_rc make_kernels(hn_tuning *t, hone_err *err) {
     t->kernel = hn_alloc_n(&t->a, t->n_kernels + 1, sizeof *t->kernel);
     if (!t->kernel) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     for (size_t i = 0; i < t->n_kernels; i++)
-        t->kernel[i] = (hn_tuned){.k = &t->m->kernel[i], .default_s = NAN, .best = 1};
+        t->kernel[i] = (hn_tuned){.k = &t->m->kernel[i], .default_s = NAN, .fastest_s = NAN, .best = 1};
     return HONE_OK;
 }
 
