@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Work items at sizes that were drawn; the first ones are small. */
+#define MOST_WORK (1 << 24)
 enum { LIMIT_S = 120, MOST_CHILDREN = 32, SETS = 5, DONE = 71, NO_LIBRARY = 72 }; /* the last two: exit codes */
 
 typedef struct shared {
@@ -51,7 +53,10 @@ static bool try_sizes(hn_trial *t, unsigned set, unsigned n_fills) {
     hn_mark start = hn_arena_mark(t->a);
     hn_traits x;
     bool good = true;
+    int64_t work = 0;
     if (!t->k->cost.steps || !hn_dim_eval(t->m->g->dims, t->k->cost.steps, t->symbol, &t->cost)) t->cost = 0;
+    if (set && hn_work_eval(t->m->g, &t->k->code, t->symbol, &work) && work > MOST_WORK) return true;
+    if (work > t->cost) t->cost = work;
     if (hn_trial_traits(t, &x)) return true;
     for (unsigned f = 0; f < n_fills && good; f++) {
         hn_mark mark = hn_arena_mark(t->a);
