@@ -246,6 +246,7 @@ def tune(
 def tune(
     workload: PathLike = "hone.yaml",
     *,
+    budget: None = None,
     callback: Optional[Callable[[TuneEvent], object]] = None,
     canary: bool = True,
     seeds: Sequence[Point] = (),

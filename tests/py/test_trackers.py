@@ -81,17 +81,18 @@ def server(tmp_path_factory):
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1",
                "--backend-store-uri", f"sqlite:///{folder}/mlflow.db", "--artifacts-destination", str(folder / "artifacts")]  # fmt: skip
     env = {k: v for k, v in os.environ.items() if k != "PYTHONMALLOC"}
+    env["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"  # seven more processes otherwise
     with open(folder / "log", "w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, cwd=folder, env=env)
     uri = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(900):
+        for _ in range(600):
             try:
-                urllib.request.urlopen(uri + "/health", timeout=1)
+                urllib.request.urlopen(uri + "/health", timeout=10)
                 break
             except (urllib.error.URLError, OSError):
                 assert process.poll() is None, (folder / "log").read_text()[-2000:]
-                time.sleep(0.1)
+                time.sleep(0.2)
         yield uri
     finally:
         os.killpg(process.pid, signal.SIGKILL)
