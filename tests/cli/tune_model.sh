@@ -13,7 +13,7 @@ echo '-- wrong calls'
 hone tune two.ir --evals 5
 hone tune two.ir --size n=3
 hone tune two.ir --budget 1s --kernels k9 -q
-hone tune two.ir --target aarch64 --budget 1s -q
+hone tune two.ir --target aarch64 --budget 1s -q 2>&1 | sed 's,here: .*,here: WHY,'
 hone tune --budget 1s x.yaml
 hone winners lits
 hone winners list --winners none.db
