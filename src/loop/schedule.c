@@ -12,15 +12,24 @@ bool hn_loop_no(const char **why, const char *reason) {
     return false;
 }
 
+/* Guards that hold where a copy is made. */
+typedef struct held {
+    hn_ix *guard;
+    uint32_t n, room;
+} held;
+static void hold(hn_nest *n, held *h, hn_ix guard) {
+    if (hn_nest_grow(n->a, (void **)&h->guard, h->n, &h->room, sizeof *h->guard)) h->guard[h->n++] = guard;
+}
+
 /* A copy of the loop's body with its variable replaced. */
-static hn_st body_with(hn_nest *n, hn_st loop, hn_ix value) {
+static hn_st body_where(hn_nest *n, hn_st loop, hn_ix value, const held *h) {
     hn_var v = n->st[loop].var;
     hn_ix *var = HN_NEW_N(n->a, hn_ix, v + 1u);
     if (!var) return 0;
     var[v] = value;
-    hn_subst s = {var, NULL, v + 1u, 0};
-    return hn_nest_clone(n, n->st[loop].body, &s);
+    return hn_nest_clone_where(n, n->st[loop].body, &(hn_subst){var, NULL, v + 1u, 0}, h->n, h->guard);
 }
+static hn_st body_with(hn_nest *n, hn_st loop, hn_ix value) { return body_where(n, loop, value, &(held){0}); }
 
 static hn_st make_loop(hn_nest *n, hn_var v, hn_st body, hn_loop_kind kind) {
     return hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_LOOP, .var = v, .body = body, .loop = kind});
@@ -200,13 +209,13 @@ typedef struct range {
     hn_ix low, high; /* v is inside where low <= v < high; 0: no bound */
 } range;
 
-/* Bounds of v from one guard c*v + rest >= 0 over all values of the loops further in. */
-static void bound_by(hn_nest *n, hn_ix guard, hn_var v, range *r) {
+/* Bounds of v from one guard c*v + rest >= 0 over all values of the loops further in; false: it gives none. */
+static bool bound_by(hn_nest *n, hn_ix guard, hn_var v, range *r) {
     hn_dim c, d;
     int64_t k;
-    if (!hn_ix_stride(n, guard, v, &c) || !hn_dim_is_int(n->dims, c, &k) || k == 0) return;
+    if (!hn_ix_stride(n, guard, v, &c) || !hn_dim_is_int(n->dims, c, &k) || k == 0) return false;
     hn_ix rest = hn_ix_sub(n, guard, hn_ix_scale(n, hn_ix_var(n, v), c));
-    if (!(d = hn_ix_low(n, rest))) return;
+    if (!(d = hn_ix_low(n, rest))) return false;
     hn_dim zero = hn_dim_int(n->dims, 0), by = hn_dim_int(n->dims, k > 0 ? k : -k);
     if (k > 0) {
         hn_ix low = hn_ix_dim(n, hn_dim_ceildiv(n->dims, hn_dim_sub(n->dims, zero, d), by));
@@ -215,29 +224,33 @@ static void bound_by(hn_nest *n, hn_ix guard, hn_var v, range *r) {
         hn_ix high = hn_ix_dim(n, hn_dim_add(n->dims, hn_dim_floordiv(n->dims, d, by), hn_dim_int(n->dims, 1)));
         r->high = r->high ? hn_ix_min(n, r->high, high) : high;
     }
+    return true;
 }
-static void bounds_in(hn_nest *n, hn_st first, hn_var v, range *r) {
+static void bounds_in(hn_nest *n, hn_st first, hn_var v, range *r, held *h) {
     for (hn_st id = first; id; id = n->st[id].next) {
-        if (n->st[id].kind == HN_ST_LOOP) bounds_in(n, n->st[id].body, v, r);
+        if (n->st[id].kind == HN_ST_LOOP) bounds_in(n, n->st[id].body, v, r, h);
         if (n->st[id].kind != HN_ST_LET) continue;
         const hn_scalar x = n->sv[n->st[id].value];
-        for (uint32_t k = 0; k < x.n_guard; k++) bound_by(n, x.guard[k], v, r);
+        for (uint32_t k = 0; k < x.n_guard; k++)
+            if (bound_by(n, x.guard[k], v, r)) hold(n, h, x.guard[k]);
     }
 }
 
-static hn_st part(hn_nest *n, hn_st loop, hn_ix from, hn_ix to) {
+static hn_st part(hn_nest *n, hn_st loop, hn_ix from, hn_ix to, const held *h) {
     hn_var v = hn_nest_var(n, hn_ix_sub(n, to, from));
-    return make_loop(n, v, body_with(n, loop, hn_ix_add(n, from, hn_ix_var(n, v))), n->st[loop].loop);
+    return make_loop(n, v, body_where(n, loop, hn_ix_add(n, from, hn_ix_var(n, v)), h), n->st[loop].loop);
 }
 
 bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why) {
     range r = {0, 0};
+    held none = {0}, h = {0};
     hn_ix e = n->extent[n->st[loop].var], zero = hn_ix_int(n, 0);
-    bounds_in(n, n->st[loop].body, n->st[loop].var, &r);
+    bounds_in(n, n->st[loop].body, n->st[loop].var, &r, &h);
     if (!r.low && !r.high) return hn_loop_no(why, "no guard depends on the loop alone");
     hn_ix low = hn_ix_min(n, hn_ix_max(n, r.low ? r.low : zero, zero), e);
     hn_ix high = hn_ix_max(n, hn_ix_min(n, r.high ? r.high : e, e), low);
-    hn_st before = part(n, loop, zero, low), middle = part(n, loop, low, high), behind = part(n, loop, high, e);
+    hn_st before = part(n, loop, zero, low, &none), middle = part(n, loop, low, high, &h);
+    hn_st behind = part(n, loop, high, e, &none);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
     hn_st next = n->st[loop].next;
     n->st[loop] = n->st[before];
@@ -304,19 +317,15 @@ bool hn_loop_trim(hn_nest *n, hn_st loop, const char **why) {
     if (!picks_alone(n, n->st[loop].body, inner, &pick) || !pick)
         return hn_loop_no(why, "the loop does more than update a register under conditions");
     const hn_scalar x = *pick;
-    uint32_t held = 0;
-    hn_ix *holds = HN_NEW_N(n->a, hn_ix, x.n_guard + 1), *var = HN_NEW_N(n->a, hn_ix, v + 1u);
-    for (uint32_t k = 0; holds && k < x.n_guard; k++)
-        if (bound_outside(n, x.guard[k], v, inner, &r)) holds[held++] = x.guard[k];
-    if (!held) return hn_loop_no(why, "no condition depends on the loop and what is around it alone");
+    held h = {0};
+    for (uint32_t k = 0; k < x.n_guard; k++)
+        if (bound_outside(n, x.guard[k], v, inner, &r)) hold(n, &h, x.guard[k]);
+    if (!h.n) return hn_loop_no(why, "no condition depends on the loop and what is around it alone");
     hn_ix low = hn_ix_min(n, hn_ix_max(n, r.low ? r.low : zero, zero), e);
     hn_ix high = hn_ix_max(n, hn_ix_min(n, r.high ? r.high : e, e), low);
-    hn_var inside = hn_nest_var(n, hn_ix_sub(n, high, low));
-    if (!var) return hn_loop_no(why, "out of memory");
-    var[v] = hn_ix_add(n, low, hn_ix_var(n, inside));
-    hn_st body = hn_nest_clone_where(n, n->st[loop].body, &(hn_subst){var, NULL, v + 1u, 0}, held, holds);
+    hn_st inside = part(n, loop, low, high, &h);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
-    become(n, loop, inside, body);
+    become(n, loop, n->st[inside].var, n->st[inside].body);
     return true;
 }
 

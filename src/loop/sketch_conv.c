@@ -13,7 +13,15 @@
 #include "loop/schedule.h"
 #include "loop/sketch.h"
 
-enum { COLS_MAX = 4, LANES_MIN = 4, REPEAT_INNER = 1, REPEAT_OWN = 7, EDGE_TILES = 3, LANES_DEEP = 8 };
+enum {
+    COLS_MAX = 4,
+    LANES_MIN = 4,
+    REPEAT_INNER = 1,
+    REPEAT_OWN = 7,
+    EDGE_TILES = 3,
+    LANES_DEEP = 8,
+    ANY_WIDTH = 5040
+};
 
 typedef struct form {
     hn_chain c;
@@ -140,7 +148,7 @@ static double strip_cycles(const form *f, int64_t rows, int64_t cols) {
     return sum + (double)left * step_cycles(f, rows, 1);
 }
 static double image_cycles(const form *f, int64_t rows, int64_t cols) {
-    int64_t width = f->width ? f->width : 8 * rows;
+    int64_t width = f->width ? f->width : ANY_WIDTH;
     double sum = (double)(width / rows) * strip_cycles(f, rows, cols);
     return width % rows ? sum + strip_cycles(f, width % rows, cols) : sum;
 }
@@ -268,18 +276,45 @@ static void peel_tiles(hn_nest *n, hn_st tiles) {
         if (length(n, ends[k]) >= 1 && length(n, ends[k]) <= EDGE_TILES) hn_loop_repeat(n, ends[k], NULL);
 }
 
+/* Rows without conditions, of unknown number: tiles, then smaller ones. */
+static bool tile_any(hn_nest *n, hn_st row, int64_t rows, const char **why) {
+    hn_st inner, tail = 0;
+    if (rows < 2) return true;
+    if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
+    return !tail || tile_any(n, tail, rows / 2, why);
+}
+
+/* In the rows at the edge of an image the window's columns that are outside go. */
+static void trim_all(hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        if (n->st[id].loop == HN_SERIAL) hn_loop_trim(n, id, NULL);
+        trim_all(n, n->st[id].body);
+    }
+}
+
+static bool rows_of_any_image(hn_nest *n, hn_st row, int64_t rows, const char **why) {
+    hn_st middle = row;
+    if (hn_loop_peel(n, row, &middle, NULL)) {
+        trim_all(n, n->st[row].body);
+        trim_all(n, n->st[n->st[middle].next].body);
+    }
+    return tile_any(n, middle, rows, why);
+}
+
 /* for row { for col: body } with a known number of columns (channels). */
 static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     int64_t e = length(n, row);
     hn_st inner, tail = 0, next = n->st[row].next;
-    if (e && e <= rows) {
+    if (!e) return rows_of_any_image(n, row, rows, why);
+    if (e <= rows) {
         hn_var lane[LANES_DEEP] = {n->st[row].var};
         if (!hn_loop_unroll(n, row, why)) return false;
         write_out_edges(n, n->st[row].body, lane, 1);
         return true;
     }
     if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
-    if (tail && length(n, tail) && !tile_rows(n, tail, rows, why)) return false;
+    if (tail && !tile_rows(n, tail, rows, why)) return false;
     peel_tiles(n, row);
     for (hn_st id = row; id && id != next && id != tail; id = n->st[id].next) edge(n, id);
     return true;
@@ -310,12 +345,32 @@ static bool own_tile(hn_nest *n, const form *f, hn_st row, const int64_t *settin
     return tile(n, f, whole, setting[ROWS], why) && (!rest || tile(n, f, rest, setting[ROWS], why));
 }
 
+/* Likewise of unknown number. */
+static bool own_any(hn_nest *n, const form *f, hn_st row, int64_t rows, const int64_t *setting, const char **why) {
+    hn_st inner = row, tail = 0;
+    if (rows > 1 && !hn_loop_split(n, row, rows, &inner, &tail, why)) return false;
+    if (rows == 1 && !hn_loop_split(n, row, 1, &inner, NULL, why)) return false;
+    return own_tile(n, f, inner, setting, why) && (!tail || own_any(n, f, tail, rows / 2, setting, why));
+}
+static bool own_rows_of_any_image(hn_nest *n, const form *f, hn_st row, const int64_t *setting, const char **why) {
+    hn_st middle = row;
+    if (hn_loop_peel(n, row, &middle, NULL)) {
+        const hn_st ends[] = {row, n->st[middle].next};
+        for (int k = 0; k < 2; k++) {
+            trim_all(n, n->st[ends[k]].body);
+            if (!own_any(n, f, ends[k], 1, setting, why)) return false;
+        }
+    }
+    return own_any(n, f, middle, setting[ROWS], setting, why);
+}
+
 /* for row { for channel: body } where every channel reads its own part of the image: tiles of rows around the channels,
  * so that the image is read in the order of memory. */
 static bool own_tiles(hn_nest *n, const form *f, hn_st row, const int64_t *setting, const char **why) {
     int64_t e = length(n, row);
     hn_st inner, tail = 0, next = n->st[row].next;
-    if (e && e <= setting[ROWS]) return own_tile(n, f, row, setting, why);
+    if (!e) return own_rows_of_any_image(n, f, row, setting, why);
+    if (e <= setting[ROWS]) return own_tile(n, f, row, setting, why);
     if (!hn_loop_split(n, row, setting[ROWS], &inner, &tail, why)) return false;
     peel_tiles(n, row);
     for (hn_st id = row, after; id && id != next; id = after) {

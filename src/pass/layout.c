@@ -66,6 +66,12 @@ static hn_val channels_last(hn_rewriter *r, hn_val v) {
     return s->last[v];
 }
 
+/* Is there the same with its channels last already? */
+static bool has_last(const hn_rewriter *r, hn_val v) {
+    const layout *s = r->arg;
+    return is_mine(r, v) || (v < s->room && s->last[v] && r->g->value[s->last[v]].block == r->b.b);
+}
+
 /* -- convolutions and windows */
 static bool all_are(const hn_node *n, hn_attr_id id, size_t spatial, int64_t x) {
     const hn_attr *a = hn_attr_get(n, id);
@@ -149,7 +155,7 @@ static hn_val rule(hn_rewriter *r, const hn_node *n) {
         return channels_first(r, with_channels_last(r, n, w));
     }
     bool window = n->op == HN_OP_WSUM || n->op == HN_OP_WMAX;
-    if (window && is_mine(r, n->in[0]) && !hn_attr_i(n, HN_A_CHANNELS_LAST, 0))
+    if (window && has_last(r, n->in[0]) && !hn_attr_i(n, HN_A_CHANNELS_LAST, 0))
         return channels_first(r, with_channels_last(r, n, NULL));
     bool any = false;
     for (size_t i = 0; i < n->n_in; i++) any |= n->in[i] && is_mine(r, n->in[i]);
