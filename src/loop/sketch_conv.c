@@ -134,7 +134,7 @@ enum { ROWS, COLS, ITEM, ORDER };
 
 /* Cycles of one step of the reduction in a tile: two multiply-adds, two loads; four until a sum is there again. */
 static double step_cycles(const form *f, int64_t rows, int64_t cols) {
-    double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(f->own ? rows * cols + cols : rows + cols);
+    double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(f->own ? rows * cols : rows + cols);
     double worst = fma > load ? fma : load;
     return worst > 4 ? worst : 4;
 }
@@ -159,8 +159,8 @@ static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t
     for (int64_t c = 1; c <= COLS_MAX; c++)
         for (int64_t r = 1; r <= width && r <= 28; r++) {
             if ((f->own ? 2 * r * c : r * c + 1) + c >= registers) break; /* sums, weights, the image */
-            double cycles =
-                image_cycles(f, r, c) * (1 + 0.02 / (double)(f->own ? c : r)); /* of equals the one that reads less */
+            double reuse = f->own ? (double)(c < 2 ? 1 : 2) : (double)r;  /* of equals the one that reads less */
+            double cycles = image_cycles(f, r, c) * (1 + 0.02 / reuse + 0.001 / (double)r);
             if (least > 0 && cycles >= least) continue;
             least = cycles;
             *rows = r;
