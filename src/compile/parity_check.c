@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_WRONG = 256, SAMPLES = 96 };
 /* Elementary operations that the interpreter does in a few hundredths of a second. */
@@ -110,10 +111,13 @@ static bool make_call(hn_trial *t, call *c) {
 }
 
 static void run_part(hn_trial *t, const call *c, int64_t begin, int64_t end) {
-    if (t->remote)
-        hn_remote_run(t->remote, t->m->target, t->k->index, c->where, c->n_buf, t->symbol, t->n_symbols, begin, end);
-    else
+    if (t->remote) { /* what it died of ends this process, too: then the kernel has crashed */
+        if (!hn_remote_run(t->remote, t->m->target, t->k->index, c->where, c->n_buf, t->symbol, t->n_symbols, begin,
+                           end))
+            _exit(EXIT_FAILURE);
+    } else {
         t->run(c->buf, t->symbol, begin, end, c->scratch);
+    }
 }
 
 static bool run_pieces(hn_trial *t, const call *c, int n_pieces) {

@@ -54,7 +54,8 @@ bool hn_trial_inputs(hn_trial *t, const hn_traits *traits, hn_fill fill);
 bool hn_trial_check(hn_trial *t, const hn_traits *traits, hn_fill fill);
 
 /* remote.c: kernels of a library for another processor. Build: the program that runs them, once. Open: a process that
- * does, for the life of this one; NULL where it cannot be started. Run: as the kernel's function. */
+ * does, for the life of this one; NULL where it cannot be started. Run: as the kernel's function; false: that process
+ * has died. */
 typedef struct hn_remote_buffer {
     char *data; /* NULL: none */
     int64_t size_b;
@@ -62,7 +63,7 @@ typedef struct hn_remote_buffer {
 } hn_remote_buffer;
 hone_rc hn_remote_build(hn_library *l, hone_err *err);
 hn_remote *hn_remote_open(const hn_library *l);
-void hn_remote_run(hn_remote *r, uint32_t target, uint32_t kernel, const hn_remote_buffer *b, int64_t n_buffers,
+bool hn_remote_run(hn_remote *r, uint32_t target, uint32_t kernel, const hn_remote_buffer *b, int64_t n_buffers,
                    int64_t *symbol, size_t n_symbols, int64_t begin, int64_t end);
 
 #endif

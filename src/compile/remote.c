@@ -1,8 +1,7 @@
 /* remote.c — kernels of another processor's library, run under an emulator for parity.
  *
  * A small program (runner.h) is compiled with the library's compiler; every process that checks parity starts one
- * under the emulator and hands it a kernel at a time: buffers are copied into a file that both map, and back. Where the
- * program dies, the process that asked dies too, and the supervisor takes the kernel for crashed.
+ * under the emulator and hands it a kernel at a time: buffers are copied into a file that both map, and back.
  */
 #include "base/fs.h"
 #include "base/proc.h"
@@ -114,13 +113,14 @@ hn_remote *hn_remote_open(const hn_library *l) {
     return pid < 0 ? NULL : r;
 }
 
-static void grow(hn_remote *r, int64_t size_b) {
-    if (size_b <= r->size_b) return;
+static bool grow(hn_remote *r, int64_t size_b) {
+    if (size_b <= r->size_b) return true;
     if (r->memory) munmap(r->memory, (size_t)r->size_b);
     r->memory = ftruncate(r->file, size_b) ? MAP_FAILED
                                            : mmap(NULL, (size_t)size_b, PROT_READ | PROT_WRITE, MAP_SHARED, r->file, 0);
-    if (r->memory == MAP_FAILED) _exit(8);
+    if (r->memory == MAP_FAILED) return r->memory = NULL, r->size_b = 0, false;
     r->size_b = size_b;
+    return true;
 }
 
 /* Room for a buffer with HN_GUARD_B bytes on both sides. */
@@ -142,25 +142,26 @@ static int64_t same_before(const hn_remote_buffer *b, int64_t i) {
 }
 
 /* Buffers in the order of the kernel's, scratch behind them. */
-void hn_remote_run(hn_remote *r, uint32_t target, uint32_t kernel, const hn_remote_buffer *b, int64_t n_buffers,
+bool hn_remote_run(hn_remote *r, uint32_t target, uint32_t kernel, const hn_remote_buffer *b, int64_t n_buffers,
                    int64_t *symbol, size_t n_symbols, int64_t begin, int64_t end) {
     int64_t place_of[HN_REMOTE_BUFFERS + 1], at = (int64_t)sizeof place_of;
     int64_t symbols_b = (int64_t)((n_symbols + 1) * sizeof *symbol), symbols_at;
-    if (n_buffers > HN_REMOTE_BUFFERS) _exit(9);
+    if (n_buffers > HN_REMOTE_BUFFERS) return false;
     symbols_at = place(&at, symbols_b);
     for (int64_t i = 0; i <= n_buffers; i++) {
         int64_t same = same_before(b, i);
         place_of[i] = same >= 0 ? place_of[same] : b[i].data ? place(&at, b[i].size_b) : -1;
     }
-    grow(r, at);
+    if (!grow(r, at)) return false;
     memcpy(r->memory, place_of, sizeof place_of);
     memcpy(r->memory + symbols_at, symbol - 1, (size_t)symbols_b);
     for (int64_t i = 0; i <= n_buffers; i++)
         if (same_before(b, i) < 0) copy(r->memory + place_of[i], b[i].data, &b[i]);
     hn_remote_order o = {r->size_b, target, kernel, 0, n_buffers, symbols_at + 8, place_of[n_buffers], begin, end};
     char done;
-    if (write(r->to, &o, sizeof o) != (ssize_t)sizeof o || read(r->from, &done, 1) != 1) _exit(10);
+    if (write(r->to, &o, sizeof o) != (ssize_t)sizeof o || read(r->from, &done, 1) != 1) return false;
     memcpy(symbol - 1, r->memory + symbols_at, (size_t)symbols_b);
     for (int64_t i = 0; i <= n_buffers; i++)
         if (same_before(b, i) < 0) copy(b[i].data, r->memory + place_of[i], &b[i]);
+    return true;
 }

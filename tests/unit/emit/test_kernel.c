@@ -89,7 +89,9 @@ static void far_away(void *const *buf, const int64_t *s, int64_t begin, int64_t 
     int64_t slots[8];
     (void)buf, (void)scratch;
     memcpy(slots, s - 1, sizeof slots);
-    hn_remote_run(remote, 0, remote_kernel, where, n_where, slots + 1, 7, begin, end);
+    if (!remote || hn_remote_run(remote, 0, remote_kernel, where, n_where, slots + 1, 7, begin, end)) return;
+    printf("# the process that runs kernels has died\n");
+    remote = NULL;
 }
 
 /* Runs the kernel with its items in pieces of `step`, odd pieces last. */
@@ -317,10 +319,12 @@ static bool write_library(const char *dir, const hn_str *source, const built *b)
     hn_str_add(&text, "static const hone_model_kernel kernels[] = {\n");
     for (int i = 0; i < N_CASES; i++)
         hn_str_addf(&text, b[i].rc ? "    {0},\n" : "    {\"\", \"\", \"\", \"\", xk%d},\n", i);
-    hn_str_add(&text, "};\nstatic const hone_model *const targets[1];\n"
-                      "static const hone_model model = {.abi = HONE_MODEL_ABI, .kernel = kernels, .n_targets = 1, "
-                      ".targets = targets};\nstatic const hone_model *const targets[1] = {&model};\n"
-                      "const hone_model *hone_model_query(void) { return &model; }\n");
+    hn_str_add(
+        &text,
+        "};\nstatic const hone_model *const targets[1];\n"
+        "static const hone_model model = {.abi = HONE_MODEL_ABI, .kernel = kernels, .n_targets = 1, "
+        ".targets = targets};\nstatic const hone_model *const targets[1] = {&model};\n"
+        "__attribute__((visibility(\"default\"))) const hone_model *hone_model_query(void) { return &model; }\n");
     snprintf(path, sizeof path, "%s/model.c", dir);
     bool good = !text.failed && hn_write_file(path, text.text, text.n, NULL) == HONE_OK;
     hn_str_free(&text);
@@ -331,7 +335,7 @@ static bool compile_far(hn_library *l, hone_err *err) {
     hn_command c = {0};
     hn_proc_result r = {0};
     hn_command_compiler(&l->model[0], NULL, NULL, &l->arena, &c);
-    static const char *const rest[] = {"-shared", "model.c", "-o", "model.so", "-lm"};
+    static const char *const rest[] = {"-O1", "-shared", "model.c", "-o", "model.so", "-lm"};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) hn_command_add(&c, rest[i]);
     hone_rc rc = hn_proc_run(&(hn_proc_spec){.argv = c.argv, .cwd = l->work, .cpu = -1}, NULL, &r, err);
     bool fine = !rc && r.end == HN_PROC_EXITED && r.code == 0;
