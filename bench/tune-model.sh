@@ -3,6 +3,7 @@
 #
 # usage: bench/tune-model.sh
 #   MODELS="mlp minilm_l6 bert_base gpt2 resnet50 mobilenet_v2"    BUDGET=5m per model    TIME=10s per comparison
+#   RATE=30s for candidates per second on one product of 128x768x768 (RATE= leaves it out)
 #   THREADS="1 2"    PEER=onnxruntime (PEER= leaves it out)    BUILD=build
 # Winners and the cache of compiled libraries are those of this benchmark, under $BUILD/bench/tune. "tuned / default" is the whole
 # model, measured by hone tune in turns; "2nd compile" takes its winners and what was compiled before.
@@ -22,6 +23,20 @@ export XDG_DATA_HOME=$work/data
 
 header "Tuning models" "BUDGET=${BUDGET:-5m} bench/tune-model.sh"
 echo
+if [ -n "${RATE-30s}" ]; then
+    python3 - >"$work/product.ir" <<'PY'
+import random
+random.seed(1)
+weights = ", ".join(f"0x{random.randint(1, 255):x}p-{random.randint(6, 9)}" for _ in range(768 * 768))
+print(f'ir 1\ninput %0 : f32[128, 768] "x"\n%1 = const {{value = f32[768, 768] ({weights})}}\n'
+      '%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\noutput %2 "y"')
+PY
+    "$HONE" tune "$work/product.ir" --new --winners "$work/product.db" --budget "${RATE-30s}" --json |
+        python3 -c 'import json, sys
+r = json.load(sys.stdin)
+rate, n = r["candidates_per_s"] or 0, r["candidates"]
+print(f"128x768x768: {rate:.1f} candidates per second ({n} of them); aim 15\n")'
+fi
 echo "| model | default / tuned, 1 thread | all cores | candidates | per second | winners | 2nd compile s | tuned / $PEER (threads) |"
 echo "|---|---|---|---|---|---|---|---|"
 for model in ${MODELS:-mlp minilm_l6 bert_base gpt2 resnet50 mobilenet_v2}; do
