@@ -187,6 +187,17 @@ static void update(hn_c *c, const hn_stmt *s) {
     hn_str_free(&guards);
 }
 
+/* As an integer: the address may lie outside the buffer. */
+static void prefetch(hn_c *c, const hn_stmt *s) {
+    const hn_nbuf *b = &c->n->buf[s->buf];
+    hn_str at = {0};
+    hn_c_ix(c, &at, s->at, "0");
+    hn_c_line(c, "__builtin_prefetch((const void *)((uintptr_t)%c%u + %u * (uintptr_t)(%s)), %s);",
+              b->space == HN_PARAM ? 'p' : letter(b->space), b->index, hn_dtype_of(b->dtype)->size_b,
+              at.text ? at.text : "0", b->space == HN_PARAM ? "0, 2" : "1, 3");
+    hn_str_free(&at);
+}
+
 /* -- loops */
 static bool lanes(hn_c *c, const hn_stmt *s) {
     int64_t n = 0;
@@ -234,6 +245,7 @@ static bool list(hn_c *c, hn_st first) {
         case HN_ST_LET: hn_c_let(c, s->value); break;
         case HN_ST_STORE: for_lanes(c, store_mask(c, s), 0, s, store); break;
         case HN_ST_UPDATE: for_lanes(c, store_mask(c, s), 0, s, update); break;
+        case HN_ST_PREFETCH: for_lanes(c, hn_c_ix_mask(c, s->at), 0, s, prefetch); break;
         case HN_ST_REG:
             c->buf_mask[s->buf] = (1u << c->n_lane) - 1;
             for_lanes(c, c->buf_mask[s->buf], 0, s, declare);

@@ -137,6 +137,7 @@ static hn_st copy_list(copy *c, hn_st first) {
             break;
         }
         case HN_ST_LET: x.value = copy_scalar(c, x.value, &fresh); break;
+        case HN_ST_PREFETCH:
         case HN_ST_STORE:
         case HN_ST_UPDATE:
             x.at = hn_ix_subst(n, x.at, &c->subst);

@@ -78,7 +78,7 @@ typedef struct hn_scalar {
     hn_dim below;       /* an i64 known to lie in [0, below); 0: not known */
 } hn_scalar;
 
-typedef enum hn_st_kind { HN_ST_LOOP, HN_ST_LET, HN_ST_STORE, HN_ST_UPDATE, HN_ST_REG } hn_st_kind;
+typedef enum hn_st_kind { HN_ST_LOOP, HN_ST_LET, HN_ST_STORE, HN_ST_UPDATE, HN_ST_REG, HN_ST_PREFETCH } hn_st_kind;
 typedef enum hn_loop_kind { HN_SERIAL, HN_PARALLEL, HN_VECTOR, HN_UNROLL } hn_loop_kind;
 typedef struct hn_stmt {
     hn_st_kind kind;
@@ -87,7 +87,8 @@ typedef struct hn_stmt {
     hn_loop_kind loop; /* LOOP */
     hn_var var;        /* LOOP */
     hn_sv value;       /* LET, STORE, UPDATE */
-    hn_buf buf;        /* STORE, UPDATE, REG */
+    hn_buf buf;        /* STORE, UPDATE, REG, PREFETCH: memory that will be read or, of results, written; the element
+                          need not be there */
     hn_ix at;
     hn_op op; /* UPDATE: add, mul, min, max: buf[at] = buf[at] op value */
 } hn_stmt;

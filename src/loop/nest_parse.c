@@ -322,6 +322,13 @@ static bool write(parser *p, bool update, hn_st *out) {
     return true;
 }
 
+static bool prefetch(parser *p, hn_st *out) {
+    hn_stmt s = {.kind = HN_ST_PREFETCH};
+    if (!access(p, &s.buf, &s.at)) return false;
+    *out = hn_nest_stmt(p->n, &s);
+    return true;
+}
+
 static bool reg(parser *p, hn_st *out) {
     hone_dtype t;
     hn_dim size;
@@ -347,6 +354,7 @@ static bool statement(parser *p, hn_st *out) {
     }
     if (accept(p, "store")) return write(p, false, out);
     if (accept(p, "update")) return write(p, true, out);
+    if (accept(p, "prefetch")) return prefetch(p, out);
     if (!strncmp(p->at, "reg a", 5)) {
         p->at += 5;
         return reg(p, out);

@@ -174,6 +174,10 @@ static void print_list(printer *p, hn_st first, int depth) {
             hn_str_addf(p->out, "reg a%u %s ", p->reg[s->buf] - 1, hn_dtype_of(p->n->buf[s->buf].dtype)->text);
             hn_dim_print(p->n->dims, p->n->buf[s->buf].size, p->out);
             break;
+        case HN_ST_PREFETCH:
+            hn_str_add(p->out, "prefetch");
+            print_access(p, s->buf, s->at);
+            break;
         default:
             hn_str_add(p->out, s->kind == HN_ST_STORE ? "store" : "update");
             print_access(p, s->buf, s->at);

@@ -87,6 +87,12 @@ static hone_rc check_write(verifier *v, const hn_stmt *s) {
     return HONE_OK;
 }
 
+static hone_rc check_prefetch(verifier *v, const hn_stmt *s) {
+    if (!ix_in_scope(v, s->at)) return broken(v, 1, "an index uses what is not in scope");
+    if (v->n->buf[s->buf].space == HN_REG) return broken(v, 2, "a prefetch of a register");
+    return HONE_OK;
+}
+
 static hone_rc check_list(verifier *v, hn_st first);
 
 static hone_rc check_loop(verifier *v, const hn_stmt *s) {
@@ -121,6 +127,8 @@ static hone_rc check_list(verifier *v, hn_st first) {
             rc = check_loop(v, &s);
         else if (s.kind == HN_ST_LET)
             rc = check_let(v, s.value);
+        else if (s.kind == HN_ST_PREFETCH)
+            rc = check_prefetch(v, &s);
         else if (s.kind != HN_ST_REG)
             rc = check_write(v, &s);
         else if (!hn_dim_is_int(v->n->dims, v->n->buf[s.buf].size, &size) || size < 1 || size > 4096)

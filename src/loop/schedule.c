@@ -204,6 +204,25 @@ bool hn_loop_swap(hn_nest *n, hn_st loop, const char **why) {
     return true;
 }
 
+bool hn_loop_prefetch(hn_nest *n, hn_st loop, int64_t every, hn_buf b, hn_ix at, int64_t lines, int64_t step,
+                      const char **why) {
+    hn_st inner, head = 0;
+    if (n->st[loop].loop != HN_SERIAL) return hn_loop_no(why, "the loop is not serial");
+    if (n->buf[b].space == HN_REG) return hn_loop_no(why, "a register needs no prefetch");
+    if (every > 1 && !hn_loop_split(n, loop, every, &inner, NULL, why)) return false;
+    if (every == 1) inner = n->st[loop].body;
+    hn_ix run = hn_ix_scale(n, hn_ix_var(n, n->st[loop].var), hn_dim_int(n->dims, lines * step));
+    for (int64_t l = lines; l-- > 0;) {
+        hn_ix here = hn_ix_add(n, hn_ix_add(n, at, run), hn_ix_int(n, l * step));
+        hn_st s = hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_PREFETCH, .buf = b, .at = here});
+        n->st[s].next = head ? head : inner;
+        head = s;
+    }
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    if (head) n->st[loop].body = head;
+    return true;
+}
+
 /* -- peeling */
 typedef struct range {
     hn_ix low, high; /* v is inside where low <= v < high; 0: no bound */

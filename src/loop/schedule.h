@@ -40,6 +40,10 @@ bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why);
 bool hn_loop_trim(hn_nest *n, hn_st loop, const char **why);
 /* for v < E: body becomes body with 0, body with 1, …: a serial loop of known length, at most 64. */
 bool hn_loop_repeat(hn_nest *n, hn_st loop, const char **why);
+/* Before every run of `every` iterations of a serial loop, `lines` prefetches of buffer b: of the elements at +
+ * step*(lines*run + l), l < lines, which need not be there. */
+bool hn_loop_prefetch(hn_nest *n, hn_st loop, int64_t every, hn_buf b, hn_ix at, int64_t lines, int64_t step,
+                      const char **why);
 /* Loops of one iteration are replaced by their bodies, loops of none are dropped. */
 void hn_nest_tidy(hn_nest *n);
 

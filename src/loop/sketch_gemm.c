@@ -11,11 +11,11 @@
 #include "loop/sketch.h"
 #include "loop/tile.h"
 
-enum { COLS_MAX = 4, LANES_MIN = 4 };
+enum { COLS_MAX = 8, ROWS_MAX = 16, OPERANDS_MAX = 8 };
 
 typedef struct product {
     hn_chain c;
-    int row;         /* which loop of the chain; the last one has the columns */
+    int row;         /* which loop of the chain, -1: there is one row; the last one has the columns */
     int64_t m, n, k; /* lengths, m with the loops that will be one with the row loop; 0: not known */
     int64_t lanes;
 } product;
@@ -24,7 +24,7 @@ typedef struct product {
 typedef struct operands {
     hn_var col;
     int64_t lanes;
-    hn_ix at[4]; /* of loads that walk with the columns */
+    hn_ix at[OPERANDS_MAX]; /* of loads that walk with the columns */
     int n_along, n_all;
     int64_t size_b; /* of an element; 0: they differ */
 } operands;
@@ -35,7 +35,7 @@ static bool take_load(hn_nest *n, const hn_scalar *x, operands *o) {
     o->size_b = size_b;
     o->n_all++;
     if (!hn_ix_depends(n, x->at, o->col)) return true;
-    if (o->n_along == 4) return false;
+    if (o->n_along == OPERANDS_MAX) return false;
     o->at[o->n_along++] = x->at;
     return true;
 }
@@ -58,19 +58,17 @@ static bool take_reduction(hn_nest *n, hn_st first, operands *o) {
     return updates == 1;
 }
 
-/* The body of the columns' loop: one reduction, and before and behind it what stores contiguous results. */
+/* The body of the columns' loop: reductions, and before and behind them what stores contiguous results. */
 static bool take_body(hn_nest *n, hn_st first, operands *o, hn_st *reduction) {
     *reduction = 0;
     for (hn_st id = first; id; id = n->st[id].next) {
-        const hn_stmt *s = &n->st[id];
-        if (s->kind == HN_ST_LOOP) {
-            if (*reduction) return false;
-            *reduction = id;
-        }
-        if (s->kind != HN_ST_STORE || n->buf[s->buf].space == HN_REG) continue;
-        if (n->buf[s->buf].space == HN_LOCAL) return false;
+        const hn_stmt s = n->st[id];
+        if (s.kind == HN_ST_STORE && n->buf[s.buf].space == HN_LOCAL) return false;
+        if (s.kind != HN_ST_LOOP) continue;
+        if (!take_reduction(n, s.body, o)) return false;
+        if (!*reduction) *reduction = id;
     }
-    return *reduction && take_reduction(n, n->st[*reduction].body, o);
+    return *reduction != 0;
 }
 static bool stores_contiguous(hn_nest *n, hn_st first, const operands *o) {
     for (hn_st id = first; id; id = n->st[id].next)
@@ -99,7 +97,7 @@ static int64_t all_rows(hn_nest *n, const product *p, const operands *o) {
 static bool match(hn_nest *n, const hn_machine *m, product *p) {
     hn_st red;
     p->c = hn_chain_of(n, n->first);
-    if (p->c.n < 2) return false;
+    if (p->c.n < 1) return false;
     hn_st leaf = p->c.loop[p->c.n - 1];
     operands o = {.col = n->st[leaf].var};
     if (!take_body(n, n->st[leaf].body, &o, &red) || !o.n_along || o.n_all == o.n_along) return false;
@@ -111,18 +109,21 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
         for (int i = 0; i < o.n_along; i++) still &= !hn_ix_depends(n, o.at[i], n->st[p->c.loop[k]].var);
         if (still && length(n, p->c.loop[k]) != 1) p->row = k;
     }
-    if (p->row < 0) return false;
     for (int i = 0; i < o.n_along; i++)
         if (!hn_ix_contiguous(n, o.at[i], o.col, o.lanes)) return false;
     p->n = length(n, leaf);
-    p->m = all_rows(n, p, &o);
+    p->m = p->row < 0 ? 1 : all_rows(n, p, &o);
     p->k = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) p->k *= length(n, l);
     return true;
 }
 
 /* -- knobs */
-enum { ROWS, COLS, BLOCK };
+static const double READS = 0.1, STREAMS = 0.005;
+enum { ROWS, COLS, BLOCK, AHEAD };
+/* RUN: steps of the reduction between prefetches. LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not
+ * known. */
+enum { RUN = 16, LINES_AHEAD = 64, STRIPS = 8 };
 
 static void add_value(hn_knob *k, int64_t v) {
     int at = k->n;
@@ -134,23 +135,23 @@ static void add_value(hn_knob *k, int64_t v) {
     k->n++;
 }
 
-/* Registers that a tile may take: half of them where there is no multiply-add that takes an operand from memory. */
 static int64_t rows_max(const hn_machine *m, int64_t cols) {
     int64_t rows = hn_tile_rows_max(m->registers > 0 ? m->registers : 16, cols);
-    return rows < 1 ? 1 : rows > 16 ? 16 : rows;
+    return rows < 1 ? 1 : rows > ROWS_MAX ? ROWS_MAX : rows;
 }
 
-/* The tile of the least cycles; of equal ones the one that reads least for a multiply-add. */
+/* The tile of the least cycles; what it reads for a multiply-add and how many streams of panels it follows count a
+ * little. */
 static hn_tile best_tile(const hn_machine *m, const product *p) {
     hn_tile best = {1, 1, p->lanes};
     double least = 0;
     for (int64_t cols = 1; cols <= COLS_MAX; cols++)
-        for (int64_t rows = 1; rows <= rows_max(m, cols); rows++) {
+        for (int64_t rows = 1; rows <= rows_max(m, cols) && (p->m < 1 || rows <= p->m); rows++) {
             hn_tile t = {rows, cols, p->lanes};
             double cycles = hn_tile_cycles(&t, p->m, p->n);
             if (p->m < 1) cycles /= (double)(64 * rows);
             if (p->n < 1) cycles /= (double)(64 * cols * p->lanes);
-            cycles *= 1 + 0.1 * (double)(rows + cols) / (double)(rows * cols);
+            cycles *= 1 + READS * (double)(rows + cols) / (double)(rows * cols) + STREAMS * (double)cols;
             if (least > 0 && cycles >= least) continue;
             least = cycles;
             best = t;
@@ -158,31 +159,136 @@ static hn_tile best_tile(const hn_machine *m, const product *p) {
     return best;
 }
 
-/* Rows whose part of the left operand fills half of the second-level cache, in whole tiles. */
+/* Rows whose part of the left operand fills half of the second-level cache, in whole tiles; up to twice as many where
+ * that saves a second walk through the panels. */
 static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *t) {
     int64_t k = p->k > 0 ? p->k : 1024, rows = m->l2_b / 2 / (k * 4);
-    rows = rows / t->rows * t->rows;
+    if (p->m > rows && p->m < 2 * rows) rows = p->m;
+    rows = (rows + t->rows - 1) / t->rows * t->rows;
     if (rows < t->rows) rows = t->rows;
     return rows;
+}
+
+/* The operand along the columns does not stay in the cache from one run to the next: its panels are asked for ahead. */
+static bool best_ahead(const hn_machine *m, const product *p) {
+    return p->n > 0 && p->k > 0 && p->n * p->k * 4 > m->l2_b / 4;
 }
 
 static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     product p;
     if (!match(n, m, &p)) return false;
     hn_tile t = best_tile(m, &p);
-    out->n = 3;
+    out->n = 4;
     out->knob[ROWS] = (hn_knob){.name = "rows", .model = t.rows};
     out->knob[COLS] = (hn_knob){.name = "cols", .model = t.cols};
     out->knob[BLOCK] = (hn_knob){.name = "block", .model = best_block(m, &p, &t)};
+    out->knob[AHEAD] = (hn_knob){.name = "ahead", .model = best_ahead(m, &p)};
     for (int64_t c = 1; c <= COLS_MAX; c++) add_value(&out->knob[COLS], c);
-    for (int64_t r = 1; r <= rows_max(m, 1); r++) add_value(&out->knob[ROWS], r);
+    for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) add_value(&out->knob[ROWS], r);
     for (int64_t b = out->knob[BLOCK].model / 4; b <= 4 * out->knob[BLOCK].model; b *= 2)
         if (b > 0) add_value(&out->knob[BLOCK], b);
     add_value(&out->knob[BLOCK], out->knob[BLOCK].model);
+    for (int64_t a = 0; a < 2; a++) add_value(&out->knob[AHEAD], a);
     return true;
 }
 
+/* -- prefetch */
+/* Where the walk is: in which panel, in which of how many tiles of rows, in which lanes. */
+typedef struct place {
+    hn_tile tile;
+    hn_var panel, strip;
+    int64_t strips; /* 1: all rows are one tile */
+    bool in_tile;
+    hn_ix *zero;  /* by variable: 0 for lanes and the reduction */
+    int64_t line; /* elements */
+} place;
+
+/* The load of a reduction's body that walks with the panels, if it walks through memory line by line: *next is where
+ * the next panel begins, *here where this one does, its columns kept. */
+static bool stream(hn_nest *n, hn_st loop, const place *w, hn_buf *b, hn_ix *next, hn_ix *here) {
+    hn_dim stride;
+    int64_t k, e, p;
+    hn_var v = n->st[loop].var;
+    if (!hn_ix_is_int(n, n->extent[v], &e)) return false;
+    for (hn_st id = n->st[loop].body; id; id = n->st[id].next) {
+        const hn_scalar x = n->sv[n->st[id].kind == HN_ST_LET ? n->st[id].value : 0];
+        if (n->st[id].kind != HN_ST_LET || x.kind != HN_SV_LOAD || !hn_ix_depends(n, x.at, w->panel)) continue;
+        if (!hn_ix_stride(n, x.at, v, &stride) || !hn_dim_is_int(n->dims, stride, &k) || k != w->line) return false;
+        if (!hn_ix_stride(n, x.at, w->panel, &stride) || !hn_dim_is_int(n->dims, stride, &p)) return false;
+        if (p != w->tile.cols * w->tile.lanes * e) return false;
+        hn_subst all = {w->zero, NULL, v + 1u, 0};
+        hn_ix was = w->zero[v];
+        w->zero[v] = hn_ix_int(n, 0);
+        *next = hn_ix_add(n, hn_ix_subst(n, x.at, &all), hn_ix_int(n, p));
+        hn_ix *var = HN_NEW_N(n->a, hn_ix, v + 1u);
+        if (!var) return false;
+        var[v] = w->zero[v];
+        *here = hn_ix_subst(n, x.at, &(hn_subst){var, NULL, v + 1u, 0});
+        w->zero[v] = was;
+        *b = x.buf;
+        return true;
+    }
+    return false;
+}
+
+/* Every tile of rows asks for its share of the next panel; a tile that is alone for what comes next in its own. */
+static void prefetch_in(hn_nest *n, hn_st loop, const place *w) {
+    hn_buf b;
+    hn_ix next, here;
+    int64_t e, lines = w->tile.cols * w->tile.lanes / w->line;
+    if (!stream(n, loop, w, &b, &next, &here)) return;
+    if (w->strips == 1) {
+        here = hn_ix_add(n, here, hn_ix_int(n, LINES_AHEAD * w->line));
+        hn_loop_prefetch(n, loop, 1, b, here, 1, w->line, NULL);
+        return;
+    }
+    if (!hn_ix_is_int(n, n->extent[n->st[loop].var], &e) || e < RUN) return;
+    int64_t share = (RUN * lines + w->strips - 1) / w->strips;
+    hn_ix from = hn_ix_scale(n, hn_ix_var(n, w->strip), hn_dim_int(n->dims, e / RUN * share * w->line));
+    hn_loop_prefetch(n, loop, RUN, b, hn_ix_add(n, next, from), share, w->line, NULL);
+}
+
+static bool updates(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next)
+        if (n->st[id].kind == HN_ST_UPDATE) return true;
+    return false;
+}
+
+static void prefetch_all(hn_nest *n, hn_st first, place w) {
+    int64_t e;
+    for (hn_st id = first, next; id; id = next) {
+        next = n->st[id].next;
+        const hn_stmt s = n->st[id];
+        if (s.kind != HN_ST_LOOP) continue;
+        place in = w;
+        bool known = hn_ix_is_int(n, n->extent[s.var], &e);
+        if (s.loop == HN_UNROLL || s.loop == HN_VECTOR) {
+            w.zero[s.var] = hn_ix_int(n, 0);
+            in.in_tile = true;
+            if (!w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows)) continue; /* a tail of rows */
+            prefetch_all(n, s.body, in);
+        } else if (updates(n, s.body)) {
+            prefetch_in(n, id, &w);
+        } else {
+            hn_st lanes = s.body;
+            if (w.panel && n->st[lanes].kind == HN_ST_LOOP && n->st[lanes].loop == HN_UNROLL && !n->st[lanes].next)
+                in.strip = s.var, in.strips = known ? e : w.strips;
+            prefetch_all(n, s.body, in);
+        }
+    }
+}
+
 /* -- schedule */
+/* The columns' loop becomes the only one inside a loop of one row. */
+static hn_st one_row(hn_nest *n, hn_st col) {
+    hn_st in = hn_nest_stmt(n, &n->st[col]);
+    if (!in) return 0;
+    n->st[in].next = 0;
+    n->st[col].var = hn_nest_var(n, hn_ix_int(n, 1));
+    n->st[col].body = in;
+    return col;
+}
+
 static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     product p;
     hn_nest_tidy(n);
@@ -191,12 +297,21 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (!match(n, m, &p)) return hn_loop_no(why, "collapsed, it is no product of matrices any more");
     hn_tile t = {setting[ROWS], setting[COLS], p.lanes};
     int leaf = p.c.n - 1;
-    for (; p.row + 1 < leaf; p.row++)
+    for (; p.row >= 0 && p.row + 1 < leaf; p.row++)
         if (!hn_loop_sink(n, p.c.loop[p.row], why) || !hn_loop_swap(n, p.c.loop[p.row], why)) return false;
-    hn_st row = p.c.loop[p.row], panel = 0;
-    int64_t e = length(n, row);
+    hn_st row = p.row < 0 ? one_row(n, p.c.loop[leaf]) : p.c.loop[p.row], panel = 0;
+    int64_t e = p.row < 0 ? 1 : length(n, row);
+    if (!row) return hn_loop_no(why, "out of memory");
     if ((!e || e > setting[BLOCK]) && !hn_loop_chunk(n, row, setting[BLOCK], &row, why)) return false;
     if (!hn_tile_panels(n, row, &t, &panel, why)) return false;
+    if (setting[AHEAD] && panel && t.cols * t.lanes % (m->line_b / 4) == 0) {
+        place w = {.tile = t, .panel = n->st[panel].var, .strips = STRIPS, .line = m->line_b / 4};
+        if (e && e <= t.rows) w.strips = 1;
+        if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;
+        w.zero = HN_NEW_N(n->a, hn_ix, n->n_var);
+        if (!w.zero) return hn_loop_no(why, "out of memory");
+        prefetch_all(n, n->st[panel].body, w);
+    }
     hn_nest_tidy(n);
     for (hn_st id = hn_lone_loop(n, n->first); id; id = hn_lone_loop(n, n->st[id].body)) {
         bool last = id == panel || !hn_has_loop(n, n->st[id].body);

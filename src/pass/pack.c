@@ -36,12 +36,30 @@ static bool many_rows(const hn_rewriter *r, const hn_node *node) {
     return false;
 }
 
+/* How many lookups of rows read v. */
+static uint32_t lookups(const hn_graph *g, hn_val v) {
+    uint32_t count = 0;
+    for (hn_block b = 0; b < g->n_block; b++)
+        for (uint32_t k = 0; k < g->block[b].n_node; k++) {
+            const hn_node *x = &g->node[g->block[b].node[k]];
+            count += x->op == HN_OP_GATHER && x->in[0] == v;
+        }
+    return count;
+}
+
+/* The matrix is read by this contraction alone, or looked up in besides: an embedding that the output layer shares. A
+ * lookup takes a few rows, and of the file that holds the weights only what is read gets into memory: so a second copy
+ * costs space on the disk and little else. */
+static bool may_copy(const hn_rewriter *r, hn_val v) {
+    return hn_used_once(r, v) || (v < r->n_map && r->n_use[v] == 1 + lookups(r->g, v));
+}
+
 /* The second input: a constant matrix, one dimension summed over, the other one in the result alone. */
 static bool matrix_of(const hn_rewriter *r, const hn_node *node, matrix *m) {
     const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
                   *out = hn_attr_get(node, HN_A_OUT);
     m->t = hn_const_of(r->g, node->in[1]);
-    if (!m->t || m->t->rank != 2 || m->t->dtype != HONE_F32 || !hn_used_once(r, node->in[1])) return false;
+    if (!m->t || m->t->rank != 2 || m->t->dtype != HONE_F32 || !may_copy(r, node->in[1])) return false;
     if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(r->g, node->in[0])) return false;
     if (!many_rows(r, node)) return false;
     for (int k = 0; k < 2; k++) {
