@@ -220,12 +220,28 @@ static bool lanes(hn_c *c, const hn_stmt *s) {
     return fine;
 }
 
+/* The body of a reduction in a register tile: several accumulators per step. */
+static bool accumulates(const hn_c *c, hn_st first) {
+    bool unrolled = false;
+    for (int k = 0; k < c->n_lane; k++) unrolled |= !c->lane[k].vector;
+    for (hn_st id = first; id && unrolled; id = c->n->st[id].next)
+        if (c->n->st[id].kind == HN_ST_UPDATE) return true;
+    return false;
+}
+
 static bool loop(hn_c *c, const hn_stmt *s) {
     hn_str extent = {0};
     hn_ix e = c->n->extent[s->var];
     if (s->loop == HN_UNROLL || s->loop == HN_VECTOR) return lanes(c, s);
     if (hn_c_ix_mask(c, e)) return refuse(c, "lanes with loops of different lengths");
     hn_c_ix(c, &extent, e, "0");
+    unsigned bases = c->n_base;
+    bool tile = accumulates(c, s->body);
+    if (tile) {
+        hn_c_line(c, "{");
+        c->indent++;
+        hn_c_bases(c, s);
+    }
     hn_c_line(c, "for (int64_t i%u = 0, n%u = %s; i%u < n%u; i%u++) {", s->var, s->var, extent.text, s->var, s->var,
               s->var);
     hn_str_free(&extent);
@@ -233,6 +249,11 @@ static bool loop(hn_c *c, const hn_stmt *s) {
     bool fine = list(c, s->body);
     c->indent--;
     hn_c_line(c, "}");
+    if (tile) {
+        c->indent--;
+        hn_c_line(c, "}");
+        c->n_base = bases;
+    }
     return fine;
 }
 

@@ -12,13 +12,21 @@
 #include "emit/emit.h"
 #include "loop/nest.h"
 
-enum { HN_LANES_MAX = 8 };
+enum { HN_LANES_MAX = 8, HN_BASES_MAX = 16 };
 
 typedef struct hn_lane { /* an unroll or vector loop around the statement being written */
     hn_var var;
     bool vector;
     int64_t n, at; /* unroll: the iteration being written */
 } hn_lane;
+
+/* The part of an index that a loop does not change, as a pointer named b<id> set in front of the loop. */
+typedef struct hn_c_base {
+    hn_buf buf;
+    hn_ix at;
+    hn_var loop;
+    unsigned id;
+} hn_c_base;
 
 typedef struct hn_c {
     hn_nest *n;
@@ -30,13 +38,15 @@ typedef struct hn_c {
     int indent;
     hn_lane lane[HN_LANES_MAX];
     int n_lane;
-    uint32_t *sv_mask;  /* lanes that a scalar depends on, bit per place in lane[] */
-    uint32_t *buf_mask; /* of registers: lanes around the declaration */
-    uint16_t *chunked;  /* of registers accessed as whole vectors: elements of one; else 0 */
-    uint32_t *uses;     /* of scalars */
-    bool *inlined;      /* scalars written where they are used */
-    hn_str *folds;      /* functions that fold the lanes of a vector */
-    const char *why;    /* first reason why it cannot be written */
+    uint32_t *sv_mask;            /* lanes that a scalar depends on, bit per place in lane[] */
+    uint32_t *buf_mask;           /* of registers: lanes around the declaration */
+    uint16_t *chunked;            /* of registers accessed as whole vectors: elements of one; else 0 */
+    uint32_t *uses;               /* of scalars */
+    bool *inlined;                /* scalars written where they are used */
+    hn_c_base base[HN_BASES_MAX]; /* of the loops being written */
+    unsigned n_base, n_base_ever;
+    hn_str *folds;   /* functions that fold the lanes of a vector */
+    const char *why; /* first reason why it cannot be written */
 } hn_c;
 
 /* nest_c_index.c */
@@ -44,6 +54,10 @@ uint32_t hn_c_ix_mask(const hn_c *c, hn_ix i);
 /* lane: text for the vector loop's variable ("0", "l"). */
 void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane);
 void hn_c_dim(hn_c *c, hn_str *out, hn_dim d);
+/* Pointers for the loads in a reduction's loop, which is about to be written: one for all lanes. */
+void hn_c_bases(hn_c *c, const hn_stmt *loop);
+/* buf[at], relative to such a pointer where there is one. */
+void hn_c_access(hn_c *c, hn_str *out, hn_buf b, hn_ix at, const char *lane);
 void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const char *lane);
 /* 1: all hold in the lanes being written, 0: one does not, -1: that is known at run time alone. */
 int hn_c_known_guards(hn_c *c, uint32_t n, const hn_ix *guard);

@@ -140,3 +140,73 @@ void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const cha
         hn_str_add(out, ") >= 0");
     }
 }
+
+/* -- bases: a compiler that is given whole indices keeps more pointers in a register tile's loop than there are
+ * registers; given one pointer per operand that it knows nothing about, it adds constants to it. */
+
+/* What of an index is the loop's or a lane's (a constant times the variable), and constants; the rest is *base. */
+static hn_ix moving(hn_c *c, hn_ix at, hn_var loop, hn_ix *base) {
+    hn_nest *n = c->n;
+    const hn_linear f = n->ix[at];
+    int64_t k;
+    hn_ix in = hn_dim_is_int(n->dims, f.offset, &k) ? hn_ix_int(n, k) : hn_ix_int(n, 0);
+    for (uint32_t t = 0; t < f.n; t++) {
+        const hn_atom x = n->atom[f.term[t].atom];
+        bool lane = x.kind == HN_AT_VAR && lane_of(c, x.id) >= 0 && hn_dim_is_int(n->dims, f.term[t].coef, &k);
+        if (x.kind == HN_AT_VAR && (x.id == loop || lane))
+            in = hn_ix_add(n, in, hn_ix_scale(n, hn_ix_var(n, x.id), f.term[t].coef));
+    }
+    *base = hn_ix_sub(n, at, in);
+    return in;
+}
+
+static bool has_value(const hn_nest *n, hn_ix i) {
+    for (uint32_t t = 0; t < n->ix[i].n; t++) {
+        const hn_atom *x = &n->atom[n->ix[i].term[t].atom];
+        if (x->kind == HN_AT_VALUE || (x->a && has_value(n, x->a)) || (x->b && has_value(n, x->b))) return true;
+    }
+    return false;
+}
+
+static const hn_c_base *base_of(const hn_c *c, hn_buf b, hn_ix base, hn_var loop) {
+    for (unsigned k = 0; k < c->n_base; k++)
+        if (c->base[k].buf == b && c->base[k].at == base && c->base[k].loop == loop) return &c->base[k];
+    return NULL;
+}
+
+void hn_c_bases(hn_c *c, const hn_stmt *loop) {
+    hn_nest *n = c->n;
+    for (hn_st id = loop->body; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LET) continue;
+        const hn_scalar x = n->sv[n->st[id].value];
+        hn_ix base;
+        if (x.kind != HN_SV_LOAD || n->buf[x.buf].space == HN_REG || c->n_base == HN_BASES_MAX) continue;
+        moving(c, x.at, loop->var, &base);
+        if (hn_ix_uses(n, base, loop->var) || hn_c_ix_mask(c, base) || has_value(n, base)) continue;
+        if (base_of(c, x.buf, base, loop->var)) continue;
+        unsigned k = ++c->n_base_ever;
+        hn_str at = {0};
+        hn_c_ix(c, &at, base, "0");
+        hn_c_line(c, "const hnr_%s *b%u = %c%u + (%s);", hn_dtype_of(n->buf[x.buf].dtype)->text, k,
+                  n->buf[x.buf].space == HN_PARAM ? 'p' : 't', n->buf[x.buf].index, at.text ? at.text : "0");
+        hn_c_line(c, "__asm__(\"\" : \"+r\"(b%u));", k);
+        hn_str_free(&at);
+        c->base[c->n_base++] = (hn_c_base){x.buf, base, loop->var, k};
+    }
+}
+
+void hn_c_access(hn_c *c, hn_str *out, hn_buf b, hn_ix at, const char *lane) {
+    const hn_nbuf *x = &c->n->buf[b];
+    const hn_c_base *found = NULL;
+    hn_ix in = at, base;
+    for (unsigned k = c->n_base; k-- > 0 && !found;) {
+        in = moving(c, at, c->base[k].loop, &base);
+        found = base_of(c, b, base, c->base[k].loop);
+    }
+    if (found)
+        hn_str_addf(out, "b%u[", found->id);
+    else
+        hn_str_addf(out, "%c%u[", x->space == HN_PARAM ? 'p' : x->space == HN_RESULT ? 'r' : 't', x->index);
+    hn_c_ix(c, out, found ? in : at, lane);
+    hn_str_add(out, "]");
+}

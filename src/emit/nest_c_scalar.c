@@ -115,16 +115,13 @@ static void constant(hn_str *out, const hn_scalar *x) {
         hn_str_addf(out, x->dtype == HONE_F64 ? "%a" : "%af", x->f);
 }
 
-static char buffer_letter(hn_space s) { return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : 't'; }
-
 /* One element of memory in register form. */
 static void element(hn_c *c, hn_str *out, const hn_scalar *x, const char *lane) {
     const hn_nbuf *b = &c->n->buf[x->buf];
     bool small = hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64;
     if (small) hn_str_addf(out, "(float)hnr_get_%s(", hn_dtype_of(b->dtype)->text);
-    hn_str_addf(out, "%c%u[", buffer_letter(b->space), b->index);
-    hn_c_ix(c, out, x->at, lane);
-    hn_str_add(out, small ? "])" : "]");
+    hn_c_access(c, out, x->buf, x->at, lane);
+    if (small) hn_str_add(out, ")");
 }
 
 /* The value of x for one element: the whole of a scalar definition, or one lane of a vector one. */
@@ -180,13 +177,10 @@ static bool vector_load(hn_c *c, hn_str *out, const hn_scalar *x) {
     if (b->dtype == HONE_BOOL) hn_str_addf(out, "hnk_mask_u8_x%d(", c->width);
     if (half) hn_str_addf(out, "hnk_widen_%s_x%d(", name, c->width);
     if (x->n_guard && b->dtype != HONE_BOOL && !half) hn_str_addf(out, "(hnk_%s_x%d)", name, c->width);
-    hn_str_addf(out, "*(const hnk_%s_x%du *)&%c%u[",
-                b->dtype == HONE_BOOL ? "u8"
-                : half                ? "u16"
-                                      : name,
-                c->width, buffer_letter(b->space), b->index);
-    hn_c_ix(c, out, x->at, "0");
-    hn_str_add(out, b->dtype == HONE_BOOL ? "] != 0)" : half ? "])" : "]");
+    const char *memory = b->dtype == HONE_BOOL ? "u8" : half ? "u16" : name;
+    hn_str_addf(out, "*(const hnk_%s_x%du *)&", memory, c->width);
+    hn_c_access(c, out, x->buf, x->at, "0");
+    hn_str_add(out, b->dtype == HONE_BOOL ? " != 0)" : half ? ")" : "");
     if (x->n_guard) hn_str_addf(out, " : (hnk_%s_x%d){0}", hn_c_lane(b->dtype), c->width);
     return true;
 }
