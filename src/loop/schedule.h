@@ -44,6 +44,10 @@ bool hn_loop_repeat(hn_nest *n, hn_st loop, const char **why);
  * step*(lines*run + l), l < lines, which need not be there. */
 bool hn_loop_prefetch(hn_nest *n, hn_st loop, int64_t every, hn_buf b, hn_ix at, int64_t lines, int64_t step,
                       const char **why);
+/* unroll … { vector … { registers; reductions; the rest } } becomes … { registers; reductions; store to memory } and,
+ * behind it, for … { vector … { the rest, reading memory } }: what follows a register tile's reductions takes no
+ * registers from its accumulators. */
+bool hn_loop_stage(hn_nest *n, hn_st loop, const char **why);
 /* Loops of one iteration are replaced by their bodies, loops of none are dropped. */
 void hn_nest_tidy(hn_nest *n);
 

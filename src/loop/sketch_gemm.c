@@ -18,6 +18,7 @@ typedef struct product {
     int row;         /* which loop of the chain, -1: there is one row; the last one has the columns */
     int64_t m, n, k; /* lengths, m with the loops that will be one with the row loop; 0: not known */
     int64_t lanes;
+    bool costly; /* functions follow the reduction */
 } product;
 
 /* -- form */
@@ -78,6 +79,25 @@ static bool stores_contiguous(hn_nest *n, hn_st first, const operands *o) {
     return true;
 }
 
+/* Functions behind the reductions: their constants want registers. */
+static bool calls(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LET || n->sv[n->st[id].value].kind != HN_SV_OP) continue;
+        switch (n->sv[n->st[id].value].op) {
+        case HN_OP_ADD:
+        case HN_OP_SUB:
+        case HN_OP_MUL:
+        case HN_OP_NEG:
+        case HN_OP_ABS:
+        case HN_OP_MIN:
+        case HN_OP_MAX:
+        case HN_OP_CAST: break;
+        default: return true;
+        }
+    }
+    return false;
+}
+
 static int64_t length(const hn_nest *n, hn_st loop) {
     int64_t e;
     return hn_ix_is_int(n, n->extent[n->st[loop].var], &e) ? e : 0;
@@ -112,6 +132,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     for (int i = 0; i < o.n_along; i++)
         if (!hn_ix_contiguous(n, o.at[i], o.col, o.lanes)) return false;
     p->n = length(n, leaf);
+    p->costly = calls(n, n->st[leaf].body);
     p->m = p->row < 0 ? 1 : all_rows(n, p, &o);
     p->k = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) p->k *= length(n, l);
@@ -120,7 +141,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
 
 /* -- knobs */
 static const double READS = 0.1, STREAMS = 0.005;
-enum { ROWS, COLS, BLOCK, AHEAD };
+enum { ROWS, COLS, BLOCK, AHEAD, STAGE };
 /* RUN: steps of the reduction between prefetches. LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not
  * known. */
 enum { RUN = 16, LINES_AHEAD = 64, STRIPS = 8 };
@@ -178,17 +199,18 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     product p;
     if (!match(n, m, &p)) return false;
     hn_tile t = best_tile(m, &p);
-    out->n = 4;
+    out->n = 5;
     out->knob[ROWS] = (hn_knob){.name = "rows", .model = t.rows};
     out->knob[COLS] = (hn_knob){.name = "cols", .model = t.cols};
     out->knob[BLOCK] = (hn_knob){.name = "block", .model = best_block(m, &p, &t)};
     out->knob[AHEAD] = (hn_knob){.name = "ahead", .model = best_ahead(m, &p)};
+    out->knob[STAGE] = (hn_knob){.name = "stage", .model = p.costly};
     for (int64_t c = 1; c <= COLS_MAX; c++) add_value(&out->knob[COLS], c);
     for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) add_value(&out->knob[ROWS], r);
     for (int64_t b = out->knob[BLOCK].model / 4; b <= 4 * out->knob[BLOCK].model; b *= 2)
         if (b > 0) add_value(&out->knob[BLOCK], b);
     add_value(&out->knob[BLOCK], out->knob[BLOCK].model);
-    for (int64_t a = 0; a < 2; a++) add_value(&out->knob[AHEAD], a);
+    for (int64_t a = 0; a < 2; a++) add_value(&out->knob[AHEAD], a), add_value(&out->knob[STAGE], a);
     return true;
 }
 
@@ -271,7 +293,7 @@ static void prefetch_all(hn_nest *n, hn_st first, place w) {
             prefetch_in(n, id, &w);
         } else {
             hn_st lanes = s.body;
-            if (w.panel && n->st[lanes].kind == HN_ST_LOOP && n->st[lanes].loop == HN_UNROLL && !n->st[lanes].next)
+            if (w.panel && n->st[lanes].kind == HN_ST_LOOP && n->st[lanes].loop == HN_UNROLL)
                 in.strip = s.var, in.strips = known ? e : w.strips;
             prefetch_all(n, s.body, in);
         }
@@ -289,6 +311,16 @@ static hn_st one_row(hn_nest *n, hn_st col) {
     return col;
 }
 
+static void stage_all(hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        if (n->st[id].loop == HN_UNROLL || n->st[id].loop == HN_VECTOR)
+            hn_loop_stage(n, id, NULL);
+        else
+            stage_all(n, n->st[id].body);
+    }
+}
+
 static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     product p;
     hn_nest_tidy(n);
@@ -304,6 +336,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (!row) return hn_loop_no(why, "out of memory");
     if ((!e || e > setting[BLOCK]) && !hn_loop_chunk(n, row, setting[BLOCK], &row, why)) return false;
     if (!hn_tile_panels(n, row, &t, &panel, why)) return false;
+    if (setting[STAGE]) stage_all(n, n->first);
     if (setting[AHEAD] && panel && t.cols * t.lanes % (m->line_b / 4) == 0) {
         place w = {.tile = t, .panel = n->st[panel].var, .strips = STRIPS, .line = m->line_b / 4};
         if (e && e <= t.rows) w.strips = 1;
