@@ -30,6 +30,10 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!s) return false;
     if (!strcmp(name, "split")) return hn_loop_split(n, s, f, NULL, NULL, why);
     if (!strcmp(name, "chunk")) return hn_loop_chunk(n, s, f, NULL, why);
+    if (!strcmp(name, "blocks")) return hn_loop_blocks(n, s, f, NULL, NULL, why);
+    if (!strcmp(name, "sink")) return hn_loop_sink(n, s, why);
+    if (!strcmp(name, "stage")) return hn_loop_stage(n, s, why);
+    if (!strcmp(name, "prefetch")) return hn_loop_prefetch(n, s, f, 1, hn_ix_int(n, 64), u, 16, why);
     if (!strcmp(name, "collapse")) return hn_loop_collapse(n, s, why);
     if (!strcmp(name, "swap")) return hn_loop_swap(n, s, why);
     if (!strcmp(name, "vector")) return hn_loop_vectorise(n, s, why);
