@@ -388,7 +388,7 @@ int main(int argc, char **argv) {
         bool again = i == 2 && hn_dialect_named("native") == hn_dialect_named("generic");
         if (only ? !strcmp(only, here[i]) : !again) dialect(hn_dialect_named(here[i]), dir);
     }
-    if (!only) faults(dir);
+    if (!only || !strcmp(only, "faults")) faults(dir);
     if (!only || !strcmp(only, "aarch64")) other_processor("aarch64", dir);
     if (!getenv("KEEP_KERNELS"))
         hn_remove_tree(dir, &err);
