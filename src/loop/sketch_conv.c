@@ -39,6 +39,7 @@ static int64_t length(const hn_nest *n, hn_st loop) {
 typedef struct reads {
     hn_var row, channel;
     int64_t lanes, group;
+    hn_ix image, weights; /* indices */
     int n_image, n_own, n_weights, n_update, n_loop;
     bool guards, fine;
 } reads;
@@ -58,6 +59,7 @@ static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
     bool image = hn_ix_depends(n, x->at, r->row), along = hn_ix_depends(n, x->at, r->channel);
     if (image && !along) {
         r->n_image++;
+        r->image = x->at;
     } else if (image && hn_ix_contiguous(n, x->at, r->channel, r->lanes)) {
         r->n_own++;
     } else if (image) {
@@ -67,6 +69,7 @@ static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
         r->n_image++;
     } else {
         r->n_weights++;
+        r->weights = x->at;
     }
 }
 
@@ -102,6 +105,18 @@ static hn_st reduction_of(hn_nest *n, hn_st first, hn_var channel, int64_t lanes
     return found;
 }
 
+/* Is a line of the image further from the one before than its columns reach (strides)? Then the image is no matrix. */
+static bool is_strided(hn_nest *n, const form *f, const reads *r) {
+    hn_dim line, column;
+    int64_t a, b;
+    if (f->c.n < 3 || !f->width || !r->image || !r->weights) return false;
+    for (int k = 0; k + 1 < f->c.n; k++)
+        if (hn_ix_depends(n, r->weights, n->st[f->c.loop[k]].var)) return false;
+    if (!hn_ix_stride(n, r->image, n->st[f->c.loop[f->c.n - 3]].var, &line)) return false;
+    if (!hn_ix_stride(n, r->image, r->row, &column)) return false;
+    return hn_dim_is_int(n->dims, line, &a) && hn_dim_is_int(n->dims, column, &b) && a != 0 && a != b * f->width;
+}
+
 static bool match(hn_nest *n, const hn_machine *m, form *f) {
     hn_nest_tidy(n);
     f->c = hn_chain_of(n, n->first);
@@ -123,7 +138,8 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
     f->depth = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
     if (!r.fine || r.n_update != 1 || r.n_image + r.n_own != 1 || r.n_weights > 1) return false;
-    if (!f->own && (!r.n_weights || !(r.guards || r.n_loop > 1))) return false; /* a product of matrices */
+    if (!f->own && (!r.n_weights || !(r.guards || r.n_loop > 1 || is_strided(n, f, &r))))
+        return false; /* a product of matrices */
     for (int k = 0; k + 1 < f->c.n; k++)
         if (!hn_loop_sink(n, f->c.loop[k], NULL)) return false;
     return true;
