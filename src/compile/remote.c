@@ -83,6 +83,7 @@ hone_rc hn_remote_build(hn_library *l, hone_err *err) {
 
 struct hn_remote {
     int to, from, file;
+    pid_t pid;
     char *memory;
     int64_t size_b;
 };
@@ -109,8 +110,17 @@ hn_remote *hn_remote_open(const hn_library *l) {
     pid_t pid = fork();
     if (pid == 0) become_runner(l, name, to, from);
     close(to[0]), close(from[1]);
-    r->to = to[1], r->from = from[0];
+    r->to = to[1], r->from = from[0], r->pid = pid;
     return pid < 0 ? NULL : r;
+}
+
+void hn_remote_close(hn_remote *r) {
+    if (!r) return;
+    close(r->to); /* it ends where its orders end */
+    while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    close(r->from), close(r->file);
+    if (r->memory) munmap(r->memory, (size_t)r->size_b);
+    free(r);
 }
 
 static bool grow(hn_remote *r, int64_t size_b) {

@@ -284,6 +284,7 @@ static void prefetch_all(hn_nest *n, hn_st first, place w) {
         if (s.kind != HN_ST_LOOP) continue;
         place in = w;
         bool known = hn_ix_is_int(n, n->extent[s.var], &e);
+        if (known && e == 0) continue; /* fewer rows than a tile has, always */
         if (s.loop == HN_UNROLL || s.loop == HN_VECTOR) {
             w.zero[s.var] = hn_ix_int(n, 0);
             in.in_tile = true;
