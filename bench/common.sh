@@ -32,6 +32,13 @@ header() {
     echo "- hone: $("$HONE" --version 2>/dev/null | head -1) $(git rev-parse --short HEAD 2>/dev/null)"
 }
 
+# What was tuned on this machine stays out of it: schedules are the default ones.
+untuned() {
+    mkdir -p "$OUT/untuned"
+    XDG_DATA_HOME=$(cd "$OUT/untuned" && pwd)
+    export XDG_DATA_HOME
+}
+
 # Python with the peers' packages.
 peers_python() {
     BUILD=$BUILD tools/venv.sh bench >&2

@@ -11,6 +11,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 [ $# -eq 0 ] || usage bench/compile.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
 need_hone
+untuned
 models=${MODELS:-mlp resnet50 mobilenet_v2 minilm_l6 bert_base gpt2}
 work=$OUT/compile
 mkdir -p "$work"
@@ -25,7 +26,7 @@ echo "| model | compile | import | passes | kernels | C compiler | parity | call
 echo "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 for model in $models; do
     [ -s "$work/$model.onnx" ] || "$HONE" gen "$model" "$work/$model.onnx" >&2
-    "$HONE" compile "$work/$model.onnx" -o "$work/$model" --target "${TARGET:-native}" --json >"$work/$model.json"
+    "$HONE" compile "$work/$model.onnx" -o "$work/$model" --target "${TARGET:-native}" --no-cache --json >"$work/$model.json"
     "$work/load" "$work/$model.so" "${THREADS:-1}" >"$work/$model.load"
     python3 - "$model" "$work/$model.json" "$work/$model.load" <<'PY'
 import json, sys

@@ -12,6 +12,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 [ $# -eq 0 ] || usage bench/dynamic.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
 need_hone
+untuned
 model=${MODEL:-minilm_l6}
 work=$OUT/dynamic
 mkdir -p "$work"

@@ -11,6 +11,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 [ $# -eq 0 ] || usage bench/gemm.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
 need_hone
+untuned
 python=$(peers_python)
 work=$OUT/gemm
 mkdir -p "$work"
@@ -41,7 +42,7 @@ g = h.make_graph([h.make_node("MatMul", ["x", "w"], ["y"])], "product", [h.make_
                  [h.make_tensor_value_info("y", f, [m, n])], [numpy_helper.from_array(w, "w")])
 onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 17)], ir_version=8), path)
 PY
-    "$HONE" compile "$work/$shape.onnx" -o "$work/$shape" --no-winners >/dev/null
+    "$HONE" compile "$work/$shape.onnx" -o "$work/$shape" >/dev/null
     OMP_NUM_THREADS=1 "$work/gemm" "$m" "$n" "$k" "${TIME:-6}" "$work/$shape.so" >"$work/$shape.json"
     "$python" - "$work/$shape.json" "$m" "$n" "$k" <<'PY'
 import json, math, statistics as st, sys

@@ -10,6 +10,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 [ $# -eq 0 ] || usage bench/models.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
 need_hone
+untuned
 export HONE_PYTHON=${HONE_PYTHON:-$(peers_python)}
 work=$OUT/compile
 mkdir -p "$work"

@@ -9,6 +9,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 [ $# -eq 0 ] || usage bench/scaling.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
 need_hone
+untuned
 work=$OUT/compile
 mkdir -p "$work"
 ${CC:-cc} -std=gnu11 -O2 -Iinclude bench/turns.c -o "$work/turns" -ldl
