@@ -1,7 +1,8 @@
 /* peer.c — ONNX Runtime as a peer: a Python process that is told by lines on a socket what to do.
  *
  * Arrays go through npy files in a folder of the peer's own; answers are lines: "ok …" or "error …". The process ends
- * when its input does, so nothing outlives hone.
+ * when its input does, or its parent, so nothing outlives hone. Between two turns it is stopped: its threads would go
+ * on looking for work for a while, on the processors that the other side is timed on.
  */
 #include "base/err.h"
 #include "base/fs.h"
@@ -12,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,9 @@ struct hone_peer {
 
 static const char program[] =
     "import sys, time\n"
+    "try:\n"
+    "    import ctypes; ctypes.CDLL(None).prctl(1, 9)\n" /* PR_SET_PDEATHSIG, SIGKILL: also while it is stopped */
+    "except Exception: pass\n"
     "try:\n"
     "    import numpy as np, onnxruntime as ort\n"
     "except Exception as e:\n"
@@ -104,8 +109,11 @@ static bool spawn(hone_peer *p, const char *python, const char *onnx, uint32_t n
     return !failed && p->from;
 }
 
+static void rest(const hone_peer *p) { kill(p->pid, SIGSTOP); }
+
 static void stop(hone_peer *p) {
     if (p->from) fclose(p->from);
+    if (p->pid > 0) kill(p->pid, SIGCONT);
     if (p->pid > 0)
         while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
     p->from = NULL;
@@ -116,6 +124,7 @@ static void stop(hone_peer *p) {
 static void tell(hone_peer *p, const char *verb, size_t n) {
     char line[64];
     int length = snprintf(line, sizeof line, "%s %zu\n", verb, n);
+    kill(p->pid, SIGCONT);
     if (send(p->to, line, (size_t)length, MSG_NOSIGNAL) != length) shutdown(p->to, SHUT_RDWR);
 }
 
@@ -205,6 +214,7 @@ hone_rc hone_peer_time(hone_peer *p, size_t n, double *time_s, hone_err *err) {
     hone_err why = {0};
     tell(p, "time", n);
     const char *text = answer(p, &why);
+    rest(p);
     if (!text) return hn_fail(err, why.rc, "%s", why.text);
     for (size_t i = 0; i < n; i++) {
         char *end;

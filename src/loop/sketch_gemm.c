@@ -145,6 +145,8 @@ enum { ROWS, COLS, BLOCK, AHEAD, STAGE };
 /* RUN: steps of the reduction between prefetches. LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not
  * known. */
 enum { RUN = 16, LINES_AHEAD = 64, STRIPS = 8 };
+/* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol. */
+enum { ITEMS = 4, LEAST_TILES = 4, UNKNOWN_ROWS = 256 };
 
 static void add_value(hn_knob *k, int64_t v) {
     int at = k->n;
@@ -180,14 +182,30 @@ static hn_tile best_tile(const hn_machine *m, const product *p) {
     return best;
 }
 
+static int64_t whole_tiles(int64_t rows, const hn_tile *t) {
+    return rows < t->rows ? t->rows : (rows + t->rows - 1) / t->rows * t->rows;
+}
+
+/* Blocks of the rows are work items, one for each panel. With few items, or a number that the cores cannot share
+ * evenly, cores wait for each other: then there are more blocks, of equal length. */
+static int64_t shared_block(const hn_machine *m, const product *p, const hn_tile *t, int64_t rows) {
+    int64_t cores = m->cores > 0 ? m->cores : 1, width = t->cols * t->lanes, all = p->m > 0 ? p->m : UNKNOWN_ROWS;
+    int64_t panels = p->n > 0 ? (p->n + width - 1) / width : ITEMS * cores, best = rows;
+    for (int64_t blocks = (all + rows - 1) / rows; p->m != 1; blocks++) {
+        int64_t equal = (all + blocks - 1) / blocks, items = panels * blocks, turns = (items + cores - 1) / cores;
+        if (equal < LEAST_TILES * t->rows) break;
+        if (equal < best) best = equal;
+        if (items >= ITEMS * cores && 20 * items >= 19 * cores * turns) break;
+    }
+    return best;
+}
+
 /* Rows whose part of the left operand fills half of the second-level cache, in whole tiles; up to twice as many where
  * that saves a second walk through the panels. */
 static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *t) {
     int64_t k = p->k > 0 ? p->k : 1024, rows = m->l2_b / 2 / (k * 4);
     if (p->m > rows && p->m < 2 * rows) rows = p->m;
-    rows = (rows + t->rows - 1) / t->rows * t->rows;
-    if (rows < t->rows) rows = t->rows;
-    return rows;
+    return whole_tiles(shared_block(m, p, t, whole_tiles(rows, t)), t);
 }
 
 /* The operand along the columns does not stay in the cache from one run to the next: its panels are asked for ahead. */
