@@ -172,7 +172,7 @@ static verdict once(const kernel_case *c, built *b, kernel_fn *k, const int64_t 
 
 /* As on a machine whose caches are not known: the same text everywhere. */
 static hn_emit_how how_for(const hn_dialect *d) {
-    return (hn_emit_how){.dialect = d, .machine = hn_machine_of(d, &(hone_device){{0}})};
+    return (hn_emit_how){.dialect = d, .machine = hn_machine_of(d, &(hone_device){.isa = ""})};
 }
 
 static void emit_all(built *b, const hn_dialect *d, hn_str *source) {

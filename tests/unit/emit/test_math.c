@@ -225,7 +225,7 @@ static void emitted(const char *dialect, bool relaxed, const char *wanted) {
     hn_kernel_code code = {0};
     hone_err err;
     const hn_dialect *d = hn_dialect_named(dialect);
-    const hn_emit_how how = {.dialect = d, .machine = hn_machine_of(d, &(hone_device){{0}}), .relaxed = relaxed};
+    const hn_emit_how how = {.dialect = d, .machine = hn_machine_of(d, &(hone_device){.isa = ""}), .relaxed = relaxed};
     bool fine = hn_parse(text, sizeof text - 1, "emitted", &g, &err) == HONE_OK &&
                 hn_emit_kernel(g, 0, "map", "k", &how, &a, &code, &err) == HONE_OK;
     ok(fine && strstr(code.text, wanted), "emission/%s_%s_has_%s", dialect, relaxed ? "relaxed" : "exact", wanted);
