@@ -5,14 +5,9 @@
  * of one product (hone, oneDNN; 0 where it was not built in), floating-point operations per second of a chain of
  * multiply-adds out of registers, and bytes per second of reading N * K floats. Results are compared first.
  */
-#include <hone/model.h>
+#include "model_side.h"
 
-#include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #ifdef WITH_DNNL
 #include <dnnl.h>
 #endif
@@ -27,17 +22,6 @@ enum { VB = 16 };
 typedef float vf __attribute__((vector_size(VB)));
 
 static volatile float sink;
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void quit(const char *text) {
-    fprintf(stderr, "gemm: %s\n", text);
-    exit(1);
-}
 
 static float *floats(size_t n) {
     float *p = aligned_alloc(4096, (n * sizeof *p / 4096 + 2) * 4096);
@@ -85,13 +69,7 @@ typedef struct ours {
 } ours;
 
 static void open_ours(ours *o, const char *path, long m, long k, float *x) {
-    hone_model_entry *entry = NULL;
-    hone_model_config config = {.n_threads = 1};
-    void *library = dlopen(path, RTLD_NOW), *symbol = library ? dlsym(library, HONE_MODEL_ENTRY) : NULL;
-    memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) quit(path);
-    o->model = entry();
-    if (o->model->create(&config, &o->instance)) quit(o->model->error(NULL));
+    o->model = open_model(path, 1, &o->instance);
     o->in = (hone_model_tensor){.dtype = o->model->input[0].dtype, .rank = 2, .dim = {m, k}, .data = x};
 }
 

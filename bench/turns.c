@@ -4,13 +4,7 @@
  * each of them a line of JSON: medians and minima of both over the seconds, and the stream's very first run at these
  * sizes. Integers of the inputs are 0, 1, 0, 1 …, floats 0.5.
  */
-#include <hone/model.h>
-
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "model_side.h"
 
 enum { MOST_RUNS = 4000, LEAST_RUNS = 8, WARM_UP = 2 };
 
@@ -20,34 +14,11 @@ typedef struct side {
     double time_s[MOST_RUNS];
 } side;
 
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void quit(const char *text) {
-    fprintf(stderr, "turns: %s\n", text);
-    exit(1);
-}
-
-static void open_side(side *s, const char *path, int threads) {
-    hone_model_entry *entry = NULL;
-    hone_model_config config = {.n_threads = threads};
-    void *library = dlopen(path, RTLD_NOW), *symbol = library ? dlsym(library, HONE_MODEL_ENTRY) : NULL;
-    memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) quit(path);
-    s->model = entry();
-    if (s->model->create(&config, &s->instance)) quit(s->model->error(NULL));
-}
+static void open_side(side *s, const char *path, int threads) { s->model = open_model(path, threads, &s->instance); }
 
 static hone_model_tensor filled(const hone_model_port *p) {
-    static const int size_b[] = {4, 8, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    hone_model_tensor t = {.dtype = p->dtype, .rank = p->rank};
-    size_t n = 1;
-    for (int d = 0; d < p->rank; d++)
-        n *= (size_t)(t.dim[d] = p->dim[d] >= 0 ? p->dim[d] : p->low[d] > 1 ? p->low[d] : 1);
-    t.data = calloc(n + 1, (size_t)size_b[p->dtype]);
+    size_t n;
+    hone_model_tensor t = empty_tensor(p, &n);
     for (size_t i = 0; t.data && i < n; i++) {
         if (p->dtype == 0) ((float *)t.data)[i] = 0.5f;
         if (p->dtype == 7) ((int64_t *)t.data)[i] = (int64_t)(i % 2);

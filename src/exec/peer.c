@@ -204,6 +204,7 @@ hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_arra
     tell(p, "run", n_in);
     hone_err why = {0};
     const char *made = answer(p, &why);
+    rest(p);
     if (!made) return hn_fail(err, why.rc, "%s", why.text);
     if (strtoull(made, NULL, 10) != n_out)
         return hn_fail(err, HONE_E_TOOL, "onnxruntime gives %s outputs instead of %zu", made, n_out);

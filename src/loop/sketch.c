@@ -78,6 +78,16 @@ hone_rc hn_sketch_read(const char *text, const hn_sketch *s, const hn_knobs *k, 
     return HONE_OK;
 }
 
+void hn_knob_add(hn_knob *k, int64_t value) {
+    int at = k->n;
+    for (int i = 0; i < k->n; i++)
+        if (k->value[i] == value) return;
+    if (k->n == HN_KNOB_VALUES_MAX) return;
+    while (at > 0 && k->value[at - 1] > value) k->value[at] = k->value[at - 1], at--;
+    k->value[at] = value;
+    k->n++;
+}
+
 void hn_sketch_text(const hn_sketch *s, const hn_knobs *k, const int64_t *setting, char text[HN_SKETCH_TEXT_MAX]) {
     size_t used = (size_t)snprintf(text, HN_SKETCH_TEXT_MAX, "%s", s->name);
     for (int i = 0; i < k->n && used < HN_SKETCH_TEXT_MAX; i++)

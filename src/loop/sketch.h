@@ -37,8 +37,8 @@ typedef struct hn_knobs {
 
 typedef struct hn_sketch {
     const char *name, *summary;
-    /* Does the nest, as lowered, have this form? Then *out are its knobs for the nest. Changes nothing that counts (it
-     * may intern expressions). */
+    /* Does the nest, as lowered, have this form? Then *out are its knobs for the nest. It may tidy the nest and intern
+     * expressions, nothing else. */
     bool (*fits)(hn_nest *n, const hn_machine *m, hn_knobs *out);
     /* Schedules it; setting[i] is one of the values of knob i that fits() gave. False, with the reason, leaves the nest
      * in no defined state: the caller lowers it anew. */
@@ -57,6 +57,8 @@ const hn_sketch *hn_sketch_named(const char *name, size_t name_n);
  * a value that is not one of the knob's) and what is known. */
 hone_rc hn_sketch_read(const char *text, const hn_sketch *s, const hn_knobs *k, int64_t setting[HN_KNOBS_MAX],
                        hone_err *err);
+/* Adds a value in its place, unless it is there or there is no more room. */
+void hn_knob_add(hn_knob *k, int64_t value);
 /* The text of a setting, all knobs named. */
 void hn_sketch_text(const hn_sketch *s, const hn_knobs *k, const int64_t *setting, char text[HN_SKETCH_TEXT_MAX]);
 

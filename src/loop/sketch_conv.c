@@ -184,21 +184,12 @@ static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t
         }
 }
 
-static void add_value(hn_knob *k, int64_t v) {
-    int at = k->n;
-    for (int i = 0; i < k->n; i++)
-        if (k->value[i] == v) return;
-    if (k->n == HN_KNOB_VALUES_MAX) return;
-    while (at > 0 && k->value[at - 1] > v) k->value[at] = k->value[at - 1], at--;
-    k->value[at] = v;
-    k->n++;
-}
 static void add_knob(hn_knobs *k, const char *name, int64_t model, const int64_t *value, size_t n, int64_t most) {
     hn_knob *x = &k->knob[k->n++];
     *x = (hn_knob){.name = name, .model = model};
-    add_value(x, model);
+    hn_knob_add(x, model);
     for (size_t i = 0; i < n; i++)
-        if (value[i] <= most) add_value(x, value[i]);
+        if (value[i] <= most) hn_knob_add(x, value[i]);
 }
 
 /* Rows of the image in a work item: some microseconds of work, and enough items for all cores. */

@@ -148,16 +148,6 @@ enum { RUN = 16, LINES_AHEAD = 64, STRIPS = 8 };
 /* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol. */
 enum { ITEMS = 4, LEAST_TILES = 4, UNKNOWN_ROWS = 256 };
 
-static void add_value(hn_knob *k, int64_t v) {
-    int at = k->n;
-    for (int i = 0; i < k->n; i++)
-        if (k->value[i] == v) return;
-    if (k->n == HN_KNOB_VALUES_MAX) return;
-    while (at > 0 && k->value[at - 1] > v) k->value[at] = k->value[at - 1], at--;
-    k->value[at] = v;
-    k->n++;
-}
-
 static int64_t rows_max(const hn_machine *m, int64_t cols) {
     int64_t rows = hn_tile_rows_max(m->registers > 0 ? m->registers : 16, cols);
     return rows < 1 ? 1 : rows > ROWS_MAX ? ROWS_MAX : rows;
@@ -223,12 +213,12 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[BLOCK] = (hn_knob){.name = "block", .model = best_block(m, &p, &t)};
     out->knob[AHEAD] = (hn_knob){.name = "ahead", .model = best_ahead(m, &p)};
     out->knob[STAGE] = (hn_knob){.name = "stage", .model = p.costly};
-    for (int64_t c = 1; c <= COLS_MAX; c++) add_value(&out->knob[COLS], c);
-    for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) add_value(&out->knob[ROWS], r);
+    for (int64_t c = 1; c <= COLS_MAX; c++) hn_knob_add(&out->knob[COLS], c);
+    for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) hn_knob_add(&out->knob[ROWS], r);
     for (int64_t b = out->knob[BLOCK].model / 4; b <= 4 * out->knob[BLOCK].model; b *= 2)
-        if (b > 0) add_value(&out->knob[BLOCK], b);
-    add_value(&out->knob[BLOCK], out->knob[BLOCK].model);
-    for (int64_t a = 0; a < 2; a++) add_value(&out->knob[AHEAD], a), add_value(&out->knob[STAGE], a);
+        if (b > 0) hn_knob_add(&out->knob[BLOCK], b);
+    hn_knob_add(&out->knob[BLOCK], out->knob[BLOCK].model);
+    for (int64_t a = 0; a < 2; a++) hn_knob_add(&out->knob[AHEAD], a), hn_knob_add(&out->knob[STAGE], a);
     return true;
 }
 

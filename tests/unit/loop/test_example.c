@@ -1,21 +1,8 @@
 /* The example of docs/how-to-add-a-schedule.md compiles, is quoted exactly, and works. */
 #include "base/str.h"
-#include "tap.h"
+#include "quoted.h"
 
 #include "../../../docs/code/strips.c"
-
-static char *text_of(const char *name) {
-    char path[1000];
-    const char *root = getenv("HONE_ROOT");
-    snprintf(path, sizeof path, "%s/%s", root ? root : ".", name);
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    char *text = calloc(1, 100000);
-    size_t n = text ? fread(text, 1, 99999, f) : 0;
-    if (text) text[n] = 0;
-    fclose(f);
-    return text;
-}
 
 static const hn_machine machine = {.vector_b = 16, .registers = 16, .cores = 1};
 
@@ -45,10 +32,7 @@ static void check(const char *name, const char *text, const char *schedule, cons
 }
 
 int main(void) {
-    char *page = text_of("docs/how-to-add-a-schedule.md"), *code = text_of("docs/code/strips.c");
-    ok(page && code && strstr(page, code), "example/strips_is_quoted");
-    free(page);
-    free(code);
+    check_quoted("docs/how-to-add-a-schedule.md", "docs/code/strips.c");
     const char *copy =
         "param p0 f32 16\nresult r0 f32 16\nfor i0 < 16 {\n  %0 = load f32 p0[i0]\n  store r0[i0] %0\n}\n";
     check("strips/default", copy, NULL,

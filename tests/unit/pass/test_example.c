@@ -1,29 +1,10 @@
 /* The examples of docs/how-to-add-a-pass.md and docs/how-to-add-an-operation.md compile, are quoted exactly, and work.
  */
 #include "pass_text.h"
+#include "quoted.h"
 
 #include "../../../docs/code/idempotent.c"
 #include "../../../docs/code/try_operation.c"
-
-static char *text_of(const char *name) {
-    char path[1000];
-    const char *root = getenv("HONE_ROOT");
-    snprintf(path, sizeof path, "%s/%s", root ? root : ".", name);
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    char *text = calloc(1, 100000);
-    size_t n = fread(text, 1, 99999, f);
-    text[n] = 0;
-    fclose(f);
-    return text;
-}
-
-static void check_quoted(const char *page, const char *code) {
-    char *p = text_of(page), *c = text_of(code);
-    ok(p && c && strstr(p, c), "example/%s_is_quoted", code);
-    free(p);
-    free(c);
-}
 
 static void check_runs(const char *in, const char *want, const char *name) {
     hn_graph *g = NULL;
