@@ -99,7 +99,7 @@ static hone_rc judge(const hn_library *l, const hn_proc_spec *spec, const hn_pro
 }
 
 static hone_rc run(const hn_library *l, const hn_command *c, hone_err *err) {
-    hn_proc_spec spec = {.argv = c->argv, .cwd = l->work, .cpu = -1, .wall_s = 600};
+    hn_proc_spec spec = {.argv = c->argv, .env = hn_temp_here, .cwd = l->work, .cpu = -1, .wall_s = 600};
     hn_proc_result r = {0};
     hone_rc rc = hn_proc_run(&spec, NULL, &r, err);
     if (rc) return rc;
@@ -166,7 +166,7 @@ static hone_rc start(hn_library *l, job *j, const unit_ref *u, hone_err *err) {
     hn_command_add(&j->c, j->source);
     hn_command_add(&j->c, "-o");
     hn_command_add(&j->c, j->object);
-    j->spec = (hn_proc_spec){.argv = j->c.argv, .cwd = l->work, .cpu = -1, .wall_s = 600};
+    j->spec = (hn_proc_spec){.argv = j->c.argv, .env = hn_temp_here, .cwd = l->work, .cpu = -1, .wall_s = 600};
     return hn_proc_start(&j->spec, &j->proc, err);
 }
 

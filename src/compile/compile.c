@@ -48,11 +48,9 @@ static hone_rc set_names(hn_library *l, const char *name, hone_err *err) {
 static hone_rc make_work(hn_library *l, hone_err *err) {
     hone_rc rc = hn_make_dirs(l->folder, err);
     if (rc) return rc;
-    char *path = hn_format(&l->arena, "%s/.hone-XXXXXX", l->folder);
-    if (!path) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (!mkdtemp(path)) return hn_fail(err, HONE_E_IO, "cannot make a folder in '%s': %s", l->folder, strerror(errno));
-    l->work = path;
-    return HONE_OK;
+    rc = hn_temp_make(l->folder, ".hone-", &l->temp, err);
+    l->work = l->temp.path;
+    return rc;
 }
 
 /* --- stages ----------------------------------------------------------------------------------------------------------
@@ -306,7 +304,7 @@ hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, h
 }
 
 void hn_library_free(hn_library *l) {
-    if (l->work) hn_remove_tree(l->work, NULL);
+    hn_temp_free(&l->temp);
     for (uint32_t i = 0; i < l->n_model; i++) hn_arena_free(&l->model[i].arena);
     for (uint32_t v = 0; v < HN_VERSIONS_MAX; v++) hn_graph_free(l->version[v].g);
     hn_arena_free(&l->arena);

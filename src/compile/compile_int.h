@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "base/temp.h"
 #include "emit/emit.h"
 #include "ir/cost.h"
 #include "plan/storage.h"
@@ -110,10 +111,11 @@ typedef struct hn_version {
 struct hn_library {
     hn_arena arena;
     const hone_compile_options *options;
-    const char *name;                         /* of the files, as the user gave it */
-    const char *ident;                        /* a C identifier made of it */
-    const char *folder;                       /* where the results go */
-    const char *work;                         /* the temporary folder */
+    const char *name;   /* of the files, as the user gave it */
+    const char *ident;  /* a C identifier made of it */
+    const char *folder; /* where the results go */
+    hn_temp temp;
+    const char *work;                         /* its path, while it is there */
     const hn_dialect *target[HN_TARGETS_MAX]; /* in the order in which they are preferred */
     hn_version version[HN_VERSIONS_MAX];      /* the one for all sizes first, then those with most sizes fixed */
     hn_model *model;                          /* of target t and version v: model[t * n_version + v] */

@@ -9,6 +9,7 @@
 #define HN_TUNE_INT_H
 
 #include "base/proc.h"
+#include "base/temp.h"
 #include "compile/compile_int.h"
 
 #include <hone/tune_model.h>
@@ -152,7 +153,8 @@ typedef struct hn_tuning {
     hn_model *m; /* of it: there is one target and one version */
     hn_arena a;  /* what outlives them: the result's texts, among others */
     hone_winners *winners;
-    const char *winners_path, *folder; /* folder: temporary, for builds */
+    hn_temp temp;
+    const char *winners_path, *folder; /* folder: temp's path, for builds */
     int64_t *symbol;                   /* behind the error slot */
     char *sizes;                       /* "batch=1,seq=128", for inputs of the whole model */
     hn_tuned *kernel;

@@ -424,6 +424,6 @@ hone_rc hn_lab_build_start(hn_model *m, const char *dir, const char *name, const
     hn_command_add(&b->command, b->library);
     hn_command_add(&b->command, b->source);
     hn_command_add(&b->command, "-lm");
-    b->spec = (hn_proc_spec){.argv = b->command.argv, .cwd = dir, .cpu = how.cpu, .wall_s = 60};
+    b->spec = (hn_proc_spec){.argv = b->command.argv, .env = hn_temp_here, .cwd = dir, .cpu = how.cpu, .wall_s = 60};
     return hn_proc_start(&b->spec, &b->proc, err);
 }

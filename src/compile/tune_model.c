@@ -1,17 +1,14 @@
 /* tune_model.c — the driver of tuning: which kernels, whose turn, when to prove, and the last word of the whole model.
  */
 #include "base/clock.h"
-#include "base/fs.h"
 #include "compile/tune_int.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_JOBS = 64 };
 /* A kernel below this share is left alone; parts of the budget; a turn. */
@@ -312,13 +309,12 @@ static void fill_result(hn_tuning *t, hone_tuned_model *out) {
 /* --- the call ------------------------------------------------------------------------------------------------------
  */
 
+/* Its path is part of a lab's fixed-size requests. */
 static hone_rc make_folder(hn_tuning *t, hone_err *err) {
     const char *tmp = getenv("TMPDIR");
-    char *path = hn_format(&t->a, "%s/hone-tune-XXXXXX", tmp && *tmp == '/' && strlen(tmp) < 150 ? tmp : "/tmp");
-    if (!path) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
-    if (!mkdtemp(path)) return hn_fail(err, HONE_E_IO, "cannot make '%s': %s", path, strerror(errno));
-    t->folder = path;
-    return HONE_OK;
+    hone_rc rc = hn_temp_make(tmp && strlen(tmp) < 150 ? NULL : "/tmp", "hone-tune-", &t->temp, err);
+    t->folder = t->temp.path;
+    return rc;
 }
 
 static hone_rc check_target(hn_tuning *t, hone_err *err) {
@@ -367,7 +363,7 @@ static hone_rc tune(hn_tuning *t, const hone_graph *g, const char *name, const c
 static void end(hn_tuning *t) {
     for (size_t i = 0; i < t->n_kernels; i++) hn_tuned_close(&t->kernel[i]);
     hone_winners_close(t->winners);
-    if (t->folder) hn_remove_tree(t->folder, NULL);
+    hn_temp_free(&t->temp);
     hn_library_free(&t->lib);
 }
 

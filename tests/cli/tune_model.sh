@@ -1,6 +1,7 @@
 # hone tune MODEL: a search of seconds, killed and gone on with; winners listed, carried, taken by a compilation.
 # needs: sqlite3
-export XDG_DATA_HOME=$PWD/data XDG_CACHE_HOME=$PWD/cache
+mkdir tmp
+export XDG_DATA_HOME=$PWD/data XDG_CACHE_HOME=$PWD/cache TMPDIR=$PWD/tmp
 cat > two.ir <<'E'
 ir 1
 input %0 : f32[64, 96] "x"
@@ -19,11 +20,17 @@ hone winners lits
 hone winners list --winners none.db
 hone winners prune
 echo '-- a search, killed'
-# what was measured before the kill is known to the second run, which has no time for more
+# no folder stays; what was measured before the kill is known to the second run, which has no time for more
 hone tune two.ir --budget 100s -q >/dev/null & pid=$!
 for i in $(seq 900); do sleep 0.1; n=$(sqlite3 data/hone/winners.db 'select count(*) from winner_trial' 2>/dev/null || echo 0); [ "$n" -ge 2 ] && break; done
 kill -9 $pid; wait $pid 2>/dev/null
+for i in $(seq 150); do [ -z "$(ls tmp)" ] && break; sleep 0.1; done
+ls tmp
+measured() { sqlite3 data/hone/winners.db 'select candidate, at_s from winner_trial order by 1' > "$1"; }
+measured before
 hone tune two.ir --budget 0.1s -q --json > tuned.json
+measured after
+comm -23 before after
 python3 - <<'E'
 import json
 r = json.load(open("tuned.json"))
