@@ -30,6 +30,7 @@ void cli_compiling_set(const cli *c, cli_compiling *x) {
     x->options.no_parity = cli_given(c, "no-parity");
     x->options.compiler = cli_text(c, "cc", NULL);
     x->options.n_jobs = (uint32_t)cli_count(c, "jobs", 0);
+    x->options.n_threads = (uint32_t)cli_count(c, "threads", 0);
     x->options.winners = cli_text(c, "winners", NULL);
     x->options.no_winners = cli_given(c, "no-winners");
     x->options.no_cache = cli_given(c, "no-cache");

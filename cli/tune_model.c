@@ -14,8 +14,8 @@
  */
 
 hone_rc cli_tune_check_options(const cli *c, bool model, hone_err *err) {
-    static const char *const of_models[] = {"budget",  "target", "symbol",  "size", "kernels",
-                                            "winners", "cc",     "relaxed", NULL};
+    static const char *const of_models[] = {"budget",  "target",  "symbol", "size",    "threads",
+                                            "kernels", "winners", "cc",     "relaxed", NULL};
     static const char *const of_workloads[] = {"evals", "time",   "engine-options", "no-canary", "keep-builds",
                                                "store", "resume", "warm-start",     "pack",      NULL};
     const char *const *wrong = model ? of_workloads : of_models;
@@ -104,7 +104,8 @@ static void put_text(const cli *c, const hone_tuned_model *m) {
                m->stopped ? "not compared: stopped before" : "as it was: the default schedules are the best known");
     else
         printf("%s against the default one, one thread\n", gain_text(c, &m->gain, g, sizeof g));
-    if (!isnan(m->gain_all.mid)) printf("          %s on all cores\n", gain_text(c, &m->gain_all, g, sizeof g));
+    if (!isnan(m->gain_all.mid))
+        printf("          %s on %u threads\n", gain_text(c, &m->gain_all, g, sizeof g), m->n_threads);
     if (m->dropped) printf("          that is slower: its winners were taken out again\n");
     printf("search    %zu candidates", m->n_candidates);
     if (!isnan(m->rate)) printf(", %.1f per second", m->rate);
@@ -144,6 +145,7 @@ static void put_json(cli *c, const hone_tuned_model *m) {
     cli_json_object(&j);
     put_interval(&j, "gain", &m->gain);
     put_interval(&j, "gain_all_cores", &m->gain_all);
+    cli_json_kcount(&j, "threads", m->n_threads);
     cli_json_kbool(&j, "dropped", m->dropped);
     cli_json_kbool(&j, "stopped", m->stopped);
     cli_json_kcount(&j, "candidates", m->n_candidates);

@@ -27,6 +27,7 @@ typedef struct hone_compile_options {
     bool no_winners;           /* default schedules alone */
     bool no_cache;             /* compile even what was compiled before, by the same hone and compiler */
     uint32_t n_jobs;           /* compilers at once; 0: processors */
+    uint32_t n_threads;        /* that it is to run on, which decides among winners; 0: processors */
     const char *const *symbol; /* as hone_import_options */
     size_t n_symbol;
     const char *const *specialize; /* "seq=128,512", "batch=1,seq=128": further versions for these sizes */

@@ -39,15 +39,16 @@ typedef struct hone_tuned_event {
 } hone_tuned_event;
 
 typedef struct hone_tune_model_options {
-    /* target, compiler, relaxed, winners, n_jobs (compilers at once; 0: all cores but the one that measures) and
-     * symbols count; output, emit and the rest do not. */
+    /* target, compiler, relaxed, winners, n_jobs (compilers at once; 0: all cores but those that measure), symbols and
+     * n_threads (kernels are measured on so many; 0: one per usable processor, as models run) count; output, emit and
+     * the rest do not. */
     hone_compile_options compile;
     double budget_s;     /* 0: 60 */
     const char *sizes;   /* "batch=1,seq=128": of symbolic sizes; NULL: 1 for what inputs have first, 128 for others */
     const char *kernels; /* "k1,k4" or kinds ("contract"), separated by commas; NULL: all that take time */
     const char *engine;  /* NULL: "auto" */
     uint64_t seed;
-    int cpu;                  /* measure on this one; -1: the last usable */
+    int cpu;                  /* measure on this one, and those before it; -1: the last usable */
     bool fresh;               /* do not go on from what earlier runs measured */
     double min_gain;          /* what a winner must prove; 0: 0.01 */
     const volatile int *stop; /* set asynchronously to end with what is proven; may be NULL */
@@ -74,8 +75,9 @@ typedef struct hone_tuned_model {
     hone_tuned_kernel *kernel; /* by share */
     size_t n_kernels;
     hone_interval gain;     /* of the whole model, one thread: default / tuned; NANs where it was not compared */
-    hone_interval gain_all; /* the same on all cores */
-    bool dropped;           /* the tuned model was slower, so that this run's winners were taken out again */
+    hone_interval gain_all; /* the same on n_threads; NANs where that is one */
+    uint32_t n_threads;
+    bool dropped; /* the tuned model was slower, so that this run's winners were taken out again */
     bool stopped;
     size_t n_candidates;
     double rate, elapsed_s;

@@ -19,7 +19,7 @@ extern "C" {
 typedef struct hone_winner {
     /* the key: all of it must agree, character by character */
     const char *kind, *body; /* of the kernel; body: its canonical IR text, shapes and types included */
-    const char *sizes;       /* of symbols, where it was measured: "batch=1 seq=128"; "" where there are none */
+    const char *sizes;       /* where it was measured: "batch=1 seq=128 2 threads"; one thread is not named */
     const char *target;      /* instruction set that the code is made for */
     const char *device;      /* processor, its instruction sets and caches, in words */
     const char *driver;      /* of an accelerator; "" on a processor */

@@ -343,7 +343,6 @@ def compile(
         `Model.save` keeps it
       symbols: fixes or bounds symbolic sizes: {"seq": 128, "batch": (1, 64)} or ["seq=128", "batch=1:64"]
       specialize: further versions for these sizes, taken when a run has them: ["batch=1,seq=128", "seq=512"]
-      threads: of each run; 0: one per processor
       progress: called as progress(stage, done, total)
       {options}
 

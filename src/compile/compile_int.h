@@ -173,7 +173,16 @@ void hn_winner_apply(hn_model *m, hn_kernel *k);
 /* The parts of the key that all kernels share; E_TOOL: the compiler is not known. */
 hone_rc hn_winner_key_begin(hn_model *m, hone_err *err);
 /* Texts in m->arena; value: of all symbols. False: no memory. */
-bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out);
+bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads, hone_winner *out);
+/* The winner that serves this kernel at these sizes: of as many threads as the model is to run on, else of one, else
+ * the newest. E_NOTFOUND. */
+hone_rc hn_winner_find(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out, hone_err *err);
+/* Elementary operations of a call, as the runtime is told. */
+int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *value);
+/* How many of n_threads a call of the kernel can keep busy at these sizes, about. */
+uint32_t hn_kernel_threads(const hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads);
+/* options' n_threads, or the processors of the calling thread. */
+uint32_t hn_threads_of(const hone_compile_options *o);
 void hn_usual_sizes(const hn_model *m, int64_t *value);
 /* Which compiler exactly, or NULL; and which processor. */
 const char *hn_identity_text(hn_arena *a, const char *cc, char family[16], hone_err *err);

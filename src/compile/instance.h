@@ -170,66 +170,24 @@ static void hnm_unmap_weights(hone_model_instance *m) { (void)m; }
 /* --- threads
  * ----------------------------------------------------------------------------------------------------------- */
 
-/* The work of a launch is cut into slices, the slices into as many runs as there are threads. A thread begins with its
- * own run, the same part of the work in every launch, so that it finds in its caches what it wrote in the launch
- * before; when that is done it helps with the others'. */
-enum { HNM_RUNS = 16, HNM_SLICES_PER_RUN = 8 };
-typedef struct hnm_run_of_slices {
-    _Alignas(64) int64_t next; /* one cache line each */
-} hnm_run_of_slices;
-
-typedef struct hnm_job {
-    hnm_kernel *run;
-    void *const *buf;
-    const int64_t *s;
-    int64_t work, n_slices, n_runs;
-    char *scratch;
-    int64_t scratch_b;
-    hnm_run_of_slices part[HNM_RUNS];
-} hnm_job;
-
-/* Thread `slot` takes slices until there are none. */
-static void hnm_take(void *arg, int64_t slot) {
-    hnm_job *j = (hnm_job *)arg;
-    for (int64_t k = 0; k < j->n_runs; k++) {
-        int64_t part = (slot + k) % j->n_runs, first = part * j->n_slices / j->n_runs,
-                end = (part + 1) * j->n_slices / j->n_runs;
-        for (;;) {
-            int64_t i = first + __atomic_fetch_add(&j->part[part].next, 1, __ATOMIC_RELAXED);
-            int64_t base = j->work / j->n_slices, rest = j->work % j->n_slices;
-            if (i >= end) break;
-            j->run(j->buf, j->s, i * base + (i < rest ? i : rest), (i + 1) * base + (i + 1 < rest ? i + 1 : rest),
-                   j->scratch + slot * j->scratch_b);
-        }
-    }
-}
-
-/* Elementary operations, about, that are worth a slice of their own. */
-#define HNM_SLICE_COST 32768
-
-/* cost: elementary operations, about. What is too small for a second thread runs on this one. */
 HNR hone_model_rc hnm_launch(hone_model_instance *m, hnm_kernel *run, void *const *buf, int64_t work, int64_t cost,
                              int64_t scratch_b) {
     hone_model_rc rc;
     hnm_common *c = m->c;
-    int64_t n = cost / HNM_SLICE_COST < work ? cost / HNM_SLICE_COST : work;
+    hnr_job job;
     if (work <= 0) return HONE_MODEL_OK;
     if (scratch_b && (rc = hnm_reserve(m, &c->scratch, scratch_b, c->n_threads, 0))) return rc;
-    if (n < 2 || c->n_threads < 2) {
+    int64_t n = hnr_cut(&job, work, cost, c->n_threads);
+    if (n < 2) {
         run(buf, m->s, 0, work, c->scratch.data);
         return HONE_MODEL_OK;
     }
-    hnm_job job;
-    job.run = run, job.buf = buf, job.s = m->s, job.work = work;
+    job.run = run, job.buf = buf, job.s = m->s;
     job.scratch = c->scratch.data, job.scratch_b = c->scratch.size_b;
-    job.n_slices = n < HNM_SLICES_PER_RUN * c->n_threads ? n : HNM_SLICES_PER_RUN * c->n_threads;
-    n = job.n_slices < c->n_threads ? job.n_slices : c->n_threads;
-    job.n_runs = n < HNM_RUNS ? n : HNM_RUNS;
-    for (int64_t i = 0; i < job.n_runs; i++) job.part[i].next = 0;
     if (c->executor)
-        c->executor(c->context, hnm_take, &job, n);
+        c->executor(c->context, hnr_take, &job, n);
     else
-        hnr_pool_run(c->pool, hnm_take, &job, n);
+        hnr_pool_run(c->pool, hnr_take, &job, n);
     return HONE_MODEL_OK;
 }
 

@@ -23,6 +23,7 @@ static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool p
     o.profile = profile;
     o.no_parity = profile;
     o.winners = t->winners_path;
+    o.n_threads = t->team.n;
     o.no_winners = !winners;
     o.progress = NULL;
     char *path = hn_format(&t->a, "%s.so", o.output ? o.output : "");
@@ -67,8 +68,8 @@ hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_
     hone_program *program;
     hone_array *in = NULL;
     hone_profile p;
-    const hone_bench_options o = {.n_threads = 1, .max_s = max_s, .stop = t->o->stop};
-    hone_rc rc = compile(t, g, "profile", true, false, &program, 1, err);
+    const hone_bench_options o = {.n_threads = t->team.n, .max_s = max_s, .stop = t->o->stop};
+    hone_rc rc = compile(t, g, "profile", true, false, &program, t->team.n, err);
     if (rc) return rc;
     const hone_model *model = hone_program_model(program);
     rc = make_inputs(t, model, &in, err);

@@ -58,7 +58,7 @@ void hn_tune_space_setting(const hn_tune_space *s, const double *point, hn_setti
 /* --- measuring (tune_lab.c) ----------------------------------------------------------------------------------------
  */
 
-enum { HN_LAB_PAIRS = 64 };
+enum { HN_LAB_PAIRS = 64, HN_TEAM_MAX = 256 };
 typedef struct hn_lab_side {
     char path[256];
     int64_t work, scratch_b;
@@ -66,6 +66,7 @@ typedef struct hn_lab_side {
 typedef struct hn_lab_request {
     hn_lab_side side[2]; /* default, candidate */
     uint32_t n_pairs;    /* at most */
+    uint32_t n_threads;  /* 0: one */
     double block_s,
         max_s;      /* a measurement is a block of runs at least this long; all of them take no longer than that */
     double give_up; /* ratio beyond which a few pairs do; 0: never */
@@ -77,26 +78,36 @@ typedef struct hn_lab_reply {
     char text[120];
 } hn_lab_reply;
 
+/* Cores that measure: the first where one thread does. */
+typedef struct hn_team {
+    int cpu[HN_TEAM_MAX];
+    uint32_t n;
+} hn_team;
+
 /* A process with the kernel's buffers: real sizes, every use's constants in turn, so that what the model has in its
  * caches and what it must fetch is so here, too. */
 typedef struct hn_lab {
     hn_model *m;
     const hn_kernel *k;
     const int64_t *symbol;
-    int cpu;
-    uint64_t seed; /* of values and places */
+    const hn_team *team; /* NULL: one thread, anywhere */
+    uint64_t seed;       /* of values and places */
     pid_t pid;
     int fd;
     bool busy;
     double sent_s, limit_s;
 } hn_lab;
-hone_rc hn_lab_open(hn_lab *l, hn_model *m, const hn_kernel *k, const int64_t *symbol, int cpu, uint64_t seed,
-                    hone_err *err);
+hone_rc hn_lab_open(hn_lab *l, hn_model *m, const hn_kernel *k, const int64_t *symbol, const hn_team *team,
+                    uint64_t seed, hone_err *err);
 void hn_lab_close(hn_lab *l);
 /* Starts a measurement; limit_s: after which the candidate has hung. */
 hone_rc hn_lab_send(hn_lab *l, const hn_lab_request *r, double limit_s, hone_err *err);
 /* Waits up to wait_s; true when the measurement has ended, well or not. A process that died is started anew. */
 bool hn_lab_poll(hn_lab *l, double wait_s, hn_lab_reply *out);
+
+/* How much longer so many work items take on n threads than an even split of them would, given equal items: at least
+ * 1. */
+double hn_lab_balance(const hn_model *m, const hn_kernel *k, const int64_t *symbol, int64_t work, uint32_t n_threads);
 
 /* Builds one kernel as a library of its own: DIR/NAME.c, DIR/NAME.so. */
 typedef struct hn_lab_how {
@@ -129,7 +140,8 @@ typedef struct hn_tuned {
     hn_kernel *k;
     const char *shape;
     double share, default_s, roof_s; /* of one call */
-    double fastest_s;                /* the default's best time beside a candidate; NAN */
+    uint32_t n_threads;              /* that it is measured with */
+    double fastest_s[2]; /* the default's best time beside a candidate, on one thread and on all of them; NAN */
     hone_winner key;
     char id[33], trial_id[33], default_code[33];
     hn_tune_space space;
@@ -137,7 +149,8 @@ typedef struct hn_tuned {
     hn_lab_side dflt; /* its library, once built */
     hn_seen *seen;
     size_t n_seen, room_seen, n_new, n_since;
-    double best; /* ratio */
+    double best;   /* ratio */
+    double screen; /* what one thread had told of the best */
     double search_s;
     const char *end; /* NULL: its search goes on */
     bool stale;      /* the default's best time has fallen a lot: ratios are to be looked at again */
@@ -159,8 +172,9 @@ typedef struct hn_tuning {
     char *sizes;                       /* "batch=1,seq=128", for inputs of the whole model */
     hn_tuned *kernel;
     size_t n_kernels;
-    int cpu, build_cpu[64]; /* builds: the other usable cores, then the one that measures, while it does not */
-    size_t n_build_cpu, n_jobs;
+    hn_team team;
+    int build_cpu[64];          /* the other usable cores, then those that measure, while they do not */
+    size_t n_build_cpu, n_jobs; /* builds: at once */
     double start_s, end_s, search_s;
     size_t n_candidates, n_names;
     bool warned_full;

@@ -33,8 +33,10 @@ typedef struct ahead {
     hn_lab_side side;
     char code[33], object[33];
     int cpu;
-    bool closer; /* looked at once already: close to the best */
-    int n_tries; /* in which the default was held up */
+    bool closer;    /* looked at once already: close to the best */
+    int n_tries;    /* in which the default was held up */
+    double balance; /* how much worse than the default it shares its work among threads */
+    double screen;  /* ratio on one thread, times balance */
     hn_arena a;
 } ahead;
 
@@ -48,6 +50,9 @@ typedef struct slice {
     double until_s;
     bool closing;
 } slice;
+
+/* On all threads: a closer look, where the kernel has work for them. */
+static bool is_team(const hn_tuned *k, const ahead *x) { return x->closer && k->n_threads > 1; }
 
 /* --- what is known -------------------------------------------------------------------------------------------------
  */
@@ -106,6 +111,7 @@ static void warn_full(hn_tuning *t, const char *text) {
 /* Recorded, remembered, told. */
 static hone_rc finish(slice *s, ahead *x, hone_class cls, double ratio, double time_s, hone_err *err) {
     hn_tuned *k = s->k;
+    double before = k->best;
     hone_err why = {0};
     char *json = NULL;
     hone_rc rc = hone_point_to_json(k->space.space, x->point, &json, err);
@@ -121,6 +127,7 @@ static hone_rc finish(slice *s, ahead *x, hone_class cls, double ratio, double t
     memcpy(seen->object, x->object, sizeof seen->object);
     seen->json = json, seen->cls = cls, seen->ratio = ratio, seen->time_s = time_s;
     weigh(k, seen);
+    if (k->best < before) k->screen = is_team(k, x) ? x->screen : k->best;
     k->n_new++;
     s->t->n_candidates++;
     rc = tell(k, x->point, seen, err);
@@ -143,7 +150,7 @@ static void side_of(hn_tuning *t, const hn_kernel_code *code, const char *librar
     const int64_t *symbol = t->symbol;
     *out = (hn_lab_side){0};
     snprintf(out->path, sizeof out->path, "%s/%s", t->folder, library);
-    if (!hn_dim_eval(t->m->g->dims, code->work, symbol, &out->work)) out->work = -1;
+    if (!hn_work_eval(t->m->g, code, symbol, &out->work)) out->work = -1;
     if (!code->scratch_b || !hn_dim_eval(t->m->g->dims, code->scratch_b, symbol, &out->scratch_b)) out->scratch_b = 0;
 }
 
@@ -154,7 +161,7 @@ static hone_rc begin(slice *s, ahead *x, hone_err *err) {
     const hn_seen *same;
     const hn_emit_how how = {t->m->dialect, t->m->machine, t->m->options->relaxed, x->setting.schedule};
     hone_rc rc = hn_emit_kernel(t->m->g, s->k->k->body, s->k->k->kind, s->k->k->name, &how, &x->a, &code, NULL);
-    if (rc || !code.work || !code.scratch_b) {
+    if (rc || !code.scratch_b) {
         rc = finish(s, x, HONE_BUILD_ERROR, NAN, NAN, err);
         release(s, x);
         return rc;
@@ -172,6 +179,8 @@ static hone_rc begin(slice *s, ahead *x, hone_err *err) {
                             (hn_lab_how){.cpu = x->cpu, .lean = !s->k->fat}, &x->a, &x->build, err);
     if (rc) return rc;
     side_of(t, &code, x->build.library, &x->side);
+    x->balance = hn_lab_balance(t->m, s->k->k, t->symbol, x->side.work, s->k->n_threads) /
+                 hn_lab_balance(t->m, s->k->k, t->symbol, s->k->dflt.work, s->k->n_threads);
     x->state = BUILDING;
     s->n_building++;
     return HONE_OK;
@@ -184,12 +193,26 @@ static size_t n_on(const slice *s, int cpu) {
     return n;
 }
 
-/* A core for the next build: one without any; the one that measures when there is nothing to measure. */
+static bool is_in_team(const hn_team *team, int cpu, uint32_t n) {
+    for (uint32_t i = 0; i < n && i < team->n; i++)
+        if (team->cpu[i] == cpu) return true;
+    return false;
+}
+
+/* How many of the team's cores a measurement has now, or waits for. */
+static uint32_t n_taken(const slice *s) {
+    bool all = s->measuring && is_team(s->k, s->measuring);
+    for (size_t i = 0; i < MOST_AHEAD; i++) all = all || (s->slot[i].state == READY && is_team(s->k, &s->slot[i]));
+    return all ? s->k->n_threads : s->measuring || s->n_ready ? 1 : 0;
+}
+
+/* A core for the next build: one without any; those that measure when there is nothing to measure. */
 static bool find_core(const slice *s, int *cpu) {
     size_t each = (s->t->n_jobs + s->t->n_build_cpu - 1) / s->t->n_build_cpu;
+    uint32_t taken = n_taken(s);
     for (size_t i = 0; i < s->t->n_build_cpu; i++) {
         *cpu = s->t->build_cpu[i];
-        if (*cpu == s->t->cpu && (s->measuring || s->n_ready)) continue;
+        if (is_in_team(&s->t->team, *cpu, taken)) continue;
         if (n_on(s, *cpu) < each) return true;
     }
     return false;
@@ -264,9 +287,11 @@ static hone_rc collect(slice *s, ahead *x, hone_err *err) {
 static hone_rc measure(slice *s, ahead *x, hone_err *err) {
     hn_lab_request r = {.side = {s->k->dflt, x->side},
                         .n_pairs = x->closer ? CLOSER_PAIRS : SCREEN_PAIRS,
+                        .n_threads = is_team(s->k, x) ? s->k->n_threads : 1,
                         .block_s = screen_block_s,
                         .max_s = x->closer ? closer_s : screen_s,
-                        .give_up = s->k->best * clearly_worse};
+                        .give_up =
+                            is_team(s->k, x) ? s->k->best * clearly_worse : s->k->screen * clearly_worse / x->balance};
     if (x->state == READY) s->n_ready--;
     x->state = MEASURING;
     s->measuring = x;
@@ -291,15 +316,17 @@ static bool is_impossible(const hn_tuned *k, double time_s) { return k->roof_s >
 static hone_rc rescale(hn_tuned *k, hone_err *err) {
     double *point = calloc(hone_space_slots(k->space.space) + 1, sizeof *point);
     hone_rc rc = point ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
+    double fastest_s = k->fastest_s[k->n_threads > 1];
     k->best = 1;
     for (size_t i = 0; i < k->n_seen && !rc; i++) {
         hn_seen *s = &k->seen[i];
         if (s->cls != HONE_RUN_OK || !i) continue;
-        bool wrong = s->ratio * held_up * k->fastest_s < s->time_s;
-        if (wrong) s->ratio = s->time_s / k->fastest_s;
+        bool wrong = s->ratio * held_up * fastest_s < s->time_s;
+        if (wrong) s->ratio = s->time_s / fastest_s;
         if (wrong && !hone_point_from_json(k->space.space, s->json, point, NULL)) rc = tell(k, point, s, err);
         if (s->ratio < k->best) k->best = s->ratio;
     }
+    k->screen = k->best;
     free(point);
     return rc;
 }
@@ -307,15 +334,26 @@ static hone_rc rescale(hn_tuned *k, hone_err *err) {
 /* Was the default far slower than it is known to be? Then it was held up throughout, and the pair says nothing; after a
  * few more tries its best known time stands in for it. */
 static bool is_held_up(hn_tuned *k, ahead *x, double *ratio, double time_s) {
-    double default_s = time_s / *ratio;
-    if (!(k->fastest_s <= default_s)) {
-        k->stale = k->stale || k->fastest_s > held_up * default_s;
-        k->fastest_s = default_s;
+    double default_s = time_s / *ratio, *fastest_s = &k->fastest_s[is_team(k, x)];
+    if (!(*fastest_s <= default_s)) {
+        k->stale = k->stale || (*fastest_s > held_up * default_s && is_team(k, x) == (k->n_threads > 1));
+        *fastest_s = default_s;
     }
-    if (default_s < held_up * k->fastest_s && !is_impossible(k, time_s)) return false;
+    if (default_s < held_up * *fastest_s && !is_impossible(k, time_s)) return false;
     if (x->n_tries++ < MOST_TRIES) return true;
-    *ratio = time_s / k->fastest_s;
+    *ratio = time_s / *fastest_s;
     return false;
+}
+
+/* Worth a closer look? On all threads that has to wait for their cores. */
+static bool look_closer(slice *s, ahead *x, double ratio) {
+    const hn_tuned *k = s->k;
+    if (x->closer || !(ratio < fmax(k->best, k->screen) * (1 + least_gain))) return false;
+    x->closer = true;
+    x->screen = ratio;
+    x->state = READY;
+    s->n_ready++;
+    return true;
 }
 
 static hone_rc digest(slice *s, const hn_lab_reply *r, hone_err *err) {
@@ -325,26 +363,35 @@ static hone_rc digest(slice *s, const hn_lab_reply *r, hone_err *err) {
     if (r->cls == HONE_RUN_OK) {
         summarise(r, &ratio, &time_s);
         if (is_held_up(s->k, x, &ratio, time_s)) return measure(s, x, err);
-        if (!x->closer && ratio < s->k->best * (1 + least_gain)) { /* worth a closer look */
-            x->closer = true;
-            return measure(s, x, err);
-        }
+        if (!x->closer) ratio *= x->balance;
+        if (look_closer(s, x, ratio)) return is_team(s->k, x) ? HONE_OK : measure(s, x, err);
+        if (!x->closer && s->k->n_threads > 1) /* what one thread told of the best, and what all did */
+            ratio *= s->k->best / s->k->screen, time_s = ratio * s->k->default_s;
         if (s->k->stale) {
             hone_rc rc = rescale(s->k, err);
             if (rc) return rc;
             s->k->stale = false;
         }
-        if (isnan(s->k->default_s) || s->k->fastest_s < s->k->default_s) s->k->default_s = s->k->fastest_s;
+        double fastest_s = s->k->fastest_s[s->k->n_threads > 1];
+        if (isnan(s->k->default_s) || fastest_s < s->k->default_s) s->k->default_s = fastest_s;
     }
     hone_rc rc = finish(s, x, r->cls, ratio, time_s, err);
     release(s, x);
     return rc;
 }
 
-static ahead *first_ready(slice *s) {
-    for (size_t i = 0; i < MOST_AHEAD; i++)
-        if (s->slot[i].state == READY) return &s->slot[i];
-    return NULL;
+/* One whose cores are free of builds; those that wait for all of them first. */
+static ahead *next_ready(slice *s) {
+    const hn_team *team = &s->t->team;
+    size_t n_building = 0, n_first = n_on(s, team->cpu[0]);
+    for (uint32_t i = 0; i < s->k->n_threads; i++) n_building += n_on(s, team->cpu[i]);
+    ahead *found = NULL;
+    for (size_t i = 0; i < MOST_AHEAD; i++) {
+        ahead *x = &s->slot[i];
+        if (x->state != READY || (is_team(s->k, x) ? n_building : n_first)) continue;
+        if (!found || is_team(s->k, x)) found = x;
+    }
+    return found;
 }
 
 /* One round: builds are taken in and started, a measurement is read and the next begun. Builds and measurements take
@@ -355,10 +402,11 @@ static hone_rc turn(slice *s, hone_err *err) {
     for (size_t i = 0; i < MOST_AHEAD && !rc; i++)
         if (s->slot[i].state == BUILDING && hn_proc_poll(s->slot[i].build.proc)) rc = collect(s, &s->slot[i], err);
     if (!rc) rc = fill(s, err);
-    ahead *x = rc || s->measuring || n_on(s, s->t->cpu) ? NULL : first_ready(s);
+    ahead *x = rc || s->measuring ? NULL : next_ready(s);
     if (x) rc = measure(s, x, err);
     if (rc) return rc;
-    if (s->measuring) return hn_lab_poll(&s->lab, 1e-3, &reply) ? digest(s, &reply, err) : HONE_OK;
+    double wait_s = s->measuring && is_team(s->k, s->measuring) ? 0.02 : 1e-3; /* looking takes a core, too */
+    if (s->measuring) return hn_lab_poll(&s->lab, wait_s, &reply) ? digest(s, &reply, err) : HONE_OK;
     hn_proc *procs[MOST_AHEAD];
     for (size_t i = 0; i < MOST_AHEAD; i++) procs[i] = s->slot[i].build.proc;
     if (s->n_building) hn_proc_wait_any(procs, MOST_AHEAD, 0.05, s->t->o->stop);
@@ -410,7 +458,7 @@ hone_rc hn_tuned_slice(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err)
     double start_s = hn_now_s();
     s->t = t, s->k = k, s->until_s = until_s;
     hone_rc rc = k->dflt.path[0] ? HONE_OK : build_default(s, err);
-    if (!rc) rc = hn_lab_open(&s->lab, t->m, k->k, t->symbol, t->cpu, t->o->seed + 1, err);
+    if (!rc) rc = hn_lab_open(&s->lab, t->m, k->k, t->symbol, &t->team, t->o->seed + 1, err);
     while (!rc && !hn_tuning_stopped(t)) {
         s->closing = k->end || hn_now_s() >= until_s;
         if (s->closing && !has_work(s)) break;
@@ -453,6 +501,7 @@ static hone_rc take_up(hn_tuning *t, hn_tuned *k, hone_err *err) {
         rc = tell(k, point, seen, err);
         weigh(k, seen);
     }
+    k->screen = k->best;
     hone_free(trial);
     free(point);
     return rc;
@@ -470,8 +519,10 @@ static void find_trial_id(hn_tuned *k) {
 hone_rc hn_tuned_open(hn_tuning *t, hn_tuned *k, hone_err *err) {
     hone_err why = {0};
     k->opened = true;
-    k->best = 1;
-    if (!hn_winner_key(t->m, k->k, t->symbol, &k->key)) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
+    k->best = k->screen = 1;
+    k->n_threads = hn_kernel_threads(t->m, k->k, t->symbol, t->team.n);
+    if (!hn_winner_key(t->m, k->k, t->symbol, t->team.n, &k->key))
+        return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     hn_code_hash(&k->k->code, k->k->name, "", "", k->default_code);
     find_trial_id(k);
     hone_rc rc = hn_tune_space_make(t->m, k->k, &k->space, &why);

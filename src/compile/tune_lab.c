@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "compile/parity_int.h"
 #include "compile/tune_int.h"
+#include "exec/rt/base.h"
+#include "exec/rt/pool.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,7 +45,8 @@ typedef struct bench {
     uint32_t n_copies, n_in, n_out, turn;
     int64_t *out_b;
     char *scratch;
-    int64_t scratch_b;
+    int64_t scratch_b, cost; /* scratch: of one thread */
+    hnr_pool *pool;          /* NULL: one thread */
     void *library[2];
     char path[2][256];
     run_fn *run[2];
@@ -137,15 +140,28 @@ static bool open_side(bench *b, int side, const hn_lab_side *s, char *text, size
 static void need_scratch(bench *b, int64_t size_b) {
     if (size_b <= b->scratch_b) return;
     hn_rng rng = hn_rng_make(b->lab->seed, 9);
-    b->scratch = place(&rng, size_b);
-    b->scratch_b = size_b;
+    b->scratch_b = (size_b + 63) / 64 * 64;
+    b->scratch = place(&rng, b->scratch_b * (b->lab->team ? b->lab->team->n : 1));
+}
+
+/* As a model launches it. */
+static void launch(bench *b, int side, const hn_lab_request *r) {
+    hnr_job job;
+    int64_t n = b->pool ? hnr_cut(&job, r->side[side].work, b->cost, r->n_threads) : 1;
+    if (n < 2) {
+        b->run[side](b->buf[b->turn], b->symbol, 0, r->side[side].work, b->scratch);
+        return;
+    }
+    job.run = b->run[side], job.buf = b->buf[b->turn], job.s = b->symbol;
+    job.scratch = b->scratch, job.scratch_b = b->scratch_b;
+    hnr_pool_run(b->pool, hnr_take, &job, n);
 }
 
 /* n runs, the constants of one use after the other; the time of one. */
 static double block(bench *b, int side, const hn_lab_request *r, int64_t n) {
     double start_s = hn_now_s();
     for (int64_t i = 0; i < n; i++) {
-        b->run[side](b->buf[b->turn], b->symbol, 0, r->side[side].work, b->scratch);
+        launch(b, side, r);
         b->turn = b->turn + 1 == b->n_copies ? 0 : b->turn + 1;
     }
     return (hn_now_s() - start_s) / (double)n;
@@ -230,11 +246,29 @@ static void measure(bench *b, const hn_lab_request *r, hn_lab_reply *out) {
     }
 }
 
-static void serve(const hn_lab *l, int fd) {
-    bench b = {.lab = l};
+/* This thread on the team's first core, the pool's each on one of the others. */
+static void line_up(bench *b) {
+    const hn_team *team = b->lab->team;
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (l->cpu >= 0) CPU_SET((unsigned)l->cpu, &set), sched_setaffinity(0, sizeof set, &set);
+    if (!team) return;
+    for (uint32_t i = 0; i < team->n; i++) CPU_SET((unsigned)team->cpu[i], &set);
+    sched_setaffinity(0, sizeof set, &set);
+    if (team->n > 1) b->pool = hnr_pool_new((int)team->n);
+    for (int i = 0; i <= (b->pool ? b->pool->n : 0); i++) {
+        CPU_ZERO(&set);
+        CPU_SET((unsigned)team->cpu[i], &set);
+        if (!i)
+            sched_setaffinity(0, sizeof set, &set);
+        else if (b->pool->worker[i - 1].started)
+            pthread_setaffinity_np(b->pool->worker[i - 1].thread, sizeof set, &set);
+    }
+}
+
+static void serve(const hn_lab *l, int fd) {
+    bench b = {.lab = l};
+    line_up(&b);
+    b.cost = hn_kernel_cost(l->m, l->k, l->symbol);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_DUMPABLE, 0);
     for (int sig = 1; sig < NSIG; sig++) signal(sig, sig == SIGINT || sig == SIGTERM ? SIG_IGN : SIG_DFL);
@@ -282,9 +316,9 @@ static void bury(hn_lab *l, int *status) {
     l->busy = false;
 }
 
-hone_rc hn_lab_open(hn_lab *l, hn_model *m, const hn_kernel *k, const int64_t *symbol, int cpu, uint64_t seed,
-                    hone_err *err) {
-    *l = (hn_lab){.m = m, .k = k, .symbol = symbol, .cpu = cpu, .seed = seed, .fd = -1};
+hone_rc hn_lab_open(hn_lab *l, hn_model *m, const hn_kernel *k, const int64_t *symbol, const hn_team *team,
+                    uint64_t seed, hone_err *err) {
+    *l = (hn_lab){.m = m, .k = k, .symbol = symbol, .team = team, .seed = seed, .fd = -1};
     return start(l, err);
 }
 
@@ -338,6 +372,35 @@ bool hn_lab_poll(hn_lab *l, double wait_s, hn_lab_reply *out) {
     if (hn_now_s() - l->sent_s < l->limit_s) return false;
     died(l, true, out);
     return true;
+}
+
+/* --- threads -------------------------------------------------------------------------------------------------------
+ */
+
+int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *value) {
+    int64_t cost;
+    return k->cost.steps && hn_dim_eval(m->g->dims, k->cost.steps, value, &cost) ? cost : INT32_MAX;
+}
+
+uint32_t hn_kernel_threads(const hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads) {
+    return n_threads > 1 && hn_kernel_cost(m, k, value) / HNR_SLICE_COST > 1 ? n_threads : 1;
+}
+
+/* The next slice goes to the thread that is through first (Graham 1966, list scheduling), which is what helping comes
+ * to. */
+double hn_lab_balance(const hn_model *m, const hn_kernel *k, const int64_t *symbol, int64_t work, uint32_t n_threads) {
+    hnr_job j;
+    int64_t busy[HN_TEAM_MAX] = {0}, longest = 0;
+    int64_t n = hnr_cut(&j, work, hn_kernel_cost(m, k, symbol), n_threads);
+    if (work <= 0 || n_threads > HN_TEAM_MAX) return 1;
+    for (int64_t i = 0; n > 1 && i < j.n_slices; i++) {
+        int64_t first = 0;
+        for (int64_t t = 1; t < n; t++)
+            if (busy[t] < busy[first]) first = t;
+        busy[first] += hnr_slice(&j, i + 1) - hnr_slice(&j, i);
+        if (busy[first] > longest) longest = busy[first];
+    }
+    return (double)(n > 1 ? longest : work) * n_threads / (double)work;
 }
 
 /* --- builds --------------------------------------------------------------------------------------------------------

@@ -45,16 +45,37 @@ void hn_tuning_say(const hn_tuning *t, hone_tuned_stage stage, const hn_tuned *k
 /* --- cores ---------------------------------------------------------------------------------------------------------
  */
 
-/* One core measures; builds, and hone itself, are on the others. */
-static hone_rc share_cores(hn_tuning *t, const cpu_set_t *usable, hone_err *err) {
-    t->cpu = t->o->cpu;
+/* The core that measures, then those before it, then those behind. */
+static hone_rc make_team(hn_tuning *t, const cpu_set_t *usable, hone_err *err) {
+    int first = t->o->cpu, n = (int)hn_threads_of(t->lib.options);
     for (int i = 0; i < CPU_SETSIZE && t->o->cpu < 0; i++)
-        if (CPU_ISSET((unsigned)i, usable)) t->cpu = i;
-    if (t->cpu < 0 || t->cpu >= CPU_SETSIZE || !CPU_ISSET((unsigned)t->cpu, usable))
-        return hn_fail(err, HONE_E_USAGE, "core %d is not one that this process may use", t->cpu);
+        if (CPU_ISSET((unsigned)i, usable)) first = i;
+    if (first < 0 || first >= CPU_SETSIZE || !CPU_ISSET((unsigned)first, usable))
+        return hn_fail(err, HONE_E_USAGE, "core %d is not one that this process may use", first);
+    if (n > CPU_COUNT(usable) || n > HN_TEAM_MAX)
+        return hn_fail(err, HONE_E_USAGE, "more threads (%d) than cores that this process may use (%d)", n,
+                       CPU_COUNT(usable) < HN_TEAM_MAX ? CPU_COUNT(usable) : HN_TEAM_MAX);
+    for (int i = 0; i < CPU_SETSIZE && t->team.n < (uint32_t)n; i++) {
+        int cpu = first >= i ? first - i : i;
+        if (CPU_ISSET((unsigned)cpu, usable)) t->team.cpu[t->team.n++] = cpu;
+    }
+    return HONE_OK;
+}
+
+static bool measures(const hn_tuning *t, int cpu) {
+    for (uint32_t i = 0; i < t->team.n; i++)
+        if (t->team.cpu[i] == cpu) return true;
+    return false;
+}
+
+/* The team measures; builds, and hone itself, are on the others, and on the team's where that rests. */
+static hone_rc share_cores(hn_tuning *t, const cpu_set_t *usable, hone_err *err) {
+    hone_rc rc = make_team(t, usable, err);
+    if (rc) return rc;
     for (int i = 0; i < CPU_SETSIZE && t->n_build_cpu < MOST_JOBS; i++)
-        if (CPU_ISSET((unsigned)i, usable) && i != t->cpu) t->build_cpu[t->n_build_cpu++] = i;
-    if (t->n_build_cpu < MOST_JOBS) t->build_cpu[t->n_build_cpu++] = t->cpu;
+        if (CPU_ISSET((unsigned)i, usable) && !measures(t, i)) t->build_cpu[t->n_build_cpu++] = i;
+    for (uint32_t i = t->team.n; i-- > 0 && t->n_build_cpu < MOST_JOBS;)
+        t->build_cpu[t->n_build_cpu++] = t->team.cpu[i];
     t->n_jobs = t->o->compile.n_jobs ? t->o->compile.n_jobs : t->n_build_cpu;
     if (t->n_jobs > MOST_JOBS) t->n_jobs = MOST_JOBS;
     return HONE_OK;
@@ -64,14 +85,14 @@ static void stand_aside(const hn_tuning *t) {
     cpu_set_t set;
     CPU_ZERO(&set);
     for (size_t i = 0; i < t->n_build_cpu; i++)
-        if (t->build_cpu[i] != t->cpu || t->n_build_cpu == 1) CPU_SET((unsigned)t->build_cpu[i], &set);
+        if (t->build_cpu[i] != t->team.cpu[0] || t->n_build_cpu == 1) CPU_SET((unsigned)t->build_cpu[i], &set);
     sched_setaffinity(0, sizeof set, &set);
 }
 
-static void stand_on(int cpu) {
+static void stand_on(const hn_team *team, uint32_t n) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    CPU_SET((unsigned)cpu, &set);
+    for (uint32_t i = 0; i < n; i++) CPU_SET((unsigned)team->cpu[i], &set);
     sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -166,8 +187,8 @@ static void take_winner(hn_tuning *t, hn_tuned *k) {
     hn_kernel copy = *k->k;
     t->m->winners = t->winners;
     hn_winner_apply(t->m, &copy);
+    k->winner = copy.winner && !hn_winner_find(t->m, k->k, t->symbol, &k->won, NULL);
     t->m->winners = NULL;
-    k->winner = copy.winner && !hone_winners_find(t->winners, &k->key, &k->won, NULL);
 }
 
 static hone_rc open_kernels(hn_tuning *t, hone_err *err) {
@@ -184,7 +205,8 @@ static hone_rc make_kernels(hn_tuning *t, hone_err *err) {
     t->kernel = hn_alloc_n(&t->a, t->n_kernels + 1, sizeof *t->kernel);
     if (!t->kernel) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     for (size_t i = 0; i < t->n_kernels; i++)
-        t->kernel[i] = (hn_tuned){.k = &t->m->kernel[i], .default_s = NAN, .fastest_s = NAN, .best = 1};
+        t->kernel[i] =
+            (hn_tuned){.k = &t->m->kernel[i], .default_s = NAN, .fastest_s = {NAN, NAN}, .best = 1, .screen = 1};
     return HONE_OK;
 }
 
@@ -252,8 +274,8 @@ static hone_rc check(hn_tuning *t, const hone_graph *g, const cpu_set_t *usable,
     if (!n_winners || hn_tuning_stopped(t)) return HONE_OK;
     sched_setaffinity(0, sizeof *usable, usable);
     hone_rc rc = HONE_OK;
-    if (t->n_build_cpu > 1) rc = hn_tuning_compare(t, g, (uint32_t)t->n_build_cpu, max_s / 2, &out->gain_all, err);
-    stand_on(t->cpu);
+    if (t->team.n > 1) rc = hn_tuning_compare(t, g, t->team.n, max_s / 2, &out->gain_all, err);
+    stand_on(&t->team, 1);
     if (!rc) rc = hn_tuning_compare(t, g, 1, max_s, &out->gain, err);
     if (rc == HONE_E_INTERRUPTED) return HONE_OK;
     if (rc) return rc;
@@ -299,6 +321,7 @@ static void fill_result(hn_tuning *t, hone_tuned_model *out) {
     out->kernel = hn_alloc_n(&t->a, t->n_kernels + 1, sizeof *out->kernel);
     out->n_kernels = out->kernel ? t->n_kernels : 0;
     for (size_t i = 0; i < out->n_kernels; i++) fill_kernel(t, &t->kernel[i], &out->kernel[i]);
+    out->n_threads = t->team.n;
     out->stopped = hn_tuning_stopped(t);
     out->n_candidates = t->n_candidates;
     out->rate = t->search_s > 0 ? (double)t->n_candidates / t->search_s : NAN;
@@ -348,7 +371,7 @@ static hone_rc tune(hn_tuning *t, const hone_graph *g, const char *name, const c
     hone_rc rc = prepare(t, g, name, usable, err);
     if (rc) return rc;
     hn_tuning_say(t, HONE_TUNED_PROFILE, NULL, NULL, NULL);
-    stand_on(t->cpu);
+    stand_on(&t->team, t->team.n);
     rc = hn_tuning_profile(t, g, fmin(3, budget_s * profile_part), err);
     stand_aside(t);
     if (!rc) rc = choose_kernels(t, err);
@@ -384,6 +407,7 @@ hone_rc hone_tune_model(const hone_graph *g, const char *name, const hone_tune_m
     compile.reference = false;
     compile.progress = NULL;
     compile.n_specialize = 0;
+    compile.n_threads = hn_threads_of(&compile);
     t->lib.options = &compile;
     t->start_s = hn_now_s();
     hone_tuned_model made = {.gain = {NAN, NAN, NAN}, .gain_all = {NAN, NAN, NAN}};

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { CANDIDATES = 3, LEAST_VARIANTS = 4, MOST_VARIANTS = 12, PAIRS = 8, BLOCKS = 3, PAD_B = 4096 };
-static const double block_s = 1e-3, variant_s = 0.4, confidence = 0.95, flag_cost = 0.0015;
+static const double block_s = 1e-3, variant_s = 0.4, confidence = 0.95, flag_cost = 0.0015, least_alone = 0.99;
 
 typedef struct rival {
     const hn_seen *seen;
@@ -26,8 +26,9 @@ typedef struct rival {
     char library[64], hash[33];
     double z[MOST_VARIANTS * PAIRS], time_s[MOST_VARIANTS * PAIRS][2]; /* z: log(default / candidate) */
     unsigned variant[MOST_VARIANTS * PAIRS];
-    size_t n;
-    hone_interval gain; /* of z */
+    size_t n, n_alone;
+    double alone[MOST_VARIANTS * HN_LAB_PAIRS]; /* z on one thread, of a kernel that is measured on several */
+    hone_interval gain;                         /* of z */
     hone_finding finding;
     bool failed;
 } rival;
@@ -80,7 +81,7 @@ static hone_rc emit_rival(proof *p, rival *r, hone_err *err) {
     hn_tune_space_setting(&p->k->space, point, &r->setting);
     const hn_emit_how how = {t->m->dialect, t->m->machine, t->m->options->relaxed, r->setting.schedule};
     r->failed = hn_emit_kernel(t->m->g, p->k->k->body, p->k->k->kind, p->k->k->name, &how, &p->a, &r->code, NULL) ||
-                !r->code.work || !r->code.scratch_b;
+                !r->code.scratch_b;
     if (!r->failed) hn_code_hash(&r->code, p->k->k->name, r->setting.cc, r->setting.flags, r->hash);
     return HONE_OK;
 }
@@ -108,7 +109,7 @@ static hone_rc build(proof *p, const hn_kernel_code *code, const hn_setting *s, 
 static void set_side(const proof *p, const hn_kernel_code *code, const char *library, hn_lab_side *out) {
     *out = (hn_lab_side){0};
     snprintf(out->path, sizeof out->path, "%s/%s", p->t->folder, library);
-    if (!hn_dim_eval(p->t->m->g->dims, code->work, p->t->symbol, &out->work)) out->work = -1;
+    if (!hn_work_eval(p->t->m->g, code, p->t->symbol, &out->work)) out->work = -1;
     if (!code->scratch_b || !hn_dim_eval(p->t->m->g->dims, code->scratch_b, p->t->symbol, &out->scratch_b))
         out->scratch_b = 0;
 }
@@ -127,14 +128,34 @@ static void add_pairs(rival *r, const hn_lab_reply *reply, unsigned variant) {
     }
 }
 
+static hone_rc ask(const proof *p, hn_lab *lab, const hn_lab_request *q, hn_lab_reply *reply, hone_err *err) {
+    hone_rc rc = hn_lab_send(lab, q, 30, err);
+    while (!rc && !hn_lab_poll(lab, 0.05, reply))
+        if (hn_tuning_stopped(p->t)) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
+    return rc;
+}
+
+static void add_alone(rival *r, const hn_lab_reply *reply) {
+    if (reply->cls != HONE_RUN_OK) r->failed = true;
+    for (uint32_t i = 0; i < reply->n_pairs && !r->failed && r->n_alone < sizeof r->alone / sizeof *r->alone; i++)
+        r->alone[r->n_alone++] = log(reply->time_s[i][0] / reply->time_s[i][1]);
+}
+
 static hone_rc measure(proof *p, hn_lab *lab, rival *r, const hn_lab_side *dflt, unsigned variant, hone_err *err) {
-    hn_lab_request q = {.n_pairs = PAIRS * BLOCKS, .block_s = block_s, .max_s = variant_s, .side[0] = *dflt};
+    hn_lab_request q = {.n_pairs = PAIRS * BLOCKS,
+                        .n_threads = p->k->n_threads,
+                        .block_s = block_s,
+                        .max_s = variant_s,
+                        .side[0] = *dflt};
     hn_lab_reply reply;
     set_side(p, &r->code, r->library, &q.side[1]);
-    hone_rc rc = hn_lab_send(lab, &q, 30, err);
-    while (!rc && !hn_lab_poll(lab, 0.05, &reply))
-        if (hn_tuning_stopped(p->t)) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
-    if (!rc) add_pairs(r, &reply, variant);
+    hone_rc rc = ask(p, lab, &q, &reply, err);
+    if (rc) return rc;
+    add_pairs(r, &reply, variant);
+    if (p->k->n_threads < 2 || r->failed) return HONE_OK;
+    q.n_threads = 1, q.n_pairs = PAIRS, q.max_s = variant_s / 4;
+    rc = ask(p, lab, &q, &reply, err);
+    if (!rc) add_alone(r, &reply);
     return rc;
 }
 
@@ -163,7 +184,7 @@ static hone_rc run_variant(proof *p, unsigned v, hone_err *err) {
         r->failed = r->failed || !built;
     }
     if (!rc && !good) rc = hn_fail(err, HONE_E_TOOL, "kernel '%s' no longer compiles", p->k->k->name);
-    if (!rc) rc = hn_lab_open(&lab, p->t->m, p->k->k, p->t->symbol, p->t->cpu, p->t->o->seed + 1000 + v, err);
+    if (!rc) rc = hn_lab_open(&lab, p->t->m, p->k->k, p->t->symbol, &p->t->team, p->t->o->seed + 1000 + v, err);
     set_side(p, &p->k->k->code, library, &dflt);
     for (size_t i = 0; i < p->n && !rc; i++)
         if (!p->r[i].failed) rc = measure(p, &lab, &p->r[i], &dflt, v, err);
@@ -234,7 +255,8 @@ static hone_rc write_winner(proof *p, const rival *r, hone_err *err) {
     w.gain_lo = exp(r->gain.lo), w.gain = exp(r->gain.mid), w.gain_hi = exp(r->gain.hi);
     w.pairs = (double)r->n;
     w.at_s = (double)(int64_t)hn_unix_s();
-    if (k->winner && k->won.gain >= w.gain) return HONE_OK; /* an earlier one is as good */
+    bool same = k->winner && !strcmp(k->won.sizes, k->key.sizes);
+    if (same && k->won.gain >= w.gain) return HONE_OK; /* an earlier one is as good */
     hone_rc rc = hone_winners_put(p->t->winners, &w, err);
     if (!rc) rc = hone_winners_find(p->t->winners, &w, &old, err);
     if (rc) return rc;
@@ -246,10 +268,14 @@ static hone_rc write_winner(proof *p, const rival *r, hone_err *err) {
     return HONE_OK;
 }
 
+/* Whoever runs the model on one thread takes this winner, too. */
+static bool holds_alone(const rival *r) { return !r->n_alone || hone_median(r->alone, r->n_alone) > log(least_alone); }
+
 static rival *best_kept(proof *p) {
     rival *best = NULL;
     for (size_t i = 0; i < p->n; i++)
-        if (!p->r[i].failed && p->r[i].finding == HONE_GAINS && (!best || p->r[i].gain.lo > best->gain.lo))
+        if (!p->r[i].failed && p->r[i].finding == HONE_GAINS && holds_alone(&p->r[i]) &&
+            (!best || p->r[i].gain.lo > best->gain.lo))
             best = &p->r[i];
     return best;
 }

@@ -11,6 +11,7 @@
 #include <hone/target.h>
 
 #include <ctype.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +109,8 @@ static void mark_type(const hn_graph *g, hn_val v, bool *used) {
     for (size_t d = 0; d < t->rank; d++) hn_dim_mark(g->dims, t->dim[d], used);
 }
 
-/* "batch=1 seq=128", of the symbols that the body's types have. */
-static const char *sizes_text(hn_model *m, hn_block body, const int64_t *value) {
+/* "batch=1 seq=128", of the symbols that the body's types have; then "2 threads" where they are more than one. */
+static const char *sizes_text(hn_model *m, hn_block body, const int64_t *value, uint32_t n_threads) {
     const hn_graph *g = m->g;
     const hn_blk *b = &g->block[body];
     size_t n = hn_dims_symbols(g->dims);
@@ -120,18 +121,19 @@ static const char *sizes_text(hn_model *m, hn_block body, const int64_t *value) 
     for (hn_symbol s = 0; used && s < n; s++)
         if (used[s])
             hn_str_addf(&text, "%s%s=%lld", text.n ? " " : "", hn_symbol_name(g->dims, s), (long long)value[s]);
+    if (n_threads > 1) hn_str_addf(&text, "%s%u threads", text.n ? " " : "", n_threads);
     const char *out = text.failed ? NULL : hn_strdup(&m->arena, text.text ? text.text : "");
     hn_str_free(&text);
     return out ? out : "";
 }
 
-bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out) {
+bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads, hone_winner *out) {
     hn_str body = {0};
     hn_print_block(m->g, k->body, &body);
     *out = m->key;
     out->kind = k->kind;
     out->body = body.failed ? NULL : hn_strdup(&m->arena, body.text ? body.text : "");
-    out->sizes = sizes_text(m, k->body, value);
+    out->sizes = sizes_text(m, k->body, value, hn_kernel_threads(m, k, value, n_threads));
     hn_str_free(&body);
     return out->body != NULL;
 }
@@ -169,6 +171,12 @@ void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, 
     hn_hash_text(&h, cc);
     hn_hash_text(&h, flags);
     hn_hash_end(&h, hex);
+}
+
+uint32_t hn_threads_of(const hone_compile_options *o) {
+    cpu_set_t set;
+    if (o->n_threads) return o->n_threads;
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : (uint32_t)CPU_COUNT(&set);
 }
 
 /* --- taking one ----------------------------------------------------------------------------------------------------
@@ -211,16 +219,30 @@ static void try_winner(hn_model *m, hn_kernel *k, const hone_winner *w) {
     if (m->options->emit == HONE_EMIT_C && (*w->cc || *w->flags)) return; /* one file has one set of flags */
     const hn_emit_how how = {m->dialect, m->machine, m->options->relaxed, w->schedule};
     if (hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &code, NULL)) return;
-    if (code.work && code.scratch_b && is_proven_text(k, &code, w)) take(m, k, &code, w);
+    if (code.scratch_b && is_proven_text(k, &code, w)) take(m, k, &code, w);
+}
+
+hone_rc hn_winner_find(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out, hone_err *err) {
+    const uint32_t n_threads[] = {hn_threads_of(m->options), 1};
+    hone_winner key, found;
+    hone_rc rc = HONE_OK;
+    for (size_t i = 0; i < 2; i++) {
+        if (!hn_winner_key(m, k, value, n_threads[i], &key)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+        if ((rc = hone_winners_find(m->winners, &key, &found, err))) return rc;
+        if (i || !strcmp(found.sizes, key.sizes)) break;
+        hone_winner_free(&found);
+    }
+    *out = found;
+    return HONE_OK;
 }
 
 void hn_winner_apply(hn_model *m, hn_kernel *k) {
-    hone_winner key, found;
+    hone_winner found;
     size_t n = hn_dims_symbols(m->g->dims);
     int64_t *value = hn_alloc_n(&m->arena, n + 1, sizeof *value);
     if (!m->winners || k->reference || !value) return;
     hn_usual_sizes(m, value);
-    if (!hn_winner_key(m, k, value, &key) || hone_winners_find(m->winners, &key, &found, NULL)) return;
+    if (hn_winner_find(m, k, value, &found, NULL)) return;
     try_winner(m, k, &found);
     hone_winner_free(&found);
 }

@@ -13,6 +13,8 @@ E
 echo '-- wrong calls'
 hone tune two.ir --evals 5
 hone tune two.ir --size n=3
+hone tune two.ir --threads 250 2>&1 | sed 's/([0-9]*)$/(N)/'
+hone tune x.yaml --threads 2
 hone tune two.ir --budget 1s --kernels k9 -q
 hone tune two.ir --target aarch64 --budget 1s -q 2>&1 | sed 's,here: .*,here: WHY,'
 hone tune --budget 1s x.yaml

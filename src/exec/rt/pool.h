@@ -137,7 +137,7 @@ static hnr_pool *hnr_pool_new(int n) {
     return p;
 }
 
-static void hnr_pool_free(hnr_pool *p) {
+HNR void hnr_pool_free(hnr_pool *p) {
     if (!p) return;
     for (int i = 0; i < p->n && p->owner == getpid(); i++) {
         hnr_worker *w = &p->worker[i];
@@ -170,6 +170,61 @@ static void hnr_pool_run(hnr_pool *p, void (*fn)(void *arg, int64_t i), void *ar
     if (n > 0) fn(arg, 0);
     for (int64_t i = shared + 1; i < n; i++) fn(arg, i);
     for (int64_t i = 0; i < shared; i++) hnr_pool_finish(p, &p->worker[i]);
+}
+
+/* --- the work of a launch ------------------------------------------------------------------------------------------
+ */
+
+/* It is cut into slices, the slices into as many runs as there are threads. A thread begins with its own run, the same
+ * part of the work in every launch, so that it finds in its caches what it wrote in the launch before; when that is
+ * done it helps with the others'. */
+enum { HNR_RUNS = 16, HNR_SLICES_PER_RUN = 8 };
+/* Elementary operations, about, that are worth a slice of their own. */
+enum { HNR_SLICE_COST = 32768 };
+typedef struct hnr_run_of_slices {
+    _Alignas(64) int64_t next; /* one cache line each */
+} hnr_run_of_slices;
+
+typedef struct hnr_job {
+    void (*run)(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch);
+    void *const *buf;
+    const int64_t *s;
+    int64_t work, n_slices, n_runs;
+    char *scratch;
+    int64_t scratch_b; /* of one thread */
+    hnr_run_of_slices part[HNR_RUNS];
+} hnr_job;
+
+/* cost: elementary operations, about. Gives the number of threads that work on it; 1: it is not worth a second. */
+HNR int64_t hnr_cut(hnr_job *j, int64_t work, int64_t cost, int64_t n_threads) {
+    int64_t n = cost / HNR_SLICE_COST < work ? cost / HNR_SLICE_COST : work;
+    if (n < 2 || n_threads < 2) return 1;
+    j->work = work;
+    j->n_slices = n < HNR_SLICES_PER_RUN * n_threads ? n : HNR_SLICES_PER_RUN * n_threads;
+    n = j->n_slices < n_threads ? j->n_slices : n_threads;
+    j->n_runs = n < HNR_RUNS ? n : HNR_RUNS;
+    for (int64_t i = 0; i < j->n_runs; i++) j->part[i].next = 0;
+    return n;
+}
+
+/* Work items in front of slice i. */
+HNR int64_t hnr_slice(const hnr_job *j, int64_t i) {
+    int64_t base = j->work / j->n_slices, rest = j->work % j->n_slices;
+    return i * base + (i < rest ? i : rest);
+}
+
+/* Thread `slot` takes slices until there are none. */
+HNR void hnr_take(void *arg, int64_t slot) {
+    hnr_job *j = (hnr_job *)arg;
+    for (int64_t k = 0; k < j->n_runs; k++) {
+        int64_t part = (slot + k) % j->n_runs, first = part * j->n_slices / j->n_runs,
+                end = (part + 1) * j->n_slices / j->n_runs;
+        for (;;) {
+            int64_t i = first + __atomic_fetch_add(&j->part[part].next, 1, __ATOMIC_RELAXED);
+            if (i >= end) break;
+            j->run(j->buf, j->s, hnr_slice(j, i), hnr_slice(j, i + 1), j->scratch + slot * j->scratch_b);
+        }
+    }
 }
 
 #endif

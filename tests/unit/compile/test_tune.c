@@ -15,6 +15,10 @@ static const char product[] = "ir 1\ninput %0 : f32[64, 192] \"x\"\ninput %1 : f
                               "%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\n"
                               "output %2 \"y\"\n";
 
+static const char small[] = "ir 1\ninput %0 : f32[8, 8] \"x\"\ninput %1 : f32[8, 8] \"w\"\n"
+                            "%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\n"
+                            "output %2 \"y\"\n";
+
 static char folder[64];
 static size_t n_events[8];
 static void count(void *ctx, const hone_tuned_event *e) {
@@ -22,18 +26,23 @@ static void count(void *ctx, const hone_tuned_event *e) {
     n_events[e->stage]++;
 }
 
+static uint32_t n_threads = 1; /* on one core, as tests may have no more */
+static hone_compile_options compiling;
 /* The tuning of a graph's first kernel, whose default is the schedule `plain`. */
 static int begin(hn_tuning *t, hn_tuned *k, const hone_tune_model_options *o, const char *text) {
-    static const hone_compile_options plain = {.no_winners = true};
+    const hone_compile_options plain = {.no_winners = true, .n_threads = n_threads};
     hone_err err = {0};
     hone_graph *g = NULL;
     char path[128];
     cpu_set_t set;
-    *t = (hn_tuning){.o = o, .lib = {.options = &plain}, .folder = folder, .kernel = k, .n_kernels = 1, .n_jobs = 1};
+    compiling = plain;
+    *t =
+        (hn_tuning){.o = o, .lib = {.options = &compiling}, .folder = folder, .kernel = k, .n_kernels = 1, .n_jobs = 1};
     sched_getaffinity(0, sizeof set, &set);
     for (int i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET((unsigned)i, &set)) t->cpu = i;
-    t->build_cpu[0] = t->cpu, t->n_build_cpu = 1;
+        if (CPU_ISSET((unsigned)i, &set)) t->team.cpu[0] = t->team.cpu[1] = i;
+    t->team.n = n_threads;
+    t->build_cpu[0] = t->team.cpu[0], t->n_build_cpu = 1;
     t->start_s = hn_now_s(), t->end_s = t->start_s + 60;
     snprintf(path, sizeof path, "%s/w.db", folder);
     hone_rc rc = hone_graph_parse(text, strlen(text), &g, &err);
@@ -45,7 +54,7 @@ static int begin(hn_tuning *t, hn_tuned *k, const hone_tune_model_options *o, co
     if (rc) return printf("# %s\n", err.text), 0;
     t->symbol = (int64_t *)hn_alloc(&t->a, 64) + 1;
     const hn_emit_how how = {t->m->dialect, t->m->machine, false, "plain"};
-    *k = (hn_tuned){.k = &t->m->kernel[0], .share = 1, .default_s = NAN, .fastest_s = NAN, .best = 1};
+    *k = (hn_tuned){.k = &t->m->kernel[0], .share = 1, .default_s = NAN, .fastest_s = {NAN, NAN}, .best = 1};
     rc = hn_emit_kernel(t->m->g, k->k->body, k->k->kind, k->k->name, &how, &t->m->arena, &k->k->code, &err);
     return !rc && !hn_tuned_open(t, k, &err);
 }
@@ -96,6 +105,49 @@ static void test_search(void) {
     end(&t, &k);
 }
 
+/* Candidates are screened on one thread, looked at closely and proven on all; the winner is that of so many. */
+static void test_threads(void) {
+    hone_tune_model_options o = hone_tune_model_defaults();
+    hn_tuning t;
+    hn_tuned k;
+    hone_err err = {0};
+    hone_winner found = {0};
+    o.fresh = true;
+    n_threads = 2;
+    ok(begin(&t, &k, &o, product) && k.n_threads == 2 && !strcmp(k.key.sizes, "2 threads"),
+       "tune/threads_are_of_the_key");
+    hone_rc rc = hn_tuned_slice(&t, &k, hn_now_s() + 1.5, &err);
+    ok(rc == HONE_OK && k.n_seen > 1 && k.best <= 1, "tune/threads_slice_measures: %s", err.text);
+    ok(k.fastest_s[0] > 0 && (k.best == 1 || k.fastest_s[1] > 0), "tune/threads_have_a_default_of_their_own");
+    rc = hn_tuned_prove(&t, &k, hn_now_s() + 5, &err);
+    bool kept = !hone_winners_find(t.winners, &k.key, &found, NULL) && !strcmp(found.sizes, "2 threads");
+    ok(rc == HONE_OK && kept == k.winner, "tune/threads_winner_is_the_row: %s", err.text);
+    printf("# %s, %zu candidates\n", kept ? found.schedule : "no winner", k.n_seen);
+    hone_winner_free(&found);
+    end(&t, &k);
+    ok(begin(&t, &k, &o, small) && k.n_threads == 1 && !*k.key.sizes, "tune/threads_of_a_small_kernel_do_not_matter");
+    end(&t, &k);
+    n_threads = 1;
+}
+
+static void test_balance(void) {
+    static const struct {
+        int64_t work;
+        uint32_t n_threads;
+        double want;
+    } cases[] = {{1, 2, 2}, {2, 2, 1}, {3, 2, 4.0 / 3}, {64, 2, 1}, {5, 4, 8.0 / 5}, {7, 1, 1}};
+    hone_tune_model_options o = hone_tune_model_defaults();
+    hn_tuning t;
+    hn_tuned k;
+    if (!begin(&t, &k, &o, product)) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double got = hn_lab_balance(t.m, k.k, t.symbol, cases[i].work, cases[i].n_threads);
+        ok(fabs(got - cases[i].want) < 1e-9, "tune/balance_of_%lld_items_on_%u: %.3f", (long long)cases[i].work,
+           cases[i].n_threads, got);
+    }
+    end(&t, &k);
+}
+
 /* A candidate that is not the kernel, in the place of one. */
 static hn_lab_reply try_code(hn_tuning *t, hn_tuned *k, hn_lab *lab, const char *does, const char *name) {
     hn_kernel_code code = k->k->code;
@@ -143,7 +195,7 @@ static void test_lab(void) {
     hn_lab lab = {.fd = -1};
     o.fresh = true;
     ok(begin(&t, &k, &o, product), "tune/lab_opens");
-    ok(!hn_lab_open(&lab, t.m, k.k, t.symbol, -1, 1, NULL), "tune/lab_starts");
+    ok(!hn_lab_open(&lab, t.m, k.k, t.symbol, NULL, 1, NULL), "tune/lab_starts");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hn_lab_reply r = try_code(&t, &k, &lab, cases[i].does, cases[i].name);
         ok(r.cls == cases[i].want, "tune/candidate_%s: %s %s", cases[i].name, hone_class_name(r.cls), r.text);
@@ -157,6 +209,8 @@ int main(void) {
     strcpy(folder, "/tmp/hone-tuned-XXXXXX");
     if (!mkdtemp(folder)) return 1;
     test_search();
+    test_threads();
+    test_balance();
     test_lab();
     ok(hn_remove_tree(folder, NULL) == HONE_OK, "tune/cleans_up");
     return done_testing();
