@@ -12,6 +12,7 @@
 #include "loop/loop_int.h"
 #include "loop/schedule.h"
 #include "loop/sketch.h"
+#include "loop/tile.h"
 
 enum {
     COLS_MAX = 4,
@@ -28,6 +29,7 @@ typedef struct form {
     int64_t lanes, channels, width, height, group; /* width, height, group: 0: not known; there are no groups */
     int64_t depth;                                 /* steps of the reduction */
     bool own;                                      /* every channel reads its own part of the image */
+    bool calls;                                    /* functions follow the reduction */
 } form;
 
 static int64_t length(const hn_nest *n, hn_st loop) {
@@ -135,10 +137,11 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
     read_reduction(n, n->st[red].body, &r);
     f->own = r.n_own > 0;
     f->group = r.group;
+    f->calls = hn_tile_calls(n, n->st[leaf].body);
     f->depth = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
     if (!r.fine || r.n_update != 1 || r.n_image + r.n_own != 1 || r.n_weights > 1) return false;
-    if (!f->own && (!r.n_weights || !(r.guards || r.n_loop > 1 || is_strided(n, f, &r))))
+    if (!f->own && (!r.n_weights || !(r.guards || r.n_loop > 1 || r.group || is_strided(n, f, &r))))
         return false; /* a product of matrices */
     for (int k = 0; k + 1 < f->c.n; k++)
         if (!hn_loop_sink(n, f->c.loop[k], NULL)) return false;
@@ -146,37 +149,18 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
 }
 
 /* -- knobs */
-enum { ROWS, COLS, ITEM, ORDER };
-
-/* Cycles of one step of the reduction in a tile: two multiply-adds, two loads; four until a sum is there again. */
-static double step_cycles(const form *f, int64_t rows, int64_t cols) {
-    double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(f->own ? rows * cols : rows + cols);
-    double worst = fma > load ? fma : load;
-    return worst > 4 ? worst : 4;
-}
-static double strip_cycles(const form *f, int64_t rows, int64_t cols) {
-    int64_t channels = f->group ? f->group : f->channels, left = channels % (cols * f->lanes);
-    double sum = (double)(channels / (cols * f->lanes)) * step_cycles(f, rows, cols);
-    if (left / f->lanes) sum += step_cycles(f, rows, left / f->lanes);
-    left %= f->lanes;
-    for (int64_t lanes = f->lanes / 2; left && lanes >= LANES_MIN; left %= lanes, lanes /= 2)
-        if (left >= lanes) sum += step_cycles(f, rows, 1);
-    return sum + (double)left * step_cycles(f, rows, 1);
-}
-static double image_cycles(const form *f, int64_t rows, int64_t cols) {
-    int64_t width = f->width ? f->width : ANY_WIDTH;
-    double sum = (double)(width / rows) * strip_cycles(f, rows, cols);
-    return width % rows ? sum + strip_cycles(f, width % rows, cols) : sum;
-}
+enum { ROWS, COLS, ITEM, STAGE, ORDER };
 
 static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t *cols) {
     int64_t registers = m->registers > 0 ? m->registers : 16, width = f->width ? f->width : 64;
+    int64_t all = f->width ? f->width : ANY_WIDTH, channels = f->group ? f->group : f->channels;
     double least = 0;
     for (int64_t c = 1; c <= COLS_MAX; c++)
         for (int64_t r = 1; r <= width && r <= 28; r++) {
             if ((f->own ? 2 * r * c : r * c + 1) + c >= registers) break; /* sums, weights, the image */
             double reuse = f->own ? (double)(c < 2 ? 1 : 2) : (double)r;  /* of equals the one that reads less */
-            double cycles = image_cycles(f, r, c) * (1 + 0.02 / reuse + 0.001 / (double)r);
+            const hn_tile t = {.rows = r, .cols = c, .lanes = f->lanes};
+            double cycles = hn_tile_cycles(&t, all, channels, f->own) * (1 + 0.02 / reuse + 0.001 / (double)r);
             if (least > 0 && cycles >= least) continue;
             least = cycles;
             *rows = r;
@@ -206,7 +190,7 @@ static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols) {
 
 static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     static const int64_t rows[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 28}, cols[] = {1, 2, 3, 4},
-                         item[] = {1, 2, 4, 8, 16, 32}, order[] = {0, 1};
+                         item[] = {1, 2, 4, 8, 16, 32}, either[] = {0, 1};
     form f;
     if (!match(n, m, &f)) return false;
     int64_t r = 1, c = 1;
@@ -216,7 +200,8 @@ static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     add_knob(out, "rows", r, rows, sizeof rows / sizeof *rows, f.width ? f.width : 28);
     add_knob(out, "cols", c, cols, sizeof cols / sizeof *cols, (f.channels + f.lanes - 1) / f.lanes);
     add_knob(out, "item", item_rows(&f, m, c), item, sizeof item / sizeof *item, f.height ? f.height : 32);
-    if (!f.own) add_knob(out, "order", small_weights, order, 2, 1);
+    add_knob(out, "stage", f.calls, either, 2, 1);
+    if (!f.own) add_knob(out, "order", small_weights, either, 2, 1);
     return true;
 }
 
@@ -394,10 +379,11 @@ static bool lift(hn_nest *n, const hn_chain *c, int from, int to, const char **w
     return true;
 }
 
-static bool items(hn_nest *n, const hn_chain *c, int last, const char **why) {
+static bool items(hn_nest *n, const hn_chain *c, int last, const int64_t *setting, const char **why) {
     for (int k = 0; k <= last; k++)
         if (!hn_loop_parallelise(n, c->loop[k], why)) return false;
     hn_nest_tidy(n);
+    if (setting[STAGE]) hn_tile_stage(n, n->first);
     return true;
 }
 
@@ -416,7 +402,7 @@ static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     int at = lines ? f.c.n - 3 : f.c.n - 2;
     if (!hn_loop_chunk(n, f.c.loop[at], setting[ITEM] * (lines ? 1 : setting[ROWS]), &in, why)) return false;
     f.c = hn_chain_of(n, n->first);
-    if (f.own) return own_tiles(n, &f, f.c.loop[f.c.n - 2], setting, why) && items(n, &f.c, at, why);
+    if (f.own) return own_tiles(n, &f, f.c.loop[f.c.n - 2], setting, why) && items(n, &f.c, at, setting, why);
     if (!lift(n, &f.c, f.c.n - 1, at + 1, why)) return false;
     int64_t channels = f.group ? f.group : f.channels, block = setting[COLS] * f.lanes;
     bool blocks = channels > block;
@@ -425,7 +411,7 @@ static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (!tile(n, &f, whole, setting[ROWS], why)) return false;
     if (rest && !tile(n, &f, rest, setting[ROWS], why)) return false;
     if (blocks && !setting[ORDER] && !lift(n, &f.c, at + 1, top, why)) return false;
-    return items(n, &f.c, blocks ? at + 1 : at, why);
+    return items(n, &f.c, blocks ? at + 1 : at, setting, why);
 }
 
 const hn_sketch hn_sketch_conv = {

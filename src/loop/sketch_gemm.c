@@ -79,25 +79,6 @@ static bool stores_contiguous(hn_nest *n, hn_st first, const operands *o) {
     return true;
 }
 
-/* Functions behind the reductions: their constants want registers. */
-static bool calls(const hn_nest *n, hn_st first) {
-    for (hn_st id = first; id; id = n->st[id].next) {
-        if (n->st[id].kind != HN_ST_LET || n->sv[n->st[id].value].kind != HN_SV_OP) continue;
-        switch (n->sv[n->st[id].value].op) {
-        case HN_OP_ADD:
-        case HN_OP_SUB:
-        case HN_OP_MUL:
-        case HN_OP_NEG:
-        case HN_OP_ABS:
-        case HN_OP_MIN:
-        case HN_OP_MAX:
-        case HN_OP_CAST: break;
-        default: return true;
-        }
-    }
-    return false;
-}
-
 static int64_t length(const hn_nest *n, hn_st loop) {
     int64_t e;
     return hn_ix_is_int(n, n->extent[n->st[loop].var], &e) ? e : 0;
@@ -132,7 +113,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     for (int i = 0; i < o.n_along; i++)
         if (!hn_ix_contiguous(n, o.at[i], o.col, o.lanes)) return false;
     p->n = length(n, leaf);
-    p->costly = calls(n, n->st[leaf].body);
+    p->costly = hn_tile_calls(n, n->st[leaf].body);
     p->m = p->row < 0 ? 1 : all_rows(n, p, &o);
     p->k = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) p->k *= length(n, l);
@@ -161,7 +142,7 @@ static hn_tile best_tile(const hn_machine *m, const product *p) {
     for (int64_t cols = 1; cols <= COLS_MAX; cols++)
         for (int64_t rows = 1; rows <= rows_max(m, cols) && (p->m < 1 || rows <= p->m); rows++) {
             hn_tile t = {rows, cols, p->lanes};
-            double cycles = hn_tile_cycles(&t, p->m, p->n);
+            double cycles = hn_tile_cycles(&t, p->m, p->n, false);
             if (p->m < 1) cycles /= (double)(64 * rows);
             if (p->n < 1) cycles /= (double)(64 * cols * p->lanes);
             cycles *= 1 + READS * (double)(rows + cols) / (double)(rows * cols) + STREAMS * (double)cols;
@@ -320,16 +301,6 @@ static hn_st one_row(hn_nest *n, hn_st col) {
     return col;
 }
 
-static void stage_all(hn_nest *n, hn_st first) {
-    for (hn_st id = first; id; id = n->st[id].next) {
-        if (n->st[id].kind != HN_ST_LOOP) continue;
-        if (n->st[id].loop == HN_UNROLL || n->st[id].loop == HN_VECTOR)
-            hn_loop_stage(n, id, NULL);
-        else
-            stage_all(n, n->st[id].body);
-    }
-}
-
 static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     product p;
     hn_nest_tidy(n);
@@ -345,7 +316,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (!row) return hn_loop_no(why, "out of memory");
     if ((!e || e > setting[BLOCK]) && !hn_loop_chunk(n, row, setting[BLOCK], &row, why)) return false;
     if (!hn_tile_panels(n, row, &t, &panel, why)) return false;
-    if (setting[STAGE]) stage_all(n, n->first);
+    if (setting[STAGE]) hn_tile_stage(n, n->first);
     if (setting[AHEAD] && panel && t.cols * t.lanes % (m->line_b / 4) == 0) {
         place w = {.tile = t, .panel = n->st[panel].var, .strips = STRIPS, .line = m->line_b / 4};
         if (e && e <= t.rows) w.strips = 1;

@@ -71,26 +71,55 @@ bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, hn_st *panel, const
     return hn_tile_registers(n, whole, t, why) && (!rest || hn_tile_registers(n, rest, t, why));
 }
 
+/* -- what follows the reductions */
+bool hn_tile_calls(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LET || n->sv[n->st[id].value].kind != HN_SV_OP) continue;
+        switch (n->sv[n->st[id].value].op) {
+        case HN_OP_ADD:
+        case HN_OP_SUB:
+        case HN_OP_MUL:
+        case HN_OP_NEG:
+        case HN_OP_ABS:
+        case HN_OP_MIN:
+        case HN_OP_MAX:
+        case HN_OP_CAST: break;
+        default: return true;
+        }
+    }
+    return false;
+}
+
+void hn_tile_stage(hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        if (n->st[id].loop == HN_UNROLL || n->st[id].loop == HN_VECTOR)
+            hn_loop_stage(n, id, NULL);
+        else
+            hn_tile_stage(n, n->st[id].body);
+    }
+}
+
 /* -- costs */
-static double tile_cycles(int64_t rows, int64_t cols) {
-    double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(rows + cols), latency = 4;
+static double tile_cycles(int64_t rows, int64_t cols, bool apart) {
+    double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(apart ? rows * cols : rows + cols), latency = 4;
     double worst = fma > load ? fma : load;
     return worst > latency ? worst : latency;
 }
 /* One row of tiles of so many rows over all columns. */
-static double strip_cycles(const hn_tile *t, int64_t rows, int64_t columns) {
+static double strip_cycles(const hn_tile *t, int64_t rows, int64_t columns, bool apart) {
     int64_t width = t->cols * t->lanes, left = columns % width;
-    double sum = (double)(columns / width) * tile_cycles(rows, t->cols);
-    if (left / t->lanes) sum += tile_cycles(rows, left / t->lanes);
+    double sum = (double)(columns / width) * tile_cycles(rows, t->cols, apart), one = tile_cycles(rows, 1, apart);
+    if (left / t->lanes) sum += tile_cycles(rows, left / t->lanes, apart);
     left %= t->lanes;
     for (int64_t lanes = t->lanes / 2; left && lanes >= LANES_MIN; left %= lanes, lanes /= 2)
-        if (left >= lanes) sum += tile_cycles(rows, 1);
-    return sum + (double)left * tile_cycles(rows, 1);
+        if (left >= lanes) sum += one;
+    return sum + (double)left * one;
 }
-double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns) {
+double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, bool apart) {
     int64_t m = rows > 0 ? rows : 64 * t->rows, n = columns > 0 ? columns : 64 * t->cols * t->lanes;
-    double sum = (double)(m / t->rows) * strip_cycles(t, t->rows, n);
-    if (m % t->rows) sum += strip_cycles(t, m % t->rows, n);
+    double sum = (double)(m / t->rows) * strip_cycles(t, t->rows, n, apart);
+    if (m % t->rows) sum += strip_cycles(t, m % t->rows, n, apart);
     return sum;
 }
 

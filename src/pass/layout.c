@@ -2,12 +2,13 @@
  *
  * A convolution with constant weights reads its image in the order [N, spatial..., C] and writes its result so: vectors
  * then run over channels, which are many, whatever the image's width, stride and padding; a window of one element is a
- * product of matrices. Each stands between two transposes. The same walk lets these sink: through what is pointwise,
- * reductions, concatenations, reshapes of channels and the like, until the next convolution or window takes them back,
- * so that a network keeps one at its input and one where its results leave the image. Exact but for the order of sums,
- * which is free.
+ * product of matrices. A transposed convolution becomes one for each phase of its stride (pass/phases.h). Each stands
+ * between two transposes. The same walk lets these sink: through what is pointwise, reductions, concatenations,
+ * reshapes of channels and the like, until the next convolution or window takes them back, so that a network keeps one
+ * at its input and one where its results leave the image. Exact but for the order of sums, which is free.
  */
 #include "pass/passes.h"
+#include "pass/phases.h"
 #include "pass/sink.h"
 
 #include <stdlib.h>
@@ -138,25 +139,30 @@ static hn_val product(hn_rewriter *r, hn_val x, const hn_tensor *weights) {
     return hn_contract(&r->b, x, hn_const(&r->b, &w), lhs, rhs, rank, out, HONE_F32);
 }
 
-static hn_val with_channels_last(hn_rewriter *r, const hn_node *n, const hn_tensor *w) {
+static hn_val with_channels_last(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
     hn_attr attr[HN_N_ATTRS];
     const hn_node node = *n;
-    const hn_val in[] = {channels_last(r, node.in[0]), w ? hn_const(&r->b, w) : 0};
+    const hn_val in[] = {x, w ? hn_const(&r->b, w) : 0};
     memcpy(attr, node.attr, node.n_attr * sizeof *attr);
     attr[node.n_attr] = (hn_attr){.id = HN_A_CHANNELS_LAST, .kind = HN_K_INT, .i = 1};
-    return hn_emit(r->g, r->b.b, node.op, node.n_in, in, node.n_attr + 1u, attr, 1);
+    return hn_emit(r->g, r->b.b, node.op, w ? 2 : 1, in, node.n_attr + 1u, attr, 1);
+}
+
+static hn_val convolved(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
+    return is_product(r, n, w) ? product(r, x, w) : with_channels_last(r, n, x, w);
 }
 
 static hn_val rule(hn_rewriter *r, const hn_node *n) {
     if (n->op == HN_OP_CONV) {
         const hn_tensor *w = weights_of(r, n);
         if (!w) return HN_KEEP;
-        if (is_product(r, n, w)) return channels_first(r, product(r, channels_last(r, n->in[0]), w));
-        return channels_first(r, with_channels_last(r, n, w));
+        const hn_node node = *n;
+        hn_val x = channels_last(r, node.in[0]), y = hn_phases(r, &node, x, w, convolved);
+        return channels_first(r, y ? y : convolved(r, &node, x, w));
     }
     bool window = n->op == HN_OP_WSUM || n->op == HN_OP_WMAX;
     if (window && has_last(r, n->in[0]) && !hn_attr_i(n, HN_A_CHANNELS_LAST, 0))
-        return channels_first(r, with_channels_last(r, n, NULL));
+        return channels_first(r, with_channels_last(r, n, channels_last(r, n->in[0]), NULL));
     bool any = false;
     for (size_t i = 0; i < n->n_in; i++) any |= n->in[i] && is_mine(r, n->in[i]);
     return any ? keep_mine(r, hn_sink_transpose(r, n)) : HN_KEEP;
