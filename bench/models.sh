@@ -15,7 +15,7 @@ export HONE_PYTHON=${HONE_PYTHON:-$(peers_python)}
 work=$OUT/compile
 mkdir -p "$work"
 
-header "Models" "bench/models.sh"
+header "Models" "${COMMAND:-bench/models.sh}"
 echo
 echo "| model | threads | hone p50 ms | ONNX Runtime p50 ms | hone / ONNX Runtime | p95: hone, ONNX Runtime ms |"
 echo "|---|---|---|---|---|---|"

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# bench/other-models.sh — convolution networks of other architectures than bench/models.sh has, beside ONNX Runtime.
+#
+# usage: bench/other-models.sh
+#   MODELS="vgg16 unet …"    THREADS="1 2"    TIME=5s per model    BUILD=build
+# Shapes of published architectures, random weights (bench/other_models.py; by default all that it knows), f32, batch 1.
+# Python as for bench/models.sh, with onnx.
+set -eu
+# shellcheck source=bench/common.sh
+. "$(dirname "$0")/common.sh"
+[ $# -eq 0 ] || usage bench/other-models.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
+export HONE_PYTHON=${HONE_PYTHON:-$(peers_python)} BUILD OUT HONE
+export MODELS=${MODELS:-$("$HONE_PYTHON" bench/other_models.py --list)} TIME=${TIME:-5s}
+mkdir -p "$OUT/compile"
+for model in $MODELS; do
+    [ -s "$OUT/compile/$model.onnx" ] || "$HONE_PYTHON" bench/other_models.py "$model" "$OUT/compile/$model.onnx"
+done
+COMMAND=bench/other-models.sh bench/models.sh
