@@ -50,7 +50,7 @@ static void row(const scene *c, double noise, size_t runs) {
         hn_arena a = {0};
         hn_reduced r;
         bool misses = false, has_more = false;
-        if (hn_reduce(&lab, &rules, &a, &r, NULL)) abort();
+        if (hn_reduce_point(&lab, &rules, &a, &r, NULL)) abort();
         for (size_t i = 0; i < p.n; i++) {
             misses |= p.effect[i] > 0 && !r.keep[i];
             has_more |= p.effect[i] == 0 && r.keep[i];
