@@ -15,6 +15,7 @@ typedef struct result {
     const hone_reduction *r;
     const hone_proofs *proofs; /* of the reduced point; NULL: not asked for */
     char *controls;            /* path of the file written; NULL: none */
+    bool stopped;              /* by Ctrl-C: the result so far, without a proof */
 } result;
 
 /* --- settings --------------------------------------------------------------------------------------------------- */
@@ -97,22 +98,31 @@ static char *gain_text(const cli *c, hone_interval g) {
     return cli_format("%s (%s to %s)", a, cli_text_ratio(c, g.lo, lo), cli_text_ratio(c, g.hi, hi));
 }
 
+/* A share that is missing: the program fails without the control, or the budget ended before. */
+static bool is_late(const hone_reduction *r, size_t i) { return !r->complete && !isfinite(r->share[i].gain.mid); }
+
+static void share_row(cli_table *t, const result *x, const hone_share *s) {
+    char *value = setting(x->r->point, s->name), *gain = gain_text(x->c, s->gain);
+    cli_table_cell(t, "%s", s->name);
+    cli_table_cell(t, "%s", value);
+    cli_table_cell(t, "%s", isfinite(s->gain.mid) ? gain : "the program fails without it");
+    free(value);
+    free(gain);
+}
+
 static void put_shares(const result *x) {
-    cli_table *t = cli_table_new("lxl");
-    cli_table_head(t, "control");
-    cli_table_head(t, "setting");
-    cli_table_head(t, "gain lost without it");
-    for (size_t i = 0; i < x->r->n_after; i++) {
-        const hone_share *s = &x->r->share[i];
-        char *value = setting(x->r->point, s->name), *gain = gain_text(x->c, s->gain);
-        cli_table_cell(t, "%s", s->name);
-        cli_table_cell(t, "%s", value);
-        const char *without = x->r->complete ? "the program fails without it" : "not measured in time";
-        cli_table_cell(t, "%s", isfinite(s->gain.mid) ? gain : without);
-        free(value);
-        free(gain);
+    size_t late = 0, n = x->r->n_after;
+    for (size_t i = 0; i < n; i++) late += is_late(x->r, i);
+    if (late < n) {
+        cli_table *t = cli_table_new("lxl");
+        cli_table_head(t, "control");
+        cli_table_head(t, "setting");
+        cli_table_head(t, "gain lost without it");
+        for (size_t i = 0; i < n; i++)
+            if (!is_late(x->r, i)) share_row(t, x, &x->r->share[i]);
+        cli_table_print(x->c, t, stdout, cli_width(stdout));
     }
-    cli_table_print(x->c, t, stdout, cli_width(stdout));
+    if (late) printf("%zu of %zu shares were not measured in time\n", late, n);
 }
 
 static void field(const cli *c, const char *name, const char *text) {
@@ -136,7 +146,9 @@ static void put_text(const result *x) {
         return;
     }
     char *line = cli_format("%zu -> %zu, in %zu measurements%s", r->n_before, r->n_after, r->n_measurements,
-                            r->complete ? "" : "; the budget ended first, fewer might do");
+                            r->complete  ? ""
+                            : x->stopped ? "; interrupted, fewer might do"
+                                         : "; the budget ended first, fewer might do");
     field(x->c, "controls", line);
     free(line);
     put_gain(x, "before", r->gain_before);
@@ -155,6 +167,8 @@ static void put_text(const result *x) {
         cli_wrap(stdout, x->proofs->proof[0].verdict, 0, cli_width(stdout) ? cli_width(stdout) : 120, x->c->color_out);
     }
     if (x->controls) printf("controls written to %s\n", x->controls);
+    if (x->stopped && r->n_after)
+        printf("\nNot proven. To go on from here: hone minimize --point POINT, with this point:\n%s\n", r->point);
 }
 
 /* --- the proof and the file --------------------------------------------------------------------------------------- */
@@ -178,6 +192,10 @@ static hone_rc write_controls(result *x, const hone_prove_options *o, hone_err *
 }
 
 static hone_rc prove(result *x, hone_prove_options *o, hone_proofs *proofs, hone_err *err) {
+    if (*o->stop) { /* what it was reduced to by then is the result */
+        x->c->exit_code = hone_rc_exit(HONE_E_INTERRUPTED);
+        return HONE_OK;
+    }
     if (!x->r->n_after || cli_given(x->c, "no-proof")) return HONE_OK;
     o->variants = 0; /* a proof's own number */
     hone_rc rc = hone_validate(x->from->workload, &x->r->point, 1, x->from->session, o, proofs, err);
@@ -206,6 +224,7 @@ static hone_rc minimize(cli *c, const cli_chosen *from, hone_err *err) {
         return rc;
     }
     result x = {.c = c, .from = from, .r = &r, .objective = o.objective};
+    x.stopped = *on.stop;
     if (!x.objective) x.objective = hone_workload_objective(from->workload, 0, NULL);
     rc = prove(&x, &o, &proofs, err);
     cli_live_end(&live);
@@ -253,7 +272,8 @@ const cli_command cli_cmd_minimize = {
     "The point is the newest kept proof of a session (the newest unless a number is given), else the session's best, "
     "or that of a controls file. What is left is proven as `hone validate` does, since reducing has looked at many "
     "subsets, and written as a controls file when it is kept.\n\n"
-    "Exit status: 0 when the reduced point was kept, 17 when its proof rejected it.",
+    "Ctrl-C ends the reduction: the smallest set known to hold by then is printed, with its point to go on from.\n\n"
+    "Exit status: 0 when the reduced point was kept, 17 when its proof rejected it, 130 when interrupted.",
     options,
     "hone minimize\tthe newest session\n"
     "hone minimize softmax.hone\ta controls file, which is replaced when the reduced point is kept\n"

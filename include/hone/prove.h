@@ -133,12 +133,13 @@ typedef struct hone_reduction {
     size_t n_measurements;
     hone_interval gain_before, gain_after; /* of the objective whose gain is kept */
     hone_share *share; /* n_after, the largest first; controls without the prefix of their compiler */
-    bool complete;     /* false: the time or the measurements ended first, and fewer controls might do */
+    bool complete;     /* false: time, measurements or patience (`stop`) ended first: fewer might do, or shares miss */
     void *block;
 } hone_reduction;
 /* The fewest parts of a point that keep its gain, within the gain's interval, and do not worsen the other objectives;
  * docs/minimize.md. A point without a gain is reduced to the baseline. It is a measurement, not a proof: the reduced
- * point is for hone_validate to judge. variants: layouts of each program (0: 4). */
+ * point is for hone_validate to judge. variants: layouts of each program (0: 4). Stopped once the point itself is
+ * measured, it gives the smallest set known to hold by then; before, E_INTERRUPTED. */
 HONE_API hone_rc hone_minimize(const hone_workload *workload, const char *point, const hone_prove_options *options,
                                hone_reduction *out, hone_err *err);
 HONE_API void hone_reduction_free(hone_reduction *reduction);

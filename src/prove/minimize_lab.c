@@ -64,10 +64,8 @@ static hone_rc new_program(hn_bench_lab *lab, const bool *keep, hn_program **out
     return rc;
 }
 
-/* The subset of all parts is the point itself: why it fails is for people to know. */
-static void note_failure(hn_bench_lab *lab, const bool *keep, hone_class cls, const char *detail) {
-    for (size_t i = 0; i < lab->parts->n; i++)
-        if (!keep[i]) return;
+/* The newest one: where the reduction gives up, it is that of the point itself, which is for people to know. */
+static void note_failure(hn_bench_lab *lab, hone_class cls, const char *detail) {
     snprintf(lab->failure, sizeof lab->failure, "%s: %.500s", hone_class_name(cls), detail);
 }
 
@@ -85,7 +83,7 @@ static hone_rc adopt(hn_bench_lab *lab, hn_program *p, hn_build *b, hone_err *er
     s->variant[0] = p->recipe;
     s->variant[0].arena = (hn_arena){0};
     s->build[0] = *b;
-    if (b->cls != HONE_RUN_OK) note_failure(lab, p->keep, b->cls, b->detail);
+    if (b->cls != HONE_RUN_OK) note_failure(lab, b->cls, b->detail);
     p->key = b->cls == HONE_RUN_OK ? hn_program_key(lab->site->w, &p->recipe, b) | 1 : 0;
     return HONE_OK;
 }
@@ -220,7 +218,7 @@ static hone_rc run_passes(hn_bench_lab *lab, hn_program *p, size_t count, double
         size_t base = lab->n_pairs++ % lab->n_variants;
         rc = one_pass(lab, p, p->varied ? base : 0, base, m, gain + i * n_gains, err);
         *works = !rc && m->cls == HONE_RUN_OK && m->n_pass > 0;
-        if (!rc && m->cls != HONE_RUN_OK) note_failure(lab, p->keep, m->cls, m->detail);
+        if (!rc && m->cls != HONE_RUN_OK) note_failure(lab, m->cls, m->detail);
         n_within += !rc && *works && within_limits(lab, p, m);
         if (!rc) hn_measured_free(m);
     }
@@ -240,10 +238,12 @@ static hone_rc measure(void *ctx, const bool *keep, size_t count, double *gain, 
     return rc ? rc : run_passes(lab, p, count, gain, works, err);
 }
 
-static bool go_on(void *ctx, size_t n_measured) {
+static double time_left(void *ctx, size_t n_measured) {
     hn_bench_lab *lab = ctx;
     hn_site_tell(lab->site, HONE_PROVE_REDUCE, n_measured, lab->most, (hone_interval){NAN, NAN, NAN}, NULL);
-    return hn_now_s() < lab->site->deadline_s;
+    double now = hn_now_s(), end = lab->site->deadline_s;
+    if (!isfinite(end)) return 1;
+    return now < end ? (end - now) / (end - lab->site->started_s) : 0;
 }
 
 /* --- opening --------------------------------------------------------------------------------------------------------
@@ -304,6 +304,6 @@ hn_lab hn_bench_lab_interface(hn_bench_lab *lab) {
         .steady = is_steady(lab),
         .identify = identify,
         .measure = measure,
-        .go_on = go_on,
+        .time_left = time_left,
     };
 }

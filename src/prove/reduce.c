@@ -1,10 +1,10 @@
 /* prove/reduce.c — from all parts to the few that carry the gain.
  *
- * 1 what leaves the program as it is goes for nothing;  2 the whole is measured: the interval of its gain says how much
- * may be lost;  3 parts that others need (a compiler, and its controls with it) are tried as one;  4 a factorial design
- * shows which of the many that are left matter (reduce_screen.c);  5 the parts it names are tried against the whole,
- * and more added until they hold;  6 what is left is shrunk by delta debugging (Zeller & Hildebrandt 2002) with a
- * sequential test in the place of its yes or no;  7 each part's share is the loss when it alone goes.
+ * 1 what leaves the program as it is goes for nothing (reduce_same.c);  2 the whole is measured: the interval of its
+ * gain says how much may be lost;  3 parts that others need (a compiler, and its controls with it) are tried as one;  4
+ * a factorial design shows which of the many that are left matter (reduce_screen.c);  5 the parts it names are tried
+ * against the whole, and more added until they hold;  6 what is left is shrunk by delta debugging (Zeller & Hildebrandt
+ * 2002) with a sequential test in the place of its yes or no;  7 each part's share is the loss when it alone goes.
  */
 #include "prove/reduce.h"
 
@@ -22,10 +22,12 @@ enum {
     SURE_MOST = 64,   /* of what may be the answer */
     SHARE_LEAST = 12, /* behind a share */
     DIRECT_MOST = 5,  /* so few parts are tried one by one */
-    SCREEN_FIRST = 48,
+    SCREEN_FIRST = 32,
     SCREEN_STEP = 16,
     SCREEN_MOST = 160,
 };
+/* Share of the budget that is kept for the shares. */
+static const double for_shares = 0.2;
 /* Gains are never asked to agree better than this: 0.05 %. */
 static const double finest = 0.0005;
 static const double sure_t = 3;
@@ -46,52 +48,6 @@ static size_t count(const bool *x, size_t n) {
     return k;
 }
 
-/* --- 1: for nothing -------------------------------------------------------------------------------------------------
- */
-
-/* keep without part i and what needs it, in r->again. */
-static const bool *without(reducer *r, const bool *keep, size_t i) {
-    memcpy(r->again, keep, r->t.lab->n * sizeof *keep);
-    r->again[i] = false;
-    return r->again;
-}
-
-static hone_rc same_program(reducer *r, hn_subset *a, hn_subset *b, bool *yes, hone_err *err) {
-    hn_subset *both[] = {a, b};
-    hone_rc rc = hn_identify(&r->t, both, 2, err);
-    *yes = !rc && a->identified && b->identified && a->key && a->key == b->key;
-    return rc;
-}
-
-/* Each alone, then all of them together; where together they are not nothing, one after the other. */
-static hone_rc drop_for_nothing(reducer *r, hone_err *err) {
-    const hn_lab *lab = r->t.lab;
-    hn_subset **alone = HN_NEW_N(r->t.arena, hn_subset *, lab->n + 1), *all, *left;
-    bool *less = hn_copy_keep(r->t.arena, r->keep, lab->n), yes;
-    if (!alone || !less) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (!lab->identify) return HONE_OK;
-    hone_rc rc = hn_subset_of(&r->t, r->keep, &all, err);
-    for (size_t i = 0; !rc && i < lab->n; i++) rc = hn_subset_of(&r->t, without(r, r->keep, i), &alone[i], err);
-    if (!rc) rc = hn_identify(&r->t, &all, 1, err);
-    if (!rc) rc = hn_identify(&r->t, alone, lab->n, err);
-    for (size_t i = 0; !rc && i < lab->n; i++)
-        if (all->key && alone[i]->key == all->key) less[i] = false;
-    if (!rc) rc = hn_subset_of(&r->t, less, &left, err);
-    if (!rc) rc = same_program(r, all, left, &yes, err);
-    if (rc) return rc;
-    if (yes) {
-        memcpy(r->keep, left->keep, lab->n * sizeof *less);
-        return HONE_OK;
-    }
-    for (size_t i = 0; !rc && i < lab->n; i++) {
-        if (less[i] || !r->keep[i]) continue;
-        rc = hn_subset_of(&r->t, without(r, r->keep, i), &left, err);
-        if (!rc) rc = same_program(r, all, left, &yes, err);
-        if (!rc && yes) memcpy(r->keep, left->keep, lab->n * sizeof *less);
-    }
-    return rc;
-}
-
 /* --- 2: the whole ---------------------------------------------------------------------------------------------------
  */
 
@@ -103,7 +59,7 @@ static hone_rc measure_whole(reducer *r, hn_reduced *out, hone_err *err) {
         rc = hn_measure_up_to(t, t->whole, n, err);
         if (rc || t->whole->fails || t->over) break;
         g = hn_gain_interval(t, t->whole, 0);
-        if (g.hi - g.mid < g.mid / 6 || t->lab->steady) break;
+        if (g.hi - g.mid < g.mid / 10 || t->lab->steady) break;
     }
     if (rc) return rc;
     if (t->whole->fails || !t->whole->n)
@@ -235,20 +191,31 @@ static hone_rc reduce_open(reducer *r, hone_err *err) {
 /* --- 7: shares ------------------------------------------------------------------------------------------------------
  */
 
+/* keep without part i and what needs it, in r->again. */
+static const bool *without(reducer *r, const bool *keep, size_t i) {
+    memcpy(r->again, keep, r->t.lab->n * sizeof *keep);
+    r->again[i] = false;
+    return r->again;
+}
+
+static hone_rc share_of(reducer *r, hn_subset *all, size_t part, hone_interval *out, hone_err *err) {
+    hn_subset *less;
+    hone_rc rc = hn_subset_of(&r->t, without(r, r->keep, part), &less, err);
+    if (!rc && !r->t.over) rc = hn_identify(&r->t, &less, 1, err);
+    if (!rc) rc = hn_measure_up_to(&r->t, less, SHARE_LEAST, err);
+    if (!rc && !less->fails && less->n) *out = hn_loss_interval(&r->t, all, less);
+    return rc;
+}
+
+/* The most effective first, as far as the screening knows: the budget may end in between. */
 static hone_rc shares(reducer *r, hn_reduced *out, hone_err *err) {
-    hn_subset *all, *less;
+    hn_subset *all;
     hone_rc rc = hn_subset_of(&r->t, r->keep, &all, err);
-    bool was_over = r->t.over;
+    for (size_t i = 0; i < r->t.lab->n; i++) r->open[i] = true;
     if (!rc) rc = hn_measure_up_to(&r->t, all, WHOLE_LEAST, err);
-    for (size_t i = 0; !rc && i < r->t.lab->n; i++) {
-        if (!r->keep[i]) continue;
-        rc = hn_subset_of(&r->t, without(r, r->keep, i), &less, err);
-        if (!rc) rc = hn_identify(&r->t, &less, 1, err);
-        if (!rc) rc = hn_measure_up_to(&r->t, less, SHARE_LEAST, err);
-        if (!rc && !less->fails && less->n) out->share[i] = hn_loss_interval(&r->t, all, less);
-    }
+    for (size_t n = order_parts(r); !rc && n-- > 0;) rc = share_of(r, all, r->order[n], &out->share[r->order[n]], err);
+    if (rc == HONE_E_INTERRUPTED) rc = HONE_OK, out->complete = false;
     if (!rc && all->n) out->after = hn_gain_interval(&r->t, all, 0);
-    out->complete = !was_over;
     return rc;
 }
 
@@ -273,19 +240,32 @@ static bool make_reducer(reducer *r, const hn_lab *lab, const hn_reduce_rules *r
     return true;
 }
 
+/* Whoever interrupts gets the smallest subset known to hold by then. */
+static hone_rc search(reducer *r, hn_reduced *out, hone_err *err) {
+    r->t.reserve = for_shares;
+    hone_rc rc = try_families(r, err);
+    if (!rc) rc = reduce_open(r, err);
+    bool stopped = rc == HONE_E_INTERRUPTED;
+    if (rc && !stopped) return rc;
+    out->complete = !stopped && !r->t.over;
+    r->t.reserve = 0;
+    r->t.over = stopped;
+    rc = shares(r, out, err);
+    out->complete = out->complete && !r->t.over;
+    return rc;
+}
+
 hone_rc hn_reduce_point(const hn_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out, hone_err *err) {
     hn_reduced x = {.complete = true};
     reducer r;
     if (!make_reducer(&r, lab, rules, a, &x)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_rc rc = drop_for_nothing(&r, err);
+    hone_rc rc = hn_drop_same(&r.t, r.keep, err);
     if (!rc) rc = measure_whole(&r, &x, err);
     if (!rc && x.no_gain) {
         memset(r.keep, 0, lab->n * sizeof *r.keep);
         x.after = (hone_interval){0, 0, 0};
     } else if (!rc) {
-        rc = try_families(&r, err);
-        if (!rc) rc = reduce_open(&r, err);
-        if (!rc) rc = shares(&r, &x, err);
+        rc = search(&r, &x, err);
     }
     if (rc) return rc;
     memcpy(x.keep, r.keep, lab->n * sizeof *r.keep);

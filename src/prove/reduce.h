@@ -4,7 +4,9 @@
  * A subset is bool[n]: true = the part stays, false = it goes back to the baseline. A part whose parent goes back goes
  * along with it. A gain is log(baseline / candidate), turned so that more is better; the first of each row is the one
  * to keep, the others must not get worse.
- * Method: docs/minimize.md.   Units: log ratios.   Errors: what the lab returns; E_NOMEM.   Threads: one at a time.
+ * Method: docs/minimize.md.   Units: log ratios.   Threads: one at a time.
+ * Errors: what the lab returns; E_NOMEM. E_INTERRUPTED once the whole is measured is no error but the end of the
+ * budget.
  */
 #ifndef HN_REDUCE_H
 #define HN_REDUCE_H
@@ -23,8 +25,9 @@ typedef struct hn_lab {
     hone_rc (*identify)(void *ctx, const bool *keep, size_t k, uint64_t *key, hone_err *err);
     /* `count` fresh rows of n_gains. *works false: the subset fails (wrong result, crash …). */
     hone_rc (*measure)(void *ctx, const bool *keep, size_t count, double *gain, bool *works, hone_err *err);
-    /* After each step: measurements so far. False: stop and keep what is known. May be NULL. */
-    bool (*go_on)(void *ctx, size_t n_measured);
+    /* After each step, with the measurements so far: what is left of the time, as a share; 0: stop and keep what is
+     * known. May be NULL: no end. */
+    double (*time_left)(void *ctx, size_t n_measured);
 } hn_lab;
 
 typedef struct hn_reduce_rules {
@@ -37,7 +40,7 @@ typedef struct hn_reduced {
     hone_interval *share; /* of each part kept: the gain lost when it alone (and what needs it) goes; else NANs */
     hone_interval before, after; /* gain of all parts, of those kept; 95 % */
     bool no_gain;                /* the gain's interval reaches 0: there is nothing to keep, and nothing is kept */
-    bool complete;               /* false: the budget ended first, and fewer might do */
+    bool complete;               /* false: the budget ended first, and fewer might do or shares are missing */
     size_t n_measured, n_tried;  /* measurements; different subsets measured */
 } hn_reduced;
 

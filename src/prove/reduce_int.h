@@ -1,5 +1,5 @@
-/* prove/reduce_int.h — the parts of reduce: trials (what was measured, and comparisons), screen (which parts matter, by
- * a factorial design), reduce (the search itself). */
+/* prove/reduce_int.h — the parts of reduce: trials (what was measured, and comparisons), same (what leaves the program
+ * as it is), screen (which parts matter, by a factorial design), reduce (the search itself). */
 #ifndef HN_REDUCE_INT_H
 #define HN_REDUCE_INT_H
 
@@ -14,6 +14,7 @@ typedef struct hn_subset {
     size_t n, room;
     bool fails, identified;
     uint64_t key;
+    int verdict; /* of hn_holds: 1 it does, -1 it does not, 0 not asked */
 } hn_subset;
 
 typedef struct hn_trials {
@@ -22,6 +23,7 @@ typedef struct hn_trials {
     hn_subset **subset;
     size_t n, room;
     size_t n_measured, most;
+    double reserve;    /* share of time and measurements that is not for the stage at work */
     bool over;         /* budget gone, or told to stop: no further measurement is taken */
     hn_subset *whole;  /* all parts */
     double *tolerance; /* n_gains: a loss up to this is within the whole's interval */
@@ -39,8 +41,15 @@ double hn_center(const hn_trials *t, const hn_subset *s, size_t k);
 hone_interval hn_gain_interval(const hn_trials *t, const hn_subset *s, size_t k);
 /* Interval of the first gain of a less that of b. */
 hone_interval hn_loss_interval(const hn_trials *t, const hn_subset *a, const hn_subset *b);
-/* Does the subset keep the whole's gains within its tolerance? Measures both until that is clear or `most` rows. */
+/* Does the subset keep the whole's gains within its tolerance? Measures both until that is clear or `most` rows; what
+ * builds to a program that was asked about has its answer. */
 hone_rc hn_holds(hn_trials *t, hn_subset *s, size_t most, bool *yes, hone_err *err);
+
+/* --- same -----------------------------------------------------------------------------------------------------------
+ */
+
+/* Takes parts out of keep that leave the program byte for byte as it is, with a bounded number of builds. */
+hone_rc hn_drop_same(hn_trials *t, bool *keep, hone_err *err);
 
 /* --- screen ---------------------------------------------------------------------------------------------------------
  */

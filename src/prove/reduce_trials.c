@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Standard errors at which a comparison is clear before its last look. */
-static const double clear_yes = 2.3, clear_no = 2.8;
+static const double clear_yes = 1.5, clear_no = 2.8;
 /* Values further out than this many standard deviations are drawn in (one step of Huber's estimate, 1964). */
 static const double outlier_sigma = 2.5;
 
@@ -57,7 +57,8 @@ static hone_rc make_room(hn_trials *t, hn_subset *s, size_t n, hone_err *err) {
 
 hone_rc hn_measure_up_to(hn_trials *t, hn_subset *s, size_t n, hone_err *err) {
     if (t->lab->steady) n = 1;
-    if (n > s->n && t->n_measured + (n - s->n) > t->most) t->over = true;
+    double most = (1 - t->reserve) * (double)t->most;
+    if (n > s->n && (double)(t->n_measured + (n - s->n)) > most) t->over = true;
     if (n <= s->n || s->fails || t->over) return HONE_OK;
     hone_rc rc = make_room(t, s, n, err);
     bool works = true;
@@ -67,7 +68,7 @@ hone_rc hn_measure_up_to(hn_trials *t, hn_subset *s, size_t n, hone_err *err) {
     s->fails = !works;
     if (works) s->n = n;
     t->n_measured += count;
-    if (t->lab->go_on && !t->lab->go_on(t->lab->ctx, t->n_measured)) t->over = true;
+    if (t->lab->time_left && t->lab->time_left(t->lab->ctx, t->n_measured) <= t->reserve) t->over = true;
     return HONE_OK;
 }
 
@@ -203,19 +204,23 @@ static int compare(const hn_trials *t, const hn_subset *s, bool *mid) {
     return verdict;
 }
 
-hone_rc hn_holds(hn_trials *t, hn_subset *s, size_t most, bool *yes, hone_err *err) {
-    static const size_t look[] = {4, 6, 8, 12, 16, 24, 32, 48, 64};
-    *yes = s == t->whole;
-    if (*yes) return HONE_OK;
-    hone_rc rc = hn_identify(t, &s, 1, err);
-    if (rc || s->fails) return rc;
-    if (s->identified && t->whole->identified && s->key == t->whole->key) {
-        *yes = true;
-        return HONE_OK;
+/* The answer to an equal program, 0 when there is none. A subset refused itself may be asked again: the whole is known
+ * better by then. */
+static int known_verdict(const hn_trials *t, const hn_subset *s) {
+    if (!s->identified || !s->key) return 0;
+    if (t->whole->identified && s->key == t->whole->key) return 1;
+    for (size_t i = 0; i < t->n; i++) {
+        const hn_subset *x = t->subset[i];
+        if (x != s && x->verdict && x->key == s->key) return x->verdict;
     }
+    return 0;
+}
+
+static hone_rc compare_in_steps(hn_trials *t, hn_subset *s, size_t most, bool *yes, hone_err *err) {
+    static const size_t look[] = {4, 6, 8, 12, 16, 24, 32, 48, 64};
     bool mid = false;
     for (size_t i = 0; i < sizeof look / sizeof *look && look[i] <= most; i++) {
-        rc = hn_measure_up_to(t, s, look[i], err);
+        hone_rc rc = hn_measure_up_to(t, s, look[i], err);
         if (!rc) rc = hn_measure_up_to(t, t->whole, look[i], err);
         if (rc) return rc;
         if (s->fails || !s->n || t->over) return HONE_OK; /* not shown to hold */
@@ -229,4 +234,17 @@ hone_rc hn_holds(hn_trials *t, hn_subset *s, size_t most, bool *yes, hone_err *e
     compare(t, s, &mid);
     *yes = mid;
     return HONE_OK;
+}
+
+hone_rc hn_holds(hn_trials *t, hn_subset *s, size_t most, bool *yes, hone_err *err) {
+    *yes = s == t->whole;
+    if (*yes) return HONE_OK;
+    hone_rc rc = hn_identify(t, &s, 1, err);
+    if (rc || s->fails) return rc;
+    int known = s->verdict > 0 ? 1 : known_verdict(t, s);
+    *yes = known > 0;
+    if (known) return HONE_OK;
+    rc = compare_in_steps(t, s, most, yes, err);
+    if (!rc && !t->over) s->verdict = *yes ? 1 : -1;
+    return rc;
 }

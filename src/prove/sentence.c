@@ -70,7 +70,8 @@ static void say_kept(hn_str *s, const hone_proof *p, const hone_comparison *c) {
         add_gain(s, p->tail[k].gain);
     }
     if (p->held_out) {
-        hn_str_add(s, "; gain on held-out inputs ");
+        bool shown = p->held_out[k].finding == HONE_GAINS;
+        hn_str_add(s, shown ? "; gain on held-out inputs " : "; no gain is shown on held-out inputs, ");
         add_gain(s, p->held_out[k].gain);
     }
 }

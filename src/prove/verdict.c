@@ -145,11 +145,17 @@ static hone_comparison compare(const hn_goal *g, const hn_view *v, hone_interval
     return c;
 }
 
+static hone_comparison unmeasured(const hn_goal *g) {
+    hone_comparison c = {.quantity = g->quantity, .input = "", .gain = {NAN, NAN, NAN}};
+    c.p_wilcoxon = c.p_mann_whitney = c.p_welch = c.p_adjusted = c.effect = NAN;
+    return c;
+}
+
 static hone_comparison compare_by(const hn_evidence *e, size_t k, const double *weight, double alpha,
                                   const hn_rules *rules, hn_arena *a) {
     const hn_goal *g = &e->goal[k];
     hn_view v = hn_view_of(g, &g->value, weight, a);
-    if (!v.n) return (hone_comparison){.quantity = g->quantity, .input = "", .gain = {NAN, NAN, NAN}};
+    if (!v.n) return unmeasured(g);
     return compare(g, &v, hn_z_interval(&v, alpha, rules->seed + k));
 }
 

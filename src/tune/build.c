@@ -217,8 +217,8 @@ static void fail_build(const job *j, const hn_proc_result *r) {
     char what[200];
     j->b->cls = build_class(r);
     hn_proc_describe(&j->spec, r, what, sizeof what);
-    snprintf(j->b->detail, sizeof j->b->detail, "%s %s: %.3900s", j->compiles ? "build" : "training run", what,
-             r->err_tail);
+    snprintf(j->b->detail, sizeof j->b->detail, "%s %s%s%s%.3900s", j->compiles ? "the build" : "the training run",
+             r->end == HN_PROC_EXITED ? "ended with " : "", what, *r->err_tail ? ": " : "", r->err_tail);
 }
 
 static void finish_build(job *j) {

@@ -452,8 +452,8 @@ static hone_rc one_process(const start *s, const mode *m, bool counted, bool jud
     out->wall_s += r.wall_s;
     out->cpu_s += r.user_s + r.sys_s;
     if (out->cls != HONE_RUN_OK)
-        snprintf(out->detail, sizeof out->detail, "input '%s': the run %s: %.3500s", s->cfg->w->input[s->input].name,
-                 what, r.err_tail);
+        snprintf(out->detail, sizeof out->detail, "input '%s': the run %s%s%s%.3500s", s->cfg->w->input[s->input].name,
+                 r.end == HN_PROC_EXITED ? "ended with " : "", what, *r.err_tail ? ": " : "", r.err_tail);
     if (out->cls == HONE_RUN_OK && judge) rc = judge_output(s, &r, purpose, out, err);
     if (!rc && out->cls == HONE_RUN_OK && purpose == HN_RUN_MEASURE)
         rc = gather(s, &r, counted, side, pools, samples, err);

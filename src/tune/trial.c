@@ -34,8 +34,8 @@ static hone_rc run_base(hn_bench_ctx *ctx, size_t input, bool check, hn_samples 
         const char *hint = run.cls == HONE_WRONG_RESULT ? "; the baseline's output differs between two runs: make the "
                                                           "program deterministic or give parity a tolerance"
                                                         : "";
-        return hn_fail(err, HONE_E_BASELINE, "the baseline is %s: %.700s%s", hone_class_name(run.cls), run.detail,
-                       hint);
+        return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.700s%s", hone_class_name(run.cls),
+                       run.detail, hint);
     }
     double *recent = recent_of(ctx, input);
     for (size_t k = 0; k < hn_n_quantities(ctx->run.w); k++) {
@@ -208,7 +208,8 @@ static hone_rc write_references(hn_bench_ctx *ctx, hone_err *err) {
             hn_run_once(&ctx->run, &ctx->base.recipe, &ctx->base.build, i, 1, HN_RUN_REFER, true, 0, NULL, &run, err);
         if (rc) return rc;
         if (run.cls != HONE_RUN_OK)
-            return hn_fail(err, HONE_E_BASELINE, "the baseline is %s: %.800s", hone_class_name(run.cls), run.detail);
+            return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_class_name(run.cls),
+                           run.detail);
     }
     return HONE_OK;
 }
@@ -244,7 +245,7 @@ static hone_rc measure_noise(hn_bench_ctx *ctx, hone_err *err) {
     for (size_t i = 0; !rc && i < NOISE_PASSES; i++)
         rc = hn_measure_pass(ctx, &ctx->base.recipe, &ctx->base.build, false, 0, &m, err);
     if (!rc && m.cls != HONE_RUN_OK)
-        rc = hn_fail(err, HONE_E_BASELINE, "the baseline is %s: %.800s", hone_class_name(m.cls), m.detail);
+        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_class_name(m.cls), m.detail);
     for (size_t k = 0; !rc && k < hn_n_quantities(ctx->run.w); k++) {
         double x[NOISE_PASSES];
         for (size_t i = 0; i < NOISE_PASSES; i++) x[i] = hn_log_ratio(ctx, &m, k, i);

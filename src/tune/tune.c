@@ -158,7 +158,7 @@ static void warn_of_noise(hn_tuner *t) {
     if (noise <= least) return;
     snprintf(
         text, sizeof text,
-        "the baseline differs from itself by %.1f %% from run to run, more than the minimum gain of %.1f %%: the "
+        "the baseline differs from itself by %.3g %% from run to run, more than the minimum gain of %.3g %%: the "
         "search may follow luck, and a proof will need many pairs. Longer runs (measure.min_time, measure.repeats) "
         "or a quieter machine help; `hone doctor` says what disturbs this one",
         100 * noise, 100 * least);

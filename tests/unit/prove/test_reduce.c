@@ -1,6 +1,7 @@
 /* The reduction on planted answers: finds what matters, in few measurements, and nothing else. Seeds are fixed, so
  * every run is the same; bench/minimize.sh shows the same over more seeds and noises. */
 #include "planted.h"
+#include "prove/reduce_int.h"
 
 #include <math.h>
 
@@ -46,9 +47,9 @@ static void test_three_of_sixty(void) {
         run_one(&q, seed, &spiky);
         run_one(&s, seed, &quiet);
     }
-    judge(&plain, 95, 250, "three_of_sixty");
+    judge(&plain, 95, 180, "three_of_sixty");
     judge(&spiky, 93, 250, "three_of_sixty_with_outliers");
-    judge(&quiet, 95, 250, "three_of_sixty_on_a_quiet_machine");
+    judge(&quiet, 95, 150, "three_of_sixty_on_a_quiet_machine");
 }
 
 /* Two parts that do nothing but together, beside one that stands alone. */
@@ -77,6 +78,80 @@ static void test_dead(void) {
     tally t = {0};
     run_one(&p, 1, &t);
     ok(t.n_found == 1 && t.n_measured < 60, "reduce/dead_parts_cost_no_measurement (%zu)", t.n_measured);
+}
+
+/* Builds are bounded where nearly all parts do something, and fewer than parts where few do. */
+static void test_builds(void) {
+    hn_arena a = {0};
+    planted many = planted_make(160, 0.01, 1), few = planted_make(160, 0.01, 1);
+    many.identifies = few.identifies = true;
+    many.effect[3] = many.effect[77] = few.effect[3] = few.effect[77] = 0.05;
+    for (size_t i = 0; i < 160; i++) few.dead[i] = i % 20 != 3 && i != 77;
+    hn_lab lab = planted_lab(&many);
+    hn_trials t = {.lab = &lab, .arena = &a};
+    bool keep[160], all = true;
+    memset(keep, 1, sizeof keep);
+    hone_rc rc = hn_drop_same(&t, keep, NULL);
+    ok(!rc && many.n_builds > 16 && many.n_builds <= 44, "reduce/builds_are_bounded (%zu)", many.n_builds);
+    for (size_t i = 0; i < 160; i++) all = all && keep[i];
+    ok(all, "reduce/what_changes_the_program_stays");
+    lab = planted_lab(&few);
+    t = (hn_trials){.lab = &lab, .arena = &a};
+    rc = hn_drop_same(&t, keep, NULL);
+    ok(!rc && few.n_builds > 16 && few.n_builds <= 44, "reduce/halving_builds (%zu)", few.n_builds);
+    size_t n = 0;
+    for (size_t i = 0; i < 160; i++) n += keep[i];
+    ok(n < 80 && keep[3] && keep[77] && keep[143], "reduce/halving_drops_the_dead (%zu of 160 left)", n);
+    few.n_builds = 0;
+    hn_reduce_rules rules = {.seed = 5};
+    hn_reduced r;
+    ok(!hn_reduce_point(&lab, &rules, &a, &r, NULL) && planted_found(&few, r.keep), "reduce/few_of_many_found");
+    hn_arena_free(&a);
+}
+
+/* Two parts without which the program is the same, but not without both. */
+static hone_rc identify_either(void *ctx, const bool *keep, size_t k, uint64_t *key, hone_err *err) {
+    (void)ctx, (void)err;
+    for (size_t s = 0; s < k; s++) key[s] = keep[4 * s] || keep[4 * s + 1] ? 1 : 2;
+    return HONE_OK;
+}
+static void test_either(void) {
+    hn_arena a = {0};
+    hn_lab lab = {.n = 4, .n_gains = 1, .identify = identify_either};
+    hn_trials t = {.lab = &lab, .arena = &a};
+    bool keep[4] = {true, true, true, true};
+    ok(!hn_drop_same(&t, keep, NULL) && keep[0] + keep[1] == 1 && !keep[2] && !keep[3], "reduce/one_of_two_stays");
+    hn_arena_free(&a);
+}
+
+/* An interruption after the n-th call. */
+typedef struct patience {
+    planted p;
+    size_t calls, most;
+} patience;
+static hone_rc measure_until(void *ctx, const bool *keep, size_t count, double *gain, bool *works, hone_err *err) {
+    patience *x = ctx;
+    if (++x->calls > x->most) return HONE_E_INTERRUPTED;
+    return planted_measure(&x->p, keep, count, gain, works, err);
+}
+static void test_interrupted(void) {
+    size_t n_right = 0, n_errors = 0, n_complete = 0;
+    for (size_t most = 0; most < 90; most += 3) {
+        hn_arena a = {0};
+        patience x = {.p = planted_make(20, 0.005, 3), .most = most};
+        x.p.effect[4] = x.p.effect[11] = 0.05;
+        hn_lab lab = {.ctx = &x, .n = 20, .n_gains = 1, .measure = measure_until};
+        hn_reduce_rules rules = {.seed = 2};
+        hn_reduced r;
+        hone_rc rc = hn_reduce_point(&lab, &rules, &a, &r, NULL);
+        n_errors += rc == HONE_E_INTERRUPTED && most == 0;
+        n_right += !rc && r.keep[4] && r.keep[11] && isfinite(r.after.mid);
+        n_complete += !rc && r.complete;
+        hn_arena_free(&a);
+    }
+    ok(n_errors == 1, "reduce/interrupted_before_the_whole_is_known");
+    ok(n_right == 29 && n_complete > 0 && n_complete < 20, "reduce/interrupted_gives_what_holds (%zu, %zu complete)",
+       n_right, n_complete);
 }
 
 static hn_reduced reduced(planted *p, size_t most, hn_arena *a) {
@@ -190,6 +265,9 @@ int main(void) {
     test_three_of_sixty();
     test_pair();
     test_dead();
+    test_builds();
+    test_either();
+    test_interrupted();
     test_shares();
     test_family();
     test_odd_ends();
