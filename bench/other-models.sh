@@ -15,4 +15,4 @@ mkdir -p "$OUT/compile"
 for model in $MODELS; do
     [ -s "$OUT/compile/$model.onnx" ] || "$HONE_PYTHON" bench/other_models.py "$model" "$OUT/compile/$model.onnx"
 done
-COMMAND=bench/other-models.sh bench/models.sh
+ONNX=$OUT/compile COMMAND=bench/other-models.sh bench/models.sh

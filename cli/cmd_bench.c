@@ -73,7 +73,7 @@ static hone_rc open_peer(const cli *c, contest *t, const cli_arrays *in, hone_er
     if (!against) return HONE_OK;
     if (!cli_is_onnx(c->arg[0]))
         return cli_fail(err, HONE_E_USAGE, "--against needs the ONNX file, not '%s'", c->arg[0]);
-    hone_rc rc = hone_peer_open(c->arg[0], (uint32_t)cli_count(c, "threads", 0), &t->peer, err);
+    hone_rc rc = hone_peer_open_as(against, c->arg[0], (uint32_t)cli_count(c, "threads", 0), &t->peer, err);
     hone_array *out = cli_alloc((size_t)t->model->n_outputs + 1, sizeof *out);
     if (!rc) rc = hone_peer_run(t->peer, in->a, in->n, out, (size_t)t->model->n_outputs, err);
     for (int32_t i = 0; i < t->model->n_outputs; i++) hone_free(out[i].data);
@@ -117,7 +117,7 @@ static hone_rc run_bench(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"profile", 'p', CLI_CHOICE, "single|steady|bursty", 0, 0, "how requests come; else steady"},
-    {"against", 0, CLI_CHOICE, "onnxruntime", 0, 0, "the same inputs on a peer, in turns"},
+    {"against", 0, CLI_CHOICE, "onnxruntime|openvino", 0, 0, "the same inputs on a peer, in turns"},
     {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads of both; else one per processor"},
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},

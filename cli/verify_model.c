@@ -22,7 +22,8 @@ static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *er
     *j = (judge){.name = "the interpreter"};
     if (cli_given(c, "against")) {
         if (!cli_is_onnx(path)) return cli_fail(err, HONE_E_USAGE, "--against needs an ONNX file, not '%s'", path);
-        hone_rc rc = hone_peer_open(path, (uint32_t)cli_count(c, "threads", 0), &j->peer, err);
+        hone_rc rc =
+            hone_peer_open_as(cli_text(c, "against", ""), path, (uint32_t)cli_count(c, "threads", 0), &j->peer, err);
         if (!rc) j->name = hone_peer_name(j->peer);
         return rc;
     }

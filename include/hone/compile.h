@@ -80,12 +80,16 @@ HONE_API hone_rc hone_npy_read(const char *path, hone_array *out, hone_err *err)
 HONE_API hone_rc hone_npy_format(const hone_array *a, void **data, size_t *n, hone_err *err);
 HONE_API hone_rc hone_npy_write(const hone_array *a, const char *path, hone_err *err);
 
-/* --- a peer: ONNX Runtime in a Python process of its own --------------------------------------------------------- */
+/* --- a peer: ONNX Runtime or OpenVINO in a Python process of its own
+ * --------------------------------------------------------- */
 
 typedef struct hone_peer hone_peer;
 /* Python: $HONE_PYTHON, build/venv/bin/python, python3: the first that imports onnxruntime; E_UNSUPPORTED when none
  * does. n_threads 0: its default. All its optimisations are on. */
 HONE_API hone_rc hone_peer_open(const char *onnx, uint32_t n_threads, hone_peer **out, hone_err *err);
+/* engine: "onnxruntime", which is the above, or "openvino": in f32, compiled for the sizes of each hone_peer_run. */
+HONE_API hone_rc hone_peer_open_as(const char *engine, const char *onnx, uint32_t n_threads, hone_peer **out,
+                                   hone_err *err);
 HONE_API const char *hone_peer_name(const hone_peer *p); /* "onnxruntime 1.30.0" */
 /* As hone_program_run. */
 HONE_API hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
