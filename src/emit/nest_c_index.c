@@ -160,10 +160,13 @@ static hn_ix moving(hn_c *c, hn_ix at, hn_var loop, hn_ix *base) {
     return in;
 }
 
-static bool has_value(const hn_nest *n, hn_ix i) {
+/* Does the index need a scalar that the list defines? */
+static bool defined_in(const hn_nest *n, hn_st list, hn_ix i) {
     for (uint32_t t = 0; t < n->ix[i].n; t++) {
         const hn_atom *x = &n->atom[n->ix[i].term[t].atom];
-        if (x->kind == HN_AT_VALUE || (x->a && has_value(n, x->a)) || (x->b && has_value(n, x->b))) return true;
+        for (hn_st id = list; id && x->kind == HN_AT_VALUE; id = n->st[id].next)
+            if (n->st[id].kind == HN_ST_LET && n->st[id].value == x->id) return true;
+        if ((x->a && defined_in(n, list, x->a)) || (x->b && defined_in(n, list, x->b))) return true;
     }
     return false;
 }
@@ -182,7 +185,7 @@ void hn_c_bases(hn_c *c, const hn_stmt *loop) {
         hn_ix base;
         if (x.kind != HN_SV_LOAD || n->buf[x.buf].space == HN_REG || c->n_base == HN_BASES_MAX) continue;
         moving(c, x.at, loop->var, &base);
-        if (hn_ix_uses(n, base, loop->var) || hn_c_ix_mask(c, base) || has_value(n, base)) continue;
+        if (hn_ix_uses(n, base, loop->var) || hn_c_ix_mask(c, base) || defined_in(n, loop->body, base)) continue;
         if (base_of(c, x.buf, base, loop->var)) continue;
         unsigned k = ++c->n_base_ever;
         hn_str at = {0};

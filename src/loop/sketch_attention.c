@@ -20,7 +20,7 @@
 #include "loop/sketch.h"
 
 enum { ITEMS_PER_CORE = 4, BLOCKS = 5 };
-enum { ROWS, TILE, BLOCK, PACK }; /* knobs */
+enum { ROWS, TILE, BLOCK, PACK, SKIP, FEW, KNOBS };
 
 /* -- what the nest allows */
 static uint32_t uses_in(const hn_nest *n, hn_sv of, hn_sv in, hn_sv *user) {
@@ -45,7 +45,7 @@ static hn_sv find_scale(hn_attend *t) {
     return hn_attend_by_query(t, other) || hn_sv_depends(t->n, other, t->x.key) ? 0 : user;
 }
 
-static bool unit_stride(hn_nest *n, hn_sv x, hn_var v) {
+bool hn_attend_unit_stride(hn_nest *n, hn_sv x, hn_var v) {
     hn_dim stride;
     int64_t one;
     return n->sv[x].kind == HN_SV_LOAD && hn_ix_stride(n, n->sv[x].at, v, &stride) &&
@@ -75,6 +75,21 @@ void hn_attend_set_query(hn_attend *t, hn_ix i) {
 }
 void hn_attend_no_query(hn_attend *t) {
     if (t->heads) t->w.var[t->heads] = t->group_head;
+}
+
+hn_ix hn_attend_key(hn_attend *t, hn_ix k) { return hn_at_plus(t, t->from, k); }
+
+void hn_attend_at(hn_attend *t, hn_ix k, hn_ix lane) {
+    hn_writer *w = &t->w;
+    hn_write_forget(w);
+    k = hn_attend_key(t, k);
+    hn_attend_set_query(t, hn_at_plus(t, t->first, lane));
+    w->var[t->x.key] = hn_at_plus(t, t->key0, k);
+    for (int i = 0; i < t->n_staged; i++) {
+        const hn_staged *s = &t->staged[i];
+        hn_ix at = s->by_key ? hn_at_plus(t, hn_at_times(t, k, t->group), lane) : lane;
+        w->sv[s->load] = hn_write_load(w, s->to, at);
+    }
 }
 
 /* Is the index the same for `fold` neighbouring iterations of v? */
@@ -114,6 +129,7 @@ static bool recognise(hn_attend *t, hn_nest *n, const hn_machine *m) {
     if (hn_ix_is_int(n, n_query(t), &queries) && queries <= t->lanes) t->vectors = 1;
     t->group = t->vectors * t->lanes;
     t->scale = find_scale(t);
+    hn_attend_find_masks(t);
     return hn_ix_is_int(n, n->extent[t->x.depth], &t->depth) && hn_ix_is_int(n, n->extent[t->x.column], &t->columns);
 }
 
@@ -154,7 +170,7 @@ static hn_knob tile_knob(const hn_attend *t, const hn_machine *m) {
 /* Copies pay where rows lie apart and several groups read them. */
 static hn_knob pack_knob(hn_attend *t, int64_t rows) {
     hn_knob k = {.name = "pack", .n = 1};
-    if (!unit_stride(t->n, t->x.k, t->x.depth)) return k;
+    if (!hn_attend_unit_stride(t->n, t->x.k, t->x.depth)) return k;
     bool apart = !dense(t->n, t->x.k, t->x.key, t->depth) || !dense(t->n, t->x.v, t->x.key_v, t->columns);
     k.n = 2;
     k.value[1] = 1;
@@ -162,14 +178,35 @@ static hn_knob pack_knob(hn_attend *t, int64_t rows) {
     return k;
 }
 
+/* A mask that hides nothing costs the look at it; one that hides saves much more. */
+static hn_knob skip_knob(const hn_attend *t) {
+    hn_knob k = {.name = "skip", .n = t->n_mask ? 2 : 1, .value = {0, 1}, .model = t->n_mask > 0};
+    return k;
+}
+
+/* How many queries there are, if they are few. */
+static int64_t few_queries(hn_attend *t) {
+    int64_t queries;
+    bool few = hn_ix_is_int(t->n, n_query(t), &queries) && queries <= HN_FEW_MAX && !t->n_mask;
+    return few && hn_attend_unit_stride(t->n, t->x.k, t->x.depth) ? queries : 0;
+}
+
+static hn_knob few_knob(hn_attend *t) {
+    int64_t queries = few_queries(t);
+    hn_knob k = {.name = "few", .n = queries ? 2 : 1, .value = {0, 1}, .model = queries && hn_few_pays(t, queries)};
+    return k;
+}
+
 static bool attention_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     hn_attend t;
     if (!recognise(&t, n, m)) return false;
-    out->n = 4;
+    out->n = KNOBS;
     out->knob[ROWS] = rows_knob(&t, m);
     out->knob[TILE] = tile_knob(&t, m);
     out->knob[BLOCK] = block_knob(&t, m);
     out->knob[PACK] = pack_knob(&t, out->knob[ROWS].model);
+    out->knob[SKIP] = skip_knob(&t);
+    out->knob[FEW] = few_knob(&t);
     return true;
 }
 
@@ -185,7 +222,7 @@ static void local_buffers(hn_attend *t) {
     t->queries = local(t, HONE_F32, t->rows * t->depth);
     t->scores = local(t, HONE_F32, t->block * t->group);
     t->sums = local(t, HONE_F32, t->rows);
-    for (int i = 0; i < t->n_staged; i++)
+    for (int i = 0; i < t->n_staged && !t->few; i++)
         t->staged[i].to =
             local(t, n->sv[t->staged[i].load].dtype, t->staged[i].by_key ? t->block * t->group : t->group);
     if (t->pack) {
@@ -229,17 +266,28 @@ static void build(hn_attend *t) {
     local_buffers(t);
     open_item(t);
     open_groups(t);
-    hn_attend_stage_queries(t);
+    if (t->few)
+        hn_few_queries(t);
+    else
+        hn_attend_stage_queries(t);
     hn_write_close(w, 1);
     if (t->online) hn_attend_begin(t);
     hn_ix blocks = hn_at_div(t, hn_at_plus(t, keys, hn_ix_int(t->n, t->block - 1)), t->block);
     t->key0 = hn_at_times(t, hn_write_loop(w, blocks, HN_SERIAL), t->block);
     t->n_key = hn_ix_min(t->n, size, hn_ix_sub(t->n, keys, t->key0));
+    t->from = hn_ix_int(t->n, 0);
     hn_attend_pack(t);
+    hn_attend_size(t);
     open_groups(t);
-    hn_attend_stage_masks(t);
-    hn_attend_scores(t);
-    hn_attend_softmax(t);
+    if (t->few) {
+        hn_few_scores(t);
+        hn_few_softmax(t);
+    } else {
+        hn_attend_stage_masks(t);
+        hn_attend_skip(t);
+        hn_attend_scores(t);
+        hn_attend_softmax(t);
+    }
     hn_attend_values(t);
     hn_write_close(w, 2);
     if (t->online) {
@@ -258,6 +306,8 @@ static bool attention_apply(hn_nest *n, const hn_machine *m, const int64_t *sett
     if (hn_ix_is_int(n, n_query(&t), &queries) && queries < t.tile) t.query_tile = queries;
     t.block = setting[BLOCK];
     t.pack = setting[PACK];
+    t.skip = setting[SKIP];
+    t.few = setting[FEW];
     t.online = known(n, t.x.key, INT64_MAX) > t.block;
     if (!hn_write_begin(&t.w, n)) return hn_loop_no(why, "out of memory");
     build(&t);

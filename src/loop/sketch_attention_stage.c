@@ -26,13 +26,11 @@ typedef struct rectangle {
     hn_ix base, n_k;
 } rectangle;
 
-/* A query's number k, scaled; or a mask's. */
-static hn_sv value(hn_attend *t, const hn_staged *s, hn_ix query, hn_ix k) {
+hn_sv hn_attend_query_number(hn_attend *t, hn_ix query, hn_ix d) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
     hn_attend_set_query(t, query);
-    w->var[s ? t->x.key : t->x.depth] = s ? hn_at_plus(t, t->key0, k) : k;
-    if (s) return hn_write_copy(w, s->load);
+    w->var[t->x.depth] = d;
     hn_sv q = hn_write_copy(w, t->x.q);
     if (!t->scale) return q;
     const hn_scalar f = t->n->sv[t->scale];
@@ -41,11 +39,20 @@ static hn_sv value(hn_attend *t, const hn_staged *s, hn_ix query, hn_ix k) {
     return hn_write_op(w, f.op, HONE_F32, first ? q : other, first ? other : q);
 }
 
+static hn_sv mask_number(hn_attend *t, const hn_staged *s, hn_ix query, hn_ix k) {
+    hn_writer *w = &t->w;
+    hn_write_forget(w);
+    hn_attend_set_query(t, query);
+    w->var[t->x.key] = hn_at_plus(t, t->key0, k);
+    return hn_write_copy(w, s->load);
+}
+
 static hn_ix place(hn_attend *t, const rectangle *r, hn_ix k, hn_ix lane) {
     return hn_at_plus(t, r->base, hn_at_plus(t, hn_at_times(t, k, t->group), lane));
 }
 static void element(hn_attend *t, const rectangle *r, hn_ix k, hn_ix lane) {
-    hn_sv x = value(t, r->s, hn_at_plus(t, t->first, lane), k);
+    hn_ix query = hn_at_plus(t, t->first, lane);
+    hn_sv x = r->s ? mask_number(t, r->s, query, k) : hn_attend_query_number(t, query, k);
     hn_write_store(&t->w, r->to, place(t, r, k, lane), x);
 }
 

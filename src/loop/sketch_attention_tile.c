@@ -8,7 +8,8 @@
 enum { CHAINS = 4, TILE_LEFT = 4, FEW = 4 };
 
 /* -- scores */
-static hn_sv key_number(hn_attend *t, hn_ix k, hn_ix d) {
+hn_sv hn_attend_key_number(hn_attend *t, hn_ix k, hn_ix d) {
+    k = hn_attend_key(t, k);
     if (t->pack) return hn_write_load(&t->w, t->keys, hn_at_plus(t, hn_at_times(t, k, t->depth), d));
     hn_attend_no_query(t);
     t->w.var[t->x.key] = hn_at_plus(t, t->key0, k);
@@ -19,16 +20,9 @@ static hn_sv key_number(hn_attend *t, hn_ix k, hn_ix d) {
 /* Scale and mask of the sum for key k and the lane. */
 static hn_sv score(hn_attend *t, hn_sv sum, hn_ix k, hn_ix lane) {
     hn_writer *w = &t->w;
-    hn_write_forget(w);
-    hn_attend_set_query(t, hn_at_plus(t, t->first, lane));
-    w->var[t->x.key] = hn_at_plus(t, t->key0, k);
+    hn_attend_at(t, k, lane);
     w->sv[t->x.sum] = sum;
     if (t->scale) w->sv[t->scale] = sum;
-    for (int i = 0; i < t->n_staged; i++) {
-        const hn_staged *s = &t->staged[i];
-        hn_ix at = s->by_key ? hn_at_plus(t, hn_at_times(t, k, t->group), lane) : lane;
-        w->sv[s->load] = hn_write_load(w, s->to, at);
-    }
     return hn_write_copy(w, t->x.score);
 }
 
@@ -46,7 +40,7 @@ static void score_tiles(hn_attend *t, hn_ix k, hn_ix many, int64_t size) {
     hn_ix d = hn_write_times(w, t->depth, HN_SERIAL);
     hn_ix at = hn_at_plus(t, hn_at_times(t, t->group_at, t->depth), hn_at_times(t, d, t->group));
     hn_sv q = hn_write_load(w, t->queries, hn_at_plus(t, at, lane));
-    hn_write_update(w, acc, zero, HN_OP_ADD, hn_write_product(w, HONE_F32, q, key_number(t, k, d)));
+    hn_write_update(w, acc, zero, HN_OP_ADD, hn_write_product(w, HONE_F32, q, hn_attend_key_number(t, k, d)));
     hn_write_close(w, 1);
     hn_sv x = score(t, hn_write_load(w, acc, zero), k, lane);
     hn_write_store(w, t->scores, hn_at_plus(t, hn_at_times(t, k, t->group), lane), x);
@@ -65,7 +59,9 @@ void hn_attend_scores(hn_attend *t) {
 
 /* -- softmax */
 static hn_sv score_at(hn_attend *t, hn_ix k, hn_ix lane) {
-    return hn_write_load(&t->w, t->scores, hn_at_plus(t, hn_at_times(t, k, t->group), lane));
+    hn_ix at =
+        t->few ? hn_at_plus(t, hn_at_times(t, lane, t->block), k) : hn_at_plus(t, hn_at_times(t, k, t->group), lane);
+    return hn_write_load(&t->w, t->scores, at);
 }
 
 /* The largest score of each lane, and of `old` where it is given: four chains, so that they do not wait for each
@@ -103,11 +99,21 @@ static hn_sv choose(hn_attend *t, hn_op op, hn_sv a, hn_sv b, double yes, hn_sv 
 
 /* exp(x) for x <= 0, but 0 where that is hardly a normal number: beside the largest exponential, 1, it does not count,
  * and arithmetic on subnormal numbers takes a hundred times as long (masked keys have them). */
-static hn_sv exponential(hn_attend *t, hn_sv x) {
+hn_sv hn_attend_exponential(hn_attend *t, hn_sv x) {
     hn_writer *w = &t->w;
     hn_sv least = hn_at_number(t, -87);
     hn_sv e = hn_write_op(w, HN_OP_EXP, HONE_F32, hn_write_op(w, HN_OP_MAX, HONE_F32, x, least), 0);
     return choose(t, HN_OP_LT, x, least, 0, e);
+}
+
+hn_sv hn_attend_rescale(hn_attend *t, hn_ix at, hn_ix lane, hn_sv old, hn_sv *top) {
+    hn_writer *w = &t->w;
+    hn_write_store(w, t->tops, at, *top);
+    /* -inf: nothing but masked keys so far, whose exponentials shall be 0 */
+    *top = choose(t, HN_OP_EQ, *top, hn_at_number(t, -(double)INFINITY), 0, *top);
+    hn_sv keep = hn_attend_exponential(t, hn_write_op(w, HN_OP_SUB, HONE_F32, old, *top));
+    hn_write_store(w, t->keep, lane, keep);
+    return hn_write_op(w, HN_OP_MUL, HONE_F32, hn_write_load(w, t->sums, at), keep);
 }
 
 /* The first value of the sum; online: the sum so far, rescaled to the new largest score *top. */
@@ -118,13 +124,9 @@ static hn_sv sum_so_far(hn_attend *t, hn_ix lane, hn_sv *top) {
         *top = largest(t, lane, 0);
         return hn_at_number(t, 0);
     }
-    hn_sv old = hn_write_load(w, t->tops, at), new = largest(t, lane, old);
-    hn_write_store(w, t->tops, at, new);
-    /* -inf: nothing but masked keys so far, whose exponentials shall be 0 */
-    *top = choose(t, HN_OP_EQ, new, hn_at_number(t, -(double)INFINITY), 0, new);
-    hn_sv keep = exponential(t, hn_write_op(w, HN_OP_SUB, HONE_F32, old, *top));
-    hn_write_store(w, t->keep, lane, keep);
-    return hn_write_op(w, HN_OP_MUL, HONE_F32, hn_write_load(w, t->sums, at), keep);
+    hn_sv old = hn_write_load(w, t->tops, at);
+    *top = largest(t, lane, old);
+    return hn_attend_rescale(t, at, lane, old, top);
 }
 
 void hn_attend_softmax(hn_attend *t) {
@@ -136,7 +138,7 @@ void hn_attend_softmax(hn_attend *t) {
     hn_write_store(w, total, zero, sum);
     hn_ix k = hn_write_loop(w, t->n_key, HN_SERIAL), at = hn_at_plus(t, hn_at_times(t, k, t->group), lane);
     hn_sv x = hn_write_op(w, HN_OP_SUB, HONE_F32, hn_write_load(w, t->scores, at), top);
-    hn_sv e = exponential(t, x);
+    hn_sv e = hn_attend_exponential(t, x);
     hn_write_store(w, t->scores, at, e);
     hn_write_update(w, total, zero, HN_OP_ADD, e);
     hn_write_close(w, 1);
@@ -145,7 +147,8 @@ void hn_attend_softmax(hn_attend *t) {
 }
 
 /* -- the product with the values */
-static hn_sv value_number(hn_attend *t, hn_ix k, hn_ix column) {
+hn_sv hn_attend_value_number(hn_attend *t, hn_ix k, hn_ix column) {
+    k = hn_attend_key(t, k);
     if (t->pack) return hn_write_load(&t->w, t->values, hn_at_plus(t, hn_at_times(t, k, t->columns), column));
     hn_attend_no_query(t);
     t->w.var[t->x.key_v] = hn_at_plus(t, t->key0, k);
@@ -200,7 +203,7 @@ static void value_tiles(hn_attend *t, hn_ix q, hn_ix many, int64_t size, const p
     hn_write_store(w, acc, zero, from);
     hn_ix k = hn_write_loop(w, t->n_key, HN_SERIAL);
     hn_sv e = score_at(t, k, q);
-    hn_write_update(w, acc, zero, HN_OP_ADD, hn_write_product(w, HONE_F32, e, value_number(t, k, column)));
+    hn_write_update(w, acc, zero, HN_OP_ADD, hn_write_product(w, HONE_F32, e, hn_attend_value_number(t, k, column)));
     hn_write_close(w, 1);
     hn_sv mixed = hn_write_load(w, acc, zero);
     if (t->online)

@@ -309,6 +309,133 @@ static void dialect(const hn_dialect *d, const char *dir) {
     if (so) dlclose(so);
 }
 
+/* -- keys that a mask hides: left out or not, the bits are the same, whatever the numbers are */
+enum { QUERIES = 75, KEYS = 150, COLUMNS = 24 };
+static const struct {
+    const char *name, *mask; /* from scores %3 and the input %30 to %9 */
+    double hidden;           /* in the input, where the key is behind the query's place; else 0 */
+    int spoilt_row;          /* hidden altogether; -1: none */
+    double key, value;       /* of the last key, in place of a random number; 0: none */
+} skips[] = {
+#define ADDED "%9 = add %3, %30\n"
+#define BOOLS                                                                                                          \
+    "%4 = const {value = f32[] (-0.5)}\n%5 = broadcast %4 {shape = [2, 75, 150], map = []}\n%6 = lt %5, %30\n"         \
+    "%7 = const {value = f32[] (-inf)}\n%8 = broadcast %7 {shape = [2, 75, 150], map = []}\n"
+#define PLACES                                                                                                         \
+    "%40 = iota {shape = [2, 75, 150], axis = 1, dtype = i64}\n%41 = iota {shape = [2, 75, 150], axis = 2, dtype = "   \
+    "i64}\n%42 = const {value = i64[] (40)}\n%43 = broadcast %42 {shape = [2, 75, 150], map = []}\n"                   \
+    "%44 = add %40, %43\n%4 = le %41, %44\n%5 = lt %40, %41\n%6 = and %4, %5\n"                                        \
+    "%7 = const {value = f32[] (-0x1.fffffep127)}\n%8 = broadcast %7 {shape = [2, 75, 150], map = []}\n"
+    {"lowest_added", ADDED, -0x1.fffffep127, -1, 0, 0},
+    {"infinity_added", ADDED, -INFINITY, -1, 0, 0},
+    {"large_added", ADDED, -1e4, -1, 0, 0},
+    {"hidden_row", ADDED, -0x1.fffffep127, 9, 0, 0},
+    {"large_keys", ADDED, -0x1.fffffep127, -1, 0x1p126, 0},
+    {"value_nan", ADDED, -INFINITY, -1, 0, NAN},
+    {"key_infinite", ADDED, -INFINITY, -1, INFINITY, 0},
+    {"selected", BOOLS "%9 = select %6, %3, %8\n", -1, -1, 0, 0},
+    {"selected_hidden_row", BOOLS "%9 = select %6, %3, %8\n", -1, 70, 0, INFINITY},
+    {"window", PLACES "%45 = add %3, %30\n%9 = select %6, %45, %8\n", 0, -1, 0, 0},
+};
+enum { N_SKIPS = sizeof skips / sizeof *skips, WAYS = 2 };
+
+static void skip_text(size_t i, hn_str *out) {
+    hn_str_addf(out,
+                "ir 1\ninput %%0 : f32[2, 75, 24] \"q\"\ninput %%1 : f32[2, 150, 24] \"k\"\n"
+                "input %%2 : f32[2, 150, 24] \"v\"\ninput %%10 : f32[75, 150] \"mask\"\n"
+                "%%30 = broadcast %%10 {shape = [2, 75, 150], map = [1, 2]}\n"
+                "%%3 = contract %%0, %%1 {lhs = [0, 1, 3], rhs = [0, 2, 3], out = [0, 1, 2], dtype = f32}\n%s"
+                "%%11 = reduce_max %%9 {axes = [2], keep = 1}\n"
+                "%%12 = broadcast %%11 {shape = [2, 75, 150], map = [0, 1, 2]}\n%%13 = sub %%9, %%12\n"
+                "%%14 = exp %%13\n%%15 = sum %%14 {axes = [2], keep = 1}\n"
+                "%%16 = broadcast %%15 {shape = [2, 75, 150], map = [0, 1, 2]}\n%%17 = div %%14, %%16\n"
+                "%%18 = contract %%17, %%2 {lhs = [0, 1, 3], rhs = [0, 3, 2], out = [0, 1, 2], dtype = f32}\n"
+                "output %%18 \"y\"\n",
+                skips[i].mask);
+}
+
+static void skip_inputs(size_t i, hn_tensor in[4]) {
+    for (int k = 0; k < 3; k++) fill(&in[k], false, true);
+    for (int64_t q = 0; q < QUERIES; q++)
+        for (int64_t k = 0; k < KEYS; k++)
+            hn_set_f(&in[3], q * KEYS + k, k > q + KEYS - QUERIES || q == skips[i].spoilt_row ? skips[i].hidden : 0);
+    int64_t last = hn_tensor_n(&in[1]) - 3;
+    if (skips[i].key != 0) hn_set_f(&in[1], last, skips[i].key);
+    if (skips[i].value != 0) hn_set_f(&in[2], last, skips[i].value);
+}
+
+static void same_bits(size_t i, const built *b, kernel_fn *const *fn) {
+    hn_arena a = {0};
+    hn_tensor in[4], out[WAYS];
+    void *buf[5];
+    int64_t none[8] = {0};
+    for (uint32_t k = 0; k < 4; k++) {
+        make(&a, b->g, b->g->block[0].param[k], none + 1, &in[k]);
+        buf[k] = in[k].data;
+    }
+    skip_inputs(i, in);
+    for (int w = 0; w < WAYS; w++) {
+        int64_t work = 0, scratch_b = 0;
+        make(&a, b->g, b->g->block[0].result[0], none + 1, &out[w]);
+        hn_dim_eval(b[w].g->dims, b[w].code.work, none + 1, &work);
+        hn_dim_eval(b[w].g->dims, b[w].code.scratch_b, none + 1, &scratch_b);
+        char *scratch = aligned_alloc(64, ((size_t)scratch_b + 127) / 64 * 64);
+        buf[4] = out[w].data;
+        fn[w](buf, none + 1, 0, work, scratch);
+        free(scratch);
+    }
+    size_t size_b = (size_t)hn_tensor_n(&out[0]) * 4;
+    ok(!memcmp(out[0].data, out[1].data, size_b), "skip/%s_changes_no_bit (%s)", skips[i].name, b[1].code.schedule);
+    hn_arena_free(&a);
+}
+
+static void skipping(const char *dir) {
+    static const char *const way[2][WAYS] = {{"attention block=64 skip=0", "attention block=64 skip=1"},
+                                             {"attention block=256 skip=0", "attention block=256 skip=1"}};
+    static built b[N_SKIPS][WAYS];
+    const hn_dialect *d = hn_dialect_named("native");
+    hn_str source = {0};
+    hn_runtime_add(&source, "base convert scalar");
+    for (size_t i = 0; i < N_SKIPS; i++)
+        for (int w = 0; w < WAYS; w++) {
+            hn_emit_how how = how_for(d);
+            hn_str text = {0};
+            char name[32];
+            how.schedule = way[i % 2][w];
+            skip_text(i, &text);
+            snprintf(name, sizeof name, "s%zu_%d", i, w);
+            built *x = &b[i][w];
+            x->rc = hn_parse(text.text, text.n, name, &x->g, &x->err);
+            if (!x->rc) x->rc = hn_emit_kernel(x->g, 0, "attention", name, &how, &x->arena, &x->code, &x->err);
+            if (!ok(!x->rc, "skip/%s_emitted", skips[i].name)) printf("# %s\n", x->err.text);
+            if (!x->rc)
+                hn_str_addf(&source,
+                            "%s\nvoid x%s(void *const *b, const int64_t *s, int64_t i, int64_t e, char *t);\nvoid "
+                            "x%s(void *const *b, const int64_t *s, int64_t i, int64_t e, char *t) { %s(b, s, i, e, t); "
+                            "}\n",
+                            x->code.text, name, name, name);
+            hn_str_free(&text);
+        }
+    void *so = compile(dir, d, &source);
+    for (size_t i = 0; i < N_SKIPS; i++) {
+        kernel_fn *fn[WAYS];
+        bool all = true;
+        for (int w = 0; w < WAYS; w++) {
+            char name[32];
+            snprintf(name, sizeof name, "xs%zu_%d", i, w);
+            fn[w] = so ? (kernel_fn *)(uintptr_t)dlsym(so, name) : NULL;
+            all &= fn[w] != NULL;
+        }
+        if (ok(all, "skip/%s_compiles", skips[i].name)) same_bits(i, b[i], fn);
+        for (int w = 0; w < WAYS; w++) {
+            hn_graph_free(b[i][w].g);
+            hn_arena_free(&b[i][w].arena);
+        }
+    }
+    hn_str_free(&source);
+    if (so) dlclose(so);
+}
+
 /* A library as hone makes them, with the kernels alone. */
 static bool write_library(const char *dir, const hn_str *source, const built *b) {
     char path[300];
@@ -390,6 +517,7 @@ int main(int argc, char **argv) {
         if (only ? !strcmp(only, here[i]) : !again) dialect(hn_dialect_named(here[i]), dir);
     }
     if (!only || !strcmp(only, "faults")) faults(dir);
+    if (!only || !strcmp(only, "skip")) skipping(dir);
     if (!only || !strcmp(only, "aarch64")) other_processor("aarch64", dir);
     if (!getenv("KEEP_KERNELS"))
         hn_remove_tree(dir, &err);
