@@ -123,16 +123,28 @@ static size_t split(char *text, char by, char **out, size_t most) {
     return n;
 }
 
-/* Numbers in growing order make an ordinal, "0|1" a flag-like ordinal, one value a literal, the rest a choice. */
-static hone_kind kind_of(char *const *value, size_t n) {
+static bool as_number(const char *text, double *out) {
+    char *end;
+    *out = hn_strtod(text, &end);
+    return end != text && !*end && isfinite(*out);
+}
+
+static int by_number(const void *a, const void *b) {
+    double p, q;
+    as_number(*(char *const *)a, &p);
+    as_number(*(char *const *)b, &q);
+    return (p > q) - (p < q);
+}
+
+/* Numbers make an ordinal in growing order, whatever order they stand in; one value a literal, all else a choice. */
+static hone_kind settle_kind(char **value, size_t n) {
+    double number;
     if (n == 1) return HONE_LITERAL;
-    double before = -INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        char *end;
-        double v = hn_strtod(value[i], &end);
-        if (end == value[i] || *end || !(v > before)) return HONE_CHOICE;
-        before = v;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!as_number(value[i], &number)) return HONE_CHOICE;
+    qsort(value, n, sizeof *value, by_number);
+    for (size_t i = 1; i < n; i++)
+        if (!by_number(&value[i - 1], &value[i])) return HONE_CHOICE; /* 1 and 1.0: two names, no order */
     return HONE_ORDINAL;
 }
 
@@ -147,14 +159,21 @@ static hone_rc add_param(reader *r, char *text) {
     if (!value) return hn_fail(r->err, HONE_E_NOMEM, "out of memory while reading '%s'", r->path);
     split(eq + 1, '|', value, n);
     hone_param p = {.name = text, .values = (const char *const *)value, .n_values = n};
-    p.kind = kind_of(value, n);
+    p.kind = settle_kind(value, n);
     hone_rc rc = hone_space_add(rec->space, &p, r->err);
     return rc ? hn_context(r->err, "%s:%zu: ", r->path, r->line_no) : HONE_OK;
 }
 
-static hone_rc read_values(reader *r) {
+/* What follows "# values", or NULL. */
+static char *values_of(char *line) {
+    if (*line != '#') return NULL;
+    line += 1 + strspn(line + 1, " \t");
+    return hn_starts_with(line, "values") && strchr(" \t", line[6]) ? line + 6 : NULL;
+}
+
+static hone_rc read_values(reader *r, char *text) {
     char *save = NULL;
-    for (char *word = strtok_r(r->line + 8, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+    for (char *word = strtok_r(text, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
         hone_rc rc = add_param(r, word);
         if (rc) return rc;
     }
@@ -164,7 +183,8 @@ static hone_rc read_values(reader *r) {
 
 static hone_rc read_header(reader *r) {
     hone_recording *rec = r->rec;
-    size_t most = hone_space_n_params(rec->space) + 64;
+    size_t most = 1;
+    for (const char *p = r->line; *p; p++) most += *p == '\t';
     char **name = HN_NEW_N(&rec->arena, char *, most);
     r->param_of_col = HN_NEW_N(&rec->arena, size_t, most);
     bool *found = HN_NEW_N(&rec->arena, bool, most);
@@ -183,9 +203,7 @@ static hone_rc read_header(reader *r) {
             r->col_compile = (int)c;
         else if (!strcmp(name[c], "status"))
             r->col_status = (int)c;
-        else
-            return bad(r, "column '%.100s' is neither a parameter nor time_ms, sd_ms, compile_ms or status", name[c]);
-    }
+    } /* other columns are other measurements: not looked at */
     if (r->col_time < 0) return bad(r, "the header has no column 'time_ms'");
     for (size_t p = 0; p < hone_space_n_params(rec->space); p++)
         if (!found[p] && hone_space_param(rec->space, p)->kind != HONE_LITERAL)
@@ -220,6 +238,9 @@ static hone_rc gene_of(reader *r, size_t param, const char *text, double *x) {
     const hone_param *p = hone_space_param(r->rec->space, param);
     for (size_t i = 0; i < p->n_values; i++)
         if (!strcmp(p->values[i], text)) return x[p->slot] = (double)i, HONE_OK;
+    double mine, its; /* the same number, written in another way */
+    for (size_t i = 0; p->kind == HONE_ORDINAL && as_number(text, &mine) && i < p->n_values; i++)
+        if (as_number(p->values[i], &its) && its == mine) return x[p->slot] = (double)i, HONE_OK;
     return bad(r, "'%.60s' is not among the values of '%s'", text, p->name);
 }
 
@@ -318,10 +339,11 @@ static hone_rc parse(reader *r) {
     hone_recording *rec = r->rec;
     bool values = false;
     while (next_line(r)) {
-        if (hn_starts_with(r->line, "# values")) {
+        char *words = values_of(r->line);
+        if (words) {
             if (values) return bad(r, "a second values line");
             values = true;
-            hone_rc rc = read_values(r);
+            hone_rc rc = read_values(r, words);
             if (rc) return rc;
             rec->slots = hone_space_slots(rec->space);
             if (rec->slots > HN_RECORDING_SLOTS) return bad(r, "more than %d parameters", HN_RECORDING_SLOTS);

@@ -123,7 +123,7 @@ static hone_rc record(race *r, size_t i, hone_err *err) {
     trial.sample = c->m.samples.sample;
     trial.n_samples = c->m.samples.n;
     if (c->m.cls == HONE_RUN_OK && !c->m.n_pass) c->m.cls = HONE_NO_METRIC;
-    hn_outcome_of(&t->bench, &c->m, &trial.outcome);
+    hn_outcome_of(&t->bench, &c->build, &c->m, &trial.outcome);
     rc = hn_journal_trial(t, &trial, err);
     hone_free(json);
     return rc;

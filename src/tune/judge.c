@@ -31,13 +31,13 @@ static bool feasible(const hn_tuner *t, const hone_outcome *o) {
     return true;
 }
 
-static bool worth_another_pass(const hn_tuner *t, const hn_measured *m) {
+static bool worth_another_pass(const hn_tuner *t, const hn_build *b, const hn_measured *m) {
     if (!t->bench.any_noisy || t->w->n_objectives > 1 || m->n_pass >= SEARCH_PASSES) return false;
     if (hn_now_s() > t->deadline_s) return false;
     double mine[HN_MAX_PASSES];
     size_t n = hn_ratios(&t->bench, m, mine);
     hone_outcome so_far;
-    hn_outcome_of(&t->bench, m, &so_far);
+    hn_outcome_of(&t->bench, b, m, &so_far);
     if (!feasible(t, &so_far)) return false;
     hn_race_config c = hn_race_rules(&t->bench, SEARCH_PASSES);
     return hn_race_decide(t->best_pass, t->n_best_pass, mine, n, &c).verdict == HN_RACE_MORE;
@@ -49,7 +49,7 @@ static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_me
     if (!rc) rc = hn_confirm(&t->bench, r, b, m, err);
     bool brief = m->n_pass == 1 && t->bench.any_noisy && hn_race_first(m->run_s) > 1;
     if (!rc && m->cls == HONE_RUN_OK && brief) rc = hn_measure_pass(&t->bench, r, b, false, 0, m, err);
-    while (!rc && m->cls == HONE_RUN_OK && worth_another_pass(t, m)) {
+    while (!rc && m->cls == HONE_RUN_OK && worth_another_pass(t, b, m)) {
         size_t more = m->n_pass; /* doubling: 1, 2, 4, 8 */
         for (size_t i = 0; !rc && m->cls == HONE_RUN_OK && i < more && m->n_pass < SEARCH_PASSES; i++)
             rc = hn_measure_pass(&t->bench, r, b, false, 0, m, err);
@@ -59,19 +59,6 @@ static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_me
 
 /* --- what was seen
  * ----------------------------------------------------------------------------------------------------- */
-
-/* What is the build's own (its time, the file's size with debug data) also where everything else is taken over from an
- * equal object. */
-static void own_build(const hn_tuner *t, const hn_build *b, hone_outcome *o) {
-    const hone_workload *w = t->w;
-    double x;
-    if (o->cls != HONE_RUN_OK) return;
-    for (size_t k = 0; k < w->n_objectives; k++)
-        if (hn_quantity_of_build(&w->objective[k].quantity, b, &x)) o->value[k] = x;
-    for (size_t c = 0; c < w->n_limit_rules; c++)
-        if (hn_quantity_of_build(&w->limit_rule[c].quantity, b, &x))
-            o->violation[c] = hn_violation(&w->limit_rule[c], x);
-}
 
 static double log_ratio_of(const hn_tuner *t, const hone_outcome *o) {
     double ref = t->bench.base.ref[0], v = o->value[0];
@@ -146,7 +133,7 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
         if (same) {
             trial.same_as = same->trial;
             trial.outcome = same->outcome;
-            own_build(t, b, &trial.outcome);
+            hn_outcome_of_build(&t->bench, b, &trial.outcome);
         } else {
             rc = measure(t, r, b, &m, err);
             trial.detail = m.detail;
@@ -154,7 +141,7 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
     }
     if (!rc && m.cls != HONE_RUN_OK && !trial.same_as) rc = check_disk(t, err);
     if (!rc && !trial.same_as) {
-        hn_outcome_of(&t->bench, &m, &trial.outcome);
+        hn_outcome_of(&t->bench, b, &m, &trial.outcome);
         trial.run_s = m.run_s;
         trial.suspect = m.suspect;
         trial.sample = m.samples.sample;

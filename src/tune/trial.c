@@ -183,7 +183,18 @@ double hn_violation(const hn_limit_rule *rule, double value) {
     return rule->bound != 0 ? over / fabs(rule->bound) : over;
 }
 
-void hn_outcome_of(const hn_bench_ctx *ctx, const hn_measured *m, hone_outcome *out) {
+void hn_outcome_of_build(const hn_bench_ctx *ctx, const hn_build *b, hone_outcome *out) {
+    const hone_workload *w = ctx->run.w;
+    double x;
+    if (out->cls != HONE_RUN_OK) return;
+    for (size_t k = 0; k < w->n_objectives; k++)
+        if (hn_quantity_of_build(&w->objective[k].quantity, b, &x)) out->value[k] = x;
+    for (size_t c = 0; c < w->n_limit_rules; c++)
+        if (hn_quantity_of_build(&w->limit_rule[c].quantity, b, &x))
+            out->violation[c] = hn_violation(&w->limit_rule[c], x);
+}
+
+void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured *m, hone_outcome *out) {
     const hone_workload *w = ctx->run.w;
     *out = (hone_outcome){.cls = m->cls};
     for (size_t k = 0; k < w->n_objectives; k++) {
@@ -192,6 +203,7 @@ void hn_outcome_of(const hn_bench_ctx *ctx, const hn_measured *m, hone_outcome *
     }
     for (size_t c = 0; c < w->n_limit_rules && m->cls == HONE_RUN_OK; c++)
         out->violation[c] = hn_violation(&w->limit_rule[c], hone_median(m->worst[w->n_objectives + c], m->n_pass));
+    hn_outcome_of_build(ctx, b, out);
 }
 
 void hn_measured_free(hn_measured *m) { hn_samples_free(&m->samples); }

@@ -67,10 +67,13 @@ double hn_median_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t
  * confirmed becomes HONE_NO_METRIC with the reason. Steady quantities are no timings and stay as they are. */
 hone_rc hn_confirm(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err);
 
-/* The outcome of what was measured. */
 /* How far the value is beyond the limit, relative to it; <= 0 within it. */
 double hn_violation(const hn_limit_rule *rule, double value);
-void hn_outcome_of(const hn_bench_ctx *ctx, const hn_measured *m, hone_outcome *out);
+/* The outcome of what was measured. */
+void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured *m, hone_outcome *out);
+/* What is the build's own (its time, the sizes) is put in as it is, not by way of ratios; also where everything else
+ * is taken over from an equal object. */
+void hn_outcome_of_build(const hn_bench_ctx *ctx, const hn_build *b, hone_outcome *out);
 void hn_measured_free(hn_measured *m);
 
 #endif
