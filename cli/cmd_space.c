@@ -126,7 +126,9 @@ static hone_rc count(cli *c, const hone_space *space, hone_err *err) {
     if (isinf(n.n))
         printf("%s legal points\n", continuous(space) ? "infinitely many" : "more than 10^308");
     else if (n.exact)
-        printf("%s legal points (exact)\n", cli_text_number(n.n, a));
+        printf("%s legal point%s (exact)\n", cli_text_number(n.n, a), n.n == 1 ? "" : "s");
+    else if (n.density == 0)
+        printf("fewer than %s legal points (95 %%): no random draw was legal\n", cli_text_number(n.hi, a));
     else
         printf("about %s legal points (95 %%: %s to %s)\n", cli_text_number(n.n, a), cli_text_number(n.lo, b),
                cli_text_number(n.hi, (char[CLI_TEXT_N]){0}));

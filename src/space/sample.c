@@ -9,6 +9,7 @@
 #include "space/solve.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,12 +203,13 @@ static hone_rc report_empty(const hone_space *s, size_t c, bool proved, hone_err
         hn_str_addf(&list, "%s'%.120s'", i ? ", " : "", s->constraint[k->constraint[i]]);
     if (k->n_constraints && list.n >= 300) hn_str_add(&list, " …");
     const char *text = list.text && !list.failed ? list.text : "its constraints";
-    hone_rc rc = proved
-                     ? hn_fail(err, HONE_E_EMPTY, "space '%s' is empty (proved): no point satisfies %s", s->name, text)
-                     : hn_fail(err, HONE_E_EMPTY,
-                               "space '%s' is almost empty: no legal point found within the search effort for %s; "
-                               "loosen a constraint or narrow the ranges",
-                               s->name, text);
+    char who[220] = "the space";
+    if (*s->name) snprintf(who, sizeof who, "space '%.200s'", s->name);
+    hone_rc rc = proved ? hn_fail(err, HONE_E_EMPTY, "%s is empty (proved): no point satisfies %s", who, text)
+                        : hn_fail(err, HONE_E_EMPTY,
+                                  "%s is almost empty: no legal point found within the search effort for %s; "
+                                  "loosen a constraint or narrow the ranges",
+                                  who, text);
     hn_str_free(&list);
     return rc;
 }

@@ -57,6 +57,10 @@ static const struct {
 
 static hone_rc read_type(const build *b, const hn_ynode *key, const hn_ynode *x, size_t *out) {
     const hn_ynode *node = hn_yaml_get(x, "type");
+    static const char *const all[] = {COMMON,   "range", "step",       "log",        "seed",
+                                      "values", "value", "parameters", "constraints"};
+    hone_rc slip = node ? HONE_OK : hn_yaml_check_keys(b->doc, x, "a parameter", all, N(all), b->err);
+    if (slip) return slip;
     if (!node)
         return hn_yaml_fail(b->doc, key, b->err,
                             "parameter '%s' has no type; one of flag, int, float, choice, ordinal, permutation, "

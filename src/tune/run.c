@@ -37,6 +37,23 @@ bool hn_quantity_is_noisy(const hn_quantity *q) {
     }
 }
 
+hone_rc hn_counters_present(const hone_workload *w, hone_err *err) {
+    hn_proc_offer offer = hn_proc_offers();
+    for (size_t k = 0; k < hn_n_quantities(w); k++) {
+        hn_source from = hn_quantity_at(w, k)->source;
+        if (from == HN_FROM_ENERGY && !offer.rapl)
+            return hn_fail(
+                err, HONE_E_UNSUPPORTED,
+                "'energy' cannot be measured here: no readable RAPL counter in /sys/class/powercap; where the "
+                "processor has one, root may read it");
+        if (from == HN_FROM_INSTRUCTIONS && !offer.perf && !offer.callgrind)
+            return hn_fail(err, HONE_E_UNSUPPORTED,
+                           "'instructions' cannot be counted here: perf events are not allowed "
+                           "(kernel.perf_event_paranoid) and valgrind is not installed; install valgrind");
+    }
+    return HONE_OK;
+}
+
 bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value) {
     switch (q->source) {
     case HN_FROM_CODE_SIZE: *value = (double)b->code_b; return true;

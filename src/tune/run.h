@@ -52,6 +52,8 @@ size_t hn_n_quantities(const hone_workload *w);
 const hn_quantity *hn_quantity_at(const hone_workload *w, size_t i);
 /* Does the quantity vary from run to run (so that only ratios to a baseline beside it count)? */
 bool hn_quantity_is_noisy(const hn_quantity *q);
+/* Does this machine have what the workload's energy and instructions are measured with? E_UNSUPPORTED says what not. */
+hone_rc hn_counters_present(const hone_workload *w, hone_err *err);
 /* Is it known from the build alone? Then *value. */
 bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value);
 

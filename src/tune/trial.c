@@ -194,13 +194,28 @@ void hn_outcome_of_build(const hn_bench_ctx *ctx, const hn_build *b, hone_outcom
             out->violation[c] = hn_violation(&w->limit_rule[c], x);
 }
 
+static size_t n_tuned(const hone_workload *w) {
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_inputs; i++) n += !w->input[i].held_out;
+    return n;
+}
+
+/* What does not drift, of one input, is recorded as it was read: a ratio would only add rounding errors. */
+static bool as_read(const hn_bench_ctx *ctx, size_t k) {
+    bool drifts = hn_quantity_is_noisy(hn_quantity_at(ctx->run.w, k)) && !ctx->base.steady[k];
+    return !drifts && n_tuned(ctx->run.w) == 1;
+}
+
+static double value_of(const hn_bench_ctx *ctx, const hn_measured *m, size_t k) {
+    if (m->cls != HONE_RUN_OK) return NAN;
+    if (as_read(ctx, k)) return hone_median(m->worst[k], m->n_pass);
+    return hone_median(m->ratio[k], m->n_pass) * (ctx->base.plain[k] ? 1 : ctx->base.ref[k]);
+}
+
 void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured *m, hone_outcome *out) {
     const hone_workload *w = ctx->run.w;
     *out = (hone_outcome){.cls = m->cls};
-    for (size_t k = 0; k < w->n_objectives; k++) {
-        double middle = m->cls == HONE_RUN_OK ? hone_median(m->ratio[k], m->n_pass) : NAN;
-        out->value[k] = ctx->base.plain[k] ? middle : middle * ctx->base.ref[k];
-    }
+    for (size_t k = 0; k < w->n_objectives; k++) out->value[k] = value_of(ctx, m, k);
     for (size_t c = 0; c < w->n_limit_rules && m->cls == HONE_RUN_OK; c++)
         out->violation[c] = hn_violation(&w->limit_rule[c], hone_median(m->worst[w->n_objectives + c], m->n_pass));
     hn_outcome_of_build(ctx, b, out);
@@ -245,7 +260,9 @@ static hone_rc measure_reference(hn_bench_ctx *ctx, hn_samples *samples, hone_er
             ctx->base.infeasible |= limits && hn_violation(&w->limit_rule[k - w->n_objectives], value[k]) > 0;
         }
     }
-    for (size_t k = 0; k < hn_n_quantities(w); k++) ctx->base.ref[k] = ctx->base.plain[k] ? sum[k] : exp(log_sum[k]);
+    bool one = n_tuned(w) == 1;
+    for (size_t k = 0; k < hn_n_quantities(w); k++)
+        ctx->base.ref[k] = one || ctx->base.plain[k] ? sum[k] : exp(log_sum[k]);
     return HONE_OK;
 }
 
@@ -273,7 +290,8 @@ hone_rc hn_bench_open(hn_bench_ctx *ctx, hn_samples *samples, hone_err *err) {
     for (size_t k = 0; k < hn_n_quantities(w); k++) ctx->any_noisy |= hn_quantity_is_noisy(hn_quantity_at(w, k));
     ctx->base.recent = calloc(w->n_inputs * hn_n_quantities(w) + 1, sizeof(double));
     if (!ctx->base.recent) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_rc rc = write_references(ctx, err);
+    hone_rc rc = hn_counters_present(w, err);
+    if (!rc) rc = write_references(ctx, err);
     if (!rc) rc = measure_reference(ctx, samples, err);
     if (!rc) rc = measure_noise(ctx, err);
     return rc;

@@ -104,8 +104,8 @@ static hone_rc unknown_metric(const hn_reader *r, const hn_ynode *at, const char
     hn_str list = {0};
     for (size_t i = 0; i < n && !near; i++) hn_str_addf(&list, "%s%s", i ? ", " : "; known are: ", all[i]);
     hone_rc rc = hn_yaml_fail(r->doc, at, r->err,
-                              "unknown metric '%s'%s%s%s%s; a metric that the program prints is "
-                              "declared under 'metrics'",
+                              "unknown metric '%s'%s%s%s%s (a metric that the program prints is "
+                              "declared under 'metrics')",
                               name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
                               list.text ? list.text : "");
     hn_str_free(&list);
@@ -191,8 +191,8 @@ static hone_rc read_quantity(const hn_reader *r, const hn_ynode *at, const char 
         size_t rest = close ? n - (size_t)(close + 1 - text) : 0;
         char *tail = close ? cut(a, close + 1, rest) : NULL;
         if (!close || (tail && *tail))
-            return hn_yaml_fail(r->doc, at, r->err, "'%.*s' is not a quantity; expected one ')' at its end", (int)n,
-                                text);
+            return hn_yaml_fail(r->doc, at, r->err, "'%.*s' is not a quantity; expected one ')' at its end",
+                                (int)(n - strspn(text, " ")), text + strspn(text, " "));
         q->metric = cut(a, open + 1, (size_t)(close - open - 1));
     } else if (!bare) {
         q->metric = default_metric(r->w);

@@ -68,6 +68,7 @@ static const struct {
      "s.yaml:3:6: parameter 'A' must be a map such as {type: int, range: [1, 8]} or a list of values"},
     {"no_type", "  A: {range: [1, 2]}\n",
      "s.yaml:3:3: parameter 'A' has no type; one of flag, int, float, choice, ordinal, permutation, literal, space"},
+    {"type_slip", "  A: {typ: int}\n", "s.yaml:3:7: unknown key 'typ' in a parameter; did you mean 'type'?"},
     {"unknown_type", "  A: {type: flot}\n", "s.yaml:3:13: unknown type 'flot'; did you mean 'float'?"},
     {"key_of_other_type", "  A: {type: flag, range: [1, 2]}\n", "s.yaml:3:19: unknown key 'range' in flag;"},
     {"key_slip", "  A: {type: int, range: [1, 2], defualt: 1}\n",

@@ -298,6 +298,18 @@ static hone_rc of_objective(const char *objective, const char *name, hone_tune_r
     return rc;
 }
 
+/* Sizes and counts are whole numbers, however they were compared. */
+static bool all_whole(const char *name, int64_t session) {
+    hone_trials all = trials_of(name, session);
+    bool fine = all.n > 0;
+    for (size_t i = 0; i < all.n; i++) {
+        double x = all.trial[i].outcome.value[0];
+        if (all.trial[i].outcome.cls == HONE_RUN_OK) fine &= x == floor(x);
+    }
+    hone_trials_free(&all);
+    return fine;
+}
+
 static void test_objectives_of_builds(void) {
     static const char *const names[] = {"code_size", "compile_time", "file_size"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -316,13 +328,14 @@ static void test_objectives_of_builds(void) {
         n_own += x->same_as != 0 && x->outcome.value[0] == x->build_s;
     }
     hone_trials_free(&all);
+    ok(all_whole("code_size", 1) && all_whole("file_size", 1), "trial/sizes_are_recorded_as_read");
     ok(n_own == n_reused, "trial/compile_time_of_a_reused_object_is_its_own");
 }
 
 static void test_instructions(void) {
     hn_proc_offer offer = hn_proc_offers();
     if (!offer.perf && !offer.callgrind) {
-        skip(2, "neither perf events nor valgrind");
+        skip(3, "neither perf events nor valgrind");
         return;
     }
     hone_tune_result a, b;
@@ -333,6 +346,19 @@ static void test_instructions(void) {
     ok(fabs(a.speedup / b.speedup - 1) < 1e-3 && a.speedup > 1.1, "trial/instructions_repeat_themselves");
     hone_tune_result_free(&a);
     hone_tune_result_free(&b);
+    ok(all_whole("count", 1) && all_whole("count", 2), "trial/instructions_are_recorded_as_counted");
+}
+
+/* Where there is no counter, a session is refused before anything is measured, and the reason names the machine. */
+static void test_energy(void) {
+    hone_tune_result r;
+    hone_err err = {0};
+    hone_rc rc = of_objective("energy", "energy", &r, &err);
+    if (hn_proc_offers().rapl)
+        ok(rc == HONE_OK, "trial/energy_is_measured");
+    else
+        ok(rc == HONE_E_UNSUPPORTED && strstr(err.text, "RAPL"), "trial/energy_needs_a_counter");
+    hone_tune_result_free(&r);
 }
 
 int main(void) {
@@ -350,6 +376,7 @@ int main(void) {
     test_refusals_leave_no_session();
     test_objectives_of_builds();
     test_instructions();
+    test_energy();
     hn_remove_tree(root, NULL);
     return done_testing();
 }
