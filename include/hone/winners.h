@@ -44,6 +44,8 @@ typedef struct hone_winner {
 /* 32 hex digits of the key: with sizes (one row of the file), and without (all rows that serve one body). */
 HONE_API void hone_winner_id(const hone_winner *w, char hex[33]);
 HONE_API void hone_winner_family(const hone_winner *w, char hex[33]);
+/* Under which trials are kept: of the key and the default code. */
+HONE_API void hone_winner_trial_id(const hone_winner *w, char hex[33]);
 HONE_API void hone_winner_free(hone_winner *w); /* contents only */
 
 typedef struct hone_winners hone_winners;
@@ -58,6 +60,8 @@ HONE_API void hone_winners_close(hone_winners *w); /* accepts NULL */
 HONE_API hone_rc hone_winners_put(hone_winners *w, const hone_winner *winner, hone_err *err);
 /* By the key fields of `key`: the row with its sizes, else the newest of its family. E_NOTFOUND; hone_winner_free. */
 HONE_API hone_rc hone_winners_find(hone_winners *w, const hone_winner *key, hone_winner *out, hone_err *err);
+/* The newest of the same kernel, target and numeric mode, whatever else differs. E_NOTFOUND; hone_winner_free. */
+HONE_API hone_rc hone_winners_nearest(hone_winners *w, const hone_winner *key, hone_winner *out, hone_err *err);
 /* All, the newest first. Free with hone_winners_list_free. */
 HONE_API hone_rc hone_winners_list(hone_winners *w, hone_winner **out, size_t *n, hone_err *err);
 HONE_API void hone_winners_list_free(hone_winner *list, size_t n);
@@ -85,7 +89,7 @@ typedef struct hone_winner_trial {
     double ratio, time_s; /* candidate / default measured beside it; of one call. NAN unless ok */
     double at_s;
 } hone_winner_trial;
-/* Under the id of a key; one of the same candidate is replaced. */
+/* Under hone_winner_trial_id; one of the same candidate is replaced. */
 HONE_API hone_rc hone_winners_put_trial(hone_winners *w, const char *id, const hone_winner_trial *trial, hone_err *err);
 /* In the order in which they were measured. hone_free (one block). */
 HONE_API hone_rc hone_winners_trials(hone_winners *w, const char *id, hone_winner_trial **out, size_t *n,

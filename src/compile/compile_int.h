@@ -60,6 +60,9 @@ struct hn_kernel {
     const hn_kernel *same; /* the kernel of an earlier version whose function serves here, too, or NULL */
 };
 
+/* Why a winner of the same kernel does not serve. */
+typedef enum hn_miss { HN_MISS_COMPILER, HN_MISS_DEVICE, HN_MISS_CODE, HN_MISS_OTHER, HN_MISSES } hn_miss;
+
 typedef struct hn_unit { /* one C file */
     char *text;
     size_t n, weight;
@@ -88,11 +91,12 @@ struct hn_model {
     const int64_t *weight_at; /* by number of the constant */
     int64_t scratch_b;        /* of one thread; 0 where open */
     hn_unit *unit;
-    uint32_t n_unit;          /* unit 0 holds the model's own part */
-    hone_winners *winners;    /* NULL: none are looked at */
-    hone_winner key;          /* what all kernels' keys share */
-    char family[16];          /* of the usual compiler */
-    const char *winners_note; /* why they are not looked at, where that is no choice */
+    uint32_t n_unit;              /* unit 0 holds the model's own part */
+    hone_winners *winners;        /* NULL: none are looked at */
+    hone_winner key;              /* what all kernels' keys share */
+    char family[16];              /* of the usual compiler */
+    const char *winners_note;     /* why they are not looked at, where that is no choice */
+    uint32_t n_missed[HN_MISSES]; /* kernels whose winners are of something else */
 };
 
 enum { HN_TARGETS_MAX = 8, HN_VERSIONS_MAX = 64, HN_FIXED_MAX = 8 };

@@ -163,6 +163,19 @@ static void add_parity_counts(const hn_model *m, hn_str *out) {
     hn_str_add(out, "\n");
 }
 
+/* Those that were found once, under other circumstances. */
+static void add_missed(const hn_model *m, hn_str *out) {
+    static const char *const of[HN_MISSES] = {"another compiler", "another machine", "other code, by another hone",
+                                              "other schedules"};
+    bool any = false;
+    for (int i = 0; i < HN_MISSES; i++) {
+        if (!m->n_missed[i]) continue;
+        hn_str_addf(out, "%s%u of %s", any ? ", " : "winners   not taken: ", m->n_missed[i], of[i]);
+        any = true;
+    }
+    if (any) hn_str_add(out, "; `hone tune` finds new ones\n");
+}
+
 void hn_summary(const hn_library *l, hn_str *out) {
     const hn_model *m = &l->model[0];
     hn_str_addf(out, "kernels   %u calls of %u distinct", m->n_uses, m->n_kernel);
@@ -181,6 +194,7 @@ void hn_summary(const hn_library *l, hn_str *out) {
     for (uint32_t t = 0; t < l->n_target; t++) hn_str_addf(out, "%s, ", l->target[t]->name);
     hn_str_addf(out, "%s, %s\n", l->options->relaxed ? "relaxed" : "exact", l->compiler_text);
     if (m->winners_note) hn_str_addf(out, "winners   not looked at: %s\n", m->winners_note);
+    add_missed(m, out);
     for (uint32_t k = 0; k < l->n_model; k++)
         for (uint32_t i = 0; i < l->model[k].n_kernel; i++) {
             const hn_kernel *x = &l->model[k].kernel[i];

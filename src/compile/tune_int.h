@@ -134,6 +134,7 @@ typedef struct hn_seen { /* a candidate that was measured */
     char *json;
     hone_class cls;
     double ratio, time_s;
+    bool judged; /* a proof has looked at it */
 } hn_seen;
 
 typedef struct hn_tuned {
@@ -143,14 +144,14 @@ typedef struct hn_tuned {
     uint32_t n_threads;              /* that it is measured with */
     double fastest_s[2]; /* the default's best time beside a candidate, on one thread and on all of them; NAN */
     hone_winner key;
-    char id[33], trial_id[33], default_code[33];
+    char trial_id[33], default_code[33];
     hn_tune_space space;
     hone_search *search;
     hn_lab_side dflt; /* its library, once built */
     hn_seen *seen;
-    size_t n_seen, room_seen, n_new, n_since;
-    double best;   /* ratio */
-    double screen; /* what one thread had told of the best */
+    size_t n_seen, room_seen, n_new, n_since, n_rounds; /* rounds: how often its search was taken up again */
+    double best;                                        /* ratio */
+    double screen;                                      /* what one thread had told of the best */
     double search_s;
     const char *end; /* NULL: its search goes on */
     bool stale;      /* the default's best time has fallen a lot: ratios are to be looked at again */
@@ -176,7 +177,8 @@ typedef struct hn_tuning {
     int build_cpu[64];          /* the other usable cores, then those that measure, while they do not */
     size_t n_build_cpu, n_jobs; /* builds: at once */
     double start_s, end_s, search_s;
-    size_t n_candidates, n_names;
+    size_t n_candidates, n_names, n_proofs;
+    double proof_s; /* of all of them */
     bool warned_full;
 } hn_tuning;
 

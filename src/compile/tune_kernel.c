@@ -84,13 +84,13 @@ static hn_seen *add_seen(hn_tuned *k) {
 static size_t patience(const hn_tuned *k) {
     size_t d = hone_space_n_params(k->space.space), least = k->space.n_seeds + 16;
     size_t n = 3 * d > 48 ? 3 * d : 48;
-    return n > least ? n : least;
+    return (n > least ? n : least) << k->n_rounds;
 }
 
 /* The best so far, and whether to go on. */
 static void weigh(hn_tuned *k, const hn_seen *s) {
     if (s->cls == HONE_RUN_OK && s->ratio < k->best * (1 - least_gain))
-        k->best = s->ratio, k->n_since = 0;
+        k->best = s->ratio, k->n_since = 0, k->proven = false;
     else
         k->n_since++;
     if (k->n_since >= patience(k)) k->end = "patience";
@@ -507,15 +507,6 @@ static hone_rc take_up(hn_tuning *t, hn_tuned *k, hone_err *err) {
     return rc;
 }
 
-static void find_trial_id(hn_tuned *k) {
-    hn_hash h;
-    hone_winner_id(&k->key, k->id);
-    hn_hash_begin(&h);
-    hn_hash_text(&h, k->id);
-    hn_hash_text(&h, k->default_code);
-    hn_hash_end(&h, k->trial_id);
-}
-
 hone_rc hn_tuned_open(hn_tuning *t, hn_tuned *k, hone_err *err) {
     hone_err why = {0};
     k->opened = true;
@@ -524,7 +515,8 @@ hone_rc hn_tuned_open(hn_tuning *t, hn_tuned *k, hone_err *err) {
     if (!hn_winner_key(t->m, k->k, t->symbol, t->team.n, &k->key))
         return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     hn_code_hash(&k->k->code, k->k->name, "", "", k->default_code);
-    find_trial_id(k);
+    k->key.default_code = k->default_code;
+    hone_winner_trial_id(&k->key, k->trial_id);
     hone_rc rc = hn_tune_space_make(t->m, k->k, &k->space, &why);
     if (rc == HONE_E_UNSUPPORTED) {
         k->end = "none";

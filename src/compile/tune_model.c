@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_JOBS = 64 };
+enum { MOST_JOBS = 64, MOST_ROUNDS = 2 };
 /* A kernel below this share is left alone; parts of the budget; a turn. */
-static const double least_share = 0.002, usual_budget_s = 60, profile_part = 0.05, search_part = 0.75,
-                    check_part = 0.06;
-static const double turn_s = 2, usual_eval_s = 0.08, slower = 0.99;
+static const double least_share = 0.002, usual_budget_s = 60, profile_part = 0.05, least_proof_part = 0.1,
+                    most_proof_part = 0.4, check_part = 0.06;
+static const double turn_s = 2, usual_eval_s = 0.08, usual_proof_s = 4, slower = 0.99, worth_proof = 0.995;
 
 hone_tune_model_options hone_tune_model_defaults(void) { return (hone_tune_model_options){.cpu = -1}; }
 
@@ -227,26 +227,69 @@ static size_t next_kernel(const hn_tuning *t, hn_prospect *p) {
 }
 
 static hone_rc prove(hn_tuning *t, hn_tuned *k, hone_err *err) {
+    double start_s = hn_now_s();
     if (!k->search || k->proven || hn_tuning_stopped(t)) return HONE_OK;
-    return hn_tuned_prove(t, k, t->end_s, err);
+    hone_rc rc = hn_tuned_prove(t, k, t->end_s, err);
+    t->proof_s += hn_now_s() - start_s;
+    t->n_proofs++;
+    return rc;
+}
+
+/* Has it a candidate that a proof has not looked at, and that promises something? */
+static bool is_pending(const hn_tuned *k) { return k->search && !k->proven && k->best < worth_proof; }
+
+/* When the search has to end, so that the proofs and the comparison of the model have their time. */
+static double search_end(const hn_tuning *t) {
+    double budget_s = t->end_s - t->start_s, each_s = t->n_proofs ? t->proof_s / (double)t->n_proofs : usual_proof_s;
+    double proofs_s = 0;
+    for (size_t i = 0; i < t->n_kernels; i++) proofs_s += is_pending(&t->kernel[i]) * each_s;
+    proofs_s = fmin(fmax(proofs_s, least_proof_part * budget_s), most_proof_part * budget_s);
+    return t->end_s - proofs_s - check_part * budget_s;
+}
+
+/* There is time left: searches that ended for want of patience go on with more of it. */
+static bool take_up_again(hn_tuning *t) {
+    bool any = false;
+    for (size_t i = 0; i < t->n_kernels; i++) {
+        hn_tuned *k = &t->kernel[i];
+        if (!k->search || !k->end || strcmp(k->end, "patience") != 0 || k->n_rounds >= MOST_ROUNDS) continue;
+        k->n_rounds++;
+        k->end = NULL;
+        any = true;
+    }
+    return any;
+}
+
+/* The most expected gain first. */
+static hone_rc prove_pending(hn_tuning *t, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    while (!rc && !hn_tuning_stopped(t) && hn_now_s() < t->end_s) {
+        hn_tuned *next = NULL;
+        for (size_t i = 0; i < t->n_kernels; i++) {
+            hn_tuned *k = &t->kernel[i];
+            if (is_pending(k) && (!next || k->share * (1 - k->best) > next->share * (1 - next->best))) next = k;
+        }
+        if (!next) return HONE_OK;
+        rc = prove(t, next, err);
+    }
+    return rc;
 }
 
 /* A search that ends of itself is followed by its proof at once, so that what is stopped later has it. */
-static hone_rc search(hn_tuning *t, double end_s, hone_err *err) {
+static hone_rc search(hn_tuning *t, hone_err *err) {
     hn_prospect *p = calloc(t->n_kernels + 1, sizeof *p);
     hone_rc rc = p ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
-    size_t i;
-    while (!rc && !hn_tuning_stopped(t) && hn_now_s() < end_s && (i = next_kernel(t, p)) < t->n_kernels) {
-        double until_s = hn_now_s() + turn_s;
-        rc = hn_tuned_slice(t, &t->kernel[i], until_s < end_s ? until_s : end_s, err);
+    while (!rc && !hn_tuning_stopped(t) && hn_now_s() < search_end(t)) {
+        size_t i = next_kernel(t, p);
+        if (i == t->n_kernels && !take_up_again(t)) break;
+        if (i == t->n_kernels) continue;
+        rc = hn_tuned_slice(t, &t->kernel[i], fmin(hn_now_s() + turn_s, search_end(t)), err);
         if (!rc && t->kernel[i].end) rc = prove(t, &t->kernel[i], err);
     }
     free(p);
-    for (i = 0; i < t->n_kernels; i++)
+    for (size_t i = 0; i < t->n_kernels; i++)
         if (!t->kernel[i].end) t->kernel[i].end = hn_tuning_stopped(t) ? "stopped" : "time";
-    for (i = 0; i < t->n_kernels && !rc; i++)
-        if (hn_now_s() < t->end_s) rc = prove(t, &t->kernel[i], err);
-    return rc;
+    return rc ? rc : prove_pending(t, err);
 }
 
 /* --- the last word -------------------------------------------------------------------------------------------------
@@ -308,7 +351,9 @@ static void fill_kernel(hn_tuning *t, const hn_tuned *k, hone_tuned_kernel *out)
                                .n_candidates = k->n_seen ? k->n_seen - 1 : 0,
                                .winner = k->winner,
                                .is_new = k->is_new,
-                               .end = k->end ? k->end : "time"};
+                               .end = k->end                 ? k->end
+                                      : hn_tuning_stopped(t) ? "stopped"
+                                                             : "time"};
     if (k->seen_gain.mid > 0) out->gain = k->seen_gain;
     if (!k->winner) return;
     out->tuned_s = k->won.tuned_s;
@@ -376,7 +421,7 @@ static hone_rc tune(hn_tuning *t, const hone_graph *g, const char *name, const c
     stand_aside(t);
     if (!rc) rc = choose_kernels(t, err);
     if (!rc) rc = open_kernels(t, err);
-    if (!rc) rc = search(t, t->start_s + budget_s * search_part, err);
+    if (!rc) rc = search(t, err);
     if (rc == HONE_E_INTERRUPTED) rc = HONE_OK;
     if (!rc) rc = check(t, g, usable, out, err);
     if (!rc) fill_result(t, out);

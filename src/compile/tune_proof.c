@@ -16,11 +16,19 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CANDIDATES = 3, LEAST_VARIANTS = 4, MOST_VARIANTS = 12, PAIRS = 8, BLOCKS = 3, PAD_B = 4096 };
+enum {
+    CANDIDATES = 3,
+    EARLY_VARIANTS = 2,
+    LEAST_VARIANTS = 4,
+    MOST_VARIANTS = 12,
+    PAIRS = 8,
+    BLOCKS = 3,
+    PAD_B = 4096
+};
 static const double block_s = 1e-3, variant_s = 0.4, confidence = 0.95, flag_cost = 0.0015, least_alone = 0.99;
 
 typedef struct rival {
-    const hn_seen *seen;
+    hn_seen *seen;
     hn_setting setting;
     hn_kernel_code code;
     char library[64], hash[33];
@@ -30,7 +38,7 @@ typedef struct rival {
     double alone[MOST_VARIANTS * HN_LAB_PAIRS]; /* z on one thread, of a kernel that is measured on several */
     hone_interval gain;                         /* of z */
     hone_finding finding;
-    bool failed;
+    bool failed, out; /* out: nothing more is to be learnt of it */
 } rival;
 
 typedef struct proof {
@@ -46,11 +54,17 @@ typedef struct proof {
  */
 
 static bool is_rival(const hn_tuned *k, const hn_seen *s, const proof *p) {
-    if (s->cls != HONE_RUN_OK || !(s->ratio < 1 - p->margin / 2) || !strcmp(s->code, k->default_code)) return false;
+    if (s->judged || s->cls != HONE_RUN_OK || !(s->ratio < 1 - p->margin / 2) || !strcmp(s->code, k->default_code))
+        return false;
     for (size_t i = 0; i < p->n; i++)
         if (!strcmp(p->r[i].seen->code, s->code) || (*s->object && !strcmp(p->r[i].seen->object, s->object)))
             return false;
     return true;
+}
+
+/* Proven by an earlier run: what promises less than it does is not looked at. */
+static bool is_winner(const hn_tuned *k, const hn_seen *s) {
+    return k->winner && !strcmp(k->won.sizes, k->key.sizes) && !strcmp(k->won.code, s->code);
 }
 
 /* Of candidates that are equally fast the one with the fewest flags: what a flag does not gain is not worth reading. */
@@ -62,13 +76,14 @@ static double plainness(const hn_seen *s) {
 
 static void choose(proof *p) {
     while (p->n < CANDIDATES) {
-        const hn_seen *best = NULL;
+        hn_seen *best = NULL;
         p->r[p->n].gain = (hone_interval){NAN, NAN, NAN};
         for (size_t i = 0; i < p->k->n_seen; i++)
             if (is_rival(p->k, &p->k->seen[i], p) && (!best || plainness(&p->k->seen[i]) < plainness(best)))
                 best = &p->k->seen[i];
-        if (!best) return;
+        if (!best || is_winner(p->k, best)) return;
         p->r[p->n++].seen = best;
+        best->judged = true;
     }
 }
 
@@ -89,21 +104,43 @@ static hone_rc emit_rival(proof *p, rival *r, hone_err *err) {
 /* --- a variant of everybody ----------------------------------------------------------------------------------------
  */
 
-static hone_rc build(proof *p, const hn_kernel_code *code, const hn_setting *s, hn_rng *rng, char library[64],
-                     bool *good, hone_err *err) {
+typedef struct build {
+    const hn_kernel_code *code;
+    const hn_setting *setting;
+    char *library; /* [64] */
+    bool good;
     hn_lab_build b;
-    hn_proc_result r = {0};
+} build;
+
+static hone_rc start(proof *p, build *x, int cpu, hn_rng *rng, hone_err *err) {
     char name[32];
     snprintf(name, sizeof name, "p%zu", p->t->n_names++);
     unsigned pad_b = (unsigned)(16 * (1 + hn_rng_below(rng, PAD_B / 16)));
-    hone_rc rc = hn_lab_build_start(p->t->m, p->t->folder, name, code, p->k->k->name, s,
-                                    (hn_lab_how){.pad_b = pad_b, .cpu = p->t->build_cpu[0]}, &p->a, &b, err);
-    if (rc) return rc;
-    hn_proc_collect(b.proc, &r);
-    *good = r.end == HN_PROC_EXITED && r.code == 0;
-    hn_proc_result_free(&r);
-    memcpy(library, b.library, sizeof b.library);
-    return HONE_OK;
+    hone_rc rc = hn_lab_build_start(p->t->m, p->t->folder, name, x->code, p->k->k->name, x->setting,
+                                    (hn_lab_how){.pad_b = pad_b, .cpu = cpu}, &p->a, &x->b, err);
+    if (!rc) memcpy(x->library, x->b.library, sizeof x->b.library);
+    return rc;
+}
+
+/* Side by side, as many as are allowed: nothing is measured meanwhile. */
+static hone_rc build_all(proof *p, build *x, size_t n, hn_rng *rng, hone_err *err) {
+    const hn_tuning *t = p->t;
+    hone_rc rc = HONE_OK;
+    for (size_t i = 0, end; i < n && !rc; i = end) {
+        size_t n_started = 0;
+        end = i + t->n_jobs < n ? i + t->n_jobs : n;
+        for (size_t k = i; k < end && !rc; k++) {
+            rc = start(p, &x[k], t->build_cpu[k % t->n_build_cpu], rng, err);
+            n_started += !rc;
+        }
+        for (size_t k = i; k < i + n_started; k++) {
+            hn_proc_result r = {0};
+            hn_proc_collect(x[k].b.proc, &r);
+            x[k].good = r.end == HN_PROC_EXITED && r.code == 0;
+            hn_proc_result_free(&r);
+        }
+    }
+    return rc;
 }
 
 static void set_side(const proof *p, const hn_kernel_code *code, const char *library, hn_lab_side *out) {
@@ -168,26 +205,33 @@ static void remove_library(const proof *p, const char *library) {
     unlink(path);
 }
 
-static hone_rc run_variant(proof *p, unsigned v, hone_err *err) {
+static hone_rc build_variant(proof *p, unsigned v, char library[64], hone_err *err) {
     hn_rng rng = hn_rng_make(p->t->o->seed + 99, v);
     static const hn_setting usual = {.cc = ""};
+    build x[CANDIDATES + 1] = {{.code = &p->k->k->code, .setting = &usual, .library = library}};
+    rival *of[CANDIDATES + 1];
+    size_t n = 1;
+    for (size_t i = 0; i < p->n; i++) {
+        rival *r = &p->r[i];
+        if (r->failed || r->out) continue;
+        remove_library(p, r->library);
+        of[n] = r;
+        x[n++] = (build){.code = &r->code, .setting = &r->setting, .library = r->library};
+    }
+    hone_rc rc = build_all(p, x, n, &rng, err);
+    for (size_t i = 1; i < n && !rc; i++) of[i]->failed = !x[i].good;
+    return rc || x[0].good ? rc : hn_fail(err, HONE_E_TOOL, "kernel '%s' no longer compiles", p->k->k->name);
+}
+
+static hone_rc run_variant(proof *p, unsigned v, hone_err *err) {
     hn_lab lab = {.fd = -1};
     hn_lab_side dflt;
     char library[64] = "";
-    bool good = false;
-    hone_rc rc = build(p, &p->k->k->code, &usual, &rng, library, &good, err);
-    for (size_t i = 0; i < p->n && !rc && good; i++) {
-        rival *r = &p->r[i];
-        bool built = false;
-        remove_library(p, r->library);
-        if (!r->failed) rc = build(p, &r->code, &r->setting, &rng, r->library, &built, err);
-        r->failed = r->failed || !built;
-    }
-    if (!rc && !good) rc = hn_fail(err, HONE_E_TOOL, "kernel '%s' no longer compiles", p->k->k->name);
+    hone_rc rc = build_variant(p, v, library, err);
     if (!rc) rc = hn_lab_open(&lab, p->t->m, p->k->k, p->t->symbol, &p->t->team, p->t->o->seed + 1000 + v, err);
     set_side(p, &p->k->k->code, library, &dflt);
     for (size_t i = 0; i < p->n && !rc; i++)
-        if (!p->r[i].failed) rc = measure(p, &lab, &p->r[i], &dflt, v, err);
+        if (!p->r[i].failed && !p->r[i].out) rc = measure(p, &lab, &p->r[i], &dflt, v, err);
     hn_lab_close(&lab);
     remove_library(p, library);
     return rc;
@@ -204,13 +248,29 @@ static void judge(const proof *p, rival *r) {
     r->finding = r->gain.lo > p->margin ? HONE_GAINS : r->gain.hi < p->margin ? HONE_LOSES : HONE_EVEN;
 }
 
-/* Is there nothing more to learn: all are decided? */
-static bool judge_all(proof *p) {
-    bool decided = true;
+/* Who is out: what was found to lose; what is slower than the default early on; what is behind the least of another's
+ * gain. */
+static void leave_out(proof *p, unsigned n_variants) {
+    double lead = 0;
+    for (size_t i = 0; i < p->n && n_variants >= LEAST_VARIANTS; i++)
+        if (!p->r[i].failed && p->r[i].finding == HONE_GAINS) lead = fmax(lead, p->r[i].gain.lo);
     for (size_t i = 0; i < p->n; i++) {
-        if (p->r[i].failed) continue;
-        judge(p, &p->r[i]);
-        decided = decided && p->r[i].finding != HONE_EVEN;
+        rival *r = &p->r[i];
+        bool loses = n_variants < LEAST_VARIANTS ? r->gain.mid < 0 : r->finding == HONE_LOSES;
+        r->out = r->out || loses || r->gain.mid < lead;
+    }
+}
+
+/* Is there nothing more to learn: all are decided, or out? */
+static bool judge_all(proof *p, unsigned n_variants) {
+    bool decided = true;
+    if (n_variants < EARLY_VARIANTS) return false;
+    for (size_t i = 0; i < p->n; i++)
+        if (!p->r[i].failed && !p->r[i].out) judge(p, &p->r[i]);
+    leave_out(p, n_variants);
+    for (size_t i = 0; i < p->n; i++) {
+        const rival *r = &p->r[i];
+        decided = decided && (r->failed || r->out || (n_variants >= LEAST_VARIANTS && r->finding == HONE_GAINS));
     }
     return decided;
 }
@@ -313,7 +373,7 @@ hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err)
     for (unsigned v = 0; p->n && !rc && !decided && v < MOST_VARIANTS; v++) {
         if (v >= LEAST_VARIANTS && hn_now_s() > until_s) break;
         rc = run_variant(p, v, err);
-        if (!rc && v + 1 >= LEAST_VARIANTS) decided = judge_all(p);
+        if (!rc) decided = judge_all(p, v + 1);
     }
     if (!rc && p->n) note_best(p);
     if (!rc && p->n) rc = decide(p, err);

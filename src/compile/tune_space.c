@@ -1,6 +1,6 @@
 /* tune_space.c — a kernel's candidates as a space of the tuner: which sketch, its knobs while it is chosen, which
- * compiler, and its flags. Seeds: every sketch as its cost model has it, one step aside in each knob, every flag and
- * compiler alone.
+ * compiler, and its flags. Seeds: every sketch as its cost model has it, every compiler alone, one step aside in each
+ * knob, every flag alone.
  */
 #include "compile/tune_int.h"
 
@@ -140,14 +140,14 @@ static bool make_seeds(hn_tune_space *s, size_t dflt) {
         if (!seed) return false;
         if (i != dflt && at) *at = (double)i, keep(s, seed);
     }
-    for (size_t i = 0; i < s->n_fits; i++)
-        for (int k = 0; k < s->fit[i].knobs.n; k++)
-            if (i == dflt && !seed_knob(s, i, &s->fit[i].knobs.knob[k], &room)) return false;
     for (size_t c = 0; c < s->n_cc; c++) {
         double *seed = new_seed(s, &room), *at = seed ? gene(s, seed, "cc") : NULL;
         if (!seed) return false;
         if (c && at) *at = (double)c, keep(s, seed);
     }
+    for (size_t i = 0; i < s->n_fits; i++)
+        for (int k = 0; k < s->fit[i].knobs.n; k++)
+            if (i == dflt && !seed_knob(s, i, &s->fit[i].knobs.knob[k], &room)) return false;
     for (const hn_tune_flag *f = hn_tune_flags; f->flag; f++) {
         char name[NAME_MAX_B];
         double *seed = new_seed(s, &room);

@@ -215,11 +215,25 @@ static void try_winner(hn_model *m, hn_kernel *k, const hone_winner *w) {
     hn_kernel_code code = {0};
     char own[16];
     const char *family = family_of(m, w, own);
+    if (!family) m->n_missed[HN_MISS_COMPILER]++;
     if (!family || !hn_flags_known(family, w->flags)) return;
     if (m->options->emit == HONE_EMIT_C && (*w->cc || *w->flags)) return; /* one file has one set of flags */
     const hn_emit_how how = {m->dialect, m->machine, m->options->relaxed, w->schedule};
-    if (hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &code, NULL)) return;
-    if (code.scratch_b && is_proven_text(k, &code, w)) take(m, k, &code, w);
+    bool same = !hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &code, NULL) && code.scratch_b &&
+                is_proven_text(k, &code, w);
+    if (same)
+        take(m, k, &code, w);
+    else
+        m->n_missed[HN_MISS_CODE]++;
+}
+
+/* A winner that agrees but for the circumstances it was found in says why there is none. */
+static void note_nearest(hn_model *m, const hn_kernel *k, const int64_t *value) {
+    hone_winner key, near;
+    if (!hn_winner_key(m, k, value, 1, &key) || hone_winners_nearest(m->winners, &key, &near, NULL)) return;
+    bool device = strcmp(near.device, key.device), compiler = strcmp(near.compiler, key.compiler);
+    m->n_missed[device ? HN_MISS_DEVICE : compiler ? HN_MISS_COMPILER : HN_MISS_OTHER]++;
+    hone_winner_free(&near);
 }
 
 hone_rc hn_winner_find(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out, hone_err *err) {
@@ -238,11 +252,15 @@ hone_rc hn_winner_find(hn_model *m, const hn_kernel *k, const int64_t *value, ho
 
 void hn_winner_apply(hn_model *m, hn_kernel *k) {
     hone_winner found;
+    hone_err why = {0};
     size_t n = hn_dims_symbols(m->g->dims);
     int64_t *value = hn_alloc_n(&m->arena, n + 1, sizeof *value);
     if (!m->winners || k->reference || !value) return;
     hn_usual_sizes(m, value);
-    if (hn_winner_find(m, k, value, &found, NULL)) return;
+    hone_rc rc = hn_winner_find(m, k, value, &found, &why);
+    if (rc == HONE_E_NOTFOUND) note_nearest(m, k, value);
+    if (rc && rc != HONE_E_NOTFOUND && !m->winners_note) m->winners_note = hn_strdup(&m->arena, why.text);
+    if (rc) return;
     try_winner(m, k, &found);
     hone_winner_free(&found);
 }

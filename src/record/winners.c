@@ -54,6 +54,16 @@ static void hash_key(const hone_winner *w, int n, char hex[33]) {
 void hone_winner_id(const hone_winner *w, char hex[33]) { hash_key(w, HN_WINNER_KEYS, hex); }
 void hone_winner_family(const hone_winner *w, char hex[33]) { hash_key(w, HN_WINNER_KEYS - 1, hex); }
 
+void hone_winner_trial_id(const hone_winner *w, char hex[33]) {
+    char id[33];
+    hn_hash h;
+    hone_winner_id(w, id);
+    hn_hash_begin(&h);
+    hn_hash_text(&h, id);
+    hn_hash_text(&h, w->default_code ? w->default_code : "");
+    hn_hash_end(&h, hex);
+}
+
 void hone_winner_free(hone_winner *w) {
     free(w->block);
     *w = (hone_winner){0};
@@ -167,22 +177,36 @@ static bool read_row(sqlite3_stmt *q, hone_winner *out) {
     return hn_winner_copy(&w, out);
 }
 
+/* The row that the statement gives. */
+static hone_rc take_row(hone_store *s, sqlite3_stmt *q, hone_winner *out, hone_err *err) {
+    bool row;
+    hone_rc rc = hn_store_step(s, q, &row, err);
+    if (rc) return rc;
+    if (!row) rc = hn_fail(err, HONE_E_NOTFOUND, "no winner of this kernel");
+    if (!rc && !read_row(q, out)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory reading a winner");
+    sqlite3_reset(q);
+    return rc;
+}
+
 hone_rc hone_winners_find(hone_winners *w, const hone_winner *key, hone_winner *out, hone_err *err) {
     char id[33], family[33];
     sqlite3_stmt *q;
-    bool row;
     hone_winner_id(key, id);
     hone_winner_family(key, family);
     hone_rc rc = hn_store_stmt(w->store, HN_SQL_FIND_WINNER, &q, err);
     if (rc) return rc;
     hn_bind_text(q, 1, family);
     hn_bind_text(q, 2, id);
-    rc = hn_store_step(w->store, q, &row, err);
+    return take_row(w->store, q, out, err);
+}
+
+hone_rc hone_winners_nearest(hone_winners *w, const hone_winner *key, hone_winner *out, hone_err *err) {
+    const char *const texts[] = {key->kind, key->body, key->target, key->numeric};
+    sqlite3_stmt *q;
+    hone_rc rc = hn_store_stmt(w->store, HN_SQL_NEAREST_WINNER, &q, err);
     if (rc) return rc;
-    if (!row) rc = hn_fail(err, HONE_E_NOTFOUND, "no winner of this kernel");
-    if (!rc && !read_row(q, out)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory reading a winner");
-    sqlite3_reset(q);
-    return rc;
+    for (int i = 0; i < 4; i++) hn_bind_text(q, i + 1, texts[i]);
+    return take_row(w->store, q, out, err);
 }
 
 hone_rc hone_winners_list(hone_winners *w, hone_winner **out, size_t *n, hone_err *err) {
@@ -217,9 +241,20 @@ static hone_rc run_with_id(hone_store *s, hn_sql id, const char *text, hone_err 
 }
 
 static hone_rc remove_body(hone_store *s, void *ctx, hone_err *err) {
-    hone_rc rc = run_with_id(s, HN_SQL_DROP_WINNER, ctx, err);
-    if (!rc && !sqlite3_changes(s->db)) rc = hn_fail(err, HONE_E_NOTFOUND, "there is no winner '%s'", (char *)ctx);
-    return rc ? rc : run_with_id(s, HN_SQL_DROP_WINNER_TRIALS, ctx, err);
+    hone_winner w;
+    char trials[33];
+    sqlite3_stmt *q;
+    hone_err why = {0};
+    hone_rc rc = hn_store_stmt(s, HN_SQL_WINNER_OF_ID, &q, err);
+    if (rc) return rc;
+    hn_bind_text(q, 1, ctx);
+    rc = take_row(s, q, &w, &why);
+    if (rc == HONE_E_NOTFOUND) return hn_fail(err, rc, "there is no winner '%s'", (char *)ctx);
+    if (rc) return hn_fail(err, rc, "%s", why.text);
+    hone_winner_trial_id(&w, trials);
+    hone_winner_free(&w);
+    rc = run_with_id(s, HN_SQL_DROP_WINNER, ctx, err);
+    return rc ? rc : run_with_id(s, HN_SQL_DROP_WINNER_TRIALS, trials, err);
 }
 
 hone_rc hone_winners_remove(hone_winners *w, const char *id, hone_err *err) {

@@ -75,6 +75,26 @@ static hone_compile_result compile(const char *text, const char *winners, hone_e
     return r;
 }
 
+/* Does the summary of a compilation with this file of winners say so? */
+static int summary_says(hone_winners *file, const hone_winner *only, const char *db, const char *what) {
+    hone_compile_result r = {0};
+    hone_err err = {0};
+    const hone_compile_options o = {.output = path_of("why"), .winners = db};
+    hone_graph *g = graph_of(one);
+    hone_winner *all = NULL;
+    size_t n = 0;
+    char id[33];
+    hone_winners_list(file, &all, &n, NULL);
+    for (size_t i = 0; i < n; i++) hone_winner_id(&all[i], id), hone_winners_remove(file, id, NULL);
+    hone_winners_list_free(all, n);
+    hone_winners_put(file, only, NULL);
+    int said = !hone_compile_graph(g, "why", &o, &r, &err) && strstr(r.text, what);
+    if (!said) printf("# %s%s\n", err.text, r.text ? r.text : "");
+    hone_graph_free(g);
+    hone_free(r.text);
+    return said;
+}
+
 static int manifest_says(const char *name, const char *what) {
     char file[64], *text = NULL;
     size_t n;
@@ -115,6 +135,14 @@ static void test_taken(void) {
     bad = w, bad.schedule = "nonsense rows=7";
     ok(!hone_winners_put(file, &bad, NULL) && compile(one, db, HONE_EMIT_SO, "one").n_winners == 0,
        "winner/refused_with_a_schedule_that_is_none");
+    bad = w, bad.compiler = "gcc 9; 0123";
+    ok(summary_says(file, &bad, db, "not taken: 1 of another compiler"), "winner/of_another_compiler_is_named");
+    bad = w, bad.device = "a faster one";
+    ok(summary_says(file, &bad, db, "not taken: 1 of another machine"), "winner/of_another_machine_is_named");
+    bad = w, bad.code = "0123";
+    ok(summary_says(file, &bad, db, "not taken: 1 of other code"), "winner/of_other_code_is_named");
+    bad = w, bad.sizes = "3 threads";
+    ok(summary_says(file, &bad, db, "winners   1 of"), "winner/of_other_threads_serves");
     ok(compile(one, path_of("missing.db"), HONE_EMIT_SO, "one").n_winners == 99, "winner/a_named_file_must_be_there");
     hone_winner_free(&w);
     hone_winners_close(file);

@@ -85,10 +85,24 @@ static void test_rows(void) {
     a.gain = 3;
     ok(!hone_winners_put(w, &a, NULL) && !hone_winners_list(w, &list, &n, NULL) && n == 2, "winners/put_replaces");
     ok(list[0].at_s == 2 && list[1].gain == 3, "winners/list_newest_first");
-    char id[33];
+    char id[33], trials[33];
+    const hone_winner_trial one = {"{}", "c", HONE_RUN_OK, 0.5, 1e-3, 10};
+    hone_winner_trial *left = NULL;
+    size_t n_left = 9;
     hone_winner_id(&list[0], id);
+    hone_winner_trial_id(&list[0], trials);
+    hone_winners_put_trial(w, trials, &one, NULL);
     hone_winners_list_free(list, n);
     ok(!hone_winners_remove(w, id, NULL) && hone_winners_remove(w, id, NULL) == HONE_E_NOTFOUND, "winners/remove");
+    ok(!hone_winners_trials(w, trials, &left, &n_left, NULL) && n_left == 0, "winners/remove_takes_its_trials");
+    hone_free(left);
+    key = a, key.compiler = "another";
+    ok(hone_winners_find(w, &key, &got, NULL) == HONE_E_NOTFOUND && !hone_winners_nearest(w, &key, &got, NULL) &&
+           !strcmp(got.compiler, a.compiler),
+       "winners/nearest_of_another_compiler");
+    hone_winner_free(&got);
+    key.body = "another";
+    ok(hone_winners_nearest(w, &key, &got, NULL) == HONE_E_NOTFOUND, "winners/nearest_of_another_kernel_is_none");
     hone_winners_close(w);
 }
 
