@@ -21,6 +21,7 @@ enum {
     REPEAT_OWN = 7,
     EDGE_TILES = 3,
     LANES_DEEP = 8,
+    L2_B = 24, /* a cycle */
     ANY_WIDTH = 5040
 };
 
@@ -151,6 +152,15 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
 /* -- knobs */
 enum { ROWS, COLS, ITEM, STAGE, ORDER };
 
+/* Weights that do not stay in the first cache come from the second, at half of what reading alone reaches there: a tile
+ * of few rows waits for them. */
+static hn_tile_feed feed_of(const form *f, const hn_machine *m, int64_t cols) {
+    bool far = !f->own && 4 * f->depth * cols * f->lanes > m->l1d_b / 2;
+    double cycles = m->f32_flops / (4.0 * (double)f->lanes), per_cycle = cycles > 0 ? 0.5 * m->l2_bps / cycles : 0;
+    if (per_cycle <= 0) per_cycle = L2_B;
+    return (hn_tile_feed){.apart = f->own, .vector = far ? 4.0 * (double)f->lanes / per_cycle : 0};
+}
+
 static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t *cols) {
     int64_t registers = m->registers > 0 ? m->registers : 16, width = f->width ? f->width : 64;
     int64_t all = f->width ? f->width : ANY_WIDTH, channels = f->group ? f->group : f->channels;
@@ -158,9 +168,11 @@ static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t
     for (int64_t c = 1; c <= COLS_MAX; c++)
         for (int64_t r = 1; r <= width && r <= 28; r++) {
             if ((f->own ? 2 * r * c : r * c + 1) + c >= registers) break; /* sums, weights, the image */
-            double reuse = f->own ? (double)(c < 2 ? 1 : 2) : (double)r;  /* of equals the one that reads less */
             const hn_tile t = {.rows = r, .cols = c, .lanes = f->lanes};
-            double cycles = hn_tile_cycles(&t, all, channels, f->own) * (1 + 0.02 / reuse + 0.001 / (double)r);
+            const hn_tile_feed feed = feed_of(f, m, c);
+            double even = (double)all / (double)((all + r - 1) / r); /* rows of a tile, if all had as many */
+            double reuse = f->own ? (double)(c < 2 ? 1 : 2) : even;  /* of equals the one that reads less */
+            double cycles = hn_tile_cycles(&t, all, channels, &feed) * (1 + 0.02 / reuse + 0.001 / even);
             if (least > 0 && cycles >= least) continue;
             least = cycles;
             *rows = r;

@@ -142,7 +142,7 @@ static hn_tile best_tile(const hn_machine *m, const product *p) {
     for (int64_t cols = 1; cols <= COLS_MAX; cols++)
         for (int64_t rows = 1; rows <= rows_max(m, cols) && (p->m < 1 || rows <= p->m); rows++) {
             hn_tile t = {rows, cols, p->lanes};
-            double cycles = hn_tile_cycles(&t, p->m, p->n, false);
+            double cycles = hn_tile_cycles(&t, p->m, p->n, &(hn_tile_feed){0});
             if (p->m < 1) cycles /= (double)(64 * rows);
             if (p->n < 1) cycles /= (double)(64 * cols * p->lanes);
             cycles *= 1 + READS * (double)(rows + cols) / (double)(rows * cols) + STREAMS * (double)cols;

@@ -101,25 +101,27 @@ void hn_tile_stage(hn_nest *n, hn_st first) {
 }
 
 /* -- costs */
-static double tile_cycles(int64_t rows, int64_t cols, bool apart) {
-    double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(apart ? rows * cols : rows + cols), latency = 4;
-    double worst = fma > load ? fma : load;
-    return worst > latency ? worst : latency;
+static double tile_cycles(int64_t rows, int64_t cols, const hn_tile_feed *feed) {
+    const double fma = 0.5 * (double)(rows * cols), load = 0.5 * (double)(feed->apart ? rows * cols : rows + cols);
+    const double arrive = feed->vector * (double)cols, latency = 4, take[] = {fma, load, arrive, latency};
+    double worst = 0;
+    for (size_t i = 0; i < sizeof take / sizeof *take; i++) worst = take[i] > worst ? take[i] : worst;
+    return worst;
 }
 /* One row of tiles of so many rows over all columns. */
-static double strip_cycles(const hn_tile *t, int64_t rows, int64_t columns, bool apart) {
+static double strip_cycles(const hn_tile *t, int64_t rows, int64_t columns, const hn_tile_feed *feed) {
     int64_t width = t->cols * t->lanes, left = columns % width;
-    double sum = (double)(columns / width) * tile_cycles(rows, t->cols, apart), one = tile_cycles(rows, 1, apart);
-    if (left / t->lanes) sum += tile_cycles(rows, left / t->lanes, apart);
+    double sum = (double)(columns / width) * tile_cycles(rows, t->cols, feed), one = tile_cycles(rows, 1, feed);
+    if (left / t->lanes) sum += tile_cycles(rows, left / t->lanes, feed);
     left %= t->lanes;
     for (int64_t lanes = t->lanes / 2; left && lanes >= LANES_MIN; left %= lanes, lanes /= 2)
         if (left >= lanes) sum += one;
     return sum + (double)left * one;
 }
-double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, bool apart) {
+double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, const hn_tile_feed *feed) {
     int64_t m = rows > 0 ? rows : 64 * t->rows, n = columns > 0 ? columns : 64 * t->cols * t->lanes;
-    double sum = (double)(m / t->rows) * strip_cycles(t, t->rows, n, apart);
-    if (m % t->rows) sum += strip_cycles(t, m % t->rows, n, apart);
+    double sum = (double)(m / t->rows) * strip_cycles(t, t->rows, n, feed);
+    if (m % t->rows) sum += strip_cycles(t, m % t->rows, n, feed);
     return sum;
 }
 

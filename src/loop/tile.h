@@ -28,10 +28,17 @@ bool hn_tile_calls(const hn_nest *n, hn_st first);
 /* What follows the reductions of each tile in the list runs behind them, over memory (hn_loop_stage), where it can. */
 void hn_tile_stage(hn_nest *n, hn_st first);
 
+/* What a step of the reduction reads. apart: each pair of a row and a vector has an element of its own, else rows and
+ * vectors share theirs. vector: cycles that a vector of the columns takes to arrive from beyond the first cache; 0: it
+ * is there. */
+typedef struct hn_tile_feed {
+    bool apart;
+    double vector;
+} hn_tile_feed;
+
 /* Cycles that the multiply-adds of one step of the reduction take on a machine with two FMA units, two loads a cycle
- * and a latency of four cycles, for all tiles of a result of rows x columns; below 1: not known, 64 tiles. apart: each
- * pair of a row and a vector reads an element of its own, else rows and vectors share theirs. */
-double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, bool apart);
+ * and a latency of four cycles, for all tiles of a result of rows x columns; below 1: not known, 64 tiles. */
+double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, const hn_tile_feed *feed);
 /* The most rows a tile of `cols` vectors can have in so many vector registers: accumulators, the vectors and one
  * broadcast. */
 int64_t hn_tile_rows_max(int64_t registers, int64_t cols);

@@ -174,8 +174,25 @@ static bool same_count(const hn_fuse *f, const hn_type *a, const hn_type *b) {
     return hn_type_count(f->g, a) == hn_type_count(f->g, b);
 }
 
+/* Does the group look something up, or pad? Then it walks memory along its last dimension alone. */
+static bool looks_up(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++)
+        if (is_gather(f->g->node[x->node[k]].op) || f->g->node[x->node[k]].op == HN_OP_PAD) return true;
+    return false;
+}
+/* Does it put another dimension last? */
+static bool turns(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        const hn_attr *perm = n->op == HN_OP_TRANSPOSE ? hn_attr_get(n, HN_A_PERM) : NULL;
+        if (perm && perm->n && perm->ints[perm->n - 1] != (int64_t)perm->n - 1) return true;
+    }
+    return false;
+}
+
 /* -- pairs */
 static bool map_into_map(hn_fuse *f, hn_fgroup *p, hn_fgroup *c) {
+    if (looks_up(f, p) && turns(f, c)) return false;
     edges e = edges_between(f, p, c);
     bool absorbed = !hn_fuse_any_escape(f, p, c), once = same_count(f, &p->main, &c->main);
     if (!absorbed && (e.moved || e.spread || !hn_fuse_same_shape(&p->main, &c->main))) return false;
@@ -212,6 +229,7 @@ static bool map_into_rows(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_fkind *kind
     edges e = edges_between(f, p, c);
     bool absorbed = !hn_fuse_any_escape(f, p, c);
     bool once = same_count(f, &p->main, &c->main) || is_narrow(c, &p->main);
+    if (turns(f, p) && (!absorbed || c->kind == HN_F_ROW)) return false; /* rows are read more than once */
     if ((e.spread || !once) && !(absorbed && cheap(f, p))) return false;
     if (e.moved && !absorbed) return false;
     if (absorbed) return true;

@@ -2,19 +2,21 @@
  *
  * A convolution with constant weights reads its image in the order [N, spatial..., C] and writes its result so: vectors
  * then run over channels, which are many, whatever the image's width, stride and padding; a window of one element is a
- * product of matrices. A transposed convolution becomes one for each phase of its stride (pass/phases.h). Each stands
- * between two transposes. The same walk lets these sink: through what is pointwise, reductions, concatenations,
- * reshapes of channels and the like, until the next convolution or window takes them back, so that a network keeps one
- * at its input and one where its results leave the image. Exact but for the order of sums, which is free.
+ * product of matrices. Very few result channels have the image's lines in vectors instead. A transposed convolution
+ * becomes one for each phase of its stride (pass/phases.h). Each stands between two transposes. The same walk lets
+ * these sink: through what is pointwise, reductions, concatenations, reshapes of channels and the like, until the next
+ * convolution or window takes them back, so that a network keeps one at its input and one where its results leave the
+ * image. Exact but for the order of sums, which is free.
  */
 #include "pass/passes.h"
 #include "pass/phases.h"
 #include "pass/sink.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPATIAL_MAX = 3, LANES_MIN = 4 };
+enum { SPATIAL_MAX = 3, LANES_MIN = 4, WIDE = 16 };
 
 typedef struct layout {
     hn_sinking sinking; /* first: r->arg */
@@ -51,7 +53,7 @@ static hn_val keep_mine(hn_rewriter *r, hn_val v) {
 static hn_val channels_first(hn_rewriter *r, hn_val v) {
     int64_t perm[HN_RANK_MAX], rank = hn_type_of(r->g, v)->rank;
     for (int64_t i = 0; i < rank; i++) perm[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
-    return keep_mine(r, hn_transpose(&r->b, v, perm));
+    return keep_mine(r, hn_transposed(r, v, perm));
 }
 
 static hn_val channels_last(hn_rewriter *r, hn_val v) {
@@ -148,8 +150,55 @@ static hn_val with_channels_last(hn_rewriter *r, const hn_node *n, hn_val x, con
     return hn_emit(r->g, r->b.b, node.op, w ? 2 : 1, in, node.n_attr + 1u, attr, 1);
 }
 
+/* -- results of very few channels */
+static bool all_finite(const hn_tensor *w) {
+    for (int64_t i = 0; i < hn_tensor_n(w); i++)
+        if (!isfinite(((const float *)w->data)[i])) return false;
+    return true;
+}
+
+/* What of the padding is written out, what is left to the convolution (less than none: what is left out). */
+static bool split_padding(hn_rewriter *r, const hn_node *n, hn_attr_id id, hn_dim *written, hn_dim *left) {
+    const hn_attr *a = hn_attr_get(n, id);
+    int64_t k;
+    for (uint32_t d = 0; d < a->n; d++) {
+        if (!hn_dim_is_int(r->g->dims, a->dims[d], &k)) return false;
+        written[d] = hn_lit(&r->b, k > 0 ? k : 0);
+        left[d] = hn_lit(&r->b, k < 0 ? k : 0);
+    }
+    return true;
+}
+
+/* Too few result channels for vectors of them, under a window: with the channels first vectors run along the image's
+ * lines, and have no conditions where its padding is written out. HN_KEEP: this is not such a convolution. */
+static hn_val with_channels_first(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
+    hn_attr attr[HN_N_ATTRS];
+    hn_dim low[SPATIAL_MAX], high[SPATIAL_MAX], before[SPATIAL_MAX], behind[SPATIAL_MAX];
+    int64_t to_first[HN_RANK_MAX], to_last[HN_RANK_MAX], rank = w->rank, width, taps = 1;
+    const hn_node node = *n;
+    for (int64_t d = 2; d < rank; d++) taps *= w->dim[d];
+    bool narrow = hn_dim_is_int(r->g->dims, hn_type_of(r->g, x)->dim[rank - 2], &width) && width < WIDE;
+    if (hn_attr_i(n, HN_A_GROUPS, 1) != 1 || w->dim[0] >= LANES_MIN || taps < 2 || narrow) return HN_KEEP;
+    if (!hn_attr_get(n, HN_A_LOW) || !hn_attr_get(n, HN_A_HIGH) || !all_finite(w)) return HN_KEEP;
+    if (!split_padding(r, n, HN_A_LOW, low, before) || !split_padding(r, n, HN_A_HIGH, high, behind)) return HN_KEEP;
+    for (int64_t d = 0; d + 2 < rank; d++) x = hn_pad_axis(&r->b, x, d + 1, low[d], high[d], 0);
+    for (int64_t i = 0; i < rank; i++) {
+        to_first[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
+        to_last[i] = i == 0 ? 0 : i == rank - 1 ? 1 : i + 1;
+    }
+    memcpy(attr, node.attr, node.n_attr * sizeof *attr);
+    for (uint16_t i = 0; i < node.n_attr; i++) {
+        if (attr[i].id == HN_A_LOW) attr[i].dims = before;
+        if (attr[i].id == HN_A_HIGH) attr[i].dims = behind;
+    }
+    const hn_val in[] = {hn_transposed(r, x, to_first), hn_const(&r->b, w)};
+    return hn_transpose(&r->b, hn_emit(r->g, r->b.b, HN_OP_CONV, 2, in, node.n_attr, attr, 1), to_last);
+}
+
 static hn_val convolved(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
-    return is_product(r, n, w) ? product(r, x, w) : with_channels_last(r, n, x, w);
+    if (is_product(r, n, w)) return product(r, x, w);
+    hn_val y = with_channels_first(r, n, x, w);
+    return y ? y : with_channels_last(r, n, x, w);
 }
 
 static hn_val rule(hn_rewriter *r, const hn_node *n) {
