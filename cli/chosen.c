@@ -20,6 +20,22 @@ static hone_rc open_workload(const cli *c, char *path, cli_chosen *x, hone_err *
     return rc;
 }
 
+/* The session that the controls came of, where this record has it and it is about the workload as it is; else 0. */
+static int64_t session_of(const cli_chosen *x, const hone_controls *controls) {
+    hone_store *store = NULL;
+    hone_session session = {0};
+    hone_err ignored;
+    char hash[33];
+    int64_t id = 0;
+    if (!controls->session || hone_store_open(x->store, false, &store, &ignored)) return 0;
+    hone_workload_hash(x->workload, hash);
+    if (!hone_session_get(store, controls->session, NULL, &session, &ignored) && !strcmp(session.workload_hash, hash))
+        id = controls->session;
+    hone_session_free(&session);
+    hone_store_close(store);
+    return id;
+}
+
 static hone_rc from_controls(const cli *c, const char *path, cli_chosen *x, hone_err *err) {
     hone_controls *controls = NULL;
     hone_prove_options o = hone_prove_defaults();
@@ -31,6 +47,7 @@ static hone_rc from_controls(const cli *c, const char *path, cli_chosen *x, hone
     if (!rc) {
         x->point = cli_strdup(point);
         x->claimed = controls->claimed;
+        x->session = session_of(x, controls);
         x->controls = cli_strdup(path);
         x->from = cli_format("controls file '%s'", path);
     }

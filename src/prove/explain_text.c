@@ -153,7 +153,8 @@ static void add_facts(comparison *x) {
     for (size_t i = 0; i < x->n; i++) {
         const pair *p = &x->pair[i];
         if (!p->differs) continue;
-        add_fact(x, p->name, "clones", (double)p->n_clones[0], (double)p->n_clones[1]);
+        if (p->n_clones[0] != p->n_clones[1])
+            add_fact(x, p->name, "clones", (double)p->n_clones[0], (double)p->n_clones[1]);
         for (int k = 0; k < HN_N_CODE_COUNTS; k++)
             if (p->count[0][k] != p->count[1][k])
                 add_fact(x, p->name, hn_code_count_name(k), p->n_clones[0] ? p->count[0][k] : NAN,

@@ -265,7 +265,10 @@ static void begin_function(reader *r, uint64_t start, const char *name, size_t n
     hn_hash_begin(&r->hash);
 }
 
+/* Without "@plt" or "@GLIBC_2.2.5": by which way a library's function is reached is no matter of who is called. */
 static void add_callee(reader *r, const char *name, size_t n) {
+    const char *at = n ? memchr(name + 1, '@', n - 1) : NULL;
+    if (at) n = (size_t)(at - name);
     for (size_t i = 0; i < r->now.n_callees; i++)
         if (strlen(r->callee[i]) == n && !memcmp(r->callee[i], name, n)) return;
     if (r->now.n_callees < CALLEES_MOST) r->callee[r->now.n_callees++] = hn_strndup(r->a, name, n);

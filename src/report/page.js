@@ -39,14 +39,17 @@ function el(tag, attributes, ...children) {
   for (const c of children.flat()) if (c != null) e.append(c);
   return e;
 }
-/* columns: "Name" or {name, kind}: kind num, name (one line), wide (long texts). rows: texts or elements; row.kind: class. */
+/* columns: "Name" or {name, kind}: kind num, name (one line), wide (long texts). rows: texts or elements; row.kind: class.
+ * On a phone a long text in the last column stands below its row instead of beside it. */
 function table(label, columns, rows) {
-  const kind = c => (c.kind ? { class: c.kind } : {});
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    el("table", {},
-      el("caption", {}, label),
-      el("thead", {}, el("tr", {}, columns.map(c => el("th", { scope: "col", ...kind(c) }, c.name || c)))),
-      el("tbody", {}, rows.map(r => el("tr", r.kind ? { class: r.kind } : {}, r.map((x, i) => el("td", kind(columns[i]), x)))))));
+  const kind = c => (c.kind ? { class: c.kind } : {}), n = columns.length - 1;
+  const below = columns.findIndex(c => c.kind === "wide") === n && n > 1;
+  const t = el("table", below ? { class: "below" } : {},
+    el("caption", {}, label),
+    el("thead", {}, el("tr", {}, columns.map(c => el("th", { scope: "col", ...kind(c) }, c.name || c)))),
+    el("tbody", {}, rows.map(r => el("tr", r.kind ? { class: r.kind } : {}, r.map((x, i) => el("td", kind(columns[i]), x))))));
+  t.style.setProperty("--columns", n);
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, t);
 }
 const folded = (summary, content) => el("details", {}, el("summary", {}, summary), content);
 const num = name => ({ name, kind: "num" }), name1 = name => ({ name, kind: "name" }), wide = name => ({ name, kind: "wide" });
