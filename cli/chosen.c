@@ -15,7 +15,7 @@ static bool is_controls(const char *operand) {
 
 static hone_rc open_workload(const cli *c, char *path, cli_chosen *x, hone_err *err) {
     x->store = cli_store_dir(c, path);
-    hone_rc rc = hone_workload_load(path, &x->workload, err);
+    hone_rc rc = cli_workload_load(path, &x->workload, err);
     free(path);
     return rc;
 }

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Discovery and builds, shown as a search shows them. */
 static void on_event(void *ctx, const hone_prove_event *e) {
@@ -71,10 +70,7 @@ static hone_rc run_canary(cli *c, hone_err *err) {
     const char *path = c->n_args ? c->arg[0] : "hone.yaml";
     hone_workload *workload;
     hone_canary_result r = {0};
-    if (!c->n_args && access(path, F_OK))
-        return cli_fail(err, HONE_E_IO,
-                        "there is no 'hone.yaml' here; `hone init` writes one, or name a workload file");
-    hone_rc rc = hone_workload_load(path, &workload, err);
+    hone_rc rc = cli_workload_load(path, &workload, err);
     if (rc) return rc;
     char *dir = cli_store_dir(c, path);
     cli_live live;

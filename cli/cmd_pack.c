@@ -1,6 +1,7 @@
 /* cmd_pack.c — `hone pack`: controls files gathered in a folder, and tried on a workload one by one. */
 #include "pack.h"
 #include "prove.h"
+#include "session.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -217,7 +218,7 @@ static hone_rc try_all(cli *c, hone_err *err) {
         return cli_fail(err, HONE_E_USAGE,
                         "'%s' is one word too many; `hone pack try` takes a folder and a workload file", c->arg[3]);
     hone_workload *w;
-    hone_rc rc = hone_workload_load(path, &w, err);
+    hone_rc rc = cli_workload_load(path, &w, err);
     if (rc) return rc;
     cli_pack k;
     char *store = cli_store_dir(c, path);

@@ -3,6 +3,7 @@
 #include "flags.h"
 #include "model_io.h"
 #include "pack.h"
+#include "session.h"
 #include "signals.h"
 #include "tune.h"
 #include "tune_model.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* --- options -------------------------------------------------------------------------------------------------- */
 
@@ -266,12 +266,9 @@ static hone_rc tune_from_pack(cli *c, const hone_workload *workload, const char 
 static hone_rc run_tune(cli *c, hone_err *err) {
     const char *path = c->n_args ? c->arg[0] : "hone.yaml";
     hone_workload *workload;
-    if (!c->n_args && access(path, F_OK))
-        return cli_fail(err, HONE_E_IO,
-                        "there is no 'hone.yaml' here; `hone init` writes one, or name a workload file");
     if (cli_is_model(path)) return cli_tune_model(c, path, err);
     hone_rc rc = cli_tune_check_options(c, false, err);
-    if (!rc) rc = hone_workload_load(path, &workload, err);
+    if (!rc) rc = cli_workload_load(path, &workload, err);
     if (rc) return rc;
     rc = cli_given(c, "pack") ? tune_from_pack(c, workload, path, err) : cli_tune(c, workload, path, NULL, err);
     hone_workload_free(workload);

@@ -247,7 +247,7 @@ static hone_rc validate_on(cli *c, const char *path, hone_err *err) {
     hone_rc rc = read_min_gain(c, &o.min_gain, err);
     hone_workload *w = NULL;
     bool named = cli_given(c, "controls");
-    if (!rc && !named) rc = hone_workload_load(path, &w, err);
+    if (!rc && !named) rc = cli_workload_load(path, &w, err);
     if (rc) return rc;
     char *files = named ? cli_strdup(cli_text(c, "controls", "")) : controls_path(c, w);
     cli_live_begin(&live, c, on.resized);
@@ -262,7 +262,7 @@ static hone_rc run_validate(cli *c, hone_err *err) {
     if (cli_given(c, "on")) return validate_on(c, cli_text(c, "workload", "hone.yaml"), err);
     const char *path = cli_text(c, "workload", "hone.yaml");
     hone_workload *w;
-    hone_rc rc = hone_workload_load(path, &w, err);
+    hone_rc rc = cli_workload_load(path, &w, err);
     if (rc) return rc;
     char *dir = cli_store_dir(c, path);
     double min_gain = hone_prove_defaults().min_gain;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 char *cli_store_dir(const cli *c, const char *workload) {
     const char *given = cli_text(c, "store", NULL), *slash = strrchr(workload, '/');
@@ -210,4 +211,11 @@ char *cli_point_delta(const char *point, const char *base, bool plain) {
     json_decref(b);
     fclose(f);
     return text;
+}
+
+hone_rc cli_workload_load(const char *path, hone_workload **out, hone_err *err) {
+    if (!strcmp(path, "hone.yaml") && access(path, F_OK))
+        return cli_fail(err, HONE_E_IO,
+                        "there is no 'hone.yaml' here; `hone init` writes one, or name a workload file");
+    return hone_workload_load(path, out, err);
 }

@@ -8,6 +8,7 @@
 #include "cli.h"
 
 #include <hone/record.h>
+#include <hone/tune.h>
 
 typedef struct cli_goal {
     char *expr;
@@ -54,5 +55,8 @@ char *cli_failures_text(const size_t n_class[HONE_N_CLASSES]);
 /* What a point sets other than the base does: "name=value name=value ..."; plain: only names without a dot, which are
  * not controls of a compiler. base may be NULL. malloc'ed. */
 char *cli_point_delta(const char *point, const char *base, bool plain);
+
+/* hone_workload_load with a word on where a workload file comes from, should there be none. */
+hone_rc cli_workload_load(const char *path, hone_workload **out, hone_err *err);
 
 #endif
