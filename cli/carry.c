@@ -1,5 +1,6 @@
 /* carry.c — `hone validate --on`: every controls file on every workload. */
 #include "carry.h"
+#include "prove.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,12 +67,6 @@ static hone_rc fill_cell(matrix *m, size_t i, size_t k, const hone_prove_options
 
 /* --- printing ----------------------------------------------------------------------------------------------------- */
 
-static const char *verdict_of(const cell *x) {
-    if (x->alien) return "other compiler";
-    const hone_proof *p = &x->proofs.proof[0];
-    return p->kept ? "kept" : hone_reject_name(p->why);
-}
-
 static void put_matrix(const matrix *m) {
     static const char *const head[] = {"controls", "workload", "gain", "interval", "pairs", "left out", "verdict"};
     cli_table *t = cli_table_new("xxrlrrl");
@@ -94,7 +89,10 @@ static void put_matrix(const matrix *m) {
                 cli_table_cell(t, "-");
             cli_table_cell(t, "%zu", p ? p->n_pairs : 0);
             cli_table_cell(t, "%zu", n_lost);
-            cli_table_cell(t, "%s", verdict_of(x));
+            if (p)
+                cli_verdict_cell(t, p);
+            else
+                cli_table_cell(t, "other compiler");
             cli_table_ink(t, p && p->kept ? CLI_GREEN : CLI_PLAIN);
         }
     cli_table_print(m->c, t, stdout, cli_width(stdout));

@@ -79,8 +79,6 @@ static void heads(cli_table *t, const char *const *name, size_t n) {
     for (size_t i = 0; i < n; i++) cli_table_head(t, name[i]);
 }
 
-static const char *outcome(const hone_proof *p) { return p->kept ? "kept" : hone_reject_name(p->why); }
-
 static void put_candidates(const report *r) {
     static const char *const head[] = {"#", "trial",  "objective", "claimed", "proven", "interval",
                                        "p", "p Holm", "effect",    "pairs",   "verdict"};
@@ -100,7 +98,10 @@ static void put_candidates(const report *r) {
             cell_p(t, x->p_adjusted);
             cli_table_cell(t, isnan(x->effect) ? "-" : "%.2f", x->effect);
             cell_count(t, !k, p->n_pairs);
-            cli_table_cell(t, "%s", k ? "" : outcome(p));
+            if (k)
+                cli_table_cell(t, "%s", "");
+            else
+                cli_verdict_cell(t, p);
             cli_table_ink(t, p->kept ? CLI_GREEN : CLI_PLAIN);
         }
     }

@@ -70,3 +70,10 @@ char *cli_controls_workload(const cli *c, const char *file, const hone_controls 
     if (!slash || *controls->workload == '/') return cli_strdup(controls->workload);
     return cli_format("%.*s/%s", (int)(slash - file), file, controls->workload);
 }
+
+void cli_verdict_cell(cli_table *t, const hone_proof *p) {
+    if (p->kept)
+        cli_table_cell(t, "kept");
+    else
+        cli_table_cell(t, "rejected: %s", hone_reject_name(p->why));
+}

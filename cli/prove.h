@@ -21,4 +21,7 @@ hone_rc cli_controls_keep(const char *path, const hone_workload *w, const hone_p
 /* --workload, else the workload file that a controls file names, seen from where we are; malloc'ed. */
 char *cli_controls_workload(const cli *c, const char *file, const hone_controls *controls);
 
+/* "kept", or "rejected: " and why in a word. */
+void cli_verdict_cell(cli_table *t, const hone_proof *p);
+
 #endif

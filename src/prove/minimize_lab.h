@@ -22,6 +22,7 @@ typedef struct hn_program {
     hn_side side; /* variant 0 is built once made */
     uint64_t key; /* 0: not built */
     bool varied;
+    bool worked;      /* a pass of it came to its end */
     unsigned checked; /* bit per variant: its output was compared */
     size_t used;      /* when, for leaving the oldest */
 } hn_program;
@@ -37,7 +38,7 @@ typedef struct hn_bench_lab {
     hn_program *program[HN_PROGRAMS_MOST];
     size_t n_programs, n_built, n_pairs, clock;
     size_t n_measured, most;
-    char failure[600]; /* why the point itself does not work; "" when it does */
+    char failure[600]; /* of the newest subset that did not work; "": none */
     bool keeps_limits; /* the baseline is within all limits, so must the reduced point be */
 } hn_bench_lab;
 
