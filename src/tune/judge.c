@@ -107,7 +107,7 @@ static hone_rc record(hn_tuner *t, const double *point, uint64_t key, hone_trial
     if (!rc) rc = take_in(t, point, key, trial, &gain, err);
     if (!rc && gain && m->n_pass) keep_incumbent(t, m);
     if (!rc && key && !trial->same_as) rc = hn_known_add(&t->known, key, trial->id, &trial->outcome, err);
-    if (!rc) hn_tuner_emit(t, HONE_TUNE_TRIAL, t->n_trials, t->o->max_evals, trial, NULL);
+    if (!rc) hn_tuner_emit(t, HONE_TUNE_TRIAL, t->n_trials, t->n_most, trial, NULL);
     hone_free(json);
     return rc;
 }

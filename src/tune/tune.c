@@ -284,6 +284,16 @@ static void tell_discovery(void *ctx, size_t done, size_t total) {
     hn_tuner_emit(ctx, HONE_TUNE_DISCOVER, done, total, NULL, NULL);
 }
 
+/* For what is told of the progress only, so larger spaces, which cost time to count, are not looked at. */
+static size_t most_evaluations(const hn_tuner *t) {
+    enum { FEW = 12 };
+    hone_count points;
+    size_t most = t->o->max_evals;
+    bool counted = hone_space_n_params(t->plan->space) <= FEW && !hone_space_size(t->plan->space, 0, &points, NULL);
+    bool fewer = counted && points.exact && (most ? points.n < (double)most : points.n < 1e6);
+    return fewer ? (size_t)points.n : most;
+}
+
 static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_trials past = {0};
     hn_tuner_emit(t, HONE_TUNE_DISCOVER, 0, 0, NULL, NULL);
@@ -294,6 +304,7 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     /* Probing happens once per compiler, not once per search: it does not count against the budget. */
     if (t->o->max_s > 0) t->deadline_s = hn_now_s() + (1 - race_share) * t->o->max_s;
     if (!rc) rc = try_search(t, err);
+    if (!rc) t->n_most = most_evaluations(t);
     if (!rc) rc = hn_journal_open(t, &past, err);
     if (!rc) set_up_configs(t);
     if (!rc) rc = make_ref_dir(t, err);

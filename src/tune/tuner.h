@@ -57,6 +57,7 @@ typedef struct hn_tuner {
     double started_s, waited_s;
     double deadline_s; /* of the search, monotonic; INFINITY when there is no time budget */
     double end_s;      /* of the closing race too */
+    size_t n_most;     /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
     size_t since_gain;               /* trials since the last improvement */
     double best_log_ratio;           /* of the first objective, lower is better; 0 = as the baseline */

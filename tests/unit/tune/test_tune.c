@@ -13,7 +13,7 @@
 static char root[] = "/tmp/hone-test-tune-XXXXXX";
 
 typedef struct seen {
-    size_t n_trials, n_warnings;
+    size_t n_trials, n_warnings, total;
     int *stop;
     size_t stop_after;
 } seen;
@@ -21,6 +21,7 @@ typedef struct seen {
 static void on_event(void *ctx, const hone_tune_event *e) {
     seen *s = ctx;
     if (e->stage == HONE_TUNE_WARNING) s->n_warnings++;
+    if (e->stage == HONE_TUNE_TRIAL) s->total = e->total;
     if (e->stage == HONE_TUNE_TRIAL && ++s->n_trials == s->stop_after && s->stop) *s->stop = 1;
 }
 
@@ -61,6 +62,21 @@ static void test_finds_the_optimum(void) {
     is_text(r.best_point, "{\"A\": 7, \"B\": 3}", "tune/bowl_optimum");
     ok(fabs(r.speedup - 59) < 1e-9, "tune/bowl_speedup_is_baseline_over_best");
     ok(r.n_trials == 100 && r.n_class[HONE_RUN_OK] == 100, "tune/bowl_every_point_once");
+    hone_tune_result_free(&r);
+}
+
+/* Progress is told towards the end that there can be: three points, whatever the budget. */
+static void test_progress_of_a_small_space(void) {
+    static const char text[] =
+        "hone: 1\nname: small\ncontrols: false\nrun: 'echo cost: {A}'\nparameters: {A: [1, 2, 3, 4]}\n"
+        "constraints: [A != 3]\nmetrics: {source: lines, names: [cost]}\nparity: {rule: none}\n"
+        "budget: {evaluations: 100}\n";
+    seen s = {0};
+    hone_tune_options o = {.cpu = -1, .event = on_event, .ctx = &s};
+    hone_tune_result r = {0};
+    hone_err err = {0};
+    if (!ok(tune(text, "small", &o, &r, &err) == HONE_OK, "tune/small_runs")) printf("# %s\n", err.text);
+    ok(s.total == 3 && s.n_trials == 3, "tune/progress_of_a_small_space");
     hone_tune_result_free(&r);
 }
 
@@ -209,6 +225,7 @@ static void test_two_objectives(void) {
 int main(void) {
     if (!mkdtemp(root)) return 1;
     test_finds_the_optimum();
+    test_progress_of_a_small_space();
     test_maximize_and_limit();
     test_failures_are_classed();
     test_resumes();
