@@ -53,6 +53,9 @@ typedef struct hn_tune_space {
 /* The kernel's code must be the default's. E_UNSUPPORTED: nothing to choose. */
 hone_rc hn_tune_space_make(hn_model *m, const hn_kernel *k, hn_tune_space *out, hone_err *err);
 void hn_tune_space_free(hn_tune_space *s);
+/* What was good for one kernel, for another with that sketch: equal flags and compiler, the nearest values of knobs.
+ * False: it does not have the sketch. */
+bool hn_tune_space_carry(const hn_tune_space *from, const double *point, const hn_tune_space *to, double *out);
 void hn_tune_space_setting(const hn_tune_space *s, const double *point, hn_setting *out);
 
 /* --- measuring (tune_lab.c) ----------------------------------------------------------------------------------------
@@ -150,6 +153,7 @@ typedef struct hn_tuned {
     hn_lab_side dflt; /* its library, once built */
     hn_seen *seen;
     size_t n_seen, room_seen, n_new, n_since, n_rounds; /* rounds: how often its search was taken up again */
+    double *gift;                                       /* tried before the engine is asked again; may be NULL */
     double best;                                        /* ratio */
     double screen;                                      /* what one thread had told of the best */
     double search_s;

@@ -34,6 +34,7 @@ typedef struct ahead {
     char code[33], object[33];
     int cpu;
     bool closer;    /* looked at once already: close to the best */
+    bool gift;      /* not the engine's */
     int n_tries;    /* in which the default was held up */
     double balance; /* how much worse than the default it shares its work among threads */
     double screen;  /* ratio on one thread, times balance */
@@ -226,14 +227,22 @@ static ahead *free_slot(slice *s) {
     return NULL;
 }
 
+static hone_rc next_point(hn_tuned *k, ahead *x, hone_err *err) {
+    x->point = k->gift;
+    x->gift = k->gift != NULL;
+    k->gift = NULL;
+    if (x->gift) return HONE_OK;
+    x->point = calloc(hone_space_slots(k->space.space) + 1, sizeof *x->point);
+    if (!x->point) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
+    return hone_search_ask(k->search, x->point, err);
+}
+
 static hone_rc fill(slice *s, hone_err *err) {
     ahead *x;
     hone_rc rc = HONE_OK;
     for (int i = 0; i < ASKS_PER_TURN && !rc && !s->closing && s->n_building < s->t->n_jobs && (x = free_slot(s));
          i++) {
-        x->point = calloc(hone_space_slots(s->k->space.space) + 1, sizeof *x->point);
-        if (!x->point) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
-        rc = hone_search_ask(s->k->search, x->point, err);
+        rc = next_point(s->k, x, err);
         if (rc == HONE_E_EXHAUSTED) {
             release(s, x);
             s->k->end = "exhausted";
@@ -447,7 +456,7 @@ static void drop_all(slice *s) {
             hn_proc_collect(x->build.proc, &r);
             hn_proc_result_free(&r);
         }
-        if (x->point) hone_search_forget(s->k->search, x->point);
+        if (x->point && !x->gift) hone_search_forget(s->k->search, x->point);
         release(s, x);
     }
 }
@@ -536,6 +545,7 @@ void hn_tuned_close(hn_tuned *k) {
     if (k->search) hone_search_close(k->search);
     for (size_t i = 0; i < k->n_seen; i++) hone_free(k->seen[i].json);
     free(k->seen);
+    free(k->gift);
     hn_tune_space_free(&k->space);
     hone_winner_free(&k->won);
 }

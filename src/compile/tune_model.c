@@ -14,7 +14,8 @@ enum { MOST_JOBS = 64, MOST_ROUNDS = 2 };
 /* A kernel below this share is left alone; parts of the budget; a turn. */
 static const double least_share = 0.002, usual_budget_s = 60, profile_part = 0.05, least_proof_part = 0.1,
                     most_proof_part = 0.4, check_part = 0.06;
-static const double turn_s = 2, usual_eval_s = 0.08, usual_proof_s = 4, slower = 0.99, worth_proof = 0.995;
+static const double turn_s = 2, usual_eval_s = 0.08, usual_proof_s = 4, slower = 0.99, worth_proof = 0.995,
+                    worth_spreading = 0.98;
 
 hone_tune_model_options hone_tune_model_defaults(void) { return (hone_tune_model_options){.cpu = -1}; }
 
@@ -275,6 +276,39 @@ static hone_rc prove_pending(hn_tuning *t, hone_err *err) {
     return rc;
 }
 
+static const hn_seen *best_seen(const hn_tuned *k) {
+    const hn_seen *best = NULL;
+    for (size_t i = 0; i < k->n_seen; i++)
+        if (k->seen[i].cls == HONE_RUN_OK && (!best || k->seen[i].ratio < best->ratio)) best = &k->seen[i];
+    return best;
+}
+
+/* What was found for one kernel is the next candidate of those that have its sketch, too. */
+static void spread(hn_tuning *t, const hn_tuned *from) {
+    const hn_seen *best = best_seen(from);
+    double *point = calloc(hone_space_slots(from->space.space) + 1, sizeof *point);
+    bool known = point && best && !hone_point_from_json(from->space.space, best->json, point, NULL);
+    for (size_t i = 0; i < t->n_kernels && known; i++) {
+        hn_tuned *k = &t->kernel[i];
+        if (k == from || !k->search || k->end) continue;
+        double *gift = calloc(hone_space_slots(k->space.space) + 1, sizeof *gift);
+        if (!gift || !hn_tune_space_carry(&from->space, point, &k->space, gift)) {
+            free(gift);
+            continue;
+        }
+        free(k->gift);
+        k->gift = gift;
+    }
+    free(point);
+}
+
+static hone_rc turn(hn_tuning *t, hn_tuned *k, hone_err *err) {
+    double before = k->best;
+    hone_rc rc = hn_tuned_slice(t, k, fmin(hn_now_s() + turn_s, search_end(t)), err);
+    if (!rc && k->best < before && k->best < worth_spreading) spread(t, k);
+    return rc || !k->end ? rc : prove(t, k, err);
+}
+
 /* A search that ends of itself is followed by its proof at once, so that what is stopped later has it. */
 static hone_rc search(hn_tuning *t, hone_err *err) {
     hn_prospect *p = calloc(t->n_kernels + 1, sizeof *p);
@@ -283,8 +317,7 @@ static hone_rc search(hn_tuning *t, hone_err *err) {
         size_t i = next_kernel(t, p);
         if (i == t->n_kernels && !take_up_again(t)) break;
         if (i == t->n_kernels) continue;
-        rc = hn_tuned_slice(t, &t->kernel[i], fmin(hn_now_s() + turn_s, search_end(t)), err);
-        if (!rc && t->kernel[i].end) rc = prove(t, &t->kernel[i], err);
+        rc = turn(t, &t->kernel[i], err);
     }
     free(p);
     for (size_t i = 0; i < t->n_kernels; i++)

@@ -232,3 +232,40 @@ void hn_tune_space_setting(const hn_tune_space *s, const double *point, hn_setti
             used += (size_t)snprintf(out->flags + used, HN_FLAGS_MAX - used, "%s%s", used ? " " : "", flag->flag);
     }
 }
+
+/* --- from kernel to kernel -----------------------------------------------------------------------------------------
+ */
+
+static size_t nearest_value(const hone_param *p, const char *text) {
+    size_t best = 0;
+    double wanted = strtod(text, NULL), gap = INFINITY;
+    for (size_t i = 0; i < p->n_values; i++) {
+        double g = fabs(strtod(p->values[i], NULL) - wanted);
+        if (g < gap) gap = g, best = i;
+    }
+    return best;
+}
+
+static void carry_gene(const hn_tune_space *from, const double *point, const hone_param *p, double *out) {
+    size_t j = hone_space_find(from->space, p->name);
+    const hone_param *q = j == SIZE_MAX ? NULL : hone_space_param(from->space, j);
+    if (!q || isnan(point[q->slot])) return;
+    if (p->kind == HONE_FLAG) out[p->slot] = point[q->slot];
+    if (p->kind == HONE_ORDINAL) out[p->slot] = (double)nearest_value(p, q->values[(size_t)point[q->slot]]);
+    for (size_t i = 0; p->kind == HONE_CHOICE && i < p->n_values; i++)
+        if (!strcmp(p->values[i], q->values[(size_t)point[q->slot]])) out[p->slot] = (double)i;
+}
+
+bool hn_tune_space_carry(const hn_tune_space *from, const double *point, const hn_tune_space *to, double *out) {
+    double fit = value_of(from, point, "sketch");
+    const char *name = from->fit[isnan(fit) ? 0 : (size_t)fit].sketch->name;
+    size_t at = 0, sketch = hone_space_find(to->space, "sketch");
+    while (at < to->n_fits && strcmp(to->fit[at].sketch->name, name) != 0) at++;
+    if (at == to->n_fits) return false;
+    hone_space_default(to->space, out);
+    for (size_t i = 0; i < hone_space_n_params(to->space); i++)
+        carry_gene(from, point, hone_space_param(to->space, i), out);
+    if (sketch != SIZE_MAX) out[hone_space_param(to->space, sketch)->slot] = (double)at;
+    hone_point_canon(to->space, out);
+    return true;
+}

@@ -148,6 +148,34 @@ static void test_balance(void) {
     end(&t, &k);
 }
 
+/* A candidate of one kernel as one of another: compiler and flags as they are, knobs as near as they can be. */
+static void test_carry(void) {
+    static const char wider[] = "ir 1\ninput %0 : f32[20, 64] \"x\"\ninput %1 : f32[64, 1000] \"w\"\n"
+                                "%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\n"
+                                "output %2 \"y\"\n";
+    hone_tune_model_options o = hone_tune_model_defaults();
+    hn_tuning t[2];
+    hn_tuned k[2];
+    hn_setting had = {.cc = ""}, got = {.cc = ""};
+    double point[256] = {0}, carried[256] = {0};
+    o.fresh = true;
+    if (!begin(&t[0], &k[0], &o, product) || !begin(&t[1], &k[1], &o, wider)) return;
+    const hn_tune_space *from = &k[0].space;
+    hone_space_default(from->space, point);
+    for (size_t i = 0; i < from->n_fits; i++)
+        if (!strcmp(from->fit[i].sketch->name, "gemm"))
+            point[hone_space_param(from->space, hone_space_find(from->space, "sketch"))->slot] = (double)i;
+    point[hone_space_param(from->space, hone_space_find(from->space, "default.-O3"))->slot] = 1;
+    hone_point_canon(from->space, point);
+    hn_tune_space_setting(from, point, &had);
+    ok(hn_tune_space_carry(from, point, &k[1].space, carried), "tune/carry");
+    hn_tune_space_setting(&k[1].space, carried, &got);
+    ok(!strncmp(got.schedule, "gemm ", 5) && !strcmp(got.flags, "-O3") && !*got.cc,
+       "tune/carry_keeps: %s, %s -> %s, %s", had.schedule, had.flags, got.schedule, got.flags);
+    end(&t[0], &k[0]);
+    end(&t[1], &k[1]);
+}
+
 /* A candidate that is not the kernel, in the place of one. */
 static hn_lab_reply try_code(hn_tuning *t, hn_tuned *k, hn_lab *lab, const char *does, const char *name) {
     hn_kernel_code code = k->k->code;
@@ -211,6 +239,7 @@ int main(void) {
     test_search();
     test_threads();
     test_balance();
+    test_carry();
     test_lab();
     ok(hn_remove_tree(folder, NULL) == HONE_OK, "tune/cleans_up");
     return done_testing();
