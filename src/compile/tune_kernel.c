@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_AHEAD = 8, SCREEN_PAIRS = 5, CLOSER_PAIRS = 24, ASKS_PER_TURN = 16, MOST_TRIES = 2 };
+enum { MOST_AHEAD = 8, SCREEN_PAIRS = 5, CLOSER_PAIRS = 24, ASKS_PER_TURN = 16, MOST_TRIES = 2, ASSEMBLY = 3 };
 /* Blocks of a screening and of a closer look; a candidate this much slower than the best is given up early. */
 static const double screen_block_s = 5e-4, screen_s = 0.02, closer_s = 0.08, clearly_worse = 1.15;
 /* A gain that counts; the roofline is reached within this. */
@@ -49,7 +49,7 @@ typedef struct slice {
     size_t n_building, n_ready;
     ahead *measuring;
     double until_s;
-    bool closing;
+    bool closing, assembled; /* assembled: the team's cores are kept free for the closer looks that wait */
 } slice;
 
 /* On all threads: a closer look, where the kernel has work for them. */
@@ -200,11 +200,19 @@ static bool is_in_team(const hn_team *team, int cpu, uint32_t n) {
     return false;
 }
 
+/* Closer looks on all threads wait for each other, as builds have to end for them. */
+static void assemble(slice *s) {
+    size_t n_waiting = 0;
+    for (size_t i = 0; i < MOST_AHEAD; i++) n_waiting += s->slot[i].state == READY && is_team(s->k, &s->slot[i]);
+    s->assembled = n_waiting >= ASSEMBLY || (s->assembled && n_waiting);
+}
+
 /* How many of the team's cores a measurement has now, or waits for. */
 static uint32_t n_taken(const slice *s) {
-    bool all = s->measuring && is_team(s->k, s->measuring);
-    for (size_t i = 0; i < MOST_AHEAD; i++) all = all || (s->slot[i].state == READY && is_team(s->k, &s->slot[i]));
-    return all ? s->k->n_threads : s->measuring || s->n_ready ? 1 : 0;
+    uint32_t n = s->measuring != NULL;
+    if (s->assembled || (s->measuring && is_team(s->k, s->measuring))) return s->k->n_threads;
+    for (size_t i = 0; i < MOST_AHEAD && !n; i++) n = s->slot[i].state == READY && !is_team(s->k, &s->slot[i]);
+    return n;
 }
 
 /* A core for the next build: one without any; those that measure when there is nothing to measure. */
@@ -410,6 +418,7 @@ static hone_rc turn(slice *s, hone_err *err) {
     hone_rc rc = HONE_OK;
     for (size_t i = 0; i < MOST_AHEAD && !rc; i++)
         if (s->slot[i].state == BUILDING && hn_proc_poll(s->slot[i].build.proc)) rc = collect(s, &s->slot[i], err);
+    assemble(s);
     if (!rc) rc = fill(s, err);
     ahead *x = rc || s->measuring ? NULL : next_ready(s);
     if (x) rc = measure(s, x, err);

@@ -31,6 +31,8 @@ const hn_tune_flag hn_tune_flags[] = {
     {"gcc", "-frename-registers"},
     {"gcc", "-fno-tree-pre"},
     {"gcc", "-falign-loops=64"},
+    {"gcc", "-fprefetch-loop-arrays"},
+    {"gcc", "-fno-gcse"},
     {"clang", "-O3"},
     {"clang", "-fno-unroll-loops"},
     {"clang", "-fno-vectorize"},
