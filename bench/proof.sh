@@ -17,10 +17,7 @@ set -eu
 [ $# -eq 0 ] || usage bench/proof.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
 need_hone
 simulate=$OUT/proof_simulate
-mkdir -p "$OUT"
-# shellcheck disable=SC2046
-${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -Iinclude -Isrc bench/proof/simulate.c "$BUILD/libhone.a" -o "$simulate" \
-    $(pkg-config --cflags --libs yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c) -lm -lpthread
+build_program bench/proof/simulate.c "$simulate"
 header "Proof" "bench/proof.sh"
 key=$(sha256sum "$HONE" bench/proof/hone.yaml bench/proof/*.c | sha256sum | cut -c1-12)
 python3 bench/proof/proof.py --hone "$HONE" --simulate "$simulate" --workload bench/proof/hone.yaml \
