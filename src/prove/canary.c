@@ -100,7 +100,8 @@ static hone_rc run_side(canary *c, int side, uint64_t noise, hn_run *out, hone_e
     hone_rc rc = hn_run_once(&cfg, &c->recipe[side], &c->build[side], c->input, side == BASE, HN_RUN_MEASURE, false,
                              noise, NULL, out, err);
     if (!rc && side == BASE && out->cls != HONE_RUN_OK)
-        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_class_name(out->cls), out->detail);
+        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_class_name(out->cls),
+                     out->detail);
     return rc;
 }
 

@@ -84,7 +84,8 @@ static hone_rc base_failed(const hn_run *run, size_t variant, hone_err *err) {
                                    "the program deterministic or give parity a tolerance"
                                  : "; its output differs between two runs: make the program deterministic or give "
                                    "parity a tolerance";
-    return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.700s%s", hone_class_name(run->cls), run->detail, hint);
+    return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.700s%s", hone_class_name(run->cls),
+                   run->detail, hint);
 }
 
 static void candidate_failed(hn_pairing *p, hone_class cls, const char *detail) {
