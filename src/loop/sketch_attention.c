@@ -184,11 +184,13 @@ static hn_knob skip_knob(const hn_attend *t) {
     return k;
 }
 
-/* How many queries there are, if they are few. */
+/* How many queries the path of a few is for: all, if there are few; one, where it is not known how many there are: then
+ * both paths are written and the run takes one. 0: it does not fit. */
 static int64_t few_queries(hn_attend *t) {
     int64_t queries;
-    bool few = hn_ix_is_int(t->n, n_query(t), &queries) && queries <= HN_FEW_MAX && !t->n_mask;
-    return few && hn_attend_unit_stride(t->n, t->x.k, t->x.depth) ? queries : 0;
+    if (!hn_attend_unit_stride(t->n, t->x.k, t->x.depth)) return 0;
+    if (!hn_ix_is_int(t->n, n_query(t), &queries)) return 1;
+    return queries <= HN_FEW_MAX && !t->n_mask ? queries : 0;
 }
 
 static hn_knob few_knob(hn_attend *t) {
@@ -222,7 +224,7 @@ static void local_buffers(hn_attend *t) {
     t->queries = local(t, HONE_F32, t->rows * t->depth);
     t->scores = local(t, HONE_F32, t->block * t->group);
     t->sums = local(t, HONE_F32, t->rows);
-    for (int i = 0; i < t->n_staged && !t->few; i++)
+    for (int i = 0; i < t->n_staged; i++)
         t->staged[i].to =
             local(t, n->sv[t->staged[i].load].dtype, t->staged[i].by_key ? t->block * t->group : t->group);
     if (t->pack) {
@@ -260,11 +262,10 @@ static void open_item(hn_attend *t) {
     t->here = hn_ix_min(n, hn_ix_int(n, t->rows), hn_ix_sub(n, queries, t->item));
 }
 
-static void build(hn_attend *t) {
+/* One item. */
+static void attend(hn_attend *t) {
     hn_writer *w = &t->w;
     hn_ix keys = t->n->extent[t->x.key], size = hn_ix_int(t->n, t->block);
-    local_buffers(t);
-    open_item(t);
     open_groups(t);
     if (t->few)
         hn_few_queries(t);
@@ -276,15 +277,15 @@ static void build(hn_attend *t) {
     t->key0 = hn_at_times(t, hn_write_loop(w, blocks, HN_SERIAL), t->block);
     t->n_key = hn_ix_min(t->n, size, hn_ix_sub(t->n, keys, t->key0));
     t->from = hn_ix_int(t->n, 0);
-    hn_attend_pack(t);
-    hn_attend_size(t);
+    if (t->pack) hn_attend_pack(t);
+    if (t->skip) hn_attend_size(t);
     open_groups(t);
     if (t->few) {
         hn_few_scores(t);
         hn_few_softmax(t);
     } else {
         hn_attend_stage_masks(t);
-        hn_attend_skip(t);
+        if (t->skip) hn_attend_skip(t);
         hn_attend_scores(t);
         hn_attend_softmax(t);
     }
@@ -293,8 +294,35 @@ static void build(hn_attend *t) {
     if (t->online) {
         open_groups(t);
         hn_attend_finish(t);
+        hn_write_close(w, 1);
     }
-    hn_write_end(w);
+}
+
+/* One query, or more: each in a loop that runs once or not at all. */
+static void attend_either(hn_attend *t) {
+    hn_nest *n = t->n;
+    hn_ix zero = hn_ix_int(n, 0), one = hn_ix_int(n, 1), more = hn_ix_sub(n, n_query(t), one);
+    hn_attend few = *t;
+    few.query_tile = 1;
+    few.pack = few.skip = false;
+    hn_write_loop(&few.w, hn_ix_max(n, zero, hn_ix_sub(n, one, more)), HN_SERIAL);
+    attend(&few);
+    hn_write_close(&few.w, 1);
+    t->w = few.w;
+    t->few = false;
+    hn_write_loop(&t->w, hn_ix_min(n, one, more), HN_SERIAL);
+    attend(t);
+    hn_write_close(&t->w, 1);
+}
+
+static void build(hn_attend *t) {
+    local_buffers(t);
+    open_item(t);
+    if (t->few && !hn_ix_is_int(t->n, n_query(t), &(int64_t){0}))
+        attend_either(t);
+    else
+        attend(t);
+    hn_write_end(&t->w);
 }
 
 static bool attention_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {

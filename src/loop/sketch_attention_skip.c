@@ -197,7 +197,6 @@ static void add_squares(hn_attend *t, hn_buf all, int64_t n, hn_sv (*number)(hn_
 
 void hn_attend_size(hn_attend *t) {
     hn_writer *w = &t->w;
-    if (!t->skip) return;
     hn_buf all = number_reg(t, 0);
     add_squares(t, all, t->depth, hn_attend_key_number);
     add_squares(t, all, t->columns, hn_attend_value_number);
@@ -208,7 +207,6 @@ void hn_attend_size(hn_attend *t) {
 void hn_attend_skip(hn_attend *t) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
-    if (!t->skip) return;
     seen all = {number_reg(t, INFINITY), number_reg(t, 0), number_reg(t, 0)};
     hn_ix l = hn_write_times(w, t->lanes, HN_VECTOR);
     seen lane = {hn_write_reg(w, HONE_F32, t->vectors), number_reg(t, 0), number_reg(t, 0)};

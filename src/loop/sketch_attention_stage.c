@@ -121,7 +121,7 @@ static void pack_row(hn_attend *t, hn_sv from, hn_var along, hn_buf to, hn_ix k,
 void hn_attend_pack(hn_attend *t) {
     hn_writer *w = &t->w;
     hn_attend_no_query(t);
-    for (int side = 0; side < 2 && t->pack; side++) {
+    for (int side = 0; side < 2; side++) {
         hn_ix k = hn_write_loop(w, t->n_key, HN_SERIAL);
         w->var[side ? t->x.key_v : t->x.key] = hn_at_plus(t, t->key0, k);
         if (side)

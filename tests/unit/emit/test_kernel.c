@@ -240,7 +240,8 @@ static void check(const kernel_case *c, built *b, kernel_fn *k, const char *dial
 static void faults(const char *dir) {
     const hn_dialect *d = hn_dialect_named("native");
     const hn_emit_how how = how_for(d);
-    static const char *const which[] = {"add_mul_relu", "softmax", "matmul_static", "conv", "attention", "gather"};
+    static const char *const which[] = {"add_mul_relu", "softmax", "matmul_static", "conv", "attention_one_query_past",
+                                        "gather"};
     hn_str source = {0};
     built b[sizeof which / sizeof *which] = {{0}};
     int index[sizeof which / sizeof *which], first[sizeof which / sizeof *which + 1] = {0}, total = 0;
