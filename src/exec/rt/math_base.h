@@ -91,3 +91,12 @@ HNR HNK_F HNK(with_sign)(HNK_F x, HNK_F sign) { /* x >= 0, or of that sign alrea
 }
 /* 2^n, -127 < n < 128 */
 HNR HNK_F HNK(power)(HNK_I n) { return HNK(value)((n + 127) << 23); }
+/* x * 2^n, rounded once, 1/2 <= x <= 2, -252 < n < 254: one instruction, or two scalings of which the first is exact */
+HNR HNK_F HNK(scale)(HNK_F x, HNK_I n) {
+#if HNK_W == 16 && defined(__AVX512F__)
+    return __builtin_ia32_scalefps512_mask(x, __builtin_convertvector(n, HNK_F), x, -1, 4);
+#else
+    HNK_I half = n >> 1;
+    return x * HNK(power)(half) * HNK(power)(n - half);
+#endif
+}

@@ -30,11 +30,10 @@ HNR HNK_F HNK(quick_exp_small)(HNK_F r) {
     return HNK(madd)(q, r * r, r);
 }
 
-/* Two scalings: results beyond 2^127 and below 2^-126 are reached, the latter rounded once. */
+/* Results beyond 2^127 and below 2^-126 are reached, the latter rounded once. */
 HNR HNK_F HNK(exp)(HNK_F x) {
     HNK(exp_parts) p = HNK(exp_reduce)(HNK(at_least)(HNK(at_most)(x, 89.0f), -104.0f));
-    HNK_I half = p.n >> 1;
-    return (HNK(exp_small)(p.r) + 1.0f) * HNK(power)(half) * HNK(power)(p.n - half);
+    return HNK(scale)(HNK(exp_small)(p.r) + 1.0f, p.n);
 }
 /* Results below 2^-125 are 0. */
 HNR HNK_F HNK(quick_exp)(HNK_F x) {
