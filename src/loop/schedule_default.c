@@ -77,12 +77,18 @@ static void vectorise(hn_nest *n, hn_st loop, plan *p) {
     }
 }
 
+/* Four vectors of partial results, so that additions do not wait for each other; what four vectors leave over likewise
+ * with fewer. */
 static void partials(hn_nest *n, hn_st loop, plan *p) {
-    int64_t e;
+    int64_t e, four = 4 * p->lanes;
     bool known = hn_ix_is_int(n, n->extent[n->st[loop].var], &e);
-    int64_t u = known && e % (4 * p->lanes) == 0 && e >= 4 * p->lanes ? 4 : known && e % (2 * p->lanes) == 0 ? 2 : 1;
+    int64_t u = known && e >= four ? 4 : known && e % (2 * p->lanes) == 0 ? 2 : 1;
+    hn_st behind = n->st[loop].next, last = loop;
     if (p->one_part) u = 1;
-    if (hn_loop_rfactor(n, loop, p->lanes, u, NULL)) p->n_partial++;
+    if (!hn_loop_rfactor(n, loop, p->lanes, u, NULL)) return;
+    p->n_partial++;
+    while (n->st[last].next != behind) last = n->st[last].next;
+    if (u > 1 && n->st[last].kind == HN_ST_LOOP && n->st[last].loop == HN_SERIAL) partials(n, last, p);
 }
 
 static bool has_guards(hn_nest *n, hn_st first, hn_var v);
@@ -167,10 +173,10 @@ static hn_st make_panels(hn_nest *n, hn_chain *c, int *rows, int64_t columns) {
     return in;
 }
 
-/* Two vectors of columns at once, then what is left. */
-static void tile_columns(hn_nest *n, hn_st leaf, plan *p) {
+/* `vectors` of columns at once, then what is left. */
+static void tile_columns(hn_nest *n, hn_st leaf, int64_t vectors, plan *p) {
     hn_st wide, tail, vector;
-    if (!hn_loop_split(n, leaf, 2 * p->lanes, &wide, &tail, NULL)) {
+    if (!hn_loop_split(n, leaf, vectors * p->lanes, &wide, &tail, NULL)) {
         vectorise(n, leaf, p);
         return;
     }
@@ -200,10 +206,10 @@ static void tile(hn_nest *n, hn_chain *c, plan *p) {
     hn_st row = rows >= 0 ? c->loop[rows] : 0, inside;
     if (hn_loop_peel(n, leaf, &inside, NULL)) leaf = inside;
     if (rows >= 0) {
-        tile_columns(n, leaf, p);
+        tile_columns(n, leaf, 2, p);
         tile_rows(n, row, p);
     } else {
-        vectorise(n, leaf, p);
+        tile_columns(n, leaf, p->registers >= 32 ? 4 : 2, p);
     }
 }
 

@@ -112,20 +112,16 @@ static hn_st loop_around(hn_nest *n, hn_var v, hn_st body, hn_loop_kind kind) {
     return hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_LOOP, .var = v, .body = body, .loop = kind});
 }
 
-/* The statement that sets register b before the loop `until` in the same list, and the one before the loop. */
-static hn_st setter(const hn_nest *n, hn_st first, hn_st until, hn_buf b) {
+/* The statement that sets register b before the loop `until`, in its list or one around it. */
+static hn_st setter(const hn_nest *n, hn_st first, hn_st until, hn_buf b, bool *reached) {
     hn_st found = 0;
-    for (hn_st id = first; id && id != until; id = n->st[id].next)
+    for (hn_st id = first; id && !*reached; id = n->st[id].next) {
         if (n->st[id].kind == HN_ST_STORE && n->st[id].buf == b) found = id;
-    return found;
-}
-static hn_st list_of(const hn_nest *n, hn_st first, hn_st what) {
-    for (hn_st id = first; id; id = n->st[id].next) {
-        if (id == what) return first;
-        hn_st in = n->st[id].kind == HN_ST_LOOP ? list_of(n, n->st[id].body, what) : 0;
-        if (in) return in;
+        if (id == until) *reached = true;
+        hn_st in = !*reached && n->st[id].kind == HN_ST_LOOP ? setter(n, n->st[id].body, until, b, reached) : 0;
+        if (in && *reached) found = in;
     }
-    return 0;
+    return found;
 }
 
 /* The one update in the body, which must be its last statement; all else must be definitions. */
@@ -196,14 +192,16 @@ static hn_st fold_partials(hn_nest *n, const hn_stmt *update, hn_buf p, int64_t 
 }
 
 bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **why) {
-    hn_st update = only_update(n, n->st[loop].body), list = list_of(n, n->first, loop);
+    hn_st update = only_update(n, n->st[loop].body);
     hn_ix e = n->extent[n->st[loop].var];
     hn_dim size = hn_dim_int(n->dims, w * u);
     int64_t known;
     if (!update || n->buf[n->st[update].buf].space != HN_REG) return hn_loop_no(why, "no lone update of a register");
     if (hn_ix_uses(n, n->st[update].at, n->st[loop].var)) return hn_loop_no(why, "every iteration has its register");
-    hn_st set = setter(n, list, loop, n->st[update].buf);
-    if (!set || n->st[set].at != n->st[update].at) return hn_loop_no(why, "the register is not set beside the loop");
+    bool reached = false;
+    hn_st set = setter(n, n->first, loop, n->st[update].buf, &reached);
+    if (!set || n->st[set].at != n->st[update].at)
+        return hn_loop_no(why, "the register is not set in front of the loop");
     if (hn_ix_is_int(n, e, &known) && known < w * u) return hn_loop_no(why, "the loop is shorter than the vectors");
     hn_buf p = hn_nest_buf(n, HN_REG, n->buf[n->st[update].buf].dtype, size);
     hn_ix times = hn_ix_div(n, e, size), rest = hn_ix_mod(n, e, size);
