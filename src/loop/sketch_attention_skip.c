@@ -2,7 +2,7 @@
  *
  * What hides is known when the kernel runs: a causal mask may be a constant, an input, or what another kernel made of
  * both; so the mask itself is read, [key][lane], before the scores: from which key to which one of the group's queries
- * sees anything. That costs four operations per vector of the mask, against twice the depth of a head for its scores.
+ * sees anything. That costs some seven operations per vector of the mask, against twice the depth of a head for its scores.
  *
  * Leaving the others out changes no bit: a hidden key weighs exp(x - top), with top the row's largest score, and exp is
  * 0 below -87 (exponential, sketch_attention_tile.c). A key is hidden where its mask is at most HIDDEN = -2^126 (-inf,
@@ -100,35 +100,46 @@ static hn_sv mask_at(hn_attend *t, hn_ix k, hn_ix lane) {
     return all;
 }
 
-/* Over the keys of the block: best[v], the highest mask of a lane; last, one more than the last key that a lane sees;
- * left, how many keys there are from the first one on. */
+/* Over the keys of the block: best[v], the highest mask of a lane; first and last: the first key that a lane sees, and
+ * one more than the last. */
 typedef struct seen {
-    hn_buf best, last, left;
+    hn_buf best, first, last;
 } seen;
-
-static void scan(hn_attend *t, const seen *s, hn_ix l) {
-    hn_writer *w = &t->w;
-    hn_ix zero = hn_ix_int(t->n, 0), k = hn_write_loop(w, t->n_key, HN_SERIAL);
-    hn_sv any = 0;
-    for (int64_t v = 0; v < t->vectors; v++) {
-        hn_sv m = mask_at(t, k, hn_at_plus(t, l, hn_ix_int(t->n, v * t->lanes)));
-        hn_write_update(w, s->best, hn_ix_int(t->n, v), HN_OP_MAX, m);
-        any = any ? hn_write_op(w, HN_OP_MAX, HONE_F32, any, m) : m;
-    }
-    hn_sv hidden = hn_write_op(w, HN_OP_LE, HONE_BOOL, any, hn_at_number(t, HIDDEN)), none = hn_at_number(t, 0);
-    hn_ix place[2] = {hn_at_plus(t, k, hn_ix_int(t->n, 1)), hn_ix_sub(t->n, t->n_key, k)};
-    for (int side = 0; side < 2; side++) {
-        hn_sv i = hn_write_scalar(w, &(hn_scalar){.kind = HN_SV_INDEX, .dtype = HONE_I64, .at = place[side]});
-        hn_sv number = hn_write_op(w, HN_OP_CAST, HONE_F32, i, 0);
-        hn_write_update(w, side ? s->left : s->last, zero, HN_OP_MAX, select(t, hidden, none, number));
-    }
-    hn_write_close(w, 1);
-}
 
 static hn_buf number_reg(hn_attend *t, double x) {
     hn_buf r = hn_write_reg(&t->w, HONE_F32, 1);
     hn_write_store(&t->w, r, hn_ix_int(t->n, 0), hn_at_number(t, x));
     return r;
+}
+
+/* Is one of the group's masks in this lane above HIDDEN? Raises best. (A NaN is: then the row is computed as it was.)
+ */
+static hn_sv hidden_at(hn_attend *t, const seen *s, hn_ix k, hn_ix l) {
+    hn_writer *w = &t->w;
+    hn_sv all = 0;
+    for (int64_t v = 0; v < t->vectors; v++) {
+        hn_ix at = hn_ix_int(t->n, v);
+        hn_sv m = mask_at(t, k, hn_at_plus(t, l, hn_at_times(t, at, t->lanes))), best = hn_write_load(w, s->best, at);
+        hn_write_store(w, s->best, at, select(t, hn_write_op(w, HN_OP_LT, HONE_BOOL, best, m), m, best));
+        hn_sv hidden = hn_write_op(w, HN_OP_LE, HONE_BOOL, m, hn_at_number(t, HIDDEN));
+        all = all ? hn_write_op(w, HN_OP_AND, HONE_BOOL, all, hidden) : hidden;
+    }
+    return all;
+}
+
+static void scan(hn_attend *t, const seen *s, hn_ix l) {
+    hn_writer *w = &t->w;
+    hn_ix zero = hn_ix_int(t->n, 0);
+    hn_buf count = number_reg(t, 0);
+    hn_ix k = hn_write_loop(w, t->n_key, HN_SERIAL);
+    hn_sv hidden = hidden_at(t, s, k, l), here = hn_write_load(w, count, zero);
+    hn_sv first = hn_write_load(w, s->first, zero), last = hn_write_load(w, s->last, zero);
+    hn_sv earlier = select(t, hn_write_op(w, HN_OP_LT, HONE_BOOL, here, first), here, first);
+    hn_sv next = hn_write_op(w, HN_OP_ADD, HONE_F32, here, hn_at_number(t, 1));
+    hn_write_store(w, s->first, zero, select(t, hidden, first, earlier));
+    hn_write_store(w, s->last, zero, select(t, hidden, last, next));
+    hn_write_store(w, count, zero, next);
+    hn_write_close(w, 1);
 }
 
 /* x as an index of the block: 0 … all its keys. */
@@ -147,10 +158,9 @@ static void narrow(hn_attend *t, const seen *all) {
     hn_sv i = hn_write_scalar(w, &(hn_scalar){.kind = HN_SV_INDEX, .dtype = HONE_I64, .at = t->n_key});
     hn_sv n = hn_write_op(w, HN_OP_CAST, HONE_F32, i, 0);
     hn_sv last = select(t, rows, hn_write_load(w, all->last, zero), n);
-    hn_sv left = select(t, rows, hn_write_load(w, all->left, zero), n);
-    hn_ix from = hn_ix_sub(t->n, t->n_key, index_of(t, left)), to = index_of(t, last);
-    t->from = from;
-    t->n_key = hn_ix_max(t->n, zero, hn_ix_sub(t->n, to, from));
+    hn_sv first = select(t, rows, hn_write_load(w, all->first, zero), hn_at_number(t, 0));
+    t->from = index_of(t, first);
+    t->n_key = hn_ix_max(t->n, zero, hn_ix_sub(t->n, index_of(t, last), t->from));
 }
 
 /* The highest mask of vector v's lanes; -inf where a query is too large. */
@@ -207,9 +217,10 @@ void hn_attend_size(hn_attend *t) {
 void hn_attend_skip(hn_attend *t) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
-    seen all = {number_reg(t, INFINITY), number_reg(t, 0), number_reg(t, 0)};
+    double behind = (double)t->block;
+    seen all = {number_reg(t, INFINITY), number_reg(t, behind), number_reg(t, 0)};
     hn_ix l = hn_write_times(w, t->lanes, HN_VECTOR);
-    seen lane = {hn_write_reg(w, HONE_F32, t->vectors), number_reg(t, 0), number_reg(t, 0)};
+    seen lane = {hn_write_reg(w, HONE_F32, t->vectors), number_reg(t, behind), number_reg(t, 0)};
     for (int64_t v = 0; v < t->vectors; v++) {
         hn_ix at = hn_at_plus(t, t->group_at, hn_at_plus(t, l, hn_ix_int(t->n, v * t->lanes)));
         hn_sv top = t->online ? hn_write_load(w, t->tops, at) : hn_at_number(t, -(double)INFINITY);
@@ -219,7 +230,7 @@ void hn_attend_skip(hn_attend *t) {
     for (int64_t v = 0; v < t->vectors; v++)
         hn_write_update(w, all.best, zero, HN_OP_MIN, best_of_moderate(t, &lane, l, v));
     hn_write_update(w, all.last, zero, HN_OP_MAX, hn_write_load(w, lane.last, zero));
-    hn_write_update(w, all.left, zero, HN_OP_MAX, hn_write_load(w, lane.left, zero));
+    hn_write_update(w, all.first, zero, HN_OP_MIN, hn_write_load(w, lane.first, zero));
     hn_write_close(w, 1);
     narrow(t, &all);
 }
