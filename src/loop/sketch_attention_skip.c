@@ -2,7 +2,8 @@
  *
  * What hides is known when the kernel runs: a causal mask may be a constant, an input, or what another kernel made of
  * both; so the mask itself is read, [key][lane], before the scores: from which key to which one of the group's queries
- * sees anything. That costs some seven operations per vector of the mask, against twice the depth of a head for its scores.
+ * sees anything. That costs some seven operations per vector of the mask, against twice the depth of a head for its
+ * scores.
  *
  * Leaving the others out changes no bit: a hidden key weighs exp(x - top), with top the row's largest score, and exp is
  * 0 below -87 (exponential, sketch_attention_tile.c). A key is hidden where its mask is at most HIDDEN = -2^126 (-inf,
@@ -112,8 +113,7 @@ static hn_buf number_reg(hn_attend *t, double x) {
     return r;
 }
 
-/* Is one of the group's masks in this lane above HIDDEN? Raises best. (A NaN is: then the row is computed as it was.)
- */
+/* Do the masks of all vectors hide the key in this lane? NaN hides nothing. Raises best. */
 static hn_sv hidden_at(hn_attend *t, const seen *s, hn_ix k, hn_ix l) {
     hn_writer *w = &t->w;
     hn_sv all = 0;
