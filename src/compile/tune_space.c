@@ -2,6 +2,7 @@
  * compiler, and its flags. Seeds: every sketch as its cost model has it, every compiler alone, one step aside in each
  * knob, every flag alone.
  */
+#include "base/locale.h"
 #include "compile/tune_int.h"
 
 #include <hone/target.h>
@@ -238,9 +239,10 @@ void hn_tune_space_setting(const hn_tune_space *s, const double *point, hn_setti
 
 static size_t nearest_value(const hone_param *p, const char *text) {
     size_t best = 0;
-    double wanted = strtod(text, NULL), gap = INFINITY;
+    char *end;
+    double wanted = hn_strtod(text, &end), gap = INFINITY;
     for (size_t i = 0; i < p->n_values; i++) {
-        double g = fabs(strtod(p->values[i], NULL) - wanted);
+        double g = fabs(hn_strtod(p->values[i], &end) - wanted);
         if (g < gap) gap = g, best = i;
     }
     return best;
