@@ -1,7 +1,7 @@
 /* candidates.c — choosing among the trials of a session. */
 #include "candidates.h"
 
-#include <hone/prove.h>
+#include <hone/report.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,71 +61,22 @@ static hone_rc from_controls(const char *path, const hone_workload *w, cli_candi
 
 /* --- a session ------------------------------------------------------------------------------------------------ */
 
-/* a before b: the closing race measured fresh builds, the search is partly luck. */
-static bool before(const cli_record *r, const hone_trial *a, const hone_trial *b) {
-    bool a_raced = strcmp(a->phase, "race") == 0, b_raced = strcmp(b->phase, "race") == 0;
-    if (a_raced != b_raced) return a_raced;
-    return cli_better(r, a, b);
-}
-
-static bool eligible(const cli_record *r, const hone_trial *t) {
-    if (!cli_feasible(t) || strcmp(t->phase, "baseline") == 0) return false;
-    bool same = r->baseline && *t->object_hash && strcmp(t->object_hash, r->baseline->object_hash) == 0;
-    return !same;
-}
-
-static bool same_program(const hone_trial *a, const hone_trial *b) {
-    if (a->point_hash == b->point_hash) return true;
-    return *a->object_hash && strcmp(a->object_hash, b->object_hash) == 0;
-}
-
-static bool dominates(const cli_record *r, const hone_trial *a, const hone_trial *b) {
-    bool better = false;
-    for (size_t k = 0; k < r->n_goals; k++) {
-        double x = a->outcome.value[k], y = b->outcome.value[k];
-        if (r->goal[k].maximize ? x < y : x > y) return false;
-        better |= x != y;
+/* Adds what is worth proving, with what the search claimed of it. */
+static void add_best(const cli *c, const hone_report *r, cli_candidates *x) {
+    hone_candidate best[HONE_CANDIDATES_MAX];
+    size_t n = hone_report_candidates(r, (size_t)cli_count(c, "top", 0), best);
+    for (size_t i = 0; i < n; i++) {
+        cli_candidate *one = add(x, cli_strdup(best[i].trial->trial->point), best[i].trial->trial->id);
+        memcpy(one->claimed, best[i].claimed, sizeof one->claimed);
     }
-    return better;
-}
-
-static bool on_front(const cli_record *r, const hone_trial *t) {
-    for (size_t i = 0; i < r->trials.n; i++)
-        if (cli_feasible(&r->trials.trial[i]) && dominates(r, &r->trials.trial[i], t)) return false;
-    return true;
-}
-
-/* The next best whose program is not among those chosen. */
-static const hone_trial *next_best(const cli_record *r, const hone_trial **chosen, size_t n, bool front) {
-    const hone_trial *best = NULL;
-    for (size_t i = 0; i < r->trials.n; i++) {
-        const hone_trial *t = &r->trials.trial[i];
-        bool taken = !eligible(r, t) || (front && !on_front(r, t));
-        for (size_t k = 0; k < n && !taken; k++) taken = same_program(t, chosen[k]);
-        if (!taken && (!best || before(r, t, best))) best = t;
-    }
-    return best;
-}
-
-/* The search's own scores of this point are what it claimed; the closing race has taken some luck out already. */
-static void note_claims(const cli_record *r, const hone_trial *t, cli_candidate *c) {
-    const hone_trial *from = t;
-    for (size_t i = 0; i < r->trials.n; i++) {
-        const hone_trial *x = &r->trials.trial[i];
-        if (x->point_hash == t->point_hash && strcmp(x->phase, "search") == 0) from = x;
-    }
-    for (size_t k = 0; k < r->n_goals; k++) c->claimed[k] = cli_gain(r, from, k);
 }
 
 static hone_rc from_session(const cli *c, const hone_workload *w, cli_candidates *x, hone_err *err) {
-    enum { MOST = 100 };
-    const hone_trial *chosen[MOST];
     cli_record r;
+    hone_report report;
     char hash[33];
     hone_rc rc = cli_record_open(c, false, &r, err);
     if (rc) return rc;
-    bool front = r.n_goals > 1;
-    size_t n = 0, most = (size_t)cli_count(c, "top", front ? MOST : 3);
     hone_workload_hash(w, hash);
     x->session = r.session.id;
     if (strcmp(hash, r.session.workload_hash) != 0)
@@ -133,9 +84,12 @@ static hone_rc from_session(const cli *c, const hone_workload *w, cli_candidates
                       "'%s' is not the workload that session %lld was recorded with; name the right one with "
                       "--workload, or prove a point of it with --point",
                       r.workload, (long long)r.session.id);
-    while (!rc && n < most && (chosen[n] = next_best(&r, chosen, n, front)) != NULL) n++;
-    for (size_t i = 0; i < n; i++) note_claims(&r, chosen[i], add(x, cli_strdup(chosen[i]->point), chosen[i]->id));
-    if (!rc && !n)
+    if (!rc) rc = hone_report_open(r.store, r.session.id, w, NULL, &report, err);
+    if (!rc) {
+        add_best(c, &report, x);
+        hone_report_free(&report);
+    }
+    if (!rc && !x->n)
         rc = cli_fail(err, HONE_E_NOTFOUND,
                       "session %lld has no candidate: nothing that worked differs from the baseline's program",
                       (long long)r.session.id);

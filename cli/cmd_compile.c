@@ -1,5 +1,6 @@
 /* cmd_compile.c — `hone compile`: an ONNX model becomes a native library. */
 #include "model_io.h"
+#include "signals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     x.options.output = output;
     x.options.emit = !strcmp(cli_text(c, "emit", "so"), "c") ? HONE_EMIT_C : HONE_EMIT_SO;
     x.options.embed_weights = cli_given(c, "embed-weights");
+    x.options.stop = cli_catch_signals(false).stop;
     hone_rc rc = cli_compile(path, &x, &r, err);
     cli_compiling_done(&x);
     if (rc) {

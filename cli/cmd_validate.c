@@ -166,19 +166,6 @@ static void put_text(const report *r) {
 
 /* --- the controls file ---------------------------------------------------------------------------------------- */
 
-/* The best kept: by the near end of the first objective that gains. */
-static const hone_proof *best_kept(const hone_proofs *p) {
-    const hone_proof *best = NULL;
-    double most = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        if (!p->proof[i].kept) continue;
-        double near = 0;
-        for (size_t k = 0; k < p->proof[i].n_objectives; k++) near = fmax(near, p->proof[i].overall[k].gain.lo);
-        if (!best || near > most) best = &p->proof[i], most = near;
-    }
-    return best;
-}
-
 /* --out, else NAME.hone beside the workload file. */
 static char *controls_path(const cli *c, const hone_workload *w) {
     const char *given = cli_text(c, "out", NULL);
@@ -187,7 +174,7 @@ static char *controls_path(const cli *c, const hone_workload *w) {
 }
 
 static hone_rc write_controls(report *r, const hone_prove_options *o, hone_err *err) {
-    const hone_proof *best = best_kept(r->proofs);
+    const hone_proof *best = hone_proofs_best(r->proofs);
     if (!best || cli_given(r->c, "no-controls")) return HONE_OK;
     double claimed = r->from->one[best - r->proofs->proof].claimed[0];
     char *path = controls_path(r->c, r->workload);

@@ -34,6 +34,7 @@ typedef struct hone_compile_options {
     size_t n_specialize;
     void (*progress)(void *arg, const char *stage, size_t done, size_t total); /* NULL: none */
     void *progress_arg;
+    const volatile int *stop; /* set asynchronously to end with E_INTERRUPTED; NULL: none */
 } hone_compile_options;
 
 typedef struct hone_compile_result {
@@ -46,8 +47,8 @@ typedef struct hone_compile_result {
     char *text; /* a summary for people, with each fallback and its reason; hone_free */
 } hone_compile_result;
 
-/* Leaves the graph as it is. Failures: those of hone_import_onnx, E_TOOL (the compiler), E_IO. Nothing is left behind
- * by a failed call. */
+/* Leaves the graph as it is. Failures: those of hone_import_onnx, E_TOOL (the compiler), E_IO, E_INTERRUPTED (*stop;
+ * what runs is ended). Nothing is left behind by a failed call. */
 HONE_API hone_rc hone_compile_onnx(const char *path, const hone_compile_options *options, hone_compile_result *out,
                                    hone_err *err);
 HONE_API hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,

@@ -117,6 +117,8 @@ typedef struct hone_proofs {
 HONE_API hone_rc hone_validate(const hone_workload *workload, const char *const *point, size_t n_points,
                                int64_t session, const hone_prove_options *options, hone_proofs *out, hone_err *err);
 HONE_API void hone_proofs_free(hone_proofs *proofs);
+/* The kept one with the best near end of an interval, of all its objectives; NULL: none was kept. */
+HONE_API const hone_proof *hone_proofs_best(const hone_proofs *proofs);
 /* A proof as JSON (with_samples: raw pairs too) and back; free with hone_free, hone_proofs_free. */
 HONE_API hone_rc hone_proof_to_json(const hone_proof *proof, bool with_samples, char **text, hone_err *err);
 HONE_API hone_rc hone_proofs_from_json(const char *const *text, size_t n, hone_proofs *out, hone_err *err);

@@ -79,6 +79,15 @@ typedef struct hone_report {
 HONE_API hone_rc hone_report_open(hone_store *store, int64_t session, const hone_workload *workload,
                                   const hone_controls *controls, hone_report *out, hone_err *err);
 HONE_API void hone_report_free(hone_report *report);
+/* A trial worth proving, and what the search saw of its point, as gains; NAN where that is not known. */
+typedef struct hone_candidate {
+    const hone_report_trial *trial;
+    double claimed[HONE_MAX_OBJECTIVES];
+} hone_candidate;
+enum { HONE_CANDIDATES_MAX = 100 };
+/* The best `most` of a session (0: three), of several objectives those of the Pareto front (0: all): each with a
+ * program of its own that is not the baseline's, trials of the closing race first. Gives their number. */
+HONE_API size_t hone_report_candidates(const hone_report *report, size_t most, hone_candidate out[HONE_CANDIDATES_MAX]);
 /* What the page is drawn from, as JSON (docs/report.md); free with hone_free. Equal records give equal bytes. */
 HONE_API hone_rc hone_report_json(const hone_report *report, char **text, hone_err *err);
 /* The page: UTF-8, needs nothing but itself; n bytes and a NUL; free with hone_free. */

@@ -292,24 +292,30 @@ def tune(
 
 def validate(
     workload: PathLike = "hone.yaml",
-    points: Sequence[Point] = (),
+    points: Union[Point, Sequence[Point]] = (),
     *,
     session: int = 0,
+    top: Optional[int] = None,
     output: Optional[PathLike] = None,
     callback: Optional[Callable[[ProveEvent], object]] = None,
     **options: Any,
 ) -> Validation:
     """Proves points against the baseline with builds and pairs of runs of its own (docs/proof.md).
 
-    points: as dicts or JSON; none: the winner of the record's session (session: its number, 0 is the newest). output: the
-    controls file to write when one is kept, with its response file beside it.
+    points: as dicts or JSON; none: the best `top` of the record's session, each with a program of its own (three; of several
+    objectives the whole Pareto front). session: its number, 0 is the newest. output: the controls file to write of the best
+    one kept, with its response file beside it.
 
     Options:
       {options}
 
     Every verdict is recorded. Raises as `hone.tune`; that nothing was kept is a result.
     """
-    got = _hone.validate(os.fspath(workload), tuple(map(_text, points)), session, _name(output), True, plain(options),
+    if top is not None and top < 1:
+        raise _hone.UsageError(f"'top' is a whole number from 1, not {top!r}")
+    if isinstance(points, (str, Mapping)):
+        points = (points,)
+    got = _hone.validate(os.fspath(workload), tuple(map(_text, points)), session, _name(output), top or 0, plain(options),
                          _prove_callback(callback))  # fmt: skip
     return Validation(_proofs(got["proofs"]), _path(got["controls"]), got["session"])
 
@@ -326,7 +332,8 @@ def minimize(
 ) -> Reduction:
     """Finds the few controls that carry a point's gain (docs/minimize.md), and proves what is left.
 
-    point, session and output: as of `hone.validate`. prove=False only reduces.
+    point: as a dict or JSON; None: the winner of the record's session, of its newest kept proof where there is one. session
+    and output: as of `hone.validate`. prove=False only reduces.
 
     Options:
       {options}

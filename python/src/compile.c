@@ -115,6 +115,7 @@ static PyObject *compile_model(PyObject *module, PyObject *args) {
     c.options.symbol = symbol, c.options.specialize = special;
     if (c.call.callback != Py_None) c.options.progress = progress, c.options.progress_arg = &c;
     c.call.run = compile, c.call.arg = &c;
+    c.options.stop = &c.call.stop;
     if (special && !hn_py_options_set(&c.options, options, N_OPTIONS, given, "hone.compile") &&
         !hn_py_call_long(hn_py_module_state(module), &c.call))
         out = result(&c.result);

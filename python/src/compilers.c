@@ -164,13 +164,14 @@ static PyObject *tune_workload(PyObject *module, PyObject *args) {
 
 typedef struct proving {
     const char *path, *out; /* workload file; controls file to write, NULL: none */
-    const char **point;     /* NULL-terminated; none: the record's winner */
-    size_t n_points;
-    int64_t session; /* 0: the newest */
+    const char **point;     /* NULL-terminated; none: the record's */
+    size_t n_points, top;   /* top: how many of the record's; 0: as the command */
+    bool winner;            /* of the record: the one of the newest kept proof, else the best */
+    int64_t session;        /* 0: the newest */
     hone_prove_options o;
     hn_py_call call;
     hone_workload *w;
-    char *found;
+    char **found;
     hone_proofs proofs;
     hone_reduction reduction;
     bool prove, written;
@@ -194,8 +195,27 @@ static hone_rc open_store(const hone_workload *w, const char *given, hone_store 
     return hone_store_open(given ? given : dir, false, out, err);
 }
 
-/* The winner that the record names: of the newest kept proof, else the best trial. */
-static hone_rc find_point(proving *p, hone_err *err) {
+/* The winner that the record names, or what is worth proving. */
+static hone_rc take_points(proving *p, const hone_report *r, hone_err *err) {
+    hone_candidate best[HONE_CANDIDATES_MAX];
+    size_t n = p->winner ? r->point != NULL : hone_report_candidates(r, p->top, best);
+    if (!n)
+        return failed(err, HONE_E_NOTFOUND,
+                      p->winner
+                          ? "session %lld has no trial that worked"
+                          : "session %lld has no candidate: nothing that worked differs from the baseline's program",
+                      (long long)r->session.id);
+    p->found = calloc(n + 1, sizeof *p->found);
+    for (size_t i = 0; i < n && p->found; i++) {
+        p->found[i] = strdup(p->winner ? r->point : best[i].trial->trial->point);
+        if (!p->found[i]) return failed(err, HONE_E_NOMEM, "out of memory");
+    }
+    if (!p->found) return failed(err, HONE_E_NOMEM, "out of memory");
+    p->point = (const char **)p->found, p->n_points = n;
+    return HONE_OK;
+}
+
+static hone_rc find_points(proving *p, hone_err *err) {
     hone_store *store = NULL;
     hone_report r;
     char hash[33];
@@ -208,34 +228,26 @@ static hone_rc find_point(proving *p, hone_err *err) {
             rc = failed(err, HONE_E_MISMATCH,
                         "'%s' is not the workload that session %lld was recorded with; give a point", p->path,
                         (long long)r.session.id);
-        else if (!r.point)
-            rc = failed(err, HONE_E_NOTFOUND, "session %lld has no trial that worked", (long long)r.session.id);
-        else if (!(p->found = strdup(r.point)))
-            rc = failed(err, HONE_E_NOMEM, "out of memory");
+        else
+            rc = take_points(p, &r, err);
         hone_report_free(&r);
     }
     hone_store_close(store);
-    if (!rc) p->point[0] = p->found, p->n_points = 1;
     return rc;
+}
+
+static void free_points(proving *p) {
+    for (size_t i = 0; p->found && p->found[i]; i++) free(p->found[i]);
+    free(p->found);
 }
 
 static hone_rc begin(proving *p, hone_err *err) {
     hone_rc rc = hone_workload_load(p->path, &p->w, err);
-    return rc || p->n_points ? rc : find_point(p, err);
-}
-
-/* The kept one with the best near end of its first objective's interval. */
-static const hone_proof *best_kept(const hone_proofs *all) {
-    const hone_proof *best = NULL;
-    for (size_t i = 0; i < all->n; i++) {
-        const hone_proof *x = &all->proof[i];
-        if (x->kept && (!best || x->overall[0].gain.lo > best->overall[0].gain.lo)) best = x;
-    }
-    return best;
+    return rc || p->n_points ? rc : find_points(p, err);
 }
 
 static hone_rc write_controls(proving *p, const hone_reduction *reduction, hone_err *err) {
-    const hone_proof *best = best_kept(&p->proofs);
+    const hone_proof *best = hone_proofs_best(&p->proofs);
     const char *slash = p->out ? strrchr(p->out, '/') : NULL;
     hone_controls *made = NULL;
     if (!best || !p->out) return HONE_OK;
@@ -312,41 +324,44 @@ static PyObject *minimized(const hn_py_state *state, const proving *p) {
                          r->complete ? Py_True : Py_False, "proofs", proofs, "controls", p->written ? p->out : NULL);
 }
 
-/* (path, points, session, controls file, prove, options, callback) */
-static PyObject *prove(PyObject *module, PyObject *args, const char *name, hone_rc (*run)(void *, hone_err *),
+/* (path, points, session, controls file, top or prove, options, callback) */
+static PyObject *prove(PyObject *module, PyObject *args, bool one, hone_rc (*run)(void *, hone_err *),
                        PyObject *(*show)(const hn_py_state *, const proving *)) {
-    proving p = {.o = hone_prove_defaults()};
+    proving p = {.o = hone_prove_defaults(), .winner = one};
     PyObject *points, *given, *out = NULL;
     long long session;
-    int also;
-    if (!PyArg_ParseTuple(args, "sO!LzpO!O", &p.path, &PyTuple_Type, &points, &session, &p.out, &also, &PyDict_Type,
+    Py_ssize_t number;
+    if (!PyArg_ParseTuple(args, "sO!LznO!O", &p.path, &PyTuple_Type, &points, &session, &p.out, &number, &PyDict_Type,
                           &given, &p.call.callback))
         return NULL;
+    if (number < 0 || number > HONE_CANDIDATES_MAX)
+        return PyErr_Format(PyExc_ValueError, "'top' is from 1 to %d", HONE_CANDIDATES_MAX);
     const char **list = texts(points);
     if (!list) return NULL;
-    const char *one[2] = {NULL, NULL};
     p.n_points = (size_t)PyTuple_GET_SIZE(points);
-    p.point = p.n_points ? list : one;
+    p.point = list;
     p.session = session;
-    p.prove = also;
+    p.top = (size_t)number;
+    p.prove = number != 0;
     p.call.run = run, p.call.arg = &p;
     p.o.event = on_prove_event, p.o.ctx = &p.call, p.o.stop = &p.call.stop;
-    if (!hn_py_options_set(&p.o, prove_options, N_PROVE, given, name) &&
+    if (!hn_py_options_set(&p.o, prove_options, N_PROVE, given, one ? "hone.minimize" : "hone.validate") &&
         !hn_py_call_long(hn_py_module_state(module), &p.call))
         out = show(hn_py_module_state(module), &p);
     hone_proofs_free(&p.proofs);
     hone_reduction_free(&p.reduction);
     hone_workload_free(p.w);
-    free(p.found), free(list);
+    free_points(&p);
+    free(list);
     return out;
 }
 
 static PyObject *validate_points(PyObject *module, PyObject *args) {
-    return prove(module, args, "hone.validate", validate, validated);
+    return prove(module, args, false, validate, validated);
 }
 
 static PyObject *minimize_point(PyObject *module, PyObject *args) {
-    return prove(module, args, "hone.minimize", minimize, minimized);
+    return prove(module, args, true, minimize, minimized);
 }
 
 /* --- check
@@ -450,7 +465,7 @@ static PyObject *report_session(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"tune", tune_workload, METH_VARARGS, "(path, canary, seeds, engine options, options, callback)"},
-    {"validate", validate_points, METH_VARARGS, "(path, points, session, controls file, True, options, callback)"},
+    {"validate", validate_points, METH_VARARGS, "(path, points, session, controls file, top, options, callback)"},
     {"minimize", minimize_point, METH_VARARGS, "(path, point, session, controls file, prove, options, callback)"},
     {"check", check_controls, METH_VARARGS, "(path, workload, public key, ignore, measure, options, callback)"},
     {"report", report_session, METH_VARARGS, "(path, session, store, controls, out): JSON, and HTML where out is None"},

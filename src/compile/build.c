@@ -94,6 +94,7 @@ static void add_libraries(hn_command *c) {
 static hone_rc judge(const hn_library *l, const hn_proc_spec *spec, const hn_proc_result *r, hone_err *err) {
     char how[200];
     if (r->end == HN_PROC_EXITED && r->code == 0) return HONE_OK;
+    if (r->end == HN_PROC_STOPPED) return hn_check_stop(l, err);
     return hn_fail(err, HONE_E_TOOL, "the C compiler '%s' fails on generated code (%s): %.600s", compiler_of(l),
                    hn_proc_describe(spec, r, how, sizeof how), r->err_tail);
 }
@@ -101,7 +102,7 @@ static hone_rc judge(const hn_library *l, const hn_proc_spec *spec, const hn_pro
 static hone_rc run(const hn_library *l, const hn_command *c, hone_err *err) {
     hn_proc_spec spec = {.argv = c->argv, .env = hn_temp_here, .cwd = l->work, .cpu = -1, .wall_s = 600};
     hn_proc_result r = {0};
-    hone_rc rc = hn_proc_run(&spec, NULL, &r, err);
+    hone_rc rc = hn_proc_run(&spec, l->options->stop, &r, err);
     if (rc) return rc;
     rc = judge(l, &spec, &r, err);
     hn_proc_result_free(&r);
@@ -215,12 +216,18 @@ static hone_rc compile_units(hn_library *l, hone_err *err) {
             continue;
         }
         if (!running) break;
-        if ((at = hn_proc_wait_any(procs, n, -1, NULL)) < 0) continue;
+        if ((at = hn_proc_wait_any(procs, n, -1, rc ? NULL : l->options->stop)) < 0) {
+            if (!rc) rc = hn_progress(l, "compile", done, count_units(l), err);
+            for (size_t i = 0; i < n && rc; i++)
+                if (procs[i]) hn_proc_kill(procs[i]);
+            continue;
+        }
         procs[at] = NULL;
         running--;
         hone_rc one = collect(l, &jobs[at], rc ? NULL : err);
         if (one && !rc) rc = one;
-        hn_progress(l, "compile", ++done, count_units(l));
+        one = hn_progress(l, "compile", ++done, count_units(l), rc ? NULL : err);
+        if (one && !rc) rc = one;
     }
     free(jobs);
     return rc;

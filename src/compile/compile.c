@@ -17,8 +17,14 @@
 /* Constants up to here become an array in --emit=c; larger ones go to a file beside it unless they are embedded. */
 enum { ARRAY_B = 1 << 20, ARRAY_MOST_B = 256 << 20 };
 
-void hn_progress(const hn_library *l, const char *stage, size_t done, size_t total) {
+hone_rc hn_check_stop(const hn_library *l, hone_err *err) {
+    const volatile int *stop = l->options->stop;
+    return stop && *stop ? hn_fail(err, HONE_E_INTERRUPTED, "the compilation was interrupted") : HONE_OK;
+}
+
+hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t total, hone_err *err) {
     if (l->options->progress) l->options->progress(l->options->progress_arg, stage, done, total);
+    return hn_check_stop(l, err);
 }
 
 /* --- names -----------------------------------------------------------------------------------------------------------
@@ -60,8 +66,8 @@ static hone_rc run_passes(hn_library *l, hone_err *err) {
     double start_s = hn_now_s();
     hone_rc rc = HONE_OK;
     for (uint32_t v = 0; v < l->n_version && !rc; v++) {
-        hn_progress(l, "passes", v, l->n_version);
-        rc = hn_run_passes(l->version[v].g, NULL, l->options->relaxed, NULL, NULL, err);
+        rc = hn_progress(l, "passes", v, l->n_version, err);
+        if (!rc) rc = hn_run_passes(l->version[v].g, NULL, l->options->relaxed, NULL, NULL, err);
         if (!rc) rc = hn_wrap_kernels(l->version[v].g, err);
     }
     l->passes_s = hn_now_s() - start_s;

@@ -261,6 +261,8 @@ hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err);
 void hn_manifest(const hn_library *l, hn_str *out);
 void hn_summary(const hn_library *l, hn_str *out);
 
-void hn_progress(const hn_library *l, const char *stage, size_t done, size_t total);
+/* E_INTERRUPTED when the call is to end; hn_progress also says how far a stage is. */
+hone_rc hn_check_stop(const hn_library *l, hone_err *err);
+hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t total, hone_err *err);
 
 #endif

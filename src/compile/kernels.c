@@ -210,8 +210,8 @@ hone_rc hn_kernels_make(hn_model *m, hone_err *err) {
     for (uint32_t i = 0; i < n; i++) {
         if (m->g->node[list[i]].op != HN_OP_KERNEL) continue;
         hone_rc rc = add_node(m, &k, list[i], err);
+        if (!rc) rc = hn_progress(m->lib, "kernels", i, n, err);
         if (rc) return rc;
-        hn_progress(m->lib, "kernels", i, n);
     }
     number_kernels(m);
     if (hn_arena_ok(&m->arena) && hn_graph_ok(m->g)) return HONE_OK;

@@ -168,24 +168,38 @@ static bool bury(const hn_model *m, shared *s, int self, int status) {
     return __atomic_load_n(&s->next, __ATOMIC_SEQ_CST) < m->n_kernel;
 }
 
+/* Until it is gone; *stop kills it. */
+static void wait_for(pid_t pid, const volatile int *stop, int *status) {
+    struct timespec nap = {.tv_nsec = 200000};
+    pid_t got;
+    while ((got = waitpid(pid, status, stop ? WNOHANG : 0)) == 0 || (got < 0 && errno == EINTR)) {
+        if (got < 0) continue;
+        if (*stop) kill(pid, SIGKILL);
+        nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 20000000) nap.tv_nsec *= 2;
+    }
+}
+
 static hone_rc supervise(const hn_model *m, const char *path, shared *s, hone_err *err) {
     long jobs = m->options->n_jobs ? (long)m->options->n_jobs : sysconf(_SC_NPROCESSORS_ONLN);
     int n = jobs < 1 ? 1 : jobs > MOST_CHILDREN ? MOST_CHILDREN : (int)jobs;
     pid_t pid[MOST_CHILDREN];
+    hone_rc rc = HONE_OK;
     if (m->n_kernel < (uint32_t)n) n = m->n_kernel ? (int)m->n_kernel : 1;
     if (hn_is_tiny(m)) n = 1;
     for (int i = 0; i < n; i++)
         if ((pid[i] = start(m, path, s, i)) < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
     for (int i = 0; i < n; i++) {
         int status = 0;
-        while (waitpid(pid[i], &status, 0) < 0 && errno == EINTR) continue;
-        hn_progress(m->lib, "parity", s->n_done, m->n_kernel);
-        if (bury(m, s, i, status)) {
+        wait_for(pid[i], m->options->stop, &status);
+        if (!rc) rc = hn_progress(m->lib, "parity", s->n_done, m->n_kernel, err);
+        if (!rc && bury(m, s, i, status)) {
             if ((pid[i] = start(m, path, s, i)) < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
             i--;
         }
     }
-    return s->trouble[0] ? hn_fail(err, HONE_E_TOOL, "the new library does not load: %s", s->trouble) : HONE_OK;
+    if (rc || !s->trouble[0]) return rc;
+    return hn_fail(err, HONE_E_TOOL, "the new library does not load: %s", s->trouble);
 }
 
 hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err) {
@@ -231,7 +245,7 @@ hone_rc hn_parity_one(const hn_model *m, const hn_kernel *k, const char *path, h
     if (s == MAP_FAILED) return hn_fail(err, HONE_E_NOMEM, "out of memory for parity");
     pid_t pid = fork();
     if (pid == 0) child_of_one(m, k, path, s);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (pid > 0) wait_for(pid, NULL, &status);
     if (pid > 0) bury(m, s, 0, status);
     *out = s->verdict[0];
     munmap(s, size_b);

@@ -26,9 +26,11 @@ static hone_rc run(const hn_library *l, const hn_command *c, char **out, hone_er
     hn_proc_spec spec = {.argv = c->argv, .cwd = l->work, .cpu = -1, .wall_s = 120};
     hn_proc_result r = {0};
     char how[200];
-    hone_rc rc = hn_proc_run(&spec, NULL, &r, err);
+    hone_rc rc = hn_proc_run(&spec, l->options->stop, &r, err);
     if (rc) return rc;
-    if (r.end != HN_PROC_EXITED || r.code)
+    if (r.end == HN_PROC_STOPPED)
+        rc = hn_check_stop(l, err);
+    else if (r.end != HN_PROC_EXITED || r.code)
         rc = hn_fail(err, HONE_E_TOOL, "'%s' fails on the program that runs kernels under an emulator (%s): %.400s",
                      c->argv[0], hn_proc_describe(&spec, &r, how, sizeof how), r.err_tail);
     else if (out)

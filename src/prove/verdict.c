@@ -422,3 +422,15 @@ hone_rc hn_conclude(hone_proof *proof, bool (*carries)[HONE_MAX_OBJECTIVES], siz
     }
     return !rc && !hn_arena_ok(a) ? hn_fail(err, HONE_E_NOMEM, "out of memory") : rc;
 }
+
+const hone_proof *hone_proofs_best(const hone_proofs *proofs) {
+    const hone_proof *best = NULL;
+    double most = 0;
+    for (size_t i = 0; i < proofs->n; i++) {
+        const hone_proof *x = &proofs->proof[i];
+        double near = 0;
+        for (size_t k = 0; k < x->n_objectives && x->kept; k++) near = fmax(near, x->overall[k].gain.lo);
+        if (x->kept && (!best || near > most)) best = x, most = near;
+    }
+    return best;
+}

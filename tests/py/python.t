@@ -2,14 +2,17 @@
 """tests/py/python.t: the Python package: pytest over tests/py/test_*.py, reported as TAP.
 
 Runs on the interpreter of build/venv with the package of build/python (make python) and with PYTHONMALLOC=debug, so that an
-overrun or a use after free of the extension ends the run. usage: python.t [pytest's arguments]
+overrun or a use after free of the extension ends the run. HONE_PACKAGE names another folder with the package; where that is
+one built with AddressSanitizer (tests/py/sanitized.t), what leaked is looked for at the end. usage: python.t [pytest's arguments]
 """
 import os
+import re
 import sys
+import tempfile
 
 ROOT = os.environ.get("HONE_ROOT", os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../..")))
 BUILD = os.environ.get("HONE_BUILD", os.path.join(ROOT, "build"))
-PACKAGE = os.path.join(BUILD, "python")
+PACKAGE = os.environ.get("HONE_PACKAGE", os.path.join(BUILD, "python"))
 
 
 def skip_all(why):
@@ -24,7 +27,8 @@ def settle():
     own = os.path.join(BUILD, "venv/bin/python")
     python = own if os.path.exists(own) else sys.executable
     path = os.pathsep.join([PACKAGE, *filter(None, [os.environ.get("PYTHONPATH")])])
-    extra = {"HONE_IN_PYTEST": "1", "PYTHONPATH": path, "PYTHONMALLOC": "debug", "PYTHONFAULTHANDLER": "1", "HONE_ROOT": ROOT,
+    malloc = os.environ.get("PYTHONMALLOC", "debug")
+    extra = {"HONE_IN_PYTEST": "1", "PYTHONPATH": path, "PYTHONMALLOC": malloc, "PYTHONFAULTHANDLER": "1", "HONE_ROOT": ROOT,
              "HONE_BUILD": BUILD, "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
     os.execve(python, [python, os.path.realpath(__file__), *sys.argv[1:]], dict(os.environ, **extra))
 
@@ -66,11 +70,45 @@ class Tap:
             print("\n".join("# " + text for text in str(report.longrepr).splitlines()))
 
 
+def leaks():
+    """Blocks that nothing points to and that the extension, or hone below it, asked for; None without AddressSanitizer.
+
+    Looked for while the interpreter is whole: what it leaves at its end is its own. A block counts when the code next to the
+    allocator, past Python's own functions, is ours.
+    """
+    import ctypes
+    import gc
+
+    check = getattr(ctypes.CDLL(None), "__lsan_do_recoverable_leak_check", None)
+    if check is None or "detect_leaks=0" in os.environ.get("ASAN_OPTIONS", ""):
+        return None
+    gc.collect()
+    with tempfile.TemporaryFile() as told:
+        kept = os.dup(2)
+        os.dup2(told.fileno(), 2)
+        try:
+            check()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        told.seek(0)
+        text = told.read().decode(errors="replace")
+    if "has encountered a fatal error" in text:
+        return None
+    return [block for block in re.split(r"\n\s*\n", text) if "leak of" in block and "_hone" in block]
+
+
 def main():
     print(f"# hone {hone.__version__} on Python {sys.version.split()[0]}", flush=True)
     tap = Tap()
     arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-W", "error::ResourceWarning", "--rootdir", ROOT]
     code = pytest.main([*arguments, *(sys.argv[1:] or [os.path.join(ROOT, "tests/py")])], plugins=[tap])
+    lost = leaks()
+    if lost is not None:
+        tap.line(not lost, "nothing leaks")
+        for text in "\n\n".join(lost).splitlines():
+            print("# " + text)
+        code = code or bool(lost)
     print(f"1..{tap.n}")
     return int(code)
 

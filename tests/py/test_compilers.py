@@ -78,6 +78,11 @@ def test_tune_validate_report(plain, tmp_path):
     proven = hone.validate(plain, callback=steps.append)
     assert proven and proven.session == r.session and proven.controls is None
     assert proven.proofs[0].point == r.best_point and "kept" in repr(proven.proofs[0])
+    points = [p.point["A"] for p in proven.proofs]
+    assert sorted(points) == [6, 7, 8]  # the three best of the session, as the command takes them
+    assert [p.point["A"] for p in hone.validate(plain, top=1, pairs=5, pairs_most=10).proofs] == points[:1]
+    with pytest.raises(hone.UsageError, match="'top' is a whole number from 1, not 0"):
+        hone.validate(plain, top=0)
     assert {"measure"} <= {s.stage for s in steps} and not math.isnan(steps[-1].gain[1])
     assert not hone.validate(plain, [{"A": 7}], min_gain=10.0)
 

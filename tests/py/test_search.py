@@ -460,6 +460,9 @@ def test_threads_of_objectives_that_raise_hang_and_call_back(tmp_path):
     assert len({t.point for t in shared.results}) == len(shared.results) > 0
 
 
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")  # what is freed stays in quarantine for a while
+
+
 def rss_kib():
     with open("/proc/self/statm") as f:
         return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
@@ -495,9 +498,10 @@ def test_nothing_is_left_behind(tmp_path):
     gc.collect()
     assert sys.getrefcount(value) == references
     assert len(gc.get_objects()) - objects < 50
-    assert rss_kib() - memory < 6000
+    assert SANITIZED or rss_kib() - memory < 6000
 
 
+@pytest.mark.skipif(SANITIZED, reason="freed memory is kept under AddressSanitizer")
 def test_fifty_thousand_evaluations_grow_by_their_records_alone():
     space = {"x": ss.range(0.0, 1.0), "y": ss.range(0.0, 1.0), "k": ss.choice("abc")}
     at = {}

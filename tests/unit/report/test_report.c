@@ -113,6 +113,32 @@ static void test_front(void) {
     drop(s, &r);
 }
 
+/* Points of what is worth proving, in order: "2 6 7". */
+static const char *chosen(const hone_report *r, size_t most) {
+    static char text[64];
+    hone_candidate c[HONE_CANDIDATES_MAX];
+    size_t n = hone_report_candidates(r, most, c), at = 0;
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%c", i ? " " : "", c[i].trial->trial->point[5]);
+    text[at] = 0;
+    return text;
+}
+
+static void test_candidates(void) {
+    hone_candidate c[HONE_CANDIDATES_MAX];
+    hone_store *s = record(latency, 1, search, sizeof search / sizeof *search);
+    hone_report r = opened(s);
+    is_text(chosen(&r, 0), "2 6 7", "report/candidates_of_the_race_first_and_each_point_once");
+    is_text(chosen(&r, 99), "2 6 7 1", "report/candidates_worked_within_limits");
+    ok(hone_report_candidates(&r, 1, c) == 1 && c[0].trial == &r.trial[9] && c[0].claimed[0] == 1.25,
+       "report/candidate_claims_what_the_search_saw");
+    drop(s, &r);
+    s = record(both, 2, search, sizeof search / sizeof *search);
+    r = opened(s);
+    is_text(chosen(&r, 0), "2 6 1", "report/candidates_of_two_objectives_are_the_front");
+    drop(s, &r);
+}
+
 static void test_signed(void) {
     static const row rows[] = {{"baseline", "{\"x\":0}", HONE_RUN_OK, -1, 0, -1, false},
                                {"search", "{\"x\":1}", HONE_RUN_OK, -3, 0, -1, false},
@@ -313,6 +339,7 @@ static void test_no_memory(void) {
 int main(void) {
     test_curve();
     test_front();
+    test_candidates();
     test_signed();
     test_proofs();
     test_controls();
