@@ -1,6 +1,7 @@
 """SearchConfiguration: what a search is told besides its objective and its space."""
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,21 @@ class Constraint:
     def violation(self, value: float) -> float:
         """By how much it is broken, relative to the limit; 0 or less: satisfied."""
         return self.sign * (value - self.limit) / (abs(self.limit) or 1.0)
+
+
+def whole_number(name: str, value: Any, least: Optional[int] = None) -> None:
+    """UsageError unless `value` is one (2.0 is), or None."""
+    if value is None:
+        return
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and value == value // 1
+    if not good or least is not None and value < least:
+        raise _hone.UsageError(f"'{name}' is a whole number{'' if least is None else f' from {least}'}, not {value!r}")
+
+
+def positive(name: str, value: Any) -> None:
+    """UsageError unless `value` is a number above 0, or None."""
+    if value is not None and not (isinstance(value, numbers.Real) and value > 0):
+        raise _hone.UsageError(f"'{name}' is a number above 0, not {value!r}")
 
 
 def read_constraint(text: Union[str, Constraint]) -> Constraint:
@@ -85,11 +101,16 @@ class SearchConfiguration:
     def __post_init__(self) -> None:
         for name in ("generations", "pool_size", "cull_size", "max_evals", "patience", "repeats", "num_objectives",
                      "baseline_every"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
-                raise _hone.UsageError(f"'{name}' is a whole number from 1, not {value!r}")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise _hone.UsageError(f"'max_seconds' is above 0, not {self.max_seconds!r}")
+            whole_number(name, getattr(self, name), 1)
+        whole_number("seed", self.seed)
+        positive("max_seconds", self.max_seconds)
+        for name in ("directions", "objectives", "constraints"):
+            if isinstance(getattr(self, name), str):
+                setattr(self, name, (getattr(self, name),))
+        if isinstance(self.seeds, Mapping):
+            self.seeds = (self.seeds,)
+        if self.cull_size is not None and self.cull_size > (self.pool_size or _POOL):
+            raise _hone.UsageError(f"'cull_size' ({self.cull_size}) is more than 'pool_size' ({self.pool_size or _POOL})")
         if len(self.names()) != self.num_objectives or len(self.maximize()) != self.num_objectives:
             raise _hone.UsageError(f"'objectives' and 'directions' have one entry per objective ({self.num_objectives})")
         everything = [*self.names(), *(c.name for c in self.limits())]
@@ -114,8 +135,7 @@ class SearchConfiguration:
         return ("score",) if self.num_objectives == 1 else tuple(f"score_{k}" for k in range(self.num_objectives))
 
     def limits(self) -> tuple[Constraint, ...]:
-        texts = [self.constraints] if isinstance(self.constraints, str) else self.constraints
-        return tuple(read_constraint(text) for text in texts)
+        return tuple(read_constraint(text) for text in self.constraints)
 
     def budget(self) -> Optional[int]:
         """Evaluations; None: no limit of that kind."""

@@ -128,6 +128,8 @@ class Results:
 
     def hypervolume(self, reference: Sequence[float]) -> float:
         """What the front dominates within `reference` (one value per objective, in its own direction)."""
+        if len(reference) != len(self.maximize):
+            raise _hone.UsageError(f"'reference' has one value per objective ({len(self.maximize)}), not {len(reference)}")
         point = array("d", [-r if up else r for r, up in zip(reference, self.maximize)])
         return _hone.hypervolume(self._minimised(self.pareto_front()), point)
 

@@ -16,7 +16,7 @@ from typing import Any, Optional, Union
 from . import _hone
 from . import space as ss
 from .baseline import Baseline
-from .config import SearchConfiguration
+from .config import SearchConfiguration, positive, whole_number
 from .outcome import Evaluator, Outcome
 from .record import Record, known_from
 from .results import Results, Trial
@@ -53,7 +53,7 @@ class Search:
         time-out), crash its worker - is one failed trial. May be None when only ask and tell are used.
     search_space: see hone.space.
     search_config: a SearchConfiguration; its fields can be given as keywords here, too, and then win.
-    callbacks: Callback objects, or functions of a trial.
+    callbacks: Callback objects, or functions of a trial; a list, or one.
     store: a folder where every trial is written (SQLite) as soon as it is finished.
     resume: go on with what is recorded: True (the newest session of this name in `store`, if there is one), a session's
         number, a CSV file of Results.save, or Results. The space may have changed: points that it cannot express any more are
@@ -64,14 +64,21 @@ class Search:
     """
 
     def __init__(self, objective_function: Optional[Callable[[Any], Any]] = None, search_space: Any = None,
-                 search_config: Optional[SearchConfiguration] = None, *, callbacks: Sequence[AnyCallback] = (),
+                 search_config: Optional[SearchConfiguration] = None, *, callbacks: Union[AnyCallback, Sequence[AnyCallback]] = (),
                  store: Union[None, str, os.PathLike[str]] = None, resume: Any = None, name: Optional[str] = None,
                  **options: Any) -> None:
         if search_space is None:
             raise _hone.UsageError("'search_space' is missing")
+        if objective_function is not None and not callable(objective_function):
+            raise _hone.UsageError(f"'objective_function' is a function of a config, not {objective_function!r}")
+        if not isinstance(search_config, (SearchConfiguration, type(None))):
+            raise _hone.UsageError(f"'search_config' is a SearchConfiguration, not {search_config!r}")
         self.objective = objective_function
         self.config = dataclasses.replace(search_config or SearchConfiguration(), **options)
-        self.callbacks = list(callbacks)
+        self.callbacks = [callbacks] if callable(callbacks) or isinstance(callbacks, Callback) else list(callbacks)
+        for callback in self.callbacks:
+            if not callable(callback) and not isinstance(callback, Callback):
+                raise _hone.UsageError(f"a callback is a Callback or a function of a trial, not {callback!r}")
         self.name = name or getattr(objective_function, "__qualname__", None) or "search"
         self.space, self._facts = ss._built(search_space)
         self._limits = self.config.limits()
@@ -106,7 +113,7 @@ class Search:
     def _open_engine(self) -> _hone.Search:
         c = self.config
         start_known = self._baseline is not None or not self._facts.explicit_default
-        return _hone.Search(self.space, c.maximize(), c.engine_name(), c.seed % _LAST, len(self._limits),
+        return _hone.Search(self.space, c.maximize(), c.engine_name(), int(c.seed) % _LAST, len(self._limits),
                             budget=c.budget() or 0, seeds=tuple(self._seed_points()), options=c.engine_texts(),
                             no_default=start_known)
 
@@ -114,6 +121,8 @@ class Search:
         known: list[dict[str, Any]] = []
         if store is not None:
             self._record, known = Record.open(store, self._fields(), resume)
+        elif isinstance(resume, int) and resume is not False:
+            raise _hone.UsageError(f"resume={resume!r} names a session of a store: name its folder with store=")
         elif resume is not None and resume is not False:
             known = known_from(resume)
         for row in known:
@@ -128,7 +137,7 @@ class Search:
         objectives = [{"expr": n, "direction": d} for n, d in zip(self.config.names(), directions)]
         meaning = json.dumps([objectives, [dataclasses.astuple(c) for c in self._limits]])
         return (self.name, meaning, self.space.hash, self.space.to_yaml(), json.dumps(objectives),
-                self.config.engine_name(), self.config.seed % _LAST)
+                self.config.engine_name(), int(self.config.seed) % _LAST)
 
     def _know(self, row: dict[str, Any]) -> None:
         """Takes over one recorded trial."""
@@ -149,16 +158,22 @@ class Search:
 
     def sample(self, n: Optional[int] = None) -> Any:
         """A random config, or a list of n of them; of one seed always the same, whatever was asked. May repeat."""
-        seed = self.config.seed * _SAMPLE_STRIDE
+        seed = int(self.config.seed) * _SAMPLE_STRIDE
         points = [self.space.sample((seed + i) % _LAST) for i in range(1 if n is None else n)]
         configs = [self.space.config(p) for p in points]
         return configs[0] if n is None else configs
 
     def ask(self, n: Optional[int] = None) -> Any:
-        """The next config to evaluate, or a list of n; legal and never proposed before. ExhaustedError when none is
-        left."""
+        """The next config to evaluate, or a list of n (fewer when that is all there is); legal and never proposed before.
+        ExhaustedError when none is left."""
+        points: list[bytes] = []
         with self._lock:
-            points = [self._next() for _ in range(1 if n is None else n)]
+            try:
+                while len(points) < (1 if n is None else n):
+                    points.append(self._next())
+            except _hone.ExhaustedError:
+                if not points:
+                    raise
         configs = [self.space.config(p) for p in points]
         return configs[0] if n is None else configs
 
@@ -230,10 +245,8 @@ class Search:
         """
         if self.objective is None:
             raise _hone.UsageError("'objective_function' is missing: without one use ask and tell")
-        if num_workers is not None and num_workers < 1:
-            raise _hone.UsageError(f"'num_workers' is a whole number from 1, not {num_workers!r}")
-        if task_timeout is not None and not task_timeout > 0:
-            raise _hone.UsageError(f"'task_timeout' is above 0, not {task_timeout!r}")
+        whole_number("num_workers", num_workers, 1)
+        positive("task_timeout", task_timeout)
         chosen = make(worker, self.objective, num_workers, task_timeout)
         chosen.start(Job(self.evaluate, self.space, num_workers, task_timeout))
         return Run(self, chosen).go()

@@ -87,6 +87,8 @@ SpaceLike = Union[Mapping[str, Any], Sequence[Any], Space, Constrained]
 
 
 def _common(default: Any, knockout_prob: Optional[float], when: Optional[str], doc: Optional[str]) -> dict[str, Any]:
+    if when is not None and not isinstance(when, str):
+        raise TypeError(f"'when' is a condition as text, such as \"y == 1\", not {when!r}")
     if knockout_prob is not None and not 0 <= knockout_prob <= 1:
         raise ValueError(f"'knockout_prob' is a probability, 0..1, not {knockout_prob!r}")
     return {"default": default, "optional": knockout_prob is not None, "knockout": knockout_prob or 0.0, "when": when,
@@ -102,6 +104,9 @@ def _whole(*numbers: Optional[Number]) -> bool:
 def _number(start: Number, end: Number, step: Optional[Number], log: bool, default: Optional[Number],
             seed_low: Optional[Number], seed_high: Optional[Number], knockout_prob: Optional[float],
             when: Optional[str], doc: Optional[str]) -> Parameter:
+    for name, value in (("start", start), ("end", end), ("step", step)):
+        if not (hasattr(value, "__float__") or value is None and name == "step"):
+            raise TypeError(f"'{name}' is a number, not {value!r}")
     whole = _whole(start, end, step)
     first = None if knockout_prob is not None else start
     fields = _common(first if default is None else default, knockout_prob, when, doc)
@@ -140,7 +145,7 @@ def _text(value: Any) -> str:
     import numbers
 
     if isinstance(value, str):
-        return value
+        return value if value.isprintable() else ascii(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return str(int(value))
     return repr(float(value)) if isinstance(value, numbers.Real) and not isinstance(value, bool) else repr(value)
@@ -148,18 +153,25 @@ def _text(value: Any) -> str:
 
 def _listed(kind: str, values: Sequence[Any], default: Any, knockout_prob: Optional[float], when: Optional[str],
             doc: Optional[str]) -> Parameter:
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"ss.{kind} takes a list of values, not {values!r}")
     objects = tuple(values)
     if not objects:
         raise ValueError(f"ss.{kind} needs at least one value")
     index: Optional[int] = None if knockout_prob is not None else 0
     if default is not _UNSET:
-        matches = [i for i, v in enumerate(objects) if v is default or (type(v) is type(default) and v == default)]
+        matches = [i for i, v in enumerate(objects) if v is default or (type(v) is type(default) and _equal(v, default))]
         if not matches:
             raise ValueError(f"the default {default!r} is none of the values {list(objects)!r}")
         index = matches[0]
     fields = _common(index, knockout_prob, when, doc)
     fields.update(texts=tuple(_text(v) for v in objects), objects=objects)
     return Parameter(kind, fields, objects, explicit_default=default is not _UNSET)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    same = a == b
+    return bool(same.all() if hasattr(same, "all") else same)  # arrays compare element by element
 
 
 class _Unset:
@@ -172,8 +184,8 @@ _UNSET: Any = _Unset()
 
 def choice(values: Sequence[Any], *, default: Any = _UNSET, knockout_prob: Optional[float] = None,
            when: Optional[str] = None, doc: Optional[str] = None) -> Parameter:
-    """One of `values`, in no order. Values are any objects; str() of texts and repr() of others tell them apart, in
-    expressions too."""
+    """One of `values`, in no order. Values are any objects; texts themselves (escaped where they cannot be printed) and
+    repr() of others tell them apart, in expressions too."""
     return _listed("choice", values, default, knockout_prob, when, doc)
 
 

@@ -152,9 +152,10 @@ static int wrong(const hn_py_space *s, const hone_param *p, PyObject *value, con
  * exception. */
 static Py_ssize_t find(PyObject *objects, PyObject *value) {
     Py_ssize_t n = PyTuple_GET_SIZE(objects), loose = -1;
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (PyTuple_GET_ITEM(objects, k) == value) return k; /* also where == is no yes or no, as of arrays */
     for (Py_ssize_t k = 0; k < n; k++) {
         PyObject *one = PyTuple_GET_ITEM(objects, k);
-        if (one == value) return k;
         int same = PyObject_RichCompareBool(one, value, Py_EQ);
         if (same < 0) return -2;
         if (same && Py_TYPE(one) == Py_TYPE(value)) return k;
@@ -255,12 +256,33 @@ static int unknown(const hn_py_space *s, PyObject *config) {
     return -1;
 }
 
+/* Containers are dicts, or what has keys as they do; the root may be a list, or all of it a compiler's flags. */
+static int check_container(const hn_py_space *s, size_t c, PyObject *o) {
+    bool list = c == 0 && s->n_items >= 0, alone = c == 0 && s->n_outputs == 1 && !s->output[0].key;
+    bool good = PyDict_Check(o) || PyObject_HasAttrString(o, "keys");
+    if (list) good = PyList_Check(o) || PyTuple_Check(o);
+    if (good || alone) return 0;
+    hone_err err = {HONE_E_INPUT, ""};
+    PyObject *text = c ? PyObject_Str(s->container[c].key) : NULL;
+    const char *key = text ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    snprintf(err.text, sizeof err.text, "%s%.200s%s of space '%s' is a %s, not %.100s", c ? "'" : "a config",
+             key ? key : "", c ? "' in a config" : "", hone_space_name(s->space), list ? "list" : "dict",
+             Py_TYPE(o)->tp_name);
+    Py_XDECREF(text);
+    hn_py_raise(hn_py_state_of(Py_TYPE((PyObject *)s)), &err);
+    return -1;
+}
+
 /* Reads everything; held[c] is owned, size[c] counts what was found in it. */
 static int read_all(const hn_py_space *s, PyObject **held, Py_ssize_t *size, double *x) {
+    if (check_container(s, 0, held[0])) return -1;
     for (size_t c = 1; c < s->n_containers; c++) {
         held[c] = look(held[s->container[c].parent], s->container[c].key);
         if (!held[c] && PyErr_Occurred()) return -1;
-        if (held[c]) size[s->container[c].parent]++;
+        if (!held[c]) continue;
+        if (check_container(s, c, held[c])) return -1;
+        size[s->container[c].parent]++;
     }
     for (size_t i = 0; i < hone_space_n_params(s->space); i++) {
         const hn_py_param *q = &s->param[i];

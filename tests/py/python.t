@@ -44,6 +44,19 @@ except ImportError as error:
     skip_all(f"the package cannot be imported from {PACKAGE} ({error}): run make python")
 
 
+def keep_to_ourselves(folder):
+    """What is preloaded is for this interpreter and those that tests start, not for compilers."""
+    libraries = os.environ.pop("LD_PRELOAD", "")
+    if not libraries:
+        return
+    os.environ["HONE_PRELOADED"] = libraries
+    wrapper = os.path.join(folder, "python")
+    with open(wrapper, "w") as f:
+        f.write(f'#!/bin/sh\nLD_PRELOAD="{libraries}" exec "{sys.executable}" "$@"\n')
+    os.chmod(wrapper, 0o755)
+    sys.executable = wrapper
+
+
 class Tap:
     """One line per test; what failed follows as comments."""
 
@@ -102,7 +115,9 @@ def main():
     print(f"# hone {hone.__version__} on Python {sys.version.split()[0]}", flush=True)
     tap = Tap()
     arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-W", "error::ResourceWarning", "--rootdir", ROOT]
-    code = pytest.main([*arguments, *(sys.argv[1:] or [os.path.join(ROOT, "tests/py")])], plugins=[tap])
+    with tempfile.TemporaryDirectory() as folder:
+        keep_to_ourselves(folder)
+        code = pytest.main([*arguments, *(sys.argv[1:] or [os.path.join(ROOT, "tests/py")])], plugins=[tap])
     lost = leaks()
     if lost is not None:
         tap.line(not lost, "nothing leaks")
