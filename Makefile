@@ -180,7 +180,7 @@ check: test-deps ## all tests, on an ASan + UBSan build
 
 check-long: test-deps ## the long suites: kill -9 and disk-full sweeps, long fuzzing, full replays
 	+$(MAKE) -j$(JOBS) all python
-	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
+	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" PYTHON=$(PYTHON) all unit-tests python
 	BUILD=$(BUILD) tests/run.sh --long
 
 lint: deps ## include rules, formatting, function and file lengths, man pages

@@ -24,7 +24,8 @@ HONE_API double hone_geomean(const double *x, const double *weight, size_t n); /
 typedef struct hone_interval {
     double lo, mid, hi;
 } hone_interval;
-/* Percentile bootstrap of the median with n_boot resamples (0: 2000); pure function of seed. */
+/* Percentile bootstrap of the median with n_boot resamples (0: 2000); pure function of seed. Of more than 20,000
+ * values: what that tends to, by their ranks. */
 HONE_API hone_interval hone_bootstrap_median(const double *x, size_t n, double confidence, size_t n_boot,
                                              uint64_t seed);
 /* The same over given resamples: index holds n_boot rows of n indices below n. An index beyond gives NANs. */

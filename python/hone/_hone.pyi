@@ -150,6 +150,8 @@ class Program:
 
 _Rows = tuple[tuple[str, str, str, str], ...]
 compile_options: _Rows
+compile_fields: tuple[tuple[str, str, str], ...]
+profile_fields: tuple[tuple[str, str, str], ...]
 tune_options: _Rows
 prove_options: _Rows
 
@@ -161,6 +163,8 @@ def generate(architecture: str, path: str, batch: int, seq: int, dynamic: bool, 
 # --- compilers: python/src/{compilers,controls}.c
 
 _Event = Optional[Callable[[dict[str, Any]], object]]
+
+raises: tuple[tuple[str, type[Error], str, str], ...]
 
 def tune(path: str, canary: bool, seeds: tuple[str, ...], engine_options: tuple[str, ...], options: dict[str, Any],
          callback: _Event, /) -> dict[str, Any]: ...

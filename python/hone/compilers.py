@@ -182,15 +182,21 @@ class Controls:
 
     @classmethod
     def load(cls, path: PathLike) -> Controls:
-        """Reads NAME.hone. Raises hone.InputError (malformed, with line and column), hone.TamperedError (changed since it
-        was written), hone.IOFailure."""
+        """Reads NAME.hone.
+
+        Raises:
+          {raises}
+        """
         name = os.fspath(path)
         return cls(Path(name), _hone.read_controls(name))
 
     def verify(self, key: Optional[PathLike] = None) -> Controls:
         """Checks the signature against a public key that you trust (NAME.pub); without one, against the key that the file
-        names, which finds damage but says nothing of who signed. Raises hone.NotFoundError (not signed),
-        hone.MismatchError (another key), hone.TamperedError. Returns itself."""
+        names, which finds damage but says nothing of who signed. Returns itself.
+
+        Raises:
+          {raises}
+        """
         _hone.verify_controls(os.fspath(self.path), None if key is None else os.fspath(key))
         return self
 
@@ -273,9 +279,10 @@ def tune(
       engine_options: of the search engine, by name
       {options}
 
-    Ctrl-C ends it with what was finished recorded; the same call again goes on (resume=-1 begins anew). Raises
-    hone.InputError (the file: line, column and the nearest known key), hone.BaselineError, hone.CanaryError,
-    hone.ToolError, hone.StoreError, hone.BusyError, hone.MismatchError.
+    Ctrl-C ends it with what was finished recorded; the same call again goes on (resume=-1 begins anew).
+
+    Raises:
+      {raises}
     """
     if os.fspath(workload).endswith((".onnx", ".ir")):
         return tune_model(workload, budget, callback=callback, **options)
@@ -309,7 +316,10 @@ def validate(
     Options:
       {options}
 
-    Every verdict is recorded. Raises as `hone.tune`; that nothing was kept is a result.
+    Every verdict is recorded; that nothing was kept is a result. Ctrl-C ends it with what was judged by then recorded.
+
+    Raises:
+      {raises}
     """
     if top is not None and top < 1:
         raise _hone.UsageError(f"'top' is a whole number from 1, not {top!r}")
@@ -337,6 +347,9 @@ def minimize(
 
     Options:
       {options}
+
+    Raises:
+      {raises}
     """
     points = () if point is None else (_text(point),)
     got = _hone.minimize(os.fspath(workload), points, session, _name(output), prove, plain(options),
@@ -364,7 +377,8 @@ def check(
     Options, where it measures:
       {options}
 
-    Only hone's own troubles raise; what is wrong with the file is in the result.
+    What is wrong with the file is in the result; only hone's own troubles raise:
+      {raises}
     """
     got = _hone.check(os.fspath(controls), _name(workload), _name(key), ",".join(ignore) or None, measure, plain(options),
                       _prove_callback(callback))  # fmt: skip
@@ -451,4 +465,6 @@ def _stages(flags: Sequence[str], ptxas: bool) -> Dict[str, List[str]]:
 
 for _function, _rows in ((tune, _hone.tune_options), (validate, _hone.prove_options), (minimize, _hone.prove_options),
                          (check, _hone.prove_options)):  # fmt: skip
-    documented(_function, _rows)
+    documented(_function, _rows, raises=_function.__name__)
+documented(Controls.load.__func__, raises="controls_load")  # type: ignore[attr-defined]
+documented(Controls.verify, raises="controls_verify")

@@ -33,14 +33,14 @@ def whole_number(name: str, value: Any, least: Optional[int] = None) -> None:
     """UsageError unless `value` is one (2.0 is), or None."""
     if value is None:
         return
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and value == value // 1
-    if not good or least is not None and value < least:
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer()
+    if not good or least is not None and float(value) < least:
         raise _hone.UsageError(f"'{name}' is a whole number{'' if least is None else f' from {least}'}, not {value!r}")
 
 
 def positive(name: str, value: Any) -> None:
     """UsageError unless `value` is a number above 0, or None."""
-    if value is not None and not (isinstance(value, numbers.Real) and value > 0):
+    if value is not None and not (isinstance(value, numbers.Real) and float(value) > 0):
         raise _hone.UsageError(f"'{name}' is a number above 0, not {value!r}")
 
 
@@ -68,7 +68,8 @@ class SearchConfiguration:
     objectives: their names; "score", or "score_0", "score_1", ... unless given.
     constraints: limits such as "memory_mb <= 512" on further numbers that the objective returns behind its objectives (or
         by name, in a mapping). Points beyond a limit are never the best.
-    engine, engine_options: see docs/engines.md; "auto" unless given.
+    engine: one of these, "auto" unless given. engine_options: its options (docs/engines.md) by name:
+        {engines}
     seed: the same seed gives the same points (with one worker; with several the order of results decides, too).
     max_evals, max_seconds, patience: end of the search: evaluations, wall time, evaluations without a gain.
         Without any of them, and no generations: 200 evaluations.
@@ -135,6 +136,7 @@ class SearchConfiguration:
         return ("score",) if self.num_objectives == 1 else tuple(f"score_{k}" for k in range(self.num_objectives))
 
     def limits(self) -> tuple[Constraint, ...]:
+        """The constraints, read."""
         return tuple(read_constraint(text) for text in self.constraints)
 
     def budget(self) -> Optional[int]:
@@ -157,3 +159,11 @@ class SearchConfiguration:
         mine = {"pool": self.pool_size, "parents": self.cull_size, "mutate": self.mutate_rate}
         texts = [f"{k}={v!r}" for k, v in mine.items() if v is not None and re.search(rf"\b{k}=", known)]
         return (*texts, *(f"{k}={v}" for k, v in self.engine_options.items()))
+
+
+def _engines(indent: str) -> str:
+    return f"\n{indent}".join(f"{name}: {summary}" + (f" ({options})" if options else "")
+                              for name, summary, options in _hone.engines())  # fmt: skip
+
+
+SearchConfiguration.__doc__ = (SearchConfiguration.__doc__ or "").replace("{engines}", _engines("        "))

@@ -18,6 +18,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 from . import _hone
 from ._options import documented, plain
 from ._show import count_b, html_table, number, seconds, text_table
+from .config import positive, whole_number
 
 Shape = Tuple[Union[int, str], ...]
 Symbols = Union[None, Mapping[str, Union[int, str, Tuple[int, int]]], Sequence[str]]
@@ -87,9 +88,11 @@ _PROFILE_HEADS = ["kernel", "kind", "calls", "time", "share", "GFLOP/s", "GB/s",
 
 
 class Profile(NamedTuple):
-    """Where a run's time goes. Rows of `kernels` (by time) and `calls` (in order) are dicts; `time_s` in them is
-    (low, median, high) in seconds, `of_peak`, `of_bandwidth` and `of_roof` are shares of what `hone doctor --measure` found
-    (NaN where it did not run)."""
+    """Where a run's time goes. What was measured of the machine is what `hone doctor --measure` found; NaN where it did not run.
+
+    Rows of `kernels` (by time) and `calls` (in order) are dicts:
+      {fields}
+    """
 
     threads: int
     runs: int
@@ -137,7 +140,12 @@ class _Source(NamedTuple):
 
 
 class Model:
-    """A compiled model. Made by `hone.compile` and `hone.load`; several threads may call one at once."""
+    """A compiled model. Made by `hone.compile` and `hone.load`; several threads may call one at once. A model's own docstring
+    says the names, types and sizes of its inputs and outputs.
+
+    What compiling it said, in `result`:
+      {fields}
+    """
 
     def __init__(
         self, program: "_hone.Program", path: str, source: Optional[_Source] = None, result: Optional[Dict[str, Any]] = None
@@ -158,8 +166,9 @@ class Model:
         #: Bytes of the constants, and of one inference's memory (0: it depends on symbolic sizes).
         self.weights_b: int = facts["weights_b"]
         self.arena_b: int = facts["arena_b"]
-        #: What compiling it said (counts, bytes, seconds of each stage, `text`); empty after `hone.load`.
+        #: What compiling it said; empty after `hone.load`.
         self.result: Dict[str, Any] = result or {}
+        self.__doc__ = _model_doc(self)
         self._special = [_special_type(p.dtype) for p in self.outputs]
         self._plain = not any(self._special)
 
@@ -172,8 +181,10 @@ class Model:
         read where it lies if it is C-contiguous and aligned, else copied; lists and numbers are converted. bfloat16 and
         8-bit floats are arrays of ml_dtypes or unsigned integers with their bits.
 
-        Returns the output, or a tuple of them in the order of `outputs`; they own their memory. Raises hone.InputError
-        naming the input and what differs in name, type, rank or size.
+        Returns the output, or a tuple of them in the order of `outputs`; they own their memory.
+
+        Raises:
+          {raises}
         """
         import numpy
 
@@ -185,6 +196,8 @@ class Model:
 
     def run(self, arrays: Mapping[str, Any]) -> Dict[str, Any]:
         """As a call, from a dict of names to a dict of names."""
+        if not isinstance(arrays, Mapping):
+            raise TypeError(f"run() takes a dict of names to arrays, not {type(arrays).__name__}; a call takes arrays by position")
         out = self(dict(arrays))
         return dict(zip((p.name for p in self.outputs), out if len(self.outputs) != 1 else (out,)))
 
@@ -212,7 +225,12 @@ class Model:
         seconds: how long, after a warm-up; at least 20 runs. threads: 0 is one per processor. pattern: "steady" back to
         back, "single" after 20 ms of idleness, "bursty" eight at a time after 50 ms. against: "onnxruntime" runs the same
         inputs in turns, in a Python process of its own; the model must come from an ONNX file.
+
+        Raises:
+          {raises}
         """
+        whole_number("threads", threads, 0)
+        positive("seconds", seconds)
         arrays = self._timed(inputs, sizes, seed)
         path = self._peer_path(against)
         with _peer_python():
@@ -229,7 +247,13 @@ class Model:
         seed: int = 1,
     ) -> Profile:
         """Where the time goes, kernel by kernel: compiles the model anew with a clock around every kernel call, and runs
-        that. Raises hone.UsageError for a library whose model file is not known (`hone.load`)."""
+        that.
+
+        Raises:
+          {raises}
+        """
+        whole_number("threads", threads, 0)
+        positive("seconds", seconds)
         source = self._need_source("profile it")
         with tempfile.TemporaryDirectory(prefix="hone-profile-") as work:
             output = os.path.join(work, "model")
@@ -253,8 +277,12 @@ class Model:
 
         model: the ONNX file, where it is not the one that this model was compiled from. inputs: how many. An element is
         wrong when it is farther from the judge's than atol + rtol * |judge's|.
+
+        Raises:
+          {raises}
         """
         source = _Source(os.fspath(model), (), (), {}) if model is not None else self._need_source("name its ONNX file with model=")
+        whole_number("inputs", inputs, 1)
         _check_peer(against)
         with _peer_python():
             got = self._program.verify(source.path, source.symbols, against is not None, _sizes(sizes), inputs, rtol, atol)
@@ -320,7 +348,7 @@ def compile(
     *,
     output: "None | str | os.PathLike[str]" = None,
     symbols: Symbols = None,
-    specialize: Sequence[str] = (),
+    specialize: Union[str, Mapping[str, int], Sequence[Union[str, Mapping[str, int]]]] = (),
     threads: int = 0,
     progress: Optional[Progress] = None,
     target: Optional[str] = "native",
@@ -342,19 +370,22 @@ def compile(
       output: "dir/name" gives dir/name.so, .h, .weights and .manifest; None: a temporary folder that goes with the model,
         `Model.save` keeps it
       symbols: fixes or bounds symbolic sizes: {"seq": 128, "batch": (1, 64)} or ["seq=128", "batch=1:64"]
-      specialize: further versions for these sizes, taken when a run has them: ["batch=1,seq=128", "seq=512"]
+      specialize: further versions for these sizes, taken when a run has them: [{"batch": 1, "seq": 128}, "seq=512"]
       progress: called as progress(stage, done, total)
       {options}
 
-    Raises hone.UnsupportedError listing every node that is refused and why, hone.InputError (a damaged model),
-    hone.ToolError (the C compiler), hone.IOFailure.
+    Ctrl-C ends it; nothing is left behind.
+
+    Raises:
+      {raises}
     """
     options = plain({k: v for k, v in locals().items() if k in _COMPILE_OPTIONS})
+    whole_number("threads", threads, 0)
     work = tempfile.mkdtemp(prefix="hone-model-")
     try:
         path = _model_file(model, work)
         stem = os.path.join(work, Path(path).stem or "model")
-        source = _Source(path, _symbols(symbols), tuple(specialize), options)
+        source = _Source(path, _symbols(symbols), _versions(specialize), options)
         result = _hone.compile(path, stem, False, False, source.symbols, source.specialize, options, _spread(progress))
         made = Model(_hone.Program(stem + ".so", threads), stem + ".so", source, result)
         if output is not None:
@@ -390,9 +421,10 @@ def compile_to_c(
 def load(path: "str | os.PathLike[str]", threads: int = 0) -> Model:
     """Loads a library that hone compiled. threads: of each run; 0: one per processor.
 
-    Raises hone.InputError for what is no such library, hone.MismatchError for one of another version of the interface,
-    hone.IOFailure when its weights are missing.
+    Raises:
+      {raises}
     """
+    whole_number("threads", threads, 0)
     name = os.fspath(path)
     return Model(_hone.Program(name, threads), name)
 
@@ -413,6 +445,17 @@ def generate(
 
 
 # --- small parts
+
+
+def _bounds(port: Port) -> str:
+    free = [f"{name} from {low} to {high}" if high < 1 << 40 else f"{name} from {low}"
+            for name, low, high in zip(port.shape, port.low, port.high) if isinstance(name, str)]  # fmt: skip
+    return f"; {', '.join(free)}" if free else ""
+
+
+def _model_doc(m: Model) -> str:
+    lines = [f"Model '{m.name}' for {m.target}.", "", "Takes:", *(f"  {p}{_bounds(p)}" for p in m.inputs), "", "Returns:"]
+    return "\n".join([*lines, *(f"  {p}{_bounds(p)}" for p in m.outputs), ""])
 
 
 def _port(row: Tuple[str, str, List[Tuple[int, int, int]], str]) -> Port:
@@ -465,8 +508,14 @@ def _symbols(symbols: Symbols) -> Tuple[str, ...]:
     if symbols is None:
         return ()
     if not isinstance(symbols, Mapping):
-        return tuple(symbols)
-    return tuple(f"{name}={n[0]}:{n[1]}" if isinstance(n, tuple) else f"{name}={n}" for name, n in symbols.items())
+        return (symbols,) if isinstance(symbols, str) else tuple(symbols)
+    return tuple(f"{name}={n[0]}:{n[1]}" if isinstance(n, (tuple, list)) and len(n) == 2 else f"{name}={n}"
+                 for name, n in symbols.items())  # fmt: skip
+
+
+def _versions(sizes: Any) -> Tuple[str, ...]:
+    listed = [sizes] if isinstance(sizes, (str, Mapping)) else sizes
+    return tuple(_sizes(version) or "" for version in listed)
 
 
 def _series(name: str, got: Dict[str, Any]) -> Series:
@@ -529,4 +578,10 @@ def _copy(source: Path, to: Path) -> None:
 
 
 _COMPILE_OPTIONS = frozenset(row[0] for row in _hone.compile_options)
-documented(compile, _hone.compile_options)
+documented(compile, _hone.compile_options, raises="compile")
+documented(load, raises="load")
+documented(Model, fields=_hone.compile_fields)
+documented(Profile, fields=_hone.profile_fields)
+for _name in ("bench", "profile", "verify"):
+    documented(getattr(Model, _name), raises=_name)
+documented(Model.__call__, raises="call")

@@ -15,6 +15,7 @@ from typing import Any, Optional, Union
 
 from . import _hone
 from . import space as ss
+from ._options import documented
 from .baseline import Baseline
 from .config import SearchConfiguration, positive, whole_number
 from .outcome import Evaluator, Outcome
@@ -60,7 +61,8 @@ class Search:
         dropped (results.n_dropped), new parameters have their default in old points.
     name: of the search in the store; the objective's name unless given.
 
-    Raises InputError or EmptyError for a wrong space, UsageError for a wrong configuration.
+    Raises:
+      {raises}
     """
 
     def __init__(self, objective_function: Optional[Callable[[Any], Any]] = None, search_space: Any = None,
@@ -165,7 +167,10 @@ class Search:
 
     def ask(self, n: Optional[int] = None) -> Any:
         """The next config to evaluate, or a list of n (fewer when that is all there is); legal and never proposed before.
-        ExhaustedError when none is left."""
+
+        Raises:
+          {raises}
+        """
         points: list[bytes] = []
         with self._lock:
             try:
@@ -179,7 +184,11 @@ class Search:
 
     def tell(self, config: Any, result: Any) -> Trial:
         """Reports what the objective would return for a config (or the exception it raised): asked before, or measured
-        elsewhere. InputError when the config is none of this space."""
+        elsewhere.
+
+        Raises:
+          {raises}
+        """
         point = self.space.point(config)
         return self._finish(point, self._asked.get(point, "told"), self.evaluate.read(result))
 
@@ -241,7 +250,10 @@ class Search:
         worker without a time-out, else a pool.
 
         An exception of a callback, or Ctrl-C, ends the search and is raised; `results` holds what was seen until then, the
-        store as well. Raises BaselineError when the baseline fails.
+        store as well.
+
+        Raises:
+          {raises}
         """
         if self.objective is None:
             raise _hone.UsageError("'objective_function' is missing: without one use ask and tell")
@@ -390,3 +402,8 @@ def _at_least(a: Sequence[float], b: Sequence[float]) -> bool:
 
 def _no_objective(config: Any) -> Any:
     raise _hone.UsageError("this search has no objective: use ask and tell")
+
+
+documented(Search, raises="search")
+for _name in ("start", "ask", "tell"):
+    documented(getattr(Search, _name), raises=_name)

@@ -16,6 +16,7 @@ from typing import Any, Optional, Union
 
 
 from ._hone import Space
+from ._options import documented
 
 __all__ = ["Flags", "Parameter", "SpaceLike", "build", "choice", "compiler", "flag", "from_file", "from_text", "literal",
            "log_sampling", "ordinal", "permutation", "range", "space"]
@@ -232,14 +233,21 @@ def compiler(command: str, *, floating_point: str = "strict", all: bool = False,
     to a minute), then read from the cache. The objective receives `Flags`.
 
     floating_point: "strict" (results as written), "contract" (fused multiply-add), "fast" (-ffast-math and what belongs
-    to it). all: every control of clang, not the curated set. Raises ToolError when there is no such compiler.
+    to it). all: every control of clang, not the curated set.
+
+    Raises:
+      {raises}
     """
     cache = None if cache_dir is None else os.fspath(cache_dir)
     return Space.compiler(command, Flags, floating_point=floating_point, all=all, cache_dir=cache)
 
 
 def from_file(path: Union[str, os.PathLike[str]]) -> Space:
-    """The space of a YAML file (docs/space-file.md). Raises InputError with path:line:column, IOFailure."""
+    """The space of a YAML file (docs/space-file.md).
+
+    Raises:
+      {raises}
+    """
     return Space.load(path)
 
 
@@ -320,3 +328,5 @@ def build(given: SpaceLike) -> Space:
     return _built(given)[0]
 
 
+documented(compiler, raises="compiler")
+documented(from_file, raises="from_file")

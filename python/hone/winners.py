@@ -79,8 +79,8 @@ def tune_model(
       callback: called with a TunedEvent as things happen
       {options}
 
-    Raises as `hone.compile`, hone.StoreError, hone.UnsupportedError (this machine does not run the target),
-    hone.NotFoundError (no kernel of that name).
+    Raises:
+      {raises}
     """
     if budget is not None:
         options["budget_s"] = duration_s(budget)
@@ -146,4 +146,4 @@ class Winners:
         return html_table(["kind", "sizes", "schedule", "default", "tuned", "gain"], rows, str(self.path))
 
 
-documented(tune_model, _hone.tune_model_options)
+documented(tune_model, _hone.tune_model_options, raises="tune_model")

@@ -70,6 +70,20 @@ static int fail(const hn_py_state *state, const char *fmt, ...) {
     return -1;
 }
 
+/* What NumPy says of an object that is no array, with the input's name. */
+static void unreadable(const hn_py_state *state, const char *name, const char *want) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = value ? PyObject_Str(value) : NULL;
+    const char *why = text ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    fail(state, "input '%s' takes %s: %.300s", name, want, why ? why : "this is no array");
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+}
+
 /* What is no buffer: an array of ml_dtypes as its bits; another library's array as NumPy sees it; a list or a number in
  * the type that is wanted. */
 static PyObject *as_buffer(PyObject *o, const char *name, hone_dtype want, const hn_py_state *state) {
@@ -86,6 +100,8 @@ static PyObject *as_buffer(PyObject *o, const char *name, hone_dtype want, const
         out =
             theirs ? PyObject_CallMethod(numpy, "asarray", "O", o) : PyObject_CallMethod(numpy, "asarray", "Os", o, to);
         Py_DECREF(numpy);
+        if (!out && (PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_TypeError)))
+            unreadable(state, name, kinds[want].name);
     }
     Py_XDECREF(text);
     Py_XDECREF(dtype);

@@ -68,6 +68,11 @@ static hone_rc compile(void *arg, hone_err *err) {
         if (rc == HONE_E_UNSUPPORTED) add_report(c, err);
         return rc;
     }
+    if (c->options.n_symbol) {
+        snprintf(err->text, sizeof err->text, "symbols are of ONNX files; '%s' says itself how large its sizes are",
+                 c->path);
+        return err->rc = HONE_E_USAGE;
+    }
     hone_rc rc = hone_graph_read(c->path, &g, err);
     if (rc) return rc;
     rc = hone_compile_graph(g, c->options.output, &c->options, &c->result, err);
@@ -75,17 +80,19 @@ static hone_rc compile(void *arg, hone_err *err) {
     return rc;
 }
 
-static PyObject *result(hone_compile_result *r) {
-    PyObject *out = Py_BuildValue(
-        "{s:I,s:I,s:I,s:I,s:I,s:O,s:K,s:K,s:K,s:K,s:d,s:d,s:d,s:d,s:d,s:d,s:s}", "kernels", r->n_kernels, "distinct",
-        r->n_distinct, "fallbacks", r->n_fallback, "nodes", r->n_nodes, "winners", r->n_winners, "cached",
-        r->cached ? Py_True : Py_False, "arena_b", (unsigned long long)r->arena_b, "arena_lower_bound_b",
-        (unsigned long long)r->lower_bound_b, "weights_b", (unsigned long long)r->weights_b, "code_b",
-        (unsigned long long)r->code_b, "time_s", r->time_s, "import_s", r->import_s, "passes_s", r->passes_s,
-        "kernels_s", r->emit_s, "compiler_s", r->compiler_s, "parity_s", r->parity_s, "text", r->text ? r->text : "");
-    hone_free(r->text);
-    return out;
+static PyObject *result(hone_compile_result *x) {
+    PyObject *dict = PyDict_New();
+#define HN_COMPILE_FIELD(kind, key, field, unit, doc) HN_PY_PUT(dict, kind, key, x->field);
+#include "fields.def"
+#undef HN_COMPILE_FIELD
+    hone_free(x->text);
+    return dict;
 }
+static const hn_py_field fields[] = {
+#define HN_COMPILE_FIELD(kind, key, field, unit, doc) {#key, unit, doc},
+#include "fields.def"
+#undef HN_COMPILE_FIELD
+};
 
 /* A tuple of str; borrowed texts; NULL with an exception. */
 static const char **texts(PyObject *tuple, size_t *n) {
@@ -161,5 +168,6 @@ static PyMethodDef functions[] = {
 
 int hn_py_add_compile(PyObject *module) {
     if (PyModule_AddFunctions(module, functions)) return -1;
-    return hn_py_options_add(module, "compile_options", options, N_OPTIONS);
+    if (hn_py_options_add(module, "compile_options", options, N_OPTIONS)) return -1;
+    return hn_py_fields_add(module, "compile_fields", fields, sizeof fields / sizeof *fields);
 }

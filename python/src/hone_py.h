@@ -47,6 +47,8 @@ int hn_py_add_search(PyObject *module);
 int hn_py_add_store(PyObject *module);
 int hn_py_add_process(PyObject *module);
 int hn_py_add_model(PyObject *module);
+int hn_py_add_judge(PyObject *module);
+int hn_py_add_raises(PyObject *module);
 int hn_py_add_compile(PyObject *module);
 int hn_py_add_compilers(PyObject *module);
 int hn_py_add_controls(PyObject *module);

@@ -138,7 +138,7 @@ static int sort_arguments(const hn_py_program *p, PyObject *args, PyObject *kw, 
     if (dict && by_name(p, PyTuple_GET_ITEM(args, 0), out)) return -1;
     if (kw && by_name(p, kw, out)) return -1;
     for (int32_t i = 0; i < p->model->n_inputs; i++)
-        if (!out[i]) {
+        if (!out[i] || out[i] == Py_None) {
             snprintf(what, sizeof what, "input '%.200s' is not given", p->model->input[i].name);
             return refuse(p, what);
         }

@@ -2,6 +2,7 @@
  * right. */
 #include "long_call.h"
 #include "model.h"
+#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,12 +117,19 @@ PyObject *hn_py_program_bench(PyObject *self, PyObject *args) {
 }
 
 static PyObject *timed_row(const hone_timed *x) {
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:L,s:N,s:d,s:d,s:d,s:d,s:d,s:d}", "kernel", x->kernel->name,
-                         "kind", x->call->kind, "shape", x->call->shape, "schedule", x->kernel->schedule, "winner",
-                         x->kernel->winner, "source", x->call->source, "calls", x->n_calls, "launches",
-                         (long long)x->n_launches, "time_s", interval(x->time_s), "share", x->share, "flops", x->flops,
-                         "bytes", x->bytes, "of_peak", x->of_peak, "of_bandwidth", x->of_bandwidth, "of_roof",
-                         x->of_roof);
+    PyObject *dict = PyDict_New();
+#define HN_TIMED_FIELD(kind, key, field, unit, doc) HN_PY_PUT(dict, kind, key, x->field);
+#include "fields.def"
+#undef HN_TIMED_FIELD
+    return dict;
+}
+static const hn_py_field fields[] = {
+#define HN_TIMED_FIELD(kind, key, field, unit, doc) {#key, unit, doc},
+#include "fields.def"
+#undef HN_TIMED_FIELD
+};
+int hn_py_add_judge(PyObject *module) {
+    return hn_py_fields_add(module, "profile_fields", fields, sizeof fields / sizeof *fields);
 }
 
 static PyObject *timed_rows(const hone_timed *x, uint32_t n) {

@@ -120,6 +120,36 @@ void hn_py_lock_take(hn_py_lock *lock) {
 
 void hn_py_lock_give(hn_py_lock *lock) { PyThread_release_lock(lock->lock); }
 
+/* --- what raises them: rows of raises.def ------------------------------------------------------------------------- */
+
+/* Adds them as tuples of (call, class, text of the table of errors, when). */
+int hn_py_add_raises(PyObject *module) {
+    static const struct {
+        const char *call;
+        hone_rc rc;
+        const char *when;
+    } raises[] = {
+#define HN_RAISES(call, error, when) {#call, HONE_E_##error, when},
+#include "raises.def"
+#undef HN_RAISES
+    };
+    enum { N = sizeof raises / sizeof *raises };
+    PyObject *list = PyTuple_New(N);
+    for (size_t i = 0; i < N && list; i++) {
+        hn_py_state *state = hn_py_module_state(module);
+        PyObject *row = Py_BuildValue("(sOss)", raises[i].call, state->of[raises[i].rc], hone_rc_text(raises[i].rc),
+                                      raises[i].when);
+        if (!row)
+            Py_CLEAR(list);
+        else
+            PyTuple_SET_ITEM(list, (Py_ssize_t)i, row);
+    }
+    if (!list) return -1;
+    if (!PyModule_AddObject(module, "raises", list)) return 0;
+    Py_DECREF(list);
+    return -1;
+}
+
 /* --- the module ----------------------------------------------------------------------------------------------------
  */
 
@@ -149,9 +179,9 @@ static int clear(PyObject *module) {
 
 static void free_module(void *module) { clear(module); }
 
-static int (*const parts[])(PyObject *) = {hn_py_add_space,     hn_py_add_search,   hn_py_add_store,
-                                           hn_py_add_process,   hn_py_add_model,    hn_py_add_compile,
-                                           hn_py_add_compilers, hn_py_add_controls, hn_py_add_winners};
+static int (*const parts[])(PyObject *) = {
+    hn_py_add_space,     hn_py_add_search,   hn_py_add_store,   hn_py_add_process, hn_py_add_model, hn_py_add_compile,
+    hn_py_add_compilers, hn_py_add_controls, hn_py_add_winners, hn_py_add_judge,   hn_py_add_raises};
 
 static int exec_module(PyObject *module) {
     if (add_exceptions(module, PyModule_GetState(module))) return -1;

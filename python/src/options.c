@@ -10,6 +10,10 @@
     } while (0)
 
 static int set_flag(char *at, PyObject *value, bool turned) {
+    if (PyUnicode_Check(value) || value == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "expected a bool");
+        return -1;
+    }
     int on = PyObject_IsTrue(value);
     if (on < 0) return -1;
     PUT(bool, (on != 0) != turned);
@@ -40,6 +44,18 @@ static int set_one(char *at, hn_py_kind kind, PyObject *value) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* Says which option it was. */
+static int name_option(const char *function, const char *option, PyObject *value) {
+    PyObject *type, *text, *trace;
+    PyErr_Fetch(&type, &text, &trace);
+    PyErr_NormalizeException(&type, &text, &trace);
+    PyErr_Format(type, "option '%s' of %s() cannot be %R: %S", option, function, value, text ? text : Py_None);
+    Py_XDECREF(type);
+    Py_XDECREF(text);
+    Py_XDECREF(trace);
+    return -1;
+}
+
 int hn_py_options_set(void *at, const hn_py_option *rows, size_t n, PyObject *given, const char *function) {
     PyObject *key, *value;
     Py_ssize_t position = 0;
@@ -52,7 +68,7 @@ int hn_py_options_set(void *at, const hn_py_option *rows, size_t n, PyObject *gi
             PyErr_Format(PyExc_TypeError, "%s() has no option '%s'; help(%s) lists them", function, name, function);
             return -1;
         }
-        if (set_one((char *)at + rows[i].at, rows[i].kind, value)) return -1;
+        if (set_one((char *)at + rows[i].at, rows[i].kind, value)) return name_option(function, name, value);
     }
     return 0;
 }
@@ -65,6 +81,29 @@ int hn_py_options_add(PyObject *module, const char *name, const hn_py_option *ro
     for (size_t i = 0; i < n && list; i++) {
         const hn_py_option *o = &rows[i];
         PyObject *row = Py_BuildValue("(ssss)", o->name, types[o->kind], o->standard, o->doc);
+        if (!row)
+            Py_CLEAR(list);
+        else
+            PyTuple_SET_ITEM(list, (Py_ssize_t)i, row);
+    }
+    if (!list) return -1;
+    if (!PyModule_AddObject(module, name, list)) return 0;
+    Py_DECREF(list);
+    return -1;
+}
+
+/* --- results -------------------------------------------------------------------------------------------------------
+ */
+
+void hn_py_put(PyObject **dict, const char *key, PyObject *value) {
+    if (*dict && (!value || PyDict_SetItemString(*dict, key, value))) Py_CLEAR(*dict);
+    Py_XDECREF(value);
+}
+
+int hn_py_fields_add(PyObject *module, const char *name, const hn_py_field *rows, size_t n) {
+    PyObject *list = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; i < n && list; i++) {
+        PyObject *row = Py_BuildValue("(sss)", rows[i].key, rows[i].unit, rows[i].doc);
         if (!row)
             Py_CLEAR(list);
         else

@@ -79,6 +79,40 @@ static bool given_size(const char *sizes, const char *word, int64_t *out) {
     return false;
 }
 
+/* Is this one of the names in some input's shape? */
+static bool names_size(const hone_model *m, const char *name, size_t n) {
+    for (int32_t i = 0; i < m->n_inputs; i++)
+        for (int32_t d = 0; d < m->input[i].rank; d++) {
+            char word[WORD_N];
+            dim_word(m->input[i].shape, d, word);
+            if (m->input[i].dim[d] < 0 && strlen(word) == n && !strncmp(word, name, n)) return true;
+        }
+    return false;
+}
+
+static bool has_symbols(const hone_model *m) {
+    for (int32_t i = 0; i < m->n_inputs; i++)
+        for (int32_t d = 0; d < m->input[i].rank; d++)
+            if (m->input[i].dim[d] < 0) return true;
+    return false;
+}
+
+/* "batch=1,seq=128": numbers, for sizes that there are. A model whose sizes are all fixed has none and takes any. */
+static hone_rc check_sizes(const hone_model *m, const char *sizes, hone_err *err) {
+    for (const char *s = sizes; s && *s;) {
+        size_t n = strcspn(s, ","), name_n = strcspn(s, "=,");
+        char *end = NULL;
+        bool number = name_n < n && strtoll(s + name_n + 1, &end, 10) >= 0 && end > s + name_n + 1 && end == s + n;
+        if (!number && !(name_n < n && s[name_n + 1] == '-'))
+            return hn_fail(err, HONE_E_USAGE, "'%.*s' is no size; give them as name=number, such as batch=1", (int)n,
+                           s);
+        if (has_symbols(m) && !names_size(m, s, name_n))
+            return hn_fail(err, HONE_E_USAGE, "no input of model '%s' has a size '%.*s'", m->name, (int)name_n, s);
+        s += n + (s[n] == ',');
+    }
+    return HONE_OK;
+}
+
 static hone_rc choose_sizes(const hone_model_port *p, const char *sizes, hone_array *a, hone_err *err) {
     for (int32_t d = 0; d < p->rank; d++) {
         char word[WORD_N];
@@ -111,6 +145,7 @@ hone_rc hone_model_random(const hone_model *m, const char *sizes, uint64_t seed,
     int32_t n = 0;
     hone_array *made = calloc((size_t)m->n_inputs + 1, sizeof *made);
     if (!made) return hn_fail(err, HONE_E_NOMEM, "out of memory for the inputs");
+    rc = check_sizes(m, sizes, err);
     while (n < m->n_inputs && !rc) {
         rc = make(&m->input[n], sizes, seed * 1000003 + (uint64_t)n, &made[n], err);
         if (!rc) n++;

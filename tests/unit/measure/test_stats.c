@@ -47,6 +47,11 @@ static void test_bootstrap(void) {
     hone_interval b = hone_bootstrap_median(x, 101, 0.95, 0, 7), c = hone_bootstrap_median(x, 101, 0.5, 0, 7);
     ok(a.lo == b.lo && a.hi == b.hi, "stats/bootstrap_is_a_function_of_the_seed");
     ok(c.lo > a.lo && c.hi < a.hi, "stats/bootstrap_narrows_with_confidence");
+    static double many[20001];
+    for (size_t i = 0; i < 20001; i++) many[i] = (double)((i * 7919) % 20001);
+    a = hone_bootstrap_median(many, 20000, 0.95, 500, 7), b = hone_bootstrap_median(many, 20001, 0.95, 0, 7);
+    ok(fabs(a.lo - b.lo) < 25 && fabs(a.hi - b.hi) < 25 && b.mid == 10000 && fabs(b.hi - b.lo - 277.2) < 3,
+       "stats/bootstrap_of_many_is_by_ranks %g %g, %g %g", a.lo, a.hi, b.lo, b.hi);
 }
 
 static void test_ratio(void) {
