@@ -52,8 +52,6 @@ static void declare(hn_c *c, const hn_stmt *s) {
 }
 
 /* -- stores and updates */
-static char letter(hn_space s) { return s == HN_RESULT ? 'r' : 't'; }
-
 static void memory_store(hn_c *c, const hn_stmt *s, bool vector) {
     const hn_nbuf *b = &c->n->buf[s->buf];
     hn_str at = {0}, value = {0}, put = {0};
@@ -65,20 +63,20 @@ static void memory_store(hn_c *c, const hn_stmt *s, bool vector) {
     hn_c_ix(c, &at, s->at, vector && !whole ? "l" : "0");
     if (whole && b->dtype == HONE_BOOL) {
         hn_c_line(c, "*(hnk_u8_x%du *)&%c%u[%s] = __builtin_convertvector(-%s, hnk_u8_x%d);", c->width,
-                  letter(b->space), b->index, at.text, value.text, c->width);
+                  hn_c_letter(b->space), b->index, at.text, value.text, c->width);
     } else if (whole && half) {
-        hn_c_line(c, "*(hnk_u16_x%du *)&%c%u[%s] = hnk_narrow_%s_x%d(%s);", c->width, letter(b->space), b->index,
+        hn_c_line(c, "*(hnk_u16_x%du *)&%c%u[%s] = hnk_narrow_%s_x%d(%s);", c->width, hn_c_letter(b->space), b->index,
                   at.text, name, c->width, value.text);
     } else if (whole) {
-        hn_c_line(c, "*(hnk_%s_x%du *)&%c%u[%s] = %s;", name, c->width, letter(b->space), b->index, at.text,
+        hn_c_line(c, "*(hnk_%s_x%du *)&%c%u[%s] = %s;", name, c->width, hn_c_letter(b->space), b->index, at.text,
                   value.text);
     } else {
         hn_c_put(c, &put, b->dtype, value.text);
         if (vector)
-            hn_c_line(c, "for (int l = 0; l < %d; l++) %c%u[%s] = %s;", c->width, letter(b->space), b->index, at.text,
-                      put.text);
+            hn_c_line(c, "for (int l = 0; l < %d; l++) %c%u[%s] = %s;", c->width, hn_c_letter(b->space), b->index,
+                      at.text, put.text);
         else
-            hn_c_line(c, "%c%u[%s] = %s;", letter(b->space), b->index, at.text, put.text);
+            hn_c_line(c, "%c%u[%s] = %s;", hn_c_letter(b->space), b->index, at.text, put.text);
     }
     hn_str_free(&at);
     hn_str_free(&value);
@@ -187,14 +185,11 @@ static void update(hn_c *c, const hn_stmt *s) {
     hn_str_free(&guards);
 }
 
-/* As an integer: the address may lie outside the buffer. */
 static void prefetch(hn_c *c, const hn_stmt *s) {
-    const hn_nbuf *b = &c->n->buf[s->buf];
     hn_str at = {0};
-    hn_c_ix(c, &at, s->at, "0");
-    hn_c_line(c, "__builtin_prefetch((const void *)((uintptr_t)%c%u + %u * (uintptr_t)(%s)), %s);",
-              b->space == HN_PARAM ? 'p' : letter(b->space), b->index, hn_dtype_of(b->dtype)->size_b,
-              at.text ? at.text : "0", b->space == HN_PARAM ? "0, 2" : "1, 3");
+    hn_c_address(c, &at, s->buf, s->at);
+    hn_c_line(c, "__builtin_prefetch(%s, %s);", at.text ? at.text : "0",
+              c->n->buf[s->buf].space == HN_PARAM ? "0, 2" : "1, 3");
     hn_str_free(&at);
 }
 

@@ -54,10 +54,14 @@ uint32_t hn_c_ix_mask(const hn_c *c, hn_ix i);
 /* lane: text for the vector loop's variable ("0", "l"). */
 void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane);
 void hn_c_dim(hn_c *c, hn_str *out, hn_dim d);
-/* Pointers for the loads in a reduction's loop, which is about to be written: one for all lanes. */
+/* The letter of a buffer's name. */
+char hn_c_letter(hn_space s);
+/* Pointers for the loads and prefetches in a reduction's loop, which is about to be written: one for all lanes. */
 void hn_c_bases(hn_c *c, const hn_stmt *loop);
 /* buf[at], relative to such a pointer where there is one. */
 void hn_c_access(hn_c *c, hn_str *out, hn_buf b, hn_ix at, const char *lane);
+/* Its address, likewise, computed in integers: the element need not be there. */
+void hn_c_address(hn_c *c, hn_str *out, hn_buf b, hn_ix at);
 void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const char *lane);
 /* 1: all hold in the lanes being written, 0: one does not, -1: that is known at run time alone. */
 int hn_c_known_guards(hn_c *c, uint32_t n, const hn_ix *guard);

@@ -141,6 +141,8 @@ void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const cha
     }
 }
 
+char hn_c_letter(hn_space s) { return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : 't'; }
+
 /* -- bases: a compiler that is given whole indices keeps more pointers in a register tile's loop than there are
  * registers; given one pointer per operand that it knows nothing about, it adds constants to it. */
 
@@ -177,39 +179,69 @@ static const hn_c_base *base_of(const hn_c *c, hn_buf b, hn_ix base, hn_var loop
     return NULL;
 }
 
+/* A pointer for what lies at `at` of buffer b, where that is worth one. It is made as an integer: what is asked for
+ * ahead may lie outside of the buffer. */
+static void add_base(hn_c *c, hn_buf b, hn_ix at, const hn_stmt *loop) {
+    const hn_nbuf *x = &c->n->buf[b];
+    const char *type = hn_dtype_of(x->dtype)->text;
+    hn_str text = {0};
+    hn_ix base;
+    if (x->space == HN_REG || c->n_base == HN_BASES_MAX) return;
+    moving(c, at, loop->var, &base);
+    if (hn_ix_uses(c->n, base, loop->var) || hn_c_ix_mask(c, base) || defined_in(c->n, loop->body, base)) return;
+    if (base_of(c, b, base, loop->var)) return;
+    unsigned k = ++c->n_base_ever;
+    hn_c_ix(c, &text, base, "0");
+    hn_c_line(c, "const hnr_%s *b%u = (const hnr_%s *)((uintptr_t)%c%u + sizeof *b%u * (uintptr_t)(%s));", type, k,
+              type, hn_c_letter(x->space), x->index, k, text.text ? text.text : "0");
+    hn_c_line(c, "__asm__(\"\" : \"+r\"(b%u));", k);
+    hn_str_free(&text);
+    c->base[c->n_base++] = (hn_c_base){b, base, loop->var, k};
+}
+
 void hn_c_bases(hn_c *c, const hn_stmt *loop) {
     hn_nest *n = c->n;
     for (hn_st id = loop->body; id; id = n->st[id].next) {
-        if (n->st[id].kind != HN_ST_LET) continue;
-        const hn_scalar x = n->sv[n->st[id].value];
-        hn_ix base;
-        if (x.kind != HN_SV_LOAD || n->buf[x.buf].space == HN_REG || c->n_base == HN_BASES_MAX) continue;
-        moving(c, x.at, loop->var, &base);
-        if (hn_ix_uses(n, base, loop->var) || hn_c_ix_mask(c, base) || defined_in(n, loop->body, base)) continue;
-        if (base_of(c, x.buf, base, loop->var)) continue;
-        unsigned k = ++c->n_base_ever;
-        hn_str at = {0};
-        hn_c_ix(c, &at, base, "0");
-        hn_c_line(c, "const hnr_%s *b%u = %c%u + (%s);", hn_dtype_of(n->buf[x.buf].dtype)->text, k,
-                  n->buf[x.buf].space == HN_PARAM ? 'p' : 't', n->buf[x.buf].index, at.text ? at.text : "0");
-        hn_c_line(c, "__asm__(\"\" : \"+r\"(b%u));", k);
-        hn_str_free(&at);
-        c->base[c->n_base++] = (hn_c_base){x.buf, base, loop->var, k};
+        const hn_stmt s = n->st[id];
+        if (s.kind == HN_ST_PREFETCH) add_base(c, s.buf, s.at, loop);
+        if (s.kind != HN_ST_LET || n->sv[s.value].kind != HN_SV_LOAD) continue;
+        add_base(c, n->sv[s.value].buf, n->sv[s.value].at, loop);
     }
 }
 
-void hn_c_access(hn_c *c, hn_str *out, hn_buf b, hn_ix at, const char *lane) {
-    const hn_nbuf *x = &c->n->buf[b];
+/* The pointer that serves an index, which becomes relative to it. */
+static const hn_c_base *relative(hn_c *c, hn_buf b, hn_ix *at) {
     const hn_c_base *found = NULL;
-    hn_ix in = at, base;
+    hn_ix in = *at, base;
     for (unsigned k = c->n_base; k-- > 0 && !found;) {
-        in = moving(c, at, c->base[k].loop, &base);
+        in = moving(c, *at, c->base[k].loop, &base);
         found = base_of(c, b, base, c->base[k].loop);
     }
-    if (found)
-        hn_str_addf(out, "b%u[", found->id);
+    if (found) *at = in;
+    return found;
+}
+
+static void pointer(const hn_c *c, hn_str *out, hn_buf b, const hn_c_base *base) {
+    if (base)
+        hn_str_addf(out, "b%u", base->id);
     else
-        hn_str_addf(out, "%c%u[", x->space == HN_PARAM ? 'p' : x->space == HN_RESULT ? 'r' : 't', x->index);
-    hn_c_ix(c, out, found ? in : at, lane);
+        hn_str_addf(out, "%c%u", hn_c_letter(c->n->buf[b].space), c->n->buf[b].index);
+}
+
+void hn_c_address(hn_c *c, hn_str *out, hn_buf b, hn_ix at) {
+    const hn_c_base *base = relative(c, b, &at);
+    hn_str_add(out, "(const void *)((uintptr_t)");
+    pointer(c, out, b, base);
+    hn_str_add(out, " + sizeof *");
+    pointer(c, out, b, base);
+    hn_str_add(out, " * (uintptr_t)(");
+    hn_c_ix(c, out, at, "0");
+    hn_str_add(out, "))");
+}
+
+void hn_c_access(hn_c *c, hn_str *out, hn_buf b, hn_ix at, const char *lane) {
+    pointer(c, out, b, relative(c, b, &at));
+    hn_str_add(out, "[");
+    hn_c_ix(c, out, at, lane);
     hn_str_add(out, "]");
 }

@@ -14,8 +14,8 @@ bool hn_nest_grow(hn_arena *a, void **array, uint32_t n, uint32_t *room, size_t 
 
 /* Sets *why (may be NULL) and returns false. */
 bool hn_loop_no(const char **why, const char *reason);
-/* Iterations of a loop around this list touch nothing in common. */
-bool hn_loop_independent(const hn_nest *n, hn_st body, const char **why);
+/* Iterations of the two loops around this list touch nothing in common. */
+bool hn_loop_independent(hn_nest *n, hn_st body, const hn_var pair[2], const char **why);
 /* The outermost loops become work items of a sensible size (loop/items.c). */
 void hn_nest_items(hn_nest *n);
 

@@ -195,7 +195,7 @@ bool hn_loop_swap(hn_nest *n, hn_st loop, const char **why) {
     if (!in || n->st[in].kind != HN_ST_LOOP || n->st[in].next) return hn_loop_no(why, "the loops are not alone");
     hn_var vo = n->st[loop].var, vi = n->st[in].var;
     if (hn_ix_uses(n, n->extent[vi], vo)) return hn_loop_no(why, "the inner extent depends on the outer loop");
-    if (!hn_loop_independent(n, n->st[in].body, why)) return false;
+    if (!hn_loop_independent(n, n->st[in].body, (hn_var[]){vo, vi}, why)) return false;
     hn_loop_kind k = n->st[loop].loop;
     n->st[loop].var = vi;
     n->st[loop].loop = n->st[in].loop;

@@ -48,6 +48,11 @@ bool hn_loop_prefetch(hn_nest *n, hn_st loop, int64_t every, hn_buf b, hn_ix at,
  * behind it, for … { vector … { the rest, reading memory } }: what follows a register tile's reductions takes no
  * registers from its accumulators. */
 bool hn_loop_stage(hn_nest *n, hn_st loop, const char **why);
+/* for … { register; one reduction of length E; the rest }, nothing between the loops, becomes three: the accumulators'
+ * memory is set; for s < E/f - 1 { for …: f iterations more, from and to memory }; for …: from memory, the last f
+ * iterations and the rest. Every accumulator adds in the same order. f divides E. part[]: the nests, the second without
+ * the loop over s. */
+bool hn_loop_slice(hn_nest *n, hn_st loop, int64_t f, hn_st part[3], const char **why);
 /* Loops of one iteration are replaced by their bodies, loops of none are dropped. */
 void hn_nest_tidy(hn_nest *n);
 

@@ -11,20 +11,50 @@ static bool declared_in(const hn_nest *n, hn_st first, hn_buf b) {
     return false;
 }
 
-/* Registers of the list are declared in it, and it writes no local memory: then iterations of a loop around it touch
- * nothing common but results, which are written once. top: the whole list that is looked at. */
-static bool independent(const hn_nest *n, hn_st first, hn_st top, const char **why) {
+/* The list touches buffer b at this index alone. */
+static bool only_at(const hn_nest *n, hn_st first, hn_buf b, hn_ix at) {
     for (hn_st id = first; id; id = n->st[id].next) {
         const hn_stmt *s = &n->st[id];
-        if (s->kind == HN_ST_LOOP && !independent(n, s->body, top, why)) return false;
+        const hn_scalar *x = s->kind == HN_ST_LET ? &n->sv[s->value] : NULL;
+        if (s->kind == HN_ST_LOOP && (hn_ix_depends(n, at, s->var) || !only_at(n, s->body, b, at))) return false;
+        if (s->kind == HN_ST_STORE && s->buf == b && s->at != at) return false;
+        if (x && x->kind == HN_SV_LOAD && x->buf == b && x->at != at) return false;
+    }
+    return true;
+}
+
+/* Different for all iterations of two loops; a loop of one iteration need not be in it. */
+static bool all_differ(hn_nest *n, hn_ix at, hn_var a, hn_var b) {
+    hn_dim d;
+    hn_var v[] = {a, b};
+    int64_t step[2] = {0, 0}, most[2];
+    for (int k = 0; k < 2; k++) {
+        if (!(d = hn_ix_high(n, n->extent[v[k]])) || !hn_dim_is_int(n->dims, d, &most[k])) return false;
+        if (most[k] <= 1) continue;
+        if (!hn_ix_stride(n, at, v[k], &d) || !hn_dim_is_int(n->dims, d, &step[k]) || step[k] < 1) return false;
+    }
+    return most[0] <= 1 || most[1] <= 1 || step[0] >= step[1] * most[1] || step[1] >= step[0] * most[0];
+}
+
+/* Registers of the list are declared in it, and it writes no local memory, or each iteration of the two loops an
+ * element of its own: then iterations touch nothing common but results, which are written once. top: the whole list
+ * that is looked at. */
+static bool independent(hn_nest *n, hn_st first, hn_st top, const hn_var *pair, const char **why) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_LOOP && !independent(n, s->body, top, pair, why)) return false;
         if (s->kind != HN_ST_STORE && s->kind != HN_ST_UPDATE) continue;
-        if (n->buf[s->buf].space == HN_LOCAL) return hn_loop_no(why, "iterations share local memory");
+        if (n->buf[s->buf].space == HN_LOCAL &&
+            !(only_at(n, top, s->buf, s->at) && all_differ(n, s->at, pair[0], pair[1])))
+            return hn_loop_no(why, "iterations share local memory");
         if (n->buf[s->buf].space == HN_REG && !declared_in(n, top, s->buf))
             return hn_loop_no(why, "iterations share a register");
     }
     return true;
 }
-bool hn_loop_independent(const hn_nest *n, hn_st body, const char **why) { return independent(n, body, body, why); }
+bool hn_loop_independent(hn_nest *n, hn_st body, const hn_var pair[2], const char **why) {
+    return independent(n, body, body, pair, why);
+}
 
 /* As independent for lanes: stores to local memory and registers outside are fine where every lane has its element,
  * updates of outer registers where they may run in order. */
@@ -47,7 +77,7 @@ static bool lanes(hn_nest *n, hn_st loop, hn_loop_kind kind, const char **why) {
     hn_stmt *s = &n->st[loop];
     if (s->kind != HN_ST_LOOP || !hn_ix_is_int(n, n->extent[s->var], &e) || e < 1 || e > 1024)
         return hn_loop_no(why, "the length is not a constant from 1 to 1024");
-    if (!lanes_fine(n, s->body, s->body, s->var, why)) return false;
+    if (e > 1 && !lanes_fine(n, s->body, s->body, s->var, why)) return false;
     s->loop = kind;
     return true;
 }

@@ -18,6 +18,7 @@ typedef struct product {
     int row;         /* which loop of the chain, -1: there is one row; the last one has the columns */
     int64_t m, n, k; /* lengths, m with the loops that will be one with the row loop; 0: not known */
     int64_t lanes;
+    int64_t sum; /* length of the outermost loop of the only reduction; 0: not known, or there are several */
     bool costly; /* functions follow the reduction */
 } product;
 
@@ -60,14 +61,14 @@ static bool take_reduction(hn_nest *n, hn_st first, operands *o) {
 }
 
 /* The body of the columns' loop: reductions, and before and behind them what stores contiguous results. */
-static bool take_body(hn_nest *n, hn_st first, operands *o, hn_st *reduction) {
-    *reduction = 0;
+static bool take_body(hn_nest *n, hn_st first, operands *o, hn_st *reduction, int *count) {
+    *reduction = 0, *count = 0;
     for (hn_st id = first; id; id = n->st[id].next) {
         const hn_stmt s = n->st[id];
         if (s.kind == HN_ST_STORE && n->buf[s.buf].space == HN_LOCAL) return false;
         if (s.kind != HN_ST_LOOP) continue;
         if (!take_reduction(n, s.body, o)) return false;
-        if (!*reduction) *reduction = id;
+        if (!(*count)++) *reduction = id;
     }
     return *reduction != 0;
 }
@@ -97,11 +98,12 @@ static int64_t all_rows(hn_nest *n, const product *p, const operands *o) {
 
 static bool match(hn_nest *n, const hn_machine *m, product *p) {
     hn_st red;
+    int reductions;
     p->c = hn_chain_of(n, n->first);
     if (p->c.n < 1) return false;
     hn_st leaf = p->c.loop[p->c.n - 1];
     operands o = {.col = n->st[leaf].var};
-    if (!take_body(n, n->st[leaf].body, &o, &red) || !o.n_along || o.n_all == o.n_along) return false;
+    if (!take_body(n, n->st[leaf].body, &o, &red, &reductions) || !o.n_along || o.n_all == o.n_along) return false;
     o.lanes = p->lanes = m->vector_b >= 2 * o.size_b ? m->vector_b / o.size_b : 1;
     if (!stores_contiguous(n, n->st[leaf].body, &o)) return false;
     p->row = -1;
@@ -115,6 +117,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     p->n = length(n, leaf);
     p->costly = hn_tile_calls(n, n->st[leaf].body);
     p->m = p->row < 0 ? 1 : all_rows(n, p, &o);
+    p->sum = reductions == 1 ? length(n, red) : 0;
     p->k = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) p->k *= length(n, l);
     return true;
@@ -122,10 +125,11 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
 
 /* -- knobs */
 static const double READS = 0.1, STREAMS = 0.005;
-enum { ROWS, COLS, BLOCK, AHEAD, STAGE };
-/* RUN: steps of the reduction between prefetches. LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not
- * known. */
-enum { RUN = 16, LINES_AHEAD = 64, STRIPS = 8 };
+enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP };
+/* LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not known. */
+enum { LINES_AHEAD = 64, STRIPS = 8 };
+/* DEPTH_MIN: of a slice; LINE: what depths are multiples of. GROUP_MAX: panels. */
+enum { DEPTH_MIN = 128, LINE = 16, GROUP_MAX = 8 };
 /* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol. */
 enum { ITEMS = 4, LEAST_TILES = 4, UNKNOWN_ROWS = 256 };
 
@@ -184,79 +188,186 @@ static bool best_ahead(const hn_machine *m, const product *p) {
     return p->n > 0 && p->k > 0 && p->n * p->k * 4 > m->l2_b / 4;
 }
 
+/* Slices of the reduction: where a block of the left operand, a panel and the next panel do not fit into the
+ * second-level cache together, a panel's slice is what fills the first level. */
+static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *t, int64_t block) {
+    int64_t width = t->cols * t->lanes, rows = p->m > 0 && p->m < block ? p->m : block, best = 0;
+    if (p->sum != p->k || p->n < 1 || rows < 2 * t->rows) return 0;
+    if (4 * p->k * (rows + 2 * width) <= m->l2_b / 4 * 3) return 0;
+    for (int64_t d = DEPTH_MIN; 2 * d <= p->sum && 4 * d * width <= m->l1d_b; d += LINE)
+        if (p->sum % d == 0) best = d;
+    return best;
+}
+
+/* A slice of the left operand serves the panels of a group: as many as leave the cores equal work. */
+static int64_t best_group(const hn_machine *m, const product *p, const hn_tile *t, int64_t block, int64_t depth) {
+    int64_t cores = m->cores > 0 ? m->cores : 1, blocks = p->m > 0 ? (p->m + block - 1) / block : 1;
+    for (int64_t g = GROUP_MAX / 2; depth && g > 1; g /= 2) {
+        int64_t width = g * t->cols * t->lanes, items = blocks * ((p->n + width - 1) / width);
+        int64_t turns = (items + cores - 1) / cores;
+        if (turns > 1 && 20 * items >= 19 * cores * turns) return g;
+    }
+    return 1;
+}
+
+static void depths(const product *p, hn_knob *k) {
+    hn_knob_add(k, 0);
+    hn_knob_add(k, k->model);
+    for (int64_t parts = 2; p->sum == p->k && p->n > 0 && p->sum / parts >= DEPTH_MIN; parts++)
+        if (p->sum % parts == 0 && p->sum / parts % LINE == 0) hn_knob_add(k, p->sum / parts);
+}
+
 static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     product p;
     if (!match(n, m, &p)) return false;
     hn_tile t = best_tile(m, &p);
-    out->n = 5;
+    int64_t block = best_block(m, &p, &t), depth = best_depth(m, &p, &t, block);
+    out->n = 7;
     out->knob[ROWS] = (hn_knob){.name = "rows", .model = t.rows};
     out->knob[COLS] = (hn_knob){.name = "cols", .model = t.cols};
-    out->knob[BLOCK] = (hn_knob){.name = "block", .model = best_block(m, &p, &t)};
+    out->knob[BLOCK] = (hn_knob){.name = "block", .model = block};
     out->knob[AHEAD] = (hn_knob){.name = "ahead", .model = best_ahead(m, &p)};
     out->knob[STAGE] = (hn_knob){.name = "stage", .model = p.costly};
+    out->knob[DEPTH] = (hn_knob){.name = "depth", .model = depth};
+    out->knob[GROUP] = (hn_knob){.name = "group", .model = best_group(m, &p, &t, block, depth)};
     for (int64_t c = 1; c <= COLS_MAX; c++) hn_knob_add(&out->knob[COLS], c);
     for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) hn_knob_add(&out->knob[ROWS], r);
-    for (int64_t b = out->knob[BLOCK].model / 4; b <= 4 * out->knob[BLOCK].model; b *= 2)
+    for (int64_t b = block / 4; b <= 4 * block; b *= 2)
         if (b > 0) hn_knob_add(&out->knob[BLOCK], b);
-    hn_knob_add(&out->knob[BLOCK], out->knob[BLOCK].model);
+    hn_knob_add(&out->knob[BLOCK], block);
     for (int64_t a = 0; a < 2; a++) hn_knob_add(&out->knob[AHEAD], a), hn_knob_add(&out->knob[STAGE], a);
+    for (int64_t g = 1; g <= (p.n > 0 ? GROUP_MAX : 1); g *= 2) hn_knob_add(&out->knob[GROUP], g);
+    depths(&p, &out->knob[DEPTH]);
     return true;
 }
 
 /* -- prefetch */
+enum { WALK_MAX = 8 };
 /* Where the walk is: in which panel, in which of how many tiles of rows, in which lanes. */
 typedef struct place {
     hn_tile tile;
-    hn_var panel, strip;
+    hn_var walk[WALK_MAX]; /* the loop over panels and the loops in it, outermost first */
+    int depth;
+    hn_var strip;
     int64_t strips; /* 1: all rows are one tile */
     bool in_tile;
-    hn_ix *zero;  /* by variable: 0 for lanes and the reduction */
-    int64_t line; /* elements */
+    hn_ix *zero; /* by variable: 0 for lanes */
+    uint32_t n_zero;
+    int64_t line, group, slice; /* elements, panels, iterations of the reduction */
 } place;
 
-/* The load of a reduction's body that walks with the panels, if it walks through memory line by line: *next is where
- * the next panel begins, *here where this one does, its columns kept. */
-static bool stream(hn_nest *n, hn_st loop, const place *w, hn_buf *b, hn_ix *next, hn_ix *here) {
+/* The panels that a reduction reads: `lines` streams, side by side, each line by line. */
+typedef struct stream {
+    hn_buf buf;
+    hn_ix here, next; /* where the panel begins, its columns kept; where that begins which is walked after it */
+    int64_t lines, step, length;
+} stream;
+
+/* The loops of the walk, from number `top` inwards, as they are one iteration of the innermost one later. *carry: of
+ * the top one. False: the panel depends on a loop of unknown length. */
+static bool later(hn_nest *n, hn_ix at, const place *w, int top, hn_ix *var, hn_ix *carry) {
+    int64_t e;
+    *carry = hn_ix_int(n, 1);
+    for (int d = w->depth; d-- > top;) {
+        hn_var v = w->walk[d];
+        if (!hn_ix_depends(n, at, v)) continue;
+        hn_ix sum = var[v] = hn_ix_add(n, hn_ix_var(n, v), *carry);
+        if (d == top) break;
+        if (!hn_ix_is_int(n, n->extent[v], &e) || e < 1) return false;
+        var[v] = hn_ix_mod(n, sum, hn_dim_int(n->dims, e));
+        *carry = hn_ix_div(n, sum, hn_dim_int(n->dims, e));
+    }
+    return true;
+}
+
+static bool has_stride(hn_nest *n, hn_ix at, hn_var v, int64_t *step) {
     hn_dim stride;
-    int64_t k, e, p;
+    return hn_ix_stride(n, at, v, &stride) && hn_dim_is_int(n->dims, stride, step);
+}
+
+/* Which loop of the walk goes over slices; 0, the one over panels: none. */
+static int slice_loop(hn_nest *n, hn_ix at, const place *w) {
+    int64_t step;
+    for (int d = 1; d < w->depth; d++)
+        if (w->slice && has_stride(n, at, w->walk[d], &step) && step == w->slice * w->line) return d;
+    return 0;
+}
+
+/* Where that begins which is walked after the panel, or after its slice: slice by slice through the panels of a group;
+ * behind the last one is the next group's first. */
+static bool find_next(hn_nest *n, hn_var v, hn_ix at, const place *w, stream *s) {
+    hn_ix *var = HN_NEW_N(n->a, hn_ix, n->n_var), carry;
+    int top = slice_loop(n, at, w);
+    if (!var) return false;
+    memcpy(var, w->zero, w->n_zero * sizeof *var);
+    var[v] = hn_ix_int(n, 0);
+    if (!later(n, at, w, top, var, &carry)) return false;
+    s->next = hn_ix_subst(n, at, &(hn_subst){var, NULL, n->n_var, 0});
+    if (s->length != w->slice || top) return true;
+    s->next = hn_ix_sub(n, s->next, hn_ix_scale(n, carry, hn_dim_int(n->dims, s->step - s->length * w->line)));
+    return true;
+}
+
+/* The load of a reduction's body that walks with the panels, if it walks through memory line by line. */
+static bool find_stream(hn_nest *n, hn_st loop, const place *w, stream *s) {
+    int64_t k, panel;
     hn_var v = n->st[loop].var;
-    if (!hn_ix_is_int(n, n->extent[v], &e)) return false;
+    s->lines = w->tile.cols * w->tile.lanes / w->line;
+    if (!hn_ix_is_int(n, n->extent[v], &s->length)) return false;
     for (hn_st id = n->st[loop].body; id; id = n->st[id].next) {
         const hn_scalar x = n->sv[n->st[id].kind == HN_ST_LET ? n->st[id].value : 0];
-        if (n->st[id].kind != HN_ST_LET || x.kind != HN_SV_LOAD || !hn_ix_depends(n, x.at, w->panel)) continue;
-        if (!hn_ix_stride(n, x.at, v, &stride) || !hn_dim_is_int(n->dims, stride, &k) || k != w->line) return false;
-        if (!hn_ix_stride(n, x.at, w->panel, &stride) || !hn_dim_is_int(n->dims, stride, &p)) return false;
-        if (p != w->tile.cols * w->tile.lanes * e) return false;
-        hn_subst all = {w->zero, NULL, v + 1u, 0};
-        hn_ix was = w->zero[v];
-        w->zero[v] = hn_ix_int(n, 0);
-        *next = hn_ix_add(n, hn_ix_subst(n, x.at, &all), hn_ix_int(n, p));
-        hn_ix *var = HN_NEW_N(n->a, hn_ix, v + 1u);
-        if (!var) return false;
-        var[v] = w->zero[v];
-        *here = hn_ix_subst(n, x.at, &(hn_subst){var, NULL, v + 1u, 0});
-        w->zero[v] = was;
-        *b = x.buf;
-        return true;
+        if (n->st[id].kind != HN_ST_LET || x.kind != HN_SV_LOAD || !hn_ix_depends(n, x.at, w->walk[0])) continue;
+        if (!has_stride(n, x.at, v, &k) || k != w->line || !has_stride(n, x.at, w->walk[0], &panel)) return false;
+        if (panel % (w->group * s->lines * w->line * s->length)) return false;
+        hn_ix *first = HN_NEW_N(n->a, hn_ix, n->n_var);
+        if (!first) return false;
+        first[v] = hn_ix_int(n, 0);
+        s->here = hn_ix_subst(n, x.at, &(hn_subst){first, NULL, n->n_var, 0});
+        s->buf = x.buf, s->step = panel / (w->group * s->lines);
+        return find_next(n, v, x.at, w, s);
     }
     return false;
 }
 
-/* Every tile of rows asks for its share of the next panel; a tile that is alone for what comes next in its own. */
+static int64_t power_below(int64_t x) {
+    int64_t p = 1;
+    while (2 * p <= x) p *= 2;
+    return p;
+}
+
+/* Few tiles of rows: each asks for its part of every stream. */
+static void prefetch_parts(hn_nest *n, hn_st loop, const place *w, const stream *s) {
+    int64_t parts = power_below(w->strips < w->line ? w->strips : w->line), share = s->length / parts * w->line;
+    hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, parts - 1));
+    hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, which, hn_dim_int(n->dims, share)));
+    for (int64_t k = s->lines; k-- > 0;)
+        hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, hn_ix_int(n, k * s->step)), 1, w->line / parts, NULL);
+}
+
+/* Many: so many share a stream. */
+static void prefetch_shares(hn_nest *n, hn_st loop, const place *w, const stream *s) {
+    int64_t most = w->strips / s->lines, parts = power_below(most < w->line ? most : w->line);
+    int64_t share = s->length / parts * w->line;
+    hn_dim by = hn_dim_int(n->dims, parts);
+    hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, parts * s->lines - 1));
+    hn_ix at = hn_ix_scale(n, hn_ix_div(n, which, by), hn_dim_int(n->dims, s->step));
+    at = hn_ix_add(n, at, hn_ix_scale(n, hn_ix_mod(n, which, by), hn_dim_int(n->dims, share)));
+    hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, s->next, at), 1, w->line / parts, NULL);
+}
+
+/* Every tile of rows asks for its share of the next panel; a tile that is alone for what comes next in its own. The
+ * address moves in every step, by less than a line: a short loop inside the reduction would cost more than to ask
+ * again. */
 static void prefetch_in(hn_nest *n, hn_st loop, const place *w) {
-    hn_buf b;
-    hn_ix next, here;
-    int64_t e, lines = w->tile.cols * w->tile.lanes / w->line;
-    if (!stream(n, loop, w, &b, &next, &here)) return;
-    if (w->strips == 1) {
-        here = hn_ix_add(n, here, hn_ix_int(n, LINES_AHEAD * w->line));
-        hn_loop_prefetch(n, loop, 1, b, here, 1, w->line, NULL);
-        return;
-    }
-    if (!hn_ix_is_int(n, n->extent[n->st[loop].var], &e) || e < RUN) return;
-    int64_t share = (RUN * lines + w->strips - 1) / w->strips;
-    hn_ix from = hn_ix_scale(n, hn_ix_var(n, w->strip), hn_dim_int(n->dims, e / RUN * share * w->line));
-    hn_loop_prefetch(n, loop, RUN, b, hn_ix_add(n, next, from), share, w->line, NULL);
+    stream s;
+    if (!find_stream(n, loop, w, &s)) return;
+    if (w->strips == 1)
+        hn_loop_prefetch(n, loop, 1, s.buf, hn_ix_add(n, s.here, hn_ix_int(n, LINES_AHEAD * w->line)), 1, w->line,
+                         NULL);
+    else if (w->strips < 2 * s.lines)
+        prefetch_parts(n, loop, w, &s);
+    else
+        prefetch_shares(n, loop, w, &s);
 }
 
 static bool updates(const hn_nest *n, hn_st first) {
@@ -283,8 +394,10 @@ static void prefetch_all(hn_nest *n, hn_st first, place w) {
             prefetch_in(n, id, &w);
         } else {
             hn_st lanes = s.body;
-            if (w.panel && n->st[lanes].kind == HN_ST_LOOP && n->st[lanes].loop == HN_UNROLL)
+            if (n->st[lanes].kind == HN_ST_LOOP && n->st[lanes].loop == HN_UNROLL)
                 in.strip = s.var, in.strips = known ? e : w.strips;
+            else if (in.depth < WALK_MAX)
+                in.walk[in.depth++] = s.var;
             prefetch_all(n, s.body, in);
         }
     }
@@ -315,12 +428,15 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     int64_t e = p.row < 0 ? 1 : length(n, row);
     if (!row) return hn_loop_no(why, "out of memory");
     if ((!e || e > setting[BLOCK]) && !hn_loop_chunk(n, row, setting[BLOCK], &row, why)) return false;
-    if (!hn_tile_panels(n, row, &t, &panel, why)) return false;
+    const hn_walk walk = {setting[GROUP], setting[DEPTH]};
+    if (!hn_tile_panels(n, row, &t, &walk, &panel, why)) return false;
     if (setting[STAGE]) hn_tile_stage(n, n->first);
     if (setting[AHEAD] && panel && t.cols * t.lanes % (m->line_b / 4) == 0) {
-        place w = {.tile = t, .panel = n->st[panel].var, .strips = STRIPS, .line = m->line_b / 4};
+        place w = {.tile = t, .walk = {n->st[panel].var}, .depth = 1, .strips = STRIPS, .line = m->line_b / 4};
         if (e && e <= t.rows) w.strips = 1;
         if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;
+        w.group = setting[GROUP], w.slice = setting[DEPTH];
+        w.n_zero = n->n_var;
         w.zero = HN_NEW_N(n->a, hn_ix, n->n_var);
         if (!w.zero) return hn_loop_no(why, "out of memory");
         prefetch_all(n, n->st[panel].body, w);

@@ -59,16 +59,25 @@ static bool unknown_columns(hn_nest *n, hn_st col, const hn_tile *t, const char 
     }
 }
 
-bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, hn_st *panel, const char **why) {
-    int64_t e, width = t->cols * t->lanes;
+/* The columns of a group. A body that cannot go in slices goes in one. */
+static bool known_columns(hn_nest *n, hn_st col, const hn_tile *t, const hn_walk *w, const char **why) {
+    hn_st part[3];
+    hn_tile row = {1, t->cols, t->lanes};
+    if (!w->depth || !hn_loop_slice(n, col, w->depth, part, NULL)) return hn_tile_registers(n, col, t, why);
+    return hn_tile_registers(n, part[0], &row, why) && hn_tile_registers(n, part[1], t, why) &&
+           hn_tile_registers(n, part[2], t, why);
+}
+
+bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, const hn_walk *w, hn_st *panel, const char **why) {
+    int64_t e, width = t->cols * t->lanes * w->group;
     hn_st whole, rest;
     if (!hn_loop_sink(n, row, why) || !hn_loop_swap(n, row, why)) return false;
     bool known = hn_ix_is_int(n, n->extent[n->st[row].var], &e);
-    if (panel) *panel = !known || e > width ? row : 0;
+    *panel = !known || e > width ? row : 0;
     if (!known) return unknown_columns(n, row, t, why);
-    if (e <= width) return hn_tile_registers(n, row, t, why);
+    if (e <= width) return known_columns(n, row, t, w, why);
     if (!hn_loop_blocks(n, row, width, &whole, &rest, why)) return false;
-    return hn_tile_registers(n, whole, t, why) && (!rest || hn_tile_registers(n, rest, t, why));
+    return known_columns(n, whole, t, w, why) && (!rest || known_columns(n, rest, t, w, why));
 }
 
 /* -- what follows the reductions */
@@ -90,9 +99,17 @@ bool hn_tile_calls(const hn_nest *n, hn_st first) {
     return false;
 }
 
+static bool stores_results(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind == HN_ST_LOOP && stores_results(n, n->st[id].body)) return true;
+        if (n->st[id].kind == HN_ST_STORE && n->buf[n->st[id].buf].space == HN_RESULT) return true;
+    }
+    return false;
+}
+
 void hn_tile_stage(hn_nest *n, hn_st first) {
     for (hn_st id = first; id; id = n->st[id].next) {
-        if (n->st[id].kind != HN_ST_LOOP) continue;
+        if (n->st[id].kind != HN_ST_LOOP || !stores_results(n, n->st[id].body)) continue;
         if (n->st[id].loop == HN_UNROLL || n->st[id].loop == HN_VECTOR)
             hn_loop_stage(n, id, NULL);
         else

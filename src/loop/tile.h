@@ -19,9 +19,15 @@ typedef struct hn_tile {
  * for tiles of rows { unroll rows { unroll cols { vector lanes: body } } }, and tails. */
 bool hn_tile_registers(hn_nest *n, hn_st col, const hn_tile *t, const char **why);
 
-/* for row { for col: body } becomes for panel { for tiles of rows … } with panels of cols*lanes columns: col's length
- * need not be known. *panel (may be NULL): the loop over panels. */
-bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, hn_st *panel, const char **why);
+/* How panels are walked: `group` neighbours as one, and the reduction in slices of `depth` iterations (0: in one go),
+ * each through all panels of the group (hn_loop_slice). Without effect where the number of columns is not known. */
+typedef struct hn_walk {
+    int64_t group, depth;
+} hn_walk;
+
+/* for row { for col: body } becomes for panels { for tiles of rows … } with panels of cols*lanes columns: col's length
+ * need not be known. *panel: the loop over (groups of) panels, 0 where there is one. */
+bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, const hn_walk *w, hn_st *panel, const char **why);
 
 /* Behind the reductions of a tile, do functions such as exp run in this list? Their constants want registers. */
 bool hn_tile_calls(const hn_nest *n, hn_st first);

@@ -175,10 +175,24 @@ static hn_emit_how how_for(const hn_dialect *d) {
     return (hn_emit_how){.dialect = d, .machine = hn_machine_of(d, &(hone_device){.isa = ""})};
 }
 
+/* Cases with another schedule than the cost model's, where there are vectors. */
+static const char *schedule_of(const char *name, const hn_dialect *d) {
+    static const char *const other[][2] = {
+        {"packed_slices", "gemm depth=128 group=2 stage=0"},
+        {"packed_slices_staged", "gemm depth=128 group=4 stage=1 ahead=1"},
+        {"packed_slices_symbolic", "gemm depth=256 group=2 ahead=1"},
+        {"packed_groups", "gemm group=4 ahead=1"},
+    };
+    for (size_t k = 0; d->vector_b && k < sizeof other / sizeof *other; k++)
+        if (!strcmp(other[k][0], name)) return other[k][1];
+    return NULL;
+}
+
 static void emit_all(built *b, const hn_dialect *d, hn_str *source) {
-    const hn_emit_how how = how_for(d);
+    hn_emit_how how = how_for(d);
     hn_runtime_add(source, "base convert scalar");
     for (int i = 0; i < N_CASES; i++) {
+        how.schedule = schedule_of(cases[i].name, d);
         char name[32];
         hn_str text = {0};
         b[i] = (built){.rc = HONE_E_INPUT};

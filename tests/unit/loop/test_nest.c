@@ -22,6 +22,7 @@ static hn_st nth_loop(const hn_nest *n, hn_st first, int *k) {
 static bool command(hn_nest *n, const char *text, const char **why) {
     char name[20];
     int loop = 0, f = 0, u = 1;
+    hn_st part[3];
     if (sscanf(text, " %19s %d %d %d", name, &loop, &f, &u) < 1) return false;
     hn_st s = nth_loop(n, n->first, &loop);
     *why = "no such loop or command";
@@ -33,6 +34,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "blocks")) return hn_loop_blocks(n, s, f, NULL, NULL, why);
     if (!strcmp(name, "sink")) return hn_loop_sink(n, s, why);
     if (!strcmp(name, "stage")) return hn_loop_stage(n, s, why);
+    if (!strcmp(name, "slice")) return hn_loop_slice(n, s, f, part, why);
     if (!strcmp(name, "prefetch")) return hn_loop_prefetch(n, s, f, 1, hn_ix_int(n, 64), u, 16, why);
     if (!strcmp(name, "collapse")) return hn_loop_collapse(n, s, why);
     if (!strcmp(name, "swap")) return hn_loop_swap(n, s, why);
