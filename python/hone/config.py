@@ -148,6 +148,7 @@ class SearchConfiguration:
         return _DEFAULT_EVALS if self.max_seconds is None and self.patience is None else None
 
     def engine_name(self) -> str:
+        """The engine that is taken."""
         genetic = (self.pool_size, self.cull_size, self.mutate_rate) != (None, None, None)
         if self.engine is not None or not genetic:
             return self.engine or "auto"
