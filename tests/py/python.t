@@ -108,7 +108,8 @@ def leaks():
         text = told.read().decode(errors="replace")
     if "has encountered a fatal error" in text:
         return None
-    return [block for block in re.split(r"\n\s*\n", text) if "leak of" in block and "_hone" in block]
+    ours = re.compile(r"_hone\.|(?:^|[ /])(?:python/)?src/\w+(?:/\w+)?\.c:", re.M)  # with and without lines of the source
+    return [block for block in re.split(r"\n\s*\n", text) if "leak of" in block and ours.search(block)]
 
 
 def main():

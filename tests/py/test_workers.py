@@ -256,7 +256,7 @@ def free_port():
 def ray_node(*arguments):
     """One `ray start --block`: a node as a process group of its own."""
     environment = dict(os.environ, RAY_DISABLE_IMPORT_WARNING="1", RAY_DEDUP_LOGS="0", PYTHONMALLOC="malloc",
-                       RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="1", RAY_USAGE_STATS_ENABLED="0")
+                       RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="1", RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="disabled")
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats",
                "--object-store-memory=80000000", *arguments]
     return subprocess.Popen(command, env=environment, start_new_session=True, stdout=subprocess.DEVNULL,
