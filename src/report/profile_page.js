@@ -5,7 +5,7 @@ const kinds = [...new Set(kernels.map(k => k.kind))];
 const intensity = k => k.flops / k.bytes;
 const giga = (x, unit) => x == null ? DASH : Number((1e-9 * x).toPrecision(3)).toLocaleString("en") + NBSP + unit;
 const time = k => quantity(k.time_s, "s");
-const shorten = text => text.length > 64 ? text.slice(0, 63) + "\u2026" : text;
+const shorten = (text, most = 64) => text.length > most ? text.slice(0, most - 1) + "\u2026" : text;
 
 /* --- head -------------------------------------------------------------------------------------------------------- */
 
@@ -22,10 +22,10 @@ function tiles() {
 /* --- roofline ---------------------------------------------------------------------------------------------------- */
 
 function lines(k) {
-  return [k.shape, k.schedule + " (" + k.choice + ")", time(k) + ", " + percent(k.share) + " of the time",
+  return [k.shape, shorten(k.schedule, 53) + " (" + k.choice + ")", time(k) + ", " + percent(k.share) + " of the time",
     giga(k.flops_per_s, "GFLOP/s") + (k.of_peak == null ? "" : ", " + percent(k.of_peak) + " of the peak"),
     giga(k.bytes_per_s, "GB/s") + (k.of_bandwidth == null ? "" : ", " + percent(k.of_bandwidth) + " of memory"),
-    Number(intensity(k).toPrecision(3)) + " FLOP/byte" + (k.of_roof == null ? "" : ", " + percent(k.of_roof) + " of the roof"), k.source].filter(Boolean).map(shorten);
+    Number(intensity(k).toPrecision(3)) + " FLOP/byte" + (k.of_roof == null ? "" : ", " + percent(k.of_roof) + " of the roof"), k.source].filter(Boolean).map(line => shorten(line));
 }
 /* Names of the largest points beside them, where there is room. */
 const names = {
