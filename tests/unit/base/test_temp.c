@@ -51,6 +51,7 @@ static void test_killed(const char *dir, int sig, const char *name) {
     if (pid == 0) {
         hn_temp t = {0};
         setsid();
+        signal(sig, SIG_DFL); /* a job in the background is started with some ignored */
         if (hn_temp_make(dir, "b-", &t, NULL)) _exit(1);
         fill(&t);
         if (write(to[1], t.path, strlen(t.path)) < 0) _exit(1);
