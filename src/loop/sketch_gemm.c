@@ -254,6 +254,7 @@ typedef struct place {
     hn_ix *zero; /* by variable: 0 for lanes */
     uint32_t n_zero;
     int64_t line, group, slice; /* elements, panels, iterations of the reduction */
+    hn_dim share;               /* elements of a line that a tile of rows sees to; 0: the number of rows is known */
 } place;
 
 /* The panels that a reduction reads: `lines` streams, side by side, each line by line. */
@@ -355,6 +356,17 @@ static void prefetch_shares(hn_nest *n, hn_st loop, const place *w, const stream
     hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, s->next, at), 1, w->line / parts, NULL);
 }
 
+/* So many that only a run knows: each asks for its part of every stream, the lines' share growing as they get fewer. */
+static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *s) {
+    hn_dim k = hn_dim_int(n->dims, s->length);
+    hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, w->line - 1));
+    hn_ix step = hn_ix_scale(n, hn_ix_var(n, n->st[loop].var), w->share);
+    hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, which, hn_dim_mul(n->dims, k, w->share)));
+    at = hn_ix_add(n, at, step);
+    for (int64_t line = s->lines; line-- > 0;)
+        hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, hn_ix_int(n, line * s->step)), 1, 0, NULL);
+}
+
 /* Every tile of rows asks for its share of the next panel; a tile that is alone for what comes next in its own. The
  * address moves in every step, by less than a line: a short loop inside the reduction would cost more than to ask
  * again. */
@@ -364,6 +376,8 @@ static void prefetch_in(hn_nest *n, hn_st loop, const place *w) {
     if (w->strips == 1)
         hn_loop_prefetch(n, loop, 1, s.buf, hn_ix_add(n, s.here, hn_ix_int(n, LINES_AHEAD * w->line)), 1, w->line,
                          NULL);
+    else if (w->share)
+        prefetch_open(n, loop, w, &s);
     else if (w->strips < 2 * s.lines)
         prefetch_parts(n, loop, w, &s);
     else
@@ -388,7 +402,9 @@ static void prefetch_all(hn_nest *n, hn_st first, place w) {
         if (s.loop == HN_UNROLL || s.loop == HN_VECTOR) {
             w.zero[s.var] = hn_ix_int(n, 0);
             in.in_tile = true;
-            if (!w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows)) continue; /* a tail of rows */
+            bool tail = !w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows); /* of rows */
+            if (tail && !w.share) continue;
+            if (tail) in.strips = 1;
             prefetch_all(n, s.body, in);
         } else if (updates(n, s.body)) {
             prefetch_in(n, id, &w);
@@ -414,6 +430,15 @@ static hn_st one_row(hn_nest *n, hn_st col) {
     return col;
 }
 
+/* 16 / tiles for up to 16 tiles of rows, then 1; also 16 for none. 0: the rows are known, or depend on other loops. */
+static hn_dim share_of(hn_nest *n, hn_ix rows, const place *w) {
+    int64_t known;
+    hn_dim m, one = hn_dim_int(n->dims, 1);
+    if (hn_ix_is_int(n, rows, &known) || !hn_ix_is_dim(n, rows, &m)) return 0;
+    hn_dim tiles = hn_dim_max(n->dims, hn_dim_floordiv(n->dims, m, hn_dim_int(n->dims, w->tile.rows)), one);
+    return hn_dim_max(n->dims, hn_dim_floordiv(n->dims, hn_dim_int(n->dims, w->line), tiles), one);
+}
+
 static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     product p;
     hn_nest_tidy(n);
@@ -427,6 +452,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     hn_st row = p.row < 0 ? one_row(n, p.c.loop[leaf]) : p.c.loop[p.row], panel = 0;
     int64_t e = p.row < 0 ? 1 : length(n, row);
     if (!row) return hn_loop_no(why, "out of memory");
+    hn_ix rows = n->extent[n->st[row].var];
     if ((!e || e > setting[BLOCK]) && !hn_loop_chunk(n, row, setting[BLOCK], &row, why)) return false;
     const hn_walk walk = {setting[GROUP], setting[DEPTH]};
     if (!hn_tile_panels(n, row, &t, &walk, &panel, why)) return false;
@@ -436,6 +462,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
         if (e && e <= t.rows) w.strips = 1;
         if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;
         w.group = setting[GROUP], w.slice = setting[DEPTH];
+        w.share = share_of(n, rows, &w);
         w.n_zero = n->n_var;
         w.zero = HN_NEW_N(n->a, hn_ix, n->n_var);
         if (!w.zero) return hn_loop_no(why, "out of memory");
