@@ -73,6 +73,13 @@ int hn_py_options_set(void *at, const hn_py_option *rows, size_t n, PyObject *gi
     return 0;
 }
 
+/* Takes the list; NULL: it could not be made. */
+static int add_list(PyObject *module, const char *name, PyObject *list) {
+    if (list && !PyModule_AddObject(module, name, list)) return 0;
+    Py_XDECREF(list);
+    return -1;
+}
+
 int hn_py_options_add(PyObject *module, const char *name, const hn_py_option *rows, size_t n) {
     static const char *const types[] = {[HN_PY_TEXT] = "str", [HN_PY_FLAG] = "bool", [HN_PY_UNFLAG] = "bool",
                                         [HN_PY_U32] = "int",  [HN_PY_SIZE] = "int",  [HN_PY_U64] = "int",
@@ -86,10 +93,7 @@ int hn_py_options_add(PyObject *module, const char *name, const hn_py_option *ro
         else
             PyTuple_SET_ITEM(list, (Py_ssize_t)i, row);
     }
-    if (!list) return -1;
-    if (!PyModule_AddObject(module, name, list)) return 0;
-    Py_DECREF(list);
-    return -1;
+    return add_list(module, name, list);
 }
 
 /* --- results -------------------------------------------------------------------------------------------------------
@@ -109,8 +113,5 @@ int hn_py_fields_add(PyObject *module, const char *name, const hn_py_field *rows
         else
             PyTuple_SET_ITEM(list, (Py_ssize_t)i, row);
     }
-    if (!list) return -1;
-    if (!PyModule_AddObject(module, name, list)) return 0;
-    Py_DECREF(list);
-    return -1;
+    return add_list(module, name, list);
 }
