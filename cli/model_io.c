@@ -184,7 +184,10 @@ hone_rc cli_arrays_match(const hone_model *m, cli_arrays *x, hone_err *err) {
     bool named = x->n > 0;
     for (size_t i = 0; i < x->n; i++) named = named && x->name[i];
     if (x->n != (size_t)m->n_inputs)
-        return cli_fail(err, HONE_E_INPUT, "the model has %d inputs, %zu arrays are given", m->n_inputs, x->n);
+        return cli_fail(err, HONE_E_INPUT,
+                        "arrays given: %zu, inputs of the model: %d; name a file for each, as in %s=FILE.npy, or take "
+                        "--random 1",
+                        x->n, m->n_inputs, m->n_inputs ? m->input[0].name : "x");
     for (int32_t i = 0; i < m->n_inputs; i++) {
         size_t at = named ? find_name(x, m->input[i].name) : (size_t)i;
         if (at == x->n)
