@@ -45,6 +45,17 @@ peers_python() {
     echo "$BUILD/venv/bin/python"
 }
 
+# bench/models.sh over networks that a Python file of bench/ writes (NAME FILE.onnx; --list): the file, the command it stands for.
+written_models() {
+    export HONE_PYTHON=${HONE_PYTHON:-$(peers_python)} BUILD OUT HONE
+    export MODELS=${MODELS:-$("$HONE_PYTHON" "$1" --list)} TIME=${TIME:-5s}
+    mkdir -p "$OUT/compile"
+    for model in $MODELS; do
+        [ -s "$OUT/compile/$model.onnx" ] || "$HONE_PYTHON" "$1" "$model" "$OUT/compile/$model.onnx"
+    done
+    ONNX=$OUT/compile COMMAND=$2 bench/models.sh
+}
+
 # Compiles a benchmark's C file against the library.
 build_program() {
     mkdir -p "$(dirname "$2")"

@@ -4,7 +4,7 @@
 # usage: bench/models.sh
 #   MODELS="mlp minilm_l6 bert_base gpt2 resnet50 mobilenet_v2"    THREADS="1 2"    TIME=10s per comparison    BUILD=build
 #   SIZES="1x128" (batch x tokens; all that is reported: "1x128 8x128 1x32 1x512"; images know the batch alone)
-#   ONNX= (a folder: its NAME.onnx for each of MODELS instead of `hone gen`'s)
+#   ONNX= (a folder: its NAME.onnx for each of MODELS instead of `hone gen`'s, at the sizes in NAME.size where that is there)
 #   PEERS="onnxruntime openvino" ("": hone alone)    TUNE= (a budget, 5m: `hone tune` for each number of threads, and its columns)
 # Models come from `hone gen`, f32. The peers come from PyPI, into $BUILD/venv (tools/venv.sh bench); HONE_PYTHON names another
 # Python. A peer that fails costs its cells, and is named below the table. What was measured is kept under $BUILD/bench/models, keyed
@@ -39,10 +39,11 @@ keep() {
 }
 # hone bench with default schedules or tuned ones: variant, peer ("": alone), model, threads, result.
 compare() {
-    local data=$kept/$1 against=()
+    local data=$kept/$1 against=() size=()
+    [ ! -s "${3%.onnx}.size" ] || size=(--size "$(cat "${3%.onnx}.size")")
     [ -z "$2" ] || against=(--against "$2")
     mkdir -p "$data"
-    keep "$5" env XDG_DATA_HOME="$data" "$HONE" bench "$3" "${against[@]}" --threads "$4" --time "$time" --json
+    keep "$5" env XDG_DATA_HOME="$data" "$HONE" bench "$3" "${against[@]}" "${size[@]}" --threads "$4" --time "$time" --json
 }
 
 header "Models" "${SIZES:+SIZES=\"$SIZES\" }${TUNE:+TUNE=$TUNE }${COMMAND:-bench/models.sh}"

@@ -9,10 +9,4 @@ set -eu
 # shellcheck source=bench/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 0 ] || usage bench/other-models.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
-export HONE_PYTHON=${HONE_PYTHON:-$(peers_python)} BUILD OUT HONE
-export MODELS=${MODELS:-$("$HONE_PYTHON" bench/other_models.py --list)} TIME=${TIME:-5s}
-mkdir -p "$OUT/compile"
-for model in $MODELS; do
-    [ -s "$OUT/compile/$model.onnx" ] || "$HONE_PYTHON" bench/other_models.py "$model" "$OUT/compile/$model.onnx"
-done
-ONNX=$OUT/compile COMMAND=bench/other-models.sh bench/models.sh
+written_models bench/other_models.py bench/other-models.sh

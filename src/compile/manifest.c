@@ -17,18 +17,12 @@ static void add_ports(const hn_graph *g, const char *what, const hn_val *v, uint
     for (uint32_t i = 0; i < n; i++) {
         const hn_type *t = hn_type_of(g, v[i]);
         hn_str shape = {0};
-        for (size_t d = 0; d < t->rank; d++) {
-            hn_str_add(&shape, d ? ", " : "");
-            hn_dim_print(g->dims, t->dim[d], &shape);
-        }
+        hn_port_shape(g, v[i], &shape);
         add_pair(out, "  - ", "name", outputs ? g->output_name[i] : g->value[v[i]].name);
         hn_str_addf(out, "    dtype: %s\n", hn_dtype_of(t->dtype)->text);
         hn_str_add(out, "    shape: ");
-        hn_str wrapped = {0};
-        hn_str_addf(&wrapped, "[%s]", shape.text ? shape.text : "");
-        hn_yaml_add_quoted(out, wrapped.text);
+        hn_yaml_add_quoted(out, shape.text ? shape.text : "[]");
         hn_str_add(out, "\n");
-        hn_str_free(&wrapped);
         hn_str_free(&shape);
     }
 }

@@ -183,12 +183,7 @@ static void add_port(const hn_graph *g, hn_val v, const char *name, hn_str *out)
     const hn_type *t = hn_type_of(g, v);
     hn_str shape = {0};
     int64_t low, high;
-    hn_str_add(&shape, "[");
-    for (size_t d = 0; d < t->rank; d++) {
-        if (d) hn_str_add(&shape, ", ");
-        hn_dim_print(g->dims, t->dim[d], &shape);
-    }
-    hn_str_add(&shape, "]");
+    hn_port_shape(g, v, &shape);
     hn_str_add(out, "    {");
     hn_c_string(out, name);
     hn_str_add(out, ", ");

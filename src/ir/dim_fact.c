@@ -319,6 +319,8 @@ size_t hn_dim_relations(const hn_dims *t, const hn_relation **list) {
     return t->n_relation;
 }
 
+hn_dim hn_dim_standing(const hn_dims *t, hn_dim d) { return hn_dim_now(t, d); }
+
 /* --- what follows ------------------------------------------------------------------------------------------------ */
 
 /* The largest factor that d itself was said to have. */

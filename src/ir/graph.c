@@ -134,9 +134,19 @@ hn_val hn_graph_fail(hn_graph *g, hone_rc rc, const char *fmt, ...) {
 
 /* --- values ----------------------------------------------------------------------------------------------------- */
 
+static void settle_type(hn_graph *g, hn_value *v) {
+    bool input = !v->node && !v->block; /* its dimensions say which symbols it defines */
+    for (size_t d = 0; !input && d < v->type.rank; d++) v->type.dim[d] = hn_dim_standing(g->dims, v->type.dim[d]);
+}
+
+void hn_graph_settle(hn_graph *g) {
+    for (hn_val v = 1; v < g->n_value; v++) settle_type(g, &g->value[v]);
+}
+
 static hn_val new_value(hn_graph *g, const hn_value *v) {
     if (!grow(&g->arena, &g->value, g->n_value, &g->room_value, sizeof *g->value)) return 0;
     g->value[g->n_value] = *v;
+    settle_type(g, &g->value[g->n_value]);
     return g->n_value++;
 }
 

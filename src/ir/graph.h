@@ -142,6 +142,11 @@ static inline bool hn_graph_ok(const hn_graph *g) { return g->err.rc == HONE_OK 
 hn_block hn_block_new(hn_graph *g, hn_block parent);
 hn_val hn_param(hn_graph *g, hn_block b, const char *name, const hn_type *type); /* of block 0: an input */
 void hn_result(hn_graph *g, hn_block b, hn_val v, const char *name);             /* of block 0: an output */
+/* "[batch, 4]"; sizes of inputs have the names that the model gave them. */
+void hn_port_shape(const hn_graph *g, hn_val v, struct hn_str *out);
+/* Dimensions of all values but the graph's inputs become those that stand for them since the last equality, so that
+ * equal ids are equal sizes; values made later have them from the start. */
+void hn_graph_settle(hn_graph *g);
 
 uint32_t hn_source(hn_graph *g, const char *text); /* appends to g->source; its number for node.source */
 

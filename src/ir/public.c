@@ -54,15 +54,25 @@ void hone_graph_free(hone_graph *g) { hn_graph_free(g); }
 
 /* --- ports ------------------------------------------------------------------------------------------------------ */
 
+void hn_port_shape(const hn_graph *g, hn_val v, hn_str *out) {
+    const hn_value *x = &g->value[v];
+    bool input = !x->node && !x->block;
+    hn_str_add(out, "[");
+    for (size_t i = 0; i < x->type.rank; i++) {
+        hn_symbol own;
+        hn_dim d = x->type.dim[i];
+        if (i) hn_str_add(out, ", ");
+        if (input && !hn_dim_is_int(g->dims, d, NULL) && hn_dim_is_symbol(g->dims, d, &own))
+            hn_str_add(out, hn_symbol_name(g->dims, own));
+        else
+            hn_dim_print(g->dims, d, out);
+    }
+    hn_str_add(out, "]");
+}
+
 static const char *shape_text(hn_graph *g, hn_val v) {
     hn_str s = {0};
-    const hn_type *t = &g->value[v].type;
-    hn_str_add(&s, "[");
-    for (size_t i = 0; i < t->rank; i++) {
-        if (i) hn_str_add(&s, ", ");
-        hn_dim_print(g->dims, t->dim[i], &s);
-    }
-    hn_str_add(&s, "]");
+    hn_port_shape(g, v, &s);
     if (s.failed) g->arena.failed = true;
     const char *text = hn_strdup(&g->arena, s.failed ? "[]" : s.text);
     hn_str_free(&s);

@@ -70,6 +70,7 @@ static hone_rc check(const hn_graph *g, const hn_pass *p, hone_err *err) {
 static hone_rc run_one(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, uint64_t *n_rewrites,
                        hone_err *err) {
     hn_pass_ctx ctx = {.relaxed = relaxed};
+    hn_graph_settle(g);
     hone_rc rc = p->run(g, &ctx, err);
     if (!rc) rc = hn_graph_failure(g, err);
     if (!rc && DEBUG_BUILD) rc = check(g, p, err);

@@ -196,8 +196,29 @@ static void test_tables(void) {
        "graph/attributes_of_rows");
 }
 
+/* A size of an input that turns out to equal another: values have the id of what stands for it, the input keeps its
+ * own, and its shape the model's name. */
+static void test_settle(void) {
+    hn_graph *g = hn_graph_new();
+    hn_dim n = hn_dim_symbol(g->dims, "n", 0, 100), m = hn_dim_symbol(g->dims, "m", 0, 100);
+    hn_type t = {.dtype = HONE_F32, .rank = 1, .dim = {m}};
+    hn_val x = hn_param(g, 0, "x", &t), before = hn_emit(g, 0, HN_OP_NEG, 1, &x, 0, NULL, 1);
+    hn_dim_assume_equal(g->dims, m, n);
+    hn_val after = hn_emit(g, 0, HN_OP_ABS, 1, &x, 0, NULL, 1);
+    ok(hn_type_of(g, after)->dim[0] == n, "graph/what_is_made_after_an_equality_has_its_id");
+    hn_graph_settle(g);
+    ok(hn_type_of(g, before)->dim[0] == n, "graph/settling_renews_what_was_made_before");
+    ok(hn_type_of(g, x)->dim[0] == m, "graph/settling_leaves_inputs_their_symbols");
+    hn_str s = {0};
+    hn_port_shape(g, x, &s);
+    is_text(s.text, "[m]", "graph/a_port_has_the_models_names");
+    hn_str_free(&s);
+    hn_graph_free(g);
+}
+
 int main(void) {
     test_tables();
+    test_settle();
     test_sticky();
     test_misuse();
     test_growth();
