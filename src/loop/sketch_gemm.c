@@ -125,9 +125,11 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
 
 /* -- knobs */
 static const double READS = 0.1, STREAMS = 0.005;
-enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP };
+enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP, STEPS };
 /* LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not known. */
 enum { LINES_AHEAD = 64, STRIPS = 8 };
+/* STEPS_MAX: of the reduction in one body. SPARE: registers that two or four of them want free. */
+enum { STEPS_MAX = 4, SPARE_MIN = 2, SPARE_FOUR = 8 };
 /* DEPTH_MIN: of a slice; LINE: what depths are multiples of. GROUP_MAX: panels. */
 enum { DEPTH_MIN = 128, LINE = 16, GROUP_MAX = 8 };
 /* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol. */
@@ -210,6 +212,15 @@ static int64_t best_group(const hn_machine *m, const product *p, const hn_tile *
     return 1;
 }
 
+/* A body of several steps asks for memory less often, and its loop costs less; where accumulators, vectors and the
+ * broadcast leave few registers, compilers begin to keep some of them on the stack. */
+static int64_t best_steps(const hn_machine *m, const product *p, const hn_tile *t) {
+    int64_t registers = m->registers > 0 ? m->registers : 16, free = registers - hn_tile_registers_of(t);
+    int64_t steps = free < SPARE_MIN ? 1 : free < SPARE_FOUR ? 2 : STEPS_MAX;
+    while (steps > 1 && p->sum > 0 && p->sum < STEPS_MAX * steps) steps /= 2;
+    return steps;
+}
+
 static void depths(const product *p, hn_knob *k) {
     hn_knob_add(k, 0);
     hn_knob_add(k, k->model);
@@ -222,7 +233,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     if (!match(n, m, &p)) return false;
     hn_tile t = best_tile(m, &p);
     int64_t block = best_block(m, &p, &t), depth = best_depth(m, &p, &t, block);
-    out->n = 7;
+    out->n = 8;
     out->knob[ROWS] = (hn_knob){.name = "rows", .model = t.rows};
     out->knob[COLS] = (hn_knob){.name = "cols", .model = t.cols};
     out->knob[BLOCK] = (hn_knob){.name = "block", .model = block};
@@ -230,6 +241,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[STAGE] = (hn_knob){.name = "stage", .model = p.costly};
     out->knob[DEPTH] = (hn_knob){.name = "depth", .model = depth};
     out->knob[GROUP] = (hn_knob){.name = "group", .model = best_group(m, &p, &t, block, depth)};
+    out->knob[STEPS] = (hn_knob){.name = "steps", .model = best_steps(m, &p, &t)};
     for (int64_t c = 1; c <= COLS_MAX; c++) hn_knob_add(&out->knob[COLS], c);
     for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) hn_knob_add(&out->knob[ROWS], r);
     for (int64_t b = block / 4; b <= 4 * block; b *= 2)
@@ -237,6 +249,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     hn_knob_add(&out->knob[BLOCK], block);
     for (int64_t a = 0; a < 2; a++) hn_knob_add(&out->knob[AHEAD], a), hn_knob_add(&out->knob[STAGE], a);
     for (int64_t g = 1; g <= (p.n > 0 ? GROUP_MAX : 1); g *= 2) hn_knob_add(&out->knob[GROUP], g);
+    for (int64_t u = 1; u <= STEPS_MAX; u *= 2) hn_knob_add(&out->knob[STEPS], u);
     depths(&p, &out->knob[DEPTH]);
     return true;
 }
@@ -254,6 +267,8 @@ typedef struct place {
     hn_ix *zero; /* by variable: 0 for lanes */
     uint32_t n_zero;
     int64_t line, group, slice; /* elements, panels, iterations of the reduction */
+    int64_t steps;              /* of the reduction in one body */
+    bool asks;                  /* for panels ahead */
     hn_dim share;               /* elements of a line that a tile of rows sees to; 0: the number of rows is known */
 } place;
 
@@ -336,13 +351,19 @@ static int64_t power_below(int64_t x) {
     return p;
 }
 
+/* Before every body of the loop: what lies ahead in as many steps, `step` elements each, of which a line needs one. */
+static void ask(hn_nest *n, hn_st loop, const place *w, const stream *s, hn_ix at, int64_t step) {
+    int64_t elements = w->steps * step, lines = elements > w->line ? elements / w->line : 1;
+    hn_loop_prefetch(n, loop, 1, s->buf, at, lines, elements / lines, NULL);
+}
+
 /* Few tiles of rows: each asks for its part of every stream. */
 static void prefetch_parts(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     int64_t parts = power_below(w->strips < w->line ? w->strips : w->line), share = s->length / parts * w->line;
     hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, parts - 1));
     hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, which, hn_dim_int(n->dims, share)));
     for (int64_t k = s->lines; k-- > 0;)
-        hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, hn_ix_int(n, k * s->step)), 1, w->line / parts, NULL);
+        ask(n, loop, w, s, hn_ix_add(n, at, hn_ix_int(n, k * s->step)), w->line / parts);
 }
 
 /* Many: so many share a stream. */
@@ -353,35 +374,48 @@ static void prefetch_shares(hn_nest *n, hn_st loop, const place *w, const stream
     hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, parts * s->lines - 1));
     hn_ix at = hn_ix_scale(n, hn_ix_div(n, which, by), hn_dim_int(n->dims, s->step));
     at = hn_ix_add(n, at, hn_ix_scale(n, hn_ix_mod(n, which, by), hn_dim_int(n->dims, share)));
-    hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, s->next, at), 1, w->line / parts, NULL);
+    ask(n, loop, w, s, hn_ix_add(n, s->next, at), w->line / parts);
 }
 
 /* So many that only a run knows: each asks for its part of every stream, the lines' share growing as they get fewer. */
 static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     hn_dim k = hn_dim_int(n->dims, s->length);
     hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, w->line - 1));
-    hn_ix step = hn_ix_scale(n, hn_ix_var(n, n->st[loop].var), w->share);
+    hn_ix step =
+        hn_ix_scale(n, hn_ix_var(n, n->st[loop].var), hn_dim_mul(n->dims, hn_dim_int(n->dims, w->steps), w->share));
     hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, which, hn_dim_mul(n->dims, k, w->share)));
     at = hn_ix_add(n, at, step);
     for (int64_t line = s->lines; line-- > 0;)
-        hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, hn_ix_int(n, line * s->step)), 1, 0, NULL);
+        for (int64_t u = w->steps; u-- > 0;) {
+            hn_ix more = hn_ix_dim(n, hn_dim_mul(n->dims, hn_dim_int(n->dims, u), w->share));
+            more = hn_ix_add(n, more, hn_ix_int(n, line * s->step));
+            hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, more), 1, 0, NULL);
+        }
 }
 
 /* Every tile of rows asks for its share of the next panel; a tile that is alone for what comes next in its own. The
- * address moves in every step, by less than a line: a short loop inside the reduction would cost more than to ask
- * again. */
-static void prefetch_in(hn_nest *n, hn_st loop, const place *w) {
-    stream s;
-    if (!find_stream(n, loop, w, &s)) return;
+ * address moves with every body: a short loop inside the reduction would cost more than to ask again. */
+static void prefetch_in(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     if (w->strips == 1)
-        hn_loop_prefetch(n, loop, 1, s.buf, hn_ix_add(n, s.here, hn_ix_int(n, LINES_AHEAD * w->line)), 1, w->line,
-                         NULL);
+        ask(n, loop, w, s, hn_ix_add(n, s->here, hn_ix_int(n, LINES_AHEAD * w->line)), w->line);
     else if (w->share)
-        prefetch_open(n, loop, w, &s);
-    else if (w->strips < 2 * s.lines)
-        prefetch_parts(n, loop, w, &s);
+        prefetch_open(n, loop, w, s);
+    else if (w->strips < 2 * s->lines)
+        prefetch_parts(n, loop, w, s);
     else
-        prefetch_shares(n, loop, w, &s);
+        prefetch_shares(n, loop, w, s);
+}
+
+/* A reduction of a tile: several steps become one body, which asks for memory once. */
+static void finish(hn_nest *n, hn_st loop, place *w) {
+    stream s;
+    int64_t e;
+    hn_st inner = 0;
+    bool asks = w->asks && find_stream(n, loop, w, &s);
+    if (hn_ix_is_int(n, n->extent[n->st[loop].var], &e) && e < w->steps) w->steps = 1;
+    if (w->steps > 1 && !hn_loop_split(n, loop, w->steps, &inner, NULL, NULL)) w->steps = 1;
+    if (asks) prefetch_in(n, loop, w, &s);
+    if (inner) hn_loop_repeat(n, inner, NULL);
 }
 
 static bool updates(const hn_nest *n, hn_st first) {
@@ -390,7 +424,7 @@ static bool updates(const hn_nest *n, hn_st first) {
     return false;
 }
 
-static void prefetch_all(hn_nest *n, hn_st first, place w) {
+static void finish_all(hn_nest *n, hn_st first, place w) {
     int64_t e;
     for (hn_st id = first, next; id; id = next) {
         next = n->st[id].next;
@@ -403,18 +437,18 @@ static void prefetch_all(hn_nest *n, hn_st first, place w) {
             w.zero[s.var] = hn_ix_int(n, 0);
             in.in_tile = true;
             bool tail = !w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows); /* of rows */
-            if (tail && !w.share) continue;
+            if (tail && !w.share) in.asks = false;
             if (tail) in.strips = 1;
-            prefetch_all(n, s.body, in);
+            finish_all(n, s.body, in);
         } else if (updates(n, s.body)) {
-            prefetch_in(n, id, &w);
+            finish(n, id, &in);
         } else {
             hn_st lanes = s.body;
             if (n->st[lanes].kind == HN_ST_LOOP && n->st[lanes].loop == HN_UNROLL)
                 in.strip = s.var, in.strips = known ? e : w.strips;
             else if (in.depth < WALK_MAX)
                 in.walk[in.depth++] = s.var;
-            prefetch_all(n, s.body, in);
+            finish_all(n, s.body, in);
         }
     }
 }
@@ -457,17 +491,17 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     const hn_walk walk = {setting[GROUP], setting[DEPTH]};
     if (!hn_tile_panels(n, row, &t, &walk, &panel, why)) return false;
     if (setting[STAGE]) hn_tile_stage(n, n->first);
-    if (setting[AHEAD] && panel && t.cols * t.lanes % (m->line_b / 4) == 0) {
-        place w = {.tile = t, .walk = {n->st[panel].var}, .depth = 1, .strips = STRIPS, .line = m->line_b / 4};
-        if (e && e <= t.rows) w.strips = 1;
-        if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;
-        w.group = setting[GROUP], w.slice = setting[DEPTH];
-        w.share = share_of(n, rows, &w);
-        w.n_zero = n->n_var;
-        w.zero = HN_NEW_N(n->a, hn_ix, n->n_var);
-        if (!w.zero) return hn_loop_no(why, "out of memory");
-        prefetch_all(n, n->st[panel].body, w);
-    }
+    place w = {.tile = t, .strips = STRIPS, .line = m->line_b / 4, .steps = setting[STEPS]};
+    w.asks = setting[AHEAD] && panel && t.cols * t.lanes % w.line == 0;
+    if (panel) w.walk[w.depth++] = n->st[panel].var;
+    if (e && e <= t.rows) w.strips = 1;
+    if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;
+    w.group = setting[GROUP], w.slice = setting[DEPTH];
+    w.share = share_of(n, rows, &w);
+    w.n_zero = n->n_var;
+    w.zero = HN_NEW_N(n->a, hn_ix, n->n_var);
+    if (!w.zero) return hn_loop_no(why, "out of memory");
+    finish_all(n, panel ? n->st[panel].body : n->first, w);
     hn_nest_tidy(n);
     for (hn_st id = hn_lone_loop(n, n->first); id; id = hn_lone_loop(n, n->st[id].body)) {
         bool last = id == panel || !hn_has_loop(n, n->st[id].body);

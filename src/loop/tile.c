@@ -142,4 +142,5 @@ double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, const hn_
     return sum;
 }
 
+int64_t hn_tile_registers_of(const hn_tile *t) { return t->rows * t->cols + t->cols + 1; }
 int64_t hn_tile_rows_max(int64_t registers, int64_t cols) { return (registers - cols - 1) / cols; }

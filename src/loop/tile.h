@@ -45,6 +45,8 @@ typedef struct hn_tile_feed {
 /* Cycles that the multiply-adds of one step of the reduction take on a machine with two FMA units, two loads a cycle
  * and a latency of four cycles, for all tiles of a result of rows x columns; below 1: not known, 64 tiles. */
 double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, const hn_tile_feed *feed);
+/* Vector registers of a step: accumulators, the vectors and one broadcast. */
+int64_t hn_tile_registers_of(const hn_tile *t);
 /* The most rows a tile of `cols` vectors can have in so many vector registers: accumulators, the vectors and one
  * broadcast. */
 int64_t hn_tile_rows_max(int64_t registers, int64_t cols);

@@ -182,6 +182,9 @@ static const char *schedule_of(const char *name, const hn_dialect *d) {
         {"packed_slices_staged", "gemm depth=128 group=4 stage=1 ahead=1"},
         {"packed_slices_symbolic", "gemm depth=256 group=2 ahead=1"},
         {"packed_groups", "gemm group=4 ahead=1"},
+        {"packed_steps", "gemm steps=4 ahead=1"},
+        {"packed_steps_symbolic", "gemm steps=4 ahead=1"},
+        {"packed_steps_short", "gemm steps=4 ahead=1"},
     };
     for (size_t k = 0; d->vector_b && k < sizeof other / sizeof *other; k++)
         if (!strcmp(other[k][0], name)) return other[k][1];
