@@ -86,6 +86,7 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, con
     hn_str body = {0}, text = {0}, heads = {0}, folds = {0};
     hn_c c = {.n = n, .out = &body, .width = 1, .relaxed = how->relaxed, .indent = 1, .folds = &folds};
     c.fma = how->dialect->fma;
+    c.vector_b = how->dialect->vector_b;
     c.sv_mask = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.uses = HN_NEW_N(n->a, uint32_t, n->n_sv);
     c.inlined = HN_NEW_N(n->a, bool, n->n_sv);

@@ -1,5 +1,6 @@
 /* emit/nest_c.c — statements of a nest as C, lanes in lockstep. */
 #include "emit/nest_c.h"
+#include "loop/tile.h"
 
 #include <string.h>
 
@@ -194,10 +195,26 @@ static void prefetch(hn_c *c, const hn_stmt *s) {
 }
 
 /* -- loops */
+static bool has_calls(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next)
+        if (n->st[id].kind == HN_ST_LOOP && has_calls(n, n->st[id].body)) return true;
+    return hn_tile_calls(n, first);
+}
+
+/* Is there a reduction in the list, directly or in further lanes? */
+static bool sums(const hn_c *c, hn_st first) {
+    for (hn_st id = first; id; id = c->n->st[id].next) {
+        const hn_stmt *s = &c->n->st[id];
+        if (s->kind == HN_ST_LOOP && (s->loop == HN_SERIAL || sums(c, s->body))) return true;
+    }
+    return false;
+}
+
 static bool lanes(hn_c *c, const hn_stmt *s) {
     int64_t n = 0;
     if (c->n_lane == HN_LANES_MAX) return refuse(c, "loops unrolled too deep");
     if (!hn_ix_is_int(c->n, c->n->extent[s->var], &n)) return refuse(c, "an unrolled loop of unknown length");
+    if (!c->n_lane && c->calls && sums(c, s->body)) hn_c_line(c, "HNK_CLEAR();");
     c->lane[c->n_lane++] = (hn_lane){s->var, s->loop == HN_VECTOR, n, 0};
     int width = c->width;
     if (s->loop == HN_VECTOR) {
@@ -231,7 +248,8 @@ static bool loop(hn_c *c, const hn_stmt *s) {
     if (hn_c_ix_mask(c, e)) return refuse(c, "lanes with loops of different lengths");
     hn_c_ix(c, &extent, e, "0");
     unsigned bases = c->n_base;
-    bool tile = accumulates(c, s->body);
+    bool tile = accumulates(c, s->body), around = c->tile;
+    c->tile = tile;
     if (tile) {
         hn_c_line(c, "{");
         c->indent++;
@@ -242,6 +260,7 @@ static bool loop(hn_c *c, const hn_stmt *s) {
     hn_str_free(&extent);
     c->indent++;
     bool fine = list(c, s->body);
+    c->tile = around;
     c->indent--;
     hn_c_line(c, "}");
     if (tile) {
@@ -365,6 +384,7 @@ bool hn_c_nest(hn_c *c) {
     count(c, n->first);
     find_products(c, n->first, 0);
     find_chunks(c, n->first, 0);
+    c->calls = has_calls(n, n->first);
     hn_c_line(c, "if (begin >= end) return;");
     for (hn_st id = n->first; id && fine && !c->why; id = n->st[id].next) {
         const hn_stmt *s = &n->st[id];

@@ -34,7 +34,10 @@ typedef struct hn_c {
     int width;       /* elements per vector in the vector loop being written */
     uint32_t widths; /* that occur: bit k for 2^k; 1: functions on single floats */
     uint32_t math;   /* files of functions that occur (nest_c_math.c) */
+    int vector_b;    /* of a vector register; 0: none */
     bool fma, relaxed;
+    bool calls; /* functions such as exp follow reductions */
+    bool tile;  /* the loop being written is the reduction of a register tile */
     int indent;
     hn_lane lane[HN_LANES_MAX];
     int n_lane;

@@ -218,6 +218,16 @@ static hn_scalar here(hn_c *c, hn_sv id) {
     return x;
 }
 
+/* A vector that several lanes of a register tile read. Where registers seem scarce, gcc reads memory again in each of
+ * their multiply-adds, and loads are what the tile then waits for: it must not know that the vector lies there. */
+static bool is_shared(const hn_c *c, hn_sv id, const hn_scalar *x) {
+    if (!c->tile || x->kind != HN_SV_LOAD || x->n_guard || c->n->buf[x->buf].space == HN_REG) return false;
+    if (x->dtype != HONE_F32 || 4 * c->width > c->vector_b) return false;
+    for (int k = 0; k < c->n_lane; k++)
+        if (!c->lane[k].vector && c->lane[k].n > 1 && !(c->sv_mask[id] >> k & 1)) return true;
+    return false;
+}
+
 static void let(hn_c *c, hn_sv id) {
     const hn_scalar now = here(c, id), *x = &now;
     hn_str name = {0}, value = {0}, type = {0};
@@ -231,7 +241,9 @@ static void let(hn_c *c, hn_sv id) {
     } else {
         hn_c_vtype(c, &type, x->dtype);
         if (vector_value(c, &value, x)) {
-            hn_c_line(c, "const %s %s = %s;", type.text, name.text, value.text ? value.text : "0");
+            bool keep = is_shared(c, id, x);
+            hn_c_line(c, "%s%s %s = %s;", keep ? "" : "const ", type.text, name.text, value.text ? value.text : "0");
+            if (keep) hn_c_line(c, "HNK_KEEP(%s);", name.text);
         } else {
             hn_str_free(&value);
             one(c, &value, x, "l");

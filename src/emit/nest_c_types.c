@@ -139,11 +139,30 @@ static void small_floats(hn_str *out, int width) {
     template(out, to_halves, width, NULL);
 }
 
+/* HNK_KEEP(v): what v holds is in a register from here on, and comes from nowhere. HNK_CLEAR(): nothing is in a vector
+ * register here. */
+static const char once[] =
+    "#ifndef HNK_KEEP\n"
+    "#if defined(__has_builtin) && defined(__clang__)\n"
+    "#define HNK_HAS_ELEMENTWISE_FMA __has_builtin(__builtin_elementwise_fma)\n#else\n"
+    "#define HNK_HAS_ELEMENTWISE_FMA 0\n#endif\n"
+    "#define HNK_X(n) \"xmm\" #n\n"
+    "#define HNK_LOW HNK_X(0), HNK_X(1), HNK_X(2), HNK_X(3), HNK_X(4), HNK_X(5), HNK_X(6), HNK_X(7), HNK_X(8), "
+    "HNK_X(9), HNK_X(10), HNK_X(11), HNK_X(12), HNK_X(13), HNK_X(14), HNK_X(15)\n"
+    "#if defined(__AVX512VL__)\n#define HNK_KEEP(v) __asm__(\"\" : \"+v\"(v))\n"
+    "#define HNK_CLEAR() __asm__ volatile(\"\" ::: HNK_LOW, HNK_X(16), HNK_X(17), HNK_X(18), HNK_X(19), HNK_X(20), "
+    "HNK_X(21), HNK_X(22), HNK_X(23), HNK_X(24), HNK_X(25), HNK_X(26), HNK_X(27), HNK_X(28), HNK_X(29), HNK_X(30), "
+    "HNK_X(31))\n"
+    "#elif defined(__SSE2__)\n#define HNK_KEEP(v) __asm__(\"\" : \"+x\"(v))\n"
+    "#define HNK_CLEAR() __asm__ volatile(\"\" ::: HNK_LOW)\n"
+    "#else\n"
+    "#if defined(__aarch64__)\n#define HNK_KEEP(v) __asm__(\"\" : \"+w\"(v))\n"
+    "#else\n#define HNK_KEEP(v) (void)0\n#endif\n"
+    "#define HNK_CLEAR() (void)0\n#endif\n#endif\n";
+
 static void vectors(hn_str *out, int width) {
     hn_str_addf(out, "#ifndef HNK_X%d\n#define HNK_X%d\n", width, width);
-    hn_str_add(out, "#ifndef HNK_HAS_ELEMENTWISE_FMA\n#if defined(__has_builtin) && defined(__clang__)\n"
-                    "#define HNK_HAS_ELEMENTWISE_FMA __has_builtin(__builtin_elementwise_fma)\n#else\n"
-                    "#define HNK_HAS_ELEMENTWISE_FMA 0\n#endif\n#endif\n");
+    hn_str_add(out, once);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         const row *r = &rows[k];
         hn_str_addf(out, "typedef %s hnk_%s_x%d __attribute__((vector_size(%d)));\n", r->c, r->name, width,

@@ -93,9 +93,25 @@ static void partials(hn_nest *n, hn_st loop, plan *p) {
 
 static bool has_guards(hn_nest *n, hn_st first, hn_var v);
 
+static int64_t length(const hn_nest *n, hn_st loop) {
+    int64_t e;
+    return hn_ix_is_int(n, n->extent[n->st[loop].var], &e) ? e : -1;
+}
+
+static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels);
+
+/* A part of a loop of `whole` iterations. Where that number is known, parts are cut until none has conditions in the
+ * loop's variable (a concatenation has one part per operand) or cutting leaves what there was. */
+static void schedule_part(hn_nest *n, hn_st part, int64_t whole, plan *p, int peels) {
+    int64_t e = length(n, part);
+    if (e == 0) return;
+    schedule_leaf(n, part, p, whole < 0 || e < 0 ? peels - 1 : e < whole ? peels : 0);
+}
+
 /* Conditions in the loop's variable cut it in parts without them, which can be vectors. */
 static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
     hn_st inside;
+    int64_t whole = length(n, id);
     walk w = {0, 0, 0};
     walk_list(n, n->st[id].body, n->st[id].var, true, &w);
     if (w.strided > w.unit) return;
@@ -103,9 +119,9 @@ static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
         partials(n, id, p);
     } else if (peels && has_guards(n, n->st[id].body, n->st[id].var) && hn_loop_peel(n, id, &inside, NULL)) {
         hn_st behind = n->st[inside].next;
-        schedule_leaf(n, id, p, peels - 1);
-        schedule_leaf(n, inside, p, peels - 1);
-        schedule_leaf(n, behind, p, peels - 1);
+        schedule_part(n, id, whole, p, peels);
+        schedule_part(n, inside, whole, p, peels);
+        schedule_part(n, behind, whole, p, peels);
     } else {
         vectorise(n, id, p);
     }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3, FEW_CHANNELS = 4 };
+enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3, FEW_CHANNELS = 4, SQUARE = 16 };
 
 static bool is_pointwise(hn_op op) {
     hn_op_class c = hn_op_of(op)->cls;
@@ -190,9 +190,30 @@ static bool turns(const hn_fuse *f, const hn_fgroup *x) {
     return false;
 }
 
+static bool joins(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++)
+        if (f->g->node[x->node[k]].op == HN_OP_CONCAT) return true;
+    return false;
+}
+/* Does it turn squares: were and are the last dimensions long? */
+static bool turns_squares(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        if (n->op != HN_OP_TRANSPOSE || hn_type_of(f->g, n->in[0])->rank < 2) continue;
+        const hn_type *from = hn_type_of(f->g, n->in[0]), *to = hn_type_of(f->g, n->out[0]);
+        const int64_t *perm = hn_attr_get(n, HN_A_PERM)->ints;
+        int64_t a, b;
+        bool known = hn_dim_is_int(f->g->dims, from->dim[from->rank - 1], &a) &&
+                     hn_dim_is_int(f->g->dims, to->dim[to->rank - 1], &b);
+        if (perm[to->rank - 1] != (int64_t)to->rank - 1 && known && a >= SQUARE && b >= SQUARE) return true;
+    }
+    return false;
+}
+
 /* -- pairs */
 static bool map_into_map(hn_fuse *f, hn_fgroup *p, hn_fgroup *c) {
     if (looks_up(f, p) && turns(f, c)) return false;
+    if ((joins(f, p) && turns_squares(f, c)) || (joins(f, c) && turns_squares(f, p))) return false;
     edges e = edges_between(f, p, c);
     bool absorbed = !hn_fuse_any_escape(f, p, c), once = same_count(f, &p->main, &c->main);
     if (!absorbed && (e.moved || e.spread || !hn_fuse_same_shape(&p->main, &c->main))) return false;

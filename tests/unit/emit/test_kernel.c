@@ -454,6 +454,32 @@ static void skipping(const char *dir) {
     if (so) dlclose(so);
 }
 
+/* Vectors that the rows of a tile share are loaded once, and constants of functions take no registers from its
+ * accumulators: what the text tells the C compiler. */
+static void registers(void) {
+    static const struct {
+        const char *name;
+        bool keep, clear;
+    } want[] = {{"last_sigmoid", true, true}, {"last_stride", true, false}, {"add_mul_relu", false, false}};
+    const hn_emit_how how = how_for(hn_dialect_named("x86-64-v4"));
+    for (size_t w = 0; w < sizeof want / sizeof *want; w++)
+        for (int i = 0; i < N_CASES; i++) {
+            if (strcmp(cases[i].name, want[w].name)) continue;
+            built x = {.rc = HONE_E_INPUT};
+            hn_str text = {0};
+            hn_str_addf(&text, "ir 1\n%s", cases[i].text);
+            if (hn_parse(text.text, text.n, cases[i].name, &x.g, &x.err) == HONE_OK)
+                x.rc = hn_emit_kernel(x.g, 0, cases[i].kind, "k", &how, &x.arena, &x.code, &x.err);
+            const char *body = x.rc ? NULL : strstr(x.code.text, "static void k(");
+            ok(body && (strstr(body, "HNK_KEEP(") != NULL) == want[w].keep &&
+                   (strstr(body, "HNK_CLEAR(") != NULL) == want[w].clear,
+               "registers/%s", want[w].name);
+            hn_graph_free(x.g);
+            hn_arena_free(&x.arena);
+            hn_str_free(&text);
+        }
+}
+
 /* A library as hone makes them, with the kernels alone. */
 static bool write_library(const char *dir, const hn_str *source, const built *b) {
     char path[300];
@@ -536,6 +562,7 @@ int main(int argc, char **argv) {
     }
     if (!only || !strcmp(only, "faults")) faults(dir);
     if (!only || !strcmp(only, "skip")) skipping(dir);
+    if (!only || !strcmp(only, "registers")) registers();
     if (!only || !strcmp(only, "aarch64")) other_processor("aarch64", dir);
     if (!getenv("KEEP_KERNELS"))
         hn_remove_tree(dir, &err);
