@@ -18,8 +18,8 @@ F32, I64 = TensorProto.FLOAT, TensorProto.INT64
 class Net:
     """A graph under construction; values are names."""
 
-    def __init__(self, opset=14):
-        self.rng, self.opset = np.random.default_rng(7), opset
+    def __init__(self, opset=14, prefix=""):
+        self.rng, self.opset, self.prefix = np.random.default_rng(7), opset, prefix
         self.nodes, self.constants, self.inputs = [], [], []
 
     def input(self, name, *dims, kind=F32):
@@ -27,12 +27,12 @@ class Net:
         return name
 
     def op(self, kind, *inputs, n=1, **attributes):
-        outs = [f"v{len(self.nodes)}_{i}" for i in range(n)]
+        outs = [f"{self.prefix}v{len(self.nodes)}_{i}" for i in range(n)]
         self.nodes.append(helper.make_node(kind, list(inputs), outs, **attributes))
         return outs[0] if n == 1 else outs
 
     def constant(self, array):
-        name = f"c{len(self.constants)}"
+        name = f"{self.prefix}c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
@@ -683,8 +683,7 @@ def lstm_step(net, x, h, c, hidden, width):
 def lstm_scan():
     net, hidden, width = Net(), 256, 256
     x = net.input("x", "seq", 1, width)
-    body = Net()
-    body.rng = net.rng
+    body = Net(prefix="step_")
     h, c, row = body.input("h", 1, hidden), body.input("c", 1, hidden), body.input("row", 1, width)
     h, c = lstm_step(body, row, h, c, hidden, width)
     kept = body.op("Identity", h)
@@ -699,8 +698,7 @@ def lstm_loop():
     """torch.jit.script's: a Loop that takes the row of its step."""
     net, hidden, width = Net(), 256, 256
     x = net.input("x", "seq", 1, width)
-    body = Net()
-    body.rng = net.rng
+    body = Net(prefix="step_")
     step, go = body.input("step", kind=I64), body.input("go", kind=TensorProto.BOOL)
     h, c = body.input("h", 1, hidden), body.input("c", 1, hidden)
     h, c = lstm_step(body, body.op("Gather", x, step, axis=0), h, c, hidden, width)

@@ -1,9 +1,9 @@
 /* pass/fold.c — what depends on constants alone is computed now, by the reference interpreter.
  *
  * A node becomes a constant if that keeps the weights from growing: at most SMALL elements, or not more bytes than the
- * constants that it alone is made of; a broadcast or iota above that stays, so that kernels make it on the fly. What is
- * not worth keeping is computed in scratch memory when a node needs it that is (a reduction over a mask of iotas). An
- * `if` whose condition is known gives way to its branch.
+ * constants that it alone is made of, or a part of one that is all cut up; a broadcast or iota above that stays, so
+ * that kernels make it on the fly. What is not worth keeping is computed in scratch memory when a node needs it that is
+ * (a reduction over a mask of iotas). An `if` whose condition is known gives way to its branch.
  */
 #include "base/err.h"
 #include "ir/interp.h"
@@ -21,6 +21,10 @@ typedef struct folder {
     uint8_t *depth;          /* nodes between v and constants; 0: v depends on more than constants */
     const hn_tensor **known; /* while one node is evaluated: in `scratch` */
     hn_val *made;            /* values that have an entry in known */
+    struct cut {
+        uint32_t n;   /* nodes that take a part of a value, or move it */
+        int64_t size; /* bytes of what they make */
+    } * cut;
     uint32_t n_values, n_made;
     hn_arena scratch;
 } folder;
@@ -65,13 +69,33 @@ static bool affordable(const hn_rewriter *r, const hn_node *n, int64_t elements)
     return elements == 0 || each <= WORK_MAX / elements;
 }
 
+static void find_cuts(folder *f, const hn_graph *g) {
+    for (hn_block b = 0; b < g->n_block; b++)
+        for (uint32_t k = 0; k < g->block[b].n_node; k++) {
+            const hn_node *n = &g->node[g->block[b].node[k]];
+            int64_t elements, bytes;
+            bool moves = n->op == HN_OP_SLICE || n->op == HN_OP_TRANSPOSE || n->op == HN_OP_RESHAPE;
+            if (!moves || !measure(g, n, &elements, &bytes)) continue;
+            struct cut *c = &f->cut[n->in[0]];
+            c->n++;
+            c->size += bytes;
+        }
+}
+
+/* Nothing is left of a constant but parts that come to no more (the two directions of a recurrent network's weights).
+ */
+static bool cut_up(const hn_rewriter *r, hn_val v, const hn_tensor *t) {
+    const folder *f = r->arg;
+    return v < f->n_values && v < r->n_map && f->cut[v].n == r->n_use[v] && f->cut[v].size <= (int64_t)tensor_b(t);
+}
+
 static bool worth_keeping(const hn_rewriter *r, const hn_node *n, int64_t elements, int64_t bytes) {
     if (elements <= SMALL) return true;
     if (n->op == HN_OP_BROADCAST || n->op == HN_OP_IOTA) return false;
     int64_t from = 0;
     for (size_t i = 0; i < n->n_in; i++) {
         const hn_tensor *t = hn_const_of(r->g, n->in[i]);
-        if (t && hn_used_once(r, n->in[i])) from += (int64_t)tensor_b(t);
+        if (t && (hn_used_once(r, n->in[i]) || cut_up(r, n->in[i], t))) from += (int64_t)tensor_b(t);
     }
     return bytes <= from;
 }
@@ -185,11 +209,14 @@ static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
         f.depth = HN_NEW_N(&f.scratch, uint8_t, f.n_values);
         f.known = HN_NEW_N(&f.scratch, const hn_tensor *, f.n_values);
         f.made = HN_NEW_N(&f.scratch, hn_val, f.n_values);
+        f.cut = HN_NEW_N(&f.scratch, struct cut, f.n_values);
         hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = &f};
-        if (f.made)
+        if (hn_arena_ok(&f.scratch)) {
+            find_cuts(&f, g);
             hn_rewrite(&r, fold);
-        else
+        } else {
             g->arena.failed = true;
+        }
         hn_arena_free(&f.scratch);
         ctx->n_rewrites += r.n_rewrites;
         if (!r.n_rewrites) break;

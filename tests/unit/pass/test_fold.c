@@ -9,6 +9,18 @@
     "%11, "                                                                                                            \
     "%12\n}\n" outputs
 
+#define HEX_66(x)                                                                                                      \
+    x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x  \
+        x x x x x x x x x
+#define TABLE "const {value = u8[132] x\"" HEX_66("01") HEX_66("02") "\"}\n"
+#define TABLE_UPPER "const {value = u8[66] x\"" HEX_66("01") "\"}\n"
+#define TABLE_LOWER "const {value = u8[66] x\"" HEX_66("02") "\"}\n"
+#define UPPER "slice %0 {shape = [66], start = [0], step = [1]} : u8[66]\n"
+#define LOWER "slice %0 {shape = [66], start = [66], step = [1]} : u8[66]\n"
+#define MOST "slice %0 {shape = [67], start = [65], step = [1]} : u8[67]\n"
+#define OUTPUTS "output %1 \"x\"\noutput %2 \"y\"\n"
+#define OUTPUTS_CUT "output %0 \"x\"\noutput %1 \"y\"\n"
+
 static const pass_case cases[] = {
     {"fold/adds_constants", "fold dce",
      "%0 = const {value = i32[2] (1, 2)}\n%1 = const {value = i32[2] (3, 4)}\n%2 = add %0, %1\noutput %2 \"y\"\n",
@@ -25,6 +37,11 @@ static const pass_case cases[] = {
      "%0 = iota {shape = [9], dtype = u8, axis = 0}\n%1 = concat %0, %0, %0, %0, %0, %0, %0, %0 {axis = 0}\n"
      "%2 = reshape %1 {shape = [8, 9]}\n%3 = reduce_max %2 {axes = [0], keep = 0}\noutput %3 \"y\"\n",
      "%0 = const {value = u8[9] (0, 1, 2, 3, 4, 5, 6, 7, 8)}\noutput %0 \"y\"\n"},
+    {"fold/cuts_a_constant_up", "fold dce", "%0 = " TABLE "%1 = " UPPER "%2 = " LOWER OUTPUTS,
+     "%0 = " TABLE_UPPER "%1 = " TABLE_LOWER OUTPUTS_CUT},
+    {"fold/keeps_parts_of_what_stays", "fold", "%0 = " TABLE "%1 = " UPPER "%2 = " LOWER OUTPUTS "output %0 \"z\"\n",
+     NULL},
+    {"fold/keeps_parts_that_overlap", "fold", "%0 = " TABLE "%1 = " UPPER "%2 = " MOST OUTPUTS, NULL},
     {"fold/keeps_a_symbolic_iota", "fold",
      "symbol n in 0..\ninput %0 : f32[n] \"x\"\n%1 = iota {shape = [n], dtype = i64, axis = 0} : i64[n]\noutput %1 "
      "\"y\"\n",
