@@ -409,6 +409,9 @@ static bool alike(const hn_fuse *f, const hn_node *a, const hn_node *b) {
            hn_type_same(f->g, hn_type_of(f->g, a->out[0]), hn_type_of(f->g, b->out[0]));
 }
 
+/* Does p compute what c uses? */
+static bool feeds(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c) { return edges_between(f, p, c).n > 0; }
+
 uint64_t hn_fuse_side_by_side(hn_fuse *f) {
     uint64_t n = 0;
     for (uint32_t k = 0; k < f->n; k++) {
@@ -422,6 +425,7 @@ uint64_t hn_fuse_side_by_side(hn_fuse *f) {
             const hn_node *y = b != a && b->n_node && b->kind == HN_F_CONTRACT && !b->fixed ? the_contract(f, b) : NULL;
             if (!y || !alike(f, x, y) || a->stretch != b->stretch || !hn_fuse_same_shape(&a->main, &b->main)) continue;
             if (hn_fuse_cycle(f, a, b) || hn_fuse_cycle(f, b, a)) continue;
+            if (feeds(f, a, b) || feeds(f, b, a)) continue; /* both results of a tile at once: too many registers */
             hn_type main = a->main;
             hn_fuse_join(f, b, a, HN_F_CONTRACT);
             a->main = main;
