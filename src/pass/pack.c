@@ -6,6 +6,7 @@
  * high-performance matrix multiplication", section 4: the packed operand). Exact: no value changes.
  */
 #include "pass/pack.h"
+#include "base/err.h"
 #include "pass/passes.h"
 
 #include <string.h>
@@ -27,41 +28,39 @@ typedef struct matrix {
 
 /* More than one row of results: the panels are read again and again. One row is a dot product per column, or a sum of
  * rows, in the order of the matrix as it is. */
-static bool many_rows(const hn_rewriter *r, const hn_node *node) {
+static bool many_rows(const hn_graph *g, const hn_node *node) {
     const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *out = hn_attr_get(node, HN_A_OUT);
-    const hn_type *t = hn_type_of(r->g, node->in[0]);
+    const hn_type *t = hn_type_of(g, node->in[0]);
     int64_t n;
     for (uint32_t i = 0; i < lhs->n; i++)
-        if (place_of(out, lhs->ints[i]) >= 0 && !(hn_dim_is_int(r->g->dims, t->dim[i], &n) && n == 1)) return true;
+        if (place_of(out, lhs->ints[i]) >= 0 && !(hn_dim_is_int(g->dims, t->dim[i], &n) && n == 1)) return true;
     return false;
 }
 
-/* How many lookups of rows read v. */
-static uint32_t lookups(const hn_graph *g, hn_val v) {
-    uint32_t count = 0;
-    for (hn_block b = 0; b < g->n_block; b++)
-        for (uint32_t k = 0; k < g->block[b].n_node; k++) {
-            const hn_node *x = &g->node[g->block[b].node[k]];
-            count += x->op == HN_OP_GATHER && x->in[0] == v;
-        }
-    return count;
-}
+/* What reads a constant: contractions of one block, all of whose panels would be the same, and lookups of rows. */
+typedef struct readers {
+    uint32_t contractions, lookups;
+    hn_block block; /* of the contractions */
+    int8_t n;       /* which dimension is the result's, plus 1; -1: they differ */
+    hn_val panels;  /* once the first one has been visited */
+} readers;
 
-/* The matrix is read by this contraction alone, or looked up in besides: an embedding that the output layer shares. A
- * lookup takes a few rows, and of the file that holds the weights only what is read gets into memory: so a second copy
- * costs space on the disk and little else. */
+/* The matrix is read by contractions that share its panels (layers that share their weights), or looked up in besides:
+ * an embedding that the output layer shares. A lookup takes a few rows, and of the file that holds the weights only
+ * what is read gets into memory: so a second copy costs space on the disk and little else. */
 static bool may_copy(const hn_rewriter *r, hn_val v) {
-    return hn_used_once(r, v) || (v < r->n_map && r->n_use[v] == 1 + lookups(r->g, v));
+    const readers *x = r->arg;
+    return v < r->n_map && x[v].n > 0 && r->n_use[v] == x[v].contractions + x[v].lookups;
 }
 
 /* The second input: a constant matrix, one dimension summed over, the other one in the result alone. */
-static bool matrix_of(const hn_rewriter *r, const hn_node *node, matrix *m) {
+static bool matrix_of(const hn_graph *g, const hn_node *node, matrix *m) {
     const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
                   *out = hn_attr_get(node, HN_A_OUT);
-    m->t = hn_const_of(r->g, node->in[1]);
-    if (!m->t || m->t->rank != 2 || m->t->dtype != HONE_F32 || !may_copy(r, node->in[1])) return false;
-    if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(r->g, node->in[0])) return false;
-    if (!many_rows(r, node)) return false;
+    m->t = hn_const_of(g, node->in[1]);
+    if (!m->t || m->t->rank != 2 || m->t->dtype != HONE_F32) return false;
+    if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(g, node->in[0])) return false;
+    if (!many_rows(g, node)) return false;
     for (int k = 0; k < 2; k++) {
         int64_t sum = rhs->ints[k], free = rhs->ints[1 - k];
         if (place_of(lhs, sum) < 0 || place_of(out, sum) >= 0 || place_of(lhs, free) >= 0 || place_of(out, free) < 0)
@@ -86,28 +85,57 @@ static bool make_panels(hn_graph *g, const matrix *m, hn_tensor *out) {
 }
 
 /* The matrix again, out of its panels. */
-static hn_val unpacked(hn_builder *b, const matrix *m, const hn_tensor *panels) {
+static hn_val unpacked(hn_builder *b, const matrix *m, hn_val panels) {
     static const int64_t to_rows[] = {0, 2, 1}, to_columns[] = {1, 0, 2};
     hn_dim shape[2];
-    shape[m->n] = hn_lit(b, panels->dim[0] * WIDTH);
-    shape[1 - m->n] = hn_lit(b, panels->dim[1]);
-    hn_val x = hn_transpose(b, hn_const(b, panels), m->n ? to_columns : to_rows);
+    shape[m->n] = hn_lit(b, (m->t->dim[m->n] + WIDTH - 1) / WIDTH * WIDTH);
+    shape[1 - m->n] = hn_lit(b, m->t->dim[1 - m->n]);
+    hn_val x = hn_transpose(b, panels, m->n ? to_columns : to_rows);
     x = hn_reshape(b, x, 2, shape);
     if (m->t->dim[m->n] % WIDTH == 0) return x;
     return hn_slice_axis(b, x, m->n, hn_lit(b, 0), hn_lit(b, m->t->dim[m->n]), 1);
 }
 
-static hn_val pack_one(hn_rewriter *r, const hn_node *node) {
+static void count_reader(const hn_graph *g, hn_block b, const hn_node *node, readers *all) {
+    matrix m;
+    if (node->op == HN_OP_GATHER) all[node->in[0]].lookups++;
+    if (node->op != HN_OP_CONTRACT || !matrix_of(g, node, &m)) return;
+    readers *x = &all[node->in[1]];
+    bool first = !x->contractions++;
+    x->n = (int8_t)(first || (x->n == m.n + 1 && x->block == b) ? m.n + 1 : -1);
+    x->block = b;
+}
+
+static hn_val pack_matrix(hn_rewriter *r, const hn_node *node) {
     matrix m;
     hn_tensor panels;
-    if (node->op == HN_OP_CONV) return hn_pack_conv(r, node);
-    if (node->op != HN_OP_CONTRACT || !matrix_of(r, node, &m) || !make_panels(r->g, &m, &panels)) return HN_KEEP;
+    if (!may_copy(r, node->in[1]) || !matrix_of(r->g, node, &m)) return HN_KEEP;
     const hn_node n = *node;
-    const hn_val in[] = {n.in[0], unpacked(&r->b, &m, &panels)};
+    readers *x = (readers *)r->arg + n.in[1];
+    if (!x->panels && !make_panels(r->g, &m, &panels)) return HN_KEEP;
+    if (!x->panels) x->panels = hn_const(&r->b, &panels);
+    const hn_val in[] = {n.in[0], unpacked(&r->b, &m, x->panels)}; /* each its own movements: they go into its kernel */
     return hn_emit(r->g, r->b.b, HN_OP_CONTRACT, 2, in, n.n_attr, n.attr, 1);
 }
 
-static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) { return hn_rewrite_all(g, ctx, pack_one, 1, err); }
+static hn_val pack_one(hn_rewriter *r, const hn_node *node) {
+    if (node->op == HN_OP_CONV) return hn_pack_conv(r, node);
+    return node->op == HN_OP_CONTRACT ? pack_matrix(r, node) : HN_KEEP;
+}
+
+static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
+    hn_arena a = {0};
+    readers *all = HN_NEW_N(&a, readers, g->n_value);
+    if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory in pass 'pack'");
+    for (hn_block b = 0; b < g->n_block; b++)
+        for (uint32_t k = 0; k < g->block[b].n_node; k++) count_reader(g, b, &g->node[g->block[b].node[k]], all);
+    hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = all};
+    hn_rewrite(&r, pack_one);
+    hn_arena_free(&a);
+    hn_sweep(g);
+    ctx->n_rewrites += r.n_rewrites;
+    return hn_graph_failure(g, err);
+}
 
 const hn_pass hn_pass_pack = {
     .name = "pack",

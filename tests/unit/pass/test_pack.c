@@ -4,15 +4,23 @@
 #include "pass/pass.h"
 #include "tap.h"
 
+#include <stdlib.h>
+
 static const struct {
     const char *name;
     int64_t rows, depth, columns;
     bool columns_first, packed;
+    int uses; /* further contractions, one behind the other, with the same matrix; negative: read the other way round */
 } cases[] = {
-    {"whole_panels", 3, 64, 64, false, true},           {"whole_panels_columns_first", 3, 64, 96, true, true},
-    {"last_panel_in_part", 3, 70, 75, false, true},     {"last_panel_in_part_columns_first", 3, 130, 37, true, true},
-    {"narrow_matrix_stays", 3, 1000, 15, false, false}, {"small_matrix_stays", 3, 32, 64, false, false},
-    {"one_row_stays", 1, 64, 96, true, false},
+    {"whole_panels", 3, 64, 64, false, true, 0},
+    {"whole_panels_columns_first", 3, 64, 96, true, true, 0},
+    {"last_panel_in_part", 3, 70, 75, false, true, 0},
+    {"last_panel_in_part_columns_first", 3, 130, 37, true, true, 0},
+    {"narrow_matrix_stays", 3, 1000, 15, false, false, 0},
+    {"small_matrix_stays", 3, 32, 64, false, false, 0},
+    {"one_row_stays", 1, 64, 96, true, false, 0},
+    {"shared_by_layers", 3, 64, 64, false, true, 2},
+    {"shared_but_turned", 3, 64, 64, false, false, -1},
 };
 
 static hn_graph *make(size_t i) {
@@ -27,14 +35,21 @@ static hn_graph *make(size_t i) {
     hn_tensor_new(&g->arena, HONE_F32, 2, shape, &w);
     for (int64_t k = 0; k < depth * columns; k++) ((float *)w.data)[k] = (float)(k * 7919 % 1009) - 500;
     hn_val v = hn_contract(&b, hn_param(g, 0, "x", &x), hn_const(&b, &w), lhs, rhs, 2, out, HONE_F32);
+    const int64_t back[] = {rhs[1], rhs[0]}; /* square: any order of its dimensions fits */
+    hn_val matrix = hn_def(g, v)->in[1];
+    for (int k = 0; k < abs(cases[i].uses); k++)
+        v = hn_contract(&b, v, matrix, lhs, cases[i].uses < 0 ? back : rhs, 2, out, HONE_F32);
     hn_result(g, 0, v, "y");
     return g;
 }
 
+/* One constant, and that in panels. */
 static bool has_panels(const hn_graph *g) {
+    uint32_t constants = 0;
+    for (uint32_t k = 0; k < g->block[0].n_node; k++) constants += g->node[g->block[0].node[k]].op == HN_OP_CONST;
     for (uint32_t k = 0; k < g->block[0].n_node; k++) {
         const hn_node *n = &g->node[g->block[0].node[k]];
-        if (n->op == HN_OP_CONST && hn_type_of(g, n->out[0])->rank == 3) return true;
+        if (n->op == HN_OP_CONST && hn_type_of(g, n->out[0])->rank == 3) return constants == 1;
     }
     return false;
 }
