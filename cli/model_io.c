@@ -81,33 +81,17 @@ hone_rc cli_compile(const char *path, const cli_compiling *x, hone_compile_resul
     return rc;
 }
 
-static void remove_folder(const char *folder) {
-    static const char *const names[] = {"model.so", "model.h", "model.weights", "model.manifest"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = cli_format("%s/%s", folder, names[i]);
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
-}
-
 static hone_rc compile_here(const cli *c, const char *path, bool profile, cli_model *m, char **library, hone_err *err) {
-    const char *tmp = getenv("TMPDIR");
-    m->folder = cli_format("%s/hone-model-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(m->folder)) {
-        hone_rc rc = cli_fail(err, HONE_E_IO, "cannot make '%s': %s", m->folder, strerror(errno));
-        free(m->folder);
-        m->folder = NULL;
-        return rc;
-    }
-    char *output = cli_format("%s/model", m->folder);
+    hone_rc rc = hone_temp_open("hone-model-", &m->temp, err);
+    if (rc) return rc;
+    char *output = cli_format("%s/model", hone_temp_path(m->temp));
     cli_compiling_set(c, &m->compiling);
     m->compiling.options.output = output;
     if (profile) m->compiling.options.profile = m->compiling.options.no_parity = true;
-    hone_rc rc = cli_compile(path, &m->compiling, NULL, err);
+    rc = cli_compile(path, &m->compiling, NULL, err);
     cli_compiling_free(&m->compiling);
     free(output);
-    *library = cli_format("%s/model.so", m->folder);
+    *library = cli_format("%s/model.so", hone_temp_path(m->temp));
     return rc;
 }
 
@@ -137,9 +121,8 @@ hone_rc cli_model_open_timed(const cli *c, const char *path, cli_model *out, hon
 }
 
 void cli_model_unlink(cli_model *m) {
-    if (m->folder) remove_folder(m->folder);
-    free(m->folder);
-    m->folder = NULL;
+    hone_temp_close(m->temp);
+    m->temp = NULL;
 }
 
 void cli_model_close(cli_model *m) {

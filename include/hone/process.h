@@ -1,6 +1,7 @@
-/* hone/process.h — a fork whose descendants cannot outlive it.
+/* hone/process.h — a fork whose descendants cannot outlive it, and a temporary folder that does not outlive its
+ * process.
  *
- * Threads: any.   Errors: E_IO when no process can be made.
+ * Threads: any.   Errors: E_IO when no process or folder can be made.
  */
 #ifndef HONE_PROCESS_H
 #define HONE_PROCESS_H
@@ -18,6 +19,13 @@ extern "C" {
  * The guardian keeps no descriptor of the caller's open. The new process leads its own process group, and dumps no
  * core. A parent is gone when its *thread* that called is, where the kernel knows only that (PR_SET_PDEATHSIG). */
 HONE_API hone_rc hone_guard_fork(int *pid, hone_err *err);
+
+/* A folder PREFIXxxxxxx in $TMPDIR where that is an absolute path, else in /tmp. hone_temp_close removes it, or a
+ * guardian once this process and its forks are gone without that, also by kill -9. */
+typedef struct hone_temp hone_temp;
+HONE_API hone_rc hone_temp_open(const char *prefix, hone_temp **out, hone_err *err);
+HONE_API const char *hone_temp_path(const hone_temp *t);
+HONE_API void hone_temp_close(hone_temp *t); /* accepts NULL */
 
 #ifdef __cplusplus
 }

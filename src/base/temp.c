@@ -109,3 +109,30 @@ void hn_temp_free(hn_temp *t) {
     free(t->path);
     *t = (hn_temp){.fd = -1};
 }
+
+/* --- hone/process.h ------------------------------------------------------------------------------------------------
+ */
+
+struct hone_temp {
+    hn_temp temp;
+};
+
+hone_rc hone_temp_open(const char *prefix, hone_temp **out, hone_err *err) {
+    hone_temp *t = calloc(1, sizeof *t);
+    hone_rc rc = t ? hn_temp_make(NULL, prefix, &t->temp, err)
+                   : hn_fail(err, HONE_E_NOMEM, "out of memory for a temporary folder");
+    if (rc) {
+        free(t);
+        return rc;
+    }
+    *out = t;
+    return HONE_OK;
+}
+
+const char *hone_temp_path(const hone_temp *t) { return t->temp.path; }
+
+void hone_temp_close(hone_temp *t) {
+    if (!t) return;
+    hn_temp_free(&t->temp);
+    free(t);
+}

@@ -3,12 +3,13 @@
  * A guardian (a shell in a session of its own, which ignores the signals of a terminal) waits at the other end of a
  * pipe that this process, and forks of it, hold open: when the last of them is gone without hn_temp_free, also by kill
  * -9, it removes the folder. Where there is no shell the folder is as any other.
+ * hone_temp of hone/process.h is the same behind a pointer.
  * Owns: folder and guardian, until hn_temp_free.   Threads: one at a time.   Errors: E_IO names folder and reason.
  */
 #ifndef HN_TEMP_H
 #define HN_TEMP_H
 
-#include <hone/base.h>
+#include <hone/process.h>
 
 #include <sys/types.h>
 

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "base/temp.h"
 
 #include <limits.h>
 #include <math.h>
@@ -34,13 +35,14 @@ typedef struct segment {
 typedef struct slot {
     hn_proc *proc;
     segment part;
-    char object[PATH_MAX];
+    char object[PATH_MAX + 32];
 } slot;
 
 struct hn_prober {
     hone_target *t;
     const hone_target_options *options;
-    char dir[PATH_MAX], source[PATH_MAX + 16];
+    hn_temp temp;
+    char source[PATH_MAX + 16];
     double base_s, until;
     size_t n_slots, done, total;
     slot slot[MAX_SLOTS];
@@ -66,7 +68,7 @@ static hone_rc start(hn_prober *p, slot *s, const hn_trial *trial, segment part,
     double cpu_s = p->base_s > 0 ? ceil(limit_s(p)) + 1 : 20;
     hn_proc_spec spec = {.argv = f.word,
                          .env = env,
-                         .cwd = p->dir,
+                         .cwd = p->temp.path,
                          .cpu = -1,
                          .wall_s = 60,
                          .cpu_s = cpu_s,
@@ -190,22 +192,20 @@ static hone_rc measure_base(hn_prober *p, hone_err *err) {
 hone_rc hn_prober_open(hone_target *t, const hone_target_options *options, hn_prober **out, hone_err *err) {
     hn_prober *p = calloc(1, sizeof *p);
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory probing '%s'", t->print.command);
-    const char *tmp = getenv("TMPDIR");
     p->t = t;
     p->options = options;
     p->until = hn_now_s() + TOTAL_S;
     long n_cpu = sysconf(_SC_NPROCESSORS_ONLN);
     p->n_slots = n_cpu < 1 ? 1 : n_cpu > MAX_SLOTS ? MAX_SLOTS : (size_t)n_cpu;
-    int n = snprintf(p->dir, sizeof p->dir - 32, "%s/hone-probe-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (n < 0 || (size_t)n >= sizeof p->dir - 32 || !mkdtemp(p->dir)) {
+    hone_rc rc = hn_temp_make(NULL, "hone-probe-", &p->temp, err);
+    if (rc) {
         free(p);
-        return hn_fail(err, HONE_E_IO, "cannot make a folder in '%s' to probe the compiler; set TMPDIR",
-                       tmp && *tmp ? tmp : "/tmp");
+        return rc;
     }
-    snprintf(p->source, sizeof p->source, "%s/probe.c", p->dir);
+    snprintf(p->source, sizeof p->source, "%s/probe.c", p->temp.path);
     for (size_t i = 0; i < p->n_slots; i++)
-        snprintf(p->slot[i].object, sizeof p->slot[i].object, "%.*s/%zu.o", (int)sizeof p->dir - 32, p->dir, i);
-    hone_rc rc = hn_write_file(p->source, source, sizeof source - 1, err);
+        snprintf(p->slot[i].object, sizeof p->slot[i].object, "%s/%zu.o", p->temp.path, i);
+    rc = hn_write_file(p->source, source, sizeof source - 1, err);
     if (!rc) rc = measure_base(p, err);
     if (rc) {
         hn_prober_close(p);
@@ -217,7 +217,7 @@ hone_rc hn_prober_open(hone_target *t, const hone_target_options *options, hn_pr
 
 void hn_prober_close(hn_prober *p) {
     stop_all(p);
-    (void)hn_remove_tree(p->dir, NULL);
+    hn_temp_free(&p->temp);
     free(p);
 }
 
@@ -230,17 +230,18 @@ bool hn_probe_link(hn_prober *p, const char *flags, bool profile) {
     hn_flags_add(&f, p->t->exec);
     hn_flags_words(&f, "-O2");
     hn_flags_words(&f, flags);
-    if (profile) hn_flags_add(&f, hn_format(&a, "-fprofile-generate=%s", p->dir)); /* else it would land in the cwd */
+    if (profile)
+        hn_flags_add(&f, hn_format(&a, "-fprofile-generate=%s", p->temp.path)); /* else it would land in the cwd */
     hn_flags_add(&f, p->source);
     hn_flags_words(&f, "-o");
-    hn_flags_add(&f, hn_format(&a, "%s/linked", p->dir));
+    hn_flags_add(&f, hn_format(&a, "%s/linked", p->temp.path));
     hn_flags_add(&f, NULL);
     hn_tool run;
     bool ok = hn_arena_ok(&a) && !hn_tool_run(f.word, 60, &run, NULL);
     if (ok) {
         ok = run.ok;
         hn_tool_free(&run);
-        const char *const program[] = {hn_format(&a, "%s/linked", p->dir), NULL};
+        const char *const program[] = {hn_format(&a, "%s/linked", p->temp.path), NULL};
         if (ok && (ok = program[0] && !hn_tool_run(program, 10, &run, NULL))) {
             ok = run.ok;
             hn_tool_free(&run);
