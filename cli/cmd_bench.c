@@ -118,7 +118,7 @@ static hone_rc run_bench(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"profile", 'p', CLI_CHOICE, "single|steady|bursty", 0, 0, "how requests come; else steady"},
     {"against", 0, CLI_CHOICE, "onnxruntime|openvino", 0, 0, "the same inputs on a peer, in turns"},
-    {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads of both; else one per processor"},
+    CLI_THREADS("threads of both; else one per processor"),
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs and of the order of turns; else 1"},

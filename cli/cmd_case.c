@@ -214,7 +214,7 @@ static hone_rc run_case(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"engine", 0, CLI_CHOICE, "interpreter|compiled", 0, 0, "what runs the model (default interpreter)"},
-    {"threads", 0, CLI_COUNT, "N", 1, 1024, "of a library; else one per processor"},
+    CLI_THREADS("of a library; else one per processor"),
     CLI_COMPILE_OPTIONS,
     {0},
 };

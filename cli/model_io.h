@@ -5,6 +5,12 @@
 #include "cli.h"
 
 #include <hone/compile.h>
+#include <hone/model.h>
+#include <hone/process.h>
+
+/* The option of every command that runs a model, or prepares one for so many threads. */
+#define CLI_THREADS(doc)                                                                                               \
+    { "threads", 0, CLI_COUNT, "N", 1, HONE_MODEL_THREADS, doc }
 
 /* --- options that make a library of a model ---------------------------------------------------------------------- */
 
@@ -47,7 +53,7 @@ void cli_compiling_done(cli_compiling *x);
 typedef struct cli_model {
     hone_program *program;
     const hone_model *model;
-    char *folder; /* temporary, or NULL */
+    hone_temp *temp; /* where the library is, or NULL */
     cli_compiling compiling;
 } cli_model;
 bool cli_is_onnx(const char *path);

@@ -18,6 +18,7 @@ extern "C" {
 
 #define HONE_MODEL_ABI 2
 #define HONE_MODEL_RANK 16
+#define HONE_MODEL_THREADS 1024 /* of one instance, at most */
 
 typedef enum hone_model_rc {
     HONE_MODEL_OK = 0,
@@ -58,8 +59,8 @@ typedef struct hone_model_config {
     const char *weights;           /* path of the weights file; NULL: beside the library, as compiled */
     hone_model_executor *executor; /* NULL: the built-in pool */
     void *executor_context;
-    int32_t
-        n_threads; /* of the pool, or that the executor has; 0: all processors of the calling thread's affinity mask */
+    int32_t n_threads; /* of the pool, or that the executor has, at most HONE_MODEL_THREADS; 0: all processors of the
+                        * calling thread's affinity mask */
 } hone_model_config;
 
 /* For inspection and for parity checks at compile time. symbol[-1] must be there and writable: a kernel that meets an

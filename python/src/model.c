@@ -387,7 +387,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     p->loaded = loaded;
     p->model = hone_program_model(loaded);
     p->state = state;
-    p->n_threads = n_threads > 1024 ? 1024 : (int32_t)n_threads;
+    p->n_threads = n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)n_threads;
     p->fixed = all_fixed(p->model);
     p->guess = true;
     return (PyObject *)p;

@@ -193,7 +193,7 @@ HNR hone_model_rc hnm_launch(hone_model_instance *m, hnm_kernel *run, void *cons
 
 static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_config *c) {
     m->c->n_threads = c && c->n_threads > 0 ? c->n_threads : hnr_processors();
-    if (m->c->n_threads > 1024) m->c->n_threads = 1024;
+    if (m->c->n_threads > HONE_MODEL_THREADS) m->c->n_threads = HONE_MODEL_THREADS;
     m->c->executor = c ? c->executor : NULL;
     m->c->context = c ? c->executor_context : NULL;
     if (m->c->executor || m->c->n_threads < 2) return HONE_MODEL_OK;
@@ -247,7 +247,11 @@ HNR hone_model_rc hnm_stack(hone_model_instance *m, int32_t slot, int32_t grown,
 /* --- inputs and outputs
  * ------------------------------------------------------------------------------------------------ */
 
+/* Rows of src/ir/dtypes.def. */
 static const uint8_t hnm_element_b[] = {4, 8, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+static const char hnm_element[][12] = {
+    "f32",  "f64",      "f16",        "bf16",   "i8",         "i16", "i32", "i64",    "u8",     "u16", "u32", "u64",
+    "bool", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4",  "i4",  "f4e2m1", "f8e8m0", "u2",  "i2"};
 
 static int64_t hnm_bytes(const hone_model_tensor *t) {
     int64_t n = hnm_element_b[t->dtype];
@@ -259,15 +263,18 @@ static int64_t hnm_bytes(const hone_model_tensor *t) {
 
 static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_port *p, const hone_model_tensor *t) {
     if (t->dtype != p->dtype)
-        return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has element type %d instead of %d", p->name,
-                        (int)t->dtype, (int)p->dtype);
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has element type %s (%d) instead of %s (%d)", p->name,
+                        (size_t)t->dtype < sizeof hnm_element_b ? hnm_element[t->dtype] : "?", (int)t->dtype,
+                        hnm_element[p->dtype], (int)p->dtype);
     if (t->rank != p->rank)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has rank %d instead of %d", p->name, (int)t->rank,
                         (int)p->rank);
     for (int32_t d = 0; d < p->rank; d++)
         if (t->dim[d] < p->low[d] || t->dim[d] > p->high[d])
-            return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s': dimension %d is %lld, not in %lld .. %lld", p->name,
-                            (int)d, (long long)t->dim[d], (long long)p->low[d], (long long)p->high[d]);
+            return hnm_fail(m, HONE_MODEL_SHAPE,
+                            p->low[d] == p->high[d] ? "input '%.80s': dimension %d is %lld instead of %lld"
+                                                    : "input '%.80s': dimension %d is %lld, not in %lld .. %lld",
+                            p->name, (int)d, (long long)t->dim[d], (long long)p->low[d], (long long)p->high[d]);
     int64_t size_b = hnm_bytes(t);
     if (size_b > (int64_t)1 << 46)
         return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s' has more elements than memory holds", p->name);

@@ -61,7 +61,7 @@ void hn_tune_space_setting(const hn_tune_space *s, const double *point, hn_setti
 /* --- measuring (tune_lab.c) ----------------------------------------------------------------------------------------
  */
 
-enum { HN_LAB_PAIRS = 64, HN_TEAM_MAX = 256 };
+enum { HN_LAB_PAIRS = 64, HN_TEAM_MAX = HONE_MODEL_THREADS };
 typedef struct hn_lab_side {
     char path[256];
     int64_t work, scratch_b;

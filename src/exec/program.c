@@ -1,5 +1,6 @@
 /* program.c — a compiled model in this process: opened, checked for its ABI, run, closed. */
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/str.h"
 
 #include <hone/compile.h>
@@ -67,7 +68,8 @@ static hone_rc open_library(const char *path, hone_program *p, hone_err *err) {
     p->library = open_current(path);
     if (!p->library) {
         const char *why = dlerror();
-        return hn_fail(err, HONE_E_INPUT, "cannot load '%s': %s", path, why ? why : "out of memory");
+        return hn_fail(err, HONE_E_INPUT, "cannot load '%s': %s%s", path, why ? why : "out of memory",
+                       hn_noexec_advice(why ? why : ""));
     }
     void *symbol = dlsym(p->library, HONE_MODEL_ENTRY);
     memcpy(&entry, &symbol, sizeof entry);
@@ -84,7 +86,8 @@ hone_rc hone_program_load(const char *path, uint32_t n_threads, hone_program **o
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = open_library(path, p, err);
     if (!rc) {
-        hone_model_config config = {.n_threads = n_threads > 1024 ? 1024 : (int32_t)n_threads};
+        hone_model_config config = {.n_threads =
+                                        n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)n_threads};
         hone_model_rc made = p->model->create(&config, &p->instance);
         if (made) rc = hn_fail(err, rc_of(made), "'%s': %s", path, p->model->error(NULL));
     }
