@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SHOWN_ID = 12 };
+enum { SHOWN_ID = 12, LEAST_ID = 4 };
 
 static hone_rc open_file(const cli *c, bool write, hone_winners **out, hone_err *err) {
     return hone_winners_open(cli_text(c, "winners", NULL), write, out, err);
@@ -69,6 +69,7 @@ static hone_rc list(cli *c, hone_err *err) {
     hone_winners *w;
     hone_winner *rows = NULL;
     size_t n = 0;
+    if (c->n_args > 1) return cli_fail(err, HONE_E_USAGE, "`hone winners list` takes no operand; it shows all");
     hone_rc rc = open_file(c, false, &w, err);
     if (rc) return rc;
     rc = hone_winners_list(w, &rows, &n, err);
@@ -97,6 +98,14 @@ static hone_rc write_text(const char *path, const char *text, hone_err *err) {
     return good ? HONE_OK : cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
+static void export_json(cli *c, const char *text) {
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_ktext(&j, "path", c->n_args == 2 ? c->arg[1] : NULL);
+    cli_json_ktext(&j, "yaml", text);
+    cli_json_end(&j);
+}
+
 static hone_rc export_text(cli *c, hone_err *err) {
     hone_winners *w;
     char *text = NULL;
@@ -106,39 +115,123 @@ static hone_rc export_text(cli *c, hone_err *err) {
     rc = hone_winners_export(w, &text, err);
     hone_winners_close(w);
     if (rc) return rc;
-    if (c->n_args == 2)
-        rc = write_text(c->arg[1], text, err);
-    else
+    if (c->n_args == 2) rc = write_text(c->arg[1], text, err);
+    if (!rc && c->json)
+        export_json(c, text);
+    else if (c->n_args < 2)
         fputs(text, stdout);
     hone_free(text);
     return rc;
 }
 
+/* All files are looked at before the first one is taken in. */
+static hone_rc check_files(const cli *c, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    for (size_t i = 1; i < c->n_args && !rc; i++) {
+        hone_winner *rows;
+        size_t n;
+        rc = hone_winners_parse_file(c->arg[i], &rows, &n, err);
+        if (!rc) hone_winners_list_free(rows, n);
+    }
+    return rc;
+}
+
+typedef struct taken {
+    size_t n_read, n_new;
+} taken;
+
+static void show_taken(cli *c, const taken *t) {
+    if (!c->json) {
+        for (size_t i = 1; i < c->n_args; i++)
+            printf("%s: %zu winner%s, %zu of them new\n", c->arg[i], t[i].n_read, t[i].n_read == 1 ? "" : "s",
+                   t[i].n_new);
+        return;
+    }
+    cli_json j = cli_json_begin(c, false);
+    cli_json_array(&j);
+    for (size_t i = 1; i < c->n_args; i++) {
+        cli_json_object(&j);
+        cli_json_ktext(&j, "file", c->arg[i]);
+        cli_json_kcount(&j, "read", t[i].n_read);
+        cli_json_kcount(&j, "new", t[i].n_new);
+        cli_json_close(&j);
+    }
+    cli_json_end(&j);
+}
+
 static hone_rc import_text(cli *c, hone_err *err) {
     hone_winners *w = NULL;
     if (c->n_args < 2) return cli_fail(err, HONE_E_USAGE, "`hone winners import` needs a file that `export` wrote");
-    hone_rc rc = open_file(c, true, &w, err);
-    for (size_t i = 1; i < c->n_args && !rc; i++) {
-        size_t n_read, n_new;
-        rc = hone_winners_import_file(w, c->arg[i], &n_read, &n_new, err);
-        if (!rc) printf("%s: %zu winners, %zu of them new\n", c->arg[i], n_read, n_new);
-    }
+    hone_rc rc = check_files(c, err);
+    if (!rc) rc = open_file(c, true, &w, err);
+    if (rc) return rc;
+    taken *t = NULL;
+    size_t room = 0;
+    for (size_t i = 0; i < c->n_args; i++) t = cli_grow(t, &room, i, sizeof *t);
+    for (size_t i = 1; i < c->n_args && !rc; i++)
+        rc = hone_winners_import_file(w, c->arg[i], &t[i].n_read, &t[i].n_new, err);
     hone_winners_close(w);
+    if (!rc) show_taken(c, t);
+    free(t);
     return rc;
 }
 
 /* --- prune ---------------------------------------------------------------------------------------------------------
  */
 
-static bool is_wanted(const cli *c, const hone_winner *w) {
+static bool is_named(const hone_winner *w, const char *beginning) {
     char id[33];
+    hone_winner_id(w, id);
+    return !strncmp(id, beginning, strlen(beginning));
+}
+
+static bool is_wanted(const cli *c, const hone_winner *w) {
     double older_s = cli_seconds(c, "older", 0);
     if (cli_given(c, "all")) return true;
     if (older_s > 0 && (double)time(NULL) - w->at_s > older_s) return true;
-    hone_winner_id(w, id);
     for (size_t i = 1; i < c->n_args; i++)
-        if (strlen(c->arg[i]) >= 4 && !strncmp(id, c->arg[i], strlen(c->arg[i]))) return true;
+        if (is_named(w, c->arg[i])) return true;
     return false;
+}
+
+/* Each operand begins the id of one winner at least, and is long enough to be meant. */
+static hone_rc check_ids(const cli *c, const hone_winner *rows, size_t n, hone_err *err) {
+    for (size_t i = 1; i < c->n_args; i++) {
+        size_t at = 0;
+        if (strlen(c->arg[i]) < LEAST_ID)
+            return cli_fail(err, HONE_E_USAGE, "'%s' is too short for an id: give %d digits or more", c->arg[i],
+                            LEAST_ID);
+        while (at < n && !is_named(&rows[at], c->arg[i])) at++;
+        if (at == n)
+            return cli_fail(err, HONE_E_NOTFOUND,
+                            "no winner has an id that begins with '%s'; `hone winners list` shows them", c->arg[i]);
+    }
+    return HONE_OK;
+}
+
+static hone_rc remove_rows(const cli *c, hone_winners *w, const hone_winner *rows, size_t n, size_t *n_gone,
+                           hone_err *err) {
+    hone_rc rc = check_ids(c, rows, n, err);
+    for (size_t i = 0; i < n && !rc; i++) {
+        char id[33];
+        if (!is_wanted(c, &rows[i])) continue;
+        hone_winner_id(&rows[i], id);
+        rc = hone_winners_remove(w, id, err);
+        *n_gone += !rc;
+    }
+    return rc;
+}
+
+static void show_gone(cli *c, size_t n_gone, size_t n) {
+    if (!c->json) {
+        printf("%zu of %zu winner%s removed\n", n_gone, n, n == 1 ? "" : "s");
+        return;
+    }
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_kcount(&j, "removed", n_gone);
+    cli_json_kcount(&j, "of", n);
+    cli_json_end(&j);
 }
 
 static hone_rc prune(cli *c, hone_err *err) {
@@ -150,16 +243,10 @@ static hone_rc prune(cli *c, hone_err *err) {
     hone_rc rc = open_file(c, true, &w, err);
     if (rc) return rc;
     rc = hone_winners_list(w, &rows, &n, err);
-    for (size_t i = 0; i < n && !rc; i++) {
-        char id[33];
-        if (!is_wanted(c, &rows[i])) continue;
-        hone_winner_id(&rows[i], id);
-        rc = hone_winners_remove(w, id, err);
-        n_gone += !rc;
-    }
+    if (!rc) rc = remove_rows(c, w, rows, n, &n_gone, err);
     hone_winners_list_free(rows, n);
     hone_winners_close(w);
-    if (!rc) printf("%zu of %zu winners removed\n", n_gone, n);
+    if (!rc) show_gone(c, n_gone, n);
     return rc;
 }
 

@@ -78,6 +78,7 @@ HONE_API hone_rc hone_winners_import_file(hone_winners *w, const char *path, siz
 /* The text alone: what import does first. Free with hone_winners_list_free. */
 HONE_API hone_rc hone_winners_parse(const char *text, size_t n, const char *label, hone_winner **out, size_t *n_out,
                                     hone_err *err);
+HONE_API hone_rc hone_winners_parse_file(const char *path, hone_winner **out, size_t *n_out, hone_err *err);
 HONE_API hone_rc hone_winners_format(const hone_winner *list, size_t n, char **text, hone_err *err);
 
 /* --- what was measured on the way --------------------------------------------------------------------------------- */

@@ -307,6 +307,16 @@ hone_rc hone_winners_import(hone_winners *w, const char *text, size_t n, const c
     return HONE_OK;
 }
 
+hone_rc hone_winners_parse_file(const char *path, hone_winner **out, size_t *n_out, hone_err *err) {
+    char *text;
+    size_t n;
+    hone_rc rc = hn_read_file(path, &text, &n, err);
+    if (rc) return rc;
+    rc = hone_winners_parse(text, n, path, out, n_out, err);
+    free(text);
+    return rc;
+}
+
 hone_rc hone_winners_import_file(hone_winners *w, const char *path, size_t *n_read, size_t *n_new, hone_err *err) {
     char *text;
     size_t n;

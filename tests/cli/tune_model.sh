@@ -45,6 +45,12 @@ hone compile two.ir -o a/two --no-winners > /dev/null && grep -c winner a/two.ma
 echo '-- bad files'
 printf 'hone-winners: 1\nwinners:\n  - kind: map\n' > bad.yaml
 hone winners import bad.yaml
+hone winners export > good.yaml; hone winners import good.yaml bad.yaml
+hone winners import good.yaml --json
+hone winners prune 0123abcd
+hone winners prune 012
+hone winners prune --all --json
+hone winners list all
 echo 'no database, only text that is long enough to be looked at as one ........................................................' > bad.db
 hone winners list --winners bad.db
 hone compile two.ir -o a/two --winners bad.db
