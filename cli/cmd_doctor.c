@@ -25,6 +25,7 @@ typedef struct findings {
     hone_machine machine;
     hone_noise noise;
     hone_device device;
+    hone_err unread; /* why the device table is not used */
 } findings;
 
 static void note(findings *f, level l, const char *subject, char *text, const char *advice, const char *package) {
@@ -56,7 +57,8 @@ static void check_device(findings *f) {
     note(f, GOOD, "vectors", cli_format("%s: %u registers of %u bytes", d->isa, d->n_registers, d->vector_b), NULL,
          NULL);
     if (!(d->f32_flops > 0)) {
-        note(f, NOTE, "peaks", cli_strdup("not measured"),
+        bool bad = f->unread.rc && f->unread.rc != HONE_E_NOTFOUND;
+        note(f, bad ? WARN : NOTE, "peaks", cli_strdup(bad ? f->unread.text : "not measured"),
              "`hone doctor --measure` measures them, for schedules and rooflines of compiled models", NULL);
         return;
     }
@@ -76,7 +78,7 @@ static void check_device(findings *f) {
 /* With --measure: anew, into the table that everything reads. */
 static hone_rc get_device(const cli *c, findings *f, hone_err *err) {
     if (!cli_given(c, "measure")) {
-        hone_device_get(&f->device);
+        if (hone_device_read(NULL, &f->device, &f->unread)) hone_device_detect(&f->device);
         return HONE_OK;
     }
     if (cli_width(stderr)) fprintf(stderr, "measuring what this machine can do ...");

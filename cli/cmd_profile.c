@@ -43,7 +43,7 @@ static const cli_option options[] = {
     {"calls", 0, CLI_FLAG, NULL, 0, 0, "one line per call, in the order of the program"},
     {"html", 0, CLI_TEXT, "FILE", 0, 0, "write a page with the roofline and a sortable table, for a browser"},
     {"trace", 0, CLI_TEXT, "FILE", 0, 0, "write one run in Chrome's trace format"},
-    {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads; else one per processor"},
+    CLI_THREADS("threads; else one per processor"),
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs; else 1"},
@@ -53,6 +53,8 @@ static const cli_option options[] = {
     {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},
     {"specialize", 0, CLI_TEXT, "NAME=N,...", 0, 0, "further versions for these sizes: seq=128,512"},
     {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},
+    {"winners", 0, CLI_TEXT, "FILE", 0, 0, "what tuning found; else the user's file (`hone winners`)"},
+    {"no-winners", 0, CLI_FLAG, NULL, 0, 0, "default schedules alone"},
     {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "compilers at once; else one per processor"},
     {0},
 };
@@ -68,7 +70,8 @@ const cli_command cli_cmd_profile = {
     "up.\n\n"
     "Times are medians over the runs with the bootstrap's interval, 95 %. GFLOP/s and GB/s come from operations and "
     "bytes counted off the graph, and are set against what `hone doctor --measure` has measured: `of roof` is the "
-    "larger of the two shares. GB/s above the peak means that the data was in caches. `--html` draws the roofline.",
+    "larger of the two shares. GB/s above the peak means that the data was in caches: then the roof is that of the "
+    "second-level cache. `--html` draws the roofline.",
     options,
     "hone profile resnet50.onnx --threads 1\twhich kernels take the time\n"
     "hone profile resnet50.onnx --html profile.html\tthe same as a page with the roofline\n"

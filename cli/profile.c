@@ -1,8 +1,10 @@
 /* profile.c — see profile.h. */
 #include "profile.h"
 
-#include <errno.h>
+#include <hone/device.h>
 #include <hone/report.h>
+
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +36,20 @@ static void row(cli_table *t, const hone_timed *x, bool calls) {
     cli_table_cell(t, "%s", x->call->source);
 }
 
+static void put_no_peaks(void) {
+    hone_device d;
+    hone_err why = {0};
+    hone_rc rc = hone_device_read(NULL, &d, &why);
+    bool bad = rc && rc != HONE_E_NOTFOUND;
+    printf("peak      %s\n", bad ? why.text : "not measured; `hone doctor --measure` does it");
+}
+
 static void put_machine(const hone_profile *p) {
     if (p->f32_flops > 0 && p->bandwidth_bps > 0)
         printf("peak      %.1f GFLOP/s (f32), %.1f GB/s from memory, %u thread%s\n", 1e-9 * p->f32_flops,
                1e-9 * p->bandwidth_bps, p->n_threads, p->n_threads == 1 ? "" : "s");
     else
-        puts("peak      not measured; `hone doctor --measure` does it");
+        put_no_peaks();
 }
 
 void cli_profile_text(const cli *c, const hone_profile *p, bool calls) {

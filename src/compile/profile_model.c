@@ -83,13 +83,16 @@ static double quiet_sum(const hone_profile *p, const record *s, const double *ti
 }
 
 /* The roof: the time that operations or bytes need at the least, whichever is longer (Williams, Waterman and Patterson
- * 2009, "Roofline: an insightful visual performance model"). */
+ * 2009, "Roofline: an insightful visual performance model"). What moves bytes faster than memory had them in caches:
+ * then the second-level cache bounds it (Ilic, Pratas and Sousa 2014, "Cache-aware roofline model").
+ */
 static void judge(const hone_profile *p, const record *s, const double *time_s, hone_timed *x) {
     x->time_s = hone_bootstrap_median(time_s, s->n_runs, 0.95, RESAMPLES, 1);
     x->share = quiet_sum(p, s, time_s) / quiet_sum(p, s, s->kernels_s);
     x->of_peak = rate(x->flops, x->call->dtype == HONE_F64 ? p->f64_flops : p->f32_flops, x->time_s.mid);
     x->of_bandwidth = rate(x->bytes, p->bandwidth_bps, x->time_s.mid);
-    x->of_roof = isfinite(x->of_peak) ? fmax(x->of_peak, x->of_bandwidth) : NAN;
+    double of_level = x->of_bandwidth > 1 ? rate(x->bytes, p->l2_bps, x->time_s.mid) : x->of_bandwidth;
+    x->of_roof = isfinite(x->of_peak) ? fmax(x->of_peak, of_level) : NAN;
 }
 
 static bool was_taken(const record *s, uint32_t call, int32_t version) {

@@ -141,13 +141,16 @@ static hone_rc read_rates(const hn_yaml *doc, const char *path, hone_device *d, 
     if (strcmp(key->text, d->key) != 0)
         return hn_fail(err, HONE_E_MISMATCH, "'%s' was measured on another machine; `hone doctor --measure` renews it",
                        path);
-    for (size_t i = 0; i < N_RATES; i++) {
+    hone_rc rc = read_cores(doc, root, d, err);
+    for (size_t i = 0; i < N_RATES && !rc; i++) {
         const hn_ynode *x = hn_yaml_get(root, rates[i].key);
-        hone_rc rc = x ? hn_yaml_double(doc, x, rate(d, i), err) : HONE_OK;
-        if (rc) return rc;
-        if (*rate(d, i) < 0) return hn_yaml_fail(doc, x, err, "'%s' is a rate, which is never negative", rates[i].key);
+        if (!x)
+            return hn_fail(err, HONE_E_INPUT, "'%s' lacks '%s'; `hone doctor --measure` renews it", path, rates[i].key);
+        rc = hn_yaml_double(doc, x, rate(d, i), err);
+        if (!rc && *rate(d, i) < 0)
+            return hn_yaml_fail(doc, x, err, "'%s' is a rate, which is never negative", rates[i].key);
     }
-    return read_cores(doc, root, d, err);
+    return rc;
 }
 
 hone_rc hone_device_read(const char *path, hone_device *out, hone_err *err) {

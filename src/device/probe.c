@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "base/temp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,8 +72,8 @@ static hone_rc run(const char *program, hone_device *d, hone_err *err) {
     hone_rc rc = hn_proc_run(&spec, NULL, &r, err);
     if (rc) return rc;
     if (r.end != HN_PROC_EXITED || r.code)
-        rc = hn_fail(err, HONE_E_TOOL, "the program that measures this machine did not finish: %s",
-                     hn_proc_describe(&spec, &r, how, sizeof how));
+        rc = hn_fail(err, HONE_E_TOOL, "'%s', which measures this machine, did not finish: %s%s", program,
+                     hn_proc_describe(&spec, &r, how, sizeof how), hn_noexec_advice(how));
     else
         take_rates(r.out, d);
     hn_proc_result_free(&r);
@@ -81,15 +82,16 @@ static hone_rc run(const char *program, hone_device *d, hone_err *err) {
 
 hone_rc hone_device_measure(const char *cc, hone_device *out, hone_err *err) {
     hone_device d;
-    char dir[] = "/tmp/hone-device-XXXXXX";
+    hn_temp temp;
     hone_device_detect(&d);
-    if (!mkdtemp(dir)) return hn_fail(err, HONE_E_IO, "cannot make a folder in '/tmp'");
-    char *source = hn_path_join(dir, "probe.c"), *program = hn_path_join(dir, "probe");
-    hone_rc rc = source && program ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hn_temp_make(NULL, "hone-device-", &temp, err);
+    if (rc) return rc;
+    char *source = hn_path_join(temp.path, "probe.c"), *program = hn_path_join(temp.path, "probe");
+    rc = source && program ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = hn_write_file(source, hn_probe_program, strlen(hn_probe_program), err);
     if (!rc) rc = compile(cc, &d, source, program, err);
     if (!rc) rc = run(program, &d, err);
-    (void)hn_remove_tree(dir, NULL);
+    hn_temp_free(&temp);
     free(source);
     free(program);
     if (!rc) *out = d;

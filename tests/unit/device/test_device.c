@@ -56,6 +56,7 @@ static const struct {
     {"no_yaml", "key: [\n", "device.yaml:", HONE_E_INPUT},
     {"no_number", "key: \"KEY\"\nf32_flops: fast\n", "fast", HONE_E_INPUT},
     {"no_cores", "key: \"KEY\"\nall_cores: -1\n", "number of cores", HONE_E_INPUT},
+    {"lacks_a_rate", "key: \"KEY\"\nf32_flops: 1\n", "lacks 'f64_flops'", HONE_E_INPUT},
     {"negative", "key: \"KEY\"\nf32_flops: -1\n", "never negative", HONE_E_INPUT},
 };
 
