@@ -1,6 +1,8 @@
 /* cmd_run.c — `hone run`: one inference, arrays in NumPy's formats. */
 #include "model_io.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +41,54 @@ static hone_rc gather_inputs(const cli *c, const hone_model *m, cli_arrays *in, 
     return rc ? rc : cli_arrays_match(m, in, err);
 }
 
+/* A float below 32 bits by its fields; subnormals have an exponent of 1 without the leading bit. */
+static double small_float(unsigned bits, int n_exponent, int n_fraction) {
+    int exponent = (int)(bits >> n_fraction) & ((1 << n_exponent) - 1), bias = (1 << (n_exponent - 1)) - 1;
+    unsigned fraction = bits & ((1u << n_fraction) - 1);
+    double sign = bits >> (n_exponent + n_fraction) & 1 ? -1 : 1;
+    if (exponent == (1 << n_exponent) - 1) return fraction ? NAN : sign * INFINITY;
+    return sign * ldexp((double)(exponent ? fraction | 1u << n_fraction : fraction),
+                        (exponent ? exponent : 1) - bias - n_fraction);
+}
+
+/* Element k: a number; of floats with 8 bits and fewer, which differ in what their bits mean, the bits. */
+static void put_element(const hone_array *a, size_t k) {
+    union {
+        float f32;
+        double f64;
+        int8_t i8;
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+        uint8_t u8;
+        uint16_t u16;
+        uint32_t u32;
+        uint64_t u64;
+    } x = {0};
+    size_t size_b = hone_dtype_size_b(a->dtype);
+    memcpy(&x, (const char *)a->data + k * size_b, size_b);
+    switch (a->dtype) {
+    case HONE_F32: printf(" %.6g", (double)x.f32); break;
+    case HONE_F64: printf(" %.6g", x.f64); break;
+    case HONE_F16: printf(" %.4g", small_float(x.u16, 5, 10)); break;
+    case HONE_BF16: printf(" %.3g", small_float(x.u16, 8, 7)); break;
+    case HONE_I8:
+    case HONE_I4:
+    case HONE_I2: printf(" %d", x.i8); break;
+    case HONE_I16: printf(" %d", x.i16); break;
+    case HONE_I32: printf(" %" PRId32, x.i32); break;
+    case HONE_I64: printf(" %" PRId64, x.i64); break;
+    case HONE_U16: printf(" %u", x.u16); break;
+    case HONE_U32: printf(" %" PRIu32, x.u32); break;
+    case HONE_U64: printf(" %" PRIu64, x.u64); break;
+    case HONE_BOOL: printf(" %s", x.u8 ? "true" : "false"); break;
+    case HONE_U8:
+    case HONE_U4:
+    case HONE_U2: printf(" %u", x.u8); break;
+    default: printf(" 0x%02x", x.u8);
+    }
+}
+
 static void put_text(const cli *c, const cli_arrays *out) {
     char shape[256];
     for (size_t i = 0; i < out->n; i++) {
@@ -46,11 +96,7 @@ static void put_text(const cli *c, const cli_arrays *out) {
         cli_put(c, stdout, out->name[i], 0);
         printf(" %s", cli_array_text(a, shape));
         size_t n = cli_array_count(a), shown = n < 8 ? n : 8;
-        for (size_t k = 0; k < shown && (a->dtype == HONE_F32 || a->dtype == HONE_I64); k++)
-            if (a->dtype == HONE_F32)
-                printf(" %.6g", (double)((const float *)a->data)[k]);
-            else
-                printf(" %lld", (long long)((const int64_t *)a->data)[k]);
+        for (size_t k = 0; k < shown; k++) put_element(a, k);
         puts(n > shown ? " ..." : "");
     }
 }
@@ -106,7 +152,7 @@ static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the outputs to an .npz, or the only one to an .npy"},
     {"random", 0, CLI_COUNT, "SEED", 0, 0, "random inputs: floats N(0, 1), integers 0 or 1"},
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes of random inputs; else their smallest"},
-    {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads; else one per processor"},
+    CLI_THREADS("threads; else one per processor"),
     CLI_COMPILE_OPTIONS,
     {0},
 };
@@ -117,9 +163,8 @@ const cli_command cli_cmd_run = {
     "MODEL [NAME=FILE...]",
     "run a compiled model once: arrays in, arrays out",
     "MODEL is a library made by `hone compile`, or an ONNX file, which is compiled for the occasion. Inputs are NumPy "
-    "files, in the order of the model's inputs or by name. Without --output the outputs are shown, the first elements "
-    "of "
-    "each.\n\n"
+    "files, in the order of the model's inputs or by name. Of each output the first elements are shown; --output keeps "
+    "all of them.\n\n"
     "NumPy has no bfloat16 and no 8-bit floats: such arrays are read and written as unsigned integers of their size.",
     options,
     "hone run mlp.so --input x.npy --output y.npy\tone input, one output\n"

@@ -322,3 +322,10 @@ char *hn_cache_dir(void) {
         hn_str_addf(&s, "/tmp/hone-%ld", (long)geteuid());
     return hn_str_take(&s);
 }
+
+const char *hn_noexec_advice(const char *why) {
+    bool noexec = strstr(why, "failed to map segment") || strstr(why, "Permission denied");
+    return noexec ? "; where its file system is mounted noexec, take another folder (TMPDIR names the one for what is "
+                    "temporary)"
+                  : "";
+}

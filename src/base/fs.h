@@ -28,4 +28,7 @@ char *hn_which(const char *command);
 char *hn_cache_dir(void);
 char *hn_path_join(const char *dir, const char *name);
 
+/* Behind a failure to load or run what was just written: what may be done about it, or "". */
+const char *hn_noexec_advice(const char *why);
+
 #endif

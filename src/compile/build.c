@@ -95,6 +95,9 @@ static hone_rc judge(const hn_library *l, const hn_proc_spec *spec, const hn_pro
     char how[200];
     if (r->end == HN_PROC_EXITED && r->code == 0) return HONE_OK;
     if (r->end == HN_PROC_STOPPED) return hn_check_stop(l, err);
+    if (r->end == HN_PROC_NOT_STARTED)
+        return hn_fail(err, HONE_E_TOOL, "cannot start the C compiler '%s' (%s); install it, or name another (--cc)",
+                       compiler_of(l), r->err_tail);
     return hn_fail(err, HONE_E_TOOL, "the C compiler '%s' fails on generated code (%s): %.600s", compiler_of(l),
                    hn_proc_describe(spec, r, how, sizeof how), r->err_tail);
 }

@@ -3,6 +3,7 @@
  * Children take kernels off a shared counter and write verdicts into shared memory; a child that a kernel kills is
  * replaced, and the kernel it was at has crashed. A kernel that runs longer than a minute counts as crashed, too.
  */
+#include "base/fs.h"
 #include "compile/parity_int.h"
 #include "compile/tune_int.h"
 
@@ -199,7 +200,7 @@ static hone_rc supervise(const hn_model *m, const char *path, shared *s, hone_er
         }
     }
     if (rc || !s->trouble[0]) return rc;
-    return hn_fail(err, HONE_E_TOOL, "the new library does not load: %s", s->trouble);
+    return hn_fail(err, HONE_E_TOOL, "the new library does not load: %s%s", s->trouble, hn_noexec_advice(s->trouble));
 }
 
 hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err) {

@@ -9,6 +9,7 @@
 
 #include <hone/compile.h>
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ static const char *descr_of(hone_dtype t) {
 typedef struct reader {
     const char *at, *end;
     bool fortran, seen[3];
+    char descr[16];
     hone_array a;
 } reader;
 
@@ -79,12 +81,16 @@ static bool take_shape(reader *r) {
 }
 
 static bool take_descr(reader *r) {
-    char descr[16];
-    if (!take_text(r, descr, sizeof descr)) return false;
+    char *descr = r->descr;
+    if (!take_text(r, descr, sizeof r->descr)) {
+        descr[0] = 0; /* a list: of a structure */
+        return false;
+    }
     if (descr[0] == '=' || (descr[0] == '<' && descr[1] && descr[2] == '1')) descr[0] = descr[2] == '1' ? '|' : '<';
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kinds[i].descr, descr)) {
             r->a.dtype = kinds[i].dtype;
+            descr[0] = 0;
             return true;
         }
     return false;
@@ -144,13 +150,23 @@ static bool count_of(const hone_array *a, size_t *n) {
     return true;
 }
 
+static hone_rc wrong_head(const reader *r, const char *label, const char *head, hone_err *err) {
+    int n = (int)(r->end - head);
+    while (n && isspace((unsigned char)head[n - 1])) n--;
+    if (r->descr[0])
+        return hn_fail(err, HONE_E_INPUT,
+                       "'%s' has elements '%s', which hone does not read: convert them to one of its types, as with "
+                       "NumPy's astype",
+                       label, r->descr);
+    return hn_fail(err, HONE_E_INPUT, "'%s' holds an array of a kind that hone does not read: %.*s", label,
+                   n < 160 ? n : 160, head);
+}
+
 hone_rc hone_npy_parse(const void *data, size_t n, const char *label, hone_array *out, hone_err *err) {
     size_t from = 0, count = 0, head = head_length(data, n, &from);
     if (!head) return hn_fail(err, HONE_E_INPUT, "'%s' is no npy file, or it is cut short", label);
     reader r = {.at = (const char *)data + from, .end = (const char *)data + head};
-    if (!take_head(&r))
-        return hn_fail(err, HONE_E_INPUT, "'%s' holds an array of a kind that hone does not read: '%.80s'", label,
-                       r.at < r.end ? r.at : "");
+    if (!take_head(&r)) return wrong_head(&r, label, (const char *)data + from, err);
     size_t size_b = hone_dtype_size_b(r.a.dtype);
     if (!count_of(&r.a, &count) || count > (n - head) / size_b)
         return hn_fail(err, HONE_E_INPUT, "'%s' announces more elements than it has", label);

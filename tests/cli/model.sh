@@ -38,6 +38,37 @@ head -c 6 y.npy | tail -c 5; echo
 hone run out/mlp.so nothing.npy
 : > empty.npy; hone run out/mlp.so empty.npy
 cp out/mlp.so alone.so; hone run alone.so --random 1
+cat > types.ir <<'END'
+ir 1
+input %0 : f32[3] "x"
+%1 = cast %0 {dtype = f64}
+%2 = cast %0 {dtype = i32}
+%3 = cast %0 {dtype = bool}
+%4 = cast %0 {dtype = f16}
+%5 = cast %0 {dtype = u8}
+output %1 "f64"
+output %2 "i32"
+output %3 "bool"
+output %4 "f16"
+output %5 "u8"
+END
+cat > three.ir <<'END'
+ir 1
+%0 = const {value = f32[3] (1.5, 0, 300)}
+output %0 "x"
+END
+hone run three.ir -o x.npy
+hone compile types.ir -o types --target generic > made
+hone run types.so x.npy
+hone run three.ir -o three.npz > made; hone run types.so -i three.npz -o types.npz > made
+cat > double.ir <<'END'
+ir 1
+%0 = const {value = f64[3] (1, 2, 3)}
+output %0 "x"
+END
+hone run double.ir -o double.npy > made; hone run types.so double.npy
+sed 's/<f8/>f8/' double.npy > big_endian.npy; hone run types.so big_endian.npy
+hone compile mlp.ir --cc nosuchcc -o none/mlp --no-cache; ls none
 echo '-- verify'
 hone verify mlp.ir --size n=3 | calm
 hone verify mlp.ir --against onnxruntime

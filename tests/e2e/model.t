@@ -145,6 +145,39 @@ ok versions_compile sizes versions generic --specialize n=4,7
 ok versions_are_taken_by_size test "$(grep generic versions.out | tr '\n' '|')" = 'generic [] 1|generic [n=4] 4|generic [n=7] 7|generic [] 5|'
 ok versions_are_in_the_manifest grep -q 'sizes: "n=4"' versions/sizes.manifest
 ok versions_agree_with_the_interpreter "$hone" verify sizes.ir --specialize n=4 --size n=4
+cat > table.ir <<'END'
+ir 1
+symbol batch in 0..
+symbol seq in 0..4
+input %0 : f32[batch, seq, 2] "x"
+%1 = const {value = f32[1, 4, 2] (1, 2, 3, 4, 5, 6, 7, 8)}
+%2 = slice %1 {shape = [1, seq, 2], start = [0, 0, 0], step = [1, 1, 1]}
+%3 = broadcast %2 {shape = [batch, seq, 2], map = [0, 1, 2]}
+%4 = add %0, %3
+output %4 "y"
+END
+ok version_of_a_sliced_constant "$hone" compile table.ir -o table --specialize seq=2
+ok version_of_a_sliced_constant_has_a_schedule not grep declined table.manifest
+# the example of docs/model-api.md, as it stands there, in C and in C++
+"$hone" gen mlp mlp.onnx >/dev/null
+ok model_of_the_documented_example "$hone" compile mlp.onnx -o doc/model --target generic --no-parity
+documented() {
+    echo '#include <stdio.h>'
+    sed -n '/^```c$/,/^```$/p' "$root/docs/model-api.md" | sed '/^```/d' |
+        sed '/^#include/a static float x[784], y[10];\nint main(void) {\n    y[0] = -1;'
+    echo '    return y[0] < 0; }'
+}
+documented > doc/example.c
+ok documented_example_runs bash -c 'cd doc && gcc -std=c11 -Wall -Wextra -Werror example.c ./model.so -o example && ./example'
+ok documented_example_in_cpp bash -c 'cd doc && ! command -v g++ || { g++ -std=c++20 -x c++ example.c -x none ./model.so -o example && ./example; }'
+mkdir tmp
+TMPDIR=$top/tmp "$hone" bench scale.ir --time 100s >/dev/null 2>&1 &
+for _ in $(seq 300); do [ -n "$(ls tmp)" ] && break; sleep 0.1; done
+ok bench_has_a_folder test -n "$(ls tmp)"
+kill -9 $!
+wait $! 2>/dev/null
+for _ in $(seq 150); do [ -z "$(ls tmp)" ] && break; sleep 0.1; done
+ok killed_bench_leaves_nothing test -z "$(ls tmp)"
 if [ "$(uname -m)" = x86_64 ]; then
     ok targets_compile sizes targets generic,x86-64-v4,x86-64-v3
     HONE_MODEL_TARGET=generic ./which ./targets/sizes.so 5 > generic.out
