@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the links of all Markdown files: a relative one leads to a file here, its #anchor to a heading there; and every page
-of docs/ can be reached from README.md, and every docs/NAME.md that a source names is there. usage: lint_docs.py [ROOT]"""
+of docs/ can be reached from README.md, and every docs/NAME.md that a source names is there. Every command has its row in
+docs/commands.md, and every key that a command prints as JSON stands in a page. usage: lint_docs.py [ROOT]"""
 import os, re, sys
 
 LINK = re.compile(r'(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)')
@@ -52,7 +53,36 @@ def named_in_sources(root):
                         yield from ((file, page) for page in set(re.findall(r'\bdocs/[\w-]+\.md', f.read())))
 
 
+KEY = re.compile(r'cli_json_(?:k\w+|key)\([^",;]*,\s*"(\w+)"')
+HIDDEN = {"case", "man"}  # commands that tools of ours call
+ELSEWHERE = {"error", "exit", "text", "id", "args", "cat", "dur", "ph", "pid", "tid", "ts", "displayTimeUnit", "traceEvents", "case"}  # errors, traces, `hone case`
+
+
+def commands(root):
+    """(name, file) of each command that users see."""
+    table = os.path.join(root, "cli", "commands.def")
+    if os.path.exists(table):
+        for name in re.findall(r'CLI_COMMAND\((\w+)\)', text_of(table)):
+            if name not in HIDDEN:
+                yield name, os.path.join(root, "cli", f"cmd_{name}.c")
+
+
+def undocumented(root):
+    page = os.path.join(root, "docs", "commands.md")
+    listed = re.findall(r'^\| (.*?) \|', text_of(page), re.M) if os.path.exists(page) else []
+    for name, file in commands(root):
+        if not any(f"`{name}`" in row for row in listed):
+            yield f"{page}: command '{name}' ({file}) has no row"
+    every = "".join(map(text_of, pages(os.path.join(root, "docs"))))
+    folder = os.path.join(root, "cli")
+    for file in sorted(os.listdir(folder)) if listed else []:
+        for key in sorted(set(KEY.findall(text_of(os.path.join(folder, file)))) - ELSEWHERE):
+            if f"`{key}`" not in every:
+                yield f"cli/{file}: key '{key}' of its JSON stands in no page of docs/"
+
+
 def faults(root):
+    yield from undocumented(root)
     for file, page in named_in_sources(root):
         if not os.path.exists(os.path.join(root, page)):
             yield f"{file}: names '{page}', which is not there"

@@ -13,7 +13,9 @@ SOUND = {
     "src/bench/bench.c": '#include "bench_int.h"\n#include <hone/bench.h>\n#include <time.h>\n',
     "cli/main.c": '#include "cli.h"\n#include <hone/tune.h>\n',
     "examples/a/a.c": "#include <hone/bench.h>\n",
-    "README.md": "# Top\n[here](docs/a.md#second-part) [web](https://example.org) `[no](link.md)`\n",
+    "README.md": "# Top\n[here](docs/a.md#second-part) [all](docs/commands.md) [web](https://example.org) `[no](link.md)`\n",
+    "cli/commands.def": "CLI_COMMAND(tune)\nCLI_COMMAND(case)\n",
+    "docs/commands.md": "# Commands\n| `tune` | searches |\n\n`tune`: `path`.\n",
     "docs/a.md": "# First\n## Second part\n[up](../README.md#top)\n",
 }
 LONG = "int f(void) {\n" + "    g();\n" * 99 + "}\n"
@@ -45,6 +47,8 @@ FAULTS = [
     ("link_to_no_file", "docs", "docs/b.md", "[x](nowhere.md)\n", "no such file"),
     ("page_that_nothing_links", "docs", "docs/b.md", "# Alone\n", "cannot be reached"),
     ("source_names_no_page", "docs", "src/base/a.c", "/* see docs/b.md */\n", "names 'docs/b.md'"),
+    ("command_without_a_row", "docs", "cli/commands.def", "CLI_COMMAND(tune)\nCLI_COMMAND(best)\n", "command 'best'"),
+    ("json_key_in_no_page", "docs", "cli/cmd_tune.c", 'void f(void) { cli_json_ktext(&j, "pith", x); }\n', "key 'pith'"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
 SOUND_TOO = [
@@ -53,6 +57,7 @@ SOUND_TOO = [
     ("long_struct", "lengths", "src/base/a.h", "typedef struct s {\n" + "    int (*f)(void);\n" * 150 + "} s;\n"),
     ("long_def_table", "lengths", "src/base/a.def", "ROW(a)\n" * 1500),
     ("calls_of_like_names", "calls", "src/base/a.c", '/* exit() */ int f(void) { return my_exit(1) + x->exit(2) + g("abort()"); }\n'),
+    ("documented_json_key", "docs", "cli/cmd_tune.c", 'void f(void) { cli_json_ktext(&j, "path", x); }\n'),
     ("harness_that_prints", "calls", "src/bench/a.c", 'void f(void) { printf("x"); }\n'),
     ("header_of_its_own_room", "includes", "src/engine/a.c", '#include "engine/forest.h"\n'),
 ]
