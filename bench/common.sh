@@ -56,6 +56,41 @@ written_models() {
     ONNX=$OUT/compile COMMAND=$2 bench/models.sh
 }
 
+# A table of small models beside ONNX Runtime, interleaved in one run, for THREADS: first its head, with the columns that say
+# what a row is, then a row per model and number of threads, with their cells.
+peer_table() { # TITLE SCRIPT COLUMN…
+    local title=$1 script=$2
+    shift 2
+    header "$title" "$script"
+    echo
+    printf '| %s ' "$@" threads 'hone p50 us' 'ONNX Runtime p50 us' 'hone / ONNX Runtime'
+    printf '|\n|'
+    printf -- '---|%.0s' "$@" 1 2 3 4
+    echo
+}
+peer_rows() { # MODEL TIME CELL…
+    local model=$1 time=$2 threads
+    shift 2
+    for threads in ${THREADS:-1 2}; do
+        "$HONE" bench "$model" --against onnxruntime --threads "$threads" --time "$time" --json |
+            python3 -c '
+import json, sys
+a, b = json.load(sys.stdin)["results"][:2]
+us = lambda x: format(x["p50_s"] * 1e6, ".4g")
+print("|", " | ".join([*sys.argv[1:], us(a), us(b), format(a["p50_s"] / b["p50_s"], ".2f")]), "|", flush=True)
+' "$@" "$threads"
+    done
+}
+
+# What a benchmark of that table starts with: hone alone, Python with the peer, and in $work a folder NAME for models.
+peer_bench() { # NAME
+    need_hone
+    untuned
+    export HONE_PYTHON=${HONE_PYTHON:-$(peers_python)}
+    work=$OUT/$1
+    mkdir -p "$work"
+}
+
 # Compiles a benchmark's C file against the library.
 build_program() {
     mkdir -p "$(dirname "$2")"

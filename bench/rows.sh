@@ -10,16 +10,9 @@ set -eu
 # shellcheck source=bench/common.sh
 . "$(dirname "$0")/common.sh"
 [ $# -eq 0 ] || usage bench/rows.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
-need_hone
-untuned
-export HONE_PYTHON=${HONE_PYTHON:-$(peers_python)}
-work=$OUT/rows
-mkdir -p "$work"
+peer_bench rows
 
-header "Rows" "bench/rows.sh"
-echo
-echo "| operator | shape | argument | threads | hone p50 us | ONNX Runtime p50 us | hone / ONNX Runtime |"
-echo "|---|---|---|---|---|---|---|"
+peer_table Rows bench/rows.sh operator shape argument
 for case in ${CASES:-layer_norm:8x128x768 layer_norm:1024x384 rms_norm:128x4096 instance_norm:1x64x112x112 \
     group_norm:1x320x64x64:32 batch_norm:8x64x56x56 softmax:12x128x128:-1 softmax:16x50257:-1 softmax:8x1000x196:1 \
     log_softmax:128x8000:-1 sum:1024x768:0 sum:1024x768:1 mean:8x512x28x28:2,3 max:64x128x256:1 sum:8x64x56x56:0,2,3 \
@@ -27,13 +20,5 @@ for case in ${CASES:-layer_norm:8x128x768 layer_norm:1024x384 rms_norm:128x4096 
     IFS=: read -r kind shape argument <<<"$case"
     model=$work/${case//[:,]/_}.onnx
     "$HONE_PYTHON" bench/rows.py "$model" "$kind" "$shape" ${argument:+"$argument"}
-    for threads in ${THREADS:-1 2}; do
-        "$HONE" bench "$model" --against onnxruntime --threads "$threads" --time "${TIME:-1s}" --json |
-            python3 -c '
-import json, sys
-a, b = json.load(sys.stdin)["results"][:2]
-us = lambda x: format(x["p50_s"] * 1e6, ".4g")
-print("|", " | ".join([*sys.argv[1:], us(a), us(b), format(a["p50_s"] / b["p50_s"], ".2f")]), "|", flush=True)
-' "$kind" "$shape" "$argument" "$threads"
-    done
+    peer_rows "$model" "${TIME:-1s}" "$kind" "$shape" "$argument"
 done
