@@ -1,7 +1,7 @@
 /* parity.c — every distinct kernel of a fresh library, held against the interpreter in child processes.
  *
  * Children take kernels off a shared counter and write verdicts into shared memory; a child that a kernel kills is
- * replaced, and the kernel it was at has crashed. A kernel that runs longer than a minute counts as crashed, too.
+ * replaced, and the kernel it was at has crashed. A kernel that runs longer than LIMIT_S counts as crashed, too.
  */
 #include "base/fs.h"
 #include "compile/parity_int.h"
