@@ -4,7 +4,8 @@
  *     softmax over one dimension, as reduce_max, sub, exp, sum, div;  contract(softmax, v)
  *
  * Exporters scale q, k or both in front of the first contraction; the factors move behind it. That is exact for powers
- * of two, as long as nothing overflows, and relaxed otherwise. What lies between the contractions may be any pointwise
+ * of two, as long as nothing overflows, and relaxed otherwise. Operands are put in this order (an Einsum may name the
+ * keys or the values first). What lies between the contractions may be any pointwise
  * code over values of the scores' shape.
  */
 #include "pass/passes.h"
@@ -68,12 +69,29 @@ static hn_val scaled(const hn_rewriter *r, hn_val v, hn_val *factor) {
 
 typedef struct marks {
     bool *scores; /* values that are the scores of an attention */
+    bool *mixed;  /* values that are a softmax of scores times something, the softmax second */
     uint32_t n;
 } marks;
 
+/* The softmax runs over the last dimension of the scores: the operand that has it is the keys. */
+static bool keys_first(const hn_node *n) {
+    const hn_attr *lhs = hn_attr_get(n, HN_A_LHS), *out = hn_attr_get(n, HN_A_OUT);
+    for (uint32_t i = 0; i < lhs->n && out->n; i++)
+        if (lhs->ints[i] == out->ints[out->n - 1]) return true;
+    return false;
+}
+
+static hn_val swapped(hn_rewriter *r, const hn_node *n) {
+    const hn_attr *lhs = hn_attr_get(n, HN_A_LHS), *rhs = hn_attr_get(n, HN_A_RHS), *out = hn_attr_get(n, HN_A_OUT);
+    return hn_contract(&r->b, n->in[1], n->in[0], rhs->ints, lhs->ints, out->n, out->ints,
+                       hn_type_of(r->g, n->out[0])->dtype);
+}
+
 static hn_val move_scales(hn_rewriter *r, const hn_node *n) {
     const marks *m = r->arg;
-    if (n->op != HN_OP_CONTRACT || n->out[0] >= m->n || !m->scores[n->out[0]]) return HN_KEEP;
+    if (n->op != HN_OP_CONTRACT || n->out[0] >= m->n) return HN_KEEP;
+    if (m->mixed[n->out[0]]) return swapped(r, n);
+    if (!m->scores[n->out[0]]) return HN_KEEP;
     hn_val in[2] = {n->in[0], n->in[1]}, factor[2] = {0, 0};
     bool any = false;
     for (size_t i = 0; i < 2; i++) {
@@ -81,9 +99,10 @@ static hn_val move_scales(hn_rewriter *r, const hn_node *n) {
         if (x) in[i] = x;
         any |= x != 0;
     }
-    if (!any) return HN_KEEP;
+    if (!any) return keys_first(n) ? swapped(r, n) : HN_KEEP;
     const hn_type t = *hn_type_of(r->g, n->out[0]);
     hn_val y = hn_emit(r->g, r->b.b, HN_OP_CONTRACT, 2, in, n->n_attr, n->attr, 1);
+    if (keys_first(n)) y = swapped(r, hn_def(r->g, y));
     for (size_t i = 0; i < 2; i++) {
         hn_tensor one;
         if (!factor[i] || !hn_splat_of(r->g, factor[i], &one)) continue;
@@ -103,13 +122,14 @@ static void mark(hn_graph *g, hn_block b, marks *m) {
         for (size_t j = 0; n->op == HN_OP_CONTRACT && j < 2; j++) {
             hn_val x = softmax_input(g, n->in[j]), scores = x ? scores_of(g, x) : 0;
             if (scores) m->scores[scores] = true;
+            if (scores && j == 1) m->mixed[n->out[0]] = true;
         }
     }
 }
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
-    marks m = {HN_NEW_N(&g->arena, bool, g->n_value), g->n_value};
-    if (!m.scores) return hn_graph_failure(g, err);
+    marks m = {HN_NEW_N(&g->arena, bool, g->n_value), HN_NEW_N(&g->arena, bool, g->n_value), g->n_value};
+    if (!m.scores || !m.mixed) return hn_graph_failure(g, err);
     mark(g, 0, &m);
     hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = &m};
     hn_rewrite(&r, move_scales);

@@ -39,7 +39,8 @@ static hn_val simplify(hn_rewriter *r, const hn_node *n) {
     order_inputs(r, n);
     hn_val with = apply(r, n, hn_rules_math);
     if (!with) with = hn_simplify_pointwise(r, n);
-    return with ? with : apply(r, n, hn_rules_move);
+    if (!with) with = apply(r, n, hn_rules_move);
+    return with ? with : apply(r, n, hn_rules_contract);
 }
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {

@@ -15,7 +15,7 @@ typedef struct hn_rule {
     hn_rewrite_fn *apply;
     const char *text; /* "x + -0 = x" */
 } hn_rule;
-extern const hn_rule hn_rules_math[], hn_rules_move[];          /* end with a row whose apply is NULL */
+extern const hn_rule hn_rules_math[], hn_rules_move[], hn_rules_contract[]; /* end with a row whose apply is NULL */
 hn_val hn_simplify_pointwise(hn_rewriter *r, const hn_node *n); /* pointwise of uniform values = uniform; exact */
 
 #endif

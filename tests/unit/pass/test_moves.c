@@ -123,10 +123,26 @@ static const pass_case cases[] = {
     "%13 = div %10, %12 : f32[n, n]\n"                                                                                 \
     "%14 = contract %13, %2 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]} : f32[n, 8]\noutput %14 \"y\"\n"
 
+/* An Einsum names operands as it likes. */
+#define SWAPPED(scores, mixed)                                                                                         \
+    "symbol n in 1..\ninput %0 : f32[n, 8] \"q\"\ninput %1 : f32[n, 8] \"k\"\ninput %2 : f32[n, 8] \"v\"\n"            \
+    "%3 = contract " scores " : f32[n, n]\n%4 = reduce_max %3 {axes = [1], keep = 1} : f32[n, 1]\n"                    \
+    "%5 = broadcast %4 {shape = [n, n], map = [0, 1]} : f32[n, n]\n%6 = sub %3, %5 : f32[n, n]\n"                      \
+    "%7 = exp %6 : f32[n, n]\n%8 = sum %7 {axes = [1], keep = 1} : f32[n, 1]\n"                                        \
+    "%9 = broadcast %8 {shape = [n, n], map = [0, 1]} : f32[n, n]\n%10 = div %7, %9 : f32[n, n]\n"                     \
+    "%11 = contract " mixed " : f32[n, 8]\noutput %11 \"y\"\n"
+#define QK "%0, %1 {dtype = f32, lhs = [0, 1], rhs = [2, 1], out = [0, 2]}"
+#define KQ "%1, %0 {dtype = f32, lhs = [2, 1], rhs = [0, 1], out = [0, 2]}"
+#define PV "%10, %2 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]}"
+#define VP "%2, %10 {dtype = f32, lhs = [1, 2], rhs = [0, 1], out = [0, 2]}"
+
 static const pass_case attention[] = {
     {"attention/power_of_two_moves", "attention", ATTENTION("0x1p-3", "div"), MOVED("0x1p-3")},
     {"attention/other_scale_stays", "attention", ATTENTION("0x1.8p-3", "div"), NULL},
     {"attention/other_scale_relaxed", "!attention", ATTENTION("0x1.8p-3", "div"), MOVED("0x1.8p-3")},
+    {"attention/queries_go_first", "attention", SWAPPED(KQ, PV), SWAPPED(QK, PV)},
+    {"attention/the_softmax_goes_first", "attention", SWAPPED(QK, VP), SWAPPED(QK, PV)},
+    {"attention/both_go_first", "attention", SWAPPED(KQ, VP), SWAPPED(QK, PV)},
     {"attention/no_softmax_stays", "attention", ATTENTION("0x1p-3", "mul"), NULL},
 };
 

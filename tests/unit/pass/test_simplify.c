@@ -11,7 +11,26 @@
 #define OUT2 "output %2 \"z\"\n"
 #define OUT3 "output %3 \"z\"\n"
 
+/* A dense layer that makes heads, as an Einsum writes it. */
+#define ROWS "input %0 : f32[3, 2] \"x\"\n"
+#define W224 "%1 = const {value = f32[2, 2, 2] (0x1p+0, 0x1p+1, 0x1p+2, 0x1p+3, 0x1p+4, 0x1p+5, 0x1p+6, 0x1p+7)}\n"
+#define W24 "%1 = const {value = f32[2, 4] (0x1p+0, 0x1p+1, 0x1p+2, 0x1p+3, 0x1p+4, 0x1p+5, 0x1p+6, 0x1p+7)}\n"
+#define HEADS "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2, 3], out = [0, 2, 3]} : f32[3, 2, 2]\n"
+#define TURNED "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2, 3], out = [0, 3, 2]} : f32[3, 2, 2]\n"
+#define MATRIX "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]} : f32[3, 4]\n"
+
 static const pass_case cases[] = {
+    {"simplify/labels_of_weights_become_one", "simplify fold dce", ROWS W224 HEADS OUT2,
+     ROWS W24 MATRIX "%3 = reshape %2 {shape = [3, 2, 2]} : f32[3, 2, 2]\n" OUT3},
+    {"simplify/labels_that_part_stay", "simplify fold dce", ROWS W224 TURNED OUT2, NULL},
+    {"simplify/what_is_added_comes_before_the_reshape", "simplify fold dce",
+     "input %0 : f32[3, 2] \"x\"\ninput %9 : f32[2, 2] \"b\"\n" W224 HEADS
+     "%4 = broadcast %9 {shape = [3, 2, 2], map = [1, 2]}\n%5 = add %2, %4\noutput %5 \"z\"\n",
+     "input %0 : f32[3, 2] \"x\"\ninput %1 : f32[2, 2] \"b\"\n"
+     "%2 = const {value = f32[2, 4] (0x1p+0, 0x1p+1, 0x1p+2, 0x1p+3, 0x1p+4, 0x1p+5, 0x1p+6, 0x1p+7)}\n"
+     "%3 = contract %0, %2 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]} : f32[3, 4]\n"
+     "%4 = reshape %1 {shape = [4]} : f32[4]\n%5 = broadcast %4 {shape = [3, 4], map = [1]} : f32[3, 4]\n"
+     "%6 = add %3, %5 : f32[3, 4]\n%7 = reshape %6 {shape = [3, 2, 2]} : f32[3, 2, 2]\noutput %7 \"z\"\n"},
     {"simplify/add_minus_zero", "simplify", X "%1 = " F4("-0x0p+0") "%2 = add %0, %1\noutput %2 \"y\"\n", X OUT0},
     {"simplify/add_zero_stays", "simplify", X "%1 = " F4("0x0p+0") "%2 = add %0, %1 : f32[4]\n" OUT2, NULL},
     {"simplify/add_zero_relaxed", "!simplify", X "%1 = " F4("0x0p+0") "%2 = add %0, %1 : f32[4]\noutput %2 \"y\"\n",
