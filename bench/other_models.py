@@ -367,8 +367,191 @@ def mobilenet_v3():
     return net.model(net.head(y))
 
 
+def regnet():
+    """RegNetX of 800 MFLOP: groups of 16 channels."""
+    net = Net(3, 224, 224)
+    y = net.conv("x", 32, 3, 2)
+    for width, n in [(64, 1), (128, 3), (288, 7), (672, 5)]:
+        for i in range(n):
+            x, stride = y, 2 if i == 0 else 1
+            y = net.conv(net.conv(y, width, 1), width, 3, stride, groups=width // 16)
+            x = x if i else net.conv(x, width, 1, stride, act=None)
+            y = net.op("Relu", net.op("Add", x, net.conv(y, width, 1, act=None)))
+    return net.model(net.head(y))
+
+
+def ghostnet():
+    """Half of the channels from products, half from a depthwise convolution of those."""
+    net = Net(3, 224, 224)
+
+    def ghost(y, out, act="Relu"):
+        half = net.conv(y, out // 2, 1, act=act)
+        return net.concat(half, net.depthwise(half, 3, act=act))
+
+    y = net.conv("x", 16, 3, 2)
+    rows = [(3, 16, 16, 0, 1), (3, 48, 24, 0, 2), (3, 72, 24, 0, 1), (5, 72, 40, 1, 2), (5, 120, 40, 1, 1),
+            (3, 240, 80, 0, 2), (3, 200, 80, 0, 1), (3, 184, 80, 0, 1), (3, 480, 112, 1, 1), (3, 672, 112, 1, 1),
+            (5, 672, 160, 1, 2), (5, 960, 160, 0, 1), (5, 960, 160, 1, 1)]
+    for kernel, wide, out, squeeze, stride in rows:
+        x, c = y, net.shape[y][1]
+        y = ghost(y, wide)
+        y = net.depthwise(y, kernel, stride, None) if stride > 1 else y
+        y = net.excite(y, wide // 4, gate="HardSigmoid") if squeeze else y
+        y = ghost(y, out, None)
+        if stride > 1 or c != out:
+            x = net.conv(net.depthwise(x, kernel, stride, None), out, 1, act=None)
+        y = net.op("Add", x, y)
+    return net.model(net.head(net.conv(net.mean(net.conv(y, 960, 1)), 1280, 1)))
+
+
+def ssd():
+    """SSDLite's heads over the later half of MobileNetV2, 320 x 320: boxes and classes of five scales."""
+    net = Net(3, 320, 320)
+    y, levels = net.conv("x", 32, 3, 2, act="relu6"), []
+    for out, n, stride in [(16, 1, 1), (24, 2, 2), (32, 3, 2), (96, 4, 2), (160, 3, 2)]:
+        for i in range(n):
+            x = y
+            y = net.depthwise(net.conv(y, 6 * net.shape[y][1], 1, act="relu6"), 3, 1 if i else stride, "relu6")
+            y = net.conv(y, out, 1, act=None)
+            y = net.op("Add", x, y) if i else y
+        levels.append(y)
+    levels = levels[-2:]
+    for out in (512, 256, 256):
+        y = net.depthwise(net.conv(y, out // 2, 1, act="relu6"), 3, 2, "relu6")
+        y = net.conv(y, out, 1, act="relu6")
+        levels.append(y)
+    found = []
+    for per in (4, 91):
+        rows = []
+        for y in levels:
+            n, _, h, w = net.shape[y]
+            y = net.conv(net.depthwise(y, 3, 1, "relu6"), 6 * per, 1, act=None)
+            y = net.op("Transpose", y, perm=[0, 2, 3, 1], shape=[n, h, w, 6 * per])
+            rows.append(net.op("Reshape", y, net.ints(1, 6 * h * w, per), shape=[1, 6 * h * w, per]))
+        total = sum(net.shape[y][1] for y in rows)
+        found.append(net.op("Concat", *rows, axis=1, shape=[1, total, per]))
+    return net.model(found[0], net.op("Sigmoid", found[1]))
+
+
+def deeplab():
+    """DeepLabV3's head: dilated and pooled branches over a small trunk."""
+    net = Net(3, 257, 257)
+    y = net.conv(net.conv("x", 32, 3, 2), 64, 3, 2)
+    for width, n in [(128, 2), (256, 2)]:
+        for i in range(n):
+            y = net.conv(net.conv(y, width // 2, 1), width, 3, 2 if i == 0 and width == 128 else 1)
+    n, c, h, w = net.shape[y]
+    branches = [net.conv(y, 128, 1)]
+    for d in (6, 12, 18):
+        z = net.op("Conv", y, net.weights(c, 1, 3, 3, fan=9), net.weights(c, fan=200), kernel_shape=[3, 3], group=c,
+                   dilations=[d, d], pads=[d] * 4, shape=[1, c, h, w])
+        branches.append(net.conv(net.op("Relu", z), 128, 1))
+    sizes = net.ints(1, 128, h, w)
+    pooled = net.conv(net.mean(y), 128, 1)
+    branches.append(net.op("Resize", pooled, "", "", sizes, mode="linear", coordinate_transformation_mode="align_corners",
+                           shape=[1, 128, h, w]))
+    y = net.conv(net.conv(net.conv(net.concat(*branches), 128, 1), 128), 21, 1, act=None)
+    return net.model(net.op("Resize", y, "", "", net.ints(1, 21, 257, 257), mode="linear",
+                            coordinate_transformation_mode="align_corners", shape=[1, 21, 257, 257]))
+
+
+def hrnet():
+    """Three resolutions side by side that exchange what they have."""
+    net = Net(3, 256, 192)
+    y = net.conv(net.conv("x", 64, 3, 2), 64, 3, 2)
+    levels = [net.conv(y, 32), net.conv(y, 64, 3, 2), net.conv(net.conv(y, 64, 3, 2), 128, 3, 2)]
+    for _ in range(2):
+        for _ in range(2):
+            levels = [net.op("Relu", net.op("Add", y, net.conv(net.conv(y, net.shape[y][1]), net.shape[y][1], act=None)))
+                      for y in levels]
+        fused = []
+        for i, to in enumerate(levels):
+            width, total = net.shape[to][1], None
+            for k, y in enumerate(levels):
+                if k > i:
+                    y = net.conv(y, width, 1, act=None)
+                    for _ in range(k - i):
+                        y = net.upsample(y)
+                for step in range(i - k):
+                    y = net.conv(y, width, 3, 2, act=None if step == i - k - 1 else "Relu")
+                total = y if total is None else net.op("Add", total, y)
+            fused.append(net.op("Relu", total))
+        levels = fused
+    return net.model(net.conv(levels[0], 17, 1, act=None))
+
+
+def edsr():
+    """Super-resolution: residual blocks and two depth-to-space steps, 64 x 64 to 256 x 256."""
+    net = Net(3, 64, 64)
+    first = y = net.conv("x", 64, act=None)
+    for _ in range(8):
+        y = net.op("Add", y, net.conv(net.conv(y, 64), 64, act=None))
+    y = net.op("Add", first, net.conv(y, 64, act=None))
+    for _ in range(2):
+        y = net.conv(y, 256, act=None)
+        n, c, h, w = net.shape[y]
+        y = net.op("DepthToSpace", y, blocksize=2, mode="CRD", shape=[n, c // 4, 2 * h, 2 * w])
+    return net.model(net.conv(y, 3, act=None))
+
+
+def lines(net, x, out, kernel, stride=1, dilation=1, groups=1, act="Relu"):
+    """A convolution along one dimension."""
+    n, c, w = net.shape[x]
+    pad = dilation * (kernel // 2)
+    y = net.op("Conv", x, net.weights(out, c // groups, kernel, fan=c // groups * kernel), net.weights(out, fan=200),
+               kernel_shape=[kernel], strides=[stride], dilations=[dilation], pads=[pad, pad], group=groups,
+               shape=[n, out, (w + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1])
+    return net.act(y, act)
+
+
+def tasnet():
+    """Conv-TasNet: speech in dilated depthwise convolutions along time, half a second at 16 kHz."""
+    net = Net(1, 1, 8000)
+    net.shape["x"] = [1, 1, 8000]
+    mixed = lines(net, "x", 256, 16, 8)
+    y = lines(net, mixed, 128, 1, act=None)
+    for _ in range(2):
+        for k in range(6):
+            z = net.op("PRelu", lines(net, y, 256, 1, act=None), net.weights(256, 1, fan=20))
+            z = lines(net, z, 256, 3, 1, 2 ** k, 256, act=None)
+            z = net.op("PRelu", z, net.weights(256, 1, fan=20))
+            y = net.op("Add", y, lines(net, z, 128, 1, act=None))
+    mask = lines(net, y, 256, 1, act="Sigmoid")
+    y = net.op("Mul", mixed, mask)
+    n, c, w = net.shape[y]
+    y = net.op("ConvTranspose", y, net.weights(256, 1, 16, fan=256), kernel_shape=[16], strides=[8], pads=[8, 8],
+               shape=[1, 1, (w - 1) * 8])
+    return net.model(y)
+
+
+def r3d():
+    """Video: 3 x 3 x 3 convolutions, 8 frames of 112 x 112."""
+    net = Net(3, 112, 112)
+    net.shape["x"] = [1, 3, 8, 112, 112]
+
+    def conv(x, out, kernel, stride=(1, 1, 1), act="Relu"):
+        n, c, *size = net.shape[x]
+        pads = [k // 2 for k in kernel]
+        shape = [n, out] + [(s + 2 * p - k) // d + 1 for s, p, k, d in zip(size, pads, kernel, stride)]
+        fan = c * kernel[0] * kernel[1] * kernel[2]
+        y = net.op("Conv", x, net.weights(out, c, *kernel, fan=fan), net.weights(out, fan=200),
+                   kernel_shape=list(kernel), strides=list(stride), pads=pads * 2, shape=shape)
+        return net.act(y, act)
+
+    y = conv("x", 32, (3, 7, 7), (1, 2, 2))
+    for width in (32, 64, 128, 256):
+        x, stride = y, (1, 1, 1) if width == 32 else (2, 2, 2)
+        y = conv(conv(y, width, (3, 3, 3), stride), width, (3, 3, 3), act=None)
+        x = x if width == 32 else conv(x, width, (1, 1, 1), stride, None)
+        y = net.op("Relu", net.op("Add", x, y))
+    y = net.op("GlobalAveragePool", y, shape=[1, 256, 1, 1, 1])
+    y = net.op("Flatten", y, shape=[1, 256])
+    return net.model(net.op("Gemm", y, net.weights(256, 400, fan=256), net.weights(400, fan=200), shape=[1, 400]))
+
+
 MODELS = {f.__name__: f for f in (vgg16, inception_v3, efficientnet_b0, densenet121, shufflenet_v1, shufflenet_v2,
-                                  resnext50, squeezenet, unet, gan, fcn, yolo_n, convnext_tiny, mobilenet_v3)}
+                                  resnext50, squeezenet, unet, gan, fcn, yolo_n, convnext_tiny, mobilenet_v3,
+                                  regnet, ghostnet, ssd, deeplab, hrnet, edsr, tasnet, r3d)}
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--list"]:

@@ -190,9 +190,10 @@ static bool turns(const hn_fuse *f, const hn_fgroup *x) {
     return false;
 }
 
+/* Does it put pieces together, or padding around something? */
 static bool joins(const hn_fuse *f, const hn_fgroup *x) {
     for (uint32_t k = 0; k < x->n_node; k++)
-        if (f->g->node[x->node[k]].op == HN_OP_CONCAT) return true;
+        if (f->g->node[x->node[k]].op == HN_OP_CONCAT || f->g->node[x->node[k]].op == HN_OP_PAD) return true;
     return false;
 }
 /* Does it turn squares: were and are the last dimensions long? */

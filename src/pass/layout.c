@@ -2,7 +2,8 @@
  *
  * A convolution with constant weights reads its image in the order [N, spatial..., C] and writes its result so: vectors
  * then run over channels, which are many, whatever the image's width, stride and padding; a window of one element is a
- * product of matrices. Very few result channels have the image's lines in vectors instead. A transposed convolution
+ * product of matrices. Very few result channels have the image's lines in vectors instead, behind one product for all
+ * of the window's elements where the image has many channels. A transposed convolution
  * becomes one for each phase of its stride (pass/phases.h). Each stands between two transposes. The same walk lets
  * these sink: through what is pointwise, reductions, concatenations, reshapes of channels and the like, until the next
  * convolution or window takes them back, so that a network keeps one at its input and one where its results leave the
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPATIAL_MAX = 3, LANES_MIN = 4, WIDE = 16 };
+enum { SPATIAL_MAX = 3, LANES_MIN = 4, WIDE = 16, MANY = 16, TAPS_MAX = 13 };
 
 typedef struct layout {
     hn_sinking sinking; /* first: r->arg */
@@ -169,23 +170,32 @@ static bool split_padding(hn_rewriter *r, const hn_node *n, hn_attr_id id, hn_di
     return true;
 }
 
-/* Too few result channels for vectors of them, under a window: with the channels first vectors run along the image's
- * lines, and have no conditions where its padding is written out. HN_KEEP: this is not such a convolution. */
-static hn_val with_channels_first(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
-    hn_attr attr[HN_N_ATTRS];
-    hn_dim low[SPATIAL_MAX], high[SPATIAL_MAX], before[SPATIAL_MAX], behind[SPATIAL_MAX];
-    int64_t to_first[HN_RANK_MAX], to_last[HN_RANK_MAX], rank = w->rank, width, taps = 1;
-    const hn_node node = *n;
-    for (int64_t d = 2; d < rank; d++) taps *= w->dim[d];
-    bool narrow = hn_dim_is_int(r->g->dims, hn_type_of(r->g, x)->dim[rank - 2], &width) && width < WIDE;
-    if (hn_attr_i(n, HN_A_GROUPS, 1) != 1 || w->dim[0] >= LANES_MIN || taps < 2 || narrow) return HN_KEEP;
-    if (!hn_attr_get(n, HN_A_LOW) || !hn_attr_get(n, HN_A_HIGH) || !all_finite(w)) return HN_KEEP;
-    if (!split_padding(r, n, HN_A_LOW, low, before) || !split_padding(r, n, HN_A_HIGH, high, behind)) return HN_KEEP;
-    for (int64_t d = 0; d + 2 < rank; d++) x = hn_pad_axis(&r->b, x, d + 1, low[d], high[d], 0);
+/* Too few result channels for vectors of them, under a window of a wide image: two ways out. */
+static bool has_few_results(const hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
+    int64_t width, taps = 1;
+    for (size_t d = 2; d < w->rank; d++) taps *= w->dim[d];
+    bool narrow = hn_dim_is_int(r->g->dims, hn_type_of(r->g, x)->dim[w->rank - 2], &width) && width < WIDE;
+    if (hn_attr_i(n, HN_A_GROUPS, 1) != 1 || w->dim[0] >= LANES_MIN || taps < 2 || narrow) return false;
+    return hn_attr_get(n, HN_A_LOW) && hn_attr_get(n, HN_A_HIGH) && all_finite(w);
+}
+
+static void orders(int64_t rank, int64_t *to_first, int64_t *to_last) {
     for (int64_t i = 0; i < rank; i++) {
         to_first[i] = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
         to_last[i] = i == 0 ? 0 : i == rank - 1 ? 1 : i + 1;
     }
+}
+
+/* With the channels first vectors run along the image's lines, and have no conditions where its padding is written
+ * out. HN_KEEP: it cannot be. */
+static hn_val with_channels_first(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
+    hn_attr attr[HN_N_ATTRS];
+    hn_dim low[SPATIAL_MAX], high[SPATIAL_MAX], before[SPATIAL_MAX], behind[SPATIAL_MAX];
+    int64_t to_first[HN_RANK_MAX], to_last[HN_RANK_MAX], rank = w->rank;
+    const hn_node node = *n;
+    if (!split_padding(r, n, HN_A_LOW, low, before) || !split_padding(r, n, HN_A_HIGH, high, behind)) return HN_KEEP;
+    for (int64_t d = 0; d + 2 < rank; d++) x = hn_pad_axis(&r->b, x, d + 1, low[d], high[d], 0);
+    orders(rank, to_first, to_last);
     memcpy(attr, node.attr, node.n_attr * sizeof *attr);
     for (uint16_t i = 0; i < node.n_attr; i++) {
         if (attr[i].id == HN_A_LOW) attr[i].dims = before;
@@ -195,9 +205,61 @@ static hn_val with_channels_first(hn_rewriter *r, const hn_node *n, hn_val x, co
     return hn_transpose(&r->b, hn_emit(r->g, r->b.b, HN_OP_CONV, 2, in, node.n_attr, attr, 1), to_last);
 }
 
+/* The weights of all the window's elements as those of windows of one: [M, C, taps...] becomes [taps * M, C]. */
+static bool all_taps(hn_rewriter *r, const hn_tensor *w, hn_tensor *out) {
+    const int64_t m = w->dim[0], c = w->dim[1], taps = hn_tensor_n(w) / (m * c), shape[] = {taps * m, c};
+    if (!hn_tensor_new(&r->g->arena, HONE_F32, 2, shape, out)) return false;
+    for (int64_t i = 0; i < m * c * taps; i++)
+        ((float *)out->data)[(i % taps * m + i / (c * taps)) * c + i / taps % c] = ((const float *)w->data)[i];
+    return true;
+}
+
+/* What one element of the window adds: its channels of v, which is [N, taps * M, spatial...] and padded. */
+static hn_val one_tap(hn_rewriter *r, const hn_node *n, hn_val v, const hn_tensor *w, int64_t tap, const hn_dim *low,
+                      const hn_dim *high) {
+    hn_dims *t = r->g->dims;
+    const hn_attr *dilation = hn_attr_get(n, HN_A_DILATION);
+    v = hn_slice_axis(&r->b, v, 1, hn_lit(&r->b, tap * w->dim[0]), hn_lit(&r->b, w->dim[0]), 1);
+    for (size_t d = w->rank - 2u; d-- > 0; tap /= w->dim[d + 2]) {
+        int64_t by = dilation ? dilation->ints[d] : 1;
+        hn_dim from = hn_dim_sub(t, hn_lit(&r->b, tap % w->dim[d + 2] * by), low[d]);
+        hn_dim size = hn_dim_add(t, hn_dim_of(&r->b, v, d + 2), hn_dim_add(t, low[d], high[d]));
+        size = hn_dim_sub(t, size, hn_lit(&r->b, by * (w->dim[d + 2] - 1)));
+        v = hn_slice_axis(&r->b, v, (int64_t)d + 2, from, size, 1);
+    }
+    return v;
+}
+
+/* Few results of many channels: what every element of the window gives is a product of matrices, which has columns
+ * enough; then the window's sum, along the image's lines. HN_KEEP: strides would leave most of the products out. */
+static hn_val sum_of_products(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
+    hn_dim low[SPATIAL_MAX], high[SPATIAL_MAX], before[SPATIAL_MAX], behind[SPATIAL_MAX];
+    int64_t to_first[HN_RANK_MAX], to_last[HN_RANK_MAX], rank = w->rank,
+                                                         taps = hn_tensor_n(w) / (w->dim[0] * w->dim[1]);
+    size_t spatial = w->rank - 2u;
+    const hn_node node = *n;
+    hn_tensor all;
+    if (w->dim[1] < MANY || taps > TAPS_MAX || !all_are(n, HN_A_STRIDE, spatial, 1)) return HN_KEEP;
+    if (hn_attr_get(n, HN_A_INFLATE) && !all_are(n, HN_A_INFLATE, spatial, 1)) return HN_KEEP;
+    if (!split_padding(r, n, HN_A_LOW, low, before) || !split_padding(r, n, HN_A_HIGH, high, behind)) return HN_KEEP;
+    if (!all_taps(r, w, &all)) return 0;
+    orders(rank, to_first, to_last);
+    hn_val v = hn_transpose(&r->b, product(r, x, &all), to_first), sum = 0;
+    for (int64_t d = 0; d + 2 < rank; d++) v = hn_pad_axis(&r->b, v, d + 2, low[d], high[d], 0);
+    for (int64_t tap = 0; tap < taps; tap++) {
+        hn_val y = one_tap(r, &node, v, w, tap, before, behind);
+        sum = tap ? hn_bin(&r->b, HN_OP_ADD, sum, y) : y;
+    }
+    return hn_transpose(&r->b, sum, to_last);
+}
+
 static hn_val convolved(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
     if (is_product(r, n, w)) return product(r, x, w);
-    hn_val y = with_channels_first(r, n, x, w);
+    hn_val y = HN_KEEP;
+    if (has_few_results(r, n, x, w)) {
+        y = sum_of_products(r, n, x, w);
+        if (!y) y = with_channels_first(r, n, x, w);
+    }
     return y ? y : with_channels_last(r, n, x, w);
 }
 
