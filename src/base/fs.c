@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,16 +312,32 @@ char *hn_which(const char *command) {
     return NULL;
 }
 
+char *hn_home_dir(void) {
+    const char *home = getenv("HOME");
+    char text[4096];
+    struct passwd entry, *found = NULL;
+    if (home && *home == '/') return strdup(home);
+    bool known = !getpwuid_r(geteuid(), &entry, text, sizeof text, &found) && found && *found->pw_dir == '/';
+    return known ? strdup(found->pw_dir) : NULL;
+}
+
+bool hn_private_dir(const char *path) {
+    struct stat st;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) return false;
+    return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 char *hn_cache_dir(void) {
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    hn_str s = {0};
-    if (xdg && *xdg == '/')
-        hn_str_addf(&s, "%s/hone", xdg);
-    else if (home && *home == '/')
-        hn_str_addf(&s, "%s/.cache/hone", home);
-    else
-        hn_str_addf(&s, "/tmp/hone-%ld", (long)geteuid());
-    return hn_str_take(&s);
+    const char *xdg = getenv("XDG_CACHE_HOME");
+    if (xdg && *xdg == '/') return hn_path_join(xdg, "hone");
+    char *home = hn_home_dir(), tmp[40];
+    if (home) {
+        char *dir = hn_path_join(home, ".cache/hone");
+        free(home);
+        return dir;
+    }
+    snprintf(tmp, sizeof tmp, "/tmp/hone-%ld", (long)geteuid());
+    return strdup(hn_private_dir(tmp) ? tmp : "/dev/null/set-HOME-or-XDG_CACHE_HOME");
 }
 
 const char *hn_noexec_advice(const char *why) {

@@ -23,9 +23,14 @@ bool hn_exists(const char *path);
 /* Path of a command as execvp would find it (PATH, or as is when it has a slash), resolved; malloc'ed; NULL if none.
  * An empty element of PATH, the current folder to execvp, is passed over. */
 char *hn_which(const char *command);
-/* dir/name, malloc'ed; name alone when it is absolute or dir is NULL or empty. */
-/* $XDG_CACHE_HOME/hone, ~/.cache/hone, or a folder of the user in /tmp; malloc'ed, NULL without memory. */
+/* $HOME, else what passwd says; malloc'ed, NULL: neither. */
+char *hn_home_dir(void);
+/* $XDG_CACHE_HOME/hone, ~/.cache/hone, or a folder of the user in /tmp; where that is another's, a path that cannot be
+ * made: libraries are loaded from there. malloc'ed, NULL without memory. */
 char *hn_cache_dir(void);
+/* A folder of this user that nobody else may write to: made, or found to be one. */
+bool hn_private_dir(const char *path);
+/* dir/name, malloc'ed; name alone when it is absolute or dir is NULL or empty. */
 char *hn_path_join(const char *dir, const char *name);
 
 /* Behind a failure to load or run what was just written: what may be done about it, or "". */

@@ -71,11 +71,13 @@ static hone_rc run(const char *program, hone_device *d, hone_err *err) {
     hn_proc_result r;
     hone_rc rc = hn_proc_run(&spec, NULL, &r, err);
     if (rc) return rc;
-    if (r.end != HN_PROC_EXITED || r.code)
-        rc = hn_fail(err, HONE_E_TOOL, "'%s', which measures this machine, did not finish: %s%s", program,
-                     hn_proc_describe(&spec, &r, how, sizeof how), hn_noexec_advice(how));
-    else
+    if (r.end != HN_PROC_EXITED || r.code) {
+        hn_proc_describe(&spec, &r, how, sizeof how);
+        rc = hn_fail(err, HONE_E_TOOL, "'%s', which measures this machine, did not finish: %s%s", program, how,
+                     hn_noexec_advice(how));
+    } else {
         take_rates(r.out, d);
+    }
     hn_proc_result_free(&r);
     return rc;
 }

@@ -111,10 +111,10 @@ void hone_winners_list_free(hone_winner *list, size_t n) {
  */
 
 char *hone_winners_path(void) {
-    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    const char *data = getenv("XDG_DATA_HOME");
     if (data && *data == '/') return hn_path_join(data, "hone/winners.db");
-    if (home && *home == '/') return hn_path_join(home, ".local/share/hone/winners.db");
-    char *dir = hn_cache_dir(), *path = dir ? hn_path_join(dir, "winners.db") : NULL;
+    char *home = hn_home_dir(), *dir = home ? home : hn_cache_dir();
+    char *path = dir ? hn_path_join(dir, home ? ".local/share/hone/winners.db" : "winners.db") : NULL;
     free(dir);
     return path;
 }

@@ -3,6 +3,7 @@
 #include "failalloc.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -218,6 +219,29 @@ static hone_rc read_back(void *ctx) {
     return rc;
 }
 
+/* Without HOME a user has the folder of passwd; one in /tmp must be the user's alone, for libraries are loaded from it.
+ */
+static void test_cache_dir(void) {
+    const struct passwd *me = getpwuid(geteuid());
+    char *dir, want[400];
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", top, 1);
+    snprintf(want, sizeof want, "%s/.cache/hone", top);
+    dir = hn_cache_dir();
+    ok(dir && !strcmp(dir, want), "fs/cache_dir_is_below_home");
+    free(dir);
+    unsetenv("HOME");
+    snprintf(want, sizeof want, "%.300s/.cache/hone", me ? me->pw_dir : "");
+    dir = hn_cache_dir();
+    ok(dir && (!me || !strcmp(dir, want)), "fs/cache_dir_without_home_is_of_passwd: %s", dir);
+    free(dir);
+    ok(hn_private_dir(at("mine")) && mode_of("mine") == 0700 && hn_private_dir(at("mine")), "fs/private_dir_is_made");
+    ok(!chmod(at("mine"), 0777) && !hn_private_dir(at("mine")), "fs/private_dir_open_to_all_is_none");
+    ok(!chmod(at("mine"), 0755) && !symlink(at("mine"), at("link_to_mine")) && !hn_private_dir(at("link_to_mine")),
+       "fs/private_dir_is_no_link");
+    ok(geteuid() || (!chown(at("mine"), 1, 1) && !hn_private_dir(at("mine"))), "fs/private_dir_of_another_is_none");
+}
+
 int main(void) {
     const char *tmp = getenv("TMPDIR");
     snprintf(top, sizeof top, "%s/hone-fs-XXXXXX", tmp ? tmp : "/tmp");
@@ -231,6 +255,7 @@ int main(void) {
     test_remove_deep();
     sweep_allocations("fs/nth_allocation_fails", read_back, (void *)at("sweep"));
     test_join();
+    test_cache_dir();
     ok(hn_remove_tree(top, NULL) == HONE_OK && !hn_exists(top), "fs/remove_everything");
     if (!mkdir(top, 0777)) test_which();
     hn_remove_tree(top, NULL);
