@@ -37,6 +37,11 @@ static size_t first_losing(const hone_comparison *c, size_t n) {
 }
 
 static void say_undecided(hn_str *s, const hone_proof *p, const hone_comparison *c, const hn_rules *rules) {
+    if (!p->n_pairs) {
+        hn_str_addf(s, "rejected as undecided: nothing was measured of %s; more time (--time) would decide it",
+                    c->quantity);
+        return;
+    }
     hn_str_addf(s, "rejected as undecided: the gain in %s is ", c->quantity);
     add_gain(s, c->gain);
     hn_str_addf(s, " after %zu pairs, which may or may not be more than the minimum of %.3g %%", p->n_pairs,

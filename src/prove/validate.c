@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 enum { VARIANTS_LEAST = 3, VARIANTS_MOST = 100, JOBS_MOST = 16, TELL_EVERY = 10 };
+/* Of a limited time, what builds may take. */
+static const double build_share = 0.5;
 
 typedef struct prover {
     const hone_workload *w;
@@ -187,6 +189,27 @@ static hone_rc measure_noise(prover *p, hone_err *err) {
     return rc;
 }
 
+/* Slow builds in a short time: fewer variants rather than no pairs. A number that was asked for stands. */
+static void fit_variants(prover *p) {
+    double all_s = p->deadline_s - p->started_s;
+    double one_s = (double)(1 + p->n_candidates) * p->base.build[0].build_s / p->builder.jobs; /* of each side */
+    char text[400];
+    size_t n = p->n_variants;
+    if (!isfinite(all_s) || !hn_needs_pairs(p->w) || one_s * (double)n <= build_share * all_s) return;
+    if (!p->o->variants) {
+        double fit = floor(build_share * all_s / one_s);
+        n = fit > VARIANTS_LEAST ? (size_t)fit : VARIANTS_LEAST;
+    }
+    snprintf(
+        text, sizeof text,
+        "a build takes %.3g s: %zu variants of each side%s take about %.3g s of the %.4g s there are (--time); with "
+        "more time, fewer candidates (--top) or builds that are quicker there are more of them and more pairs, and "
+        "intervals are narrower",
+        p->base.build[0].build_s, n, n < p->n_variants ? ", not more," : "", one_s * (double)n, all_s);
+    emit(p, HONE_PROVE_WARNING, 0, 0, unknown, text);
+    p->n_variants = p->base.n = n < p->n_variants ? n : p->n_variants;
+}
+
 static hone_rc prepare_baseline(prover *p, hone_err *err) {
     hone_rc rc = hn_plan_recipe(p->plan, NULL, &p->base_recipe, err);
     if (!rc) rc = hn_side_open(&p->variants, &p->base, "base", &p->base_recipe, p->n_variants, err);
@@ -195,6 +218,7 @@ static hone_rc prepare_baseline(prover *p, hone_err *err) {
     if (b->cls != HONE_RUN_OK)
         return hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s", hone_class_name(b->cls),
                        b->detail);
+    fit_variants(p);
     p->bench.base.recipe = p->base_recipe;
     p->bench.base.build = *b;
     rc = hn_bench_open(&p->bench, NULL, err);
@@ -239,12 +263,13 @@ static bool out_of_time(const prover *p, double until_s) {
     return hn_now_s() >= (until_s < p->deadline_s ? until_s : p->deadline_s);
 }
 
-/* Pairs until decided, until there are enough of them, or until the time is over. */
+/* Pairs until decided, until there are enough of them, or until the time is over: a few show what the builds were for.
+ */
 static hone_rc run_pairs(prover *p, contender *c, double until_s, hone_err *err) {
     hn_evidence *e = &c->evidence;
     hone_interval gain = unknown;
     size_t look = hn_next_look(&p->rules, 0);
-    while (look && c->pairing.failure.cls == HONE_RUN_OK && !out_of_time(p, until_s)) {
+    while (look && c->pairing.failure.cls == HONE_RUN_OK && (e->n_pairs < VARIANTS_LEAST || !out_of_time(p, until_s))) {
         hone_rc rc = hn_pair(&c->pairing, err);
         if (rc) return rc;
         bool due = e->n_pairs == look, tell = due || e->n_pairs % TELL_EVERY == 0;

@@ -329,6 +329,7 @@ static hone_reject objection(judge *j, size_t k, bool grows) {
     const hone_comparison *c = &p->overall[k];
     const hn_goal *g = &j->e->goal[k];
     double margin = hn_margin_of(g, j->rules->min_gain), bar = hn_gain_of(g, margin);
+    if (g->noisy && !g->value.n) return HONE_REJECT_UNDECIDED;
     if (c->finding == HONE_LOSES) return HONE_REJECT_GAIN;
     if (p->tail[k].quantity && p->tail[k].finding == HONE_LOSES) return HONE_REJECT_TAIL;
     if (grows) return HONE_REJECT_SPREAD;

@@ -37,6 +37,12 @@ static bool is_displaced(const hn_elite *e, const hn_elite_entry *x, uint64_t ke
     return x->key == key || (e->n_objectives > 1 && dominates(value, x->value, e->n_objectives));
 }
 
+bool hn_elite_takes(const hn_elite *e, const double *value) {
+    for (size_t i = 0; i < e->n; i++)
+        if (dominates(e->entry[i].value, value, e->n_objectives)) return false;
+    return true;
+}
+
 hone_rc hn_elite_add(hn_elite *e, const double *point, uint64_t key, const double *value, hone_err *err) {
     if (is_beaten(e, key, value)) return HONE_OK;
     for (size_t i = e->n; i-- > 0;)

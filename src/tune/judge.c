@@ -11,8 +11,9 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* Most passes of one candidate during the search; the closing race decides among the best. */
-enum { SEARCH_PASSES = 15 };
+/* Most passes of one candidate during the search, the closing race decides among the best; and the least of one that
+ * takes the lead: of many candidates some one is always lucky, and a neighbour's burst lasts a whole process. */
+enum { SEARCH_PASSES = 15, LEAD_PASSES = 3 };
 /* A candidate this much worse than the incumbent on its first run is not worth a baseline run beside it. */
 static const double give_up_factor = 1.3;
 
@@ -31,16 +32,46 @@ static bool feasible(const hn_tuner *t, const hone_outcome *o) {
     return true;
 }
 
-static bool worth_another_pass(const hn_tuner *t, const hn_build *b, const hn_measured *m) {
-    if (!t->bench.any_noisy || t->w->n_objectives > 1 || m->n_pass >= SEARCH_PASSES) return false;
-    if (hn_now_s() > t->deadline_s) return false;
-    double mine[HN_MAX_PASSES];
-    size_t n = hn_ratios(&t->bench, m, mine);
+static double log_ratio_of(const hn_tuner *t, const hone_outcome *o) {
+    double ref = t->bench.base.ref[0], v = o->value[0];
+    bool low = !t->w->objective[0].maximize;
+    if (t->bench.base.plain[0]) return (low ? v - ref : ref - v) / (fabs(ref) > 0 ? fabs(ref) : 1);
+    return low ? log(v / ref) : log(ref / v);
+}
+
+/* What the elite compares: lower is better. */
+static void values_of(const hn_tuner *t, const hone_outcome *o, double value[HONE_MAX_OBJECTIVES]) {
+    for (size_t k = 0; k < t->w->n_objectives; k++) value[k] = t->w->objective[k].maximize ? -o->value[k] : o->value[k];
+}
+
+/* Of several objectives the front has no single lead: whoever would be on it is looked at again. */
+static size_t passes_of_front(const hn_tuner *t, const hn_measured *m, const hone_outcome *so_far) {
+    double value[HONE_MAX_OBJECTIVES];
+    values_of(t, so_far, value);
+    return m->n_pass < LEAD_PASSES && hn_elite_takes(&t->elite, value) ? LEAD_PASSES - m->n_pass : 0;
+}
+
+/* Does any objective differ from run to run? */
+static bool varies(const hn_tuner *t) {
+    for (size_t k = 0; k < t->w->n_objectives; k++)
+        if (hn_quantity_is_noisy(&t->w->objective[k].quantity) && !t->bench.base.steady[k]) return true;
+    return false;
+}
+
+/* How many passes more: those that cannot be told from the leader double theirs (1, 2, 4, 8), and whoever is ahead of
+ * him proves it. */
+static size_t passes_more(const hn_tuner *t, const hn_build *b, const hn_measured *m) {
+    if (!varies(t) || m->n_pass >= SEARCH_PASSES || hn_now_s() > t->deadline_s) return 0;
     hone_outcome so_far;
     hn_outcome_of(&t->bench, b, m, &so_far);
-    if (!feasible(t, &so_far)) return false;
+    if (!feasible(t, &so_far)) return 0;
+    if (t->w->n_objectives > 1) return passes_of_front(t, m, &so_far);
+    double mine[HN_MAX_PASSES];
+    size_t n = hn_ratios(&t->bench, m, mine);
     hn_race_config c = hn_race_rules(&t->bench, SEARCH_PASSES);
-    return hn_race_decide(t->best_pass, t->n_best_pass, mine, n, &c).verdict == HN_RACE_MORE;
+    if (hn_race_decide(t->best_pass, t->n_best_pass, mine, n, &c).verdict == HN_RACE_MORE)
+        return n < SEARCH_PASSES - n ? n : SEARCH_PASSES - n;
+    return n < LEAD_PASSES && log_ratio_of(t, &so_far) < t->best_log_ratio ? LEAD_PASSES - n : 0;
 }
 
 static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err) {
@@ -49,23 +80,15 @@ static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_me
     if (!rc) rc = hn_confirm(&t->bench, r, b, m, err);
     bool brief = m->n_pass == 1 && t->bench.any_noisy && hn_race_first(m->run_s) > 1;
     if (!rc && m->cls == HONE_RUN_OK && brief) rc = hn_measure_pass(&t->bench, r, b, false, 0, m, err);
-    while (!rc && m->cls == HONE_RUN_OK && worth_another_pass(t, b, m)) {
-        size_t more = m->n_pass; /* doubling: 1, 2, 4, 8 */
-        for (size_t i = 0; !rc && m->cls == HONE_RUN_OK && i < more && m->n_pass < SEARCH_PASSES; i++)
+    size_t more;
+    while (!rc && m->cls == HONE_RUN_OK && (more = passes_more(t, b, m)) > 0)
+        for (; !rc && m->cls == HONE_RUN_OK && more > 0; more--)
             rc = hn_measure_pass(&t->bench, r, b, false, 0, m, err);
-    }
     return rc;
 }
 
 /* --- what was seen
  * ----------------------------------------------------------------------------------------------------- */
-
-static double log_ratio_of(const hn_tuner *t, const hone_outcome *o) {
-    double ref = t->bench.base.ref[0], v = o->value[0];
-    bool low = !t->w->objective[0].maximize;
-    if (t->bench.base.plain[0]) return (low ? v - ref : ref - v) / (fabs(ref) > 0 ? fabs(ref) : 1);
-    return low ? log(v / ref) : log(ref / v);
-}
 
 /* Counts a trial and takes a feasible one into the elite; true when it is the best so far. */
 static hone_rc take_in(hn_tuner *t, const double *point, uint64_t key, const hone_trial *trial, bool *gain,
@@ -78,7 +101,7 @@ static hone_rc take_in(hn_tuner *t, const double *point, uint64_t key, const hon
     *gain = false;
     if (!feasible(t, o)) return HONE_OK;
     double value[HONE_MAX_OBJECTIVES];
-    for (size_t k = 0; k < t->w->n_objectives; k++) value[k] = t->w->objective[k].maximize ? -o->value[k] : o->value[k];
+    values_of(t, o, value);
     size_t n_before = t->elite.n;
     hone_rc rc = hn_elite_add(&t->elite, point, key, value, err);
     double log_ratio = log_ratio_of(t, o);

@@ -22,6 +22,8 @@ typedef struct hn_elite {
     hn_elite_entry entry[HN_ELITE_MOST + 1];
     size_t n, n_slots, n_objectives;
 } hn_elite;
+/* Would a new program with these values be on the front? */
+bool hn_elite_takes(const hn_elite *e, const double *value);
 /* Takes a feasible result in; points are copied. E_NOMEM only. */
 hone_rc hn_elite_add(hn_elite *e, const double *point, uint64_t key, const double *value, hone_err *err);
 void hn_elite_free(hn_elite *e);

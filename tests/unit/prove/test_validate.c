@@ -175,12 +175,37 @@ static void test_noise_is_told_before(void) {
     hone_prove_options o = small();
     seen s = {0};
     hone_proofs all;
+    o.pairs_least = o.pairs_most = 40; /* with a dozen the spread may seem to grow */
     o.event = on_event;
     o.ctx = &s;
     if (!runs(text, "noisy", a, 1, &o, &all)) return;
     ok(s.n_warnings == 1 && strstr(s.warning, "differs from itself") && strstr(s.warning, "min_gain"),
        "validate/noise_is_told_before_the_budget_is_spent");
     verdict(&all.proof[0], HONE_REJECT_UNDECIDED, "undecided", "noise_decides_nothing");
+    hone_proofs_free(&all);
+}
+
+/* Builds that would take all the time: fewer of them, and some pairs. */
+static void test_slow_builds(void) {
+    static const char text[] =
+        "hone: 1\nname: slow\ncontrols: false\nbuild: 'sleep 0.1; cp /bin/true {out}'\n"
+        "run: 'n=1$(date +%N); echo cost: $(( {A} + n % 5 ))'\nparity: none\n"
+        "parameters:\n  A: {type: int, range: [1, 2000], default: 1000}\nmetrics: {source: lines, names: [cost]}\n"
+        "proof: {variants: 20}\n";
+    static const char *const a[] = {"{\"A\":990}"};
+    hone_prove_options o = small();
+    seen s = {0};
+    hone_proofs all;
+    o.variants = 0;
+    o.max_s = 0.5;
+    o.jobs = 1;
+    o.event = on_event;
+    o.ctx = &s;
+    if (!runs(text, "slow", a, 1, &o, &all)) return;
+    ok(all.proof[0].n_variants < 20 && all.proof[0].n_variants >= 3, "validate/slow_builds_are_fewer");
+    ok(strstr(s.warning, "a build takes") && strstr(s.warning, "--time"), "validate/slow_builds_are_told");
+    ok(all.proof[0].n_pairs >= 3, "validate/slow_builds_leave_some_pairs");
+    verdict(&all.proof[0], HONE_REJECT_UNDECIDED, "undecided", "slow_builds_decide_nothing");
     hone_proofs_free(&all);
 }
 
@@ -298,6 +323,7 @@ int main(void) {
     test_directions();
     test_refusals();
     test_noise_is_told_before();
+    test_slow_builds();
     test_interrupted();
     test_layouts();
     test_sizes();

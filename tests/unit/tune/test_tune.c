@@ -222,6 +222,46 @@ static void test_two_objectives(void) {
     hone_tune_result_free(&r);
 }
 
+/* A neighbour's burst: the first run of a point may look twice as fast as the others. */
+static const hone_trial *trial_of(const hone_trials *all, const char *point) {
+    for (size_t i = 0; i < all->n; i++)
+        if (!strcmp(all->trial[i].phase, "search") && !strcmp(all->trial[i].point, point)) return &all->trial[i];
+    return NULL;
+}
+
+static void lucky_once(const char *name, const char *more, const char *what) {
+    hn_str text = {0};
+    hn_str_addf(
+        &text,
+        "hone: 1\nname: %s\ncontrols: false\nrun: 'r=1$(date +%%N); f=%s/%s-{A}; n=1; test -f $f && n=2; touch $f; "
+        "echo cost: $(( (1000 + {A} + r %% 7) * (n == 1 && {A} == 5 ? 1 : 2) )); echo size: $((20 - {A}))'\n"
+        "parameters:\n  A: {type: int, range: [0, 9], default: 0}\nparity: none\n"
+        "metrics: {source: lines, names: [cost, size]}\n%sbudget: {evaluations: 10}\n",
+        name, root, name, more);
+    hone_tune_result r = {0};
+    hone_err err = {0};
+    hone_store *store = NULL;
+    hone_trials all = {0};
+    char *dir = sub(name), path[400];
+    snprintf(path, sizeof path, "%s/.hone", dir);
+    bool fine = !tune(text.text, name, NULL, &r, &err) && !hone_store_open(path, false, &store, &err) &&
+                !hone_trials_load(store, r.session, true, &all, &err);
+    const hone_trial *lucky = fine ? trial_of(&all, "{\"A\": 5}") : NULL;
+    if (!ok(lucky && lucky->outcome.value[0] > 1900, "tune/%s", what))
+        printf("# %g %zu %s\n", lucky ? lucky->outcome.value[0] : NAN, lucky ? lucky->n_samples : 0, err.text);
+    ok(lucky && lucky->n_samples >= 3, "tune/%s_is_measured_again", what);
+    hone_trials_free(&all);
+    hone_store_close(store);
+    hone_tune_result_free(&r);
+    hn_str_free(&text);
+    free(dir);
+}
+
+static void test_luck_does_not_lead(void) {
+    lucky_once("lucky", "objectives: minimize cost\n", "luck_does_not_lead");
+    lucky_once("front", "objectives: [minimize cost, minimize size]\n", "luck_is_not_on_the_front");
+}
+
 int main(void) {
     if (!mkdtemp(root)) return 1;
     test_finds_the_optimum();
@@ -232,6 +272,7 @@ int main(void) {
     test_refuses_other_environment();
     test_bad_baselines();
     test_two_objectives();
+    test_luck_does_not_lead();
     hn_remove_tree(root, NULL);
     return done_testing();
 }
