@@ -57,7 +57,7 @@ static void json_series(cli_json *j, const char *name, const hone_series *s) {
 static void put_json(cli *c, const contest *t) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
-    cli_json_ktext(&j, "model", t->model->name);
+    cli_json_ktext(&j, "model", c->arg[0]);
     cli_json_ktext(&j, "profile", t->pattern);
     cli_json_key(&j, "results");
     cli_json_array(&j);

@@ -76,3 +76,4 @@ hone verify mlp.ir out/mlp.so
 echo '-- bench'
 hone bench out/mlp.so --threads 1 --time 0.05 | head -1 | tr -s ' '
 hone bench out/mlp.so --against onnxruntime
+hone bench mlp.ir --threads 1 --time 0.05 --json | grep '"model"'
