@@ -485,7 +485,8 @@ def edsr():
     net = Net(3, 64, 64)
     first = y = net.conv("x", 64, act=None)
     for _ in range(8):
-        y = net.op("Add", y, net.conv(net.conv(y, 64), 64, act=None))
+        z = net.conv(net.conv(y, 64), 64, act=None)
+        y = net.op("Add", y, net.op("Mul", z, net.constant(np.float32(0.1))))
     y = net.op("Add", first, net.conv(y, 64, act=None))
     for _ in range(2):
         y = net.conv(y, 256, act=None)

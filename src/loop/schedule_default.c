@@ -8,6 +8,7 @@
 #include "loop/chain.h"
 #include "loop/loop_int.h"
 #include "loop/schedule.h"
+#include "loop/tile.h"
 
 enum { CHUNK = 4096, PEELS = 2, DOT_COLUMNS = 16 };
 
@@ -108,13 +109,14 @@ static void schedule_part(hn_nest *n, hn_st part, int64_t whole, plan *p, int pe
     schedule_leaf(n, part, p, whole < 0 || e < 0 ? peels - 1 : e < whole ? peels : 0);
 }
 
-/* Conditions in the loop's variable cut it in parts without them, which can be vectors. */
+/* Conditions in the loop's variable cut it in parts without them, which can be vectors; where most of memory is walked
+ * in strides, only for the sake of functions such as tanh. */
 static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
     hn_st inside;
     int64_t whole = length(n, id);
     walk w = {0, 0, 0};
     walk_list(n, n->st[id].body, n->st[id].var, true, &w);
-    if (w.strided > w.unit) return;
+    if (w.strided > w.unit && (is_reduction(n, id) || !hn_tile_calls(n, n->st[id].body))) return;
     if (is_reduction(n, id)) {
         partials(n, id, p);
     } else if (peels && has_guards(n, n->st[id].body, n->st[id].var) && hn_loop_peel(n, id, &inside, NULL)) {

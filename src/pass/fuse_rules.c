@@ -6,6 +6,7 @@
  * windows take pointwise consumers of their own shape (epilogues) and plain movement of their inputs.
  */
 #include "pass/fuse.h"
+#include "pass/rewrite.h"
 
 #include <string.h>
 
@@ -109,12 +110,34 @@ static bool bare_product(const hn_fuse *f, const hn_fgroup *x) {
     return n == 1 && (last == HN_OP_CONTRACT || last == HN_OP_CONV);
 }
 
-/* Contractions take any movement of their operands in, convolutions that of their weights, and of images of few
- * channels (a network's input). */
-static bool takes_movement(const hn_fuse *f, const hn_fgroup *c, hn_val v) {
+/* Does it make the last dimension of several that do not lie so in memory (space to depth)? Then that is no walk by a
+ * stride. Constants lie as their movement wants it. */
+static bool merges_last(const hn_fuse *f, const hn_fgroup *p) {
+    for (uint32_t k = 0; k < p->n_node; k++) {
+        const hn_node *n = &f->g->node[p->node[k]];
+        const hn_node *from = n->op == HN_OP_RESHAPE ? hn_def_op(f->g, n->in[0], HN_OP_TRANSPOSE) : NULL;
+        if (!from || hn_const_of(f->g, from->in[0]) || hn_fuse_group_of(f, n->in[0]) != p) continue;
+        const hn_type *x = hn_type_of(f->g, n->in[0]), *y = hn_type_of(f->g, n->out[0]);
+        if (y->rank && y->rank < x->rank && x->dim[x->rank - 1] != y->dim[y->rank - 1]) return true;
+    }
+    return false;
+}
+
+/* Does contraction n sum over the last dimension of its operand v? */
+static bool sums_over_last(const hn_node *n, hn_val v) {
+    const hn_attr *labels = hn_attr_get(n, n->in[0] == v ? HN_A_LHS : HN_A_RHS), *out = hn_attr_get(n, HN_A_OUT);
+    for (uint32_t i = 0; labels->n && i < out->n; i++)
+        if (out->ints[i] == labels->ints[labels->n - 1]) return false;
+    return labels->n > 0;
+}
+
+/* Contractions take any movement of their operands in that strides can do, convolutions that of their weights, and of
+ * images of few channels (a network's input). */
+static bool takes_movement(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, hn_val v) {
     const hn_node *n = &f->g->node[c->node[c->n_node - 1]];
     int64_t channels;
-    if (n->op != HN_OP_CONV || n->in[0] != v) return true;
+    if (n->op != HN_OP_CONV) return !(merges_last(f, p) && sums_over_last(n, v));
+    if (n->in[0] != v) return true;
     const hn_type *x = hn_type_of(f->g, v);
     hn_dim d = x->dim[hn_channel_dim(hn_attr_i(n, HN_A_CHANNELS_LAST, 0) != 0, x->rank)];
     return hn_dim_is_int(f->g->dims, d, &channels) && channels <= FEW_CHANNELS;
@@ -297,7 +320,8 @@ static hn_fkind pair_kind(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     if ((p->kind == HN_F_CONTRACT || p->kind == HN_F_WINDOW) && c->kind == HN_F_MAP)
         return epilogue(f, p, c) ? p->kind : HN_F_ALONE;
     if (p->kind == HN_F_MAP && (c->kind == HN_F_CONTRACT || c->kind == HN_F_WINDOW) && bare_product(f, c))
-        return plain_movement(f, p) && takes_movement(f, c, v) && !hn_fuse_any_escape(f, p, c) ? c->kind : HN_F_ALONE;
+        return plain_movement(f, p) && takes_movement(f, p, c, v) && !hn_fuse_any_escape(f, p, c) ? c->kind
+                                                                                                  : HN_F_ALONE;
     if (p->kind == HN_F_MAP && (c->kind == HN_F_CONTRACT || c->kind == HN_F_WINDOW)) { /* an operand of its epilogue */
         edges e = edges_between(f, p, c);
         return !hn_fuse_any_escape(f, p, c) && !e.moved && !e.spread && cheap(f, p) ? c->kind : HN_F_ALONE;

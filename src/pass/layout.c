@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPATIAL_MAX = 3, LANES_MIN = 4, WIDE = 16, MANY = 16, TAPS_MAX = 13 };
+enum { SPATIAL_MAX = 3, LANES_MIN = 4, WIDE = 16, MANY = 16, TAPS_MAX = 13, WINDOW_MAX = 16 };
 
 typedef struct layout {
     hn_sinking sinking; /* first: r->arg */
@@ -263,6 +263,53 @@ static hn_val convolved(hn_rewriter *r, const hn_node *n, hn_val x, const hn_ten
     return y ? y : with_channels_last(r, n, x, w);
 }
 
+/* Attributes of a window of several dimensions for its last one alone, or for all others. */
+static void of_dimension(hn_rewriter *r, const hn_node *n, bool last, hn_attr *attr, int64_t *ints, hn_dim *dims) {
+    memcpy(attr, n->attr, n->n_attr * sizeof *attr);
+    for (uint16_t i = 0; i < n->n_attr; i++) {
+        hn_attr *a = &attr[i];
+        bool counts = a->id == HN_A_KERNEL || a->id == HN_A_STRIDE || a->id == HN_A_DILATION;
+        if (!counts && a->id != HN_A_LOW && a->id != HN_A_HIGH) continue;
+        for (uint32_t d = 0; d < a->n; d++) {
+            bool keep = (d + 1 == a->n) == last;
+            if (counts)
+                ints[d] = keep ? a->ints[d] : 1;
+            else
+                dims[d] = keep ? a->dims[d] : hn_lit(&r->b, 0);
+        }
+        if (counts)
+            a->ints = ints, ints += a->n;
+        else
+            a->dims = dims, dims += a->n;
+    }
+}
+
+/* The maximum of a large window is that of its lines' maxima: 13 x 13 takes 26 comparisons. HN_KEEP: it is not large.
+ */
+static hn_val max_of_max(hn_rewriter *r, const hn_node *n, hn_val x) {
+    const hn_attr *kernel = hn_attr_get(n, HN_A_KERNEL);
+    int64_t ints[3 * SPATIAL_MAX], taps = 1;
+    hn_dim dims[2 * SPATIAL_MAX];
+    hn_attr attr[HN_N_ATTRS];
+    hn_node node = *n;
+    if (n->op != HN_OP_WMAX || kernel->n < 2 || kernel->n > SPATIAL_MAX) return HN_KEEP;
+    for (uint32_t d = 0; d < kernel->n; d++) taps *= kernel->ints[d];
+    if (taps < WINDOW_MAX || kernel->ints[kernel->n - 1] < 2 || kernel->ints[kernel->n - 1] == taps) return HN_KEEP;
+    const hn_node whole = node;
+    node.attr = attr;
+    for (int last = 1; last >= 0; last--) {
+        of_dimension(r, &whole, last, attr, ints, dims);
+        x = with_channels_last(r, &node, x, NULL);
+    }
+    return x;
+}
+
+static hn_val window_last(hn_rewriter *r, const hn_node *n) {
+    const hn_node node = *n;
+    hn_val x = channels_last(r, node.in[0]), y = max_of_max(r, &node, x);
+    return channels_first(r, y ? y : with_channels_last(r, &node, x, NULL));
+}
+
 static hn_val rule(hn_rewriter *r, const hn_node *n) {
     if (n->op == HN_OP_CONV) {
         const hn_tensor *w = weights_of(r, n);
@@ -272,8 +319,7 @@ static hn_val rule(hn_rewriter *r, const hn_node *n) {
         return channels_first(r, y ? y : convolved(r, &node, x, w));
     }
     bool window = n->op == HN_OP_WSUM || n->op == HN_OP_WMAX;
-    if (window && has_last(r, n->in[0]) && !hn_attr_i(n, HN_A_CHANNELS_LAST, 0))
-        return channels_first(r, with_channels_last(r, n, channels_last(r, n->in[0]), NULL));
+    if (window && has_last(r, n->in[0]) && !hn_attr_i(n, HN_A_CHANNELS_LAST, 0)) return window_last(r, n);
     bool any = false;
     for (size_t i = 0; i < n->n_in; i++) any |= n->in[i] && is_mine(r, n->in[i]);
     return any ? keep_mine(r, hn_sink_transpose(r, n)) : HN_KEEP;
