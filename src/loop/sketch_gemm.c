@@ -424,6 +424,13 @@ static bool updates(const hn_nest *n, hn_st first) {
     return false;
 }
 
+/* One row: every load is a line of a few streams, which the processor follows by itself. Asked for besides, what lies
+ * in the second-level cache (a recurrent network's weights, read in every step) comes half as fast. */
+static bool one_row_tile(const hn_nest *n, hn_st tile) {
+    hn_st in = n->st[tile].body;
+    return n->st[in].kind == HN_ST_LOOP && n->st[in].loop == HN_VECTOR;
+}
+
 static void finish_all(hn_nest *n, hn_st first, place w) {
     int64_t e;
     for (hn_st id = first, next; id; id = next) {
@@ -437,7 +444,7 @@ static void finish_all(hn_nest *n, hn_st first, place w) {
             w.zero[s.var] = hn_ix_int(n, 0);
             in.in_tile = true;
             bool tail = !w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows); /* of rows */
-            if (tail && !w.share) in.asks = false;
+            if (tail && (!w.share || one_row_tile(n, id))) in.asks = false;
             if (tail) in.strips = 1;
             finish_all(n, s.body, in);
         } else if (updates(n, s.body)) {
