@@ -169,7 +169,7 @@ static void test_refusals(void) {
 static void test_noise_is_told_before(void) {
     static const char text[] =
         "hone: 1\nname: noisy\ncontrols: false\n"
-        "run: 'n=1$(date +%N); echo cost: $(( {A} + n % 500 ))'\nparity: none\n"
+        "run: 'n=1$(date +%N); echo cost: $(( {A} + n % 5000 ))'\nparity: none\n"
         "parameters:\n  A: {type: int, range: [1, 2000], default: 1000}\nmetrics: {source: lines, names: [cost]}\n";
     static const char *const a[] = {"{\"A\":999}"};
     hone_prove_options o = small();
@@ -192,7 +192,7 @@ static void test_slow_builds(void) {
         "run: 'n=1$(date +%N); echo cost: $(( {A} + n % 5 ))'\nparity: none\n"
         "parameters:\n  A: {type: int, range: [1, 2000], default: 1000}\nmetrics: {source: lines, names: [cost]}\n"
         "proof: {variants: 20}\n";
-    static const char *const a[] = {"{\"A\":990}"};
+    static const char *const a[] = {"{\"A\":800}"};
     hone_prove_options o = small();
     seen s = {0};
     hone_proofs all;
