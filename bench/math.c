@@ -38,7 +38,7 @@ static float rsqrtf(float v) { return 1 / sqrtf(v); }
     ROW(exp, quick_exp, expf, -10, 10)                                                                                 \
     ROW(expm1, expm1, expm1f, -10, 10)                                                                                 \
     ROW(sigmoid, quick_sigmoid, sigmoidf, -8, 8)                                                                       \
-    ROW(tanh, quick_tanh, tanhf, -5, 5)                                                                                \
+    ROW(tanh, tanh, tanhf, -5, 5)                                                                                      \
     ROW(erf, quick_erf, erff, -4, 4)                                                                                   \
     ROW(log, quick_log, logf, 0.001f, 100)                                                                             \
     ROW(log1p, log1p, log1pf, -0.9f, 10)                                                                               \
@@ -50,7 +50,6 @@ ROWS
 #undef ROW
 LANES(quick_exp)
 LANES(quick_sigmoid)
-LANES(quick_tanh)
 LANES(quick_erf) LANES(quick_sin) LANES(quick_cos)
 LANES(quick_log)
 

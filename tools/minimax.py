@@ -61,12 +61,6 @@ def erf_over(z):  # erf(x)/x - 1
     return erf(x) / x - 1
 
 
-def tanh_over(z):  # (tanh(x)/x - 1) / x^2
-    x = z.sqrt()
-    e = (2 * x).exp()
-    return ((e - 1) / (e + 1) / x - 1) / z
-
-
 HALF_LN2 = LN2 / 2 * D("1.001")
 QUARTER2 = (PI / 4 * D("1.001")) ** 2
 SPLIT = D("0.9")
@@ -82,8 +76,6 @@ FITS = {
     "erf_small_quick": (erf_over, D("1e-9"), SPLIT * SPLIT * D("1.001"), 4, lambda z: 1 / (1 + erf_over(z))),
     "erfc": (bits_of_erfc, SPLIT, D("3.95"), 6, lambda x: (1 - erf(x)) * LN2),
     "erfc_quick": (bits_of_erfc, SPLIT, D("3.95"), 5, lambda x: (1 - erf(x)) * LN2),
-    "tanh": (tanh_over, D("1e-9"), D("0.55") ** 2 * D("1.001"), 4, lambda z: z / (1 + z * tanh_over(z))),
-    "tanh_quick": (tanh_over, D("1e-9"), D("0.55") ** 2 * D("1.001"), 3, lambda z: z / (1 + z * tanh_over(z))),
     "exp2": (lambda f: ((f * LN2).exp() - 1) / f, D("-0.5001"), D("0.5"), 4, lambda f: abs(f) / (f * LN2).exp()),
 }
 

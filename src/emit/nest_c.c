@@ -136,7 +136,10 @@ static void update_value(hn_c *c, const hn_stmt *s, hn_str *out, const char *to,
             hn_str_addf(out, "%s + %s * %s", to, a.text, b.text);
     } else {
         hn_c_operand(c, &a, s->value, vector, "l");
-        hn_c_fold(c, out, s->op, t, to, a.text, vector);
+        if (vector && s->op != HN_OP_ADD) /* what looks for NaN in its first operand does not wait for the register */
+            hn_c_fold(c, out, s->op, t, a.text, to, true);
+        else
+            hn_c_fold(c, out, s->op, t, to, a.text, vector);
     }
     hn_str_free(&a);
     hn_str_free(&b);

@@ -11,11 +11,11 @@ typedef struct function {
 enum { FILE_BASE, FILE_ROOT, FILE_EXP, FILE_LOG, FILE_SIN, FILE_ERF, FILE_WIDE, N_FILES };
 static const char *const file_name[N_FILES] = {"base", "root", "exp", "log", "sin", "erf", "wide"};
 static const function functions[HN_N_OPS] = {
-    [HN_OP_RSQRT] = {"rsqrt", "rsqrt", FILE_ROOT},   [HN_OP_EXP] = {"exp", "quick_exp", FILE_EXP},
-    [HN_OP_EXPM1] = {"expm1", "expm1", FILE_EXP},    [HN_OP_SIGMOID] = {"sigmoid", "quick_sigmoid", FILE_EXP},
-    [HN_OP_TANH] = {"tanh", "quick_tanh", FILE_EXP}, [HN_OP_LOG] = {"log", "quick_log", FILE_LOG},
-    [HN_OP_LOG1P] = {"log1p", "log1p", FILE_LOG},    [HN_OP_SIN] = {"sin", "quick_sin", FILE_SIN},
-    [HN_OP_COS] = {"cos", "quick_cos", FILE_SIN},    [HN_OP_ERF] = {"erf", "quick_erf", FILE_ERF},
+    [HN_OP_RSQRT] = {"rsqrt", "rsqrt", FILE_ROOT}, [HN_OP_EXP] = {"exp", "quick_exp", FILE_EXP},
+    [HN_OP_EXPM1] = {"expm1", "expm1", FILE_EXP},  [HN_OP_SIGMOID] = {"sigmoid", "quick_sigmoid", FILE_EXP},
+    [HN_OP_TANH] = {"tanh", "tanh", FILE_EXP},     [HN_OP_LOG] = {"log", "quick_log", FILE_LOG},
+    [HN_OP_LOG1P] = {"log1p", "log1p", FILE_LOG},  [HN_OP_SIN] = {"sin", "quick_sin", FILE_SIN},
+    [HN_OP_COS] = {"cos", "quick_cos", FILE_SIN},  [HN_OP_ERF] = {"erf", "quick_erf", FILE_ERF},
 };
 
 static const function wide_functions[HN_N_OPS] = {

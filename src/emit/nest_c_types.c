@@ -24,15 +24,16 @@ static const char types[] = /* one element type: $ its name, # the integer of it
     "HNR hnk_$_x@ hnk_pick_$_x@(hnk_i32_x@ m, hnk_$_x@ a, hnk_$_x@ b) {\n"
     "    hnk_#_x@ k = __builtin_convertvector(m, hnk_#_x@);\n"
     "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
-    "}\n"
-    "HNR hnk_$_x@ hnk_min_$_x@(hnk_$_x@ a, hnk_$_x@ b) {\n"
-    "    hnk_#_x@ k = (a < b) | (a != a);\n"
-    "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
-    "}\n"
-    "HNR hnk_$_x@ hnk_max_$_x@(hnk_$_x@ a, hnk_$_x@ b) {\n"
-    "    hnk_#_x@ k = (a > b) | (a != a);\n"
-    "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
     "}\n";
+/* The first where it is NaN, else the second where that is. */
+static const char extremes[] = "HNR hnk_$_x@ hnk_min_$_x@(hnk_$_x@ a, hnk_$_x@ b) {\n"
+                               "    hnk_#_x@ k = (a < b) | (a != a);\n"
+                               "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
+                               "}\n"
+                               "HNR hnk_$_x@ hnk_max_$_x@(hnk_$_x@ a, hnk_$_x@ b) {\n"
+                               "    hnk_#_x@ k = (a > b) | (a != a);\n"
+                               "    return (hnk_$_x@)((k & (hnk_#_x@)a) | (~k & (hnk_#_x@)b));\n"
+                               "}\n";
 
 static const char common[] =
     "HNR hnk_i32_x@ hnk_dup_bool_x@(uint8_t x) { return -(int32_t)x - (hnk_i32_x@){0}; }\n"
@@ -123,6 +124,35 @@ static void template(hn_str *out, const char *text, int width, const row *r) {
     }
 }
 
+/* The processor's minimum and maximum give the second operand where one is NaN; where the first is, it stays, or
+ * becomes the NaN of all bits. clang finds the instructions in the plain text. */
+static void processor_extremes(hn_str *out, int width, const row *r) {
+    static const char *const which[] = {"min", "max"};
+    const char *p = r->size_b == 8 ? "pd" : "ps", *t = r->name;
+    int bits = width * r->size_b * 8;
+    hn_str_addf(out, "#if defined(%s) && !defined(__clang__)\n", bits == 512 ? "__AVX512F__" : "__AVX__");
+    for (int k = 0; k < 2; k++) {
+        hn_str_addf(out, "HNR hnk_%s_x%d hnk_%s_%s_x%d(hnk_%s_x%d a, hnk_%s_x%d b) {\n", t, width, which[k], t, width,
+                    t, width, t, width);
+        if (bits == 512)
+            hn_str_addf(out,
+                        "    return __builtin_ia32_%s%s512_mask(a, b, a, __builtin_ia32_cmp%s512_mask(a, a, 7, -1, 4), "
+                        "4);\n}\n",
+                        which[k], p, p);
+        else
+            hn_str_addf(out, "    return (hnk_%s_x%d)((hnk_%s_x%d)__builtin_ia32_%s%s%s(a, b) | (a != a));\n}\n", t,
+                        width, r->same, width, which[k], p, bits == 256 ? "256" : "");
+    }
+    hn_str_add(out, "#else\n");
+}
+static void extremes_of(hn_str *out, int width, const row *r) {
+    int bits = width * r->size_b * 8;
+    bool processor = (r == &rows[0] || r == &rows[1]) && bits >= 128 && bits <= 512;
+    if (processor) processor_extremes(out, width, r);
+    template(out, extremes, width, r);
+    if (processor) hn_str_add(out, "#endif\n");
+}
+
 static void small_floats(hn_str *out, int width) {
     const char *to = width == 16  ? "__builtin_ia32_vcvtph2ps512_mask((hnk_i16_x16)h, (hnk_f32_x16){0}, -1, 4)"
                      : width == 8 ? "__builtin_ia32_vcvtph2ps256((hnk_i16_x8)h)"
@@ -170,7 +200,10 @@ static void vectors(hn_str *out, int width) {
         hn_str_addf(out, "typedef %s hnk_%s_x%du __attribute__((vector_size(%d), aligned(%d), may_alias));\n", r->c,
                     r->name, width, width * r->size_b, r->size_b);
     }
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) template(out, types, width, &rows[k]);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        template(out, types, width, &rows[k]);
+        extremes_of(out, width, &rows[k]);
+    }
     template(out, common, width, NULL);
     for (size_t k = 2; k < sizeof rows / sizeof *rows; k++) template(out, absolute, width, &rows[k]);
     fused(out, width, false);

@@ -82,21 +82,48 @@ HNR HNK_F HNK(madd)(HNK_F a, HNK_F b, HNK_F c) {
 /* q*x + c, for Horner's rule. */
 HNR HNK_F HNK(step)(HNK_F q, HNK_F x, float c) { return HNK(madd)(q, x, HNK(all)(c)); }
 HNR HNK_F HNK(choose)(HNK_I m, HNK_F a, HNK_F b) { return HNK(value)((m & HNK(bits)(a)) | (~m & HNK(bits)(b))); }
-/* NaN stays. */
-HNR HNK_F HNK(at_most)(HNK_F x, float top) { return HNK(choose)(HNK(less)(HNK(all)(top), x), HNK(all)(top), x); }
-HNR HNK_F HNK(at_least)(HNK_F x, float low) { return HNK(choose)(HNK(less)(x, HNK(all)(low)), HNK(all)(low), x); }
+/* a < b ? x : y. gcc writes a comparison's mask out before it chooses by it. */
+HNR HNK_F HNK(choose_less)(HNK_F a, HNK_F b, HNK_F x, HNK_F y) {
+#if HNK_W == 16 && defined(__AVX512F__) && !defined(__clang__)
+    return __builtin_ia32_blendmps_512_mask(y, x, __builtin_ia32_cmpps512_mask(a, b, 17, -1, 4));
+#else
+    return HNK(choose)(HNK(less)(a, b), x, y);
+#endif
+}
+/* NaN stays: the processor's minimum and maximum give the second operand where one is NaN. */
+HNR HNK_F HNK(at_most)(HNK_F x, float top) {
+#if HNK_W == 16 && defined(__AVX512F__) && !defined(__clang__)
+    return __builtin_ia32_minps512_mask(HNK(all)(top), x, x, -1, 4);
+#elif HNK_W == 8 && defined(__AVX__) && !defined(__clang__)
+    return __builtin_ia32_minps256(HNK(all)(top), x);
+#else
+    return HNK(choose_less)(HNK(all)(top), x, HNK(all)(top), x);
+#endif
+}
+HNR HNK_F HNK(at_least)(HNK_F x, float low) {
+#if HNK_W == 16 && defined(__AVX512F__) && !defined(__clang__)
+    return __builtin_ia32_maxps512_mask(HNK(all)(low), x, x, -1, 4);
+#elif HNK_W == 8 && defined(__AVX__) && !defined(__clang__)
+    return __builtin_ia32_maxps256(HNK(all)(low), x);
+#else
+    return HNK(choose_less)(x, HNK(all)(low), HNK(all)(low), x);
+#endif
+}
 HNR HNK_F HNK(size)(HNK_F x) { return HNK(value)(HNK(bits)(x) & 0x7fffffff); }
 HNR HNK_F HNK(with_sign)(HNK_F x, HNK_F sign) { /* x >= 0, or of that sign already */
     return HNK(value)(HNK(bits)(x) | (HNK(bits)(sign) & HNK_SIGN));
 }
 /* 2^n, -127 < n < 128 */
 HNR HNK_F HNK(power)(HNK_I n) { return HNK(value)((n + 127) << 23); }
-/* x * 2^n, rounded once, 1/2 <= x <= 2, -252 < n < 254: one instruction, or two scalings of which the first is exact */
-HNR HNK_F HNK(scale)(HNK_F x, HNK_I n) {
+/* 2^(n + by), t = n + HNK_MAGIC, of which the bits above n's are shifted out */
+HNR HNK_F HNK(power_of)(HNK_F t, int by) { return HNK(value)((HNK(bits)(t) << 23) + ((127 + by) << 23)); }
+/* x * 2^n, rounded once, 1/2 <= x <= 2, -252 < n < 254, t = n + HNK_MAGIC: one instruction, or two scalings of which
+ * the first is exact */
+HNR HNK_F HNK(scale)(HNK_F x, HNK_F t) {
 #if HNK_W == 16 && defined(__AVX512F__)
-    return __builtin_ia32_scalefps512_mask(x, __builtin_convertvector(n, HNK_F), x, -1, 4);
+    return __builtin_ia32_scalefps512_mask(x, t - HNK_MAGIC, x, -1, 4);
 #else
-    HNK_I half = n >> 1;
+    HNK_I n = HNK(bits)(t) - HNK_MAGIC_BITS, half = n >> 1;
     return x * HNK(power)(half) * HNK(power)(n - half);
 #endif
 }

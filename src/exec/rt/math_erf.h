@@ -48,9 +48,8 @@ HNR HNK_F HNK(erf_exp2)(HNK_F f) { /* 2^f */
 }
 /* The one or the other; t: -b + HNK_MAGIC, its low bits are those of the exponent; e: 2^(-b - exponent). */
 HNR HNK_F HNK(erf_join)(HNK_F x, HNK_F near, HNK_F t, HNK_F e) {
-    HNK_F tail = e * HNK(value)((HNK(bits)(t) << 23) + (127 << 23));
-    HNK_I is_near = HNK(less)(HNK(size)(x), HNK(all)(0.9f));
-    return HNK(choose)(is_near, near, HNK(with_sign)(1.0f - tail, x));
+    HNK_F far = HNK(madd)(-e, HNK(power_of)(t, 0), HNK(all)(1.0f));
+    return HNK(choose_less)(HNK(size)(x), HNK(all)(0.9f), near, HNK(with_sign)(far, x));
 }
 
 HNR HNK_F HNK(erf)(HNK_F x) {

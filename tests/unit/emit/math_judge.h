@@ -28,7 +28,6 @@ static double rsqrt(double x) { return 1 / sqrt(x); }
     ROW(erf, erf)                                                                                                      \
     ROW(quick_exp, exp)                                                                                                \
     ROW(quick_sigmoid, sigmoid)                                                                                        \
-    ROW(quick_tanh, tanh)                                                                                              \
     ROW(quick_log, log)                                                                                                \
     ROW(quick_erf, erf)                                                                                                \
     ROW(quick_sin, sin)                                                                                                \
