@@ -274,6 +274,16 @@ static bool small_power(hn_c *c, hn_str *out, const hn_scalar *x, const char *a)
     return true;
 }
 
+/* By one number for all lanes, where products and sums round once. */
+static bool divides_part(hn_c *c, hn_str *out, const hn_scalar *x, const char *a) {
+    int lane = hn_c_vector_lane(c);
+    if (!x->part || !c->fma || x->dtype != HONE_F32 || (lane >= 0 && c->sv_mask[x->arg[1]] >> lane & 1)) return false;
+    hn_str_addf(out, "hnk_part_f32_x%d(%s, ", c->width, a);
+    hn_c_operand(c, out, x->arg[1], false, "l");
+    hn_str_add(out, ")");
+    return true;
+}
+
 static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
     hone_dtype from = c->n->sv[x->arg[0]].dtype, t = x->dtype;
     const char *name = hn_c_lane(t), *source = hn_c_lane(from);
@@ -305,6 +315,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
     }
     if (x->op == HN_OP_SQRT && is_float) return hn_str_addf(out, "hnk_sqrt_%s_x%d(%s)", name, c->width, a[0]), true;
     if (x->op == HN_OP_POW && t == HONE_F32) return small_power(c, out, x, a[0]);
+    if (x->op == HN_OP_DIV && divides_part(c, out, x, a[0])) return true;
     if (infix[x->op] && (is_float || x->op != HN_OP_DIV)) {
         hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
         return true;

@@ -109,6 +109,15 @@ static void fused(hn_str *out, int width, bool wide) {
         width, wide ? "" : "f");
 }
 
+/* The quotient of a part of a sum by that sum, from 1 on: the reciprocal's product, put right twice. It is what IEEE
+ * division gives (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990) as long
+ * as remainders are exact: for quotients from 2^-100 on; smaller ones may be off by one unit. */
+static const char part[] = "HNR hnk_f32_x@ hnk_part_f32_x@(hnk_f32_x@ a, float b) {\n"
+                           "    hnk_f32_x@ d = hnk_dup_f32_x@(b), y = hnk_dup_f32_x@(1.0f / b), q = a * y;\n"
+                           "    q = hnk_fma_f32_x@(hnk_fma_f32_x@(-d, q, a), y, q);\n"
+                           "    return hnk_fma_f32_x@(hnk_fma_f32_x@(-d, q, a), y, q);\n"
+                           "}\n";
+
 static void template(hn_str *out, const char *text, int width, const row *r) {
     for (; *text; text++) {
         if (*text == '@')
@@ -208,6 +217,7 @@ static void vectors(hn_str *out, int width) {
     for (size_t k = 2; k < sizeof rows / sizeof *rows; k++) template(out, absolute, width, &rows[k]);
     fused(out, width, false);
     fused(out, width, true);
+    template(out, part, width, NULL);
     small_floats(out, width);
     hn_str_add(out, "#endif\n");
 }

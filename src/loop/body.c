@@ -266,6 +266,7 @@ hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a,
     lower_results(&l, body, to);
     n->first = root->head;
     if (l.rc != HONE_OK) return l.rc;
+    hn_mark_parts(n);
     if (!hn_arena_ok(a) || !hn_graph_ok(g)) return hn_fail(err, HONE_E_NOMEM, "out of memory in lowering a kernel");
     *out = n;
     return HONE_OK;

@@ -64,6 +64,9 @@ hn_sv hn_place_pick(hn_lowering *l, uint32_t n_guard, const hn_ix *guard, hn_sv 
 /* Guards hold between push and pop; guards that always hold are left out. Returns how many to pop. */
 uint32_t hn_push_guards(hn_lowering *l, uint32_t n, const hn_ix *guard);
 void hn_store(hn_lowering *l, hn_buf b, hn_ix at, hn_sv x);
+
+/* Marks the divisions of a row's elements by their sum (loop/body_parts.c). */
+void hn_mark_parts(hn_nest *n);
 void hn_update(hn_lowering *l, hn_buf b, hn_ix at, hn_op op, hn_sv x);
 hn_buf hn_register(hn_lowering *l, hone_dtype t);
 

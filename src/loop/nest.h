@@ -67,6 +67,7 @@ typedef struct hn_scalar {
     uint8_t n_arg;
     bool saturate;
     bool fused;   /* OP mul: an update that adds it may round once for both (contractions) */
+    bool part;    /* OP div: of 0 … 1 by a sum that all of them are part of, 1 at least once (or NaN) */
     hn_sv arg[3]; /* PICK: arg[0] where the guard holds, else arg[1]. WRAP: an index from data: negative ones count from
                      `below`; what is outside is reported to the run and clamped into [0, below) */
     hn_buf buf;

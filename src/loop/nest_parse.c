@@ -290,6 +290,7 @@ static bool let(parser *p, hn_st *out) {
     }
     x.saturate = accept(p, "saturate");
     x.fused = accept(p, "fused");
+    x.part = accept(p, "part");
     if (accept(p, "below") && !dimension(p, &x.below)) return false;
     if (!guards(p, &x)) return false;
     hn_sv id = hn_nest_scalar(p->n, &x);

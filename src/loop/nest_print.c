@@ -146,6 +146,7 @@ static void print_let(printer *p, hn_sv id) {
     for (uint32_t k = 0; k < x->n_arg; k++) hn_str_addf(p->out, " %%%u", p->sv[x->arg[k]] - 1);
     if (x->saturate) hn_str_add(p->out, " saturate");
     if (x->fused) hn_str_add(p->out, " fused");
+    if (x->part) hn_str_add(p->out, " part");
     if (x->below) {
         hn_str_add(p->out, " below ");
         hn_dim_print(p->n->dims, x->below, p->out);

@@ -10,7 +10,7 @@
 #include "loop/schedule.h"
 #include "loop/tile.h"
 
-enum { CHUNK = 4096, PEELS = 2, DOT_COLUMNS = 16 };
+enum { CHUNK = 4096, PEELS = 2, DOT_COLUMNS = 16, BODY_MAX = 6 };
 
 /* -- strides */
 typedef struct walk {
@@ -60,6 +60,19 @@ typedef struct plan {
     bool one_part; /* partial results in one vector: several rows have theirs at once */
 } plan;
 
+/* A row of up to eight vectors has all of them at once: no loop, nothing goes through memory. 0: it is longer. */
+static int64_t short_row(const plan *p, bool known, int64_t e, int64_t lanes) {
+    int64_t vectors = known ? e / lanes : 0;
+    return vectors <= (p->registers >= 32 ? 8 : 4) ? vectors : 0;
+}
+
+/* As much as can stand there several times. */
+static bool short_body(const hn_nest *n, hn_st first) {
+    int size = 0;
+    for (hn_st id = first; id; id = n->st[id].next) size++;
+    return size <= BODY_MAX;
+}
+
 /* Vectors of p->lanes, fewer in a short loop; what is left over in half as many, and so on down to four, where its
  * length is known, else in fours. */
 static void vectorise(hn_nest *n, hn_st loop, plan *p) {
@@ -70,6 +83,7 @@ static void vectorise(hn_nest *n, hn_st loop, plan *p) {
         hn_st inner, tail = 0;
         if (!hn_loop_split(n, loop, lanes, &inner, &tail, NULL)) return;
         if (!hn_loop_vectorise(n, inner, NULL)) return;
+        if (short_body(n, n->st[inner].body) && short_row(p, known, e, lanes)) hn_loop_unroll(n, loop, NULL);
         p->n_vector++;
         if (lanes <= 4) return;
         known = tail && hn_ix_is_int(n, n->extent[n->st[tail].var], &e);
@@ -78,18 +92,22 @@ static void vectorise(hn_nest *n, hn_st loop, plan *p) {
     }
 }
 
-/* Four vectors of partial results, so that additions do not wait for each other; what four vectors leave over likewise
- * with fewer. */
-static void partials(hn_nest *n, hn_st loop, plan *p) {
-    int64_t e, four = 4 * p->lanes;
+/* Vectors of partial results, so that additions do not wait for each other; what they leave over likewise with fewer,
+ * then with shorter ones. u: so many vectors where the row is long. */
+static void partials(hn_nest *n, hn_st loop, plan *p, int64_t lanes, int64_t u) {
+    int64_t e;
     bool known = hn_ix_is_int(n, n->extent[n->st[loop].var], &e);
-    int64_t u = known && e >= four ? 4 : known && e % (2 * p->lanes) == 0 ? 2 : 1;
+    while (known && !p->one_part && lanes > 4 && e < lanes) lanes /= 2;
+    if (u > 1 && short_row(p, known, e, lanes)) u = short_row(p, known, e, lanes);
     hn_st behind = n->st[loop].next, last = loop;
-    if (p->one_part) u = 1;
-    if (!hn_loop_rfactor(n, loop, p->lanes, u, NULL)) return;
+    if (!hn_loop_rfactor(n, loop, lanes, u, NULL)) return;
     p->n_partial++;
     while (n->st[last].next != behind) last = n->st[last].next;
-    if (u > 1 && n->st[last].kind == HN_ST_LOOP && n->st[last].loop == HN_SERIAL) partials(n, last, p);
+    bool rest = n->st[last].kind == HN_ST_LOOP && n->st[last].loop == HN_SERIAL;
+    if (rest && u > 1)
+        partials(n, last, p, lanes, known ? 4 : 1);
+    else if (rest && lanes > 4 && !p->one_part)
+        partials(n, last, p, known ? lanes / 2 : 4, 1);
 }
 
 static bool has_guards(hn_nest *n, hn_st first, hn_var v);
@@ -118,7 +136,7 @@ static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
     walk_list(n, n->st[id].body, n->st[id].var, true, &w);
     if (w.strided > w.unit && (is_reduction(n, id) || !hn_tile_calls(n, n->st[id].body))) return;
     if (is_reduction(n, id)) {
-        partials(n, id, p);
+        partials(n, id, p, p->lanes, p->one_part ? 1 : 4);
     } else if (peels && has_guards(n, n->st[id].body, n->st[id].var) && hn_loop_peel(n, id, &inside, NULL)) {
         hn_st behind = n->st[inside].next;
         schedule_part(n, id, whole, p, peels);
@@ -129,8 +147,19 @@ static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
     }
 }
 
+/* What a reduction takes is made in its loop, unless the row is shorter than a vector. */
+static void join_leaves(hn_nest *n, hn_st first, const plan *p) {
+    int64_t e;
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt s = n->st[id];
+        if (s.kind != HN_ST_LOOP || s.loop != HN_SERIAL || has_guards(n, s.body, s.var)) continue;
+        if (!hn_ix_is_int(n, n->extent[s.var], &e) || e >= p->lanes) hn_loop_join(n, id, NULL);
+    }
+}
+
 /* Loops without loops inside, anywhere below the list: rows, reductions, copies. */
 static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
+    if (!p->one_part) join_leaves(n, first, p);
     for (hn_st id = first, next; id; id = next) {
         next = n->st[id].next;
         if (n->st[id].kind != HN_ST_LOOP || n->st[id].loop != HN_SERIAL) {
@@ -289,6 +318,31 @@ static void whole(hn_nest *n, plan *p) {
     if (dots && c.n > 1) tile_dots(n, &c, p);
 }
 
+/* The leaves below walk rows that are short and of known length. */
+static bool short_rows(const hn_nest *n, hn_st first, int64_t most) {
+    int64_t e;
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        if (hn_has_loop(n, n->st[id].body) || !hn_ix_is_int(n, n->extent[n->st[id].var], &e) || e > most) return false;
+    }
+    return true;
+}
+
+/* Short rows that are computed in local memory go in pairs: what one waits for at the ends of its reductions the other
+ * computes in. The loop over a pair, unrolled once what is inside is vectors; 0: none. */
+static hn_st pair_rows(hn_nest *n, plan *p) {
+    hn_st at = n->first, pair;
+    int64_t e;
+    while (at && n->st[at].kind == HN_ST_LET) at = n->st[at].next;
+    while (at && n->st[at].kind == HN_ST_LOOP && n->st[at].loop == HN_PARALLEL) at = hn_lone_loop(n, n->st[at].body);
+    if (!at || p->registers < 32 || !keeps_rows(n, n->st[at].body)) return 0;
+    if (!short_rows(n, n->st[at].body, 16 * p->lanes)) return 0;
+    if (!hn_ix_is_int(n, n->extent[n->st[at].var], &e) || e % 2) return 0;
+    if (!hn_loop_split(n, at, 2, &pair, NULL, NULL) || !hn_loop_own(n, pair, NULL)) return 0;
+    p->registers /= 2;
+    return pair;
+}
+
 const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
     plan p = {.lanes = types_fine(n) ? lanes : 1, .registers = registers};
     hn_nest_tidy(n);
@@ -296,7 +350,9 @@ const char *hn_schedule_default(hn_nest *n, int64_t lanes, int64_t registers) {
     hn_nest_tidy(n);
     if (one_top_loop(n)) whole(n, &p);
     hn_nest_items(n);
+    hn_st pair = p.lanes > 1 ? pair_rows(n, &p) : 0;
     if (p.lanes > 1) schedule_leaves(n, n->first, &p);
+    if (pair) hn_loop_unroll(n, pair, NULL);
     hn_nest_tidy(n);
     if (p.rows) return hn_format(n->a, "tile=%dx2 vector=%d", (int)p.rows, (int)p.lanes);
     if (p.n_vector || p.n_partial) return hn_format(n->a, "vector=%d partial=%d", (int)p.lanes, p.n_partial);

@@ -154,11 +154,14 @@ static hn_st setter(const hn_nest *n, hn_st first, hn_st until, hn_buf b, bool *
     return found;
 }
 
-/* The one update in the body, which must be its last statement; all else must be definitions. */
-static hn_st only_update(const hn_nest *n, hn_st body) {
-    for (hn_st id = body; id; id = n->st[id].next) {
-        if (n->st[id].kind == HN_ST_UPDATE) return n->st[id].next ? 0 : id;
-        if (n->st[id].kind != HN_ST_LET) return 0;
+/* The one update in the body, which must be its last statement; all else must be definitions, and stores to memory of
+ * an element of each iteration's own. */
+static hn_st only_update(const hn_nest *n, hn_st loop) {
+    for (hn_st id = n->st[loop].body; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_UPDATE) return s->next ? 0 : id;
+        bool stores = s->kind == HN_ST_STORE && n->buf[s->buf].space != HN_REG && hn_ix_uses(n, s->at, n->st[loop].var);
+        if (s->kind != HN_ST_LET && !stores) return 0;
     }
     return 0;
 }
@@ -179,15 +182,16 @@ static hn_st add_partials(hn_nest *n, hn_st loop, hn_buf p, int64_t w, int64_t u
     if (!var) return 0;
     var[n->st[loop].var] = hn_ix_add(n, hn_ix_scale(n, hn_ix_var(n, vo), hn_dim_int(n->dims, w * u)), place);
     hn_subst s = {var, NULL, n->n_var, 0};
-    hn_st body = hn_nest_clone(n, n->st[loop].body, &s), last = only_update(n, body);
+    hn_st body = hn_nest_clone(n, n->st[loop].body, &s), last = body;
+    while (last && n->st[last].next) last = n->st[last].next;
     if (!last) return 0;
     n->st[last].buf = p;
     n->st[last].at = place;
     return loop_around(n, vo, loop_around(n, vu, loop_around(n, vl, body, HN_VECTOR), HN_UNROLL), HN_SERIAL);
 }
 
-/* for l < w { buf[at] = buf[at] op p[from + l] }; at of the update, or l where it is 0. */
-static hn_st fold_vector(hn_nest *n, const hn_stmt *update, hn_buf p, int64_t from, int64_t w) {
+/* for l < w { buf[at] = buf[at] op p[from + l] }; at of the update, or, from `into` on, a lane each. */
+static hn_st fold_vector(hn_nest *n, const hn_stmt *update, hn_buf p, int64_t from, int64_t w, int64_t into) {
     hn_var l = hn_nest_var(n, hn_ix_int(n, w));
     hn_ix lane = hn_ix_var(n, l);
     hn_scalar load = {.kind = HN_SV_LOAD, .dtype = n->buf[p].dtype, .buf = p};
@@ -195,34 +199,36 @@ static hn_st fold_vector(hn_nest *n, const hn_stmt *update, hn_buf p, int64_t fr
     hn_stmt to = *update;
     to.value = hn_nest_scalar(n, &load);
     to.next = 0;
-    if (!to.at) to.at = lane;
+    if (into >= 0) to.at = hn_ix_add(n, lane, hn_ix_int(n, into));
     hn_st last = hn_nest_stmt(n, &to);
     hn_st let = hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_LET, .value = to.value, .next = last});
     return loop_around(n, l, let, HN_VECTOR);
 }
 
-/* The vectors are added up into the first, then its lanes into the register; gives the first of a list. */
+/* The vectors are added up into the first, in halves, then its lanes into the register; gives the first of a list. */
 static hn_st fold_partials(hn_nest *n, const hn_stmt *update, hn_buf p, int64_t w, int64_t u, hn_st *last) {
     hn_stmt into = *update;
     hn_st head = 0;
     into.buf = p;
-    into.at = 0;
-    for (int64_t k = 1; k < u; k++) {
-        hn_st add = fold_vector(n, &into, p, k * w, w);
-        if (head)
-            n->st[*last].next = add;
-        else
-            head = add;
-        *last = add;
+    for (int64_t half; u > 1; u = half) {
+        half = (u + 1) / 2;
+        for (int64_t k = half; k < u; k++) {
+            hn_st add = fold_vector(n, &into, p, k * w, w, (k - half) * w);
+            if (head)
+                n->st[*last].next = add;
+            else
+                head = add;
+            *last = add;
+        }
     }
-    hn_st sum = fold_vector(n, update, p, 0, w);
+    hn_st sum = fold_vector(n, update, p, 0, w, -1);
     if (head) n->st[*last].next = sum;
     *last = sum;
     return head ? head : sum;
 }
 
 bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **why) {
-    hn_st update = only_update(n, n->st[loop].body);
+    hn_st update = only_update(n, loop);
     hn_ix e = n->extent[n->st[loop].var];
     hn_dim size = hn_dim_int(n->dims, w * u);
     int64_t known;

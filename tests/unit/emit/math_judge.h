@@ -98,6 +98,32 @@ void math_judge(unsigned k, const float *x, const double *exact, judged *j) {
     }
 }
 
+/* Parts of sums, against division: how many quotients differ. From 2^-20 to 1 on, the sums around powers of two more
+ * often. */
+uint64_t math_parts(void);
+uint64_t math_parts(void) {
+    uint64_t n = 0, state = 0x9e3779b97f4a7c15u;
+    for (int k = 0; k < (1 << 20) / WIDTH; k++) {
+        float b, a[WIDTH];
+        VECTOR v;
+        for (int l = -1; l < WIDTH; l++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            uint32_t bits = (uint32_t)(state >> 41), sum = k % 3 ? bits : k % 2 ? bits & 15 : 0x7ffff0 | (bits & 15);
+            bits = l < 0 ? sum | (127 + (uint32_t)k % 18) << 23 : bits | (uint32_t)(107 + (state >> 8) % 20) << 23;
+            memcpy(l < 0 ? &b : &a[l], &bits, sizeof b);
+        }
+        if (k % 100 == 0) a[0] = 0, a[WIDTH - 1] = NAN;
+        if (k % 1000 == 0) b = NAN;
+        memcpy(&v, a, sizeof v);
+        v = JOIN(hnk_part_f32_x, WIDTH)(v, b);
+        for (int l = 0; l < WIDTH; l++) {
+            float got = v[l], want = a[l] / b;
+            n += memcmp(&got, &want, sizeof got) && (got == got || want == want);
+        }
+    }
+    return n;
+}
+
 /* Conversions of vectors of f16 and bf16, against rt/convert.h: `bits` and floats; what differs, but for NaN's bits. */
 uint64_t math_halves(const uint16_t *bits, const float *x);
 

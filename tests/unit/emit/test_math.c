@@ -28,6 +28,7 @@ typedef struct lanes {
     void (*exact)(unsigned k, const float *x, double *y);
     void (*judge)(unsigned k, const float *x, const double *exact, judged *j);
     uint64_t (*halves)(const uint16_t *bits, const float *x);
+    uint64_t (*parts)(void);
     double (*wide)(unsigned k, const double *x, uint64_t *n_wrong, double *worst_at);
     const char *(*wide_name)(unsigned k);
 } lanes;
@@ -291,6 +292,7 @@ static void add(const char *dir, const char *name) {
     l->exact = (void (*)(unsigned, const float *, double *))(uintptr_t)dlsym(l->so, "math_exact");
     l->judge = (void (*)(unsigned, const float *, const double *, judged *))(uintptr_t)dlsym(l->so, "math_judge");
     l->halves = (uint64_t(*)(const uint16_t *, const float *))(uintptr_t)dlsym(l->so, "math_halves");
+    l->parts = (uint64_t(*)(void))(uintptr_t)dlsym(l->so, "math_parts");
     l->wide = (double (*)(unsigned, const double *, uint64_t *, double *))(uintptr_t)dlsym(l->so, "math_wide");
     l->wide_name = (const char *(*)(unsigned))(uintptr_t)dlsym(l->so, "math_wide_name");
     n_under_test++;
@@ -309,6 +311,8 @@ int main(int argc, char **argv) { /* with an argument: that function alone */
     emitted("x86-64-v3", false, "= hnk_exp_f32_x1(");
     emitted("scalar", true, "= hnk_quick_exp_f32_x1(");
     for (int d = 0; d < n_under_test && argc < 2; d++) {
+        uint64_t n_other = under_test[d].parts();
+        ok(!n_other, "%s/parts_are_quotients (%llu are not)", under_test[d].dialect, (unsigned long long)n_other);
         halves(&under_test[d]);
         for (unsigned k = 0; under_test[d].wide_name(k); k++) wide(&under_test[d], k);
     }

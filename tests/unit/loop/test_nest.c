@@ -41,6 +41,8 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "vector")) return hn_loop_vectorise(n, s, why);
     if (!strcmp(name, "unroll")) return hn_loop_unroll(n, s, why);
     if (!strcmp(name, "parallel")) return hn_loop_parallelise(n, s, why);
+    if (!strcmp(name, "join")) return hn_loop_join(n, s, why);
+    if (!strcmp(name, "own")) return hn_loop_own(n, s, why);
     if (!strcmp(name, "rfactor")) return hn_loop_rfactor(n, s, f, u, why);
     if (!strcmp(name, "peel")) return hn_loop_peel(n, s, NULL, why);
     if (!strcmp(name, "trim")) return hn_loop_trim(n, s, why);
