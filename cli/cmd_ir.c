@@ -76,7 +76,7 @@ static void put_stats(cli *c, const passes *p) {
 static hone_rc open_graph(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
     hone_import_options options = {.symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
     char *report = NULL;
-    if (!cli_is_onnx(path)) return hone_graph_read(path, out, err);
+    if (!cli_is_onnx(path)) return cli_graph_open(path, x, out, err);
     hone_rc rc = hone_import_onnx(path, &options, out, &report, err);
     if (rc && report && *report) fputs(report, stderr);
     hone_free(report);

@@ -68,13 +68,18 @@ bool cli_is_model(const char *path) { return ends_with(path, ".onnx") || ends_wi
 
 hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
     hone_import_options options = {.symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
-    return cli_is_onnx(path) ? hone_import_onnx(path, &options, out, NULL, err) : hone_graph_read(path, out, err);
+    if (cli_is_onnx(path)) return hone_import_onnx(path, &options, out, NULL, err);
+    if (x->options.n_symbol)
+        return cli_fail(err, HONE_E_USAGE,
+                        "'--symbol' is for ONNX files; '%s' says its sizes itself, as in `symbol batch in 1..64`",
+                        path);
+    return hone_graph_read(path, out, err);
 }
 
 hone_rc cli_compile(const char *path, const cli_compiling *x, hone_compile_result *out, hone_err *err) {
     hone_graph *g;
     if (cli_is_onnx(path) || !cli_is_model(path)) return hone_compile_onnx(path, &x->options, out, err);
-    hone_rc rc = hone_graph_read(path, &g, err);
+    hone_rc rc = cli_graph_open(path, x, &g, err);
     if (rc) return rc;
     rc = hone_compile_graph(g, x->options.output, &x->options, out, err);
     hone_graph_free(g);

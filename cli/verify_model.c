@@ -4,12 +4,14 @@
 
 #include <hone/profile.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct judge {
     hone_graph *graph; /* the interpreter's, or NULL */
     hone_peer *peer;
     const char *name;
+    double rtol, atol;
 } judge;
 
 typedef struct tally {
@@ -19,7 +21,7 @@ typedef struct tally {
 
 static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *err) {
     cli_compiling x;
-    *j = (judge){.name = "the interpreter"};
+    j->name = "the interpreter";
     if (cli_given(c, "against")) {
         if (!cli_is_onnx(path)) return cli_fail(err, HONE_E_USAGE, "--against needs an ONNX file, not '%s'", path);
         hone_rc rc =
@@ -38,13 +40,23 @@ static void show_input(void *arg, uint64_t done, uint64_t total) {
     fprintf(stderr, "\r\033[Kinput %llu of %llu", (unsigned long long)done + 1, (unsigned long long)total);
 }
 
+static hone_rc tolerance(const cli *c, const char *name, const char *dflt, double *out, hone_err *err) {
+    const char *text = cli_text(c, name, dflt);
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text || *end || !isfinite(x) || x < 0)
+        return cli_fail(err, HONE_E_USAGE, "option '--%s' takes a number from 0 on such as 1e-3, not '%s'", name, text);
+    *out = x;
+    return HONE_OK;
+}
+
 static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_inputs, tally *t, hone_err *err) {
     hone_verify_options options = {.graph = j->graph,
                                    .peer = j->peer,
                                    .sizes = cli_text(c, "size", NULL),
                                    .n_inputs = n_inputs,
-                                   .rtol = strtod(cli_text(c, "rtol", "1e-3"), NULL),
-                                   .atol = strtod(cli_text(c, "atol", "1e-4"), NULL)};
+                                   .rtol = j->rtol,
+                                   .atol = j->atol};
     if (cli_width(stderr)) options.progress = show_input;
     hone_rc rc = hone_verify_program(m->program, &options, t->worst, &t->same, err);
     if (cli_width(stderr)) fputs("\r\033[K", stderr);
@@ -88,9 +100,11 @@ static void json_model(cli *c, const char *path, const cli_model *m, const judge
 
 hone_rc cli_verify_model(cli *c, const char *path, hone_err *err) {
     cli_model m;
-    judge j;
+    judge j = {0};
     uint64_t n_inputs = cli_count(c, "inputs", 3);
-    hone_rc rc = cli_model_open(c, path, (uint32_t)cli_count(c, "threads", 0), &m, err);
+    hone_rc rc = tolerance(c, "rtol", "1e-3", &j.rtol, err);
+    if (!rc) rc = tolerance(c, "atol", "1e-4", &j.atol, err);
+    if (!rc) rc = cli_model_open(c, path, (uint32_t)cli_count(c, "threads", 0), &m, err);
     if (rc) return rc;
     rc = open_judge(c, path, &j, err);
     tally t = {cli_alloc((size_t)m.model->n_outputs + 1, sizeof *t.worst), true};

@@ -72,6 +72,11 @@ hone compile mlp.ir --cc nosuchcc -o none/mlp --no-cache; ls none
 echo '-- verify'
 hone verify mlp.ir --size n=3 | calm
 hone verify mlp.ir --against onnxruntime
+hone verify mlp.ir --rtol 1e-3x
+hone verify mlp.ir --atol nan
+hone verify mlp.ir --symbol n=3
+hone compile mlp.ir --symbol n=3 -o none/mlp; ls none
+hone ir mlp.ir --symbol n=99
 hone verify mlp.ir out/mlp.so
 echo '-- bench'
 hone bench out/mlp.so --threads 1 --time 0.05 | head -1 | tr -s ' '
