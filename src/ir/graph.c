@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "ir/cost.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 /* --- the tables ------------------------------------------------------------------------------------------------- */
 
-enum { P = HN_PURE, C = HN_COMMUTES, A = HN_ASSOCIATES };
+enum { P = HN_PURE, C = HN_COMMUTES, A = HN_ASSOCIATES, E = HN_EASY };
 static const hn_op_info op_info[HN_N_OPS] = {
 #define HN_OP(id, text, imin, imax, outs, cls, flags, result, doc) {text, imin, imax, outs, HN_##cls, flags},
 #include "ir/ops.def"

@@ -5,6 +5,7 @@
  * that is costly is kept in a row buffer: computed once per row, at the scope of its outer indices (compute-at).
  */
 #include "loop/body.h"
+#include "ir/cost.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -165,21 +166,10 @@ hn_sv hn_value_at(hn_lowering *l, hn_val v, const hn_ix *at) {
 static bool costly(const hn_lowering *l, hn_val v, int depth) {
     const hn_node *x = hn_def(l->g, v);
     if (!x || l->buf[v] || depth > 12) return false;
-    switch (x->op) {
-    case HN_OP_ADD:
-    case HN_OP_SUB:
-    case HN_OP_MUL:
-    case HN_OP_NEG:
-    case HN_OP_ABS:
-    case HN_OP_MIN:
-    case HN_OP_MAX:
-    case HN_OP_CAST:
-    case HN_OP_SELECT: break;
-    default: {
+    if (!hn_op_is_easy(x->op)) {
         hn_op_class c = hn_op_of(x->op)->cls;
         if (c == HN_CONTRACT || c == HN_WINDOW || c == HN_UNARY || c == HN_BINARY) return true;
         if (c == HN_REDUCE || c == HN_SOURCE) return false; /* a reduction has its own place */
-    }
     }
     for (uint16_t k = 0; k < x->n_in; k++)
         if (x->in[k] && costly(l, x->in[k], depth + 1)) return true;

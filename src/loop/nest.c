@@ -56,8 +56,8 @@ hn_st hn_nest_stmt(hn_nest *n, const hn_stmt *x) {
 bool hn_scalar_same(const hn_scalar *a, const hn_scalar *b) {
     if (a->kind != b->kind || a->dtype != b->dtype || a->op != b->op || a->n_arg != b->n_arg || a->buf != b->buf)
         return false;
-    if (a->saturate != b->saturate || a->fused != b->fused || a->part != b->part || a->at != b->at || a->n_guard != b->n_guard ||
-        a->i != b->i)
+    if (a->saturate != b->saturate || a->fused != b->fused || a->part != b->part || a->at != b->at ||
+        a->n_guard != b->n_guard || a->i != b->i)
         return false;
     if (memcmp(a->arg, b->arg, sizeof a->arg) || memcmp(&a->f, &b->f, sizeof a->f) || a->below != b->below)
         return false;

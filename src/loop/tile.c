@@ -1,5 +1,6 @@
 /* loop/tile.c — register tiles (Goto and van de Geijn 2008, section 6; the micro-kernel of BLIS). */
 #include "loop/tile.h"
+#include "ir/cost.h"
 #include "loop/loop_int.h"
 #include "loop/schedule.h"
 
@@ -83,18 +84,8 @@ bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, const hn_walk *w, h
 /* -- what follows the reductions */
 bool hn_tile_calls(const hn_nest *n, hn_st first) {
     for (hn_st id = first; id; id = n->st[id].next) {
-        if (n->st[id].kind != HN_ST_LET || n->sv[n->st[id].value].kind != HN_SV_OP) continue;
-        switch (n->sv[n->st[id].value].op) {
-        case HN_OP_ADD:
-        case HN_OP_SUB:
-        case HN_OP_MUL:
-        case HN_OP_NEG:
-        case HN_OP_ABS:
-        case HN_OP_MIN:
-        case HN_OP_MAX:
-        case HN_OP_CAST: break;
-        default: return true;
-        }
+        const hn_scalar *x = n->st[id].kind == HN_ST_LET ? &n->sv[n->st[id].value] : NULL;
+        if (x && x->kind == HN_SV_OP && !hn_op_is_easy(x->op)) return true;
     }
     return false;
 }

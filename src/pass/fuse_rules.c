@@ -6,6 +6,7 @@
  * windows take pointwise consumers of their own shape (epilogues) and plain movement of their inputs.
  */
 #include "pass/fuse.h"
+#include "ir/cost.h"
 #include "pass/rewrite.h"
 
 #include <string.h>
@@ -57,32 +58,11 @@ void hn_fuse_found(hn_fuse *f, hn_fgroup *x, const hn_node *n) {
 }
 
 /* -- what a group computes */
-static bool cheap_op(hn_op op) {
-    switch (op) {
-    case HN_OP_ADD:
-    case HN_OP_SUB:
-    case HN_OP_MUL:
-    case HN_OP_NEG:
-    case HN_OP_ABS:
-    case HN_OP_MIN:
-    case HN_OP_MAX:
-    case HN_OP_CAST:
-    case HN_OP_SELECT:
-    case HN_OP_NOT:
-    case HN_OP_AND:
-    case HN_OP_OR:
-    case HN_OP_EQ:
-    case HN_OP_NE:
-    case HN_OP_LT:
-    case HN_OP_LE: return true;
-    default: return false;
-    }
-}
 static bool cheap(const hn_fuse *f, const hn_fgroup *x) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < x->n_node; k++) {
         hn_op op = f->g->node[x->node[k]].op;
-        if (is_pointwise(op) && (!cheap_op(op) || ++n > CHEAP_MAX)) return false;
+        if (is_pointwise(op) && (!hn_op_is_easy(op) || ++n > CHEAP_MAX)) return false;
         if (is_gather(op)) return false;
     }
     return true;

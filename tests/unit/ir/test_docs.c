@@ -1,5 +1,6 @@
 /* docs/ir.md says what the tables say: a row for every operation, attribute, element type and pass. */
 #include "base/str.h"
+#include "ir/cost.h"
 #include "ir/graph.h"
 #include "pass/pass.h"
 #include "tap.h"
@@ -56,6 +57,7 @@ static void check_op(hn_op op) {
     hn_str_add(&s, x->flags & HN_PURE ? "pure" : "");
     hn_str_add(&s, x->flags & HN_COMMUTES ? ", commutes" : "");
     hn_str_add(&s, x->flags & HN_ASSOCIATES ? ", associates" : "");
+    hn_str_add(&s, hn_op_is_easy(op) ? ", easy" : "");
     hn_str_add(&s, " | ");
     add_cell(&s, op_doc[op]);
     hn_str_add(&s, " |\n");
