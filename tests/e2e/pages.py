@@ -1,5 +1,7 @@
 """What every page that hone writes has to stand in a real browser: used by report.t and profile_page.t. TAP."""
-import os, re
+import os, re, shutil
+
+import chromium
 
 count = failed = 0
 prefix = "pages"  # of the names of all checks
@@ -36,6 +38,22 @@ def check(fine, name, detail=""):
 def done():
     print(f"1..{count}")
     return failed != 0
+
+
+def in_browser(top, kept, checks):
+    """Runs checks(browser); the folder of the pages goes afterwards, unless it is kept."""
+    browser = None
+    try:
+        browser = chromium.Chromium()
+        checks(browser)
+    except chromium.Failed as why:
+        check(False, "browser", why)
+    finally:
+        if browser:
+            browser.close()
+        if not kept:
+            shutil.rmtree(top, ignore_errors=True)
+    return done()
 
 
 def looks(browser, top, kind, page, pictures):

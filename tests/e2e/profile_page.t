@@ -5,7 +5,6 @@ import json, os, re, shutil, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-import chromium  # noqa: E402
 import pages  # noqa: E402
 from pages import check  # noqa: E402
 
@@ -81,6 +80,15 @@ def acts(browser, page, data):
     check(not browser.errors, "acting_nothing_on_the_console", browser.errors)
 
 
+def on_paper(browser, page):
+    """Schedules get room on a printed page: about as wide as A4 less its margins."""
+    browser.open(page, width=700, height=1000)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    narrowest = browser.eval('Math.min(...[...document.querySelectorAll("#kernels-table td.wide")].map(x => x.getBoundingClientRect().width))')
+    check(narrowest > 90, "paper_has_room_for_schedules", narrowest)
+    browser.call("Emulation.setEmulatedMedia", media="")
+
+
 def main():
     if not shutil.which("chromium"):
         print("1..0 # SKIP needs chromium")
@@ -88,23 +96,17 @@ def main():
     top = KEEP or tempfile.mkdtemp(prefix="profile-page-")
     page, data = profile(top, "measured", measured(top))
     bare, _ = profile(top, "unmeasured", dict(os.environ, XDG_CACHE_HOME=os.path.join(top, "none")))
-    browser = None
-    try:
-        browser = chromium.Chromium()
+
+    def checks(browser):
         text = pages.looks(browser, top, "measured", page, 1)
         check("onerror=alert(1)" in text and "of the roof" in text, "texts_stay_texts")
         draws(browser, page, data)
         acts(browser, page, data)
+        on_paper(browser, page)
         text = pages.looks(browser, top, "unmeasured", bare, 1)
         check("hone doctor --measure" in text and "of the roof" not in text, "unmeasured_says_so")
-    except chromium.Failed as why:
-        check(False, "browser", why)
-    finally:
-        if browser:
-            browser.close()
-        if not KEEP:
-            shutil.rmtree(top, ignore_errors=True)
-    return pages.done()
+
+    return pages.in_browser(top, KEEP, checks)
 
 
 if __name__ == "__main__":

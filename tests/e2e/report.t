@@ -5,7 +5,6 @@ import json, os, re, shutil, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-import chromium  # noqa: E402
 import pages  # noqa: E402
 from pages import check  # noqa: E402
 
@@ -54,9 +53,8 @@ def main():
         written[kind] = os.path.join(folder, "report.html")
         run = subprocess.run([HONE, "report"], cwd=folder, capture_output=True, text=True)
         check(run.returncode == 0, f"{kind}_is_written", run.stderr)
-    browser = None
-    try:
-        browser = chromium.Chromium()
+
+    def checks(browser):
         text = {kind: pages.looks(browser, top, kind, written[kind], KINDS[kind]) for kind in KINDS}
         check("1.081" in text["kept"] and "gcc -O3 -funroll-loops -DTILE=32" in text["kept"], "kept_says_gain_and_flags")
         check("not validated: the search claims" in text["pair"].lower() and "hone validate" in text["pair"], "unproven_says_so")
@@ -71,14 +69,8 @@ def main():
         check(not re.search(r'(src|href)="(https?:)?//', html), "nothing_from_elsewhere")
         json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', html, re.S).group(1))
         check(True, "data_is_json")
-    except chromium.Failed as why:
-        check(False, "browser", why)
-    finally:
-        if browser:
-            browser.close()
-        if not KEEP:
-            shutil.rmtree(top, ignore_errors=True)
-    return pages.done()
+
+    return pages.in_browser(top, KEEP, checks)
 
 
 if __name__ == "__main__":
