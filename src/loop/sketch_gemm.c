@@ -124,24 +124,59 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
 }
 
 /* -- knobs */
-static const double READS = 0.1, STREAMS = 0.005;
+/* Of a tile's cycles, for what it reads per multiply-add and for every stream of panels; cycles of a loop's body, and
+ * of a vector that is read while others arrive. */
+static const double READS = 0.1, STREAMS = 0.005, LOOP = 0.4, ARRIVES = 0.5;
 enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP, STEPS };
 /* LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not known. */
 enum { LINES_AHEAD = 64, STRIPS = 8 };
+/* AHEAD: what is asked for: panels of the operand along the columns, rows of the other one. */
+enum { AHEAD_PANELS = 1, AHEAD_ROWS = 2 };
 /* STEPS_MAX: of the reduction in one body. SPARE: registers that two or four of them want free. */
 enum { STEPS_MAX = 4, SPARE_MIN = 2, SPARE_FOUR = 8 };
 /* DEPTH_MIN: of a slice; LINE: what depths are multiples of. GROUP_MAX: panels. */
 enum { DEPTH_MIN = 128, LINE = 16, GROUP_MAX = 8 };
-/* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol. */
-enum { ITEMS = 4, LEAST_TILES = 4, UNKNOWN_ROWS = 256 };
+/* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol.
+ * BLOCK_MIN: rows that panels should pass for. */
+enum { ITEMS = 4, LEAST_TILES = 4, UNKNOWN_ROWS = 256, BLOCK_MIN = 96 };
 
 static int64_t rows_max(const hn_machine *m, int64_t cols) {
     int64_t rows = hn_tile_rows_max(m->registers > 0 ? m->registers : 16, cols);
     return rows < 1 ? 1 : rows > ROWS_MAX ? ROWS_MAX : rows;
 }
 
-/* The tile of the least cycles; what it reads for a multiply-add and how many streams of panels it follows count a
- * little. */
+/* A body of several steps asks for memory less often, and its loop costs less; where accumulators, vectors and the
+ * broadcast leave few registers, compilers begin to keep some of them on the stack. */
+static int64_t best_steps(const hn_machine *m, const product *p, const hn_tile *t) {
+    int64_t registers = m->registers > 0 ? m->registers : 16, free = registers - hn_tile_registers_of(t);
+    int64_t steps = free < SPARE_MIN ? 1 : free < SPARE_FOUR ? 2 : STEPS_MAX;
+    while (steps > 1 && p->sum > 0 && p->sum < STEPS_MAX * steps) steps /= 2;
+    return steps;
+}
+
+/* Does the operand along the columns stay in the cache from one run to the next? */
+static bool panels_stay(const hn_machine *m, const product *p) {
+    return p->n < 1 || p->k < 1 || p->n * p->k * 4 <= m->l2_b / 4;
+}
+
+/* What counts a little besides a tile's multiply-adds, as a share of them: what it reads for one, how many streams of
+ * panels it follows, and its loop. */
+static double beside(const hn_machine *m, const product *p, const hn_tile *t) {
+    double pairs = (double)(t->rows * t->cols), loop = LOOP * (best_steps(m, p, t) > 1 ? 0.5 : 1);
+    double reads = (double)(t->rows + t->cols) / pairs;
+    if (reads > 1) reads *= 2; /* none of them may wait then */
+    return READS * reads + STREAMS * (double)t->cols + loop / (0.5 * pairs);
+}
+
+/* Cycles that panels add which pass for few rows: every tile of rows reads them while the next one arrives. A tile that
+ * is alone but for its tail has nobody to share the asking with. */
+static double arrival(const hn_machine *m, const product *p, const hn_tile *t) {
+    if (p->m < 1 || p->m >= BLOCK_MIN || panels_stay(m, p)) return 0;
+    int64_t tiles = (p->m + t->rows - 1) / t->rows + (p->m > t->rows && p->m < 2 * t->rows);
+    return ARRIVES * (double)tiles * (double)p->n / (double)t->lanes;
+}
+
+/* The tile of the least cycles. */
 static hn_tile best_tile(const hn_machine *m, const product *p) {
     hn_tile best = {1, 1, p->lanes};
     double least = 0;
@@ -151,7 +186,7 @@ static hn_tile best_tile(const hn_machine *m, const product *p) {
             double cycles = hn_tile_cycles(&t, p->m, p->n, &(hn_tile_feed){0});
             if (p->m < 1) cycles /= (double)(64 * rows);
             if (p->n < 1) cycles /= (double)(64 * cols * p->lanes);
-            cycles *= 1 + READS * (double)(rows + cols) / (double)(rows * cols) + STREAMS * (double)cols;
+            cycles = cycles * (1 + beside(m, p, &t)) + arrival(m, p, &t);
             if (least > 0 && cycles >= least) continue;
             least = cycles;
             best = t;
@@ -177,25 +212,32 @@ static int64_t shared_block(const hn_machine *m, const product *p, const hn_tile
     return best;
 }
 
-/* Rows whose part of the left operand fills half of the second-level cache, in whole tiles; up to twice as many where
- * that saves a second walk through the panels. */
-static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *t) {
-    int64_t k = p->k > 0 ? p->k : 1024, rows = m->l2_b / 2 / (k * 4);
-    if (p->m > rows && p->m < 2 * rows) rows = p->m;
-    return whole_tiles(shared_block(m, p, t, whole_tiles(rows, t)), t);
+/* Rows of the left operand that share the second-level cache with two panels. */
+static int64_t rows_beside_panels(const hn_machine *m, const product *p, const hn_tile *t) {
+    return m->l2_b / 8 * 7 / (4 * (p->k > 0 ? p->k : 1024)) - 2 * t->cols * t->lanes;
 }
 
-/* The operand along the columns does not stay in the cache from one run to the next: its panels are asked for ahead. */
-static bool best_ahead(const hn_machine *m, const product *p) {
-    return p->n > 0 && p->k > 0 && p->n * p->k * 4 > m->l2_b / 4;
+/* Rows that stay in the second-level cache while panels pass. Where those are few, more: panels would pass too often;
+ * the reduction goes in slices then. */
+static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *t) {
+    int64_t all = p->m > 0 ? p->m : UNKNOWN_ROWS, rows = rows_beside_panels(m, p, t);
+    if (rows < BLOCK_MIN) rows = UNKNOWN_ROWS;
+    return whole_tiles(shared_block(m, p, t, whole_tiles(rows < all ? rows : all, t)), t);
+}
+
+/* An operand that does not stay in the cache from one run to the next is asked for ahead. */
+static int64_t best_ahead(const hn_machine *m, const product *p) {
+    int64_t rows = p->m > 0 ? p->m : UNKNOWN_ROWS;
+    return (panels_stay(m, p) ? 0 : AHEAD_PANELS) + (p->k > 0 && rows * p->k * 4 > m->l2_b / 4 ? AHEAD_ROWS : 0);
 }
 
 /* Slices of the reduction: where a block of the left operand, a panel and the next panel do not fit into the
  * second-level cache together, a panel's slice is what fills the first level. */
 static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *t, int64_t block) {
-    int64_t width = t->cols * t->lanes, rows = p->m > 0 && p->m < block ? p->m : block, best = 0;
-    if (p->sum != p->k || p->n < 1 || rows < 2 * t->rows) return 0;
-    if (4 * p->k * (rows + 2 * width) <= m->l2_b / 4 * 3) return 0;
+    int64_t width = t->cols * t->lanes, rows = p->m < block ? p->m : block, beside = rows_beside_panels(m, p, t),
+            best = 0;
+    if (p->m < 1 || p->sum != p->k || p->n < 1 || rows < 2 * t->rows) return 0;
+    if (beside >= BLOCK_MIN || beside >= rows) return 0;
     for (int64_t d = DEPTH_MIN; 2 * d <= p->sum && 4 * d * width <= m->l1d_b; d += LINE)
         if (p->sum % d == 0) best = d;
     return best;
@@ -210,15 +252,6 @@ static int64_t best_group(const hn_machine *m, const product *p, const hn_tile *
         if (turns > 1 && 20 * items >= 19 * cores * turns) return g;
     }
     return 1;
-}
-
-/* A body of several steps asks for memory less often, and its loop costs less; where accumulators, vectors and the
- * broadcast leave few registers, compilers begin to keep some of them on the stack. */
-static int64_t best_steps(const hn_machine *m, const product *p, const hn_tile *t) {
-    int64_t registers = m->registers > 0 ? m->registers : 16, free = registers - hn_tile_registers_of(t);
-    int64_t steps = free < SPARE_MIN ? 1 : free < SPARE_FOUR ? 2 : STEPS_MAX;
-    while (steps > 1 && p->sum > 0 && p->sum < STEPS_MAX * steps) steps /= 2;
-    return steps;
 }
 
 static void depths(const product *p, hn_knob *k) {
@@ -244,10 +277,10 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[STEPS] = (hn_knob){.name = "steps", .model = best_steps(m, &p, &t)};
     for (int64_t c = 1; c <= COLS_MAX; c++) hn_knob_add(&out->knob[COLS], c);
     for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) hn_knob_add(&out->knob[ROWS], r);
-    for (int64_t b = block / 4; b <= 4 * block; b *= 2)
-        if (b > 0) hn_knob_add(&out->knob[BLOCK], b);
+    for (int64_t b = block < 4 ? 1 : block / 4; b <= 4 * block; b *= 2) hn_knob_add(&out->knob[BLOCK], b);
     hn_knob_add(&out->knob[BLOCK], block);
-    for (int64_t a = 0; a < 2; a++) hn_knob_add(&out->knob[AHEAD], a), hn_knob_add(&out->knob[STAGE], a);
+    for (int64_t a = 0; a <= AHEAD_PANELS + AHEAD_ROWS; a++) hn_knob_add(&out->knob[AHEAD], a);
+    for (int64_t a = 0; a < 2; a++) hn_knob_add(&out->knob[STAGE], a);
     for (int64_t g = 1; g <= (p.n > 0 ? GROUP_MAX : 1); g *= 2) hn_knob_add(&out->knob[GROUP], g);
     for (int64_t u = 1; u <= STEPS_MAX; u *= 2) hn_knob_add(&out->knob[STEPS], u);
     depths(&p, &out->knob[DEPTH]);
@@ -263,13 +296,14 @@ typedef struct place {
     int depth;
     hn_var strip;
     int64_t strips; /* 1: all rows are one tile */
-    bool in_tile;
-    hn_ix *zero; /* by variable: 0 for lanes */
+    bool in_tile, tail;
+    hn_var row, lane; /* the tile's lanes: of rows, 0: there is one row; of a vector */
+    hn_ix *zero;      /* by variable: 0 for lanes */
     uint32_t n_zero;
     int64_t line, group, slice; /* elements, panels, iterations of the reduction */
     int64_t steps;              /* of the reduction in one body */
-    bool asks;                  /* for panels ahead */
-    hn_dim share;               /* elements of a line that a tile of rows sees to; 0: the number of rows is known */
+    int64_t asks;               /* what for: bits of AHEAD */
+    hn_dim tiles;               /* of rows in a block; 0: their number is known */
 } place;
 
 /* The panels that a reduction reads: `lines` streams, side by side, each line by line. */
@@ -324,23 +358,57 @@ static bool find_next(hn_nest *n, hn_var v, hn_ix at, const place *w, stream *s)
     return true;
 }
 
-/* The load of a reduction's body that walks with the panels, if it walks through memory line by line. */
+/* The n-th definition of a reduction's body that is a load; 0: there are fewer. */
+static hn_sv load_of(const hn_nest *n, hn_st loop, int which) {
+    for (hn_st id = n->st[loop].body; id; id = n->st[id].next)
+        if (n->st[id].kind == HN_ST_LET && n->sv[n->st[id].value].kind == HN_SV_LOAD && which-- == 0)
+            return n->st[id].value;
+    return 0;
+}
+
+/* The load of a reduction's body that walks along the columns, if it walks through memory line by line. Where it does
+ * not move with the panels, what is walked next is not known: next is 0. */
 static bool find_stream(hn_nest *n, hn_st loop, const place *w, stream *s) {
     int64_t k, panel;
+    hn_sv load;
     hn_var v = n->st[loop].var;
     s->lines = w->tile.cols * w->tile.lanes / w->line;
     if (!hn_ix_is_int(n, n->extent[v], &s->length)) return false;
-    for (hn_st id = n->st[loop].body; id; id = n->st[id].next) {
-        const hn_scalar x = n->sv[n->st[id].kind == HN_ST_LET ? n->st[id].value : 0];
-        if (n->st[id].kind != HN_ST_LET || x.kind != HN_SV_LOAD || !hn_ix_depends(n, x.at, w->walk[0])) continue;
-        if (!has_stride(n, x.at, v, &k) || k != w->line || !has_stride(n, x.at, w->walk[0], &panel)) return false;
-        if (panel % (w->group * s->lines * w->line * s->length)) return false;
+    for (int i = 0; (load = load_of(n, loop, i)); i++) {
+        const hn_scalar x = n->sv[load];
+        if (!hn_ix_depends(n, x.at, w->lane)) continue;
+        if (!has_stride(n, x.at, v, &k) || k != w->line) return false;
         hn_ix *first = HN_NEW_N(n->a, hn_ix, n->n_var);
         if (!first) return false;
         first[v] = hn_ix_int(n, 0);
         s->here = hn_ix_subst(n, x.at, &(hn_subst){first, NULL, n->n_var, 0});
-        s->buf = x.buf, s->step = panel / (w->group * s->lines);
+        s->buf = x.buf, s->next = 0;
+        if (!hn_ix_depends(n, x.at, w->walk[0])) return true;
+        if (!has_stride(n, x.at, w->walk[0], &panel)) return false;
+        if (panel % (w->group * s->lines * w->line * s->length)) return false;
+        s->step = panel / (w->group * s->lines);
         return find_next(n, v, x.at, w, s);
+    }
+    return false;
+}
+
+/* The load that walks through whole rows, one behind the other: next is where those of the next tile begin. */
+static bool find_rows(hn_nest *n, hn_st loop, const place *w, stream *s) {
+    int64_t k, row, length;
+    hn_sv load;
+    hn_var v = n->st[loop].var;
+    if (!w->row || !hn_ix_is_int(n, n->extent[v], &length)) return false;
+    for (int i = 0; (load = load_of(n, loop, i)); i++) {
+        const hn_scalar x = n->sv[load];
+        if (!has_stride(n, x.at, v, &k) || k != 1 || !has_stride(n, x.at, w->row, &row) || row != length) continue;
+        hn_ix *first = HN_NEW_N(n->a, hn_ix, n->n_var);
+        if (!first) return false;
+        memcpy(first, w->zero, w->n_zero * sizeof *first);
+        first[v] = hn_ix_int(n, 0);
+        s->buf = x.buf;
+        s->next = hn_ix_subst(n, x.at, &(hn_subst){first, NULL, n->n_var, 0});
+        s->next = hn_ix_add(n, s->next, hn_ix_int(n, w->tile.rows * row));
+        return true;
     }
     return false;
 }
@@ -353,7 +421,7 @@ static int64_t power_below(int64_t x) {
 
 /* Before every body of the loop: what lies ahead in as many steps, `step` elements each, of which a line needs one. */
 static void ask(hn_nest *n, hn_st loop, const place *w, const stream *s, hn_ix at, int64_t step) {
-    int64_t elements = w->steps * step, lines = elements > w->line ? elements / w->line : 1;
+    int64_t elements = w->steps * step, lines = (elements + w->line - 1) / w->line;
     hn_loop_prefetch(n, loop, 1, s->buf, at, lines, elements / lines, NULL);
 }
 
@@ -377,28 +445,32 @@ static void prefetch_shares(hn_nest *n, hn_st loop, const place *w, const stream
     ask(n, loop, w, s, hn_ix_add(n, s->next, at), w->line / parts);
 }
 
-/* So many that only a run knows: each asks for its part of every stream, the lines' share growing as they get fewer. */
+/* So many that only a run knows: the panel's streams are one, cut into as many parts as there are tiles, elements of a
+ * step of the reduction; a tail asks for all of it. Few tiles leave every other line to the processor. */
 static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *s) {
-    hn_dim k = hn_dim_int(n->dims, s->length);
-    hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, w->line - 1));
-    hn_ix step =
-        hn_ix_scale(n, hn_ix_var(n, n->st[loop].var), hn_dim_mul(n->dims, hn_dim_int(n->dims, w->steps), w->share));
-    hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, which, hn_dim_mul(n->dims, k, w->share)));
-    at = hn_ix_add(n, at, step);
-    for (int64_t line = s->lines; line-- > 0;)
-        for (int64_t u = w->steps; u-- > 0;) {
-            hn_ix more = hn_ix_dim(n, hn_dim_mul(n->dims, hn_dim_int(n->dims, u), w->share));
-            more = hn_ix_add(n, more, hn_ix_int(n, line * s->step));
-            hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, more), 1, 0, NULL);
-        }
+    int64_t width = s->lines * w->line;
+    if (s->step != s->length * w->line) return;
+    hn_dim all = hn_dim_int(n->dims, width), share = w->tail ? all : hn_dim_ceildiv(n->dims, all, w->tiles);
+    hn_dim part = hn_dim_mul(n->dims, hn_dim_int(n->dims, s->length), share);
+    hn_dim body = hn_dim_mul(n->dims, hn_dim_int(n->dims, w->steps), share);
+    hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, hn_ix_var(n, n->st[loop].var), body));
+    if (!w->tail) {
+        hn_ix last = hn_ix_dim(n, hn_dim_floordiv(n->dims, hn_dim_int(n->dims, width - 1), share));
+        at = hn_ix_add(n, at, hn_ix_scale(n, hn_ix_min(n, hn_ix_var(n, w->strip), last), part));
+    }
+    hn_dim step = w->tail ? hn_dim_int(n->dims, w->line) : share;
+    for (int64_t u = w->tail ? w->steps * s->lines : w->steps; u-- > 0;) {
+        hn_ix more = hn_ix_dim(n, hn_dim_mul(n->dims, hn_dim_int(n->dims, u), step));
+        hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, more), 1, 0, NULL);
+    }
 }
 
 /* Every tile of rows asks for its share of the next panel; a tile that is alone for what comes next in its own. The
  * address moves with every body: a short loop inside the reduction would cost more than to ask again. */
 static void prefetch_in(hn_nest *n, hn_st loop, const place *w, const stream *s) {
-    if (w->strips == 1)
+    if (w->strips == 1 || !s->next)
         ask(n, loop, w, s, hn_ix_add(n, s->here, hn_ix_int(n, LINES_AHEAD * w->line)), w->line);
-    else if (w->share)
+    else if (w->tiles)
         prefetch_open(n, loop, w, s);
     else if (w->strips < 2 * s->lines)
         prefetch_parts(n, loop, w, s);
@@ -408,13 +480,15 @@ static void prefetch_in(hn_nest *n, hn_st loop, const place *w, const stream *s)
 
 /* A reduction of a tile: several steps become one body, which asks for memory once. */
 static void finish(hn_nest *n, hn_st loop, place *w) {
-    stream s;
+    stream columns, rows;
     int64_t e;
     hn_st inner = 0;
-    bool asks = w->asks && find_stream(n, loop, w, &s);
+    bool panels_in = w->asks & AHEAD_PANELS && (!w->tail || w->tiles) && find_stream(n, loop, w, &columns);
+    bool rows_in = w->asks & AHEAD_ROWS && !w->tail && find_rows(n, loop, w, &rows);
     if (hn_ix_is_int(n, n->extent[n->st[loop].var], &e) && e < w->steps) w->steps = 1;
     if (w->steps > 1 && !hn_loop_split(n, loop, w->steps, &inner, NULL, NULL)) w->steps = 1;
-    if (asks) prefetch_in(n, loop, w, &s);
+    if (rows_in) ask(n, loop, w, &rows, rows.next, w->tile.rows);
+    if (panels_in) prefetch_in(n, loop, w, &columns);
     if (inner) hn_loop_repeat(n, inner, NULL);
 }
 
@@ -443,9 +517,12 @@ static void finish_all(hn_nest *n, hn_st first, place w) {
         if (s.loop == HN_UNROLL || s.loop == HN_VECTOR) {
             w.zero[s.var] = hn_ix_int(n, 0);
             in.in_tile = true;
-            bool tail = !w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows); /* of rows */
-            if (tail && (!w.share || one_row_tile(n, id))) in.asks = false;
-            if (tail) in.strips = 1;
+            if (s.loop == HN_VECTOR)
+                in.lane = s.var;
+            else if (!w.in_tile)
+                in.row = s.var;
+            if (!w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows)) in.tail = true; /* of rows */
+            if (in.tail && !w.in_tile && one_row_tile(n, id)) in.asks = 0;
             finish_all(n, s.body, in);
         } else if (updates(n, s.body)) {
             finish(n, id, &in);
@@ -471,13 +548,13 @@ static hn_st one_row(hn_nest *n, hn_st col) {
     return col;
 }
 
-/* 16 / tiles for up to 16 tiles of rows, then 1; also 16 for none. 0: the rows are known, or depend on other loops. */
-static hn_dim share_of(hn_nest *n, hn_ix rows, const place *w) {
+/* Tiles of rows in a block, at least 1; 0: the rows are known, or depend on other loops. */
+static hn_dim tiles_of(hn_nest *n, hn_ix rows, int64_t block, int64_t tile) {
     int64_t known;
-    hn_dim m, one = hn_dim_int(n->dims, 1);
+    hn_dim m, one = hn_dim_int(n->dims, 1), most = hn_dim_int(n->dims, block);
     if (hn_ix_is_int(n, rows, &known) || !hn_ix_is_dim(n, rows, &m)) return 0;
-    hn_dim tiles = hn_dim_max(n->dims, hn_dim_floordiv(n->dims, m, hn_dim_int(n->dims, w->tile.rows)), one);
-    return hn_dim_max(n->dims, hn_dim_floordiv(n->dims, hn_dim_int(n->dims, w->line), tiles), one);
+    m = hn_dim_floordiv(n->dims, hn_dim_min(n->dims, m, most), hn_dim_int(n->dims, tile));
+    return hn_dim_max(n->dims, m, one);
 }
 
 static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
@@ -499,12 +576,13 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (!hn_tile_panels(n, row, &t, &walk, &panel, why)) return false;
     if (setting[STAGE]) hn_tile_stage(n, n->first);
     place w = {.tile = t, .strips = STRIPS, .line = m->line_b / 4, .steps = setting[STEPS]};
-    w.asks = setting[AHEAD] && panel && t.cols * t.lanes % w.line == 0;
+    w.asks = setting[AHEAD];
+    if (!panel || t.cols * t.lanes % w.line) w.asks &= ~AHEAD_PANELS;
     if (panel) w.walk[w.depth++] = n->st[panel].var;
     if (e && e <= t.rows) w.strips = 1;
     if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;
     w.group = setting[GROUP], w.slice = setting[DEPTH];
-    w.share = share_of(n, rows, &w);
+    w.tiles = setting[DEPTH] ? 0 : tiles_of(n, rows, setting[BLOCK], t.rows);
     w.n_zero = n->n_var;
     w.zero = HN_NEW_N(n->a, hn_ix, n->n_var);
     if (!w.zero) return hn_loop_no(why, "out of memory");

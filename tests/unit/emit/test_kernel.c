@@ -178,12 +178,12 @@ static hn_emit_how how_for(const hn_dialect *d) {
 /* Cases with another schedule than the cost model's, where there are vectors. */
 static const char *schedule_of(const char *name, const hn_dialect *d) {
     static const char *const other[][2] = {
-        {"packed_slices", "gemm depth=128 group=2 stage=0"},
+        {"packed_slices", "gemm depth=128 group=2 stage=0 ahead=3"},
         {"packed_slices_staged", "gemm depth=128 group=4 stage=1 ahead=1"},
         {"packed_slices_symbolic", "gemm depth=256 group=2 ahead=1"},
         {"packed_groups", "gemm group=4 ahead=1"},
-        {"packed_steps", "gemm steps=4 ahead=1"},
-        {"packed_steps_symbolic", "gemm steps=4 ahead=1"},
+        {"packed_steps", "gemm steps=4 ahead=3"},
+        {"packed_steps_symbolic", "gemm steps=2 ahead=3"},
         {"packed_steps_short", "gemm steps=4 ahead=1"},
     };
     for (size_t k = 0; d->vector_b && k < sizeof other / sizeof *other; k++)
