@@ -30,13 +30,14 @@ bool hn_loop_swap(hn_nest *n, hn_st loop, const char **why);
 bool hn_loop_vectorise(hn_nest *n, hn_st loop, const char **why);
 bool hn_loop_unroll(hn_nest *n, hn_st loop, const char **why);
 bool hn_loop_parallelise(hn_nest *n, hn_st loop, const char **why);
-/* for v < E: A; for w < E: B, A filling local memory, B reducing it, becomes for v < E: A; B', of which B' takes what A has
- * just made. What stands between, registers that are set, goes in front. */
+/* for v < E: A; for w < E: B, A filling local memory, B reducing it, becomes for v < E: A; B', of which B' takes what A
+ * has just made. What stands between, registers that are set, goes in front. */
 bool hn_loop_join(hn_nest *n, hn_st loop, const char **why);
 /* Local memory that the body of a loop of known length fills, and nothing outside reads, becomes an own one for every
  * iteration: as large as before for each. */
 bool hn_loop_own(hn_nest *n, hn_st loop, const char **why);
-/* A loop that updates outer registers, and may fill memory besides: f partial results, one per lane of u vectors of w, folded after the loop. */
+/* A loop that updates outer registers, and may fill memory besides: f partial results, one per lane of u vectors of w,
+ * folded after the loop. */
 bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **why);
 /* Splits the range of a loop into the part in which all guards linear in its variable hold, and what is before and
  * behind; the guards go where they always hold. *inside may be NULL. */

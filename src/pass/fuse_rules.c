@@ -5,8 +5,8 @@
  * and row kernels live on two shapes: the one that is reduced and the narrow one of the reductions. Contractions and
  * windows take pointwise consumers of their own shape (epilogues) and plain movement of their inputs.
  */
-#include "pass/fuse.h"
 #include "ir/cost.h"
+#include "pass/fuse.h"
 #include "pass/rewrite.h"
 
 #include <string.h>

@@ -52,8 +52,8 @@ HNR HNK_F HNK(expm1)(HNK_F x) {
     return HNK(value)(HNK(bits)(e + e) | (HNK(bits)(x) & HNK_SIGN));
 }
 
-/* 2^-64 / (2^-64 + 2^(n-64) e^r), -x = n*ln2 + r: the quotient is the first number that may be subnormal. What is smaller
- * is added up first. */
+/* 2^-64 / (2^-64 + 2^(n-64) e^r), -x = n*ln2 + r: the quotient is the first number that may be subnormal. What is
+ * smaller is added up first. */
 HNR HNK_F HNK(sigmoid_join)(HNK(exp_parts) p, HNK_F q) {
     HNK_F s = HNK(power_of)(p.t, -64);
     return 0x1p-64f / (s + HNK(madd)(s, HNK(madd)(q, p.r * p.r, p.r), HNK(all)(0x1p-64f)));
