@@ -446,9 +446,9 @@ static void prefetch_shares(hn_nest *n, hn_st loop, const place *w, const stream
 }
 
 /* So many that only a run knows: the panel's streams are one, cut into as many parts as there are tiles, elements of a
- * step of the reduction; a tail asks for all of it. Few tiles leave every other line to the processor. */
+ * step of the reduction; a tail asks for all of it. Where tiles are few every other line is left to the processor. */
 static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *s) {
-    int64_t width = s->lines * w->line;
+    int64_t width = s->lines * w->line, often = w->tail ? s->lines : (s->lines + 1) / 2;
     if (s->step != s->length * w->line) return;
     hn_dim all = hn_dim_int(n->dims, width), share = w->tail ? all : hn_dim_ceildiv(n->dims, all, w->tiles);
     hn_dim part = hn_dim_mul(n->dims, hn_dim_int(n->dims, s->length), share);
@@ -458,8 +458,8 @@ static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *
         hn_ix last = hn_ix_dim(n, hn_dim_floordiv(n->dims, hn_dim_int(n->dims, width - 1), share));
         at = hn_ix_add(n, at, hn_ix_scale(n, hn_ix_min(n, hn_ix_var(n, w->strip), last), part));
     }
-    hn_dim step = w->tail ? hn_dim_int(n->dims, w->line) : share;
-    for (int64_t u = w->tail ? w->steps * s->lines : w->steps; u-- > 0;) {
+    hn_dim step = hn_dim_ceildiv(n->dims, share, hn_dim_int(n->dims, often));
+    for (int64_t u = w->steps * often; u-- > 0;) {
         hn_ix more = hn_ix_dim(n, hn_dim_mul(n->dims, hn_dim_int(n->dims, u), step));
         hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, more), 1, 0, NULL);
     }

@@ -252,8 +252,17 @@ static void check(const kernel_case *c, built *b, kernel_fn *k, const char *dial
     ok(all.splits, "%s/%s_any_split", dialect, c->name);
 }
 
-/* Many operations of these kernels turned into others give other results (a softmax does not care which number it
- * subtracts, so not all of them can). */
+enum { FAULTS = 24 };
+
+/* Places for faults in a kernel's text. */
+static unsigned n_faults(const char *text, const char *name, hn_arena *a) {
+    unsigned n = 0;
+    while (hn_emit_fault(text, name, n, a)) n++;
+    return n;
+}
+
+/* Many operations of these kernels, from first to last, turned into others give other results (a softmax does not care
+ * which number it subtracts, so not all of them can). */
 static void faults(const char *dir) {
     const hn_dialect *d = hn_dialect_named("native");
     const hn_emit_how how = how_for(d);
@@ -269,11 +278,14 @@ static void faults(const char *dir) {
         hn_str_addf(&text, "ir 1\n%s", cases[index[w]].text);
         b[w].rc = hn_parse(text.text, text.n, which[w], &b[w].g, &b[w].err);
         hn_str_free(&text);
-        for (unsigned f = 0; f < 24 && b[w].rc == HONE_OK; f++) {
+        unsigned all = 0;
+        for (unsigned f = 0; f < FAULTS && b[w].rc == HONE_OK; f++) {
             char name[32];
             snprintf(name, sizeof name, "f%d", total);
             b[w].rc = hn_emit_kernel(b[w].g, 0, cases[index[w]].kind, name, &how, &b[w].arena, &b[w].code, &b[w].err);
-            const char *wrong = b[w].rc ? NULL : hn_emit_fault(b[w].code.text, name, f, &b[w].arena);
+            if (!b[w].rc && !f) all = n_faults(b[w].code.text, name, &b[w].arena);
+            unsigned at = all > FAULTS ? f * all / FAULTS : f;
+            const char *wrong = b[w].rc ? NULL : hn_emit_fault(b[w].code.text, name, at, &b[w].arena);
             if (!wrong) break;
             hn_str_addf(
                 &source,
