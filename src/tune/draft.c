@@ -96,6 +96,7 @@ static void read_call(scan *f, const char *name, size_t n, const char *paren) {
     if (!argument(paren, 1, &text, &text_n) || text_n < 3 || *text != '"' || text[text_n - 1] != '"') return;
     for (size_t i = 1; i + 1 < text_n; i++)
         if (!is_word(text[i])) return;
+    if (metric && isdigit((unsigned char)text[1])) return; /* no workload can name it */
     if (arg && argument(paren, 2, &dflt, &dflt_n) && dflt_n >= 2 && *dflt == '"') {
         dflt++;
         dflt_n -= 2;
