@@ -125,6 +125,12 @@ typedef struct tracer {
     bool *seen; /* by value */
 } tracer;
 
+/* What each operand may be at most, so that the result is at most `high`: half of a sum, the root of a product. */
+static int64_t operand_high(hn_op op, int64_t high) {
+    if (high < 1) return high;
+    return op == HN_OP_ADD ? high / 2 : op == HN_OP_MUL ? (int64_t)sqrt((double)high) : high;
+}
+
 static void limit_from(tracer *w, hn_val v, int64_t low, int64_t high) {
     const hn_graph *g = w->t->m->g;
     const hn_blk *b = &g->block[w->t->k->body];
@@ -138,7 +144,7 @@ static void limit_from(tracer *w, hn_val v, int64_t low, int64_t high) {
     }
     const hn_node *n = hn_def(g, v);
     for (uint32_t i = 0; n && g->value[v].block == w->t->k->body && i < n->n_in; i++)
-        limit_from(w, n->in[i], low, high);
+        limit_from(w, n->in[i], low, operand_high(n->op, high));
 }
 
 static void limit(tracer *w, hn_val v, int64_t low, int64_t high) {

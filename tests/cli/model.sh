@@ -25,6 +25,20 @@ input %1 : i64[k, j] "at"
 output %2 "y"
 END
 hone compile pick.ir -o pick --target generic | grep parity; grep -c '    inputs: [1-9]' pick.manifest
+cat > positions.ir <<'END'
+ir 1
+input %0 : i64[40] "before"
+input %1 : i64[40] "mask"
+input %2 : f32[30, 4] "table"
+%3 = const {value = i64[1] (1)}
+%4 = mul %0, %1
+%5 = broadcast %3 {shape = [40], map = [0]}
+%6 = add %4, %5
+%7 = gather %2, %6 {axis = 0}
+%8 = exp %7
+output %8 "y"
+END
+hone compile positions.ir -o positions --target generic | grep parity
 echo '-- wrong models'
 hone compile wrong.ir
 hone compile missing.onnx
