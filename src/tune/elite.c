@@ -23,24 +23,23 @@ static void drop_entry(hn_elite *e, size_t i) {
     memmove(&e->entry[i], &e->entry[i + 1], (--e->n - i) * sizeof e->entry[0]);
 }
 
+bool hn_elite_takes(const hn_elite *e, const double *value) {
+    for (size_t i = 0; i < e->n; i++)
+        if (dominates(e->entry[i].value, value, e->n_objectives)) return false;
+    return true;
+}
+
 /* Is the newcomer beaten by, or the same object as, something kept? */
 static bool is_beaten(const hn_elite *e, uint64_t key, const double *value) {
     for (size_t i = 0; i < e->n; i++) {
         const hn_elite_entry *x = &e->entry[i];
         if (x->key == key && !dominates(value, x->value, e->n_objectives)) return true;
-        if (e->n_objectives > 1 && dominates(x->value, value, e->n_objectives)) return true;
     }
-    return false;
+    return e->n_objectives > 1 && !hn_elite_takes(e, value);
 }
 
 static bool is_displaced(const hn_elite *e, const hn_elite_entry *x, uint64_t key, const double *value) {
     return x->key == key || (e->n_objectives > 1 && dominates(value, x->value, e->n_objectives));
-}
-
-bool hn_elite_takes(const hn_elite *e, const double *value) {
-    for (size_t i = 0; i < e->n; i++)
-        if (dominates(e->entry[i].value, value, e->n_objectives)) return false;
-    return true;
 }
 
 hone_rc hn_elite_add(hn_elite *e, const double *point, uint64_t key, const double *value, hone_err *err) {
