@@ -20,7 +20,7 @@
 #include <hone/winners.h>
 
 /* Raised when what the text of a schedule means changes; winners of another version are not looked at. */
-#define HN_SCHEDULE_VERSION "3"
+#define HN_SCHEDULE_VERSION "4"
 
 typedef enum hn_parity_end {
     HN_PARITY_NONE,

@@ -159,6 +159,7 @@ static hone_rc emit_with(hn_graph *g, hn_block body, const char *kind, const cha
     if ((rc = hn_sketch_read(how->schedule ? how->schedule : s->name, s, &knobs, setting, err))) return rc;
     code.in_place = in_place(n, g, body);
     if (!s->apply(n, &how->machine, setting, &why)) return hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s", s->name, why);
+    if (n->repeats) code.in_place = 0;
     if ((rc = hn_nest_verify(n, err)) == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* ours to mend; the reference serves */
     if (rc) return rc;
     hn_sketch_text(s, &knobs, setting, text);

@@ -106,6 +106,7 @@ typedef struct hn_nest {
     uint32_t n_ix, n_atom, n_buf, n_sv, n_st, n_var;
     uint32_t room_ix, room_atom, room_buf, room_sv, room_st, room_var;
     uint32_t n_in, n_out; /* parameters and results: buffers 1 … n_in, then n_in + 1 … n_in + n_out */
+    bool repeats;         /* some results are computed twice: no parameter may lie in their memory */
     hn_st first;
 } hn_nest;
 

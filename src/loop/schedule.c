@@ -70,6 +70,45 @@ bool hn_loop_split(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, hn_st *tail,
     return true;
 }
 
+/* Nothing but results are written, and registers of the body's own. */
+static bool repeatable(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind == HN_ST_LOOP && !repeatable(n, n->st[id].body)) return false;
+        if (n->st[id].kind == HN_ST_STORE && n->buf[n->st[id].buf].space == HN_LOCAL) return false;
+    }
+    return true;
+}
+
+/* Runs of f of the e iterations; none where there are fewer than f of them with those before. */
+static hn_ix runs_of(hn_nest *n, hn_ix e, hn_ix before, int64_t f, int64_t least) {
+    hn_dim by = hn_dim_int(n->dims, f);
+    hn_ix runs = hn_ix_div(n, hn_ix_add(n, e, hn_ix_int(n, f - least)), by);
+    return hn_ix_min(n, runs, hn_ix_scale(n, hn_ix_div(n, hn_ix_add(n, e, before), by), by));
+}
+
+bool hn_loop_overlap(hn_nest *n, hn_st loop, int64_t f, int64_t least, hn_ix before, hn_st *inner, hn_st *tail,
+                     hn_ix *done, const char **why) {
+    hn_var v = n->st[loop].var;
+    hn_ix e = n->extent[v], zero = hn_ix_int(n, 0);
+    hn_dim by = hn_dim_int(n->dims, f);
+    if (n->st[loop].kind != HN_ST_LOOP || f < 2 || least < 1 || least > f) return hn_loop_no(why, "no loop");
+    if (!repeatable(n, n->st[loop].body) || !hn_loop_independent(n, n->st[loop].body, (hn_var[]){v, v}, why))
+        return hn_loop_no(why, "an iteration may not run twice");
+    hn_ix runs = runs_of(n, e, before, f, least), all = hn_ix_scale(n, runs, by);
+    hn_var o = hn_nest_var(n, runs), i = hn_nest_var(n, hn_ix_int(n, f));
+    hn_var t = hn_nest_var(n, hn_ix_max(n, zero, hn_ix_sub(n, e, all)));
+    hn_st rest = make_loop(n, t, body_with(n, loop, hn_ix_add(n, all, hn_ix_var(n, t))), HN_SERIAL);
+    hn_ix at = hn_ix_min(n, hn_ix_scale(n, hn_ix_var(n, o), by), hn_ix_sub(n, e, hn_ix_int(n, f)));
+    hn_st in = make_loop(n, i, body_with(n, loop, hn_ix_add(n, at, hn_ix_var(n, i))), HN_SERIAL);
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    become(n, loop, o, in);
+    insert_after(n, loop, rest);
+    n->repeats = true;
+    *inner = in, *tail = rest;
+    if (done) *done = hn_ix_add(n, before, all);
+    return true;
+}
+
 bool hn_loop_chunk(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, const char **why) {
     hn_ix e = n->extent[n->st[loop].var];
     hn_dim factor = hn_dim_int(n->dims, f);

@@ -12,6 +12,12 @@
 /* for v < E: body  becomes  for o < E/f { for i < f: body } and, where f may not divide E, for t < E mod f: body. The
  * loop given becomes the outer one; *inner, *tail (0: none) may be NULL. Refused where E is known to be below f. */
 bool hn_loop_split(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, hn_st *tail, const char **why);
+/* As split, but what is left may go back over iterations before it: for o < C { for i < f: body } where the last of the
+ * C runs ends with the loop, and begins inside of the run before where it must; a tail, in which at least one and fewer
+ * than `least` iterations are left, or all where there are fewer than f. `before`: iterations in front of the loop that
+ * may be repeated, too, which a tail's are (*done; may be NULL). The body stores to results alone; sets n->repeats. */
+bool hn_loop_overlap(hn_nest *n, hn_st loop, int64_t f, int64_t least, hn_ix before, hn_st *inner, hn_st *tail,
+                     hn_ix *done, const char **why);
 /* As split without a tail: for c < ceil(E/f) { for i < min(f, E - c*f): body }: for work items. */
 bool hn_loop_chunk(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, const char **why);
 /* As chunk, for a known length, but the last chunk, where it is shorter, has a body of its own in which its length is

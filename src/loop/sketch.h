@@ -23,7 +23,7 @@ typedef struct hn_machine {
     bool fma;
 } hn_machine;
 
-enum { HN_KNOBS_MAX = 8, HN_KNOB_VALUES_MAX = 16, HN_SKETCH_TEXT_MAX = 200 };
+enum { HN_KNOBS_MAX = 9, HN_KNOB_VALUES_MAX = 16, HN_SKETCH_TEXT_MAX = 200 };
 typedef struct hn_knob {
     const char *name; /* [a-z_]+, static */
     int n;

@@ -127,7 +127,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
 /* Of a tile's cycles, for what it reads per multiply-add and for every stream of panels; cycles of a loop's body, and
  * of a vector that is read while others arrive. */
 static const double READS = 0.1, STREAMS = 0.005, LOOP = 0.4, ARRIVES = 0.5;
-enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP, STEPS };
+enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP, STEPS, OVERLAP };
 /* LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not known. */
 enum { LINES_AHEAD = 64, STRIPS = 8 };
 /* AHEAD: what is asked for: panels of the operand along the columns, rows of the other one. */
@@ -178,11 +178,11 @@ static double arrival(const hn_machine *m, const product *p, const hn_tile *t) {
 
 /* The tile of the least cycles. */
 static hn_tile best_tile(const hn_machine *m, const product *p) {
-    hn_tile best = {1, 1, p->lanes};
+    hn_tile best = {.rows = 1, .cols = 1, .lanes = p->lanes};
     double least = 0;
     for (int64_t cols = 1; cols <= COLS_MAX; cols++)
         for (int64_t rows = 1; rows <= rows_max(m, cols) && (p->m < 1 || rows <= p->m); rows++) {
-            hn_tile t = {rows, cols, p->lanes};
+            hn_tile t = {.rows = rows, .cols = cols, .lanes = p->lanes};
             double cycles = hn_tile_cycles(&t, p->m, p->n, &(hn_tile_feed){0});
             if (p->m < 1) cycles /= (double)(64 * rows);
             if (p->n < 1) cycles /= (double)(64 * cols * p->lanes);
@@ -266,7 +266,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     if (!match(n, m, &p)) return false;
     hn_tile t = best_tile(m, &p);
     int64_t block = best_block(m, &p, &t), depth = best_depth(m, &p, &t, block);
-    out->n = 8;
+    out->n = 9;
     out->knob[ROWS] = (hn_knob){.name = "rows", .model = t.rows};
     out->knob[COLS] = (hn_knob){.name = "cols", .model = t.cols};
     out->knob[BLOCK] = (hn_knob){.name = "block", .model = block};
@@ -275,6 +275,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[DEPTH] = (hn_knob){.name = "depth", .model = depth};
     out->knob[GROUP] = (hn_knob){.name = "group", .model = best_group(m, &p, &t, block, depth)};
     out->knob[STEPS] = (hn_knob){.name = "steps", .model = best_steps(m, &p, &t)};
+    out->knob[OVERLAP] = (hn_knob){.name = "overlap", .model = p.m < 1};
     for (int64_t c = 1; c <= COLS_MAX; c++) hn_knob_add(&out->knob[COLS], c);
     for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) hn_knob_add(&out->knob[ROWS], r);
     for (int64_t b = block < 4 ? 1 : block / 4; b <= 4 * block; b *= 2) hn_knob_add(&out->knob[BLOCK], b);
@@ -283,6 +284,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     for (int64_t a = 0; a < 2; a++) hn_knob_add(&out->knob[STAGE], a);
     for (int64_t g = 1; g <= (p.n > 0 ? GROUP_MAX : 1); g *= 2) hn_knob_add(&out->knob[GROUP], g);
     for (int64_t u = 1; u <= STEPS_MAX; u *= 2) hn_knob_add(&out->knob[STEPS], u);
+    for (int64_t o = 0; o < (p.m < 1 ? 2 : 1); o++) hn_knob_add(&out->knob[OVERLAP], o);
     depths(&p, &out->knob[DEPTH]);
     return true;
 }
@@ -296,14 +298,15 @@ typedef struct place {
     int depth;
     hn_var strip;
     int64_t strips; /* 1: all rows are one tile */
-    bool in_tile, tail;
+    bool in_tile;
+    int64_t tail;     /* rows of a tail's tile; 0: this is none */
     hn_var row, lane; /* the tile's lanes: of rows, 0: there is one row; of a vector */
     hn_ix *zero;      /* by variable: 0 for lanes */
     uint32_t n_zero;
     int64_t line, group, slice; /* elements, panels, iterations of the reduction */
     int64_t steps;              /* of the reduction in one body */
     int64_t asks;               /* what for: bits of AHEAD */
-    hn_dim tiles;               /* of rows in a block; 0: their number is known */
+    hn_dim rows;                /* of a block; 0: their number is known, or depends on other loops */
 } place;
 
 /* The panels that a reduction reads: `lines` streams, side by side, each line by line. */
@@ -445,24 +448,47 @@ static void prefetch_shares(hn_nest *n, hn_st loop, const place *w, const stream
     ask(n, loop, w, s, hn_ix_add(n, s->next, at), w->line / parts);
 }
 
-/* So many that only a run knows: the panel's streams are one, cut into as many parts as there are tiles, elements of a
- * step of the reduction; a tail asks for all of it. Where tiles are few every other line is left to the processor. */
+/* Which part of every stream a tile asks for, where a run alone knows how many there are; by: 1 / share of each line.
+ */
+typedef struct part {
+    hn_ix which;
+    hn_dim by;
+} part;
+
+static hn_dim at_least(hn_dims *t, hn_dim d, int64_t least) { return hn_dim_max(t, d, hn_dim_int(t, least)); }
+
+/* Tiles of a block, and a tail behind them. Tails are tiles themselves where there are no larger ones. */
+static part part_of(hn_nest *n, const place *w) {
+    hn_dims *t = n->dims;
+    hn_dim one = hn_dim_int(t, 1), rows = at_least(t, w->rows, 1);
+    hn_dim tiles = hn_dim_ceildiv(t, rows, hn_dim_int(t, w->tile.rows));
+    if (!w->tail) return (part){hn_ix_var(n, w->strip), tiles};
+    tiles = at_least(t, tiles, 2);
+    int64_t larger = 2 * w->tail < w->tile.rows ? 2 * w->tail : w->tile.rows;
+    hn_dim first = hn_dim_min(t, hn_dim_floordiv(t, hn_dim_int(t, larger - 1), rows), one);
+    hn_dim behind = hn_dim_sub(t, one, first), alike = hn_dim_ceildiv(t, rows, hn_dim_int(t, w->tail));
+    hn_ix which = hn_ix_dim(n, hn_dim_mul(t, behind, hn_dim_sub(t, tiles, one)));
+    if (w->strip) which = hn_ix_add(n, which, hn_ix_scale(n, hn_ix_var(n, w->strip), first));
+    return (part){which, hn_dim_add(t, hn_dim_mul(t, first, alike), hn_dim_mul(t, behind, tiles))};
+}
+
+/* So many that only a run knows: every stream is cut into as many parts as there are tiles. A tile asks for a line of
+ * each stream in a body: where it is alone, every other line is left to the processor. */
 static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *s) {
-    int64_t width = s->lines * w->line, often = w->tail ? s->lines : (s->lines + 1) / 2;
-    if (s->step != s->length * w->line) return;
-    hn_dim all = hn_dim_int(n->dims, width), share = w->tail ? all : hn_dim_ceildiv(n->dims, all, w->tiles);
-    hn_dim part = hn_dim_mul(n->dims, hn_dim_int(n->dims, s->length), share);
-    hn_dim body = hn_dim_mul(n->dims, hn_dim_int(n->dims, w->steps), share);
-    hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, hn_ix_var(n, n->st[loop].var), body));
-    if (!w->tail) {
-        hn_ix last = hn_ix_dim(n, hn_dim_floordiv(n->dims, hn_dim_int(n->dims, width - 1), share));
-        at = hn_ix_add(n, at, hn_ix_scale(n, hn_ix_min(n, hn_ix_var(n, w->strip), last), part));
-    }
-    hn_dim step = hn_dim_ceildiv(n->dims, share, hn_dim_int(n->dims, often));
-    for (int64_t u = w->steps * often; u-- > 0;) {
-        hn_ix more = hn_ix_dim(n, hn_dim_mul(n->dims, hn_dim_int(n->dims, u), step));
-        hn_loop_prefetch(n, loop, 1, s->buf, hn_ix_add(n, at, more), 1, 0, NULL);
-    }
+    hn_dims *t = n->dims;
+    const part p = part_of(n, w);
+    hn_dim line = hn_dim_int(t, w->line), share = hn_dim_ceildiv(t, line, p.by);
+    int64_t times = w->tail ? w->steps : (w->steps + 1) / 2;
+    hn_dim body = hn_dim_mul(t, hn_dim_int(t, w->steps), share), step = hn_dim_ceildiv(t, body, hn_dim_int(t, times));
+    hn_ix which = hn_ix_min(n, p.which, hn_ix_dim(n, hn_dim_floordiv(t, hn_dim_int(t, w->line - 1), share)));
+    hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, which, hn_dim_mul(t, hn_dim_int(t, s->length), share)));
+    at = hn_ix_add(n, at, hn_ix_scale(n, hn_ix_var(n, n->st[loop].var), body));
+    for (int64_t u = times; u-- > 0;)
+        for (int64_t k = s->lines; k-- > 0;) {
+            hn_ix more = hn_ix_dim(n, hn_dim_mul(t, hn_dim_int(t, u), step));
+            more = hn_ix_add(n, at, hn_ix_add(n, more, hn_ix_int(n, k * s->step)));
+            hn_loop_prefetch(n, loop, 1, s->buf, more, 1, 0, NULL);
+        }
 }
 
 /* Every tile of rows asks for its share of the next panel; a tile that is alone for what comes next in its own. The
@@ -470,7 +496,7 @@ static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *
 static void prefetch_in(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     if (w->strips == 1 || !s->next)
         ask(n, loop, w, s, hn_ix_add(n, s->here, hn_ix_int(n, LINES_AHEAD * w->line)), w->line);
-    else if (w->tiles)
+    else if (w->rows)
         prefetch_open(n, loop, w, s);
     else if (w->strips < 2 * s->lines)
         prefetch_parts(n, loop, w, s);
@@ -483,7 +509,7 @@ static void finish(hn_nest *n, hn_st loop, place *w) {
     stream columns, rows;
     int64_t e;
     hn_st inner = 0;
-    bool panels_in = w->asks & AHEAD_PANELS && (!w->tail || w->tiles) && find_stream(n, loop, w, &columns);
+    bool panels_in = w->asks & AHEAD_PANELS && (!w->tail || w->rows) && find_stream(n, loop, w, &columns);
     bool rows_in = w->asks & AHEAD_ROWS && !w->tail && find_rows(n, loop, w, &rows);
     if (hn_ix_is_int(n, n->extent[n->st[loop].var], &e) && e < w->steps) w->steps = 1;
     if (w->steps > 1 && !hn_loop_split(n, loop, w->steps, &inner, NULL, NULL)) w->steps = 1;
@@ -521,7 +547,7 @@ static void finish_all(hn_nest *n, hn_st first, place w) {
                 in.lane = s.var;
             else if (!w.in_tile)
                 in.row = s.var;
-            if (!w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows)) in.tail = true; /* of rows */
+            if (!w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows)) in.tail = e;
             if (in.tail && !w.in_tile && one_row_tile(n, id)) in.asks = 0;
             finish_all(n, s.body, in);
         } else if (updates(n, s.body)) {
@@ -548,13 +574,12 @@ static hn_st one_row(hn_nest *n, hn_st col) {
     return col;
 }
 
-/* Tiles of rows in a block, at least 1; 0: the rows are known, or depend on other loops. */
-static hn_dim tiles_of(hn_nest *n, hn_ix rows, int64_t block, int64_t tile) {
+/* Rows of a block where only a run knows; 0: they are known, or depend on other loops. */
+static hn_dim rows_of(hn_nest *n, hn_ix rows, int64_t block) {
     int64_t known;
-    hn_dim m, one = hn_dim_int(n->dims, 1), most = hn_dim_int(n->dims, block);
+    hn_dim m;
     if (hn_ix_is_int(n, rows, &known) || !hn_ix_is_dim(n, rows, &m)) return 0;
-    m = hn_dim_floordiv(n->dims, hn_dim_min(n->dims, m, most), hn_dim_int(n->dims, tile));
-    return hn_dim_max(n->dims, m, one);
+    return hn_dim_min(n->dims, m, hn_dim_int(n->dims, block));
 }
 
 static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
@@ -563,7 +588,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     hn_nest_collapse(n, n->first);
     hn_nest_tidy(n);
     if (!match(n, m, &p)) return hn_loop_no(why, "collapsed, it is no product of matrices any more");
-    hn_tile t = {setting[ROWS], setting[COLS], p.lanes};
+    hn_tile t = {setting[ROWS], setting[COLS], p.lanes, setting[OVERLAP]};
     int leaf = p.c.n - 1;
     for (; p.row >= 0 && p.row + 1 < leaf; p.row++)
         if (!hn_loop_sink(n, p.c.loop[p.row], why) || !hn_loop_swap(n, p.c.loop[p.row], why)) return false;
@@ -582,7 +607,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (e && e <= t.rows) w.strips = 1;
     if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;
     w.group = setting[GROUP], w.slice = setting[DEPTH];
-    w.tiles = setting[DEPTH] ? 0 : tiles_of(n, rows, setting[BLOCK], t.rows);
+    w.rows = setting[DEPTH] ? 0 : rows_of(n, rows, setting[BLOCK]);
     w.n_zero = n->n_var;
     w.zero = HN_NEW_N(n->a, hn_ix, n->n_var);
     if (!w.zero) return hn_loop_no(why, "out of memory");

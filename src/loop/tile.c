@@ -6,6 +6,13 @@
 
 enum { LANES_MIN = 4 }; /* shorter vectors are no faster than single elements */
 
+/* The largest power of two below. */
+static int64_t half_of(int64_t rows) {
+    int64_t half = 1;
+    while (2 * half < rows) half *= 2;
+    return half;
+}
+
 /* Rows of a loop with the columns' lanes in it already: tiles of `rows`, then what is left. */
 static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     int64_t e;
@@ -13,10 +20,19 @@ static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     if (hn_ix_is_int(n, n->extent[n->st[row].var], &e) && e <= rows) return hn_loop_unroll(n, row, why);
     if (rows == 1) return true;
     if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
-    int64_t half = 1;
-    while (2 * half < rows) half *= 2;
+    int64_t half = half_of(rows);
     if (tail && hn_ix_is_int(n, n->extent[n->st[tail].var], &e)) half = e;
     return !tail || tile_rows(n, tail, half, why);
+}
+
+/* Likewise where a run alone knows how many, `before` of which are computed already: what is left after tiles of `rows`
+ * is one tile's, which goes back over some of those, but two where there are few rows at all. */
+static bool lap_rows(hn_nest *n, hn_st row, int64_t rows, hn_ix before, const char **why) {
+    hn_st inner, tail;
+    if (rows == 1) return true;
+    int64_t half = half_of(rows), least = rows > 2 ? half + 1 : 1;
+    return hn_loop_overlap(n, row, rows, least, before, &inner, &tail, &before, why) && hn_loop_unroll(n, inner, why) &&
+           lap_rows(n, tail, half, before, why);
 }
 
 /* for col { for row: body } with `e` columns, a multiple of the lanes. */
@@ -28,7 +44,8 @@ static bool whole_vectors(hn_nest *n, hn_st col, const hn_tile *t, int64_t e, co
         if (!hn_loop_split(n, in, t->lanes, &vector, NULL, why) || !hn_loop_vectorise(n, vector, why)) return false;
     }
     if ((e > t->lanes || t->lanes == 1) && !hn_loop_unroll(n, in, why)) return false;
-    return tile_rows(n, col, t->rows, why);
+    bool known = hn_ix_is_int(n, n->extent[n->st[col].var], &e);
+    return known || !t->overlap ? tile_rows(n, col, t->rows, why) : lap_rows(n, col, t->rows, hn_ix_int(n, 0), why);
 }
 
 bool hn_tile_registers(hn_nest *n, hn_st col, const hn_tile *t, const char **why) {
@@ -60,13 +77,14 @@ static bool unknown_columns(hn_nest *n, hn_st col, const hn_tile *t, const char 
     }
 }
 
-/* The columns of a group. A body that cannot go in slices goes in one. */
+/* The columns of a group. A body that cannot go in slices goes in one; what rests in memory is added to once. */
 static bool known_columns(hn_nest *n, hn_st col, const hn_tile *t, const hn_walk *w, const char **why) {
     hn_st part[3];
-    hn_tile row = {1, t->cols, t->lanes};
+    const hn_tile row = {.rows = 1, .cols = t->cols, .lanes = t->lanes};
+    const hn_tile once = {.rows = t->rows, .cols = t->cols, .lanes = t->lanes};
     if (!w->depth || !hn_loop_slice(n, col, w->depth, part, NULL)) return hn_tile_registers(n, col, t, why);
-    return hn_tile_registers(n, part[0], &row, why) && hn_tile_registers(n, part[1], t, why) &&
-           hn_tile_registers(n, part[2], t, why);
+    return hn_tile_registers(n, part[0], &row, why) && hn_tile_registers(n, part[1], &once, why) &&
+           hn_tile_registers(n, part[2], &once, why);
 }
 
 bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, const hn_walk *w, hn_st *panel, const char **why) {

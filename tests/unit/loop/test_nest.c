@@ -23,6 +23,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     char name[20];
     int loop = 0, f = 0, u = 1;
     hn_st part[3];
+    hn_ix zero = hn_ix_int(n, 0);
     if (sscanf(text, " %19s %d %d %d", name, &loop, &f, &u) < 1) return false;
     hn_st s = nth_loop(n, n->first, &loop);
     *why = "no such loop or command";
@@ -30,6 +31,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "default")) return hn_schedule_default(n, 4, 16) != NULL;
     if (!s) return false;
     if (!strcmp(name, "split")) return hn_loop_split(n, s, f, NULL, NULL, why);
+    if (!strcmp(name, "overlap")) return hn_loop_overlap(n, s, f, u, zero, &part[0], &part[1], NULL, why);
     if (!strcmp(name, "chunk")) return hn_loop_chunk(n, s, f, NULL, why);
     if (!strcmp(name, "blocks")) return hn_loop_blocks(n, s, f, NULL, NULL, why);
     if (!strcmp(name, "sink")) return hn_loop_sink(n, s, why);
