@@ -83,14 +83,9 @@ void hn_store_i(hn_tensor *t, int64_t at, int64_t n, const int64_t *x);
 
 static inline int64_t hn_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t hn_max64(int64_t a, int64_t b) { return a > b ? a : b; }
-/* Row-major strides in elements. */
-void hn_strides(const hn_tensor *t, int64_t *stride);
 int64_t hn_product(const int64_t *dim, size_t from, size_t to);
 /* Next index in row-major order; false after the last. */
 bool hn_next_index(size_t rank, const int64_t *dim, int64_t *index);
-/* Copies a box of `dim` elements of size_b bytes between two strided places (strides in elements, 0 repeats). */
-void hn_copy_box(size_t size_b, size_t rank, const int64_t *dim, char *to, const int64_t *to_stride, const char *from,
-                 const int64_t *from_stride);
 double hn_int_to_double_odd(int64_t x, bool uns); /* rounds to odd: a further rounding below 52 bits is right */
 
 static inline int64_t hn_wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }

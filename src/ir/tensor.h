@@ -36,6 +36,11 @@ bool hn_tensor_count(const hn_tensor *t, int64_t *n);
 int64_t hn_tensor_n(const hn_tensor *t); /* of a tensor that was checked */
 /* Sets dtype, rank, dims and allocates zeroed data. False: too large or out of memory (sticky in the arena). */
 bool hn_tensor_new(hn_arena *a, hone_dtype dtype, size_t rank, const int64_t *dim, hn_tensor *out);
+/* Row-major strides in elements. */
+void hn_strides(const hn_tensor *t, int64_t *stride);
+/* Copies a box of `dim` elements of size_b bytes between two strided places (strides in elements, 0 repeats). */
+void hn_copy_box(size_t size_b, size_t rank, const int64_t *dim, char *to, const int64_t *to_stride, const char *from,
+                 const int64_t *from_stride);
 
 /* Element i as a number of another kind. Floats are exact in double; 64-bit integers need the integer pair. */
 double hn_get_f(const hn_tensor *t, int64_t i);

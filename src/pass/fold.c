@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 64, SCRATCH_MAX_B = 64 << 20, WORK_MAX = 1 << 26, WALKS_MAX = 16, DEPTH_MAX = 200, OUT_MAX = 4 };
+enum { SMALL = 64, SCRATCH_MAX_B = 64 << 20, WORK_MAX = 1 << 30, WALKS_MAX = 16, DEPTH_MAX = 200, OUT_MAX = 4 };
 
 /* Of values that are made of constants, without being one: how, is in the graph; what they are is found out when a node
  * that is worth keeping needs it. */
@@ -56,16 +56,34 @@ static bool measure(const hn_graph *g, const hn_node *n, int64_t *elements, int6
     return *bytes <= SCRATCH_MAX_B;
 }
 
-/* Multiplications of a contraction or window: the interpreter takes about a second for WORK_MAX. */
+/* Products that are added up for one result of a contraction: the sizes of what is in no result. False: unknown. */
+static bool summed(const hn_graph *g, const hn_node *n, int64_t *each) {
+    const hn_attr *out = hn_attr_get(n, HN_A_OUT);
+    *each = 1;
+    for (size_t i = 0; i < n->n_in; i++) {
+        const hn_attr *labels = hn_attr_get(n, i ? HN_A_RHS : HN_A_LHS), *before = hn_attr_get(n, HN_A_LHS);
+        for (uint32_t d = 0; d < labels->n; d++) {
+            int64_t size;
+            if (hn_label_place(out, labels->ints[d]) >= 0 || (i && hn_label_place(before, labels->ints[d]) >= 0))
+                continue;
+            if (!hn_dim_is_int(g->dims, hn_type_of(g, n->in[i])->dim[d], &size)) return false;
+            if (__builtin_mul_overflow(*each, size, each)) return false;
+        }
+    }
+    return true;
+}
+
+/* Multiplications of a contraction or window: the interpreter takes half a second for WORK_MAX of a contraction. Of a
+ * window the larger input bounds what goes into one result. */
 static bool affordable(const hn_rewriter *r, const hn_node *n, int64_t elements) {
     hn_op_class cls = hn_op_of(n->op)->cls;
     int64_t each = 1;
-    if (cls == HN_CONTRACT || cls == HN_WINDOW)
-        for (size_t i = 0; i < n->n_in; i++) {
-            int64_t k, b;
-            if (!measure_one(r->g, n->in[i], &k, &b)) return false;
-            if (k > each) each = k;
-        }
+    if (cls == HN_CONTRACT && !summed(r->g, n, &each)) return false;
+    for (size_t i = 0; cls == HN_WINDOW && i < n->n_in; i++) {
+        int64_t k, b;
+        if (!measure_one(r->g, n->in[i], &k, &b)) return false;
+        if (k > each) each = k;
+    }
     return elements == 0 || each <= WORK_MAX / elements;
 }
 

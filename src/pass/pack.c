@@ -1,9 +1,10 @@
 /* pass/pack.c — constant matrices that contractions read are stored in panels.
  *
  * A matrix of [K, N] (or [N, K]) becomes the constant [N/16, K, 16], padded with zeros, and movements that give the
- * matrix back. Fusion takes the movements into the kernel, where they are index arithmetic; register tiles of any
- * number of vectors then walk memory in its order, one stream per 16 columns (Goto and van de Geijn 2008, "Anatomy of
- * high-performance matrix multiplication", section 4: the packed operand). Exact: no value changes.
+ * matrix back; several matrices in one tensor (heads, experts) become panels one after the other. Fusion takes the
+ * movements into the kernel, where they are index arithmetic; register tiles of any number of vectors then walk memory
+ * in its order, one stream per 16 columns (Goto and van de Geijn 2008, "Anatomy of high-performance matrix
+ * multiplication", section 4: the packed operand). Exact: no value changes.
  */
 #include "pass/pack.h"
 #include "base/err.h"
@@ -15,25 +16,22 @@
  * first-level cache anyway. */
 enum { WIDTH = 16, ELEMENTS_MIN = 4096 };
 
-static int64_t place_of(const hn_attr *a, int64_t label) {
-    for (uint32_t i = 0; i < a->n; i++)
-        if (a->ints[i] == label) return i;
-    return -1;
-}
-
 typedef struct matrix {
     const hn_tensor *t;
-    int n; /* which dimension is the result's */
+    size_t n, k; /* which dimension is the result's, which is summed over; the others count matrices */
 } matrix;
 
-/* More than one row of results: the panels are read again and again. One row is a dot product per column, or a sum of
- * rows, in the order of the matrix as it is. */
+/* More than one row of results for each matrix: the panels are read again and again. One row is a dot product per
+ * column, or a sum of rows, in the order of the matrix as it is. */
 static bool many_rows(const hn_graph *g, const hn_node *node) {
-    const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *out = hn_attr_get(node, HN_A_OUT);
+    const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
+                  *out = hn_attr_get(node, HN_A_OUT);
     const hn_type *t = hn_type_of(g, node->in[0]);
     int64_t n;
-    for (uint32_t i = 0; i < lhs->n; i++)
-        if (place_of(out, lhs->ints[i]) >= 0 && !(hn_dim_is_int(g->dims, t->dim[i], &n) && n == 1)) return true;
+    for (uint32_t i = 0; i < lhs->n; i++) {
+        bool row = hn_label_place(out, lhs->ints[i]) >= 0 && hn_label_place(rhs, lhs->ints[i]) < 0;
+        if (row && !(hn_dim_is_int(g->dims, t->dim[i], &n) && n == 1)) return true;
+    }
     return false;
 }
 
@@ -41,7 +39,7 @@ static bool many_rows(const hn_graph *g, const hn_node *node) {
 typedef struct readers {
     uint32_t contractions, lookups;
     hn_block block; /* of the contractions */
-    int8_t n;       /* which dimension is the result's, plus 1; -1: they differ */
+    int16_t form;   /* which dimensions are the result's and summed over; 0: none yet, -1: they differ */
     hn_val panels;  /* once the first one has been visited */
 } readers;
 
@@ -50,48 +48,67 @@ typedef struct readers {
  * what is read gets into memory: so a second copy costs space on the disk and little else. */
 static bool may_copy(const hn_rewriter *r, hn_val v) {
     const readers *x = r->arg;
-    return v < r->n_map && x[v].n > 0 && r->n_use[v] == x[v].contractions + x[v].lookups;
+    return v < r->n_map && x[v].form > 0 && r->n_use[v] == x[v].contractions + x[v].lookups;
 }
 
-/* The second input: a constant matrix, one dimension summed over, the other one in the result alone. */
+/* The second input: constant matrices, one dimension summed over, another one in the result alone, all others in
+ * everything. */
 static bool matrix_of(const hn_graph *g, const hn_node *node, matrix *m) {
     const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
                   *out = hn_attr_get(node, HN_A_OUT);
+    size_t n_sum = 0, n_free = 0;
     m->t = hn_const_of(g, node->in[1]);
-    if (!m->t || m->t->rank != 2 || m->t->dtype != HONE_F32) return false;
+    if (!m->t || m->t->rank < 2 || m->t->rank == HN_RANK_MAX || m->t->dtype != HONE_F32) return false;
     if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(g, node->in[0])) return false;
-    if (!many_rows(g, node)) return false;
-    for (int k = 0; k < 2; k++) {
-        int64_t sum = rhs->ints[k], free = rhs->ints[1 - k];
-        if (place_of(lhs, sum) < 0 || place_of(out, sum) >= 0 || place_of(lhs, free) >= 0 || place_of(out, free) < 0)
-            continue;
-        m->n = 1 - k;
-        return m->t->dim[m->n] >= WIDTH;
+    for (uint32_t i = 0; i < rhs->n; i++) {
+        bool left = hn_label_place(lhs, rhs->ints[i]) >= 0, kept = hn_label_place(out, rhs->ints[i]) >= 0;
+        if (!left && !kept) return false;
+        if (!kept) m->k = i, n_sum++;
+        if (!left) m->n = i, n_free++;
     }
-    return false;
+    return n_sum == 1 && n_free == 1 && m->t->dim[m->n] >= WIDTH && many_rows(g, node);
 }
+static int16_t form_of(const matrix *m) { return (int16_t)(m->n * HN_RANK_MAX + m->k + 1); }
 
+/* Whole panels in one copy, the columns of the last one that is not whole in another; the rest of it stays 0. */
 static bool make_panels(hn_graph *g, const matrix *m, hn_tensor *out) {
-    int64_t columns = m->t->dim[m->n], depth = m->t->dim[1 - m->n];
-    int64_t step_n = m->n ? 1 : depth, step_k = m->n ? columns : 1;
-    const int64_t shape[] = {(columns + WIDTH - 1) / WIDTH, depth, WIDTH};
-    if (!hn_tensor_new(&g->arena, HONE_F32, 3, shape, out)) return false;
-    const float *from = m->t->data;
-    float *to = out->data;
-    for (int64_t c = 0; c < columns; c++)
-        for (int64_t k = 0; k < depth; k++)
-            to[(c / WIDTH * depth + k) * WIDTH + c % WIDTH] = from[c * step_n + k * step_k];
+    int64_t columns = m->t->dim[m->n], depth = m->t->dim[m->k], from[HN_RANK_MAX], to[HN_RANK_MAX];
+    int64_t shape[HN_RANK_MAX], box[HN_RANK_MAX], step[HN_RANK_MAX];
+    size_t rank = 0, whole = (size_t)(columns / WIDTH), size_b = sizeof(float);
+    hn_strides(m->t, from);
+    for (size_t d = 0; d < m->t->rank; d++) {
+        if (d == m->n || d == m->k) continue;
+        step[rank] = from[d];
+        shape[rank++] = m->t->dim[d];
+    }
+    shape[rank] = (columns + WIDTH - 1) / WIDTH, shape[rank + 1] = depth, shape[rank + 2] = WIDTH;
+    step[rank] = WIDTH * from[m->n], step[rank + 1] = from[m->k], step[rank + 2] = from[m->n];
+    rank += 3;
+    if (!hn_tensor_new(&g->arena, HONE_F32, rank, shape, out)) return false;
+    hn_strides(out, to);
+    memcpy(box, shape, rank * sizeof *box);
+    box[rank - 3] = (int64_t)whole;
+    hn_copy_box(size_b, rank, box, out->data, to, m->t->data, step);
+    box[rank - 3] = 1, box[rank - 1] = columns % WIDTH;
+    char *tail = (char *)out->data + whole * (size_t)to[rank - 3] * size_b;
+    const char *last = (const char *)m->t->data + whole * (size_t)step[rank - 3] * size_b;
+    if (columns % WIDTH) hn_copy_box(size_b, rank, box, tail, to, last, step);
     return true;
 }
 
-/* The matrix again, out of its panels. */
+/* The matrices again, out of their panels. */
 static hn_val unpacked(hn_builder *b, const matrix *m, hn_val panels) {
-    static const int64_t to_rows[] = {0, 2, 1}, to_columns[] = {1, 0, 2};
-    hn_dim shape[2];
-    shape[m->n] = hn_lit(b, (m->t->dim[m->n] + WIDTH - 1) / WIDTH * WIDTH);
-    shape[1 - m->n] = hn_lit(b, m->t->dim[1 - m->n]);
-    hn_val x = hn_transpose(b, panels, m->n ? to_columns : to_rows);
-    x = hn_reshape(b, x, 2, shape);
+    int64_t perm[HN_RANK_MAX], counted = 0, matrices = m->t->rank - 2;
+    hn_dim shape[HN_RANK_MAX];
+    size_t rank = 0;
+    for (size_t d = 0; d < m->t->rank; d++) {
+        int64_t size = m->t->dim[d];
+        perm[rank++] = d == m->n ? matrices : d == m->k ? matrices + 1 : counted++;
+        if (d == m->n) perm[rank++] = matrices + 2;
+        shape[d] = hn_lit(b, d == m->n ? (size + WIDTH - 1) / WIDTH * WIDTH : size);
+    }
+    hn_val x = hn_transpose(b, panels, perm);
+    x = hn_reshape(b, x, m->t->rank, shape);
     if (m->t->dim[m->n] % WIDTH == 0) return x;
     return hn_slice_axis(b, x, m->n, hn_lit(b, 0), hn_lit(b, m->t->dim[m->n]), 1);
 }
@@ -102,7 +119,7 @@ static void count_reader(const hn_graph *g, hn_block b, const hn_node *node, rea
     if (node->op != HN_OP_CONTRACT || !matrix_of(g, node, &m)) return;
     readers *x = &all[node->in[1]];
     bool first = !x->contractions++;
-    x->n = (int8_t)(first || (x->n == m.n + 1 && x->block == b) ? m.n + 1 : -1);
+    x->form = (int16_t)(first || (x->form == form_of(&m) && x->block == b) ? form_of(&m) : -1);
     x->block = b;
 }
 

@@ -178,4 +178,10 @@ bool hn_splat_is(const hn_graph *g, hn_val v, double x) {
     return y == x && signbit(y) == signbit(x);
 }
 
+int64_t hn_label_place(const hn_attr *labels, int64_t label) {
+    for (uint32_t i = 0; i < labels->n; i++)
+        if (labels->ints[i] == label) return i;
+    return -1;
+}
+
 bool hn_used_once(const hn_rewriter *r, hn_val v) { return v < r->n_map && r->n_use[v] == 1; }

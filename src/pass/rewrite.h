@@ -48,8 +48,9 @@ const hn_node *hn_def_op(const hn_graph *g, hn_val v, hn_op op);
 const hn_tensor *hn_const_of(const hn_graph *g, hn_val v); /* NULL: no const node */
 /* v has the same value everywhere: a constant, or a broadcast or reshape of one. *one has rank 0. */
 bool hn_splat_of(const hn_graph *g, hn_val v, hn_tensor *one);
-bool hn_splat_is(const hn_graph *g, hn_val v, double x); /* a splat equal to x (0 is not -0) */
-bool hn_used_once(const hn_rewriter *r, hn_val v);       /* false for values made in this walk: the next one knows */
+bool hn_splat_is(const hn_graph *g, hn_val v, double x);      /* a splat equal to x (0 is not -0) */
+int64_t hn_label_place(const hn_attr *labels, int64_t label); /* where among a contraction's labels; -1: nowhere */
+bool hn_used_once(const hn_rewriter *r, hn_val v); /* false for values made in this walk: the next one knows */
 /* The number of nodes in all blocks that are in use. */
 uint32_t hn_count_nodes(const hn_graph *g);
 hone_rc hn_graph_failure(const hn_graph *g, hone_err *err); /* E_NOMEM, or g->err */

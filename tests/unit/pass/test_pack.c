@@ -11,19 +11,43 @@ static const struct {
     int64_t rows, depth, columns;
     bool columns_first, packed;
     int uses; /* further contractions, one behind the other, with the same matrix; negative: read the other way round */
+    int64_t heads; /* so many matrices in one tensor, their number in the middle where columns are first; 0: one */
 } cases[] = {
-    {"whole_panels", 3, 64, 64, false, true, 0},
-    {"whole_panels_columns_first", 3, 64, 96, true, true, 0},
-    {"last_panel_in_part", 3, 70, 75, false, true, 0},
-    {"last_panel_in_part_columns_first", 3, 130, 37, true, true, 0},
-    {"narrow_matrix_stays", 3, 1000, 15, false, false, 0},
-    {"small_matrix_stays", 3, 32, 64, false, false, 0},
-    {"one_row_stays", 1, 64, 96, true, false, 0},
-    {"shared_by_layers", 3, 64, 64, false, true, 2},
-    {"shared_but_turned", 3, 64, 64, false, false, -1},
+    {"whole_panels", 3, 64, 64, false, true, 0, 0},
+    {"whole_panels_columns_first", 3, 64, 96, true, true, 0, 0},
+    {"last_panel_in_part", 3, 70, 75, false, true, 0, 0},
+    {"last_panel_in_part_columns_first", 3, 130, 37, true, true, 0, 0},
+    {"narrow_matrix_stays", 3, 1000, 15, false, false, 0, 0},
+    {"small_matrix_stays", 3, 32, 64, false, false, 0, 0},
+    {"one_row_stays", 1, 64, 96, true, false, 0, 0},
+    {"shared_by_layers", 3, 64, 64, false, true, 2, 0},
+    {"shared_but_turned", 3, 64, 64, false, false, -1, 0},
+    {"heads", 3, 32, 48, false, true, 0, 4},
+    {"heads_in_the_middle", 5, 20, 37, true, true, 0, 6},
+    {"heads_of_one_row_stay", 1, 32, 48, false, false, 0, 4},
 };
 
+static void fill(hn_tensor *w) {
+    for (int64_t k = 0; k < hn_tensor_n(w); k++) ((float *)w->data)[k] = (float)(k * 7919 % 1009) - 500;
+}
+
+static hn_graph *make_heads(size_t i) {
+    hn_graph *g = hn_graph_new();
+    hn_builder b = {g, 0};
+    int64_t heads = cases[i].heads, rows = cases[i].rows, depth = cases[i].depth, columns = cases[i].columns;
+    bool turned = cases[i].columns_first;
+    hn_type x = {.dtype = HONE_F32, .rank = 3, .dim = {hn_lit(&b, heads), hn_lit(&b, rows), hn_lit(&b, depth)}};
+    const int64_t plain[] = {heads, depth, columns}, middle[] = {columns, heads, depth};
+    const int64_t lhs[] = {0, 1, 2}, rhs[] = {turned ? 3 : 0, turned ? 0 : 2, turned ? 2 : 3}, out[] = {0, 1, 3};
+    hn_tensor w;
+    hn_tensor_new(&g->arena, HONE_F32, 3, turned ? middle : plain, &w);
+    fill(&w);
+    hn_result(g, 0, hn_contract(&b, hn_param(g, 0, "x", &x), hn_const(&b, &w), lhs, rhs, 3, out, HONE_F32), "y");
+    return g;
+}
+
 static hn_graph *make(size_t i) {
+    if (cases[i].heads) return make_heads(i);
     hn_graph *g = hn_graph_new();
     hn_builder b = {g, 0};
     int64_t depth = cases[i].depth, columns = cases[i].columns;
@@ -33,7 +57,7 @@ static hn_graph *make(size_t i) {
     const int64_t shape[] = {turned ? columns : depth, turned ? depth : columns};
     const int64_t lhs[] = {0, 1}, rhs[] = {turned ? 2 : 1, turned ? 1 : 2}, out[] = {0, 2};
     hn_tensor_new(&g->arena, HONE_F32, 2, shape, &w);
-    for (int64_t k = 0; k < depth * columns; k++) ((float *)w.data)[k] = (float)(k * 7919 % 1009) - 500;
+    fill(&w);
     hn_val v = hn_contract(&b, hn_param(g, 0, "x", &x), hn_const(&b, &w), lhs, rhs, 2, out, HONE_F32);
     const int64_t back[] = {rhs[1], rhs[0]}; /* square: any order of its dimensions fits */
     hn_val matrix = hn_def(g, v)->in[1];
@@ -44,12 +68,12 @@ static hn_graph *make(size_t i) {
 }
 
 /* One constant, and that in panels. */
-static bool has_panels(const hn_graph *g) {
+static bool has_panels(const hn_graph *g, size_t i) {
     uint32_t constants = 0;
     for (uint32_t k = 0; k < g->block[0].n_node; k++) constants += g->node[g->block[0].node[k]].op == HN_OP_CONST;
     for (uint32_t k = 0; k < g->block[0].n_node; k++) {
         const hn_node *n = &g->node[g->block[0].node[k]];
-        if (n->op == HN_OP_CONST && hn_type_of(g, n->out[0])->rank == 3) return constants == 1;
+        if (n->op == HN_OP_CONST && hn_type_of(g, n->out[0])->rank == (cases[i].heads ? 4 : 3)) return constants == 1;
     }
     return false;
 }
@@ -60,15 +84,15 @@ static void check(size_t i) {
     hn_tensor x, before, after;
     hone_err err = {0};
     unsigned have = 0;
-    const int64_t shape[] = {cases[i].rows, cases[i].depth};
-    hn_tensor_new(&a, HONE_F32, 2, shape, &x);
-    for (int64_t k = 0; k < cases[i].rows * cases[i].depth; k++) ((float *)x.data)[k] = (float)(k * 31 % 57) / 8;
+    const int64_t shape[] = {cases[i].heads, cases[i].rows, cases[i].depth};
+    hn_tensor_new(&a, HONE_F32, cases[i].heads ? 3 : 2, cases[i].heads ? shape : shape + 1, &x);
+    for (int64_t k = 0; k < hn_tensor_n(&x); k++) ((float *)x.data)[k] = (float)(k * 31 % 57) / 8;
     hone_rc rc = hn_interpret(g, &x, &a, &before, NULL, &err);
     if (!rc) rc = hn_run_pass(g, hn_pass_named("pack"), false, &have, NULL, &err);
     if (!rc) rc = hn_verify(g, &err);
     if (!rc) rc = hn_interpret(g, &x, &a, &after, NULL, &err);
     ok(!rc && hn_tensor_compare(&after, &before, (hn_match_rule){0, 0}).same, "pack/%s: %s", cases[i].name, err.text);
-    ok(has_panels(g) == cases[i].packed, "pack/%s_form", cases[i].name);
+    ok(has_panels(g, i) == cases[i].packed, "pack/%s_form", cases[i].name);
     hn_arena_free(&a);
     hn_graph_free(g);
 }
