@@ -8,6 +8,7 @@
 #include "ir/cost.h"
 #include "pass/fuse.h"
 #include "pass/rewrite.h"
+#include "pass/sink.h"
 
 #include <string.h>
 
@@ -106,9 +107,37 @@ static bool merges_last(const hn_fuse *f, const hn_fgroup *p) {
 /* Does contraction n sum over the last dimension of its operand v? */
 static bool sums_over_last(const hn_node *n, hn_val v) {
     const hn_attr *labels = hn_attr_get(n, n->in[0] == v ? HN_A_LHS : HN_A_RHS), *out = hn_attr_get(n, HN_A_OUT);
-    for (uint32_t i = 0; labels->n && i < out->n; i++)
-        if (out->ints[i] == labels->ints[labels->n - 1]) return false;
-    return labels->n > 0;
+    return labels->n && hn_label_place(out, labels->ints[labels->n - 1]) < 0;
+}
+
+/* Are the dimensions x of one run, which a transpose by perm made neighbours, apart in what it turned? */
+static bool apart(const hn_fuse *f, const hn_run *run, const hn_type *x, const int64_t *perm) {
+    int64_t last = -1, size;
+    for (size_t i = run->in; i < run->in + run->n_in; i++) {
+        if (hn_dim_is_int(f->g->dims, x->dim[i], &size) && size == 1) continue;
+        if (last >= 0 && perm[i] != last + 1) return true;
+        last = perm[i];
+    }
+    return false;
+}
+
+/* Does p make a dimension of n's operand v, other than one that counts products, of several that lie apart (windows of
+ * an image as rows)? No register tile walks that; a copy costs little beside the product. */
+static bool merges_rows(const hn_fuse *f, const hn_fgroup *p, const hn_node *n, hn_val v) {
+    const hn_node *to = hn_def_op(f->g, v, HN_OP_RESHAPE);
+    const hn_node *turn = to ? hn_def_op(f->g, to->in[0], HN_OP_TRANSPOSE) : NULL;
+    if (!turn || hn_fuse_group_of(f, to->in[0]) != p || hn_const_of(f->g, turn->in[0])) return false;
+    const hn_type *x = hn_type_of(f->g, to->in[0]), *y = hn_type_of(f->g, v);
+    const hn_attr *mine = hn_attr_get(n, n->in[0] == v ? HN_A_LHS : HN_A_RHS),
+                  *other = hn_attr_get(n, n->in[0] == v ? HN_A_RHS : HN_A_LHS), *out = hn_attr_get(n, HN_A_OUT);
+    hn_runs s;
+    if (!hn_find_runs(f->g, x, y, &s)) return false;
+    for (size_t k = 0; k < s.n; k++)
+        for (size_t d = s.at[k].out; d < s.at[k].out + s.at[k].n_out; d++) {
+            bool counts = hn_label_place(other, mine->ints[d]) >= 0 && hn_label_place(out, mine->ints[d]) >= 0;
+            if (!counts && apart(f, &s.at[k], x, hn_attr_get(turn, HN_A_PERM)->ints)) return true;
+        }
+    return false;
 }
 
 /* Contractions take any movement of their operands in that strides can do, convolutions that of their weights, and of
@@ -116,7 +145,7 @@ static bool sums_over_last(const hn_node *n, hn_val v) {
 static bool takes_movement(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, hn_val v) {
     const hn_node *n = &f->g->node[c->node[c->n_node - 1]];
     int64_t channels;
-    if (n->op != HN_OP_CONV) return !(merges_last(f, p) && sums_over_last(n, v));
+    if (n->op != HN_OP_CONV) return !(merges_last(f, p) && sums_over_last(n, v)) && !merges_rows(f, p, n, v);
     if (n->in[0] != v) return true;
     const hn_type *x = hn_type_of(f->g, v);
     hn_dim d = x->dim[hn_channel_dim(hn_attr_i(n, HN_A_CHANNELS_LAST, 0) != 0, x->rank)];
@@ -249,12 +278,23 @@ static bool same_rows(const hn_fgroup *a, const hn_fgroup *b) {
     return hn_fuse_same_shape(&a->main, &b->main) && hn_fuse_same_shape(&a->narrow, &b->narrow);
 }
 
-/* Movement before a reduction is fine as long as it is computed once per element. */
+/* Does it put pieces one behind the other along the last dimension? */
+static bool joins_last(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        if (n->op == HN_OP_CONCAT && hn_attr_i(n, HN_A_AXIS, 0) + 1 == hn_type_of(f->g, n->out[0])->rank) return true;
+    }
+    return false;
+}
+
+/* Movement before a reduction is fine as long as it is computed once per element. Pieces of a row are not: which one an
+ * element comes from would be asked for each. */
 static bool map_into_rows(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_fkind *kind) {
     edges e = edges_between(f, p, c);
     bool absorbed = !hn_fuse_any_escape(f, p, c);
     bool once = same_count(f, &p->main, &c->main) || is_narrow(c, &p->main);
     if (turns(f, p) && (!absorbed || c->kind == HN_F_ROW)) return false; /* rows are read more than once */
+    if (joins_last(f, p) && rows_trailing(f, c)) return false;
     if ((e.spread || !once) && !(absorbed && cheap(f, p))) return false;
     if (e.moved && !absorbed) return false;
     if (absorbed) return true;
@@ -357,8 +397,7 @@ static hn_fgroup *operand_rows(hn_fuse *f, hn_fgroup *c, hn_val *scores) {
     hn_fgroup *rows = f->shadow[p] ? NULL : hn_fuse_group_of(f, p);
     if (!rows || rows->kind != HN_F_ROW || !lhs->n || hn_fuse_any_escape(f, rows, c)) return NULL;
     if (!has_op(f, rows, HN_OP_EXP) || !has_op(f, rows, HN_OP_RMAX)) return NULL; /* a norm is better off alone */
-    for (uint32_t k = 0; k < out->n; k++) /* the last label is what is summed over */
-        if (out->ints[k] == lhs->ints[lhs->n - 1]) return NULL;
+    if (hn_label_place(out, lhs->ints[lhs->n - 1]) >= 0) return NULL; /* the last label is what is summed over */
     int64_t one;
     uint8_t rank = rows->main.rank;
     if (!hn_fuse_same_shape(&rows->main, hn_type_of(f->g, p))) return NULL;
