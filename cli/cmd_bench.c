@@ -93,7 +93,7 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
                                   .max_s = cli_seconds(c, "time", 3),
                                   .seed = seed,
                                   .peer = t->peer};
-    if (!rc) rc = hone_bench_model(m->model, in.a, &options, &t->seen, err);
+    if (!rc) rc = hone_model_random_refused(m->model, hone_bench_model(m->model, in.a, &options, &t->seen, err), err);
     cli_model_unlink(m); /* nothing is left where a closed pipe ends the run */
     if (!rc && c->json)
         put_json(c, t);

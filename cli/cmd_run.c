@@ -1,6 +1,8 @@
 /* cmd_run.c — `hone run`: one inference, arrays in NumPy's formats. */
 #include "model_io.h"
 
+#include <hone/profile.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,10 +34,11 @@ static hone_rc read_inputs(const char *word, cli_arrays *in, hone_err *err) {
     return HONE_OK;
 }
 
+static bool is_random(const cli *c) { return !cli_given(c, "input") && c->n_args < 2 && cli_given(c, "random"); }
+
 static hone_rc gather_inputs(const cli *c, const hone_model *m, cli_arrays *in, hone_err *err) {
     hone_rc rc = HONE_OK;
-    if (!cli_given(c, "input") && c->n_args < 2 && cli_given(c, "random"))
-        return cli_arrays_random(m, cli_text(c, "size", NULL), cli_count(c, "random", 1), in, err);
+    if (is_random(c)) return cli_arrays_random(m, cli_text(c, "size", NULL), cli_count(c, "random", 1), in, err);
     if (cli_given(c, "input")) rc = read_inputs(cli_text(c, "input", ""), in, err);
     for (size_t i = 1; i < c->n_args && !rc; i++) rc = read_inputs(c->arg[i], in, err);
     return rc ? rc : cli_arrays_match(m, in, err);
@@ -125,6 +128,7 @@ static hone_rc infer(cli *c, cli_model *m, cli_arrays *in, hone_err *err) {
     out.name = cli_alloc(out.n + 1, sizeof *out.name);
     for (size_t i = 0; i < out.n; i++) out.name[i] = cli_strdup(m->model->output[i].name);
     hone_rc rc = hone_program_run(m->program, in->a, in->n, out.a, out.n, err);
+    if (is_random(c)) hone_model_random_refused(m->model, rc, err);
     cli_model_unlink(m); /* nothing is left where a closed pipe ends the run */
     if (!rc && cli_given(c, "output")) rc = cli_arrays_write(cli_text(c, "output", ""), &out, err);
     if (!rc && c->json)

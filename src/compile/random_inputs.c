@@ -5,6 +5,7 @@
 #include <hone/profile.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,9 +80,9 @@ static bool given_size(const char *sizes, const char *word, int64_t *out) {
     return false;
 }
 
-/* Is this one of the names in some input's shape? */
-static bool names_size(const hone_model *m, const char *name, size_t n) {
-    for (int32_t i = 0; i < m->n_inputs; i++)
+/* Is this one of the names in the shapes of the inputs before number n_inputs? */
+static bool names_size(const hone_model *m, int32_t n_inputs, const char *name, size_t n) {
+    for (int32_t i = 0; i < n_inputs; i++)
         for (int32_t d = 0; d < m->input[i].rank; d++) {
             char word[WORD_N];
             dim_word(m->input[i].shape, d, word);
@@ -106,7 +107,7 @@ static hone_rc check_sizes(const hone_model *m, const char *sizes, hone_err *err
         if (!number && !(name_n < n && s[name_n + 1] == '-'))
             return hn_fail(err, HONE_E_USAGE, "'%.*s' is no size; give them as name=number, such as batch=1", (int)n,
                            s);
-        if (has_symbols(m) && !names_size(m, s, name_n))
+        if (has_symbols(m) && !names_size(m, m->n_inputs, s, name_n))
             return hn_fail(err, HONE_E_USAGE, "no input of model '%s' has a size '%.*s'", m->name, (int)name_n, s);
         s += n + (s[n] == ',');
     }
@@ -153,5 +154,23 @@ hone_rc hone_model_random(const hone_model *m, const char *sizes, uint64_t seed,
     if (!rc) memcpy(out, made, (size_t)n * sizeof *made);
     while (rc && n--) free(made[n].data);
     free(made);
+    return rc;
+}
+
+hone_rc hone_model_random_refused(const hone_model *m, hone_rc rc, hone_err *err) {
+    hn_str names = {0};
+    if (rc != HONE_E_INPUT || !err) return rc;
+    for (int32_t i = 0; i < m->n_inputs; i++)
+        for (int32_t d = 0; d < m->input[i].rank; d++) {
+            char word[WORD_N];
+            dim_word(m->input[i].shape, d, word);
+            if (m->input[i].dim[d] >= 0 || names_size(m, i, word, strlen(word))) continue;
+            hn_str_addf(&names, "%s%s=N", names.n ? "," : "", word);
+        }
+    if (names.n && !names.failed) {
+        size_t n = strlen(err->text);
+        snprintf(err->text + n, sizeof err->text - n, "; say sizes that fit together: --size %s", names.text);
+    }
+    hn_str_free(&names);
     return rc;
 }

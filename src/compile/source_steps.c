@@ -85,6 +85,16 @@ static void add_bind_input(const steps *w, uint32_t i, bool *bound) {
     }
 }
 
+/* " (past)" where the model's file calls a size `past` and `text`, what it must equal, does not. */
+static void add_own_name(const steps *w, hn_dim d, const char *text) {
+    hn_str own = {0};
+    hn_symbol s;
+    if (hn_dim_is_symbol(w->g->dims, d, &s) && text && strcmp(text, hn_symbol_name(w->g->dims, s)) != 0)
+        hn_str_addf(&own, " (%s)", hn_symbol_name(w->g->dims, s));
+    hn_c_string(w->out, own.text ? own.text : "");
+    hn_str_free(&own);
+}
+
 static void add_check_input(const steps *w, uint32_t i) {
     hn_type t = *hn_type_of(w->g, w->g->block[0].param[i]);
     for (size_t d = 0; d < t.rank; d++) {
@@ -93,10 +103,13 @@ static void add_check_input(const steps *w, uint32_t i) {
         hn_dim_print(w->g->dims, t.dim[d], &text);
         hn_str_addf(w->out, "    if (in[%u].dim[%zu] != ", i, d);
         hn_dim_c(w->g, t.dim[d], w->out);
-        hn_str_addf(w->out,
-                    ")\n        return hnm_fail(m, HONE_MODEL_SHAPE, \"input '%%.80s': dimension %zu is %%lld, but "
-                    "%%.60s is %%lld\", hnm_input[%u].name, (long long)in[%u].dim[%zu], ",
-                    d, i, i, d);
+        hn_str_addf(
+            w->out,
+            ")\n        return hnm_fail(m, HONE_MODEL_SHAPE, \"input '%%.80s': dimension %zu%%.60s is %%lld, but "
+            "%%.60s is %%lld\", hnm_input[%u].name, ",
+            d, i);
+        add_own_name(w, t.dim[d], text.text);
+        hn_str_addf(w->out, ", (long long)in[%u].dim[%zu], ", i, d);
         hn_c_string(w->out, text.text);
         hn_str_add(w->out, ", (long long)");
         hn_dim_c(w->g, t.dim[d], w->out);

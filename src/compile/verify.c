@@ -68,7 +68,9 @@ static hone_rc one_input(hone_program *p, const hone_verify_options *o, uint64_t
                          hone_array_difference *worst, hone_err *err) {
     double rtol = o->rtol < 0 ? 1e-3 : o->rtol, atol = o->atol < 0 ? 1e-4 : o->atol;
     hone_rc rc = hone_model_random(hone_program_model(p), o->sizes, seed, a->in, err);
-    if (!rc) rc = hone_program_run(p, a->in, a->n_in, a->got, a->n_out, err);
+    if (!rc)
+        rc = hone_model_random_refused(hone_program_model(p),
+                                       hone_program_run(p, a->in, a->n_in, a->got, a->n_out, err), err);
     if (!rc)
         rc = o->peer ? hone_peer_run(o->peer, a->in, a->n_in, a->want, a->n_out, err)
                      : hone_graph_run(o->graph, a->in, a->n_in, a->want, a->n_out, err);

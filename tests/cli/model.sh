@@ -96,3 +96,21 @@ echo '-- bench'
 hone bench out/mlp.so --threads 1 --time 0.05 | head -1 | tr -s ' '
 hone bench out/mlp.so --against onnxruntime
 hone bench mlp.ir --threads 1 --time 0.05 --json | grep '"model"'
+echo '-- sizes that do not fit together'
+cat > cache.ir <<'END'
+ir 1
+symbol past in 0..64
+symbol seq in 1..64
+symbol total in 1..64
+equal past + seq, total
+input %0 : f32[past, 2] "kept"
+input %1 : f32[seq, 2] "new"
+input %2 : f32[total, 2] "bias"
+%3 = concat %0, %1 {axis = 0}
+%4 = add %3, %2
+output %4 "y"
+END
+hone compile cache.ir -o cache --target generic --no-parity | head -1
+hone bench cache.so
+hone run cache.so --random 1 --size total=5
+hone run cache.so --random 1 --size past=3,seq=2,total=5 | cut -d' ' -f1-3
