@@ -26,9 +26,15 @@ struct hone_model_instance {
 #endif
 };
 
+typedef struct hnm_element_type {
+    char name[12];
+    uint8_t size_b;
+} hnm_element_type;
+
 /* --- the model's own part, behind this text ------------------------------------------------------------------------
  */
 static const hone_model_port hnm_input[HNM_INPUTS + 1], hnm_output[HNM_OUTPUTS + 1];
+static const hnm_element_type hnm_element[HNM_ELEMENTS];
 static const int32_t hnm_constant_slot[HNM_CONSTANTS + 1], hnm_item_slot[HNM_ITEMS + 1];
 static const int64_t hnm_constant_at[HNM_CONSTANTS + 1];
 static const hn_plan_item hnm_item[HNM_ITEMS + 1];
@@ -247,14 +253,8 @@ HNR hone_model_rc hnm_stack(hone_model_instance *m, int32_t slot, int32_t grown,
 /* --- inputs and outputs
  * ------------------------------------------------------------------------------------------------ */
 
-/* Rows of src/ir/dtypes.def. */
-static const uint8_t hnm_element_b[] = {4, 8, 2, 2, 1, 2, 4, 8, 1, 2, 4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-static const char hnm_element[][12] = {
-    "f32",  "f64",      "f16",        "bf16",   "i8",         "i16", "i32", "i64",    "u8",     "u16", "u32", "u64",
-    "bool", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4",  "i4",  "f4e2m1", "f8e8m0", "u2",  "i2"};
-
 static int64_t hnm_bytes(const hone_model_tensor *t) {
-    int64_t n = hnm_element_b[t->dtype];
+    int64_t n = hnm_element[t->dtype].size_b;
     for (int32_t d = 0; d < t->rank; d++)
         if (t->dim[d] == 0) return 0;
     for (int32_t d = 0; d < t->rank; d++) n = hnm_mul(n, t->dim[d]);
@@ -264,8 +264,8 @@ static int64_t hnm_bytes(const hone_model_tensor *t) {
 static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_port *p, const hone_model_tensor *t) {
     if (t->dtype != p->dtype)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has element type %s (%d) instead of %s (%d)", p->name,
-                        (size_t)t->dtype < sizeof hnm_element_b ? hnm_element[t->dtype] : "?", (int)t->dtype,
-                        hnm_element[p->dtype], (int)p->dtype);
+                        (uint32_t)t->dtype < HNM_ELEMENTS ? hnm_element[t->dtype].name : "?", (int)t->dtype,
+                        hnm_element[p->dtype].name, (int)p->dtype);
     if (t->rank != p->rank)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has rank %d instead of %d", p->name, (int)t->rank,
                         (int)p->rank);
@@ -279,7 +279,7 @@ static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_po
     if (size_b > (int64_t)1 << 46)
         return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s' has more elements than memory holds", p->name);
     if (!t->data && size_b) return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has no data", p->name);
-    if ((uintptr_t)t->data % hnm_element_b[t->dtype])
+    if ((uintptr_t)t->data % hnm_element[t->dtype].size_b)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "the data of input '%.80s' is not aligned to its elements", p->name);
     return HONE_MODEL_OK;
 }
@@ -293,7 +293,7 @@ HNR hone_model_rc hnm_check_output(hone_model_instance *m, const hone_model_tens
     if ((uint64_t)size_b > t->size_b)
         return hnm_fail(m, HONE_MODEL_SMALL, "output '%.80s' needs %lld bytes, its buffer has %llu", hnm_output[j].name,
                         (long long)size_b, (unsigned long long)t->size_b);
-    if (begin % hnm_element_b[t->dtype])
+    if (begin % hnm_element[t->dtype].size_b)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "the buffer of output '%.80s' is not aligned to its elements",
                         hnm_output[j].name);
     for (const hone_model_tensor *o = t - j; o < t; o++)

@@ -130,6 +130,7 @@ static void add_numbers(const hn_model *m, hn_str *out) {
                   {"OUTPUTS", m->g->block[0].n_result},
                   {"CONSTANTS", l->n_constant},
                   {"ITEMS", l->n_item},
+                  {"ELEMENTS", HONE_N_DTYPES},
                   {"PROFILE", m->options->profile},
                   {"CALLS", m->n_uses},
                   {"REPLANS", l->sizes == HN_SIZES_OPEN},
@@ -213,6 +214,12 @@ void hn_source_port_tables(const hn_graph *g, hn_str *out) {
 
 static void add_tables(const hn_model *m, hn_str *out) {
     const hn_layout *l = &m->layout;
+    hn_str_add(out, "static const hnm_element_type hnm_element[HNM_ELEMENTS] = {");
+    for (int i = 0; i < HONE_N_DTYPES; i++) {
+        const hn_dtype_info *e = hn_dtype_of((hone_dtype)i);
+        hn_str_addf(out, "{\"%s\", %u}, ", e->text, e->size_b);
+    }
+    hn_str_add(out, "};\n");
     hn_str_add(out, "static const int32_t hnm_constant_slot[HNM_CONSTANTS + 1] = {");
     for (uint32_t i = 0; i < l->n_constant; i++) hn_str_addf(out, "%u, ", l->constant[i]);
     hn_str_add(out, "0};\nstatic const int64_t hnm_constant_at[HNM_CONSTANTS + 1] = {");
