@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -255,8 +255,8 @@ class Model:
         whole_number("threads", threads, 0)
         positive("seconds", seconds)
         source = self._need_source("profile it")
-        with tempfile.TemporaryDirectory(prefix="hone-profile-") as work:
-            output = os.path.join(work, "model")
+        with closing(_hone.Temp("hone-profile-")) as work:
+            output = os.path.join(work.path, "model")
             options = {**source.options, "parity": False}
             _hone.compile(source.path, output, False, True, source.symbols, source.specialize, options, None)
             timed = _hone.Program(output + ".so", 1)
@@ -381,10 +381,10 @@ def compile(
     """
     options = plain({k: v for k, v in locals().items() if k in _COMPILE_OPTIONS})
     whole_number("threads", threads, 0)
-    work = tempfile.mkdtemp(prefix="hone-model-")
+    work = _hone.Temp("hone-model-")
     try:
-        path = _model_file(model, work)
-        stem = os.path.join(work, Path(path).stem or "model")
+        path = _model_file(model, work.path)
+        stem = os.path.join(work.path, Path(path).stem or "model")
         source = _Source(path, _symbols(symbols), _versions(specialize), options)
         result = _hone.compile(path, stem, False, False, source.symbols, source.specialize, options, _spread(progress))
         made = Model(_hone.Program(stem + ".so", threads), stem + ".so", source, result)
@@ -392,9 +392,9 @@ def compile(
             to = os.fspath(output)
             made.path = made.save(to if to.endswith(".so") else to + ".so")
     except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
+        work.close()
         raise
-    weakref.finalize(made, shutil.rmtree, work, True)
+    weakref.finalize(made, work.close)
     return made
 
 
@@ -413,8 +413,8 @@ def compile_to_c(
     """
     stem = os.fspath(output)
     stem = stem[:-2] if stem.endswith(".c") else stem
-    with tempfile.TemporaryDirectory(prefix="hone-model-") as work:
-        _hone.compile(_model_file(model, work), stem, True, False, _symbols(symbols), (), plain(options), _spread(progress))
+    with closing(_hone.Temp("hone-model-")) as work:
+        _hone.compile(_model_file(model, work.path), stem, True, False, _symbols(symbols), (), plain(options), _spread(progress))
     return Path(stem + ".c")
 
 

@@ -3,6 +3,7 @@ import array
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -278,9 +279,29 @@ def test_sizes_in_other_words(ir):
         assert m._source.specialize == ("n=4",) and m(np.ones((4, 4), "f4")).shape == (4, 3)
 
 
+def emptied(folder, seconds=10):
+    end = time.monotonic() + seconds
+    while any(folder.iterdir()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not any(folder.iterdir())
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "del m", "sys.exit()", "os._exit(0)"])
+def test_the_temporary_folder_ends_with_the_process(ir, tmp_path, end):
+    code = ("import hone, os, sys\n"
+            f"m = hone.compile({str(ir)!r}, target='generic')\n"
+            "assert len(os.listdir(os.environ['TMPDIR'])) == 1\n"
+            "if not os.fork(): sys.exit()\n"  # a fork that ends as any program does takes nothing with it
+            "os.wait()\n"
+            "assert os.path.exists(m.path)\n"
+            f"{end}\n")  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], env=dict(os.environ, TMPDIR=str(tmp_path)), timeout=60)
+    assert emptied(tmp_path)
+
+
 @pytest.mark.parametrize("stage", ["passes", "kernels", "parity"])
 def test_ctrl_c_ends_a_compilation(ir, tmp_path, monkeypatch, stage):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     own = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started the tests with `&`
     told = []
 
