@@ -5,7 +5,6 @@
 #include "base/err.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define OPTIONS(X)                                                                                                     \
     X(trees, 20, 1, 1000)                                                                                              \
@@ -14,19 +13,7 @@
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
-typedef struct forest {
-    hn_trees *trees;
-    float *sd;
-    size_t room;
-} forest;
-
-static void close_model(void *state) {
-    forest *f = state;
-    if (!f) return;
-    hn_trees_free(f->trees);
-    free(f->sd);
-    free(f);
-}
+static void close_model(void *state) { hn_trees_free(state); }
 
 static hone_rc open_model(const hn_view *view, const double *option, void **state, hone_err *err) {
     double dflt[] = {OPTIONS(HN_OPTION_DEFAULT)};
@@ -35,22 +22,10 @@ static hone_rc open_model(const hn_view *view, const double *option, void **stat
                           .min_leaf = (size_t)option[OPT_leaf],
                           .features = option[OPT_features],
                           .bootstrap = true};
-    forest *f = calloc(1, sizeof *f);
-    if (!f) return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'forest'");
-    hone_rc rc = hn_trees_new(view->genes->n, view->genes->ordered, &spec, &f->trees, err);
-    if (rc)
-        close_model(f);
-    else
-        *state = f;
+    hn_trees *trees;
+    hone_rc rc = hn_trees_new(view->genes->n, view->genes->ordered, &spec, &trees, err);
+    if (!rc) *state = trees;
     return rc;
-}
-
-static hone_rc sd_room(forest *f, size_t n, hone_err *err) {
-    if (n <= f->room) return HONE_OK;
-    free(f->sd);
-    f->sd = malloc(n * sizeof *f->sd);
-    f->room = f->sd ? n : 0;
-    return f->sd ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'forest'");
 }
 
 /* log of the expected improvement below `best` of a normal, without underflow far above it: for z < -5 the
@@ -65,15 +40,15 @@ float hn_log_ei(float mean, float sd, float best) {
 static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_pool *pool, hn_rng *rng, float *out,
                      hone_err *err) {
     (void)view;
-    forest *f = state;
-    hone_rc rc = sd_room(f, pool->room, err);
-    if (!rc) rc = hn_trees_fit(f->trees, s->code, s->target, s->n, hn_rng_next(rng), err);
+    float *sd;
+    hone_rc rc = hn_trees_floats(state, pool->room, &sd, err);
+    if (!rc) rc = hn_trees_fit(state, s->code, s->target, s->n, hn_rng_next(rng), err);
     if (rc) return rc;
-    hn_trees_predict(f->trees, pool->code, pool->n, out, f->sd);
+    hn_trees_predict(state, pool->code, pool->n, out, sd);
     float best = INFINITY;
     for (size_t i = 0; i < s->n_told; i++)
         if (s->feasible[i] && s->target[i] < best) best = s->target[i];
-    for (size_t i = 0; i < pool->n; i++) out[i] = hn_log_ei(out[i], f->sd[i], best);
+    for (size_t i = 0; i < pool->n; i++) out[i] = hn_log_ei(out[i], sd[i], best);
     return HONE_OK;
 }
 

@@ -23,15 +23,11 @@ static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 typedef struct lfbo {
     hn_trees *trees;
     double fraction;
-    float *label;
-    size_t room;
 } lfbo;
 
 static void close_model(void *state) {
     lfbo *l = state;
-    if (!l) return;
-    hn_trees_free(l->trees);
-    free(l->label);
+    if (l) hn_trees_free(l->trees);
     free(l);
 }
 
@@ -53,27 +49,18 @@ static hone_rc open_model(const hn_view *view, const double *option, void **stat
     return rc;
 }
 
-static hone_rc label_room(lfbo *l, size_t n, hone_err *err) {
-    if (n <= l->room) return HONE_OK;
-    free(l->label);
-    l->room = n + n / 2 + 64;
-    l->label = malloc(l->room * sizeof *l->label);
-    if (l->label) return HONE_OK;
-    l->room = 0;
-    return hn_fail(err, HONE_E_NOMEM, "out of memory for engine 'lfbo'");
-}
-
 static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_pool *pool, hn_rng *rng, float *out,
                      hone_err *err) {
     lfbo *l = state;
-    hone_rc rc = label_room(l, s->n, err);
+    float *label;
+    hone_rc rc = hn_trees_floats(l->trees, s->n, &label, err);
     if (rc) return rc;
     double fraction = view->history->m > 1 ? fmax(l->fraction, 0.2) : l->fraction;
     size_t n_best = (size_t)ceil(fraction * (double)s->n_told);
     if (n_best > s->n_feasible) n_best = s->n_feasible;
-    for (size_t i = 0; i < s->n; i++) l->label[i] = 0;
-    for (size_t k = 0; k < n_best; k++) l->label[s->order[k]] = 1 - (float)k / (float)n_best;
-    rc = hn_trees_fit(l->trees, s->code, l->label, s->n, hn_rng_next(rng), err);
+    for (size_t i = 0; i < s->n; i++) label[i] = 0;
+    for (size_t k = 0; k < n_best; k++) label[s->order[k]] = 1 - (float)k / (float)n_best;
+    rc = hn_trees_fit(l->trees, s->code, label, s->n, hn_rng_next(rng), err);
     if (!rc) hn_trees_predict(l->trees, pool->code, pool->n, out, NULL);
     return rc;
 }

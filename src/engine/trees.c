@@ -43,6 +43,8 @@ struct hn_trees {
     uint32_t *spare;
     range *stack;
     uint32_t *feature;
+    float *floats; /* the caller's */
+    size_t n_floats;
 };
 
 hone_rc hn_trees_new(size_t n_features, const bool *ordered, const hn_trees_spec *spec, hn_trees **out, hone_err *err) {
@@ -83,10 +85,23 @@ void hn_trees_free(hn_trees *t) {
     if (!t) return;
     drop_rows(t);
     free(t->ordered);
+    free(t->floats);
     free(t->top);
     free(t->depth);
     free(t->feature);
     free(t);
+}
+
+hone_rc hn_trees_floats(hn_trees *t, size_t n, float **out, hone_err *err) {
+    if (n > t->n_floats) {
+        size_t room = n + n / 2 + 64;
+        float *floats = malloc(room * sizeof *floats);
+        if (!floats) return hn_fail(err, HONE_E_NOMEM, "out of memory for a forest over %zu rows", n);
+        free(t->floats);
+        t->floats = floats, t->n_floats = room;
+    }
+    *out = t->floats;
+    return HONE_OK;
 }
 
 static hone_rc make_room(hn_trees *t, size_t n, hone_err *err) {

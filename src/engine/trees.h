@@ -19,6 +19,8 @@ typedef struct hn_trees_spec {
 
 hone_rc hn_trees_new(size_t n_features, const bool *ordered, const hn_trees_spec *spec, hn_trees **out, hone_err *err);
 void hn_trees_free(hn_trees *t);
+/* Room for n floats, the forest's until the next call: targets of a fit, or deviations of a prediction. */
+hone_rc hn_trees_floats(hn_trees *t, size_t n, float **out, hone_err *err);
 /* x: n rows of n_features codes. */
 hone_rc hn_trees_fit(hn_trees *t, const unsigned char *x, const float *y, size_t n, uint64_t seed, hone_err *err);
 /* Mean over trees, and (sd may be NULL) standard deviation: between trees plus within leaves (Hutter et al. 2014). */

@@ -188,6 +188,12 @@ static bool layer_axes(hn_lower *c, size_t rank, int64_t *axes, size_t *n) {
     return true;
 }
 
+/* What LayerNormalization and RMSNormalization have in common. */
+static bool norm_attributes(hn_lower *c, hone_dtype *stash, int64_t *axes, size_t *n) {
+    return hn_need(c, 2) && hn_need_rank(c, 0, 1, HN_RANK_MAX) && stash_type(c, stash) &&
+           layer_axes(c, hn_rank(hn_lower_builder(c), hn_in(c, 0)), axes, n);
+}
+
 /* Stage one in the stash type, stage two in the type of x; both in f32 for floats below 32 bits, which are rounded once
  * at the end. */
 static void lower_layer(hn_lower *c) {
@@ -195,9 +201,7 @@ static void lower_layer(hn_lower *c) {
     int64_t axes[HN_RANK_MAX];
     size_t n;
     hone_dtype stash;
-    if (!hn_need(c, 2) || !hn_need_rank(c, 0, 1, HN_RANK_MAX) || !stash_type(c, &stash) ||
-        !layer_axes(c, hn_rank(b, hn_in(c, 0)), axes, &n))
-        return;
+    if (!norm_attributes(c, &stash, axes, &n)) return;
     hn_val in = hn_in(c, 0), shift = hn_in(c, 2);
     hone_dtype t = hn_dt(b, in), second = hn_work_type(t);
     moments m = moments_of(b, hn_cast(b, in, hn_work_type(stash)), n, axes, hn_float(c, "epsilon", 1e-5));
@@ -214,9 +218,7 @@ static void lower_rms(hn_lower *c) {
     int64_t axes[HN_RANK_MAX];
     size_t n;
     hone_dtype stash;
-    if (!hn_need(c, 2) || !hn_need_rank(c, 0, 1, HN_RANK_MAX) || !stash_type(c, &stash) ||
-        !layer_axes(c, hn_rank(b, hn_in(c, 0)), axes, &n))
-        return;
+    if (!norm_attributes(c, &stash, axes, &n)) return;
     hn_val in = hn_in(c, 0), x = hn_cast(b, in, hn_work_type(stash)), scale = hn_in(c, 1);
     hn_val square = hn_mean(b, hn_bin(b, HN_OP_MUL, x, x), n, axes, true);
     hn_val inv = hn_un(b, HN_OP_RSQRT, hn_bin_f(b, HN_OP_ADD, square, hn_float(c, "epsilon", 1e-5)));
