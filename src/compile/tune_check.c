@@ -21,7 +21,7 @@ static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool p
     o.emit = HONE_EMIT_SO;
     o.embed_weights = o.reference = false;
     o.profile = profile;
-    o.no_parity = profile;
+    o.no_parity = true; /* nothing of this is kept: winners were held against the interpreter by their proofs */
     o.winners = t->winners_path;
     o.n_threads = t->team.n;
     o.no_winners = !winners;
@@ -69,11 +69,13 @@ hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_
     hone_array *in = NULL;
     hone_profile p;
     const hone_bench_options o = {.n_threads = t->team.n, .max_s = max_s, .stop = t->o->stop};
+    double start_s = hn_now_s();
     hone_rc rc = compile(t, g, "profile", true, false, &program, t->team.n, err);
+    t->compile_s = hn_now_s() - start_s;
     if (rc) return rc;
     const hone_model *model = hone_program_model(program);
     rc = make_inputs(t, model, &in, err);
-    if (!rc) rc = hone_profile_model(model, in, &o, &p, err);
+    if (!rc) rc = hone_model_random_refused(model, hone_profile_model(model, in, &o, &p, err), err);
     if (!rc) {
         for (uint32_t i = 0; i < p.n_kernels; i++) note(t, &p, &p.kernel[i]);
         hone_profile_free(&p);
@@ -93,8 +95,7 @@ typedef struct side {
     hone_model_tensor *io; /* inputs, then outputs */
 } side;
 
-static hone_rc open_side(hn_tuning *t, const hone_graph *g, bool winners, const hone_array *in, uint32_t n_threads,
-                         side *s, hone_err *err) {
+static hone_rc open_side(hn_tuning *t, const hone_graph *g, bool winners, uint32_t n_threads, side *s, hone_err *err) {
     const hone_model_config config = {.n_threads = (int32_t)n_threads};
     hone_rc rc = compile(t, g, winners ? "tuned" : "default", false, winners, &s->program, 1, err);
     if (rc) return rc;
@@ -102,11 +103,14 @@ static hone_rc open_side(hn_tuning *t, const hone_graph *g, bool winners, const 
     s->io = calloc((size_t)(s->model->n_inputs + s->model->n_outputs) + 1, sizeof *s->io);
     if (!s->io || s->model->create(&config, &s->instance))
         return hn_fail(err, HONE_E_FAILED, "cannot run the model: %s", s->io ? s->model->error(NULL) : "out of memory");
-    for (int32_t i = 0; in && i < s->model->n_inputs; i++) {
+    return HONE_OK;
+}
+
+static void set_inputs(side *s, const hone_array *in) {
+    for (int32_t i = 0; i < s->model->n_inputs; i++) {
         s->io[i] = (hone_model_tensor){.data = in[i].data, .dtype = (int32_t)in[i].dtype, .rank = (int32_t)in[i].rank};
         memcpy(s->io[i].dim, in[i].dim, sizeof s->io[i].dim);
     }
-    return HONE_OK;
 }
 
 static void close_side(side *s) {
@@ -151,11 +155,10 @@ hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, uint32_t n_threads,
                           hone_err *err) {
     side s[2] = {0};
     hone_array *in = NULL;
-    hone_rc rc = open_side(t, g, false, NULL, n_threads, &s[0], err);
+    hone_rc rc = HONE_OK;
+    for (int i = 0; i < 2 && !rc; i++) rc = open_side(t, g, i, n_threads, &s[i], err);
     if (!rc) rc = make_inputs(t, s[0].model, &in, err);
-    close_side(&s[0]);
-    s[0] = (side){0};
-    for (int i = 0; i < 2 && !rc; i++) rc = open_side(t, g, i, in, n_threads, &s[i], err);
+    for (int i = 0; i < 2 && !rc; i++) set_inputs(&s[i], in);
     if (!rc) rc = compare(t, s, max_s, gain, err);
     size_t n = s[0].model ? (size_t)s[0].model->n_inputs : 0;
     close_side(&s[0]);

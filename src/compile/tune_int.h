@@ -181,6 +181,7 @@ typedef struct hn_tuning {
     int build_cpu[64];          /* the other usable cores, then those that measure, while they do not */
     size_t n_build_cpu, n_jobs; /* builds: at once */
     double start_s, end_s, search_s;
+    double compile_s; /* the model, without parity */
     size_t n_candidates, n_names, n_proofs;
     double proof_s; /* of all of them */
     bool warned_full;
@@ -198,8 +199,9 @@ hone_rc hn_tuned_slice(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err)
 /* --- proof (tune_proof.c) ------------------------------------------------------------------------------------------
  */
 
-/* The best few against the default; the best proven one is written to the file of winners. */
-hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err);
+/* The best few against the default; the best proven one is written to the file of winners. From until_s on it ends with
+ * as many builds as a verdict needs; one that could not have them by last_s ends without a verdict. */
+hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, double last_s, hone_err *err);
 
 /* parity.c: one kernel, of a library that exports it as `hone_kernel`. */
 hone_rc hn_parity_one(const hn_model *m, const hn_kernel *k, const char *path, hn_parity *out, hone_err *err);

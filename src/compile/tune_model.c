@@ -13,7 +13,7 @@
 enum { MOST_JOBS = 64, MOST_ROUNDS = 2 };
 /* A kernel below this share is left alone; parts of the budget; a turn. */
 static const double least_share = 0.002, usual_budget_s = 60, profile_part = 0.05, least_proof_part = 0.1,
-                    most_proof_part = 0.4, check_part = 0.06;
+                    most_proof_part = 0.4, check_part = 0.06, most_check_part = 0.3, overtime_part = 0.1;
 static const double turn_s = 2, usual_eval_s = 0.08, usual_proof_s = 4, slower = 0.99, worth_proof = 0.995,
                     worth_spreading = 0.98;
 
@@ -227,10 +227,17 @@ static size_t next_kernel(const hn_tuning *t, hn_prospect *p) {
     return hn_prospect_next(p, t->n_kernels);
 }
 
+static double budget_s(const hn_tuning *t) { return t->end_s - t->start_s; }
+
+/* Of the comparison of the model, which compiles it twice. */
+static double check_time(const hn_tuning *t) {
+    return fmin(check_part * budget_s(t) + 2 * t->compile_s, most_check_part * budget_s(t));
+}
+
 static hone_rc prove(hn_tuning *t, hn_tuned *k, hone_err *err) {
     double start_s = hn_now_s();
     if (!k->search || k->proven || hn_tuning_stopped(t)) return HONE_OK;
-    hone_rc rc = hn_tuned_prove(t, k, t->end_s, err);
+    hone_rc rc = hn_tuned_prove(t, k, t->end_s - check_time(t), t->end_s + overtime_part * budget_s(t), err);
     t->proof_s += hn_now_s() - start_s;
     t->n_proofs++;
     return rc;
@@ -241,11 +248,11 @@ static bool is_pending(const hn_tuned *k) { return k->search && !k->proven && k-
 
 /* When the search has to end, so that the proofs and the comparison of the model have their time. */
 static double search_end(const hn_tuning *t) {
-    double budget_s = t->end_s - t->start_s, each_s = t->n_proofs ? t->proof_s / (double)t->n_proofs : usual_proof_s;
+    double each_s = t->n_proofs ? t->proof_s / (double)t->n_proofs : usual_proof_s;
     double proofs_s = 0;
     for (size_t i = 0; i < t->n_kernels; i++) proofs_s += is_pending(&t->kernel[i]) * each_s;
-    proofs_s = fmin(fmax(proofs_s, least_proof_part * budget_s), most_proof_part * budget_s);
-    return t->end_s - proofs_s - check_part * budget_s;
+    proofs_s = fmin(fmax(proofs_s, least_proof_part * budget_s(t)), most_proof_part * budget_s(t));
+    return t->end_s - proofs_s - check_time(t);
 }
 
 /* There is time left: searches that ended for want of patience go on with more of it. */
@@ -264,7 +271,7 @@ static bool take_up_again(hn_tuning *t) {
 /* The most expected gain first. */
 static hone_rc prove_pending(hn_tuning *t, hone_err *err) {
     hone_rc rc = HONE_OK;
-    while (!rc && !hn_tuning_stopped(t) && hn_now_s() < t->end_s) {
+    while (!rc && !hn_tuning_stopped(t) && hn_now_s() < t->end_s - check_time(t)) {
         hn_tuned *next = NULL;
         for (size_t i = 0; i < t->n_kernels; i++) {
             hn_tuned *k = &t->kernel[i];
@@ -345,7 +352,7 @@ static hone_rc drop_winners(hn_tuning *t, hone_err *err) {
 
 static hone_rc check(hn_tuning *t, const hone_graph *g, const cpu_set_t *usable, hone_tuned_model *out, hone_err *err) {
     size_t n_winners = 0;
-    double max_s = (t->end_s - t->start_s) * check_part;
+    double max_s = budget_s(t) * check_part;
     for (size_t i = 0; i < t->n_kernels; i++) n_winners += t->kernel[i].winner;
     if (!n_winners || hn_tuning_stopped(t)) return HONE_OK;
     sched_setaffinity(0, sizeof *usable, usable);
@@ -444,13 +451,12 @@ static hone_rc prepare(hn_tuning *t, const hone_graph *g, const char *name, cons
 
 static hone_rc tune(hn_tuning *t, const hone_graph *g, const char *name, const cpu_set_t *usable, hone_tuned_model *out,
                     hone_err *err) {
-    double budget_s = t->o->budget_s > 0 ? t->o->budget_s : usual_budget_s;
-    t->end_s = t->start_s + budget_s;
+    t->end_s = t->start_s + (t->o->budget_s > 0 ? t->o->budget_s : usual_budget_s);
     hone_rc rc = prepare(t, g, name, usable, err);
     if (rc) return rc;
     hn_tuning_say(t, HONE_TUNED_PROFILE, NULL, NULL, NULL);
     stand_on(&t->team, t->team.n);
-    rc = hn_tuning_profile(t, g, fmin(3, budget_s * profile_part), err);
+    rc = hn_tuning_profile(t, g, fmin(3, budget_s(t) * profile_part), err);
     stand_aside(t);
     if (!rc) rc = choose_kernels(t, err);
     if (!rc) rc = open_kernels(t, err);

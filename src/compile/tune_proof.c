@@ -46,7 +46,7 @@ typedef struct proof {
     hn_tuned *k;
     rival r[CANDIDATES];
     size_t n;
-    double margin, until_s;
+    double margin, until_s, last_s;
     hn_arena a;
 } proof;
 
@@ -359,24 +359,32 @@ static hone_rc decide(proof *p, hone_err *err) {
     return rc;
 }
 
-hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err) {
+/* After n builds since start_s: is there no time for more, or for as many as a verdict needs? */
+static bool is_late(const proof *p, unsigned n, double start_s) {
+    double now_s = hn_now_s();
+    if (n >= LEAST_VARIANTS) return now_s > p->until_s;
+    return n && now_s + (now_s - start_s) / n * (LEAST_VARIANTS - n) > p->last_s;
+}
+
+hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, double last_s, hone_err *err) {
     proof *p = calloc(1, sizeof *p);
     hone_rc rc = HONE_OK;
     bool decided = false;
+    unsigned v = 0;
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory for a proof");
-    p->t = t, p->k = k, p->until_s = until_s;
+    p->t = t, p->k = k, p->until_s = until_s, p->last_s = last_s;
     p->margin = log1p(t->o->min_gain > 0 ? t->o->min_gain : 0.01);
     k->proven = true;
     choose(p);
     hn_tuning_say(t, HONE_TUNED_PROOF, k, NULL, NULL);
     for (size_t i = 0; i < p->n && !rc; i++) rc = emit_rival(p, &p->r[i], err);
-    for (unsigned v = 0; p->n && !rc && !decided && v < MOST_VARIANTS; v++) {
-        if (v >= LEAST_VARIANTS && hn_now_s() > until_s) break;
+    double start_s = hn_now_s();
+    for (; p->n && !rc && !decided && v < MOST_VARIANTS && !is_late(p, v, start_s); v++) {
         rc = run_variant(p, v, err);
         if (!rc) decided = judge_all(p, v + 1);
     }
     if (!rc && p->n) note_best(p);
-    if (!rc && p->n) rc = decide(p, err);
+    if (!rc && v >= LEAST_VARIANTS) rc = decide(p, err);
     for (size_t i = 0; i < p->n; i++) remove_library(p, p->r[i].library);
     hn_arena_free(&p->a);
     free(p);
