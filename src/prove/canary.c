@@ -149,6 +149,9 @@ static const char not_same[] =
     "the baseline's flags, written out by hone as controls, do not give the baseline's program again: the build is "
     "not reproducible (__DATE__, __TIME__, random names or absolute paths in the program), or it adds flags of its own "
     "that disagree with {flags}";
+static const char odd_level[] =
+    "the baseline states none of -O1, -O2, -O3, -Os, -Oz and -Ofast, and candidates have one of these: what a level of "
+    "optimisation gains would be all that is found. Give `baseline` the level that the program is built with";
 static const char not_slower[] =
     "-O0 changes the program but not what is measured: the time is spent elsewhere. Look at: hot code in a library "
     "or a file that this build does not compile, a run too short to be timed, a program that waits (I/O, sleep), "
@@ -160,7 +163,9 @@ static hone_canary_result judge(const canary *c) {
     const hn_build *b = c->build;
     r.o0_differs = strcmp(b[SLOW].object_hash, b[BASE].object_hash) != 0;
     r.default_same = b[AS_POINT].cls == HONE_RUN_OK && !strcmp(b[AS_POINT].object_hash, b[BASE].object_hash);
-    if (!r.o0_differs)
+    if (c->plan->odd_level)
+        r.text = odd_level;
+    else if (!r.o0_differs)
         r.text = never_reach;
     else if (!r.default_same)
         r.text = not_same;

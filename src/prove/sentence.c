@@ -48,7 +48,7 @@ static void say_undecided(hn_str *s, const hone_proof *p, const hone_comparison 
                 100 * rules->min_gain);
     if (p->noise > 0) hn_str_addf(s, "; the baseline differs from itself by %.3g %% from pair to pair", 100 * p->noise);
     hn_str_add(s, "; longer runs (measure.min_time, measure.repeats), a quieter machine (hone doctor), more pairs "
-                  "(--pairs) or a larger minimum would decide it");
+                  "(--pairs-most) or a larger minimum would decide it");
 }
 
 static void say_no_gain(hn_str *s, const hone_proof *p, const hone_comparison *c, const hn_rules *rules) {

@@ -283,7 +283,7 @@ static hone_rc check_same(const hone_session *was, const hone_session *is, hone_
     else if (s.n)
         rc = hn_fail(err, HONE_E_MISMATCH,
                      "session %lld was measured under other conditions, so its results cannot be gone on with: %s; "
-                     "start a new session",
+                     "start a new session, as `hone tune --new` does",
                      (long long)was->id, s.text);
     hn_str_free(&s);
     return rc;

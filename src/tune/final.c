@@ -29,10 +29,17 @@ typedef struct race {
     size_t n;
 } race;
 
+/* As many as there is time for, when each takes as long as a trial has: two at the least. */
+static size_t most_contenders(const hn_tuner *t) {
+    double left_s = t->end_s - hn_now_s();
+    return left_s >= CONTENDERS * t->trial_s ? CONTENDERS : left_s > 2 * t->trial_s ? (size_t)(left_s / t->trial_s) : 2;
+}
+
 static hone_rc line_up(race *r, hone_err *err) {
     hn_tuner *t = r->t;
     size_t slots = hone_space_slots(t->plan->space);
-    for (size_t i = 0; i < t->elite.n && r->n < CONTENDERS; i++) {
+    size_t most = most_contenders(t);
+    for (size_t i = 0; i < t->elite.n && r->n < most; i++) {
         if (t->elite.entry[i].key == t->baseline_key) continue; /* the same code cannot be faster than itself */
         contender *c = &r->c[r->n];
         c->point = malloc((slots + 1) * sizeof *c->point);

@@ -101,10 +101,12 @@ static void read_baseline(hn_plan *plan) {
     if (!hn_arena_ok(&plan->arena)) return;
     hone_space_default(plan->space, plan->base);
     if (plan->i_fp != SIZE_MAX) plan->base[hone_space_param(plan->space, plan->i_fp)->slot] = fp_level(plan->w);
+    plan->odd_level = plan->n_targets > 0 && find_control(plan, 0, "-O", 2) != SIZE_MAX;
     for (size_t i = 0; i < plan->n_base_words; i++) {
         const char *word = plan->base_word[i];
-        bool known = plan->n_targets > 0 && word_to_gene(plan, 0, word, plan->base);
-        if ((!known && !is_contract_word(word)) || is_promise(word)) plan->keep[plan->n_keep++] = word;
+        bool known = plan->n_targets > 0 && word_to_gene(plan, 0, word, plan->base), level = hn_starts_with(word, "-O");
+        if (level) plan->odd_level = !known && !is_contract_word(word);
+        if ((!known && !level && !is_contract_word(word)) || is_promise(word)) plan->keep[plan->n_keep++] = word;
     }
     hone_point_canon(plan->space, plan->base);
 }

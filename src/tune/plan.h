@@ -29,6 +29,7 @@ typedef struct hn_plan {
     size_t n_base_words;
     const char **keep; /* those of them that every candidate gets */
     size_t n_keep;
+    bool odd_level; /* the baseline has a level of optimisation that no point has: -O0, -Og, or none stated */
     double *base; /* the baseline as a point of the joined space */
 } hn_plan;
 

@@ -253,6 +253,8 @@ static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
     if (b) b->point = malloc((BATCH_MOST * hone_space_slots(t->plan->space) + 1) * sizeof(double));
     hone_rc rc = b && b->point ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     bool exhausted = false;
+    size_t before = t->n_trials;
+    double start_s = hn_now_s();
     while (!rc && !(*reason = reached(t))) {
         rc = ask_batch(t, b, &exhausted, err);
         if (!rc && b->n) rc = run_batch(t, b, err);
@@ -260,6 +262,7 @@ static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
         if (exhausted && !*reason) *reason = "exhausted";
         if (exhausted) break;
     }
+    if (t->n_trials > before) t->trial_s = (hn_now_s() - start_s) / (double)(t->n_trials - before);
     if (b) free(b->point);
     free(b);
     return rc;
@@ -302,7 +305,10 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_rc rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
     t->waited_s += hn_now_s() - t->started_s; /* nearly all of it in compilers */
     /* Probing happens once per compiler, not once per search: it does not count against the budget. */
-    if (t->o->max_s > 0) t->deadline_s = hn_now_s() + (1 - race_share) * t->o->max_s;
+    if (t->o->max_s > 0) {
+        t->deadline_s = hn_now_s() + (1 - race_share) * t->o->max_s;
+        t->end_s = hn_now_s() + t->o->max_s;
+    }
     if (!rc) rc = try_search(t, err);
     if (!rc) t->n_most = most_evaluations(t);
     if (!rc) rc = hn_journal_open(t, &past, err);
@@ -342,7 +348,7 @@ hone_rc hone_tune(const hone_workload *workload, const hone_tune_options *option
     t->o = &o;
     t->started_s = hn_now_s();
     t->deadline_s = INFINITY;
-    t->end_s = o.max_s > 0 ? t->started_s + o.max_s : INFINITY;
+    t->end_s = INFINITY;
     hone_tune_result result = {0};
     hone_rc rc = open_tuner(t, err);
     if (!rc) rc = search_and_race(t, &result, err);

@@ -59,6 +59,7 @@ typedef struct hn_tuner {
     double started_s, waited_s;
     double deadline_s; /* of the search, monotonic; INFINITY when there is no time budget */
     double end_s;      /* of the closing race too */
+    double trial_s;    /* what a trial took on average in this run; 0: there was none */
     size_t n_most;     /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
     size_t since_gain;               /* trials since the last improvement */
