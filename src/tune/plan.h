@@ -30,7 +30,7 @@ typedef struct hn_plan {
     const char **keep; /* those of them that every candidate gets */
     size_t n_keep;
     bool odd_level; /* the baseline has a level of optimisation that no point has: -O0, -Og, or none stated */
-    double *base; /* the baseline as a point of the joined space */
+    double *base;   /* the baseline as a point of the joined space */
 } hn_plan;
 
 /* What to build: everything of a point but the folder it is built in. */

@@ -86,8 +86,12 @@ static void test_search(void) {
     size_t n = k.n_seen;
     rc = hn_tuned_slice(&t, &k, hn_now_s() + 0.5, &err);
     ok(rc == HONE_OK && k.n_seen >= n, "tune/slice_goes_on: %s", err.text);
-    rc = hn_tuned_prove(&t, &k, hn_now_s() + 5, &err);
-    ok(rc == HONE_OK && n_events[HONE_TUNED_PROOF] == 1, "tune/proof_ends: %s", err.text);
+    if (k.n_seen > 1) k.seen[1].cls = HONE_RUN_OK, k.seen[1].ratio = 0.5;
+    rc = hn_tuned_prove(&t, &k, 0, 0, &err);
+    ok(rc == HONE_OK && !k.winner && n_events[HONE_TUNED_PROOF] == 1, "tune/proof_without_time_keeps_nothing: %s",
+       err.text);
+    rc = hn_tuned_prove(&t, &k, hn_now_s() + 5, INFINITY, &err);
+    ok(rc == HONE_OK && n_events[HONE_TUNED_PROOF] == 2, "tune/proof_ends: %s", err.text);
     bool kept = !hone_winners_find(t.winners, &k.key, &found, NULL);
     ok(kept == k.winner && n_events[HONE_TUNED_WINNER] == (size_t)kept, "tune/winner_is_the_row");
     ok(!kept || (found.gain_lo > 1.01 && found.gain >= found.gain_lo && found.pairs >= 8 && *found.schedule &&
@@ -119,7 +123,7 @@ static void test_threads(void) {
     hone_rc rc = hn_tuned_slice(&t, &k, hn_now_s() + 1.5, &err);
     ok(rc == HONE_OK && k.n_seen > 1 && k.best <= 1, "tune/threads_slice_measures: %s", err.text);
     ok(k.fastest_s[0] > 0 && (k.best == 1 || k.fastest_s[1] > 0), "tune/threads_have_a_default_of_their_own");
-    rc = hn_tuned_prove(&t, &k, hn_now_s() + 5, &err);
+    rc = hn_tuned_prove(&t, &k, hn_now_s() + 5, INFINITY, &err);
     bool kept = !hone_winners_find(t.winners, &k.key, &found, NULL) && !strcmp(found.sizes, "2 threads");
     ok(rc == HONE_OK && kept == k.winner, "tune/threads_winner_is_the_row: %s", err.text);
     printf("# %s, %zu candidates\n", kept ? found.schedule : "no winner", k.n_seen);

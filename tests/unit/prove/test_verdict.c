@@ -104,6 +104,18 @@ static void check_rates(void) {
     ok(found >= 18, "verdict/two_percent_is_found (%zu of 20)", found);
 }
 
+static void check_too_few(void) {
+    hn_rules r = {.min_gain = 0.01, .pairs_least = 100, .pairs_most = 400};
+    hone_comparison c = {.quantity = "time", .gain = {1.4, 1.5, 1.6}};
+    hone_proof p = {.why = HONE_REJECT_UNDECIDED, .n_objectives = 1, .overall = &c, .n_pairs = 9};
+    hone_comparison tail = {0};
+    hn_arena a = {0};
+    p.tail = &tail;
+    ok(strstr(hn_sentence(&p, &r, &a), "9 pairs are fewer than the 100 that a verdict needs") != NULL,
+       "verdict/too_few_pairs_say_so");
+    hn_arena_free(&a);
+}
+
 /* --- looks -------------------------------------------------------------------------------------------------------- */
 
 static void check_looks(void) {
@@ -241,6 +253,7 @@ static void check_names(void) {
 int main(void) {
     check_kinds();
     check_rates();
+    check_too_few();
     check_looks();
     check_stopping();
     check_cut_short();
