@@ -8,6 +8,7 @@
  * image. Padding costs nothing: rows of the window outside of the image are skipped, tiles inside have no conditions,
  * and in tiles at the edge the window's columns are written out, so that each product is known to be in or out.
  */
+#include "loop/sketch_conv.h"
 #include "loop/chain.h"
 #include "loop/loop_int.h"
 #include "loop/schedule.h"
@@ -22,7 +23,9 @@ enum {
     EDGE_TILES = 3,
     LANES_DEEP = 8,
     L2_B = 24, /* a cycle */
-    ANY_WIDTH = 5040
+    ANY_WIDTH = 5040,
+    SPARE_MIN = 2,
+    SPARE_FOUR = 8
 };
 
 typedef struct form {
@@ -30,7 +33,9 @@ typedef struct form {
     int64_t lanes, channels, width, height, group; /* width, height, group: 0: not known; there are no groups */
     int64_t depth;                                 /* steps of the reduction */
     bool own;                                      /* every channel reads its own part of the image */
-    bool calls;                                    /* functions follow the reduction */
+    int64_t images_b;                              /* of all that are read; 0: not known */
+    hn_buf weights, image;
+    bool calls; /* functions follow the reduction */
 } form;
 
 static int64_t length(const hn_nest *n, hn_st loop) {
@@ -43,6 +48,7 @@ typedef struct reads {
     hn_var row, channel;
     int64_t lanes, group;
     hn_ix image, weights; /* indices */
+    hn_buf from, of;      /* the weights, the image */
     int n_image, n_own, n_weights, n_update, n_loop;
     bool guards, fine;
 } reads;
@@ -63,6 +69,7 @@ static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
     if (image && !along) {
         r->n_image++;
         r->image = x->at;
+        r->of = x->buf;
     } else if (image && hn_ix_contiguous(n, x->at, r->channel, r->lanes)) {
         r->n_own++;
     } else if (image) {
@@ -73,6 +80,7 @@ static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
     } else {
         r->n_weights++;
         r->weights = x->at;
+        r->from = x->buf;
     }
 }
 
@@ -108,6 +116,19 @@ static hn_st reduction_of(hn_nest *n, hn_st first, hn_var channel, int64_t lanes
     return found;
 }
 
+/* Bytes of the images that the loops around the columns walk; 0: not known. */
+static int64_t images_of(hn_nest *n, const form *f, const reads *r) {
+    int64_t most = 0, step, size_b;
+    hn_dim stride;
+    for (int k = 0; r->image && k + 2 < f->c.n; k++) {
+        if (!hn_ix_stride(n, r->image, n->st[f->c.loop[k]].var, &stride)) return 0;
+        if (!hn_dim_is_int(n->dims, stride, &step) || !length(n, f->c.loop[k])) return 0;
+        if (__builtin_mul_overflow(4 * length(n, f->c.loop[k]), step, &size_b)) return 0;
+        if (size_b > most) most = size_b;
+    }
+    return most;
+}
+
 /* Is a line of the image further from the one before than its columns reach (strides)? Then the image is no matrix. */
 static bool is_strided(hn_nest *n, const form *f, const reads *r) {
     hn_dim line, column;
@@ -138,6 +159,8 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
     read_reduction(n, n->st[red].body, &r);
     f->own = r.n_own > 0;
     f->group = r.group;
+    f->weights = r.from, f->image = r.of;
+    f->images_b = images_of(n, f, &r);
     f->calls = hn_tile_calls(n, n->st[leaf].body);
     f->depth = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
@@ -150,7 +173,9 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
 }
 
 /* -- knobs */
-enum { ROWS, COLS, ITEM, STAGE, ORDER };
+enum { ROWS, COLS, ITEM, STAGE, ORDER, AHEAD, STEPS };
+/* AHEAD: what tiles ask for: the next block's weights, the next item's lines of the image. */
+enum { AHEAD_WEIGHTS = 1, AHEAD_LINES = 2 };
 
 /* Weights that do not stay in the first cache come from the second, at half of what reading alone reaches there: a tile
  * of few rows waits for them. */
@@ -188,32 +213,52 @@ static void add_knob(hn_knobs *k, const char *name, int64_t model, const int64_t
         if (value[i] <= most) hn_knob_add(x, value[i]);
 }
 
-/* Rows of the image in a work item: some microseconds of work, and enough items for all cores. */
-static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols) {
+/* Rows of the image in a work item: some microseconds of work, and enough items for all cores. alone: with one block of
+ * the channels, whose successor each item asks for a part of: then few. */
+static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols, bool alone) {
     int64_t height = f->height ? f->height : 64, width = f->width ? f->width : 64, item = 1;
     int64_t channels = f->group ? f->group : f->channels, block = cols * f->lanes;
     int64_t wide = f->own || block > channels ? channels : block;
     int64_t blocks = f->own ? 1 : f->channels / wide, cores = m->cores > 0 ? m->cores : 1;
-    double row_flops = 2.0 * (double)(width * wide * f->depth), enough = f->own ? 4e5 : 3e6;
+    double row_flops = 2.0 * (double)(width * wide * f->depth), enough = f->own || alone ? 4e5 : 3e6;
     while (2 * item <= height && 2.0 * (double)item * row_flops <= enough && blocks * height / (2 * item) >= 6 * cores)
         item *= 2;
     return item;
 }
 
+/* Are all weights read for each line of the image, not the image for each block of them? Where the image is read again
+ * from the second-level cache, weights had better come once, from wherever they are, and be asked for ahead. */
+static bool weights_inside(const form *f, const hn_machine *m) {
+    bool stays = f->images_b > 0 && f->images_b <= m->l2_b / 4;
+    return f->own || (!stays && 4 * f->depth * f->channels <= m->l2_b / 2);
+}
+
+/* Steps of the reduction in a body: where a tile leaves registers; else compilers begin to keep sums on the stack. */
+static int64_t best_steps(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
+    const hn_tile t = {rows, cols, f->lanes};
+    int64_t registers = m->registers > 0 ? m->registers : 16, left = registers - hn_tile_registers_of(&t);
+    return left < SPARE_MIN || f->depth < 2 ? 1 : left < SPARE_FOUR || f->depth < 4 ? 2 : 4;
+}
+
 static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     static const int64_t rows[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 28}, cols[] = {1, 2, 3, 4},
-                         item[] = {1, 2, 4, 8, 16, 32}, either[] = {0, 1};
+                         item[] = {1, 2, 4, 8, 16, 32}, either[] = {0, 1}, what[] = {0, 1, 2, 3}, steps[] = {1, 2, 4};
     form f;
     if (!match(n, m, &f)) return false;
     int64_t r = 1, c = 1;
     best_tile(&f, m, &r, &c);
-    bool small_weights = f.own || 4 * f.depth * f.channels <= m->l2_b / 2;
+    bool inside = weights_inside(&f, m), blocks = (f.group ? f.group : f.channels) > c * f.lanes;
+    bool alone = !inside && blocks && f.height && f.c.n > 2;
+    int64_t ahead = (alone ? AHEAD_WEIGHTS : 0) + (f.images_b > m->l2_b && f.c.n > 2 ? AHEAD_LINES : 0);
     out->n = 0;
     add_knob(out, "rows", r, rows, sizeof rows / sizeof *rows, f.width ? f.width : 28);
     add_knob(out, "cols", c, cols, sizeof cols / sizeof *cols, (f.channels + f.lanes - 1) / f.lanes);
-    add_knob(out, "item", item_rows(&f, m, c), item, sizeof item / sizeof *item, f.height ? f.height : 32);
+    add_knob(out, "item", item_rows(&f, m, c, alone), item, sizeof item / sizeof *item, f.height ? f.height : 32);
     add_knob(out, "stage", f.calls, either, 2, 1);
-    if (!f.own) add_knob(out, "order", small_weights, either, 2, 1);
+    if (f.own) return true;
+    add_knob(out, "order", inside, either, 2, 1);
+    add_knob(out, "ahead", ahead, what, 4, AHEAD_WEIGHTS + AHEAD_LINES);
+    add_knob(out, "steps", best_steps(&f, m, r, c), steps, sizeof steps / sizeof *steps, f.depth);
     return true;
 }
 
@@ -399,6 +444,21 @@ static bool items(hn_nest *n, const hn_chain *c, int last, const int64_t *settin
     return true;
 }
 
+/* Loop `block` goes over blocks of channels, around the one over items of lines; 0: there is none. */
+static void finish(hn_nest *n, const form *f, hn_st block, hn_st item, const int64_t *setting) {
+    hn_conv_next next = {.depth = f->depth, .rows = setting[ROWS]};
+    if (item) {
+        next.item = n->st[item].var;
+        next.items = (f->height + setting[ITEM] - 1) / setting[ITEM];
+        next.image = setting[AHEAD] & AHEAD_LINES ? f->image : 0;
+    }
+    if (block && item && next.items) {
+        next.block = n->st[block].var;
+        next.weights = setting[AHEAD] & AHEAD_WEIGHTS ? f->weights : 0;
+    }
+    hn_conv_finish(n, setting[STEPS], &next);
+}
+
 static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     form f;
     hn_st in, whole, rest = 0;
@@ -422,7 +482,9 @@ static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (blocks && !hn_loop_blocks(n, whole, block, &whole, &rest, why)) return false;
     if (!tile(n, &f, whole, setting[ROWS], why)) return false;
     if (rest && !tile(n, &f, rest, setting[ROWS], why)) return false;
-    if (blocks && !setting[ORDER] && !lift(n, &f.c, at + 1, top, why)) return false;
+    bool outside = blocks && !setting[ORDER];
+    if (outside && !lift(n, &f.c, at + 1, top, why)) return false;
+    finish(n, &f, outside ? f.c.loop[top] : 0, lines ? f.c.loop[outside ? at + 1 : at] : 0, setting);
     return items(n, &f.c, blocks ? at + 1 : at, setting, why);
 }
 

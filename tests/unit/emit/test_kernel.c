@@ -191,6 +191,14 @@ static const char *schedule_of(const char *name, const hn_dialect *d) {
         {"packed_laps_of_five", "gemm rows=5 cols=2 overlap=1 ahead=1"},
         {"packed_rests", "gemm overlap=0 ahead=1"},
         {"packed_steps_short", "gemm steps=4 ahead=1"},
+        {"last_dense_lines_ahead", "conv order=1 ahead=2 steps=2 item=2"},
+        {"last_dense_weights_ahead", "conv order=0 ahead=3 steps=4 rows=5"},
+        {"last_odd_channels_steps", "conv order=0 ahead=3 steps=2 cols=1"},
+        {"last_stem_steps", "conv order=1 ahead=2 steps=4"},
+        {"last_stride_lines_ahead", "conv order=1 ahead=3 steps=2 item=4"},
+        {"last_groups_steps", "conv ahead=3 steps=4"},
+        {"last_any_size_steps", "conv ahead=3 steps=2"},
+        {"last_volume_weights_ahead", "conv order=0 ahead=3 steps=4"},
     };
     for (size_t k = 0; d->vector_b && k < sizeof other / sizeof *other; k++)
         if (!strcmp(other[k][0], name)) return other[k][1];
