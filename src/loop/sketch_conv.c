@@ -235,7 +235,7 @@ static bool weights_inside(const form *f, const hn_machine *m) {
 
 /* Steps of the reduction in a body: where a tile leaves registers; else compilers begin to keep sums on the stack. */
 static int64_t best_steps(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
-    const hn_tile t = {rows, cols, f->lanes};
+    const hn_tile t = {.rows = rows, .cols = cols, .lanes = f->lanes};
     int64_t registers = m->registers > 0 ? m->registers : 16, left = registers - hn_tile_registers_of(&t);
     return left < SPARE_MIN || f->depth < 2 ? 1 : left < SPARE_FOUR || f->depth < 4 ? 2 : 4;
 }
@@ -325,9 +325,16 @@ static void peel_tiles(hn_nest *n, hn_st tiles) {
         if (length(n, ends[k]) >= 1 && length(n, ends[k]) <= EDGE_TILES) hn_loop_repeat(n, ends[k], NULL);
 }
 
+/* Rows of a tile: no more than a loop is known to have. */
+static int64_t rows_in(const hn_nest *n, hn_st row, int64_t rows) {
+    int64_t e;
+    return hn_ix_is_int(n, n->extent[n->st[row].var], &e) && e < rows ? e : rows;
+}
+
 /* Rows without conditions, of unknown number: tiles, then smaller ones. */
 static bool tile_any(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     hn_st inner, tail = 0;
+    rows = rows_in(n, row, rows);
     if (rows < 2) return true;
     if (!hn_loop_split(n, row, rows, &inner, &tail, why) || !hn_loop_unroll(n, inner, why)) return false;
     return !tail || tile_any(n, tail, rows / 2, why);
@@ -397,6 +404,8 @@ static bool own_tile(hn_nest *n, const form *f, hn_st row, const int64_t *settin
 /* Likewise of unknown number. */
 static bool own_any(hn_nest *n, const form *f, hn_st row, int64_t rows, const int64_t *setting, const char **why) {
     hn_st inner = row, tail = 0;
+    rows = rows_in(n, row, rows);
+    if (rows < 1) return true;
     if (rows > 1 && !hn_loop_split(n, row, rows, &inner, &tail, why)) return false;
     if (rows == 1 && !hn_loop_split(n, row, 1, &inner, NULL, why)) return false;
     return own_tile(n, f, inner, setting, why) && (!tail || own_any(n, f, tail, rows / 2, setting, why));

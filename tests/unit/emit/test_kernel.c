@@ -199,6 +199,7 @@ static const char *schedule_of(const char *name, const hn_dialect *d) {
         {"last_groups_steps", "conv ahead=3 steps=4"},
         {"last_any_size_steps", "conv ahead=3 steps=2"},
         {"last_volume_weights_ahead", "conv order=0 ahead=3 steps=4"},
+        {"last_own_line", "conv rows=8 cols=2 item=1"},
     };
     for (size_t k = 0; d->vector_b && k < sizeof other / sizeof *other; k++)
         if (!strcmp(other[k][0], name)) return other[k][1];
