@@ -218,7 +218,8 @@ static hone_rc minimize(cli *c, const cli_chosen *from, hone_err *err) {
     cli_live_begin(&live, c, on.resized);
     hone_prove_options o = cli_prove_options(c, from->store, &live, on);
     o.objective = cli_text(c, "objective", NULL);
-    hone_rc rc = hone_minimize(from->workload, from->point, &o, &r, err);
+    hone_rc rc = cli_share(c, "keep", 1, &o.keep_gain, err);
+    if (!rc) rc = hone_minimize(from->workload, from->point, &o, &r, err);
     if (rc) {
         cli_live_end(&live);
         return rc;
@@ -249,6 +250,7 @@ static hone_rc run_minimize(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"objective", 0, CLI_TEXT, "NAME", 0, 0, "the objective whose gain is to be kept (default: the first)"},
+    {"keep", 0, CLI_TEXT, "SHARE", 0, 0, "how much of the gain must stay: 90%, 0.9 (default: what its interval says)"},
     {"no-proof", 0, CLI_FLAG, NULL, 0, 0, "reduce only: prove nothing, write nothing"},
     {"variants", 0, CLI_COUNT, "N", 1, 16, "layouts of each program while reducing (default 4)"},
     {"time", 't', CLI_SECONDS, "TIME", 0, 0, "time at most for the reduction, and again for the proof: 90s, 10m"},
@@ -277,6 +279,7 @@ const cli_command cli_cmd_minimize = {
     options,
     "hone minimize\tthe newest session\n"
     "hone minimize softmax.hone\ta controls file, which is replaced when the reduced point is kept\n"
+    "hone minimize --keep 90%\tfewer controls, for a tenth of the gain at most\n"
     "hone minimize 4 --no-proof --json -q\tonly the reduction, for scripts\n",
     0,
     1,

@@ -213,26 +213,12 @@ static hone_rc validate(cli *c, const hone_workload *w, const cli_candidates *fr
     return rc;
 }
 
-/* "1%", "0.5 %", "0.01". */
-static hone_rc read_min_gain(const cli *c, double *out, hone_err *err) {
-    const char *text = cli_text(c, "min-gain", NULL);
-    if (!text) return HONE_OK;
-    char *end;
-    double x = strtod(text, &end);
-    while (*end == ' ') end++;
-    bool percent = *end == '%' && !end[1];
-    if (end == text || (*end && !percent) || !(x >= 0) || x > (percent ? 1000 : 10))
-        return cli_fail(err, HONE_E_USAGE, "--min-gain takes a share such as 0.01 or 1%%, not '%s'", text);
-    *out = percent ? x / 100 : x;
-    return HONE_OK;
-}
-
 /* --on: what --controls names, else the controls file of the workload, on other workloads. */
 static hone_rc validate_on(cli *c, const char *path, hone_err *err) {
     cli_live live;
     cli_signals on = cli_catch_signals(true);
     hone_prove_options o = cli_prove_options(c, NULL, &live, on);
-    hone_rc rc = read_min_gain(c, &o.min_gain, err);
+    hone_rc rc = cli_share(c, "min-gain", 10, &o.min_gain, err);
     hone_workload *w = NULL;
     bool named = cli_given(c, "controls");
     if (!rc && !named) rc = cli_workload_load(path, &w, err);
@@ -255,7 +241,7 @@ static hone_rc run_validate(cli *c, hone_err *err) {
     char *dir = cli_store_dir(c, path);
     double min_gain = hone_prove_defaults().min_gain;
     cli_candidates from;
-    rc = read_min_gain(c, &min_gain, err);
+    rc = cli_share(c, "min-gain", 10, &min_gain, err);
     if (!rc) rc = cli_candidates_choose(c, w, &from, err);
     if (!rc) {
         rc = validate(c, w, &from, dir, min_gain, err);

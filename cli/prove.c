@@ -21,6 +21,21 @@ hone_prove_options cli_prove_options(const cli *c, const char *store, cli_live *
     return o;
 }
 
+hone_rc cli_share(const cli *c, const char *option, double most, double *out, hone_err *err) {
+    const char *text = cli_text(c, option, NULL);
+    if (!text) return HONE_OK;
+    char *end;
+    double x = strtod(text, &end);
+    while (*end == ' ') end++;
+    bool percent = *end == '%' && !end[1];
+    if (percent) x /= 100;
+    if (end == text || (*end && !percent) || !(x >= 0) || x > most)
+        return cli_fail(err, HONE_E_USAGE, "--%s takes a share such as 0.01 or 1%%, at most %g, not '%s'", option, most,
+                        text);
+    *out = x;
+    return HONE_OK;
+}
+
 /* Whose builds or pairs these are; "" where only one is at work. */
 static void put_subject(const hone_prove_event *e, char *buf, size_t n) {
     *buf = 0;

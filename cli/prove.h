@@ -10,6 +10,8 @@
 /* --seed, --jobs, --cpu, --pairs, --pairs-most, --variants and --time, as far as the command has them, with progress on
  * `live`. store: folder of the record; NULL: beside the workload. */
 hone_prove_options cli_prove_options(const cli *c, const char *store, cli_live *live, cli_signals on);
+/* An option's "1%", "0.5 %" or "0.01", 0 to `most`; *out as it was where the option is not given. */
+hone_rc cli_share(const cli *c, const char *option, double most, double *out, hone_err *err);
 /* A hone_prove_options.event; live: the cli_live. */
 void cli_prove_event(void *live, const hone_prove_event *e);
 

@@ -44,6 +44,7 @@ typedef struct hone_prove_options {
     void (*event)(void *ctx, const hone_prove_event *event); /* may be NULL */
     void *ctx;
     const char *objective; /* minimize: the one whose gain is to be kept ("p50(latency)"); NULL: the first */
+    double keep_gain;      /* minimize: share of the gain's logarithm that must stay, to 1; 0: what its interval says */
 } hone_prove_options;
 /* All defaults: cpu -1, min_gain -1, the rest 0. */
 HONE_API hone_prove_options hone_prove_defaults(void);

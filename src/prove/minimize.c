@@ -117,7 +117,9 @@ static hone_rc reduce(minimizer *m, size_t objective, hone_err *err) {
     if (rc) return rc;
     m->lab.most = MEASUREMENTS_MOST;
     hn_lab lab = hn_bench_lab_interface(&m->lab);
-    hn_reduce_rules rules = {.seed = m->site.o->seed, .most = MEASUREMENTS_MOST};
+    const hone_prove_options *o = m->site.o;
+    hn_reduce_rules rules = {
+        .seed = o->seed, .most = MEASUREMENTS_MOST, .lose = o->keep_gain > 0 ? 1 - o->keep_gain : 0};
     rc = hn_reduce_point(&lab, &rules, &m->site.arena, &m->found, err);
     if (rc == HONE_E_FAILED && *m->lab.failure)
         return hn_fail(err, rc, "the point to be reduced does not work here: %s", m->lab.failure);

@@ -69,6 +69,7 @@ static hone_rc measure_whole(reducer *r, hn_reduced *out, hone_err *err) {
         t->tolerance[k] = fmin(fmax(x.mid - x.lo, finest), 1);
     }
     out->before = hn_gain_interval(t, t->whole, 0);
+    t->tolerance[0] = fmax(t->tolerance[0], r->rules->lose * out->before.mid);
     if (isnan(out->before.mid)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     out->no_gain = !(out->before.lo > 0);
     return HONE_OK;

@@ -33,6 +33,7 @@ typedef struct hn_lab {
 typedef struct hn_reduce_rules {
     uint64_t seed;
     size_t most; /* measurements; 0: 800 */
+    double lose; /* share of the first gain that may be lost at least, 0 … 1; 0: what its interval leaves open */
 } hn_reduce_rules;
 
 typedef struct hn_reduced {

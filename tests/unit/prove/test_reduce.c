@@ -52,6 +52,24 @@ static void test_three_of_sixty(void) {
     judge(&quiet, 95, 150, "three_of_sixty_on_a_quiet_machine");
 }
 
+/* One part brings most, and twelve a little: how many stay is what may be lost. */
+static void test_share_kept(void) {
+    size_t all = 0, most = 0;
+    for (int k = 0; k < 2; k++) {
+        planted p = planted_make(30, 0.001, 9);
+        p.effect[7] = 0.3;
+        for (size_t i = 10; i < 22; i++) p.effect[i] = 0.002;
+        hn_lab lab = planted_lab(&p);
+        hn_reduce_rules rules = {.seed = 4, .lose = k ? 0.1 : 0};
+        hn_arena a = {0};
+        hn_reduced r;
+        if (!hn_reduce_point(&lab, &rules, &a, &r, NULL))
+            for (size_t i = 0; i < 30; i++) *(k ? &most : &all) += r.keep[i];
+        hn_arena_free(&a);
+    }
+    ok(all > 6 && most == 1, "reduce/share_of_the_gain_that_stays (%zu parts, with a tenth to lose %zu)", all, most);
+}
+
 /* Two parts that do nothing but together, beside one that stands alone. */
 static void test_pair(void) {
     tally t = {0};
@@ -263,6 +281,7 @@ static void test_failures(void) {
 
 int main(void) {
     test_three_of_sixty();
+    test_share_kept();
     test_pair();
     test_dead();
     test_builds();
