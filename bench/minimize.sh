@@ -6,7 +6,7 @@
 #            will do. RUNS=1000 per row.
 #   kernels: tunes each example, reduces the winner, proves what is left: controls before -> after, gain kept. Needs an
 #            idle machine; tens of minutes a kernel. KERNELS="softmax gemm …" (default: the five examples), EVALS=150,
-#            SEED=1, TIME=15m for each reduction and each proof, CPU=N
+#            SEED=1, TIME=15m for each reduction and each proof, KEEP=90% of the gain (default: what its interval says), CPU=N
 #            FROM=build/bench/real-gains MODE=any-strict: takes the newest proven session of bench/real-gains.sh
 #            instead of tuning again
 #   BUILD=build
@@ -45,7 +45,7 @@ kernel() {
         echo "| $1 | no session of mode ${MODE:-any-strict} in '$FROM' |"
         return
     fi
-    "$hone" minimize -w "$dir/hone.yaml" --seed "${SEED:-1}" --time "${TIME:-15m}" --json -q ${CPU:+--cpu "$CPU"} \
+    "$hone" minimize -w "$dir/hone.yaml" --seed "${SEED:-1}" --time "${TIME:-15m}" --json -q ${CPU:+--cpu "$CPU"} ${KEEP:+--keep "$KEEP"} \
         -o "$OUT/minimize-$1.hone" >"$json" || true # 17: the proof kept nothing
     python3 - "$1" "$json" <<'P'
 import json, sys
@@ -71,7 +71,7 @@ P
 kernels() {
     local name
     hone=$(readlink -f "$HONE")
-    header "Reduction of winners on the examples" "EVALS=${EVALS:-150} SEED=${SEED:-1} TIME=${TIME:-15m} bench/minimize.sh kernels"
+    header "Reduction of winners on the examples" "EVALS=${EVALS:-150} SEED=${SEED:-1} TIME=${TIME:-15m} ${KEEP:+KEEP=$KEEP }bench/minimize.sh kernels"
     echo
     echo "| kernel | controls | gain before | after | gain kept | proven | verdict | measurements | shares |"
     echo "|---|---|---|---|---|---|---|---|---|"
