@@ -232,13 +232,13 @@ static int64_t best_ahead(const hn_machine *m, const product *p) {
 }
 
 /* Slices of the reduction: where a block of the left operand, a panel and the next panel do not fit into the
- * second-level cache together, a panel's slice is what fills the first level. */
+ * second-level cache together, a panel's slice is what fills the first level, with the rows of a tile. */
 static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *t, int64_t block) {
     int64_t width = t->cols * t->lanes, rows = p->m < block ? p->m : block, beside = rows_beside_panels(m, p, t),
             best = 0;
     if (p->m < 1 || p->sum != p->k || p->n < 1 || rows < 2 * t->rows) return 0;
     if (beside >= BLOCK_MIN || beside >= rows) return 0;
-    for (int64_t d = DEPTH_MIN; 2 * d <= p->sum && 4 * d * width <= m->l1d_b; d += LINE)
+    for (int64_t d = DEPTH_MIN; 2 * d <= p->sum && 4 * d * (width + t->rows) <= m->l1d_b; d += LINE)
         if (p->sum % d == 0) best = d;
     return best;
 }
