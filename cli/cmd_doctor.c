@@ -69,8 +69,8 @@ static void check_device(findings *f) {
                    1e-9 * d->all_f32_flops),
         NULL, NULL);
     note(f, GOOD, "bandwidth",
-         cli_format("one core reads %.1f, %.1f, %.1f GB/s from L1, L2, memory, copies at %.1f; together %.1f",
-                    1e-9 * d->l1_bps, 1e-9 * d->l2_bps, 1e-9 * d->memory_bps, 1e-9 * d->copy_bps,
+         cli_format("one core reads %.1f, %.1f, %.1f, %.1f GB/s from L1, L2, L3, memory, copies at %.1f; together %.1f",
+                    1e-9 * d->l1_bps, 1e-9 * d->l2_bps, 1e-9 * d->l3_bps, 1e-9 * d->memory_bps, 1e-9 * d->copy_bps,
                     1e-9 * d->all_memory_bps),
          NULL, NULL);
 }
@@ -215,6 +215,7 @@ static void device_json(cli_json *j, const hone_device *d) {
     cli_json_knumber(j, "i8_ops", d->i8_ops);
     cli_json_knumber(j, "l1_bps", d->l1_bps);
     cli_json_knumber(j, "l2_bps", d->l2_bps);
+    cli_json_knumber(j, "l3_bps", d->l3_bps);
     cli_json_knumber(j, "memory_bps", d->memory_bps);
     cli_json_knumber(j, "copy_bps", d->copy_bps);
     cli_json_knumber(j, "all_f32_flops", d->all_f32_flops);

@@ -134,6 +134,7 @@ static void put_json(cli_json *j, const hone_profile *p, const char *name) {
     cli_json_knumber(j, "peak_f64_flops_per_s", or_nan(p->f64_flops));
     cli_json_knumber(j, "peak_bytes_per_s", or_nan(p->bandwidth_bps));
     cli_json_knumber(j, "peak_l2_bytes_per_s", or_nan(p->l2_bps));
+    cli_json_knumber(j, "peak_l3_bytes_per_s", or_nan(p->l3_bps));
     json_rows(j, "kernels", p->kernel, p->n_kernels);
     json_rows(j, "calls", p->call, p->n_calls);
     cli_json_end(j);

@@ -23,10 +23,10 @@ typedef struct hone_device {
     uint64_t line_b, l1d_b, l2_b, l3_b; /* 0: not known */
     /* measured, of one core unless said otherwise; 0: not measured, or not offered by the processor */
     double f32_flops, f64_flops, bf16_flops, i8_ops; /* multiply-add chains out of registers */
-    double l1_bps, l2_bps, memory_bps;               /* reading */
-    double copy_bps;                                 /* memory to memory; bytes read plus bytes written */
-    double all_f32_flops, all_memory_bps;            /* all_cores cores together */
-    uint32_t all_cores;                              /* that were usable when the table was measured; 0: not measured */
+    double l1_bps, l2_bps, l3_bps, memory_bps; /* reading; l3 0 also where there is no third level, or none to tell */
+    double copy_bps;                           /* memory to memory; bytes read plus bytes written */
+    double all_f32_flops, all_memory_bps;      /* all_cores cores together */
+    uint32_t all_cores;                        /* that were usable when the table was measured; 0: not measured */
 } hone_device;
 
 /* What can be looked up; rates are 0. Never fails. */

@@ -84,15 +84,24 @@ static double quiet_sum(const hone_profile *p, const record *s, const double *ti
 
 /* The roof: the time that operations or bytes need at the least, whichever is longer (Williams, Waterman and Patterson
  * 2009, "Roofline: an insightful visual performance model"). What moves bytes faster than memory had them in caches:
- * then the second-level cache bounds it (Ilic, Pratas and Sousa 2014, "Cache-aware roofline model").
+ * then the farthest level that delivers as much bounds it, the second at the nearest (Ilic, Pratas and Sousa 2014,
+ * "Cache-aware roofline model").
  */
+static double of_level(const hone_profile *p, const hone_timed *x) {
+    const double level[] = {p->bandwidth_bps, p->l3_bps};
+    for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
+        double share = rate(x->bytes, level[i], x->time_s.mid);
+        if (share <= 1) return share;
+    }
+    return rate(x->bytes, p->bandwidth_bps > 0 ? p->l2_bps : 0, x->time_s.mid);
+}
+
 static void judge(const hone_profile *p, const record *s, const double *time_s, hone_timed *x) {
     x->time_s = hone_bootstrap_median(time_s, s->n_runs, 0.95, RESAMPLES, 1);
     x->share = quiet_sum(p, s, time_s) / quiet_sum(p, s, s->kernels_s);
     x->of_peak = rate(x->flops, x->call->dtype == HONE_F64 ? p->f64_flops : p->f32_flops, x->time_s.mid);
     x->of_bandwidth = rate(x->bytes, p->bandwidth_bps, x->time_s.mid);
-    double of_level = x->of_bandwidth > 1 ? rate(x->bytes, p->l2_bps, x->time_s.mid) : x->of_bandwidth;
-    x->of_roof = isfinite(x->of_peak) ? fmax(x->of_peak, of_level) : NAN;
+    x->of_roof = isfinite(x->of_peak) ? fmax(x->of_peak, of_level(p, x)) : NAN;
 }
 
 static bool was_taken(const record *s, uint32_t call, int32_t version) {
@@ -140,6 +149,7 @@ static void find_peaks(hone_profile *p, uint32_t n_threads) {
     p->f64_flops = together(&d, d.f64_flops, 0, n);
     p->bandwidth_bps = together(&d, d.memory_bps, d.all_memory_bps, n);
     p->l2_bps = together(&d, d.l2_bps, 0, n);
+    p->l3_bps = together(&d, d.l3_bps, 0, n);
 }
 
 /* --- the call ------------------------------------------------------------------------------------------------------

@@ -78,15 +78,17 @@ static const struct {
     const char *key;
     size_t at;
     const char *meaning;
+    bool may_lack; /* tables of earlier versions do */
 } rates[] = {
 #define RATE(field, meaning)                                                                                           \
-    { #field, offsetof(hone_device, field), meaning }
+    { #field, offsetof(hone_device, field), meaning, false }
     RATE(f32_flops, "one core, f32 multiply-adds out of registers"),
     RATE(f64_flops, "the same in f64"),
     RATE(bf16_flops, "bf16 dot products, sums in f32"),
     RATE(i8_ops, "u8 by i8 dot products, sums in i32"),
     RATE(l1_bps, "one core, reading what is in the first-level cache"),
     RATE(l2_bps, "in the second-level cache"),
+    {"l3_bps", offsetof(hone_device, l3_bps), "in the third-level cache", true},
     RATE(memory_bps, "in memory"),
     RATE(copy_bps, "one core, memory to memory; read plus written"),
     RATE(all_f32_flops, "all_cores cores together"),
@@ -144,6 +146,7 @@ static hone_rc read_rates(const hn_yaml *doc, const char *path, hone_device *d, 
     hone_rc rc = read_cores(doc, root, d, err);
     for (size_t i = 0; i < N_RATES && !rc; i++) {
         const hn_ynode *x = hn_yaml_get(root, rates[i].key);
+        if (!x && rates[i].may_lack) continue;
         if (!x)
             return hn_fail(err, HONE_E_INPUT, "'%s' lacks '%s'; `hone doctor --measure` renews it", path, rates[i].key);
         rc = hn_yaml_double(doc, x, rate(d, i), err);

@@ -27,10 +27,11 @@ static const char *isa_flag(const char *isa) {
 }
 
 static hone_rc compile(const char *cc, const hone_device *d, const char *source, const char *program, hone_err *err) {
-    char width[32], l1d[32], l2[32];
+    char width[32], l1d[32], l2[32], l3[32];
     snprintf(width, sizeof width, "-DVB=%u", d->vector_b);
     snprintf(l1d, sizeof l1d, "-DL1D_B=%lluL", (unsigned long long)d->l1d_b);
     snprintf(l2, sizeof l2, "-DL2_B=%lluL", (unsigned long long)d->l2_b);
+    snprintf(l3, sizeof l3, "-DL3_B=%lluL", (unsigned long long)d->l3_b);
     const char *argv[] = {cc ? cc : "cc",
                           "-std=gnu11",
                           "-O3",
@@ -41,6 +42,7 @@ static hone_rc compile(const char *cc, const hone_device *d, const char *source,
                           width,
                           l1d,
                           l2,
+                          l3,
                           "-o",
                           program,
                           source,

@@ -1,10 +1,10 @@
 /* device/probe_program.h — the program that measures what this machine can do at most. Carried as text: probe.c
  * compiles it for the machine's instruction set and runs it in a process of its own. It needs nothing of hone.
  *
- * Given: VB, bytes of a vector; L1D_B, L2_B, bytes of a cache or 0; argument 1, the number of threads of the all_*
- * rates. Prints: `NAME RATE` lines, named as the rates of hone_device; what the processor does not offer is left out.
- * Arithmetic: as many independent multiply-add chains as hide their latency, out of registers. Reading: the sum of a
- * buffer with eight accumulators. Each rate is the best of several repeats: what disturbs a machine only takes away.
+ * Given: VB, bytes of a vector; L1D_B, L2_B, L3_B, bytes of a cache or 0; argument 1, the number of threads of the
+ * all_* rates. Prints: `NAME RATE` lines, named as the rates of hone_device; what the processor does not offer is left
+ * out. Arithmetic: as many independent multiply-add chains as hide their latency, out of registers. Reading: the sum of
+ * a buffer with eight accumulators. Each rate is the best of several repeats: what disturbs a machine only takes away.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -156,6 +156,9 @@ int main(int argc, char **argv) {
 #endif
     if (L1D_B) measure("l1_bps", read_bytes, L1D_B / 2, 1);
     if (L2_B) measure("l2_bps", read_bytes, L2_B / 2, 1);
+    /* Twice the second level at the least, so that this does not serve it. */
+    if (L2_B && L3_B / 4 >= L2_B && 4 * L2_B <= MEMORY_B)
+        measure("l3_bps", read_bytes, 4 * L2_B < L3_B / 2 ? 4 * L2_B : L3_B / 2, 1);
     measure("memory_bps", read_bytes, MEMORY_B, 1);
     measure_copy();
     measure("all_f32_flops", peak_f32, 0, n);

@@ -47,7 +47,8 @@ python3 - <<'END'
 import json, re
 d = json.load(open("out.json"))
 def roof(x):
-    level = x["bytes_per_s"] / d["peak_l2_bytes_per_s"] if x["of_bandwidth"] > 1 else x["of_bandwidth"]
+    of = [x["bytes_per_s"] / d[k] for k in ("peak_bytes_per_s", "peak_l3_bytes_per_s") if d[k]]
+    level = next((s for s in of if s <= 1), x["bytes_per_s"] / d["peak_l2_bytes_per_s"])
     return max(x["of_peak"], level)
 for x in d["calls"]:
     if x["flops"]: print(x["kind"], x["launches"], x["flops"], x["bytes"], abs(x["of_roof"] / roof(x) - 1) < 1e-9)

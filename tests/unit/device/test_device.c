@@ -19,10 +19,29 @@ static void test_round_trip(void) {
     d.f32_flops = 1.25e11;
     d.all_memory_bps = 3e10;
     d.all_cores = 7;
+    d.l3_bps = 4e10;
     ok(!hone_device_write(&d, path, NULL) && !hone_device_read(path, &back, NULL), "device/table_is_written_and_read");
     ok(back.f32_flops == d.f32_flops && back.all_memory_bps == d.all_memory_bps && back.l2_b == d.l2_b &&
-           back.all_cores == 7,
+           back.l3_bps == d.l3_bps && back.all_cores == 7,
        "device/table_keeps_rates");
+}
+
+/* Tables of earlier versions have no rate of the third level. */
+static void test_without_l3(void) {
+    hone_device d, back = {.l3_bps = 1};
+    hone_err err = {0};
+    char *text = NULL, *row;
+    size_t n = 0;
+    hone_device_detect(&d);
+    d.l2_bps = 1e11, d.l3_bps = 4e10;
+    ok(!hone_device_write(&d, path, NULL) && !hn_read_file(path, &text, &n, &err) && (row = strstr(text, "l3_bps:")),
+       "device/l3_is_a_row");
+    char *end = strchr(row, '\n') + 1;
+    memmove(row, end, strlen(end) + 1);
+    ok(!hn_write_file(path, text, strlen(text), NULL) && !hone_device_read(path, &back, &err) && back.l3_bps == 0 &&
+           back.l2_bps == 1e11,
+       "device/table_without_l3_is_read: %s", err.text);
+    free(text);
 }
 
 /* A process pinned to one core reads the table that was measured on all. */
@@ -84,6 +103,7 @@ int main(void) {
     snprintf(path, sizeof path, "%s/device.yaml", dir ? dir : "/tmp");
     test_round_trip();
     test_bad_files();
+    test_without_l3();
     test_affinity();
     test_measure_fails();
     return done_testing();
