@@ -65,6 +65,14 @@ void cli_prove_event(void *live, const hone_prove_event *e) {
                  may_end_early ? "at most " : "", e->total, gain);
 }
 
+/* A file that is replaced takes its signature with it. */
+static bool is_signed(const char *path) {
+    hone_controls *before = NULL;
+    bool has = !hone_controls_read(path, &before, NULL) && *before->signer;
+    hone_controls_free(before);
+    return has;
+}
+
 hone_rc cli_controls_keep(const char *path, const hone_workload *w, const hone_proof *proof,
                           const hone_reduction *reduction, int64_t session, double claimed, const hone_prove_options *o,
                           hone_err *err) {
@@ -73,7 +81,10 @@ hone_rc cli_controls_keep(const char *path, const hone_workload *w, const hone_p
     char *dir = slash ? cli_format("%.*s", slash == path ? 1 : (int)(slash - path), path) : cli_strdup(".");
     hone_rc rc = hone_controls_make(w, proof, reduction, session, dir, o, &made, err);
     if (!rc) made->claimed = claimed;
+    bool was_signed = is_signed(path);
     if (!rc) rc = hone_controls_write(made, path, err);
+    if (!rc && was_signed)
+        fprintf(stderr, "hone: warning: '%s' was signed, what replaces it is not; `hone sign` signs it\n", path);
     hone_controls_free(made);
     free(dir);
     return rc;

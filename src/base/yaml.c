@@ -342,8 +342,8 @@ hone_rc hn_yaml_double(const hn_yaml *doc, const hn_ynode *node, double *out, ho
 hone_rc hn_yaml_int(const hn_yaml *doc, const hn_ynode *node, int64_t *out, hone_err *err) {
     double v;
     const char *end = number(node, &v);
-    if (!end || *end || node->quoted || v != floor(v) || fabs(v) > 0x1p53)
-        return expected(doc, node, err, "a whole number");
+    if (!end || *end || node->quoted || v != floor(v)) return expected(doc, node, err, "a whole number");
+    if (fabs(v) > 0x1p53) return expected(doc, node, err, "a whole number of at most 2^53");
     *out = (int64_t)v;
     return HONE_OK;
 }

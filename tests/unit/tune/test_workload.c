@@ -128,6 +128,7 @@ static const struct bad {
     {"stages_memory", CMD "stages: {memory: 10}\n", "w.yaml:3:18: |'memory'"},
     {"budget_key", CMD "budget: {evaluation: 3}\n", "w.yaml:3:10: |'evaluation'|'evaluations'"},
     {"budget_zero", CMD "budget: {evaluations: 0}\n", "w.yaml:3:23: |'evaluations'"},
+    {"budget_too_large", CMD "budget: {evaluations: 99999999999999999999}\n", "w.yaml:3:23: |at most 2^53"},
     {"budget_fraction", CMD "budget: {evaluations: 1.5}\n", "w.yaml:3:23: |whole number"},
     {"budget_target", CMD "budget: {target: 0.5}\n", "w.yaml:3:18: |'target'"},
     {"measure_floor", CMD "measure: {floor: 2}\n", "w.yaml:3:18: |'floor'"},
