@@ -306,7 +306,7 @@ typedef struct place {
     int64_t line, group, slice; /* elements, panels, iterations of the reduction */
     int64_t steps;              /* of the reduction in one body */
     int64_t asks;               /* what for: bits of AHEAD */
-    hn_dim rows;                /* of a block; 0: their number is known, or depends on other loops */
+    hn_dim rows;                /* of a block, where tails ask, too (rows_of); else 0 */
 } place;
 
 /* The panels that a reduction reads: `lines` streams, side by side, each line by line. */
@@ -472,8 +472,9 @@ static part part_of(hn_nest *n, const place *w) {
     return (part){which, hn_dim_add(t, hn_dim_mul(t, first, alike), hn_dim_mul(t, behind, tiles))};
 }
 
-/* So many that only a run knows: every stream is cut into as many parts as there are tiles. A tile asks for a line of
- * each stream in a body: where it is alone, every other line is left to the processor. */
+/* So many that only a run knows, or so few that a tail counts: every stream is cut into as many parts as there are
+ * tiles. A tile asks for a line of each stream in a body: where it is alone, every other line is left to the processor.
+ */
 static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     hn_dims *t = n->dims;
     const part p = part_of(n, w);
@@ -574,11 +575,12 @@ static hn_st one_row(hn_nest *n, hn_st col) {
     return col;
 }
 
-/* Rows of a block where only a run knows; 0: they are known, or depend on other loops. */
-static hn_dim rows_of(hn_nest *n, hn_ix rows, int64_t block) {
+/* Rows of a block where only a run knows, or where they are a few tiles; 0: they are more, or depend on other loops. */
+static hn_dim rows_of(hn_nest *n, hn_ix rows, int64_t block, const hn_tile *t, int64_t few) {
     int64_t known;
     hn_dim m;
-    if (hn_ix_is_int(n, rows, &known) || !hn_ix_is_dim(n, rows, &m)) return 0;
+    if (!hn_ix_is_dim(n, rows, &m)) return 0;
+    if (hn_ix_is_int(n, rows, &known) && (known <= t->rows || known > block || known / t->rows >= few)) return 0;
     return hn_dim_min(n->dims, m, hn_dim_int(n->dims, block));
 }
 
@@ -607,7 +609,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (e && e <= t.rows) w.strips = 1;
     if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;
     w.group = setting[GROUP], w.slice = setting[DEPTH];
-    w.rows = setting[DEPTH] ? 0 : rows_of(n, rows, setting[BLOCK]);
+    w.rows = setting[DEPTH] ? 0 : rows_of(n, rows, setting[BLOCK], &t, 2 * t.cols * t.lanes / w.line);
     w.n_zero = n->n_var;
     w.zero = HN_NEW_N(n->a, hn_ix, n->n_var);
     if (!w.zero) return hn_loop_no(why, "out of memory");
