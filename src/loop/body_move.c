@@ -1,22 +1,28 @@
 /* loop/body_move.c — movement and gathers as index maps. */
 #include "loop/body.h"
 
-/* Element `flat` of v in row-major order. Chains of reshapes down to a parameter need no division. */
-static hn_sv eval_flat(hn_lowering *l, hn_val v, hn_ix flat) {
-    const hn_type *t = hn_type_of(l->g, v);
-    const hn_node *x = hn_def(l->g, v);
+/* Dimensions in front that are the same on both sides keep their indices; the others are taken apart out of their place
+ * in row-major order. Chains of reshapes down to a parameter need no division. */
+static hn_sv eval_reshape(hn_lowering *l, hn_val v, const hn_ix *at) {
     hn_nest *n = l->n;
-    if (l->buf[v]) return hn_place_load(l, l->buf[v], flat);
-    if (x && x->op == HN_OP_RESHAPE && !l->keep[v]) return eval_flat(l, x->in[0], flat);
-    hn_ix at[HN_RANK_MAX], rest = flat;
+    const hn_node *x = hn_def(l->g, v);
+    hn_val from = x->in[0];
+    while (!l->buf[from] && !l->keep[from] && (x = hn_def(l->g, from)) && x->op == HN_OP_RESHAPE) from = x->in[0];
+    const hn_type *t = hn_type_of(l->g, v), *u = hn_type_of(l->g, from);
+    if (l->buf[from]) return hn_place_load(l, l->buf[from], hn_flat(l, t, at));
+    hn_ix in[HN_RANK_MAX];
     hn_dim one = hn_dim_int(n->dims, 1);
     size_t first = 0;
-    while (first < t->rank && t->dim[first] == one) at[first++] = hn_ix_int(n, 0);
-    for (size_t d = t->rank; d-- > first;) {
-        at[d] = d == first ? rest : hn_ix_mod(n, rest, t->dim[d]);
-        rest = hn_ix_div(n, rest, t->dim[d]);
+    for (; first < t->rank && first < u->rank && t->dim[first] == u->dim[first]; first++) in[first] = at[first];
+    hn_type tail = {.rank = (uint8_t)(t->rank - first)};
+    memcpy(tail.dim, t->dim + first, tail.rank * sizeof *tail.dim);
+    hn_ix rest = hn_flat(l, &tail, at + first);
+    while (first < u->rank && u->dim[first] == one) in[first++] = hn_ix_int(n, 0);
+    for (size_t d = u->rank; d-- > first;) {
+        in[d] = d == first ? rest : hn_ix_mod(n, rest, u->dim[d]);
+        rest = hn_ix_div(n, rest, u->dim[d]);
     }
-    return hn_value_at(l, v, at);
+    return hn_value_at(l, from, in);
 }
 
 static hn_sv eval_slice(hn_lowering *l, const hn_node *x, const hn_ix *at) {
@@ -111,7 +117,7 @@ static hn_sv eval_concat(hn_lowering *l, const hn_node *x, const hn_ix *at, uint
 hn_sv hn_move_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     hn_ix in[HN_RANK_MAX];
     switch (x->op) {
-    case HN_OP_RESHAPE: return eval_flat(l, x->in[0], hn_flat(l, hn_type_of(l->g, v), at));
+    case HN_OP_RESHAPE: return eval_reshape(l, v, at);
     case HN_OP_TRANSPOSE: {
         const hn_attr *perm = hn_attr_get(x, HN_A_PERM);
         for (uint32_t d = 0; d < perm->n; d++) in[perm->ints[d]] = at[d];

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3, FEW_CHANNELS = 4, SQUARE = 16 };
+enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3, FEW_CHANNELS = 4, SQUARE = 16, POINTWISE_MAX = 6 };
 
 static bool is_pointwise(hn_op op) {
     hn_op_class c = hn_op_of(op)->cls;
@@ -140,12 +140,47 @@ static bool merges_rows(const hn_fuse *f, const hn_fgroup *p, const hn_node *n, 
     return false;
 }
 
+/* Does it put another dimension last? */
+static bool turns(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        const hn_attr *perm = n->op == HN_OP_TRANSPOSE ? hn_attr_get(n, HN_A_PERM) : NULL;
+        if (perm && perm->n && perm->ints[perm->n - 1] != (int64_t)perm->n - 1) return true;
+    }
+    return false;
+}
+
+/* Does pointwise code lead from v to a maximum, as scores go to their softmax? */
+static bool are_scores(const hn_fuse *f, hn_val v, int depth) {
+    for (uint32_t i = 0; depth && i < f->n_user[v]; i++) {
+        const hn_node *n = &f->g->node[f->g->block[f->b].node[f->user[v][i]]];
+        if (n->op == HN_OP_RMAX || (is_pointwise(n->op) && are_scores(f, n->out[0], depth - 1))) return true;
+    }
+    return false;
+}
+
+/* Does p turn the operand v of n so that columns of the result are neighbours (pass pack, or the model)? A register
+ * tile wants that in memory; attention has a schedule of its own. */
+static bool turns_columns(const hn_fuse *f, const hn_fgroup *p, const hn_node *n, hn_val v) {
+    const hn_attr *mine = hn_attr_get(n, n->in[0] == v ? HN_A_LHS : HN_A_RHS), *out = hn_attr_get(n, HN_A_OUT);
+    const hn_node *to = hn_def_op(f->g, v, HN_OP_RESHAPE);
+    const hn_node *turn = hn_def_op(f->g, to ? to->in[0] : v, HN_OP_TRANSPOSE);
+    if (!turn || hn_fuse_group_of(f, turn->out[0]) != p || hn_const_of(f->g, turn->in[0])) return false;
+    if (!mine->n || !out->n || mine->ints[mine->n - 1] != out->ints[out->n - 1]) return false;
+    const hn_type *from = hn_type_of(f->g, turn->in[0]), *x = hn_type_of(f->g, v);
+    int64_t a, b;
+    if (hn_dim_is_int(f->g->dims, from->dim[from->rank - 1], &a) && a < SQUARE) return false;
+    if (hn_dim_is_int(f->g->dims, x->dim[x->rank - 1], &b) && b < SQUARE) return false;
+    return turns(f, p) && x->dtype == HONE_F32 && !are_scores(f, n->out[0], POINTWISE_MAX);
+}
+
 /* Contractions take any movement of their operands in that strides can do, convolutions that of their weights, and of
  * images of few channels (a network's input). */
 static bool takes_movement(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, hn_val v) {
     const hn_node *n = &f->g->node[c->node[c->n_node - 1]];
     int64_t channels;
-    if (n->op != HN_OP_CONV) return !(merges_last(f, p) && sums_over_last(n, v)) && !merges_rows(f, p, n, v);
+    if (n->op != HN_OP_CONV)
+        return !(merges_last(f, p) && sums_over_last(n, v)) && !merges_rows(f, p, n, v) && !turns_columns(f, p, n, v);
     if (n->in[0] != v) return true;
     const hn_type *x = hn_type_of(f->g, v);
     hn_dim d = x->dim[hn_channel_dim(hn_attr_i(n, HN_A_CHANNELS_LAST, 0) != 0, x->rank)];
@@ -212,20 +247,21 @@ static bool looks_up(const hn_fuse *f, const hn_fgroup *x) {
         if (is_gather(f->g->node[x->node[k]].op) || f->g->node[x->node[k]].op == HN_OP_PAD) return true;
     return false;
 }
-/* Does it put another dimension last? */
-static bool turns(const hn_fuse *f, const hn_fgroup *x) {
-    for (uint32_t k = 0; k < x->n_node; k++) {
-        const hn_node *n = &f->g->node[x->node[k]];
-        const hn_attr *perm = n->op == HN_OP_TRANSPOSE ? hn_attr_get(n, HN_A_PERM) : NULL;
-        if (perm && perm->n && perm->ints[perm->n - 1] != (int64_t)perm->n - 1) return true;
-    }
-    return false;
-}
-
 /* Does it put pieces together, or padding around something? */
 static bool joins(const hn_fuse *f, const hn_fgroup *x) {
     for (uint32_t k = 0; k < x->n_node; k++)
         if (f->g->node[x->node[k]].op == HN_OP_CONCAT || f->g->node[x->node[k]].op == HN_OP_PAD) return true;
+    return false;
+}
+/* Does it cut a value into other rows, of sizes that are not known (a shift by a row's number: rows of one more are
+ * read as rows of one less)? */
+static bool cuts_across(const hn_fuse *f, const hn_fgroup *x) {
+    for (uint32_t k = 0; k < x->n_node; k++) {
+        const hn_node *n = &f->g->node[x->node[k]];
+        hn_runs s;
+        if (n->op == HN_OP_RESHAPE && !hn_find_runs(f->g, hn_type_of(f->g, n->in[0]), hn_type_of(f->g, n->out[0]), &s))
+            return true;
+    }
     return false;
 }
 /* Does it turn squares: were and are the last dimensions long? */
@@ -359,6 +395,8 @@ static bool is_view(const hn_fuse *f, const hn_fgroup *x) {
 bool hn_fuse_try(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     if (p == c || p->fixed || c->fixed || p->stretch != c->stretch || p->n_node + c->n_node > NODES_MAX) return false;
     if (is_view(f, p) && hn_fuse_any_escape(f, p, c)) return false;
+    if (joins(f, p) && cuts_across(f, c))
+        return false; /* from memory that is a walk, else divisions for each element */
     hn_fkind kind = pair_kind(f, p, c, v);
     if (kind == HN_F_ALONE || hn_fuse_cycle(f, p, c)) return false;
     hn_type main = c->main, narrow = c->narrow;

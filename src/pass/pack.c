@@ -14,7 +14,7 @@
 
 /* WIDTH: columns of a panel: a cache line, and whole vectors of every instruction set. Smaller matrices stay in the
  * first-level cache anyway. */
-enum { WIDTH = 16, ELEMENTS_MIN = 4096 };
+enum { WIDTH = 16, ELEMENTS_MIN = 4096, ROWS_MIN = 8 };
 
 typedef struct matrix {
     const hn_tensor *t;
@@ -35,12 +35,14 @@ static bool many_rows(const hn_graph *g, const hn_node *node) {
     return false;
 }
 
-/* What reads a constant: contractions of one block, all of whose panels would be the same, and lookups of rows. */
+/* What reads a value. Of a constant: contractions of one block, all of whose panels would be the same, and lookups of
+ * rows. */
 typedef struct readers {
     uint32_t contractions, lookups;
     hn_block block; /* of the contractions */
     int16_t form;   /* which dimensions are the result's and summed over; 0: none yet, -1: they differ */
     hn_val panels;  /* once the first one has been visited */
+    bool scores;    /* pointwise code leads from it to a maximum: attention has a schedule of its own */
 } readers;
 
 /* The matrix is read by contractions that share its panels (layers that share their weights), or looked up in besides:
@@ -135,17 +137,79 @@ static hn_val pack_matrix(hn_rewriter *r, const hn_node *node) {
     return hn_emit(r->g, r->b.b, HN_OP_CONTRACT, 2, in, n.n_attr, n.attr, 1);
 }
 
+static bool at_least(const hn_graph *g, hn_dim d, int64_t least) {
+    int64_t n;
+    return !hn_dim_is_int(g->dims, d, &n) || n >= least;
+}
+
+/* The side of a contraction of two values that the last dimension of the result comes from, if it is summed along its
+ * own last dimension, and rows enough read it to be worth a copy; -1: none. */
+static int summed_along(const hn_graph *g, const hn_node *n) {
+    const hn_attr *a[] = {hn_attr_get(n, HN_A_LHS), hn_attr_get(n, HN_A_RHS)}, *out = hn_attr_get(n, HN_A_OUT);
+    if (!out->n || hn_const_of(g, n->in[0]) || hn_const_of(g, n->in[1])) return -1;
+    int64_t column = out->ints[out->n - 1];
+    int side = hn_label_place(a[1], column) >= 0;
+    const hn_attr *mine = a[side], *other = a[!side];
+    const hn_type *x = hn_type_of(g, n->in[side]), *y = hn_type_of(g, n->in[!side]);
+    int64_t at = hn_label_place(mine, column);
+    if (x->dtype != HONE_F32 || hn_label_place(other, column) >= 0 || hn_label_place(out, mine->ints[mine->n - 1]) >= 0)
+        return -1;
+    if (!at_least(g, x->dim[at], WIDTH) || !at_least(g, x->dim[mine->n - 1], WIDTH)) return -1;
+    for (uint32_t i = 0; i < other->n; i++) {
+        bool row = hn_label_place(out, other->ints[i]) >= 0 && hn_label_place(mine, other->ints[i]) < 0;
+        if (row && at_least(g, y->dim[i], ROWS_MIN)) return side;
+    }
+    return -1;
+}
+
+static hn_val turn_columns(hn_rewriter *r, const hn_node *node) {
+    const readers *all = r->arg;
+    int side = summed_along(r->g, node);
+    if (side < 0 || node->out[0] >= r->n_map || all[node->out[0]].scores) return HN_KEEP;
+    const hn_node n = *node;
+    const hn_attr *labels = hn_attr_get(&n, side ? HN_A_RHS : HN_A_LHS), *out = hn_attr_get(&n, HN_A_OUT);
+    int64_t perm[HN_RANK_MAX], turned[HN_RANK_MAX], at = hn_label_place(labels, out->ints[out->n - 1]);
+    hn_attr attr[8];
+    if (n.n_attr > 8) return HN_KEEP;
+    for (uint32_t i = 0, k = 0; i < labels->n; i++)
+        if ((int64_t)i != at) perm[k++] = i;
+    perm[labels->n - 1] = at;
+    for (uint32_t i = 0; i < labels->n; i++) turned[i] = labels->ints[perm[i]];
+    for (size_t i = 0; i < n.n_attr; i++) {
+        attr[i] = n.attr[i];
+        if (attr[i].id == (side ? HN_A_RHS : HN_A_LHS)) attr[i].ints = turned;
+    }
+    hn_val in[] = {n.in[0], n.in[1]};
+    in[side] = hn_transpose(&r->b, in[side], perm);
+    return hn_emit(r->g, r->b.b, HN_OP_CONTRACT, 2, in, n.n_attr, attr, 1);
+}
+
+/* From maxima backwards. */
+static void find_scores(const hn_graph *g, hn_block b, readers *all) {
+    for (uint32_t k = g->block[b].n_node; k-- > 0;) {
+        const hn_node *n = &g->node[g->block[b].node[k]];
+        hn_op_class cls = hn_op_of(n->op)->cls;
+        bool pointwise = cls == HN_UNARY || cls == HN_BINARY || cls == HN_TERNARY;
+        if (n->op == HN_OP_RMAX || (pointwise && all[n->out[0]].scores))
+            for (uint16_t i = 0; i < n->n_in; i++) all[n->in[i]].scores = true;
+    }
+}
+
 static hn_val pack_one(hn_rewriter *r, const hn_node *node) {
     if (node->op == HN_OP_CONV) return hn_pack_conv(r, node);
-    return node->op == HN_OP_CONTRACT ? pack_matrix(r, node) : HN_KEEP;
+    if (node->op != HN_OP_CONTRACT) return HN_KEEP;
+    hn_val packed = pack_matrix(r, node);
+    return packed == HN_KEEP ? turn_columns(r, node) : packed;
 }
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
     hn_arena a = {0};
     readers *all = HN_NEW_N(&a, readers, g->n_value);
     if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory in pass 'pack'");
-    for (hn_block b = 0; b < g->n_block; b++)
+    for (hn_block b = 0; b < g->n_block; b++) {
         for (uint32_t k = 0; k < g->block[b].n_node; k++) count_reader(g, b, &g->node[g->block[b].node[k]], all);
+        find_scores(g, b, all);
+    }
     hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = all};
     hn_rewrite(&r, pack_one);
     hn_arena_free(&a);
