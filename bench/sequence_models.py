@@ -494,6 +494,80 @@ def encoder_23():
     return net.model(x)
 
 
+def bloom():
+    """Biases that grow with the distance; batch and heads are one dimension of the products."""
+    net, width, n, size = Net(), 512, 8, 64
+    ids, mask = token_inputs(net)
+    x = net.norm(embed(net, ids, 4000, width), width)
+    batch, seq = net.size(ids, 0), net.size(ids, 1)
+    both = net.op("Mul", batch, net.constant(np.int64(n)))
+    one = net.constant(np.int64(1))
+    places = net.op("Mul", net.op("Sub", net.op("CumSum", mask, net.constant(np.int64(-1))), one), mask)
+    slopes = net.constant((2.0 ** -np.arange(1, 9)).astype(np.float32)[:, None])
+    bias = net.op("Mul", slopes, net.op("Cast", net.unsqueeze(places, 1), to=F32))
+    bias = net.reshape(bias, both, 1, -1)
+    masked = llama_mask(net, mask, seq, seq)
+    for _ in range(2):
+        y = net.reshape(net.linear(net.norm(x, width), width, 3 * width), batch, seq, n, 3, size)
+        q, k, v = (net.op("Gather", y, net.constant(np.int64(i)), axis=3) for i in range(3))
+        q, v = (net.reshape(net.turn(z, 0, 2, 1, 3), both, seq, size) for z in (q, v))
+        k = net.reshape(net.turn(k, 0, 2, 3, 1), both, size, seq)
+        s = net.op("Add", net.op("Mul", net.op("MatMul", q, k), net.f(0.125)), bias)
+        p = net.op("Softmax", masked(net.reshape(s, batch, n, seq, seq)), axis=-1)
+        y = net.reshape(net.op("MatMul", net.reshape(p, both, seq, seq), v), batch, n, seq, size)
+        x = net.op("Add", x, net.linear(unheads(net, y, batch, seq, width), width, width))
+        y = net.linear(net.gelu_tanh(net.linear(net.norm(x, width), width, 4 * width)), 4 * width, width)
+        x = net.op("Add", x, y)
+    return net.model(net.norm(x, width))
+
+
+def soft_cap(net, x, most):
+    return net.op("Mul", net.op("Tanh", net.op("Div", x, net.f(most))), net.f(most))
+
+
+def gemma():
+    """Scores and logits with a soft cap, one head of keys and values, places from the mask."""
+    net, width, n, size, inner = Net(17), 512, 8, 64, 1536
+    ids, mask = token_inputs(net)
+    x = net.op("Mul", embed(net, ids, 4000, width), net.f(width**0.5))
+    batch, seq, one = net.size(ids, 0), net.size(ids, 1), net.constant(np.int64(1))
+    tables = rotary_tables(net, net.op("Sub", net.op("CumSum", mask, one), one), size // 2)
+    masked = llama_mask(net, mask, seq, seq)
+    for _ in range(2):
+        y = net.rms(x, width)
+        q = rotary(net, heads(net, net.linear(y, width, width, False), batch, seq, n, width), tables, size // 2)
+        k, v = (heads(net, net.linear(y, width, size, False), batch, seq, 1, size) for _ in "kv")
+        k, v = (repeat_heads(net, z, 1, n, size) for z in (rotary(net, k, tables, size // 2), v))
+        s = net.op("Mul", net.op("MatMul", q, net.turn(k, 0, 1, 3, 2)), net.f(0.125))
+        y = net.op("MatMul", net.op("Softmax", masked(soft_cap(net, s, 50)), axis=-1), v)
+        y = net.linear(unheads(net, y, batch, seq, width), width, width, False)
+        x = net.op("Add", x, net.rms(y, width))
+        y = net.rms(x, width)
+        y = net.op("Mul", net.gelu_tanh(net.linear(y, width, inner, False)), net.linear(y, width, inner, False))
+        x = net.op("Add", x, net.rms(net.linear(y, inner, width, False), width))
+    return net.model(soft_cap(net, net.linear(net.rms(x, width), width, 4000, False), 30))
+
+
+def experts():
+    """Four experts, two for each token: those of an expert are found by NonZero, its results added by ScatterND."""
+    net, width, n, inner = Net(18), 256, 4, 512
+    x = net.input("x", "tokens", width)
+    best, which = net.op("TopK", net.op("Softmax", net.linear(x, width, n, False), axis=-1), net.ints(2), n=2, axis=-1)
+    best = net.op("Div", best, net.op("ReduceSum", best, net.ints(-1), keepdims=1))
+    chosen = net.op("OneHot", which, net.constant(np.int64(n)), net.constant(np.array([0, 1], np.int64)))
+    chosen = net.turn(chosen, 2, 1, 0)
+    total = net.op("ConstantOfShape", net.op("Shape", x))
+    for i in range(n):
+        found = net.op("NonZero", net.op("Gather", chosen, net.constant(np.int64(i)), axis=0))
+        slot, token = net.op("Split", found, net.ints(1, 1), n=2, axis=0)
+        y = net.op("Gather", x, net.op("Squeeze", token, net.ints(0)), axis=0)
+        y = net.op("Mul", net.silu(net.linear(y, width, inner, False)), net.linear(y, width, inner, False))
+        at = net.turn(net.op("Concat", token, slot, axis=0), 1, 0)
+        y = net.op("Mul", net.linear(y, inner, width, False), net.unsqueeze(net.op("GatherND", best, at), 1))
+        total = net.op("ScatterND", total, net.turn(token, 1, 0), y, reduction="add")
+    return net.model(net.op("Add", x, total))
+
+
 # Speech, images, sets.
 
 
@@ -600,6 +674,39 @@ def conformer():
         x = half(net.op("Add", x, net.turn(y, 0, 2, 1)))
         x = net.norm(x, width)
     return net.model(x)
+
+
+def relative_scores(net, q, places, n):
+    """Transformer-XL's shift: a column of zeros in front, rows of one more read as rows of one less."""
+    batch, seq, span = net.size(q, 0), net.size(q, 2), net.size(places, 2)
+    s = net.op("MatMul", q, net.turn(places, 0, 1, 3, 2))
+    s = net.op("Concat", net.op("ConstantOfShape", net.vector(batch, n, seq, 1)), s, axis=-1)
+    s = net.reshape(s, batch, n, net.op("Add", span, net.constant(np.int64(1))), seq)
+    s = net.reshape(net.slice(s, 2, 1, 2**62), batch, n, seq, span)
+    return net.op("Slice", s, net.ints(0), net.unsqueeze(seq, 0), net.ints(3), net.ints(1))
+
+
+def conformer_relative():
+    """Attention of a conformer with relative places, as in NeMo and ESPnet."""
+    net, width, n, size, most = Net(), 256, 4, 64, 1000
+    x = net.input("features", 1, "seq", width)
+    one, middle = net.constant(np.int64(1)), net.constant(np.int64(most))
+    seq = net.size(x, 1)
+    first, last = net.op("Sub", middle, seq), net.op("Sub", net.op("Add", middle, seq), one)
+    places = net.weights(1, 2 * most - 1, width)
+    places = net.op("Slice", places, net.unsqueeze(first, 0), net.unsqueeze(last, 0), net.ints(1), net.ints(1))
+    for _ in range(2):
+        y = net.norm(x, width)
+        q, k, v = (net.reshape(net.linear(y, width, width), 1, -1, n, size) for _ in "qkv")
+        p = net.turn(net.reshape(net.linear(places, width, width, False), 1, -1, n, size), 0, 2, 1, 3)
+        content, place = (net.turn(net.op("Add", q, net.weights(n, size)), 0, 2, 1, 3) for _ in range(2))
+        s = net.op("MatMul", content, net.turn(k, 0, 2, 3, 1))
+        s = net.op("Div", net.op("Add", s, relative_scores(net, place, p, n)), net.f(8))
+        y = net.op("MatMul", net.op("Softmax", s, axis=-1), net.turn(v, 0, 2, 1, 3))
+        x = net.op("Add", x, net.linear(unheads(net, y, 1, -1, width), width, width))
+        y = net.linear(net.silu(net.linear(net.norm(x, width), width, 4 * width)), 4 * width, width)
+        x = net.op("Add", x, y)
+    return net.model(net.norm(x, width))
 
 
 def perceiver():
@@ -774,7 +881,8 @@ MODELS = {f.__name__: (f, sizes) for f, sizes in (
     (lstm_loop, "seq=100"), (roberta, TOKENS), (albert, TOKENS), (deberta, ""), (bert_tf, ""),
     (gpt_neox_decode, "batch=1,seq=1,past=127"), (encoder_23, TOKENS), (mlp_mixer, ""),
     (conformer, "batch=1,seq=200"), (perceiver, "batch=1"), (diffusion_block, ""), (tabular, "batch=64"),
-    (wide_and_deep, "batch=64"), (graph_net, ""))}
+    (wide_and_deep, "batch=64"), (graph_net, ""), (bloom, TOKENS), (gemma, TOKENS), (experts, "tokens=64"),
+    (conformer_relative, "seq=100"))}
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--list"]:
