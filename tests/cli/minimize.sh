@@ -28,15 +28,12 @@ r = json.load(open("out.json"))
 print(r["before"], r["after"], r["complete"], r["proof"], r["controls"], [s["name"] for s in r["shares"]])
 print(r["point"], round(r["gain_after"]["mid"], 3), r["gain_after"]["lo"] == r["gain_after"]["hi"])
 P
-<<<<<<< HEAD
 echo "== most of the gain is enough"
 "$HONE" minimize --point "$P" --no-proof -q --keep 50% | grep -E '^(controls|after)'
 for k in 101% -1 much; do "$HONE" minimize --point "$P" --no-proof -q --keep=$k; echo "= $?"; done
-=======
 echo "== a signature goes with the file that it signed"
 "$HONE" keygen team > /dev/null; "$HONE" sign planted.hone --key team
 "$HONE" minimize planted.hone -q 2>&1 | grep -E '^hone|written'; "$HONE" verify planted.hone
->>>>>>> 7788f16 (A signed controls file that is replaced says that its signature is gone; whole numbers that are too large say so)
 echo "== of a session: its best, as nothing is proven"
 "$HONE" tune --evals 12 --seed 2 -q > /dev/null
 "$HONE" minimize --no-proof -q | sed -E 's/trial [0-9]+/trial N/; s/[0-9] -> [0-9], in [0-9]+/N -> N, in N/' | head -n 2
