@@ -21,7 +21,7 @@ static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool p
     o.emit = HONE_EMIT_SO;
     o.embed_weights = o.reference = false;
     o.profile = profile;
-    o.no_parity = true; /* nothing of this is kept: winners were held against the interpreter by their proofs */
+    o.no_parity = !winners; /* the tuned library is kept in the cache, for the compilation that comes next */
     o.winners = t->winners_path;
     o.n_threads = t->team.n;
     o.no_winners = !winners;
