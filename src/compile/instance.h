@@ -65,6 +65,20 @@ HNR int64_t hnm_mul(int64_t a, int64_t b) {
     return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &n) ? INT64_MAX : n;
 }
 
+/* Large pages where there is much: results of one kernel are the next one's operands, and a walk over pages of 4 KiB
+ * waits for their translation (twice as long in a virtual machine). A multiple of the alignment is asked for only in
+ * name: what is not touched takes no memory. */
+HNR void *hnm_memory(int64_t size_b) {
+    enum { LARGE_B = 2 << 20 };
+    int64_t align = size_b < 2 * LARGE_B ? 64 : LARGE_B;
+    size_t n = (size_t)((size_b + align - 1) / align * align);
+    void *p = aligned_alloc((size_t)align, n);
+#ifdef MADV_HUGEPAGE
+    if (p && align == LARGE_B) madvise(p, (size_t)size_b / LARGE_B * LARGE_B, MADV_HUGEPAGE);
+#endif
+    return p;
+}
+
 static hone_model_rc hnm_reserve(hone_model_instance *m, hnm_buffer *b, int64_t size_b, int64_t times, int keep) {
     int64_t more = b->size_b + b->size_b / 2, total;
     void *p;
@@ -72,7 +86,7 @@ static hone_model_rc hnm_reserve(hone_model_instance *m, hnm_buffer *b, int64_t 
     if (keep && size_b < more) size_b = more;
     if (size_b < 64) size_b = 64;
     total = hnm_mul(size_b, times);
-    if (total > INT64_MAX - 64 || !(p = aligned_alloc(64, (size_t)hnr_round64(total))))
+    if (total > INT64_MAX / 2 || !(p = hnm_memory(total)))
         return hnm_fail(m, HONE_MODEL_NOMEM, "out of memory: %lld bytes are needed at once", (long long)total);
     if (keep && b->data) memcpy(p, b->data, (size_t)b->size_b);
     free(b->data);
