@@ -75,12 +75,13 @@ static PyObject *temp_path(PyObject *self, void *unused) {
     (void)unused;
     const hone_temp *t = ((py_temp *)self)->temp;
     if (t) return PyUnicode_DecodeFSDefault(hone_temp_path(t));
-    Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ValueError, "the folder is closed");
+    return NULL;
 }
 
 static PyMethodDef temp_methods[] = {{"close", temp_close, METH_NOARGS, "close(): removes the folder now."},
                                      {NULL, NULL, 0, NULL}};
-static PyGetSetDef temp_members[] = {{"path", temp_path, NULL, "The folder; None once it is closed.", NULL},
+static PyGetSetDef temp_members[] = {{"path", temp_path, NULL, "The folder; a ValueError once it is closed.", NULL},
                                      {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot temp_slots[] = {
     {Py_tp_doc, "Temp(prefix): a folder in $TMPDIR or /tmp that goes with this object, or with the process, by "
