@@ -240,6 +240,7 @@ static bool explained(const hn_trial *t, const pair *p, const double moved[N_SHI
         spread = fmax(spread, fabs(moved[k] - p->want));
     }
     if (is_float && infinite && differ) return true; /* on the brink of overflow */
+    if (is_float && t->underflows && isinf(p->want) && isnan(p->got)) return true;
     return is_float && isfinite(p->got) && isfinite(spread) &&
            fabs(p->got - p->want) <= 8 * spread + t->atol + t->rtol * fabs(p->want);
 }
@@ -364,6 +365,7 @@ bool hn_trial_check(hn_trial *t, const hn_traits *x, hn_fill fill) {
     call c = {0};
     t->n_out = t->m->g->block[t->k->body].n_result;
     set_tolerance(t, x);
+    t->underflows = fill == HN_FILL_SPECIAL && x->sums && x->n_functions > 0;
     if (t->cost > MOST_COST || !make_call(t, &c)) return true;
     if (t->cost <= WHOLE_COST) { /* what the interpreter refuses is no input for the kernel */
         hone_err why = {0};

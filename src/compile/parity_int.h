@@ -33,6 +33,7 @@ typedef struct hn_trial {
     uint32_t n_in, n_out;
     int64_t cost;
     double rtol, atol;
+    bool underflows; /* infinite inputs may meet weights that are 0 in the element type, not in double */
     hn_parity *result;
 } hn_trial;
 
