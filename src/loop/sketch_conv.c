@@ -36,6 +36,7 @@ typedef struct form {
     int64_t images_b;                              /* of all that are read; 0: not known */
     hn_buf weights, image;
     bool calls; /* functions follow the reduction */
+    bool early; /* an operand of the tile's size is read in front of it: its vectors stay in registers throughout */
 } form;
 
 static int64_t length(const hn_nest *n, hn_st loop) {
@@ -116,6 +117,48 @@ static hn_st reduction_of(hn_nest *n, hn_st first, hn_var channel, int64_t lanes
     return found;
 }
 
+static bool reads_before(const hn_nest *n, hn_st first, hn_st red, hn_var row) {
+    for (hn_st id = first; id && id != red; id = n->st[id].next) {
+        const hn_scalar *x = n->st[id].kind == HN_ST_LET ? &n->sv[n->st[id].value] : NULL;
+        if (x && x->kind == HN_SV_LOAD && hn_ix_depends(n, x->at, row)) return true;
+    }
+    return false;
+}
+
+static bool uses(const hn_nest *n, hn_st id, hn_sv v) {
+    const hn_stmt *s = &n->st[id];
+    if (s->kind == HN_ST_LOOP) {
+        for (hn_st in = s->body; in; in = n->st[in].next)
+            if (uses(n, in, v)) return true;
+        return false;
+    }
+    if (s->value == v) return true;
+    for (int k = 0; s->kind == HN_ST_LET && k < n->sv[s->value].n_arg; k++)
+        if (n->sv[s->value].arg[k] == v) return true;
+    return false;
+}
+
+/* Operands of the tile's size that nothing needs before the reduction are read behind it: a tile's worth of vectors
+ * less that wait in registers. */
+static void read_late(hn_nest *n, hn_st leaf, hn_st red, hn_var row) {
+    hn_st *link = &n->st[leaf].body, last = red;
+    while (*link && *link != red) {
+        hn_st id = *link;
+        const hn_stmt s = n->st[id];
+        const hn_scalar *x = s.kind == HN_ST_LET ? &n->sv[s.value] : NULL;
+        bool late = x && x->kind == HN_SV_LOAD && hn_is_float(x->dtype) && hn_ix_depends(n, x->at, row);
+        for (hn_st in = s.next; late && in; in = in == red ? 0 : n->st[in].next) late = !uses(n, in, s.value);
+        if (!late) {
+            link = &n->st[id].next;
+            continue;
+        }
+        *link = s.next;
+        n->st[id].next = n->st[last].next;
+        n->st[last].next = id;
+        last = id;
+    }
+}
+
 /* Bytes of the images that the loops around the columns walk; 0: not known. */
 static int64_t images_of(hn_nest *n, const form *f, const reads *r) {
     int64_t most = 0, step, size_b;
@@ -162,6 +205,8 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
     f->weights = r.from, f->image = r.of;
     f->images_b = images_of(n, f, &r);
     f->calls = hn_tile_calls(n, n->st[leaf].body);
+    read_late(n, leaf, red, n->st[row].var);
+    f->early = reads_before(n, n->st[leaf].body, red, n->st[row].var);
     f->depth = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
     if (!r.fine || r.n_update != 1 || r.n_image + r.n_own != 1 || r.n_weights > 1) return false;
@@ -257,8 +302,9 @@ static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     add_knob(out, "stage", f.calls, either, 2, 1);
     if (f.own) return true;
     add_knob(out, "order", inside, either, 2, 1);
-    add_knob(out, "ahead", ahead, what, 4, AHEAD_WEIGHTS + AHEAD_LINES);
-    add_knob(out, "steps", best_steps(&f, m, r, c), steps, sizeof steps / sizeof *steps, f.depth);
+    add_knob(out, "ahead", f.early ? 0 : ahead, what, 4, f.early ? 0 : AHEAD_WEIGHTS + AHEAD_LINES);
+    add_knob(out, "steps", f.early ? 1 : best_steps(&f, m, r, c), steps, sizeof steps / sizeof *steps,
+             f.early ? 1 : f.depth);
     return true;
 }
 
@@ -465,7 +511,7 @@ static void finish(hn_nest *n, const form *f, hn_st block, hn_st item, const int
         next.block = n->st[block].var;
         next.weights = setting[AHEAD] & AHEAD_WEIGHTS ? f->weights : 0;
     }
-    hn_conv_finish(n, setting[STEPS], &next);
+    if (!f->early) hn_conv_finish(n, setting[STEPS], &next); /* compilers would keep sums on the stack */
 }
 
 static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
