@@ -69,7 +69,8 @@ static void check_device(findings *f) {
                    1e-9 * d->all_f32_flops),
         NULL, NULL);
     note(f, GOOD, "bandwidth",
-         cli_format("one core reads %.1f, %.1f, %.1f, %.1f GB/s from L1, L2, L3, memory, copies at %.1f; together %.1f",
+         cli_format("one core reads %.1f, %.1f, %.1f, %.1f GB/s from L1, L2, L3, memory (0: not measured), copies at "
+                    "%.1f; together %.1f",
                     1e-9 * d->l1_bps, 1e-9 * d->l2_bps, 1e-9 * d->l3_bps, 1e-9 * d->memory_bps, 1e-9 * d->copy_bps,
                     1e-9 * d->all_memory_bps),
          NULL, NULL);

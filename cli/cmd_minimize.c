@@ -219,6 +219,8 @@ static hone_rc minimize(cli *c, const cli_chosen *from, hone_err *err) {
     hone_prove_options o = cli_prove_options(c, from->store, &live, on);
     o.objective = cli_text(c, "objective", NULL);
     hone_rc rc = cli_share(c, "keep", 1, &o.keep_gain, err);
+    if (!rc && cli_given(c, "keep") && o.keep_gain <= 0)
+        rc = cli_fail(err, HONE_E_USAGE, "--keep 0 keeps nothing: say a share above 0, or leave it out");
     if (!rc) rc = hone_minimize(from->workload, from->point, &o, &r, err);
     if (rc) {
         cli_live_end(&live);

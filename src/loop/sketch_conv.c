@@ -36,7 +36,6 @@ typedef struct form {
     int64_t images_b;                              /* of all that are read; 0: not known */
     hn_buf weights, image;
     bool calls; /* functions follow the reduction */
-    bool early; /* an operand of the tile's size is read in front of it: its vectors stay in registers throughout */
 } form;
 
 static int64_t length(const hn_nest *n, hn_st loop) {
@@ -117,14 +116,7 @@ static hn_st reduction_of(hn_nest *n, hn_st first, hn_var channel, int64_t lanes
     return found;
 }
 
-static bool reads_before(const hn_nest *n, hn_st first, hn_st red, hn_var row) {
-    for (hn_st id = first; id && id != red; id = n->st[id].next) {
-        const hn_scalar *x = n->st[id].kind == HN_ST_LET ? &n->sv[n->st[id].value] : NULL;
-        if (x && x->kind == HN_SV_LOAD && hn_ix_depends(n, x->at, row)) return true;
-    }
-    return false;
-}
-
+/* Does the statement, or one in it, need the value? */
 static bool uses(const hn_nest *n, hn_st id, hn_sv v) {
     const hn_stmt *s = &n->st[id];
     if (s->kind == HN_ST_LOOP) {
@@ -205,13 +197,12 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
     f->weights = r.from, f->image = r.of;
     f->images_b = images_of(n, f, &r);
     f->calls = hn_tile_calls(n, n->st[leaf].body);
-    read_late(n, leaf, red, n->st[row].var);
-    f->early = reads_before(n, n->st[leaf].body, red, n->st[row].var);
     f->depth = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
     if (!r.fine || r.n_update != 1 || r.n_image + r.n_own != 1 || r.n_weights > 1) return false;
     if (!f->own && (!r.n_weights || !(r.guards || r.n_loop > 1 || r.group || is_strided(n, f, &r))))
         return false; /* a product of matrices */
+    read_late(n, leaf, red, n->st[row].var);
     for (int k = 0; k + 1 < f->c.n; k++)
         if (!hn_loop_sink(n, f->c.loop[k], NULL)) return false;
     return true;
@@ -302,9 +293,8 @@ static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     add_knob(out, "stage", f.calls, either, 2, 1);
     if (f.own) return true;
     add_knob(out, "order", inside, either, 2, 1);
-    add_knob(out, "ahead", f.early ? 0 : ahead, what, 4, f.early ? 0 : AHEAD_WEIGHTS + AHEAD_LINES);
-    add_knob(out, "steps", f.early ? 1 : best_steps(&f, m, r, c), steps, sizeof steps / sizeof *steps,
-             f.early ? 1 : f.depth);
+    add_knob(out, "ahead", ahead, what, 4, AHEAD_WEIGHTS + AHEAD_LINES);
+    add_knob(out, "steps", best_steps(&f, m, r, c), steps, sizeof steps / sizeof *steps, f.depth);
     return true;
 }
 
@@ -511,7 +501,7 @@ static void finish(hn_nest *n, const form *f, hn_st block, hn_st item, const int
         next.block = n->st[block].var;
         next.weights = setting[AHEAD] & AHEAD_WEIGHTS ? f->weights : 0;
     }
-    if (!f->early) hn_conv_finish(n, setting[STEPS], &next); /* compilers would keep sums on the stack */
+    hn_conv_finish(n, setting[STEPS], &next);
 }
 
 static bool conv_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {

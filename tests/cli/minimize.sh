@@ -30,7 +30,7 @@ print(r["point"], round(r["gain_after"]["mid"], 3), r["gain_after"]["lo"] == r["
 P
 echo "== most of the gain is enough"
 "$HONE" minimize --point "$P" --no-proof -q --keep 50% | grep -E '^(controls|after)'
-for k in 101% -1 much; do "$HONE" minimize --point "$P" --no-proof -q --keep=$k; echo "= $?"; done
+for k in 101% -1 0 much; do "$HONE" minimize --point "$P" --no-proof -q --keep=$k; echo "= $?"; done
 echo "== a signature goes with the file that it signed"
 "$HONE" keygen team > /dev/null; "$HONE" sign planted.hone --key team
 "$HONE" minimize planted.hone -q 2>&1 | grep -E '^hone|written'; "$HONE" verify planted.hone
