@@ -1,5 +1,6 @@
-/* engine/auto.c — the default: rotates over the models that fit the dimension and the number of observations; now and
- * then a random point, and a kick of the best when nothing improved for long. */
+/* engine/auto.c — the default: rotates over the models that fit the dimension and the number of observations; with many
+ * genes every other point is a mutant of the best. Now and then a random point, and a kick of the best when nothing
+ * improved for long. */
 #include "engine/model.h"
 
 #include "base/err.h"
@@ -11,20 +12,23 @@
 #define OPTIONS(X)                                                                                                     \
     X(random, 0.00, 0, 1)                                                                                              \
     X(gp_rows, 120, 20, 2000)                                                                                          \
-    X(high, 30, 1, 100000)
+    X(high, 30, 1, 100000)                                                                                             \
+    X(mutate, 0.1, 0, 1)
 enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
 enum { LFBO, FOREST, GP, RIDGE, N_MODELS };
 static const hn_model *const models[N_MODELS] = {&hn_model_lfbo, &hn_model_forest, &hn_model_gp, &hn_model_ridge};
-enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12 };
+enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12, KICKED = 3, FRONT = 8, MANY = 100 };
 
 typedef struct rotation {
     hn_frame frame;
     void *state[N_MODELS];
-    double random;
+    double random, mutate;
     size_t gp_rows, high;
 } rotation;
+
+typedef void gene_change(const hn_genes *genes, size_t k, hn_rng *rng, double *x);
 
 static void close_auto(void *state) {
     rotation *a = state;
@@ -40,6 +44,7 @@ static hone_rc open_auto(const hn_view *view, const double *option, void **state
     a->random = option[OPT_random];
     a->gp_rows = (size_t)option[OPT_gp_rows];
     a->high = (size_t)option[OPT_high];
+    a->mutate = option[OPT_mutate];
     hone_rc rc = hn_frame_open(&a->frame, view, err);
     for (size_t i = 0; !rc && i < N_MODELS; i++) rc = models[i]->open(view, NULL, &a->state[i], err);
     if (rc)
@@ -65,18 +70,51 @@ static size_t since_best(const hn_history *h) {
     return h->m == 1 && h->n ? h->n - 1 - best : 0;
 }
 
-/* Three genes of the best change at once. */
-static bool kick(const rotation *a, const hn_view *v, hn_rng *rng, double *point) {
+/* Any of a gene's values: of a number with many, the ends of its range and few between. */
+static void leap(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
+    hn_genes_leap(genes, k, (size_t)hn_rng_below(rng, hn_genes_n_leaps(genes, k)), rng, x);
+}
+
+/* The best (of several objectives: one of the best few) with `least` to `most` of its genes changed at once. */
+static bool change_best(const rotation *a, const hn_view *v, gene_change *change, size_t least, size_t most,
+                        hn_rng *rng, double *point) {
     const hn_sample *s = &a->frame.sample;
-    if (!s->n_feasible || s->n_told > v->history->n || !v->genes->n_free) return false;
+    const hn_genes *genes = v->genes;
+    if (!s->n_feasible || s->n_told > v->history->n || !genes->n_free) return false;
     for (int i = 0; i < TRIES; i++) {
-        memcpy(point, hn_sample_point(s, v, s->order[0]), v->genes->slots * sizeof *point);
-        for (int k = 0; k < 3; k++)
-            hn_genes_mutate(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, point);
-        hn_genes_settle(v->genes, point);
+        size_t front = s->n_feasible < FRONT ? s->n_feasible : FRONT;
+        size_t from = v->history->m > 1 ? (size_t)hn_rng_below(rng, front) : 0;
+        memcpy(point, hn_sample_point(s, v, s->order[from]), genes->slots * sizeof *point);
+        for (size_t n = least + (size_t)hn_rng_below(rng, most - least + 1); n; n--)
+            change(genes, genes->free_gene[hn_rng_below(rng, genes->n_free)], rng, point);
+        hn_genes_settle(genes, point);
+        if (!hn_view_legal(v, point) && hone_point_repair(v->space, hn_rng_next(rng), point, NULL)) continue;
         if (hn_view_fresh(v, point, NULL)) return true;
     }
     return false;
+}
+
+/* Every other turn beyond MANY genes. Most do nothing to one program, some harm, and few help, or only together:
+ * changing up to a tenth at once and keeping what gained (a (1+1) evolution strategy) found as much as any model, and
+ * the model on the other turns learns from points near the best. Choosing among mutants by a model was worse: it likes
+ * those that change nothing. */
+static bool mutant_turn(const rotation *a, const hn_view *v) {
+    return v->genes->n_free > MANY && a->mutate > 0 && v->n_asked % 2 == 0;
+}
+
+/* A kick or a mutant when it is time for one; else false. */
+static hone_rc ask_near_best(rotation *a, const hn_view *v, hn_rng *rng, double *point, const char **origin, bool *done,
+                             hone_err *err) {
+    size_t since = since_best(v->history), share = (size_t)(a->mutate * (double)v->genes->n_free);
+    bool stagnant = since >= STAGNANT && since >= 3 * v->genes->n_free && v->n_asked % 10 == 0;
+    *done = false;
+    if (!stagnant && !mutant_turn(a, v)) return HONE_OK;
+    hone_rc rc = hn_sample_update(&a->frame.sample, v, a->frame.max_rows, rng, err);
+    if (rc) return rc;
+    *origin = stagnant ? "kick" : "mutant";
+    *done = stagnant ? change_best(a, v, hn_genes_mutate, KICKED, KICKED, rng, point)
+                     : change_best(a, v, leap, 1, share ? share : 1, rng, point);
+    return HONE_OK;
 }
 
 static hone_rc ask_auto(void *state, const hn_view *view, hn_rng *rng, double *point, const char **origin,
@@ -92,13 +130,8 @@ static hone_rc ask_auto(void *state, const hn_view *view, hn_rng *rng, double *p
         *origin = "random";
         return hn_view_draw_fresh(view, rng, false, TRIES, point, err);
     }
-    size_t since = since_best(view->history);
-    if (since >= STAGNANT && since >= 3 * view->genes->n_free && view->n_asked % 10 == 0) {
-        rc = hn_sample_update(&a->frame.sample, view, a->frame.max_rows, rng, err);
-        if (rc) return rc;
-        *origin = "kick";
-        if (kick(a, view, rng, point)) return HONE_OK;
-    }
+    rc = ask_near_best(a, view, rng, point, origin, &done, err);
+    if (rc || done) return rc;
     size_t m = choose_model(a, view);
     *origin = models[m]->name;
     return hn_frame_ask(&a->frame, models[m], a->state[m], view, rng, point, err);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDE_MOVES = 10 };
+enum { WIDE_MOVES = 10, SPOTS = 8 };
 
 /* --- building ------------------------------------------------------------------------------------------------ */
 
@@ -266,6 +266,29 @@ void hn_genes_move(const hn_genes *genes, size_t k, size_t j, hn_rng *rng, doubl
     } else {
         size_t now = absent ? g->n_levels : level_of(g, x[g->slot]);
         x[g->slot] = level_value(g, j + (j >= now));
+    }
+}
+
+static size_t count_spots(const hn_feature *g) {
+    return g->ordered && (!g->n_levels || g->n_levels > SPOTS) ? SPOTS : g->n_levels;
+}
+
+size_t hn_genes_n_leaps(const hn_genes *genes, size_t k) {
+    const hn_feature *g = &genes->gene[k];
+    return g->kind == HONE_PERMUTATION ? 1 : count_spots(g) + g->optional;
+}
+
+void hn_genes_leap(const hn_genes *genes, size_t k, size_t j, hn_rng *rng, double *x) {
+    const hn_feature *g = &genes->gene[k];
+    size_t spots = count_spots(g), n = g->n_levels;
+    if (g->kind == HONE_PERMUTATION) {
+        hn_genes_mutate(genes, k, rng, x);
+    } else if (j >= spots) {
+        set_absent(g, x);
+    } else if (!n) {
+        x[g->slot] = at_unit(g, (double)j / (SPOTS - 1));
+    } else {
+        x[g->slot] = level_value(g, spots < n ? (j * (n - 1) + (SPOTS - 1) / 2) / (SPOTS - 1) : j);
     }
 }
 

@@ -63,5 +63,10 @@ void hn_genes_step(const hn_genes *g, size_t k, hn_rng *rng, double *x);
 /* How many single-gene changes gene k offers from x, and the j-th (wide genes: a few, random but near to far). */
 size_t hn_genes_n_moves(const hn_genes *g, size_t k, const double *x);
 void hn_genes_move(const hn_genes *g, size_t k, size_t j, hn_rng *rng, double *x);
+/* Leaps: gene k takes the j-th of its values, wherever it stands: every one, or, of a number with many, the ends of its
+ * range and a few between, since what a compiler's control does is often seen at the ends alone; the last is absent. A
+ * permutation has one leap: two random items change places. */
+size_t hn_genes_n_leaps(const hn_genes *g, size_t k);
+void hn_genes_leap(const hn_genes *g, size_t k, size_t j, hn_rng *rng, double *x);
 
 #endif

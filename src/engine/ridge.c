@@ -185,7 +185,7 @@ static int by_gain(const void *a, const void *b) {
 }
 
 static step best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, double *x) {
-    size_t i = v->genes->free_gene[k], n = hn_genes_n_moves(v->genes, i, x);
+    size_t i = v->genes->free_gene[k], n = hn_genes_n_leaps(v->genes, i);
     const hn_feature *g = &v->genes->gene[i];
     const float *w = r->weight + k * r->levels;
     unsigned char code[1];
@@ -196,7 +196,7 @@ static step best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, 
     if (g->kind == HONE_PERMUTATION) return best; /* items move together: left to the pool */
     for (size_t j = 0; j < n; j++) {
         x[g->slot] = keep;
-        hn_genes_move(v->genes, i, j, rng, x);
+        hn_genes_leap(v->genes, i, j, rng, x);
         hn_genes_code_one(v->genes, i, x, code);
         float gain = own - w[coarse(r, g, *code)];
         if (gain > best.gain) best.gain = gain, best.value = x[g->slot];
