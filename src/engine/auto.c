@@ -19,7 +19,7 @@ static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
 enum { LFBO, FOREST, GP, RIDGE, N_MODELS };
 static const hn_model *const models[N_MODELS] = {&hn_model_lfbo, &hn_model_forest, &hn_model_gp, &hn_model_ridge};
-enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12, KICKED = 3, FRONT = 8, MANY = 100 };
+enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12, KICKED = 3, FRONT = 8, MANY = 100, MUTANTS = 8 };
 
 typedef struct rotation {
     hn_frame frame;
@@ -102,18 +102,35 @@ static bool mutant_turn(const rotation *a, const hn_view *v) {
     return v->genes->n_free > MANY && a->mutate > 0 && v->n_asked % 2 == 0;
 }
 
-/* A kick or a mutant when it is time for one; else false. */
+/* The first of a few mutants that is not nearly sure to fail. */
+static hone_rc ask_mutant(rotation *a, const hn_view *v, hn_rng *rng, double *point, bool *done, hone_err *err) {
+    hn_pool *pool = &a->frame.pool;
+    size_t share = (size_t)(a->mutate * (double)v->genes->n_free), first = 0;
+    float score[MUTANTS] = {0};
+    hone_rc rc = hn_pool_clear(pool, v, MUTANTS, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < MUTANTS && change_best(a, v, leap, 1, share ? share : 1, rng, point); i++)
+        hn_pool_offer(pool, v, point);
+    rc = hn_feasible_heed(&a->frame.feasible, v, &a->frame.sample, pool, rng, score, err);
+    if (rc) return rc;
+    while (first < pool->n && score[first] < 0) first++;
+    *done = first < pool->n;
+    if (*done) memcpy(point, pool->x + first * pool->slots, pool->slots * sizeof *point);
+    return HONE_OK;
+}
+
+/* A kick or a mutant when it is time for one; else not done. */
 static hone_rc ask_near_best(rotation *a, const hn_view *v, hn_rng *rng, double *point, const char **origin, bool *done,
                              hone_err *err) {
-    size_t since = since_best(v->history), share = (size_t)(a->mutate * (double)v->genes->n_free);
+    size_t since = since_best(v->history);
     bool stagnant = since >= STAGNANT && since >= 3 * v->genes->n_free && v->n_asked % 10 == 0;
     *done = false;
     if (!stagnant && !mutant_turn(a, v)) return HONE_OK;
     hone_rc rc = hn_sample_update(&a->frame.sample, v, a->frame.max_rows, rng, err);
     if (rc) return rc;
     *origin = stagnant ? "kick" : "mutant";
-    *done = stagnant ? change_best(a, v, hn_genes_mutate, KICKED, KICKED, rng, point)
-                     : change_best(a, v, leap, 1, share ? share : 1, rng, point);
+    if (!stagnant) return ask_mutant(a, v, rng, point, done, err);
+    *done = change_best(a, v, hn_genes_mutate, KICKED, KICKED, rng, point);
     return HONE_OK;
 }
 

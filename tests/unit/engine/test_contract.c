@@ -165,6 +165,33 @@ static void extra_rule(const char *engine, const hone_space *space) {
     free(r.x);
 }
 
+/* Beyond a hundred genes every other proposal of `auto` is a mutant: a tenth of the best's genes at most are changed.
+ */
+static void mutates(const hone_space *space) {
+    enum { N = 80 };
+    hone_search *s = open_search(space, (hone_search_config){.engine = "auto", .seed = 2});
+    size_t slots = hone_space_slots(space), n_mutants = 0, most = slots / 10;
+    double *x = point_of(space), *best = point_of(space);
+    hone_err err;
+    hone_outcome seen;
+    bool near = true;
+    for (size_t i = 0; i < N && !hone_search_ask(s, x, &err); i++) {
+        size_t changed = 0;
+        bool mutant = !strcmp(hone_search_origin(s), "mutant");
+        if (mutant && hone_search_best(s, best, &seen))
+            for (size_t k = 0; k < slots; k++) changed += x[k] != best[k] && !(isnan(x[k]) && isnan(best[k]));
+        near &= mutant ? changed > 0 && changed <= most : true;
+        n_mutants += mutant;
+        hone_outcome o = good(space, x);
+        hone_search_tell(s, x, &o, &err);
+    }
+    ok(n_mutants > N / 3, "auto/mutants_with_many_genes (%zu of %d)", n_mutants, N);
+    ok(near, "auto/mutants_are_near_the_best");
+    hone_search_close(s);
+    free(x);
+    free(best);
+}
+
 /* --- the wrapper, once ----------------------------------------------------------------------------------------- */
 
 static void seeds_first(const hone_space *space) {
@@ -299,6 +326,11 @@ int main(void) {
         extra_rule(e.name, space);
         more_than_a_model_takes(e.name);
     }
+    hone_space *flags = flag_space(101);
+    repeats("auto", flags);
+    resumes("auto", flags, 2);
+    mutates(flags);
+    hone_space_free(flags);
     seeds_first(space);
     best_and_retell(space);
     refuses(space);
