@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/yaml.h"
 #include "tune/workload.h"
+#include "tune/workload_int.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -217,12 +218,16 @@ static void add_inputs(hn_str *s, const scan *f) {
 
 static void add_goals(hn_str *s, const scan *f) {
     bool harness = f && f->harness;
+    const char *metric = harness && f->metric.n ? f->metric.name[0] : "latency";
+    if (hn_metric_is_taken(metric))
+        hn_str_addf(s, "\n# What the program measures under a name that hone has, too, or nearly.\nmetrics: [%s]\n",
+                    metric);
     hn_str_add(s,
                "\n# What better means. Taken by hone: time, cpu_time, memory, code_size, file_size, compile_time,\n"
                "# instructions, energy; any metric that the program prints as \"name: value\" or through the harness.\n"
                "objectives:\n");
     if (harness)
-        hn_str_addf(s, "  - minimize p50(%s)\n", f->metric.n ? f->metric.name[0] : "latency");
+        hn_str_addf(s, "  - minimize p50(%s)\n", metric);
     else
         hn_str_add(s, "  - minimize time\n");
     hn_str_add(s, "#  - minimize code_size\n"

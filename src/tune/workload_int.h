@@ -53,6 +53,9 @@ static inline const hn_ynode *hn_item(const hn_ynode *node, size_t i) {
     return node->kind == HN_Y_SEQ ? node->item[i] : node;
 }
 
+/* Is the name one of hone's own metrics, or nearly? A program's metric of that name has to be declared. */
+bool hn_metric_is_taken(const char *name);
+
 /* Sections, in the order in which they must be read. */
 hone_rc hn_read_params(const hn_reader *r);         /* parameters, constraints */
 hone_rc hn_read_commands(const hn_reader *r);       /* compilers, build, run, train, controls */

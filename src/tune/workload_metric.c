@@ -122,6 +122,8 @@ static bool is_slip(const char *name) {
     return a > b ? a - b <= 1 : b - a <= 1;
 }
 
+bool hn_metric_is_taken(const char *name) { return find_builtin(name) || is_slip(name); }
+
 static hone_rc expect_metric(const hn_reader *r, const char *name) {
     hone_workload *w = r->w;
     const char **list = HN_NEW_N(&w->arena, const char *, w->n_metrics + 1);
