@@ -19,7 +19,7 @@ static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
 enum { LFBO, FOREST, GP, RIDGE, N_MODELS };
 static const hn_model *const models[N_MODELS] = {&hn_model_lfbo, &hn_model_forest, &hn_model_gp, &hn_model_ridge};
-enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12, KICKED = 3, FRONT = 8, MANY = 100, MUTANTS = 8 };
+enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12, KICKED = 3, FRONT = 8, MUTANTS = 8 };
 
 typedef struct rotation {
     hn_frame frame;
@@ -94,12 +94,11 @@ static bool change_best(const rotation *a, const hn_view *v, gene_change *change
     return false;
 }
 
-/* Every other turn beyond MANY genes. Most do nothing to one program, some harm, and few help, or only together:
+/* Every other turn with hundreds of genes. Most do nothing to one program, some harm, and few help, or only together:
  * changing up to a tenth at once and keeping what gained (a (1+1) evolution strategy) found as much as any model, and
- * the model on the other turns learns from points near the best. Choosing among mutants by a model was worse: it likes
- * those that change nothing. */
+ * the model on the other turns learns from points near the best. Choosing among mutants by a model was no better. */
 static bool mutant_turn(const rotation *a, const hn_view *v) {
-    return v->genes->n_free > MANY && a->mutate > 0 && v->n_asked % 2 == 0;
+    return v->genes->n_free > HN_HIGH_DIMENSION && a->mutate > 0 && v->n_asked % 2 == 0;
 }
 
 /* The first of a few mutants that is not nearly sure to fail. */

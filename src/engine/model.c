@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    HIGH_DIMENSION = 100, /* beyond: a longer start, fewer candidates */
     INIT_LOW = 10,
     INIT_HIGH = 20,
     SPREAD_DRAWS = 12,
@@ -16,7 +15,7 @@ enum {
 };
 
 hone_rc hn_frame_open(hn_frame *f, const hn_view *v, hone_err *err) {
-    bool high = v->genes->n_free > HIGH_DIMENSION;
+    bool high = v->genes->n_free > HN_HIGH_DIMENSION;
     *f = (hn_frame){0};
     f->n_init = high ? INIT_HIGH : INIT_LOW;
     f->max_rows = high ? 400 : 1000;

@@ -20,6 +20,9 @@ typedef struct hn_model {
 
 extern const hn_model hn_model_forest, hn_model_lfbo, hn_model_gp, hn_model_ridge;
 
+/* Free genes beyond which there are hundreds: a longer start, fewer candidates, mutants of the best. */
+enum { HN_HIGH_DIMENSION = 100 };
+
 /* The frame shared by all model-based engines. */
 typedef struct hn_frame {
     hn_sample sample;

@@ -165,8 +165,7 @@ static void extra_rule(const char *engine, const hone_space *space) {
     free(r.x);
 }
 
-/* Beyond a hundred genes every other proposal of `auto` is a mutant: a tenth of the best's genes at most are changed.
- */
+/* Beyond a hundred genes every other proposal of `auto` is a mutant: at most a tenth of the best's genes changed. */
 static void mutates(const hone_space *space) {
     enum { N = 80 };
     hone_search *s = open_search(space, (hone_search_config){.engine = "auto", .seed = 2});
