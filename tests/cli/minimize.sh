@@ -59,7 +59,7 @@ echo "== what shows no gain, the baseline, what fails, what does not fit"
 echo "== Ctrl-C: what holds by then"
 sed -e "s/^run: '/&sleep 0.1; /" hone.yaml > slow.yaml
 "$HONE" minimize -w slow.yaml --point "$P" --no-proof > out 2> words & pid=$!
-for _ in $(seq 200); do grep -q '^measurement' words && break; sleep 0.05; done
+for _ in $(seq 200); do grep -qs '^measurement' words && break; sleep 0.05; done
 kill -INT $pid; wait $pid; echo "= $?"
 grep -o 'interrupted, fewer might do' out; grep -c '^Not proven. To go on' out; tail -n 1 out | grep -o '^{"A": 5, "B"\|^{"A": 5'
 "$HONE" minimize -w slow.yaml --point "$(tail -n 1 out)" --no-proof -q | sed -n 's/^controls  \([0-9]\) -> \([0-9]\), .*/-> \2/p'

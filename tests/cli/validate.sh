@@ -65,6 +65,6 @@ sed -i 's/^run: .*/run: "echo cost: 1{A}; date +%N"/' plain.yaml
 "$HONE" validate -w plain.yaml --point '{"A":7}' -q 2>&1 | grep -o 'the baseline does not work (wrong_result)\|differs between two runs'; echo "= ${PIPESTATUS[0]}"
 echo "== Ctrl-C"
 "$HONE" validate --pairs 100000 --pairs-most 1000000 --point '{"A":7}' --no-controls > out 2> words & pid=$!
-for _ in $(seq 100); do grep -q 'pair' words && break; sleep 0.1; done
+for _ in $(seq 100); do grep -qs 'pair' words && break; sleep 0.1; done
 kill -INT $pid; wait $pid; echo "= $?"
 tail -1 words; ls .hone/work
