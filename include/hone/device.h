@@ -15,12 +15,13 @@ extern "C" {
 
 typedef struct hone_device {
     char isa[16];         /* the best row of hone's instruction sets that runs here: "generic", "x86-64-v3", … */
-    char key[33];         /* hash of what is looked up but n_cores, which a process's affinity decides; a table
-                           * measured under another key is not this machine's */
+    char key[33];         /* hash of what is looked up but n_cores, which a process's affinity decides, and l1d_ways; a
+                           * table measured under another key is not this machine's */
     uint32_t vector_b;    /* width of a vector register */
     uint32_t n_registers; /* vector registers */
     uint32_t n_cores;     /* usable by this process */
     uint64_t line_b, l1d_b, l2_b, l3_b; /* 0: not known */
+    uint32_t l1d_ways;                  /* lines in a set of the first-level cache; 0: not known */
     /* measured, of one core unless said otherwise; 0: not measured, or not offered by the processor */
     double f32_flops, f64_flops, bf16_flops, i8_ops; /* multiply-add chains out of registers */
     double l1_bps, l2_bps, l3_bps, memory_bps; /* reading; l3 0 also where there is no third level, or none to tell */

@@ -55,6 +55,7 @@ void hone_device_detect(hone_device *out) {
     d.l1d_b = size_or_0(_SC_LEVEL1_DCACHE_SIZE);
     d.l2_b = size_or_0(_SC_LEVEL2_CACHE_SIZE);
     d.l3_b = size_or_0(_SC_LEVEL3_CACHE_SIZE);
+    d.l1d_ways = (uint32_t)size_or_0(_SC_LEVEL1_DCACHE_ASSOC);
     const uint64_t facts[] = {d.vector_b, d.n_registers, d.line_b, d.l1d_b, d.l2_b, d.l3_b};
     hn_hash h;
     hn_hash_begin(&h);

@@ -134,10 +134,12 @@ hn_machine hn_machine_of(const hn_dialect *d, const hone_device *device) {
     hn_machine m = {.vector_b = d->vector_b, .registers = d->n_registers, .cores = device->n_cores};
     m.line_b = same && device->line_b ? (int64_t)device->line_b : 64;
     m.l1d_b = same && device->l1d_b ? (int64_t)device->l1d_b : 32 << 10;
+    m.l1d_ways = same && device->l1d_ways ? (int64_t)device->l1d_ways : 8;
     m.l2_b = same && device->l2_b ? (int64_t)device->l2_b : 512 << 10;
     m.l3_b = same && device->l3_b ? (int64_t)device->l3_b : 8 << 20;
     m.f32_flops = same ? device->f32_flops : 0;
     m.l2_bps = same ? device->l2_bps : 0;
+    m.l3_bps = same ? device->l3_bps : 0;
     m.memory_bps = same ? device->memory_bps : 0;
     m.fma = d->fma;
     return m;

@@ -19,7 +19,8 @@ typedef struct hn_machine {
     int64_t registers; /* vector registers */
     int64_t cores;
     int64_t line_b, l1d_b, l2_b, l3_b; /* never 0: a usual size stands in for an unknown one */
-    double f32_flops, l2_bps, memory_bps;
+    int64_t l1d_ways;                  /* likewise: lines in a set */
+    double f32_flops, l2_bps, l3_bps, memory_bps;
     bool fma;
 } hn_machine;
 

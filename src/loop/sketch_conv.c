@@ -34,6 +34,7 @@ typedef struct form {
     int64_t depth;                                 /* steps of the reduction */
     bool own;                                      /* every channel reads its own part of the image */
     int64_t images_b;                              /* of all that are read; 0: not known */
+    int64_t column_b;                              /* of the image, from a row of a tile to the next; 0: not known */
     hn_buf weights, image;
     bool calls; /* functions follow the reduction */
 } form;
@@ -164,6 +165,13 @@ static int64_t images_of(hn_nest *n, const form *f, const reads *r) {
     return most;
 }
 
+static int64_t column_of(hn_nest *n, const reads *r) {
+    hn_dim stride;
+    int64_t step;
+    return r->image && hn_ix_stride(n, r->image, r->row, &stride) && hn_dim_is_int(n->dims, stride, &step) ? 4 * step
+                                                                                                           : 0;
+}
+
 /* Is a line of the image further from the one before than its columns reach (strides)? Then the image is no matrix. */
 static bool is_strided(hn_nest *n, const form *f, const reads *r) {
     hn_dim line, column;
@@ -196,6 +204,7 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
     f->group = r.group;
     f->weights = r.from, f->image = r.of;
     f->images_b = images_of(n, f, &r);
+    f->column_b = column_of(n, &r);
     f->calls = hn_tile_calls(n, n->st[leaf].body);
     f->depth = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) f->depth *= length(n, l) ? length(n, l) : 8;
@@ -219,7 +228,9 @@ static hn_tile_feed feed_of(const form *f, const hn_machine *m, int64_t cols) {
     bool far = !f->own && 4 * f->depth * cols * f->lanes > m->l1d_b / 2;
     double cycles = m->f32_flops / (4.0 * (double)f->lanes), per_cycle = cycles > 0 ? 0.5 * m->l2_bps / cycles : 0;
     if (per_cycle <= 0) per_cycle = L2_B;
-    return (hn_tile_feed){.apart = f->own, .vector = far ? 4.0 * (double)f->lanes / per_cycle : 0};
+    hn_tile_feed feed = {.apart = f->own, .vector = far ? 4.0 * (double)f->lanes / per_cycle : 0};
+    hn_tile_rows_apart(&feed, m, f->column_b);
+    return feed;
 }
 
 static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t *cols) {

@@ -18,8 +18,9 @@ typedef struct product {
     int row;         /* which loop of the chain, -1: there is one row; the last one has the columns */
     int64_t m, n, k; /* lengths, m with the loops that will be one with the row loop; 0: not known */
     int64_t lanes;
-    int64_t sum; /* length of the outermost loop of the only reduction; 0: not known, or there are several */
-    bool costly; /* functions follow the reduction */
+    int64_t sum;   /* length of the outermost loop of the only reduction; 0: not known, or there are several */
+    int64_t row_b; /* bytes from a row of the other operand to the next; 0: not known */
+    bool costly;   /* functions follow the reduction */
 } product;
 
 /* -- form */
@@ -27,6 +28,7 @@ typedef struct operands {
     hn_var col;
     int64_t lanes;
     hn_ix at[OPERANDS_MAX]; /* of loads that walk with the columns */
+    hn_ix across;           /* of the first one that does not */
     int n_along, n_all;
     int64_t size_b; /* of an element; 0: they differ */
 } operands;
@@ -36,7 +38,10 @@ static bool take_load(hn_nest *n, const hn_scalar *x, operands *o) {
     if (x->n_guard || !size_b || (o->size_b && o->size_b != size_b) || n->buf[x->buf].space != HN_PARAM) return false;
     o->size_b = size_b;
     o->n_all++;
-    if (!hn_ix_depends(n, x->at, o->col)) return true;
+    if (!hn_ix_depends(n, x->at, o->col)) {
+        if (!o->across) o->across = x->at;
+        return true;
+    }
     if (o->n_along == OPERANDS_MAX) return false;
     o->at[o->n_along++] = x->at;
     return true;
@@ -96,7 +101,13 @@ static int64_t all_rows(hn_nest *n, const product *p, const operands *o) {
     return m;
 }
 
+static bool has_stride(hn_nest *n, hn_ix at, hn_var v, int64_t *step) {
+    hn_dim stride;
+    return hn_ix_stride(n, at, v, &stride) && hn_dim_is_int(n->dims, stride, step);
+}
+
 static bool match(hn_nest *n, const hn_machine *m, product *p) {
+    int64_t row;
     hn_st red;
     int reductions;
     p->c = hn_chain_of(n, n->first);
@@ -117,6 +128,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     p->n = length(n, leaf);
     p->costly = hn_tile_calls(n, n->st[leaf].body);
     p->m = p->row < 0 ? 1 : all_rows(n, p, &o);
+    if (p->row >= 0 && has_stride(n, o.across, n->st[p->c.loop[p->row]].var, &row)) p->row_b = row * o.size_b;
     p->sum = reductions == 1 ? length(n, red) : 0;
     p->k = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) p->k *= length(n, l);
@@ -179,11 +191,13 @@ static double arrival(const hn_machine *m, const product *p, const hn_tile *t) {
 /* The tile of the least cycles. */
 static hn_tile best_tile(const hn_machine *m, const product *p) {
     hn_tile best = {.rows = 1, .cols = 1, .lanes = p->lanes};
+    hn_tile_feed feed = {0};
     double least = 0;
+    hn_tile_rows_apart(&feed, m, p->row_b);
     for (int64_t cols = 1; cols <= COLS_MAX; cols++)
         for (int64_t rows = 1; rows <= rows_max(m, cols) && (p->m < 1 || rows <= p->m); rows++) {
             hn_tile t = {.rows = rows, .cols = cols, .lanes = p->lanes};
-            double cycles = hn_tile_cycles(&t, p->m, p->n, &(hn_tile_feed){0});
+            double cycles = hn_tile_cycles(&t, p->m, p->n, &feed);
             if (p->m < 1) cycles /= (double)(64 * rows);
             if (p->n < 1) cycles /= (double)(64 * cols * p->lanes);
             cycles = cycles * (1 + beside(m, p, &t)) + arrival(m, p, &t);
@@ -212,15 +226,15 @@ static int64_t shared_block(const hn_machine *m, const product *p, const hn_tile
     return best;
 }
 
-/* Rows of the left operand that share the second-level cache with two panels. */
-static int64_t rows_beside_panels(const hn_machine *m, const product *p, const hn_tile *t) {
-    return m->l2_b / 8 * 7 / (4 * (p->k > 0 ? p->k : 1024)) - 2 * t->cols * t->lanes;
+/* Rows of the left operand that share the second-level cache with so many panels. */
+static int64_t rows_beside_panels(const hn_machine *m, const product *p, const hn_tile *t, int64_t panels) {
+    return m->l2_b / 8 * 7 / (4 * (p->k > 0 ? p->k : 1024)) - panels * t->cols * t->lanes;
 }
 
 /* Rows that stay in the second-level cache while panels pass. Where those are few, more: panels would pass too often;
  * the reduction goes in slices then. */
 static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *t) {
-    int64_t all = p->m > 0 ? p->m : UNKNOWN_ROWS, rows = rows_beside_panels(m, p, t);
+    int64_t all = p->m > 0 ? p->m : UNKNOWN_ROWS, rows = rows_beside_panels(m, p, t, 2);
     if (rows < BLOCK_MIN) rows = UNKNOWN_ROWS;
     return whole_tiles(shared_block(m, p, t, whole_tiles(rows < all ? rows : all, t)), t);
 }
@@ -232,10 +246,11 @@ static int64_t best_ahead(const hn_machine *m, const product *p) {
 }
 
 /* Slices of the reduction: where a block of the left operand, a panel and the next panel do not fit into the
- * second-level cache together, a panel's slice is what fills the first level, with the rows of a tile. */
+ * second-level cache together, a panel's slice is what fills the first level, with the rows of a tile. Where the third
+ * level is not much slower, the next panel may as well wait there. */
 static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *t, int64_t block) {
-    int64_t width = t->cols * t->lanes, rows = p->m < block ? p->m : block, beside = rows_beside_panels(m, p, t),
-            best = 0;
+    int64_t width = t->cols * t->lanes, rows = p->m < block ? p->m : block, best = 0;
+    int64_t beside = rows_beside_panels(m, p, t, 2 * m->l3_bps > m->l2_bps ? 1 : 2);
     if (p->m < 1 || p->sum != p->k || p->n < 1 || rows < 2 * t->rows) return 0;
     if (beside >= BLOCK_MIN || beside >= rows) return 0;
     for (int64_t d = DEPTH_MIN; 2 * d <= p->sum && 4 * d * (width + t->rows) <= m->l1d_b; d += LINE)
@@ -331,11 +346,6 @@ static bool later(hn_nest *n, hn_ix at, const place *w, int top, hn_ix *var, hn_
         *carry = hn_ix_div(n, sum, hn_dim_int(n->dims, e));
     }
     return true;
-}
-
-static bool has_stride(hn_nest *n, hn_ix at, hn_var v, int64_t *step) {
-    hn_dim stride;
-    return hn_ix_stride(n, at, v, &stride) && hn_dim_is_int(n->dims, stride, step);
 }
 
 /* Which loop of the walk goes over slices; 0, the one over panels: none. */

@@ -10,7 +10,7 @@
 #ifndef HN_TILE_H
 #define HN_TILE_H
 
-#include "loop/nest.h"
+#include "loop/sketch.h"
 
 typedef struct hn_tile {
     int64_t rows, cols, lanes;
@@ -38,11 +38,15 @@ void hn_tile_stage(hn_nest *n, hn_st first);
 
 /* What a step of the reduction reads. apart: each pair of a row and a vector has an element of its own, else rows and
  * vectors share theirs. vector: cycles that a vector of the columns takes to arrive from beyond the first cache; 0: it
- * is there. */
+ * is there. row_b: bytes from a row to the next one; rows whose lines want the same set of the first-level cache, of
+ * way_b bytes a way, drive each other out of it. 0: not known. */
 typedef struct hn_tile_feed {
     bool apart;
     double vector;
+    int64_t row_b, way_b, ways;
 } hn_tile_feed;
+/* row_b with what the machine's first-level cache is. */
+void hn_tile_rows_apart(hn_tile_feed *feed, const hn_machine *m, int64_t row_b);
 
 /* Cycles that the multiply-adds of one step of the reduction take on a machine with two FMA units, two loads a cycle
  * and a latency of four cycles, for all tiles of a result of rows x columns; below 1: not known, 64 tiles. */
