@@ -142,8 +142,15 @@ static void combine(hn_ref *e, hn_val updates, const char *at, const char *from)
         hn_ref_store(e, out, at, d, z);
 }
 
-/* The result starts as the data; then a loop over all elements of t with index x0, x1, … and flat `i`. */
-static void scatter_open(hn_ref *e, const hn_type *t) {
+/* Loops over dimensions [from, to) of t. */
+static void loops(hn_ref *e, const hn_type *t, size_t from, size_t to) {
+    for (size_t k = from; k < to; k++)
+        hn_ref_add(e, "for (int64_t x%zu = 0; x%zu < %s; x%zu++)\n", k, k, hn_ref_dim(e, t->dim[k]), k);
+}
+
+/* The result starts as the data; then a loop over the first `lead` dimensions of t with index x0, x1, …, if it has
+ * elements. `i` is for the caller to count. */
+static void scatter_open(hn_ref *e, const hn_type *t, size_t lead) {
     hn_val data = e->n->in[0], out = e->n->out[0];
     const hn_type *dt = hn_ref_type(e, data);
     const char *n = hn_ref_count(e, dt);
@@ -157,13 +164,13 @@ static void scatter_open(hn_ref *e, const hn_type *t) {
     }
     hn_ref_guarded_open(e);
     hn_ref_add(e, "int64_t i = 0;\n");
-    for (size_t k = 0; k < t->rank; k++)
-        hn_ref_add(e, "for (int64_t x%zu = 0; x%zu < %s; x%zu++)\n", k, k, hn_ref_dim(e, t->dim[k]), k);
+    if (lead < t->rank) hn_ref_add(e, "if (%s > 0)\n", hn_ref_count(e, t));
+    loops(e, t, 0, lead);
     hn_ref_add(e, "{\n");
 }
 static void scatter_end(hn_ref *e) {
     hn_val out = e->n->out[0];
-    hn_ref_add(e, "i++;\n}\n}\n");
+    hn_ref_add(e, "}\n}\n");
     if (!collects(e)) return;
     hn_ref_add(e, "for (int64_t j = 0; j < %s; j++) ", hn_ref_count(e, hn_ref_type(e, out)));
     hn_ref_store(e, out, "j", HN_DOM_F, "sum[j]");
@@ -174,12 +181,12 @@ void hn_ref_scatter_elements(hn_ref *e) {
     const char *index[HN_RANK_MAX];
     for (size_t i = 0; i < it->rank; i++) hn_ref_guard_equal(e, it->dim[i], hn_ref_type(e, updates)->dim[i]);
     hn_ref_add(e, "{\n");
-    scatter_open(e, it);
+    scatter_open(e, it, it->rank);
     element_index(e, data, indices, index, "i");
     hn_ref_add(e, "if (ok) {\n");
     hn_ref_add(e, "const int64_t at = %s;\n", hn_ref_offset(e, hn_ref_type(e, data), index));
     combine(e, updates, "at", "i");
-    hn_ref_add(e, "}\n");
+    hn_ref_add(e, "}\ni++;\n");
     scatter_end(e);
     hn_ref_add(e, "}\n");
 }
@@ -200,11 +207,13 @@ void hn_ref_scatter_nd(hn_ref *e) {
         hn_ref_guard_equal(e, t->dim[i], ut->dim[lead + i - k]);
     }
     hn_ref_add(e, "{\n");
-    scatter_open(e, ut);
+    scatter_open(e, ut, lead);
     tuple_index(e, data, indices, 0, k, hn_ref_offset(e, it, at), index);
-    hn_ref_add(e, "if (ok) {\nconst int64_t at = %s;\n", hn_ref_offset(e, t, index));
+    hn_ref_add(e, "if (!ok)\ni += %s;\nelse\n", hn_ref_dim(e, hn_ref_product(e, ut, lead, ut->rank)));
+    loops(e, ut, lead, ut->rank);
+    hn_ref_add(e, "{\nconst int64_t at = %s;\n", hn_ref_offset(e, t, index));
     combine(e, updates, "at", "i");
-    hn_ref_add(e, "}\n");
+    hn_ref_add(e, "i++;\n}\n");
     scatter_end(e);
     hn_ref_add(e, "}\n");
 }

@@ -254,35 +254,78 @@ static hn_val gather_slice(hn_rewriter *r, const hn_node *n) {
     return reshape_like(r, emit_slice(r, n->in[0], &t, start, step), n);
 }
 
-#define MOVE(op, fn, text) {HN_OP_##op, HN_EXACT, fn, text},
+/* The vector that indices repeat along all dimensions but `axis`; 0: they are no such. */
+static hn_val repeated_vector(hn_rewriter *r, hn_val index, int64_t axis) {
+    const hn_node *repeat = hn_def_op(r->g, index, HN_OP_BROADCAST);
+    if (!repeat) return 0;
+    const hn_type x = *type_of(r, repeat->in[0]), y = *type_of(r, index);
+    bool found = false;
+    for (size_t i = 0; i < x.rank; i++) {
+        bool here = map_of(repeat)[i] == axis;
+        if (here ? !equal(r, x.dim[i], y.dim[axis]) : !is_unit(r, x.dim[i])) return 0;
+        found |= here;
+    }
+    if (!found) return 0;
+    return x.rank == 1 ? repeat->in[0] : hn_reshape(&r->b, repeat->in[0], 1, &y.dim[axis]);
+}
+
+/* Are the dimensions of both alike, but for `axis`? */
+static bool alike_beside(const hn_rewriter *r, hn_val a, hn_val b, int64_t axis) {
+    const hn_type *x = type_of(r, a), *y = type_of(r, b);
+    for (size_t i = 0; i < x->rank; i++)
+        if ((int64_t)i != axis && !equal(r, x->dim[i], y->dim[i])) return false;
+    return x->rank == y->rank;
+}
+
+static hn_val gather_rows(hn_rewriter *r, const hn_node *n) {
+    int64_t axis = hn_attr_i(n, HN_A_AXIS, 0);
+    hn_val data = n->in[0], index = alike_beside(r, data, n->in[1], axis) ? repeated_vector(r, n->in[1], axis) : 0;
+    return index ? reshape_like(r, hn_gather(&r->b, data, index, axis), n) : 0;
+}
+
+/* As graph networks add messages up at their nodes. */
+static hn_val scatter_rows(hn_rewriter *r, const hn_node *n) {
+    hn_val data = n->in[0], updates = n->in[2];
+    const hn_attr *mode = hn_attr_get(n, HN_A_MODE);
+    if (hn_attr_i(n, HN_A_AXIS, 0) || !alike_beside(r, data, n->in[1], 0) || !alike_beside(r, updates, n->in[1], -1))
+        return 0;
+    hn_val index = repeated_vector(r, n->in[1], 0);
+    if (!index) return 0;
+    const hn_dim tuples[] = {type_of(r, index)->dim[0], hn_dim_int(r->g->dims, 1)};
+    const hn_val in[] = {data, hn_reshape(&r->b, index, 2, tuples), updates};
+    return hn_emit(r->g, r->b.b, HN_OP_SCATTER_ND, 3, in, mode ? 1 : 0, mode, 1);
+}
+
+#define MOVE(op, fn, text)                                                                                             \
+    { HN_OP_##op, HN_EXACT, fn, text }
 const hn_rule hn_rules_move[] = {
-    MOVE(CONST, const_splat, "a large uniform constant is a broadcast scalar") MOVE(RESHAPE, reshape_same,
-                                                                                    "reshape to the same shape")
-        MOVE(RESHAPE, reshape_reshape, "reshape(reshape(x)) = reshape(x)") MOVE(RESHAPE, move_splat,
-                                                                                "reshape of a uniform value")
-            MOVE(TRANSPOSE, transpose_same, "transpose by the identity") MOVE(TRANSPOSE, move_splat,
-                                                                              "transpose of a uniform value")
-                MOVE(TRANSPOSE, transpose_transpose, "transpose(transpose(x)) = transpose(x)")
-                    MOVE(TRANSPOSE, transpose_units, "transpose that moves dimensions of 1 alone = reshape") MOVE(
-                        BROADCAST, broadcast_same, "broadcast to the same shape") MOVE(BROADCAST, broadcast_splat,
-                                                                                       "broadcast of a uniform value")
-                        MOVE(BROADCAST, broadcast_broadcast, "broadcast(broadcast(x)) = broadcast(x)")
-                            MOVE(BROADCAST, broadcast_units, "broadcast that repeats nothing = reshape")
-                                MOVE(BROADCAST, broadcast_reshape,
-                                     "broadcast(reshape(x)) = broadcast(x) where the reshape puts 1s between")
-                                    MOVE(SLICE, slice_same, "slice of everything") MOVE(SLICE, move_splat,
-                                                                                        "slice of a uniform value")
-                                        MOVE(SLICE, slice_slice, "slice(slice(x)) = slice(x)")
-                                            MOVE(PAD, pad_none, "pad by nothing") MOVE(CONCAT, concat_one,
-                                                                                       "concat of one value")
-                                                MOVE(CONCAT, concat_concat, "concat(concat(x, y), z) = concat(x, y, z)")
-                                                    MOVE(RSUM, reduce_nothing, "sum over dimensions of 1")
-                                                        MOVE(RPROD, reduce_nothing, "prod over dimensions of 1")
-                                                            MOVE(RMIN, reduce_nothing, "min over dimensions of 1")
-                                                                MOVE(RMAX, reduce_nothing, "max over dimensions of 1")
-                                                                    MOVE(GATHER, gather_slice,
-                                                                         "gather of known consecutive indices = slice"){
-                                                                        HN_OP_CONST, HN_EXACT, NULL, NULL},
+    MOVE(CONST, const_splat, "a large uniform constant is a broadcast scalar"),
+    MOVE(RESHAPE, reshape_same, "reshape to the same shape"),
+    MOVE(RESHAPE, reshape_reshape, "reshape(reshape(x)) = reshape(x)"),
+    MOVE(RESHAPE, move_splat, "reshape of a uniform value"),
+    MOVE(TRANSPOSE, transpose_same, "transpose by the identity"),
+    MOVE(TRANSPOSE, move_splat, "transpose of a uniform value"),
+    MOVE(TRANSPOSE, transpose_transpose, "transpose(transpose(x)) = transpose(x)"),
+    MOVE(TRANSPOSE, transpose_units, "transpose that moves dimensions of 1 alone = reshape"),
+    MOVE(BROADCAST, broadcast_same, "broadcast to the same shape"),
+    MOVE(BROADCAST, broadcast_splat, "broadcast of a uniform value"),
+    MOVE(BROADCAST, broadcast_broadcast, "broadcast(broadcast(x)) = broadcast(x)"),
+    MOVE(BROADCAST, broadcast_units, "broadcast that repeats nothing = reshape"),
+    MOVE(BROADCAST, broadcast_reshape, "broadcast(reshape(x)) = broadcast(x) where the reshape puts 1s between"),
+    MOVE(SLICE, slice_same, "slice of everything"),
+    MOVE(SLICE, move_splat, "slice of a uniform value"),
+    MOVE(SLICE, slice_slice, "slice(slice(x)) = slice(x)"),
+    MOVE(PAD, pad_none, "pad by nothing"),
+    MOVE(CONCAT, concat_one, "concat of one value"),
+    MOVE(CONCAT, concat_concat, "concat(concat(x, y), z) = concat(x, y, z)"),
+    MOVE(RSUM, reduce_nothing, "sum over dimensions of 1"),
+    MOVE(RPROD, reduce_nothing, "prod over dimensions of 1"),
+    MOVE(RMIN, reduce_nothing, "min over dimensions of 1"),
+    MOVE(RMAX, reduce_nothing, "max over dimensions of 1"),
+    MOVE(GATHER, gather_slice, "gather of known consecutive indices = slice"),
+    MOVE(GATHER_ELEMENTS, gather_rows, "gather_elements(x, broadcast(i)) = gather(x, i)"),
+    MOVE(SCATTER_ELEMENTS, scatter_rows, "scatter_elements(x, broadcast(i), u) = scatter_nd(x, i, u)"),
+    {HN_OP_CONST, HN_EXACT, NULL, NULL},
 };
 
 /* Unary, binary and ternary operations share one rule; it is tried for every pointwise node. */

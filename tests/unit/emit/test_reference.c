@@ -194,6 +194,9 @@ static const spec specs[] = {
     {"scatter_nd", SIZES, "4",
      "symbol n in 0..\ninput %x : $[4, 5, n] \"x\"\ninput %i : i64[7, 2] \"i4\"\ninput %u : $[7, n] \"u\"\n%y = "
      "scatter_nd %x, %i, %u {mode = set}\noutput %y \"y\"\n"},
+    {"scatter_nd_add_rows", "f32 f16 u64", "4",
+     "symbol n in 0..\ninput %x : $[4, n] \"x\"\ninput %i : i64[9, 1] \"i4\"\ninput %u : $[9, n] \"f\"\n%y = "
+     "scatter_nd %x, %i, %u {mode = add}\noutput %y \"y\"\n"},
     {"scatter_nd_add", "f32 bf16 i8", "",
      "input %x : $[4, 5] \"x\"\ninput %i : i64[2, 7, 1] \"i4\"\ninput %u : $[2, 7, 5] \"f\"\n%y = scatter_nd %x, %i, "
      "%u {mode = add}\noutput %y \"y\"\n"},

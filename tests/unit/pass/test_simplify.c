@@ -109,6 +109,39 @@ static const pass_case cases[] = {
      "symbol n in 0..\ninput %0 : f32[n, 5] \"x\"\n%1 = const {value = i64[] (0)}\n"
      "%2 = gather %0, %1 {axis = 0, batch = 0} : f32[5]\n" OUT2,
      NULL},
+    {"simplify/gather_elements_of_rows_is_gather", "simplify dce",
+     "input %0 : f32[9, 4] \"x\"\ninput %1 : i64[6] \"i\"\n%2 = broadcast %1 {shape = [6, 4], map = [0]}\n%3 = "
+     "gather_elements %0, %2 {axis = 0}\noutput %3 \"z\"\n",
+     "input %0 : f32[9, 4] \"x\"\ninput %1 : i64[6] \"i\"\n%2 = gather %0, %1 {axis = 0, batch = 0} : f32[6, "
+     "4]\noutput %2 \"z\"\n"},
+    {"simplify/gather_elements_of_columns_is_gather", "simplify dce",
+     "input %0 : f32[4, 9] \"x\"\ninput %1 : i64[1, 6] \"i\"\n%2 = broadcast %1 {shape = [4, 6], map = [0, 1]}\n%3 = "
+     "gather_elements %0, %2 {axis = 1}\noutput %3 \"z\"\n",
+     "input %0 : f32[4, 9] \"x\"\ninput %1 : i64[1, 6] \"i\"\n%2 = reshape %1 {shape = [6]} : i64[6]\n%3 = gather %0, "
+     "%2 {axis = 1, batch = 0} : f32[4, 6]\noutput %3 \"z\"\n"},
+    {"simplify/gather_elements_of_part_of_rows_stays", "simplify dce",
+     "input %0 : f32[9, 5] \"x\"\ninput %1 : i64[6] \"i\"\n%2 = broadcast %1 {shape = [6, 4], map = [0]} : i64[6, "
+     "4]\n%3 = gather_elements %0, %2 {axis = 0} : f32[6, 4]\noutput %3 \"z\"\n",
+     NULL},
+    {"simplify/gather_elements_by_indices_along_the_others_stays", "simplify dce",
+     "input %0 : f32[9, 4] \"x\"\ninput %1 : i64[4] \"i\"\n%2 = broadcast %1 {shape = [6, 4], map = [1]} : i64[6, "
+     "4]\n%3 = gather_elements %0, %2 {axis = 0} : f32[6, 4]\noutput %3 \"z\"\n",
+     NULL},
+    {"simplify/scatter_elements_of_rows_is_scatter_nd", "simplify dce",
+     "input %0 : f32[9, 4] \"x\"\ninput %1 : i64[6] \"i\"\ninput %2 : f32[6, 4] \"u\"\n%3 = broadcast %1 {shape = [6, "
+     "4], map = [0]}\n%4 = scatter_elements %0, %3, %2 {axis = 0, mode = add}\noutput %4 \"z\"\n",
+     "input %0 : f32[9, 4] \"x\"\ninput %1 : i64[6] \"i\"\ninput %2 : f32[6, 4] \"u\"\n%3 = reshape %1 {shape = [6, "
+     "1]} : i64[6, 1]\n%4 = scatter_nd %0, %3, %2 {mode = add} : f32[9, 4]\noutput %4 \"z\"\n"},
+    {"simplify/scatter_elements_of_columns_stays", "simplify dce",
+     "input %0 : f32[4, 9] \"x\"\ninput %1 : i64[6] \"i\"\ninput %2 : f32[4, 6] \"u\"\n%3 = broadcast %1 {shape = [4, "
+     "6], map = [1]} : i64[4, 6]\n%4 = scatter_elements %0, %3, %2 {axis = 1, mode = add} : f32[4, 9]\noutput %4 "
+     "\"z\"\n",
+     NULL},
+    {"simplify/scatter_elements_of_part_of_rows_stays", "simplify dce",
+     "input %0 : f32[9, 5] \"x\"\ninput %1 : i64[6] \"i\"\ninput %2 : f32[6, 4] \"u\"\n%3 = broadcast %1 {shape = [6, "
+     "4], map = [0]} : i64[6, 4]\n%4 = scatter_elements %0, %3, %2 {axis = 0, mode = set} : f32[9, 5]\noutput %4 "
+     "\"z\"\n",
+     NULL},
     {"simplify/sum_of_one", "simplify", "input %0 : f32[3, 1] \"x\"\n%1 = sum %0 {axes = [1], keep = 0}\n" OUT1,
      "input %0 : f32[3, 1] \"x\"\n%1 = reshape %0 {shape = [3]} : f32[3]\n" OUT1},
     {"simplify/uniform_arithmetic", "simplify fold dce",
