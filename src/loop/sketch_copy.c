@@ -49,6 +49,8 @@ static int64_t at_least(const hn_nest *n, hn_st loop, int64_t most) {
 
 static bool recognise(hn_nest *n, const hn_machine *m, copy *out) {
     hn_nest_tidy(n);
+    hn_nest_collapse(n, n->first); /* lines of an image: squares do not end with each */
+    hn_nest_tidy(n);
     *out = (copy){{{0}, 0}, 0, -1, 0};
     out->c = hn_chain_of(n, n->first);
     out->x = out->c.n - 1;
@@ -90,7 +92,7 @@ static bool block(hn_nest *n, hn_st *y, hn_st *x, int64_t size, const char **why
     return true;
 }
 
-/* for y { for x } as squares; what is left of x goes along y, what is left of y along x. */
+/* for y { for x } as squares; what is left of x goes along y, what is left of y in smaller squares, at last along x. */
 static bool squares(hn_nest *n, hn_st y, int64_t side, const char **why) {
     hn_st rows, columns, y_left = 0, x_left = 0, vector;
     if (!hn_loop_split(n, y, side, &rows, &y_left, why) || !hn_loop_swap(n, rows, why)) return false;
@@ -100,18 +102,29 @@ static bool squares(hn_nest *n, hn_st y, int64_t side, const char **why) {
     rows = n->st[columns].body;
     if (!hn_loop_unroll(n, rows, why) || !hn_loop_vectorise(n, columns, why)) return false;
     if (x_left && !hn_loop_vectorise(n, n->st[x_left].body, why)) return false;
-    if (y_left && hn_loop_split(n, n->st[y_left].body, side, &vector, NULL, NULL)) hn_loop_vectorise(n, vector, NULL);
+    if (!y_left) return true;
+    if (side > SIDE_MIN) return squares(n, y_left, side / 2, why);
+    if (hn_loop_split(n, n->st[y_left].body, side, &vector, NULL, NULL)) hn_loop_vectorise(n, vector, NULL);
     return true;
 }
 
+static bool is_shorter(const hn_nest *n, hn_st a, hn_st b) {
+    int64_t e, f;
+    return hn_ix_is_int(n, n->extent[n->st[a].var], &e) && (!hn_ix_is_int(n, n->extent[n->st[b].var], &f) || e < f);
+}
+
+/* Blocks walk along the shorter side: where that is all of a line's neighbours in memory, each line is read or written
+ * whole before the next. */
 static bool copy_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     copy c;
     hn_nest_tidy(n);
     if (!recognise(n, m, &c)) return hn_loop_no(why, "no transposition");
     for (; c.y + 1 < c.x; c.y++)
         if (!hn_loop_swap(n, c.c.loop[c.y], why)) return false;
-    hn_st y = c.c.loop[c.y], x = c.c.loop[c.x];
+    hn_st y = c.c.loop[c.y], x = c.c.loop[c.x], outer = y;
+    bool across = is_shorter(n, y, x);
     if (!block(n, &y, &x, setting[0], why) || !squares(n, y, c.side, why)) return false;
+    if (across && !hn_loop_swap(n, outer, why)) return false;
     hn_nest_items(n);
     hn_nest_tidy(n);
     return true;
