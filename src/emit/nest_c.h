@@ -48,7 +48,7 @@ typedef struct hn_c {
     bool *inlined;                /* scalars written where they are used */
     hn_c_base base[HN_BASES_MAX]; /* of the loops being written */
     unsigned n_base, n_base_ever;
-    hn_str *folds;   /* functions that fold the lanes of a vector */
+    hn_str *folds;   /* functions that few kernels need: folds of a vector's lanes, rounding, squares */
     const char *why; /* first reason why it cannot be written */
 } hn_c;
 
@@ -98,6 +98,10 @@ bool hn_c_across(hn_c *c, hn_sv x);
 /* nest_c_op.c: one operation on operands given as text */
 void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]);
 bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]); /* false: lane by lane */
+
+/* nest_c_round.c: of a vector of floats, the function beside the kernel (c->folds); false: it has none. */
+bool hn_c_round(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a); /* floor, ceil, round, trunc, sign */
+bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *a); /* a cast */
 
 /* nest_c_types.c: types, and functions on vectors, guarded so that they may be repeated in one file */
 void hn_c_prelude(hn_str *out, int width, uint32_t math);

@@ -242,7 +242,7 @@ static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype fro
     } else if (from == HONE_BOOL) {
         hn_str_addf(out, "__builtin_convertvector(-%s, hnk_%s_x%d)", a, t, c->width);
     } else if (hn_is_float(from) && !hn_is_float(x->dtype)) {
-        return false;
+        return hn_c_to_int(c, out, x, from, a);
     } else {
         hn_str_addf(out, "__builtin_convertvector(%s, hnk_%s_x%d)", a, t, c->width);
     }
@@ -320,6 +320,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
         hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
         return true;
     }
+    if (is_float && hn_c_round(c, out, x->op, t, a[0])) return true;
     const char *function = hn_c_function(c, x->op, t);
     if (function) hn_str_addf(out, "hnk_%s_%s_x%d(%s)", function, name, c->width, a[0]);
     return function != NULL;

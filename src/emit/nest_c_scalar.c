@@ -185,12 +185,55 @@ static bool vector_load(hn_c *c, hn_str *out, const hn_scalar *x) {
     return true;
 }
 
+static bool stride_of(const hn_c *c, hn_ix at, int64_t *step) {
+    int k = hn_c_vector_lane(c);
+    hn_dim stride;
+    return k >= 0 && hn_ix_stride(c->n, at, c->lane[k].var, &stride) && hn_dim_is_int(c->n->dims, stride, step);
+}
+
+/* An index that grows evenly from lane to lane. */
+static bool vector_index(hn_c *c, hn_str *out, const hn_scalar *x) {
+    int64_t step;
+    if (x->dtype != HONE_I64 || !stride_of(c, x->at, &step)) return false;
+    hn_str_addf(out, "hnk_dup_i64_x%d(", c->width);
+    hn_c_ix(c, out, x->at, "0");
+    hn_str_addf(out, ") + (hnk_i64_x%d){", c->width);
+    for (int l = 0; l < c->width; l++) hn_str_addf(out, "%s%lld", l ? ", " : "", (long long)(l * step));
+    hn_str_add(out, "}");
+    return true;
+}
+
+/* Every other element: the even ones of a vector, then the odd ones of the one that begins a lane before its end, so
+ * that nothing is read which lies behind the last. */
+static bool load_others(hn_c *c, hn_str *out, const hn_scalar *x) {
+    const hn_nbuf *b = &c->n->buf[x->buf];
+    const char *name = hn_dtype_of(b->dtype)->text;
+    int64_t step;
+    int w = c->width;
+    if (guards_vary(c, x) || (b->dtype != HONE_F32 && b->dtype != HONE_F64)) return false;
+    if (!stride_of(c, x->at, &step) || step != 2 || w < 4) return false;
+    if (x->n_guard) {
+        hn_c_guards(c, out, x->n_guard, x->guard, "0");
+        hn_str_add(out, " ? ");
+    }
+    for (int k = 0; k < 2; k++) {
+        hn_str_addf(out, "%s*(const hnk_%s_x%du *)(&", k ? ", " : "__builtin_shufflevector(", name, w);
+        hn_c_access(c, out, x->buf, x->at, "0");
+        hn_str_addf(out, " + %d)", k ? w - 1 : 0);
+    }
+    for (int l = 0; l < w; l++) hn_str_addf(out, ", %d", l < w / 2 ? 2 * l : 2 * l + 1);
+    hn_str_add(out, ")");
+    if (x->n_guard) hn_str_addf(out, " : (hnk_%s_x%d){0}", name, w);
+    return true;
+}
+
 static bool vector_value(hn_c *c, hn_str *out, const hn_scalar *x) {
     hn_str arg[3] = {{0}, {0}, {0}};
     const char *text[3] = {NULL, NULL, NULL};
     bool done = false;
     if (x->kind == HN_SV_LOAD && c->n->buf[x->buf].space == HN_REG) return hn_c_reg(c, out, x->buf, x->at, true), true;
-    if (x->kind == HN_SV_LOAD) return vector_load(c, out, x);
+    if (x->kind == HN_SV_LOAD) return vector_load(c, out, x) || load_others(c, out, x);
+    if (x->kind == HN_SV_INDEX) return vector_index(c, out, x);
     if (x->kind != HN_SV_OP && x->kind != HN_SV_PICK) return false;
     for (uint32_t k = 0; k < x->n_arg; k++) {
         hn_c_operand(c, &arg[k], x->arg[k], true, "l");

@@ -40,18 +40,10 @@ static const char common[] =
     "HNR hnk_i32_x@ hnk_pick_bool_x@(hnk_i32_x@ m, hnk_i32_x@ a, hnk_i32_x@ b) { return (m & a) | (~m & b); }\n"
     "HNR hnk_f32_x@ hnk_abs_f32_x@(hnk_f32_x@ x) { return (hnk_f32_x@)((hnk_i32_x@)x & 0x7fffffff); }\n"
     "HNR hnk_f64_x@ hnk_abs_f64_x@(hnk_f64_x@ x) { return (hnk_f64_x@)((hnk_i64_x@)x & 0x7fffffffffffffff); }\n"
-    "HNR hnk_f32_x@ hnk_sqrt_f32_x@(hnk_f32_x@ x) {\n"
-    "    for (int l = 0; l < @; l++) x[l] = sqrtf(x[l]);\n"
-    "    return x;\n"
-    "}\n"
     "HNR hnk_f32_x@ hnk_power2_f32_x@(hnk_f32_x@ x) { return x * x; }\n"
     "HNR hnk_f32_x@ hnk_power3_f32_x@(hnk_f32_x@ x) {\n"
     "    hnk_f64_x@ d = __builtin_convertvector(x, hnk_f64_x@);\n"
     "    return __builtin_convertvector(d * d * d, hnk_f32_x@);\n"
-    "}\n"
-    "HNR hnk_f64_x@ hnk_sqrt_f64_x@(hnk_f64_x@ x) {\n"
-    "    for (int l = 0; l < @; l++) x[l] = sqrt(x[l]);\n"
-    "    return x;\n"
     "}\n";
 static const char absolute[] =
     "HNR hnk_$_x@ hnk_abs_$_x@(hnk_$_x@ x) { return hnk_pick_$_x@(hnk_mask_$_x@(x < 0), -x, x); }\n";
@@ -107,6 +99,22 @@ static void fused(hn_str *out, int width, bool wide) {
         out,
         "#else\n    for (int l = 0; l < %d; l++) c[l] = __builtin_fma%s(a[l], b[l], c[l]);\n    return c;\n#endif\n}\n",
         width, wide ? "" : "f");
+}
+
+static void root(hn_str *out, int width, bool wide) {
+    const char *t = wide ? "f64" : "f32", *p = wide ? "pd" : "ps";
+    int bits = width * (wide ? 64 : 32);
+    hn_str_addf(out, "HNR hnk_%s_x%d hnk_sqrt_%s_x%d(hnk_%s_x%d x) {\n", t, width, t, width, t, width);
+    if (bits == 512)
+        hn_str_addf(out,
+                    "#if defined(__AVX512F__) && !defined(__clang__)\n"
+                    "    return __builtin_ia32_sqrt%s512_mask(x, x, -1, 4);\n#else\n",
+                    p);
+    if (bits == 256)
+        hn_str_addf(out,
+                    "#if defined(__AVX__) && !defined(__clang__)\n    return __builtin_ia32_sqrt%s256(x);\n#else\n", p);
+    hn_str_addf(out, "    for (int l = 0; l < %d; l++) x[l] = sqrt%s(x[l]);\n    return x;\n", width, wide ? "" : "f");
+    hn_str_add(out, bits == 512 || bits == 256 ? "#endif\n}\n" : "}\n");
 }
 
 /* The quotient of a part of a sum by that sum, from 1 on: the reciprocal's product, put right twice. It is what IEEE
@@ -217,6 +225,8 @@ static void vectors(hn_str *out, int width) {
     for (size_t k = 2; k < sizeof rows / sizeof *rows; k++) template(out, absolute, width, &rows[k]);
     fused(out, width, false);
     fused(out, width, true);
+    root(out, width, false);
+    root(out, width, true);
     template(out, part, width, NULL);
     small_floats(out, width);
     hn_str_add(out, "#endif\n");

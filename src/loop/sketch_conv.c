@@ -25,7 +25,9 @@ enum {
     L2_B = 24, /* a cycle */
     ANY_WIDTH = 5040,
     SPARE_MIN = 2,
-    SPARE_FOUR = 8
+    SPARE_FOUR = 8,
+    ITEM_ROWS = 32, /* where the height is not known */
+    ITEM_TILES = 256
 };
 
 typedef struct form {
@@ -273,6 +275,15 @@ static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols, bool 
     return item;
 }
 
+/* Tiles in a work item of an image that is one line: the columns at its ends stand alone, so that items are as long as
+ * leaves the cores two each. */
+static int64_t item_tiles(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
+    int64_t tiles = (f->width + rows - 1) / rows, block = cols * f->lanes, item = 1;
+    int64_t blocks = f->own ? 1 : (f->channels + block - 1) / block, cores = m->cores > 0 ? m->cores : 1;
+    while (item < tiles && item < ITEM_TILES && blocks * ((tiles + 2 * item - 1) / (2 * item)) >= 2 * cores) item *= 2;
+    return item;
+}
+
 /* Are all weights read for each line of the image, not the image for each block of them? Where the image is read again
  * from the second-level cache, weights had better come once, from wherever they are, and be asked for ahead. */
 static bool weights_inside(const form *f, const hn_machine *m) {
@@ -289,7 +300,8 @@ static int64_t best_steps(const form *f, const hn_machine *m, int64_t rows, int6
 
 static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     static const int64_t rows[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 28}, cols[] = {1, 2, 3, 4},
-                         item[] = {1, 2, 4, 8, 16, 32}, either[] = {0, 1}, what[] = {0, 1, 2, 3}, steps[] = {1, 2, 4};
+                         item[] = {1, 2, 4, 8, 16, 32, 64, 128, 256}, either[] = {0, 1}, what[] = {0, 1, 2, 3},
+                         steps[] = {1, 2, 4};
     form f;
     if (!match(n, m, &f)) return false;
     int64_t r = 1, c = 1;
@@ -300,7 +312,10 @@ static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->n = 0;
     add_knob(out, "rows", r, rows, sizeof rows / sizeof *rows, f.width ? f.width : 28);
     add_knob(out, "cols", c, cols, sizeof cols / sizeof *cols, (f.channels + f.lanes - 1) / f.lanes);
-    add_knob(out, "item", item_rows(&f, m, c, alone), item, sizeof item / sizeof *item, f.height ? f.height : 32);
+    bool line = f.c.n < 3 && f.width;
+    int64_t work = line ? item_tiles(&f, m, r, c) : item_rows(&f, m, c, alone);
+    int64_t longest = f.height ? f.height : line ? ITEM_TILES : ITEM_ROWS;
+    add_knob(out, "item", work, item, sizeof item / sizeof *item, longest);
     add_knob(out, "stage", f.calls, either, 2, 1);
     if (f.own) return true;
     add_knob(out, "order", inside, either, 2, 1);

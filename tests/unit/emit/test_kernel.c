@@ -194,6 +194,7 @@ static const char *schedule_of(const char *name, const hn_dialect *d) {
         {"last_dense_lines_ahead", "conv order=1 ahead=2 steps=2 item=2"},
         {"last_dense_weights_ahead", "conv order=0 ahead=3 steps=4 rows=5"},
         {"last_odd_channels_steps", "conv order=0 ahead=3 steps=2 cols=1"},
+        {"last_line_items", "conv item=1 rows=4"},
         {"last_stem_steps", "conv order=1 ahead=2 steps=4"},
         {"last_stride_lines_ahead", "conv order=1 ahead=3 steps=2 item=4"},
         {"last_groups_steps", "conv ahead=3 steps=4"},
