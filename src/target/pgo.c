@@ -8,7 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tool that belongs to this compiler: as it says itself, else by its own version suffix, else the plain name. */
+/* What follows "version " in the text; 0: nothing does. */
+static long major_of(const char *text) {
+    const char *at = text ? strstr(text, "version ") : NULL;
+    return at ? strtol(at + strlen("version "), NULL, 10) : 0;
+}
+
+/* Profiles are read by tools of the compiler's own version alone. */
+static bool same_version(const hone_target *t, const char *tool) {
+    const char *argv[] = {tool, "--version", NULL};
+    hn_tool run;
+    if (hn_tool_run(argv, 20, &run, NULL)) return false;
+    long mine = major_of(t->print.version), other = run.ok ? major_of(run.out) : -1;
+    hn_tool_free(&run);
+    return other >= 0 && (!mine || !other || mine == other);
+}
+
+/* The tool of this name, if it is of the compiler's version; to be freed. */
+static char *tool_named(const hone_target *t, const char *name) {
+    char *path = name ? hn_which(name) : NULL;
+    if (!path || same_version(t, path)) return path;
+    free(path);
+    return NULL;
+}
+
+/* The tool that belongs to this compiler: as it says itself (which may be whatever is in PATH), else by its own version
+ * suffix, else the plain name. */
 char *hn_profile_tool(hone_target *t) {
     const char *name = t->family->profile_tool;
     if (!name) return NULL;
@@ -16,13 +41,12 @@ char *hn_profile_tool(hone_target *t) {
     char *text = NULL, *path = NULL;
     if (args[0] && hn_tool_ask(t, args, &text, NULL) == HONE_OK) {
         text[strcspn(text, "\n")] = 0;
-        path = *text == '/' ? hn_which(text) : NULL;
+        path = *text == '/' ? tool_named(t, text) : NULL;
         free(text);
     }
     const char *dash = strrchr(t->print.command, '-');
-    const char *versioned = dash ? hn_format(&t->arena, "%s%s", name, dash) : NULL;
-    if (!path && versioned) path = hn_which(versioned);
-    return path ? path : hn_which(name);
+    if (!path && dash) path = tool_named(t, hn_format(&t->arena, "%s%s", name, dash));
+    return path ? path : tool_named(t, name);
 }
 
 static bool ends_with(const char *s, const char *end) {

@@ -199,12 +199,38 @@ static void test_installed(void) {
     free(saved);
 }
 
+/* A merger of another version reads no profiles of this one; where it is the only one there is none. */
+static void test_profile_tool(void) {
+    static const char clang[] = "#!/bin/sh\n"
+                                "case \"$*\" in\n"
+                                "--version) echo 'clang version 77.1.2 (fake)'; exit 0;;\n"
+                                "-print-prog-name=*) echo \"${1#*=}\"; exit 0;;\n"
+                                "esac\nexit 0\n";
+    char path[800], *old = getenv("PATH"), *saved = strdup(old ? old : "");
+    hone_target *t = NULL;
+    hone_err err = {0};
+    snprintf(path, sizeof path, "%s/bin:%s", fake_dir, saved);
+    setenv("PATH", path, 1);
+    fake_file("bin/llvm-profdata", "#!/bin/sh\necho 'LLVM (fake):'; echo '  LLVM version 14.0.6'\n", 0755);
+    hone_rc rc = hone_target_open(fake_file("bin/clang-77", clang, 0755), fake_cache(), &t, &err);
+    ok(!rc, "fakes/clang_opens %s", err.text);
+    rc = rc ? rc : hone_target_profile_merge(t, fake_dir, &err);
+    ok(rc == HONE_E_TOOL && strstr(err.text, "not installed"), "fakes/profile_tool_of_another_version %s", err.text);
+    fake_file("bin/llvm-profdata", "#!/bin/sh\necho 'LLVM (fake):'; echo '  LLVM version 77.0.0'\n", 0755);
+    rc = hone_target_profile_merge(t, fake_dir, &err);
+    ok(rc == HONE_E_NOTFOUND && strstr(err.text, "left no profile"), "fakes/profile_tool_of_this_version %s", err.text);
+    hone_target_close(t);
+    setenv("PATH", saved, 1);
+    free(saved);
+}
+
 int main(void) {
     fake_begin();
     test_unusable();
     test_probing();
     test_bad_discovery();
     test_installed();
+    test_profile_tool();
     fake_end();
     return done_testing();
 }
