@@ -20,7 +20,9 @@ typedef struct product {
     int64_t lanes;
     int64_t sum;   /* length of the outermost loop of the only reduction; 0: not known, or there are several */
     int64_t row_b; /* bytes from a row of the other operand to the next; 0: not known */
-    bool costly;   /* functions follow the reduction */
+    int64_t
+        step;    /* elements from a step of that reduction to the next, of the operand along the columns; 0: likewise */
+    bool costly; /* functions follow the reduction */
 } product;
 
 /* -- form */
@@ -130,6 +132,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     p->m = p->row < 0 ? 1 : all_rows(n, p, &o);
     if (p->row >= 0 && has_stride(n, o.across, n->st[p->c.loop[p->row]].var, &row)) p->row_b = row * o.size_b;
     p->sum = reductions == 1 ? length(n, red) : 0;
+    if (!has_stride(n, o.at[0], n->st[red].var, &p->step)) p->step = 0;
     p->k = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) p->k *= length(n, l);
     return true;
@@ -148,6 +151,8 @@ enum { AHEAD_PANELS = 1, AHEAD_ROWS = 2 };
 enum { STEPS_MAX = 4, SPARE_MIN = 2, SPARE_FOUR = 8 };
 /* DEPTH_MIN: of a slice; LINE: what depths are multiples of. GROUP_MAX: panels. */
 enum { DEPTH_MIN = 128, LINE = 16, GROUP_MAX = 8 };
+/* LINES_DEEP: lines of a matrix, PAGE elements or more each, that are read side by side. */
+enum { LINES_DEEP = 8, PAGE = 1024 };
 /* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol.
  * BLOCK_MIN: rows that panels should pass for. */
 enum { ITEMS = 4, LEAST_TILES = 4, UNKNOWN_ROWS = 256, BLOCK_MIN = 96 };
@@ -245,12 +250,19 @@ static int64_t best_ahead(const hn_machine *m, const product *p) {
     return (panels_stay(m, p) ? 0 : AHEAD_PANELS) + (p->k > 0 && rows * p->k * 4 > m->l2_b / 4 ? AHEAD_ROWS : 0);
 }
 
+/* One row times a matrix that is read line by line, and comes from beyond the second level? Tiles one by one would take
+ * half a kilobyte of each line: a few lines at a time are read along, through as many tiles as leave cores work. */
+static bool reads_lines(const hn_machine *m, const product *p) {
+    return p->m == 1 && p->sum == p->k && p->sum % LINES_DEEP == 0 && p->step >= PAGE && p->n * p->k * 4 > m->l2_b;
+}
+
 /* Slices of the reduction: where a block of the left operand, a panel and the next panel do not fit into the
  * second-level cache together, a panel's slice is what fills the first level, with the rows of a tile. Where the third
  * level is not much slower, the next panel may as well wait there. */
 static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *t, int64_t block) {
     int64_t width = t->cols * t->lanes, rows = p->m < block ? p->m : block, best = 0;
     int64_t beside = rows_beside_panels(m, p, t, 2 * m->l3_bps > m->l2_bps ? 1 : 2);
+    if (reads_lines(m, p)) return LINES_DEEP;
     if (p->m < 1 || p->sum != p->k || p->n < 1 || rows < 2 * t->rows) return 0;
     if (beside >= BLOCK_MIN || beside >= rows) return 0;
     for (int64_t d = DEPTH_MIN; 2 * d <= p->sum && 4 * d * (width + t->rows) <= m->l1d_b; d += LINE)
@@ -261,10 +273,11 @@ static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *
 /* A slice of the left operand serves the panels of a group: as many as leave the cores equal work. */
 static int64_t best_group(const hn_machine *m, const product *p, const hn_tile *t, int64_t block, int64_t depth) {
     int64_t cores = m->cores > 0 ? m->cores : 1, blocks = p->m > 0 ? (p->m + block - 1) / block : 1;
-    for (int64_t g = GROUP_MAX / 2; depth && g > 1; g /= 2) {
+    bool lines = reads_lines(m, p);
+    for (int64_t g = lines ? GROUP_MAX : GROUP_MAX / 2; depth && g > 1; g /= 2) {
         int64_t width = g * t->cols * t->lanes, items = blocks * ((p->n + width - 1) / width);
         int64_t turns = (items + cores - 1) / cores;
-        if (turns > 1 && 20 * items >= 19 * cores * turns) return g;
+        if ((turns > 1 || lines) && 20 * items >= 19 * cores * turns) return g;
     }
     return 1;
 }
@@ -272,6 +285,8 @@ static int64_t best_group(const hn_machine *m, const product *p, const hn_tile *
 static void depths(const product *p, hn_knob *k) {
     hn_knob_add(k, 0);
     hn_knob_add(k, k->model);
+    for (int64_t d = LINES_DEEP / 2; p->m == 1 && d <= 2 * LINES_DEEP; d *= 2)
+        if (p->sum == p->k && p->sum > 0 && p->sum % d == 0) hn_knob_add(k, d);
     for (int64_t parts = 2; p->sum == p->k && p->n > 0 && p->sum / parts >= DEPTH_MIN; parts++)
         if (p->sum % parts == 0 && p->sum / parts % LINE == 0) hn_knob_add(k, p->sum / parts);
 }
@@ -281,6 +296,8 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     if (!match(n, m, &p)) return false;
     hn_tile t = best_tile(m, &p);
     int64_t block = best_block(m, &p, &t), depth = best_depth(m, &p, &t, block);
+    int64_t group = best_group(m, &p, &t, block, depth);
+    if (group < 2 && p.m == 1) depth = 0;
     out->n = 9;
     out->knob[ROWS] = (hn_knob){.name = "rows", .model = t.rows};
     out->knob[COLS] = (hn_knob){.name = "cols", .model = t.cols};
@@ -288,7 +305,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[AHEAD] = (hn_knob){.name = "ahead", .model = best_ahead(m, &p)};
     out->knob[STAGE] = (hn_knob){.name = "stage", .model = p.costly};
     out->knob[DEPTH] = (hn_knob){.name = "depth", .model = depth};
-    out->knob[GROUP] = (hn_knob){.name = "group", .model = best_group(m, &p, &t, block, depth)};
+    out->knob[GROUP] = (hn_knob){.name = "group", .model = group};
     out->knob[STEPS] = (hn_knob){.name = "steps", .model = best_steps(m, &p, &t)};
     out->knob[OVERLAP] = (hn_knob){.name = "overlap", .model = p.m < 1};
     for (int64_t c = 1; c <= COLS_MAX; c++) hn_knob_add(&out->knob[COLS], c);

@@ -182,6 +182,7 @@ static const char *schedule_of(const char *name, const hn_dialect *d) {
         {"packed_slices_staged", "gemm depth=128 group=4 stage=1 ahead=1"},
         {"packed_slices_symbolic", "gemm depth=256 group=2 ahead=1"},
         {"packed_groups", "gemm group=4 ahead=1"},
+        {"one_row_of_few_columns", "gemm depth=8 group=2"},
         {"packed_steps", "gemm steps=4 ahead=3"},
         {"packed_steps_symbolic", "gemm steps=2 ahead=3"},
         {"packed_laps", "gemm overlap=1 stage=0"},
