@@ -276,11 +276,11 @@ static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols, bool 
 }
 
 /* Tiles in a work item of an image that is one line: the columns at its ends stand alone, so that items are as long as
- * leaves the cores two each. */
+ * leaves every core one. */
 static int64_t item_tiles(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
     int64_t tiles = (f->width + rows - 1) / rows, block = cols * f->lanes, item = 1;
     int64_t blocks = f->own ? 1 : (f->channels + block - 1) / block, cores = m->cores > 0 ? m->cores : 1;
-    while (item < tiles && item < ITEM_TILES && blocks * ((tiles + 2 * item - 1) / (2 * item)) >= 2 * cores) item *= 2;
+    while (item < tiles && item < ITEM_TILES && blocks * ((tiles + 2 * item - 1) / (2 * item)) >= cores) item *= 2;
     return item;
 }
 
