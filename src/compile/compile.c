@@ -48,7 +48,9 @@ static hone_rc set_names(hn_library *l, const char *name, hone_err *err) {
         return hn_fail(err, HONE_E_USAGE, "'%s' is no name for a library; give one such as build/model", output);
     if (strlen(l->name) > 200) return hn_fail(err, HONE_E_USAGE, "'%.40s…' is too long a name", l->name);
     l->ident = identifier_of(&l->arena, l->name);
-    return l->ident ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    l->query =
+        !l->ident || l->options->emit != HONE_EMIT_C ? HONE_MODEL_ENTRY : hn_format(&l->arena, "%s_model", l->ident);
+    return l->ident && l->query ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
 static hone_rc make_work(hn_library *l, hone_err *err) {

@@ -117,6 +117,7 @@ struct hn_library {
     const hone_compile_options *options;
     const char *name;   /* of the files, as the user gave it */
     const char *ident;  /* a C identifier made of it */
+    const char *query;  /* the function that tells the model: of a C file its own, as programs link several */
     const char *folder; /* where the results go */
     hn_temp temp;
     const char *work;                         /* its path, while it is there */

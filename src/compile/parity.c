@@ -100,12 +100,9 @@ static void check_kernel(const hn_model *m, const hn_kernel *k, run_fn *run, hn_
 }
 
 static const hone_model *open_library(const hn_model *m, const char *path, char *trouble, size_t n) {
-    char name[256];
     hone_model_entry *entry = NULL;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
-    snprintf(name, sizeof name, m->options->emit == HONE_EMIT_C ? "%s_model" : "%s",
-             m->options->emit == HONE_EMIT_C ? m->lib->ident : HONE_MODEL_ENTRY);
-    if (library) symbol = dlsym(library, name);
+    if (library) symbol = dlsym(library, m->lib->query);
     memcpy(&entry, &symbol, sizeof entry);
     if (!entry) snprintf(trouble, n, "%s", library ? "it has no entry" : dlerror());
     return entry ? entry()->targets[m->target] : NULL;
@@ -124,7 +121,7 @@ static place find_place(const hn_model *m, const char *path, shared *s) {
     else
         p.library = open_library(m, path, s->trouble, sizeof s->trouble);
     if (!p.remote && !p.library && !s->trouble[0])
-        snprintf(s->trouble, sizeof s->trouble, "no process can be started for it");
+        snprintf(s->trouble, sizeof s->trouble, "'%s' does not load it", hn_library_emulator(m->lib));
     return p;
 }
 

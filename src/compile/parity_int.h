@@ -63,8 +63,8 @@ typedef struct hn_remote_buffer {
     bool guarded; /* HN_GUARD_B bytes in front and behind belong to it */
 } hn_remote_buffer;
 hone_rc hn_remote_build(hn_library *l, hone_err *err);
-hn_remote *hn_remote_open(const hn_library *l);
-void hn_remote_close(hn_remote *r); /* accepts NULL */
+hn_remote *hn_remote_open(const hn_library *l); /* NULL: it cannot be started, or does not load the library */
+void hn_remote_close(hn_remote *r);             /* accepts NULL */
 bool hn_remote_run(hn_remote *r, uint32_t target, uint32_t kernel, const hn_remote_buffer *b, int64_t n_buffers,
                    int64_t *symbol, size_t n_symbols, int64_t begin, int64_t end);
 

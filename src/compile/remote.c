@@ -91,7 +91,8 @@ struct hn_remote {
 };
 
 static void become_runner(const hn_library *l, const char *memory, const int to[2], const int from[2]) {
-    const char *const argv[] = {hn_library_emulator(l), "-L", l->remote_root, "./runner", "./model.so", memory, NULL};
+    const char *const argv[] = {hn_library_emulator(l), "-L",     l->remote_root, "./runner",
+                                "./model.so",           l->query, memory,         NULL};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (chdir(l->work) || dup2(to[0], 0) < 0 || dup2(from[1], 1) < 0) _exit(6);
     close(to[0]), close(to[1]), close(from[0]), close(from[1]);
@@ -101,7 +102,7 @@ static void become_runner(const hn_library *l, const char *memory, const int to[
 
 hn_remote *hn_remote_open(const hn_library *l) {
     hn_remote *r = calloc(1, sizeof *r);
-    char name[40], *path;
+    char name[40], *path, loaded;
     int to[2], from[2];
     snprintf(name, sizeof name, "memory-%ld", (long)getpid());
     path = hn_path_join(l->work, name);
@@ -113,7 +114,7 @@ hn_remote *hn_remote_open(const hn_library *l) {
     if (pid == 0) become_runner(l, name, to, from);
     close(to[0]), close(from[1]);
     r->to = to[1], r->from = from[0], r->pid = pid;
-    return pid < 0 ? NULL : r;
+    return pid < 0 || read(r->from, &loaded, 1) != 1 ? NULL : r;
 }
 
 void hn_remote_close(hn_remote *r) {

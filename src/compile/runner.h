@@ -1,6 +1,7 @@
 /* runner.h — runs kernels of a library for another process. Text carried into artifacts' checks, not into artifacts.
  *
- * usage: runner LIBRARY MEMORY. Reads hn_remote_order records from standard input, runs each on the file MEMORY, which
+ * usage: runner LIBRARY ENTRY MEMORY. Loads the library, whose entry point has the name ENTRY, and says so with one
+ * byte on standard output. Then reads hn_remote_order records from standard input, runs each on the file MEMORY, which
  * both processes map, and answers with one byte. It is how parity reaches a library for another processor, under an
  * emulator. Ends when its input does.
  */
@@ -14,10 +15,10 @@
 
 typedef void kernel_fn(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 
-static const hone_model *open_library(const char *path) {
+static const hone_model *open_library(const char *path, const char *name) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
     hone_model_entry *entry = NULL;
-    if (library) symbol = dlsym(library, HONE_MODEL_ENTRY);
+    if (library) symbol = dlsym(library, name);
     memcpy(&entry, &symbol, sizeof entry);
     return entry ? entry() : NULL;
 }
@@ -31,12 +32,13 @@ static void obey(const hone_model *m, const hn_remote_order *o, char *memory) {
 }
 
 int main(int argc, char **argv) {
-    const hone_model *m = argc == 3 ? open_library(argv[1]) : NULL;
-    int file = m ? open(argv[2], O_RDWR) : -1;
+    const hone_model *m = argc == 4 ? open_library(argv[1], argv[2]) : NULL;
+    int file = m ? open(argv[3], O_RDWR) : -1;
     char *memory = NULL, done = 'd';
     int64_t size_b = 0;
     hn_remote_order o;
     if (file < 0) return 3;
+    if (write(1, &done, 1) != 1) return 5;
     while (read(0, &o, sizeof o) == (ssize_t)sizeof o) {
         if (o.size_b != size_b) {
             if (memory) munmap(memory, (size_t)size_b);

@@ -287,14 +287,10 @@ static void add_entry(const hn_model *m, hn_str *out) {
                 "HNM_ARENA_B, hnm_create%s, hnm_run, hnm_free, hnm_error, %s, 1, hnm_targets, 1, hnm_versions, "
                 "hnm_last_version};\nstatic const hone_model *const hnm_targets[1] = {&hnm_model};\n",
                 m->n_kernel, checks ? "_checked" : "", m->options->profile ? "&hnm_profile" : "NULL");
-    if (m->options->emit == HONE_EMIT_C)
-        hn_str_addf(out,
-                    "__attribute__((visibility(\"default\"))) const hone_model *%s_model(void);\nconst hone_model "
-                    "*%s_model(void) { return &hnm_model; }\n",
-                    m->lib->ident, m->lib->ident);
-    else
-        hn_str_add(out, "__attribute__((visibility(\"default\"))) const hone_model *hone_model_query(void);\n"
-                        "const hone_model *hone_model_query(void) { return &hnm_model; }\n");
+    hn_str_addf(out,
+                "__attribute__((visibility(\"default\"))) const hone_model *%s(void);\nconst hone_model *%s(void) { "
+                "return &hnm_model; }\n",
+                m->lib->query, m->lib->query);
 }
 
 /* One of several models: what the entry needs of it. */
@@ -424,10 +420,8 @@ hone_rc hn_source_header(const hn_model *m, hn_str *out) {
     hn_str_add(out, hn_carried_model_h());
     hn_str_addf(out, "\n#ifndef HONE_MODEL_OF_%s\n#define HONE_MODEL_OF_%s\n", m->lib->ident, m->lib->ident);
     hn_str_add(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    if (m->options->emit == HONE_EMIT_C)
-        hn_str_addf(out, "const hone_model *%s_model(void);\n", m->lib->ident);
-    else
-        hn_str_add(out, "const hone_model *hone_model_query(void); /* of the library that is linked or opened */\n");
+    hn_str_addf(out, "const hone_model *%s(void);%s\n", m->lib->query,
+                m->options->emit == HONE_EMIT_C ? "" : " /* of the library that is linked or opened */");
     hn_str_add(out, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return out->failed ? HONE_E_NOMEM : HONE_OK;
 }

@@ -194,7 +194,7 @@ if [ "$(uname -m)" = x86_64 ]; then
         ok target_asked_for_is_not_offered grep -q "^error 7 this processor does not offer 'x86-64-v3'" asked.out
     fi
     ok targets_of_two_processors_are_refused bash -c "! '$hone' compile sizes.ir --target x86-64-v3,aarch64 2> why; grep 'different processors' why"
-    if only aarch64-linux-gnu-gcc qemu-aarch64 -- aarch64_compiles aarch64_parity_holds aarch64_runs aarch64_agrees; then
+    if only aarch64-linux-gnu-gcc qemu-aarch64 -- aarch64_compiles aarch64_parity_holds aarch64_runs aarch64_agrees aarch64_c_file; then
         ok aarch64_compiles sizes arm aarch64 --specialize n=7
         ok aarch64_parity_holds bash -c "! grep -E 'parity: (none|skipped|differs|crashed)' arm/sizes.manifest"
         arm=$(dirname "$(dirname "$(realpath "$(aarch64-linux-gnu-gcc -print-file-name=libc.so.6)")")")
@@ -203,6 +203,8 @@ if [ "$(uname -m)" = x86_64 ]; then
         ok aarch64_runs test "$(grep aarch64 arm.out | tr '\n' '|')" = 'aarch64 [] 5|aarch64 [n=7] 7|'
         ./which ./versions/sizes.so 5 7 > here.out
         ok aarch64_agrees near arm.out here.out
+        mkdir arm-c && cp main.c arm-c
+        ok aarch64_c_file bash -c "'$hone' compile scale.ir -o arm-c/one --target aarch64 --emit=c && cd arm-c && aarch64-linux-gnu-gcc -Wall -Werror -O1 main.c one.c -o main -lm -lpthread && qemu-aarch64 -L '$arm' ./main | grep -x '1 2 3 4'"
     fi
 fi
 echo "1..$n"
