@@ -22,7 +22,7 @@ def ints(*values):
 
 
 def case(name, inputs, nodes, constants=None, opset=20):
-    """inputs: {name: shape}, of indices (name, integers) a shape and its limit; nodes: (operator, inputs, outputs, attributes)."""
+    """inputs: {name: shape}, all f32; nodes: (operator, inputs, outputs, attributes), names of values apart by blanks."""
     CASES[name] = (inputs, nodes, constants or {}, opset)
 
 

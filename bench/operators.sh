@@ -11,9 +11,11 @@ set -eu
 [ $# -eq 0 ] || usage bench/operators.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
 peer_bench operators
 
+names=$("$HONE_PYTHON" bench/operators.py --list | grep -F -- "${CASES:-}") ||
+    { echo "no operator's name holds '${CASES:-}'; bench/operators.py --list prints them" >&2; exit 2; }
 peer_table Operators "${CASES:+CASES=\"$CASES\" }bench/operators.sh" operator
-"$HONE_PYTHON" bench/operators.py --list | grep -F -- "${CASES:-}" | while read -r name; do
+while read -r name; do
     model=$work/$(tr -c 'a-zA-Z0-9\n' _ <<<"$name").onnx
     "$HONE_PYTHON" bench/operators.py "$model" "$name"
     peer_rows "$model" "${TIME:-0.3s}" "$name" </dev/null
-done
+done <<<"$names"
