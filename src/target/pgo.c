@@ -73,8 +73,10 @@ hone_rc hone_target_profile_merge(hone_target *t, const char *dir, hone_err *err
     if (!t->family->profile_tool) return HONE_OK;
     char *tool = hn_profile_tool(t);
     if (!tool)
-        return hn_fail(err, HONE_E_TOOL, "'%s' of '%s' is not installed; it merges profiles", t->family->profile_tool,
-                       t->print.command);
+        return hn_fail(err, HONE_E_TOOL,
+                       "'%s' of the version of '%s' is not installed; it merges profiles (Debian: package llvm-N for "
+                       "clang-N)",
+                       t->family->profile_tool, t->print.command);
     hn_arena a = {0};
     hn_flags f = {.a = &a};
     hn_tool run;

@@ -17,7 +17,7 @@
 #include <hone/target.h>
 
 /* Raise when discovery, classification or probing changes: older caches are then probed again. */
-#define HN_TARGET_TABLES 5
+#define HN_TARGET_TABLES 6
 
 typedef enum hn_class { HN_CODEGEN, HN_NUMERIC, HN_UNSAFE, HN_IRRELEVANT, HN_N_CLASSES } hn_class;
 enum { HN_WAY_ON = 1, HN_WAY_OFF = 2, HN_WAY_BOTH = 3 };

@@ -57,12 +57,22 @@ static hone_rc add(hone_space *space, const hn_control *c, const hone_target_opt
     return hone_space_add(space, &p, err);
 }
 
-hone_rc hn_target_build_space(hone_target *t, const hn_controls *list, const hone_target_options *o, hone_space **out,
-                              hone_err *err) {
+/* Asked for, and what merges profiles is there: looked for each time, as it comes and goes without the compiler. */
+static bool offers_pgo(hone_target *t, const hone_target_options *o) {
+    if (!o->pgo || !t->family->profile_tool) return o->pgo;
+    char *tool = hn_profile_tool(t);
+    free(tool);
+    return tool != NULL;
+}
+
+hone_rc hn_target_build_space(hone_target *t, const hn_controls *list, const hone_target_options *options,
+                              hone_space **out, hone_err *err) {
+    hone_target_options with = *options;
+    with.pgo = offers_pgo(t, options);
     hone_space *space;
     hone_rc rc = hone_space_new(t->print.command, &space, err);
     if (rc) return rc;
-    for (size_t i = 0; i < list->n && !rc; i++) rc = add(space, &list->item[i], o, err);
+    for (size_t i = 0; i < list->n && !rc; i++) rc = add(space, &list->item[i], &with, err);
     if (!rc) rc = hone_space_seal(space, err);
     if (rc) {
         hone_space_free(space);
