@@ -69,7 +69,8 @@ void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const cha
 /* 1: all hold in the lanes being written, 0: one does not, -1: that is known at run time alone. */
 int hn_c_known_guards(hn_c *c, uint32_t n, const hn_ix *guard);
 bool hn_c_constant(hn_c *c, hn_ix i, int64_t *value); /* with unroll lanes in place, the vector's variable 0 */
-bool hn_c_unit_stride(hn_c *c, hn_ix i);              /* in the vector loop's variable */
+bool hn_c_step(hn_c *c, hn_ix i, int64_t *step);      /* the stride in the vector loop's variable, if it is a number */
+bool hn_c_unit_stride(hn_c *c, hn_ix i);              /* it is 1 */
 int hn_c_vector_lane(const hn_c *c);                  /* place of the vector loop in lane[], or -1 */
 
 /* nest_c_scalar.c */
@@ -105,6 +106,11 @@ bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, cons
 
 /* nest_c_types.c: types, and functions on vectors, guarded so that they may be repeated in one file */
 void hn_c_prelude(hn_str *out, int width, uint32_t math);
+/* A template for vectors of t: @ becomes the width, $ the element type, # the integer of its size, and #C that type in
+ * C (of the element). */
+void hn_c_template(hn_str *out, const char *text, int width, hone_dtype t);
+/* Opens the guard of a function in c->folds; the caller writes it, and #endif. False: it is there already. */
+bool hn_c_once(hn_c *c, const char *guard);
 
 /* nest_c_math.c: functions of floats, the same bits for every width */
 /* What stands between "hnk_" and the vector type (of hn_c_lane(t)) in the name of the function for results of type t;

@@ -43,10 +43,9 @@ static void shuffle(hn_str *s, int w, int row, int bit, char from, char to) {
 static void function(hn_c *c) {
     char head[32];
     int w = c->width;
-    snprintf(head, sizeof head, "HNK_ACROSS_X%d\n", w);
+    snprintf(head, sizeof head, "HNK_ACROSS_X%d", w);
+    if (!hn_c_once(c, head)) return;
     hn_str *s = c->folds;
-    if (s->text && strstr(s->text, head)) return;
-    hn_str_addf(s, "#ifndef %s#define %s", head, head);
     hn_str_addf(s,
                 "HNR __attribute__((always_inline)) void hnk_across_f32_x%d(const float *p, int64_t n, hnk_f32_x%d *v) "
                 "{\n",

@@ -112,12 +112,13 @@ bool hn_c_constant(hn_c *c, hn_ix i, int64_t *value) {
     return true;
 }
 
-bool hn_c_unit_stride(hn_c *c, hn_ix i) {
+bool hn_c_step(hn_c *c, hn_ix i, int64_t *step) {
     int k = hn_c_vector_lane(c);
-    hn_dim stride;
-    int64_t v;
-    if (k < 0 || !hn_ix_stride(c->n, i, c->lane[k].var, &stride)) return false;
-    return hn_dim_is_int(c->n->dims, stride, &v) && v == 1;
+    return k >= 0 && hn_ix_step(c->n, i, c->lane[k].var, step);
+}
+bool hn_c_unit_stride(hn_c *c, hn_ix i) {
+    int64_t step;
+    return hn_c_step(c, i, &step) && step == 1;
 }
 
 int hn_c_known_guards(hn_c *c, uint32_t n, const hn_ix *guard) {

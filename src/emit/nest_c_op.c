@@ -348,9 +348,9 @@ void hn_c_fold_lanes(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *v
     int w = c->width;
     snprintf(head, sizeof head, "HNK_FOLD_%s_%s_X%d", name, type, w);
     hn_str_addf(out, "hnk_fold_%s_%s_x%d(%s)", name, type, w, vector);
-    if (c->folds->text && strstr(c->folds->text, head)) return;
-    hn_str_addf(c->folds, "#ifndef %s\n#define %s\nHNR %s hnk_fold_%s_%s_x%d(hnk_%s_x%d v) {\n    hnk_%s_x%d h;\n",
-                head, head, hn_c_type(t), name, type, w, type, w, type, w);
+    if (!hn_c_once(c, head)) return;
+    hn_str_addf(c->folds, "HNR %s hnk_fold_%s_%s_x%d(hnk_%s_x%d v) {\n    hnk_%s_x%d h;\n", hn_c_type(t), name, type, w,
+                type, w, type, w);
     for (int half = w / 2; half; half /= 2) {
         hn_str_add(c->folds, "    h = __builtin_shufflevector(v, v");
         for (int l = 0; l < w; l++) hn_str_addf(c->folds, ", %d", l ^ half);

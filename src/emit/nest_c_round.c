@@ -1,7 +1,5 @@
-/* emit/nest_c_round.c — rounding, signs, roots of vectors, and vectors of floats to integers: each function is written
- * where a kernel first needs it, so that others do not pay for its compilation.
- *
- * In the templates @ is the width, $ the element type, # the integer of its size, % that type in C.
+/* emit/nest_c_round.c — rounding and signs of vectors, and vectors of floats to integers: each function is written
+ * where a kernel first needs it, so that others do not pay for its compilation. Templates as hn_c_template has them.
  */
 #include "emit/nest_c.h"
 
@@ -57,32 +55,16 @@ static const char any_text[] = "HNR int hnk_any_x@(hnk_i32_x@ m) {\n"
                                "#endif\n"
                                "}\n";
 
-static void fill(hn_c *c, const char *text, hone_dtype t) {
-    const char *same = t == HONE_F64 ? "i64" : "i32";
-    for (; *text; text++) {
-        if (*text == '@')
-            hn_str_addf(c->folds, "%d", c->width);
-        else if (*text == '$')
-            hn_str_add(c->folds, hn_c_lane(t));
-        else if (*text == '#' && text[1] == '_')
-            hn_str_add(c->folds, same);
-        else
-            hn_str_add_n(c->folds, text, 1);
-    }
-}
-
 /* Opens the guard of function `name` for t; false: it is written already. */
 static bool opens(hn_c *c, const char *name, hone_dtype t) {
-    char head[64];
-    snprintf(head, sizeof head, "#define HNK_HAS_%s_%s_X%d\n", name, hn_c_lane(t), c->width);
-    if (c->folds->text && strstr(c->folds->text, head)) return false;
-    hn_str_addf(c->folds, "#ifndef%s%s", head + strlen("#define"), head);
-    return true;
+    char guard[64];
+    snprintf(guard, sizeof guard, "HNK_HAS_%s_%s_X%d", name, hn_c_lane(t), c->width);
+    return hn_c_once(c, guard);
 }
 
 static void need(hn_c *c, const char *name, const char *text, hone_dtype t) {
     if (!opens(c, name, t)) return;
-    fill(c, text, t);
+    hn_c_template(c->folds, text, c->width, t);
     hn_str_add(c->folds, "#endif\n");
 }
 

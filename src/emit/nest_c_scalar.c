@@ -185,16 +185,10 @@ static bool vector_load(hn_c *c, hn_str *out, const hn_scalar *x) {
     return true;
 }
 
-static bool stride_of(const hn_c *c, hn_ix at, int64_t *step) {
-    int k = hn_c_vector_lane(c);
-    hn_dim stride;
-    return k >= 0 && hn_ix_stride(c->n, at, c->lane[k].var, &stride) && hn_dim_is_int(c->n->dims, stride, step);
-}
-
 /* An index that grows evenly from lane to lane. */
 static bool vector_index(hn_c *c, hn_str *out, const hn_scalar *x) {
     int64_t step;
-    if (x->dtype != HONE_I64 || !stride_of(c, x->at, &step)) return false;
+    if (x->dtype != HONE_I64 || !hn_c_step(c, x->at, &step)) return false;
     hn_str_addf(out, "hnk_dup_i64_x%d(", c->width);
     hn_c_ix(c, out, x->at, "0");
     hn_str_addf(out, ") + (hnk_i64_x%d){", c->width);
@@ -211,7 +205,7 @@ static bool load_others(hn_c *c, hn_str *out, const hn_scalar *x) {
     int64_t step;
     int w = c->width;
     if (guards_vary(c, x) || (b->dtype != HONE_F32 && b->dtype != HONE_F64)) return false;
-    if (!stride_of(c, x->at, &step) || step != 2 || w < 4) return false;
+    if (!hn_c_step(c, x->at, &step) || step != 2 || w < 4) return false;
     if (x->n_guard) {
         hn_c_guards(c, out, x->n_guard, x->guard, "0");
         hn_str_add(out, " ? ");

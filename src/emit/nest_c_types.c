@@ -4,6 +4,7 @@
  */
 #include "emit/nest_c.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct row {
@@ -101,6 +102,7 @@ static void fused(hn_str *out, int width, bool wide) {
         width, wide ? "" : "f");
 }
 
+/* gcc sees no vector in the roots of single lanes; the processors' have builtins, as above. */
 static void root(hn_str *out, int width, bool wide) {
     const char *t = wide ? "f64" : "f32", *p = wide ? "pd" : "ps";
     int bits = width * (wide ? 64 : 32);
@@ -134,11 +136,24 @@ static void template(hn_str *out, const char *text, int width, const row *r) {
             hn_str_add(out, r->name);
         else if (*text == '#' && r && text[1] == 'C')
             hn_str_add(out, (text++, r->c));
-        else if (*text == '#' && r)
+        else if (*text == '#' && r && text[1] == '_')
             hn_str_add(out, r->same);
         else
             hn_str_add_n(out, text, 1);
     }
+}
+void hn_c_template(hn_str *out, const char *text, int width, hone_dtype t) {
+    const char *name = hn_c_lane(t);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (!strcmp(rows[k].name, name)) template(out, text, width, &rows[k]);
+}
+
+bool hn_c_once(hn_c *c, const char *guard) {
+    char head[80];
+    snprintf(head, sizeof head, "#ifndef %s\n", guard);
+    if (c->folds->text && strstr(c->folds->text, head)) return false;
+    hn_str_addf(c->folds, "%s#define %s\n", head, guard);
+    return true;
 }
 
 /* The processor's minimum and maximum give the second operand where one is NaN; where the first is, it stays, or

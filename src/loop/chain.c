@@ -26,7 +26,6 @@ bool hn_has_loop(const hn_nest *n, hn_st first) {
 }
 
 bool hn_ix_contiguous(hn_nest *n, hn_ix at, hn_var v, int64_t lanes) {
-    hn_dim stride;
     int64_t k;
     hn_var run = hn_nest_var(n, hn_ix_div(n, n->extent[v], hn_dim_int(n->dims, lanes)));
     hn_var lane = hn_nest_var(n, hn_ix_int(n, lanes));
@@ -35,5 +34,5 @@ bool hn_ix_contiguous(hn_nest *n, hn_ix at, hn_var v, int64_t lanes) {
     var[v] = hn_ix_add(n, hn_ix_scale(n, hn_ix_var(n, run), hn_dim_int(n->dims, lanes)), hn_ix_var(n, lane));
     hn_subst s = {var, NULL, v + 1u, 0};
     hn_ix moved = hn_ix_subst(n, at, &s);
-    return hn_ix_stride(n, moved, lane, &stride) && hn_dim_is_int(n->dims, stride, &k) && k == 1;
+    return hn_ix_step(n, moved, lane, &k) && k == 1;
 }

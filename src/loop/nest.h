@@ -134,6 +134,8 @@ bool hn_ix_never_negative(hn_nest *n, hn_ix i); /* provably */
 bool hn_dim_below(hn_dims *t, hn_dim a, hn_dim b);
 /* The coefficient of variable v where the expression is linear in it (0 as the constant 0); false: it is not. */
 bool hn_ix_stride(hn_nest *n, hn_ix i, hn_var v, hn_dim *stride);
+/* Likewise; false also where the coefficient is no number. *step is written only where it is. */
+bool hn_ix_step(hn_nest *n, hn_ix i, hn_var v, int64_t *step);
 bool hn_ix_uses(const hn_nest *n, hn_ix i, hn_var v);
 /* Also through scalars: does the value of i depend on v? */
 bool hn_ix_depends(const hn_nest *n, hn_ix i, hn_var v);

@@ -334,6 +334,11 @@ bool hn_ix_stride(hn_nest *n, hn_ix i, hn_var v, hn_dim *stride) {
     return true;
 }
 
+bool hn_ix_step(hn_nest *n, hn_ix i, hn_var v, int64_t *step) {
+    hn_dim stride;
+    return hn_ix_stride(n, i, v, &stride) && hn_dim_is_int(n->dims, stride, step);
+}
+
 static hn_ix atom_subst(hn_nest *n, hn_at at, const hn_subst *s) {
     const hn_atom x = n->atom[at];
     switch (x.kind) {

@@ -18,11 +18,10 @@ typedef struct walk {
 } walk;
 
 static void count_access(hn_nest *n, hn_ix at, hn_var v, walk *w) {
-    hn_dim stride;
     int64_t k;
     if (!hn_ix_depends(n, at, v))
         w->uniform++;
-    else if (hn_ix_stride(n, at, v, &stride) && hn_dim_is_int(n->dims, stride, &k) && k == 1)
+    else if (hn_ix_step(n, at, v, &k) && k == 1)
         w->unit++;
     else
         w->strided++;

@@ -31,7 +31,7 @@ static bool all_differ(hn_nest *n, hn_ix at, hn_var a, hn_var b) {
     for (int k = 0; k < 2; k++) {
         if (!(d = hn_ix_high(n, n->extent[v[k]])) || !hn_dim_is_int(n->dims, d, &most[k])) return false;
         if (most[k] <= 1) continue;
-        if (!hn_ix_stride(n, at, v[k], &d) || !hn_dim_is_int(n->dims, d, &step[k]) || step[k] < 1) return false;
+        if (!hn_ix_step(n, at, v[k], &step[k]) || step[k] < 1) return false;
     }
     return most[0] <= 1 || most[1] <= 1 || step[0] >= step[1] * most[1] || step[1] >= step[0] * most[0];
 }

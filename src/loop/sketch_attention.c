@@ -46,16 +46,13 @@ static hn_sv find_scale(hn_attend *t) {
 }
 
 bool hn_attend_unit_stride(hn_nest *n, hn_sv x, hn_var v) {
-    hn_dim stride;
     int64_t one;
-    return n->sv[x].kind == HN_SV_LOAD && hn_ix_stride(n, n->sv[x].at, v, &stride) &&
-           hn_dim_is_int(n->dims, stride, &one) && one == 1;
+    return n->sv[x].kind == HN_SV_LOAD && hn_ix_step(n, n->sv[x].at, v, &one) && one == 1;
 }
 /* Rows of an operand follow each other without a gap. */
 static bool dense(hn_nest *n, hn_sv x, hn_var v, int64_t length) {
-    hn_dim stride;
     int64_t step;
-    return hn_ix_stride(n, n->sv[x].at, v, &stride) && hn_dim_is_int(n->dims, stride, &step) && step == length;
+    return hn_ix_step(n, n->sv[x].at, v, &step) && step == length;
 }
 
 static int64_t known(const hn_nest *n, hn_var v, int64_t otherwise) {

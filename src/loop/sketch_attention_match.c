@@ -167,10 +167,7 @@ bool hn_attention_match(hn_nest *n, hn_attention *x) {
     if (!hn_ix_is_dim(n, n->extent[x->key], NULL) || n->extent[x->key] != n->extent[x->key_v]) return false;
     if (!constant_loop(n, x->depth) || !constant_loop(n, x->column)) return false;
     if (hn_sv_depends(n, x->q, x->key)) return false;
-    hn_dim stride;
-    int64_t one;
-    bool columns = n->sv[x->v].kind == HN_SV_LOAD && hn_ix_stride(n, n->sv[x->v].at, x->column, &stride) &&
-                   hn_dim_is_int(n->dims, stride, &one) && one == 1;
+    bool columns = hn_attend_unit_stride(n, x->v, x->column);
     if (columns) choose_query(n, loop, n_loop, x);
     return columns;
 }

@@ -157,10 +157,8 @@ static void read_late(hn_nest *n, hn_st leaf, hn_st red, hn_var row) {
 /* Bytes of the images that the loops around the columns walk; 0: not known. */
 static int64_t images_of(hn_nest *n, const form *f, const reads *r) {
     int64_t most = 0, step, size_b;
-    hn_dim stride;
     for (int k = 0; r->image && k + 2 < f->c.n; k++) {
-        if (!hn_ix_stride(n, r->image, n->st[f->c.loop[k]].var, &stride)) return 0;
-        if (!hn_dim_is_int(n->dims, stride, &step) || !length(n, f->c.loop[k])) return 0;
+        if (!hn_ix_step(n, r->image, n->st[f->c.loop[k]].var, &step) || !length(n, f->c.loop[k])) return 0;
         if (__builtin_mul_overflow(4 * length(n, f->c.loop[k]), step, &size_b)) return 0;
         if (size_b > most) most = size_b;
     }
@@ -168,22 +166,18 @@ static int64_t images_of(hn_nest *n, const form *f, const reads *r) {
 }
 
 static int64_t column_of(hn_nest *n, const reads *r) {
-    hn_dim stride;
     int64_t step;
-    return r->image && hn_ix_stride(n, r->image, r->row, &stride) && hn_dim_is_int(n->dims, stride, &step) ? 4 * step
-                                                                                                           : 0;
+    return r->image && hn_ix_step(n, r->image, r->row, &step) ? 4 * step : 0;
 }
 
 /* Is a line of the image further from the one before than its columns reach (strides)? Then the image is no matrix. */
 static bool is_strided(hn_nest *n, const form *f, const reads *r) {
-    hn_dim line, column;
-    int64_t a, b;
+    int64_t line, column;
     if (f->c.n < 3 || !f->width || !r->image || !r->weights) return false;
     for (int k = 0; k + 1 < f->c.n; k++)
         if (hn_ix_depends(n, r->weights, n->st[f->c.loop[k]].var)) return false;
-    if (!hn_ix_stride(n, r->image, n->st[f->c.loop[f->c.n - 3]].var, &line)) return false;
-    if (!hn_ix_stride(n, r->image, r->row, &column)) return false;
-    return hn_dim_is_int(n->dims, line, &a) && hn_dim_is_int(n->dims, column, &b) && a != 0 && a != b * f->width;
+    if (!hn_ix_step(n, r->image, n->st[f->c.loop[f->c.n - 3]].var, &line)) return false;
+    return hn_ix_step(n, r->image, r->row, &column) && line != 0 && line != column * f->width;
 }
 
 static bool match(hn_nest *n, const hn_machine *m, form *f) {

@@ -34,11 +34,6 @@ static int64_t length(const hn_nest *n, hn_st loop) {
     return hn_ix_is_int(n, n->extent[n->st[loop].var], &e) ? e : 0;
 }
 
-static bool int_stride(hn_nest *n, hn_ix at, hn_var v, int64_t *stride) {
-    hn_dim d;
-    return hn_ix_stride(n, at, v, &d) && hn_dim_is_int(n->dims, d, stride);
-}
-
 /* The index of the load of a buffer in the loop's body; 0: there is none. */
 static hn_ix load_of(const hn_nest *n, hn_st loop, hn_buf b) {
     for (hn_st id = n->st[loop].body; b && id; id = n->st[id].next) {
@@ -70,7 +65,7 @@ static bool weights_of(hn_nest *n, hn_st loop, const walk *w, share *out) {
     const hn_conv_next *x = w->next;
     int64_t step, block;
     hn_ix whole = load_of(n, loop, x->weights), here = whole ? begin_of(n, loop, w, whole, 0) : 0;
-    if (!here || !int_stride(n, whole, n->st[loop].var, &step) || !int_stride(n, here, x->block, &block)) return false;
+    if (!here || !hn_ix_step(n, whole, n->st[loop].var, &step) || !hn_ix_step(n, here, x->block, &block)) return false;
     if (step < 1 || block < 1 || block % (step * x->depth)) return false;
     int64_t all = block / x->depth, each = (all + x->items - 1) / x->items, last = (all - 1) / each;
     hn_ix begin = hn_ix_scale(n, hn_ix_var(n, x->block), hn_dim_int(n->dims, block));
@@ -86,8 +81,8 @@ static bool weights_of(hn_nest *n, hn_st loop, const walk *w, share *out) {
 static bool lines_of(hn_nest *n, hn_st loop, const walk *w, share *out) {
     int64_t step, column, e = length(n, loop);
     hn_ix at = load_of(n, loop, w->next->image);
-    if (!at || !e || !w->row || !int_stride(n, at, n->st[loop].var, &step) || step != 1) return false;
-    if (!int_stride(n, at, w->row, &column) || column < 1) return false;
+    if (!at || !e || !w->row || !hn_ix_step(n, at, n->st[loop].var, &step) || step != 1) return false;
+    if (!hn_ix_step(n, at, w->row, &column) || column < 1) return false;
     hn_ix later = hn_ix_add(n, hn_ix_var(n, w->next->item), hn_ix_int(n, 1));
     *out = (share){w->next->image, begin_of(n, loop, w, at, later), (w->next->rows * column + e - 1) / e};
     return out->at != 0 && out->each <= EACH_MAX;

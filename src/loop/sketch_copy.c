@@ -18,9 +18,8 @@ typedef struct copy {
 } copy;
 
 static bool is_unit(hn_nest *n, hn_ix at, hn_var v) {
-    hn_dim stride;
     int64_t one;
-    return hn_ix_stride(n, at, v, &stride) && hn_dim_is_int(n->dims, stride, &one) && one == 1;
+    return hn_ix_step(n, at, v, &one) && one == 1;
 }
 
 /* Definitions, then one store of a result that is contiguous along v. */
@@ -117,7 +116,6 @@ static bool is_shorter(const hn_nest *n, hn_st a, hn_st b) {
  * whole before the next. */
 static bool copy_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     copy c;
-    hn_nest_tidy(n);
     if (!recognise(n, m, &c)) return hn_loop_no(why, "no transposition");
     for (; c.y + 1 < c.x; c.y++)
         if (!hn_loop_swap(n, c.c.loop[c.y], why)) return false;

@@ -20,9 +20,8 @@ typedef struct product {
     int64_t lanes;
     int64_t sum;   /* length of the outermost loop of the only reduction; 0: not known, or there are several */
     int64_t row_b; /* bytes from a row of the other operand to the next; 0: not known */
-    int64_t
-        step;    /* elements from a step of that reduction to the next, of the operand along the columns; 0: likewise */
-    bool costly; /* functions follow the reduction */
+    int64_t step; /* elements of the operand along the columns from a step of that reduction to the next; 0: likewise */
+    bool costly;  /* functions follow the reduction */
 } product;
 
 /* -- form */
@@ -103,11 +102,6 @@ static int64_t all_rows(hn_nest *n, const product *p, const operands *o) {
     return m;
 }
 
-static bool has_stride(hn_nest *n, hn_ix at, hn_var v, int64_t *step) {
-    hn_dim stride;
-    return hn_ix_stride(n, at, v, &stride) && hn_dim_is_int(n->dims, stride, step);
-}
-
 static bool match(hn_nest *n, const hn_machine *m, product *p) {
     int64_t row;
     hn_st red;
@@ -130,9 +124,9 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     p->n = length(n, leaf);
     p->costly = hn_tile_calls(n, n->st[leaf].body);
     p->m = p->row < 0 ? 1 : all_rows(n, p, &o);
-    if (p->row >= 0 && has_stride(n, o.across, n->st[p->c.loop[p->row]].var, &row)) p->row_b = row * o.size_b;
+    if (p->row >= 0 && hn_ix_step(n, o.across, n->st[p->c.loop[p->row]].var, &row)) p->row_b = row * o.size_b;
     p->sum = reductions == 1 ? length(n, red) : 0;
-    if (!has_stride(n, o.at[0], n->st[red].var, &p->step)) p->step = 0;
+    if (!hn_ix_step(n, o.at[0], n->st[red].var, &p->step)) p->step = 0;
     p->k = 1;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) p->k *= length(n, l);
     return true;
@@ -297,7 +291,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     hn_tile t = best_tile(m, &p);
     int64_t block = best_block(m, &p, &t), depth = best_depth(m, &p, &t, block);
     int64_t group = best_group(m, &p, &t, block, depth);
-    if (group < 2 && p.m == 1) depth = 0;
+    if (group < 2 && p.m == 1) depth = 0; /* a slice of one tile is no line */
     out->n = 9;
     out->knob[ROWS] = (hn_knob){.name = "rows", .model = t.rows};
     out->knob[COLS] = (hn_knob){.name = "cols", .model = t.cols};
@@ -369,7 +363,7 @@ static bool later(hn_nest *n, hn_ix at, const place *w, int top, hn_ix *var, hn_
 static int slice_loop(hn_nest *n, hn_ix at, const place *w) {
     int64_t step;
     for (int d = 1; d < w->depth; d++)
-        if (w->slice && has_stride(n, at, w->walk[d], &step) && step == w->slice * w->line) return d;
+        if (w->slice && hn_ix_step(n, at, w->walk[d], &step) && step == w->slice * w->line) return d;
     return 0;
 }
 
@@ -407,14 +401,14 @@ static bool find_stream(hn_nest *n, hn_st loop, const place *w, stream *s) {
     for (int i = 0; (load = load_of(n, loop, i)); i++) {
         const hn_scalar x = n->sv[load];
         if (!hn_ix_depends(n, x.at, w->lane)) continue;
-        if (!has_stride(n, x.at, v, &k) || k != w->line) return false;
+        if (!hn_ix_step(n, x.at, v, &k) || k != w->line) return false;
         hn_ix *first = HN_NEW_N(n->a, hn_ix, n->n_var);
         if (!first) return false;
         first[v] = hn_ix_int(n, 0);
         s->here = hn_ix_subst(n, x.at, &(hn_subst){first, NULL, n->n_var, 0});
         s->buf = x.buf, s->next = 0;
         if (!hn_ix_depends(n, x.at, w->walk[0])) return true;
-        if (!has_stride(n, x.at, w->walk[0], &panel)) return false;
+        if (!hn_ix_step(n, x.at, w->walk[0], &panel)) return false;
         if (panel % (w->group * s->lines * w->line * s->length)) return false;
         s->step = panel / (w->group * s->lines);
         return find_next(n, v, x.at, w, s);
@@ -430,7 +424,7 @@ static bool find_rows(hn_nest *n, hn_st loop, const place *w, stream *s) {
     if (!w->row || !hn_ix_is_int(n, n->extent[v], &length)) return false;
     for (int i = 0; (load = load_of(n, loop, i)); i++) {
         const hn_scalar x = n->sv[load];
-        if (!has_stride(n, x.at, v, &k) || k != 1 || !has_stride(n, x.at, w->row, &row) || row != length) continue;
+        if (!hn_ix_step(n, x.at, v, &k) || k != 1 || !hn_ix_step(n, x.at, w->row, &row) || row != length) continue;
         hn_ix *first = HN_NEW_N(n->a, hn_ix, n->n_var);
         if (!first) return false;
         memcpy(first, w->zero, w->n_zero * sizeof *first);
