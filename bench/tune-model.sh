@@ -31,7 +31,7 @@ weights = ", ".join(f"0x{random.randint(1, 255):x}p-{random.randint(6, 9)}" for 
 print(f'ir 1\ninput %0 : f32[128, 768] "x"\n%1 = const {{value = f32[768, 768] ({weights})}}\n'
       '%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\noutput %2 "y"')
 PY
-    "$HONE" tune "$work/product.ir" --new --winners "$work/product.db" --budget "${RATE-30s}" --json |
+    "$HONE" tune "$work/product.ir" --new --exhaust --winners "$work/product.db" --budget "${RATE-30s}" --json |
         python3 -c 'import json, sys
 r = json.load(sys.stdin)
 rate, n = r["candidates_per_s"] or 0, r["candidates"]

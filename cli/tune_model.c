@@ -14,8 +14,8 @@
  */
 
 hone_rc cli_tune_check_options(const cli *c, bool model, hone_err *err) {
-    static const char *const of_models[] = {"budget",  "target",  "symbol", "size",    "threads",
-                                            "kernels", "winners", "cc",     "relaxed", NULL};
+    static const char *const of_models[] = {"budget",  "target", "symbol",  "size",    "threads", "kernels",
+                                            "winners", "cc",     "relaxed", "exhaust", NULL};
     static const char *const of_workloads[] = {"evals", "time",   "engine-options", "no-canary", "keep-builds",
                                                "store", "resume", "warm-start",     "pack",      NULL};
     const char *const *wrong = model ? of_workloads : of_models;
@@ -178,6 +178,7 @@ static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tuned_
     o.seed = cli_count(c, "seed", 0);
     o.cpu = cli_given(c, "cpu") ? (int)cli_count(c, "cpu", 0) : -1;
     o.fresh = cli_given(c, "new");
+    o.exhaust = cli_given(c, "exhaust");
     o.stop = on.stop;
     o.event = on_event;
     o.ctx = &live;

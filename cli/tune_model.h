@@ -13,7 +13,15 @@
         CLI_THREADS("threads that it is to run on (of a model; default: one per processor)"),                          \
         {"kernels", 'k', CLI_TEXT, "LIST", 0, 0, "only these kernels (k1,k4) or kinds (contract) (of a model)"},       \
         {"winners", 0, CLI_TEXT, "FILE", 0, 0, "where winners are kept (of a model; default: the user's file)"},       \
-        {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler (of a model; default cc)"}, {                                  \
+        {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler (of a model; default cc)"},                                    \
+        {"exhaust",                                                                                                    \
+         0,                                                                                                            \
+         CLI_FLAG,                                                                                                     \
+         NULL,                                                                                                         \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "search until time ends or all is tried, also where nothing better comes or can come (of a model)"},          \
+    {                                                                                                                  \
         "relaxed", 0, CLI_FLAG, NULL, 0, 0, "kernels as `hone compile --relaxed` makes them (of a model)"              \
     }
 

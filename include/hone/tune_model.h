@@ -50,6 +50,7 @@ typedef struct hone_tune_model_options {
     uint64_t seed;
     int cpu;                  /* measure on this one, and those before it; -1: the last usable */
     bool fresh;               /* do not go on from what earlier runs measured */
+    bool exhaust;             /* go on until time ends or all is tried, whatever a search promises */
     double min_gain;          /* what a winner must prove; 0: 0.01 */
     const volatile int *stop; /* set asynchronously to end with what is proven; may be NULL */
     void (*event)(void *ctx, const hone_tuned_event *e); /* may be NULL */

@@ -45,6 +45,8 @@ typedef struct slice {
     hn_tuning *t;
     hn_tuned *k;
     hn_lab lab;
+    hn_lab_build dflt; /* the default's, while it is being built; nothing is measured before it is there */
+    hn_arena dflt_a;
     ahead slot[MOST_AHEAD];
     size_t n_building, n_ready;
     ahead *measuring;
@@ -89,11 +91,12 @@ static size_t patience(const hn_tuned *k) {
 }
 
 /* The best so far, and whether to go on. */
-static void weigh(hn_tuned *k, const hn_seen *s) {
+static void weigh(const hn_tuning *t, hn_tuned *k, const hn_seen *s) {
     if (s->cls == HONE_RUN_OK && s->ratio < k->best * (1 - least_gain))
         k->best = s->ratio, k->n_since = 0, k->proven = false;
     else
         k->n_since++;
+    if (t->o->exhaust) return;
     if (k->n_since >= patience(k)) k->end = "patience";
     if (k->roof_s > 0 && k->best * k->default_s <= roof_slack * k->roof_s) k->end = "roofline";
 }
@@ -127,7 +130,7 @@ static hone_rc finish(slice *s, ahead *x, hone_class cls, double ratio, double t
     memcpy(seen->code, x->code, sizeof seen->code);
     memcpy(seen->object, x->object, sizeof seen->object);
     seen->json = json, seen->cls = cls, seen->ratio = ratio, seen->time_s = time_s;
-    weigh(k, seen);
+    weigh(s->t, k, seen);
     if (k->best < before) k->screen = is_team(k, x) ? x->screen : k->best;
     k->n_new++;
     s->t->n_candidates++;
@@ -189,7 +192,7 @@ static hone_rc begin(slice *s, ahead *x, hone_err *err) {
 
 /* How many builds run on a core. */
 static size_t n_on(const slice *s, int cpu) {
-    size_t n = 0;
+    size_t n = s->dflt.proc && s->t->build_cpu[0] == cpu;
     for (size_t i = 0; i < MOST_AHEAD; i++) n += s->slot[i].state == BUILDING && s->slot[i].cpu == cpu;
     return n;
 }
@@ -298,6 +301,30 @@ static hone_rc collect(slice *s, ahead *x, hone_err *err) {
     return HONE_OK;
 }
 
+/* --- the default -----------------------------------------------------------------------------------------------------
+ */
+
+static hone_rc start_default(slice *s, hone_err *err) {
+    const hn_setting usual = {.cc = ""};
+    char name[32];
+    snprintf(name, sizeof name, "d%zu", s->t->n_names++);
+    return hn_lab_build_start(s->t->m, s->t->folder, name, &s->k->k->code, s->k->k->name, &usual,
+                              (hn_lab_how){.cpu = s->t->build_cpu[0]}, &s->dflt_a, &s->dflt, err);
+}
+
+static hone_rc collect_default(slice *s, hone_err *err) {
+    hn_proc_result r = {0};
+    hone_rc rc = HONE_OK;
+    hn_proc_collect(s->dflt.proc, &r);
+    s->dflt.proc = NULL;
+    if (r.end != HN_PROC_EXITED || r.code)
+        rc = hn_fail(err, HONE_E_TOOL, "the default version of kernel '%s' does not compile: %.300s", s->k->k->name,
+                     r.err_tail);
+    hn_proc_result_free(&r);
+    if (!rc) side_of(s->t, &s->k->k->code, s->dflt.library, &s->k->dflt);
+    return rc;
+}
+
 /* --- measuring -----------------------------------------------------------------------------------------------------
  */
 
@@ -403,7 +430,7 @@ static ahead *next_ready(slice *s) {
     size_t n_building = 0, n_first = n_on(s, team->cpu[0]);
     for (uint32_t i = 0; i < s->k->n_threads; i++) n_building += n_on(s, team->cpu[i]);
     ahead *found = NULL;
-    for (size_t i = 0; i < MOST_AHEAD; i++) {
+    for (size_t i = 0; i < MOST_AHEAD && !s->dflt.proc; i++) {
         ahead *x = &s->slot[i];
         if (x->state != READY || (is_team(s->k, x) ? n_building : n_first)) continue;
         if (!found || is_team(s->k, x)) found = x;
@@ -415,7 +442,7 @@ static ahead *next_ready(slice *s) {
  * turns on the core that measures. */
 static hone_rc turn(slice *s, hone_err *err) {
     hn_lab_reply reply;
-    hone_rc rc = HONE_OK;
+    hone_rc rc = s->dflt.proc && hn_proc_poll(s->dflt.proc) ? collect_default(s, err) : HONE_OK;
     for (size_t i = 0; i < MOST_AHEAD && !rc; i++)
         if (s->slot[i].state == BUILDING && hn_proc_poll(s->slot[i].build.proc)) rc = collect(s, &s->slot[i], err);
     assemble(s);
@@ -425,46 +452,30 @@ static hone_rc turn(slice *s, hone_err *err) {
     if (rc) return rc;
     double wait_s = s->measuring && is_team(s->k, s->measuring) ? 0.02 : 1e-3; /* looking takes a core, too */
     if (s->measuring) return hn_lab_poll(&s->lab, wait_s, &reply) ? digest(s, &reply, err) : HONE_OK;
-    hn_proc *procs[MOST_AHEAD];
-    for (size_t i = 0; i < MOST_AHEAD; i++) procs[i] = s->slot[i].build.proc;
-    if (s->n_building) hn_proc_wait_any(procs, MOST_AHEAD, 0.05, s->t->o->stop);
+    hn_proc *procs[MOST_AHEAD + 1] = {s->dflt.proc};
+    for (size_t i = 0; i < MOST_AHEAD; i++) procs[1 + i] = s->slot[i].build.proc;
+    if (s->n_building || s->dflt.proc) hn_proc_wait_any(procs, MOST_AHEAD + 1, 0.05, s->t->o->stop);
     return HONE_OK;
 }
 
-static hone_rc build_default(slice *s, hone_err *err) {
-    hn_lab_build b;
-    hn_arena a = {0};
-    hn_proc_result r = {0};
-    const hn_setting usual = {.cc = ""};
-    char name[32];
-    snprintf(name, sizeof name, "d%zu", s->t->n_names++);
-    hone_rc rc = hn_lab_build_start(s->t->m, s->t->folder, name, &s->k->k->code, s->k->k->name, &usual,
-                                    (hn_lab_how){.cpu = s->t->build_cpu[0]}, &a, &b, err);
-    if (!rc) {
-        hn_proc_collect(b.proc, &r);
-        if (r.end != HN_PROC_EXITED || r.code)
-            rc = hn_fail(err, HONE_E_TOOL, "the default version of kernel '%s' does not compile: %.300s", s->k->k->name,
-                         r.err_tail);
-        hn_proc_result_free(&r);
-        if (!rc) side_of(s->t, &s->k->k->code, b.library, &s->k->dflt);
-    }
-    hn_arena_free(&a);
-    return rc;
-}
+static bool has_work(const slice *s) { return s->dflt.proc || s->measuring || s->n_building || s->n_ready; }
 
-static bool has_work(const slice *s) { return s->measuring || s->n_building || s->n_ready; }
+static void drop_build(hn_lab_build *b) {
+    hn_proc_result r = {0};
+    if (!b->proc) return;
+    hn_proc_kill(b->proc);
+    hn_proc_collect(b->proc, &r);
+    hn_proc_result_free(&r);
+}
 
 static void drop_all(slice *s) {
     hn_lab_close(&s->lab);
+    drop_build(&s->dflt);
+    hn_arena_free(&s->dflt_a);
     for (size_t i = 0; i < MOST_AHEAD; i++) {
         ahead *x = &s->slot[i];
-        hn_proc_result r = {0};
         if (x->state == FREE && !x->point) continue;
-        if (x->build.proc) {
-            hn_proc_kill(x->build.proc);
-            hn_proc_collect(x->build.proc, &r);
-            hn_proc_result_free(&r);
-        }
+        drop_build(&x->build);
         if (x->point && !x->gift) hone_search_forget(s->k->search, x->point);
         release(s, x);
     }
@@ -475,7 +486,7 @@ hone_rc hn_tuned_slice(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err)
     if (!s) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     double start_s = hn_now_s();
     s->t = t, s->k = k, s->until_s = until_s;
-    hone_rc rc = k->dflt.path[0] ? HONE_OK : build_default(s, err);
+    hone_rc rc = k->dflt.path[0] ? HONE_OK : start_default(s, err);
     if (!rc) rc = hn_lab_open(&s->lab, t->m, k->k, t->symbol, &t->team, t->o->seed + 1, err);
     while (!rc && !hn_tuning_stopped(t)) {
         s->closing = k->end || hn_now_s() >= until_s;
@@ -517,7 +528,7 @@ static hone_rc take_up(hn_tuning *t, hn_tuned *k, hone_err *err) {
         seen->json = strdup(trial[i].candidate);
         seen->cls = trial[i].cls, seen->ratio = trial[i].ratio, seen->time_s = trial[i].time_s;
         rc = tell(k, point, seen, err);
-        weigh(k, seen);
+        weigh(t, k, seen);
     }
     k->screen = k->best;
     hone_free(trial);

@@ -480,13 +480,13 @@ hone_rc hn_lab_build_start(hn_model *m, const char *dir, const char *name, const
     hone_rc rc =
         path ? write_source(path, code, kernel, how.pad_b, how.lean, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc) return rc;
-    static const char *const rest[] = {"-shared", "-s", "-nostartfiles", "-Wl,--build-id=none", "-o", NULL};
+    const char *const rest[] = {"-shared", "-s",       "-nostartfiles", "-Wl,--build-id=none",
+                                "-o",      b->library, b->source,       "-lm"};
     hn_command_compiler(m, s->cc, s->flags, a, &b->command);
     if (how.lean) hn_command_add(&b->command, "-Werror=implicit-function-declaration");
-    for (size_t i = 0; rest[i]; i++) hn_command_add(&b->command, rest[i]);
-    hn_command_add(&b->command, b->library);
-    hn_command_add(&b->command, b->source);
-    hn_command_add(&b->command, "-lm");
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) hn_command_add(&b->command, rest[i]);
+    /* What there is of libc is in this process already; reading it is half of what linking takes. */
+    if (how.lean) hn_command_add(&b->command, "-nostdlib"), hn_command_add(&b->command, "-lgcc");
     b->spec = (hn_proc_spec){.argv = b->command.argv, .env = hn_temp_here, .cwd = dir, .cpu = how.cpu, .wall_s = 60};
     return hn_proc_start(&b->spec, &b->proc, err);
 }

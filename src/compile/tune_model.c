@@ -217,9 +217,10 @@ static hone_rc make_kernels(hn_tuning *t, hone_err *err) {
 static size_t next_kernel(const hn_tuning *t, hn_prospect *p) {
     for (size_t i = 0; i < t->n_kernels; i++) {
         const hn_tuned *k = &t->kernel[i];
+        bool bounded = k->roof_s > 0 && k->default_s > 0 && !t->o->exhaust;
         p[i] = (hn_prospect){.share = k->share > 0 ? k->share : least_share,
                              .best = k->best,
-                             .bound = k->roof_s > 0 && k->default_s > 0 ? k->roof_s / k->default_s : 0,
+                             .bound = bounded ? k->roof_s / k->default_s : 0,
                              .n_since = (double)k->n_since,
                              .eval_s = k->n_new ? k->search_s / (double)k->n_new : usual_eval_s,
                              .done = k->end != NULL};

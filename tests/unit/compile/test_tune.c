@@ -109,6 +109,24 @@ static void test_search(void) {
     end(&t, &k);
 }
 
+/* The default is as fast as the machine allows, says the roofline; the search goes on where it is asked to. */
+static void test_exhaust(void) {
+    hone_tune_model_options o = hone_tune_model_defaults();
+    hn_tuning t;
+    hn_tuned k;
+    hone_err err = {0};
+    o.fresh = true;
+    for (int exhaust = 0; exhaust < 2; exhaust++) {
+        o.exhaust = exhaust;
+        if (!begin(&t, &k, &o, product)) break;
+        k.roof_s = 1e9;
+        ok(hn_tuned_slice(&t, &k, hn_now_s() + 1, &err) == HONE_OK, "tune/slice_at_the_roofline: %s", err.text);
+        ok(exhaust ? !k.end || !strcmp(k.end, "exhausted") : k.end && !strcmp(k.end, "roofline"),
+           "tune/%s_the_roofline", exhaust ? "goes_on_at" : "ends_at");
+        end(&t, &k);
+    }
+}
+
 /* Candidates are screened on one thread, looked at closely and proven on all; the winner is that of so many. */
 static void test_threads(void) {
     hone_tune_model_options o = hone_tune_model_defaults();
@@ -241,6 +259,7 @@ int main(void) {
     strcpy(folder, "/tmp/hone-tuned-XXXXXX");
     if (!mkdtemp(folder)) return 1;
     test_search();
+    test_exhaust();
     test_threads();
     test_balance();
     test_carry();
