@@ -25,8 +25,7 @@ static hn_val skip_broadcast(const hn_graph *g, hn_val v) {
     return x ? x : v;
 }
 
-/* x of div(e, sum(e)) with e = exp(x - max(x)); 0: v is no softmax. */
-static hn_val softmax_input(const hn_graph *g, hn_val v) {
+hn_val hn_softmax_input(const hn_graph *g, hn_val v) {
     const hn_node *div = hn_def_op(g, v, HN_OP_DIV);
     if (!div) return 0;
     hn_val e = div->in[0], total = behind(g, skip_broadcast(g, div->in[1]), HN_OP_RSUM, 0);
@@ -120,7 +119,7 @@ static void mark(hn_graph *g, hn_block b, marks *m) {
         const hn_attr *body = hn_attr_get(n, HN_A_BODY);
         for (uint32_t j = 0; body && n->op != HN_OP_KERNEL && j < body->n; j++) mark(g, body->blocks[j], m);
         for (size_t j = 0; n->op == HN_OP_CONTRACT && j < 2; j++) {
-            hn_val x = softmax_input(g, n->in[j]), scores = x ? scores_of(g, x) : 0;
+            hn_val x = hn_softmax_input(g, n->in[j]), scores = x ? scores_of(g, x) : 0;
             if (scores) m->scores[scores] = true;
             if (scores && j == 1) m->mixed[n->out[0]] = true;
         }

@@ -2,7 +2,9 @@
  *
  * A node becomes a constant if that keeps the weights from growing: at most SMALL elements, or not more bytes than the
  * constants that it alone is made of, or a part of one that is all cut up; a broadcast or iota above that stays, so
- * that kernels make it on the fly. What is not worth keeping is computed in scratch memory when a node needs it that is
+ * that kernels make it on the fly. Weights that a product or convolution reads grow (dequantised, of half precision)
+ * while all constants stay below WEIGHTS_MAX_B: made on the fly they would be made in every run, and could not be
+ * packed. What is not worth keeping is computed in scratch memory when a node needs it that is
  * (a reduction over a mask of iotas). An `if` whose condition is known gives way to its branch.
  */
 #include "base/err.h"
@@ -14,6 +16,7 @@
 #include <string.h>
 
 enum { SMALL = 64, SCRATCH_MAX_B = 64 << 20, WORK_MAX = 1 << 30, WALKS_MAX = 16, DEPTH_MAX = 200, OUT_MAX = 4 };
+static const int64_t WEIGHTS_MAX_B = 1 << 30;
 
 /* Of values that are made of constants, without being one: how, is in the graph; what they are is found out when a node
  * that is worth keeping needs it. */
@@ -25,6 +28,8 @@ typedef struct folder {
         uint32_t n;   /* nodes that take a part of a value, or move it */
         int64_t size; /* bytes of what they make */
     } * cut;
+    bool *factor; /* a product or convolution reads it */
+    int64_t constants_b;
     uint32_t n_values, n_made;
     hn_arena scratch;
 } folder;
@@ -87,17 +92,19 @@ static bool affordable(const hn_rewriter *r, const hn_node *n, int64_t elements)
     return elements == 0 || each <= WORK_MAX / elements;
 }
 
-static void find_cuts(folder *f, const hn_graph *g) {
+static void find_uses_of(folder *f, const hn_graph *g, const hn_node *n) {
+    hn_op_class cls = hn_op_of(n->op)->cls;
+    int64_t elements, bytes;
+    bool moves = n->op == HN_OP_SLICE || n->op == HN_OP_TRANSPOSE || n->op == HN_OP_RESHAPE;
+    for (size_t i = 0; i < n->n_in && (cls == HN_CONTRACT || cls == HN_WINDOW); i++) f->factor[n->in[i]] = true;
+    if (n->op == HN_OP_CONST) f->constants_b += (int64_t)tensor_b(hn_const_of(g, n->out[0]));
+    if (!moves || !measure(g, n, &elements, &bytes)) return;
+    f->cut[n->in[0]].n++;
+    f->cut[n->in[0]].size += bytes;
+}
+static void find_uses(folder *f, const hn_graph *g) {
     for (hn_block b = 0; b < g->n_block; b++)
-        for (uint32_t k = 0; k < g->block[b].n_node; k++) {
-            const hn_node *n = &g->node[g->block[b].node[k]];
-            int64_t elements, bytes;
-            bool moves = n->op == HN_OP_SLICE || n->op == HN_OP_TRANSPOSE || n->op == HN_OP_RESHAPE;
-            if (!moves || !measure(g, n, &elements, &bytes)) continue;
-            struct cut *c = &f->cut[n->in[0]];
-            c->n++;
-            c->size += bytes;
-        }
+        for (uint32_t k = 0; k < g->block[b].n_node; k++) find_uses_of(f, g, &g->node[g->block[b].node[k]]);
 }
 
 /* Nothing is left of a constant but parts that come to no more (the two directions of a recurrent network's weights).
@@ -110,12 +117,16 @@ static bool cut_up(const hn_rewriter *r, hn_val v, const hn_tensor *t) {
 static bool worth_keeping(const hn_rewriter *r, const hn_node *n, int64_t elements, int64_t bytes) {
     if (elements <= SMALL) return true;
     if (n->op == HN_OP_BROADCAST || n->op == HN_OP_IOTA) return false;
+    folder *f = r->arg;
     int64_t from = 0;
     for (size_t i = 0; i < n->n_in; i++) {
         const hn_tensor *t = hn_const_of(r->g, n->in[i]);
         if (t && (hn_used_once(r, n->in[i]) || cut_up(r, n->in[i], t))) from += (int64_t)tensor_b(t);
     }
-    return bytes <= from;
+    if (bytes <= from) return true;
+    if (!f->factor[n->out[0]] || bytes > WEIGHTS_MAX_B - f->constants_b) return false;
+    f->constants_b += bytes;
+    return true;
 }
 
 /* Every dimension attribute is a number. */
@@ -228,9 +239,10 @@ static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
         f.known = HN_NEW_N(&f.scratch, const hn_tensor *, f.n_values);
         f.made = HN_NEW_N(&f.scratch, hn_val, f.n_values);
         f.cut = HN_NEW_N(&f.scratch, struct cut, f.n_values);
+        f.factor = HN_NEW_N(&f.scratch, bool, f.n_values);
         hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = &f};
         if (hn_arena_ok(&f.scratch)) {
-            find_cuts(&f, g);
+            find_uses(&f, g);
             hn_rewrite(&r, fold);
         } else {
             g->arena.failed = true;

@@ -7,12 +7,13 @@
  */
 #include "ir/cost.h"
 #include "pass/fuse.h"
+#include "pass/passes.h"
 #include "pass/rewrite.h"
 #include "pass/sink.h"
 
 #include <string.h>
 
-enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3, FEW_CHANNELS = 4, SQUARE = 16, POINTWISE_MAX = 6 };
+enum { NODES_MAX = 48, CHEAP_MAX = 4, BESIDE_MAX = 3, FEW_CHANNELS = 4, SQUARE = 16, POINTWISE_MAX = 10 };
 
 static bool is_pointwise(hn_op op) {
     hn_op_class c = hn_op_of(op)->cls;
@@ -150,11 +151,12 @@ static bool turns(const hn_fuse *f, const hn_fgroup *x) {
     return false;
 }
 
-/* Does pointwise code lead from v to a maximum, as scores go to their softmax? */
+/* Does pointwise code lead from v to the weights of an attention? */
 static bool are_scores(const hn_fuse *f, hn_val v, int depth) {
     for (uint32_t i = 0; depth && i < f->n_user[v]; i++) {
         const hn_node *n = &f->g->node[f->g->block[f->b].node[f->user[v][i]]];
-        if (n->op == HN_OP_RMAX || (is_pointwise(n->op) && are_scores(f, n->out[0], depth - 1))) return true;
+        if (n->op == HN_OP_CONTRACT && n->in[0] == v && hn_softmax_input(f->g, v)) return true;
+        if (is_pointwise(n->op) && are_scores(f, n->out[0], depth - 1)) return true;
     }
     return false;
 }
@@ -421,20 +423,17 @@ static const hn_node *the_contract(const hn_fuse *f, const hn_fgroup *x) {
     return found;
 }
 
-/* -- attention: contract (with its epilogue), softmax, contract */
-static bool has_op(const hn_fuse *f, const hn_fgroup *x, hn_op op) {
-    for (uint32_t k = 0; k < x->n_node; k++)
-        if (f->g->node[x->node[k]].op == op) return true;
-    return false;
-}
+/* -- attention: contract (with its epilogue), softmax, contract
+ * The quotients go into the product as they are: its schedule divides the product instead. Where something lies between
+ * (weights rounded to half precision, a mask), three kernels with schedules of their own are better than one without.
+ */
 static hn_fgroup *operand_rows(hn_fuse *f, hn_fgroup *c, hn_val *scores) {
     const hn_node *n = the_contract(f, c);
     if (!n) return NULL;
     const hn_attr *lhs = hn_attr_get(n, HN_A_LHS), *out = hn_attr_get(n, HN_A_OUT);
     hn_val p = n->in[0];
-    hn_fgroup *rows = f->shadow[p] ? NULL : hn_fuse_group_of(f, p);
+    hn_fgroup *rows = f->shadow[p] || !hn_softmax_input(f->g, p) ? NULL : hn_fuse_group_of(f, p);
     if (!rows || rows->kind != HN_F_ROW || !lhs->n || hn_fuse_any_escape(f, rows, c)) return NULL;
-    if (!has_op(f, rows, HN_OP_EXP) || !has_op(f, rows, HN_OP_RMAX)) return NULL; /* a norm is better off alone */
     if (hn_label_place(out, lhs->ints[lhs->n - 1]) >= 0) return NULL; /* the last label is what is summed over */
     int64_t one;
     uint8_t rank = rows->main.rank;

@@ -42,7 +42,7 @@ typedef struct readers {
     hn_block block; /* of the contractions */
     int16_t form;   /* which dimensions are the result's and summed over; 0: none yet, -1: they differ */
     hn_val panels;  /* once the first one has been visited */
-    bool scores;    /* pointwise code leads from it to a maximum: attention has a schedule of its own */
+    bool scores;    /* pointwise code leads from it to the weights of an attention, which has a schedule of its own */
 } readers;
 
 /* The matrix is read by contractions that share its panels (layers that share their weights), or looked up in besides:
@@ -184,13 +184,14 @@ static hn_val turn_columns(hn_rewriter *r, const hn_node *node) {
     return hn_emit(r->g, r->b.b, HN_OP_CONTRACT, 2, in, n.n_attr, attr, 1);
 }
 
-/* From maxima backwards. */
+/* From products with a softmax backwards. */
 static void find_scores(const hn_graph *g, hn_block b, readers *all) {
     for (uint32_t k = g->block[b].n_node; k-- > 0;) {
         const hn_node *n = &g->node[g->block[b].node[k]];
         hn_op_class cls = hn_op_of(n->op)->cls;
         bool pointwise = cls == HN_UNARY || cls == HN_BINARY || cls == HN_TERNARY;
-        if (n->op == HN_OP_RMAX || (pointwise && all[n->out[0]].scores))
+        if (n->op == HN_OP_CONTRACT && hn_softmax_input(g, n->in[0])) all[n->in[0]].scores = true;
+        if (pointwise && all[n->out[0]].scores)
             for (uint16_t i = 0; i < n->n_in; i++) all[n->in[i]].scores = true;
     }
 }

@@ -1,7 +1,10 @@
 /* pass/simplify_contract.c — products of matrices in disguise. Weights of three dimensions (a dense layer of tf.keras
  * that makes heads: "abc,cde->abde") are a matrix with two of them together; what is added to the result comes before
- * it is taken apart. So such layers get panels, register tiles and epilogues like any other. */
+ * it is taken apart. Products and convolutions of half precision are those of single precision, rounded. So such layers
+ * get panels, register tiles and epilogues like any other. */
 #include "pass/simplify.h"
+
+#include <string.h>
 
 static int64_t place_of(const hn_attr *a, int64_t label) {
     for (uint32_t i = 0; i < a->n; i++)
@@ -94,7 +97,26 @@ static hn_val before_split(hn_rewriter *r, const hn_node *n) {
     return 0;
 }
 
+static bool is_half(hone_dtype t) { return t == HONE_F16 || t == HONE_BF16; }
+
+/* Sums are of 32 bits at least in any case (docs/ir.md), so only their rounding is written out. */
+static hn_val in_single(hn_rewriter *r, const hn_node *n) {
+    hn_attr attr[HN_N_ATTRS];
+    hone_dtype t = hn_type_of(r->g, n->out[0])->dtype;
+    if (!is_half(hn_type_of(r->g, n->in[0])->dtype) && !is_half(hn_type_of(r->g, n->in[1])->dtype)) return 0;
+    const hn_op op = n->op;
+    const uint16_t n_attr = n->n_attr;
+    memcpy(attr, n->attr, n_attr * sizeof *attr);
+    for (uint16_t i = 0; i < n_attr; i++)
+        if (attr[i].id == HN_A_DTYPE && is_half(t)) attr[i].i = HONE_F32;
+    const hn_val in[] = {n->in[0], n->in[1]};
+    const hn_val single[] = {hn_cast(&r->b, in[0], HONE_F32), hn_cast(&r->b, in[1], HONE_F32)};
+    return hn_cast(&r->b, hn_emit(r->g, r->b.b, op, 2, single, n_attr, attr, 1), t);
+}
+
 const hn_rule hn_rules_contract[] = {
+    {HN_OP_CONTRACT, HN_EXACT, in_single, "contract(x, y) of halves = cast(contract(cast(x), cast(y))), in f32"},
+    {HN_OP_CONV, HN_EXACT, in_single, "conv(x, y) of halves = cast(conv(cast(x), cast(y))), in f32"},
     {HN_OP_CONTRACT, HN_EXACT, join_labels, "labels of weights that always stand together are one"},
     {HN_OP_ADD, HN_EXACT, before_split, "reshape(x) + broadcast(y) = reshape(x + broadcast(reshape(y))), x a product"},
     {HN_OP_MUL, HN_EXACT, before_split, "reshape(x) * broadcast(y) = reshape(x * broadcast(reshape(y))), x a product"},

@@ -18,6 +18,9 @@
 #define UPPER "slice %0 {shape = [66], start = [0], step = [1]} : u8[66]\n"
 #define LOWER "slice %0 {shape = [66], start = [66], step = [1]} : u8[66]\n"
 #define MOST "slice %0 {shape = [67], start = [65], step = [1]} : u8[67]\n"
+#define VECTOR "input %0 : f32[2, 66] \"x\"\n"
+#define PRODUCT(w, y)                                                                                                  \
+    y " = contract %0, " w " {dtype = f32, lhs = [0, 1], rhs = [1], out = [0]} : f32[2]\noutput " y " \"y\"\n"
 #define OUTPUTS "output %1 \"x\"\noutput %2 \"y\"\n"
 #define OUTPUTS_CUT "output %0 \"x\"\noutput %1 \"y\"\n"
 
@@ -42,6 +45,11 @@ static const pass_case cases[] = {
     {"fold/keeps_parts_of_what_stays", "fold", "%0 = " TABLE "%1 = " UPPER "%2 = " LOWER OUTPUTS "output %0 \"z\"\n",
      NULL},
     {"fold/keeps_parts_that_overlap", "fold", "%0 = " TABLE "%1 = " UPPER "%2 = " MOST OUTPUTS, NULL},
+    {"fold/weights_of_a_product_grow", "fold dce",
+     VECTOR "%1 = " TABLE_UPPER "%2 = cast %1 {dtype = f32, saturate = 1}\n" PRODUCT("%2", "%3"),
+     VECTOR "%1 = const {value = f32[66] x\"" HEX_66("0000803f") "\"}\n" PRODUCT("%1", "%2")},
+    {"fold/what_no_product_reads_does_not", "fold",
+     "%0 = " TABLE_UPPER "%1 = cast %0 {dtype = f32, saturate = 1} : f32[66]\noutput %1 \"y\"\n", NULL},
     {"fold/keeps_a_symbolic_iota", "fold",
      "symbol n in 0..\ninput %0 : f32[n] \"x\"\n%1 = iota {shape = [n], dtype = i64, axis = 0} : i64[n]\noutput %1 "
      "\"y\"\n",

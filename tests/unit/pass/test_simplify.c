@@ -15,6 +15,8 @@
 #define ROWS "input %0 : f32[3, 2] \"x\"\n"
 #define W224 "%1 = const {value = f32[2, 2, 2] (0x1p+0, 0x1p+1, 0x1p+2, 0x1p+3, 0x1p+4, 0x1p+5, 0x1p+6, 0x1p+7)}\n"
 #define W24 "%1 = const {value = f32[2, 4] (0x1p+0, 0x1p+1, 0x1p+2, 0x1p+3, 0x1p+4, 0x1p+5, 0x1p+6, 0x1p+7)}\n"
+#define HALVES "input %0 : f16[3, 2] \"x\"\ninput %1 : bf16[2, 4] \"w\"\n"
+#define LINES "input %0 : f16[1, 2, 5] \"x\"\ninput %1 : f16[1, 2, 3] \"w\"\n"
 #define HEADS "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2, 3], out = [0, 2, 3]} : f32[3, 2, 2]\n"
 #define TURNED "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2, 3], out = [0, 3, 2]} : f32[3, 2, 2]\n"
 #define MATRIX "%2 = contract %0, %1 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]} : f32[3, 4]\n"
@@ -31,6 +33,20 @@ static const pass_case cases[] = {
      "%3 = contract %0, %2 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]} : f32[3, 4]\n"
      "%4 = reshape %1 {shape = [4]} : f32[4]\n%5 = broadcast %4 {shape = [3, 4], map = [1]} : f32[3, 4]\n"
      "%6 = add %3, %5 : f32[3, 4]\n%7 = reshape %6 {shape = [3, 2, 2]} : f32[3, 2, 2]\noutput %7 \"z\"\n"},
+    {"simplify/product_of_halves_is_one_of_singles", "simplify dce",
+     HALVES "%2 = contract %0, %1 {dtype = bf16, lhs = [0, 1], rhs = [1, 2], out = [0, 2]}\noutput %2 \"z\"\n",
+     HALVES
+     "%2 = cast %0 {dtype = f32, saturate = 1} : f32[3, 2]\n%3 = cast %1 {dtype = f32, saturate = 1} : f32[2, 4]\n"
+     "%4 = contract %2, %3 {dtype = f32, lhs = [0, 1], rhs = [1, 2], out = [0, 2]} : f32[3, 4]\n"
+     "%5 = cast %4 {dtype = bf16, saturate = 1} : bf16[3, 4]\noutput %5 \"z\"\n"},
+    {"simplify/convolution_of_halves_is_one_of_singles", "simplify dce",
+     LINES
+     "%2 = conv %0, %1 {dtype = f32, low = [0], high = [0], stride = [1], dilation = [1], inflate = [1], groups = "
+     "1}\noutput %2 \"z\"\n",
+     LINES
+     "%2 = cast %0 {dtype = f32, saturate = 1} : f32[1, 2, 5]\n%3 = cast %1 {dtype = f32, saturate = 1} : f32[1, 2, "
+     "3]\n%4 = conv %2, %3 {dtype = f32, low = [0], high = [0], stride = [1], dilation = [1], inflate = [1], groups "
+     "= 1} : f32[1, 1, 3]\noutput %4 \"z\"\n"},
     {"simplify/add_minus_zero", "simplify", X "%1 = " F4("-0x0p+0") "%2 = add %0, %1\noutput %2 \"y\"\n", X OUT0},
     {"simplify/add_zero_stays", "simplify", X "%1 = " F4("0x0p+0") "%2 = add %0, %1 : f32[4]\n" OUT2, NULL},
     {"simplify/add_zero_relaxed", "!simplify", X "%1 = " F4("0x0p+0") "%2 = add %0, %1 : f32[4]\noutput %2 \"y\"\n",
