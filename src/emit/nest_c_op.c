@@ -236,6 +236,8 @@ static bool one_rounding(hone_dtype from, hone_dtype t) {
 
 static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *a) {
     const char *f = hn_c_lane(from), *t = hn_c_lane(x->dtype);
+    int bits = hn_dtype_of(x->dtype)->bits;
+    hn_str near = {0};
     if (!one_rounding(from, x->dtype)) return false;
     if (x->dtype == HONE_BOOL) {
         hn_str_addf(out, "hnk_mask_%s_x%d(%s != 0)", f, c->width, a);
@@ -243,9 +245,16 @@ static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype fro
         hn_str_addf(out, "__builtin_convertvector(-%s, hnk_%s_x%d)", a, t, c->width);
     } else if (hn_is_float(from) && !hn_is_float(x->dtype)) {
         return hn_c_to_int(c, out, x, from, a);
+    } else if (bits >= 32 && hn_c_clipped(c, &near, x->arg[0])) {
+        hn_str_addf(out, "__builtin_convertvector(%s, hnk_%s_x%d)", near.text, t, c->width);
+    } else if (hn_dtype_of(from)->bits < 32 && !hn_is_float(from) && (hn_is_float(x->dtype) || bits == 64)) {
+        /* gcc has no instruction for both steps, and takes the lanes one by one */
+        hn_str_addf(out, "__builtin_convertvector(__builtin_convertvector(%s, hnk_i32_x%d), hnk_%s_x%d)", a, c->width,
+                    t, c->width);
     } else {
         hn_str_addf(out, "__builtin_convertvector(%s, hnk_%s_x%d)", a, t, c->width);
     }
+    hn_str_free(&near);
     return true;
 }
 
