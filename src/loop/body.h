@@ -78,5 +78,7 @@ hn_ix hn_flat(hn_lowering *l, const hn_type *t, const hn_ix *at);
 hn_sv hn_move_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at);
 hn_sv hn_gather_at(hn_lowering *l, const hn_node *x, const hn_ix *at);
 hn_sv hn_reduce_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at);
+/* loop/body_prefix.c: the loops that store a prefix operation's result. */
+void hn_prefix_into(hn_lowering *l, const hn_node *x, hn_buf to);
 
 #endif
