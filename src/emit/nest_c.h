@@ -93,11 +93,17 @@ void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, cons
 void hn_c_fold_lanes(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *vector);
 void hn_c_put(hn_c *c, hn_str *out, hone_dtype t, const char *value); /* scalar from register to memory form */
 
+/* nest_c_compare.c: the mask of a comparison of indices, or of conditions, in the vector loop's lanes. False: they do
+ * not grow evenly from lane to lane; what is written then is of no use. */
+bool hn_c_compare(hn_c *c, hn_str *out, const hn_scalar *x);
+bool hn_c_guard_mask(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard);
+
 /* nest_c_across.c: the definition of x as a square turned in registers; false: it is none. */
 bool hn_c_across(hn_c *c, hn_sv x);
 
 /* nest_c_op.c: one operation on operands given as text */
 void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]);
+bool hn_c_has_vectors(hone_dtype t); /* vectors of it stand for their elements as they are */
 bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]); /* false: lane by lane */
 
 /* nest_c_round.c: of a vector of floats, the function beside the kernel (c->folds); false: it has none. */

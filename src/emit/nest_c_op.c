@@ -258,7 +258,7 @@ static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype fro
     return true;
 }
 
-static bool has_vectors(hone_dtype t) {
+bool hn_c_has_vectors(hone_dtype t) {
     return is_native(t) || hn_c_half(t) || t == HONE_BOOL || (hn_dtype_of(t)->bits >= 8 && !hn_is_float(t));
 }
 
@@ -297,7 +297,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
     hone_dtype from = c->n->sv[x->arg[0]].dtype, t = x->dtype;
     const char *name = hn_c_lane(t), *source = hn_c_lane(from);
     bool is_float = hn_is_float(from);
-    if (!has_vectors(t) || !has_vectors(from)) return false;
+    if (!hn_c_has_vectors(t) || !hn_c_has_vectors(from)) return false;
     if (x->op == HN_OP_CAST) return vector_cast(c, out, x, from, a[0]);
     if (x->op == HN_OP_SELECT) {
         hn_str_addf(out, "hnk_pick_%s_x%d(%s, %s, %s)", name, c->width, a[0], a[1], a[2]);

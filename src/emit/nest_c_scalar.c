@@ -221,6 +221,15 @@ static bool load_others(hn_c *c, hn_str *out, const hn_scalar *x) {
     return true;
 }
 
+/* A choice that lanes make each for itself. */
+static bool picked_lanes(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]) {
+    hn_str mask = {0};
+    bool done = hn_c_guard_mask(c, &mask, x->n_guard, x->guard) && hn_c_has_vectors(x->dtype);
+    if (done) hn_str_addf(out, "hnk_pick_%s_x%d(%s, %s, %s)", hn_c_lane(x->dtype), c->width, mask.text, arg[0], arg[1]);
+    hn_str_free(&mask);
+    return done;
+}
+
 static bool vector_value(hn_c *c, hn_str *out, const hn_scalar *x) {
     hn_str arg[3] = {{0}, {0}, {0}};
     const char *text[3] = {NULL, NULL, NULL};
@@ -229,13 +238,16 @@ static bool vector_value(hn_c *c, hn_str *out, const hn_scalar *x) {
     if (x->kind == HN_SV_LOAD) return vector_load(c, out, x) || load_others(c, out, x);
     if (x->kind == HN_SV_INDEX) return vector_index(c, out, x);
     if (x->kind != HN_SV_OP && x->kind != HN_SV_PICK) return false;
+    if (x->kind == HN_SV_OP && hn_c_compare(c, out, x)) return true;
     for (uint32_t k = 0; k < x->n_arg; k++) {
         hn_c_operand(c, &arg[k], x->arg[k], true, "l");
         text[k] = arg[k].text;
     }
     if (x->kind == HN_SV_OP) {
         done = hn_c_vector_op(c, out, x, text);
-    } else if (!guards_vary(c, x)) {
+    } else if (guards_vary(c, x)) {
+        done = picked_lanes(c, out, x, text);
+    } else {
         if (x->n_guard) hn_c_guards(c, out, x->n_guard, x->guard, "0");
         hn_str_addf(out, x->n_guard ? " ? %s : %s" : "%s", text[0], text[1]);
         done = true;
