@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { REPEATS_MAX = 64 };
+enum { REPEATS_MAX = 64, MULTIPLES_MAX = 2 };
 
 bool hn_loop_no(const char **why, const char *reason) {
     if (why) *why = reason;
@@ -299,15 +299,13 @@ static hn_st part(hn_nest *n, hn_st loop, hn_ix from, hn_ix to, const held *h) {
     return make_loop(n, v, body_where(n, loop, hn_ix_add(n, from, hn_ix_var(n, v)), h), n->st[loop].loop);
 }
 
-bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why) {
-    range r = {0, 0};
-    held none = {0}, h = {0};
+/* The loop in three: in front of the range, in it, where these guards hold, and behind it. */
+static bool cut(hn_nest *n, hn_st loop, range r, const held *h, hn_st *inside, const char **why) {
+    held none = {0};
     hn_ix e = n->extent[n->st[loop].var], zero = hn_ix_int(n, 0);
-    bounds_in(n, n->st[loop].body, n->st[loop].var, &r, &h);
-    if (!r.low && !r.high) return hn_loop_no(why, "no guard depends on the loop alone");
     hn_ix low = hn_ix_min(n, hn_ix_max(n, r.low ? r.low : zero, zero), e);
     hn_ix high = hn_ix_max(n, hn_ix_min(n, r.high ? r.high : e, e), low);
-    hn_st before = part(n, loop, zero, low, &none), middle = part(n, loop, low, high, &h);
+    hn_st before = part(n, loop, zero, low, &none), middle = part(n, loop, low, high, h);
     hn_st behind = part(n, loop, high, e, &none);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
     hn_st next = n->st[loop].next;
@@ -317,6 +315,71 @@ bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why) {
     n->st[behind].next = next;
     if (inside) *inside = middle;
     return true;
+}
+
+bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why) {
+    range r = {0, 0};
+    held h = {0};
+    bounds_in(n, n->st[loop].body, n->st[loop].var, &r, &h);
+    if (!r.low && !r.high) return hn_loop_no(why, "no guard depends on the loop alone");
+    return cut(n, loop, r, &h, inside, why);
+}
+
+/* -- bends */
+static bool int_range(hn_nest *n, hn_ix i, int64_t *low, int64_t *high) {
+    hn_dim a = hn_ix_low(n, i), b = hn_ix_high(n, i);
+    return a && b && hn_dim_is_int(n->dims, a, low) && hn_dim_is_int(n->dims, b, high);
+}
+
+/* Does the sum, in which v is the only variable, change its sign in the loop? */
+static bool turns(hn_nest *n, hn_ix i, hn_var v) {
+    int64_t step, low, high;
+    if (!hn_ix_step(n, i, v, &step) || !step || n->ix[i].n != 1) return false;
+    return int_range(n, i, &low, &high) && low < 0 && high >= 0;
+}
+
+/* a - m for the first multiple m of the divisor that a reaches; 0: it reaches none, or too many. */
+static hn_ix over_multiple(hn_nest *n, const hn_atom *x) {
+    int64_t low, high, by;
+    if (!int_range(n, x->a, &low, &high) || !hn_dim_is_int(n->dims, x->by, &by) || by < 1) return 0;
+    int64_t below = (low - (low % by + by) % by) / by, last = (high - (high % by + by) % by) / by;
+    if (last == below || last - below > MULTIPLES_MAX) return 0;
+    return hn_ix_sub(n, x->a, hn_ix_int(n, by * (below + 1)));
+}
+
+/* What is below 0 on one side of a bend of the index, and not on the other; 0: it is linear in v. */
+static hn_ix bend_of(hn_nest *n, hn_ix i, hn_var v) {
+    for (uint32_t t = 0; t < n->ix[i].n; t++) {
+        const hn_atom x = n->atom[n->ix[i].term[t].atom];
+        hn_ix found = x.a ? bend_of(n, x.a, v) : 0;
+        if (!found && x.b) found = bend_of(n, x.b, v);
+        if (found) return found;
+        if (x.kind == HN_AT_MIN || x.kind == HN_AT_MAX) found = hn_ix_sub(n, x.b, x.a);
+        if (x.kind == HN_AT_DIV || x.kind == HN_AT_MOD) found = over_multiple(n, &x);
+        if (found && turns(n, found, v)) return found;
+    }
+    return 0;
+}
+
+static hn_ix bend_in(hn_nest *n, hn_st first, hn_var v) {
+    hn_ix found = 0;
+    for (hn_st id = first; id && !found; id = n->st[id].next) {
+        const hn_stmt s = n->st[id];
+        if (s.kind == HN_ST_LOOP) found = bend_in(n, s.body, v);
+        if (s.at) found = bend_of(n, s.at, v);
+        const hn_scalar x = n->sv[s.kind == HN_ST_LET ? s.value : 0];
+        if (x.at && !found) found = bend_of(n, x.at, v);
+        for (uint32_t k = 0; k < x.n_guard && !found; k++) found = bend_of(n, x.guard[k], v);
+    }
+    return found;
+}
+
+bool hn_loop_unbend(hn_nest *n, hn_st loop, hn_st *inside, const char **why) {
+    range r = {0, 0};
+    hn_var v = n->st[loop].var;
+    hn_ix at = bend_in(n, n->st[loop].body, v);
+    if (!at || !bound_by(n, at, v, &r)) return hn_loop_no(why, "no index bends in the loop");
+    return cut(n, loop, r, &(held){0}, inside, why);
 }
 
 /* -- trimming */

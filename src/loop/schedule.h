@@ -48,6 +48,9 @@ bool hn_loop_rfactor(hn_nest *n, hn_st loop, int64_t w, int64_t u, const char **
 /* Splits the range of a loop into the part in which all guards linear in its variable hold, and what is before and
  * behind; the guards go where they always hold. *inside may be NULL. */
 bool hn_loop_peel(hn_nest *n, hn_st loop, hn_st *inside, const char **why);
+/* As peel, of a loop of known length, where an index bends that is a min, max, floordiv or mod of its variable and of
+ * no other: on either side of that place it is simpler. Again, until it is refused, leaves indices that are linear. */
+bool hn_loop_unbend(hn_nest *n, hn_st loop, hn_st *inside, const char **why);
 /* A loop that does nothing but update a register under conditions: its range shrinks to where those hold that depend on
  * it and on loops around it alone. */
 bool hn_loop_trim(hn_nest *n, hn_st loop, const char **why);

@@ -126,21 +126,30 @@ static void schedule_part(hn_nest *n, hn_st part, int64_t whole, plan *p, int pe
     schedule_leaf(n, part, p, whole < 0 || e < 0 ? peels - 1 : e < whole ? peels : 0);
 }
 
-/* Conditions in the loop's variable cut it in parts without them, which can be vectors; where most of memory is walked
- * in strides, only for the sake of functions such as tanh. */
+/* In front of `inside`, that, and behind it. */
+static void schedule_parts(hn_nest *n, hn_st id, hn_st inside, int64_t whole, plan *p, int peels) {
+    hn_st behind = n->st[inside].next;
+    schedule_part(n, id, whole, p, peels);
+    schedule_part(n, inside, whole, p, peels);
+    schedule_part(n, behind, whole, p, peels);
+}
+
+/* Conditions in the loop's variable, and places where an index bends, cut it in parts without them, which can be
+ * vectors; where most of memory is walked in strides, conditions do so only for the sake of functions such as tanh. */
 static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
     hn_st inside;
     int64_t whole = length(n, id);
     walk w = {0, 0, 0};
+    if (!is_reduction(n, id) && hn_loop_unbend(n, id, &inside, NULL)) {
+        schedule_parts(n, id, inside, whole, p, peels);
+        return;
+    }
     walk_list(n, n->st[id].body, n->st[id].var, true, &w);
     if (w.strided > w.unit && (is_reduction(n, id) || !hn_tile_calls(n, n->st[id].body))) return;
     if (is_reduction(n, id)) {
         partials(n, id, p, p->lanes, p->one_part ? 1 : 4);
     } else if (peels && has_guards(n, n->st[id].body, n->st[id].var) && hn_loop_peel(n, id, &inside, NULL)) {
-        hn_st behind = n->st[inside].next;
-        schedule_part(n, id, whole, p, peels);
-        schedule_part(n, inside, whole, p, peels);
-        schedule_part(n, behind, whole, p, peels);
+        schedule_parts(n, id, inside, whole, p, peels);
     } else {
         vectorise(n, id, p);
     }

@@ -47,6 +47,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "own")) return hn_loop_own(n, s, why);
     if (!strcmp(name, "rfactor")) return hn_loop_rfactor(n, s, f, u, why);
     if (!strcmp(name, "peel")) return hn_loop_peel(n, s, NULL, why);
+    if (!strcmp(name, "unbend")) return hn_loop_unbend(n, s, NULL, why);
     if (!strcmp(name, "trim")) return hn_loop_trim(n, s, why);
     if (!strcmp(name, "repeat")) return hn_loop_repeat(n, s, why);
     return false;
