@@ -46,6 +46,17 @@ void hn_c_dim(hn_c *c, hn_str *out, hn_dim d) {
     hn_str_add(out, ")");
 }
 
+/* An index from data. A row of them is read where it lies: lanes taken out of a vector cost more. */
+static void place(hn_c *c, hn_str *out, hn_sv id, const char *lane) {
+    const hn_scalar x = c->n->sv[id];
+    int k = hn_c_vector_lane(c);
+    bool row = x.kind == HN_SV_LOAD && c->n->buf[x.buf].space == HN_LOCAL && k >= 0 && c->sv_mask[id] >> k & 1;
+    if (row)
+        hn_c_access(c, out, x.buf, x.at, lane);
+    else
+        hn_c_operand(c, out, id, false, lane);
+}
+
 static void atom(hn_c *c, hn_str *out, const hn_atom *x, const char *lane) {
     static const char *const call[] = {
         [HN_AT_DIV] = "hn_floordiv", [HN_AT_MOD] = "hn_mod", [HN_AT_MIN] = "hn_min", [HN_AT_MAX] = "hn_max"};
@@ -60,7 +71,7 @@ static void atom(hn_c *c, hn_str *out, const hn_atom *x, const char *lane) {
         return;
     }
     if (x->kind == HN_AT_VALUE) {
-        hn_c_operand(c, out, x->id, false, lane);
+        place(c, out, x->id, lane);
         return;
     }
     hn_str_addf(out, "%s(", call[x->kind]);

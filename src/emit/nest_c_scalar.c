@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { GATHER_MAX = 16 }; /* lanes */
+
 const char *hn_c_type(hone_dtype t) {
     switch (hn_dtype_of(t)->cls) {
     case HN_CLASS_FLOAT: return t == HONE_F64 ? "double" : "float";
@@ -221,6 +223,24 @@ static bool load_others(hn_c *c, hn_str *out, const hn_scalar *x) {
     return true;
 }
 
+/* Elements at places that come from data, as the list of a vector's lanes: the loop over them that serves else goes
+ * through memory. */
+static bool gathered(hn_c *c, hn_str *out, const hn_scalar *x) {
+    const hn_linear f = c->n->ix[x->at];
+    bool any = false;
+    for (uint32_t t = 0; t < f.n; t++) any |= c->n->atom[f.term[t].atom].kind == HN_AT_VALUE;
+    if (!any || x->n_guard || !hn_is_float(x->dtype) || c->width > GATHER_MAX) return false;
+    hn_str_addf(out, "(hnk_%s_x%d){", hn_c_lane(x->dtype), c->width);
+    for (int l = 0; l < c->width; l++) {
+        char lane[16];
+        snprintf(lane, sizeof lane, "%d", l);
+        if (l) hn_str_add(out, ", ");
+        element(c, out, x, lane);
+    }
+    hn_str_add(out, "}");
+    return true;
+}
+
 /* A choice that lanes make each for itself. */
 static bool picked_lanes(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]) {
     hn_str mask = {0};
@@ -235,7 +255,7 @@ static bool vector_value(hn_c *c, hn_str *out, const hn_scalar *x) {
     const char *text[3] = {NULL, NULL, NULL};
     bool done = false;
     if (x->kind == HN_SV_LOAD && c->n->buf[x->buf].space == HN_REG) return hn_c_reg(c, out, x->buf, x->at, true), true;
-    if (x->kind == HN_SV_LOAD) return vector_load(c, out, x) || load_others(c, out, x);
+    if (x->kind == HN_SV_LOAD) return vector_load(c, out, x) || load_others(c, out, x) || gathered(c, out, x);
     if (x->kind == HN_SV_INDEX) return vector_index(c, out, x);
     if (x->kind != HN_SV_OP && x->kind != HN_SV_PICK) return false;
     if (x->kind == HN_SV_OP && hn_c_compare(c, out, x)) return true;

@@ -247,7 +247,7 @@ hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a,
     if (!b->n_result) return hn_fail(err, HONE_E_UNSUPPORTED, "a kernel without results");
     hn_nest *n = hn_nest_new(a, g->dims);
     if (!n) return hn_fail(err, HONE_E_NOMEM, "out of memory in lowering a kernel");
-    hn_lowering l = {.g = g, .n = n, .err = err, .rc = HONE_OK};
+    hn_lowering l = {.g = g, .n = n, .err = err, .rc = HONE_OK, .map = !strcmp(kind, "map")};
     l.buf = HN_NEW_N(a, hn_buf, g->n_value);
     l.memo = HN_NEW_N(a, hn_memo *, g->n_value);
     l.keep = HN_NEW_N(a, uint8_t, g->n_value);

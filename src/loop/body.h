@@ -36,6 +36,7 @@ typedef struct hn_lowering {
     hn_buf *buf;     /* of a value: the parameter's buffer, or 0 */
     hn_memo **memo;  /* of a value */
     uint8_t *keep;   /* value is to be kept in a row buffer */
+    bool map;        /* elements move and change, nothing is reduced */
     hn_scope *scope; /* where statements go now */
     hn_scope **home; /* of scalars: scope */
     uint32_t n_home;

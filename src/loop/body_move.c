@@ -1,6 +1,8 @@
 /* loop/body_move.c — movement and gathers as index maps. */
 #include "loop/body.h"
 
+enum { ROWS_MIN = 4, COLUMNS_MAX = 4096 }; /* of rows of indices */
+
 /* Dimensions in front that are the same on both sides keep their indices; the others are taken apart out of their place
  * in row-major order. Chains of reshapes down to a parameter need no division. */
 static hn_sv eval_reshape(hn_lowering *l, hn_val v, const hn_ix *at) {
@@ -131,13 +133,64 @@ hn_sv hn_move_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     }
 }
 
-/* An index that comes from data, inside [0, size). Data without elements is not read: the caller pops that guard. */
-static hn_ix wrapped(hn_lowering *l, hn_sv raw, hn_dim size) {
+/* An index that comes from data, inside [0, size). */
+static hn_sv wrap(hn_lowering *l, hn_sv raw, hn_dim size) {
     hn_scalar w = {.kind = HN_SV_WRAP, .dtype = HONE_I64, .n_arg = 1, .below = size};
     w.arg[0] = hn_place_cast(l, raw, HONE_I64, false);
+    return hn_place(l, &w);
+}
+/* Likewise; data without elements is not read: the caller pops that guard. */
+static hn_ix wrapped(hn_lowering *l, hn_sv raw, hn_dim size) {
+    hn_sv index = wrap(l, raw, size);
     hn_ix last = hn_ix_dim(l->n, hn_dim_sub(l->n->dims, size, hn_dim_int(l->n->dims, 1)));
     hn_push_guards(l, 1, &last);
-    return hn_ix_value(l->n, hn_place(l, &w));
+    return hn_ix_value(l->n, index);
+}
+
+/* Indices that the rows of an image have in common: those of its columns. They go into a row of local memory in front
+ * of the loop over the rows. */
+typedef struct index_row {
+    hn_scope *columns, *home;
+    hn_dim length;
+} index_row;
+
+static bool shared_by_rows(hn_lowering *l, size_t rank, const hn_ix *where, index_row *r) {
+    hn_nest *n = l->n;
+    hn_scope *columns = l->scope, *rows = columns->up;
+    int64_t e, step;
+    bool varies = false;
+    if (!l->map || l->n_guard || !rows || !rows->up || !rows->up->up) return false;
+    if (hn_ix_is_int(n, n->extent[rows->var], &e) && e < ROWS_MIN) return false;
+    if (!hn_ix_is_dim(n, n->extent[columns->var], &r->length)) return false;
+    if (hn_dim_is_int(n->dims, r->length, &e) && e > COLUMNS_MAX) return false;
+    for (size_t d = 0; d < rank; d++) {
+        if (hn_ix_depends(n, where[d], rows->var) || !hn_ix_step(n, where[d], columns->var, &step)) return false;
+        varies |= step != 0;
+    }
+    r->columns = columns;
+    r->home = rows->up;
+    return varies;
+}
+
+/* The element of such a row, as an index. */
+static hn_ix index_from_row(hn_lowering *l, hn_val v, const hn_ix *where, hn_dim size, const index_row *r) {
+    hn_nest *n = l->n;
+    hn_scope *saved = l->scope;
+    size_t rank = hn_type_of(l->g, v)->rank;
+    hn_ix at[HN_RANK_MAX], *var = HN_NEW_N(n->a, hn_ix, n->n_var);
+    if (!var) return 0;
+    l->scope = r->home;
+    hn_buf row = hn_nest_buf(n, HN_LOCAL, HONE_I64, r->length);
+    hn_ix j = hn_ix_var(n, hn_open_loop(l, hn_ix_dim(n, r->length), HN_SERIAL));
+    var[r->columns->var] = j;
+    for (size_t d = 0; d < rank; d++) at[d] = hn_ix_subst(n, where[d], &(hn_subst){var, NULL, r->columns->var + 1u, 0});
+    hn_sv raw = hn_value_at(l, v, at);
+    if (raw) hn_store(l, row, j, wrap(l, raw, size));
+    hn_close_loop(l);
+    l->scope = saved;
+    hn_scalar x = {.kind = HN_SV_LOAD, .dtype = HONE_I64, .buf = row, .below = size};
+    x.at = hn_ix_var(n, r->columns->var);
+    return raw ? hn_ix_value(n, hn_place(l, &x)) : 0;
 }
 
 static hn_sv eval_gather(hn_lowering *l, const hn_node *x, const hn_ix *at) {
@@ -145,10 +198,17 @@ static hn_sv eval_gather(hn_lowering *l, const hn_node *x, const hn_ix *at) {
     const hn_type *data = hn_type_of(l->g, x->in[0]), *index = hn_type_of(l->g, x->in[1]);
     hn_ix in[HN_RANK_MAX], where[HN_RANK_MAX];
     size_t fresh = index->rank - batch; /* result: data[:axis], index[batch:], data[axis+1:] */
+    index_row row;
+    int64_t size;
     for (size_t d = 0; d < index->rank; d++) where[d] = d < batch ? at[d] : at[axis + d - batch];
+    for (size_t d = 0; d < data->rank; d++) in[d] = d < axis ? at[d] : d > axis ? at[d - 1 + fresh] : 0;
+    bool some = hn_dim_is_int(l->n->dims, data->dim[axis], &size) && size > 0;
+    if (some && shared_by_rows(l, index->rank, where, &row)) {
+        in[axis] = index_from_row(l, x->in[1], where, data->dim[axis], &row);
+        return in[axis] ? hn_value_at(l, x->in[0], in) : 0;
+    }
     hn_sv raw = hn_value_at(l, x->in[1], where);
     if (!raw) return 0;
-    for (size_t d = 0; d < data->rank; d++) in[d] = d < axis ? at[d] : d > axis ? at[d - 1 + fresh] : 0;
     in[axis] = wrapped(l, raw, data->dim[axis]);
     return hn_value_at(l, x->in[0], in);
 }

@@ -76,7 +76,8 @@ typedef struct hn_scalar {
     const hn_ix *guard; /* LOAD: reads nothing and is 0 where it does not hold */
     double f;           /* CONST of a float type */
     int64_t i;          /* CONST of another */
-    hn_dim below;       /* an i64 known to lie in [0, below); 0: not known */
+    hn_dim below;       /* an i64 known to lie in [0, below); 0: not known. LOAD: of local memory that was filled with
+                           such ones before the loop around */
 } hn_scalar;
 
 typedef enum hn_st_kind { HN_ST_LOOP, HN_ST_LET, HN_ST_STORE, HN_ST_UPDATE, HN_ST_REG, HN_ST_PREFETCH } hn_st_kind;
