@@ -233,16 +233,17 @@ static void lower_results(hn_lowering *l, hn_block body, const hn_buf *to) {
     for (size_t d = 0; d < shared; d++) hn_close_loop(l);
 }
 
-/* The body's only node where that is a prefix operation: other opaque ones are no loop nests. */
-static const hn_node *only_prefix(const hn_graph *g, const hn_blk *b) {
-    const hn_node *x = b->n_node == 1 ? &g->node[b->node[0]] : NULL;
-    return x && b->n_result == 1 && hn_op_of(x->op)->cls == HN_PREFIX ? x : NULL;
+/* The body's only node where it goes line by line: other opaque ones are no loop nests. */
+static const hn_node *only_lines(const hn_graph *g, const hn_blk *b) {
+    const hn_node *x = b->n_node == 1 && b->n_result == 1 ? &g->node[b->node[0]] : NULL;
+    bool by_lines = x && (hn_op_of(x->op)->cls == HN_PREFIX || hn_op_of(x->op)->cls == HN_ARG);
+    return by_lines ? x : NULL;
 }
 
 hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a, hn_nest **out, hone_err *err) {
     const hn_blk *b = &g->block[body];
-    const hn_node *prefix = only_prefix(g, b);
-    if (!strcmp(kind, "opaque") && !prefix)
+    const hn_node *lines = only_lines(g, b);
+    if (!strcmp(kind, "opaque") && !lines)
         return hn_fail(err, HONE_E_UNSUPPORTED, "an opaque operation is no loop nest");
     if (!b->n_result) return hn_fail(err, HONE_E_UNSUPPORTED, "a kernel without results");
     hn_nest *n = hn_nest_new(a, g->dims);
@@ -261,8 +262,10 @@ hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a,
         to[k] = hn_nest_buf(n, HN_RESULT, g->value[b->result[k]].type.dtype,
                             hn_type_count(g, &g->value[b->result[k]].type));
     choose_rows(&l, body);
-    if (prefix)
-        hn_prefix_into(&l, prefix, to[0]);
+    if (lines && hn_op_of(lines->op)->cls == HN_PREFIX)
+        hn_prefix_into(&l, lines, to[0]);
+    else if (lines)
+        hn_arg_into(&l, lines, to[0]);
     else
         lower_results(&l, body, to);
     n->first = root->head;

@@ -79,7 +79,19 @@ hn_ix hn_flat(hn_lowering *l, const hn_type *t, const hn_ix *at);
 hn_sv hn_move_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at);
 hn_sv hn_gather_at(hn_lowering *l, const hn_node *x, const hn_ix *at);
 hn_sv hn_reduce_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at);
-/* loop/body_prefix.c: the loops that store a prefix operation's result. */
+
+/* loop/body_prefix.c: lines along a dimension with others inside of it, some hundred side by side at once. */
+typedef struct hn_lines {
+    hn_dim outer, length, inner;
+    hn_ix outer_at, first, together; /* inside hn_lines_open: where, and how many */
+} hn_lines;
+bool hn_lines_of(hn_lowering *l, const hn_type *t, size_t axis, hn_lines *s); /* false: few, or of an odd type */
+void hn_lines_open(hn_lowering *l, hn_lines *s);
+void hn_lines_close(hn_lowering *l);
+hn_ix hn_lines_at(hn_lowering *l, const hn_lines *s, hn_ix k); /* where element k of the first of them lies */
+hn_buf hn_lines_row(hn_lowering *l, hone_dtype t);             /* local memory with an element for each */
+/* The loops that store the node's result (loop/body_prefix.c, body_arg.c). */
 void hn_prefix_into(hn_lowering *l, const hn_node *x, hn_buf to);
+void hn_arg_into(hn_lowering *l, const hn_node *x, hn_buf to);
 
 #endif
