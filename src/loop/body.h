@@ -85,7 +85,12 @@ typedef struct hn_lines {
     hn_dim outer, length, inner;
     hn_ix outer_at, first, together; /* inside hn_lines_open: where, and how many */
 } hn_lines;
-bool hn_lines_of(hn_lowering *l, const hn_type *t, size_t axis, hn_lines *s); /* false: few, or of an odd type */
+typedef enum hn_lines_fit {
+    HN_LINES_ODD,
+    HN_LINES_FEW,
+    HN_LINES_SIDE
+} hn_lines_fit; /* odd: of a type without vectors */
+hn_lines_fit hn_lines_of(hn_lowering *l, const hn_type *t, size_t axis, hn_lines *s);
 void hn_lines_open(hn_lowering *l, hn_lines *s);
 void hn_lines_close(hn_lowering *l);
 hn_ix hn_lines_at(hn_lowering *l, const hn_lines *s, hn_ix k); /* where element k of the first of them lies */

@@ -15,13 +15,13 @@ static hn_dim product(hn_lowering *l, const hn_type *t, size_t from, size_t to) 
     return all;
 }
 
-bool hn_lines_of(hn_lowering *l, const hn_type *t, size_t axis, hn_lines *s) {
+hn_lines_fit hn_lines_of(hn_lowering *l, const hn_type *t, size_t axis, hn_lines *s) {
     int64_t inner;
     const hn_dtype_info *info = hn_dtype_of(t->dtype);
     bool is_float = t->dtype == HONE_F32 || t->dtype == HONE_F64 || t->dtype == HONE_F16 || t->dtype == HONE_BF16;
     *s = (hn_lines){product(l, t, 0, axis), t->dim[axis], product(l, t, axis + 1, t->rank), 0, 0, 0};
-    if (!is_float && (info->cls == HN_CLASS_FLOAT || info->cls == HN_CLASS_BOOL || info->bits < 8)) return false;
-    return !hn_dim_is_int(l->n->dims, s->inner, &inner) || inner >= INNER_MIN;
+    if (!is_float && (info->cls == HN_CLASS_FLOAT || info->cls == HN_CLASS_BOOL || info->bits < 8)) return HN_LINES_ODD;
+    return hn_dim_is_int(l->n->dims, s->inner, &inner) && inner < INNER_MIN ? HN_LINES_FEW : HN_LINES_SIDE;
 }
 
 static hn_ix open_loop(hn_lowering *l, hn_ix extent) { return hn_ix_var(l->n, hn_open_loop(l, extent, HN_SERIAL)); }
@@ -97,7 +97,7 @@ void hn_prefix_into(hn_lowering *l, const hn_node *x, hn_buf to) {
                 .to = to,
                 .exclusive = hn_attr_i(x, HN_A_EXCLUSIVE, 0) != 0,
                 .reverse = hn_attr_i(x, HN_A_REVERSE, 0) != 0};
-    if (p.from && hn_lines_of(l, t, (size_t)hn_attr_i(x, HN_A_AXIS, 0), &s))
+    if (p.from && hn_lines_of(l, t, (size_t)hn_attr_i(x, HN_A_AXIS, 0), &s) == HN_LINES_SIDE)
         all_rows(l, &p, &s);
     else
         hn_decline(l, "'%s' of lines that do not lie side by side", hn_op_of(x->op)->text);
