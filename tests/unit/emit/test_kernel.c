@@ -558,7 +558,8 @@ static void other_processor(const char *name, const char *dir) {
     static const hone_compile_options options;
     hone_err err = {0};
     hn_str source = {0};
-    hn_library l = {.options = &options, .work = dir, .n_target = 1, .n_model = 1, .n_version = 1};
+    hn_library l = {
+        .options = &options, .work = dir, .n_target = 1, .n_model = 1, .n_version = 1, .query = "hone_model_query"};
     hn_model m = {.lib = &l, .options = &options};
     l.target[0] = m.dialect = hn_dialect_named(name);
     l.model = &m;
