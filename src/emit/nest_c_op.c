@@ -104,6 +104,12 @@ static const char *const float_call[HN_N_OPS] = {
     [HN_OP_MIN] = "hnr_min_f(%s, %s)",
     [HN_OP_MAX] = "hnr_max_f(%s, %s)",
 };
+/* Functions whose result in float needs no rounding. */
+static const char *const single_call[HN_N_OPS] = {
+    [HN_OP_MIN] = "hnr_min_f32(%s, %s)", [HN_OP_MAX] = "hnr_max_f32(%s, %s)"};
+static const char *float_form(hn_op op, hone_dtype t) {
+    return t != HONE_F64 && single_call[op] ? single_call[op] : float_call[op];
+}
 /* Functions of integers in their 64-bit domain; @ is i or u. */
 static const char *const whole_call[HN_N_OPS] = {
     [HN_OP_NEG] = "-(uint64_t)%s",
@@ -212,7 +218,7 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
         else
             rounded(out, x->dtype, s.text, true);
     } else if (t->cls == HN_CLASS_FLOAT && float_call[x->op]) {
-        fill(&s, float_call[x->op], 'f', arg);
+        fill(&s, float_form(x->op, x->dtype), 'f', arg);
         rounded(out, x->dtype, s.text, true);
     } else if (t->cls != HN_CLASS_FLOAT && whole_call[x->op]) {
         fill(&s, whole_call[x->op], t->cls == HN_CLASS_INT ? 'i' : 'u', arg);
@@ -330,6 +336,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
         return true;
     }
     if (is_float && hn_c_round(c, out, x->op, t, a[0])) return true;
+    if (is_float && hn_c_remainder(c, out, x->op, t, a[0], a[1])) return true;
     const char *function = hn_c_function(c, x->op, t);
     if (function) hn_str_addf(out, "hnk_%s_%s_x%d(%s)", function, name, c->width, a[0]);
     return function != NULL;
@@ -381,7 +388,7 @@ void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, cons
         hn_str_addf(out, "%s %s %s", a, op == HN_OP_MUL ? "*" : "+", b);
     } else {
         const char *arg[3] = {a, b, NULL};
-        const char *form = hn_is_float(t) ? float_call[op] : whole_call[op];
+        const char *form = hn_is_float(t) ? float_form(op, t) : whole_call[op];
         hn_str s = {0};
         fill(&s, form, hn_dtype_of(t)->cls == HN_CLASS_INT ? 'i' : hn_is_float(t) ? 'f' : 'u', arg);
         if (hn_is_float(t))

@@ -1,5 +1,6 @@
-/* emit/nest_c_round.c — rounding and signs of vectors, and vectors of floats to integers: each function is written
- * where a kernel first needs it, so that others do not pay for its compilation. Templates as hn_c_template has them.
+/* emit/nest_c_round.c — rounding, signs and remainders of vectors, and vectors of floats to integers: each function is
+ * written where a kernel first needs it, so that others do not pay for its compilation. Templates as hn_c_template has
+ * them.
  */
 #include "emit/nest_c.h"
 
@@ -46,6 +47,32 @@ static const char any_text[] = "HNR int hnk_any_x@(hnk_i32_x@ m) {\n"
                                "    return any;\n"
                                "#endif\n"
                                "}\n";
+
+/* C's fmod. The quotient of what is positive, rounded once and then to an integer, is the true one's floor or ceiling
+ * as long as it is below 2^23 (2^52); what is left of x then is a multiple of y's last place and no more than y, so
+ * that the fused product is exact. Larger quotients, and what is not finite, lane by lane. */
+static const char rem_text[] =
+    "HNR hnk_$_x@ hnk_rem_$_x@(hnk_$_x@ x, hnk_$_x@ y) {\n"
+    "    const hnk_#_x@ sign = (hnk_#_x@)(-(hnk_$_x@){0}), s = (hnk_#_x@)x & sign;\n"
+    "    const hnk_$_x@ a = (hnk_$_x@)((hnk_#_x@)x & ~sign), b = (hnk_$_x@)((hnk_#_x@)y & ~sign), t = a / b;\n"
+    "    const hnk_$_x@ big = hnk_dup_$_x@(sizeof x[0] == 4 ? 0x1p23 : 0x1p52);\n"
+    "    hnk_$_x@ r = hnk_fma_$_x@(big - (t + big), b, a);\n"
+    "    r += (hnk_$_x@)((hnk_#_x@)(r < 0) & (hnk_#_x@)b);\n"
+    "    r = (hnk_$_x@)((hnk_#_x@)r | s);\n"
+    "    const hnk_i32_x@ far = hnk_mask_$_x@(~((t < big) & (b < INFINITY)));\n"
+    "    if (__builtin_expect(hnk_any_x@(far), 0))\n"
+    "        for (int l = 0; l < @; l++)\n"
+    "            if (far[l]) r[l] = fmod(x[l], y[l]);\n"
+    "    return r;\n"
+    "}\n";
+/* Of the divisor's sign; as hnr_mod_f, whose sum in double rounds to the same. */
+static const char mod_text[] =
+    "HNR hnk_$_x@ hnk_mod_$_x@(hnk_$_x@ x, hnk_$_x@ y) {\n"
+    "    const hnk_$_x@ r = hnk_rem_$_x@(x, y);\n"
+    "    const hnk_#_x@ none = r == 0, differ = (r < 0) ^ (y < 0), sign = (hnk_#_x@)(-(hnk_$_x@){0});\n"
+    "    const hnk_$_x@ m = r + (hnk_$_x@)(differ & (hnk_#_x@)y);\n"
+    "    return (hnk_$_x@)((none & sign & (hnk_#_x@)y) | (~none & (hnk_#_x@)m));\n"
+    "}\n";
 
 /* Opens the guard of function `name` for t; false: it is written already. */
 static bool opens(hn_c *c, const char *name, hone_dtype t) {
@@ -130,6 +157,15 @@ bool hn_c_clipped(hn_c *c, hn_str *out, hn_sv v) {
     hn_c_operand(c, &a, x->arg[0], true, "l");
     clip_narrow(c, out, x->dtype, a.text);
     hn_str_free(&a);
+    return true;
+}
+
+bool hn_c_remainder(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b) {
+    if ((op != HN_OP_REM && op != HN_OP_MOD) || !c->fma) return false;
+    need(c, "any", any_text, HONE_I32);
+    need(c, "rem", rem_text, t);
+    if (op == HN_OP_MOD) need(c, "mod", mod_text, t);
+    hn_str_addf(out, "hnk_%s_%s_x%d(%s, %s)", op == HN_OP_MOD ? "mod" : "rem", hn_c_lane(t), c->width, a, b);
     return true;
 }
 

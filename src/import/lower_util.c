@@ -201,22 +201,35 @@ hn_val hn_conv_emit(hn_builder *b, hn_val x, hn_val weight, const hn_window *w, 
     return hn_emit(b->g, b->b, HN_OP_CONV, 2, in, sizeof attr / sizeof attr[0], attr, 1);
 }
 
-hn_val hn_window_counts(hn_builder *b, hn_val x, const hn_window *w, bool with_pad, hone_dtype t) {
-    hn_window ones = *w;
+/* Of one dimension, as [1, 1, …, windows, …, 1]. */
+static hn_val counts_along(hn_builder *b, hn_val x, const hn_window *w, size_t i, bool with_pad, hone_dtype t) {
+    hn_window ones = {.n = w->n, .groups = 1};
     hn_dim shape[HN_RANK_MAX];
-    double n = 1;
-    for (size_t i = 0; i < w->n; i++) n *= (double)w->kernel[i];
-    if (!w->ceil && (with_pad || w->empty)) return hn_const_f(b, t, n);
     shape[0] = shape[1] = hn_lit(b, 1);
-    for (size_t i = 0; i < w->n; i++) {
-        shape[i + 2] = hn_dim_of(b, x, i + 2);
-        if (!with_pad) continue;
+    for (size_t k = 0; k < w->n; k++) {
+        ones.kernel[k] = ones.stride[k] = ones.dilation[k] = ones.inflate[k] = 1;
+        ones.low[k] = ones.high[k] = hn_lit(b, 0);
+        shape[k + 2] = hn_lit(b, 1);
+    }
+    ones.kernel[i] = w->kernel[i], ones.stride[i] = w->stride[i], ones.dilation[i] = w->dilation[i];
+    ones.low[i] = w->low[i], ones.high[i] = w->high[i];
+    shape[i + 2] = hn_dim_of(b, x, i + 2);
+    if (with_pad) {
         hn_dim pads = hn_dim_add(b->g->dims, w->low[i], hn_lit(b, w->pad_high[i]));
         shape[i + 2] = hn_dim_add(b->g->dims, shape[i + 2], pads);
         ones.low[i] = hn_lit(b, 0);
         ones.high[i] = hn_dim_sub(b->g->dims, w->high[i], hn_lit(b, w->pad_high[i]));
     }
     return hn_window_emit(b, HN_OP_WSUM, hn_full(b, t, w->n + 2, shape, 1), &ones);
+}
+
+hn_val hn_window_counts(hn_builder *b, hn_val x, const hn_window *w, bool with_pad, hone_dtype t) {
+    double n = 1;
+    for (size_t i = 0; i < w->n; i++) n *= (double)w->kernel[i];
+    if (!w->ceil && (with_pad || w->empty)) return hn_const_f(b, t, n);
+    hn_val all = counts_along(b, x, w, 0, with_pad, t);
+    for (size_t i = 1; i < w->n; i++) all = hn_bin(b, HN_OP_MUL, all, counts_along(b, x, w, i, with_pad, t));
+    return all;
 }
 
 bool hn_kernel_sizes(hn_lower *c, size_t input, int64_t *kernel) {

@@ -7,12 +7,13 @@
  * several of them go together. */
 enum { ITEM_MIN = 2048 };
 
-/* Innermost iterations of a list, ITEM_MIN at most; a length that is not known counts as long. */
-static int64_t size_of(const hn_nest *n, hn_st first) {
+/* Innermost iterations of a list, at most and ITEM_MIN at most; a length without a known bound counts as long. */
+static int64_t size_of(hn_nest *n, hn_st first) {
     int64_t sum = 0, e;
     for (hn_st id = first; id && sum < ITEM_MIN; id = n->st[id].next) {
         if (n->st[id].kind != HN_ST_LOOP) continue;
-        if (!hn_ix_is_int(n, n->extent[n->st[id].var], &e)) return ITEM_MIN;
+        hn_dim most = hn_ix_high(n, n->extent[n->st[id].var]);
+        if (!most || !hn_dim_is_int(n->dims, most, &e)) return ITEM_MIN;
         int64_t inner = size_of(n, n->st[id].body);
         sum += e * (inner > 1 ? inner : 1) < ITEM_MIN ? e * (inner > 1 ? inner : 1) : ITEM_MIN;
     }

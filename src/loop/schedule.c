@@ -450,6 +450,14 @@ bool hn_loop_trim(hn_nest *n, hn_st loop, const char **why) {
     return true;
 }
 
+void hn_nest_trim(hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        if (n->st[id].loop == HN_SERIAL) hn_loop_trim(n, id, NULL);
+        hn_nest_trim(n, n->st[id].body);
+    }
+}
+
 bool hn_loop_repeat(hn_nest *n, hn_st loop, const char **why) {
     int64_t e;
     hn_st head = 0, tail = 0;

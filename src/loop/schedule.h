@@ -54,6 +54,8 @@ bool hn_loop_unbend(hn_nest *n, hn_st loop, hn_st *inside, const char **why);
 /* A loop that does nothing but update a register under conditions: its range shrinks to where those hold that depend on
  * it and on loops around it alone. */
 bool hn_loop_trim(hn_nest *n, hn_st loop, const char **why);
+/* Trims every serial loop of the list that can be, and those inside. */
+void hn_nest_trim(hn_nest *n, hn_st first);
 /* for v < E: body becomes body with 0, body with 1, …: a serial loop of known length, at most 64. */
 bool hn_loop_repeat(hn_nest *n, hn_st loop, const char **why);
 /* Before every run of `every` iterations of a serial loop, `lines` prefetches of buffer b: of the elements at +

@@ -10,7 +10,7 @@
 #include "loop/schedule.h"
 #include "loop/tile.h"
 
-enum { CHUNK = 4096, PEELS = 2, DOT_COLUMNS = 16, BODY_MAX = 6 };
+enum { CHUNK = 4096, PEELS = 2, DOT_COLUMNS = 16, BODY_MAX = 6, EDGE_MAX = 3, VECTOR_MIN = 4, NO_REPEAT = -1 };
 
 /* -- strides */
 typedef struct walk {
@@ -72,21 +72,36 @@ static bool short_body(const hn_nest *n, hn_st first) {
     return size <= BODY_MAX;
 }
 
+/* One vector for the e iterations of a loop, fewer than p->lanes, and the last of the `before` ones in front of it. */
+static bool lap(hn_nest *n, hn_st loop, plan *p, int64_t e, int64_t before) {
+    int64_t lanes = VECTOR_MIN;
+    hn_st inner, tail;
+    while (lanes < e) lanes *= 2;
+    if (lanes > p->lanes || lanes == e || lanes - e > before) return false;
+    if (!hn_loop_overlap(n, loop, lanes, 1, hn_ix_int(n, before), &inner, &tail, NULL, NULL)) return false;
+    p->n_vector += hn_loop_vectorise(n, inner, NULL);
+    return true;
+}
+
 /* Vectors of p->lanes, fewer in a short loop; what is left over in half as many, and so on down to four, where its
- * length is known, else in fours. */
-static void vectorise(hn_nest *n, hn_st loop, plan *p) {
+ * length is known, else in fours. before: so many iterations in front of the loop may be repeated, and its own: what is
+ * left over is one vector with some of them then; NO_REPEAT: none may. */
+static void vectorise(hn_nest *n, hn_st loop, plan *p, int64_t before) {
     int64_t e, lanes = p->lanes;
     while (loop) {
         bool known = hn_ix_is_int(n, n->extent[n->st[loop].var], &e);
-        while (known && lanes > 4 && e < lanes) lanes /= 2;
+        if (known && lap(n, loop, p, e, before)) return;
+        while (known && lanes > VECTOR_MIN && e < lanes) lanes /= 2;
         hn_st inner, tail = 0;
         if (!hn_loop_split(n, loop, lanes, &inner, &tail, NULL)) return;
         if (!hn_loop_vectorise(n, inner, NULL)) return;
         if (short_body(n, n->st[inner].body) && short_row(p, known, e, lanes)) hn_loop_unroll(n, loop, NULL);
         p->n_vector++;
-        if (lanes <= 4) return;
+        if (before != NO_REPEAT) before = known ? before + e - e % lanes : 0;
         known = tail && hn_ix_is_int(n, n->extent[n->st[tail].var], &e);
-        lanes = known ? lanes / 2 : 4;
+        if (lanes <= VECTOR_MIN && known) lap(n, tail, p, e, before);
+        if (lanes <= VECTOR_MIN) return;
+        lanes = known ? lanes / 2 : VECTOR_MIN;
         loop = tail;
     }
 }
@@ -151,7 +166,7 @@ static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
     } else if (peels && has_guards(n, n->st[id].body, n->st[id].var) && hn_loop_peel(n, id, &inside, NULL)) {
         schedule_parts(n, id, inside, whole, p, peels);
     } else {
-        vectorise(n, id, p);
+        vectorise(n, id, p, NO_REPEAT);
     }
 }
 
@@ -231,11 +246,13 @@ static hn_st make_panels(hn_nest *n, hn_chain *c, int *rows, int64_t columns) {
 /* `vectors` of columns at once, then what is left. */
 static void tile_columns(hn_nest *n, hn_st leaf, int64_t vectors, plan *p) {
     hn_st wide, tail, vector;
-    if (!hn_loop_split(n, leaf, vectors * p->lanes, &wide, &tail, NULL)) {
-        vectorise(n, leaf, p);
+    int64_t e, width = vectors * p->lanes;
+    bool repeats = hn_ix_is_int(n, n->extent[n->st[leaf].var], &e) && !has_guards(n, n->st[leaf].body, n->st[leaf].var);
+    if (!hn_loop_split(n, leaf, width, &wide, &tail, NULL)) {
+        vectorise(n, leaf, p, repeats ? 0 : NO_REPEAT);
         return;
     }
-    if (tail) vectorise(n, tail, p);
+    if (tail) vectorise(n, tail, p, repeats ? e - e % width : NO_REPEAT);
     if (!hn_loop_split(n, wide, p->lanes, &vector, NULL, NULL) || !hn_loop_vectorise(n, vector, NULL)) return;
     hn_loop_unroll(n, wide, NULL);
     p->n_vector++;
@@ -254,12 +271,26 @@ static void tile_rows(hn_nest *n, hn_st row, plan *p) {
     if (tail && hn_ix_is_int(n, n->extent[n->st[tail].var], &e)) hn_loop_unroll(n, tail, NULL);
 }
 
+/* Columns at the edge of an image, one after the other, each with the part of its window that is inside. */
+static void edge(hn_nest *n, hn_st loop) {
+    int64_t e;
+    if (!hn_ix_is_int(n, n->extent[n->st[loop].var], &e) || e > EDGE_MAX) return;
+    hn_st behind = n->st[loop].next;
+    if (!hn_loop_repeat(n, loop, NULL)) return;
+    for (hn_st id = loop; id != behind; id = n->st[id].next) hn_nest_trim(n, n->st[id].body);
+}
+
 /* Result loop with reductions inside: vectors over the results, several rows at once. */
 static void tile(hn_nest *n, hn_chain *c, plan *p) {
     int rows = tile_loop(n, c);
     hn_st leaf = rows >= 0 ? make_panels(n, c, &rows, 2 * p->lanes) : c->loop[c->n - 1];
     hn_st row = rows >= 0 ? c->loop[rows] : 0, inside;
-    if (hn_loop_peel(n, leaf, &inside, NULL)) leaf = inside;
+    if (hn_loop_peel(n, leaf, &inside, NULL)) {
+        edge(n, leaf);
+        edge(n, n->st[inside].next);
+        leaf = inside;
+    }
+    if (rows < 0) hn_nest_trim(n, n->st[leaf].body);
     if (rows >= 0) {
         tile_columns(n, leaf, 2, p);
         tile_rows(n, row, p);

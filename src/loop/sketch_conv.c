@@ -396,20 +396,11 @@ static bool tile_any(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     return !tail || tile_any(n, tail, rows / 2, why);
 }
 
-/* In the rows at the edge of an image the window's columns that are outside go. */
-static void trim_all(hn_nest *n, hn_st first) {
-    for (hn_st id = first; id; id = n->st[id].next) {
-        if (n->st[id].kind != HN_ST_LOOP) continue;
-        if (n->st[id].loop == HN_SERIAL) hn_loop_trim(n, id, NULL);
-        trim_all(n, n->st[id].body);
-    }
-}
-
 static bool rows_of_any_image(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     hn_st middle = row;
     if (hn_loop_peel(n, row, &middle, NULL)) {
-        trim_all(n, n->st[row].body);
-        trim_all(n, n->st[n->st[middle].next].body);
+        hn_nest_trim(n, n->st[row].body);
+        hn_nest_trim(n, n->st[n->st[middle].next].body);
     }
     return tile_any(n, middle, rows, why);
 }
@@ -471,7 +462,7 @@ static bool own_rows_of_any_image(hn_nest *n, const form *f, hn_st row, const in
     if (hn_loop_peel(n, row, &middle, NULL)) {
         const hn_st ends[] = {row, n->st[middle].next};
         for (int k = 0; k < 2; k++) {
-            trim_all(n, n->st[ends[k]].body);
+            hn_nest_trim(n, n->st[ends[k]].body);
             if (!own_any(n, f, ends[k], 1, setting, why)) return false;
         }
     }

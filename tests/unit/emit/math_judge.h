@@ -209,3 +209,49 @@ double math_wide(unsigned k, const double *x, uint64_t *n_wrong, double *worst_a
     }
     return worst;
 }
+
+/* Remainders against those of single numbers, all bits: how many differ. Half of the divisors are within 2^30 of what
+ * they divide, so that quotients are small and large; the others are anything. */
+uint64_t math_remainders(void);
+static double mod_of(double x, double y) {
+    double r = fmod(x, y);
+    if (r == 0) return copysign(0, y);
+    return (r < 0) != (y < 0) ? r + y : r;
+}
+#define REMAINDERS(name, type, word, mantissa, top)                                                                    \
+    static uint64_t remainders_##name(void) {                                                                          \
+        uint64_t n = 0, state = 0x9e3779b97f4a7c15u;                                                                   \
+        for (int k = 0; k < (1 << 19) / WIDTH; k++) {                                                                  \
+            type x[WIDTH], y[WIDTH];                                                                                   \
+            JOIN(hnk_##name##_x, WIDTH) a, b, r, m;                                                                    \
+            for (int l = 0; l < WIDTH; l++) {                                                                          \
+                word bits[2];                                                                                          \
+                for (int i = 0; i < 2; i++) {                                                                          \
+                    state = state * 6364136223846793005u + 1442695040888963407u;                                       \
+                    bits[i] = (word)((state ^ state >> 29) >> (64 - 8 * sizeof(word)));                                \
+                }                                                                                                      \
+                if (k % 2) {                                                                                           \
+                    word below = (word)(state >> 8) % 30, from = bits[0] >> mantissa & top;                            \
+                    bits[1] &= ~((word)top << mantissa);                                                               \
+                    bits[1] |= (from > below ? from - below : 0) << mantissa;                                          \
+                }                                                                                                      \
+                if (k % 7 == 3) bits[1] &= ~(word)0 << (mantissa - 2); /* many multiples of it, and no remainder */    \
+                if (k % 7 == 3) bits[0] &= ~(word)0 << (mantissa - 3);                                                 \
+                memcpy(&x[l], &bits[0], sizeof *x);                                                                    \
+                memcpy(&y[l], &bits[1], sizeof *y);                                                                    \
+            }                                                                                                          \
+            memcpy(&a, x, sizeof a);                                                                                   \
+            memcpy(&b, y, sizeof b);                                                                                   \
+            r = JOIN(hnk_rem_##name##_x, WIDTH)(a, b);                                                                 \
+            m = JOIN(hnk_mod_##name##_x, WIDTH)(a, b);                                                                 \
+            for (int l = 0; l < WIDTH; l++) {                                                                          \
+                type got[2] = {r[l], m[l]}, want[2] = {(type)fmod(x[l], y[l]), (type)mod_of(x[l], y[l])};              \
+                for (int i = 0; i < 2; i++)                                                                            \
+                    n += memcmp(&got[i], &want[i], sizeof *got) && (got[i] == got[i] || want[i] == want[i]);           \
+            }                                                                                                          \
+        }                                                                                                              \
+        return n;                                                                                                      \
+    }
+REMAINDERS(f32, float, uint32_t, 23, 255)
+REMAINDERS(f64, double, uint64_t, 52, 2047)
+uint64_t math_remainders(void) { return remainders_f32() + remainders_f64(); }

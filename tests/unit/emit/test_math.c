@@ -28,7 +28,7 @@ typedef struct lanes {
     void (*exact)(unsigned k, const float *x, double *y);
     void (*judge)(unsigned k, const float *x, const double *exact, judged *j);
     uint64_t (*halves)(const uint16_t *bits, const float *x);
-    uint64_t (*parts)(void);
+    uint64_t (*parts)(void), (*remainders)(void);
     double (*wide)(unsigned k, const double *x, uint64_t *n_wrong, double *worst_at);
     const char *(*wide_name)(unsigned k);
 } lanes;
@@ -236,6 +236,15 @@ static void emitted(const char *dialect, bool relaxed, const char *wanted) {
 }
 
 /* -- building */
+/* As for a dialect that fuses: elsewhere the library does. */
+static void remainders_text(hn_str *out, int width) {
+    hn_str call = {0};
+    hn_c c = {.width = width, .fma = true, .folds = out};
+    hn_c_remainder(&c, &call, HN_OP_MOD, HONE_F32, "a", "b");
+    hn_c_remainder(&c, &call, HN_OP_MOD, HONE_F64, "a", "b");
+    hn_str_free(&call);
+}
+
 static bool source_of(const hn_dialect *d, hn_str *out) {
     char *judge = NULL;
     size_t n = 0;
@@ -249,6 +258,7 @@ static bool source_of(const hn_dialect *d, hn_str *out) {
     hn_c_prelude(out, 1, 1);        /* widths in turn, as several kernels of one file have them */
     hn_c_prelude(out, width, UINT32_MAX);
     hn_c_prelude(out, 1, UINT32_MAX);
+    remainders_text(out, width);
     hn_str_addf(out, "#define WIDTH %d\n", width);
     if (fine) hn_str_add_n(out, judge, n);
     free(judge);
@@ -293,6 +303,7 @@ static void add(const char *dir, const char *name) {
     l->judge = (void (*)(unsigned, const float *, const double *, judged *))(uintptr_t)dlsym(l->so, "math_judge");
     l->halves = (uint64_t(*)(const uint16_t *, const float *))(uintptr_t)dlsym(l->so, "math_halves");
     l->parts = (uint64_t(*)(void))(uintptr_t)dlsym(l->so, "math_parts");
+    l->remainders = (uint64_t(*)(void))(uintptr_t)dlsym(l->so, "math_remainders");
     l->wide = (double (*)(unsigned, const double *, uint64_t *, double *))(uintptr_t)dlsym(l->so, "math_wide");
     l->wide_name = (const char *(*)(unsigned))(uintptr_t)dlsym(l->so, "math_wide_name");
     n_under_test++;
@@ -313,6 +324,9 @@ int main(int argc, char **argv) { /* with an argument: that function alone */
     for (int d = 0; d < n_under_test && argc < 2; d++) {
         uint64_t n_other = under_test[d].parts();
         ok(!n_other, "%s/parts_are_quotients (%llu are not)", under_test[d].dialect, (unsigned long long)n_other);
+        n_other = under_test[d].remainders();
+        ok(!n_other, "%s/remainders_are_those_of_libm (%llu are not)", under_test[d].dialect,
+           (unsigned long long)n_other);
         halves(&under_test[d]);
         for (unsigned k = 0; under_test[d].wide_name(k); k++) wide(&under_test[d], k);
     }
