@@ -101,6 +101,10 @@ bool hn_c_guard_mask(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard);
 /* nest_c_across.c: the definition of x as a square turned in registers; false: it is none. */
 bool hn_c_across(hn_c *c, hn_sv x);
 
+/* nest_c_shuffle.c: elements of `type` in memory whose places differ from lane to lane by numbers, as vectors and
+ * shuffles; false: there are none, or it takes too many. alone: only where this vector reads is memory for sure. */
+bool hn_c_shuffled(hn_c *c, hn_str *out, const hn_scalar *x, const char *type, bool alone);
+
 /* nest_c_op.c: one operation on operands given as text */
 void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]);
 bool hn_c_has_vectors(hone_dtype t); /* vectors of it stand for their elements as they are */

@@ -165,26 +165,34 @@ static bool guards_vary(const hn_c *c, const hn_scalar *x) {
     return varies(c, mask);
 }
 
-/* A whole vector from consecutive elements; false: lane by lane. */
-static bool vector_load(hn_c *c, hn_str *out, const hn_scalar *x) {
+/* Consecutive elements of memory, or such that are put in order; alone: neighbours in unrolled loops may not read. */
+static bool elements(hn_c *c, hn_str *out, const hn_scalar *x, const char *type, bool alone) {
+    if (!hn_c_unit_stride(c, x->at)) return hn_c_shuffled(c, out, x, type, alone);
+    if (x->n_guard) hn_str_addf(out, "(hnk_%s_x%d)", type, c->width);
+    hn_str_addf(out, "*(const hnk_%s_x%du *)&", type, c->width);
+    hn_c_access(c, out, x->buf, x->at, "0");
+    return true;
+}
+
+/* A whole vector from memory; false: lane by lane. */
+static bool vector_load(hn_c *c, hn_str *out, const hn_scalar *x, bool alone) {
     const hn_nbuf *b = &c->n->buf[x->buf];
     const char *name = hn_dtype_of(b->dtype)->text;
-    bool half = hn_c_half(b->dtype);
-    if (!hn_c_unit_stride(c, x->at) || guards_vary(c, x)) return false;
+    bool half = hn_c_half(b->dtype), is_bool = b->dtype == HONE_BOOL;
+    hn_str value = {0};
+    if (guards_vary(c, x) || hn_dtype_of(b->dtype)->bits < 8) return false;
     if (hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64 && !half) return false;
-    if (x->n_guard) {
+    bool done = elements(c, &value, x, is_bool ? "u8" : half ? "u16" : name, alone);
+    if (done && x->n_guard) {
         hn_c_guards(c, out, x->n_guard, x->guard, "0");
         hn_str_add(out, " ? ");
     }
-    if (b->dtype == HONE_BOOL) hn_str_addf(out, "hnk_mask_u8_x%d(", c->width);
-    if (half) hn_str_addf(out, "hnk_widen_%s_x%d(", name, c->width);
-    if (x->n_guard && b->dtype != HONE_BOOL && !half) hn_str_addf(out, "(hnk_%s_x%d)", name, c->width);
-    const char *memory = b->dtype == HONE_BOOL ? "u8" : half ? "u16" : name;
-    hn_str_addf(out, "*(const hnk_%s_x%du *)&", memory, c->width);
-    hn_c_access(c, out, x->buf, x->at, "0");
-    hn_str_add(out, b->dtype == HONE_BOOL ? " != 0)" : half ? ")" : "");
-    if (x->n_guard) hn_str_addf(out, " : (hnk_%s_x%d){0}", hn_c_lane(b->dtype), c->width);
-    return true;
+    if (done && is_bool) hn_str_addf(out, "hnk_mask_u8_x%d(%s != 0)", c->width, value.text);
+    if (done && half) hn_str_addf(out, "hnk_widen_%s_x%d(%s)", name, c->width, value.text);
+    if (done && !is_bool && !half) hn_str_add(out, value.text);
+    if (done && x->n_guard) hn_str_addf(out, " : (hnk_%s_x%d){0}", hn_c_lane(b->dtype), c->width);
+    hn_str_free(&value);
+    return done;
 }
 
 /* An index that grows evenly from lane to lane. */
@@ -196,30 +204,6 @@ static bool vector_index(hn_c *c, hn_str *out, const hn_scalar *x) {
     hn_str_addf(out, ") + (hnk_i64_x%d){", c->width);
     for (int l = 0; l < c->width; l++) hn_str_addf(out, "%s%lld", l ? ", " : "", (long long)(l * step));
     hn_str_add(out, "}");
-    return true;
-}
-
-/* Every other element: the even ones of a vector, then the odd ones of the one that begins a lane before its end, so
- * that nothing is read which lies behind the last. */
-static bool load_others(hn_c *c, hn_str *out, const hn_scalar *x) {
-    const hn_nbuf *b = &c->n->buf[x->buf];
-    const char *name = hn_dtype_of(b->dtype)->text;
-    int64_t step;
-    int w = c->width;
-    if (guards_vary(c, x) || (b->dtype != HONE_F32 && b->dtype != HONE_F64)) return false;
-    if (!hn_c_step(c, x->at, &step) || step != 2 || w < 4) return false;
-    if (x->n_guard) {
-        hn_c_guards(c, out, x->n_guard, x->guard, "0");
-        hn_str_add(out, " ? ");
-    }
-    for (int k = 0; k < 2; k++) {
-        hn_str_addf(out, "%s*(const hnk_%s_x%du *)(&", k ? ", " : "__builtin_shufflevector(", name, w);
-        hn_c_access(c, out, x->buf, x->at, "0");
-        hn_str_addf(out, " + %d)", k ? w - 1 : 0);
-    }
-    for (int l = 0; l < w; l++) hn_str_addf(out, ", %d", l < w / 2 ? 2 * l : 2 * l + 1);
-    hn_str_add(out, ")");
-    if (x->n_guard) hn_str_addf(out, " : (hnk_%s_x%d){0}", name, w);
     return true;
 }
 
@@ -250,12 +234,12 @@ static bool picked_lanes(hn_c *c, hn_str *out, const hn_scalar *x, const char *c
     return done;
 }
 
-static bool vector_value(hn_c *c, hn_str *out, const hn_scalar *x) {
+static bool vector_value(hn_c *c, hn_str *out, const hn_scalar *x, bool alone) {
     hn_str arg[3] = {{0}, {0}, {0}};
     const char *text[3] = {NULL, NULL, NULL};
     bool done = false;
     if (x->kind == HN_SV_LOAD && c->n->buf[x->buf].space == HN_REG) return hn_c_reg(c, out, x->buf, x->at, true), true;
-    if (x->kind == HN_SV_LOAD) return vector_load(c, out, x) || load_others(c, out, x) || gathered(c, out, x);
+    if (x->kind == HN_SV_LOAD) return vector_load(c, out, x, alone) || gathered(c, out, x);
     if (x->kind == HN_SV_INDEX) return vector_index(c, out, x);
     if (x->kind != HN_SV_OP && x->kind != HN_SV_PICK) return false;
     if (x->kind == HN_SV_OP && hn_c_compare(c, out, x)) return true;
@@ -309,7 +293,7 @@ static void let(hn_c *c, hn_sv id) {
         hn_c_line(c, "const %s %s = %s;", hn_c_type(x->dtype), name.text, value.text ? value.text : "0");
     } else {
         hn_c_vtype(c, &type, x->dtype);
-        if (vector_value(c, &value, x)) {
+        if (vector_value(c, &value, x, c->n->sv[id].n_guard > 0)) {
             bool keep = is_shared(c, id, x);
             hn_c_line(c, "%s%s %s = %s;", keep ? "" : "const ", type.text, name.text, value.text ? value.text : "0");
             if (keep) hn_c_line(c, "HNK_KEEP(%s);", name.text);

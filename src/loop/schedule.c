@@ -200,7 +200,7 @@ static bool body_broken(const hn_nest *n, hn_st first, hn_var v) {
     return false;
 }
 
-bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why) {
+static bool collapse(hn_nest *n, hn_st loop, bool divides, const char **why) {
     hn_st in = n->st[loop].body;
     hn_dim a, b;
     if (!in || n->st[in].kind != HN_ST_LOOP || n->st[in].next) return hn_loop_no(why, "the loops are not alone");
@@ -215,9 +215,20 @@ bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why) {
     hn_subst s = {var, NULL, n->n_var, 0};
     hn_st body = hn_nest_clone(n, n->st[in].body, &s);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
-    if (body_broken(n, body, x)) return hn_loop_no(why, "an index would need a division");
+    if (!divides && body_broken(n, body, x)) return hn_loop_no(why, "an index would need a division");
     become(n, loop, x, body);
     return true;
+}
+
+bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why) { return collapse(n, loop, false, why); }
+
+bool hn_loop_fuse(hn_nest *n, hn_st loop, const char **why) {
+    int64_t a, b;
+    hn_st in = n->st[loop].body;
+    if (!in || n->st[in].kind != HN_ST_LOOP || !hn_ix_is_int(n, n->extent[n->st[loop].var], &a) ||
+        !hn_ix_is_int(n, n->extent[n->st[in].var], &b))
+        return hn_loop_no(why, "the lengths are not known");
+    return collapse(n, loop, true, why);
 }
 
 void hn_nest_collapse(hn_nest *n, hn_st first) {

@@ -27,6 +27,9 @@ bool hn_loop_blocks(hn_nest *n, hn_st loop, int64_t f, hn_st *whole, hn_st *rest
 bool hn_loop_sink(hn_nest *n, hn_st loop, const char **why);
 /* for i < A { for j < B: body } becomes for x < A*B: body, where every index is linear in x then. */
 bool hn_loop_collapse(hn_nest *n, hn_st loop, const char **why);
+/* Likewise of two loops of known length where indices may need quotients and remainders: for lanes, to which they are
+ * numbers. */
+bool hn_loop_fuse(hn_nest *n, hn_st loop, const char **why);
 /* Collapses what can be, in the whole list. */
 void hn_nest_collapse(hn_nest *n, hn_st first);
 /* for i { for j: body } becomes for j { for i: body }; the iterations must be independent. */

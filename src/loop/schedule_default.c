@@ -10,7 +10,16 @@
 #include "loop/schedule.h"
 #include "loop/tile.h"
 
-enum { CHUNK = 4096, PEELS = 2, DOT_COLUMNS = 16, BODY_MAX = 6, EDGE_MAX = 3, VECTOR_MIN = 4, NO_REPEAT = -1 };
+enum {
+    CHUNK = 4096,
+    PEELS = 2,
+    DOT_COLUMNS = 16,
+    BODY_MAX = 6,
+    EDGE_MAX = 3,
+    INTERLEAVED_MAX = 3,
+    VECTOR_MIN = 4,
+    NO_REPEAT = -1
+};
 
 /* -- strides */
 typedef struct walk {
@@ -180,6 +189,42 @@ static void join_leaves(hn_nest *n, hn_st first, const plan *p) {
     }
 }
 
+/* Data that is moved, its results next to each other along both loops, x further out than c of length k. */
+static bool in_turn(hn_nest *n, hn_st first, hn_var x, hn_var c, int64_t k) {
+    int64_t along, step;
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        const hn_scalar *v = s->kind == HN_ST_LET ? &n->sv[s->value] : NULL;
+        if (v && v->kind == HN_SV_LOAD) {
+            if (n->buf[v->buf].space == HN_REG || v->n_guard) return false;
+            if (!hn_ix_step(n, v->at, x, &along) || !along || !hn_ix_step(n, v->at, c, &step)) return false;
+        } else if (s->kind == HN_ST_STORE) {
+            if (n->buf[s->buf].space == HN_REG) return false;
+            if (!hn_ix_step(n, s->at, x, &along) || along != k || !hn_ix_step(n, s->at, c, &step) || step != 1)
+                return false;
+        } else if (!v || (v->kind != HN_SV_CONST && v->kind != HN_SV_OP)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* for x { for c < k }, too short for vectors and results next to each other along both, as vectors of both: the few
+ * channels of an image in turn, which are read whole and put in order (emit/nest_c_shuffle.c). */
+static bool interleave(hn_nest *n, hn_st loop, plan *p) {
+    hn_st in = n->st[loop].body, run, vector;
+    int64_t k;
+    if (!in || n->st[in].kind != HN_ST_LOOP || n->st[in].next || n->st[in].loop != HN_SERIAL) return false;
+    if (!hn_ix_is_int(n, n->extent[n->st[in].var], &k) || k < 2 || k > INTERLEAVED_MAX || p->lanes <= VECTOR_MIN)
+        return false;
+    if (!in_turn(n, n->st[in].body, n->st[loop].var, n->st[in].var, k)) return false;
+    if (!hn_loop_split(n, loop, p->lanes, &run, NULL, NULL)) return false;
+    if (!hn_loop_fuse(n, run, NULL) || !hn_loop_split(n, run, p->lanes, &vector, NULL, NULL)) return true;
+    if (hn_loop_vectorise(n, vector, NULL)) hn_loop_unroll(n, run, NULL);
+    p->n_vector++;
+    return true;
+}
+
 /* Loops without loops inside, anywhere below the list: rows, reductions, copies. */
 static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
     if (!p->one_part) join_leaves(n, first, p);
@@ -189,6 +234,7 @@ static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
             if (n->st[id].kind == HN_ST_LOOP && n->st[id].loop == HN_PARALLEL) schedule_leaves(n, n->st[id].body, p);
             continue;
         }
+        if (interleave(n, id, p)) continue;
         if (hn_has_loop(n, n->st[id].body)) {
             schedule_leaves(n, n->st[id].body, p);
             continue;

@@ -28,6 +28,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     hn_st s = nth_loop(n, n->first, &loop);
     *why = "no such loop or command";
     if (!strcmp(name, "tidy")) return hn_nest_tidy(n), true;
+    if (!strcmp(name, "interleaved")) return hn_schedule_default(n, 8, 16) != NULL;
     if (!strcmp(name, "default")) return hn_schedule_default(n, 4, 16) != NULL;
     if (!s) return false;
     if (!strcmp(name, "split")) return hn_loop_split(n, s, f, NULL, NULL, why);
@@ -39,6 +40,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "slice")) return hn_loop_slice(n, s, f, part, why);
     if (!strcmp(name, "prefetch")) return hn_loop_prefetch(n, s, f, 1, hn_ix_int(n, 64), u, 16, why);
     if (!strcmp(name, "collapse")) return hn_loop_collapse(n, s, why);
+    if (!strcmp(name, "fuse")) return hn_loop_fuse(n, s, why);
     if (!strcmp(name, "swap")) return hn_loop_swap(n, s, why);
     if (!strcmp(name, "vector")) return hn_loop_vectorise(n, s, why);
     if (!strcmp(name, "unroll")) return hn_loop_unroll(n, s, why);
