@@ -114,6 +114,7 @@ bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
 bool hn_c_round(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a); /* floor, ceil, round, trunc, sign */
 /* Likewise of two: rem, mod. */
 bool hn_c_remainder(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b);
+void hn_c_wrap(hn_c *c, hn_str *out, const char *index, const char *size); /* a vector of indices; hnr_index of each */
 bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *a); /* a cast */
 /* v, a cast of floats to integers of few bits, before it was narrowed: as i32. gcc takes the lanes one by one where
  * narrowing and widening follow each other. False: v is none. */

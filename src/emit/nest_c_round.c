@@ -169,14 +169,27 @@ bool hn_c_remainder(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a,
     return true;
 }
 
-/* Integers of 32 bits and fewer, by way of the processor's conversion to i32 where all lanes fit that. */
+/* Indices from data: those of an empty or a too short dimension, and negative ones, go one by one. */
+static const char index_text[] = "HNR hnk_i64_x@ hnk_index_x@(const int64_t *s, hnk_i64_x@ i, int64_t n) {\n"
+                                 "    const hnk_i64_x@ far = (hnk_i64_x@)((hnk_u64_x@)i >= (uint64_t)n);\n"
+                                 "    if (__builtin_expect(hnk_any_x@(hnk_mask_i64_x@(far)), 0))\n"
+                                 "        for (int l = 0; l < @; l++) i[l] = hnr_index(s, i[l], n);\n"
+                                 "    return i;\n"
+                                 "}\n";
+void hn_c_wrap(hn_c *c, hn_str *out, const char *index, const char *size) {
+    need(c, "any", any_text, HONE_I32);
+    need(c, "index", index_text, HONE_I64);
+    hn_str_addf(out, "hnk_index_x%d(s, %s, %s)", c->width, index, size);
+}
+
+/* Integers, by way of the processor's conversion to i32 where all lanes fit that. */
 bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *a) {
     const hn_dtype_info *t = hn_dtype_of(x->dtype);
     int w = c->width, bits = t->bits;
     bool is_signed = t->cls == HN_CLASS_INT;
-    if (from == HONE_F64 || bits < 8 || bits > 32 || (bits == 32 && !is_signed)) return false;
+    if (from == HONE_F64 || bits < 8 || (bits >= 32 && !is_signed)) return false;
     const char *how = x->saturate ? "clip" : "wrap", *name = t->text;
-    long long top = (1LL << (is_signed ? bits - 1 : bits)) - 1;
+    long long top = (long long)(UINT64_MAX >> (64 - bits + is_signed));
     if (is_clip_narrow(x, from)) {
         hn_str_add(out, "__builtin_convertvector(");
         clip_narrow(c, out, x->dtype, a);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { GATHER_MAX = 16 }; /* lanes */
+enum { GATHERED_MAX = 16 };
 
 const char *hn_c_type(hone_dtype t) {
     switch (hn_dtype_of(t)->cls) {
@@ -207,19 +207,29 @@ static bool vector_index(hn_c *c, hn_str *out, const hn_scalar *x) {
     return true;
 }
 
-/* Elements at places that come from data, as the list of a vector's lanes: the loop over them that serves else goes
- * through memory. */
+/* Indices from data, as hnr_index has them. */
+static bool vector_wrap(hn_c *c, hn_str *out, const hn_scalar *x) {
+    hn_str size = {0}, index = {0};
+    bool wide = c->n->sv[x->arg[0]].dtype == HONE_I64;
+    if (!wide) hn_str_add(&index, "__builtin_convertvector(");
+    hn_c_operand(c, &index, x->arg[0], true, "l");
+    if (!wide) hn_str_addf(&index, ", hnk_i64_x%d)", c->width);
+    hn_c_dim(c, &size, x->below);
+    hn_c_wrap(c, out, index.text, size.text);
+    hn_str_free(&size);
+    hn_str_free(&index);
+    return true;
+}
+
+/* Elements anywhere, one by one, as one value: in a loop over lanes they would go through memory. */
 static bool gathered(hn_c *c, hn_str *out, const hn_scalar *x) {
-    const hn_linear f = c->n->ix[x->at];
-    bool any = false;
-    for (uint32_t t = 0; t < f.n; t++) any |= c->n->atom[f.term[t].atom].kind == HN_AT_VALUE;
-    if (!any || x->n_guard || !hn_is_float(x->dtype) || c->width > GATHER_MAX) return false;
+    if (x->kind != HN_SV_LOAD || x->dtype == HONE_BOOL || c->width > GATHERED_MAX || guards_vary(c, x)) return false;
     hn_str_addf(out, "(hnk_%s_x%d){", hn_c_lane(x->dtype), c->width);
     for (int l = 0; l < c->width; l++) {
-        char lane[16];
+        char lane[12];
         snprintf(lane, sizeof lane, "%d", l);
         if (l) hn_str_add(out, ", ");
-        element(c, out, x, lane);
+        one(c, out, x, lane);
     }
     hn_str_add(out, "}");
     return true;
@@ -241,6 +251,7 @@ static bool vector_value(hn_c *c, hn_str *out, const hn_scalar *x, bool alone) {
     if (x->kind == HN_SV_LOAD && c->n->buf[x->buf].space == HN_REG) return hn_c_reg(c, out, x->buf, x->at, true), true;
     if (x->kind == HN_SV_LOAD) return vector_load(c, out, x, alone) || gathered(c, out, x);
     if (x->kind == HN_SV_INDEX) return vector_index(c, out, x);
+    if (x->kind == HN_SV_WRAP) return vector_wrap(c, out, x);
     if (x->kind != HN_SV_OP && x->kind != HN_SV_PICK) return false;
     if (x->kind == HN_SV_OP && hn_c_compare(c, out, x)) return true;
     for (uint32_t k = 0; k < x->n_arg; k++) {

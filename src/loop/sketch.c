@@ -13,11 +13,24 @@ static bool plain_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     return true;
 }
 
-/* Elements per vector: by the widest float type in the nest, else by 32 bits. */
+/* Does a lane, an iteration of the innermost loop, have an index of its own from data? v: of the loop around. */
+static bool looks_up(const hn_nest *n, hn_st first, hn_var v) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_LOOP && looks_up(n, s->body, s->var)) return true;
+        if (v && s->kind == HN_ST_LET && n->sv[s->value].kind == HN_SV_WRAP && hn_sv_depends(n, s->value, v))
+            return true;
+    }
+    return false;
+}
+
+/* Elements per vector: by the widest float type in the nest, else by 32 bits; by 64 bits where lanes have indices,
+ * which compilers else take apart. */
 static int64_t lanes_of(const hn_nest *n, const hn_machine *m) {
     int64_t size_b = 4;
     for (hn_sv x = 1; x < n->n_sv; x++)
         if (n->sv[x].dtype == HONE_F64) size_b = 8;
+    if (size_b == 4 && m->vector_b > 16 && looks_up(n, n->first, 0)) size_b = 8;
     return m->vector_b >= 2 * size_b ? m->vector_b / size_b : 1;
 }
 static bool plain_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
