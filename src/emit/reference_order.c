@@ -17,6 +17,20 @@ static const char *key_of(hn_ref *e, hn_val v, const char *idx) {
     return hn_format(e->a, "hnr_key_%c(%s)", "fiu"[d], hn_ref_load(e, v, idx));
 }
 
+/* The k first of a line are kept in a heap. What is no better than its last, as numbers, does not get there: later ones
+ * of equals are behind. NaN is equal to none, and compares as a key. */
+static void keep_first(hn_ref *e, hn_val in, const char *n, const char *k, const char *inner) {
+    hn_domain d = hn_ref_domain(hn_ref_type(e, in)->dtype);
+    static const char *const type[] = {[HN_DOM_F] = "double", [HN_DOM_I] = "int64_t", [HN_DOM_U] = "uint64_t"};
+    bool largest = hn_attr_i(e->n, HN_A_LARGEST, 1) != 0;
+    hn_ref_add(e, "%s worst = 0;\nfor (int64_t j = 0; j < %s && %s > 0; j++) {\n", type[d], n, k);
+    hn_ref_add(e, "const %s x = %s;\n", type[d], hn_ref_load(e, in, hn_format(e->a, "first + j * %s", inner)));
+    hn_ref_add(e, "if (j >= %s && x %s worst) continue;\n", k, largest ? "<=" : ">=");
+    hn_ref_add(e, "hnr_keep(pair, j, %s, (hnr_pair){%shnr_key_%c(x), j});\n", k, largest ? "~" : "", "fiu"[d]);
+    hn_ref_add(e, "worst = %s;\n}\nhnr_in_order(pair, %s);\n",
+               hn_ref_load(e, in, hn_format(e->a, "first + pair[0].at * %s", inner)), k);
+}
+
 void hn_ref_topk(hn_ref *e) {
     hn_val in = e->n->in[0], value = e->n->out[0], where = e->n->out[1];
     const hn_type *t = hn_ref_type(e, in), *to = hn_ref_type(e, value);
@@ -26,12 +40,10 @@ void hn_ref_topk(hn_ref *e) {
     int64_t a, b;
     if (!(hn_dim_is_int(e->g->dims, t->dim[axis], &a) && hn_dim_is_int(e->g->dims, to->dim[axis], &b) && b <= a))
         hn_ref_guard(e, "%s <= %s", k, n);
-    array(e, "hnr_pair", "pair", t->dim[axis], 16);
+    array(e, "hnr_pair", "pair", to->dim[axis], 16);
     hn_ref_guarded_open(e);
     hn_ref_lines(e, in, axis);
-    hn_ref_add(e, "for (int64_t j = 0; j < %s; j++) pair[j] = (hnr_pair){%s%s, j};\n", n,
-               hn_attr_i(e->n, HN_A_LARGEST, 1) ? "~" : "", key_of(e, in, hn_format(e->a, "first + j * %s", inner)));
-    hn_ref_add(e, "hnr_first(pair, %s, %s);\n", n, k);
+    keep_first(e, in, n, k, inner);
     hn_ref_add(e, "const int64_t to = line / %s * %s * %s + line %% %s;\n", inner, inner, k, inner);
     hn_ref_add(e, "for (int64_t j = 0; j < %s; j++) {\n", k);
     const char *at = hn_format(e->a, "to + j * %s", inner);

@@ -19,21 +19,29 @@ HNR void hnr_pair_sift(hnr_pair *p, int64_t i, int64_t n) {
     }
     p[i] = x;
 }
-/* Brings the k first of n pairs to the front, in order (k <= n); the others are lost. */
-HNR void hnr_first(hnr_pair *p, int64_t n, int64_t k) {
-    if (k <= 0) return;
-    for (int64_t i = k / 2; i-- > 0;) hnr_pair_sift(p, i, k);
-    for (int64_t i = k; i < n; i++) {
-        if (!hnr_before(p[i], p[0])) continue;
-        p[0] = p[i];
+/* p holds the k first of those given so far (k > 0), from the k-th on as a heap; x is given after i others. */
+HNR void hnr_keep(hnr_pair *p, int64_t i, int64_t k, hnr_pair x) {
+    if (i < k) {
+        p[i] = x;
+        for (int64_t j = i == k - 1 ? k / 2 : 0; j-- > 0;) hnr_pair_sift(p, j, k);
+    } else if (hnr_before(x, p[0])) {
+        p[0] = x;
         hnr_pair_sift(p, 0, k);
     }
+}
+/* Puts those that were kept in order. */
+HNR void hnr_in_order(hnr_pair *p, int64_t k) {
     for (int64_t i = k; i-- > 1;) {
         hnr_pair last = p[0];
         p[0] = p[i];
         p[i] = last;
         hnr_pair_sift(p, 0, i);
     }
+}
+/* Brings the k first of n pairs to the front, in order (k <= n); the others are lost. */
+HNR void hnr_first(hnr_pair *p, int64_t n, int64_t k) {
+    for (int64_t i = 0; i < n && k > 0; i++) hnr_keep(p, i, k, p[i]);
+    hnr_in_order(p, k);
 }
 
 /* Slices of key[outer][n][inner] along the middle dimension, compared element by element in row-major order. */
