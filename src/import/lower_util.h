@@ -46,7 +46,8 @@ bool hn_window_sizes(hn_lower *c, hn_val x, const int64_t *kernel, hn_window *w)
 hn_val hn_window_emit(hn_builder *b, hn_op op, hn_val x, const hn_window *w);
 hn_val hn_conv_emit(hn_builder *b, hn_val x, hn_val weight, const hn_window *w, hone_dtype out);
 /* How many elements count in each window, as a value that broadcasts to the result: a constant where padding is none or
- * counts itself, else the product over the dimensions of sums over windows of ones. What ceil_mode adds behind the padding never counts. */
+ * counts itself, else the product over the dimensions of sums over windows of ones. What ceil_mode adds behind the
+ * padding never counts. */
 hn_val hn_window_counts(hn_builder *b, hn_val x, const hn_window *w, bool with_pad, hone_dtype t);
 /* Sizes of the spatial dimensions of a weight tensor [M, C, kernel…]; refuses unknown ones. */
 bool hn_kernel_sizes(hn_lower *c, size_t input, int64_t *kernel);
