@@ -223,15 +223,22 @@ static bool vector_wrap(hn_c *c, hn_str *out, const hn_scalar *x) {
 
 /* Elements anywhere, one by one, as one value: in a loop over lanes they would go through memory. */
 static bool gathered(hn_c *c, hn_str *out, const hn_scalar *x) {
-    if (x->kind != HN_SV_LOAD || x->dtype == HONE_BOOL || c->width > GATHERED_MAX || guards_vary(c, x)) return false;
-    hn_str_addf(out, "(hnk_%s_x%d){", hn_c_lane(x->dtype), c->width);
+    hone_dtype t = c->n->buf[x->buf].dtype;
+    bool half = hn_c_half(t), small = hn_is_float(t) && t != HONE_F32 && t != HONE_F64;
+    if (t == HONE_BOOL || c->width > GATHERED_MAX || guards_vary(c, x) || (small && (!half || x->n_guard)))
+        return false;
+    if (half) hn_str_addf(out, "hnk_widen_%s_x%d(", hn_dtype_of(t)->text, c->width);
+    hn_str_addf(out, "(hnk_%s_x%d){", half ? "u16" : hn_c_lane(t), c->width);
     for (int l = 0; l < c->width; l++) {
         char lane[12];
         snprintf(lane, sizeof lane, "%d", l);
         if (l) hn_str_add(out, ", ");
-        one(c, out, x, lane);
+        if (half)
+            hn_c_access(c, out, x->buf, x->at, lane);
+        else
+            one(c, out, x, lane);
     }
-    hn_str_add(out, "}");
+    hn_str_add(out, half ? "})" : "}");
     return true;
 }
 
