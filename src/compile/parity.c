@@ -121,7 +121,9 @@ static place find_place(const hn_model *m, const char *path, shared *s) {
     else
         p.library = open_library(m, path, s->trouble, sizeof s->trouble);
     if (!p.remote && !p.library && !s->trouble[0])
-        snprintf(s->trouble, sizeof s->trouble, "'%s' does not load it", hn_library_emulator(m->lib));
+        snprintf(s->trouble, sizeof s->trouble,
+                 "under '%s' the program that loads it ends at once; is the emulator as new as the compiler?",
+                 hn_library_emulator(m->lib));
     return p;
 }
 

@@ -57,7 +57,7 @@ static void memory_store(hn_c *c, const hn_stmt *s, bool vector) {
     const hn_nbuf *b = &c->n->buf[s->buf];
     hn_str at = {0}, value = {0}, put = {0};
     const char *name = hn_dtype_of(b->dtype)->text;
-    bool half = hn_c_half(b->dtype);
+    bool half = hn_is_half(b->dtype);
     bool small = hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64 && !half;
     bool whole = vector && hn_c_unit_stride(c, s->at) && !small;
     hn_c_operand(c, &value, s->value, whole, "l");

@@ -83,9 +83,9 @@ void hn_c_reg(hn_c *c, hn_str *out, hn_buf b, hn_ix at, bool vector);
 const char *hn_c_type(hone_dtype t); /* of a scalar in a register */
 void hn_c_vtype(const hn_c *c, hn_str *out, hone_dtype t);
 bool hn_c_vectorisable(hone_dtype t);
-const char *hn_c_lane(hone_dtype t); /* the element type of a vector register: masks are i32, small floats f32 */
-/* Floats of 16 bits: vectors of them are converted where they are loaded and stored, and rounded in between. */
-static inline bool hn_c_half(hone_dtype t) { return t == HONE_F16 || t == HONE_BF16; }
+/* The element type of a vector register: masks are i32, small floats f32. Halves are converted where they are loaded
+ * and stored, and rounded in between. */
+const char *hn_c_lane(hone_dtype t);
 void hn_c_line(hn_c *c, const char *fmt, ...) HONE_PRINTF(2, 3);
 /* buf = buf op value, both as text; vectors or scalars. */
 void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b, bool vector);

@@ -28,7 +28,7 @@ static const function wide_functions[HN_N_OPS] = {
 
 const char *hn_c_function(hn_c *c, hn_op op, hone_dtype t) {
     const function *f = t == HONE_F64 ? &wide_functions[op] : &functions[op];
-    if (!f->exact || (t != HONE_F64 && t != HONE_F32 && !hn_c_half(t))) return NULL;
+    if (!f->exact || (t != HONE_F64 && t != HONE_F32 && !hn_is_half(t))) return NULL;
     c->math |= 1u << FILE_BASE | 1u << f->file;
     return c->relaxed ? f->relaxed : f->exact;
 }

@@ -237,7 +237,7 @@ static const char *const infix[HN_N_OPS] = {[HN_OP_ADD] = "+", [HN_OP_SUB] = "-"
                                             [HN_OP_AND] = "&", [HN_OP_OR] = "|",  [HN_OP_XOR] = "^"};
 /* What has a rounding between it and t, and no more: what is exact in f32 on the way to a half. */
 static bool one_rounding(hone_dtype from, hone_dtype t) {
-    return !hn_c_half(t) || (from != HONE_F64 && (hn_is_float(from) || hn_dtype_of(from)->bits <= 16));
+    return !hn_is_half(t) || (from != HONE_F64 && (hn_is_float(from) || hn_dtype_of(from)->bits <= 16));
 }
 
 static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *a) {
@@ -265,7 +265,7 @@ static bool vector_cast(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype fro
 }
 
 bool hn_c_has_vectors(hone_dtype t) {
-    return is_native(t) || hn_c_half(t) || t == HONE_BOOL || (hn_dtype_of(t)->bits >= 8 && !hn_is_float(t));
+    return is_native(t) || hn_is_half(t) || t == HONE_BOOL || (hn_dtype_of(t)->bits >= 8 && !hn_is_float(t));
 }
 
 static bool bool_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
@@ -351,7 +351,7 @@ static bool keeps_halves(const hn_scalar *x, hone_dtype from) {
 
 bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const a[3]) {
     hn_str value = {0};
-    if (!hn_c_half(x->dtype) || keeps_halves(x, c->n->sv[x->arg[0]].dtype)) return vector_op(c, out, x, a);
+    if (!hn_is_half(x->dtype) || keeps_halves(x, c->n->sv[x->arg[0]].dtype)) return vector_op(c, out, x, a);
     bool done = vector_op(c, &value, x, a);
     if (done) hn_str_addf(out, "hnk_round_%s_x%d(%s)", hn_dtype_of(x->dtype)->text, c->width, value.text);
     hn_str_free(&value);
@@ -381,7 +381,7 @@ void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, cons
     const char *name = op == HN_OP_MIN ? "min" : op == HN_OP_MAX ? "max" : op == HN_OP_ABS ? "abs" : NULL;
     if (vector && name) {
         hn_str_addf(out, "hnk_%s_%s_x%d(%s%s%s)", name, hn_c_lane(t), c->width, a, *b ? ", " : "", b);
-    } else if (vector && hn_c_half(t)) {
+    } else if (vector && hn_is_half(t)) {
         hn_str_addf(out, "hnk_round_%s_x%d(%s %s %s)", hn_dtype_of(t)->text, c->width, a, op == HN_OP_MUL ? "*" : "+",
                     b);
     } else if (vector) {

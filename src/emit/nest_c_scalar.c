@@ -178,7 +178,7 @@ static bool elements(hn_c *c, hn_str *out, const hn_scalar *x, const char *type,
 static bool vector_load(hn_c *c, hn_str *out, const hn_scalar *x, bool alone) {
     const hn_nbuf *b = &c->n->buf[x->buf];
     const char *name = hn_dtype_of(b->dtype)->text;
-    bool half = hn_c_half(b->dtype), is_bool = b->dtype == HONE_BOOL;
+    bool half = hn_is_half(b->dtype), is_bool = b->dtype == HONE_BOOL;
     hn_str value = {0};
     if (guards_vary(c, x) || hn_dtype_of(b->dtype)->bits < 8) return false;
     if (hn_is_float(b->dtype) && b->dtype != HONE_F32 && b->dtype != HONE_F64 && !half) return false;
@@ -224,7 +224,7 @@ static bool vector_wrap(hn_c *c, hn_str *out, const hn_scalar *x) {
 /* Elements anywhere, one by one, as one value: in a loop over lanes they would go through memory. */
 static bool gathered(hn_c *c, hn_str *out, const hn_scalar *x) {
     hone_dtype t = c->n->buf[x->buf].dtype;
-    bool half = hn_c_half(t), small = hn_is_float(t) && t != HONE_F32 && t != HONE_F64;
+    bool half = hn_is_half(t), small = hn_is_float(t) && t != HONE_F32 && t != HONE_F64;
     if (t == HONE_BOOL || c->width > GATHERED_MAX || guards_vary(c, x) || (small && (!half || x->n_guard)))
         return false;
     if (half) hn_str_addf(out, "hnk_widen_%s_x%d(", hn_dtype_of(t)->text, c->width);

@@ -30,6 +30,7 @@ const hn_dtype_info *hn_dtype_of(hone_dtype t); /* NULL for a number that is non
 bool hn_dtype_named(const char *text, hone_dtype *out);
 bool hn_dtype_from_onnx(int code, hone_dtype *out);
 static inline bool hn_is_float(hone_dtype t) { return hn_dtype_of(t)->cls == HN_CLASS_FLOAT; }
+static inline bool hn_is_half(hone_dtype t) { return t == HONE_F16 || t == HONE_BF16; }
 
 /* Number of elements; false when a dimension is negative or the product of sizes in bytes overflows int64. */
 bool hn_tensor_count(const hn_tensor *t, int64_t *n);

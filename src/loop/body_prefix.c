@@ -18,7 +18,7 @@ static hn_dim product(hn_lowering *l, const hn_type *t, size_t from, size_t to) 
 hn_lines_fit hn_lines_of(hn_lowering *l, const hn_type *t, size_t axis, hn_lines *s) {
     int64_t inner;
     const hn_dtype_info *info = hn_dtype_of(t->dtype);
-    bool is_float = t->dtype == HONE_F32 || t->dtype == HONE_F64 || t->dtype == HONE_F16 || t->dtype == HONE_BF16;
+    bool is_float = t->dtype == HONE_F32 || t->dtype == HONE_F64 || hn_is_half(t->dtype);
     *s = (hn_lines){product(l, t, 0, axis), t->dim[axis], product(l, t, axis + 1, t->rank), 0, 0, 0};
     if (!is_float && (info->cls == HN_CLASS_FLOAT || info->cls == HN_CLASS_BOOL || info->bits < 8)) return HN_LINES_ODD;
     return hn_dim_is_int(l->n->dims, s->inner, &inner) && inner < INNER_MIN ? HN_LINES_FEW : HN_LINES_SIDE;

@@ -97,18 +97,16 @@ static hn_val before_split(hn_rewriter *r, const hn_node *n) {
     return 0;
 }
 
-static bool is_half(hone_dtype t) { return t == HONE_F16 || t == HONE_BF16; }
-
 /* Sums are of 32 bits at least in any case (docs/ir.md), so only their rounding is written out. */
 static hn_val in_single(hn_rewriter *r, const hn_node *n) {
     hn_attr attr[HN_N_ATTRS];
     hone_dtype t = hn_type_of(r->g, n->out[0])->dtype;
-    if (!is_half(hn_type_of(r->g, n->in[0])->dtype) && !is_half(hn_type_of(r->g, n->in[1])->dtype)) return 0;
+    if (!hn_is_half(hn_type_of(r->g, n->in[0])->dtype) && !hn_is_half(hn_type_of(r->g, n->in[1])->dtype)) return 0;
     const hn_op op = n->op;
     const uint16_t n_attr = n->n_attr;
     memcpy(attr, n->attr, n_attr * sizeof *attr);
     for (uint16_t i = 0; i < n_attr; i++)
-        if (attr[i].id == HN_A_DTYPE && is_half(t)) attr[i].i = HONE_F32;
+        if (attr[i].id == HN_A_DTYPE && hn_is_half(t)) attr[i].i = HONE_F32;
     const hn_val in[] = {n->in[0], n->in[1]};
     const hn_val single[] = {hn_cast(&r->b, in[0], HONE_F32), hn_cast(&r->b, in[1], HONE_F32)};
     return hn_cast(&r->b, hn_emit(r->g, r->b.b, op, 2, single, n_attr, attr, 1), t);
