@@ -112,7 +112,11 @@ const cli_command cli_cmd_verify = {
     "signed with another key, 20 changed since it was signed.\n\n"
     "An ONNX model is compiled and run on random inputs, and every output is held against the reference interpreter, "
     "or "
-    "against ONNX Runtime. The exit status is 1 when an output is outside the tolerance.",
+    "against ONNX Runtime. The exit status is 1 when an output is outside the tolerance: 1e-3 of an element and 1e-4, "
+    "and "
+    "without --rtol and --atol where values pass through fewer bits than f32 has, such as f16, eight units of that "
+    "type "
+    "in the output, by its largest element and in root mean square.",
     options,
     "hone verify softmax.hone --key team.pub\tis this what the team signed?\n"
     "hone verify kernels --key team.pub\tall below a folder\n"

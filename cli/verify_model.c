@@ -8,29 +8,28 @@
 #include <stdlib.h>
 
 typedef struct judge {
-    hone_graph *graph; /* the interpreter's, or NULL */
+    hone_graph *graph;
     hone_peer *peer;
     const char *name;
     double rtol, atol;
 } judge;
 
 typedef struct tally {
-    hone_array_difference *worst; /* by output */
+    hone_verified *output;
     bool same;
 } tally;
 
 static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *err) {
     cli_compiling x;
+    hone_rc rc = HONE_OK;
     j->name = "the interpreter";
     if (cli_given(c, "against")) {
         if (!cli_is_onnx(path)) return cli_fail(err, HONE_E_USAGE, "--against needs an ONNX file, not '%s'", path);
-        hone_rc rc =
-            hone_peer_open_as(cli_text(c, "against", ""), path, (uint32_t)cli_count(c, "threads", 0), &j->peer, err);
+        rc = hone_peer_open_as(cli_text(c, "against", ""), path, (uint32_t)cli_count(c, "threads", 0), &j->peer, err);
         if (!rc) j->name = hone_peer_name(j->peer);
-        return rc;
     }
     cli_compiling_set(c, &x);
-    hone_rc rc = cli_graph_open(path, &x, &j->graph, err);
+    if (!rc) rc = cli_graph_open(path, &x, &j->graph, err);
     cli_compiling_free(&x);
     return rc;
 }
@@ -40,9 +39,12 @@ static void show_input(void *arg, uint64_t done, uint64_t total) {
     fprintf(stderr, "\r\033[Kinput %llu of %llu", (unsigned long long)done + 1, (unsigned long long)total);
 }
 
-static hone_rc tolerance(const cli *c, const char *name, const char *dflt, double *out, hone_err *err) {
-    const char *text = cli_text(c, name, dflt);
+/* Negative: not given. */
+static hone_rc tolerance(const cli *c, const char *name, double *out, hone_err *err) {
+    const char *text = cli_text(c, name, NULL);
     char *end;
+    *out = -1;
+    if (!text) return HONE_OK;
     double x = strtod(text, &end);
     if (end == text || *end || !isfinite(x) || x < 0)
         return cli_fail(err, HONE_E_USAGE, "option '--%s' takes a number from 0 on such as 1e-3, not '%s'", name, text);
@@ -58,7 +60,7 @@ static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_in
                                    .rtol = j->rtol,
                                    .atol = j->atol};
     if (cli_width(stderr)) options.progress = show_input;
-    hone_rc rc = hone_verify_program(m->program, &options, t->worst, &t->same, err);
+    hone_rc rc = hone_verify_program(m->program, &options, t->output, &t->same, err);
     if (cli_width(stderr)) fputs("\r\033[K", stderr);
     return rc;
 }
@@ -68,12 +70,31 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
     cli_put(c, stdout, path, 0);
     printf(": %s %s on %llu inputs\n", t->same ? "agrees with" : "differs from", j->name, (unsigned long long)n_inputs);
     for (int32_t i = 0; i < m->model->n_outputs; i++) {
-        const hone_array_difference *d = &t->worst[i];
+        const hone_verified *v = &t->output[i];
         printf("  ");
         cli_put(c, stdout, m->model->output[i].name, 0);
-        printf(": worst error %.3g absolute, %.3g relative%s\n", d->max_abs, d->max_rel,
-               d->same ? "" : ", outside the tolerance");
+        printf(": worst error %.3g absolute, %.3g relative", v->worst.max_abs, v->worst.max_rel);
+        if (v->tolerance > 0)
+            printf("; %.2g %% of the largest element, %.2g %% in root mean square, through %s %.2g %% are allowed",
+                   100 * v->of_largest, 100 * v->of_rms, hone_dtype_name(v->through), 100 * v->tolerance);
+        printf("%s\n", v->worst.same ? "" : ", outside the tolerance");
     }
+}
+
+static void json_output(cli_json *o, const char *name, const hone_verified *v) {
+    cli_json_object(o);
+    cli_json_ktext(o, "name", name);
+    cli_json_kbool(o, "same", v->worst.same);
+    cli_json_knumber(o, "max_abs", v->worst.max_abs);
+    cli_json_knumber(o, "max_rel", v->worst.max_rel);
+    cli_json_kcount(o, "n_wrong", (uint64_t)v->worst.n_wrong);
+    if (v->tolerance > 0) {
+        cli_json_ktext(o, "through", hone_dtype_name(v->through));
+        cli_json_knumber(o, "tolerance", v->tolerance);
+        cli_json_knumber(o, "of_largest", v->of_largest);
+        cli_json_knumber(o, "of_rms", v->of_rms);
+    }
+    cli_json_close(o);
 }
 
 static void json_model(cli *c, const char *path, const cli_model *m, const judge *j, const tally *t,
@@ -87,13 +108,7 @@ static void json_model(cli *c, const char *path, const cli_model *m, const judge
     cli_json_key(&o, "outputs");
     cli_json_array(&o);
     for (int32_t i = 0; i < m->model->n_outputs; i++) {
-        cli_json_object(&o);
-        cli_json_ktext(&o, "name", m->model->output[i].name);
-        cli_json_kbool(&o, "same", t->worst[i].same);
-        cli_json_knumber(&o, "max_abs", t->worst[i].max_abs);
-        cli_json_knumber(&o, "max_rel", t->worst[i].max_rel);
-        cli_json_kcount(&o, "n_wrong", (uint64_t)t->worst[i].n_wrong);
-        cli_json_close(&o);
+        json_output(&o, m->model->output[i].name, &t->output[i]);
     }
     cli_json_end(&o);
 }
@@ -102,12 +117,12 @@ hone_rc cli_verify_model(cli *c, const char *path, hone_err *err) {
     cli_model m;
     judge j = {0};
     uint64_t n_inputs = cli_count(c, "inputs", 3);
-    hone_rc rc = tolerance(c, "rtol", "1e-3", &j.rtol, err);
-    if (!rc) rc = tolerance(c, "atol", "1e-4", &j.atol, err);
+    hone_rc rc = tolerance(c, "rtol", &j.rtol, err);
+    if (!rc) rc = tolerance(c, "atol", &j.atol, err);
     if (!rc) rc = cli_model_open(c, path, (uint32_t)cli_count(c, "threads", 0), &m, err);
     if (rc) return rc;
     rc = open_judge(c, path, &j, err);
-    tally t = {cli_alloc((size_t)m.model->n_outputs + 1, sizeof *t.worst), true};
+    tally t = {cli_alloc((size_t)m.model->n_outputs + 1, sizeof *t.output), true};
     if (!rc) rc = compare(c, &m, &j, n_inputs, &t, err);
     cli_model_unlink(&m); /* nothing is left where a closed pipe ends the run */
     if (!rc && c->json)
@@ -117,7 +132,7 @@ hone_rc cli_verify_model(cli *c, const char *path, hone_err *err) {
     if (!rc && !t.same) c->exit_code = hone_rc_exit(HONE_E_FAILED);
     hone_peer_close(j.peer);
     hone_graph_free(j.graph);
-    free(t.worst);
+    free(t.output);
     cli_model_close(&m);
     return rc;
 }

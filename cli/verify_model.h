@@ -8,8 +8,20 @@
     {"against", 0, CLI_CHOICE, "onnxruntime|openvino", 0, 0, "hold a model against this instead of the interpreter"},  \
         {"inputs", 0, CLI_COUNT, "N", 1, 1000, "random inputs to try a model on; else 3"},                             \
         {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes of a model's inputs; else their smallest"},          \
-        {"rtol", 0, CLI_TEXT, "X", 0, 0, "relative tolerance of a model's outputs; else 1e-3"},                        \
-        {"atol", 0, CLI_TEXT, "X", 0, 0, "absolute tolerance of a model's outputs; else 1e-4"},                        \
+        {"rtol",                                                                                                       \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "X",                                                                                                          \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "relative tolerance of a model's outputs; else 1e-3 and what their types ask for"},                           \
+        {"atol",                                                                                                       \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "X",                                                                                                          \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "absolute tolerance of a model's outputs; else 1e-4 and what their types ask for"},                           \
         CLI_THREADS("threads a model runs on; else one per processor")
 
 hone_rc cli_verify_model(cli *c, const char *path, hone_err *err);

@@ -94,18 +94,27 @@ HONE_API void hone_profile_free(hone_profile *p);
 /* --- is it right -------------------------------------------------------------------------------------------------- */
 
 typedef struct hone_verify_options {
-    const hone_graph *graph; /* the judge is the interpreter on this graph of the model … */
-    hone_peer *peer;         /* … or a peer that has opened it */
+    const hone_graph *graph; /* of the model: tolerances follow from it. The judge is the interpreter on it … */
+    hone_peer *peer;         /* … or, where there is one, a peer that has opened the model; then graph may be NULL */
     const char *sizes;       /* as hone_model_random */
     uint64_t n_inputs;       /* seeds 1 … n_inputs; 0: 3 */
-    double rtol, atol;       /* as hone_array_compare; negative: 1e-3 and 1e-4 */
+    double rtol, atol;       /* as hone_array_compare; both negative: 1e-3 and 1e-4, or what the types ask for */
     void (*progress)(void *arg, uint64_t done, uint64_t total); /* before each input; may be NULL */
     void *progress_arg;
     const volatile int *stop;
 } hone_verify_options;
-/* worst: one per output of the program, what was worst over all inputs. *same: every output was within the tolerance
- * every time. */
-HONE_API hone_rc hone_verify_program(hone_program *p, const hone_verify_options *options, hone_array_difference *worst,
+
+/* An output, over all inputs. Where its values are rounded to 16 bits or fewer on the way, another order of a sum flips
+ * such roundings: then elements may differ by `tolerance` times the largest finite element of the judge's, and the
+ * differences by as much of it in root mean square (docs/compile.md). */
+typedef struct hone_verified {
+    hone_array_difference worst;
+    double tolerance;          /* 0: rtol and atol alone */
+    hone_dtype through;        /* the type that it follows from */
+    double of_largest, of_rms; /* the largest, and the root mean square of the differences, as parts of the judge's */
+} hone_verified;
+/* outputs: one per output of the program. *same: every output was within the tolerance every time. */
+HONE_API hone_rc hone_verify_program(hone_program *p, const hone_verify_options *options, hone_verified *outputs,
                                      bool *same, hone_err *err);
 
 #ifdef __cplusplus

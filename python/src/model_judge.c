@@ -169,7 +169,7 @@ typedef struct verification {
     size_t n_symbol;
     bool against; /* ONNX Runtime instead of the interpreter */
     hone_verify_options options;
-    hone_array_difference *worst;
+    hone_verified *output;
     bool same;
     char judge[80];
 } verification;
@@ -185,15 +185,12 @@ static hone_rc verify(void *arg, hone_err *err) {
     hone_graph *g = NULL;
     hone_peer *peer = NULL;
     hone_rc rc;
-    if (v->against)
-        rc = hone_peer_open(v->path, 0, &peer, err);
-    else
-        rc = is_graph_text(v->path) ? hone_graph_read(v->path, &g, err)
-                                    : hone_import_onnx(v->path, &import, &g, NULL, err);
+    rc = is_graph_text(v->path) ? hone_graph_read(v->path, &g, err) : hone_import_onnx(v->path, &import, &g, NULL, err);
+    if (!rc && v->against) rc = hone_peer_open(v->path, 0, &peer, err);
     snprintf(v->judge, sizeof v->judge, "%s", peer ? hone_peer_name(peer) : "the interpreter");
     v->options.graph = g;
     v->options.peer = peer;
-    if (!rc) rc = hone_verify_program(v->loaded, &v->options, v->worst, &v->same, err);
+    if (!rc) rc = hone_verify_program(v->loaded, &v->options, v->output, &v->same, err);
     hone_graph_free(g);
     hone_peer_close(peer);
     return rc;
@@ -202,10 +199,13 @@ static hone_rc verify(void *arg, hone_err *err) {
 static PyObject *differences(const hone_model *m, const verification *v) {
     PyObject *list = PyList_New(m->n_outputs);
     for (int32_t i = 0; i < m->n_outputs && list; i++) {
-        const hone_array_difference *d = &v->worst[i];
-        PyObject *row = Py_BuildValue("{s:s,s:O,s:d,s:d,s:L,s:L}", "name", m->output[i].name, "same",
+        const hone_verified *o = &v->output[i];
+        const hone_array_difference *d = &o->worst;
+        PyObject *row = Py_BuildValue("{s:s,s:O,s:d,s:d,s:L,s:L,s:z,s:d,s:d,s:d}", "name", m->output[i].name, "same",
                                       d->same ? Py_True : Py_False, "max_abs", d->max_abs, "max_rel", d->max_rel,
-                                      "n_wrong", (long long)d->n_wrong, "at", (long long)d->at);
+                                      "n_wrong", (long long)d->n_wrong, "at", (long long)d->at, "through",
+                                      o->tolerance > 0 ? hone_dtype_name(o->through) : NULL, "tolerance", o->tolerance,
+                                      "of_largest", o->of_largest, "of_rms", o->of_rms);
         if (!row)
             Py_CLEAR(list);
         else
@@ -214,7 +214,7 @@ static PyObject *differences(const hone_model *m, const verification *v) {
     return list;
 }
 
-/* (path, symbols, against, sizes, inputs, rtol, atol) */
+/* (path, symbols, against, sizes, inputs, rtol, atol); negative tolerances: none are given */
 PyObject *hn_py_program_verify(PyObject *self, PyObject *args) {
     hn_py_program *p = (hn_py_program *)self;
     verification v = {.loaded = p->loaded};
@@ -228,8 +228,8 @@ PyObject *hn_py_program_verify(PyObject *self, PyObject *args) {
     v.options.n_inputs = n;
     v.n_symbol = (size_t)PyTuple_GET_SIZE(symbols);
     v.symbol = calloc(v.n_symbol + 1, sizeof *v.symbol);
-    v.worst = calloc((size_t)p->model->n_outputs + 1, sizeof *v.worst);
-    bool good = v.symbol && v.worst;
+    v.output = calloc((size_t)p->model->n_outputs + 1, sizeof *v.output);
+    bool good = v.symbol && v.output;
     if (!good) PyErr_NoMemory();
     for (size_t i = 0; i < v.n_symbol && good; i++)
         good = (v.symbol[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(symbols, (Py_ssize_t)i))) != NULL;
@@ -240,6 +240,6 @@ PyObject *hn_py_program_verify(PyObject *self, PyObject *args) {
         out = Py_BuildValue("{s:O,s:s,s:N}", "same", v.same ? Py_True : Py_False, "against", v.judge, "outputs",
                             differences(p->model, &v));
     hn_py_lock_give(&p->lock);
-    free(v.symbol), free(v.worst);
+    free(v.symbol), free(v.output);
     return out;
 }

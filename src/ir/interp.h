@@ -39,5 +39,7 @@ typedef struct hn_match {
     int64_t at, n_wrong;     /* flat index of the worst; number of elements outside */
 } hn_match;
 hn_match hn_tensor_compare(const hn_tensor *got, const hn_tensor *want, hn_match_rule rule);
+/* Integers of up to 8 bits as floats: of values that were quantised. */
+hn_match hn_tensor_compare_steps(const hn_tensor *got, const hn_tensor *want, hn_match_rule rule);
 
 #endif

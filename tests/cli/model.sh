@@ -85,6 +85,17 @@ sed 's/<f8/>f8/' double.npy > big_endian.npy; hone run types.so big_endian.npy
 hone compile mlp.ir --cc nosuchcc -o none/mlp --no-cache; ls none
 echo '-- verify'
 hone verify mlp.ir --size n=3 | calm
+cat > half.ir <<'END'
+ir 1
+input %0 : f32[3, 4] "x"
+%1 = cast %0 {dtype = f16}
+%2 = exp %1
+output %2 "y"
+output %0 "kept"
+END
+hone verify half.ir | grep -o ' through.*'
+hone verify half.ir --rtol 0.01 | grep -c through
+hone verify half.ir --json | grep -E '"(through|tolerance)'
 hone verify mlp.ir --against onnxruntime
 hone verify mlp.ir --rtol 1e-3x
 hone verify mlp.ir --atol nan

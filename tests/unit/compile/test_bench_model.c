@@ -90,12 +90,12 @@ static void check_verify(hone_program *program, const char *text, bool right) {
     hone_graph *g = NULL;
     hone_err err = {0};
     bool same = !right;
-    hone_array_difference worst[2];
+    hone_verified output[2];
     if (!ok(!hone_graph_parse(text, strlen(text), &g, &err), "verify/graph %s", err.text)) return;
     hone_verify_options o = {.graph = g, .sizes = "n=5", .rtol = -1, .atol = -1};
-    ok(!hone_verify_program(program, &o, worst, &same, &err) && same == right && worst[0].same == right, "verify/%s %s",
-       right ? "agrees" : "differs", err.text);
-    ok(worst[1].same && (right || worst[0].n_wrong > 0), "verify/by_output_%d", right);
+    ok(!hone_verify_program(program, &o, output, &same, &err) && same == right && output[0].worst.same == right,
+       "verify/%s %s", right ? "agrees" : "differs", err.text);
+    ok(output[1].worst.same && (right || output[0].worst.n_wrong > 0), "verify/by_output_%d", right);
     hone_graph_free(g);
 }
 
