@@ -204,15 +204,32 @@ static bool special(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, c
     return true;
 }
 
+/* x^2 and x^3 have a form of their own. */
+static bool is_small_power(const hn_c *c, const hn_scalar *x) {
+    const hn_scalar *y = &c->n->sv[x->arg[1]];
+    return x->dtype == HONE_F32 && y->kind == HN_SV_CONST && hn_is_float(y->dtype) && (y->f == 2 || y->f == 3);
+}
+
+/* A function of ours (docs/math.md), or NULL. */
+static const char *function_of(hn_c *c, const hn_scalar *x) {
+    hone_dtype y = x->op == HN_OP_POW ? c->n->sv[x->arg[1]].dtype : HONE_F32;
+    if (x->op == HN_OP_POW && (is_small_power(c, x) || (y != HONE_F32 && !hn_is_half(y)))) return NULL;
+    return hn_c_function(c, x->op, x->dtype);
+}
+
+static void call_function(hn_str *out, const char *function, hone_dtype t, int width, const char *const a[3]) {
+    hn_str_addf(out, "hnk_%s_%s_x%d(%s%s%s)", function, hn_c_lane(t), width, a[0], a[1] ? ", " : "", a[1] ? a[1] : "");
+}
+
 void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]) {
     hone_dtype from = c->n->sv[x->arg[0]].dtype;
     const hn_dtype_info *t = hn_dtype_of(x->dtype);
     if (special(c, out, x, from, arg)) return;
     hn_str s = {0};
-    const char *function = hn_c_function(c, x->op, x->dtype);
+    const char *function = function_of(c, x);
     if (function) { /* the same bits as in a vector */
         c->widths |= 1;
-        hn_str_addf(&s, "hnk_%s_%s_x1(%s)", function, hn_c_lane(x->dtype), arg[0]);
+        call_function(&s, function, x->dtype, 1, arg);
         if (is_native(x->dtype))
             hn_str_add(out, s.text);
         else
@@ -283,9 +300,8 @@ static bool bool_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
 
 /* x^2 and x^3 in double, rounded once: what pow gives. */
 static bool small_power(hn_c *c, hn_str *out, const hn_scalar *x, const char *a) {
-    const hn_scalar *y = &c->n->sv[x->arg[1]];
-    if (y->kind != HN_SV_CONST || !hn_is_float(y->dtype) || (y->f != 2 && y->f != 3)) return false;
-    hn_str_addf(out, "hnk_power%d_f32_x%d(%s)", (int)y->f, c->width, a);
+    if (!is_small_power(c, x)) return false;
+    hn_str_addf(out, "hnk_power%d_f32_x%d(%s)", (int)c->n->sv[x->arg[1]].f, c->width, a);
     return true;
 }
 
@@ -329,7 +345,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
         return true;
     }
     if (x->op == HN_OP_SQRT && is_float) return hn_str_addf(out, "hnk_sqrt_%s_x%d(%s)", name, c->width, a[0]), true;
-    if (x->op == HN_OP_POW && t == HONE_F32) return small_power(c, out, x, a[0]);
+    if (x->op == HN_OP_POW && small_power(c, out, x, a[0])) return true;
     if (x->op == HN_OP_DIV && divides_part(c, out, x, a[0])) return true;
     if (infix[x->op] && (is_float || x->op != HN_OP_DIV)) {
         hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
@@ -337,8 +353,8 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
     }
     if (is_float && hn_c_round(c, out, x->op, t, a[0])) return true;
     if (is_float && hn_c_remainder(c, out, x->op, t, a[0], a[1])) return true;
-    const char *function = hn_c_function(c, x->op, t);
-    if (function) hn_str_addf(out, "hnk_%s_%s_x%d(%s)", function, name, c->width, a[0]);
+    const char *function = function_of(c, x);
+    if (function) call_function(out, function, t, c->width, a);
     return function != NULL;
 }
 

@@ -28,6 +28,7 @@ CARRY(math_log, "src/exec/rt/math_log.h")
 CARRY(math_sin, "src/exec/rt/math_sin.h")
 CARRY(math_erf, "src/exec/rt/math_erf.h")
 CARRY(math_wide, "src/exec/rt/math_wide.h")
+CARRY(math_pow, "src/exec/rt/math_pow.h")
 
 typedef struct part {
     const char *name, *text, *needs;
@@ -42,7 +43,7 @@ static const part parts[] = {
 static const part by_width[] = {
     {"math_base", hn_rt_math_base, ""}, {"math_root", hn_rt_math_root, ""}, {"math_exp", hn_rt_math_exp, ""},
     {"math_log", hn_rt_math_log, ""},   {"math_sin", hn_rt_math_sin, ""},   {"math_erf", hn_rt_math_erf, ""},
-    {"math_wide", hn_rt_math_wide, ""},
+    {"math_wide", hn_rt_math_wide, ""}, {"math_pow", hn_rt_math_pow, ""},
 };
 enum { N_PARTS = sizeof parts / sizeof *parts, N_BY_WIDTH = sizeof by_width / sizeof *by_width };
 

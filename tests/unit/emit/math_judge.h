@@ -60,6 +60,7 @@ ROWS
 const char *math_name(unsigned k);
 void math_exact(unsigned k, const float *x, double *y);
 void math_judge(unsigned k, const float *x, const double *exact, judged *j);
+void math_pow(const float *x, const float *y, judged *j);
 
 const char *math_name(unsigned k) { return k < sizeof rows / sizeof *rows ? rows[k].name : NULL; }
 
@@ -81,20 +82,39 @@ static double units(double got, double want, int least) {
     return fabs(got - want) * per_unit;
 }
 
+/* y of a vector, z of a single float. */
+static void judge(judged *j, float x, float y, float z, double exact, bool quick, int least) {
+    double want = bounded(exact), got = bounded(y);
+    if (memcmp(&y, &z, sizeof y) && (y == y || z == z)) j->n_other++, j->other_at = x;
+    if (quick && fabs(want) < 0x1p-124 && got == 0) return;
+    bool wrong = (want != want) != (got != got) || ((got == 0 || want == 0) && signbit(got) != signbit(want)) ||
+                 (isinf(exact) && !isinf(y));
+    if (wrong) j->n_wrong++, j->wrong_at = x;
+    double by = want != want || wrong ? 0 : units(got, want, least);
+    if (by > j->worst) j->worst = by, j->worst_at = x;
+}
+
 void math_judge(unsigned k, const float *x, const double *exact, judged *j) {
     float y[CHUNK], z[CHUNK];
     bool quick = !strncmp(rows[k].name, "quick", 5);
     int least = quick && (rows[k].exact == sin || rows[k].exact == cos) ? -12 : -126;
     rows[k].lanes(x, y, z);
-    for (int at = 0; at < CHUNK; at++) {
-        double want = bounded(exact[at]), got = bounded(y[at]);
-        if (memcmp(&y[at], &z[at], sizeof *y) && (y[at] == y[at] || z[at] == z[at])) j->n_other++, j->other_at = x[at];
-        if (quick && fabs(want) < 0x1p-124 && got == 0) continue;
-        bool wrong = (want != want) != (got != got) || ((got == 0 || want == 0) && signbit(got) != signbit(want)) ||
-                     (isinf(exact[at]) && !isinf(y[at]));
-        if (wrong) j->n_wrong++, j->wrong_at = x[at];
-        double by = want != want || wrong ? 0 : units(got, want, least);
-        if (by > j->worst) j->worst = by, j->worst_at = x[at];
+    for (int at = 0; at < CHUNK; at++) judge(j, x[at], y[at], z[at], exact[at], quick, least);
+}
+
+/* With zeros and infinities nothing is near. */
+void math_pow(const float *x, const float *y, judged *j) {
+    for (int at = 0; at < CHUNK; at += WIDTH) {
+        VECTOR a, b;
+        memcpy(&a, x + at, sizeof a);
+        memcpy(&b, y + at, sizeof b);
+        a = JOIN(hnk_pow_f32_x, WIDTH)(a, b);
+        for (int l = at; l < at + WIDTH; l++) {
+            double exact = pow(x[l], y[l]);
+            bool ends = x[l] == 0 || y[l] == 0 || isinf(x[l]) || isinf(y[l]);
+            judge(j, x[l], a[l - at], hnk_pow_f32_x1(x[l], y[l]), exact, false, -126);
+            if (ends && exact == exact && a[l - at] != (float)exact) j->n_wrong++, j->wrong_at = x[l];
+        }
     }
 }
 

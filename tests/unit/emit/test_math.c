@@ -27,6 +27,7 @@ typedef struct lanes {
     const char *(*name)(unsigned k);
     void (*exact)(unsigned k, const float *x, double *y);
     void (*judge)(unsigned k, const float *x, const double *exact, judged *j);
+    void (*pow)(const float *x, const float *y, judged *j);
     uint64_t (*halves)(const uint16_t *bits, const float *x);
     uint64_t (*parts)(void), (*remainders)(void);
     double (*wide)(unsigned k, const double *x, uint64_t *n_wrong, double *worst_at);
@@ -219,6 +220,47 @@ static void wide(const lanes *l, unsigned k) {
     ok(!n_wrong, "%s/%s_f64_ends_and_lanes (%llu wrong)", l->dialect, l->wide_name(k), (unsigned long long)n_wrong);
 }
 
+/* -- pow: every pair of the edges, any floats, results of all sizes, negative numbers to whole and half powers */
+static const float edges[] = {0.0f,           1.0f,           2.0f,
+                              3.0f,           0.5f,           1.5f,
+                              2.5f,           INFINITY,       NAN,
+                              0x1p-149f,      0x1p-126f,      0x1.fffffep127f,
+                              0x1p22f + 0.5f, 0x1p23f - 0.5f, 0x1p23f + 1.0f,
+                              0x1p24f - 1.0f, 0x1p24f,        0x1p25f,
+                              0x1p31f,        0x1p64f,        0x1p-64f,
+                              0x1.fffffep-1f, 0x1.000002p0f,  126.0f,
+                              127.0f,         128.0f,         149.0f,
+                              150.0f,         151.0f};
+enum { N_EDGES = 2 * sizeof edges / sizeof *edges };
+static float edge_of(int i) { return i % 2 ? -edges[i / 2] : edges[i / 2]; }
+
+static void pow_inputs(uint64_t chunk, float *x, float *y) {
+    uint64_t state = chunk * 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < CHUNK; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        uint32_t low = (uint32_t)(state ^ state >> 29), high = (uint32_t)(state >> 32);
+        double t = (double)high * 0x1p-32 * 310 - 155;
+        x[i] = of_bits(chunk % 4 == 1 ? low & 0x7fffffff : chunk % 4 == 2 ? (low & 0xffffff) | 0x3f000000 : low);
+        y[i] = of_bits(high);
+        if (chunk % 4 == 1 || chunk % 4 == 2) y[i] = (float)(t / log2((double)x[i]));
+        if (chunk % 4 == 3) y[i] = (float)((int)(high % 401) - 200) / (high >> 20 & 1 ? 1 : 2);
+        if (chunk == 0 && i < N_EDGES * N_EDGES) x[i] = edge_of(i / N_EDGES), y[i] = edge_of(i % N_EDGES);
+    }
+}
+
+static void powers(const lanes *l, bool many) {
+    float x[CHUNK], y[CHUNK];
+    judged j = {0};
+    for (uint64_t chunk = 0; chunk < (many ? 1 << 14 : 1 << 8); chunk++) {
+        pow_inputs(chunk, x, y);
+        l->pow(x, y, &j);
+    }
+    ok(j.worst <= 1.25, "%s/pow_%.2f_units_at_%a", l->dialect, j.worst, j.worst_at);
+    ok(!j.n_wrong, "%s/pow_ends (%llu wrong, one at %a)", l->dialect, (unsigned long long)j.n_wrong, j.wrong_at);
+    ok(!j.n_other, "%s/pow_vector_and_float_agree (%llu do not, one is %a)", l->dialect, (unsigned long long)j.n_other,
+       j.other_at);
+}
+
 /* -- emission */
 static void emitted(const char *dialect, bool relaxed, const char *wanted) {
     static const char text[] = "ir 1\ninput %0 : f32[37] \"x\"\n%1 = exp %0\n%2 = erf %1\noutput %2 \"y\"\n";
@@ -301,6 +343,7 @@ static void add(const char *dir, const char *name) {
     l->name = (const char *(*)(unsigned))(uintptr_t)dlsym(l->so, "math_name");
     l->exact = (void (*)(unsigned, const float *, double *))(uintptr_t)dlsym(l->so, "math_exact");
     l->judge = (void (*)(unsigned, const float *, const double *, judged *))(uintptr_t)dlsym(l->so, "math_judge");
+    l->pow = (void (*)(const float *, const float *, judged *))(uintptr_t)dlsym(l->so, "math_pow");
     l->halves = (uint64_t(*)(const uint16_t *, const float *))(uintptr_t)dlsym(l->so, "math_halves");
     l->parts = (uint64_t(*)(void))(uintptr_t)dlsym(l->so, "math_parts");
     l->remainders = (uint64_t(*)(void))(uintptr_t)dlsym(l->so, "math_remainders");
@@ -330,6 +373,8 @@ int main(int argc, char **argv) { /* with an argument: that function alone */
         halves(&under_test[d]);
         for (unsigned k = 0; under_test[d].wide_name(k); k++) wide(&under_test[d], k);
     }
+    for (int d = 0; d < n_under_test; d++)
+        if (argc < 2 || !strcmp(argv[1], "pow")) powers(&under_test[d], getenv("HONE_LONG") != NULL);
     for (unsigned k = 0; n_under_test && under_test[0].name(k); k++)
         if (argc < 2 || !strcmp(argv[1], under_test[0].name(k))) function(k, getenv("HONE_LONG") != NULL);
     for (int d = 0; d < n_under_test; d++) dlclose(under_test[d].so);
