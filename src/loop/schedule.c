@@ -372,12 +372,15 @@ static hn_ix bend_of(hn_nest *n, hn_ix i, hn_var v) {
     return 0;
 }
 
+/* The first in the order of the text. */
 static hn_ix bend_in(hn_nest *n, hn_st first, hn_var v) {
     hn_ix found = 0;
     for (hn_st id = first; id && !found; id = n->st[id].next) {
         const hn_stmt s = n->st[id];
-        if (s.kind == HN_ST_LOOP) found = bend_in(n, s.body, v);
-        if (s.at) found = bend_of(n, s.at, v);
+        if (s.kind == HN_ST_LOOP)
+            found = bend_in(n, s.body, v);
+        else if (s.at)
+            found = bend_of(n, s.at, v);
         const hn_scalar x = n->sv[s.kind == HN_ST_LET ? s.value : 0];
         if (x.at && !found) found = bend_of(n, x.at, v);
         for (uint32_t k = 0; k < x.n_guard && !found; k++) found = bend_of(n, x.guard[k], v);

@@ -28,8 +28,8 @@ typedef struct folder {
         uint32_t n;   /* nodes that take a part of a value, or move it */
         int64_t size; /* bytes of what they make */
     } * cut;
-    bool *factor; /* a product or convolution reads it */
-    int64_t constants_b;
+    bool *factor;        /* a product or convolution reads it */
+    int64_t constants_b; /* of all constants; those that replace larger ones are not counted again */
     uint32_t n_values, n_made;
     hn_arena scratch;
 } folder;
@@ -114,19 +114,22 @@ static bool cut_up(const hn_rewriter *r, hn_val v, const hn_tensor *t) {
     return v < f->n_values && v < r->n_map && f->cut[v].n == r->n_use[v] && f->cut[v].size <= (int64_t)tensor_b(t);
 }
 
-static bool worth_keeping(const hn_rewriter *r, const hn_node *n, int64_t elements, int64_t bytes) {
-    if (elements <= SMALL) return true;
-    if (n->op == HN_OP_BROADCAST || n->op == HN_OP_IOTA) return false;
-    folder *f = r->arg;
+/* Bytes of constants that nobody reads any more once the node is a constant. */
+static int64_t freed_b(const hn_rewriter *r, const hn_node *n) {
     int64_t from = 0;
     for (size_t i = 0; i < n->n_in; i++) {
         const hn_tensor *t = hn_const_of(r->g, n->in[i]);
         if (t && (hn_used_once(r, n->in[i]) || cut_up(r, n->in[i], t))) from += (int64_t)tensor_b(t);
     }
-    if (bytes <= from) return true;
-    if (!f->factor[n->out[0]] || bytes > WEIGHTS_MAX_B - f->constants_b) return false;
-    f->constants_b += bytes;
-    return true;
+    return from;
+}
+
+static bool worth_keeping(const hn_rewriter *r, const hn_node *n, int64_t elements, int64_t bytes) {
+    const folder *f = r->arg;
+    if (elements <= SMALL) return true;
+    if (n->op == HN_OP_BROADCAST || n->op == HN_OP_IOTA) return false;
+    if (bytes <= freed_b(r, n)) return true;
+    return f->factor[n->out[0]] && bytes <= WEIGHTS_MAX_B - f->constants_b;
 }
 
 /* Every dimension attribute is a number. */
@@ -199,9 +202,11 @@ static hn_val fold_pure(hn_rewriter *r, const hn_node *n) {
         for (size_t i = 0; i < n->n_out; i++) f->depth[n->out[i]] = (uint8_t)(depth + 1);
         return HN_KEEP;
     }
+    int64_t more_b = bytes > freed_b(r, n) ? bytes : 0;
     hn_mark before = hn_arena_mark(&f->scratch);
     bool good = evaluate(r, n, out);
     for (size_t i = 0; good && i < n->n_out; i++) r->map[n->out[i]] = make_const(r, &out[i]);
+    if (good) f->constants_b += more_b;
     forget(f, before);
     return good ? HN_DROPPED : HN_KEEP;
 }
