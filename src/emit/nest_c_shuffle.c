@@ -133,6 +133,7 @@ static int used(const cover *v, const int64_t *d, int width, int *window) {
 /* So many elements from the one at distance d on. */
 static void load_window(hn_c *c, hn_str *out, const hn_scalar *x, const char *type, int width, int64_t d) {
     int64_t here[HN_LANES_MAX], zero;
+    c->widths |= (uint32_t)width;
     for (int k = 0; k < c->n_lane; k++) here[k] = c->lane[k].at, c->lane[k].at = 0;
     hn_str_addf(out, "*(const hnk_%s_x%du *)(&", type, width);
     distance(c, x->at, 0, &zero);

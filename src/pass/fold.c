@@ -7,6 +7,7 @@
  * packed. What is not worth keeping is computed in scratch memory when a node needs it that is
  * (a reduction over a mask of iotas). An `if` whose condition is known gives way to its branch.
  */
+#include "pass/fold.h"
 #include "base/err.h"
 #include "ir/interp.h"
 #include "pass/passes.h"
@@ -231,10 +232,23 @@ static hn_val fold_if(hn_rewriter *r, const hn_node *n) {
     return HN_DROPPED;
 }
 
+static bool is_known(const hn_rewriter *r, hn_val v) { return depth_of(r, v) || hn_const_of(r->g, v); }
+
+/* Of unknown data, by indices that need not be worth keeping. */
+static hn_val fold_gather(hn_rewriter *r, const hn_node *n) {
+    folder *f = r->arg;
+    if (!is_known(r, n->in[1])) return HN_KEEP;
+    hn_mark before = hn_arena_mark(&f->scratch);
+    const hn_tensor *index = value_of(r, n->in[1]);
+    hn_val v = index ? hn_gather_regular(r, n, index) : HN_KEEP;
+    forget(f, before);
+    return v;
+}
+
 static hn_val fold(hn_rewriter *r, const hn_node *n) {
     if (n->op == HN_OP_IF) return fold_if(r, n);
     if (n->op == HN_OP_CONST || n->op == HN_OP_KERNEL || !(hn_op_of(n->op)->flags & HN_PURE)) return HN_KEEP;
-    return fold_pure(r, n);
+    return n->op == HN_OP_GATHER && !is_known(r, n->in[0]) ? fold_gather(r, n) : fold_pure(r, n);
 }
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {

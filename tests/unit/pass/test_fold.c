@@ -56,6 +56,30 @@ static const pass_case cases[] = {
      NULL},
     {"fold/small_iota", "fold", "%0 = iota {shape = [3], dtype = i32, axis = 0}\noutput %0 \"y\"\n",
      "%0 = const {value = i32[3] (0, 1, 2)}\noutput %0 \"y\"\n"},
+    {"fold/gather_of_repeated_indices", "fold dce",
+     "input %0 : f32[3, 5] \"x\"\n%1 = const {value = i64[4] (1, 1, 2, 2)}\n"
+     "%2 = gather %0, %1 {axis = 0, batch = 0}\noutput %2 \"y\"\n",
+     "input %0 : f32[3, 5] \"x\"\n%1 = slice %0 {shape = [2, 5], start = [1, 0], step = [1, 1]} : f32[2, 5]\n"
+     "%2 = reshape %1 {shape = [2, 1, 5]} : f32[2, 1, 5]\n"
+     "%3 = broadcast %2 {shape = [2, 2, 5], map = [0, 1, 2]} : f32[2, 2, 5]\n"
+     "%4 = reshape %3 {shape = [4, 5]} : f32[4, 5]\noutput %4 \"y\"\n"},
+    {"fold/gather_of_every_other_index_backwards", "fold dce",
+     "input %0 : f32[5] \"x\"\n%1 = const {value = i32[3] (4, 2, 0)}\n"
+     "%2 = gather %0, %1 {axis = 0, batch = 0}\noutput %2 \"y\"\n",
+     "input %0 : f32[5] \"x\"\n%1 = slice %0 {shape = [3], start = [4], step = [-2]} : f32[3]\noutput %1 \"y\"\n"},
+    {"fold/gather_of_indices_that_are_not_kept", "fold simplify dce",
+     "input %0 : f32[200, 3] \"x\"\n%1 = iota {shape = [200], dtype = i64, axis = 0}\n"
+     "%2 = gather %0, %1 {axis = 0, batch = 0}\noutput %2 \"y\"\n",
+     "input %0 : f32[200, 3] \"x\"\noutput %0 \"y\"\n"},
+    {"fold/gather_of_irregular_indices_stays", "fold",
+     "input %0 : f32[5] \"x\"\n%1 = const {value = i64[4] (0, 0, 1, 2)}\n"
+     "%2 = gather %0, %1 {axis = 0, batch = 0} : f32[4]\n%3 = const {value = i64[3] (-1, -1, 0)}\n"
+     "%4 = gather %0, %3 {axis = 0, batch = 0} : f32[3]\noutput %2 \"y\"\noutput %4 \"z\"\n",
+     NULL},
+    {"fold/gather_of_indices_perhaps_outside_stays", "fold",
+     "symbol n in 1..\ninput %0 : f32[n] \"x\"\n%1 = const {value = i64[4] (0, 0, 1, 1)}\n"
+     "%2 = gather %0, %1 {axis = 0, batch = 0} : f32[4]\noutput %2 \"y\"\n",
+     NULL},
     {"fold/keeps_random", "fold",
      "%0 = random {shape = [2], dtype = f32, mode = uniform, seed = 1} : f32[2]\noutput %0 \"y\"\n", NULL},
     {"fold/index_out_of_range_is_left_to_the_run", "fold",
