@@ -517,6 +517,22 @@ static void registers(void) {
         }
 }
 
+/* A kernel whose loads are narrower than its vectors has the types of both, whatever else is in its file. */
+static void narrow_loads(void) {
+    static const char text[] = "ir 1\ninput %0 : f32[2, 7, 56] \"x\"\n"
+                               "%1 = broadcast %0 {shape = [2, 7, 2, 56, 2], map = [0, 1, 3]}\n"
+                               "%2 = reshape %1 {shape = [2, 14, 112]}\noutput %2 \"y\"\n";
+    const hn_emit_how how = how_for(hn_dialect_named("x86-64-v3"));
+    built x = {.rc = HONE_E_INPUT};
+    if (hn_parse(text, sizeof text - 1, "narrow", &x.g, &x.err) == HONE_OK)
+        x.rc = hn_emit_kernel(x.g, 0, "map", "k", &how, &x.arena, &x.code, &x.err);
+    ok(!x.rc && strstr(x.code.text, "shufflevector(*(const hnk_f32_x4u *)") &&
+           strstr(x.code.text, "typedef float hnk_f32_x4u "),
+       "narrow_loads/have_their_types %s", x.err.text);
+    hn_graph_free(x.g);
+    hn_arena_free(&x.arena);
+}
+
 /* A library as hone makes them, with the kernels alone. */
 static bool write_library(const char *dir, const hn_str *source, const built *b) {
     char path[300];
@@ -601,6 +617,7 @@ int main(int argc, char **argv) {
     if (!only || !strcmp(only, "faults")) faults(dir);
     if (!only || !strcmp(only, "skip")) skipping(dir);
     if (!only || !strcmp(only, "registers")) registers();
+    if (!only || !strcmp(only, "narrow_loads")) narrow_loads();
     if (!only || !strcmp(only, "aarch64")) other_processor("aarch64", dir);
     if (!getenv("KEEP_KERNELS"))
         hn_remove_tree(dir, &err);
