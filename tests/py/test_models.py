@@ -375,6 +375,7 @@ def test_profile(model):
 def test_verify(model, ir, tmp_path):
     v = model.verify(sizes={"n": 5}, inputs=2)
     assert v and v.against == "the interpreter" and v.outputs[0]["name"] == "y" and "y" in str(v)
+    assert v.outputs[0]["through"] is None and v.outputs[0]["tolerance"] == 0
     other = tmp_path / "other.ir"
     other.write_text(MLP.replace("(1, 2,", "(1.5, 2,"))
     wrong = model.verify(model=other)
