@@ -19,7 +19,8 @@ static uint64_t in_place(const hn_nest *n, hn_graph *g, hn_block body) {
         if (!hn_type_same(g, hn_type_of(g, b->param[p]), hn_type_of(g, b->result[0]))) continue;
         bool same = true;
         for (hn_sv x = 1; x < n->n_sv && same; x++)
-            if (n->sv[x].kind == HN_SV_LOAD && n->sv[x].buf == p + 1) same = n->sv[x].at == at;
+            if (n->sv[x].kind == HN_SV_LOAD && hn_nest_constant(n, n->sv[x].buf) && n->buf[n->sv[x].buf].index == p)
+                same = n->sv[x].at == at && n->sv[x].buf == p + 1;
         if (same) may |= UINT64_C(1) << p;
     }
     return may;
@@ -44,9 +45,10 @@ static hn_dim buffers(hn_c *c, hn_str *out) {
     hn_dim used = hn_dim_int(n->dims, 0), line = hn_dim_int(n->dims, 64);
     for (hn_buf b = 1; b < n->n_buf; b++) {
         const hn_nbuf *x = &n->buf[b];
-        const char *type = hn_dtype_of(x->dtype)->text;
-        if (x->space == HN_PARAM)
-            hn_str_addf(out, "    const hnr_%s *p%u = (const hnr_%s *)buf[%u];\n", type, x->index, type, x->index);
+        const char *type = hn_c_pointee(x);
+        if (hn_nest_constant(n, b))
+            hn_str_addf(out, "    const hnr_%s *%c%u = (const hnr_%s *)buf[%u];\n", type, hn_c_letter(x->space),
+                        x->index, type, x->index);
         else if (x->space == HN_RESULT)
             hn_str_addf(out, "    hnr_%s *r%u = (hnr_%s *)buf[%u];\n", type, x->index, type, n->n_in + x->index);
         if (x->space != HN_LOCAL) continue;
@@ -79,6 +81,25 @@ static void find_work(hn_nest *n, hn_kernel_code *out) {
     out->work = work;
     out->work_by = by;
     out->n_work_by = n_by;
+}
+
+/* Is hnr_NAME, of n characters, an element type or a function of the part that every file has? */
+static bool is_of_base(const char *name, size_t n) {
+    char call[64];
+    for (int t = 0; t < HONE_N_DTYPES; t++)
+        if (strlen(hn_dtype_of((hone_dtype)t)->text) == n && !strncmp(hn_dtype_of((hone_dtype)t)->text, name, n))
+            return true;
+    if (n == 4 && !strncmp(name, "word", n)) return true;
+    snprintf(call, sizeof call, "hnr_%.*s(", (int)n, name);
+    return strstr(hn_runtime_text("base"), call) != NULL;
+}
+
+/* The parts of the runtime that a text takes: the conversions are a tenth of what a small kernel takes to compile. */
+static const char *parts_of(const char *text) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    for (const char *at = text; (at = strstr(at, "hnr_")); at += 4)
+        if (!is_of_base(at + 4, strspn(at + 4, letters))) return "base convert scalar";
+    return "base";
 }
 
 static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, const char *schedule, hn_kernel_code *out,
@@ -120,7 +141,7 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, con
     hn_str_free(&both);
     hn_str_free(&folds);
     if (!out->text) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
-    out->helpers = "base convert scalar";
+    out->helpers = parts_of(out->text);
     out->scratch_b = scratch;
     find_work(n, out);
     out->schedule = schedule;

@@ -128,7 +128,9 @@ static void update_value(hn_c *c, const hn_stmt *s, hn_str *out, const char *to,
         hn_c_operand(c, &a, x->arg[0], vector, "l");
         hn_c_operand(c, &b, x->arg[1], vector, "l");
         bool fma = c->fma && (t == HONE_F32 || t == HONE_F64);
-        if (fma && vector)
+        if (x->bytes)
+            hn_c_bytes(c, out, to, a.text, b.text, vector);
+        else if (fma && vector)
             hn_str_addf(out, "hnk_fma_%s_x%d(%s, %s, %s)", hn_dtype_of(t)->text, c->width, a.text, b.text, to);
         else if (fma)
             hn_str_addf(out, "%s(%s, %s, %s)", t == HONE_F32 ? "__builtin_fmaf" : "__builtin_fma", a.text, b.text, to);
@@ -193,7 +195,7 @@ static void prefetch(hn_c *c, const hn_stmt *s) {
     hn_str at = {0};
     hn_c_address(c, &at, s->buf, s->at);
     hn_c_line(c, "__builtin_prefetch(%s, %s);", at.text ? at.text : "0",
-              c->n->buf[s->buf].space == HN_PARAM ? "0, 2" : "1, 3");
+              hn_nest_constant(c->n, s->buf) ? "0, 2" : "1, 3");
     hn_str_free(&at);
 }
 

@@ -59,6 +59,7 @@ void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane);
 void hn_c_dim(hn_c *c, hn_str *out, hn_dim d);
 /* The letter of a buffer's name. */
 char hn_c_letter(hn_space s);
+const char *hn_c_pointee(const hn_nbuf *b); /* what a pointer to it points at, behind "hnr_" */
 /* Pointers for the loads and prefetches in a reduction's loop, which is about to be written: one for all lanes. */
 void hn_c_bases(hn_c *c, const hn_stmt *loop);
 /* buf[at], relative to such a pointer where there is one. */
@@ -109,6 +110,9 @@ bool hn_c_shuffled(hn_c *c, hn_str *out, const hn_scalar *x, const char *type, b
 void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]);
 bool hn_c_has_vectors(hone_dtype t); /* vectors of it stand for their elements as they are */
 bool hn_c_vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const arg[3]); /* false: lane by lane */
+
+/* nest_c_bytes.c: a product of words' bytes onto a sum */
+void hn_c_bytes(hn_c *c, hn_str *out, const char *sum, const char *a, const char *b, bool vector);
 
 /* nest_c_round.c: of a vector of floats, the function beside the kernel (c->folds); false: it has none. */
 bool hn_c_round(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a); /* floor, ceil, round, trunc, sign */

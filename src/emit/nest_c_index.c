@@ -153,7 +153,8 @@ void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const cha
     }
 }
 
-char hn_c_letter(hn_space s) { return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : 't'; }
+char hn_c_letter(hn_space s) { return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : s == HN_WORDS ? 'w' : 't'; }
+const char *hn_c_pointee(const hn_nbuf *b) { return b->space == HN_WORDS ? "word" : hn_dtype_of(b->dtype)->text; }
 
 /* -- bases: a compiler that is given whole indices keeps more pointers in a register tile's loop than there are
  * registers; given one pointer per operand that it knows nothing about, it adds constants to it. */
@@ -195,7 +196,7 @@ static const hn_c_base *base_of(const hn_c *c, hn_buf b, hn_ix base, hn_var loop
  * ahead may lie outside of the buffer. */
 static void add_base(hn_c *c, hn_buf b, hn_ix at, const hn_stmt *loop) {
     const hn_nbuf *x = &c->n->buf[b];
-    const char *type = hn_dtype_of(x->dtype)->text;
+    const char *type = hn_c_pointee(x);
     hn_str text = {0};
     hn_ix base;
     if (x->space == HN_REG || c->n_base == HN_BASES_MAX) return;

@@ -225,6 +225,10 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
     hone_dtype from = c->n->sv[x->arg[0]].dtype;
     const hn_dtype_info *t = hn_dtype_of(x->dtype);
     if (special(c, out, x, from, arg)) return;
+    if (x->bytes) {
+        hn_c_bytes(c, out, "0", arg[0], arg[1], false);
+        return;
+    }
     hn_str s = {0};
     const char *function = function_of(c, x);
     if (function) { /* the same bits as in a vector */
@@ -319,6 +323,7 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
     hone_dtype from = c->n->sv[x->arg[0]].dtype, t = x->dtype;
     const char *name = hn_c_lane(t), *source = hn_c_lane(from);
     bool is_float = hn_is_float(from);
+    hn_str none = {0};
     if (!hn_c_has_vectors(t) || !hn_c_has_vectors(from)) return false;
     if (x->op == HN_OP_CAST) return vector_cast(c, out, x, from, a[0]);
     if (x->op == HN_OP_SELECT) {
@@ -347,6 +352,12 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
     if (x->op == HN_OP_SQRT && is_float) return hn_str_addf(out, "hnk_sqrt_%s_x%d(%s)", name, c->width, a[0]), true;
     if (x->op == HN_OP_POW && small_power(c, out, x, a[0])) return true;
     if (x->op == HN_OP_DIV && divides_part(c, out, x, a[0])) return true;
+    if (x->bytes) {
+        hn_str_addf(&none, "(hnk_i32_x%d){0}", c->width);
+        hn_c_bytes(c, out, none.text ? none.text : "", a[0], a[1], true);
+        hn_str_free(&none);
+        return true;
+    }
     if (infix[x->op] && (is_float || x->op != HN_OP_DIV)) {
         hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
         return true;

@@ -6,6 +6,7 @@
  */
 #include "loop/body.h"
 #include "ir/cost.h"
+#include "loop/schedule.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -271,6 +272,7 @@ hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a,
     n->first = root->head;
     if (l.rc != HONE_OK) return l.rc;
     hn_mark_parts(n);
+    hn_nest_take_words(n, n->first);
     if (!hn_arena_ok(a) || !hn_graph_ok(g)) return hn_fail(err, HONE_E_NOMEM, "out of memory in lowering a kernel");
     *out = n;
     return HONE_OK;

@@ -35,6 +35,17 @@ hn_buf hn_nest_buf(hn_nest *n, hn_space space, hone_dtype dtype, hn_dim size) {
     return n->n_buf++;
 }
 
+hn_buf hn_nest_words(hn_nest *n, hn_buf param) {
+    const hn_nbuf of = n->buf[param];
+    for (hn_buf b = 1; b < n->n_buf; b++)
+        if (n->buf[b].space == HN_WORDS && n->buf[b].index == of.index) return b;
+    hn_buf words = hn_nest_buf(n, HN_WORDS, HONE_I32, hn_dim_floordiv(n->dims, of.size, hn_dim_int(n->dims, 4)));
+    if (words) n->buf[words].index = of.index;
+    return words;
+}
+
+bool hn_nest_constant(const hn_nest *n, hn_buf b) { return n->buf[b].space == HN_PARAM || n->buf[b].space == HN_WORDS; }
+
 hn_var hn_nest_var(hn_nest *n, hn_ix extent) {
     if (!hn_nest_grow(n->a, (void **)&n->extent, n->n_var, &n->room_var, sizeof *n->extent)) return 0;
     n->extent[n->n_var] = extent;
@@ -56,8 +67,8 @@ hn_st hn_nest_stmt(hn_nest *n, const hn_stmt *x) {
 bool hn_scalar_same(const hn_scalar *a, const hn_scalar *b) {
     if (a->kind != b->kind || a->dtype != b->dtype || a->op != b->op || a->n_arg != b->n_arg || a->buf != b->buf)
         return false;
-    if (a->saturate != b->saturate || a->fused != b->fused || a->part != b->part || a->at != b->at ||
-        a->n_guard != b->n_guard || a->i != b->i)
+    if (a->saturate != b->saturate || a->fused != b->fused || a->bytes != b->bytes || a->part != b->part ||
+        a->at != b->at || a->n_guard != b->n_guard || a->i != b->i)
         return false;
     if (memcmp(a->arg, b->arg, sizeof a->arg) || memcmp(&a->f, &b->f, sizeof a->f) || a->below != b->below)
         return false;

@@ -51,12 +51,13 @@ typedef struct hn_linear {
     const hn_term *term; /* ascending by atom, coefficients not 0 */
 } hn_linear;
 
-typedef enum hn_space { HN_PARAM, HN_RESULT, HN_LOCAL, HN_REG } hn_space;
+/* WORDS: a parameter of 8-bit integers again, as i32: element i is its bytes 4*i … 4*i + 3, the first one lowest. */
+typedef enum hn_space { HN_PARAM, HN_RESULT, HN_LOCAL, HN_REG, HN_WORDS } hn_space;
 typedef struct hn_nbuf {
     hn_space space;
     hone_dtype dtype;
     hn_dim size;    /* elements */
-    uint32_t index; /* which parameter, result, local, register */
+    uint32_t index; /* which parameter (that of words, too), result, local, register */
 } hn_nbuf;
 
 typedef enum hn_sv_kind { HN_SV_CONST, HN_SV_LOAD, HN_SV_INDEX, HN_SV_OP, HN_SV_PICK, HN_SV_WRAP } hn_sv_kind;
@@ -67,6 +68,7 @@ typedef struct hn_scalar {
     uint8_t n_arg;
     bool saturate;
     bool fused;   /* OP mul: an update that adds it may round once for both (contractions) */
+    bool bytes;   /* OP mul of words: the sum of the products of their bytes, unsigned in arg[0], signed in arg[1] */
     bool part;    /* OP div: of 0 … 1 by a sum that all of them are part of, 1 at least once (or NaN) */
     hn_sv arg[3]; /* PICK: arg[0] where the guard holds, else arg[1]. WRAP: an index from data: negative ones count from
                      `below`; what is outside is reported to the run and clamped into [0, below) */
@@ -151,6 +153,8 @@ hn_ix hn_ix_subst(hn_nest *n, hn_ix i, const hn_subst *s);
 
 /* -- parts of a nest (loop/nest.c) */
 hn_buf hn_nest_buf(hn_nest *n, hn_space space, hone_dtype dtype, hn_dim size);
+hn_buf hn_nest_words(hn_nest *n, hn_buf param);    /* the words of a parameter: those there are, or new ones */
+bool hn_nest_constant(const hn_nest *n, hn_buf b); /* memory that nothing in the nest writes: parameters, words */
 hn_var hn_nest_var(hn_nest *n, hn_ix extent);
 hn_sv hn_nest_scalar(hn_nest *n, const hn_scalar *x);
 hn_st hn_nest_stmt(hn_nest *n, const hn_stmt *s);

@@ -222,6 +222,7 @@ static bool access(parser *p, hn_buf *b, hn_ix *at) {
          : letter == 'p' ? nth(p->n, HN_PARAM, k)
          : letter == 'r' ? nth(p->n, HN_RESULT, k)
          : letter == 't' ? nth(p->n, HN_LOCAL, k)
+         : letter == 'w' ? nth(p->n, HN_WORDS, k)
                          : 0;
     if (!*b) return wrong(p, "no buffer is called '%c%u'", letter, k);
     return expect(p, "[") && sum(p, at) && expect(p, "]");
@@ -290,6 +291,7 @@ static bool let(parser *p, hn_st *out) {
     }
     x.saturate = accept(p, "saturate");
     x.fused = accept(p, "fused");
+    x.bytes = accept(p, "bytes");
     x.part = accept(p, "part");
     if (accept(p, "below") && !dimension(p, &x.below)) return false;
     if (!guards(p, &x)) return false;
@@ -392,6 +394,22 @@ static bool buffer_line(parser *p, char letter, hn_space kind) {
     return end_of_line(p);
 }
 
+/* "words w1 i32 SIZE": parameter 1 again. */
+static bool words_line(parser *p) {
+    hone_dtype t;
+    hn_dim size;
+    uint32_t k;
+    blanks(p);
+    if (*p->at != 'w') return wrong(p, "expected 'w' and the number of a parameter");
+    p->at++;
+    if (!number(p, &k) || !element_type(p, &t) || !dimension(p, &size)) return false;
+    hn_buf param = nth(p->n, HN_PARAM, k);
+    if (!param || hn_dtype_of(p->n->buf[param].dtype)->bits != 8) return wrong(p, "words of what are no bytes");
+    hn_buf b = hn_nest_words(p->n, param);
+    if (!b || t != HONE_I32 || p->n->buf[b].size != size) return wrong(p, "words are i32, a quarter of the bytes");
+    return end_of_line(p);
+}
+
 hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **out, hone_err *err) {
     parser p = {.at = text, .line = 1, .err = err, .rc = HONE_OK};
     if (!(p.n = hn_nest_new(a, dims))) return hn_fail(err, HONE_E_NOMEM, "out of memory in reading a loop nest");
@@ -403,6 +421,8 @@ hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **ou
             fine = buffer_line(&p, 'r', HN_RESULT);
         else if (accept(&p, "local"))
             fine = buffer_line(&p, 't', HN_LOCAL);
+        else if (accept(&p, "words"))
+            fine = words_line(&p);
         else
             break;
     }

@@ -18,7 +18,8 @@ static void print_ix(printer *p, hn_ix i);
 
 static void print_buf(printer *p, hn_buf b) {
     const hn_nbuf *x = &p->n->buf[b];
-    static const char letter[] = {[HN_PARAM] = 'p', [HN_RESULT] = 'r', [HN_LOCAL] = 't', [HN_REG] = 'a'};
+    static const char letter[] = {
+        [HN_PARAM] = 'p', [HN_RESULT] = 'r', [HN_LOCAL] = 't', [HN_REG] = 'a', [HN_WORDS] = 'w'};
     hn_str_addf(p->out, "%c%u", letter[x->space], x->space == HN_REG ? p->reg[b] - 1 : x->index);
 }
 
@@ -146,6 +147,7 @@ static void print_let(printer *p, hn_sv id) {
     for (uint32_t k = 0; k < x->n_arg; k++) hn_str_addf(p->out, " %%%u", p->sv[x->arg[k]] - 1);
     if (x->saturate) hn_str_add(p->out, " saturate");
     if (x->fused) hn_str_add(p->out, " fused");
+    if (x->bytes) hn_str_add(p->out, " bytes");
     if (x->part) hn_str_add(p->out, " part");
     if (x->below) {
         hn_str_add(p->out, " below ");
@@ -190,7 +192,8 @@ static void print_list(printer *p, hn_st first, int depth) {
 }
 
 void hn_nest_print(const hn_nest *n, hn_str *out) {
-    static const char *const space[] = {[HN_PARAM] = "param p", [HN_RESULT] = "result r", [HN_LOCAL] = "local t"};
+    static const char *const space[] = {
+        [HN_PARAM] = "param p", [HN_RESULT] = "result r", [HN_LOCAL] = "local t", [HN_WORDS] = "words w"};
     printer p = {.n = n, .out = out};
     p.sv = calloc(n->n_sv + 1u, sizeof *p.sv);
     p.var = calloc(n->n_var + 1u, sizeof *p.var);

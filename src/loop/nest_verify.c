@@ -46,6 +46,7 @@ static bool types_fine(const hn_nest *n, const hn_scalar *x) {
     case HN_SV_OP: break;
     }
     const hn_op_info *op = hn_op_of(x->op);
+    if (x->bytes && (x->op != HN_OP_MUL || x->dtype != HONE_I32)) return false;
     bool compares = x->op == HN_OP_EQ || x->op == HN_OP_NE || x->op == HN_OP_LT || x->op == HN_OP_LE;
     if (x->n_arg != op->in_min) return false;
     if (x->op == HN_OP_CAST || x->op == HN_OP_BITCAST) return true;
@@ -77,7 +78,7 @@ static hone_rc check_let(verifier *v, hn_sv id) {
 
 static hone_rc check_write(verifier *v, const hn_stmt *s) {
     const hn_nbuf *b = &v->n->buf[s->buf];
-    if (b->space == HN_PARAM) return broken(v, 2, "a parameter is written");
+    if (hn_nest_constant(v->n, s->buf)) return broken(v, 2, "a parameter is written");
     if (b->space == HN_REG && !v->reg[s->buf]) return broken(v, 1, "a register is used outside its scope");
     if (!v->sv[s->value]) return broken(v, 1, "a scalar is used outside its scope");
     if (!ix_in_scope(v, s->at)) return broken(v, 1, "an index uses what is not in scope");

@@ -167,8 +167,8 @@ bool hn_loop_sink(hn_nest *n, hn_st loop, const char **why) {
     if (!last) return true;
     for (hn_st id = first; id != in; id = n->st[id].next) {
         const hn_scalar *x = &n->sv[n->st[id].value];
-        hn_space from = x->kind == HN_SV_LOAD ? n->buf[x->buf].space : HN_PARAM;
-        if (from != HN_PARAM) return hn_loop_no(why, "a definition reads memory that changes");
+        if (x->kind == HN_SV_LOAD && !hn_nest_constant(n, x->buf))
+            return hn_loop_no(why, "a definition reads memory that changes");
         if (reads(n, n->extent[n->st[in].var], n->st[id].value))
             return hn_loop_no(why, "the inner loop's length depends on a definition");
     }

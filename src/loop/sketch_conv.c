@@ -67,7 +67,7 @@ static int64_t divisor(const hn_nest *n, hn_ix at, hn_var channel) {
 }
 
 static void read_load(hn_nest *n, const hn_scalar *x, reads *r) {
-    r->fine &= x->dtype == HONE_F32 && n->buf[x->buf].space == HN_PARAM;
+    r->fine &= (x->dtype == HONE_F32 || x->dtype == HONE_I32) && hn_nest_constant(n, x->buf);
     bool image = hn_ix_depends(n, x->at, r->row), along = hn_ix_depends(n, x->at, r->channel);
     if (image && !along) {
         r->n_image++;

@@ -35,8 +35,8 @@ typedef struct operands {
 } operands;
 
 static bool take_load(hn_nest *n, const hn_scalar *x, operands *o) {
-    int64_t size_b = x->dtype == HONE_F32 ? 4 : x->dtype == HONE_F64 ? 8 : 0;
-    if (x->n_guard || !size_b || (o->size_b && o->size_b != size_b) || n->buf[x->buf].space != HN_PARAM) return false;
+    int64_t size_b = x->dtype == HONE_F32 || x->dtype == HONE_I32 ? 4 : x->dtype == HONE_F64 ? 8 : 0;
+    if (x->n_guard || !size_b || (o->size_b && o->size_b != size_b) || !hn_nest_constant(n, x->buf)) return false;
     o->size_b = size_b;
     o->n_all++;
     if (!hn_ix_depends(n, x->at, o->col)) {
@@ -48,7 +48,7 @@ static bool take_load(hn_nest *n, const hn_scalar *x, operands *o) {
     return true;
 }
 
-/* The body of a reduction: loads of floats, scalar operations, one update that adds a product. */
+/* The body of a reduction: loads, scalar operations, one update that adds a product. */
 static bool take_reduction(hn_nest *n, hn_st first, operands *o) {
     int updates = 0;
     for (hn_st id = first; id; id = n->st[id].next) {

@@ -38,6 +38,7 @@ HNR_STORE(u4, uint8_t)
 HNR_STORE(i4, int8_t)
 HNR_STORE(f4e2m1, uint8_t)
 HNR_STORE(f8e8m0, uint8_t)
+typedef int32_t __attribute__((may_alias, aligned(1))) hnr_word; /* four bytes, anywhere */
 HNR_STORE(u2, uint8_t)
 HNR_STORE(i2, int8_t)
 HNR_STORE(r1, uint8_t) /* raw bits, by size */

@@ -53,7 +53,7 @@ static uint64_t next_random(void) {
 }
 
 /* Floats: about [-4, 4], in edge runs infinities, NaN, zeros, subnormals among them, and, where nothing is summed (f32
- * overflows before double does), 3e38; integers: [-3, 3). */
+ * overflows before double does), 3e38; integers: [-3, 3), bytes that are summed: all. */
 static void fill(hn_tensor *t, bool edge, bool sums) {
     static const double odd[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 88.0, -104.5, 1.0, -1.0, 3e38};
     int64_t n = hn_tensor_n(t);
@@ -64,6 +64,8 @@ static void fill(hn_tensor *t, bool edge, bool sums) {
             hn_set_f(t, i, edge && r % 3 == 0 ? odd[(r >> 8) % (sums ? 11 : 12)] : x);
         else if (t->dtype == HONE_BOOL)
             hn_set_i(t, i, (int64_t)(r >> 20 & 1));
+        else if (sums && hn_dtype_of(t->dtype)->bits == 8)
+            hn_set_i(t, i, (int64_t)(r >> 20 & 255) - (t->dtype == HONE_I8 ? 128 : 0));
         else if (hn_dtype_of(t->dtype)->cls == HN_CLASS_UINT)
             hn_set_i(t, i, (int64_t)(r >> 20) % 3);
         else
