@@ -177,7 +177,7 @@ static bool turns_columns(const hn_fuse *f, const hn_fgroup *p, const hn_node *n
 }
 
 /* Contractions take any movement of their operands in that strides can do, convolutions that of their weights, and of
- * images of few channels (a network's input). */
+ * images of few channels (a network's input), unless these are bytes: words of them are read as they lie. */
 static bool takes_movement(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, hn_val v) {
     const hn_node *n = &f->g->node[c->node[c->n_node - 1]];
     int64_t channels;
@@ -186,7 +186,7 @@ static bool takes_movement(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup
     if (n->in[0] != v) return true;
     const hn_type *x = hn_type_of(f->g, v);
     hn_dim d = x->dim[hn_channel_dim(hn_attr_i(n, HN_A_CHANNELS_LAST, 0) != 0, x->rank)];
-    return hn_dim_is_int(f->g->dims, d, &channels) && channels <= FEW_CHANNELS;
+    return x->dtype != HONE_U8 && hn_dim_is_int(f->g->dims, d, &channels) && channels <= FEW_CHANNELS;
 }
 
 /* Every value of p that others use has this shape. */
@@ -394,11 +394,23 @@ static bool is_view(const hn_fuse *f, const hn_fgroup *x) {
     return true;
 }
 
+/* Does c widen bytes of p that others use, too? They are stored anyway, and read from there: a quarter of the memory. */
+static bool widens_stored_bytes(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, hn_val v) {
+    if (hn_dtype_of(hn_type_of(f->g, v)->dtype)->bits != 8 || !hn_fuse_escapes(f, p, c, v)) return false;
+    for (uint32_t k = 0; k < c->n_node; k++) {
+        const hn_node *n = &f->g->node[c->node[k]];
+        if (n->op == HN_OP_CAST && n->in[0] == v && hn_dtype_of(hn_type_of(f->g, n->out[0])->dtype)->bits > 8)
+            return true;
+    }
+    return false;
+}
+
 bool hn_fuse_try(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     if (p == c || p->fixed || c->fixed || p->stretch != c->stretch || p->n_node + c->n_node > NODES_MAX) return false;
     if (is_view(f, p) && hn_fuse_any_escape(f, p, c)) return false;
     if (joins(f, p) && cuts_across(f, c))
         return false; /* from memory that is a walk, else divisions for each element */
+    if (c->kind == HN_F_MAP && widens_stored_bytes(f, p, c, v)) return false;
     hn_fkind kind = pair_kind(f, p, c, v);
     if (kind == HN_F_ALONE || hn_fuse_cycle(f, p, c)) return false;
     hn_type main = c->main, narrow = c->narrow;
