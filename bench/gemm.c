@@ -3,11 +3,14 @@
  * usage: gemm M N K SECONDS MODEL.so
  * One thread. The three take turns, each for about a millisecond and a half or one run; a line of JSON a turn: seconds
  * of one product (hone, oneDNN; 0 where it was not built in), floating-point operations per second of a chain of
- * multiply-adds out of registers, and bytes per second of reading N * K floats. Results are compared first.
+ * multiply-adds out of registers, and bytes per second of reading N * K floats. Results are compared first. Operands
+ * lie in large pages where the system gives them when asked to, as what hone allocates itself does; with SMALL_PAGES in
+ * the environment they do not.
  */
 #include "model_side.h"
 
 #include <math.h>
+#include <sys/mman.h>
 #ifdef WITH_DNNL
 #include <dnnl.h>
 #endif
@@ -24,8 +27,10 @@ typedef float vf __attribute__((vector_size(VB)));
 static volatile float sink;
 
 static float *floats(size_t n) {
-    float *p = aligned_alloc(4096, (n * sizeof *p / 4096 + 2) * 4096);
+    const size_t page_b = 2 << 20, size_b = (n * sizeof(float) / page_b + 1) * page_b;
+    float *p = aligned_alloc(page_b, size_b);
     if (!p) quit("out of memory");
+    madvise(p, size_b, getenv("SMALL_PAGES") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     for (size_t i = 0; i < n; i++) p[i] = (float)((i * 2654435761u >> 8) % 1024) / 1024 - 0.5f;
     return p;
 }

@@ -3,7 +3,7 @@
 # turns in one process with the chain of multiply-adds (and the reading of memory) that they are held against.
 #
 # usage: bench/gemm.sh
-#   SHAPES="128x768x768 …" (MxNxK)    TIME=6 (seconds a shape)    BUILD=build
+#   SHAPES="128x768x768 …" (MxNxK)    TIME=6 (seconds a shape)    BUILD=build    SMALL_PAGES=1 (operands in 4 KiB pages)
 # Shares are medians over turns with 95 % intervals of the median. A product of one row is held against reading its matrix.
 # oneDNN 2 is Debian 12's package libdnnl-dev; without it its columns stay empty, and the table says so.
 set -eu
