@@ -132,6 +132,7 @@ static void put_json(cli_json *j, const hone_profile *p, const char *name) {
     cli_json_knumber(j, "of_roof", of_roof(p));
     cli_json_knumber(j, "peak_f32_flops_per_s", or_nan(p->f32_flops));
     cli_json_knumber(j, "peak_f64_flops_per_s", or_nan(p->f64_flops));
+    cli_json_knumber(j, "peak_i8_ops_per_s", or_nan(p->i8_ops));
     cli_json_knumber(j, "peak_bytes_per_s", or_nan(p->bandwidth_bps));
     cli_json_knumber(j, "peak_l2_bytes_per_s", or_nan(p->l2_bps));
     cli_json_knumber(j, "peak_l3_bytes_per_s", or_nan(p->l3_bps));

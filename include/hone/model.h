@@ -83,7 +83,7 @@ typedef struct hone_model_version {
 typedef struct hone_model_call {
     int32_t version;                   /* index */
     int32_t kernel;                    /* index */
-    int32_t dtype;                     /* of the first result */
+    int32_t dtype;                     /* what it computes in: f32, f64, or u8 in products of bytes */
     const char *kind, *source, *shape; /* kind of kernel; node of the model; types of the results */
 } hone_model_call;
 

@@ -82,6 +82,7 @@ typedef struct hone_profile {
     double kernels_s;                           /* median over runs of what all calls took */
     double shown_s;                             /* the run whose calls a trace shows: nearest to the median */
     double f32_flops, f64_flops, bandwidth_bps; /* of so many threads; 0: not measured */
+    double i8_ops;                              /* likewise, products of bytes */
     double l2_bps, l3_bps;                      /* of as many cores out of these caches */
     hone_timed *call, *kernel;                  /* in the order of the program; by time */
 } hone_profile;

@@ -152,10 +152,11 @@ PyObject *hn_py_program_profile(PyObject *self, PyObject *args) {
     t.options.stop = &call.stop;
     if (!hn_py_call_long(((hn_py_program *)self)->state, &call)) {
         const hone_profile *p = &t.profile;
-        out = Py_BuildValue("{s:I,s:I,s:N,s:d,s:d,s:d,s:d,s:N,s:N}", "threads", p->n_threads, "runs", p->n_runs,
+        out = Py_BuildValue("{s:I,s:I,s:N,s:d,s:d,s:d,s:d,s:d,s:N,s:N}", "threads", p->n_threads, "runs", p->n_runs,
                             "run_s", interval(p->run_s), "kernels_s", p->kernels_s, "peak_f32_flops", p->f32_flops,
-                            "peak_f64_flops", p->f64_flops, "peak_bytes_per_s", p->bandwidth_bps, "kernels",
-                            timed_rows(p->kernel, p->n_kernels), "calls", timed_rows(p->call, p->n_calls));
+                            "peak_f64_flops", p->f64_flops, "peak_i8_ops", p->i8_ops, "peak_bytes_per_s",
+                            p->bandwidth_bps, "kernels", timed_rows(p->kernel, p->n_kernels), "calls",
+                            timed_rows(p->call, p->n_calls));
         hone_profile_free(&t.profile);
     }
     hn_py_inputs_drop(&t.in);

@@ -96,10 +96,14 @@ static double of_level(const hone_profile *p, const hone_timed *x) {
     return rate(x->bytes, p->bandwidth_bps > 0 ? p->l2_bps : 0, x->time_s.mid);
 }
 
+static double peak_of(const hone_profile *p, int32_t dtype) {
+    return dtype == HONE_F64 ? p->f64_flops : dtype == HONE_U8 ? p->i8_ops : p->f32_flops;
+}
+
 static void judge(const hone_profile *p, const record *s, const double *time_s, hone_timed *x) {
     x->time_s = hone_bootstrap_median(time_s, s->n_runs, 0.95, RESAMPLES, 1);
     x->share = quiet_sum(p, s, time_s) / quiet_sum(p, s, s->kernels_s);
-    x->of_peak = rate(x->flops, x->call->dtype == HONE_F64 ? p->f64_flops : p->f32_flops, x->time_s.mid);
+    x->of_peak = rate(x->flops, peak_of(p, x->call->dtype), x->time_s.mid);
     x->of_bandwidth = rate(x->bytes, p->bandwidth_bps, x->time_s.mid);
     x->of_roof = isfinite(x->of_peak) ? fmax(x->of_peak, of_level(p, x)) : NAN;
 }
@@ -147,6 +151,7 @@ static void find_peaks(hone_profile *p, uint32_t n_threads) {
     uint32_t n = p->n_threads < d.n_cores ? p->n_threads : d.n_cores;
     p->f32_flops = together(&d, d.f32_flops, d.all_f32_flops, n);
     p->f64_flops = together(&d, d.f64_flops, 0, n);
+    p->i8_ops = together(&d, d.i8_ops, 0, n);
     p->bandwidth_bps = together(&d, d.memory_bps, d.all_memory_bps, n);
     p->l2_bps = together(&d, d.l2_bps, 0, n);
     p->l3_bps = together(&d, d.l3_bps, 0, n);

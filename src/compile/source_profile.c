@@ -27,13 +27,25 @@ void hn_source_time_end(const hn_model *m, uint32_t id, hn_str *out) {
     hn_str_add(out, ");\n");
 }
 
+/* What most of its operations are on: u8 in products of bytes, f64, else f32 (whose peak bounds the others, too). */
+static hone_dtype computes_in(const hn_graph *g, const hn_node *kernel) {
+    const hn_blk *b = &g->block[hn_attr_get(kernel, HN_A_BODY)->blocks[0]];
+    for (uint32_t i = 0; i < b->n_node; i++) {
+        const hn_node *n = &g->node[b->node[i]];
+        bool product = n->op == HN_OP_CONTRACT || n->op == HN_OP_CONV;
+        if (product && hn_type_of(g, n->in[0])->dtype == HONE_U8 && hn_type_of(g, n->in[1])->dtype == HONE_I8)
+            return HONE_U8;
+    }
+    return kernel->n_out && hn_type_of(g, kernel->out[0])->dtype == HONE_F64 ? HONE_F64 : HONE_F32;
+}
+
 static void add_call(const hn_model *m, const hn_node *n, const hn_kernel *k, hn_str *out) {
     hn_str shape = {0};
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (i) hn_str_add(&shape, ", ");
         hn_type_print(m->g, hn_type_of(m->g, n->out[i]), &shape);
     }
-    hn_str_addf(out, "    {%u, %u, %d, ", m->version, k->index, n->n_out ? (int)hn_type_of(m->g, n->out[0])->dtype : 0);
+    hn_str_addf(out, "    {%u, %u, %d, ", m->version, k->index, (int)computes_in(m->g, n));
     hn_c_string(out, k->kind);
     hn_str_add(out, ", ");
     hn_c_string(out, n->source && n->source <= m->g->n_source ? m->g->source[n->source - 1] : "");

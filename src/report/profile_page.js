@@ -129,9 +129,9 @@ function listCalls() {
   sortable(box, "Calls", [number("Call", k => k.at, String), ...begins, number("Launches", k => k.launches, String), took, ...rates, ...ends], rows, 0, true);
 }
 function provenance() {
-  const f64 = d.peak_f64_flops_per_s;
+  const f64 = d.peak_f64_flops_per_s, i8 = d.peak_i8_ops_per_s;
   $("provenance-table").append(facts([["Model", d.model], ["Target", d.target], ["Threads", String(d.threads)], ["Runs", String(d.runs)],
-    ["Peaks", peak ? giga(peak, "GFLOP/s") + " in f32" + (f64 ? ", " + giga(f64, "GFLOP/s") + " in f64" : "") + "; " + giga(memory, "GB/s") + " from memory" + (l2 ? ", " + giga(l2, "GB/s") + " from L2" : "") : "not measured"],
+    ["Peaks", peak ? giga(peak, "GFLOP/s") + " in f32" + (f64 ? ", " + giga(f64, "GFLOP/s") + " in f64" : "") + (i8 ? ", " + giga(i8, "GOP/s") + " on bytes" : "") + "; " + giga(memory, "GB/s") + " from memory" + (l2 ? ", " + giga(l2, "GB/s") + " from L2" : "") : "not measured"],
     ["Profile by", "hone " + d.hone]]));
 }
 
