@@ -120,10 +120,10 @@ static hone_rc run_ir(cli *c, hone_err *err) {
     if (cli_given(c, "list")) return list_passes(c), HONE_OK;
     if (!c->n_args) return cli_fail(err, HONE_E_USAGE, "name a model (.onnx) or a graph (.ir), or ask for --list");
     const char *after = cli_text(c, "after", NULL);
+    const hone_pass_how how = {.relaxed = cli_given(c, "relaxed"), .bytes = cli_given(c, "bytes")};
     cli_compiling_set(c, &x);
     hone_rc rc = open_graph(c->arg[0], &x, &g, err);
-    if (!rc && (after || cli_given(c, "all")))
-        rc = hone_graph_run_passes(g, after, cli_given(c, "relaxed"), p.stat, PASSES_MAX, &p.n, err);
+    if (!rc && (after || cli_given(c, "all"))) rc = hone_graph_run_passes(g, after, how, p.stat, PASSES_MAX, &p.n, err);
     if (!rc) rc = put_graph(c, g, err);
     if (!rc && cli_given(c, "stats")) put_stats(c, &p);
     hone_graph_free(g);
@@ -135,6 +135,7 @@ static const cli_option options[] = {
     {"after", 0, CLI_TEXT, "PASS", 0, 0, "run the passes up to this one"},
     {"all", 0, CLI_FLAG, NULL, 0, 0, "run all passes"},
     {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},
+    {"bytes", 0, CLI_FLAG, NULL, 0, 0, "for machines that multiply bytes (x86-64-v4-vnni)"},
     {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},
     {"stats", 0, CLI_FLAG, NULL, 0, 0, "what each pass did, instead of the graph (which -o still writes)"},
     {"weights", 0, CLI_TEXT, "FILE", 0, 0, "constants of more than 256 elements go to this file"},

@@ -47,7 +47,7 @@ static const cli_option options[] = {
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs; else 1"},
-    {"target", 't', CLI_TEXT, "T", 0, 0, "native, generic, x86-64-v3, x86-64-v4 or aarch64"},
+    {"target", 't', CLI_TEXT, "T", 0, 0, "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni or aarch64"},
     {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},
     {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},
     {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},

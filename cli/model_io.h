@@ -21,7 +21,7 @@
      "T,...",                                                                                                          \
      0,                                                                                                                \
      0,                                                                                                                \
-     "native, generic, x86-64-v3, x86-64-v4 or aarch64; several: one is chosen when the library is loaded"},           \
+     "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni or aarch64; several: one is chosen when it is loaded"},    \
         {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},                                   \
         {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},                         \
         {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not hold kernels against the interpreter"},                         \

@@ -97,11 +97,16 @@ typedef struct hone_pass_stat {
     uint64_t n_rewrites, n_nodes; /* n_nodes: afterwards, in all blocks */
     double time_s;
 } hone_pass_stat;
-/* Runs the pipeline up to and including `after` (NULL: all of it), in place. relaxed: rewrites that change rounding
- * (float reassociation, folding of normalisations into weights) are allowed. stat: NULL, or room for that many rows;
+/* What passes may do, and for which machine. */
+typedef struct hone_pass_how {
+    bool relaxed; /* rewrites that change rounding: float reassociation, folding of normalisations into weights */
+    bool bytes;   /* the machine multiplies bytes and adds them up (x86-64-v4-vnni): products of quantised values are
+                     products of bytes */
+} hone_pass_how;
+/* Runs the pipeline up to and including `after` (NULL: all of it), in place. stat: NULL, or room for that many rows;
  * *n_stat receives how many passes ran. E_NOTFOUND names the nearest pass. After a failure the graph can only be freed.
  */
-HONE_API hone_rc hone_graph_run_passes(hone_graph *g, const char *after, bool relaxed, hone_pass_stat *stat,
+HONE_API hone_rc hone_graph_run_passes(hone_graph *g, const char *after, hone_pass_how how, hone_pass_stat *stat,
                                        size_t room, size_t *n_stat, hone_err *err);
 /* Runs passes by name, in this order, in place. After a failure *g is as it was. */
 HONE_API hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, bool relaxed, hone_err *err);

@@ -26,7 +26,7 @@ static isa best_isa(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return (isa){"x86-64-v4", 64, 32};
+        return (isa){__builtin_cpu_supports("avx512vnni") ? "x86-64-v4-vnni" : "x86-64-v4", 64, 32};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
         return (isa){"x86-64-v3", 32, 16};
 #elif defined(__aarch64__)

@@ -21,7 +21,7 @@ __asm__(".pushsection .rodata\n"
 extern const char hn_probe_program[];
 
 static const char *isa_flag(const char *isa) {
-    if (!strcmp(isa, "x86-64-v4")) return "-march=x86-64-v4";
+    if (!strncmp(isa, "x86-64-v4", 9)) return "-march=x86-64-v4";
     if (!strcmp(isa, "x86-64-v3")) return "-march=x86-64-v3";
     return "-O3";
 }

@@ -16,6 +16,7 @@
 static const char *const plain[] = {COMMON, NULL};
 static const char *const v3[] = {COMMON, "-march=x86-64-v3", NULL};
 static const char *const v4[] = {COMMON, "-march=x86-64-v4", "-mprefer-vector-width=512", NULL};
+static const char *const v4_vnni[] = {COMMON, "-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512", NULL};
 static const char *const arm[] = {COMMON, "-march=armv8-a", NULL};
 
 #define X86_V3                                                                                                         \
@@ -52,6 +53,16 @@ static const hn_dialect v4_row = {.name = "x86-64-v4",
                                   .processor = "x86-64",
                                   .rank = 4,
                                   .offered = X86_V4};
+static const hn_dialect v4_vnni_row = {.name = "x86-64-v4-vnni",
+                                       .summary = "AVX-512 with products of bytes (VNNI)",
+                                       .vector_b = 64,
+                                       .n_registers = 32,
+                                       .fma = true,
+                                       .bytes = true,
+                                       .flags = v4_vnni,
+                                       .processor = "x86-64",
+                                       .rank = 5,
+                                       .offered = X86_V4 " && __builtin_cpu_supports(\"avx512vnni\")"};
 static const hn_dialect arm_row = {.name = "aarch64",
                                    .summary = "Armv8 with Advanced SIMD",
                                    .vector_b = 16,
@@ -64,7 +75,7 @@ static const hn_dialect arm_row = {.name = "aarch64",
                                    .compiler = "aarch64-linux-gnu-gcc",
                                    .emulator = "qemu-aarch64"};
 
-const hn_dialect *const hn_dialects[] = {&generic_row, &v3_row, &v4_row, &arm_row, &scalar_row, NULL};
+const hn_dialect *const hn_dialects[] = {&generic_row, &v3_row, &v4_row, &v4_vnni_row, &arm_row, &scalar_row, NULL};
 
 const hn_dialect *hn_dialect_named(const char *name) {
     hone_device here;

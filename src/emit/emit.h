@@ -34,10 +34,12 @@
 
 typedef struct hn_dialect { /* one row per instruction set in src/emit/dialects.c; bytes and flags only, never a CPU's
                                name */
-    const char *name, *summary; /* native is resolved to one of these: "generic", "x86-64-v3", "x86-64-v4", "aarch64" */
+    const char *name, *summary; /* native is resolved to one of these: "generic", "x86-64-v3", "x86-64-v4",
+                                   "x86-64-v4-vnni", "aarch64" */
     int vector_b;               /* width of a vector register; 0: scalar code */
     int n_registers;
     bool fma;                 /* a multiply-add that rounds once is one instruction */
+    bool bytes;               /* products of words' bytes, added up, are one instruction */
     const char *const *flags; /* NULL-terminated: of the C compiler */
     const char *processor;    /* family whose machine code it is, or NULL: of any */
     int rank;                 /* within the family: what a processor of a rank runs are the ranks up to it */

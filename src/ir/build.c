@@ -262,6 +262,13 @@ hn_val hn_slice_axis(hn_builder *b, hn_val x, int64_t axis, hn_dim start, hn_dim
     return emit1(b, HN_OP_SLICE, x, 3, a);
 }
 
+hn_val hn_pad(hn_builder *b, hn_val x, const hn_dim *low, const hn_dim *high, hn_val value) {
+    size_t rank = hn_rank(b, x);
+    hn_attr a[] = {attr_dims(HN_A_LOW, rank, low), attr_dims(HN_A_HIGH, rank, high), attr_name(HN_A_MODE, "constant")};
+    hn_val in[] = {x, value};
+    return emit(b, HN_OP_PAD, 2, in, 3, a);
+}
+
 hn_val hn_pad_axis(hn_builder *b, hn_val x, int64_t axis, hn_dim low, hn_dim high, double value) {
     hn_dim before[HN_RANK_MAX], behind[HN_RANK_MAX];
     size_t rank = hn_rank(b, x);
@@ -271,10 +278,7 @@ hn_val hn_pad_axis(hn_builder *b, hn_val x, int64_t axis, hn_dim low, hn_dim hig
     for (size_t i = 0; i < rank; i++) before[i] = behind[i] = hn_lit(b, 0);
     before[axis] = low;
     behind[axis] = high;
-    hn_attr a[] = {attr_dims(HN_A_LOW, rank, before), attr_dims(HN_A_HIGH, rank, behind),
-                   attr_name(HN_A_MODE, "constant")};
-    hn_val in[] = {x, hn_const_f(b, hn_dt(b, x), value)};
-    return emit(b, HN_OP_PAD, 2, in, 3, a);
+    return hn_pad(b, x, before, behind, hn_const_f(b, hn_dt(b, x), value));
 }
 
 hn_val hn_concat(hn_builder *b, size_t n, const hn_val *x, int64_t axis) {

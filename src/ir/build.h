@@ -49,6 +49,7 @@ hn_val hn_swap(hn_builder *b, hn_val x, int64_t axis1, int64_t axis2);
 hn_val hn_unsqueeze(hn_builder *b, hn_val x, int64_t axis); /* axis of the result */
 hn_val hn_squeeze(hn_builder *b, hn_val x, int64_t axis);
 hn_val hn_slice_axis(hn_builder *b, hn_val x, int64_t axis, hn_dim start, hn_dim length, int64_t step);
+hn_val hn_pad(hn_builder *b, hn_val x, const hn_dim *low, const hn_dim *high, hn_val value); /* value: rank 0 */
 hn_val hn_pad_axis(hn_builder *b, hn_val x, int64_t axis, hn_dim low, hn_dim high, double value);
 hn_val hn_concat(hn_builder *b, size_t n, const hn_val *x, int64_t axis);
 hn_val hn_flip(hn_builder *b, hn_val x, int64_t axis);

@@ -5,55 +5,11 @@
  * product, which the sum of products has anyway (its order and intermediate precision are not part of the contract of
  * `contract` and `conv`). Constants are computed in double. Weights that would overflow, or underflow, stay.
  */
+#include "pass/channel.h"
 #include "pass/passes.h"
-#include "pass/rewrite.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { CHECKED_MAX = 1 << 16 };
-
-/* A factor or summand that depends on one dimension of the result alone: n values, or one for all. */
-typedef struct channel {
-    const hn_tensor *t; /* its elements, in order */
-    hn_tensor one;
-    int64_t n;
-} channel;
-
-static double at(const channel *c, int64_t i) { return hn_get_f(c->t, c->n == 1 ? 0 : i); }
-
-/* A whole constant: each element is that of its place along the axis. */
-static bool from_whole(const hn_tensor *t, size_t axis, channel *out, hn_arena *a) {
-    int64_t inner = 1, n = hn_tensor_n(t), size = t->dim[axis];
-    hn_tensor line;
-    if (n == 0 || n > CHECKED_MAX || !hn_tensor_new(a, t->dtype, 1, &size, &line)) return false;
-    for (size_t i = axis + 1; i < t->rank; i++) inner *= t->dim[i];
-    for (int64_t i = 0; i < size; i++) hn_set_f(&line, i, hn_get_f(t, i * inner));
-    for (int64_t i = 0; i < n; i++)
-        if (hn_get_f(t, i) != hn_get_f(&line, i / inner % size)) return false;
-    hn_tensor *kept = HN_NEW(a, hn_tensor);
-    if (!kept) return false;
-    *kept = line;
-    *out = (channel){.t = kept, .n = size};
-    return true;
-}
-
-static bool channel_of(hn_rewriter *r, hn_val v, size_t axis, channel *out) {
-    if (hn_splat_of(r->g, v, &out->one)) {
-        out->t = &out->one;
-        out->n = 1;
-        return true;
-    }
-    const hn_tensor *t = hn_const_of(r->g, v);
-    if (t) return axis < t->rank && from_whole(t, axis, out, &r->g->arena);
-    const hn_node *n = hn_def_op(r->g, v, HN_OP_BROADCAST);
-    t = n ? hn_const_of(r->g, n->in[0]) : NULL;
-    for (size_t i = 0; t && i < t->rank; i++)
-        if (t->dim[i] != 1 && hn_attr_get(n, HN_A_MAP)->ints[i] != (int64_t)axis) return false;
-    if (!t) return false;
-    *out = (channel){.t = t, .n = hn_tensor_n(t)};
-    return true;
-}
 
 /* --- the node in front: conv or contract with constant weights ---------------------------------------------------- */
 
@@ -104,14 +60,14 @@ static bool sound(hone_dtype t, double x, double was) {
 }
 
 /* weights * s or weights / s along the channel. */
-static hn_val scaled_base(hn_rewriter *r, const base *b, const channel *s, bool divide) {
+static hn_val scaled_base(hn_rewriter *r, const base *b, const hn_channel *s, bool divide) {
     const hn_tensor *w = b->weights;
     int64_t inner = 1, size = w->dim[b->weight_axis], n = hn_tensor_n(w);
     hn_tensor out;
     if ((s->n != 1 && s->n != size) || !hn_tensor_new(&r->g->arena, w->dtype, w->rank, w->dim, &out)) return 0;
     for (size_t i = b->weight_axis + 1; i < w->rank; i++) inner *= w->dim[i];
     for (int64_t i = 0; i < n; i++) {
-        double x = hn_get_f(w, i), y = at(s, i / inner % size);
+        double x = hn_get_f(w, i), y = hn_channel_at(s, i / inner % size);
         hn_set_f(&out, i, divide ? x / y : x * y);
         bool vanishes = hn_get_f(&out, i) == 0 && x != 0 && y != 0;
         if ((divide && y == 0) || vanishes || !sound(w->dtype, hn_get_f(&out, i), x)) return 0;
@@ -129,14 +85,14 @@ static double plus(double a, double b) { return a + b; }
 static double minus(double a, double b) { return a - b; }
 
 /* f(a, b) element by element as a value of the type of `like`. */
-static hn_val combined(hn_rewriter *r, const channel *a, const channel *b, combine *f, size_t axis, hn_val like) {
+static hn_val combined(hn_rewriter *r, const hn_channel *a, const hn_channel *b, combine *f, size_t axis, hn_val like) {
     int64_t n = a->n > b->n ? a->n : b->n, map = (int64_t)axis;
     const hn_type t = *hn_type_of(r->g, like);
     hn_tensor out;
     if ((a->n != 1 && a->n != n) || (b->n != 1 && b->n != n)) return 0;
     if (!hn_tensor_new(&r->g->arena, t.dtype, n > 1, &n, &out)) return 0;
     for (int64_t i = 0; i < n; i++) {
-        hn_set_f(&out, i, f(at(a, i), at(b, i)));
+        hn_set_f(&out, i, f(hn_channel_at(a, i), hn_channel_at(b, i)));
         if (!isfinite(hn_get_f(&out, i))) return 0;
     }
     hn_val c = hn_const(&r->b, &out);
@@ -149,8 +105,8 @@ static hn_val combined(hn_rewriter *r, const channel *a, const channel *b, combi
 /* base * s */
 static hn_val scale_of_base(hn_rewriter *r, const hn_node *n) {
     base b;
-    channel s;
-    if (!base_of(r, n->in[0], &b) || !channel_of(r, n->in[1], b.axis, &s)) return 0;
+    hn_channel s;
+    if (!base_of(r, n->in[0], &b) || !hn_channel_of(r, n->in[1], b.axis, &s)) return 0;
     return scaled_base(r, &b, &s, n->op == HN_OP_DIV);
 }
 
@@ -158,11 +114,11 @@ static hn_val scale_of_base(hn_rewriter *r, const hn_node *n) {
 static hn_val scale_of_shift(hn_rewriter *r, const hn_node *n) {
     const hn_node *inner = hn_def(r->g, n->in[0]);
     base b;
-    channel a, s;
+    hn_channel a, s;
     bool divide = n->op == HN_OP_DIV;
     if (!inner || (inner->op != HN_OP_ADD && inner->op != HN_OP_SUB) || !hn_used_once(r, n->in[0])) return 0;
-    if (!base_of(r, inner->in[0], &b) || !channel_of(r, inner->in[1], b.axis, &a)) return 0;
-    if (!channel_of(r, n->in[1], b.axis, &s)) return 0;
+    if (!base_of(r, inner->in[0], &b) || !hn_channel_of(r, inner->in[1], b.axis, &a)) return 0;
+    if (!hn_channel_of(r, n->in[1], b.axis, &s)) return 0;
     hn_val shift = combined(r, &a, &s, divide ? over : times, b.axis, n->out[0]);
     hn_val scaled = shift ? scaled_base(r, &b, &s, divide) : 0;
     return scaled ? hn_bin(&r->b, inner->op, scaled, shift) : 0;
@@ -172,10 +128,10 @@ static hn_val scale_of_shift(hn_rewriter *r, const hn_node *n) {
 static hn_val shift_of_shift(hn_rewriter *r, const hn_node *n) {
     const hn_node *inner = hn_def(r->g, n->in[0]);
     base b;
-    channel a, c;
+    hn_channel a, c;
     if (!inner || (inner->op != HN_OP_ADD && inner->op != HN_OP_SUB) || !hn_used_once(r, n->in[0])) return 0;
-    if (!base_of(r, inner->in[0], &b) || !channel_of(r, inner->in[1], b.axis, &a)) return 0;
-    if (!channel_of(r, n->in[1], b.axis, &c)) return 0;
+    if (!base_of(r, inner->in[0], &b) || !hn_channel_of(r, inner->in[1], b.axis, &a)) return 0;
+    if (!hn_channel_of(r, n->in[1], b.axis, &c)) return 0;
     hn_op op = inner->op;
     hn_val shift = combined(r, &a, &c, op == n->op ? plus : minus, b.axis, n->out[0]);
     return shift ? hn_bin(&r->b, op, inner->in[0], shift) : 0;

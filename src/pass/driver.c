@@ -67,9 +67,9 @@ static hone_rc check(const hn_graph *g, const hn_pass *p, hone_err *err) {
     return rc;
 }
 
-static hone_rc run_one(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, uint64_t *n_rewrites,
+static hone_rc run_one(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, uint64_t *n_rewrites,
                        hone_err *err) {
-    hn_pass_ctx ctx = {.relaxed = relaxed};
+    hn_pass_ctx ctx = {.relaxed = how.relaxed, .bytes = how.bytes, .have = *have};
     hn_graph_settle(g);
     hone_rc rc = p->run(g, &ctx, err);
     if (!rc) rc = hn_graph_failure(g, err);
@@ -88,22 +88,22 @@ static const hn_pass *giver_of(unsigned fact) {
 
 /* Facts that a giver breaks again are made again, in a few rounds: each rewrite makes the graph simpler, so that soon
  * none is left; a fact that does not come to rest is a matter of quality, not of correctness. */
-static hone_rc make_facts(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, uint64_t *n_rewrites,
+static hone_rc make_facts(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, uint64_t *n_rewrites,
                           hone_err *err) {
     hone_rc rc = HONE_OK;
     for (int round = 0; !rc && round < ROUNDS_MAX && (p->needs & ~*have); round++)
         for (unsigned fact = 1; !rc && fact && fact <= p->needs; fact <<= 1) {
             const hn_pass *giver = (p->needs & ~*have & fact) ? giver_of(fact) : NULL;
-            if (giver && giver != p) rc = run_one(g, giver, relaxed, have, n_rewrites, err);
+            if (giver && giver != p) rc = run_one(g, giver, how, have, n_rewrites, err);
         }
     return rc;
 }
 
-hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, hn_pass_stat *stat, hone_err *err) {
+hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, hn_pass_stat *stat, hone_err *err) {
     double start_s = hn_now_s();
     uint64_t n_rewrites = 0;
-    hone_rc rc = make_facts(g, p, relaxed, have, &n_rewrites, err);
-    if (!rc) rc = run_one(g, p, relaxed, have, &n_rewrites, err);
+    hone_rc rc = make_facts(g, p, how, have, &n_rewrites, err);
+    if (!rc) rc = run_one(g, p, how, have, &n_rewrites, err);
     if (!rc && stat) *stat = (hn_pass_stat){p->name, n_rewrites, hn_now_s() - start_s, hn_count_nodes(g)};
     return rc;
 }
@@ -117,14 +117,15 @@ static hone_rc no_such_pass(const char *name, hone_err *err) {
                    near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-hone_rc hn_run_passes(hn_graph *g, const char *after, bool relaxed, hn_pass_stat *stat, size_t *n_stat, hone_err *err) {
+hone_rc hn_run_passes(hn_graph *g, const char *after, hone_pass_how how, hn_pass_stat *stat, size_t *n_stat,
+                      hone_err *err) {
     const hn_pass *last = after ? hn_pass_named(after) : NULL;
     if (after && !last) return no_such_pass(after, err);
     unsigned have = 0;
     hone_rc rc = HONE_OK;
     size_t n = 0;
     for (; !rc && hn_passes[n]; n++) {
-        rc = hn_run_pass(g, hn_passes[n], relaxed, &have, stat ? &stat[n] : NULL, err);
+        rc = hn_run_pass(g, hn_passes[n], how, &have, stat ? &stat[n] : NULL, err);
         if (hn_passes[n] == last) {
             n++;
             break;
@@ -142,11 +143,11 @@ bool hone_pass_at(size_t i, hone_pass *out) {
     return false;
 }
 
-hone_rc hone_graph_run_passes(hone_graph *g, const char *after, bool relaxed, hone_pass_stat *stat, size_t room,
+hone_rc hone_graph_run_passes(hone_graph *g, const char *after, hone_pass_how how, hone_pass_stat *stat, size_t room,
                               size_t *n_stat, hone_err *err) {
     hn_pass_stat all[64];
     size_t n = 0;
-    hone_rc rc = hn_run_passes(g, after, relaxed, all, &n, err);
+    hone_rc rc = hn_run_passes(g, after, how, all, &n, err);
     if (rc) return rc;
     hn_graph_seal(g);
     for (size_t i = 0; stat && i < n && i < room; i++)
@@ -162,8 +163,9 @@ hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, b
     hn_graph *copy = hn_copy_graph(*g);
     if (!copy) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hn_graph_failure(copy, err);
+    const hone_pass_how how = {.relaxed = relaxed};
     unsigned have = 0;
-    for (size_t i = 0; i < n && !rc; i++) rc = hn_run_pass(copy, hn_pass_named(pass[i]), relaxed, &have, NULL, err);
+    for (size_t i = 0; i < n && !rc; i++) rc = hn_run_pass(copy, hn_pass_named(pass[i]), how, &have, NULL, err);
     if (rc) {
         hn_graph_free(copy);
         return rc;

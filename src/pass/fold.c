@@ -29,7 +29,8 @@ typedef struct folder {
         uint32_t n;   /* nodes that take a part of a value, or move it */
         int64_t size; /* bytes of what they make */
     } * cut;
-    bool *factor;        /* a product or convolution reads it */
+    bool *factor;        /* a product or convolution reads it, which is none of bytes */
+    bool widens;         /* it is known which are */
     int64_t constants_b; /* of all constants; those that replace larger ones are not counted again */
     uint32_t n_values, n_made;
     hn_arena scratch;
@@ -97,7 +98,8 @@ static void find_uses_of(folder *f, const hn_graph *g, const hn_node *n) {
     hn_op_class cls = hn_op_of(n->op)->cls;
     int64_t elements, bytes;
     bool moves = n->op == HN_OP_SLICE || n->op == HN_OP_TRANSPOSE || n->op == HN_OP_RESHAPE;
-    for (size_t i = 0; i < n->n_in && (cls == HN_CONTRACT || cls == HN_WINDOW); i++) f->factor[n->in[i]] = true;
+    for (size_t i = 0; i < n->n_in && f->widens && (cls == HN_CONTRACT || cls == HN_WINDOW); i++)
+        f->factor[n->in[i]] = true;
     if (n->op == HN_OP_CONST) f->constants_b += (int64_t)tensor_b(hn_const_of(g, n->out[0]));
     if (!moves || !measure(g, n, &elements, &bytes)) return;
     f->cut[n->in[0]].n++;
@@ -253,7 +255,7 @@ static hn_val fold(hn_rewriter *r, const hn_node *n) {
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
     for (unsigned i = 0; i < WALKS_MAX && hn_graph_ok(g); i++) {
-        folder f = {.n_values = g->n_value};
+        folder f = {.n_values = g->n_value, .widens = !ctx->bytes || ctx->have & HN_FACT_BYTES};
         f.depth = HN_NEW_N(&f.scratch, uint8_t, f.n_values);
         f.known = HN_NEW_N(&f.scratch, const hn_tensor *, f.n_values);
         f.made = HN_NEW_N(&f.scratch, hn_val, f.n_values);

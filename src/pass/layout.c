@@ -9,6 +9,7 @@
  * convolution or window takes them back, so that a network keeps one at its input and one where its results leave the
  * image. Exact but for the order of sums, which is free.
  */
+#include "pass/bytes.h"
 #include "pass/passes.h"
 #include "pass/phases.h"
 #include "pass/sink.h"
@@ -113,8 +114,8 @@ static const hn_tensor *constant_of(hn_rewriter *r, hn_val v) {
 static const hn_tensor *weights_of(hn_rewriter *r, const hn_node *n) {
     const hn_tensor *w = constant_of(r, n->in[1]);
     const hn_type *x = hn_type_of(r->g, n->in[0]);
-    if (!w || w->dtype != HONE_F32 || x->dtype != HONE_F32 || hn_type_of(r->g, n->out[0])->dtype != HONE_F32)
-        return NULL;
+    bool floats = w && w->dtype == HONE_F32 && x->dtype == HONE_F32;
+    if (!hn_multiplies_bytes(r->g, n) && (!floats || hn_type_of(r->g, n->out[0])->dtype != HONE_F32)) return NULL;
     if (x->rank < 3 || x->rank > SPATIAL_MAX + 2 || !hn_tensor_n(w) || hn_attr_i(n, HN_A_CHANNELS_LAST, 0)) return NULL;
     return has_lanes(w, hn_attr_i(n, HN_A_GROUPS, 1)) ? w : NULL;
 }
@@ -137,9 +138,11 @@ static hn_val product(hn_rewriter *r, hn_val x, const hn_tensor *weights) {
     for (size_t i = 0; i < rank; i++) lhs[i] = out[i] = (int64_t)i;
     out[rank - 1] = (int64_t)rank;
     const int64_t rhs[] = {(int64_t)rank - 1, (int64_t)rank};
-    if (!hn_tensor_new(&r->g->arena, HONE_F32, 2, shape, &w)) return 0;
-    for (int64_t i = 0; i < m * c; i++) ((float *)w.data)[i % c * m + i / c] = ((const float *)weights->data)[i];
-    return hn_contract(&r->b, x, hn_const(&r->b, &w), lhs, rhs, rank, out, HONE_F32);
+    const int64_t step[] = {1, c}, to[] = {m, 1};
+    const bool bytes = weights->dtype == HONE_I8;
+    if (!hn_tensor_new(&r->g->arena, weights->dtype, 2, shape, &w)) return 0;
+    hn_copy_box(hn_dtype_of(w.dtype)->size_b, 2, shape, w.data, to, weights->data, step);
+    return hn_contract(&r->b, x, hn_const(&r->b, &w), lhs, rhs, rank, out, bytes ? HONE_I32 : HONE_F32);
 }
 
 static hn_val with_channels_last(hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {

@@ -1,13 +1,14 @@
 /* pass/pack.c — constant matrices that contractions read are stored in panels.
  *
- * A matrix of [K, N] (or [N, K]) becomes the constant [N/16, K, 16], padded with zeros, and movements that give the
- * matrix back; several matrices in one tensor (heads, experts) become panels one after the other. Fusion takes the
- * movements into the kernel, where they are index arithmetic; register tiles of any number of vectors then walk memory
- * in its order, one stream per 16 columns (Goto and van de Geijn 2008, "Anatomy of high-performance matrix
- * multiplication", section 4: the packed operand). Exact: no value changes.
+ * A matrix of [K, N] (or [N, K]) becomes the constant [N/16, K, 16], of bytes [N/16, K/4, 16, 4] (loop/words.c),
+ * padded with zeros, and movements that give the matrix back; several matrices in one tensor (heads, experts) become
+ * panels one after the other. Fusion takes the movements into the kernel, where they are index arithmetic; register
+ * tiles of any number of vectors then walk memory in its order, one stream per 16 columns (Goto and van de Geijn 2008,
+ * "Anatomy of high-performance matrix multiplication", section 4: the packed operand). Exact: no value changes.
  */
 #include "pass/pack.h"
 #include "base/err.h"
+#include "pass/bytes.h"
 #include "pass/passes.h"
 
 #include <string.h>
@@ -18,11 +19,12 @@ enum { WIDTH = 16, ELEMENTS_MIN = 4096, ROWS_MIN = 8 };
 
 typedef struct matrix {
     const hn_tensor *t;
-    size_t n, k; /* which dimension is the result's, which is summed over; the others count matrices */
+    size_t n, k;  /* which dimension is the result's, which is summed over; the others count matrices */
+    int64_t word; /* neighbouring steps of the sum that lie together: a word of bytes, else 1 */
 } matrix;
 
 /* More than one row of results for each matrix: the panels are read again and again. One row is a dot product per
- * column, or a sum of rows, in the order of the matrix as it is. */
+ * column, or a sum of rows, in the order of the matrix as it is (but for bytes, whose words are made here). */
 static bool many_rows(const hn_graph *g, const hn_node *node) {
     const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
                   *out = hn_attr_get(node, HN_A_OUT);
@@ -60,7 +62,9 @@ static bool matrix_of(const hn_graph *g, const hn_node *node, matrix *m) {
                   *out = hn_attr_get(node, HN_A_OUT);
     size_t n_sum = 0, n_free = 0;
     m->t = hn_const_of(g, node->in[1]);
-    if (!m->t || m->t->rank < 2 || m->t->rank == HN_RANK_MAX || m->t->dtype != HONE_F32) return false;
+    if (!m->t || m->t->rank < 2 || m->t->rank + 2u > HN_RANK_MAX) return false;
+    if (m->t->dtype != HONE_F32 && !hn_multiplies_bytes(g, node)) return false;
+    m->word = m->t->dtype == HONE_F32 ? 1 : HN_WORD;
     if (hn_tensor_n(m->t) < ELEMENTS_MIN || hn_const_of(g, node->in[0])) return false;
     for (uint32_t i = 0; i < rhs->n; i++) {
         bool left = hn_label_place(lhs, rhs->ints[i]) >= 0, kept = hn_label_place(out, rhs->ints[i]) >= 0;
@@ -68,7 +72,8 @@ static bool matrix_of(const hn_graph *g, const hn_node *node, matrix *m) {
         if (!kept) m->k = i, n_sum++;
         if (!left) m->n = i, n_free++;
     }
-    return n_sum == 1 && n_free == 1 && m->t->dim[m->n] >= WIDTH && many_rows(g, node);
+    if (n_sum != 1 || n_free != 1 || m->t->dim[m->k] % m->word) return false;
+    return m->t->dim[m->n] >= WIDTH && (m->word > 1 || many_rows(g, node));
 }
 static int16_t form_of(const matrix *m) { return (int16_t)(m->n * HN_RANK_MAX + m->k + 1); }
 
@@ -76,24 +81,27 @@ static int16_t form_of(const matrix *m) { return (int16_t)(m->n * HN_RANK_MAX + 
 static bool make_panels(hn_graph *g, const matrix *m, hn_tensor *out) {
     int64_t columns = m->t->dim[m->n], depth = m->t->dim[m->k], from[HN_RANK_MAX], to[HN_RANK_MAX];
     int64_t shape[HN_RANK_MAX], box[HN_RANK_MAX], step[HN_RANK_MAX];
-    size_t rank = 0, whole = (size_t)(columns / WIDTH), size_b = sizeof(float);
+    size_t rank = 0, whole = (size_t)(columns / WIDTH), size_b = hn_dtype_of(m->t->dtype)->size_b;
     hn_strides(m->t, from);
     for (size_t d = 0; d < m->t->rank; d++) {
         if (d == m->n || d == m->k) continue;
         step[rank] = from[d];
         shape[rank++] = m->t->dim[d];
     }
-    shape[rank] = (columns + WIDTH - 1) / WIDTH, shape[rank + 1] = depth, shape[rank + 2] = WIDTH;
-    step[rank] = WIDTH * from[m->n], step[rank + 1] = from[m->k], step[rank + 2] = from[m->n];
-    rank += 3;
-    if (!hn_tensor_new(&g->arena, HONE_F32, rank, shape, out)) return false;
+    const size_t block = rank;
+    shape[block] = (columns + WIDTH - 1) / WIDTH, shape[block + 1] = depth / m->word;
+    shape[block + 2] = WIDTH, shape[block + 3] = m->word;
+    step[block] = WIDTH * from[m->n], step[block + 1] = m->word * from[m->k];
+    step[block + 2] = from[m->n], step[block + 3] = from[m->k];
+    rank += m->word > 1 ? 4 : 3;
+    if (!hn_tensor_new(&g->arena, m->t->dtype, rank, shape, out)) return false;
     hn_strides(out, to);
     memcpy(box, shape, rank * sizeof *box);
-    box[rank - 3] = (int64_t)whole;
+    box[block] = (int64_t)whole;
     hn_copy_box(size_b, rank, box, out->data, to, m->t->data, step);
-    box[rank - 3] = 1, box[rank - 1] = columns % WIDTH;
-    char *tail = (char *)out->data + whole * (size_t)to[rank - 3] * size_b;
-    const char *last = (const char *)m->t->data + whole * (size_t)step[rank - 3] * size_b;
+    box[block] = 1, box[block + 2] = columns % WIDTH;
+    char *tail = (char *)out->data + whole * (size_t)to[block] * size_b;
+    const char *last = (const char *)m->t->data + whole * (size_t)step[block] * size_b;
     if (columns % WIDTH) hn_copy_box(size_b, rank, box, tail, to, last, step);
     return true;
 }
@@ -107,6 +115,7 @@ static hn_val unpacked(hn_builder *b, const matrix *m, hn_val panels) {
         int64_t size = m->t->dim[d];
         perm[rank++] = d == m->n ? matrices : d == m->k ? matrices + 1 : counted++;
         if (d == m->n) perm[rank++] = matrices + 2;
+        if (d == m->k && m->word > 1) perm[rank++] = matrices + 3;
         shape[d] = hn_lit(b, d == m->n ? (size + WIDTH - 1) / WIDTH * WIDTH : size);
     }
     hn_val x = hn_transpose(b, panels, perm);

@@ -1,9 +1,11 @@
 /* pass/pack_conv.c — constant weights of convolutions that have their channels last, as their kernels walk them.
  *
- * Weights [groups * M, C, kernel...] become [groups, M/16, kernel..., C, 16], padded with zeros that nobody reads, or,
- * where every channel has its own, [kernel..., C]; movements give them back and are index arithmetic in the kernel. A
- * vector of result channels is contiguous then, and so are the steps of the reduction.
+ * Weights [groups * M, C, kernel...] become [groups, M/16, kernel..., C, 16] (of bytes [groups, M/16, kernel..., C/4,
+ * 16, 4]), padded with zeros that nobody reads, or, where every channel has its own, [kernel..., C]; movements give
+ * them back and are index arithmetic in the kernel. A vector of result channels is contiguous then, and so are the
+ * steps of the reduction.
  */
+#include "pass/bytes.h"
 #include "pass/pack.h"
 
 #include <string.h>
@@ -15,19 +17,22 @@ typedef struct weights {
     const hn_tensor *t;
     int64_t groups, per_group, channels, taps;
     size_t spatial;
+    int64_t word; /* neighbouring channels that lie together: a word of bytes, else 1 */
 } weights;
 
 static bool read_weights(const hn_rewriter *r, const hn_node *n, weights *w) {
     w->t = hn_const_of(r->g, n->in[1]);
-    if (!w->t || w->t->dtype != HONE_F32 || !hn_attr_i(n, HN_A_CHANNELS_LAST, 0) || !hn_tensor_n(w->t)) return false;
-    if (w->t->rank < 3 || w->t->rank + 2u > HN_RANK_MAX) return false;
+    if (!w->t || !hn_attr_i(n, HN_A_CHANNELS_LAST, 0) || !hn_tensor_n(w->t)) return false;
+    if (w->t->dtype != HONE_F32 && !hn_multiplies_bytes(r->g, n)) return false;
+    if (w->t->rank < 3 || w->t->rank + 3u > HN_RANK_MAX) return false;
     w->groups = hn_attr_i(n, HN_A_GROUPS, 1);
     w->per_group = w->t->dim[0] / w->groups;
     w->channels = w->t->dim[1];
     w->spatial = w->t->rank - 2u;
+    w->word = w->t->dtype == HONE_F32 ? 1 : HN_WORD;
     w->taps = 1;
     for (size_t i = 0; i < w->spatial; i++) w->taps *= w->t->dim[i + 2];
-    return true;
+    return w->channels % w->word == 0;
 }
 
 /* Every channel its own: [M, 1, kernel...] with the channels last. */
@@ -47,21 +52,25 @@ static hn_val own_weights(hn_rewriter *r, const weights *w) {
     return hn_reshape(&r->b, hn_transpose(&r->b, hn_const(&r->b, &t), perm), w->t->rank, dim);
 }
 
-/* [groups, blocks, kernel..., channels, WIDTH] */
+/* [groups, blocks, kernel..., channels, WIDTH], or [groups, blocks, kernel..., words, WIDTH, 4] */
 static bool make_panels(hn_rewriter *r, const weights *w, hn_tensor *out) {
     int64_t shape[HN_RANK_MAX] = {w->groups, (w->per_group + WIDTH - 1) / WIDTH};
     size_t rank = 2;
     for (size_t i = 0; i < w->spatial; i++) shape[rank++] = w->t->dim[i + 2];
-    shape[rank++] = w->channels;
+    shape[rank++] = w->channels / w->word;
     shape[rank++] = WIDTH;
-    if (!hn_tensor_new(&r->g->arena, HONE_F32, rank, shape, out)) return false;
-    const float *from = w->t->data;
-    float *to = out->data;
+    if (w->word > 1) shape[rank++] = w->word;
+    if (!hn_tensor_new(&r->g->arena, w->t->dtype, rank, shape, out)) return false;
+    const size_t size_b = hn_dtype_of(w->t->dtype)->size_b;
+    const char *from = w->t->data;
     int64_t block = w->taps * w->channels * WIDTH;
     for (int64_t m = 0; m < w->groups * w->per_group; m++) {
-        int64_t in = m % w->per_group, at = (m / w->per_group * shape[1] + in / WIDTH) * block + in % WIDTH;
+        int64_t in = m % w->per_group, at = (m / w->per_group * shape[1] + in / WIDTH) * block + in % WIDTH * w->word;
         for (int64_t c = 0; c < w->channels; c++)
-            for (int64_t k = 0; k < w->taps; k++) to[at + (k * w->channels + c) * WIDTH] = *from++;
+            for (int64_t k = 0; k < w->taps; k++, from += size_b) {
+                int64_t word = (k * w->channels + c - c % w->word) * WIDTH + c % w->word;
+                memcpy((char *)out->data + (size_t)(at + word) * size_b, from, size_b);
+            }
     }
     return true;
 }
@@ -72,9 +81,11 @@ static hn_val panelled(hn_rewriter *r, const weights *w) {
     int64_t perm[HN_RANK_MAX] = {0, 1};
     size_t s = w->spatial;
     if (!make_panels(r, w, &t)) return 0;
-    perm[2] = (int64_t)s + 3;
-    perm[3] = (int64_t)s + 2;
-    for (size_t i = 0; i < s; i++) perm[i + 4] = (int64_t)i + 2;
+    size_t n = 2;
+    perm[n++] = (int64_t)s + 3;
+    perm[n++] = (int64_t)s + 2;
+    if (w->word > 1) perm[n++] = (int64_t)s + 4;
+    for (size_t i = 0; i < s; i++) perm[n++] = (int64_t)i + 2;
     hn_val x = hn_transpose(&r->b, hn_const(&r->b, &t), perm); /* [groups, blocks, WIDTH, channels, kernel...] */
     dim[0] = hn_lit(&r->b, w->groups);
     dim[1] = hn_lit(&r->b, t.dim[1] * WIDTH);

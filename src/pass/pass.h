@@ -10,7 +10,8 @@
 #include "ir/graph.h"
 
 typedef struct hn_pass_ctx {
-    bool relaxed;        /* float reassociation and other rewrites that change rounding are legal */
+    bool relaxed, bytes; /* hone_pass_how */
+    unsigned have;       /* facts that hold */
     uint64_t n_rewrites; /* the pass adds to it */
 } hn_pass_ctx;
 enum {                        /* facts a pass needs, or breaks */
@@ -18,6 +19,7 @@ enum {                        /* facts a pass needs, or breaks */
        HN_FACT_FOLDED = 2,    /* no pure node over constants alone */
        HN_FACT_CANONICAL = 4, /* commutative inputs ordered, no identity movements */
        HN_FACT_FUSED = 8,     /* only kernels, constants, reshapes, binds and control remain */
+       HN_FACT_BYTES = 16,    /* products of bytes have been found; what else is quantised is computed in floats */
 };
 typedef struct hn_pass {
     const char *name, *summary; /* the name is typed by users: never rename */
@@ -36,11 +38,12 @@ typedef struct hn_pass_stat {
     uint32_t n_nodes; /* afterwards, in all blocks in use */
 } hn_pass_stat;
 /* One pass with what it needs, timed, and checked in debug builds. have: facts that hold, updated. */
-hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, bool relaxed, unsigned *have, hn_pass_stat *stat, hone_err *err);
+hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, hn_pass_stat *stat, hone_err *err);
 /* Runs the whole pipeline, or up to and including `after` (NULL: all). stat: NULL or room for as many as there are
  * passes. */
 /* Failures: E_NOTFOUND names the nearest pass; after any other the graph can only be freed. */
-hone_rc hn_run_passes(hn_graph *g, const char *after, bool relaxed, hn_pass_stat *stat, size_t *n_stat, hone_err *err);
+hone_rc hn_run_passes(hn_graph *g, const char *after, hone_pass_how how, hn_pass_stat *stat, size_t *n_stat,
+                      hone_err *err);
 
 /* The last pass, "fuse": partitions every block into `kernel` nodes. Afterwards a block holds only const, kernel,
  * reshape (a view), bind, dims, if, loop. A kernel's body is closed (inputs are its parameters; scalar constants may

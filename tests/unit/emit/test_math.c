@@ -359,7 +359,7 @@ int main(int argc, char **argv) { /* with an argument: that function alone */
     const char *native = hn_dialect_named("native")->name;
     add(dir, "generic");
     if (strcmp(native, "generic") != 0) add(dir, native);
-    if (!strcmp(native, "x86-64-v4")) add(dir, "x86-64-v3");
+    if (!strncmp(native, "x86-64-v4", 9)) add(dir, "x86-64-v3");
     emitted("x86-64-v3", false, "= hnk_erf_f32_x8(");
     emitted("x86-64-v3", true, "= hnk_quick_erf_f32_x8(");
     emitted("x86-64-v3", false, "= hnk_exp_f32_x1(");

@@ -88,7 +88,7 @@ static void check(size_t i) {
     hn_tensor_new(&a, HONE_F32, cases[i].heads ? 3 : 2, cases[i].heads ? shape : shape + 1, &x);
     for (int64_t k = 0; k < hn_tensor_n(&x); k++) ((float *)x.data)[k] = (float)(k * 31 % 57) / 8;
     hone_rc rc = hn_interpret(g, &x, &a, &before, NULL, &err);
-    if (!rc) rc = hn_run_pass(g, hn_pass_named("pack"), false, &have, NULL, &err);
+    if (!rc) rc = hn_run_pass(g, hn_pass_named("pack"), (hone_pass_how){0}, &have, NULL, &err);
     if (!rc) rc = hn_verify(g, &err);
     if (!rc) rc = hn_interpret(g, &x, &a, &after, NULL, &err);
     ok(!rc && hn_tensor_compare(&after, &before, (hn_match_rule){0, 0}).same, "pack/%s: %s", cases[i].name, err.text);

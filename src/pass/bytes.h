@@ -1,0 +1,13 @@
+/* pass/bytes.h — products of bytes: what the passes that lay out their operands share. */
+#ifndef HN_BYTES_H
+#define HN_BYTES_H
+
+#include "pass/rewrite.h"
+
+/* Steps of a sum of such products that lie in one word (loop/words.c). */
+enum { HN_WORD = 4 };
+
+/* A contraction or convolution of unsigned bytes and constant signed ones, with sums in 32 bits? */
+bool hn_multiplies_bytes(const hn_graph *g, const hn_node *n);
+
+#endif
