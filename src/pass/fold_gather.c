@@ -8,8 +8,12 @@ typedef struct regular {
     int64_t first, step, times, n;
 } regular;
 
+static const int64_t index_max = INT64_C(1) << 40; /* so that differences stay within 64 bits */
+
 static bool is_regular(const hn_tensor *t, regular *out) {
     int64_t n = hn_tensor_n(t), first = n ? hn_get_i(t, 0) : 0, times = 1;
+    for (int64_t i = 0; i < n; i++)
+        if (hn_get_i(t, i) < -index_max || hn_get_i(t, i) > index_max) return false;
     while (times < n && hn_get_i(t, times) == first) times++;
     if (t->rank != 1 || n < 1 || n % times) return false;
     *out = (regular){first, n > times ? hn_get_i(t, times) - first : 1, times, n / times};
