@@ -11,7 +11,7 @@ set -eu
 [ $# -eq 0 ] || usage bench/narrow-models.sh "$([ "$1" = --help ] || [ "$1" = -h ] && echo 0 || echo 2)"
 peer_bench narrow
 peer_table "Models of fewer bits" "${CASES:+CASES=\"$CASES\" }bench/narrow-models.sh" model bits
-for case in ${CASES:-minilm_l6:f16 mobilenet_v2:f16 resnet50:f16 minilm_l6:weights minilm_l6:dynamic mobilenet_v2:qdq resnet50:qdq}; do
+for case in ${CASES:-minilm_l6:f16 mobilenet_v2:f16 resnet50:f16 minilm_l6:weights minilm_l6:dynamic minilm_l6:qdq mobilenet_v2:qdq resnet50:qdq resnet50:signed}; do
     IFS=: read -r name kind <<<"$case"
     [ -s "$work/$name.onnx" ] || "$HONE" gen "$name" "$work/$name.onnx" >&2
     "$HONE_PYTHON" bench/narrow_models.py "$work/$name.onnx" "$kind" "$work/$name.$kind.onnx" 2>"$work/said" ||

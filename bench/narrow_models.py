@@ -2,8 +2,8 @@
 
 f16: all floats of half precision. weights: the weights that products read are of 8 bits, dequantised in front of them.
 qdq: weights and activations of 8 bits, as onnxruntime.quantization writes them (QuantizeLinear, DequantizeLinear in front
-of every convolution and product; scales from two random inputs). dynamic: activations are quantised in each run
-(DynamicQuantizeLinear, MatMulInteger).
+of every convolution and product; scales from two random inputs, one for each channel of the weights). signed: the same
+with signed activations. dynamic: activations are quantised in each run (DynamicQuantizeLinear, MatMulInteger).
 """
 import sys
 
@@ -45,6 +45,14 @@ def narrow_weights(model):
     graph.node.extend(nodes)
 
 
+def random_input(rng, v):
+    """Floats from the normal distribution, token numbers, a mask that hides nothing."""
+    shape = [d.dim_value or 1 for d in v.type.tensor_type.shape.dim]
+    if v.type.tensor_type.elem_type == TensorProto.FLOAT:
+        return rng.standard_normal(shape).astype(np.float32)
+    return np.ones(shape, np.int64) if "mask" in v.name else rng.integers(0, 1000, shape)
+
+
 def random_inputs(model):
     from onnxruntime.quantization import CalibrationDataReader
 
@@ -57,8 +65,7 @@ def random_inputs(model):
             if seed is None:
                 return None
             rng = np.random.default_rng(seed)
-            shapes = {v.name: [d.dim_value or 1 for d in v.type.tensor_type.shape.dim] for v in model.graph.input}
-            return {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+            return {v.name: random_input(rng, v) for v in model.graph.input}
 
     return Reader()
 
@@ -75,7 +82,8 @@ def main():
         quantize_dynamic(path, out, weight_type=QuantType.QInt8)
     else:
         quantize_static(path, out, random_inputs(model), quant_format=QuantFormat.QDQ, per_channel=True,
-                        weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8)
+                        weight_type=QuantType.QInt8,
+                        activation_type=QuantType.QInt8 if kind == "signed" else QuantType.QUInt8)
 
 
 main()
