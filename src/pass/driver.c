@@ -99,7 +99,8 @@ static hone_rc make_facts(hn_graph *g, const hn_pass *p, hone_pass_how how, unsi
     return rc;
 }
 
-hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, hn_pass_stat *stat, hone_err *err) {
+hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, hn_pass_stat *stat,
+                    hone_err *err) {
     double start_s = hn_now_s();
     uint64_t n_rewrites = 0;
     hone_rc rc = make_facts(g, p, how, have, &n_rewrites, err);

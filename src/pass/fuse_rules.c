@@ -394,7 +394,8 @@ static bool is_view(const hn_fuse *f, const hn_fgroup *x) {
     return true;
 }
 
-/* Does c widen bytes of p that others use, too? They are stored anyway, and read from there: a quarter of the memory. */
+/* Does c widen bytes of p that others use, too? They are stored anyway, and read from there: a quarter of the memory.
+ */
 static bool widens_stored_bytes(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, hn_val v) {
     if (hn_dtype_of(hn_type_of(f->g, v)->dtype)->bits != 8 || !hn_fuse_escapes(f, p, c, v)) return false;
     for (uint32_t k = 0; k < c->n_node; k++) {

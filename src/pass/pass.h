@@ -38,7 +38,8 @@ typedef struct hn_pass_stat {
     uint32_t n_nodes; /* afterwards, in all blocks in use */
 } hn_pass_stat;
 /* One pass with what it needs, timed, and checked in debug builds. have: facts that hold, updated. */
-hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, hn_pass_stat *stat, hone_err *err);
+hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, hn_pass_stat *stat,
+                    hone_err *err);
 /* Runs the whole pipeline, or up to and including `after` (NULL: all). stat: NULL or room for as many as there are
  * passes. */
 /* Failures: E_NOTFOUND names the nearest pass; after any other the graph can only be freed. */

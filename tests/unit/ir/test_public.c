@@ -69,7 +69,8 @@ static void test_passes(void) {
     test_run(g, "optimised_runs");
     ok(!hone_graph_run_passes(g, "dce", (hone_pass_how){0}, stat, 32, &n, &err) && n == 5, "public/run_passes");
     ok(!strcmp(stat[4].name, "dce") && stat[4].n_nodes == 1, "public/pass_statistics");
-    ok(hone_graph_run_passes(g, "xyz", (hone_pass_how){0}, NULL, 0, NULL, &err) == HONE_E_NOTFOUND, "public/no_such_pass");
+    ok(hone_graph_run_passes(g, "xyz", (hone_pass_how){0}, NULL, 0, NULL, &err) == HONE_E_NOTFOUND,
+       "public/no_such_pass");
     hone_free(out);
     hone_graph_free(g);
 }

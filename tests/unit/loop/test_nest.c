@@ -64,8 +64,8 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     "    %1 = load f32 p0[(m)*i0 + i1]\n    update a0[0] add %1\n  }\n  %2 = load f32 a0[0]\n  store r0[i0] %2\n}\n"
 /* A sum of products of bytes: where those of p0 lie and under which condition, where those of p1 lie, what is added. */
 #define BYTES(x, w, add)                                                                                               \
-    "param p0 u8 32\nparam p1 i8 32\nresult r0 i32 3\nfor i0 < 3 {\n  reg a0 i32 1\n  %0 = const i32 0\n"               \
-    "  store a0[0] %0\n  for i1 < 8 {\n    %1 = load u8 p0[" x "\n    %2 = cast i32 %1\n    %3 = load i8 p1[" w         \
+    "param p0 u8 32\nparam p1 i8 32\nresult r0 i32 3\nfor i0 < 3 {\n  reg a0 i32 1\n  %0 = const i32 0\n"              \
+    "  store a0[0] %0\n  for i1 < 8 {\n    %1 = load u8 p0[" x "\n    %2 = cast i32 %1\n    %3 = load i8 p1[" w        \
     "]\n    %4 = cast i32 %3\n    %5 = mul i32 %4 %2 fused\n" add "  }\n  %7 = load i32 a0[0]\n  store r0[i0] %7\n}\n"
 #define ADD "    update a0[0] add %5\n"
 #define ADD_WHERE(c) "    %6 = pick i32 %5 %0 if " c "\n    update a0[0] add %6\n"
