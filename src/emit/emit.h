@@ -73,7 +73,7 @@ typedef struct hn_emit_how {
     const char *schedule; /* text of loop/sketch.h; NULL: the first sketch that fits, with its cost model's knobs */
 } hn_emit_how;
 /* A dialect's vectors with a device's caches and rates; NULL: this machine's table (hone_device_get). A device of
- * another instruction set gives usual sizes. */
+ * another instruction set, other vectors, gives usual sizes. */
 hn_machine hn_machine_of(const hn_dialect *d, const hone_device *device);
 
 /* E_UNSUPPORTED: the body has no nest, or no sketch could be applied and written. A schedule that is asked for by text

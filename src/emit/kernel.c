@@ -148,10 +148,18 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, con
     return HONE_OK;
 }
 
+/* Are a device's figures those of a dialect's code? Of its own, and of those that lack single instructions. */
+static bool fits_device(const hn_dialect *d, const hone_device *device) {
+    const hn_dialect *own = hn_dialect_named(device->isa);
+    if (own == d) return true;
+    return own && own->processor && d->processor && !strcmp(own->processor, d->processor) &&
+           own->vector_b == d->vector_b;
+}
+
 hn_machine hn_machine_of(const hn_dialect *d, const hone_device *device) {
     hone_device here;
     if (!device) hone_device_get(&here), device = &here;
-    bool same = !strcmp(device->isa, d->name);
+    bool same = fits_device(d, device);
     hn_machine m = {.vector_b = d->vector_b, .registers = d->n_registers, .cores = device->n_cores};
     m.line_b = same && device->line_b ? (int64_t)device->line_b : 64;
     m.l1d_b = same && device->l1d_b ? (int64_t)device->l1d_b : 32 << 10;
