@@ -83,25 +83,6 @@ static void find_work(hn_nest *n, hn_kernel_code *out) {
     out->n_work_by = n_by;
 }
 
-/* Is hnr_NAME, of n characters, an element type or a function of the part that every file has? */
-static bool is_of_base(const char *name, size_t n) {
-    char call[64];
-    for (int t = 0; t < HONE_N_DTYPES; t++)
-        if (strlen(hn_dtype_of((hone_dtype)t)->text) == n && !strncmp(hn_dtype_of((hone_dtype)t)->text, name, n))
-            return true;
-    if (n == 4 && !strncmp(name, "word", n)) return true;
-    snprintf(call, sizeof call, "hnr_%.*s(", (int)n, name);
-    return strstr(hn_runtime_text("base"), call) != NULL;
-}
-
-/* The parts of the runtime that a text takes: the conversions are a tenth of what a small kernel takes to compile. */
-static const char *parts_of(const char *text) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
-    for (const char *at = text; (at = strstr(at, "hnr_")); at += 4)
-        if (!is_of_base(at + 4, strspn(at + 4, letters))) return "base convert scalar";
-    return "base";
-}
-
 static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, const char *schedule, hn_kernel_code *out,
                        hone_err *err) {
     hn_str body = {0}, text = {0}, heads = {0}, folds = {0};
@@ -141,7 +122,7 @@ static hone_rc write_c(hn_nest *n, const char *name, const hn_emit_how *how, con
     hn_str_free(&both);
     hn_str_free(&folds);
     if (!out->text) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
-    out->helpers = parts_of(out->text);
+    out->helpers = "base convert scalar";
     out->scratch_b = scratch;
     find_work(n, out);
     out->schedule = schedule;

@@ -323,7 +323,6 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
     hone_dtype from = c->n->sv[x->arg[0]].dtype, t = x->dtype;
     const char *name = hn_c_lane(t), *source = hn_c_lane(from);
     bool is_float = hn_is_float(from);
-    hn_str none = {0};
     if (!hn_c_has_vectors(t) || !hn_c_has_vectors(from)) return false;
     if (x->op == HN_OP_CAST) return vector_cast(c, out, x, from, a[0]);
     if (x->op == HN_OP_SELECT) {
@@ -353,9 +352,9 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
     if (x->op == HN_OP_POW && small_power(c, out, x, a[0])) return true;
     if (x->op == HN_OP_DIV && divides_part(c, out, x, a[0])) return true;
     if (x->bytes) {
-        hn_str_addf(&none, "(hnk_i32_x%d){0}", c->width);
-        hn_c_bytes(c, out, none.text ? none.text : "", a[0], a[1], true);
-        hn_str_free(&none);
+        char none[32];
+        snprintf(none, sizeof none, "(hnk_i32_x%d){0}", c->width);
+        hn_c_bytes(c, out, none, a[0], a[1], true);
         return true;
     }
     if (infix[x->op] && (is_float || x->op != HN_OP_DIV)) {

@@ -24,6 +24,7 @@ typedef struct bytes_case {
 #define FLOATS(shape)                                                                                                  \
     "%7 = cast %4 {dtype = f32, saturate = 1}\n%8 = const {value = f32[] (0x1.8p-6)}\n"                                \
     "%9 = broadcast %8 {shape = " shape ", map = []}\n%10 = mul %7, %9\n"
+#define SCALED(type, zero, shape) X(type shape) CENTRED(zero, shape) FLOATS(shape)
 #define FLOAT_WEIGHTS(type, shape, n, scales, map)                                                                     \
     "%5 = const {value = " type shape " @" n "}\n%6 = cast %5 {dtype = f32, saturate = 1}\n"                           \
     "%11 = const {value = f32" scales "}\n%12 = broadcast %11 {shape = " shape ", map = " map "}\n%13 = mul %12, %6\n"
@@ -60,46 +61,46 @@ static const bytes_case cases[] = {
                                      "i32}\noutput %20 \"y\"\n",
      true},
     {"scaled",
-     X("u8[7, 256]") CENTRED("77", "[7, 256]") FLOATS("[7, 256]") FLOAT_WEIGHTS(
+     SCALED("u8", "77", "[7, 256]") FLOAT_WEIGHTS(
          "i8", "[256, 16]", "4096", SIXTEEN,
          "[1]") "%20 = contract %10, %13 {lhs = [0, 2], rhs = [2, 1], out = [0, 1], dtype = f32}\noutput %20 \"y\"\n",
      true},
     {"scaled_by_the_sum",
-     X("u8[7, 16]") CENTRED("77", "[7, 16]") FLOATS("[7, 16]") FLOAT_WEIGHTS(
+     SCALED("u8", "77", "[7, 16]") FLOAT_WEIGHTS(
          "i8", "[16, 256]", "4096", SIXTEEN,
          "[0]") "%20 = contract %10, %13 {lhs = [0, 2], rhs = [2, 1], out = [0, 1], dtype = f32}\noutput %20 \"y\"\n",
      false},
     {"window",
-     X("u8[1, 32, 6, 5]") CENTRED("0", "[1, 32, 6, 5]") FLOATS("[1, 32, 6, 5]")
-         FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]") WINDOW("[1, 1]", "1"),
+     SCALED("u8", "0", "[1, 32, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]")
+         WINDOW("[1, 1]", "1"),
      true},
     {"window_padded_with_a_zero_point",
-     X("u8[1, 32, 6, 5]") CENTRED("100", "[1, 32, 6, 5]") FLOATS("[1, 32, 6, 5]")
-         FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]") WINDOW("[1, 2]", "1"),
+     SCALED("u8", "100", "[1, 32, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]")
+         WINDOW("[1, 2]", "1"),
      true},
     {"window_of_signed",
-     X("i8[1, 32, 6, 5]") CENTRED("0", "[1, 32, 6, 5]") FLOATS("[1, 32, 6, 5]")
-         FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]") WINDOW("[1, 1]", "1"),
+     SCALED("i8", "0", "[1, 32, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]")
+         WINDOW("[1, 1]", "1"),
      true},
     {"window_of_one",
-     X("u8[2, 256, 3, 5]") CENTRED("1", "[2, 256, 3, 5]") FLOATS("[2, 256, 3, 5]")
-         FLOAT_WEIGHTS("i8", "[16, 256, 1, 1]", "4096", SIXTEEN, "[0]") WINDOW("[0, 0]", "1"),
+     SCALED("u8", "1", "[2, 256, 3, 5]") FLOAT_WEIGHTS("i8", "[16, 256, 1, 1]", "4096", SIXTEEN, "[0]")
+         WINDOW("[0, 0]", "1"),
      true},
     {"window_that_crops",
-     X("u8[1, 32, 6, 5]") CENTRED("100", "[1, 32, 6, 5]") FLOATS("[1, 32, 6, 5]")
-         FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]") WINDOW("[-1, 1]", "1"),
+     SCALED("u8", "100", "[1, 32, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]")
+         WINDOW("[-1, 1]", "1"),
      false},
     {"groups",
-     X("u8[1, 64, 6, 5]") CENTRED("100", "[1, 64, 6, 5]") FLOATS("[1, 64, 6, 5]")
-         FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]") WINDOW("[1, 1]", "2"),
+     SCALED("u8", "100", "[1, 64, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 32, 3, 3]", "4608", SIXTEEN, "[0]")
+         WINDOW("[1, 1]", "2"),
      false},
     {"three_channels",
-     X("u8[1, 3, 6, 5]") CENTRED("0", "[1, 3, 6, 5]") FLOATS("[1, 3, 6, 5]")
-         FLOAT_WEIGHTS("i8", "[16, 3, 10, 10]", "4800", SIXTEEN, "[0]") WINDOW("[9, 9]", "1"),
+     SCALED("u8", "0", "[1, 3, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 3, 10, 10]", "4800", SIXTEEN, "[0]")
+         WINDOW("[9, 9]", "1"),
      true},
     {"two_channels",
-     X("u8[1, 2, 6, 5]") CENTRED("0", "[1, 2, 6, 5]") FLOATS("[1, 2, 6, 5]")
-         FLOAT_WEIGHTS("i8", "[16, 2, 12, 12]", "4608", SIXTEEN, "[0]") WINDOW("[11, 11]", "1"),
+     SCALED("u8", "0", "[1, 2, 6, 5]") FLOAT_WEIGHTS("i8", "[16, 2, 12, 12]", "4608", SIXTEEN, "[0]")
+         WINDOW("[11, 11]", "1"),
      false},
     {"few_weights", X("u8[7, 16]") WIDE W("i8", "[16, 80]", "1280") PRODUCT("%1", "%6"), false},
     {"few_columns", X("u8[7, 640]") WIDE W("i8", "[640, 8]", "5120") PRODUCT("%1", "%6"), false},
