@@ -371,11 +371,14 @@ int hn_proc_wait_any(hn_proc *const *procs, size_t n, double timeout_s, const vo
     }
 }
 
-void hn_proc_kill(hn_proc *proc) {
+static void order(hn_proc *proc, char what) {
     if (proc->gone) return;
-    ssize_t n = write(proc->control_fd, "k", 1);
+    ssize_t n = write(proc->control_fd, &what, 1);
     (void)n; /* fails only when the supervisor is gone */
 }
+
+void hn_proc_pause(hn_proc *proc, bool held) { order(proc, held ? HN_ORDER_HOLD : HN_ORDER_GO_ON); }
+void hn_proc_kill(hn_proc *proc) { order(proc, HN_ORDER_STOP); }
 
 /* --- collect --------------------------------------------------------------------------------------------------- */
 

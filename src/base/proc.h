@@ -67,6 +67,8 @@ bool hn_proc_poll(hn_proc *proc);
 /* Blocks until one of n is done, or until timeout_s passed (negative: no limit), or *stop (may be NULL) became
  * non-zero: gives the index of a finished one or -1. NULL entries are skipped. */
 int hn_proc_wait_any(hn_proc *const *procs, size_t n, double timeout_s, const volatile int *stop);
+/* Holds its process group, or lets it go on; the time it is held does not count towards wall_s. Takes effect soon. */
+void hn_proc_pause(hn_proc *proc, bool held);
 /* Ends it and its descendants now. */
 void hn_proc_kill(hn_proc *proc);
 /* Takes the result of a finished one (waits when it is not) and frees the hn_proc. */

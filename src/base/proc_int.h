@@ -4,7 +4,7 @@
  * second and writes the kept stdout behind it. Texts lie in the same memory, as offsets: the supervisor may have it
  * at another address. It may also be a fork of a process with threads: it calls async-signal-safe functions only and
  * allocates nothing.
- * Two pipes: `control` tells the supervisor to stop (a byte: hn_proc_kill; end of file: hone is gone); `done` has its
+ * Two pipes: `control` gives the supervisor orders, a byte each (end of file: hone is gone); `done` has its
  * write end in the supervisor alone, so that its end of file says the supervisor is gone, however it died.
  */
 #ifndef HN_PROC_INT_H
@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+enum { HN_ORDER_STOP = 'k', HN_ORDER_HOLD = 'h', HN_ORDER_GO_ON = 'g' };
 enum { HN_ERR_TAIL_B = 4096, HN_MARK_B = 64, HN_CGROUP_DIR_B = 320 };
 
 typedef struct hn_run {

@@ -112,7 +112,7 @@ struct watch {
     int signal_fd, out, err, log; /* -1: closed */
     pid_t child;
     bool child_ended, stop, hone_gone;
-    double tick_s, next_tick_s, end_by_s;
+    double tick_s, next_tick_s, end_by_s, held_s; /* held_s: since when; 0: it is not held */
 };
 
 static void close_others(int keep1, int keep2) {
@@ -224,11 +224,24 @@ static void note_deaths(struct watch *w) {
     }
 }
 
+/* The child leads a process group. What it takes while it is held is not its time. */
+static void hold(struct watch *w, bool held) {
+    if (held == (w->held_s > 0)) return;
+    double now_s = hn_now_s();
+    kill(-w->child, held ? SIGSTOP : SIGCONT);
+    if (!held) w->end_by_s += now_s - w->held_s;
+    w->held_s = held ? now_s : 0;
+}
+
 static void note_control(struct watch *w) {
     char c;
     ssize_t n = read(w->run->control_fd, &c, 1);
-    if (n == 1) w->stop = true;
     if (n == 0) w->hone_gone = true;
+    if (n != 1) return;
+    if (c == HN_ORDER_STOP)
+        w->stop = true;
+    else
+        hold(w, c == HN_ORDER_HOLD);
 }
 
 /* Limits of the whole tree that no rlimit expresses, looked at ever less often: 10 ms, 20 ms … 500 ms. */
@@ -259,7 +272,7 @@ static bool must_end(struct watch *w, hn_proc_end *why) {
         *why = HN_PROC_OUTPUT_LIMIT;
     else if (w->child_ended)
         return true;
-    else if (hn_now_s() >= w->end_by_s)
+    else if (!(w->held_s > 0) && hn_now_s() >= w->end_by_s)
         *why = HN_PROC_WALL_LIMIT;
     else
         return over_tree_limit(w, why);
@@ -267,7 +280,8 @@ static bool must_end(struct watch *w, hn_proc_end *why) {
 }
 
 static void wait_for_news(struct watch *w) {
-    double until_s = w->end_by_s < w->next_tick_s ? w->end_by_s : w->next_tick_s, left_s = until_s - hn_now_s();
+    double end_s = w->held_s > 0 ? 1e18 : w->end_by_s;
+    double until_s = end_s < w->next_tick_s ? end_s : w->next_tick_s, left_s = until_s - hn_now_s();
     struct timespec wait = {0}, *timeout = NULL;
     if (until_s < 1e17) {
         if (left_s > 0) wait = (struct timespec){(time_t)left_s, (long)((left_s - floor(left_s)) * 1e9)};

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_AHEAD = 8, SCREEN_PAIRS = 5, CLOSER_PAIRS = 24, ASKS_PER_TURN = 16, MOST_TRIES = 2, ASSEMBLY = 3 };
+enum { MOST_AHEAD = 8, SCREEN_PAIRS = 5, CLOSER_PAIRS = 24, ASKS_PER_TURN = 16, MOST_TRIES = 2 };
 /* Blocks of a screening and of a closer look; a candidate this much slower than the best is given up early. */
 static const double screen_block_s = 5e-4, screen_s = 0.02, closer_s = 0.08, clearly_worse = 1.15;
 /* A gain that counts; the roofline is reached within this. */
@@ -33,6 +33,7 @@ typedef struct ahead {
     hn_lab_side side;
     char code[33], object[33];
     int cpu;
+    bool held;      /* BUILDING: stopped while its core measures */
     bool closer;    /* looked at once already: close to the best */
     bool gift;      /* not the engine's */
     int n_tries;    /* in which the default was held up */
@@ -51,7 +52,7 @@ typedef struct slice {
     size_t n_building, n_ready;
     ahead *measuring;
     double until_s;
-    bool closing, assembled; /* assembled: the team's cores are kept free for the closer looks that wait */
+    bool closing;
 } slice;
 
 /* On all threads: a closer look, where the kernel has work for them. */
@@ -197,35 +198,31 @@ static size_t n_on(const slice *s, int cpu) {
     return n;
 }
 
-static bool is_in_team(const hn_team *team, int cpu, uint32_t n) {
+/* Is a measurement going on on this core? */
+static bool is_measuring(const slice *s, int cpu) {
+    const hn_team *team = &s->t->team;
+    uint32_t n = !s->measuring ? 0 : is_team(s->k, s->measuring) ? s->k->n_threads : 1;
     for (uint32_t i = 0; i < n && i < team->n; i++)
         if (team->cpu[i] == cpu) return true;
     return false;
 }
 
-/* Closer looks on all threads wait for each other, as builds have to end for them. */
-static void assemble(slice *s) {
-    size_t n_waiting = 0;
-    for (size_t i = 0; i < MOST_AHEAD; i++) n_waiting += s->slot[i].state == READY && is_team(s->k, &s->slot[i]);
-    s->assembled = n_waiting >= ASSEMBLY || (s->assembled && n_waiting);
+/* Builds stand still while their core measures. */
+static void make_way(slice *s) {
+    for (size_t i = 0; i < MOST_AHEAD; i++) {
+        ahead *x = &s->slot[i];
+        bool held = x->state == BUILDING && is_measuring(s, x->cpu);
+        if (x->state == BUILDING && held != x->held) hn_proc_pause(x->build.proc, held);
+        x->held = held;
+    }
 }
 
-/* How many of the team's cores a measurement has now, or waits for. */
-static uint32_t n_taken(const slice *s) {
-    uint32_t n = s->measuring != NULL;
-    if (s->assembled || (s->measuring && is_team(s->k, s->measuring))) return s->k->n_threads;
-    for (size_t i = 0; i < MOST_AHEAD && !n; i++) n = s->slot[i].state == READY && !is_team(s->k, &s->slot[i]);
-    return n;
-}
-
-/* A core for the next build: one without any; those that measure when there is nothing to measure. */
+/* A core for the next build: one that has none and does not measure. */
 static bool find_core(const slice *s, int *cpu) {
     size_t each = (s->t->n_jobs + s->t->n_build_cpu - 1) / s->t->n_build_cpu;
-    uint32_t taken = n_taken(s);
     for (size_t i = 0; i < s->t->n_build_cpu; i++) {
         *cpu = s->t->build_cpu[i];
-        if (is_in_team(&s->t->team, *cpu, taken)) continue;
-        if (n_on(s, *cpu) < each) return true;
+        if (!is_measuring(s, *cpu) && n_on(s, *cpu) < each) return true;
     }
     return false;
 }
@@ -339,6 +336,7 @@ static hone_rc measure(slice *s, ahead *x, hone_err *err) {
     if (x->state == READY) s->n_ready--;
     x->state = MEASURING;
     s->measuring = x;
+    make_way(s);
     return hn_lab_send(&s->lab, &r, 5 + 100 * (isnan(s->k->default_s) ? 0.1 : s->k->default_s), err);
 }
 
@@ -424,32 +422,28 @@ static hone_rc digest(slice *s, const hn_lab_reply *r, hone_err *err) {
     return rc;
 }
 
-/* One whose cores are free of builds; those that wait for all of them first. */
+/* Closer looks first. */
 static ahead *next_ready(slice *s) {
-    const hn_team *team = &s->t->team;
-    size_t n_building = 0, n_first = n_on(s, team->cpu[0]);
-    for (uint32_t i = 0; i < s->k->n_threads; i++) n_building += n_on(s, team->cpu[i]);
     ahead *found = NULL;
     for (size_t i = 0; i < MOST_AHEAD && !s->dflt.proc; i++) {
         ahead *x = &s->slot[i];
-        if (x->state != READY || (is_team(s->k, x) ? n_building : n_first)) continue;
-        if (!found || is_team(s->k, x)) found = x;
+        if (x->state == READY && (!found || x->closer)) found = x;
     }
     return found;
 }
 
-/* One round: builds are taken in and started, a measurement is read and the next begun. Builds and measurements take
- * turns on the core that measures. */
+/* One round: builds are taken in and started, a measurement is read and the next begun. Builds make way for
+ * measurements on their core. */
 static hone_rc turn(slice *s, hone_err *err) {
     hn_lab_reply reply;
     hone_rc rc = s->dflt.proc && hn_proc_poll(s->dflt.proc) ? collect_default(s, err) : HONE_OK;
     for (size_t i = 0; i < MOST_AHEAD && !rc; i++)
         if (s->slot[i].state == BUILDING && hn_proc_poll(s->slot[i].build.proc)) rc = collect(s, &s->slot[i], err);
-    assemble(s);
     if (!rc) rc = fill(s, err);
     ahead *x = rc || s->measuring ? NULL : next_ready(s);
     if (x) rc = measure(s, x, err);
     if (rc) return rc;
+    make_way(s);
     double wait_s = s->measuring && is_team(s->k, s->measuring) ? 0.02 : 1e-3; /* looking takes a core, too */
     if (s->measuring) return hn_lab_poll(&s->lab, wait_s, &reply) ? digest(s, &reply, err) : HONE_OK;
     hn_proc *procs[MOST_AHEAD + 1] = {s->dflt.proc};

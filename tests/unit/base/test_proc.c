@@ -196,6 +196,36 @@ static void test_waiting(void) {
     hn_proc_result_free(&r);
 }
 
+/* Held, a process and its children do nothing, and no limit passes; held ones die like others. */
+static void test_held(void) {
+    hn_proc *p[1];
+    hn_proc_result r;
+    hn_proc_spec spec = {
+        .shell = "for i in 1 2 3 4; do sh -c 'sleep 0.05'; done; echo through", .cpu = -1, .wall_s = 1.5};
+    hn_proc_start(&spec, &p[0], NULL);
+    hn_proc_pause(p[0], true);
+    ok(hn_proc_wait_any(p, 1, 2, NULL) == -1, "proc/held_beyond_its_limit");
+    hn_proc_pause(p[0], true);
+    hn_proc_pause(p[0], false);
+    hn_proc_collect(p[0], &r);
+    ok(r.end == HN_PROC_EXITED && r.code == 0 && !strcmp(r.out, "through\n"), "proc/goes_on: %d, %s", (int)r.end,
+       r.out);
+    hn_proc_result_free(&r);
+    spec.shell = "sleep 100";
+    hn_proc_start(&spec, &p[0], NULL);
+    hn_proc_pause(p[0], true);
+    hn_proc_kill(p[0]);
+    hn_proc_collect(p[0], &r);
+    ok(r.end == HN_PROC_STOPPED, "proc/killed_while_held");
+    hn_proc_result_free(&r);
+    hn_proc_start(&spec, &p[0], NULL);
+    hn_proc_pause(p[0], true);
+    hn_proc_pause(p[0], false);
+    hn_proc_collect(p[0], &r);
+    ok(r.end == HN_PROC_WALL_LIMIT, "proc/limited_after_it_was_held");
+    hn_proc_result_free(&r);
+}
+
 /* kill -9 of the process that uses the library: all that it started goes with it. */
 static void test_parent_killed(void) {
     pid_t pid = fork();
@@ -283,6 +313,7 @@ int main(void) {
     test_output();
     test_measures();
     test_waiting();
+    test_held();
     test_parent_killed();
     test_leaks();
     test_fork_instead();
