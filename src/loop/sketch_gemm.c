@@ -147,6 +147,8 @@ enum { STEPS_MAX = 4, SPARE_MIN = 2, SPARE_FOUR = 8 };
 enum { DEPTH_MIN = 128, LINE = 16, GROUP_MAX = 8 };
 /* LINES_DEEP: lines of a matrix, PAGE elements or more each, that are read side by side. */
 enum { LINES_DEEP = 8, PAGE = 1024 };
+/* STREAM_ROWS: so few wait for the matrix; STREAM_COLS: of its panels, what they read side by side: four streams. */
+enum { STREAM_ROWS = 4, STREAM_COLS = 64 };
 /* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol.
  * BLOCK_MIN: rows that panels should pass for. */
 enum { ITEMS = 4, LEAST_TILES = 4, UNKNOWN_ROWS = 256, BLOCK_MIN = 96 };
@@ -187,13 +189,29 @@ static double arrival(const hn_machine *m, const product *p, const hn_tile *t) {
     return ARRIVES * (double)tiles * (double)p->n / (double)t->lanes;
 }
 
+/* One row times a matrix that is read line by line, and comes from beyond the second level? Tiles one by one would take
+ * half a kilobyte of each line: a few lines at a time are read along, through as many tiles as leave cores work. */
+static bool reads_lines(const hn_machine *m, const product *p) {
+    return p->m == 1 && p->sum == p->k && p->sum % LINES_DEEP == 0 && p->step >= PAGE && p->n * p->k * 4 > m->l2_b;
+}
+
+/* A few rows that wait for panels which do not stay in the second level? A few streams arrive fastest, and those that
+ * the processor follows by itself: lines that are asked for besides come later. */
+static bool reads_streams(const hn_machine *m, const product *p) {
+    return p->m >= 1 && p->m <= STREAM_ROWS && !reads_lines(m, p) && !panels_stay(m, p);
+}
+
+static int64_t cols_max(const hn_machine *m, const product *p) {
+    return reads_streams(m, p) && STREAM_COLS < COLS_MAX * p->lanes ? STREAM_COLS / p->lanes : COLS_MAX;
+}
+
 /* The tile of the least cycles. */
 static hn_tile best_tile(const hn_machine *m, const product *p) {
     hn_tile best = {.rows = 1, .cols = 1, .lanes = p->lanes};
     hn_tile_feed feed = {0};
     double least = 0;
     hn_tile_rows_apart(&feed, m, p->row_b);
-    for (int64_t cols = 1; cols <= COLS_MAX; cols++)
+    for (int64_t cols = 1; cols <= cols_max(m, p); cols++)
         for (int64_t rows = 1; rows <= rows_max(m, cols) && (p->m < 1 || rows <= p->m); rows++) {
             hn_tile t = {.rows = rows, .cols = cols, .lanes = p->lanes};
             double cycles = hn_tile_cycles(&t, p->m, p->n, &feed);
@@ -241,13 +259,8 @@ static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *
 /* An operand that does not stay in the cache from one run to the next is asked for ahead. */
 static int64_t best_ahead(const hn_machine *m, const product *p) {
     int64_t rows = p->m > 0 ? p->m : UNKNOWN_ROWS;
-    return (panels_stay(m, p) ? 0 : AHEAD_PANELS) + (p->k > 0 && rows * p->k * 4 > m->l2_b / 4 ? AHEAD_ROWS : 0);
-}
-
-/* One row times a matrix that is read line by line, and comes from beyond the second level? Tiles one by one would take
- * half a kilobyte of each line: a few lines at a time are read along, through as many tiles as leave cores work. */
-static bool reads_lines(const hn_machine *m, const product *p) {
-    return p->m == 1 && p->sum == p->k && p->sum % LINES_DEEP == 0 && p->step >= PAGE && p->n * p->k * 4 > m->l2_b;
+    return (panels_stay(m, p) || reads_streams(m, p) ? 0 : AHEAD_PANELS) +
+           (p->k > 0 && rows * p->k * 4 > m->l2_b / 4 ? AHEAD_ROWS : 0);
 }
 
 /* Slices of the reduction: where a block of the left operand, a panel and the next panel do not fit into the

@@ -4,7 +4,9 @@
  * padded with zeros, and movements that give the matrix back; several matrices in one tensor (heads, experts) become
  * panels one after the other. Fusion takes the movements into the kernel, where they are index arithmetic; register
  * tiles of any number of vectors then walk memory in its order, one stream per 16 columns (Goto and van de Geijn 2008,
- * "Anatomy of high-performance matrix multiplication", section 4: the packed operand). Exact: no value changes.
+ * "Anatomy of high-performance matrix multiplication", section 4: the packed operand). One row of results gains as much
+ * as many: a few streams come from memory as fast as it delivers, lines side by side at half that. Exact: no value
+ * changes.
  */
 #include "pass/pack.h"
 #include "base/err.h"
@@ -22,20 +24,6 @@ typedef struct matrix {
     size_t n, k;  /* which dimension is the result's, which is summed over; the others count matrices */
     int64_t word; /* neighbouring steps of the sum that lie together: a word of bytes, else 1 */
 } matrix;
-
-/* More than one row of results for each matrix: the panels are read again and again. One row is a dot product per
- * column, or a sum of rows, in the order of the matrix as it is (but for bytes, whose words are made here). */
-static bool many_rows(const hn_graph *g, const hn_node *node) {
-    const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
-                  *out = hn_attr_get(node, HN_A_OUT);
-    const hn_type *t = hn_type_of(g, node->in[0]);
-    int64_t n;
-    for (uint32_t i = 0; i < lhs->n; i++) {
-        bool row = hn_label_place(out, lhs->ints[i]) >= 0 && hn_label_place(rhs, lhs->ints[i]) < 0;
-        if (row && !(hn_dim_is_int(g->dims, t->dim[i], &n) && n == 1)) return true;
-    }
-    return false;
-}
 
 /* What reads a value. Of a constant: contractions of one block, all of whose panels would be the same, and lookups of
  * rows. */
@@ -73,7 +61,7 @@ static bool matrix_of(const hn_graph *g, const hn_node *node, matrix *m) {
         if (!left) m->n = i, n_free++;
     }
     if (n_sum != 1 || n_free != 1 || m->t->dim[m->k] % m->word) return false;
-    return m->t->dim[m->n] >= WIDTH && (m->word > 1 || many_rows(g, node));
+    return m->t->dim[m->n] >= WIDTH;
 }
 static int16_t form_of(const matrix *m) { return (int16_t)(m->n * HN_RANK_MAX + m->k + 1); }
 

@@ -19,12 +19,12 @@ static const struct {
     {"last_panel_in_part_columns_first", 3, 130, 37, true, true, 0, 0},
     {"narrow_matrix_stays", 3, 1000, 15, false, false, 0, 0},
     {"small_matrix_stays", 3, 32, 64, false, false, 0, 0},
-    {"one_row_stays", 1, 64, 96, true, false, 0, 0},
+    {"one_row", 1, 64, 96, true, true, 0, 0},
     {"shared_by_layers", 3, 64, 64, false, true, 2, 0},
     {"shared_but_turned", 3, 64, 64, false, false, -1, 0},
     {"heads", 3, 32, 48, false, true, 0, 4},
     {"heads_in_the_middle", 5, 20, 37, true, true, 0, 6},
-    {"heads_of_one_row_stay", 1, 32, 48, false, false, 0, 4},
+    {"heads_of_one_row", 1, 32, 48, false, true, 0, 4},
 };
 
 static void fill(hn_tensor *w) {
