@@ -77,6 +77,10 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
         if (v->tolerance > 0)
             printf("; %.2g %% of the largest element, %.2g %% in root mean square, through %s %.2g %% are allowed",
                    100 * v->of_largest, 100 * v->of_rms, hone_dtype_name(v->through), 100 * v->tolerance);
+        if (v->n_nan == v->n_elements && v->n_nan)
+            printf("; all its elements are NaN: this says nothing");
+        else if (v->n_nan)
+            printf("; %llu of %llu elements are NaN", (unsigned long long)v->n_nan, (unsigned long long)v->n_elements);
         printf("%s\n", v->worst.same ? "" : ", outside the tolerance");
     }
 }
@@ -88,6 +92,8 @@ static void json_output(cli_json *o, const char *name, const hone_verified *v) {
     cli_json_knumber(o, "max_abs", v->worst.max_abs);
     cli_json_knumber(o, "max_rel", v->worst.max_rel);
     cli_json_kcount(o, "n_wrong", (uint64_t)v->worst.n_wrong);
+    cli_json_kcount(o, "n_elements", v->n_elements);
+    cli_json_kcount(o, "n_nan", v->n_nan);
     if (v->tolerance > 0) {
         cli_json_ktext(o, "through", hone_dtype_name(v->through));
         cli_json_knumber(o, "tolerance", v->tolerance);

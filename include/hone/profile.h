@@ -110,9 +110,10 @@ typedef struct hone_verify_options {
  * differences by as much of it in root mean square (docs/compile.md). */
 typedef struct hone_verified {
     hone_array_difference worst;
-    double tolerance;          /* 0: rtol and atol alone */
-    hone_dtype through;        /* the type that it follows from */
-    double of_largest, of_rms; /* the largest, and the root mean square of the differences, as parts of the judge's */
+    double tolerance;           /* 0: rtol and atol alone */
+    hone_dtype through;         /* the type that it follows from */
+    double of_largest, of_rms;  /* the largest, and the root mean square of the differences, as parts of the judge's */
+    uint64_t n_elements, n_nan; /* of the judge's; where both have NaN they agree, and nothing is known */
 } hone_verified;
 /* outputs: one per output of the program. *same: every output was within the tolerance every time. */
 HONE_API hone_rc hone_verify_program(hone_program *p, const hone_verify_options *options, hone_verified *outputs,

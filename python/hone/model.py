@@ -122,7 +122,7 @@ class Verification(NamedTuple):
 
     same: bool
     against: str  #: who judged
-    outputs: List[Dict[str, Any]]  #: by output: `name`, `same`, `max_abs`, `max_rel`, `n_wrong`, `through`, `tolerance`, `of_largest`, `of_rms`
+    outputs: List[Dict[str, Any]]  #: by output: `name`, `same`, `max_abs`, `max_rel`, `n_wrong`, `n_elements`, `n_nan`, `through`, `tolerance`, `of_largest`, `of_rms`
 
     def __bool__(self) -> bool:
         return self.same

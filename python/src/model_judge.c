@@ -202,11 +202,12 @@ static PyObject *differences(const hone_model *m, const verification *v) {
     for (int32_t i = 0; i < m->n_outputs && list; i++) {
         const hone_verified *o = &v->output[i];
         const hone_array_difference *d = &o->worst;
-        PyObject *row = Py_BuildValue("{s:s,s:O,s:d,s:d,s:L,s:L,s:z,s:d,s:d,s:d}", "name", m->output[i].name, "same",
-                                      d->same ? Py_True : Py_False, "max_abs", d->max_abs, "max_rel", d->max_rel,
-                                      "n_wrong", (long long)d->n_wrong, "at", (long long)d->at, "through",
-                                      o->tolerance > 0 ? hone_dtype_name(o->through) : NULL, "tolerance", o->tolerance,
-                                      "of_largest", o->of_largest, "of_rms", o->of_rms);
+        PyObject *row = Py_BuildValue(
+            "{s:s,s:O,s:d,s:d,s:L,s:L,s:K,s:K,s:z,s:d,s:d,s:d}", "name", m->output[i].name, "same",
+            d->same ? Py_True : Py_False, "max_abs", d->max_abs, "max_rel", d->max_rel, "n_wrong",
+            (long long)d->n_wrong, "at", (long long)d->at, "n_elements", (unsigned long long)o->n_elements, "n_nan",
+            (unsigned long long)o->n_nan, "through", o->tolerance > 0 ? hone_dtype_name(o->through) : NULL, "tolerance",
+            o->tolerance, "of_largest", o->of_largest, "of_rms", o->of_rms);
         if (!row)
             Py_CLEAR(list);
         else

@@ -118,6 +118,13 @@ static void keep_worst(hone_array_difference *worst, const hone_array_difference
     worst->same = worst->same && d->same;
 }
 
+static void count_nan(const hn_tensor *want, hone_verified *v) {
+    int64_t n = hn_tensor_n(want);
+    bool is_float = hn_is_float(want->dtype);
+    v->n_elements += (uint64_t)n;
+    for (int64_t i = 0; i < n && is_float; i++) v->n_nan += isnan(hn_get_f(want, i)) != 0;
+}
+
 static hone_rc one_output(const hone_verify_options *o, const hone_array *got, const hone_array *want,
                           hone_verified *out, hone_err *err) {
     hn_match_rule rule = {o->rtol < 0 ? 1e-3 : o->rtol, o->atol < 0 ? 1e-4 : o->atol};
@@ -127,6 +134,7 @@ static hone_rc one_output(const hone_verify_options *o, const hone_array *got, c
     hone_array_difference d =
         out->tolerance > 0 ? compare_norms(&a, &b, rule, out) : difference(hn_tensor_compare(&a, &b, rule));
     keep_worst(&out->worst, &d);
+    count_nan(&b, out);
     return HONE_OK;
 }
 

@@ -96,6 +96,18 @@ END
 hone verify half.ir | grep -o ' through.*'
 hone verify half.ir --rtol 0.01 | grep -c through
 hone verify half.ir --json | grep -E '"(through|tolerance)'
+cat > nan.ir <<'END'
+ir 1
+input %0 : f32[3, 4] "x"
+%1 = sqrt %0
+%2 = exp %0
+%3 = neg %2
+%4 = sqrt %3
+output %1 "some"
+output %4 "all"
+END
+hone verify nan.ir | grep -o ';.*NaN.*'
+hone verify nan.ir --json | grep -E '"n_(nan|elements)'
 hone verify mlp.ir --against onnxruntime
 hone verify mlp.ir --rtol 1e-3x
 hone verify mlp.ir --atol nan
