@@ -226,9 +226,10 @@ static void note_deaths(struct watch *w) {
 
 /* The child leads a process group. What it takes while it is held is not its time. */
 static void hold(struct watch *w, bool held) {
-    if (held == (w->held_s > 0)) return;
+    if (held == (w->held_s > 0) || w->child_ended) return;
     double now_s = hn_now_s();
-    kill(-w->child, held ? SIGSTOP : SIGCONT);
+    int sig = held ? SIGSTOP : SIGCONT;
+    if (kill(-w->child, sig)) kill(w->child, sig); /* it has not made its group yet */
     if (!held) w->end_by_s += now_s - w->held_s;
     w->held_s = held ? now_s : 0;
 }
