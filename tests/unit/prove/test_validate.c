@@ -166,11 +166,16 @@ static void test_refusals(void) {
        "validate/a_baseline_that_does_not_build");
 }
 
+/* Noise that is the same every time: with a real one the verdict would be another one of twenty times. */
 static void test_noise_is_told_before(void) {
-    static const char text[] =
+    char text[1000], *count = sub("noisy", "-runs");
+    snprintf(
+        text, sizeof text,
         "hone: 1\nname: noisy\ncontrols: false\n"
-        "run: 'n=1$(date +%N); echo cost: $(( {A} + n % 5000 ))'\nparity: none\n"
-        "parameters:\n  A: {type: int, range: [1, 2000], default: 1000}\nmetrics: {source: lines, names: [cost]}\n";
+        "run: 'echo >>%s; n=$(wc -l <%s); echo cost: $(( {A} + n * n * 48271 %% 65537 %% 5000 ))'\nparity: none\n"
+        "parameters:\n  A: {type: int, range: [1, 2000], default: 1000}\nmetrics: {source: lines, names: [cost]}\n",
+        count, count);
+    free(count);
     static const char *const a[] = {"{\"A\":999}"};
     hone_prove_options o = small();
     seen s = {0};
