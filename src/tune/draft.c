@@ -322,7 +322,8 @@ typedef struct words {
     size_t n;
 } words;
 
-/* Splits at blanks outside of quotes and of "${…}"; the words keep them. */
+/* Splits at blanks outside of quotes and of "${…}"; the words keep them. A backslash in front changes nothing:
+ * templates know none, and what they leave to the shell has to stay in one word. */
 static bool split(hn_arena *a, const char *text, words *out) {
     out->word = HN_NEW_N(a, char *, strlen(text) / 2 + 1);
     while (out->word && *(text += strspn(text, " \t\n"))) {
@@ -332,7 +333,7 @@ static bool split(hn_arena *a, const char *text, words *out) {
             size_t shell = hn_template_shell(text + n);
             if (shell)
                 n += shell - 1;
-            else if (text[n] == '\\' && quote != '\'' && text[n + 1])
+            else if (text[n] == '\\' && quote != '\'' && text[n + 1] && !hn_template_shell(text + n + 1))
                 n++;
             else if (quote ? text[n] == quote : text[n] == '"' || text[n] == '\'')
                 quote = quote ? 0 : text[n];
