@@ -78,7 +78,7 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
             printf("; %.2g %% of the largest element, %.2g %% in root mean square, through %s %.2g %% are allowed",
                    100 * v->of_largest, 100 * v->of_rms, hone_dtype_name(v->through), 100 * v->tolerance);
         if (v->n_nan == v->n_elements && v->n_nan)
-            printf("; all its elements are NaN: this says nothing");
+            printf("; all its elements are NaN, nothing was compared: try real inputs with hone run");
         else if (v->n_nan)
             printf("; %llu of %llu elements are NaN", (unsigned long long)v->n_nan, (unsigned long long)v->n_elements);
         printf("%s\n", v->worst.same ? "" : ", outside the tolerance");

@@ -112,7 +112,8 @@ struct watch {
     int signal_fd, out, err, log; /* -1: closed */
     pid_t child;
     bool child_ended, stop, hone_gone;
-    double tick_s, next_tick_s, end_by_s, held_s; /* held_s: since when; 0: it is not held */
+    bool held;
+    double tick_s, next_tick_s, end_by_s, left_s; /* left_s: of its time, while it is held and end_by_s is never */
 };
 
 static void close_others(int keep1, int keep2) {
@@ -226,12 +227,12 @@ static void note_deaths(struct watch *w) {
 
 /* The child leads a process group. What it takes while it is held is not its time. */
 static void hold(struct watch *w, bool held) {
-    if (held == (w->held_s > 0) || w->child_ended) return;
-    double now_s = hn_now_s();
     int sig = held ? SIGSTOP : SIGCONT;
+    if (held == w->held || w->child_ended) return;
     if (kill(-w->child, sig)) kill(w->child, sig); /* it has not made its group yet */
-    if (!held) w->end_by_s += now_s - w->held_s;
-    w->held_s = held ? now_s : 0;
+    if (held) w->left_s = w->end_by_s - hn_now_s();
+    w->end_by_s = held ? 1e18 : hn_now_s() + w->left_s;
+    w->held = held;
 }
 
 static void note_control(struct watch *w) {
@@ -273,7 +274,7 @@ static bool must_end(struct watch *w, hn_proc_end *why) {
         *why = HN_PROC_OUTPUT_LIMIT;
     else if (w->child_ended)
         return true;
-    else if (!(w->held_s > 0) && hn_now_s() >= w->end_by_s)
+    else if (hn_now_s() >= w->end_by_s)
         *why = HN_PROC_WALL_LIMIT;
     else
         return over_tree_limit(w, why);
@@ -281,8 +282,7 @@ static bool must_end(struct watch *w, hn_proc_end *why) {
 }
 
 static void wait_for_news(struct watch *w) {
-    double end_s = w->held_s > 0 ? 1e18 : w->end_by_s;
-    double until_s = end_s < w->next_tick_s ? end_s : w->next_tick_s, left_s = until_s - hn_now_s();
+    double until_s = w->end_by_s < w->next_tick_s ? w->end_by_s : w->next_tick_s, left_s = until_s - hn_now_s();
     struct timespec wait = {0}, *timeout = NULL;
     if (until_s < 1e17) {
         if (left_s > 0) wait = (struct timespec){(time_t)left_s, (long)((left_s - floor(left_s)) * 1e9)};

@@ -186,7 +186,7 @@ static hone_rc begin(slice *s, ahead *x, hone_err *err) {
     side_of(t, &code, x->build.library, &x->side);
     x->balance = hn_lab_balance(t->m, s->k->k, t->symbol, x->side.work, s->k->n_threads) /
                  hn_lab_balance(t->m, s->k->k, t->symbol, s->k->dflt.work, s->k->n_threads);
-    x->state = BUILDING;
+    x->state = BUILDING, x->held = false;
     s->n_building++;
     return HONE_OK;
 }

@@ -200,18 +200,22 @@ static void test_waiting(void) {
 static void test_held(void) {
     hn_proc *p[1];
     hn_proc_result r;
-    hn_proc_spec spec = {
-        .shell = "for i in 1 2 3 4; do sh -c 'sleep 0.05'; done; echo through", .cpu = -1, .wall_s = 1.5};
+    char command[200], late[120];
+    snprintf(late, sizeof late, "%s/late", dir);
+    snprintf(command, sizeof command, "sh -c 'sleep 0.5; echo through; : >%s'; true", late);
+    hn_proc_spec spec = {.shell = command, .cpu = -1, .wall_s = 3};
     hn_proc_start(&spec, &p[0], NULL);
     hn_proc_pause(p[0], true);
-    ok(hn_proc_wait_any(p, 1, 2, NULL) == -1, "proc/held_beyond_its_limit");
+    ok(hn_proc_wait_any(p, 1, 3.2, NULL) == -1, "proc/held_beyond_its_limit");
+    ok(!hn_exists(late), "proc/its_children_are_held");
     hn_proc_pause(p[0], true);
     hn_proc_pause(p[0], false);
     hn_proc_collect(p[0], &r);
     ok(r.end == HN_PROC_EXITED && r.code == 0 && !strcmp(r.out, "through\n"), "proc/goes_on: %d, %s", (int)r.end,
        r.out);
     hn_proc_result_free(&r);
-    spec.shell = "sleep 100";
+    ok(hn_exists(late), "proc/its_children_go_on");
+    spec = (hn_proc_spec){.shell = "sleep 100", .cpu = -1, .wall_s = 0.5};
     hn_proc_start(&spec, &p[0], NULL);
     hn_proc_pause(p[0], true);
     hn_proc_kill(p[0]);
