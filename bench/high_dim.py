@@ -271,7 +271,7 @@ def main():
     p = argparse.ArgumentParser()
     for name in ("cc", "serve", "out", "out-peers", "cache", "source", "objective", "engine", "engines"):
         p.add_argument("--" + name)
-    for name in ("seed", "seeds", "evals", "jobs"):
+    for name in ("seed", "first", "seeds", "evals", "jobs"):
         p.add_argument("--" + name, type=int)
     p.add_argument("sources", nargs="*")
     args = p.parse_args()
@@ -279,9 +279,8 @@ def main():
         return one(args)
     os.makedirs(args.out, exist_ok=True)
     os.makedirs(args.out_peers, exist_ok=True)
-    jobs = [
-        (s, o, e, n) for n in range(args.seeds) for e in args.engines.split(",") for s in args.sources for o in OBJECTIVES
-    ]
+    seeds = range(args.first, args.first + args.seeds)
+    jobs = [(s, o, e, n) for n in seeds for e in args.engines.split(",") for s in args.sources for o in OBJECTIVES]
     results = {}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         futures = {pool.submit(measure, args, *job): job for job in jobs}

@@ -27,7 +27,7 @@ static hone_rc ask_greedy(void *state, const hn_view *view, hn_rng *rng, double 
         memcpy(point, best, g->slots * sizeof *point);
         hn_genes_mutate(g, g->free_gene[hn_rng_below(rng, g->n_free)], rng, point);
         hn_genes_settle(g, point);
-        if (hn_view_fresh(view, point, NULL)) return HONE_OK;
+        if (hn_view_fresh(view, point)) return HONE_OK;
     }
     return hn_view_draw_fresh(view, rng, false, TRIES, point, err);
 }

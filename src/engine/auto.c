@@ -89,7 +89,7 @@ static bool change_best(const rotation *a, const hn_view *v, gene_change *change
             change(genes, genes->free_gene[hn_rng_below(rng, genes->n_free)], rng, point);
         hn_genes_settle(genes, point);
         if (!hn_view_legal(v, point) && hone_point_repair(v->space, hn_rng_next(rng), point, NULL)) continue;
-        if (hn_view_fresh(v, point, NULL)) return true;
+        if (hn_view_fresh(v, point)) return true;
     }
     return false;
 }

@@ -55,8 +55,10 @@ static inline const double *hn_row(const hn_history *h, size_t i) { return h->x 
 static inline bool hn_row_ok(const hn_history *h, size_t i) { return h->cls[i] == HONE_RUN_OK; }
 static inline bool hn_row_feasible(const hn_history *h, size_t i) { return hn_row_ok(h, i) && h->violation[i] <= 0; }
 
-/* Canonical, legal (space and caller) and never told or pending. `hash` may be NULL. */
-bool hn_view_fresh(const hn_view *v, const double *x, uint64_t *hash);
+/* Canonical, legal (space and caller) and never told or pending. */
+bool hn_view_fresh(const hn_view *v, const double *x);
+/* The same of a point whose hash is known. */
+bool hn_view_fresh_as(const hn_view *v, const double *x, uint64_t hash);
 bool hn_view_legal(const hn_view *v, const double *x);
 /* A random legal point; initial: from the seed windows. */
 hone_rc hn_view_draw(const hn_view *v, hn_rng *rng, bool initial, double *x, hone_err *err);

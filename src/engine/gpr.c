@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 4 };
+enum { LANES = 4, ABREAST = 2 * LANES }; /* rows whose covariances are worked out side by side */
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
 typedef int32_t int_lanes __attribute__((vector_size(LANES * sizeof(float))));
 
@@ -232,7 +232,7 @@ hone_rc hn_gpr_tune(hn_gpr *g, const float *x, const float *y, size_t n, int ste
 
 static hone_rc make_room(hn_gpr *g, size_t n, hone_err *err) {
     if (n <= g->room) return HONE_OK;
-    size_t room = (n + n / 2 + 32 + LANES - 1) / LANES * LANES;
+    size_t room = (n + n / 2 + 32 + ABREAST - 1) / ABREAST * ABREAST;
     free_rows(g);
     g->kept = 0;
     g->room = g->stride = room;
@@ -268,18 +268,27 @@ static inline void exp_lanes(lanes *v) {
     *v = p * (lanes)((k + 127) << 23);
 }
 
+/* Matérn-5/2 of LANES squared distances. */
+static inline void covariances(const float *square, float *out) {
+    float distance[LANES];
+    for (size_t k = 0; k < LANES; k++) distance[k] = sqrtf(square[k]);
+    lanes a = *(const lanes *)distance * splat((float)SQRT5), e = -a;
+    exp_lanes(&e);
+    *(lanes *)out = (splat(1.0f) + a + a * a * splat(1.0f / 3)) * e;
+}
+
 /* Covariances of one scaled point with the first n training rows. */
 static void kernel_row(hn_gpr *g, const float *scaled, size_t n) {
-    for (size_t i = 0; i < n; i += LANES) {
-        lanes sum = splat(1e-12f);
-        for (size_t c = 0; c < g->d; c++) {
-            lanes gap = *(const lanes *)(g->column + c * g->stride + i) - splat(scaled[c]);
-            sum += gap * gap;
+    for (size_t i = 0; i < n; i += ABREAST) {
+        const float *column = g->column + i;
+        lanes low = splat(1e-12f), high = low; /* two sums, as one waits for itself */
+        for (size_t c = 0; c < g->d; c++, column += g->stride) {
+            lanes at = splat(scaled[c]), p = *(const lanes *)column - at, q = *(const lanes *)(column + LANES) - at;
+            low += p * p;
+            high += q * q;
         }
-        for (size_t k = 0; k < LANES; k++) sum[k] = sqrtf(sum[k]);
-        lanes a = sum * splat((float)SQRT5), e = -a;
-        exp_lanes(&e);
-        *(lanes *)(g->kernel + i) = (splat(1.0f) + a + a * a * splat(1.0f / 3)) * e;
+        covariances((const float *)&low, g->kernel + i);
+        covariances((const float *)&high, g->kernel + i + LANES);
     }
 }
 

@@ -43,7 +43,7 @@ static hone_rc sparse_step(const hn_view *v, hn_rng *rng, double *point) {
         while (n--) hn_genes_mutate(v->genes, v->genes->free_gene[hn_rng_below(rng, v->genes->n_free)], rng, point);
         hn_genes_settle(v->genes, point);
         if (!hn_view_legal(v, point) && hone_point_repair(v->space, hn_rng_next(rng), point, NULL)) continue;
-        if (hn_view_fresh(v, point, NULL)) return HONE_OK;
+        if (hn_view_fresh(v, point)) return HONE_OK;
     }
     return HONE_E_EXHAUSTED;
 }

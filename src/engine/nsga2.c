@@ -77,7 +77,7 @@ static hone_rc ask_nsga2(void *state, const hn_view *view, hn_rng *rng, double *
         if (!hn_view_legal(view, point) &&
             (view->config->legal || hone_point_repair(view->space, hn_rng_next(rng), point, NULL)))
             continue;
-        if (hn_view_fresh(view, point, NULL)) return HONE_OK;
+        if (hn_view_fresh(view, point)) return HONE_OK;
     }
     return hn_view_draw_fresh(view, rng, false, TRIES, point, err);
 }

@@ -47,7 +47,7 @@ bool hn_pool_offer(hn_pool *p, const hn_view *v, double *x) {
     size_t i = (size_t)hn_mix64(hash) & (p->table_n - 1);
     for (; p->table[i]; i = (i + 1) & (p->table_n - 1))
         if (p->hash[p->table[i] - 1] == hash) return false;
-    if (!hn_view_fresh(v, x, NULL)) return false;
+    if (!hn_view_fresh_as(v, x, hash)) return false;
     memcpy(p->x + p->n * p->slots, x, p->slots * sizeof *x);
     hn_genes_code(v->genes, x, p->code + p->n * p->n_features);
     p->hash[p->n] = hash;

@@ -43,11 +43,11 @@ bool hn_view_legal(const hn_view *v, const double *x) {
     return hone_point_legal(v->space, x, NULL);
 }
 
-bool hn_view_fresh(const hn_view *v, const double *x, uint64_t *hash) {
-    uint64_t h = hone_point_hash(v->space, x);
-    if (hash) *hash = h;
-    return hn_seen_get(&v->search->seen, h, NULL) < HN_IS_PENDING && hn_view_legal(v, x);
+bool hn_view_fresh_as(const hn_view *v, const double *x, uint64_t hash) {
+    return hn_seen_get(&v->search->seen, hash, NULL) < HN_IS_PENDING && hn_view_legal(v, x);
 }
+
+bool hn_view_fresh(const hn_view *v, const double *x) { return hn_view_fresh_as(v, x, hone_point_hash(v->space, x)); }
 
 hone_rc hn_view_draw(const hn_view *v, hn_rng *rng, bool initial, double *x, hone_err *err) {
     if (v->config->draw) {
@@ -67,7 +67,7 @@ hone_rc hn_view_draw_fresh(const hn_view *v, hn_rng *rng, bool initial, size_t t
     for (size_t i = 0; i < tries; i++) {
         hone_rc rc = hn_view_draw(v, rng, initial, x, err);
         if (rc) return rc;
-        if (hn_view_fresh(v, x, NULL)) return HONE_OK;
+        if (hn_view_fresh(v, x)) return HONE_OK;
     }
     return hn_fail(err, HONE_E_EXHAUSTED, "no new point among %zu random ones of space '%s'", tries,
                    hone_space_name(v->space));
@@ -178,7 +178,7 @@ static bool ask_seed(hone_search *s, double *point) {
     for (size_t i = s->config.no_default ? 1 : 0; i <= s->config.n_seeds; i++) {
         memcpy(point, i ? s->seeds + (i - 1) * slots : s->start, slots * sizeof *point);
         if (i && !make_legal(&s->view, hn_mix64(s->config.seed ^ i), point)) continue;
-        if (!hn_view_fresh(&s->view, point, NULL)) continue;
+        if (!hn_view_fresh(&s->view, point)) continue;
         s->origin = i ? "seed" : "default";
         return true;
     }
@@ -227,7 +227,7 @@ static hone_rc scan(hone_search *s, double *point, hone_err *err) {
     for (; s->scan < n; s->scan++) {
         combination(s->genes, s->scan, point);
         hone_point_canon(s->space, point);
-        if (hn_view_fresh(&s->view, point, NULL)) return HONE_OK;
+        if (hn_view_fresh(&s->view, point)) return HONE_OK;
     }
     return hn_fail(err, HONE_E_EXHAUSTED, "every point of space '%s' has been proposed (%zu told, %zu pending)",
                    hone_space_name(s->space), s->history.n_told, s->pending.n);
@@ -248,7 +248,7 @@ hone_rc hone_search_ask(hone_search *s, double *point, hone_err *err) {
     if (!ask_seed(s, x)) {
         s->origin = s->engine->name;
         rc = s->engine->ask(s->state, &s->view, &rng, x, &s->origin, err);
-        if (rc == HONE_E_EXHAUSTED || (!rc && !hn_view_fresh(&s->view, x, NULL))) rc = ask_last(s, &rng, x, err);
+        if (rc == HONE_E_EXHAUSTED || (!rc && !hn_view_fresh(&s->view, x))) rc = ask_last(s, &rng, x, err);
     }
     if (rc) return rc;
     uint64_t hash = hone_point_hash(s->space, x);
