@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_COPIES = 16, SAMPLES = 4096, PAGE_B = 4096, NO_MEMORY = 73 };
+enum { MOST_COPIES = 16, SAMPLES = 4096, PAGE_B = 4096, LARGE_B = 2 << 20, NO_MEMORY = 73 };
 #define COPIES_B ((int64_t)128 << 20)
 /* A candidate's results beside the default's: far beyond what another order of summation does. */
 #define SAME_RTOL 1e-2
@@ -44,6 +44,8 @@ typedef struct bench {
     void **buf[MOST_COPIES];
     uint32_t n_copies, n_in, n_out, turn;
     int64_t *out_b;
+    char *free; /* what is left of the values' memory */
+    int64_t free_b;
     char *scratch;
     int64_t scratch_b, cost; /* scratch: of one thread */
     hnr_pool *pool;          /* NULL: one thread */
@@ -53,13 +55,31 @@ typedef struct bench {
     void **want; /* per result: the default's sampled elements, as floats */
 } bench;
 
-/* Zeroed, at an odd multiple of cache lines, in small pages as a mapped file has them. */
-static char *place(hn_rng *rng, int64_t size_b) {
-    size_t n = (size_t)(size_b + 2 * PAGE_B + 63) / 64 * 64;
-    char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static char *map(int64_t size_b, int advice) {
+    char *p = mmap(NULL, (size_t)size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) _exit(NO_MEMORY);
-    madvise(p, n, MADV_NOHUGEPAGE);
-    return p + 64 * hn_rng_below(rng, PAGE_B / 64);
+    madvise(p, (size_t)size_b, advice);
+    return p;
+}
+
+/* A constant: at any multiple of cache lines, in small pages as a mapped file has them on most machines. */
+static char *place_constant(hn_rng *rng, int64_t size_b) {
+    return map(size_b + 2 * PAGE_B, MADV_NOHUGEPAGE) + 64 * hn_rng_below(rng, PAGE_B / 64);
+}
+
+/* A value or scratch, zeroed: one behind the other in large pages, as an instance's memory has them (hnm_memory), with
+ * gaps of any number of cache lines up to a page. */
+static char *place_value(bench *b, hn_rng *rng, int64_t size_b) {
+    int64_t gap_b = 64 * (int64_t)hn_rng_below(rng, PAGE_B / 64), need_b = (size_b + gap_b + 63) / 64 * 64;
+    if (need_b > b->free_b) {
+        b->free_b = (need_b + 2 * LARGE_B - 1) / LARGE_B * LARGE_B;
+        char *p = map(b->free_b + LARGE_B, MADV_HUGEPAGE);
+        b->free = p + (LARGE_B - (uintptr_t)p % LARGE_B) % LARGE_B;
+    }
+    char *at = b->free + gap_b;
+    b->free += need_b;
+    b->free_b -= need_b;
+    return at;
 }
 
 /* Is parameter i a constant in the kernel's first use? */
@@ -92,9 +112,10 @@ static bool fill_buffers(bench *b, hn_trial *t) {
     for (uint32_t c = 0; c < b->n_copies; c++) {
         b->buf[c] = hn_alloc_n(&b->a, b->n_in + b->n_out + 1u, sizeof **b->buf);
         for (uint32_t i = 0; b->buf[c] && i < b->n_in; i++) {
-            bool own = !c || is_constant(t->m, t->k, i);
-            b->buf[c][i] = own ? place(&rng, bytes_of(&t->in[i])) : b->buf[0][i];
-            if (own) memcpy(b->buf[c][i], t->in[i].data, (size_t)bytes_of(&t->in[i]));
+            bool constant = is_constant(t->m, t->k, i);
+            int64_t size_b = bytes_of(&t->in[i]);
+            b->buf[c][i] = constant ? place_constant(&rng, size_b) : c ? b->buf[0][i] : place_value(b, &rng, size_b);
+            if (constant || !c) memcpy(b->buf[c][i], t->in[i].data, (size_t)size_b);
         }
         for (uint32_t i = 0; b->buf[c] && i < b->n_out; i++) {
             const hn_type *type = hn_type_of(g, body->result[i]);
@@ -103,7 +124,7 @@ static bool fill_buffers(bench *b, hn_trial *t) {
                 if (!hn_dim_eval(g->dims, type->dim[d], b->symbol, &n) || __builtin_mul_overflow(size_b, n, &size_b))
                     return false;
             b->out_b[i] = size_b;
-            b->buf[c][b->n_in + i] = c ? b->buf[0][b->n_in + i] : place(&rng, size_b + 256);
+            b->buf[c][b->n_in + i] = c ? b->buf[0][b->n_in + i] : place_value(b, &rng, size_b + 256);
         }
     }
     return hn_arena_ok(&b->a);
@@ -141,7 +162,7 @@ static void need_scratch(bench *b, int64_t size_b) {
     if (size_b <= b->scratch_b) return;
     hn_rng rng = hn_rng_make(b->lab->seed, 9);
     b->scratch_b = (size_b + 63) / 64 * 64;
-    b->scratch = place(&rng, b->scratch_b * (b->lab->team ? b->lab->team->n : 1));
+    b->scratch = place_value(b, &rng, b->scratch_b * (b->lab->team ? b->lab->team->n : 1));
 }
 
 /* As a model launches it. */
