@@ -245,7 +245,7 @@ def at_marks(curves, marks):
 
 
 def tables(args, results):
-    marks = [m for m in MARKS if m <= args.evals]
+    marks = [m for m in MARKS if m < args.evals] + [args.evals]
     engines = args.engines.split(",")
 
     def rows(wanted):

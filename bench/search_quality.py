@@ -31,7 +31,10 @@ def parse():
     p.add_argument("--ours", default="", help="engines, comma-separated; default: all")
     p.add_argument("--peers", default="", help="peers, comma-separated; 'none'; default: all")
     p.add_argument("spaces", nargs="+")
-    return p.parse_args()
+    args = p.parse_args()
+    if args.evals < int(MARKS[0]):
+        p.error(f"EVALS={args.evals}: the tables show scores after {', '.join(MARKS)} evaluations; give at least {MARKS[0]}")
+    return args
 
 
 def digest(paths):
