@@ -103,7 +103,7 @@ static inline void random_points(hone_target *t, const hone_space *space, const 
 static inline void rule_seeds(hone_target *t, const hone_space *space, const char *compiler, const char *want) {
     double *points;
     size_t n;
-    if (!ok(!hone_target_seeds(t, space, &points, &n, NULL) && n >= 8 && n <= 15, "compiler/%s_has_rule_seeds",
+    if (!ok(!hone_target_seeds(t, space, &points, &n, NULL) && n >= 8 && n <= 20, "compiler/%s_has_rule_seeds",
             compiler))
         return;
     for (size_t i = 0; i < n; i += 3) {
