@@ -21,6 +21,7 @@ STD     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc
 CLI_PKGS := libzip
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
+# Nothing here asks errno of a mathematical function, and square roots that set it are not vectorised.
 ALL_CFLAGS = $(STD) $(WARN) -fno-math-errno -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS)
 
 # The harness is what people link into programs that hone times: built once with these flags, never with a candidate's.

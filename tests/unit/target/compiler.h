@@ -103,10 +103,9 @@ static inline void random_points(hone_target *t, const hone_space *space, const 
 static inline void rule_seeds(hone_target *t, const hone_space *space, const char *compiler, const char *want) {
     double *points;
     size_t n;
-    if (!ok(!hone_target_seeds(t, space, &points, &n, NULL) && n >= 8 && n <= 20, "compiler/%s_has_rule_seeds",
-            compiler))
-        return;
-    for (size_t i = 0; i < n; i += 3) {
+    if (!ok(!hone_target_seeds(t, space, &points, &n, NULL), "compiler/%s_makes_rule_seeds", compiler)) return;
+    ok(n >= 8 && n <= 20, "compiler/%s_has_rule_seeds (%zu)", compiler, n);
+    for (size_t i = 0; i < n; i++) {
         hone_command c;
         char *rsp;
         const double *point = points + i * hone_space_slots(space);
