@@ -27,7 +27,7 @@ ALL_CFLAGS = $(STD) $(WARN) -fno-math-errno -fPIC -fvisibility=hidden $(PKG_CFLA
 # The harness is what people link into programs that hone times: built once with these flags, never with a candidate's.
 HARNESS_CFLAGS := -std=c11 -D_GNU_SOURCE -Iinclude $(WARN) -O2 -fno-fast-math -ffp-contract=off -fPIC
 
-LIB_SRC   := $(sort $(wildcard src/*/*.c))
+LIB_SRC   := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 CLI_SRC   := $(sort $(wildcard cli/*.c))
 BENCH_SRC := $(sort $(wildcard src/bench/*.c))
 LIB_SRC   := $(filter-out $(BENCH_SRC),$(LIB_SRC))
@@ -95,7 +95,7 @@ $(CHART_JS) $(CHART_JS_LICENCE):
 $(BUILD)/obj/src/device/probe.o: src/device/probe_program.h
 
 # The text that goes into compiled models, carried inside the library.
-$(BUILD)/obj/src/emit/runtime.o: $(wildcard src/exec/rt/*.h) src/ir/philox.h
+$(BUILD)/obj/src/backend/cpu/runtime.o: $(wildcard src/backend/cpu/rt/*.h) src/ir/philox.h
 
 $(BUILD)/libhone.a: $(LIB_OBJ)
 	@rm -f $@

@@ -1,6 +1,6 @@
 /* bench/math_text.c — prints the functions of floats as a kernel gets them. usage: math_text DIALECT flags | text */
+#include "backend/cpu/nest_c.h"
 #include "base/str.h"
-#include "emit/nest_c.h"
 
 #include <stdio.h>
 #include <string.h>

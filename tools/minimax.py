@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Coefficients of the polynomials in src/exec/rt/math_*.h.
+"""Coefficients of the polynomials in src/backend/cpu/rt/math_*.h.
 
 usage: tools/minimax.py [NAME ...]        without names: all of them
 

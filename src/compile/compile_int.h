@@ -9,10 +9,10 @@
 #ifndef HN_COMPILE_INT_H
 #define HN_COMPILE_INT_H
 
+#include "backend/backend.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/temp.h"
-#include "emit/emit.h"
 #include "ir/cost.h"
 #include "plan/storage.h"
 

@@ -3,7 +3,7 @@
  * What is particular to a model stands around it: in front, the HNM_ numbers (slots, symbols, arena, weights …);
  * behind, the tables and functions declared at the end. A slot is a pointer to a value; slots of the arena and of the
  * weights are set at creation, those of inputs and outputs by each run. Symbols are m->s[0 …], their error slot
- * m->s[-1] (emit/emit.h). Kernels run in slices of their work that any thread takes: the slices decide nothing.
+ * m->s[-1] (backend/backend.h). Kernels run in slices of their work that any thread takes: the slices decide nothing.
  */
 #ifndef HNM_INSTANCE_H
 #define HNM_INSTANCE_H

@@ -5,11 +5,11 @@
  * weights come from where they come from in the model; activations lie in one place. A measurement is a block of runs,
  * a pair is a block of each side, in the order ABBA; what is reported is each block's time.
  */
+#include "backend/cpu/rt/base.h"
+#include "backend/cpu/rt/pool.h"
 #include "base/clock.h"
 #include "compile/parity_int.h"
 #include "compile/tune_int.h"
-#include "exec/rt/base.h"
-#include "exec/rt/pool.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -210,7 +210,7 @@ static bool in_turn(hn_nest *n, hn_st first, hn_var x, hn_var c, int64_t k) {
 }
 
 /* for x { for c < k }, too short for vectors and results next to each other along both, as vectors of both: the few
- * channels of an image in turn, which are read whole and put in order (emit/nest_c_shuffle.c). */
+ * channels of an image in turn, which are read whole and put in order (backend/cpu/nest_c_shuffle.c). */
 static bool interleave(hn_nest *n, hn_st loop, plan *p) {
     hn_st in = n->st[loop].body, run, vector;
     int64_t k;

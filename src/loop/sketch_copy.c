@@ -2,7 +2,7 @@
  * are contiguous along another.
  *
  * The two loops are brought together and cut into blocks that fit in the first cache, and the blocks into squares of a
- * vector's length, which are read and written whole and turned in registers (emit/nest_c_across.c).
+ * vector's length, which are read and written whole and turned in registers (backend/cpu/nest_c_across.c).
  */
 #include "loop/chain.h"
 #include "loop/loop_int.h"

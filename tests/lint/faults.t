@@ -33,6 +33,8 @@ FAULTS = [
     ("public_header_upwards", "includes", "include/hone/search.h", "#include <hone/tune.h>\n", "engine stands below tune"),
     ("public_header_includes_stdio", "includes", "include/hone/search.h", "#include <stdio.h>\n", "need no more"),
     ("unknown_room", "includes", "src/attic/a.c", "#include <stdio.h>\n", "not in a known room"),
+    ("folder_of_another_room", "includes", "src/compile/a.c", '#include "backend/cpu/nest_c.h"\n', "its headers are its own"),
+    ("folder_inside_a_room_upwards", "includes", "src/backend/cpu/a.c", '#include "compile/runner.h"\n', "backend stands below compile"),
     ("function_of_101_lines", "lengths", "src/base/a.c", LONG, "function 'f' has 101 lines"),
     ("long_function_in_extern_c", "lengths", "src/base/a.h", 'extern "C" {\n' + LONG + "}\n", "function 'f' has 101"),
     ("long_function_beside_texts", "lengths", "cli/a.c", 'const char *t[] = {"}{", /* } */ "{"};\n' + LONG, "'f' has 101"),
@@ -59,6 +61,7 @@ SOUND_TOO = [
     ("calls_of_like_names", "calls", "src/base/a.c", '/* exit() */ int f(void) { return my_exit(1) + x->exit(2) + g("abort()"); }\n'),
     ("documented_json_key", "docs", "cli/cmd_tune.c", 'void f(void) { cli_json_ktext(&j, "path", x); }\n'),
     ("harness_that_prints", "calls", "src/bench/a.c", 'void f(void) { printf("x"); }\n'),
+    ("header_of_its_own_folder", "includes", "src/backend/cpu/a.c", '#include "backend/cpu/nest_c.h"\n#include "loop/nest.h"\n'),
     ("header_of_its_own_room", "includes", "src/engine/a.c", '#include "engine/forest.h"\n'),
 ]
 

@@ -2,9 +2,9 @@
  * and around every midpoint between two neighbours. */
 #include "tap.h"
 
+#include "backend/cpu/rt/base.h"
+#include "backend/cpu/rt/convert.h"
 #include "base/rng.h"
-#include "exec/rt/base.h"
-#include "exec/rt/convert.h"
 #include "ir/tensor.h"
 
 typedef struct format {

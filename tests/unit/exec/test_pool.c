@@ -1,8 +1,8 @@
 /* The thread pool that goes into artifacts. */
 #include "tap.h"
 
-#include "exec/rt/base.h"
-#include "exec/rt/pool.h"
+#include "backend/cpu/rt/base.h"
+#include "backend/cpu/rt/pool.h"
 
 #include <sys/wait.h>
 #include <time.h>

@@ -1,0 +1,89 @@
+/* backend/cpu/dialects.c — one row per instruction set. A row says which vectors the emitter writes and which flags the
+ * C compiler gets; nothing keys on a processor's name.
+ *
+ * All rows: signed arithmetic wraps (the IR's integers do), no multiply and add is contracted on the compiler's own
+ * account (one rounding per operation; where a fused one is wanted the text says so), errno is nobody's business.
+ */
+#include "backend/backend.h"
+
+#include <hone/device.h>
+
+#include <string.h>
+
+#define COMMON                                                                                                         \
+    "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-Wno-psabi"
+
+static const char *const plain[] = {COMMON, NULL};
+static const char *const v3[] = {COMMON, "-march=x86-64-v3", NULL};
+static const char *const v4[] = {COMMON, "-march=x86-64-v4", "-mprefer-vector-width=512", NULL};
+static const char *const v4_vnni[] = {COMMON, "-march=x86-64-v4", "-mavx512vnni", "-mprefer-vector-width=512", NULL};
+static const char *const arm[] = {COMMON, "-march=armv8-a", NULL};
+
+#define X86_V3                                                                                                         \
+    "__builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\") && __builtin_cpu_supports(\"bmi\") && "       \
+    "__builtin_cpu_supports(\"bmi2\")"
+#define X86_V4                                                                                                         \
+    X86_V3 " && __builtin_cpu_supports(\"avx512f\") && __builtin_cpu_supports(\"avx512bw\") && "                       \
+           "__builtin_cpu_supports(\"avx512cd\") && __builtin_cpu_supports(\"avx512dq\") && "                          \
+           "__builtin_cpu_supports(\"avx512vl\")"
+
+static const hn_dialect scalar_row = {
+    .name = "scalar", .summary = "C without vectors, for any compiler", .flags = plain, .rank = -1, .offered = "1"};
+static const hn_dialect generic_row = {.name = "generic",
+                                       .summary = "vectors of 16 bytes, no instruction set assumed",
+                                       .vector_b = 16,
+                                       .n_registers = 16,
+                                       .flags = plain,
+                                       .offered = "1"};
+static const hn_dialect v3_row = {.name = "x86-64-v3",
+                                  .summary = "AVX2 and FMA",
+                                  .vector_b = 32,
+                                  .n_registers = 16,
+                                  .fma = true,
+                                  .flags = v3,
+                                  .processor = "x86-64",
+                                  .rank = 3,
+                                  .offered = X86_V3};
+static const hn_dialect v4_row = {.name = "x86-64-v4",
+                                  .summary = "AVX-512 (F, BW, CD, DQ, VL)",
+                                  .vector_b = 64,
+                                  .n_registers = 32,
+                                  .fma = true,
+                                  .flags = v4,
+                                  .processor = "x86-64",
+                                  .rank = 4,
+                                  .offered = X86_V4};
+static const hn_dialect v4_vnni_row = {.name = "x86-64-v4-vnni",
+                                       .summary = "AVX-512 with products of bytes (VNNI)",
+                                       .vector_b = 64,
+                                       .n_registers = 32,
+                                       .fma = true,
+                                       .bytes = true,
+                                       .flags = v4_vnni,
+                                       .processor = "x86-64",
+                                       .rank = 5,
+                                       .offered = X86_V4 " && __builtin_cpu_supports(\"avx512vnni\")"};
+static const hn_dialect arm_row = {.name = "aarch64",
+                                   .summary = "Armv8 with Advanced SIMD",
+                                   .vector_b = 16,
+                                   .n_registers = 32,
+                                   .fma = true,
+                                   .flags = arm,
+                                   .processor = "aarch64",
+                                   .rank = 1,
+                                   .offered = "(getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0",
+                                   .compiler = "aarch64-linux-gnu-gcc",
+                                   .emulator = "qemu-aarch64"};
+
+const hn_dialect *const hn_dialects[] = {&generic_row, &v3_row, &v4_row, &v4_vnni_row, &arm_row, &scalar_row, NULL};
+
+const hn_dialect *hn_dialect_named(const char *name) {
+    hone_device here;
+    if (!name || !strcmp(name, "native")) {
+        hone_device_detect(&here);
+        name = here.isa;
+    }
+    for (size_t i = 0; hn_dialects[i]; i++)
+        if (!strcmp(hn_dialects[i]->name, name)) return hn_dialects[i];
+    return NULL;
+}

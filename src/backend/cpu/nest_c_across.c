@@ -1,0 +1,104 @@
+/* backend/cpu/nest_c_across.c — squares of floats turned in registers.
+ *
+ * A load that is contiguous along an unrolled loop and strided along the vector loop, both of one length w, is w
+ * vectors of w strided elements each. It is written as w contiguous loads and a transposition by log2(w) rounds of
+ * shuffles, of which each exchanges one bit of the row's number with one of the lane's (Eklundh, "A fast computer
+ * method for matrix transposing", IEEE Trans. Computers C-21, 1972).
+ */
+#include "backend/cpu/nest_c.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool stride_of(hn_c *c, const hn_scalar *x, int lane, hn_dim *stride) {
+    return hn_ix_stride(c->n, x->at, c->lane[lane].var, stride);
+}
+
+/* The unrolled loop along which x is contiguous; -1: x is no square. */
+static int square(hn_c *c, const hn_scalar *x, uint32_t mask, hn_dim *stride) {
+    int vector = hn_c_vector_lane(c);
+    hn_dim along;
+    int64_t one;
+    if (x->kind != HN_SV_LOAD || x->dtype != HONE_F32 || x->n_guard || c->width < 4) return -1;
+    if (c->n->buf[x->buf].space == HN_REG || vector < 0 || !(mask >> vector & 1)) return -1;
+    if (!stride_of(c, x, vector, stride) || hn_c_unit_stride(c, x->at)) return -1;
+    for (int k = 0; k < c->n_lane; k++)
+        if (!c->lane[k].vector && mask >> k & 1 && c->lane[k].n == c->width && stride_of(c, x, k, &along) &&
+            hn_dim_is_int(c->n->dims, along, &one) && one == 1)
+            return k;
+    return -1;
+}
+
+static void shuffle(hn_str *s, int w, int row, int bit, char from, char to) {
+    int low = row & ~bit;
+    hn_str_addf(s, "    const hnk_f32_x%d %c%d = __builtin_shufflevector(%c%d, %c%d", w, to, row, from, low, from,
+                low | bit);
+    for (int l = 0; l < w; l++) {
+        bool second = (l & bit) != 0;
+        hn_str_addf(s, ", %d", row & bit ? (second ? w + l : l + bit) : (second ? w + l - bit : l));
+    }
+    hn_str_add(s, ");\n");
+}
+
+static void function(hn_c *c) {
+    char head[32];
+    int w = c->width;
+    snprintf(head, sizeof head, "HNK_ACROSS_X%d", w);
+    if (!hn_c_once(c, head)) return;
+    hn_str *s = c->folds;
+    hn_str_addf(s,
+                "HNR __attribute__((always_inline)) void hnk_across_f32_x%d(const float *p, int64_t n, hnk_f32_x%d *v) "
+                "{\n",
+                w, w);
+    for (int r = 0; r < w; r++)
+        hn_str_addf(s, "    const hnk_f32_x%d a%d = *(const hnk_f32_x%du *)(p + %d*n);\n", w, r, w, r);
+    char from = 'a';
+    for (int bit = 1; bit < w; bit *= 2, from++)
+        for (int r = 0; r < w; r++) shuffle(s, w, r, bit, from, (char)(from + 1));
+    for (int r = 0; r < w; r++) hn_str_addf(s, "    v[%d] = %c%d;\n", r, from, r);
+    hn_str_add(s, "}\n#endif\n");
+}
+
+static void turned(hn_c *c, hn_sv id, int along, hn_dim stride) {
+    const hn_scalar *x = &c->n->sv[id];
+    hn_str at = {0}, step = {0}, name = {0};
+    const hn_nbuf *b = &c->n->buf[x->buf];
+    hn_lane *l = &c->lane[along];
+    l->at = 0;
+    hn_c_ix(c, &at, x->at, "0");
+    hn_c_dim(c, &step, stride);
+    hn_c_name(c, &name, id);
+    hn_c_line(c, "hnk_f32_x%d sq_%s[%d];", c->width, name.text, c->width);
+    hn_c_line(c, "hnk_across_f32_x%d(&%c%u[%s], %s, sq_%s);", c->width, b->space == HN_PARAM ? 'p' : 't', b->index,
+              at.text, step.text, name.text);
+    for (l->at = 0; l->at < l->n; l->at++) {
+        hn_str one = {0};
+        hn_c_name(c, &one, id);
+        hn_c_line(c, "const hnk_f32_x%d %s = sq_%s[%lld];", c->width, one.text, name.text, (long long)l->at);
+        hn_str_free(&one);
+    }
+    l->at = 0;
+    hn_str_free(&at);
+    hn_str_free(&step);
+    hn_str_free(&name);
+}
+
+static void each(hn_c *c, hn_sv id, int k, int along, hn_dim stride) {
+    if (k == c->n_lane) {
+        turned(c, id, along, stride);
+        return;
+    }
+    hn_lane *l = &c->lane[k];
+    int64_t n = !l->vector && k != along && c->sv_mask[id] >> k & 1 ? l->n : 1;
+    for (l->at = 0; l->at < n; l->at++) each(c, id, k + 1, along, stride);
+    l->at = 0;
+}
+
+bool hn_c_across(hn_c *c, hn_sv id) {
+    hn_dim stride;
+    int along = square(c, &c->n->sv[id], c->sv_mask[id], &stride);
+    if (along < 0) return false;
+    function(c);
+    each(c, id, 0, along, stride);
+    return true;
+}
