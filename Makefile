@@ -60,14 +60,14 @@ $(BUILD)/obj/%.o: %.c
 # The reader of ONNX files, written by protoc-c from our description of the format; its code is not ours to warn about.
 PROTO_H   := $(BUILD)/gen/onnx.pb-c.h
 PROTO_OBJ := $(BUILD)/obj/gen/onnx.pb-c.o
-$(PROTO_H) $(BUILD)/gen/onnx.pb-c.c &: src/import/onnx.proto
+$(PROTO_H) $(BUILD)/gen/onnx.pb-c.c &: src/onnx/onnx.proto
 	@mkdir -p $(@D)
-	protoc-c --proto_path=src/import --c_out=$(BUILD)/gen onnx.proto
+	protoc-c --proto_path=src/onnx --c_out=$(BUILD)/gen onnx.proto
 $(PROTO_OBJ): $(BUILD)/gen/onnx.pb-c.c $(PROTO_H)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -w -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS) -isystem $(BUILD)/gen -c $< -o $@
-$(filter $(BUILD)/obj/src/import/%,$(LIB_OBJ)): $(PROTO_H)
-$(filter $(BUILD)/obj/src/import/%,$(LIB_OBJ)): ALL_CFLAGS += -isystem $(BUILD)/gen
+$(filter $(BUILD)/obj/src/onnx/%,$(LIB_OBJ)): $(PROTO_H)
+$(filter $(BUILD)/obj/src/onnx/%,$(LIB_OBJ)): ALL_CFLAGS += -isystem $(BUILD)/gen
 
 # The supervisor of child processes: a small static program, carried inside the library (src/base/proc_image.c).
 SUPERVISOR     := $(BUILD)/obj/hone-supervisor

@@ -9,7 +9,7 @@ public headers alone. A third-party library is included by the one room that wra
 import os, re, sys
 
 ROOMS = ["base", "device", "space", "engine", "measure", "record", "target", "tune", "prove", "report",
-         "ir", "import", "pass", "loop", "backend", "plan", "exec", "compile"]
+         "ir", "onnx", "pass", "loop", "backend", "plan", "exec", "compile"]
 # The compiler's wing stands beside the tuner's: it sees the base below both; only `compile` sees the tuner, by its public headers.
 WING = ROOMS[ROOMS.index("ir"):]
 PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "measure", "record": "record",
@@ -17,13 +17,13 @@ PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "meas
           "target": "target", "tune": "tune", "prove": "prove", "report": "report", "pack": "prove", "bench": "bench",
           "process": "base",
           "winners": "record", "tune_model": "compile",
-          "device": "device", "ir": "ir", "import": "import", "model": "exec", "compile": "compile", "profile": "compile"}
+          "device": "device", "ir": "ir", "import": "onnx", "model": "exec", "compile": "compile", "profile": "compile"}
 # Across rooms all the same, with the reason.
 ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that the harness writes and measure reads
            ("compile", "backend/cpu/rt/base.h"), ("compile", "backend/cpu/rt/pool.h"),  # the lab's thread pool
            ("measure", "hone/bench.h"),  # the element types in it
            ("exec", "hone/compile.h")}  # its second half, hone_program_*, is exec's
-WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "protobuf-c/protobuf-c.h": "import"}
+WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "protobuf-c/protobuf-c.h": "onnx"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 

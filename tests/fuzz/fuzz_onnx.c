@@ -1,7 +1,7 @@
 /* tests/fuzz/fuzz_onnx.c — the importer. The first byte says what the model is: 0 (or '0'): the bytes that follow;
  * k: sample k of onnx_write.h with edits of four bytes each (what, where, where, with). What is imported must be a
  * graph that verifies and prints; anything else must be an error with a text. */
-#include "../unit/import/onnx_write.h"
+#include "../unit/onnx/onnx_write.h"
 
 #include <hone/import.h>
 #include <hone/ir.h>

@@ -1,0 +1,134 @@
+/* import.c — from an opened model to a graph: inputs, nodes, outputs, and what is said at the end. */
+#include "base/err.h"
+#include "onnx/import_int.h"
+
+#include <onnx.pb-c.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names of initialisers: inputs of the same name are constants (IR versions up to 3 list every one as an input). */
+static hn_names initialisers(hn_importer *im, const HnOnnx__Graph *g) {
+    hn_names set = {0};
+    for (size_t i = 0; i < g->n_initializer; i++)
+        if (g->initializer[i]->name) hn_names_put(&set, im->arena, g->initializer[i]->name, g->initializer[i]);
+    for (size_t i = 0; i < g->n_sparse_initializer; i++) {
+        HnOnnx__Tensor *v = g->sparse_initializer[i]->values;
+        if (v && v->name) hn_names_put(&set, im->arena, v->name, v);
+    }
+    return set;
+}
+
+static void add_input(hn_importer *im, hn_scope *s, const HnOnnx__ValueInfo *v) {
+    hn_type t;
+    const char *why, *name = v->name ? v->name : "";
+    if (!name[0]) {
+        hn_import_wrong(im, HONE_E_INPUT, "an input of the graph has no name");
+    } else if (hn_import_type(im, v->type, name, &t, &why)) {
+        hn_scope_bind(im, s, name, hn_bound_tensor(im, hn_param(im->g, 0, name, &t)));
+    } else {
+        hn_import_refuse(im, "input '%s' of the graph %s", hn_shown(im->arena, name), why);
+        hn_scope_bind(im, s, name, hn_bound_poison());
+    }
+}
+
+static void add_inputs(hn_importer *im, hn_scope *s, const HnOnnx__Graph *g) {
+    hn_names set = initialisers(im, g);
+    for (size_t i = 0; i < g->n_input && hn_import_ok(im); i++)
+        if (!g->input[i]->name || !hn_names_get(&set, g->input[i]->name)) add_input(im, s, g->input[i]);
+}
+
+static void add_output(hn_importer *im, hn_scope *s, const HnOnnx__ValueInfo *v) {
+    const char *name = v->name ? v->name : "", *shown = hn_shown(im->arena, name);
+    const hn_bound *b = hn_scope_find(s, name);
+    hone_dtype declared;
+    if (b && b->kind == HN_BOUND_OPTIONAL && b->n) b = b->item[0];
+    if (!b)
+        hn_import_wrong(im, HONE_E_INPUT, "nothing defines the graph's output '%s'", shown);
+    else if (b->kind == HN_BOUND_POISON)
+        return;
+    else if (b->kind != HN_BOUND_TENSOR)
+        hn_import_refuse(im, "output '%s' of the graph is a sequence or an empty optional", shown);
+    else if (v->type && v->type->tensor_type && hn_dtype_from_onnx(v->type->tensor_type->elem_type, &declared) &&
+             declared != hn_type_of(im->g, b->v)->dtype)
+        hn_import_wrong(im, HONE_E_INPUT, "output '%s' is declared as %s, but its node makes %s", shown,
+                        hn_dtype_of(declared)->text, hn_dtype_of(hn_type_of(im->g, b->v)->dtype)->text);
+    else
+        hn_result(im->g, 0, b->v, name);
+}
+
+static void import_model(hn_importer *im) {
+    const HnOnnx__Model *m = hn_onnx_model(im->m);
+    hn_frame frame = {.opset = m->opset_import, .n_opset = m->n_opset_import};
+    hn_scope s = {.frame = &frame};
+    hn_list_functions(im);
+    add_inputs(im, &s, m->graph);
+    if (hn_import_ok(im)) im->err.rc = hn_check_symbol_options(im, &im->err);
+    if (hn_import_ok(im)) hn_import_graph(im, &s, m->graph);
+    for (size_t i = 0; i < m->graph->n_output && hn_import_ok(im); i++) add_output(im, &s, m->graph->output[i]);
+    if (!m->graph->n_output) hn_import_wrong(im, HONE_E_INPUT, "the graph has no outputs");
+}
+
+/* What the import came to. */
+static hone_rc verdict(hn_importer *im, const char *path, hone_err *err) {
+    if (!im->err.rc && im->g->err.rc) im->err = im->g->err;
+    if (im->err.rc) return hn_fail(err, im->err.rc, "'%s': %s", path, im->err.text);
+    if (!hn_arena_ok(im->arena) || !hn_arena_ok(&im->g->arena) || im->report.failed)
+        return hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", path);
+    if (!im->n_refused) return HONE_OK;
+    int first = (int)strcspn(im->report.text, "\n");
+    if (im->n_refused == 1)
+        return hn_fail(err, HONE_E_UNSUPPORTED, "'%s' cannot be compiled: %.*s", path, first, im->report.text);
+    return hn_fail(err, HONE_E_UNSUPPORTED, "'%s' cannot be compiled: %.*s; and %zu more (hone inspect lists them)",
+                   path, first, im->report.text, im->n_refused - 1);
+}
+
+static void let_go(void *hold) { hn_onnx_close(hold); }
+
+/* Takes the model over. */
+static hone_rc import(hn_onnx *m, const char *path, const hone_import_options *options, hone_graph **out, char **report,
+                      hone_err *err) {
+    hn_importer im = {.m = m, .arena = hn_onnx_arena(m), .g = hn_graph_new()};
+    if (!im.g) {
+        hn_onnx_close(m);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", path);
+    }
+    im.g->hold = m;
+    im.g->let_go = let_go;
+    hone_rc rc = hn_read_symbol_options(&im, options, err);
+    if (!rc) {
+        import_model(&im);
+        rc = verdict(&im, path, err);
+    }
+    if (!rc) {
+        hn_sweep(im.g);
+        hone_err why = {0};
+        rc = hn_verify(im.g, &why);
+        if (rc == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* sizes that leave the region that defines them, say */
+        if (rc) hn_fail(err, rc, "'%s' cannot be compiled: %s", path, why.text);
+    }
+    if (report) *report = hn_str_take(&im.report);
+    hn_str_free(&im.report);
+    if (rc) {
+        hn_graph_free(im.g);
+    } else {
+        hn_graph_seal(im.g);
+        *out = im.g;
+    }
+    return rc;
+}
+
+hone_rc hone_import_onnx(const char *path, const hone_import_options *options, hone_graph **out, char **report,
+                         hone_err *err) {
+    hn_onnx *m;
+    hone_rc rc = hn_onnx_open(path, options ? options->max_file_b : 0, &m, err);
+    if (rc && report) *report = NULL;
+    return rc ? rc : import(m, path, options, out, report, err);
+}
+
+hone_rc hone_import_onnx_memory(const void *data, size_t n, const hone_import_options *options, hone_graph **out,
+                                char **report, hone_err *err) {
+    hn_onnx *m;
+    hone_rc rc = hn_onnx_parse(data, n, &m, err);
+    if (rc && report) *report = NULL;
+    return rc ? rc : import(m, "model in memory", options, out, report, err);
+}

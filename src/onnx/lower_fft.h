@@ -1,0 +1,14 @@
+/* onnx/lower_fft.h — the fast Fourier transform of a constant length, in primitives. */
+#ifndef HN_LOWER_FFT_H
+#define HN_LOWER_FFT_H
+
+#include "onnx/lower_vec.h"
+
+typedef struct hn_complex {
+    hn_val re, im;
+} hn_complex;
+bool hn_fft_fits(int64_t n); /* no too large prime factor, tables of a sensible size */
+/* x [rows, n], both parts floats of one type; not divided by n. */
+hn_complex hn_fft(hn_builder *b, hn_complex x, hn_dim rows, int64_t n, bool inverse);
+
+#endif

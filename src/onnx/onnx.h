@@ -1,0 +1,46 @@
+/* onnx/onnx.h — an ONNX file taken apart: the model's messages and the numbers of its tensors.
+ *
+ * Owns: the messages, and mappings of external data, until hn_onnx_close. Tensors borrow from it wherever the bytes
+ * can be used as they are.   Threads: one at a time.
+ * Errors: E_IO, E_INPUT (damaged or lying: sizes are held against what the file has before memory is taken), E_LIMIT,
+ * E_UNSUPPORTED (element types that hone lacks), E_NOMEM.
+ */
+#ifndef HN_ONNX_H
+#define HN_ONNX_H
+
+#include "base/str.h"
+#include "ir/tensor.h"
+
+struct HnOnnx__Model;
+struct HnOnnx__Tensor;
+struct HnOnnx__SparseTensor;
+
+typedef struct hn_onnx hn_onnx;
+
+/* max_b: larger files are E_LIMIT; 0: no limit. */
+hone_rc hn_onnx_open(const char *path, uint64_t max_b, hn_onnx **out, hone_err *err);
+/* From memory, which is not needed afterwards; external data is then an error. */
+hone_rc hn_onnx_parse(const void *data, size_t n, hn_onnx **out, hone_err *err);
+void hn_onnx_close(hn_onnx *m); /* accepts NULL */
+const struct HnOnnx__Model *hn_onnx_model(const hn_onnx *m);
+hn_arena *hn_onnx_arena(hn_onnx *m); /* lives as long as the model */
+
+/* `what` names the tensor in messages ("initializer 'w'"). */
+hone_rc hn_onnx_tensor(hn_onnx *m, const struct HnOnnx__Tensor *t, const char *what, hn_tensor *out, hone_err *err);
+hone_rc hn_onnx_sparse(hn_onnx *m, const struct HnOnnx__SparseTensor *t, const char *what, hn_tensor *out,
+                       hone_err *err);
+
+/* A whole file, mapped for reading; n = 0 maps nothing. E_IO for what is no regular file. */
+typedef struct hn_mapping {
+    void *at;
+    size_t n;
+} hn_mapping;
+hone_rc hn_map_file(const char *path, hn_mapping *out, hone_err *err);
+void hn_unmap(hn_mapping *m);
+
+/* A name out of a model, fit for a message: control bytes and what is no UTF-8 escaped as \xNN, at most 120 bytes. */
+const char *hn_shown(hn_arena *a, const char *name);
+/* Name of an ONNX element type ("string", "complex64"), for messages. */
+const char *hn_onnx_dtype_name(int code);
+
+#endif
