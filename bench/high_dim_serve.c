@@ -140,7 +140,7 @@ static json_t *start(server *s, const char *text) {
         return json_pack("{s:s}", "end", "expected: open ENGINE SEED EVALS");
     hone_search_close(s->search);
     s->search = NULL;
-    hone_search_config config = {
+    hone_search_options config = {
         .engine = engine, .seed = seed, .budget = (size_t)evals, .seeds = s->seeds, .n_seeds = s->n_seeds};
     return hone_search_open(s->space, &config, &s->search, &err) ? failure(&err) : json_object();
 }
@@ -162,7 +162,7 @@ static json_t *tell(server *s, const char *text) {
     double value;
     hone_err err = {0};
     hone_outcome seen = {.cls = HONE_RUN_OK};
-    if (!s->search || sscanf(text, "%63s %lf", name, &value) != 2 || !hone_class_parse(name, &seen.cls))
+    if (!s->search || sscanf(text, "%63s %lf", name, &value) != 2 || !hone_outcome_class_parse(name, &seen.cls))
         return json_pack("{s:s}", "end", "expected: tell CLASS VALUE");
     seen.value[0] = value;
     return hone_search_tell(s->search, s->point, &seen, &err) ? failure(&err) : json_object();

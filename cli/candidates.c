@@ -63,7 +63,7 @@ static hone_rc from_controls(const char *path, const hone_workload *w, cli_candi
 
 /* Adds what is worth proving, with what the search claimed of it. */
 static void add_best(const cli *c, const hone_report *r, cli_candidates *x) {
-    hone_candidate best[HONE_CANDIDATES_MAX];
+    hone_report_candidate best[HONE_CANDIDATES_MAX];
     size_t n = hone_report_candidates(r, (size_t)cli_count(c, "top", 0), best);
     for (size_t i = 0; i < n; i++) {
         cli_candidate *one = add(x, cli_strdup(best[i].trial->trial->point), best[i].trial->trial->id);

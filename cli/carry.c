@@ -60,7 +60,7 @@ static hone_rc fill_cell(matrix *m, size_t i, size_t k, const hone_prove_options
     if (rc) return rc;
     x->alien = strncmp(x->dropped, "compiler =", 10) == 0;
     const char *one = point;
-    if (!x->alien) rc = hone_validate(m->w[k], &one, 1, 0, o, &x->proofs, err);
+    if (!x->alien) rc = hone_prove_validate(m->w[k], &one, 1, 0, o, &x->proofs, err);
     hone_free(point);
     return rc;
 }

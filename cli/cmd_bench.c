@@ -9,12 +9,12 @@ typedef struct contest {
     const char *pattern;
     const hone_model *model;
     hone_peer *peer; /* NULL: alone */
-    hone_model_bench seen;
+    hone_latency seen;
 } contest;
 
 /* --- what was seen ------------------------------------------------------------------------------------------------ */
 
-static void table_row(cli_table *t, const char *name, const hone_series *s) {
+static void table_row(cli_table *t, const char *name, const hone_latency_series *s) {
     char b[6][CLI_TEXT_N];
     hone_interval i = s->p50_s;
     cli_table_cell(t, "%s", name);
@@ -40,7 +40,7 @@ static void put_text(const cli *c, const contest *t, const char *name) {
     }
 }
 
-static void json_series(cli_json *j, const char *name, const hone_series *s) {
+static void json_series(cli_json *j, const char *name, const hone_latency_series *s) {
     hone_interval i = s->p50_s;
     cli_json_object(j);
     cli_json_ktext(j, "who", name);
@@ -88,18 +88,18 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     if (rc) return rc;
     t->model = m->model;
     rc = open_peer(c, t, &in, err);
-    hone_bench_options options = {.pattern = t->pattern,
-                                  .n_threads = (uint32_t)cli_count(c, "threads", 0),
-                                  .max_s = cli_seconds(c, "time", 3),
-                                  .seed = seed,
-                                  .peer = t->peer};
-    if (!rc) rc = hone_model_random_refused(m->model, hone_bench_model(m->model, in.a, &options, &t->seen, err), err);
+    hone_latency_options options = {.pattern = t->pattern,
+                                    .n_threads = (uint32_t)cli_count(c, "threads", 0),
+                                    .max_s = cli_seconds(c, "time", 3),
+                                    .seed = seed,
+                                    .peer = t->peer};
+    if (!rc) rc = hone_inputs_refused(m->model, hone_latency_measure(m->model, in.a, &options, &t->seen, err), err);
     cli_model_unlink(m); /* nothing is left where a closed pipe ends the run */
     if (!rc && c->json)
         put_json(c, t);
     else if (!rc)
         put_text(c, t, "hone");
-    hone_model_bench_free(&t->seen);
+    hone_latency_free(&t->seen);
     hone_peer_close(t->peer);
     cli_arrays_free(&in);
     return rc;

@@ -25,7 +25,7 @@ hone_rc cli_canary(const hone_workload *workload, hone_prove_options options, cl
         options.event = on_event;
         options.ctx = live;
     }
-    hone_rc rc = hone_canary(workload, &options, &r, err);
+    hone_rc rc = hone_canary_run(workload, &options, &r, err);
     if (rc) return rc;
     if (!r.passed) rc = cli_fail(err, HONE_E_CANARY, "canary: %s", r.text);
     if (out)

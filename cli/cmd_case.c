@@ -62,7 +62,7 @@ static hone_rc read_inputs(const hone_graph *g, const char *set, values *in, hon
     for (size_t i = 0; i < n && !rc; i++) {
         char *path = cli_format("%s/input_%zu.pb", set ? set : "", i);
         if (set)
-            rc = hone_read_tensor_pb(path, &in->item[i], err);
+            rc = hone_import_tensor(path, &in->item[i], err);
         else if (!(rc = hone_graph_input(g, i, &port, err)))
             rc = ramp(&port, &in->item[i], err);
         free(path);
@@ -121,7 +121,7 @@ static void runner_close(runner *r) {
 static hone_rc runner_run(const runner *r, const values *in, values *out, hone_err *err) {
     size_t n = hone_graph_outputs(r->graph);
     if (n > MAX_PORTS) return cli_fail(err, HONE_E_LIMIT, "more than %d outputs", MAX_PORTS);
-    hone_rc rc = r->compiled.program ? hone_program_run(r->compiled.program, in->item, in->n, out->item, n, err)
+    hone_rc rc = r->compiled.program ? hone_artifact_run(r->compiled.program, in->item, in->n, out->item, n, err)
                                      : hone_graph_run(r->graph, in->item, in->n, out->item, n, err);
     if (!rc) out->n = n;
     return rc;
@@ -134,7 +134,7 @@ static bool judge_outputs(const values *got, const char *prefix, bool types_only
     for (size_t i = 0; i < got->n && good; i++) {
         hone_array want;
         char *path = cli_format("%soutput_%zu.pb", prefix, i);
-        if (hone_read_tensor_pb(path, &want, &err)) {
+        if (hone_import_tensor(path, &want, &err)) {
             set_error(out, &err);
             good = false;
         } else {

@@ -128,7 +128,7 @@ static hone_rc check_all(cli *c, const cli_paths *files, cli_checked *list, size
     for (*n = 0; *n < files->n && !rc; *n += !rc) {
         double from = now_s();
         list[*n].path = files->path[*n];
-        rc = hone_check(files->path[*n], &o, &list[*n].result, err);
+        rc = hone_check_controls(files->path[*n], &o, &list[*n].result, err);
         list[*n].seconds = now_s() - from;
     }
     cli_live_end(&live);

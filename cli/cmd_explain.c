@@ -149,7 +149,7 @@ static hone_rc explain(cli *c, const cli_chosen *from, hone_err *err) {
     hone_explanation x;
     hone_prove_options o = cli_prove_options(c, from->store, &live, on);
     cli_live_begin(&live, c, on.resized);
-    hone_rc rc = hone_explain(from->workload, from->point, &o, &x, err);
+    hone_rc rc = hone_prove_explain(from->workload, from->point, &o, &x, err);
     cli_live_end(&live);
     if (rc) return rc;
     if (c->json)

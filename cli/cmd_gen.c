@@ -4,10 +4,10 @@
 #include <hone/import.h>
 
 static void list_json(cli *c) {
-    hone_architecture a;
+    hone_gen_architecture a;
     cli_json j = cli_json_begin(c, false);
     cli_json_array(&j);
-    for (size_t i = 0; hone_gen_architecture(i, &a); i++) {
+    for (size_t i = 0; hone_gen_architecture_at(i, &a); i++) {
         cli_json_object(&j);
         cli_json_ktext(&j, "name", a.name);
         cli_json_ktext(&j, "summary", a.summary);
@@ -17,11 +17,11 @@ static void list_json(cli *c) {
 }
 
 static void list_architectures(cli *c) {
-    hone_architecture a;
+    hone_gen_architecture a;
     cli_table *t = cli_table_new("lx");
     cli_table_head(t, "architecture");
     cli_table_head(t, "what it is");
-    for (size_t i = 0; hone_gen_architecture(i, &a); i++) {
+    for (size_t i = 0; hone_gen_architecture_at(i, &a); i++) {
         cli_table_cell(t, "%s", a.name);
         cli_table_cell(t, "%s", a.summary);
     }

@@ -107,7 +107,7 @@ static void print_text(const cli *c, const json_t *j) {
 
 static hone_rc run_inspect(cli *c, hone_err *err) {
     char *text;
-    hone_rc rc = hone_inspect_onnx(c->arg[0], &text, err);
+    hone_rc rc = hone_import_inspect(c->arg[0], &text, err);
     if (rc) return rc;
     if (c->json) {
         cli_json j = cli_json_begin(c, true);

@@ -7,7 +7,7 @@
 
 static hone_rc run_keygen(cli *c, hone_err *err) {
     const char *path = c->arg[0];
-    hone_rc rc = hone_keygen(path, cli_text(c, "comment", NULL), err);
+    hone_rc rc = hone_key_generate(path, cli_text(c, "comment", NULL), err);
     if (rc) return rc;
     char *pub = cli_format("%s.pub", path);
     if (c->json) {

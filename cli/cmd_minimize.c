@@ -198,7 +198,7 @@ static hone_rc prove(result *x, hone_prove_options *o, hone_proofs *proofs, hone
     }
     if (!x->r->n_after || cli_given(x->c, "no-proof")) return HONE_OK;
     o->variants = 0; /* a proof's own number */
-    hone_rc rc = hone_validate(x->from->workload, &x->r->point, 1, x->from->session, o, proofs, err);
+    hone_rc rc = hone_prove_validate(x->from->workload, &x->r->point, 1, x->from->session, o, proofs, err);
     if (rc) return rc;
     x->proofs = proofs;
     if (!proofs->proof[0].kept) {
@@ -221,7 +221,7 @@ static hone_rc minimize(cli *c, const cli_chosen *from, hone_err *err) {
     hone_rc rc = cli_share(c, "keep", 1, &o.keep_gain, err);
     if (!rc && cli_given(c, "keep") && o.keep_gain <= 0)
         rc = cli_fail(err, HONE_E_USAGE, "--keep 0 keeps nothing: say a share above 0, or leave it out");
-    if (!rc) rc = hone_minimize(from->workload, from->point, &o, &r, err);
+    if (!rc) rc = hone_prove_minimize(from->workload, from->point, &o, &r, err);
     if (rc) {
         cli_live_end(&live);
         return rc;

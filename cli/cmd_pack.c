@@ -122,7 +122,7 @@ static const char *outcome(const hone_proof *p) {
     bool judged = p->n_objectives && isfinite(p->overall[0].gain.mid);
     bool broken = p->why == HONE_REJECT_FAILS || p->why == HONE_REJECT_PARITY || p->why == HONE_REJECT_LIMIT ||
                   p->why == HONE_REJECT_SAME;
-    return judged && !broken ? word[p->overall[0].finding] : hone_reject_name(p->why);
+    return judged && !broken ? word[p->overall[0].finding] : hone_proof_reject_name(p->why);
 }
 
 static void try_text(const cli *c, const cli_pack *k, const hone_proofs *proofs) {
@@ -201,7 +201,7 @@ static hone_rc try_points(cli *c, const hone_workload *w, const cli_pack *k, con
     cli_signals on = cli_catch_signals(false);
     hone_prove_options o = read_options(c, store, &live, on);
     cli_live_begin(&live, c, on.resized);
-    hone_rc rc = k->fits.n_points ? hone_validate(w, k->point, k->fits.n_points, 0, &o, &proofs, err) : HONE_OK;
+    hone_rc rc = k->fits.n_points ? hone_prove_validate(w, k->point, k->fits.n_points, 0, &o, &proofs, err) : HONE_OK;
     cli_live_end(&live);
     if (rc) return rc;
     if (c->json)

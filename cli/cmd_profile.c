@@ -17,11 +17,11 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     const hone_model *m = open->model;
     hone_profile p;
     cli_arrays in = {0};
-    hone_bench_options options = {.n_threads = (uint32_t)cli_count(c, "threads", 0),
-                                  .max_s = cli_seconds(c, "time", 3)};
+    hone_latency_options options = {.n_threads = (uint32_t)cli_count(c, "threads", 0),
+                                    .max_s = cli_seconds(c, "time", 3)};
     hone_rc rc = cli_arrays_random(m, cli_text(c, "size", NULL), cli_count(c, "seed", 1), &in, err);
     if (rc) return rc;
-    rc = hone_model_random_refused(m, hone_profile_model(m, in.a, &options, &p, err), err);
+    rc = hone_inputs_refused(m, hone_profile_model(m, in.a, &options, &p, err), err);
     cli_arrays_free(&in);
     if (rc) return rc;
     cli_model_unlink(open); /* nothing is left where a closed pipe ends the run */

@@ -10,8 +10,8 @@
 
 static const char *const stage[4] = {"25", "50", "100", "200"};
 
-static hone_replay_config config_of(const cli *c, const char **engine_options) {
-    hone_replay_config config = {
+static hone_replay_options config_of(const cli *c, const char **engine_options) {
+    hone_replay_options config = {
         .engine = cli_text(c, "engine", "auto"),
         .n_evals = cli_count(c, "evals", 200),
         .n_seeds = cli_count(c, "seeds", 50),
@@ -26,7 +26,7 @@ static hone_replay_config config_of(const cli *c, const char **engine_options) {
 }
 
 /* One line per space; the first five keys and their order are part of the interface. */
-static void line_json(cli *c, const char *space, const hone_replay_config *g, const hone_replay_result *r) {
+static void line_json(cli *c, const char *space, const hone_replay_options *g, const hone_replay_result *r) {
     cli_json j = cli_json_begin(c, true);
     cli_json_object(&j);
     cli_json_ktext(&j, "space", space);
@@ -81,7 +81,7 @@ static double over_spaces(const score *s, size_t n, int k, bool geometric) {
     for (size_t i = 0; i < n; i++) x[i] = k < 4 ? s[i].fraction[k] : k == 4 ? s[i].evals_to_95 : s[i].ask_us;
     bool bad = false;
     for (size_t i = 0; i < n; i++) bad |= !isfinite(x[i]) || (geometric && x[i] <= 0);
-    mean = bad ? NAN : geometric ? hone_geomean(x, NULL, n) : hone_mean(x, n);
+    mean = bad ? NAN : geometric ? hone_stat_geomean(x, NULL, n) : hone_stat_mean(x, n);
     free(x);
     return mean;
 }
@@ -95,7 +95,7 @@ static void summary_row(cli_table *t, const score *s, size_t n, bool geometric) 
     cli_table_ink(t, CLI_BOLD);
 }
 
-static void print_scores(const cli *c, const hone_replay_config *g, const score *s, size_t n) {
+static void print_scores(const cli *c, const hone_replay_options *g, const score *s, size_t n) {
     printf("%s, %zu evaluations, %zu seeds, constraints %s: mean %s after n evaluations\n", g->engine, g->n_evals,
            g->n_seeds, g->constraints_known ? "known" : "unknown",
            g->two_objectives ? "share of the front's hypervolume" : "fraction of the best");
@@ -107,12 +107,12 @@ static void print_scores(const cli *c, const hone_replay_config *g, const score 
     cli_table_print(c, t, stdout, cli_width(stdout));
 }
 
-static hone_rc replay_one(cli *c, const char *path, const hone_replay_config *g, score *s, hone_err *err) {
+static hone_rc replay_one(cli *c, const char *path, const hone_replay_options *g, score *s, hone_err *err) {
     hone_recording *rec;
     hone_replay_result r;
     hone_rc rc = hone_recording_load(path, &rec, err);
     if (rc) return rc;
-    rc = hone_replay(rec, g, &r, err);
+    rc = hone_replay_run(rec, g, &r, err);
     if (!rc) {
         if (c->json) line_json(c, hone_recording_label(rec), g, &r);
         s->space = cli_strdup(hone_recording_label(rec));
@@ -130,7 +130,7 @@ static hone_rc run_replay(cli *c, hone_err *err) {
     if (rc) return rc;
     char *text = cli_strdup(cli_text(c, "engine-options", ""));
     const char **engine_options = cli_split_options(text);
-    hone_replay_config g = config_of(c, engine_options);
+    hone_replay_options g = config_of(c, engine_options);
     score *s = cli_alloc(c->n_args, sizeof *s);
     for (size_t i = 0; !rc && i < c->n_args; i++) {
         if (cli_width(stderr) && !c->json) fprintf(stderr, "\r%zu of %zu ", i + 1, c->n_args);

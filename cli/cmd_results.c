@@ -80,7 +80,7 @@ static void failures_table(const cli *c, const listing *l) {
     for (size_t i = 0; i < l->n; i++) {
         const hone_trial *x = l->trial[i];
         cli_table_cell(t, "%lld", (long long)x->id);
-        cli_table_cell(t, "%s", hone_class_name(x->outcome.cls));
+        cli_table_cell(t, "%s", hone_outcome_class_name(x->outcome.cls));
         cli_table_cell(t, "%s", x->origin);
         first_line(t, x->detail);
     }
@@ -88,7 +88,7 @@ static void failures_table(const cli *c, const listing *l) {
 }
 
 static const char *note_of(const hone_trial *x) {
-    if (x->outcome.cls != HONE_RUN_OK) return hone_class_name(x->outcome.cls);
+    if (x->outcome.cls != HONE_RUN_OK) return hone_outcome_class_name(x->outcome.cls);
     return x->suspect ? "suspect" : cli_feasible(x) ? strcmp(x->phase, "search") ? x->phase : "" : "over a limit";
 }
 
@@ -165,7 +165,7 @@ static void csv_number(double x) {
 
 static void csv_row(const cli_record *r, const hone_trial *x) {
     bool ok = x->outcome.cls == HONE_RUN_OK;
-    printf("%lld,%s,%s", (long long)x->id, x->phase, hone_class_name(x->outcome.cls));
+    printf("%lld,%s,%s", (long long)x->id, x->phase, hone_outcome_class_name(x->outcome.cls));
     for (size_t k = 0; k < r->n_goals; k++) csv_number(ok ? x->outcome.value[k] : NAN), csv_number(cli_gain(r, x, k));
     printf(",%d,%d,", cli_feasible(x), x->suspect);
     csv_text(x->origin);
@@ -205,7 +205,7 @@ static void trial_json(cli_json *j, const cli_record *r, const hone_trial *x) {
     cli_json_object(j);
     cli_json_kcount(j, "trial", (uint64_t)x->id);
     cli_json_ktext(j, "phase", x->phase);
-    cli_json_ktext(j, "class", hone_class_name(x->outcome.cls));
+    cli_json_ktext(j, "class", hone_outcome_class_name(x->outcome.cls));
     cli_json_key(j, "values");
     cli_json_object(j);
     for (size_t k = 0; k < r->n_goals; k++) cli_json_knumber(j, r->goal[k].expr, ok ? x->outcome.value[k] : NAN);

@@ -127,8 +127,8 @@ static hone_rc infer(cli *c, cli_model *m, cli_arrays *in, hone_err *err) {
     out.a = cli_alloc(out.n + 1, sizeof *out.a);
     out.name = cli_alloc(out.n + 1, sizeof *out.name);
     for (size_t i = 0; i < out.n; i++) out.name[i] = cli_strdup(m->model->output[i].name);
-    hone_rc rc = hone_program_run(m->program, in->a, in->n, out.a, out.n, err);
-    if (is_random(c)) hone_model_random_refused(m->model, rc, err);
+    hone_rc rc = hone_artifact_run(m->program, in->a, in->n, out.a, out.n, err);
+    if (is_random(c)) hone_inputs_refused(m->model, rc, err);
     cli_model_unlink(m); /* nothing is left where a closed pipe ends the run */
     if (!rc && cli_given(c, "output")) rc = cli_arrays_write(cli_text(c, "output", ""), &out, err);
     if (!rc && c->json)

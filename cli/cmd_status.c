@@ -58,7 +58,8 @@ static void one_json(cli *c, const cli_record *r) {
     cli_json_kcount(&j, "reused", n_reused);
     cli_json_key(&j, "classes");
     cli_json_object(&j);
-    for (int i = 0; i < HONE_N_CLASSES; i++) cli_json_kcount(&j, hone_class_name((hone_class)i), n_class[i]);
+    for (int i = 0; i < HONE_N_CLASSES; i++)
+        cli_json_kcount(&j, hone_outcome_class_name((hone_outcome_class)i), n_class[i]);
     cli_json_close(&j);
     goals_json(&j, r);
     cli_json_ktext(&j, "machine", s->machine);

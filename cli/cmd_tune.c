@@ -82,7 +82,8 @@ static void result_json(cli *c, const summary *s) {
     cli_json_kcount(&j, "reused", r->n_reused);
     cli_json_key(&j, "classes");
     cli_json_object(&j);
-    for (int i = 0; i < HONE_N_CLASSES; i++) cli_json_kcount(&j, hone_class_name((hone_class)i), r->n_class[i]);
+    for (int i = 0; i < HONE_N_CLASSES; i++)
+        cli_json_kcount(&j, hone_outcome_class_name((hone_outcome_class)i), r->n_class[i]);
     cli_json_close(&j);
     cli_json_kraw(&j, "point", r->best_point);
     cli_json_ktext(&j, "argv", r->best_argv);
@@ -215,7 +216,7 @@ static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *
     o->ctx = &live;
     o->stop = on.stop;
     hone_rc rc = cli_given(c, "no-canary") ? HONE_OK : sing(workload, o, &live, err);
-    if (!rc) rc = hone_tune(workload, o, &result, err);
+    if (!rc) rc = hone_tune_run(workload, o, &result, err);
     cli_live_end(&live);
     if (rc == HONE_E_INTERRUPTED) return interrupted(err);
     if (rc) return rc;

@@ -196,7 +196,7 @@ static hone_rc validate(cli *c, const hone_workload *w, const cli_candidates *fr
     hone_prove_options o = cli_prove_options(c, store, &live, on);
     o.min_gain = min_gain;
     cli_live_begin(&live, c, on.resized);
-    hone_rc rc = hone_validate(w, from->point, from->n, from->session, &o, &proofs, err);
+    hone_rc rc = hone_prove_validate(w, from->point, from->n, from->session, &o, &proofs, err);
     cli_live_end(&live);
     if (rc == HONE_E_INTERRUPTED)
         return cli_fail(err, rc, "interrupted; candidates that were judged by then are recorded");

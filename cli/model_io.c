@@ -106,13 +106,13 @@ static hone_rc open_model(const cli *c, const char *path, uint32_t n_threads, bo
     hone_rc rc = HONE_OK;
     *out = (cli_model){0};
     if (cli_is_model(path)) rc = compile_here(c, path, profile, out, &library, err);
-    if (!rc) rc = hone_program_load(library ? library : path, n_threads, &out->program, err);
+    if (!rc) rc = hone_artifact_load(library ? library : path, n_threads, &out->program, err);
     free(library);
     if (rc) {
         cli_model_close(out);
         return rc;
     }
-    out->model = hone_program_model(out->program);
+    out->model = hone_artifact_model(out->program);
     return HONE_OK;
 }
 
@@ -131,7 +131,7 @@ void cli_model_unlink(cli_model *m) {
 }
 
 void cli_model_close(cli_model *m) {
-    hone_program_free(m->program);
+    hone_artifact_free(m->program);
     cli_model_unlink(m);
     *m = (cli_model){0};
 }
@@ -195,7 +195,7 @@ hone_rc cli_arrays_random(const hone_model *m, const char *sizes, uint64_t seed,
     x.a = cli_alloc(x.n + 1, sizeof *x.a);
     x.name = cli_alloc(x.n + 1, sizeof *x.name);
     for (size_t i = 0; i < x.n; i++) x.name[i] = cli_strdup(m->input[i].name);
-    hone_rc rc = hone_model_random(m, sizes, seed, x.a, err);
+    hone_rc rc = hone_inputs_random(m, sizes, seed, x.a, err);
     if (rc)
         cli_arrays_free(&x);
     else

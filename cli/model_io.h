@@ -51,7 +51,7 @@ void cli_compiling_done(cli_compiling *x);
 /* --- a library, compiled for the occasion where a model file is given --------------------------------------------- */
 
 typedef struct cli_model {
-    hone_program *program;
+    hone_artifact *program;
     const hone_model *model;
     hone_temp *temp; /* where the library is, or NULL */
     cli_compiling compiling;
@@ -80,7 +80,7 @@ hone_rc cli_arrays_read(const char *path, cli_arrays *out, hone_err *err);
 hone_rc cli_arrays_write(const char *path, const cli_arrays *x, hone_err *err);
 /* Orders arrays by the names of the model's inputs, or takes them as they stand where they have none. */
 hone_rc cli_arrays_match(const hone_model *m, cli_arrays *x, hone_err *err);
-/* As hone_model_random, with the names of the inputs. */
+/* As hone_inputs_random, with the names of the inputs. */
 hone_rc cli_arrays_random(const hone_model *m, const char *sizes, uint64_t seed, cli_arrays *out, hone_err *err);
 size_t cli_array_count(const hone_array *a);
 size_t cli_array_bytes(const hone_array *a);

@@ -421,7 +421,7 @@ static void plot_shares(const plot *p) {
 /* --- failures over time ------------------------------------------------------------------------------------------- */
 
 /* How many of a class failed in each of `bins` equal stretches; the most in one of them is returned. */
-static size_t bin_class(const hone_report *r, hone_class cls, size_t bins, size_t *n) {
+static size_t bin_class(const hone_report *r, hone_outcome_class cls, size_t bins, size_t *n) {
     size_t most = 0;
     memset(n, 0, bins * sizeof *n);
     for (size_t i = 0; i < r->n_trials; i++) {
@@ -456,7 +456,7 @@ static void plot_failures(const plot *p) {
     if (bins > r->n_search) bins = r->n_search;
     size_t *n = cli_alloc(bins, sizeof *n);
     for (int k = HONE_RUN_OK + 1; k < HONE_N_CLASSES; k++) {
-        size_t m = bin_class(r, (hone_class)k, bins, n);
+        size_t m = bin_class(r, (hone_outcome_class)k, bins, n);
         if (m > most) most = m;
     }
     char *title = cli_format("failures over time: %zu of %zu evaluations", failed, r->n_search);
@@ -464,8 +464,8 @@ static void plot_failures(const plot *p) {
     free(title);
     for (int k = HONE_RUN_OK + 1; k < HONE_N_CLASSES; k++) {
         if (!r->n_class[k]) continue;
-        bin_class(r, (hone_class)k, bins, n);
-        printf("%-14s %6zu  ", hone_class_name((hone_class)k), r->n_class[k]);
+        bin_class(r, (hone_outcome_class)k, bins, n);
+        printf("%-14s %6zu  ", hone_outcome_class_name((hone_outcome_class)k), r->n_class[k]);
         put_bins(p, n, bins, most);
     }
     printf("%-23s1%*zu\n", "", (int)bins - 1, r->n_search);

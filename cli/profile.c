@@ -160,7 +160,7 @@ hone_rc cli_profile_page(const hone_profile *p, const char *name, const char *pa
     if (isfinite(of_roof(p))) snprintf(roof, sizeof roof, "; its kernels reach %.0f %% of the roof", 100 * of_roof(p));
     sentence = cli_format("a run takes %s on %u thread%s%s", cli_text_seconds(p->run_s.mid, run), p->n_threads,
                           p->n_threads == 1 ? "" : "s", roof);
-    hone_rc rc = hone_profile_page(name, sentence, json, path, NULL, err);
+    hone_rc rc = hone_report_profile(name, sentence, json, path, NULL, err);
     free(sentence);
     free(json);
     return rc;

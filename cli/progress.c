@@ -39,7 +39,8 @@ static char *failed_text(const hone_tune_event *e, bool classes) {
     if (!f) return cli_strdup("");
     fprintf(f, "failed %zu", n_failed(e));
     for (int i = HONE_RUN_OK + 1; classes && i < HONE_N_CLASSES; i++)
-        if (e->n_class[i]) fprintf(f, "%s%zu %s", gap, e->n_class[i], hone_class_name((hone_class)i)), gap = ", ";
+        if (e->n_class[i])
+            fprintf(f, "%s%zu %s", gap, e->n_class[i], hone_outcome_class_name((hone_outcome_class)i)), gap = ", ";
     if (*gap == ',') fputc(')', f);
     fclose(f);
     return text;
@@ -126,7 +127,7 @@ static void put_trial(cli_live *l, const hone_tune_event *e) {
     const char *detail = x->detail ? x->detail : "";
     wipe(l);
     fprintf(stderr, "%strial %-5zu %-13s %-7s ", cli_paint(l->c->color_err, CLI_DIM), e->done,
-            hone_class_name(x->outcome.cls), x->origin ? x->origin : "");
+            hone_outcome_class_name(x->outcome.cls), x->origin ? x->origin : "");
     if (x->outcome.cls != HONE_RUN_OK) {
         char *line = cli_format("%.*s", (int)strcspn(detail, "\n"), detail);
         cli_put(l->c, stderr, line, l->terminal && l->width > 50 ? (size_t)l->width - 36 : 0);

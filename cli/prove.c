@@ -101,5 +101,5 @@ void cli_verdict_cell(cli_table *t, const hone_proof *p) {
     if (p->kept)
         cli_table_cell(t, "kept");
     else
-        cli_table_cell(t, "rejected: %s", hone_reject_name(p->why));
+        cli_table_cell(t, "rejected: %s", hone_proof_reject_name(p->why));
 }

@@ -160,7 +160,8 @@ char *cli_failures_text(const size_t n_class[HONE_N_CLASSES]) {
     FILE *f = open_memstream(&text, &size);
     if (!f) return cli_strdup("");
     for (int i = HONE_RUN_OK + 1; i < HONE_N_CLASSES; i++)
-        if (n_class[i]) fprintf(f, "%s%zu %s", gap, n_class[i], hone_class_name((hone_class)i)), gap = ", ";
+        if (n_class[i])
+            fprintf(f, "%s%zu %s", gap, n_class[i], hone_outcome_class_name((hone_outcome_class)i)), gap = ", ";
     fclose(f);
     return text;
 }

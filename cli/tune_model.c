@@ -29,7 +29,7 @@ hone_rc cli_tune_check_options(const cli *c, bool model, hone_err *err) {
 /* --- progress ------------------------------------------------------------------------------------------------------
  */
 
-static void say_search(cli_live *l, const hone_tuned_event *e) {
+static void say_search(cli_live *l, const hone_tune_model_event *e) {
     char a[CLI_TEXT_N], b[CLI_TEXT_N], left[CLI_TEXT_N];
     const char *rate = isnan(e->rate) ? "" : cli_format(", %.1f/s", e->rate);
     cli_live_say(l, e->elapsed_s, false, "%s %s, %.0f %%: %s -> %s  %zu candidates%s  %zu of %zu kernels  %s left",
@@ -38,7 +38,7 @@ static void say_search(cli_live *l, const hone_tuned_event *e) {
     if (*rate) free((void *)(uintptr_t)rate);
 }
 
-static void on_event(void *ctx, const hone_tuned_event *e) {
+static void on_event(void *ctx, const hone_tune_model_event *e) {
     cli_live *l = ctx;
     char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N];
     switch (e->stage) {
@@ -68,7 +68,7 @@ static const char *gain_text(const cli *c, const hone_interval *g, char *buf, si
     return buf;
 }
 
-static void put_row(const cli *c, cli_table *t, const hone_tuned_kernel *k) {
+static void put_row(const cli *c, cli_table *t, const hone_tune_model_kernel *k) {
     char a[CLI_TEXT_N], b[CLI_TEXT_N], g[3 * CLI_TEXT_N];
     cli_table_cell(t, "%s", k->name);
     cli_table_cell(t, "%s", k->kind);
@@ -84,7 +84,7 @@ static void put_row(const cli *c, cli_table *t, const hone_tuned_kernel *k) {
     if (k->winner) cli_table_ink(t, CLI_GREEN);
 }
 
-static void put_text(const cli *c, const hone_tuned_model *m) {
+static void put_text(const cli *c, const hone_tune_model_result *m) {
     static const char *const heads[] = {"kernel", "kind",       "calls",  "share", "default", "tuned",
                                         "gain",   "candidates", "search", "shape", "schedule"};
     char t[CLI_TEXT_N], g[3 * CLI_TEXT_N];
@@ -120,7 +120,7 @@ static void put_interval(cli_json *j, const char *name, const hone_interval *g) 
     cli_json_close(j);
 }
 
-static void put_kernel(cli_json *j, const hone_tuned_kernel *k) {
+static void put_kernel(cli_json *j, const hone_tune_model_kernel *k) {
     cli_json_object(j);
     cli_json_ktext(j, "kernel", k->name);
     cli_json_ktext(j, "kind", k->kind);
@@ -140,7 +140,7 @@ static void put_kernel(cli_json *j, const hone_tuned_kernel *k) {
     cli_json_close(j);
 }
 
-static void put_json(cli *c, const hone_tuned_model *m) {
+static void put_json(cli *c, const hone_tune_model_result *m) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
     put_interval(&j, "gain", &m->gain);
@@ -161,7 +161,7 @@ static void put_json(cli *c, const hone_tuned_model *m) {
 /* --- the command ---------------------------------------------------------------------------------------------------
  */
 
-static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tuned_model *out, hone_err *err) {
+static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tune_model_result *out, hone_err *err) {
     hone_graph *g;
     cli_live live;
     cli_signals on = cli_catch_signals(true);
@@ -182,7 +182,7 @@ static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tuned_
     o.stop = on.stop;
     o.event = on_event;
     o.ctx = &live;
-    rc = hone_tune_model(g, slash ? slash + 1 : path, &o, out, err);
+    rc = hone_tune_model_run(g, slash ? slash + 1 : path, &o, out, err);
     cli_live_end(&live);
     hone_graph_free(g);
     return rc;
@@ -190,7 +190,7 @@ static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tuned_
 
 hone_rc cli_tune_model(cli *c, const char *path, hone_err *err) {
     cli_compiling x;
-    hone_tuned_model m;
+    hone_tune_model_result m;
     hone_rc rc = cli_tune_check_options(c, true, err);
     if (rc) return rc;
     cli_compiling_set(c, &x);
@@ -203,7 +203,7 @@ hone_rc cli_tune_model(cli *c, const char *path, hone_err *err) {
     else
         put_text(c, &m);
     bool stopped = m.stopped;
-    hone_tuned_model_free(&m);
+    hone_tune_model_result_free(&m);
     if (!stopped) return HONE_OK;
     return cli_fail(err, HONE_E_INTERRUPTED,
                     "interrupted; what was measured is kept, what was proven is a winner; run again to go on");

@@ -15,7 +15,7 @@ typedef struct judge {
 } judge;
 
 typedef struct tally {
-    hone_verified *output;
+    hone_verify_output *output;
     bool same;
 } tally;
 
@@ -60,7 +60,7 @@ static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_in
                                    .rtol = j->rtol,
                                    .atol = j->atol};
     if (cli_width(stderr)) options.progress = show_input;
-    hone_rc rc = hone_verify_program(m->program, &options, t->output, &t->same, err);
+    hone_rc rc = hone_verify_run(m->program, &options, t->output, &t->same, err);
     if (cli_width(stderr)) fputs("\r\033[K", stderr);
     return rc;
 }
@@ -70,7 +70,7 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
     cli_put(c, stdout, path, 0);
     printf(": %s %s on %llu inputs\n", t->same ? "agrees with" : "differs from", j->name, (unsigned long long)n_inputs);
     for (int32_t i = 0; i < m->model->n_outputs; i++) {
-        const hone_verified *v = &t->output[i];
+        const hone_verify_output *v = &t->output[i];
         printf("  ");
         cli_put(c, stdout, m->model->output[i].name, 0);
         printf(": worst error %.3g absolute, %.3g relative", v->worst.max_abs, v->worst.max_rel);
@@ -85,7 +85,7 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
     }
 }
 
-static void json_output(cli_json *o, const char *name, const hone_verified *v) {
+static void json_output(cli_json *o, const char *name, const hone_verify_output *v) {
     cli_json_object(o);
     cli_json_ktext(o, "name", name);
     cli_json_kbool(o, "same", v->worst.same);

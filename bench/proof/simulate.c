@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
     printf("{\"n\": %zu, \"kept\": %zu, \"loses\": %zu, \"pairs\": %.6g", n, why[HONE_NOT_REJECTED], loses,
            n ? (double)pairs / (double)n : 0);
     for (int i = HONE_NOT_REJECTED + 1; i < HONE_N_REJECT; i++)
-        printf(", \"%s\": %zu", hone_reject_name((hone_reject)i), why[i]);
+        printf(", \"%s\": %zu", hone_proof_reject_name((hone_proof_reject)i), why[i]);
     puts("}");
     return 0;
 }

@@ -1,5 +1,5 @@
-/* synthetic.h — made-up evidence for the decision alone: simulated pairs, judged as hone_validate judges measured ones.
- * For tests/unit/prove/test_verdict.c and bench/proof/simulate.c.
+/* synthetic.h — made-up evidence for the decision alone: simulated pairs, judged as hone_prove_validate judges measured
+ * ones. For tests/unit/prove/test_verdict.c and bench/proof/simulate.c.
  *
  * A run's value is exp(layout of its side's variant + slow drift shared by the pair + noise), with outliers upwards. */
 #ifndef SYNTHETIC_H
@@ -84,7 +84,7 @@ static inline void synthetic_pair(synthetic_run *r) {
     e->n_pairs++;
 }
 
-/* As hone_validate measures one candidate: pairs until a look decides. */
+/* As hone_prove_validate measures one candidate: pairs until a look decides. */
 static inline void synthetic_measure(synthetic_run *r, const hn_rules *rules) {
     hone_interval gain;
     for (size_t look = hn_next_look(rules, 0); look; look = hn_next_look(rules, r->e.n_pairs)) {

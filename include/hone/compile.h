@@ -55,13 +55,13 @@ HONE_API hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_
                                     hone_compile_result *out, hone_err *err);
 
 /* A loaded artifact. */
-typedef struct hone_program hone_program;
-HONE_API hone_rc hone_program_load(const char *path, uint32_t n_threads, hone_program **out, hone_err *err);
-HONE_API const hone_model *hone_program_model(const hone_program *p);
+typedef struct hone_artifact hone_artifact;
+HONE_API hone_rc hone_artifact_load(const char *path, uint32_t n_threads, hone_artifact **out, hone_err *err);
+HONE_API const hone_model *hone_artifact_model(const hone_artifact *p);
 /* out[i].data is the caller's afterwards: hone_free. */
-HONE_API hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
-                                  hone_err *err);
-HONE_API void hone_program_free(hone_program *p);
+HONE_API hone_rc hone_artifact_run(hone_artifact *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
+                                   hone_err *err);
+HONE_API void hone_artifact_free(hone_artifact *p);
 
 /* --- arrays: comparing, and NumPy's file format ------------------------------------------------------------------ */
 
@@ -92,7 +92,7 @@ HONE_API hone_rc hone_peer_open(const char *onnx, uint32_t n_threads, hone_peer 
 HONE_API hone_rc hone_peer_open_as(const char *engine, const char *onnx, uint32_t n_threads, hone_peer **out,
                                    hone_err *err);
 HONE_API const char *hone_peer_name(const hone_peer *p); /* "onnxruntime 1.30.0" */
-/* As hone_program_run. */
+/* As hone_artifact_run. */
 HONE_API hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
                                hone_err *err);
 /* Runs the last inputs n times; time_s[i]: of each, by the clock of its process. */

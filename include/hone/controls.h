@@ -110,7 +110,7 @@ HONE_API hone_rc hone_controls_write(const hone_controls *c, const char *path, h
 
 /* Writes PATH (secret key, mode 0600) and PATH.pub. Refuses to replace existing ones (E_IO). comment: one line, may be
  * NULL. */
-HONE_API hone_rc hone_keygen(const char *path, const char *comment, hone_err *err);
+HONE_API hone_rc hone_key_generate(const char *path, const char *comment, hone_err *err);
 /* Signs the file in place (an earlier signature is replaced). What it signs holds the hash of the response file, which
  * must be there and fit. E_TAMPERED when the file or its response file was changed since it was written. */
 HONE_API hone_rc hone_controls_sign(const char *path, const char *secret_key_path, hone_err *err);

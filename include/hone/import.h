@@ -30,25 +30,25 @@ HONE_API hone_rc hone_import_onnx_memory(const void *data, size_t n, const hone_
 
 /* What is in the file, as JSON: producer, opsets, inputs, outputs, parameters, operators with counts and whether hone
  * supports each; hone_free. */
-HONE_API hone_rc hone_inspect_onnx(const char *path, char **json, hone_err *err);
+HONE_API hone_rc hone_import_inspect(const char *path, char **json, hone_err *err);
 
 /* The operators that hone knows, as rows "domain", "name", first opset; i from 0. False past the end. */
-typedef struct hone_operator {
+typedef struct hone_import_operator {
     const char *domain, *name;
     int since, until; /* opsets of this row, both included */
-} hone_operator;
-HONE_API bool hone_import_operator(size_t i, hone_operator *out);
+} hone_import_operator;
+HONE_API bool hone_import_operator_at(size_t i, hone_import_operator *out);
 
 /* A serialised TensorProto (a file input_0.pb of a test case), fully decoded; data is the caller's: hone_free. */
-HONE_API hone_rc hone_read_tensor_pb(const char *path, hone_array *out, hone_err *err);
+HONE_API hone_rc hone_import_tensor(const char *path, hone_array *out, hone_err *err);
 
 /* Synthetic models: the graphs of well-known architectures as exporters write them, with random weights, for tests and
  * benchmarks (a model's speed does not depend on its weights' values). Weights are Gaussian, scaled so that activations
  * stay finite; the same arguments always give the same file. */
-typedef struct hone_architecture {
+typedef struct hone_gen_architecture {
     const char *name, *summary;
-} hone_architecture;
-HONE_API bool hone_gen_architecture(size_t i, hone_architecture *out); /* i from 0; false past the end */
+} hone_gen_architecture;
+HONE_API bool hone_gen_architecture_at(size_t i, hone_gen_architecture *out); /* i from 0; false past the end */
 typedef struct hone_gen_options {
     int64_t batch, seq; /* sizes written into the model, at least 1 */
     bool dynamic;       /* symbolic dimensions "batch" and "seq" instead */

@@ -18,7 +18,7 @@ extern "C" {
  * the guardian gives what the new process ended with (exit status or signal); after SIGTERM: SIGKILL.
  * The guardian keeps no descriptor of the caller's open. The new process leads its own process group, and dumps no
  * core. A parent is gone when its *thread* that called is, where the kernel knows only that (PR_SET_PDEATHSIG). */
-HONE_API hone_rc hone_guard_fork(int *pid, hone_err *err);
+HONE_API hone_rc hone_process_fork(int *pid, hone_err *err);
 
 /* A folder PREFIXxxxxxx in $TMPDIR where that is an absolute path, else in /tmp. hone_temp_close removes it, or a
  * guardian once this process and its forks are gone without that, also by kill -9. */

@@ -52,7 +52,7 @@ HONE_API hone_prove_options hone_prove_defaults(void);
 /* --- validate ------------------------------------------------------------------------------------------------------
  */
 
-typedef enum hone_finding { HONE_EVEN, HONE_GAINS, HONE_LOSES } hone_finding;
+typedef enum hone_proof_finding { HONE_EVEN, HONE_GAINS, HONE_LOSES } hone_proof_finding;
 
 /* The candidate against the baseline in one quantity on one input, or over all of them by weight. */
 typedef struct hone_comparison {
@@ -64,16 +64,16 @@ typedef struct hone_comparison {
     double p_wilcoxon, p_mann_whitney, p_welch; /* two-sided; NAN where they say nothing */
     double p_adjusted;                          /* p_wilcoxon by Holm over the candidates */
     double effect;                              /* Cliff's delta, -1 … 1, positive is better */
-    hone_finding finding;
+    hone_proof_finding finding;
 } hone_comparison;
 
 /* One pair's runs on one input. */
-typedef struct hone_pair_sample {
+typedef struct hone_proof_sample {
     unsigned variant, pair, input, objective;
     double baseline, tuned;
-} hone_pair_sample;
+} hone_proof_sample;
 
-typedef enum hone_reject {
+typedef enum hone_proof_reject {
     HONE_NOT_REJECTED,
     HONE_REJECT_FAILS,     /* does not build, crashes, no metric … */
     HONE_REJECT_PARITY,    /* wrong result on some input */
@@ -85,14 +85,14 @@ typedef enum hone_reject {
     HONE_REJECT_LIMIT,     /* breaks a limit of the workload */
     HONE_REJECT_SAME,      /* the same object as the baseline's: nothing to prove */
     HONE_N_REJECT
-} hone_reject;
+} hone_proof_reject;
 HONE_API const char *
-hone_reject_name(hone_reject why); /* "gain", "tail" …; "" for NOT_REJECTED: stored, never renamed */
+hone_proof_reject_name(hone_proof_reject why); /* "gain", "tail" …; "" for NOT_REJECTED: stored, never renamed */
 
 typedef struct hone_proof {
     const char *point, *argv; /* JSON of the joined space; shell-quoted flags with the compiler first */
     bool kept;
-    hone_reject why;
+    hone_proof_reject why;
     const char *verdict; /* one sentence for people, with numbers, and the inputs that lose */
     size_t n_objectives, n_inputs;
     hone_comparison *overall; /* n_objectives */
@@ -104,7 +104,7 @@ typedef struct hone_proof {
     double noise;       /* standard deviation of the baseline's log ratio to itself, one pair */
     const char *layout; /* how variants of one side differ: "function order, padding" */
     double seconds;
-    hone_pair_sample *sample;
+    hone_proof_sample *sample;
     size_t n_samples;
 } hone_proof;
 typedef struct hone_proofs {
@@ -115,8 +115,9 @@ typedef struct hone_proofs {
 
 /* Judges candidates (JSON points of the workload's joined space) against the baseline: architecture.md, "What counts as
  * proof"; docs/proof.md. Every verdict is recorded in the store under `session` (0: of no session). */
-HONE_API hone_rc hone_validate(const hone_workload *workload, const char *const *point, size_t n_points,
-                               int64_t session, const hone_prove_options *options, hone_proofs *out, hone_err *err);
+HONE_API hone_rc hone_prove_validate(const hone_workload *workload, const char *const *point, size_t n_points,
+                                     int64_t session, const hone_prove_options *options, hone_proofs *out,
+                                     hone_err *err);
 HONE_API void hone_proofs_free(hone_proofs *proofs);
 /* The kept one with the best near end of an interval, of all its objectives; NULL: none was kept. */
 HONE_API const hone_proof *hone_proofs_best(const hone_proofs *proofs);
@@ -141,10 +142,10 @@ typedef struct hone_reduction {
 } hone_reduction;
 /* The fewest parts of a point that keep its gain, within the gain's interval, and do not worsen the other objectives;
  * docs/minimize.md. A point without a gain is reduced to the baseline. It is a measurement, not a proof: the reduced
- * point is for hone_validate to judge. variants: layouts of each program (0: 4). Stopped once the point itself is
+ * point is for hone_prove_validate to judge. variants: layouts of each program (0: 4). Stopped once the point itself is
  * measured, it gives the smallest set known to hold by then; before, E_INTERRUPTED. */
-HONE_API hone_rc hone_minimize(const hone_workload *workload, const char *point, const hone_prove_options *options,
-                               hone_reduction *out, hone_err *err);
+HONE_API hone_rc hone_prove_minimize(const hone_workload *workload, const char *point,
+                                     const hone_prove_options *options, hone_reduction *out, hone_err *err);
 HONE_API void hone_reduction_free(hone_reduction *reduction);
 
 /* What changed in the machine code: size, vector width, spills, inlining, calls …, as objdump (binutils) shows it.
@@ -163,8 +164,8 @@ typedef struct hone_explanation {
     const char *listing[2]; /* its instructions, baseline and tuned, one a line without addresses */
     void *block;
 } hone_explanation;
-HONE_API hone_rc hone_explain(const hone_workload *workload, const char *point, const hone_prove_options *options,
-                              hone_explanation *out, hone_err *err);
+HONE_API hone_rc hone_prove_explain(const hone_workload *workload, const char *point, const hone_prove_options *options,
+                                    hone_explanation *out, hone_err *err);
 HONE_API void hone_explanation_free(hone_explanation *explanation);
 
 /* --- canary --------------------------------------------------------------------------------------------------------
@@ -179,8 +180,8 @@ typedef struct hone_canary_result {
     const char *text;      /* what is wrong and what to look at; "" when passed */
     void *block;
 } hone_canary_result;
-HONE_API hone_rc hone_canary(const hone_workload *workload, const hone_prove_options *options, hone_canary_result *out,
-                             hone_err *err);
+HONE_API hone_rc hone_canary_run(const hone_workload *workload, const hone_prove_options *options,
+                                 hone_canary_result *out, hone_err *err);
 HONE_API void hone_canary_free(hone_canary_result *result);
 
 /* --- controls files: made, checked ----------------------------------------------------------------------------------
@@ -232,7 +233,8 @@ typedef struct hone_check_result {
     void *block;
 } hone_check_result;
 /* Judges one controls file; only hone's own troubles are errors. */
-HONE_API hone_rc hone_check(const char *path, const hone_check_options *options, hone_check_result *out, hone_err *err);
+HONE_API hone_rc hone_check_controls(const char *path, const hone_check_options *options, hone_check_result *out,
+                                     hone_err *err);
 HONE_API void hone_check_free(hone_check_result *result);
 
 #ifdef __cplusplus

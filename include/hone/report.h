@@ -41,13 +41,14 @@ typedef struct hone_report_box {
     hone_interval gain;                /* NANs without a proof */
 } hone_report_box;
 
-typedef enum hone_standing {
+typedef enum hone_report_standing {
     HONE_UNPROVEN, /* the search claims something; nothing was validated */
     HONE_NO_GAIN,  /* nothing beat the baseline, or nothing worked: there is nothing to validate */
     HONE_KEPT,
     HONE_REJECTED,
-} hone_standing;
-HONE_API const char *hone_standing_name(hone_standing standing); /* "unproven", "no_gain", "kept", "rejected" */
+} hone_report_standing;
+HONE_API const char *
+hone_report_standing_name(hone_report_standing standing); /* "unproven", "no_gain", "kept", "rejected" */
 
 typedef struct hone_report {
     hone_session session;
@@ -60,7 +61,7 @@ typedef struct hone_report {
     const hone_report_trial *baseline, *best; /* NULL: none; best: by the race where there was one */
     const hone_proof *proof;                  /* what `standing` rests on; NULL: none */
     hone_proofs proofs;                       /* all recorded, the newest first */
-    hone_standing standing;
+    hone_report_standing standing;
     const char *verdict; /* one sentence */
     const char *point;   /* JSON of the winner: of the proof, else of the best; NULL: none */
     const char *argv;    /* its flags, shell-quoted; NULL: not known */
@@ -80,14 +81,15 @@ HONE_API hone_rc hone_report_open(hone_store *store, int64_t session, const hone
                                   const hone_controls *controls, hone_report *out, hone_err *err);
 HONE_API void hone_report_free(hone_report *report);
 /* A trial worth proving, and what the search saw of its point, as gains; NAN where that is not known. */
-typedef struct hone_candidate {
+typedef struct hone_report_candidate {
     const hone_report_trial *trial;
     double claimed[HONE_MAX_OBJECTIVES];
-} hone_candidate;
+} hone_report_candidate;
 enum { HONE_CANDIDATES_MAX = 100 };
 /* The best `most` of a session (0: three), of several objectives those of the Pareto front (0: all): each with a
  * program of its own that is not the baseline's, trials of the closing race first. Gives their number. */
-HONE_API size_t hone_report_candidates(const hone_report *report, size_t most, hone_candidate out[HONE_CANDIDATES_MAX]);
+HONE_API size_t hone_report_candidates(const hone_report *report, size_t most,
+                                       hone_report_candidate out[HONE_CANDIDATES_MAX]);
 /* What the page is drawn from, as JSON (docs/report.md); free with hone_free. Equal records give equal bytes. */
 HONE_API hone_rc hone_report_json(const hone_report *report, char **text, hone_err *err);
 /* The page: UTF-8, needs nothing but itself; n bytes and a NUL; free with hone_free. */
@@ -97,8 +99,8 @@ HONE_API hone_rc hone_report_write(const hone_report *report, const char *path, 
 
 /* The page about a profile of a model, written as PATH like a report: its roofline, and its kernels in a table. json:
  * what `hone profile --json` prints (docs/profile.md); sentence: what stands at the top. */
-HONE_API hone_rc hone_profile_page(const char *name, const char *sentence, const char *json, const char *path,
-                                   size_t *n, hone_err *err);
+HONE_API hone_rc hone_report_profile(const char *name, const char *sentence, const char *json, const char *path,
+                                     size_t *n, hone_err *err);
 
 #ifdef __cplusplus
 }

@@ -22,8 +22,8 @@ extern "C" {
 #define HONE_MAX_OBJECTIVES 8
 #define HONE_MAX_CONSTRAINTS 16
 
-/* How a trial ended. Names (hone_class_name) are stored: never rename, never reuse. */
-typedef enum hone_class {
+/* How a trial ended. Names (hone_outcome_class_name) are stored: never rename, never reuse. */
+typedef enum hone_outcome_class {
     HONE_RUN_OK,
     HONE_BUILD_ERROR,
     HONE_BUILD_TIMEOUT,
@@ -33,20 +33,20 @@ typedef enum hone_class {
     HONE_NO_METRIC,
     HONE_OVER_LIMIT,
     HONE_N_CLASSES,
-} hone_class;
-HONE_API const char *hone_class_name(hone_class c); /* "ok", "build_error", ... */
-HONE_API bool hone_class_parse(const char *name, hone_class *out);
+} hone_outcome_class;
+HONE_API const char *hone_outcome_class_name(hone_outcome_class c); /* "ok", "build_error", ... */
+HONE_API bool hone_outcome_class_parse(const char *name, hone_outcome_class *out);
 
 /* What was seen at a point. Objectives in the caller's own direction and unit; NAN or infinite values in an `ok`
  * outcome are treated as `no_metric`. violation[k] > 0: by how much outcome constraint k is broken (any scale,
  * 0 or less: satisfied). */
 typedef struct hone_outcome {
-    hone_class cls;
+    hone_outcome_class cls;
     double value[HONE_MAX_OBJECTIVES];
     double violation[HONE_MAX_CONSTRAINTS];
 } hone_outcome;
 
-typedef struct hone_search_config {
+typedef struct hone_search_options {
     const char *engine; /* NULL: "auto" */
     uint64_t seed;
     size_t n_objectives; /* 0 means 1 */
@@ -67,11 +67,11 @@ typedef struct hone_search_config {
     bool (*legal)(void *ctx, const double *point);
     void (*draw)(void *ctx, uint64_t seed, double *point);
     void *ctx;
-} hone_search_config;
+} hone_search_options;
 
 typedef struct hone_search hone_search;
 
-HONE_API hone_rc hone_search_open(const hone_space *space, const hone_search_config *config, hone_search **out,
+HONE_API hone_rc hone_search_open(const hone_space *space, const hone_search_options *config, hone_search **out,
                                   hone_err *err);
 /* Proposes the next point (slots doubles, legal, canonical, new) and marks it pending. */
 HONE_API hone_rc hone_search_ask(hone_search *search, double *point, hone_err *err);
@@ -104,15 +104,15 @@ HONE_API bool hone_engine_at(size_t i, hone_engine_info *out);
 HONE_API hone_rc hone_pareto_rank(const double *values, size_t n, size_t m, uint32_t *rank, hone_err *err);
 /* Hypervolume dominated by n rows of m minimised objectives within `ref` (m values). Exact for any m, O(n log n)
  * for m = 2 (WFG, While et al. 2012, beyond). Rows outside ref count nothing. */
-HONE_API double hone_hypervolume(const double *values, size_t n, size_t m, const double *ref);
+HONE_API double hone_pareto_hypervolume(const double *values, size_t n, size_t m, const double *ref);
 
 /* --- which parameters matter ---------------------------------------------------------------------------------- */
 
 /* For each parameter of the space (share has room for all) how much of the ranking of n values it alone explains, 0..1:
  * epsilon squared of Kruskal and Wallis's test over its levels (numbers: eight bins). points: n * slots, canonical;
  * values: finite. A permutation counts by the item whose place explains most. */
-HONE_API hone_rc hone_importance(const hone_space *space, const double *points, const double *values, size_t n,
-                                 double *share, hone_err *err);
+HONE_API hone_rc hone_search_importance(const hone_space *space, const double *points, const double *values, size_t n,
+                                        double *share, hone_err *err);
 
 /* --- judging an engine on a recorded space (docs/replay.md) -------------------------------------------------- */
 
@@ -126,12 +126,12 @@ HONE_API size_t hone_recording_rows(const hone_recording *rec);
 HONE_API double hone_recording_best(const hone_recording *rec); /* ms */
 /* Looks a point up: false when no such configuration was recorded (it breaks a constraint). sd and compile are NAN
  * where unknown. */
-HONE_API bool hone_recording_lookup(const hone_recording *rec, const double *point, hone_class *cls, double *time_ms,
-                                    double *sd_ms, double *compile_ms);
+HONE_API bool hone_recording_lookup(const hone_recording *rec, const double *point, hone_outcome_class *cls,
+                                    double *time_ms, double *sd_ms, double *compile_ms);
 
-typedef struct hone_replay_config {
+typedef struct hone_replay_options {
     const char *engine;
-    const char *const *options; /* as in hone_search_config */
+    const char *const *options; /* as in hone_search_options */
     size_t n_evals;             /* evaluations per run; 0 = 200 */
     size_t n_seeds;             /* runs, seeds first_seed ... ; 0 = 50 */
     uint64_t first_seed;
@@ -139,7 +139,7 @@ typedef struct hone_replay_config {
     bool noisy;             /* one noisy sample per evaluation instead of the mean */
     bool two_objectives;    /* time and compile time; score = share of the true front's hypervolume */
     size_t batch;           /* points asked before the first is told; 0 = 1 */
-} hone_replay_config;
+} hone_replay_options;
 
 typedef struct hone_replay_result {
     double fraction[4];    /* mean over seeds of best/found at 25, 50, 100, 200 evaluations (NAN beyond n_evals) */
@@ -150,8 +150,8 @@ typedef struct hone_replay_result {
     double *curve;         /* n_evals means; free with hone_free */
     size_t n_evals, n_seeds;
 } hone_replay_result;
-HONE_API hone_rc hone_replay(const hone_recording *rec, const hone_replay_config *config, hone_replay_result *out,
-                             hone_err *err);
+HONE_API hone_rc hone_replay_run(const hone_recording *rec, const hone_replay_options *config, hone_replay_result *out,
+                                 hone_err *err);
 
 #ifdef __cplusplus
 }

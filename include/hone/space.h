@@ -137,7 +137,7 @@ HONE_API hone_rc hone_point_repair(const hone_space *space, uint64_t seed, doubl
 HONE_API size_t hone_point_text(const hone_space *space, const double *point, size_t i, char *buf, size_t n);
 /* The number that a choice's or ordinal's text stands for, in expressions as in JSON; false when it is not a finite
  * number. */
-HONE_API bool hone_text_number(const char *text, double *out);
+HONE_API bool hone_space_number(const char *text, double *out);
 /* The point as one line of JSON, {"name": value, ...}: absent parameters are left out; round-trips exactly
  * through hone_point_from_json. Free *json with hone_free. */
 HONE_API hone_rc hone_point_to_json(const hone_space *space, const double *point, char **json, hone_err *err);

@@ -93,8 +93,8 @@ typedef struct hone_tune_result {
     double elapsed_s, own_s;       /* wall time; hone's own share of it, beyond compilers and programs */
 } hone_tune_result;
 
-HONE_API hone_rc hone_tune(const hone_workload *workload, const hone_tune_options *options, hone_tune_result *out,
-                           hone_err *err);
+HONE_API hone_rc hone_tune_run(const hone_workload *workload, const hone_tune_options *options, hone_tune_result *out,
+                               hone_err *err);
 HONE_API void hone_tune_result_free(hone_tune_result *result);
 
 /* The whole space of a workload: its parameters, `compiler`, `fp`, and each compiler's controls. Opens and probes the

@@ -16,17 +16,17 @@
 extern "C" {
 #endif
 
-typedef enum hone_tuned_stage {
+typedef enum hone_tune_model_stage {
     HONE_TUNED_PROFILE, /* the default model is compiled and its kernels are timed */
     HONE_TUNED_SEARCH,  /* a candidate was measured */
     HONE_TUNED_PROOF,   /* candidates against the default, on fresh builds */
     HONE_TUNED_WINNER,  /* a kernel has a new winner: gain */
     HONE_TUNED_CHECK,   /* the whole model, tuned against default */
     HONE_TUNED_WARNING, /* text says what */
-} hone_tuned_stage;
+} hone_tune_model_stage;
 
-typedef struct hone_tuned_event {
-    hone_tuned_stage stage;
+typedef struct hone_tune_model_event {
+    hone_tune_model_stage stage;
     const char *kernel, *kind; /* NULL where no kernel is meant */
     double share;              /* of the model's time in default kernels */
     double default_s, best_s;  /* of one call; NAN while unknown */
@@ -36,7 +36,7 @@ typedef struct hone_tuned_event {
     double rate;               /* of them, per second of search */
     double elapsed_s, left_s;
     const char *text; /* may be NULL */
-} hone_tuned_event;
+} hone_tune_model_event;
 
 typedef struct hone_tune_model_options {
     /* target, compiler, relaxed, winners, n_jobs (compilers at once; 0: all cores but those that measure), symbols and
@@ -53,13 +53,13 @@ typedef struct hone_tune_model_options {
     bool exhaust;             /* go on until time ends or all is tried, whatever a search promises */
     double min_gain;          /* what a winner must prove; 0: 0.01 */
     const volatile int *stop; /* set asynchronously to end with what is proven; may be NULL */
-    void (*event)(void *ctx, const hone_tuned_event *e); /* may be NULL */
+    void (*event)(void *ctx, const hone_tune_model_event *e); /* may be NULL */
     void *ctx;
 } hone_tune_model_options;
 /* cpu -1, the rest 0. */
 HONE_API hone_tune_model_options hone_tune_model_defaults(void);
 
-typedef struct hone_tuned_kernel {
+typedef struct hone_tune_model_kernel {
     const char *name, *kind, *source, *shape;
     uint32_t n_uses;
     double share, default_s, tuned_s; /* tuned_s: of the winner; NAN */
@@ -70,10 +70,10 @@ typedef struct hone_tuned_kernel {
     bool winner, is_new;          /* new: found by this run */
     const char
         *end; /* why its search ended: "patience", "exhausted", "roofline", "time", "stopped", "left out", "none" */
-} hone_tuned_kernel;
+} hone_tune_model_kernel;
 
-typedef struct hone_tuned_model {
-    hone_tuned_kernel *kernel; /* by share */
+typedef struct hone_tune_model_result {
+    hone_tune_model_kernel *kernel; /* by share */
     size_t n_kernels;
     hone_interval gain;     /* of the whole model, one thread: default / tuned; NANs where it was not compared */
     hone_interval gain_all; /* the same on n_threads; NANs where that is one */
@@ -84,10 +84,10 @@ typedef struct hone_tuned_model {
     double rate, elapsed_s;
     const char *winners; /* path of their file */
     void *block;
-} hone_tuned_model;
-HONE_API hone_rc hone_tune_model(const hone_graph *g, const char *name, const hone_tune_model_options *options,
-                                 hone_tuned_model *out, hone_err *err);
-HONE_API void hone_tuned_model_free(hone_tuned_model *m);
+} hone_tune_model_result;
+HONE_API hone_rc hone_tune_model_run(const hone_graph *g, const char *name, const hone_tune_model_options *options,
+                                     hone_tune_model_result *out, hone_err *err);
+HONE_API void hone_tune_model_result_free(hone_tune_model_result *m);
 
 #ifdef __cplusplus
 }

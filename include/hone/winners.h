@@ -86,7 +86,7 @@ HONE_API hone_rc hone_winners_format(const hone_winner *list, size_t n, char **t
 typedef struct hone_winner_trial {
     const char *candidate; /* JSON point of the kernel's space */
     const char *code;      /* hash of C text, compiler and flags; "" where nothing was built */
-    hone_class cls;
+    hone_outcome_class cls;
     double ratio, time_s; /* candidate / default measured beside it; of one call. NAN unless ok */
     double at_s;
 } hone_winner_trial;

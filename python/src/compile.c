@@ -138,7 +138,7 @@ static PyObject *inspect_model(PyObject *module, PyObject *args) {
     hone_err err;
     hone_rc rc;
     if (!PyArg_ParseTuple(args, "s", &path)) return NULL;
-    Py_BEGIN_ALLOW_THREADS rc = hone_inspect_onnx(path, &json, &err);
+    Py_BEGIN_ALLOW_THREADS rc = hone_import_inspect(path, &json, &err);
     Py_END_ALLOW_THREADS if (rc) return hn_py_raise(hn_py_module_state(module), &err);
     PyObject *out = PyUnicode_FromString(json);
     hone_free(json);

@@ -61,7 +61,8 @@ static PyObject *classes(const size_t n_class[HONE_N_CLASSES]) {
     PyObject *dict = PyDict_New();
     for (int i = 0; i < HONE_N_CLASSES && dict; i++) {
         PyObject *n = PyLong_FromSize_t(n_class[i]);
-        if (!n || (n_class[i] && PyDict_SetItemString(dict, hone_class_name((hone_class)i), n))) Py_CLEAR(dict);
+        if (!n || (n_class[i] && PyDict_SetItemString(dict, hone_outcome_class_name((hone_outcome_class)i), n)))
+            Py_CLEAR(dict);
         Py_XDECREF(n);
     }
     return dict;
@@ -82,7 +83,7 @@ static PyObject *numbers(const double *x, size_t n) {
 static PyObject *trial(const hone_trial *t) {
     if (!t) Py_RETURN_NONE;
     return Py_BuildValue("{s:L,s:s,s:s,s:s,s:N,s:s,s:s,s:d,s:d,s:L,s:O}", "id", (long long)t->id, "phase", t->phase,
-                         "point", t->point, "outcome", hone_class_name(t->outcome.cls), "values",
+                         "point", t->point, "outcome", hone_outcome_class_name(t->outcome.cls), "values",
                          numbers(t->outcome.value, t->n_objectives), "origin", t->origin, "detail", t->detail,
                          "build_s", t->build_s, "run_s", t->run_s, "same_as", (long long)t->same_as, "suspect",
                          t->suspect ? Py_True : Py_False);
@@ -114,7 +115,7 @@ static hone_rc sing(const tuning *t, const hone_workload *w, hone_err *err) {
     hone_prove_options o = hone_prove_defaults();
     hone_canary_result r;
     o.store_dir = t->o.store_dir, o.jobs = t->o.jobs, o.cpu = t->o.cpu, o.stop = t->o.stop;
-    hone_rc rc = hone_canary(w, &o, &r, err);
+    hone_rc rc = hone_canary_run(w, &o, &r, err);
     if (rc) return rc;
     if (!r.passed) rc = failed(err, HONE_E_CANARY, "%s (canary=False searches all the same)", r.text);
     hone_canary_free(&r);
@@ -126,7 +127,7 @@ static hone_rc tune(void *arg, hone_err *err) {
     hone_workload *w = NULL;
     hone_rc rc = hone_workload_load(t->path, &w, err);
     if (!rc && t->canary) rc = sing(t, w, err);
-    if (!rc) rc = hone_tune(w, &t->o, &t->result, err);
+    if (!rc) rc = hone_tune_run(w, &t->o, &t->result, err);
     hone_workload_free(w);
     return rc;
 }
@@ -197,7 +198,7 @@ static hone_rc open_store(const hone_workload *w, const char *given, hone_store 
 
 /* The winner that the record names, or what is worth proving. */
 static hone_rc take_points(proving *p, const hone_report *r, hone_err *err) {
-    hone_candidate best[HONE_CANDIDATES_MAX];
+    hone_report_candidate best[HONE_CANDIDATES_MAX];
     size_t n = p->winner ? r->point != NULL : hone_report_candidates(r, p->top, best);
     if (!n)
         return failed(err, HONE_E_NOTFOUND,
@@ -264,17 +265,17 @@ static hone_rc write_controls(proving *p, const hone_reduction *reduction, hone_
 static hone_rc validate(void *arg, hone_err *err) {
     proving *p = arg;
     hone_rc rc = begin(p, err);
-    if (!rc) rc = hone_validate(p->w, p->point, p->n_points, p->session, &p->o, &p->proofs, err);
+    if (!rc) rc = hone_prove_validate(p->w, p->point, p->n_points, p->session, &p->o, &p->proofs, err);
     return rc ? rc : write_controls(p, NULL, err);
 }
 
 static hone_rc minimize(void *arg, hone_err *err) {
     proving *p = arg;
     hone_rc rc = begin(p, err);
-    if (!rc) rc = hone_minimize(p->w, p->point[0], &p->o, &p->reduction, err);
+    if (!rc) rc = hone_prove_minimize(p->w, p->point[0], &p->o, &p->reduction, err);
     if (rc || !p->prove || !p->reduction.n_after) return rc;
     p->o.variants = 0; /* a proof's own number */
-    rc = hone_validate(p->w, &p->reduction.point, 1, p->session, &p->o, &p->proofs, err);
+    rc = hone_prove_validate(p->w, &p->reduction.point, 1, p->session, &p->o, &p->proofs, err);
     return rc ? rc : write_controls(p, &p->reduction, err);
 }
 
@@ -376,7 +377,7 @@ typedef struct checking {
 
 static hone_rc check(void *arg, hone_err *err) {
     checking *c = arg;
-    return hone_check(c->path, &c->o, &c->result, err);
+    return hone_check_controls(c->path, &c->o, &c->result, err);
 }
 
 static PyObject *checked(const hone_check_result *r) {

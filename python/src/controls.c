@@ -125,7 +125,7 @@ static PyObject *keygen(PyObject *module, PyObject *args) {
     const char *path, *comment;
     hone_err err;
     if (!PyArg_ParseTuple(args, "sz", &path, &comment)) return NULL;
-    if (hone_keygen(path, comment, &err)) return hn_py_raise(hn_py_module_state(module), &err);
+    if (hone_key_generate(path, comment, &err)) return hn_py_raise(hn_py_module_state(module), &err);
     Py_RETURN_NONE;
 }
 

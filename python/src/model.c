@@ -371,21 +371,21 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = {"path", "threads", NULL};
     const char *path;
     unsigned n_threads = 0;
-    hone_program *loaded = NULL;
+    hone_artifact *loaded = NULL;
     hone_err err;
     hone_rc rc;
     hn_py_state *state = hn_py_state_of(type);
     if (!PyArg_ParseTupleAndKeywords(args, kw, "s|I", names, &path, &n_threads)) return NULL;
-    Py_BEGIN_ALLOW_THREADS rc = hone_program_load(path, 1, &loaded, &err);
+    Py_BEGIN_ALLOW_THREADS rc = hone_artifact_load(path, 1, &loaded, &err);
     Py_END_ALLOW_THREADS if (rc) return hn_py_raise(state, &err);
     hn_py_program *p = (hn_py_program *)type->tp_alloc(type, 0);
     if (!p || !hn_py_lock_init(&p->lock)) {
-        hone_program_free(loaded);
+        hone_artifact_free(loaded);
         Py_XDECREF(p);
         return NULL;
     }
     p->loaded = loaded;
-    p->model = hone_program_model(loaded);
+    p->model = hone_artifact_model(loaded);
     p->state = state;
     p->n_threads = n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)n_threads;
     p->fixed = all_fixed(p->model);
@@ -398,7 +398,7 @@ static void program_free(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     while (p->n_idle) slot_free(p->model, p->idle[--p->n_idle]);
     free(p->idle);
-    hone_program_free(p->loaded);
+    hone_artifact_free(p->loaded);
     hn_py_lock_free(&p->lock);
     type->tp_free(self);
     Py_DECREF(type);

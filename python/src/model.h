@@ -8,7 +8,7 @@
 
 struct hn_py_slot;
 typedef struct hn_py_program {
-    PyObject_HEAD hone_program *loaded;
+    PyObject_HEAD hone_artifact *loaded;
     const hone_model *model;
     hn_py_state *state;
     int32_t n_threads;

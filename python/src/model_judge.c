@@ -30,7 +30,7 @@ PyObject *hn_py_program_random(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "zK", &sizes, &seed)) return NULL;
     hone_array *a = calloc((size_t)p->model->n_inputs + 1, sizeof *a);
     if (!a) return PyErr_NoMemory();
-    Py_BEGIN_ALLOW_THREADS rc = hone_model_random(p->model, sizes, seed, a, &err);
+    Py_BEGIN_ALLOW_THREADS rc = hone_inputs_random(p->model, sizes, seed, a, &err);
     Py_END_ALLOW_THREADS PyObject *out =
         rc ? hn_py_raise(p->state, &err) : arrays_tuple(p, a, (size_t)p->model->n_inputs);
     free(a);
@@ -41,8 +41,8 @@ typedef struct timing {
     const hone_model *model;
     const char *against;
     hn_py_inputs in;
-    hone_bench_options options;
-    hone_model_bench bench;
+    hone_latency_options options;
+    hone_latency bench;
     hone_profile profile;
     char peer[80];
 } timing;
@@ -70,7 +70,7 @@ static hone_rc bench(void *arg, hone_err *err) {
         if (!rc) snprintf(t->peer, sizeof t->peer, "%s", hone_peer_name(peer));
         t->options.peer = peer;
     }
-    if (!rc) rc = hone_bench_model(t->model, t->in.array, &t->options, &t->bench, err);
+    if (!rc) rc = hone_latency_measure(t->model, t->in.array, &t->options, &t->bench, err);
     hone_peer_close(peer);
     return rc;
 }
@@ -94,7 +94,7 @@ static int timing_arguments(hn_py_program *p, PyObject *args, timing *t) {
 
 static PyObject *interval(hone_interval i) { return Py_BuildValue("(ddd)", i.lo, i.mid, i.hi); }
 
-static PyObject *series(const hone_series *s) {
+static PyObject *series(const hone_latency_series *s) {
     return Py_BuildValue("{s:n,s:N,s:d,s:d,s:d,s:N}", "n", (Py_ssize_t)s->n, "p50_s", interval(s->p50_s), "p95_s",
                          s->p95_s, "p99_s", s->p99_s, "throughput", s->throughput, "times",
                          PyBytes_FromStringAndSize((const char *)s->time_s, (Py_ssize_t)(s->n * sizeof *s->time_s)));
@@ -110,7 +110,7 @@ PyObject *hn_py_program_bench(PyObject *self, PyObject *args) {
         out = t.against ? Py_BuildValue("{s:N,s:N,s:s}", "mine", series(&t.bench.mine), "peer", series(&t.bench.peer),
                                         "name", t.peer)
                         : Py_BuildValue("{s:N}", "mine", series(&t.bench.mine));
-        hone_model_bench_free(&t.bench);
+        hone_latency_free(&t.bench);
     }
     hn_py_inputs_drop(&t.in);
     return out;
@@ -164,13 +164,13 @@ PyObject *hn_py_program_profile(PyObject *self, PyObject *args) {
 }
 
 typedef struct verification {
-    hone_program *loaded;
+    hone_artifact *loaded;
     const char *path;
     const char **symbol; /* as the model was compiled with */
     size_t n_symbol;
     bool against; /* ONNX Runtime instead of the interpreter */
     hone_verify_options options;
-    hone_verified *output;
+    hone_verify_output *output;
     bool same;
     char judge[80];
 } verification;
@@ -191,7 +191,7 @@ static hone_rc verify(void *arg, hone_err *err) {
     snprintf(v->judge, sizeof v->judge, "%s", peer ? hone_peer_name(peer) : "the interpreter");
     v->options.graph = g;
     v->options.peer = peer;
-    if (!rc) rc = hone_verify_program(v->loaded, &v->options, v->output, &v->same, err);
+    if (!rc) rc = hone_verify_run(v->loaded, &v->options, v->output, &v->same, err);
     hone_graph_free(g);
     hone_peer_close(peer);
     return rc;
@@ -200,7 +200,7 @@ static hone_rc verify(void *arg, hone_err *err) {
 static PyObject *differences(const hone_model *m, const verification *v) {
     PyObject *list = PyList_New(m->n_outputs);
     for (int32_t i = 0; i < m->n_outputs && list; i++) {
-        const hone_verified *o = &v->output[i];
+        const hone_verify_output *o = &v->output[i];
         const hone_array_difference *d = &o->worst;
         PyObject *row = Py_BuildValue(
             "{s:s,s:O,s:d,s:d,s:L,s:L,s:K,s:K,s:z,s:d,s:d,s:d}", "name", m->output[i].name, "same",

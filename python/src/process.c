@@ -11,7 +11,7 @@ static PyObject *guard_fork(PyObject *module, PyObject *unused) {
     int pid = -1;
     hone_err err = {HONE_OK, ""};
     PyOS_BeforeFork();
-    hone_rc rc = hone_guard_fork(&pid, &err);
+    hone_rc rc = hone_process_fork(&pid, &err);
     if (!rc && pid == 0)
         PyOS_AfterFork_Child();
     else

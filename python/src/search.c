@@ -24,7 +24,7 @@ static PyObject *fail(py_search *s, const hone_err *err) {
 /* --- opening -------------------------------------------------------------------------------------------------------
  */
 
-static int read_directions(PyObject *tuple, hone_search_config *c) {
+static int read_directions(PyObject *tuple, hone_search_options *c) {
     c->n_objectives = (size_t)PyTuple_GET_SIZE(tuple);
     if (c->n_objectives > HONE_MAX_OBJECTIVES) return 0; /* hone_search_open refuses it in words */
     for (size_t k = 0; k < c->n_objectives; k++) {
@@ -65,7 +65,7 @@ static const char **read_options(PyObject *tuple) {
     return text;
 }
 
-static int open_search(py_search *s, hone_search_config *c, PyObject *seeds, PyObject *options) {
+static int open_search(py_search *s, hone_search_options *c, PyObject *seeds, PyObject *options) {
     hone_err err = {HONE_OK, ""};
     double *points = read_seeds(s->space, seeds, &c->n_seeds);
     const char **texts = points ? read_options(options) : NULL;
@@ -86,7 +86,7 @@ static int open_search(py_search *s, hone_search_config *c, PyObject *seeds, PyO
 static PyObject *new_search(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = {"space",  "maximize", "engine",  "seed",       "constraints", "budget",
                             "memory", "seeds",    "options", "no_default", NULL};
-    hone_search_config c = {0};
+    hone_search_options c = {0};
     PyObject *space, *maximize, *seeds = NULL, *options = NULL;
     unsigned long long seed = 0;
     Py_ssize_t constraints = 0, budget = 0, memory = 0;
@@ -171,7 +171,7 @@ static PyObject *tell(PyObject *self, PyObject *args) {
     const double *x = hn_py_point(s->space, point);
     if (!x || read_numbers(values, seen.value, s->n_objectives)) return NULL;
     if (violations && read_numbers(violations, seen.violation, s->n_constraints)) return NULL;
-    if (!hone_class_parse(name, &seen.cls)) {
+    if (!hone_outcome_class_parse(name, &seen.cls)) {
         snprintf(err.text, sizeof err.text, "'%.60s' is no class of outcomes", name);
         return fail(s, &err);
     }
@@ -328,7 +328,7 @@ static PyObject *hypervolume(PyObject *module, PyObject *args) {
     if (m < 1 || n % m)
         PyErr_SetString(PyExc_ValueError, "the buffer holds no whole number of rows");
     else
-        volume = hone_hypervolume(view.buf, (size_t)(n / m), (size_t)m, ref.buf);
+        volume = hone_pareto_hypervolume(view.buf, (size_t)(n / m), (size_t)m, ref.buf);
     PyBuffer_Release(&view);
     PyBuffer_Release(&ref);
     return PyErr_Occurred() ? NULL : PyFloat_FromDouble(volume);
@@ -347,8 +347,8 @@ static PyObject *statistic(PyObject *args, double (*of)(const double *, size_t))
     return NULL;
 }
 
-static PyObject *median(PyObject *module, PyObject *args) { return (void)module, statistic(args, hone_median); }
-static PyObject *mad(PyObject *module, PyObject *args) { return (void)module, statistic(args, hone_mad); }
+static PyObject *median(PyObject *module, PyObject *args) { return (void)module, statistic(args, hone_stat_median); }
+static PyObject *mad(PyObject *module, PyObject *args) { return (void)module, statistic(args, hone_stat_mad); }
 
 static PyObject *floats(const double *x, size_t n) {
     PyObject *list = PyList_New((Py_ssize_t)n);
@@ -376,7 +376,7 @@ static PyObject *importance_of(hn_py_state *state, const hn_py_space *space, PyO
     }
     hone_err err = {HONE_OK, ""};
     hone_rc rc;
-    Py_BEGIN_ALLOW_THREADS rc = hone_importance(space->space, x, values, n, share, &err);
+    Py_BEGIN_ALLOW_THREADS rc = hone_search_importance(space->space, x, values, n, share, &err);
     Py_END_ALLOW_THREADS PyObject *list = rc ? hn_py_raise(state, &err) : floats(share, m);
     PyMem_Free(x);
     return list;
@@ -418,7 +418,7 @@ static PyObject *classes(PyObject *module, PyObject *unused) {
     (void)unused;
     PyObject *tuple = PyTuple_New(HONE_N_CLASSES);
     for (int i = 0; tuple && i < HONE_N_CLASSES; i++) {
-        PyObject *name = PyUnicode_InternFromString(hone_class_name((hone_class)i));
+        PyObject *name = PyUnicode_InternFromString(hone_outcome_class_name((hone_outcome_class)i));
         if (!name) Py_CLEAR(tuple);
         if (tuple) PyTuple_SET_ITEM(tuple, i, name);
     }

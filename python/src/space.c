@@ -129,7 +129,7 @@ static PyObject *new_space(PyTypeObject *type, PyObject *args, PyObject *kw) {
 /* A value's text as an int, a float or a str. */
 static PyObject *object_of(const char *text) {
     double v;
-    if (!hone_text_number(text, &v)) return PyUnicode_FromString(text);
+    if (!hone_space_number(text, &v)) return PyUnicode_FromString(text);
     return strpbrk(text, ".eE") || fabs(v) > 0x1p53 ? PyFloat_FromDouble(v) : PyLong_FromDouble(v);
 }
 

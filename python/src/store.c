@@ -221,7 +221,7 @@ static PyObject *add(PyObject *self, PyObject *args, PyObject *kw) {
     if (!is_open(s)) return NULL;
     t.point_hash = hash;
     t.n_asked = n_asked;
-    if (!hone_class_parse(cls, &t.outcome.cls)) return PyErr_Format(PyExc_ValueError, "'%s' is no class", cls);
+    if (!hone_outcome_class_parse(cls, &t.outcome.cls)) return PyErr_Format(PyExc_ValueError, "'%s' is no class", cls);
     if (read_numbers(values, t.outcome.value, HONE_MAX_OBJECTIVES, &t.n_objectives)) return NULL;
     if (read_numbers(violations, t.outcome.violation, HONE_MAX_CONSTRAINTS, &t.n_constraints)) return NULL;
     hone_sample *list = read_samples(samples, &t.n_samples);
@@ -255,7 +255,7 @@ static PyObject *samples_of(const hone_trial *t) {
 static PyObject *trial_dict(const hone_trial *t) {
     return Py_BuildValue(
         "{s:L,s:s,s:s,s:s,s:N,s:N,s:s,s:s,s:d,s:d,s:L,s:N}", "id", (long long)t->id, "phase", t->phase, "point",
-        t->point, "cls", hone_class_name(t->outcome.cls), "values", tuple_of(t->outcome.value, t->n_objectives),
+        t->point, "cls", hone_outcome_class_name(t->outcome.cls), "values", tuple_of(t->outcome.value, t->n_objectives),
         "violations", tuple_of(t->outcome.violation, t->n_constraints), "origin", t->origin, "detail", t->detail,
         "run_s", t->run_s, "at_s", t->at_s, "n_asked", (long long)t->n_asked, "samples", samples_of(t));
 }

@@ -112,7 +112,7 @@ enum { N_OPTIONS = sizeof options / sizeof *options };
 typedef struct tuning {
     const char *path;
     hone_tune_model_options o;
-    hone_tuned_model result;
+    hone_tune_model_result result;
     hn_py_call call;
 } tuning;
 
@@ -120,7 +120,7 @@ static PyObject *interval(hone_interval i) { return Py_BuildValue("(ddd)", i.lo,
 
 static PyObject *show_event(const void *event) {
     static const char *const stages[] = {"profile", "search", "proof", "winner", "check", "warning"};
-    const hone_tuned_event *e = event;
+    const hone_tune_model_event *e = event;
     return Py_BuildValue("{s:s,s:z,s:z,s:d,s:d,s:d,s:N,s:n,s:n,s:n,s:d,s:d,s:z}", "stage",
                          (size_t)e->stage < sizeof stages / sizeof *stages ? stages[e->stage] : "", "kernel", e->kernel,
                          "kind", e->kind, "share", e->share, "default_s", e->default_s, "best_s", e->best_s, "gain",
@@ -128,7 +128,7 @@ static PyObject *show_event(const void *event) {
                          (Py_ssize_t)e->n_candidates, "elapsed_s", e->elapsed_s, "left_s", e->left_s, "text", e->text);
 }
 
-static void on_event(void *ctx, const hone_tuned_event *event) { hn_py_call_event(ctx, show_event, event); }
+static void on_event(void *ctx, const hone_tune_model_event *event) { hn_py_call_event(ctx, show_event, event); }
 
 static bool is_graph_text(const char *path) {
     size_t n = strlen(path);
@@ -142,15 +142,15 @@ static hone_rc tune(void *arg, hone_err *err) {
     hone_graph *g = NULL;
     hone_rc rc =
         is_graph_text(t->path) ? hone_graph_read(t->path, &g, err) : hone_import_onnx(t->path, &import, &g, NULL, err);
-    if (!rc) rc = hone_tune_model(g, slash ? slash + 1 : t->path, &t->o, &t->result, err);
+    if (!rc) rc = hone_tune_model_run(g, slash ? slash + 1 : t->path, &t->o, &t->result, err);
     hone_graph_free(g);
     return rc;
 }
 
-static PyObject *kernels(const hone_tuned_model *m) {
+static PyObject *kernels(const hone_tune_model_result *m) {
     PyObject *list = PyList_New((Py_ssize_t)m->n_kernels);
     for (size_t i = 0; i < m->n_kernels && list; i++) {
-        const hone_tuned_kernel *k = &m->kernel[i];
+        const hone_tune_model_kernel *k = &m->kernel[i];
         PyObject *row =
             Py_BuildValue("{s:s,s:s,s:s,s:s,s:I,s:d,s:d,s:d,s:N,s:s,s:s,s:n,s:O,s:O,s:s}", "kernel", k->name, "kind",
                           k->kind, "source", k->source, "shape", k->shape, "calls", k->n_uses, "share", k->share,
@@ -181,13 +181,13 @@ static PyObject *tune_model(PyObject *module, PyObject *args) {
     t.o.event = on_event, t.o.ctx = &t.call, t.o.stop = &t.call.stop;
     if (good && !hn_py_options_set(&t.o, options, N_OPTIONS, given, "hone.tune_model") &&
         !hn_py_call_long(hn_py_module_state(module), &t.call)) {
-        const hone_tuned_model *m = &t.result;
+        const hone_tune_model_result *m = &t.result;
         out = Py_BuildValue("{s:N,s:N,s:N,s:O,s:n,s:d,s:d,s:s}", "kernels", kernels(m), "gain", interval(m->gain),
                             "gain_all_cores", interval(m->gain_all), "dropped", m->dropped ? Py_True : Py_False,
                             "candidates", (Py_ssize_t)m->n_candidates, "rate", m->rate, "elapsed_s", m->elapsed_s,
                             "winners", m->winners);
     }
-    hone_tuned_model_free(&t.result);
+    hone_tune_model_result_free(&t.result);
     free(symbol);
     return out;
 }

@@ -101,7 +101,7 @@ static void guardian(pid_t parent, const sigset_t *mask) {
     watch(&g);
 }
 
-hone_rc hone_guard_fork(int *pid, hone_err *err) {
+hone_rc hone_process_fork(int *pid, hone_err *err) {
     sigset_t all, mask;
     pid_t parent = getpid();
     sigfillset(&all);

@@ -12,7 +12,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Linear interpolation between order statistics, as hone_percentile. */
+/* Linear interpolation between order statistics, as hone_stat_percentile. */
 static double percentile(const double *sorted, size_t n, double p) {
     double at = p / 100 * (double)(n - 1), lo = floor(at);
     size_t i = (size_t)lo;

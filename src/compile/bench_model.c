@@ -9,10 +9,10 @@
 
 enum { WARM_UP = 3, RUNS_LEAST = 20, BURST_MOST = 64 };
 
-static const hone_pattern patterns[] = {{"steady", 16, 0}, {"single", 1, 0.02}, {"bursty", 8, 0.05}};
+static const hone_latency_pattern patterns[] = {{"steady", 16, 0}, {"single", 1, 0.02}, {"bursty", 8, 0.05}};
 enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
 
-bool hone_pattern_at(size_t i, hone_pattern *out) {
+bool hone_latency_pattern_at(size_t i, hone_latency_pattern *out) {
     if (i >= N_PATTERNS) return false;
     *out = patterns[i];
     return true;
@@ -20,7 +20,7 @@ bool hone_pattern_at(size_t i, hone_pattern *out) {
 
 /* --- one instance, run again and again ---------------------------------------------------------------------------- */
 
-hone_rc hn_rerun_open(const hone_model *m, const hone_array *in, const hone_bench_options *options, hn_rerun *out,
+hone_rc hn_rerun_open(const hone_model *m, const hone_array *in, const hone_latency_options *options, hn_rerun *out,
                       hone_err *err) {
     hone_model_config config = {.n_threads = options->n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS
                                                                                      : (int32_t)options->n_threads};
@@ -63,7 +63,7 @@ typedef struct values {
 
 typedef struct contest {
     hn_rerun run;
-    const hone_pattern *pattern;
+    const hone_latency_pattern *pattern;
     hone_peer *peer; /* NULL: alone */
     values mine, theirs;
 } contest;
@@ -123,19 +123,19 @@ static hone_rc compete(contest *c, uint64_t seed, double budget_s, hone_err *err
 /* --- what was seen ------------------------------------------------------------------------------------------------ */
 
 /* Takes the values over. */
-static hone_series series_of(values *v) {
-    hone_series s = {.time_s = v->x, .n = v->n};
+static hone_latency_series series_of(values *v) {
+    hone_latency_series s = {.time_s = v->x, .n = v->n};
     if (s.n) {
-        s.p50_s = hone_bootstrap_median(s.time_s, s.n, 0.95, 0, 1);
-        s.p95_s = hone_percentile(s.time_s, s.n, 95);
-        s.p99_s = hone_percentile(s.time_s, s.n, 99);
-        s.throughput = 1 / hone_mean(s.time_s, s.n);
+        s.p50_s = hone_stat_bootstrap_median(s.time_s, s.n, 0.95, 0, 1);
+        s.p95_s = hone_stat_percentile(s.time_s, s.n, 95);
+        s.p99_s = hone_stat_percentile(s.time_s, s.n, 99);
+        s.throughput = 1 / hone_stat_mean(s.time_s, s.n);
     }
     *v = (values){0};
     return s;
 }
 
-static hone_rc find_pattern(const char *name, const hone_pattern **out, hone_err *err) {
+static hone_rc find_pattern(const char *name, const hone_latency_pattern **out, hone_err *err) {
     for (size_t i = 0; i < N_PATTERNS; i++)
         if (!strcmp(patterns[i].name, name ? name : "steady")) {
             *out = &patterns[i];
@@ -144,22 +144,22 @@ static hone_rc find_pattern(const char *name, const hone_pattern **out, hone_err
     return hn_fail(err, HONE_E_USAGE, "no pattern of requests is called '%s': steady, single or bursty", name);
 }
 
-hone_rc hone_bench_model(const hone_model *m, const hone_array *in, const hone_bench_options *options,
-                         hone_model_bench *out, hone_err *err) {
-    static const hone_bench_options defaults;
-    const hone_bench_options *o = options ? options : &defaults;
+hone_rc hone_latency_measure(const hone_model *m, const hone_array *in, const hone_latency_options *options,
+                             hone_latency *out, hone_err *err) {
+    static const hone_latency_options defaults;
+    const hone_latency_options *o = options ? options : &defaults;
     contest c = {.peer = o->peer};
     hone_rc rc = find_pattern(o->pattern, &c.pattern, err);
     if (rc) return rc;
     rc = hn_rerun_open(m, in, o, &c.run, err);
     if (!rc) rc = compete(&c, o->seed, o->max_s > 0 ? o->max_s : 3, err);
-    if (!rc) *out = (hone_model_bench){series_of(&c.mine), series_of(&c.theirs)};
+    if (!rc) *out = (hone_latency){series_of(&c.mine), series_of(&c.theirs)};
     hn_rerun_close(&c.run);
     free(c.mine.x), free(c.theirs.x);
     return rc;
 }
 
-void hone_model_bench_free(hone_model_bench *b) {
+void hone_latency_free(hone_latency *b) {
     free(b->mine.time_s), free(b->peer.time_s);
-    *b = (hone_model_bench){0};
+    *b = (hone_latency){0};
 }

@@ -101,7 +101,7 @@ static double peak_of(const hone_profile *p, int32_t dtype) {
 }
 
 static void judge(const hone_profile *p, const record *s, const double *time_s, hone_timed *x) {
-    x->time_s = hone_bootstrap_median(time_s, s->n_runs, 0.95, RESAMPLES, 1);
+    x->time_s = hone_stat_bootstrap_median(time_s, s->n_runs, 0.95, RESAMPLES, 1);
     x->share = quiet_sum(p, s, time_s) / quiet_sum(p, s, s->kernels_s);
     x->of_peak = rate(x->flops, peak_of(p, x->call->dtype), x->time_s.mid);
     x->of_bandwidth = rate(x->bytes, p->bandwidth_bps, x->time_s.mid);
@@ -174,18 +174,18 @@ static void summarise(const record *s, uint32_t n_threads, hone_profile *p) {
     p->model = s->model;
     p->n_runs = s->n_runs;
     find_peaks(p, n_threads);
-    p->run_s = hone_bootstrap_median(s->run_s, s->n_runs, 0.95, RESAMPLES, 1);
-    p->kernels_s = hone_median(s->kernels_s, s->n_runs);
+    p->run_s = hone_stat_bootstrap_median(s->run_s, s->n_runs, 0.95, RESAMPLES, 1);
+    p->kernels_s = hone_stat_median(s->kernels_s, s->n_runs);
     uint32_t shown = nearest_run(s, p->run_s.mid);
     p->shown_s = s->run_s[shown];
     fill(p, s, shown);
     qsort(p->kernel, p->n_kernels, sizeof *p->kernel, by_time);
 }
 
-hone_rc hone_profile_model(const hone_model *m, const hone_array *in, const hone_bench_options *options,
+hone_rc hone_profile_model(const hone_model *m, const hone_array *in, const hone_latency_options *options,
                            hone_profile *out, hone_err *err) {
-    static const hone_bench_options defaults;
-    const hone_bench_options *o = options ? options : &defaults;
+    static const hone_latency_options defaults;
+    const hone_latency_options *o = options ? options : &defaults;
     hone_profile p = {0};
     if (!m->profile)
         return hn_fail(err, HONE_E_USAGE, "model '%s' does not time its kernels: compile it for profiling", m->name);

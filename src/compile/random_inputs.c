@@ -141,7 +141,7 @@ static hone_rc make(const hone_model_port *p, const char *sizes, uint64_t seed, 
     return HONE_OK;
 }
 
-hone_rc hone_model_random(const hone_model *m, const char *sizes, uint64_t seed, hone_array *out, hone_err *err) {
+hone_rc hone_inputs_random(const hone_model *m, const char *sizes, uint64_t seed, hone_array *out, hone_err *err) {
     hone_rc rc = HONE_OK;
     int32_t n = 0;
     hone_array *made = calloc((size_t)m->n_inputs + 1, sizeof *made);
@@ -157,7 +157,7 @@ hone_rc hone_model_random(const hone_model *m, const char *sizes, uint64_t seed,
     return rc;
 }
 
-hone_rc hone_model_random_refused(const hone_model *m, hone_rc rc, hone_err *err) {
+hone_rc hone_inputs_refused(const hone_model *m, hone_rc rc, hone_err *err) {
     hn_str names = {0};
     if (rc != HONE_E_INPUT || !err) return rc;
     for (int32_t i = 0; i < m->n_inputs; i++)

@@ -11,7 +11,7 @@ typedef struct hn_rerun {
     const volatile int *stop;
 } hn_rerun;
 /* in: one array per input, borrowed until hn_rerun_close, which may follow a failure too. */
-hone_rc hn_rerun_open(const hone_model *m, const hone_array *in, const hone_bench_options *options, hn_rerun *out,
+hone_rc hn_rerun_open(const hone_model *m, const hone_array *in, const hone_latency_options *options, hn_rerun *out,
                       hone_err *err);
 /* One run; *time_s (may be NULL): how long it took. */
 hone_rc hn_rerun_once(hn_rerun *x, double *time_s, hone_err *err);

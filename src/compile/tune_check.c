@@ -15,7 +15,7 @@ enum { LEAST_PAIRS = 12, MOST_PAIRS = 60, WARM_UP = 3 };
 static const double block_s = 0.01;
 
 static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool profile, bool winners,
-                       hone_program **out, uint32_t n_threads, hone_err *err) {
+                       hone_artifact **out, uint32_t n_threads, hone_err *err) {
     hone_compile_options o = t->o->compile;
     o.output = hn_format(&t->a, "%s/%s", t->folder, as);
     o.emit = HONE_EMIT_SO;
@@ -29,7 +29,7 @@ static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool p
     char *path = hn_format(&t->a, "%s.so", o.output ? o.output : "");
     if (!o.output || !path) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     hone_rc rc = hone_compile_graph((hone_graph *)(uintptr_t)g, as, &o, NULL, err);
-    return rc ? rc : hone_program_load(path, n_threads, out, err);
+    return rc ? rc : hone_artifact_load(path, n_threads, out, err);
 }
 
 static void free_inputs(hone_array *in, size_t n) {
@@ -40,7 +40,7 @@ static void free_inputs(hone_array *in, size_t n) {
 static hone_rc make_inputs(hn_tuning *t, const hone_model *model, hone_array **out, hone_err *err) {
     hone_array *in = calloc((size_t)model->n_inputs + 1, sizeof *in);
     if (!in) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
-    hone_rc rc = hone_model_random(model, t->sizes, 1, in, err);
+    hone_rc rc = hone_inputs_random(model, t->sizes, 1, in, err);
     if (rc) {
         free(in);
         return rc;
@@ -65,23 +65,23 @@ static void note(hn_tuning *t, const hone_profile *p, const hone_timed *x) {
 }
 
 hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_err *err) {
-    hone_program *program;
+    hone_artifact *program;
     hone_array *in = NULL;
     hone_profile p;
-    const hone_bench_options o = {.n_threads = t->team.n, .max_s = max_s, .stop = t->o->stop};
+    const hone_latency_options o = {.n_threads = t->team.n, .max_s = max_s, .stop = t->o->stop};
     double start_s = hn_now_s();
     hone_rc rc = compile(t, g, "profile", true, false, &program, t->team.n, err);
     t->compile_s = hn_now_s() - start_s;
     if (rc) return rc;
-    const hone_model *model = hone_program_model(program);
+    const hone_model *model = hone_artifact_model(program);
     rc = make_inputs(t, model, &in, err);
-    if (!rc) rc = hone_model_random_refused(model, hone_profile_model(model, in, &o, &p, err), err);
+    if (!rc) rc = hone_inputs_refused(model, hone_profile_model(model, in, &o, &p, err), err);
     if (!rc) {
         for (uint32_t i = 0; i < p.n_kernels; i++) note(t, &p, &p.kernel[i]);
         hone_profile_free(&p);
     }
     free_inputs(in, (size_t)model->n_inputs);
-    hone_program_free(program);
+    hone_artifact_free(program);
     return rc;
 }
 
@@ -89,7 +89,7 @@ hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_
  */
 
 typedef struct side {
-    hone_program *program;
+    hone_artifact *program;
     const hone_model *model;
     hone_model_instance *instance;
     hone_model_tensor *io; /* inputs, then outputs */
@@ -99,7 +99,7 @@ static hone_rc open_side(hn_tuning *t, const hone_graph *g, bool winners, uint32
     const hone_model_config config = {.n_threads = (int32_t)n_threads};
     hone_rc rc = compile(t, g, winners ? "tuned" : "default", false, winners, &s->program, 1, err);
     if (rc) return rc;
-    s->model = hone_program_model(s->program);
+    s->model = hone_artifact_model(s->program);
     s->io = calloc((size_t)(s->model->n_inputs + s->model->n_outputs) + 1, sizeof *s->io);
     if (!s->io || s->model->create(&config, &s->instance))
         return hn_fail(err, HONE_E_FAILED, "cannot run the model: %s", s->io ? s->model->error(NULL) : "out of memory");
@@ -116,7 +116,7 @@ static void set_inputs(side *s, const hone_array *in) {
 static void close_side(side *s) {
     if (s->instance) s->model->free(s->instance);
     free(s->io);
-    hone_program_free(s->program);
+    hone_artifact_free(s->program);
 }
 
 static hone_rc run_block(side *s, size_t n, double *time_s, hone_err *err) {
@@ -146,7 +146,7 @@ static hone_rc compare(hn_tuning *t, side s[2], double max_s, hone_interval *gai
         if (!rc) z[n_pairs++] = log(time_s[0] / time_s[1]);
     }
     if (rc) return rc;
-    hone_interval x = hone_bootstrap_median(z, n_pairs, 0.95, 0, t->o->seed);
+    hone_interval x = hone_stat_bootstrap_median(z, n_pairs, 0.95, 0, t->o->seed);
     *gain = (hone_interval){exp(x.lo), exp(x.mid), exp(x.hi)};
     return HONE_OK;
 }

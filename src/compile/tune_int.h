@@ -75,7 +75,7 @@ typedef struct hn_lab_request {
     double give_up; /* ratio beyond which a few pairs do; 0: never */
 } hn_lab_request;
 typedef struct hn_lab_reply {
-    hone_class cls;
+    hone_outcome_class cls;
     uint32_t n_pairs;
     double time_s[HN_LAB_PAIRS][2]; /* of one run */
     char text[120];
@@ -135,7 +135,7 @@ typedef struct hn_seen { /* a candidate that was measured */
     char code[33];
     char object[33]; /* hash of the machine code; "" where another run measured it */
     char *json;
-    hone_class cls;
+    hone_outcome_class cls;
     double ratio, time_s;
     bool judged; /* a proof has looked at it */
 } hn_seen;
@@ -188,7 +188,7 @@ typedef struct hn_tuning {
 } hn_tuning;
 
 bool hn_tuning_stopped(const hn_tuning *t);
-void hn_tuning_say(const hn_tuning *t, hone_tuned_stage stage, const hn_tuned *k, const hone_interval *gain,
+void hn_tuning_say(const hn_tuning *t, hone_tune_model_stage stage, const hn_tuned *k, const hone_interval *gain,
                    const char *text);
 /* Space, search, and what earlier runs measured. Sets k->end where there is nothing to search. */
 hone_rc hn_tuned_open(hn_tuning *t, hn_tuned *k, hone_err *err);

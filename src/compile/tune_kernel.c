@@ -114,7 +114,7 @@ static void warn_full(hn_tuning *t, const char *text) {
 }
 
 /* Recorded, remembered, told. */
-static hone_rc finish(slice *s, ahead *x, hone_class cls, double ratio, double time_s, hone_err *err) {
+static hone_rc finish(slice *s, ahead *x, hone_outcome_class cls, double ratio, double time_s, hone_err *err) {
     hn_tuned *k = s->k;
     double before = k->best;
     hone_err why = {0};
@@ -281,7 +281,7 @@ static hone_rc collect(slice *s, ahead *x, hone_err *err) {
         hn_proc_result_free(&r);
         return again(s, x, err);
     }
-    hone_class cls = r.end == HN_PROC_WALL_LIMIT ? HONE_BUILD_TIMEOUT : HONE_BUILD_ERROR;
+    hone_outcome_class cls = r.end == HN_PROC_WALL_LIMIT ? HONE_BUILD_TIMEOUT : HONE_BUILD_ERROR;
     hn_proc_result_free(&r);
     char *source = hn_format(&x->a, "%s/%s", s->t->folder, x->build.source);
     if (source) unlink(source);
@@ -546,11 +546,11 @@ hone_rc hn_tuned_open(hn_tuning *t, hn_tuned *k, hone_err *err) {
         return HONE_OK;
     }
     if (rc) return hn_fail(err, rc, "%s", why.text);
-    const hone_search_config config = {.engine = t->o->engine,
-                                       .seed = t->o->seed,
-                                       .seeds = k->space.seeds,
-                                       .n_seeds = k->space.n_seeds,
-                                       .no_default = true};
+    const hone_search_options config = {.engine = t->o->engine,
+                                        .seed = t->o->seed,
+                                        .seeds = k->space.seeds,
+                                        .n_seeds = k->space.n_seeds,
+                                        .no_default = true};
     rc = hone_search_open(k->space.space, &config, &k->search, err);
     return rc ? rc : take_up(t, k, err);
 }

@@ -24,10 +24,10 @@ hone_tune_model_options hone_tune_model_defaults(void) { return (hone_tune_model
 
 bool hn_tuning_stopped(const hn_tuning *t) { return t->o->stop && *t->o->stop; }
 
-void hn_tuning_say(const hn_tuning *t, hone_tuned_stage stage, const hn_tuned *k, const hone_interval *gain,
+void hn_tuning_say(const hn_tuning *t, hone_tune_model_stage stage, const hn_tuned *k, const hone_interval *gain,
                    const char *text) {
     double now_s = hn_now_s();
-    hone_tuned_event e = {.stage = stage, .default_s = NAN, .best_s = NAN, .gain = {NAN, NAN, NAN}, .text = text};
+    hone_tune_model_event e = {.stage = stage, .default_s = NAN, .best_s = NAN, .gain = {NAN, NAN, NAN}, .text = text};
     if (!t->o->event) return;
     if (k) {
         e.kernel = k->k->name, e.kind = k->k->kind, e.share = k->share;
@@ -351,7 +351,8 @@ static hone_rc drop_winners(hn_tuning *t, hone_err *err) {
     return rc;
 }
 
-static hone_rc check(hn_tuning *t, const hone_graph *g, const cpu_set_t *usable, hone_tuned_model *out, hone_err *err) {
+static hone_rc check(hn_tuning *t, const hone_graph *g, const cpu_set_t *usable, hone_tune_model_result *out,
+                     hone_err *err) {
     size_t n_winners = 0;
     double max_s = budget_s(t) * check_part;
     for (size_t i = 0; i < t->n_kernels; i++) n_winners += t->kernel[i].winner;
@@ -375,26 +376,26 @@ static const char *flags_of(hn_tuning *t, const hone_winner *w) {
     return hn_strdup(&t->a, *w->cc ? hn_format(&t->a, "%s %s", w->cc, w->flags) : w->flags);
 }
 
-static void fill_kernel(hn_tuning *t, const hn_tuned *k, hone_tuned_kernel *out) {
+static void fill_kernel(hn_tuning *t, const hn_tuned *k, hone_tune_model_kernel *out) {
     hn_arena *a = &t->a;
     uint32_t source = t->m->g->node[k->k->node].source;
-    *out = (hone_tuned_kernel){.name = hn_strdup(a, k->k->name),
-                               .kind = hn_strdup(a, k->k->kind),
-                               .source = source ? hn_strdup(a, t->m->g->source[source - 1]) : "",
-                               .shape = k->shape ? k->shape : "",
-                               .n_uses = k->k->n_uses,
-                               .share = k->share,
-                               .default_s = k->default_s,
-                               .tuned_s = NAN,
-                               .gain = {NAN, NAN, NAN},
-                               .schedule = hn_strdup(a, k->k->code.schedule),
-                               .flags = "",
-                               .n_candidates = k->n_seen ? k->n_seen - 1 : 0,
-                               .winner = k->winner,
-                               .is_new = k->is_new,
-                               .end = k->end                 ? k->end
-                                      : hn_tuning_stopped(t) ? "stopped"
-                                                             : "time"};
+    *out = (hone_tune_model_kernel){.name = hn_strdup(a, k->k->name),
+                                    .kind = hn_strdup(a, k->k->kind),
+                                    .source = source ? hn_strdup(a, t->m->g->source[source - 1]) : "",
+                                    .shape = k->shape ? k->shape : "",
+                                    .n_uses = k->k->n_uses,
+                                    .share = k->share,
+                                    .default_s = k->default_s,
+                                    .tuned_s = NAN,
+                                    .gain = {NAN, NAN, NAN},
+                                    .schedule = hn_strdup(a, k->k->code.schedule),
+                                    .flags = "",
+                                    .n_candidates = k->n_seen ? k->n_seen - 1 : 0,
+                                    .winner = k->winner,
+                                    .is_new = k->is_new,
+                                    .end = k->end                 ? k->end
+                                           : hn_tuning_stopped(t) ? "stopped"
+                                                                  : "time"};
     if (k->seen_gain.mid > 0) out->gain = k->seen_gain;
     if (!k->winner) return;
     out->tuned_s = k->won.tuned_s;
@@ -403,7 +404,7 @@ static void fill_kernel(hn_tuning *t, const hn_tuned *k, hone_tuned_kernel *out)
     out->flags = flags_of(t, &k->won);
 }
 
-static void fill_result(hn_tuning *t, hone_tuned_model *out) {
+static void fill_result(hn_tuning *t, hone_tune_model_result *out) {
     out->kernel = hn_alloc_n(&t->a, t->n_kernels + 1, sizeof *out->kernel);
     out->n_kernels = out->kernel ? t->n_kernels : 0;
     for (size_t i = 0; i < out->n_kernels; i++) fill_kernel(t, &t->kernel[i], &out->kernel[i]);
@@ -450,8 +451,8 @@ static hone_rc prepare(hn_tuning *t, const hone_graph *g, const char *name, cons
     return rc ? rc : make_folder(t, err);
 }
 
-static hone_rc tune(hn_tuning *t, const hone_graph *g, const char *name, const cpu_set_t *usable, hone_tuned_model *out,
-                    hone_err *err) {
+static hone_rc tune(hn_tuning *t, const hone_graph *g, const char *name, const cpu_set_t *usable,
+                    hone_tune_model_result *out, hone_err *err) {
     t->end_s = t->start_s + (t->o->budget_s > 0 ? t->o->budget_s : usual_budget_s);
     hone_rc rc = prepare(t, g, name, usable, err);
     if (rc) return rc;
@@ -475,8 +476,8 @@ static void end(hn_tuning *t) {
     hn_library_free(&t->lib);
 }
 
-hone_rc hone_tune_model(const hone_graph *g, const char *name, const hone_tune_model_options *options,
-                        hone_tuned_model *out, hone_err *err) {
+hone_rc hone_tune_model_run(const hone_graph *g, const char *name, const hone_tune_model_options *options,
+                            hone_tune_model_result *out, hone_err *err) {
     const hone_tune_model_options usual = hone_tune_model_defaults();
     hn_tuning *t = calloc(1, sizeof *t);
     cpu_set_t usable;
@@ -495,7 +496,7 @@ hone_rc hone_tune_model(const hone_graph *g, const char *name, const hone_tune_m
     compile.n_threads = hn_threads_of(&compile);
     t->lib.options = &compile;
     t->start_s = hn_now_s();
-    hone_tuned_model made = {.gain = {NAN, NAN, NAN}, .gain_all = {NAN, NAN, NAN}};
+    hone_tune_model_result made = {.gain = {NAN, NAN, NAN}, .gain_all = {NAN, NAN, NAN}};
     hone_rc rc = tune(t, g, name, &usable, &made, err);
     sched_setaffinity(0, sizeof usable, &usable);
     end(t);
@@ -509,9 +510,9 @@ hone_rc hone_tune_model(const hone_graph *g, const char *name, const hone_tune_m
     return HONE_OK;
 }
 
-void hone_tuned_model_free(hone_tuned_model *m) {
+void hone_tune_model_result_free(hone_tune_model_result *m) {
     hn_tuning *t = m->block;
     if (t) hn_arena_free(&t->a);
     free(t);
-    *m = (hone_tuned_model){0};
+    *m = (hone_tune_model_result){0};
 }

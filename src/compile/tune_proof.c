@@ -37,7 +37,7 @@ typedef struct rival {
     size_t n, n_alone;
     double alone[MOST_VARIANTS * HN_LAB_PAIRS]; /* z on one thread, of a kernel that is measured on several */
     hone_interval gain;                         /* of z */
-    hone_finding finding;
+    hone_proof_finding finding;
     bool failed, out; /* out: nothing more is to be learnt of it */
 } rival;
 
@@ -242,8 +242,9 @@ static hone_rc run_variant(proof *p, unsigned v, hone_err *err) {
 
 static void judge(const proof *p, rival *r) {
     double level = 1 - (1 - confidence) / (double)p->n;
-    hone_interval a = hone_bootstrap_clustered(r->z, r->variant, r->n, HONE_CENTER_MEDIAN, level, 0, p->t->o->seed);
-    hone_interval b = hone_cluster_t(r->z, r->variant, r->n, HONE_CENTER_MEDIAN, level);
+    hone_interval a =
+        hone_stat_bootstrap_clustered(r->z, r->variant, r->n, HONE_CENTER_MEDIAN, level, 0, p->t->o->seed);
+    hone_interval b = hone_stat_cluster_t(r->z, r->variant, r->n, HONE_CENTER_MEDIAN, level);
     r->gain = (hone_interval){fmin(a.lo, b.lo), a.mid, fmax(a.hi, b.hi)};
     r->finding = r->gain.lo > p->margin ? HONE_GAINS : r->gain.hi < p->margin ? HONE_LOSES : HONE_EVEN;
 }
@@ -295,7 +296,7 @@ static hone_rc is_right(proof *p, const rival *r, bool *right, hone_err *err) {
 static double middle(const rival *r, int side) {
     double x[MOST_VARIANTS * PAIRS];
     for (size_t i = 0; i < r->n; i++) x[i] = r->time_s[i][side];
-    return hone_median(x, r->n);
+    return hone_stat_median(x, r->n);
 }
 
 static const char *identity_of(const hn_tune_space *s, const char *cc) {
@@ -329,7 +330,9 @@ static hone_rc write_winner(proof *p, const rival *r, hone_err *err) {
 }
 
 /* Whoever runs the model on one thread takes this winner, too. */
-static bool holds_alone(const rival *r) { return !r->n_alone || hone_median(r->alone, r->n_alone) > log(least_alone); }
+static bool holds_alone(const rival *r) {
+    return !r->n_alone || hone_stat_median(r->alone, r->n_alone) > log(least_alone);
+}
 
 static rival *best_kept(proof *p) {
     rival *best = NULL;

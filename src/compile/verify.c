@@ -70,7 +70,7 @@ static double part(double x, double whole) { return x > 0 ? x / whole : 0; }
 
 /* What only one of the tensors has finite is wrong already. */
 static hone_array_difference compare_norms(const hn_tensor *got, const hn_tensor *want, hn_match_rule rule,
-                                           hone_verified *v) {
+                                           hone_verify_output *v) {
     norms w = norms_of(want, NULL), d = {0};
     double atol = rule.atol;
     rule.atol = fmax(atol, v->tolerance * w.largest);
@@ -118,7 +118,7 @@ static void keep_worst(hone_array_difference *worst, const hone_array_difference
     worst->same = worst->same && d->same;
 }
 
-static void count_nan(const hn_tensor *want, hone_verified *v) {
+static void count_nan(const hn_tensor *want, hone_verify_output *v) {
     int64_t n = hn_tensor_n(want);
     bool is_float = hn_is_float(want->dtype);
     v->n_elements += (uint64_t)n;
@@ -126,7 +126,7 @@ static void count_nan(const hn_tensor *want, hone_verified *v) {
 }
 
 static hone_rc one_output(const hone_verify_options *o, const hone_array *got, const hone_array *want,
-                          hone_verified *out, hone_err *err) {
+                          hone_verify_output *out, hone_err *err) {
     hn_match_rule rule = {o->rtol < 0 ? 1e-3 : o->rtol, o->atol < 0 ? 1e-4 : o->atol};
     hn_tensor a, b;
     hone_rc rc = as_tensors(got, want, &a, &b, err);
@@ -138,12 +138,12 @@ static hone_rc one_output(const hone_verify_options *o, const hone_array *got, c
     return HONE_OK;
 }
 
-static hone_rc one_input(hone_program *p, const hone_verify_options *o, uint64_t seed, answers *a,
-                         hone_verified *outputs, hone_err *err) {
-    hone_rc rc = hone_model_random(hone_program_model(p), o->sizes, seed, a->in, err);
+static hone_rc one_input(hone_artifact *p, const hone_verify_options *o, uint64_t seed, answers *a,
+                         hone_verify_output *outputs, hone_err *err) {
+    hone_rc rc = hone_inputs_random(hone_artifact_model(p), o->sizes, seed, a->in, err);
     if (!rc)
-        rc = hone_model_random_refused(hone_program_model(p),
-                                       hone_program_run(p, a->in, a->n_in, a->got, a->n_out, err), err);
+        rc = hone_inputs_refused(hone_artifact_model(p), hone_artifact_run(p, a->in, a->n_in, a->got, a->n_out, err),
+                                 err);
     if (!rc)
         rc = o->peer ? hone_peer_run(o->peer, a->in, a->n_in, a->want, a->n_out, err)
                      : hone_graph_run(o->graph, a->in, a->n_in, a->want, a->n_out, err);
@@ -153,7 +153,7 @@ static hone_rc one_input(hone_program *p, const hone_verify_options *o, uint64_t
 }
 
 /* Tolerances that the caller gives are the only ones. */
-static hone_rc set_tolerances(const hone_verify_options *o, hone_verified *v, size_t n, hone_err *err) {
+static hone_rc set_tolerances(const hone_verify_options *o, hone_verify_output *v, size_t n, hone_err *err) {
     bool given = o->rtol >= 0 || o->atol >= 0;
     size_t n_graph = o->graph && !given ? hone_graph_outputs(o->graph) : 0;
     hone_dtype *through = calloc(n_graph + 1, sizeof *through);
@@ -161,18 +161,18 @@ static hone_rc set_tolerances(const hone_verify_options *o, hone_verified *v, si
     hone_rc rc = n_graph ? hn_narrowest(o->graph, through, err) : HONE_OK;
     for (size_t i = 0; i < n; i++) {
         hone_dtype t = i < n_graph ? through[i] : HONE_F32;
-        v[i] = (hone_verified){.worst = {.same = true, .at = -1}, .tolerance = tolerance_through(t), .through = t};
+        v[i] = (hone_verify_output){.worst = {.same = true, .at = -1}, .tolerance = tolerance_through(t), .through = t};
     }
     free(through);
     return rc;
 }
 
-hone_rc hone_verify_program(hone_program *p, const hone_verify_options *options, hone_verified *outputs, bool *same,
-                            hone_err *err) {
+hone_rc hone_verify_run(hone_artifact *p, const hone_verify_options *options, hone_verify_output *outputs, bool *same,
+                        hone_err *err) {
     answers a;
     uint64_t n = options->n_inputs ? options->n_inputs : 3;
-    hone_rc rc = answers_new(hone_program_model(p), &a, err);
-    hone_verified *v = calloc(a.n_out + 1, sizeof *v);
+    hone_rc rc = answers_new(hone_artifact_model(p), &a, err);
+    hone_verify_output *v = calloc(a.n_out + 1, sizeof *v);
     if (!v && !rc) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = set_tolerances(options, v, a.n_out, err);
     for (uint64_t i = 0; i < n && !rc; i++) {

@@ -28,7 +28,7 @@ typedef struct hn_history {
     double *x;           /* n * slots */
     double *y;           /* n * m, minimised; NAN when the trial failed */
     double *violation;   /* n: sum of what is broken, 0 = feasible */
-    unsigned char *cls;  /* n: hone_class */
+    unsigned char *cls;  /* n: hone_outcome_class */
     uint64_t *hash;      /* n */
     size_t n_told;       /* distinct points ever told */
     uint64_t epoch;
@@ -45,7 +45,7 @@ typedef struct hn_view {
     const hn_genes *genes;
     const hn_history *history;
     const hn_pending *pending;
-    const hone_search_config *config;
+    const hone_search_options *config;
     const double *start; /* the default point, repaired: where sparse steps start */
     const struct hone_search *search;
     size_t n_asked; /* number of this ask */

@@ -155,7 +155,7 @@ static hone_rc history_compact(hn_history *h, hn_seen *seen, uint64_t seed, hone
 }
 
 hone_rc hn_history_put(hn_history *h, hn_seen *seen, uint64_t seed, const double *x, uint64_t hash, const double *y,
-                       double violation, hone_class cls, hone_err *err) {
+                       double violation, hone_outcome_class cls, hone_err *err) {
     uint32_t row = HN_NO_ROW;
     bool known = hn_seen_get(seen, hash, &row) == HN_IS_TOLD;
     hone_rc rc = HONE_OK;

@@ -29,7 +29,7 @@ void hn_history_init(hn_history *h, size_t slots, size_t m, size_t n_constraints
 void hn_history_free(hn_history *h);
 /* Stores or replaces one row (y: m minimised objectives). */
 hone_rc hn_history_put(hn_history *h, hn_seen *seen, uint64_t seed, const double *x, uint64_t hash, const double *y,
-                       double violation, hone_class cls, hone_err *err);
+                       double violation, hone_outcome_class cls, hone_err *err);
 
 hone_rc hn_pending_add(hn_pending *p, size_t slots, const double *x, uint64_t hash, hone_err *err);
 void hn_pending_remove(hn_pending *p, size_t slots, uint64_t hash);

@@ -97,8 +97,8 @@ static void share_all(work *w, const hone_space *space, const hn_genes *g, const
     }
 }
 
-hone_rc hone_importance(const hone_space *space, const double *points, const double *values, size_t n, double *share,
-                        hone_err *err) {
+hone_rc hone_search_importance(const hone_space *space, const double *points, const double *values, size_t n,
+                               double *share, hone_err *err) {
     hn_genes *g = NULL;
     hone_rc rc = hn_genes_new(space, &g, err);
     if (rc) return rc;

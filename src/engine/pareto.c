@@ -146,7 +146,7 @@ static double wfg(double *rows, size_t n, size_t m, const double *ref, double *r
     return volume;
 }
 
-double hone_hypervolume(const double *values, size_t n, size_t m, const double *ref) {
+double hone_pareto_hypervolume(const double *values, size_t n, size_t m, const double *ref) {
     if (!n || !m || m > HONE_MAX_OBJECTIVES || n > SIZE_MAX / sizeof(double) / m / (n + 2)) return 0;
     double *rows = malloc((n + 1) * m * sizeof *rows);
     size_t inside = 0;

@@ -225,9 +225,9 @@ static hone_rc number(reader *r, char *const *field, int col, double *out) {
 static bool contains(const char *text, const char *what) { return strcasestr(text, what) != NULL; }
 
 /* Own names, then the words other tools use. */
-static hone_class class_of(const char *status) {
-    hone_class c;
-    if (hone_class_parse(status, &c)) return c;
+static hone_outcome_class class_of(const char *status) {
+    hone_outcome_class c;
+    if (hone_outcome_class_parse(status, &c)) return c;
     if (contains(status, "compil") || contains(status, "build")) return HONE_BUILD_ERROR;
     if (contains(status, "timeout")) return HONE_RUN_TIMEOUT;
     if (contains(status, "correct") || contains(status, "wrong") || contains(status, "verif")) return HONE_WRONG_RESULT;
@@ -395,7 +395,7 @@ const char *hone_recording_label(const hone_recording *rec) { return rec->label;
 size_t hone_recording_rows(const hone_recording *rec) { return rec->n; }
 double hone_recording_best(const hone_recording *rec) { return rec->best; }
 
-bool hone_recording_lookup(const hone_recording *rec, const double *point, hone_class *cls, double *time_ms,
+bool hone_recording_lookup(const hone_recording *rec, const double *point, hone_outcome_class *cls, double *time_ms,
                            double *sd_ms, double *compile_ms) {
     size_t i = hn_recording_find(rec, point);
     if (i == SIZE_MAX) return false;

@@ -10,7 +10,7 @@ enum { HN_RECORDING_SLOTS = 256 };
 
 typedef struct hn_record {
     double time, sd, compile; /* ms, NAN unknown */
-    hone_class cls;
+    hone_outcome_class cls;
 } hn_record;
 
 struct hone_recording {

@@ -14,7 +14,7 @@ static const size_t mark[4] = {25, 50, 100, 200};
 
 typedef struct replay {
     const hone_recording *rec;
-    hone_replay_config config;
+    hone_replay_options config;
     double floor_log[2], ref_log[2], full_volume; /* two objectives: log scale, worst of the space */
     double *found;                                /* two objectives: logs found so far, n_evals * 2 */
     double *points, *run;                         /* batch points; one run's curve */
@@ -64,7 +64,7 @@ static hone_rc measure_front(replay *r, hone_err *err) {
         memcpy(all + 2 * to, y, sizeof y);
         kept = to + 1;
     }
-    if (kept) r->full_volume = hone_hypervolume(all, kept, 2, r->ref_log);
+    if (kept) r->full_volume = hone_pareto_hypervolume(all, kept, 2, r->ref_log);
     free(all);
     if (r->full_volume > 0) return HONE_OK;
     return hn_fail(err, HONE_E_UNSUPPORTED, "recording '%s' has no two objectives: compile_ms is missing or constant",
@@ -98,7 +98,7 @@ static double score(replay *r, progress *p, const hone_outcome *o, const hn_reco
     if (o->cls == HONE_RUN_OK && r->config.two_objectives) {
         double y[2] = {log(row->time), log(row->compile)};
         memcpy(r->found + 2 * p->n_found++, y, sizeof y);
-        p->value = hone_hypervolume(r->found, p->n_found, 2, r->ref_log) / r->full_volume;
+        p->value = hone_pareto_hypervolume(r->found, p->n_found, 2, r->ref_log) / r->full_volume;
     } else if (o->cls == HONE_RUN_OK && o->value[0] < p->seen) {
         p->seen = o->value[0];
         p->value = r->rec->best / row->time;
@@ -107,12 +107,12 @@ static double score(replay *r, progress *p, const hone_outcome *o, const hn_reco
 }
 
 static hone_rc run_once(replay *r, uint64_t seed, hone_err *err) {
-    hone_search_config c = {.engine = r->config.engine,
-                            .seed = seed,
-                            .n_objectives = r->config.two_objectives ? 2 : 1,
-                            .budget = r->config.n_evals,
-                            .no_default = true,
-                            .options = r->config.options};
+    hone_search_options c = {.engine = r->config.engine,
+                             .seed = seed,
+                             .n_objectives = r->config.two_objectives ? 2 : 1,
+                             .budget = r->config.n_evals,
+                             .no_default = true,
+                             .options = r->config.options};
     if (r->config.constraints_known) {
         c.legal = is_recorded;
         c.draw = draw_row;
@@ -175,8 +175,8 @@ static hone_rc run_all(replay *r, hone_replay_result *out, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hone_replay(const hone_recording *rec, const hone_replay_config *config, hone_replay_result *out,
-                    hone_err *err) {
+hone_rc hone_replay_run(const hone_recording *rec, const hone_replay_options *config, hone_replay_result *out,
+                        hone_err *err) {
     replay r = {.rec = rec, .config = *config};
     if (!r.config.n_evals) r.config.n_evals = DEFAULT_EVALS;
     if (!r.config.n_seeds) r.config.n_seeds = DEFAULT_SEEDS;

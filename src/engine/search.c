@@ -11,7 +11,7 @@ static const double SCAN_MOST = 1 << 22; /* combinations walked one by one to fi
 
 struct hone_search {
     const hone_space *space;
-    hone_search_config config;
+    hone_search_options config;
     hn_genes *genes;
     hn_history history;
     hn_seen seen;
@@ -28,11 +28,13 @@ struct hone_search {
 static const char *const class_name[HONE_N_CLASSES] = {"ok",          "build_error",  "build_timeout", "run_crash",
                                                        "run_timeout", "wrong_result", "no_metric",     "over_limit"};
 
-const char *hone_class_name(hone_class c) { return (unsigned)c < HONE_N_CLASSES ? class_name[c] : "unknown"; }
+const char *hone_outcome_class_name(hone_outcome_class c) {
+    return (unsigned)c < HONE_N_CLASSES ? class_name[c] : "unknown";
+}
 
-bool hone_class_parse(const char *name, hone_class *out) {
+bool hone_outcome_class_parse(const char *name, hone_outcome_class *out) {
     for (int i = 0; i < HONE_N_CLASSES; i++)
-        if (!strcmp(name, class_name[i])) return *out = (hone_class)i, true;
+        if (!strcmp(name, class_name[i])) return *out = (hone_outcome_class)i, true;
     return false;
 }
 
@@ -92,7 +94,7 @@ static bool make_legal(const hn_view *v, uint64_t seed, double *point) {
     return legal;
 }
 
-static hone_rc check_config(const hone_search_config *c, hone_err *err) {
+static hone_rc check_config(const hone_search_options *c, hone_err *err) {
     if (c->n_objectives > HONE_MAX_OBJECTIVES)
         return hn_fail(err, HONE_E_USAGE, "%zu objectives are more than %d", c->n_objectives, HONE_MAX_OBJECTIVES);
     if (c->n_constraints > HONE_MAX_CONSTRAINTS)
@@ -139,7 +141,7 @@ static hone_rc open_parts(hone_search *s, hone_err *err) {
     return rc ? rc : s->engine->open(&s->view, option, &s->state, err);
 }
 
-hone_rc hone_search_open(const hone_space *space, const hone_search_config *config, hone_search **out, hone_err *err) {
+hone_rc hone_search_open(const hone_space *space, const hone_search_options *config, hone_search **out, hone_err *err) {
     hone_rc rc = check_config(config, err);
     if (rc) return rc;
     hone_search *s = calloc(1, sizeof *s);
@@ -268,7 +270,7 @@ hone_rc hone_search_ask(hone_search *s, double *point, hone_err *err) {
 
 hone_rc hone_search_tell(hone_search *s, const double *point, const hone_outcome *seen, hone_err *err) {
     size_t slots = s->genes->slots, m = s->config.n_objectives;
-    hone_class cls = (unsigned)seen->cls < HONE_N_CLASSES ? seen->cls : HONE_NO_METRIC;
+    hone_outcome_class cls = (unsigned)seen->cls < HONE_N_CLASSES ? seen->cls : HONE_NO_METRIC;
     double y[HONE_MAX_OBJECTIVES], violation = 0;
     for (size_t k = 0; k < m && cls == HONE_RUN_OK; k++) {
         y[k] = s->config.maximize[k] ? -seen->value[k] : seen->value[k];

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct hone_program {
+struct hone_artifact {
     void *library;
     const hone_model *model;
     hone_model_instance *instance;
@@ -63,7 +63,7 @@ static void *open_current(const char *path) {
     return library;
 }
 
-static hone_rc open_library(const char *path, hone_program *p, hone_err *err) {
+static hone_rc open_library(const char *path, hone_artifact *p, hone_err *err) {
     hone_model_entry *entry = NULL;
     p->library = open_current(path);
     if (!p->library) {
@@ -81,8 +81,8 @@ static hone_rc open_library(const char *path, hone_program *p, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hone_program_load(const char *path, uint32_t n_threads, hone_program **out, hone_err *err) {
-    hone_program *p = calloc(1, sizeof *p);
+hone_rc hone_artifact_load(const char *path, uint32_t n_threads, hone_artifact **out, hone_err *err) {
+    hone_artifact *p = calloc(1, sizeof *p);
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = open_library(path, p, err);
     if (!rc) {
@@ -92,14 +92,14 @@ hone_rc hone_program_load(const char *path, uint32_t n_threads, hone_program **o
         if (made) rc = hn_fail(err, rc_of(made), "'%s': %s", path, p->model->error(NULL));
     }
     if (rc) {
-        hone_program_free(p);
+        hone_artifact_free(p);
         return rc;
     }
     *out = p;
     return HONE_OK;
 }
 
-const hone_model *hone_program_model(const hone_program *p) { return p->model; }
+const hone_model *hone_artifact_model(const hone_artifact *p) { return p->model; }
 
 static bool copy_out(const hone_model_tensor *t, hone_array *out) {
     size_t n = hone_dtype_size_b((hone_dtype)t->dtype);
@@ -120,8 +120,8 @@ static hone_rc copy_all(const hone_model_tensor *t, size_t n, hone_array *out, h
     return made && i == n ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory for the outputs");
 }
 
-hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
-                         hone_err *err) {
+hone_rc hone_artifact_run(hone_artifact *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
+                          hone_err *err) {
     hone_model_tensor *t = calloc(n_in + n_out + 1, sizeof *t);
     if (!t) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < n_in; i++) {
@@ -135,7 +135,7 @@ hone_rc hone_program_run(hone_program *p, const hone_array *in, size_t n_in, hon
     return rc;
 }
 
-void hone_program_free(hone_program *p) {
+void hone_artifact_free(hone_artifact *p) {
     if (!p) return;
     if (p->instance) p->model->free(p->instance);
     if (p->library) dlclose(p->library);

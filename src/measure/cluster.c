@@ -94,12 +94,12 @@ static double sum_of_ranks(const clustered *s, size_t from, size_t to) {
     return sum;
 }
 
-static double center_of_counts(const clustered *s, size_t total, hone_center center) {
+static double center_of_counts(const clustered *s, size_t total, hone_stat_center center) {
     size_t cut = center == HONE_CENTER_MEDIAN ? (total - 1) / 2 : (size_t)(TRIM * (double)total);
     return sum_of_ranks(s, cut, total - cut) / (double)(total - 2 * cut);
 }
 
-static double resample(const clustered *s, hone_center center, hn_rng *rng) {
+static double resample(const clustered *s, hone_stat_center center, hn_rng *rng) {
     size_t total = 0;
     memset(s->times, 0, s->n * sizeof *s->times);
     for (size_t k = 0; k < s->n_clusters; k++) {
@@ -110,14 +110,14 @@ static double resample(const clustered *s, hone_center center, hn_rng *rng) {
     return center_of_counts(s, total, center);
 }
 
-static double center_of(const double *x, size_t n, hone_center center) {
-    return center == HONE_CENTER_MEDIAN ? hone_median(x, n) : hone_trimmed_mean(x, n, TRIM);
+static double center_of(const double *x, size_t n, hone_stat_center center) {
+    return center == HONE_CENTER_MEDIAN ? hone_stat_median(x, n) : hone_stat_trimmed_mean(x, n, TRIM);
 }
 
 /* --- intervals ---------------------------------------------------------------------------------------------------- */
 
-hone_interval hone_bootstrap_clustered(const double *x, const unsigned *cluster, size_t n, hone_center center,
-                                       double confidence, size_t n_boot, uint64_t seed) {
+hone_interval hone_stat_bootstrap_clustered(const double *x, const unsigned *cluster, size_t n, hone_stat_center center,
+                                            double confidence, size_t n_boot, uint64_t seed) {
     hone_interval out = {NAN, NAN, NAN};
     clustered s;
     if (n_boot == 0) n_boot = 2000;
@@ -133,7 +133,7 @@ hone_interval hone_bootstrap_clustered(const double *x, const unsigned *cluster,
     return out;
 }
 
-static void cluster_centers(const clustered *s, hone_center center, double *scratch, double *out) {
+static void cluster_centers(const clustered *s, hone_stat_center center, double *scratch, double *out) {
     for (size_t c = 0; c < s->n_clusters; c++) {
         size_t n = s->start[c + 1] - s->start[c];
         for (size_t i = 0; i < n; i++) scratch[i] = s->x[s->at[s->start[c] + i]];
@@ -141,16 +141,17 @@ static void cluster_centers(const clustered *s, hone_center center, double *scra
     }
 }
 
-hone_interval hone_cluster_t(const double *x, const unsigned *cluster, size_t n, hone_center center,
-                             double confidence) {
+hone_interval hone_stat_cluster_t(const double *x, const unsigned *cluster, size_t n, hone_stat_center center,
+                                  double confidence) {
     hone_interval out = {NAN, NAN, NAN};
     clustered s;
     if (!clustered_make(x, cluster, n, &s)) return out;
     double *c = malloc((s.n_clusters + s.n_most) * sizeof *c);
     if (c) {
         cluster_centers(&s, center, c + s.n_clusters, c);
-        double k = (double)s.n_clusters, mid = hone_mean(c, s.n_clusters), half = INFINITY;
-        if (s.n_clusters > 1) half = hone_t_quantile(0.5 + confidence / 2, k - 1) * hone_sd(c, s.n_clusters) / sqrt(k);
+        double k = (double)s.n_clusters, mid = hone_stat_mean(c, s.n_clusters), half = INFINITY;
+        if (s.n_clusters > 1)
+            half = hone_stat_t_quantile(0.5 + confidence / 2, k - 1) * hone_stat_sd(c, s.n_clusters) / sqrt(k);
         out = (hone_interval){mid - half, mid, mid + half};
     }
     free(c);

@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-double hone_normal_tail(double z) { return erfc(z * M_SQRT1_2) / 2; }
+double hone_stat_normal_tail(double z) { return erfc(z * M_SQRT1_2) / 2; }
 
 /* log(gamma(a + 1/2) / gamma(a)). lgamma's difference loses digits as a grows; there Stirling's series of the ratio
  * (Tricomi & Erdelyi 1951) is exact enough: the first term left out is 1e-17 of the whole at a = 50. */
@@ -54,9 +54,9 @@ static double upper_tail(double t, double v) {
     return 0.5 - front * beta_fraction(0.5, a, q / (1 + q)); /* the complement: its b is 1/2, so 1 / b / 2 = 1 */
 }
 
-double hone_t_tail(double t, double freedom) {
+double hone_stat_t_tail(double t, double freedom) {
     if (isnan(t) || !(freedom > 0)) return NAN;
-    if (isinf(freedom) || freedom > 1e12) return hone_normal_tail(t); /* they differ by less than 1e-12 */
+    if (isinf(freedom) || freedom > 1e12) return hone_stat_normal_tail(t); /* they differ by less than 1e-12 */
     if (isinf(t)) return t > 0 ? 0 : 1;
     return t >= 0 ? upper_tail(t, freedom) : 1 - upper_tail(-t, freedom);
 }
@@ -65,14 +65,14 @@ double hone_t_tail(double t, double freedom) {
  * cannot fail. */
 static double tail_quantile(double tail, double freedom) {
     double lo = 0, hi = 1;
-    while (hone_t_tail(hi, freedom) > tail && hi < DBL_MAX / 2) {
+    while (hone_stat_t_tail(hi, freedom) > tail && hi < DBL_MAX / 2) {
         lo = hi;
         hi *= 2;
     }
     for (int i = 0; i < 200; i++) {
         double mid = lo + (hi - lo) / 2;
         if (mid <= lo || mid >= hi) break;
-        if (hone_t_tail(mid, freedom) > tail)
+        if (hone_stat_t_tail(mid, freedom) > tail)
             lo = mid;
         else
             hi = mid;
@@ -80,7 +80,7 @@ static double tail_quantile(double tail, double freedom) {
     return lo + (hi - lo) / 2;
 }
 
-double hone_t_quantile(double p, double freedom) {
+double hone_stat_t_quantile(double p, double freedom) {
     if (!(p >= 0 && p <= 1) || !(freedom > 0)) return NAN;
     if (p == 0 || p == 1) return p == 0 ? -INFINITY : INFINITY;
     if (p == 0.5) return 0;

@@ -79,10 +79,10 @@ static size_t take(double seconds, double *t) {
 }
 
 static void summarise(const double *t, size_t n, hone_noise *out) {
-    double median = hone_median(t, n);
-    out->rel_mad = hone_mad(t, n) / median;
-    out->rel_p95 = (hone_percentile(t, n, 95) - median) / median;
-    out->drift = fabs(hone_median(t + n - n / 3, n / 3) / hone_median(t, n / 3) - 1);
+    double median = hone_stat_median(t, n);
+    out->rel_mad = hone_stat_mad(t, n) / median;
+    out->rel_p95 = (hone_stat_percentile(t, n, 95) - median) / median;
+    out->drift = fabs(hone_stat_median(t + n - n / 3, n / 3) / hone_stat_median(t, n / 3) - 1);
 }
 
 hone_rc hone_noise_measure(double seconds, hone_noise *out, hone_err *err) {

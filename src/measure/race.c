@@ -22,7 +22,7 @@ static size_t to_logs(const double *x, size_t n, double *out) {
 }
 
 static double squares(const double *x, size_t n) {
-    double mean = n > 0 ? hone_mean(x, n) : 0, sum = 0;
+    double mean = n > 0 ? hone_stat_mean(x, n) : 0, sum = 0;
     for (size_t i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
     return sum;
 }
@@ -38,11 +38,11 @@ static double standard_error(const double *a, size_t n_a, const double *b, size_
 
 static hone_interval interval(const double *inc, size_t n_inc, const double *cand, size_t n_cand,
                               const hn_race_config *c) {
-    double at = hone_median(inc, n_inc), mid = hone_median(cand, n_cand) - at;
+    double at = hone_stat_median(inc, n_inc), mid = hone_stat_median(cand, n_cand) - at;
     double half = c->n_sigma * standard_error(inc, n_inc, cand, n_cand, c->noise);
     hone_interval out = {mid - half, mid, mid + half};
     if (n_cand >= BOOT_FROM_N) {
-        hone_interval boot = hone_bootstrap_median(cand, n_cand, erf(c->n_sigma / M_SQRT2), BOOT_N, c->seed);
+        hone_interval boot = hone_stat_bootstrap_median(cand, n_cand, erf(c->n_sigma / M_SQRT2), BOOT_N, c->seed);
         if (boot.lo - at < out.lo) out.lo = boot.lo - at;
         if (boot.hi - at > out.hi) out.hi = boot.hi - at;
     }
@@ -99,7 +99,7 @@ hone_interval hn_ratio_ci(const double *a, const double *b, size_t n, double con
         double r = a[i] > 0 && b[i] > 0 ? a[i] / b[i] : NAN;
         if (isfinite(r) && r > 0) logs[k++] = log(r);
     }
-    if (k > 0) out = hone_bootstrap_median(logs, k, confidence, n_boot, seed);
+    if (k > 0) out = hone_stat_bootstrap_median(logs, k, confidence, n_boot, seed);
     free(logs);
     return (hone_interval){exp(out.lo), exp(out.mid), exp(out.hi)};
 }

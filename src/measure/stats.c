@@ -28,7 +28,7 @@ double hn_percentile_sorted(const double *x, size_t n, double p) {
     return x[i] + (at - whole) * (x[i + 1] - x[i]);
 }
 
-double hone_percentile(const double *x, size_t n, double p) {
+double hone_stat_percentile(const double *x, size_t n, double p) {
     double *s = hn_sorted_copy(x, n);
     if (!s) return NAN;
     double v = hn_percentile_sorted(s, n, p);
@@ -36,23 +36,23 @@ double hone_percentile(const double *x, size_t n, double p) {
     return v;
 }
 
-double hone_median(const double *x, size_t n) { return hone_percentile(x, n, 50); }
+double hone_stat_median(const double *x, size_t n) { return hone_stat_percentile(x, n, 50); }
 
-double hone_mean(const double *x, size_t n) {
+double hone_stat_mean(const double *x, size_t n) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += x[i];
     return n > 0 ? sum / (double)n : NAN;
 }
 
 /* Two passes: the textbook one-pass formula cancels when sd is small beside the mean. */
-double hone_sd(const double *x, size_t n) {
+double hone_stat_sd(const double *x, size_t n) {
     if (n == 0) return NAN;
-    double mean = hone_mean(x, n), sum = 0;
+    double mean = hone_stat_mean(x, n), sum = 0;
     for (size_t i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
     return n > 1 ? sqrt(sum / (double)(n - 1)) : 0;
 }
 
-double hone_mad(const double *x, size_t n) {
+double hone_stat_mad(const double *x, size_t n) {
     double *d = hn_sorted_copy(x, n);
     if (!d) return NAN;
     double median = hn_percentile_sorted(d, n, 50);
@@ -63,7 +63,7 @@ double hone_mad(const double *x, size_t n) {
     return 1.4826 * mad;
 }
 
-double hone_geomean(const double *x, const double *weight, size_t n) {
+double hone_stat_geomean(const double *x, const double *weight, size_t n) {
     double sum = 0, total = 0;
     for (size_t i = 0; i < n; i++) {
         double w = weight ? weight[i] : 1;
@@ -102,7 +102,7 @@ hone_interval hn_percentile_interval(double *value, size_t n, double confidence,
  * 1/2 and standard deviation 1 / (2 sqrt(n)) for large n (David and Nagaraja, Order Statistics, 7.1). */
 static hone_interval median_by_ranks(const double *x, size_t n, double confidence) {
     double *s = hn_sorted_copy(x, n), mid = 0.5 * (double)n;
-    double far = hone_t_quantile(0.5 + confidence / 2, 1e9) * 0.5 * sqrt((double)n);
+    double far = hone_stat_t_quantile(0.5 + confidence / 2, 1e9) * 0.5 * sqrt((double)n);
     hone_interval out = {NAN, NAN, NAN};
     if (s)
         out = (hone_interval){s[(size_t)fmax(mid - far, 0)], hn_percentile_sorted(s, n, 50),
@@ -111,7 +111,7 @@ static hone_interval median_by_ranks(const double *x, size_t n, double confidenc
     return out;
 }
 
-hone_interval hone_bootstrap_median(const double *x, size_t n, double confidence, size_t n_boot, uint64_t seed) {
+hone_interval hone_stat_bootstrap_median(const double *x, size_t n, double confidence, size_t n_boot, uint64_t seed) {
     hone_interval out = {NAN, NAN, NAN};
     if (n > RANKS_FROM) return median_by_ranks(x, n, confidence);
     if (n_boot == 0) n_boot = 2000;
@@ -128,8 +128,8 @@ hone_interval hone_bootstrap_median(const double *x, size_t n, double confidence
     return out;
 }
 
-hone_interval hone_bootstrap_median_at(const double *x, size_t n, double confidence, const size_t *index,
-                                       size_t n_boot) {
+hone_interval hone_stat_bootstrap_median_at(const double *x, size_t n, double confidence, const size_t *index,
+                                            size_t n_boot) {
     hone_interval out = {NAN, NAN, NAN};
     if (n == 0 || n_boot == 0 || n > SIZE_MAX / n_boot / sizeof(double)) return out;
     double *m = malloc(n_boot * sizeof *m), *drawn = malloc(n * sizeof *drawn);
@@ -140,19 +140,19 @@ hone_interval hone_bootstrap_median_at(const double *x, size_t n, double confide
             fine = at < n;
             if (fine) drawn[i] = x[at];
         }
-        if (fine) m[b] = hone_median(drawn, n);
+        if (fine) m[b] = hone_stat_median(drawn, n);
     }
-    if (fine) out = hn_percentile_interval(m, n_boot, confidence, hone_median(x, n));
+    if (fine) out = hn_percentile_interval(m, n_boot, confidence, hone_stat_median(x, n));
     free(m);
     free(drawn);
     return out;
 }
 
-double hone_trimmed_mean(const double *x, size_t n, double share) {
+double hone_stat_trimmed_mean(const double *x, size_t n, double share) {
     double *s = hn_sorted_copy(x, n);
     size_t cut = (size_t)(fmin(fmax(share, 0), 0.5) * (double)n);
     if (2 * cut >= n && n > 0) cut = (n - 1) / 2; /* something is left: the median */
-    double mean = s ? hone_mean(s + cut, n - 2 * cut) : NAN;
+    double mean = s ? hone_stat_mean(s + cut, n - 2 * cut) : NAN;
     free(s);
     return mean;
 }

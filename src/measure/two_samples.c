@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const hone_test nothing = {NAN, NAN, NAN};
+static const hone_stat_test nothing = {NAN, NAN, NAN};
 
 /* fmin would take 1 for a NAN. */
 static double two_sided(double tail) { return 2 * tail > 1 ? 1 : 2 * tail; }
@@ -16,25 +16,25 @@ static double two_sided(double tail) { return 2 * tail > 1 ? 1 : 2 * tail; }
 /* --- means -------------------------------------------------------------------------------------------------------- */
 
 /* Welch 1947; degrees of freedom by Satterthwaite 1946. */
-hone_test hone_welch(const double *a, size_t n_a, const double *b, size_t n_b) {
+hone_stat_test hone_stat_welch(const double *a, size_t n_a, const double *b, size_t n_b) {
     if (n_a < 2 || n_b < 2) return nothing;
-    double s_a = hone_sd(a, n_a), s_b = hone_sd(b, n_b);
+    double s_a = hone_stat_sd(a, n_a), s_b = hone_stat_sd(b, n_b);
     double v_a = s_a * s_a / (double)n_a, v_b = s_b * s_b / (double)n_b, v = v_a + v_b;
     if (!(v > 0)) return nothing;
-    double t = (hone_mean(a, n_a) - hone_mean(b, n_b)) / sqrt(v), r_a = v_a / v, r_b = v_b / v;
+    double t = (hone_stat_mean(a, n_a) - hone_stat_mean(b, n_b)) / sqrt(v), r_a = v_a / v, r_b = v_b / v;
     double freedom = 1 / (r_a * r_a / (double)(n_a - 1) + r_b * r_b / (double)(n_b - 1));
-    return (hone_test){t, two_sided(hone_t_tail(fabs(t), freedom)), freedom};
+    return (hone_stat_test){t, two_sided(hone_stat_t_tail(fabs(t), freedom)), freedom};
 }
 
 /* The correction is the exact one, gamma functions and all, not its rational approximation. */
-double hone_hedges_g(const double *a, size_t n_a, const double *b, size_t n_b) {
+double hone_stat_hedges_g(const double *a, size_t n_a, const double *b, size_t n_b) {
     if (n_a < 2 || n_b < 2) return NAN;
-    double f_a = (double)(n_a - 1), f_b = (double)(n_b - 1), f = f_a + f_b, s_a = hone_sd(a, n_a),
-           s_b = hone_sd(b, n_b);
+    double f_a = (double)(n_a - 1), f_b = (double)(n_b - 1), f = f_a + f_b, s_a = hone_stat_sd(a, n_a),
+           s_b = hone_stat_sd(b, n_b);
     double pooled = sqrt((f_a * s_a * s_a + f_b * s_b * s_b) / f);
     if (!(pooled > 0)) return NAN;
     double correction = exp(lgamma(f / 2) - lgamma((f - 1) / 2)) / sqrt(f / 2);
-    return correction * (hone_mean(a, n_a) - hone_mean(b, n_b)) / pooled;
+    return correction * (hone_stat_mean(a, n_a) - hone_stat_mean(b, n_b)) / pooled;
 }
 
 /* --- ranks -------------------------------------------------------------------------------------------------------- */
@@ -107,10 +107,11 @@ static double mann_whitney_exact(size_t n_a, size_t n_b, size_t k) {
 /* Mann & Whitney 1947; variance with ties: Lehmann 1975. */
 static double mann_whitney_normal(double u_larger, double n_a, double n_b, double ties) {
     double n = n_a + n_b, s = sqrt(n_a * n_b / 12 * ((n + 1) - ties / (n * (n - 1))));
-    return s > 0 ? hone_normal_tail((u_larger - n_a * n_b / 2 - 0.5) / s) : 1; /* all values are equal */
+    return s > 0 ? hone_stat_normal_tail((u_larger - n_a * n_b / 2 - 0.5) / s) : 1; /* all values are equal */
 }
 
-hone_test hone_mann_whitney(const double *a, size_t n_a, const double *b, size_t n_b, hone_method method) {
+hone_stat_test hone_stat_mann_whitney(const double *a, size_t n_a, const double *b, size_t n_b,
+                                      hone_stat_method method) {
     double ties = 0, u = mann_whitney_u(a, n_a, b, n_b, &ties);
     if (isnan(u)) return nothing;
     size_t less = n_a < n_b ? n_a : n_b, more = n_a < n_b ? n_b : n_a;
@@ -119,10 +120,10 @@ hone_test hone_mann_whitney(const double *a, size_t n_a, const double *b, size_t
         tail = mann_whitney_exact(less, more, (size_t)(pairs - larger));
     else
         tail = mann_whitney_normal(larger, (double)n_a, (double)n_b, ties);
-    return (hone_test){u, two_sided(tail), NAN};
+    return (hone_stat_test){u, two_sided(tail), NAN};
 }
 
-double hone_cliffs_delta(const double *a, size_t n_a, const double *b, size_t n_b) {
+double hone_stat_cliffs_delta(const double *a, size_t n_a, const double *b, size_t n_b) {
     double ties, u = mann_whitney_u(a, n_a, b, n_b, &ties);
     return 2 * u / ((double)n_a * (double)n_b) - 1;
 }
@@ -151,10 +152,10 @@ static double wilcoxon_exact(const ranked *r, size_t n, double w) {
 /* Wilcoxon 1945; variance with ties: Lehmann 1975. No correction for continuity, as SciPy's default. */
 static double wilcoxon_normal(double n, double w, double ties) {
     double s = sqrt((n * (n + 1) * (2 * n + 1) - ties / 2) / 24);
-    return s > 0 ? hone_normal_tail((n * (n + 1) / 4 - w) / s) : NAN;
+    return s > 0 ? hone_stat_normal_tail((n * (n + 1) / 4 - w) / s) : NAN;
 }
 
-hone_test hone_wilcoxon(const double *d, size_t n, hone_method method) {
+hone_stat_test hone_stat_wilcoxon(const double *d, size_t n, hone_stat_method method) {
     ranked *r = n > 0 && n <= SIZE_MAX / sizeof *r ? malloc(n * sizeof *r) : NULL;
     if (!r) return nothing;
     size_t k = 0;
@@ -164,13 +165,13 @@ hone_test hone_wilcoxon(const double *d, size_t n, hone_method method) {
     bool plain = ties == 0 && k == n, exact = method == HONE_TEST_AUTO && n <= (plain ? EXACT_PAIRS : EXACT_TIED);
     double tail = exact ? wilcoxon_exact(r, k, w) : wilcoxon_normal((double)k, w, ties);
     free(r);
-    return k > 0 ? (hone_test){w, two_sided(tail), NAN} : nothing;
+    return k > 0 ? (hone_stat_test){w, two_sided(tail), NAN} : nothing;
 }
 
 /* --- Holm --------------------------------------------------------------------------------------------------------- */
 
 /* Holm 1979: the i-th smallest of m is multiplied by m - i + 1, and no adjusted value is below an earlier one. */
-bool hone_holm(const double *p, size_t n, double *adjusted) {
+bool hone_stat_holm(const double *p, size_t n, double *adjusted) {
     ranked *r = n <= SIZE_MAX / sizeof *r - 1 ? malloc((n + 1) * sizeof *r) : NULL;
     if (!r) return false;
     size_t m = 0;

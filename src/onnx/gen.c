@@ -307,7 +307,7 @@ static bool make_noise(hn_gen *g) {
 
 /* --- the calls --------------------------------------------------------------------------------------------------- */
 
-bool hone_gen_architecture(size_t i, hone_architecture *out) {
+bool hone_gen_architecture_at(size_t i, hone_gen_architecture *out) {
     for (size_t k = 0; k <= i; k++)
         if (!hn_gen_rows[k].build) return false;
     *out = hn_gen_rows[i].about;

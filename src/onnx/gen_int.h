@@ -45,7 +45,7 @@ void hn_gen_input(hn_gen *g, const char *name, hone_dtype t, size_t rank, const 
 void hn_gen_output(hn_gen *g, const char *name, hone_dtype t, size_t rank, const hn_gen_size *size);
 
 typedef struct hn_gen_row {
-    hone_architecture about;
+    hone_gen_architecture about;
     void (*build)(hn_gen *g, hn_gen_size batch, hn_gen_size seq, const void *arg);
     const void *arg;
 } hn_gen_row;

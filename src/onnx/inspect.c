@@ -221,7 +221,7 @@ static void add_verdict(hn_str *s, const char *path) {
     hone_graph_free(g);
 }
 
-hone_rc hone_inspect_onnx(const char *path, char **json, hone_err *err) {
+hone_rc hone_import_inspect(const char *path, char **json, hone_err *err) {
     inspection in = {0};
     hn_str s = {0};
     hone_rc rc = hn_onnx_open(path, 0, &in.m, err);

@@ -52,11 +52,11 @@ bool hn_row_known(const char *domain, const char *op, int *since, int *until) {
     return found;
 }
 
-bool hone_import_operator(size_t i, hone_operator *out) {
+bool hone_import_operator_at(size_t i, hone_import_operator *out) {
     for (size_t f = 0; f < N_FAMILIES; f++)
         for (const hn_lower_row *r = families[f]; r && r->op; r++)
             if (!i--) {
-                *out = (hone_operator){r->domain, r->op, r->since, r->until};
+                *out = (hone_import_operator){r->domain, r->op, r->since, r->until};
                 return true;
             }
     return false;

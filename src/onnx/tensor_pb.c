@@ -229,7 +229,7 @@ static hone_rc array_of(const hn_tensor *t, hone_array *out, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hone_read_tensor_pb(const char *path, hone_array *out, hone_err *err) {
+hone_rc hone_import_tensor(const char *path, hone_array *out, hone_err *err) {
     hn_mapping map = {0};
     hn_onnx m = {0};
     ProtobufCMessage *message;

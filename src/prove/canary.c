@@ -78,7 +78,7 @@ static hone_rc build_all(canary *c, const hone_prove_options *o, hone_err *err) 
     if (!rc) rc = hn_build_all(&cfg, c->recipe, name, N_BUILDS, c->build, err);
     if (!rc && c->build[BASE].cls != HONE_RUN_OK)
         rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
-                     hone_class_name(c->build[BASE].cls), c->build[BASE].detail);
+                     hone_outcome_class_name(c->build[BASE].cls), c->build[BASE].detail);
     return rc;
 }
 
@@ -100,7 +100,7 @@ static hone_rc run_side(canary *c, int side, uint64_t noise, hn_run *out, hone_e
     hone_rc rc = hn_run_once(&cfg, &c->recipe[side], &c->build[side], c->input, side == BASE, HN_RUN_MEASURE, false,
                              noise, NULL, out, err);
     if (!rc && side == BASE && out->cls != HONE_RUN_OK)
-        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_class_name(out->cls),
+        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_outcome_class_name(out->cls),
                      out->detail);
     return rc;
 }
@@ -113,7 +113,7 @@ static double log_gain(const canary *c, double base, double slow) {
 
 static hone_interval gain_of(const canary *c) {
     if (!c->n) return (hone_interval){NAN, NAN, NAN};
-    hone_interval g = hone_bootstrap_median(c->log_gain, c->n, 0.95, 2000, c->o->seed);
+    hone_interval g = hone_stat_bootstrap_median(c->log_gain, c->n, 0.95, 2000, c->o->seed);
     return (hone_interval){exp(g.lo), exp(g.mid), exp(g.hi)};
 }
 
@@ -192,8 +192,8 @@ static void close_canary(canary *c, bool keep) {
 /* Is there anything to try? Parameters that only the run command sees say nothing of a compiler. */
 static bool applies(const hone_workload *w) { return w->controls && *w->build; }
 
-hone_rc hone_canary(const hone_workload *workload, const hone_prove_options *options, hone_canary_result *out,
-                    hone_err *err) {
+hone_rc hone_canary_run(const hone_workload *workload, const hone_prove_options *options, hone_canary_result *out,
+                        hone_err *err) {
     hone_prove_options o = options ? *options : hone_prove_defaults();
     if (!applies(workload)) {
         *out = (hone_canary_result){.passed = true, .default_same = true, .o0_differs = true, .text = ""};

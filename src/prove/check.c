@@ -237,7 +237,8 @@ static hone_rc judge(hn_checker *k, hone_err *err) {
     return rc;
 }
 
-hone_rc hone_check(const char *path, const hone_check_options *options, hone_check_result *out, hone_err *err) {
+hone_rc hone_check_controls(const char *path, const hone_check_options *options, hone_check_result *out,
+                            hone_err *err) {
     hone_check_options o = options ? *options : (hone_check_options){.prove = hone_prove_defaults()};
     hn_arena *a = calloc(1, sizeof *a);
     if (!a) return nomem(err);

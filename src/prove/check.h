@@ -1,4 +1,4 @@
-/* prove/check.h — what hone_check is put together from.
+/* prove/check.h — what hone_check_controls is put together from.
  *
  * Owns: nothing; texts go into the arena handed in.
  */

@@ -33,7 +33,7 @@ hn_view hn_view_of(const hn_goal *g, const hn_series *s, const double *weight, h
         v.baseline[r] = side_of(g, s->baseline + r * s->n_inputs, weight, s->n_inputs);
         v.tuned[r] = side_of(g, s->tuned + r * s->n_inputs, weight, s->n_inputs);
     }
-    double size = g->plain && s->n ? fabs(hone_median(v.baseline, s->n)) : 1;
+    double size = g->plain && s->n ? fabs(hone_stat_median(v.baseline, s->n)) : 1;
     for (size_t r = 0; r < s->n; r++) {
         double z = g->plain ? (v.baseline[r] - v.tuned[r]) / (size > 0 ? size : 1) : log(v.baseline[r] / v.tuned[r]);
         v.z[r] = g->maximize ? -z : z;
@@ -58,13 +58,13 @@ static bool clustered(const hn_view *v) {
 
 hone_interval hn_z_quick(const hn_view *v, double alpha) {
     if (constant(v)) return (hone_interval){v->z[0], v->z[0], v->z[0]};
-    return hone_cluster_t(v->z, v->variant, v->n, HONE_CENTER_MEDIAN, 1 - alpha);
+    return hone_stat_cluster_t(v->z, v->variant, v->n, HONE_CENTER_MEDIAN, 1 - alpha);
 }
 
 hone_interval hn_z_interval(const hn_view *v, double alpha, uint64_t seed) {
     if (v->n == 0) return (hone_interval){NAN, NAN, NAN};
     if (constant(v)) return hn_z_quick(v, alpha);
-    hone_interval b = hone_bootstrap_clustered(v->z, v->variant, v->n, HONE_CENTER_MEDIAN, 1 - alpha, 0, seed);
+    hone_interval b = hone_stat_bootstrap_clustered(v->z, v->variant, v->n, HONE_CENTER_MEDIAN, 1 - alpha, 0, seed);
     if (!clustered(v)) return b;
     hone_interval t = hn_z_quick(v, alpha);
     return (hone_interval){fmin(b.lo, t.lo), b.mid, fmax(b.hi, t.hi)};
@@ -119,8 +119,8 @@ hone_interval hn_resampled(const hn_view *v, bool plain, hn_statistic of, double
         }
         out.mid = of(b, t, v->n); /* may change the buffers */
         for (size_t i = 0; i < RESAMPLES; i++) seen[i] = of(b, t, draw(v, plain, &c, b, t, most, &rng));
-        out.lo = hone_percentile(seen, RESAMPLES, 50 * alpha);
-        out.hi = hone_percentile(seen, RESAMPLES, 100 - 50 * alpha);
+        out.lo = hone_stat_percentile(seen, RESAMPLES, 50 * alpha);
+        out.hi = hone_stat_percentile(seen, RESAMPLES, 100 - 50 * alpha);
     }
     if (hn_arena_ok(a)) hn_arena_release(a, mark);
     return out;

@@ -108,10 +108,10 @@ static hone_rc make_recipes(hn_site *site, const char *point, hn_recipe recipe[2
 static hone_rc check_builds(const hn_build *b, hone_err *err) {
     if (b[BASELINE].cls != HONE_RUN_OK)
         return hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
-                       hone_class_name(b[BASELINE].cls), b[BASELINE].detail);
+                       hone_outcome_class_name(b[BASELINE].cls), b[BASELINE].detail);
     if (b[TUNED].cls != HONE_RUN_OK)
-        return hn_fail(err, HONE_E_FAILED, "the point does not build (%s): %.800s", hone_class_name(b[TUNED].cls),
-                       b[TUNED].detail);
+        return hn_fail(err, HONE_E_FAILED, "the point does not build (%s): %.800s",
+                       hone_outcome_class_name(b[TUNED].cls), b[TUNED].detail);
     return HONE_OK;
 }
 
@@ -141,8 +141,8 @@ static hone_rc explain(hn_site *site, const char *point, hn_arena *keep, hone_ex
     return rc;
 }
 
-hone_rc hone_explain(const hone_workload *workload, const char *point, const hone_prove_options *options,
-                     hone_explanation *out, hone_err *err) {
+hone_rc hone_prove_explain(const hone_workload *workload, const char *point, const hone_prove_options *options,
+                           hone_explanation *out, hone_err *err) {
     hone_prove_options o = options ? *options : hone_prove_defaults();
     hn_site site;
     if (!*workload->build)

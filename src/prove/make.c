@@ -220,7 +220,7 @@ hone_rc hone_controls_make(const hone_workload *workload, const hone_proof *proo
     maker m = {.w = workload, .proof = proof, .reduction = reduction, .o = options};
     if (!proof->kept)
         return hn_fail(err, HONE_E_INPUT, "only what a proof kept is written; this candidate was rejected: %s",
-                       hone_reject_name(proof->why));
+                       hone_proof_reject_name(proof->why));
     m.c = hn_controls_new(&m.a);
     if (!m.c) return nomem(err);
     hone_tune_options o = {.cache_dir = options ? options->cache_dir : NULL, .cpu = -1};

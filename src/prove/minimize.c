@@ -1,4 +1,4 @@
-/* prove/minimize.c — hone_minimize: a point's parts, their reduction in the lab, the result for people. */
+/* prove/minimize.c — hone_prove_minimize: a point's parts, their reduction in the lab, the result for people. */
 #include "prove/minimize_lab.h"
 
 #include "base/err.h"
@@ -133,8 +133,8 @@ static void nothing_to_do(minimizer *m) {
     m->found.before = m->found.after = (hone_interval){0, 0, 0};
 }
 
-hone_rc hone_minimize(const hone_workload *workload, const char *point, const hone_prove_options *options,
-                      hone_reduction *out, hone_err *err) {
+hone_rc hone_prove_minimize(const hone_workload *workload, const char *point, const hone_prove_options *options,
+                            hone_reduction *out, hone_err *err) {
     hone_prove_options o = options ? *options : hone_prove_defaults();
     size_t objective;
     hone_rc rc = find_objective(workload, o.objective, &objective, err);

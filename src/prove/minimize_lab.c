@@ -65,8 +65,8 @@ static hone_rc new_program(hn_bench_lab *lab, const bool *keep, hn_program **out
 }
 
 /* The newest one: where the reduction gives up, it is that of the point itself, which is for people to know. */
-static void note_failure(hn_bench_lab *lab, hone_class cls, const char *detail) {
-    snprintf(lab->failure, sizeof lab->failure, "%s: %.500s", hone_class_name(cls), detail);
+static void note_failure(hn_bench_lab *lab, hone_outcome_class cls, const char *detail) {
+    snprintf(lab->failure, sizeof lab->failure, "%s: %.500s", hone_outcome_class_name(cls), detail);
 }
 
 /* Makes the finished build variant 0 of the program's side. */
@@ -287,8 +287,8 @@ hone_rc hn_bench_lab_open(hn_bench_lab *lab, hn_site *site, const hn_parts *part
     if (rc) return rc;
     const hn_build *b = &lab->base.build[0];
     if (b->cls != HONE_RUN_OK)
-        return hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s", hone_class_name(b->cls),
-                       b->detail);
+        return hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
+                       hone_outcome_class_name(b->cls), b->detail);
     use_baseline(lab, 0);
     rc = hn_bench_open(&lab->bench, NULL, err);
     if (is_steady(lab)) lab->n_variants = 1;

@@ -72,7 +72,7 @@ static void read_tails(const hn_pairing *p, reading *out) {
         double *x = malloc((p->samples.n + 1) * sizeof *x);
         for (size_t i = 0; x && i < p->samples.n; i++)
             if (!strcmp(p->samples.sample[i].metric, metric)) x[n++] = p->samples.sample[i].value;
-        if (n >= TAIL_LEAST) out->tail[k] = hone_percentile(x, n, w->objective[k].maximize ? 5 : 95);
+        if (n >= TAIL_LEAST) out->tail[k] = hone_stat_percentile(x, n, w->objective[k].maximize ? 5 : 95);
         free(x);
     }
 }
@@ -84,11 +84,11 @@ static hone_rc base_failed(const hn_run *run, size_t variant, hone_err *err) {
                                    "the program deterministic or give parity a tolerance"
                                  : "; its output differs between two runs: make the program deterministic or give "
                                    "parity a tolerance";
-    return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.700s%s", hone_class_name(run->cls),
+    return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.700s%s", hone_outcome_class_name(run->cls),
                    run->detail, hint);
 }
 
-static void candidate_failed(hn_pairing *p, hone_class cls, const char *detail) {
+static void candidate_failed(hn_pairing *p, hone_outcome_class cls, const char *detail) {
     p->failure.cls = cls;
     snprintf(p->failure.detail, sizeof p->failure.detail, "%s", detail);
 }

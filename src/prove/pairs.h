@@ -11,7 +11,7 @@
 #include "tune/trial.h"
 
 typedef struct hn_failure {
-    hone_class cls; /* HONE_RUN_OK: none */
+    hone_outcome_class cls; /* HONE_RUN_OK: none */
     char detail[4200];
 } hn_failure;
 

@@ -17,7 +17,9 @@ static const char *const reject_name[HONE_N_REJECT] = {
 };
 static const char *const finding_name[] = {[HONE_EVEN] = "even", [HONE_GAINS] = "gains", [HONE_LOSES] = "loses"};
 
-const char *hone_reject_name(hone_reject why) { return (unsigned)why < HONE_N_REJECT ? reject_name[why] : "?"; }
+const char *hone_proof_reject_name(hone_proof_reject why) {
+    return (unsigned)why < HONE_N_REJECT ? reject_name[why] : "?";
+}
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
@@ -58,7 +60,7 @@ static json_t *comparisons(const hone_comparison *c, size_t n) {
 static json_t *samples(const hone_proof *p) {
     json_t *all = json_array();
     for (size_t i = 0; i < p->n_samples; i++) {
-        const hone_pair_sample *s = &p->sample[i];
+        const hone_proof_sample *s = &p->sample[i];
         json_array_append_new(all, json_pack("[i i i i o o]", (int)s->variant, (int)s->pair, (int)s->input,
                                              (int)s->objective, number(s->baseline), number(s->tuned)));
     }
@@ -71,7 +73,7 @@ static json_t *to_json(const hone_proof *p, bool with_samples) {
     json_object_set_new(j, "point", json_string(p->point ? p->point : ""));
     json_object_set_new(j, "argv", json_string(p->argv ? p->argv : ""));
     json_object_set_new(j, "kept", json_boolean(p->kept));
-    json_object_set_new(j, "why", json_string(hone_reject_name(p->why)));
+    json_object_set_new(j, "why", json_string(hone_proof_reject_name(p->why)));
     json_object_set_new(j, "verdict", json_string(p->verdict ? p->verdict : ""));
     json_object_set_new(j, "n_objectives", json_integer((json_int_t)m));
     json_object_set_new(j, "n_inputs", json_integer((json_int_t)p->n_inputs));
@@ -141,10 +143,10 @@ static hone_distribution read_distribution(reading *r, const json_t *j, const ch
                                read_number(r, x, "mean"), read_number(r, x, "sd")};
 }
 
-static hone_finding read_finding(reading *r, const json_t *j) {
+static hone_proof_finding read_finding(reading *r, const json_t *j) {
     const char *text = json_string_value(json_object_get(j, "finding"));
     for (size_t i = 0; text && i < sizeof finding_name / sizeof *finding_name; i++)
-        if (!strcmp(text, finding_name[i])) return (hone_finding)i;
+        if (!strcmp(text, finding_name[i])) return (hone_proof_finding)i;
     refuse(r, "finding");
     return HONE_EVEN;
 }
@@ -180,13 +182,13 @@ static hone_comparison *read_comparisons(reading *r, const json_t *j, const char
 static void read_samples(reading *r, const json_t *j, hone_proof *p) {
     const json_t *list = json_object_get(j, "samples");
     size_t n = json_array_size(list);
-    p->sample = n ? HN_NEW_N(r->a, hone_pair_sample, n) : NULL;
+    p->sample = n ? HN_NEW_N(r->a, hone_proof_sample, n) : NULL;
     for (size_t i = 0; p->sample && i < n; i++) {
         const json_t *x = json_array_get(list, i), *base = json_array_get(x, 4), *tuned = json_array_get(x, 5);
         if (json_array_size(x) != 6) refuse(r, "samples");
         unsigned at[4];
         for (size_t k = 0; k < 4; k++) at[k] = (unsigned)json_integer_value(json_array_get(x, k));
-        p->sample[i] = (hone_pair_sample){.variant = at[0], .pair = at[1], .input = at[2], .objective = at[3]};
+        p->sample[i] = (hone_proof_sample){.variant = at[0], .pair = at[1], .input = at[2], .objective = at[3]};
         p->sample[i].baseline = json_is_null(base) ? NAN : json_number_value(base);
         p->sample[i].tuned = json_is_null(tuned) ? NAN : json_number_value(tuned);
         bool within = at[2] < p->n_inputs && at[3] < p->n_objectives;
@@ -195,10 +197,10 @@ static void read_samples(reading *r, const json_t *j, hone_proof *p) {
     p->n_samples = p->sample ? n : 0;
 }
 
-static hone_reject read_why(reading *r, const json_t *j) {
+static hone_proof_reject read_why(reading *r, const json_t *j) {
     const char *text = json_string_value(json_object_get(j, "why"));
     for (size_t i = 0; text && i < HONE_N_REJECT; i++)
-        if (!strcmp(text, reject_name[i])) return (hone_reject)i;
+        if (!strcmp(text, reject_name[i])) return (hone_proof_reject)i;
     refuse(r, "why");
     return HONE_NOT_REJECTED;
 }

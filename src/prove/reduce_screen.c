@@ -131,7 +131,7 @@ static bool fit(model *m, const double *y) {
     for (int pass = 0; pass < 3; pass++) {
         if (!solve(m)) return false;
         set_residuals(m);
-        double far = 3 * fmax(hone_mad(m->residual, m->s->n_rows), 1e-9);
+        double far = 3 * fmax(hone_stat_mad(m->residual, m->s->n_rows), 1e-9);
         for (size_t r = 0; r < m->s->n_rows; r++) {
             double fitted = m->y[r] - m->residual[r];
             m->y[r] = fmin(fmax(y[r], fitted - far), fitted + far);

@@ -107,7 +107,7 @@ static double median_of(const hn_trials *t, const hn_subset *s, size_t k) {
     double few[64] = {0}, *x = s->n <= 64 ? few : malloc(s->n * sizeof *x);
     if (!x) return NAN;
     for (size_t i = 0; i < s->n; i++) x[i] = value(t, s, i, k);
-    double m = hone_median(x, s->n);
+    double m = hone_stat_median(x, s->n);
     if (x != few) free(x);
     return m;
 }
@@ -137,7 +137,7 @@ static double rough_noise(const hn_trials *t, size_t k) {
         double m = s->n >= 4 ? median_of(t, s, k) : 0;
         for (size_t r = 0; s->n >= 4 && r < s->n; r++) d[n++] = fabs(value(t, s, r, k) - m);
     }
-    double mad = n ? 1.4826 * hone_median(d, n) : 0;
+    double mad = n ? 1.4826 * hone_stat_median(d, n) : 0;
     free(d);
     return mad;
 }
@@ -173,7 +173,7 @@ hone_interval hn_gain_interval(const hn_trials *t, const hn_subset *s, size_t k)
     double sigma = noise(t, k), mid = center(t, s, k, sigma);
     if (t->lab->steady) return (hone_interval){mid, mid, mid};
     if (s->n < 2) return (hone_interval){-INFINITY, mid, INFINITY};
-    double half = hone_t_quantile(0.975, (double)(s->n - 1)) * own_noise(t, s, k, sigma) / sqrt((double)s->n);
+    double half = hone_stat_t_quantile(0.975, (double)(s->n - 1)) * own_noise(t, s, k, sigma) / sqrt((double)s->n);
     return (hone_interval){mid - half, mid, mid + half};
 }
 
@@ -183,7 +183,7 @@ hone_interval hn_loss_interval(const hn_trials *t, const hn_subset *a, const hn_
     if (a->n < 2 || b->n < 2) return (hone_interval){-INFINITY, mid, INFINITY};
     double s_a = own_noise(t, a, 0, sigma), s_b = own_noise(t, b, 0, sigma);
     double v = s_a * s_a / (double)a->n + s_b * s_b / (double)b->n;
-    double half = hone_t_quantile(0.975, (double)(a->n < b->n ? a->n : b->n) - 1) * sqrt(v);
+    double half = hone_stat_t_quantile(0.975, (double)(a->n < b->n ? a->n : b->n) - 1) * sqrt(v);
     return (hone_interval){mid - half, mid, mid + half};
 }
 

@@ -14,7 +14,7 @@ static const hone_controls_row *claimed_row(const hone_controls *c, const char *
 }
 
 /* What is there whatever the intervals say. */
-static bool fails(hone_reject why) {
+static bool fails(hone_proof_reject why) {
     return why == HONE_REJECT_FAILS || why == HONE_REJECT_PARITY || why == HONE_REJECT_LIMIT || why == HONE_REJECT_SAME;
 }
 
@@ -23,7 +23,7 @@ static bool fails(hone_reject why) {
 hone_check_status hn_check_proof(const hone_controls *claim, const hone_proof *now, double min_gain, hn_arena *a,
                                  const char **why) {
     if (!now->kept && fails(now->why)) {
-        *why = hn_strdup(a, now->verdict ? now->verdict : hone_reject_name(now->why));
+        *why = hn_strdup(a, now->verdict ? now->verdict : hone_proof_reject_name(now->why));
         return HONE_CHECK_REGRESSED;
     }
     for (size_t i = 0; now->overall && i < now->n_objectives; i++) {
@@ -53,7 +53,7 @@ hone_rc hn_check_measure(hn_checker *k, hone_err *err) {
     }
     if (rc) return hn_fail(err, rc, "%s", why_not.text);
     const char *list[] = {point};
-    rc = hone_validate(k->w, list, 1, 0, &k->o->prove, &proofs, err);
+    rc = hone_prove_validate(k->w, list, 1, 0, &k->o->prove, &proofs, err);
     hone_free(point);
     if (rc) return rc;
     const char *why = NULL;

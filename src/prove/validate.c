@@ -1,4 +1,4 @@
-/* prove/validate.c — hone_validate: the baseline in its variants, its noise, then candidate after candidate. */
+/* prove/validate.c — hone_prove_validate: the baseline in its variants, its noise, then candidate after candidate. */
 #include "prove/pairs.h"
 #include "prove/variant.h"
 #include "prove/verdict.h"
@@ -216,8 +216,8 @@ static hone_rc prepare_baseline(prover *p, hone_err *err) {
     if (rc) return rc;
     const hn_build *b = &p->base.build[0];
     if (b->cls != HONE_RUN_OK)
-        return hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s", hone_class_name(b->cls),
-                       b->detail);
+        return hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
+                       hone_outcome_class_name(b->cls), b->detail);
     fit_variants(p);
     p->bench.base.recipe = p->base_recipe;
     p->bench.base.build = *b;
@@ -329,7 +329,7 @@ static hone_rc fill_proof(prover *p, contender *c, const char *point, hone_proof
     out->kept = false;
     out->why = same ? HONE_REJECT_SAME : f->cls == HONE_WRONG_RESULT ? HONE_REJECT_PARITY : HONE_REJECT_FAILS;
     out->verdict = same ? "rejected: builds to the same program as the baseline, so there is nothing to prove"
-                        : hn_format(p->keep, "rejected: %s: %.1000s", hone_class_name(f->cls), f->detail);
+                        : hn_format(p->keep, "rejected: %s: %.1000s", hone_outcome_class_name(f->cls), f->detail);
     return hn_arena_ok(p->keep) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
@@ -377,7 +377,7 @@ static hone_rc record(prover *p, const hone_proof *x, hone_err *err) {
     hone_rc rc = hone_proof_to_json(x, true, &body, err);
     if (rc) return rc;
     hn_proof_row row = {.session = p->session, .workload_hash = p->w->hash, .point = x->point, .kept = x->kept};
-    row.why = hone_reject_name(x->why);
+    row.why = hone_proof_reject_name(x->why);
     row.verdict = x->verdict;
     row.at_s = hn_unix_s();
     row.body = body;
@@ -405,8 +405,8 @@ static hone_rc validate_all(prover *p, const char *const *point, hone_err *err) 
     return rc ? rc : conclude(p, err);
 }
 
-hone_rc hone_validate(const hone_workload *workload, const char *const *point, size_t n_points, int64_t session,
-                      const hone_prove_options *options, hone_proofs *out, hone_err *err) {
+hone_rc hone_prove_validate(const hone_workload *workload, const char *const *point, size_t n_points, int64_t session,
+                            const hone_prove_options *options, hone_proofs *out, hone_err *err) {
     if (!n_points) return hn_fail(err, HONE_E_INPUT, "there is no candidate to validate");
     prover *p = calloc(1, sizeof *p);
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");

@@ -47,7 +47,7 @@ static double alpha_at(const hn_rules *rules, size_t n_pairs) {
 
 double hn_reach(double noise, const hn_rules *rules, size_t n_objectives, size_t n_variants) {
     double alpha = alpha_at(rules, rules->pairs_most) / (double)n_objectives;
-    double times = hone_t_quantile(1 - alpha / 2, n_variants > 1 ? (double)n_variants - 1 : 1);
+    double times = hone_stat_t_quantile(1 - alpha / 2, n_variants > 1 ? (double)n_variants - 1 : 1);
     return times * noise * 1.2533 / sqrt((double)rules->pairs_most); /* a median spreads sqrt(pi / 2) times a mean */
 }
 
@@ -69,8 +69,8 @@ double hn_noise_of(const hn_evidence *e, size_t k) {
     hn_arena a = {0};
     double *w = weights(e, false, &a);
     hn_view v = w ? hn_view_of(&e->goal[k], &e->goal[k].value, w, &a) : (hn_view){0};
-    double mad = v.n ? hone_mad(v.z, v.n) : NAN;
-    double noise = mad > 0 ? mad : v.n ? hone_sd(v.z, v.n) : NAN;
+    double mad = v.n ? hone_stat_mad(v.z, v.n) : NAN;
+    double noise = mad > 0 ? mad : v.n ? hone_stat_sd(v.z, v.n) : NAN;
     hn_arena_free(&a);
     return noise;
 }
@@ -118,16 +118,18 @@ bool hn_decided(const hn_evidence *e, const hn_rules *rules, hone_interval *gain
 
 static hone_distribution spread_of(const double *x, size_t n) {
     return (hone_distribution){n,
-                               hone_percentile(x, n, 5),
-                               hone_percentile(x, n, 25),
-                               hone_percentile(x, n, 50),
-                               hone_percentile(x, n, 75),
-                               hone_percentile(x, n, 95),
-                               hone_mean(x, n),
-                               hone_sd(x, n)};
+                               hone_stat_percentile(x, n, 5),
+                               hone_stat_percentile(x, n, 25),
+                               hone_stat_percentile(x, n, 50),
+                               hone_stat_percentile(x, n, 75),
+                               hone_stat_percentile(x, n, 95),
+                               hone_stat_mean(x, n),
+                               hone_stat_sd(x, n)};
 }
 
-static hone_finding finding_of(hone_interval z) { return z.lo > 0 ? HONE_GAINS : z.hi < 0 ? HONE_LOSES : HONE_EVEN; }
+static hone_proof_finding finding_of(hone_interval z) {
+    return z.lo > 0 ? HONE_GAINS : z.hi < 0 ? HONE_LOSES : HONE_EVEN;
+}
 
 static hone_comparison compare(const hn_goal *g, const hn_view *v, hone_interval z) {
     hone_comparison c = {.quantity = g->quantity, .input = ""};
@@ -135,11 +137,11 @@ static hone_comparison compare(const hn_goal *g, const hn_view *v, hone_interval
     c.baseline = spread_of(v->baseline, v->n);
     c.tuned = spread_of(v->tuned, v->n);
     bool can_tell = v->n >= wilcoxon_least;
-    c.p_wilcoxon = can_tell ? hone_wilcoxon(v->z, v->n, HONE_TEST_AUTO).p : NAN;
-    c.p_mann_whitney = hone_mann_whitney(v->tuned, v->n, v->baseline, v->n, HONE_TEST_AUTO).p;
-    c.p_welch = hone_welch(v->tuned, v->n, v->baseline, v->n).p;
+    c.p_wilcoxon = can_tell ? hone_stat_wilcoxon(v->z, v->n, HONE_TEST_AUTO).p : NAN;
+    c.p_mann_whitney = hone_stat_mann_whitney(v->tuned, v->n, v->baseline, v->n, HONE_TEST_AUTO).p;
+    c.p_welch = hone_stat_welch(v->tuned, v->n, v->baseline, v->n).p;
     c.p_adjusted = c.p_wilcoxon;
-    double delta = hone_cliffs_delta(v->tuned, v->n, v->baseline, v->n);
+    double delta = hone_stat_cliffs_delta(v->tuned, v->n, v->baseline, v->n);
     c.effect = g->maximize ? delta : 0 - delta; /* no negative zero */
     c.finding = finding_of(z);
     return c;
@@ -162,10 +164,10 @@ static hone_comparison compare_by(const hn_evidence *e, size_t k, const double *
 /* --- the tail and the spread -------------------------------------------------------------------------------------- */
 
 static double tail_minimized(double *b, double *t, size_t n) {
-    return hone_percentile(b, n, 95) - hone_percentile(t, n, 95);
+    return hone_stat_percentile(b, n, 95) - hone_stat_percentile(t, n, 95);
 }
 static double tail_maximized(double *b, double *t, size_t n) {
-    return hone_percentile(t, n, 5) - hone_percentile(b, n, 5);
+    return hone_stat_percentile(t, n, 5) - hone_stat_percentile(b, n, 5);
 }
 
 /* Within runs where a run gives several samples, else over the runs. Deterministic quantities have none. */
@@ -182,7 +184,7 @@ static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double
         z = hn_z_interval(&v, alpha_total, rules->seed + 100 + k);
     } else {
         z = hn_resampled(&v, g->plain, g->maximize ? tail_maximized : tail_minimized, alpha_total, rules->seed + k, a);
-        double size = g->plain ? fabs(hone_median(v.baseline, v.n)) : 1;
+        double size = g->plain ? fabs(hone_stat_median(v.baseline, v.n)) : 1;
         if (size > 0) z = (hone_interval){z.lo / size, z.mid / size, z.hi / size};
     }
     hone_comparison c = compare(g, &v, z);
@@ -197,13 +199,14 @@ static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double
  * median would tell half as much. The factor makes it a standard deviation when runs are normal. */
 static double size_of(double *d, size_t n) {
     for (size_t i = 0; i < n; i++) d[i] = fabs(d[i]);
-    return fmax(0.9664 * hone_trimmed_mean(d, n, 0.1), spread_floor);
+    return fmax(0.9664 * hone_stat_trimmed_mean(d, n, 0.1), spread_floor);
 }
 static double run_spread(double *b, double *t, size_t n) { return size_of(t, n) / size_of(b, n); }
 
 /* One side without the middles of its variants, as shares of the value; NULL: a side without size. */
 static double *without_layout(const hn_goal *g, const hn_view *v, const double *value, hn_arena *a) {
-    double *x = HN_NEW_N(a, double, v->n), *mine = HN_NEW_N(a, double, v->n), size = fabs(hone_median(value, v->n));
+    double *x = HN_NEW_N(a, double, v->n), *mine = HN_NEW_N(a, double, v->n),
+           size = fabs(hone_stat_median(value, v->n));
     bool *done = HN_NEW_N(a, bool, v->n);
     if (!hn_arena_ok(a) || !(size > 0)) return NULL;
     for (size_t r = 0; r < v->n; r++) x[r] = g->plain ? value[r] / size : log(value[r]);
@@ -212,7 +215,7 @@ static double *without_layout(const hn_goal *g, const hn_view *v, const double *
         if (done[r]) continue;
         for (size_t k = r; k < v->n; k++)
             if (v->variant[k] == v->variant[r]) mine[n++] = x[k];
-        double middle = hone_median(mine, n);
+        double middle = hone_stat_median(mine, n);
         for (size_t k = r; k < v->n; k++)
             if (v->variant[k] == v->variant[r]) x[k] -= middle, done[k] = true;
     }
@@ -237,7 +240,7 @@ static hn_view differences(const hn_goal *g, const hn_view *v, hn_arena *a) {
 static double median_of(const double *x, size_t n_inputs, size_t input, size_t n, hn_arena *a) {
     double *column = HN_NEW_N(a, double, n);
     for (size_t r = 0; column && r < n; r++) column[r] = x[r * n_inputs + input];
-    return column ? hone_median(column, n) : NAN;
+    return column ? hone_stat_median(column, n) : NAN;
 }
 
 /* On inputs tuned on a limit holds; on held-out ones it holds unless the baseline breaks it there too. */
@@ -324,7 +327,7 @@ static bool spread_grows(judge *j, size_t k) {
 }
 
 /* What stands in the way of keeping a candidate for objective k. */
-static hone_reject objection(judge *j, size_t k, bool grows) {
+static hone_proof_reject objection(judge *j, size_t k, bool grows) {
     const hone_proof *p = j->p;
     const hone_comparison *c = &p->overall[k];
     const hn_goal *g = &j->e->goal[k];
@@ -344,24 +347,24 @@ static void copy_samples(judge *j) {
     const hn_evidence *e = j->e;
     size_t n = 0, at = 0;
     for (size_t k = 0; k < e->n_objectives; k++) n += e->goal[k].value.n * e->n_inputs;
-    hone_pair_sample *s = HN_NEW_N(j->a, hone_pair_sample, n);
+    hone_proof_sample *s = HN_NEW_N(j->a, hone_proof_sample, n);
     for (size_t k = 0; s && k < e->n_objectives; k++) {
         const hn_series *x = &e->goal[k].value;
         for (size_t r = 0; r < x->n; r++)
             for (size_t i = 0; i < e->n_inputs; i++, at++)
-                s[at] = (hone_pair_sample){.variant = x->variant[r],
-                                           .pair = (unsigned)r,
-                                           .input = (unsigned)i,
-                                           .objective = (unsigned)k,
-                                           .baseline = x->baseline[r * e->n_inputs + i],
-                                           .tuned = x->tuned[r * e->n_inputs + i]};
+                s[at] = (hone_proof_sample){.variant = x->variant[r],
+                                            .pair = (unsigned)r,
+                                            .input = (unsigned)i,
+                                            .objective = (unsigned)k,
+                                            .baseline = x->baseline[r * e->n_inputs + i],
+                                            .tuned = x->tuned[r * e->n_inputs + i]};
     }
     j->p->sample = s;
     j->p->n_samples = s ? n : 0;
 }
 
 /* The reason of the objective that came furthest: the enum's order is no order of merit. */
-static unsigned progress(hone_reject why) {
+static unsigned progress(hone_proof_reject why) {
     static const unsigned rank[HONE_N_REJECT] = {
         [HONE_REJECT_GAIN] = 1,   [HONE_REJECT_UNDECIDED] = 2, [HONE_REJECT_TAIL] = 3,
         [HONE_REJECT_SPREAD] = 3, [HONE_REJECT_HELD_OUT] = 4,  [HONE_NOT_REJECTED] = 5};
@@ -376,7 +379,7 @@ hone_rc hn_judge_evidence(const hn_evidence *e, const hn_rules *rules, hn_arena 
     p->why = HONE_REJECT_GAIN;
     for (size_t k = 0; k < e->n_objectives; k++) {
         compare_all(&j, k);
-        hone_reject why = objection(&j, k, spread_grows(&j, k));
+        hone_proof_reject why = objection(&j, k, spread_grows(&j, k));
         carries[k] = why == HONE_NOT_REJECTED;
         if (k == 0 || progress(why) > progress(p->why)) p->why = why;
     }
@@ -397,7 +400,7 @@ static hone_rc adjust(hone_proof *proof, size_t n, size_t k, hn_arena *a, hone_e
     double *p = HN_NEW_N(a, double, n);
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < n; i++) p[i] = k < proof[i].n_objectives ? proof[i].overall[k].p_wilcoxon : NAN;
-    if (!hone_holm(p, n, p)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!hone_stat_holm(p, n, p)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < n; i++)
         if (k < proof[i].n_objectives) proof[i].overall[k].p_adjusted = p[i];
     return HONE_OK;

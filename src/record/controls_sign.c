@@ -64,7 +64,7 @@ static hone_rc write_pair(const char *path, const char *comment, const char *sec
     return rc;
 }
 
-hone_rc hone_keygen(const char *path, const char *comment, hone_err *err) {
+hone_rc hone_key_generate(const char *path, const char *comment, hone_err *err) {
     char secret[HN_KEY_TEXT], public[HN_KEY_TEXT];
     if (!path || !*path) return hn_fail(err, HONE_E_INPUT, "a key file needs a name");
     for (const char *c = comment; c && *c; c++)

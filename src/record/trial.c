@@ -141,7 +141,7 @@ static hone_rc add_row(hone_store *s, const adding *a, hone_err *err) {
     sqlite3_bind_int64(q, 5, (int64_t)t->point_hash);
     hn_bind_text(q, 6, t->object_hash);
     sqlite3_bind_int64(q, 7, t->same_as);
-    hn_bind_text(q, 8, hone_class_name(t->outcome.cls));
+    hn_bind_text(q, 8, hone_outcome_class_name(t->outcome.cls));
     hn_bind_text(q, 9, a->value);
     hn_bind_text(q, 10, a->violation);
     hn_bind_text(q, 11, t->origin);
@@ -298,7 +298,7 @@ static hone_rc load_trial(hone_store *s, loading *l, sqlite3_stmt *q, hone_trial
                       .at_s = sqlite3_column_double(q, 13),
                       .n_asked = sqlite3_column_int64(q, 14),
                       .suspect = sqlite3_column_int(q, 15) != 0};
-    if (!hone_class_parse(hn_column(q, 6), &t->outcome.cls))
+    if (!hone_outcome_class_parse(hn_column(q, 6), &t->outcome.cls))
         return hn_fail(err, HONE_E_STORE, "'%s': trial %lld has the unknown class '%s'", s->path, (long long)t->id,
                        hn_column(q, 6));
     t->n_objectives = read_numbers(hn_column(q, 7), t->outcome.value, HONE_MAX_OBJECTIVES);

@@ -360,7 +360,7 @@ static hone_rc trial_body(hone_store *s, void *ctx, hone_err *err) {
     hn_bind_text(q, 1, row->id);
     hn_bind_text(q, 2, row->trial->candidate);
     hn_bind_text(q, 3, row->trial->code);
-    hn_bind_text(q, 4, hone_class_name(row->trial->cls));
+    hn_bind_text(q, 4, hone_outcome_class_name(row->trial->cls));
     bind_number(q, 5, row->trial->ratio);
     bind_number(q, 6, row->trial->time_s);
     sqlite3_bind_double(q, 7, row->trial->at_s);
@@ -392,7 +392,7 @@ static hone_rc read_trials(hone_store *s, sqlite3_stmt *q, hone_winner_trial **l
         hone_winner_trial *t = &(*list)[(*n)++];
         *t = (hone_winner_trial){.ratio = column_number(q, 3), .time_s = column_number(q, 4), .cls = HONE_NO_METRIC};
         t->at_s = column_number(q, 5);
-        hone_class_parse(hn_column(q, 2), &t->cls);
+        hone_outcome_class_parse(hn_column(q, 2), &t->cls);
         for (int i = 0; i < 2; i++) {
             const char *text = hn_column(q, i);
             hn_str_add_n(texts, text, strlen(text) + 1);

@@ -56,13 +56,13 @@ static hone_rc from_proof(hone_report *r, hone_err *err) {
 static hone_distribution distribution(const double *x, size_t n) {
     if (!n) return (hone_distribution){0};
     return (hone_distribution){.n = n,
-                               .p5 = hone_percentile(x, n, 5),
-                               .p25 = hone_percentile(x, n, 25),
-                               .p50 = hone_median(x, n),
-                               .p75 = hone_percentile(x, n, 75),
-                               .p95 = hone_percentile(x, n, 95),
-                               .mean = hone_mean(x, n),
-                               .sd = hone_sd(x, n)};
+                               .p5 = hone_stat_percentile(x, n, 5),
+                               .p25 = hone_stat_percentile(x, n, 25),
+                               .p50 = hone_stat_median(x, n),
+                               .p75 = hone_stat_percentile(x, n, 75),
+                               .p95 = hone_stat_percentile(x, n, 95),
+                               .mean = hone_stat_mean(x, n),
+                               .sd = hone_stat_sd(x, n)};
 }
 
 static hone_distribution side(const hone_trial *t, const char *metric, const char *input, int which, double *x) {

@@ -23,7 +23,7 @@ static bool before(const hone_report *r, const hone_trial *a, const hone_trial *
     return r->n_goals && r->goal[0].maximize ? x > y : x < y;
 }
 
-static const hone_report_trial *next_best(const hone_report *r, const hone_candidate *chosen, size_t n) {
+static const hone_report_trial *next_best(const hone_report *r, const hone_report_candidate *chosen, size_t n) {
     const hone_report_trial *best = NULL;
     for (size_t i = 0; i < r->n_trials; i++) {
         const hone_report_trial *t = &r->trial[i];
@@ -35,14 +35,14 @@ static const hone_report_trial *next_best(const hone_report *r, const hone_candi
 }
 
 /* The search's own scores of this point; the closing race has taken some luck out already. */
-static void note_claims(const hone_report *r, hone_candidate *c) {
+static void note_claims(const hone_report *r, hone_report_candidate *c) {
     const hone_report_trial *from = c->trial;
     for (size_t i = 0; i < r->n_trials; i++)
         if (r->trial[i].search && r->trial[i].trial->point_hash == c->trial->trial->point_hash) from = &r->trial[i];
     memcpy(c->claimed, from->gain, sizeof c->claimed);
 }
 
-size_t hone_report_candidates(const hone_report *r, size_t most, hone_candidate out[HONE_CANDIDATES_MAX]) {
+size_t hone_report_candidates(const hone_report *r, size_t most, hone_report_candidate out[HONE_CANDIDATES_MAX]) {
     size_t n = 0;
     if (!most) most = r->n_goals > 1 ? HONE_CANDIDATES_MAX : 3;
     if (most > HONE_CANDIDATES_MAX) most = HONE_CANDIDATES_MAX;

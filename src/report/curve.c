@@ -79,9 +79,9 @@ static hone_rc find_axis(hone_report *r, hone_err *err) {
         hi = fmax(hi, 1);
         lo = fmin(fmax(lo, 1 - 1.5 * (hi - 1)), 0.9);
     } else if (r->goal[0].maximize)
-        lo = n ? hone_median(x, n) - (hi - hone_median(x, n)) * 0.5 : lo;
+        lo = n ? hone_stat_median(x, n) - (hi - hone_stat_median(x, n)) * 0.5 : lo;
     else
-        hi = n ? hone_median(x, n) + (hone_median(x, n) - lo) * 0.5 : hi;
+        hi = n ? hone_stat_median(x, n) + (hone_stat_median(x, n) - lo) * 0.5 : hi;
     double pad = hi > lo ? (hi - lo) * 0.05 : fmax(fabs(hi) * 0.1, 1e-12);
     r->axis_lo = r->ratios ? fmax(lo - pad, 0) : lo - pad;
     r->axis_hi = hi + pad;

@@ -144,7 +144,7 @@ hone_rc hone_report_html(const hone_report *report, char **html, size_t *n, hone
     page p = {.kind = "report",
               .title = title.text,
               .name = report->session.workload,
-              .standing = hone_standing_name(report->standing),
+              .standing = hone_report_standing_name(report->standing),
               .sentence = report->verdict,
               .sections = hn_report_page_html,
               .script = hn_report_page_js,
@@ -169,8 +169,8 @@ hone_rc hone_report_write(const hone_report *report, const char *path, size_t *n
     return write_page(rc, html, size, path, n, err);
 }
 
-hone_rc hone_profile_page(const char *name, const char *sentence, const char *json, const char *path, size_t *n,
-                          hone_err *err) {
+hone_rc hone_report_profile(const char *name, const char *sentence, const char *json, const char *path, size_t *n,
+                            hone_err *err) {
     char *html = NULL;
     size_t size = 0;
     hn_str safe = {0};

@@ -92,9 +92,9 @@ static json_t *trial(const hone_report *r, size_t i) {
         push(&gain, number(t->gain[k]));
     }
     return json_pack("{sI so so so so so so so sb sb sb sI so}", "id", (json_int_t)t->trial->id, "x", count(t->x),
-                     "phase", text(t->trial->phase), "class", text(hone_class_name(t->trial->outcome.cls)), "origin",
-                     text(t->trial->origin), "value", value, "gain", gain, "best", number(t->best), "feasible",
-                     t->feasible, "suspect", t->trial->suspect, "front", t->front, "same_as",
+                     "phase", text(t->trial->phase), "class", text(hone_outcome_class_name(t->trial->outcome.cls)),
+                     "origin", text(t->trial->origin), "value", value, "gain", gain, "best", number(t->best),
+                     "feasible", t->feasible, "suspect", t->trial->suspect, "front", t->front, "same_as",
                      (json_int_t)t->trial->same_as, "at", number(t->trial->at_s - r->session.started_s));
 }
 
@@ -152,8 +152,8 @@ static json_t *failures(const hone_report *r) {
         const hone_trial *t = r->trial[i].trial;
         if (t->outcome.cls == HONE_RUN_OK) continue;
         char *cut = strndup(t->detail, MOST_DETAIL_B);
-        push(&all, json_pack("{sI so so}", "id", (json_int_t)t->id, "class", text(hone_class_name(t->outcome.cls)),
-                             "detail", cut ? text(cut) : NULL));
+        push(&all, json_pack("{sI so so}", "id", (json_int_t)t->id, "class",
+                             text(hone_outcome_class_name(t->outcome.cls)), "detail", cut ? text(cut) : NULL));
         free(cut);
         n++;
     }
@@ -161,7 +161,8 @@ static json_t *failures(const hone_report *r) {
 }
 
 static json_t *class_name(const hone_report *r, size_t i) {
-    return json_pack("{so so}", "name", text(hone_class_name((hone_class)i)), "n", count(r->n_class[i]));
+    return json_pack("{so so}", "name", text(hone_outcome_class_name((hone_outcome_class)i)), "n",
+                     count(r->n_class[i]));
 }
 
 /* --- what was proven -----------------------------------------------------------------------------------------------
@@ -196,11 +197,12 @@ static json_t *comparisons(const hone_comparison *c, size_t n) {
 
 static json_t *proof(const hone_proof *p) {
     if (!p) return json_null();
-    return json_pack("{sb so so so so so so so so so so so}", "kept", p->kept, "why", text(hone_reject_name(p->why)),
-                     "verdict", text(p->verdict), "overall", comparisons(p->overall, p->n_objectives), "tail",
-                     comparisons(p->tail, p->n_objectives), "held_out", comparisons(p->held_out, p->n_objectives),
-                     "pairs", count(p->n_pairs), "variants", count(p->n_variants), "spread", number(p->spread), "noise",
-                     number(p->noise), "layout", text(p->layout), "seconds", number(p->seconds));
+    return json_pack("{sb so so so so so so so so so so so}", "kept", p->kept, "why",
+                     text(hone_proof_reject_name(p->why)), "verdict", text(p->verdict), "overall",
+                     comparisons(p->overall, p->n_objectives), "tail", comparisons(p->tail, p->n_objectives),
+                     "held_out", comparisons(p->held_out, p->n_objectives), "pairs", count(p->n_pairs), "variants",
+                     count(p->n_variants), "spread", number(p->spread), "noise", number(p->noise), "layout",
+                     text(p->layout), "seconds", number(p->seconds));
 }
 
 static json_t *one_proof(const hone_report *r, size_t i) { return proof(&r->proofs.proof[i]); }
@@ -245,9 +247,9 @@ static json_t *winner(const hone_report *r) {
 static json_t *whole(const hone_report *r) {
     return json_pack(
         "{si so so so so so so so so so so so so so so so so sb sb so so}", "format", 1, "hone", text(HONE_VERSION),
-        "standing", text(hone_standing_name(r->standing)), "verdict", text(r->verdict), "session", session(r), "goals",
-        list(r, r->n_goals, goal), "trials", list(r, r->n_trials, trial), "evaluations", count(r->n_search), "reused",
-        count(r->n_reused), "classes", list(r, HONE_N_CLASSES, class_name), "failures", failures(r), "top",
+        "standing", text(hone_report_standing_name(r->standing)), "verdict", text(r->verdict), "session", session(r),
+        "goals", list(r, r->n_goals, goal), "trials", list(r, r->n_trials, trial), "evaluations", count(r->n_search),
+        "reused", count(r->n_reused), "classes", list(r, HONE_N_CLASSES, class_name), "failures", failures(r), "top",
         best_trials(r), "settings", all_settings(r), "winner", winner(r), "proof", proof(r->proof), "proofs",
         list(r, r->proofs.n, one_proof), "inputs", list(r, r->n_boxes, box), "inputs_proven", r->boxes_proven, "ratios",
         r->ratios, "axis_lo", number(r->axis_lo), "axis_hi", number(r->axis_hi));

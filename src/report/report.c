@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *hone_standing_name(hone_standing standing) {
+const char *hone_report_standing_name(hone_report_standing standing) {
     static const char *const name[] = {"unproven", "no_gain", "kept", "rejected"};
     return (unsigned)standing < sizeof name / sizeof *name ? name[standing] : "unknown";
 }

@@ -102,7 +102,7 @@ static type emit_name(compiler *c, const hn_enode *x) {
     bool any = false;
     for (size_t i = 0; i < p->n_values; i++) {
         t[i] = NAN;
-        any |= hone_text_number(p->values[i], &t[i]);
+        any |= hone_space_number(p->values[i], &t[i]);
     }
     if (!any) return FAIL(c, x, "'%s' holds texts, not numbers; compare it with a text in quotes", p->name);
     return push_table(c, p, t);
@@ -140,7 +140,7 @@ static type listed_number(compiler *c, hn_opcode op, const hone_param *p, const 
     bool any = false;
     for (size_t i = 0; i < p->n_values; i++) {
         double v;
-        bool is_number = hone_text_number(p->values[i], &v);
+        bool is_number = hone_space_number(p->values[i], &v);
         any |= is_number;
         t[i] = is_number ? hn_op_apply(op, v, number) : op == HN_OP_EQ ? 0 : op == HN_OP_NE ? 1 : NAN;
     }
@@ -162,7 +162,7 @@ static type flag_text(compiler *c, hn_opcode op, const hone_param *p, const hn_e
 static bool all_numbers(const hone_param *p) {
     double v;
     for (size_t i = 0; i < p->n_values; i++)
-        if (!hone_text_number(p->values[i], &v)) return false;
+        if (!hone_space_number(p->values[i], &v)) return false;
     return true;
 }
 

@@ -54,7 +54,7 @@ static void add_json_text(hn_str *s, const char *text) {
 static bool plain_number(const char *text) {
     double v;
     char shortest[32];
-    return hone_text_number(text, &v) && !strcmp(hn_double_text(v, shortest), text);
+    return hone_space_number(text, &v) && !strcmp(hn_double_text(v, shortest), text);
 }
 
 static void add_json_value(hn_str *s, const char *text) {
@@ -140,7 +140,7 @@ static hone_rc read_listed(const hone_param *p, const json_t *v, double *out, ho
         k = find_text(p, json_string_value(v));
     else if (json_is_number(v))
         for (k = 0; k < p->n_values; k++)
-            if (hone_text_number(p->values[k], &number) && number == json_number_value(v)) break;
+            if (hone_space_number(p->values[k], &number) && number == json_number_value(v)) break;
     if (k < p->n_values) {
         *out = (double)k;
         return HONE_OK;

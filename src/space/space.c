@@ -23,7 +23,7 @@ uint64_t hn_text_key(uint64_t seed, const char *text) {
     return hn_mix64(h);
 }
 
-bool hone_text_number(const char *text, double *out) {
+bool hone_space_number(const char *text, double *out) {
     if (!isdigit((unsigned char)*text) && !(*text && strchr("+-.", *text) && strpbrk(text, "0123456789"))) return false;
     char *end;
     double v = hn_strtod(text, &end);

@@ -15,7 +15,7 @@ static void add_number(hn_str *s, double x) {
 /* A number plain, the word that stands for absence in quotes, all else as YAML needs it. */
 static void add_value(hn_str *s, const char *text) {
     double v;
-    if (hone_text_number(text, &v))
+    if (hone_space_number(text, &v))
         hn_str_add(s, text);
     else if (!strcmp(text, "absent"))
         hn_str_add(s, "\"absent\"");

@@ -212,7 +212,7 @@ static hone_rc read_short(const build *b, const hn_ynode *key, const hn_ynode *x
     double v;
     p->kind = HONE_ORDINAL;
     for (size_t i = 0; !rc && i < p->n_values; i++)
-        if (!hone_text_number(p->values[i], &v)) p->kind = HONE_CHOICE;
+        if (!hone_space_number(p->values[i], &v)) p->kind = HONE_CHOICE;
     return rc;
 }
 

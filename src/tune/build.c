@@ -201,7 +201,7 @@ static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
     return hn_proc_start(&j->spec, &j->proc, err);
 }
 
-static hone_class build_class(const hn_proc_result *r) {
+static hone_outcome_class build_class(const hn_proc_result *r) {
     switch (r->end) {
     case HN_PROC_WALL_LIMIT:
     case HN_PROC_CPU_LIMIT: return HONE_BUILD_TIMEOUT;

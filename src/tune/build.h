@@ -12,7 +12,7 @@
 #include "tune/plan.h"
 
 typedef struct hn_build {
-    hone_class cls; /* HONE_RUN_OK when it was built */
+    hone_outcome_class cls; /* HONE_RUN_OK when it was built */
     char *dir;
     char object_hash[33]; /* of ./prog; "" when it was not built */
     uint64_t code_b, file_b;

@@ -160,7 +160,7 @@ static void state_speedup(const race *r, size_t i, hone_tune_result *out) {
     const hn_bench_ctx *b = &r->t->bench;
     double x[HN_MAX_PASSES];
     size_t n = hn_ratios(b, &r->c[i].m, x);
-    hone_interval ci = hone_bootstrap_median(x, n, 0.95, 2000, r->t->o->seed);
+    hone_interval ci = hone_stat_bootstrap_median(x, n, 0.95, 2000, r->t->o->seed);
     out->speedup = b->base.plain[0] ? NAN : exp(-hn_median_log_ratio(b, &r->c[i].m, 0));
     out->speedup_lo = b->base.plain[0] ? NAN : 1 / ci.hi;
     out->speedup_hi = b->base.plain[0] ? NAN : 1 / ci.lo;

@@ -84,11 +84,11 @@ void hn_samples_free(hn_samples *s) {
 
 static double aggregate(const hn_quantity *q, const double *x, size_t n) {
     switch (q->aggregate) {
-    case HN_AGG_MEAN: return hone_mean(x, n);
-    case HN_AGG_MIN: return hone_percentile(x, n, 0);
-    case HN_AGG_MAX: return hone_percentile(x, n, 100);
-    case HN_AGG_PERCENTILE: return hone_percentile(x, n, q->percentile);
-    default: return hone_median(x, n);
+    case HN_AGG_MEAN: return hone_stat_mean(x, n);
+    case HN_AGG_MIN: return hone_stat_percentile(x, n, 0);
+    case HN_AGG_MAX: return hone_stat_percentile(x, n, 100);
+    case HN_AGG_PERCENTILE: return hone_stat_percentile(x, n, q->percentile);
+    default: return hone_stat_median(x, n);
     }
 }
 
@@ -186,7 +186,7 @@ static hone_rc execute(const start *s, const mode *m, hn_proc_result *out, char 
     return rc;
 }
 
-static hone_class run_class(const hn_proc_result *r) {
+static hone_outcome_class run_class(const hn_proc_result *r) {
     switch (r->end) {
     case HN_PROC_EXITED: return r->code == 0 ? HONE_RUN_OK : HONE_RUN_CRASH;
     case HN_PROC_WALL_LIMIT:

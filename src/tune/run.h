@@ -33,7 +33,7 @@ typedef enum hn_purpose {
 } hn_purpose;
 
 typedef struct hn_run {
-    hone_class cls;
+    hone_outcome_class cls;
     double quantity[HN_MAX_QUANTITIES]; /* NAN: not measured by a run (code size, compile time) */
     double wall_s, cpu_s;
     char detail[4200];

@@ -34,8 +34,8 @@ static hone_rc run_base(hn_bench_ctx *ctx, size_t input, bool check, hn_samples 
         const char *hint = run.cls == HONE_WRONG_RESULT ? "; the baseline's output differs between two runs: make the "
                                                           "program deterministic or give parity a tolerance"
                                                         : "";
-        return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.700s%s", hone_class_name(run.cls),
-                       run.detail, hint);
+        return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.700s%s",
+                       hone_outcome_class_name(run.cls), run.detail, hint);
     }
     double *recent = recent_of(ctx, input);
     for (size_t k = 0; k < hn_n_quantities(ctx->run.w); k++) {
@@ -162,7 +162,7 @@ double hn_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t k, siz
 double hn_median_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t k) {
     double x[HN_MAX_PASSES];
     for (size_t i = 0; i < m->n_pass; i++) x[i] = hn_log_ratio(ctx, m, k, i);
-    return m->n_pass ? hone_median(x, m->n_pass) : NAN;
+    return m->n_pass ? hone_stat_median(x, m->n_pass) : NAN;
 }
 
 size_t hn_ratios(const hn_bench_ctx *ctx, const hn_measured *m, double ratio[HN_MAX_PASSES]) {
@@ -208,8 +208,8 @@ static bool as_read(const hn_bench_ctx *ctx, size_t k) {
 
 static double value_of(const hn_bench_ctx *ctx, const hn_measured *m, size_t k) {
     if (m->cls != HONE_RUN_OK) return NAN;
-    if (as_read(ctx, k)) return hone_median(m->worst[k], m->n_pass);
-    return hone_median(m->ratio[k], m->n_pass) * (ctx->base.plain[k] ? 1 : ctx->base.ref[k]);
+    if (as_read(ctx, k)) return hone_stat_median(m->worst[k], m->n_pass);
+    return hone_stat_median(m->ratio[k], m->n_pass) * (ctx->base.plain[k] ? 1 : ctx->base.ref[k]);
 }
 
 void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured *m, hone_outcome *out) {
@@ -217,7 +217,7 @@ void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured
     *out = (hone_outcome){.cls = m->cls};
     for (size_t k = 0; k < w->n_objectives; k++) out->value[k] = value_of(ctx, m, k);
     for (size_t c = 0; c < w->n_limit_rules && m->cls == HONE_RUN_OK; c++)
-        out->violation[c] = hn_violation(&w->limit_rule[c], hone_median(m->worst[w->n_objectives + c], m->n_pass));
+        out->violation[c] = hn_violation(&w->limit_rule[c], hone_stat_median(m->worst[w->n_objectives + c], m->n_pass));
     hn_outcome_of_build(ctx, b, out);
 }
 
@@ -235,8 +235,8 @@ static hone_rc write_references(hn_bench_ctx *ctx, hone_err *err) {
             hn_run_once(&ctx->run, &ctx->base.recipe, &ctx->base.build, i, 1, HN_RUN_REFER, true, 0, NULL, &run, err);
         if (rc) return rc;
         if (run.cls != HONE_RUN_OK)
-            return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_class_name(run.cls),
-                           run.detail);
+            return hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s",
+                           hone_outcome_class_name(run.cls), run.detail);
     }
     return HONE_OK;
 }
@@ -274,12 +274,13 @@ static hone_rc measure_noise(hn_bench_ctx *ctx, hone_err *err) {
     for (size_t i = 0; !rc && i < NOISE_PASSES; i++)
         rc = hn_measure_pass(ctx, &ctx->base.recipe, &ctx->base.build, false, 0, &m, err);
     if (!rc && m.cls != HONE_RUN_OK)
-        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_class_name(m.cls), m.detail);
+        rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not work (%s): %.800s", hone_outcome_class_name(m.cls),
+                     m.detail);
     for (size_t k = 0; !rc && k < hn_n_quantities(ctx->run.w); k++) {
         double x[NOISE_PASSES];
         for (size_t i = 0; i < NOISE_PASSES; i++) x[i] = hn_log_ratio(ctx, &m, k, i);
-        ctx->base.steady[k] = hone_sd(x, NOISE_PASSES) == 0;
-        if (k == 0) ctx->base.noise = hone_sd(x, NOISE_PASSES);
+        ctx->base.steady[k] = hone_stat_sd(x, NOISE_PASSES) == 0;
+        if (k == 0) ctx->base.noise = hone_stat_sd(x, NOISE_PASSES);
     }
     hn_measured_free(&m);
     return rc;

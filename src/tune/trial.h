@@ -34,7 +34,7 @@ typedef struct hn_bench_ctx {
 } hn_bench_ctx;
 
 typedef struct hn_measured {
-    hone_class cls;
+    hone_outcome_class cls;
     char detail[4200];
     size_t n_pass;
     double ratio[HN_MAX_QUANTITIES][HN_MAX_PASSES]; /* or plain values, see base.plain */

@@ -61,8 +61,8 @@ static hone_rc gather_seeds(hn_tuner *t, double **points, size_t *n, hone_err *e
 
 static const char *engine_of(const hn_tuner *t) { return t->o->engine ? t->o->engine : t->w->engine; }
 
-static hone_search_config search_config(const hn_tuner *t) {
-    hone_search_config c = {.engine = engine_of(t), .seed = t->o->seed, .n_objectives = t->w->n_objectives};
+static hone_search_options search_config(const hn_tuner *t) {
+    hone_search_options c = {.engine = engine_of(t), .seed = t->o->seed, .n_objectives = t->w->n_objectives};
     for (size_t k = 0; k < t->w->n_objectives; k++) c.maximize[k] = t->w->objective[k].maximize;
     c.n_constraints = t->w->n_limit_rules;
     c.budget = t->o->max_evals;
@@ -73,7 +73,7 @@ static hone_search_config search_config(const hn_tuner *t) {
 
 /* A wrong engine or option is refused before a session begins. */
 static hone_rc try_search(const hn_tuner *t, hone_err *err) {
-    hone_search_config c = search_config(t);
+    hone_search_options c = search_config(t);
     hone_search *search;
     hone_rc rc = hone_search_open(t->plan->space, &c, &search, err);
     if (!rc) hone_search_close(search);
@@ -84,7 +84,7 @@ static hone_rc open_search(hn_tuner *t, hone_err *err) {
     double *seeds = NULL;
     size_t n = 0;
     hone_rc rc = gather_seeds(t, &seeds, &n, err);
-    hone_search_config c = search_config(t);
+    hone_search_options c = search_config(t);
     c.seeds = seeds;
     c.n_seeds = n;
     if (!rc) rc = hone_search_open(t->plan->space, &c, &t->search, err);
@@ -173,7 +173,7 @@ static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *
     if (!rc) rc = hn_build_all(&t->builder, &t->bench.base.recipe, names, 1, &t->bench.base.build, err);
     if (!rc && t->bench.base.build.cls != HONE_RUN_OK)
         rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
-                     hone_class_name(t->bench.base.build.cls), t->bench.base.build.detail);
+                     hone_outcome_class_name(t->bench.base.build.cls), t->bench.base.build.detail);
     if (!rc) rc = hn_bench_open(&t->bench, &samples, err);
     if (t->bench.base.infeasible) t->best_log_ratio = INFINITY; /* so that the first within the limits is a gain */
     if (!rc) rc = adopt_baseline(t, past, err);
@@ -268,7 +268,7 @@ static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
     return rc;
 }
 
-/* --- hone_tune
+/* --- hone_tune_run
  * --------------------------------------------------------------------------------------------------------------- */
 
 static void close_tuner(hn_tuner *t) {
@@ -337,8 +337,8 @@ static hone_rc search_and_race(hn_tuner *t, hone_tune_result *out, hone_err *err
     return hone_session_end(t->store, t->session.id, stopped ? "interrupted" : "finished", out->reason, err);
 }
 
-hone_rc hone_tune(const hone_workload *workload, const hone_tune_options *options, hone_tune_result *out,
-                  hone_err *err) {
+hone_rc hone_tune_run(const hone_workload *workload, const hone_tune_options *options, hone_tune_result *out,
+                      hone_err *err) {
     hn_tuner *t = calloc(1, sizeof *t);
     if (!t) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_tune_options o = options ? *options : (hone_tune_options){.cpu = -1};

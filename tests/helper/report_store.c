@@ -91,7 +91,7 @@ static double ratio_of(unsigned i) {
 static void class_of(const making *m, unsigned i, hone_trial *t) {
     static const struct {
         unsigned i;
-        hone_class cls;
+        hone_outcome_class cls;
         const char *detail;
     } odd[] = {{2, HONE_BUILD_ERROR, "kernel.c:7:1: error: unknown type name 'flaot'"},
                {3, HONE_BUILD_ERROR, "cc1: error: bad value"},
@@ -178,7 +178,7 @@ static bool put_proof(making *m, const hone_proof *p) {
                         .workload_hash = m->session.workload_hash,
                         .point = p->point,
                         .kept = p->kept,
-                        .why = hone_reject_name(p->why),
+                        .why = hone_proof_reject_name(p->why),
                         .verdict = p->verdict,
                         .at_s = 1.7e9,
                         .body = body};

@@ -43,18 +43,18 @@ def function(name, result, *arguments):
     return f
 
 
-normal_tail = function("hone_normal_tail", number, number)
-t_tail = function("hone_t_tail", number, number, number)
-t_quantile = function("hone_t_quantile", number, number, number)
-welch = function("hone_welch", Test, numbers, count, numbers, count)
-mann_whitney = function("hone_mann_whitney", Test, numbers, count, numbers, count, ctypes.c_int)
-wilcoxon = function("hone_wilcoxon", Test, numbers, count, ctypes.c_int)
-holm = function("hone_holm", ctypes.c_bool, numbers, count, numbers)
-cliff = function("hone_cliffs_delta", number, numbers, count, numbers, count)
-hedges = function("hone_hedges_g", number, numbers, count, numbers, count)
-trimmed = function("hone_trimmed_mean", number, numbers, count, number)
-bootstrap_at = function("hone_bootstrap_median_at", Interval, numbers, count, number, ctypes.POINTER(count), count)
-cluster_t = function("hone_cluster_t", Interval, numbers, ctypes.POINTER(ctypes.c_uint), count, ctypes.c_int, number)
+normal_tail = function("hone_stat_normal_tail", number, number)
+t_tail = function("hone_stat_t_tail", number, number, number)
+t_quantile = function("hone_stat_t_quantile", number, number, number)
+welch = function("hone_stat_welch", Test, numbers, count, numbers, count)
+mann_whitney = function("hone_stat_mann_whitney", Test, numbers, count, numbers, count, ctypes.c_int)
+wilcoxon = function("hone_stat_wilcoxon", Test, numbers, count, ctypes.c_int)
+holm = function("hone_stat_holm", ctypes.c_bool, numbers, count, numbers)
+cliff = function("hone_stat_cliffs_delta", number, numbers, count, numbers, count)
+hedges = function("hone_stat_hedges_g", number, numbers, count, numbers, count)
+trimmed = function("hone_stat_trimmed_mean", number, numbers, count, number)
+bootstrap_at = function("hone_stat_bootstrap_median_at", Interval, numbers, count, number, ctypes.POINTER(count), count)
+cluster_t = function("hone_stat_cluster_t", Interval, numbers, ctypes.POINTER(ctypes.c_uint), count, ctypes.c_int, number)
 AUTO, ASYMPTOTIC = 0, 1
 
 

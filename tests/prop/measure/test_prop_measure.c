@@ -24,18 +24,19 @@ static void test_statistics(void) {
     for (int k = 0; k < ROUNDS; k++) {
         double x[MOST], y[MOST];
         size_t n = sample(&r, x);
-        double was = hone_percentile(x, n, 0);
+        double was = hone_stat_percentile(x, n, 0);
         for (int p = 1; p <= 100; p += 9) {
-            double now = hone_percentile(x, n, p);
+            double now = hone_stat_percentile(x, n, p);
             ordered = ordered && now >= was;
             was = now;
         }
         for (size_t i = 0; i < n; i++) y[i] = 4 * x[n - 1 - i];
-        scales = scales && hone_median(y, n) == 4 * hone_median(x, n) && hone_mad(y, n) == 4 * hone_mad(x, n);
-        hone_interval a = hone_bootstrap_median(x, n, 0.9, 100, (uint64_t)k);
-        inside = inside && a.lo <= a.mid && a.mid <= a.hi && a.mid == hone_median(x, n);
+        scales = scales && hone_stat_median(y, n) == 4 * hone_stat_median(x, n) &&
+                 hone_stat_mad(y, n) == 4 * hone_stat_mad(x, n);
+        hone_interval a = hone_stat_bootstrap_median(x, n, 0.9, 100, (uint64_t)k);
+        inside = inside && a.lo <= a.mid && a.mid <= a.hi && a.mid == hone_stat_median(x, n);
         for (size_t i = 0; i < n; i++) y[i] /= 4;
-        hone_interval b = hone_bootstrap_median(y, n, 0.9, 100, (uint64_t)k);
+        hone_interval b = hone_stat_bootstrap_median(y, n, 0.9, 100, (uint64_t)k);
         shuffles = shuffles && a.lo == b.lo && a.hi == b.hi;
     }
     ok(ordered, "stats/percentiles_are_ordered (seed %llu)", (unsigned long long)seed);

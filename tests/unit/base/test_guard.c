@@ -1,4 +1,4 @@
-/* The guardian of hone_guard_fork: ends as its child ended, takes all descendants with it. */
+/* The guardian of hone_process_fork: ends as its child ended, takes all descendants with it. */
 #include <hone/process.h>
 
 #include "tap.h"
@@ -21,11 +21,11 @@ static int status_of(int pid) {
 static void test_ends_like_the_child(void) {
     int pid;
     hone_err err;
-    if (hone_guard_fork(&pid, &err)) return;
+    if (hone_process_fork(&pid, &err)) return;
     if (pid == 0) _exit(7);
     int status = status_of(pid);
     ok(WIFEXITED(status) && WEXITSTATUS(status) == 7, "guard/exit_status_is_the_childs");
-    if (hone_guard_fork(&pid, &err)) return;
+    if (hone_process_fork(&pid, &err)) return;
     if (pid == 0) {
         signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would exit */
         kill(getpid(), SIGSEGV);
@@ -40,7 +40,7 @@ static void test_ends_like_the_child(void) {
 static int start_family(int fd[2], bool child_stays) {
     int pid = -1;
     char c = 'x';
-    if (pipe(fd) || hone_guard_fork(&pid, NULL)) return -1;
+    if (pipe(fd) || hone_process_fork(&pid, NULL)) return -1;
     if (pid > 0) {
         close(fd[1]);
         return read(fd[0], &c, 1) == 1 ? pid : -1;

@@ -36,35 +36,36 @@ static hone_rc build(const char *text, const char *name, bool profile, hone_err 
 static void check_random(const hone_model *m) {
     hone_array a[2], b[2], untouched = {.rank = 7};
     hone_err err;
-    ok(!hone_model_random(m, "n=3", 5, a, &err) && a[0].rank == 2 && a[0].dim[0] == 3 && a[1].dim[0] == 3,
+    ok(!hone_inputs_random(m, "n=3", 5, a, &err) && a[0].rank == 2 && a[0].dim[0] == 3 && a[1].dim[0] == 3,
        "random/sizes_given");
-    ok(!hone_model_random(m, "n=3", 5, b, &err) && !memcmp(a[0].data, b[0].data, 48), "random/same_seed_same_numbers");
+    ok(!hone_inputs_random(m, "n=3", 5, b, &err) && !memcmp(a[0].data, b[0].data, 48), "random/same_seed_same_numbers");
 
     ok(((unsigned char *)a[1].data)[0] < 2 && ((unsigned char *)a[1].data)[2] < 2, "random/bools_are_0_or_1");
     for (int i = 0; i < 2; i++) hone_free(a[i].data), hone_free(b[i].data);
     a[0] = untouched;
-    ok(hone_model_random(m, "n=9", 5, a, &err) == HONE_E_USAGE && a[0].rank == 7 && strstr(err.text, "1 .. 8"),
+    ok(hone_inputs_random(m, "n=9", 5, a, &err) == HONE_E_USAGE && a[0].rank == 7 && strstr(err.text, "1 .. 8"),
        "random/size_out_of_range %s", err.text);
 }
 
 static void check_bench(const hone_model *m) {
     hone_array in[2];
-    hone_model_bench b;
-    hone_pattern pattern;
+    hone_latency b;
+    hone_latency_pattern pattern;
     hone_err err = {0};
     int stop = 1;
-    hone_bench_options o = {.n_threads = 1, .max_s = 0.001, .pattern = "none"};
-    if (!ok(!hone_model_random(m, NULL, 1, in, &err), "bench/inputs %s", err.text)) return;
-    ok(hone_bench_model(m, in, &o, &b, &err) == HONE_E_USAGE && strstr(err.text, "'none'"), "bench/pattern_unknown");
-    for (size_t i = 0; hone_pattern_at(i, &pattern); i++) {
+    hone_latency_options o = {.n_threads = 1, .max_s = 0.001, .pattern = "none"};
+    if (!ok(!hone_inputs_random(m, NULL, 1, in, &err), "bench/inputs %s", err.text)) return;
+    ok(hone_latency_measure(m, in, &o, &b, &err) == HONE_E_USAGE && strstr(err.text, "'none'"),
+       "bench/pattern_unknown");
+    for (size_t i = 0; hone_latency_pattern_at(i, &pattern); i++) {
         o.pattern = pattern.name;
-        if (!ok(!hone_bench_model(m, in, &o, &b, &err), "bench/runs_%s %s", pattern.name, err.text)) continue;
+        if (!ok(!hone_latency_measure(m, in, &o, &b, &err), "bench/runs_%s %s", pattern.name, err.text)) continue;
         ok(b.mine.n >= 20 && !b.peer.n && b.mine.p50_s.lo <= b.mine.p50_s.mid && b.mine.p50_s.mid <= b.mine.p99_s,
            "bench/series_%s", pattern.name);
-        hone_model_bench_free(&b);
+        hone_latency_free(&b);
     }
     o.stop = &stop;
-    ok(hone_bench_model(m, in, &o, &b, &err) == HONE_E_INTERRUPTED, "bench/stops");
+    ok(hone_latency_measure(m, in, &o, &b, &err) == HONE_E_INTERRUPTED, "bench/stops");
     for (int i = 0; i < 2; i++) hone_free(in[i].data);
 }
 
@@ -73,8 +74,8 @@ static void check_profile(const hone_model *plain, const hone_model *timed) {
     hone_profile p;
     hone_err err = {0};
     double share = 0;
-    hone_bench_options o = {.n_threads = 1, .max_s = 0.001};
-    if (!ok(!hone_model_random(timed, "n=2", 1, in, &err), "profile/inputs %s", err.text)) return;
+    hone_latency_options o = {.n_threads = 1, .max_s = 0.001};
+    if (!ok(!hone_inputs_random(timed, "n=2", 1, in, &err), "profile/inputs %s", err.text)) return;
     ok(hone_profile_model(plain, in, &o, &p, &err) == HONE_E_USAGE, "profile/plain_build_refused");
     if (ok(!hone_profile_model(timed, in, &o, &p, &err), "profile/runs %s", err.text)) {
         for (uint32_t i = 0; i < p.n_calls; i++) share += p.call[i].share;
@@ -86,64 +87,64 @@ static void check_profile(const hone_model *plain, const hone_model *timed) {
     for (int i = 0; i < 2; i++) hone_free(in[i].data);
 }
 
-static void check_verify(hone_program *program, const char *text, bool right) {
+static void check_verify(hone_artifact *program, const char *text, bool right) {
     hone_graph *g = NULL;
     hone_err err = {0};
     bool same = !right;
-    hone_verified output[2];
+    hone_verify_output output[2];
     if (!ok(!hone_graph_parse(text, strlen(text), &g, &err), "verify/graph %s", err.text)) return;
     hone_verify_options o = {.graph = g, .sizes = "n=5", .rtol = -1, .atol = -1};
-    ok(!hone_verify_program(program, &o, output, &same, &err) && same == right && output[0].worst.same == right,
+    ok(!hone_verify_run(program, &o, output, &same, &err) && same == right && output[0].worst.same == right,
        "verify/%s %s", right ? "agrees" : "differs", err.text);
     ok(output[1].worst.same && (right || output[0].worst.n_wrong > 0), "verify/by_output_%d", right);
     hone_graph_free(g);
 }
 
 static float first_output(const char *path) {
-    hone_program *p = NULL;
+    hone_artifact *p = NULL;
     float x[4] = {1}, y = NAN;
     unsigned char keep = 1;
     hone_array in[2] = {{HONE_F32, 2, {1, 4}, x}, {HONE_BOOL, 1, {1}, &keep}}, out[2];
-    if (!hone_program_load(path, 1, &p, NULL) && !hone_program_run(p, in, 2, out, 2, NULL)) {
+    if (!hone_artifact_load(path, 1, &p, NULL) && !hone_artifact_run(p, in, 2, out, 2, NULL)) {
         memcpy(&y, out[0].data, sizeof y);
         hone_free(out[0].data), hone_free(out[1].data);
     }
-    hone_program_free(p);
+    hone_artifact_free(p);
     return y;
 }
 
 /* The weights file moves with the library; a library written over one that is loaded is another one. */
 static void check_moves(const char *other) {
-    hone_program *loaded = NULL;
+    hone_artifact *loaded = NULL;
     hone_err err = {0};
-    ok(!hone_program_load(path_of("plain.so"), 1, &loaded, &err), "moves/loaded %s", err.text);
+    ok(!hone_artifact_load(path_of("plain.so"), 1, &loaded, &err), "moves/loaded %s", err.text);
     ok(!build(other, "plain", false, &err), "moves/written_over %s", err.text);
     ok(first_output(path_of("plain.so")) == 9, "moves/new_file_is_loaded");
     ok(!rename(path_of("plain.so"), path_of("else.so")) && !rename(path_of("plain.weights"), path_of("else.weights")) &&
            first_output(path_of("else.so")) == 9,
        "moves/weights_under_the_library's_name");
-    hone_program_free(loaded);
+    hone_artifact_free(loaded);
 }
 
 int main(void) {
     hone_err err = {0};
-    hone_program *plain = NULL, *timed = NULL;
+    hone_artifact *plain = NULL, *timed = NULL;
     char other[sizeof graph];
     if (!mkdtemp(folder)) return 1;
     memcpy(other, graph, sizeof graph);
     *strstr(other, "1, 2, 3, 4, 5") = '9';
     if (ok(!build(graph, "plain", false, &err) && !build(graph, "timed", true, &err), "bench_model/builds %s",
            err.text) &&
-        ok(!hone_program_load(path_of("plain.so"), 1, &plain, &err) &&
-               !hone_program_load(path_of("timed.so"), 1, &timed, &err),
+        ok(!hone_artifact_load(path_of("plain.so"), 1, &plain, &err) &&
+               !hone_artifact_load(path_of("timed.so"), 1, &timed, &err),
            "bench_model/loads %s", err.text)) {
-        check_random(hone_program_model(plain));
-        check_bench(hone_program_model(plain));
-        check_profile(hone_program_model(plain), hone_program_model(timed));
+        check_random(hone_artifact_model(plain));
+        check_bench(hone_artifact_model(plain));
+        check_profile(hone_artifact_model(plain), hone_artifact_model(timed));
         check_verify(plain, graph, true);
         check_verify(plain, other, false);
     }
-    hone_program_free(plain), hone_program_free(timed);
+    hone_artifact_free(plain), hone_artifact_free(timed);
     check_moves(other);
     hn_remove_tree(folder, NULL);
     return done_testing();

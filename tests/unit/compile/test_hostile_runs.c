@@ -58,8 +58,8 @@ static const hostile cases[] = {
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
-static hone_model_rc run(hone_program *p, uint32_t rank, uint32_t n_k, const call *c) {
-    const hone_model *m = hone_program_model(p);
+static hone_model_rc run(hone_artifact *p, uint32_t rank, uint32_t n_k, const call *c) {
+    const hone_model *m = hone_artifact_model(p);
     hone_model_config config = {.n_threads = 2};
     hone_model_instance *i;
     int64_t n = (c->n > 0 ? c->n : 0) * (rank > 1 ? c->m : 1), k[2] = {c->value[0], c->value[1]};
@@ -89,17 +89,17 @@ static void remove_all(const char *dir) {
     rmdir(dir);
 }
 
-static hone_program *build(const hostile *h, const char *dir, hone_graph **g, bool reference) {
+static hone_artifact *build(const hostile *h, const char *dir, hone_graph **g, bool reference) {
     char text[1000], base[100], path[120];
     hone_err err = {0};
-    hone_program *p = NULL;
+    hone_artifact *p = NULL;
     snprintf(text, sizeof text, "ir 1\n%s", h->text);
     snprintf(base, sizeof base, "%s/m", dir);
     snprintf(path, sizeof path, "%s/m.so", dir);
     hone_compile_options options = {.output = base, .reference = reference, .no_parity = true};
     hone_rc rc = hone_graph_parse(text, strlen(text), g, &err);
     if (!rc && (rc = hone_compile_graph(*g, "m", &options, NULL, &err))) hone_graph_free(*g);
-    if (!rc && (rc = hone_program_load(path, 1, &p, &err))) hone_graph_free(*g);
+    if (!rc && (rc = hone_artifact_load(path, 1, &p, &err))) hone_graph_free(*g);
     if (rc) printf("# %s: %s\n", h->name, err.text);
     return rc ? NULL : p;
 }
@@ -108,14 +108,14 @@ static void check(const hostile *h, bool reference) {
     char dir[60] = "/tmp/hone-hostile-XXXXXX";
     hone_graph *g;
     if (!mkdtemp(dir)) exit(2);
-    hone_program *p = build(h, dir, &g, reference);
+    hone_artifact *p = build(h, dir, &g, reference);
     if (ok(p != NULL, "hostile_runs/%s compiles", h->name)) {
-        const hone_model *m = hone_program_model(p);
+        const hone_model *m = hone_artifact_model(p);
         uint32_t n_k = (uint32_t)(m->n_inputs > 1 ? m->input[1].dim[0] : 0);
         for (const call *c = h->calls; c < h->calls + 5 && (c->n || c->m || c->want || c == h->calls); c++)
             ok(run(p, (uint32_t)m->input[0].rank, n_k, c) == c->want, "hostile_runs/%s of %lld: %s%s", h->name,
                (long long)c->n, c->want ? "refused" : "runs", reference ? " (reference)" : "");
-        hone_program_free(p);
+        hone_artifact_free(p);
         hone_graph_free(g);
     }
     remove_all(dir);

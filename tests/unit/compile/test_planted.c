@@ -98,10 +98,10 @@ static const char *folder(void) {
 
 /* The library's outputs are the interpreter's. */
 static int is_right(hone_graph *g, const char *library) {
-    hone_program *p = NULL;
+    hone_artifact *p = NULL;
     hone_array in[4] = {0}, got[4] = {0}, want[4] = {0};
     size_t n_in = hone_graph_inputs(g), n_out = hone_graph_outputs(g);
-    int good = hone_program_load(library, 1, &p, NULL) == HONE_OK;
+    int good = hone_artifact_load(library, 1, &p, NULL) == HONE_OK;
     for (size_t i = 0; i < n_in; i++) {
         hone_graph_port port;
         size_t n = 1;
@@ -111,14 +111,14 @@ static int is_right(hone_graph *g, const char *library) {
         float *x = in[i].data = calloc(n + 1, sizeof *x);
         for (size_t k = 0; x && k < n; k++) x[k] = (float)((k * 37 + i) % 23) / 8 - 1;
     }
-    good = good && !hone_program_run(p, in, n_in, got, n_out, NULL) && !hone_graph_run(g, in, n_in, want, n_out, NULL);
+    good = good && !hone_artifact_run(p, in, n_in, got, n_out, NULL) && !hone_graph_run(g, in, n_in, want, n_out, NULL);
     for (size_t i = 0; i < n_out; i++) {
         hone_array_difference d = {0};
         good = good && !hone_array_compare(&got[i], &want[i], 1e-4, 1e-5, &d, NULL) && d.same;
         hone_free(got[i].data), hone_free(want[i].data);
     }
     for (size_t i = 0; i < n_in; i++) free(in[i].data);
-    hone_program_free(p);
+    hone_artifact_free(p);
     return good;
 }
 

@@ -17,17 +17,17 @@ static const char graph[] =
     "%11 = loop %2, %3, %8 {count = 0} : f32[n, 4] do (%12 : i64[], %13 : bool[], %14 : f32[n, 4]) {\n"
     "  %15 = tanh %14\n  yield %13, %15\n}\noutput %11 \"y\"\n";
 
-static hone_program *build(const char *folder, bool profile, hone_err *err) {
+static hone_artifact *build(const char *folder, bool profile, hone_err *err) {
     char path[300];
     hone_compile_options options = {.output = path, .target = "generic", .no_parity = true, .profile = profile};
     hone_graph *g = NULL;
-    hone_program *p = NULL;
+    hone_artifact *p = NULL;
     snprintf(path, sizeof path, "%s/%s", folder, profile ? "timed" : "plain");
     if (hone_graph_parse(graph, sizeof graph - 1, &g, err)) return NULL;
     hone_rc rc = hone_compile_graph(g, "model", &options, NULL, err);
     hone_graph_free(g);
     snprintf(path + strlen(path), 8, ".so");
-    return !rc && !hone_program_load(path, 1, &p, err) ? p : NULL;
+    return !rc && !hone_artifact_load(path, 1, &p, err) ? p : NULL;
 }
 
 static const hone_model_time *run(const hone_model *m, hone_model_instance *x, int64_t n) {
@@ -76,13 +76,13 @@ int main(void) {
     char folder[] = "/tmp/hone-test-profile-XXXXXX";
     hone_err err = {0};
     if (!mkdtemp(folder)) return 1;
-    hone_program *timed = build(folder, true, &err);
-    if (ok(timed != NULL, "profile/timed_build %s", err.text)) check_timed(hone_program_model(timed));
-    hone_program_free(timed);
-    hone_program *plain = build(folder, false, &err);
+    hone_artifact *timed = build(folder, true, &err);
+    if (ok(timed != NULL, "profile/timed_build %s", err.text)) check_timed(hone_artifact_model(timed));
+    hone_artifact_free(timed);
+    hone_artifact *plain = build(folder, false, &err);
     if (ok(plain != NULL, "profile/plain_build %s", err.text))
-        ok(!hone_program_model(plain)->profile, "profile/plain_build_has_none");
-    hone_program_free(plain);
+        ok(!hone_artifact_model(plain)->profile, "profile/plain_build_has_none");
+    hone_artifact_free(plain);
     hn_remove_tree(folder, NULL);
     return done_testing();
 }

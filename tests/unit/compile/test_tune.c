@@ -21,7 +21,7 @@ static const char small[] = "ir 1\ninput %0 : f32[8, 8] \"x\"\ninput %1 : f32[8,
 
 static char folder[64];
 static size_t n_events[8];
-static void count(void *ctx, const hone_tuned_event *e) {
+static void count(void *ctx, const hone_tune_model_event *e) {
     (void)ctx;
     n_events[e->stage]++;
 }
@@ -233,7 +233,7 @@ static hn_lab_reply try_code(hn_tuning *t, hn_tuned *k, hn_lab *lab, const char 
 static void test_lab(void) {
     static const struct {
         const char *name, *does;
-        hone_class want;
+        hone_outcome_class want;
     } cases[] = {{"right", "", HONE_RUN_OK},
                  {"crash", "*(volatile int *)16 = 1;", HONE_RUN_CRASH},
                  {"hang", "for (;;) __asm__ volatile(\"\");", HONE_RUN_TIMEOUT},
@@ -248,7 +248,7 @@ static void test_lab(void) {
     ok(!hn_lab_open(&lab, t.m, k.k, t.symbol, NULL, 1, NULL), "tune/lab_starts");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hn_lab_reply r = try_code(&t, &k, &lab, cases[i].does, cases[i].name);
-        ok(r.cls == cases[i].want, "tune/candidate_%s: %s %s", cases[i].name, hone_class_name(r.cls), r.text);
+        ok(r.cls == cases[i].want, "tune/candidate_%s: %s %s", cases[i].name, hone_outcome_class_name(r.cls), r.text);
         if (r.cls == HONE_RUN_OK) ok(r.n_pairs >= 2 && r.time_s[0][1] > 0, "tune/candidate_%s_is_timed", cases[i].name);
     }
     hn_lab_close(&lab);

@@ -64,7 +64,7 @@ static const row rows[] = {
 
 static char folder[] = "/tmp/hone-test-verify-XXXXXX";
 
-static hone_rc load(const char *text, hone_program **out, hone_err *err) {
+static hone_rc load(const char *text, hone_artifact **out, hone_err *err) {
     char path[2][300];
     hone_graph *g = NULL;
     snprintf(path[0], sizeof path[0], "%s/model", folder);
@@ -73,28 +73,28 @@ static hone_rc load(const char *text, hone_program **out, hone_err *err) {
     hone_rc rc = hone_graph_parse(text, strlen(text), &g, err);
     if (!rc) rc = hone_compile_graph(g, "model", &options, NULL, err);
     hone_graph_free(g);
-    return rc ? rc : hone_program_load(path[1], 1, out, err);
+    return rc ? rc : hone_artifact_load(path[1], 1, out, err);
 }
 
 static void check(const row *r) {
-    hone_program *p = NULL;
+    hone_artifact *p = NULL;
     hone_graph *g = NULL;
     hone_err err = {0};
-    hone_verified v[2] = {0};
+    hone_verify_output v[2] = {0};
     bool same = !r->same;
     if (!ok(!load(r->program, &p, &err) && !hone_graph_parse(r->judge, strlen(r->judge), &g, &err),
             "verify/%s builds %s", r->name, err.text))
         return;
     hone_verify_options o = {.graph = g, .n_inputs = 2, .rtol = -1, .atol = -1};
-    hone_rc rc = hone_verify_program(p, &o, v, &same, &err);
+    hone_rc rc = hone_verify_run(p, &o, v, &same, &err);
     ok(!rc && same == r->same && v[0].worst.same == same, "verify/%s %g %g %s", r->name, v[0].of_largest, v[0].of_rms,
        err.text);
     ok(v[0].through == r->through && (v[0].tolerance > 0) == (r->through != HONE_F32), "verify/%s_through", r->name);
     ok((v[0].worst.n_wrong > 0) == r->outside, "verify/%s_elements %lld", r->name, (long long)v[0].worst.n_wrong);
     o.rtol = 1e-3;
-    ok(!hone_verify_program(p, &o, v, &same, &err) && v[0].tolerance == 0 && same == (v[0].worst.max_abs == 0),
+    ok(!hone_verify_run(p, &o, v, &same, &err) && v[0].tolerance == 0 && same == (v[0].worst.max_abs == 0),
        "verify/%s_given_tolerances_are_the_only_ones", r->name);
-    hone_program_free(p);
+    hone_artifact_free(p);
     hone_graph_free(g);
 }
 

@@ -153,9 +153,9 @@ static void test_cache(void) {
                         again = compile(one, NULL, HONE_EMIT_SO, "one");
     ok(again.cached && first.n_distinct == again.n_distinct && again.code_b > 0, "winner/second_compilation_is_known");
     ok(manifest_says("one", "parity: same"), "winner/known_library_has_its_verdicts");
-    hone_program *p = NULL;
-    ok(!hone_program_load(path_of("one.so"), 1, &p, NULL), "winner/known_library_loads");
-    hone_program_free(p);
+    hone_artifact *p = NULL;
+    ok(!hone_artifact_load(path_of("one.so"), 1, &p, NULL), "winner/known_library_loads");
+    hone_artifact_free(p);
 }
 
 static void test_flags(void) {

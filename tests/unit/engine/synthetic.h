@@ -92,7 +92,7 @@ static inline double synthetic_cost(const hone_space *space, uint64_t seed, cons
     return 1 + sum;
 }
 
-static inline hone_search *open_search(const hone_space *space, hone_search_config c) {
+static inline hone_search *open_search(const hone_space *space, hone_search_options c) {
     hone_search *s = NULL;
     hone_err err;
     if (hone_search_open(space, &c, &s, &err)) {

@@ -1,4 +1,4 @@
-/* hone_importance on made-up tables, and the parents that evolve keeps. */
+/* hone_search_importance on made-up tables, and the parents that evolve keeps. */
 #include <hone/search.h>
 
 #include "tap.h"
@@ -41,7 +41,7 @@ static void shares_of(const hone_space *space, model *f, double *share) {
         if (hone_space_sample(space, i, false, points + i * slots, NULL)) return;
         values[i] = f(points + i * slots);
     }
-    hone_importance(space, points, values, N, share, NULL);
+    hone_search_importance(space, points, values, N, share, NULL);
     free(points);
 }
 
@@ -57,7 +57,7 @@ static void test_shares(const hone_space *space) {
     ok(s[4] > 0.95, "importance/absent_is_a_level");
     shares_of(space, constant, s);
     ok(s[0] == 0 && s[1] == 0 && s[2] == 0 && s[3] == 0 && s[4] == 0, "importance/constant_values_explain_nothing");
-    ok(!hone_importance(space, s, s, 0, s, NULL) && s[0] == 0, "importance/no_points");
+    ok(!hone_search_importance(space, s, s, 0, s, NULL) && s[0] == 0, "importance/no_points");
 }
 
 /* A search that was told everything anew asks the same: the parents kept are no memory. */
@@ -65,7 +65,7 @@ static void test_evolve_keeps_no_memory(const hone_space *space) {
     double point[16], again[16];
     double told[200][16];
     size_t slots = hone_space_slots(space);
-    const hone_search_config config = {.engine = "evolve", .seed = 5};
+    const hone_search_options config = {.engine = "evolve", .seed = 5};
     hone_search *a = NULL, *b = NULL;
     int differs = hone_search_open(space, &config, &a, NULL);
     for (size_t i = 0; i < 200 && !differs; i++) {

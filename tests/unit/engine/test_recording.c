@@ -65,7 +65,7 @@ static const char small[] = HEAD "time_ms\tK\tA\tsd_ms\tcompile_ms\tstatus\n"
 static void reads(void) {
     hone_recording *rec = NULL;
     hone_err err;
-    hone_class cls;
+    hone_outcome_class cls;
     double t, sd, compile;
     write_text(small);
     if (!ok(!hone_recording_load(path, &rec, &err), "recording/loads")) {
@@ -86,7 +86,7 @@ static void reads(void) {
     ok(!hone_recording_lookup(rec, (double[]){NAN, 0, 0}, NULL, NULL, NULL, NULL), "recording/misses_absent");
     static const struct {
         const char *name;
-        hone_replay_config c;
+        hone_replay_options c;
     } run[] = {
         {"known", {.n_evals = 30, .n_seeds = 3, .constraints_known = true}},
         {"unknown", {.n_evals = 30, .n_seeds = 3}},
@@ -95,7 +95,7 @@ static void reads(void) {
     };
     for (size_t i = 0; i < sizeof run / sizeof *run; i++) {
         hone_replay_result r = {0};
-        if (!ok(!hone_replay(rec, &run[i].c, &r, &err), "replay/%s_runs", run[i].name)) printf("# %s\n", err.text);
+        if (!ok(!hone_replay_run(rec, &run[i].c, &r, &err), "replay/%s_runs", run[i].name)) printf("# %s\n", err.text);
         /* five lines, all asked within 30: the end of every curve is the optimum */
         bool noisy = run[i].c.noisy;
         ok(r.curve && (noisy ? r.curve[29] > 0.4 : fabs(r.curve[29] - 1) < 1e-9), "replay/%s_ends_at_the_best",
@@ -113,7 +113,7 @@ static void reads(void) {
 static void reads_other_hands(void) {
     hone_recording *rec = NULL;
     hone_err err;
-    hone_class cls;
+    hone_outcome_class cls;
     double t, sd, compile;
     write_text("#values A=8|1|2 B=0.5|1.0 C=1|1.0\nA\tB\tenergy_J\tC\ttime_ms\n8\t1\t3.5\t1.0\t2\n1.0\t.5\t-\t1\t4\n");
     if (!ok(!hone_recording_load(path, &rec, &err), "recording/reads_other_hands")) {

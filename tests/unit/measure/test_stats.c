@@ -18,38 +18,38 @@ static void test_percentiles(void) {
         {four, 4, -5, 1}, {four, 4, 150, 4}, {one, 1, 50, 7},    {one, 1, 99, 7},     {four, 3, 50, 3},
     };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++)
-        ok(near(hone_percentile(c[i].x, c[i].n, c[i].p), c[i].want), "stats/percentile_%g", c[i].p);
+        ok(near(hone_stat_percentile(c[i].x, c[i].n, c[i].p), c[i].want), "stats/percentile_%g", c[i].p);
     ok(four[0] == 4 && four[1] == 1, "stats/sample_is_not_modified");
 }
 
 static void test_moments(void) {
     static const double x[] = {2, 4, 4, 4, 5, 5, 7, 9}, big[] = {1e9 + 1, 1e9 + 2, 1e9 + 3}, g[] = {1, 8}, w[] = {2, 1};
-    ok(near(hone_mean(x, 8), 5), "stats/mean");
-    ok(near(hone_sd(x, 8), sqrt(32.0 / 7)), "stats/sd");
-    ok(near(hone_sd(big, 3), 1), "stats/sd_beside_a_large_mean");
-    ok(hone_sd(x, 1) == 0, "stats/sd_of_one_is_0");
-    ok(near(hone_mad(x, 8), 1.4826 * 0.5), "stats/mad");
-    ok(near(hone_geomean(g, NULL, 2), sqrt(8)), "stats/geomean");
-    ok(near(hone_geomean(g, w, 2), 2), "stats/geomean_weighted");
+    ok(near(hone_stat_mean(x, 8), 5), "stats/mean");
+    ok(near(hone_stat_sd(x, 8), sqrt(32.0 / 7)), "stats/sd");
+    ok(near(hone_stat_sd(big, 3), 1), "stats/sd_beside_a_large_mean");
+    ok(hone_stat_sd(x, 1) == 0, "stats/sd_of_one_is_0");
+    ok(near(hone_stat_mad(x, 8), 1.4826 * 0.5), "stats/mad");
+    ok(near(hone_stat_geomean(g, NULL, 2), sqrt(8)), "stats/geomean");
+    ok(near(hone_stat_geomean(g, w, 2), 2), "stats/geomean_weighted");
 }
 
 static void test_bootstrap(void) {
     double same[10], x[101];
     for (int i = 0; i < 10; i++) same[i] = 3;
     for (int i = 0; i < 101; i++) x[i] = i;
-    hone_interval a = hone_bootstrap_median(same, 10, 0.95, 0, 1);
+    hone_interval a = hone_stat_bootstrap_median(same, 10, 0.95, 0, 1);
     ok(a.lo == 3 && a.mid == 3 && a.hi == 3, "stats/bootstrap_of_equal_samples");
-    a = hone_bootstrap_median(same, 1, 0.95, 100, 1);
+    a = hone_stat_bootstrap_median(same, 1, 0.95, 100, 1);
     ok(a.lo == 3 && a.hi == 3, "stats/bootstrap_of_one");
-    a = hone_bootstrap_median(x, 101, 0.95, 0, 7);
+    a = hone_stat_bootstrap_median(x, 101, 0.95, 0, 7);
     /* Order statistics around the median: 50 -+ 1.96 * sqrt(101) / 2, so 40 .. 60. */
     ok(a.mid == 50 && a.lo > 36 && a.lo < 44 && a.hi > 56 && a.hi < 64, "stats/bootstrap_interval");
-    hone_interval b = hone_bootstrap_median(x, 101, 0.95, 0, 7), c = hone_bootstrap_median(x, 101, 0.5, 0, 7);
+    hone_interval b = hone_stat_bootstrap_median(x, 101, 0.95, 0, 7), c = hone_stat_bootstrap_median(x, 101, 0.5, 0, 7);
     ok(a.lo == b.lo && a.hi == b.hi, "stats/bootstrap_is_a_function_of_the_seed");
     ok(c.lo > a.lo && c.hi < a.hi, "stats/bootstrap_narrows_with_confidence");
     static double many[20001];
     for (size_t i = 0; i < 20001; i++) many[i] = (double)((i * 7919) % 20001);
-    a = hone_bootstrap_median(many, 20000, 0.95, 500, 7), b = hone_bootstrap_median(many, 20001, 0.95, 0, 7);
+    a = hone_stat_bootstrap_median(many, 20000, 0.95, 500, 7), b = hone_stat_bootstrap_median(many, 20001, 0.95, 0, 7);
     ok(fabs(a.lo - b.lo) < 25 && fabs(a.hi - b.hi) < 25 && b.mid == 10000 && fabs(b.hi - b.lo - 277.2) < 3,
        "stats/bootstrap_of_many_is_by_ranks %g %g, %g %g", a.lo, a.hi, b.lo, b.hi);
 }

@@ -66,8 +66,9 @@ int main(void) {
     ok(hone_gen_onnx("mlpp", path, NULL, NULL, &err) == HONE_E_NOTFOUND && strstr(err.text, "'mlp'"),
        "gen/nearest_name");
     ok(hone_gen_onnx("mlp", path, &(hone_gen_options){0}, NULL, &err) == HONE_E_USAGE, "gen/sizes_are_checked");
-    hone_architecture a;
-    ok(hone_gen_architecture(5, &a) && !strcmp(a.name, "gpt2") && !hone_gen_architecture(6, &a), "gen/list_of_six");
+    hone_gen_architecture a;
+    ok(hone_gen_architecture_at(5, &a) && !strcmp(a.name, "gpt2") && !hone_gen_architecture_at(6, &a),
+       "gen/list_of_six");
     rmdir(folder);
     return done_testing();
 }

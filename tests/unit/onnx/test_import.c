@@ -467,11 +467,11 @@ static void test_tensor_file(void) {
     pb t = onnx_tensor("w", 1, 1, two, v, sizeof v);
     write_file(dir, "t.pb", t.b, t.n);
     snprintf(path, sizeof path, "%s/t.pb", dir);
-    hone_rc rc = hone_read_tensor_pb(path, &a, &err);
+    hone_rc rc = hone_import_tensor(path, &a, &err);
     ok(!rc && a.dtype == HONE_F32 && a.rank == 1 && a.dim[0] == 2 && ((float *)a.data)[1] == 8, "import/tensor_file");
     hone_free(a.data);
     unlink(path);
-    ok(hone_read_tensor_pb(path, &a, &err) == HONE_E_IO && strstr(err.text, "t.pb"), "import/tensor_file_missing");
+    ok(hone_import_tensor(path, &a, &err) == HONE_E_IO && strstr(err.text, "t.pb"), "import/tensor_file_missing");
     rmdir(dir);
 }
 

@@ -40,18 +40,18 @@ static int lists(const char *doc, const char *domain, const char *name) {
 }
 
 static int is_row(const char *domain, const char *name, size_t n) {
-    hone_operator o;
-    for (size_t i = 0; hone_import_operator(i, &o); i++)
+    hone_import_operator o;
+    for (size_t i = 0; hone_import_operator_at(i, &o); i++)
         if (!strcmp(o.domain, domain) && strlen(o.name) == n && !strncmp(o.name, name, n)) return 1;
     return 0;
 }
 
 static void test_rows(void) {
-    hone_operator o, p;
+    hone_import_operator o, p;
     int good = 1, apart = 1;
-    for (size_t i = 0; hone_import_operator(i, &o); i++) {
+    for (size_t i = 0; hone_import_operator_at(i, &o); i++) {
         good &= o.name[0] && isalpha((unsigned char)o.name[0]) && o.since >= 1 && o.since <= o.until;
-        for (size_t k = 0; k < i && hone_import_operator(k, &p); k++)
+        for (size_t k = 0; k < i && hone_import_operator_at(k, &p); k++)
             if (!strcmp(o.domain, p.domain) && !strcmp(o.name, p.name) && o.since <= p.until && p.since <= o.until) {
                 printf("# %s: opsets %d to %d and %d to %d\n", o.name, o.since, o.until, p.since, p.until);
                 apart = 0;
@@ -62,11 +62,11 @@ static void test_rows(void) {
 }
 
 static void test_doc(const char *doc) {
-    hone_operator o;
+    hone_import_operator o;
     const char *domains[16];
     size_t n = 0;
     int all = 1, known = 1;
-    for (size_t i = 0; hone_import_operator(i, &o); i++) {
+    for (size_t i = 0; hone_import_operator_at(i, &o); i++) {
         size_t k = 0;
         while (k < n && strcmp(domains[k], o.domain) != 0) k++;
         if (k == n && n < 16) domains[n++] = o.domain;

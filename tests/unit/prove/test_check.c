@@ -1,4 +1,4 @@
-/* hone_check and the key: every part that is touched is caught and named, and nothing else is. */
+/* hone_check_controls and the key: every part that is touched is caught and named, and nothing else is. */
 #include "check_fixture.h"
 #include "prove/check.h"
 #include "record/controls_file.h"
@@ -226,7 +226,7 @@ static hone_check_result check(const site *s, const hone_check_options *base) {
     hone_err err = {0};
     o.prove = site_options(s, cache);
     snprintf(path, sizeof path, "%s/bowl.hone", s->dir);
-    if (hone_check(path, &o, &r, &err)) r.text = "", printf("# error: %s\n", err.text);
+    if (hone_check_controls(path, &o, &r, &err)) r.text = "", printf("# error: %s\n", err.text);
     return r;
 }
 
@@ -297,10 +297,10 @@ static void test_world(const site *s) {
     hone_check_result r;
     hone_err err = {0};
     o.ignore = "compilr";
-    ok(hone_check("bowl.hone", &o, &r, &err) == HONE_E_INPUT && strstr(err.text, "did you mean 'compiler'"),
+    ok(hone_check_controls("bowl.hone", &o, &r, &err) == HONE_E_INPUT && strstr(err.text, "did you mean 'compiler'"),
        "check/unknown_part_to_ignore (%s)", err.text);
     o.ignore = "format";
-    ok(hone_check("bowl.hone", &o, &r, &err) == HONE_E_INPUT, "check/format_cannot_be_ignored (%s)", err.text);
+    ok(hone_check_controls("bowl.hone", &o, &r, &err) == HONE_E_INPUT, "check/format_cannot_be_ignored (%s)", err.text);
     expect("back_to_valid", check(s, NULL), HONE_CHECK_VALID, NULL, NULL, NULL);
 }
 
@@ -374,7 +374,7 @@ static void test_signed(const site *s) {
     snprintf(other, sizeof other, "%s/other", s->dir);
     snprintf(other_pub, sizeof other_pub, "%s/other.pub", s->dir);
     snprintf(path, sizeof path, "%s/bowl.hone", s->dir);
-    if (hone_keygen(key, NULL, NULL) || hone_keygen(other, NULL, NULL)) abort();
+    if (hone_key_generate(key, NULL, NULL) || hone_key_generate(other, NULL, NULL)) abort();
     hone_check_options o = {.public_key = pub}, wrong = {.public_key = other_pub}, none = {.public_key = "/no/key"};
     expect("unsigned_where_a_key_is_asked_for", check(s, &o), HONE_CHECK_TAMPERED, NULL, NULL, "not signed");
     if (hone_controls_sign(path, key, NULL)) abort();
@@ -384,7 +384,7 @@ static void test_signed(const site *s) {
     hone_check_result r;
     hone_err err = {0};
     none.prove = hone_prove_defaults();
-    ok(hone_check(path, &none, &r, &err) == HONE_E_IO, "check/key_missing_is_an_error (%s)", err.text);
+    ok(hone_check_controls(path, &none, &r, &err) == HONE_E_IO, "check/key_missing_is_an_error (%s)", err.text);
     size_t n, bad = 0;
     char *text = slurp(s, "bowl.hone", &n);
     for (size_t i = 0; i < n; i++) { /* through the file and the whole check */
@@ -412,7 +412,7 @@ static void test_proof(void) {
         const char *name;
         hone_interval gain, size;
         bool kept;
-        hone_reject why;
+        hone_proof_reject why;
         hone_check_status status;
     } t[] = {
         {"same", {1.2, 1.25, 1.3}, {0.9, 0.9, 0.9}, true, HONE_NOT_REJECTED, HONE_CHECK_VALID},

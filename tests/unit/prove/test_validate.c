@@ -52,7 +52,7 @@ static hone_rc validate(const char *text, const char *name, const char *const *p
     hn_make_dirs(dir, NULL);
     *out = (hone_proofs){0};
     hone_rc rc = hone_workload_parse(text, strlen(text), name, dir, &w, err);
-    if (!rc) rc = hone_validate(w, point, n, 0, &o, out, err);
+    if (!rc) rc = hone_prove_validate(w, point, n, 0, &o, out, err);
     hone_workload_free(w);
     free(dir);
     return rc;
@@ -66,9 +66,9 @@ static bool runs(const char *text, const char *name, const char *const *point, s
     return fine;
 }
 
-static bool verdict(const hone_proof *p, hone_reject why, const char *says, const char *name) {
+static bool verdict(const hone_proof *p, hone_proof_reject why, const char *says, const char *name) {
     bool fine = ok(p->why == why && p->kept == !why && strstr(p->verdict, says), "validate/%s", name);
-    if (!fine) printf("# %s: %s\n", hone_reject_name(p->why), p->verdict);
+    if (!fine) printf("# %s: %s\n", hone_proof_reject_name(p->why), p->verdict);
     return fine;
 }
 

@@ -71,7 +71,7 @@ static void check_kinds(void) {
         for (uint64_t seed = 1; seed <= 4; seed++) {
             hn_arena a = {0};
             hone_proof p = synthetic_validate(&k->model, seed, 10, rules, &a);
-            bool same = !strcmp(hone_reject_name(p.why), k->why) && strstr(p.verdict, k->says) != NULL;
+            bool same = !strcmp(hone_proof_reject_name(p.why), k->why) && strstr(p.verdict, k->says) != NULL;
             as_expected += same && p.kept == !*k->why;
             if (!same) snprintf(last, sizeof last, "%s", p.verdict);
             hn_arena_free(&a);
@@ -246,8 +246,9 @@ static void check_names(void) {
     bool distinct = true;
     for (int i = 0; i < HONE_N_REJECT; i++)
         for (int k = 0; k < i; k++)
-            distinct &= strcmp(hone_reject_name((hone_reject)i), hone_reject_name((hone_reject)k)) != 0;
-    ok(distinct && !*hone_reject_name(HONE_NOT_REJECTED), "verdict/every_reason_has_a_name");
+            distinct &=
+                strcmp(hone_proof_reject_name((hone_proof_reject)i), hone_proof_reject_name((hone_proof_reject)k)) != 0;
+    ok(distinct && !*hone_proof_reject_name(HONE_NOT_REJECTED), "verdict/every_reason_has_a_name");
 }
 
 int main(void) {

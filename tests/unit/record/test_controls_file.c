@@ -243,17 +243,18 @@ static void test_write(void) {
 static void test_keys(void) {
     hone_err err = {0};
     struct stat st;
-    ok(!hone_keygen(at("k"), "ci of acme", &err), "keygen/makes_two (%s)", err.text);
+    ok(!hone_key_generate(at("k"), "ci of acme", &err), "keygen/makes_two (%s)", err.text);
     ok(!stat(at("k"), &st) && (st.st_mode & 0777) == 0600, "keygen/secret_is_private");
     ok(!stat(at("k.pub"), &st) && (st.st_mode & 0777) == 0644, "keygen/public_is_public");
-    ok(hone_keygen(at("k"), NULL, &err) == HONE_E_IO && strstr(err.text, "never replaced"),
+    ok(hone_key_generate(at("k"), NULL, &err) == HONE_E_IO && strstr(err.text, "never replaced"),
        "keygen/never_replaces (%s)", err.text);
     rename(at("k"), at("moved"));
-    ok(hone_keygen(at("k"), NULL, &err) == HONE_E_IO && !hn_exists(at("k")), "keygen/never_replaces_public");
+    ok(hone_key_generate(at("k"), NULL, &err) == HONE_E_IO && !hn_exists(at("k")), "keygen/never_replaces_public");
     rename(at("moved"), at("k"));
-    ok(!hone_keygen(at("other"), NULL, NULL), "keygen/no_comment");
-    ok(hone_keygen(at("no/such/k"), NULL, &err) == HONE_E_IO, "keygen/no_folder (%s)", err.text);
-    ok(hone_keygen(at("c"), "two\nlines", &err) == HONE_E_INPUT && !hn_exists(at("c")), "keygen/comment_one_line");
+    ok(!hone_key_generate(at("other"), NULL, NULL), "keygen/no_comment");
+    ok(hone_key_generate(at("no/such/k"), NULL, &err) == HONE_E_IO, "keygen/no_folder (%s)", err.text);
+    ok(hone_key_generate(at("c"), "two\nlines", &err) == HONE_E_INPUT && !hn_exists(at("c")),
+       "keygen/comment_one_line");
 }
 
 static void test_sign(void) {

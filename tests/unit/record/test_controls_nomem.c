@@ -51,7 +51,7 @@ int main(void) {
     snprintf(path, sizeof path, "%s/a.hone", dir);
     snprintf(key, sizeof key, "%s/key", dir);
     snprintf(pub, sizeof pub, "%s/key.pub", dir);
-    if (hone_keygen(key, NULL, NULL) || hone_controls_text(&c, &text, NULL)) return 1;
+    if (hone_key_generate(key, NULL, NULL) || hone_controls_text(&c, &text, NULL)) return 1;
     sweep_allocations("controls/text_nth_allocation_fails", make_text, NULL);
     sweep_allocations("controls/parse_nth_allocation_fails", parse, text);
     sweep_allocations("controls/files_nth_allocation_fails", files, NULL);

@@ -12,7 +12,7 @@ static hone_err e;
 
 typedef struct row {
     const char *phase, *point;
-    hone_class cls;
+    hone_outcome_class cls;
     double value, size;
     double over; /* a limit */
     bool suspect;
@@ -116,7 +116,7 @@ static void test_front(void) {
 /* Points of what is worth proving, in order: "2 6 7". */
 static const char *chosen(const hone_report *r, size_t most) {
     static char text[64];
-    hone_candidate c[HONE_CANDIDATES_MAX];
+    hone_report_candidate c[HONE_CANDIDATES_MAX];
     size_t n = hone_report_candidates(r, most, c), at = 0;
     for (size_t i = 0; i < n; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%c", i ? " " : "", c[i].trial->trial->point[5]);
@@ -125,7 +125,7 @@ static const char *chosen(const hone_report *r, size_t most) {
 }
 
 static void test_candidates(void) {
-    hone_candidate c[HONE_CANDIDATES_MAX];
+    hone_report_candidate c[HONE_CANDIDATES_MAX];
     hone_store *s = record(latency, 1, search, sizeof search / sizeof *search);
     hone_report r = opened(s);
     is_text(chosen(&r, 0), "2 6 7", "report/candidates_of_the_race_first_and_each_point_once");
@@ -193,7 +193,7 @@ static void prove(hone_store *s, const char *point, bool kept, double gain, cons
                     .layout = ""};
     char *body = NULL;
     hone_proof_to_json(&p, false, &body, &e);
-    hn_proof_row written = {1, "w1", point, kept, hone_reject_name(p.why), verdict, 1.7e9, body};
+    hn_proof_row written = {1, "w1", point, kept, hone_proof_reject_name(p.why), verdict, 1.7e9, body};
     if (hn_proofs_add(s, &written, &e)) printf("# %s\n", e.text);
     hone_free(body);
 }
@@ -201,7 +201,7 @@ static void prove(hone_store *s, const char *point, bool kept, double gain, cons
 static void test_proofs(void) {
     static const struct {
         const char *name, *verdict;
-        hone_standing standing;
+        hone_report_standing standing;
         struct {
             const char *point;
             bool kept;

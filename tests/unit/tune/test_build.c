@@ -109,7 +109,7 @@ static void test_folders(void) {
 static void test_failures(void) {
     static const struct {
         const char *name, *build;
-        hone_class cls;
+        hone_outcome_class cls;
         const char *says;
     } cases[] = {
         {"exit", "echo bad thing >&2; exit 3; : {out}", HONE_BUILD_ERROR, "bad thing"},
@@ -124,7 +124,7 @@ static void test_failures(void) {
         built x = build(text.text, NULL, 0, NULL);
         if (!ok(x.rc == HONE_OK && x.b[0].cls == cases[i].cls && x.b[1].cls == cases[i].cls, "build/%s_is_classed",
                 cases[i].name))
-            printf("# %d %s: %s\n", x.rc, hone_class_name(x.b[0].cls), x.b[0].detail);
+            printf("# %d %s: %s\n", x.rc, hone_outcome_class_name(x.b[0].cls), x.b[0].detail);
         ok(strstr(x.b[0].detail, cases[i].says), "build/%s_says_so", cases[i].name);
         ok(!*x.b[0].object_hash, "build/%s_has_no_object", cases[i].name);
         drop(&x);

@@ -28,7 +28,7 @@ static hone_rc tune(const char *text, const char *name, const hone_tune_options 
     if (!o.engine) o.engine = "random";
     *out = (hone_tune_result){0};
     hone_rc rc = hone_workload_parse(text, strlen(text), name, dir, &w, err);
-    if (!rc) rc = hone_tune(w, &o, out, err);
+    if (!rc) rc = hone_tune_run(w, &o, out, err);
     hone_workload_free(w);
     free(dir);
     return rc;

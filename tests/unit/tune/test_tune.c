@@ -38,7 +38,7 @@ static hone_rc tune(const char *text, const char *name, const hone_tune_options 
     hn_make_dirs(dir, NULL);
     hone_rc rc = hone_workload_parse(text, strlen(text), name, dir, &w, err);
     hone_tune_options o = extra ? *extra : (hone_tune_options){.cpu = -1};
-    if (!rc) rc = hone_tune(w, &o, out, err);
+    if (!rc) rc = hone_tune_run(w, &o, out, err);
     hone_workload_free(w);
     free(dir);
     return rc;
