@@ -1,6 +1,6 @@
 /* bench/minimize.c — the reduction on planted winners: how often exactly what matters is found, in how many
  * measurements. Arguments: runs per row. Prints markdown rows. See bench/minimize.sh. */
-#include "../tests/unit/prove/planted.h"
+#include "../tests/unit/reduce/planted.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,13 +8,14 @@ public headers alone. A third-party library is included by the one room that wra
 """
 import os, re, sys
 
-ROOMS = ["base", "device", "space", "engine", "measure", "record", "target", "tune", "prove", "report",
-         "ir", "onnx", "pass", "loop", "backend", "plan", "exec", "compile"]
+ROOMS = ["base", "device", "space", "engine", "measure", "record", "target", "tune", "prove", "reduce", "explain",
+         "controls", "report",
+         "ir", "onnx", "pass", "nest", "sketch", "backend", "plan", "exec", "compile"]
 # The compiler's wing stands beside the tuner's: it sees the base below both; only `compile` sees the tuner, by its public headers.
 WING = ROOMS[ROOMS.index("ir"):]
 PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "measure", "record": "record",
           "controls": "record",
-          "target": "target", "tune": "tune", "prove": "prove", "report": "report", "pack": "prove", "bench": "bench",
+          "target": "target", "tune": "tune", "prove": "prove", "report": "report", "pack": "controls", "bench": "bench",
           "process": "base",
           "winners": "record", "tune_model": "compile",
           "device": "device", "ir": "ir", "import": "onnx", "model": "exec", "compile": "compile", "profile": "compile"}

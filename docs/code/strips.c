@@ -1,8 +1,8 @@
 /* docs/code/strips.c — the example sketch of docs/how-to-add-a-schedule.md: one loop over f32 elements that lie next to
  * each other becomes vectors, several of them unrolled. */
-#include "loop/chain.h"
-#include "loop/schedule.h"
-#include "loop/sketch.h"
+#include "nest/chain.h"
+#include "nest/schedule.h"
+#include "sketch/sketch.h"
 
 static bool fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     hn_st loop = hn_lone_loop(n, n->first);

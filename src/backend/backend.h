@@ -28,7 +28,7 @@
 #define HN_EMIT_H
 
 #include "ir/graph.h"
-#include "loop/sketch.h"
+#include "sketch/sketch.h"
 
 #include <hone/device.h>
 
@@ -70,7 +70,7 @@ typedef struct hn_emit_how {
     const hn_dialect *dialect;
     hn_machine machine; /* hn_machine_of(dialect, …) */
     bool relaxed;
-    const char *schedule; /* text of loop/sketch.h; NULL: the first sketch that fits, with its cost model's knobs */
+    const char *schedule; /* text of sketch/sketch.h; NULL: the first sketch that fits, with its cost model's knobs */
 } hn_emit_how;
 /* A dialect's vectors with a device's caches and rates; NULL: this machine's table (hone_device_get). A device of
  * another instruction set, other vectors, gives usual sizes. */

@@ -4,7 +4,7 @@
 
 #include "pass/rewrite.h"
 
-/* Steps of a sum of such products that lie in one word (loop/words.c). */
+/* Steps of a sum of such products that lie in one word (nest/words.c). */
 enum { HN_WORD = 4 };
 
 /* A contraction or convolution of unsigned bytes and constant signed ones, with sums in 32 bits? */

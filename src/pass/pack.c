@@ -1,6 +1,6 @@
 /* pass/pack.c — constant matrices that contractions read are stored in panels.
  *
- * A matrix of [K, N] (or [N, K]) becomes the constant [N/16, K, 16], of bytes [N/16, K/4, 16, 4] (loop/words.c),
+ * A matrix of [K, N] (or [N, K]) becomes the constant [N/16, K, 16], of bytes [N/16, K/4, 16, 4] (nest/words.c),
  * padded with zeros, and movements that give the matrix back; several matrices in one tensor (heads, experts) become
  * panels one after the other. Fusion takes the movements into the kernel, where they are index arithmetic; register
  * tiles of any number of vectors then walk memory in its order, one stream per 16 columns (Goto and van de Geijn 2008,

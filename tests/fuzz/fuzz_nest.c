@@ -1,6 +1,6 @@
 /* Loop nests as text: whatever is read verifies, prints, and what was printed reads and prints the same. */
 #include "base/str.h"
-#include "loop/schedule.h"
+#include "nest/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Fuzzes the reader of disassemblies: any text is safe, counts are whole and not negative, and what is compared with
  * itself does not differ. */
-#include "prove/explain_text.h"
+#include "explain/explain_text.h"
 
 #include <math.h>
 #include <stdlib.h>

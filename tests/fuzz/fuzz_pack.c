@@ -1,5 +1,5 @@
 /* The index of a pack: what was read names files of its own folder alone, and is freed without a trace. */
-#include "prove/pack.h"
+#include "controls/pack.h"
 
 #include <assert.h>
 #include <string.h>

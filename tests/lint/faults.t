@@ -61,7 +61,7 @@ SOUND_TOO = [
     ("calls_of_like_names", "calls", "src/base/a.c", '/* exit() */ int f(void) { return my_exit(1) + x->exit(2) + g("abort()"); }\n'),
     ("documented_json_key", "docs", "cli/cmd_tune.c", 'void f(void) { cli_json_ktext(&j, "path", x); }\n'),
     ("harness_that_prints", "calls", "src/bench/a.c", 'void f(void) { printf("x"); }\n'),
-    ("header_of_its_own_folder", "includes", "src/backend/cpu/a.c", '#include "backend/cpu/nest_c.h"\n#include "loop/nest.h"\n'),
+    ("header_of_its_own_folder", "includes", "src/backend/cpu/a.c", '#include "backend/cpu/nest_c.h"\n#include "nest/nest.h"\n'),
     ("header_of_its_own_room", "includes", "src/engine/a.c", '#include "engine/forest.h"\n'),
 ]
 

@@ -1,6 +1,6 @@
 /* backend/cpu/nest_c.c — statements of a nest as C, lanes in lockstep. */
 #include "backend/cpu/nest_c.h"
-#include "loop/tile.h"
+#include "nest/tile.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* backend/cpu/nest_c.h — a scheduled nest as the body of a C function. Private to src/emit.
  *
- * Iterations of unroll and vector loops are lanes (loop/nest.h): a statement is written once per combination of the
+ * Iterations of unroll and vector loops are lanes (nest/nest.h): a statement is written once per combination of the
  * unroll lanes it depends on, with vector types where it depends on the vector loop. C names: p0, r0, t0 (buffers),
  * a0_<element>_<lanes> (registers), i0 (loop variables), v0_<lanes> (scalars), s_0 (symbols), l (lane of a vector).
  */
@@ -10,7 +10,7 @@
 #include "backend/backend.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "loop/nest.h"
+#include "nest/nest.h"
 
 enum { HN_LANES_MAX = 8, HN_BASES_MAX = 16 };
 

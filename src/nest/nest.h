@@ -1,0 +1,177 @@
+/* nest/nest.h — loop nests: what a kernel computes (index maps and scalar operations) and in which order it does so
+ * (the kinds and the shape of its loops, changed by the checked rewrites of nest/schedule.h).
+ *
+ * A nest has buffers (parameters and results of the kernel, local memory, registers), and a tree of statements: loops,
+ * scalar definitions, stores, updates. Everything is an id into an array of the nest; 0 is "none".
+ *
+ * Index expressions (hn_ix) are sums coefficient * atom + offset; coefficient and offset are dimension expressions, an
+ * atom is a loop variable, a scalar of type i64 (gather), or floordiv / mod by a dimension, min, max of such sums. They
+ * are interned in one canonical form: equal ids are equal expressions. Buffers are indexed flat, in elements.
+ * A guard is a list of index expressions that must all be >= 0.
+ *
+ * Loops run over 0 <= var < extent. Kinds: serial; parallel (only around everything else: the work items of the
+ * kernel); unroll and vector (constant extents): their iterations are *lanes* that run the body in lockstep, statement
+ * by statement, and every register buffer declared inside exists once per lane. So an unroll loop around a serial loop
+ * is unroll-and-jam, and its registers are the named accumulators of a register tile. An update of a register that all
+ * lanes share adds them in order (unroll) or folded in halves: lane l and l + n/2, then n/4 … (vector).
+ *
+ * Text: docs/loop-nests.md.   Owns: everything in the arena handed in; borrows the dimension table.
+ * Threads: one at a time.   Errors: sticky in the arena; hn_nest_verify checks the invariants:
+ * 1 variables and scalars are used inside the scope that defines them; 2 stores go to results, locals and registers,
+ * loads never to results; 3 scalar types fit the operations; 4 parallel loops have only loops parallel around them;
+ * 5 the extents of unroll and vector loops are constant, 1..1024, and vector loops do not nest; 6 registers have
+ * constant sizes, and their indices depend on unroll and vector loops alone.
+ */
+#ifndef HN_NEST_H
+#define HN_NEST_H
+
+#include "ir/graph.h"
+
+typedef uint32_t hn_ix;  /* index expression */
+typedef uint32_t hn_at;  /* atom of one */
+typedef uint32_t hn_var; /* loop variable */
+typedef uint32_t hn_sv;  /* scalar value */
+typedef uint32_t hn_buf; /* buffer */
+typedef uint32_t hn_st;  /* statement */
+
+typedef enum hn_at_kind { HN_AT_VAR, HN_AT_VALUE, HN_AT_DIV, HN_AT_MOD, HN_AT_MIN, HN_AT_MAX } hn_at_kind;
+typedef struct hn_atom {
+    hn_at_kind kind;
+    uint32_t id; /* variable or scalar */
+    hn_ix a, b;  /* operands of min and max; a alone of floordiv and mod */
+    hn_dim by;   /* divisor */
+} hn_atom;
+typedef struct hn_term {
+    hn_at atom;
+    hn_dim coef;
+} hn_term;
+typedef struct hn_linear {
+    hn_dim offset;
+    uint32_t n;
+    const hn_term *term; /* ascending by atom, coefficients not 0 */
+} hn_linear;
+
+/* WORDS: a parameter of 8-bit integers again, as i32: element i is its bytes 4*i … 4*i + 3, the first one lowest. */
+typedef enum hn_space { HN_PARAM, HN_RESULT, HN_LOCAL, HN_REG, HN_WORDS } hn_space;
+typedef struct hn_nbuf {
+    hn_space space;
+    hone_dtype dtype;
+    hn_dim size;    /* elements */
+    uint32_t index; /* which parameter (that of words, too), result, local, register */
+} hn_nbuf;
+
+typedef enum hn_sv_kind { HN_SV_CONST, HN_SV_LOAD, HN_SV_INDEX, HN_SV_OP, HN_SV_PICK, HN_SV_WRAP } hn_sv_kind;
+typedef struct hn_scalar {
+    hn_sv_kind kind;
+    hone_dtype dtype;
+    hn_op op; /* OP: unary, binary, ternary of ops.def */
+    uint8_t n_arg;
+    bool saturate;
+    bool fused;   /* OP mul: an update that adds it may round once for both (contractions) */
+    bool bytes;   /* OP mul of words: the sum of the products of their bytes, unsigned in arg[0], signed in arg[1] */
+    bool part;    /* OP div: of 0 … 1 by a sum that all of them are part of, 1 at least once (or NaN) */
+    hn_sv arg[3]; /* PICK: arg[0] where the guard holds, else arg[1]. WRAP: an index from data: negative ones count from
+                     `below`; what is outside is reported to the run and clamped into [0, below) */
+    hn_buf buf;
+    hn_ix at; /* LOAD, INDEX */
+    uint32_t n_guard;
+    const hn_ix *guard; /* LOAD: reads nothing and is 0 where it does not hold */
+    double f;           /* CONST of a float type */
+    int64_t i;          /* CONST of another */
+    hn_dim below;       /* an i64 known to lie in [0, below); 0: not known. LOAD: of local memory that was filled with
+                           such ones before the loop around */
+} hn_scalar;
+
+typedef enum hn_st_kind { HN_ST_LOOP, HN_ST_LET, HN_ST_STORE, HN_ST_UPDATE, HN_ST_REG, HN_ST_PREFETCH } hn_st_kind;
+typedef enum hn_loop_kind { HN_SERIAL, HN_PARALLEL, HN_VECTOR, HN_UNROLL } hn_loop_kind;
+typedef struct hn_stmt {
+    hn_st_kind kind;
+    hn_st next;
+    hn_st body;        /* LOOP: first statement */
+    hn_loop_kind loop; /* LOOP */
+    hn_var var;        /* LOOP */
+    hn_sv value;       /* LET, STORE, UPDATE */
+    hn_buf buf;        /* STORE, UPDATE, REG, PREFETCH: memory that will be read or, of results, written; the element
+                          need not be there */
+    hn_ix at;
+    hn_op op; /* UPDATE: add, mul, min, max: buf[at] = buf[at] op value */
+} hn_stmt;
+
+typedef struct hn_nest {
+    hn_arena *a;
+    hn_dims *dims;
+    hn_linear *ix;
+    hn_atom *atom;
+    hn_nbuf *buf;
+    hn_scalar *sv;
+    hn_stmt *st;
+    hn_ix *extent; /* of variable v: extent[v] */
+    uint32_t n_ix, n_atom, n_buf, n_sv, n_st, n_var;
+    uint32_t room_ix, room_atom, room_buf, room_sv, room_st, room_var;
+    uint32_t n_in, n_out; /* parameters and results: buffers 1 … n_in, then n_in + 1 … n_in + n_out */
+    bool repeats;         /* some results are computed twice: no parameter may lie in their memory */
+    hn_st first;
+} hn_nest;
+
+hn_nest *hn_nest_new(hn_arena *a, hn_dims *dims); /* NULL: out of memory */
+
+/* -- index expressions (nest/nest_index.c) */
+hn_ix hn_ix_dim(hn_nest *n, hn_dim d);
+hn_ix hn_ix_int(hn_nest *n, int64_t i);
+hn_ix hn_ix_var(hn_nest *n, hn_var v);
+hn_ix hn_ix_value(hn_nest *n, hn_sv v); /* a scalar of type i64 with `below` set */
+hn_ix hn_ix_add(hn_nest *n, hn_ix a, hn_ix b);
+hn_ix hn_ix_sub(hn_nest *n, hn_ix a, hn_ix b);
+hn_ix hn_ix_scale(hn_nest *n, hn_ix a, hn_dim by);
+hn_ix hn_ix_div(hn_nest *n, hn_ix a, hn_dim by); /* floor; simplified where ranges and divisibility allow it */
+hn_ix hn_ix_mod(hn_nest *n, hn_ix a, hn_dim by); /* of the divisor's sign */
+hn_ix hn_ix_min(hn_nest *n, hn_ix a, hn_ix b);
+hn_ix hn_ix_max(hn_nest *n, hn_ix a, hn_ix b);
+bool hn_ix_is_dim(const hn_nest *n, hn_ix i, hn_dim *d); /* no atom in it; d may be NULL */
+bool hn_ix_is_int(const hn_nest *n, hn_ix i, int64_t *v);
+/* Bounds over all iterations as dimension expressions, 0 where none can be given. */
+hn_dim hn_ix_low(hn_nest *n, hn_ix i);
+hn_dim hn_ix_high(hn_nest *n, hn_ix i);
+bool hn_ix_never_negative(hn_nest *n, hn_ix i); /* provably */
+/* Provably below every value of the other dimension: a < b. */
+bool hn_dim_below(hn_dims *t, hn_dim a, hn_dim b);
+/* The coefficient of variable v where the expression is linear in it (0 as the constant 0); false: it is not. */
+bool hn_ix_stride(hn_nest *n, hn_ix i, hn_var v, hn_dim *stride);
+/* Likewise; false also where the coefficient is no number. *step is written only where it is. */
+bool hn_ix_step(hn_nest *n, hn_ix i, hn_var v, int64_t *step);
+bool hn_ix_uses(const hn_nest *n, hn_ix i, hn_var v);
+/* Also through scalars: does the value of i depend on v? */
+bool hn_ix_depends(const hn_nest *n, hn_ix i, hn_var v);
+bool hn_sv_depends(const hn_nest *n, hn_sv x, hn_var v);
+/* A copy with variables and scalars replaced: var[v], sv[x] are 0 where they stay. */
+typedef struct hn_subst {
+    const hn_ix *var;
+    const hn_sv *sv;
+    uint32_t n_var, n_sv;
+} hn_subst;
+hn_ix hn_ix_subst(hn_nest *n, hn_ix i, const hn_subst *s);
+
+/* -- parts of a nest (nest/nest.c) */
+hn_buf hn_nest_buf(hn_nest *n, hn_space space, hone_dtype dtype, hn_dim size);
+hn_buf hn_nest_words(hn_nest *n, hn_buf param);    /* the words of a parameter: those there are, or new ones */
+bool hn_nest_constant(const hn_nest *n, hn_buf b); /* memory that nothing in the nest writes: parameters, words */
+hn_var hn_nest_var(hn_nest *n, hn_ix extent);
+hn_sv hn_nest_scalar(hn_nest *n, const hn_scalar *x);
+hn_st hn_nest_stmt(hn_nest *n, const hn_stmt *s);
+/* Structural equality of two definitions (not of what they load from memory that changes). */
+bool hn_scalar_same(const hn_scalar *a, const hn_scalar *b);
+/* Copies a list of statements with everything defined inside renewed, outer things replaced by s (may be NULL). */
+hn_st hn_nest_clone(hn_nest *n, hn_st first, const hn_subst *s);
+/* Likewise where these conditions, as they stand before the copy, always hold. */
+hn_st hn_nest_clone_where(hn_nest *n, hn_st first, const hn_subst *s, uint32_t n_holds, const hn_ix *holds);
+
+hone_rc hn_nest_verify(hn_nest *n, hone_err *err);
+struct hn_str;
+void hn_nest_print(const hn_nest *n, struct hn_str *out);
+hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **out, hone_err *err);
+
+/* -- from the IR (nest/body.c): a kernel's body with one loop per dimension of its results, not yet scheduled.
+ * E_UNSUPPORTED with a reason for bodies with operations that have no definition element by element. */
+hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a, hn_nest **out, hone_err *err);
+
+#endif

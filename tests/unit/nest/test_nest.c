@@ -1,0 +1,152 @@
+/* Loop nests as text: what is read prints the same, what breaks an invariant is refused, and schedules are rewrites
+ * from text to text. */
+#include "base/str.h"
+#include "nest/schedule.h"
+#include "sketch/sketch.h"
+#include "tap.h"
+
+typedef struct text_case {
+    const char *name, *in, *commands, *out; /* out: NULL for the same as in; commands: "split 0 8; vector 1", by loop */
+} text_case;
+
+/* Loops are numbered in the order of the text. */
+static hn_st nth_loop(const hn_nest *n, hn_st first, int *k) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind != HN_ST_LOOP) continue;
+        if ((*k)-- == 0) return id;
+        hn_st in = nth_loop(n, n->st[id].body, k);
+        if (in) return in;
+    }
+    return 0;
+}
+
+static bool command(hn_nest *n, const char *text, const char **why) {
+    char name[20];
+    int loop = 0, f = 0, u = 1;
+    hn_st part[3];
+    hn_ix zero = hn_ix_int(n, 0);
+    if (sscanf(text, " %19s %d %d %d", name, &loop, &f, &u) < 1) return false;
+    hn_st s = nth_loop(n, n->first, &loop);
+    *why = "no such loop or command";
+    if (!strcmp(name, "tidy")) return hn_nest_tidy(n), true;
+    if (!strcmp(name, "interleaved")) return hn_schedule_default(n, 8, 16) != NULL;
+    if (!strcmp(name, "default")) return hn_schedule_default(n, 4, 16) != NULL;
+    if (!s) return false;
+    if (!strcmp(name, "split")) return hn_loop_split(n, s, f, NULL, NULL, why);
+    if (!strcmp(name, "overlap")) return hn_loop_overlap(n, s, f, u, zero, &part[0], &part[1], NULL, why);
+    if (!strcmp(name, "chunk")) return hn_loop_chunk(n, s, f, NULL, why);
+    if (!strcmp(name, "blocks")) return hn_loop_blocks(n, s, f, NULL, NULL, why);
+    if (!strcmp(name, "sink")) return hn_loop_sink(n, s, why);
+    if (!strcmp(name, "stage")) return hn_loop_stage(n, s, why);
+    if (!strcmp(name, "slice")) return hn_loop_slice(n, s, f, part, why);
+    if (!strcmp(name, "prefetch")) return hn_loop_prefetch(n, s, f, 1, hn_ix_int(n, 64), u, 16, why);
+    if (!strcmp(name, "collapse")) return hn_loop_collapse(n, s, why);
+    if (!strcmp(name, "fuse")) return hn_loop_fuse(n, s, why);
+    if (!strcmp(name, "swap")) return hn_loop_swap(n, s, why);
+    if (!strcmp(name, "vector")) return hn_loop_vectorise(n, s, why);
+    if (!strcmp(name, "unroll")) return hn_loop_unroll(n, s, why);
+    if (!strcmp(name, "parallel")) return hn_loop_parallelise(n, s, why);
+    if (!strcmp(name, "join")) return hn_loop_join(n, s, why);
+    if (!strcmp(name, "own")) return hn_loop_own(n, s, why);
+    if (!strcmp(name, "rfactor")) return hn_loop_rfactor(n, s, f, u, why);
+    if (!strcmp(name, "peel")) return hn_loop_peel(n, s, NULL, why);
+    if (!strcmp(name, "unbend")) return hn_loop_unbend(n, s, NULL, why);
+    if (!strcmp(name, "trim")) return hn_loop_trim(n, s, why);
+    if (!strcmp(name, "words")) return hn_loop_words(n, s, why);
+    if (!strcmp(name, "repeat")) return hn_loop_repeat(n, s, why);
+    return false;
+}
+
+#define COPY "param p0 f32 24\nresult r0 f32 24\n"
+#define LOOP "for i0 < 24 {\n  %0 = load f32 p0[i0]\n  store r0[i0] %0\n}\n"
+#define ROWS "param p0 f32 m*n\nresult r0 f32 n\n"
+#define SUM                                                                                                            \
+    "for i0 < n {\n  reg a0 f32 1\n  %0 = const f32 0x0p+0\n  store a0[0] %0\n  for i1 < m {\n"                        \
+    "    %1 = load f32 p0[(m)*i0 + i1]\n    update a0[0] add %1\n  }\n  %2 = load f32 a0[0]\n  store r0[i0] %2\n}\n"
+/* A sum of products of bytes: where those of p0 lie and under which condition, where those of p1 lie, what is added. */
+#define BYTES(x, w, add)                                                                                               \
+    "param p0 u8 32\nparam p1 i8 32\nresult r0 i32 3\nfor i0 < 3 {\n  reg a0 i32 1\n  %0 = const i32 0\n"              \
+    "  store a0[0] %0\n  for i1 < 8 {\n    %1 = load u8 p0[" x "\n    %2 = cast i32 %1\n    %3 = load i8 p1[" w        \
+    "]\n    %4 = cast i32 %3\n    %5 = mul i32 %4 %2 fused\n" add "  }\n  %7 = load i32 a0[0]\n  store r0[i0] %7\n}\n"
+#define ADD "    update a0[0] add %5\n"
+#define ADD_WHERE(c) "    %6 = pick i32 %5 %0 if " c "\n    update a0[0] add %6\n"
+
+static const text_case cases[] = {
+#include "nest_cases.inc"
+};
+
+static const char *const bad[][3] = {
+    {"scope", COPY "for i0 < 24 {\n  store r0[i0] %0\n}\n", "line 4: no scalar %0"},
+    {"variable", COPY "for i0 < 24 {\n  %0 = load f32 p0[i0]\n}\nfor i1 < 2 {\n  %1 = load f32 p0[i0]\n}\n",
+     "loop nest, invariant 1"},
+    {"result_read", COPY "for i0 < 24 {\n  %0 = load f32 r0[i0]\n}\n", "loop nest, invariant 2"},
+    {"type", COPY "for i0 < 24 {\n  %0 = load f64 p0[i0]\n}\n", "loop nest, invariant 3"},
+    {"parallel", COPY "for i0 < 24 {\n  parallel i1 < 3 {\n    %0 = load f32 p0[i1]\n  }\n}\n",
+     "loop nest, invariant 4"},
+    {"vector_length", "param p0 f32 n\nvector i0 < n {\n  %0 = load f32 p0[i0]\n}\n", "loop nest, invariant 5"},
+    {"vectors", COPY "vector i0 < 4 {\n  vector i1 < 4 {\n    %0 = load f32 p0[i1]\n  }\n}\n",
+     "loop nest, invariant 5"},
+    {"register_index", COPY "reg a0 f32 24\nfor i0 < 24 {\n  %0 = load f32 p0[i0]\n  store a0[i0] %0\n}\n",
+     "loop nest, invariant 6"},
+    {"buffer", COPY "for i0 < 24 {\n  %0 = load f32 p3[i0]\n}\n", "line 4: no buffer is called 'p3'"},
+    {"word", COPY "while\n", "line 3: no statement begins with"},
+    {"open", COPY "for i0 < 24 {\n", "line 4: expected '}'"},
+    {"product", COPY "for i0 < 4 {\n  %0 = load f32 p0[i0*i0]\n}\n", "line 4: a product of two loop variables"},
+};
+
+static char *transformed(const text_case *c, const char **failed) {
+    hn_arena a = {0};
+    hn_dims *dims = hn_dims_new(&a);
+    hn_nest *n;
+    hone_err err;
+    hn_str out = {0};
+    *failed = NULL;
+    if (hn_nest_parse(c->in, &a, dims, &n, &err) != HONE_OK) {
+        hn_str_add(&out, err.text);
+    } else {
+        char *list = strdup(c->commands ? c->commands : ""), *save = NULL;
+        for (char *t = strtok_r(list, ";", &save); t && !*failed; t = strtok_r(NULL, ";", &save)) {
+            const char *why = NULL;
+            if (!command(n, t, &why)) *failed = why;
+        }
+        free(list);
+        if (*failed)
+            hn_str_add(&out, *failed);
+        else if (hn_nest_verify(n, &err) != HONE_OK)
+            hn_str_add(&out, err.text);
+        else
+            hn_nest_print(n, &out);
+    }
+    hn_arena_free(&a);
+    return hn_str_take(&out);
+}
+
+static void check(const text_case *c) {
+    char name[100];
+    const char *failed;
+    char *got = transformed(c, &failed);
+    snprintf(name, sizeof name, "nest/%s", c->name);
+    is_text(got, c->out ? c->out : c->in, name);
+    if (got && !failed) { /* what was printed reads and prints the same */
+        text_case again = {c->name, got, NULL, NULL};
+        char *twice = transformed(&again, &failed);
+        snprintf(name, sizeof name, "nest/%s_is_stable", c->name);
+        is_text(twice, got, name);
+        free(twice);
+    }
+    free(got);
+}
+
+int main(void) {
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) check(&cases[k]);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        hn_arena a = {0};
+        hn_nest *n;
+        hone_err err = {0};
+        hone_rc rc = hn_nest_parse(bad[k][1], &a, hn_dims_new(&a), &n, &err);
+        ok(rc == HONE_E_INPUT && !strncmp(err.text, bad[k][2], strlen(bad[k][2])), "nest/bad_%s", bad[k][0]);
+        if (rc != HONE_E_INPUT || strncmp(err.text, bad[k][2], strlen(bad[k][2]))) printf("# %s\n", err.text);
+        hn_arena_free(&a);
+    }
+    return done_testing();
+}
