@@ -69,18 +69,18 @@ $(PROTO_OBJ): $(BUILD)/gen/onnx.pb-c.c $(PROTO_H)
 $(filter $(BUILD)/obj/src/onnx/%,$(LIB_OBJ)): $(PROTO_H)
 $(filter $(BUILD)/obj/src/onnx/%,$(LIB_OBJ)): ALL_CFLAGS += -isystem $(BUILD)/gen
 
-# The supervisor of child processes: a small static program, carried inside the library (src/base/proc_image.c).
+# The supervisor of child processes: a small static program, carried inside the library (src/proc/image.c).
 SUPERVISOR     := $(BUILD)/obj/hone-supervisor
-SUPERVISOR_SRC := src/base/proc_supervise.c src/base/proc_tree.c src/base/proc_count.c src/base/proc_cgroup.c
-$(SUPERVISOR): $(SUPERVISOR_SRC) src/base/proc.h src/base/proc_int.h src/base/clock.h
+SUPERVISOR_SRC := src/proc/supervise.c src/proc/tree.c src/proc/count.c src/proc/cgroup.c
+$(SUPERVISOR): $(SUPERVISOR_SRC) src/proc/proc.h src/proc/proc_int.h src/base/clock.h
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) -O2 -static -s -DHN_SUPERVISOR_MAIN -o $@ $(SUPERVISOR_SRC) -lm || \
 	  $(CC) $(STD) $(WARN) -O2 -s -DHN_SUPERVISOR_MAIN -o $@ $(SUPERVISOR_SRC) -lm
-$(BUILD)/obj/src/base/proc_image.o: $(SUPERVISOR)
-$(BUILD)/obj/src/base/proc_image.o: ALL_CFLAGS += -DHN_SUPERVISOR='"$(SUPERVISOR)"'
+$(BUILD)/obj/src/proc/image.o: $(SUPERVISOR)
+$(BUILD)/obj/src/proc/image.o: ALL_CFLAGS += -DHN_SUPERVISOR='"$(SUPERVISOR)"'
 
 # Texts of artifacts, carried inside the library.
-$(BUILD)/obj/src/compile/carried.o: src/compile/entry.h src/compile/instance.h src/compile/part.h src/compile/remote_order.h src/compile/runner.h include/hone/model.h src/plan/plan.h src/plan/place.c
+$(BUILD)/obj/src/artifact/carried.o: src/artifact/entry.h src/artifact/instance.h src/artifact/part.h src/parity/remote_order.h src/parity/runner.h include/hone/model.h src/plan/plan.h src/plan/place.c
 
 # The pages (src/report/page.* of all, src/report/*_page.* of each) and Debian's Chart.js with its licence, carried inside the library.
 CHART_JS         ?= /usr/share/javascript/chart.js/chart.min.js

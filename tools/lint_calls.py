@@ -2,7 +2,7 @@
 """Checks that the library calls nothing it must not. usage: lint_calls.py [ROOT]
 
 The library (src/, but for the harness) never prints, exits or aborts; reads and writes numbers without the host's locale; takes
-random numbers from base/rng.h and starts processes through base/proc.h.
+random numbers from base/rng.h and starts processes through proc/proc.h.
 """
 import os, re, sys
 
@@ -14,17 +14,17 @@ BANNED = {
     "strtod strtof strtold atof": "follows the host's locale; use hn_strtod",
     "setlocale": "the locale is the host's",
     "rand srand random srandom drand48 rand_r arc4random getrandom": "random numbers come from base/rng.h",
-    "system popen": "processes start through base/proc.h",
+    "system popen": "processes start through proc/proc.h",
     "gets tmpnam mktemp tempnam strtok": "has no bound or hidden state",
     "signal sigaction": "signal handlers are the host's",
 }
 # "path:function": reason
 ALLOWED = {
-    "src/base/proc_supervise.c:sigaction": "in the supervisor process, after fork",
-    "src/base/proc_supervise.c:signal": "in the supervisor process, after fork",
-    "src/base/guard.c:signal": "in the guardian process, after fork",
-    "src/compile/remote.c:signal": "in the child that checks parity, after fork",
-    "src/compile/tune_lab.c:signal": "in the child that times kernels, after fork",
+    "src/proc/supervise.c:sigaction": "in the supervisor process, after fork",
+    "src/proc/supervise.c:signal": "in the supervisor process, after fork",
+    "src/proc/guard.c:signal": "in the guardian process, after fork",
+    "src/parity/remote.c:signal": "in the child that checks parity, after fork",
+    "src/tune_model/lab.c:signal": "in the child that times kernels, after fork",
     "src/device/probe_program.h:printf": "the text of a program of its own",
 }
 WHY = {name: why for names, why in BANNED.items() for name in names.split()}

@@ -8,22 +8,19 @@ public headers alone. A third-party library is included by the one room that wra
 """
 import os, re, sys
 
-ROOMS = ["base", "device", "space", "engine", "measure", "record", "target", "tune", "prove", "reduce", "explain",
-         "controls", "report",
-         "ir", "onnx", "pass", "nest", "sketch", "backend", "plan", "exec", "compile"]
-# The compiler's wing stands beside the tuner's: it sees the base below both; only `compile` sees the tuner, by its public headers.
-WING = ROOMS[ROOMS.index("ir"):]
-PUBLIC = {"base": "base", "space": "space", "search": "engine", "measure": "measure", "record": "record",
-          "controls": "record",
-          "target": "target", "tune": "tune", "prove": "prove", "report": "report", "pack": "controls", "bench": "bench",
-          "process": "base",
-          "winners": "record", "tune_model": "compile",
-          "device": "device", "ir": "ir", "import": "onnx", "model": "exec", "compile": "compile", "profile": "compile"}
+ROOMS, WING, PUBLIC = [], {}, {"bench": "bench"}  # from the ground up; room -> wing; public header -> room
+for row in open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rooms.txt"), encoding="utf-8"):
+    if row.strip() and not row.startswith("#"):
+        name, wing, headers, _ = (x.strip() for x in row.split("|"))
+        ROOMS.append(name)
+        WING[name] = wing
+        PUBLIC.update({h: name for h in re.split(r",\s*", headers) if h})
 # Across rooms all the same, with the reason.
 ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that the harness writes and measure reads
-           ("compile", "backend/cpu/rt/base.h"), ("compile", "backend/cpu/rt/pool.h"),  # the lab's thread pool
+           ("tune_model", "backend/cpu/rt/base.h"), ("tune_model", "backend/cpu/rt/pool.h"),  # the lab's thread pool
            ("measure", "hone/bench.h"),  # the element types in it
-           ("exec", "hone/compile.h")}  # its second half, hone_program_*, is exec's
+           ("artifact", "hone/compile.h"),  # the options that it is made with
+           ("exec", "hone/compile.h"), ("peer", "hone/compile.h")}  # its second half is theirs
 WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "protobuf-c/protobuf-c.h": "onnx"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -69,7 +66,7 @@ def fault_in_room(room, folder, header, quoted):
         return f"'{header}' is no header of a room; write \"room/file.h\" or <hone/…>"
     if room == "bench" or theirs == "bench":
         return None if room == theirs else f"{room} and {theirs} have nothing to do with each other"
-    if room in WING and theirs not in WING + ["base", "device"] and (quoted or room != "compile"):
+    if WING[room].startswith("compiler") and WING[theirs] == "tuner" and (quoted or WING[room] != "compiler+"):
         return f"{room} belongs to the compiler's wing, {theirs} to the tuner's"
     return f"{room} stands below {theirs}" if ROOMS.index(theirs) > ROOMS.index(room) else None
 

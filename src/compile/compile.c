@@ -3,9 +3,9 @@
  * A kernel that parity refuses becomes its reference version and the model is built again; one whose reference version
  * is refused, too, is an error. Everything is made in a folder of its own beside the result and moved at the end.
  */
+#include "artifact/artifact.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "compile/compile_int.h"
 #include "pass/pass.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
  * tuning tries (a file of winners comes from anywhere: nothing else reaches a command line), and both C texts, the
  * tuned one and the default one, are those that the proof was about: else it says nothing of what stands here today.
  */
+#include "artifact/artifact.h"
 #include "base/hash.h"
-#include "compile/compile_int.h"
 
 #include <hone/measure.h>
 #include <hone/target.h>

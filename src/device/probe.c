@@ -4,9 +4,9 @@
 
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/proc.h"
 #include "base/str.h"
-#include "base/temp.h"
+#include "proc/proc.h"
+#include "proc/temp.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* explain/explain.c — builds both sides and has objdump take them apart. */
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/proc.h"
 #include "base/str.h"
 #include "explain/explain_text.h"
+#include "proc/proc.h"
 #include "prove/site.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* measure/machine.c — what this machine is, from /proc and /sys. Never fails: unknown is 0, "" or -1. */
 #include "base/hash.h"
-#include "base/proc.h"
+#include "proc/proc.h"
 
 #include <hone/measure.h>
 

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
-#include "base/temp.h"
+#include "proc/temp.h"
 
 #include <limits.h>
 #include <math.h>

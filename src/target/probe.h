@@ -5,7 +5,7 @@
 #ifndef HN_PROBE_H
 #define HN_PROBE_H
 
-#include "base/proc.h"
+#include "proc/proc.h"
 #include "target/target_int.h"
 
 typedef struct hn_trial {

@@ -1,6 +1,6 @@
 /* target/run.c — asking a compiler something. */
 #include "base/err.h"
-#include "base/proc.h"
+#include "proc/proc.h"
 #include "target/target_int.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
-#include "base/proc.h"
 #include "measure/outcome.h"
+#include "proc/proc.h"
 
 #include <errno.h>
 #include <stdio.h>

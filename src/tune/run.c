@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/proc.h"
 #include "measure/outcome.h"
+#include "proc/proc.h"
 
 #include <hone/measure.h>
 

@@ -3,10 +3,10 @@
  * another processor run under its emulator. */
 #include "backend/backend.h"
 #include "base/fs.h"
-#include "base/proc.h"
 #include "base/str.h"
-#include "compile/parity_int.h"
 #include "ir/interp.h"
+#include "parity/parity.h"
+#include "proc/proc.h"
 #include "tap.h"
 
 #include <hone/device.h>

@@ -4,8 +4,8 @@
 #include "backend/backend.h"
 #include "backend/cpu/nest_c.h"
 #include "base/fs.h"
-#include "base/proc.h"
 #include "base/str.h"
+#include "proc/proc.h"
 #include "tap.h"
 
 #include <hone/device.h>

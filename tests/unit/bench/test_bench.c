@@ -1,7 +1,7 @@
 /* The harness, as programs use it: the example of docs/harness.md is compiled and run in every mode. */
 #include "base/fs.h"
-#include "base/proc.h"
 #include "measure/outcome.h"
+#include "proc/proc.h"
 
 #include <hone/bench.h>
 

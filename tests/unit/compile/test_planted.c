@@ -1,7 +1,7 @@
 /* Wrong kernels are planted at ten kinds of fusion, and ten kinds of fault in one kernel: parity finds each at compile
  * time, the reference version takes its place, and the library computes what the interpreter does. */
+#include "artifact/artifact.h"
 #include "base/fs.h"
-#include "compile/compile_int.h"
 #include "tap.h"
 
 #include <stdlib.h>

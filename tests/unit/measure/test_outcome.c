@@ -3,8 +3,8 @@
 
 #include "base/bench_data.h"
 #include "base/fs.h"
-#include "base/proc.h"
 #include "base/str.h"
+#include "proc/proc.h"
 
 #include <hone/bench.h>
 

@@ -3,8 +3,8 @@
 #include "tap.h"
 
 #include "base/fs.h"
-#include "base/proc.h"
 #include "base/str.h"
+#include "proc/proc.h"
 #include "prove/variant.h"
 
 #include <hone/prove.h>

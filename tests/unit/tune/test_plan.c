@@ -2,7 +2,7 @@
 #include "tap.h"
 
 #include "base/fs.h"
-#include "base/proc.h"
+#include "proc/proc.h"
 #include "tune/plan.h"
 
 #include <math.h>

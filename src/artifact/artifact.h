@@ -1,0 +1,269 @@
+/* artifact/artifact.h — models on their way from graph to library, shared by the stages of the driver.
+ *
+ * A library holds one model per target (instruction set) and version (sizes that --specialize fixes; version 0 takes
+ * all sizes). Models of one version share its graph, all share the weights; equal kernels of one target are compiled
+ * once. Order: wrap (nothing but kernels, constants, views and control), kernels (distinct bodies become C), layout
+ * (memory), weights, source (the C files), build (the compiler), parity, manifest. Owns: everything in the arenas and
+ * the versions' graphs. Threads: one at a time.
+ */
+#ifndef HN_ARTIFACT_H
+#define HN_ARTIFACT_H
+
+#include "backend/backend.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "ir/cost.h"
+#include "plan/storage.h"
+#include "proc/temp.h"
+
+#include <hone/compile.h>
+#include <hone/winners.h>
+
+/* Raised when what the text of a schedule means changes; winners of another version are not looked at. */
+#define HN_SCHEDULE_VERSION "4"
+
+typedef enum hn_parity_end {
+    HN_PARITY_NONE,
+    HN_PARITY_SAME,
+    HN_PARITY_DIFFERS,
+    HN_PARITY_CRASHED,
+    HN_PARITY_SKIPPED
+} hn_parity_end;
+typedef struct hn_parity {
+    hn_parity_end end;
+    uint32_t n_inputs;       /* sets of inputs it was held against the interpreter on */
+    double rtol, atol;       /* stated tolerance */
+    double max_abs, max_rel; /* worst seen */
+    char text[200];          /* what differed, or why it was skipped */
+} hn_parity;
+
+/* One distinct body, shared by all its uses. */
+typedef struct hn_kernel hn_kernel;
+struct hn_kernel {
+    hn_block body;
+    const char *kind;
+    char name[16];
+    hn_kernel_code code;
+    hn_cost cost;          /* of one call */
+    const hn_dim *room;    /* per result, or NULL */
+    uint32_t node, n_uses; /* its first use */
+    uint32_t index;        /* in the table of its target's kernels */
+    uint32_t unit;         /* the C file it is in */
+    bool reference;
+    const char *cc, *flags; /* of a winner: its compiler ("": the usual one), and flags beyond the usual; NULL: none */
+    const char *winner;     /* where its tuned schedule came from; NULL: the schedule is the cost model's choice */
+    bool refused;           /* a winner that parity refused stood here */
+    const char *declined;   /* why the fused emitter did not take it, or NULL */
+    const char *fallback;   /* why it was replaced after parity, or NULL */
+    hn_parity parity;
+    char hash[33];         /* of the body's text and kind */
+    const hn_kernel *same; /* the kernel of an earlier version whose function serves here, too, or NULL */
+};
+
+/* Why a winner of the same kernel does not serve. */
+typedef enum hn_miss { HN_MISS_COMPILER, HN_MISS_DEVICE, HN_MISS_CODE, HN_MISS_OTHER, HN_MISSES } hn_miss;
+
+typedef struct hn_unit { /* one C file */
+    char *text;
+    size_t n, weight;
+    bool stale;
+    const char *cc, *flags; /* NULL or "": the usual ones */
+} hn_unit;
+
+typedef struct hn_model hn_model;
+typedef struct hn_library hn_library;
+struct hn_model {
+    hn_library *lib;
+    hn_arena arena;
+    hn_graph *g; /* of its version */
+    const hone_compile_options *options;
+    uint32_t number; /* in lib->model */
+    uint32_t target, version;
+    const hn_dialect *dialect;
+    hn_machine machine;
+    hn_kernel *kernel;
+    uint32_t n_kernel, n_uses, n_nodes;
+    uint32_t *kernel_of;    /* by node id: index + 1 */
+    uint32_t *call;         /* node of every use of a kernel, in the order of the program */
+    uint32_t *call_of;      /* by node id: index into call */
+    hn_kernel_facts *facts; /* by node id */
+    hn_layout layout;
+    const int64_t *weight_at; /* by number of the constant */
+    int64_t scratch_b;        /* of one thread; 0 where open */
+    hn_unit *unit;
+    uint32_t n_unit;              /* unit 0 holds the model's own part */
+    hone_winners *winners;        /* NULL: none are looked at */
+    hone_winner key;              /* what all kernels' keys share */
+    char family[16];              /* of the usual compiler */
+    const char *winners_note;     /* why they are not looked at, where that is no choice */
+    uint32_t n_missed[HN_MISSES]; /* kernels whose winners are of something else */
+};
+
+enum { HN_TARGETS_MAX = 8, HN_VERSIONS_MAX = 64, HN_FIXED_MAX = 8 };
+/* Sizes that a version is made for. */
+typedef struct hn_fixed {
+    hn_symbol symbol;
+    int64_t value;
+    uint32_t input, axis; /* where a run finds the size */
+} hn_fixed;
+typedef struct hn_version {
+    hn_graph *g;
+    hn_fixed fixed[HN_FIXED_MAX];
+    uint32_t n_fixed; /* 0: the version for all sizes */
+} hn_version;
+
+struct hn_library {
+    hn_arena arena;
+    const hone_compile_options *options;
+    const char *name;   /* of the files, as the user gave it */
+    const char *ident;  /* a C identifier made of it */
+    const char *query;  /* the function that tells the model: of a C file its own, as programs link several */
+    const char *folder; /* where the results go */
+    hn_temp temp;
+    const char *work;                         /* its path, while it is there */
+    const hn_dialect *target[HN_TARGETS_MAX]; /* in the order in which they are preferred */
+    hn_version version[HN_VERSIONS_MAX];      /* the one for all sizes first, then those with most sizes fixed */
+    hn_model *model;                          /* of target t and version v: model[t * n_version + v] */
+    uint32_t n_target, n_version, n_model;
+    hn_unit entry; /* where there are several models: what chooses among them */
+    uint64_t weights_b;
+    char weights_hash[33];
+    bool weights_file; /* beside the library, not inside */
+    char compiler_text[120];
+    const char
+        *remote_root; /* where the emulator finds the library's processor's libraries; NULL: no runner is built */
+    uint64_t code_b;
+    char cache_key[33]; /* "": not to be kept */
+    bool cached;        /* the library is an earlier compilation's */
+    double parity_s, compiler_s, passes_s, emit_s, time_s;
+    void (*tamper)(hn_model *m); /* tests of parity spoil kernels here, when they are emitted; NULL */
+};
+
+/* compile.c: all stages on g, which stays as it is, under l->options. hn_library_free in any case. */
+hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, hone_err *err);
+/* The first part of it: names, targets, passes, and kernels with their default code; for tuning. */
+hone_rc hn_compile_kernels(hn_library *l, const hn_graph *g, const char *name, hone_err *err);
+void hn_library_free(hn_library *l);
+
+/* versions.c: the targets and versions that the options ask for, and the graph of each version with its sizes fixed. */
+hone_rc hn_find_targets(hn_library *l, hone_err *err);
+hone_rc hn_make_versions(hn_library *l, const hn_graph *g, hone_err *err);
+void hn_version_text(const hn_library *l, uint32_t version, hn_str *out); /* "batch=1,seq=128", "" */
+/* Why this machine cannot run a target, or NULL where it can, itself or by an emulator. */
+const char *hn_target_problem(const hn_library *l, const hn_dialect *d);
+const char *hn_library_processor(const hn_library *l); /* "x86-64" …; NULL: of this machine, whatever it is */
+/* The program that runs the library's processor here; NULL: this machine does itself; "": there is none. */
+const char *hn_library_emulator(const hn_library *l);
+
+/* wrap.c: every node that is left outside a kernel and needs one gets one of its own. */
+hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);
+
+/* kernels.c */
+hone_rc hn_kernels_make(hn_model *m, hone_err *err);
+/* The kernel becomes its reference version. */
+hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err);
+/* The work items of a call, at the values of all symbols; false: they cannot be told. */
+bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *symbol, int64_t *work);
+/* The symbols that a body's nodes define, in order, into list (room for `room`). */
+size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t room);
+
+/* The default version again, after a winner was refused. */
+hone_rc hn_kernel_plain(hn_model *m, hn_kernel *k, hone_err *err);
+
+/* winner.c */
+hone_rc hn_winners_begin(hn_model *m, hone_err *err);
+void hn_winners_end(hn_model *m);
+/* Replaces k's code, which is the default, where there is a winner for it. */
+void hn_winner_apply(hn_model *m, hn_kernel *k);
+/* The parts of the key that all kernels share; E_TOOL: the compiler is not known. */
+hone_rc hn_winner_key_begin(hn_model *m, hone_err *err);
+/* Texts in m->arena; value: of all symbols. False: no memory. */
+bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads, hone_winner *out);
+/* The winner that serves this kernel at these sizes: of as many threads as the model is to run on, else of one, else
+ * the newest. E_NOTFOUND. */
+hone_rc hn_winner_find(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out, hone_err *err);
+/* Elementary operations of a call, as the runtime is told. */
+int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *value);
+/* How many of n_threads a call of the kernel can keep busy at these sizes, about. */
+uint32_t hn_kernel_threads(const hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads);
+/* options' n_threads, or the processors of the calling thread. */
+uint32_t hn_threads_of(const hone_compile_options *o);
+void hn_usual_sizes(const hn_model *m, int64_t *value);
+/* Which compiler exactly, or NULL; and which processor. */
+const char *hn_identity_text(hn_arena *a, const char *cc, char family[16], hone_err *err);
+const char *hn_device_text(hn_arena *a);
+/* Of a kernel's C text, whatever its name, and what compiles it. */
+void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, const char *flags, char hex[33]);
+typedef struct hn_tune_flag {
+    const char *family, *flag;
+} hn_tune_flag;
+extern const hn_tune_flag hn_tune_flags[]; /* flag NULL at the end */
+bool hn_flags_known(const char *family, const char *flags);
+
+/* cache.c: the library at work/model.so and what parity found, where this was compiled before; keeps what is new. */
+bool hn_cache_take(hn_library *l);
+void hn_cache_put(hn_library *l);
+
+/* weights.c: offsets and hash of all models' constants; the file. */
+hone_rc hn_weights_lay(hn_library *l, hone_err *err);
+hone_rc hn_weights_write(const hn_library *l, const char *path, bool head, hone_err *err);
+/* The first 48 bytes of the file, as the library expects them. */
+void hn_weights_head(const hn_library *l, char head[64]);
+
+/* source.c, source_steps.c, source_profile.c */
+hone_rc hn_source_make(hn_model *m, hone_err *err);
+hone_rc hn_source_header(const hn_model *m, hn_str *out);
+void hn_steps_text(const hn_model *m, hn_str *out); /* hnm_bind, hnm_item_sizes, hnm_steps */
+/* The tables and functions of a build that times its kernels (options->profile); else nothing. */
+void hn_source_profile(const hn_model *m, hn_str *out);
+void hn_source_calls(const hn_model *m, hn_str *out); /* rows of its table of calls */
+/* Opens and closes the timing of the kernel call at node `id`, around its launch. */
+void hn_source_time_begin(const hn_model *m, hn_str *out);
+void hn_source_time_end(const hn_model *m, uint32_t id, hn_str *out);
+void hn_c_string(hn_str *out, const char *text); /* a string literal, whatever the text is */
+void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out);
+/* As unit 0 calls it. */
+const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k);
+void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out);
+void hn_source_port_tables(const hn_graph *g, hn_str *out);
+extern const char hn_source_prelude[];
+/* source_entry.c: the file that chooses among several models. */
+hone_rc hn_entry_make(hn_library *l, hone_err *err);
+/* Takes the text, which is freed; stale where that, or what compiles it, is not as before. */
+hone_rc hn_unit_set(hn_arena *a, hn_unit *u, hn_str *text, const char *cc, const char *flags, hone_err *err);
+/* Carried texts (carried.c). */
+const char *hn_carried_instance(void);
+const char *hn_carried_entry(void);
+const char *hn_carried_model_h(void);
+const char *hn_carried_part(void);
+const char *hn_carried_plan(void);
+const char *hn_carried_place(void);
+const char *hn_carried_remote_order(void);
+const char *hn_carried_runner(void);
+
+/* build.c: the library at work/model.so from the units that are stale. */
+hone_rc hn_build(hn_library *l, hone_err *err);
+const char *hn_compiler_of(const hn_model *m);
+/* A command line that is put together in an array. */
+enum { HN_MOST_ARGS = 80 };
+typedef struct hn_command {
+    const char *argv[HN_MOST_ARGS + 1];
+    size_t n;
+} hn_command;
+void hn_command_add(hn_command *c, const char *word);
+/* The compiler and its flags: the model's, then those of `flags` (blank-separated, may be NULL; kept in a). */
+void hn_command_compiler(const hn_model *m, const char *cc, const char *flags, hn_arena *a, hn_command *c);
+bool hn_is_tiny(const hn_model *m); /* so little work that neither optimising nor a second process pays */
+
+/* parity.c: fills kernel[i].parity for all i that are not done, from the library at `path`. */
+hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err);
+
+/* manifest.c */
+void hn_manifest(const hn_library *l, hn_str *out);
+void hn_summary(const hn_library *l, hn_str *out);
+
+/* E_INTERRUPTED when the call is to end; hn_progress also says how far a stage is. */
+hone_rc hn_check_stop(const hn_library *l, hone_err *err);
+hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t total, hone_err *err);
+
+#endif

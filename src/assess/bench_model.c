@@ -1,0 +1,165 @@
+/* bench_model.c — how fast a model runs, alone or interleaved with a peer. */
+#include "assess/assess_int.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARM_UP = 3, RUNS_LEAST = 20, BURST_MOST = 64 };
+
+static const hone_latency_pattern patterns[] = {{"steady", 16, 0}, {"single", 1, 0.02}, {"bursty", 8, 0.05}};
+enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
+
+bool hone_latency_pattern_at(size_t i, hone_latency_pattern *out) {
+    if (i >= N_PATTERNS) return false;
+    *out = patterns[i];
+    return true;
+}
+
+/* --- one instance, run again and again ---------------------------------------------------------------------------- */
+
+hone_rc hn_rerun_open(const hone_model *m, const hone_array *in, const hone_latency_options *options, hn_rerun *out,
+                      hone_err *err) {
+    hone_model_config config = {.n_threads = options->n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS
+                                                                                     : (int32_t)options->n_threads};
+    *out = (hn_rerun){.model = m, .stop = options->stop};
+    out->in = calloc((size_t)m->n_inputs + 1, sizeof *out->in);
+    out->out = calloc((size_t)m->n_outputs + 1, sizeof *out->out);
+    if (!out->in || !out->out) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (int32_t i = 0; i < m->n_inputs; i++) {
+        out->in[i] =
+            (hone_model_tensor){.data = in[i].data, .dtype = (int32_t)in[i].dtype, .rank = (int32_t)in[i].rank};
+        memcpy(out->in[i].dim, in[i].dim, sizeof out->in[i].dim);
+    }
+    if (m->create(&config, &out->instance)) return hn_fail(err, HONE_E_FAILED, "%s", m->error(NULL));
+    return HONE_OK;
+}
+
+hone_rc hn_rerun_once(hn_rerun *x, double *time_s, hone_err *err) {
+    const hone_model *m = x->model;
+    if (x->stop && *x->stop) return hn_fail(err, HONE_E_INTERRUPTED, "interrupted");
+    for (int32_t i = 0; i < m->n_outputs; i++) x->out[i] = (hone_model_tensor){0};
+    double start_s = hn_now_s();
+    if (m->run(x->instance, x->in, (size_t)m->n_inputs, x->out, (size_t)m->n_outputs))
+        return hn_fail(err, HONE_E_INPUT, "%s", m->error(x->instance));
+    if (time_s) *time_s = hn_now_s() - start_s;
+    return HONE_OK;
+}
+
+void hn_rerun_close(hn_rerun *x) {
+    if (x->instance) x->model->free(x->instance);
+    free(x->in), free(x->out);
+    *x = (hn_rerun){0};
+}
+
+/* --- one turn each ------------------------------------------------------------------------------------------------ */
+
+typedef struct values {
+    double *x;
+    size_t n, room;
+} values;
+
+typedef struct contest {
+    hn_rerun run;
+    const hone_latency_pattern *pattern;
+    hone_peer *peer; /* NULL: alone */
+    values mine, theirs;
+} contest;
+
+static void idle(double s) {
+    struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
+    if (s > 0) nanosleep(&t, NULL);
+}
+
+static hone_rc push(values *v, double x, hone_err *err) {
+    if (v->n == v->room) {
+        size_t room = v->room ? 2 * v->room : 256;
+        double *more = realloc(v->x, room * sizeof *more);
+        if (!more) return hn_fail(err, HONE_E_NOMEM, "out of memory for %zu times", room);
+        v->x = more, v->room = room;
+    }
+    v->x[v->n++] = x;
+    return HONE_OK;
+}
+
+static hone_rc my_turn(contest *c, bool keep, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    double time_s = 0;
+    idle(c->pattern->idle_s);
+    for (size_t i = 0; i < c->pattern->burst && !rc; i++) {
+        rc = hn_rerun_once(&c->run, &time_s, err);
+        if (!rc && keep) rc = push(&c->mine, time_s, err);
+    }
+    return rc;
+}
+
+static hone_rc their_turn(contest *c, bool keep, hone_err *err) {
+    double x[BURST_MOST];
+    idle(c->pattern->idle_s);
+    hone_rc rc = hone_peer_time(c->peer, c->pattern->burst, x, err);
+    for (size_t i = 0; i < c->pattern->burst && !rc && keep; i++) rc = push(&c->theirs, x[i], err);
+    return rc;
+}
+
+/* Warm-up: some turns. Then turns in an order drawn per round, until the time is up. */
+static hone_rc compete(contest *c, uint64_t seed, double budget_s, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    double start_s = 0;
+    for (size_t round = 0; !rc; round++) {
+        bool keep = round >= WARM_UP;
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        bool first = seed >> 63;
+        if (round == WARM_UP) start_s = hn_now_s();
+        if (keep && c->mine.n >= RUNS_LEAST && hn_now_s() - start_s >= budget_s) break;
+        if (first && c->peer) rc = their_turn(c, keep, err);
+        if (!rc) rc = my_turn(c, keep, err);
+        if (!first && c->peer && !rc) rc = their_turn(c, keep, err);
+    }
+    return rc;
+}
+
+/* --- what was seen ------------------------------------------------------------------------------------------------ */
+
+/* Takes the values over. */
+static hone_latency_series series_of(values *v) {
+    hone_latency_series s = {.time_s = v->x, .n = v->n};
+    if (s.n) {
+        s.p50_s = hone_stat_bootstrap_median(s.time_s, s.n, 0.95, 0, 1);
+        s.p95_s = hone_stat_percentile(s.time_s, s.n, 95);
+        s.p99_s = hone_stat_percentile(s.time_s, s.n, 99);
+        s.throughput = 1 / hone_stat_mean(s.time_s, s.n);
+    }
+    *v = (values){0};
+    return s;
+}
+
+static hone_rc find_pattern(const char *name, const hone_latency_pattern **out, hone_err *err) {
+    for (size_t i = 0; i < N_PATTERNS; i++)
+        if (!strcmp(patterns[i].name, name ? name : "steady")) {
+            *out = &patterns[i];
+            return HONE_OK;
+        }
+    return hn_fail(err, HONE_E_USAGE, "no pattern of requests is called '%s': steady, single or bursty", name);
+}
+
+hone_rc hone_latency_measure(const hone_model *m, const hone_array *in, const hone_latency_options *options,
+                             hone_latency *out, hone_err *err) {
+    static const hone_latency_options defaults;
+    const hone_latency_options *o = options ? options : &defaults;
+    contest c = {.peer = o->peer};
+    hone_rc rc = find_pattern(o->pattern, &c.pattern, err);
+    if (rc) return rc;
+    rc = hn_rerun_open(m, in, o, &c.run, err);
+    if (!rc) rc = compete(&c, o->seed, o->max_s > 0 ? o->max_s : 3, err);
+    if (!rc) *out = (hone_latency){series_of(&c.mine), series_of(&c.theirs)};
+    hn_rerun_close(&c.run);
+    free(c.mine.x), free(c.theirs.x);
+    return rc;
+}
+
+void hone_latency_free(hone_latency *b) {
+    free(b->mine.time_s), free(b->peer.time_s);
+    *b = (hone_latency){0};
+}

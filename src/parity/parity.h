@@ -1,0 +1,74 @@
+/* parity/parity.h — one kernel held against the interpreter; used by parity.c in a child process.
+ *
+ * A trial is a set of symbol values and a set of inputs. Owns: everything in the arena handed in.
+ */
+#ifndef HN_PARITY_H
+#define HN_PARITY_H
+
+#include "artifact/artifact.h"
+#include "base/rng.h"
+#include "ir/interp.h"
+
+typedef enum hn_fill {
+    HN_FILL_RANDOM,   /* N(0, 1) */
+    HN_FILL_EDGE,     /* zeros of both signs, ones, denormals, the largest where no sum can overflow */
+    HN_FILL_SPECIAL,  /* random with a few NaN and infinities */
+    HN_FILL_POSITIVE, /* inside the domain of roots and logarithms */
+    HN_N_FILLS
+} hn_fill;
+
+enum { HN_GUARD_B = 64 }; /* pattern on both sides of what a kernel writes */
+typedef struct hn_remote hn_remote;
+
+typedef struct hn_trial {
+    const hn_model *m;
+    const hn_kernel *k;
+    void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
+    hn_remote *remote; /* it runs there; NULL: here */
+    hn_arena *a;
+    hn_rng rng;
+    int64_t *symbol; /* symbol[-1] is the error slot */
+    size_t n_symbols;
+    hn_tensor *in, *want, *got;
+    uint32_t n_in, n_out;
+    int64_t cost;
+    double rtol, atol;
+    bool underflows; /* infinite inputs may meet weights that are 0 in the element type, not in double */
+    hn_parity *result;
+} hn_trial;
+
+/* What a body is made of, as far as inputs must respect it. */
+typedef struct hn_traits {
+    bool sums, orders, domain; /* adds up; compares for order or is opaque; has roots or logarithms */
+    int64_t *low, *high;       /* by parameter: range of integers; low > high: any */
+    double eps;                /* largest of the float types inside */
+    double length;             /* longest reduction, at these sizes */
+    double n_float;            /* operations that give floats */
+    double n_functions;        /* of those, functions that are no single rounding: exp, erf, sin … */
+} hn_traits;
+
+/* parity.c: one kernel, of a library that exports it as `hone_kernel`. */
+hone_rc hn_parity_one(const hn_model *m, const hn_kernel *k, const char *path, hn_parity *out, hone_err *err);
+
+/* Symbol values of size set `set`: false where no legal ones are found. */
+bool hn_trial_sizes(hn_trial *t, unsigned set);
+hone_rc hn_trial_traits(hn_trial *t, hn_traits *out);
+bool hn_trial_inputs(hn_trial *t, const hn_traits *traits, hn_fill fill);
+/* Runs the kernel and the interpreter, compares; false: result says what differs. */
+bool hn_trial_check(hn_trial *t, const hn_traits *traits, hn_fill fill);
+
+/* remote.c: kernels of a library for another processor. Build: the program that runs them, once. Open: a process that
+ * does, for the life of this one; NULL where it cannot be started. Run: as the kernel's function; false: that process
+ * has died. */
+typedef struct hn_remote_buffer {
+    char *data; /* NULL: none */
+    int64_t size_b;
+    bool guarded; /* HN_GUARD_B bytes in front and behind belong to it */
+} hn_remote_buffer;
+hone_rc hn_remote_build(hn_library *l, hone_err *err);
+hn_remote *hn_remote_open(const hn_library *l); /* NULL: it cannot be started, or does not load the library */
+void hn_remote_close(hn_remote *r);             /* accepts NULL */
+bool hn_remote_run(hn_remote *r, uint32_t target, uint32_t kernel, const hn_remote_buffer *b, int64_t n_buffers,
+                   int64_t *symbol, size_t n_symbols, int64_t begin, int64_t end);
+
+#endif

@@ -1,0 +1,282 @@
+/* peer.c — ONNX Runtime or OpenVINO as a peer: a Python process that is told by lines on a socket what to do.
+ *
+ * Arrays go through npy files in a folder of the peer's own; answers are lines: "ok …" or "error …". The process ends
+ * when its input does, or its parent, so nothing outlives hone. Between two turns it is stopped: its threads would go
+ * on looking for work for a while, on the processors that the other side is timed on.
+ */
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/locale.h"
+#include "base/str.h"
+#include "proc/temp.h"
+
+#include <hone/compile.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct hone_peer {
+    pid_t pid;
+    int to;
+    FILE *from; /* the same socket */
+    const char *engine;
+    hn_temp temp;
+    char *name, *line;
+    size_t room;
+};
+
+/* The parts of the Python program: what all share in front, an engine (a class `Engine`, made of the model's path and a
+ * number of threads, with prepare(arrays) and run(), which gives the outputs), the loop. */
+static const char front[] =
+    "import sys, time\n"
+    "try:\n"
+    "    import ctypes; ctypes.CDLL(None).prctl(1, 9)\n" /* PR_SET_PDEATHSIG, SIGKILL: also while it is stopped */
+    "except Exception: pass\n"
+    "def say(word, e): print(word, str(e).replace('\\n', ' ')[:500], flush=True)\n";
+static const char onnxruntime[] =
+    "try:\n"
+    "    import numpy as np, onnxruntime as ort\n"
+    "except Exception as e:\n"
+    "    say('missing', e); sys.exit(0)\n"
+    "class Engine:\n"
+    "    version = ort.__version__\n"
+    "    def __init__(self, path, threads):\n"
+    "        o = ort.SessionOptions()\n"
+    "        o.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL\n"
+    "        o.log_severity_level = 4\n"
+    "        if threads: o.intra_op_num_threads = threads\n"
+    "        self.s = ort.InferenceSession(path, o, providers=['CPUExecutionProvider'])\n"
+    "    def prepare(self, arrays): self.feed = dict(zip([x.name for x in self.s.get_inputs()], arrays))\n"
+    "    def run(self): return self.s.run(None, self.feed)\n";
+/* Compiled for the sizes of the arrays, in f32 (its default is bf16 where the processor has instructions for it), for
+ * one request at a time. */
+static const char openvino[] = "try:\n"
+                               "    import numpy as np, openvino as ov\n"
+                               "except Exception as e:\n"
+                               "    say('missing', e); sys.exit(0)\n"
+                               "class Engine:\n"
+                               "    version = ov.__version__.split('-')[0]\n"
+                               "    def __init__(self, path, threads):\n"
+                               "        self.core, self.path = ov.Core(), path\n"
+                               "        self.how = {'PERFORMANCE_HINT': 'LATENCY', 'INFERENCE_PRECISION_HINT': 'f32'}\n"
+                               "        if threads: self.how['INFERENCE_NUM_THREADS'] = threads\n"
+                               "        self.core.read_model(path)\n"
+                               "    def prepare(self, arrays):\n"
+                               "        m = self.core.read_model(self.path)\n"
+                               "        m.reshape({i: list(a.shape) for i, a in enumerate(arrays)})\n"
+                               "        self.feed = dict(enumerate(arrays))\n"
+                               "        self.m = self.core.compile_model(m, 'CPU', self.how)\n"
+                               "        self.r = self.m.create_infer_request()\n"
+                               "    def run(self):\n"
+                               "        got = self.r.infer(self.feed, share_inputs=True, share_outputs=True)\n"
+                               "        return [got[i] for i in range(len(self.m.outputs))]\n";
+static const char loop[] =
+    "folder = sys.argv[1]\n"
+    "try:\n"
+    "    engine = Engine(sys.argv[2], int(sys.argv[3]))\n"
+    "except Exception as e:\n"
+    "    say('error', e); sys.exit(0)\n"
+    "print('ok', engine.version, flush=True)\n"
+    "for line in sys.stdin:\n"
+    "    word = line.split()\n"
+    "    try:\n"
+    "        if word[0] == 'run':\n"
+    "            engine.prepare([np.load('%s/in%d.npy' % (folder, i)) for i in range(int(word[1]))])\n"
+    "            out = engine.run()\n"
+    "            for i, y in enumerate(out): np.save('%s/out%d.npy' % (folder, i), y)\n"
+    "            print('ok', len(out), flush=True)\n"
+    "        else:\n"
+    "            t = []\n"
+    "            for i in range(int(word[1])):\n"
+    "                a = time.perf_counter(); engine.run(); t.append(time.perf_counter() - a)\n"
+    "            print('ok', ' '.join('%.9g' % x for x in t), flush=True)\n"
+    "    except Exception as e:\n"
+    "        say('error', e)\n";
+
+static const struct { const char *name, *text; } engines[] = {{"onnxruntime", onnxruntime}, {"openvino", openvino}};
+enum { N_ENGINES = sizeof engines / sizeof *engines };
+
+/* The rest of an "ok" line, or NULL. */
+static const char *answer(hone_peer *p, hone_err *err) {
+    ssize_t n = getline(&p->line, &p->room, p->from);
+    if (n <= 0) {
+        hn_fail(err, HONE_E_TOOL, "the Python process of %s ended", p->engine);
+        return NULL;
+    }
+    p->line[strcspn(p->line, "\n")] = 0;
+    if (hn_starts_with(p->line, "ok ")) return p->line + 3;
+    if (hn_starts_with(p->line, "missing "))
+        hn_fail(err, HONE_E_UNSUPPORTED, "no %s: %.300s; set HONE_PYTHON to a Python that has it", p->engine,
+                p->line + 8);
+    else
+        hn_fail(err, HONE_E_TOOL, "%s: %.600s", p->engine, hn_starts_with(p->line, "error ") ? p->line + 6 : p->line);
+    return NULL;
+}
+
+static bool spawn(hone_peer *p, const char *python, const char *program, const char *onnx, uint32_t n_threads) {
+    int pair[2];
+    char threads[16];
+    posix_spawn_file_actions_t actions;
+    snprintf(threads, sizeof threads, "%u", n_threads);
+    char *argv[] = {(char *)(uintptr_t)python,
+                    "-c",
+                    (char *)(uintptr_t)program,
+                    p->temp.path,
+                    (char *)(uintptr_t)onnx,
+                    threads,
+                    NULL};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) || posix_spawn_file_actions_init(&actions))
+        return false;
+    posix_spawn_file_actions_adddup2(&actions, pair[1], 0);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawnp(&p->pid, python, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pair[1]);
+    p->to = pair[0];
+    p->from = fdopen(pair[0], "r");
+    if (!p->from) close(pair[0]);
+    if (failed) p->pid = 0;
+    return !failed && p->from;
+}
+
+static void rest(const hone_peer *p) { kill(p->pid, SIGSTOP); }
+
+static void stop(hone_peer *p) {
+    if (p->from) fclose(p->from);
+    if (p->pid > 0) kill(p->pid, SIGCONT);
+    if (p->pid > 0)
+        while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    p->from = NULL;
+    p->pid = 0;
+}
+
+/* A peer that is gone makes the next answer fail, no signal. */
+static void tell(hone_peer *p, const char *verb, size_t n) {
+    char line[64];
+    int length = snprintf(line, sizeof line, "%s %zu\n", verb, n);
+    kill(p->pid, SIGCONT);
+    if (send(p->to, line, (size_t)length, MSG_NOSIGNAL) != length) shutdown(p->to, SHUT_RDWR);
+}
+
+/* Under the first Python that has it. */
+static bool start(hone_peer *p, const char *program, const char *onnx, uint32_t n_threads, hone_err *why) {
+    const char *python[] = {getenv("HONE_PYTHON"), "build/venv/bin/python", "python3"};
+    hn_fail(why, HONE_E_UNSUPPORTED, "there is no Python; set HONE_PYTHON to one that has %s", p->engine);
+    for (size_t i = 0; i < sizeof python / sizeof *python; i++) {
+        const char *version;
+        hn_str name = {0};
+        if (!python[i] || !*python[i] || (strchr(python[i], '/') && !hn_exists(python[i]))) continue;
+        if (spawn(p, python[i], program, onnx, n_threads) && (version = answer(p, why))) {
+            hn_str_addf(&name, "%s %s", p->engine, version);
+            p->name = hn_str_take(&name);
+            return true;
+        }
+        stop(p);
+        if (why->rc == HONE_E_TOOL) break; /* it is there, but refuses the model */
+    }
+    return false;
+}
+
+hone_rc hone_peer_open_as(const char *engine, const char *onnx, uint32_t n_threads, hone_peer **out, hone_err *err) {
+    size_t at = 0;
+    hn_str program = {0};
+    hone_err why = {0};
+    while (at < N_ENGINES && strcmp(engines[at].name, engine) != 0) at++;
+    if (at == N_ENGINES)
+        return hn_fail(err, HONE_E_USAGE, "there is no peer '%s'; give onnxruntime or openvino", engine);
+    hn_str_addf(&program, "%s%s%s", front, engines[at].text, loop);
+    hone_peer *p = program.failed ? NULL : calloc(1, sizeof *p);
+    if (p) p->engine = engines[at].name;
+    if (!p || hn_temp_make(NULL, "hone-peer-", &p->temp, NULL))
+        hn_fail(&why, HONE_E_IO, "cannot make a folder for the arrays of %s", engine);
+    else if (start(p, program.text, onnx, n_threads, &why))
+        *out = p, p = NULL, why.rc = HONE_OK;
+    hn_str_free(&program);
+    hone_peer_close(p);
+    return why.rc ? hn_fail(err, why.rc, "%s", why.text) : HONE_OK;
+}
+
+hone_rc hone_peer_open(const char *onnx, uint32_t n_threads, hone_peer **out, hone_err *err) {
+    return hone_peer_open_as(engines[0].name, onnx, n_threads, out, err);
+}
+
+const char *hone_peer_name(const hone_peer *p) { return p->name ? p->name : p->engine; }
+
+static char *array_path(const hone_peer *p, const char *what, size_t i) {
+    hn_str s = {0};
+    hn_str_addf(&s, "%s/%s%zu.npy", p->temp.path, what, i);
+    return hn_str_take(&s);
+}
+
+static hone_rc send_arrays(hone_peer *p, const hone_array *in, size_t n, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    for (size_t i = 0; i < n && !rc; i++) {
+        char *path = array_path(p, "in", i);
+        rc = path ? hone_npy_write(&in[i], path, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+        free(path);
+    }
+    return rc;
+}
+
+static hone_rc take_arrays(hone_peer *p, hone_array *out, size_t n, hone_err *err) {
+    hone_array *made = calloc(n + 1, sizeof *made);
+    hone_rc rc = made ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    size_t i = 0;
+    for (; i < n && !rc; i++) {
+        char *path = array_path(p, "out", i);
+        rc = path ? hone_npy_read(path, &made[i], err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+        free(path);
+    }
+    if (!rc) memcpy(out, made, n * sizeof *made);
+    for (size_t k = 0; rc && made && k < i; k++) free(made[k].data);
+    free(made);
+    return rc;
+}
+
+hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out, hone_err *err) {
+    hone_rc rc = send_arrays(p, in, n_in, err);
+    if (rc) return rc;
+    tell(p, "run", n_in);
+    hone_err why = {0};
+    const char *made = answer(p, &why);
+    rest(p);
+    if (!made) return hn_fail(err, why.rc, "%s", why.text);
+    if (strtoull(made, NULL, 10) != n_out)
+        return hn_fail(err, HONE_E_TOOL, "%s gives %s outputs instead of %zu", p->engine, made, n_out);
+    return take_arrays(p, out, n_out, err);
+}
+
+hone_rc hone_peer_time(hone_peer *p, size_t n, double *time_s, hone_err *err) {
+    hone_err why = {0};
+    tell(p, "time", n);
+    const char *text = answer(p, &why);
+    rest(p);
+    if (!text) return hn_fail(err, why.rc, "%s", why.text);
+    for (size_t i = 0; i < n; i++) {
+        char *end;
+        time_s[i] = hn_strtod(text, &end);
+        if (end == text) return hn_fail(err, HONE_E_TOOL, "%s gives %zu times instead of %zu", p->engine, i, n);
+        text = end;
+    }
+    return HONE_OK;
+}
+
+void hone_peer_close(hone_peer *p) {
+    if (!p) return;
+    stop(p);
+    hn_temp_free(&p->temp);
+    free(p->name);
+    free(p->line);
+    free(p);
+}

@@ -1,0 +1,168 @@
+/* tune_model/check.c — the whole model: where its time goes, and whether the tuned one is faster.
+ *
+ * Both libraries run in this process, in turns (ABBA), on the same inputs; a pair is a block of runs of each.
+ */
+#include "base/clock.h"
+#include "tune_model/tune_model_int.h"
+
+#include <hone/profile.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_PAIRS = 12, MOST_PAIRS = 60, WARM_UP = 3 };
+static const double block_s = 0.01;
+
+static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool profile, bool winners,
+                       hone_artifact **out, uint32_t n_threads, hone_err *err) {
+    hone_compile_options o = t->o->compile;
+    o.output = hn_format(&t->a, "%s/%s", t->folder, as);
+    o.emit = HONE_EMIT_SO;
+    o.embed_weights = o.reference = false;
+    o.profile = profile;
+    o.no_parity = !winners; /* the tuned library is kept in the cache, for the compilation that comes next */
+    o.winners = t->winners_path;
+    o.n_threads = t->team.n;
+    o.no_winners = !winners;
+    o.progress = NULL;
+    char *path = hn_format(&t->a, "%s.so", o.output ? o.output : "");
+    if (!o.output || !path) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
+    hone_rc rc = hone_compile_graph((hone_graph *)(uintptr_t)g, as, &o, NULL, err);
+    return rc ? rc : hone_artifact_load(path, n_threads, out, err);
+}
+
+static void free_inputs(hone_array *in, size_t n) {
+    for (size_t i = 0; in && i < n; i++) hone_free(in[i].data);
+    free(in);
+}
+
+static hone_rc make_inputs(hn_tuning *t, const hone_model *model, hone_array **out, hone_err *err) {
+    hone_array *in = calloc((size_t)model->n_inputs + 1, sizeof *in);
+    if (!in) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
+    hone_rc rc = hone_inputs_random(model, t->sizes, 1, in, err);
+    if (rc) {
+        free(in);
+        return rc;
+    }
+    *out = in;
+    return HONE_OK;
+}
+
+/* --- shares --------------------------------------------------------------------------------------------------------
+ */
+
+static void note(hn_tuning *t, const hone_profile *p, const hone_timed *x) {
+    for (size_t i = 0; i < t->n_kernels; i++) {
+        hn_tuned *k = &t->kernel[i];
+        if (strcmp(k->k->name, x->kernel->name)) continue;
+        double n = x->n_launches > 0 ? (double)x->n_launches : 1;
+        k->share = x->share;
+        k->default_s = x->time_s.mid / n;
+        k->shape = hn_strdup(&t->a, x->call->shape);
+        if (p->f32_flops > 0 && x->flops > 0) k->roof_s = x->flops / n / p->f32_flops;
+    }
+}
+
+hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_err *err) {
+    hone_artifact *program;
+    hone_array *in = NULL;
+    hone_profile p;
+    const hone_latency_options o = {.n_threads = t->team.n, .max_s = max_s, .stop = t->o->stop};
+    double start_s = hn_now_s();
+    hone_rc rc = compile(t, g, "profile", true, false, &program, t->team.n, err);
+    t->compile_s = hn_now_s() - start_s;
+    if (rc) return rc;
+    const hone_model *model = hone_artifact_model(program);
+    rc = make_inputs(t, model, &in, err);
+    if (!rc) rc = hone_inputs_refused(model, hone_profile_model(model, in, &o, &p, err), err);
+    if (!rc) {
+        for (uint32_t i = 0; i < p.n_kernels; i++) note(t, &p, &p.kernel[i]);
+        hone_profile_free(&p);
+    }
+    free_inputs(in, (size_t)model->n_inputs);
+    hone_artifact_free(program);
+    return rc;
+}
+
+/* --- tuned against default -----------------------------------------------------------------------------------------
+ */
+
+typedef struct side {
+    hone_artifact *program;
+    const hone_model *model;
+    hone_model_instance *instance;
+    hone_model_tensor *io; /* inputs, then outputs */
+} side;
+
+static hone_rc open_side(hn_tuning *t, const hone_graph *g, bool winners, uint32_t n_threads, side *s, hone_err *err) {
+    const hone_model_config config = {.n_threads = (int32_t)n_threads};
+    hone_rc rc = compile(t, g, winners ? "tuned" : "default", false, winners, &s->program, 1, err);
+    if (rc) return rc;
+    s->model = hone_artifact_model(s->program);
+    s->io = calloc((size_t)(s->model->n_inputs + s->model->n_outputs) + 1, sizeof *s->io);
+    if (!s->io || s->model->create(&config, &s->instance))
+        return hn_fail(err, HONE_E_FAILED, "cannot run the model: %s", s->io ? s->model->error(NULL) : "out of memory");
+    return HONE_OK;
+}
+
+static void set_inputs(side *s, const hone_array *in) {
+    for (int32_t i = 0; i < s->model->n_inputs; i++) {
+        s->io[i] = (hone_model_tensor){.data = in[i].data, .dtype = (int32_t)in[i].dtype, .rank = (int32_t)in[i].rank};
+        memcpy(s->io[i].dim, in[i].dim, sizeof s->io[i].dim);
+    }
+}
+
+static void close_side(side *s) {
+    if (s->instance) s->model->free(s->instance);
+    free(s->io);
+    hone_artifact_free(s->program);
+}
+
+static hone_rc run_block(side *s, size_t n, double *time_s, hone_err *err) {
+    hone_model_tensor *out = s->io + s->model->n_inputs;
+    double start_s = hn_now_s();
+    for (size_t i = 0; i < n; i++) {
+        for (int32_t k = 0; k < s->model->n_outputs; k++) out[k].data = NULL;
+        if (s->model->run(s->instance, s->io, (size_t)s->model->n_inputs, out, (size_t)s->model->n_outputs))
+            return hn_fail(err, HONE_E_FAILED, "the model fails: %s", s->model->error(s->instance));
+    }
+    *time_s = (hn_now_s() - start_s) / (double)n;
+    return HONE_OK;
+}
+
+static hone_rc compare(hn_tuning *t, side s[2], double max_s, hone_interval *gain, hone_err *err) {
+    double z[MOST_PAIRS], once_s = 0, time_s[2];
+    size_t n_pairs = 0;
+    hone_rc rc = HONE_OK;
+    for (int i = 0; i < 2 && !rc; i++) rc = run_block(&s[i], WARM_UP, &once_s, err);
+    size_t n = once_s < block_s ? (size_t)(block_s / (once_s > 1e-7 ? once_s : 1e-7)) + 1 : 1;
+    double end_s = hn_now_s() + max_s;
+    while (!rc && n_pairs < MOST_PAIRS && (n_pairs < LEAST_PAIRS || hn_now_s() < end_s)) {
+        if (t->o->stop && *t->o->stop) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
+        int first = n_pairs & 1;
+        rc = run_block(&s[first], n, &time_s[first], err);
+        if (!rc) rc = run_block(&s[!first], n, &time_s[!first], err);
+        if (!rc) z[n_pairs++] = log(time_s[0] / time_s[1]);
+    }
+    if (rc) return rc;
+    hone_interval x = hone_stat_bootstrap_median(z, n_pairs, 0.95, 0, t->o->seed);
+    *gain = (hone_interval){exp(x.lo), exp(x.mid), exp(x.hi)};
+    return HONE_OK;
+}
+
+hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, uint32_t n_threads, double max_s, hone_interval *gain,
+                          hone_err *err) {
+    side s[2] = {0};
+    hone_array *in = NULL;
+    hone_rc rc = HONE_OK;
+    for (int i = 0; i < 2 && !rc; i++) rc = open_side(t, g, i, n_threads, &s[i], err);
+    if (!rc) rc = make_inputs(t, s[0].model, &in, err);
+    for (int i = 0; i < 2 && !rc; i++) set_inputs(&s[i], in);
+    if (!rc) rc = compare(t, s, max_s, gain, err);
+    size_t n = s[0].model ? (size_t)s[0].model->n_inputs : 0;
+    close_side(&s[0]);
+    close_side(&s[1]);
+    free_inputs(in, n);
+    return rc;
+}
