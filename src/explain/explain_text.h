@@ -2,7 +2,7 @@
 #ifndef HN_EXPLAIN_TEXT_H
 #define HN_EXPLAIN_TEXT_H
 
-#include "explain/objdump.h"
+#include "target/objdump.h"
 
 #include <hone/prove.h>
 

@@ -1,6 +1,6 @@
 /* Disassemblies read and compared: recorded texts, written for what each shows. */
 #include "explain/explain_text.h"
-#include "explain/loops.h"
+#include "target/loops.h"
 
 #include <math.h>
 

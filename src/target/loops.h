@@ -1,4 +1,4 @@
-/* explain/loops.h — loops of a function from its instructions: basic blocks, their graph, natural loops.
+/* target/loops.h — loops of a function from its instructions: basic blocks, their graph, natural loops.
  *
  * A jump whose target is not known is taken to lead to every block that nothing else leads to (the cases of a switch).
  * Code that was moved out of the way and jumps back is no loop.

@@ -1,11 +1,11 @@
-/* explain/objdump.c — a line at a time: a function's head, or an instruction. A function is counted once it has ended,
+/* target/objdump.c — a line at a time: a function's head, or an instruction. A function is counted once it has ended,
  * since its loops are known only then. */
-#include "explain/objdump.h"
+#include "target/objdump.h"
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/str.h"
-#include "explain/loops.h"
+#include "target/loops.h"
 
 #include <ctype.h>
 #include <stdio.h>

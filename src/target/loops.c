@@ -1,6 +1,6 @@
-/* explain/loops.c — natural loops (Aho, Lam, Sethi & Ullman, Compilers, 9.6): a depth-first search finds the edges that
+/* target/loops.c — natural loops (Aho, Lam, Sethi & Ullman, Compilers, 9.6): a depth-first search finds the edges that
  * go back to a block on its path; a loop is the block they go back to, and all that reaches the edge without it. */
-#include "explain/loops.h"
+#include "target/loops.h"
 
 #include <stdlib.h>
 #include <string.h>
