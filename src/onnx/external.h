@@ -6,6 +6,7 @@
 #ifndef HN_EXTERNAL_H
 #define HN_EXTERNAL_H
 
+#include "base/map.h"
 #include "onnx/onnx.h"
 
 typedef struct hn_external {

@@ -9,6 +9,7 @@
 #ifndef HN_IMPORT_INT_H
 #define HN_IMPORT_INT_H
 
+#include "base/names.h"
 #include "base/str.h"
 #include "onnx/lower.h"
 #include "onnx/onnx.h"
@@ -21,18 +22,6 @@ struct HnOnnx__Function;
 struct HnOnnx__Opset;
 struct HnOnnx__Attribute;
 struct HnOnnx__Type;
-
-/* --- names.c: a hash table from names to pointers; keys are borrowed ------------------------------------------- */
-typedef struct hn_name_slot {
-    const char *key;
-    void *value;
-} hn_name_slot;
-typedef struct hn_names {
-    hn_name_slot *slot;
-    size_t n, room;
-} hn_names;
-void *hn_names_get(const hn_names *t, const char *key);                    /* NULL when absent */
-bool hn_names_put(hn_names *t, hn_arena *a, const char *key, void *value); /* false: it is there already */
 
 /* --- what a name stands for ------------------------------------------------------------------------------------- */
 typedef enum hn_bound_kind {

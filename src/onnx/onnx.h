@@ -30,14 +30,6 @@ hone_rc hn_onnx_tensor(hn_onnx *m, const struct HnOnnx__Tensor *t, const char *w
 hone_rc hn_onnx_sparse(hn_onnx *m, const struct HnOnnx__SparseTensor *t, const char *what, hn_tensor *out,
                        hone_err *err);
 
-/* A whole file, mapped for reading; n = 0 maps nothing. E_IO for what is no regular file. */
-typedef struct hn_mapping {
-    void *at;
-    size_t n;
-} hn_mapping;
-hone_rc hn_map_file(const char *path, hn_mapping *out, hone_err *err);
-void hn_unmap(hn_mapping *m);
-
 /* A name out of a model, fit for a message: control bytes and what is no UTF-8 escaped as \xNN, at most 120 bytes. */
 const char *hn_shown(hn_arena *a, const char *name);
 /* Name of an ONNX element type ("string", "complex64"), for messages. */

@@ -9,34 +9,24 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* --- texts of any origin ----------------------------------------------------------------------------------------- */
 
-/* Length of the well-formed UTF-8 sequence at p, 0 if there is none (Unicode 15, table 3-7). */
-static size_t sequence(const unsigned char *p) {
-    if (p[0] < 0x80) return 1;
-    if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
-    size_t n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    bool beyond = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);
-    return overlong || beyond ? 0 : n;
-}
-
 void hn_report_clean(hn_str *s, const char *text) {
-    for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        size_t n = sequence(p);
-        bool control = (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f || (*p == 0xc2 && n == 2 && p[1] < 0xa0);
+    for (const char *p = text; *p;) {
+        uint32_t c = 0;
+        size_t n = hn_utf8_next(p, SIZE_MAX, &c);
+        bool control = (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0);
         if (!n)
             hn_str_add(s, "\ufffd");
         else if (control)
             hn_str_add(s, " ");
         else
-            hn_str_add_n(s, (const char *)p, n);
+            hn_str_add_n(s, p, n);
         p += n ? n : 1;
     }
 }

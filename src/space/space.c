@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/locale.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "space/space_int.h"
 
 #include <ctype.h>
@@ -91,25 +92,18 @@ static hone_rc check_name(const hone_space *s, const char *name, hone_err *err) 
     return HONE_OK;
 }
 
-/* Length of the UTF-8 sequence at s (Unicode 15, table 3-7), 0 when malformed or a character that YAML or JSON would
- * not carry through unchanged. */
-static size_t utf8_n(const unsigned char *s) {
-    if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
-    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    unsigned head = (unsigned)s[0] << 8 | s[1];
-    bool overlong = (head >= 0xe080 && head <= 0xe09f) || (head >= 0xf080 && head <= 0xf08f);
-    bool surrogate = head >= 0xeda0 && head <= 0xedbf, beyond = head >= 0xf490 && head <= 0xf4bf;
-    if (overlong || surrogate || beyond || (s[0] == 0xc2 && s[1] < 0xa0)) return 0;
-    unsigned tail = n == 3 ? head << 8 | s[2] : 0; /* line separators, byte order mark, non-characters */
-    return tail == 0xe280a8 || tail == 0xe280a9 || tail == 0xefbbbf || tail >= 0xefbfbe ? 0 : n;
+/* Bytes of the character at s, 0 when malformed or one that YAML or JSON would not carry through unchanged: controls,
+ * line separators, the byte order mark, U+FFFE and U+FFFF. */
+static size_t plain(const char *s) {
+    uint32_t c = 0;
+    size_t n = hn_utf8_next(s, SIZE_MAX, &c);
+    bool control = c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+    return control || c == 0xfeff || c == 0xfffe || c == 0xffff ? 0 : n;
 }
 
 static bool printable(const char *text) {
-    const unsigned char *c = (const unsigned char *)text;
-    for (size_t n = 1; *c && n; c += n) n = utf8_n(c);
+    const char *c = text;
+    for (size_t n = 1; *c && n; c += n) n = plain(c);
     return !*c;
 }
 

@@ -1,7 +1,8 @@
 /* names.c — open addressing with linear probing; the hash is FNV-1a, mixed. */
-#include "onnx/import_int.h"
-
+#include "base/names.h"
 #include "base/hash.h"
+
+#include <string.h>
 
 static size_t slot_of(const hn_names *t, const char *key) {
     uint64_t h = 0xcbf29ce484222325u;
