@@ -137,14 +137,31 @@ static void put_trial(cli_live *l, const hone_tune_event *e) {
     fprintf(stderr, "%s\n", cli_paint(l->c->color_err, CLI_PLAIN));
 }
 
+/* What a plain level of a compiler brings: each is told, so that what the options beyond them add can be seen. */
+static void put_plain(cli_live *l, const hone_tune_event *e, bool gain) {
+    char g[CLI_TEXT_N];
+    const hone_trial *x = e->trial;
+    wipe(l);
+    fprintf(stderr, "%strial %-5zu ", cli_paint(l->c->color_err, gain ? CLI_GREEN : CLI_DIM), e->done);
+    if (x->outcome.cls == HONE_RUN_OK)
+        fprintf(stderr, "%-7s", cli_text_ratio(l->c, e->speedup, g));
+    else
+        fprintf(stderr, "%s", hone_outcome_class_name(x->outcome.cls));
+    fputs("  ", stderr);
+    cli_put(l->c, stderr, e->text, l->terminal && l->width > 50 ? (size_t)l->width - 22 : 0);
+    fprintf(stderr, "%s\n", cli_paint(l->c->color_err, CLI_PLAIN));
+}
+
 static void on_trial(cli_live *l, const hone_tune_event *e) {
     bool gain = e->best_speedup > l->best * 1.0005;
     l->stage[0] = 0;
-    if (gain) l->best = e->best_speedup;
-    if (gain && !l->quiet)
+    if (e->text && !l->quiet)
+        put_plain(l, e, gain);
+    else if (gain && !l->quiet)
         put_gain(l, e);
     else if (l->verbose && e->trial)
         put_trial(l, e);
+    if (gain) l->best = e->best_speedup;
     draw(l, e->total && e->done == e->total);
 }
 

@@ -78,6 +78,11 @@ HONE_API void hone_target_get_stats(const hone_target *target, hone_target_stats
 HONE_API hone_rc hone_target_seeds(const hone_target *target, const hone_space *space, double **points, size_t *n,
                                    hone_err *err);
 
+/* The plain levels of optimisation, the fastest first, for this machine, everything else absent; as hone_target_seeds.
+ */
+HONE_API hone_rc hone_target_levels(const hone_target *target, const hone_space *space, double **points, size_t *n,
+                                    hone_err *err);
+
 /* A rendered point. All strings and arrays live in one block: free with hone_command_free. */
 typedef struct hone_command {
     const char **argv; /* flags in order, without the compiler; NULL-terminated */

@@ -75,10 +75,11 @@ typedef struct hone_tune_event {
     size_t done, total;      /* evaluations, or as the stage says; total 0 = unknown */
     double elapsed_s, eta_s; /* eta NAN = unknown */
     double best_speedup;     /* baseline / best of the first objective (or the inverse when maximised); NAN */
+    double speedup;          /* TRIAL: that of this trial; NAN when it failed */
     size_t n_class[HONE_N_CLASSES];
     size_t n_reused;         /* trials whose object was known */
     const hone_trial *trial; /* TRIAL: the one finished */
-    const char *text;        /* WARNING; else may be NULL */
+    const char *text;        /* WARNING; TRIAL: the command line of a plain level; else NULL */
 } hone_tune_event;
 
 typedef struct hone_tune_result {

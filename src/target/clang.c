@@ -46,6 +46,10 @@ static const llvm_row curated[] = {
 #undef HN_LLVM
 };
 
+/* What people try by hand; as rows of clang_seeds.def. */
+static const char *const levels[] = {"-O 3; -march native", "-O 2; -march native", "-O s; -march native",
+                                     "-O 1; -march native", NULL};
+
 static const char *const seeds[] = {
 #define HN_SEED(genes) genes,
 #include "target/clang_seeds.def"
@@ -245,5 +249,6 @@ const hn_family hn_family_clang = {
     .command = "clang",
     .lto = {"-flto", "-flto -fuse-ld=lld -Wno-unused-command-line-argument", NULL},
     .profile_tool = "llvm-profdata",
+    .levels = levels,
     .seeds = seeds,
 };

@@ -30,6 +30,10 @@ static const hn_value_row values[] = {
 #undef HN_VALUES
 };
 
+/* What people try by hand; as rows of gcc_seeds.def. */
+static const char *const levels[] = {"-O 3; -march native", "-O 2; -march native", "-O s; -march native",
+                                     "-O 1; -march native", NULL};
+
 static const char *const seeds[] = {
 #define HN_SEED(genes) genes,
 #include "target/gcc_seeds.def"
@@ -230,5 +234,6 @@ const hn_family hn_family_gcc = {
     .probe_level = "-O3",
     .command = "gcc",
     .lto = {"-flto", NULL},
+    .levels = levels,
     .seeds = seeds,
 };

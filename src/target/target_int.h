@@ -67,10 +67,11 @@ typedef struct hn_family {
     /* Flags of the contract, of link-time optimisation; profile flags as format strings. */
     const char *const *contract[HONE_N_FP];
     const char *pgo_generate, *pgo_use, *const *pgo_extra;
-    const char *probe_level;  /* level under which controls are probed */
-    const char *command;      /* base name of its commands: NAME, NAME-VERSION */
-    const char *lto[3];       /* flag sets to try for link-time optimisation, the preferred first */
-    const char *profile_tool; /* needed by PGO, as -print-prog-name gives it; NULL: none */
+    const char *probe_level;   /* level under which controls are probed */
+    const char *command;       /* base name of its commands: NAME, NAME-VERSION */
+    const char *lto[3];        /* flag sets to try for link-time optimisation, the preferred first */
+    const char *profile_tool;  /* needed by PGO, as -print-prog-name gives it; NULL: none */
+    const char *const *levels; /* plain levels, the fastest first; for this machine where that is offered */
     const char *const *seeds;
 } hn_family;
 extern const hn_family *const hn_families[]; /* NULL-terminated */

@@ -116,18 +116,28 @@ static bool seen(const hone_space *space, const double *points, size_t n, size_t
     return false;
 }
 
-hone_rc hone_target_seeds(const hone_target *t, const hone_space *space, double **points, size_t *n, hone_err *err) {
+/* The points of a NULL-terminated list of rows; what is the same in this space comes once. */
+static hone_rc points_of(const hone_target *t, const hone_space *space, const char *const *row, double **points,
+                         size_t *n, hone_err *err) {
     size_t slots = hone_space_slots(space), most = 0, count = 0;
-    while (t->family->seeds[most]) most++;
+    while (row[most]) most++;
     double *all = malloc((most + 1) * (slots + 1) * sizeof *all);
-    if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory making the rule seeds of '%s'", t->print.command);
+    if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory making the seeds of '%s'", t->print.command);
     for (size_t i = 0; i < most; i++) {
         double *point = all + count * slots;
         hone_space_default(space, point);
-        set_genes(space, t->family->seeds[i], point);
+        set_genes(space, row[i], point);
         if (!seen(space, all, count, slots, point) && hone_point_legal(space, point, NULL)) count++;
     }
     *points = all;
     *n = count;
     return HONE_OK;
+}
+
+hone_rc hone_target_seeds(const hone_target *t, const hone_space *space, double **points, size_t *n, hone_err *err) {
+    return points_of(t, space, t->family->seeds, points, n, err);
+}
+
+hone_rc hone_target_levels(const hone_target *t, const hone_space *space, double **points, size_t *n, hone_err *err) {
+    return points_of(t, space, t->family->levels, points, n, err);
 }

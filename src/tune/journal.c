@@ -157,6 +157,7 @@ void hn_tuner_emit(hn_tuner *t, hone_tune_stage stage, size_t done, size_t total
     e.eta_s = stage == HONE_TUNE_TRIAL ? eta(t, elapsed, done, total) : NAN;
     bool no_ratio = t->bench.base.plain[0] || isinf(t->best_log_ratio);
     e.best_speedup = no_ratio ? NAN : exp(-t->best_log_ratio);
+    e.speedup = no_ratio || !trial ? NAN : exp(-t->log_ratio);
     e.n_reused = t->n_reused;
     memcpy(e.n_class, t->n_class, sizeof e.n_class);
     t->o->event(t->o->ctx, &e);

@@ -99,15 +99,15 @@ static hone_rc take_in(hn_tuner *t, const double *point, uint64_t key, const hon
     t->n_reused += trial->same_as != 0;
     t->since_gain++;
     *gain = false;
+    t->log_ratio = o->cls == HONE_RUN_OK ? log_ratio_of(t, o) : NAN;
     if (!feasible(t, o)) return HONE_OK;
     double value[HONE_MAX_OBJECTIVES];
     values_of(t, o, value);
     size_t n_before = t->elite.n;
     hone_rc rc = hn_elite_add(&t->elite, point, key, value, err);
-    double log_ratio = log_ratio_of(t, o);
-    *gain = log_ratio < t->best_log_ratio;
+    *gain = t->log_ratio < t->best_log_ratio;
     bool front_grew = t->w->n_objectives > 1 && t->elite.n != n_before;
-    if (*gain) t->best_log_ratio = log_ratio;
+    if (*gain) t->best_log_ratio = t->log_ratio;
     if (*gain || front_grew) t->since_gain = 0;
     return rc;
 }
@@ -116,8 +116,15 @@ static void keep_incumbent(hn_tuner *t, const hn_measured *m) {
     t->n_best_pass = hn_ratios(&t->bench, m, t->best_pass);
 }
 
-static hone_rc record(hn_tuner *t, const double *point, uint64_t key, hone_trial *trial, const hn_measured *m,
-                      hone_err *err) {
+/* A big choice is told with its command line, so that each can be shown with what it brought. */
+static void tell(hn_tuner *t, const hn_recipe *r, const hone_trial *trial) {
+    char *line = strcmp(trial->origin, "plain") ? NULL : hn_recipe_line(r, true);
+    hn_tuner_emit(t, HONE_TUNE_TRIAL, t->n_trials, t->n_most, trial, line);
+    free(line);
+}
+
+static hone_rc record(hn_tuner *t, const double *point, uint64_t key, const hn_recipe *r, hone_trial *trial,
+                      const hn_measured *m, hone_err *err) {
     char *json = NULL;
     hone_rc rc = hone_point_to_json(t->plan->space, point, &json, err);
     if (rc) return rc;
@@ -130,7 +137,7 @@ static hone_rc record(hn_tuner *t, const double *point, uint64_t key, hone_trial
     if (!rc) rc = take_in(t, point, key, trial, &gain, err);
     if (!rc && gain && m->n_pass) keep_incumbent(t, m);
     if (!rc && key && !trial->same_as) rc = hn_known_add(&t->known, key, trial->id, &trial->outcome, err);
-    if (!rc) hn_tuner_emit(t, HONE_TUNE_TRIAL, t->n_trials, t->n_most, trial, NULL);
+    if (!rc) tell(t, r, trial);
     hone_free(json);
     return rc;
 }
@@ -170,7 +177,7 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
         trial.sample = m.samples.sample;
         trial.n_samples = m.samples.n;
     }
-    if (!rc) rc = record(t, point, key, &trial, &m, err);
+    if (!rc) rc = record(t, point, key, r, &trial, &m, err);
     hn_measured_free(&m);
     return rc;
 }

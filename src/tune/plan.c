@@ -66,7 +66,7 @@ static bool set_value(const hone_space *s, double *point, size_t i, const char *
     return false;
 }
 
-static size_t find_control(const hn_plan *plan, size_t t, const char *name, size_t n) {
+size_t hn_plan_control(const hn_plan *plan, size_t t, const char *name, size_t n) {
     char full[512];
     int len = snprintf(full, sizeof full, "%s.%.*s", plan->prefix[t], (int)n, name);
     return len > 0 && (size_t)len < sizeof full ? hone_space_find(plan->space, full) : SIZE_MAX;
@@ -76,18 +76,18 @@ static size_t find_control(const hn_plan *plan, size_t t, const char *name, size
 static bool word_to_gene(const hn_plan *plan, size_t t, const char *word, double *point) {
     const hone_space *s = plan->space;
     if (hn_starts_with(word, "-O")) {
-        size_t i = find_control(plan, t, "-O", 2);
+        size_t i = hn_plan_control(plan, t, "-O", 2);
         const char *level = word[2] ? word + 2 : "1";
         return set_value(s, point, i, level) || set_value(s, point, i, word);
     }
     const char *eq = strrchr(word, '=');
-    if (eq && set_value(s, point, find_control(plan, t, word, (size_t)(eq - word)), eq + 1)) return true;
+    if (eq && set_value(s, point, hn_plan_control(plan, t, word, (size_t)(eq - word)), eq + 1)) return true;
     if ((hn_starts_with(word, "-fno-") || hn_starts_with(word, "-mno-")) && strlen(word) < 200) {
         char name[256];
         snprintf(name, sizeof name, "-%c%s", word[1], word + 5);
-        return set_value(s, point, find_control(plan, t, name, strlen(name)), "off");
+        return set_value(s, point, hn_plan_control(plan, t, name, strlen(name)), "off");
     }
-    return set_value(s, point, find_control(plan, t, word, strlen(word)), "on");
+    return set_value(s, point, hn_plan_control(plan, t, word, strlen(word)), "on");
 }
 
 /* The `fp` gene is an index into the contracts offered. */
@@ -101,7 +101,7 @@ static void read_baseline(hn_plan *plan) {
     if (!hn_arena_ok(&plan->arena)) return;
     hone_space_default(plan->space, plan->base);
     if (plan->i_fp != SIZE_MAX) plan->base[hone_space_param(plan->space, plan->i_fp)->slot] = fp_level(plan->w);
-    plan->odd_level = plan->n_targets > 0 && find_control(plan, 0, "-O", 2) != SIZE_MAX;
+    plan->odd_level = plan->n_targets > 0 && hn_plan_control(plan, 0, "-O", 2) != SIZE_MAX;
     for (size_t i = 0; i < plan->n_base_words; i++) {
         const char *word = plan->base_word[i];
         bool known = plan->n_targets > 0 && word_to_gene(plan, 0, word, plan->base), level = hn_starts_with(word, "-O");
@@ -203,65 +203,6 @@ void hn_plan_close(hn_plan *plan) {
     hone_space_free(plan->space);
     hn_arena_free(&plan->arena);
     free(plan);
-}
-
-/* --- seeds ---------------------------------------------------------------------------------------------------------
- */
-
-/* Moves a point of target t's own space into the joined space, on top of the baseline's application parameters. */
-static void lift(const hn_plan *plan, size_t t, const double *part_point, double *point) {
-    const hone_space *part = plan->part[t];
-    memcpy(point, plan->base, hone_space_slots(plan->space) * sizeof *point);
-    if (plan->i_compiler != SIZE_MAX) point[hone_space_param(plan->space, plan->i_compiler)->slot] = (double)t;
-    for (size_t i = 0; i < hone_space_n_params(part); i++) {
-        const hone_param *from = hone_space_param(part, i);
-        size_t at = find_control(plan, t, from->name, strlen(from->name));
-        if (at == SIZE_MAX) continue;
-        const hone_param *to = hone_space_param(plan->space, at);
-        memcpy(point + to->slot, part_point + from->slot, from->n_slots * sizeof *point);
-    }
-    hone_point_canon(plan->space, point);
-}
-
-/* Seeds of one target, in its own space. */
-typedef struct part_seeds {
-    double *point;
-    size_t n;
-} part_seeds;
-
-/* One of each target in turn, so that a small budget sees something of every compiler. */
-static void deal(const hn_plan *plan, const part_seeds *part, size_t most, double *all, size_t *n) {
-    size_t slots = hone_space_slots(plan->space);
-    for (size_t k = 0, dealt = 1; dealt; k++) {
-        dealt = 0;
-        for (size_t t = 0; t < plan->n_targets && *n < most; t++) {
-            if (k >= part[t].n) continue;
-            lift(plan, t, part[t].point + k * hone_space_slots(plan->part[t]), all + (*n)++ * slots);
-            dealt++;
-        }
-    }
-}
-
-hone_rc hn_plan_seeds(const hn_plan *plan, size_t most, double **points, size_t *n, hone_err *err) {
-    size_t slots = hone_space_slots(plan->space), total = 1;
-    double *all = malloc((most + 1) * (slots + 1) * sizeof *all);
-    part_seeds *part = calloc(plan->n_targets + 1, sizeof *part);
-    hone_rc rc = all && part ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
-    for (size_t t = 0; !rc && plan->w->controls && t < plan->n_targets; t++)
-        rc = hone_target_seeds(plan->target[t], plan->part[t], &part[t].point, &part[t].n, err);
-    if (!rc) {
-        memcpy(all, plan->base, slots * sizeof *all);
-        deal(plan, part, most, all, &total);
-    }
-    for (size_t t = 0; part && t < plan->n_targets; t++) hone_free(part[t].point);
-    free(part);
-    if (rc) {
-        free(all);
-        return rc;
-    }
-    *points = all;
-    *n = total;
-    return HONE_OK;
 }
 
 /* --- recipes ---------------------------------------------------------------------------------------------------------

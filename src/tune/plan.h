@@ -59,9 +59,20 @@ hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, c
                      hn_plan **out, hone_err *err);
 void hn_plan_close(hn_plan *plan);
 
-/* The baseline, then rule seeds of the targets in turn, `most` points in all, as points of the joined space (n * slots
- * doubles, free with free). */
-hone_rc hn_plan_seeds(const hn_plan *plan, size_t most, double **points, size_t *n, hone_err *err);
+/* The parameter of target t's control whose name is the first n bytes; SIZE_MAX: it has none of that name. */
+size_t hn_plan_control(const hn_plan *plan, size_t t, const char *name, size_t n);
+
+/* Where a search begins: the baseline, then the big choices, then rule seeds of the targets in turn. The big choices
+ * are the baseline under the other floating-point contracts and the plain levels of each compiler: the first two levels
+ * under every contract, the loosest first, the others under the baseline's. An option that the baseline and a plain
+ * level both set, such as the processor, is the baseline's. */
+typedef struct hn_seeds {
+    double *point;     /* n * slots, of the joined space, all different */
+    size_t n, n_plain; /* n_plain big choices follow the first, the baseline */
+} hn_seeds;
+/* most_rules: of the rule seeds. Free with hn_seeds_free. */
+hone_rc hn_plan_seeds(const hn_plan *plan, size_t most_rules, hn_seeds *out, hone_err *err);
+void hn_seeds_free(hn_seeds *seeds);
 
 /* The recipe of a point; of the baseline when point is NULL. Free with hn_recipe_free. */
 hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out, hone_err *err);

@@ -19,44 +19,66 @@ static const double race_share = 0.2;
 /* --- opening ---------------------------------------------------------------------------------------------------------
  */
 
-/* An eighth of the budget: seeds are a start, not the search. */
-static size_t seeds_wanted(const hn_tuner *t) {
+/* An eighth of the budget: rule seeds are a start, not the search. */
+static size_t rules_wanted(const hn_tuner *t) {
     size_t most = t->o->max_evals ? t->o->max_evals / 8 : SEEDS_MOST;
     return most < SEEDS_LEAST ? SEEDS_LEAST : most > SEEDS_MOST ? SEEDS_MOST : most;
 }
 
+/* Keeps of the big choices as many as half the budget, the first ones. */
+static void limit_plain(const hn_tuner *t, hn_seeds *s) {
+    size_t slots = hone_space_slots(t->plan->space), most = t->o->max_evals / 2;
+    if (!t->o->max_evals || s->n_plain <= most) return;
+    size_t n_rules = s->n - 1 - s->n_plain;
+    memmove(s->point + (1 + most) * slots, s->point + (1 + s->n_plain) * slots, n_rules * slots * sizeof *s->point);
+    s->n_plain = most;
+    s->n = 1 + most + n_rules;
+}
+
+static bool grow_seeds(const hn_tuner *t, hn_seeds *s, size_t n_more) {
+    double *more = realloc(s->point, ((s->n + n_more) * hone_space_slots(t->plan->space) + 1) * sizeof *more);
+    if (more) s->point = more;
+    return more != NULL;
+}
+
 /* Points handed in come right behind the baseline, which is the first. */
-static hone_rc insert_given(const hn_tuner *t, double **points, size_t *n, hone_err *err) {
+static hone_rc insert_given(const hn_tuner *t, hn_seeds *s, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space), n_given = 0;
     while (t->o->seeds && t->o->seeds[n_given]) n_given++;
     if (!n_given) return HONE_OK;
-    double *more = realloc(*points, ((*n + n_given) * slots + 1) * sizeof **points);
-    if (!more) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    *points = more;
-    memmove(more + (1 + n_given) * slots, more + slots, (*n - 1) * slots * sizeof *more);
-    *n += n_given;
+    if (!grow_seeds(t, s, n_given)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    memmove(s->point + (1 + n_given) * slots, s->point + slots, (s->n - 1) * slots * sizeof *s->point);
+    s->n += n_given;
     for (size_t i = 0; i < n_given; i++) {
-        hone_rc rc = hone_point_from_json(t->plan->space, t->o->seeds[i], more + (1 + i) * slots, err);
+        hone_rc rc = hone_point_from_json(t->plan->space, t->o->seeds[i], s->point + (1 + i) * slots, err);
         if (rc) return rc;
     }
     return HONE_OK;
 }
 
-static hone_rc gather_seeds(hn_tuner *t, double **points, size_t *n, hone_err *err) {
-    size_t slots = hone_space_slots(t->plan->space);
-    hone_rc rc = hn_plan_seeds(t->plan, seeds_wanted(t), points, n, err);
-    if (!rc) rc = insert_given(t, points, n, err);
-    if (rc || !t->o->warm_start) return rc;
+static hone_rc add_winners(const hn_tuner *t, hn_seeds *s, hone_err *err) {
     char **winner = NULL;
-    size_t n_winners = 0;
-    rc = hone_store_winners(t->store, t->session.space_hash, t->session.id, WINNERS_MOST, &winner, &n_winners, err);
-    double *more = rc ? NULL : realloc(*points, ((*n + n_winners) * slots + 1) * sizeof **points);
-    if (!rc && !more) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (more) *points = more;
-    for (size_t i = 0; !rc && i < n_winners; i++)
-        if (!hone_point_from_json(t->plan->space, winner[i], *points + *n * slots, NULL)) ++*n;
+    size_t n = 0, slots = hone_space_slots(t->plan->space);
+    hone_rc rc = hone_store_winners(t->store, t->session.space_hash, t->session.id, WINNERS_MOST, &winner, &n, err);
+    if (!rc && !grow_seeds(t, s, n)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (size_t i = 0; !rc && i < n; i++)
+        if (!hone_point_from_json(t->plan->space, winner[i], s->point + s->n * slots, NULL)) s->n++;
     hone_free(winner);
     return rc;
+}
+
+/* Remembers the big choices: what each of them brought is told one by one. */
+static hone_rc gather_seeds(hn_tuner *t, hn_seeds *s, hone_err *err) {
+    size_t slots = hone_space_slots(t->plan->space);
+    hone_rc rc = hn_plan_seeds(t->plan, rules_wanted(t), s, err);
+    if (rc) return rc;
+    limit_plain(t, s);
+    t->n_plain = s->n_plain;
+    t->plain = HN_NEW_N(&t->arena, double, s->n_plain *slots + 1);
+    if (!t->plain) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    memcpy(t->plain, s->point + slots, s->n_plain * slots * sizeof *t->plain);
+    rc = insert_given(t, s, err);
+    return rc || !t->o->warm_start ? rc : add_winners(t, s, err);
 }
 
 static const char *engine_of(const hn_tuner *t) { return t->o->engine ? t->o->engine : t->w->engine; }
@@ -81,14 +103,13 @@ static hone_rc try_search(const hn_tuner *t, hone_err *err) {
 }
 
 static hone_rc open_search(hn_tuner *t, hone_err *err) {
-    double *seeds = NULL;
-    size_t n = 0;
-    hone_rc rc = gather_seeds(t, &seeds, &n, err);
+    hn_seeds seeds = {0};
+    hone_rc rc = gather_seeds(t, &seeds, err);
     hone_search_options c = search_config(t);
-    c.seeds = seeds;
-    c.n_seeds = n;
+    c.seeds = seeds.point;
+    c.n_seeds = seeds.n;
     if (!rc) rc = hone_search_open(t->plan->space, &c, &t->search, err);
-    free(seeds);
+    hn_seeds_free(&seeds);
     return rc;
 }
 
@@ -210,6 +231,12 @@ typedef struct batch {
     size_t n;
 } batch;
 
+static bool is_plain(const hn_tuner *t, const double *point) {
+    for (size_t i = 0; i < t->n_plain; i++)
+        if (hone_point_equal(t->plan->space, t->plain + i * hone_space_slots(t->plan->space), point)) return true;
+    return false;
+}
+
 static hone_rc ask_batch(hn_tuner *t, batch *b, bool *exhausted, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space), most = (size_t)t->builder.jobs;
     if (t->o->max_evals && t->o->max_evals - t->n_trials < most) most = t->o->max_evals - t->n_trials;
@@ -221,7 +248,7 @@ static hone_rc ask_batch(hn_tuner *t, batch *b, bool *exhausted, hone_err *err) 
         if (*exhausted) return HONE_OK;
         if (rc) return rc;
         t->n_asked++;
-        snprintf(b->origin[b->n], sizeof b->origin[0], "%s", hone_search_origin(t->search));
+        snprintf(b->origin[b->n], sizeof b->origin[0], "%s", is_plain(t, p) ? "plain" : hone_search_origin(t->search));
         rc = hn_plan_recipe(t->plan, p, &b->recipe[b->n], err);
         if (rc) return rc;
         b->n++;

@@ -62,7 +62,10 @@ typedef struct hn_tuner {
     double trial_s;    /* what a trial took on average in this run; 0: there was none */
     size_t n_most;     /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
+    double *plain; /* the big choices of hn_plan_seeds that this search begins with */
+    size_t n_plain;
     size_t since_gain;               /* trials since the last improvement */
+    double log_ratio;                /* of the last trial's first objective; NAN when it has none */
     double best_log_ratio;           /* of the first objective, lower is better; 0 = as the baseline */
     double best_pass[HN_MAX_PASSES]; /* the incumbent's ratios, lower is better */
     size_t n_best_pass;

@@ -141,23 +141,74 @@ static void test_two_compilers(void) {
         hone_workload_free(w);
         return;
     }
-    double *seed = NULL;
-    size_t n = 0, slots = hone_space_slots(plan->space), of[2] = {0, 0}, n_legal = 0;
-    ok(hn_plan_seeds(plan, 7, &seed, &n, NULL) == HONE_OK && n == 7, "plan/as_many_seeds_as_asked");
-    ok(n && !memcmp(seed, plan->base, slots * sizeof *seed), "plan/first_seed_is_the_baseline");
-    for (size_t i = 1; i < n; i++) {
-        of[(size_t)gene(plan, seed + i * slots, "compiler")]++;
-        n_legal += hone_point_legal(plan->space, seed + i * slots, NULL);
+    hn_seeds s = {0};
+    size_t slots = hone_space_slots(plan->space), of[2] = {0, 0}, n_legal = 0;
+    ok(hn_plan_seeds(plan, 6, &s, NULL) == HONE_OK && s.n == 1 + s.n_plain + 6, "plan/as_many_rule_seeds_as_asked");
+    ok(s.n && !memcmp(s.point, plan->base, slots * sizeof *s.point), "plan/first_seed_is_the_baseline");
+    for (size_t i = 1; i < s.n; i++) {
+        of[(size_t)gene(plan, s.point + i * slots, "compiler")] += i > s.n_plain;
+        n_legal += hone_point_legal(plan->space, s.point + i * slots, NULL);
     }
-    ok(of[0] == 3 && of[1] == 3, "plan/seeds_are_dealt_in_turn");
-    ok(n_legal == n - 1, "plan/seeds_are_legal");
+    ok(of[0] == 3 && of[1] == 3, "plan/rule_seeds_are_dealt_in_turn");
+    ok(n_legal == s.n - 1, "plan/seeds_are_legal");
     hn_recipe r;
-    if (ok(n > 2 && hn_plan_recipe(plan, seed + 2 * slots, &r, NULL) == HONE_OK, "plan/recipe_of_the_other")) {
+    if (ok(s.n > 2 && hn_plan_recipe(plan, s.point + 2 * slots, &r, NULL) == HONE_OK, "plan/recipe_of_the_other")) {
         is_text(r.cc, "gcc-12", "plan/other_compiler_builds");
         is_text(r.defines, "-DN=1", "plan/defines_at_default");
         hn_recipe_free(&r);
     }
-    free(seed);
+    hn_seeds_free(&s);
+    hn_plan_close(plan);
+    hone_workload_free(w);
+}
+
+/* The place of a command line among the seeds; 0: it is none of the big choices. */
+static size_t plain_at(const hn_plan *plan, const hn_seeds *s, const char *line) {
+    for (size_t i = 1; i <= s->n_plain; i++) {
+        hn_recipe r;
+        if (hn_plan_recipe(plan, s->point + i * hone_space_slots(plan->space), &r, NULL)) return 0;
+        char *text = hn_recipe_line(&r, true);
+        bool same = text && !strcmp(text, line);
+        free(text);
+        hn_recipe_free(&r);
+        if (same) return i;
+    }
+    return 0;
+}
+
+/* Each compiler's -O3 under each contract is among the first points, before -O2 and all rule seeds. */
+static void test_big_choices(void) {
+    static const char text[] =
+        "hone: 1\nname: big\nbuild: '{cc} {flags} a.c -o {out}'\nrun: '{out}'\ncompilers: [gcc, gcc-12]\n"
+        "baseline: {flags: '-O3 -march=x86-64-v3 -funroll-loops'}\nfloating_point: fast\n"
+        "objectives: [minimize code_size]\nparity: {rule: rel, tolerance: 1e-4}\n";
+    static const struct {
+        const char *line;
+        size_t before;
+    } want[] = {
+        {"gcc -O3 -march=x86-64-v3 -funroll-loops -ffast-math -ffp-contract=fast", 1},
+        {"gcc -O3 -march=x86-64-v3 -ffast-math -ffp-contract=fast", 8},
+        {"gcc-12 -O3 -march=x86-64-v3 -ffast-math -ffp-contract=fast", 8},
+        {"gcc -O3 -march=x86-64-v3 -ffp-contract=fast", 8},
+        {"gcc-12 -O3 -march=x86-64-v3 -ffp-contract=off", 8},
+        {"gcc -O3 -march=x86-64-v3 -ffp-contract=off", 8},
+        {"gcc -O2 -march=x86-64-v3 -ffast-math -ffp-contract=fast", 14},
+        {"gcc-12 -O2 -march=x86-64-v3 -ffp-contract=off", 14},
+        {"gcc -Os -march=x86-64-v3 -ffp-contract=fast", 18},
+        {"gcc-12 -O1 -march=x86-64-v3 -ffp-contract=fast", 18},
+    };
+    hone_workload *w = parse(text);
+    hn_plan *plan = open_plan(w);
+    hn_seeds s = {0};
+    if (ok(plan && !hn_plan_seeds(plan, 3, &s, NULL), "plan/big_choices_open")) {
+        for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+            size_t at = plain_at(plan, &s, want[i].line);
+            if (!ok(at && at <= want[i].before, "plan/big_choice_comes_early %s", want[i].line))
+                printf("# at %zu of %zu\n", at, s.n_plain);
+        }
+        ok(s.n_plain == 18, "plan/big_choices_come_once (%zu)", s.n_plain);
+    }
+    hn_seeds_free(&s);
     hn_plan_close(plan);
     hone_workload_free(w);
 }
@@ -218,6 +269,7 @@ int main(void) {
     test_baseline_words();
     test_contracts();
     test_two_compilers();
+    test_big_choices();
     test_defines();
     return done_testing();
 }

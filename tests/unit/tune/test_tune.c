@@ -262,6 +262,55 @@ static void test_luck_does_not_lead(void) {
     lucky_once("front", "objectives: [minimize cost, minimize size]\n", "luck_is_not_on_the_front");
 }
 
+typedef struct told {
+    char first[200]; /* the first command line */
+    double first_gain;
+    size_t n_plain, n_other_before; /* other trials than big choices before the last of these */
+    size_t n_others;
+} told;
+
+static void on_plain(void *ctx, const hone_tune_event *e) {
+    told *s = ctx;
+    if (e->stage != HONE_TUNE_TRIAL) return;
+    if (!e->text) {
+        s->n_others++;
+        return;
+    }
+    if (!s->n_plain++) {
+        snprintf(s->first, sizeof s->first, "%s", e->text);
+        s->first_gain = e->speedup;
+    }
+    s->n_other_before = s->n_others;
+}
+
+/* A program that only -ffast-math makes fast: the first trial finds that out, whatever the seed of the search. */
+static void test_big_choices_come_first(void) {
+    static const char text[] =
+        "hone: 1\nname: fast\ncompilers: [gcc]\nbaseline: {flags: '-O3 -march=native'}\nfloating_point: fast\n"
+        "build: 'case \"{cc} {flags}\" in *-ffast-math*) c=10;; *) c=19;; esac; "
+        "printf \"#!/bin/sh\\n# {flags}\\necho cost: $c\\n\" >{out}; chmod +x {out}'\nrun: '{out}'\n"
+        "metrics: {source: lines, names: [cost]}\nparity: {rule: rel, tolerance: 1e-4}\n";
+    for (size_t evals = 1; evals <= 20; evals += 19) {
+        told s = {0};
+        hone_tune_options o = {.cpu = -1, .event = on_plain, .ctx = &s, .seed = evals, .max_evals = evals};
+        hone_tune_result r = {0};
+        hone_err err = {0};
+        char name[20];
+        snprintf(name, sizeof name, "fast%zu", evals);
+        if (!ok(tune(text, name, &o, &r, &err) == HONE_OK, "tune/big_choices_run %zu", evals))
+            printf("# %s\n", err.text);
+        if (evals > 1) {
+            is_text(s.first, "gcc -O3 -march=native -ffast-math -ffp-contract=fast",
+                    "tune/loosest_contract_comes_first");
+            ok(fabs(s.first_gain - 1.9) < 1e-9, "tune/gain_of_a_big_choice_is_told");
+            ok(s.n_plain == 7, "tune/big_choices_of_one_compiler (%zu)", s.n_plain);
+            ok(s.n_other_before == 1, "tune/only_the_baseline_comes_before (%zu)", s.n_other_before);
+            ok(fabs(r.speedup - 1.9) < 1e-9, "tune/gain_of_fast_is_found");
+        }
+        hone_tune_result_free(&r);
+    }
+}
+
 int main(void) {
     if (!mkdtemp(root)) return 1;
     test_finds_the_optimum();
@@ -273,6 +322,7 @@ int main(void) {
     test_bad_baselines();
     test_two_objectives();
     test_luck_does_not_lead();
+    test_big_choices_come_first();
     hn_remove_tree(root, NULL);
     return done_testing();
 }
