@@ -1,7 +1,8 @@
 /* cmd_bench.c — `hone bench`: how fast a model runs, alone or interleaved with a peer. */
 #include "model_io.h"
 
-#include <hone/profile.h>
+#include <hone/artifact.h>
+#include <hone/latency.h>
 
 #include <stdlib.h>
 

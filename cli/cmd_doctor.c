@@ -2,7 +2,7 @@
 #include "cli.h"
 
 #include <hone/device.h>
-#include <hone/measure.h>
+#include <hone/machine.h>
 #include <hone/target.h>
 
 #include <math.h>
@@ -41,8 +41,8 @@ static void check_machine(findings *f) {
     note(f, GOOD, "processor", cli_format("%s, %d of %d cores usable", m->cpu, m->n_usable, m->n_cpu), NULL, NULL);
     note(f, GOOD, "memory",
          cli_format("%s; caches %s, %s, %s", cli_text_bytes((double)m->memory_b, a),
-                    cli_text_bytes((double)m->l1d_b, b), cli_text_bytes((double)m->l2_b, c),
-                    cli_text_bytes((double)m->l3_b, d)),
+                    cli_text_bytes((double)f->device.l1d_b, b), cli_text_bytes((double)f->device.l2_b, c),
+                    cli_text_bytes((double)f->device.l3_b, d)),
          NULL, NULL);
     note(f, GOOD, "system",
          cli_format("%s%s%s%s", m->os, *m->os ? ", " : "", m->kernel, m->virtual_machine ? ", virtual machine" : ""),
@@ -191,9 +191,6 @@ static void machine_json(cli_json *j, const hone_machine *m) {
     cli_json_knumber(j, "cores", m->n_cpu);
     cli_json_knumber(j, "cores_usable", m->n_usable);
     cli_json_kcount(j, "memory_b", m->memory_b);
-    cli_json_kcount(j, "l1d_b", m->l1d_b);
-    cli_json_kcount(j, "l2_b", m->l2_b);
-    cli_json_kcount(j, "l3_b", m->l3_b);
     cli_json_kraw(j, "turbo", m->turbo < 0 ? "null" : m->turbo ? "true" : "false");
     cli_json_kraw(j, "smt", m->smt < 0 ? "null" : m->smt ? "true" : "false");
     cli_json_kbool(j, "virtual_machine", m->virtual_machine);
@@ -210,6 +207,9 @@ static void device_json(cli_json *j, const hone_device *d) {
     cli_json_ktext(j, "isa", d->isa);
     cli_json_kcount(j, "vector_b", d->vector_b);
     cli_json_kcount(j, "registers", d->n_registers);
+    cli_json_kcount(j, "l1d_b", d->l1d_b);
+    cli_json_kcount(j, "l2_b", d->l2_b);
+    cli_json_kcount(j, "l3_b", d->l3_b);
     cli_json_knumber(j, "f32_flops", d->f32_flops);
     cli_json_knumber(j, "f64_flops", d->f64_flops);
     cli_json_knumber(j, "bf16_flops", d->bf16_flops);
@@ -232,7 +232,7 @@ static void noise_json(cli_json *j, const hone_noise *n) {
     cli_json_knumber(j, "drift", n->drift);
     cli_json_knumber(j, "steal", n->steal);
     cli_json_knumber(j, "load1", n->load1);
-    cli_json_knumber(j, "clock_ns", n->clock_ns);
+    cli_json_knumber(j, "clock_s", n->clock_s);
     cli_json_knumber(j, "cpu", n->cpu);
     cli_json_close(j);
 }

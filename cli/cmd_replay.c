@@ -1,8 +1,8 @@
 /* cmd_replay.c — `hone replay`: judge a search engine on recorded spaces. */
 #include "cli.h"
 
-#include <hone/measure.h>
 #include <hone/search.h>
+#include <hone/stat.h>
 
 #include <math.h>
 #include <stdlib.h>

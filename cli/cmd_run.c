@@ -1,7 +1,7 @@
 /* cmd_run.c — `hone run`: one inference, arrays in NumPy's formats. */
 #include "model_io.h"
 
-#include <hone/profile.h>
+#include <hone/artifact.h>
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* model_io.c — see model_io.h. */
 #include "model_io.h"
 
-#include <hone/profile.h>
+#include <hone/artifact.h>
+#include <hone/compile.h>
 
 #include <errno.h>
 #include <stdlib.h>

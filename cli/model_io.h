@@ -4,7 +4,9 @@
 
 #include "cli.h"
 
+#include <hone/artifact.h>
 #include <hone/compile.h>
+#include <hone/inputs.h>
 #include <hone/model.h>
 #include <hone/process.h>
 

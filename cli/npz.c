@@ -1,6 +1,8 @@
 /* npz.c — NumPy's archives: a zip of npy files, through libzip. */
 #include "model_io.h"
 
+#include <hone/npy.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>

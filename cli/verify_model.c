@@ -2,7 +2,7 @@
  */
 #include "verify_model.h"
 
-#include <hone/profile.h>
+#include <hone/verify.h>
 
 #include <math.h>
 #include <stdlib.h>

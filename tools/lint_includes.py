@@ -19,8 +19,7 @@ for row in open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rooms.
 ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that the harness writes and measure reads
            ("tune_model", "backend/cpu/rt/base.h"), ("tune_model", "backend/cpu/rt/pool.h"),  # the lab's thread pool
            ("measure", "hone/bench.h"),  # the element types in it
-           ("artifact", "hone/compile.h"),  # the options that it is made with
-           ("exec", "hone/compile.h"), ("peer", "hone/compile.h")}  # its second half is theirs
+           ("artifact", "hone/compile.h")}  # the options that it is made with
 WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "protobuf-c/protobuf-c.h": "onnx"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

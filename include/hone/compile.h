@@ -1,10 +1,9 @@
-/* hone/compile.h — from a graph or an ONNX file to a native library, checked kernel by kernel; and to run, verify and
- * time the result. */
+/* hone/compile.h — from a graph or an ONNX file to a native library, checked kernel by kernel. hone/artifact.h runs the
+ * library, hone/verify.h, hone/latency.h and hone/profile.h judge it. */
 #ifndef HONE_COMPILE_H
 #define HONE_COMPILE_H
 
 #include <hone/import.h>
-#include <hone/model.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,51 +52,6 @@ HONE_API hone_rc hone_compile_onnx(const char *path, const hone_compile_options 
                                    hone_err *err);
 HONE_API hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,
                                     hone_compile_result *out, hone_err *err);
-
-/* A loaded artifact. */
-typedef struct hone_artifact hone_artifact;
-HONE_API hone_rc hone_artifact_load(const char *path, uint32_t n_threads, hone_artifact **out, hone_err *err);
-HONE_API const hone_model *hone_artifact_model(const hone_artifact *p);
-/* out[i].data is the caller's afterwards: hone_free. */
-HONE_API hone_rc hone_artifact_run(hone_artifact *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
-                                   hone_err *err);
-HONE_API void hone_artifact_free(hone_artifact *p);
-
-/* --- arrays: comparing, and NumPy's file format ------------------------------------------------------------------ */
-
-typedef struct hone_array_difference {
-    bool same;               /* shape and type agree and no element is outside |got - want| <= atol + rtol * |want| */
-    double max_abs, max_rel; /* over pairs of finite elements */
-    int64_t n_wrong, at;     /* elements outside; flat index of the worst, -1 where shapes or types differ */
-} hone_array_difference;
-/* NaN equals NaN, infinities by sign, integers and bools exactly. */
-HONE_API hone_rc hone_array_compare(const hone_array *got, const hone_array *want, double rtol, double atol,
-                                    hone_array_difference *out, hone_err *err);
-
-/* npy, versions 1 to 3, little-endian, C or Fortran order. Types that NumPy lacks (bf16, 8-bit floats …) are written as
- * unsigned integers of their size. data is the caller's: hone_free. E_INPUT names the label and what is wrong. */
-HONE_API hone_rc hone_npy_parse(const void *data, size_t n, const char *label, hone_array *out, hone_err *err);
-HONE_API hone_rc hone_npy_read(const char *path, hone_array *out, hone_err *err);
-HONE_API hone_rc hone_npy_format(const hone_array *a, void **data, size_t *n, hone_err *err);
-HONE_API hone_rc hone_npy_write(const hone_array *a, const char *path, hone_err *err);
-
-/* --- a peer: ONNX Runtime or OpenVINO in a Python process of its own
- * --------------------------------------------------------- */
-
-typedef struct hone_peer hone_peer;
-/* Python: $HONE_PYTHON, build/venv/bin/python, python3: the first that imports onnxruntime; E_UNSUPPORTED when none
- * does. n_threads 0: its default. All its optimisations are on. */
-HONE_API hone_rc hone_peer_open(const char *onnx, uint32_t n_threads, hone_peer **out, hone_err *err);
-/* engine: "onnxruntime", which is the above, or "openvino": in f32, compiled for the sizes of each hone_peer_run. */
-HONE_API hone_rc hone_peer_open_as(const char *engine, const char *onnx, uint32_t n_threads, hone_peer **out,
-                                   hone_err *err);
-HONE_API const char *hone_peer_name(const hone_peer *p); /* "onnxruntime 1.30.0" */
-/* As hone_artifact_run. */
-HONE_API hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
-                               hone_err *err);
-/* Runs the last inputs n times; time_s[i]: of each, by the clock of its process. */
-HONE_API hone_rc hone_peer_time(hone_peer *p, size_t n, double *time_s, hone_err *err);
-HONE_API void hone_peer_close(hone_peer *p); /* accepts NULL */
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@
 #ifndef HONE_CONTROLS_H
 #define HONE_CONTROLS_H
 
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 #ifdef __cplusplus
 extern "C" {

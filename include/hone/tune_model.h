@@ -10,7 +10,7 @@
 #define HONE_TUNE_MODEL_H
 
 #include <hone/compile.h>
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,11 @@
 
 #include "array.h"
 
+#include <hone/artifact.h>
+#include <hone/import.h>
+#include <hone/inputs.h>
 #include <hone/profile.h>
+#include <hone/verify.h>
 
 struct hn_py_slot;
 typedef struct hn_py_program {

@@ -6,7 +6,7 @@
 
 #include "hone_py.h"
 
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 typedef enum hn_py_kind {
     HN_PY_TEXT,   /* const char *; None: NULL. Borrowed from the value */

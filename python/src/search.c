@@ -4,8 +4,8 @@
  */
 #include "space.h"
 
-#include <hone/measure.h>
 #include <hone/search.h>
+#include <hone/stat.h>
 
 #include <math.h>
 #include <string.h>

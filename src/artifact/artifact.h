@@ -17,6 +17,7 @@
 #include "proc/temp.h"
 
 #include <hone/compile.h>
+#include <hone/model.h>
 #include <hone/winners.h>
 
 /* Raised when what the text of a schedule means changes; winners of another version are not looked at. */

@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#include <hone/profile.h>
+#include <hone/inputs.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,8 @@
 #include "base/err.h"
 #include "ir/interp.h"
 
-#include <hone/profile.h>
+#include <hone/inputs.h>
+#include <hone/verify.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "artifact/artifact.h"
 #include "base/hash.h"
 
-#include <hone/measure.h>
+#include <hone/machine.h>
 #include <hone/target.h>
 
 #include <ctype.h>

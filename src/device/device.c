@@ -40,6 +40,29 @@ static uint64_t size_or_0(int name) {
     return n > 0 ? (uint64_t)n : 0;
 }
 
+/* The first line of a file of a cache's folder in sysfs; "" where there is none. */
+static void cache_fact(int index, const char *name, char *out, size_t n) {
+    char path[96];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    FILE *f = fopen(path, "re");
+    if (!f || !fgets(out, (int)n, f)) *out = 0;
+    if (f) fclose(f);
+}
+
+/* Size of a data cache: sysconf's answer, else sysfs's ("48K", "32M"), which knows more on AArch64. */
+static uint64_t cache_b(int name, char level) {
+    uint64_t size = size_or_0(name);
+    for (int i = 0; i < 8 && size == 0; i++) {
+        char its[8], type[32], text[32], *end;
+        cache_fact(i, "level", its, sizeof its), cache_fact(i, "type", type, sizeof type);
+        cache_fact(i, "size", text, sizeof text);
+        if (*its != level || *type == 'I') continue;
+        size = strtoull(text, &end, 10);
+        size *= *end == 'K' ? 1024u : *end == 'M' ? 1048576u : 1u;
+    }
+    return size;
+}
+
 static uint32_t usable_cores(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set)) return 1;
@@ -52,9 +75,9 @@ void hone_device_detect(hone_device *out) {
     hone_device d = {.vector_b = best.vector_b, .n_registers = best.n_registers, .n_cores = usable_cores()};
     snprintf(d.isa, sizeof d.isa, "%s", best.name);
     d.line_b = size_or_0(_SC_LEVEL1_DCACHE_LINESIZE);
-    d.l1d_b = size_or_0(_SC_LEVEL1_DCACHE_SIZE);
-    d.l2_b = size_or_0(_SC_LEVEL2_CACHE_SIZE);
-    d.l3_b = size_or_0(_SC_LEVEL3_CACHE_SIZE);
+    d.l1d_b = cache_b(_SC_LEVEL1_DCACHE_SIZE, '1');
+    d.l2_b = cache_b(_SC_LEVEL2_CACHE_SIZE, '2');
+    d.l3_b = cache_b(_SC_LEVEL3_CACHE_SIZE, '3');
     d.l1d_ways = (uint32_t)size_or_0(_SC_LEVEL1_DCACHE_ASSOC);
     const uint64_t facts[] = {d.vector_b, d.n_registers, d.line_b, d.l1d_b, d.l2_b, d.l3_b};
     hn_hash h;

@@ -3,7 +3,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 
-#include <hone/compile.h>
+#include <hone/artifact.h>
 
 #include <dlfcn.h>
 #include <link.h>

@@ -4,7 +4,7 @@
  * evaluated by the modified Lentz method, Thompson & Barnett 1986). It is taken on the side where it converges fast,
  * and factors are kept as logarithms, so that a tail is right to about 12 digits also where it is tiny.
  */
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "base/hash.h"
 #include "proc/proc.h"
 
-#include <hone/measure.h>
+#include <hone/machine.h>
 
 #include <ctype.h>
 #include <sched.h>
@@ -106,32 +106,6 @@ static void read_os(hone_machine *m) {
     if (f) fclose(f);
 }
 
-/* "48K", "2048K", "32M" as sysfs prints sizes. */
-static uint64_t size_of(const char *text) {
-    char *end;
-    unsigned long long v = strtoull(text, &end, 10);
-    return v * (*end == 'K' ? 1024u : *end == 'M' ? 1048576u : 1u);
-}
-
-static void read_caches(hone_machine *m) {
-    for (int i = 0; i < 8; i++) {
-        char path[96], level[8], type[32], size[32];
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
-        first_line(path, level, sizeof level);
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
-        first_line(path, type, sizeof type);
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        first_line(path, size, sizeof size);
-        if (*level == '1' && strcmp(type, "Data") == 0) m->l1d_b = size_of(size);
-        if (*level == '2') m->l2_b = size_of(size);
-        if (*level == '3') m->l3_b = size_of(size);
-    }
-    long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (m->l1d_b == 0 && l1 > 0) m->l1d_b = (uint64_t)l1;
-    if (m->l2_b == 0 && l2 > 0) m->l2_b = (uint64_t)l2;
-    if (m->l3_b == 0 && l3 > 0) m->l3_b = (uint64_t)l3;
-}
-
 static void read_power(hone_machine *m) {
     first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", m->governor, sizeof m->governor);
     int no_turbo = first_digit("/sys/devices/system/cpu/intel_pstate/no_turbo");
@@ -166,7 +140,6 @@ void hone_machine_get(hone_machine *out) {
     struct cpu_facts facts = {"", false};
     read_cpuinfo(&m, &facts);
     read_os(&m);
-    read_caches(&m);
     read_power(&m);
     read_counts(&m);
     m.virtual_machine = facts.hypervisor;

@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-#include <hone/measure.h>
+#include <hone/machine.h>
+#include <hone/stat.h>
 
 #include <errno.h>
 #include <math.h>
@@ -47,14 +48,14 @@ static bool read_steal(int cpu, double *steal, double *all) {
     return found;
 }
 
-static double clock_step_ns(void) {
+static double clock_step_s(void) {
     double least = HUGE_VAL, was = hn_now_s();
     for (int i = 0; i < CLOCK_TRIES; i++) {
         double now = hn_now_s();
         if (now > was && now - was < least) least = now - was;
         was = now;
     }
-    return isinf(least) ? 0 : least * 1e9;
+    return isinf(least) ? 0 : least;
 }
 
 static double load_average(void) {
@@ -100,7 +101,7 @@ hone_rc hone_noise_measure(double seconds, hone_noise *out, hone_err *err) {
     bool known = read_steal(noise.cpu, &steal0, &all0);
     size_t n = take(seconds, t);
     known = known && read_steal(noise.cpu, &steal1, &all1);
-    noise.clock_ns = clock_step_ns();
+    noise.clock_s = clock_step_s();
     sched_setaffinity(0, sizeof was, &was);
     if (known && all1 > all0) noise.steal = (steal1 - steal0) / (all1 - all0);
     noise.load1 = load_average();

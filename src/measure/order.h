@@ -2,7 +2,7 @@
 #ifndef HN_ORDER_H
 #define HN_ORDER_H
 
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 /* x in ascending order; free with free; NULL for n = 0 or without memory. */
 double *hn_sorted_copy(const double *x, size_t n);

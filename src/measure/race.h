@@ -8,7 +8,7 @@
 #ifndef HN_RACE_H
 #define HN_RACE_H
 
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 typedef enum hn_race_verdict {
     HN_RACE_DROP, /* clearly worse than the incumbent: stop here */

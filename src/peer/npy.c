@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 
-#include <hone/compile.h>
+#include <hone/npy.h>
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "proc/temp.h"
 
-#include <hone/compile.h>
+#include <hone/npy.h>
+#include <hone/peer.h>
 
 #include <errno.h>
 #include <fcntl.h>

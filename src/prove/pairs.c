@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "base/fs.h"
 
+#include <hone/machine.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -8,7 +8,8 @@
 #include "base/fs.h"
 #include "record/proofs.h"
 
-#include <hone/measure.h>
+#include <hone/machine.h>
+#include <hone/stat.h>
 
 #include <math.h>
 #include <stdio.h>

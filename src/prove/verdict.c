@@ -5,7 +5,7 @@
 #include "prove/compare.h"
 #include "tune/trial.h"
 
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 typedef struct hn_lab {
     void *ctx;

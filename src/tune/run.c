@@ -7,7 +7,7 @@
 #include "measure/outcome.h"
 #include "proc/proc.h"
 
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 #include <ctype.h>
 #include <errno.h>

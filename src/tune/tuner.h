@@ -9,7 +9,7 @@
 
 #include "tune/trial.h"
 
-#include <hone/measure.h>
+#include <hone/machine.h>
 
 /* The best points so far: for one objective the best few with different objects, for several the front. */
 enum { HN_ELITE_ONE = 12, HN_ELITE_MOST = 256 };

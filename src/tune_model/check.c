@@ -5,6 +5,9 @@
 #include "base/clock.h"
 #include "tune_model/tune_model_int.h"
 
+#include <hone/artifact.h>
+#include <hone/compile.h>
+#include <hone/inputs.h>
 #include <hone/profile.h>
 
 #include <math.h>

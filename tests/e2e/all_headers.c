@@ -1,16 +1,22 @@
 /* All public headers together, in any order, twice. */
 #include <hone/tune.h>
 
+#include <hone/array.h>
+#include <hone/artifact.h>
 #include <hone/base.h>
 #include <hone/bench.h>
 #include <hone/compile.h>
 #include <hone/controls.h>
 #include <hone/device.h>
 #include <hone/import.h>
+#include <hone/inputs.h>
 #include <hone/ir.h>
-#include <hone/measure.h>
+#include <hone/latency.h>
+#include <hone/machine.h>
 #include <hone/model.h>
+#include <hone/npy.h>
 #include <hone/pack.h>
+#include <hone/peer.h>
 #include <hone/process.h>
 #include <hone/profile.h>
 #include <hone/prove.h>
@@ -18,7 +24,11 @@
 #include <hone/report.h>
 #include <hone/search.h>
 #include <hone/space.h>
+#include <hone/stat.h>
 #include <hone/target.h>
 #include <hone/tune.h>
+#include <hone/tune_model.h>
+#include <hone/verify.h>
+#include <hone/winners.h>
 
 int main(void) { return 0; }

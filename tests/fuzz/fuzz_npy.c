@@ -1,5 +1,5 @@
 /* fuzz_npy.c — NumPy's array files: whatever the bytes are, an array or an error. */
-#include <hone/compile.h>
+#include <hone/npy.h>
 
 #include <stdint.h>
 #include <string.h>

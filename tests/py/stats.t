@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/py/stats.t: the statistics of hone/measure.h against SciPy and NumPy on random cases, through libhone.so. TAP.
+"""tests/py/stats.t: the statistics of hone/stat.h against SciPy and NumPy on random cases, through libhone.so. TAP.
 
 Every figure must agree to 1e-9 of its size (p-values too, however small). HONE_SEED repeats a run with another seed."""
 import ctypes

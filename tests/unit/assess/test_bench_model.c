@@ -2,7 +2,10 @@
 #include "base/fs.h"
 #include "tap.h"
 
+#include <hone/compile.h>
+#include <hone/inputs.h>
 #include <hone/profile.h>
+#include <hone/verify.h>
 
 #include <math.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "base/fs.h"
 #include "tap.h"
 
+#include <hone/artifact.h>
 #include <hone/compile.h>
 
 #include <string.h>

@@ -4,7 +4,8 @@
 #include "base/fs.h"
 #include "tap.h"
 
-#include <hone/profile.h>
+#include <hone/compile.h>
+#include <hone/verify.h>
 
 #include <string.h>
 #include <unistd.h>

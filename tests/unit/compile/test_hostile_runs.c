@@ -1,6 +1,7 @@
 /* Compiled models handed sizes and indices that they cannot take: a code and a text each, and no memory fault. */
 #include "tap.h"
 
+#include <hone/artifact.h>
 #include <hone/compile.h>
 
 #include <stdlib.h>

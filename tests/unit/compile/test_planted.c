@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "tap.h"
 
+#include <hone/artifact.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

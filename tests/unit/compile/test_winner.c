@@ -4,6 +4,7 @@
 #include "tap.h"
 #include "tune_model/tune_model_int.h"
 
+#include <hone/artifact.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* Statistics against values worked out by hand (or with R's quantile type 7), and racing decisions. */
 #include "measure/race.h"
 
+#include <hone/machine.h>
 #include <math.h>
 
 #include "tap.h"

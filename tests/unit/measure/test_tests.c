@@ -1,6 +1,6 @@
 /* Tails, tests and clustered intervals against values from tables or worked out by hand. Agreement with SciPy on random
  * cases is tests/py/stats.t. */
-#include <hone/measure.h>
+#include <hone/stat.h>
 
 #include "base/rng.h"
 

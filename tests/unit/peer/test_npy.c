@@ -1,5 +1,5 @@
 /* NumPy's array files: round trips, both orders, what is refused. */
-#include <hone/compile.h>
+#include <hone/npy.h>
 
 #include "tap.h"
 

@@ -1,9 +1,9 @@
-/* hone/measure.h — machine facts, statistics of samples, noise.
+/* hone/stat.h — statistics of samples.
  *
- * Threads: all functions are re-entrant.   Units: seconds, bytes, ratios.
+ * Threads: all functions are re-entrant.   Units: those of the values; shares and ratios.
  */
-#ifndef HONE_MEASURE_H
-#define HONE_MEASURE_H
+#ifndef HONE_STAT_H
+#define HONE_STAT_H
 
 #include <hone/base.h>
 
@@ -77,36 +77,6 @@ HONE_API hone_interval hone_stat_bootstrap_clustered(const double *x, const unsi
 /* t interval of the mean of the clusters' centers; mid: that mean. Infinite ends with fewer than two clusters. */
 HONE_API hone_interval hone_stat_cluster_t(const double *x, const unsigned *cluster, size_t n, hone_stat_center center,
                                            double confidence);
-
-/* --- the machine ---------------------------------------------------------------------------------------------- */
-
-typedef struct hone_machine {
-    char cpu[128], kernel[128], governor[32], os[128];
-    int n_cpu, n_usable; /* online; in this process's affinity mask */
-    uint64_t memory_b, l1d_b, l2_b, l3_b;
-    int turbo; /* 1 on, 0 off, -1 unknown */
-    int smt;   /* as turbo */
-    bool virtual_machine;
-    bool perf_instructions; /* perf_event_open counts instructions for children */
-    bool rapl;              /* energy counters readable */
-    bool callgrind;         /* valgrind is installed */
-    bool cgroup;            /* a cgroup v2 where memory and pids are delegated to us exists */
-    char features[33]; /* hash of the instruction sets that compilers make code for, whatever else a kernel lists */
-    char hash[33];     /* of cpu, features, kernel release and memory size: part of a record's key */
-} hone_machine;
-HONE_API void hone_machine_get(hone_machine *out);
-
-/* Noise of this machine now: a fixed compute kernel timed n_rep times on the pinned core. */
-typedef struct hone_noise {
-    double rel_mad;  /* 1.4826 * MAD / median of the repeats */
-    double rel_p95;  /* (p95 - median) / median */
-    double drift;    /* |median of the last third / first third - 1| */
-    double steal;    /* share of time stolen by the hypervisor meanwhile, NAN where unknown */
-    double load1;    /* load average, one minute */
-    double clock_ns; /* smallest step seen of the clock, nanoseconds */
-    int cpu;         /* the core used */
-} hone_noise;
-HONE_API hone_rc hone_noise_measure(double seconds, hone_noise *out, hone_err *err);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,28 @@
+/* hone/artifact.h — a compiled model is loaded and run.
+ *
+ * hone/model.h is what the library itself offers; this wraps it for hone_array.
+ * Threads: an artifact is used by one thread at a time.
+ */
+#ifndef HONE_ARTIFACT_H
+#define HONE_ARTIFACT_H
+
+#include <hone/array.h>
+#include <hone/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A loaded library and an instance of its model. */
+typedef struct hone_artifact hone_artifact;
+HONE_API hone_rc hone_artifact_load(const char *path, uint32_t n_threads, hone_artifact **out, hone_err *err);
+HONE_API const hone_model *hone_artifact_model(const hone_artifact *p);
+/* out[i].data is the caller's afterwards: hone_free. */
+HONE_API hone_rc hone_artifact_run(hone_artifact *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
+                                   hone_err *err);
+HONE_API void hone_artifact_free(hone_artifact *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

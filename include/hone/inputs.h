@@ -1,0 +1,27 @@
+/* hone/inputs.h — random inputs for a compiled model.
+ *
+ * Errors: E_USAGE (a size), E_NOMEM.
+ */
+#ifndef HONE_INPUTS_H
+#define HONE_INPUTS_H
+
+#include <hone/array.h>
+#include <hone/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Inputs for a model, the same for the same seed everywhere: floats N(0, 1), integers and bools 0 or 1; symbolic sizes
+ * from "name=N,..." (sizes, may be NULL), else their smallest, at least 1. out: room for one array per input; each data
+ * is the caller's afterwards: hone_free. */
+HONE_API hone_rc hone_inputs_random(const hone_model *m, const char *sizes, uint64_t seed, hone_array *out,
+                                    hone_err *err);
+/* For a run on such inputs that ended with rc: where the model refused them and has symbolic sizes, their names are put
+ * behind err's text. Returns rc. err may be NULL. */
+HONE_API hone_rc hone_inputs_refused(const hone_model *m, hone_rc rc, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

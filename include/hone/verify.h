@@ -1,0 +1,44 @@
+/* hone/verify.h — whether a compiled model is right: against the interpreter on its graph, or against a peer.
+ *
+ * Errors: E_USAGE (a size), E_INPUT (the model refuses its inputs: its own text), E_INTERRUPTED, E_NOMEM.
+ */
+#ifndef HONE_VERIFY_H
+#define HONE_VERIFY_H
+
+#include <hone/artifact.h>
+#include <hone/ir.h>
+#include <hone/peer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_verify_options {
+    const hone_graph *graph; /* of the model: tolerances follow from it. The judge is the interpreter on it … */
+    hone_peer *peer;         /* … or, where there is one, a peer that has opened the model; then graph may be NULL */
+    const char *sizes;       /* as hone_inputs_random */
+    uint64_t n_inputs;       /* seeds 1 … n_inputs; 0: 3 */
+    double rtol, atol;       /* as hone_array_compare; both negative: 1e-3 and 1e-4, or what the types ask for */
+    void (*progress)(void *arg, uint64_t done, uint64_t total); /* before each input; may be NULL */
+    void *progress_arg;
+    const volatile int *stop;
+} hone_verify_options;
+
+/* An output, over all inputs. Where its values are rounded to 16 bits or fewer on the way, another order of a sum flips
+ * such roundings: then elements may differ by `tolerance` times the largest finite element of the judge's, and the
+ * differences by as much of it in root mean square (docs/compile.md). */
+typedef struct hone_verify_output {
+    hone_array_difference worst;
+    double tolerance;           /* 0: rtol and atol alone */
+    hone_dtype through;         /* the type that it follows from */
+    double of_largest, of_rms;  /* the largest, and the root mean square of the differences, as parts of the judge's */
+    uint64_t n_elements, n_nan; /* of the judge's; where both have NaN they agree, and nothing is known */
+} hone_verify_output;
+/* outputs: one per output of the program. *same: every output was within the tolerance every time. */
+HONE_API hone_rc hone_verify_run(hone_artifact *p, const hone_verify_options *options, hone_verify_output *outputs,
+                                 bool *same, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
