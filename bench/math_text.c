@@ -1,4 +1,5 @@
 /* bench/math_text.c — prints the functions of floats as a kernel gets them. usage: math_text DIALECT flags | text */
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/nest_c.h"
 #include "base/str.h"
 
@@ -13,7 +14,7 @@ int main(int argc, char **argv) {
         for (int k = 0; d->flags[k]; k++) printf("%s ", d->flags[k]);
         return 0;
     }
-    hn_runtime_add(&text, "base");
+    hn_cpu_add_runtime(&text, "base");
     hn_c_prelude(&text, d->vector_b / 4, UINT32_MAX);
     hn_str_addf(&text, "#define WIDTH %d\n", d->vector_b / 4);
     if (text.failed) return 1;

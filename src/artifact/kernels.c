@@ -45,7 +45,7 @@ bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *
 
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err) {
     hn_kernel_code code = {0};
-    hone_rc rc = hn_emit_reference(m->g, k->body, k->name, &m->arena, &code, err);
+    hone_rc rc = hn_emit_reference(m->g, k->body, k->name, m->dialect, &m->arena, &code, err);
     if (rc) return rc;
     k->code = code;
     k->winner = k->cc = k->flags = NULL;
@@ -107,7 +107,7 @@ static void find_room(hn_model *m, hn_kernel *k) {
     const hn_blk *b = &m->g->block[k->body];
     if (!hn_body_symbols(m->g, k->body, list, 64)) return;
     hn_dim *room = hn_alloc_n(&m->arena, b->n_result + 1u, sizeof *room);
-    for (uint32_t i = 0; room && i < m->g->block[k->body].n_result; i++) room[i] = hn_reference_room(m->g, k->body, i);
+    for (uint32_t i = 0; room && i < m->g->block[k->body].n_result; i++) room[i] = hn_kernel_room(m->g, k->body, i);
     k->room = room;
 }
 

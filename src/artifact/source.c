@@ -94,7 +94,7 @@ static bool add_runtime(const hn_model *m, uint32_t unit, const char *first, hn_
             hn_str_add(&names, " ");
             hn_str_add(&names, m->kernel[i].code.helpers);
         }
-    bool good = !names.failed && hn_runtime_add(out, names.text);
+    bool good = !names.failed && m->dialect->backend->add_runtime(out, names.text);
     hn_str_free(&names);
     return good;
 }

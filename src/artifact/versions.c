@@ -15,7 +15,8 @@
 
 static hone_rc unknown_target(const char *name, size_t n, hone_err *err) {
     hn_str known = {0};
-    for (size_t i = 0; hn_dialects[i]; i++) hn_str_addf(&known, ", %s", hn_dialects[i]->name);
+    const hn_dialect *d;
+    for (size_t i = 0; (d = hn_dialect_at(i)); i++) hn_str_addf(&known, ", %s", d->name);
     hone_rc rc = hn_fail(err, HONE_E_USAGE, "there is no target '%.*s'; known: native%s", (int)n, name,
                          known.text ? known.text : "");
     hn_str_free(&known);
@@ -29,6 +30,10 @@ static hone_rc add_target(hn_library *l, const char *name, size_t n, hone_err *e
     if (!d) return unknown_target(name, n, err);
     for (uint32_t i = 0; i < l->n_target; i++) {
         if (l->target[i] == d) return HONE_OK;
+        if (l->target[i]->backend != d->backend)
+            return hn_fail(err, HONE_E_USAGE,
+                           "targets '%s' and '%s' are of different backends; a library is for one of them",
+                           l->target[i]->name, d->name);
         if (l->target[i]->processor && d->processor && strcmp(l->target[i]->processor, d->processor) != 0)
             return hn_fail(err, HONE_E_USAGE,
                            "targets '%s' and '%s' are of different processors; a library is for one of them",

@@ -1,42 +1,49 @@
-/* backend/backend.h — a kernel's body becomes C.
+/* backend/backend.h — backends: what turns a kernel's body into code for a kind of machine.
  *
- * Two emitters give the same function of the same signature:
- *   hn_emit_reference  node by node, scalar, naive loops in row-major order, float sums in double: covers every
- * primitive but control; the fallback. hn_emit_kernel     the fused loop nest under its schedule; may decline with a
- * reason (E_UNSUPPORTED), then the reference is used and the manifest says so.
+ * A backend is a folder of this room and a row of backends.def: one const struct that says which targets it has, which
+ * nests it takes, how it spells them, and which schedules and layouts suit it. Callers ask by hn_emit_kernel and its
+ * like, which do what all backends share: lower the body to a nest, fit and apply a sketch, verify; then the backend
+ * prints. docs/how-to-add-a-backend.md.
  *
- * Generated function, for a kernel called NAME:
- *     static void NAME(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch);
- *   buf: inputs in order, then outputs in order, row-major, aligned to their
- * element (what the caller of a model hands in; all else to 64), never overlapping unless the code says
- * in_place is legal; s[i]: value of symbol i of the graph's table;  begin..end: work items of `work` (0 <= begin <= end
- * <= work; any split gives bit-identical results); scratch: scratch_b bytes, private to the call, aligned to 64. No
- * allocation, no locks, no calls but libm and the runtime's static helpers (prefix `hnr_`). An opaque kernel that
+ * Every backend gives kernels in two ways, of one signature:
+ *   reference  node by node, covers every primitive but control; the fallback.
+ *   print      the fused loop nest under its schedule; may decline with a reason (E_UNSUPPORTED), then the reference
+ *              is used and the manifest says so.
+ *
+ * A kernel is a function of the type hone_kernel_fn (hone/model.h), called so:
+ *   buf: inputs in order, then outputs in order, row-major, aligned to their element (what the caller of a model hands
+ *     in; all else to 64), never overlapping unless the code says in_place is legal;
+ *   s[i]: value of symbol i of the graph's table;
+ *   begin .. end: work items of `work` (0 <= begin <= end <= work; any split gives bit-identical results);
+ *   scratch: scratch_b bytes, private to the call, aligned to 64.
+ * No allocation, no locks, no calls but libm and the runtime's static helpers (prefix `hnr_`). An opaque kernel that
  * defines symbols has work = 1 and returns them through `int64_t *` buffers that follow the outputs in buf, one per
  * symbol; a result whose shape they decide has room for the most there can be (every element non-zero, every slice
- * different, every box kept: hn_reference_room) and is filled densely from its start.
+ * different, every box kept: hn_kernel_room) and is filled densely from its start.
  * What is emitted is ASCII; names are made by hone, never taken from a model.
  * Errors: s[-1] is the error slot, writable and 0 before a run: a kernel that meets an index out of range stores
  * HONE_MODEL_INDEX there (relaxed atomic, any work item) and uses a clamped index instead, so memory stays safe; run()
  * returns what it finds. Sizes are the caller's to check: every relation of the dimension table holds, slices stay
  * inside their input, padding is not negative (run() checks what the sizes do not prove). Whoever calls a kernel (run,
  * parity checks, tests) hands a symbol array with that slot in front.
- *
- * The runtime's text (src/backend/cpu/rt, docs/runtime.md) comes before the kernels, by hn_runtime_add.
  */
-#ifndef HN_EMIT_H
-#define HN_EMIT_H
+#ifndef HN_BACKEND_H
+#define HN_BACKEND_H
 
+#include "base/str.h"
 #include "ir/graph.h"
 #include "sketch/sketch.h"
 
 #include <hone/device.h>
 
-typedef struct hn_dialect { /* one row per instruction set in src/backend/cpu/dialects.c; bytes and flags only, never a
-                               CPU's name */
-    const char *name, *summary; /* native is resolved to one of these: "generic", "x86-64-v3", "x86-64-v4",
-                                   "x86-64-v4-vnni", "aarch64" */
-    int vector_b;               /* width of a vector register; 0: scalar code */
+typedef struct hn_backend hn_backend;
+
+/* A target: what --target names. Facts of an instruction set that mean nothing on a backend's machines stay 0. */
+typedef struct hn_dialect {
+    const hn_backend *backend;
+    const char *name,
+        *summary; /* "generic", "x86-64-v3" …; stored in artifacts: never rename. Unique in all backends */
+    int vector_b; /* width of a vector register; 0: scalar code */
     int n_registers;
     bool fma;                 /* a multiply-add that rounds once is one instruction */
     bool bytes;               /* products of words' bytes, added up, are one instruction */
@@ -47,12 +54,10 @@ typedef struct hn_dialect { /* one row per instruction set in src/backend/cpu/di
     const char *compiler;     /* of another family's machines, where no compiler is named; NULL: cc */
     const char *emulator;     /* that runs it on machines of another family, or NULL */
 } hn_dialect;
-extern const hn_dialect *const hn_dialects[];         /* NULL-terminated */
-const hn_dialect *hn_dialect_named(const char *name); /* "native": from CPUID; NULL when unknown */
 
 typedef struct hn_kernel_code {
-    const char *text;    /* the C function, with its static tables; in the arena */
-    const char *helpers; /* names of runtime parts it needs, blank-separated (files of src/backend/cpu/rt) */
+    const char *text;    /* the function, with its static tables; in the arena */
+    const char *helpers; /* names of the runtime's parts that it needs, blank-separated (hn_backend.add_runtime) */
     hn_dim work;         /* number of independent work items; 0: too long an expression, the product of work_by */
     const hn_dim *work_by;
     uint32_t n_work_by;
@@ -63,8 +68,6 @@ typedef struct hn_kernel_code {
         *schedule; /* one line, for the manifest, and input of the same call: "gemm rows=12 cols=2", "reference" */
 } hn_kernel_code;
 
-hone_rc hn_emit_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out,
-                          hone_err *err);
 /* How a kernel is to be emitted. */
 typedef struct hn_emit_how {
     const hn_dialect *dialect;
@@ -72,10 +75,41 @@ typedef struct hn_emit_how {
     bool relaxed;
     const char *schedule; /* text of sketch/sketch.h; NULL: the first sketch that fits, with its cost model's knobs */
 } hn_emit_how;
-/* A dialect's vectors with a device's caches and rates; NULL: this machine's table (hone_device_get). A device of
- * another instruction set, other vectors, gives usual sizes. */
+
+#define HN_BIT(kind) (1u << (kind)) /* of hn_backend.loops and .spaces */
+enum { HN_BACKEND_VERSION = 1 };    /* of this struct */
+
+struct hn_backend {
+    int version;
+    const char *name, *summary;
+    const hn_dialect *const *dialects; /* its targets, NULL-terminated */
+
+    unsigned loops, spaces;           /* which nests it takes: bits of hn_loop_kind and of hn_space */
+    const hn_sketch *const *sketches; /* schedules that suit it, the most specific first; NULL-terminated */
+
+    /* A scheduled, verified nest of those loops and spaces as a function: sets text, helpers and scratch_b of *out.
+     * E_UNSUPPORTED: it has no form here. NULL: the backend takes no nests. */
+    hone_rc (*print)(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err);
+    /* The body node by node, of the same meaning: all of *out. */
+    hone_rc (*reference)(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);
+    /* Appends the parts of the runtime's text that are named (blank-separated, any order, repeats allowed) and those
+     * that they need, each once, in the order in which they compile. False: an unknown name. */
+    bool (*add_runtime)(hn_str *out, const char *names);
+
+    /* The figures that schedules of this target are made for, on this device. */
+    hn_machine (*machine)(const hn_dialect *d, const hone_device *device);
+};
+
+extern const hn_backend *const hn_backends[]; /* NULL-terminated: the rows of backends.def */
+const hn_dialect *hn_dialect_at(size_t i);    /* of all backends, one after the other; NULL past the last */
+/* "native": the instruction set of this machine's processor. NULL: unknown. */
+const hn_dialect *hn_dialect_named(const char *name);
+
+/* A target's figures on a device; NULL: this machine's table (hone_device_get). */
 hn_machine hn_machine_of(const hn_dialect *d, const hone_device *device);
 
+hone_rc hn_emit_reference(hn_graph *g, hn_block body, const char *name, const hn_dialect *d, hn_arena *a,
+                          hn_kernel_code *out, hone_err *err);
 /* E_UNSUPPORTED: the body has no nest, or no sketch could be applied and written. A schedule that is asked for by text
  * is taken or refused (E_INPUT: it does not fit, or its knobs do not), never replaced. */
 hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char *name, const hn_emit_how *how,
@@ -90,20 +124,11 @@ typedef struct hn_sketch_fit {
 size_t hn_emit_sketches(hn_graph *g, hn_block body, const char *kind, const hn_emit_how *how, hn_arena *a,
                         hn_sketch_fit *list, size_t room);
 
-/* For tests of parity alone: the same text with one arithmetic operation of the function's body turned into another (an
- * addition into a subtraction, a product into a sum, an accumulation dropped …), so that it computes something else.
- * `which` counts the operations that can be turned; NULL past the last. In the arena. */
-const char *hn_emit_fault(const char *text, const char *name, unsigned which, hn_arena *a);
-
+/* Do a node's outputs have sizes that it alone decides? Then the most elements that output k of it can have. */
+bool hn_defines_sizes(const hn_node *n);
+hn_dim hn_most_elements(hn_graph *g, const hn_node *n, size_t k);
 /* The most elements that output `index` of a body's one symbol-defining node can have, over its other symbols; 0 where
  * the body defines none (then the type says it). */
-hn_dim hn_reference_room(hn_graph *g, hn_block body, size_t index);
-
-/* Text of the runtime (src/backend/cpu/rt/NAME.h), carried in the library; NULL when there is no such part. */
-const char *hn_runtime_text(const char *name);
-/* Appends the parts named (blank-separated, any order, repeats allowed) and those that they need, each once, in the
- * order in which they compile. False: an unknown name. */
-struct hn_str;
-bool hn_runtime_add(struct hn_str *out, const char *names);
+hn_dim hn_kernel_room(hn_graph *g, hn_block body, size_t index);
 
 #endif

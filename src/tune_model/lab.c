@@ -464,12 +464,12 @@ static void add_lean(hn_str *out, const char *text) {
     }
 }
 
-static hone_rc write_source(const char *path, const hn_kernel_code *code, const char *kernel, unsigned pad_b, bool lean,
-                            hone_err *err) {
+static hone_rc write_source(const hn_backend *b, const char *path, const hn_kernel_code *code, const char *kernel,
+                            unsigned pad_b, bool lean, hone_err *err) {
     hn_str text = {0}, names = {0}, runtime = {0};
     hn_str_addf(&names, "base %s", code->helpers ? code->helpers : "");
     hn_str_add(&text, "#define _GNU_SOURCE\n");
-    bool known = !names.failed && hn_runtime_add(&runtime, names.text) && !runtime.failed;
+    bool known = !names.failed && b->add_runtime(&runtime, names.text) && !runtime.failed;
     if (known && lean)
         add_lean(&text, runtime.text);
     else if (known)
@@ -498,8 +498,8 @@ hone_rc hn_lab_build_start(hn_model *m, const char *dir, const char *name, const
     snprintf(b->source, sizeof b->source, "%s.c", name);
     snprintf(b->library, sizeof b->library, "%s.so", name);
     char *path = hn_format(a, "%s/%s", dir, b->source);
-    hone_rc rc =
-        path ? write_source(path, code, kernel, how.pad_b, how.lean, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = path ? write_source(m->dialect->backend, path, code, kernel, how.pad_b, how.lean, err)
+                      : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc) return rc;
     const char *const rest[] = {"-shared", "-s",       "-nostartfiles", "-Wl,--build-id=none",
                                 "-o",      b->library, b->source,       "-lm"};

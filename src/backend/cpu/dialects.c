@@ -4,14 +4,12 @@
  * All rows: signed arithmetic wraps (the IR's integers do), no multiply and add is contracted on the compiler's own
  * account (one rounding per operation; where a fused one is wanted the text says so), errno is nobody's business.
  */
-#include "backend/backend.h"
-
-#include <hone/device.h>
-
-#include <string.h>
+#include "backend/cpu/cpu.h"
 
 #define COMMON                                                                                                         \
     "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-Wno-psabi"
+
+extern const hn_backend hn_backend_cpu;
 
 static const char *const plain[] = {COMMON, NULL};
 static const char *const v3[] = {COMMON, "-march=x86-64-v3", NULL};
@@ -27,15 +25,21 @@ static const char *const arm[] = {COMMON, "-march=armv8-a", NULL};
            "__builtin_cpu_supports(\"avx512cd\") && __builtin_cpu_supports(\"avx512dq\") && "                          \
            "__builtin_cpu_supports(\"avx512vl\")"
 
-static const hn_dialect scalar_row = {
-    .name = "scalar", .summary = "C without vectors, for any compiler", .flags = plain, .rank = -1, .offered = "1"};
-static const hn_dialect generic_row = {.name = "generic",
+static const hn_dialect scalar_row = {.backend = &hn_backend_cpu,
+                                      .name = "scalar",
+                                      .summary = "C without vectors, for any compiler",
+                                      .flags = plain,
+                                      .rank = -1,
+                                      .offered = "1"};
+static const hn_dialect generic_row = {.backend = &hn_backend_cpu,
+                                       .name = "generic",
                                        .summary = "vectors of 16 bytes, no instruction set assumed",
                                        .vector_b = 16,
                                        .n_registers = 16,
                                        .flags = plain,
                                        .offered = "1"};
-static const hn_dialect v3_row = {.name = "x86-64-v3",
+static const hn_dialect v3_row = {.backend = &hn_backend_cpu,
+                                  .name = "x86-64-v3",
                                   .summary = "AVX2 and FMA",
                                   .vector_b = 32,
                                   .n_registers = 16,
@@ -44,7 +48,8 @@ static const hn_dialect v3_row = {.name = "x86-64-v3",
                                   .processor = "x86-64",
                                   .rank = 3,
                                   .offered = X86_V3};
-static const hn_dialect v4_row = {.name = "x86-64-v4",
+static const hn_dialect v4_row = {.backend = &hn_backend_cpu,
+                                  .name = "x86-64-v4",
                                   .summary = "AVX-512 (F, BW, CD, DQ, VL)",
                                   .vector_b = 64,
                                   .n_registers = 32,
@@ -53,7 +58,8 @@ static const hn_dialect v4_row = {.name = "x86-64-v4",
                                   .processor = "x86-64",
                                   .rank = 4,
                                   .offered = X86_V4};
-static const hn_dialect v4_vnni_row = {.name = "x86-64-v4-vnni",
+static const hn_dialect v4_vnni_row = {.backend = &hn_backend_cpu,
+                                       .name = "x86-64-v4-vnni",
                                        .summary = "AVX-512 with products of bytes (VNNI)",
                                        .vector_b = 64,
                                        .n_registers = 32,
@@ -63,7 +69,8 @@ static const hn_dialect v4_vnni_row = {.name = "x86-64-v4-vnni",
                                        .processor = "x86-64",
                                        .rank = 5,
                                        .offered = X86_V4 " && __builtin_cpu_supports(\"avx512vnni\")"};
-static const hn_dialect arm_row = {.name = "aarch64",
+static const hn_dialect arm_row = {.backend = &hn_backend_cpu,
+                                   .name = "aarch64",
                                    .summary = "Armv8 with Advanced SIMD",
                                    .vector_b = 16,
                                    .n_registers = 32,
@@ -75,15 +82,4 @@ static const hn_dialect arm_row = {.name = "aarch64",
                                    .compiler = "aarch64-linux-gnu-gcc",
                                    .emulator = "qemu-aarch64"};
 
-const hn_dialect *const hn_dialects[] = {&generic_row, &v3_row, &v4_row, &v4_vnni_row, &arm_row, &scalar_row, NULL};
-
-const hn_dialect *hn_dialect_named(const char *name) {
-    hone_device here;
-    if (!name || !strcmp(name, "native")) {
-        hone_device_detect(&here);
-        name = here.isa;
-    }
-    for (size_t i = 0; hn_dialects[i]; i++)
-        if (!strcmp(hn_dialects[i]->name, name)) return hn_dialects[i];
-    return NULL;
-}
+const hn_dialect *const hn_cpu_dialects[] = {&generic_row, &v3_row, &v4_row, &v4_vnni_row, &arm_row, &scalar_row, NULL};

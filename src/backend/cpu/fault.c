@@ -4,7 +4,7 @@
  * Works on the text that hn_emit_kernel gives: on lines that define a value or update an accumulator, outside square
  * brackets and conditions. Addresses are left alone, so a fault is a wrong value, never a wild access.
  */
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 
 #include <ctype.h>
 #include <string.h>

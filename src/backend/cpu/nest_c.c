@@ -359,16 +359,14 @@ static bool items(hn_c *c, hn_st first) {
         while (inner && n->st[inner].kind == HN_ST_LET) inner = n->st[inner].next;
         at = inner;
     }
-    for (int k = depth; k-- > 0;) {
+    for (int k = depth; k-- > 1;) {
         hn_str extent = {0};
         hn_c_ix(c, &extent, n->extent[var[k]], "0");
-        if (k)
-            hn_c_line(c, "const int64_t i%u = w_ %% (%s);", var[k], extent.text);
-        else
-            hn_c_line(c, "const int64_t i%u = w_;", var[k]);
-        if (k) hn_c_line(c, "w_ /= (%s);", extent.text);
+        hn_c_line(c, "const int64_t i%u = w_ %% (%s);", var[k], extent.text);
+        hn_c_line(c, "w_ /= (%s);", extent.text);
         hn_str_free(&extent);
     }
+    hn_c_line(c, "const int64_t i%u = w_;", var[0]);
     bool fine = true;
     at = first;
     for (int k = 0; k < depth && fine; k++) { /* definitions between the parallel loops, then the innermost body */

@@ -1,4 +1,4 @@
-/* backend/cpu/nest_c.h — a scheduled nest as the body of a C function. Private to src/emit.
+/* backend/cpu/nest_c.h — a scheduled nest as the body of a C function. Private to the backend.
  *
  * Iterations of unroll and vector loops are lanes (nest/nest.h): a statement is written once per combination of the
  * unroll lanes it depends on, with vector types where it depends on the vector loop. C names: p0, r0, t0 (buffers),
@@ -28,6 +28,12 @@ typedef struct hn_c_base {
     unsigned id;
 } hn_c_base;
 
+typedef struct hn_c_guard hn_c_guard; /* the name of a guard in c->folds, and the one written before it */
+struct hn_c_guard {
+    const char *name;
+    const hn_c_guard *next;
+};
+
 typedef struct hn_c {
     hn_nest *n;
     hn_str *out;
@@ -48,15 +54,18 @@ typedef struct hn_c {
     bool *inlined;                /* scalars written where they are used */
     hn_c_base base[HN_BASES_MAX]; /* of the loops being written */
     unsigned n_base, n_base_ever;
-    hn_str *folds;   /* functions that few kernels need: folds of a vector's lanes, rounding, squares */
-    const char *why; /* first reason why it cannot be written */
+    uint32_t *symbol, n_symbol; /* that the text written so far reads, each once */
+    bool *is_used;              /* scratch, by symbol */
+    const hn_c_guard *guards;   /* of what stands in folds */
+    hn_str *folds;              /* functions that few kernels need: folds of a vector's lanes, rounding, squares */
+    const char *why;            /* first reason why it cannot be written */
 } hn_c;
 
 /* nest_c_index.c */
 uint32_t hn_c_ix_mask(const hn_c *c, hn_ix i);
 /* lane: text for the vector loop's variable ("0", "l"). */
 void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane);
-void hn_c_dim(hn_c *c, hn_str *out, hn_dim d);
+void hn_c_dim(hn_c *c, hn_str *out, hn_dim d); /* text that is dropped again: set c->n_symbol back as well */
 /* The letter of a buffer's name. */
 char hn_c_letter(hn_space s);
 const char *hn_c_pointee(const hn_nbuf *b); /* what a pointer to it points at, behind "hnr_" */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <string.h>
+
 int hn_c_vector_lane(const hn_c *c) {
     for (int k = 0; k < c->n_lane; k++)
         if (c->lane[k].vector) return k;
@@ -32,6 +34,16 @@ uint32_t hn_c_ix_mask(const hn_c *c, hn_ix i) {
     return mask;
 }
 
+static void note_symbols(hn_c *c, hn_dim d) {
+    bool *used = c->is_used;
+    size_t n = hn_dims_symbols(c->n->dims);
+    memset(used, 0, n * sizeof *used);
+    hn_dim_mark(c->n->dims, d, used);
+    for (uint32_t k = 0; k < c->n_symbol; k++) used[c->symbol[k]] = false;
+    for (uint32_t i = 0; i < n; i++)
+        if (used[i]) c->symbol[c->n_symbol++] = i;
+}
+
 void hn_c_dim(hn_c *c, hn_str *out, hn_dim d) {
     int64_t v;
     if (hn_dim_is_int(c->n->dims, d, &v)) {
@@ -41,6 +53,7 @@ void hn_c_dim(hn_c *c, hn_str *out, hn_dim d) {
             hn_str_addf(out, v < 0 ? "(%lld)" : "%lld", (long long)v);
         return;
     }
+    note_symbols(c, d);
     hn_str_add(out, "(");
     hn_dim_print_c(c->n->dims, d, "s_", out);
     hn_str_add(out, ")");

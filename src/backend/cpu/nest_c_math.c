@@ -1,5 +1,6 @@
 /* backend/cpu/nest_c_math.c — functions on vectors of floats: which there are, and the text of
  * src/backend/cpu/rt/math_*.h for one width. docs/math.md has their errors. */
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/nest_c.h"
 
 #include <stdio.h>

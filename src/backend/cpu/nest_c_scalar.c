@@ -310,6 +310,7 @@ static void let(hn_c *c, hn_sv id) {
             one(c, &value, x, "0");
         hn_c_line(c, "const %s %s = %s;", hn_c_type(x->dtype), name.text, value.text ? value.text : "0");
     } else {
+        uint32_t symbols = c->n_symbol;
         hn_c_vtype(c, &type, x->dtype);
         if (vector_value(c, &value, x, c->n->sv[id].n_guard > 0)) {
             bool keep = is_shared(c, id, x);
@@ -317,6 +318,7 @@ static void let(hn_c *c, hn_sv id) {
             if (keep) hn_c_line(c, "HNK_KEEP(%s);", name.text);
         } else {
             hn_str_free(&value);
+            c->n_symbol = symbols;
             one(c, &value, x, "l");
             hn_c_line(c, "%s %s;", type.text, name.text);
             hn_c_line(c, "for (int l = 0; l < %d; l++) %s[l] = %s(%s);", c->width, name.text,

@@ -150,10 +150,12 @@ void hn_c_template(hn_str *out, const char *text, int width, hone_dtype t) {
 }
 
 bool hn_c_once(hn_c *c, const char *guard) {
-    char head[80];
-    snprintf(head, sizeof head, "#ifndef %s\n", guard);
-    if (c->folds->text && strstr(c->folds->text, head)) return false;
-    hn_str_addf(c->folds, "%s#define %s\n", head, guard);
+    for (const hn_c_guard *g = c->guards; g; g = g->next)
+        if (!strcmp(g->name, guard)) return false;
+    hn_c_guard *new = HN_NEW(c->n->a, hn_c_guard);
+    const char *name = hn_strdup(c->n->a, guard);
+    if (new &&name) *new = (hn_c_guard){name, c->guards}, c->guards = new;
+    hn_str_addf(c->folds, "#ifndef %s\n#define %s\n", guard, guard);
     return true;
 }
 

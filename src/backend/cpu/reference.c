@@ -5,6 +5,7 @@
  * one node is split into work items by its row's unit; one whose nodes all go row by row over one outermost dimension
  * (reference_rows.c) has one item per row and keeps its intermediates for one row only; any other is one item.
  */
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/reference_int.h"
 
 #include <inttypes.h>
@@ -51,26 +52,6 @@ static const hn_ref_row by_op[HN_N_OPS] = {
 static const hn_ref_row *row_of(hn_op op) { return by_op[op].emit ? &by_op[op] : &by_class[hn_op_of(op)->cls]; }
 
 static const hn_node *node_at(const hn_ref *e, uint32_t i) { return &e->g->node[e->body->node[i]]; }
-
-/* --- symbols that a node defines --------------------------------------------------------------------------------- */
-
-static bool defines(const hn_node *n) { return n->op == HN_OP_NONZERO || n->op == HN_OP_UNIQUE || n->op == HN_OP_NMS; }
-
-/* The most elements that output k of a symbol-defining node can have. */
-static hn_dim most(hn_graph *g, const hn_node *n, size_t k) {
-    hn_dims *t = g->dims;
-    const hn_type *in = hn_type_of(g, n->in[n->op == HN_OP_NMS]);
-    hn_dim all = hn_type_count(g, in);
-    if (n->op == HN_OP_NONZERO) return hn_dim_mul(t, all, hn_dim_int(t, in->rank));
-    if (n->op == HN_OP_NMS) return hn_dim_mul(t, all, hn_dim_int(t, 3));
-    return k == 0 ? all : in->dim[hn_attr_i(n, HN_A_AXIS, 0)];
-}
-
-hn_dim hn_reference_room(hn_graph *g, hn_block body, size_t index) {
-    hn_val v = g->block[body].result[index];
-    const hn_node *n = hn_def(g, v);
-    return n && defines(n) ? most(g, n, g->value[v].index) : 0;
-}
 
 /* --- where values live ------------------------------------------------------------------------------------------- */
 
@@ -126,8 +107,8 @@ static void place_outputs(hn_ref *e) {
             e->at[v] = e->at[n->in[0]];
             continue;
         }
-        hn_dim count =
-            defines(n) ? most(e->g, n, k) : hn_ref_product(e, t, e->rows ? hn_ref_lead(e, t) + 1 : 0, t->rank);
+        hn_dim count = hn_defines_sizes(n) ? hn_most_elements(e->g, n, k)
+                                           : hn_ref_product(e, t, e->rows ? hn_ref_lead(e, t) + 1 : 0, t->rank);
         const char *name = hn_format(e->a, "t%u", e->n_temp), *raw = hn_format(e->a, "m%u", e->n_temp++);
         hn_dim size_b = hn_dim_mul(e->g->dims, count, hn_dim_int(e->g->dims, (int64_t)hn_ref_size_b(e, v)));
         hn_ref_scratch(e, raw, size_b);
@@ -210,7 +191,7 @@ static void emit_nodes(hn_ref *e, const char *name) {
         e->n = node_at(e, i);
         const hn_ref_row *row = row_of(e->n->op);
         if (!row->emit) hn_ref_decline(e, "it is no operation of a kernel");
-        if (defines(e->n) && !e->alone) hn_ref_decline(e, "it decides sizes and must be a kernel of its own");
+        if (hn_defines_sizes(e->n) && !e->alone) hn_ref_decline(e, "it decides sizes and must be a kernel of its own");
         if (e->rc) return;
         if (e->n->op == HN_OP_CONST) continue;
         place_outputs(e);
@@ -250,9 +231,7 @@ static void add_indented(hn_str *out, const char *text) {
 }
 
 static void assemble(hn_ref *e, const char *name, hn_str *out) {
-    hn_str_addf(out,
-                "%sstatic void %s(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch) {\n",
-                e->tables.text ? e->tables.text : "", name);
+    hn_str_addf(out, "%s" HN_KERNEL_HEAD, e->tables.text ? e->tables.text : "", name);
     hn_str_add(out, "    (void)buf, (void)s, (void)scratch;\n    if (begin >= end) return;\n");
     for (size_t i = 0; i < hn_dims_symbols(e->g->dims); i++)
         if (e->used[i]) hn_str_addf(out, "    const int64_t s%zu = s[%zu];\n", i, i);
@@ -278,8 +257,8 @@ static hone_rc finish(hn_ref *e, const char *name, hn_kernel_code *out) {
     return rc;
 }
 
-hone_rc hn_emit_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out,
-                          hone_err *err) {
+hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out,
+                         hone_err *err) {
     hn_ref e = {.g = g, .body = &g->block[body], .a = a, .err = err, .parts = "base convert"};
     hn_kernel_code code = {0};
     e.at = HN_NEW_N(a, const char *, g->n_value);
@@ -289,7 +268,7 @@ hone_rc hn_emit_reference(hn_graph *g, hn_block body, const char *name, hn_arena
     plan(&e, &code);
     place_ports(&e);
     for (uint32_t i = 0; i < e.body->n_node; i++)
-        if (defines(node_at(&e, i)))
+        if (hn_defines_sizes(node_at(&e, i)))
             hn_ref_add(&e, "int64_t *const defined = (int64_t *)buf[%u];\n", e.body->n_param + e.body->n_result);
     emit_nodes(&e, name);
     if (!e.rc) copy_results(&e);

@@ -1,6 +1,6 @@
 /* backend/cpu/runtime.c — carries the texts of src/backend/cpu/rt and src/ir/philox.h in the library (paths: from the
  * root, where the Makefile runs the compiler), and knows which needs which. */
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ static bool mark(const char *names, uint32_t *wanted) {
     return true;
 }
 
-bool hn_runtime_add(hn_str *out, const char *names) {
+bool hn_cpu_add_runtime(hn_str *out, const char *names) {
     uint32_t wanted = 0;
     if (!mark(names, &wanted)) return false;
     for (size_t i = N_PARTS; i-- > 0;) /* needs stand in front: one walk from the end finds all */

@@ -239,7 +239,7 @@ static bool add_random(uint64_t seed) {
     snprintf(k->name, sizeof k->name, "seed %llu", (unsigned long long)seed);
     snprintf(id, sizeof id, "k%zu", all.n);
     hone_rc rc = hn_graph_ok(k->g) ? hn_verify(k->g, &err) : hn_fail(&err, HONE_E_INPUT, "%s", k->g->err.text);
-    if (!rc) rc = hn_emit_reference(k->g, 0, id, &k->a, &k->code, &err);
+    if (!rc) rc = hn_cpu_reference(k->g, 0, id, &k->a, &k->code, &err);
     if (rc) printf("# %s: %s\n", k->name, err.text);
     all.n++;
     return !rc;

@@ -6,7 +6,7 @@
 #ifndef HN_REFERENCE_LAB_H
 #define HN_REFERENCE_LAB_H
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/rng.h"
 #include "base/str.h"
@@ -53,7 +53,7 @@ static inline lab_kernel *lab_add(lab *l, const char *text, const char *name) {
     sprintf(whole, "ir 1\n%s", text);
     snprintf(id, sizeof id, "k%zu", l->n);
     hone_rc rc = hn_parse(whole, strlen(whole), "test", &k->g, &err);
-    if (!rc) rc = hn_emit_reference(k->g, 0, id, &k->a, &k->code, &err);
+    if (!rc) rc = hn_cpu_reference(k->g, 0, id, &k->a, &k->code, &err);
     if (rc) {
         ok(0, "%s: emitted", name);
         printf("# %s\n%s", err.text, whole);
@@ -68,7 +68,7 @@ static inline bool lab_write(const lab *l, const char *path, size_t from, size_t
     FILE *f = fopen(path, "w");
     hn_str parts = {0}, rt = {0};
     for (size_t i = from; i < to; i++) hn_str_addf(&parts, "%s ", l->kernel[i].code.helpers);
-    bool good = f && hn_runtime_add(&rt, parts.text ? parts.text : "");
+    bool good = f && hn_cpu_add_runtime(&rt, parts.text ? parts.text : "");
     if (good) fputs(rt.text ? rt.text : "", f);
     for (size_t i = from; good && i < to; i++) fputs(l->kernel[i].code.text, f);
     for (size_t i = from; good && table && i < to; i++)
@@ -206,7 +206,7 @@ static inline size_t lab_outputs(lab_kernel *k, const int64_t *symbol, lab_run *
     bool defines = false;
     for (uint32_t i = 0; i < b->n_result; i++) {
         const hn_type *t = hn_type_of(k->g, b->result[i]);
-        hn_dim room = hn_reference_room(k->g, 0, i);
+        hn_dim room = hn_kernel_room(k->g, 0, i);
         defines = defines || room;
         size_t n = lab_size_b(t->dtype, lab_dim(k, room ? room : hn_type_count(k->g, t), symbol));
         void *p = malloc(n);

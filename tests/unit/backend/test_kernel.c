@@ -1,7 +1,7 @@
 /* Kernels as C against the interpreter: every case is emitted for several dialects, compiled into one library each, and
  * run on random and on edge inputs, for several splits of its work items, which must agree bit by bit. Those for
  * another processor run under its emulator. */
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "base/fs.h"
 #include "base/str.h"
 #include "ir/interp.h"
@@ -219,7 +219,7 @@ static const char *schedule_of(const char *name, const hn_dialect *d) {
 
 static void emit_all(built *b, const hn_dialect *d, hn_str *source) {
     hn_emit_how how = how_for(d);
-    hn_runtime_add(source, "base convert scalar");
+    hn_cpu_add_runtime(source, "base convert scalar");
     for (int i = 0; i < N_CASES; i++) {
         how.schedule = schedule_of(cases[i].name, d);
         char name[32];
@@ -298,7 +298,7 @@ static void faults(const char *dir) {
     hn_str source = {0};
     built b[sizeof which / sizeof *which] = {{0}};
     int index[sizeof which / sizeof *which], first[sizeof which / sizeof *which + 1] = {0}, total = 0;
-    hn_runtime_add(&source, "base convert scalar");
+    hn_cpu_add_runtime(&source, "base convert scalar");
     for (size_t w = 0; w < sizeof which / sizeof *which; w++) {
         for (index[w] = 0; index[w] < N_CASES && strcmp(cases[index[w]].name, which[w]) != 0;) index[w]++;
         hn_str text = {0};
@@ -462,7 +462,7 @@ static void skipping(const char *dir) {
     static built b[N_SKIPS][WAYS];
     const hn_dialect *d = hn_dialect_named("native");
     hn_str source = {0};
-    hn_runtime_add(&source, "base convert scalar");
+    hn_cpu_add_runtime(&source, "base convert scalar");
     for (size_t i = 0; i < N_SKIPS; i++)
         for (int w = 0; w < WAYS; w++) {
             hn_emit_how how = how_for(d);
@@ -630,8 +630,8 @@ int main(int argc, char **argv) {
     hone_err err;
     if (!ok(mkdtemp(dir), "emit/folder")) return done_testing();
     const char *only = argc > 1 ? argv[1] : NULL;
-    for (size_t i = 0; hn_dialects[i]; i++)
-        if (is_tried(hn_dialects[i], only)) dialect(hn_dialects[i], dir);
+    for (size_t i = 0; hn_cpu_dialects[i]; i++)
+        if (is_tried(hn_cpu_dialects[i], only)) dialect(hn_cpu_dialects[i], dir);
     if (!only || !strcmp(only, "faults")) faults(dir);
     if (!only || !strcmp(only, "skip")) skipping(dir);
     if (!only || !strcmp(only, "registers")) registers();

@@ -1,7 +1,7 @@
 /* Functions of floats (src/backend/cpu/rt/math_*.h) for every dialect that this machine runs, against libm in double:
  * 2^20 floats of all exponents and what lies around the places where a formula gives way to another; with HONE_LONG
  * every float there is. A whole vector and a single float must give the same bits. */
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/nest_c.h"
 #include "base/fs.h"
 #include "base/str.h"
@@ -296,8 +296,8 @@ static bool source_of(const hn_dialect *d, hn_str *out) {
     hn_str_addf(&path, "%s/tests/unit/backend/math_judge.h", getenv("HONE_ROOT") ? getenv("HONE_ROOT") : ".");
     bool fine = hn_read_file(path.text, &judge, &n, &err) == HONE_OK;
     hn_str_add(out, "#include <stdbool.h>\n");
-    hn_runtime_add(out, "convert"); /* with base */
-    hn_c_prelude(out, 1, 1);        /* widths in turn, as several kernels of one file have them */
+    hn_cpu_add_runtime(out, "convert"); /* with base */
+    hn_c_prelude(out, 1, 1);            /* widths in turn, as several kernels of one file have them */
     hn_c_prelude(out, width, UINT32_MAX);
     hn_c_prelude(out, 1, UINT32_MAX);
     remainders_text(out, width);

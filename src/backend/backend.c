@@ -1,0 +1,39 @@
+/* backend/backend.c — the table of backends, and their targets. */
+#include "backend/backend.h"
+
+#include <string.h>
+
+#define HN_BACKEND(name) extern const hn_backend hn_backend_##name;
+#include "backend/backends.def"
+#undef HN_BACKEND
+
+const hn_backend *const hn_backends[] = {
+#define HN_BACKEND(name) &hn_backend_##name,
+#include "backend/backends.def"
+#undef HN_BACKEND
+    NULL};
+
+const hn_dialect *hn_dialect_at(size_t i) {
+    for (size_t b = 0; hn_backends[b]; b++)
+        for (size_t k = 0; hn_backends[b]->dialects[k]; k++)
+            if (i-- == 0) return hn_backends[b]->dialects[k];
+    return NULL;
+}
+
+const hn_dialect *hn_dialect_named(const char *name) {
+    hone_device here;
+    const hn_dialect *d;
+    if (!name || !strcmp(name, "native")) {
+        hone_device_detect(&here);
+        name = here.isa;
+    }
+    for (size_t i = 0; (d = hn_dialect_at(i)); i++)
+        if (!strcmp(d->name, name)) return d;
+    return NULL;
+}
+
+hn_machine hn_machine_of(const hn_dialect *d, const hone_device *device) {
+    hone_device here;
+    if (!device) hone_device_get(&here), device = &here;
+    return d->backend->machine(d, device);
+}

@@ -1,0 +1,30 @@
+/* backend/cpu/cpu.h — the CPU backend, whose targets are instruction sets: kernels as C with GNU vector types.
+ *
+ * kernel.c and nest_c*.c print nests, reference*.c bodies node by node, runtime.c carries the C text that both call
+ * (rt/). Private to the folder.
+ */
+#ifndef HN_CPU_H
+#define HN_CPU_H
+
+#include "backend/backend.h"
+
+/* The head of a kernel's definition (backend/backend.h), for one name. */
+#define HN_KERNEL_HEAD                                                                                                 \
+    "static void %s(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch) {\n"
+
+extern const hn_dialect *const hn_cpu_dialects[]; /* dialects.c */
+
+/* As hn_backend has them. */
+hone_rc hn_cpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err);
+hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);
+bool hn_cpu_add_runtime(hn_str *out, const char *names);
+
+/* Text of the runtime (rt/NAME.h), carried in the library; NULL when there is no such part. */
+const char *hn_runtime_text(const char *name);
+
+/* For tests of parity alone: the same text with one arithmetic operation of the function's body turned into another (an
+ * addition into a subtraction, a product into a sum, an accumulation dropped …), so that it computes something else.
+ * `which` counts the operations that can be turned; NULL past the last. In the arena. */
+const char *hn_emit_fault(const char *text, const char *name, unsigned which, hn_arena *a);
+
+#endif
