@@ -1,0 +1,27 @@
+/* gguf/blocks.h — the element types of GGUF: sizes, and their values as floats.
+ *
+ * A row of a tensor is stored as blocks of `elements`. What decode gives is exact: the float nearest to the value that
+ * the format defines where that is computed in floats as the format's reference does. Source: gguf.md's table and
+ * ggml's description of its types; held bit for bit against the PyPI package `gguf` by tests/py.
+ */
+#ifndef HN_BLOCKS_H
+#define HN_BLOCKS_H
+
+#include <hone/base.h>
+
+typedef struct hn_block_type {
+    uint32_t id;
+    const char *name;
+    uint32_t elements, size_b;
+    void (*decode)(const uint8_t *block, float *out); /* NULL: values of this type are not read */
+} hn_block_type;
+
+/* The row of a number in a file, of a name ("Q4_K"), or the i-th of all; NULL: there is none. */
+const hn_block_type *hn_block_type_of(uint32_t id);
+const hn_block_type *hn_block_type_named(const char *name);
+const hn_block_type *hn_block_type_at(size_t i);
+
+/* n elements (whole blocks) as floats. Data may be unaligned. The type must have a decode. */
+void hn_block_decode(const hn_block_type *t, const uint8_t *data, uint64_t n, float *out);
+
+#endif
