@@ -11,7 +11,7 @@
  *   3. a tensor's row is whole blocks; its bytes lie inside its file, at a multiple of the alignment;
  *   4. no two tensors share bytes;
  *   5. the shards of a model are those that the first one announces, each once.
- * Source: the format's description in ggml's docs/gguf.md.
+ * Source: the format's description in ggml's own description.
  */
 #ifndef HN_GGUF_H
 #define HN_GGUF_H
