@@ -42,7 +42,7 @@ UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
 HELPER_BIN := $(HELPER_SRC:%.c=$(BUILD)/%)
 FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
-.PHONY: all lib help python python-extension unit-tests objects print-cflags deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
+.PHONY: all lib help python python-extension unit-tests objects print-cflags print-san deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -158,6 +158,8 @@ unit-tests: $(UNIT_BIN) $(FUZZ_REPLAY) $(HELPER_BIN)
 objects: $(LIB_OBJ) $(CLI_OBJ) $(BENCH_OBJ)
 print-cflags:
 	@echo $(ALL_CFLAGS)
+print-san:
+	@echo '$(SAN)'
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14

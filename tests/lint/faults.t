@@ -18,6 +18,7 @@ SOUND = {
     "docs/commands.md": "# Commands\n| `tune` | searches |\n\n`tune`: `path`.\n",
     "docs/a.md": "# First\n## Second part\n[up](../README.md#top)\n",
 }
+PLUG = "plug: thing\npage: docs/a.md\nown: src/thing\n"
 LONG = "int f(void) {\n" + "    g();\n" * 99 + "}\n"
 # (name, linter, file, text, what the report must hold)
 FAULTS = [
@@ -51,10 +52,16 @@ FAULTS = [
     ("source_names_no_page", "docs", "src/base/a.c", "/* see docs/b.md */\n", "names 'docs/b.md'"),
     ("command_without_a_row", "docs", "cli/commands.def", "CLI_COMMAND(tune)\nCLI_COMMAND(best)\n", "command 'best'"),
     ("json_key_in_no_page", "docs", "cli/cmd_tune.c", 'void f(void) { cli_json_ktext(&j, "pith", x); }\n', "key 'pith'"),
+    ("addition_without_its_place", "plugs", "tests/plugs/a/plug.txt", PLUG + "edit: README.md\nafter: nowhere\n+x\n", "no line with 'nowhere'"),
+    ("addition_of_five_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcde"), "more than 4"),
+    ("named_in_five_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "word: hone\n", "touches 6 files"),
+    ("addition_with_no_page", "plugs", "tests/plugs/a/plug.txt", "plug: a\nown: src/a\n", "no 'page:'"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
 SOUND_TOO = [
     ("function_of_100_lines", "lengths", "src/base/a.c", LONG.replace("    g();\n", "", 1) + "int h(void) { return 0; }\n" * 40),
+    ("addition_of_four_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcd")
+     + "add: src/thing/a.c README.md\nedit: docs/a.md\nafter: # First\n+x\n"),
     ("long_table", "lengths", "src/base/a.c", "static const int t[] = {\n" + "    1,\n" * 300 + "};\n"),
     ("long_struct", "lengths", "src/base/a.h", "typedef struct s {\n" + "    int (*f)(void);\n" * 150 + "} s;\n"),
     ("long_def_table", "lengths", "src/base/a.def", "ROW(a)\n" * 1500),
@@ -111,7 +118,7 @@ def run(linter, extra):
 def main():
     n = failed = 0
     cases = [(f"symbols_{name}", "symbols", text, bool(want), want) for name, text, want in SYMBOLS]
-    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "docs")]
+    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "plugs", "docs")]
     cases += [(f"{l}_accepts_{name}", l, {path: text}, 0, "") for name, l, path, text in SOUND_TOO]
     cases += [(f"{l}_finds_{name}", l, {path: text}, 1, want) for name, l, path, text, want in FAULTS]
     for name, linter, extra, status, want in cases:
