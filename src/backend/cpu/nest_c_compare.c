@@ -5,6 +5,7 @@
  * zero, and small multiples of the step have the same sign in 32 bits.
  */
 #include "backend/cpu/nest_c.h"
+#include "backend/spelling.h"
 
 enum { CONSTANT_MAX = 1 << 30, NEAR = 1 << 30, DEPTH_MAX = 16 };
 
@@ -43,11 +44,10 @@ static bool compared(hn_c *c, hn_str *out, hn_ix at, const char *how) {
 }
 
 bool hn_c_compare(hn_c *c, hn_str *out, const hn_scalar *x) {
-    static const char *const how[HN_N_OPS] = {
-        [HN_OP_EQ] = "==", [HN_OP_NE] = "!=", [HN_OP_LT] = ">", [HN_OP_LE] = ">="};
+    const char *how = hn_spellings[x->op].turned;
     hn_ix a, b;
-    if (!how[x->op] || !is_index(c, x->arg[0], 0, &a) || !is_index(c, x->arg[1], 0, &b)) return false;
-    return compared(c, out, hn_ix_sub(c->n, b, a), how[x->op]);
+    if (!how || !is_index(c, x->arg[0], 0, &a) || !is_index(c, x->arg[1], 0, &b)) return false;
+    return compared(c, out, hn_ix_sub(c->n, b, a), how);
 }
 
 bool hn_c_guard_mask(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard) {

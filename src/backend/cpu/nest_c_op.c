@@ -5,6 +5,7 @@
  * the functions. Vectors: what GNU vector types can say, and the functions of the prelude.
  */
 #include "backend/cpu/nest_c.h"
+#include "backend/spelling.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,104 +65,12 @@ static void cast(hn_str *out, hone_dtype from, const hn_scalar *x, const char *a
     hn_str_free(&s);
 }
 
-/* Functions of floats: libm's or the runtime's, in double; %s are the operands. */
-static const char *const float_call[HN_N_OPS] = {
-    [HN_OP_SIGN] = "hnr_sign_f(%s)",
-    [HN_OP_FLOOR] = "floor(%s)",
-    [HN_OP_CEIL] = "ceil(%s)",
-    [HN_OP_ROUND] = "rint(%s)",
-    [HN_OP_TRUNC] = "trunc(%s)",
-    [HN_OP_SQRT] = "sqrt((double)%s)",
-    [HN_OP_RSQRT] = "1 / sqrt((double)%s)",
-    [HN_OP_RECIP] = "1 / (double)%s",
-    [HN_OP_EXP] = "exp((double)%s)",
-    [HN_OP_LOG] = "log((double)%s)",
-    [HN_OP_LOG1P] = "log1p((double)%s)",
-    [HN_OP_EXPM1] = "expm1((double)%s)",
-    [HN_OP_SIN] = "sin((double)%s)",
-    [HN_OP_COS] = "cos((double)%s)",
-    [HN_OP_TAN] = "tan((double)%s)",
-    [HN_OP_ASIN] = "asin((double)%s)",
-    [HN_OP_ACOS] = "acos((double)%s)",
-    [HN_OP_ATAN] = "atan((double)%s)",
-    [HN_OP_SINH] = "sinh((double)%s)",
-    [HN_OP_COSH] = "cosh((double)%s)",
-    [HN_OP_TANH] = "tanh((double)%s)",
-    [HN_OP_ASINH] = "asinh((double)%s)",
-    [HN_OP_ACOSH] = "acosh((double)%s)",
-    [HN_OP_ATANH] = "atanh((double)%s)",
-    [HN_OP_ERF] = "erf((double)%s)",
-    [HN_OP_SIGMOID] = "hnr_sigmoid((double)%s)",
-    [HN_OP_NEG] = "-%s",
-    [HN_OP_ABS] = "fabs(%s)",
-    [HN_OP_ADD] = "%s + %s",
-    [HN_OP_SUB] = "%s - %s",
-    [HN_OP_MUL] = "%s * %s",
-    [HN_OP_DIV] = "%s / %s",
-    [HN_OP_MOD] = "hnr_mod_f(%s, %s)",
-    [HN_OP_REM] = "fmod(%s, %s)",
-    [HN_OP_POW] = "pow((double)%s, (double)%s)",
-    [HN_OP_MIN] = "hnr_min_f(%s, %s)",
-    [HN_OP_MAX] = "hnr_max_f(%s, %s)",
-};
-/* Functions whose result in float needs no rounding. */
-static const char *const single_call[HN_N_OPS] = {
-    [HN_OP_MIN] = "hnr_min_f32(%s, %s)", [HN_OP_MAX] = "hnr_max_f32(%s, %s)"};
 static const char *float_form(hn_op op, hone_dtype t) {
-    return t != HONE_F64 && single_call[op] ? single_call[op] : float_call[op];
+    const hn_spelling *s = &hn_spellings[op];
+    return t != HONE_F64 && s->single ? s->single : s->real;
 }
-/* Functions of integers in their 64-bit domain; @ is i or u. */
-static const char *const whole_call[HN_N_OPS] = {
-    [HN_OP_NEG] = "-(uint64_t)%s",
-    [HN_OP_NOT] = "~(uint64_t)%s",
-    [HN_OP_ADD] = "(uint64_t)%s + (uint64_t)%s",
-    [HN_OP_SUB] = "(uint64_t)%s - (uint64_t)%s",
-    [HN_OP_MUL] = "(uint64_t)%s * (uint64_t)%s",
-    [HN_OP_DIV] = "hnr_div_@(%s, %s)",
-    [HN_OP_MOD] = "hnr_mod_@(%s, %s)",
-    [HN_OP_MIN] = "hnr_min_@(%s, %s)",
-    [HN_OP_MAX] = "hnr_max_@(%s, %s)",
-    [HN_OP_AND] = "(uint64_t)%s & (uint64_t)%s",
-    [HN_OP_OR] = "(uint64_t)%s | (uint64_t)%s",
-    [HN_OP_XOR] = "(uint64_t)%s ^ (uint64_t)%s",
-};
-static const char *const compare[HN_N_OPS] = {
-    [HN_OP_EQ] = "==", [HN_OP_NE] = "!=", [HN_OP_LT] = "<", [HN_OP_LE] = "<="};
-
-static void fill(hn_str *out, const char *form, char domain, const char *const arg[3]) {
-    int k = 0;
-    for (; *form; form++) {
-        if (*form == '%' && form[1] == 's') {
-            hn_str_add(out, arg[k++]);
-            form++;
-        } else if (*form == '@') {
-            hn_str_add_n(out, &domain, 1);
-        } else {
-            hn_str_add_n(out, form, 1);
-        }
-    }
-}
-
-/* Operations on integers that the table does not have; false: unknown. */
-static bool whole_op(hn_str *out, const hn_scalar *x, const hn_dtype_info *t, const char *const a[3]) {
-    bool is_signed = t->cls == HN_CLASS_INT;
-    switch (x->op) {
-    case HN_OP_ABS: hn_str_addf(out, is_signed ? "hnr_abs_i(%s)" : "%s", a[0]); return true;
-    case HN_OP_SIGN: hn_str_addf(out, is_signed ? "hnr_sign_i(%s)" : "(%s != 0)", a[0]); return true;
-    case HN_OP_FLOOR:
-    case HN_OP_CEIL:
-    case HN_OP_ROUND:
-    case HN_OP_TRUNC: hn_str_add(out, a[0]); return true;
-    case HN_OP_REM: hn_str_addf(out, is_signed ? "hnr_rem_i(%s, %s)" : "hnr_mod_u(%s, %s)", a[0], a[1]); return true;
-    case HN_OP_SHL: hn_str_addf(out, "hnr_shl((uint64_t)%s, (uint64_t)%s)", a[0], a[1]); return true;
-    case HN_OP_SHR:
-        if (is_signed)
-            hn_str_addf(out, "hnr_shr_i(%s, (uint64_t)%s)", a[0], a[1]);
-        else
-            hn_str_addf(out, "hnr_shr_u(%s, (uint64_t)%s)", a[0], a[1]);
-        return true;
-    default: return false;
-    }
+static const char *whole_form(hn_op op, hone_dtype t) {
+    return hn_dtype_of(t)->cls == HN_CLASS_INT ? hn_spellings[op].sint : hn_spellings[op].uint;
 }
 
 /* Exactly for two integers, in double for a float exponent. */
@@ -199,8 +108,8 @@ static bool special(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, c
         return integer_power(c, out, x, from, a);
     default: break;
     }
-    if (!compare[x->op]) return false;
-    hn_str_addf(out, "(uint8_t)(%s %s %s)", a[0], compare[x->op], a[1]);
+    if (!hn_is_comparison(x->op)) return false;
+    hn_str_addf(out, "(uint8_t)(%s %s %s)", a[0], hn_spellings[x->op].infix, a[1]);
     return true;
 }
 
@@ -238,13 +147,11 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
             hn_str_add(out, s.text);
         else
             rounded(out, x->dtype, s.text, true);
-    } else if (t->cls == HN_CLASS_FLOAT && float_call[x->op]) {
-        fill(&s, float_form(x->op, x->dtype), 'f', arg);
+    } else if (t->cls == HN_CLASS_FLOAT && float_form(x->op, x->dtype)) {
+        hn_spell(&s, float_form(x->op, x->dtype), "(double)", arg);
         rounded(out, x->dtype, s.text, true);
-    } else if (t->cls != HN_CLASS_FLOAT && whole_call[x->op]) {
-        fill(&s, whole_call[x->op], t->cls == HN_CLASS_INT ? 'i' : 'u', arg);
-        whole(out, x->dtype, s.text);
-    } else if (t->cls != HN_CLASS_FLOAT && whole_op(&s, x, t, arg)) {
+    } else if (t->cls != HN_CLASS_FLOAT && whole_form(x->op, x->dtype)) {
+        hn_spell(&s, whole_form(x->op, x->dtype), "(double)", arg);
         whole(out, x->dtype, s.text);
     } else {
         c->why = hn_op_of(x->op)->text;
@@ -254,8 +161,6 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
 }
 
 /* -- vectors */
-static const char *const infix[HN_N_OPS] = {[HN_OP_ADD] = "+", [HN_OP_SUB] = "-", [HN_OP_MUL] = "*", [HN_OP_DIV] = "/",
-                                            [HN_OP_AND] = "&", [HN_OP_OR] = "|",  [HN_OP_XOR] = "^"};
 /* What has a rounding between it and t, and no more: what is exact in f32 on the way to a half. */
 static bool one_rounding(hone_dtype from, hone_dtype t) {
     return !hn_is_half(t) || (from != HONE_F64 && (hn_is_float(from) || hn_dtype_of(from)->bits <= 16));
@@ -330,8 +235,9 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
         return true;
     }
     if (from == HONE_BOOL) return bool_op(c, out, x, a);
-    if (compare[x->op]) {
-        hn_str_addf(out, "hnk_mask_%s_x%d(%s %s %s)", source, c->width, a[0], compare[x->op], a[1]);
+    const char *infix = hn_spellings[x->op].infix;
+    if (hn_is_comparison(x->op)) {
+        hn_str_addf(out, "hnk_mask_%s_x%d(%s %s %s)", source, c->width, a[0], infix, a[1]);
         return true;
     }
     if (x->op == HN_OP_ISNAN && is_float) {
@@ -357,8 +263,8 @@ static bool vector_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *cons
         hn_c_bytes(c, out, none, a[0], a[1], true);
         return true;
     }
-    if (infix[x->op] && (is_float || x->op != HN_OP_DIV)) {
-        hn_str_addf(out, "%s %s %s", a[0], infix[x->op], a[1]);
+    if (infix && (is_float || x->op != HN_OP_DIV)) {
+        hn_str_addf(out, "%s %s %s", a[0], infix, a[1]);
         return true;
     }
     if (is_float && hn_c_round(c, out, x->op, t, a[0])) return true;
@@ -414,9 +320,8 @@ void hn_c_fold(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, cons
         hn_str_addf(out, "%s %s %s", a, op == HN_OP_MUL ? "*" : "+", b);
     } else {
         const char *arg[3] = {a, b, NULL};
-        const char *form = hn_is_float(t) ? float_form(op, t) : whole_call[op];
         hn_str s = {0};
-        fill(&s, form, hn_dtype_of(t)->cls == HN_CLASS_INT ? 'i' : hn_is_float(t) ? 'f' : 'u', arg);
+        hn_spell(&s, hn_is_float(t) ? float_form(op, t) : whole_form(op, t), "(double)", arg);
         if (hn_is_float(t))
             rounded(out, t, s.text, true);
         else

@@ -1,78 +1,16 @@
-/* backend/cpu/reference_point.c — pointwise operations: a table of C expressions, one per domain.
- * $0, $1: the operands. Where an integer column is NULL the operands are taken as doubles and the result is clipped
- * into the integer type. */
+/* backend/cpu/reference_point.c — pointwise operations, each in the domain of its operands, as backend/spelling.def has
+ * them. Where an integer column is NULL the operands are taken as doubles and the result is clipped into the integer
+ * type. */
 #include "backend/cpu/reference_int.h"
+#include "backend/spelling.h"
 
 #include <string.h>
 
-typedef struct expr {
-    const char *f, *i, *u;
-    bool predicate; /* the result is bool: of domain u */
-} expr;
-#define WRAP(op) "$0 " op " $1", "(int64_t)((uint64_t)$0 " op " (uint64_t)$1)", "$0 " op " $1", false
-#define ALL(text) text, text, text
-#define LIBM(name) name "($0)", NULL, NULL, false
-static const expr exprs[HN_N_OPS] = {
-    [HN_OP_NEG] = {"-$0", "(int64_t)(0 - (uint64_t)$0)", "0 - $0", false},
-    [HN_OP_ABS] = {"fabs($0)", "hnr_abs_i($0)", "$0", false},
-    [HN_OP_SIGN] = {"hnr_sign_f($0)", "hnr_sign_i($0)", "(uint64_t)($0 != 0)", false},
-    [HN_OP_FLOOR] = {"floor($0)", "$0", "$0", false},
-    [HN_OP_CEIL] = {"ceil($0)", "$0", "$0", false},
-    [HN_OP_ROUND] = {"rint($0)", "$0", "$0", false},
-    [HN_OP_TRUNC] = {"trunc($0)", "$0", "$0", false},
-    [HN_OP_SQRT] = {LIBM("sqrt")},
-    [HN_OP_RSQRT] = {"1 / sqrt($0)", NULL, NULL, false},
-    [HN_OP_RECIP] = {"1 / $0", NULL, NULL, false},
-    [HN_OP_EXP] = {LIBM("exp")},
-    [HN_OP_LOG] = {LIBM("log")},
-    [HN_OP_LOG1P] = {LIBM("log1p")},
-    [HN_OP_EXPM1] = {LIBM("expm1")},
-    [HN_OP_SIN] = {LIBM("sin")},
-    [HN_OP_COS] = {LIBM("cos")},
-    [HN_OP_TAN] = {LIBM("tan")},
-    [HN_OP_ASIN] = {LIBM("asin")},
-    [HN_OP_ACOS] = {LIBM("acos")},
-    [HN_OP_ATAN] = {LIBM("atan")},
-    [HN_OP_SINH] = {LIBM("sinh")},
-    [HN_OP_COSH] = {LIBM("cosh")},
-    [HN_OP_TANH] = {LIBM("tanh")},
-    [HN_OP_ASINH] = {LIBM("asinh")},
-    [HN_OP_ACOSH] = {LIBM("acosh")},
-    [HN_OP_ATANH] = {LIBM("atanh")},
-    [HN_OP_ERF] = {LIBM("erf")},
-    [HN_OP_SIGMOID] = {LIBM("hnr_sigmoid")},
-    [HN_OP_NOT] = {"(double)($0 == 0)", "~$0", "~$0", false},
-    [HN_OP_ISNAN] = {"$0 != $0", "0", "0", true},
-    [HN_OP_ISINF] = {"isinf($0) != 0", "0", "0", true},
-    [HN_OP_ADD] = {WRAP("+")},
-    [HN_OP_SUB] = {WRAP("-")},
-    [HN_OP_MUL] = {WRAP("*")},
-    [HN_OP_DIV] = {"$0 / $1", "hnr_div_i($0, $1)", "hnr_div_u($0, $1)", false},
-    [HN_OP_MOD] = {"hnr_mod_f($0, $1)", "hnr_mod_i($0, $1)", "hnr_mod_u($0, $1)", false},
-    [HN_OP_REM] = {"fmod($0, $1)", "hnr_rem_i($0, $1)", "hnr_mod_u($0, $1)", false},
-    [HN_OP_POW] = {"pow($0, $1)", "hnr_pow_i($0, $1)", "hnr_pow_u($0, $1)", false},
-    [HN_OP_MIN] = {"hnr_min_f($0, $1)", "hnr_min_i($0, $1)", "hnr_min_u($0, $1)", false},
-    [HN_OP_MAX] = {"hnr_max_f($0, $1)", "hnr_max_i($0, $1)", "hnr_max_u($0, $1)", false},
-    [HN_OP_AND] = {"(double)($0 != 0 && $1 != 0)", "$0 & $1", "$0 & $1", false},
-    [HN_OP_OR] = {"(double)($0 != 0 || $1 != 0)", "$0 | $1", "$0 | $1", false},
-    [HN_OP_XOR] = {"(double)(($0 != 0) != ($1 != 0))", "$0 ^ $1", "$0 ^ $1", false},
-    [HN_OP_SHL] = {NULL, "(int64_t)hnr_shl((uint64_t)$0, (uint64_t)$1)", "hnr_shl($0, $1)", false},
-    [HN_OP_SHR] = {NULL, "hnr_shr_i($0, (uint64_t)$1)", "hnr_shr_u($0, $1)", false},
-    [HN_OP_EQ] = {ALL("$0 == $1"), true},
-    [HN_OP_NE] = {ALL("$0 != $1"), true},
-    [HN_OP_LT] = {ALL("$0 < $1"), true},
-    [HN_OP_LE] = {ALL("$0 <= $1"), true},
-};
-
-/* Puts x for $0 and y for $1. */
-static const char *fill(hn_ref *e, const char *text, const char *x, const char *y) {
+/* Its operands are a0 and a1, doubles where they are floats. */
+static const char *fill(hn_ref *e, const char *form) {
+    static const char *const operand[] = {"a0", "a1"};
     hn_str s = {0};
-    for (; *text; text++) {
-        if (*text == '$')
-            hn_str_add(&s, *++text == '0' ? x : y);
-        else
-            hn_str_add_n(&s, text, 1);
-    }
+    hn_spell(&s, form, "", operand);
     const char *out = hn_strdup(e->a, s.text ? s.text : "");
     if (s.failed) e->a->failed = true;
     hn_str_free(&s);
@@ -82,18 +20,18 @@ static const char *fill(hn_ref *e, const char *text, const char *x, const char *
 /* The domain in which the node computes, and its expression. */
 static const char *pick(hn_ref *e, hn_domain *d) {
     const hn_node *n = e->n;
-    const expr *x = &exprs[n->op];
+    const hn_spelling *x = &hn_spellings[n->op];
     *d = hn_ref_domain(hn_ref_type(e, n->in[0])->dtype);
     for (size_t k = 1; k < n->n_in; k++)
         if (hn_ref_domain(hn_ref_type(e, n->in[k])->dtype) == HN_DOM_F) *d = HN_DOM_F;
     if (n->op == HN_OP_POW && *d == HN_DOM_U && hn_ref_type(e, n->in[0])->dtype != HONE_U64)
         *d = HN_DOM_I; /* the exponent may be negative */
-    if (*d == HN_DOM_I && x->i) return x->i;
-    if (*d == HN_DOM_U && x->u)
-        return n->op == HN_OP_NOT && hn_ref_type(e, n->in[0])->dtype == HONE_BOOL ? "(uint64_t)!$0" : x->u;
+    if (*d == HN_DOM_I && x->i64) return x->i64;
+    if (*d == HN_DOM_U && x->u64)
+        return n->op == HN_OP_NOT && hn_ref_type(e, n->in[0])->dtype == HONE_BOOL ? "(uint64_t)!$0" : x->u64;
     *d = HN_DOM_F;
-    if (!x->f) hn_ref_decline(e, "it has no meaning for '%s'", hn_ref_dtype(e, n->in[0]));
-    return x->f ? x->f : "0";
+    if (!x->real) hn_ref_decline(e, "it has no meaning for '%s'", hn_ref_dtype(e, n->in[0]));
+    return x->real ? x->real : "0";
 }
 
 /* Operand k in domain d, read once into a variable. */
@@ -118,8 +56,8 @@ static void pointwise(hn_ref *e, size_t n_in) {
     same_counts(e);
     hn_ref_loop(e, out, false);
     for (size_t k = 0; k < n_in; k++) operand(e, k, d);
-    bool predicate = exprs[e->n->op].predicate;
-    const char *x = fill(e, text, "a0", "a1");
+    bool predicate = hn_is_comparison(e->n->op) || e->n->op == HN_OP_ISNAN || e->n->op == HN_OP_ISINF;
+    const char *x = fill(e, text);
     if (predicate)
         hn_ref_store(e, out, "i", HN_DOM_U, hn_format(e->a, "(uint64_t)(%s)", x));
     else
