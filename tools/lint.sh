@@ -68,6 +68,9 @@ step_extension() {
     return $rc
 }
 step_symbols() { step_gcc >/dev/null 2>&1; python3 tools/lint_symbols.py "$build/gcc"; }
+step_rooms() {
+    make -s -k -j"$jobs" BUILD="$build/gcc" CC=gcc CFLAGS="-O2 -g" WERROR=-Werror objects && python3 tools/lint_rooms.py "$build/gcc"
+}
 step_man() {
     local pages=()
     mapfile -t pages < <(find "$build/gcc/man" -name '*.[1-9]' 2>/dev/null)
@@ -75,7 +78,7 @@ step_man() {
     mandoc -T lint -W warning "${pages[@]}"
 }
 
-steps=(format includes calls lengths headers plugs docs shell python gcc man clang extension symbols)
+steps=(format includes calls lengths headers plugs docs shell python gcc rooms man clang extension symbols)
 [ $# -eq 0 ] || steps=("$@")
 failed=()
 for s in "${steps[@]}"; do

@@ -1,4 +1,4 @@
-/* artifact/artifact.h — models on their way from graph to library, shared by the stages of the driver.
+/* artifact/artifact.h — models on their way from graph to library, shared by the rooms that make it.
  *
  * A library holds one model per target (instruction set) and version (sizes that --specialize fixes; version 0 takes
  * all sizes). Models of one version share its graph, all share the weights; equal kernels of one target are compiled
@@ -137,13 +137,13 @@ struct hn_library {
     char cache_key[33]; /* "": not to be kept */
     bool cached;        /* the library is an earlier compilation's */
     double parity_s, compiler_s, passes_s, emit_s, time_s;
-    void (*tamper)(hn_model *m); /* tests of parity spoil kernels here, when they are emitted; NULL */
+    void (*choose)(hn_model *m, hn_kernel *k); /* may replace k's code, which is the default, by a better one; NULL */
+    void (*tamper)(hn_model *m);               /* tests of parity spoil kernels here, when they are emitted; NULL */
 };
 
-/* compile.c: all stages on g, which stays as it is, under l->options. hn_library_free in any case. */
-hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, hone_err *err);
-/* The first part of it: names, targets, passes, and kernels with their default code; for tuning. */
-hone_rc hn_compile_kernels(hn_library *l, const hn_graph *g, const char *name, hone_err *err);
+/* library.c. E_INTERRUPTED when the call is to end; hn_progress also says how far a stage is. */
+hone_rc hn_check_stop(const hn_library *l, hone_err *err);
+hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t total, hone_err *err);
 void hn_library_free(hn_library *l);
 
 /* versions.c: the targets and versions that the options ask for, and the graph of each version with its sizes fixed. */
@@ -165,45 +165,13 @@ hone_rc hn_kernels_make(hn_model *m, hone_err *err);
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err);
 /* The work items of a call, at the values of all symbols; false: they cannot be told. */
 bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *symbol, int64_t *work);
+/* Elementary operations of a call, as the runtime is told. */
+int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *value);
 /* The symbols that a body's nodes define, in order, into list (room for `room`). */
 size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t room);
 
 /* The default version again, after a winner was refused. */
 hone_rc hn_kernel_plain(hn_model *m, hn_kernel *k, hone_err *err);
-
-/* winner.c */
-hone_rc hn_winners_begin(hn_model *m, hone_err *err);
-void hn_winners_end(hn_model *m);
-/* Replaces k's code, which is the default, where there is a winner for it. */
-void hn_winner_apply(hn_model *m, hn_kernel *k);
-/* The parts of the key that all kernels share; E_TOOL: the compiler is not known. */
-hone_rc hn_winner_key_begin(hn_model *m, hone_err *err);
-/* Texts in m->arena; value: of all symbols. False: no memory. */
-bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads, hone_winner *out);
-/* The winner that serves this kernel at these sizes: of as many threads as the model is to run on, else of one, else
- * the newest. E_NOTFOUND. */
-hone_rc hn_winner_find(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out, hone_err *err);
-/* Elementary operations of a call, as the runtime is told. */
-int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *value);
-/* How many of n_threads a call of the kernel can keep busy at these sizes, about. */
-uint32_t hn_kernel_threads(const hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads);
-/* options' n_threads, or the processors of the calling thread. */
-uint32_t hn_threads_of(const hone_compile_options *o);
-void hn_usual_sizes(const hn_model *m, int64_t *value);
-/* Which compiler exactly, or NULL; and which processor. */
-const char *hn_identity_text(hn_arena *a, const char *cc, char family[16], hone_err *err);
-const char *hn_device_text(hn_arena *a);
-/* Of a kernel's C text, whatever its name, and what compiles it. */
-void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, const char *flags, char hex[33]);
-typedef struct hn_tune_flag {
-    const char *family, *flag;
-} hn_tune_flag;
-extern const hn_tune_flag hn_tune_flags[]; /* flag NULL at the end */
-bool hn_flags_known(const char *family, const char *flags);
-
-/* cache.c: the library at work/model.so and what parity found, where this was compiled before; keeps what is new. */
-bool hn_cache_take(hn_library *l);
-void hn_cache_put(hn_library *l);
 
 /* weights.c: offsets and hash of all models' constants; the file. */
 hone_rc hn_weights_lay(hn_library *l, hone_err *err);
@@ -242,29 +210,8 @@ const char *hn_carried_place(void);
 const char *hn_carried_remote_order(void);
 const char *hn_carried_runner(void);
 
-/* build.c: the library at work/model.so from the units that are stale. */
-hone_rc hn_build(hn_library *l, hone_err *err);
-const char *hn_compiler_of(const hn_model *m);
-/* A command line that is put together in an array. */
-enum { HN_MOST_ARGS = 80 };
-typedef struct hn_command {
-    const char *argv[HN_MOST_ARGS + 1];
-    size_t n;
-} hn_command;
-void hn_command_add(hn_command *c, const char *word);
-/* The compiler and its flags: the model's, then those of `flags` (blank-separated, may be NULL; kept in a). */
-void hn_command_compiler(const hn_model *m, const char *cc, const char *flags, hn_arena *a, hn_command *c);
-bool hn_is_tiny(const hn_model *m); /* so little work that neither optimising nor a second process pays */
-
-/* parity.c: fills kernel[i].parity for all i that are not done, from the library at `path`. */
-hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err);
-
 /* manifest.c */
 void hn_manifest(const hn_library *l, hn_str *out);
 void hn_summary(const hn_library *l, hn_str *out);
-
-/* E_INTERRUPTED when the call is to end; hn_progress also says how far a stage is. */
-hone_rc hn_check_stop(const hn_library *l, hone_err *err);
-hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t total, hone_err *err);
 
 #endif

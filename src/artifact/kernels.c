@@ -40,6 +40,11 @@ bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *
     return code->n_work_by > 0;
 }
 
+int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *value) {
+    int64_t cost;
+    return k->cost.steps && hn_dim_eval(m->g->dims, k->cost.steps, value, &cost) ? cost : INT32_MAX;
+}
+
 /* --- emission ------------------------------------------------------------------------------------------------------
  */
 
@@ -80,7 +85,7 @@ static bool same_words(const char *a, const char *b) { return !strcmp(a ? a : ""
 
 static hone_rc emit_as(hn_model *m, hn_kernel *k, hone_err *err) {
     hone_rc rc = hn_kernel_plain(m, k, err);
-    if (!rc) hn_winner_apply(m, k);
+    if (!rc && m->lib->choose) m->lib->choose(m, k);
     return rc;
 }
 

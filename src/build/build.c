@@ -3,7 +3,8 @@
  * Works inside the temporary folder, where file names are hone's own (m0u0.c …, entry.c). Exact mode never
  * reassociates: no -ffast-math, no contraction to fused multiply-add but where the code says so (relaxed: anywhere).
  */
-#include "artifact/artifact.h"
+#include "build/build.h"
+
 #include "base/clock.h"
 #include "base/fs.h"
 #include "proc/proc.h"

@@ -4,7 +4,8 @@
  * bodies, which compilers exactly, and which hone (the build id of the code that runs here). So an entry is never out
  * of date; the least recently used ones go when there are many. What cannot be kept or read costs time, nothing else.
  */
-#include "artifact/artifact.h"
+#include "build/build.h"
+
 #include "base/fs.h"
 #include "base/hash.h"
 

@@ -6,6 +6,10 @@
 #include "artifact/artifact.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "build/build.h"
+#include "compile/driver.h"
+#include "compile/winner.h"
+#include "parity/parity.h"
 #include "pass/pass.h"
 
 #include <errno.h>
@@ -16,16 +20,6 @@
 
 /* Constants up to here become an array in --emit=c; larger ones go to a file beside it unless they are embedded. */
 enum { ARRAY_B = 1 << 20, ARRAY_MOST_B = 256 << 20 };
-
-hone_rc hn_check_stop(const hn_library *l, hone_err *err) {
-    const volatile int *stop = l->options->stop;
-    return stop && *stop ? hn_fail(err, HONE_E_INTERRUPTED, "the compilation was interrupted") : HONE_OK;
-}
-
-hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t total, hone_err *err) {
-    if (l->options->progress) l->options->progress(l->options->progress_arg, stage, done, total);
-    return hn_check_stop(l, err);
-}
 
 /* --- names -----------------------------------------------------------------------------------------------------------
  */
@@ -129,6 +123,7 @@ static hone_rc emit(hn_library *l, hone_err *err) {
     hone_rc rc = HONE_OK;
     for (uint32_t i = 0; i < l->n_model && !rc; i++) {
         rc = hn_winners_begin(&l->model[i], err);
+        l->choose = hn_winner_apply;
         if (!rc) rc = hn_kernels_make(&l->model[i], err);
         hn_winners_end(&l->model[i]);
         if (!rc && l->tamper) l->tamper(&l->model[i]);
@@ -317,13 +312,6 @@ hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, h
     if (!rc) rc = build_and_check(l, err);
     if (!rc) rc = write_files(l, err);
     return rc;
-}
-
-void hn_library_free(hn_library *l) {
-    hn_temp_free(&l->temp);
-    for (uint32_t i = 0; i < l->n_model; i++) hn_arena_free(&l->model[i].arena);
-    for (uint32_t v = 0; v < HN_VERSIONS_MAX; v++) hn_graph_free(l->version[v].g);
-    hn_arena_free(&l->arena);
 }
 
 hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,

@@ -4,8 +4,10 @@
  * tuning tries (a file of winners comes from anywhere: nothing else reaches a command line), and both C texts, the
  * tuned one and the default one, are those that the proof was about: else it says nothing of what stands here today.
  */
-#include "artifact/artifact.h"
+#include "compile/winner.h"
+
 #include "base/hash.h"
+#include "build/build.h"
 
 #include <hone/machine.h>
 #include <hone/target.h>
@@ -70,14 +72,6 @@ static bool is_plain_command(const char *cc) {
 
 /* --- the key -------------------------------------------------------------------------------------------------------
  */
-
-const char *hn_identity_text(hn_arena *a, const char *cc, char family[16], hone_err *err) {
-    hone_identity id;
-    if (hone_target_identity(cc, NULL, &id, err)) return NULL;
-    memcpy(family, id.family, 16);
-    const char *version = strchr(id.version, ' '); /* without the name by which it was called: cc, gcc, gcc-12 */
-    return hn_format(a, "%s%s; %s", id.family, version ? version : id.version, id.hash);
-}
 
 const char *hn_device_text(hn_arena *a) {
     hone_machine machine;
@@ -173,6 +167,10 @@ void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, 
     hn_hash_text(&h, cc);
     hn_hash_text(&h, flags);
     hn_hash_end(&h, hex);
+}
+
+uint32_t hn_kernel_threads(const hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads) {
+    return n_threads > 1 && hn_kernel_cost(m, k, value) / HN_SLICE_COST > 1 ? n_threads : 1;
 }
 
 uint32_t hn_threads_of(const hone_compile_options *o) {

@@ -6,6 +6,7 @@
  */
 #include "parity/parity.h"
 #include "base/fs.h"
+#include "build/build.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -47,7 +47,9 @@ typedef struct hn_traits {
     double n_functions;        /* of those, functions that are no single rounding: exp, erf, sin … */
 } hn_traits;
 
-/* parity.c: one kernel, of a library that exports it as `hone_kernel`. */
+/* parity.c: fills kernel[i].parity for all i that are not done, from the library at `path`. */
+hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err);
+/* One kernel, of a library that exports it as `hone_kernel`. */
 hone_rc hn_parity_one(const hn_model *m, const hn_kernel *k, const char *path, hn_parity *out, hone_err *err);
 
 /* Symbol values of size set `set`: false where no legal ones are found. */

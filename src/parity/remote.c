@@ -4,6 +4,7 @@
  * under the emulator and hands it a kernel at a time: buffers are copied into a file that both map, and back.
  */
 #include "base/fs.h"
+#include "build/build.h"
 #include "parity/parity.h"
 #include "parity/remote_order.h"
 #include "proc/proc.h"

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "compile/winner.h"
 #include "tune_model/tune_model_int.h"
 
 #include <math.h>

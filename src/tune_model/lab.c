@@ -8,6 +8,7 @@
 #include "backend/cpu/rt/base.h"
 #include "backend/cpu/rt/pool.h"
 #include "base/clock.h"
+#include "compile/winner.h"
 #include "parity/parity.h"
 #include "tune_model/tune_model_int.h"
 
@@ -398,14 +399,7 @@ bool hn_lab_poll(hn_lab *l, double wait_s, hn_lab_reply *out) {
 /* --- threads -------------------------------------------------------------------------------------------------------
  */
 
-int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *value) {
-    int64_t cost;
-    return k->cost.steps && hn_dim_eval(m->g->dims, k->cost.steps, value, &cost) ? cost : INT32_MAX;
-}
-
-uint32_t hn_kernel_threads(const hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads) {
-    return n_threads > 1 && hn_kernel_cost(m, k, value) / HNR_SLICE_COST > 1 ? n_threads : 1;
-}
+_Static_assert((int)HN_SLICE_COST == (int)HNR_SLICE_COST, "the runtime shares work as winners are told");
 
 /* The next slice goes to the thread that is through first (Graham 1966, list scheduling), which is what helping comes
  * to. */

@@ -2,6 +2,8 @@
  * model.
  */
 #include "base/clock.h"
+#include "compile/driver.h"
+#include "compile/winner.h"
 #include "tune_model/tune_model_int.h"
 
 #include <ctype.h>

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/rng.h"
+#include "compile/winner.h"
 #include "parity/parity.h"
 #include "tune_model/tune_model_int.h"
 

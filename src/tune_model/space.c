@@ -3,6 +3,7 @@
  * knob, every flag alone.
  */
 #include "base/locale.h"
+#include "compile/winner.h"
 #include "tune_model/tune_model_int.h"
 
 #include <hone/target.h>

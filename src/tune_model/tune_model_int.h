@@ -9,6 +9,7 @@
 #define HN_TUNE_MODEL_INT_H
 
 #include "artifact/artifact.h"
+#include "build/build.h"
 #include "proc/proc.h"
 #include "proc/temp.h"
 

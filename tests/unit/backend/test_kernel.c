@@ -4,6 +4,7 @@
 #include "backend/cpu/cpu.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "build/build.h"
 #include "ir/interp.h"
 #include "parity/parity.h"
 #include "proc/proc.h"

@@ -2,6 +2,7 @@
  * time, the reference version takes its place, and the library computes what the interpreter does. */
 #include "artifact/artifact.h"
 #include "base/fs.h"
+#include "compile/driver.h"
 #include "tap.h"
 
 #include <hone/artifact.h>

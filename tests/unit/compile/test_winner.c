@@ -1,6 +1,8 @@
 /* Winners in a compilation: taken by key, in other models too, with flags of their own; refused where anything behind
  * the proof has changed. Whose turn it is in tuning. And a library that was compiled before. */
 #include "base/fs.h"
+#include "compile/driver.h"
+#include "compile/winner.h"
 #include "tap.h"
 #include "tune_model/tune_model_int.h"
 

@@ -2,6 +2,9 @@
  * compute something else; what an earlier search measured. Nothing here depends on which candidate is fastest. */
 #include "base/clock.h"
 #include "base/fs.h"
+#include "compile/driver.h"
+#include "compile/winner.h"
+#include "parity/parity.h"
 #include "tap.h"
 #include "tune_model/tune_model_int.h"
 

@@ -1,0 +1,31 @@
+/* build/build.h — the C compiler on a library's sources; libraries that were compiled before.
+ *
+ * Files are in the library's temporary folder. Threads: one at a time.
+ */
+#ifndef HN_BUILD_H
+#define HN_BUILD_H
+
+#include "artifact/artifact.h"
+
+/* build.c: the library at work/model.so from the units that are stale. */
+hone_rc hn_build(hn_library *l, hone_err *err);
+const char *hn_compiler_of(const hn_model *m);
+/* A command line that is put together in an array. */
+enum { HN_MOST_ARGS = 80 };
+typedef struct hn_command {
+    const char *argv[HN_MOST_ARGS + 1];
+    size_t n;
+} hn_command;
+void hn_command_add(hn_command *c, const char *word);
+/* The compiler and its flags: the model's, then those of `flags` (blank-separated, may be NULL; kept in a). */
+void hn_command_compiler(const hn_model *m, const char *cc, const char *flags, hn_arena *a, hn_command *c);
+bool hn_is_tiny(const hn_model *m); /* so little work that neither optimising nor a second process pays */
+
+/* identity.c: which compiler exactly, "gcc 12.2.0 …; hash", or NULL. */
+const char *hn_identity_text(hn_arena *a, const char *cc, char family[16], hone_err *err);
+
+/* cache.c: the library at work/model.so and what parity found, where this was compiled before; keeps what is new. */
+bool hn_cache_take(hn_library *l);
+void hn_cache_put(hn_library *l);
+
+#endif
