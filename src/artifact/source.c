@@ -80,6 +80,7 @@ static void add_for_users(const hn_model *m, hn_str *out) {
         "-Wunused-parameter", "-Wunused-variable",        "-Wunused-function", "-Wunused-value"};
     hn_str_add(out, "/* Compile with: cc -O2 -c -fno-math-errno -fno-trapping-math");
     for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++) hn_str_addf(out, " %s", m->dialect->flags[i]);
+    if (m->options->relaxed && m->dialect->relaxed_flag) hn_str_addf(out, " %s", m->dialect->relaxed_flag);
     hn_str_add(out, "; link with -lm -lpthread. */\n#if defined(__GNUC__)\n");
     for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
         hn_str_addf(out, "#pragma GCC diagnostic ignored \"%s\"\n", quiet[i]);

@@ -48,6 +48,7 @@ typedef struct hn_dialect {
     bool fma;                 /* a multiply-add that rounds once is one instruction */
     bool bytes;               /* products of words' bytes, added up, are one instruction */
     const char *const *flags; /* NULL-terminated: of the C compiler */
+    const char *relaxed_flag; /* one more of them in relaxed mode; NULL: none */
     const char *processor;    /* family whose machine code it is, or NULL: of any */
     int rank;                 /* within the family: what a processor of a rank runs are the ranks up to it */
     const char *offered;      /* a C expression: does the processor at hand offer it? */

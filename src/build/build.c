@@ -1,7 +1,7 @@
 /* build.c — the C compiler: units in parallel, then one shared library; a single unit goes there in one call.
  *
  * Works inside the temporary folder, where file names are hone's own (m0u0.c …, entry.c). Exact mode never
- * reassociates: no -ffast-math, no contraction to fused multiply-add but where the code says so (relaxed: anywhere).
+ * reassociates: no -ffast-math, no fused multiply-add but where the code has one (relaxed: wherever the compiler can).
  */
 #include "build/build.h"
 
@@ -56,9 +56,10 @@ static void add_flags(const hn_model *m, hn_command *c) {
     static const char *const common[] = {
         "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-w", NULL};
     hn_command_add(c, m && hn_is_tiny(m) ? "-O1" : "-O2");
-    hn_command_add(c, m && m->options->relaxed ? "-ffp-contract=fast" : "-ffp-contract=off");
     for (size_t i = 0; common[i]; i++) hn_command_add(c, common[i]);
     for (size_t i = 0; m && m->dialect->flags && m->dialect->flags[i]; i++) hn_command_add(c, m->dialect->flags[i]);
+    if (m && m->options->relaxed && m->dialect->relaxed_flag)
+        hn_command_add(c, m->dialect->relaxed_flag); /* the last such word counts */
 }
 
 static void add_compiler(const hn_library *l, const hn_model *m, const char *cc, hn_command *c) {

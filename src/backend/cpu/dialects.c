@@ -1,8 +1,8 @@
 /* backend/cpu/dialects.c — one row per instruction set. A row says which vectors the emitter writes and which flags the
  * C compiler gets; nothing keys on a processor's name.
  *
- * All rows: signed arithmetic wraps (the IR's integers do), no multiply and add is contracted on the compiler's own
- * account (one rounding per operation; where a fused one is wanted the text says so), errno is nobody's business.
+ * All rows: signed integers wrap, as those of the IR; the compiler fuses no multiplication with an addition (where a
+ * fused one is wanted the text has it), but in relaxed mode; mathematical functions do not set errno.
  */
 #include "backend/cpu/cpu.h"
 
@@ -10,6 +10,8 @@
     "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing", "-Wno-psabi"
 
 extern const hn_backend hn_backend_cpu;
+
+#define FUSED "-ffp-contract=fast"
 
 static const char *const plain[] = {COMMON, NULL};
 static const char *const v3[] = {COMMON, "-march=x86-64-v3", NULL};
@@ -29,6 +31,7 @@ static const hn_dialect scalar_row = {.backend = &hn_backend_cpu,
                                       .name = "scalar",
                                       .summary = "C without vectors, for any compiler",
                                       .flags = plain,
+                                      .relaxed_flag = FUSED,
                                       .rank = -1,
                                       .offered = "1"};
 static const hn_dialect generic_row = {.backend = &hn_backend_cpu,
@@ -37,6 +40,7 @@ static const hn_dialect generic_row = {.backend = &hn_backend_cpu,
                                        .vector_b = 16,
                                        .n_registers = 16,
                                        .flags = plain,
+                                       .relaxed_flag = FUSED,
                                        .offered = "1"};
 static const hn_dialect v3_row = {.backend = &hn_backend_cpu,
                                   .name = "x86-64-v3",
@@ -45,6 +49,7 @@ static const hn_dialect v3_row = {.backend = &hn_backend_cpu,
                                   .n_registers = 16,
                                   .fma = true,
                                   .flags = v3,
+                                  .relaxed_flag = FUSED,
                                   .processor = "x86-64",
                                   .rank = 3,
                                   .offered = X86_V3};
@@ -55,6 +60,7 @@ static const hn_dialect v4_row = {.backend = &hn_backend_cpu,
                                   .n_registers = 32,
                                   .fma = true,
                                   .flags = v4,
+                                  .relaxed_flag = FUSED,
                                   .processor = "x86-64",
                                   .rank = 4,
                                   .offered = X86_V4};
@@ -66,6 +72,7 @@ static const hn_dialect v4_vnni_row = {.backend = &hn_backend_cpu,
                                        .fma = true,
                                        .bytes = true,
                                        .flags = v4_vnni,
+                                       .relaxed_flag = FUSED,
                                        .processor = "x86-64",
                                        .rank = 5,
                                        .offered = X86_V4 " && __builtin_cpu_supports(\"avx512vnni\")"};
@@ -76,6 +83,7 @@ static const hn_dialect arm_row = {.backend = &hn_backend_cpu,
                                    .n_registers = 32,
                                    .fma = true,
                                    .flags = arm,
+                                   .relaxed_flag = FUSED,
                                    .processor = "aarch64",
                                    .rank = 1,
                                    .offered = "(getauxval(AT_HWCAP) & HWCAP_ASIMD) != 0",
