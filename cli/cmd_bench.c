@@ -70,11 +70,8 @@ static void put_json(cli *c, const contest *t) {
 /* --- setting up --------------------------------------------------------------------------------------------------- */
 
 static hone_rc open_peer(const cli *c, contest *t, const cli_arrays *in, hone_err *err) {
-    const char *against = cli_text(c, "against", NULL);
-    if (!against) return HONE_OK;
-    if (!cli_is_onnx(c->arg[0]))
-        return cli_fail(err, HONE_E_USAGE, "--against needs the ONNX file, not '%s'", c->arg[0]);
-    hone_rc rc = hone_peer_open_as(against, c->arg[0], (uint32_t)cli_count(c, "threads", 0), &t->peer, err);
+    if (!cli_given(c, "against")) return HONE_OK;
+    hone_rc rc = cli_peer_open(c, c->arg[0], &t->peer, err);
     hone_array *out = cli_alloc((size_t)t->model->n_outputs + 1, sizeof *out);
     if (!rc) rc = hone_peer_run(t->peer, in->a, in->n, out, (size_t)t->model->n_outputs, err);
     for (int32_t i = 0; i < t->model->n_outputs; i++) hone_free(out[i].data);
@@ -132,7 +129,7 @@ const cli_command cli_cmd_bench = {
     "Models",
     "MODEL",
     "time a model, alone or against ONNX Runtime",
-    "Runs a compiled library, or an ONNX file compiled for the occasion, on random inputs of a fixed seed: a warm-up, "
+    "Runs a compiled library, or a model file compiled for the occasion, on random inputs of a fixed seed: a warm-up, "
     "then turns until the time is up. `steady` runs back to back, `single` waits 20 ms before each run, `bursty` 50 ms "
     "before every eight.\n\n"
     "With --against the peer runs in a Python process ($HONE_PYTHON, build/venv/bin/python or python3) and the turns "

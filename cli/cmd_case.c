@@ -107,7 +107,7 @@ typedef struct runner {
 
 static hone_rc runner_open(const cli *c, const char *model, runner *r, hone_err *err) {
     *r = (runner){0};
-    hone_rc rc = hone_import_onnx(model, NULL, &r->graph, NULL, err);
+    hone_rc rc = hone_import_model(model, NULL, &r->graph, NULL, err);
     if (!rc && !strcmp(cli_text(c, "engine", ""), "compiled"))
         rc = cli_model_open(c, model, (uint32_t)cli_count(c, "threads", 0), &r->compiled, err);
     return rc;

@@ -1,4 +1,4 @@
-/* cmd_compile.c — `hone compile`: an ONNX model becomes a native library. */
+/* cmd_compile.c — `hone compile`: a model becomes a native library. */
 #include "model_io.h"
 #include "signals.h"
 
@@ -49,7 +49,7 @@ static hone_rc explain_refusal(const cli_compiling *x, const char *path, hone_rc
     char *report = NULL;
     hone_graph *g = NULL;
     if (rc != HONE_E_UNSUPPORTED) return rc;
-    if (hone_import_onnx(path, &options, &g, &report, NULL) == HONE_OK) hone_graph_free(g);
+    if (hone_import_model(path, &options, &g, &report, NULL) == HONE_OK) hone_graph_free(g);
     if (report && *report) fputs(report, stderr);
     hone_free(report);
     return rc;
@@ -65,7 +65,7 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     x.options.emit = !strcmp(cli_text(c, "emit", "so"), "c") ? HONE_EMIT_C : HONE_EMIT_SO;
     x.options.embed_weights = cli_given(c, "embed-weights");
     x.options.stop = cli_catch_signals(false).stop;
-    hone_rc rc = cli_compile(path, &x, &r, err);
+    hone_rc rc = hone_compile_model(path, &x.options, &r, err);
     cli_compiling_done(&x);
     if (rc) {
         explain_refusal(&x, path, rc);
@@ -97,12 +97,12 @@ static const cli_option options[] = {
 const cli_command cli_cmd_compile = {
     "compile",
     "Models",
-    "MODEL.onnx",
-    "compile an ONNX model to a native library",
+    "MODEL",
+    "compile a model to a native library",
     "Makes a shared library that needs only libc and libm, its header, its weights and a manifest. Every kernel is "
     "held "
-    "against the reference interpreter; one that fails is replaced by its reference version and reported. A graph as "
-    "`hone ir` prints it (`.ir`) is taken, too.\n\n"
+    "against the reference interpreter; one that fails is replaced by its reference version and reported. MODEL is "
+    "an ONNX file or a graph as `hone ir` prints it: what it is, is seen by its content.\n\n"
     "Symbolic sizes stay symbolic: one library serves them all. `--symbol` fixes (`seq=128`) or bounds (`batch=1:64`) "
     "them; bounded ones let all memory be reserved when an instance is created.\n\n"
     "What is not supported is refused, each node on a line of stderr with its reason (exit status 14).",

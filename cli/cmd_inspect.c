@@ -1,4 +1,4 @@
-/* cmd_inspect.c — `hone inspect`: what is in an ONNX file, and whether hone compiles it. */
+/* cmd_inspect.c — `hone inspect`: what is in a model file, and whether hone compiles it. */
 #include "cli.h"
 
 #include <hone/import.h>
@@ -34,22 +34,15 @@ static void print_port(const cli *c, const char *label, const json_t *port) {
 }
 
 static void print_head(const cli *c, const json_t *j) {
-    const json_t *opset, *opsets = json_object_get(j, "opsets");
+    const json_t *line;
     size_t i;
     char buf[CLI_TEXT_N], buf2[CLI_TEXT_N];
     cli_put(c, stdout, text_of(j, "file"), 0);
-    printf(": IR version %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(j, "ir_version")));
-    if (text_of(j, "producer")[0]) {
-        fputs(", written by ", stdout);
-        cli_put(c, stdout, text_of(j, "producer"), 40);
-        if (text_of(j, "producer_version")[0]) putchar(' ');
-        cli_put(c, stdout, text_of(j, "producer_version"), 20);
-    }
-    putchar('\n');
-    json_array_foreach(opsets, i, opset) {
-        printf("%-11s", i ? "" : "opsets");
-        cli_put(c, stdout, text_of(opset, "domain")[0] ? text_of(opset, "domain") : "ai.onnx", 60);
-        printf(" %" JSON_INTEGER_FORMAT "\n", json_integer_value(json_object_get(opset, "version")));
+    printf(": %s\n", text_of(j, "summary"));
+    json_array_foreach(json_object_get(j, "about"), i, line) {
+        printf("%-11s", json_string_value(json_array_get(line, 0)));
+        cli_put(c, stdout, json_string_value(json_array_get(line, 1)), 0);
+        putchar('\n');
     }
     const json_t *p = json_object_get(j, "parameters");
     printf("parameters %s in %s tensors\n",
@@ -68,7 +61,7 @@ static void print_operators(const cli *c, const json_t *j) {
     cli_table_head(t, "supported");
     json_array_foreach(json_object_get(j, "operators"), i, op) {
         cli_table_cell(t, "%s", text_of(op, "name"));
-        cli_table_cell(t, "%s", text_of(op, "domain")[0] ? text_of(op, "domain") : "ai.onnx");
+        cli_table_cell(t, "%s", text_of(op, "domain"));
         cli_table_cell(t, "%s", cli_text_number((double)json_integer_value(json_object_get(op, "count")), buf));
         cli_table_cell(t, "%s",
                        json_is_true(json_object_get(op, "function"))    ? "function of the model"
@@ -130,8 +123,8 @@ static const cli_option no_options[] = {{0}};
 const cli_command cli_cmd_inspect = {
     "inspect",
     "Models",
-    "MODEL.onnx",
-    "show what is in an ONNX file and whether hone compiles it",
+    "MODEL",
+    "show what is in a model file and whether hone compiles it",
     "Prints the inputs, outputs, parameters and operators of a model. The last lines say whether hone can compile it; "
     "if not, every node that stands in the way is listed with its operator, opset and the reason.",
     no_options,

@@ -72,17 +72,6 @@ static void put_stats(cli *c, const passes *p) {
 
 /* --- the graph -------------------------------------------------------------------------------------------------- */
 
-/* As cli_graph_open; what a model has that is not supported is told node by node. */
-static hone_rc open_graph(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
-    hone_import_options options = {.symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
-    char *report = NULL;
-    if (!cli_is_onnx(path)) return cli_graph_open(path, x, out, err);
-    hone_rc rc = hone_import_onnx(path, &options, out, &report, err);
-    if (rc && report && *report) fputs(report, stderr);
-    hone_free(report);
-    return rc;
-}
-
 static hone_rc write_text(const char *path, const char *text, hone_err *err) {
     FILE *f = fopen(path, "w");
     if (!f) return cli_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
@@ -118,11 +107,11 @@ static hone_rc run_ir(cli *c, hone_err *err) {
     hone_graph *g = NULL;
     passes p = {.n = 0};
     if (cli_given(c, "list")) return list_passes(c), HONE_OK;
-    if (!c->n_args) return cli_fail(err, HONE_E_USAGE, "name a model (.onnx) or a graph (.ir), or ask for --list");
+    if (!c->n_args) return cli_fail(err, HONE_E_USAGE, "name a model, or ask for --list");
     const char *after = cli_text(c, "after", NULL);
     const hone_pass_how how = {.relaxed = cli_given(c, "relaxed"), .bytes = cli_given(c, "bytes")};
     cli_compiling_set(c, &x);
-    hone_rc rc = open_graph(c->arg[0], &x, &g, err);
+    hone_rc rc = cli_graph_open(c->arg[0], &x, &g, err);
     if (!rc && (after || cli_given(c, "all"))) rc = hone_graph_run_passes(g, after, how, p.stat, PASSES_MAX, &p.n, err);
     if (!rc) rc = put_graph(c, g, err);
     if (!rc && cli_given(c, "stats")) put_stats(c, &p);
@@ -147,7 +136,7 @@ static const cli_option options[] = {
 const cli_command cli_cmd_ir = {
     "ir",
     "Models",
-    "[MODEL.onnx|GRAPH.ir]",
+    "[MODEL]",
     "print a model as text, as imported or after a pass",
     "Prints the graph in the form that docs/ir.md describes. What is printed is read back by this and by every other "
     "command that takes a model, so a pass can be looked at, changed by hand and gone on from.\n\n"

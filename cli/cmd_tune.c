@@ -291,7 +291,7 @@ static const cli_option options[] = {
 const cli_command cli_cmd_tune = {
     "tune",
     "Tune",
-    "[hone.yaml | MODEL.onnx]",
+    "[hone.yaml | MODEL]",
     "search for the best controls of a workload, or of a model's kernels",
     "Builds and measures the baseline, then candidate after candidate: built side by side in private folders, run "
     "alone, "
@@ -302,7 +302,7 @@ const cli_command cli_cmd_tune = {
     "command "
     "again goes on where it was. A session whose compiler, machine, sources or workload changed is refused, with what "
     "differs.\n\n"
-    "Of a model (`.onnx`, or `.ir` as `hone ir` prints it) the kernels that take the time are tuned: schedules, "
+    "Of a model file the kernels that take the time are tuned: schedules, "
     "compiler and "
     "flags, measured on the kernel's real sizes, each kernel for as long as the model is expected to gain by it. What "
     "is "

@@ -110,7 +110,7 @@ const cli_command cli_cmd_verify = {
     "Exit status, the highest of all files: 0 signed, 3 and 4 unreadable or without its response file, 6 not signed, "
     "11 "
     "signed with another key, 20 changed since it was signed.\n\n"
-    "An ONNX model is compiled and run on random inputs, and every output is held against the reference interpreter, "
+    "A model file is compiled and run on random inputs, and every output is held against the reference interpreter, "
     "or "
     "against ONNX Runtime. The exit status is 1 when an output is outside the tolerance: 1e-3 of an element and 1e-4, "
     "and "

@@ -280,7 +280,7 @@ const cli_command cli_cmd_winners = {
     "Models",
     "list|export|import|prune [FILE|ID]...",
     "list, carry or remove what tuning models found",
-    "A winner is a schedule with its compiler flags that `hone tune MODEL.onnx` proved faster than the default one, "
+    "A winner is a schedule with its compiler flags that `hone tune MODEL` proved faster than the default one, "
     "for a "
     "kernel on a processor under a compiler. `hone compile` takes it wherever the same kernel comes up.\n\n"
     "`list` shows them, `export [FILE]` writes them as YAML (to standard output without a file), `import FILE...` "

@@ -60,30 +60,21 @@ void cli_compiling_free(cli_compiling *x) {
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *s, const char *end) {
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && !strcmp(s + n - m, end);
+bool cli_is_model(const char *path) { return hone_import_format_of(path) != NULL; }
+
+hone_rc cli_peer_open(const cli *c, const char *path, hone_peer **out, hone_err *err) {
+    const char *format = hone_import_format_of(path);
+    if (!format || strcmp(format, "onnx") != 0)
+        return cli_fail(err, HONE_E_USAGE, "--against needs the ONNX file, not '%s'", path);
+    return hone_peer_open_as(cli_text(c, "against", ""), path, (uint32_t)cli_count(c, "threads", 0), out, err);
 }
-bool cli_is_onnx(const char *path) { return ends_with(path, ".onnx"); }
-bool cli_is_model(const char *path) { return ends_with(path, ".onnx") || ends_with(path, ".ir"); }
 
 hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
     hone_import_options options = {.symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
-    if (cli_is_onnx(path)) return hone_import_onnx(path, &options, out, NULL, err);
-    if (x->options.n_symbol)
-        return cli_fail(err, HONE_E_USAGE,
-                        "'--symbol' is for ONNX files; '%s' says its sizes itself, as in `symbol batch in 1..64`",
-                        path);
-    return hone_graph_read(path, out, err);
-}
-
-hone_rc cli_compile(const char *path, const cli_compiling *x, hone_compile_result *out, hone_err *err) {
-    hone_graph *g;
-    if (cli_is_onnx(path) || !cli_is_model(path)) return hone_compile_onnx(path, &x->options, out, err);
-    hone_rc rc = cli_graph_open(path, x, &g, err);
-    if (rc) return rc;
-    rc = hone_compile_graph(g, x->options.output, &x->options, out, err);
-    hone_graph_free(g);
+    char *report = NULL;
+    hone_rc rc = hone_import_model(path, &options, out, &report, err);
+    if (rc && report && *report) fputs(report, stderr);
+    hone_free(report);
     return rc;
 }
 
@@ -94,7 +85,7 @@ static hone_rc compile_here(const cli *c, const char *path, bool profile, cli_mo
     cli_compiling_set(c, &m->compiling);
     m->compiling.options.output = output;
     if (profile) m->compiling.options.profile = m->compiling.options.no_parity = true;
-    rc = cli_compile(path, &m->compiling, NULL, err);
+    rc = hone_compile_model(path, &m->compiling.options, NULL, err);
     cli_compiling_free(&m->compiling);
     free(output);
     *library = cli_format("%s/model.so", hone_temp_path(m->temp));
@@ -123,7 +114,7 @@ hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_m
 
 hone_rc cli_model_open_timed(const cli *c, const char *path, cli_model *out, hone_err *err) {
     if (cli_is_model(path)) return open_model(c, path, 1, true, out, err);
-    return cli_fail(err, HONE_E_USAGE, "'%s' is no model; give the .onnx or .ir that it was compiled from", path);
+    return cli_fail(err, HONE_E_USAGE, "'%s' is no model; give the file that it was compiled from", path);
 }
 
 void cli_model_unlink(cli_model *m) {

@@ -58,10 +58,11 @@ typedef struct cli_model {
     hone_temp *temp; /* where the library is, or NULL */
     cli_compiling compiling;
 } cli_model;
-bool cli_is_onnx(const char *path);
-bool cli_is_model(const char *path); /* .onnx, or .ir as `hone ir` prints it */
+bool cli_is_model(const char *path); /* of a format that hone imports */
+/* Imports a model; what it has that is not supported is told on stderr, node by node. */
 hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err);
-hone_rc cli_compile(const char *path, const cli_compiling *x, hone_compile_result *out, hone_err *err);
+/* The peer of option --against. */
+hone_rc cli_peer_open(const cli *c, const char *path, hone_peer **out, hone_err *err);
 hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_model *out, hone_err *err);
 /* A model file as a build that times its kernels, unchecked by parity; E_USAGE for a library. */
 hone_rc cli_model_open_timed(const cli *c, const char *path, cli_model *out, hone_err *err);

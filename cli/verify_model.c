@@ -1,4 +1,4 @@
-/* verify_model.c — `hone verify MODEL.onnx`: the outputs of a compiled model, held against the interpreter or a peer.
+/* verify_model.c — `hone verify MODEL`: the outputs of a compiled model, held against the interpreter or a peer.
  */
 #include "verify_model.h"
 
@@ -24,8 +24,7 @@ static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *er
     hone_rc rc = HONE_OK;
     j->name = "the interpreter";
     if (cli_given(c, "against")) {
-        if (!cli_is_onnx(path)) return cli_fail(err, HONE_E_USAGE, "--against needs an ONNX file, not '%s'", path);
-        rc = hone_peer_open_as(cli_text(c, "against", ""), path, (uint32_t)cli_count(c, "threads", 0), &j->peer, err);
+        rc = cli_peer_open(c, path, &j->peer, err);
         if (!rc) j->name = hone_peer_name(j->peer);
     }
     cli_compiling_set(c, &x);

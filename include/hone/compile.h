@@ -46,10 +46,10 @@ typedef struct hone_compile_result {
     char *text; /* a summary for people, with each fallback and its reason; hone_free */
 } hone_compile_result;
 
-/* Leaves the graph as it is. Failures: those of hone_import_onnx, E_TOOL (the compiler), E_IO, E_INTERRUPTED (*stop;
+/* Leaves the graph as it is. Failures: those of hone_import_model, E_TOOL (the compiler), E_IO, E_INTERRUPTED (*stop;
  * what runs is ended). Nothing is left behind by a failed call. */
-HONE_API hone_rc hone_compile_onnx(const char *path, const hone_compile_options *options, hone_compile_result *out,
-                                   hone_err *err);
+HONE_API hone_rc hone_compile_model(const char *path, const hone_compile_options *options, hone_compile_result *out,
+                                    hone_err *err);
 HONE_API hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,
                                     hone_compile_result *out, hone_err *err);
 

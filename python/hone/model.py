@@ -1,4 +1,4 @@
-"""Models: compile an ONNX file to a native library and run it on NumPy arrays.
+"""Models: compile a model file to a native library and run it on NumPy arrays.
 
     m = hone.compile("model.onnx")
     y = m(x)
@@ -364,7 +364,7 @@ def compile(
     use_winners: bool = True,
     use_cache: bool = True,
 ) -> Model:
-    """Compiles an ONNX model to a native library and loads it.
+    """Compiles a model to a native library and loads it.
 
     model: the path of an .onnx file (or of a graph as `hone ir` prints it, .ir), its bytes, or an onnx.ModelProto.
 
@@ -432,7 +432,7 @@ def load(path: "str | os.PathLike[str]", threads: int = 0) -> Model:
 
 
 def inspect(path: "str | os.PathLike[str]") -> Dict[str, Any]:
-    """What is in an ONNX file: producer, opsets, inputs, outputs, parameters, operators with counts and support."""
+    """What is in a model file: format, inputs, outputs, parameters, operators with counts and support."""
     found: Dict[str, Any] = json.loads(_hone.inspect(os.fspath(path)))
     return found
 

@@ -44,17 +44,12 @@ static void progress(void *arg, const char *name, size_t done, size_t total) {
     hn_py_call_event(&c->call, show_stage, &(stage){name, done, total});
 }
 
-static bool ends_with(const char *s, const char *end) {
-    size_t n = strlen(s), m = strlen(end);
-    return n > m && !strcmp(s + n - m, end);
-}
-
 /* What is refused is said in full, node by node. */
 static void add_report(const compilation *c, hone_err *err) {
     hone_import_options import = {.symbol = c->options.symbol, .n_symbol = c->options.n_symbol};
     char *report = NULL;
     hone_graph *g = NULL;
-    if (!hone_import_onnx(c->path, &import, &g, &report, NULL)) hone_graph_free(g);
+    if (!hone_import_model(c->path, &import, &g, &report, NULL)) hone_graph_free(g);
     size_t n = strlen(err->text);
     if (report && *report) snprintf(err->text + n, sizeof err->text - n, "\n%s", report);
     hone_free(report);
@@ -62,21 +57,8 @@ static void add_report(const compilation *c, hone_err *err) {
 
 static hone_rc compile(void *arg, hone_err *err) {
     compilation *c = arg;
-    hone_graph *g;
-    if (!ends_with(c->path, ".ir")) {
-        hone_rc rc = hone_compile_onnx(c->path, &c->options, &c->result, err);
-        if (rc == HONE_E_UNSUPPORTED) add_report(c, err);
-        return rc;
-    }
-    if (c->options.n_symbol) {
-        snprintf(err->text, sizeof err->text, "symbols are of ONNX files; '%s' says itself how large its sizes are",
-                 c->path);
-        return err->rc = HONE_E_USAGE;
-    }
-    hone_rc rc = hone_graph_read(c->path, &g, err);
-    if (rc) return rc;
-    rc = hone_compile_graph(g, c->options.output, &c->options, &c->result, err);
-    hone_graph_free(g);
+    hone_rc rc = hone_compile_model(c->path, &c->options, &c->result, err);
+    if (rc == HONE_E_UNSUPPORTED) add_report(c, err);
     return rc;
 }
 
@@ -161,7 +143,7 @@ static PyObject *generate(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"compile", compile_model, METH_VARARGS, "(path, output, emit C, profile, symbols, specialize, options, progress)"},
-    {"inspect", inspect_model, METH_VARARGS, "(path): what is in an ONNX file, as JSON"},
+    {"inspect", inspect_model, METH_VARARGS, "(path): what is in a model file, as JSON"},
     {"generate", generate, METH_VARARGS, "(architecture, path, batch, seq, dynamic): writes a synthetic model"},
     {0},
 };

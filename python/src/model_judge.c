@@ -175,18 +175,12 @@ typedef struct verification {
     char judge[80];
 } verification;
 
-static bool is_graph_text(const char *path) {
-    size_t n = strlen(path);
-    return n > 3 && !strcmp(path + n - 3, ".ir");
-}
-
 static hone_rc verify(void *arg, hone_err *err) {
     verification *v = arg;
     hone_import_options import = {.symbol = v->symbol, .n_symbol = v->n_symbol};
     hone_graph *g = NULL;
     hone_peer *peer = NULL;
-    hone_rc rc;
-    rc = is_graph_text(v->path) ? hone_graph_read(v->path, &g, err) : hone_import_onnx(v->path, &import, &g, NULL, err);
+    hone_rc rc = hone_import_model(v->path, &import, &g, NULL, err);
     if (!rc && v->against) rc = hone_peer_open(v->path, 0, &peer, err);
     snprintf(v->judge, sizeof v->judge, "%s", peer ? hone_peer_name(peer) : "the interpreter");
     v->options.graph = g;

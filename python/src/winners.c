@@ -130,18 +130,12 @@ static PyObject *show_event(const void *event) {
 
 static void on_event(void *ctx, const hone_tune_model_event *event) { hn_py_call_event(ctx, show_event, event); }
 
-static bool is_graph_text(const char *path) {
-    size_t n = strlen(path);
-    return n > 3 && !strcmp(path + n - 3, ".ir");
-}
-
 static hone_rc tune(void *arg, hone_err *err) {
     tuning *t = arg;
     hone_import_options import = {.symbol = t->o.compile.symbol, .n_symbol = t->o.compile.n_symbol};
     const char *slash = strrchr(t->path, '/');
     hone_graph *g = NULL;
-    hone_rc rc =
-        is_graph_text(t->path) ? hone_graph_read(t->path, &g, err) : hone_import_onnx(t->path, &import, &g, NULL, err);
+    hone_rc rc = hone_import_model(t->path, &import, &g, NULL, err);
     if (!rc) rc = hone_tune_model_run(g, slash ? slash + 1 : t->path, &t->o, &t->result, err);
     hone_graph_free(g);
     return rc;

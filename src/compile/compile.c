@@ -326,13 +326,13 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
     return rc;
 }
 
-hone_rc hone_compile_onnx(const char *path, const hone_compile_options *options, hone_compile_result *out,
-                          hone_err *err) {
+hone_rc hone_compile_model(const char *path, const hone_compile_options *options, hone_compile_result *out,
+                           hone_err *err) {
     hone_import_options import = {0};
     hone_graph *g;
     double start_s = hn_now_s();
     if (options) import.symbol = options->symbol, import.n_symbol = options->n_symbol;
-    hone_rc rc = hone_import_onnx(path, &import, &g, NULL, err);
+    hone_rc rc = hone_import_model(path, &import, &g, NULL, err);
     if (rc) return rc;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);

@@ -68,11 +68,11 @@ static void import_model(hn_importer *im) {
     if (!m->graph->n_output) hn_import_wrong(im, HONE_E_INPUT, "the graph has no outputs");
 }
 
-/* What the import came to. */
+/* What the import came to, before the graph itself is looked at. */
 static hone_rc verdict(hn_importer *im, const char *path, hone_err *err) {
     if (!im->err.rc && im->g->err.rc) im->err = im->g->err;
     if (im->err.rc) return hn_fail(err, im->err.rc, "'%s': %s", path, im->err.text);
-    if (!hn_arena_ok(im->arena) || !hn_arena_ok(&im->g->arena) || im->report.failed)
+    if (!hn_arena_ok(im->arena) || im->report.failed)
         return hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", path);
     if (!im->n_refused) return HONE_OK;
     int first = (int)strcspn(im->report.text, "\n");
@@ -84,51 +84,63 @@ static hone_rc verdict(hn_importer *im, const char *path, hone_err *err) {
 
 static void let_go(void *hold) { hn_onnx_close(hold); }
 
-/* Takes the model over. */
-static hone_rc import(hn_onnx *m, const char *path, const hone_import_options *options, hone_graph **out, char **report,
+static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
                       hone_err *err) {
+    hn_onnx *m;
+    hone_rc rc = hn_onnx_open(from, &m, err);
+    if (rc) return rc;
     hn_importer im = {.m = m, .arena = hn_onnx_arena(m), .g = hn_graph_new()};
     if (!im.g) {
         hn_onnx_close(m);
-        return hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", path);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", hn_front_label(from));
     }
     im.g->hold = m;
     im.g->let_go = let_go;
-    hone_rc rc = hn_read_symbol_options(&im, options, err);
+    rc = hn_symbol_options_read(im.arena, options, &im.options, err);
     if (!rc) {
         import_model(&im);
-        rc = verdict(&im, path, err);
+        rc = verdict(&im, hn_front_label(from), err);
     }
-    if (!rc) {
-        hn_sweep(im.g);
-        hone_err why = {0};
-        rc = hn_verify(im.g, &why);
-        if (rc == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* sizes that leave the region that defines them, say */
-        if (rc) hn_fail(err, rc, "'%s' cannot be compiled: %s", path, why.text);
-    }
-    if (report) *report = hn_str_take(&im.report);
+    *report = hn_str_take(&im.report);
     hn_str_free(&im.report);
-    if (rc) {
-        hn_graph_free(im.g);
-    } else {
-        hn_graph_seal(im.g);
-        *out = im.g;
-    }
+    if (!rc) return hn_front_finish(from, im.g, out, err);
+    hn_graph_free(im.g);
     return rc;
 }
 
-hone_rc hone_import_onnx(const char *path, const hone_import_options *options, hone_graph **out, char **report,
-                         hone_err *err) {
-    hn_onnx *m;
-    hone_rc rc = hn_onnx_open(path, options ? options->max_file_b : 0, &m, err);
-    if (rc && report) *report = NULL;
-    return rc ? rc : import(m, path, options, out, report, err);
+/* --- is it ONNX? ------------------------------------------------------------------------------------------------- */
+
+static bool varint(const unsigned char **p, const unsigned char *end, uint64_t *out) {
+    *out = 0;
+    for (unsigned shift = 0; *p < end && shift < 64; shift += 7) {
+        *out |= (uint64_t)(**p & 127) << shift;
+        if (!(*(*p)++ & 128)) return true;
+    }
+    return false;
 }
 
-hone_rc hone_import_onnx_memory(const void *data, size_t n, const hone_import_options *options, hone_graph **out,
-                                char **report, hone_err *err) {
-    hn_onnx *m;
-    hone_rc rc = hn_onnx_parse(data, n, &m, err);
-    if (rc && report) *report = NULL;
-    return rc ? rc : import(m, "model in memory", options, out, report, err);
+/* The format has no mark of its own: the file is read as the fields of a ModelProto, as far as the head goes. One that
+ * is no such field, or has another wire type, is in no ONNX file; the IR version or the graph is in every one. */
+static bool sniff(const void *head, size_t n) {
+    static const char wire[32] = {[1] = 'v', [2] = 'b', [3] = 'b',  [4] = 'b',  [5] = 'v',  [6] = 'b',
+                                  [7] = 'b', [8] = 'b', [14] = 'b', [20] = 'b', [25] = 'b', [26] = 'b'};
+    const unsigned char *p = head, *end = p + n;
+    bool seen = false;
+    while (p < end) {
+        uint64_t tag, x;
+        if (!varint(&p, end, &tag)) return seen;
+        if (tag >> 3 >= sizeof wire ||
+            wire[tag >> 3] != ((tag & 7) == 0   ? 'v'
+                               : (tag & 7) == 2 ? 'b'
+                                                : 0) ||
+            !wire[tag >> 3])
+            return false;
+        seen |= tag >> 3 == 1 || tag >> 3 == 7;
+        if (!varint(&p, end, &x)) return seen;
+        if ((tag & 7) == 2 && x > (uint64_t)(end - p)) return seen;
+        if ((tag & 7) == 2) p += x;
+    }
+    return seen;
 }
+
+const hn_front hn_front_onnx = {"onnx", "ONNX model", ".onnx", sniff, import, hn_onnx_inspect};

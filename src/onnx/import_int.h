@@ -14,8 +14,6 @@
 #include "onnx/lower.h"
 #include "onnx/onnx.h"
 
-#include <hone/import.h>
-
 struct HnOnnx__Node;
 struct HnOnnx__Graph;
 struct HnOnnx__Function;
@@ -54,19 +52,12 @@ typedef struct hn_scope {          /* one graph or function body */
     hn_names value, hint; /* name -> hn_bound *, name -> HnOnnx__Type * */
 } hn_scope;
 
-typedef struct hn_symbol_option {
-    const char *name; /* NUL-terminated copy */
-    int64_t low, high;
-    bool used;
-} hn_symbol_option;
-
 typedef struct hn_importer {
     hn_onnx *m;
     hn_arena *arena;
     hn_graph *g;
     hn_names symbol, function; /* dim_param -> hn_dim *, "domain:name:overload" -> HnOnnx__Function * */
-    hn_symbol_option *option;
-    size_t n_option;
+    hn_symbol_options options;
     hn_str report;
     size_t n_refused, n_lowered;
     hone_err err; /* rc OK while the model is all right */
@@ -106,7 +97,6 @@ const char *hn_node_shown(hn_importer *im, const struct HnOnnx__Node *node);
 /* A declared tensor type; dimensions that are not known are 0 unless `make` is a name to make symbols of. False: no
  * tensor of a known rank; *why says what it is. */
 bool hn_import_type(hn_importer *im, const struct HnOnnx__Type *t, const char *make, hn_type *out, const char **why);
-hone_rc hn_read_symbol_options(hn_importer *im, const hone_import_options *o, hone_err *err);
 hone_rc hn_check_symbol_options(const hn_importer *im, hone_err *err);
 
 /* --- functions.c -------------------------------------------------------------------------------------------------- */
@@ -122,6 +112,10 @@ const hn_lower_row *hn_row_find(const char *domain, const char *op, int opset);
 bool hn_row_known(const char *domain, const char *op, int *since, int *until); /* any opset; the range of all rows */
 const char *hn_domain(const char *domain);                                     /* "ai.onnx" and NULL are "" */
 int hn_opset_newest(const char *domain);                                       /* 0: a domain that hone does not know */
+
+/* --- inspect.c
+ * -------------------------------------------------------------------------------------------------------- */
+hone_rc hn_onnx_inspect(const hn_front_source *from, hn_model_summary *out, hone_err *err);
 
 /* --- for the families that see more than tensors ------------------------------------------------------------------ */
 const hn_bound *hn_in_bound(hn_lower *c, size_t i); /* NULL where absent */

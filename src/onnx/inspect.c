@@ -1,4 +1,4 @@
-/* inspect.c — what is in a model file, as JSON. The verdict is the importer's own. */
+/* inspect.c — what is in a model file. */
 #include "base/err.h"
 #include "base/yaml.h"
 #include "onnx/import_int.h"
@@ -8,24 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct op_count {
-    const char *domain, *op;
-    uint64_t n;
-    int opset;
-    bool function;
-} op_count;
-
 typedef struct inspection {
-    hn_onnx *m;
-    hn_arena *arena;
+    hn_model_summary *s;
+    hn_arena *arena;   /* of the summary, which outlives the file */
     hn_importer names; /* for hn_function_of alone */
-    hn_names seen;     /* "domain\nop" -> op_count * */
-    op_count **op;
-    size_t n_op, room_op;
-    uint64_t n_nodes, n_parameters, n_elements;
+    hn_names seen;     /* "domain\nop" -> index in s->op + 1 */
+    size_t room_op;
 } inspection;
-
-static void quoted(hn_str *s, inspection *in, const char *text) { hn_yaml_add_quoted(s, hn_shown(in->arena, text)); }
 
 /* --- operators ------------------------------------------------------------------------------------------------------
  */
@@ -37,23 +26,26 @@ static int opset_of(HnOnnx__Opset *const *list, size_t n, const char *domain) {
     return 0;
 }
 
-static op_count *count_of(inspection *in, const char *domain, const char *op) {
+/* The usual name of a domain: that of the standard operators is "" in files. */
+static const char *shown_domain(const char *domain) { return domain[0] ? domain : "ai.onnx"; }
+
+static hn_summary_operator *count_of(inspection *in, const char *domain, const char *op) {
+    hn_model_summary *s = in->s;
     char *key = hn_format(in->arena, "%s\n%s", domain, op);
-    op_count *c = key ? hn_names_get(&in->seen, key) : NULL;
-    if (c || !key) return c;
-    if (in->n_op == in->room_op) {
+    uintptr_t at = key ? (uintptr_t)hn_names_get(&in->seen, key) : 0;
+    if (at || !key) return at ? &s->op[at - 1] : NULL;
+    if (s->n_op == in->room_op) {
         size_t room = in->room_op ? 2 * in->room_op : 32;
-        op_count **list = HN_NEW_N(in->arena, op_count *, room);
+        hn_summary_operator *list = HN_NEW_N(in->arena, hn_summary_operator, room);
         if (!list) return NULL;
-        if (in->n_op) memcpy(list, in->op, in->n_op * sizeof(op_count *));
-        in->op = list;
+        if (s->n_op) memcpy(list, s->op, s->n_op * sizeof *list);
+        s->op = list;
         in->room_op = room;
     }
-    if (!(c = HN_NEW(in->arena, op_count))) return NULL;
-    c->domain = domain;
-    c->op = op;
-    hn_names_put(&in->seen, in->arena, key, c);
-    return in->op[in->n_op++] = c;
+    s->op[s->n_op] =
+        (hn_summary_operator){.domain = hn_strdup(in->arena, shown_domain(domain)), .name = hn_strdup(in->arena, op)};
+    hn_names_put(&in->seen, in->arena, key, (void *)(s->n_op + 1));
+    return &s->op[s->n_op++];
 }
 
 static void count_nodes(inspection *in, HnOnnx__Node *const *node, size_t n, HnOnnx__Opset *const *opset,
@@ -65,23 +57,25 @@ static void count_parameters(inspection *in, const HnOnnx__Graph *g) {
         uint64_t n = 1;
         for (size_t d = 0; d < t->n_dims; d++)
             if (t->dims[d] < 0 || __builtin_mul_overflow(n, (uint64_t)t->dims[d], &n)) n = 0;
-        in->n_elements += n;
-        in->n_parameters++;
+        in->s->n_elements += n;
+        in->s->n_tensors++;
     }
-    in->n_parameters += g->n_sparse_initializer;
+    in->s->n_tensors += g->n_sparse_initializer;
 }
 
 static void count_nodes(inspection *in, HnOnnx__Node *const *node, size_t n, HnOnnx__Opset *const *opset,
                         size_t n_opset) {
     for (size_t i = 0; i < n; i++) {
         const char *domain = hn_domain(node[i]->domain);
-        op_count *c = count_of(in, domain, node[i]->op_type ? node[i]->op_type : "");
+        const char *op = node[i]->op_type ? node[i]->op_type : "";
+        hn_summary_operator *c = count_of(in, domain, op);
         if (!c) return;
-        if (!c->n++) {
-            c->opset = opset_of(opset, n_opset, domain);
+        if (!c->count++) {
+            int version = opset_of(opset, n_opset, domain);
             c->function = hn_function_of(&in->names, node[i]) != NULL;
+            c->supported = c->function || (version && hn_row_find(domain, op, version));
         }
-        in->n_nodes++;
+        in->s->n_nodes++;
         for (size_t k = 0; k < node[i]->n_attribute; k++) {
             const HnOnnx__Graph *g = node[i]->attribute[k]->g;
             if (!g) continue;
@@ -92,157 +86,93 @@ static void count_nodes(inspection *in, HnOnnx__Node *const *node, size_t n, HnO
 }
 
 static int by_count(const void *a, const void *b) {
-    const op_count *x = *(op_count *const *)a, *y = *(op_count *const *)b;
-    if (x->n != y->n) return x->n < y->n ? 1 : -1;
+    const hn_summary_operator *x = a, *y = b;
+    if (x->count != y->count) return x->count < y->count ? 1 : -1;
     int order = strcmp(x->domain, y->domain);
-    return order ? order : strcmp(x->op, y->op);
+    return order ? order : strcmp(x->name, y->name);
 }
 
-static void add_operators(inspection *in, hn_str *s) {
-    if (in->n_op) qsort(in->op, in->n_op, sizeof *in->op, by_count);
-    hn_str_add(s, "\"operators\":[");
-    for (size_t i = 0; i < in->n_op; i++) {
-        const op_count *c = in->op[i];
-        bool supported = c->function || (c->opset && hn_row_find(c->domain, c->op, c->opset));
-        hn_str_add(s, i ? ",{\"domain\":" : "{\"domain\":");
-        quoted(s, in, c->domain);
-        hn_str_add(s, ",\"name\":");
-        quoted(s, in, c->op);
-        hn_str_addf(s, ",\"count\":%" PRIu64 ",\"function\":%s,\"supported\":%s}", c->n, c->function ? "true" : "false",
-                    supported ? "true" : "false");
-    }
-    hn_str_add(s, "]");
+static void count_all(inspection *in, hn_onnx *m, const HnOnnx__Model *p) {
+    in->names = (hn_importer){.m = m, .arena = in->arena};
+    hn_list_functions(&in->names);
+    count_parameters(in, p->graph);
+    count_nodes(in, p->graph->node, p->graph->n_node, p->opset_import, p->n_opset_import);
+    for (size_t i = 0; i < p->n_functions; i++)
+        count_nodes(in, p->functions[i]->node, p->functions[i]->n_node, p->functions[i]->opset_import,
+                    p->functions[i]->n_opset_import);
+    if (in->s->n_op) qsort(in->s->op, in->s->n_op, sizeof *in->s->op, by_count);
 }
 
-/* --- types
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- inputs and outputs ------------------------------------------------------------------------------------------- */
 
-static void add_shape(inspection *in, hn_str *s, const HnOnnx__Shape *shape) {
-    if (!shape) {
-        hn_str_add(s, "null");
-        return;
+static void set_shape(inspection *in, hn_summary_port *p, const HnOnnx__Shape *shape) {
+    if (!shape || !(p->dim = HN_NEW_N(in->arena, hn_summary_dim, shape->n_dim + 1))) return;
+    p->ranked = true;
+    for (p->rank = 0; p->rank < shape->n_dim; p->rank++) {
+        const HnOnnx__Dim *d = shape->dim[p->rank];
+        hn_summary_dim *to = &p->dim[p->rank];
+        to->size = d->has_dim_value ? d->dim_value : -1;
+        if (!d->has_dim_value && d->dim_param && d->dim_param[0]) to->name = hn_strdup(in->arena, d->dim_param);
     }
-    hn_str_add(s, "[");
-    for (size_t i = 0; i < shape->n_dim; i++) {
-        const HnOnnx__Dim *d = shape->dim[i];
-        if (i) hn_str_add(s, ",");
-        if (d->has_dim_value)
-            hn_str_addf(s, "%" PRId64, d->dim_value);
-        else if (d->dim_param && d->dim_param[0])
-            quoted(s, in, d->dim_param);
-        else
-            hn_str_add(s, "null");
-    }
-    hn_str_add(s, "]");
 }
 
-static void add_value(inspection *in, hn_str *s, const HnOnnx__ValueInfo *v) {
+static hn_summary_port port_of(inspection *in, const HnOnnx__ValueInfo *v) {
     const HnOnnx__TensorType *t = v->type ? v->type->tensor_type : NULL;
-    hn_str_add(s, "{\"name\":");
-    quoted(s, in, v->name);
-    hn_str_addf(s, ",\"type\":\"%s\",\"shape\":",
-                t                                   ? hn_onnx_dtype_name(t->elem_type)
-                : v->type && v->type->sequence_type ? "sequence"
-                : v->type && v->type->optional_type ? "optional"
-                                                    : "other");
-    add_shape(in, s, t ? t->shape : NULL);
-    hn_str_add(s, "}");
+    hn_summary_port p = {.name = hn_strdup(in->arena, v->name ? v->name : ""),
+                         .type = t                                   ? hn_onnx_dtype_name(t->elem_type)
+                                 : v->type && v->type->sequence_type ? "sequence"
+                                 : v->type && v->type->optional_type ? "optional"
+                                                                     : "other"};
+    set_shape(in, &p, t ? t->shape : NULL);
+    return p;
 }
 
-static void add_inputs(inspection *in, hn_str *s, const HnOnnx__Graph *g) {
+static void set_ports(inspection *in, const HnOnnx__Graph *g) {
     hn_names set = {0};
-    bool some = false;
+    hn_model_summary *s = in->s;
     for (size_t i = 0; i < g->n_initializer; i++)
         if (g->initializer[i]->name) hn_names_put(&set, in->arena, g->initializer[i]->name, g->initializer[i]);
-    hn_str_add(s, "\"inputs\":[");
-    for (size_t i = 0; i < g->n_input; i++) {
-        if (g->input[i]->name && hn_names_get(&set, g->input[i]->name)) continue;
-        if (some) hn_str_add(s, ",");
-        add_value(in, s, g->input[i]);
-        some = true;
-    }
-    hn_str_add(s, "],\"outputs\":[");
-    for (size_t i = 0; i < g->n_output; i++) {
-        if (i) hn_str_add(s, ",");
-        add_value(in, s, g->output[i]);
-    }
-    hn_str_add(s, "],");
+    s->input = HN_NEW_N(in->arena, hn_summary_port, g->n_input + 1);
+    s->output = HN_NEW_N(in->arena, hn_summary_port, g->n_output + 1);
+    for (size_t i = 0; i < g->n_input && s->input; i++)
+        if (!g->input[i]->name || !hn_names_get(&set, g->input[i]->name))
+            s->input[s->n_input++] = port_of(in, g->input[i]);
+    for (size_t i = 0; i < g->n_output && s->output; i++) s->output[s->n_output++] = port_of(in, g->output[i]);
 }
 
-/* --- the whole
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void add_head(inspection *in, hn_str *s, const char *path) {
-    const HnOnnx__Model *m = hn_onnx_model(in->m);
-    hn_str_add(s, "{\"file\":");
-    quoted(s, in, path);
-    hn_str_addf(s, ",\"ir_version\":%" PRId64 ",\"producer\":", m->ir_version);
-    quoted(s, in, m->producer_name);
-    hn_str_add(s, ",\"producer_version\":");
-    quoted(s, in, m->producer_version);
-    hn_str_add(s, ",\"opsets\":[");
+/* What only this format has. */
+static void set_facts(inspection *in, const HnOnnx__Model *m) {
+    hn_model_summary *s = in->s;
+    hn_str_addf(&s->facts, "\"ir_version\":%" PRId64 ",", m->ir_version);
+    hn_summary_about(s, "IR version", hn_format(in->arena, "%" PRId64, m->ir_version));
+    hn_summary_fact(s, "producer", m->producer_name);
+    hn_summary_fact(s, "producer_version", m->producer_version);
+    const char *writer = m->producer_name ? m->producer_name : "", *version = m->producer_version;
+    if (writer[0])
+        hn_summary_about(s, "written by",
+                         version && version[0] ? hn_format(in->arena, "%.60s %.40s", writer, version) : writer);
+    hn_str_add(&s->facts, "\"opsets\":[");
     for (size_t i = 0; i < m->n_opset_import; i++) {
-        hn_str_add(s, i ? ",{\"domain\":" : "{\"domain\":");
-        quoted(s, in, hn_domain(m->opset_import[i]->domain));
-        hn_str_addf(s, ",\"version\":%" PRId64 "}", m->opset_import[i]->version);
+        const char *domain = shown_domain(hn_domain(m->opset_import[i]->domain));
+        int64_t opset = m->opset_import[i]->version;
+        hn_str_add(&s->facts, i ? ",{\"domain\":" : "{\"domain\":");
+        hn_yaml_add_quoted(&s->facts, hn_shown(in->arena, domain));
+        hn_str_addf(&s->facts, ",\"version\":%" PRId64 "}", opset);
+        hn_summary_about(s, i ? "" : "opsets", hn_format(in->arena, "%.60s %" PRId64, domain, opset));
     }
-    hn_str_add(s, "],");
+    hn_str_add(&s->facts, "],");
 }
 
-static void count_all(inspection *in) {
-    const HnOnnx__Model *m = hn_onnx_model(in->m);
-    in->names = (hn_importer){.m = in->m, .arena = in->arena};
-    hn_list_functions(&in->names);
-    count_parameters(in, m->graph);
-    count_nodes(in, m->graph->node, m->graph->n_node, m->opset_import, m->n_opset_import);
-    for (size_t i = 0; i < m->n_functions; i++)
-        count_nodes(in, m->functions[i]->node, m->functions[i]->n_node, m->functions[i]->opset_import,
-                    m->functions[i]->n_opset_import);
-}
-
-/* Imports the model for its verdict: lines of the report, or the one error. */
-static void add_verdict(hn_str *s, const char *path) {
-    hone_graph *g = NULL;
-    char *report = NULL;
-    hone_err err = {0};
-    hone_rc rc = hone_import_onnx(path, NULL, &g, &report, &err);
-    hn_str_addf(s, "\"supported\":%s,\"refusals\":[", rc ? "false" : "true");
-    bool some = false;
-    for (char *line = report ? report : NULL, *end; line && *line; line = end + 1) {
-        if (!(end = strchr(line, '\n'))) break;
-        *end = 0;
-        if (some) hn_str_add(s, ",");
-        hn_yaml_add_quoted(s, line);
-        some = true;
-    }
-    if (rc && !some) hn_yaml_add_quoted(s, err.text);
-    hn_str_add(s, "]}");
-    hone_free(report);
-    hone_graph_free(g);
-}
-
-hone_rc hone_import_inspect(const char *path, char **json, hone_err *err) {
-    inspection in = {0};
-    hn_str s = {0};
-    hone_rc rc = hn_onnx_open(path, 0, &in.m, err);
+hone_rc hn_onnx_inspect(const hn_front_source *from, hn_model_summary *out, hone_err *err) {
+    hn_onnx *m;
+    hone_rc rc = hn_onnx_open(from, &m, err);
     if (rc) return rc;
-    in.arena = hn_onnx_arena(in.m);
-    count_all(&in);
-    add_head(&in, &s, path);
-    add_inputs(&in, &s, hn_onnx_model(in.m)->graph);
-    hn_str_addf(&s, "\"nodes\":%" PRIu64 ",\"parameters\":{\"tensors\":%" PRIu64 ",\"elements\":%" PRIu64 "},",
-                in.n_nodes, in.n_parameters, in.n_elements);
-    add_operators(&in, &s);
-    hn_str_add(&s, ",");
-    bool whole = hn_arena_ok(in.arena);
-    hn_onnx_close(in.m); /* before the importer takes as much memory again */
-    add_verdict(&s, path);
-    whole &= !s.failed;
-    char *text = hn_str_take(&s);
-    if (!whole || !text) {
-        free(text);
-        return hn_fail(err, HONE_E_NOMEM, "out of memory inspecting '%s'", path);
-    }
-    *json = text;
+    inspection in = {.s = out, .arena = &out->arena};
+    count_all(&in, m, hn_onnx_model(m));
+    set_facts(&in, hn_onnx_model(m));
+    set_ports(&in, hn_onnx_model(m)->graph);
+    hn_onnx_close(m);
     return HONE_OK;
 }

@@ -45,10 +45,6 @@ static hone_rc parse(const void *data, size_t n, const char *what, hn_onnx **out
     return HONE_OK;
 }
 
-hone_rc hn_onnx_parse(const void *data, size_t n, hn_onnx **out, hone_err *err) {
-    return parse(data, n, "model in memory", out, err);
-}
-
 /* The folder that external data must stay in, resolved. */
 static hone_rc folder_of(const char *path, char **out, hone_err *err) {
     const char *slash = strrchr(path, '/');
@@ -60,12 +56,10 @@ static hone_rc folder_of(const char *path, char **out, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hn_onnx_open(const char *path, uint64_t max_b, hn_onnx **out, hone_err *err) {
+static hone_rc open_file(const char *path, hn_onnx **out, hone_err *err) {
     hn_mapping map = {0};
     hn_onnx *m;
     hone_rc rc = hn_map_file(path, &map, err);
-    if (!rc && max_b && map.n > max_b)
-        rc = hn_fail(err, HONE_E_LIMIT, "'%s' is larger than the %llu bytes allowed", path, (unsigned long long)max_b);
     if (!rc) rc = parse(map.at, map.n, path, &m, err);
     hn_unmap(&map);
     if (rc) return rc;
@@ -75,4 +69,9 @@ hone_rc hn_onnx_open(const char *path, uint64_t max_b, hn_onnx **out, hone_err *
     else
         *out = m;
     return rc;
+}
+
+hone_rc hn_onnx_open(const hn_front_source *from, hn_onnx **out, hone_err *err) {
+    if (from->path) return open_file(from->path, out, err);
+    return parse(from->data, from->n, hn_front_label(from), out, err);
 }

@@ -8,8 +8,7 @@
 #ifndef HN_ONNX_H
 #define HN_ONNX_H
 
-#include "base/str.h"
-#include "ir/tensor.h"
+#include "front/front.h"
 
 struct HnOnnx__Model;
 struct HnOnnx__Tensor;
@@ -17,10 +16,10 @@ struct HnOnnx__SparseTensor;
 
 typedef struct hn_onnx hn_onnx;
 
-/* max_b: larger files are E_LIMIT; 0: no limit. */
-hone_rc hn_onnx_open(const char *path, uint64_t max_b, hn_onnx **out, hone_err *err);
-/* From memory, which is not needed afterwards; external data is then an error. */
-hone_rc hn_onnx_parse(const void *data, size_t n, hn_onnx **out, hone_err *err);
+extern const hn_front hn_front_onnx; /* import.c */
+
+/* In memory, external data is an error. */
+hone_rc hn_onnx_open(const hn_front_source *from, hn_onnx **out, hone_err *err);
 void hn_onnx_close(hn_onnx *m); /* accepts NULL */
 const struct HnOnnx__Model *hn_onnx_model(const hn_onnx *m);
 hn_arena *hn_onnx_arena(hn_onnx *m); /* lives as long as the model */
@@ -30,8 +29,6 @@ hone_rc hn_onnx_tensor(hn_onnx *m, const struct HnOnnx__Tensor *t, const char *w
 hone_rc hn_onnx_sparse(hn_onnx *m, const struct HnOnnx__SparseTensor *t, const char *what, hn_tensor *out,
                        hone_err *err);
 
-/* A name out of a model, fit for a message: control bytes and what is no UTF-8 escaped as \xNN, at most 120 bytes. */
-const char *hn_shown(hn_arena *a, const char *name);
 /* Name of an ONNX element type ("string", "complex64"), for messages. */
 const char *hn_onnx_dtype_name(int code);
 

@@ -13,6 +13,7 @@
 
 #include "base/str.h"
 #include "ir/tensor.h"
+#include "onnx_memory.h"
 
 #include <hone/import.h>
 #include <math.h>
@@ -269,7 +270,7 @@ static inline void ot_run(const ot_case *t, char *why, size_t room) {
     hn_str model = ot_model(t->model, &arena);
     size_t n_in = ot_values(t->feeds, &arena, in, OT_PORTS), n_out = ot_values(t->wants, &arena, want, OT_PORTS);
     why[0] = 0;
-    if (hone_import_onnx_memory(model.text, model.n, NULL, &g, NULL, &err) || hone_graph_verify(g, &err) ||
+    if (onnx_import(model.text, model.n, NULL, &g, NULL, &err) || hone_graph_verify(g, &err) ||
         hone_graph_run(g, in, n_in, out, n_out, &err))
         snprintf(why, room, "%s", err.text);
     for (size_t i = 0; i < n_out && !why[0]; i++) ot_compare(&out[i], &want[i], i, why, room);
@@ -286,7 +287,7 @@ static inline void ot_refusal(const char *text, char *why, size_t room) {
     hone_graph *g = NULL;
     char *report = NULL;
     hn_str model = ot_model(text, &arena);
-    hone_rc rc = hone_import_onnx_memory(model.text, model.n, NULL, &g, &report, &err);
+    hone_rc rc = onnx_import(model.text, model.n, NULL, &g, &report, &err);
     snprintf(why, room, "%s", !rc ? "imported" : rc == HONE_E_UNSUPPORTED && report ? report : err.text);
     hone_free(report);
     hone_graph_free(g);

@@ -33,7 +33,7 @@ static void check_import(const char *path, size_t i) {
     hone_graph *g = NULL;
     hone_err err = {0};
     hone_graph_port in = {0}, out = {0};
-    hone_rc rc = hone_import_onnx(path, NULL, &g, NULL, &err);
+    hone_rc rc = hone_import_model(path, NULL, &g, NULL, &err);
     if (!rc) rc = hone_graph_verify(g, &err);
     if (!rc) rc = hone_graph_input(g, 0, &in, &err);
     if (!rc) rc = hone_graph_output(g, 0, &out, &err);

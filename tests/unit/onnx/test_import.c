@@ -1,4 +1,5 @@
 /* test_import.c — reading models: what is damaged, lying or unsupported is said; what is right becomes a graph. */
+#include "onnx_memory.h"
 #include "onnx_write.h"
 #include "tap.h"
 
@@ -17,7 +18,7 @@ static outcome import(const pb *m) {
     outcome o = {.rc = HONE_OK};
     hone_graph *g = NULL;
     hone_err err = {0};
-    o.rc = hone_import_onnx_memory(m->b, m->n, NULL, &g, &o.report, &err);
+    o.rc = onnx_import(m->b, m->n, NULL, &g, &o.report, &err);
     strcpy(o.text, err.text);
     if (!o.rc) hone_graph_print(g, &o.graph, NULL);
     hone_graph_free(g);
@@ -136,7 +137,7 @@ static void test_truncation(void) {
             hone_err err = {0};
             if (!exact) abort();
             memcpy(exact, whole.b, n);
-            hone_rc rc = hone_import_onnx_memory(exact, n, NULL, &g, NULL, &err);
+            hone_rc rc = onnx_import(exact, n, NULL, &g, NULL, &err);
             if (rc && !err.text[0]) survived = 0;
             hone_graph_free(g);
             free(exact);
@@ -322,7 +323,7 @@ static hone_rc import_external(const char *dir, const char *location, const char
     pb m = with_tensor(&t);
     write_file(dir, "m.onnx", m.b, m.n);
     snprintf(path, sizeof path, "%s/m.onnx", dir);
-    hone_rc rc = hone_import_onnx(path, NULL, &g, NULL, &err);
+    hone_rc rc = hone_import_model(path, NULL, &g, NULL, &err);
     char *graph = NULL;
     if (!rc) hone_graph_print(g, &graph, NULL);
     snprintf(text, 1000, "%s", rc ? err.text : graph);
@@ -446,7 +447,7 @@ static void test_symbols(void) {
         hone_graph *g = NULL;
         hone_err err = {0};
         char *text = NULL;
-        hone_rc rc = hone_import_onnx_memory(m.b, m.n, &o, &g, NULL, &err);
+        hone_rc rc = onnx_import(m.b, m.n, &o, &g, NULL, &err);
         if (!rc) hone_graph_print(g, &text, NULL);
         if (!ok(rc == cases[i].rc && strstr(rc ? err.text : text, cases[i].part), "import/%s", cases[i].name))
             printf("#   got %d: %s\n", rc, rc ? err.text : text);

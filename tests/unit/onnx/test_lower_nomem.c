@@ -64,7 +64,7 @@ static hone_rc import(void *arg) {
     const hn_str *model = arg;
     hone_graph *g = NULL;
     hone_err err = {0};
-    hone_rc rc = hone_import_onnx_memory(model->text, model->n, NULL, &g, NULL, &err);
+    hone_rc rc = onnx_import(model->text, model->n, NULL, &g, NULL, &err);
     if (rc && rc != HONE_E_NOMEM) printf("#   %s\n", err.text);
     hone_graph_free(g);
     return rc;

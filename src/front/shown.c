@@ -1,6 +1,6 @@
 /* shown.c — names out of models, made harmless for messages. */
 #include "base/utf8.h"
-#include "onnx/onnx.h"
+#include "front/front.h"
 
 #include <string.h>
 
