@@ -6,8 +6,10 @@
 
 #include <hone/artifact.h>
 #include <hone/compile.h>
+#include <hone/import.h>
 #include <hone/inputs.h>
 #include <hone/model.h>
+#include <hone/peer.h>
 #include <hone/process.h>
 
 /* The option of every command that runs a model, or prepares one for so many threads. */

@@ -20,6 +20,9 @@ typedef struct hn_front_source {
     size_t n;
 } hn_front_source;
 
+typedef hone_rc hn_front_import_fn(const hn_front_source *from, const hone_import_options *options, hone_graph **out,
+                                   char **report, hone_err *err);
+
 typedef struct hn_front {
     const char *name;    /* printed by --json: never rename */
     const char *summary; /* what one file is: "ONNX model" */
@@ -29,8 +32,7 @@ typedef struct hn_front {
     bool (*sniff)(const void *head, size_t n);
     /* A sealed graph that passes hn_verify. options: never NULL; max_file_b has been checked for the file itself.
      * report: never NULL; one line for each refusal, also when the call fails; the caller's. */
-    hone_rc (*import)(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
-                      hone_err *err);
+    hn_front_import_fn *import;
     /* Fills a zeroed summary, which the caller frees after a failure, too. Whether hone can compile the model is asked
      * of `import`. */
     hone_rc (*inspect)(const hn_front_source *from, hn_model_summary *out, hone_err *err);
@@ -46,6 +48,9 @@ static inline const char *hn_front_label(const hn_front_source *from) {
 /* front.c: the last step of an import that built `g`: takes what nobody uses away, verifies and seals. After a failure
  * (E_UNSUPPORTED, E_NOMEM, or the sticky one of the graph) g is freed. */
 hone_rc hn_front_finish(const hn_front_source *from, hn_graph *g, hone_graph **out, hone_err *err);
+/* `inspect` of a format whose files say no more than their graph does. */
+hone_rc hn_front_inspect_graph(const hn_front_source *from, hn_front_import_fn *import, hn_model_summary *out,
+                               hone_err *err);
 
 /* shown.c: a name out of a file, fit for a message: control bytes and what is no UTF-8 escaped as \xNN, at most 120
  * bytes. */

@@ -26,13 +26,7 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
 }
 
 static hone_rc inspect(const hn_front_source *from, hn_model_summary *out, hone_err *err) {
-    static const hone_import_options none;
-    hone_graph *g = NULL;
-    char *report = NULL;
-    hone_rc rc = import(from, &none, &g, &report, err);
-    if (!rc) hn_summary_of_graph(g, out);
-    hone_graph_free(g);
-    return rc;
+    return hn_front_inspect_graph(from, import, out, err);
 }
 
 const hn_front hn_front_graph_text = {"graph", "graph text", ".ir", sniff, import, inspect};

@@ -1,6 +1,7 @@
 /* The table of front ends: what each takes for its own, what is said of files that are nobody's, the summary. */
 #include "../onnx/onnx_write.h"
 #include "import/fronts.h"
+#include "quoted.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -131,6 +132,7 @@ int main(void) {
     test_sniffing();
     test_errors();
     test_inspect();
+    check_quoted("docs/how-to-add-a-front-end.md", "docs/code/toy.c");
     char command[96];
     snprintf(command, sizeof command, "rm -rf %s", dir);
     if (system(command)) abort();
