@@ -16,23 +16,59 @@
 /* --- looking up ----------------------------------------------------------------------------------------------------
  */
 
+/* The best rank of this processor's family that it offers. */
+static int rank_here(void) {
+#if defined(__x86_64__)
+    bool has[] = {true, true, true, true, true, true, false};
+    int rank = 0;
+    __builtin_cpu_init();
+#define NO(rank, flag)
+#define CPU(rank, flag) has[rank] &= __builtin_cpu_supports(flag) != 0;
+#if defined(__clang__) && __clang_major__ < 18
+#define NEW(rank, flag)
+#else
+#define NEW(rank, flag) CPU(rank, flag)
+#endif
+#define HN_CPU(rank, asked, linux, flag) asked(rank, flag)
+#include "device/cpu.def"
+#undef HN_CPU
+#undef NEW
+#undef CPU
+#undef NO
+    while (has[rank + 1]) rank++;
+    return rank;
+#elif defined(__aarch64__)
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 typedef struct isa {
+    int family, rank;
     const char *name;
     uint32_t vector_b, n_registers;
 } isa;
 
 static isa best_isa(void) {
+    enum { ANY, X86, ARM };
+    static const isa known[] = {
+#define HN_ISA(family, id, name, rank, vector_b, registers, ...) {family, rank, name, vector_b, registers},
+#include "device/isa.def"
+#undef HN_ISA
+    };
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return (isa){__builtin_cpu_supports("avx512vnni") ? "x86-64-v4-vnni" : "x86-64-v4", 64, 32};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-        return (isa){"x86-64-v3", 32, 16};
+    const int family = X86;
 #elif defined(__aarch64__)
-    return (isa){"aarch64", 16, 32};
+    const int family = ARM;
+#else
+    const int family = ANY;
 #endif
-    return (isa){"generic", 16, 16};
+    isa best = known[0];
+    const int rank = rank_here();
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].family == family && known[i].rank <= rank) best = known[i];
+    return best;
 }
 
 static uint64_t size_or_0(int name) {

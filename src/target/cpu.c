@@ -3,18 +3,19 @@
 #include "base/fs.h"
 #include "target/target_int.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct {
+    int rank;
     const char *feature, *flag;
-} isa[] = {
-#define HN_ISA(feature, flag) {feature, flag},
-#include "target/cpu_isa.def"
-#undef HN_ISA
+} known[] = {
+#define HN_CPU(rank, asked, linux, flag) {rank, linux, flag},
+#include "device/cpu.def"
+#undef HN_CPU
 };
-_Static_assert(sizeof isa / sizeof *isa <= sizeof((hn_cpu *)0)->flag / sizeof(char *), "hn_cpu.flag holds every row");
+enum { N_KNOWN = sizeof known / sizeof *known, LEVELS = 4 };
+_Static_assert(N_KNOWN <= sizeof((hn_cpu *)0)->flag / sizeof(char *), "hn_cpu.flag holds every row");
 
 static bool has_word(const char *line, size_t n, const char *word) {
     size_t len = strlen(word);
@@ -25,26 +26,20 @@ static bool has_word(const char *line, size_t n, const char *word) {
     return false;
 }
 
-static bool has_all(const char *line, size_t n, const char *words) {
-    char word[32];
-    for (int used; sscanf(words, "%31s%n", word, &used) == 1; words += used)
-        if (!has_word(line, n, word)) return false;
-    return true;
-}
-
 void hn_cpu_parse(const char *cpuinfo, hn_cpu *out) {
-    static const char *const level[] = {"lm sse2 cx8 fxsr", "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3",
-                                        "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
-                                        "avx512f avx512bw avx512cd avx512dq avx512vl"};
+    bool has[LEVELS + 2] = {true, true, true, true, true};
     memset(out, 0, sizeof *out);
     const char *line = strstr(cpuinfo, "\nflags");
     if (!line) return;
     line += 6;
     size_t n = strcspn(line, "\n");
-    while (out->level < 4 && has_all(line, n, level[out->level])) out->level++;
+    for (size_t i = 0; i < N_KNOWN; i++) {
+        bool offered = has_word(line, n, known[i].feature);
+        if (known[i].rank <= LEVELS && known[i].rank) has[known[i].rank] &= offered;
+        if (offered && known[i].flag) out->flag[out->n_flags++] = known[i].flag;
+    }
+    while (has[out->level + 1]) out->level++;
     out->wide = has_word(line, n, "avx512f");
-    for (size_t i = 0; i < sizeof isa / sizeof *isa; i++)
-        if (has_word(line, n, isa[i].feature)) out->flag[out->n_flags++] = isa[i].flag;
 }
 
 void hn_cpu_get(hn_cpu *out) {

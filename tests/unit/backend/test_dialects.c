@@ -1,0 +1,59 @@
+/* Targets: what their flags let the compiler use is what the processor is asked for, and the device knows the same
+ * ones. */
+#include "backend/backend.h"
+#include "tap.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const features[] = {
+#define HN_CPU(rank, asked, linux, flag) flag,
+#include "device/cpu.def"
+};
+enum { N_FEATURES = sizeof features / sizeof *features };
+
+/* Which features do these flags of gcc let it use? Of each it predefines a macro: sse4.1 is __SSE4_1__. */
+static bool find_used(const char *flags, bool used[N_FEATURES]) {
+    char command[600], line[200], name[40];
+    snprintf(command, sizeof command, "gcc %s -dM -E -x c /dev/null", flags);
+    FILE *f = popen(command, "r");
+    size_t n = 0;
+    memset(used, 0, N_FEATURES * sizeof *used);
+    for (; f && fgets(line, sizeof line, f); n++)
+        for (size_t i = 0; i < N_FEATURES; i++) {
+            size_t k = (size_t)snprintf(name, sizeof name, "#define __%s__ ", features[i] ? features[i] : "");
+            for (char *p = name + 10; *p; p++) *p = *p == '.' ? '_' : (char)toupper((unsigned char)*p);
+            used[i] |= features[i] && !strncmp(line, name, k);
+        }
+    return f && pclose(f) == 0 && n > 0;
+}
+
+static void test_flags(const hn_dialect *d, const bool base[N_FEATURES]) {
+    char flags[400] = "", asked[40];
+    bool used[N_FEATURES];
+    for (size_t i = 0; d->flags[i]; i++)
+        snprintf(flags + strlen(flags), sizeof flags - strlen(flags), "%s ", d->flags[i]);
+    if (!ok(find_used(flags, used), "dialects/%s_flags_are_gcc's", d->name)) return;
+    for (size_t i = 0; i < N_FEATURES; i++) {
+        if (!used[i] || base[i]) continue;
+        snprintf(asked, sizeof asked, "supports(\"%s\")", features[i]);
+        ok(strstr(d->offered, asked) != NULL, "dialects/%s_asks_for_%s", d->name, features[i]);
+    }
+}
+
+int main(void) {
+    bool base[N_FEATURES];
+    hone_device here;
+    const hn_dialect *d;
+    bool x86 = find_used("-march=x86-64", base);
+    for (size_t i = 0; (d = hn_dialect_at(i)); i++) {
+        ok(hn_dialect_named(d->name) == d, "dialects/%s_has_a_name_of_its_own", d->name);
+        if (x86 && d->processor && !strcmp(d->processor, "x86-64")) test_flags(d, base);
+    }
+    hone_device_detect(&here);
+    d = hn_dialect_named("native");
+    ok(d && !strcmp(d->name, here.isa) && d->vector_b == (int)here.vector_b && d->n_registers == (int)here.n_registers,
+       "dialects/native_is_the_device's");
+    return done_testing();
+}
