@@ -59,7 +59,7 @@ static void put_text(const cli *c, const hone_canary_result *r) {
            r->passed ? "passed" : "failed", cli_paint(c->color_out, CLI_PLAIN));
     printf("default  the baseline's flags, as controls, give %s\n",
            r->default_same ? "the baseline's program" : "another program");
-    printf("-O0      %s", r->o0_differs ? "changes the program" : "gives the same program");
+    printf("level 0  %s", r->o0_differs ? "changes the program" : "gives the same program");
     if (r->o0_differs && isfinite(r->o0_gain.mid))
         printf("; it is %s as fast (%s to %s)", cli_text_ratio(c, r->o0_gain.mid, a),
                cli_text_ratio(c, r->o0_gain.lo, b), cli_text_ratio(c, r->o0_gain.hi, (char[CLI_TEXT_N]){0}));
@@ -103,7 +103,8 @@ const cli_command cli_cmd_canary = {
     "[hone.yaml]",
     "test that controls reach the compiler and the measurement",
     "Builds the workload three times by the path that every candidate takes: with the baseline's flags, with the same "
-    "flags written out by hone as controls, and with -O0. The first two must give the same program; -O0 must give "
+    "flags written out by hone as controls, and with optimisation turned off. The first two must give the same "
+    "program; the third must give "
     "another one, and a slower one in the first objective that is a timing. A failure says what to look at: cached "
     "builds, a makefile that ignores the flags, hot code that is not compiled here.\n\n"
     "`hone tune` does this before every search, unless told --no-canary.",

@@ -89,6 +89,7 @@ typedef struct hone_command {
     size_t n_argv;
     const char **env; /* "NAME=value", NULL-terminated; usually empty */
     size_t n_env;
+    bool rsp_lines;                     /* a response file holds one word a line, unquoted (rustc) */
     bool pgo;                           /* build twice around a training run; see the two flags below */
     const char *pgo_generate, *pgo_use; /* format strings with one %s: the profile folder or file */
     void *block;
@@ -99,7 +100,7 @@ typedef struct hone_command {
 HONE_API hone_rc hone_target_render(const hone_target *target, const hone_space *space, const char *prefix,
                                     const double *point, hone_fp fp, hone_command *out, hone_err *err);
 HONE_API void hone_command_free(hone_command *command);
-/* The flags as a response file that gcc and clang read with @file: one per line, quoted as they expect. Free with
+/* The flags as a response file that the compiler reads with @file: one per line, quoted as it expects. Free with
  * hone_free. */
 HONE_API hone_rc hone_command_rsp(const hone_command *command, char **text, hone_err *err);
 
@@ -114,6 +115,13 @@ typedef struct hone_family_info {
     const char *name, *summary;
 } hone_family_info;
 HONE_API bool hone_family_at(size_t i, hone_family_info *out);
+/* Is it a plain command of a family, which PATH decides about: "gcc", "clang-19"? */
+HONE_API bool hone_family_is_command(const char *command);
+/* Flags that give the same results by other code, NULL-terminated, for tuning generated C one by one; NULL: the family
+ * compiles no C. */
+HONE_API const char *const *hone_family_kernel_flags(const char *family);
+/* The flag by which this command makes code for another processor ("aarch64"); NULL: it needs none. */
+HONE_API const char *hone_family_cross_flag(const char *command, const char *processor);
 HONE_API hone_rc hone_family_installed(const char *family, char ***names, size_t *n, hone_err *err);
 
 #ifdef __cplusplus

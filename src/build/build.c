@@ -9,6 +9,8 @@
 #include "base/fs.h"
 #include "proc/proc.h"
 
+#include <hone/target.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,12 +45,9 @@ static const char *compiler_of(const hn_library *l) {
 }
 const char *hn_compiler_of(const hn_model *m) { return compiler_of(m->lib); }
 
-/* clang is every machine's compiler, and must be told which. */
 static void add_machine(const hn_library *l, const char *cc, hn_command *c) {
-    const char *slash = strrchr(cc, '/');
-    if (!strncmp(slash ? slash + 1 : cc, "clang", 5) && hn_library_emulator(l) &&
-        !strcmp(hn_library_processor(l), "aarch64"))
-        hn_command_add(c, "--target=aarch64-linux-gnu");
+    const char *word = hn_library_emulator(l) ? hone_family_cross_flag(cc, hn_library_processor(l)) : NULL;
+    if (word) hn_command_add(c, word);
 }
 
 /* m: NULL for what runs before the target is chosen. */

@@ -22,29 +22,9 @@
 /* --- flags ---------------------------------------------------------------------------------------------------------
  */
 
-/* Same results, other code. Tried one by one beside the schedule's knobs. */
-const hn_tune_flag hn_tune_flags[] = {
-    {"gcc", "-O3"},
-    {"gcc", "-funroll-loops"},
-    {"gcc", "-fschedule-insns"},
-    {"gcc", "-fno-schedule-insns2"},
-    {"gcc", "-fno-tree-vectorize"},
-    {"gcc", "-fno-ivopts"},
-    {"gcc", "-frename-registers"},
-    {"gcc", "-fno-tree-pre"},
-    {"gcc", "-falign-loops=64"},
-    {"gcc", "-fprefetch-loop-arrays"},
-    {"gcc", "-fno-gcse"},
-    {"clang", "-O3"},
-    {"clang", "-fno-unroll-loops"},
-    {"clang", "-fno-vectorize"},
-    {"clang", "-fno-slp-vectorize"},
-    {NULL, NULL},
-};
-
 static bool is_known_flag(const char *family, const char *word, size_t n) {
-    for (const hn_tune_flag *f = hn_tune_flags; f->flag; f++)
-        if (!strcmp(f->family, family) && strlen(f->flag) == n && !strncmp(f->flag, word, n)) return true;
+    for (const char *const *flag = hone_family_kernel_flags(family); flag && *flag; flag++)
+        if (strlen(*flag) == n && !strncmp(*flag, word, n)) return true;
     return false;
 }
 
@@ -55,19 +35,6 @@ bool hn_flags_known(const char *family, const char *flags) {
         p += n + (p[n] == ' ');
     }
     return true;
-}
-
-/* "gcc", "clang-19": a command name that PATH decides, nothing else. */
-static bool is_plain_command(const char *cc) {
-    static const char *const families[] = {"gcc", "clang"};
-    for (size_t i = 0; i < 2; i++) {
-        size_t n = strlen(families[i]);
-        if (strncmp(cc, families[i], n)) continue;
-        if (!cc[n]) return true;
-        return cc[n] == '-' && isdigit((unsigned char)cc[n + 1]) &&
-               strspn(cc + n + 1, "0123456789") == strlen(cc + n + 1);
-    }
-    return false;
 }
 
 /* --- the key -------------------------------------------------------------------------------------------------------
@@ -185,7 +152,7 @@ uint32_t hn_threads_of(const hone_compile_options *o) {
 /* The family of its compiler, NULL where it is not the one that was measured. */
 static const char *family_of(hn_model *m, const hone_winner *w, char family[16]) {
     if (!*w->cc) return m->family;
-    if (!is_plain_command(w->cc)) return NULL;
+    if (!hone_family_is_command(w->cc)) return NULL;
     const char *identity = hn_identity_text(&m->arena, w->cc, family, NULL);
     return identity && !strcmp(identity, w->cc_identity) ? family : NULL;
 }

@@ -27,10 +27,6 @@ void hn_usual_sizes(const hn_model *m, int64_t *value);
 const char *hn_device_text(hn_arena *a);
 /* Of a kernel's C text, whatever its name, and what compiles it. */
 void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, const char *flags, char hex[33]);
-typedef struct hn_tune_flag {
-    const char *family, *flag;
-} hn_tune_flag;
-extern const hn_tune_flag hn_tune_flags[]; /* flag NULL at the end */
 bool hn_flags_known(const char *family, const char *flags);
 
 #endif

@@ -1,4 +1,4 @@
-/* explain/explain.c — builds both sides and has objdump take them apart. */
+/* explain/explain.c — builds both sides and lists their machine code. */
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
@@ -15,7 +15,8 @@ enum { BASELINE, TUNED, TEXT_MOST = 200 << 20, SECONDS_MOST = 120 };
 /* --- tools ----------------------------------------------------------------------------------------------------------
  */
 
-static hone_rc run_tool(const hn_site *site, const char *const *argv, hn_proc_result *out, hone_err *err) {
+static hone_rc run_tool(const hn_site *site, const char *const *argv, const char *package, hn_proc_result *out,
+                        hone_err *err) {
     static const char *const plain[] = {"LC_ALL=C", NULL};
     char what[200];
     hn_proc_spec spec = {.argv = argv, .env = plain, .cpu = -1, .wall_s = SECONDS_MOST, .out_b = TEXT_MOST};
@@ -25,22 +26,26 @@ static hone_rc run_tool(const hn_site *site, const char *const *argv, hn_proc_re
     if (site->o->stop && *site->o->stop)
         rc = hn_fail(err, HONE_E_INTERRUPTED, "interrupted while disassembling");
     else if (out->end != HN_PROC_EXITED || out->code != 0)
-        rc = hn_fail(err, HONE_E_TOOL, "'%s' of '%s' %s: %.500s%s", argv[0], argv[1],
-                     hn_proc_describe(&spec, out, what, sizeof what), out->err_tail,
-                     out->end == HN_PROC_NOT_STARTED ? "; install binutils" : "");
+        rc = hn_fail(err, HONE_E_TOOL, "'%s' %s: %.500s%s%s", argv[0], hn_proc_describe(&spec, out, what, sizeof what),
+                     out->err_tail, out->end == HN_PROC_NOT_STARTED ? "; install the package " : "",
+                     out->end == HN_PROC_NOT_STARTED ? package : "");
     if (rc) hn_proc_result_free(out);
     return rc;
 }
 
-/* The folder's program. Its own objdump knows its machine: a cross compiler's is not looked for. */
-static hone_rc disassemble(hn_site *site, const hn_build *b, hn_disassembly *out, hone_err *err) {
-    char *path = hn_path_join(b->dir, "prog");
-    const char *const argv[] = {"objdump", path, "-d", "-w", NULL};
+/* The folder's program, listed as its compiler's family says. */
+static hone_rc disassemble(hn_site *site, const hn_recipe *recipe, const hn_build *b, hn_disassembly *out,
+                           hone_err *err) {
+    const hn_listing *how = hn_target_family(recipe->target)->listing;
+    hn_flags argv = {.a = &site->arena};
+    for (size_t i = 0; how->argv[i]; i++) hn_flags_add(&argv, how->argv[i]);
+    hn_flags_add(&argv, hn_format(&site->arena, "%s/prog", b->dir));
+    hn_flags_add(&argv, NULL);
     hn_proc_result r;
-    hone_rc rc = path ? run_tool(site, argv, &r, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
-    free(path);
+    hone_rc rc = hn_arena_ok(&site->arena) ? run_tool(site, argv.word, how->package, &r, err)
+                                           : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc) return rc;
-    rc = hn_objdump_read(r.out ? r.out : "", r.out_n, &site->arena, out, err);
+    rc = how->read(r.out ? r.out : "", r.out_n, &site->arena, out, err);
     hn_proc_result_free(&r);
     if (!rc && !out->n)
         rc = hn_fail(err, HONE_E_INPUT,
@@ -73,7 +78,7 @@ static void read_foreign(hn_site *site, hn_comparand *c) {
     const char *const argv[] = {"nm", path, "-P", "--defined-only", NULL};
     hn_proc_result r;
     hone_err ignored;
-    if (!path || run_tool(site, argv, &r, &ignored)) {
+    if (!path || run_tool(site, argv, "binutils", &r, &ignored)) {
         free(path);
         return;
     }
@@ -86,7 +91,7 @@ static void read_foreign(hn_site *site, hn_comparand *c) {
         char *space = strchr(line, ' ');
         if (!space || (space[1] != 't' && space[1] != 'T')) continue;
         *space = 0;
-        c->foreign[c->n_foreign++] = hn_strndup(&site->arena, line, hn_source_name(line));
+        c->foreign[c->n_foreign++] = hn_family_of_command(site->w->compiler[0])->source_name(&site->arena, line);
     }
     hn_proc_result_free(&r);
     free(path);
@@ -126,8 +131,8 @@ static hone_rc explain(hn_site *site, const char *point, hn_arena *keep, hone_ex
     if (!rc) rc = hn_build_all(&site->builder, recipe, name, 2, build, err);
     if (!rc) hn_site_tell(site, HONE_PROVE_BUILD, 2, 2, unknown, NULL);
     if (!rc) rc = check_builds(build, err);
-    if (!rc) rc = disassemble(site, &build[BASELINE], &c.baseline, err);
-    if (!rc) rc = disassemble(site, &build[TUNED], &c.tuned, err);
+    if (!rc) rc = disassemble(site, &recipe[BASELINE], &build[BASELINE], &c.baseline, err);
+    if (!rc) rc = disassemble(site, &recipe[TUNED], &build[TUNED], &c.tuned, err);
     if (!rc) {
         read_foreign(site, &c);
         c.compiler[0] = recipe[BASELINE].cc;

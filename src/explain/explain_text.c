@@ -59,12 +59,12 @@ static bool is_start_up(const char *name) {
            hn_starts_with(name, "hn_bench_");
 }
 
-static pair *pair_of(comparison *x, const char *name) {
-    size_t n = hn_source_name(name);
-    for (size_t i = 0; i < x->n; i++)
-        if (strlen(x->pair[i].name) == n && !memcmp(x->pair[i].name, name, n)) return &x->pair[i];
-    x->pair[x->n] = (pair){.name = hn_strndup(x->a, name, n)};
-    return x->pair[x->n].name ? &x->pair[x->n++] : NULL;
+static pair *pair_of(comparison *x, const char *symbol, int side) {
+    const char *name = hn_family_of_command(x->c->compiler[side])->source_name(x->a, symbol);
+    for (size_t i = 0; name && i < x->n; i++)
+        if (!strcmp(x->pair[i].name, name)) return &x->pair[i];
+    x->pair[x->n] = (pair){.name = name};
+    return name ? &x->pair[x->n++] : NULL;
 }
 
 /* Sums, but for what is a largest. */
@@ -78,7 +78,7 @@ static void add_counts(double *sum, const double *more) {
 static void add_side(comparison *x, const hn_disassembly *d, int side) {
     for (size_t i = 0; i < d->n; i++) {
         const hn_function *f = &d->function[i];
-        pair *p = is_start_up(f->name) ? NULL : pair_of(x, f->name);
+        pair *p = is_start_up(f->name) ? NULL : pair_of(x, f->name, side);
         if (!p) continue;
         add_counts(p->count[side], f->count);
         p->n_clones[side]++;

@@ -2,7 +2,7 @@
 #ifndef HN_EXPLAIN_TEXT_H
 #define HN_EXPLAIN_TEXT_H
 
-#include "target/objdump.h"
+#include "target/family.h"
 
 #include <hone/prove.h>
 

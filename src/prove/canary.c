@@ -47,7 +47,7 @@ static void tell_discovery(void *ctx, size_t done, size_t total) { emit(ctx, HON
 /* --- building ------------------------------------------------------------------------------------------------------
  */
 
-/* The baseline with another last word: compilers heed the last -O. */
+/* The baseline with another last word: compilers heed the last level. */
 static hone_rc slow_recipe(canary *c, hone_err *err) {
     hn_recipe *r = &c->recipe[SLOW];
     hone_rc rc = hn_plan_recipe(c->plan, NULL, r, err);
@@ -55,7 +55,7 @@ static hone_rc slow_recipe(canary *c, hone_err *err) {
     const char **flag = HN_NEW_N(&r->arena, const char *, r->n_flags + 2);
     if (!flag) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (r->n_flags) memcpy(flag, r->flag, r->n_flags * sizeof *flag);
-    flag[r->n_flags++] = "-O0";
+    flag[r->n_flags++] = hn_target_family(r->target)->worst;
     r->flag = flag;
     return HONE_OK;
 }
@@ -142,7 +142,9 @@ static hone_rc run_pairs(canary *c, hone_err *err) {
  */
 
 static const char never_reach[] =
-    "-O0 gives the same program as the baseline's flags: the controls do not reach the compiler. Look at: a build "
+    "turning optimisation off gives the same program as the baseline's flags: the controls do not reach the compiler. "
+    "Look at: a "
+    "build "
     "command that does not pass {flags} on (a makefile that sets CFLAGS itself, or := over the environment), a "
     "compiler cache or a build folder outside {dir} that keeps old objects, {cc} replaced by a fixed compiler";
 static const char not_same[] =
@@ -150,10 +152,12 @@ static const char not_same[] =
     "not reproducible (__DATE__, __TIME__, random names or absolute paths in the program), or it adds flags of its own "
     "that disagree with {flags}";
 static const char odd_level[] =
-    "the baseline states none of -O1, -O2, -O3, -Os, -Oz and -Ofast, and candidates have one of these: what a level of "
-    "optimisation gains would be all that is found. Give `baseline` the level that the program is built with";
+    "the baseline states no level of optimisation that candidates have, and every candidate has one: what a level "
+    "gains would be all that is found. Give `baseline` the level that the program is built with";
 static const char not_slower[] =
-    "-O0 changes the program but not what is measured: the time is spent elsewhere. Look at: hot code in a library "
+    "turning optimisation off changes the program but not what is measured: the time is spent elsewhere. Look at: hot "
+    "code in "
+    "a library "
     "or a file that this build does not compile, a run too short to be timed, a program that waits (I/O, sleep), "
     "a metric that does not cover the kernel";
 

@@ -8,18 +8,8 @@
 #ifndef HN_VARIANT_H
 #define HN_VARIANT_H
 
+#include "target/layout.h"
 #include "tune/run.h"
-
-/* From the most to the least that is perturbed. */
-typedef enum hn_layout {
-    HN_LAYOUT_ORDER,     /* order of functions (every other variant), padding of all sections, alignment */
-    HN_LAYOUT_SECTIONS,  /* padding of code, constants and data; alignment of functions */
-    HN_LAYOUT_CODE,      /* padding of code, alignment of functions */
-    HN_LAYOUT_ALIGNMENT, /* of functions */
-    HN_LAYOUT_NONE,
-    HN_N_LAYOUTS
-} hn_layout;
-const char *hn_layout_text(hn_layout layout);
 
 typedef struct hn_side {
     const char *name; /* of its folders; unique */
@@ -28,7 +18,7 @@ typedef struct hn_side {
     hn_recipe *variant; /* n; they share the strings of recipe */
     hn_build *build;    /* n; those built are HONE_RUN_OK */
     size_t n;
-    hn_layout layout;
+    hn_code_layout layout;
 } hn_side;
 
 typedef struct hn_variants {
@@ -44,10 +34,7 @@ typedef struct hn_variants {
 hone_rc hn_side_open(const hn_variants *v, hn_side *side, const char *name, const hn_recipe *recipe, size_t n,
                      hone_err *err);
 /* The others, by the strongest layout, from `at_least` on, that builds, runs and gives other objects. */
-hone_rc hn_side_vary(const hn_variants *v, hn_side *side, hn_layout at_least, hone_err *err);
+hone_rc hn_side_vary(const hn_variants *v, hn_side *side, hn_code_layout at_least, hone_err *err);
 void hn_side_close(hn_side *side, bool keep);
-
-/* The linker script of variant i. Same seed, same text. */
-void hn_layout_script(hn_layout layout, uint64_t seed, size_t i, hn_str *out);
 
 #endif

@@ -6,11 +6,73 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+extern const hn_family hn_family_gcc, hn_family_clang;
 const hn_family *const hn_families[] = {&hn_family_gcc, &hn_family_clang, NULL};
+
+const hn_family *hn_target_family(const hone_target *t) { return t->family; }
+
+const hn_family *hn_family_named(const char *name) {
+    for (size_t i = 0; hn_families[i]; i++)
+        if (!strcmp(hn_families[i]->name, name)) return hn_families[i];
+    return NULL;
+}
+
+/* Is the file called "NAME", "NAME-12", or that behind a machine's name: "x86_64-linux-gnu-NAME-12"? */
+static bool is_called(const char *file, const char *name) {
+    for (const char *at = file; (at = strstr(at, name)); at++) {
+        const char *end = at + strlen(name);
+        if ((at == file || at[-1] == '-') && (!*end || (*end == '-' && isdigit((unsigned char)end[1])))) return true;
+    }
+    return false;
+}
+
+static bool is_one_of(const char *file, const char *names) {
+    char name[64];
+    for (const char *p = names; *p; p += strcspn(p, "|"), p += *p == '|') {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "|"), p);
+        if (is_called(file, name)) return true;
+    }
+    return false;
+}
+
+static const hn_family *family_called(const char *command) {
+    const char *slash = strrchr(command, '/'), *file = slash ? slash + 1 : command;
+    for (size_t i = 0; hn_families[i]; i++)
+        if (is_one_of(file, hn_families[i]->command) || is_one_of(file, hn_families[i]->aliases)) return hn_families[i];
+    return NULL;
+}
+
+const hn_family *hn_family_of_command(const char *command) {
+    const hn_family *f = command ? family_called(command) : NULL;
+    return f ? f : hn_families[0];
+}
+
+bool hn_family_knows_command(const char *word) { return family_called(word) != NULL; }
+
+bool hn_matches(const char *patterns, const char *text) {
+    char pattern[80];
+    for (const char *p = patterns; *p; p += strcspn(p, "|"), p += *p == '|') {
+        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(p, "|"), p);
+        if (hn_glob(pattern, text)) return true;
+    }
+    return false;
+}
+
+const hn_language *hn_language_of(const char *path, const hn_family **family) {
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && hn_families[i]; i++)
+        for (size_t k = 0; hn_families[i]->languages && hn_families[i]->languages[k]; k++) {
+            if (!hn_matches(hn_families[i]->languages[k]->endings, dot)) continue;
+            if (family) *family = hn_families[i];
+            return hn_families[i]->languages[k];
+        }
+    return NULL;
+}
 
 bool hone_family_at(size_t i, hone_family_info *out) {
     if (i >= sizeof hn_families / sizeof *hn_families - 1) return false;
@@ -31,6 +93,22 @@ static bool is_command(const char *file, const char *base) {
     if (!file[n]) return true;
     if (file[n] != '-' || !isdigit((unsigned char)file[n + 1])) return false;
     return file[n + 1 + strspn(file + n + 1, "0123456789.")] == 0;
+}
+
+bool hone_family_is_command(const char *command) {
+    for (size_t i = 0; hn_families[i]; i++)
+        if (is_command(command, hn_families[i]->command)) return true;
+    return false;
+}
+
+const char *const *hone_family_kernel_flags(const char *family) {
+    const hn_family *f = hn_family_named(family);
+    return f ? f->kernel_flags : NULL;
+}
+
+const char *hone_family_cross_flag(const char *command, const char *processor) {
+    const hn_family *f = hn_family_of_command(command);
+    return f->cross ? f->cross(processor) : NULL;
 }
 
 typedef struct found {
@@ -130,9 +208,7 @@ static void keep_members(search *s, const hn_family *family) {
 }
 
 hone_rc hone_family_installed(const char *name, char ***names, size_t *n, hone_err *err) {
-    const hn_family *family = NULL;
-    for (size_t i = 0; hn_families[i]; i++)
-        if (!strcmp(hn_families[i]->name, name)) family = hn_families[i];
+    const hn_family *family = hn_family_named(name);
     if (!family)
         return hn_fail(err, HONE_E_NOTFOUND, "compiler family '%s' is not known; `hone targets` lists them", name);
     search s = {0};

@@ -1,4 +1,4 @@
-/* target/flags.c — genes as words of a command line. */
+/* target/flags.c — growing lists of words. */
 #include "target/target_int.h"
 
 #include <string.h>
@@ -23,26 +23,8 @@ void hn_flags_words(hn_flags *f, const char *text) {
     }
 }
 
-/* A forced vector width counts for LLVM as a hint of the programmer's that floating-point reductions may be reordered;
- * they may not, unless the contract says so by itself. */
-static const char *companion(const char *name) {
-    return !strcmp(name, "-mllvm=force-vector-width") ? "-mllvm -hints-allow-reordering=false" : NULL;
-}
-
-void hn_flags_gene(hn_flags *f, const char *name, const char *value, const char *cpuid_flags) {
-    bool on = !strcmp(value, "on"), off = !strcmp(value, "off");
-    if (!strcmp(name, "-O"))
-        hn_flags_add(f, hn_format(f->a, "-O%s", value));
-    else if (!strcmp(name, "-march") && !strcmp(value, "cpuid"))
-        hn_flags_words(f, cpuid_flags);
-    else if (!strncmp(name, "-mllvm=", 7)) {
-        hn_flags_add(f, "-mllvm");
-        hn_flags_add(f, hn_format(f->a, "-%s=%s", name + 7, value));
-        hn_flags_words(f, companion(name));
-    } else if (!strncmp(name, "--param=", 8) || (!on && !off))
-        hn_flags_add(f, hn_format(f->a, "%s=%s", name, value));
-    else if (on)
-        hn_flags_add(f, hn_strdup(f->a, name));
-    else
-        hn_flags_add(f, hn_format(f->a, "-%cno-%s", name[1], name + 2));
+const char *hn_fill(hn_arena *a, const char *format, const char *text) {
+    const char *hole = strstr(format, "%s");
+    if (!hole) return hn_strdup(a, format);
+    return hn_format(a, "%.*s%s%s", (int)(hole - format), format, text, hole + 2);
 }

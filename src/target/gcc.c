@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/locale.h"
 #include "base/str.h"
-#include "target/structure.h"
+#include "target/cc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,10 +29,6 @@ static const hn_value_row values[] = {
 #include "target/gcc_values.def"
 #undef HN_VALUES
 };
-
-/* What people try by hand; as rows of gcc_seeds.def. */
-static const char *const levels[] = {"-O 3; -march native", "-O 2; -march native", "-O s; -march native",
-                                     "-O 1; -march native", NULL};
 
 static const char *const seeds[] = {
 #define HN_SEED(genes) genes,
@@ -198,7 +194,7 @@ static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out,
     finder f = {.a = a, .out = out};
     hone_rc rc = read_help(t, &f, err);
     if (rc) return rc;
-    hn_structure_add(t, a, out, "1|2|3|s|z");
+    hn_structure_add(t, a, out, &hn_cc_structure);
     size_t before = out->n;
     for (int params = 0; params < 2; params++) /* options first */
         for (size_t i = 0; i < f.set.n; i++)
@@ -213,27 +209,38 @@ static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out,
     return HONE_OK;
 }
 
-static const char *const strict[] = {"-ffp-contract=off", NULL};
-static const char *const contract[] = {"-ffp-contract=fast", NULL};
-static const char *const fast[] = {"-ffast-math", "-ffp-contract=fast", NULL};
+static hone_fp contract_of(const char *baseline, const char *build) { return hn_cc_contract(baseline, build, true); }
+
 static const char *const pgo_extra[] = {"-fprofile-correction", "-Wno-missing-profile", NULL};
+static const hn_language *const languages[] = {&hn_language_c, &hn_language_cxx, NULL};
+static const char *const kernel_flags[] = {"-O3",
+                                           "-funroll-loops",
+                                           "-fschedule-insns",
+                                           "-fno-schedule-insns2",
+                                           "-fno-tree-vectorize",
+                                           "-fno-ivopts",
+                                           "-frename-registers",
+                                           "-fno-tree-pre",
+                                           "-falign-loops=64",
+                                           "-fprefetch-loop-arrays",
+                                           "-fno-gcse",
+                                           NULL};
 
 const hn_family hn_family_gcc = {
-    .version = 1,
+    HN_CC_FAMILY,
     .name = "gcc",
     .summary = "GNU compiler collection: -f and -m options and parameters as the compiler lists them",
+    .command = "gcc",
+    .aliases = "g++|cc|c++",
     .recognise = recognise,
     .code_files = code_files,
     .native = native,
     .discover = discover,
     .classify = classify,
-    .contract = {[HONE_FP_STRICT] = strict, [HONE_FP_CONTRACT] = contract, [HONE_FP_FAST] = fast},
-    .pgo_generate = "-fprofile-generate=%s",
-    .pgo_use = "-fprofile-use=%s",
-    .pgo_extra = pgo_extra,
-    .probe_level = "-O3",
-    .command = "gcc",
-    .lto = {"-flto", NULL},
-    .levels = levels,
     .seeds = seeds,
+    .languages = languages,
+    .contract_of = contract_of,
+    .lto = {"-flto", NULL},
+    .pgo_extra = pgo_extra,
+    .kernel_flags = kernel_flags,
 };

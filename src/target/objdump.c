@@ -43,17 +43,6 @@ const char *hn_code_count_name(hn_code_count what) {
     return name[what];
 }
 
-size_t hn_source_name(const char *name) {
-    static const char *const clone[] = {".constprop", ".isra",       ".part",     ".cold",        ".lto_priv",
-                                        ".llvm.",     ".localalias", ".resolver", ".specialized", ".warm"};
-    size_t n = strlen(name);
-    for (size_t i = 0; i < sizeof clone / sizeof *clone; i++) {
-        const char *at = strstr(name, clone[i]);
-        if (at && at > name && (size_t)(at - name) < n) n = (size_t)(at - name);
-    }
-    return n;
-}
-
 /* --- what an instruction is -----------------------------------------------------------------------------------------
  */
 

@@ -56,7 +56,5 @@ typedef struct hn_disassembly {
 
 /* text: of `objdump -d -w`. */
 hone_rc hn_objdump_read(const char *text, size_t n, hn_arena *a, hn_disassembly *out, hone_err *err);
-/* "row" of "row.constprop.0.isra.0", "row.cold", "row.part.3": the function of the source. n: its length. */
-size_t hn_source_name(const char *name);
 
 #endif

@@ -5,48 +5,38 @@
 #include "target/target_int.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows "version " in the text; 0: nothing does. */
-static long major_of(const char *text) {
-    const char *at = text ? strstr(text, "version ") : NULL;
-    return at ? strtol(at + strlen("version "), NULL, 10) : 0;
+long hn_number_after(const char *text, const char *key) {
+    const char *at = text ? strstr(text, key) : NULL;
+    return at ? strtol(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Profiles are read by tools of the compiler's own version alone. */
-static bool same_version(const hone_target *t, const char *tool) {
+/* Profiles are read by tools of the compiler's own version alone. A tool that does not say its version is taken. */
+static bool is_of(const char *tool, long major) {
     const char *argv[] = {tool, "--version", NULL};
     hn_tool run;
     if (hn_tool_run(argv, 20, &run, NULL)) return false;
-    long mine = major_of(t->print.version), other = run.ok ? major_of(run.out) : -1;
+    long its = run.ok ? hn_number_after(run.out, "version ") : -1;
     hn_tool_free(&run);
-    return other >= 0 && (!mine || !other || mine == other);
+    return its >= 0 && (!major || !its || its == major);
 }
 
-/* The tool of this name, if it is of the compiler's version; to be freed. */
-static char *tool_named(const hone_target *t, const char *name) {
-    char *path = name ? hn_which(name) : NULL;
-    if (!path || same_version(t, path)) return path;
+static char *tool_named(const char *name, long major) {
+    char *path = hn_which(name);
+    if (!path || is_of(path, major)) return path;
     free(path);
     return NULL;
 }
 
-/* The tool that belongs to this compiler: as it says itself (which may be whatever is in PATH), else by its own version
- * suffix, else the plain name. */
-char *hn_profile_tool(hone_target *t) {
-    const char *name = t->family->profile_tool;
-    if (!name) return NULL;
-    const char *args[] = {hn_format(&t->arena, "-print-prog-name=%s", name), NULL};
-    char *text = NULL, *path = NULL;
-    if (args[0] && hn_tool_ask(t, args, &text, NULL) == HONE_OK) {
-        text[strcspn(text, "\n")] = 0;
-        path = *text == '/' ? tool_named(t, text) : NULL;
-        free(text);
-    }
-    const char *dash = strrchr(t->print.command, '-');
-    if (!path && dash) path = tool_named(t, hn_format(&t->arena, "%s%s", name, dash));
-    return path ? path : tool_named(t, name);
+char *hn_llvm_tool(const char *first, const char *name, long major) {
+    char suffixed[80];
+    snprintf(suffixed, sizeof suffixed, "%s-%ld", name, major);
+    char *path = first ? tool_named(first, major) : NULL;
+    if (!path) path = tool_named(suffixed, major);
+    return path ? path : tool_named(name, major);
 }
 
 static bool ends_with(const char *s, const char *end) {
@@ -71,12 +61,12 @@ static bool merge_words(hn_flags *f, const char *tool, const char *dir) {
 
 hone_rc hone_target_profile_merge(hone_target *t, const char *dir, hone_err *err) {
     if (!t->family->profile_tool) return HONE_OK;
-    char *tool = hn_profile_tool(t);
+    char *tool = t->family->profile_tool(t);
     if (!tool)
         return hn_fail(err, HONE_E_TOOL,
-                       "'%s' of the version of '%s' is not installed; it merges profiles (Debian: package llvm-N for "
-                       "clang-N)",
-                       t->family->profile_tool, t->print.command);
+                       "llvm-profdata of the LLVM that '%s' is made of is not installed; it merges profiles (Debian: "
+                       "package llvm-N for LLVM N)",
+                       t->print.command);
     hn_arena a = {0};
     hn_flags f = {.a = &a};
     hn_tool run;

@@ -2,7 +2,7 @@
  *
  * Group testing by bisection (Dorfman 1943; binary splitting): dozens of controls go into one command line; when that
  * fails, its halves are tried, down to the culprit. As nearly all controls are good, 400 of them with their values
- * take some hundred compilations instead of two thousand. Accepted means: exit code 0, nothing printed, an ELF object,
+ * take some hundred compilations instead of two thousand. Accepted means: exit code 0, nothing printed, an object file,
  * and processor time within SLOW times that of the plain compilation. Integer bounds that fail are pulled in towards
  * the default, logarithmically. */
 #include "target/probe.h"
@@ -22,11 +22,6 @@
 
 enum { BATCH = 48, MAX_SLOTS = 8 };
 static const double SLOW = 5, LEAST_S = 1, TOTAL_S = 900;
-
-/* Loops over integers and floats, calls, recursion, a switch, strings, structures: something for every pass. */
-static const char source[] =
-#include "target/probe_source.inc"
-    ;
 
 typedef struct segment {
     size_t from, n;
@@ -58,8 +53,8 @@ static hone_rc start(hn_prober *p, slot *s, const hn_trial *trial, segment part,
     hn_flags_add(&f, p->t->exec);
     hn_flags_add(&f, p->t->family->probe_level);
     for (size_t i = part.from; i < part.from + part.n; i++)
-        hn_flags_gene(&f, trial[i].name, trial[i].value, p->t->cpuid_flags);
-    hn_flags_words(&f, "-c");
+        p->t->family->spell(&f, p->t, trial[i].name, trial[i].value);
+    hn_flags_words(&f, p->t->family->probe->object);
     hn_flags_add(&f, p->source);
     hn_flags_add(&f, "-o");
     hn_flags_add(&f, s->object);
@@ -83,15 +78,6 @@ static hone_rc start(hn_prober *p, slot *s, const hn_trial *trial, segment part,
     return rc;
 }
 
-static bool is_object(const char *path) {
-    unsigned char head[64];
-    FILE *f = fopen(path, "rb");
-    if (!f) return false;
-    size_t n = fread(head, 1, sizeof head, f);
-    fclose(f);
-    return n == sizeof head && !memcmp(head, "\177ELF", 4) && head[16] + head[17] == 1; /* ET_REL, either byte order */
-}
-
 /* Takes a finished run; *cpu_s (may be NULL) is what it used. `noisy`: warnings are no reason to refuse. */
 static bool accepted(hn_prober *p, slot *s, bool noisy, double *cpu_s) {
     hn_proc_result r;
@@ -99,7 +85,7 @@ static bool accepted(hn_prober *p, slot *s, bool noisy, double *cpu_s) {
     s->proc = NULL;
     double used = r.user_s + r.sys_s;
     bool quiet = r.out_n == 0 && r.err_tail[0] == 0;
-    bool ok = r.end == HN_PROC_EXITED && r.code == 0 && (quiet || noisy) && is_object(s->object);
+    bool ok = r.end == HN_PROC_EXITED && r.code == 0 && (quiet || noisy) && p->t->family->probe->accepts(s->object);
     if (p->base_s > 0 && used > limit_s(p) * (s->part.n > 1 ? 2 : 1)) ok = false;
     if (cpu_s) *cpu_s = used;
     hn_proc_result_free(&r);
@@ -156,8 +142,8 @@ static hone_rc step(hn_prober *p, stack *todo, hn_trial *trial, bool *busy, hone
     int i = hn_proc_wait_any(running, p->n_slots, -1, NULL);
     if (i < 0) return HONE_OK;
     segment part = p->slot[i].part;
-    /* clang warns about some processors' feature sets under -march=native, and is right to be used all the same */
-    bool noisy = part.n == 1 && !strcmp(trial[part.from].name, "-march");
+    /* clang warns about the feature sets of some processors, and works all the same */
+    bool noisy = part.n == 1 && !strcmp(trial[part.from].name, p->t->family->arch);
     settle(p, todo, trial, part, accepted(p, &p->slot[i], noisy, NULL));
     return HONE_OK;
 }
@@ -183,7 +169,7 @@ static hone_rc measure_base(hn_prober *p, hone_err *err) {
     if (rc) return rc;
     while (hn_proc_wait_any(&s->proc, 1, -1, NULL) < 0) continue;
     if (!accepted(p, s, true, &cpu_s))
-        return hn_fail(err, HONE_E_TOOL, "compiler '%s' does not compile a plain C file with %s; try it by hand",
+        return hn_fail(err, HONE_E_TOOL, "compiler '%s' does not compile a plain program with %s; try it by hand",
                        p->t->print.command, p->t->family->probe_level);
     p->base_s = fmax(cpu_s, 0.01);
     return HONE_OK;
@@ -202,10 +188,10 @@ hone_rc hn_prober_open(hone_target *t, const hone_target_options *options, hn_pr
         free(p);
         return rc;
     }
-    snprintf(p->source, sizeof p->source, "%s/probe.c", p->temp.path);
+    snprintf(p->source, sizeof p->source, "%s/probe%s", p->temp.path, t->family->probe->suffix);
     for (size_t i = 0; i < p->n_slots; i++)
         snprintf(p->slot[i].object, sizeof p->slot[i].object, "%s/%zu.o", p->temp.path, i);
-    rc = hn_write_file(p->source, source, sizeof source - 1, err);
+    rc = hn_write_file(p->source, t->family->probe->source, strlen(t->family->probe->source), err);
     if (!rc) rc = measure_base(p, err);
     if (rc) {
         hn_prober_close(p);
@@ -228,10 +214,10 @@ bool hn_probe_link(hn_prober *p, const char *flags, bool profile) {
     hn_arena a = {0};
     hn_flags f = {.a = &a};
     hn_flags_add(&f, p->t->exec);
-    hn_flags_words(&f, "-O2");
+    hn_flags_words(&f, p->t->family->probe_level);
     hn_flags_words(&f, flags);
     if (profile)
-        hn_flags_add(&f, hn_format(&a, "-fprofile-generate=%s", p->temp.path)); /* else it would land in the cwd */
+        hn_flags_add(&f, hn_fill(&a, p->t->family->pgo_generate, p->temp.path)); /* else it would land in the cwd */
     hn_flags_add(&f, p->source);
     hn_flags_words(&f, "-o");
     hn_flags_add(&f, hn_format(&a, "%s/linked", p->temp.path));

@@ -107,7 +107,7 @@ static void probe_special(hone_target *t, hn_prober *p, hn_controls *list) {
     t->lto_flags = NULL;
     for (size_t i = 0; i < 3 && t->family->lto[i] && !t->lto_flags; i++)
         if (hn_probe_link(p, t->family->lto[i], false)) t->lto_flags = t->family->lto[i];
-    bool pgo = hn_probe_link(p, "", true);
+    bool pgo = t->family->pgo_generate && hn_probe_link(p, "", true);
     for (size_t i = 0; i < list->n; i++) {
         hn_control *c = &list->item[i];
         if (!strcmp(c->name, "lto") && !t->lto_flags) c->cls = HN_IRRELEVANT;

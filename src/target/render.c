@@ -44,7 +44,7 @@ static void one_gene(renderer *r, const hone_param *p, const char *name, double 
         for (size_t i = 0; r->pgo && r->t->family->pgo_extra[i]; i++)
             hn_flags_add(r->flags, r->t->family->pgo_extra[i]);
     } else {
-        hn_flags_gene(r->flags, name, value, r->t->cpuid_flags ? r->t->cpuid_flags : "-march=native");
+        r->t->family->spell(r->flags, r->t, name, value);
     }
 }
 
@@ -83,12 +83,14 @@ hone_rc hone_target_render(const hone_target *t, const hone_space *space, const 
     hn_flags flags = {.a = &scratch};
     renderer r = {.t = t, .space = space, .point = point, .prefix = prefix, .flags = &flags};
     genes(&r, false);
+    while (!t->family->contract[fp]) fp--; /* the loosest that this compiler has; strict is always there */
     for (size_t i = 0; t->family->contract[fp][i]; i++) hn_flags_add(&flags, t->family->contract[fp][i]);
     genes(&r, true);
     hone_rc rc = pack(&flags, out, err);
     hn_arena_free(&scratch);
     if (rc) return rc;
     out->pgo = r.pgo;
+    out->rsp_lines = t->family->rsp_lines;
     out->pgo_generate = t->family->pgo_generate;
     out->pgo_use = t->family->pgo_use;
     return HONE_OK;
@@ -103,7 +105,10 @@ void hone_command_free(hone_command *command) {
 hone_rc hone_command_rsp(const hone_command *command, char **text, hone_err *err) {
     hn_str s = {0};
     for (size_t i = 0; i < command->n_argv; i++) {
-        hn_str_add_rsp(&s, command->argv[i]);
+        if (command->rsp_lines)
+            hn_str_add(&s, command->argv[i]);
+        else
+            hn_str_add_rsp(&s, command->argv[i]);
         hn_str_add(&s, "\n");
     }
     char *out = hn_str_take(&s);

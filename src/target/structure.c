@@ -46,20 +46,19 @@ static void choice(hn_arena *a, hn_controls *out, const char *name, const char *
     if (c) hn_control_values(a, c, values, '|');
 }
 
-void hn_structure_add(hone_target *t, hn_arena *a, hn_controls *out, const char *levels) {
+void hn_structure_add(hone_target *t, hn_arena *a, hn_controls *out, const hn_structure *s) {
     static const char *const march[] = {"native", "native|x86-64", "native|x86-64|x86-64-v2",
                                         "native|x86-64|x86-64-v2|x86-64-v3",
                                         "native|x86-64|x86-64-v2|x86-64-v3|x86-64-v4"};
     hn_cpu cpu;
     hn_cpu_get(&cpu);
-    choice(a, out, "-O", levels, "Optimisation level.");
+    choice(a, out, t->family->level, s->levels, "Optimisation level.");
     const char *archs = hn_format(a, "%s%s", march[cpu.level], t->cpuid_flags ? "|cpuid" : "");
-    choice(a, out, "-march", archs ? archs : "native",
+    choice(a, out, t->family->arch, archs ? archs : "native",
            "Instruction sets used: this processor's (cpuid: with those that native leaves out), or an x86-64 level.");
-    if (cpu.level) {
-        choice(a, out, "-mtune", tunes, "Processor that instructions are chosen and ordered for.");
-        choice(a, out, "-mprefer-vector-width", cpu.wide ? "128|256|512" : "128|256", "Vector width preferred, bits.");
-    }
+    if (cpu.level && s->tune) choice(a, out, s->tune, tunes, "Processor that instructions are chosen and ordered for.");
+    if (cpu.level && s->width)
+        choice(a, out, s->width, cpu.wide ? "128|256|512" : "128|256", "Vector width preferred, bits.");
     choice(a, out, "lto", "on", "Link-time optimisation.");
     choice(a, out, "pgo", "on", "Profile-guided optimisation; the build runs the training.");
 }

@@ -1,33 +1,17 @@
 /* target/target_int.h — the inside of a target: controls, families, and what flows between discovery and space.
  *
- * A control is one gene: its name is stored in records and tells how it is written on a command line (render.c):
- *     -fNAME, -mNAME        on: as is; off: -fno-NAME; another value: NAME=VALUE
- *     --param=NAME          --param=NAME=VALUE
- *     -mllvm=NAME           -mllvm -NAME=VALUE
- *     -O                    -OVALUE
- *     -march, lto, pgo      by the family
+ * A control is one gene: its name is stored in records; its family knows how it is written on a command line.
  * Invariants: 1 value[] of a HN_CHOICE has n_values >= 1 once offered;  2 lo <= hi, both finite, for a HN_RANGE.
  */
 #ifndef HN_TARGET_INT_H
 #define HN_TARGET_INT_H
 
 #include "base/arena.h"
+#include "target/family.h"
 #include "target/help.h"
-
-#include <hone/target.h>
 
 /* Raise when discovery, classification or probing changes: older caches are then probed again. */
 #define HN_TARGET_TABLES 6
-
-typedef enum hn_class { HN_CODEGEN, HN_NUMERIC, HN_UNSAFE, HN_IRRELEVANT, HN_N_CLASSES } hn_class;
-enum { HN_WAY_ON = 1, HN_WAY_OFF = 2, HN_WAY_BOTH = 3 };
-
-typedef struct hn_rule {
-    const char *pattern;
-    hn_class cls;
-    unsigned ways;
-    const char *why;
-} hn_rule;
 
 typedef enum hn_form { HN_CHOICE, HN_RANGE } hn_form;
 typedef struct hn_control {
@@ -47,35 +31,6 @@ typedef struct hn_controls {
 typedef struct hn_value_row {
     const char *name, *values;
 } hn_value_row;
-
-struct hn_flags;
-
-/* A family of compilers: one file, one row in hn_families. All functions are pure but for running the compiler. */
-typedef struct hn_family {
-    int version;
-    const char *name, *summary; /* the name is stored in fingerprints: never rename */
-    /* Is this what `--version` of a member prints? */
-    bool (*recognise)(const char *version_text);
-    /* Files beyond the driver whose contents decide about the code: one path a line (those that exist count). */
-    hone_rc (*code_files)(hone_target *t, char **lines, hone_err *err);
-    /* What -march=native resolves to: the processor's name, and " +avx2 -xop …"; "" where it is not understood. */
-    hone_rc (*native)(hone_target *t, const char **cpu, const char **features, hone_err *err);
-    /* All controls with their class; those never offered too, for the statistics. */
-    hone_rc (*discover)(hone_target *t, hn_arena *a, bool all, hn_controls *out, hone_err *err);
-    /* Class and ways of an option (takes_value: NAME=VALUE). */
-    hn_rule (*classify)(const char *name, bool takes_value);
-    /* Flags of the contract, of link-time optimisation; profile flags as format strings. */
-    const char *const *contract[HONE_N_FP];
-    const char *pgo_generate, *pgo_use, *const *pgo_extra;
-    const char *probe_level;   /* level under which controls are probed */
-    const char *command;       /* base name of its commands: NAME, NAME-VERSION */
-    const char *lto[3];        /* flag sets to try for link-time optimisation, the preferred first */
-    const char *profile_tool;  /* needed by PGO, as -print-prog-name gives it; NULL: none */
-    const char *const *levels; /* plain levels, the fastest first; for this machine where that is offered */
-    const char *const *seeds;
-} hn_family;
-extern const hn_family *const hn_families[]; /* NULL-terminated */
-extern const hn_family hn_family_gcc, hn_family_clang;
 
 struct hone_target {
     hn_arena arena;
@@ -113,17 +68,6 @@ void hn_tool_free(hn_tool *run);
 /* Runs the target with these arguments (NULL-terminated); E_TOOL when it fails. */
 hone_rc hn_tool_ask(hone_target *t, const char *const *args, char **out, hone_err *err);
 
-/* flags.c — a growing list of words. */
-typedef struct hn_flags {
-    hn_arena *a;
-    const char **word;
-    size_t n, room;
-} hn_flags;
-void hn_flags_add(hn_flags *f, const char *word);
-void hn_flags_words(hn_flags *f, const char *text); /* split at blanks */
-/* The words of one gene but lto and pgo; value as in the space ("on", "16", …). -march's "cpuid" gives cpuid_flags. */
-void hn_flags_gene(hn_flags *f, const char *name, const char *value, const char *cpuid_flags);
-
 /* cpu.c */
 typedef struct hn_cpu {
     int level;            /* best x86-64 level this processor and system run, 1..4; 0 = not x86-64 */
@@ -142,8 +86,11 @@ hone_rc hn_target_identify(hone_target *t, hone_err *err);
 hone_rc hn_target_probe(hone_target *t, hn_arena *a, hn_controls *list, const hone_target_options *options,
                         bool *complete, hone_err *err);
 
-/* pgo.c — the tool that merges profiles, malloc'ed; NULL when the family needs none or it is missing. */
-char *hn_profile_tool(hone_target *t);
+/* pgo.c — the tool of this name in PATH (NAME-MAJOR, NAME), or at `first` (may be NULL), if it is of LLVM `major`; 0:
+ * any. Malloc'ed; NULL: there is none. */
+char *hn_llvm_tool(const char *first, const char *name, long major);
+/* The number after `key` in the text; 0: none. */
+long hn_number_after(const char *text, const char *key);
 
 /* target_cache.c */
 bool hn_cache_read(hone_target *t, hn_arena *a, bool all, hn_controls *list);

@@ -23,13 +23,15 @@ static void range(hone_param *p, const hn_control *c) {
     p->has_seed = p->seed_lo < p->seed_hi;
 }
 
+/* The plain level of speed. */
 static double level_default(const hn_control *c) {
     for (size_t i = 0; i < c->n_values; i++)
         if (!strcmp(c->value[i], "3")) return (double)i;
     return 0;
 }
 
-static hone_rc add(hone_space *space, const hn_control *c, const hone_target_options *o, hone_err *err) {
+static hone_rc add(const hone_target *t, hone_space *space, const hn_control *c, const hone_target_options *o,
+                   hone_err *err) {
     bool lto = !strcmp(c->name, "lto"), pgo = !strcmp(c->name, "pgo");
     if ((lto && !o->lto) || (pgo && !o->pgo) || (c->cls == HN_NUMERIC && !o->numeric)) return HONE_OK;
     hone_param p = {.name = c->name,
@@ -48,7 +50,7 @@ static hone_rc add(hone_space *space, const hn_control *c, const hone_target_opt
         p.kind = HONE_CHOICE;
         p.values = c->value;
         p.n_values = c->n_values;
-        if (!strcmp(c->name, "-O")) {
+        if (!strcmp(c->name, t->family->level)) {
             p.optional = false;
             p.knockout = 0;
             p.dflt = level_default(c);
@@ -60,7 +62,7 @@ static hone_rc add(hone_space *space, const hn_control *c, const hone_target_opt
 /* Asked for, and what merges profiles is there: looked for each time, as it comes and goes without the compiler. */
 static bool offers_pgo(hone_target *t, const hone_target_options *o) {
     if (!o->pgo || !t->family->profile_tool) return o->pgo;
-    char *tool = hn_profile_tool(t);
+    char *tool = t->family->profile_tool(t);
     free(tool);
     return tool != NULL;
 }
@@ -72,7 +74,7 @@ hone_rc hn_target_build_space(hone_target *t, const hn_controls *list, const hon
     hone_space *space;
     hone_rc rc = hone_space_new(t->print.command, &space, err);
     if (rc) return rc;
-    for (size_t i = 0; i < list->n && !rc; i++) rc = add(space, &list->item[i], &with, err);
+    for (size_t i = 0; i < list->n && !rc; i++) rc = add(t, space, &list->item[i], &with, err);
     if (!rc) rc = hone_space_seal(space, err);
     if (rc) {
         hone_space_free(space);

@@ -155,11 +155,11 @@ static void add_flags(const hn_recipe *r, const char *pgo, hn_str *flags) {
         hn_str_add_shell(flags, r->flag[i]);
     }
     if (!pgo) return;
-    const char *hole = strstr(pgo, "%s");
-    if (!hole)
-        hn_str_addf(flags, " %s", pgo);
-    else
-        hn_str_addf(flags, " %.*s%s%s", (int)(hole - pgo), pgo, PROFILE, hole + 2);
+    hn_arena a = {0};
+    const char *word = hn_fill(&a, pgo, PROFILE);
+    hn_str_addf(flags, " %s", word ? word : "");
+    flags->failed |= !word;
+    hn_arena_free(&a);
 }
 
 static hone_rc step_text(const hn_build_config *cfg, job *j, hone_err *err) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEFINE_B = 32 }; /* what a definition has beside its name and value, at most */
+
 /* The plan of the workload, after checking that `space` is the one it makes. */
 static hone_rc open_plan(const hone_workload *w, const hone_space *space, const hone_tune_options *o, hn_plan **out,
                          hone_err *err) {
@@ -57,17 +59,27 @@ static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) 
     size_t n_env = 0, bytes = 0, n = r->n_flags + r->n_app;
     while (r->env && r->env[n_env]) bytes += strlen(r->env[n_env++]) + 1;
     for (size_t i = 0; i < r->n_flags; i++) bytes += strlen(r->flag[i]) + 1;
-    for (size_t i = 0; i < r->n_app; i++) bytes += strlen(r->app_name[i]) + strlen(r->app_text[i]) + 4;
+    for (size_t i = 0; i < r->n_app; i++) bytes += strlen(r->app_name[i]) + strlen(r->app_text[i]) + DEFINE_B;
     size_t pgo_b = r->pgo ? strlen(r->pgo_generate) + strlen(r->pgo_use) + 2 : 0;
     const char **list = calloc(1, (n + n_env + 2) * sizeof(char *) + bytes + pgo_b + 1);
     if (!list) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     char *at = (char *)(list + n + n_env + 2);
-    hone_command c = {.argv = list, .env = list + n + 1, .n_env = n_env, .pgo = r->pgo, .block = list};
+    hone_command c = {.rsp_lines = hn_target_family(r->target)->rsp_lines,
+                      .argv = list,
+                      .env = list + n + 1,
+                      .n_env = n_env,
+                      .pgo = r->pgo,
+                      .block = list};
     for (size_t i = 0; i < r->n_flags; i++) at = stpcpy((char *)(uintptr_t)(list[c.n_argv++] = at), r->flag[i]) + 1;
     for (size_t i = 0; i < r->n_app; i++) {
         if (!r->app_defined[i]) continue;
-        list[c.n_argv++] = at;
-        at += sprintf(at, "-D%s=%s", r->app_name[i], r->app_text[i]) + 1;
+        hn_str word = {0};
+        hn_target_family(r->target)->define(&word, r->app_name[i], r->app_text[i]);
+        if (word.text) {
+            list[c.n_argv++] = at;
+            at = stpcpy(at, word.text) + 1;
+        }
+        hn_str_free(&word);
     }
     for (size_t i = 0; i < n_env; i++) at = stpcpy((char *)(uintptr_t)(c.env[i] = at), r->env[i]) + 1;
     if (r->pgo) {

@@ -1,6 +1,6 @@
-/* tune/draft.c — the text of a first workload file, from a C file or from a build command.
+/* tune/draft.c — the text of a first workload file, from a source file or from a build command.
  *
- * The C file is read roughly: comments and literals are skipped by a small scanner, no parsing. What is found (main,
+ * The file is read roughly: comments and literals are skipped by a small scanner, no parsing. What is found (main,
  * the harness, its metrics and arguments, guarded macros, headers that need a library) only shapes a text that a person
  * goes over; the result is always a valid workload file. */
 #include "base/arena.h"
@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "target/family.h"
 #include "tune/workload.h"
 #include "tune/workload_int.h"
 
@@ -37,7 +38,7 @@ static void add_name(names *l, const char *name, size_t n, const char *value, si
     l->n++;
 }
 
-/* --- reading a C file --------------------------------------------------------------------------------------------- */
+/* --- reading a source -------------------------------------------------------------------------------------------- */
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
@@ -50,7 +51,8 @@ static const char *skip_dark(const char *s) {
         const char *end = strstr(s + 2, "*/");
         return end ? end + 2 : s + strlen(s);
     }
-    if (*s != '"' && *s != '\'') return s;
+    bool letter = *s == '\'' && (s[1] == '\\' || (s[1] && s[2] == '\'')); /* 'a', and no lifetime of Rust's */
+    if (*s != '"' && !letter) return s;
     char quote = *s++;
     while (*s && *s != quote && *s != '\n') s += *s == '\\' && s[1] ? 2 : 1;
     return *s == quote ? s + 1 : s;
@@ -188,9 +190,11 @@ static void add_draft_name(hn_str *s, const char *path) {
     hn_str_add(s, n ? "\"\n" : "program\"\n");
 }
 
-static void add_macros(hn_str *s, const scan *f) {
+static void add_macros(hn_str *s, const scan *f, const hn_family *family) {
+    hn_str_add(s, "\n# Parameters of the program itself, handed over as ");
+    family->define(s, "NAME", "value");
     hn_str_add(
-        s, "\n# Parameters of the program itself, handed over as -DNAME=value beside the compiler's controls.\n"
+        s, " beside the compiler's controls.\n"
            "# Only what leaves the results alone: tile sizes, unrolling, buffer sizes, not the size of the problem.\n");
     hn_str_add(s, "#parameters:\n");
     for (size_t i = 0; i < f->macro.n; i++) {
@@ -240,14 +244,19 @@ static void add_goals(hn_str *s, const scan *f) {
         harness ? "what goes to hone_bench_output" : "what is printed");
 }
 
-static void add_rest(hn_str *s) {
+static void add_contracts(hn_str *s, const hn_family *family) {
+    hn_str_add(s, "\n# Contracts of floating point offered: strict, contract (fused multiply-add), fast (");
+    for (size_t i = 0; family->contract[HONE_FP_FAST][i] && !i; i++) hn_str_add(s, family->contract[HONE_FP_FAST][i]);
+    hn_str_add(s, "). What is\n# looser than the baseline's needs a parity rule with a tolerance.\n"
+                  "#floating_point: contract\n");
+}
+
+static void add_rest(hn_str *s, const hn_family *family) {
+    if (family->contract[HONE_FP_FAST]) add_contracts(s, family);
     hn_str_add(
-        s,
-        "\n# Contracts of floating point offered: strict, contract (fused multiply-add), fast (-ffast-math). What is\n"
-        "# looser than the baseline's needs a parity rule with a tolerance.\n#floating_point: contract\n"
-        "\n# Limits of one build and one run.\nstages: {build: 120 s, run: 60 s, memory: 4 GiB}\n"
-        "\n# When to stop: at the first of these.\nbudget: {evaluations: 200} # time: 10 min, plateau: 60, target: "
-        "1.3\n");
+        s, "\n# Limits of one build and one run.\nstages: {build: 120 s, run: 60 s, memory: 4 GiB}\n"
+           "\n# When to stop: at the first of these.\nbudget: {evaluations: 200} # time: 10 min, plateau: 60, target: "
+           "1.3\n");
 }
 
 static void add_head(hn_str *s) {
@@ -259,14 +268,6 @@ static hone_rc finish(hn_str *s, char **text, hone_err *err) {
     if (!out) return hn_fail(err, HONE_E_NOMEM, "out of memory drafting a workload");
     *text = out;
     return HONE_OK;
-}
-
-static bool is_cxx(const char *path) {
-    static const char *const ending[] = {".cc", ".cpp", ".cxx", ".C"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof ending / sizeof *ending; i++)
-        if (!strcmp(dot, ending[i])) return true;
-    return false;
 }
 
 /* A file's name as one word of a command: quoted for the shell, its braces doubled. */
@@ -286,30 +287,36 @@ static hone_rc draft_source(const char *source, char **text, hone_err *err) {
     scan f = {0};
     scan_source(code, &f);
     free(code);
+    const hn_family *family = hn_family_of_command(NULL);
+    const hn_language *language = hn_language_of(source, &family);
+    if (!language) language = family->languages[0];
     hn_str s = {0}, build = {0};
     add_head(&s);
     add_draft_name(&s, source);
     hn_str_add(&s,
                "\n# What the build reads, relative to this file; headers too. A change in one starts a new session.\n");
     add_quoted(&s, "sources", source);
-    if (!f.has_main)
+    if (!f.has_main && !language->harness)
+        hn_str_add(&s, "\n# The source has no main(): add a second file with one that calls the kernel, prints its "
+                       "results, and name it here.\n");
+    if (!f.has_main && language->harness)
         hn_str_add(&s, "\n# The source has no main(): add a second file with one that calls the kernel through "
                        "<hone/bench.h> (see\n"
                        "# docs/harness.md), name it in sources and in build, and put {harness} into build.\n");
-    hn_str_add(&s, "\n# {cc} {flags} {defines} {harness} {out} are filled in for each candidate.\n");
+    hn_str_addf(&s, "\n# {cc} {flags} {defines} %s{out} are filled in for each candidate.\n",
+                language->harness ? "{harness} " : "");
     hn_str_add(&build, "{cc} {flags} {defines} ");
     add_file_word(&build, source);
-    hn_str_addf(&build, "%s%s%s%s -o {out}", f.openmp ? " -fopenmp" : "", f.harness ? " {harness}" : "",
-                f.math ? " -lm" : "", f.threads ? " -pthread" : "");
+    hn_str_addf(&build, "%s%s%s%s -o {out}", f.openmp ? language->openmp : "", f.harness ? " {harness}" : "",
+                f.math ? language->math : "", f.threads ? language->threads : "");
     add_quoted(&s, "build", build.text);
     add_quoted(&s, "run", "{out} {input}");
-    hn_str_addf(&s, "compilers: [%s] # several may be offered: each brings its own controls\n",
-                is_cxx(source) ? "g++" : "gcc");
-    hn_str_add(&s, "baseline: -O3 -march=native # what gains are measured against\n");
-    add_macros(&s, &f);
+    hn_str_addf(&s, "compilers: [%s] # several may be offered: each brings its own controls\n", language->command);
+    hn_str_addf(&s, "baseline: %s # what gains are measured against\n", family->baseline);
+    add_macros(&s, &f, family);
     add_inputs(&s, &f);
     add_goals(&s, &f);
-    add_rest(&s);
+    add_rest(&s, family);
     s.failed |= build.failed;
     hn_str_free(&build);
     return finish(&s, text, err);
@@ -344,43 +351,24 @@ static bool split(hn_arena *a, const char *text, words *out) {
     return hn_arena_ok(a);
 }
 
-/* "gcc", "clang-19", "/usr/bin/x86_64-linux-gnu-g++-12" */
-static bool is_compiler(const char *word) {
-    static const char *const name[] = {"gcc", "g++", "clang", "clang++", "cc", "c++"};
-    const char *base = strrchr(word, '/');
-    base = base ? base + 1 : word;
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
-        for (const char *at = base; (at = strstr(at, name[i])); at++) {
-            const char *end = at + strlen(name[i]);
-            if ((at == base || at[-1] == '-') && (!*end || (*end == '-' && isdigit((unsigned char)end[1]))))
-                return true;
-        }
-    return false;
-}
-
 static bool is_assignment(const char *word) {
     size_t n = 0;
     while (is_word(word[n])) n++;
     return n && word[n] == '=' && !isdigit((unsigned char)*word);
 }
 
-/* Flags that hone is to choose: they become the baseline. What changes the target's kind or the meaning stays. */
-static bool is_tunable(const char *word) {
-    static const char *const stays[] = {"-m32", "-m64", "-mx32", "-mcmodel", "-mabi", "-mno-red-zone", "-mthumb"};
-    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
-        if (hn_starts_with(word, stays[i])) return false;
-    return hn_starts_with(word, "-O") || hn_starts_with(word, "-m") || hn_starts_with(word, "-flto") ||
-           hn_starts_with(word, "-funroll") || hn_starts_with(word, "-ffast-math") || hn_starts_with(word, "-ftree-") ||
-           hn_starts_with(word, "-finline");
+/* How many words from here hone is to choose: they become the baseline. 0: what changes for what machine or with what
+ * meaning is built stays, as does all else. */
+static size_t tunable_words(const hn_family *family, char *const *word, size_t n) {
+    hn_said said;
+    char text[256] = "";
+    family->read(NULL, (const char *const *)word, n, &said);
+    for (size_t i = 0; i < said.n_words; i++) strncat(text, word[i], sizeof text - 1 - strlen(text));
+    return hn_matches(family->tunable, text) && !hn_matches(family->stays, text) ? said.n_words : 0;
 }
 
 static bool is_source(const char *word) {
-    static const char *const ending[] = {".c", ".cc", ".cpp", ".cxx", ".C", ".S", ".s"};
-    const char *dot = strrchr(word, '.');
-    if (*word == '-' || strpbrk(word, "\"'\\*?[$")) return false;
-    for (size_t i = 0; dot && i < sizeof ending / sizeof *ending; i++)
-        if (!strcmp(dot, ending[i])) return true;
-    return false;
+    return *word != '-' && !strpbrk(word, "\"'\\*?[$") && hn_language_of(word, NULL);
 }
 
 static void add_word(hn_str *s, const char *word) {
@@ -390,6 +378,7 @@ static void add_word(hn_str *s, const char *word) {
 
 typedef struct command {
     hn_str build, baseline, sources;
+    const hn_family *family;
     const char *compiler, *program;
     const char *folder; /* make -C folder */
     bool linked;        /* not -c */
@@ -411,11 +400,14 @@ static void sort_words(const words *w, size_t cc, command *c) {
             has_out = true;
             continue;
         }
-        if (is_tunable(x)) {
-            hn_str_addf(&c->baseline, "%s%s", c->baseline.n ? " " : "", x);
+        size_t tunable = tunable_words(c->family, w->word + i, w->n - i);
+        for (size_t k = 0; k < tunable; k++)
+            hn_str_addf(&c->baseline, "%s%s", c->baseline.n ? " " : "", w->word[i + k]);
+        if (tunable) {
+            i += tunable - 1;
             continue;
         }
-        c->linked &= strcmp(x, "-c") != 0;
+        c->linked &= !hn_matches(c->family->no_program, x);
         if (is_source(x) && hn_exists(x)) hn_str_addf(&c->sources, "%s%s", c->sources.n ? "\n" : "", x);
         add_word(&c->build, x);
     }
@@ -474,9 +466,9 @@ static void write_command(hn_str *s, command *c) {
             "# The command only compiles: name a program that uses the object, or judge code_size and compile_time.\n");
     add_quoted(s, "run", c->linked ? "{out} {input}" : "true");
     hn_str_add(s, "compilers: [");
-    hn_yaml_add_scalar(s, c->compiler ? c->compiler : "gcc");
+    hn_yaml_add_scalar(s, c->compiler ? c->compiler : c->family->command);
     hn_str_add(s, "] # several may be offered: each brings its own controls\n");
-    add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : "-O2");
+    add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : c->family->plain);
 }
 
 static hone_rc draft_build(const char *build, char **text, hone_err *err) {
@@ -494,19 +486,20 @@ static hone_rc draft_build(const char *build, char **text, hone_err *err) {
     if (!rc && !w.n) rc = hn_fail(err, HONE_E_INPUT, "the build command is empty");
     if (!rc) {
         size_t cc = 0;
-        while (cc < w.n && !is_compiler(w.word[cc])) cc++;
+        while (cc < w.n && !hn_family_knows_command(w.word[cc])) cc++;
         bool direct = cc < w.n && (cc == 0 || is_assignment(w.word[cc - 1]) || strchr("&;|", w.word[cc - 1][0]));
         if (direct) c.compiler = w.word[cc];
+        c.family = hn_family_of_command(c.compiler);
         if (direct)
             sort_words(&w, cc, &c);
         else
             wrap_words(&w, &c);
         write_command(&s, &c);
         scan none = {0};
-        add_macros(&s, &none);
+        add_macros(&s, &none, c.family);
         add_inputs(&s, NULL);
         add_goals(&s, NULL);
-        add_rest(&s);
+        add_rest(&s, c.family);
         s.failed |= c.build.failed || c.baseline.failed || c.sources.failed;
         rc = finish(&s, text, err);
     }
@@ -519,6 +512,6 @@ static hone_rc draft_build(const char *build, char **text, hone_err *err) {
 }
 
 hone_rc hone_workload_draft(const char *source, const char *build, char **text, hone_err *err) {
-    if (!source == !build) return hn_fail(err, HONE_E_USAGE, "name either a C file or a build command");
+    if (!source == !build) return hn_fail(err, HONE_E_USAGE, "name either a source file or a build command");
     return source ? draft_source(source, text, err) : draft_build(build, text, err);
 }

@@ -24,26 +24,6 @@ static void split_words(hn_arena *a, const char *text, const char ***out, size_t
     *n_out = n;
 }
 
-/* Words that the `fp` gene speaks for. */
-static bool is_contract_word(const char *word) {
-    static const char *const words[] = {"-ffast-math", "-fno-fast-math", "-Ofast"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(word, words[i])) return true;
-    return hn_starts_with(word, "-ffp-contract=");
-}
-
-/* Words by which a build asks the compiler to assume less. The code may need them, so no candidate goes without. */
-static bool is_promise(const char *word) {
-    static const char *const words[] = {
-        "-fno-strict-aliasing", "-fno-ipa-strict-aliasing",  "-fwrapv",
-        "-fwrapv-pointer",      "-fno-strict-overflow",      "-fno-delete-null-pointer-checks",
-        "-fno-finite-loops",    "-funconstrained-commons",   "-fno-strict-float-cast-overflow",
-        "-fno-builtin",         "-fno-tree-builtin-call-dce"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(word, words[i])) return true;
-    return false;
-}
-
 static bool set_value(const hone_space *s, double *point, size_t i, const char *text) {
     if (i == SIZE_MAX) return false;
     const hone_param *p = hone_space_param(s, i);
@@ -66,28 +46,10 @@ static bool set_value(const hone_space *s, double *point, size_t i, const char *
     return false;
 }
 
-size_t hn_plan_control(const hn_plan *plan, size_t t, const char *name, size_t n) {
+size_t hn_plan_control(const hn_plan *plan, size_t t, const char *name) {
     char full[512];
-    int len = snprintf(full, sizeof full, "%s.%.*s", plan->prefix[t], (int)n, name);
+    int len = snprintf(full, sizeof full, "%s.%s", plan->prefix[t], name);
     return len > 0 && (size_t)len < sizeof full ? hone_space_find(plan->space, full) : SIZE_MAX;
-}
-
-/* -O3 → "-O" = 3;  -march=x → "-march" = x;  -fno-y → "-fy" = off;  -fy → on;  --param=z=1 → "--param=z" = 1. */
-static bool word_to_gene(const hn_plan *plan, size_t t, const char *word, double *point) {
-    const hone_space *s = plan->space;
-    if (hn_starts_with(word, "-O")) {
-        size_t i = hn_plan_control(plan, t, "-O", 2);
-        const char *level = word[2] ? word + 2 : "1";
-        return set_value(s, point, i, level) || set_value(s, point, i, word);
-    }
-    const char *eq = strrchr(word, '=');
-    if (eq && set_value(s, point, hn_plan_control(plan, t, word, (size_t)(eq - word)), eq + 1)) return true;
-    if ((hn_starts_with(word, "-fno-") || hn_starts_with(word, "-mno-")) && strlen(word) < 200) {
-        char name[256];
-        snprintf(name, sizeof name, "-%c%s", word[1], word + 5);
-        return set_value(s, point, hn_plan_control(plan, t, name, strlen(name)), "off");
-    }
-    return set_value(s, point, hn_plan_control(plan, t, word, strlen(word)), "on");
 }
 
 /* The `fp` gene is an index into the contracts offered. */
@@ -101,12 +63,17 @@ static void read_baseline(hn_plan *plan) {
     if (!hn_arena_ok(&plan->arena)) return;
     hone_space_default(plan->space, plan->base);
     if (plan->i_fp != SIZE_MAX) plan->base[hone_space_param(plan->space, plan->i_fp)->slot] = fp_level(plan->w);
-    plan->odd_level = plan->n_targets > 0 && hn_plan_control(plan, 0, "-O", 2) != SIZE_MAX;
-    for (size_t i = 0; i < plan->n_base_words; i++) {
-        const char *word = plan->base_word[i];
-        bool known = plan->n_targets > 0 && word_to_gene(plan, 0, word, plan->base), level = hn_starts_with(word, "-O");
-        if (level) plan->odd_level = !known && !is_contract_word(word);
-        if ((!known && !level && !is_contract_word(word)) || is_promise(word)) plan->keep[plan->n_keep++] = word;
+    if (!plan->n_targets) return;
+    const hn_family *family = hn_target_family(plan->target[0]);
+    plan->odd_level = hn_plan_control(plan, 0, family->level) != SIZE_MAX;
+    hn_said said;
+    for (size_t i = 0; i < plan->n_base_words; i += said.n_words) {
+        family->read(plan->target[0], plan->base_word + i, plan->n_base_words - i, &said);
+        bool known = *said.name && set_value(plan->space, plan->base, hn_plan_control(plan, 0, said.name), said.value);
+        if (said.level) plan->odd_level = !known && !said.contract;
+        plan->contract_stated |= said.contract;
+        bool keep = (!known && !said.level && !said.contract) || said.promise;
+        for (size_t k = 0; keep && k < said.n_words; k++) plan->keep[plan->n_keep++] = plan->base_word[i + k];
     }
     hone_point_canon(plan->space, plan->base);
 }
@@ -215,7 +182,7 @@ static const char *gene_text(hn_arena *a, const hone_space *s, const double *poi
     return text;
 }
 
-/* The workload's parameters: texts for their placeholders, and -DNAME=value for {defines} (a flag: 1 or 0). */
+/* The workload's parameters: texts for their placeholders, and definitions for {defines} (a flag: 1 or 0). */
 static hone_rc add_app(const hn_plan *plan, const double *point, hn_recipe *r, hone_err *err) {
     hn_str defines = {0};
     r->app_name = HN_NEW_N(&r->arena, const char *, plan->n_app + 1);
@@ -233,7 +200,7 @@ static hone_rc add_app(const hn_plan *plan, const double *point, hn_recipe *r, h
         r->app_text[r->n_app++] = text;
         if (!defined || !text) continue;
         hn_str word = {0};
-        hn_str_addf(&word, "-D%s=%s", p->name, text);
+        hn_target_family(r->target)->define(&word, p->name, text);
         hn_str_add(&defines, defines.n ? " " : "");
         hn_str_add_shell(&defines, word.text ? word.text : "");
         hn_str_free(&word);
@@ -263,9 +230,7 @@ static hone_rc contract_words(const hn_plan *plan, size_t t, hone_fp fp, hone_co
  * written out, so that both sides keep the same one. */
 static hone_rc plain_flags(const hn_plan *plan, size_t t, hn_recipe *r, hone_err *err) {
     hone_command c = {0};
-    bool stated = false;
-    for (size_t i = 0; i < plan->n_base_words; i++) stated |= is_contract_word(plan->base_word[i]);
-    hone_rc rc = stated ? HONE_OK : contract_words(plan, t, plan->w->fp_baseline, &c, err);
+    hone_rc rc = plan->contract_stated ? HONE_OK : contract_words(plan, t, plan->w->fp_baseline, &c, err);
     if (rc) return rc;
     r->flag = HN_NEW_N(&r->arena, const char *, plan->n_base_words + c.n_argv + 1);
     if (r->flag) {

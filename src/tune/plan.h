@@ -13,6 +13,7 @@
 #ifndef HN_PLAN_H
 #define HN_PLAN_H
 
+#include "target/family.h"
 #include "tune/workload.h"
 
 typedef struct hn_plan {
@@ -29,8 +30,9 @@ typedef struct hn_plan {
     size_t n_base_words;
     const char **keep; /* those of them that every candidate gets */
     size_t n_keep;
-    bool odd_level; /* the baseline has a level of optimisation that no point has: -O0, -Og, or none stated */
-    double *base;   /* the baseline as a point of the joined space */
+    bool odd_level;       /* the baseline has a level of optimisation that no point has: -O0, -Og, or none stated */
+    bool contract_stated; /* the baseline says which floating-point contract it keeps */
+    double *base;         /* the baseline as a point of the joined space */
 } hn_plan;
 
 /* What to build: everything of a point but the folder it is built in. */
@@ -60,7 +62,7 @@ hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, c
 void hn_plan_close(hn_plan *plan);
 
 /* The parameter of target t's control whose name is the first n bytes; SIZE_MAX: it has none of that name. */
-size_t hn_plan_control(const hn_plan *plan, size_t t, const char *name, size_t n);
+size_t hn_plan_control(const hn_plan *plan, size_t t, const char *name);
 
 /* Where a search begins: the baseline, then the big choices, then rule seeds of the targets in turn. The big choices
  * are the baseline under the other floating-point contracts and the plain levels of each compiler: the first two levels

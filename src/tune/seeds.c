@@ -29,7 +29,7 @@ static void lift(const hn_plan *plan, size_t t, const double *from_point, double
     if (plan->i_compiler != SIZE_MAX) point[hone_space_param(plan->space, plan->i_compiler)->slot] = (double)t;
     for (size_t i = 0; i < hone_space_n_params(part); i++) {
         const hone_param *from = hone_space_param(part, i);
-        size_t at = hn_plan_control(plan, t, from->name, strlen(from->name));
+        size_t at = hn_plan_control(plan, t, from->name);
         if (at == SIZE_MAX) continue;
         const hone_param *to = hone_space_param(plan->space, at);
         memcpy(point + to->slot, from_point + from->slot, from->n_slots * sizeof *point);
@@ -39,7 +39,7 @@ static void lift(const hn_plan *plan, size_t t, const double *from_point, double
 
 /* The baseline's value of an option, in the terms of another compiler's option of that name; NAN: it has none. */
 static double of_baseline(const hn_plan *plan, const hone_param *p, const char *name) {
-    size_t i = hn_plan_control(plan, 0, name, strlen(name));
+    size_t i = hn_plan_control(plan, 0, name);
     const hone_param *b = i == SIZE_MAX ? NULL : hone_space_param(plan->space, i);
     double v = b ? plan->base[b->slot] : NAN;
     if (isnan(v) || b->kind != HONE_CHOICE || p->kind != HONE_CHOICE) return NAN;
@@ -54,7 +54,7 @@ static void lift_level(const hn_plan *plan, size_t t, const double *level, doubl
     for (size_t i = 0; i < hone_space_n_params(plan->part[t]); i++) {
         const hone_param *from = hone_space_param(plan->part[t], i);
         if (!from->optional || isnan(level[from->slot])) continue;
-        const hone_param *to = hone_space_param(plan->space, hn_plan_control(plan, t, from->name, strlen(from->name)));
+        const hone_param *to = hone_space_param(plan->space, hn_plan_control(plan, t, from->name));
         double v = of_baseline(plan, to, from->name);
         if (!isnan(v)) point[to->slot] = v;
     }

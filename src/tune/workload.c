@@ -279,7 +279,6 @@ static const char *const top_keys[] = {
 };
 
 static void set_defaults(hone_workload *w) {
-    w->baseline = "-O3 -march=native";
     w->build = "";
     w->controls = true;
     w->lto = true;

@@ -2,6 +2,7 @@
 #include "tune/workload_int.h"
 
 #include "space/space_yaml.h"
+#include "target/family.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ hone_rc hn_read_params(const hn_reader *r) {
     hone_rc rc = HONE_OK;
     r->w->compiler = HN_NEW_N(&r->w->arena, const char *, 2);
     if (!r->w->compiler) return hn_reader_nomem(r);
-    r->w->compiler[0] = "gcc";
+    r->w->compiler[0] = hn_family_of_command(NULL)->command;
     r->w->n_compilers = 1;
     if (cc) rc = hn_read_texts(r, cc, "compilers", COMPILERS_MAX, &r->w->compiler, &r->w->n_compilers);
     for (size_t i = 0; rules && !rc && i < hn_items(rules); i++) rc = check_constraint(r, hn_item(rules, i));

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/locale.h"
+#include "target/family.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -510,23 +511,6 @@ hone_rc hn_read_parity(const hn_reader *r) {
 
 /* --- the floating-point contract ---------------------------------------------------------------------------------- */
 
-static bool has_word(const char *text, const char *word) {
-    size_t n = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)); at += n)
-        if ((at == text || isspace((unsigned char)at[-1])) && (!at[n] || isspace((unsigned char)at[n]))) return true;
-    return false;
-}
-
-/* What the baseline's flags say; else the compilers' own default: contraction on, but off in gcc's ISO modes. */
-static hone_fp contract_of(const hone_workload *w) {
-    if (has_word(w->baseline, "-ffast-math") || has_word(w->baseline, "-Ofast")) return HONE_FP_FAST;
-    if (has_word(w->baseline, "-ffp-contract=off")) return HONE_FP_STRICT;
-    if (has_word(w->baseline, "-ffp-contract=fast") || has_word(w->baseline, "-ffp-contract=on"))
-        return HONE_FP_CONTRACT;
-    bool iso = strstr(w->build, "-std=c") || strstr(w->baseline, "-std=c");
-    return iso && !strstr(w->compiler[0], "clang") ? HONE_FP_STRICT : HONE_FP_CONTRACT;
-}
-
 static hone_rc read_fp(const hn_reader *r, const hn_ynode *node, hone_fp *out) {
     const char *word[HONE_N_FP];
     size_t which;
@@ -549,12 +533,27 @@ static hone_rc read_baseline(const hn_reader *r) {
     const hn_ynode *flags = hn_yaml_get(node, "flags"), *fp = hn_yaml_get(node, "floating_point");
     if (!rc && flags) rc = hn_read_text(r, flags, &r->w->baseline);
     if (rc) return rc;
-    r->w->fp_baseline = contract_of(r->w);
+    const hn_family *family = hn_family_of_command(r->w->n_compilers ? r->w->compiler[0] : NULL);
+    if (!r->w->baseline) r->w->baseline = family->baseline;
+    r->w->fp_baseline = family->contract_of(r->w->baseline, r->w->build);
     return fp ? read_fp(r, fp, &r->w->fp_baseline) : HONE_OK;
+}
+
+/* The loosest contract that one of the compilers has, or that the baseline is said to keep. */
+static hone_fp loosest(const hone_workload *w) {
+    int most = w->fp_baseline;
+    for (size_t i = 0; i < w->n_compilers; i++)
+        for (int fp = most + 1; fp < HONE_N_FP; fp++)
+            if (hn_family_of_command(w->compiler[i])->contract[fp]) most = fp;
+    return (hone_fp)most;
 }
 
 static hone_rc check_fp(const hn_reader *r, const hn_ynode *node) {
     const hone_workload *w = r->w;
+    if (w->fp_max > loosest(w))
+        return hn_yaml_fail(r->doc, node, r->err,
+                            "none of the compilers can go as far as '%s'; the loosest contract they have is '%s'",
+                            hone_fp_name(w->fp_max), hone_fp_name(loosest(w)));
     if (w->fp_max < w->fp_baseline)
         return hn_yaml_fail(r->doc, node, r->err,
                             "the baseline's contract '%s' is looser than '%s', the loosest offered; say 'baseline: "
@@ -576,6 +575,7 @@ hone_rc hn_read_contract(const hn_reader *r) {
     if (rc) return rc;
     bool exact = w->parity == HN_PARITY_EXACT;
     w->fp_max = exact || w->fp_baseline > HONE_FP_CONTRACT ? w->fp_baseline : HONE_FP_CONTRACT;
+    if (w->fp_max > loosest(w)) w->fp_max = loosest(w);
     if (node) rc = read_fp(r, node, &w->fp_max);
     if (!rc && node) rc = check_fp(r, node);
     if (rc) return rc;

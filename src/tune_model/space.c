@@ -15,8 +15,6 @@
 
 enum { NAME_MAX_B = 96 };
 
-static const char *const families[] = {"gcc", "clang"};
-
 /* --- genes ---------------------------------------------------------------------------------------------------------
  */
 
@@ -63,9 +61,8 @@ static void flag_name(const hn_tune_space *s, size_t cc, const char *flag, char 
 static hone_rc add_flags(hn_tune_space *s, size_t cc, hone_err *err) {
     char name[NAME_MAX_B], when[NAME_MAX_B];
     snprintf(when, sizeof when, "cc == '%s'", *s->cc[cc] ? s->cc[cc] : "default");
-    for (const hn_tune_flag *f = hn_tune_flags; f->flag; f++) {
-        if (strcmp(f->family, s->family[cc])) continue;
-        flag_name(s, cc, f->flag, name);
+    for (const char *const *flag = hone_family_kernel_flags(s->family[cc]); flag && *flag; flag++) {
+        flag_name(s, cc, *flag, name);
         const hone_param p = {.name = name, .kind = HONE_FLAG, .when = s->n_cc > 1 ? when : NULL};
         hone_rc rc = hone_space_add(s->space, &p, err);
         if (rc) return rc;
@@ -80,15 +77,17 @@ static hone_rc add_flags(hn_tune_space *s, size_t cc, hone_err *err) {
 static void find_compilers(hn_model *m, hn_tune_space *s) {
     s->cc[0] = "", s->family[0] = m->family, s->identity[0] = "";
     s->n_cc = 1;
-    for (size_t i = 0; i < sizeof families / sizeof *families && s->n_cc < HN_TUNE_COMPILERS; i++) {
+    hone_family_info info;
+    for (size_t i = 0; hone_family_at(i, &info) && s->n_cc < HN_TUNE_COMPILERS; i++) {
         char **names = NULL, family[16];
         size_t n = 0;
-        if (!strcmp(families[i], m->family) || hone_family_installed(families[i], &names, &n, NULL)) continue;
+        if (!hone_family_kernel_flags(info.name) || !strcmp(info.name, m->family)) continue;
+        if (hone_family_installed(info.name, &names, &n, NULL)) continue;
         const char *cc = n ? hn_strdup(&m->arena, names[n - 1]) : NULL;
         const char *identity = cc ? hn_identity_text(&m->arena, cc, family, NULL) : NULL;
         hone_free(names);
         if (!identity || strchr(cc, '/')) continue;
-        s->cc[s->n_cc] = cc, s->identity[s->n_cc] = identity, s->family[s->n_cc++] = families[i];
+        s->cc[s->n_cc] = cc, s->identity[s->n_cc] = identity, s->family[s->n_cc++] = info.name;
     }
 }
 
@@ -150,12 +149,12 @@ static bool make_seeds(hn_tune_space *s, size_t dflt) {
     for (size_t i = 0; i < s->n_fits; i++)
         for (int k = 0; k < s->fit[i].knobs.n; k++)
             if (i == dflt && !seed_knob(s, i, &s->fit[i].knobs.knob[k], &room)) return false;
-    for (const hn_tune_flag *f = hn_tune_flags; f->flag; f++) {
+    for (const char *const *flag = hone_family_kernel_flags(s->family[0]); flag && *flag; flag++) {
         char name[NAME_MAX_B];
         double *seed = new_seed(s, &room);
         if (!seed) return false;
-        flag_name(s, 0, f->flag, name);
-        double *at = strcmp(f->family, s->family[0]) ? NULL : gene(s, seed, name);
+        flag_name(s, 0, *flag, name);
+        double *at = gene(s, seed, name);
         if (at) *at = 1, keep(s, seed);
     }
     return true;
@@ -227,11 +226,10 @@ void hn_tune_space_setting(const hn_tune_space *s, const double *point, hn_setti
     hn_sketch_text(f->sketch, &f->knobs, setting, out->schedule);
     out->cc = s->cc[c];
     out->flags[0] = 0;
-    for (const hn_tune_flag *flag = hn_tune_flags; flag->flag; flag++) {
-        if (strcmp(flag->family, s->family[c])) continue;
-        flag_name(s, c, flag->flag, name);
+    for (const char *const *flag = hone_family_kernel_flags(s->family[c]); flag && *flag; flag++) {
+        flag_name(s, c, *flag, name);
         if (value_of(s, point, name) == 1 && used < HN_FLAGS_MAX)
-            used += (size_t)snprintf(out->flags + used, HN_FLAGS_MAX - used, "%s%s", used ? " " : "", flag->flag);
+            used += (size_t)snprintf(out->flags + used, HN_FLAGS_MAX - used, "%s%s", used ? " " : "", *flag);
     }
 }
 

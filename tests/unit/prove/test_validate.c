@@ -240,10 +240,10 @@ static void test_interrupted(void) {
 
 static void test_scripts(void) {
     hn_str a = {0}, b = {0}, c = {0}, code = {0};
-    hn_layout_script(HN_LAYOUT_ORDER, 5, 1, &a);
-    hn_layout_script(HN_LAYOUT_ORDER, 5, 1, &b);
-    hn_layout_script(HN_LAYOUT_ORDER, 5, 3, &c);
-    hn_layout_script(HN_LAYOUT_CODE, 5, 1, &code);
+    hn_layout_script(HN_LAYOUT_ORDER, NULL, 5, 1, &a);
+    hn_layout_script(HN_LAYOUT_ORDER, NULL, 5, 1, &b);
+    hn_layout_script(HN_LAYOUT_ORDER, NULL, 5, 3, &c);
+    hn_layout_script(HN_LAYOUT_CODE, NULL, 5, 1, &code);
     ok(!strcmp(a.text, b.text) && strcmp(a.text, c.text) != 0, "variant/a_script_follows_from_its_seed");
     ok(strstr(a.text, ".hone_order") && !strstr(code.text, ".hone_order") && !strstr(code.text, ".data"),
        "variant/a_weaker_layout_does_less");

@@ -35,8 +35,8 @@ int main(void) {
                  "-fsyntax-only %s",
                  root, root, fake_file("tcc.c", code, 0644));
         ok(system(command) == 0, "docs/target_example_compiles");
-        static const char *const part[] = {".recognise", ".code_files", ".native",      ".discover", ".classify",
-                                           ".contract",  ".pgo_extra",  ".probe_level", ".command",  ".seeds"};
+        static const char *const part[] = {".recognise", ".code_files",  ".native",    ".discover", ".classify",
+                                           ".lto",       ".contract_of", ".pgo_extra", ".command",  ".seeds"};
         for (size_t i = 0; i < sizeof part / sizeof *part; i++)
             ok(strstr(code, part[i]) != NULL, "docs/target_example_has %s", part[i]);
     }

@@ -1,0 +1,161 @@
+/* target/family.h — compiler families. Everything hone knows of one kind of compiler stands in its hn_family: one file,
+ * its tables, and one row in hn_families (family.c).
+ *
+ * The rooms above ask a family; they name no flag, no compiler and no linker themselves (tools/lint_families.py).
+ * A gene's name is stored in records; how it is written on a command line is the family's affair (spell, read).
+ * Owns: nothing; families are constant.   Threads: any, but one at a time per target.
+ */
+#ifndef HN_FAMILY_H
+#define HN_FAMILY_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "target/objdump.h"
+
+#include <hone/target.h>
+
+struct hn_controls;
+
+/* A growing list of words; memory is sticky in the arena. */
+typedef struct hn_flags {
+    hn_arena *a;
+    const char **word;
+    size_t n, room;
+} hn_flags;
+void hn_flags_add(hn_flags *f, const char *word);
+void hn_flags_words(hn_flags *f, const char *text); /* split at blanks */
+/* The format with `text` for its %s. */
+const char *hn_fill(hn_arena *a, const char *format, const char *text);
+
+/* How likely a control is to change results; what is never offered counts in the statistics alone. */
+typedef enum hn_class { HN_CODEGEN, HN_NUMERIC, HN_UNSAFE, HN_IRRELEVANT, HN_N_CLASSES } hn_class;
+enum { HN_WAY_ON = 1, HN_WAY_OFF = 2, HN_WAY_BOTH = 3 };
+typedef struct hn_rule {
+    const char *pattern;
+    hn_class cls;
+    unsigned ways;
+    const char *why;
+} hn_rule;
+
+/* What one flag of a build says. Some flags take two words ("-C opt-level=3"). */
+typedef struct hn_said {
+    size_t n_words;
+    bool level;                 /* a level of optimisation */
+    bool contract;              /* a floating-point contract: the `fp` gene speaks for it */
+    bool promise;               /* the build asks the compiler to assume less: no candidate goes without it */
+    char name[256], value[128]; /* the gene and value that would be written like this; "": none */
+} hn_said;
+
+/* A programming language that a family compiles, for drafts of workload files. */
+typedef struct hn_language {
+    const char *endings;                 /* of its files: ".cc|.cpp" */
+    const char *command;                 /* that compiles it */
+    bool harness;                        /* its programs can use hone's C harness */
+    const char *math, *threads, *openmp; /* words that link what a source needs; "" */
+} hn_language;
+
+/* The program that controls are tried on. */
+typedef struct hn_probe_program {
+    const char *suffix, *source;
+    const char *object;                /* words that compile it without linking */
+    bool (*accepts)(const char *path); /* is this what such a compilation leaves? */
+} hn_probe_program;
+
+/* One variation of where code and data lie, for proofs. */
+typedef struct hn_placing {
+    unsigned align;     /* functions start at multiples of so many bytes; 0: as the compiler has it */
+    bool sections;      /* each function in a section of its own */
+    const char *script; /* for the linker (target/layout.h); NULL: none */
+} hn_placing;
+
+/* What a program's machine code is listed with. */
+typedef struct hn_listing {
+    const char *const *argv; /* the program's path comes last */
+    const char *package;     /* that has the command */
+    hone_rc (*read)(const char *text, size_t n, hn_arena *a, hn_disassembly *out, hone_err *err);
+} hn_listing;
+
+/* All functions are pure but for running the compiler. May be NULL where it says so. */
+typedef struct hn_family {
+    int version;
+    const char *name, *summary; /* the name is stored in fingerprints: never rename */
+
+    /* --- which compiler --- */
+    const char *command; /* base name of its commands: NAME, NAME-VERSION */
+    const char *aliases; /* further names by which a build calls it: "g++|cc|c++"; "" */
+    /* Is this what `--version` of a member prints? */
+    bool (*recognise)(const char *version_text);
+    /* The binary that does the work, malloc'ed, where the command is a front of it. NULL: the command itself. */
+    char *(*binary)(hone_target *t);
+    /* Files beyond the driver whose contents decide about the code: one path a line (those that exist count). */
+    hone_rc (*code_files)(hone_target *t, char **lines, hone_err *err);
+    /* What tuning for this processor resolves to: its name, and " +avx2 -xop …"; "" where it is not understood. */
+    hone_rc (*native)(hone_target *t, const char **cpu, const char **features, hone_err *err);
+    /* What else decides about the code that runs: the version of a device's driver, in `a`. NULL: nothing. */
+    const char *(*driver)(hn_arena *a);
+
+    /* --- its controls --- */
+    /* All controls with their class; those never offered too, for the statistics. */
+    hone_rc (*discover)(hone_target *t, hn_arena *a, bool all, struct hn_controls *out, hone_err *err);
+    /* Class and ways of an option (takes_value: NAME=VALUE). */
+    hn_rule (*classify)(const char *name, bool takes_value);
+    const char *level, *arch;  /* the genes for the level of optimisation and for the processor */
+    const char *const *levels; /* plain levels, the fastest first; for this machine where that is offered: as seeds */
+    const char *const *seeds;  /* combinations known to pay: "NAME VALUE; NAME VALUE" */
+
+    /* --- words of a command line --- */
+    /* The words of one gene but lto and pgo; value as in the space ("on", "16", …). */
+    void (*spell)(hn_flags *f, const hone_target *t, const char *name, const char *value);
+    /* What the flag at word[0] says; n >= 1 words are there. t: may be NULL. */
+    void (*read)(const hone_target *t, const char *const *word, size_t n, hn_said *out);
+    /* A setting of the program's own, as one word. */
+    void (*define)(hn_str *out, const char *name, const char *value);
+    bool rsp_lines;         /* a response file holds one word a line, as it is; else words are quoted */
+    const char *baseline;   /* of a workload that states none */
+    const char *plain;      /* of a drafted build without flags that hone tunes */
+    const char *worst;      /* turns optimisation off, whatever stands before it */
+    const char *tunable;    /* flags of a build that become the baseline in a draft, but … */
+    const char *stays;      /* … for those that say for what machine or with what meaning: patterns, "-O*|-m*" */
+    const char *no_program; /* words by which a build compiles without linking: patterns */
+    const hn_language *const *languages; /* NULL-terminated, the first family with a language drafts for it */
+
+    /* --- floating point --- */
+    const char *const *contract[HONE_N_FP]; /* words of each; NULL: this compiler cannot go that far */
+    /* The contract that a baseline's flags and a build command amount to. */
+    hone_fp (*contract_of)(const char *baseline, const char *build);
+
+    /* --- linking and profiles --- */
+    const char *lto[3]; /* flag sets to try for link-time optimisation, the preferred first */
+    const char *pgo_generate, *pgo_use, *const *pgo_extra; /* the first two: format strings with %s, the folder */
+    /* Path of the tool that merges profiles, malloc'ed; NULL when it is missing. NULL: none is needed. */
+    char *(*profile_tool)(hone_target *t);
+
+    /* --- probing, proofs --- */
+    const char *probe_level; /* under which controls are probed */
+    const hn_probe_program *probe;
+    /* Words that place code as said. NULL: layouts cannot be varied. */
+    void (*place)(hn_flags *f, const hn_placing *how);
+    const char *groups; /* patterns of symbols to order at random (target/layout.h); NULL: by their first letters */
+    const hn_listing *listing;
+    /* The function of the source behind a symbol: its name without what the compiler adds, in `a`. */
+    const char *(*source_name)(hn_arena *a, const char *symbol);
+
+    /* --- generated C --- */
+    const char *const *kernel_flags; /* same results, other code: tried one by one on kernels. NULL: compiles no C */
+    /* The word that makes code for another processor ("aarch64"); NULL: the command itself decides. */
+    const char *(*cross)(const char *processor);
+} hn_family;
+
+extern const hn_family *const hn_families[]; /* NULL-terminated */
+
+const hn_family *hn_family_named(const char *name); /* NULL: there is none */
+/* By the command's name alone ("gcc", "/usr/bin/x86_64-linux-gnu-g++-12"); the first family where none is known. */
+const hn_family *hn_family_of_command(const char *command);
+bool hn_family_knows_command(const char *word);
+const hn_family *hn_target_family(const hone_target *t);
+/* The language of a file's ending, and its family (may be NULL); NULL: none is known. */
+const hn_language *hn_language_of(const char *path, const hn_family **family);
+/* Does the text match one of the patterns, separated by |? */
+bool hn_matches(const char *patterns, const char *text);
+
+#endif
