@@ -119,7 +119,7 @@ static void find_room(hn_model *m, hn_kernel *k) {
 static hone_rc new_kernel(hn_model *m, uint32_t id, const char hash[33], hn_kernel *k, hone_err *err) {
     const hn_attr *kind = hn_attr_get(&m->g->node[id], HN_A_KIND);
     *k = (hn_kernel){.body = hn_attr_get(&m->g->node[id], HN_A_BODY)->blocks[0], .node = id};
-    k->kind = kind ? kind->name : "opaque";
+    k->kind = kind ? kind->name : hn_kind_text(HN_KIND_OPAQUE);
     snprintf(k->name, sizeof k->name, m->version ? "k%u_%u" : "k%u", m->n_kernel, m->version);
     memcpy(k->hash, hash, sizeof k->hash);
     hone_rc rc = emit(m, k, err);

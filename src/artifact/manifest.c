@@ -115,12 +115,12 @@ static void add_size(hn_str *out, const char *name, uint64_t n) {
 }
 
 static void add_kinds(const hn_model *m, hn_str *out) {
-    static const char *const kinds[] = {"map", "reduce", "row", "contract", "conv", "window", "attention", "opaque"};
     const char *comma = " (";
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (hn_kernel_kind i = 1; i < HN_N_KINDS; i++) {
+        const char *kind = hn_kind_text(i);
         uint32_t n = 0;
-        for (uint32_t k = 0; k < m->n_kernel; k++) n += strcmp(m->kernel[k].kind, kinds[i]) ? 0 : m->kernel[k].n_uses;
-        if (n) hn_str_addf(out, "%s%u %s", comma, n, kinds[i]), comma = ", ";
+        for (uint32_t k = 0; k < m->n_kernel; k++) n += strcmp(m->kernel[k].kind, kind) ? 0 : m->kernel[k].n_uses;
+        if (n) hn_str_addf(out, "%s%u %s", comma, n, kind), comma = ", ";
     }
     hn_str_add(out, *comma == ',' ? ")" : "");
 }

@@ -5,18 +5,8 @@
  */
 #include "artifact/artifact.h"
 
-static bool needs_kernel(hn_op op) {
-    switch (op) {
-    case HN_OP_CONST:
-    case HN_OP_RESHAPE:
-    case HN_OP_DIMS:
-    case HN_OP_BIND:
-    case HN_OP_IF:
-    case HN_OP_LOOP:
-    case HN_OP_KERNEL: return false;
-    default: return true;
-    }
-}
+/* A reshape alone is a view of what is in memory. */
+static bool needs_kernel(hn_op op) { return hn_op_of(op)->kind != HN_KIND_NONE && op != HN_OP_RESHAPE; }
 
 /* Scalar constants stay inside a body: equal kernels then print alike, and their code knows the value. */
 static bool stays_inside(const hn_graph *g, hn_val v) {
@@ -47,21 +37,6 @@ static hn_block make_body(hn_graph *g, hn_block around, uint32_t id, hn_val *par
     return body;
 }
 
-static const char *kind_of(hn_op op) {
-    switch (hn_op_of(op)->cls) {
-    case HN_SOURCE:
-    case HN_UNARY:
-    case HN_BINARY:
-    case HN_TERNARY:
-    case HN_MOVE: return "map";
-    case HN_INDEX: return op == HN_OP_SCATTER_ELEMENTS || op == HN_OP_SCATTER_ND ? "opaque" : "map";
-    case HN_REDUCE: return "reduce";
-    case HN_CONTRACT: return "contract";
-    case HN_WINDOW: return "window";
-    default: return "opaque";
-    }
-}
-
 static void wrap_node(hn_graph *g, hn_block b, uint32_t at) {
     uint32_t id = g->block[b].node[at];
     hn_val *param = hn_alloc_n(&g->arena, g->node[id].n_in + 1u, sizeof *param);
@@ -70,7 +45,7 @@ static void wrap_node(hn_graph *g, hn_block b, uint32_t at) {
     g->at_source = g->node[id].source;
     hn_block body = make_body(g, b, id, param, &n_param);
     hn_attr attr[] = {{.id = HN_A_BODY, .kind = HN_K_BLOCKS, .n = 1, .blocks = &body},
-                      {.id = HN_A_KIND, .kind = HN_K_NAME, .name = kind_of(g->node[id].op)}};
+                      {.id = HN_A_KIND, .kind = HN_K_NAME, .name = hn_kind_text(hn_op_of(g->node[id].op)->kind)}};
     if (hn_graph_ok(g)) hn_emit(g, b, HN_OP_KERNEL, n_param, param, 2, attr, g->node[id].n_out);
     g->at_source = 0;
     if (!hn_graph_ok(g)) return;

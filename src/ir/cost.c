@@ -108,8 +108,6 @@ static hn_dim bytes_read(hn_graph *g, hn_block b, hn_val v) {
     return hn_dim_min(g->dims, part, all);
 }
 
-bool hn_op_is_easy(hn_op op) { return hn_op_of(op)->flags & HN_EASY; }
-
 hn_cost hn_block_cost(hn_graph *g, hn_block b) {
     hn_dim none = hn_dim_int(g->dims, 0);
     hn_cost c = {none, none, none, none};

@@ -17,10 +17,6 @@ typedef struct hn_cost {
     hn_dim read_b, write_b;
 } hn_cost;
 
-/* An operation on elements that takes an instruction or two: rather computed again than kept (E in ir/ops.def). */
-enum { HN_EASY = 8 };
-bool hn_op_is_easy(hn_op op);
-
 /* Kernels in the block count with their bodies; the regions of `if` and `loop` do not, since data decides them. */
 hn_cost hn_block_cost(hn_graph *g, hn_block b);
 

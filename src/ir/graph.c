@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "ir/cost.h"
+#include "ir/types_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,16 +11,24 @@
 
 /* --- the tables ------------------------------------------------------------------------------------------------- */
 
-enum { P = HN_PURE, C = HN_COMMUTES, A = HN_ASSOCIATES, E = HN_EASY };
+enum { P = HN_PURE, C = HN_COMMUTES, A = HN_ASSOCIATES, E = HN_EASY, F = HN_FUNCTION, D = HN_DOMAIN };
+enum { FLOAT = HN_ANY_FLOAT, INT = HN_ANY_INT, NUMBER = HN_ANY_NUMBER, BITS = HN_ANY_INT | HN_ANY_BOOL, ANY = HN_ANY };
 static const hn_op_info op_info[HN_N_OPS] = {
-#define HN_OP(id, text, imin, imax, outs, cls, flags, result, doc) {text, imin, imax, outs, HN_##cls, flags},
+#define HN_OP(id, text, imin, imax, outs, cls, kind, flags, takes, result, doc)                                        \
+    {text, imin, imax, outs, HN_##cls, HN_KIND_##kind, flags, takes},
 #include "ir/ops.def"
 #undef HN_OP
 };
 static const char *const op_doc[HN_N_OPS] = {
-#define HN_OP(id, text, imin, imax, outs, cls, flags, result, doc) doc,
+#define HN_OP(id, text, imin, imax, outs, cls, kind, flags, takes, result, doc) doc,
 #include "ir/ops.def"
 #undef HN_OP
+};
+static const char *const kind_text[HN_N_KINDS] = {
+    "",
+#define HN_KIND(id, text, doc) text,
+#include "ir/kinds.def"
+#undef HN_KIND
 };
 static const hn_attr_info attr_info[HN_N_ATTRS] = {
 #define HN_ATTR(id, text, kind, doc) {text, HN_K_##kind},
@@ -40,6 +48,16 @@ bool hn_op_named(const char *text, hn_op *out) {
     for (unsigned i = 0; i < HN_N_OPS; i++)
         if (!strcmp(op_info[i].text, text)) return *out = (hn_op)i, true;
     return false;
+}
+
+bool hn_op_is_easy(hn_op op) { return op_info[op].flags & HN_EASY; }
+
+const char *hn_kind_text(hn_kernel_kind kind) { return kind_text[kind]; }
+
+hn_kernel_kind hn_kind_named(const char *text) {
+    for (unsigned i = 1; i < HN_N_KINDS; i++)
+        if (!strcmp(kind_text[i], text)) return (hn_kernel_kind)i;
+    return HN_KIND_NONE;
 }
 
 bool hn_attr_named(const char *text, hn_attr_id *out) {

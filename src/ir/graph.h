@@ -19,11 +19,19 @@ typedef uint32_t hn_val;   /* value; 0: none (an absent optional input) */
 typedef uint32_t hn_block; /* 0: the main block */
 
 typedef enum hn_op {
-#define HN_OP(id, text, imin, imax, outs, cls, flags, result, doc) HN_OP_##id,
+#define HN_OP(id, text, imin, imax, outs, cls, kind, flags, takes, result, doc) HN_OP_##id,
 #include "ir/ops.def"
 #undef HN_OP
     HN_N_OPS
 } hn_op;
+/* Kinds of kernels, ir/kinds.def. */
+typedef enum hn_kernel_kind {
+    HN_KIND_NONE, /* no kernel */
+#define HN_KIND(id, text, doc) HN_KIND_##id,
+#include "ir/kinds.def"
+#undef HN_KIND
+    HN_N_KINDS
+} hn_kernel_kind;
 typedef enum hn_attr_id {
 #define HN_ATTR(id, text, kind, doc) HN_A_##id,
 #include "ir/attrs.def"
@@ -58,15 +66,20 @@ typedef enum hn_op_class {
     HN_CONTROL,
     HN_KERNEL
 } hn_op_class;
-enum { HN_PURE = 1, HN_COMMUTES = 2, HN_ASSOCIATES = 4 };
+enum { HN_PURE = 1, HN_COMMUTES = 2, HN_ASSOCIATES = 4, HN_EASY = 8, HN_FUNCTION = 16, HN_DOMAIN = 32 };
 typedef struct hn_op_info {
     const char *text;
     int in_min, in_max, outs; /* -1: any */
     hn_op_class cls;
+    hn_kernel_kind kind; /* of the kernel that one node alone is */
     unsigned flags;
+    unsigned takes; /* 1 << hn_dtype_class of input 0 of pointwise and prefix operations */
 } hn_op_info;
 const hn_op_info *hn_op_of(hn_op op); /* graph.c, as the next ones; NULL for a number that is none */
 bool hn_op_named(const char *text, hn_op *out);
+bool hn_op_is_easy(hn_op op);                   /* rather computed again than kept */
+const char *hn_kind_text(hn_kernel_kind kind);  /* "map" …; "" for NONE */
+hn_kernel_kind hn_kind_named(const char *text); /* NONE where it is no kind */
 typedef struct hn_attr_info {
     const char *text;
     hn_attr_kind kind;

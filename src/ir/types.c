@@ -288,48 +288,21 @@ static void rule_concat(hn_typing *c) {
 
 /* --- pointwise, and what keeps the type of its first input ------------------------------------------------------- */
 
-static unsigned unary_classes(hn_op op) {
-    if (op == HN_OP_NOT) return HN_ANY_INT | HN_ANY_BOOL;
-    if (op == HN_OP_CAST || op == HN_OP_BITCAST) return HN_ANY;
-    if (op >= HN_OP_SQRT && op <= HN_OP_SIGMOID) return HN_ANY_FLOAT;
-    return HN_ANY_NUMBER;
-}
-
-static unsigned binary_classes(hn_op op) {
-    switch (op) {
-    case HN_OP_MIN:
-    case HN_OP_MAX:
-    case HN_OP_EQ:
-    case HN_OP_NE:
-    case HN_OP_LT:
-    case HN_OP_LE: return HN_ANY;
-    case HN_OP_AND:
-    case HN_OP_OR:
-    case HN_OP_XOR: return HN_ANY_INT | HN_ANY_BOOL;
-    case HN_OP_SHL:
-    case HN_OP_SHR: return HN_ANY_INT;
-    default: return HN_ANY_NUMBER;
-    }
-}
-
 static void check_pointwise(hn_typing *c) {
-    if (hn_op_of(c->op)->cls == HN_UNARY) {
-        hn_type_is(c, 0, unary_classes(c->op));
-    } else {
-        hn_type_is(c, 0, binary_classes(c->op));
-        if (c->op == HN_OP_POW)
-            hn_type_is(c, 1, HN_ANY_NUMBER);
-        else
-            hn_type_want(c, 1, c->in[0]->dtype);
-        hn_type_one_shape(c, c->in[0], c->in[1], "shapes of the inputs");
-    }
+    hn_type_is(c, 0, hn_op_of(c->op)->takes);
+    if (hn_op_of(c->op)->cls == HN_UNARY) return;
+    if (c->op == HN_OP_POW)
+        hn_type_is(c, 1, hn_op_of(c->op)->takes);
+    else
+        hn_type_want(c, 1, c->in[0]->dtype);
+    hn_type_one_shape(c, c->in[0], c->in[1], "shapes of the inputs");
 }
 
 static void check_prefix(hn_typing *c) {
     hn_type_axis(c, c->in[0]->rank);
     hn_type_int(c, HN_A_EXCLUSIVE, 0, 1);
     hn_type_int(c, HN_A_REVERSE, 0, 1);
-    hn_type_is(c, 0, HN_ANY_NUMBER);
+    hn_type_is(c, 0, hn_op_of(c->op)->takes);
 }
 
 static void rule_same(hn_typing *c) {
@@ -378,7 +351,7 @@ static void rule_second(hn_typing *c) {
 #define hn_rule_dtype rule_dtype
 #define hn_rule_second rule_second
 static hn_type_rule *const rule_of[HN_N_OPS] = {
-#define HN_OP(id, text, imin, imax, outs, cls, flags, result, doc) hn_rule_##result,
+#define HN_OP(id, text, imin, imax, outs, cls, kind, flags, takes, result, doc) hn_rule_##result,
 #include "ir/ops.def"
 #undef HN_OP
 };

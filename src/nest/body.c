@@ -244,12 +244,12 @@ static const hn_node *only_lines(const hn_graph *g, const hn_blk *b) {
 hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a, hn_nest **out, hone_err *err) {
     const hn_blk *b = &g->block[body];
     const hn_node *lines = only_lines(g, b);
-    if (!strcmp(kind, "opaque") && !lines)
+    if (hn_kind_named(kind) == HN_KIND_OPAQUE && !lines)
         return hn_fail(err, HONE_E_UNSUPPORTED, "an opaque operation is no loop nest");
     if (!b->n_result) return hn_fail(err, HONE_E_UNSUPPORTED, "a kernel without results");
     hn_nest *n = hn_nest_new(a, g->dims);
     if (!n) return hn_fail(err, HONE_E_NOMEM, "out of memory in lowering a kernel");
-    hn_lowering l = {.g = g, .n = n, .err = err, .rc = HONE_OK, .map = !strcmp(kind, "map")};
+    hn_lowering l = {.g = g, .n = n, .err = err, .rc = HONE_OK, .map = hn_kind_named(kind) == HN_KIND_MAP};
     l.buf = HN_NEW_N(a, hn_buf, g->n_value);
     l.memo = HN_NEW_N(a, hn_memo *, g->n_value);
     l.keep = HN_NEW_N(a, uint8_t, g->n_value);

@@ -185,24 +185,21 @@ static double length_of(const hn_trial *t, const hn_node *n) {
     return (double)cost / (double)out;
 }
 
-_Static_assert(HN_OP_RSQRT < HN_OP_EXP && HN_OP_EXP < HN_OP_ERF && HN_OP_ERF < HN_OP_SIGMOID, "order of ops.def");
-static bool is_function(hn_op op) { return (op >= HN_OP_RSQRT && op <= HN_OP_SIGMOID) || op == HN_OP_POW; }
-
 static void add_node_traits(tracer *w, const hn_node *n) {
     hn_traits *x = w->out;
     const hn_graph *g = w->t->m->g;
     hn_op_class cls = hn_op_of(n->op)->cls;
+    unsigned flags = hn_op_of(n->op)->flags;
     x->sums = x->sums || cls == HN_REDUCE || cls == HN_CONTRACT || cls == HN_WINDOW || cls == HN_PREFIX;
     x->orders = x->orders || cls == HN_ORDER || cls == HN_OPAQUE || cls == HN_ARG;
-    x->domain = x->domain || n->op == HN_OP_SQRT || n->op == HN_OP_RSQRT || n->op == HN_OP_LOG || n->op == HN_OP_POW ||
-                n->op == HN_OP_LOG1P || n->op == HN_OP_ACOSH;
+    x->domain = x->domain || flags & HN_DOMAIN;
     if (cls == HN_REDUCE || cls == HN_CONTRACT || cls == HN_WINDOW || cls == HN_PREFIX)
         x->length = fmax(x->length, length_of(w->t, n));
     for (uint32_t i = 0; i < n->n_out; i++) {
         hone_dtype d = hn_type_of(g, n->out[i])->dtype;
         if (hn_is_float(d)) x->eps = fmax(x->eps, hn_dtype_of(d)->epsilon);
         x->n_float += hn_is_float(d) && cls != HN_MOVE && cls != HN_SOURCE;
-        x->n_functions += hn_is_float(d) && is_function(n->op);
+        x->n_functions += hn_is_float(d) && (flags & HN_FUNCTION);
     }
     if (cls == HN_INDEX) limit(w, n->in[1], 0, index_room(w->t, n) - 1);
     if (n->op == HN_OP_SHL || n->op == HN_OP_SHR)

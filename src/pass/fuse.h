@@ -9,19 +9,8 @@
 
 #include "ir/graph.h"
 
-typedef enum hn_fkind {             /* as attribute KIND of kernel, see pass.h */
-                        HN_F_ALONE, /* const, reshape, bind, control …: no kernel */
-                        HN_F_MAP,
-                        HN_F_REDUCE,
-                        HN_F_ROW,
-                        HN_F_CONTRACT,
-                        HN_F_WINDOW,
-                        HN_F_ATTENTION,
-                        HN_F_OPAQUE
-} hn_fkind;
-
 typedef struct hn_fgroup {
-    hn_fkind kind;
+    hn_kernel_kind kind;
     uint32_t *node; /* ids, ascending by place in the block */
     uint32_t n_node;
     bool fixed;     /* nothing may join it */
@@ -55,7 +44,7 @@ bool hn_fuse_escapes(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, h
 bool hn_fuse_any_escape(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c);
 /* A way from p to c through a third group: merging them would close a cycle. */
 bool hn_fuse_cycle(hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c);
-void hn_fuse_join(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_fkind kind); /* p's nodes go to c */
+void hn_fuse_join(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_kernel_kind kind); /* p's nodes go to c */
 /* Through shadows: what v is a copy of. *spread: there are more elements of v than of it. */
 hn_val hn_fuse_behind(const hn_fuse *f, hn_val v, bool *spread);
 bool hn_fuse_same_shape(const hn_type *a, const hn_type *b);

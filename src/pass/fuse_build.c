@@ -16,13 +16,6 @@ typedef struct builder {
 
 static void place_unit(builder *b, uint32_t place);
 
-static const char *kind_name(hn_fkind k) {
-    static const char *const names[] = {
-        [HN_F_MAP] = "map",       [HN_F_REDUCE] = "reduce",       [HN_F_ROW] = "row",      [HN_F_CONTRACT] = "contract",
-        [HN_F_WINDOW] = "window", [HN_F_ATTENTION] = "attention", [HN_F_OPAQUE] = "opaque"};
-    return names[k];
-}
-
 /* Reshapes of what is in memory. */
 static bool only_views(const hn_fuse *f, const hn_fgroup *x) {
     for (uint32_t k = 0; k < x->n_node; k++) {
@@ -102,14 +95,14 @@ static void make_kernel(builder *b, const hn_fgroup *x) {
     for (uint32_t k = 0; k < x->n_node && hn_graph_ok(g); k++)
         for (uint16_t i = 0; i < g->node[x->node[k]].n_out; i++) {
             hn_val v = g->node[x->node[k]].out[i];
-            if (x->kind != HN_F_OPAQUE && !hn_fuse_escapes(f, x, NULL, v)) continue;
+            if (x->kind != HN_KIND_OPAQUE && !hn_fuse_escapes(f, x, NULL, v)) continue;
             hn_result(g, y.block, b->map[v], NULL);
             result[n_result++] = v;
         }
     if (!hn_graph_ok(g) || !hn_arena_ok(f->a)) return;
     if (!n_result) return; /* nobody uses anything of it */
     hn_attr attr[] = {{.id = HN_A_BODY, .kind = HN_K_BLOCKS, .n = 1, .blocks = &y.block},
-                      {.id = HN_A_KIND, .kind = HN_K_NAME, .name = kind_name(x->kind)}};
+                      {.id = HN_A_KIND, .kind = HN_K_NAME, .name = hn_kind_text(x->kind)}};
     g->at_source = anchor_source(f, x);
     hn_val first = hn_emit(g, f->b, HN_OP_KERNEL, y.n_param, y.param, 2, attr, n_result);
     g->at_source = 0;
@@ -122,7 +115,7 @@ static void place_unit(builder *b, uint32_t place) {
     hn_fuse *f = b->f;
     hn_fgroup *x = &f->group[f->in[place]];
     if (b->done[place] || !hn_graph_ok(f->g)) return;
-    if (x->kind == HN_F_ALONE || only_views(f, x)) { /* a view on its own is no kernel */
+    if (x->kind == HN_KIND_NONE || only_views(f, x)) { /* a view on its own is no kernel */
         uint32_t id = f->g->block[f->b].node[place];
         b->done[place] = true;
         const hn_node *n = &f->g->node[id];

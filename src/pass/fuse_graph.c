@@ -111,7 +111,7 @@ bool hn_fuse_open(hn_fuse *f, hn_graph *g, hn_block b, const bool *reached, hn_a
         x->stretch = stretch += barrier;
         stretch += barrier;
         hn_fuse_found(f, x, n);
-        if (n->n_out && f->shadow[n->out[0]]) *x = (hn_fgroup){.kind = HN_F_ALONE, .fixed = true};
+        if (n->n_out && f->shadow[n->out[0]]) *x = (hn_fgroup){.kind = HN_KIND_NONE, .fixed = true};
     }
     return hn_arena_ok(a);
 }
@@ -172,7 +172,7 @@ bool hn_fuse_cycle(hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c) {
     return false;
 }
 
-void hn_fuse_join(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_fkind kind) {
+void hn_fuse_join(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_kernel_kind kind) {
     uint32_t n = p->n_node + c->n_node, i = 0, j = 0, *to = HN_NEW_N(f->a, uint32_t, n);
     if (!to) return;
     for (uint32_t k = 0; k < n; k++) { /* merge by place */

@@ -19,7 +19,7 @@ static bool is_pointwise(hn_op op) {
     hn_op_class c = hn_op_of(op)->cls;
     return c == HN_UNARY || c == HN_BINARY || c == HN_TERNARY;
 }
-static bool is_gather(hn_op op) { return op == HN_OP_GATHER || op == HN_OP_GATHER_ELEMENTS || op == HN_OP_GATHER_ND; }
+static bool is_gather(hn_op op) { return hn_op_of(op)->cls == HN_INDEX && hn_op_of(op)->kind == HN_KIND_MAP; }
 
 static bool trailing(const hn_attr *axes, size_t rank) {
     for (uint32_t k = 0; axes && k < axes->n; k++)
@@ -32,31 +32,12 @@ static void narrow_type(hn_fuse *f, hn_fgroup *x, const hn_attr *axes) {
     for (uint32_t k = 0; axes && k < axes->n; k++) x->narrow.dim[axes->ints[k]] = hn_dim_int(f->g->dims, 1);
 }
 
-static hn_fkind kind_of(const hn_node *n) {
-    switch (hn_op_of(n->op)->cls) {
-    case HN_UNARY:
-    case HN_BINARY:
-    case HN_TERNARY:
-    case HN_MOVE: return HN_F_MAP;
-    case HN_INDEX: return is_gather(n->op) ? HN_F_MAP : HN_F_OPAQUE;
-    case HN_REDUCE: return HN_F_REDUCE;
-    case HN_CONTRACT: return HN_F_CONTRACT;
-    case HN_WINDOW: return n->op == HN_OP_WARGMAX ? HN_F_OPAQUE : HN_F_WINDOW;
-    case HN_SOURCE: return n->op == HN_OP_IOTA ? HN_F_MAP : n->op == HN_OP_RANDOM ? HN_F_OPAQUE : HN_F_ALONE;
-    case HN_ARG:
-    case HN_PREFIX:
-    case HN_ORDER:
-    case HN_OPAQUE: return HN_F_OPAQUE;
-    default: return HN_F_ALONE;
-    }
-}
-
 void hn_fuse_found(hn_fuse *f, hn_fgroup *x, const hn_node *n) {
-    x->kind = kind_of(n);
-    x->fixed = x->kind == HN_F_ALONE || x->kind == HN_F_OPAQUE;
+    x->kind = hn_op_of(n->op)->kind;
+    x->fixed = x->kind == HN_KIND_NONE || x->kind == HN_KIND_OPAQUE;
     if (!n->n_out) return;
-    x->main = *hn_type_of(f->g, x->kind == HN_F_REDUCE ? n->in[0] : n->out[0]);
-    if (x->kind == HN_F_REDUCE) narrow_type(f, x, hn_attr_get(n, HN_A_AXES));
+    x->main = *hn_type_of(f->g, x->kind == HN_KIND_REDUCE ? n->in[0] : n->out[0]);
+    if (x->kind == HN_KIND_REDUCE) narrow_type(f, x, hn_attr_get(n, HN_A_AXES));
 }
 
 /* -- what a group computes */
@@ -327,30 +308,30 @@ static bool joins_last(const hn_fuse *f, const hn_fgroup *x) {
 
 /* Movement before a reduction is fine as long as it is computed once per element. Pieces of a row are not: which one an
  * element comes from would be asked for each. */
-static bool map_into_rows(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_fkind *kind) {
+static bool map_into_rows(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_kernel_kind *kind) {
     edges e = edges_between(f, p, c);
     bool absorbed = !hn_fuse_any_escape(f, p, c);
     bool once = same_count(f, &p->main, &c->main) || is_narrow(c, &p->main);
-    if (turns(f, p) && (!absorbed || c->kind == HN_F_ROW)) return false; /* rows are read more than once */
+    if (turns(f, p) && (!absorbed || c->kind == HN_KIND_ROW)) return false; /* rows are read more than once */
     if (joins_last(f, p) && rows_trailing(f, c)) return false;
     if ((e.spread || !once) && !(absorbed && cheap(f, p))) return false;
     if (e.moved && !absorbed) return false;
     if (absorbed) return true;
     if (hn_fuse_same_shape(&p->main, &c->main) && rows_trailing(f, c) && escapes_have(f, p, c, &c->main)) {
-        *kind = HN_F_ROW;
+        *kind = HN_KIND_ROW;
         return true;
     }
     return is_narrow(c, &p->main) && escapes_have(f, p, c, &p->main);
 }
 
-static bool rows_into_map(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v, hn_fkind *kind) {
+static bool rows_into_map(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v, hn_kernel_kind *kind) {
     const hn_type *t = hn_type_of(f->g, v);
     edges e = edges_between(f, p, c);
     if (moves_inside(f, p, c)) return false;
     *kind = p->kind;
     if (is_narrow(p, t) && !e.spread) return hn_fuse_same_shape(&c->main, t);
     if (!hn_fuse_same_shape(&c->main, &p->main) || !rows_trailing(f, p)) return false;
-    *kind = HN_F_ROW;
+    *kind = HN_KIND_ROW;
     return true;
 }
 
@@ -366,25 +347,26 @@ static bool epilogue(hn_fuse *f, hn_fgroup *p, hn_fgroup *c) {
     return escapes_have(f, p, c, &c->main);
 }
 
-static bool is_rows(hn_fkind k) { return k == HN_F_REDUCE || k == HN_F_ROW; }
+static bool is_rows(hn_kernel_kind k) { return k == HN_KIND_REDUCE || k == HN_KIND_ROW; }
 
-/* The kind of the merged group; HN_F_ALONE: no. */
-static hn_fkind pair_kind(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
-    hn_fkind kind = c->kind;
-    if (p->kind == HN_F_MAP && c->kind == HN_F_MAP) return map_into_map(f, p, c) ? HN_F_MAP : HN_F_ALONE;
-    if (p->kind == HN_F_MAP && is_rows(c->kind)) return map_into_rows(f, p, c, &kind) ? kind : HN_F_ALONE;
-    if (is_rows(p->kind) && c->kind == HN_F_MAP) return rows_into_map(f, p, c, v, &kind) ? kind : HN_F_ALONE;
-    if (is_rows(p->kind) && is_rows(c->kind)) return rows_into_rows(f, p, c, v) ? HN_F_ROW : HN_F_ALONE;
-    if ((p->kind == HN_F_CONTRACT || p->kind == HN_F_WINDOW) && c->kind == HN_F_MAP)
-        return epilogue(f, p, c) ? p->kind : HN_F_ALONE;
-    if (p->kind == HN_F_MAP && (c->kind == HN_F_CONTRACT || c->kind == HN_F_WINDOW) && bare_product(f, c))
+/* The kind of the merged group; HN_KIND_NONE: no. */
+static hn_kernel_kind pair_kind(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
+    hn_kernel_kind kind = c->kind;
+    if (p->kind == HN_KIND_MAP && c->kind == HN_KIND_MAP) return map_into_map(f, p, c) ? HN_KIND_MAP : HN_KIND_NONE;
+    if (p->kind == HN_KIND_MAP && is_rows(c->kind)) return map_into_rows(f, p, c, &kind) ? kind : HN_KIND_NONE;
+    if (is_rows(p->kind) && c->kind == HN_KIND_MAP) return rows_into_map(f, p, c, v, &kind) ? kind : HN_KIND_NONE;
+    if (is_rows(p->kind) && is_rows(c->kind)) return rows_into_rows(f, p, c, v) ? HN_KIND_ROW : HN_KIND_NONE;
+    if ((p->kind == HN_KIND_CONTRACT || p->kind == HN_KIND_WINDOW) && c->kind == HN_KIND_MAP)
+        return epilogue(f, p, c) ? p->kind : HN_KIND_NONE;
+    if (p->kind == HN_KIND_MAP && (c->kind == HN_KIND_CONTRACT || c->kind == HN_KIND_WINDOW) && bare_product(f, c))
         return plain_movement(f, p) && takes_movement(f, p, c, v) && !hn_fuse_any_escape(f, p, c) ? c->kind
-                                                                                                  : HN_F_ALONE;
-    if (p->kind == HN_F_MAP && (c->kind == HN_F_CONTRACT || c->kind == HN_F_WINDOW)) { /* an operand of its epilogue */
+                                                                                                  : HN_KIND_NONE;
+    if (p->kind == HN_KIND_MAP &&
+        (c->kind == HN_KIND_CONTRACT || c->kind == HN_KIND_WINDOW)) { /* an operand of its epilogue */
         edges e = edges_between(f, p, c);
-        return !hn_fuse_any_escape(f, p, c) && !e.moved && !e.spread && cheap(f, p) ? c->kind : HN_F_ALONE;
+        return !hn_fuse_any_escape(f, p, c) && !e.moved && !e.spread && cheap(f, p) ? c->kind : HN_KIND_NONE;
     }
-    return HN_F_ALONE;
+    return HN_KIND_NONE;
 }
 
 /* Reshapes alone: free outside a kernel, a copy as its result. */
@@ -411,9 +393,9 @@ bool hn_fuse_try(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     if (is_view(f, p) && hn_fuse_any_escape(f, p, c)) return false;
     if (joins(f, p) && cuts_across(f, c))
         return false; /* from memory that is a walk, else divisions for each element */
-    if (c->kind == HN_F_MAP && widens_stored_bytes(f, p, c, v)) return false;
-    hn_fkind kind = pair_kind(f, p, c, v);
-    if (kind == HN_F_ALONE || hn_fuse_cycle(f, p, c)) return false;
+    if (c->kind == HN_KIND_MAP && widens_stored_bytes(f, p, c, v)) return false;
+    hn_kernel_kind kind = pair_kind(f, p, c, v);
+    if (kind == HN_KIND_NONE || hn_fuse_cycle(f, p, c)) return false;
     hn_type main = c->main, narrow = c->narrow;
     if (is_rows(p->kind)) { /* the rows' shapes outlive a map's */
         main = p->main;
@@ -446,7 +428,7 @@ static hn_fgroup *operand_rows(hn_fuse *f, hn_fgroup *c, hn_val *scores) {
     const hn_attr *lhs = hn_attr_get(n, HN_A_LHS), *out = hn_attr_get(n, HN_A_OUT);
     hn_val p = n->in[0];
     hn_fgroup *rows = f->shadow[p] || !hn_softmax_input(f->g, p) ? NULL : hn_fuse_group_of(f, p);
-    if (!rows || rows->kind != HN_F_ROW || !lhs->n || hn_fuse_any_escape(f, rows, c)) return NULL;
+    if (!rows || rows->kind != HN_KIND_ROW || !lhs->n || hn_fuse_any_escape(f, rows, c)) return NULL;
     if (hn_label_place(out, lhs->ints[lhs->n - 1]) >= 0) return NULL; /* the last label is what is summed over */
     int64_t one;
     uint8_t rank = rows->main.rank;
@@ -463,7 +445,7 @@ static hn_fgroup *scores_of(hn_fuse *f, hn_fgroup *rows) {
         const hn_node *n = &f->g->node[rows->node[k]];
         for (uint16_t i = 0; i < n->n_in; i++) {
             hn_fgroup *x = n->in[i] && !f->shadow[n->in[i]] ? hn_fuse_group_of(f, n->in[i]) : NULL;
-            if (x && x->kind == HN_F_CONTRACT && hn_fuse_same_shape(&x->main, &rows->main) &&
+            if (x && x->kind == HN_KIND_CONTRACT && hn_fuse_same_shape(&x->main, &rows->main) &&
                 !hn_fuse_any_escape(f, x, rows))
                 return x;
         }
@@ -475,18 +457,18 @@ void hn_fuse_attention(hn_fuse *f) {
     for (uint32_t k = 0; k < f->n; k++) {
         hn_fgroup *c = &f->group[k];
         hn_val p;
-        if (!c->n_node || c->kind != HN_F_CONTRACT) continue;
+        if (!c->n_node || c->kind != HN_KIND_CONTRACT) continue;
         hn_fgroup *rows = operand_rows(f, c, &p), *scores = rows ? scores_of(f, rows) : NULL;
         if (!scores || scores == c || scores->stretch != c->stretch || rows->stretch != c->stretch) continue;
         if (hn_fuse_cycle(f, scores, rows)) continue;
         if (hn_fuse_cycle(f, rows, c)) continue;
         hn_type main = c->main;
-        hn_fuse_join(f, scores, rows, HN_F_ROW);
+        hn_fuse_join(f, scores, rows, HN_KIND_ROW);
         if (hn_fuse_cycle(f, rows, c)) {
             rows->fixed = true; /* scores and softmax stay one kernel */
             continue;
         }
-        hn_fuse_join(f, rows, c, HN_F_ATTENTION);
+        hn_fuse_join(f, rows, c, HN_KIND_ATTENTION);
         c->main = main;
         c->fixed = true;
     }
@@ -510,18 +492,19 @@ uint64_t hn_fuse_side_by_side(hn_fuse *f) {
     uint64_t n = 0;
     for (uint32_t k = 0; k < f->n; k++) {
         hn_fgroup *a = &f->group[k];
-        const hn_node *x = a->n_node && a->kind == HN_F_CONTRACT && !a->fixed ? the_contract(f, a) : NULL;
+        const hn_node *x = a->n_node && a->kind == HN_KIND_CONTRACT && !a->fixed ? the_contract(f, a) : NULL;
         if (!x) continue;
         hn_val v = x->in[0];
         uint32_t joined = 1;
         for (uint32_t u = 0; u < f->n_user[v] && joined < BESIDE_MAX; u++) {
             hn_fgroup *b = &f->group[f->in[f->user[v][u]]];
-            const hn_node *y = b != a && b->n_node && b->kind == HN_F_CONTRACT && !b->fixed ? the_contract(f, b) : NULL;
+            const hn_node *y =
+                b != a && b->n_node && b->kind == HN_KIND_CONTRACT && !b->fixed ? the_contract(f, b) : NULL;
             if (!y || !alike(f, x, y) || a->stretch != b->stretch || !hn_fuse_same_shape(&a->main, &b->main)) continue;
             if (hn_fuse_cycle(f, a, b) || hn_fuse_cycle(f, b, a)) continue;
             if (feeds(f, a, b) || feeds(f, b, a)) continue; /* both results of a tile at once: too many registers */
             hn_type main = a->main;
-            hn_fuse_join(f, b, a, HN_F_CONTRACT);
+            hn_fuse_join(f, b, a, HN_KIND_CONTRACT);
             a->main = main;
             joined++;
             n++;

@@ -48,12 +48,6 @@ hone_rc hn_run_passes(hn_graph *g, const char *after, hone_pass_how how, hn_pass
 
 /* The last pass, "fuse": partitions every block into `kernel` nodes. Afterwards a block holds only const, kernel,
  * reshape (a view), bind, dims, if, loop. A kernel's body is closed (inputs are its parameters; scalar constants may
- * stay inside), and its KIND says which template emits it: map        pointwise and movement only: each result element
- * from its own indices reduce     one reduction with pointwise/movement producers and pointwise consumers of the
- * reduced shape row        several reductions over the same trailing axes and pointwise in between (softmax, norms,
- * residual + norm) contract   one contract, movement/pointwise producers, pointwise epilogue       window    conv or
- * window_*, likewise attention  contract, scale, mask, softmax, contract                             opaque    one node
- * of class ORDER, OPAQUE, PREFIX, INDEX (scatter), ARG Every body is correct for any template: an emitter that cannot
- * do better may emit it node by node. */
+ * stay inside), and its KIND is a row of ir/kinds.def. */
 
 #endif

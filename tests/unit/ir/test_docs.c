@@ -1,12 +1,12 @@
-/* docs/ir.md says what the tables say: a row for every operation, attribute, element type and pass. */
+/* docs/ir.md and docs/fusion.md say what the tables say: a row for every operation, attribute, element type, pass and
+ * kind of kernel. */
 #include "base/str.h"
-#include "ir/cost.h"
 #include "ir/graph.h"
 #include "pass/pass.h"
 #include "tap.h"
 
 static const char *const op_doc[] = {
-#define HN_OP(id, text, imin, imax, outs, cls, flags, result, doc) doc,
+#define HN_OP(id, text, imin, imax, outs, cls, kind, flags, takes, result, doc) doc,
 #include "ir/ops.def"
 #undef HN_OP
 };
@@ -15,21 +15,32 @@ static const char *const attr_doc[] = {
 #include "ir/attrs.def"
 #undef HN_ATTR
 };
+static const char *const kind_doc[] = {
+    "",
+#define HN_KIND(id, text, doc) doc,
+#include "ir/kinds.def"
+#undef HN_KIND
+};
 static const char *const attr_kind[] = {"int", "float", "ints", "dims", "name", "tensor", "blocks", "dtype"};
 static const char *const class_name[] = {"float", "int", "uint", "bool"};
 
 static char *page;
 
-static bool read_page(void) {
-    char path[1000];
+/* docs/ir.md, and docs/fusion.md for the kinds of kernels. */
+static bool read_pages(void) {
+    static const char *const name[] = {"ir", "fusion"};
     const char *root = getenv("HONE_ROOT");
-    snprintf(path, sizeof path, "%s/docs/ir.md", root ? root : ".");
-    FILE *f = fopen(path, "rb");
-    page = calloc(1, 200000);
-    if (!f || !page) return false;
-    page[fread(page, 1, 199999, f)] = 0;
-    fclose(f);
-    return true;
+    char path[1000];
+    size_t n = 0;
+    page = calloc(1, 400000);
+    for (int i = 0; i < 2 && page; i++) {
+        snprintf(path, sizeof path, "%s/docs/%s.md", root ? root : ".", name[i]);
+        FILE *f = fopen(path, "rb");
+        if (!f) return false;
+        n += fread(page + n, 1, 199999, f);
+        fclose(f);
+    }
+    return page;
 }
 
 /* A cell of a table: bars are escaped. */
@@ -58,6 +69,8 @@ static void check_op(hn_op op) {
     hn_str_add(&s, x->flags & HN_COMMUTES ? ", commutes" : "");
     hn_str_add(&s, x->flags & HN_ASSOCIATES ? ", associates" : "");
     hn_str_add(&s, hn_op_is_easy(op) ? ", easy" : "");
+    hn_str_add(&s, x->flags & HN_FUNCTION ? ", function" : "");
+    hn_str_add(&s, x->flags & HN_DOMAIN ? ", domain" : "");
     hn_str_add(&s, " | ");
     add_cell(&s, op_doc[op]);
     hn_str_add(&s, " |\n");
@@ -66,8 +79,12 @@ static void check_op(hn_op op) {
 
 int main(void) {
     hn_str s = {0};
-    if (!ok(read_page(), "docs/ir_is_there")) return done_testing();
+    if (!ok(read_pages(), "docs/are_there")) return done_testing();
     for (unsigned i = 0; i < HN_N_OPS; i++) check_op((hn_op)i);
+    for (hn_kernel_kind i = 1; i < HN_N_KINDS; i++) {
+        hn_str_addf(&s, "| `%s` | %s |\n", hn_kind_text(i), kind_doc[i]);
+        check_row(&s, hn_kind_text(i));
+    }
     for (unsigned i = 0; i < HN_N_ATTRS; i++) {
         const hn_attr_info *x = hn_attr_of((hn_attr_id)i);
         hn_str_addf(&s, "| `%s` | %s | ", x->text, attr_kind[x->kind]);
