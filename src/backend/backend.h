@@ -32,6 +32,7 @@
 
 #include "base/str.h"
 #include "ir/graph.h"
+#include "pass/pass.h"
 #include "sketch/sketch.h"
 
 #include <hone/device.h>
@@ -97,6 +98,7 @@ struct hn_backend {
      * that they need, each once, in the order in which they compile. False: an unknown name. */
     bool (*add_runtime)(hn_str *out, const char *names);
 
+    const hn_layout_facts *layout; /* how its kernels want tensors; NULL: as CPUs do */
     /* The figures that schedules of this target are made for, on this device. */
     hn_machine (*machine)(const hn_dialect *d, const hone_device *device);
 };

@@ -59,15 +59,17 @@ static hone_rc make_work(hn_library *l, hone_err *err) {
  */
 
 /* Versions are one graph for all targets: what one of them lacks, none has. */
-static hone_pass_how how_to_pass(const hn_library *l) {
-    hone_pass_how how = {.relaxed = l->options->relaxed, .bytes = l->n_target > 0};
+static hn_pass_how how_to_pass(const hn_library *l) {
+    hn_pass_how how = {.relaxed = l->options->relaxed,
+                       .bytes = l->n_target > 0,
+                       .layout = l->n_target ? l->target[0]->backend->layout : NULL};
     for (uint32_t t = 0; t < l->n_target; t++) how.bytes &= l->target[t]->bytes;
     return how;
 }
 
 static hone_rc run_passes(hn_library *l, hone_err *err) {
     double start_s = hn_now_s();
-    const hone_pass_how how = how_to_pass(l);
+    const hn_pass_how how = how_to_pass(l);
     hone_rc rc = HONE_OK;
     for (uint32_t v = 0; v < l->n_version && !rc; v++) {
         rc = hn_progress(l, "passes", v, l->n_version, err);

@@ -67,9 +67,13 @@ static hone_rc check(const hn_graph *g, const hn_pass *p, hone_err *err) {
     return rc;
 }
 
-static hone_rc run_one(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, uint64_t *n_rewrites,
+/* A panel is a cache line of f32, and whole vectors of every instruction set. */
+const hn_layout_facts hn_usual_layout = {.panel = 16, .channels_last = true};
+
+static hone_rc run_one(hn_graph *g, const hn_pass *p, hn_pass_how how, unsigned *have, uint64_t *n_rewrites,
                        hone_err *err) {
     hn_pass_ctx ctx = {.relaxed = how.relaxed, .bytes = how.bytes, .have = *have};
+    ctx.layout = how.layout ? how.layout : &hn_usual_layout;
     hn_graph_settle(g);
     hone_rc rc = p->run(g, &ctx, err);
     if (!rc) rc = hn_graph_failure(g, err);
@@ -88,7 +92,7 @@ static const hn_pass *giver_of(unsigned fact) {
 
 /* Facts that a giver breaks again are made again, in a few rounds: each rewrite makes the graph simpler, so that soon
  * none is left; a fact that does not come to rest is a matter of quality, not of correctness. */
-static hone_rc make_facts(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, uint64_t *n_rewrites,
+static hone_rc make_facts(hn_graph *g, const hn_pass *p, hn_pass_how how, unsigned *have, uint64_t *n_rewrites,
                           hone_err *err) {
     hone_rc rc = HONE_OK;
     for (int round = 0; !rc && round < ROUNDS_MAX && (p->needs & ~*have); round++)
@@ -99,8 +103,7 @@ static hone_rc make_facts(hn_graph *g, const hn_pass *p, hone_pass_how how, unsi
     return rc;
 }
 
-hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, hn_pass_stat *stat,
-                    hone_err *err) {
+hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hn_pass_how how, unsigned *have, hn_pass_stat *stat, hone_err *err) {
     double start_s = hn_now_s();
     uint64_t n_rewrites = 0;
     hone_rc rc = make_facts(g, p, how, have, &n_rewrites, err);
@@ -118,7 +121,7 @@ static hone_rc no_such_pass(const char *name, hone_err *err) {
                    near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-hone_rc hn_run_passes(hn_graph *g, const char *after, hone_pass_how how, hn_pass_stat *stat, size_t *n_stat,
+hone_rc hn_run_passes(hn_graph *g, const char *after, hn_pass_how how, hn_pass_stat *stat, size_t *n_stat,
                       hone_err *err) {
     const hn_pass *last = after ? hn_pass_named(after) : NULL;
     if (after && !last) return no_such_pass(after, err);
@@ -148,7 +151,7 @@ hone_rc hone_graph_run_passes(hone_graph *g, const char *after, hone_pass_how ho
                               size_t *n_stat, hone_err *err) {
     hn_pass_stat all[64];
     size_t n = 0;
-    hone_rc rc = hn_run_passes(g, after, how, all, &n, err);
+    hone_rc rc = hn_run_passes(g, after, (hn_pass_how){.relaxed = how.relaxed, .bytes = how.bytes}, all, &n, err);
     if (rc) return rc;
     hn_graph_seal(g);
     for (size_t i = 0; stat && i < n && i < room; i++)
@@ -164,7 +167,7 @@ hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, b
     hn_graph *copy = hn_copy_graph(*g);
     if (!copy) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hn_graph_failure(copy, err);
-    const hone_pass_how how = {.relaxed = relaxed};
+    const hn_pass_how how = {.relaxed = relaxed};
     unsigned have = 0;
     for (size_t i = 0; i < n && !rc; i++) rc = hn_run_pass(copy, hn_pass_named(pass[i]), how, &have, NULL, err);
     if (rc) {

@@ -330,6 +330,7 @@ static hn_val rule(hn_rewriter *r, const hn_node *n) {
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
     layout s = {.sinking = {is_mine}};
+    if (!ctx->layout->channels_last) return HONE_OK;
     hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = &s};
     hn_rewrite(&r, rule);
     ctx->n_rewrites += r.n_rewrites;

@@ -15,14 +15,14 @@
 
 #include <string.h>
 
-/* WIDTH: columns of a panel: a cache line, and whole vectors of every instruction set. Smaller matrices stay in the
- * first-level cache anyway. */
-enum { WIDTH = 16, ELEMENTS_MIN = 4096, ROWS_MIN = 8 };
+/* Smaller matrices stay in the first-level cache anyway. */
+enum { ELEMENTS_MIN = 4096, ROWS_MIN = 8 };
 
 typedef struct matrix {
     const hn_tensor *t;
-    size_t n, k;  /* which dimension is the result's, which is summed over; the others count matrices */
-    int64_t word; /* neighbouring steps of the sum that lie together: a word of bytes, else 1 */
+    size_t n, k;   /* which dimension is the result's, which is summed over; the others count matrices */
+    int64_t word;  /* neighbouring steps of the sum that lie together: a word of bytes, else 1 */
+    int64_t width; /* columns of a panel */
 } matrix;
 
 /* What reads a value. Of a constant: contractions of one block, all of whose panels would be the same, and lookups of
@@ -45,11 +45,12 @@ static bool may_copy(const hn_rewriter *r, hn_val v) {
 
 /* The second input: constant matrices, one dimension summed over, another one in the result alone, all others in
  * everything. */
-static bool matrix_of(const hn_graph *g, const hn_node *node, matrix *m) {
+static bool matrix_of(const hn_graph *g, const hn_node *node, int64_t width, matrix *m) {
     const hn_attr *lhs = hn_attr_get(node, HN_A_LHS), *rhs = hn_attr_get(node, HN_A_RHS),
                   *out = hn_attr_get(node, HN_A_OUT);
     size_t n_sum = 0, n_free = 0;
     m->t = hn_const_of(g, node->in[1]);
+    m->width = width;
     if (!m->t || m->t->rank < 2 || m->t->rank + 2u > HN_RANK_MAX) return false;
     if (m->t->dtype != HONE_F32 && !hn_multiplies_bytes(g, node)) return false;
     m->word = m->t->dtype == HONE_F32 ? 1 : HN_WORD;
@@ -61,7 +62,7 @@ static bool matrix_of(const hn_graph *g, const hn_node *node, matrix *m) {
         if (!left) m->n = i, n_free++;
     }
     if (n_sum != 1 || n_free != 1 || m->t->dim[m->k] % m->word) return false;
-    return m->t->dim[m->n] >= WIDTH;
+    return m->t->dim[m->n] >= width;
 }
 static int16_t form_of(const matrix *m) { return (int16_t)(m->n * HN_RANK_MAX + m->k + 1); }
 
@@ -69,7 +70,7 @@ static int16_t form_of(const matrix *m) { return (int16_t)(m->n * HN_RANK_MAX + 
 static bool make_panels(hn_graph *g, const matrix *m, hn_tensor *out) {
     int64_t columns = m->t->dim[m->n], depth = m->t->dim[m->k], from[HN_RANK_MAX], to[HN_RANK_MAX];
     int64_t shape[HN_RANK_MAX], box[HN_RANK_MAX], step[HN_RANK_MAX];
-    size_t rank = 0, whole = (size_t)(columns / WIDTH), size_b = hn_dtype_of(m->t->dtype)->size_b;
+    size_t rank = 0, whole = (size_t)(columns / m->width), size_b = hn_dtype_of(m->t->dtype)->size_b;
     hn_strides(m->t, from);
     for (size_t d = 0; d < m->t->rank; d++) {
         if (d == m->n || d == m->k) continue;
@@ -77,9 +78,9 @@ static bool make_panels(hn_graph *g, const matrix *m, hn_tensor *out) {
         shape[rank++] = m->t->dim[d];
     }
     const size_t block = rank;
-    shape[block] = (columns + WIDTH - 1) / WIDTH, shape[block + 1] = depth / m->word;
-    shape[block + 2] = WIDTH, shape[block + 3] = m->word;
-    step[block] = WIDTH * from[m->n], step[block + 1] = m->word * from[m->k];
+    shape[block] = (columns + m->width - 1) / m->width, shape[block + 1] = depth / m->word;
+    shape[block + 2] = m->width, shape[block + 3] = m->word;
+    step[block] = m->width * from[m->n], step[block + 1] = m->word * from[m->k];
     step[block + 2] = from[m->n], step[block + 3] = from[m->k];
     rank += m->word > 1 ? 4 : 3;
     if (!hn_tensor_new(&g->arena, m->t->dtype, rank, shape, out)) return false;
@@ -87,10 +88,10 @@ static bool make_panels(hn_graph *g, const matrix *m, hn_tensor *out) {
     memcpy(box, shape, rank * sizeof *box);
     box[block] = (int64_t)whole;
     hn_copy_box(size_b, rank, box, out->data, to, m->t->data, step);
-    box[block] = 1, box[block + 2] = columns % WIDTH;
+    box[block] = 1, box[block + 2] = columns % m->width;
     char *tail = (char *)out->data + whole * (size_t)to[block] * size_b;
     const char *last = (const char *)m->t->data + whole * (size_t)step[block] * size_b;
-    if (columns % WIDTH) hn_copy_box(size_b, rank, box, tail, to, last, step);
+    if (columns % m->width) hn_copy_box(size_b, rank, box, tail, to, last, step);
     return true;
 }
 
@@ -104,18 +105,18 @@ static hn_val unpacked(hn_builder *b, const matrix *m, hn_val panels) {
         perm[rank++] = d == m->n ? matrices : d == m->k ? matrices + 1 : counted++;
         if (d == m->n) perm[rank++] = matrices + 2;
         if (d == m->k && m->word > 1) perm[rank++] = matrices + 3;
-        shape[d] = hn_lit(b, d == m->n ? (size + WIDTH - 1) / WIDTH * WIDTH : size);
+        shape[d] = hn_lit(b, d == m->n ? (size + m->width - 1) / m->width * m->width : size);
     }
     hn_val x = hn_transpose(b, panels, perm);
     x = hn_reshape(b, x, m->t->rank, shape);
-    if (m->t->dim[m->n] % WIDTH == 0) return x;
+    if (m->t->dim[m->n] % m->width == 0) return x;
     return hn_slice_axis(b, x, m->n, hn_lit(b, 0), hn_lit(b, m->t->dim[m->n]), 1);
 }
 
-static void count_reader(const hn_graph *g, hn_block b, const hn_node *node, readers *all) {
+static void count_reader(const hn_graph *g, hn_block b, const hn_node *node, int64_t width, readers *all) {
     matrix m;
     if (node->op == HN_OP_GATHER) all[node->in[0]].lookups++;
-    if (node->op != HN_OP_CONTRACT || !matrix_of(g, node, &m)) return;
+    if (node->op != HN_OP_CONTRACT || !matrix_of(g, node, width, &m)) return;
     readers *x = &all[node->in[1]];
     bool first = !x->contractions++;
     x->form = (int16_t)(first || (x->form == form_of(&m) && x->block == b) ? form_of(&m) : -1);
@@ -125,7 +126,7 @@ static void count_reader(const hn_graph *g, hn_block b, const hn_node *node, rea
 static hn_val pack_matrix(hn_rewriter *r, const hn_node *node) {
     matrix m;
     hn_tensor panels;
-    if (!may_copy(r, node->in[1]) || !matrix_of(r->g, node, &m)) return HN_KEEP;
+    if (!may_copy(r, node->in[1]) || !matrix_of(r->g, node, r->layout->panel, &m)) return HN_KEEP;
     const hn_node n = *node;
     readers *x = (readers *)r->arg + n.in[1];
     if (!x->panels && !make_panels(r->g, &m, &panels)) return HN_KEEP;
@@ -141,7 +142,7 @@ static bool at_least(const hn_graph *g, hn_dim d, int64_t least) {
 
 /* The side of a contraction of two values that the last dimension of the result comes from, if it is summed along its
  * own last dimension, and rows enough read it to be worth a copy; -1: none. */
-static int summed_along(const hn_graph *g, const hn_node *n) {
+static int summed_along(const hn_graph *g, const hn_node *n, int64_t width) {
     const hn_attr *a[] = {hn_attr_get(n, HN_A_LHS), hn_attr_get(n, HN_A_RHS)}, *out = hn_attr_get(n, HN_A_OUT);
     if (!out->n || hn_const_of(g, n->in[0]) || hn_const_of(g, n->in[1])) return -1;
     int64_t column = out->ints[out->n - 1];
@@ -151,7 +152,7 @@ static int summed_along(const hn_graph *g, const hn_node *n) {
     int64_t at = hn_label_place(mine, column);
     if (x->dtype != HONE_F32 || hn_label_place(other, column) >= 0 || hn_label_place(out, mine->ints[mine->n - 1]) >= 0)
         return -1;
-    if (!at_least(g, x->dim[at], WIDTH) || !at_least(g, x->dim[mine->n - 1], WIDTH)) return -1;
+    if (!at_least(g, x->dim[at], width) || !at_least(g, x->dim[mine->n - 1], width)) return -1;
     for (uint32_t i = 0; i < other->n; i++) {
         bool row = hn_label_place(out, other->ints[i]) >= 0 && hn_label_place(mine, other->ints[i]) < 0;
         if (row && at_least(g, y->dim[i], ROWS_MIN)) return side;
@@ -161,7 +162,7 @@ static int summed_along(const hn_graph *g, const hn_node *n) {
 
 static hn_val turn_columns(hn_rewriter *r, const hn_node *node) {
     const readers *all = r->arg;
-    int side = summed_along(r->g, node);
+    int side = summed_along(r->g, node, r->layout->panel);
     if (side < 0 || node->out[0] >= r->n_map || all[node->out[0]].scores) return HN_KEEP;
     const hn_node n = *node;
     const hn_attr *labels = hn_attr_get(&n, side ? HN_A_RHS : HN_A_LHS), *out = hn_attr_get(&n, HN_A_OUT);
@@ -202,13 +203,15 @@ static hn_val pack_one(hn_rewriter *r, const hn_node *node) {
 
 static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
     hn_arena a = {0};
+    if (!ctx->layout->panel) return HONE_OK;
     readers *all = HN_NEW_N(&a, readers, g->n_value);
     if (!all) return hn_fail(err, HONE_E_NOMEM, "out of memory in pass 'pack'");
     for (hn_block b = 0; b < g->n_block; b++) {
-        for (uint32_t k = 0; k < g->block[b].n_node; k++) count_reader(g, b, &g->node[g->block[b].node[k]], all);
+        for (uint32_t k = 0; k < g->block[b].n_node; k++)
+            count_reader(g, b, &g->node[g->block[b].node[k]], ctx->layout->panel, all);
         find_scores(g, b, all);
     }
-    hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .arg = all};
+    hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .layout = ctx->layout, .arg = all};
     hn_rewrite(&r, pack_one);
     hn_arena_free(&a);
     hn_sweep(g);

@@ -10,14 +10,12 @@
 
 #include <string.h>
 
-/* WIDTH: a vector of the widest machine; narrower ones divide it. */
-enum { WIDTH = 16 };
-
 typedef struct weights {
     const hn_tensor *t;
     int64_t groups, per_group, channels, taps;
     size_t spatial;
-    int64_t word; /* neighbouring channels that lie together: a word of bytes, else 1 */
+    int64_t word;  /* neighbouring channels that lie together: a word of bytes, else 1 */
+    int64_t width; /* result channels of a panel */
 } weights;
 
 static bool read_weights(const hn_rewriter *r, const hn_node *n, weights *w) {
@@ -30,6 +28,7 @@ static bool read_weights(const hn_rewriter *r, const hn_node *n, weights *w) {
     w->channels = w->t->dim[1];
     w->spatial = w->t->rank - 2u;
     w->word = w->t->dtype == HONE_F32 ? 1 : HN_WORD;
+    w->width = r->layout->panel;
     w->taps = 1;
     for (size_t i = 0; i < w->spatial; i++) w->taps *= w->t->dim[i + 2];
     return w->channels % w->word == 0;
@@ -52,23 +51,24 @@ static hn_val own_weights(hn_rewriter *r, const weights *w) {
     return hn_reshape(&r->b, hn_transpose(&r->b, hn_const(&r->b, &t), perm), w->t->rank, dim);
 }
 
-/* [groups, blocks, kernel..., channels, WIDTH], or [groups, blocks, kernel..., words, WIDTH, 4] */
+/* [groups, blocks, kernel..., channels, width], or [groups, blocks, kernel..., words, width, 4] */
 static bool make_panels(hn_rewriter *r, const weights *w, hn_tensor *out) {
-    int64_t shape[HN_RANK_MAX] = {w->groups, (w->per_group + WIDTH - 1) / WIDTH};
+    int64_t shape[HN_RANK_MAX] = {w->groups, (w->per_group + w->width - 1) / w->width};
     size_t rank = 2;
     for (size_t i = 0; i < w->spatial; i++) shape[rank++] = w->t->dim[i + 2];
     shape[rank++] = w->channels / w->word;
-    shape[rank++] = WIDTH;
+    shape[rank++] = w->width;
     if (w->word > 1) shape[rank++] = w->word;
     if (!hn_tensor_new(&r->g->arena, w->t->dtype, rank, shape, out)) return false;
     const size_t size_b = hn_dtype_of(w->t->dtype)->size_b;
     const char *from = w->t->data;
-    int64_t block = w->taps * w->channels * WIDTH;
+    int64_t block = w->taps * w->channels * w->width;
     for (int64_t m = 0; m < w->groups * w->per_group; m++) {
-        int64_t in = m % w->per_group, at = (m / w->per_group * shape[1] + in / WIDTH) * block + in % WIDTH * w->word;
+        int64_t in = m % w->per_group,
+                at = (m / w->per_group * shape[1] + in / w->width) * block + in % w->width * w->word;
         for (int64_t c = 0; c < w->channels; c++)
             for (int64_t k = 0; k < w->taps; k++, from += size_b) {
-                int64_t word = (k * w->channels + c - c % w->word) * WIDTH + c % w->word;
+                int64_t word = (k * w->channels + c - c % w->word) * w->width + c % w->word;
                 memcpy((char *)out->data + (size_t)(at + word) * size_b, from, size_b);
             }
     }
@@ -86,13 +86,13 @@ static hn_val panelled(hn_rewriter *r, const weights *w) {
     perm[n++] = (int64_t)s + 2;
     if (w->word > 1) perm[n++] = (int64_t)s + 4;
     for (size_t i = 0; i < s; i++) perm[n++] = (int64_t)i + 2;
-    hn_val x = hn_transpose(&r->b, hn_const(&r->b, &t), perm); /* [groups, blocks, WIDTH, channels, kernel...] */
+    hn_val x = hn_transpose(&r->b, hn_const(&r->b, &t), perm); /* [groups, blocks, width, channels, kernel...] */
     dim[0] = hn_lit(&r->b, w->groups);
-    dim[1] = hn_lit(&r->b, t.dim[1] * WIDTH);
+    dim[1] = hn_lit(&r->b, t.dim[1] * w->width);
     dim[2] = hn_lit(&r->b, w->channels);
     for (size_t i = 0; i < s; i++) dim[i + 3] = hn_lit(&r->b, w->t->dim[i + 2]);
     x = hn_reshape(&r->b, x, s + 3, dim);
-    if (w->per_group % WIDTH) x = hn_slice_axis(&r->b, x, 1, hn_lit(&r->b, 0), hn_lit(&r->b, w->per_group), 1);
+    if (w->per_group % w->width) x = hn_slice_axis(&r->b, x, 1, hn_lit(&r->b, 0), hn_lit(&r->b, w->per_group), 1);
     dim[1] = hn_lit(&r->b, w->t->dim[0]);
     return hn_reshape(&r->b, x, s + 2, dim + 1);
 }

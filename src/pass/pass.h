@@ -9,8 +9,21 @@
 
 #include "ir/graph.h"
 
+/* How the machine that the graph is for wants its tensors (hn_backend.layout). */
+typedef struct hn_layout_facts {
+    int64_t panel;      /* columns of a panel of packed weights; 0: constant matrices stay as they are */
+    bool channels_last; /* the channels of images lie next to each other */
+} hn_layout_facts;
+extern const hn_layout_facts hn_usual_layout; /* src/pass/driver.c; of CPUs */
+
+typedef struct hn_pass_how {
+    bool relaxed, bytes;           /* as in hone_pass_how */
+    const hn_layout_facts *layout; /* NULL: the usual one */
+} hn_pass_how;
+
 typedef struct hn_pass_ctx {
-    bool relaxed, bytes; /* hone_pass_how */
+    bool relaxed, bytes; /* hn_pass_how */
+    const hn_layout_facts *layout;
     unsigned have;       /* facts that hold */
     uint64_t n_rewrites; /* the pass adds to it */
 } hn_pass_ctx;
@@ -38,12 +51,11 @@ typedef struct hn_pass_stat {
     uint32_t n_nodes; /* afterwards, in all blocks in use */
 } hn_pass_stat;
 /* One pass with what it needs, timed, and checked in debug builds. have: facts that hold, updated. */
-hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hone_pass_how how, unsigned *have, hn_pass_stat *stat,
-                    hone_err *err);
+hone_rc hn_run_pass(hn_graph *g, const hn_pass *p, hn_pass_how how, unsigned *have, hn_pass_stat *stat, hone_err *err);
 /* Runs the whole pipeline, or up to and including `after` (NULL: all). stat: NULL or room for as many as there are
  * passes. */
 /* Failures: E_NOTFOUND names the nearest pass; after any other the graph can only be freed. */
-hone_rc hn_run_passes(hn_graph *g, const char *after, hone_pass_how how, hn_pass_stat *stat, size_t *n_stat,
+hone_rc hn_run_passes(hn_graph *g, const char *after, hn_pass_how how, hn_pass_stat *stat, size_t *n_stat,
                       hone_err *err);
 
 /* The last pass, "fuse": partitions every block into `kernel` nodes. Afterwards a block holds only const, kernel,

@@ -19,6 +19,7 @@ typedef struct hn_rewriter {
     hn_graph *g;
     hn_builder b; /* in front of the node that is visited */
     bool relaxed;
+    const hn_layout_facts *layout; /* of hn_pass_ctx; NULL where the rule does not look at it */
     void *arg;
     uint64_t n_rewrites;
     hn_val *map;     /* of values there were at the beginning; 0: stays */

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         hn_graph *g = NULL;
         hone_err err = {0};
         if (hn_parse((const char *)data, size, NULL, &g, &err)) return 0;
-        hone_rc rc = hn_run_passes(g, NULL, (hone_pass_how){.relaxed = relaxed, .bytes = relaxed}, NULL, NULL, &err);
+        hone_rc rc = hn_run_passes(g, NULL, (hn_pass_how){.relaxed = relaxed, .bytes = relaxed}, NULL, NULL, &err);
         if (rc && rc != HONE_E_LIMIT && rc != HONE_E_NOMEM) {
             fprintf(stderr, "%s\n", err.text);
             abort();

@@ -225,7 +225,7 @@ static const char *first_wrong(const hn_graph *before, hn_graph *g, uint64_t see
     closeness close = closeness_of(before, tame);
     if (!run(before, seed, tame, &a, want, err)) wrong = "nothing";
     for (size_t p = 0; hn_passes[p] && !wrong; p++) {
-        if (hn_run_pass(g, hn_passes[p], (hone_pass_how){.relaxed = tame, .bytes = seed & 1}, &have, NULL, err) ||
+        if (hn_run_pass(g, hn_passes[p], (hn_pass_how){.relaxed = tame, .bytes = seed & 1}, &have, NULL, err) ||
             !run(g, seed, tame, &a, got, err))
             wrong = hn_passes[p]->name;
         for (size_t i = 0; i < 3 && !wrong; i++)

@@ -22,7 +22,7 @@ static inline hone_rc run_named(hn_graph *g, const char *passes, hone_err *err) 
     for (char *rest = NULL, *name = strtok_r(buf, " ", &rest); name && !rc; name = strtok_r(NULL, " ", &rest)) {
         const hn_pass *p = hn_pass_named(name);
         if (!p) return printf("# no pass '%s'\n", name), HONE_E_NOTFOUND;
-        rc = hn_run_pass(g, p, (hone_pass_how){.relaxed = relaxed}, &have, NULL, err);
+        rc = hn_run_pass(g, p, (hn_pass_how){.relaxed = relaxed}, &have, NULL, err);
     }
     return rc;
 }

@@ -159,7 +159,7 @@ static bool make_input(const hn_graph *g, hn_arena *a, hn_tensor *x) {
 }
 
 static void check(const bytes_case *c) {
-    const hone_pass_how how = {.bytes = true};
+    const hn_pass_how how = {.bytes = true};
     hn_graph *g = NULL, *whole = NULL;
     hn_arena a = {0};
     hn_tensor x, want, got;
@@ -195,7 +195,7 @@ static void check_fold(void) {
         hn_graph *g = NULL;
         hone_err err = {0};
         unsigned have = 0;
-        const hone_pass_how how = {.bytes = bytes > 0};
+        const hn_pass_how how = {.bytes = bytes > 0};
         char *text = spelt(left);
         hone_rc rc = hn_parse(text, strlen(text), NULL, &g, &err);
         if (!rc && bytes == 2) rc = hn_run_pass(g, hn_pass_named("bytes"), how, &have, NULL, &err);

@@ -12,7 +12,7 @@ static void check_runs(const char *in, const char *want, const char *name) {
     hn_str got = {0};
     unsigned have = 0;
     if (!ok(!hn_parse(in, strlen(in), NULL, &g, &err), "%s_reads", name)) return;
-    ok(!hn_run_pass(g, &hn_pass_idempotent, (hone_pass_how){0}, &have, NULL, &err), "%s_runs", name);
+    ok(!hn_run_pass(g, &hn_pass_idempotent, (hn_pass_how){0}, &have, NULL, &err), "%s_runs", name);
     hn_print(g, &got);
     is_text(got.text, want, name);
     hn_str_free(&got);

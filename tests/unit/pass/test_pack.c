@@ -67,18 +67,22 @@ static hn_graph *make(size_t i) {
     return g;
 }
 
-/* One constant, and that in panels. */
-static bool has_panels(const hn_graph *g, size_t i) {
+/* One constant, and that in panels of so many columns. */
+static bool has_panels(const hn_graph *g, size_t i, int64_t width) {
     uint32_t constants = 0;
     for (uint32_t k = 0; k < g->block[0].n_node; k++) constants += g->node[g->block[0].node[k]].op == HN_OP_CONST;
     for (uint32_t k = 0; k < g->block[0].n_node; k++) {
         const hn_node *n = &g->node[g->block[0].node[k]];
-        if (n->op == HN_OP_CONST && hn_type_of(g, n->out[0])->rank == (cases[i].heads ? 4 : 3)) return constants == 1;
+        const hn_type *t = n->op == HN_OP_CONST ? hn_type_of(g, n->out[0]) : NULL;
+        int64_t last;
+        if (t && t->rank == (cases[i].heads ? 4 : 3) && hn_dim_is_int(g->dims, t->dim[t->rank - 1], &last))
+            return constants == 1 && last == width;
     }
     return false;
 }
 
-static void check(size_t i) {
+static void check(size_t i, int64_t width) {
+    const hn_layout_facts layout = {.panel = width, .channels_last = true};
     hn_graph *g = make(i);
     hn_arena a = {0};
     hn_tensor x, before, after;
@@ -88,16 +92,19 @@ static void check(size_t i) {
     hn_tensor_new(&a, HONE_F32, cases[i].heads ? 3 : 2, cases[i].heads ? shape : shape + 1, &x);
     for (int64_t k = 0; k < hn_tensor_n(&x); k++) ((float *)x.data)[k] = (float)(k * 31 % 57) / 8;
     hone_rc rc = hn_interpret(g, &x, &a, &before, NULL, &err);
-    if (!rc) rc = hn_run_pass(g, hn_pass_named("pack"), (hone_pass_how){0}, &have, NULL, &err);
+    if (!rc) rc = hn_run_pass(g, hn_pass_named("pack"), (hn_pass_how){.layout = &layout}, &have, NULL, &err);
     if (!rc) rc = hn_verify(g, &err);
     if (!rc) rc = hn_interpret(g, &x, &a, &after, NULL, &err);
-    ok(!rc && hn_tensor_compare(&after, &before, (hn_match_rule){0, 0}).same, "pack/%s: %s", cases[i].name, err.text);
-    ok(has_panels(g, i) == cases[i].packed, "pack/%s_form", cases[i].name);
+    ok(!rc && hn_tensor_compare(&after, &before, (hn_match_rule){0, 0}).same, "pack/%s_%d: %s", cases[i].name,
+       (int)width, err.text);
+    ok(has_panels(g, i, width) == (cases[i].packed && width > 0), "pack/%s_%d_form", cases[i].name, (int)width);
     hn_arena_free(&a);
     hn_graph_free(g);
 }
 
 int main(void) {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(i);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int64_t width = 0; width <= 16; width += 8)
+            if (width != 8 || cases[i].packed) check(i, width);
     return done_testing();
 }
