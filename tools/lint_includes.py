@@ -20,7 +20,7 @@ ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that
            ("tune_model", "backend/cpu/rt/base.h"), ("tune_model", "backend/cpu/rt/pool.h"),  # the lab's thread pool
            ("measure", "hone/bench.h"),  # the element types in it
            ("artifact", "hone/compile.h")}  # the options that it is made with
-WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "protobuf-c/protobuf-c.h": "onnx"}
+WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "pcre2.h": "text", "protobuf-c/protobuf-c.h": "onnx"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
