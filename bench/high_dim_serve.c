@@ -71,7 +71,7 @@ static hone_rc copy_seeds(server *s, hone_err *err) {
 
 static void open_server(server *s, const char *compiler) {
     hone_err err = {0};
-    hone_target_options options = {0};
+    hone_target_options options = hone_target_defaults();
     hone_rc rc = hone_target_open(compiler, NULL, &s->target, &err);
     if (!rc) rc = hone_target_space(s->target, &options, &s->whole, &err);
     if (!rc) rc = copy_portable(s->whole, &s->space, &err);
@@ -140,8 +140,12 @@ static json_t *start(server *s, const char *text) {
         return json_pack("{s:s}", "end", "expected: open ENGINE SEED EVALS");
     hone_search_close(s->search);
     s->search = NULL;
-    hone_search_options config = {
-        .engine = engine, .seed = seed, .budget = (size_t)evals, .seeds = s->seeds, .n_seeds = s->n_seeds};
+    hone_search_options config = {.size = sizeof(hone_search_options),
+                                  .engine = engine,
+                                  .seed = seed,
+                                  .budget = (size_t)evals,
+                                  .seeds = s->seeds,
+                                  .n_seeds = s->n_seeds};
     return hone_search_open(s->space, &config, &s->search, &err) ? failure(&err) : json_object();
 }
 

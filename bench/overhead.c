@@ -105,7 +105,7 @@ static long peak_kib(void) {
 static hone_rc search(const hone_space *space, model *m, const char *engine, size_t n, size_t last, spent *sum,
                       hone_err *err) {
     hone_search *s;
-    hone_search_options config = {.engine = engine, .seed = 1, .budget = n};
+    hone_search_options config = {.size = sizeof(hone_search_options), .engine = engine, .seed = 1, .budget = n};
     hone_rc rc = hone_search_open(space, &config, &s, err);
     if (rc) return rc;
     double *point = malloc(hone_space_slots(space) * sizeof *point);

@@ -181,6 +181,6 @@ hone_rc cli_check_engine(const char *name, hone_err *err);
 /* "a=1,b=2" as a NULL-terminated array of pieces of `text`, which is cut up; free the array. */
 const char **cli_split_options(char *text);
 /* Progress of discovery on a terminal: ctx is the cli. */
-void cli_progress(void *ctx, size_t done, size_t total);
+void cli_progress(void *ctx, const struct hone_event *e);
 
 #endif

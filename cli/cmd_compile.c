@@ -45,7 +45,8 @@ static char *default_output(const char *path) {
 
 /* Says line by line what hone does not support. */
 static hone_rc explain_refusal(const cli_compiling *x, const char *path, hone_rc rc) {
-    hone_import_options options = {.symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
+    hone_import_options options = {
+        .size = sizeof(hone_import_options), .symbol = x->options.symbol, .n_symbol = x->options.n_symbol};
     char *report = NULL;
     hone_graph *g = NULL;
     if (rc != HONE_E_UNSUPPORTED) return rc;

@@ -53,6 +53,7 @@ static hone_rc run_gen(cli *c, hone_err *err) {
     if (c->n_args != 2)
         return cli_fail(err, HONE_E_USAGE, "an architecture and a file are needed; see hone gen --list");
     hone_gen_options o = {
+        .size = sizeof(hone_gen_options),
         .batch = (int64_t)cli_count(c, "batch", 1),
         .seq = (int64_t)cli_count(c, "seq", 128),
         .dynamic = cli_given(c, "dynamic"),

@@ -12,6 +12,7 @@ static const char *const stage[4] = {"25", "50", "100", "200"};
 
 static hone_replay_options config_of(const cli *c, const char **engine_options) {
     hone_replay_options config = {
+        .size = sizeof(hone_replay_options),
         .engine = cli_text(c, "engine", "auto"),
         .n_evals = cli_count(c, "evals", 200),
         .n_seeds = cli_count(c, "seeds", 50),

@@ -19,12 +19,12 @@ typedef struct rows {
 } rows;
 
 static hone_rc count_controls(const cli *c, row *r, hone_err *err) {
-    hone_target_options options = {.all = cli_given(c, "all"),
+    hone_target_options options = {.size = sizeof(hone_target_options),
+                                   .all = cli_given(c, "all"),
                                    .numeric = cli_given(c, "numeric"),
                                    .lto = true,
                                    .pgo = true,
-                                   .progress = cli_progress,
-                                   .ctx = (void *)(uintptr_t)c};
+                                   .progress = {cli_progress, (void *)(uintptr_t)c}};
     hone_space *space;
     hone_rc rc = hone_target_space(r->target, &options, &space, err);
     if (rc) return rc;

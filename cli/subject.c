@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void cli_progress(void *ctx, size_t done, size_t total) {
+void cli_progress(void *ctx, const hone_event *e) {
     const cli *c = ctx;
     if (!cli_width(stderr)) return;
-    if (done >= total)
+    if (e->done >= e->total)
         fprintf(stderr, "\r%*s\r", 60, "");
     else
-        fprintf(stderr, "\r%sasking the compiler: %zu of %zu%s ", cli_paint(c->color_err, CLI_DIM), done, total,
+        fprintf(stderr, "\r%sasking the compiler: %zu of %zu%s ", cli_paint(c->color_err, CLI_DIM), e->done, e->total,
                 cli_paint(c->color_err, CLI_PLAIN));
     fflush(stderr);
 }
@@ -41,7 +41,8 @@ const char **cli_split_options(char *text) {
 }
 
 static void on_event(void *ctx, const hone_tune_event *event) {
-    if (event->stage == HONE_TUNE_DISCOVER) cli_progress(ctx, event->done, event->total);
+    if (event->stage == HONE_TUNE_DISCOVER)
+        cli_progress(ctx, &(hone_event){.done = event->done, .total = event->total});
 }
 
 /* A space file says so in its first keys, by `hone-space`; a workload file has keys that no space file has. */
@@ -76,12 +77,12 @@ static hone_rc open_file(const cli *c, const char *path, cli_subject *s, hone_er
 }
 
 static hone_rc open_compiler(const cli *c, const char *name, bool all, bool numeric, cli_subject *s, hone_err *err) {
-    hone_target_options options = {.all = all,
+    hone_target_options options = {.size = sizeof(hone_target_options),
+                                   .all = all,
                                    .numeric = numeric,
                                    .lto = true,
                                    .pgo = true,
-                                   .progress = cli_progress,
-                                   .ctx = (void *)(uintptr_t)c};
+                                   .progress = {cli_progress, (void *)(uintptr_t)c}};
     s->kind = "compiler";
     hone_rc rc = hone_target_open(name, NULL, &s->target, err);
     return rc ? rc : hone_target_space(s->target, &options, &s->space, err);

@@ -67,6 +67,38 @@ HONE_API int hone_rc_exit(hone_rc rc);
 /* The library's version as a string, e.g. "0.1.0"; compare with HONE_VERSION to detect a header mismatch. */
 HONE_API const char *hone_version(void);
 
+/* --- what option structs have in common -------------------------------------------------------------------------- */
+
+/* Every hone_X_options begins with `size_t size`, and hone_X_defaults() gives one that is filled: set what differs. The
+ * library reads no more than `size` bytes; a field that came later has its default then. E_USAGE when the size is 0 or
+ * larger than the library knows. A NULL pointer to options means the defaults.
+ *     budget_s    how long to work, in seconds; 0: as the struct says
+ *     n_jobs      programs that run at once; 0: processors
+ *     device      0: this machine's processor, which is all that this version runs on; else E_UNSUPPORTED
+ *     stop        set asynchronously (by a signal handler, say) to end early; NULL: none
+ *     progress    called as the work goes on */
+typedef struct hone_event {
+    const char *stage;        /* a word; static */
+    size_t done, total;       /* in units of the stage; total 0: not known */
+    double elapsed_s, left_s; /* since the call began, and expected; NAN: not known */
+    const char *text;         /* a sentence for people; NULL: none */
+} hone_event;
+/* A function that tells more passes a struct whose first member is a hone_event; its header names it. What an event
+ * points to is valid during the call. */
+typedef struct hone_progress {
+    void (*fn)(void *arg, const hone_event *event); /* NULL: none */
+    void *arg;
+} hone_progress;
+
+/* For hone_X_defaults(), which stand in the headers so that the size is that of the caller's struct. */
+#ifdef __cplusplus
+#define HONE_ZERO                                                                                                      \
+    {}
+#else
+#define HONE_ZERO                                                                                                      \
+    { 0 }
+#endif
+
 /* Frees what a hone function documents as "free with hone_free" (NULL is accepted). */
 HONE_API void hone_free(void *p);
 

@@ -23,15 +23,21 @@ HONE_API bool hone_import_format_at(size_t i, hone_import_format *out);
 HONE_API const char *hone_import_format_of(const char *path);
 
 typedef struct hone_import_options {
+    size_t size;               /* hone_import_defaults() sets it */
     const char *const *symbol; /* "batch=1:64" or "seq=128" fixes or bounds symbolic dimensions; unknown names are
                                   E_USAGE naming the nearest */
     size_t n_symbol;
     uint64_t max_file_b; /* refuses larger models; 0: no limit */
 } hone_import_options;
+static inline hone_import_options hone_import_defaults(void) {
+    hone_import_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
 
 /* Reads a model (data in files beside it, too). Failures: E_IO, E_INPUT (damaged, lying or cyclic: names the node; of
- * no known format: lists them), E_LIMIT, E_USAGE (an option), E_UNSUPPORTED (see report), E_NOMEM. options: NULL for
- * the defaults. report: NULL, or receives a text with one line per refused node (also when the call fails); hone_free.
+ * no known format: lists them), E_LIMIT, E_USAGE (an option), E_UNSUPPORTED (see report), E_NOMEM.
+ * report: NULL, or receives a text with one line per refused node (also when the call fails); hone_free.
  */
 HONE_API hone_rc hone_import_model(const char *path, const hone_import_options *options, hone_graph **out,
                                    char **report, hone_err *err);
@@ -61,14 +67,21 @@ typedef struct hone_gen_architecture {
 } hone_gen_architecture;
 HONE_API bool hone_gen_architecture_at(size_t i, hone_gen_architecture *out); /* i from 0; false past the end */
 typedef struct hone_gen_options {
-    int64_t batch, seq; /* sizes written into the model, at least 1 */
+    size_t size;        /* hone_gen_defaults() sets it */
+    int64_t batch, seq; /* sizes written into the model, at least 1; 1 and 128 */
     bool dynamic;       /* symbolic dimensions "batch" and "seq" instead */
 } hone_gen_options;
+static inline hone_gen_options hone_gen_defaults(void) {
+    hone_gen_options o = HONE_ZERO;
+    o.size = sizeof o;
+    o.batch = 1, o.seq = 128;
+    return o;
+}
 typedef struct hone_gen_summary {
     uint64_t n_parameters, n_nodes, size_b;
 } hone_gen_summary;
-/* Writes the model to path; memory does not grow with its weights. options: NULL for batch 1, sequence 128. out: may be
- * NULL. Failures: E_NOTFOUND (no such architecture: names the nearest), E_USAGE (a size), E_IO, E_NOMEM. */
+/* Writes the model to path; memory does not grow with its weights. out: may be NULL. Failures: E_NOTFOUND (no such
+ * architecture: names the nearest), E_USAGE (a size), E_IO, E_NOMEM. */
 HONE_API hone_rc hone_gen_onnx(const char *architecture, const char *path, const hone_gen_options *options,
                                hone_gen_summary *out, hone_err *err);
 

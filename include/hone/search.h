@@ -1,10 +1,10 @@
 /* hone/search.h — search engines behind one ask/tell contract.
  *
- *     hone_search_open(space, &config, &search, &err);
+ *     hone_search_open(space, &options, &search, &err);
  *     while (budget) { hone_search_ask(search, point, &err); ... hone_search_tell(search, point, &outcome, &err); }
  *
  * Asynchronous: any number of points may be asked before the first is told; engines know what is pending.
- * Deterministic: the same space, config and sequence of ask/tell calls give the same points.
+ * Deterministic: the same space, options and sequence of ask/tell calls give the same points.
  * Resumable: tell a fresh search everything in the recorded order (points never asked are accepted as known
  *            results), then hone_search_skip to the number of asks made so far, then go on.
  * A point that was asked or told is never proposed again; E_EXHAUSTED when none is left.
@@ -47,6 +47,7 @@ typedef struct hone_outcome {
 } hone_outcome;
 
 typedef struct hone_search_options {
+    size_t size;        /* hone_search_defaults() sets it */
     const char *engine; /* NULL: "auto" */
     uint64_t seed;
     size_t n_objectives; /* 0 means 1 */
@@ -68,10 +69,15 @@ typedef struct hone_search_options {
     void (*draw)(void *ctx, uint64_t seed, double *point);
     void *ctx;
 } hone_search_options;
+static inline hone_search_options hone_search_defaults(void) {
+    hone_search_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
 
 typedef struct hone_search hone_search;
 
-HONE_API hone_rc hone_search_open(const hone_space *space, const hone_search_options *config, hone_search **out,
+HONE_API hone_rc hone_search_open(const hone_space *space, const hone_search_options *options, hone_search **out,
                                   hone_err *err);
 /* Proposes the next point (slots doubles, legal, canonical, new) and marks it pending. */
 HONE_API hone_rc hone_search_ask(hone_search *search, double *point, hone_err *err);
@@ -130,6 +136,7 @@ HONE_API bool hone_recording_lookup(const hone_recording *rec, const double *poi
                                     double *time_ms, double *sd_ms, double *compile_ms);
 
 typedef struct hone_replay_options {
+    size_t size; /* hone_replay_defaults() sets it */
     const char *engine;
     const char *const *options; /* as in hone_search_options */
     size_t n_evals;             /* evaluations per run; 0 = 200 */
@@ -140,6 +147,11 @@ typedef struct hone_replay_options {
     bool two_objectives;    /* time and compile time; score = share of the true front's hypervolume */
     size_t batch;           /* points asked before the first is told; 0 = 1 */
 } hone_replay_options;
+static inline hone_replay_options hone_replay_defaults(void) {
+    hone_replay_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
 
 typedef struct hone_replay_result {
     double fraction[4];    /* mean over seeds of best/found at 25, 50, 100, 200 evaluations (NAN beyond n_evals) */
@@ -150,7 +162,7 @@ typedef struct hone_replay_result {
     double *curve;         /* n_evals means; free with hone_free */
     size_t n_evals, n_seeds;
 } hone_replay_result;
-HONE_API hone_rc hone_replay_run(const hone_recording *rec, const hone_replay_options *config, hone_replay_result *out,
+HONE_API hone_rc hone_replay_run(const hone_recording *rec, const hone_replay_options *options, hone_replay_result *out,
                                  hone_err *err);
 
 #ifdef __cplusplus

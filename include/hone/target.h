@@ -53,14 +53,18 @@ typedef enum hone_fp { HONE_FP_STRICT, HONE_FP_CONTRACT, HONE_FP_FAST, HONE_N_FP
 HONE_API const char *hone_fp_name(hone_fp fp); /* "strict", "contract", "fast": stored */
 
 typedef struct hone_target_options {
-    bool numeric;  /* offer controls tagged numeric */
-    bool all;      /* clang: every discovered control, not the curated set */
-    bool no_probe; /* offer unprobed controls (tests only) */
-    bool pgo, lto; /* offer these genes (the build supports them) */
-    /* Progress of discovery and probing, may be NULL: done of total. */
-    void (*progress)(void *ctx, size_t done, size_t total);
-    void *ctx;
+    size_t size;            /* hone_target_defaults() sets it */
+    bool numeric;           /* offer controls tagged numeric */
+    bool all;               /* clang: every discovered control, not the curated set */
+    bool no_probe;          /* offer unprobed controls (tests only) */
+    bool pgo, lto;          /* offer these genes (the build supports them) */
+    hone_progress progress; /* of probing */
 } hone_target_options;
+static inline hone_target_options hone_target_defaults(void) {
+    hone_target_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
 
 /* The space of this compiler's controls; discovered and probed on the first call, then read from the cache.
  * *out is sealed; free with hone_space_free. The default point is the plain level -O3 (-O2 when the family calls

@@ -46,7 +46,8 @@ static void progress(void *arg, const char *name, size_t done, size_t total) {
 
 /* What is refused is said in full, node by node. */
 static void add_report(const compilation *c, hone_err *err) {
-    hone_import_options import = {.symbol = c->options.symbol, .n_symbol = c->options.n_symbol};
+    hone_import_options import = {
+        .size = sizeof(hone_import_options), .symbol = c->options.symbol, .n_symbol = c->options.n_symbol};
     char *report = NULL;
     hone_graph *g = NULL;
     if (!hone_import_model(c->path, &import, &g, &report, NULL)) hone_graph_free(g);
@@ -135,7 +136,7 @@ static PyObject *generate(PyObject *module, PyObject *args) {
     hone_err err;
     hone_rc rc;
     if (!PyArg_ParseTuple(args, "ssLLp", &architecture, &path, &batch, &seq, &dynamic)) return NULL;
-    o = (hone_gen_options){.batch = batch, .seq = seq, .dynamic = dynamic};
+    o = (hone_gen_options){.size = sizeof(hone_gen_options), .batch = batch, .seq = seq, .dynamic = dynamic};
     Py_BEGIN_ALLOW_THREADS rc = hone_gen_onnx(architecture, path, &o, NULL, &err);
     Py_END_ALLOW_THREADS if (rc) return hn_py_raise(hn_py_module_state(module), &err);
     Py_RETURN_NONE;

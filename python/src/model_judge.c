@@ -177,7 +177,7 @@ typedef struct verification {
 
 static hone_rc verify(void *arg, hone_err *err) {
     verification *v = arg;
-    hone_import_options import = {.symbol = v->symbol, .n_symbol = v->n_symbol};
+    hone_import_options import = {.size = sizeof(hone_import_options), .symbol = v->symbol, .n_symbol = v->n_symbol};
     hone_graph *g = NULL;
     hone_peer *peer = NULL;
     hone_rc rc = hone_import_model(v->path, &import, &g, NULL, err);

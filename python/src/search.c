@@ -86,7 +86,7 @@ static int open_search(py_search *s, hone_search_options *c, PyObject *seeds, Py
 static PyObject *new_search(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = {"space",  "maximize", "engine",  "seed",       "constraints", "budget",
                             "memory", "seeds",    "options", "no_default", NULL};
-    hone_search_options c = {0};
+    hone_search_options c = hone_search_defaults();
     PyObject *space, *maximize, *seeds = NULL, *options = NULL;
     unsigned long long seed = 0;
     Py_ssize_t constraints = 0, budget = 0, memory = 0;

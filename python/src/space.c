@@ -261,7 +261,8 @@ static PyObject *compiler(PyObject *type, PyObject *args, PyObject *kw) {
         Py_XDECREF(s);
         return NULL;
     }
-    hone_target_options options = {.numeric = o.fp == HONE_FP_FAST, .all = all != 0};
+    hone_target_options options = {
+        .size = sizeof(hone_target_options), .numeric = o.fp == HONE_FP_FAST, .all = all != 0};
     hone_rc rc = open_compiler(s, command, cache, &options, &err);
     if (rc) hn_py_raise(state_of(s), &err);
     o.owner = (PyObject *)s;

@@ -132,7 +132,8 @@ static void on_event(void *ctx, const hone_tune_model_event *event) { hn_py_call
 
 static hone_rc tune(void *arg, hone_err *err) {
     tuning *t = arg;
-    hone_import_options import = {.symbol = t->o.compile.symbol, .n_symbol = t->o.compile.n_symbol};
+    hone_import_options import = {
+        .size = sizeof(hone_import_options), .symbol = t->o.compile.symbol, .n_symbol = t->o.compile.n_symbol};
     const char *slash = strrchr(t->path, '/');
     hone_graph *g = NULL;
     hone_rc rc = hone_import_model(t->path, &import, &g, NULL, err);

@@ -330,7 +330,7 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
 
 hone_rc hone_compile_model(const char *path, const hone_compile_options *options, hone_compile_result *out,
                            hone_err *err) {
-    hone_import_options import = {0};
+    hone_import_options import = hone_import_defaults();
     hone_graph *g;
     double start_s = hn_now_s();
     if (options) import.symbol = options->symbol, import.n_symbol = options->n_symbol;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/options.h"
 #include "base/rng.h"
 
 #include <math.h>
@@ -107,7 +108,8 @@ static double score(replay *r, progress *p, const hone_outcome *o, const hn_reco
 }
 
 static hone_rc run_once(replay *r, uint64_t seed, hone_err *err) {
-    hone_search_options c = {.engine = r->config.engine,
+    hone_search_options c = {.size = sizeof(hone_search_options),
+                             .engine = r->config.engine,
                              .seed = seed,
                              .n_objectives = r->config.two_objectives ? 2 : 1,
                              .budget = r->config.n_evals,
@@ -175,9 +177,11 @@ static hone_rc run_all(replay *r, hone_replay_result *out, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hone_replay_run(const hone_recording *rec, const hone_replay_options *config, hone_replay_result *out,
+hone_rc hone_replay_run(const hone_recording *rec, const hone_replay_options *options, hone_replay_result *out,
                         hone_err *err) {
-    replay r = {.rec = rec, .config = *config};
+    replay r = {.rec = rec, .config = hone_replay_defaults()};
+    hone_rc rc = hn_options_read(&r.config, sizeof r.config, options, "replay", err);
+    if (rc) return rc;
     if (!r.config.n_evals) r.config.n_evals = DEFAULT_EVALS;
     if (!r.config.n_seeds) r.config.n_seeds = DEFAULT_SEEDS;
     if (!r.config.batch) r.config.batch = 1;
@@ -188,7 +192,6 @@ hone_rc hone_replay_run(const hone_recording *rec, const hone_replay_options *co
     r.found = malloc(n * 2 * sizeof(double));
     r.run = malloc(n * sizeof(double));
     r.points = malloc(r.config.batch * slots * sizeof(double) + 1);
-    hone_rc rc = HONE_OK;
     if (!result.curve || !r.found || !r.run || !r.points)
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory for %zu evaluations", n);
     if (!rc && r.config.two_objectives) rc = measure_front(&r, err);

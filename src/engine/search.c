@@ -2,6 +2,7 @@
 #include "engine/history.h"
 
 #include "base/err.h"
+#include "base/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,13 +142,16 @@ static hone_rc open_parts(hone_search *s, hone_err *err) {
     return rc ? rc : s->engine->open(&s->view, option, &s->state, err);
 }
 
-hone_rc hone_search_open(const hone_space *space, const hone_search_options *config, hone_search **out, hone_err *err) {
-    hone_rc rc = check_config(config, err);
+hone_rc hone_search_open(const hone_space *space, const hone_search_options *options, hone_search **out,
+                         hone_err *err) {
+    hone_search_options o = hone_search_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "search", err);
+    if (!rc) rc = check_config(&o, err);
     if (rc) return rc;
     hone_search *s = calloc(1, sizeof *s);
     if (!s) return hn_fail(err, HONE_E_NOMEM, "out of memory for the search");
     s->space = space;
-    s->config = *config;
+    s->config = o;
     s->origin = "";
     if (!s->config.n_objectives) s->config.n_objectives = 1;
     rc = open_parts(s, err);

@@ -26,7 +26,7 @@ hone_rc hn_front_finish(const hn_front_source *from, hn_graph *g, hone_graph **o
 
 hone_rc hn_front_inspect_graph(const hn_front_source *from, hn_front_import_fn *import, hn_model_summary *out,
                                hone_err *err) {
-    static const hone_import_options none;
+    const hone_import_options none = hone_import_defaults();
     hone_graph *g = NULL;
     char *report = NULL;
     hone_rc rc = import(from, &none, &g, &report, err);

@@ -1,6 +1,7 @@
 /* import.c — hone/import.h: asks the table of front ends, knows no format. */
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/options.h"
 #include "base/yaml.h"
 #include "import/fronts.h"
 
@@ -69,12 +70,12 @@ const char *hone_import_format_of(const char *path) {
 
 static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
                       hone_err *err) {
-    static const hone_import_options none;
-    const hone_import_options *o = options ? options : &none;
+    hone_import_options o = hone_import_defaults();
     const hn_front *front;
     char *lines = NULL;
-    hone_rc rc = find(from, o->max_file_b, &front, err);
-    if (!rc) rc = front->import(from, o, out, &lines, err);
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "import", err);
+    if (!rc) rc = find(from, o.max_file_b, &front, err);
+    if (!rc) rc = front->import(from, &o, out, &lines, err);
     if (report)
         *report = lines;
     else

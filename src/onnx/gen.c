@@ -2,6 +2,7 @@
  * bytes follow its message's other fields as the last field, so they go from a small buffer straight to the file. */
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/options.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "ir/tensor.h"
@@ -348,16 +349,16 @@ static hone_rc write_row(hn_gen *g, const hn_gen_row *row, const char *path, con
 
 hone_rc hone_gen_onnx(const char *architecture, const char *path, const hone_gen_options *options,
                       hone_gen_summary *out, hone_err *err) {
-    static const hone_gen_options usual = {.batch = 1, .seq = 128};
-    const hone_gen_options *o = options ? options : &usual;
+    hone_gen_options o = hone_gen_defaults();
     const hn_gen_row *row = NULL;
     hn_gen g = {0};
-    hone_rc rc = find_row(architecture, &row, err);
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "gen", err);
+    if (!rc) rc = find_row(architecture, &row, err);
     if (rc) return rc;
-    if (!o->dynamic && (o->batch < 1 || o->seq < 1))
-        return hn_fail(err, HONE_E_USAGE, "batch %" PRId64 " and sequence %" PRId64 " must be at least 1", o->batch,
-                       o->seq);
-    rc = write_row(&g, row, path, o, out, err);
+    if (!o.dynamic && (o.batch < 1 || o.seq < 1))
+        return hn_fail(err, HONE_E_USAGE, "batch %" PRId64 " and sequence %" PRId64 " must be at least 1", o.batch,
+                       o.seq);
+    rc = write_row(&g, row, path, &o, out, err);
     hn_arena_free(&g.arena);
     return rc;
 }

@@ -42,7 +42,7 @@ static void emit(canary *c, hone_prove_stage stage, size_t done, size_t total) {
     if (c->o->event) c->o->event(c->o->ctx, &e);
 }
 
-static void tell_discovery(void *ctx, size_t done, size_t total) { emit(ctx, HONE_PROVE_BUILD, done, total); }
+static void tell_discovery(void *ctx, const hone_event *e) { emit(ctx, HONE_PROVE_BUILD, e->done, e->total); }
 
 /* --- building ------------------------------------------------------------------------------------------------------
  */
@@ -206,7 +206,7 @@ hone_rc hone_canary_run(const hone_workload *workload, const hone_prove_options 
     }
     canary c = {.w = workload, .o = &o, .started_s = hn_now_s()};
     c.tune = (hone_tune_options){.cache_dir = o.cache_dir, .stop = o.stop, .cpu = hn_measuring_cpu(o.cpu)};
-    hn_plan_progress progress = {tell_discovery, &c};
+    hone_progress progress = {tell_discovery, &c};
     hone_rc rc = hn_plan_open(workload, &c.tune, &progress, &c.plan, err);
     if (!rc) emit(&c, HONE_PROVE_MEASURE, 0, PAIRS_MOST);
     if (!rc) rc = build_all(&c, &o, err);

@@ -20,8 +20,8 @@ void hn_site_tell(const hn_site *site, hone_prove_stage stage, size_t done, size
     if (site->o->event) site->o->event(site->o->ctx, &e);
 }
 
-static void tell_discovery(void *ctx, size_t done, size_t total) {
-    hn_site_tell(ctx, HONE_PROVE_BUILD, done, total, (hone_interval){NAN, NAN, NAN}, "controls of the compilers");
+static void tell_discovery(void *ctx, const hone_event *e) {
+    hn_site_tell(ctx, HONE_PROVE_BUILD, e->done, e->total, (hone_interval){NAN, NAN, NAN}, "controls of the compilers");
 }
 
 static hone_rc make_folders(hn_site *s, const char *what, hone_err *err) {
@@ -54,7 +54,7 @@ hone_rc hn_site_open(hn_site *site, const hone_workload *w, const hone_prove_opt
     site->tune.jobs = o->jobs;
     site->tune.cpu = o->cpu;
     site->tune.stop = o->stop;
-    hn_plan_progress progress = {tell_discovery, site};
+    hone_progress progress = {tell_discovery, site};
     hone_rc rc = hn_plan_open(w, &site->tune, &progress, &site->plan, err);
     if (!rc) rc = make_folders(site, what, err);
     if (rc) {

@@ -58,6 +58,8 @@ static void tell_built(void *ctx, size_t done, size_t total) {
     emit(ctx, HONE_PROVE_BUILD, done, total, unknown, NULL);
 }
 
+static void tell_discovery(void *ctx, const hone_event *e) { tell_built(ctx, e->done, e->total); }
+
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static hone_rc set_rules(prover *p, hone_err *err) {
@@ -119,7 +121,7 @@ static void set_up_configs(prover *p) {
 }
 
 static hone_rc open_prover(prover *p, hone_err *err) {
-    hn_plan_progress progress = {tell_built, p};
+    hone_progress progress = {tell_discovery, p};
     p->keep = calloc(1, sizeof *p->keep);
     if (!p->keep) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     p->proofs = (hone_proofs){.proof = HN_NEW_N(p->keep, hone_proof, p->n_candidates), .block = p->keep};

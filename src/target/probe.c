@@ -95,7 +95,9 @@ static bool accepted(hn_prober *p, slot *s, bool noisy, double *cpu_s) {
 static void progress(hn_prober *p, size_t n) {
     p->done += n;
     if (p->total < p->done) p->total = p->done;
-    if (p->options->progress) p->options->progress(p->options->ctx, p->done, p->total);
+    const hone_progress *to = &p->options->progress;
+    hone_event e = {.stage = "probe", .done = p->done, .total = p->total, .elapsed_s = NAN, .left_s = NAN};
+    if (to->fn) to->fn(to->arg, &e);
 }
 
 typedef struct stack {

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "target/target_int.h"
 
@@ -92,15 +93,15 @@ static hone_rc discover_and_probe(hone_target *t, hn_arena *a, const hone_target
 }
 
 hone_rc hone_target_space(hone_target *t, const hone_target_options *options, hone_space **out, hone_err *err) {
-    hone_target_options none = {0};
-    const hone_target_options *o = options ? options : &none;
+    hone_target_options o = hone_target_defaults();
     hn_arena scratch = {0};
     hn_controls list = {0};
-    hone_rc rc = HONE_OK;
-    if (o->no_probe || !hn_cache_read(t, &scratch, o->all, &list)) rc = discover_and_probe(t, &scratch, o, &list, err);
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "target", err);
+    if (rc) return rc;
+    if (o.no_probe || !hn_cache_read(t, &scratch, o.all, &list)) rc = discover_and_probe(t, &scratch, &o, &list, err);
     if (!rc && (!hn_arena_ok(&scratch) || !hn_arena_ok(&t->arena)))
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory listing the controls of '%s'", t->print.command);
-    if (!rc) rc = hn_target_build_space(t, &list, o, out, err);
+    if (!rc) rc = hn_target_build_space(t, &list, &o, out, err);
     hn_arena_free(&scratch);
     return rc;
 }

@@ -99,7 +99,7 @@ static hone_rc add_fp(hn_plan *plan, hone_err *err) {
     return hone_space_add(plan->space, &p, err);
 }
 
-static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hn_plan_progress *progress, hone_err *err) {
+static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hone_progress *progress, hone_err *err) {
     const hone_workload *w = plan->w;
     hone_rc rc = HONE_OK;
     for (size_t t = 0; !rc && t < w->n_compilers; t++) {
@@ -111,11 +111,12 @@ static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hn_p
             if (*c == '/') *c = '_';
         if (!plan->prefix[t]) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (!w->controls) continue;
-        hone_target_options to = {.numeric = w->numeric, .all = w->all_controls, .lto = w->lto, .pgo = w->pgo};
-        if (progress) {
-            to.progress = progress->tell;
-            to.ctx = progress->ctx;
-        }
+        hone_target_options to = {.size = sizeof(hone_target_options),
+                                  .numeric = w->numeric,
+                                  .all = w->all_controls,
+                                  .lto = w->lto,
+                                  .pgo = w->pgo};
+        if (progress) to.progress = *progress;
         rc = hone_target_space(plan->target[t], &to, &plan->part[t], err);
         if (rc) break;
         char when[300];
@@ -125,7 +126,7 @@ static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hn_p
     return rc;
 }
 
-static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hn_plan_progress *progress, hone_err *err) {
+static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hone_progress *progress, hone_err *err) {
     const hone_workload *w = plan->w;
     hone_rc rc = hone_space_new(w->name, &plan->space, err);
     if (!rc && w->params) rc = hone_space_include(plan->space, w->params, NULL, NULL, err);
@@ -141,7 +142,7 @@ static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hn_p
     return rc;
 }
 
-hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, const hn_plan_progress *progress,
+hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, const hone_progress *progress,
                      hn_plan **out, hone_err *err) {
     hn_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return hn_fail(err, HONE_E_NOMEM, "out of memory");

@@ -52,12 +52,8 @@ typedef struct hn_recipe {
     const char *pgo_generate, *pgo_use; /* see hone_command */
 } hn_recipe;
 
-/* progress: of discovery and probing, may be NULL. */
-typedef struct hn_plan_progress {
-    void (*tell)(void *ctx, size_t done, size_t total);
-    void *ctx;
-} hn_plan_progress;
-hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, const hn_plan_progress *progress,
+/* progress: of probing; may be NULL. */
+hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, const hone_progress *progress,
                      hn_plan **out, hone_err *err);
 void hn_plan_close(hn_plan *plan);
 

@@ -84,7 +84,10 @@ static hone_rc gather_seeds(hn_tuner *t, hn_seeds *s, hone_err *err) {
 static const char *engine_of(const hn_tuner *t) { return t->o->engine ? t->o->engine : t->w->engine; }
 
 static hone_search_options search_config(const hn_tuner *t) {
-    hone_search_options c = {.engine = engine_of(t), .seed = t->o->seed, .n_objectives = t->w->n_objectives};
+    hone_search_options c = {.size = sizeof(hone_search_options),
+                             .engine = engine_of(t),
+                             .seed = t->o->seed,
+                             .n_objectives = t->w->n_objectives};
     for (size_t k = 0; k < t->w->n_objectives; k++) c.maximize[k] = t->w->objective[k].maximize;
     c.n_constraints = t->w->n_limit_rules;
     c.budget = t->o->max_evals;
@@ -310,8 +313,8 @@ static void close_tuner(hn_tuner *t) {
     hn_arena_free(&t->arena);
 }
 
-static void tell_discovery(void *ctx, size_t done, size_t total) {
-    hn_tuner_emit(ctx, HONE_TUNE_DISCOVER, done, total, NULL, NULL);
+static void tell_discovery(void *ctx, const hone_event *e) {
+    hn_tuner_emit(ctx, HONE_TUNE_DISCOVER, e->done, e->total, NULL, NULL);
 }
 
 /* For what is told of the progress only, so larger spaces, which cost time to count, are not looked at. */
@@ -328,7 +331,7 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_trials past = {0};
     hn_tuner_emit(t, HONE_TUNE_DISCOVER, 0, 0, NULL, NULL);
     hone_machine_get(&t->machine);
-    hn_plan_progress progress = {tell_discovery, t};
+    hone_progress progress = {tell_discovery, t};
     hone_rc rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
     t->waited_s += hn_now_s() - t->started_s; /* nearly all of it in compilers */
     /* Probing happens once per compiler, not once per search: it does not count against the budget. */

@@ -547,7 +547,8 @@ hone_rc hn_tuned_open(hn_tuning *t, hn_tuned *k, hone_err *err) {
         return HONE_OK;
     }
     if (rc) return hn_fail(err, rc, "%s", why.text);
-    const hone_search_options config = {.engine = t->o->engine,
+    const hone_search_options config = {.size = sizeof(hone_search_options),
+                                        .engine = t->o->engine,
                                         .seed = t->o->seed,
                                         .seeds = k->space.seeds,
                                         .n_seeds = k->space.n_seeds,

@@ -37,7 +37,7 @@ static double cost(const double *p) {
 }
 
 static int search(const hone_space *space, double *best_cost, hone_err *err) {
-    const hone_search_options config = {.seed = 1, .budget = 80};
+    const hone_search_options config = {.size = sizeof(hone_search_options), .seed = 1, .budget = 80};
     hone_search *search = NULL;
     double point[8], best[8];
     if (hone_search_open(space, &config, &search, err)) return fail("open", err);

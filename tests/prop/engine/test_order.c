@@ -13,7 +13,9 @@ static double mean_log_best(const char *engine, const hone_space *space, size_t 
     double sum = 0, *x = point_of(space);
     hone_err err;
     for (uint64_t seed = 0; seed < n_seeds; seed++) {
-        hone_search *s = open_search(space, (hone_search_options){.engine = engine, .seed = seed, .no_default = true});
+        hone_search *s = open_search(
+            space, (hone_search_options){
+                       .size = sizeof(hone_search_options), .engine = engine, .seed = seed, .no_default = true});
         double best = INFINITY, area = 0;
         for (size_t i = 0; i < n && !hone_search_ask(s, x, &err); i++) {
             double y = synthetic_cost(space, 1000 + seed, x);

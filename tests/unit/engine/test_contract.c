@@ -74,7 +74,8 @@ static void modes(const char *engine, const hone_space *space) {
         {"infeasible", 40, 1, 2, 1},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        hone_search *s = open_search(space, (hone_search_options){.engine = engine,
+        hone_search *s = open_search(space, (hone_search_options){.size = sizeof(hone_search_options),
+                                                                  .engine = engine,
                                                                   .seed = 11,
                                                                   .n_objectives = row[i].objectives,
                                                                   .maximize = {false, true},
@@ -89,9 +90,12 @@ static void modes(const char *engine, const hone_space *space) {
 
 static void repeats(const char *engine, const hone_space *space) {
     run a = new_run(space), b = new_run(space), c = new_run(space);
-    hone_search *s = open_search(space, (hone_search_options){.engine = engine, .seed = 3});
-    hone_search *t = open_search(space, (hone_search_options){.engine = engine, .seed = 3});
-    hone_search *u = open_search(space, (hone_search_options){.engine = engine, .seed = 4});
+    hone_search *s =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = engine, .seed = 3});
+    hone_search *t =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = engine, .seed = 3});
+    hone_search *u =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = engine, .seed = 4});
     go(s, &a, 50, 2, "half_fail");
     go(t, &b, 50, 2, "half_fail");
     go(u, &c, 50, 2, "half_fail");
@@ -107,7 +111,11 @@ static void repeats(const char *engine, const hone_space *space) {
 
 static void resumes(const char *engine, const hone_space *space, size_t objectives) {
     run a = new_run(space), b = new_run(space);
-    hone_search_options c = {.engine = engine, .seed = 9, .n_objectives = objectives, .maximize = {false, true}};
+    hone_search_options c = {.size = sizeof(hone_search_options),
+                             .engine = engine,
+                             .seed = 9,
+                             .n_objectives = objectives,
+                             .maximize = {false, true}};
     hone_search *s = open_search(space, c), *t = open_search(space, c);
     hone_err err;
     go(s, &a, 55, 1, "half_fail");
@@ -130,13 +138,14 @@ static void resumes(const char *engine, const hone_space *space, size_t objectiv
 static void exhausts(const char *engine) {
     hone_space *space = tiny_space();
     hone_err err;
-    hone_search *s = open_search(space, (hone_search_options){.engine = engine, .seed = 1});
+    hone_search *s =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = engine, .seed = 1});
     run r = new_run(space);
     double x[8];
     ok(go(s, &r, TINY_POINTS, 1, "good"), "%s/tiny_space_every_point_once", engine);
     ok(hone_search_ask(s, x, &err) == HONE_E_EXHAUSTED, "%s/tiny_space_then_exhausted", engine);
     hone_search_close(s);
-    s = open_search(space, (hone_search_options){.engine = engine, .seed = 2});
+    s = open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = engine, .seed = 2});
     size_t n = 0;
     double first[8];
     while (n < MOST && !hone_search_ask(s, x, &err)) {
@@ -156,7 +165,9 @@ static bool only_even(void *ctx, const double *x) {
 }
 
 static void extra_rule(const char *engine, const hone_space *space) {
-    hone_search *s = open_search(space, (hone_search_options){.engine = engine, .seed = 1, .legal = only_even});
+    hone_search *s = open_search(
+        space,
+        (hone_search_options){.size = sizeof(hone_search_options), .engine = engine, .seed = 1, .legal = only_even});
     run r = new_run(space);
     bool fine = go(s, &r, 50, 1, "good");
     for (size_t i = 0; i < r.n; i++) fine &= only_even(NULL, r.x + i * r.slots);
@@ -168,7 +179,8 @@ static void extra_rule(const char *engine, const hone_space *space) {
 /* Beyond a hundred genes every other proposal of `auto` is a mutant: at most a tenth of the best's genes changed. */
 static void mutates(const hone_space *space) {
     enum { N = 80 };
-    hone_search *s = open_search(space, (hone_search_options){.engine = "auto", .seed = 2});
+    hone_search *s =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = "auto", .seed = 2});
     size_t slots = hone_space_slots(space), n_mutants = 0, most = slots / 10;
     double *x = point_of(space), *best = point_of(space);
     hone_err err;
@@ -200,7 +212,8 @@ static void seeds_first(const hone_space *space) {
     hone_space_sample(space, 1, false, seeds, &err);
     hone_space_default(space, seeds + slots);
     seeds[slots + 2] = seeds[slots + 3] = 5; /* 32 * 32 > 256: has to be repaired */
-    hone_search *s = open_search(space, (hone_search_options){.seeds = seeds, .n_seeds = 2});
+    hone_search *s =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .seeds = seeds, .n_seeds = 2});
     hone_space_default(space, d);
     hone_search_ask(s, x, &err);
     ok(hone_point_equal(space, x, d), "search/default_first");
@@ -210,7 +223,7 @@ static void seeds_first(const hone_space *space) {
     hone_search_ask(s, x, &err);
     is_text(hone_search_origin(s), "seed", "search/illegal_seed_repaired");
     hone_search_close(s);
-    s = open_search(space, (hone_search_options){.no_default = true});
+    s = open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .no_default = true});
     hone_search_ask(s, x, &err);
     ok(!hone_point_equal(space, x, d), "search/no_default_not_proposed_first");
     hone_search_close(s);
@@ -222,7 +235,8 @@ static void seeds_first(const hone_space *space) {
 static void best_and_retell(const hone_space *space) {
     double *a = point_of(space), *b = point_of(space), *x = point_of(space);
     hone_err err;
-    hone_search *s = open_search(space, (hone_search_options){.maximize = {true}, .n_constraints = 1});
+    hone_search *s = open_search(
+        space, (hone_search_options){.size = sizeof(hone_search_options), .maximize = {true}, .n_constraints = 1});
     hone_outcome o;
     ok(!hone_search_best(s, x, &o), "search/no_best_at_first");
     hone_space_sample(space, 1, false, a, &err);
@@ -258,7 +272,7 @@ static void refuses(const hone_space *space) {
         hone_err err;
         hone_search *s = NULL;
         const char *options[] = {row[i].option, NULL};
-        hone_search_options c = {.engine = row[i].engine, .options = options};
+        hone_search_options c = {.size = sizeof(hone_search_options), .engine = row[i].engine, .options = options};
         ok(hone_search_open(space, &c, &s, &err) == row[i].rc && !s, "search/refuses_%zu", i);
         is_text(err.text, row[i].want, "search/refusal_says_why");
     }
@@ -267,7 +281,8 @@ static void refuses(const hone_space *space) {
 /* The bound on memory: rows are dropped, nothing is forgotten. */
 static void many(void) {
     hone_space *space = ordinal_space(8);
-    hone_search *s = open_search(space, (hone_search_options){.seed = 1, .memory_b = 64 << 10});
+    hone_search *s =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .seed = 1, .memory_b = 64 << 10});
     double x[64], best_x[64], best = INFINITY;
     hone_err err;
     hone_outcome o;
@@ -294,7 +309,8 @@ static void many(void) {
 /* More observations than a model takes, in a dimension where it takes fewer than it chooses its noise on. */
 static void more_than_a_model_takes(const char *engine) {
     hone_space *space = flag_space(120);
-    hone_search *s = open_search(space, (hone_search_options){.engine = engine, .seed = 1});
+    hone_search *s =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = engine, .seed = 1});
     double *x = point_of(space);
     hone_err err;
     bool fine = true;

@@ -6,7 +6,8 @@
 
 int main(void) {
     hone_space *space = mixed_space();
-    hone_search *s = open_search(space, (hone_search_options){.engine = "random", .seed = 1});
+    hone_search *s =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = "random", .seed = 1});
     double *x = point_of(space);
     hone_err err;
     for (int i = 0; i < 20; i++) {

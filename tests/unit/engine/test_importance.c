@@ -65,7 +65,7 @@ static void test_evolve_keeps_no_memory(const hone_space *space) {
     double point[16], again[16];
     double told[200][16];
     size_t slots = hone_space_slots(space);
-    const hone_search_options config = {.engine = "evolve", .seed = 5};
+    const hone_search_options config = {.size = sizeof(hone_search_options), .engine = "evolve", .seed = 5};
     hone_search *a = NULL, *b = NULL;
     int differs = hone_search_open(space, &config, &a, NULL);
     for (size_t i = 0; i < 200 && !differs; i++) {

@@ -88,10 +88,21 @@ static void reads(void) {
         const char *name;
         hone_replay_options c;
     } run[] = {
-        {"known", {.n_evals = 30, .n_seeds = 3, .constraints_known = true}},
-        {"unknown", {.n_evals = 30, .n_seeds = 3}},
-        {"noisy_batch", {.n_evals = 30, .n_seeds = 3, .constraints_known = true, .batch = 4, .noisy = true}},
-        {"two_objectives", {.n_evals = 30, .n_seeds = 3, .two_objectives = true, .constraints_known = true}},
+        {"known", {.size = sizeof(hone_replay_options), .n_evals = 30, .n_seeds = 3, .constraints_known = true}},
+        {"unknown", {.size = sizeof(hone_replay_options), .n_evals = 30, .n_seeds = 3}},
+        {"noisy_batch",
+         {.size = sizeof(hone_replay_options),
+          .n_evals = 30,
+          .n_seeds = 3,
+          .constraints_known = true,
+          .batch = 4,
+          .noisy = true}},
+        {"two_objectives",
+         {.size = sizeof(hone_replay_options),
+          .n_evals = 30,
+          .n_seeds = 3,
+          .two_objectives = true,
+          .constraints_known = true}},
     };
     for (size_t i = 0; i < sizeof run / sizeof *run; i++) {
         hone_replay_result r = {0};

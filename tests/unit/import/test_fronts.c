@@ -90,7 +90,8 @@ static void fails(const char *path, const hone_import_options *o, hone_rc rc, co
 
 static void test_errors(void) {
     const char *symbol = "n=3";
-    hone_import_options symbols = {.symbol = &symbol, .n_symbol = 1}, small = {.max_file_b = 3};
+    hone_import_options symbols = {.size = sizeof symbols, .symbol = &symbol, .n_symbol = 1},
+                        small = {.size = sizeof small, .max_file_b = 3};
     hone_graph *g = NULL;
     hone_err err = {0};
     fails(write_to("what", "what", 4), NULL, HONE_E_INPUT, "ONNX model (.onnx)", "what_no_front_end_knows_lists_all");

@@ -6,7 +6,7 @@
 
 static inline hone_rc onnx_import(const void *data, size_t n, const hone_import_options *options, hone_graph **out,
                                   char **report, hone_err *err) {
-    static const hone_import_options none;
+    const hone_import_options none = hone_import_defaults();
     char *lines = NULL;
     hone_rc rc =
         hn_front_onnx.import(&(hn_front_source){.data = data, .n = n}, options ? options : &none, out, &lines, err);

@@ -443,7 +443,7 @@ static void test_symbols(void) {
     };
     pb m = onnx_sample_plain();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hone_import_options o = {.symbol = &cases[i].option, .n_symbol = 1};
+        hone_import_options o = {.size = sizeof(hone_import_options), .symbol = &cases[i].option, .n_symbol = 1};
         hone_graph *g = NULL;
         hone_err err = {0};
         char *text = NULL;

@@ -123,7 +123,7 @@ static inline void rule_seeds(hone_target *t, const hone_space *space, const cha
 /* Profile-guided and link-time optimisation, where offered: build, train, merge, build again, run. */
 static inline void pgo_and_lto(hone_target *t, const char *compiler, const char *want) {
     hone_space *space;
-    hone_target_options options = {.pgo = true, .lto = true};
+    hone_target_options options = {.size = sizeof(hone_target_options), .pgo = true, .lto = true};
     if (!ok(!hone_target_space(t, &options, &space, NULL), "compiler/%s_with_pgo_and_lto", compiler)) return;
     double *point = calloc(hone_space_slots(space) + 1, sizeof *point);
     hone_space_default(space, point);
@@ -164,7 +164,7 @@ static inline int test_compiler(const char *compiler, size_t at_least, size_t at
     hone_target *t = NULL;
     hone_space *space = NULL;
     hone_err err = {0};
-    hone_target_options options = {0};
+    hone_target_options options = hone_target_defaults();
     hone_target_stats stats;
     fake_begin();
     hone_rc rc = hone_target_open(compiler, fake_cache(), &t, &err);
