@@ -1,5 +1,5 @@
-/* Targets: what their flags let the compiler use is what the processor is asked for, and the device knows the same
- * ones. */
+/* Backends and their targets: rows are complete, what their flags let the compiler use is what the processor is asked
+ * for, and the device knows the same ones. */
 #include "backend/backend.h"
 #include "tap.h"
 
@@ -42,6 +42,16 @@ static void test_flags(const hn_dialect *d, const bool base[N_FEATURES]) {
     }
 }
 
+static void test_backend(const hn_backend *b) {
+    ok(b->version == HN_BACKEND_VERSION && *b->name && *b->summary, "dialects/backend_%s_is_of_this_version", b->name);
+    ok(b->reference && b->add_runtime && b->machine, "dialects/backend_%s_is_complete", b->name);
+    ok(!b->print || (b->loops && b->spaces && b->sketches && b->sketches[0]), "dialects/backend_%s_takes_nests",
+       b->name);
+    size_t n = 0;
+    while (b->dialects[n] && b->dialects[n]->backend == b && b->dialects[n]->offered && b->dialects[n]->flags) n++;
+    ok(n && !b->dialects[n], "dialects/backend_%s_has_targets", b->name);
+}
+
 int main(void) {
     bool base[N_FEATURES];
     hone_device here;
@@ -51,6 +61,7 @@ int main(void) {
         ok(hn_dialect_named(d->name) == d, "dialects/%s_has_a_name_of_its_own", d->name);
         if (x86 && d->processor && !strcmp(d->processor, "x86-64")) test_flags(d, base);
     }
+    for (size_t i = 0; hn_backends[i]; i++) test_backend(hn_backends[i]);
     hone_device_detect(&here);
     d = hn_dialect_named("native");
     ok(d && !strcmp(d->name, here.isa) && d->vector_b == (int)here.vector_b && d->n_registers == (int)here.n_registers,
