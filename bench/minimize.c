@@ -45,7 +45,7 @@ static void row(const scene *c, double noise, size_t runs) {
     size_t found = 0, lost = 0, extra = 0, total = 0, most = 0;
     for (uint64_t seed = 1; seed <= runs; seed++) {
         planted p = plant(c, noise, seed);
-        hn_lab lab = planted_lab(&p);
+        hn_reduce_lab lab = planted_lab(&p);
         hn_reduce_rules rules = {.seed = seed};
         hn_arena a = {0};
         hn_reduced r;

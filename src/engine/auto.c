@@ -18,11 +18,11 @@ enum { OPTIONS(HN_OPTION_ID) };
 static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
 enum { LFBO, FOREST, GP, RIDGE, N_MODELS };
-static const hn_model *const models[N_MODELS] = {&hn_model_lfbo, &hn_model_forest, &hn_model_gp, &hn_model_ridge};
+static const hn_surrogate *const models[N_MODELS] = {&hn_model_lfbo, &hn_model_forest, &hn_model_gp, &hn_model_ridge};
 enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12, KICKED = 3, FRONT = 8, MUTANTS = 8 };
 
 typedef struct rotation {
-    hn_frame frame;
+    hn_surrogate_frame frame;
     void *state[N_MODELS];
     double random, mutate;
     size_t gp_rows, high;

@@ -52,7 +52,7 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return HONE_OK;
 }
 
-const hn_model hn_model_forest = {"forest", false, open_model, score, close_model};
+const hn_surrogate hn_model_forest = {"forest", false, open_model, score, close_model};
 
 static hone_rc open_forest(const hn_view *view, const double *option, void **state, hone_err *err) {
     return hn_single_open(&hn_model_forest, view, option, state, err);

@@ -10,22 +10,22 @@ enum { MIN_ROWS = 512 };
 
 /* --- the set of all points ------------------------------------------------------------------------------------- */
 
-void hn_seen_free(hn_seen *s) {
+void hn_seen_free(hn_seen_points *s) {
     free(s->key);
     free(s->value);
-    *s = (hn_seen){0};
+    *s = (hn_seen_points){0};
 }
 
 /* Slot of a key or the free slot where it belongs; a free slot has state HN_UNSEEN. */
-static size_t seen_slot(const hn_seen *s, uint64_t hash) {
+static size_t seen_slot(const hn_seen_points *s, uint64_t hash) {
     size_t i = (size_t)hn_mix64(hash) & (s->room - 1);
     while (s->value[i] >> 30 != HN_UNSEEN && s->key[i] != hash) i = (i + 1) & (s->room - 1);
     return i;
 }
 
-static hone_rc seen_grow(hn_seen *s, hone_err *err) {
+static hone_rc seen_grow(hn_seen_points *s, hone_err *err) {
     size_t room = s->room ? s->room * 2 : 1024;
-    hn_seen next = {calloc(room, sizeof *next.key), calloc(room, sizeof *next.value), room, s->used};
+    hn_seen_points next = {calloc(room, sizeof *next.key), calloc(room, sizeof *next.value), room, s->used};
     if (!next.key || !next.value) {
         hn_seen_free(&next);
         return hn_fail(err, HONE_E_NOMEM, "out of memory for the set of proposed points");
@@ -41,14 +41,14 @@ static hone_rc seen_grow(hn_seen *s, hone_err *err) {
     return HONE_OK;
 }
 
-hn_seen_state hn_seen_get(const hn_seen *s, uint64_t hash, uint32_t *row) {
+hn_seen_state hn_seen_get(const hn_seen_points *s, uint64_t hash, uint32_t *row) {
     if (!s->room) return HN_UNSEEN;
     uint32_t v = s->value[seen_slot(s, hash)];
     if (row) *row = v & HN_NO_ROW;
     return (hn_seen_state)(v >> 30);
 }
 
-hone_rc hn_seen_put(hn_seen *s, uint64_t hash, hn_seen_state state, uint32_t row, hone_err *err) {
+hone_rc hn_seen_put(hn_seen_points *s, uint64_t hash, hn_seen_state state, uint32_t row, hone_err *err) {
     if (s->used * 3 >= s->room * 2) {
         hone_rc rc = seen_grow(s, err);
         if (rc) return rc;
@@ -136,7 +136,7 @@ static hone_rc choose_rows(const hn_history *h, uint64_t seed, unsigned char *ke
 }
 
 /* Drops rows to make room; what is dropped stays in the set of seen points. */
-static hone_rc history_compact(hn_history *h, hn_seen *seen, uint64_t seed, hone_err *err) {
+static hone_rc history_compact(hn_history *h, hn_seen_points *seen, uint64_t seed, hone_err *err) {
     unsigned char *keep = calloc(h->n, 1);
     if (!keep) return hn_fail(err, HONE_E_NOMEM, "out of memory while forgetting old observations");
     hone_rc rc = choose_rows(h, seed, keep, err);
@@ -154,8 +154,8 @@ static hone_rc history_compact(hn_history *h, hn_seen *seen, uint64_t seed, hone
     return HONE_OK;
 }
 
-hone_rc hn_history_put(hn_history *h, hn_seen *seen, uint64_t seed, const double *x, uint64_t hash, const double *y,
-                       double violation, hone_outcome_class cls, hone_err *err) {
+hone_rc hn_history_put(hn_history *h, hn_seen_points *seen, uint64_t seed, const double *x, uint64_t hash,
+                       const double *y, double violation, hone_outcome_class cls, hone_err *err) {
     uint32_t row = HN_NO_ROW;
     bool known = hn_seen_get(seen, hash, &row) == HN_IS_TOLD;
     hone_rc rc = HONE_OK;

@@ -13,23 +13,23 @@
 typedef enum hn_seen_state { HN_UNSEEN, HN_FORGOTTEN, HN_IS_PENDING, HN_IS_TOLD } hn_seen_state;
 
 /* hash -> state and row; open addressing, linear probing. */
-typedef struct hn_seen {
+typedef struct hn_seen_points {
     uint64_t *key;
     uint32_t *value; /* state in the top 2 bits, row below; row HN_NO_ROW: not kept */
     size_t room, used;
-} hn_seen;
+} hn_seen_points;
 
 enum { HN_NO_ROW = (1 << 30) - 1 };
 
-void hn_seen_free(hn_seen *s);
-hn_seen_state hn_seen_get(const hn_seen *s, uint64_t hash, uint32_t *row);
-hone_rc hn_seen_put(hn_seen *s, uint64_t hash, hn_seen_state state, uint32_t row, hone_err *err);
+void hn_seen_free(hn_seen_points *s);
+hn_seen_state hn_seen_get(const hn_seen_points *s, uint64_t hash, uint32_t *row);
+hone_rc hn_seen_put(hn_seen_points *s, uint64_t hash, hn_seen_state state, uint32_t row, hone_err *err);
 
 void hn_history_init(hn_history *h, size_t slots, size_t m, size_t n_constraints, size_t memory_b);
 void hn_history_free(hn_history *h);
 /* Stores or replaces one row (y: m minimised objectives). */
-hone_rc hn_history_put(hn_history *h, hn_seen *seen, uint64_t seed, const double *x, uint64_t hash, const double *y,
-                       double violation, hone_outcome_class cls, hone_err *err);
+hone_rc hn_history_put(hn_history *h, hn_seen_points *seen, uint64_t seed, const double *x, uint64_t hash,
+                       const double *y, double violation, hone_outcome_class cls, hone_err *err);
 
 hone_rc hn_pending_add(hn_pending *p, size_t slots, const double *x, uint64_t hash, hone_err *err);
 void hn_pending_remove(hn_pending *p, size_t slots, uint64_t hash);

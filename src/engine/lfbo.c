@@ -65,7 +65,7 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return rc;
 }
 
-const hn_model hn_model_lfbo = {"lfbo", true, open_model, score, close_model};
+const hn_surrogate hn_model_lfbo = {"lfbo", true, open_model, score, close_model};
 
 static hone_rc open_lfbo(const hn_view *view, const double *option, void **state, hone_err *err) {
     return hn_single_open(&hn_model_lfbo, view, option, state, err);

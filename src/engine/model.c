@@ -14,9 +14,9 @@ enum {
     INIT_TRIES = 100,
 };
 
-hone_rc hn_frame_open(hn_frame *f, const hn_view *v, hone_err *err) {
+hone_rc hn_frame_open(hn_surrogate_frame *f, const hn_view *v, hone_err *err) {
     bool high = v->genes->n_free > HN_HIGH_DIMENSION;
-    *f = (hn_frame){0};
+    *f = (hn_surrogate_frame){0};
     f->n_init = high ? INIT_HIGH : INIT_LOW;
     f->max_rows = high ? 400 : 1000;
     f->spec = high ? (hn_pool_spec){5, 200, 100, 60, 40} : (hn_pool_spec){5, 400, 100, 60, 200};
@@ -24,7 +24,7 @@ hone_rc hn_frame_open(hn_frame *f, const hn_view *v, hone_err *err) {
     return f->spare ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory for the search");
 }
 
-void hn_frame_free(hn_frame *f) {
+void hn_frame_free(hn_surrogate_frame *f) {
     hn_sample_free(&f->sample);
     hn_pool_free(&f->pool);
     hn_feasible_free(&f->feasible);
@@ -70,7 +70,7 @@ static double nearest_gap(const hn_view *v, const double *x) {
 }
 
 /* The most distant of a few draws (best candidate sampling, Mitchell 1991). */
-static hone_rc spread_draw(hn_frame *f, const hn_view *v, hn_rng *rng, double *point, hone_err *err) {
+static hone_rc spread_draw(hn_surrogate_frame *f, const hn_view *v, hn_rng *rng, double *point, hone_err *err) {
     double best = -1;
     for (int i = 0; i < SPREAD_DRAWS; i++) {
         hone_rc rc = hn_view_draw_fresh(v, rng, true, INIT_TRIES, f->spare, err);
@@ -84,7 +84,7 @@ static hone_rc spread_draw(hn_frame *f, const hn_view *v, hn_rng *rng, double *p
     return HONE_OK;
 }
 
-hone_rc hn_frame_init(hn_frame *f, const hn_view *v, hn_rng *rng, double *point, bool *done, hone_err *err) {
+hone_rc hn_frame_init(hn_surrogate_frame *f, const hn_view *v, hn_rng *rng, double *point, bool *done, hone_err *err) {
     size_t n = v->history->n_told + v->pending->n;
     *done = n >= f->n_init;
     if (*done) return HONE_OK;
@@ -95,7 +95,7 @@ hone_rc hn_frame_init(hn_frame *f, const hn_view *v, hn_rng *rng, double *point,
 
 /* --- asking ---------------------------------------------------------------------------------------------------- */
 
-static hone_rc score_room(hn_frame *f, hone_err *err) {
+static hone_rc score_room(hn_surrogate_frame *f, hone_err *err) {
     if (f->pool.room <= f->score_room) return HONE_OK;
     free(f->score);
     f->score = malloc(f->pool.room * sizeof *f->score);
@@ -114,8 +114,8 @@ static size_t best_of(const float *score, size_t n, hn_rng *rng) {
     return best;
 }
 
-hone_rc hn_frame_ask(hn_frame *f, const hn_model *m, void *model, const hn_view *v, hn_rng *rng, double *point,
-                     hone_err *err) {
+hone_rc hn_frame_ask(hn_surrogate_frame *f, const hn_surrogate *m, void *model, const hn_view *v, hn_rng *rng,
+                     double *point, hone_err *err) {
     hone_rc rc = hn_sample_update(&f->sample, v, f->max_rows, rng, err);
     if (!rc && f->sample.n_feasible < 2) return hn_view_draw_fresh(v, rng, false, INIT_TRIES, point, err);
     if (!rc) rc = hn_pool_fill(&f->pool, v, &f->sample, &f->spec, rng, err);
@@ -131,7 +131,7 @@ hone_rc hn_frame_ask(hn_frame *f, const hn_model *m, void *model, const hn_view 
 
 /* --- engines of one model -------------------------------------------------------------------------------------- */
 
-hone_rc hn_single_open(const hn_model *m, const hn_view *view, const double *option, void **state, hone_err *err) {
+hone_rc hn_single_open(const hn_surrogate *m, const hn_view *view, const double *option, void **state, hone_err *err) {
     hn_single *s = calloc(1, sizeof *s);
     if (!s) return hn_fail(err, HONE_E_NOMEM, "out of memory for engine '%s'", m->name);
     s->model = m;

@@ -8,7 +8,7 @@
 
 #include "engine/feasible.h"
 
-typedef struct hn_model {
+typedef struct hn_surrogate {
     const char *name;
     bool learns_failures; /* its score knows of them; else what is nearly sure to fail goes behind */
     hone_rc (*open)(const hn_view *view, const double *option, void **state, hone_err *err);
@@ -16,15 +16,15 @@ typedef struct hn_model {
     hone_rc (*score)(void *state, const hn_view *view, const hn_sample *sample, hn_pool *pool, hn_rng *rng,
                      float *score, hone_err *err);
     void (*close)(void *state); /* accepts NULL */
-} hn_model;
+} hn_surrogate;
 
-extern const hn_model hn_model_forest, hn_model_lfbo, hn_model_gp, hn_model_ridge;
+extern const hn_surrogate hn_model_forest, hn_model_lfbo, hn_model_gp, hn_model_ridge;
 
 /* Free genes beyond which there are hundreds: a longer start, fewer candidates, mutants of the best. */
 enum { HN_HIGH_DIMENSION = 100 };
 
 /* The frame shared by all model-based engines. */
-typedef struct hn_frame {
+typedef struct hn_surrogate_frame {
     hn_sample sample;
     hn_pool pool;
     hn_pool_spec spec;
@@ -33,27 +33,27 @@ typedef struct hn_frame {
     size_t score_room;
     double *spare; /* one point */
     hn_feasible feasible;
-} hn_frame;
+} hn_surrogate_frame;
 
-hone_rc hn_frame_open(hn_frame *f, const hn_view *v, hone_err *err);
-void hn_frame_free(hn_frame *f);
+hone_rc hn_frame_open(hn_surrogate_frame *f, const hn_view *v, hone_err *err);
+void hn_frame_free(hn_surrogate_frame *f);
 /* True while the initial design lasts; then point is set. */
-hone_rc hn_frame_init(hn_frame *f, const hn_view *v, hn_rng *rng, double *point, bool *done, hone_err *err);
+hone_rc hn_frame_init(hn_surrogate_frame *f, const hn_view *v, hn_rng *rng, double *point, bool *done, hone_err *err);
 /* The candidate that the model likes best. E_EXHAUSTED when there is none.
  * (Summing the ranks that all models give one pool cost three times as much and gained nothing over taking turns.) */
-hone_rc hn_frame_ask(hn_frame *f, const hn_model *m, void *model, const hn_view *v, hn_rng *rng, double *point,
-                     hone_err *err);
+hone_rc hn_frame_ask(hn_surrogate_frame *f, const hn_surrogate *m, void *model, const hn_view *v, hn_rng *rng,
+                     double *point, hone_err *err);
 
 /* Log of the expected improvement below `best` of a normal variate. */
 float hn_log_ei(float mean, float sd, float best);
 
 /* An engine of one model. */
 typedef struct hn_single {
-    const hn_model *model;
+    const hn_surrogate *model;
     void *state;
-    hn_frame frame;
+    hn_surrogate_frame frame;
 } hn_single;
-hone_rc hn_single_open(const hn_model *m, const hn_view *view, const double *option, void **state, hone_err *err);
+hone_rc hn_single_open(const hn_surrogate *m, const hn_view *view, const double *option, void **state, hone_err *err);
 hone_rc hn_single_ask(void *state, const hn_view *view, hn_rng *rng, double *point, const char **origin, hone_err *err);
 void hn_single_close(void *state);
 

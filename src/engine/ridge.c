@@ -255,7 +255,7 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return HONE_OK;
 }
 
-const hn_model hn_model_ridge = {"ridge", false, open_model, score, close_model};
+const hn_surrogate hn_model_ridge = {"ridge", false, open_model, score, close_model};
 
 static hone_rc open_ridge(const hn_view *view, const double *option, void **state, hone_err *err) {
     hone_rc rc = hn_single_open(&hn_model_ridge, view, option, state, err);

@@ -15,7 +15,7 @@ struct hone_search {
     hone_search_options config;
     hn_genes *genes;
     hn_history history;
-    hn_seen seen;
+    hn_seen_points seen;
     hn_pending pending;
     hn_view view;
     const hn_engine *engine;

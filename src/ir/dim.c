@@ -33,7 +33,7 @@ static bool grow_slots(hn_dims *t) {
     return true;
 }
 
-static uint64_t hash_terms(const hn_term *term, uint32_t n) {
+static uint64_t hash_terms(const hn_poly_term *term, uint32_t n) {
     uint64_t h = n;
     for (uint32_t i = 0; i < n; i++) {
         h = hn_mix64(h ^ (uint64_t)term[i].coef);
@@ -42,7 +42,7 @@ static uint64_t hash_terms(const hn_term *term, uint32_t n) {
     return h;
 }
 
-static bool same_terms(const hn_term *a, const hn_term *b, uint32_t n) {
+static bool same_terms(const hn_poly_term *a, const hn_poly_term *b, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (a[i].coef != b[i].coef || a[i].n != b[i].n) return false;
         if (a[i].n && memcmp(a[i].atom, b[i].atom, a[i].n * sizeof *a[i].atom) != 0) return false;
@@ -52,7 +52,7 @@ static bool same_terms(const hn_term *a, const hn_term *b, uint32_t n) {
 
 static void rehash(hn_dims *t) {
     for (uint32_t d = 1; d < t->n_expr; d++) {
-        hn_expr *e = &t->expr[d];
+        hn_poly *e = &t->expr[d];
         if (e->live) continue;
         uint32_t *slot = &t->expr_slot[hash_terms(e->term, e->n) % t->n_slot];
         e->next = *slot;
@@ -76,7 +76,7 @@ hn_dims *hn_dims_new(hn_arena *a) {
 
 static int atom_order(const hn_dims *t, uint32_t x, uint32_t y) {
     if (x == y) return 0;
-    const hn_atom *a = &t->atom[x], *b = &t->atom[y];
+    const hn_poly_atom *a = &t->atom[x], *b = &t->atom[y];
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a->kind == HN_ATOM_SYMBOL) return strcmp(t->symbol[a->symbol].name, t->symbol[b->symbol].name);
     int c = hn_dim_order(t, a->a, b->a);
@@ -84,7 +84,7 @@ static int atom_order(const hn_dims *t, uint32_t x, uint32_t y) {
 }
 
 /* Graded lexicographic, highest degree first: a monomial order, so that long division works on it. */
-int hn_term_order(const hn_dims *t, const hn_term *a, const hn_term *b) {
+int hn_term_order(const hn_dims *t, const hn_poly_term *a, const hn_poly_term *b) {
     if (a->n != b->n) return a->n > b->n ? -1 : 1;
     for (uint32_t i = 0; i < a->n; i++) {
         int c = atom_order(t, a->atom[i], b->atom[i]);
@@ -95,7 +95,7 @@ int hn_term_order(const hn_dims *t, const hn_term *a, const hn_term *b) {
 
 int hn_dim_order(const hn_dims *t, hn_dim a, hn_dim b) {
     if (a == b) return 0;
-    const hn_expr *x = &t->expr[a], *y = &t->expr[b];
+    const hn_poly *x = &t->expr[a], *y = &t->expr[b];
     if (x->n != y->n) return x->n < y->n ? -1 : 1;
     for (uint32_t i = 0; i < x->n; i++) {
         int c = hn_term_order(t, &x->term[i], &y->term[i]);
@@ -130,13 +130,13 @@ static int64_t div_bound(int64_t a, int64_t b) {
     return hn_floordiv64(a, b);
 }
 
-static void atom_range(const hn_dims *t, const hn_atom *at, int64_t *low, int64_t *high) {
+static void atom_range(const hn_dims *t, const hn_poly_atom *at, int64_t *low, int64_t *high) {
     if (at->kind == HN_ATOM_SYMBOL) {
         *low = t->symbol[at->symbol].low;
         *high = t->symbol[at->symbol].high;
         return;
     }
-    const hn_expr *a = &t->expr[at->a], *b = &t->expr[at->b];
+    const hn_poly *a = &t->expr[at->a], *b = &t->expr[at->b];
     *low = INT64_MIN;
     *high = INT64_MAX;
     switch (at->kind) {
@@ -160,7 +160,7 @@ static void atom_range(const hn_dims *t, const hn_atom *at, int64_t *low, int64_
     }
 }
 
-void hn_terms_range(const hn_dims *t, const hn_term *term, uint32_t n, int64_t *low, int64_t *high) {
+void hn_terms_range(const hn_dims *t, const hn_poly_term *term, uint32_t n, int64_t *low, int64_t *high) {
     *low = *high = 0;
     for (uint32_t i = 0; i < n; i++) {
         int64_t l = term[i].coef, h = l, x, y;
@@ -174,16 +174,16 @@ void hn_terms_range(const hn_dims *t, const hn_term *term, uint32_t n, int64_t *
 }
 
 void hn_dim_range(const hn_dims *t, hn_dim d, int64_t *low, int64_t *high) {
-    const hn_expr *e = &t->expr[hn_dim_shown(t, d)];
+    const hn_poly *e = &t->expr[hn_dim_shown(t, d)];
     *low = e->low;
     *high = e->high;
 }
 
 /* --- interning --------------------------------------------------------------------------------------------------- */
 
-static void sort_terms(const hn_dims *t, hn_term *term, uint32_t n) {
+static void sort_terms(const hn_dims *t, hn_poly_term *term, uint32_t n) {
     for (uint32_t i = 1; i < n; i++) {
-        hn_term x = term[i];
+        hn_poly_term x = term[i];
         uint32_t k = i;
         for (; k > 0 && hn_term_order(t, &x, &term[k - 1]) < 0; k--) term[k] = term[k - 1];
         term[k] = x;
@@ -192,7 +192,7 @@ static void sort_terms(const hn_dims *t, hn_term *term, uint32_t n) {
 
 /* Adds the coefficients of equal terms of a sorted list and drops zeros; false on overflow. INT64_MIN counts as one, so
  * that every coefficient can be negated. */
-static bool merge_terms(const hn_dims *t, hn_term *term, uint32_t *n) {
+static bool merge_terms(const hn_dims *t, hn_poly_term *term, uint32_t *n) {
     uint32_t m = 0;
     for (uint32_t i = 0; i < *n; i++) {
         if (m && hn_term_order(t, &term[m - 1], &term[i]) == 0) {
@@ -209,12 +209,12 @@ static bool merge_terms(const hn_dims *t, hn_term *term, uint32_t *n) {
     return true;
 }
 
-static void summarise(const hn_dims *t, hn_expr *e) {
+static void summarise(const hn_dims *t, hn_poly *e) {
     uint64_t weight = 0;
     e->symbols = 0;
     for (uint32_t i = 0; i < e->n; i++) {
         for (uint32_t k = 0; k < e->term[i].n; k++) {
-            const hn_atom *a = &t->atom[e->term[i].atom[k]];
+            const hn_poly_atom *a = &t->atom[e->term[i].atom[k]];
             weight++;
             if (a->kind == HN_ATOM_SYMBOL) {
                 e->symbols |= UINT64_C(1) << a->symbol % 64;
@@ -228,23 +228,23 @@ static void summarise(const hn_dims *t, hn_expr *e) {
     hn_terms_range(t, e->term, e->n, &e->low, &e->high);
 }
 
-static const hn_term *keep_terms(hn_dims *t, const hn_term *term, uint32_t n) {
-    hn_term *kept = HN_NEW_N(t->a, hn_term, n);
+static const hn_poly_term *keep_terms(hn_dims *t, const hn_poly_term *term, uint32_t n) {
+    hn_poly_term *kept = HN_NEW_N(t->a, hn_poly_term, n);
     for (uint32_t i = 0; i < n && kept; i++) {
         uint32_t *atom = HN_NEW_N(t->a, uint32_t, term[i].n);
         if (!atom) return NULL;
         if (term[i].n) memcpy(atom, term[i].atom, term[i].n * sizeof *atom);
-        kept[i] = (hn_term){term[i].coef, term[i].n, atom};
+        kept[i] = (hn_poly_term){term[i].coef, term[i].n, atom};
     }
     return kept;
 }
 
-static hn_dim new_expr(hn_dims *t, const hn_term *term, uint32_t n) {
-    hn_expr e = {.term = term, .n = n, .same = t->n_expr};
+static hn_dim new_expr(hn_dims *t, const hn_poly_term *term, uint32_t n) {
+    hn_poly e = {.term = term, .n = n, .same = t->n_expr};
     summarise(t, &e);
     if (e.weight > HN_DIM_WEIGHT) return 0;
     e.term = keep_terms(t, term, n);
-    hn_expr *list = hn_dim_grow(t, t->expr, t->n_expr, &t->room_expr, sizeof *list);
+    hn_poly *list = hn_dim_grow(t, t->expr, t->n_expr, &t->room_expr, sizeof *list);
     if (!list || !e.term) return 0;
     t->expr = list;
     uint32_t before = t->n_slot;
@@ -257,36 +257,36 @@ static hn_dim new_expr(hn_dims *t, const hn_term *term, uint32_t n) {
     return t->n_expr++;
 }
 
-hn_dim hn_dim_intern(hn_dims *t, hn_term *term, uint32_t n) {
+hn_dim hn_dim_intern(hn_dims *t, hn_poly_term *term, uint32_t n) {
     if (n > HN_DIM_TERMS * 4 || !hn_arena_ok(t->a)) return 0;
     sort_terms(t, term, n);
     if (!merge_terms(t, term, &n) || n > HN_DIM_TERMS) return 0;
     for (uint32_t d = t->expr_slot[hash_terms(term, n) % t->n_slot]; d; d = t->expr[d].next) {
-        const hn_expr *e = &t->expr[d];
+        const hn_poly *e = &t->expr[d];
         if (e->n == n && same_terms(e->term, term, n)) return t->plain ? d : e->same;
     }
     return new_expr(t, term, n);
 }
 
-hn_dim hn_dim_term(hn_dims *t, const hn_term *term, int64_t coef) {
-    hn_term x = {coef, term->n, term->atom};
+hn_dim hn_dim_term(hn_dims *t, const hn_poly_term *term, int64_t coef) {
+    hn_poly_term x = {coef, term->n, term->atom};
     return hn_dim_intern(t, &x, 1);
 }
 
-hn_dim hn_dim_int(hn_dims *t, int64_t n) { return hn_dim_intern(t, &(hn_term){n, 0, NULL}, 1); }
+hn_dim hn_dim_int(hn_dims *t, int64_t n) { return hn_dim_intern(t, &(hn_poly_term){n, 0, NULL}, 1); }
 
-const hn_atom *hn_dim_lone(const hn_dims *t, hn_dim d) {
-    const hn_expr *e = &t->expr[d];
+const hn_poly_atom *hn_dim_lone(const hn_dims *t, hn_dim d) {
+    const hn_poly *e = &t->expr[d];
     return e->n == 1 && e->term[0].n == 1 && e->term[0].coef == 1 ? &t->atom[e->term[0].atom[0]] : NULL;
 }
 
-static hn_dim new_atom(hn_dims *t, hn_atom a) {
-    hn_atom *list = hn_dim_grow(t, t->atom, t->n_atom, &t->room_atom, sizeof *list);
+static hn_dim new_atom(hn_dims *t, hn_poly_atom a) {
+    hn_poly_atom *list = hn_dim_grow(t, t->atom, t->n_atom, &t->room_atom, sizeof *list);
     if (!list) return 0;
     t->atom = list;
     uint32_t id = t->n_atom++;
     t->atom[id] = a;
-    hn_dim self = hn_dim_intern(t, &(hn_term){1, 1, &id}, 1);
+    hn_dim self = hn_dim_intern(t, &(hn_poly_term){1, 1, &id}, 1);
     if (!self) {
         t->n_atom--;
         return 0;
@@ -298,10 +298,10 @@ static hn_dim new_atom(hn_dims *t, hn_atom a) {
 hn_dim hn_dim_atom(hn_dims *t, hn_atom_kind kind, hn_dim a, hn_dim b) {
     if (!a || !b) return 0;
     for (uint32_t i = 0; i < t->n_atom; i++) {
-        const hn_atom *x = &t->atom[i];
+        const hn_poly_atom *x = &t->atom[i];
         if (x->kind == kind && kind != HN_ATOM_SYMBOL && x->a == a && x->b == b) return hn_dim_now(t, x->self);
     }
-    return new_atom(t, (hn_atom){.kind = kind, .a = a, .b = b});
+    return new_atom(t, (hn_poly_atom){.kind = kind, .a = a, .b = b});
 }
 
 /* --- symbols ----------------------------------------------------------------------------------------------------- */
@@ -343,7 +343,7 @@ hn_dim hn_dim_symbol(hn_dims *t, const char *name, int64_t low, int64_t high) {
     if (!kept) return 0;
     uint32_t s = t->n_symbol++;
     t->symbol[s] = (hn_symbol_info){.name = kept, .low = low, .high = high};
-    hn_dim self = new_atom(t, (hn_atom){.kind = HN_ATOM_SYMBOL, .symbol = s});
+    hn_dim self = new_atom(t, (hn_poly_atom){.kind = HN_ATOM_SYMBOL, .symbol = s});
     if (!self)
         t->n_symbol--;
     else
@@ -363,21 +363,21 @@ void hn_symbol_limit(hn_dims *t, hn_symbol s, int64_t low, int64_t high) {
     t->symbol[s].low = low;
     t->symbol[s].high = high;
     for (uint32_t d = 1; d < t->n_expr; d++) {
-        hn_expr *e = &t->expr[d];
+        hn_poly *e = &t->expr[d];
         if (e->symbols >> s % 64 & 1) hn_terms_range(t, e->term, e->n, &e->low, &e->high);
     }
     hn_dim_refresh(t, s);
 }
 
 bool hn_dim_is_int(const hn_dims *t, hn_dim d, int64_t *n) {
-    const hn_expr *e = &t->expr[d = hn_dim_shown(t, d)];
+    const hn_poly *e = &t->expr[d = hn_dim_shown(t, d)];
     if (!d || e->n > 1 || (e->n == 1 && e->term[0].n)) return false;
     if (n) *n = e->n ? e->term[0].coef : 0;
     return true;
 }
 
 bool hn_dim_is_symbol(const hn_dims *t, hn_dim d, hn_symbol *s) {
-    const hn_atom *a = hn_dim_lone(t, d);
+    const hn_poly_atom *a = hn_dim_lone(t, d);
     if (!a || a->kind != HN_ATOM_SYMBOL) a = hn_dim_lone(t, hn_dim_shown(t, d));
     if (!a || a->kind != HN_ATOM_SYMBOL) return false;
     if (s) *s = a->symbol;
@@ -387,7 +387,8 @@ bool hn_dim_is_symbol(const hn_dims *t, hn_dim d, hn_symbol *s) {
 /* --- sums and products ------------------------------------------------------------------------------------------- */
 
 /* Atoms of both, in order, into atom. */
-static bool mul_terms(const hn_dims *t, const hn_term *a, const hn_term *b, uint32_t *atom, hn_term *out) {
+static bool mul_terms(const hn_dims *t, const hn_poly_term *a, const hn_poly_term *b, uint32_t *atom,
+                      hn_poly_term *out) {
     uint32_t n = a->n + b->n, i = 0, k = 0;
     if (__builtin_mul_overflow(a->coef, b->coef, &out->coef)) return false;
     for (uint32_t m = 0; m < n; m++) {
@@ -401,13 +402,13 @@ static bool mul_terms(const hn_dims *t, const hn_term *a, const hn_term *b, uint
 
 /* Term i of d with its atom k, floordiv(x, by), taken out: the other terms and that term's rest times x. */
 static hn_dim multiply_out(hn_dims *t, hn_dim d, uint32_t i, uint32_t k, hn_dim x, int64_t by) {
-    hn_term term[2 * HN_DIM_TERMS], part = t->expr[d].term[i];
+    hn_poly_term term[2 * HN_DIM_TERMS], part = t->expr[d].term[i];
     uint32_t pool[HN_DIM_TERMS * 4], rest[HN_DIM_DEGREE], n = 0, n_pool = 0, n_rest = 0;
     for (uint32_t m = 0; m < t->expr[d].n; m++)
         if (m != i) term[n++] = t->expr[d].term[m];
     for (uint32_t m = 0; m < part.n; m++)
         if (m != k) rest[n_rest++] = part.atom[m];
-    part = (hn_term){part.coef / by, n_rest, rest};
+    part = (hn_poly_term){part.coef / by, n_rest, rest};
     for (uint32_t m = 0; m < t->expr[x].n; m++) {
         uint32_t degree = t->expr[x].term[m].n + n_rest;
         if (degree > HN_DIM_DEGREE || n_pool + degree > HN_DIM_TERMS * 4) return 0;
@@ -420,9 +421,9 @@ static hn_dim multiply_out(hn_dims *t, hn_dim d, uint32_t i, uint32_t k, hn_dim 
 /* The first term k*floordiv(x, k)*rest with x known divisible by k becomes x*rest; 0 when there is none such. */
 static hn_dim undivide(hn_dims *t, hn_dim d) {
     for (uint32_t i = 0; i < t->expr[d].n; i++) {
-        const hn_term *term = &t->expr[d].term[i];
+        const hn_poly_term *term = &t->expr[d].term[i];
         for (uint32_t k = 0; k < term->n; k++) {
-            const hn_atom *at = &t->atom[term->atom[k]];
+            const hn_poly_atom *at = &t->atom[term->atom[k]];
             int64_t by;
             if (at->kind != HN_ATOM_FLOORDIV || !hn_dim_is_int(t, at->b, &by) || by < 1 || term->coef % by) continue;
             if (hn_dim_divides(t, at->a, by)) return multiply_out(t, d, i, k, hn_dim_now(t, at->a), by);
@@ -445,7 +446,7 @@ static hn_dim add_scaled(hn_dims *t, hn_dim a, hn_dim b, int64_t by) {
     a = hn_dim_now(t, a);
     b = hn_dim_now(t, b);
     if (!a || !b) return 0;
-    hn_term term[2 * HN_DIM_TERMS];
+    hn_poly_term term[2 * HN_DIM_TERMS];
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->expr[a].n; i++) term[n++] = t->expr[a].term[i];
     for (uint32_t i = 0; i < t->expr[b].n; i++) {
@@ -461,9 +462,9 @@ hn_dim hn_dim_sub(hn_dims *t, hn_dim a, hn_dim b) { return add_scaled(t, a, b, -
 hn_dim hn_dim_scale(hn_dims *t, hn_dim d, int64_t by) { return add_scaled(t, hn_dim_int(t, 0), d, by); }
 
 static hn_dim mul_sums(hn_dims *t, hn_dim a, hn_dim b) {
-    const hn_expr *x = &t->expr[a], *y = &t->expr[b];
+    const hn_poly *x = &t->expr[a], *y = &t->expr[b];
     if (x->n * y->n > HN_DIM_TERMS) return 0;
-    hn_term term[HN_DIM_TERMS];
+    hn_poly_term term[HN_DIM_TERMS];
     uint32_t atom[HN_DIM_TERMS * 4], n = 0, n_atom = 0;
     for (uint32_t i = 0; i < x->n; i++) {
         for (uint32_t k = 0; k < y->n; k++) {
@@ -487,7 +488,7 @@ hn_dim hn_dim_mul(hn_dims *t, hn_dim a, hn_dim b) {
 
 static bool eval_sum(const hn_dims *t, hn_dim d, const int64_t *value, int64_t *out);
 
-static bool eval_atom(const hn_dims *t, const hn_atom *at, const int64_t *value, int64_t *out) {
+static bool eval_atom(const hn_dims *t, const hn_poly_atom *at, const int64_t *value, int64_t *out) {
     int64_t a, b;
     if (at->kind == HN_ATOM_SYMBOL) {
         *out = value[at->symbol];
@@ -509,7 +510,7 @@ static bool eval_atom(const hn_dims *t, const hn_atom *at, const int64_t *value,
 }
 
 static bool eval_sum(const hn_dims *t, hn_dim d, const int64_t *value, int64_t *out) {
-    const hn_expr *e = &t->expr[d];
+    const hn_poly *e = &t->expr[d];
     int64_t sum = 0;
     for (uint32_t i = 0; i < e->n; i++) {
         int64_t x = e->term[i].coef, y;
@@ -529,10 +530,10 @@ bool hn_dim_eval(const hn_dims *t, hn_dim d, const int64_t *value, int64_t *out)
 }
 
 void hn_dim_mark(const hn_dims *t, hn_dim d, bool *used) {
-    const hn_expr *e = &t->expr[t->expr[d].live ? d : t->expr[d].same];
+    const hn_poly *e = &t->expr[t->expr[d].live ? d : t->expr[d].same];
     for (uint32_t i = 0; i < e->n; i++) {
         for (uint32_t k = 0; k < e->term[i].n; k++) {
-            const hn_atom *a = &t->atom[e->term[i].atom[k]];
+            const hn_poly_atom *a = &t->atom[e->term[i].atom[k]];
             if (a->kind == HN_ATOM_SYMBOL) {
                 used[a->symbol] = true;
             } else {

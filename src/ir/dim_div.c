@@ -9,7 +9,8 @@
 /* --- taking terms apart ------------------------------------------------------------------------------------------ */
 
 /* The quotient of two terms; false when b does not divide a. atom: room for a->n ids. */
-static bool div_term(const hn_dims *t, const hn_term *a, const hn_term *b, uint32_t *atom, hn_term *out) {
+static bool div_term(const hn_dims *t, const hn_poly_term *a, const hn_poly_term *b, uint32_t *atom,
+                     hn_poly_term *out) {
     if (b->coef == 0 || a->coef % b->coef != 0 || b->n > a->n || (b->coef == -1 && a->coef == INT64_MIN)) return false;
     uint32_t n = 0, k = 0;
     (void)t;
@@ -19,13 +20,13 @@ static bool div_term(const hn_dims *t, const hn_term *a, const hn_term *b, uint3
         else
             atom[n++] = a->atom[i];
     }
-    *out = (hn_term){a->coef / b->coef, n, atom};
+    *out = (hn_poly_term){a->coef / b->coef, n, atom};
     return k == b->n && n == a->n - b->n;
 }
 
 /* The term at i of d, alone. */
 static hn_dim term_of(hn_dims *t, hn_dim d, uint32_t i) {
-    hn_term term = t->expr[d].term[i];
+    hn_poly_term term = t->expr[d].term[i];
     return hn_dim_intern(t, &term, 1);
 }
 
@@ -35,7 +36,7 @@ static hn_dim exact_quotient(hn_dims *t, hn_dim a, hn_dim b) {
     for (int step = 0; step < HN_DIM_DEGREE && a && q; step++) {
         if (t->expr[a].n == 0) return q;
         uint32_t atom[HN_DIM_DEGREE];
-        hn_term part;
+        hn_poly_term part;
         if (!div_term(t, &t->expr[a].term[0], &t->expr[b].term[0], atom, &part)) return 0;
         hn_dim x = hn_dim_intern(t, &part, 1);
         q = hn_dim_add(t, q, x);
@@ -50,7 +51,7 @@ static hn_dim split_term(hn_dims *t, hn_dim a, hn_dim b, hn_dim *q) {
     *q = rest;
     for (uint32_t i = 0; a && i < t->expr[a].n; i++) {
         uint32_t atom[HN_DIM_DEGREE];
-        hn_term part;
+        hn_poly_term part;
         if (div_term(t, &t->expr[a].term[i], &t->expr[b].term[0], atom, &part))
             *q = hn_dim_add(t, *q, hn_dim_intern(t, &part, 1));
         else
@@ -61,12 +62,12 @@ static hn_dim split_term(hn_dims *t, hn_dim a, hn_dim b, hn_dim *q) {
 
 /* An atom that is in every term of a and of b, or 0. */
 static hn_dim common_atom(const hn_dims *t, hn_dim a, hn_dim b) {
-    const hn_expr *y = &t->expr[b];
-    const hn_term *first = &y->term[0];
+    const hn_poly *y = &t->expr[b];
+    const hn_poly_term *first = &y->term[0];
     for (uint32_t k = 0; y->n && k < first->n; k++) {
         bool all = true;
         for (int side = 0; side < 2 && all; side++) {
-            const hn_expr *e = side ? y : &t->expr[a];
+            const hn_poly *e = side ? y : &t->expr[a];
             for (uint32_t i = 0; i < e->n && all; i++) {
                 bool here = false;
                 for (uint32_t m = 0; m < e->term[i].n; m++) here |= e->term[i].atom[m] == first->atom[k];
@@ -80,13 +81,13 @@ static hn_dim common_atom(const hn_dims *t, hn_dim a, hn_dim b) {
 
 /* d with one `atom` less in every term; all have it. */
 static hn_dim drop_atom(hn_dims *t, hn_dim d, uint32_t atom) {
-    hn_term term[HN_DIM_TERMS];
+    hn_poly_term term[HN_DIM_TERMS];
     uint32_t left[HN_DIM_TERMS * 4], n_left = 0, n = t->expr[d].n;
     for (uint32_t i = 0; i < n; i++) {
-        const hn_term *from = &t->expr[d].term[i];
+        const hn_poly_term *from = &t->expr[d].term[i];
         bool found = false;
         if (n_left + from->n > HN_DIM_TERMS * 4) return 0;
-        term[i] = (hn_term){from->coef, from->n - 1, left + n_left};
+        term[i] = (hn_poly_term){from->coef, from->n - 1, left + n_left};
         for (uint32_t k = 0; k < from->n; k++) {
             if (from->atom[k] == atom && !found)
                 found = true;
@@ -114,7 +115,7 @@ void hn_dim_cancel(hn_dims *t, hn_dim *a, hn_dim *b) {
 
 /* d = k * *q + the rest, whose coefficients are in [0, k). q may be NULL. */
 static hn_dim reduce_coefs(hn_dims *t, hn_dim d, int64_t k, hn_dim *q) {
-    hn_term quotient[HN_DIM_TERMS], rest[HN_DIM_TERMS];
+    hn_poly_term quotient[HN_DIM_TERMS], rest[HN_DIM_TERMS];
     uint32_t n = t->expr[d].n;
     for (uint32_t i = 0; i < n; i++) {
         quotient[i] = rest[i] = t->expr[d].term[i];
@@ -129,7 +130,7 @@ static hn_dim reduce_coefs(hn_dims *t, hn_dim d, int64_t k, hn_dim *q) {
 /* The greatest common divisor of k and the coefficients, that of the constant term too if whole. */
 static int64_t common_factor(const hn_dims *t, hn_dim d, int64_t k, bool whole) {
     for (uint32_t i = 0; i < t->expr[d].n; i++) {
-        const hn_term *term = &t->expr[d].term[i];
+        const hn_poly_term *term = &t->expr[d].term[i];
         if (term->n || whole) k = hn_gcd64(k, term->coef);
     }
     return k;
@@ -137,7 +138,7 @@ static int64_t common_factor(const hn_dims *t, hn_dim d, int64_t k, bool whole) 
 
 /* Every coefficient divided by g, the constant one rounded down. */
 static hn_dim divide_coefs(hn_dims *t, hn_dim d, int64_t g) {
-    hn_term term[HN_DIM_TERMS];
+    hn_poly_term term[HN_DIM_TERMS];
     uint32_t n = t->expr[d].n;
     for (uint32_t i = 0; i < n; i++) {
         term[i] = t->expr[d].term[i];
@@ -148,9 +149,9 @@ static hn_dim divide_coefs(hn_dims *t, hn_dim d, int64_t g) {
 
 /* floordiv(floordiv(x, j) + c, k) = floordiv(x + c*j, j*k) for positive j, k; 0 where d has another form. */
 static hn_dim nested_quotient(hn_dims *t, hn_dim d, int64_t k) {
-    const hn_expr *e = &t->expr[d];
+    const hn_poly *e = &t->expr[d];
     if (e->n < 1 || e->n > 2 || e->term[0].n != 1 || e->term[0].coef != 1 || (e->n == 2 && e->term[1].n)) return 0;
-    hn_atom at = t->atom[e->term[0].atom[0]];
+    hn_poly_atom at = t->atom[e->term[0].atom[0]];
     int64_t j, jk, add = 0;
     if (at.kind != HN_ATOM_FLOORDIV || !hn_dim_is_int(t, at.b, &j) || j < 1) return 0;
     if (__builtin_mul_overflow(j, k, &jk) || (e->n == 2 && __builtin_mul_overflow(j, e->term[1].coef, &add))) return 0;
@@ -183,9 +184,9 @@ static hn_dim floordiv_int(hn_dims *t, hn_dim a, int64_t k) {
 /* Takes mod(x, j) out of a term of its own where k divides j: mod(mod(x, j) + y, k) = mod(x + y, k). */
 static hn_dim unwrap_mods(hn_dims *t, hn_dim d, int64_t k) {
     for (uint32_t i = 0; d && i < t->expr[d].n; i++) {
-        hn_term term = t->expr[d].term[i];
+        hn_poly_term term = t->expr[d].term[i];
         if (term.n != 1) continue;
-        hn_atom at = t->atom[term.atom[0]];
+        hn_poly_atom at = t->atom[term.atom[0]];
         int64_t j;
         if (at.kind != HN_ATOM_MOD || !hn_dim_is_int(t, at.b, &j) || j == 0 || j % k != 0) continue;
         d = hn_dim_add(t, hn_dim_sub(t, d, hn_dim_term(t, &term, term.coef)), hn_dim_scale(t, at.a, term.coef));
@@ -265,7 +266,7 @@ hn_dim hn_dim_mod(hn_dims *t, hn_dim a, hn_dim b) {
 enum { LEAVES = 16 };
 
 static bool add_leaves(hn_dims *t, hn_atom_kind kind, hn_dim d, hn_dim *leaf, uint32_t *n) {
-    const hn_atom *at = hn_dim_lone(t, d);
+    const hn_poly_atom *at = hn_dim_lone(t, d);
     if (at && at->kind == kind) {
         hn_dim a = at->a, b = at->b;
         return add_leaves(t, kind, a, leaf, n) && add_leaves(t, kind, b, leaf, n);

@@ -10,7 +10,7 @@
 
 /* --- rebuilding -------------------------------------------------------------------------------------------------- */
 
-static hn_dim rebuild_atom(hn_dims *to, const hn_dims *from, hn_atom at, hn_dim_swap *by, void *arg) {
+static hn_dim rebuild_atom(hn_dims *to, const hn_dims *from, hn_poly_atom at, hn_dim_swap *by, void *arg) {
     if (at.kind == HN_ATOM_SYMBOL) {
         hn_dim d = by(arg, from, at.symbol);
         return d ? d : at.self;
@@ -22,7 +22,7 @@ hn_dim hn_dim_rebuild(hn_dims *to, const hn_dims *from, hn_dim d, hn_dim_swap *b
     if (!d) return 0;
     hn_dim sum = hn_dim_int(to, 0);
     for (uint32_t i = 0; i < from->expr[d].n; i++) {
-        hn_term term = from->expr[d].term[i];
+        hn_poly_term term = from->expr[d].term[i];
         hn_dim x = hn_dim_int(to, term.coef);
         for (uint32_t k = 0; k < term.n; k++)
             x = hn_dim_mul(to, x, rebuild_atom(to, from, from->atom[term.atom[k]], by, arg));
@@ -56,11 +56,11 @@ hn_dim hn_dim_copy(hn_dims *to, const hn_dims *from, hn_dim d, hn_dim *map) {
 /* --- equalities -------------------------------------------------------------------------------------------------- */
 
 static bool mentions(const hn_dims *t, hn_dim d, hn_symbol s) {
-    const hn_expr *e = &t->expr[d];
+    const hn_poly *e = &t->expr[d];
     if (!(e->symbols >> s % 64 & 1)) return false;
     for (uint32_t i = 0; i < e->n; i++) {
         for (uint32_t k = 0; k < e->term[i].n; k++) {
-            const hn_atom *a = &t->atom[e->term[i].atom[k]];
+            const hn_poly_atom *a = &t->atom[e->term[i].atom[k]];
             if (a->kind == HN_ATOM_SYMBOL ? a->symbol == s : mentions(t, a->a, s) || mentions(t, a->b, s)) return true;
         }
     }
@@ -80,9 +80,9 @@ static bool solve(hn_dims *t, hn_dim d, hn_symbol *s, hn_dim *is) {
     bool found = false;
     for (uint32_t i = 0; i < t->expr[d].n; i++) g = hn_gcd64(g, t->expr[d].term[i].coef);
     for (uint32_t i = 0; i < t->expr[d].n; i++) {
-        hn_term term = t->expr[d].term[i];
+        hn_poly_term term = t->expr[d].term[i];
         if (term.n != 1 || (term.coef != g && term.coef != -g)) continue;
-        const hn_atom *at = &t->atom[term.atom[0]];
+        const hn_poly_atom *at = &t->atom[term.atom[0]];
         if (at->kind != HN_ATOM_SYMBOL || (found && at->symbol < *s)) continue;
         hn_symbol x = at->symbol;
         hn_dim rest = hn_dim_sub(t, d, hn_dim_term(t, &term, term.coef));
@@ -123,7 +123,7 @@ void hn_dim_refresh(hn_dims *t, hn_symbol s) {
 }
 
 hn_dim hn_dim_settle(hn_dims *t, hn_dim d) {
-    const hn_atom *lone = hn_dim_lone(t, d);
+    const hn_poly_atom *lone = hn_dim_lone(t, d);
     if (!d || (lone && lone->kind == HN_ATOM_SYMBOL)) return d;
     hn_dim same = hn_dim_exact(t, hn_dim_now(t, d));
     for (hn_symbol s = 0; s < t->n_symbol; s++) {
@@ -185,10 +185,10 @@ static void make_alias(hn_dims *t, hn_dim a, hn_dim b) {
 }
 
 /* The atom floordiv(x, k) of term i of d where k is a number, else NULL. */
-static const hn_atom *quotient_in(const hn_dims *t, hn_dim d, uint32_t i, int64_t *k) {
-    const hn_term *term = &t->expr[d].term[i];
+static const hn_poly_atom *quotient_in(const hn_dims *t, hn_dim d, uint32_t i, int64_t *k) {
+    const hn_poly_term *term = &t->expr[d].term[i];
     for (uint32_t m = 0; m < term->n; m++) {
-        const hn_atom *at = &t->atom[term->atom[m]];
+        const hn_poly_atom *at = &t->atom[term->atom[m]];
         if (at->kind == HN_ATOM_FLOORDIV && hn_dim_is_int(t, at->b, k) && *k > 1) return at;
     }
     return NULL;
@@ -198,7 +198,7 @@ static const hn_atom *quotient_in(const hn_dims *t, hn_dim d, uint32_t i, int64_
 static int64_t exact_divisor(const hn_dims *t, hn_dim d) {
     for (uint32_t i = 0; d && i < t->expr[d].n; i++) {
         int64_t k;
-        const hn_atom *at = quotient_in(t, d, i, &k);
+        const hn_poly_atom *at = quotient_in(t, d, i, &k);
         if (at && hn_dim_divides(t, at->a, k)) return k;
     }
     return 0;
@@ -206,7 +206,7 @@ static int64_t exact_divisor(const hn_dims *t, hn_dim d) {
 
 /* k times the terms of d as they stand, whatever d itself is known to equal. */
 static hn_dim scale_terms(hn_dims *t, hn_dim d, int64_t k) {
-    hn_term term[HN_DIM_TERMS];
+    hn_poly_term term[HN_DIM_TERMS];
     uint32_t n = t->expr[d].n;
     for (uint32_t i = 0; i < n; i++) {
         term[i] = t->expr[d].term[i];
@@ -244,10 +244,10 @@ static void learn(hn_dims *t, hn_dim a, hn_dim b, unsigned fuel) {
 
 /* A copy of d as it is now, which no later equality changes. */
 static hn_dim freeze(hn_dims *t, hn_dim d) {
-    hn_expr *list = hn_dim_grow(t, t->expr, t->n_expr, &t->room_expr, sizeof *list);
+    hn_poly *list = hn_dim_grow(t, t->expr, t->n_expr, &t->room_expr, sizeof *list);
     if (!list || !d) return 0;
     t->expr = list;
-    hn_expr e = t->expr[d];
+    hn_poly e = t->expr[d];
     e.live = d;
     e.next = 0;
     e.same = t->n_expr;
@@ -265,7 +265,7 @@ static void record(hn_dims *t, hn_relation r) {
 /* `s = min(s, c)` and `s = max(s, c)` say no more than a bound of s; the range of a symbol is checked like a relation.
  */
 static bool is_bound(hn_dims *t, hn_dim a, hn_dim b) {
-    const hn_atom *s = hn_dim_lone(t, a), *of = hn_dim_lone(t, b);
+    const hn_poly_atom *s = hn_dim_lone(t, a), *of = hn_dim_lone(t, b);
     int64_t c, low, high;
     if (!s || !of || s->kind != HN_ATOM_SYMBOL || (of->kind != HN_ATOM_MIN && of->kind != HN_ATOM_MAX)) return false;
     bool first = hn_dim_now(t, of->a) == a && hn_dim_is_int(t, of->b, &c);
@@ -281,8 +281,8 @@ static bool is_divisibility(hn_dims *t, hn_dim a, hn_dim b) {
     hn_dim d = hn_dim_sub(t, a, b);
     for (uint32_t i = 0; d && i < t->expr[d].n; i++) {
         int64_t k;
-        hn_term term = t->expr[d].term[i];
-        const hn_atom *at = quotient_in(t, d, i, &k);
+        hn_poly_term term = t->expr[d].term[i];
+        const hn_poly_atom *at = quotient_in(t, d, i, &k);
         if (!at || term.n != 1 || term.coef % k != 0) continue;
         hn_dim x = at->a, rest = hn_dim_sub(t, d, hn_dim_term(t, &term, term.coef));
         if (!rest || rest != hn_dim_scale(t, x, -term.coef / k)) continue;
@@ -340,7 +340,7 @@ bool hn_dim_divides(const hn_dims *t, hn_dim d, int64_t by) {
     if (!d) return false;
     if (stated_factor(t, d) % by == 0) return true;
     for (uint32_t i = 0; i < t->expr[d].n; i++) {
-        const hn_term *term = &t->expr[d].term[i];
+        const hn_poly_term *term = &t->expr[d].term[i];
         int64_t left = by / hn_gcd64(by, term->coef);
         for (uint32_t k = 0; k < term->n; k++) left /= hn_gcd64(left, stated_factor(t, t->atom[term->atom[k]].self));
         if (left != 1) return false;
@@ -349,7 +349,7 @@ bool hn_dim_divides(const hn_dims *t, hn_dim d, int64_t by) {
 }
 
 hn_known_equal hn_dim_equal(const hn_dims *t, hn_dim a, hn_dim b) {
-    hn_term term[2 * HN_DIM_TERMS];
+    hn_poly_term term[2 * HN_DIM_TERMS];
     uint32_t n = 0;
     int64_t low, high, g = 0, constant = 0;
     a = hn_dim_now(t, a);
@@ -358,10 +358,10 @@ hn_known_equal hn_dim_equal(const hn_dims *t, hn_dim a, hn_dim b) {
     if (a == b) return HN_EQUAL;
     for (uint32_t i = 0; i < t->expr[a].n; i++) term[n++] = t->expr[a].term[i];
     for (uint32_t i = 0; i < t->expr[b].n; i++) {
-        hn_term x = t->expr[b].term[i];
+        hn_poly_term x = t->expr[b].term[i];
         uint32_t k = 0;
         while (k < n && hn_term_order(t, &term[k], &x) != 0) k++;
-        if (k == n) term[n++] = (hn_term){0, x.n, x.atom};
+        if (k == n) term[n++] = (hn_poly_term){0, x.n, x.atom};
         if (__builtin_sub_overflow(term[k].coef, x.coef, &term[k].coef)) return HN_MAYBE;
     }
     for (uint32_t i = 0; i < n; i++) {

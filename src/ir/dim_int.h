@@ -12,19 +12,19 @@
 #include "ir/dim.h"
 
 typedef enum hn_atom_kind { HN_ATOM_SYMBOL, HN_ATOM_FLOORDIV, HN_ATOM_MOD, HN_ATOM_MIN, HN_ATOM_MAX } hn_atom_kind;
-typedef struct hn_atom {
+typedef struct hn_poly_atom {
     hn_atom_kind kind;
     hn_symbol symbol;
     hn_dim a, b;
     hn_dim self; /* the expression that is this atom alone */
-} hn_atom;
-typedef struct hn_term {
+} hn_poly_atom;
+typedef struct hn_poly_term {
     int64_t coef;
     uint32_t n; /* degree */
     const uint32_t *atom;
-} hn_term;
-typedef struct hn_expr {
-    const hn_term *term;
+} hn_poly_term;
+typedef struct hn_poly {
+    const hn_poly_term *term;
     uint32_t n;
     uint32_t weight;   /* atoms in it, nested ones too */
     uint64_t symbols;  /* bit s % 64 is set for every symbol s in it */
@@ -32,7 +32,7 @@ typedef struct hn_expr {
     hn_dim same;       /* what stands for it under all equalities */
     hn_dim live;       /* frozen: the expression it was made of */
     uint32_t next;     /* of its hash chain */
-} hn_expr;
+} hn_poly;
 typedef struct hn_symbol_info {
     const char *name;
     int64_t low, high;
@@ -41,8 +41,8 @@ typedef struct hn_symbol_info {
 
 struct hn_dims {
     hn_arena *a;
-    hn_expr *expr; /* [0] is none */
-    hn_atom *atom;
+    hn_poly *expr; /* [0] is none */
+    hn_poly_atom *atom;
     hn_symbol_info *symbol;
     hn_relation *relation;
     hn_relation *alias;  /* a is known to be b, by no symbol of a alone */
@@ -62,16 +62,16 @@ static inline hn_dim hn_dim_now(const hn_dims *t, hn_dim d) {
 /* What d reads as: a side of a relation stays as it was stated. */
 static inline hn_dim hn_dim_shown(const hn_dims *t, hn_dim d) { return t->expr[d].live ? d : t->expr[d].same; }
 /* Interns n terms in any order; merges equal ones. */
-hn_dim hn_dim_intern(hn_dims *t, hn_term *term, uint32_t n);
+hn_dim hn_dim_intern(hn_dims *t, hn_poly_term *term, uint32_t n);
 hn_dim hn_dim_atom(hn_dims *t, hn_atom_kind kind, hn_dim a, hn_dim b);
-hn_dim hn_dim_term(hn_dims *t, const hn_term *term, int64_t coef); /* that term alone, with another coefficient */
+hn_dim hn_dim_term(hn_dims *t, const hn_poly_term *term, int64_t coef); /* that term alone, with another coefficient */
 hn_dim hn_dim_scale(hn_dims *t, hn_dim d, int64_t by);
 int hn_dim_order(const hn_dims *t, hn_dim a, hn_dim b); /* by structure */
-int hn_term_order(const hn_dims *t, const hn_term *a, const hn_term *b);
-const hn_atom *hn_dim_lone(const hn_dims *t, hn_dim d);      /* d is exactly this atom, else NULL */
+int hn_term_order(const hn_dims *t, const hn_poly_term *a, const hn_poly_term *b);
+const hn_poly_atom *hn_dim_lone(const hn_dims *t, hn_dim d); /* d is exactly this atom, else NULL */
 bool hn_dim_divides(const hn_dims *t, hn_dim d, int64_t by); /* d is known to be a multiple */
 /* Bounds of a list of terms, saturating at INT64_MIN and INT64_MAX, which mean "none". */
-void hn_terms_range(const hn_dims *t, const hn_term *term, uint32_t n, int64_t *low, int64_t *high);
+void hn_terms_range(const hn_dims *t, const hn_poly_term *term, uint32_t n, int64_t *low, int64_t *high);
 hn_dim hn_dim_make(hn_dims *t, hn_atom_kind kind, hn_dim a, hn_dim b); /* the public call of that kind */
 /* Makes room for one more entry of an array in the arena; NULL after a failure (sticky). */
 void *hn_dim_grow(hn_dims *t, void *list, uint32_t n, uint32_t *room, size_t size);

@@ -17,7 +17,7 @@ enum { N_FUNCTIONS = sizeof function_name / sizeof *function_name };
 static void print_sum(const hn_dims *t, hn_dim d, const char *prefix, hn_str *out);
 
 /* prefix: NULL for the text form. */
-static void print_atom(const hn_dims *t, const hn_atom *a, const char *prefix, hn_str *out) {
+static void print_atom(const hn_dims *t, const hn_poly_atom *a, const char *prefix, hn_str *out) {
     if (a->kind == HN_ATOM_SYMBOL) {
         if (prefix)
             hn_str_addf(out, "%s%" PRIu32, prefix, a->symbol);
@@ -37,7 +37,7 @@ static void print_number(uint64_t n, const char *prefix, hn_str *out) {
     hn_str_addf(out, "%" PRIu64 "%s", n, prefix && n > INT32_MAX ? "ll" : "");
 }
 
-static void print_term(const hn_dims *t, const hn_term *term, bool first, const char *prefix, hn_str *out) {
+static void print_term(const hn_dims *t, const hn_poly_term *term, bool first, const char *prefix, hn_str *out) {
     bool negative = term->coef < 0;
     uint64_t size = negative ? -(uint64_t)term->coef : (uint64_t)term->coef;
     if (!first)
@@ -55,7 +55,7 @@ static void print_term(const hn_dims *t, const hn_term *term, bool first, const 
 }
 
 static void print_sum(const hn_dims *t, hn_dim d, const char *prefix, hn_str *out) {
-    const hn_expr *e = &t->expr[d];
+    const hn_poly *e = &t->expr[d];
     if (!e->n) hn_str_add(out, d ? "0" : "?");
     for (uint32_t i = 0; i < e->n; i++) print_term(t, &e->term[i], i == 0, prefix, out);
 }

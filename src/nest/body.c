@@ -108,7 +108,8 @@ static hn_memo *find_memo(hn_lowering *l, hn_val v, const hn_ix *at, size_t rank
     }
     return NULL;
 }
-static void add_memo(hn_lowering *l, hn_val v, const hn_ix *at, size_t rank, const hn_scope *s, hn_sv sv, hn_buf row) {
+static void add_memo(hn_lowering *l, hn_val v, const hn_ix *at, size_t rank, const hn_body_scope *s, hn_sv sv,
+                     hn_buf row) {
     hn_memo *m = HN_NEW(l->n->a, hn_memo);
     hn_ix *copy = HN_NEW_N(l->n->a, hn_ix, rank + l->n_guard + 1);
     if (!m || !copy) return;
@@ -124,7 +125,7 @@ static hn_buf row_of(hn_lowering *l, hn_val v, const hn_ix *at) {
     size_t outer = t->rank - 1u;
     hn_memo *m = find_memo(l, v, at, outer, true);
     if (m) return m->row;
-    hn_scope *saved = l->scope, *home = saved;
+    hn_body_scope *saved = l->scope, *home = saved;
     while (home->up) home = home->up;
     for (size_t d = 0; d < outer; d++) home = hn_deeper(home, hn_home_of_ix(l, at[d]));
     l->scope = home;
@@ -254,7 +255,7 @@ hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a,
     l.memo = HN_NEW_N(a, hn_memo *, g->n_value);
     l.keep = HN_NEW_N(a, uint8_t, g->n_value);
     hn_buf *to = HN_NEW_N(a, hn_buf, b->n_result);
-    hn_scope *root = l.scope = HN_NEW(a, hn_scope);
+    hn_body_scope *root = l.scope = HN_NEW(a, hn_body_scope);
     if (!hn_arena_ok(a)) return hn_fail(err, HONE_E_NOMEM, "out of memory in lowering a kernel");
     for (uint32_t k = 0; k < b->n_param; k++)
         l.buf[b->param[k]] =

@@ -10,19 +10,19 @@
 #include "base/err.h"
 #include "nest/nest_int.h"
 
-typedef struct hn_scope {
-    struct hn_scope *up;
+typedef struct hn_body_scope {
+    struct hn_body_scope *up;
     int depth;
     hn_loop_kind kind;
     hn_var var;       /* 0: the outermost scope */
     hn_st head, tail; /* statements so far */
     hn_sv *seen;      /* scalars defined here */
     uint32_t n_seen, room_seen;
-} hn_scope;
+} hn_body_scope;
 
 typedef struct hn_memo { /* value `v` at `at` (its rank of index expressions) is `sv`, or row buffer `row` */
     struct hn_memo *next;
-    const hn_scope *scope;
+    const hn_body_scope *scope;
     const hn_ix *guard;
     uint32_t n_guard;
     const hn_ix *at;
@@ -33,12 +33,12 @@ typedef struct hn_memo { /* value `v` at `at` (its rank of index expressions) is
 typedef struct hn_lowering {
     hn_graph *g;
     hn_nest *n;
-    hn_buf *buf;     /* of a value: the parameter's buffer, or 0 */
-    hn_memo **memo;  /* of a value */
-    uint8_t *keep;   /* value is to be kept in a row buffer */
-    bool map;        /* elements move and change, nothing is reduced */
-    hn_scope *scope; /* where statements go now */
-    hn_scope **home; /* of scalars: scope */
+    hn_buf *buf;          /* of a value: the parameter's buffer, or 0 */
+    hn_memo **memo;       /* of a value */
+    uint8_t *keep;        /* value is to be kept in a row buffer */
+    bool map;             /* elements move and change, nothing is reduced */
+    hn_body_scope *scope; /* where statements go now */
+    hn_body_scope **home; /* of scalars: scope */
     uint32_t n_home;
     hn_ix guard[32]; /* holds where we are */
     uint32_t n_guard;
@@ -52,10 +52,10 @@ hn_var hn_open_loop(hn_lowering *l, hn_ix extent, hn_loop_kind kind);
 void hn_close_loop(hn_lowering *l);
 void hn_append(hn_lowering *l, const hn_stmt *s);
 hn_sv hn_place(hn_lowering *l, const hn_scalar *x); /* an equal one that is in sight, or a new definition */
-hn_scope *hn_home_of_ix(hn_lowering *l, hn_ix i);
-hn_scope *hn_home_of_guards(hn_lowering *l);
-hn_scope *hn_deeper(hn_scope *a, hn_scope *b);
-bool hn_in_sight(const hn_lowering *l, const hn_scope *s);
+hn_body_scope *hn_home_of_ix(hn_lowering *l, hn_ix i);
+hn_body_scope *hn_home_of_guards(hn_lowering *l);
+hn_body_scope *hn_deeper(hn_body_scope *a, hn_body_scope *b);
+bool hn_in_sight(const hn_lowering *l, const hn_body_scope *s);
 hn_sv hn_place_op(hn_lowering *l, hn_op op, hone_dtype t, hn_sv a, hn_sv b, hn_sv c);
 hn_sv hn_place_cast(hn_lowering *l, hn_sv x, hone_dtype t, bool saturate);
 hn_sv hn_place_number(hn_lowering *l, hone_dtype t, double f, int64_t i);

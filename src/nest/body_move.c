@@ -150,13 +150,13 @@ static hn_ix wrapped(hn_lowering *l, hn_sv raw, hn_dim size) {
 /* Indices that the rows of an image have in common: those of its columns. They go into a row of local memory in front
  * of the loop over the rows. */
 typedef struct index_row {
-    hn_scope *columns, *home;
+    hn_body_scope *columns, *home;
     hn_dim length;
 } index_row;
 
 static bool shared_by_rows(hn_lowering *l, size_t rank, const hn_ix *where, index_row *r) {
     hn_nest *n = l->n;
-    hn_scope *columns = l->scope, *rows = columns->up;
+    hn_body_scope *columns = l->scope, *rows = columns->up;
     int64_t e, step;
     bool varies = false;
     if (!l->map || l->n_guard || !rows || !rows->up || !rows->up->up) return false;
@@ -175,7 +175,7 @@ static bool shared_by_rows(hn_lowering *l, size_t rank, const hn_ix *where, inde
 /* The element of such a row, as an index. */
 static hn_ix index_from_row(hn_lowering *l, hn_val v, const hn_ix *where, hn_dim size, const index_row *r) {
     hn_nest *n = l->n;
-    hn_scope *saved = l->scope;
+    hn_body_scope *saved = l->scope;
     size_t rank = hn_type_of(l->g, v)->rank;
     hn_ix at[HN_RANK_MAX], *var = HN_NEW_N(n->a, hn_ix, n->n_var);
     if (!var) return 0;

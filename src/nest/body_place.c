@@ -1,32 +1,32 @@
 /* nest/body_place.c — where statements go while a body is lowered. */
 #include "nest/body.h"
 
-hn_scope *hn_deeper(hn_scope *a, hn_scope *b) { return a->depth >= b->depth ? a : b; }
+hn_body_scope *hn_deeper(hn_body_scope *a, hn_body_scope *b) { return a->depth >= b->depth ? a : b; }
 
-bool hn_in_sight(const hn_lowering *l, const hn_scope *s) {
-    for (const hn_scope *p = l->scope; p; p = p->up)
+bool hn_in_sight(const hn_lowering *l, const hn_body_scope *s) {
+    for (const hn_body_scope *p = l->scope; p; p = p->up)
         if (p == s) return true;
     return false;
 }
 
-static hn_scope *outermost(const hn_lowering *l) {
-    hn_scope *s = l->scope;
+static hn_body_scope *outermost(const hn_lowering *l) {
+    hn_body_scope *s = l->scope;
     while (s->up) s = s->up;
     return s;
 }
 
-static hn_scope *home_of_var(const hn_lowering *l, hn_var v) {
-    for (hn_scope *s = l->scope; s; s = s->up)
+static hn_body_scope *home_of_var(const hn_lowering *l, hn_var v) {
+    for (hn_body_scope *s = l->scope; s; s = s->up)
         if (s->var == v) return s;
     return l->scope;
 }
 
-static hn_scope *home_of_sv(const hn_lowering *l, hn_sv x) {
+static hn_body_scope *home_of_sv(const hn_lowering *l, hn_sv x) {
     return x < l->n_home && l->home[x] ? l->home[x] : l->scope;
 }
 
-hn_scope *hn_home_of_ix(hn_lowering *l, hn_ix i) {
-    hn_scope *s = outermost(l);
+hn_body_scope *hn_home_of_ix(hn_lowering *l, hn_ix i) {
+    hn_body_scope *s = outermost(l);
     const hn_linear *f = &l->n->ix[i];
     for (uint32_t t = 0; t < f->n; t++) {
         const hn_atom *x = &l->n->atom[f->term[t].atom];
@@ -40,13 +40,13 @@ hn_scope *hn_home_of_ix(hn_lowering *l, hn_ix i) {
     return s;
 }
 
-hn_scope *hn_home_of_guards(hn_lowering *l) {
-    hn_scope *s = outermost(l);
+hn_body_scope *hn_home_of_guards(hn_lowering *l) {
+    hn_body_scope *s = outermost(l);
     for (uint32_t k = 0; k < l->n_guard; k++) s = hn_deeper(s, hn_home_of_ix(l, l->guard[k]));
     return s;
 }
 
-static void append_to(hn_lowering *l, hn_scope *s, const hn_stmt *x) {
+static void append_to(hn_lowering *l, hn_body_scope *s, const hn_stmt *x) {
     hn_st made = hn_nest_stmt(l->n, x);
     if (s->tail)
         l->n->st[s->tail].next = made;
@@ -57,22 +57,22 @@ static void append_to(hn_lowering *l, hn_scope *s, const hn_stmt *x) {
 void hn_append(hn_lowering *l, const hn_stmt *s) { append_to(l, l->scope, s); }
 
 hn_var hn_open_loop(hn_lowering *l, hn_ix extent, hn_loop_kind kind) {
-    hn_scope *s = HN_NEW(l->n->a, hn_scope);
+    hn_body_scope *s = HN_NEW(l->n->a, hn_body_scope);
     if (!s) return 0;
-    *s = (hn_scope){.up = l->scope, .depth = l->scope->depth + 1, .kind = kind, .var = hn_nest_var(l->n, extent)};
+    *s = (hn_body_scope){.up = l->scope, .depth = l->scope->depth + 1, .kind = kind, .var = hn_nest_var(l->n, extent)};
     l->scope = s;
     return s->var;
 }
 
 void hn_close_loop(hn_lowering *l) {
-    hn_scope *s = l->scope;
+    hn_body_scope *s = l->scope;
     if (!s->up) return;
     l->scope = s->up;
     hn_append(l, &(hn_stmt){.kind = HN_ST_LOOP, .loop = s->kind, .var = s->var, .body = s->head});
 }
 
-static hn_scope *home_of(hn_lowering *l, const hn_scalar *x) {
-    hn_scope *s = outermost(l);
+static hn_body_scope *home_of(hn_lowering *l, const hn_scalar *x) {
+    hn_body_scope *s = outermost(l);
     if (x->kind == HN_SV_LOAD && l->n->buf[x->buf].space != HN_PARAM) return l->scope; /* memory that changes */
     if (x->at) s = hn_deeper(s, hn_home_of_ix(l, x->at));
     for (uint32_t k = 0; k < x->n_guard; k++) s = hn_deeper(s, hn_home_of_ix(l, x->guard[k]));
@@ -80,10 +80,10 @@ static hn_scope *home_of(hn_lowering *l, const hn_scalar *x) {
     return s;
 }
 
-static void set_home(hn_lowering *l, hn_sv x, hn_scope *s) {
+static void set_home(hn_lowering *l, hn_sv x, hn_body_scope *s) {
     if (x >= l->n_home) {
         uint32_t more = 2 * x + 64;
-        hn_scope **to = HN_NEW_N(l->n->a, hn_scope *, more);
+        hn_body_scope **to = HN_NEW_N(l->n->a, hn_body_scope *, more);
         if (!to) return;
         if (l->n_home) memcpy(to, l->home, l->n_home * sizeof *to);
         l->home = to;
@@ -94,7 +94,7 @@ static void set_home(hn_lowering *l, hn_sv x, hn_scope *s) {
 
 hn_sv hn_place(hn_lowering *l, const hn_scalar *x) {
     hn_nest *n = l->n;
-    hn_scope *s = home_of(l, x);
+    hn_body_scope *s = home_of(l, x);
     bool changes = x->kind == HN_SV_LOAD && n->buf[x->buf].space != HN_PARAM;
     for (uint32_t k = 0; k < s->n_seen && !changes; k++)
         if (hn_scalar_same(&n->sv[s->seen[k]], x)) return s->seen[k];

@@ -9,7 +9,7 @@
 
 /* An accumulation under way: from begin to end the reduced loops are open. */
 typedef struct fold {
-    hn_scope *saved;
+    hn_body_scope *saved;
     hn_buf acc;
     hone_dtype dtype; /* of the accumulator */
     hn_op op;
@@ -23,7 +23,7 @@ static hone_dtype wide(hone_dtype t) {
 }
 
 static void begin(hn_lowering *l, fold *f, hn_op op, hone_dtype t, size_t rank, const hn_ix *at) {
-    hn_scope *home = hn_home_of_guards(l);
+    hn_body_scope *home = hn_home_of_guards(l);
     for (size_t d = 0; d < rank; d++) home = hn_deeper(home, hn_home_of_ix(l, at[d]));
     const hn_dtype_info *info = hn_dtype_of(t);
     int64_t lowest = info->cls == HN_CLASS_INT ? (int64_t)(UINT64_MAX << (info->bits - 1)) : 0;

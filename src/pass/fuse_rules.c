@@ -93,7 +93,7 @@ static bool sums_over_last(const hn_node *n, hn_val v) {
 }
 
 /* Are the dimensions x of one run, which a transpose by perm made neighbours, apart in what it turned? */
-static bool apart(const hn_fuse *f, const hn_run *run, const hn_type *x, const int64_t *perm) {
+static bool apart(const hn_fuse *f, const hn_dim_run *run, const hn_type *x, const int64_t *perm) {
     int64_t last = -1, size;
     for (size_t i = run->in; i < run->in + run->n_in; i++) {
         if (hn_dim_is_int(f->g->dims, x->dim[i], &size) && size == 1) continue;
@@ -112,7 +112,7 @@ static bool merges_rows(const hn_fuse *f, const hn_fgroup *p, const hn_node *n, 
     const hn_type *x = hn_type_of(f->g, to->in[0]), *y = hn_type_of(f->g, v);
     const hn_attr *mine = hn_attr_get(n, n->in[0] == v ? HN_A_LHS : HN_A_RHS),
                   *other = hn_attr_get(n, n->in[0] == v ? HN_A_RHS : HN_A_LHS), *out = hn_attr_get(n, HN_A_OUT);
-    hn_runs s;
+    hn_dim_runs s;
     if (!hn_find_runs(f->g, x, y, &s)) return false;
     for (size_t k = 0; k < s.n; k++)
         for (size_t d = s.at[k].out; d < s.at[k].out + s.at[k].n_out; d++) {
@@ -241,7 +241,7 @@ static bool joins(const hn_fuse *f, const hn_fgroup *x) {
 static bool cuts_across(const hn_fuse *f, const hn_fgroup *x) {
     for (uint32_t k = 0; k < x->n_node; k++) {
         const hn_node *n = &f->g->node[x->node[k]];
-        hn_runs s;
+        hn_dim_runs s;
         if (n->op == HN_OP_RESHAPE && !hn_find_runs(f->g, hn_type_of(f->g, n->in[0]), hn_type_of(f->g, n->out[0]), &s))
             return true;
     }

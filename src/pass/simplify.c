@@ -25,7 +25,7 @@ static void order_inputs(hn_rewriter *r, const hn_node *n) {
     r->n_rewrites++;
 }
 
-static hn_val apply(hn_rewriter *r, const hn_node *n, const hn_rule *rule) {
+static hn_val apply(hn_rewriter *r, const hn_node *n, const hn_simplify_rule *rule) {
     for (; rule->apply; rule++) {
         if (rule->op != n->op || (rule->exactness == HN_RELAXED && !r->relaxed)) continue;
         hn_val with = rule->apply(r, n);

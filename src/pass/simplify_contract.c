@@ -112,7 +112,7 @@ static hn_val in_single(hn_rewriter *r, const hn_node *n) {
     return hn_cast(&r->b, hn_emit(r->g, r->b.b, op, 2, single, n_attr, attr, 1), t);
 }
 
-const hn_rule hn_rules_contract[] = {
+const hn_simplify_rule hn_rules_contract[] = {
     {HN_OP_CONTRACT, HN_EXACT, in_single, "contract(x, y) of halves = cast(contract(cast(x), cast(y))), in f32"},
     {HN_OP_CONV, HN_EXACT, in_single, "conv(x, y) of halves = cast(conv(cast(x), cast(y))), in f32"},
     {HN_OP_CONTRACT, HN_EXACT, join_labels, "labels of weights that always stand together are one"},

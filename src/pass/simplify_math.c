@@ -219,7 +219,7 @@ static hn_val select_not(hn_rewriter *r, const hn_node *n) {
 
 #define EXACT(op, fn, text) {HN_OP_##op, HN_EXACT, fn, text},
 #define RELAXED(op, fn, text) {HN_OP_##op, HN_RELAXED, fn, text},
-const hn_rule hn_rules_math[] = {
+const hn_simplify_rule hn_rules_math[] = {
     EXACT(ADD, add_zero, "x + -0.0 = x; integers: x + 0 = x") RELAXED(ADD, add_any_zero, "x + 0.0 = x") EXACT(
         ADD, add_neg, "x + -y = x - y") EXACT(ADD, gather_integers, "(x + a) + b = x + (a + b), integers")
         RELAXED(ADD, gather_constants, "(x + a) + b = x + (a + b)") EXACT(SUB, sub_zero, "x - 0.0 = x") RELAXED(

@@ -298,7 +298,7 @@ static hn_val scatter_rows(hn_rewriter *r, const hn_node *n) {
 
 #define MOVE(op, fn, text)                                                                                             \
     { HN_OP_##op, HN_EXACT, fn, text }
-const hn_rule hn_rules_move[] = {
+const hn_simplify_rule hn_rules_move[] = {
     MOVE(CONST, const_splat, "a large uniform constant is a broadcast scalar"),
     MOVE(RESHAPE, reshape_same, "reshape to the same shape"),
     MOVE(RESHAPE, reshape_reshape, "reshape(reshape(x)) = reshape(x)"),

@@ -18,14 +18,14 @@ hn_val hn_sink_reshape(hn_rewriter *r, const hn_node *n);
 
 /* A reshape from x to y as runs of dimensions with as many elements on both sides, in order. False: sizes do not say.
  */
-typedef struct hn_run {
+typedef struct hn_dim_run {
     size_t in, n_in, out, n_out; /* first and number of dimensions */
-} hn_run;
-typedef struct hn_runs {
-    hn_run at[2 * HN_RANK_MAX];
+} hn_dim_run;
+typedef struct hn_dim_runs {
+    hn_dim_run at[2 * HN_RANK_MAX];
     size_t n;
-} hn_runs;
-bool hn_find_runs(hn_graph *g, const hn_type *x, const hn_type *y, hn_runs *s);
+} hn_dim_runs;
+bool hn_find_runs(hn_graph *g, const hn_type *x, const hn_type *y, hn_dim_runs *s);
 
 /* The transpose that defines v, if it may sink, else NULL. */
 const hn_node *hn_sinking_def(const hn_rewriter *r, hn_val v);

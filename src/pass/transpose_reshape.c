@@ -9,7 +9,7 @@ static bool is_one(const hn_graph *g, hn_dim d) {
 }
 
 /* The next run: both sides grow, the smaller one first, until they are equal. */
-static bool close_run(hn_graph *g, const hn_type *x, const hn_type *y, hn_run *k) {
+static bool close_run(hn_graph *g, const hn_type *x, const hn_type *y, hn_dim_run *k) {
     hn_dim a = x->dim[k->in], b = y->dim[k->out];
     k->n_in = k->n_out = 1;
     while (hn_dim_equal(g->dims, a, b) != HN_EQUAL) {
@@ -25,12 +25,12 @@ static bool close_run(hn_graph *g, const hn_type *x, const hn_type *y, hn_run *k
     return true;
 }
 
-bool hn_find_runs(hn_graph *g, const hn_type *x, const hn_type *y, hn_runs *s) {
+bool hn_find_runs(hn_graph *g, const hn_type *x, const hn_type *y, hn_dim_runs *s) {
     size_t i = 0, j = 0;
     s->n = 0;
     while (i < x->rank && s->n < 2 * HN_RANK_MAX) {
-        hn_run *k = &s->at[s->n++];
-        *k = (hn_run){.in = i, .out = j};
+        hn_dim_run *k = &s->at[s->n++];
+        *k = (hn_dim_run){.in = i, .out = j};
         if (is_one(g, x->dim[i]) && (j == y->rank || !is_one(g, y->dim[j])))
             k->n_in = 1; /* a dimension of one that goes */
         else if (j == y->rank || !close_run(g, x, y, k))
@@ -43,7 +43,7 @@ bool hn_find_runs(hn_graph *g, const hn_type *x, const hn_type *y, hn_runs *s) {
     return i == x->rank && j == y->rank && s->n;
 }
 
-static bool together(const hn_run *k, const int64_t *perm) {
+static bool together(const hn_dim_run *k, const int64_t *perm) {
     for (size_t i = 1; i < k->n_in; i++)
         if (perm[k->in + i] != perm[k->in + i - 1] + 1) return false;
     return true;
@@ -51,12 +51,12 @@ static bool together(const hn_run *k, const int64_t *perm) {
 
 /* Brings the runs together by a transpose of their own, in the order in which their first dimensions were (a shuffle of
  * channels: the image stays as it is). perm: from now on the transpose to sink. */
-static hn_val gather_runs(hn_rewriter *r, hn_val x, const hn_runs *s, int64_t *perm) {
+static hn_val gather_runs(hn_rewriter *r, hn_val x, const hn_dim_runs *s, int64_t *perm) {
     int64_t order[HN_RANK_MAX];
     size_t n = 0, rank = hn_type_of(r->g, x)->rank;
     for (int64_t d = 0; d < (int64_t)rank; d++)
         for (size_t k = 0; k < s->n; k++) {
-            const hn_run *g = &s->at[k];
+            const hn_dim_run *g = &s->at[k];
             int64_t first = perm[g->in];
             for (size_t i = 1; i < g->n_in; i++) first = perm[g->in + i] < first ? perm[g->in + i] : first;
             for (size_t i = 0; first == d && i < g->n_in; i++) order[n++] = (int64_t)(g->in + i);
@@ -70,7 +70,7 @@ static hn_val gather_runs(hn_rewriter *r, hn_val x, const hn_runs *s, int64_t *p
 hn_val hn_sink_reshape(hn_rewriter *r, const hn_node *n) {
     const hn_node *t = hn_sinking_def(r, n->in[0]);
     const hn_type x = *hn_type_of(r->g, n->in[0]), y = *hn_type_of(r->g, n->out[0]);
-    hn_runs s;
+    hn_dim_runs s;
     hn_dim shape[HN_RANK_MAX];
     int64_t place[HN_RANK_MAX], perm[HN_RANK_MAX];
     size_t rank = 0;

@@ -28,7 +28,7 @@ extern char **environ;
 #endif
 
 struct hn_proc {
-    hn_run *run;
+    hn_proc_running *run;
     size_t run_b;
     const char **argv, **env;
     char *valgrind, *pad;
@@ -133,7 +133,7 @@ static void release(hn_proc *proc) {
 }
 
 /* Names the run for hn_tree_kill_marked; of fixed length, so that it does not move the child's stack. */
-static void make_mark(hn_run *run) {
+static void make_mark(hn_proc_running *run) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     snprintf(run->mark, sizeof run->mark, "HONE_RUN=%08x%08x%08x%08x", (unsigned)getpid(), (unsigned)t.tv_sec,
@@ -142,7 +142,7 @@ static void make_mark(hn_run *run) {
 
 static size_t text_b(const char *text) { return text ? strlen(text) + 1 : 0; }
 
-static uint64_t put_text(hn_run *run, uint64_t *at, const char *text) {
+static uint64_t put_text(hn_proc_running *run, uint64_t *at, const char *text) {
     uint64_t here = *at;
     if (!text) return 0;
     memcpy((char *)run + here, text, text_b(text));
@@ -152,7 +152,7 @@ static uint64_t put_text(hn_run *run, uint64_t *at, const char *text) {
 
 /* In a memfd, which the supervisor program can map too; anonymous where there is none, then the supervisor is a fork.
  */
-static hn_run *map_memory(hn_proc *proc) {
+static hn_proc_running *map_memory(hn_proc *proc) {
     int flags = MAP_SHARED | MAP_NORESERVE;
     proc->run_fd = memfd_create("hone-run", MFD_CLOEXEC);
     if (proc->run_fd >= 0 && ftruncate(proc->run_fd, (off_t)proc->run_b) != 0) {
@@ -168,10 +168,10 @@ static bool map_run(hn_proc *proc, const hn_proc_spec *spec) {
     uint64_t keep_b = spec->keep_b ? spec->keep_b : 16u << 20;
     if (keep_b > (uint64_t)1 << 40) keep_b = (uint64_t)1 << 40;
     size_t texts_b = text_b(spec->cwd) + text_b(spec->stdin_path) + text_b(spec->stdout_path);
-    proc->run_b = sizeof(hn_run) + texts_b + (size_t)keep_b;
-    hn_run *run = proc->run = map_memory(proc);
+    proc->run_b = sizeof(hn_proc_running) + texts_b + (size_t)keep_b;
+    hn_proc_running *run = proc->run = map_memory(proc);
     if (!run) return false;
-    *run = (hn_run){
+    *run = (hn_proc_running){
         .cpu = spec->cpu,
         .wall_s = spec->wall_s,
         .cpu_s = spec->cpu_s,
@@ -272,7 +272,7 @@ static bool spawn_image(hn_proc *proc) {
 }
 
 static hone_rc start_supervisor(hn_proc *proc, hone_err *err) {
-    hn_run *run = proc->run;
+    hn_proc_running *run = proc->run;
     int done_fd = -1, control_fd = -1;
     hone_rc rc = HONE_OK;
     if (!open_pipe(&control_fd, &proc->control_fd) || !open_pipe(&proc->done_fd, &done_fd)) {
@@ -318,7 +318,7 @@ hone_rc hn_proc_start(const hn_proc_spec *spec, hn_proc **out, hone_err *err) {
  * init, and are found by their mark. */
 static void settle(hn_proc *proc) {
     proc->gone = true;
-    hn_run *run = proc->run;
+    hn_proc_running *run = proc->run;
     if (run->finished) return;
     hn_tree_kill_marked(run->mark);
     hn_cgroup_remove(run->cgroup);
@@ -384,10 +384,12 @@ void hn_proc_kill(hn_proc *proc) { order(proc, HN_ORDER_STOP); }
 
 static bool is_plain(unsigned char c) { return (c >= 32 && c != 127) || c == '\n' || c == '\t'; }
 
-static unsigned char ring_at(const hn_run *run, uint64_t i) { return (unsigned char)run->err_ring[i % HN_ERR_TAIL_B]; }
+static unsigned char ring_at(const hn_proc_running *run, uint64_t i) {
+    return (unsigned char)run->err_ring[i % HN_ERR_TAIL_B];
+}
 
 /* The end of the ring, in order, as much as fits with control characters as ^X. */
-static void copy_err_tail(const hn_run *run, char out[HN_ERR_TAIL_B + 1]) {
+static void copy_err_tail(const hn_proc_running *run, char out[HN_ERR_TAIL_B + 1]) {
     uint64_t least = run->err_n < HN_ERR_TAIL_B ? 0 : run->err_n - HN_ERR_TAIL_B, from = run->err_n, size = 0, k = 0;
     while (from > least) {
         uint64_t more = is_plain(ring_at(run, from - 1)) ? 1 : 2;
@@ -413,7 +415,7 @@ static bool says_no_memory(const char *text) {
 
 /* sh reports a signal as exit code 128 + signal. A refused allocation shows only in what the program then did. */
 static void classify(const hn_proc *proc, hn_proc_result *r) {
-    const hn_run *run = proc->run;
+    const hn_proc_running *run = proc->run;
     r->end = run->end;
     if (WIFEXITED(run->status)) r->code = WEXITSTATUS(run->status);
     if (WIFSIGNALED(run->status)) r->signal = WTERMSIG(run->status);
@@ -434,7 +436,7 @@ static void classify(const hn_proc *proc, hn_proc_result *r) {
 
 void hn_proc_collect(hn_proc *proc, hn_proc_result *out) {
     while (!proc->gone) hn_proc_wait_any(&proc, 1, -1, NULL);
-    hn_run *run = proc->run;
+    hn_proc_running *run = proc->run;
     *out = (hn_proc_result){
         .wall_s = run->ended_s - run->started_s,
         .user_s = run->user_s,

@@ -1,7 +1,7 @@
 /* proc/proc_int.h — what hone and its supervisor processes share.
  *
- * hone maps one hn_run per child (shared memory), fills the first part, and starts a supervisor, which fills the
- * second and writes the kept stdout behind it. Texts lie in the same memory, as offsets: the supervisor may have it
+ * hone maps one hn_proc_running per child (shared memory), fills the first part, and starts a supervisor, which fills
+ * the second and writes the kept stdout behind it. Texts lie in the same memory, as offsets: the supervisor may have it
  * at another address. It may also be a fork of a process with threads: it calls async-signal-safe functions only and
  * allocates nothing.
  * Two pipes: `control` gives the supervisor orders, a byte each (end of file: hone is gone); `done` has its
@@ -17,7 +17,7 @@
 enum { HN_ORDER_STOP = 'k', HN_ORDER_HOLD = 'h', HN_ORDER_GO_ON = 'g' };
 enum { HN_ERR_TAIL_B = 4096, HN_MARK_B = 64, HN_CGROUP_DIR_B = 320 };
 
-typedef struct hn_run {
+typedef struct hn_proc_running {
     /* hone to supervisor */
     uint64_t cwd_at, stdin_at, stdout_at, out_at; /* offsets of texts and of the kept stdout; 0: none */
     char mark[HN_MARK_B];                         /* NAME=value in the environment of every descendant */
@@ -40,14 +40,16 @@ typedef struct hn_run {
     bool oom_killed, count_refused;
     char err_ring[HN_ERR_TAIL_B];
     char log[256]; /* callgrind: unfinished line of its log */
-} hn_run;
+} hn_proc_running;
 
-static inline const char *hn_run_text(const hn_run *run, uint64_t at) { return at ? (const char *)run + at : NULL; }
-static inline char *hn_run_out(hn_run *run) { return (char *)run + run->out_at; }
+static inline const char *hn_run_text(const hn_proc_running *run, uint64_t at) {
+    return at ? (const char *)run + at : NULL;
+}
+static inline char *hn_run_out(hn_proc_running *run) { return (char *)run + run->out_at; }
 
 /* The supervisor: does not return. Runs as a process of its own below hone: normally the program in
  * hn_supervisor_image, else a fork of hone. argv[0] is looked up in the PATH of env. */
-_Noreturn void hn_supervise(hn_run *run, char *const *argv, char *const *env);
+_Noreturn void hn_supervise(hn_proc_running *run, char *const *argv, char *const *env);
 
 /* image.c: the supervisor as a static program, so that starting it costs the same however much memory hone has
  * (and that memory does not show up as the child's peak). Empty (n = 0) in builds that left it out. */

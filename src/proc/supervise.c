@@ -2,7 +2,7 @@
  *
  * It is a child subreaper in a session of its own, so every descendant of the child, orphaned or not, stays below it.
  * It ends the run when the child ends, a limit is passed, hone asks, or hone is gone; then kills what is left,
- * writes the result into the shared hn_run and exits. Async-signal-safe, no allocation: hone may have threads.
+ * writes the result into the shared hn_proc_running and exits. Async-signal-safe, no allocation: hone may have threads.
  */
 #include "proc/proc_int.h"
 
@@ -42,7 +42,7 @@ static void limit(int what, uint64_t soft, uint64_t hard) {
     setrlimit(what, &want);
 }
 
-static void set_limits(const hn_run *run, bool confined) {
+static void set_limits(const hn_proc_running *run, bool confined) {
     limit(RLIMIT_CORE, 0, 0);
     if (run->file_b) limit(RLIMIT_FSIZE, run->file_b, run->file_b);
     if (run->memory_b && !confined) limit(RLIMIT_DATA, run->memory_b, run->memory_b);
@@ -62,7 +62,7 @@ static void reset_signals(void) {
 
 static bool redirect(int fd, int to) { return fd >= 0 && (fd == to ? fcntl(fd, F_SETFD, 0) : dup2(fd, to)) >= 0; }
 
-static const char *prepare(const hn_run *run, const struct child_fds *fds) {
+static const char *prepare(const hn_proc_running *run, const struct child_fds *fds) {
     setpgid(0, 0);
     reset_signals();
     if (run->cwd_at && chdir(hn_run_text(run, run->cwd_at)) != 0) return "enter its folder";
@@ -84,13 +84,14 @@ static const char *prepare(const hn_run *run, const struct child_fds *fds) {
     return NULL;
 }
 
-static void fail(hn_run *run, const char *step) {
+static void fail(hn_proc_running *run, const char *step) {
     run->fail_errno = errno;
     strncpy(run->fail_step, step, sizeof run->fail_step - 1);
 }
 
-/* What fails is written down in the shared hn_run. vfork, since the supervisor may be a fork of a large process. */
-static pid_t start_child(hn_run *run, const struct child_fds *fds, char *const *argv, char *const *env) {
+/* What fails is written down in the shared hn_proc_running. vfork, since the supervisor may be a fork of a large
+ * process. */
+static pid_t start_child(hn_proc_running *run, const struct child_fds *fds, char *const *argv, char *const *env) {
     environ = (char **)env;
     pid_t pid = fds->cgroup >= 0 ? hn_cgroup_fork(fds->cgroup) : vfork();
     if (pid < 0) fail(run, "start a process");
@@ -108,7 +109,7 @@ static pid_t start_child(hn_run *run, const struct child_fds *fds, char *const *
 /* --- the supervisor -------------------------------------------------------------------------------------------- */
 
 struct watch {
-    hn_run *run;
+    hn_proc_running *run;
     int signal_fd, out, err, log; /* -1: closed */
     pid_t child;
     bool child_ended, stop, hone_gone;
@@ -128,7 +129,7 @@ static void close_others(int keep1, int keep2) {
 }
 
 static void be_supervisor(struct watch *w) {
-    hn_run *run = w->run;
+    hn_proc_running *run = w->run;
     sigset_t all, wanted;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -158,20 +159,20 @@ static bool make_pipe(int *read_end, int *write_end) {
     return true;
 }
 
-static void keep_out(hn_run *run, const char *data, size_t n) {
+static void keep_out(hn_proc_running *run, const char *data, size_t n) {
     size_t room = (size_t)(run->keep_b - run->out_n), take = n < room ? n : room;
     memcpy(hn_run_out(run) + run->out_n, data, take);
     run->out_n += take;
 }
 
-static void keep_err(hn_run *run, const char *data, size_t n) {
+static void keep_err(hn_proc_running *run, const char *data, size_t n) {
     for (size_t i = n > HN_ERR_TAIL_B ? n - HN_ERR_TAIL_B : 0; i < n; i++)
         run->err_ring[(run->err_n + i) % HN_ERR_TAIL_B] = data[i];
     run->err_n += n;
 }
 
 /* Callgrind's log: "==PID== Collected : N", one per process; unfinished lines wait in run->log. */
-static void keep_log(hn_run *run, const char *data, size_t n) {
+static void keep_log(hn_proc_running *run, const char *data, size_t n) {
     size_t len = strlen(run->log);
     for (size_t i = 0; i < n; i++) {
         if (data[i] != '\n') {
@@ -189,7 +190,7 @@ static void keep_log(hn_run *run, const char *data, size_t n) {
 }
 
 /* Reads what is there; at most `rounds` buffers, so that a flood does not starve the rest. */
-static void drain(hn_run *run, int *fd, void (*keep)(hn_run *, const char *, size_t), int rounds) {
+static void drain(hn_proc_running *run, int *fd, void (*keep)(hn_proc_running *, const char *, size_t), int rounds) {
     char buf[READ_B];
     while (*fd >= 0 && rounds-- > 0) {
         ssize_t n = read(*fd, buf, sizeof buf);
@@ -248,7 +249,7 @@ static void note_control(struct watch *w) {
 
 /* Limits of the whole tree that no rlimit expresses, looked at ever less often: 10 ms, 20 ms … 500 ms. */
 static bool over_tree_limit(struct watch *w, hn_proc_end *why) {
-    const hn_run *run = w->run;
+    const hn_proc_running *run = w->run;
     double now_s = hn_now_s();
     if (now_s < w->next_tick_s) return false;
     if (w->tick_s < 0.5) w->tick_s *= 2;
@@ -267,7 +268,7 @@ static bool over_tree_limit(struct watch *w, hn_proc_end *why) {
 }
 
 static bool must_end(struct watch *w, hn_proc_end *why) {
-    const hn_run *run = w->run;
+    const hn_proc_running *run = w->run;
     if (w->hone_gone || w->stop)
         *why = HN_PROC_STOPPED;
     else if (run->total_b > run->out_b)
@@ -300,7 +301,7 @@ static void wait_for_news(struct watch *w) {
 }
 
 static hn_proc_end watch_child(struct watch *w) {
-    const hn_run *run = w->run;
+    const hn_proc_running *run = w->run;
     double now_s = hn_now_s();
     bool ticks = run->n_procs || run->cpu_s > 0 || run->memory_b;
     w->end_by_s = run->wall_s > 0 ? now_s + run->wall_s : 1e18;
@@ -312,7 +313,7 @@ static hn_proc_end watch_child(struct watch *w) {
 }
 
 static hn_proc_end end_of(const struct watch *w, hn_proc_end why) {
-    const hn_run *run = w->run;
+    const hn_proc_running *run = w->run;
     if (*run->fail_step) return HN_PROC_NOT_STARTED;
     if (why != HN_PROC_EXITED) return why;
     if (WIFEXITED(run->status)) return HN_PROC_EXITED;
@@ -324,7 +325,7 @@ static hn_proc_end end_of(const struct watch *w, hn_proc_end why) {
 
 static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
 
-static void note_usage(hn_run *run) {
+static void note_usage(hn_proc_running *run) {
     struct rusage u;
     getrusage(RUSAGE_CHILDREN, &u);
     run->user_s = seconds(u.ru_utime);
@@ -332,7 +333,7 @@ static void note_usage(hn_run *run) {
     run->max_rss_b = (uint64_t)u.ru_maxrss * 1024;
 }
 
-_Noreturn void hn_supervise(hn_run *run, char *const *argv, char *const *env) {
+_Noreturn void hn_supervise(hn_proc_running *run, char *const *argv, char *const *env) {
     struct watch w = {.run = run, .out = -1, .err = -1, .log = -1};
     struct child_fds fds = {-1, -1, -1, -1};
     be_supervisor(&w);
@@ -372,12 +373,12 @@ _Noreturn void hn_supervise(hn_run *run, char *const *argv, char *const *env) {
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* hone-supervisor FD COMMAND ARGUMENT…: FD holds the hn_run. */
+/* hone-supervisor FD COMMAND ARGUMENT…: FD holds the hn_proc_running. */
 int main(int argc, char **argv) {
     struct stat st;
     int fd = argc > 2 ? atoi(argv[1]) : -1;
-    if (fd < 0 || fstat(fd, &st) != 0 || (size_t)st.st_size < sizeof(hn_run)) return 2;
-    hn_run *run = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd < 0 || fstat(fd, &st) != 0 || (size_t)st.st_size < sizeof(hn_proc_running)) return 2;
+    hn_proc_running *run = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (run == MAP_FAILED) return 2;
     close(fd);
     hn_supervise(run, argv + 2, environ);

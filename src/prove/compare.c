@@ -23,12 +23,12 @@ static double side_of(const hn_goal *g, const double *value, const double *weigh
     return g->plain ? sum / total : exp(sum / total);
 }
 
-hn_view hn_view_of(const hn_goal *g, const hn_series *s, const double *weight, hn_arena *a) {
-    hn_view v = {.n = s->n, .variant = s->variant};
+hn_series_view hn_view_of(const hn_goal *g, const hn_series *s, const double *weight, hn_arena *a) {
+    hn_series_view v = {.n = s->n, .variant = s->variant};
     v.z = HN_NEW_N(a, double, s->n);
     v.baseline = HN_NEW_N(a, double, s->n);
     v.tuned = HN_NEW_N(a, double, s->n);
-    if (!hn_arena_ok(a)) return (hn_view){0};
+    if (!hn_arena_ok(a)) return (hn_series_view){0};
     for (size_t r = 0; r < s->n; r++) {
         v.baseline[r] = side_of(g, s->baseline + r * s->n_inputs, weight, s->n_inputs);
         v.tuned[r] = side_of(g, s->tuned + r * s->n_inputs, weight, s->n_inputs);
@@ -43,25 +43,25 @@ hn_view hn_view_of(const hn_goal *g, const hn_series *s, const double *weight, h
 
 /* --- intervals ---------------------------------------------------------------------------------------------------- */
 
-static bool constant(const hn_view *v) {
+static bool constant(const hn_series_view *v) {
     for (size_t r = 1; r < v->n; r++)
         if (v->z[r] != v->z[0]) return false;
     return v->n > 0;
 }
 
 /* Are there two clusters to take a spread from? */
-static bool clustered(const hn_view *v) {
+static bool clustered(const hn_series_view *v) {
     for (size_t r = 1; r < v->n; r++)
         if (v->variant[r] != v->variant[0]) return true;
     return false;
 }
 
-hone_interval hn_z_quick(const hn_view *v, double alpha) {
+hone_interval hn_z_quick(const hn_series_view *v, double alpha) {
     if (constant(v)) return (hone_interval){v->z[0], v->z[0], v->z[0]};
     return hone_stat_cluster_t(v->z, v->variant, v->n, HONE_CENTER_MEDIAN, 1 - alpha);
 }
 
-hone_interval hn_z_interval(const hn_view *v, double alpha, uint64_t seed) {
+hone_interval hn_z_interval(const hn_series_view *v, double alpha, uint64_t seed) {
     if (v->n == 0) return (hone_interval){NAN, NAN, NAN};
     if (constant(v)) return hn_z_quick(v, alpha);
     hone_interval b = hone_stat_bootstrap_clustered(v->z, v->variant, v->n, HONE_CENTER_MEDIAN, 1 - alpha, 0, seed);
@@ -77,7 +77,7 @@ typedef struct clusters {
     size_t n, *first, *row;
 } clusters;
 
-static clusters find_clusters(const hn_view *v, hn_arena *a) {
+static clusters find_clusters(const hn_series_view *v, hn_arena *a) {
     clusters c = {.first = HN_NEW_N(a, size_t, v->n + 1), .row = HN_NEW_N(a, size_t, v->n)};
     if (!hn_arena_ok(a)) return (clusters){0};
     for (size_t r = 0, filled = 0; r < v->n; r++) {
@@ -92,7 +92,8 @@ static clusters find_clusters(const hn_view *v, hn_arena *a) {
 }
 
 /* Draws clusters, then rows within each, with replacement; gives the number of rows. The buffers hold n_most rows. */
-static size_t draw(const hn_view *v, bool plain, const clusters *c, double *b, double *t, size_t n_most, hn_rng *rng) {
+static size_t draw(const hn_series_view *v, bool plain, const clusters *c, double *b, double *t, size_t n_most,
+                   hn_rng *rng) {
     size_t n = 0;
     for (size_t k = 0; k < c->n; k++) {
         size_t at = (size_t)hn_rng_below(rng, c->n), first = c->first[at], size = c->first[at + 1] - first;
@@ -105,7 +106,8 @@ static size_t draw(const hn_view *v, bool plain, const clusters *c, double *b, d
     return n;
 }
 
-hone_interval hn_resampled(const hn_view *v, bool plain, hn_statistic of, double alpha, uint64_t seed, hn_arena *a) {
+hone_interval hn_resampled(const hn_series_view *v, bool plain, hn_statistic of, double alpha, uint64_t seed,
+                           hn_arena *a) {
     hn_mark mark = hn_arena_mark(a);
     clusters c = find_clusters(v, a);
     size_t most = 2 * v->n + 1; /* clusters are of about one size */

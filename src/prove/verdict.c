@@ -68,7 +68,7 @@ static bool any_held_out(const hn_evidence *e) {
 double hn_noise_of(const hn_evidence *e, size_t k) {
     hn_arena a = {0};
     double *w = weights(e, false, &a);
-    hn_view v = w ? hn_view_of(&e->goal[k], &e->goal[k].value, w, &a) : (hn_view){0};
+    hn_series_view v = w ? hn_view_of(&e->goal[k], &e->goal[k].value, w, &a) : (hn_series_view){0};
     double mad = v.n ? hone_stat_mad(v.z, v.n) : NAN;
     double noise = mad > 0 ? mad : v.n ? hone_stat_sd(v.z, v.n) : NAN;
     hn_arena_free(&a);
@@ -85,7 +85,8 @@ static size_t n_random(const hn_evidence *e) {
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
 /* A look at one objective: clear either way, or as precise as the margin needs. */
-static bool clear(const hn_evidence *e, const hn_goal *g, const hn_rules *rules, const hn_view *v, size_t n_pairs) {
+static bool clear(const hn_evidence *e, const hn_goal *g, const hn_rules *rules, const hn_series_view *v,
+                  size_t n_pairs) {
     double alpha = alpha_at(rules, n_pairs) / (double)n_random(e), margin = hn_margin_of(g, rules->min_gain);
     bool early = n_pairs < rules->pairs_least;
     hone_interval x = hn_z_quick(v, alpha);
@@ -104,7 +105,7 @@ bool hn_decided(const hn_evidence *e, const hn_rules *rules, hone_interval *gain
     for (size_t k = 0; w && k < e->n_objectives; k++) {
         const hn_goal *g = &e->goal[k];
         if (!g->noisy) continue;
-        hn_view v = hn_view_of(g, &g->value, w, &a);
+        hn_series_view v = hn_view_of(g, &g->value, w, &a);
         if (!hn_arena_ok(&a)) break;
         hone_interval x = hn_z_quick(&v, alpha_total);
         if (k == 0) *gain = (hone_interval){hn_gain_of(g, x.lo), hn_gain_of(g, x.mid), hn_gain_of(g, x.hi)};
@@ -131,7 +132,7 @@ static hone_proof_finding finding_of(hone_interval z) {
     return z.lo > 0 ? HONE_GAINS : z.hi < 0 ? HONE_LOSES : HONE_EVEN;
 }
 
-static hone_comparison compare(const hn_goal *g, const hn_view *v, hone_interval z) {
+static hone_comparison compare(const hn_goal *g, const hn_series_view *v, hone_interval z) {
     hone_comparison c = {.quantity = g->quantity, .input = ""};
     c.gain = (hone_interval){hn_gain_of(g, z.lo), hn_gain_of(g, z.mid), hn_gain_of(g, z.hi)};
     c.baseline = spread_of(v->baseline, v->n);
@@ -156,7 +157,7 @@ static hone_comparison unmeasured(const hn_goal *g) {
 static hone_comparison compare_by(const hn_evidence *e, size_t k, const double *weight, double alpha,
                                   const hn_rules *rules, hn_arena *a) {
     const hn_goal *g = &e->goal[k];
-    hn_view v = hn_view_of(g, &g->value, weight, a);
+    hn_series_view v = hn_view_of(g, &g->value, weight, a);
     if (!v.n) return unmeasured(g);
     return compare(g, &v, hn_z_interval(&v, alpha, rules->seed + k));
 }
@@ -177,7 +178,7 @@ static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double
     hone_comparison none = {.quantity = NULL};
     if (!g->noisy) return none;
     bool within = g->tail.n > 0;
-    hn_view v = hn_view_of(g, within ? &g->tail : &g->value, weight, a);
+    hn_series_view v = hn_view_of(g, within ? &g->tail : &g->value, weight, a);
     if (!v.n || (!within && v.n < tail_least)) return none;
     hone_interval z;
     if (within) {
@@ -204,7 +205,7 @@ static double size_of(double *d, size_t n) {
 static double run_spread(double *b, double *t, size_t n) { return size_of(t, n) / size_of(b, n); }
 
 /* One side without the middles of its variants, as shares of the value; NULL: a side without size. */
-static double *without_layout(const hn_goal *g, const hn_view *v, const double *value, hn_arena *a) {
+static double *without_layout(const hn_goal *g, const hn_series_view *v, const double *value, hn_arena *a) {
     double *x = HN_NEW_N(a, double, v->n), *mine = HN_NEW_N(a, double, v->n),
            size = fabs(hone_stat_median(value, v->n));
     bool *done = HN_NEW_N(a, bool, v->n);
@@ -223,10 +224,10 @@ static double *without_layout(const hn_goal *g, const hn_view *v, const double *
 }
 
 /* Differences between successive rows, in the order they were measured; no longer of any variant. */
-static hn_view differences(const hn_goal *g, const hn_view *v, hn_arena *a) {
-    hn_view d = {.baseline = without_layout(g, v, v->baseline, a), .tuned = without_layout(g, v, v->tuned, a)};
+static hn_series_view differences(const hn_goal *g, const hn_series_view *v, hn_arena *a) {
+    hn_series_view d = {.baseline = without_layout(g, v, v->baseline, a), .tuned = without_layout(g, v, v->tuned, a)};
     d.variant = HN_NEW_N(a, unsigned, v->n);
-    if (!d.baseline || !d.tuned || !d.variant) return (hn_view){0};
+    if (!d.baseline || !d.tuned || !d.variant) return (hn_series_view){0};
     for (size_t r = 0; r + 1 < v->n; r++) {
         d.baseline[r] = d.baseline[r + 1] - d.baseline[r];
         d.tuned[r] = d.tuned[r + 1] - d.tuned[r];
@@ -318,8 +319,8 @@ static void compare_all(judge *j, size_t k) {
 static bool spread_grows(judge *j, size_t k) {
     const hn_goal *g = &j->e->goal[k];
     if (!g->noisy || g->value.n < 2) return false;
-    hn_view v = hn_view_of(g, &g->value, j->tuned_on, j->a);
-    hn_view d = v.n ? differences(g, &v, j->a) : v;
+    hn_series_view v = hn_view_of(g, &g->value, j->tuned_on, j->a);
+    hn_series_view d = v.n ? differences(g, &v, j->a) : v;
     if (!d.n) return false;
     hone_interval x = hn_resampled(&d, true, run_spread, alpha_total, j->rules->seed + 200 + k, j->a);
     if (k == 0) j->p->spread = x.mid;

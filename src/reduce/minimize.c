@@ -116,7 +116,7 @@ static hone_rc reduce(minimizer *m, size_t objective, hone_err *err) {
     hone_rc rc = hn_bench_lab_open(&m->lab, &m->site, &m->parts, objective, err);
     if (rc) return rc;
     m->lab.most = MEASUREMENTS_MOST;
-    hn_lab lab = hn_bench_lab_interface(&m->lab);
+    hn_reduce_lab lab = hn_bench_lab_interface(&m->lab);
     const hone_prove_options *o = m->site.o;
     hn_reduce_rules rules = {
         .seed = o->seed, .most = MEASUREMENTS_MOST, .lose = o->keep_gain > 0 ? 1 - o->keep_gain : 0};

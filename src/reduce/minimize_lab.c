@@ -308,8 +308,8 @@ void hn_bench_lab_close(hn_bench_lab *lab) {
     hn_recipe_free(&lab->base_recipe);
 }
 
-hn_lab hn_bench_lab_interface(hn_bench_lab *lab) {
-    return (hn_lab){
+hn_reduce_lab hn_bench_lab_interface(hn_bench_lab *lab) {
+    return (hn_reduce_lab){
         .ctx = lab,
         .n = lab->parts->n,
         .n_gains = lab->site->w->n_objectives,

@@ -46,6 +46,6 @@ typedef struct hn_bench_lab {
 hone_rc hn_bench_lab_open(hn_bench_lab *lab, hn_site *site, const hn_parts *parts, size_t first_gain, hone_err *err);
 void hn_bench_lab_close(hn_bench_lab *lab);
 /* What hn_reduce_point asks. ctx: the hn_bench_lab. */
-hn_lab hn_bench_lab_interface(hn_bench_lab *lab);
+hn_reduce_lab hn_bench_lab_interface(hn_bench_lab *lab);
 
 #endif

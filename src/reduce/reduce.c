@@ -91,7 +91,7 @@ static hone_rc try_without(reducer *r, const size_t *part, size_t n, bool *gone,
 }
 
 static hone_rc try_families(reducer *r, hone_err *err) {
-    const hn_lab *lab = r->t.lab;
+    const hn_reduce_lab *lab = r->t.lab;
     hone_rc rc = HONE_OK;
     for (size_t i = 0; !rc && lab->parent && i < lab->n; i++) {
         bool has_children = false, gone;
@@ -223,7 +223,8 @@ static hone_rc shares(reducer *r, hn_reduced *out, hone_err *err) {
 /* --- all of it ------------------------------------------------------------------------------------------------------
  */
 
-static bool make_reducer(reducer *r, const hn_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out) {
+static bool make_reducer(reducer *r, const hn_reduce_lab *lab, const hn_reduce_rules *rules, hn_arena *a,
+                         hn_reduced *out) {
     *r = (reducer){.t = {.lab = lab, .arena = a, .most = rules->most ? rules->most : 800}, .rules = rules};
     r->t.tolerance = HN_NEW_N(a, double, lab->n_gains);
     r->keep = HN_NEW_N(a, bool, lab->n + 1);
@@ -256,7 +257,8 @@ static hone_rc search(reducer *r, hn_reduced *out, hone_err *err) {
     return rc;
 }
 
-hone_rc hn_reduce_point(const hn_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out, hone_err *err) {
+hone_rc hn_reduce_point(const hn_reduce_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out,
+                        hone_err *err) {
     hn_reduced x = {.complete = true};
     reducer r;
     if (!make_reducer(&r, lab, rules, a, &x)) return hn_fail(err, HONE_E_NOMEM, "out of memory");

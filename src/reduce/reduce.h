@@ -15,7 +15,7 @@
 
 #include <hone/stat.h>
 
-typedef struct hn_lab {
+typedef struct hn_reduce_lab {
     void *ctx;
     size_t n, n_gains;    /* parts; gains in a row */
     const size_t *parent; /* per part the one it needs, SIZE_MAX: none, always an earlier one; NULL: all stand alone */
@@ -28,7 +28,7 @@ typedef struct hn_lab {
     /* After each step, with the measurements so far: what is left of the time, as a share; 0: stop and keep what is
      * known. May be NULL: no end. */
     double (*time_left)(void *ctx, size_t n_measured);
-} hn_lab;
+} hn_reduce_lab;
 
 typedef struct hn_reduce_rules {
     uint64_t seed;
@@ -46,6 +46,7 @@ typedef struct hn_reduced {
 } hn_reduced;
 
 /* Arrays are in the arena. */
-hone_rc hn_reduce_point(const hn_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out, hone_err *err);
+hone_rc hn_reduce_point(const hn_reduce_lab *lab, const hn_reduce_rules *rules, hn_arena *a, hn_reduced *out,
+                        hone_err *err);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct hn_subset {
 } hn_subset;
 
 typedef struct hn_trials {
-    const hn_lab *lab;
+    const hn_reduce_lab *lab;
     hn_arena *arena;
     hn_subset **subset;
     size_t n, room;

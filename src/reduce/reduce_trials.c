@@ -17,7 +17,7 @@ bool *hn_copy_keep(hn_arena *a, const bool *keep, size_t n) {
     return copy;
 }
 
-static void drop_orphans(const hn_lab *lab, bool *keep) {
+static void drop_orphans(const hn_reduce_lab *lab, bool *keep) {
     for (size_t i = 0; lab->parent && i < lab->n; i++)
         if (lab->parent[i] != SIZE_MAX && !keep[lab->parent[i]]) keep[i] = false;
 }

@@ -34,7 +34,7 @@ static uint32_t uses_in(const hn_nest *n, hn_sv of, hn_sv in, hn_sv *user) {
 }
 
 /* sum * c or sum / c with c the same for all queries and keys: then q * c or q / c does it with fewer operations. */
-static hn_sv find_scale(hn_attend *t) {
+static hn_sv find_scale(hn_attention_sketch *t) {
     hn_sv user = 0;
     if (t->x.score == t->x.sum || uses_in(t->n, t->x.sum, t->x.score, &user) != 1) return 0;
     const hn_scalar *s = &t->n->sv[user];
@@ -61,21 +61,21 @@ static int64_t known(const hn_nest *n, hn_var v, int64_t otherwise) {
 }
 
 /* -- heads that share keys and values */
-bool hn_attend_by_query(hn_attend *t, hn_sv x) {
+bool hn_attend_by_query(hn_attention_sketch *t, hn_sv x) {
     return hn_sv_depends(t->n, x, t->x.query) || (t->heads && hn_sv_depends(t->n, x, t->heads));
 }
-void hn_attend_set_query(hn_attend *t, hn_ix i) {
+void hn_attend_set_query(hn_attention_sketch *t, hn_ix i) {
     int64_t queries = known(t->n, t->x.query, 1);
     t->w.var[t->x.query] = t->heads ? hn_at_mod(t, i, queries) : i;
     if (t->heads) t->w.var[t->heads] = hn_at_plus(t, t->group_head, hn_at_div(t, i, queries));
 }
-void hn_attend_no_query(hn_attend *t) {
+void hn_attend_no_query(hn_attention_sketch *t) {
     if (t->heads) t->w.var[t->heads] = t->group_head;
 }
 
-hn_ix hn_attend_key(hn_attend *t, hn_ix k) { return hn_at_plus(t, t->from, k); }
+hn_ix hn_attend_key(hn_attention_sketch *t, hn_ix k) { return hn_at_plus(t, t->from, k); }
 
-void hn_attend_at(hn_attend *t, hn_ix k, hn_ix lane) {
+void hn_attend_at(hn_attention_sketch *t, hn_ix k, hn_ix lane) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
     k = hn_attend_key(t, k);
@@ -100,7 +100,7 @@ static bool shared(hn_nest *n, hn_sv x, hn_var v, int64_t fold) {
 }
 
 /* Few queries (one, in decoding): heads with the same keys and values become lanes beside them. */
-static void fold_heads(hn_attend *t) {
+static void fold_heads(hn_attention_sketch *t) {
     int64_t queries = known(t->n, t->x.query, INT64_MAX);
     t->fold = 1;
     for (int i = 0; i < t->x.n_outer && queries < t->lanes; i++) {
@@ -114,11 +114,11 @@ static void fold_heads(hn_attend *t) {
     }
 }
 
-static hn_ix n_query(hn_attend *t) { return hn_at_times(t, t->n->extent[t->x.query], t->fold); }
+static hn_ix n_query(hn_attention_sketch *t) { return hn_at_times(t, t->n->extent[t->x.query], t->fold); }
 
-static bool recognise(hn_attend *t, hn_nest *n, const hn_machine *m) {
+static bool recognise(hn_attention_sketch *t, hn_nest *n, const hn_machine *m) {
     int64_t queries;
-    *t = (hn_attend){.n = n, .vectors = 2, .lanes = m->vector_b / 4};
+    *t = (hn_attention_sketch){.n = n, .vectors = 2, .lanes = m->vector_b / 4};
     if (m->vector_b < 16 || !hn_attention_match(n, &t->x)) return false;
     fold_heads(t);
     if (!hn_attend_find_staged(t, t->x.score)) return false;
@@ -131,7 +131,7 @@ static bool recognise(hn_attend *t, hn_nest *n, const hn_machine *m) {
 
 /* -- knobs */
 /* As many queries as leave every core a few items; what they keep between blocks stays within a part of the cache. */
-static hn_knob rows_knob(const hn_attend *t, const hn_machine *m) {
+static hn_knob rows_knob(const hn_attention_sketch *t, const hn_machine *m) {
     hn_knob k = {.name = "rows", .n = 5};
     int64_t heads = 1, queries = known(t->n, t->x.query, 512), want = ITEMS_PER_CORE * (m->cores > 0 ? m->cores : 8);
     for (int i = 0; i < t->x.n_outer; i++) heads *= known(t->n, t->x.outer[i], 1);
@@ -145,7 +145,7 @@ static hn_knob rows_knob(const hn_attend *t, const hn_machine *m) {
 
 /* All keys at once where their scores stay near; else blocks of which keys, or values and scores, fill the first
  * cache to two thirds. */
-static hn_knob block_knob(const hn_attend *t, const hn_machine *m) {
+static hn_knob block_knob(const hn_attention_sketch *t, const hn_machine *m) {
     hn_knob k = {.name = "block", .n = BLOCKS};
     int64_t keys = known(t->n, t->x.key, 0), room = m->l1d_b * 2 / 3 / 4;
     for (int i = 0; i < k.n; i++) {
@@ -158,13 +158,13 @@ static hn_knob block_knob(const hn_attend *t, const hn_machine *m) {
     return k;
 }
 
-static hn_knob tile_knob(const hn_attend *t, const hn_machine *m) {
+static hn_knob tile_knob(const hn_attention_sketch *t, const hn_machine *m) {
     if (m->registers < 32) return (hn_knob){.name = "tile", .n = 3, .value = {2, 4, 6}, .model = 4};
     return (hn_knob){.name = "tile", .n = 4, .value = {4, 6, 8, 12}, .model = t->vectors > 1 ? 8 : 12};
 }
 
 /* Copies pay where rows lie apart and several groups read them. */
-static hn_knob pack_knob(hn_attend *t, int64_t rows) {
+static hn_knob pack_knob(hn_attention_sketch *t, int64_t rows) {
     hn_knob k = {.name = "pack", .n = 1};
     if (!hn_attend_unit_stride(t->n, t->x.k, t->x.depth)) return k;
     bool apart = !dense(t->n, t->x.k, t->x.key, t->depth) || !dense(t->n, t->x.v, t->x.key_v, t->columns);
@@ -175,28 +175,28 @@ static hn_knob pack_knob(hn_attend *t, int64_t rows) {
 }
 
 /* A mask that hides nothing costs the look at it; one that hides saves much more. */
-static hn_knob skip_knob(const hn_attend *t) {
+static hn_knob skip_knob(const hn_attention_sketch *t) {
     hn_knob k = {.name = "skip", .n = t->n_mask ? 2 : 1, .value = {0, 1}, .model = t->n_mask > 0};
     return k;
 }
 
 /* How many queries the path of a few is for: all, if there are few; one, where it is not known how many there are: then
  * both paths are written and the run takes one. 0: it does not fit. */
-static int64_t few_queries(hn_attend *t) {
+static int64_t few_queries(hn_attention_sketch *t) {
     int64_t queries;
     if (!hn_attend_unit_stride(t->n, t->x.k, t->x.depth)) return 0;
     if (!hn_ix_is_int(t->n, n_query(t), &queries)) return 1;
     return queries <= HN_FEW_MAX && !t->n_mask ? queries : 0;
 }
 
-static hn_knob few_knob(hn_attend *t) {
+static hn_knob few_knob(hn_attention_sketch *t) {
     int64_t queries = few_queries(t);
     hn_knob k = {.name = "few", .n = queries ? 2 : 1, .value = {0, 1}, .model = queries && hn_few_pays(t, queries)};
     return k;
 }
 
 static bool attention_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
-    hn_attend t;
+    hn_attention_sketch t;
     if (!recognise(&t, n, m)) return false;
     out->n = KNOBS;
     out->knob[ROWS] = rows_knob(&t, m);
@@ -209,11 +209,11 @@ static bool attention_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
 }
 
 /* -- the whole */
-static hn_buf local(hn_attend *t, hone_dtype type, int64_t size) {
+static hn_buf local(hn_attention_sketch *t, hone_dtype type, int64_t size) {
     return hn_nest_buf(t->n, HN_LOCAL, type, hn_dim_int(t->n->dims, size));
 }
 
-static void local_buffers(hn_attend *t) {
+static void local_buffers(hn_attention_sketch *t) {
     hn_nest *n = t->n;
     for (hn_buf b = 1; b < n->n_buf; b++) /* the rows of the nest as lowered are not used any more */
         if (n->buf[b].space == HN_LOCAL) n->buf[b].size = hn_dim_int(n->dims, 0);
@@ -235,7 +235,7 @@ static void local_buffers(hn_attend *t) {
 }
 
 /* The loop over the groups of the item. */
-static void open_groups(hn_attend *t) {
+static void open_groups(hn_attention_sketch *t) {
     hn_nest *n = t->n;
     hn_ix groups = hn_at_div(t, hn_at_plus(t, t->here, hn_ix_int(n, t->group - 1)), t->group);
     t->group_at = hn_at_times(t, hn_write_loop(&t->w, groups, HN_SERIAL), t->group);
@@ -243,7 +243,7 @@ static void open_groups(hn_attend *t) {
     t->valid = hn_ix_min(n, hn_ix_int(n, t->group), hn_ix_sub(n, t->here, t->group_at));
 }
 
-static void open_item(hn_attend *t) {
+static void open_item(hn_attention_sketch *t) {
     hn_nest *n = t->n;
     hn_ix queries = n_query(t);
     for (int i = 0; i < t->x.n_outer; i++) {
@@ -259,7 +259,7 @@ static void open_item(hn_attend *t) {
 }
 
 /* One item. */
-static void attend(hn_attend *t) {
+static void attend(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_ix keys = t->n->extent[t->x.key], size = hn_ix_int(t->n, t->block);
     open_groups(t);
@@ -295,10 +295,10 @@ static void attend(hn_attend *t) {
 }
 
 /* One query, or more: each in a loop that runs once or not at all. */
-static void attend_either(hn_attend *t) {
+static void attend_either(hn_attention_sketch *t) {
     hn_nest *n = t->n;
     hn_ix zero = hn_ix_int(n, 0), one = hn_ix_int(n, 1), more = hn_ix_sub(n, n_query(t), one);
-    hn_attend few = *t;
+    hn_attention_sketch few = *t;
     few.query_tile = 1;
     few.pack = few.skip = false;
     hn_write_loop(&few.w, hn_ix_max(n, zero, hn_ix_sub(n, one, more)), HN_SERIAL);
@@ -311,7 +311,7 @@ static void attend_either(hn_attend *t) {
     hn_write_close(&t->w, 1);
 }
 
-static void build(hn_attend *t) {
+static void build(hn_attention_sketch *t) {
     local_buffers(t);
     open_item(t);
     if (t->few && !hn_ix_is_int(t->n, n_query(t), &(int64_t){0}))
@@ -322,7 +322,7 @@ static void build(hn_attend *t) {
 }
 
 static bool attention_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
-    hn_attend t;
+    hn_attention_sketch t;
     if (!recognise(&t, n, m)) return hn_loop_no(why, "no attention");
     t.rows = setting[ROWS];
     t.tile = t.query_tile = setting[TILE];

@@ -41,7 +41,7 @@ typedef struct hn_mask {
 } hn_mask;
 
 /* The nest being written. An item's queries are groups of `group` lanes; its keys come in blocks. */
-typedef struct hn_attend {
+typedef struct hn_attention_sketch {
     hn_attention x;
     hn_writer w;
     hn_nest *n;
@@ -71,58 +71,58 @@ typedef struct hn_attend {
     hn_ix key0, n_key;        /* the block's first key, how many keys are taken */
     hn_sv moderate;           /* its keys and values are (sketch_attention_skip.c) */
     hn_ix from;               /* the first of them, counted in the block */
-} hn_attend;
+} hn_attention_sketch;
 
-static inline hn_ix hn_at_times(hn_attend *t, hn_ix i, int64_t by) {
+static inline hn_ix hn_at_times(hn_attention_sketch *t, hn_ix i, int64_t by) {
     return hn_ix_scale(t->n, i, hn_dim_int(t->n->dims, by));
 }
-static inline hn_ix hn_at_plus(hn_attend *t, hn_ix a, hn_ix b) { return hn_ix_add(t->n, a, b); }
-static inline hn_ix hn_at_div(hn_attend *t, hn_ix a, int64_t by) {
+static inline hn_ix hn_at_plus(hn_attention_sketch *t, hn_ix a, hn_ix b) { return hn_ix_add(t->n, a, b); }
+static inline hn_ix hn_at_div(hn_attention_sketch *t, hn_ix a, int64_t by) {
     return hn_ix_div(t->n, a, hn_dim_int(t->n->dims, by));
 }
-static inline hn_ix hn_at_mod(hn_attend *t, hn_ix a, int64_t by) {
+static inline hn_ix hn_at_mod(hn_attention_sketch *t, hn_ix a, int64_t by) {
     return hn_ix_mod(t->n, a, hn_dim_int(t->n->dims, by));
 }
-static inline hn_sv hn_at_number(hn_attend *t, double x) {
+static inline hn_sv hn_at_number(hn_attention_sketch *t, double x) {
     return hn_write_scalar(&t->w, &(hn_scalar){.kind = HN_SV_CONST, .dtype = HONE_F32, .f = x});
 }
 
 bool hn_attend_unit_stride(hn_nest *n, hn_sv x, hn_var v); /* x is a load whose address grows by one with v */
 
 /* Queries and heads folded into them. */
-bool hn_attend_by_query(hn_attend *t, hn_sv x);  /* does x differ from query to query? */
-void hn_attend_set_query(hn_attend *t, hn_ix i); /* what is copied from here on is of query i */
-void hn_attend_no_query(hn_attend *t);           /* … is the same for all queries */
-hn_ix hn_attend_key(hn_attend *t, hn_ix k);      /* key k of those taken, counted in the block */
+bool hn_attend_by_query(hn_attention_sketch *t, hn_sv x);  /* does x differ from query to query? */
+void hn_attend_set_query(hn_attention_sketch *t, hn_ix i); /* what is copied from here on is of query i */
+void hn_attend_no_query(hn_attention_sketch *t);           /* … is the same for all queries */
+hn_ix hn_attend_key(hn_attention_sketch *t, hn_ix k);      /* key k of those taken, counted in the block */
 /* What is copied from here on is of key k of those taken and the lane: what is staged is read from there. */
-void hn_attend_at(hn_attend *t, hn_ix k, hn_ix lane);
+void hn_attend_at(hn_attention_sketch *t, hn_ix k, hn_ix lane);
 
 /* sketch_attention_stage.c */
-bool hn_attend_find_staged(hn_attend *t, hn_sv v); /* false: too many, or of a form that cannot be staged */
-void hn_attend_stage_queries(hn_attend *t);        /* of one group */
-hn_sv hn_attend_query_number(hn_attend *t, hn_ix query, hn_ix d); /* scaled */
-void hn_attend_stage_masks(hn_attend *t);                         /* of one group and block */
-void hn_attend_pack(hn_attend *t);                                /* keys and values of one block */
+bool hn_attend_find_staged(hn_attention_sketch *t, hn_sv v); /* false: too many, or of a form that cannot be staged */
+void hn_attend_stage_queries(hn_attention_sketch *t);        /* of one group */
+hn_sv hn_attend_query_number(hn_attention_sketch *t, hn_ix query, hn_ix d); /* scaled */
+void hn_attend_stage_masks(hn_attention_sketch *t);                         /* of one group and block */
+void hn_attend_pack(hn_attention_sketch *t);                                /* keys and values of one block */
 /* sketch_attention_few.c */
-bool hn_few_pays(const hn_attend *t, int64_t queries);
-void hn_few_queries(hn_attend *t);
-void hn_few_scores(hn_attend *t);
-void hn_few_softmax(hn_attend *t);
+bool hn_few_pays(const hn_attention_sketch *t, int64_t queries);
+void hn_few_queries(hn_attention_sketch *t);
+void hn_few_scores(hn_attention_sketch *t);
+void hn_few_softmax(hn_attention_sketch *t);
 /* sketch_attention_skip.c */
-void hn_attend_find_masks(hn_attend *t);
-void hn_attend_size(hn_attend *t); /* of one block: are its keys and values of moderate size? */
-void hn_attend_skip(hn_attend *t); /* of one group and block: sets from and n_key */
+void hn_attend_find_masks(hn_attention_sketch *t);
+void hn_attend_size(hn_attention_sketch *t); /* of one block: are its keys and values of moderate size? */
+void hn_attend_skip(hn_attention_sketch *t); /* of one group and block: sets from and n_key */
 /* sketch_attention_tile.c: of one group and block */
-hn_sv hn_attend_key_number(hn_attend *t, hn_ix k, hn_ix d); /* of key k of those taken */
-hn_sv hn_attend_value_number(hn_attend *t, hn_ix k, hn_ix column);
-void hn_attend_scores(hn_attend *t);
-void hn_attend_softmax(hn_attend *t);
-hn_sv hn_attend_exponential(hn_attend *t, hn_sv x); /* of x <= 0 */
+hn_sv hn_attend_key_number(hn_attention_sketch *t, hn_ix k, hn_ix d); /* of key k of those taken */
+hn_sv hn_attend_value_number(hn_attention_sketch *t, hn_ix k, hn_ix column);
+void hn_attend_scores(hn_attention_sketch *t);
+void hn_attend_softmax(hn_attention_sketch *t);
+hn_sv hn_attend_exponential(hn_attention_sketch *t, hn_sv x); /* of x <= 0 */
 /* Online: queries at `at` (`lane` of the group) with the largest score `old` so far and *top now. What the exponentials
  * are taken relative to goes to *top; returns the sum so far relative to it. */
-hn_sv hn_attend_rescale(hn_attend *t, hn_ix at, hn_ix lane, hn_sv old, hn_sv *top);
-void hn_attend_values(hn_attend *t);
-void hn_attend_begin(hn_attend *t);  /* online: no keys yet, for all groups */
-void hn_attend_finish(hn_attend *t); /* online: the results of one group */
+hn_sv hn_attend_rescale(hn_attention_sketch *t, hn_ix at, hn_ix lane, hn_sv old, hn_sv *top);
+void hn_attend_values(hn_attention_sketch *t);
+void hn_attend_begin(hn_attention_sketch *t);  /* online: no keys yet, for all groups */
+void hn_attend_finish(hn_attention_sketch *t); /* online: the results of one group */
 
 #endif

@@ -10,12 +10,12 @@
 
 enum { KEYS = 4, FOLD = 8 };
 
-bool hn_few_pays(const hn_attend *t, int64_t queries) {
+bool hn_few_pays(const hn_attention_sketch *t, int64_t queries) {
     return queries <= HN_FEW_MAX && queries * (t->depth / t->lanes + FOLD) < t->depth;
 }
 
 /* -- queries: [query][depth], scaled */
-void hn_few_queries(hn_attend *t) {
+void hn_few_queries(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_ix q = hn_write_loop(w, t->valid, HN_SERIAL), d = hn_write_times(w, t->depth, HN_SERIAL);
     hn_sv x = hn_attend_query_number(t, hn_at_plus(t, t->first, q), d);
@@ -24,10 +24,10 @@ void hn_few_queries(hn_attend *t) {
 }
 
 /* -- sums of products */
-static hn_ix place(hn_attend *t, hn_ix q, hn_ix k) { return hn_at_plus(t, hn_at_times(t, q, t->block), k); }
+static hn_ix place(hn_attention_sketch *t, hn_ix q, hn_ix k) { return hn_at_plus(t, hn_at_times(t, q, t->block), k); }
 
 /* sum += the products of `n` numbers from `done` on, `lanes` at a time. */
-static void add_products(hn_attend *t, hn_buf sum, hn_ix q, hn_ix k, int64_t done, int64_t n, int64_t lanes) {
+static void add_products(hn_attention_sketch *t, hn_buf sum, hn_ix q, hn_ix k, int64_t done, int64_t n, int64_t lanes) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0), l = hn_ix_int(t->n, done);
     hn_buf part = sum;
@@ -48,7 +48,7 @@ static void add_products(hn_attend *t, hn_buf sum, hn_ix q, hn_ix k, int64_t don
 }
 
 /* `many` times `size` keys from key k on, for all queries. */
-static void dots(hn_attend *t, hn_ix k, hn_ix many, int64_t size) {
+static void dots(hn_attention_sketch *t, hn_ix k, hn_ix many, int64_t size) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     k = hn_at_plus(t, k, hn_at_times(t, hn_write_loop(w, many, HN_SERIAL), size));
@@ -65,7 +65,7 @@ static void dots(hn_attend *t, hn_ix k, hn_ix many, int64_t size) {
     hn_write_close(w, 3);
 }
 
-void hn_few_scores(hn_attend *t) {
+void hn_few_scores(hn_attention_sketch *t) {
     hn_ix left = hn_at_mod(t, t->n_key, KEYS);
     dots(t, hn_ix_int(t->n, 0), hn_at_div(t, t->n_key, KEYS), KEYS);
     dots(t, hn_ix_sub(t->n, t->n_key, left), left, 1);
@@ -73,7 +73,7 @@ void hn_few_scores(hn_attend *t) {
 
 /* -- softmax */
 /* The score of query q and key k: scale and mask of the sum. */
-static hn_sv score(hn_attend *t, hn_ix q, hn_ix k) {
+static hn_sv score(hn_attention_sketch *t, hn_ix q, hn_ix k) {
     hn_writer *w = &t->w;
     hn_sv sum = hn_write_load(w, t->scores, place(t, q, k));
     hn_write_forget(w);
@@ -91,7 +91,7 @@ typedef struct pass {
     hn_sv top; /* 0: scale, mask, and the largest; else exponentials and their sum */
 } pass;
 
-static void step(hn_attend *t, const pass *p, hn_buf all, hn_ix q, hn_ix k) {
+static void step(hn_attention_sketch *t, const pass *p, hn_buf all, hn_ix q, hn_ix k) {
     hn_writer *w = &t->w;
     hn_sv x;
     if (p->top) {
@@ -104,7 +104,7 @@ static void step(hn_attend *t, const pass *p, hn_buf all, hn_ix q, hn_ix k) {
     hn_write_update(w, all, hn_ix_int(t->n, 0), p->op, x);
 }
 
-static void run(hn_attend *t, const pass *p, hn_buf all, hn_ix q) {
+static void run(hn_attention_sketch *t, const pass *p, hn_buf all, hn_ix q) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0), left = hn_at_mod(t, t->n_key, t->lanes);
     hn_ix l = hn_write_times(w, t->lanes, HN_VECTOR);
@@ -120,7 +120,7 @@ static void run(hn_attend *t, const pass *p, hn_buf all, hn_ix q) {
     hn_write_close(w, 1);
 }
 
-void hn_few_softmax(hn_attend *t) {
+void hn_few_softmax(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_ix q = hn_write_loop(w, t->valid, HN_SERIAL), zero = hn_ix_int(t->n, 0);
     hn_ix at = hn_at_plus(t, t->group_at, q);

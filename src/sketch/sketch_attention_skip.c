@@ -35,7 +35,7 @@ static bool contains(const hn_nest *n, hn_sv in, hn_sv x) {
 static bool hides(const hn_nest *n, hn_sv x) { return n->sv[x].kind == HN_SV_CONST && n->sv[x].f <= 2 * HIDDEN; }
 
 /* The operation on top of *v is a mask on scores: notes it, and steps to what is masked. */
-static bool peel_mask(hn_attend *t, hn_sv *v) {
+static bool peel_mask(hn_attention_sketch *t, hn_sv *v) {
     const hn_scalar s = t->n->sv[*v];
     if (s.kind != HN_SV_OP || t->n_mask == HN_MASKS_MAX) return false;
     if (s.op == HN_OP_ADD) {
@@ -55,7 +55,7 @@ static bool peel_mask(hn_attend *t, hn_sv *v) {
 
 /* Does the score without its masks stay near the size of the sum? The sum itself, with what the queries take over of
  * it, times moderate constants, or bounded by tanh. */
-static bool plain_score(const hn_attend *t, hn_sv v) {
+static bool plain_score(const hn_attention_sketch *t, hn_sv v) {
     const hn_scalar *s = &t->n->sv[v];
     if (v == t->x.sum || v == t->scale) return true;
     if (s->kind != HN_SV_OP) return false;
@@ -67,7 +67,7 @@ static bool plain_score(const hn_attend *t, hn_sv v) {
     return by->kind == HN_SV_CONST && f <= FACTOR && f >= 1.0 / FACTOR && plain_score(t, s->arg[second]);
 }
 
-void hn_attend_find_masks(hn_attend *t) {
+void hn_attend_find_masks(hn_attention_sketch *t) {
     hn_sv v = t->x.score;
     bool by_both = false;
     t->n_mask = 0;
@@ -79,7 +79,7 @@ void hn_attend_find_masks(hn_attend *t) {
 }
 
 /* -- writing */
-static hn_sv select(hn_attend *t, hn_sv where, hn_sv yes, hn_sv no) {
+static hn_sv select(hn_attention_sketch *t, hn_sv where, hn_sv yes, hn_sv no) {
     hn_scalar s = {.kind = HN_SV_OP, .dtype = HONE_F32, .op = HN_OP_SELECT, .n_arg = 3, .saturate = true};
     s.arg[0] = where;
     s.arg[1] = yes;
@@ -88,7 +88,7 @@ static hn_sv select(hn_attend *t, hn_sv where, hn_sv yes, hn_sv no) {
 }
 
 /* What masks add to the score of key k and the lane, -inf where one of them puts a number in its place. */
-static hn_sv mask_at(hn_attend *t, hn_ix k, hn_ix lane) {
+static hn_sv mask_at(hn_attention_sketch *t, hn_ix k, hn_ix lane) {
     hn_writer *w = &t->w;
     hn_sv all = 0, none = hn_at_number(t, -(double)INFINITY);
     hn_attend_at(t, k, lane);
@@ -107,14 +107,14 @@ typedef struct seen {
     hn_buf best, first, last;
 } seen;
 
-static hn_buf number_reg(hn_attend *t, double x) {
+static hn_buf number_reg(hn_attention_sketch *t, double x) {
     hn_buf r = hn_write_reg(&t->w, HONE_F32, 1);
     hn_write_store(&t->w, r, hn_ix_int(t->n, 0), hn_at_number(t, x));
     return r;
 }
 
 /* Do the masks of all vectors hide the key in this lane? NaN hides nothing. Raises best. */
-static hn_sv hidden_at(hn_attend *t, const seen *s, hn_ix k, hn_ix l) {
+static hn_sv hidden_at(hn_attention_sketch *t, const seen *s, hn_ix k, hn_ix l) {
     hn_writer *w = &t->w;
     hn_sv all = 0;
     for (int64_t v = 0; v < t->vectors; v++) {
@@ -127,7 +127,7 @@ static hn_sv hidden_at(hn_attend *t, const seen *s, hn_ix k, hn_ix l) {
     return all;
 }
 
-static void scan(hn_attend *t, const seen *s, hn_ix l) {
+static void scan(hn_attention_sketch *t, const seen *s, hn_ix l) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     hn_buf count = number_reg(t, 0);
@@ -143,14 +143,14 @@ static void scan(hn_attend *t, const seen *s, hn_ix l) {
 }
 
 /* x as an index of the block: 0 … all its keys. */
-static hn_ix index_of(hn_attend *t, hn_sv x) {
+static hn_ix index_of(hn_attention_sketch *t, hn_sv x) {
     hn_scalar s = {.kind = HN_SV_OP, .dtype = HONE_I64, .op = HN_OP_CAST, .arg = {x}, .n_arg = 1};
     s.below = hn_dim_int(t->n->dims, t->block + 1);
     return hn_ix_value(t->n, hn_write_scalar(&t->w, &s));
 }
 
 /* From the three folded registers to the keys of the group. */
-static void narrow(hn_attend *t, const seen *all) {
+static void narrow(hn_attention_sketch *t, const seen *all) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     hn_sv rows = hn_write_op(w, HN_OP_LT, HONE_BOOL, hn_at_number(t, SEEN), hn_write_load(w, all->best, zero));
@@ -164,7 +164,7 @@ static void narrow(hn_attend *t, const seen *all) {
 }
 
 /* The highest mask of vector v's lanes; -inf where a query is too large. */
-static hn_sv best_of_moderate(hn_attend *t, const seen *lane, hn_ix l, int64_t v) {
+static hn_sv best_of_moderate(hn_attention_sketch *t, const seen *lane, hn_ix l, int64_t v) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     hn_buf squares = number_reg(t, 0);
@@ -179,7 +179,8 @@ static hn_sv best_of_moderate(hn_attend *t, const seen *lane, hn_ix l, int64_t v
 }
 
 /* all += the squares of one operand's numbers in the block, `n` of them per key. */
-static void add_squares(hn_attend *t, hn_buf all, int64_t n, hn_sv (*number)(hn_attend *, hn_ix, hn_ix)) {
+static void add_squares(hn_attention_sketch *t, hn_buf all, int64_t n,
+                        hn_sv (*number)(hn_attention_sketch *, hn_ix, hn_ix)) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     int64_t done = 0, lanes = t->lanes, wide = SUMS;
@@ -205,7 +206,7 @@ static void add_squares(hn_attend *t, hn_buf all, int64_t n, hn_sv (*number)(hn_
     }
 }
 
-void hn_attend_size(hn_attend *t) {
+void hn_attend_size(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_buf all = number_reg(t, 0);
     add_squares(t, all, t->depth, hn_attend_key_number);
@@ -214,7 +215,7 @@ void hn_attend_size(hn_attend *t) {
     t->moderate = hn_write_op(w, HN_OP_LT, HONE_BOOL, sum, hn_at_number(t, SQUARES));
 }
 
-void hn_attend_skip(hn_attend *t) {
+void hn_attend_skip(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     double behind = (double)t->block;

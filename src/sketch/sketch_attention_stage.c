@@ -2,7 +2,7 @@
  * dimension, keys and values of one block next to each other. */
 #include "sketch/sketch_attention.h"
 
-bool hn_attend_find_staged(hn_attend *t, hn_sv v) {
+bool hn_attend_find_staged(hn_attention_sketch *t, hn_sv v) {
     const hn_scalar s = t->n->sv[v];
     if (v == t->x.sum || !hn_attend_by_query(t, v)) return true;
     if (s.kind == HN_SV_LOAD) {
@@ -25,7 +25,7 @@ typedef struct rectangle {
     hn_ix base, n_k;
 } rectangle;
 
-hn_sv hn_attend_query_number(hn_attend *t, hn_ix query, hn_ix d) {
+hn_sv hn_attend_query_number(hn_attention_sketch *t, hn_ix query, hn_ix d) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
     hn_attend_set_query(t, query);
@@ -38,7 +38,7 @@ hn_sv hn_attend_query_number(hn_attend *t, hn_ix query, hn_ix d) {
     return hn_write_op(w, f.op, HONE_F32, first ? q : other, first ? other : q);
 }
 
-static hn_sv mask_number(hn_attend *t, const hn_staged *s, hn_ix query, hn_ix k) {
+static hn_sv mask_number(hn_attention_sketch *t, const hn_staged *s, hn_ix query, hn_ix k) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
     hn_attend_set_query(t, query);
@@ -46,17 +46,17 @@ static hn_sv mask_number(hn_attend *t, const hn_staged *s, hn_ix query, hn_ix k)
     return hn_write_copy(w, s->load);
 }
 
-static hn_ix place(hn_attend *t, const rectangle *r, hn_ix k, hn_ix lane) {
+static hn_ix place(hn_attention_sketch *t, const rectangle *r, hn_ix k, hn_ix lane) {
     return hn_at_plus(t, r->base, hn_at_plus(t, hn_at_times(t, k, t->group), lane));
 }
-static void element(hn_attend *t, const rectangle *r, hn_ix k, hn_ix lane) {
+static void element(hn_attention_sketch *t, const rectangle *r, hn_ix k, hn_ix lane) {
     hn_ix query = hn_at_plus(t, t->first, lane);
     hn_sv x = r->s ? mask_number(t, r->s, query, k) : hn_attend_query_number(t, query, k);
     hn_write_store(&t->w, r->to, place(t, r, k, lane), x);
 }
 
 /* `many` strips of `side` values of k, from k on, for one vector of queries: squares are transposed in registers. */
-static void strips(hn_attend *t, const rectangle *r, hn_ix vector, hn_ix k, hn_ix many, int64_t side) {
+static void strips(hn_attention_sketch *t, const rectangle *r, hn_ix vector, hn_ix k, hn_ix many, int64_t side) {
     hn_writer *w = &t->w;
     k = hn_at_plus(t, k, hn_at_times(t, hn_write_loop(w, many, HN_SERIAL), side));
     k = hn_at_plus(t, k, hn_write_times(w, side, HN_UNROLL));
@@ -64,7 +64,7 @@ static void strips(hn_attend *t, const rectangle *r, hn_ix vector, hn_ix k, hn_i
     hn_write_close(w, 3);
 }
 
-static void zeros(hn_attend *t, const rectangle *r) {
+static void zeros(hn_attention_sketch *t, const rectangle *r) {
     hn_writer *w = &t->w;
     hn_ix k = hn_write_loop(w, r->n_k, HN_SERIAL), behind = hn_ix_sub(t->n, hn_ix_int(t->n, t->group), t->valid);
     hn_ix lane = hn_at_plus(t, t->valid, hn_write_loop(w, behind, HN_SERIAL));
@@ -73,7 +73,7 @@ static void zeros(hn_attend *t, const rectangle *r) {
     hn_write_close(w, 2);
 }
 
-static void stage(hn_attend *t, const rectangle *r) {
+static void stage(hn_attention_sketch *t, const rectangle *r) {
     hn_writer *w = &t->w;
     hn_ix full = hn_at_div(t, t->valid, t->lanes), left = hn_at_mod(t, r->n_k, t->lanes);
     hn_ix vector = hn_at_times(t, hn_write_loop(w, full, HN_SERIAL), t->lanes);
@@ -86,10 +86,10 @@ static void stage(hn_attend *t, const rectangle *r) {
     zeros(t, r);
 }
 
-void hn_attend_stage_queries(hn_attend *t) {
+void hn_attend_stage_queries(hn_attention_sketch *t) {
     stage(t, &(rectangle){NULL, t->queries, hn_at_times(t, t->group_at, t->depth), hn_ix_int(t->n, t->depth)});
 }
-void hn_attend_stage_masks(hn_attend *t) {
+void hn_attend_stage_masks(hn_attention_sketch *t) {
     hn_ix zero = hn_ix_int(t->n, 0), one = hn_ix_int(t->n, 1);
     for (int i = 0; i < t->n_staged; i++) {
         const hn_staged *s = &t->staged[i];
@@ -99,7 +99,7 @@ void hn_attend_stage_masks(hn_attend *t) {
 
 /* -- keys and values */
 /* Row k of an operand: n contiguous numbers, in vectors that get narrower towards the end. */
-static void pack_row(hn_attend *t, hn_sv from, hn_var along, hn_buf to, hn_ix k, int64_t n) {
+static void pack_row(hn_attention_sketch *t, hn_sv from, hn_var along, hn_buf to, hn_ix k, int64_t n) {
     hn_writer *w = &t->w;
     int64_t done = 0;
     for (int64_t lanes = t->lanes; done < n; lanes /= 2) {
@@ -117,7 +117,7 @@ static void pack_row(hn_attend *t, hn_sv from, hn_var along, hn_buf to, hn_ix k,
     }
 }
 
-void hn_attend_pack(hn_attend *t) {
+void hn_attend_pack(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_attend_no_query(t);
     for (int side = 0; side < 2; side++) {

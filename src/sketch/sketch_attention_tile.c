@@ -7,7 +7,7 @@
 enum { CHAINS = 4, TILE_LEFT = 4, FEW = 4 };
 
 /* -- scores */
-hn_sv hn_attend_key_number(hn_attend *t, hn_ix k, hn_ix d) {
+hn_sv hn_attend_key_number(hn_attention_sketch *t, hn_ix k, hn_ix d) {
     k = hn_attend_key(t, k);
     if (t->pack) return hn_write_load(&t->w, t->keys, hn_at_plus(t, hn_at_times(t, k, t->depth), d));
     hn_attend_no_query(t);
@@ -17,7 +17,7 @@ hn_sv hn_attend_key_number(hn_attend *t, hn_ix k, hn_ix d) {
 }
 
 /* Scale and mask of the sum for key k and the lane. */
-static hn_sv score(hn_attend *t, hn_sv sum, hn_ix k, hn_ix lane) {
+static hn_sv score(hn_attention_sketch *t, hn_sv sum, hn_ix k, hn_ix lane) {
     hn_writer *w = &t->w;
     hn_attend_at(t, k, lane);
     w->sv[t->x.sum] = sum;
@@ -26,7 +26,7 @@ static hn_sv score(hn_attend *t, hn_sv sum, hn_ix k, hn_ix lane) {
 }
 
 /* `many` tiles of `size` keys each, from key k on. */
-static void score_tiles(hn_attend *t, hn_ix k, hn_ix many, int64_t size) {
+static void score_tiles(hn_attention_sketch *t, hn_ix k, hn_ix many, int64_t size) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     k = hn_at_plus(t, k, hn_at_times(t, hn_write_loop(w, many, HN_SERIAL), size));
@@ -46,7 +46,7 @@ static void score_tiles(hn_attend *t, hn_ix k, hn_ix many, int64_t size) {
     hn_write_close(w, 4);
 }
 
-void hn_attend_scores(hn_attend *t) {
+void hn_attend_scores(hn_attention_sketch *t) {
     hn_ix left = hn_at_mod(t, t->n_key, t->tile);
     score_tiles(t, hn_ix_int(t->n, 0), hn_at_div(t, t->n_key, t->tile), t->tile);
     if (t->tile > TILE_LEFT) {
@@ -57,7 +57,7 @@ void hn_attend_scores(hn_attend *t) {
 }
 
 /* -- softmax */
-static hn_sv score_at(hn_attend *t, hn_ix k, hn_ix lane) {
+static hn_sv score_at(hn_attention_sketch *t, hn_ix k, hn_ix lane) {
     hn_ix at =
         t->few ? hn_at_plus(t, hn_at_times(t, lane, t->block), k) : hn_at_plus(t, hn_at_times(t, k, t->group), lane);
     return hn_write_load(&t->w, t->scores, at);
@@ -65,7 +65,7 @@ static hn_sv score_at(hn_attend *t, hn_ix k, hn_ix lane) {
 
 /* The largest score of each lane, and of `old` where it is given: four chains, so that they do not wait for each
  * other. */
-static hn_sv largest(hn_attend *t, hn_ix lane, hn_sv old) {
+static hn_sv largest(hn_attention_sketch *t, hn_ix lane, hn_sv old) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     hn_buf part = hn_write_reg(w, HONE_F32, CHAINS), all = hn_write_reg(w, HONE_F32, 1);
@@ -88,7 +88,7 @@ static hn_sv largest(hn_attend *t, hn_ix lane, hn_sv old) {
 }
 
 /* a OP b ? yes : no */
-static hn_sv choose(hn_attend *t, hn_op op, hn_sv a, hn_sv b, double yes, hn_sv no) {
+static hn_sv choose(hn_attention_sketch *t, hn_op op, hn_sv a, hn_sv b, double yes, hn_sv no) {
     hn_scalar pick = {.kind = HN_SV_OP, .dtype = HONE_F32, .op = HN_OP_SELECT, .n_arg = 3, .saturate = true};
     pick.arg[0] = hn_write_op(&t->w, op, HONE_BOOL, a, b);
     pick.arg[1] = hn_at_number(t, yes);
@@ -98,14 +98,14 @@ static hn_sv choose(hn_attend *t, hn_op op, hn_sv a, hn_sv b, double yes, hn_sv 
 
 /* exp(x) for x <= 0, but 0 where that is hardly a normal number: beside the largest exponential, 1, it does not count,
  * and arithmetic on subnormal numbers takes a hundred times as long (masked keys have them). */
-hn_sv hn_attend_exponential(hn_attend *t, hn_sv x) {
+hn_sv hn_attend_exponential(hn_attention_sketch *t, hn_sv x) {
     hn_writer *w = &t->w;
     hn_sv least = hn_at_number(t, -87);
     hn_sv e = hn_write_op(w, HN_OP_EXP, HONE_F32, hn_write_op(w, HN_OP_MAX, HONE_F32, x, least), 0);
     return choose(t, HN_OP_LT, x, least, 0, e);
 }
 
-hn_sv hn_attend_rescale(hn_attend *t, hn_ix at, hn_ix lane, hn_sv old, hn_sv *top) {
+hn_sv hn_attend_rescale(hn_attention_sketch *t, hn_ix at, hn_ix lane, hn_sv old, hn_sv *top) {
     hn_writer *w = &t->w;
     hn_write_store(w, t->tops, at, *top);
     /* -inf: nothing but masked keys so far, whose exponentials shall be 0 */
@@ -116,7 +116,7 @@ hn_sv hn_attend_rescale(hn_attend *t, hn_ix at, hn_ix lane, hn_sv old, hn_sv *to
 }
 
 /* The first value of the sum; online: the sum so far, rescaled to the new largest score *top. */
-static hn_sv sum_so_far(hn_attend *t, hn_ix lane, hn_sv *top) {
+static hn_sv sum_so_far(hn_attention_sketch *t, hn_ix lane, hn_sv *top) {
     hn_writer *w = &t->w;
     hn_ix at = hn_at_plus(t, t->group_at, lane);
     if (!t->online) {
@@ -128,7 +128,7 @@ static hn_sv sum_so_far(hn_attend *t, hn_ix lane, hn_sv *top) {
     return hn_attend_rescale(t, at, lane, old, top);
 }
 
-void hn_attend_softmax(hn_attend *t) {
+void hn_attend_softmax(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_ix lane = hn_at_times(t, hn_write_times(w, t->vectors, HN_UNROLL), t->lanes), zero = hn_ix_int(t->n, 0);
     lane = hn_at_plus(t, lane, hn_write_times(w, t->lanes, HN_VECTOR));
@@ -146,7 +146,7 @@ void hn_attend_softmax(hn_attend *t) {
 }
 
 /* -- the product with the values */
-hn_sv hn_attend_value_number(hn_attend *t, hn_ix k, hn_ix column) {
+hn_sv hn_attend_value_number(hn_attention_sketch *t, hn_ix k, hn_ix column) {
     k = hn_attend_key(t, k);
     if (t->pack) return hn_write_load(&t->w, t->values, hn_at_plus(t, hn_at_times(t, k, t->columns), column));
     hn_attend_no_query(t);
@@ -156,7 +156,7 @@ hn_sv hn_attend_value_number(hn_attend *t, hn_ix k, hn_ix column) {
 }
 
 /* The result of lane q: the sum over all keys divided by the exponentials' sum, and what comes behind. */
-static void result(hn_attend *t, hn_ix q, hn_ix column, hn_sv mixed) {
+static void result(hn_attention_sketch *t, hn_ix q, hn_ix column, hn_sv mixed) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
     w->var[t->x.column] = column;
@@ -168,7 +168,7 @@ static void result(hn_attend *t, hn_ix q, hn_ix column, hn_sv mixed) {
     hn_write_store(w, t->x.result, hn_ix_subst(t->n, t->x.out_at, &s), out);
 }
 
-static hn_ix mixed_at(hn_attend *t, hn_ix q, hn_ix column) {
+static hn_ix mixed_at(hn_attention_sketch *t, hn_ix q, hn_ix column) {
     return hn_at_plus(t, hn_at_times(t, hn_at_plus(t, t->group_at, q), t->columns), column);
 }
 
@@ -179,14 +179,14 @@ typedef struct panel {
 } panel;
 
 /* Lanes of the panel, opened: two loops. */
-static hn_ix open_columns(hn_attend *t, const panel *p) {
+static hn_ix open_columns(hn_attention_sketch *t, const panel *p) {
     hn_ix c = hn_at_times(t, hn_write_times(&t->w, p->wide, HN_UNROLL), p->lanes);
     c = hn_at_plus(t, p->column, c);
     return hn_at_plus(t, c, hn_write_times(&t->w, p->lanes, p->lanes > 1 ? HN_VECTOR : HN_SERIAL));
 }
 
 /* Queries from q on of the group, `many` times `size` of them. */
-static void value_tiles(hn_attend *t, hn_ix q, hn_ix many, int64_t size, const panel *p) {
+static void value_tiles(hn_attention_sketch *t, hn_ix q, hn_ix many, int64_t size, const panel *p) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     q = hn_at_plus(t, q, hn_at_times(t, hn_write_loop(w, many, HN_SERIAL), size));
@@ -212,20 +212,20 @@ static void value_tiles(hn_attend *t, hn_ix q, hn_ix many, int64_t size, const p
     hn_write_close(w, 4);
 }
 
-static void value_rows(hn_attend *t, const panel *p) {
+static void value_rows(hn_attention_sketch *t, const panel *p) {
     hn_ix left = hn_at_mod(t, t->valid, t->query_tile);
     value_tiles(t, hn_ix_int(t->n, 0), hn_at_div(t, t->valid, t->query_tile), t->query_tile, p);
     value_tiles(t, hn_ix_sub(t->n, t->valid, left), left, 1, p);
 }
 
-static void result_rows(hn_attend *t, const panel *p) {
+static void result_rows(hn_attention_sketch *t, const panel *p) {
     hn_ix q = hn_write_loop(&t->w, t->valid, HN_SERIAL), column = open_columns(t, p);
     result(t, q, column, hn_write_load(&t->w, t->mixed, mixed_at(t, q, column)));
     hn_write_close(&t->w, 3);
 }
 
 /* Panels of two vectors of columns (four where there are few queries), then fewer, then narrower ones. */
-static void panels(hn_attend *t, void (*rows)(hn_attend *, const panel *)) {
+static void panels(hn_attention_sketch *t, void (*rows)(hn_attention_sketch *, const panel *)) {
     panel p = {.wide = t->query_tile <= FEW ? 4 : 2, .lanes = t->lanes};
     for (int64_t done = 0; done < t->columns;) {
         int64_t size = p.wide * p.lanes, many = (t->columns - done) / size;
@@ -243,18 +243,18 @@ static void panels(hn_attend *t, void (*rows)(hn_attend *, const panel *)) {
     }
 }
 
-void hn_attend_values(hn_attend *t) { panels(t, value_rows); }
-void hn_attend_finish(hn_attend *t) { panels(t, result_rows); }
+void hn_attend_values(hn_attention_sketch *t) { panels(t, value_rows); }
+void hn_attend_finish(hn_attention_sketch *t) { panels(t, result_rows); }
 
 /* to[i] = x for i < n. */
-static void fill(hn_attend *t, hn_buf to, hn_ix n, double x) {
+static void fill(hn_attention_sketch *t, hn_buf to, hn_ix n, double x) {
     hn_ix i = hn_at_times(t, hn_write_loop(&t->w, hn_at_div(t, n, t->lanes), HN_SERIAL), t->lanes);
     hn_sv value = hn_at_number(t, x);
     hn_write_store(&t->w, to, hn_at_plus(t, i, hn_write_times(&t->w, t->lanes, HN_VECTOR)), value);
     hn_write_close(&t->w, 2);
 }
 
-void hn_attend_begin(hn_attend *t) {
+void hn_attend_begin(hn_attention_sketch *t) {
     hn_ix groups = hn_at_div(t, hn_at_plus(t, t->here, hn_ix_int(t->n, t->group - 1)), t->group);
     hn_ix rows = hn_at_times(t, groups, t->group);
     fill(t, t->tops, rows, -(double)INFINITY);

@@ -47,7 +47,7 @@ struct hn_prober {
 
 static double limit_s(const hn_prober *p) { return fmax(SLOW * p->base_s, LEAST_S); }
 
-static hone_rc start(hn_prober *p, slot *s, const hn_trial *trial, segment part, hone_err *err) {
+static hone_rc start(hn_prober *p, slot *s, const hn_probe_trial *trial, segment part, hone_err *err) {
     hn_arena a = {0};
     hn_flags f = {.a = &a};
     hn_flags_add(&f, p->t->exec);
@@ -105,7 +105,7 @@ typedef struct stack {
     size_t n;
 } stack;
 
-static void settle(hn_prober *p, stack *todo, hn_trial *trial, segment part, bool ok) {
+static void settle(hn_prober *p, stack *todo, hn_probe_trial *trial, segment part, bool ok) {
     if (ok) {
         for (size_t i = part.from; i < part.from + part.n; i++) trial[i].ok = true;
         progress(p, part.n);
@@ -128,7 +128,7 @@ static void stop_all(hn_prober *p) {
 
 /* Starts what fits into free slots, waits for one, settles it. Segments only ever split, so the stack never holds more
  * than one entry a trial. */
-static hone_rc step(hn_prober *p, stack *todo, hn_trial *trial, bool *busy, hone_err *err) {
+static hone_rc step(hn_prober *p, stack *todo, hn_probe_trial *trial, bool *busy, hone_err *err) {
     hn_proc *running[MAX_SLOTS];
     *busy = false;
     for (size_t i = 0; i < p->n_slots; i++) {
@@ -150,7 +150,7 @@ static hone_rc step(hn_prober *p, stack *todo, hn_trial *trial, bool *busy, hone
     return HONE_OK;
 }
 
-hone_rc hn_probe_trials(hn_prober *p, hn_trial *trial, size_t n, hone_err *err) {
+hone_rc hn_probe_trials(hn_prober *p, hn_probe_trial *trial, size_t n, hone_err *err) {
     stack todo = {malloc((n + 1) * sizeof(segment)), 0};
     if (!todo.item) return hn_fail(err, HONE_E_NOMEM, "out of memory probing '%s'", p->t->print.command);
     for (size_t from = 0; from < n; from += BATCH)

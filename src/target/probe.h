@@ -8,10 +8,10 @@
 #include "proc/proc.h"
 #include "target/target_int.h"
 
-typedef struct hn_trial {
+typedef struct hn_probe_trial {
     const char *name, *value; /* a gene */
     bool ok;                  /* set when accepted */
-} hn_trial;
+} hn_probe_trial;
 
 typedef struct hn_prober hn_prober;
 
@@ -19,7 +19,7 @@ typedef struct hn_prober hn_prober;
 hone_rc hn_prober_open(hone_target *t, const hone_target_options *options, hn_prober **out, hone_err *err);
 void hn_prober_close(hn_prober *p);
 /* Tries n genes, each of another control, in groups. */
-hone_rc hn_probe_trials(hn_prober *p, hn_trial *trial, size_t n, hone_err *err);
+hone_rc hn_probe_trials(hn_prober *p, hn_probe_trial *trial, size_t n, hone_err *err);
 /* Compiles, links and runs the probe program with these flags. */
 bool hn_probe_link(hn_prober *p, const char *flags, bool profile); /* profile: with those that collect one */
 /* The time for probing is used up: what was not tried counts as not accepted. */

@@ -13,13 +13,13 @@ static bool choice(const hn_control *c) { return c->form == HN_CHOICE && !specia
 static bool ranged(const hn_control *c) { return c->form == HN_RANGE && c->cls != HN_IRRELEVANT; }
 
 /* The k-th value of every choice in one go, so that no command line names a control twice; refused values go. */
-static hone_rc probe_choices(hn_prober *p, hn_controls *list, hn_trial *trial, size_t *back, hone_err *err) {
+static hone_rc probe_choices(hn_prober *p, hn_controls *list, hn_probe_trial *trial, size_t *back, hone_err *err) {
     for (size_t k = 0; k < MAX_VALUES; k++) {
         size_t n = 0;
         for (size_t i = 0; i < list->n; i++)
             if (choice(&list->item[i]) && k < list->item[i].n_values) {
                 back[n] = i;
-                trial[n++] = (hn_trial){.name = list->item[i].name, .value = list->item[i].value[k]};
+                trial[n++] = (hn_probe_trial){.name = list->item[i].name, .value = list->item[i].value[k]};
             }
         if (!n) return HONE_OK;
         hone_rc rc = hn_probe_trials(p, trial, n, err);
@@ -62,14 +62,14 @@ static void pull(hn_control *c, point at) {
     if (!(c->lo <= c->hi)) c->cls = HN_IRRELEVANT;
 }
 
-static hone_rc probe_point(hn_prober *p, hn_arena *a, hn_controls *list, hn_trial *trial, size_t *back, bool *pending,
-                           point at, size_t *n_refused, hone_err *err) {
+static hone_rc probe_point(hn_prober *p, hn_arena *a, hn_controls *list, hn_probe_trial *trial, size_t *back,
+                           bool *pending, point at, size_t *n_refused, hone_err *err) {
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++)
         if (pending[i] && ranged(&list->item[i])) {
             back[n] = i;
             trial[n++] =
-                (hn_trial){.name = list->item[i].name, .value = hn_format(a, "%.0f", place(&list->item[i], at))};
+                (hn_probe_trial){.name = list->item[i].name, .value = hn_format(a, "%.0f", place(&list->item[i], at))};
         }
     *n_refused = 0;
     if (!hn_arena_ok(a)) return hn_fail(err, HONE_E_NOMEM, "out of memory probing");
@@ -81,8 +81,8 @@ static hone_rc probe_point(hn_prober *p, hn_arena *a, hn_controls *list, hn_tria
     return rc;
 }
 
-static hone_rc probe_ranges(hn_prober *p, hn_arena *a, hn_controls *list, hn_trial *trial, size_t *back, bool *pending,
-                            hone_err *err) {
+static hone_rc probe_ranges(hn_prober *p, hn_arena *a, hn_controls *list, hn_probe_trial *trial, size_t *back,
+                            bool *pending, hone_err *err) {
     for (point at = AT_HI; at <= AT_MID; at++) {
         size_t refused = 1;
         for (size_t i = 0; i < list->n; i++) pending[i] = ranged(&list->item[i]);
@@ -120,7 +120,7 @@ hone_rc hn_target_probe(hone_target *t, hn_arena *a, hn_controls *list, const ho
     hn_prober *p;
     hone_rc rc = hn_prober_open(t, options, &p, err);
     if (rc) return rc;
-    hn_trial *trial = HN_NEW_N(a, hn_trial, list->n);
+    hn_probe_trial *trial = HN_NEW_N(a, hn_probe_trial, list->n);
     size_t *back = HN_NEW_N(a, size_t, list->n);
     bool *pending = HN_NEW_N(a, bool, list->n);
     if (!trial || !back || !pending) rc = hn_fail(err, HONE_E_NOMEM, "out of memory probing '%s'", t->print.command);

@@ -505,7 +505,7 @@ hone_rc hn_run_once(const hn_run_config *cfg, const hn_recipe *r, const hn_build
 }
 
 hone_rc hn_run_fixed(const hn_run_config *cfg, const hn_recipe *r, const hn_build *b, size_t input, uint64_t n_calls,
-                     hn_cost *out, hone_err *err) {
+                     hn_run_cost *out, hone_err *err) {
     start s = {cfg, r, b, input};
     mode m = {.n_calls = n_calls};
     hn_proc_result p;
@@ -513,7 +513,7 @@ hone_rc hn_run_fixed(const hn_run_config *cfg, const hn_recipe *r, const hn_buil
     hone_rc rc = execute(&s, &m, &p, what, sizeof what, err);
     if (rc) return rc;
     bool fine = p.end == HN_PROC_EXITED && p.code == 0;
-    *out = fine ? (hn_cost){p.user_s + p.sys_s, p.wall_s} : (hn_cost){NAN, NAN};
+    *out = fine ? (hn_run_cost){p.user_s + p.sys_s, p.wall_s} : (hn_run_cost){NAN, NAN};
     hn_proc_result_free(&p);
     return HONE_OK;
 }

@@ -62,11 +62,11 @@ hone_rc hn_run_once(const hn_run_config *cfg, const hn_recipe *r, const hn_build
                     hn_purpose purpose, bool check, uint64_t noise, hn_samples *samples, hn_run *out, hone_err *err);
 
 /* What the supervisor saw of a run; NAN when it failed. */
-typedef struct hn_cost {
+typedef struct hn_run_cost {
     double cpu_s, wall_s;
-} hn_cost;
+} hn_run_cost;
 /* As a second opinion on a result too good to be true: the program with a fixed number of calls (harness), or as is. */
 hone_rc hn_run_fixed(const hn_run_config *cfg, const hn_recipe *r, const hn_build *b, size_t input, uint64_t n_calls,
-                     hn_cost *out, hone_err *err);
+                     hn_run_cost *out, hone_err *err);
 
 #endif

@@ -324,11 +324,11 @@ static size_t below_floor(const hn_bench_ctx *ctx, const hn_measured *m) {
 
 /* What n calls cost beyond one call. */
 static hone_rc cost_of_calls(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, size_t input, uint64_t n,
-                             hn_cost *out, hone_err *err) {
-    hn_cost one = {0, 0}, many;
+                             hn_run_cost *out, hone_err *err) {
+    hn_run_cost one = {0, 0}, many;
     hone_rc rc = n > 1 ? hn_run_fixed(&ctx->run, r, b, input, 1, &one, err) : HONE_OK;
     if (!rc) rc = hn_run_fixed(&ctx->run, r, b, input, n, &many, err);
-    if (!rc) *out = (hn_cost){many.cpu_s - one.cpu_s, many.wall_s - one.wall_s};
+    if (!rc) *out = (hn_run_cost){many.cpu_s - one.cpu_s, many.wall_s - one.wall_s};
     return rc;
 }
 
@@ -338,7 +338,7 @@ static hone_rc seen_ratio(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build 
                           hone_err *err) {
     bool harness = ctx->run.w->time_source == HN_FROM_HARNESS;
     uint64_t n = harness ? 16 : 0;
-    hn_cost base = {0, 0}, cand;
+    hn_run_cost base = {0, 0}, cand;
     hone_rc rc;
     do {
         rc = cost_of_calls(ctx, &ctx->base.recipe, &ctx->base.build, input, n, &base, err);

@@ -58,14 +58,14 @@ typedef struct hn_input {
     unsigned line;
 } hn_input;
 
-typedef enum hn_parity {
+typedef enum hn_parity_check {
     HN_PARITY_NONE,
     HN_PARITY_EXACT,
     HN_PARITY_ABS,
     HN_PARITY_REL,
     HN_PARITY_ULP,
     HN_PARITY_COMMAND
-} hn_parity;
+} hn_parity_check;
 
 typedef struct hn_limits {
     double build_s, run_s, cpu_s;
@@ -112,7 +112,7 @@ struct hone_workload {
     size_t n_objectives;
     hn_limit_rule *limit_rule;
     size_t n_limit_rules;
-    hn_parity parity;
+    hn_parity_check parity;
     double parity_tol;
     const char *parity_command; /* shell text with {expected} {actual}; exit 0 = equal */
     const char *parity_output;  /* file the run writes, relative to its folder; NULL: harness outputs, else stdout */

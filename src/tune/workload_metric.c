@@ -355,17 +355,17 @@ static hone_rc read_bound(const hn_reader *r, const hn_ynode *x, const hn_quanti
 }
 
 /* max_rel_error <= 1e-5: the parity rule in the guise of a limit. */
-static bool parity_limit(const char *name, hn_parity *rule) {
+static bool parity_limit(const char *name, hn_parity_check *rule) {
     static const char *const word[] = {"max_abs_error", "max_rel_error", "max_ulp_error"};
     for (size_t i = 0; i < 3; i++)
         if (!strcmp(name, word[i])) {
-            *rule = (hn_parity)(HN_PARITY_ABS + i);
+            *rule = (hn_parity_check)(HN_PARITY_ABS + i);
             return true;
         }
     return false;
 }
 
-static hone_rc set_parity_limit(const hn_reader *r, const hn_ynode *x, hn_parity rule, bool at_least) {
+static hone_rc set_parity_limit(const hn_reader *r, const hn_ynode *x, hn_parity_check rule, bool at_least) {
     const hn_ynode *parity = hn_yaml_get(r->root, "parity");
     bool has_rule =
         parity && (parity->kind != HN_Y_MAP || hn_yaml_get(parity, "rule") || hn_yaml_get(parity, "command"));
@@ -393,7 +393,7 @@ static hone_rc read_limit(const hn_reader *r, const hn_ynode *node, bool strict)
     bound.quoted = false;
     char *name = cut(&w->arena, text, n);
     if (!bound.text || !name) return hn_reader_nomem(r);
-    hn_parity rule;
+    hn_parity_check rule;
     if (parity_limit(name, &rule)) return set_parity_limit(r, &bound, rule, at_least);
     hn_limit_rule *l = &w->limit_rule[w->n_limit_rules];
     rc = read_quantity(r, node, text, n, strict, &l->quantity);
@@ -432,7 +432,8 @@ hone_rc hn_read_outcome_limits(const hn_reader *r) {
 
 /* --- parity ------------------------------------------------------------------------------------------------------- */
 
-static const char *const parity_word[] = {"none", "exact", "abs", "rel", "ulp", "command"}; /* order of hn_parity */
+static const char *const parity_word[] = {"none", "exact", "abs",
+                                          "rel",  "ulp",   "command"}; /* order of hn_parity_check */
 
 static bool check_command_name(void *ctx, const char *name, size_t n) {
     static const char *const known[] = {"expected", "actual", "src", "dir"};
@@ -479,7 +480,7 @@ static hone_rc read_parity_map(const hn_reader *r, const hn_ynode *node) {
     if (!rc && output) rc = check_output(r, output);
     if (!rc && tol) rc = hn_yaml_double(r->doc, tol, &w->parity_tol, r->err);
     if (rc) return rc;
-    w->parity = (hn_parity)which;
+    w->parity = (hn_parity_check)which;
     bool takes_tol = which == HN_PARITY_ABS || which == HN_PARITY_REL || which == HN_PARITY_ULP;
     if (takes_tol && !tol)
         return hn_yaml_fail(r->doc, rule, r->err, "parity rule '%s' needs a 'tolerance'", parity_word[which]);
@@ -505,7 +506,7 @@ hone_rc hn_read_parity(const hn_reader *r) {
     if (!rc && which > HN_PARITY_EXACT)
         rc = hn_yaml_fail(r->doc, node, r->err, "parity rule '%s' needs more: write {rule: %s, %s}", parity_word[which],
                           parity_word[which], which == HN_PARITY_COMMAND ? "command: …" : "tolerance: …");
-    if (!rc) r->w->parity = (hn_parity)which;
+    if (!rc) r->w->parity = (hn_parity_check)which;
     return rc;
 }
 

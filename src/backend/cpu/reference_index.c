@@ -125,7 +125,7 @@ static bool collects(const hn_ref *e) { return !sets(e) && hn_is_float(hn_ref_ty
 static void combine(hn_ref *e, hn_val updates, const char *at, const char *from) {
     hn_val out = e->n->out[0];
     const char *name = mode_of(e);
-    hn_domain d = hn_ref_domain(hn_ref_type(e, out)->dtype);
+    hn_ref_kind d = hn_ref_domain(hn_ref_type(e, out)->dtype);
     if (sets(e)) {
         hn_ref_add(e, "%s = %s;\n", hn_ref_raw(e, out, at), hn_ref_raw(e, updates, from));
         return;

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-typedef enum hn_domain { HN_DOM_F, HN_DOM_I, HN_DOM_U } hn_domain;
+typedef enum hn_ref_kind { HN_DOM_F, HN_DOM_I, HN_DOM_U } hn_ref_kind;
 typedef struct hn_ref {
     hn_graph *g;
     const hn_blk *body;
@@ -69,7 +69,7 @@ void hn_ref_decline(hn_ref *e, const char *fmt, ...) HONE_PRINTF(2, 3);
 const hn_type *hn_ref_type(const hn_ref *e, hn_val v);
 const char *hn_ref_dtype(const hn_ref *e, hn_val v); /* "f32" */
 size_t hn_ref_size_b(const hn_ref *e, hn_val v);
-hn_domain hn_ref_domain(hone_dtype t);
+hn_ref_kind hn_ref_domain(hone_dtype t);
 /* A dimension expression as C, in brackets where it needs them. */
 const char *hn_ref_dim(hn_ref *e, hn_dim d);
 hn_dim hn_ref_product(hn_ref *e, const hn_type *t, size_t from, size_t to);
@@ -82,8 +82,8 @@ const char *hn_ref_raw(hn_ref *e, hn_val v, const char *idx);
 const char *hn_ref_load(hn_ref *e, hn_val v, const char *idx);
 const char *hn_ref_load_f(hn_ref *e, hn_val v, const char *idx);
 /* v[idx] = expr; expr is of domain d; rounds once, clips floats that become integers. */
-void hn_ref_store(hn_ref *e, hn_val v, const char *idx, hn_domain d, const char *expr);
-const char *hn_ref_c_type(hn_domain d);
+void hn_ref_store(hn_ref *e, hn_val v, const char *idx, hn_ref_kind d, const char *expr);
+const char *hn_ref_c_type(hn_ref_kind d);
 const char *hn_ref_int(hn_ref *e, int64_t x); /* a literal of type int64_t */
 
 /* A condition that must hold for the loop that is opened next. */

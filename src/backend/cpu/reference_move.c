@@ -16,7 +16,7 @@ static void copy_elements(hn_ref *e, hn_val in, const char *const *index) {
 
 void hn_ref_iota(hn_ref *e) {
     hn_val out = e->n->out[0];
-    hn_domain d = hn_ref_domain(hn_ref_type(e, out)->dtype);
+    hn_ref_kind d = hn_ref_domain(hn_ref_type(e, out)->dtype);
     size_t axis = (size_t)hn_attr_i(e->n, HN_A_AXIS, 0);
     bool scalar = hn_ref_type(e, out)->rank == 0;
     hn_ref_loop(e, out, true);

@@ -13,14 +13,14 @@ static void array(hn_ref *e, const char *type, const char *name, hn_dim n, int64
 }
 
 static const char *key_of(hn_ref *e, hn_val v, const char *idx) {
-    hn_domain d = hn_ref_domain(hn_ref_type(e, v)->dtype);
+    hn_ref_kind d = hn_ref_domain(hn_ref_type(e, v)->dtype);
     return hn_format(e->a, "hnr_key_%c(%s)", "fiu"[d], hn_ref_load(e, v, idx));
 }
 
 /* The k first of a line are kept in a heap. What is no better than its last, as numbers, does not get there: later ones
  * of equals are behind. NaN is equal to none, and compares as a key. */
 static void keep_first(hn_ref *e, hn_val in, const char *n, const char *k, const char *inner) {
-    hn_domain d = hn_ref_domain(hn_ref_type(e, in)->dtype);
+    hn_ref_kind d = hn_ref_domain(hn_ref_type(e, in)->dtype);
     static const char *const type[] = {[HN_DOM_F] = "double", [HN_DOM_I] = "int64_t", [HN_DOM_U] = "uint64_t"};
     bool largest = hn_attr_i(e->n, HN_A_LARGEST, 1) != 0;
     hn_ref_add(e, "%s worst = 0;\nfor (int64_t j = 0; j < %s && %s > 0; j++) {\n", type[d], n, k);

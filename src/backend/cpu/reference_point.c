@@ -18,7 +18,7 @@ static const char *fill(hn_ref *e, const char *form) {
 }
 
 /* The domain in which the node computes, and its expression. */
-static const char *pick(hn_ref *e, hn_domain *d) {
+static const char *pick(hn_ref *e, hn_ref_kind *d) {
     const hn_node *n = e->n;
     const hn_spelling *x = &hn_spellings[n->op];
     *d = hn_ref_domain(hn_ref_type(e, n->in[0])->dtype);
@@ -35,9 +35,9 @@ static const char *pick(hn_ref *e, hn_domain *d) {
 }
 
 /* Operand k in domain d, read once into a variable. */
-static void operand(hn_ref *e, size_t k, hn_domain d) {
+static void operand(hn_ref *e, size_t k, hn_ref_kind d) {
     hn_val v = e->n->in[k];
-    hn_domain own = hn_ref_domain(hn_ref_type(e, v)->dtype);
+    hn_ref_kind own = hn_ref_domain(hn_ref_type(e, v)->dtype);
     const char *x = d == HN_DOM_F ? hn_ref_load_f(e, v, "i") : hn_ref_load(e, v, "i");
     hn_ref_add(e, "const %s a%zu = %s%s%s%s;\n", hn_ref_c_type(d), k, own == d ? "" : "(",
                own == d ? "" : hn_ref_c_type(d), own == d ? "" : ")", x);
@@ -51,7 +51,7 @@ static void same_counts(hn_ref *e) {
 
 static void pointwise(hn_ref *e, size_t n_in) {
     hn_val out = e->n->out[0];
-    hn_domain d;
+    hn_ref_kind d;
     const char *text = pick(e, &d);
     same_counts(e);
     hn_ref_loop(e, out, false);
@@ -92,7 +92,7 @@ static const char *to_small(hn_ref *e, hone_dtype to, const char *x) {
 void hn_ref_cast(hn_ref *e) {
     hn_val in = e->n->in[0], out = e->n->out[0];
     hone_dtype to = hn_ref_type(e, out)->dtype;
-    hn_domain from = hn_ref_domain(hn_ref_type(e, in)->dtype), into = hn_ref_domain(to);
+    hn_ref_kind from = hn_ref_domain(hn_ref_type(e, in)->dtype), into = hn_ref_domain(to);
     const char *x = hn_ref_load(e, in, "i");
     same_counts(e);
     hn_ref_loop(e, out, false);

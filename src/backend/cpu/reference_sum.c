@@ -37,7 +37,7 @@ static const char *first_value(hn_ref *e, hn_op op, hone_dtype t) {
 }
 
 /* acc = acc op x */
-static void step(hn_ref *e, hn_op op, hn_domain d, const char *x) {
+static void step(hn_ref *e, hn_op op, hn_ref_kind d, const char *x) {
     char letter = "fiu"[d];
     switch (op) {
     case HN_OP_RMIN: hn_ref_add(e, "acc = hnr_min_%c(acc, %s);\n", letter, x); break;
@@ -58,7 +58,7 @@ void hn_ref_reduce(hn_ref *e) {
     const hn_type *t = hn_ref_type(e, in);
     const hn_attr *axes = hn_attr_get(e->n, HN_A_AXES);
     bool keep = hn_attr_i(e->n, HN_A_KEEP, 0) != 0;
-    hn_domain d = hn_ref_domain(t->dtype);
+    hn_ref_kind d = hn_ref_domain(t->dtype);
     const char *index[HN_RANK_MAX];
     size_t kept = 0, n_loops = 0;
     for (size_t i = 0; i < t->rank; i++) {
@@ -84,7 +84,7 @@ void hn_ref_arg(hn_ref *e) {
     const hn_type *t = hn_ref_type(e, in);
     size_t axis = (size_t)hn_attr_i(e->n, HN_A_AXIS, 0);
     bool keep = hn_attr_i(e->n, HN_A_KEEP, 0) != 0;
-    hn_domain d = hn_ref_domain(t->dtype);
+    hn_ref_kind d = hn_ref_domain(t->dtype);
     const char *index[HN_RANK_MAX], *type = hn_ref_c_type(d);
     for (size_t i = 0; i < t->rank; i++) index[i] = i == axis ? "k" : fmt_axis(e, "x", keep || i < axis ? i : i - 1);
     hn_ref_loop(e, out, true);
@@ -102,7 +102,7 @@ void hn_ref_prefix(hn_ref *e) {
     hn_val in = e->n->in[0], out = e->n->out[0];
     const hn_type *t = hn_ref_type(e, in);
     size_t axis = (size_t)hn_attr_i(e->n, HN_A_AXIS, 0);
-    hn_domain d = hn_ref_domain(t->dtype);
+    hn_ref_kind d = hn_ref_domain(t->dtype);
     const char *n = hn_ref_dim(e, t->dim[axis]), *inner = hn_ref_dim(e, hn_ref_product(e, t, axis + 1, t->rank));
     bool exclusive = hn_attr_i(e->n, HN_A_EXCLUSIVE, 0) != 0, reverse = hn_attr_i(e->n, HN_A_REVERSE, 0) != 0;
     hn_ref_lines(e, in, axis);
@@ -256,7 +256,7 @@ void hn_ref_window(hn_ref *e) {
     const hn_type *t = hn_ref_type(e, in);
     const hn_attr *kernel = hn_attr_get(e->n, HN_A_KERNEL);
     bool arg = e->n->op == HN_OP_WARGMAX;
-    hn_domain d = hn_ref_domain(t->dtype);
+    hn_ref_kind d = hn_ref_domain(t->dtype);
     const char *index[HN_RANK_MAX], *size[HN_RANK_MAX];
     const size_t kept[] = {0, hn_channel_dim(channels_last(e), t->rank)}, from = hn_spatial_dim(channels_last(e));
     for (size_t i = 0; i < 2; i++) {

@@ -39,7 +39,7 @@ const hn_type *hn_ref_type(const hn_ref *e, hn_val v) { return hn_type_of(e->g, 
 const char *hn_ref_dtype(const hn_ref *e, hn_val v) { return hn_dtype_of(hn_ref_type(e, v)->dtype)->text; }
 size_t hn_ref_size_b(const hn_ref *e, hn_val v) { return hn_dtype_of(hn_ref_type(e, v)->dtype)->size_b; }
 
-hn_domain hn_ref_domain(hone_dtype t) {
+hn_ref_kind hn_ref_domain(hone_dtype t) {
     switch (hn_dtype_of(t)->cls) {
     case HN_CLASS_FLOAT: return HN_DOM_F;
     case HN_CLASS_INT: return HN_DOM_I;
@@ -47,7 +47,7 @@ hn_domain hn_ref_domain(hone_dtype t) {
     }
 }
 
-const char *hn_ref_c_type(hn_domain d) {
+const char *hn_ref_c_type(hn_ref_kind d) {
     static const char *const name[] = {"double", "int64_t", "uint64_t"};
     return name[d];
 }
@@ -123,9 +123,9 @@ static const char *clipped(hn_ref *e, hone_dtype t, const char *x) {
     return hn_format(e->a, "hnr_f_to_i(%s, INT64_MIN >> %d, INT64_MAX >> %d)", x, 64 - d->bits, 64 - d->bits);
 }
 
-void hn_ref_store(hn_ref *e, hn_val v, const char *idx, hn_domain from, const char *expr) {
+void hn_ref_store(hn_ref *e, hn_val v, const char *idx, hn_ref_kind from, const char *expr) {
     hone_dtype t = hn_ref_type(e, v)->dtype;
-    hn_domain to = hn_ref_domain(t);
+    hn_ref_kind to = hn_ref_domain(t);
     const char *x = expr;
     if (from == HN_DOM_F && to != HN_DOM_F)
         x = clipped(e, t, expr);

@@ -62,8 +62,8 @@ static inline hone_rc planted_identify(void *ctx, const bool *keep, size_t k, ui
     return HONE_OK;
 }
 
-static inline hn_lab planted_lab(planted *p) {
-    hn_lab lab = {.ctx = p, .n = p->n, .n_gains = 1, .parent = p->parent, .measure = planted_measure};
+static inline hn_reduce_lab planted_lab(planted *p) {
+    hn_reduce_lab lab = {.ctx = p, .n = p->n, .n_gains = 1, .parent = p->parent, .measure = planted_measure};
     if (p->identifies) lab.identify = planted_identify;
     lab.steady = p->noise == 0 && p->spike == 0;
     return lab;

@@ -12,7 +12,7 @@ typedef struct tally {
 } tally;
 
 static void run_one(planted *p, uint64_t seed, tally *t) {
-    hn_lab lab = planted_lab(p);
+    hn_reduce_lab lab = planted_lab(p);
     hn_reduce_rules rules = {.seed = seed};
     hn_arena a = {0};
     hn_reduced r;
@@ -59,7 +59,7 @@ static void test_share_kept(void) {
         planted p = planted_make(30, 0.001, 9);
         p.effect[7] = 0.3;
         for (size_t i = 10; i < 22; i++) p.effect[i] = 0.002;
-        hn_lab lab = planted_lab(&p);
+        hn_reduce_lab lab = planted_lab(&p);
         hn_reduce_rules rules = {.seed = 4, .lose = k ? 0.1 : 0};
         hn_arena a = {0};
         hn_reduced r;
@@ -105,7 +105,7 @@ static void test_builds(void) {
     many.identifies = few.identifies = true;
     many.effect[3] = many.effect[77] = few.effect[3] = few.effect[77] = 0.05;
     for (size_t i = 0; i < 160; i++) few.dead[i] = i % 20 != 3 && i != 77;
-    hn_lab lab = planted_lab(&many);
+    hn_reduce_lab lab = planted_lab(&many);
     hn_trials t = {.lab = &lab, .arena = &a};
     bool keep[160], all = true;
     memset(keep, 1, sizeof keep);
@@ -135,7 +135,7 @@ static hone_rc identify_either(void *ctx, const bool *keep, size_t k, uint64_t *
 }
 static void test_either(void) {
     hn_arena a = {0};
-    hn_lab lab = {.n = 4, .n_gains = 1, .identify = identify_either};
+    hn_reduce_lab lab = {.n = 4, .n_gains = 1, .identify = identify_either};
     hn_trials t = {.lab = &lab, .arena = &a};
     bool keep[4] = {true, true, true, true};
     ok(!hn_drop_same(&t, keep, NULL) && keep[0] + keep[1] == 1 && !keep[2] && !keep[3], "reduce/one_of_two_stays");
@@ -158,7 +158,7 @@ static void test_interrupted(void) {
         hn_arena a = {0};
         patience x = {.p = planted_make(20, 0.005, 3), .most = most};
         x.p.effect[4] = x.p.effect[11] = 0.05;
-        hn_lab lab = {.ctx = &x, .n = 20, .n_gains = 1, .measure = measure_until};
+        hn_reduce_lab lab = {.ctx = &x, .n = 20, .n_gains = 1, .measure = measure_until};
         hn_reduce_rules rules = {.seed = 2};
         hn_reduced r;
         hone_rc rc = hn_reduce_point(&lab, &rules, &a, &r, NULL);
@@ -173,7 +173,7 @@ static void test_interrupted(void) {
 }
 
 static hn_reduced reduced(planted *p, size_t most, hn_arena *a) {
-    hn_lab lab = planted_lab(p);
+    hn_reduce_lab lab = planted_lab(p);
     hn_reduce_rules rules = {.seed = 5, .most = most};
     hn_reduced r = {0};
     hn_reduce_point(&lab, &rules, a, &r, NULL);
@@ -253,7 +253,7 @@ static void test_two_gains(void) {
     size_t n_right = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         planted p = planted_make(16, 0, seed);
-        hn_lab lab = {.ctx = &p, .n = 16, .n_gains = 2, .measure = measure_two};
+        hn_reduce_lab lab = {.ctx = &p, .n = 16, .n_gains = 2, .measure = measure_two};
         hn_reduce_rules rules = {.seed = seed};
         hn_reduced r;
         bool right = !hn_reduce_point(&lab, &rules, &a, &r, NULL);
@@ -271,7 +271,7 @@ static hone_rc fails(void *ctx, const bool *keep, size_t count, double *gain, bo
 }
 static void test_failures(void) {
     hn_arena a = {0};
-    hn_lab lab = {.n = 3, .n_gains = 1, .measure = fails};
+    hn_reduce_lab lab = {.n = 3, .n_gains = 1, .measure = fails};
     hn_reduce_rules rules = {0};
     hn_reduced r;
     hone_err err;

@@ -11,7 +11,7 @@ static hone_rc reduce(void *ctx) {
     p.effect[5] = 0.03;
     p.identifies = true;
     p.dead[1] = p.dead[7] = true;
-    hn_lab lab = planted_lab(&p);
+    hn_reduce_lab lab = planted_lab(&p);
     hn_reduce_rules rules = {.seed = 1};
     hn_reduced r = {.n_measured = 77};
     hn_arena a = {0};
