@@ -1,0 +1,322 @@
+/* sampler.c — filters and a draw over candidates sorted by logit. */
+#include "text/sampler.h"
+#include "base/err.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct choice {
+    double logit, p;
+    int32_t token;
+} choice;
+
+struct hn_sampler {
+    hn_sampling o;
+    size_t n;
+    hn_bias *bias;
+    choice *list;  /* room for all tokens */
+    int32_t *past; /* tokens so far */
+    size_t n_past, room;
+    uint32_t *seen; /* by token: how often within the window */
+    double mu;      /* mirostat's target of surprise */
+    uint64_t draws;
+};
+
+hn_sampling hn_sampling_defaults(void) {
+    return (hn_sampling){.temperature = 0.8,
+                         .top_k = 40,
+                         .top_p = 0.95,
+                         .min_p = 0.05,
+                         .typical_p = 1,
+                         .repeat = 1,
+                         .penalty_window = 64,
+                         .mirostat_tau = 5,
+                         .mirostat_eta = 0.1};
+}
+
+/* --- an exponential that is the same everywhere
+ * ------------------------------------------------------------------------- */
+
+/* e^x for x <= 0: x = k ln 2 + r, a polynomial of degree 13 in r (error below 2^-52), scaled by 2^k. Additions and
+ * multiplications alone, so that no C library can differ. */
+static double exp_of(double x) {
+    static const double ln2_high = 0x1.62e42fefa3800p-1, ln2_low = 0x1.ef35793c76730p-45;
+    if (!(x > -700)) return 0;
+    double k = floor(x * 0x1.71547652b82fep0 + 0.5), r = (x - k * ln2_high) - k * ln2_low, sum = 1, term = 1;
+    for (int i = 1; i <= 13; i++) {
+        term = term * r / i;
+        sum += term;
+    }
+    return ldexp(sum, (int)k);
+}
+
+/* ln x of a normal x > 0: the series of artanh on the mantissa within [1/sqrt 2, sqrt 2). */
+static double log_of(double x) {
+    int e;
+    double m = frexp(x, &e), s, square, sum = 0, power;
+    if (m < 0x1.6a09e667f3bcdp-1) {
+        m *= 2;
+        e--;
+    }
+    s = (m - 1) / (m + 1);
+    square = s * s;
+    power = s;
+    for (int i = 1; i < 40; i += 2, power *= square) sum += power / i;
+    return 2 * sum + e * 0x1.62e42fefa39efp-1;
+}
+
+/* The sum of exp(logit - top), in the order of the tokens. */
+static double partition(const float *logits, size_t n, double *top) {
+    double sum = 0;
+    *top = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        if ((double)logits[i] > *top) *top = (double)logits[i];
+    for (size_t i = 0; i < n; i++) sum += exp_of((double)logits[i] - *top);
+    return sum;
+}
+
+double hn_logprob(const float *logits, size_t n, int32_t token) {
+    double top, sum = partition(logits, n, &top);
+    return ((double)logits[token] - top) - log_of(sum);
+}
+
+void hn_most_likely(const float *logits, size_t n, size_t n_top, int32_t *token, double *logprob) {
+    double top, sum = partition(logits, n, &top), rest = log_of(sum);
+    size_t have = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = have;
+        while (k && (double)logits[i] > (double)logits[token[k - 1]]) k--;
+        if (k >= n_top) continue;
+        have += have < n_top;
+        memmove(token + k + 1, token + k, (have - k - 1) * sizeof *token);
+        token[k] = (int32_t)i;
+    }
+    for (size_t k = 0; k < have; k++) logprob[k] = ((double)logits[token[k]] - top) - rest;
+}
+
+/* --- state
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static hone_rc check(const hn_sampling *o, size_t n, hone_err *err) {
+    const struct {
+        const char *name;
+        double value, low, high;
+    } range[] = {{"temperature", o->temperature, 0, 1000},
+                 {"top-p", o->top_p, 0, 1},
+                 {"min-p", o->min_p, 0, 1},
+                 {"typical-p", o->typical_p, 0, 1},
+                 {"repeat penalty", o->repeat, 0.01, 100},
+                 {"frequency penalty", o->frequency, -100, 100},
+                 {"presence penalty", o->presence, -100, 100},
+                 {"mirostat's tau", o->mirostat_tau, 0, 100},
+                 {"mirostat's eta", o->mirostat_eta, 0, 10}};
+    for (size_t i = 0; i < sizeof range / sizeof *range; i++)
+        if (!(range[i].value >= range[i].low && range[i].value <= range[i].high))
+            return hn_fail(err, HONE_E_USAGE, "%s is %g; %g to %g is meant", range[i].name, range[i].value,
+                           range[i].low, range[i].high);
+    if (o->top_k < 0) return hn_fail(err, HONE_E_USAGE, "top-k is %d; 0 (all) or more is meant", (int)o->top_k);
+    if (o->mirostat != 0 && o->mirostat != 2)
+        return hn_fail(err, HONE_E_USAGE, "mirostat is %d; 0 or 2 is meant", (int)o->mirostat);
+    for (size_t i = 0; i < o->n_bias; i++)
+        if (o->bias[i].token < 0 || (size_t)o->bias[i].token >= n || isnan(o->bias[i].add))
+            return hn_fail(err, HONE_E_USAGE, "the bias of token %d: there are %zu tokens, and a bias is a number",
+                           (int)o->bias[i].token, n);
+    return HONE_OK;
+}
+
+hone_rc hn_sampler_new(const hn_sampling *options, size_t vocabulary, hn_sampler **out, hone_err *err) {
+    hone_rc rc = check(options, vocabulary, err);
+    if (rc) return rc;
+    hn_sampler *s = calloc(1, sizeof *s);
+    if (s) {
+        s->o = *options;
+        s->n = vocabulary;
+        s->mu = 2 * options->mirostat_tau;
+        s->list = malloc((vocabulary + 1) * sizeof *s->list);
+        s->seen = calloc(vocabulary + 1, sizeof *s->seen);
+        s->bias = malloc((options->n_bias + 1) * sizeof *s->bias);
+    }
+    if (!s || !s->list || !s->seen || !s->bias) {
+        hn_sampler_free(s);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory making a sampler");
+    }
+    if (options->n_bias) memcpy(s->bias, options->bias, options->n_bias * sizeof *s->bias);
+    s->o.bias = s->bias;
+    *out = s;
+    return HONE_OK;
+}
+
+void hn_sampler_free(hn_sampler *s) {
+    if (!s) return;
+    free(s->list);
+    free(s->seen);
+    free(s->bias);
+    free(s->past);
+    free(s);
+}
+
+hone_rc hn_sampler_accept(hn_sampler *s, int32_t token, hone_err *err) {
+    size_t window = s->o.penalty_window < 0 ? SIZE_MAX : (size_t)s->o.penalty_window;
+    if (token < 0 || (size_t)token >= s->n)
+        return hn_fail(err, HONE_E_USAGE, "token %d: there are %zu", (int)token, s->n);
+    if (s->n_past == s->room) {
+        size_t room = s->room ? 2 * s->room : 256;
+        int32_t *past = realloc(s->past, room * sizeof *past);
+        if (!past) return hn_fail(err, HONE_E_NOMEM, "out of memory sampling");
+        s->past = past;
+        s->room = room;
+    }
+    s->past[s->n_past++] = token;
+    s->seen[token]++;
+    if (s->n_past > window) s->seen[s->past[s->n_past - 1 - window]]--;
+    return HONE_OK;
+}
+
+/* --- filters: each keeps a first part of the list, which is sorted
+ * ------------------------------------------------------- */
+
+static int by_logit(const void *a, const void *b) {
+    const choice *x = a, *y = b;
+    if (x->logit != y->logit) return x->logit > y->logit ? -1 : 1;
+    return x->token - y->token;
+}
+
+static void normalise(choice *list, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += list[i].p = exp_of(list[i].logit - list[0].logit);
+    for (size_t i = 0; i < n; i++) list[i].p /= sum;
+}
+
+static size_t keep_top_p(const choice *list, size_t n, double most) {
+    double sum = 0;
+    size_t k = 0;
+    while (k < n && (!k || sum < most)) sum += list[k++].p;
+    return k;
+}
+
+static size_t keep_min_p(const choice *list, size_t n, double least) {
+    size_t k = 1;
+    while (k < n && list[k].p >= least * list[0].p) k++;
+    return k;
+}
+
+static int by_distance(const void *a, const void *b) {
+    const choice *x = a, *y = b;
+    if (x->logit != y->logit) return x->logit < y->logit ? -1 : 1;
+    return x->token - y->token;
+}
+
+/* Those whose surprise is nearest to the expected one, up to the probability `most`; sorted by logit again. */
+static size_t keep_typical(choice *list, size_t n, double most) {
+    double entropy = 0, sum = 0;
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (list[i].p > 0) entropy -= list[i].p * log_of(list[i].p);
+    for (size_t i = 0; i < n; i++) list[i].logit = list[i].p > 0 ? fabs(-log_of(list[i].p) - entropy) : INFINITY;
+    qsort(list, n, sizeof *list, by_distance);
+    while (k < n && (!k || sum < most)) sum += list[k++].p;
+    for (size_t i = 0; i < k; i++) list[i].logit = list[i].p > 0 ? log_of(list[i].p) : -INFINITY;
+    qsort(list, k, sizeof *list, by_logit);
+    return k;
+}
+
+/* --- a draw
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static size_t draw(hn_sampler *s, const choice *list, size_t n) {
+    hn_rng r = hn_rng_make(s->o.seed, s->draws++); /* by the seed and the number of the draw */
+    double u = hn_rng_unit(&r), sum = 0;
+    for (size_t i = 0; i < n; i++)
+        if (u < (sum += list[i].p)) return i;
+    return n - 1;
+}
+
+/* Mirostat 2: what surprises more than mu is left out; mu follows what was drawn. Surprise in bits. */
+static size_t draw_mirostat(hn_sampler *s, choice *list, size_t n) {
+    size_t k = 1;
+    normalise(list, n);
+    while (k < n && list[k].p > 0 && -log_of(list[k].p) / 0x1.62e42fefa39efp-1 <= s->mu) k++;
+    normalise(list, k);
+    size_t i = draw(s, list, k);
+    s->mu -= s->o.mirostat_eta * (-log_of(list[i].p) / 0x1.62e42fefa39efp-1 - s->o.mirostat_tau);
+    return i;
+}
+
+static void add_penalties(hn_sampler *s, const float *logits) {
+    for (size_t i = 0; i < s->n; i++) {
+        double x = (double)logits[i];
+        if (s->seen[i]) {
+            x = x > 0 ? x / s->o.repeat : x * s->o.repeat;
+            x -= s->seen[i] * s->o.frequency + s->o.presence;
+        }
+        s->list[i] = (choice){x, 0, (int32_t)i};
+    }
+    for (size_t i = 0; i < s->o.n_bias; i++) s->list[s->bias[i].token].logit += (double)s->bias[i].add;
+}
+
+/* Moves the n_best first by logit to the front: a heap of them, the last of them on top, takes in the others. */
+static void select_best(choice *list, size_t n, size_t n_best) {
+    for (size_t start = n_best / 2 + 1, next = n_best; start || next < n;) {
+        size_t i = 0;
+        choice c;
+        if (start) {
+            i = --start; /* the heap is being made */
+            c = list[i];
+        } else if (c = list[next], by_logit(&c, &list[0]) < 0)
+            list[next++] = list[0];
+        else {
+            next++;
+            continue;
+        }
+        for (size_t child; (child = 2 * i + 1) < n_best; i = child) {
+            if (child + 1 < n_best && by_logit(&list[child + 1], &list[child]) > 0) child++;
+            if (by_logit(&list[child], &c) <= 0) break;
+            list[i] = list[child];
+        }
+        list[i] = c;
+    }
+}
+
+/* Tokens that may come, the first n_best of them sorted by logit; those that are not numbers, or not allowed, are left
+ * out. */
+static size_t candidates(hn_sampler *s, const uint64_t *allowed, size_t n_best) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        bool may = !allowed || (allowed[i / 64] >> i % 64 & 1);
+        if (may && s->list[i].logit > -INFINITY) s->list[n++] = s->list[i];
+    }
+    if (n_best < n) select_best(s->list, n, n_best);
+    if (n_best < n) n = n_best;
+    qsort(s->list, n, sizeof *s->list, by_logit);
+    return n;
+}
+
+static size_t filtered(const hn_sampler *s, choice *list, size_t n) {
+    const hn_sampling *o = &s->o;
+    normalise(list, n);
+    if (o->typical_p < 1) n = keep_typical(list, n, o->typical_p);
+    normalise(list, n);
+    if (o->top_p < 1) n = keep_top_p(list, n, o->top_p);
+    if (o->min_p > 0) n = keep_min_p(list, n, o->min_p);
+    return n;
+}
+
+hone_rc hn_sampler_pick(hn_sampler *s, const float *logits, const uint64_t *allowed, int32_t *token, double *logprob,
+                        hone_err *err) {
+    add_penalties(s, logits);
+    bool greedy = !(s->o.temperature > 0), few = s->o.top_k && !s->o.mirostat;
+    size_t n = candidates(s, allowed, greedy ? 1 : few ? (size_t)s->o.top_k : SIZE_MAX), i = 0;
+    if (!n) return hn_fail(err, HONE_E_EMPTY, "no token can follow: the logits are no numbers, or nothing is allowed");
+    if (!greedy) {
+        bool mirostat = s->o.mirostat == 2;
+        if (!mirostat) n = filtered(s, s->list, n);
+        for (size_t k = 0; k < n; k++) s->list[k].logit /= s->o.temperature;
+        normalise(s->list, n);
+        i = mirostat ? draw_mirostat(s, s->list, n) : draw(s, s->list, n);
+    }
+    *token = s->list[i].token;
+    if (logprob) *logprob = hn_logprob(logits, s->n, *token);
+    return HONE_OK;
+}

@@ -1,0 +1,185 @@
+/* Sampling: filters keep what their definitions say, draws have the right frequencies, the same seed the same tokens.
+ */
+#include "tap.h"
+#include "text/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 8 };
+/* Probabilities .4 .2 .15 .1 .08 .04 .02 .01, by token 3 0 5 1 7 2 6 4 */
+static const double probability[N] = {.2, .1, .04, .4, .01, .15, .02, .08};
+static float logits[N];
+
+static void set_logits(void) {
+    for (int i = 0; i < N; i++) logits[i] = (float)(log(probability[i]) + 3);
+}
+
+static hn_sampling plain(void) {
+    hn_sampling o = hn_sampling_defaults();
+    o.temperature = 1;
+    o.top_k = 0;
+    o.top_p = 1;
+    o.min_p = 0;
+    return o;
+}
+
+/* Frequencies of 20,000 draws with other seeds. */
+static void frequencies(hn_sampling o, double *f, const int32_t *past, size_t n_past) {
+    enum { DRAWS = 20000 };
+    hone_err err;
+    memset(f, 0, N * sizeof *f);
+    for (uint64_t seed = 0; seed < DRAWS; seed++) {
+        hn_sampler *s = NULL;
+        int32_t token = 0;
+        o.seed = seed;
+        if (hn_sampler_new(&o, N, &s, &err)) abort();
+        for (size_t i = 0; i < n_past; i++) hn_sampler_accept(s, past[i], NULL);
+        if (hn_sampler_pick(s, logits, NULL, &token, NULL, &err)) abort();
+        f[token] += 1.0 / DRAWS;
+        hn_sampler_free(s);
+    }
+}
+
+/* The largest distance to what is expected: expected weights, not normalised. */
+static double distance(hn_sampling o, const double *expected, const int32_t *past, size_t n_past) {
+    double f[N], sum = 0, worst = 0;
+    frequencies(o, f, past, n_past);
+    for (int i = 0; i < N; i++) sum += expected[i];
+    for (int i = 0; i < N; i++) worst = fmax(worst, fabs(f[i] - expected[i] / sum));
+    return worst;
+}
+
+static void test_filters(void) {
+    static const double top3[N] = {.2, 0, 0, .4, 0, .15, 0, 0}, min[N] = {.2, .1, 0, .4, 0, .15, 0, .08};
+    hn_sampling o = plain();
+    ok(distance(o, probability, NULL, 0) < 0.015, "sampler/plain_draws_follow_the_probabilities");
+    o.top_k = 3;
+    ok(distance(o, top3, NULL, 0) < 0.015, "sampler/top_k_keeps_the_first_three");
+    o = plain();
+    o.top_p = 0.7; /* .4 + .2 are less, with .15 they are not */
+    ok(distance(o, top3, NULL, 0) < 0.015, "sampler/top_p_keeps_the_fewest_that_reach_it");
+    o = plain();
+    o.min_p = 0.19; /* .08 and more */
+    ok(distance(o, min, NULL, 0) < 0.015, "sampler/min_p_is_relative_to_the_largest");
+    double hot[N];
+    for (int i = 0; i < N; i++) hot[i] = sqrt(probability[i]);
+    o = plain();
+    o.temperature = 2;
+    ok(distance(o, hot, NULL, 0) < 0.015, "sampler/temperature_divides_logits");
+    double entropy = 0, typical[N] = {0};
+    for (int i = 0; i < N; i++) entropy -= probability[i] * log(probability[i]);
+    o = plain();
+    o.typical_p = 0.15; /* -ln .2 = 1.61 is nearest to the entropy of 1.66 */
+    typical[0] = 1;
+    ok(entropy > 1.6 && entropy < 1.75 && distance(o, typical, NULL, 0) < 1e-9,
+       "sampler/typical_keeps_what_surprises_as_expected");
+}
+
+static void test_penalties(void) {
+    static const int32_t past[] = {3, 3, 0};
+    double expected[N];
+    hn_sampling o = plain();
+    memcpy(expected, probability, sizeof expected);
+    o.frequency = 0.5;
+    o.presence = 0.25;
+    expected[3] *= exp(-1.25);
+    expected[0] *= exp(-0.75);
+    ok(distance(o, expected, past, 3) < 0.015, "sampler/penalties_count");
+    memcpy(expected, probability, sizeof expected);
+    o.penalty_window = 1;
+    expected[0] *= exp(-0.75);
+    ok(distance(o, expected, past, 3) < 0.015, "sampler/penalties_have_a_window");
+    o = plain();
+    o.repeat = 2; /* all logits here: positive ones are divided, others multiplied */
+    for (int i = 0; i < N; i++) expected[i] = exp((double)logits[i]);
+    for (int k = 0; k < 2; k++) expected[past[2 * k]] = exp((double)logits[past[2 * k]] / 2);
+    ok(distance(o, expected, past, 3) < 0.015, "sampler/the_repetition_penalty_divides");
+    hn_bias bias[] = {{3, -INFINITY}, {4, 3}};
+    o = plain();
+    o.bias = bias;
+    o.n_bias = 2;
+    memcpy(expected, probability, sizeof expected);
+    expected[3] = 0;
+    expected[4] *= exp(3);
+    ok(distance(o, expected, NULL, 0) < 0.015, "sampler/a_bias_is_added");
+}
+
+static void test_choice(void) {
+    hn_sampler *s = NULL;
+    hone_err err = {0};
+    int32_t token = -1, best[3];
+    double p = 0, top[3];
+    uint64_t allowed = ~(1u << 3), none = 0;
+    hn_sampling o = plain();
+    o.temperature = 0;
+    ok(!hn_sampler_new(&o, N, &s, &err), "sampler/new");
+    ok(!hn_sampler_pick(s, logits, NULL, &token, &p, &err) && token == 3 && fabs(p - log(.4)) < 1e-6, "sampler/greedy");
+    ok(!hn_sampler_pick(s, logits, &allowed, &token, &p, &err) && token == 0,
+       "sampler/what_is_not_allowed_does_not_come");
+    ok(hn_sampler_pick(s, logits, &none, &token, &p, &err) == HONE_E_EMPTY && err.text[0], "sampler/nothing_allowed");
+    hn_sampler_free(s);
+    hn_most_likely(logits, N, 3, best, top);
+    ok(best[0] == 3 && best[1] == 0 && best[2] == 5 && fabs(top[2] - log(.15)) < 1e-6, "sampler/most_likely");
+    o.top_p = 1.5;
+    s = NULL;
+    ok(hn_sampler_new(&o, N, &s, &err) == HONE_E_USAGE && !s && strstr(err.text, "top-p"),
+       "sampler/an_option_out_of_range");
+}
+
+/* Mirostat's surprise comes to its target: the mean over many draws, in bits. */
+static void test_mirostat(void) {
+    enum { WIDE = 4096, DRAWS = 3000 };
+    static float flat[WIDE];
+    hn_sampler *s = NULL;
+    hone_err err = {0};
+    hn_sampling o = plain();
+    double mean = 0;
+    o.mirostat = 2;
+    o.mirostat_tau = 4;
+    o.seed = 7;
+    for (int i = 0; i < WIDE; i++) flat[i] = (float)(-1.1 * log(i + 1.0));
+    if (hn_sampler_new(&o, WIDE, &s, &err)) abort();
+    for (int i = 0; i < DRAWS; i++) {
+        int32_t token = 0;
+        double p = 0;
+        if (hn_sampler_pick(s, flat, NULL, &token, &p, &err)) abort();
+        if (i >= DRAWS / 2) mean -= p / log(2) / (DRAWS - DRAWS / 2);
+    }
+    hn_sampler_free(s);
+    ok(fabs(mean - 4) < 1, "sampler/mirostat_comes_to_its_target: %.2f bits", mean);
+}
+
+static void test_many(void) {
+    enum { WIDE = 5000 };
+    static float wide[WIDE];
+    hn_sampling o = plain();
+    hone_err err = {0};
+    int same = 0, inside = 0;
+    for (int i = 0; i < WIDE; i++) wide[i] = (float)((i * 7919) % WIDE) / 1000;
+    o.top_k = 40;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        int32_t token[2] = {0};
+        for (int k = 0; k < 2; k++) {
+            hn_sampler *s = NULL;
+            o.seed = seed;
+            if (hn_sampler_new(&o, WIDE, &s, &err) || hn_sampler_pick(s, wide, NULL, &token[k], NULL, &err)) abort();
+            hn_sampler_free(s);
+        }
+        same += token[0] == token[1];
+        inside += (token[0] * 7919) % WIDE >= WIDE - 40;
+    }
+    ok(same == 200, "sampler/the_same_seed_gives_the_same_token");
+    ok(inside == 200, "sampler/top_k_of_many: %d of 200", inside);
+}
+
+int main(void) {
+    set_logits();
+    test_filters();
+    test_penalties();
+    test_choice();
+    test_mirostat();
+    test_many();
+    return done_testing();
+}
