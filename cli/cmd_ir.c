@@ -1,6 +1,8 @@
 /* cmd_ir.c — `hone ir`: a model as the text of the graph IR, as imported or after a pass. */
 #include "model_io.h"
 
+#include <hone/program.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +104,46 @@ static hone_rc put_graph(cli *c, const hone_graph *g, hone_err *err) {
     return rc;
 }
 
+/* --- the program ------------------------------------------------------------------------------------------------ */
+
+static void put_program_json(cli *c, const char *text, const hone_program_counts *n) {
+    cli_json j = cli_json_begin(c, false);
+    cli_json_object(&j);
+    cli_json_kcount(&j, "values", n->n_values);
+    cli_json_kcount(&j, "steps", n->n_steps);
+    cli_json_kcount(&j, "launches", n->n_launches);
+    cli_json_kcount(&j, "copies", n->n_copies);
+    cli_json_kcount(&j, "arena_b", n->arena_b);
+    cli_json_ktext(&j, "program", text);
+    cli_json_end(&j);
+}
+
+static hone_rc make_program(const char *path, const cli_compiling *x, char **text, hone_program_counts *n,
+                            hone_err *err) {
+    hone_graph *g = NULL;
+    if (!cli_is_model(path)) return hone_program_read(path, text, n, err);
+    hone_rc rc = cli_graph_open(path, x, &g, err);
+    if (!rc) rc = hone_program_print(g, path, &x->options, text, n, err);
+    hone_graph_free(g);
+    return rc;
+}
+
+static hone_rc put_program(cli *c, const cli_compiling *x, hone_err *err) {
+    const char *output = cli_text(c, "output", NULL);
+    char *text = NULL;
+    hone_program_counts n;
+    hone_rc rc = make_program(c->arg[0], x, &text, &n, err);
+    if (rc) return rc;
+    if (output)
+        rc = write_text(output, text, err);
+    else if (c->json)
+        put_program_json(c, text, &n);
+    else
+        fputs(text, stdout);
+    hone_free(text);
+    return rc;
+}
+
 static hone_rc run_ir(cli *c, hone_err *err) {
     cli_compiling x;
     hone_graph *g = NULL;
@@ -111,6 +153,11 @@ static hone_rc run_ir(cli *c, hone_err *err) {
     const char *after = cli_text(c, "after", NULL);
     const hone_pass_how how = {.relaxed = cli_given(c, "relaxed"), .bytes = cli_given(c, "bytes")};
     cli_compiling_set(c, &x);
+    if (cli_given(c, "program")) {
+        hone_rc made = put_program(c, &x, err);
+        cli_compiling_free(&x);
+        return made;
+    }
     hone_rc rc = cli_graph_open(c->arg[0], &x, &g, err);
     if (!rc && (after || cli_given(c, "all"))) rc = hone_graph_run_passes(g, after, how, p.stat, PASSES_MAX, &p.n, err);
     if (!rc) rc = put_graph(c, g, err);
@@ -127,8 +174,10 @@ static const cli_option options[] = {
     {"bytes", 0, CLI_FLAG, NULL, 0, 0, "for machines that multiply bytes (x86-64-v4-vnni)"},
     {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},
     {"stats", 0, CLI_FLAG, NULL, 0, 0, "what each pass did, instead of the graph (which -o still writes)"},
+    {"program", 0, CLI_FLAG, NULL, 0, 0, "the steps of a run instead of the graph, verified; of a file PROGRAM, too"},
+    {"target", 't', CLI_TEXT, "T", 0, 0, "with --program: whose kernels; else native"},
     {"weights", 0, CLI_TEXT, "FILE", 0, 0, "constants of more than 256 elements go to this file"},
-    {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the graph there"},
+    {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the graph, or the program, there"},
     {"list", 0, CLI_FLAG, NULL, 0, 0, "list the passes, in the order they run"},
     {0},
 };
@@ -136,16 +185,20 @@ static const cli_option options[] = {
 const cli_command cli_cmd_ir = {
     "ir",
     "Models",
-    "[MODEL]",
-    "print a model as text, as imported or after a pass",
+    "[MODEL|PROGRAM]",
+    "print a model as text, as imported, after a pass or as a program",
     "Prints the graph in the form that docs/ir.md describes. What is printed is read back by this and by every other "
     "command that takes a model, so a pass can be looked at, changed by hand and gone on from.\n\n"
-    "With `--weights` the file of constants must lie beside the text, which names it.",
+    "With `--weights` the file of constants must lie beside the text, which names it.\n\n"
+    "With `--program` the graph is fused and lowered to its program (docs/program.md): what the host does in a run, "
+    "and "
+    "where every value lies. A file that is no model is read as the text of a program and verified.",
     options,
     "hone ir model.onnx\tas imported\n"
     "hone ir model.onnx --after=simplify\tafter the passes up to simplify\n"
     "hone ir model.onnx --all --stats\twhat each pass did\n"
     "hone ir model.onnx --weights m.weights -o m.ir\ttext and constants in two files\n"
+    "hone ir model.onnx --program\tthe steps of a run\n"
     "hone ir --list\tthe passes\n",
     0,
     1,

@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "ir/cost.h"
-#include "plan/storage.h"
 #include "proc/temp.h"
+#include "program/program.h"
 
 #include <hone/compile.h>
 #include <hone/model.h>
@@ -89,6 +89,7 @@ struct hn_model {
     uint32_t *call_of;      /* by node id: index into call */
     hn_kernel_facts *facts; /* by node id */
     hn_layout layout;
+    hn_program program;       /* of both; freed with the library */
     const int64_t *weight_at; /* by number of the constant */
     int64_t scratch_b;        /* of one thread; 0 where open */
     hn_unit *unit;
@@ -179,18 +180,20 @@ hone_rc hn_weights_write(const hn_library *l, const char *path, bool head, hone_
 /* The first 48 bytes of the file, as the library expects them. */
 void hn_weights_head(const hn_library *l, char head[64]);
 
-/* source.c, source_steps.c, source_profile.c */
+/* lowered.c: m->layout and m->program, from the graph and its kernels; checked in debug builds. Anew after these
+ * change. */
+hone_rc hn_model_lower(hn_model *m, hone_err *err);
+void hn_model_steps(hn_model *m, hn_str *out); /* hnm_bind, hnm_item_sizes, hnm_steps */
+
+/* source.c, source_profile.c */
 hone_rc hn_source_make(hn_model *m, hone_err *err);
 hone_rc hn_source_header(const hn_model *m, hn_str *out);
-void hn_steps_text(const hn_model *m, hn_str *out); /* hnm_bind, hnm_item_sizes, hnm_steps */
 /* The tables and functions of a build that times its kernels (options->profile); else nothing. */
 void hn_source_profile(const hn_model *m, hn_str *out);
 void hn_source_calls(const hn_model *m, hn_str *out); /* rows of its table of calls */
-/* Opens and closes the timing of the kernel call at node `id`, around its launch. */
-void hn_source_time_begin(const hn_model *m, hn_str *out);
-void hn_source_time_end(const hn_model *m, uint32_t id, hn_str *out);
-void hn_c_string(hn_str *out, const char *text); /* a string literal, whatever the text is */
-void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out);
+/* Around launch number `launch` of a hn_model that is timed: hn_program_c's before and after. */
+void hn_source_time_begin(void *model, uint32_t launch, hn_str *out);
+void hn_source_time_end(void *model, uint32_t launch, hn_str *out);
 /* As unit 0 calls it. */
 const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k);
 void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out);

@@ -13,7 +13,10 @@ hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t 
 
 void hn_library_free(hn_library *l) {
     hn_temp_free(&l->temp);
-    for (uint32_t i = 0; i < l->n_model; i++) hn_arena_free(&l->model[i].arena);
+    for (uint32_t i = 0; i < l->n_model; i++) {
+        hn_program_free(&l->model[i].program);
+        hn_arena_free(&l->model[i].arena);
+    }
     for (uint32_t v = 0; v < HN_VERSIONS_MAX; v++) hn_graph_free(l->version[v].g);
     hn_arena_free(&l->arena);
 }

@@ -11,28 +11,6 @@
 /* Text of kernels, in bytes, that one C file holds before another is opened. */
 enum { UNIT_B = 96 * 1024 };
 
-void hn_c_string(hn_str *out, const char *text) {
-    hn_str_add(out, "\"");
-    for (const unsigned char *s = (const unsigned char *)(text ? text : ""); *s; s++) {
-        if (*s < 32 || *s > 126 || *s == '"' || *s == '\\' || *s == '?')
-            hn_str_addf(out, "\\%03o", *s);
-        else
-            hn_str_add_n(out, (const char *)s, 1);
-    }
-    hn_str_add(out, "\"");
-}
-
-void hn_dim_c(const hn_graph *g, hn_dim d, hn_str *out) {
-    int64_t n;
-    if (hn_dim_is_int(g->dims, d, &n)) {
-        hn_str_addf(out, n == INT64_MIN ? "INT64_MIN" : "%lld", (long long)n);
-    } else {
-        hn_str_add(out, "(");
-        hn_dim_print_c(g->dims, d, "S_", out);
-        hn_str_add(out, ")");
-    }
-}
-
 /* Names of functions that several files see: unique in the library. */
 const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k) {
     if (!k->unit && !k->same) return k->name;
@@ -142,7 +120,7 @@ static void add_numbers(const hn_model *m, hn_str *out) {
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hn_str_addf(out, "#define HNM_%s %lld\n", number[i].name, number[i].value);
     hn_str_add(out, "#define HNM_WEIGHTS_NAME ");
-    hn_c_string(out, m->lib->name);
+    hn_str_add_c(out, m->lib->name);
     hn_str_addf(out, " \".weights\"\n#define HNM_WEIGHTS_HEAD \"HONE-WEIGHTS-1\\000\\000%s\"\n", m->lib->weights_hash);
     for (size_t s = 0; s < hn_dims_symbols(m->g->dims); s++) hn_str_addf(out, "#define S_%zu (m->s[%zu])\n", s, s);
 }
@@ -187,9 +165,9 @@ static void add_port(const hn_graph *g, hn_val v, const char *name, hn_str *out)
     int64_t low, high;
     hn_port_shape(g, v, &shape);
     hn_str_add(out, "    {");
-    hn_c_string(out, name);
+    hn_str_add_c(out, name);
     hn_str_add(out, ", ");
-    hn_c_string(out, shape.text);
+    hn_str_add_c(out, shape.text);
     hn_str_addf(out, ", %d, %d, {", (int)t->dtype, (int)t->rank);
     hn_str_free(&shape);
     for (int part = 0; part < 3; part++) {
@@ -246,11 +224,11 @@ static void add_declarations(const hn_model *m, hn_str *out) {
 void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out) {
     uint32_t source = m->g->node[k->node].source;
     hn_str_addf(out, "    {\"%s\", ", k->name);
-    hn_c_string(out, source && source <= m->g->n_source ? m->g->source[source - 1] : "");
+    hn_str_add_c(out, source && source <= m->g->n_source ? m->g->source[source - 1] : "");
     hn_str_add(out, ", ");
-    hn_c_string(out, k->code.schedule ? k->code.schedule : "");
+    hn_str_add_c(out, k->code.schedule ? k->code.schedule : "");
     hn_str_add(out, ", ");
-    hn_c_string(out, k->winner ? k->winner : "");
+    hn_str_add_c(out, k->winner ? k->winner : "");
     hn_str_addf(out, ", %s},\n", hn_kernel_symbol(m, k));
 }
 
@@ -280,9 +258,9 @@ static void add_entry(const hn_model *m, hn_str *out) {
     hn_str_addf(out, "static const hone_model *const hnm_targets[1];\n"
                      "static const hone_model_version hnm_versions[] = {{\"\", HNM_CALLS, HNM_ARENA_B}};\n"
                      "static const hone_model hnm_model = {HONE_MODEL_ABI, ");
-    hn_c_string(out, m->lib->name);
+    hn_str_add_c(out, m->lib->name);
     hn_str_add(out, ", \"" HONE_VERSION "\", ");
-    hn_c_string(out, m->dialect->name);
+    hn_str_add_c(out, m->dialect->name);
     hn_str_addf(out,
                 ", HNM_INPUTS, HNM_OUTPUTS, %u, HNM_SYMBOLS, hnm_input, hnm_output, hnm_kernels, HNM_WEIGHTS_B, "
                 "HNM_ARENA_B, hnm_create%s, hnm_run, hnm_free, hnm_error, %s, 1, hnm_targets, 1, hnm_versions, "
@@ -325,7 +303,7 @@ static hone_rc make_main(hn_model *m, hn_str *out) {
     add_declarations(m, out);
     hn_source_port_tables(m->g, out);
     add_tables(m, out);
-    hn_steps_text(m, out);
+    hn_model_steps(m, out);
     if (m->lib->n_model > 1) {
         add_part(m, out);
         return rc;
@@ -399,7 +377,7 @@ static void add_comment_ports(const hn_graph *g, const char *what, const hn_val 
     for (uint32_t i = 0; i < n; i++) {
         hn_str line = {0}, text = {0};
         hn_type_print(g, hn_type_of(g, v[i]), &line);
-        hn_c_string(&text, outputs ? g->output_name[i] : g->value[v[i]].name);
+        hn_str_add_c(&text, outputs ? g->output_name[i] : g->value[v[i]].name);
         for (char *s = text.text; s && *s; s++)
             if (*s == '*' || *s == '/') *s = '_'; /* nothing of the model ends the comment */
         for (char *s = line.text; s && *s; s++)

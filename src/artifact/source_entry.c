@@ -99,7 +99,7 @@ static void add_model(const hn_library *l, uint32_t t, uint32_t n_kernels, hn_st
                 "    return hnm_create_of(%u, config, out);\n}\n"
                 "static const hone_model hnm_model_%u = {HONE_MODEL_ABI, ",
                 t, t, t);
-    hn_c_string(out, l->name);
+    hn_str_add_c(out, l->name);
     hn_str_addf(out,
                 ", \"" HONE_VERSION "\", \"%s\", HNM_INPUTS, HNM_OUTPUTS, %u, HNM_SYMBOLS, hnm_input, hnm_output, "
                 "hnm_kernels_%u, HNM_WEIGHTS_B, %lld, hnm_create_%u, hnm_run, hnm_free, hnm_error, ",

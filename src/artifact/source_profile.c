@@ -5,20 +5,21 @@
 static void add_amount(const hn_model *m, hn_dim d, hn_str *out) {
     if (d) {
         hn_str_add(out, "(double)");
-        hn_dim_c(m->g, d, out);
+        hn_dim_c(m->g->dims, d, out);
     } else {
         hn_str_add(out, "0."); /* too long an expression */
     }
 }
 
-void hn_source_time_begin(const hn_model *m, hn_str *out) {
-    if (m->options->profile) hn_str_add(out, "      const int64_t begin_ns = hnm_now_ns();\n");
+void hn_source_time_begin(void *model, uint32_t launch, hn_str *out) {
+    (void)model, (void)launch;
+    hn_str_add(out, "      const int64_t begin_ns = hnm_now_ns();\n");
 }
 
-void hn_source_time_end(const hn_model *m, uint32_t id, hn_str *out) {
-    const hn_cost *c = &m->kernel[m->kernel_of[id] - 1].cost;
-    if (!m->options->profile) return;
-    hn_str_addf(out, "      hnm_note(m, %u, begin_ns, ", m->call_of[id]);
+void hn_source_time_end(void *model, uint32_t launch, hn_str *out) {
+    const hn_model *m = model;
+    const hn_cost *c = &m->kernel[m->kernel_of[m->call[launch]] - 1].cost;
+    hn_str_addf(out, "      hnm_note(m, %u, begin_ns, ", launch);
     add_amount(m, c->flops, out);
     hn_str_add(out, ", ");
     add_amount(m, c->read_b, out);
@@ -46,11 +47,11 @@ static void add_call(const hn_model *m, const hn_node *n, const hn_kernel *k, hn
         hn_type_print(m->g, hn_type_of(m->g, n->out[i]), &shape);
     }
     hn_str_addf(out, "    {%u, %u, %d, ", m->version, k->index, (int)computes_in(m->g, n));
-    hn_c_string(out, k->kind);
+    hn_str_add_c(out, k->kind);
     hn_str_add(out, ", ");
-    hn_c_string(out, n->source && n->source <= m->g->n_source ? m->g->source[n->source - 1] : "");
+    hn_str_add_c(out, n->source && n->source <= m->g->n_source ? m->g->source[n->source - 1] : "");
     hn_str_add(out, ", ");
-    hn_c_string(out, shape.text);
+    hn_str_add_c(out, shape.text);
     hn_str_add(out, "},\n");
     out->failed = out->failed || shape.failed;
     hn_str_free(&shape);

@@ -148,3 +148,14 @@ const char *hn_nearest(const char *name, const char *const *names, size_t n) {
     }
     return best && best_d <= 1 + strlen(name) / 3 ? best : NULL;
 }
+
+void hn_str_add_c(hn_str *s, const char *text) {
+    hn_str_add(s, "\"");
+    for (const unsigned char *c = (const unsigned char *)(text ? text : ""); *c; c++) {
+        if (*c < 32 || *c > 126 || *c == '"' || *c == '\\' || *c == '?')
+            hn_str_addf(s, "\\%03o", *c);
+        else
+            hn_str_add_n(s, (const char *)c, 1);
+    }
+    hn_str_add(s, "\"");
+}

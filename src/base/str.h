@@ -21,6 +21,8 @@ void hn_str_add_shell(hn_str *s, const char *word);
 /* One word of a response file, as libiberty's buildargv and LLVM's GNU tokeniser both read it: white space ends a word,
  * a backslash takes the next character as it is. */
 void hn_str_add_rsp(hn_str *s, const char *word);
+/* A string literal of C, whatever the text is (NULL: ""). */
+void hn_str_add_c(hn_str *s, const char *text);
 /* The text, owned by the caller (free / hone_free); "" when nothing was added; NULL when an append failed. */
 char *hn_str_take(hn_str *s);
 void hn_str_free(hn_str *s);

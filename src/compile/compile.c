@@ -96,11 +96,6 @@ static hone_rc make_models(hn_library *l, hone_err *err) {
     return HONE_OK;
 }
 
-static hone_rc lay_out(hn_model *m, hone_err *err) {
-    m->layout = (hn_layout){0};
-    return hn_layout_make(m->g, m->facts, &m->arena, &m->layout, err);
-}
-
 static hone_rc lay_weights(hn_library *l, hone_err *err) {
     hone_rc rc = hn_weights_lay(l, err);
     bool c = l->options->emit == HONE_EMIT_C;
@@ -129,7 +124,7 @@ static hone_rc emit(hn_library *l, hone_err *err) {
         if (!rc) rc = hn_kernels_make(&l->model[i], err);
         hn_winners_end(&l->model[i]);
         if (!rc && l->tamper) l->tamper(&l->model[i]);
-        if (!rc) rc = lay_out(&l->model[i], err);
+        if (!rc) rc = hn_model_lower(&l->model[i], err);
     }
     if (!rc) rc = lay_weights(l, err);
     if (!rc) rc = make_sources(l, err);
@@ -214,7 +209,7 @@ static hone_rc build_and_check(hn_library *l, hone_err *err) {
         for (uint32_t i = 0; i < l->n_model && !rc; i++) {
             uint32_t n = 0;
             rc = check_parity(&l->model[i], &n, err);
-            if (!rc && n) rc = lay_out(&l->model[i], err);
+            if (!rc && n) rc = hn_model_lower(&l->model[i], err);
             n_bad += n;
         }
         if (!rc && n_bad) rc = make_sources(l, err);

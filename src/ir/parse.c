@@ -535,7 +535,13 @@ hone_rc hn_parse(const char *text, size_t n, const char *path, hn_graph **out, h
         if (n) memcpy(copy, text, n);
         copy[n] = 0;
         p->g = g;
-        p->s = (hn_scan){.text = copy, .at = copy, .end = copy + n, .path = path ? path : "text", .g = g, .err = err};
+        p->s = (hn_scan){.text = copy,
+                         .at = copy,
+                         .end = copy + n,
+                         .path = path ? path : "text",
+                         .err = err,
+                         .arena = &g->arena,
+                         .dims = g->dims};
         const char *nul = memchr(copy, 0, n);
         bool good = nul ? hn_scan_fail(&p->s, nul, "a byte 0 in the text") : take_graph(p, path);
         rc = finish(p, good, out, err);

@@ -113,7 +113,7 @@ bool hn_scan_quoted(hn_scan *s, const char **out) {
     const char *from = s->at, *c = from;
     while (*c && *c != '"' && *c != '\n') c += *c == '\\' && c[1] ? 2 : 1;
     if (*c != '"') return hn_scan_fail(s, from - 1, "this text has no closing quote");
-    char *to = hn_alloc(&s->g->arena, (size_t)(c - from) + 1), *w = to;
+    char *to = hn_alloc(s->arena, (size_t)(c - from) + 1), *w = to;
     if (!to) return false;
     while (s->at < c) {
         const char *here = s->at;
@@ -160,12 +160,12 @@ bool hn_scan_dim(hn_scan *s, hn_dim *out) {
     if (s->failed) return false;
     hn_scan_blanks(s);
     const char *from = s->at;
-    size_t known = hn_dims_symbols(s->g->dims);
-    hn_dim d = hn_dim_parse(s->g->dims, &s->at);
+    size_t known = hn_dims_symbols(s->dims);
+    hn_dim d = hn_dim_parse(s->dims, &s->at);
     if (!d) return hn_scan_fail(s, from, "'%.*s' is no dimension", shown(s), from);
-    if (hn_dims_symbols(s->g->dims) != known)
+    if (hn_dims_symbols(s->dims) != known)
         return hn_scan_fail(s, from, "no symbol '%s' is declared at the head",
-                            hn_symbol_name(s->g->dims, (hn_symbol)known));
+                            hn_symbol_name(s->dims, (hn_symbol)known));
     *out = d;
     return true;
 }
@@ -296,7 +296,7 @@ bool hn_scan_tensor(hn_scan *s, hn_tensor *out) {
     /* an element takes a character at least: no text makes us allocate much more than its own size */
     if (!side && (uint64_t)n > (uint64_t)(s->end - s->at) + 1)
         return hn_scan_fail(s, from, "%lld elements are announced, the text is shorter", (long long)n);
-    if (!side && !hn_tensor_new(&s->g->arena, t.dtype, t.rank, t.dim, &t)) return false;
+    if (!side && !hn_tensor_new(s->arena, t.dtype, t.rank, t.dim, &t)) return false;
     bool good = side ? scan_side(s, &t, size_b) : list ? scan_elements(s, &t, n) : scan_bytes(s, &t, size_b);
     if (good) *out = t;
     return good;

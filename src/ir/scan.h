@@ -1,4 +1,4 @@
-/* ir/scan.h — words, numbers and constants of the IR's text form, for the parser alone.
+/* ir/scan.h — words, numbers and constants of the text forms of graphs and programs.
  *
  * A scanner stands somewhere in a NUL-terminated text. Every take_… skips blanks, comments (# to the end of the line)
  * and returns false after the first failure, which is kept with its line and column.
@@ -11,7 +11,8 @@
 
 typedef struct hn_scan {
     const char *text, *at, *end, *path;
-    hn_graph *g;      /* its arena holds what is read */
+    hn_arena *arena;  /* holds what is read */
+    hn_dims *dims;    /* whose symbols are known */
     const char *side; /* the mapped side file, NULL: none */
     uint64_t side_b;
     hone_err *err;

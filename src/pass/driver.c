@@ -1,24 +1,13 @@
 /* pass/driver.c — runs passes from their rows: what they need is made first, each is timed, and in debug builds the
  * graph is verified and its text read back after each. */
 #include "base/clock.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "pass/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define DEBUG_BUILD 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(HN_DEBUG)
-#define DEBUG_BUILD 1
-#endif
-#ifndef DEBUG_BUILD
-#define DEBUG_BUILD 0
-#endif
 
 enum { ROUNDS_MAX = 6, CHECKED_TEXT_B = 4 << 20 }; /* larger texts are not read back */
 
@@ -77,7 +66,7 @@ static hone_rc run_one(hn_graph *g, const hn_pass *p, hn_pass_how how, unsigned 
     hn_graph_settle(g);
     hone_rc rc = p->run(g, &ctx, err);
     if (!rc) rc = hn_graph_failure(g, err);
-    if (!rc && DEBUG_BUILD) rc = check(g, p, err);
+    if (!rc && HN_DEBUG_BUILD) rc = check(g, p, err);
     if (ctx.n_rewrites) *have &= ~p->breaks;
     *have |= p->gives;
     *n_rewrites += ctx.n_rewrites;

@@ -14,7 +14,14 @@
 #include "ir/graph.h"
 #include "plan/plan.h"
 
-typedef enum hn_where { HN_AT_NOWHERE, HN_AT_WEIGHTS, HN_AT_INPUT, HN_AT_ARENA, HN_AT_GROWN } hn_where;
+typedef enum hn_where {
+    HN_AT_NOWHERE,
+    HN_AT_WEIGHTS,
+    HN_AT_INPUT,
+    HN_AT_ARENA,
+    HN_AT_GROWN,
+    HN_AT_VIEW /* of a program's value: another one's memory */
+} hn_where;
 
 typedef struct hn_storage {
     hn_where where;

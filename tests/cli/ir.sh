@@ -47,3 +47,19 @@ input %1 : f32[3] "y"
 hone ir bad.ir
 hone ir missing.ir
 hone ir missing.onnx
+echo "-- program"
+cat > p.ir <<'END'
+ir 1
+symbol n in 1..64
+input %x : f32[n, 4] "x"
+%a = neg %x
+%b = transpose %a {perm = [1, 0]}
+output %b "y"
+END
+hone ir --program -t generic p.ir | tee p.prog
+hone ir --program p.prog | cmp - p.prog && echo same
+hone ir --program p.prog --json | sed 's/"program":.*/"program": …/'
+sed 's/-> (%[0-9]*)/-> (%1)/' p.prog > bad.prog
+hone ir --program bad.prog
+sed 's/launch/lunch/' p.prog > worse.prog
+hone ir --program worse.prog

@@ -1,4 +1,4 @@
-/* program.c — a compiled model in this process: opened, checked for its ABI, run, closed. */
+/* artifact.c — a compiled model in this process: opened, checked for its ABI, run, closed. */
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
