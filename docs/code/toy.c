@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/locale.h"
-#include "ir/build.h"
+#include "compose/compose.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static hone_rc read_line(reader *r, char *line) {
     if (!r->x != !strcmp(word, "input")) return wrong(r, r->x ? "one input is enough:" : "no input in front of", word);
     if (!strcmp(word, "input")) return read_input(r, line);
     if (!strcmp(word, "relu")) {
-        r->x = hn_bin_f(&r->b, HN_OP_MAX, r->x, 0);
+        r->x = hn_relu(&r->b, r->x);
     } else if (!strcmp(word, "softmax")) {
         r->x = hn_softmax(&r->b, r->x, -1);
     } else if (!strcmp(word, "scale")) {

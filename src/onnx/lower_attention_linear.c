@@ -1,7 +1,7 @@
 /* Linear attention: a state [kv heads, key size, value size] per sample that every token decays, corrects and reads
  * (Yang et al. 2024, "Gated delta networks"). Token by token, in f32 at least. */
 #include "onnx/lower_attention_int.h"
-#include "onnx/lower_time.h"
+#include "onnx/lower_util.h"
 
 #include <string.h>
 

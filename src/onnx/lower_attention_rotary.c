@@ -1,33 +1,6 @@
 /* Rotary position embedding (Su et al. 2021): pairs of elements are rotated by an angle of their position. */
 #include "onnx/lower_attention_int.h"
 
-hn_val hn_rotate(hn_builder *b, hn_val x, hn_val cosines, hn_val sines, hn_dim half, bool interleaved) {
-    hn_dims *t = b->g->dims;
-    hn_dim none = hn_lit(b, 0), one = hn_lit(b, 1), turned = hn_dim_mul(t, half, hn_lit(b, 2));
-    if (!x) return 0;
-    size_t last = hn_rank(b, x) - 1;
-    hn_dim size = hn_dim_of(b, x, last), shape[HN_RANK_MAX];
-    int64_t step = interleaved ? 2 : 1;
-    hn_val re = hn_slice_axis(b, x, -1, none, half, step);
-    hn_val im = hn_slice_axis(b, x, -1, interleaved ? one : half, half, step);
-    hn_val both[2] = {
-        hn_bin(b, HN_OP_SUB, hn_bin(b, HN_OP_MUL, cosines, re), hn_bin(b, HN_OP_MUL, sines, im)),
-        hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_MUL, sines, re), hn_bin(b, HN_OP_MUL, cosines, im)),
-    };
-    hn_val y;
-    if (interleaved) {
-        for (size_t i = 0; i < 2; i++) both[i] = hn_unsqueeze(b, both[i], -1);
-        for (size_t i = 0; i < last; i++) shape[i] = hn_dim_of(b, x, i);
-        shape[last] = turned;
-        y = hn_reshape(b, hn_concat(b, 2, both, -1), last + 1, shape);
-    } else {
-        y = hn_concat(b, 2, both, -1);
-    }
-    if (hn_dim_equal(t, turned, size) == HN_EQUAL) return y;
-    hn_val parts[2] = {y, hn_slice_axis(b, x, -1, turned, hn_dim_sub(t, size, turned), 1)};
-    return hn_concat(b, 2, parts, -1);
-}
-
 /* cos_cache or sin_cache as [batch, length, half] with one more dimension for the heads. */
 static hn_val angles(hn_lower *c, size_t i, hone_dtype t, bool packed) {
     hn_builder *b = hn_lower_builder(c);

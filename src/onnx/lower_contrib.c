@@ -1,6 +1,5 @@
 #include "onnx/lower_contrib_int.h"
 #include "onnx/lower_fns.h"
-#include "onnx/lower_named.h"
 #include "onnx/lower_nn_int.h"
 #include "onnx/lower_quant_int.h"
 
@@ -77,18 +76,6 @@ static void lower_fused_gemm(hn_lower *c) {
 
 /* ---- activations ---- */
 
-static hn_val gelu(hn_builder *b, hn_val x) {
-    hn_val e = hn_un(b, HN_OP_ERF, hn_bin_f(b, HN_OP_MUL, x, M_SQRT1_2));
-    return hn_bin(b, HN_OP_MUL, hn_bin_f(b, HN_OP_MUL, x, 0.5), hn_bin_f(b, HN_OP_ADD, e, 1));
-}
-/* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
-static hn_val fast_gelu(hn_builder *b, hn_val x) {
-    hn_val cube = hn_bin(b, HN_OP_MUL, hn_bin(b, HN_OP_MUL, x, x), x);
-    hn_val inner = hn_bin(b, HN_OP_ADD, x, hn_bin_f(b, HN_OP_MUL, cube, 0.044715));
-    hn_val t = hn_un(b, HN_OP_TANH, hn_bin_f(b, HN_OP_MUL, inner, M_2_SQRTPI * M_SQRT1_2));
-    return hn_bin(b, HN_OP_MUL, hn_bin_f(b, HN_OP_MUL, x, 0.5), hn_bin_f(b, HN_OP_ADD, t, 1));
-}
-
 enum { GELU, GELU_FAST, GELU_QUICK };
 
 /* arg: which. Input 1, where there is one, is a bias. */
@@ -97,36 +84,14 @@ static void lower_gelu(hn_lower *c) {
     if (!hn_need(c, 1)) return;
     hn_val in = hn_in(c, 0), x = hn_work(b, in), y;
     if (hn_in(c, 1)) x = hn_bin(b, HN_OP_ADD, x, hn_cast(b, hn_in(c, 1), hn_dt(b, x)));
-    if (hn_lower_arg(c) == GELU)
-        y = gelu(b, x);
-    else if (hn_lower_arg(c) == GELU_FAST)
-        y = fast_gelu(b, x);
+    if (hn_lower_arg(c) == GELU_QUICK)
+        y = hn_swish(b, x, hn_float(c, "alpha", 1.702));
     else
-        y = hn_bin(b, HN_OP_MUL, x, hn_un(b, HN_OP_SIGMOID, hn_bin_f(b, HN_OP_MUL, x, hn_float(c, "alpha", 1.702))));
+        y = hn_gelu(b, x, hn_lower_arg(c) == GELU_FAST);
     hn_out(c, 0, hn_cast(b, y, hn_dt(b, in)));
 }
 
 /* ---- norms ---- */
-
-typedef struct norm {
-    hn_val y, mean, inv;
-} norm;
-
-/* Over the last axis, in the type of x; rms: without mean and shift. */
-static norm row_norm(hn_lower *c, hn_val x, hn_val scale, hn_val shift, bool rms, double epsilon) {
-    hn_builder *b = hn_lower_builder(c);
-    int64_t axis = (int64_t)hn_rank(b, x) - 1;
-    norm n = {0};
-    if (!rms) {
-        n.mean = hn_mean(b, x, 1, &axis, true);
-        x = hn_bin(b, HN_OP_SUB, x, n.mean);
-    }
-    hn_val square = hn_mean(b, hn_bin(b, HN_OP_MUL, x, x), 1, &axis, true);
-    n.inv = hn_un(b, HN_OP_RSQRT, hn_bin_f(b, HN_OP_ADD, square, hn_float(c, "epsilon", epsilon)));
-    n.y = hn_bin(b, HN_OP_MUL, hn_bin(b, HN_OP_MUL, x, n.inv), hn_cast(b, scale, hn_dt(b, x)));
-    if (shift) n.y = hn_bin(b, HN_OP_ADD, n.y, hn_cast(b, shift, hn_dt(b, x)));
-    return n;
-}
 
 /* arg: 1 without a mean (input, skip, scale, bias), 0 with (input, skip, scale, shift, bias). */
 static void lower_skip_norm(hn_lower *c) {
@@ -137,7 +102,7 @@ static void lower_skip_norm(hn_lower *c) {
     hone_dtype t = hn_dt(b, x), own = hn_dt(b, in);
     x = hn_bin(b, HN_OP_ADD, x, hn_cast(b, hn_in(c, 1), t));
     if (bias) x = hn_bin(b, HN_OP_ADD, x, hn_cast(b, bias, t));
-    norm n = row_norm(c, x, hn_in(c, 2), rms ? 0 : hn_in(c, 3), rms, 1e-12);
+    hn_row_norm n = hn_row_norm_of(b, x, hn_in(c, 2), rms ? 0 : hn_in(c, 3), rms, hn_float(c, "epsilon", 1e-12));
     hn_out(c, 0, hn_cast(b, n.y, own));
     if (n.mean) hn_out(c, 1, n.mean);
     hn_out(c, 2, n.inv);
@@ -155,7 +120,7 @@ static void lower_simplified_norm(hn_lower *c) {
         hn_refuse(c, "an axis that is not the last");
         return;
     }
-    norm n = row_norm(c, hn_work(b, in), hn_in(c, 1), 0, true, 1e-5);
+    hn_row_norm n = hn_row_norm_of(b, hn_work(b, in), hn_in(c, 1), 0, true, hn_float(c, "epsilon", 1e-5));
     hn_out(c, 0, hn_cast(b, n.y, hn_dt(b, in)));
     hn_out(c, 1, n.inv);
 }
@@ -180,7 +145,8 @@ static void lower_embed_norm(hn_lower *c) {
     sum = hn_bin(b, HN_OP_ADD, hn_work(b, sum), hn_work(b, rows));
     if (segment && hn_in(c, 4)) sum = hn_bin(b, HN_OP_ADD, sum, hn_work(b, hn_gather(b, hn_in(c, 4), segment, 0)));
     hone_dtype own = hn_dt(b, hn_in(c, 2));
-    hn_out(c, 0, hn_cast(b, row_norm(c, sum, hn_in(c, 5), hn_in(c, 6), false, 1e-12).y, own));
+    hn_out(c, 0,
+           hn_cast(b, hn_row_norm_of(b, sum, hn_in(c, 5), hn_in(c, 6), false, hn_float(c, "epsilon", 1e-12)).y, own));
     hn_dim batch = hn_dim_of(b, ids, 0);
     hn_out(c, 1,
            mask ? hn_reduce1(b, HN_OP_RSUM, hn_cast(b, mask, HONE_I32), 1, false) : hn_full(b, HONE_I32, 1, &batch, 0));

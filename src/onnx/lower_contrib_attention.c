@@ -66,7 +66,7 @@ void hn_lower_multi_head(hn_lower *c) {
         hn_refuse(c, "past_sequence_length or cache_indirection");
         return;
     }
-    hn_attend a = {.c = c,
+    hn_attend a = {.mask_is_whole = true,
                    .scale = hn_float(c, "scale", 0),
                    .masked = -INFINITY,
                    .stage = hn_wants(c, 3) ? 2 : -1,
@@ -83,7 +83,7 @@ void hn_lower_multi_head(hn_lower *c) {
     }
     a.bias = padding_bias(c, hn_in(c, 4), hn_dim_of(b, q, 0), hn_dim_of(b, a.k, 2), hn_work_type(hn_dt(b, q)));
     if (hn_lower_failed(c)) return;
-    hn_val y = hn_attend_emit(&a, hn_dt(b, q));
+    hn_val y = hn_attended(c, &a, hn_dt(b, q));
     if (!y) return;
     hn_out(c, 0, hn_merge_heads(b, y));
     hn_out(c, 1, a.k);
@@ -132,7 +132,7 @@ static void attend_packed(hn_lower *c, hn_val all, const widths *w, int64_t head
     hn_val part[3], past = hn_in(c, in.past);
     for (size_t i = 0; i < 3; i++)
         part[i] = hn_split_heads(b, hn_slice_axis(b, all, 2, w->at[i], w->size[i], 1), heads);
-    hn_attend a = {.c = c,
+    hn_attend a = {.mask_is_whole = true,
                    .q = part[0],
                    .scale = hn_float(c, "scale", 0),
                    .masked = -INFINITY,
@@ -145,7 +145,7 @@ static void attend_packed(hn_lower *c, hn_val all, const widths *w, int64_t head
     hone_dtype t = hn_dt(b, all);
     a.bias = padding_bias(c, hn_in(c, in.mask), hn_dim_of(b, all, 0), hn_dim_of(b, a.k, 2), hn_work_type(t));
     if (hn_lower_failed(c)) return;
-    hn_val y = hn_attend_emit(&a, t);
+    hn_val y = hn_attended(c, &a, t);
     if (!y) return;
     hn_out(c, 0, hn_merge_heads(b, y));
     if (hn_wants(c, 1)) {
@@ -227,24 +227,6 @@ static bool read_cache(hn_lower *c, hn_dim queries, cache *out) {
     return true;
 }
 
-/* present[t] = past[t] in front of `before`, then the new tokens, 0 behind them. x [batch, heads, queries, size]. */
-static hn_val presented(hn_builder *b, const cache *k, hn_val past, hn_val x) {
-    hn_dims *t = b->g->dims;
-    hn_dim n = hn_dim_of(b, x, 2), batch = hn_dim_of(b, x, 0), one = hn_lit(b, 1), wide[2] = {batch, k->length};
-    hn_dim column[2] = {batch, one}, four[4] = {batch, one, k->length, one};
-    hn_val before = hn_reshape(b, k->before, 2, column);
-    hn_val at = hn_bin(b, HN_OP_SUB, hn_iota(b, HONE_I64, 2, wide, 1), before);
-    hn_val last = size_value(b, hn_dim_sub(t, n, one));
-    hn_val in[2] = {x, hn_bin(b, HN_OP_MAX, hn_bin(b, HN_OP_MIN, at, last), hn_const_i(b, HONE_I64, 0))};
-    hn_attr attr[] = {{.id = HN_A_AXIS, .kind = HN_K_INT, .i = 2}, {.id = HN_A_BATCH, .kind = HN_K_INT, .i = 1}};
-    hn_val y = hn_emit(b->g, b->b, HN_OP_GATHER, 2, in, 2, attr, 1), none = hn_const_f(b, hn_dt(b, x), 0);
-    at = hn_reshape(b, at, 4, four);
-    y = hn_where(b, hn_bin(b, HN_OP_LE, at, last), y, none);
-    hn_val old = none;
-    if (past) old = hn_pad_axis(b, past, 2, hn_lit(b, 0), hn_dim_sub(t, k->length, hn_dim_of(b, past, 2)), 0);
-    return hn_where(b, hn_bin(b, HN_OP_LT, at, hn_const_i(b, HONE_I64, 0)), old, y);
-}
-
 /* x [batch, heads, queries, size], turned by the position of each token. */
 static hn_val turned(hn_lower *c, const cache *k, hn_val x) {
     hn_builder *b = hn_lower_builder(c);
@@ -256,12 +238,7 @@ static hn_val turned(hn_lower *c, const cache *k, hn_val x) {
     }
     hn_dim n = hn_dim_of(b, x, 2), column[2] = {hn_dim_of(b, x, 0), hn_lit(b, 1)};
     hn_val at = hn_bin(b, HN_OP_ADD, hn_reshape(b, k->before, 2, column), hn_iota(b, HONE_I64, 1, &n, 0));
-    hone_dtype t = hn_work_type(hn_dt(b, x));
-    hn_val turn[2] = {cosines, sines};
-    for (int i = 0; i < 2; i++) turn[i] = hn_unsqueeze(b, hn_cast(b, hn_gather(b, turn[i], at, 0), t), 1);
-    hn_val y = hn_rotate(b, hn_cast(b, x, t), turn[0], turn[1], hn_dim_of(b, cosines, 1),
-                         hn_int(c, "rotary_interleaved", 0) != 0);
-    return hn_cast(b, y, hn_dt(b, x));
+    return hn_rotate_at(b, x, cosines, sines, at, hn_int(c, "rotary_interleaved", 0) != 0);
 }
 
 /* Queries, keys, values of rank 4; keys and values may be packed behind the queries. */
@@ -294,7 +271,7 @@ void hn_lower_group_query(hn_lower *c) {
     }
     if (!read_cache(c, hn_dim_of(b, hn_in(c, 0), 1), &k)) return;
     int64_t window = hn_int(c, "local_window_size", -1);
-    hn_attend a = {.c = c,
+    hn_attend a = {.mask_is_whole = true,
                    .scale = hn_float(c, "scale", 0),
                    .softcap = hn_float(c, "softcap", 0),
                    .masked = -INFINITY,
@@ -305,10 +282,10 @@ void hn_lower_group_query(hn_lower *c) {
                    .window = window > 0 ? window : 0};
     group_operands(c, heads, kv_heads, &a);
     a.q = turned(c, &k, a.q);
-    a.k = presented(b, &k, hn_in(c, 3), turned(c, &k, a.k));
-    a.v = presented(b, &k, hn_in(c, 4), a.v);
+    a.k = hn_kv_append(b, hn_in(c, 3), turned(c, &k, a.k), k.before, k.length);
+    a.v = hn_kv_append(b, hn_in(c, 4), a.v, k.before, k.length);
     if (hn_lower_failed(c)) return;
-    hn_val y = hn_attend_emit(&a, hn_dt(b, a.q));
+    hn_val y = hn_attended(c, &a, hn_dt(b, a.q));
     if (!y) return;
     hn_out(c, 0, hn_merge_heads(b, y));
     hn_out(c, 1, a.k);

@@ -3,37 +3,6 @@
 
 #include <string.h>
 
-hn_val hn_size_value(hn_builder *b, hn_dim d, hone_dtype t) {
-    int64_t n;
-    if (hn_dim_known(b, d, &n)) return hn_is_float(t) ? hn_const_f(b, t, (double)n) : hn_const_i(b, t, n);
-    return hn_cast(b, hn_scalar(b, hn_dims_value(b, 1, &d)), t);
-}
-
-hn_val hn_clip(hn_builder *b, hn_val x, hn_val low, hn_val high) {
-    return hn_bin(b, HN_OP_MAX, hn_bin(b, HN_OP_MIN, x, high), low);
-}
-
-hn_val hn_kernel_linear(hn_builder *b, hn_val d) {
-    return hn_bin_f(b, HN_OP_MAX, hn_f_bin(b, HN_OP_SUB, 1, hn_un(b, HN_OP_ABS, d)), 0);
-}
-
-/* ((c3 * d + c2) * d + c1) * d + c0 */
-static hn_val cubic_polynomial(hn_builder *b, hn_val d, const double c[4]) {
-    hn_val v = hn_bin_f(b, HN_OP_MUL, d, c[3]);
-    for (size_t i = 3; i-- > 0;) {
-        v = hn_bin_f(b, HN_OP_ADD, v, c[i]);
-        if (i) v = hn_bin(b, HN_OP_MUL, v, d);
-    }
-    return v;
-}
-
-hn_val hn_kernel_cubic(hn_builder *b, hn_val d, double a) {
-    hn_val m = hn_un(b, HN_OP_ABS, d), zero = hn_const_f(b, hn_dt(b, d), 0);
-    hn_val near = cubic_polynomial(b, m, (double[]){1, 0, -(a + 3), a + 2});
-    hn_val far = cubic_polynomial(b, m, (double[]){-4 * a, 8 * a, -5 * a, a});
-    return hn_where(b, hn_bin_f(b, HN_OP_LE, m, 1), near, hn_where(b, hn_bin_f(b, HN_OP_LT, m, 2), far, zero));
-}
-
 /* -- depth and space */
 
 static hn_val rearranged(hn_builder *b, hn_val x, const hn_dim *six, const int64_t *perm, const hn_dim *four) {

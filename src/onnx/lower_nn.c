@@ -14,20 +14,9 @@ static hn_val flattened(hn_lower *c, hn_val x, int64_t *axis) {
 
 typedef hn_val row_fn(hn_builder *b, hn_val x, int64_t axis);
 
-static hn_val hardmax(hn_builder *b, hn_val x, int64_t axis) {
-    hn_dim shape[HN_RANK_MAX];
-    hn_attr attr[] = {{.id = HN_A_AXIS, .kind = HN_K_INT, .i = axis},
-                      {.id = HN_A_KEEP, .kind = HN_K_INT, .i = 1},
-                      {.id = HN_A_LAST, .kind = HN_K_INT, .i = 0}};
-    for (size_t i = 0; i < hn_rank(b, x); i++) shape[i] = hn_dim_of(b, x, i);
-    hn_val first = hn_emit(b->g, b->b, HN_OP_ARGMAX, 1, &x, sizeof attr / sizeof attr[0], attr, 1);
-    hn_val at = hn_iota(b, HONE_I64, hn_rank(b, x), shape, (size_t)axis);
-    return hn_cast(b, hn_bin(b, HN_OP_EQ, at, first), hn_dt(b, x));
-}
-
 /* arg: index of the function. Floats below 32 bits are computed in f32. */
 static void lower_softmax(hn_lower *c) {
-    static row_fn *const fn[] = {hn_softmax, hn_log_softmax, hardmax};
+    static row_fn *const fn[] = {hn_softmax, hn_log_softmax, hn_hardmax};
     hn_builder *b = hn_lower_builder(c);
     hn_dim shape[HN_RANK_MAX];
     if (!hn_need(c, 1) || !hn_need_rank(c, 0, 1, HN_RANK_MAX)) return;

@@ -1,33 +1,5 @@
-/* Normalisations. Their common form, which row fusion recognises: mean, centred, mean of squares, rsqrt, scale, shift.
- * Statistics of floats below 32 bits are computed in f32. */
+/* Normalisations. Statistics of floats below 32 bits are computed in f32. */
 #include "onnx/lower_util.h"
-
-/* The middle of every norm over some axes: (x - mean) * rsqrt(mean((x - mean)^2) + epsilon). */
-typedef struct moments {
-    hn_val mean, centred, variance, inv;
-} moments;
-
-static moments moments_of(hn_builder *b, hn_val x, size_t n, const int64_t *axes, double epsilon) {
-    moments m;
-    m.mean = hn_mean(b, x, n, axes, true);
-    m.centred = hn_bin(b, HN_OP_SUB, x, m.mean);
-    m.variance = hn_mean(b, hn_bin(b, HN_OP_MUL, m.centred, m.centred), n, axes, true);
-    m.inv = hn_un(b, HN_OP_RSQRT, hn_bin_f(b, HN_OP_ADD, m.variance, epsilon));
-    return m;
-}
-static hn_val normalised(hn_builder *b, moments m) { return hn_bin(b, HN_OP_MUL, m.centred, m.inv); }
-
-static size_t axes_from(size_t first, size_t rank, int64_t *axes) {
-    for (size_t i = first; i < rank; i++) axes[i - first] = (int64_t)i;
-    return rank > first ? rank - first : 0;
-}
-
-/* y * scale + shift in the type t, both [C] along axis 1. */
-static hn_val scale_shift(hn_builder *b, hn_val y, hn_val scale, hn_val shift, hone_dtype t) {
-    size_t rank = hn_rank(b, y);
-    y = hn_bin(b, HN_OP_MUL, hn_cast(b, y, t), hn_along(b, hn_cast(b, scale, t), rank, 1));
-    return hn_bin(b, HN_OP_ADD, y, hn_along(b, hn_cast(b, shift, t), rank, 1));
-}
 
 /* ---- batch ---- */
 
@@ -49,17 +21,6 @@ static hn_val batch_param(hn_lower *c, const batch *n, size_t i) {
     return hn_reshape(b, v, hn_rank(b, n->x) - 1, shape);
 }
 
-/* Scale and shift are computed first: they are constants of a trained model, and what is left folds into a
- * convolution. */
-static void batch_inference(hn_lower *c, const batch *n) {
-    hn_builder *b = hn_lower_builder(c);
-    hn_val inv = hn_un(b, HN_OP_RSQRT, hn_bin_f(b, HN_OP_ADD, n->var, n->epsilon));
-    hn_val scale = hn_bin(b, HN_OP_MUL, n->scale, inv);
-    hn_val shift = hn_bin(b, HN_OP_SUB, n->shift, hn_bin(b, HN_OP_MUL, n->mean, scale));
-    hn_val y = hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_MUL, n->x, scale), shift);
-    hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
-}
-
 /* old * momentum + now * (1 - momentum), shaped and typed as input i. */
 static hn_val running(hn_lower *c, hn_val old, hn_val now, size_t i) {
     hn_builder *b = hn_lower_builder(c);
@@ -76,8 +37,8 @@ static void batch_training(hn_lower *c, const batch *n) {
     size_t n_axes = 1;
     if (n->spatial)
         for (size_t i = 2; i < hn_rank(b, n->x); i++) axes[n_axes++] = (int64_t)i;
-    moments m = moments_of(b, n->x, n_axes, axes, n->epsilon);
-    hn_val y = hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_MUL, normalised(b, m), n->scale), n->shift);
+    hn_moments m = hn_moments_of(b, n->x, n_axes, axes, n->epsilon);
+    hn_val y = hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_MUL, hn_normalised(b, m), n->scale), n->shift);
     hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
     if (hn_wants(c, 1)) hn_out(c, 1, running(c, n->mean, m.mean, 3));
     if (hn_wants(c, 2)) hn_out(c, 2, running(c, n->var, m.variance, 4));
@@ -113,20 +74,16 @@ static void lower_batch(hn_lower *c) {
     if (trains(c))
         batch_training(c, &n);
     else
-        batch_inference(c, &n);
+        hn_out(c, 0,
+               hn_cast(b, hn_batch_norm(b, n.x, n.scale, n.shift, n.mean, n.var, n.epsilon), hn_dt(b, hn_in(c, 0))));
 }
 
 /* ---- instance, group ---- */
 
 static void lower_instance(hn_lower *c) {
-    hn_builder *b = hn_lower_builder(c);
-    int64_t axes[HN_RANK_MAX];
     if (!hn_need(c, 3) || !hn_need_rank(c, 0, 3, HN_RANK_MAX)) return;
-    hn_val x = hn_work(b, hn_in(c, 0));
-    size_t n = axes_from(2, hn_rank(b, x), axes);
-    hn_val y = normalised(b, moments_of(b, x, n, axes, hn_float(c, "epsilon", 1e-5)));
-    y = scale_shift(b, y, hn_in(c, 1), hn_in(c, 2), hn_dt(b, x));
-    hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
+    double epsilon = hn_float(c, "epsilon", 1e-5);
+    hn_out(c, 0, hn_instance_norm(hn_lower_builder(c), hn_in(c, 0), hn_in(c, 1), hn_in(c, 2), epsilon));
 }
 
 /* The type of stage one: attribute stash_type, f32 where it is absent. */
@@ -139,21 +96,8 @@ static bool stash_type(hn_lower *c, hone_dtype *out) {
     return false;
 }
 
-/* Opset 18 has scale and shift per group, 21 per channel. Both accept the other's length: files in the wild mix them.
- */
-static hn_val group_param(hn_builder *b, hn_val v, hn_dim groups, hn_dim channels, hone_dtype t) {
-    hn_dims *d = b->g->dims;
-    v = hn_cast(b, v, t);
-    hn_dim each = hn_dim_floordiv(d, channels, groups);
-    if (hn_dim_equal(d, hn_dim_of(b, v, 0), groups) != HN_EQUAL || hn_dim_is(b, each, 1)) {
-        return hn_reshape(b, v, 3, (hn_dim[]){groups, each, hn_lit(b, 1)});
-    }
-    return hn_reshape(b, v, 3, (hn_dim[]){groups, hn_lit(b, 1), hn_lit(b, 1)});
-}
-
 static void lower_group(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
-    hn_dims *d = b->g->dims;
     int64_t groups = hn_int(c, "num_groups", 0), channels;
     hone_dtype stash = HONE_F32;
     if (!hn_need(c, 3) || !hn_need_rank(c, 0, 2, HN_RANK_MAX) || !hn_need_rank(c, 1, 1, 1) ||
@@ -161,22 +105,12 @@ static void lower_group(hn_lower *c) {
         return;
     hn_val in = hn_in(c, 0);
     hone_dtype t = hn_dt(b, in);
-    size_t rank = hn_rank(b, in);
     if (groups < 1 || (hn_dim_known(b, hn_dim_of(b, in, 1), &channels) && channels % groups)) {
         hn_wrong(c, "'num_groups' is %lld; it must divide the channels", (long long)groups);
         return;
     }
     if (t == HONE_F64 && hn_lower_opset(c) < 21) stash = t;
-    hn_dim each = hn_dim_floordiv(d, hn_dim_of(b, in, 1), hn_lit(b, groups)), shape[HN_RANK_MAX];
-    hn_dim flat[4] = {hn_dim_of(b, in, 0), hn_lit(b, groups), each, hn_dim_product(b, in, 2, rank)};
-    for (size_t i = 0; i < rank; i++) shape[i] = hn_dim_of(b, in, i);
-    hn_val x = hn_cast(b, hn_reshape(b, in, 4, flat), hn_work_type(stash));
-    hn_val y = normalised(b, moments_of(b, x, 2, (int64_t[]){2, 3}, hn_float(c, "epsilon", 1e-5)));
-    hone_dtype second = hn_work_type(t);
-    y = hn_cast(b, y, second);
-    y = hn_bin(b, HN_OP_MUL, y, group_param(b, hn_in(c, 1), flat[1], hn_dim_of(b, in, 1), second));
-    y = hn_bin(b, HN_OP_ADD, y, group_param(b, hn_in(c, 2), flat[1], hn_dim_of(b, in, 1), second));
-    hn_out(c, 0, hn_cast(b, hn_reshape(b, y, rank, shape), t));
+    hn_out(c, 0, hn_group_norm(b, in, groups, hn_in(c, 1), hn_in(c, 2), hn_float(c, "epsilon", 1e-5), stash));
 }
 
 /* ---- layer, root mean square ---- */
@@ -184,7 +118,7 @@ static void lower_group(hn_lower *c) {
 static bool layer_axes(hn_lower *c, size_t rank, int64_t *axes, size_t *n) {
     int64_t axis = hn_axis(c, hn_int(c, "axis", -1), rank);
     if (hn_lower_failed(c)) return false;
-    *n = axes_from((size_t)axis, rank, axes);
+    for (*n = 0; (size_t)axis < rank; axis++) axes[(*n)++] = axis;
     return true;
 }
 
@@ -194,55 +128,37 @@ static bool norm_attributes(hn_lower *c, hone_dtype *stash, int64_t *axes, size_
            layer_axes(c, hn_rank(hn_lower_builder(c), hn_in(c, 0)), axes, n);
 }
 
-/* Stage one in the stash type, stage two in the type of x; both in f32 for floats below 32 bits, which are rounded once
- * at the end. */
 static void lower_layer(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     int64_t axes[HN_RANK_MAX];
     size_t n;
     hone_dtype stash;
+    hn_moments m;
     if (!norm_attributes(c, &stash, axes, &n)) return;
-    hn_val in = hn_in(c, 0), shift = hn_in(c, 2);
-    hone_dtype t = hn_dt(b, in), second = hn_work_type(t);
-    moments m = moments_of(b, hn_cast(b, in, hn_work_type(stash)), n, axes, hn_float(c, "epsilon", 1e-5));
-    hn_val y = hn_cast(b, normalised(b, m), second);
-    y = hn_bin(b, HN_OP_MUL, y, hn_cast(b, hn_in(c, 1), second));
-    if (shift) y = hn_bin(b, HN_OP_ADD, y, hn_cast(b, shift, second));
-    hn_out(c, 0, hn_cast(b, y, t));
+    hn_out(c, 0,
+           hn_layer_norm(b, hn_in(c, 0), n, axes, hn_in(c, 1), hn_in(c, 2), hn_float(c, "epsilon", 1e-5), stash, &m));
     hn_out(c, 1, hn_cast(b, m.mean, stash));
     hn_out(c, 2, hn_cast(b, m.inv, stash));
 }
 
 static void lower_rms(hn_lower *c) {
-    hn_builder *b = hn_lower_builder(c);
     int64_t axes[HN_RANK_MAX];
     size_t n;
     hone_dtype stash;
     if (!norm_attributes(c, &stash, axes, &n)) return;
-    hn_val in = hn_in(c, 0), x = hn_cast(b, in, hn_work_type(stash)), scale = hn_in(c, 1);
-    hn_val square = hn_mean(b, hn_bin(b, HN_OP_MUL, x, x), n, axes, true);
-    hn_val inv = hn_un(b, HN_OP_RSQRT, hn_bin_f(b, HN_OP_ADD, square, hn_float(c, "epsilon", 1e-5)));
-    hone_dtype out = hn_dt(b, scale), second = hn_work_type(out); /* the result has the type of the scale */
-    hn_val y = hn_cast(b, hn_bin(b, HN_OP_MUL, x, inv), second);
-    hn_out(c, 0, hn_cast(b, hn_bin(b, HN_OP_MUL, y, hn_cast(b, scale, second)), out));
+    double epsilon = hn_float(c, "epsilon", 1e-5);
+    hn_out(c, 0, hn_rms_norm(hn_lower_builder(c), hn_in(c, 0), n, axes, hn_in(c, 1), epsilon, stash));
 }
 
 /* ---- others ---- */
 
-/* x / norm, 0 where the norm is 0. */
 static void lower_lp(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     int64_t p = hn_int(c, "p", 2);
     if (!hn_need(c, 1) || !hn_need_rank(c, 0, 1, HN_RANK_MAX)) return;
-    hn_val in = hn_in(c, 0), x = hn_work(b, in);
-    int64_t axis = hn_axis(c, hn_int(c, "axis", -1), hn_rank(b, x));
+    int64_t axis = hn_axis(c, hn_int(c, "axis", -1), hn_rank(b, hn_in(c, 0)));
     if (p != 1 && p != 2) hn_wrong(c, "'p' is %lld; it must be 1 or 2", (long long)p);
-    if (hn_lower_failed(c)) return;
-    hn_val part = p == 1 ? hn_un(b, HN_OP_ABS, x) : hn_bin(b, HN_OP_MUL, x, x);
-    hn_val norm = hn_reduce1(b, HN_OP_RSUM, part, axis, true);
-    if (p == 2) norm = hn_un(b, HN_OP_SQRT, norm);
-    norm = hn_where(b, hn_bin_f(b, HN_OP_EQ, norm, 0), hn_const_f(b, hn_dt(b, x), 1), norm);
-    hn_out(c, 0, hn_cast(b, hn_bin(b, HN_OP_DIV, x, norm), hn_dt(b, in)));
+    if (!hn_lower_failed(c)) hn_out(c, 0, hn_lp_norm(b, hn_in(c, 0), (int)p, axis));
 }
 
 static void lower_mean_variance(hn_lower *c) {

@@ -1,40 +1,8 @@
 /* Quantisation. Products of quantised tensors are integer contractions of i32 values with the zero points subtracted:
- * exact. Results are rounded half to even in f32, shifted by the zero point there (exact wherever the target's range
- * is), and saturate in the cast. */
+ * exact. */
 #include "onnx/lower_quant_int.h"
 
-static bool is_small_float(hone_dtype t) {
-    const hn_dtype_info *d = hn_dtype_of(t);
-    return d->cls == HN_CLASS_FLOAT && d->bits <= 8;
-}
-static bool is_int(hone_dtype t) {
-    hn_dclass k = hn_dtype_of(t)->cls;
-    return k == HN_CLASS_INT || k == HN_CLASS_UINT;
-}
-
-static hn_val cast_how(hn_builder *b, hn_val x, hone_dtype t, bool saturate) {
-    hn_attr attr[] = {{.id = HN_A_DTYPE, .kind = HN_K_DTYPE, .i = t},
-                      {.id = HN_A_SATURATE, .kind = HN_K_INT, .i = saturate}};
-    return saturate ? hn_cast(b, x, t) : hn_emit(b->g, b->b, HN_OP_CAST, 1, &x, 2, attr, 1);
-}
-
 /* ---- scales and zero points over the elements of x ---- */
-
-/* Blocked: [.., S, ..] repeated `block` times along axis and cut to the size of x. */
-static hn_val spread_blocks(hn_builder *b, hn_val v, hn_val x, size_t axis, int64_t block) {
-    hn_dims *t = b->g->dims;
-    size_t rank = hn_rank(b, v);
-    hn_dim wide[HN_RANK_MAX], merged[HN_RANK_MAX], n = hn_dim_of(b, x, axis), size = hn_lit(b, block);
-    for (size_t i = 0; i < rank; i++) {
-        merged[i] = hn_dim_of(b, v, i);
-        wide[i < axis + 1 ? i : i + 1] = merged[i];
-    }
-    wide[axis + 1] = size;
-    merged[axis] = hn_dim_mul(t, merged[axis], size);
-    v = hn_broadcast_to(b, hn_unsqueeze(b, v, (int64_t)axis + 1), rank + 1, wide);
-    v = hn_reshape(b, v, rank, merged);
-    return hn_dim_equal(t, merged[axis], n) == HN_EQUAL ? v : hn_slice_axis(b, v, (int64_t)axis, hn_lit(b, 0), n, 1);
-}
 
 /* A scale or zero point as a value that broadcasts to x: per tensor, per element of an axis, or per block of it. */
 static hn_val granular(hn_lower *c, hn_val v, hn_val x) {
@@ -57,13 +25,7 @@ static hn_val granular(hn_lower *c, hn_val v, hn_val x) {
     }
     size_t at = rank == 1 ? 0 : (size_t)hn_axis(c, axis, rank);
     if (hn_lower_failed(c)) return 0;
-    return block ? spread_blocks(b, v, x, at, block) : v;
-}
-
-hn_val hn_to_quantised(hn_builder *b, hn_val x, hn_val zero, hone_dtype t) {
-    x = hn_cast(b, hn_un(b, HN_OP_ROUND, x), HONE_F32);
-    if (zero) x = hn_bin(b, HN_OP_ADD, x, hn_cast(b, zero, HONE_F32));
-    return hn_cast(b, x, t);
+    return block ? hn_spread_blocks(b, v, x, at, block) : v;
 }
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
@@ -88,7 +50,7 @@ static bool division_type(hn_lower *c, hn_val scale, hone_dtype *out) {
     hn_builder *b = hn_lower_builder(c);
     *out = hn_dt(b, scale);
     if (hn_int(c, "precision", 0) && !hn_dtype_attr(c, "precision", out)) return false;
-    if (!hn_is_float(*out) || is_small_float(*out)) *out = HONE_F32;
+    if (!hn_is_float(*out) || hn_is_small_float(*out)) *out = HONE_F32;
     return true;
 }
 
@@ -98,21 +60,14 @@ void hn_lower_quantize(hn_lower *c) {
     if (!hn_need(c, 2)) return;
     hn_val x = hn_in(c, 0), zero = hn_in(c, 2);
     if (!quantised_type(c, zero, &t) || !division_type(c, hn_in(c, 1), &division)) return;
-    if (!is_int(t) && !is_small_float(t)) {
+    if (!hn_is_int(t) && !hn_is_small_float(t)) {
         hn_wrong(c, "%s is no type to quantise to", hone_dtype_name(t));
         return;
     }
     hn_val scale = granular(c, hn_cast(b, hn_in(c, 1), division), x);
     if (zero) zero = granular(c, zero, x);
     if (hn_lower_failed(c)) return;
-    hn_val q = hn_bin(b, HN_OP_DIV, hn_cast(b, x, division), scale);
-    if (is_int(t))
-        q = hn_to_quantised(b, q, zero, t);
-    else if (t == HONE_F4E2M1 && zero)
-        q = hn_cast(b, hn_bin(b, HN_OP_ADD, hn_cast(b, q, HONE_F32), hn_cast(b, zero, HONE_F32)), t);
-    else /* the zero point of an 8-bit float is 0 */
-        q = cast_how(b, q, t, t == HONE_F4E2M1 || hn_int(c, "saturate", 1) != 0);
-    hn_out(c, 0, q);
+    hn_out(c, 0, hn_quantise(b, x, scale, zero, t, hn_int(c, "saturate", 1) != 0));
 }
 
 /* (x - zero) * scale, in f32, rounded once. */
@@ -121,7 +76,7 @@ void hn_lower_dequantize(hn_lower *c) {
     if (!hn_need(c, 2)) return;
     hn_val x = hn_in(c, 0), zero = hn_in(c, 2);
     hone_dtype t = hn_dt(b, hn_in(c, 1));
-    if (is_small_float(t)) t = HONE_F32;
+    if (hn_is_small_float(t)) t = HONE_F32;
     if (hn_int(c, "output_dtype", 0) && !hn_dtype_attr(c, "output_dtype", &t)) return;
     if (!hn_is_float(t)) {
         hn_wrong(c, "%s is no type to dequantise to", hone_dtype_name(t));
@@ -131,36 +86,7 @@ void hn_lower_dequantize(hn_lower *c) {
     hn_val scale = granular(c, hn_cast(b, hn_in(c, 1), work), x);
     if (zero) zero = granular(c, zero, x);
     if (hn_lower_failed(c)) return;
-    hn_val y;
-    if (is_int(hn_dt(b, x))) {
-        y = hn_cast(b, x, HONE_I32);
-        if (zero) y = hn_bin(b, HN_OP_SUB, y, hn_cast(b, zero, HONE_I32));
-        y = hn_cast(b, y, work);
-    } else {
-        y = hn_cast(b, x, work);
-        if (zero && hn_dt(b, x) == HONE_F4E2M1) y = hn_bin(b, HN_OP_SUB, y, hn_cast(b, zero, work));
-    }
-    hn_out(c, 0, hn_cast(b, hn_bin(b, HN_OP_MUL, y, scale), t));
-}
-
-hn_dynamic hn_quantise_dynamic(hn_builder *b, hn_val x) {
-    int64_t axes[HN_RANK_MAX];
-    hn_dynamic q;
-    hn_val low = x, high = x;
-    size_t rank = hn_rank(b, x);
-    for (size_t i = 0; i < rank; i++) axes[i] = (int64_t)i;
-    if (rank) {
-        low = hn_reduce(b, HN_OP_RMIN, x, rank, axes, false);
-        high = hn_reduce(b, HN_OP_RMAX, x, rank, axes, false);
-    }
-    low = hn_bin_f(b, HN_OP_MIN, low, 0);
-    hn_val range = hn_bin(b, HN_OP_SUB, hn_bin_f(b, HN_OP_MAX, high, 0), low);
-    q.scale =
-        hn_where(b, hn_bin_f(b, HN_OP_EQ, range, 0), hn_const_f(b, HONE_F32, 1), hn_bin_f(b, HN_OP_DIV, range, 255));
-    q.zero = hn_un(b, HN_OP_NEG, hn_bin(b, HN_OP_DIV, low, q.scale));
-    q.zero = hn_cast(b, hn_un(b, HN_OP_ROUND, q.zero), HONE_U8);
-    q.y = hn_to_quantised(b, hn_bin(b, HN_OP_DIV, x, q.scale), q.zero, HONE_U8);
-    return q;
+    hn_out(c, 0, hn_dequantise(b, x, scale, zero, t));
 }
 
 static void lower_dynamic(hn_lower *c) {
@@ -173,28 +99,6 @@ static void lower_dynamic(hn_lower *c) {
 }
 
 /* ---- products ---- */
-
-hn_val hn_centred(hn_builder *b, hn_val x, hn_val zero) {
-    if (!is_int(hn_dt(b, x))) return hn_cast(b, x, HONE_F32);
-    x = hn_cast(b, x, HONE_I32);
-    return zero ? hn_bin(b, HN_OP_SUB, x, hn_cast(b, zero, HONE_I32)) : x;
-}
-
-hn_val hn_per_row(hn_builder *b, hn_val v) {
-    if (!v || hn_rank(b, v) != 1) return v;
-    return hn_dim_is(b, hn_dim_of(b, v, 0), 1) ? hn_scalar(b, v) : hn_unsqueeze(b, v, 1);
-}
-hn_val hn_per_column(hn_builder *b, hn_val v) {
-    if (!v || hn_rank(b, v) != 1) return v;
-    return hn_dim_is(b, hn_dim_of(b, v, 0), 1) ? hn_scalar(b, v) : v;
-}
-static hn_val as_f32(hn_builder *b, hn_val v) { return hn_cast(b, v, HONE_F32); }
-
-hn_val hn_requantised(hn_builder *b, hn_val acc, hn_val sx, hn_val sw, hn_val sy, hn_val zero) {
-    hn_val factor = hn_bin(b, HN_OP_DIV, hn_bin(b, HN_OP_MUL, as_f32(b, sx), as_f32(b, sw)), as_f32(b, sy));
-    hn_val y = hn_bin(b, HN_OP_MUL, as_f32(b, acc), factor);
-    return is_int(hn_dt(b, zero)) ? hn_to_quantised(b, y, zero, hn_dt(b, zero)) : hn_cast(b, y, hn_dt(b, zero));
-}
 
 static void lower_matmul_integer(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);

@@ -1,8 +1,7 @@
 /* RNN, GRU, LSTM. The products with the inputs of all steps are one contraction in front of the recurrence; a step
  * multiplies the state alone. A sequence shorter than the batch's longest keeps its state, and gives zeros, in the
  * steps behind its end; that holds for the reverse direction as well: it begins with them. */
-#include "onnx/lower_named.h"
-#include "onnx/lower_time.h"
+#include "onnx/lower_util.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* lower_signal.c — Fourier transforms, windows, the mel matrix.
  *
- * A transform of a constant length is a fast one (lower_fft.c). Of a length that only the run knows, of a short real
+ * A transform of a constant length is a fast one (compose/fft.c). Of a length that only the run knows, of a short real
  * signal and of a one-sided spectrum it is a contraction with the matrix cos/sin(2 pi j k / n): its angles are taken of
  * (j * k) mod n in i64, so that they are exact however long the signal is.
  */
-#include "onnx/lower_fft.h"
+#include "compose/signal.h"
 #include "onnx/lower_image_int.h"
 
 #include <string.h>

@@ -22,38 +22,6 @@ bool hn_need_rank(hn_lower *c, size_t i, size_t low, size_t high) {
     return false;
 }
 
-hone_dtype hn_work_type(hone_dtype t) {
-    const hn_dtype_info *d = hn_dtype_of(t);
-    return d->cls == HN_CLASS_FLOAT && d->bits < 32 ? HONE_F32 : t;
-}
-hn_val hn_work(hn_builder *b, hn_val x) { return hn_cast(b, x, hn_work_type(hn_dt(b, x))); }
-
-bool hn_dim_known(const hn_builder *b, hn_dim d, int64_t *n) { return d && hn_dim_is_int(b->g->dims, d, n); }
-bool hn_dim_is(const hn_builder *b, hn_dim d, int64_t n) {
-    int64_t k;
-    return hn_dim_known(b, d, &k) && k == n;
-}
-
-hn_val hn_scalar(hn_builder *b, hn_val v) { return hn_rank(b, v) ? hn_reshape(b, v, 0, NULL) : v; }
-
-hn_val hn_along(hn_builder *b, hn_val v, size_t rank, size_t axis) {
-    hn_dim shape[HN_RANK_MAX];
-    if (!hn_rank(b, v)) return v;
-    if (hn_rank(b, v) == 1 && hn_dim_is(b, hn_dim_of(b, v, 0), 1)) return hn_scalar(b, v);
-    for (size_t i = 0; i < rank; i++) shape[i] = i == axis ? hn_dim_of(b, v, 0) : hn_lit(b, 1);
-    return hn_reshape(b, v, rank, shape);
-}
-
-hn_dim hn_dim_product(hn_builder *b, hn_val x, size_t from, size_t to) {
-    hn_dim n = hn_lit(b, 1);
-    for (size_t i = from; i < to; i++) n = hn_dim_mul(b->g->dims, n, hn_dim_of(b, x, i));
-    return n;
-}
-
-hn_val hn_index_below(hn_builder *b, size_t rank, const hn_dim *shape, size_t axis, hn_val n) {
-    return hn_bin(b, HN_OP_LT, hn_iota(b, hn_dt(b, n), rank, shape, axis), n);
-}
-
 /* ---- windows ---- */
 
 enum { SIZE_MOST = INT32_MAX }; /* of kernels, strides, dilations, pads: keeps all products inside int64 */
@@ -106,39 +74,6 @@ bool hn_window_sizes(hn_lower *c, hn_val x, const int64_t *kernel, hn_window *w)
     return !hn_lower_failed(c);
 }
 
-static int64_t extent(const hn_window *w, size_t i) { return (w->kernel[i] - 1) * w->dilation[i] + 1; }
-
-/* SAME_UPPER, SAME_LOWER: as many results as ceil(input / stride); the padding is what they need, the odd one behind
- * (upper) or in front. */
-static void pad_same(hn_builder *b, hn_val x, hn_window *w, bool upper) {
-    hn_dims *t = b->g->dims;
-    for (size_t i = 0; i < w->n; i++) {
-        hn_dim in = hn_dim_of(b, x, i + 2), s = hn_lit(b, w->stride[i]);
-        hn_dim last = hn_dim_sub(t, hn_dim_ceildiv(t, in, s), hn_lit(b, 1));
-        hn_dim total = hn_dim_sub(t, hn_dim_add(t, hn_dim_mul(t, last, s), hn_lit(b, extent(w, i))), in);
-        /* ceil(in / s) * s >= in, so only a stride beyond the window can make it negative */
-        if (w->stride[i] > extent(w, i)) total = hn_dim_max(t, total, hn_lit(b, 0));
-        hn_dim half = hn_dim_floordiv(t, total, hn_lit(b, 2)), rest = hn_dim_sub(t, total, half);
-        w->low[i] = upper ? half : rest;
-        w->high[i] = upper ? rest : half;
-        if (!hn_dim_is(b, total, 0)) w->empty = false;
-    }
-}
-
-/* ceil_mode: one more result where a window would begin inside the input or its front padding. */
-static void pad_ceil(hn_builder *b, hn_val x, hn_window *w, int64_t low, size_t i) {
-    hn_dims *t = b->g->dims;
-    int64_t ext = extent(w, i);
-    hn_dim in = hn_dim_add(t, hn_dim_of(b, x, i + 2), hn_lit(b, low)), s = hn_lit(b, w->stride[i]);
-    hn_dim all = hn_dim_ceildiv(t, hn_dim_add(t, in, hn_lit(b, w->pad_high[i] - ext)), s);
-    hn_dim inside = hn_dim_floordiv(t, hn_dim_sub(t, in, hn_lit(b, 1)), s);
-    hn_dim last = hn_dim_min(t, all, inside);
-    hn_dim high = hn_dim_sub(t, hn_dim_add(t, hn_dim_mul(t, last, s), hn_lit(b, ext)), in);
-    if (w->stride[i] > ext) high = hn_dim_max(t, high, hn_lit(b, 0));
-    w->ceil = w->ceil || hn_dim_equal(t, high, hn_lit(b, w->pad_high[i])) != HN_EQUAL;
-    w->high[i] = high;
-}
-
 static bool pad_explicit(hn_lower *c, hn_val x, hn_window *w, bool ceil_mode) {
     hn_builder *b = hn_lower_builder(c);
     const int64_t *pads;
@@ -157,7 +92,7 @@ static bool pad_explicit(hn_lower *c, hn_val x, hn_window *w, bool ceil_mode) {
         w->low[i] = hn_lit(b, low);
         w->high[i] = hn_lit(b, high);
         if (low || high) w->empty = false;
-        if (ceil_mode) pad_ceil(b, x, w, low, i);
+        if (ceil_mode) hn_window_pad_ceil(b, x, w, low, i);
     }
     return true;
 }
@@ -167,7 +102,7 @@ bool hn_window_read(hn_lower *c, hn_val x, const int64_t *kernel, hn_window *w) 
     const char *mode = hn_string(c, "auto_pad", "NOTSET");
     bool ceil_mode = hn_int(c, "ceil_mode", 0) != 0;
     if (!strcmp(mode, "SAME_UPPER") || !strcmp(mode, "SAME_LOWER")) {
-        pad_same(hn_lower_builder(c), x, w, mode[5] == 'U');
+        hn_window_pad_same(hn_lower_builder(c), x, w, mode[5] == 'U');
     } else if (!strcmp(mode, "NOTSET") || !*mode) {
         return pad_explicit(c, x, w, ceil_mode);
     } else if (strcmp(mode, "VALID") != 0) {
@@ -175,61 +110,6 @@ bool hn_window_read(hn_lower *c, hn_val x, const int64_t *kernel, hn_window *w) 
         return false;
     }
     return true;
-}
-
-#define INTS(which, list, count)                                                                                       \
-    { .id = (which), .kind = HN_K_INTS, .n = (uint32_t)(count), .ints = (list) }
-#define DIMS(which, list, count)                                                                                       \
-    { .id = (which), .kind = HN_K_DIMS, .n = (uint32_t)(count), .dims = (list) }
-
-hn_val hn_window_emit(hn_builder *b, hn_op op, hn_val x, const hn_window *w) {
-    hn_attr attr[] = {INTS(HN_A_KERNEL, w->kernel, w->n), INTS(HN_A_STRIDE, w->stride, w->n),
-                      INTS(HN_A_DILATION, w->dilation, w->n), DIMS(HN_A_LOW, w->low, w->n),
-                      DIMS(HN_A_HIGH, w->high, w->n)};
-    return hn_emit(b->g, b->b, op, 1, &x, sizeof attr / sizeof attr[0], attr, 1);
-}
-
-hn_val hn_conv_emit(hn_builder *b, hn_val x, hn_val weight, const hn_window *w, hone_dtype out) {
-    hn_val in[2] = {x, weight};
-    hn_attr attr[] = {INTS(HN_A_STRIDE, w->stride, w->n),
-                      INTS(HN_A_DILATION, w->dilation, w->n),
-                      INTS(HN_A_INFLATE, w->inflate, w->n),
-                      {.id = HN_A_GROUPS, .kind = HN_K_INT, .i = w->groups},
-                      DIMS(HN_A_LOW, w->low, w->n),
-                      DIMS(HN_A_HIGH, w->high, w->n),
-                      {.id = HN_A_DTYPE, .kind = HN_K_DTYPE, .i = out}};
-    return hn_emit(b->g, b->b, HN_OP_CONV, 2, in, sizeof attr / sizeof attr[0], attr, 1);
-}
-
-/* Of one dimension, as [1, 1, …, windows, …, 1]. */
-static hn_val counts_along(hn_builder *b, hn_val x, const hn_window *w, size_t i, bool with_pad, hone_dtype t) {
-    hn_window ones = {.n = w->n, .groups = 1};
-    hn_dim shape[HN_RANK_MAX];
-    shape[0] = shape[1] = hn_lit(b, 1);
-    for (size_t k = 0; k < w->n; k++) {
-        ones.kernel[k] = ones.stride[k] = ones.dilation[k] = ones.inflate[k] = 1;
-        ones.low[k] = ones.high[k] = hn_lit(b, 0);
-        shape[k + 2] = hn_lit(b, 1);
-    }
-    ones.kernel[i] = w->kernel[i], ones.stride[i] = w->stride[i], ones.dilation[i] = w->dilation[i];
-    ones.low[i] = w->low[i], ones.high[i] = w->high[i];
-    shape[i + 2] = hn_dim_of(b, x, i + 2);
-    if (with_pad) {
-        hn_dim pads = hn_dim_add(b->g->dims, w->low[i], hn_lit(b, w->pad_high[i]));
-        shape[i + 2] = hn_dim_add(b->g->dims, shape[i + 2], pads);
-        ones.low[i] = hn_lit(b, 0);
-        ones.high[i] = hn_dim_sub(b->g->dims, w->high[i], hn_lit(b, w->pad_high[i]));
-    }
-    return hn_window_emit(b, HN_OP_WSUM, hn_full(b, t, w->n + 2, shape, 1), &ones);
-}
-
-hn_val hn_window_counts(hn_builder *b, hn_val x, const hn_window *w, bool with_pad, hone_dtype t) {
-    double n = 1;
-    for (size_t i = 0; i < w->n; i++) n *= (double)w->kernel[i];
-    if (!w->ceil && (with_pad || w->empty)) return hn_const_f(b, t, n);
-    hn_val all = counts_along(b, x, w, 0, with_pad, t);
-    for (size_t i = 1; i < w->n; i++) all = hn_bin(b, HN_OP_MUL, all, counts_along(b, x, w, i, with_pad, t));
-    return all;
 }
 
 bool hn_kernel_sizes(hn_lower *c, size_t input, int64_t *kernel) {
@@ -248,8 +128,9 @@ bool hn_kernel_sizes(hn_lower *c, size_t input, int64_t *kernel) {
     return true;
 }
 
-hn_val hn_log_softmax(hn_builder *b, hn_val x, int64_t axis) {
-    hn_val d = hn_bin(b, HN_OP_SUB, x, hn_reduce1(b, HN_OP_RMAX, x, axis, true));
-    hn_val sum = hn_reduce1(b, HN_OP_RSUM, hn_un(b, HN_OP_EXP, d), axis, true);
-    return hn_bin(b, HN_OP_SUB, d, hn_un(b, HN_OP_LOG, sum));
+void hn_told(hn_lower *c, const hone_err *err) {
+    if (err->rc == HONE_E_UNSUPPORTED)
+        hn_refuse(c, "%s", err->text);
+    else if (err->rc)
+        hn_wrong(c, "%s", err->text);
 }

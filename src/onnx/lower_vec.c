@@ -3,17 +3,6 @@
 
 void hn_out_as(hn_lower *c, size_t i, hn_val v, hone_dtype t) { hn_out(c, i, hn_cast(hn_lower_builder(c), v, t)); }
 
-hn_val hn_vec_at(hn_builder *b, hn_val v, size_t i) {
-    return hn_squeeze(b, hn_slice_axis(b, v, 0, hn_lit(b, (int64_t)i), hn_lit(b, 1), 1), 0);
-}
-
-hn_val hn_vec_of(hn_builder *b, size_t n, const hn_val *scalar) {
-    hn_val one[HN_RANK_MAX * 2];
-    if (!n || n > HN_RANK_MAX * 2) return hn_const_ints(b, 0, NULL);
-    for (size_t i = 0; i < n; i++) one[i] = hn_unsqueeze(b, scalar[i], 0);
-    return n == 1 ? one[0] : hn_concat(b, n, one, 0);
-}
-
 hn_val hn_vec_input(hn_lower *c, size_t i, size_t *n) {
     hn_builder *b = hn_lower_builder(c);
     hn_val v = hn_in(c, i);
@@ -30,12 +19,6 @@ hn_val hn_vec_input(hn_lower *c, size_t i, size_t *n) {
     }
     *n = (size_t)length;
     return hn_cast(b, v, HONE_I64);
-}
-
-hn_val hn_vec_spread(hn_builder *b, hn_val axis, hn_val value, hn_val otherwise) {
-    hn_val in[] = {otherwise, axis, value};
-    hn_attr attr[] = {hn_a_int(HN_A_AXIS, 0), hn_a_word(HN_A_MODE, "set")};
-    return hn_emit(b->g, b->b, HN_OP_SCATTER_ELEMENTS, 3, in, 2, attr, 1);
 }
 
 bool hn_vec_dims(hn_lower *c, hn_val v, size_t n, hn_dim *out) {

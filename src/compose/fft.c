@@ -1,11 +1,11 @@
-/* lower_fft.c — mixed radix FFT, decimation in frequency, self-sorting (Stockham; see Van Loan 1992, "Computational
+/* fft.c — mixed radix FFT, decimation in frequency, self-sorting (Stockham; see Van Loan 1992, "Computational
  * frameworks for the fast Fourier transform", 1.7).
  *
  * A stage of radix p sees its input as [rows, done, p, rest] and gives [rows, p, done, rest]: a butterfly over p, then
  * twiddle factors. Stages are tensor operations over all rows at once: fusion makes one pass of each. Radix 4 first,
  * then 2, 3, 5, then other primes by a small matrix; a prime n is that matrix alone.
  */
-#include "onnx/lower_fft.h"
+#include "compose/signal.h"
 
 #include <math.h>
 

@@ -1,8 +1,10 @@
-/* onnx/lower_fft.h — the fast Fourier transform of a constant length, in primitives. */
-#ifndef HN_LOWER_FFT_H
-#define HN_LOWER_FFT_H
+/* compose/signal.h — Fourier transforms. Errors: as in compose.h. */
+#ifndef HN_COMPOSE_SIGNAL_H
+#define HN_COMPOSE_SIGNAL_H
 
-#include "onnx/lower_vec.h"
+#include "compose/compose.h"
+
+/* --- fft.c: a constant length ------------------------------------------------------------------------------------- */
 
 typedef struct hn_complex {
     hn_val re, im;

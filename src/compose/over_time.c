@@ -1,4 +1,5 @@
-#include "onnx/lower_time.h"
+/* over_time.c — see compose.h. */
+#include "compose/compose.h"
 
 hn_val hn_at_time(hn_builder *b, hn_val x, hn_moment at) {
     if (at.k < 0) return hn_gather(b, x, at.index, 0);
