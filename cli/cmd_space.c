@@ -14,7 +14,7 @@ const char *cli_kind_name(hone_kind kind) {
     return name[kind];
 }
 
-static bool listed(const hone_param *p) { return p->kind >= HONE_CHOICE; }
+static bool listed(const hone_param *p) { return p->n_values > 0; }
 
 static void range_json(cli_json *j, const hone_param *p) {
     cli_json_knumber(j, "lo", p->lo);

@@ -14,9 +14,8 @@ static char *describe(const hone_param *p) {
     if (p->kind == HONE_INT || p->kind == HONE_FLOAT) fprintf(f, " %.10g..%.10g", p->lo, p->hi);
     if (p->step > 0) fprintf(f, " step %.10g", p->step);
     if (p->log) fputs(" log", f);
-    for (size_t i = 0; p->kind >= HONE_CHOICE && i < p->n_values; i++)
-        fprintf(f, "%s%s", i ? ", " : " {", p->values[i]);
-    if (p->kind >= HONE_CHOICE) fputc('}', f);
+    for (size_t i = 0; i < p->n_values; i++) fprintf(f, "%s%s", i ? ", " : " {", p->values[i]);
+    if (p->n_values) fputc('}', f);
     if (p->optional) fputs(" optional", f);
     if (p->when) fprintf(f, " when %s", p->when);
     fclose(f);

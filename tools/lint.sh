@@ -23,6 +23,7 @@ step_format() { sources | xargs clang-format --dry-run -Werror; }
 step_includes() { python3 tools/lint_includes.py; }
 step_lengths() { python3 tools/lint_lengths.py; }
 step_calls() { python3 tools/lint_calls.py; }
+step_names() { python3 tools/lint_names.py; }
 step_plugs() { python3 tools/lint_plugs.py; }
 step_docs() { python3 tools/lint_docs.py; }
 step_shell() {
@@ -78,7 +79,7 @@ step_man() {
     mandoc -T lint -W warning "${pages[@]}"
 }
 
-steps=(format includes calls lengths headers plugs docs shell python gcc rooms man clang extension symbols)
+steps=(format includes calls lengths headers names plugs docs shell python gcc rooms man clang extension symbols)
 [ $# -eq 0 ] || steps=("$@")
 failed=()
 for s in "${steps[@]}"; do

@@ -320,7 +320,7 @@ static bool read_nodes(forest *f, const lists *l) {
     bool sets = false;
     for (size_t i = 0; i < l->n && !hn_lower_failed(f->c); i++) {
         int64_t mode = hn_get_i(l->mode, (int64_t)i);
-        if (mode < 0 || mode > MEMBER || l->feature[i] < 0) hn_wrong(f->c, "node %zu is damaged", i);
+        if (mode < 0 || mode >= LEAF || l->feature[i] < 0) hn_wrong(f->c, "node %zu is damaged", i);
         sets = sets || mode == MEMBER;
         add_node(f, (branch){.mode = (test_mode)mode,
                              .feature = l->feature[i],

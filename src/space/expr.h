@@ -19,36 +19,23 @@ enum {
     HN_EXPR_TEXT_B = 65536
 };
 
-/* Leaves, then unary, then binary operators: the order is relied on by hn_op_arity. */
 typedef enum hn_opcode {
-    HN_OP_NUM,     /* push num */
-    HN_OP_SLOT,    /* push the slot */
-    HN_OP_TABLE,   /* push table[slot], the value of a level (a number, or truth of a comparison); NAN stays */
-    HN_OP_DEFINED, /* push whether the slot is not absent */
-    HN_OP_NEG,
-    HN_OP_ABS,
-    HN_OP_NOT,
-    HN_OP_ADD,
-    HN_OP_SUB,
-    HN_OP_MUL,
-    HN_OP_DIV,
-    HN_OP_MOD,
-    HN_OP_MIN,
-    HN_OP_MAX,
-    HN_OP_EQ,
-    HN_OP_NE,
-    HN_OP_LT,
-    HN_OP_LE,
-    HN_OP_GT,
-    HN_OP_GE,
-    HN_OP_AND,
-    HN_OP_OR,
-    HN_OP_TEXT, /* trees only: a quoted text */
-    HN_OP_NAME, /* trees only: a parameter */
+#define HN_OPCODE(id, arity, compares) HN_EX_##id,
+#include "space/opcodes.def"
+#undef HN_OPCODE
 } hn_opcode;
 
-static inline unsigned hn_op_arity(hn_opcode op) {
-    return op <= HN_OP_DEFINED || op >= HN_OP_TEXT ? 0 : op <= HN_OP_NOT ? 1 : 2;
+typedef struct hn_opcode_info {
+    unsigned char arity;
+    bool compares;
+} hn_opcode_info;
+static inline hn_opcode_info hn_opcode_of(hn_opcode op) {
+    static const hn_opcode_info info[] = {
+#define HN_OPCODE(id, arity, compares) {arity, compares},
+#include "space/opcodes.def"
+#undef HN_OPCODE
+    };
+    return info[op];
 }
 
 typedef struct hn_enode {

@@ -34,7 +34,7 @@ static type out_of_memory(compiler *c) {
 }
 
 static void push(compiler *c, hn_expr_op op) {
-    unsigned arity = hn_op_arity(op.code);
+    unsigned arity = hn_opcode_of(op.code).arity;
     c->depth += 1 - arity;
     if (c->depth > c->max_depth) c->max_depth = c->depth;
     if (c->n < c->room) c->op[c->n++] = op;
@@ -61,7 +61,7 @@ static type unknown_name(compiler *c, const hn_enode *x) {
     free(all);
     char after = x->text ? c->source[x->offset + x->n] : 0;
     if (near) return FAIL(c, x, "unknown parameter '%s'; did you mean '%s'?", x->text, near);
-    if (x->op == HN_OP_NAME && after && strchr("-+=", after))
+    if (x->op == HN_EX_NAME && after && strchr("-+=", after))
         return FAIL(c, x, "unknown parameter '%s'; a name with - + = in it is written in backquotes", x->text);
     return FAIL(c, x, "unknown parameter '%s'; a text is written in quotes", x->text);
 }
@@ -84,7 +84,7 @@ static double *table(compiler *c, const hone_param *p) {
 }
 
 static type push_table(compiler *c, const hone_param *p, const double *t) {
-    push(c, (hn_expr_op){.code = HN_OP_TABLE, .slot = (uint32_t)p->slot, .table = t});
+    push(c, (hn_expr_op){.code = HN_EX_TABLE, .slot = (uint32_t)p->slot, .table = t});
     return NUMBER;
 }
 
@@ -94,7 +94,7 @@ static type emit_name(compiler *c, const hn_enode *x) {
     if (!p) return FAILED;
     if (p->kind == HONE_PERMUTATION) return FAIL(c, x, "'%s' is a permutation; only defined(...) applies", p->name);
     if (!is_listed(p)) {
-        push(c, (hn_expr_op){.code = HN_OP_SLOT, .slot = (uint32_t)p->slot});
+        push(c, (hn_expr_op){.code = HN_EX_SLOT, .slot = (uint32_t)p->slot});
         return p->kind == HONE_FLAG ? TRUTH : NUMBER;
     }
     double *t = table(c, p);
@@ -120,7 +120,7 @@ static type no_value(compiler *c, const hn_enode *x, const hone_param *p) {
 
 /* listed <op> 'text' */
 static type listed_text(compiler *c, hn_opcode op, const hone_param *p, const hn_enode *text) {
-    bool ordered = op != HN_OP_EQ && op != HN_OP_NE;
+    bool ordered = op != HN_EX_EQ && op != HN_EX_NE;
     if (ordered && p->kind != HONE_ORDINAL)
         return FAIL(c, text, "'%s' is %s: its values have no order, only == and != apply", p->name, kind_word(p->kind));
     size_t at = 0;
@@ -142,7 +142,7 @@ static type listed_number(compiler *c, hn_opcode op, const hone_param *p, const 
         double v;
         bool is_number = hone_space_number(p->values[i], &v);
         any |= is_number;
-        t[i] = is_number ? hn_op_apply(op, v, number) : op == HN_OP_EQ ? 0 : op == HN_OP_NE ? 1 : NAN;
+        t[i] = is_number ? hn_op_apply(op, v, number) : op == HN_EX_EQ ? 0 : op == HN_EX_NE ? 1 : NAN;
     }
     if (!any) return FAIL(c, name, "'%s' holds texts, not numbers; compare it with a text in quotes", p->name);
     push_table(c, p, t);
@@ -153,9 +153,9 @@ static type flag_text(compiler *c, hn_opcode op, const hone_param *p, const hn_e
     bool on = !strcmp(text->text, "on") || !strcmp(text->text, "true");
     bool off = !strcmp(text->text, "off") || !strcmp(text->text, "false");
     if (!on && !off) return FAIL(c, text, "'%s' is a flag: it is 'on' or 'off', not '%s'", p->name, text->text);
-    if (op != HN_OP_EQ && op != HN_OP_NE) return FAIL(c, text, "'%s' is a flag: only == and != apply", p->name);
-    push(c, (hn_expr_op){.code = HN_OP_SLOT, .slot = (uint32_t)p->slot});
-    if ((op == HN_OP_EQ) != on) push(c, (hn_expr_op){.code = HN_OP_NOT});
+    if (op != HN_EX_EQ && op != HN_EX_NE) return FAIL(c, text, "'%s' is a flag: only == and != apply", p->name);
+    push(c, (hn_expr_op){.code = HN_EX_SLOT, .slot = (uint32_t)p->slot});
+    if ((op == HN_EX_EQ) != on) push(c, (hn_expr_op){.code = HN_EX_NOT});
     return TRUTH;
 }
 
@@ -168,7 +168,7 @@ static bool all_numbers(const hone_param *p) {
 
 /* Two listed parameters of texts: their hashes are compared (53 bits; a clash is a matter of 1e-16). */
 static type listed_listed(compiler *c, hn_opcode op, const hn_enode *at, const hone_param *p, const hone_param *q) {
-    if (op != HN_OP_EQ && op != HN_OP_NE)
+    if (op != HN_EX_EQ && op != HN_EX_NE)
         return FAIL(c, at, "'%s' and '%s' hold texts: only == and != apply", p->name, q->name);
     const hone_param *side[2] = {p, q};
     for (int k = 0; k < 2; k++) {
@@ -183,19 +183,19 @@ static type listed_listed(compiler *c, hn_opcode op, const hn_enode *at, const h
 
 static hn_opcode mirrored(hn_opcode op) {
     switch (op) {
-    case HN_OP_LT: return HN_OP_GT;
-    case HN_OP_LE: return HN_OP_GE;
-    case HN_OP_GT: return HN_OP_LT;
-    case HN_OP_GE: return HN_OP_LE;
+    case HN_EX_LT: return HN_EX_GT;
+    case HN_EX_LE: return HN_EX_GE;
+    case HN_EX_GT: return HN_EX_LT;
+    case HN_EX_GE: return HN_EX_LE;
     default: return op;
     }
 }
 
 static bool constant(const hn_enode *x, double *out) {
     double sign = 1;
-    for (; x->op == HN_OP_NEG; x = x->a) sign = -sign;
+    for (; x->op == HN_EX_NEG; x = x->a) sign = -sign;
     *out = sign * x->num;
-    return x->op == HN_OP_NUM && !x->truth;
+    return x->op == HN_EX_NUM && !x->truth;
 }
 
 static type name_text(compiler *c, hn_opcode op, const hn_enode *name, const hn_enode *text) {
@@ -210,17 +210,17 @@ static type name_text(compiler *c, hn_opcode op, const hn_enode *name, const hn_
 static type emit_comparison(compiler *c, const hn_enode *x) {
     const hn_enode *a = x->a, *b = x->b;
     hn_opcode op = x->op;
-    bool swap = a->op != HN_OP_NAME && b->op == HN_OP_NAME;
+    bool swap = a->op != HN_EX_NAME && b->op == HN_EX_NAME;
     if (swap) {
         a = x->b;
         b = x->a;
         op = mirrored(op);
     }
-    if (a->op == HN_OP_NAME && b->op == HN_OP_TEXT) return name_text(c, op, a, b);
-    if (a->op == HN_OP_TEXT || b->op == HN_OP_TEXT)
-        return FAIL(c, a->op == HN_OP_TEXT ? a : b, "a text can only be compared with a parameter");
+    if (a->op == HN_EX_NAME && b->op == HN_EX_TEXT) return name_text(c, op, a, b);
+    if (a->op == HN_EX_TEXT || b->op == HN_EX_TEXT)
+        return FAIL(c, a->op == HN_EX_TEXT ? a : b, "a text can only be compared with a parameter");
     double number;
-    const hone_param *p = a->op == HN_OP_NAME ? find(c, a) : NULL, *q = b->op == HN_OP_NAME ? find(c, b) : NULL;
+    const hone_param *p = a->op == HN_EX_NAME ? find(c, a) : NULL, *q = b->op == HN_EX_NAME ? find(c, b) : NULL;
     if (c->rc) return FAILED;
     if (p && is_listed(p) && constant(b, &number)) return listed_number(c, op, p, a, number);
     if (p && q && is_listed(p) && is_listed(q) && !(all_numbers(p) && all_numbers(q)))
@@ -235,23 +235,23 @@ static type emit_comparison(compiler *c, const hn_enode *x) {
 static type emit_defined(compiler *c, const hn_enode *x) {
     const hone_param *p = find(c, x);
     if (!p) return FAILED;
-    push(c, (hn_expr_op){.code = HN_OP_DEFINED, .slot = (uint32_t)p->slot});
+    push(c, (hn_expr_op){.code = HN_EX_DEFINED, .slot = (uint32_t)p->slot});
     return TRUTH;
 }
 
 static type emit(compiler *c, const hn_enode *x) {
     switch (x->op) {
-    case HN_OP_NUM: push(c, (hn_expr_op){.code = HN_OP_NUM, .num = x->num}); return x->truth ? TRUTH : NUMBER;
-    case HN_OP_TEXT: return FAIL(c, x, "the text '%s' where a number or a truth is wanted", x->text);
-    case HN_OP_NAME: return emit_name(c, x);
-    case HN_OP_DEFINED: return emit_defined(c, x);
+    case HN_EX_NUM: push(c, (hn_expr_op){.code = HN_EX_NUM, .num = x->num}); return x->truth ? TRUTH : NUMBER;
+    case HN_EX_TEXT: return FAIL(c, x, "the text '%s' where a number or a truth is wanted", x->text);
+    case HN_EX_NAME: return emit_name(c, x);
+    case HN_EX_DEFINED: return emit_defined(c, x);
     default: break;
     }
-    if (x->op >= HN_OP_EQ && x->op <= HN_OP_GE) return emit_comparison(c, x);
+    if (hn_opcode_of(x->op).compares) return emit_comparison(c, x);
     if (emit(c, x->a) == FAILED) return FAILED;
-    if (hn_op_arity(x->op) == 2 && emit(c, x->b) == FAILED) return FAILED;
+    if (hn_opcode_of(x->op).arity == 2 && emit(c, x->b) == FAILED) return FAILED;
     push(c, (hn_expr_op){.code = x->op});
-    return x->op == HN_OP_NOT || x->op == HN_OP_AND || x->op == HN_OP_OR ? TRUTH : NUMBER;
+    return x->op == HN_EX_NOT || x->op == HN_EX_AND || x->op == HN_EX_OR ? TRUTH : NUMBER;
 }
 
 static int ascending(const void *a, const void *b) {

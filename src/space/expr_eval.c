@@ -30,28 +30,28 @@ static double kleene_or(double a, double b) {
 
 double hn_op_apply(hn_opcode op, double a, double b) {
     switch (op) {
-    case HN_OP_NEG: return -a;
-    case HN_OP_ABS: return fabs(a);
-    case HN_OP_NOT: return a != a ? NAN : a == 0;
-    case HN_OP_AND: return kleene_and(a, b);
-    case HN_OP_OR: return kleene_or(a, b);
+    case HN_EX_NEG: return -a;
+    case HN_EX_ABS: return fabs(a);
+    case HN_EX_NOT: return a != a ? NAN : a == 0;
+    case HN_EX_AND: return kleene_and(a, b);
+    case HN_EX_OR: return kleene_or(a, b);
     default: break;
     }
     if (a != a || b != b) return NAN;
     switch (op) {
-    case HN_OP_ADD: return finite_or_unknown(a + b);
-    case HN_OP_SUB: return finite_or_unknown(a - b);
-    case HN_OP_MUL: return finite_or_unknown(a * b);
-    case HN_OP_DIV: return b == 0 ? NAN : finite_or_unknown(a / b);
-    case HN_OP_MOD: return floored_mod(a, b);
-    case HN_OP_MIN: return b < a ? b : a;
-    case HN_OP_MAX: return b > a ? b : a;
-    case HN_OP_EQ: return a == b;
-    case HN_OP_NE: return a != b;
-    case HN_OP_LT: return a < b;
-    case HN_OP_LE: return a <= b;
-    case HN_OP_GT: return a > b;
-    case HN_OP_GE: return a >= b;
+    case HN_EX_ADD: return finite_or_unknown(a + b);
+    case HN_EX_SUB: return finite_or_unknown(a - b);
+    case HN_EX_MUL: return finite_or_unknown(a * b);
+    case HN_EX_DIV: return b == 0 ? NAN : finite_or_unknown(a / b);
+    case HN_EX_MOD: return floored_mod(a, b);
+    case HN_EX_MIN: return b < a ? b : a;
+    case HN_EX_MAX: return b > a ? b : a;
+    case HN_EX_EQ: return a == b;
+    case HN_EX_NE: return a != b;
+    case HN_EX_LT: return a < b;
+    case HN_EX_LE: return a <= b;
+    case HN_EX_GT: return a > b;
+    case HN_EX_GE: return a >= b;
     default: return NAN;
     }
 }
@@ -63,16 +63,16 @@ double hn_prog_eval(const hn_prog *prog, const double *point) {
         const hn_expr_op *op = &prog->op[i];
         double x;
         switch (op->code) {
-        case HN_OP_NUM: stack[n++] = op->num; break;
-        case HN_OP_SLOT: stack[n++] = point[op->slot]; break;
-        case HN_OP_TABLE:
+        case HN_EX_NUM: stack[n++] = op->num; break;
+        case HN_EX_SLOT: stack[n++] = point[op->slot]; break;
+        case HN_EX_TABLE:
             x = point[op->slot];
             stack[n++] = x != x ? NAN : op->table[(size_t)x];
             break;
-        case HN_OP_DEFINED: stack[n++] = point[op->slot] == point[op->slot]; break;
-        case HN_OP_NEG:
-        case HN_OP_ABS:
-        case HN_OP_NOT: stack[n - 1] = hn_op_apply(op->code, stack[n - 1], 0); break;
+        case HN_EX_DEFINED: stack[n++] = point[op->slot] == point[op->slot]; break;
+        case HN_EX_NEG:
+        case HN_EX_ABS:
+        case HN_EX_NOT: stack[n - 1] = hn_op_apply(op->code, stack[n - 1], 0); break;
         default: n--; stack[n - 1] = hn_op_apply(op->code, stack[n - 1], stack[n]);
         }
     }
@@ -122,11 +122,11 @@ static hn_range range_div(hn_range a, hn_range b, bool unknown) {
 static hn_range range_compare(hn_opcode op, hn_range a, hn_range b, bool unknown) {
     bool meet = a.lo <= b.hi && b.lo <= a.hi, same = single(a) && single(b) && a.lo == b.lo;
     switch (op) {
-    case HN_OP_EQ: return truths(meet, !same, unknown);
-    case HN_OP_NE: return truths(!same, meet, unknown);
-    case HN_OP_LT: return truths(a.lo < b.hi, a.hi >= b.lo, unknown);
-    case HN_OP_LE: return truths(a.lo <= b.hi, a.hi > b.lo, unknown);
-    case HN_OP_GT: return truths(a.hi > b.lo, a.lo <= b.hi, unknown);
+    case HN_EX_EQ: return truths(meet, !same, unknown);
+    case HN_EX_NE: return truths(!same, meet, unknown);
+    case HN_EX_LT: return truths(a.lo < b.hi, a.hi >= b.lo, unknown);
+    case HN_EX_LE: return truths(a.lo <= b.hi, a.hi > b.lo, unknown);
+    case HN_EX_GT: return truths(a.hi > b.lo, a.lo <= b.hi, unknown);
     default: return truths(a.hi >= b.lo, a.lo < b.hi, unknown);
     }
 }
@@ -147,15 +147,15 @@ static hn_range range_abs(hn_range a) {
 
 static hn_range range_unary(hn_opcode op, hn_range a) {
     switch (op) {
-    case HN_OP_NEG: return empty(a) ? a : (hn_range){-a.hi, -a.lo, a.unknown};
-    case HN_OP_ABS: return range_abs(a);
+    case HN_EX_NEG: return empty(a) ? a : (hn_range){-a.hi, -a.lo, a.unknown};
+    case HN_EX_ABS: return range_abs(a);
     default: return range_not(a);
     }
 }
 
 static hn_range range_binary(hn_opcode op, hn_range a, hn_range b) {
-    if (op == HN_OP_AND) return range_and(a, b);
-    if (op == HN_OP_OR) return range_not(range_and(range_not(a), range_not(b)));
+    if (op == HN_EX_AND) return range_and(a, b);
+    if (op == HN_EX_OR) return range_not(range_and(range_not(a), range_not(b)));
     if (empty(a) || empty(b)) return nothing;
     bool u = a.unknown || b.unknown;
     if (single(a) && single(b)) {
@@ -163,13 +163,13 @@ static hn_range range_binary(hn_opcode op, hn_range a, hn_range b) {
         return x != x ? nothing : (hn_range){x, x, u};
     }
     switch (op) {
-    case HN_OP_ADD: return cut(a.lo + b.lo, a.hi + b.hi, u);
-    case HN_OP_SUB: return cut(a.lo - b.hi, a.hi - b.lo, u);
-    case HN_OP_MUL: return corners(a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi, u);
-    case HN_OP_DIV: return range_div(a, b, u);
-    case HN_OP_MOD: return range_mod(a, b, u);
-    case HN_OP_MIN: return (hn_range){fmin(a.lo, b.lo), fmin(a.hi, b.hi), u};
-    case HN_OP_MAX: return (hn_range){fmax(a.lo, b.lo), fmax(a.hi, b.hi), u};
+    case HN_EX_ADD: return cut(a.lo + b.lo, a.hi + b.hi, u);
+    case HN_EX_SUB: return cut(a.lo - b.hi, a.hi - b.lo, u);
+    case HN_EX_MUL: return corners(a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi, u);
+    case HN_EX_DIV: return range_div(a, b, u);
+    case HN_EX_MOD: return range_mod(a, b, u);
+    case HN_EX_MIN: return (hn_range){fmin(a.lo, b.lo), fmin(a.hi, b.hi), u};
+    case HN_EX_MAX: return (hn_range){fmax(a.lo, b.lo), fmax(a.hi, b.hi), u};
     default: return range_compare(op, a, b, u);
     }
 }
@@ -181,16 +181,16 @@ hn_range hn_prog_range(const hn_prog *prog, hn_range_of of, const void *ctx) {
         const hn_expr_op *op = &prog->op[i];
         hn_range r;
         switch (op->code) {
-        case HN_OP_NUM: stack[n++] = (hn_range){op->num, op->num, false}; break;
-        case HN_OP_SLOT:
-        case HN_OP_TABLE: stack[n++] = of(ctx, op->slot, op->table); break;
-        case HN_OP_DEFINED:
+        case HN_EX_NUM: stack[n++] = (hn_range){op->num, op->num, false}; break;
+        case HN_EX_SLOT:
+        case HN_EX_TABLE: stack[n++] = of(ctx, op->slot, op->table); break;
+        case HN_EX_DEFINED:
             r = of(ctx, op->slot, NULL);
             stack[n++] = truths(!empty(r), r.unknown, false);
             break;
-        case HN_OP_NEG:
-        case HN_OP_ABS:
-        case HN_OP_NOT: stack[n - 1] = range_unary(op->code, stack[n - 1]); break;
+        case HN_EX_NEG:
+        case HN_EX_ABS:
+        case HN_EX_NOT: stack[n - 1] = range_unary(op->code, stack[n - 1]); break;
         default: n--; stack[n - 1] = range_binary(op->code, stack[n - 1], stack[n]);
         }
     }

@@ -64,8 +64,8 @@ static const struct {
     const char *text;
     hn_opcode op;
 } op_row[] = {
-    {"==", HN_OP_EQ}, {"!=", HN_OP_NE}, {"<=", HN_OP_LE}, {">=", HN_OP_GE}, {"<", HN_OP_LT},  {">", HN_OP_GT},
-    {"+", HN_OP_ADD}, {"-", HN_OP_SUB}, {"*", HN_OP_MUL}, {"/", HN_OP_DIV}, {"%", HN_OP_MOD},
+    {"==", HN_EX_EQ}, {"!=", HN_EX_NE}, {"<=", HN_EX_LE}, {">=", HN_EX_GE}, {"<", HN_EX_LT},  {">", HN_EX_GT},
+    {"+", HN_EX_ADD}, {"-", HN_EX_SUB}, {"*", HN_EX_MUL}, {"/", HN_EX_DIV}, {"%", HN_EX_MOD},
 };
 /* What people write in other languages. */
 static const struct {
@@ -143,7 +143,7 @@ static void lex_word(parser *p) {
     static const struct {
         const char *text;
         hn_opcode op;
-    } word[] = {{"and", HN_OP_AND}, {"or", HN_OP_OR}, {"not", HN_OP_NOT}};
+    } word[] = {{"and", HN_EX_AND}, {"or", HN_EX_OR}, {"not", HN_EX_NOT}};
     for (size_t i = 0; i < sizeof word / sizeof *word; i++)
         if (!strcmp(p->t.text, word[i].text)) {
             p->t.kind = T_OP;
@@ -237,7 +237,7 @@ static hn_enode *parse_defined(parser *p) {
     token t = p->t;
     if (t.kind != T_NAME) return expected(p, "defined() takes the name of a parameter, found");
     next(p);
-    hn_enode *x = node(p, HN_OP_DEFINED, &t, NULL, NULL);
+    hn_enode *x = node(p, HN_EX_DEFINED, &t, NULL, NULL);
     remember_name(p, x);
     return close_paren(p) ? x : NULL;
 }
@@ -245,7 +245,7 @@ static hn_enode *parse_defined(parser *p) {
 /* min and max fold over any number of arguments; abs takes one. The opening parenthesis is consumed. */
 static hn_enode *parse_arguments(parser *p, const token *f) {
     bool is_abs = !strcmp(f->text, "abs");
-    hn_opcode op = is_abs ? HN_OP_ABS : !strcmp(f->text, "min") ? HN_OP_MIN : HN_OP_MAX;
+    hn_opcode op = is_abs ? HN_EX_ABS : !strcmp(f->text, "min") ? HN_EX_MIN : HN_EX_MAX;
     hn_enode *x = parse_or(p);
     if (is_abs) x = node(p, op, f, x, NULL);
     while (!is_abs && p->t.kind == T_COMMA) {
@@ -282,11 +282,11 @@ static hn_enode *parse_word(parser *p) {
     bool yes = !t.quoted && !strcmp(t.text, "true"), no = !t.quoted && !strcmp(t.text, "false");
     if (yes || no) {
         t.num = yes;
-        hn_enode *x = node(p, HN_OP_NUM, &t, NULL, NULL);
+        hn_enode *x = node(p, HN_EX_NUM, &t, NULL, NULL);
         if (x) x->truth = true;
         return x;
     }
-    hn_enode *x = node(p, HN_OP_NAME, &t, NULL, NULL);
+    hn_enode *x = node(p, HN_EX_NAME, &t, NULL, NULL);
     remember_name(p, x);
     return x;
 }
@@ -295,8 +295,8 @@ static hn_enode *parse_atom(parser *p) {
     token t = p->t;
     hn_enode *x;
     switch (t.kind) {
-    case T_NUM: next(p); return node(p, HN_OP_NUM, &t, NULL, NULL);
-    case T_TEXT: next(p); return node(p, HN_OP_TEXT, &t, NULL, NULL);
+    case T_NUM: next(p); return node(p, HN_EX_NUM, &t, NULL, NULL);
+    case T_TEXT: next(p); return node(p, HN_EX_TEXT, &t, NULL, NULL);
     case T_NAME: return parse_word(p);
     case T_OPEN:
         if (!deeper(p)) return NULL;
@@ -313,18 +313,18 @@ static bool at_op(const parser *p, hn_opcode first, hn_opcode last) {
 }
 
 static hn_enode *parse_unary(parser *p) {
-    if (!at_op(p, HN_OP_ADD, HN_OP_SUB)) return parse_atom(p);
+    if (!at_op(p, HN_EX_ADD, HN_EX_SUB)) return parse_atom(p);
     token t = p->t;
     if (!deeper(p)) return NULL;
     next(p);
     hn_enode *x = parse_unary(p);
     p->depth--;
-    return t.op == HN_OP_SUB ? node(p, HN_OP_NEG, &t, x, NULL) : x;
+    return t.op == HN_EX_SUB ? node(p, HN_EX_NEG, &t, x, NULL) : x;
 }
 
 static hn_enode *parse_term(parser *p) {
     hn_enode *x = parse_unary(p);
-    while (at_op(p, HN_OP_MUL, HN_OP_MOD)) {
+    while (at_op(p, HN_EX_MUL, HN_EX_MOD)) {
         token t = p->t;
         next(p);
         hn_enode *y = parse_unary(p);
@@ -335,7 +335,7 @@ static hn_enode *parse_term(parser *p) {
 
 static hn_enode *parse_sum(parser *p) {
     hn_enode *x = parse_term(p);
-    while (at_op(p, HN_OP_ADD, HN_OP_SUB)) {
+    while (at_op(p, HN_EX_ADD, HN_EX_SUB)) {
         token t = p->t;
         next(p);
         hn_enode *y = parse_term(p);
@@ -346,44 +346,44 @@ static hn_enode *parse_sum(parser *p) {
 
 static hn_enode *parse_comparison(parser *p) {
     hn_enode *x = parse_sum(p);
-    if (!at_op(p, HN_OP_EQ, HN_OP_GE)) return x;
+    if (!at_op(p, HN_EX_EQ, HN_EX_GE)) return x;
     token t = p->t;
     next(p);
     hn_enode *y = parse_sum(p);
     x = node(p, t.op, &t, x, y);
-    if (at_op(p, HN_OP_EQ, HN_OP_GE))
+    if (at_op(p, HN_EX_EQ, HN_EX_GE))
         return fail(p, p->t.offset, "chained comparison; write 'a < b and b < c' instead of 'a < b < c'", NULL, 0);
     return x;
 }
 
 static hn_enode *parse_not(parser *p) {
-    if (!at_op(p, HN_OP_NOT, HN_OP_NOT)) return parse_comparison(p);
+    if (!at_op(p, HN_EX_NOT, HN_EX_NOT)) return parse_comparison(p);
     token t = p->t;
     if (!deeper(p)) return NULL;
     next(p);
     hn_enode *x = parse_not(p);
     p->depth--;
-    return node(p, HN_OP_NOT, &t, x, NULL);
+    return node(p, HN_EX_NOT, &t, x, NULL);
 }
 
 static hn_enode *parse_and(parser *p) {
     hn_enode *x = parse_not(p);
-    while (at_op(p, HN_OP_AND, HN_OP_AND)) {
+    while (at_op(p, HN_EX_AND, HN_EX_AND)) {
         token t = p->t;
         next(p);
         hn_enode *y = parse_not(p);
-        x = node(p, HN_OP_AND, &t, x, y);
+        x = node(p, HN_EX_AND, &t, x, y);
     }
     return x;
 }
 
 static hn_enode *parse_or(parser *p) {
     hn_enode *x = parse_and(p);
-    while (at_op(p, HN_OP_OR, HN_OP_OR)) {
+    while (at_op(p, HN_EX_OR, HN_EX_OR)) {
         token t = p->t;
         next(p);
         hn_enode *y = parse_and(p);
-        x = node(p, HN_OP_OR, &t, x, y);
+        x = node(p, HN_EX_OR, &t, x, y);
     }
     return x;
 }

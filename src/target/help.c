@@ -10,7 +10,7 @@
 
 enum { MAX_LINE = 65536, MAX_ROWS = 200000, MAX_VALUES = 512 };
 
-bool hn_help_line(hn_help_text *t, hn_span *out) {
+bool hn_help_line(hn_help_text *t, hn_help_span *out) {
     if (t->at >= t->end) return false;
     const char *nl = memchr(t->at, '\n', (size_t)(t->end - t->at));
     const char *stop = nl ? nl : t->end;
@@ -24,13 +24,13 @@ bool hn_help_line(hn_help_text *t, hn_span *out) {
 
 static bool blank(char c) { return c == ' ' || c == '\t'; }
 
-size_t hn_span_indent(hn_span s) {
+size_t hn_span_indent(hn_help_span s) {
     size_t i = 0;
     while (i < s.n && blank(s.at[i])) i++;
     return i;
 }
 
-hn_span hn_span_trim(hn_span s) {
+hn_help_span hn_span_trim(hn_help_span s) {
     size_t i = hn_span_indent(s);
     s.at += i;
     s.n -= i;
@@ -38,9 +38,9 @@ hn_span hn_span_trim(hn_span s) {
     return s;
 }
 
-hn_span hn_span_word(hn_span *s) {
+hn_help_span hn_span_word(hn_help_span *s) {
     *s = hn_span_trim(*s);
-    hn_span w = {s->at, 0};
+    hn_help_span w = {s->at, 0};
     while (w.n < s->n && !blank(s->at[w.n])) w.n++;
     s->at += w.n;
     s->n -= w.n;
@@ -48,29 +48,31 @@ hn_span hn_span_word(hn_span *s) {
     return w;
 }
 
-bool hn_span_is(hn_span s, const char *text) { return strlen(text) == s.n && !memcmp(s.at, text, s.n); }
-bool hn_span_starts(hn_span s, const char *text) { return strlen(text) <= s.n && !memcmp(s.at, text, strlen(text)); }
+bool hn_span_is(hn_help_span s, const char *text) { return strlen(text) == s.n && !memcmp(s.at, text, s.n); }
+bool hn_span_starts(hn_help_span s, const char *text) {
+    return strlen(text) <= s.n && !memcmp(s.at, text, strlen(text));
+}
 
-size_t hn_span_find(hn_span s, const char *text) {
+size_t hn_span_find(hn_help_span s, const char *text) {
     const char *hit = s.n ? memmem(s.at, s.n, text, strlen(text)) : NULL;
     return hit ? (size_t)(hit - s.at) : SIZE_MAX;
 }
 
-bool hn_span_name(hn_span s) {
+bool hn_span_name(hn_help_span s) {
     for (size_t i = 0; i < s.n; i++)
         if (!isalnum((unsigned char)s.at[i]) && !strchr("-_.+=", s.at[i])) return false;
     return s.n > 0 && s.n < 200;
 }
 
 /* Copies printable ASCII; everything else becomes a space, so that docs are safe to print and store. */
-char *hn_span_copy(hn_arena *a, hn_span s) {
+char *hn_span_copy(hn_arena *a, hn_help_span s) {
     char *text = hn_strndup(a, s.at, s.n);
     for (size_t i = 0; text && i < s.n; i++)
         if (text[i] < ' ' || text[i] > '~') text[i] = ' ';
     return text;
 }
 
-double hn_span_number(hn_span s) {
+double hn_span_number(hn_help_span s) {
     char buf[64];
     if (!s.n || s.n >= sizeof buf) return NAN;
     memcpy(buf, s.at, s.n);
@@ -80,7 +82,7 @@ double hn_span_number(hn_span s) {
     return *stop || !isfinite(x) || isspace((unsigned char)buf[0]) ? NAN : x;
 }
 
-hn_help_row *hn_help_add(hn_arena *a, hn_help *help, hn_span name) {
+hn_help_row *hn_help_add(hn_arena *a, hn_help *help, hn_help_span name) {
     if (help->n >= MAX_ROWS) return NULL;
     if (help->n == help->room) {
         size_t room = help->room ? 2 * help->room : 256;
@@ -97,12 +99,12 @@ hn_help_row *hn_help_add(hn_arena *a, hn_help *help, hn_span name) {
     return r;
 }
 
-void hn_help_values(hn_arena *a, hn_help_row *r, hn_span list, char separator) {
+void hn_help_values(hn_arena *a, hn_help_row *r, hn_help_span list, char separator) {
     const char **value = HN_NEW_N(a, const char *, MAX_VALUES);
     size_t n = 0;
     while (value && list.n && n < MAX_VALUES) {
         const char *cut = memchr(list.at, separator, list.n);
-        hn_span item = {list.at, cut ? (size_t)(cut - list.at) : list.n};
+        hn_help_span item = {list.at, cut ? (size_t)(cut - list.at) : list.n};
         size_t used = cut ? item.n + 1 : item.n;
         if (hn_span_name(hn_span_trim(item))) value[n++] = hn_span_copy(a, hn_span_trim(item));
         list.at += used;

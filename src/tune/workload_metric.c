@@ -503,7 +503,7 @@ hone_rc hn_read_parity(const hn_reader *r) {
     if (!node) return HONE_OK;
     if (node->kind != HN_Y_SCALAR) return read_parity_map(r, node);
     hone_rc rc = hn_read_word(r, node, "parity rule", parity_word, 6, &which);
-    if (!rc && which > HN_PARITY_EXACT)
+    if (!rc && which != HN_PARITY_NONE && which != HN_PARITY_EXACT)
         rc = hn_yaml_fail(r->doc, node, r->err, "parity rule '%s' needs more: write {rule: %s, %s}", parity_word[which],
                           parity_word[which], which == HN_PARITY_COMMAND ? "command: …" : "tolerance: …");
     if (!rc) r->w->parity = (hn_parity_check)which;

@@ -6,7 +6,8 @@ ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(os.path.dirna
 SOUND = {
     "include/hone/base.h": "#include <stddef.h>\n",
     "include/hone/space.h": "#include <hone/base.h>\n",
-    "src/base/str.h": "#include <hone/base.h>\n",
+    "src/base/str.h": "#include <hone/base.h>\ntypedef struct hn_str { char *s; } hn_str;\ntypedef int (*hn_call)(void);\n"
+                      "typedef enum hn_color { HN_RED, HN_GREEN, HN_N_COLORS } hn_color;\n",
     "src/space/space.c": '#include "base/str.h"\n#include <hone/space.h>\n#include <math.h>\n',
     "src/engine/gp.c": '#include "base/str.h"\n#include <hone/search.h>\n',
     "src/record/store.c": "#include <sqlite3.h>\n",
@@ -56,12 +57,18 @@ FAULTS = [
     ("addition_of_five_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcde"), "more than 4"),
     ("named_in_five_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "word: hone\n", "touches 6 files"),
     ("addition_with_no_page", "plugs", "tests/plugs/a/plug.txt", "plug: a\nown: src/a\n", "no 'page:'"),
+    ("type_of_two_headers", "names", "src/engine/a.h", "typedef struct hn_str { int n; } hn_str;\n", "type 'hn_str' is also defined"),
+    ("function_type_of_two_headers", "names", "src/engine/a.h", "typedef void (*hn_call)(int x);\n", "type 'hn_call' is also"),
+    ("range_of_enumerators", "names", "src/engine/a.c", "static bool f(hn_color c) { return c <= HN_GREEN; }\n", "'HN_GREEN' is compared"),
+    ("range_from_an_enumerator", "names", "src/engine/a.c", "static bool f(hn_color c) { return HN_GREEN < c; }\n", "'HN_GREEN' is compared"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
 SOUND_TOO = [
     ("function_of_100_lines", "lengths", "src/base/a.c", LONG.replace("    g();\n", "", 1) + "int h(void) { return 0; }\n" * 40),
     ("addition_of_four_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcd")
      + "add: src/thing/a.c README.md\nedit: docs/a.md\nafter: # First\n+x\n"),
+    ("type_declared_elsewhere", "names", "src/engine/a.h", "typedef struct hn_str hn_str;\nstruct scope { hn_str *s; };\n"),
+    ("end_of_a_list", "names", "src/engine/a.c", "typedef struct scope { int n; } scope;\nint f(hn_color c) { return c < HN_N_COLORS; }\n"),
     ("long_table", "lengths", "src/base/a.c", "static const int t[] = {\n" + "    1,\n" * 300 + "};\n"),
     ("long_struct", "lengths", "src/base/a.h", "typedef struct s {\n" + "    int (*f)(void);\n" * 150 + "} s;\n"),
     ("long_def_table", "lengths", "src/base/a.def", "ROW(a)\n" * 1500),
@@ -118,7 +125,7 @@ def run(linter, extra):
 def main():
     n = failed = 0
     cases = [(f"symbols_{name}", "symbols", text, bool(want), want) for name, text, want in SYMBOLS]
-    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "plugs", "docs")]
+    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "names", "plugs", "docs")]
     cases += [(f"{l}_accepts_{name}", l, {path: text}, 0, "") for name, l, path, text in SOUND_TOO]
     cases += [(f"{l}_finds_{name}", l, {path: text}, 1, want) for name, l, path, text, want in FAULTS]
     for name, linter, extra, status, want in cases:
