@@ -16,9 +16,10 @@
  */
 #include "sketch/sketch_attention.h"
 #include "nest/schedule.h"
+#include "sketch/constants.h"
 #include "sketch/sketch.h"
 
-enum { ITEMS_PER_CORE = 4, BLOCKS = 5 };
+enum { BLOCKS = 5 };
 enum { ROWS, TILE, BLOCK, PACK, SKIP, FEW, KNOBS };
 
 /* -- what the nest allows */
@@ -133,7 +134,8 @@ static bool recognise(hn_attention_sketch *t, hn_nest *n, const hn_machine *m) {
 /* As many queries as leave every core a few items; what they keep between blocks stays within a part of the cache. */
 static hn_knob rows_knob(const hn_attention_sketch *t, const hn_machine *m) {
     hn_knob k = {.name = "rows", .n = 5};
-    int64_t heads = 1, queries = known(t->n, t->x.query, 512), want = ITEMS_PER_CORE * (m->cores > 0 ? m->cores : 8);
+    int64_t heads = 1, queries = known(t->n, t->x.query, 512),
+            want = HN_ATTENTION_ITEMS * (m->cores > 0 ? m->cores : 8);
     for (int i = 0; i < t->x.n_outer; i++) heads *= known(t->n, t->x.outer[i], 1);
     for (int i = 0; i < k.n; i++) {
         int64_t rows = k.value[i] = t->group << i;

@@ -4,14 +4,13 @@
  * sketch_attention_tile.c. What this takes per key and query: the depth's vectors and the folding of one, instead of
  * the depth's numbers for all queries.
  */
+#include "sketch/constants.h"
 #include "sketch/sketch_attention.h"
 
 #include <math.h>
 
-enum { KEYS = 4, FOLD = 8 };
-
 bool hn_few_pays(const hn_attention_sketch *t, int64_t queries) {
-    return queries <= HN_FEW_MAX && queries * (t->depth / t->lanes + FOLD) < t->depth;
+    return queries <= HN_FEW_MAX && queries * (t->depth / t->lanes + HN_ATTENTION_FEW_FOLD) < t->depth;
 }
 
 /* -- queries: [query][depth], scaled */
@@ -66,8 +65,8 @@ static void dots(hn_attention_sketch *t, hn_ix k, hn_ix many, int64_t size) {
 }
 
 void hn_few_scores(hn_attention_sketch *t) {
-    hn_ix left = hn_at_mod(t, t->n_key, KEYS);
-    dots(t, hn_ix_int(t->n, 0), hn_at_div(t, t->n_key, KEYS), KEYS);
+    hn_ix left = hn_at_mod(t, t->n_key, HN_ATTENTION_FEW_KEYS);
+    dots(t, hn_ix_int(t->n, 0), hn_at_div(t, t->n_key, HN_ATTENTION_FEW_KEYS), HN_ATTENTION_FEW_KEYS);
     dots(t, hn_ix_sub(t->n, t->n_key, left), left, 1);
 }
 

@@ -1,10 +1,11 @@
 /* sketch/sketch_attention_tile.c — the arithmetic of attention for one group of queries and one block of keys: scores,
  * softmax, product with the values. */
+#include "sketch/constants.h"
 #include "sketch/sketch_attention.h"
 
 #include <math.h>
 
-enum { CHAINS = 4, TILE_LEFT = 4, FEW = 4 };
+enum { TILE_LEFT = 4, FEW = 4 };
 
 /* -- scores */
 hn_sv hn_attend_key_number(hn_attention_sketch *t, hn_ix k, hn_ix d) {
@@ -68,20 +69,21 @@ static hn_sv score_at(hn_attention_sketch *t, hn_ix k, hn_ix lane) {
 static hn_sv largest(hn_attention_sketch *t, hn_ix lane, hn_sv old) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
-    hn_buf part = hn_write_reg(w, HONE_F32, CHAINS), all = hn_write_reg(w, HONE_F32, 1);
+    hn_buf part = hn_write_reg(w, HONE_F32, HN_ATTENTION_CHAINS), all = hn_write_reg(w, HONE_F32, 1);
     hn_sv low = hn_at_number(t, -(double)INFINITY);
-    hn_write_store(w, part, hn_write_times(w, CHAINS, HN_UNROLL), low);
+    hn_write_store(w, part, hn_write_times(w, HN_ATTENTION_CHAINS, HN_UNROLL), low);
     hn_write_close(w, 1);
     hn_write_store(w, all, zero, old ? old : low);
-    hn_ix k = hn_at_times(t, hn_write_loop(w, hn_at_div(t, t->n_key, CHAINS), HN_SERIAL), CHAINS);
-    hn_ix c = hn_write_times(w, CHAINS, HN_UNROLL);
+    hn_ix k =
+        hn_at_times(t, hn_write_loop(w, hn_at_div(t, t->n_key, HN_ATTENTION_CHAINS), HN_SERIAL), HN_ATTENTION_CHAINS);
+    hn_ix c = hn_write_times(w, HN_ATTENTION_CHAINS, HN_UNROLL);
     hn_write_update(w, part, c, HN_OP_MAX, score_at(t, hn_at_plus(t, k, c), lane));
     hn_write_close(w, 2);
-    hn_ix left = hn_at_mod(t, t->n_key, CHAINS), from = hn_ix_sub(t->n, t->n_key, left);
+    hn_ix left = hn_at_mod(t, t->n_key, HN_ATTENTION_CHAINS), from = hn_ix_sub(t->n, t->n_key, left);
     k = hn_at_plus(t, from, hn_write_loop(w, left, HN_SERIAL));
     hn_write_update(w, all, zero, HN_OP_MAX, score_at(t, k, lane));
     hn_write_close(w, 1);
-    c = hn_write_times(w, CHAINS, HN_UNROLL);
+    c = hn_write_times(w, HN_ATTENTION_CHAINS, HN_UNROLL);
     hn_write_update(w, all, zero, HN_OP_MAX, hn_write_load(w, part, c));
     hn_write_close(w, 1);
     return hn_write_load(w, all, zero);

@@ -12,22 +12,10 @@
 #include "nest/chain.h"
 #include "nest/schedule.h"
 #include "nest/tile.h"
+#include "sketch/constants.h"
 #include "sketch/sketch.h"
 
-enum {
-    COLS_MAX = 4,
-    LANES_MIN = 4,
-    REPEAT_INNER = 1,
-    REPEAT_OWN = 7,
-    EDGE_TILES = 3,
-    LANES_DEEP = 8,
-    L2_B = 24, /* a cycle */
-    ANY_WIDTH = 5040,
-    SPARE_MIN = 2,
-    SPARE_FOUR = 8,
-    ITEM_ROWS = 32, /* where the height is not known */
-    ITEM_TILES = 256
-};
+enum { COLS_MAX = 4, LANES_MIN = 4, LANES_DEEP = 8 };
 
 typedef struct form {
     hn_chain c;
@@ -222,7 +210,7 @@ enum { AHEAD_WEIGHTS = 1, AHEAD_LINES = 2 };
 static hn_tile_feed feed_of(const form *f, const hn_machine *m, int64_t cols) {
     bool far = !f->own && 4 * f->depth * cols * f->lanes > m->l1d_b / 2;
     double cycles = m->f32_flops / (4.0 * (double)f->lanes), per_cycle = cycles > 0 ? 0.5 * m->l2_bps / cycles : 0;
-    if (per_cycle <= 0) per_cycle = L2_B;
+    if (per_cycle <= 0) per_cycle = HN_CONV_L2_B;
     hn_tile_feed feed = {.apart = f->own, .vector = far ? 4.0 * (double)f->lanes / per_cycle : 0};
     hn_tile_rows_apart(&feed, m, f->column_b);
     return feed;
@@ -230,7 +218,7 @@ static hn_tile_feed feed_of(const form *f, const hn_machine *m, int64_t cols) {
 
 static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t *cols) {
     int64_t registers = m->registers > 0 ? m->registers : 16, width = f->width ? f->width : 64;
-    int64_t all = f->width ? f->width : ANY_WIDTH, channels = f->group ? f->group : f->channels;
+    int64_t all = f->width ? f->width : HN_CONV_ANY_WIDTH, channels = f->group ? f->group : f->channels;
     double least = 0;
     for (int64_t c = 1; c <= COLS_MAX; c++)
         for (int64_t r = 1; r <= width && r <= 28; r++) {
@@ -239,7 +227,8 @@ static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t
             const hn_tile_feed feed = feed_of(f, m, c);
             double even = (double)all / (double)((all + r - 1) / r); /* rows of a tile, if all had as many */
             double reuse = f->own ? (double)(c < 2 ? 1 : 2) : even;  /* of equals the one that reads less */
-            double cycles = hn_tile_cycles(&t, all, channels, &feed) * (1 + 0.02 / reuse + 0.001 / even);
+            double cycles =
+                hn_tile_cycles(&t, all, channels, &feed) * (1 + HN_CONV_REUSE / reuse + HN_CONV_UNEVEN / even);
             if (least > 0 && cycles >= least) continue;
             least = cycles;
             *rows = r;
@@ -262,8 +251,10 @@ static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols, bool 
     int64_t channels = f->group ? f->group : f->channels, block = cols * f->lanes;
     int64_t wide = f->own || block > channels ? channels : block;
     int64_t blocks = f->own ? 1 : f->channels / wide, cores = m->cores > 0 ? m->cores : 1;
-    double row_flops = 2.0 * (double)(width * wide * f->depth), enough = f->own || alone ? 4e5 : 3e6;
-    while (2 * item <= height && 2.0 * (double)item * row_flops <= enough && blocks * height / (2 * item) >= 6 * cores)
+    double row_flops = 2.0 * (double)(width * wide * f->depth),
+           enough = f->own || alone ? HN_CONV_ITEM_FLOPS_FEW : HN_CONV_ITEM_FLOPS;
+    while (2 * item <= height && 2.0 * (double)item * row_flops <= enough &&
+           blocks * height / (2 * item) >= HN_CONV_ITEMS * cores)
         item *= 2;
     return item;
 }
@@ -273,7 +264,8 @@ static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols, bool 
 static int64_t item_tiles(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
     int64_t tiles = (f->width + rows - 1) / rows, block = cols * f->lanes, item = 1;
     int64_t blocks = f->own ? 1 : (f->channels + block - 1) / block, cores = m->cores > 0 ? m->cores : 1;
-    while (item < tiles && item < ITEM_TILES && blocks * ((tiles + 2 * item - 1) / (2 * item)) >= cores) item *= 2;
+    while (item < tiles && item < HN_CONV_ITEM_TILES && blocks * ((tiles + 2 * item - 1) / (2 * item)) >= cores)
+        item *= 2;
     return item;
 }
 
@@ -288,7 +280,7 @@ static bool weights_inside(const form *f, const hn_machine *m) {
 static int64_t best_steps(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
     const hn_tile t = {.rows = rows, .cols = cols, .lanes = f->lanes};
     int64_t registers = m->registers > 0 ? m->registers : 16, left = registers - hn_tile_registers_of(&t);
-    return left < SPARE_MIN || f->depth < 2 ? 1 : left < SPARE_FOUR || f->depth < 4 ? 2 : 4;
+    return left < HN_TILE_SPARE_TWO || f->depth < 2 ? 1 : left < HN_TILE_SPARE_FOUR || f->depth < 4 ? 2 : 4;
 }
 
 static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
@@ -307,7 +299,7 @@ static bool conv_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     add_knob(out, "cols", c, cols, sizeof cols / sizeof *cols, (f.channels + f.lanes - 1) / f.lanes);
     bool line = f.c.n < 3 && f.width;
     int64_t work = line ? item_tiles(&f, m, r, c) : item_rows(&f, m, c, alone);
-    int64_t longest = f.height ? f.height : line ? ITEM_TILES : ITEM_ROWS;
+    int64_t longest = f.height ? f.height : line ? HN_CONV_ITEM_TILES : HN_CONV_ITEM_ROWS;
     add_knob(out, "item", work, item, sizeof item / sizeof *item, longest);
     add_knob(out, "stage", f.calls, either, 2, 1);
     if (f.own) return true;
@@ -338,7 +330,7 @@ static void prepare_reduction(hn_nest *n, hn_st red, hn_var row, bool own) {
         last = l;
     }
     int64_t e = length(n, last);
-    if (last != red && e && e <= (own ? REPEAT_OWN : REPEAT_INNER)) hn_loop_repeat(n, last, NULL);
+    if (last != red && e && e <= (own ? HN_CONV_REPEAT_OWN : HN_CONV_REPEAT_INNER)) hn_loop_repeat(n, last, NULL);
 }
 
 /* The window's columns written out wherever a condition says which of them a lane has. */
@@ -377,7 +369,7 @@ static void peel_tiles(hn_nest *n, hn_st tiles) {
     if (!hn_loop_peel(n, tiles, &middle, NULL)) return;
     const hn_st ends[] = {tiles, n->st[middle].next};
     for (int k = 0; k < 2; k++)
-        if (length(n, ends[k]) >= 1 && length(n, ends[k]) <= EDGE_TILES) hn_loop_repeat(n, ends[k], NULL);
+        if (length(n, ends[k]) >= 1 && length(n, ends[k]) <= HN_CONV_EDGE_TILES) hn_loop_repeat(n, ends[k], NULL);
 }
 
 /* Rows of a tile: no more than a loop is known to have. */

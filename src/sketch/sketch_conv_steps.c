@@ -8,12 +8,10 @@
  */
 #include "nest/chain.h"
 #include "nest/schedule.h"
+#include "sketch/constants.h"
 #include "sketch/sketch_conv.h"
 
 #include <string.h>
-
-/* LINE: elements of a line of memory. EACH_MAX: to ask for more with a step would take too long. */
-enum { LINE = 16, EACH_MAX = 64 };
 
 typedef struct walk {
     const hn_conv_next *next;
@@ -86,11 +84,11 @@ static bool lines_of(hn_nest *n, hn_st loop, const walk *w, share *out) {
     if (!hn_ix_step(n, at, w->row, &column) || column < 1) return false;
     hn_ix later = hn_ix_add(n, hn_ix_var(n, w->next->item), hn_ix_int(n, 1));
     *out = (share){w->next->image, begin_of(n, loop, w, at, later), (w->next->rows * column + e - 1) / e};
-    return out->at != 0 && out->each <= EACH_MAX;
+    return out->at != 0 && out->each <= HN_CONV_ASK_MAX;
 }
 
 static void ask(hn_nest *n, hn_st loop, int64_t steps, const share *x) {
-    int64_t all = steps * x->each, lines = (all + LINE - 1) / LINE;
+    int64_t all = steps * x->each, lines = (all + HN_TILE_LINE - 1) / HN_TILE_LINE;
     hn_loop_prefetch(n, loop, 1, x->buf, x->at, lines, all / lines, NULL);
 }
 

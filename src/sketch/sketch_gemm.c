@@ -8,6 +8,7 @@
 #include "nest/chain.h"
 #include "nest/schedule.h"
 #include "nest/tile.h"
+#include "sketch/constants.h"
 #include "sketch/sketch.h"
 
 #include <string.h>
@@ -134,25 +135,9 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
 }
 
 /* -- knobs */
-/* Of a tile's cycles, for what it reads per multiply-add and for every stream of panels; cycles of a loop's body, and
- * of a vector that is read while others arrive. */
-static const double READS = 0.1, STREAMS = 0.005, LOOP = 0.4, ARRIVES = 0.5;
 enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP, STEPS, OVERLAP };
-/* LINES_AHEAD: a page. STRIPS: tiles of rows where their number is not known. */
-enum { LINES_AHEAD = 64, STRIPS = 8 };
 /* AHEAD: what is asked for: panels of the operand along the columns, rows of the other one. */
 enum { AHEAD_PANELS = 1, AHEAD_ROWS = 2 };
-/* STEPS_MAX: of the reduction in one body. SPARE: registers that two or four of them want free. */
-enum { STEPS_MAX = 4, SPARE_MIN = 2, SPARE_FOUR = 8 };
-/* DEPTH_MIN: of a slice; LINE: what depths are multiples of. GROUP_MAX: panels. */
-enum { DEPTH_MIN = 128, LINE = 16, GROUP_MAX = 8 };
-/* LINES_DEEP: lines of a matrix, PAGE elements or more each, that are read side by side. */
-enum { LINES_DEEP = 8, PAGE = 1024 };
-/* STREAM_ROWS: so few wait for the matrix; STREAM_COLS: of its panels, what they read side by side: four streams. */
-enum { STREAM_ROWS = 4, STREAM_COLS = 64 };
-/* ITEMS: of work that a core should find. LEAST_TILES: of rows in a block. UNKNOWN_ROWS: taken for a symbol.
- * BLOCK_MIN: rows that panels should pass for. */
-enum { ITEMS = 4, LEAST_TILES = 4, UNKNOWN_ROWS = 256, BLOCK_MIN = 96 };
 
 static int64_t rows_max(const hn_machine *m, int64_t cols) {
     int64_t rows = hn_tile_rows_max(m->registers > 0 ? m->registers : 16, cols);
@@ -163,8 +148,8 @@ static int64_t rows_max(const hn_machine *m, int64_t cols) {
  * broadcast leave few registers, compilers begin to keep some of them on the stack. */
 static int64_t best_steps(const hn_machine *m, const product *p, const hn_tile *t) {
     int64_t registers = m->registers > 0 ? m->registers : 16, free = registers - hn_tile_registers_of(t);
-    int64_t steps = free < SPARE_MIN ? 1 : free < SPARE_FOUR ? 2 : STEPS_MAX;
-    while (steps > 1 && p->sum > 0 && p->sum < STEPS_MAX * steps) steps /= 2;
+    int64_t steps = free < HN_TILE_SPARE_TWO ? 1 : free < HN_TILE_SPARE_FOUR ? 2 : HN_GEMM_STEPS_MAX;
+    while (steps > 1 && p->sum > 0 && p->sum < HN_GEMM_STEPS_MAX * steps) steps /= 2;
     return steps;
 }
 
@@ -176,34 +161,35 @@ static bool panels_stay(const hn_machine *m, const product *p) {
 /* What counts a little besides a tile's multiply-adds, as a share of them: what it reads for one, how many streams of
  * panels it follows, and its loop. */
 static double beside(const hn_machine *m, const product *p, const hn_tile *t) {
-    double pairs = (double)(t->rows * t->cols), loop = LOOP * (best_steps(m, p, t) > 1 ? 0.5 : 1);
+    double pairs = (double)(t->rows * t->cols), loop = HN_GEMM_LOOP * (best_steps(m, p, t) > 1 ? 0.5 : 1);
     double reads = (double)(t->rows + t->cols) / pairs;
     if (reads > 1) reads *= 2; /* none of them may wait then */
-    return READS * reads + STREAMS * (double)t->cols + loop / (0.5 * pairs);
+    return HN_GEMM_READS * reads + HN_GEMM_STREAMS * (double)t->cols + loop / (0.5 * pairs);
 }
 
 /* Cycles that panels add which pass for few rows: every tile of rows reads them while the next one arrives. A tile that
  * is alone but for its tail has nobody to share the asking with. */
 static double arrival(const hn_machine *m, const product *p, const hn_tile *t) {
-    if (p->m < 1 || p->m >= BLOCK_MIN || panels_stay(m, p)) return 0;
+    if (p->m < 1 || p->m >= HN_GEMM_BLOCK_MIN || panels_stay(m, p)) return 0;
     int64_t tiles = (p->m + t->rows - 1) / t->rows + (p->m > t->rows && p->m < 2 * t->rows);
-    return ARRIVES * (double)tiles * (double)p->n / (double)t->lanes;
+    return HN_GEMM_ARRIVES * (double)tiles * (double)p->n / (double)t->lanes;
 }
 
 /* One row times a matrix that is read line by line, and comes from beyond the second level? Tiles one by one would take
  * half a kilobyte of each line: a few lines at a time are read along, through as many tiles as leave cores work. */
 static bool reads_lines(const hn_machine *m, const product *p) {
-    return p->m == 1 && p->sum == p->k && p->sum % LINES_DEEP == 0 && p->step >= PAGE && p->n * p->k * 4 > m->l2_b;
+    return p->m == 1 && p->sum == p->k && p->sum % HN_GEMM_LINES_DEEP == 0 && p->step >= HN_GEMM_PAGE &&
+           p->n * p->k * 4 > m->l2_b;
 }
 
 /* A few rows that wait for panels which do not stay in the second level? A few streams arrive fastest, and those that
  * the processor follows by itself: lines that are asked for besides come later. */
 static bool reads_streams(const hn_machine *m, const product *p) {
-    return p->m >= 1 && p->m <= STREAM_ROWS && !reads_lines(m, p) && !panels_stay(m, p);
+    return p->m >= 1 && p->m <= HN_GEMM_STREAM_ROWS && !reads_lines(m, p) && !panels_stay(m, p);
 }
 
 static int64_t cols_max(const hn_machine *m, const product *p) {
-    return reads_streams(m, p) && STREAM_COLS < COLS_MAX * p->lanes ? STREAM_COLS / p->lanes : COLS_MAX;
+    return reads_streams(m, p) && HN_GEMM_STREAM_COLS < COLS_MAX * p->lanes ? HN_GEMM_STREAM_COLS / p->lanes : COLS_MAX;
 }
 
 /* The tile of the least cycles. */
@@ -233,13 +219,14 @@ static int64_t whole_tiles(int64_t rows, const hn_tile *t) {
 /* Blocks of the rows are work items, one for each panel. With few items, or a number that the cores cannot share
  * evenly, cores wait for each other: then there are more blocks, of equal length. */
 static int64_t shared_block(const hn_machine *m, const product *p, const hn_tile *t, int64_t rows) {
-    int64_t cores = m->cores > 0 ? m->cores : 1, width = t->cols * t->lanes, all = p->m > 0 ? p->m : UNKNOWN_ROWS;
-    int64_t panels = p->n > 0 ? (p->n + width - 1) / width : ITEMS * cores, best = rows;
+    int64_t cores = m->cores > 0 ? m->cores : 1, width = t->cols * t->lanes,
+            all = p->m > 0 ? p->m : HN_GEMM_UNKNOWN_ROWS;
+    int64_t panels = p->n > 0 ? (p->n + width - 1) / width : HN_GEMM_ITEMS * cores, best = rows;
     for (int64_t blocks = (all + rows - 1) / rows; p->m != 1; blocks++) {
         int64_t equal = (all + blocks - 1) / blocks, items = panels * blocks, turns = (items + cores - 1) / cores;
-        if (equal < LEAST_TILES * t->rows) break;
+        if (equal < HN_GEMM_LEAST_TILES * t->rows) break;
         if (equal < best) best = equal;
-        if (items >= ITEMS * cores && 20 * items >= 19 * cores * turns) break;
+        if (items >= HN_GEMM_ITEMS * cores && 20 * items >= 19 * cores * turns) break;
     }
     return best;
 }
@@ -252,14 +239,14 @@ static int64_t rows_beside_panels(const hn_machine *m, const product *p, const h
 /* Rows that stay in the second-level cache while panels pass. Where those are few, more: panels would pass too often;
  * the reduction goes in slices then. */
 static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *t) {
-    int64_t all = p->m > 0 ? p->m : UNKNOWN_ROWS, rows = rows_beside_panels(m, p, t, 2);
-    if (rows < BLOCK_MIN) rows = UNKNOWN_ROWS;
+    int64_t all = p->m > 0 ? p->m : HN_GEMM_UNKNOWN_ROWS, rows = rows_beside_panels(m, p, t, 2);
+    if (rows < HN_GEMM_BLOCK_MIN) rows = HN_GEMM_UNKNOWN_ROWS;
     return whole_tiles(shared_block(m, p, t, whole_tiles(rows < all ? rows : all, t)), t);
 }
 
 /* An operand that does not stay in the cache from one run to the next is asked for ahead. */
 static int64_t best_ahead(const hn_machine *m, const product *p) {
-    int64_t rows = p->m > 0 ? p->m : UNKNOWN_ROWS;
+    int64_t rows = p->m > 0 ? p->m : HN_GEMM_UNKNOWN_ROWS;
     return (panels_stay(m, p) || reads_streams(m, p) ? 0 : AHEAD_PANELS) +
            (p->k > 0 && rows * p->k * 4 > m->l2_b / 4 ? AHEAD_ROWS : 0);
 }
@@ -270,10 +257,10 @@ static int64_t best_ahead(const hn_machine *m, const product *p) {
 static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *t, int64_t block) {
     int64_t width = t->cols * t->lanes, rows = p->m < block ? p->m : block, best = 0;
     int64_t beside = rows_beside_panels(m, p, t, 2 * m->l3_bps > m->l2_bps ? 1 : 2);
-    if (reads_lines(m, p)) return LINES_DEEP;
+    if (reads_lines(m, p)) return HN_GEMM_LINES_DEEP;
     if (p->m < 1 || p->sum != p->k || p->n < 1 || rows < 2 * t->rows) return 0;
-    if (beside >= BLOCK_MIN || beside >= rows) return 0;
-    for (int64_t d = DEPTH_MIN; 2 * d <= p->sum && 4 * d * (width + t->rows) <= m->l1d_b; d += LINE)
+    if (beside >= HN_GEMM_BLOCK_MIN || beside >= rows) return 0;
+    for (int64_t d = HN_GEMM_DEPTH_MIN; 2 * d <= p->sum && 4 * d * (width + t->rows) <= m->l1d_b; d += HN_TILE_LINE)
         if (p->sum % d == 0) best = d;
     return best;
 }
@@ -282,7 +269,7 @@ static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *
 static int64_t best_group(const hn_machine *m, const product *p, const hn_tile *t, int64_t block, int64_t depth) {
     int64_t cores = m->cores > 0 ? m->cores : 1, blocks = p->m > 0 ? (p->m + block - 1) / block : 1;
     bool lines = reads_lines(m, p);
-    for (int64_t g = lines ? GROUP_MAX : GROUP_MAX / 2; depth && g > 1; g /= 2) {
+    for (int64_t g = lines ? HN_GEMM_GROUP_MAX : HN_GEMM_GROUP_MAX / 2; depth && g > 1; g /= 2) {
         int64_t width = g * t->cols * t->lanes, items = blocks * ((p->n + width - 1) / width);
         int64_t turns = (items + cores - 1) / cores;
         if ((turns > 1 || lines) && 20 * items >= 19 * cores * turns) return g;
@@ -293,10 +280,10 @@ static int64_t best_group(const hn_machine *m, const product *p, const hn_tile *
 static void depths(const product *p, hn_knob *k) {
     hn_knob_add(k, 0);
     hn_knob_add(k, k->model);
-    for (int64_t d = LINES_DEEP / 2; p->m == 1 && d <= 2 * LINES_DEEP; d *= 2)
+    for (int64_t d = HN_GEMM_LINES_DEEP / 2; p->m == 1 && d <= 2 * HN_GEMM_LINES_DEEP; d *= 2)
         if (p->sum == p->k && p->sum > 0 && p->sum % d == 0) hn_knob_add(k, d);
-    for (int64_t parts = 2; p->sum == p->k && p->n > 0 && p->sum / parts >= DEPTH_MIN; parts++)
-        if (p->sum % parts == 0 && p->sum / parts % LINE == 0) hn_knob_add(k, p->sum / parts);
+    for (int64_t parts = 2; p->sum == p->k && p->n > 0 && p->sum / parts >= HN_GEMM_DEPTH_MIN; parts++)
+        if (p->sum % parts == 0 && p->sum / parts % HN_TILE_LINE == 0) hn_knob_add(k, p->sum / parts);
 }
 
 static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
@@ -322,8 +309,8 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     hn_knob_add(&out->knob[BLOCK], block);
     for (int64_t a = 0; a <= AHEAD_PANELS + AHEAD_ROWS; a++) hn_knob_add(&out->knob[AHEAD], a);
     for (int64_t a = 0; a < 2; a++) hn_knob_add(&out->knob[STAGE], a);
-    for (int64_t g = 1; g <= (p.n > 0 ? GROUP_MAX : 1); g *= 2) hn_knob_add(&out->knob[GROUP], g);
-    for (int64_t u = 1; u <= STEPS_MAX; u *= 2) hn_knob_add(&out->knob[STEPS], u);
+    for (int64_t g = 1; g <= (p.n > 0 ? HN_GEMM_GROUP_MAX : 1); g *= 2) hn_knob_add(&out->knob[GROUP], g);
+    for (int64_t u = 1; u <= HN_GEMM_STEPS_MAX; u *= 2) hn_knob_add(&out->knob[STEPS], u);
     for (int64_t o = 0; o < (p.m < 1 ? 2 : 1); o++) hn_knob_add(&out->knob[OVERLAP], o);
     depths(&p, &out->knob[DEPTH]);
     return true;
@@ -531,7 +518,7 @@ static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *
  * address moves with every body: a short loop inside the reduction would cost more than to ask again. */
 static void prefetch_in(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     if (w->strips == 1 || !s->next)
-        ask(n, loop, w, s, hn_ix_add(n, s->here, hn_ix_int(n, LINES_AHEAD * w->line)), w->line);
+        ask(n, loop, w, s, hn_ix_add(n, s->here, hn_ix_int(n, HN_GEMM_LINES_AHEAD * w->line)), w->line);
     else if (w->rows)
         prefetch_open(n, loop, w, s);
     else if (w->strips < 2 * s->lines)
@@ -637,7 +624,7 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     const hn_walk walk = {setting[GROUP], setting[DEPTH]};
     if (!hn_tile_panels(n, row, &t, &walk, &panel, why)) return false;
     if (setting[STAGE]) hn_tile_stage(n, n->first);
-    place w = {.tile = t, .strips = STRIPS, .line = m->line_b / 4, .steps = setting[STEPS]};
+    place w = {.tile = t, .strips = HN_GEMM_STRIPS, .line = m->line_b / 4, .steps = setting[STEPS]};
     w.asks = setting[AHEAD];
     if (!panel || t.cols * t.lanes % w.line) w.asks &= ~AHEAD_PANELS;
     if (panel) w.walk[w.depth++] = n->st[panel].var;

@@ -8,18 +8,10 @@
 #include "nest/chain.h"
 #include "nest/schedule.h"
 #include "nest/tile.h"
+#include "sketch/constants.h"
 #include "sketch/sketch.h"
 
-enum {
-    CHUNK = 4096,
-    PEELS = 2,
-    DOT_COLUMNS = 16,
-    BODY_MAX = 6,
-    EDGE_MAX = 3,
-    INTERLEAVED_MAX = 3,
-    VECTOR_MIN = 4,
-    NO_REPEAT = -1
-};
+enum { VECTOR_MIN = 4, NO_REPEAT = -1 };
 
 /* -- strides */
 typedef struct walk {
@@ -78,7 +70,7 @@ static int64_t short_row(const plan *p, bool known, int64_t e, int64_t lanes) {
 static bool short_body(const hn_nest *n, hn_st first) {
     int size = 0;
     for (hn_st id = first; id; id = n->st[id].next) size++;
-    return size <= BODY_MAX;
+    return size <= HN_PLAIN_BODY_MAX;
 }
 
 /* One vector for the e iterations of a loop, fewer than p->lanes, and the last of the `before` ones in front of it. */
@@ -215,7 +207,8 @@ static bool interleave(hn_nest *n, hn_st loop, plan *p) {
     hn_st in = n->st[loop].body, run, vector;
     int64_t k;
     if (!in || n->st[in].kind != HN_ST_LOOP || n->st[in].next || n->st[in].loop != HN_SERIAL) return false;
-    if (!hn_ix_is_int(n, n->extent[n->st[in].var], &k) || k < 2 || k > INTERLEAVED_MAX || p->lanes <= VECTOR_MIN)
+    if (!hn_ix_is_int(n, n->extent[n->st[in].var], &k) || k < 2 || k > HN_PLAIN_INTERLEAVED_MAX ||
+        p->lanes <= VECTOR_MIN)
         return false;
     if (!in_turn(n, n->st[in].body, n->st[loop].var, n->st[in].var, k)) return false;
     if (!hn_loop_split(n, loop, p->lanes, &run, NULL, NULL)) return false;
@@ -239,7 +232,7 @@ static void schedule_leaves(hn_nest *n, hn_st first, plan *p) {
             schedule_leaves(n, n->st[id].body, p);
             continue;
         }
-        schedule_leaf(n, id, p, PEELS);
+        schedule_leaf(n, id, p, HN_PLAIN_PEELS);
     }
 }
 
@@ -320,7 +313,7 @@ static void tile_rows(hn_nest *n, hn_st row, plan *p) {
 /* Columns at the edge of an image, one after the other, each with the part of its window that is inside. */
 static void edge(hn_nest *n, hn_st loop) {
     int64_t e;
-    if (!hn_ix_is_int(n, n->extent[n->st[loop].var], &e) || e > EDGE_MAX) return;
+    if (!hn_ix_is_int(n, n->extent[n->st[loop].var], &e) || e > HN_PLAIN_EDGE_MAX) return;
     hn_st behind = n->st[loop].next;
     if (!hn_loop_repeat(n, loop, NULL)) return;
     for (hn_st id = loop; id != behind; id = n->st[id].next) hn_nest_trim(n, n->st[id].body);
@@ -351,7 +344,7 @@ static void schedule_leaves(hn_nest *n, hn_st first, plan *p);
 static void tile_dots(hn_nest *n, hn_chain *c, plan *p) {
     int rows = tile_loop(n, c);
     if (rows < 0) return;
-    hn_st leaf = make_panels(n, c, &rows, DOT_COLUMNS);
+    hn_st leaf = make_panels(n, c, &rows, HN_PLAIN_DOT_COLUMNS);
     p->one_part = true;
     schedule_leaves(n, n->st[leaf].body, p);
     p->one_part = false;
@@ -395,9 +388,9 @@ static void whole(hn_nest *n, plan *p) {
     bool fits = p->lanes > 1 && reduces && !keeps_rows(n, n->st[leaf].body);
     bool dots = fits && w.strided && dot_product(n, n->st[leaf].body, p->lanes);
     bool across = fits && !dots && (w.strided || w.unit);
-    if (c.n > 1 && hn_ix_is_int(n, n->extent[n->st[leaf].var], &e)) long_ = e > 2 * CHUNK;
+    if (c.n > 1 && hn_ix_is_int(n, n->extent[n->st[leaf].var], &e)) long_ = e > 2 * HN_PLAIN_CHUNK;
     if ((c.n == 1 && (across || !reduces)) || (!reduces && long_ && c.n > 1))
-        hn_loop_chunk(n, leaf, reduces ? 64 : CHUNK, &leaf, NULL);
+        hn_loop_chunk(n, leaf, reduces ? 64 : HN_PLAIN_CHUNK, &leaf, NULL);
     c.loop[c.n - 1] = leaf;
     if (across) tile(n, &c, p);
     if (dots && c.n > 1) tile_dots(n, &c, p);
