@@ -86,9 +86,10 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     if (rc) return rc;
     t->model = m->model;
     rc = open_peer(c, t, &in, err);
-    hone_latency_options options = {.pattern = t->pattern,
+    hone_latency_options options = {.size = sizeof options,
+                                    .pattern = t->pattern,
                                     .n_threads = (uint32_t)cli_count(c, "threads", 0),
-                                    .max_s = cli_seconds(c, "time", 3),
+                                    .budget_s = cli_seconds(c, "time", 3),
                                     .seed = seed,
                                     .peer = t->peer};
     if (!rc) rc = hone_inputs_refused(m->model, hone_latency_measure(m->model, in.a, &options, &t->seen, err), err);

@@ -39,12 +39,12 @@ static void close_renderer(renderer *x) {
 }
 
 static hone_rc flags_of(const renderer *x, hone_command *out, hone_err *err) {
-    hone_tune_options options = {.cpu = -1};
+    hone_tune_options options = hone_tune_defaults();
     return hone_workload_flags(x->workload, x->space, x->point, &options, out, err);
 }
 
 static hone_rc command_of(const renderer *x, char **text, hone_err *err) {
-    hone_tune_options options = {.cpu = -1};
+    hone_tune_options options = hone_tune_defaults();
     return hone_workload_command(x->workload, x->space, x->point, &options, text, err);
 }
 

@@ -8,23 +8,19 @@
 #include <string.h>
 
 /* Discovery and builds, shown as a search shows them. */
-static void on_event(void *ctx, const hone_prove_event *e) {
-    hone_tune_event shown = {.elapsed_s = e->elapsed_s, .eta_s = NAN, .best_speedup = NAN, .text = e->text};
+static void on_event(void *ctx, const hone_event *event) {
+    const hone_prove_event *e = (const hone_prove_event *)event;
+    hone_tune_event shown = {.base = *event, .best_speedup = NAN};
     shown.stage = e->stage == HONE_PROVE_WARNING   ? HONE_TUNE_WARNING
                   : e->stage == HONE_PROVE_MEASURE ? HONE_TUNE_BASELINE
                                                    : HONE_TUNE_DISCOVER;
-    shown.done = e->done;
-    shown.total = e->total;
-    cli_live_event(ctx, &shown);
+    cli_live_event(ctx, &shown.base);
 }
 
 hone_rc cli_canary(const hone_workload *workload, hone_prove_options options, cli_live *live, hone_canary_result *out,
                    hone_err *err) {
     hone_canary_result r;
-    if (live) {
-        options.event = on_event;
-        options.ctx = live;
-    }
+    if (live) options.progress = (hone_progress){on_event, live};
     hone_rc rc = hone_canary_run(workload, &options, &r, err);
     if (rc) return rc;
     if (!r.passed) rc = cli_fail(err, HONE_E_CANARY, "canary: %s", r.text);

@@ -110,8 +110,9 @@ static double now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static hone_check_options read_options(const cli *c, cli_live *live, cli_signals on) {
-    hone_check_options o = {.prove = cli_prove_options(c, cli_text(c, "store", NULL), live, on)};
+static hone_check_options read_options(const cli *c, const hone_prove_options *prove) {
+    hone_check_options o = hone_check_defaults();
+    o.prove = prove;
     o.workload = cli_text(c, "workload", NULL);
     o.public_key = cli_text(c, "key", NULL);
     o.ignore = cli_text(c, "ignore", NULL);
@@ -122,7 +123,8 @@ static hone_check_options read_options(const cli *c, cli_live *live, cli_signals
 static hone_rc check_all(cli *c, const cli_paths *files, cli_checked *list, size_t *n, hone_err *err) {
     cli_live live;
     cli_signals on = cli_catch_signals(false);
-    hone_check_options o = read_options(c, &live, on);
+    hone_prove_options prove = cli_prove_options(c, cli_text(c, "store", NULL), &live, on);
+    hone_check_options o = read_options(c, &prove);
     hone_rc rc = HONE_OK;
     cli_live_begin(&live, c, on.resized);
     for (*n = 0; *n < files->n && !rc; *n += !rc) {

@@ -17,8 +17,9 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     const hone_model *m = open->model;
     hone_profile p;
     cli_arrays in = {0};
-    hone_latency_options options = {.n_threads = (uint32_t)cli_count(c, "threads", 0),
-                                    .max_s = cli_seconds(c, "time", 3)};
+    hone_latency_options options = {.size = sizeof options,
+                                    .n_threads = (uint32_t)cli_count(c, "threads", 0),
+                                    .budget_s = cli_seconds(c, "time", 3)};
     hone_rc rc = cli_arrays_random(m, cli_text(c, "size", NULL), cli_count(c, "seed", 1), &in, err);
     if (rc) return rc;
     rc = hone_inputs_refused(m, hone_profile_model(m, in.a, &options, &p, err), err);

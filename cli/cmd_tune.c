@@ -45,12 +45,13 @@ static hone_rc read_resume(const cli *c, const char *dir, int64_t *id, hone_err 
 
 static hone_rc read_options(const cli *c, const char *dir, hone_tune_options *o, hone_err *err) {
     *o = (hone_tune_options){
+        .size = sizeof *o,
         .store_dir = dir,
         .engine = cli_text(c, "engine", NULL),
         .seed = cli_count(c, "seed", 0),
         .max_evals = cli_count(c, "evals", 0),
-        .max_s = cli_seconds(c, "time", 0),
-        .jobs = (int)cli_count(c, "jobs", 0),
+        .budget_s = cli_seconds(c, "time", 0),
+        .n_jobs = (uint32_t)cli_count(c, "jobs", 0),
         .cpu = cli_given(c, "cpu") ? (int)cli_count(c, "cpu", 0) : -1,
         .warm_start = cli_given(c, "warm-start"),
         .keep_builds = cli_given(c, "keep-builds"),
@@ -197,7 +198,7 @@ static hone_rc interrupted(hone_err *err) {
 static hone_rc sing(const hone_workload *workload, const hone_tune_options *o, cli_live *live, hone_err *err) {
     hone_prove_options p = hone_prove_defaults();
     p.store_dir = o->store_dir;
-    p.jobs = o->jobs;
+    p.n_jobs = o->n_jobs;
     p.cpu = o->cpu;
     p.stop = o->stop;
     hone_rc rc = cli_canary(workload, p, live, NULL, err);
@@ -212,8 +213,7 @@ static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *
     hone_tune_result result;
     cli_signals on = cli_catch_signals(true);
     cli_live_begin(&live, c, on.resized);
-    o->event = cli_live_event;
-    o->ctx = &live;
+    o->progress = (hone_progress){cli_live_event, &live};
     o->stop = on.stop;
     hone_rc rc = cli_given(c, "no-canary") ? HONE_OK : sing(workload, o, &live, err);
     if (!rc) rc = hone_tune_run(workload, o, &result, err);

@@ -22,7 +22,7 @@ static bool takes_next(const char *word) {
 /* The flags of a point, those of two words joined; environment variables follow. */
 static hone_rc flags_of(const hone_workload *w, const hone_space *space, const char *json, cli_lines *out,
                         hone_err *err) {
-    hone_tune_options options = {.cpu = -1};
+    hone_tune_options options = hone_tune_defaults();
     hone_command m;
     double *point = cli_alloc(hone_space_slots(space), sizeof *point);
     hone_rc rc = hone_point_from_json(space, json, point, err);

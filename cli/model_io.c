@@ -11,11 +11,11 @@
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
 
-static void show_progress(void *arg, const char *stage, size_t done, size_t total) {
+static void show_progress(void *arg, const hone_event *e) {
     cli_compiling *x = arg;
-    if (!x->stage || strcmp(x->stage, stage) != 0 || done % 8 == 0)
-        fprintf(stderr, "\r\033[K%s %zu/%zu", stage, done, total);
-    x->stage = stage;
+    if (!x->stage || strcmp(x->stage, e->stage) != 0 || e->done % 8 == 0)
+        fprintf(stderr, "\r\033[K%s %zu/%zu", e->stage, e->done, e->total);
+    x->stage = e->stage;
 }
 
 void cli_compiling_done(cli_compiling *x) {
@@ -24,7 +24,7 @@ void cli_compiling_done(cli_compiling *x) {
 }
 
 void cli_compiling_set(const cli *c, cli_compiling *x) {
-    *x = (cli_compiling){.c = c};
+    *x = (cli_compiling){.c = c, .options = hone_compile_defaults()};
     x->options.target = cli_text(c, "target", NULL);
     x->options.relaxed = cli_given(c, "relaxed");
     x->options.reference = cli_given(c, "reference");
@@ -46,10 +46,7 @@ void cli_compiling_set(const cli *c, cli_compiling *x) {
         x->options.specialize = &x->specialize;
         x->options.n_specialize = 1;
     }
-    if (cli_width(stderr)) {
-        x->options.progress = show_progress;
-        x->options.progress_arg = x;
-    }
+    if (cli_width(stderr)) x->options.progress = (hone_progress){show_progress, x};
 }
 
 void cli_compiling_free(cli_compiling *x) {
@@ -66,7 +63,9 @@ hone_rc cli_peer_open(const cli *c, const char *path, hone_peer **out, hone_err 
     const char *format = hone_import_format_of(path);
     if (!format || strcmp(format, "onnx") != 0)
         return cli_fail(err, HONE_E_USAGE, "--against needs the ONNX file, not '%s'", path);
-    return hone_peer_open_as(cli_text(c, "against", ""), path, (uint32_t)cli_count(c, "threads", 0), out, err);
+    hone_peer_options o = hone_peer_defaults();
+    o.engine = cli_text(c, "against", NULL), o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    return hone_peer_open(path, &o, out, err);
 }
 
 hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err) {
@@ -97,9 +96,11 @@ static hone_rc open_model(const cli *c, const char *path, uint32_t n_threads, bo
                           hone_err *err) {
     char *library = NULL;
     hone_rc rc = HONE_OK;
+    hone_artifact_options o = hone_artifact_defaults();
+    o.n_threads = n_threads;
     *out = (cli_model){0};
     if (cli_is_model(path)) rc = compile_here(c, path, profile, out, &library, err);
-    if (!rc) rc = hone_artifact_load(library ? library : path, n_threads, &out->program, err);
+    if (!rc) rc = hone_artifact_load(library ? library : path, &o, &out->program, err);
     free(library);
     if (rc) {
         cli_model_close(out);

@@ -55,15 +55,15 @@ static size_t make_parts(const cli_live *l, char *part[PARTS]) {
     size_t n = 0;
     if (*l->stage)
         part[n++] = cli_strdup(l->stage);
-    else if (e->total)
-        part[n++] = cli_format("%zu/%zu", e->done, e->total);
+    else if (e->base.total)
+        part[n++] = cli_format("%zu/%zu", e->base.done, e->base.total);
     else
-        part[n++] = cli_format("%zu trials", e->done);
+        part[n++] = cli_format("%zu trials", e->base.done);
     bool begun = e->stage != HONE_TUNE_DISCOVER && e->stage != HONE_TUNE_BASELINE;
     if (begun && isfinite(e->best_speedup)) part[n++] = cli_format("best %s", cli_text_ratio(l->c, e->best_speedup, a));
-    part[n++] = isnan(e->eta_s)
-                    ? cli_format("%s", cli_text_duration(e->elapsed_s, a))
-                    : cli_format("%s, %s left", cli_text_duration(e->elapsed_s, a), cli_text_duration(e->eta_s, b));
+    part[n++] = isnan(e->base.left_s) ? cli_format("%s", cli_text_duration(e->base.elapsed_s, a))
+                                      : cli_format("%s, %s left", cli_text_duration(e->base.elapsed_s, a),
+                                                   cli_text_duration(e->base.left_s, b));
     if (n_failed(e)) part[n++] = failed_text(e, l->width == 0 || l->width >= 110);
     if (e->n_reused) part[n++] = cli_format("%zu known objects", e->n_reused);
     return n;
@@ -73,9 +73,9 @@ static size_t make_parts(const cli_live *l, char *part[PARTS]) {
 static void put_line(const cli_live *l, FILE *f, int width) {
     char *part[PARTS];
     size_t n = make_parts(l, part), fit = 0;
-    int bar = l->terminal && l->event.total && !*l->stage && width >= 60 ? width / 6 : 0, used = 0;
+    int bar = l->terminal && l->event.base.total && !*l->stage && width >= 60 ? width / 6 : 0, used = 0;
     if (bar > 24) bar = 24;
-    if (bar) put_bar(f, l->c, fmin(1, (double)l->event.done / (double)l->event.total), bar), used = bar + 1;
+    if (bar) put_bar(f, l->c, fmin(1, (double)l->event.base.done / (double)l->event.base.total), bar), used = bar + 1;
     for (; fit < n; fit++) {
         int more = (int)cli_columns(part[fit]) + (fit ? 2 : 0);
         if (used + more > width) break;
@@ -92,7 +92,7 @@ static void wipe(cli_live *l) {
 }
 
 static void draw(cli_live *l, bool now) {
-    double t = l->event.elapsed_s;
+    double t = l->event.base.elapsed_s;
     if (l->quiet) return;
     if (l->terminal && l->resized && *l->resized) l->width = cli_width(stderr);
     if (!now && t - l->last_s < (l->terminal ? redraw_s : plain_s)) return;
@@ -117,8 +117,8 @@ static void put_gain(cli_live *l, const hone_tune_event *e) {
     char g[CLI_TEXT_N], t[CLI_TEXT_N];
     const char *origin = e->trial && e->trial->origin ? e->trial->origin : "";
     wipe(l);
-    fprintf(stderr, "%strial %-5zu %s  %s  %s%s\n", cli_paint(l->c->color_err, CLI_GREEN), e->done,
-            cli_text_ratio(l->c, e->best_speedup, g), cli_text_duration(e->elapsed_s, t), origin,
+    fprintf(stderr, "%strial %-5zu %s  %s  %s%s\n", cli_paint(l->c->color_err, CLI_GREEN), e->base.done,
+            cli_text_ratio(l->c, e->best_speedup, g), cli_text_duration(e->base.elapsed_s, t), origin,
             cli_paint(l->c->color_err, CLI_PLAIN));
 }
 
@@ -126,7 +126,7 @@ static void put_trial(cli_live *l, const hone_tune_event *e) {
     const hone_trial *x = e->trial;
     const char *detail = x->detail ? x->detail : "";
     wipe(l);
-    fprintf(stderr, "%strial %-5zu %-13s %-7s ", cli_paint(l->c->color_err, CLI_DIM), e->done,
+    fprintf(stderr, "%strial %-5zu %-13s %-7s ", cli_paint(l->c->color_err, CLI_DIM), e->base.done,
             hone_outcome_class_name(x->outcome.cls), x->origin ? x->origin : "");
     if (x->outcome.cls != HONE_RUN_OK) {
         char *line = cli_format("%.*s", (int)strcspn(detail, "\n"), detail);
@@ -142,53 +142,54 @@ static void put_plain(cli_live *l, const hone_tune_event *e, bool gain) {
     char g[CLI_TEXT_N];
     const hone_trial *x = e->trial;
     wipe(l);
-    fprintf(stderr, "%strial %-5zu ", cli_paint(l->c->color_err, gain ? CLI_GREEN : CLI_DIM), e->done);
+    fprintf(stderr, "%strial %-5zu ", cli_paint(l->c->color_err, gain ? CLI_GREEN : CLI_DIM), e->base.done);
     if (x->outcome.cls == HONE_RUN_OK)
         fprintf(stderr, "%-7s", cli_text_ratio(l->c, e->speedup, g));
     else
         fprintf(stderr, "%s", hone_outcome_class_name(x->outcome.cls));
     fputs("  ", stderr);
-    cli_put(l->c, stderr, e->text, l->terminal && l->width > 50 ? (size_t)l->width - 22 : 0);
+    cli_put(l->c, stderr, e->base.text, l->terminal && l->width > 50 ? (size_t)l->width - 22 : 0);
     fprintf(stderr, "%s\n", cli_paint(l->c->color_err, CLI_PLAIN));
 }
 
 static void on_trial(cli_live *l, const hone_tune_event *e) {
     bool gain = e->best_speedup > l->best * 1.0005;
     l->stage[0] = 0;
-    if (e->text && !l->quiet)
+    if (e->base.text && !l->quiet)
         put_plain(l, e, gain);
     else if (gain && !l->quiet)
         put_gain(l, e);
     else if (l->verbose && e->trial)
         put_trial(l, e);
     if (gain) l->best = e->best_speedup;
-    draw(l, e->total && e->done == e->total);
+    draw(l, e->base.total && e->base.done == e->base.total);
 }
 
-void cli_live_event(void *live, const hone_tune_event *e) {
+void cli_live_event(void *live, const hone_event *event) {
+    const hone_tune_event *e = (const hone_tune_event *)event;
     cli_live *l = live;
     bool first = !*l->stage;
     if (e->stage == HONE_TUNE_WARNING) {
-        if (!l->quiet) put_warning(l, e->text);
+        if (!l->quiet) put_warning(l, e->base.text);
         return;
     }
     l->event = *e;
     switch (e->stage) {
     case HONE_TUNE_DISCOVER:
-        if (e->total)
-            snprintf(l->stage, sizeof l->stage, "asking the compiler: %zu of %zu", e->done, e->total);
+        if (e->base.total)
+            snprintf(l->stage, sizeof l->stage, "asking the compiler: %zu of %zu", e->base.done, e->base.total);
         else
             snprintf(l->stage, sizeof l->stage, "looking at the compilers");
         draw(l, first);
         break;
     case HONE_TUNE_BASELINE:
         snprintf(l->stage, sizeof l->stage, "measuring the baseline");
-        if (!e->done) draw(l, true);
+        if (!e->base.done) draw(l, true);
         break;
     case HONE_TUNE_TRIAL: on_trial(l, e); break;
     case HONE_TUNE_RACE:
-        snprintf(l->stage, sizeof l->stage, "racing the best: round %zu of %zu", e->done, e->total);
-        draw(l, e->done == 1);
+        snprintf(l->stage, sizeof l->stage, "racing the best: round %zu of %zu", e->base.done, e->base.total);
+        draw(l, e->base.done == 1);
         break;
     default: break;
     }
@@ -200,7 +201,7 @@ void cli_live_say(cli_live *l, double elapsed_s, bool now, const char *fmt, ...)
     vsnprintf(l->stage, sizeof l->stage, fmt, ap);
     va_end(ap);
     l->event =
-        (hone_tune_event){.stage = HONE_TUNE_DISCOVER, .elapsed_s = elapsed_s, .eta_s = NAN, .best_speedup = NAN};
+        (hone_tune_event){{.elapsed_s = elapsed_s, .left_s = NAN}, .stage = HONE_TUNE_DISCOVER, .best_speedup = NAN};
     draw(l, now);
 }
 

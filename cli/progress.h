@@ -21,7 +21,7 @@ typedef struct cli_live {
 } cli_live;
 
 void cli_live_begin(cli_live *l, const cli *c, const volatile int *resized);
-void cli_live_event(void *live, const hone_tune_event *event); /* a hone_tune_options.event */
+void cli_live_event(void *live, const hone_event *event); /* a hone_tune_options.progress */
 /* For what is no search: a line of one's own, with the elapsed time; a warning that stays. */
 void cli_live_say(cli_live *l, double elapsed_s, bool now, const char *fmt, ...) HONE_PRINTF(4, 5);
 void cli_live_warn(cli_live *l, const char *text);

@@ -9,14 +9,13 @@ hone_prove_options cli_prove_options(const cli *c, const char *store, cli_live *
     hone_prove_options o = hone_prove_defaults();
     o.store_dir = store;
     o.seed = cli_count(c, "seed", 0);
-    o.jobs = (int)cli_count(c, "jobs", 0);
+    o.n_jobs = (uint32_t)cli_count(c, "jobs", 0);
     if (cli_given(c, "cpu")) o.cpu = (int)cli_count(c, "cpu", 0);
     o.pairs_least = (size_t)cli_count(c, "pairs", 0);
     o.pairs_most = (size_t)cli_count(c, "pairs-most", 0);
     o.variants = (size_t)cli_count(c, "variants", 0);
-    o.max_s = cli_seconds(c, "time", 0);
-    o.event = cli_prove_event;
-    o.ctx = live;
+    o.budget_s = cli_seconds(c, "time", 0);
+    o.progress = (hone_progress){cli_prove_event, live};
     o.stop = on.stop;
     return o;
 }
@@ -39,30 +38,31 @@ hone_rc cli_share(const cli *c, const char *option, double most, double *out, ho
 /* Whose builds or pairs these are; "" where only one is at work. */
 static void put_subject(const hone_prove_event *e, char *buf, size_t n) {
     *buf = 0;
-    if (e->text)
-        snprintf(buf, n, "%.50s: ", e->text);
+    if (e->base.text)
+        snprintf(buf, n, "%.50s: ", e->base.text);
     else if (e->n_candidates && e->candidate >= e->n_candidates)
         snprintf(buf, n, "baseline: ");
     else if (e->n_candidates > 1)
         snprintf(buf, n, "candidate %zu of %zu: ", e->candidate + 1, e->n_candidates);
 }
 
-void cli_prove_event(void *live, const hone_prove_event *e) {
+void cli_prove_event(void *live, const hone_event *event) {
+    const hone_prove_event *e = (const hone_prove_event *)event;
     static const char *const unit[] = {
         [HONE_PROVE_BUILD] = "build", [HONE_PROVE_MEASURE] = "pair", [HONE_PROVE_REDUCE] = "measurement"};
     cli_live *l = live;
     char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N], gain[3 * CLI_TEXT_N + 20] = "", subject[64];
     if (e->stage == HONE_PROVE_WARNING) {
-        cli_live_warn(l, e->text);
+        cli_live_warn(l, e->base.text);
         return;
     }
     put_subject(e, subject, sizeof subject);
     if (isfinite(e->gain.mid))
         snprintf(gain, sizeof gain, ", gain %s (%s to %s)", cli_text_ratio(l->c, e->gain.mid, a),
                  cli_text_ratio(l->c, e->gain.lo, lo), cli_text_ratio(l->c, e->gain.hi, hi));
-    bool may_end_early = e->stage != HONE_PROVE_BUILD && !e->text;
-    cli_live_say(l, e->elapsed_s, e->done <= 1, "%s%s %zu of %s%zu%s", subject, unit[e->stage], e->done,
-                 may_end_early ? "at most " : "", e->total, gain);
+    bool may_end_early = e->stage != HONE_PROVE_BUILD && !e->base.text;
+    cli_live_say(l, e->base.elapsed_s, e->base.done <= 1, "%s%s %zu of %s%zu%s", subject, unit[e->stage], e->base.done,
+                 may_end_early ? "at most " : "", e->base.total, gain);
 }
 
 /* A file that is replaced takes its signature with it. */

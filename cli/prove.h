@@ -12,8 +12,8 @@
 hone_prove_options cli_prove_options(const cli *c, const char *store, cli_live *live, cli_signals on);
 /* An option's "1%", "0.5 %" or "0.01", 0 to `most`; *out as it was where the option is not given. */
 hone_rc cli_share(const cli *c, const char *option, double most, double *out, hone_err *err);
-/* A hone_prove_options.event; live: the cli_live. */
-void cli_prove_event(void *live, const hone_prove_event *e);
+/* A hone_prove_options.progress; live: the cli_live. */
+void cli_prove_event(void *live, const hone_event *event);
 
 /* Writes the controls file of a kept proof to `path`, with its response file. reduction may be NULL; claimed: what the
  * search saw as a gain, NAN. */

@@ -40,9 +40,8 @@ const char **cli_split_options(char *text) {
     return list;
 }
 
-static void on_event(void *ctx, const hone_tune_event *event) {
-    if (event->stage == HONE_TUNE_DISCOVER)
-        cli_progress(ctx, &(hone_event){.done = event->done, .total = event->total});
+static void on_event(void *ctx, const hone_event *event) {
+    if (((const hone_tune_event *)event)->stage == HONE_TUNE_DISCOVER) cli_progress(ctx, event);
 }
 
 /* A space file says so in its first keys, by `hone-space`; a workload file has keys that no space file has. */
@@ -65,7 +64,8 @@ static hone_rc is_workload(const char *path, bool *workload, hone_err *err) {
 }
 
 static hone_rc open_file(const cli *c, const char *path, cli_subject *s, hone_err *err) {
-    hone_tune_options options = {.event = on_event, .ctx = (void *)(uintptr_t)c, .cpu = -1};
+    hone_tune_options options = hone_tune_defaults();
+    options.progress = (hone_progress){on_event, (void *)(uintptr_t)c};
     bool workload;
     hone_rc rc = is_workload(path, &workload, err);
     if (rc) return rc;

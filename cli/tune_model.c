@@ -32,28 +32,31 @@ hone_rc cli_tune_check_options(const cli *c, bool model, hone_err *err) {
 static void say_search(cli_live *l, const hone_tune_model_event *e) {
     char a[CLI_TEXT_N], b[CLI_TEXT_N], left[CLI_TEXT_N];
     const char *rate = isnan(e->rate) ? "" : cli_format(", %.1f/s", e->rate);
-    cli_live_say(l, e->elapsed_s, false, "%s %s, %.0f %%: %s -> %s  %zu candidates%s  %zu of %zu kernels  %s left",
+    cli_live_say(l, e->base.elapsed_s, false, "%s %s, %.0f %%: %s -> %s  %zu candidates%s  %zu of %zu kernels  %s left",
                  e->kernel, e->kind, 100 * e->share, cli_text_seconds(e->default_s, a), cli_text_seconds(e->best_s, b),
-                 e->n_candidates, rate, e->done, e->total, cli_text_duration(e->left_s, left));
+                 e->n_candidates, rate, e->base.done, e->base.total, cli_text_duration(e->base.left_s, left));
     if (*rate) free((void *)(uintptr_t)rate);
 }
 
-static void on_event(void *ctx, const hone_tune_model_event *e) {
+static void on_event(void *ctx, const hone_event *event) {
+    const hone_tune_model_event *e = (const hone_tune_model_event *)event;
     cli_live *l = ctx;
     char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N];
     switch (e->stage) {
-    case HONE_TUNED_PROFILE: cli_live_say(l, e->elapsed_s, true, "compiling and timing the default kernels"); break;
+    case HONE_TUNED_PROFILE:
+        cli_live_say(l, e->base.elapsed_s, true, "compiling and timing the default kernels");
+        break;
     case HONE_TUNED_SEARCH: say_search(l, e); break;
     case HONE_TUNED_PROOF:
-        cli_live_say(l, e->elapsed_s, false, "%s %s: proof on fresh builds", e->kernel, e->kind);
+        cli_live_say(l, e->base.elapsed_s, false, "%s %s: proof on fresh builds", e->kernel, e->kind);
         break;
     case HONE_TUNED_WINNER:
-        cli_live_say(l, e->elapsed_s, true, "%s %s, %.0f %%: %s proven (%s .. %s): %s", e->kernel, e->kind,
+        cli_live_say(l, e->base.elapsed_s, true, "%s %s, %.0f %%: %s proven (%s .. %s): %s", e->kernel, e->kind,
                      100 * e->share, cli_text_ratio(l->c, e->gain.mid, a), cli_text_ratio(l->c, e->gain.lo, lo),
-                     cli_text_ratio(l->c, e->gain.hi, hi), e->text);
+                     cli_text_ratio(l->c, e->gain.hi, hi), e->base.text);
         break;
-    case HONE_TUNED_CHECK: cli_live_say(l, e->elapsed_s, true, "the whole model, tuned against default"); break;
-    case HONE_TUNED_WARNING: cli_live_warn(l, e->text); break;
+    case HONE_TUNED_CHECK: cli_live_say(l, e->base.elapsed_s, true, "the whole model, tuned against default"); break;
+    case HONE_TUNED_WARNING: cli_live_warn(l, e->base.text); break;
     }
 }
 
@@ -170,7 +173,7 @@ static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tune_m
     hone_rc rc = cli_check_engine(cli_text(c, "engine", NULL), err);
     if (rc || (rc = cli_graph_open(path, x, &g, err))) return rc;
     cli_live_begin(&live, c, on.resized);
-    o.compile = x->options;
+    o.compile = &x->options;
     o.budget_s = cli_seconds(c, "budget", 0);
     o.sizes = cli_text(c, "size", NULL);
     o.kernels = cli_text(c, "kernels", NULL);
@@ -180,8 +183,7 @@ static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tune_m
     o.fresh = cli_given(c, "new");
     o.exhaust = cli_given(c, "exhaust");
     o.stop = on.stop;
-    o.event = on_event;
-    o.ctx = &live;
+    o.progress = (hone_progress){on_event, &live};
     rc = hone_tune_model_run(g, slash ? slash + 1 : path, &o, out, err);
     cli_live_end(&live);
     hone_graph_free(g);
@@ -194,7 +196,7 @@ hone_rc cli_tune_model(cli *c, const char *path, hone_err *err) {
     hone_rc rc = cli_tune_check_options(c, true, err);
     if (rc) return rc;
     cli_compiling_set(c, &x);
-    x.options.progress = NULL;
+    x.options.progress.fn = NULL;
     rc = run(c, path, &x, &m, err);
     cli_compiling_free(&x);
     if (rc) return rc;

@@ -33,9 +33,9 @@ static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *er
     return rc;
 }
 
-static void show_input(void *arg, uint64_t done, uint64_t total) {
+static void show_input(void *arg, const hone_event *e) {
     (void)arg;
-    fprintf(stderr, "\r\033[Kinput %llu of %llu", (unsigned long long)done + 1, (unsigned long long)total);
+    fprintf(stderr, "\r\033[Kinput %zu of %zu", e->done + 1, e->total);
 }
 
 /* Negative: not given. */
@@ -52,13 +52,14 @@ static hone_rc tolerance(const cli *c, const char *name, double *out, hone_err *
 }
 
 static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_inputs, tally *t, hone_err *err) {
-    hone_verify_options options = {.graph = j->graph,
+    hone_verify_options options = {.size = sizeof options,
+                                   .graph = j->graph,
                                    .peer = j->peer,
                                    .sizes = cli_text(c, "size", NULL),
                                    .n_inputs = n_inputs,
                                    .rtol = j->rtol,
                                    .atol = j->atol};
-    if (cli_width(stderr)) options.progress = show_input;
+    if (cli_width(stderr)) options.progress.fn = show_input;
     hone_rc rc = hone_verify_run(m->program, &options, t->output, &t->same, err);
     if (cli_width(stderr)) fputs("\r\033[K", stderr);
     return rc;

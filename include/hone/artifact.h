@@ -15,7 +15,18 @@ extern "C" {
 
 /* A loaded library and an instance of its model. */
 typedef struct hone_artifact hone_artifact;
-HONE_API hone_rc hone_artifact_load(const char *path, uint32_t n_threads, hone_artifact **out, hone_err *err);
+typedef struct hone_artifact_options {
+    size_t size;        /* hone_artifact_defaults() sets it */
+    int32_t device;     /* 0 */
+    uint32_t n_threads; /* 0: processors */
+} hone_artifact_options;
+static inline hone_artifact_options hone_artifact_defaults(void) {
+    hone_artifact_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
+HONE_API hone_rc hone_artifact_load(const char *path, const hone_artifact_options *options, hone_artifact **out,
+                                    hone_err *err);
 HONE_API const hone_model *hone_artifact_model(const hone_artifact *p);
 /* out[i].data is the caller's afterwards: hone_free. */
 HONE_API hone_rc hone_artifact_run(hone_artifact *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,

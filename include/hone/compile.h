@@ -11,6 +11,7 @@ extern "C" {
 
 typedef enum hone_emit { HONE_EMIT_SO, HONE_EMIT_C } hone_emit;
 typedef struct hone_compile_options {
+    size_t size;          /* hone_compile_defaults() sets it */
     const char *output;   /* "dir/model" gives dir/model.so, .h, .weights, .manifest; NULL: the model's name in the
                              working folder */
     const char *target;   /* NULL: "native", of C "generic"; "x86-64-v3", "x86-64-v4", "aarch64"; several in one
@@ -31,10 +32,14 @@ typedef struct hone_compile_options {
     size_t n_symbol;
     const char *const *specialize; /* "seq=128,512", "batch=1,seq=128": further versions for these sizes */
     size_t n_specialize;
-    void (*progress)(void *arg, const char *stage, size_t done, size_t total); /* NULL: none */
-    void *progress_arg;
-    const volatile int *stop; /* set asynchronously to end with E_INTERRUPTED; NULL: none */
+    hone_progress progress;   /* stages: "passes", "kernels", "compile", "parity" */
+    const volatile int *stop; /* ends with E_INTERRUPTED */
 } hone_compile_options;
+static inline hone_compile_options hone_compile_defaults(void) {
+    hone_compile_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
 
 typedef struct hone_compile_result {
     uint32_t n_kernels, n_distinct, n_fallback,

@@ -24,13 +24,20 @@ typedef struct hone_latency_pattern {
 HONE_API bool hone_latency_pattern_at(size_t i, hone_latency_pattern *out);
 
 typedef struct hone_latency_options {
+    size_t size;         /* hone_latency_defaults() sets it */
     const char *pattern; /* NULL: "steady" */
     uint32_t n_threads;  /* 0: processors */
-    double max_s;        /* how long to measure, after the warm-up; 0: 3. At least 20 runs are made */
+    int32_t device;      /* 0 */
+    double budget_s;     /* how long to measure, after the warm-up; 0: 3. At least 20 runs are made */
     uint64_t seed;       /* of the order of turns */
     hone_peer *peer; /* NULL: alone. Given: has run the same inputs once; its bursts are interleaved in random order */
-    const volatile int *stop; /* set asynchronously to end with E_INTERRUPTED; may be NULL */
+    const volatile int *stop; /* ends with E_INTERRUPTED */
 } hone_latency_options;
+static inline hone_latency_options hone_latency_defaults(void) {
+    hone_latency_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
 
 typedef struct hone_latency_series {
     double *time_s; /* of each run, in order */

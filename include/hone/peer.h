@@ -10,12 +10,21 @@ extern "C" {
 #endif
 
 typedef struct hone_peer hone_peer;
-/* Python: $HONE_PYTHON, build/venv/bin/python, python3: the first that imports onnxruntime; E_UNSUPPORTED when none
- * does. n_threads 0: its default. All its optimisations are on. */
-HONE_API hone_rc hone_peer_open(const char *onnx, uint32_t n_threads, hone_peer **out, hone_err *err);
-/* engine: "onnxruntime", which is the above, or "openvino": in f32, compiled for the sizes of each hone_peer_run. */
-HONE_API hone_rc hone_peer_open_as(const char *engine, const char *onnx, uint32_t n_threads, hone_peer **out,
-                                   hone_err *err);
+typedef struct hone_peer_options {
+    size_t size;        /* hone_peer_defaults() sets it */
+    const char *engine; /* NULL: "onnxruntime", all its optimisations on; or "openvino", in f32, compiled for the sizes
+                           of each hone_peer_run */
+    uint32_t n_threads; /* 0: its default */
+} hone_peer_options;
+static inline hone_peer_options hone_peer_defaults(void) {
+    hone_peer_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
+/* Python: $HONE_PYTHON, build/venv/bin/python, python3: the first that imports the engine; E_UNSUPPORTED when none
+ * does.
+ */
+HONE_API hone_rc hone_peer_open(const char *onnx, const hone_peer_options *options, hone_peer **out, hone_err *err);
 HONE_API const char *hone_peer_name(const hone_peer *p); /* "onnxruntime 1.30.0" */
 /* As hone_artifact_run. */
 HONE_API hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,

@@ -41,7 +41,7 @@ typedef struct hone_profile {
     hone_timed *call, *kernel;                  /* in the order of the program; by time */
 } hone_profile;
 /* The model must be of a build with hone_compile_options.profile (else E_USAGE): 3 runs to warm up, then 20 to 400
- * until max_s (0: 3) is over. Of the options, pattern, seed and peer are not looked at. */
+ * until budget_s (0: 3) is over. Of the options, pattern, seed and peer are not looked at. */
 HONE_API hone_rc hone_profile_model(const hone_model *m, const hone_array *in, const hone_latency_options *options,
                                     hone_profile *out, hone_err *err);
 HONE_API void hone_profile_free(hone_profile *p);

@@ -23,31 +23,34 @@ typedef enum hone_prove_stage {
     HONE_PROVE_WARNING, /* text says what */
 } hone_prove_stage;
 typedef struct hone_prove_event {
+    hone_event base;
     hone_prove_stage stage;
-    size_t done, total;
     size_t candidate, n_candidates; /* validate: which one, from 0 */
     hone_interval gain;             /* NANs while unknown */
-    double elapsed_s;
-    const char *text; /* may be NULL */
 } hone_prove_event;
 
 typedef struct hone_prove_options {
+    size_t size;           /* hone_prove_defaults() sets it */
     const char *store_dir; /* NULL: DIR/.hone beside the workload */
     const char *cache_dir; /* of targets; NULL: default */
     uint64_t seed;
-    int jobs, cpu;                                           /* as in hone_tune_options: 0, -1 */
-    size_t pairs_least, pairs_most;                          /* 0: the workload's `proof` section (100, 400) */
-    size_t variants;                                         /* builds of each side; 0: the workload's (10) */
-    double min_gain;                                         /* 0.01 = 1 %; negative: the workload's (0.01) */
-    double max_s;                                            /* 0: none */
-    const volatile int *stop;                                /* as in hone_tune_options; may be NULL */
-    void (*event)(void *ctx, const hone_prove_event *event); /* may be NULL */
-    void *ctx;
-    const char *objective; /* minimize: the one whose gain is to be kept ("p50(latency)"); NULL: the first */
-    double keep_gain;      /* minimize: share of the gain's logarithm that must stay, to 1; 0: what its interval says */
+    uint32_t n_jobs;                /* builds at once; 0: cores */
+    int cpu;                        /* core to measure on; -1, the default: the last usable one */
+    size_t pairs_least, pairs_most; /* 0: the workload's `proof` section (100, 400) */
+    size_t variants;                /* builds of each side; 0: the workload's (10) */
+    double min_gain;                /* 0.01 = 1 %; negative: the workload's (0.01) */
+    double budget_s;                /* 0: no limit */
+    const volatile int *stop;
+    hone_progress progress; /* is given a hone_prove_event */
+    const char *objective;  /* minimize: the one whose gain is to be kept ("p50(latency)"); NULL: the first */
+    double keep_gain; /* minimize: share of the gain's logarithm that must stay, to 1; 0: what its interval says */
 } hone_prove_options;
-/* All defaults: cpu -1, min_gain -1, the rest 0. */
-HONE_API hone_prove_options hone_prove_defaults(void);
+static inline hone_prove_options hone_prove_defaults(void) {
+    hone_prove_options o = HONE_ZERO;
+    o.size = sizeof o;
+    o.cpu = -1, o.min_gain = -1;
+    return o;
+}
 
 /* --- validate ------------------------------------------------------------------------------------------------------
  */
@@ -218,12 +221,18 @@ typedef struct hone_difference {
     const char *then, *now;
 } hone_difference;
 typedef struct hone_check_options {
+    size_t size;            /* hone_check_defaults() sets it */
     const char *workload;   /* path; NULL: the one the file names */
     const char *public_key; /* NULL: a signature is checked against the key it names; given: required */
     const char *ignore;     /* parts of the key that do not count, "cpu,compiler"; NULL: none. E_INPUT: no such part */
     bool measure;           /* measure again: HONE_CHECK_REGRESSED when the gain is gone */
-    hone_prove_options prove;
+    const hone_prove_options *prove; /* how to measure; NULL: the defaults */
 } hone_check_options;
+static inline hone_check_options hone_check_defaults(void) {
+    hone_check_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
 typedef struct hone_check_result {
     hone_check_status status;
     hone_difference *difference;

@@ -38,28 +38,31 @@ HONE_API hone_rc hone_workload_draft(const char *source, const char *build, char
 
 /* --- the driver ------------------------------------------------------------------------------------------------ */
 
-struct hone_tune_event;
 typedef struct hone_tune_options {
+    size_t size;           /* hone_tune_defaults() sets it */
     const char *store_dir; /* NULL: DIR/.hone beside the workload */
     const char *cache_dir; /* of targets; NULL: default */
     const char *engine;    /* NULL: the workload's, else "auto" */
     uint64_t seed;
     size_t max_evals; /* 0: the workload's budget */
-    double max_s;     /* 0: the workload's budget */
-    int jobs;         /* parallel builds; 0: cores */
-    int cpu;          /* core to measure on; -1: the last usable one */
+    double budget_s;  /* 0: the workload's budget */
+    uint32_t n_jobs;  /* builds at once; 0: cores */
+    int cpu;          /* core to measure on; -1, the default: the last usable one */
     int64_t resume;   /* session to go on with; 0: the unfinished newest if there is one; -1: a new one */
     bool warm_start;  /* seed with the winners of earlier sessions of the same space */
     bool keep_builds; /* leave the private build folders */
     /* JSON points of the joined space, tried first, right after the baseline; NULL-terminated; may be NULL. */
     const char *const *seeds;
     const char *const *engine_options;
-    /* Set asynchronously (e.g. by a signal handler) to stop after the running trial; may be NULL. */
-    const volatile int *stop;
-    /* Called for each event; may be NULL. Borrowed pointers are valid during the call. */
-    void (*event)(void *ctx, const struct hone_tune_event *event);
-    void *ctx;
+    const volatile int *stop; /* ends after the running trial */
+    hone_progress progress;   /* is given a hone_tune_event */
 } hone_tune_options;
+static inline hone_tune_options hone_tune_defaults(void) {
+    hone_tune_options o = HONE_ZERO;
+    o.size = sizeof o;
+    o.cpu = -1;
+    return o;
+}
 
 typedef enum hone_tune_stage {
     HONE_TUNE_DISCOVER, /* targets: done of total controls probed */
@@ -71,15 +74,13 @@ typedef enum hone_tune_stage {
 } hone_tune_stage;
 
 typedef struct hone_tune_event {
+    hone_event base; /* done, total: evaluations, or as the stage says */
     hone_tune_stage stage;
-    size_t done, total;      /* evaluations, or as the stage says; total 0 = unknown */
-    double elapsed_s, eta_s; /* eta NAN = unknown */
-    double best_speedup;     /* baseline / best of the first objective (or the inverse when maximised); NAN */
-    double speedup;          /* TRIAL: that of this trial; NAN when it failed */
+    double best_speedup; /* baseline / best of the first objective (or the inverse when maximised); NAN */
+    double speedup;      /* TRIAL: that of this trial; NAN when it failed */
     size_t n_class[HONE_N_CLASSES];
     size_t n_reused;         /* trials whose object was known */
     const hone_trial *trial; /* TRIAL: the one finished */
-    const char *text;        /* WARNING; TRIAL: the command line of a plain level; else NULL */
 } hone_tune_event;
 
 typedef struct hone_tune_result {

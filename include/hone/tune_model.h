@@ -26,38 +26,41 @@ typedef enum hone_tune_model_stage {
 } hone_tune_model_stage;
 
 typedef struct hone_tune_model_event {
+    hone_event base; /* done, total: kernels whose search has ended, and all */
     hone_tune_model_stage stage;
     const char *kernel, *kind; /* NULL where no kernel is meant */
     double share;              /* of the model's time in default kernels */
     double default_s, best_s;  /* of one call; NAN while unknown */
     hone_interval gain;        /* WINNER, CHECK */
-    size_t done, total;        /* kernels whose search has ended, and all */
     size_t n_candidates;       /* measured or known, in this run */
     double rate;               /* of them, per second of search */
-    double elapsed_s, left_s;
-    const char *text; /* may be NULL */
 } hone_tune_model_event;
 
 typedef struct hone_tune_model_options {
+    size_t size; /* hone_tune_model_defaults() sets it */
     /* target, compiler, relaxed, winners, n_jobs (compilers at once; 0: all cores but those that measure), symbols and
      * n_threads (kernels are measured on so many; 0: one per usable processor, as models run) count; output, emit and
      * the rest do not. */
-    hone_compile_options compile;
+    const hone_compile_options *compile;
+    int32_t device;      /* 0 */
     double budget_s;     /* 0: 60 */
     const char *sizes;   /* "batch=1,seq=128": of symbolic sizes; NULL: 1 for what inputs have first, 128 for others */
     const char *kernels; /* "k1,k4" or kinds ("contract"), separated by commas; NULL: all that take time */
     const char *engine;  /* NULL: "auto" */
     uint64_t seed;
-    int cpu;                  /* measure on this one, and those before it; -1: the last usable */
+    int cpu;                  /* measure on this one, and those before it; -1, the default: the last usable */
     bool fresh;               /* do not go on from what earlier runs measured */
     bool exhaust;             /* go on until time ends or all is tried, whatever a search promises */
     double min_gain;          /* what a winner must prove; 0: 0.01 */
-    const volatile int *stop; /* set asynchronously to end with what is proven; may be NULL */
-    void (*event)(void *ctx, const hone_tune_model_event *e); /* may be NULL */
-    void *ctx;
+    const volatile int *stop; /* ends with what is proven */
+    hone_progress progress;   /* is given a hone_tune_model_event */
 } hone_tune_model_options;
-/* cpu -1, the rest 0. */
-HONE_API hone_tune_model_options hone_tune_model_defaults(void);
+static inline hone_tune_model_options hone_tune_model_defaults(void) {
+    hone_tune_model_options o = HONE_ZERO;
+    o.size = sizeof o;
+    o.cpu = -1;
+    return o;
+}
 
 typedef struct hone_tune_model_kernel {
     const char *name, *kind, *source, *shape;

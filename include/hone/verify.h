@@ -14,15 +14,21 @@ extern "C" {
 #endif
 
 typedef struct hone_verify_options {
+    size_t size;             /* hone_verify_defaults() sets it */
     const hone_graph *graph; /* of the model: tolerances follow from it. The judge is the interpreter on it … */
     hone_peer *peer;         /* … or, where there is one, a peer that has opened the model; then graph may be NULL */
     const char *sizes;       /* as hone_inputs_random */
     uint64_t n_inputs;       /* seeds 1 … n_inputs; 0: 3 */
-    double rtol, atol;       /* as hone_array_compare; both negative: 1e-3 and 1e-4, or what the types ask for */
-    void (*progress)(void *arg, uint64_t done, uint64_t total); /* before each input; may be NULL */
-    void *progress_arg;
+    double rtol, atol; /* as hone_array_compare; both negative, the default: 1e-3 and 1e-4, or what the types ask for */
+    hone_progress progress; /* before each input */
     const volatile int *stop;
 } hone_verify_options;
+static inline hone_verify_options hone_verify_defaults(void) {
+    hone_verify_options o = HONE_ZERO;
+    o.size = sizeof o;
+    o.rtol = -1, o.atol = -1;
+    return o;
+}
 
 /* An output, over all inputs. Where its values are rounded to 16 bits or fewer on the way, another order of a sum flips
  * such roundings: then elements may differ by `tolerance` times the largest finite element of the judge's, and the

@@ -29,19 +29,14 @@ typedef struct compilation {
     hn_py_call call;
 } compilation;
 
-typedef struct stage {
-    const char *name;
-    size_t done, total;
-} stage;
-
 static PyObject *show_stage(const void *event) {
-    const stage *s = event;
-    return Py_BuildValue("(snn)", s->name, (Py_ssize_t)s->done, (Py_ssize_t)s->total);
+    const hone_event *e = event;
+    return Py_BuildValue("(snn)", e->stage, (Py_ssize_t)e->done, (Py_ssize_t)e->total);
 }
 
-static void progress(void *arg, const char *name, size_t done, size_t total) {
+static void progress(void *arg, const hone_event *e) {
     compilation *c = arg;
-    hn_py_call_event(&c->call, show_stage, &(stage){name, done, total});
+    hn_py_call_event(&c->call, show_stage, e);
 }
 
 /* What is refused is said in full, node by node. */
@@ -92,7 +87,7 @@ static const char **texts(PyObject *tuple, size_t *n) {
 
 /* (path, output, emit, profile, symbols, specialize, options, progress) */
 static PyObject *compile_model(PyObject *module, PyObject *args) {
-    compilation c = {0};
+    compilation c = {.options = hone_compile_defaults()};
     PyObject *symbols, *specialize, *given, *out = NULL;
     int c_text, profile;
     if (!PyArg_ParseTuple(args, "ssppO!O!O!O", &c.path, &c.options.output, &c_text, &profile, &PyTuple_Type, &symbols,
@@ -103,7 +98,7 @@ static PyObject *compile_model(PyObject *module, PyObject *args) {
     c.options.emit = c_text ? HONE_EMIT_C : HONE_EMIT_SO;
     c.options.profile = profile;
     c.options.symbol = symbol, c.options.specialize = special;
-    if (c.call.callback != Py_None) c.options.progress = progress, c.options.progress_arg = &c;
+    if (c.call.callback != Py_None) c.options.progress = (hone_progress){progress, &c};
     c.call.run = compile, c.call.arg = &c;
     c.options.stop = &c.call.stop;
     if (special && !hn_py_options_set(&c.options, options, N_OPTIONS, given, "hone.compile") &&

@@ -90,13 +90,11 @@ static PyObject *trial(const hone_trial *t) {
 }
 
 static PyObject *show_tune_event(const void *event) {
-    static const char *const stages[] = {"discover", "baseline", "trial", "race", "done", "warning"};
     const hone_tune_event *e = event;
-    return Py_BuildValue("{s:s,s:n,s:n,s:d,s:d,s:d,s:N,s:n,s:N,s:z}", "stage",
-                         (size_t)e->stage < sizeof stages / sizeof *stages ? stages[e->stage] : "", "done",
-                         (Py_ssize_t)e->done, "total", (Py_ssize_t)e->total, "elapsed_s", e->elapsed_s, "eta_s",
-                         e->eta_s, "best_speedup", e->best_speedup, "outcomes", classes(e->n_class), "reused",
-                         (Py_ssize_t)e->n_reused, "trial", trial(e->trial), "text", e->text);
+    return Py_BuildValue("{s:s,s:n,s:n,s:d,s:d,s:d,s:N,s:n,s:N,s:z}", "stage", e->base.stage, "done",
+                         (Py_ssize_t)e->base.done, "total", (Py_ssize_t)e->base.total, "elapsed_s", e->base.elapsed_s,
+                         "eta_s", e->base.left_s, "best_speedup", e->best_speedup, "outcomes", classes(e->n_class),
+                         "reused", (Py_ssize_t)e->n_reused, "trial", trial(e->trial), "text", e->base.text);
 }
 
 typedef struct tuning {
@@ -107,14 +105,14 @@ typedef struct tuning {
     hn_py_call call;
 } tuning;
 
-static void on_tune_event(void *ctx, const hone_tune_event *event) {
+static void on_tune_event(void *ctx, const hone_event *event) {
     hn_py_call_event(&((tuning *)ctx)->call, show_tune_event, event);
 }
 
 static hone_rc sing(const tuning *t, const hone_workload *w, hone_err *err) {
     hone_prove_options o = hone_prove_defaults();
     hone_canary_result r;
-    o.store_dir = t->o.store_dir, o.jobs = t->o.jobs, o.cpu = t->o.cpu, o.stop = t->o.stop;
+    o.store_dir = t->o.store_dir, o.n_jobs = t->o.n_jobs, o.cpu = t->o.cpu, o.stop = t->o.stop;
     hone_rc rc = hone_canary_run(w, &o, &r, err);
     if (rc) return rc;
     if (!r.passed) rc = failed(err, HONE_E_CANARY, "%s (canary=False searches all the same)", r.text);
@@ -141,7 +139,7 @@ static PyObject *tune_result(const hone_tune_result *r) {
 
 /* (path, canary, seeds, engine options, options, callback) */
 static PyObject *tune_workload(PyObject *module, PyObject *args) {
-    tuning t = {.o = {.cpu = -1}};
+    tuning t = {.o = hone_tune_defaults()};
     PyObject *seeds, *engine, *given, *out = NULL;
     int canary;
     if (!PyArg_ParseTuple(args, "spO!O!O!O", &t.path, &canary, &PyTuple_Type, &seeds, &PyTuple_Type, &engine,
@@ -151,7 +149,7 @@ static PyObject *tune_workload(PyObject *module, PyObject *args) {
     t.canary = canary;
     t.o.seeds = points, t.o.engine_options = words;
     t.call.run = tune, t.call.arg = &t;
-    t.o.event = on_tune_event, t.o.ctx = &t, t.o.stop = &t.call.stop;
+    t.o.progress = (hone_progress){on_tune_event, &t}, t.o.stop = &t.call.stop;
     if (words && !hn_py_options_set(&t.o, tune_options, N_TUNE, given, "hone.tune") &&
         !hn_py_call_long(hn_py_module_state(module), &t.call))
         out = tune_result(&t.result);
@@ -179,16 +177,14 @@ typedef struct proving {
 } proving;
 
 static PyObject *show_prove_event(const void *event) {
-    static const char *const stages[] = {"build", "measure", "reduce", "warning"};
     const hone_prove_event *e = event;
-    return Py_BuildValue("{s:s,s:n,s:n,s:n,s:n,s:N,s:d,s:z}", "stage",
-                         (size_t)e->stage < sizeof stages / sizeof *stages ? stages[e->stage] : "", "done",
-                         (Py_ssize_t)e->done, "total", (Py_ssize_t)e->total, "candidate", (Py_ssize_t)e->candidate,
-                         "candidates", (Py_ssize_t)e->n_candidates, "gain", interval(e->gain), "elapsed_s",
-                         e->elapsed_s, "text", e->text);
+    return Py_BuildValue("{s:s,s:n,s:n,s:n,s:n,s:N,s:d,s:z}", "stage", e->base.stage, "done", (Py_ssize_t)e->base.done,
+                         "total", (Py_ssize_t)e->base.total, "candidate", (Py_ssize_t)e->candidate, "candidates",
+                         (Py_ssize_t)e->n_candidates, "gain", interval(e->gain), "elapsed_s", e->base.elapsed_s, "text",
+                         e->base.text);
 }
 
-static void on_prove_event(void *ctx, const hone_prove_event *event) { hn_py_call_event(ctx, show_prove_event, event); }
+static void on_prove_event(void *ctx, const hone_event *event) { hn_py_call_event(ctx, show_prove_event, event); }
 
 static hone_rc open_store(const hone_workload *w, const char *given, hone_store **out, hone_err *err) {
     char dir[4096];
@@ -345,7 +341,7 @@ static PyObject *prove(PyObject *module, PyObject *args, bool one, hone_rc (*run
     p.top = (size_t)number;
     p.prove = number != 0;
     p.call.run = run, p.call.arg = &p;
-    p.o.event = on_prove_event, p.o.ctx = &p.call, p.o.stop = &p.call.stop;
+    p.o.progress = (hone_progress){on_prove_event, &p.call}, p.o.stop = &p.call.stop;
     if (!hn_py_options_set(&p.o, prove_options, N_PROVE, given, one ? "hone.minimize" : "hone.validate") &&
         !hn_py_call_long(hn_py_module_state(module), &p.call))
         out = show(hn_py_module_state(module), &p);
@@ -371,6 +367,7 @@ static PyObject *minimize_point(PyObject *module, PyObject *args) {
 typedef struct checking {
     const char *path;
     hone_check_options o;
+    hone_prove_options prove;
     hone_check_result result;
     hn_py_call call;
 } checking;
@@ -398,7 +395,7 @@ static PyObject *checked(const hone_check_result *r) {
 
 /* (path, workload, public key, ignore, measure, options, callback) */
 static PyObject *check_controls(PyObject *module, PyObject *args) {
-    checking c = {.o = {.prove = hone_prove_defaults()}};
+    checking c = {.o = hone_check_defaults(), .prove = hone_prove_defaults()};
     PyObject *given, *out = NULL;
     int measure;
     if (!PyArg_ParseTuple(args, "szzzpO!O", &c.path, &c.o.workload, &c.o.public_key, &c.o.ignore, &measure,
@@ -406,8 +403,9 @@ static PyObject *check_controls(PyObject *module, PyObject *args) {
         return NULL;
     c.o.measure = measure;
     c.call.run = check, c.call.arg = &c;
-    c.o.prove.event = on_prove_event, c.o.prove.ctx = &c.call, c.o.prove.stop = &c.call.stop;
-    if (!hn_py_options_set(&c.o.prove, prove_options, N_PROVE, given, "hone.check") &&
+    c.prove.progress = (hone_progress){on_prove_event, &c.call}, c.prove.stop = &c.call.stop;
+    c.o.prove = &c.prove;
+    if (!hn_py_options_set(&c.prove, prove_options, N_PROVE, given, "hone.check") &&
         !hn_py_call_long(hn_py_module_state(module), &c.call))
         out = checked(&c.result);
     hone_check_free(&c.result);

@@ -371,12 +371,13 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = {"path", "threads", NULL};
     const char *path;
     unsigned n_threads = 0;
+    hone_artifact_options one = {.size = sizeof one, .n_threads = 1};
     hone_artifact *loaded = NULL;
     hone_err err;
     hone_rc rc;
     hn_py_state *state = hn_py_state_of(type);
     if (!PyArg_ParseTupleAndKeywords(args, kw, "s|I", names, &path, &n_threads)) return NULL;
-    Py_BEGIN_ALLOW_THREADS rc = hone_artifact_load(path, 1, &loaded, &err);
+    Py_BEGIN_ALLOW_THREADS rc = hone_artifact_load(path, &one, &loaded, &err);
     Py_END_ALLOW_THREADS if (rc) return hn_py_raise(state, &err);
     hn_py_program *p = (hn_py_program *)type->tp_alloc(type, 0);
     if (!p || !hn_py_lock_init(&p->lock)) {

@@ -65,7 +65,9 @@ static hone_rc bench(void *arg, hone_err *err) {
     hone_peer *peer = NULL;
     hone_rc rc = HONE_OK;
     if (t->against) {
-        rc = hone_peer_open(t->against, t->options.n_threads, &peer, err);
+        rc = hone_peer_open(t->against,
+                            &(hone_peer_options){.size = sizeof(hone_peer_options), .n_threads = t->options.n_threads},
+                            &peer, err);
         if (!rc) rc = run_once(peer, t, err);
         if (!rc) snprintf(t->peer, sizeof t->peer, "%s", hone_peer_name(peer));
         t->options.peer = peer;
@@ -84,8 +86,8 @@ static hone_rc profile(void *arg, hone_err *err) {
 static int timing_arguments(hn_py_program *p, PyObject *args, timing *t) {
     PyObject *arrays;
     unsigned long long seed;
-    *t = (timing){.model = p->model};
-    if (!PyArg_ParseTuple(args, "O!IdKzz", &PyTuple_Type, &arrays, &t->options.n_threads, &t->options.max_s, &seed,
+    *t = (timing){.model = p->model, .options = hone_latency_defaults()};
+    if (!PyArg_ParseTuple(args, "O!IdKzz", &PyTuple_Type, &arrays, &t->options.n_threads, &t->options.budget_s, &seed,
                           &t->options.pattern, &t->against))
         return -1;
     t->options.seed = seed;
@@ -181,7 +183,7 @@ static hone_rc verify(void *arg, hone_err *err) {
     hone_graph *g = NULL;
     hone_peer *peer = NULL;
     hone_rc rc = hone_import_model(v->path, &import, &g, NULL, err);
-    if (!rc && v->against) rc = hone_peer_open(v->path, 0, &peer, err);
+    if (!rc && v->against) rc = hone_peer_open(v->path, NULL, &peer, err);
     snprintf(v->judge, sizeof v->judge, "%s", peer ? hone_peer_name(peer) : "the interpreter");
     v->options.graph = g;
     v->options.peer = peer;
@@ -213,7 +215,7 @@ static PyObject *differences(const hone_model *m, const verification *v) {
 /* (path, symbols, against, sizes, inputs, rtol, atol); negative tolerances: none are given */
 PyObject *hn_py_program_verify(PyObject *self, PyObject *args) {
     hn_py_program *p = (hn_py_program *)self;
-    verification v = {.loaded = p->loaded};
+    verification v = {.loaded = p->loaded, .options = hone_verify_defaults()};
     PyObject *symbols, *out = NULL;
     unsigned long long n;
     int against;

@@ -101,9 +101,13 @@ static PyObject *winners_import(PyObject *module, PyObject *args) {
 /* --- tuning a model -------------------------------------------------------------------------------------------------
  */
 
+typedef struct settings {
+    hone_tune_model_options tune;
+    hone_compile_options compile;
+} settings;
 static const hn_py_option options[] = {
 #define HN_TUNE_MODEL_OPTION(kind, name, field, standard, doc)                                                         \
-    {#name, standard, doc, HN_PY_##kind, offsetof(hone_tune_model_options, field)},
+    {#name, standard, doc, HN_PY_##kind, offsetof(settings, field)},
 #include "tune_options.def"
 #undef HN_TUNE_MODEL_OPTION
 };
@@ -111,7 +115,7 @@ enum { N_OPTIONS = sizeof options / sizeof *options };
 
 typedef struct tuning {
     const char *path;
-    hone_tune_model_options o;
+    settings o;
     hone_tune_model_result result;
     hn_py_call call;
 } tuning;
@@ -119,16 +123,15 @@ typedef struct tuning {
 static PyObject *interval(hone_interval i) { return Py_BuildValue("(ddd)", i.lo, i.mid, i.hi); }
 
 static PyObject *show_event(const void *event) {
-    static const char *const stages[] = {"profile", "search", "proof", "winner", "check", "warning"};
     const hone_tune_model_event *e = event;
-    return Py_BuildValue("{s:s,s:z,s:z,s:d,s:d,s:d,s:N,s:n,s:n,s:n,s:d,s:d,s:z}", "stage",
-                         (size_t)e->stage < sizeof stages / sizeof *stages ? stages[e->stage] : "", "kernel", e->kernel,
-                         "kind", e->kind, "share", e->share, "default_s", e->default_s, "best_s", e->best_s, "gain",
-                         interval(e->gain), "done", (Py_ssize_t)e->done, "total", (Py_ssize_t)e->total, "candidates",
-                         (Py_ssize_t)e->n_candidates, "elapsed_s", e->elapsed_s, "left_s", e->left_s, "text", e->text);
+    return Py_BuildValue("{s:s,s:z,s:z,s:d,s:d,s:d,s:N,s:n,s:n,s:n,s:d,s:d,s:z}", "stage", e->base.stage, "kernel",
+                         e->kernel, "kind", e->kind, "share", e->share, "default_s", e->default_s, "best_s", e->best_s,
+                         "gain", interval(e->gain), "done", (Py_ssize_t)e->base.done, "total",
+                         (Py_ssize_t)e->base.total, "candidates", (Py_ssize_t)e->n_candidates, "elapsed_s",
+                         e->base.elapsed_s, "left_s", e->base.left_s, "text", e->base.text);
 }
 
-static void on_event(void *ctx, const hone_tune_model_event *event) { hn_py_call_event(ctx, show_event, event); }
+static void on_event(void *ctx, const hone_event *event) { hn_py_call_event(ctx, show_event, event); }
 
 static hone_rc tune(void *arg, hone_err *err) {
     tuning *t = arg;
@@ -137,7 +140,7 @@ static hone_rc tune(void *arg, hone_err *err) {
     const char *slash = strrchr(t->path, '/');
     hone_graph *g = NULL;
     hone_rc rc = hone_import_model(t->path, &import, &g, NULL, err);
-    if (!rc) rc = hone_tune_model_run(g, slash ? slash + 1 : t->path, &t->o, &t->result, err);
+    if (!rc) rc = hone_tune_model_run(g, slash ? slash + 1 : t->path, &t->o.tune, &t->result, err);
     hone_graph_free(g);
     return rc;
 }
@@ -162,7 +165,7 @@ static PyObject *kernels(const hone_tune_model_result *m) {
 
 /* (path, symbols, options, callback) */
 static PyObject *tune_model(PyObject *module, PyObject *args) {
-    tuning t = {.o = hone_tune_model_defaults()};
+    tuning t = {.o = {hone_tune_model_defaults(), hone_compile_defaults()}};
     PyObject *symbols, *given, *out = NULL;
     if (!PyArg_ParseTuple(args, "sO!O!O", &t.path, &PyTuple_Type, &symbols, &PyDict_Type, &given, &t.call.callback))
         return NULL;
@@ -173,7 +176,8 @@ static PyObject *tune_model(PyObject *module, PyObject *args) {
         good = (symbol[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(symbols, (Py_ssize_t)i))) != NULL;
     t.o.compile.symbol = symbol;
     t.call.run = tune, t.call.arg = &t;
-    t.o.event = on_event, t.o.ctx = &t.call, t.o.stop = &t.call.stop;
+    t.o.tune.compile = &t.o.compile;
+    t.o.tune.progress = (hone_progress){on_event, &t.call}, t.o.tune.stop = &t.call.stop;
     if (good && !hn_py_options_set(&t.o, options, N_OPTIONS, given, "hone.tune_model") &&
         !hn_py_call_long(hn_py_module_state(module), &t.call)) {
         const hone_tune_model_result *m = &t.result;

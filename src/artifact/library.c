@@ -1,13 +1,17 @@
 /* artifact/library.c — a library while it is made: asked to stop, how far it is, and its end. */
 #include "artifact/artifact.h"
 
+#include <math.h>
+
 hone_rc hn_check_stop(const hn_library *l, hone_err *err) {
     const volatile int *stop = l->options->stop;
     return stop && *stop ? hn_fail(err, HONE_E_INTERRUPTED, "the compilation was interrupted") : HONE_OK;
 }
 
 hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t total, hone_err *err) {
-    if (l->options->progress) l->options->progress(l->options->progress_arg, stage, done, total);
+    const hone_progress *to = &l->options->progress;
+    hone_event e = {stage, done, total, NAN, NAN, NULL};
+    if (to->fn) to->fn(to->arg, &e);
     return hn_check_stop(l, err);
 }
 

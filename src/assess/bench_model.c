@@ -2,6 +2,7 @@
 #include "assess/assess_int.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/options.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -146,13 +147,15 @@ static hone_rc find_pattern(const char *name, const hone_latency_pattern **out, 
 
 hone_rc hone_latency_measure(const hone_model *m, const hone_array *in, const hone_latency_options *options,
                              hone_latency *out, hone_err *err) {
-    static const hone_latency_options defaults;
-    const hone_latency_options *o = options ? options : &defaults;
-    contest c = {.peer = o->peer};
-    hone_rc rc = find_pattern(o->pattern, &c.pattern, err);
+    hone_latency_options o = hone_latency_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "latency", err);
+    if (!rc) rc = hn_device_check(o.device, err);
     if (rc) return rc;
-    rc = hn_rerun_open(m, in, o, &c.run, err);
-    if (!rc) rc = compete(&c, o->seed, o->max_s > 0 ? o->max_s : 3, err);
+    contest c = {.peer = o.peer};
+    rc = find_pattern(o.pattern, &c.pattern, err);
+    if (rc) return rc;
+    rc = hn_rerun_open(m, in, &o, &c.run, err);
+    if (!rc) rc = compete(&c, o.seed, o.budget_s > 0 ? o.budget_s : 3, err);
     if (!rc) *out = (hone_latency){series_of(&c.mine), series_of(&c.theirs)};
     hn_rerun_close(&c.run);
     free(c.mine.x), free(c.theirs.x);

@@ -2,6 +2,7 @@
 #include "assess/assess_int.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/options.h"
 
 #include <hone/device.h>
 
@@ -184,17 +185,19 @@ static void summarise(const record *s, uint32_t n_threads, hone_profile *p) {
 
 hone_rc hone_profile_model(const hone_model *m, const hone_array *in, const hone_latency_options *options,
                            hone_profile *out, hone_err *err) {
-    static const hone_latency_options defaults;
-    const hone_latency_options *o = options ? options : &defaults;
+    hone_latency_options o = hone_latency_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "latency", err);
+    if (!rc) rc = hn_device_check(o.device, err);
+    if (rc) return rc;
     hone_profile p = {0};
     if (!m->profile)
         return hn_fail(err, HONE_E_USAGE, "model '%s' does not time its kernels: compile it for profiling", m->name);
     record *s = calloc(1, sizeof *s);
     if (!s) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_rc rc = make_room(s, m, &p, err);
-    if (!rc) rc = hn_rerun_open(m, in, o, &s->run, err);
-    if (!rc) rc = measure(s, o->max_s > 0 ? o->max_s : 3, err);
-    if (!rc) summarise(s, o->n_threads, &p);
+    rc = make_room(s, m, &p, err);
+    if (!rc) rc = hn_rerun_open(m, in, &o, &s->run, err);
+    if (!rc) rc = measure(s, o.budget_s > 0 ? o.budget_s : 3, err);
+    if (!rc) summarise(s, o.n_threads, &p);
     hn_rerun_close(&s->run);
     free(s->seen), free(s->time_s), free(s);
     if (rc)

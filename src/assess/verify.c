@@ -1,6 +1,7 @@
 /* verify.c — arrays compared for users: a whole model against the interpreter or a peer. */
 #include "assess/narrow.h"
 #include "base/err.h"
+#include "base/options.h"
 #include "ir/interp.h"
 
 #include <hone/inputs.h>
@@ -171,15 +172,20 @@ static hone_rc set_tolerances(const hone_verify_options *o, hone_verify_output *
 hone_rc hone_verify_run(hone_artifact *p, const hone_verify_options *options, hone_verify_output *outputs, bool *same,
                         hone_err *err) {
     answers a;
-    uint64_t n = options->n_inputs ? options->n_inputs : 3;
-    hone_rc rc = answers_new(hone_artifact_model(p), &a, err);
+    hone_verify_options o = hone_verify_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "verify", err);
+    if (!rc && !o.graph && !o.peer) rc = hn_fail(err, HONE_E_USAGE, "a graph or a peer is needed to verify against");
+    if (rc) return rc;
+    uint64_t n = o.n_inputs ? o.n_inputs : 3;
+    rc = answers_new(hone_artifact_model(p), &a, err);
     hone_verify_output *v = calloc(a.n_out + 1, sizeof *v);
     if (!v && !rc) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (!rc) rc = set_tolerances(options, v, a.n_out, err);
+    if (!rc) rc = set_tolerances(&o, v, a.n_out, err);
     for (uint64_t i = 0; i < n && !rc; i++) {
-        if (options->progress) options->progress(options->progress_arg, i, n);
-        if (options->stop && *options->stop) rc = hn_fail(err, HONE_E_INTERRUPTED, "interrupted");
-        if (!rc) rc = one_input(p, options, i + 1, &a, v, err);
+        hone_event e = {"input", (size_t)i, (size_t)n, NAN, NAN, NULL};
+        if (o.progress.fn) o.progress.fn(o.progress.arg, &e);
+        if (o.stop && *o.stop) rc = hn_fail(err, HONE_E_INTERRUPTED, "interrupted");
+        if (!rc) rc = one_input(p, &o, i + 1, &a, v, err);
     }
     if (!rc) {
         *same = true;

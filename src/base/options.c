@@ -21,3 +21,9 @@ hone_rc hn_options_read(void *out, size_t size, const void *given, const char *n
     memcpy(out, &size, sizeof size);
     return HONE_OK;
 }
+
+hone_rc hn_device_check(int32_t device, hone_err *err) {
+    if (device == 0) return HONE_OK;
+    return hn_fail(err, HONE_E_UNSUPPORTED,
+                   "there is no device %d: this version runs models on this machine's processor, device 0", device);
+}

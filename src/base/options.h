@@ -9,4 +9,7 @@
  * given size is too small to be one, or larger than this library knows. */
 hone_rc hn_options_read(void *out, size_t size, const void *given, const char *name, hone_err *err);
 
+/* E_UNSUPPORTED unless it is 0. */
+hone_rc hn_device_check(int32_t device, hone_err *err);
+
 #endif

@@ -6,6 +6,7 @@
 #include "artifact/artifact.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/options.h"
 #include "build/build.h"
 #include "compile/driver.h"
 #include "compile/winner.h"
@@ -313,10 +314,11 @@ hone_rc hn_compile_library(hn_library *l, const hn_graph *g, const char *name, h
 
 hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,
                            hone_compile_result *out, hone_err *err) {
-    static const hone_compile_options defaults;
+    hone_compile_options o = hone_compile_defaults();
     double start_s = hn_now_s();
-    hn_library l = {.options = options ? options : &defaults};
-    hone_rc rc = hn_compile_library(&l, g, name, err);
+    hn_library l = {.options = &o};
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
+    if (!rc) rc = hn_compile_library(&l, g, name, err);
     l.time_s = hn_now_s() - start_s;
     if (!rc && out) fill_result(&l, out);
     hn_library_free(&l);
@@ -326,10 +328,12 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
 hone_rc hone_compile_model(const char *path, const hone_compile_options *options, hone_compile_result *out,
                            hone_err *err) {
     hone_import_options import = hone_import_defaults();
+    hone_compile_options o = hone_compile_defaults();
     hone_graph *g;
     double start_s = hn_now_s();
-    if (options) import.symbol = options->symbol, import.n_symbol = options->n_symbol;
-    hone_rc rc = hone_import_model(path, &import, &g, NULL, err);
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
+    import.symbol = o.symbol, import.n_symbol = o.n_symbol;
+    if (!rc) rc = hone_import_model(path, &import, &g, NULL, err);
     if (rc) return rc;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
     size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);

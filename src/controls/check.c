@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/options.h"
 #include "record/controls_file.h"
 
 #include <math.h>
@@ -128,7 +129,7 @@ static hone_rc today_workload(hn_checker *k, hone_controls *now, hone_err *err) 
 /* False: they cannot be had today, which is recorded. */
 static hone_rc today_tools(hn_checker *k, hone_controls *now, bool *had, hone_err *err) {
     hone_err why = {0};
-    hone_rc rc = hn_key_tools(k->w ? k->w->compiler[0] : NULL, now, k->a, k->o->prove.cache_dir, &why);
+    hone_rc rc = hn_key_tools(k->w ? k->w->compiler[0] : NULL, now, k->a, k->o->prove->cache_dir, &why);
     *had = rc == HONE_OK;
     if (!k->w) { /* the baseline's is not known: not a difference of its own */
         now->baseline_tool = k->c->baseline_tool;
@@ -239,12 +240,17 @@ static hone_rc judge(hn_checker *k, hone_err *err) {
 
 hone_rc hone_check_controls(const char *path, const hone_check_options *options, hone_check_result *out,
                             hone_err *err) {
-    hone_check_options o = options ? *options : (hone_check_options){.prove = hone_prove_defaults()};
+    hone_check_options o = hone_check_defaults();
+    hone_prove_options prove = hone_prove_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "check", err);
+    if (!rc) rc = hn_options_read(&prove, sizeof prove, o.prove, "prove", err);
+    if (rc) return rc;
+    o.prove = &prove;
     hn_arena *a = calloc(1, sizeof *a);
     if (!a) return nomem(err);
     hn_checker k = {.path = path, .o = &o, .a = a, .diff = {.a = a}};
     k.gain = (hone_interval){(double)NAN, (double)NAN, (double)NAN};
-    hone_rc rc = judge(&k, err);
+    rc = judge(&k, err);
     if (!rc && !k.text) k.text = sentence(&k);
     if (!rc && !hn_arena_ok(a)) rc = nomem(err);
     hone_workload_free(k.w);

@@ -1,5 +1,6 @@
 /* controls/import.c — the point of a controls file in a workload's space of today: all of it, or what is left of it. */
 #include "base/err.h"
+#include "base/options.h"
 #include "controls/key.h"
 #include "record/controls_file.h"
 #include "tune/plan.h"
@@ -118,10 +119,13 @@ static hone_rc settle(importer *m, double *point, hone_err *err) {
 static hone_rc import(const hone_controls *c, const hone_workload *w, const hone_prove_options *options, char **json,
                       char **gone, hone_err *err) {
     importer m = {.c = c, .point = json_object()};
-    hone_tune_options o = {.cache_dir = options ? options->cache_dir : NULL, .cpu = -1};
+    hone_prove_options given = hone_prove_defaults();
+    hone_tune_options o = hone_tune_defaults();
     hn_plan *plan = NULL;
     double *point = NULL;
-    hone_rc rc = m.point ? hn_plan_open(w, &o, NULL, &plan, err) : nomem(err);
+    hone_rc rc = m.point ? hn_options_read(&given, sizeof given, options, "prove", err) : nomem(err);
+    o.cache_dir = given.cache_dir;
+    if (!rc) rc = hn_plan_open(w, &o, NULL, &plan, err);
     if (!rc) {
         m.plan = plan;
         point = calloc(hone_space_slots(plan->space) + 1, sizeof *point);

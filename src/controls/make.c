@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/options.h"
 #include "record/controls_file.h"
 #include "tune/plan.h"
 
@@ -217,14 +218,18 @@ static hone_rc fill(maker *m, int64_t session, const char *dir, hone_err *err) {
 hone_rc hone_controls_make(const hone_workload *workload, const hone_proof *proof, const hone_reduction *reduction,
                            int64_t session, const char *dir, const hone_prove_options *options, hone_controls **out,
                            hone_err *err) {
-    maker m = {.w = workload, .proof = proof, .reduction = reduction, .o = options};
+    hone_prove_options given = hone_prove_defaults();
+    maker m = {.w = workload, .proof = proof, .reduction = reduction, .o = &given};
+    hone_rc rc = hn_options_read(&given, sizeof given, options, "prove", err);
+    if (rc) return rc;
     if (!proof->kept)
         return hn_fail(err, HONE_E_INPUT, "only what a proof kept is written; this candidate was rejected: %s",
                        hone_proof_reject_name(proof->why));
     m.c = hn_controls_new(&m.a);
     if (!m.c) return nomem(err);
-    hone_tune_options o = {.cache_dir = options ? options->cache_dir : NULL, .cpu = -1};
-    hone_rc rc = hn_plan_open(workload, &o, NULL, &m.plan, err);
+    hone_tune_options o = hone_tune_defaults();
+    o.cache_dir = given.cache_dir;
+    rc = hn_plan_open(workload, &o, NULL, &m.plan, err);
     if (!rc) rc = fill(&m, session, dir, err);
     hn_plan_close(m.plan);
     if (rc)

@@ -45,7 +45,7 @@ hone_rc hn_check_measure(hn_checker *k, hone_err *err) {
     hone_proofs proofs;
     hone_err why_not = {0};
     if (!k->w) return HONE_OK; /* stale already: there is nothing to measure with */
-    hone_rc rc = hone_controls_point(k->c, k->w, &k->o->prove, &point, &why_not);
+    hone_rc rc = hone_controls_point(k->c, k->w, k->o->prove, &point, &why_not);
     if (rc == HONE_E_MISMATCH) {
         hn_differ(&k->diff, "space", "controls", "in the space", why_not.text);
         k->status = HONE_CHECK_STALE;
@@ -53,11 +53,11 @@ hone_rc hn_check_measure(hn_checker *k, hone_err *err) {
     }
     if (rc) return hn_fail(err, rc, "%s", why_not.text);
     const char *list[] = {point};
-    rc = hone_prove_validate(k->w, list, 1, 0, &k->o->prove, &proofs, err);
+    rc = hone_prove_validate(k->w, list, 1, 0, k->o->prove, &proofs, err);
     hone_free(point);
     if (rc) return rc;
     const char *why = NULL;
-    double least = k->o->prove.min_gain >= 0 ? k->o->prove.min_gain : k->w->proof.min_gain;
+    double least = k->o->prove->min_gain >= 0 ? k->o->prove->min_gain : k->w->proof.min_gain;
     if (proofs.n && proofs.proof[0].overall) k->gain = proofs.proof[0].overall[0].gain;
     if (proofs.n && hn_check_proof(k->c, &proofs.proof[0], least, k->a, &why) == HONE_CHECK_REGRESSED) {
         k->status = HONE_CHECK_REGRESSED;

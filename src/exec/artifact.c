@@ -1,6 +1,7 @@
 /* artifact.c — a compiled model in this process: opened, checked for its ABI, run, closed. */
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/options.h"
 #include "base/str.h"
 
 #include <hone/artifact.h>
@@ -81,13 +82,17 @@ static hone_rc open_library(const char *path, hone_artifact *p, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hone_artifact_load(const char *path, uint32_t n_threads, hone_artifact **out, hone_err *err) {
+hone_rc hone_artifact_load(const char *path, const hone_artifact_options *options, hone_artifact **out, hone_err *err) {
+    hone_artifact_options o = hone_artifact_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "artifact", err);
+    if (!rc) rc = hn_device_check(o.device, err);
+    if (rc) return rc;
     hone_artifact *p = calloc(1, sizeof *p);
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_rc rc = open_library(path, p, err);
+    rc = open_library(path, p, err);
     if (!rc) {
         hone_model_config config = {.n_threads =
-                                        n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)n_threads};
+                                        o.n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)o.n_threads};
         hone_model_rc made = p->model->create(&config, &p->instance);
         if (made) rc = hn_fail(err, rc_of(made), "'%s': %s", path, p->model->error(NULL));
     }

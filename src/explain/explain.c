@@ -1,6 +1,7 @@
 /* explain/explain.c — builds both sides and lists their machine code. */
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "explain/explain_text.h"
 #include "proc/proc.h"
@@ -148,15 +149,17 @@ static hone_rc explain(hn_site *site, const char *point, hn_arena *keep, hone_ex
 
 hone_rc hone_prove_explain(const hone_workload *workload, const char *point, const hone_prove_options *options,
                            hone_explanation *out, hone_err *err) {
-    hone_prove_options o = options ? *options : hone_prove_defaults();
+    hone_prove_options o = hone_prove_defaults();
     hn_site site;
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "prove", err);
+    if (rc) return rc;
     if (!*workload->build)
         return hn_fail(err, HONE_E_INPUT, "workload '%s' builds nothing: there is no machine code to compare",
                        workload->name);
     hn_arena *keep = calloc(1, sizeof *keep);
     if (!keep) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_explanation result = {.block = keep};
-    hone_rc rc = hn_site_open(&site, workload, &o, "explain", err);
+    rc = hn_site_open(&site, workload, &o, "explain", err);
     if (!rc) {
         rc = explain(&site, point, keep, &result, err);
         hn_site_close(&site);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/locale.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "proc/temp.h"
 
@@ -189,7 +190,11 @@ static bool start(hone_peer *p, const char *program, const char *onnx, uint32_t 
     return false;
 }
 
-hone_rc hone_peer_open_as(const char *engine, const char *onnx, uint32_t n_threads, hone_peer **out, hone_err *err) {
+hone_rc hone_peer_open(const char *onnx, const hone_peer_options *options, hone_peer **out, hone_err *err) {
+    hone_peer_options o = hone_peer_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "peer", err);
+    if (rc) return rc;
+    const char *engine = o.engine ? o.engine : engines[0].name;
     size_t at = 0;
     hn_str program = {0};
     hone_err why = {0};
@@ -201,15 +206,11 @@ hone_rc hone_peer_open_as(const char *engine, const char *onnx, uint32_t n_threa
     if (p) p->engine = engines[at].name;
     if (!p || hn_temp_make(NULL, "hone-peer-", &p->temp, NULL))
         hn_fail(&why, HONE_E_IO, "cannot make a folder for the arrays of %s", engine);
-    else if (start(p, program.text, onnx, n_threads, &why))
+    else if (start(p, program.text, onnx, o.n_threads, &why))
         *out = p, p = NULL, why.rc = HONE_OK;
     hn_str_free(&program);
     hone_peer_close(p);
     return why.rc ? hn_fail(err, why.rc, "%s", why.text) : HONE_OK;
-}
-
-hone_rc hone_peer_open(const char *onnx, uint32_t n_threads, hone_peer **out, hone_err *err) {
-    return hone_peer_open_as(engines[0].name, onnx, n_threads, out, err);
 }
 
 const char *hone_peer_name(const hone_peer *p) { return p->name ? p->name : p->engine; }

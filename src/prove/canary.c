@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/options.h"
+#include "prove/site.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,10 +38,10 @@ typedef struct canary {
 } canary;
 
 static void emit(canary *c, hone_prove_stage stage, size_t done, size_t total) {
-    hone_prove_event e = {.stage = stage, .done = done, .total = total, .n_candidates = 1};
-    e.gain = (hone_interval){NAN, NAN, NAN};
-    e.elapsed_s = hn_now_s() - c->started_s;
-    if (c->o->event) c->o->event(c->o->ctx, &e);
+    const hone_progress *to = &c->o->progress;
+    hone_prove_event e = {.stage = stage, .n_candidates = 1, .gain = {NAN, NAN, NAN}};
+    e.base = (hone_event){hn_prove_word(stage), done, total, hn_now_s() - c->started_s, NAN, NULL};
+    if (to->fn) to->fn(to->arg, &e.base);
 }
 
 static void tell_discovery(void *ctx, const hone_event *e) { emit(ctx, HONE_PROVE_BUILD, e->done, e->total); }
@@ -74,7 +76,7 @@ static hone_rc build_all(canary *c, const hone_prove_options *o, hone_err *err) 
     c->work_dir = make_work_dir(c->w, o);
     if (!rc && !c->work_dir) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     hn_build_config cfg = {.w = c->w, .options = &c->tune, .root = c->work_dir, .cpu = -1, .waited_s = &c->waited_s};
-    cfg.jobs = o->jobs > 0 ? o->jobs : N_BUILDS;
+    cfg.jobs = o->n_jobs ? (int)o->n_jobs : N_BUILDS;
     if (!rc) rc = hn_build_all(&cfg, c->recipe, name, N_BUILDS, c->build, err);
     if (!rc && c->build[BASE].cls != HONE_RUN_OK)
         rc = hn_fail(err, HONE_E_BASELINE, "the baseline does not build (%s): %.800s",
@@ -198,16 +200,19 @@ static bool applies(const hone_workload *w) { return w->controls && *w->build; }
 
 hone_rc hone_canary_run(const hone_workload *workload, const hone_prove_options *options, hone_canary_result *out,
                         hone_err *err) {
-    hone_prove_options o = options ? *options : hone_prove_defaults();
+    hone_prove_options o = hone_prove_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "prove", err);
+    if (rc) return rc;
     if (!applies(workload)) {
         *out = (hone_canary_result){.passed = true, .default_same = true, .o0_differs = true, .text = ""};
         out->o0_gain = (hone_interval){NAN, NAN, NAN};
         return HONE_OK;
     }
     canary c = {.w = workload, .o = &o, .started_s = hn_now_s()};
-    c.tune = (hone_tune_options){.cache_dir = o.cache_dir, .stop = o.stop, .cpu = hn_measuring_cpu(o.cpu)};
+    c.tune = hn_prove_tuning(&o);
+    c.tune.cpu = hn_measuring_cpu(o.cpu);
     hone_progress progress = {tell_discovery, &c};
-    hone_rc rc = hn_plan_open(workload, &c.tune, &progress, &c.plan, err);
+    rc = hn_plan_open(workload, &c.tune, &progress, &c.plan, err);
     if (!rc) emit(&c, HONE_PROVE_MEASURE, 0, PAIRS_MOST);
     if (!rc) rc = build_all(&c, &o, err);
     choose(&c);

@@ -13,11 +13,17 @@
 
 enum { JOBS_MOST = 16 };
 
+const char *hn_prove_word(hone_prove_stage stage) {
+    static const char *const word[] = {"build", "measure", "reduce", "warning"};
+    return word[stage];
+}
+
 void hn_site_tell(const hn_site *site, hone_prove_stage stage, size_t done, size_t total, hone_interval gain,
                   const char *text) {
-    hone_prove_event e = {.stage = stage, .done = done, .total = total, .n_candidates = 1, .gain = gain, .text = text};
-    e.elapsed_s = hn_now_s() - site->started_s;
-    if (site->o->event) site->o->event(site->o->ctx, &e);
+    const hone_progress *to = &site->o->progress;
+    hone_prove_event e = {.stage = stage, .n_candidates = 1, .gain = gain};
+    e.base = (hone_event){hn_prove_word(stage), done, total, hn_now_s() - site->started_s, NAN, text};
+    if (to->fn) to->fn(to->arg, &e.base);
 }
 
 static void tell_discovery(void *ctx, const hone_event *e) {
@@ -37,23 +43,27 @@ static hone_rc make_folders(hn_site *s, const char *what, hone_err *err) {
     return s->run.ref_dir ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
+hone_tune_options hn_prove_tuning(const hone_prove_options *o) {
+    hone_tune_options t = hone_tune_defaults();
+    t.store_dir = o->store_dir, t.cache_dir = o->cache_dir, t.seed = o->seed;
+    t.n_jobs = o->n_jobs, t.cpu = o->cpu, t.stop = o->stop;
+    return t;
+}
+
 static int jobs_of(const hn_site *s) {
     hone_machine machine;
     for (size_t k = 0; k < hn_n_quantities(s->w); k++)
         if (hn_quantity_at(s->w, k)->source == HN_FROM_COMPILE_TIME) return 1;
     hone_machine_get(&machine);
-    int jobs = s->o->jobs > 0 ? s->o->jobs : machine.n_usable > 0 ? machine.n_usable : 1;
+    int jobs = s->o->n_jobs ? (int)s->o->n_jobs : machine.n_usable > 0 ? machine.n_usable : 1;
     return jobs < JOBS_MOST ? jobs : JOBS_MOST;
 }
 
 hone_rc hn_site_open(hn_site *site, const hone_workload *w, const hone_prove_options *o, const char *what,
                      hone_err *err) {
     *site = (hn_site){.w = w, .o = o, .started_s = hn_now_s()};
-    site->deadline_s = o->max_s > 0 ? site->started_s + o->max_s : INFINITY;
-    site->tune = (hone_tune_options){.store_dir = o->store_dir, .cache_dir = o->cache_dir, .seed = o->seed};
-    site->tune.jobs = o->jobs;
-    site->tune.cpu = o->cpu;
-    site->tune.stop = o->stop;
+    site->deadline_s = o->budget_s > 0 ? site->started_s + o->budget_s : INFINITY;
+    site->tune = hn_prove_tuning(o);
     hone_progress progress = {tell_discovery, site};
     hone_rc rc = hn_plan_open(w, &site->tune, &progress, &site->plan, err);
     if (!rc) rc = make_folders(site, what, err);

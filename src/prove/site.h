@@ -27,6 +27,10 @@ hone_rc hn_site_open(hn_site *site, const hone_workload *w, const hone_prove_opt
                      hone_err *err);
 void hn_site_close(hn_site *site);
 /* An event of the options, if they ask for events. */
+/* Options of building and running, of those of a proof. */
+hone_tune_options hn_prove_tuning(const hone_prove_options *o);
+/* The word of a stage in events. */
+const char *hn_prove_word(hone_prove_stage stage);
 void hn_site_tell(const hn_site *site, hone_prove_stage stage, size_t done, size_t total, hone_interval gain,
                   const char *text);
 

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/options.h"
+#include "prove/site.h"
 #include "record/proofs.h"
 
 #include <hone/machine.h>
@@ -45,11 +47,10 @@ typedef struct prover {
 } prover;
 
 static void emit(prover *p, hone_prove_stage stage, size_t done, size_t total, hone_interval gain, const char *text) {
-    hone_prove_event e = {.stage = stage, .done = done, .total = total, .gain = gain, .text = text};
-    e.candidate = p->candidate;
-    e.n_candidates = p->n_candidates;
-    e.elapsed_s = hn_now_s() - p->started_s;
-    if (p->o->event) p->o->event(p->o->ctx, &e);
+    const hone_progress *to = &p->o->progress;
+    hone_prove_event e = {.stage = stage, .candidate = p->candidate, .n_candidates = p->n_candidates, .gain = gain};
+    e.base = (hone_event){hn_prove_word(stage), done, total, hn_now_s() - p->started_s, NAN, text};
+    if (to->fn) to->fn(to->arg, &e.base);
 }
 
 static const hone_interval unknown = {NAN, NAN, NAN};
@@ -106,7 +107,7 @@ static void set_up_configs(prover *p) {
         times_builds |= hn_quantity_at(p->w, k)->source == HN_FROM_COMPILE_TIME;
     int usable = machine.n_usable > 0 ? machine.n_usable : 1;
     p->builder = (hn_build_config){.w = p->w, .options = &p->tune, .root = p->work_dir, .waited_s = &p->waited_s};
-    p->builder.jobs = times_builds ? 1 : p->o->jobs > 0 ? p->o->jobs : usable;
+    p->builder.jobs = times_builds ? 1 : p->o->n_jobs ? (int)p->o->n_jobs : usable;
     if (p->builder.jobs > JOBS_MOST) p->builder.jobs = JOBS_MOST;
     p->bench.run.w = p->w;
     p->bench.run.options = &p->tune;
@@ -411,19 +412,19 @@ static hone_rc validate_all(prover *p, const char *const *point, hone_err *err) 
 hone_rc hone_prove_validate(const hone_workload *workload, const char *const *point, size_t n_points, int64_t session,
                             const hone_prove_options *options, hone_proofs *out, hone_err *err) {
     if (!n_points) return hn_fail(err, HONE_E_INPUT, "there is no candidate to validate");
+    hone_prove_options o = hone_prove_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "prove", err);
+    if (rc) return rc;
     prover *p = calloc(1, sizeof *p);
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_prove_options o = options ? *options : hone_prove_defaults();
     p->w = workload;
     p->o = &o;
     p->session = session;
     p->n_candidates = n_points;
     p->started_s = hn_now_s();
-    p->deadline_s = o.max_s > 0 ? p->started_s + o.max_s : INFINITY;
-    p->tune = (hone_tune_options){.store_dir = o.store_dir, .cache_dir = o.cache_dir, .seed = o.seed, .jobs = o.jobs};
-    p->tune.cpu = o.cpu;
-    p->tune.stop = o.stop;
-    hone_rc rc = validate_all(p, point, err);
+    p->deadline_s = o.budget_s > 0 ? p->started_s + o.budget_s : INFINITY;
+    p->tune = hn_prove_tuning(&o);
+    rc = validate_all(p, point, err);
     close_prover(p);
     if (rc)
         hone_proofs_free(&p->proofs);

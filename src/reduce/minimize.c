@@ -2,6 +2,7 @@
 #include "reduce/minimize_lab.h"
 
 #include "base/err.h"
+#include "base/options.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -135,9 +136,10 @@ static void nothing_to_do(minimizer *m) {
 
 hone_rc hone_prove_minimize(const hone_workload *workload, const char *point, const hone_prove_options *options,
                             hone_reduction *out, hone_err *err) {
-    hone_prove_options o = options ? *options : hone_prove_defaults();
+    hone_prove_options o = hone_prove_defaults();
     size_t objective;
-    hone_rc rc = find_objective(workload, o.objective, &objective, err);
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "prove", err);
+    if (!rc) rc = find_objective(workload, o.objective, &objective, err);
     if (rc) return rc;
     minimizer *m = calloc(1, sizeof *m);
     hn_arena *keep = calloc(1, sizeof *keep);

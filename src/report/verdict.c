@@ -121,11 +121,10 @@ static void add_words(const hone_report *r, const hone_command *m, hn_str *s) {
 
 static hone_rc render(const hone_report *r, hone_space *space, hn_str *s, hone_err *err) {
     double *point = calloc(hone_space_slots(space) + 1, sizeof *point);
-    hone_tune_options options = {.cpu = -1};
     hone_command m;
     hone_rc rc = point ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = hone_point_from_json(space, r->point, point, err);
-    if (!rc) rc = hone_workload_flags(r->workload, space, point, &options, &m, err);
+    if (!rc) rc = hone_workload_flags(r->workload, space, point, NULL, &m, err);
     if (!rc) {
         add_words(r, &m, s);
         hone_command_free(&m);

@@ -2,6 +2,7 @@
 #include "tune/build.h"
 
 #include "base/err.h"
+#include "base/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +11,12 @@
 enum { DEFINE_B = 32 }; /* what a definition has beside its name and value, at most */
 
 /* The plan of the workload, after checking that `space` is the one it makes. */
-static hone_rc open_plan(const hone_workload *w, const hone_space *space, const hone_tune_options *o, hn_plan **out,
-                         hone_err *err) {
+static hone_rc open_plan(const hone_workload *w, const hone_space *space, const hone_tune_options *options,
+                         hn_plan **out, hone_err *err) {
     hn_plan *plan;
-    hone_rc rc = hn_plan_open(w, o, NULL, &plan, err);
+    hone_tune_options o = hone_tune_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "tune", err);
+    if (!rc) rc = hn_plan_open(w, &o, NULL, &plan, err);
     if (rc) return rc;
     char mine[33], theirs[33];
     hone_space_hash(plan->space, mine);

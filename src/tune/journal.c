@@ -150,15 +150,16 @@ static double eta(const hn_tuner *t, double elapsed, size_t done, size_t total) 
 
 void hn_tuner_emit(hn_tuner *t, hone_tune_stage stage, size_t done, size_t total, const hone_trial *trial,
                    const char *text) {
-    if (!t->o->event) return;
+    static const char *const word[] = {"discover", "baseline", "trial", "race", "done", "warning"};
+    if (!t->o->progress.fn) return;
     double elapsed = hn_now_s() - t->started_s;
-    hone_tune_event e = {
-        .stage = stage, .done = done, .total = total, .elapsed_s = elapsed, .trial = trial, .text = text};
-    e.eta_s = stage == HONE_TUNE_TRIAL ? eta(t, elapsed, done, total) : NAN;
+    hone_tune_event e = {.stage = stage, .trial = trial};
+    e.base = (hone_event){word[stage], done, total, elapsed, NAN, text};
+    e.base.left_s = stage == HONE_TUNE_TRIAL ? eta(t, elapsed, done, total) : NAN;
     bool no_ratio = t->bench.base.plain[0] || isinf(t->best_log_ratio);
     e.best_speedup = no_ratio ? NAN : exp(-t->best_log_ratio);
     e.speedup = no_ratio || !trial ? NAN : exp(-t->log_ratio);
     e.n_reused = t->n_reused;
     memcpy(e.n_class, t->n_class, sizeof e.n_class);
-    t->o->event(t->o->ctx, &e);
+    t->o->progress.fn(t->o->progress.arg, &e.base);
 }

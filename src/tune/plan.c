@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/locale.h"
+#include "base/options.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -300,7 +301,9 @@ char *hn_recipe_line(const hn_recipe *recipe, bool with_cc) {
 hone_rc hone_workload_space(const hone_workload *workload, const hone_tune_options *options, hone_space **out,
                             hone_err *err) {
     hn_plan *plan;
-    hone_rc rc = hn_plan_open(workload, options, NULL, &plan, err);
+    hone_tune_options o = hone_tune_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "tune", err);
+    if (!rc) rc = hn_plan_open(workload, &o, NULL, &plan, err);
     if (rc) return rc;
     *out = plan->space;
     plan->space = NULL;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/options.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -122,7 +123,7 @@ static void set_up_configs(hn_tuner *t) {
     for (size_t k = 0; k < hn_n_quantities(t->w); k++)
         times_builds |= hn_quantity_at(t->w, k)->source == HN_FROM_COMPILE_TIME;
     t->builder = (hn_build_config){.w = t->w, .options = t->o, .root = t->work_dir, .waited_s = &t->waited_s};
-    t->builder.jobs = times_builds ? 1 : t->o->jobs > 0 ? t->o->jobs : usable;
+    t->builder.jobs = times_builds ? 1 : t->o->n_jobs ? (int)t->o->n_jobs : usable;
     if (t->builder.jobs > BATCH_MOST) t->builder.jobs = BATCH_MOST;
     t->bench.run = (hn_run_config){.w = t->w, .options = t->o, .waited_s = &t->waited_s};
     t->bench.run.cpu = hn_measuring_cpu(t->o->cpu);
@@ -335,9 +336,9 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_rc rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
     t->waited_s += hn_now_s() - t->started_s; /* nearly all of it in compilers */
     /* Probing happens once per compiler, not once per search: it does not count against the budget. */
-    if (t->o->max_s > 0) {
-        t->deadline_s = hn_now_s() + (1 - race_share) * t->o->max_s;
-        t->end_s = hn_now_s() + t->o->max_s;
+    if (t->o->budget_s > 0) {
+        t->deadline_s = hn_now_s() + (1 - race_share) * t->o->budget_s;
+        t->end_s = hn_now_s() + t->o->budget_s;
     }
     if (!rc) rc = try_search(t, err);
     if (!rc) t->n_most = most_evaluations(t);
@@ -369,18 +370,20 @@ static hone_rc search_and_race(hn_tuner *t, hone_tune_result *out, hone_err *err
 
 hone_rc hone_tune_run(const hone_workload *workload, const hone_tune_options *options, hone_tune_result *out,
                       hone_err *err) {
+    hone_tune_options o = hone_tune_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "tune", err);
+    if (rc) return rc;
     hn_tuner *t = calloc(1, sizeof *t);
     if (!t) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_tune_options o = options ? *options : (hone_tune_options){.cpu = -1};
     if (!o.max_evals) o.max_evals = workload->budget.evaluations;
-    if (o.max_s <= 0) o.max_s = workload->budget.seconds;
+    if (o.budget_s <= 0) o.budget_s = workload->budget.seconds;
     t->w = workload;
     t->o = &o;
     t->started_s = hn_now_s();
     t->deadline_s = INFINITY;
     t->end_s = INFINITY;
     hone_tune_result result = {0};
-    hone_rc rc = open_tuner(t, err);
+    rc = open_tuner(t, err);
     if (!rc) rc = search_and_race(t, &result, err);
     if (!rc) {
         result.session = t->session.id;

@@ -19,7 +19,7 @@ static const double block_s = 0.01;
 
 static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool profile, bool winners,
                        hone_artifact **out, uint32_t n_threads, hone_err *err) {
-    hone_compile_options o = t->o->compile;
+    hone_compile_options o = *t->o->compile;
     o.output = hn_format(&t->a, "%s/%s", t->folder, as);
     o.emit = HONE_EMIT_SO;
     o.embed_weights = o.reference = false;
@@ -28,11 +28,14 @@ static hone_rc compile(hn_tuning *t, const hone_graph *g, const char *as, bool p
     o.winners = t->winners_path;
     o.n_threads = t->team.n;
     o.no_winners = !winners;
-    o.progress = NULL;
+    o.progress.fn = NULL;
     char *path = hn_format(&t->a, "%s.so", o.output ? o.output : "");
     if (!o.output || !path) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     hone_rc rc = hone_compile_graph((hone_graph *)(uintptr_t)g, as, &o, NULL, err);
-    return rc ? rc : hone_artifact_load(path, n_threads, out, err);
+    return rc ? rc
+              : hone_artifact_load(
+                    path, &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = n_threads}, out,
+                    err);
 }
 
 static void free_inputs(hone_array *in, size_t n) {
@@ -71,7 +74,7 @@ hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_
     hone_artifact *program;
     hone_array *in = NULL;
     hone_profile p;
-    const hone_latency_options o = {.n_threads = t->team.n, .max_s = max_s, .stop = t->o->stop};
+    const hone_latency_options o = {.size = sizeof o, .n_threads = t->team.n, .budget_s = max_s, .stop = t->o->stop};
     double start_s = hn_now_s();
     hone_rc rc = compile(t, g, "profile", true, false, &program, t->team.n, err);
     t->compile_s = hn_now_s() - start_s;

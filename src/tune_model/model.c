@@ -2,6 +2,7 @@
  * model.
  */
 #include "base/clock.h"
+#include "base/options.h"
 #include "compile/driver.h"
 #include "compile/winner.h"
 #include "tune_model/tune_model_int.h"
@@ -20,8 +21,6 @@ static const double least_share = 0.002, usual_budget_s = 60, profile_part = 0.0
 static const double turn_s = 2, usual_eval_s = 0.08, usual_proof_s = 4, slower = 0.99, worth_proof = 0.995,
                     worth_spreading = 0.98;
 
-hone_tune_model_options hone_tune_model_defaults(void) { return (hone_tune_model_options){.cpu = -1}; }
-
 /* --- telling -------------------------------------------------------------------------------------------------------
  */
 
@@ -30,20 +29,21 @@ bool hn_tuning_stopped(const hn_tuning *t) { return t->o->stop && *t->o->stop; }
 void hn_tuning_say(const hn_tuning *t, hone_tune_model_stage stage, const hn_tuned *k, const hone_interval *gain,
                    const char *text) {
     double now_s = hn_now_s();
-    hone_tune_model_event e = {.stage = stage, .default_s = NAN, .best_s = NAN, .gain = {NAN, NAN, NAN}, .text = text};
-    if (!t->o->event) return;
+    static const char *const word[] = {"profile", "search", "proof", "winner", "check", "warning"};
+    hone_tune_model_event e = {.stage = stage, .default_s = NAN, .best_s = NAN, .gain = {NAN, NAN, NAN}};
+    if (!t->o->progress.fn) return;
+    e.base = (hone_event){.stage = word[stage], .total = t->n_kernels, .text = text};
     if (k) {
         e.kernel = k->k->name, e.kind = k->k->kind, e.share = k->share;
         e.default_s = k->default_s, e.best_s = k->default_s * (k->best > 0 ? k->best : 1);
     }
     if (gain) e.gain = *gain;
-    for (size_t i = 0; i < t->n_kernels; i++) e.done += t->kernel[i].end != NULL;
-    e.total = t->n_kernels;
+    for (size_t i = 0; i < t->n_kernels; i++) e.base.done += t->kernel[i].end != NULL;
     e.n_candidates = t->n_candidates;
     e.rate = t->search_s > 0 ? (double)t->n_candidates / t->search_s : NAN;
-    e.elapsed_s = now_s - t->start_s;
-    e.left_s = t->end_s > now_s ? t->end_s - now_s : 0;
-    t->o->event(t->o->ctx, &e);
+    e.base.elapsed_s = now_s - t->start_s;
+    e.base.left_s = t->end_s > now_s ? t->end_s - now_s : 0;
+    t->o->progress.fn(t->o->progress.arg, &e.base);
 }
 
 /* --- cores ---------------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ static hone_rc share_cores(hn_tuning *t, const cpu_set_t *usable, hone_err *err)
         if (CPU_ISSET((unsigned)i, usable) && !measures(t, i)) t->build_cpu[t->n_build_cpu++] = i;
     for (uint32_t i = t->team.n; i-- > 0 && t->n_build_cpu < MOST_JOBS;)
         t->build_cpu[t->n_build_cpu++] = t->team.cpu[i];
-    t->n_jobs = t->o->compile.n_jobs ? t->o->compile.n_jobs : t->n_build_cpu;
+    t->n_jobs = t->o->compile->n_jobs ? t->o->compile->n_jobs : t->n_build_cpu;
     if (t->n_jobs > MOST_JOBS) t->n_jobs = MOST_JOBS;
     return HONE_OK;
 }
@@ -440,8 +440,8 @@ static hone_rc check_target(hn_tuning *t, hone_err *err) {
 }
 
 static hone_rc prepare(hn_tuning *t, const hone_graph *g, const char *name, const cpu_set_t *usable, hone_err *err) {
-    char *usual = t->o->compile.winners ? NULL : hone_winners_path();
-    t->winners_path = hn_strdup(&t->a, usual ? usual : t->o->compile.winners);
+    char *usual = t->o->compile->winners ? NULL : hone_winners_path();
+    t->winners_path = hn_strdup(&t->a, usual ? usual : t->o->compile->winners);
     free(usual);
     hone_rc rc = t->winners_path ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     if (!rc) rc = hone_winners_open(t->winners_path, true, &t->winners, err);
@@ -481,26 +481,32 @@ static void end(hn_tuning *t) {
 
 hone_rc hone_tune_model_run(const hone_graph *g, const char *name, const hone_tune_model_options *options,
                             hone_tune_model_result *out, hone_err *err) {
-    const hone_tune_model_options usual = hone_tune_model_defaults();
-    hn_tuning *t = calloc(1, sizeof *t);
+    hone_tune_model_options o = hone_tune_model_defaults();
+    hone_compile_options given = hone_compile_defaults();
     cpu_set_t usable;
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "tune_model", err);
+    if (!rc) rc = hn_options_read(&given, sizeof given, o.compile, "compile", err);
+    if (!rc) rc = hn_device_check(o.device, err);
+    if (rc) return rc;
+    o.compile = &given;
+    hn_tuning *t = calloc(1, sizeof *t);
     if (!t || sched_getaffinity(0, sizeof usable, &usable)) {
         free(t);
         return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     }
-    t->o = options ? options : &usual;
-    hone_compile_options compile = t->o->compile;
+    t->o = &o;
+    hone_compile_options compile = given;
     compile.no_winners = true;
     compile.emit = HONE_EMIT_SO;
     compile.output = NULL;
     compile.reference = false;
-    compile.progress = NULL;
+    compile.progress.fn = NULL;
     compile.n_specialize = 0;
     compile.n_threads = hn_threads_of(&compile);
     t->lib.options = &compile;
     t->start_s = hn_now_s();
     hone_tune_model_result made = {.gain = {NAN, NAN, NAN}, .gain_all = {NAN, NAN, NAN}};
-    hone_rc rc = tune(t, g, name, &usable, &made, err);
+    rc = tune(t, g, name, &usable, &made, err);
     sched_setaffinity(0, sizeof usable, &usable);
     end(t);
     if (rc) {

@@ -56,7 +56,8 @@ static void check_bench(const hone_model *m) {
     hone_latency_pattern pattern;
     hone_err err = {0};
     int stop = 1;
-    hone_latency_options o = {.n_threads = 1, .max_s = 0.001, .pattern = "none"};
+    hone_latency_options o = {
+        .size = sizeof(hone_latency_options), .n_threads = 1, .budget_s = 0.001, .pattern = "none"};
     if (!ok(!hone_inputs_random(m, NULL, 1, in, &err), "bench/inputs %s", err.text)) return;
     ok(hone_latency_measure(m, in, &o, &b, &err) == HONE_E_USAGE && strstr(err.text, "'none'"),
        "bench/pattern_unknown");
@@ -77,7 +78,7 @@ static void check_profile(const hone_model *plain, const hone_model *timed) {
     hone_profile p;
     hone_err err = {0};
     double share = 0;
-    hone_latency_options o = {.n_threads = 1, .max_s = 0.001};
+    hone_latency_options o = {.size = sizeof(hone_latency_options), .n_threads = 1, .budget_s = 0.001};
     if (!ok(!hone_inputs_random(timed, "n=2", 1, in, &err), "profile/inputs %s", err.text)) return;
     ok(hone_profile_model(plain, in, &o, &p, &err) == HONE_E_USAGE, "profile/plain_build_refused");
     if (ok(!hone_profile_model(timed, in, &o, &p, &err), "profile/runs %s", err.text)) {
@@ -96,7 +97,7 @@ static void check_verify(hone_artifact *program, const char *text, bool right) {
     bool same = !right;
     hone_verify_output output[2];
     if (!ok(!hone_graph_parse(text, strlen(text), &g, &err), "verify/graph %s", err.text)) return;
-    hone_verify_options o = {.graph = g, .sizes = "n=5", .rtol = -1, .atol = -1};
+    hone_verify_options o = {.size = sizeof(hone_verify_options), .graph = g, .sizes = "n=5", .rtol = -1, .atol = -1};
     ok(!hone_verify_run(program, &o, output, &same, &err) && same == right && output[0].worst.same == right,
        "verify/%s %s", right ? "agrees" : "differs", err.text);
     ok(output[1].worst.same && (right || output[0].worst.n_wrong > 0), "verify/by_output_%d", right);
@@ -108,7 +109,9 @@ static float first_output(const char *path) {
     float x[4] = {1}, y = NAN;
     unsigned char keep = 1;
     hone_array in[2] = {{HONE_F32, 2, {1, 4}, x}, {HONE_BOOL, 1, {1}, &keep}}, out[2];
-    if (!hone_artifact_load(path, 1, &p, NULL) && !hone_artifact_run(p, in, 2, out, 2, NULL)) {
+    if (!hone_artifact_load(path, &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = 1}, &p,
+                            NULL) &&
+        !hone_artifact_run(p, in, 2, out, 2, NULL)) {
         memcpy(&y, out[0].data, sizeof y);
         hone_free(out[0].data), hone_free(out[1].data);
     }
@@ -120,7 +123,10 @@ static float first_output(const char *path) {
 static void check_moves(const char *other) {
     hone_artifact *loaded = NULL;
     hone_err err = {0};
-    ok(!hone_artifact_load(path_of("plain.so"), 1, &loaded, &err), "moves/loaded %s", err.text);
+    ok(!hone_artifact_load(path_of("plain.so"),
+                           &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = 1}, &loaded,
+                           &err),
+       "moves/loaded %s", err.text);
     ok(!build(other, "plain", false, &err), "moves/written_over %s", err.text);
     ok(first_output(path_of("plain.so")) == 9, "moves/new_file_is_loaded");
     ok(!rename(path_of("plain.so"), path_of("else.so")) && !rename(path_of("plain.weights"), path_of("else.weights")) &&
@@ -138,8 +144,12 @@ int main(void) {
     *strstr(other, "1, 2, 3, 4, 5") = '9';
     if (ok(!build(graph, "plain", false, &err) && !build(graph, "timed", true, &err), "bench_model/builds %s",
            err.text) &&
-        ok(!hone_artifact_load(path_of("plain.so"), 1, &plain, &err) &&
-               !hone_artifact_load(path_of("timed.so"), 1, &timed, &err),
+        ok(!hone_artifact_load(path_of("plain.so"),
+                               &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = 1}, &plain,
+                               &err) &&
+               !hone_artifact_load(path_of("timed.so"),
+                                   &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = 1},
+                                   &timed, &err),
            "bench_model/loads %s", err.text)) {
         check_random(hone_artifact_model(plain));
         check_bench(hone_artifact_model(plain));

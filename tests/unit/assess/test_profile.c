@@ -20,7 +20,11 @@ static const char graph[] =
 
 static hone_artifact *build(const char *folder, bool profile, hone_err *err) {
     char path[300];
-    hone_compile_options options = {.output = path, .target = "generic", .no_parity = true, .profile = profile};
+    hone_compile_options options = {.size = sizeof(hone_compile_options),
+                                    .output = path,
+                                    .target = "generic",
+                                    .no_parity = true,
+                                    .profile = profile};
     hone_graph *g = NULL;
     hone_artifact *p = NULL;
     snprintf(path, sizeof path, "%s/%s", folder, profile ? "timed" : "plain");
@@ -28,7 +32,10 @@ static hone_artifact *build(const char *folder, bool profile, hone_err *err) {
     hone_rc rc = hone_compile_graph(g, "model", &options, NULL, err);
     hone_graph_free(g);
     snprintf(path + strlen(path), 8, ".so");
-    return !rc && !hone_artifact_load(path, 1, &p, err) ? p : NULL;
+    return !rc && !hone_artifact_load(
+                      path, &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = 1}, &p, err)
+               ? p
+               : NULL;
 }
 
 static const hone_model_time *run(const hone_model *m, hone_model_instance *x, int64_t n) {

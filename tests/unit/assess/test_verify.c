@@ -70,11 +70,14 @@ static hone_rc load(const char *text, hone_artifact **out, hone_err *err) {
     hone_graph *g = NULL;
     snprintf(path[0], sizeof path[0], "%s/model", folder);
     snprintf(path[1], sizeof path[1], "%s/model.so", folder);
-    hone_compile_options options = {.output = path[0], .target = "generic", .no_parity = true};
+    hone_compile_options options = {
+        .size = sizeof(hone_compile_options), .output = path[0], .target = "generic", .no_parity = true};
     hone_rc rc = hone_graph_parse(text, strlen(text), &g, err);
     if (!rc) rc = hone_compile_graph(g, "model", &options, NULL, err);
     hone_graph_free(g);
-    return rc ? rc : hone_artifact_load(path[1], 1, out, err);
+    return rc ? rc
+              : hone_artifact_load(
+                    path[1], &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = 1}, out, err);
 }
 
 static void check(const row *r) {
@@ -86,7 +89,7 @@ static void check(const row *r) {
     if (!ok(!load(r->program, &p, &err) && !hone_graph_parse(r->judge, strlen(r->judge), &g, &err),
             "verify/%s builds %s", r->name, err.text))
         return;
-    hone_verify_options o = {.graph = g, .n_inputs = 2, .rtol = -1, .atol = -1};
+    hone_verify_options o = {.size = sizeof(hone_verify_options), .graph = g, .n_inputs = 2, .rtol = -1, .atol = -1};
     hone_rc rc = hone_verify_run(p, &o, v, &same, &err);
     ok(!rc && same == r->same && v[0].worst.same == same, "verify/%s %g %g %s", r->name, v[0].of_largest, v[0].of_rms,
        err.text);

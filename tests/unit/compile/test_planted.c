@@ -103,7 +103,9 @@ static int is_right(hone_graph *g, const char *library) {
     hone_artifact *p = NULL;
     hone_array in[4] = {0}, got[4] = {0}, want[4] = {0};
     size_t n_in = hone_graph_inputs(g), n_out = hone_graph_outputs(g);
-    int good = hone_artifact_load(library, 1, &p, NULL) == HONE_OK;
+    int good =
+        hone_artifact_load(library, &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = 1}, &p,
+                           NULL) == HONE_OK;
     for (size_t i = 0; i < n_in; i++) {
         hone_graph_port port;
         size_t n = 1;
@@ -130,7 +132,8 @@ static void try_fault(const fusion *f, const fusion *wrong, const char *what) {
     char output[100], library[110];
     snprintf(output, sizeof output, "%s/%s", folder(), what);
     snprintf(library, sizeof library, "%s.so", output);
-    hone_compile_options options = {.output = output, .target = "generic", .n_jobs = 1};
+    hone_compile_options options = {
+        .size = sizeof(hone_compile_options), .output = output, .target = "generic", .n_jobs = 1};
     if (hone_graph_parse(f->text, strlen(f->text), &g, &err)) {
         ok(0, "parity/%s_is_caught", what);
         printf("#   %s\n", err.text);

@@ -19,11 +19,10 @@ typedef struct request {
     int n_after; /* told of after that */
 } request;
 
-static void on_progress(void *arg, const char *stage, size_t done, size_t total) {
+static void on_progress(void *arg, const hone_event *e) {
     request *r = arg;
-    (void)done, (void)total;
     r->n_after += r->stop;
-    if (!strcmp(stage, r->at)) r->stop = 1;
+    if (!strcmp(e->stage, r->at)) r->stop = 1;
 }
 
 static size_t n_entries(const char *folder) {
@@ -38,11 +37,15 @@ static size_t n_entries(const char *folder) {
 static void check(const char *folder, const char *at, const char *specialize) {
     char path[300];
     request r = {.at = at, .stop = !*at};
-    hone_compile_options o = {.output = path, .target = "generic", .no_cache = true, .no_winners = true};
+    hone_compile_options o = {.size = sizeof(hone_compile_options),
+                              .output = path,
+                              .target = "generic",
+                              .no_cache = true,
+                              .no_winners = true};
     hone_graph *g = NULL;
     hone_err err = {0};
     o.specialize = &specialize, o.n_specialize = specialize != NULL;
-    o.progress = on_progress, o.progress_arg = &r, o.stop = &r.stop;
+    o.progress = (hone_progress){on_progress, &r}, o.stop = &r.stop;
     snprintf(path, sizeof path, "%s/model", folder);
     if (hone_graph_parse(graph, sizeof graph - 1, &g, &err)) return;
     hone_rc rc = hone_compile_graph(g, "model", &o, NULL, &err);

@@ -39,7 +39,7 @@ static hone_graph *graph_of(const char *text) {
 
 /* A winner of the product: the schedule that is not the default one. */
 static int make_winner(hone_winners *file, const char *flags, hone_winner *out) {
-    static const hone_compile_options options = {.no_winners = true};
+    static const hone_compile_options options = {.size = sizeof(hone_compile_options), .no_winners = true};
     hn_library lib = {.options = &options};
     hn_kernel_code code = {0};
     hone_err err = {0};
@@ -69,7 +69,11 @@ static int make_winner(hone_winners *file, const char *flags, hone_winner *out) 
 static hone_compile_result compile(const char *text, const char *winners, hone_emit emit, const char *name) {
     hone_compile_result r = {0};
     hone_err err = {0};
-    const hone_compile_options o = {.output = path_of(name), .winners = winners, .emit = emit, .no_winners = !winners};
+    const hone_compile_options o = {.size = sizeof(hone_compile_options),
+                                    .output = path_of(name),
+                                    .winners = winners,
+                                    .emit = emit,
+                                    .no_winners = !winners};
     hone_graph *g = graph_of(text);
     if (hone_compile_graph(g, name, &o, &r, &err)) printf("# %s\n", err.text), r.n_winners = 99;
     hone_graph_free(g);
@@ -82,7 +86,7 @@ static hone_compile_result compile(const char *text, const char *winners, hone_e
 static int summary_says(hone_winners *file, const hone_winner *only, const char *db, const char *what) {
     hone_compile_result r = {0};
     hone_err err = {0};
-    const hone_compile_options o = {.output = path_of("why"), .winners = db};
+    const hone_compile_options o = {.size = sizeof(hone_compile_options), .output = path_of("why"), .winners = db};
     hone_graph *g = graph_of(one);
     hone_winner *all = NULL;
     size_t n = 0;
@@ -157,7 +161,9 @@ static void test_cache(void) {
     ok(again.cached && first.n_distinct == again.n_distinct && again.code_b > 0, "winner/second_compilation_is_known");
     ok(manifest_says("one", "parity: same"), "winner/known_library_has_its_verdicts");
     hone_artifact *p = NULL;
-    ok(!hone_artifact_load(path_of("one.so"), 1, &p, NULL), "winner/known_library_loads");
+    ok(!hone_artifact_load(path_of("one.so"),
+                           &(hone_artifact_options){.size = sizeof(hone_artifact_options), .n_threads = 1}, &p, NULL),
+       "winner/known_library_loads");
     hone_artifact_free(p);
 }
 

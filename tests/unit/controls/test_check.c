@@ -221,10 +221,11 @@ static void test_features(void) {
 
 static hone_check_result check(const site *s, const hone_check_options *base) {
     char path[200], cache[200];
-    hone_check_options o = base ? *base : (hone_check_options){0};
+    hone_check_options o = base ? *base : hone_check_defaults();
     hone_check_result r = {.status = HONE_N_CHECK};
     hone_err err = {0};
-    o.prove = site_options(s, cache);
+    hone_prove_options prove = site_options(s, cache);
+    o.prove = &prove;
     snprintf(path, sizeof path, "%s/bowl.hone", s->dir);
     if (hone_check_controls(path, &o, &r, &err)) r.text = "", printf("# error: %s\n", err.text);
     return r;
@@ -280,7 +281,7 @@ static void test_world(const site *s) {
     drop(s, "hone.yaml");
     expect("workload_missing", check(s, NULL), HONE_CHECK_STALE, "workload", "file", NULL);
     put(s, "other.yaml", fix_workload);
-    hone_check_options o = {.workload = "other.yaml"};
+    hone_check_options o = {.size = sizeof(hone_check_options), .workload = "other.yaml"};
     expect("workload_named", check(s, &o), HONE_CHECK_VALID, NULL, NULL, NULL);
     put(s, "hone.yaml", fix_workload);
     put_compiler(s, "two");
@@ -288,7 +289,7 @@ static void test_world(const site *s) {
     drop(s, "mycc");
     expect("compiler_gone", check(s, NULL), HONE_CHECK_STALE, "compiler", "command", NULL);
     put_compiler(s, "two");
-    o = (hone_check_options){.ignore = "compiler, cpu"};
+    o = (hone_check_options){.size = sizeof(hone_check_options), .ignore = "compiler, cpu"};
     expect("compiler_ignored", check(s, &o), HONE_CHECK_VALID, NULL, NULL, "not looked at: compiler, cpu");
     put(s, "bowl.c", "int main(void) { return 2; }\n");
     expect("source_beside_ignored_compiler", check(s, &o), HONE_CHECK_STALE, "source", "bowl.c", "1 part differs");
@@ -375,7 +376,8 @@ static void test_signed(const site *s) {
     snprintf(other_pub, sizeof other_pub, "%s/other.pub", s->dir);
     snprintf(path, sizeof path, "%s/bowl.hone", s->dir);
     if (hone_key_generate(key, NULL, NULL) || hone_key_generate(other, NULL, NULL)) abort();
-    hone_check_options o = {.public_key = pub}, wrong = {.public_key = other_pub}, none = {.public_key = "/no/key"};
+    hone_check_options o = hone_check_defaults(), wrong = o, none = o;
+    o.public_key = pub, wrong.public_key = other_pub, none.public_key = "/no/key";
     expect("unsigned_where_a_key_is_asked_for", check(s, &o), HONE_CHECK_TAMPERED, NULL, NULL, "not signed");
     if (hone_controls_sign(path, key, NULL)) abort();
     expect("signed_is_valid", check(s, &o), HONE_CHECK_VALID, NULL, NULL, NULL);
@@ -383,7 +385,6 @@ static void test_signed(const site *s) {
     expect("other_key", check(s, &wrong), HONE_CHECK_TAMPERED, NULL, NULL, "another key");
     hone_check_result r;
     hone_err err = {0};
-    none.prove = hone_prove_defaults();
     ok(hone_check_controls(path, &none, &r, &err) == HONE_E_IO, "check/key_missing_is_an_error (%s)", err.text);
     size_t n, bad = 0;
     char *text = slurp(s, "bowl.hone", &n);

@@ -27,14 +27,15 @@ typedef struct seen {
     size_t stop_at; /* candidate */
 } seen;
 
-static void on_event(void *ctx, const hone_prove_event *e) {
+static void on_event(void *ctx, const hone_event *event) {
+    const hone_prove_event *e = (const hone_prove_event *)event;
     seen *s = ctx;
     if (e->stage == HONE_PROVE_WARNING) {
         s->n_warnings++;
-        snprintf(s->warning, sizeof s->warning, "%s", e->text);
+        snprintf(s->warning, sizeof s->warning, "%s", e->base.text);
     }
     s->n_pairs += e->stage == HONE_PROVE_MEASURE;
-    if (s->stop && e->stage == HONE_PROVE_MEASURE && e->candidate == s->stop_at && !e->text) *s->stop = 1;
+    if (s->stop && e->stage == HONE_PROVE_MEASURE && e->candidate == s->stop_at && !e->base.text) *s->stop = 1;
 }
 
 static hone_prove_options small(void) {
@@ -181,8 +182,7 @@ static void test_noise_is_told_before(void) {
     seen s = {0};
     hone_proofs all;
     o.pairs_least = o.pairs_most = 40; /* with a dozen the spread may seem to grow */
-    o.event = on_event;
-    o.ctx = &s;
+    o.progress = (hone_progress){on_event, &s};
     if (!runs(text, "noisy", a, 1, &o, &all)) return;
     ok(s.n_warnings == 1 && strstr(s.warning, "differs from itself") && strstr(s.warning, "min_gain"),
        "validate/noise_is_told_before_the_budget_is_spent");
@@ -202,10 +202,9 @@ static void test_slow_builds(void) {
     seen s = {0};
     hone_proofs all;
     o.variants = 0;
-    o.max_s = 0.5;
-    o.jobs = 1;
-    o.event = on_event;
-    o.ctx = &s;
+    o.budget_s = 0.5;
+    o.n_jobs = 1;
+    o.progress = (hone_progress){on_event, &s};
     if (!runs(text, "slow", a, 1, &o, &all)) return;
     ok(all.proof[0].n_variants < 20 && all.proof[0].n_variants >= 3, "validate/slow_builds_are_fewer");
     ok(strstr(s.warning, "a build takes") && strstr(s.warning, "--time"), "validate/slow_builds_are_told");
@@ -222,8 +221,7 @@ static void test_interrupted(void) {
     hone_proofs all, back = {0};
     hone_err err = {0};
     hone_store *store = NULL;
-    o.event = on_event;
-    o.ctx = &s;
+    o.progress = (hone_progress){on_event, &s};
     o.stop = &stop;
     ok(validate(PROGRAM("objectives: minimize cost\n"), "stop", point, 2, &o, &all, &err) == HONE_E_INTERRUPTED,
        "validate/interrupted");

@@ -51,7 +51,7 @@ static built build(const char *text, const char *const *flag, size_t n_flags, co
     char *gone = hn_path_join(root, "gone.c"); /* a source that vanishes after the workload is read */
     if (gone) unlink(gone);
     free(gone);
-    hone_tune_options o = {.cpu = -1, .stop = stop};
+    hone_tune_options o = {.size = sizeof(hone_tune_options), .cpu = -1, .stop = stop};
     hn_str dir = {0};
     hn_str_addf(&dir, "%s/work", root);
     hn_build_config cfg = {

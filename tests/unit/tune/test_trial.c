@@ -24,7 +24,7 @@ static hone_rc tune(const char *text, const char *name, const hone_tune_options 
     char *dir = sub(name, "");
     hone_workload *w = NULL;
     hn_make_dirs(dir, NULL);
-    hone_tune_options o = extra ? *extra : (hone_tune_options){.cpu = -1};
+    hone_tune_options o = extra ? *extra : hone_tune_defaults();
     if (!o.engine) o.engine = "random";
     *out = (hone_tune_result){0};
     hone_rc rc = hone_workload_parse(text, strlen(text), name, dir, &w, err);
@@ -189,7 +189,8 @@ static void test_equal_objects(void) {
     hn_str_free(&t);
 }
 
-static void on_event(void *ctx, const hone_tune_event *e) {
+static void on_event(void *ctx, const hone_event *event) {
+    const hone_tune_event *e = (const hone_tune_event *)event;
     int *left = ctx;
     if (e->stage == HONE_TUNE_TRIAL && --left[0] == 0) left[1] = 1;
 }
@@ -202,7 +203,8 @@ static void test_resume_without_build(void) {
         "metrics: {source: lines, names: [cost]}\nobjectives: [minimize cost]\nparity: {rule: none}\n"
         "budget: {evaluations: 10}\n";
     int left[2] = {8, 0};
-    hone_tune_options o = {.cpu = -1, .jobs = 1, .event = on_event, .ctx = left, .stop = &left[1]};
+    hone_tune_options o = {
+        .size = sizeof(hone_tune_options), .cpu = -1, .n_jobs = 1, .progress = {on_event, left}, .stop = &left[1]};
     hone_tune_result r;
     if (!runs(text, "bare", &o, &r)) return;
     int64_t session = r.session;
@@ -226,10 +228,11 @@ static void test_warm_start(void) {
         "parameters:\n  A: {type: int, range: [0, 999], default: 0}\n"
         "metrics: {source: lines, names: [cost]}\nobjectives: [minimize cost]\nparity: {rule: none}\n"
         "budget: {evaluations: 12}\n";
-    hone_tune_options o = {.cpu = -1, .resume = -1};
+    hone_tune_options o = {.size = sizeof(hone_tune_options), .cpu = -1, .resume = -1};
     hone_tune_result first, again;
     if (!runs(text, "warm", &o, &first)) return;
-    o = (hone_tune_options){.cpu = -1, .resume = -1, .warm_start = true, .max_evals = 2, .seed = 5};
+    o = (hone_tune_options){
+        .size = sizeof(hone_tune_options), .cpu = -1, .resume = -1, .warm_start = true, .max_evals = 2, .seed = 5};
     if (runs(text, "warm", &o, &again))
         is_text(again.best_point, first.best_point, "trial/warm_start_begins_with_the_winner");
     hone_tune_result_free(&first);
@@ -255,14 +258,14 @@ static void test_refusals_leave_no_session(void) {
                                "parameters:\n  A: {type: int, range: [1, 9], default: 9}\n"
                                "metrics: {source: lines, names: [cost]}\nobjectives: [minimize cost]\n"
                                "parity: {rule: none}\nbudget: {evaluations: 3}\n";
-    hone_tune_options o = {.cpu = -1, .engine = "nosuch"};
+    hone_tune_options o = {.size = sizeof(hone_tune_options), .cpu = -1, .engine = "nosuch"};
     hone_tune_result r;
     hone_err err = {0};
     ok(tune(text, "none", &o, &r, &err) != HONE_OK && strstr(err.text, "nosuch"), "trial/wrong_engine_is_named");
     char *store = sub("none", "/.hone");
     ok(!hn_exists(store), "trial/wrong_engine_leaves_no_store");
     free(store);
-    o = (hone_tune_options){.cpu = -1, .store_dir = "/dev/null/x"};
+    o = (hone_tune_options){.size = sizeof(hone_tune_options), .cpu = -1, .store_dir = "/dev/null/x"};
     ok(tune(text, "none", &o, &r, &err) != HONE_OK, "trial/store_that_cannot_be");
     char *file = sub("none", "/file");
     hn_write_file(file, "x", 1, NULL);
@@ -290,7 +293,7 @@ static hone_rc of_objective(const char *objective, const char *name, hone_tune_r
                 "parameters: {O: {type: choice, values: ['0', '2', '02'], default: '0'}}\n"
                 "objectives: [minimize %s]\nparity: {rule: none}\nbudget: {evaluations: 3}\n",
                 name, objective);
-    hone_tune_options o = {.cpu = -1, .resume = -1};
+    hone_tune_options o = {.size = sizeof(hone_tune_options), .cpu = -1, .resume = -1};
     hone_rc rc = tune(text.text, name, &o, r, err);
     hn_str_free(&text);
     free(dir);

@@ -18,10 +18,11 @@ typedef struct seen {
     size_t stop_after;
 } seen;
 
-static void on_event(void *ctx, const hone_tune_event *e) {
+static void on_event(void *ctx, const hone_event *event) {
+    const hone_tune_event *e = (const hone_tune_event *)event;
     seen *s = ctx;
     if (e->stage == HONE_TUNE_WARNING) s->n_warnings++;
-    if (e->stage == HONE_TUNE_TRIAL) s->total = e->total;
+    if (e->stage == HONE_TUNE_TRIAL) s->total = e->base.total;
     if (e->stage == HONE_TUNE_TRIAL && ++s->n_trials == s->stop_after && s->stop) *s->stop = 1;
 }
 
@@ -37,7 +38,7 @@ static hone_rc tune(const char *text, const char *name, const hone_tune_options 
     hone_workload *w = NULL;
     hn_make_dirs(dir, NULL);
     hone_rc rc = hone_workload_parse(text, strlen(text), name, dir, &w, err);
-    hone_tune_options o = extra ? *extra : (hone_tune_options){.cpu = -1};
+    hone_tune_options o = extra ? *extra : hone_tune_defaults();
     if (!rc) rc = hone_tune_run(w, &o, out, err);
     hone_workload_free(w);
     free(dir);
@@ -72,7 +73,7 @@ static void test_progress_of_a_small_space(void) {
         "constraints: [A != 3]\nmetrics: {source: lines, names: [cost]}\nparity: {rule: none}\n"
         "budget: {evaluations: 100}\n";
     seen s = {0};
-    hone_tune_options o = {.cpu = -1, .event = on_event, .ctx = &s};
+    hone_tune_options o = {.size = sizeof(hone_tune_options), .cpu = -1, .progress = {on_event, &s}};
     hone_tune_result r = {0};
     hone_err err = {0};
     if (!ok(tune(text, "small", &o, &r, &err) == HONE_OK, "tune/small_runs")) printf("# %s\n", err.text);
@@ -142,7 +143,8 @@ static size_t count_trials(const char *name, int64_t session, size_t *n_points) 
 static void test_resumes(void) {
     int stop = 0;
     seen s = {.stop = &stop, .stop_after = 20};
-    hone_tune_options o = {.cpu = -1, .event = on_event, .ctx = &s, .stop = &stop, .jobs = 2};
+    hone_tune_options o = {
+        .size = sizeof(hone_tune_options), .cpu = -1, .progress = {on_event, &s}, .stop = &stop, .n_jobs = 2};
     hone_tune_result r = {0};
     hone_err err = {0};
     if (!ok(tune(bowl, "resume", &o, &r, &err) == HONE_OK, "tune/stops_when_told")) printf("# %s\n", err.text);
@@ -165,7 +167,8 @@ static void test_resumes(void) {
 static void test_refuses_other_environment(void) {
     int stop = 0;
     seen s = {.stop = &stop, .stop_after = 5};
-    hone_tune_options o = {.cpu = -1, .event = on_event, .ctx = &s, .stop = &stop, .jobs = 1};
+    hone_tune_options o = {
+        .size = sizeof(hone_tune_options), .cpu = -1, .progress = {on_event, &s}, .stop = &stop, .n_jobs = 1};
     hone_tune_result r = {0};
     hone_err err = {0};
     ok(tune(bowl, "mixed", &o, &r, &err) == HONE_OK, "tune/first_part");
@@ -269,15 +272,16 @@ typedef struct told {
     size_t n_others;
 } told;
 
-static void on_plain(void *ctx, const hone_tune_event *e) {
+static void on_plain(void *ctx, const hone_event *event) {
+    const hone_tune_event *e = (const hone_tune_event *)event;
     told *s = ctx;
     if (e->stage != HONE_TUNE_TRIAL) return;
-    if (!e->text) {
+    if (!e->base.text) {
         s->n_others++;
         return;
     }
     if (!s->n_plain++) {
-        snprintf(s->first, sizeof s->first, "%s", e->text);
+        snprintf(s->first, sizeof s->first, "%s", e->base.text);
         s->first_gain = e->speedup;
     }
     s->n_other_before = s->n_others;
@@ -292,7 +296,11 @@ static void test_big_choices_come_first(void) {
         "metrics: {source: lines, names: [cost]}\nparity: {rule: rel, tolerance: 1e-4}\n";
     for (size_t evals = 1; evals <= 20; evals += 19) {
         told s = {0};
-        hone_tune_options o = {.cpu = -1, .event = on_plain, .ctx = &s, .seed = evals, .max_evals = evals};
+        hone_tune_options o = {.size = sizeof(hone_tune_options),
+                               .cpu = -1,
+                               .progress = {on_plain, &s},
+                               .seed = evals,
+                               .max_evals = evals};
         hone_tune_result r = {0};
         hone_err err = {0};
         char name[20];

@@ -24,7 +24,8 @@ static const char small[] = "ir 1\ninput %0 : f32[8, 8] \"x\"\ninput %1 : f32[8,
 
 static char folder[64];
 static size_t n_events[8];
-static void count(void *ctx, const hone_tune_model_event *e) {
+static void count(void *ctx, const hone_event *event) {
+    const hone_tune_model_event *e = (const hone_tune_model_event *)event;
     (void)ctx;
     n_events[e->stage]++;
 }
@@ -33,7 +34,8 @@ static uint32_t n_threads = 1; /* on one core, as tests may have no more */
 static hone_compile_options compiling;
 /* The tuning of a graph's first kernel, whose default is the schedule `plain`. */
 static int begin(hn_tuning *t, hn_tuned *k, const hone_tune_model_options *o, const char *text) {
-    const hone_compile_options plain = {.no_winners = true, .n_threads = n_threads};
+    const hone_compile_options plain = {
+        .size = sizeof(hone_compile_options), .no_winners = true, .n_threads = n_threads};
     hone_err err = {0};
     hone_graph *g = NULL;
     char path[128];
@@ -82,7 +84,7 @@ static void test_search(void) {
     hn_tuned k;
     hone_err err = {0};
     hone_winner found = {0};
-    o.event = count;
+    o.progress.fn = count;
     ok(begin(&t, &k, &o, product), "tune/kernel_opens");
     hone_rc rc = hn_tuned_slice(&t, &k, hn_now_s() + 1.5, &err);
     ok(rc == HONE_OK && k.n_seen > 1 && k.best <= 1 && is_known_end(k.end), "tune/slice_measures: %s", err.text);
