@@ -42,21 +42,33 @@ export ASAN_OPTIONS=detect_leaks=$leak:allocator_may_return_null=1:detect_stack_
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 
 programs=()
-add() {
-    local path
-    for path; do
-        [ -f "$path" ] && [ -x "$path" ] || continue
-        case $path in *.d) continue ;; esac
-        case $pattern in
-        '') ;;
-        cli/*) case $path in */tests/cli/run.t) ;; *) continue ;; esac ;;
-        *) case $path in *$pattern*) ;; *) continue ;; esac ;;
-        esac
-        programs+=("${path#"$root"/}")
+declare -A taken=()
+wanted() {
+    case $pattern in
+    '') ;;
+    cli/*) [[ $1 == */tests/cli/run.t ]] ;;
+    *) [[ $1 == *$pattern* ]] ;;
+    esac
+}
+# A program that was not added before; in PARTS processes, each of which runs its share (PROGRAM K/PARTS).
+add_one() {
+    local path=$1 parts=${2:-1} k
+    [ -f "$path" ] && [ -x "$path" ] && [[ $path != *.d ]] && [ -z "${taken[$path]:-}" ] && wanted "$path" || return 0
+    taken[$path]=1
+    if [ "$parts" -eq 1 ]; then programs+=("${path#"$root"/}"); return; fi
+    for ((k = 0; k < parts; k++)); do
+        printf '#!/bin/sh\nexec "%s" %d/%d\n' "$path" "$k" "$parts" >"$tmp/${path##*/}-$k"
+        chmod +x "$tmp/${path##*/}-$k"
+        programs+=("$tmp/${path##*/}-$k")
     done
 }
+add() { local path; for path; do add_one "$path"; done; }
 case $pattern in cli/*) export HONE_CASE=${pattern#cli/} ;; esac
-add "$root"/tests/*/*.t # the slow ones first, so that two workers end together
+# The slow ones first, so that the workers end together.
+while read -r path parts; do
+    case $path in '' | '#'*) ;; *.t) add_one "$root/tests/$path" "$parts" ;; *) add_one "$asan/tests/$path" "$parts" ;; esac
+done <"$root/tests/slow.txt"
+add "$root"/tests/*/*.t
 add "$asan"/tests/unit/*/test_* "$asan"/tests/prop/*/test_* "$asan"/tests/fuzz/fuzz_*_replay
 if [ ${#programs[@]} -eq 0 ]; then
     echo "tests/run.sh: nothing to run${pattern:+ matches '$pattern'}; build the tests with make check" >&2

@@ -625,19 +625,35 @@ static bool is_tried(const hn_dialect *d, const char *only) {
     return runs && (only ? !strcmp(only, d->name) : !alike || getenv("HONE_LONG"));
 }
 
-/* usage: test_kernel [DIALECT | PART] */
+/* What to run: all, one by name, or every n-th job, so that several processes share the work. */
+typedef struct share {
+    const char *only; /* NULL: all */
+    int at, of, n_seen;
+} share;
+
+static bool is_mine(share *s, const char *job) {
+    if (s->only) return !strcmp(s->only, job);
+    return s->n_seen++ % s->of == s->at;
+}
+
+/* usage: test_kernel [DIALECT | JOB | K/N] */
 int main(int argc, char **argv) {
     char dir[] = "/tmp/hone-kernels-XXXXXX";
     hone_err err;
+    share s = {.only = argc > 1 ? argv[1] : NULL, .of = 1};
+    if (s.only && sscanf(s.only, "%d/%d", &s.at, &s.of) == 2 && s.of > 0) {
+        s.only = NULL;
+        s.at %= s.of;
+    }
     if (!ok(mkdtemp(dir), "emit/folder")) return done_testing();
-    const char *only = argc > 1 ? argv[1] : NULL;
+    if (is_mine(&s, "aarch64")) other_processor("aarch64", dir); /* the slowest jobs first, one for each of n */
     for (size_t i = 0; hn_cpu_dialects[i]; i++)
-        if (is_tried(hn_cpu_dialects[i], only)) dialect(hn_cpu_dialects[i], dir);
-    if (!only || !strcmp(only, "faults")) faults(dir);
-    if (!only || !strcmp(only, "skip")) skipping(dir);
-    if (!only || !strcmp(only, "registers")) registers();
-    if (!only || !strcmp(only, "narrow_loads")) narrow_loads();
-    if (!only || !strcmp(only, "aarch64")) other_processor("aarch64", dir);
+        if (is_tried(hn_cpu_dialects[i], s.only) && is_mine(&s, hn_cpu_dialects[i]->name))
+            dialect(hn_cpu_dialects[i], dir);
+    if (is_mine(&s, "faults")) faults(dir);
+    if (is_mine(&s, "skip")) skipping(dir);
+    if (is_mine(&s, "registers")) registers();
+    if (is_mine(&s, "narrow_loads")) narrow_loads();
     if (!getenv("KEEP_KERNELS"))
         hn_remove_tree(dir, &err);
     else
