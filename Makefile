@@ -1,7 +1,7 @@
 # hone — GNU make. `make help` lists the targets.
 #
 #   make                build/hone, build/libhone.{a,so}, build/libhonebench.a, build/hone.pc
-#   make demo           install what is missing, build, tune two examples, show what was found
+#   make demo           install what is missing, build, tune an example, prove what was found, compile a model
 #   make check          install what is missing, run all tests (ASan + UBSan build)
 #
 # Variables: CC, CFLAGS, BUILD (build), PREFIX (/usr/local), DESTDIR, JOBS.
@@ -172,8 +172,9 @@ test-deps: deps
 	@BUILD=$(BUILD) tools/venv.sh tests || echo "the Python packages of the tests cannot be had: their tests are skipped" >&2
 	@BUILD=$(BUILD) tools/venv.sh python || echo "packages that the package for Python works with cannot be had: their tests are skipped" >&2
 
-demo: deps ## tune two examples and show the result
+demo: deps ## tune a kernel, prove and reduce the gain, compile a model, show both on a page
 	+$(MAKE) all
+	@BUILD=$(BUILD) tools/venv.sh demo || echo "ONNX Runtime and Magika cannot be had: the demo does without them" >&2
 	examples/demo.sh
 
 check: test-deps ## all tests, on an ASan + UBSan build

@@ -1,51 +1,70 @@
 #!/usr/bin/env bash
-# examples/demo.sh — tunes two of the examples with gcc, within three minutes, and shows what was found; then compiles,
-# verifies and times a model.
+# examples/demo.sh — hone in three minutes: a kernel is tuned, its gain proven and reduced to the flags that carry it; a
+# trained model is compiled and timed beside ONNX Runtime; a page for the browser shows what was found.
 #
-# usage: examples/demo.sh [EXAMPLE...]      default: gemm interp
-#   BUILD=build    where hone was built      EVALS=60 TIME=45s    budget of each search
-# Called by `make demo`. Records go to $BUILD/demo, so that the examples' own folders stay as they are.
+# usage: examples/demo.sh [EXAMPLE]      default: norm (examples/norm)
+#   BUILD=build    where hone was built    TIME=40s PROOF=25s    time of the search; of the proof and of the reduction
+# Called by `make demo`, which installs ONNX Runtime and Magika where it can. Records go to $BUILD/demo.
 set -eu
 cd "$(dirname "$0")/.."
 case "${1:-}" in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 build=${BUILD:-build}
-hone=$build/hone
+name=${1:-norm}
+hone=$build/hone out=$build/demo
+workload=examples/$name/hone.yaml
+at=(--workload "$workload" --store "$out/$name")
 [ -x "$hone" ] || { echo "'$hone' is not there: run make first" >&2; exit 1; }
-[ $# -gt 0 ] || set -- gemm interp
+mkdir -p "$out"
 
 say() { if [ -t 1 ]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n%s\n' "$*"; fi; }
-wide() { cut -c1-"$(if [ -t 1 ]; then tput cols 2>/dev/null || echo 120; else echo 120; fi)"; }
 
-# Asked and probed once per compiler binary, then kept: apart from the searches, so that it takes none of their time.
-say "gcc: asking for its controls and trying each (a minute at most; only the first time)"
+# --- a kernel ---
+# Once per compiler binary, then kept in a cache.
+say "1. gcc: which options it has, and which of them it accepts (a minute at most, only the first time)"
 "$hone" space count gcc
 
-for name; do
-    workload=examples/$name/hone.yaml
-    say "$name: $(sed -n '1s/^# //; 1s/: *hone tune.*//p' "$workload"), from -O3 -march=native"
-    mkdir -p "$build/demo"
-    "$hone" tune "$workload" --new --evals "${EVALS:-60}" --time "${TIME:-45s}" --store "$build/demo/$name"
-done
+say "2. $name: $(sed -n '1s/^# //; 1s/: *hone tune.*//p' "$workload"); from -O3 -march=native, strict floating point"
+"$hone" tune "$workload" --store "$out/$name" --new --time "${TIME:-40s}"
 
-for name; do
-    workload=examples/$name/hone.yaml store=$build/demo/$name
-    say "$name: the best of what was tried"
-    "$hone" results --top 5 --workload "$workload" --store "$store" | wide
-    "$hone" best --rsp --workload "$workload" --store "$store" >"$build/demo/$name.rsp" || continue # nothing in time
-    n=$(wc -l <"$build/demo/$name.rsp")
-    say "$name: $n flags, for any build as gcc @$build/demo/$name.rsp"
-    { grep '^-D' "$build/demo/$name.rsp" || true; grep -v '^-D' "$build/demo/$name.rsp"; } | head -24 | paste -sd' ' | fold -s -w 110
-    [ "$n" -le 24 ] || echo "... and $((n - 24)) more"
-done
-# The other half: a model becomes a library, is held against the interpreter and timed.
-model=$build/demo/minilm_l6
-say "minilm_l6: a text encoder, 6 layers of 384, as ONNX, with random weights"
-[ -s "$model.onnx" ] || "$hone" gen minilm_l6 "$model.onnx" --seq 32
-say "minilm_l6: compiled to a library; every kernel is held against the interpreter"
-"$hone" compile "$model.onnx" -o "$model"
-say "minilm_l6: whole outputs, against the interpreter"
-"$hone" verify "$model.onnx" --no-parity --inputs 1
-say "minilm_l6: timed on one thread"
-"$hone" bench "$model.so" --threads 1 --time 3s
+say "3. $name: is it so? The best two against the baseline: fresh builds, other layouts, pairs of runs in turn"
+kept=yes
+"$hone" validate "${at[@]}" --quiet --top 2 --pairs 40 --variants 6 --time "${PROOF:-25s}" -o "$out/$name.hone" || kept=
+if [ "$kept" ]; then
+    say "4. $name: the fewest options that keep the gain, and what each of them brings"
+    "$hone" minimize "${at[@]}" --quiet --time "${PROOF:-25s}" -o "$out/$name-least.hone" "$out/$name.hone" ||
+        echo "the reduction was not proven in this time; $out/$name.hone holds the whole set, which was"
+else
+    say "4. $name: no gain could be proven on this machine in this time. What was tried, the best first:"
+    "$hone" results --top 8 "${at[@]}" | cut -c1-120
+    echo "\`build/hone doctor\` says how noisy this machine is; TIME=3m PROOF=3m examples/demo.sh looks longer"
+fi
 
-say "Next: build/hone tune examples/gemm/hone.yaml for the full budget; docs/workload.md to write a file for your own code"
+# --- a model ---
+python=$build/venv/bin/python
+model=$(find "$build/venv/" -path '*/magika/models/standard_v3_3/model.onnx' 2>/dev/null | head -n1)
+if [ -n "$model" ]; then
+    say "5. Magika, a trained model that names the type of a file by its bytes: compiled, every kernel held against the interpreter"
+else
+    say "5. minilm_l6, a text encoder with random weights (Magika's trained model is not installed): compiled"
+    model=$out/minilm_l6.onnx
+    [ -s "$model" ] || "$hone" gen minilm_l6 "$model" --seq 32
+fi
+"$hone" compile "$model" -o "$out/model"
+if "$python" -c 'import onnxruntime' 2>/dev/null; then
+    say "6. the same outputs as ONNX Runtime's? And which is faster, on one thread, in turns?"
+    export HONE_PYTHON=$python
+    "$hone" verify "$model" --no-parity --inputs 1 --against onnxruntime
+    "$hone" bench "$model" --no-parity --threads 1 --time 4s --against onnxruntime
+else
+    say "6. timed on one thread (ONNX Runtime is not installed: tools/venv.sh demo)"
+    "$hone" bench "$out/model.so" --threads 1 --time 3s
+fi
+
+# --- the page ---
+controls=$out/$name-least.hone
+[ -e "$controls" ] || controls=$out/$name.hone
+[ -e "$controls" ] && [ "$kept" ] || controls=
+"$hone" report "${at[@]}" ${controls:+--controls "$controls"} -o "$out/$name.html" >/dev/null
+say "7. the search, the proof and the options' shares as one page:"
+echo "file://$(realpath "$out/$name.html")"
+say "Next: \`build/hone init kernel.c\` begins with your own code, \`build/hone compile model.onnx\` with your own model"
