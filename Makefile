@@ -190,7 +190,7 @@ check-long: test-deps ## the long suites: kill -9 and disk-full sweeps, long fuz
 lint: deps ## include rules, formatting, function and file lengths, man pages
 	+BUILD=$(BUILD) tools/lint.sh
 
-bench: deps ## every table of the README, one after the other (long)
+bench: deps ## every table of docs/figures.md, one after the other (long)
 	+$(MAKE) all
 	bench/run-all.sh
 

@@ -15,6 +15,7 @@ workload=examples/$name/hone.yaml
 at=(--workload "$workload" --store "$out/$name")
 [ -x "$hone" ] || { echo "'$hone' is not there: run make first" >&2; exit 1; }
 mkdir -p "$out"
+rm -f "$out/$name"*.hone "$out/$name"*.rsp
 
 say() { if [ -t 1 ]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n%s\n' "$*"; fi; }
 
@@ -27,9 +28,10 @@ say "2. $name: $(sed -n '1s/^# //; 1s/: *hone tune.*//p' "$workload"); from -O3 
 "$hone" tune "$workload" --store "$out/$name" --new --time "${TIME:-40s}"
 
 say "3. $name: is it so? The best two against the baseline: fresh builds, other layouts, pairs of runs in turn"
-kept=yes
-"$hone" validate "${at[@]}" --quiet --top 2 --pairs 40 --variants 6 --time "${PROOF:-25s}" -o "$out/$name.hone" || kept=
-if [ "$kept" ]; then
+rc=0
+"$hone" validate "${at[@]}" --quiet --top 2 --pairs 40 --variants 6 --time "${PROOF:-25s}" -o "$out/$name.hone" || rc=$?
+[ $rc -eq 0 ] || [ $rc -eq 17 ] || exit $rc # 17: all were rejected
+if [ $rc -eq 0 ]; then
     say "4. $name: the fewest options that keep the gain, and what each of them brings"
     "$hone" minimize "${at[@]}" --quiet --time "${PROOF:-25s}" -o "$out/$name-least.hone" "$out/$name.hone" ||
         echo "the reduction was not proven in this time; $out/$name.hone holds the whole set, which was"
@@ -63,7 +65,7 @@ fi
 # --- the page ---
 controls=$out/$name-least.hone
 [ -e "$controls" ] || controls=$out/$name.hone
-[ -e "$controls" ] && [ "$kept" ] || controls=
+[ $rc -eq 0 ] || controls=
 "$hone" report "${at[@]}" ${controls:+--controls "$controls"} -o "$out/$name.html" >/dev/null
 say "7. the search, the proof and the options' shares as one page:"
 echo "file://$(realpath "$out/$name.html")"
