@@ -25,7 +25,7 @@ step_lengths() { python3 tools/lint_lengths.py; }
 step_calls() { python3 tools/lint_calls.py; }
 step_names() { python3 tools/lint_names.py; }
 step_plugs() { python3 tools/lint_plugs.py; }
-step_docs() { python3 tools/lint_docs.py && python3 tools/picture.py --check; }
+step_docs() { python3 tools/lint_docs.py && python3 tools/picture.py --check && python3 tools/rooms.py; }
 step_shell() {
     local f rc=0
     while read -r f; do bash -n "$f" || rc=1; done < <(shells)

@@ -3,6 +3,7 @@
 import os, subprocess, sys, tempfile
 
 ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+ORDER = "<!-- rooms: order -->\n\n    ground: base\n    tuner:\n    compiler:\n\n<!-- end of rooms -->\n"
 SOUND = {
     "include/hone/base.h": "#include <stddef.h>\n",
     "include/hone/space.h": "#include <hone/base.h>\n",
@@ -15,9 +16,13 @@ SOUND = {
     "cli/main.c": '#include "cli.h"\n#include <hone/tune.h>\n',
     "examples/a/a.c": "#include <hone/bench.h>\n",
     "README.md": "# Top\n[here](docs/a.md#second-part) [all](docs/commands.md) [web](https://example.org) `[no](link.md)`\n",
+    "tools/rooms.txt": "# name | wing | headers | what\nbase | ground | base | errors\n",
+    "CONTRIBUTING.md": "# Contributing\n" + ORDER, "docs/style.md": "# Style\n[a](a.md)\n" + ORDER,
+    "docs/design.md": "# Design\n[s](style.md)\n<!-- rooms: tuner -->\n\n| room | what lives there | public header |\n|---|---|---|\n"
+                      "| `base` | errors | [hone/base.h](../include/hone/base.h) |\n\n<!-- end of rooms -->\n",
     "cli/commands.def": "CLI_COMMAND(tune)\nCLI_COMMAND(case)\n",
     "docs/commands.md": "# Commands\n| `tune` | searches |\n\n`tune`: `path`.\n",
-    "docs/a.md": "# First\n## Second part\n[up](../README.md#top)\n",
+    "docs/a.md": "# First\n## Second part\n[up](../README.md#top) [design](design.md)\n",
 }
 PLUG = "plug: thing\npage: docs/a.md\nown: src/thing\n"
 LONG = "int f(void) {\n" + "    g();\n" * 99 + "}\n"
@@ -57,6 +62,8 @@ FAULTS = [
     ("addition_of_five_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcde"), "more than 4"),
     ("named_in_five_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "word: hone\n", "touches 6 files"),
     ("addition_with_no_page", "plugs", "tests/plugs/a/plug.txt", "plug: a\nown: src/a\n", "no 'page:'"),
+    ("room_that_no_page_lists", "room_lists", "tools/rooms.txt", "base | ground | base | errors\nattic | ground | | old things\n", "docs/style.md: its list"),
+    ("page_without_the_list", "room_lists", "CONTRIBUTING.md", "# Contributing\n", "CONTRIBUTING.md: no list of rooms"),
     ("type_of_two_headers", "names", "src/engine/a.h", "typedef struct hn_str { int n; } hn_str;\n", "type 'hn_str' is also defined"),
     ("function_type_of_two_headers", "names", "src/engine/a.h", "typedef void (*hn_call)(int x);\n", "type 'hn_call' is also"),
     ("range_of_enumerators", "names", "src/engine/a.c", "static bool f(hn_color c) { return c <= HN_GREEN; }\n", "'HN_GREEN' is compared"),
@@ -117,7 +124,8 @@ def run(linter, extra):
             os.makedirs(os.path.join(top, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(top, path), "w", encoding="utf-8") as f:
                 f.write(text)
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "tools", f"lint_{linter}.py"), top],
+        script = "rooms.py" if linter == "room_lists" else f"lint_{linter}.py"
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "tools", script), top],
                               capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
@@ -125,7 +133,7 @@ def run(linter, extra):
 def main():
     n = failed = 0
     cases = [(f"symbols_{name}", "symbols", text, bool(want), want) for name, text, want in SYMBOLS]
-    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "names", "plugs", "docs")]
+    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "names", "plugs", "docs", "room_lists")]
     cases += [(f"{l}_accepts_{name}", l, {path: text}, 0, "") for name, l, path, text in SOUND_TOO]
     cases += [(f"{l}_finds_{name}", l, {path: text}, 1, want) for name, l, path, text, want in FAULTS]
     for name, linter, extra, status, want in cases:
