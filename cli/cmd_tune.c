@@ -127,7 +127,7 @@ static void put_speedup(const cli *c, const summary *s) {
                cli_text_ratio(c, r->speedup_hi, hi),
                r->speedup_lo > 1 ? "not yet a proof" : "it may be no gain at all");
     else
-        printf("as the search saw it, without a closing race: part of it is luck\n");
+        printf("as the search measured it, without a closing race: part of it is chance\n");
 }
 
 /* What differs from the baseline, one flag or setting per line. */
@@ -195,7 +195,7 @@ static hone_rc interrupted(hone_err *err) {
     return cli_fail(err, HONE_E_INTERRUPTED, "interrupted; everything finished is recorded; run again to go on");
 }
 
-static hone_rc sing(const hone_workload *workload, const hone_tune_options *o, cli_live *live, hone_err *err) {
+static hone_rc run_canary(const hone_workload *workload, const hone_tune_options *o, cli_live *live, hone_err *err) {
     hone_prove_options p = hone_prove_defaults();
     p.store_dir = o->store_dir;
     p.n_jobs = o->n_jobs;
@@ -204,7 +204,7 @@ static hone_rc sing(const hone_workload *workload, const hone_tune_options *o, c
     hone_rc rc = cli_canary(workload, p, live, NULL, err);
     if (rc != HONE_E_CANARY) return rc;
     size_t n = strlen(err->text);
-    snprintf(err->text + n, sizeof err->text - n, " (--no-canary searches all the same)");
+    snprintf(err->text + n, sizeof err->text - n, " (--no-canary searches without this check)");
     return rc;
 }
 
@@ -215,7 +215,7 @@ static hone_rc search(cli *c, const hone_workload *workload, hone_tune_options *
     cli_live_begin(&live, c, on.resized);
     o->progress = (hone_progress){cli_live_event, &live};
     o->stop = on.stop;
-    hone_rc rc = cli_given(c, "no-canary") ? HONE_OK : sing(workload, o, &live, err);
+    hone_rc rc = cli_given(c, "no-canary") ? HONE_OK : run_canary(workload, o, &live, err);
     if (!rc) rc = hone_tune_run(workload, o, &result, err);
     cli_live_end(&live);
     if (rc == HONE_E_INTERRUPTED) return interrupted(err);

@@ -185,7 +185,7 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
 /* --- resumption
  * -------------------------------------------------------------------------------------------------------- */
 
-hone_rc hn_relive(hn_tuner *t, const hone_trial *trial, hone_err *err) {
+hone_rc hn_resume_trial(hn_tuner *t, const hone_trial *trial, hone_err *err) {
     if (strcmp(trial->phase, "search")) return HONE_OK;
     double *point = malloc((hone_space_slots(t->plan->space) + 1) * sizeof *point);
     if (!point) return hn_fail(err, HONE_E_NOMEM, "out of memory");

@@ -348,7 +348,7 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     if (!rc) rc = open_search(t, err);
     if (!rc) rc = prepare_baseline(t, &past, err);
     for (size_t i = 0; !rc && i < past.n; i++) {
-        rc = hn_relive(t, &past.trial[i], err);
+        rc = hn_resume_trial(t, &past.trial[i], err);
         t->n_asked = (size_t)past.trial[i].n_asked;
     }
     if (!rc && past.n) hone_search_skip(t->search, t->n_asked);

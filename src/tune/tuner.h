@@ -91,7 +91,7 @@ uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b);
 hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_recipe *r, const hn_build *b,
                  hone_err *err);
 /* Takes up what a recorded trial says. */
-hone_rc hn_relive(hn_tuner *t, const hone_trial *trial, hone_err *err);
+hone_rc hn_resume_trial(hn_tuner *t, const hone_trial *trial, hone_err *err);
 
 /* --- the closing race ------------------------------------------------------------------------------------------------
  */
