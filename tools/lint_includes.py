@@ -17,7 +17,7 @@ for row in open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rooms.
         PUBLIC.update({h: name for h in re.split(r",\s*", headers) if h})
 # Across rooms all the same, with the reason.
 ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that the harness writes and measure reads
-           ("tune_model", "backend/cpu/rt/base.h"), ("tune_model", "backend/cpu/rt/pool.h"),  # the lab's thread pool
+           ("backend", "hone/model.h"),  # what a library says of its kernels: places load it
            ("measure", "hone/bench.h"),  # the element types in it
            ("artifact", "hone/compile.h")}  # the options that it is made with
 WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "pcre2.h": "text", "protobuf-c/protobuf-c.h": "onnx"}

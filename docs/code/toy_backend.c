@@ -58,6 +58,7 @@ const hn_backend hn_backend_toy = {
     .dialects = targets,
     .reference = reference,
     .add_runtime = add_runtime,
+    .here = &hn_place_here,
     .machine = machine,
     .layout = &layout,
 };

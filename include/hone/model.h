@@ -65,10 +65,13 @@ typedef struct hone_model_config {
 
 /* For inspection and for parity checks at compile time. symbol[-1] must be there and writable: a kernel that meets an
  * index out of range stores HONE_MODEL_INDEX in it. */
+/* Work items [begin, end) of a kernel. buf: inputs, then results; symbol: sizes, symbol[-1] the error slot. */
+typedef void hone_kernel_fn(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
+
 typedef struct hone_model_kernel {
     const char *name, *source, *schedule;
     const char *winner; /* where a tuned schedule came from; "": the schedule is the cost model's choice */
-    void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
+    hone_kernel_fn *run;
 } hone_model_kernel;
 
 /* The program for some sizes. A run takes the first version behind number 0 whose sizes are the inputs', else number 0,

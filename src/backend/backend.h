@@ -30,6 +30,7 @@
 #ifndef HN_BACKEND_H
 #define HN_BACKEND_H
 
+#include "backend/place.h"
 #include "base/str.h"
 #include "ir/graph.h"
 #include "pass/pass.h"
@@ -99,6 +100,8 @@ struct hn_backend {
     bool (*add_runtime)(hn_str *out, const char *names);
 
     const hn_layout_facts *layout; /* how its kernels want tensors; NULL: as CPUs do */
+    const hn_place *here;          /* where this machine runs what is compiled for it */
+    const hn_place *emulated;      /* … where an emulator does (hn_dialect.emulator); NULL: none can */
     /* The figures that schedules of this target are made for, on this device. */
     hn_machine (*machine)(const hn_dialect *d, const hone_device *device);
 };

@@ -15,9 +15,6 @@ bool hn_winner_key(hn_model *m, const hn_kernel *k, const int64_t *value, uint32
 /* The winner that serves this kernel at these sizes: of as many threads as the model is to run on, else of one, else
  * the newest. E_NOTFOUND. */
 hone_rc hn_winner_find(hn_model *m, const hn_kernel *k, const int64_t *value, hone_winner *out, hone_err *err);
-/* Elementary operations that pay for handing a slice of work to another thread; lab.c checks that it is the runtime's.
- */
-enum { HN_SLICE_COST = 32768 };
 /* How many of n_threads a call of the kernel can keep busy at these sizes, about. */
 uint32_t hn_kernel_threads(const hn_model *m, const hn_kernel *k, const int64_t *value, uint32_t n_threads);
 /* options' n_threads, or the processors of the calling thread. */

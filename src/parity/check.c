@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_WRONG = 256, SAMPLES = 96 };
+enum { MOST_WRONG = 256, SAMPLES = 96, PATTERN = 0xa5 };
 /* Elementary operations that the interpreter does in a few hundredths of a second. */
 #define WHOLE_COST 400000
 #define MOST_COST ((int64_t)1 << 34)
@@ -48,104 +48,106 @@ static int64_t room_of(const hn_trial *t, uint32_t i) {
     return n > (int64_t)1 << 31 ? -1 : n * hn_dtype_of(type->dtype)->size_b;
 }
 
-static char *guarded(hn_arena *a, int64_t size_b) {
-    char *p = hn_alloc(a, (size_t)size_b + 3 * HN_GUARD_B);
-    if (!p) return NULL;
-    p += HN_GUARD_B + (HN_GUARD_B - (uintptr_t)p % HN_GUARD_B) % HN_GUARD_B;
-    memset(p - HN_GUARD_B, 0xa5, (size_t)size_b + 2 * HN_GUARD_B);
-    return p;
+/* Memory of the place between guards, all of it the pattern. */
+static hn_mem guarded(const hn_trial *t, int64_t size_b) {
+    const hn_ground *w = &t->where;
+    int64_t all_b = size_b + 2 * HN_GUARD_B, n;
+    unsigned char pattern[4096];
+    hn_mem p = w->place->alloc(w->state, all_b, HN_MEM_PLAIN);
+    memset(pattern, PATTERN, sizeof pattern);
+    for (int64_t at = 0; p && at < all_b; at += n) {
+        n = all_b - at < (int64_t)sizeof pattern ? all_b - at : (int64_t)sizeof pattern;
+        w->place->put(w->state, p + at, pattern, n);
+    }
+    return p ? p + HN_GUARD_B : NULL;
 }
 
-static bool guards_stand(const char *p, int64_t size_b) {
-    for (int64_t i = 1; i <= HN_GUARD_B; i++)
-        if ((unsigned char)p[-i] != 0xa5 || (unsigned char)p[size_b + i - 1] != 0xa5) return false;
+static bool is_pattern(const hn_trial *t, hn_mem at) {
+    unsigned char guard[HN_GUARD_B];
+    t->where.place->get(t->where.state, guard, at, sizeof guard);
+    for (size_t i = 0; i < sizeof guard; i++)
+        if (guard[i] != PATTERN) return false;
     return true;
 }
-
-static void *aligned(hn_arena *a, int64_t size_b) {
-    char *p = hn_alloc(a, (size_t)size_b + 64);
-    return p ? p + (64 - (uintptr_t)p % 64) % 64 : NULL;
+static bool guards_stand(const hn_trial *t, hn_mem p, int64_t size_b) {
+    return is_pattern(t, p - HN_GUARD_B) && is_pattern(t, p + size_b);
 }
 
 typedef struct call {
-    void **buf;
+    hn_launch l;
+    char **got; /* results, here */
     int64_t *room_b;
     int64_t work, scratch_b;
-    char *scratch;
-    int64_t defined[64];
-    hn_symbol symbol[64];
-    size_t n_defined;
-    hn_remote_buffer *where; /* buf and scratch, with their sizes */
-    uint32_t n_buf;
 } call;
 
 static bool make_call(hn_trial *t, call *c) {
     hn_graph *g = t->m->g;
+    const hn_ground *w = &t->where;
     uint32_t n_out = g->block[t->k->body].n_result;
-    c->n_defined = hn_body_symbols(g, t->k->body, c->symbol, 64);
-    c->buf = hn_alloc_n(t->a, t->n_in + n_out + c->n_defined + 1, sizeof *c->buf);
+    hn_symbol list[64];
+    size_t n_defined = hn_body_symbols(g, t->k->body, list, 64);
+    *c = (call){.l = {.code = t->code, .symbol = t->symbol, .n_symbol = t->n_symbols}};
+    c->l.n_buf = t->n_in + n_out + (uint32_t)n_defined;
+    c->l.buf = hn_alloc_n(t->a, c->l.n_buf + 1u, sizeof *c->l.buf);
+    c->got = hn_alloc_n(t->a, n_out + 1u, sizeof *c->got);
     c->room_b = hn_alloc_n(t->a, n_out + 1u, sizeof *c->room_b);
-    c->n_buf = t->n_in + n_out + (uint32_t)c->n_defined;
-    c->where = hn_alloc_n(t->a, c->n_buf + 1u, sizeof *c->where);
-    c->scratch_b = 0;
-    if (!c->where || !c->buf || !c->room_b || !hn_work_eval(g, &t->k->code, t->symbol, &c->work)) return false;
+    if (!c->l.buf || !c->got || !c->room_b || !hn_work_eval(g, &t->k->code, t->symbol, &c->work)) return false;
     if (t->k->code.scratch_b && !hn_dim_eval(g->dims, t->k->code.scratch_b, t->symbol, &c->scratch_b)) return false;
-    c->scratch = c->scratch_b >= 0 && c->scratch_b < (int64_t)1 << 33 ? guarded(t->a, c->scratch_b) : NULL;
+    c->l.scratch = c->scratch_b >= 0 && c->scratch_b < (int64_t)1 << 33 ? guarded(t, c->scratch_b) : NULL;
     for (uint32_t i = 0; i < t->n_in; i++) {
         int64_t size_b = hn_tensor_n(&t->in[i]) * hn_dtype_of(t->in[i].dtype)->size_b;
-        if (!(c->buf[i] = aligned(t->a, size_b))) return false;
-        c->where[i] = (hn_remote_buffer){c->buf[i], size_b, false};
-        memcpy(c->buf[i], t->in[i].data, (size_t)size_b);
+        if (!(c->l.buf[i] = w->place->alloc(w->state, size_b, HN_MEM_PLAIN))) return false;
+        w->place->put(w->state, c->l.buf[i], t->in[i].data, size_b);
     }
     for (uint32_t i = 0; i < n_out; i++) {
         c->room_b[i] = room_of(t, i);
-        if (c->room_b[i] < 0 || !(c->buf[t->n_in + i] = guarded(t->a, c->room_b[i]))) return false;
-        c->where[t->n_in + i] = (hn_remote_buffer){c->buf[t->n_in + i], c->room_b[i], true};
+        if (c->room_b[i] < 0 || !(c->l.buf[t->n_in + i] = guarded(t, c->room_b[i]))) return false;
+        if (!(c->got[i] = hn_alloc(t->a, (size_t)c->room_b[i] + 1))) return false;
     }
-    for (size_t i = 0; i < c->n_defined; i++) {
-        c->buf[t->n_in + n_out + i] = &c->defined[i];
-        c->where[t->n_in + n_out + i] = (hn_remote_buffer){(char *)&c->defined[i], sizeof c->defined[i], false};
-    }
-    c->where[c->n_buf] = (hn_remote_buffer){c->scratch, c->scratch_b, true};
-    return c->scratch != NULL;
+    for (size_t i = 0; i < n_defined; i++)
+        if (!(c->l.buf[t->n_in + n_out + i] = guarded(t, sizeof(int64_t)))) return false;
+    return c->l.scratch != NULL;
 }
 
-static void run_part(hn_trial *t, const call *c, int64_t begin, int64_t end) {
-    if (t->remote) { /* what it died of ends this process, too: then the kernel has crashed */
-        if (!hn_remote_run(t->remote, t->m->target, t->k->index, c->where, c->n_buf, t->symbol, t->n_symbols, begin,
-                           end))
-            _exit(EXIT_FAILURE);
-    } else {
-        t->run(c->buf, t->symbol, begin, end, c->scratch);
-    }
+static void run_part(hn_trial *t, call *c, int64_t begin, int64_t end) {
+    c->l.begin = begin, c->l.end = end;
+    if (!t->where.place->launch(t->where.state, &c->l))
+        _exit(EXIT_FAILURE); /* it has crashed, and so does this process */
 }
 
-static bool run_pieces(hn_trial *t, const call *c, int n_pieces) {
+static void fetch_results(const hn_trial *t, const call *c) {
+    for (uint32_t i = 0; i < t->n_out; i++)
+        t->where.place->get(t->where.state, c->got[i], c->l.buf[t->n_in + i], c->room_b[i]);
+}
+
+static bool run_pieces(hn_trial *t, call *c, int n_pieces) {
     t->symbol[-1] = 0;
     for (int p = 0; p < n_pieces; p++) run_part(t, c, c->work * p / n_pieces, c->work * (p + 1) / n_pieces);
     if (t->symbol[-1]) return differs(t, "reports an index out of range where there is none");
+    fetch_results(t, c);
     for (uint32_t i = 0; i < t->n_out; i++)
-        if (!guards_stand(c->buf[t->n_in + i], c->room_b[i])) return differs(t, "writes beyond result %u", i);
-    if (!guards_stand(c->scratch, c->scratch_b)) return differs(t, "writes beyond its scratch memory");
+        if (!guards_stand(t, c->l.buf[t->n_in + i], c->room_b[i])) return differs(t, "writes beyond result %u", i);
+    if (!guards_stand(t, c->l.scratch, c->scratch_b)) return differs(t, "writes beyond its scratch memory");
     return true;
 }
 
 /* The first, the last and a middle part of the work: about SLICE_COST in all. What they leave alone keeps its guard
  * pattern. */
-static bool run_slices(hn_trial *t, const call *c) {
+static bool run_slices(hn_trial *t, call *c) {
     int64_t part = (int64_t)((double)c->work * SLICE_COST / (double)t->cost / 3) + 1,
             at[] = {0, c->work / 2, c->work - part};
     t->symbol[-1] = 0;
     for (int i = 0; i < 3; i++)
         if (at[i] >= 0 && at[i] + part <= c->work) run_part(t, c, at[i], at[i] + part);
     if (t->symbol[-1]) return differs(t, "reports an index out of range where there is none");
+    fetch_results(t, c);
     return true;
 }
 
 static bool is_untouched(const hn_tensor *t, int64_t at) {
     size_t n = hn_dtype_of(t->dtype)->size_b;
     for (size_t i = 0; i < n; i++)
-        if (((const unsigned char *)t->data)[(size_t)at * n + i] != 0xa5) return false;
+        if (((const unsigned char *)t->data)[(size_t)at * n + i] != PATTERN) return false;
     return true;
 }
 
@@ -160,13 +162,12 @@ static bool same_bits(hn_trial *t, const call *c) {
             if (t->k->code.in_place >> i & 1) in_place = (int)i;
         if (way && in_place < 0) continue;
         if (way) {
-            memcpy(again.buf[t->n_in], again.buf[in_place], (size_t)again.room_b[0]);
-            again.buf[in_place] = again.buf[t->n_in];
-            again.where[in_place] = again.where[t->n_in];
+            t->where.place->put(t->where.state, again.l.buf[t->n_in], t->in[in_place].data, again.room_b[0]);
+            again.l.buf[in_place] = again.l.buf[t->n_in];
         }
         if (!run_pieces(t, &again, way ? 1 : 3)) return false;
         for (uint32_t i = 0; i < t->n_out; i++)
-            if (memcmp(again.buf[t->n_in + i], c->buf[t->n_in + i], (size_t)again.room_b[i]))
+            if (memcmp(again.got[i], c->got[i], (size_t)again.room_b[i]))
                 return differs(t, "result %u changes when the work is %s", i, way ? "done in place" : "divided");
     }
     return true;
@@ -312,7 +313,7 @@ static bool compare_whole(hn_trial *t, const call *c) {
         tally w = {0};
         hn_tensor got = want[r];
         int64_t n = hn_tensor_n(&want[r]);
-        got.data = c->buf[t->n_in + r];
+        got.data = c->got[r];
         if (n * hn_dtype_of(got.dtype)->size_b > c->room_b[r]) return differs(t, "result %u has another size", r);
         for (int64_t i = 0; i < n; i++) weigh_element(t, &w, &got, &want[r], i);
         if (!judge(t, &w, r, &want[r], false)) return false;
@@ -326,7 +327,7 @@ static bool compare_samples(hn_trial *t, const call *c, bool sliced) {
     const hn_blk *b = &g->block[t->k->body];
     for (uint32_t r = 0; r < t->n_out; r++) {
         const hn_type *type = hn_type_of(g, b->result[r]);
-        hn_tensor got = {.dtype = type->dtype, .rank = type->rank, .data = c->buf[t->n_in + r]};
+        hn_tensor got = {.dtype = type->dtype, .rank = type->rank, .data = c->got[r]};
         tally w = {0};
         for (size_t d = 0; d < type->rank; d++)
             if (!hn_dim_eval(g->dims, type->dim[d], t->symbol, &got.dim[d])) return true;

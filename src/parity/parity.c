@@ -8,7 +8,6 @@
 #include "base/fs.h"
 #include "build/build.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,25 +63,18 @@ static bool try_sizes(hn_trial *t, unsigned set, unsigned n_fills) {
         hn_mark mark = hn_arena_mark(t->a);
         t->rng = hn_rng_make(0x9e3779b9, set * HN_N_FILLS + f);
         if (wanted(&x, (hn_fill)f) && hn_trial_inputs(t, &x, (hn_fill)f)) good = hn_trial_check(t, &x, (hn_fill)f);
+        t->where.place->reset(t->where.state);
         hn_arena_release(t->a, mark);
     }
     hn_arena_release(t->a, start);
     return good;
 }
 
-/* Where the kernels run: here, or in a process of another processor. */
-typedef struct place {
-    const hone_model *library;
-    hn_remote *remote;
-} place;
-
-typedef void run_fn(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
-
-static void check_kernel(const hn_model *m, const hn_kernel *k, run_fn *run, hn_remote *remote, hn_parity *out) {
+static void check_kernel(const hn_model *m, const hn_kernel *k, hn_ground where, hn_code code, hn_parity *out) {
     hn_arena a = {0};
     size_t n = hn_dims_symbols(m->g->dims);
     int64_t *symbol = hn_alloc_n(&a, n + 2, sizeof *symbol);
-    hn_trial t = {.m = m, .k = k, .a = &a, .n_symbols = n, .result = out, .run = run, .remote = remote};
+    hn_trial t = {.m = m, .k = k, .a = &a, .n_symbols = n, .result = out, .where = where, .code = code};
     bool open = has_symbols(m, t.k), good = symbol != NULL;
     t.symbol = symbol + 1;
     for (unsigned set = 0; set < (open ? SETS : 1) && good; set++) {
@@ -99,13 +91,16 @@ static void check_kernel(const hn_model *m, const hn_kernel *k, run_fn *run, hn_
     hn_arena_free(&a);
 }
 
-static const hone_model *open_library(const hn_model *m, const char *path, char *trouble, size_t n) {
-    hone_model_entry *entry = NULL;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
-    if (library) symbol = dlsym(library, m->lib->query);
-    memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) snprintf(trouble, n, "%s", library ? "it has no entry" : dlerror());
-    return entry ? entry()->targets[m->target] : NULL;
+hone_rc hn_ground_open(const hn_model *m, const char *library, hn_ground *out, hone_err *err) {
+    const hn_backend *b = m->dialect->backend;
+    hn_place_spec spec = {.library = library, .query = m->lib->query, .target = m->target};
+    spec.emulator = hn_library_emulator(m->lib);
+    spec.folder = m->lib->work;
+    spec.root = m->lib->remote_root;
+    hn_ground where = {spec.emulator ? b->emulated : b->here, NULL};
+    hone_rc rc = where.place->open(&spec, &where.state, err);
+    if (!rc) *out = where;
+    return rc;
 }
 
 /* A kernel that hangs is killed, whatever handlers the host has. 0: no limit. */
@@ -114,31 +109,19 @@ static void limit_time(timer_t *timer, time_t s) {
     if (timer) timer_settime(*timer, 0, &when, NULL);
 }
 
-static place find_place(const hn_model *m, const char *path, shared *s) {
-    place p = {0};
-    if (hn_library_emulator(m->lib))
-        p.remote = hn_remote_open(m->lib);
-    else
-        p.library = open_library(m, path, s->trouble, sizeof s->trouble);
-    if (!p.remote && !p.library && !s->trouble[0])
-        snprintf(s->trouble, sizeof s->trouble,
-                 "under '%s' the program that loads it ends at once; is the emulator as new as the compiler?",
-                 hn_library_emulator(m->lib));
-    return p;
-}
-
 static void child(const hn_model *m, const char *path, shared *s, int self) {
     struct sigevent kill_me = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
     clockid_t clock = hn_library_emulator(m->lib) ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
     timer_t made, *timer = timer_create(clock, &kill_me, &made) ? NULL : &made;
-    place where = find_place(m, path, s);
-    bool ready = where.library || where.remote;
+    hone_err err = {0};
+    hn_ground where;
+    bool ready = hn_ground_open(m, path, &where, &err) == HONE_OK;
+    if (!ready) snprintf(s->trouble, sizeof s->trouble, "%.199s", err.text);
     for (uint32_t i; ready && (i = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST)) < m->n_kernel;) {
         if (m->kernel[i].parity.end != HN_PARITY_NONE || m->kernel[i].same) continue;
         s->at[self] = (int32_t)i + 1;
         limit_time(timer, LIMIT_S);
-        run_fn *run = where.library ? where.library->kernel[m->kernel[i].index].run : NULL;
-        check_kernel(m, &m->kernel[i], run, where.remote, &s->verdict[i]);
+        check_kernel(m, &m->kernel[i], where, where.place->find(where.state, m->kernel[i].index), &s->verdict[i]);
         limit_time(timer, 0);
         s->at[self] = 0;
         __atomic_fetch_add(&s->n_done, 1, __ATOMIC_SEQ_CST);
@@ -229,13 +212,13 @@ hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err) {
 static void child_of_one(const hn_model *m, const hn_kernel *k, const char *path, shared *s) {
     struct sigevent kill_me = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
     timer_t timer;
-    run_fn *run = NULL;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = library ? dlsym(library, "hone_kernel") : NULL;
-    memcpy(&run, &symbol, sizeof run);
-    if (!run) _exit(NO_LIBRARY);
+    hn_ground where = {m->dialect->backend->here, NULL};
+    hn_code code = {0};
+    if (where.place->open(&(hn_place_spec){0}, &where.state, NULL) || where.place->load(where.state, path, &code, NULL))
+        _exit(NO_LIBRARY);
     s->at[0] = 1;
     limit_time(timer_create(CLOCK_PROCESS_CPUTIME_ID, &kill_me, &timer) ? NULL : &timer, LIMIT_S);
-    check_kernel(m, k, run, NULL, &s->verdict[0]);
+    check_kernel(m, k, where, code, &s->verdict[0]);
     s->at[0] = 0;
     _exit(DONE);
 }

@@ -6,6 +6,7 @@
 #define HN_PARITY_H
 
 #include "artifact/artifact.h"
+#include "backend/place.h"
 #include "base/rng.h"
 #include "ir/interp.h"
 
@@ -18,13 +19,17 @@ typedef enum hn_fill {
 } hn_fill;
 
 enum { HN_GUARD_B = 64 }; /* pattern on both sides of what a kernel writes */
-typedef struct hn_remote hn_remote;
+/* Where a model's kernels run. */
+typedef struct hn_ground {
+    const hn_place *place;
+    void *state; /* of the place */
+} hn_ground;
 
 typedef struct hn_trial {
     const hn_model *m;
     const hn_kernel *k;
-    void (*run)(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
-    hn_remote *remote; /* it runs there; NULL: here */
+    hn_ground where;
+    hn_code code; /* the kernel there */
     hn_arena *a;
     hn_rng rng;
     int64_t *symbol; /* symbol[-1] is the error slot */
@@ -59,18 +64,9 @@ bool hn_trial_inputs(hn_trial *t, const hn_traits *traits, hn_fill fill);
 /* Runs the kernel and the interpreter, compares; false: result says what differs. */
 bool hn_trial_check(hn_trial *t, const hn_traits *traits, hn_fill fill);
 
-/* remote.c: kernels of a library for another processor. Build: the program that runs them, once. Open: a process that
- * does, for the life of this one; NULL where it cannot be started. Run: as the kernel's function; false: that process
- * has died. */
-typedef struct hn_remote_buffer {
-    char *data; /* NULL: none */
-    int64_t size_b;
-    bool guarded; /* HN_GUARD_B bytes in front and behind belong to it */
-} hn_remote_buffer;
+/* remote.c: the program that runs kernels of a library for another processor, once. */
 hone_rc hn_remote_build(hn_library *l, hone_err *err);
-hn_remote *hn_remote_open(const hn_library *l); /* NULL: it cannot be started, or does not load the library */
-void hn_remote_close(hn_remote *r);             /* accepts NULL */
-bool hn_remote_run(hn_remote *r, uint32_t target, uint32_t kernel, const hn_remote_buffer *b, int64_t n_buffers,
-                   int64_t *symbol, size_t n_symbols, int64_t begin, int64_t end);
+/* Opens the place of a library's kernels; close it with where.place->close. */
+hone_rc hn_ground_open(const hn_model *m, const char *library, hn_ground *out, hone_err *err);
 
 #endif

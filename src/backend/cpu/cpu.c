@@ -38,5 +38,7 @@ const hn_backend hn_backend_cpu = {
     .print = hn_cpu_print,
     .reference = hn_cpu_reference,
     .add_runtime = hn_cpu_add_runtime,
+    .here = &hn_place_here,
+    .emulated = &hn_place_emulated,
     .machine = machine,
 };

@@ -89,19 +89,40 @@ static bool make(hn_arena *a, const hn_graph *g, hn_val v, const int64_t *symbol
     return hn_tensor_new(a, t->dtype, t->rank, dim, out);
 }
 
-/* Where kernels run that this machine does not: the number of the one at hand, and its buffers. */
-static hn_remote *remote;
+/* Where kernels run that this machine does not: the number of the one at hand, its buffers, and scratch behind them. */
+static hn_ground remote;
 static uint32_t remote_kernel;
-static hn_remote_buffer where[17];
+static struct {
+    void *data;
+    int64_t size_b;
+} where[17];
 static int64_t n_where;
 
 static void far_away(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch) {
     int64_t slots[8];
+    hn_mem mem[17];
     (void)buf, (void)scratch;
     memcpy(slots, s - 1, sizeof slots);
-    if (!remote || hn_remote_run(remote, 0, remote_kernel, where, n_where, slots + 1, 7, begin, end)) return;
+    if (!remote.place) return;
+    remote.place->reset(remote.state);
+    for (int64_t i = 0; i <= n_where; i++) {
+        mem[i] = remote.place->alloc(remote.state, where[i].size_b, HN_MEM_PLAIN);
+        remote.place->put(remote.state, mem[i], where[i].data, where[i].size_b);
+    }
+    const hn_launch l = {.code = remote.place->find(remote.state, remote_kernel),
+                         .buf = mem,
+                         .n_buf = (uint32_t)n_where,
+                         .symbol = slots + 1,
+                         .n_symbol = 7,
+                         .begin = begin,
+                         .end = end,
+                         .scratch = mem[n_where]};
+    bool ran = remote.place->launch(remote.state, &l);
+    for (int64_t i = 0; i < n_where && ran; i++)
+        remote.place->get(remote.state, where[i].data, mem[i], where[i].size_b);
+    if (ran) return;
     printf("# the process that runs kernels has died\n");
-    remote = NULL;
+    remote.place = NULL;
 }
 
 /* Runs the kernel with its items in pieces of `step`, odd pieces last. */
@@ -130,7 +151,7 @@ static verdict once(const kernel_case *c, built *b, kernel_fn *k, const int64_t 
         if (!make(&a, g, blk->param[i], s, &in[i])) return (verdict){false, false, 0, "input"};
         fill(&in[i], edge, strcmp(c->kind, "map") != 0);
         buf[i] = in[i].data;
-        where[i] = (hn_remote_buffer){in[i].data, hn_tensor_n(&in[i]) * hn_dtype_of(in[i].dtype)->size_b, false};
+        where[i].data = in[i].data, where[i].size_b = hn_tensor_n(&in[i]) * hn_dtype_of(in[i].dtype)->size_b;
     }
     if (hn_interpret_block(g, 0, in, s, &a, want, &err) != HONE_OK) {
         printf("# %s: %s\n", c->name, err.text);
@@ -139,15 +160,15 @@ static verdict once(const kernel_case *c, built *b, kernel_fn *k, const int64_t 
     for (uint32_t i = 0; i < blk->n_result; i++) {
         make(&a, g, blk->result[i], s, &got[i]);
         buf[blk->n_param + i] = got[i].data;
-        where[blk->n_param + i] =
-            (hn_remote_buffer){got[i].data, hn_tensor_n(&got[i]) * hn_dtype_of(got[i].dtype)->size_b, false};
+        where[blk->n_param + i].data = got[i].data;
+        where[blk->n_param + i].size_b = hn_tensor_n(&got[i]) * hn_dtype_of(got[i].dtype)->size_b;
     }
     hn_dim_eval(g->dims, b->code.work, s, &work);
     hn_dim_eval(g->dims, b->code.scratch_b, s, &scratch_b);
     char *scratch = aligned_alloc(64, (size_t)scratch_b + 64);
-    int64_t steps[3] = {work > 0 ? work : 1, work / 3 + 1, remote ? work / 8 + 1 : 1};
+    int64_t steps[3] = {work > 0 ? work : 1, work / 3 + 1, remote.place ? work / 8 + 1 : 1};
     n_where = blk->n_param + blk->n_result;
-    where[n_where] = (hn_remote_buffer){scratch, scratch_b, false};
+    where[n_where].data = scratch, where[n_where].size_b = scratch_b;
     for (int step = 0; step < 3; step++) {
         void *before[8];
         for (uint32_t i = 0; i < blk->n_result; i++) {
@@ -601,17 +622,17 @@ static void other_processor(const char *name, const char *dir) {
     }
     emit_all(b, m.dialect, &source);
     bool built_here = write_library(dir, &source, b) && compile_far(&l, &err);
-    remote = built_here ? hn_remote_open(&l) : NULL;
-    if (!ok(remote, "%s/compiles", name)) printf("# %s\n", err.text);
+    bool opened = built_here && !hn_ground_open(&m, "model.so", &remote, &err);
+    if (!ok(opened, "%s/compiles", name)) printf("# %s\n", err.text);
     for (int i = 0; i < N_CASES; i++) {
         remote_kernel = (uint32_t)i;
-        if (ok(b[i].rc == HONE_OK, "%s/%s_emitted", name, cases[i].name) && remote)
+        if (ok(b[i].rc == HONE_OK, "%s/%s_emitted", name, cases[i].name) && remote.place)
             check(&cases[i], &b[i], far_away, name);
         hn_graph_free(b[i].g);
         hn_arena_free(&b[i].arena);
     }
-    hn_remote_close(remote);
-    remote = NULL;
+    if (remote.place) remote.place->close(remote.state);
+    remote = (hn_ground){0};
     hn_str_free(&source);
     hn_arena_free(&l.arena);
 }

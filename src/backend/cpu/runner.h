@@ -2,8 +2,8 @@
  *
  * usage: runner LIBRARY ENTRY MEMORY. Loads the library, whose entry point has the name ENTRY, and says so with one
  * byte on standard output. Then reads hn_remote_order records from standard input, runs each on the file MEMORY, which
- * both processes map, and answers with one byte. It is how parity reaches a library for another processor, under an
- * emulator. Ends when its input does.
+ * both processes map, and answers with one byte. It is the other side of the place
+ * backend/cpu/place_emulated.c. Ends when its input does.
  */
 #include "remote_order.h"
 
@@ -13,8 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-typedef void kernel_fn(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
-
 static const hone_model *open_library(const char *path, const char *name) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
     hone_model_entry *entry = NULL;
@@ -23,7 +21,7 @@ static const hone_model *open_library(const char *path, const char *name) {
     return entry ? entry() : NULL;
 }
 
-static void obey(const hone_model *m, const hn_remote_order *o, char *memory) {
+static void run_kernel(const hone_model *m, const hn_remote_order *o, char *memory) {
     void *buf[HN_REMOTE_BUFFERS];
     const int64_t *at = (const int64_t *)(memory + o->buffers);
     for (int64_t i = 0; i < o->n_buffers && i < HN_REMOTE_BUFFERS; i++) buf[i] = at[i] < 0 ? NULL : memory + at[i];
@@ -46,7 +44,7 @@ int main(int argc, char **argv) {
             memory = (char *)mmap(NULL, (size_t)size_b, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
             if (memory == (char *)MAP_FAILED) return 4;
         }
-        obey(m, &o, memory);
+        run_kernel(m, &o, memory);
         if (write(1, &done, 1) != 1) return 5;
     }
     return 0;
