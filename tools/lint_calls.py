@@ -23,7 +23,7 @@ ALLOWED = {
     "src/proc/supervise.c:sigaction": "in the supervisor process, after fork",
     "src/proc/supervise.c:signal": "in the supervisor process, after fork",
     "src/proc/guard.c:signal": "in the guardian process, after fork",
-    "src/parity/remote.c:signal": "in the child that checks parity, after fork",
+    "src/backend/cpu/place_emulated.c:signal": "in the child that opened the place, after fork",
     "src/tune_model/lab.c:signal": "in the child that times kernels, after fork",
     "src/device/probe_program.h:printf": "the text of a program of its own",
 }

@@ -46,7 +46,8 @@ typedef struct hn_launch {
     int64_t begin, end;
     hn_mem scratch; /* of one thread after the other, scratch_b each */
     int64_t scratch_b;
-    int64_t cost; /* elementary operations, about: more threads than one take part where that pays */
+    int64_t cost;       /* elementary operations, about: more threads than one take part where that pays … */
+    uint32_t n_threads; /* … at most so many; 0: one */
 } hn_launch;
 
 typedef struct hn_place {

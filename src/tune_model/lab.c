@@ -5,35 +5,28 @@
  * weights come from where they come from in the model; activations lie in one place. A measurement is a block of runs,
  * a pair is a block of each side, in the order ABBA; what is reported is each block's time.
  */
-#include "backend/cpu/rt/base.h"
-#include "backend/cpu/rt/pool.h"
 #include "base/clock.h"
 #include "compile/winner.h"
 #include "parity/parity.h"
 #include "tune_model/tune_model_int.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_COPIES = 16, SAMPLES = 4096, PAGE_B = 4096, LARGE_B = 2 << 20, NO_MEMORY = 73 };
+enum { MOST_COPIES = 16, SAMPLES = 4096, NO_MEMORY = 73 };
 #define COPIES_B ((int64_t)128 << 20)
 /* A candidate's results beside the default's: far beyond what another order of summation does. */
 #define SAME_RTOL 1e-2
 #define SAME_ATOL 1e-3
-
-typedef void run_fn(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 
 /* --- in the child: buffers -----------------------------------------------------------------------------------------
  */
@@ -41,46 +34,23 @@ typedef void run_fn(void *const *buf, const int64_t *symbol, int64_t begin, int6
 typedef struct bench {
     const hn_lab *lab;
     hn_arena a;
+    hn_ground where;
     int64_t *symbol; /* [-1]: the error slot */
-    void **buf[MOST_COPIES];
+    size_t n_symbol;
+    hn_mem *buf[MOST_COPIES];
     uint32_t n_copies, n_in, n_out, turn;
     int64_t *out_b;
-    char *free; /* what is left of the values' memory */
-    int64_t free_b;
-    char *scratch;
+    hn_mem scratch;
     int64_t scratch_b, cost; /* scratch: of one thread */
-    hnr_pool *pool;          /* NULL: one thread */
-    void *library[2];
     char path[2][256];
-    run_fn *run[2];
-    void **want; /* per result: the default's sampled elements, as floats */
+    hn_code code[2];
+    float **want; /* per result: the default's sampled elements */
 } bench;
 
-static char *map(int64_t size_b, int advice) {
-    char *p = mmap(NULL, (size_t)size_b, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) _exit(NO_MEMORY);
-    madvise(p, (size_t)size_b, advice);
+static hn_mem alloc(const bench *b, int64_t size_b, hn_mem_kind kind) {
+    hn_mem p = b->where.place->alloc(b->where.state, size_b, kind);
+    if (!p) _exit(NO_MEMORY);
     return p;
-}
-
-/* A constant: at any multiple of cache lines, in small pages as a mapped file has them on most machines. */
-static char *place_constant(hn_rng *rng, int64_t size_b) {
-    return map(size_b + 2 * PAGE_B, MADV_NOHUGEPAGE) + 64 * hn_rng_below(rng, PAGE_B / 64);
-}
-
-/* A value or scratch, zeroed: one behind the other in large pages, as an instance's memory has them (hnm_memory), with
- * gaps of any number of cache lines up to a page. */
-static char *place_value(bench *b, hn_rng *rng, int64_t size_b) {
-    int64_t gap_b = 64 * (int64_t)hn_rng_below(rng, PAGE_B / 64), need_b = (size_b + gap_b + 63) / 64 * 64;
-    if (need_b > b->free_b) {
-        b->free_b = (need_b + 2 * LARGE_B - 1) / LARGE_B * LARGE_B;
-        char *p = map(b->free_b + LARGE_B, MADV_HUGEPAGE);
-        b->free = p + (LARGE_B - (uintptr_t)p % LARGE_B) % LARGE_B;
-    }
-    char *at = b->free + gap_b;
-    b->free += need_b;
-    b->free_b -= need_b;
-    return at;
 }
 
 /* Is parameter i a constant in the kernel's first use? */
@@ -105,7 +75,6 @@ static uint32_t copies_of(const bench *b, const hn_trial *t) {
 static bool fill_buffers(bench *b, hn_trial *t) {
     hn_graph *g = t->m->g;
     const hn_blk *body = &g->block[t->k->body];
-    hn_rng rng = hn_rng_make(b->lab->seed, 7);
     b->n_in = t->n_in;
     b->n_out = body->n_result;
     b->n_copies = copies_of(b, t);
@@ -115,8 +84,9 @@ static bool fill_buffers(bench *b, hn_trial *t) {
         for (uint32_t i = 0; b->buf[c] && i < b->n_in; i++) {
             bool constant = is_constant(t->m, t->k, i);
             int64_t size_b = bytes_of(&t->in[i]);
-            b->buf[c][i] = constant ? place_constant(&rng, size_b) : c ? b->buf[0][i] : place_value(b, &rng, size_b);
-            if (constant || !c) memcpy(b->buf[c][i], t->in[i].data, (size_t)size_b);
+            bool own = constant || !c;
+            b->buf[c][i] = own ? alloc(b, size_b, constant ? HN_MEM_CONSTANT : HN_MEM_VALUE) : b->buf[0][i];
+            if (own) b->where.place->put(b->where.state, b->buf[c][i], t->in[i].data, size_b);
         }
         for (uint32_t i = 0; b->buf[c] && i < b->n_out; i++) {
             const hn_type *type = hn_type_of(g, body->result[i]);
@@ -125,7 +95,7 @@ static bool fill_buffers(bench *b, hn_trial *t) {
                 if (!hn_dim_eval(g->dims, type->dim[d], b->symbol, &n) || __builtin_mul_overflow(size_b, n, &size_b))
                     return false;
             b->out_b[i] = size_b;
-            b->buf[c][b->n_in + i] = c ? b->buf[0][b->n_in + i] : place_value(b, &rng, size_b + 256);
+            b->buf[c][b->n_in + i] = c ? b->buf[0][b->n_in + i] : alloc(b, size_b + 256, HN_MEM_VALUE);
         }
     }
     return hn_arena_ok(&b->a);
@@ -140,6 +110,7 @@ static bool make_buffers(bench *b) {
     int64_t *symbol = hn_alloc_n(&b->a, t.n_symbols + 2, sizeof *symbol);
     if (!symbol) return false;
     b->symbol = t.symbol = symbol + 1;
+    b->n_symbol = t.n_symbols;
     memcpy(t.symbol, l->symbol, t.n_symbols * sizeof *symbol);
     if (hn_trial_traits(&t, &traits) || !hn_trial_inputs(&t, &traits, HN_FILL_RANDOM)) return false;
     return fill_buffers(b, &t);
@@ -149,44 +120,35 @@ static bool make_buffers(bench *b) {
  */
 
 static bool open_side(bench *b, int side, const hn_lab_side *s, char *text, size_t n) {
-    if (b->library[side] && !strcmp(b->path[side], s->path)) return true;
-    if (b->library[side]) dlclose(b->library[side]);
-    b->library[side] = dlopen(s->path, RTLD_NOW | RTLD_LOCAL);
-    void *symbol = b->library[side] ? dlsym(b->library[side], "hone_kernel") : NULL;
-    memcpy(&b->run[side], &symbol, sizeof symbol);
-    snprintf(b->path[side], sizeof b->path[side], "%s", symbol ? s->path : "");
-    if (!symbol) snprintf(text, n, "%.100s", dlerror());
-    return symbol != NULL;
+    hone_err err = {0};
+    if (*s->path && !strcmp(b->path[side], s->path)) return true;
+    hone_rc rc = b->where.place->load(b->where.state, s->path, &b->code[side], &err);
+    snprintf(b->path[side], sizeof b->path[side], "%s", rc ? "" : s->path);
+    if (rc) snprintf(text, n, "%.100s", err.text);
+    return !rc;
 }
 
 static void need_scratch(bench *b, int64_t size_b) {
     if (size_b <= b->scratch_b) return;
-    hn_rng rng = hn_rng_make(b->lab->seed, 9);
     b->scratch_b = (size_b + 63) / 64 * 64;
-    b->scratch = place_value(b, &rng, b->scratch_b * (b->lab->team ? b->lab->team->n : 1));
+    b->scratch = alloc(b, b->scratch_b * (b->lab->team ? b->lab->team->n : 1), HN_MEM_VALUE);
 }
 
-/* As a model launches it. */
-static void launch(bench *b, int side, const hn_lab_request *r) {
-    hnr_job job;
-    int64_t n = b->pool ? hnr_cut(&job, r->side[side].work, b->cost, r->n_threads) : 1;
-    if (n < 2) {
-        b->run[side](b->buf[b->turn], b->symbol, 0, r->side[side].work, b->scratch);
-        return;
-    }
-    job.run = b->run[side], job.buf = b->buf[b->turn], job.s = b->symbol;
-    job.scratch = b->scratch, job.scratch_b = b->scratch_b;
-    hnr_pool_run(b->pool, hnr_take, &job, n);
-}
-
-/* n runs, the constants of one use after the other; the time of one. */
+/* n runs, as a model launches them, the constants of one use after the other; the time of one. */
 static double block(bench *b, int side, const hn_lab_request *r, int64_t n) {
-    double start_s = hn_now_s();
-    for (int64_t i = 0; i < n; i++) {
-        launch(b, side, r);
-        b->turn = b->turn + 1 == b->n_copies ? 0 : b->turn + 1;
-    }
-    return (hn_now_s() - start_s) / (double)n;
+    hn_launch list[MOST_COPIES];
+    for (uint32_t c = 0; c < b->n_copies; c++)
+        list[c] = (hn_launch){.code = b->code[side],
+                              .buf = b->buf[c],
+                              .n_buf = b->n_in + b->n_out,
+                              .symbol = b->symbol,
+                              .n_symbol = b->n_symbol,
+                              .end = r->side[side].work,
+                              .scratch = b->scratch,
+                              .scratch_b = b->scratch_b,
+                              .cost = b->cost,
+                              .n_threads = r->n_threads};
+    return b->where.place->time(b->where.state, list, b->n_copies, &b->turn, n) / (double)n;
 }
 
 static bool is_f32(const bench *b, uint32_t i) {
@@ -198,20 +160,21 @@ static bool is_f32(const bench *b, uint32_t i) {
 static bool sample_results(bench *b, bool compare) {
     if (!b->want) b->want = hn_alloc_n(&b->a, b->n_out + 1u, sizeof *b->want);
     for (uint32_t i = 0; b->want && i < b->n_out; i++) {
-        const float *got = b->buf[0][b->n_in + i];
+        const hn_mem from = b->buf[0][b->n_in + i];
         int64_t n = b->out_b[i] / 4, step = n / SAMPLES + 1;
-        float most = 0;
+        float most = 0, got;
         if (!is_f32(b, i)) continue;
         if (!b->want[i]) b->want[i] = hn_alloc_n(&b->a, SAMPLES + 1, sizeof(float));
         float *want = b->want[i];
         if (!want) return true;
-        for (int64_t k = 0; k * step < n && !compare; k++) want[k] = got[k * step];
+        for (int64_t k = 0; k * step < n && !compare; k++)
+            b->where.place->get(b->where.state, &want[k], from + 4 * k * step, 4);
         for (int64_t k = 0; k * step < n; k++) most = fabsf(want[k]) > most ? fabsf(want[k]) : most;
         for (int64_t k = 0; k * step < n && compare; k++) {
-            float gap = fabsf(got[k * step] - want[k]);
-            bool same = isnan(want[k])
-                            ? isnan(got[k * step])
-                            : gap <= SAME_RTOL * fabsf(want[k]) + SAME_ATOL * most || got[k * step] == want[k];
+            b->where.place->get(b->where.state, &got, from + 4 * k * step, 4);
+            float gap = fabsf(got - want[k]);
+            bool same =
+                isnan(want[k]) ? isnan(got) : gap <= SAME_RTOL * fabsf(want[k]) + SAME_ATOL * most || got == want[k];
             if (!same) return false;
         }
     }
@@ -239,7 +202,7 @@ static double best_of(const hn_lab_reply *r, int side) {
 }
 
 static void measure(bench *b, const hn_lab_request *r, hn_lab_reply *out) {
-    double once_s[2], start_s = hn_now_s();
+    double once_s[2], start_s = b->where.place->now_s(b->where.state);
     int64_t n[2];
     *out = (hn_lab_reply){.cls = HONE_RUN_OK};
     for (int side = 0; side < 2; side++) {
@@ -263,33 +226,16 @@ static void measure(bench *b, const hn_lab_request *r, hn_lab_reply *out) {
         pair[!first] = block(b, !first, r, n[!first]);
         out->n_pairs++;
         if (out->n_pairs < 2) continue;
-        if (hn_now_s() - start_s > r->max_s) break;
+        if (b->where.place->now_s(b->where.state) - start_s > r->max_s) break;
         if (r->give_up > 0 && best_of(out, 1) > r->give_up * best_of(out, 0)) break;
     }
 }
 
-/* This thread on the team's first core, the pool's each on one of the others. */
-static void line_up(bench *b) {
-    const hn_team *team = b->lab->team;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (!team) return;
-    for (uint32_t i = 0; i < team->n; i++) CPU_SET((unsigned)team->cpu[i], &set);
-    sched_setaffinity(0, sizeof set, &set);
-    if (team->n > 1) b->pool = hnr_pool_new((int)team->n);
-    for (int i = 0; i <= (b->pool ? b->pool->n : 0); i++) {
-        CPU_ZERO(&set);
-        CPU_SET((unsigned)team->cpu[i], &set);
-        if (!i)
-            sched_setaffinity(0, sizeof set, &set);
-        else if (b->pool->worker[i - 1].started)
-            pthread_setaffinity_np(b->pool->worker[i - 1].thread, sizeof set, &set);
-    }
-}
-
 static void serve(const hn_lab *l, int fd) {
-    bench b = {.lab = l};
-    line_up(&b);
+    const hn_place_spec spec = {
+        .cpu = l->team ? l->team->cpu : NULL, .n_cpu = l->team ? l->team->n : 0, .seed = l->seed};
+    bench b = {.lab = l, .where.place = l->m->dialect->backend->here};
+    if (b.where.place->open(&spec, &b.where.state, NULL)) _exit(NO_MEMORY);
     b.cost = hn_kernel_cost(l->m, l->k, l->symbol);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_DUMPABLE, 0);
@@ -396,26 +342,8 @@ bool hn_lab_poll(hn_lab *l, double wait_s, hn_lab_reply *out) {
     return true;
 }
 
-/* --- threads -------------------------------------------------------------------------------------------------------
- */
-
-_Static_assert((int)HN_SLICE_COST == (int)HNR_SLICE_COST, "the runtime shares work as winners are told");
-
-/* The next slice goes to the thread that is through first (Graham 1966, list scheduling), which is what helping comes
- * to. */
 double hn_lab_balance(const hn_model *m, const hn_kernel *k, const int64_t *symbol, int64_t work, uint32_t n_threads) {
-    hnr_job j;
-    int64_t busy[HN_TEAM_MAX] = {0}, longest = 0;
-    int64_t n = hnr_cut(&j, work, hn_kernel_cost(m, k, symbol), n_threads);
-    if (work <= 0 || n_threads > HN_TEAM_MAX) return 1;
-    for (int64_t i = 0; n > 1 && i < j.n_slices; i++) {
-        int64_t first = 0;
-        for (int64_t t = 1; t < n; t++)
-            if (busy[t] < busy[first]) first = t;
-        busy[first] += hnr_slice(&j, i + 1) - hnr_slice(&j, i);
-        if (busy[first] > longest) longest = busy[first];
-    }
-    return (double)(n > 1 ? longest : work) * n_threads / (double)work;
+    return m->dialect->backend->here->balance(work, hn_kernel_cost(m, k, symbol), n_threads);
 }
 
 /* --- builds --------------------------------------------------------------------------------------------------------

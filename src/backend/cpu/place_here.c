@@ -24,14 +24,12 @@ typedef struct here {
     char *free; /* what is left of the values' memory */
     int64_t free_b;
     hnr_pool *pool; /* NULL: one thread */
-    int64_t n_threads;
 } here;
 
 /* This thread on the first core, the pool's each on one of the others. */
 static void line_up(here *h, const hn_place_spec *s) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    h->n_threads = s->n_cpu ? s->n_cpu : 1;
     if (!s->n_cpu) return;
     for (uint32_t i = 0; i < s->n_cpu; i++) CPU_SET((unsigned)s->cpu[i], &set);
     sched_setaffinity(0, sizeof set, &set);
@@ -152,7 +150,7 @@ static bool launch(void *state, const hn_launch *l) {
     here *h = state;
     hnr_job job;
     void *const *buf = (void *const *)(const void *)l->buf;
-    int64_t n = h->pool && !l->begin ? hnr_cut(&job, l->end, l->cost, h->n_threads) : 1;
+    int64_t n = h->pool && !l->begin ? hnr_cut(&job, l->end, l->cost, l->n_threads) : 1;
     if (n < 2) {
         l->code.run(buf, l->symbol, l->begin, l->end, l->scratch);
         return true;
