@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const hn_family hn_family_gcc, hn_family_clang;
-const hn_family *const hn_families[] = {&hn_family_gcc, &hn_family_clang, NULL};
+extern const hn_family hn_family_gcc, hn_family_clang, hn_family_rustc;
+const hn_family *const hn_families[] = {&hn_family_gcc, &hn_family_clang, &hn_family_rustc, NULL};
 
 const hn_family *hn_target_family(const hone_target *t) { return t->family; }
 

@@ -151,7 +151,11 @@ hone_rc hn_target_identify(hone_target *t, hone_err *err) {
     free(real);
     hone_rc rc = HONE_OK;
     if (t->print.path) rc = refuse_wrapper(t, err);
-    if (rc || (rc = recognise(t, err)) || (rc = t->family->code_files(t, &lines, err))) return rc;
+    if (rc || (rc = recognise(t, err))) return rc;
+    char *behind = t->family->binary ? t->family->binary(t) : NULL;
+    if (behind) t->print.path = hn_strdup(&t->arena, behind);
+    free(behind);
+    if ((rc = t->family->code_files(t, &lines, err))) return rc;
     rc = hash_all(t, lines, hex, err);
     free(lines);
     if (rc) return rc;

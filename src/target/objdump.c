@@ -336,7 +336,7 @@ static void add_text(reader *r, const insn *x, const char *op, const char *args)
     char line[LINE_MOST + 64];
     const char *open = strrchr(args, '<'), *rip = strstr(args, "(%rip)");
     bool flow = x->is & (IS_JUMP | IS_CALL);
-    if (!flow && rip && open) {
+    if (rip && open && (!flow || *args == '*')) { /* a call by a table of the linker's is no matter of its place */
         add_data(r, op, args, rip, open);
         return;
     }

@@ -57,6 +57,14 @@ static const char numeric_program[] =
     "  printf(\"%u %d %d %d %d\\n\", h, acc, fib(15), table[3], pairs[7].k);\n"
     "  return 0;\n}\n";
 
+/* What is compiled, and how the family writes what the tests need. */
+typedef struct subject {
+    const char *file, *program, *quiet; /* quiet: words without which warnings are printed */
+    const char *plain;                  /* a response file: no optimisation, strict floating point */
+    const char *level, *arch;           /* genes */
+} subject;
+static const subject in_c = {"program.c", numeric_program, "-w", "-O0\n-ffp-contract=off\n", "-O", "-march"};
+
 static inline char *shell(const char *command) {
     size_t n = 0, room = 1 << 16;
     char *out = calloc(1, room);
@@ -68,20 +76,21 @@ static inline char *shell(const char *command) {
 }
 
 /* Compiles and runs the program with these flags (a response file's text). */
-static inline char *result_of(const char *compiler, const char *rsp) {
+static inline char *result_of(const subject *of, const char *compiler, const char *rsp) {
     char command[2000], dir[200];
     snprintf(dir, sizeof dir, "%s", fake_dir);
-    fake_file("program.c", numeric_program, 0644);
+    fake_file(of->file, of->program, 0644);
     fake_file("flags.rsp", rsp, 0644);
     snprintf(command, sizeof command,
-             "cd %s && timeout 60 %s -w @flags.rsp program.c -o program 2>&1 && timeout 20 ./program 2>&1", dir,
-             compiler);
+             "cd %s && timeout 240 %s %s @flags.rsp %s -o program 2>&1 && timeout 20 ./program 2>&1", dir, compiler,
+             of->quiet, of->file);
     return shell(command);
 }
 
-static inline void random_points(hone_target *t, const hone_space *space, const char *compiler, const char *want) {
+static inline void random_points(const subject *of, size_t n, hone_target *t, const hone_space *space,
+                                 const char *compiler, const char *want) {
     double *point = calloc(hone_space_slots(space) + 1, sizeof *point);
-    for (unsigned seed = 0; seed < N_POINTS; seed++) {
+    for (unsigned seed = 0; seed < n; seed++) {
         hone_command c;
         hone_err err = {0};
         char *rsp = NULL;
@@ -90,7 +99,7 @@ static inline void random_points(hone_target *t, const hone_space *space, const 
             ok(0, "compiler/%s_point seed %u: %s", compiler, seed, err.text);
             continue;
         }
-        char *got = result_of(compiler, rsp);
+        char *got = result_of(of, compiler, rsp);
         if (!ok(!strcmp(got, want), "compiler/%s_strict_point_gives_the_result_of_O0 (seed %u)", compiler, seed))
             printf("# %.500s\n", got);
         free(got);
@@ -100,7 +109,8 @@ static inline void random_points(hone_target *t, const hone_space *space, const 
     free(point);
 }
 
-static inline void rule_seeds(hone_target *t, const hone_space *space, const char *compiler, const char *want) {
+static inline void rule_seeds(const subject *of, hone_target *t, const hone_space *space, const char *compiler,
+                              const char *want) {
     double *points;
     size_t n;
     if (!ok(!hone_target_seeds(t, space, &points, &n, NULL), "compiler/%s_makes_rule_seeds", compiler)) return;
@@ -111,7 +121,7 @@ static inline void rule_seeds(hone_target *t, const hone_space *space, const cha
         const double *point = points + i * hone_space_slots(space);
         if (hone_target_render(t, space, NULL, point, HONE_FP_STRICT, &c, NULL) || hone_command_rsp(&c, &rsp, NULL))
             exit(99);
-        char *got = result_of(compiler, rsp);
+        char *got = result_of(of, compiler, rsp);
         ok(hone_point_legal(space, point, NULL) && !strcmp(got, want), "compiler/%s_rule_seed %zu", compiler, i);
         free(got);
         free(rsp);
@@ -121,7 +131,7 @@ static inline void rule_seeds(hone_target *t, const hone_space *space, const cha
 }
 
 /* Profile-guided and link-time optimisation, where offered: build, train, merge, build again, run. */
-static inline void pgo_and_lto(hone_target *t, const char *compiler, const char *want) {
+static inline void pgo_and_lto(const subject *of, hone_target *t, const char *compiler, const char *want) {
     hone_space *space;
     hone_target_options options = {.size = sizeof(hone_target_options), .pgo = true, .lto = true};
     if (!ok(!hone_target_space(t, &options, &space, NULL), "compiler/%s_with_pgo_and_lto", compiler)) return;
@@ -138,8 +148,8 @@ static inline void pgo_and_lto(hone_target *t, const char *compiler, const char 
     snprintf(dir, sizeof dir, "%s/profile", fake_dir);
     for (int use = 0; use < (c.pgo ? 2 : 1); use++) {
         snprintf(one, sizeof one, use ? c.pgo_use : c.pgo_generate, dir);
-        snprintf(flags, sizeof flags, "%s%s\n", rsp, c.pgo ? one : "");
-        char *got = result_of(compiler, flags);
+        snprintf(flags, sizeof flags, "%s%s%s", rsp, c.pgo ? one : "", c.pgo ? "\n" : "");
+        char *got = result_of(of, compiler, flags);
         if (!ok(!strcmp(got, want), "compiler/%s_%s_lto_%s", compiler, use ? "profile_use" : "profile_generate",
                 lto != SIZE_MAX ? "on" : "off"))
             printf("# %.500s\n", got);
@@ -159,15 +169,15 @@ static inline void pgo_and_lto(hone_target *t, const char *compiler, const char 
 static inline bool has(const hone_space *space, const char *name) { return hone_space_find(space, name) != SIZE_MAX; }
 
 /* Opens, probes, checks counts and members; returns the exit status of the test program. */
-static inline int test_compiler(const char *compiler, size_t at_least, size_t at_most, size_t discovered,
-                                const char *must) {
+static inline int test_compiler(const subject *of, const char *compiler, const char *cache, size_t at_least,
+                                size_t at_most, size_t discovered, const char *must) {
     hone_target *t = NULL;
     hone_space *space = NULL;
     hone_err err = {0};
     hone_target_options options = hone_target_defaults();
     hone_target_stats stats;
     fake_begin();
-    hone_rc rc = hone_target_open(compiler, fake_cache(), &t, &err);
+    hone_rc rc = hone_target_open(compiler, cache ? cache : fake_cache(), &t, &err);
     if (rc) {
         skip(1, "%s: %s", compiler, err.text);
         fake_end();
@@ -178,14 +188,15 @@ static inline int test_compiler(const char *compiler, size_t at_least, size_t at
         ok(stats.n_discovered >= discovered, "compiler/%s_discovers_enough (%zu)", compiler, stats.n_discovered);
         ok(stats.n_offered >= at_least && stats.n_offered <= at_most, "compiler/%s_offers_what_it_should (%zu)",
            compiler, stats.n_offered);
-        ok(has(space, "-O") && has(space, "-march") && has(space, must), "compiler/%s_has_the_main_genes", compiler);
+        ok(has(space, of->level) && has(space, of->arch) && has(space, must), "compiler/%s_has_the_main_genes",
+           compiler);
         ok(!has(space, "-fsingle-precision-constant") && !has(space, "-ffast-math") && !has(space, "lto"),
            "compiler/%s_offers_nothing_unasked", compiler);
-        char *want = result_of(compiler, "-O0\n-ffp-contract=off\n");
+        char *want = result_of(of, compiler, of->plain);
         ok(strstr(want, "sum ") && !strstr(want, "failed"), "compiler/%s_compiles_the_program", compiler);
-        rule_seeds(t, space, compiler, want);
-        pgo_and_lto(t, compiler, want);
-        random_points(t, space, compiler, want);
+        rule_seeds(of, t, space, compiler, want);
+        pgo_and_lto(of, t, compiler, want);
+        random_points(of, N_POINTS, t, space, compiler, want);
         free(want);
     } else {
         printf("#   %s\n", err.text);
