@@ -6,6 +6,7 @@
 #define HN_BUILD_H
 
 #include "artifact/artifact.h"
+#include "base/hash.h"
 
 /* build.c: the library at work/model.so from the units that are stale. */
 hone_rc hn_build(hn_library *l, hone_err *err);
@@ -27,5 +28,7 @@ const char *hn_identity_text(hn_arena *a, const char *cc, char family[16], hone_
 /* cache.c: the library at work/model.so and what parity found, where this was compiled before; keeps what is new. */
 bool hn_cache_take(hn_library *l);
 void hn_cache_put(hn_library *l);
+/* Adds the identity of the hone that runs here (the build id of its code); false: it has none. */
+bool hn_hash_hone(hn_hash *h);
 
 #endif

@@ -60,8 +60,8 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *arg) {
     return 1;
 }
 
-static bool add_hone(hn_hash *h) {
-    bool (*here)(hn_hash *) = add_hone;
+bool hn_hash_hone(hn_hash *h) {
+    bool (*here)(hn_hash *) = hn_hash_hone;
     build_id b = {0};
     memcpy(&b.code, &here, sizeof b.code);
     dl_iterate_phdr(find_build_id, &b);
@@ -107,7 +107,7 @@ static bool add_model(hn_model *m, hn_hash *h) {
 static bool find_key(hn_library *l, char hex[33]) {
     hn_hash h;
     hn_hash_begin(&h);
-    bool good = add_hone(&h) && add_compiler(l, hn_compiler_of(&l->model[0]), &h);
+    bool good = hn_hash_hone(&h) && add_compiler(l, hn_compiler_of(&l->model[0]), &h);
     const bool facts[] = {l->options->no_parity, l->options->relaxed, l->options->reference};
     hn_hash_add(&h, facts, sizeof facts);
     hn_hash_add(&h, l->entry.text, l->entry.n);

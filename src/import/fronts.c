@@ -1,6 +1,7 @@
 /* fronts.c — the table of front ends. A new one is a folder and a row here (docs/how-to-add-a-front-end.md). */
 #include "import/fronts.h"
 
+#include "gguf/front_gguf.h"
 #include "import/graph_text.h"
 #include "onnx/onnx.h"
 
@@ -9,6 +10,7 @@
 /* ONNX has no mark of its own: it is asked last. */
 static const hn_front *const fronts[] = {
     &hn_front_graph_text,
+    &hn_front_gguf,
     &hn_front_onnx,
 };
 enum { N_FRONTS = sizeof fronts / sizeof fronts[0] };

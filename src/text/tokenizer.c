@@ -112,6 +112,16 @@ hone_rc hn_tokenizer_encode(const hn_tokenizer *t, const char *text, size_t n, b
 size_t hn_tokenizer_size(const hn_tokenizer *t) { return t->n; }
 int32_t hn_tokenizer_bos(const hn_tokenizer *t) { return t->bos; }
 int32_t hn_tokenizer_eos(const hn_tokenizer *t) { return t->eos; }
+bool hn_tokenizer_ends(const hn_tokenizer *t, int32_t id) {
+    static const char *const name[] = {"<|im_end|>",    "<|eot_id|>",    "<|eom_id|>",      "<|end|>",
+                                       "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>", "</s>"};
+    const hn_token *k = &t->token[id];
+    if (id == t->eos) return true;
+    for (size_t i = 0; k->type == HN_TOKEN_CONTROL && i < sizeof name / sizeof *name; i++)
+        if (strlen(name[i]) == k->bytes.n && !memcmp(name[i], k->bytes.text, k->bytes.n)) return true;
+    return false;
+}
+
 int32_t hn_tokenizer_find(const hn_tokenizer *t, const char *text, size_t n) { return hn_vocabulary_find(t, text, n); }
 
 hn_span hn_tokenizer_bytes(const hn_tokenizer *t, int32_t id, bool *is_control) {

@@ -64,6 +64,8 @@ hn_span hn_tokenizer_bytes(const hn_tokenizer *t, int32_t id, bool *is_control);
 int32_t hn_tokenizer_find(const hn_tokenizer *t, const char *text, size_t n); /* the token of these bytes; -1: none */
 int32_t hn_tokenizer_bos(const hn_tokenizer *t);
 int32_t hn_tokenizer_eos(const hn_tokenizer *t);
+/* Whether this token ends a text, or a turn of a chat. */
+bool hn_tokenizer_ends(const hn_tokenizer *t, int32_t id);
 
 /* Text from tokens as they come: what is given out is always whole characters. A zeroed struct begins a text. */
 typedef struct hn_detokenizer {

@@ -1,0 +1,109 @@
+/* hone/text.h — language models: a file is opened, compiled where that has not been done, and answers.
+ *
+ *     hone_text *m;
+ *     if (hone_text_open("model.gguf", NULL, &m, &err)) …
+ *     hone_text_request ask = hone_text_request_defaults();
+ *     ask.prompt = "The capital of France is";
+ *     hone_text_generate(m, &ask, &answer, &err);
+ *
+ * Owns:    a model owns its library, tokenizer and cache of keys and values.
+ * Units:   seconds, bytes, tokens; log-probabilities are natural logarithms.
+ * Threads: a model is used by one thread at a time.
+ * Errors:  those of hone_import_model and hone_compile_model; E_NOTFOUND (no tokenizer in the file), E_LIMIT (a context
+ * that overflows: says its length), E_INTERRUPTED (*stop). Repeat:  the same request gives the same tokens.
+ */
+#ifndef HONE_TEXT_H
+#define HONE_TEXT_H
+
+#include <hone/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_text hone_text;
+
+typedef struct hone_text_options {
+    size_t size;
+    uint32_t n_threads;     /* 0: processors */
+    int64_t context;        /* tokens at most, prompt and answer together; 0: the model's own, at most 8,192 */
+    const char *compiler;   /* NULL: cc */
+    const char *target;     /* NULL: "native" */
+    bool no_parity;         /* compile without holding kernels against the interpreter */
+    hone_progress progress; /* of a compilation */
+    const volatile int *stop;
+} hone_text_options;
+static inline hone_text_options hone_text_defaults(void) {
+    hone_text_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
+
+/* options: NULL for the defaults. */
+HONE_API hone_rc hone_text_open(const char *path, const hone_text_options *options, hone_text **out, hone_err *err);
+HONE_API void hone_text_close(hone_text *m);
+HONE_API int64_t hone_text_context(const hone_text *m);
+HONE_API size_t hone_text_vocabulary(const hone_text *m);
+
+/* The tokenizer alone, without compiling anything. */
+HONE_API hone_rc hone_text_open_tokenizer(const char *path, hone_text **out, hone_err *err);
+/* frame: with the tokens that begin (and end) a text, where the model has them. control: <|names|> of control tokens
+ * stand for them. *ids: hone_free. */
+HONE_API hone_rc hone_text_encode(const hone_text *m, const char *text, size_t n, bool frame, bool control,
+                                  int32_t **ids, size_t *n_ids, hone_err *err);
+/* *text: NUL-terminated UTF-8, what is no character as U+FFFD; hone_free. E_USAGE: a token that there is not. */
+HONE_API hone_rc hone_text_decode(const hone_text *m, const int32_t *ids, size_t n_ids, bool control, char **text,
+                                  size_t *n, hone_err *err);
+
+typedef struct hone_text_request {
+    size_t size;
+    const char *prompt;   /* text, in which control tokens' names stand for them */
+    const int32_t *token; /* or tokens, as they are; NULL: the prompt */
+    size_t n_token;
+    uint32_t max_tokens; /* of the answer; 0: as many as the context holds */
+    double temperature;  /* 0: the most likely token */
+    int32_t top_k;       /* 0: all */
+    double top_p, min_p, typical_p;
+    double repeat_penalty, frequency_penalty, presence_penalty;
+    int32_t penalty_window; /* -1: all tokens so far */
+    int32_t mirostat;       /* 0 or 2 */
+    double mirostat_tau, mirostat_eta;
+    uint64_t seed;
+    const char *const *stop_text; /* the answer ends in front of any of these */
+    size_t n_stop_text;
+    bool ignore_end; /* go on behind the token that ends a text */
+    /* Text as it comes, whole characters; false ends the answer. NULL: none. */
+    bool (*on_text)(void *arg, const char *text, size_t n);
+    void *on_text_arg;
+    const volatile int *stop;
+} hone_text_request;
+HONE_API hone_text_request hone_text_request_defaults(void); /* sampling as llama.cpp has it, seed 0, 256 tokens */
+
+typedef enum hone_text_end { HONE_TEXT_LENGTH, HONE_TEXT_EOS, HONE_TEXT_STOP, HONE_TEXT_STOPPED } hone_text_end;
+HONE_API const char *hone_text_end_name(hone_text_end end); /* "length", "eos", "stop", "stopped" */
+
+typedef struct hone_text_answer {
+    char *text; /* NUL-terminated, of n_text bytes */
+    size_t n_text;
+    int32_t *token;
+    double *logprob; /* of each token, by the model's logits as they are */
+    size_t n;
+    size_t n_prompt;
+    hone_text_end end;
+    double prompt_s, generate_s; /* the prompt, to its last token's logits; all further tokens */
+    double first_s;              /* to the first token */
+} hone_text_answer;
+/* *out: hone_text_answer_free, after a success. */
+HONE_API hone_rc hone_text_generate(hone_text *m, const hone_text_request *request, hone_text_answer *out,
+                                    hone_err *err);
+HONE_API void hone_text_answer_free(hone_text_answer *answer);
+
+/* The log-probability of each of tokens 1 .. n-1 behind those in front of it, into logprob[n-1]. Longer than the
+ * context: E_LIMIT. */
+HONE_API hone_rc hone_text_score(hone_text *m, const int32_t *token, size_t n, double *logprob,
+                                 const volatile int *stop, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

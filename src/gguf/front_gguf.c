@@ -1,0 +1,242 @@
+/* front_gguf.c — a GGUF file as a graph, and what is in it. */
+#include "gguf/front_gguf.h"
+#include "base/err.h"
+#include "gguf/arch.h"
+#include "gguf/blocks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- importing
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* What a graph keeps alive: the file, and weights that were decoded. */
+typedef struct held {
+    hn_gguf *file;
+    float **decoded;
+    size_t n, room;
+    bool *used; /* by tensor */
+} held;
+
+static void let_go(void *p) {
+    held *h = p;
+    for (size_t i = 0; i < h->n; i++) free(h->decoded[i]);
+    free(h->decoded);
+    free(h->used);
+    hn_gguf_close(h->file);
+    free(h);
+}
+
+static float *decode(held *h, const hn_gguf_tensor *t, const hn_block_type *type) {
+    if (h->n == h->room) {
+        size_t room = h->room ? 2 * h->room : 64;
+        float **more = realloc(h->decoded, room * sizeof *more);
+        if (!more) return NULL;
+        h->decoded = more;
+        h->room = room;
+    }
+    float *out = aligned_alloc(64, (t->n_elements * sizeof *out + 63) / 64 * 64);
+    if (!out) return NULL;
+    hn_block_decode(type, t->data, t->n_elements, out);
+    return h->decoded[h->n++] = out;
+}
+
+static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
+    held *h = arg;
+    char name[128];
+    hn_arch_tensor(role, layer, name, sizeof name);
+    const hn_gguf_tensor *t = hn_gguf_tensor_named(h->file, name);
+    if (!t) return 0;
+    const hn_block_type *type = hn_block_type_of(t->type);
+    if (!type->decode)
+        return hn_graph_fail(b->g, HONE_E_UNSUPPORTED,
+                             "tensor '%s' is of type %s, whose values are not read; convert the model to another type",
+                             name, type->name);
+    h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
+    hn_tensor c = {.dtype = HONE_F32, .rank = (uint8_t)t->rank};
+    for (size_t d = 0; d < t->rank; d++) c.dim[d] = (int64_t)t->dim[d];
+    c.data = decode(h, t, type);
+    return c.data ? hn_const(b, &c) : hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", name);
+}
+
+static const hn_arch *arch_of(const hn_gguf *g, const char *label, hone_err *err) {
+    hn_gguf_text name;
+    hn_str known = {0};
+    if (!hn_gguf_string(hn_gguf_find(g, "general.architecture"), &name)) {
+        hn_fail(err, HONE_E_INPUT, "'%s' does not say its architecture ('general.architecture')", label);
+        return NULL;
+    }
+    const hn_arch *a = hn_arch_named(name.text, name.n);
+    if (a) return a;
+    for (size_t i = 0; hn_arch_at(i); i++) hn_str_addf(&known, "%s%s", i ? ", " : "", hn_arch_at(i)->name);
+    hn_fail(err, HONE_E_UNSUPPORTED, "'%s' is of architecture '%.*s', which is not known; those known are %s", label,
+            (int)(name.n < 40 ? name.n : 40), name.text, known.text ? known.text : "?");
+    hn_str_free(&known);
+    return NULL;
+}
+
+/* Every tensor must have been asked for: one that was not is a part of the model that is not understood. */
+static hone_rc all_used(const held *h, const char *label, char **report, hone_err *err) {
+    hn_str lines = {0};
+    size_t left = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < hn_gguf_tensors(h->file); i++) {
+        const char *name = hn_gguf_tensor_at(h->file, i)->name;
+        if (h->used[i]) continue;
+        if (!left++) first = name;
+        hn_str_addf(&lines, "tensor '%s': its part in the model is not known\n", name);
+    }
+    if (!left) return HONE_OK;
+    hone_rc rc =
+        hn_fail(err, HONE_E_UNSUPPORTED, "'%s' has %zu tensors whose part in the model is not known, the first '%s'",
+                label, left, first);
+    *report = hn_str_take(&lines);
+    return rc;
+}
+
+static hone_rc open_file(const hn_front_source *from, hn_gguf **out, hone_err *err) {
+    return from->path ? hn_gguf_open(from->path, out, err) : hn_gguf_open_memory(from->data, from->n, out, err);
+}
+
+/* Symbols of the graph are fixed or bounded by the user as those of any model. */
+static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, char **report, hone_err *err) {
+    hn_decoder d;
+    const hn_arch *a = arch_of(h->file, hn_front_label(from), err);
+    if (!a) return err ? err->rc : HONE_E_UNSUPPORTED;
+    hone_rc rc = hn_arch_read(a, h->file, &d, err);
+    if (rc) return rc;
+    d.weight = weight;
+    d.arg = h;
+    rc = hn_decoder_emit(g, &d, err);
+    return rc ? rc : all_used(h, hn_front_label(from), report, err);
+}
+
+static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
+                      hone_err *err) {
+    hone_err own = {0};
+    held *h = calloc(1, sizeof *h);
+    hn_graph *g = hn_graph_new();
+    hone_rc rc = h && g ? HONE_OK : hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
+    if (!rc && options->n_symbol)
+        rc = hn_fail(&own, HONE_E_USAGE, "'%s': sizes of a language model cannot be fixed yet; leave --symbol out",
+                     hn_front_label(from));
+    if (!rc) rc = open_file(from, &h->file, &own);
+    if (!rc && !(h->used = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->used)))
+        rc = hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
+    if (!rc) rc = build(from, h, g, report, &own);
+    if (!rc) {
+        g->hold = h;
+        g->let_go = let_go;
+        return hn_front_finish(from, g, out, err);
+    }
+    if (h) let_go(h);
+    if (g) hn_graph_free(g);
+    return hn_fail(err, rc, "%s", own.text);
+}
+
+/* --- inspecting
+ * ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct by_type {
+    uint64_t n, size_b;
+} by_type;
+
+static void say(hn_model_summary *s, const char *key, const char *label, const char *text) {
+    if (!text) return;
+    hn_summary_fact(s, key, text);
+    hn_summary_about(s, label, text);
+}
+
+static void say_text(hn_model_summary *s, const hn_gguf *g, const char *key, const char *name, const char *label) {
+    hn_gguf_text t;
+    if (hn_gguf_string(hn_gguf_find(g, key), &t) && t.n) say(s, name, label, hn_strndup(&s->arena, t.text, t.n));
+}
+
+static void count_types(hn_model_summary *s, const hn_gguf *g) {
+    hn_str text = {0};
+    bool any = false;
+    hn_str_add(&s->facts, "\"types\":{");
+    for (size_t k = 0; hn_block_type_at(k); k++) {
+        const hn_block_type *type = hn_block_type_at(k);
+        by_type sum = {0};
+        for (size_t i = 0; i < hn_gguf_tensors(g); i++) {
+            const hn_gguf_tensor *t = hn_gguf_tensor_at(g, i);
+            if (t->type != type->id) continue;
+            sum.n++;
+            sum.size_b += t->size_b;
+        }
+        if (!sum.n) continue;
+        hn_str_addf(&s->facts, "%s\"%s\":{\"tensors\":%" PRIu64 ",\"size_b\":%" PRIu64 "}", any ? "," : "", type->name,
+                    sum.n, sum.size_b);
+        hn_str_addf(&text, "%s%s in %" PRIu64 " (%.1f MiB)", any ? ", " : "", type->name, sum.n,
+                    (double)sum.size_b / 0x1p20);
+        any = true;
+    }
+    hn_str_add(&s->facts, "},");
+    if (text.text) hn_summary_about(s, "types", hn_strdup(&s->arena, text.text));
+    hn_str_free(&text);
+}
+
+/* Bytes of weights that one new token reads: all but the rows of the embedding that it does not look up, unless the
+ * embedding is the head as well. */
+static uint64_t read_per_token(const hn_gguf *g, const hn_decoder *d) {
+    uint64_t n = 0;
+    bool tied = !hn_gguf_tensor_named(g, "output.weight");
+    for (size_t i = 0; i < hn_gguf_tensors(g); i++) {
+        const hn_gguf_tensor *t = hn_gguf_tensor_at(g, i);
+        bool rows = !tied && !strcmp(t->name, "token_embd.weight");
+        n += rows ? t->size_b / (uint64_t)d->vocabulary : t->size_b;
+    }
+    return n;
+}
+
+static void say_sizes(hn_model_summary *s, const hn_gguf *g, const hn_decoder *d) {
+    uint64_t per_token = (uint64_t)(d->layers * d->kv_heads * d->head_size) * 2 * sizeof(float),
+             read = read_per_token(g, d);
+    hn_str_addf(&s->facts,
+                "\"layers\":%" PRId64 ",\"width\":%" PRId64 ",\"heads\":%" PRId64 ",\"kv_heads\":%" PRId64
+                ",\"head_size\":%" PRId64 ",\"mlp\":%" PRId64 ",\"vocabulary\":%" PRId64 ",\"context\":%" PRId64
+                ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64 ",",
+                d->layers, d->width, d->heads, d->kv_heads, d->head_size, d->mlp, d->vocabulary, d->context, per_token,
+                read);
+    hn_summary_about(s, "sizes",
+                     hn_format(&s->arena,
+                               "%" PRId64 " layers of %" PRId64 ", %" PRId64 " heads of %" PRId64 " on %" PRId64
+                               ", MLP %" PRId64,
+                               d->layers, d->width, d->heads, d->head_size, d->kv_heads, d->mlp));
+    hn_summary_about(
+        s, "tokens",
+        hn_format(&s->arena, "%" PRId64 " in the vocabulary, a context of %" PRId64, d->vocabulary, d->context));
+    hn_summary_about(s, "per token",
+                     hn_format(&s->arena, "%.1f MiB of weights are read; keys and values take %.1f KiB (f32)",
+                               (double)read / 0x1p20, (double)per_token / 0x1p10));
+    hn_summary_about(s, "memory",
+                     hn_format(&s->arena, "%.0f MiB of keys and values at the whole context, %.0f MiB at 4,096 tokens",
+                               (double)per_token * (double)d->context / 0x1p20, (double)per_token * 4096 / 0x1p20));
+}
+
+static hone_rc inspect(const hn_front_source *from, hn_model_summary *s, hone_err *err) {
+    hn_gguf *g = NULL;
+    hn_decoder d;
+    hone_err why = {0};
+    hone_rc rc = open_file(from, &g, err);
+    if (rc) return rc;
+    hn_str_addf(&s->facts, "\"version\":%" PRIu32 ",\"size_b\":%" PRIu64 ",", hn_gguf_version(g), hn_gguf_size_b(g));
+    say_text(s, g, "general.name", "model", "model");
+    say_text(s, g, "general.architecture", "architecture", "family");
+    say_text(s, g, "general.license", "license", "licence");
+    say_text(s, g, "tokenizer.ggml.model", "tokenizer", "tokenizer");
+    count_types(s, g);
+    const hn_arch *a = arch_of(g, hn_front_label(from), &why);
+    if (a && !hn_arch_read(a, g, &d, &why)) say_sizes(s, g, &d);
+    for (size_t i = 0; i < hn_gguf_tensors(g); i++) s->n_elements += hn_gguf_tensor_at(g, i)->n_elements;
+    s->n_tensors = hn_gguf_tensors(g);
+    hn_gguf_close(g);
+    return hn_arena_ok(&s->arena) ? HONE_OK
+                                  : hn_fail(err, HONE_E_NOMEM, "out of memory looking at '%s'", hn_front_label(from));
+}
+
+static bool sniff(const void *head, size_t n) { return hn_gguf_sniff(head, n); }
+
+const hn_front hn_front_gguf = {"gguf", "GGUF model", ".gguf", sniff, import, inspect};

@@ -1,0 +1,217 @@
+/* language.c — a model file becomes a library, once, and is opened. */
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/options.h"
+#include "build/build.h"
+#include "gguf/tokenizer_of.h"
+#include "language/language_int.h"
+
+#include <hone/compile.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { USUAL_CONTEXT = 8192 };
+
+/* --- the library: CACHE/language/KEY/model.so
+ * ------------------------------------------------------------------------- */
+
+/* What a library follows from: the file (its path, size and time), hone, compiler and target. */
+static hone_rc key_of(const char *path, const hone_text_options *o, char key[33], hone_err *err) {
+    struct stat st;
+    hn_hash h;
+    char facts[200];
+    char *real = realpath(path, NULL);
+    if (!real || stat(real, &st)) {
+        free(real);
+        return hn_fail(err, HONE_E_IO, "cannot open '%s'", path);
+    }
+    snprintf(facts, sizeof facts, "%lld %lld.%09ld %s parity %d", (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+             st.st_mtim.tv_nsec, hone_version(), !o->no_parity);
+    hn_hash_begin(&h);
+    hn_hash_text(&h, real);
+    hn_hash_text(&h, facts);
+    hn_hash_hone(&h);
+    hn_hash_text(&h, o->compiler);
+    hn_hash_text(&h, o->target);
+    hn_hash_end(&h, key);
+    free(real);
+    return HONE_OK;
+}
+
+static hone_rc compile(const char *path, const char *folder, const hone_text_options *o, hone_err *err) {
+    hone_compile_options c = {0};
+    hone_compile_result result = {0};
+    char *made = NULL, *output = NULL;
+    hone_rc rc = HONE_OK;
+    if (asprintf(&made, "%s.%ld", folder, (long)getpid()) < 0 || asprintf(&output, "%s/model", made) < 0)
+        rc = hn_fail(err, HONE_E_NOMEM, "out of memory compiling '%s'", path);
+    if (!rc) rc = hn_make_dirs(made, err);
+    c.output = output;
+    c.target = o->target;
+    c.compiler = o->compiler;
+    c.no_parity = o->no_parity;
+    c.stop = o->stop;
+    c.no_cache = true; /* this folder is the cache */
+    c.n_threads = o->n_threads;
+    if (!rc) rc = hone_compile_model(path, &c, &result, err);
+    hone_free(result.text);
+    if (!rc && rename(made, folder) && !hn_exists(folder)) rc = hn_fail(err, HONE_E_IO, "cannot make '%s'", folder);
+    if (made && hn_exists(made)) hn_remove_tree(made, NULL);
+    free(output);
+    free(made);
+    return rc;
+}
+
+static hone_rc load(hone_text *m, const char *folder, const hone_text_options *o, hone_err *err) {
+    char *path = NULL;
+    if (asprintf(&path, "%s/model.so", folder) < 0)
+        return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
+    hone_rc rc = hone_artifact_load(path, o->n_threads, &m->library, err);
+    free(path);
+    if (rc) return rc;
+    hone_model_config config = {.n_threads = (int32_t)o->n_threads};
+    m->model = hone_artifact_model(m->library);
+    if (m->model->create(&config, &m->instance))
+        return hn_fail(err, HONE_E_FAILED, "'%s': %s", m->path, m->model->error(NULL));
+    return HONE_OK;
+}
+
+/* --- what the library holds
+ * ------------------------------------------------------------------------------------------- */
+
+static hone_rc no_language(const hone_text *m, hone_err *err) {
+    return hn_fail(err, HONE_E_INPUT,
+                   "'%s' is no language model: it does not take tokens, and keys and values behind them", m->path);
+}
+
+static hone_rc make_cache(hone_text *m, int64_t asked, hone_err *err) {
+    const hone_model *x = m->model;
+    if (x->n_inputs < 4 || strcmp(x->input[0].name, "token") || x->n_outputs != x->n_inputs - 1)
+        return no_language(m, err);
+    int64_t most = x->input[2].high[0];
+    m->n_kv = x->n_inputs - 2;
+    m->vocabulary = x->output[m->n_kv].dim[1];
+    m->context = asked ? asked : most < USUAL_CONTEXT ? most : USUAL_CONTEXT;
+    if (m->context > most)
+        return hn_fail(err, HONE_E_LIMIT, "a context of %" PRId64 " tokens: '%s' has at most %" PRId64, m->context,
+                       m->path, most);
+    if (!(m->kv = calloc((size_t)m->n_kv, sizeof *m->kv)))
+        return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
+    for (int32_t i = 0; i < m->n_kv; i++) {
+        const hone_model_port *p = &x->input[i + 2];
+        if (p->rank != 3 || p->dim[1] < 1 || p->dim[2] < 1) return no_language(m, err);
+        size_t size_b =
+            (size_t)(m->context * p->dim[1] * p->dim[2]) * sizeof(float); /* pages come when they are written */
+        m->kv[i] = (hn_kv){malloc(size_b), malloc(size_b)};
+        if (!m->kv[i].now || !m->kv[i].next)
+            return hn_fail(err, HONE_E_NOMEM,
+                           "out of memory for the keys and values of %" PRId64 " tokens; ask for a shorter context",
+                           m->context);
+    }
+    return HONE_OK;
+}
+
+static hone_rc open_tokenizer(hone_text *m, hone_err *err) {
+    hn_gguf *g = NULL;
+    hone_rc rc = hn_gguf_open(m->path, &g, err);
+    if (!rc) rc = hn_gguf_tokenizer(g, &m->tokenizer, err);
+    hn_gguf_close(g);
+    return rc;
+}
+
+static hone_rc open_library(hone_text *m, const hone_text_options *o, hone_err *err) {
+    char key[33], *cache = hn_cache_dir(), *folder = NULL;
+    hone_rc rc = key_of(m->path, o, key, err);
+    if (!rc && (!cache || asprintf(&folder, "%s/language/%s", cache, key) < 0))
+        rc = hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
+    if (!rc && !hn_exists(folder)) rc = compile(m->path, folder, o, err);
+    if (!rc) rc = load(m, folder, o, err);
+    if (!rc) rc = make_cache(m, o->context, err);
+    free(folder);
+    free(cache);
+    return rc;
+}
+
+static hone_rc open_model(const char *path, const hone_text_options *o, bool library, hone_text **out, hone_err *err) {
+    hone_text *m = calloc(1, sizeof *m);
+    if (!m || !(m->path = strdup(path))) {
+        free(m);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", path);
+    }
+    hone_rc rc = open_tokenizer(m, err);
+    if (!rc && library) rc = open_library(m, o, err);
+    if (!rc && library && (int64_t)hn_tokenizer_size(m->tokenizer) > m->vocabulary)
+        rc = hn_fail(err, HONE_E_INPUT,
+                     "'%s' has %zu tokens, but logits for %" PRId64 "; its tokenizer is another model's", path,
+                     hn_tokenizer_size(m->tokenizer), m->vocabulary);
+    if (rc) {
+        hone_text_close(m);
+        return rc;
+    }
+    *out = m;
+    return HONE_OK;
+}
+
+hone_rc hone_text_open(const char *path, const hone_text_options *options, hone_text **out, hone_err *err) {
+    hone_text_options o = hone_text_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "hone_text", err);
+    return rc ? rc : open_model(path, &o, true, out, err);
+}
+
+hone_rc hone_text_open_tokenizer(const char *path, hone_text **out, hone_err *err) {
+    return open_model(path, NULL, false, out, err);
+}
+
+void hone_text_close(hone_text *m) {
+    if (!m) return;
+    for (int32_t i = 0; m->kv && i < m->n_kv; i++) {
+        free(m->kv[i].now);
+        free(m->kv[i].next);
+    }
+    if (m->instance) m->model->free(m->instance);
+    hone_artifact_free(m->library);
+    hn_tokenizer_free(m->tokenizer);
+    free(m->logits);
+    free(m->kv);
+    free(m->path);
+    free(m);
+}
+
+int64_t hone_text_context(const hone_text *m) { return m->context; }
+size_t hone_text_vocabulary(const hone_text *m) { return hn_tokenizer_size(m->tokenizer); }
+
+/* --- text and tokens
+ * --------------------------------------------------------------------------------------------------- */
+
+hone_rc hone_text_encode(const hone_text *m, const char *text, size_t n, bool frame, bool control, int32_t **ids,
+                         size_t *n_ids, hone_err *err) {
+    return hn_tokenizer_encode(m->tokenizer, text, n, frame, control, ids, n_ids, err);
+}
+
+hone_rc hone_text_decode(const hone_text *m, const int32_t *ids, size_t n_ids, bool control, char **text, size_t *n,
+                         hone_err *err) {
+    hn_detokenizer d = {0};
+    size_t room = 16, k = 0, used = 0;
+    for (size_t i = 0; i < n_ids; i++) {
+        if (ids[i] < 0 || (size_t)ids[i] >= hn_tokenizer_size(m->tokenizer))
+            return hn_fail(err, HONE_E_USAGE, "token %" PRId32 ": the model has %zu", ids[i],
+                           hn_tokenizer_size(m->tokenizer));
+        room += hn_detokenizer_room(m->tokenizer, ids[i]);
+    }
+    char *out = malloc(room);
+    if (!out) return hn_fail(err, HONE_E_NOMEM, "out of memory decoding %zu tokens", n_ids);
+    for (size_t i = 0; i < n_ids; i++) {
+        hn_detokenizer_push(&d, m->tokenizer, ids[i], control, out + used, &k);
+        used += k;
+    }
+    hn_detokenizer_end(&d, out + used, &k);
+    out[used += k] = 0;
+    *text = out;
+    *n = used;
+    return HONE_OK;
+}

@@ -1,0 +1,37 @@
+/* language/language_int.h — an open language model. */
+#ifndef HN_LANGUAGE_INT_H
+#define HN_LANGUAGE_INT_H
+
+#include "text/tokenizer.h"
+
+#include <hone/artifact.h>
+#include <hone/text.h>
+
+/* The keys and values of a sequence, one layer's: two buffers, of which one is what the last step left. */
+typedef struct hn_kv {
+    float *now, *next;
+} hn_kv;
+
+struct hone_text {
+    char *path;
+    hn_tokenizer *tokenizer;
+    hone_artifact *library; /* NULL: the tokenizer alone */
+    const hone_model *model;
+    hone_model_instance *instance;
+    int64_t context, vocabulary, row; /* row: elements of one token's keys in a layer */
+    hn_kv *kv;                        /* keys and values of the layers in turn */
+    int32_t n_kv;
+    int64_t n_past;
+    float *logits; /* of the rows asked for last */
+    int64_t n_logits;
+};
+
+/* session.c: forgets the sequence. */
+void hn_language_reset(hone_text *m);
+/* Feeds n tokens behind those so far; the logits of the last n_want of them go to m->logits. */
+hone_rc hn_language_step(hone_text *m, const int32_t *token, size_t n, size_t n_want, hone_err *err);
+/* As many tokens as may go into one step. */
+enum { HN_CHUNK = 256 };
+hone_rc hn_language_feed(hone_text *m, const int32_t *token, size_t n, const volatile int *stop, hone_err *err);
+
+#endif
