@@ -51,6 +51,7 @@ static void print_head(const cli *c, const json_t *j) {
 }
 
 static void print_operators(const cli *c, const json_t *j) {
+    if (!json_array_size(json_object_get(j, "operators"))) return;
     const json_t *op;
     size_t i;
     char buf[CLI_TEXT_N];

@@ -224,7 +224,7 @@ static hone_rc inspect(const hn_front_source *from, hn_model_summary *s, hone_er
     if (rc) return rc;
     hn_str_addf(&s->facts, "\"version\":%" PRIu32 ",\"size_b\":%" PRIu64 ",", hn_gguf_version(g), hn_gguf_size_b(g));
     say_text(s, g, "general.name", "model", "model");
-    say_text(s, g, "general.architecture", "architecture", "family");
+    say_text(s, g, "general.architecture", "family", "family");
     say_text(s, g, "general.license", "license", "licence");
     say_text(s, g, "tokenizer.ggml.model", "tokenizer", "tokenizer");
     count_types(s, g);

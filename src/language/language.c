@@ -44,7 +44,7 @@ static hone_rc key_of(const char *path, const hone_text_options *o, char key[33]
 }
 
 static hone_rc compile(const char *path, const char *folder, const hone_text_options *o, hone_err *err) {
-    hone_compile_options c = {0};
+    hone_compile_options c = hone_compile_defaults();
     hone_compile_result result = {0};
     char *made = NULL, *output = NULL;
     hone_rc rc = HONE_OK;
@@ -58,6 +58,7 @@ static hone_rc compile(const char *path, const char *folder, const hone_text_opt
     c.stop = o->stop;
     c.no_cache = true; /* this folder is the cache */
     c.n_threads = o->n_threads;
+    c.progress = o->progress;
     if (!rc) rc = hone_compile_model(path, &c, &result, err);
     hone_free(result.text);
     if (!rc && rename(made, folder) && !hn_exists(folder)) rc = hn_fail(err, HONE_E_IO, "cannot make '%s'", folder);
@@ -71,7 +72,9 @@ static hone_rc load(hone_text *m, const char *folder, const hone_text_options *o
     char *path = NULL;
     if (asprintf(&path, "%s/model.so", folder) < 0)
         return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
-    hone_rc rc = hone_artifact_load(path, o->n_threads, &m->library, err);
+    hone_artifact_options how = hone_artifact_defaults();
+    how.n_threads = o->n_threads;
+    hone_rc rc = hone_artifact_load(path, &how, &m->library, err);
     free(path);
     if (rc) return rc;
     hone_model_config config = {.n_threads = (int32_t)o->n_threads};
