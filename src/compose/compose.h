@@ -193,6 +193,47 @@ typedef void hn_step_fn(void *arg, hn_builder *b, hn_moment at, hn_val *state, h
 void hn_over_time(hn_builder *b, hn_dim steps, bool reversed, size_t n_state, hn_val *state, size_t n_scan,
                   hn_val *scan, hn_step_fn *step, void *arg);
 
+/* --- recurrent.c -------------------------------------------------------------------------------------------------- */
+
+typedef enum hn_cell { HN_CELL_RNN, HN_CELL_GRU, HN_CELL_LSTM } hn_cell;
+int64_t hn_cell_gates(hn_cell cell); /* 1, 3 (z, r, h), 4 (i, o, f, c) */
+/* One direction of a recurrent layer; all values in the type of x, which is at least f32. */
+typedef struct hn_recurrent {
+    hn_cell cell;
+    const hn_act *act; /* of RNN 1, GRU 2 (gates, hidden), LSTM 3 (gates, cell, hidden) */
+    double clip;       /* what goes into an activation stays within [-clip, clip]; infinite: anything */
+    bool before_reset; /* GRU: the product with the state comes before the reset gate */
+    bool couple;       /* LSTM: the forget gate is 1 - the input gate */
+    bool reversed;     /* from the last step to the first */
+    hn_val x;          /* [steps, batch, input] */
+    hn_val w, r;       /* [gates * hidden, input], [gates * hidden, hidden] */
+    hn_val bias;       /* 0, or [2 * gates * hidden]: of w, then of r */
+    hn_val peep;       /* LSTM: 0, or [3 * hidden] of the input, output, forget gate */
+    hn_val lens;       /* 0, or i64 [batch, 1]: how many steps each sample has */
+    hn_val state[2];   /* hidden and (LSTM) cell state [batch, hidden]; 0: zeros. Results: those after the last step */
+} hn_recurrent;
+hn_val hn_recurrent_emit(hn_builder *b, hn_recurrent *o); /* [steps, batch, hidden] */
+
+/* --- linear_attention.c ------------------------------------------------------------------------------------------- */
+
+/* memory = exp(decay) * memory + key (value - beta-corrected reading)^T, read by the query, token by token. */
+typedef struct hn_linear_attention {
+    hn_val q, k, v;     /* [batch, tokens, heads * size] */
+    hn_val decay, beta; /* 0: none; [batch, tokens, kv heads * (key size or 1)], [batch, tokens, kv heads or 1] */
+    hn_val memory;      /* 0: zeros; [batch, kv heads, key size, value size]. Result: after the last token */
+    int64_t q_heads, kv_heads; /* kv_heads divides q_heads */
+    double scale;              /* 0: 1 / sqrt(key size) */
+} hn_linear_attention;
+hn_val hn_linear_attend(hn_builder *b, hn_linear_attention *a); /* [batch, tokens, q heads * value size] */
+
+/* --- loss.c ------------------------------------------------------------------------------------------------------- */
+
+typedef enum hn_reduction { HN_REDUCE_MEAN, HN_REDUCE_SUM, HN_REDUCE_NONE } hn_reduction;
+/* log_prob [N, C, d…] in the working type, label integers [N, d…], weights [C] or 0, ignored: a label that does not
+ * count, or NULL. The mean is over the weights. */
+hn_val hn_class_loss(hn_builder *b, hn_val log_prob, hn_val label, hn_val weights, const int64_t *ignored,
+                     hn_reduction how);
+
 /* --- window.c: convolutions and pools ----------------------------------------------------------------------------- */
 
 /* A sliding window over the spatial dimensions 2.. of an input [N, C, spatial…]. */
@@ -218,6 +259,12 @@ hn_val hn_conv_emit(hn_builder *b, hn_val x, hn_val weight, const hn_window *w, 
  * counts itself, else the product over the dimensions of sums over windows of ones. What hn_window_pad_ceil adds behind
  * the padding never counts. */
 hn_val hn_window_counts(hn_builder *b, hn_val x, const hn_window *w, bool with_pad, hone_dtype t);
+
+/* bias [C], or 0, added to y [N, C, …] in its type. */
+hn_val hn_channel_bias(hn_builder *b, hn_val y, hn_val bias);
+/* Weights [C, M / groups, kernel…] of a transposed convolution as those of the convolution that it is: [M, C / groups,
+ * kernel…] with every kernel mirrored. */
+hn_val hn_mirror_weights(hn_builder *b, hn_val w, int64_t groups);
 
 /* --- quantise.c --------------------------------------------------------------------------------------------------- */
 

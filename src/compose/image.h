@@ -1,4 +1,4 @@
-/* compose/image.h — images [N, C, spatial…]: values between pixels. Errors: as in compose.h. */
+/* compose/image.h — images [N, C, spatial…]: pools, values between pixels. Errors: as in compose.h. */
 #ifndef HN_COMPOSE_IMAGE_H
 #define HN_COMPOSE_IMAGE_H
 
@@ -20,5 +20,18 @@ typedef struct hn_sampler {
 /* x [N, C, spatial…] at the points whose coordinate along spatial dimension i is at[i] [N, points], in pixels: [N, C,
  * points]. */
 hn_val hn_sample(hn_builder *b, hn_val x, const hn_val *at, hn_sampler s);
+
+/* --- pools.c: averages and norms of floats below 32 bits are computed in f32 ---------------------------------------
+ */
+
+hn_val hn_average_pool(hn_builder *b, hn_val x, const hn_window *w, bool with_pad); /* with_pad: padding counts */
+hn_val hn_lp_pool(hn_builder *b, hn_val x, const hn_window *w, double p);           /* p > 0 */
+/* Over all spatial dimensions, which stay as 1. op: HN_OP_RSUM the mean, HN_OP_RMAX the largest, HN_OP_POW the p-norm
+ */
+hn_val hn_global_pool(hn_builder *b, hn_op op, hn_val x, double p);
+/* x / (bias + alpha / size * sum of squares over `size` neighbouring channels)^beta, rank 2 or more. */
+hn_val hn_response_norm(hn_builder *b, hn_val x, int64_t size, double alpha, double beta, double bias);
+/* x [N, C, H, W], rois [R, 5] (image, then corners in pixels / scale): the largest of each cell, [R, C, pooled]. */
+hn_val hn_max_roi_pool(hn_builder *b, hn_val x, hn_val rois, const int64_t pooled[2], double scale);
 
 #endif

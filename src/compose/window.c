@@ -88,3 +88,32 @@ hn_val hn_window_counts(hn_builder *b, hn_val x, const hn_window *w, bool with_p
     for (size_t i = 1; i < w->n; i++) all = hn_bin(b, HN_OP_MUL, all, counts_along(b, x, w, i, with_pad, t));
     return all;
 }
+
+hn_val hn_channel_bias(hn_builder *b, hn_val y, hn_val bias) {
+    if (!bias) return y;
+    return hn_bin(b, HN_OP_ADD, y, hn_along(b, hn_cast(b, bias, hn_dt(b, y)), hn_rank(b, y), 1));
+}
+
+/* Weights [C, M/g, k…] of a transposed convolution as those of the convolution that it is: [M, C/g, k…] with every
+ * kernel mirrored. */
+hn_val hn_mirror_weights(hn_builder *b, hn_val w, int64_t groups) {
+    size_t rank = hn_rank(b, w);
+    hn_dims *t = b->g->dims;
+    hn_dim g = hn_lit(b, groups), c = hn_dim_floordiv(t, hn_dim_of(b, w, 0), g), m = hn_dim_of(b, w, 1);
+    hn_dim shape[HN_RANK_MAX + 1] = {g, c, m};
+    int64_t perm[HN_RANK_MAX + 1] = {0, 2, 1};
+    for (size_t i = 2; i < rank; i++) {
+        shape[i + 1] = hn_dim_of(b, w, i);
+        perm[i + 1] = (int64_t)i + 1;
+    }
+    if (groups == 1) {
+        w = hn_swap(b, w, 0, 1);
+    } else {
+        w = hn_transpose(b, hn_reshape(b, w, rank + 1, shape), perm);
+        shape[1] = hn_dim_mul(t, g, m);
+        shape[2] = c;
+        w = hn_reshape(b, w, rank, shape + 1);
+    }
+    for (size_t i = 2; i < rank; i++) w = hn_flip(b, w, (int64_t)i);
+    return w;
+}

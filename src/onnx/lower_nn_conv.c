@@ -27,11 +27,6 @@ static bool channels_fit(hn_lower *c, hn_val x, hn_val w, const hn_window *win) 
     return true;
 }
 
-static hn_val add_bias(hn_builder *b, hn_val y, hn_val bias) {
-    if (!bias) return y;
-    return hn_bin(b, HN_OP_ADD, y, hn_along(b, hn_cast(b, bias, hn_dt(b, y)), hn_rank(b, y), 1));
-}
-
 hn_val hn_convolved(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     int64_t kernel[HN_RANK_MAX];
@@ -41,37 +36,13 @@ hn_val hn_convolved(hn_lower *c) {
     if (!hn_need_rank(c, 1, hn_rank(b, x), hn_rank(b, x)) || !hn_kernel_sizes(c, 1, kernel) ||
         !hn_window_read(c, x, kernel, &win) || !channels_fit(c, x, w, &win))
         return 0;
-    return add_bias(b, hn_conv_emit(b, x, w, &win, hn_work_type(hn_dt(b, x))), bias);
+    return hn_channel_bias(b, hn_conv_emit(b, x, w, &win, hn_work_type(hn_dt(b, x))), bias);
 }
 
 void hn_lower_conv(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     hn_val y = hn_convolved(c);
     if (y) hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
-}
-
-/* Weights [C, M/g, k…] of a transposed convolution as those of the convolution that it is: [M, C/g, k…] with every
- * kernel mirrored. */
-static hn_val mirror_weights(hn_builder *b, hn_val w, int64_t groups) {
-    size_t rank = hn_rank(b, w);
-    hn_dims *t = b->g->dims;
-    hn_dim g = hn_lit(b, groups), c = hn_dim_floordiv(t, hn_dim_of(b, w, 0), g), m = hn_dim_of(b, w, 1);
-    hn_dim shape[HN_RANK_MAX + 1] = {g, c, m};
-    int64_t perm[HN_RANK_MAX + 1] = {0, 2, 1};
-    for (size_t i = 2; i < rank; i++) {
-        shape[i + 1] = hn_dim_of(b, w, i);
-        perm[i + 1] = (int64_t)i + 1;
-    }
-    if (groups == 1) {
-        w = hn_swap(b, w, 0, 1);
-    } else {
-        w = hn_transpose(b, hn_reshape(b, w, rank + 1, shape), perm);
-        shape[1] = hn_dim_mul(t, g, m);
-        shape[2] = c;
-        w = hn_reshape(b, w, rank, shape + 1);
-    }
-    for (size_t i = 2; i < rank; i++) w = hn_flip(b, w, (int64_t)i);
-    return w;
 }
 
 /* What the result loses in front and behind: `pads`, or what brings it to output_shape or to input * stride. */
@@ -174,8 +145,8 @@ void hn_lower_conv_transpose(hn_lower *c) {
         win.stride[i] = 1;
     }
     hone_dtype t = hn_dt(b, x);
-    hn_val y = hn_conv_emit(b, x, mirror_weights(b, w, win.groups), &win, bias ? hn_work_type(t) : t);
-    hn_out(c, 0, hn_cast(b, add_bias(b, y, bias), t));
+    hn_val y = hn_conv_emit(b, x, hn_mirror_weights(b, w, win.groups), &win, bias ? hn_work_type(t) : t);
+    hn_out(c, 0, hn_cast(b, hn_channel_bias(b, y, bias), t));
 }
 
 static bool causal_activation(hn_lower *c, bool *silu) {
@@ -210,7 +181,7 @@ void hn_lower_causal_conv(hn_lower *c) {
     }
     hn_val both[2] = {past, x};
     hn_val all = hn_concat(b, 2, both, 2);
-    hn_val y = add_bias(b, hn_conv_emit(b, all, w, &win, hn_work_type(t)), hn_in(c, 2));
+    hn_val y = hn_channel_bias(b, hn_conv_emit(b, all, w, &win, hn_work_type(t)), hn_in(c, 2));
     if (silu) y = hn_bin(b, HN_OP_MUL, y, hn_un(b, HN_OP_SIGMOID, y));
     hn_out(c, 0, hn_cast(b, y, t));
     hn_out(c, 1, hn_slice_axis(b, all, 2, hn_dim_of(b, x, 2), reach, 1));
