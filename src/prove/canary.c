@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/options.h"
+#include "experiment/contest.h"
 #include "prove/site.h"
 
 #include <math.h>
@@ -30,9 +31,8 @@ typedef struct canary {
     double waited_s;
     size_t k; /* the objective that -O0 must be worse in; n_objectives: none is a timing */
     size_t input;
-    bool slow_fails; /* -O0 builds but does not run to its end */
-    double log_gain[PAIRS_MOST];
-    size_t n;
+    bool slow_fails;    /* -O0 builds but does not run to its end */
+    hn_contest contest; /* -O0 against the baseline */
     const hone_prove_options *o;
     double started_s;
 } canary;
@@ -114,31 +114,33 @@ static double log_gain(const canary *c, double base, double slow) {
 }
 
 static hone_interval gain_of(const canary *c) {
-    if (!c->n) return (hone_interval){NAN, NAN, NAN};
-    hone_interval g = hone_stat_bootstrap_median(c->log_gain, c->n, 0.95, 2000, c->o->seed);
+    const hn_contender *x = c->contest.x;
+    if (!x->n) return (hone_interval){NAN, NAN, NAN};
+    hone_interval g = hone_stat_bootstrap_median(x->z, x->n, 0.95, 2000, c->o->seed);
     return (hone_interval){exp(g.lo), exp(g.mid), exp(g.hi)};
 }
 
-static hone_rc run_pairs(canary *c, hone_err *err) {
-    bool clear = true;
-    for (size_t i = 0; i < PAIRS_MOST; i++) {
-        hn_run run[2];
-        int first = i & 1 ? SLOW : BASE, second = first == BASE ? SLOW : BASE;
-        hone_rc rc = run_side(c, first, i, &run[0], err);
-        if (!rc) rc = run_side(c, second, i, &run[1], err);
-        if (rc) return rc;
-        const hn_run *base = first == BASE ? &run[0] : &run[1], *slow = first == BASE ? &run[1] : &run[0];
-        c->slow_fails = slow->cls != HONE_RUN_OK;
-        if (c->slow_fails) return HONE_OK; /* a program that needs optimisation: the controls do reach it */
-        double g = log_gain(c, base->quantity[c->k], slow->quantity[c->k]);
-        if (isnan(g)) return HONE_OK;
-        c->log_gain[c->n++] = g;
-        clear = clear && g < -log(clearly_slower);
-        if (clear && c->n >= PAIRS_LEAST) break;
-        if (c->n % LOOK == 0 && gain_of(c).hi < 1) break;
-    }
-    return HONE_OK;
+static hone_rc run_pair(void *ctx, hn_contest *contest, hn_contender *x, hone_err *err) {
+    canary *c = ctx;
+    hn_run run[N_BUILDS];
+    int first = hn_base_first(contest->n_rounds) ? BASE : SLOW, second = first == BASE ? SLOW : BASE;
+    hone_rc rc = run_side(c, first, contest->n_rounds, &run[first], err);
+    if (!rc) rc = run_side(c, second, contest->n_rounds, &run[second], err);
+    if (rc) return rc;
+    double g = log_gain(c, run[BASE].quantity[c->k], run[SLOW].quantity[c->k]);
+    c->slow_fails = run[SLOW].cls != HONE_RUN_OK; /* a program that needs optimisation: the controls do reach it */
+    x->failed = c->slow_fails || isnan(g);
+    return x->failed ? HONE_OK : hn_contest_add(contest, x, g, err);
 }
+
+static bool is_clear(void *ctx, hn_contest *contest) {
+    const hn_contender *x = contest->x;
+    bool clear = x->n >= PAIRS_LEAST;
+    for (size_t i = 0; i < x->n; i++) clear = clear && x->z[i] < -log(clearly_slower);
+    return clear || (x->n && x->n % LOOK == 0 && gain_of(ctx).hi < 1);
+}
+
+static const hn_experiment pairs = {NULL, NULL, run_pair, is_clear};
 
 /* --- the verdict ---------------------------------------------------------------------------------------------------
  */
@@ -175,7 +177,7 @@ static hone_canary_result judge(const canary *c) {
         r.text = never_reach;
     else if (!r.default_same)
         r.text = not_same;
-    else if (c->n && !(r.o0_gain.hi < 1))
+    else if (c->contest.x[0].n && !(r.o0_gain.hi < 1))
         r.text = not_slower;
     r.passed = !*r.text;
     return r;
@@ -218,8 +220,10 @@ hone_rc hone_canary_run(const hone_workload *workload, const hone_prove_options 
     choose(&c);
     bool runs = !rc && c.build[SLOW].cls == HONE_RUN_OK && c.k < workload->n_objectives &&
                 strcmp(c.build[SLOW].object_hash, c.build[BASE].object_hash) != 0;
-    if (runs) rc = run_pairs(&c, err);
+    c.contest = (hn_contest){.of = &pairs, .ctx = &c, .rules = {.most = PAIRS_MOST, .until_s = INFINITY}};
+    if (runs && hn_contest_enter(&c.contest, 0)) rc = hn_contest_run(&c.contest, err);
     if (!rc) *out = judge(&c);
+    hn_contest_close(&c.contest);
     close_canary(&c, false);
     return rc;
 }

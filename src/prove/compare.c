@@ -41,35 +41,6 @@ hn_series_view hn_view_of(const hn_goal *g, const hn_series *s, const double *we
     return v;
 }
 
-/* --- intervals ---------------------------------------------------------------------------------------------------- */
-
-static bool constant(const hn_series_view *v) {
-    for (size_t r = 1; r < v->n; r++)
-        if (v->z[r] != v->z[0]) return false;
-    return v->n > 0;
-}
-
-/* Are there two clusters to take a spread from? */
-static bool clustered(const hn_series_view *v) {
-    for (size_t r = 1; r < v->n; r++)
-        if (v->variant[r] != v->variant[0]) return true;
-    return false;
-}
-
-hone_interval hn_z_quick(const hn_series_view *v, double alpha) {
-    if (constant(v)) return (hone_interval){v->z[0], v->z[0], v->z[0]};
-    return hone_stat_cluster_t(v->z, v->variant, v->n, HONE_CENTER_MEDIAN, 1 - alpha);
-}
-
-hone_interval hn_z_interval(const hn_series_view *v, double alpha, uint64_t seed) {
-    if (v->n == 0) return (hone_interval){NAN, NAN, NAN};
-    if (constant(v)) return hn_z_quick(v, alpha);
-    hone_interval b = hone_stat_bootstrap_clustered(v->z, v->variant, v->n, HONE_CENTER_MEDIAN, 1 - alpha, 0, seed);
-    if (!clustered(v)) return b;
-    hone_interval t = hn_z_quick(v, alpha);
-    return (hone_interval){fmin(b.lo, t.lo), b.mid, fmax(b.hi, t.hi)};
-}
-
 /* --- any statistic, resampled ------------------------------------------------------------------------------------- */
 
 /* Rows by cluster: row[first[c]] … row[first[c + 1] - 1]. */

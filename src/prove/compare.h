@@ -17,12 +17,6 @@ typedef struct hn_series_view {
 /* weight: n_inputs, 0 leaves an input out. In the arena (sticky failure). */
 hn_series_view hn_view_of(const hn_goal *g, const hn_series *s, const double *weight, hn_arena *a);
 
-/* The interval of the middle of z at 1 - alpha: the union of the clustered bootstrap's and a t interval over the
- * variants' medians, as a bootstrap of ten clusters is too narrow. One value alone is its own interval. */
-hone_interval hn_z_interval(const hn_series_view *v, double alpha, uint64_t seed);
-/* The t interval alone: a quick look that is never wider than the union. */
-hone_interval hn_z_quick(const hn_series_view *v, double alpha);
-
 /* Interval of a statistic of both sides' logarithms (plain: values) by the two-stage bootstrap of rows. */
 typedef double (*hn_statistic)(double *baseline, double *tuned, size_t n);
 hone_interval hn_resampled(const hn_series_view *v, bool plain, hn_statistic of, double alpha, uint64_t seed,

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "experiment/contest.h"
 
 #include <hone/stat.h>
 
@@ -196,11 +197,7 @@ static hone_rc run_inputs(hn_pairing *p, unsigned variant, hn_run_kind kind, boo
     size_t *order = calloc(n, sizeof *order);
     hone_rc rc = base && order ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     hn_rng rng = hn_rng_make(p->seed, p->bench->n_runs);
-    for (size_t i = 0; !rc && i < n; i++) {
-        size_t k = (size_t)hn_rng_below(&rng, i + 1);
-        order[i] = order[k];
-        order[k] = i;
-    }
+    if (!rc) hn_shuffled(&rng, order, n);
     for (size_t i = 0; !rc && p->failure.cls == HONE_RUN_OK && i < n; i++)
         rc = run_both(p, variant, order[i], kind, base_first, check, &base[order[i]], &base[n + order[i]], err);
     if (!rc && p->failure.cls == HONE_RUN_OK) rc = add_rows(p, variant, base, base + n, kind, err);
@@ -216,20 +213,15 @@ static unsigned variant_of(hn_pairing *p, size_t i) {
     size_t n = p->evidence->n_variants;
     if (i % n == 0) {
         hn_rng rng = hn_rng_make(p->seed, 0xabba + i / n);
-        for (unsigned k = 0; k < n; k++) {
-            unsigned at = (unsigned)hn_rng_below(&rng, k + 1u);
-            p->order[k] = p->order[at];
-            p->order[at] = k;
-        }
+        hn_shuffled(&rng, p->order, n);
     }
-    return p->order[i % n];
+    return (unsigned)p->order[i % n];
 }
 
 hone_rc hn_pair(hn_pairing *p, hone_err *err) {
     hn_evidence *e = p->evidence;
     unsigned variant = variant_of(p, e->n_pairs);
-    bool base_first = e->n_pairs % 4 == 0 || e->n_pairs % 4 == 3; /* AB BA BA AB */
-    hone_rc rc = run_inputs(p, variant, HN_RUN_TIMED, base_first, !p->checked[variant], err);
+    hone_rc rc = run_inputs(p, variant, HN_RUN_TIMED, hn_base_first(e->n_pairs), !p->checked[variant], err);
     if (rc || p->failure.cls != HONE_RUN_OK) return rc;
     p->checked[variant] = true;
     e->n_pairs++;

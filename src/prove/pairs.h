@@ -21,8 +21,8 @@ typedef struct hn_pairing {
     uint64_t seed;
     hn_evidence *evidence;
     hn_failure failure;
-    unsigned *order; /* of variants in this round, n_variants */
-    bool *checked;   /* per variant: parity was looked at on every input */
+    size_t *order; /* of variants in this round, n_variants */
+    bool *checked; /* per variant: parity was looked at on every input */
     hn_samples samples;
     bool no_tail[HONE_MAX_OBJECTIVES]; /* too few samples in a run */
 } hn_pairing;

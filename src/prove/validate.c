@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/options.h"
+#include "experiment/contest.h"
 #include "prove/site.h"
 #include "record/proofs.h"
 
@@ -45,6 +46,19 @@ typedef struct prover {
     size_t candidate, n_candidates;
     double noise, started_s, deadline_s, waited_s;
 } prover;
+
+typedef struct contender {
+    prover *p;
+    hn_recipe recipe;
+    hn_side side;
+    hn_evidence evidence;
+    hn_pairing pairing;
+    hn_contest contest; /* it alone against the baseline; empty: it is the baseline's program */
+    bool looks;         /* ends when the rules say that its verdict is clear */
+    size_t next_look;
+    hone_interval gain; /* at the last look */
+    const char *what;   /* is measured, for people; NULL: the candidate */
+} contender;
 
 static void emit(prover *p, hone_prove_stage stage, size_t done, size_t total, hone_interval gain, const char *text) {
     const hone_progress *to = &p->o->progress;
@@ -173,23 +187,68 @@ static void warn_of_noise(prover *p, const hn_evidence *e) {
     emit(p, HONE_PROVE_WARNING, 0, 0, unknown, text);
 }
 
+/* --- contests of one: pairs until its verdict is clear ---------------------------------------------------------------
+ */
+
+/* Which program is built, where that tells which measurement it gives: not where the build itself is measured. */
+static uint64_t key_of(void *ctx, size_t i) {
+    const contender *c = ctx;
+    const hone_workload *w = c->p->w;
+    for (size_t k = 0; k < w->n_objectives; k++) {
+        hn_source from = w->objective[k].quantity.source;
+        if (from == HN_FROM_COMPILE_TIME || from == HN_FROM_FILE_SIZE) return 0;
+    }
+    return i == HN_BASELINE ? hn_program_key(w, &c->p->base_recipe, &c->p->base.build[0])
+                            : hn_program_key(w, &c->recipe, &c->side.build[0]);
+}
+
+static hone_rc run_pair(void *ctx, hn_contest *contest, hn_contender *x, hone_err *err) {
+    contender *c = ctx;
+    (void)contest;
+    hone_rc rc = hn_pair(&c->pairing, err);
+    x->failed = c->pairing.failure.cls != HONE_RUN_OK;
+    return rc;
+}
+
+/* At the looks that the rules allow; in between it is told how far the measurement is. */
+static bool look(void *ctx, hn_contest *contest) {
+    contender *c = ctx;
+    prover *p = c->p;
+    const hn_evidence *e = &c->evidence;
+    size_t n = e->n_pairs;
+    bool due = n == c->next_look, tell = due || n % TELL_EVERY == 0;
+    bool decided = c->looks && tell && hn_decided(e, &p->rules, &c->gain);
+    emit(p, HONE_PROVE_MEASURE, n, contest->rules.most, c->gain, c->what);
+    if (due) c->next_look = hn_next_look(&p->rules, n);
+    return due && decided;
+}
+
+static const hn_experiment pairs = {key_of, NULL, run_pair, look}, itself = {NULL, NULL, run_pair, look};
+
+static hone_rc run_pairs(contender *c, size_t most, double until_s, hone_err *err) {
+    const hn_contest_rules rules = {
+        .least = VARIANTS_LEAST, .most = (unsigned)most, .until_s = until_s, .last_s = INFINITY};
+    c->contest.rules = rules;
+    c->gain = unknown;
+    c->next_look = c->looks ? hn_next_look(&c->p->rules, 0) : 0;
+    return hn_contest_run(&c->contest, err);
+}
+
 /* One pair of every variant with itself. */
 static hone_rc measure_noise(prover *p, hone_err *err) {
-    hn_evidence e = {0};
-    hn_pairing pairing;
+    contender c = {.p = p, .contest = {.of = &itself, .ctx = &c}, .what = "the baseline against itself"};
     p->noise = NAN;
     if (!hn_needs_pairs(p->w)) return HONE_OK;
-    hone_rc rc = hn_pairing_open(&pairing, &p->bench, &p->base, &p->base, p->o->seed ^ 0x5e1f, &e, err);
-    for (size_t i = 0; !rc && i < p->n_variants; i++) {
-        rc = hn_pair(&pairing, err);
-        emit(p, HONE_PROVE_MEASURE, i + 1, p->n_variants, unknown, "the baseline against itself");
+    hone_rc rc = hn_pairing_open(&c.pairing, &p->bench, &p->base, &p->base, p->o->seed ^ 0x5e1f, &c.evidence, err);
+    hn_contest_enter(&c.contest, 0);
+    if (!rc) rc = run_pairs(&c, p->n_variants, INFINITY, err);
+    if (!rc && first_noisy(&c.evidence) < c.evidence.n_objectives) {
+        p->noise = hn_noise_of(&c.evidence, first_noisy(&c.evidence));
+        warn_of_noise(p, &c.evidence);
     }
-    if (!rc && first_noisy(&e) < e.n_objectives) {
-        p->noise = hn_noise_of(&e, first_noisy(&e));
-        warn_of_noise(p, &e);
-    }
-    hn_pairing_close(&pairing);
-    hn_evidence_free(&e);
+    hn_contest_close(&c.contest);
+    hn_pairing_close(&c.pairing);
+    hn_evidence_free(&c.evidence);
     return rc;
 }
 
@@ -232,23 +291,6 @@ static hone_rc prepare_baseline(prover *p, hone_err *err) {
 
 /* --- one candidate ------------------------------------------------------------------------------------------------ */
 
-typedef struct contender {
-    hn_recipe recipe;
-    hn_side side;
-    hn_evidence evidence;
-    hn_pairing pairing;
-} contender;
-
-/* An equal program is an equal measurement, unless the build itself is what is measured. */
-static bool is_same(const prover *p, const contender *c) {
-    for (size_t k = 0; k < p->w->n_objectives; k++) {
-        hn_source from = p->w->objective[k].quantity.source;
-        if (from == HN_FROM_COMPILE_TIME || from == HN_FROM_FILE_SIZE) return false;
-    }
-    return hn_program_key(p->w, &p->base_recipe, &p->base.build[0]) ==
-           hn_program_key(p->w, &c->recipe, &c->side.build[0]);
-}
-
 /* A first pass on every input tuned on, with the second opinion on what is too good to be true. */
 static hone_rc try_out(prover *p, contender *c, hone_err *err) {
     hn_measured *m = calloc(1, sizeof *m);
@@ -263,46 +305,16 @@ static hone_rc try_out(prover *p, contender *c, hone_err *err) {
     return rc;
 }
 
-static bool out_of_time(const prover *p, double until_s) {
-    return hn_now_s() >= (until_s < p->deadline_s ? until_s : p->deadline_s);
-}
-
-/* Pairs until decided, until there are enough of them, or until the time is over: a few show what the builds were for.
- */
-static hone_rc run_pairs(prover *p, contender *c, double until_s, hone_err *err) {
-    hn_evidence *e = &c->evidence;
-    hone_interval gain = unknown;
-    size_t look = hn_next_look(&p->rules, 0);
-    while (look && c->pairing.failure.cls == HONE_RUN_OK && (e->n_pairs < VARIANTS_LEAST || !out_of_time(p, until_s))) {
-        hone_rc rc = hn_pair(&c->pairing, err);
-        if (rc) return rc;
-        bool due = e->n_pairs == look, tell = due || e->n_pairs % TELL_EVERY == 0;
-        bool decided = tell && hn_decided(e, &p->rules, &gain);
-        emit(p, HONE_PROVE_MEASURE, e->n_pairs, p->rules.pairs_most, gain, NULL);
-        if (due && decided) break;
-        if (due) look = hn_next_look(&p->rules, e->n_pairs);
-    }
-    return HONE_OK;
-}
-
-/* Nothing varies from run to run: the runs are for parity alone. */
-static hone_rc run_checks(prover *p, contender *c, hone_err *err) {
-    hone_rc rc = HONE_OK;
-    for (size_t i = 0; !rc && i < p->n_variants && c->pairing.failure.cls == HONE_RUN_OK; i++) {
-        rc = hn_pair(&c->pairing, err);
-        emit(p, HONE_PROVE_MEASURE, i + 1, p->n_variants, unknown, NULL);
-    }
-    c->evidence.n_pairs = 0;
-    return rc;
-}
-
 static hone_rc measure(prover *p, contender *c, double until_s, hone_err *err) {
     hone_rc rc = try_out(p, c, err);
     if (rc || c->pairing.failure.cls != HONE_RUN_OK) return rc;
     rc = hn_side_vary(&p->variants, &c->side, p->base.layout, err);
     if (!rc) rc = hn_pair_fixed(&c->pairing, err);
     if (rc || c->pairing.failure.cls != HONE_RUN_OK) return rc;
-    return hn_needs_pairs(p->w) ? run_pairs(p, c, until_s, err) : run_checks(p, c, err);
+    c->looks = hn_needs_pairs(p->w); /* else nothing varies from run to run, and the runs are for parity alone */
+    rc = run_pairs(c, c->looks ? p->rules.pairs_most : p->n_variants, c->looks ? until_s : INFINITY, err);
+    if (!c->looks) c->evidence.n_pairs = 0;
+    return rc;
 }
 
 static void name_tails(const prover *p, hn_evidence *e) {
@@ -316,7 +328,7 @@ static void name_tails(const prover *p, hn_evidence *e) {
 
 static hone_rc fill_proof(prover *p, contender *c, const char *point, hone_proof *out, bool *carries, hone_err *err) {
     const hn_failure *f = &c->pairing.failure;
-    bool same = c->side.build[0].cls == HONE_RUN_OK && is_same(p, c);
+    bool same = c->side.build[0].cls == HONE_RUN_OK && !c->contest.n;
     char *line = hn_recipe_line(&c->recipe, true);
     name_tails(p, &c->evidence);
     c->evidence.noise = p->noise;
@@ -350,6 +362,8 @@ static hone_rc read_candidate(prover *p, const char *point, hn_recipe *out, hone
 static hone_rc validate_one(prover *p, const char *point, hone_proof *out, bool *carries, hone_err *err) {
     contender *c = calloc(1, sizeof *c);
     if (!c) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    c->p = p;
+    c->contest = (hn_contest){.of = &pairs, .ctx = c};
     double t0 = hn_now_s(), left = (double)(p->n_candidates - p->candidate);
     double until_s = isfinite(p->deadline_s) ? t0 + (p->deadline_s - t0) / left : INFINITY;
     char name[32];
@@ -361,11 +375,12 @@ static hone_rc validate_one(prover *p, const char *point, hone_proof *out, bool 
     if (!rc && c->side.build[0].cls != HONE_RUN_OK) {
         c->pairing.failure.cls = c->side.build[0].cls;
         snprintf(c->pairing.failure.detail, sizeof c->pairing.failure.detail, "%s", c->side.build[0].detail);
-    } else if (!rc && !is_same(p, c)) {
-        rc = measure(p, c, until_s, err);
+    } else if (!rc && hn_contest_enter(&c->contest, 0)) {
+        rc = measure(p, c, fmin(until_s, p->deadline_s), err);
     }
     if (!rc) rc = fill_proof(p, c, point, out, carries, err);
     out->seconds = hn_now_s() - t0;
+    hn_contest_close(&c->contest);
     hn_pairing_close(&c->pairing);
     hn_evidence_free(&c->evidence);
     hn_side_close(&c->side, false);

@@ -2,6 +2,7 @@
 #include "prove/verdict.h"
 
 #include "base/err.h"
+#include "experiment/gain.h"
 #include "prove/compare.h"
 #include "tune/trial.h"
 
@@ -89,12 +90,12 @@ static bool clear(const hn_evidence *e, const hn_goal *g, const hn_rules *rules,
                   size_t n_pairs) {
     double alpha = alpha_at(rules, n_pairs) / (double)n_random(e), margin = hn_margin_of(g, rules->min_gain);
     bool early = n_pairs < rules->pairs_least;
-    hone_interval x = hn_z_quick(v, alpha);
+    hone_interval x = hn_z_quick(v->z, v->variant, v->n, alpha);
     if (early && !(x.hi < 0)) return false;
-    bool may_stop = x.lo > margin || x.hi < margin || (x.hi - x.lo) / 2 < margin / 2;
+    bool may_stop = hn_find(x, margin) != HN_ACROSS || (x.hi - x.lo) / 2 < margin / 2;
     if (!may_stop) return false; /* the union below is wider still */
-    x = hn_z_interval(v, alpha, rules->seed);
-    return early ? x.hi < 0 : x.lo > margin || x.hi < margin || (x.hi - x.lo) / 2 < margin / 2;
+    x = hn_z_interval(v->z, v->variant, v->n, alpha, rules->seed);
+    return early ? x.hi < 0 : hn_find(x, margin) != HN_ACROSS || (x.hi - x.lo) / 2 < margin / 2;
 }
 
 bool hn_decided(const hn_evidence *e, const hn_rules *rules, hone_interval *gain) {
@@ -107,7 +108,7 @@ bool hn_decided(const hn_evidence *e, const hn_rules *rules, hone_interval *gain
         if (!g->noisy) continue;
         hn_series_view v = hn_view_of(g, &g->value, w, &a);
         if (!hn_arena_ok(&a)) break;
-        hone_interval x = hn_z_quick(&v, alpha_total);
+        hone_interval x = hn_z_quick(v.z, v.variant, v.n, alpha_total);
         if (k == 0) *gain = (hone_interval){hn_gain_of(g, x.lo), hn_gain_of(g, x.mid), hn_gain_of(g, x.hi)};
         all = all && clear(e, g, rules, &v, e->n_pairs);
     }
@@ -129,7 +130,8 @@ static hone_distribution spread_of(const double *x, size_t n) {
 }
 
 static hone_proof_finding finding_of(hone_interval z) {
-    return z.lo > 0 ? HONE_GAINS : z.hi < 0 ? HONE_LOSES : HONE_EVEN;
+    hn_finding x = hn_find(z, 0);
+    return x == HN_ABOVE ? HONE_GAINS : x == HN_BELOW ? HONE_LOSES : HONE_EVEN;
 }
 
 static hone_comparison compare(const hn_goal *g, const hn_series_view *v, hone_interval z) {
@@ -159,7 +161,7 @@ static hone_comparison compare_by(const hn_evidence *e, size_t k, const double *
     const hn_goal *g = &e->goal[k];
     hn_series_view v = hn_view_of(g, &g->value, weight, a);
     if (!v.n) return unmeasured(g);
-    return compare(g, &v, hn_z_interval(&v, alpha, rules->seed + k));
+    return compare(g, &v, hn_z_interval(v.z, v.variant, v.n, alpha, rules->seed + k));
 }
 
 /* --- the tail and the spread -------------------------------------------------------------------------------------- */
@@ -182,7 +184,7 @@ static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double
     if (!v.n || (!within && v.n < tail_least)) return none;
     hone_interval z;
     if (within) {
-        z = hn_z_interval(&v, alpha_total, rules->seed + 100 + k);
+        z = hn_z_interval(v.z, v.variant, v.n, alpha_total, rules->seed + 100 + k);
     } else {
         z = hn_resampled(&v, g->plain, g->maximize ? tail_maximized : tail_minimized, alpha_total, rules->seed + k, a);
         double size = g->plain ? fabs(hone_stat_median(v.baseline, v.n)) : 1;

@@ -1,8 +1,7 @@
-/* tune/elite.c — the best so far, and the table of known objects. */
+/* tune/elite.c — the best so far. */
 #include "tune/tuner.h"
 
 #include "base/err.h"
-#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,45 +60,4 @@ hone_rc hn_elite_add(hn_elite *e, const double *point, uint64_t key, const doubl
 
 void hn_elite_free(hn_elite *e) {
     while (e->n) drop_entry(e, e->n - 1);
-}
-
-/* --- known objects ---------------------------------------------------------------------------------------------------
- */
-
-static hn_known_entry *slot_of(hn_known_entry *entry, size_t room, uint64_t key) {
-    size_t i = (size_t)hn_mix64(key) & (room - 1);
-    while (entry[i].trial && entry[i].key != key) i = (i + 1) & (room - 1);
-    return &entry[i];
-}
-
-const hn_known_entry *hn_known_find(const hn_known *k, uint64_t key) {
-    if (!k->room) return NULL;
-    const hn_known_entry *x = slot_of(k->entry, k->room, key);
-    return x->trial ? x : NULL;
-}
-
-static bool grow(hn_known *k) {
-    size_t room = k->room ? 2 * k->room : 64;
-    hn_known_entry *entry = calloc(room, sizeof *entry);
-    if (!entry) return false;
-    for (size_t i = 0; i < k->room; i++)
-        if (k->entry[i].trial) *slot_of(entry, room, k->entry[i].key) = k->entry[i];
-    free(k->entry);
-    k->entry = entry;
-    k->room = room;
-    return true;
-}
-
-hone_rc hn_known_add(hn_known *k, uint64_t key, int64_t trial, const hone_outcome *seen, hone_err *err) {
-    if (2 * (k->n + 1) > k->room && !grow(k)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hn_known_entry *x = slot_of(k->entry, k->room, key);
-    if (x->trial) return HONE_OK;
-    *x = (hn_known_entry){key, trial, *seen};
-    k->n++;
-    return HONE_OK;
-}
-
-void hn_known_free(hn_known *k) {
-    free(k->entry);
-    *k = (hn_known){0};
 }

@@ -5,8 +5,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/rng.h"
-#include "measure/race.h"
+#include "experiment/contest.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +19,12 @@ typedef struct contender {
     hn_recipe recipe;
     hn_build build;
     hn_measured m;
-    bool out;
 } contender;
 
 typedef struct race {
     hn_tuner *t;
-    contender c[CONTENDERS];
-    size_t n;
+    contender c[CONTENDERS]; /* as contest.x */
+    hn_contest contest;
 } race;
 
 /* As many as there is time for, when each takes as long as a trial has: two at the least. */
@@ -39,81 +37,67 @@ static hone_rc line_up(race *r, hone_err *err) {
     hn_tuner *t = r->t;
     size_t slots = hone_space_slots(t->plan->space);
     size_t most = most_contenders(t);
-    for (size_t i = 0; i < t->elite.n && r->n < most; i++) {
-        if (t->elite.entry[i].key == t->baseline_key) continue; /* the same code cannot be faster than itself */
-        contender *c = &r->c[r->n];
+    for (size_t i = 0; i < t->elite.n && r->contest.n < most; i++) {
+        if (!hn_contest_enter(&r->contest, i)) continue; /* the same code cannot be faster than itself */
+        contender *c = &r->c[r->contest.n - 1];
         c->point = malloc((slots + 1) * sizeof *c->point);
         if (!c->point) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         memcpy(c->point, t->elite.entry[i].point, slots * sizeof *c->point);
         hone_rc rc = hn_plan_recipe(t->plan, c->point, &c->recipe, err);
         if (rc) return rc;
-        r->n++;
     }
     return HONE_OK;
 }
 
-static hone_rc build_afresh(race *r, hone_err *err) {
+/* --- the contest -----------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t key_of(void *ctx, size_t i) {
+    const hn_tuner *t = ((race *)ctx)->t;
+    return i == HN_BASELINE ? t->baseline_key : t->elite.entry[i].key;
+}
+
+static hone_rc build_afresh(void *ctx, hn_contest *contest, hone_err *err) {
+    race *r = ctx;
     hn_recipe recipe[CONTENDERS];
     hn_build build[CONTENDERS];
     char text[CONTENDERS][32], *name[CONTENDERS];
-    for (size_t i = 0; i < r->n; i++) {
+    if (contest->n_rounds) return HONE_OK;
+    for (size_t i = 0; i < contest->n; i++) {
         recipe[i] = r->c[i].recipe;
         snprintf(text[i], sizeof text[i], "final%zu", i);
         name[i] = text[i];
     }
-    hone_rc rc = hn_build_all(&r->t->builder, recipe, name, r->n, build, err);
-    for (size_t i = 0; !rc && i < r->n; i++) {
+    hone_rc rc = hn_build_all(&r->t->builder, recipe, name, contest->n, build, err);
+    for (size_t i = 0; !rc && i < contest->n; i++) {
         r->c[i].build = build[i];
         r->c[i].m.cls = build[i].cls;
-        r->c[i].out = build[i].cls != HONE_RUN_OK;
+        contest->x[i].failed = build[i].cls != HONE_RUN_OK;
     }
     return rc;
 }
 
-static size_t leader(const race *r) {
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; i < r->n; i++) {
-        const contender *c = &r->c[i];
-        if (c->out || !c->m.n_pass) continue;
-        double mine = hn_median_log_ratio(&r->t->bench, &c->m, 0);
-        if (best == SIZE_MAX || mine < hn_median_log_ratio(&r->t->bench, &r->c[best].m, 0)) best = i;
-    }
-    return best;
+static hone_rc run_pass(void *ctx, hn_contest *contest, hn_contender *x, hone_err *err) {
+    race *r = ctx;
+    hn_bench_ctx *b = &r->t->bench;
+    contender *c = &r->c[x - contest->x];
+    bool first = contest->n_rounds == 0;
+    hone_rc rc = hn_measure_pass(b, &c->recipe, &c->build, first, 0, &c->m, err);
+    if (!rc && first) rc = hn_confirm(b, &c->recipe, &c->build, &c->m, err);
+    x->failed = c->m.cls != HONE_RUN_OK;
+    if (rc || x->failed) return rc;
+    return hn_contest_add(contest, x, -hn_log_ratio(b, &c->m, 0, c->m.n_pass - 1), err);
 }
 
-/* Those clearly behind the leader leave. */
-static void thin_out(race *r) {
-    size_t first = leader(r);
-    if (first == SIZE_MAX || r->t->w->n_objectives > 1) return;
-    double lead[HN_MAX_PASSES], mine[HN_MAX_PASSES];
-    size_t n_lead = hn_ratios(&r->t->bench, &r->c[first].m, lead);
-    hn_race_config rules = hn_race_rules(&r->t->bench, ROUNDS);
-    for (size_t i = 0; i < r->n; i++) {
-        if (i == first || r->c[i].out) continue;
-        size_t n = hn_ratios(&r->t->bench, &r->c[i].m, mine);
-        r->c[i].out = n >= 3 && hn_race_decide(lead, n_lead, mine, n, &rules).verdict == HN_RACE_DROP;
-    }
+static bool end_round(void *ctx, hn_contest *contest) {
+    hn_tuner *t = ((race *)ctx)->t;
+    hn_race_config rules = hn_race_rules(&t->bench, ROUNDS);
+    if (t->w->n_objectives == 1) hn_judge_race(contest, ROUNDS_LEAST, &rules);
+    hn_tuner_emit(t, HONE_TUNE_RACE, contest->n_rounds, contest->rules.most, NULL, NULL);
+    return false;
 }
 
-static hone_rc one_round(race *r, size_t round, hone_err *err) {
-    size_t order[CONTENDERS];
-    hn_rng rng = hn_rng_make(r->t->o->seed, 0xf1a1u + round);
-    for (size_t i = 0; i < r->n; i++) order[i] = i;
-    for (size_t i = r->n; i > 1; i--) {
-        size_t k = (size_t)hn_rng_below(&rng, i), x = order[i - 1];
-        order[i - 1] = order[k];
-        order[k] = x;
-    }
-    for (size_t i = 0; i < r->n; i++) {
-        contender *c = &r->c[order[i]];
-        if (c->out) continue;
-        hone_rc rc = hn_measure_pass(&r->t->bench, &c->recipe, &c->build, round == 0, 0, &c->m, err);
-        if (!rc && round == 0) rc = hn_confirm(&r->t->bench, &c->recipe, &c->build, &c->m, err);
-        if (rc) return rc;
-        c->out = c->m.cls != HONE_RUN_OK;
-    }
-    return HONE_OK;
-}
+static const hn_experiment passes = {key_of, build_afresh, run_pass, end_round};
 
 static hone_rc record(race *r, size_t i, hone_err *err) {
     contender *c = &r->c[i];
@@ -166,36 +150,28 @@ static void state_speedup(const race *r, size_t i, hone_tune_result *out) {
     out->speedup_hi = b->base.plain[0] ? NAN : 1 / ci.lo;
 }
 
-static hone_rc run_race(race *r, hone_err *err) {
-    size_t rounds = r->t->bench.any_noisy ? ROUNDS : 1;
-    hone_rc rc = build_afresh(r, err);
-    for (size_t k = 0; !rc && k < rounds; k++) {
-        if (k >= ROUNDS_LEAST && hn_now_s() > r->t->end_s) break;
-        rc = one_round(r, k, err);
-        thin_out(r);
-        hn_tuner_emit(r->t, HONE_TUNE_RACE, k + 1, rounds, NULL, NULL);
-    }
-    for (size_t i = 0; !rc && i < r->n; i++) rc = record(r, i, err);
-    return rc;
-}
-
 hone_rc hn_final(hn_tuner *t, hone_tune_result *out, hone_err *err) {
-    race r = {.t = t};
+    race r = {.t = t, .contest = {.of = &passes}};
+    r.contest.ctx = &r;
+    r.contest.rules = (hn_contest_rules){.least = ROUNDS_LEAST, .most = t->bench.any_noisy ? ROUNDS : 1};
+    r.contest.rules.until_s = t->end_s, r.contest.rules.last_s = INFINITY, r.contest.rules.seed = t->o->seed;
     hone_rc rc = line_up(&r, err);
-    if (!rc && r.n) rc = run_race(&r, err);
-    size_t first = rc ? SIZE_MAX : leader(&r);
+    if (!rc) rc = hn_contest_run(&r.contest, err);
+    for (size_t i = 0; !rc && i < r.contest.n; i++) rc = record(&r, i, err);
+    const hn_contender *lead = rc ? NULL : hn_contest_leader(&r.contest);
+    size_t first = lead ? (size_t)(lead - r.contest.x) : 0;
     out->speedup = out->speedup_lo = out->speedup_hi = 1;
     bool any_will_do = t->w->n_objectives > 1 || t->bench.base.infeasible;
-    bool beats = first != SIZE_MAX && (any_will_do || hn_median_log_ratio(&t->bench, &r.c[first].m, 0) < 0);
+    bool beats = lead && (any_will_do || hn_median_log_ratio(&t->bench, &r.c[first].m, 0) < 0);
     if (!rc && beats) state_speedup(&r, first, out);
     if (!rc) rc = name_winner(t, beats ? r.c[first].point : t->plan->base, out, err);
-    for (size_t i = 0; i < r.n; i++) {
+    for (size_t i = 0; i < r.contest.n; i++) {
         hn_build_drop(&r.c[i].build, t->o->keep_builds);
         hn_recipe_free(&r.c[i].recipe);
         hn_measured_free(&r.c[i].m);
         free(r.c[i].point);
     }
-    if (r.n < CONTENDERS) free(r.c[r.n].point);
+    hn_contest_close(&r.contest);
     return rc;
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "measure/race.h"
+#include "experiment/race.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -161,7 +161,7 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
         key = hn_run_key(t, r, b);
         const hn_known_entry *same = hn_known_find(&t->known, key);
         if (same) {
-            trial.same_as = same->trial;
+            trial.same_as = same->id;
             trial.outcome = same->outcome;
             hn_outcome_of_build(&t->bench, b, &trial.outcome);
         } else {

@@ -8,7 +8,7 @@
 #ifndef HN_TRIAL_H
 #define HN_TRIAL_H
 
-#include "measure/race.h"
+#include "experiment/race.h"
 #include "tune/run.h"
 
 enum { HN_MAX_PASSES = 64 };

@@ -7,6 +7,7 @@
 #ifndef HN_TUNER_H
 #define HN_TUNER_H
 
+#include "experiment/known.h"
 #include "tune/trial.h"
 
 #include <hone/machine.h>
@@ -27,20 +28,6 @@ bool hn_elite_takes(const hn_elite *e, const double *value);
 /* Takes a feasible result in; points are copied. E_NOMEM only. */
 hone_rc hn_elite_add(hn_elite *e, const double *point, uint64_t key, const double *value, hone_err *err);
 void hn_elite_free(hn_elite *e);
-
-/* Objects measured in this session: an open-addressing table from key to what was seen. */
-typedef struct hn_known_entry {
-    uint64_t key;
-    int64_t trial; /* 0: empty */
-    hone_outcome outcome;
-} hn_known_entry;
-typedef struct hn_known {
-    hn_known_entry *entry;
-    size_t n, room; /* room is 0 or a power of two */
-} hn_known;
-const hn_known_entry *hn_known_find(const hn_known *k, uint64_t key);
-hone_rc hn_known_add(hn_known *k, uint64_t key, int64_t trial, const hone_outcome *seen, hone_err *err);
-void hn_known_free(hn_known *k);
 
 typedef struct hn_tuner {
     const hone_workload *w;

@@ -62,19 +62,15 @@ static bool is_team(const hn_tuned *k, const ahead *x) { return x->closer && k->
 /* --- what is known -------------------------------------------------------------------------------------------------
  */
 
-static hn_seen *seen_code(hn_tuned *k, const char *code) {
-    for (size_t i = 0; *code && i < k->n_seen; i++)
-        if (!strcmp(k->seen[i].code, code)) return &k->seen[i];
-    return NULL;
+static hn_seen *find_seen(hn_tuned *k, const char *hash) {
+    const hn_known_entry *known = *hash ? hn_known_find(&k->known, hn_key_of(hash)) : NULL;
+    return known ? &k->seen[known->id - 1] : NULL;
 }
 
-static hn_seen *seen_object(hn_tuned *k, const char *object) {
-    for (size_t i = 0; i < k->n_seen; i++)
-        if (!strcmp(k->seen[i].object, object)) return &k->seen[i];
-    return NULL;
-}
-
-static hn_seen *add_seen(hn_tuned *k) {
+/* object: "" where it is not known. The text is kept. NULL: no memory. */
+static hn_seen *add_seen(hn_tuned *k, const char *code, const char *object, char *json, hone_outcome_class cls,
+                         double ratio, double time_s) {
+    const hone_outcome none = {.cls = cls};
     if (k->n_seen == k->room_seen) {
         size_t room = 2 * k->room_seen + 64;
         hn_seen *more = realloc(k->seen, room * sizeof *more);
@@ -82,8 +78,15 @@ static hn_seen *add_seen(hn_tuned *k) {
         k->seen = more;
         k->room_seen = room;
     }
-    k->seen[k->n_seen] = (hn_seen){0};
-    return &k->seen[k->n_seen++];
+    int64_t id = (int64_t)k->n_seen + 1;
+    if ((*code && hn_known_add(&k->known, hn_key_of(code), id, &none, NULL)) ||
+        (*object && hn_known_add(&k->known, hn_key_of(object), id, &none, NULL)))
+        return NULL;
+    hn_seen *s = &k->seen[k->n_seen++];
+    *s = (hn_seen){.json = json, .cls = cls, .ratio = ratio, .time_s = time_s};
+    snprintf(s->code, sizeof s->code, "%s", code);
+    snprintf(s->object, sizeof s->object, "%s", object);
+    return s;
 }
 
 static size_t patience(const hn_tuned *k) {
@@ -124,14 +127,11 @@ static hone_rc finish(slice *s, ahead *x, hone_outcome_class cls, double ratio, 
     if (rc) return rc;
     const hone_winner_trial trial = {json, x->code, cls, ratio, time_s, hn_unix_s()};
     if (hone_winners_put_trial(s->t->winners, k->trial_id, &trial, &why)) warn_full(s->t, why.text);
-    hn_seen *seen = add_seen(k);
+    hn_seen *seen = add_seen(k, x->code, x->object, json, cls, ratio, time_s);
     if (!seen) {
         hone_free(json);
         return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     }
-    memcpy(seen->code, x->code, sizeof seen->code);
-    memcpy(seen->object, x->object, sizeof seen->object);
-    seen->json = json, seen->cls = cls, seen->ratio = ratio, seen->time_s = time_s;
     weigh(s->t, k, seen);
     if (k->best < before) k->screen = is_team(k, x) ? x->screen : k->best;
     k->n_new++;
@@ -173,8 +173,9 @@ static hone_rc begin(slice *s, ahead *x, hone_err *err) {
         return rc;
     }
     hn_code_hash(&code, s->k->k->name, x->setting.cc, x->setting.flags, x->code);
-    if ((same = seen_code(s->k, x->code))) {
+    if ((same = find_seen(s->k, x->code))) {
         hn_seen known = *same;
+        memcpy(x->object, known.object, sizeof x->object);
         rc = finish(s, x, known.cls, known.ratio, known.time_s, err);
         release(s, x);
         return rc;
@@ -288,7 +289,7 @@ static hone_rc collect(slice *s, ahead *x, hone_err *err) {
     if (source) unlink(source);
     const hn_seen *same = NULL;
     built = built && !hn_hash_file(x->side.path, x->object, NULL);
-    if (!built || (same = seen_object(s->k, x->object))) {
+    if (!built || (same = find_seen(s->k, x->object))) {
         hn_seen known = same ? *same : (hn_seen){.cls = cls, .ratio = NAN, .time_s = NAN};
         hone_rc rc = finish(s, x, known.cls, known.ratio, known.time_s, err);
         release(s, x);
@@ -507,21 +508,15 @@ static hone_rc take_up(hn_tuning *t, hn_tuned *k, hone_err *err) {
     hone_space_default(k->space.space, point);
     hone_outcome same = {.cls = HONE_RUN_OK, .value = {1}};
     hone_rc rc = hone_search_tell(k->search, point, &same, err);
-    hn_seen *first = rc ? NULL : add_seen(k);
-    if (first) {
-        memcpy(first->code, k->default_code, sizeof first->code);
-        first->cls = HONE_RUN_OK, first->ratio = 1, first->time_s = k->default_s;
-        hone_point_to_json(k->space.space, point, &first->json, NULL);
-    }
+    hn_seen *first = rc ? NULL : add_seen(k, k->default_code, "", NULL, HONE_RUN_OK, 1, k->default_s);
+    if (first) hone_point_to_json(k->space.space, point, &first->json, NULL);
     if (!rc && !t->o->fresh) rc = hone_winners_trials(t->winners, k->trial_id, &trial, &n, err);
     for (size_t i = 0; i < n && !rc && !k->end; i++) {
         if (hone_point_from_json(k->space.space, trial[i].candidate, point, NULL)) continue; /* of another space */
         if (trial[i].cls == HONE_RUN_OK && is_impossible(k, trial[i].ratio * k->default_s)) continue;
-        hn_seen *seen = add_seen(k);
+        hn_seen *seen = add_seen(k, trial[i].code, "", NULL, trial[i].cls, trial[i].ratio, trial[i].time_s);
         if (!seen) break;
-        snprintf(seen->code, sizeof seen->code, "%s", trial[i].code);
         seen->json = strdup(trial[i].candidate);
-        seen->cls = trial[i].cls, seen->ratio = trial[i].ratio, seen->time_s = trial[i].time_s;
         rc = tell(k, point, seen, err);
         weigh(t, k, seen);
     }
@@ -561,6 +556,7 @@ void hn_tuned_close(hn_tuned *k) {
     if (k->search) hone_search_close(k->search);
     for (size_t i = 0; i < k->n_seen; i++) hone_free(k->seen[i].json);
     free(k->seen);
+    hn_known_free(&k->known);
     free(k->gift);
     hn_tune_space_free(&k->space);
     hone_winner_free(&k->won);

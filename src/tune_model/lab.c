@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "compile/winner.h"
+#include "experiment/contest.h"
 #include "parity/parity.h"
 #include "tune_model/tune_model_int.h"
 
@@ -221,7 +222,7 @@ static void measure(bench *b, const hn_lab_request *r, hn_lab_reply *out) {
     }
     while (out->n_pairs < r->n_pairs && out->n_pairs < HN_LAB_PAIRS) {
         double *pair = out->time_s[out->n_pairs];
-        int first = out->n_pairs & 1;
+        int first = !hn_base_first(out->n_pairs);
         pair[first] = block(b, first, r, n[first]);
         pair[!first] = block(b, !first, r, n[!first]);
         out->n_pairs++;

@@ -7,10 +7,9 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "compile/winner.h"
+#include "experiment/contest.h"
 #include "parity/parity.h"
 #include "tune_model/tune_model_int.h"
-
-#include <hone/prove.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -29,39 +28,39 @@ enum {
 };
 static const double block_s = 1e-3, variant_s = 0.4, confidence = 0.95, flag_cost = 0.0015, least_alone = 0.99;
 
-typedef struct rival {
+typedef struct rival { /* as contest.x */
     hn_seen *seen;
     hn_setting setting;
     hn_kernel_code code;
     char library[64], hash[33];
-    double z[MOST_VARIANTS * PAIRS], time_s[MOST_VARIANTS * PAIRS][2]; /* z: log(default / candidate) */
-    unsigned variant[MOST_VARIANTS * PAIRS];
-    size_t n, n_alone;
+    double time_s[MOST_VARIANTS * PAIRS][2]; /* of the contender's readings */
+    size_t n_alone;
     double alone[MOST_VARIANTS * HN_LAB_PAIRS]; /* z on one thread, of a kernel that is measured on several */
-    hone_interval gain;                         /* of z */
-    hone_proof_finding finding;
-    bool failed, out; /* out: nothing more is to be learnt of it */
 } rival;
 
 typedef struct proof {
     hn_tuning *t;
     hn_tuned *k;
     rival r[CANDIDATES];
-    size_t n;
-    double margin, until_s, last_s;
+    hn_contest contest;
+    hn_lab lab; /* of this round */
+    hn_lab_side dflt;
+    char library[64]; /* the default's in this round */
     hn_arena a;
 } proof;
 
 /* --- who -----------------------------------------------------------------------------------------------------------
  */
 
-static bool is_rival(const hn_tuned *k, const hn_seen *s, const proof *p) {
-    if (s->judged || s->cls != HONE_RUN_OK || !(s->ratio < 1 - p->margin / 2) || !strcmp(s->code, k->default_code))
-        return false;
-    for (size_t i = 0; i < p->n; i++)
-        if (!strcmp(p->r[i].seen->code, s->code) || (*s->object && !strcmp(p->r[i].seen->object, s->object)))
-            return false;
-    return true;
+/* Equal machine code, or C text where that is not known, is one candidate. */
+static uint64_t key_of(void *ctx, size_t i) {
+    const hn_tuned *k = ((proof *)ctx)->k;
+    if (i == HN_BASELINE) return hn_key_of(k->default_code);
+    return hn_key_of(*k->seen[i].object ? k->seen[i].object : k->seen[i].code);
+}
+
+static bool is_rival(const hn_tuned *k, const hn_seen *s, double margin) {
+    return !s->judged && s->cls == HONE_RUN_OK && s->ratio < 1 - margin / 2 && strcmp(s->code, k->default_code) != 0;
 }
 
 /* Proven by an earlier run: what promises less than it does is not looked at. */
@@ -77,19 +76,28 @@ static double plainness(const hn_seen *s) {
 }
 
 static void choose(proof *p) {
-    while (p->n < CANDIDATES) {
+    hn_tuned *k = p->k;
+    bool *passed = hn_alloc_n(&p->a, k->n_seen + 1, sizeof *passed);
+    while (passed && p->contest.n < CANDIDATES) {
         hn_seen *best = NULL;
-        p->r[p->n].gain = (hone_interval){NAN, NAN, NAN};
-        for (size_t i = 0; i < p->k->n_seen; i++)
-            if (is_rival(p->k, &p->k->seen[i], p) && (!best || plainness(&p->k->seen[i]) < plainness(best)))
-                best = &p->k->seen[i];
-        if (!best || is_winner(p->k, best)) return;
-        p->r[p->n++].seen = best;
+        for (size_t i = 0; i < k->n_seen; i++)
+            if (!passed[i] && is_rival(k, &k->seen[i], p->contest.rules.margin) &&
+                (!best || plainness(&k->seen[i]) < plainness(best)))
+                best = &k->seen[i];
+        if (!best) return;
+        passed[best - k->seen] = true;
+        if (!hn_contest_enter(&p->contest, (size_t)(best - k->seen))) continue;
+        if (is_winner(k, best)) {
+            p->contest.n--;
+            return;
+        }
+        p->r[p->contest.n - 1].seen = best;
         best->judged = true;
     }
 }
 
-static hone_rc emit_rival(proof *p, rival *r, hone_err *err) {
+static hone_rc emit_rival(proof *p, size_t i, hone_err *err) {
+    rival *r = &p->r[i];
     hn_tuning *t = p->t;
     double *point = hn_alloc_n(&p->a, hone_space_slots(p->k->space.space) + 1, sizeof *point);
     if (!point) return hn_fail(err, HONE_E_NOMEM, "out of memory for a proof");
@@ -97,9 +105,10 @@ static hone_rc emit_rival(proof *p, rival *r, hone_err *err) {
     if (rc) return rc;
     hn_tune_space_setting(&p->k->space, point, &r->setting);
     const hn_emit_how how = {t->m->dialect, t->m->machine, t->m->options->relaxed, r->setting.schedule};
-    r->failed = hn_emit_kernel(t->m->g, p->k->k->body, p->k->k->kind, p->k->k->name, &how, &p->a, &r->code, NULL) ||
-                !r->code.scratch_b;
-    if (!r->failed) hn_code_hash(&r->code, p->k->k->name, r->setting.cc, r->setting.flags, r->hash);
+    bool failed = hn_emit_kernel(t->m->g, p->k->k->body, p->k->k->kind, p->k->k->name, &how, &p->a, &r->code, NULL) ||
+                  !r->code.scratch_b;
+    p->contest.x[i].failed = failed;
+    if (!failed) hn_code_hash(&r->code, p->k->k->name, r->setting.cc, r->setting.flags, r->hash);
     return HONE_OK;
 }
 
@@ -155,16 +164,19 @@ static void set_side(const proof *p, const hn_kernel_code *code, const char *lib
 
 /* A pair is the fastest of a few blocks of each side, taken in turns: a block in which the machine did something else
  * as well says nothing of either. */
-static void add_pairs(rival *r, const hn_lab_reply *reply, unsigned variant) {
-    if (reply->cls != HONE_RUN_OK) r->failed = true;
-    for (uint32_t i = 0; i + BLOCKS <= reply->n_pairs && !r->failed && r->n < MOST_VARIANTS * PAIRS; i += BLOCKS) {
-        double *pair = r->time_s[r->n];
+static hone_rc add_pairs(proof *p, hn_contender *x, const hn_lab_reply *reply, hone_err *err) {
+    rival *r = &p->r[x - p->contest.x];
+    hone_rc rc = HONE_OK;
+    x->failed = reply->cls != HONE_RUN_OK;
+    for (uint32_t i = 0; i + BLOCKS <= reply->n_pairs && !x->failed && !rc && x->n < MOST_VARIANTS * PAIRS;
+         i += BLOCKS) {
+        double *pair = r->time_s[x->n];
         pair[0] = pair[1] = INFINITY;
         for (uint32_t k = i; k < i + BLOCKS; k++)
             for (int side = 0; side < 2; side++) pair[side] = fmin(pair[side], reply->time_s[k][side]);
-        r->z[r->n] = log(pair[0] / pair[1]);
-        r->variant[r->n++] = variant;
+        rc = hn_contest_add(&p->contest, x, log(pair[0] / pair[1]), err);
     }
+    return rc;
 }
 
 static hone_rc ask(const proof *p, hn_lab *lab, const hn_lab_request *q, hn_lab_reply *reply, hone_err *err) {
@@ -174,28 +186,25 @@ static hone_rc ask(const proof *p, hn_lab *lab, const hn_lab_request *q, hn_lab_
     return rc;
 }
 
-static void add_alone(rival *r, const hn_lab_reply *reply) {
-    if (reply->cls != HONE_RUN_OK) r->failed = true;
-    for (uint32_t i = 0; i < reply->n_pairs && !r->failed && r->n_alone < sizeof r->alone / sizeof *r->alone; i++)
-        r->alone[r->n_alone++] = log(reply->time_s[i][0] / reply->time_s[i][1]);
-}
-
-static hone_rc measure(proof *p, hn_lab *lab, rival *r, const hn_lab_side *dflt, unsigned variant, hone_err *err) {
+static hone_rc measure(void *ctx, hn_contest *c, hn_contender *x, hone_err *err) {
+    proof *p = ctx;
+    rival *r = &p->r[x - c->x];
     hn_lab_request q = {.n_pairs = PAIRS * BLOCKS,
                         .n_threads = p->k->n_threads,
                         .block_s = block_s,
                         .max_s = variant_s,
-                        .side[0] = *dflt};
+                        .side[0] = p->dflt};
     hn_lab_reply reply;
     set_side(p, &r->code, r->library, &q.side[1]);
-    hone_rc rc = ask(p, lab, &q, &reply, err);
-    if (rc) return rc;
-    add_pairs(r, &reply, variant);
-    if (p->k->n_threads < 2 || r->failed) return HONE_OK;
+    hone_rc rc = ask(p, &p->lab, &q, &reply, err);
+    if (!rc) rc = add_pairs(p, x, &reply, err);
+    if (rc || p->k->n_threads < 2 || x->failed) return rc;
     q.n_threads = 1, q.n_pairs = PAIRS, q.max_s = variant_s / 4;
-    rc = ask(p, lab, &q, &reply, err);
-    if (!rc) add_alone(r, &reply);
-    return rc;
+    if ((rc = ask(p, &p->lab, &q, &reply, err))) return rc;
+    x->failed = reply.cls != HONE_RUN_OK;
+    for (uint32_t i = 0; i < reply.n_pairs && !x->failed && r->n_alone < sizeof r->alone / sizeof *r->alone; i++)
+        r->alone[r->n_alone++] = log(reply.time_s[i][0] / reply.time_s[i][1]);
+    return HONE_OK;
 }
 
 static void remove_library(const proof *p, const char *library) {
@@ -207,17 +216,18 @@ static void remove_library(const proof *p, const char *library) {
     unlink(path);
 }
 
-static hone_rc build_variant(proof *p, unsigned v, char library[64], hone_err *err) {
-    hn_rng rng = hn_rng_make(p->t->o->seed + 99, v);
+static hone_rc build_variant(proof *p, hone_err *err) {
+    hn_contest *c = &p->contest;
+    hn_rng rng = hn_rng_make(p->t->o->seed + 99, c->n_rounds);
     static const hn_setting usual = {.cc = ""};
-    build x[CANDIDATES + 1] = {{.code = &p->k->k->code, .setting = &usual, .library = library}};
-    rival *of[CANDIDATES + 1];
+    build x[CANDIDATES + 1] = {{.code = &p->k->k->code, .setting = &usual, .library = p->library}};
+    hn_contender *of[CANDIDATES + 1];
     size_t n = 1;
-    for (size_t i = 0; i < p->n; i++) {
+    for (size_t i = 0; i < c->n; i++) {
         rival *r = &p->r[i];
-        if (r->failed || r->out) continue;
+        if (!hn_contest_is_in(&c->x[i])) continue;
         remove_library(p, r->library);
-        of[n] = r;
+        of[n] = &c->x[i];
         x[n++] = (build){.code = &r->code, .setting = &r->setting, .library = r->library};
     }
     hone_rc rc = build_all(p, x, n, &rng, err);
@@ -225,58 +235,31 @@ static hone_rc build_variant(proof *p, unsigned v, char library[64], hone_err *e
     return rc || x[0].good ? rc : hn_fail(err, HONE_E_TOOL, "kernel '%s' no longer compiles", p->k->k->name);
 }
 
-static hone_rc run_variant(proof *p, unsigned v, hone_err *err) {
-    hn_lab lab = {.fd = -1};
-    hn_lab_side dflt;
-    char library[64] = "";
-    hone_rc rc = build_variant(p, v, library, err);
-    if (!rc) rc = hn_lab_open(&lab, p->t->m, p->k->k, p->t->symbol, &p->t->team, p->t->o->seed + 1000 + v, err);
-    set_side(p, &p->k->k->code, library, &dflt);
-    for (size_t i = 0; i < p->n && !rc; i++)
-        if (!p->r[i].failed && !p->r[i].out) rc = measure(p, &lab, &p->r[i], &dflt, v, err);
-    hn_lab_close(&lab);
-    remove_library(p, library);
-    return rc;
+static void end_variant(proof *p) {
+    hn_lab_close(&p->lab);
+    remove_library(p, p->library);
+    *p->library = 0;
 }
+
+/* All sides anew, and a process that runs them. */
+static hone_rc begin_variant(void *ctx, hn_contest *c, hone_err *err) {
+    proof *p = ctx;
+    end_variant(p);
+    hone_rc rc = build_variant(p, err);
+    set_side(p, &p->k->k->code, p->library, &p->dflt);
+    if (rc) return rc;
+    return hn_lab_open(&p->lab, p->t->m, p->k->k, p->t->symbol, &p->t->team, p->t->o->seed + 1000 + c->n_rounds, err);
+}
+
+static bool judge(void *ctx, hn_contest *c) {
+    (void)ctx;
+    return hn_judge_gains(c);
+}
+
+static const hn_experiment variants = {key_of, begin_variant, measure, judge};
 
 /* --- the verdict ---------------------------------------------------------------------------------------------------
  */
-
-static void judge(const proof *p, rival *r) {
-    double level = 1 - (1 - confidence) / (double)p->n;
-    hone_interval a =
-        hone_stat_bootstrap_clustered(r->z, r->variant, r->n, HONE_CENTER_MEDIAN, level, 0, p->t->o->seed);
-    hone_interval b = hone_stat_cluster_t(r->z, r->variant, r->n, HONE_CENTER_MEDIAN, level);
-    r->gain = (hone_interval){fmin(a.lo, b.lo), a.mid, fmax(a.hi, b.hi)};
-    r->finding = r->gain.lo > p->margin ? HONE_GAINS : r->gain.hi < p->margin ? HONE_LOSES : HONE_EVEN;
-}
-
-/* Who is out: what was found to lose; what is slower than the default early on; what is behind the least of another's
- * gain. */
-static void leave_out(proof *p, unsigned n_variants) {
-    double lead = 0;
-    for (size_t i = 0; i < p->n && n_variants >= LEAST_VARIANTS; i++)
-        if (!p->r[i].failed && p->r[i].finding == HONE_GAINS) lead = fmax(lead, p->r[i].gain.lo);
-    for (size_t i = 0; i < p->n; i++) {
-        rival *r = &p->r[i];
-        bool loses = n_variants < LEAST_VARIANTS ? r->gain.mid < 0 : r->finding == HONE_LOSES;
-        r->out = r->out || loses || r->gain.mid < lead;
-    }
-}
-
-/* Is there nothing more to learn: all are decided, or out? */
-static bool judge_all(proof *p, unsigned n_variants) {
-    bool decided = true;
-    if (n_variants < EARLY_VARIANTS) return false;
-    for (size_t i = 0; i < p->n; i++)
-        if (!p->r[i].failed && !p->r[i].out) judge(p, &p->r[i]);
-    leave_out(p, n_variants);
-    for (size_t i = 0; i < p->n; i++) {
-        const rival *r = &p->r[i];
-        decided = decided && (r->failed || r->out || (n_variants >= LEAST_VARIANTS && r->finding == HONE_GAINS));
-    }
-    return decided;
-}
 
 /* Right, too? Its code stands in for the kernel's while parity looks at it. */
 static hone_rc is_right(proof *p, const rival *r, bool *right, hone_err *err) {
@@ -295,10 +278,10 @@ static hone_rc is_right(proof *p, const rival *r, bool *right, hone_err *err) {
     return rc;
 }
 
-static double middle(const rival *r, int side) {
+static double middle(const rival *r, size_t n, int side) {
     double x[MOST_VARIANTS * PAIRS];
-    for (size_t i = 0; i < r->n; i++) x[i] = r->time_s[i][side];
-    return hone_stat_median(x, r->n);
+    for (size_t i = 0; i < n; i++) x[i] = r->time_s[i][side];
+    return hone_stat_median(x, n);
 }
 
 static const char *identity_of(const hn_tune_space *s, const char *cc) {
@@ -307,16 +290,17 @@ static const char *identity_of(const hn_tune_space *s, const char *cc) {
     return "";
 }
 
-static hone_rc write_winner(proof *p, const rival *r, hone_err *err) {
+static hone_rc write_winner(proof *p, const hn_contender *x, hone_err *err) {
+    const rival *r = &p->r[x - p->contest.x];
     hn_tuned *k = p->k;
     hone_winner w = k->key, old;
     w.schedule = r->code.schedule, w.flags = r->setting.flags;
     w.cc = r->setting.cc, w.cc_identity = identity_of(&k->space, r->setting.cc);
     w.code = r->hash, w.default_code = k->default_code;
     w.provenance = hn_format(&p->a, "%s, hone " HONE_VERSION, p->t->lib.name);
-    w.default_s = middle(r, 0), w.tuned_s = middle(r, 1);
-    w.gain_lo = exp(r->gain.lo), w.gain = exp(r->gain.mid), w.gain_hi = exp(r->gain.hi);
-    w.pairs = (double)r->n;
+    w.default_s = middle(r, x->n, 0), w.tuned_s = middle(r, x->n, 1);
+    w.gain_lo = exp(x->gain.lo), w.gain = exp(x->gain.mid), w.gain_hi = exp(x->gain.hi);
+    w.pairs = (double)x->n;
     w.at_s = (double)(int64_t)hn_unix_s();
     bool same = k->winner && !strcmp(k->won.sizes, k->key.sizes);
     if (same && k->won.gain >= w.gain) return HONE_OK; /* an earlier one is as good */
@@ -336,20 +320,21 @@ static bool holds_alone(const rival *r) {
     return !r->n_alone || hone_stat_median(r->alone, r->n_alone) > log(least_alone);
 }
 
-static rival *best_kept(proof *p) {
-    rival *best = NULL;
-    for (size_t i = 0; i < p->n; i++)
-        if (!p->r[i].failed && p->r[i].finding == HONE_GAINS && holds_alone(&p->r[i]) &&
-            (!best || p->r[i].gain.lo > best->gain.lo))
-            best = &p->r[i];
+static hn_contender *best_kept(proof *p) {
+    hn_contender *best = NULL;
+    for (size_t i = 0; i < p->contest.n; i++) {
+        hn_contender *x = &p->contest.x[i];
+        if (!x->failed && x->finding == HN_ABOVE && holds_alone(&p->r[i]) && (!best || x->gain.lo > best->gain.lo))
+            best = x;
+    }
     return best;
 }
 
 /* What is said of a kernel whose candidates were all refused: the best of them. */
 static void note_best(proof *p) {
-    for (size_t i = 0; i < p->n; i++) {
-        const hone_interval *z = &p->r[i].gain;
-        if (p->r[i].failed || !(z->mid > 0 || z->mid <= 0) || (p->k->seen_gain.mid >= exp(z->mid))) continue;
+    for (size_t i = 0; i < p->contest.n; i++) {
+        const hone_interval *z = &p->contest.x[i].gain;
+        if (p->contest.x[i].failed || isnan(z->mid) || p->k->seen_gain.mid >= exp(z->mid)) continue;
         p->k->seen_gain = (hone_interval){exp(z->lo), exp(z->mid), exp(z->hi)};
     }
 }
@@ -357,40 +342,37 @@ static void note_best(proof *p) {
 static hone_rc decide(proof *p, hone_err *err) {
     hone_rc rc = HONE_OK;
     bool right = false;
-    for (rival *r; !rc && !right && (r = best_kept(p)); r->failed = true) {
-        rc = is_right(p, r, &right, err);
-        if (!rc && right) return write_winner(p, r, err);
+    for (hn_contender *x; !rc && !right && (x = best_kept(p)); x->failed = true) {
+        rc = is_right(p, &p->r[x - p->contest.x], &right, err);
+        if (!rc && right) return write_winner(p, x, err);
     }
     return rc;
-}
-
-/* After n builds since start_s: is there no time for more, or for as many as a verdict needs? */
-static bool is_late(const proof *p, unsigned n, double start_s) {
-    double now_s = hn_now_s();
-    if (n >= LEAST_VARIANTS) return now_s > p->until_s;
-    return n && now_s + (now_s - start_s) / n * (LEAST_VARIANTS - n) > p->last_s;
 }
 
 hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, double last_s, hone_err *err) {
     proof *p = calloc(1, sizeof *p);
     hone_rc rc = HONE_OK;
-    bool decided = false;
-    unsigned v = 0;
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory for a proof");
-    p->t = t, p->k = k, p->until_s = until_s, p->last_s = last_s;
-    p->margin = log1p(t->o->min_gain > 0 ? t->o->min_gain : 0.01);
+    p->t = t, p->k = k, p->lab.fd = -1;
+    const hn_contest_rules rules = {.least = LEAST_VARIANTS,
+                                    .most = MOST_VARIANTS,
+                                    .until_s = until_s,
+                                    .last_s = last_s,
+                                    .margin = log1p(t->o->min_gain > 0 ? t->o->min_gain : 0.01),
+                                    .alpha = 1 - confidence,
+                                    .early = EARLY_VARIANTS,
+                                    .seed = t->o->seed};
+    p->contest = (hn_contest){.of = &variants, .ctx = p, .rules = rules};
     k->proven = true;
     choose(p);
     hn_tuning_say(t, HONE_TUNED_PROOF, k, NULL, NULL);
-    for (size_t i = 0; i < p->n && !rc; i++) rc = emit_rival(p, &p->r[i], err);
-    double start_s = hn_now_s();
-    for (; p->n && !rc && !decided && v < MOST_VARIANTS && !is_late(p, v, start_s); v++) {
-        rc = run_variant(p, v, err);
-        if (!rc) decided = judge_all(p, v + 1);
-    }
-    if (!rc && p->n) note_best(p);
-    if (!rc && v >= LEAST_VARIANTS) rc = decide(p, err);
-    for (size_t i = 0; i < p->n; i++) remove_library(p, p->r[i].library);
+    for (size_t i = 0; i < p->contest.n && !rc; i++) rc = emit_rival(p, i, err);
+    if (!rc) rc = hn_contest_run(&p->contest, err);
+    end_variant(p);
+    if (!rc) note_best(p);
+    if (!rc && p->contest.n_rounds >= LEAST_VARIANTS) rc = decide(p, err);
+    for (size_t i = 0; i < p->contest.n; i++) remove_library(p, p->r[i].library);
+    hn_contest_close(&p->contest);
     hn_arena_free(&p->a);
     free(p);
     return rc == HONE_E_INTERRUPTED ? HONE_OK : rc;

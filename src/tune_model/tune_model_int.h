@@ -10,6 +10,7 @@
 
 #include "artifact/artifact.h"
 #include "build/build.h"
+#include "experiment/known.h"
 #include "proc/proc.h"
 #include "proc/temp.h"
 
@@ -153,6 +154,7 @@ typedef struct hn_tuned {
     hone_search *search;
     hn_lab_side dflt; /* its library, once built */
     hn_seen *seen;
+    hn_known known;                                     /* by C text and by machine code; ids: index into seen, + 1 */
     size_t n_seen, room_seen, n_new, n_since, n_rounds; /* rounds: how often its search was taken up again */
     double *gift;                                       /* tried before the engine is asked again; may be NULL */
     double best;                                        /* ratio */

@@ -1,8 +1,8 @@
 /* Properties of the measuring room on random input: statistics, racing, and readers that must survive any bytes. */
 #include "base/fs.h"
 #include "base/rng.h"
+#include "experiment/race.h"
 #include "measure/outcome.h"
-#include "measure/race.h"
 
 #include <math.h>
 #include <unistd.h>

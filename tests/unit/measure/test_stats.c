@@ -1,7 +1,6 @@
-/* Statistics against values worked out by hand (or with R's quantile type 7), and racing decisions. */
-#include "measure/race.h"
-
+/* Statistics against values worked out by hand (or with R's quantile type 7). */
 #include <hone/machine.h>
+#include <hone/stat.h>
 #include <math.h>
 
 #include "tap.h"
@@ -55,51 +54,6 @@ static void test_bootstrap(void) {
        "stats/bootstrap_of_many_is_by_ranks %g %g, %g %g", a.lo, a.hi, b.lo, b.hi);
 }
 
-static void test_ratio(void) {
-    const double a[] = {2, 4, 6, NAN, 5}, b[] = {1, 2, 3, 1, 0};
-    hone_interval r = hn_ratio_ci(a, b, 5, 0.95, 200, 1);
-    ok(near(r.lo, 2) && near(r.mid, 2) && near(r.hi, 2), "race/ratio_of_pairs");
-    r = hn_ratio_ci(a + 3, b + 3, 2, 0.95, 200, 1);
-    ok(isnan(r.mid), "race/ratio_of_no_usable_pair");
-}
-
-static void test_race(void) {
-    static const struct {
-        const char *name;
-        double inc[8];
-        size_t n_inc;
-        double cand[8];
-        size_t n_cand;
-        hn_race_verdict verdict;
-        size_t n_more;
-    } c[] = {
-        {"no_incumbent", {0}, 0, {0.9}, 1, HN_RACE_KEEP, 0},
-        {"no_sample", {1}, 1, {NAN}, 1, HN_RACE_DROP, 0},
-        {"far_worse_at_once", {1}, 1, {1.31}, 1, HN_RACE_DROP, 0},
-        {"worse_beyond_two_sigma", {1}, 1, {1.1}, 1, HN_RACE_DROP, 0},
-        {"close_takes_one_more", {1}, 1, {1.02}, 1, HN_RACE_MORE, 1},
-        {"close_takes_two_more", {1, 1.01}, 2, {1.02, 0.99}, 2, HN_RACE_MORE, 2},
-        {"close_takes_four_more", {1, 1.01, 1, 1}, 4, {1.01, 0.99, 1, 1.02}, 4, HN_RACE_MORE, 4},
-        {"close_is_done_at_eight", {1, 1, 1, 1}, 4, {1, 1.01, 0.99, 1, 1, 1.02, 1, 1}, 8, HN_RACE_DONE, 0},
-        {"equal_is_not_certain", {1}, 1, {1}, 1, HN_RACE_MORE, 1},
-        {"better_is_kept", {1}, 1, {0.8}, 1, HN_RACE_KEEP, 0},
-        {"three_go_to_six", {1, 1, 1}, 3, {1, 1, 1}, 3, HN_RACE_MORE, 3},
-        {"six_go_to_eight", {1, 1, 1}, 3, {1, 1, 1.01, 1, 1, 1}, 6, HN_RACE_MORE, 2},
-        {"one_outlier_does_not_drop", {1, 1, 1, 1}, 4, {1, 1.6, 1, 1}, 4, HN_RACE_MORE, 4},
-        {"heavy_tails_do_not_keep", {1, 1, 1, 1}, 4, {0.9, 1.3, 0.8, 1.4, 0.9, 1.2, 0.9, 1.5}, 8, HN_RACE_DONE, 0},
-    };
-    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-        hn_race_result r = hn_race_decide(c[i].inc, c[i].n_inc, c[i].cand, c[i].n_cand, NULL);
-        if (!ok(r.verdict == c[i].verdict && r.n_more == c[i].n_more, "race/%s", c[i].name))
-            printf("#   verdict %d more %zu ratio %g [%g %g]\n", (int)r.verdict, r.n_more, r.ratio, r.ci.lo, r.ci.hi);
-    }
-    double inc[] = {1, 1}, cand[] = {0.97, 0.97};
-    hn_race_config noisy = {.noise = 0.1}, quiet = {.noise = 0.001};
-    ok(hn_race_decide(inc, 2, cand, 2, &noisy).verdict == HN_RACE_MORE, "race/noise_asks_for_more");
-    ok(hn_race_decide(inc, 2, cand, 2, &quiet).verdict == HN_RACE_KEEP, "race/quiet_machine_decides");
-    ok(hn_race_first(0.001) == 2 && hn_race_first(1) == 1, "race/short_runs_start_with_two");
-}
-
 static void test_machine(void) {
     hone_machine a, b;
     hone_noise n;
@@ -115,8 +69,6 @@ int main(void) {
     test_percentiles();
     test_moments();
     test_bootstrap();
-    test_ratio();
-    test_race();
     test_machine();
     return done_testing();
 }

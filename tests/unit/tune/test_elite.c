@@ -59,27 +59,9 @@ static void test_front_random(void) {
     }
 }
 
-static void test_known(void) {
-    hn_known k = {0};
-    hone_outcome o = {0};
-    ok(!hn_known_find(&k, 7), "known/empty_finds_nothing");
-    int good = 1;
-    for (uint64_t i = 0; i < 5000; i++) good &= hn_known_add(&k, i * i, (int64_t)i + 1, &o, NULL) == HONE_OK;
-    for (uint64_t i = 0; i < 5000; i++) {
-        const hn_known_entry *e = hn_known_find(&k, i * i);
-        good &= e && e->trial == (int64_t)i + 1;
-    }
-    ok(good, "known/finds_all_it_took");
-    ok(!hn_known_find(&k, 3), "known/finds_no_other");
-    hn_known_add(&k, 4, 99, &o, NULL);
-    ok(hn_known_find(&k, 4)->trial == 3 && k.n == 5000, "known/first_stays");
-    hn_known_free(&k);
-}
-
 int main(void) {
     test_one_objective();
     test_front();
     test_front_random();
-    test_known();
     return done_testing();
 }

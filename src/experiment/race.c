@@ -1,11 +1,11 @@
-/* measure/race.c — racing a candidate against the incumbent.
+/* experiment/race.c — racing a candidate against the incumbent.
  *
  * One screening sample, then a contender within two standard errors gets interleaved pairs, doubling 1, 2, 4, 8:
  * fixed repeats for everyone gained nothing on recorded spaces. The standard error pools the residuals of both sides
  * with the known noise (weighing PRIOR_N observations), so that one sample, or equal ones, do not look like certainty.
  * From BOOT_FROM_N samples on a bootstrap interval of the median widens it where the tails are heavy.
  */
-#include "measure/race.h"
+#include "experiment/race.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,17 +89,16 @@ hn_race_result hn_race_decide(const double *incumbent, size_t n_incumbent, const
     return out;
 }
 
-size_t hn_race_first(double run_s) { return run_s < 0.01 ? 2 : 1; }
-
-hone_interval hn_ratio_ci(const double *a, const double *b, size_t n, double confidence, size_t n_boot, uint64_t seed) {
-    hone_interval out = {NAN, NAN, NAN};
-    double *logs = calloc(n + 1, sizeof *logs);
-    size_t k = 0;
-    for (size_t i = 0; logs && i < n; i++) {
-        double r = a[i] > 0 && b[i] > 0 ? a[i] / b[i] : NAN;
-        if (isfinite(r) && r > 0) logs[k++] = log(r);
-    }
-    if (k > 0) out = hone_stat_bootstrap_median(logs, k, confidence, n_boot, seed);
+hn_race_verdict hn_race_gains(const double *lead, size_t n_lead, const double *mine, size_t n_mine,
+                              const hn_race_config *config) {
+    hn_race_config c = with_defaults(config);
+    double *logs = calloc(n_lead + n_mine + 1, sizeof *logs);
+    if (!logs) return HN_RACE_DONE;
+    for (size_t i = 0; i < n_lead; i++) logs[i] = -lead[i];
+    for (size_t i = 0; i < n_mine; i++) logs[n_lead + i] = -mine[i];
+    hn_race_verdict out = decide(logs, n_lead, logs + n_lead, n_mine, &c).verdict;
     free(logs);
-    return (hone_interval){exp(out.lo), exp(out.mid), exp(out.hi)};
+    return out;
 }
+
+size_t hn_race_first(double run_s) { return run_s < 0.01 ? 2 : 1; }

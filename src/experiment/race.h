@@ -1,8 +1,8 @@
-/* measure/race.h — when to stop measuring a candidate: decisions on samples, no processes.
+/* experiment/race.h — when to stop measuring a candidate: decisions on samples, no processes.
  *
  * A sample is a ratio: the candidate's cost over the baseline's, measured beside each other, so that drift cancels;
  * lower is better (the caller hands in the inverse for what is maximised). Comparisons are between logarithms.
- * Units: ratios.   Threads: re-entrant, pure.   Evidence: architecture.md, "Noise"; docs/measuring.md.
+ * Units: ratios.   Threads: re-entrant, pure.   Evidence: docs/measuring.md.
  * Use: take config.first ratios; then, while the verdict is HN_RACE_MORE, take n_more further interleaved pairs.
  */
 #ifndef HN_RACE_H
@@ -39,8 +39,8 @@ hn_race_result hn_race_decide(const double *incumbent, size_t n_incumbent, const
 /* How many ratios to take before the first decision: one run, two when a run is shorter than 10 ms. */
 size_t hn_race_first(double run_s);
 
-/* Bootstrap interval of the median of a[i] / b[i] over n pairs, taken on logarithms. Pairs that are not finite and
- * positive are left out; NAN when none are left. n_boot 0: 2000. */
-hone_interval hn_ratio_ci(const double *a, const double *b, size_t n, double confidence, size_t n_boot, uint64_t seed);
+/* The verdict alone, on gains: logarithms of baseline / candidate, so that higher is better. All are finite. */
+hn_race_verdict hn_race_gains(const double *lead, size_t n_lead, const double *mine, size_t n_mine,
+                              const hn_race_config *config);
 
 #endif
