@@ -194,6 +194,8 @@ void hn_source_calls(const hn_model *m, hn_str *out); /* rows of its table of ca
 /* Around launch number `launch` of a hn_model that is timed: hn_program_c's before and after. */
 void hn_source_time_begin(void *model, uint32_t launch, hn_str *out);
 void hn_source_time_end(void *model, uint32_t launch, hn_str *out);
+/* A function of that name and visibility that calls a kernel, which is static. */
+void hn_source_export(hn_str *out, const char *visibility, const char *symbol, const char *kernel);
 /* As unit 0 calls it. */
 const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k);
 void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out);

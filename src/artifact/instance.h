@@ -8,8 +8,6 @@
 #ifndef HNM_INSTANCE_H
 #define HNM_INSTANCE_H
 
-typedef void hnm_kernel(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
-
 struct hone_model_instance {
     hnm_common *c, own; /* c: &own, but in the further versions of an instance */
     hn_plan_item *item; /* HNM_REPLANS: sizes and offsets of the sizes of the last run */
@@ -190,7 +188,7 @@ static void hnm_unmap_weights(hone_model_instance *m) { (void)m; }
 /* --- threads
  * ----------------------------------------------------------------------------------------------------------- */
 
-HNR hone_model_rc hnm_launch(hone_model_instance *m, hnm_kernel *run, void *const *buf, int64_t work, int64_t cost,
+HNR hone_model_rc hnm_launch(hone_model_instance *m, hone_kernel_fn *run, void *const *buf, int64_t work, int64_t cost,
                              int64_t scratch_b) {
     hone_model_rc rc;
     hnm_common *c = m->c;

@@ -78,17 +78,20 @@ static bool add_runtime(const hn_model *m, uint32_t unit, const char *first, hn_
     return good;
 }
 
+void hn_source_export(hn_str *out, const char *visibility, const char *symbol, const char *kernel) {
+    hn_str_addf(out,
+                "__attribute__((visibility(\"%s\"))) void %s(void *const *b, const int64_t *s, int64_t i, "
+                "int64_t e, char *t) {\n    %s(b, s, i, e, t);\n}\n",
+                visibility, symbol, kernel);
+}
+
 static void add_kernels(const hn_model *m, uint32_t unit, hn_str *out) {
     for (uint32_t i = 0; i < m->n_kernel; i++) {
         const hn_kernel *k = &m->kernel[i];
         if (k->unit != unit || k->same) continue;
         hn_str_add(out, k->code.text);
         hn_str_add(out, "\n");
-        if (unit)
-            hn_str_addf(out,
-                        "__attribute__((visibility(\"hidden\"))) void %s(void *const *b, const int64_t *s, int64_t i, "
-                        "int64_t e, char *t) {\n    %s(b, s, i, e, t);\n}\n",
-                        hn_kernel_symbol(m, k), k->name);
+        if (unit) hn_source_export(out, "hidden", hn_kernel_symbol(m, k), k->name);
     }
 }
 

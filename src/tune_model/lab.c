@@ -400,12 +400,8 @@ static hone_rc write_source(const hn_backend *b, const char *path, const hn_kern
     hn_str_free(&runtime);
     if (pad_b) hn_str_addf(&text, "__asm__(\".pushsection .text\\n.skip %u\\n.popsection\\n\");\n", pad_b);
     hn_str_add(&text, code->text);
-    hn_str_addf(
-        &text,
-        "\n__attribute__((visibility(\"default\"))) void hone_kernel(void *const *, const int64_t *, int64_t, "
-        "int64_t, char *);\nvoid hone_kernel(void *const *b, const int64_t *s, int64_t i, int64_t e, char *t) {\n"
-        "    %s(b, s, i, e, t);\n}\n",
-        kernel);
+    hn_str_add(&text, "\n");
+    hn_source_export(&text, "default", "hone_kernel", kernel);
     FILE *f = known && !text.failed ? fopen(path, "wb") : NULL; /* a file for an hour at most: not synced */
     bool good = f && fwrite(text.text, 1, text.n, f) == text.n;
     if (f && fclose(f)) good = false;

@@ -33,7 +33,7 @@ typedef struct lab_kernel {
     hn_graph *g;
     hn_arena a;
     hn_kernel_code code;
-    void (*run)(void *const *buf, const int64_t *s, int64_t begin, int64_t end, char *scratch);
+    hone_kernel_fn *run;
 } lab_kernel;
 
 typedef struct lab {
