@@ -2,7 +2,8 @@
 """Checks what names mean. usage: lint_names.py [ROOT]
 
 A type of a header, and any type named hn_… or hone_…, is defined once in the tree. An enumerator is not compared by its place in
-the list, since a new row in the list would change what is meant: that a row belongs to a class is said in a column of the table.
+the list, since a new row in the list would change what is meant: that a row belongs to a class is said in a column of the table. A
+comment or a page names no identifier of ours and no file that is nowhere; capitals stand for any (src/target/NAME.c).
 """
 import os, re, sys
 
@@ -16,6 +17,12 @@ ROW = re.compile(r'^HN_(?:OP|ATTR|KIND)\((\w+),', re.M)
 PREFIX = {"ops.def": "HN_OP_", "attrs.def": "HN_A_", "kinds.def": "HN_KIND_"}
 # Types that stand twice, and lists whose order is their meaning, with the reason.
 TWICE = {"hone_model_instance": "of artifacts: with one model (instance.h), with several (entry.h)"}
+COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/', re.S)
+FENCE = re.compile(r'^(```|~~~).*?^\1', re.M | re.S)
+IDENTIFIER = re.compile(r'(?<![\w-])(?:hone|hn)_[a-z0-9]\w*')
+FILE = re.compile(r'(?<![\w*{<%$./-])((?:[\w.+-]+/)*\w[\w+-]*\.(?:c|h|def|md|py|sh))\b(?![\w(/*])')
+C = (".c", ".h", ".def", ".inc")
+TOPS = ("src/", "include/", "cli/", "python/", "tests/", "docs/", "tools/", "bench/", "examples/")
 ORDERED = {
     "HN_LAYOUT_": "from the most to the least that is perturbed",
     "HONE_FP_": "from the strictest contract to the loosest",
@@ -31,6 +38,15 @@ def sources(root, tops):
                     path_name = os.path.relpath(os.path.join(path, name), root)
                     with open(os.path.join(root, path_name), encoding="utf-8", errors="replace") as f:
                         yield path_name, TOKEN.sub(blank, f.read())
+
+
+def every_file(root):
+    for top in (*TOPS, "README.md", "CONTRIBUTING.md", "Makefile"):
+        if os.path.isfile(os.path.join(root, top)):
+            yield top
+        for path, folders, names in os.walk(os.path.join(root, top)):
+            folders[:] = [f for f in folders if f not in ("__pycache__", "corpus", "build")]
+            yield from (os.path.relpath(os.path.join(path, n), root) for n in names)
 
 
 def types(texts):
@@ -66,6 +82,39 @@ def enumerators(texts):
     return names
 
 
+def dead(root):
+    """Comments and pages that name what is not there: an identifier of ours, a file of the tree."""
+    texts, files = {}, set()
+    for path in every_file(root):
+        files.add(path)
+        if path.endswith((".c", ".h", ".def", ".inc", ".py", ".pyi", ".sh", ".t", ".md")) or path == "Makefile":
+            with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
+                texts[path] = f.read()
+    known, begins = set(), set()
+    for path, text in texts.items():
+        if not path.endswith(".md"):
+            code = COMMENT.sub(" ", text) if path.endswith(C) else text
+            known.update(re.findall(r"\b(?:hone|hn)_\w+", code))
+            begins.update(re.findall(r"\b((?:hone|hn)_\w*)##", code))
+    ends = {f"/{f}" for f in files}
+    for path, text in sorted(texts.items()):
+        if path.startswith(("tests/", "bench/")) or not path.endswith((*C, ".md")):
+            continue
+        page = path.endswith(".md")
+        parts = [(0, FENCE.sub(blank, text))] if page else [(m.start(), m.group(0)) for m in COMMENT.finditer(text)]
+        for start, part in parts:
+            for m in IDENTIFIER.finditer(part):
+                name = m.group(0)
+                begin = name.endswith("_") and any(k.startswith(name) for k in known)
+                if name not in known and not begin and not name.startswith(tuple(begins)) and not re.search("[A-Z]", name):
+                    yield f"{path}:{text.count(chr(10), 0, start + m.start()) + 1}: names '{name}', which is nowhere"
+            for m in FILE.finditer(part):
+                name = m.group(1)
+                ours = name.startswith(TOPS) if page else not name.startswith(".")
+                if ours and not re.search("[A-Z]", os.path.basename(name).split(".")[0]) and not any(e.endswith("/" + name) for e in ends):
+                    yield f"{path}:{text.count(chr(10), 0, start + m.start()) + 1}: names the file '{name}', which is nowhere"
+
+
 def main():
     root = (sys.argv[1:] or ["."])[0]
     texts = dict(sources(root, ("src", "include", "cli", "python/src")))
@@ -80,6 +129,7 @@ def main():
             if listed.get(name, "") in (None, path) and not name.startswith(tuple(ORDERED)):
                 line = text.count("\n", 0, found.start()) + 1
                 faults.append(f"{path}:{line}: '{name}' is compared by its place in the list; give the table a column")
+    faults += dead(root)
     print(*faults, sep="\n", end="\n" * bool(faults))
     return len(faults) != 0
 

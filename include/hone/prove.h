@@ -116,8 +116,8 @@ typedef struct hone_proofs {
     void *block;
 } hone_proofs;
 
-/* Judges candidates (JSON points of the workload's joined space) against the baseline: architecture.md, "What counts as
- * proof"; docs/proof.md. Every verdict is recorded in the store under `session` (0: of no session). */
+/* Judges candidates (JSON points of the workload's joined space) against the baseline, by the rules of
+ * docs/proof.md. Every verdict is recorded in the store under `session` (0: of no session). */
 HONE_API hone_rc hone_prove_validate(const hone_workload *workload, const char *const *point, size_t n_points,
                                      int64_t session, const hone_prove_options *options, hone_proofs *out,
                                      hone_err *err);

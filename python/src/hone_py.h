@@ -2,7 +2,7 @@
  *
  * The extension is thin: a type or function of Python per object or function of the public C API, no logic of its own.
  * Owns:    the module owns its state (types, exceptions); an object owns the C object behind it.
- * Threads: a call that may take long lets go of the GIL (hn_py_unlocked) and holds its object's lock meanwhile, as a C
+ * Threads: a call that may take long lets go of the GIL and holds its object's lock meanwhile, as a C
  *          object may be used by one thread at a time.
  * Errors:  every failure becomes the exception of its hone_rc by hn_py_raise; exceptions stand in module.c.
  */

@@ -60,7 +60,7 @@ static limits limits_of(hn_builder *b, hn_dim size, hone_dtype t, bool align_cor
 
 /* A coordinate beyond the limits comes back to the border or is reflected; one between the last pixel and the limit
  * stays, its neighbours are settled one by one. */
-static hn_val settled(hn_builder *b, hn_val x, const limits *l, hn_sampler s) {
+static hn_val settled(hn_builder *b, hn_val x, const limits *l, hn_image_sampler s) {
     hn_val zero = hn_const_f(b, hn_dt(b, x), 0);
     if (s.outside == HN_ZEROS) return x;
     hn_val out = hn_bin(b, HN_OP_OR, hn_bin(b, HN_OP_LT, x, l->low), hn_bin(b, HN_OP_LT, l->high, x));
@@ -69,7 +69,7 @@ static hn_val settled(hn_builder *b, hn_val x, const limits *l, hn_sampler s) {
 }
 
 /* Pixel p (a whole number, anywhere) as an index; *weight loses what lies outside when zeros are wanted. */
-static hn_val pixel(hn_builder *b, hn_val p, const limits *l, hn_sampler s, hn_val *weight) {
+static hn_val pixel(hn_builder *b, hn_val p, const limits *l, hn_image_sampler s, hn_val *weight) {
     hone_dtype t = hn_dt(b, p);
     hn_val zero = hn_const_f(b, t, 0);
     if (s.outside == HN_REFLECTION) p = hn_un(b, HN_OP_TRUNC, settled(b, p, l, s));
@@ -80,7 +80,7 @@ static hn_val pixel(hn_builder *b, hn_val p, const limits *l, hn_sampler s, hn_v
     return hn_cast(b, hn_clip(b, p, zero, l->last), HONE_I64);
 }
 
-static axis_taps taps_of(hn_builder *b, hn_val x, hn_dim size, hn_sampler s) {
+static axis_taps taps_of(hn_builder *b, hn_val x, hn_dim size, hn_image_sampler s) {
     limits l = limits_of(b, size, hn_dt(b, x), s.align_corners);
     axis_taps a = {.n = s.mode == HN_NEAREST ? 1 : s.mode == HN_LINEAR ? 2 : 4};
     if (s.mode == HN_NEAREST) x = hn_un(b, HN_OP_ROUND, x);
@@ -113,7 +113,7 @@ static hn_val gather_weighted(hn_builder *b, hn_val data, hn_val index, hn_val w
     return hn_bin(b, HN_OP_MUL, safe, hn_cast(b, w, hn_dt(b, v)));
 }
 
-hn_val hn_sample(hn_builder *b, hn_val x, const hn_val *at, hn_sampler s) {
+hn_val hn_sample(hn_builder *b, hn_val x, const hn_val *at, hn_image_sampler s) {
     if (!x || hn_rank(b, x) < 3) return 0; /* a failure before */
     size_t n = hn_rank(b, x) - 2, step[HN_RANK_MAX] = {0};
     axis_taps taps[HN_RANK_MAX];

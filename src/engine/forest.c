@@ -52,19 +52,5 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return HONE_OK;
 }
 
-const hn_surrogate hn_model_forest = {"forest", false, open_model, score, close_model};
-
-static hone_rc open_forest(const hn_view *view, const double *option, void **state, hone_err *err) {
-    return hn_single_open(&hn_model_forest, view, option, state, err);
-}
-
-const hn_engine hn_engine_forest = {
-    .version = HN_ENGINE_VERSION,
-    .name = "forest",
-    .summary = "random-forest regression of the log cost, greatest expected improvement is next",
-    .options = HN_OPTIONS_TEXT(OPTIONS),
-    .option = options,
-    .open = open_forest,
-    .ask = hn_single_ask,
-    .close = hn_single_close,
-};
+const hn_surrogate hn_model_forest = {"forest", false, -1, open_model, score, close_model};
+HN_MODEL_ENGINE(forest, "random-forest regression of the log cost, greatest expected improvement is next")

@@ -185,21 +185,5 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return rc;
 }
 
-const hn_surrogate hn_model_gp = {"gp", false, open_model, score, close_model};
-
-static hone_rc open_gp(const hn_view *view, const double *option, void **state, hone_err *err) {
-    hone_rc rc = hn_single_open(&hn_model_gp, view, option, state, err);
-    if (!rc) ((hn_single *)*state)->frame.max_rows = (size_t)option[OPT_rows];
-    return rc;
-}
-
-const hn_engine hn_engine_gp = {
-    .version = HN_ENGINE_VERSION,
-    .name = "gp",
-    .summary = "Gaussian process, Matern-5/2 with a length scale per gene, greatest expected improvement is next",
-    .options = HN_OPTIONS_TEXT(OPTIONS),
-    .option = options,
-    .open = open_gp,
-    .ask = hn_single_ask,
-    .close = hn_single_close,
-};
+const hn_surrogate hn_model_gp = {"gp", false, OPT_rows, open_model, score, close_model};
+HN_MODEL_ENGINE(gp, "Gaussian process, Matern-5/2 with a length scale per gene, greatest expected improvement is next")

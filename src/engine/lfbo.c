@@ -65,19 +65,5 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return rc;
 }
 
-const hn_surrogate hn_model_lfbo = {"lfbo", true, open_model, score, close_model};
-
-static hone_rc open_lfbo(const hn_view *view, const double *option, void **state, hone_err *err) {
-    return hn_single_open(&hn_model_lfbo, view, option, state, err);
-}
-
-const hn_engine hn_engine_lfbo = {
-    .version = HN_ENGINE_VERSION,
-    .name = "lfbo",
-    .summary = "a random forest classifies 'among the best fraction', the likeliest candidate is next",
-    .options = HN_OPTIONS_TEXT(OPTIONS),
-    .option = options,
-    .open = open_lfbo,
-    .ask = hn_single_ask,
-    .close = hn_single_close,
-};
+const hn_surrogate hn_model_lfbo = {"lfbo", true, -1, open_model, score, close_model};
+HN_MODEL_ENGINE(lfbo, "a random forest classifies 'among the best fraction', the likeliest candidate is next")

@@ -137,6 +137,7 @@ hone_rc hn_single_open(const hn_surrogate *m, const hn_view *view, const double 
     s->model = m;
     hone_rc rc = hn_frame_open(&s->frame, view, err);
     if (!rc) rc = m->open(view, option, &s->state, err);
+    if (!rc && m->rows_option >= 0) s->frame.max_rows = (size_t)option[m->rows_option];
     if (rc)
         hn_single_close(s);
     else

@@ -11,6 +11,7 @@
 typedef struct hn_surrogate {
     const char *name;
     bool learns_failures; /* its score knows of them; else what is nearly sure to fail goes behind */
+    int rows_option;      /* which option says how many rows it learns from at most; -1: none */
     hone_rc (*open)(const hn_view *view, const double *option, void **state, hone_err *err);
     /* Scores every point of the pool; may add its own candidates first. score has room for pool->room floats. */
     hone_rc (*score)(void *state, const hn_view *view, const hn_sample *sample, hn_pool *pool, hn_rng *rng,
@@ -56,5 +57,18 @@ typedef struct hn_single {
 hone_rc hn_single_open(const hn_surrogate *m, const hn_view *view, const double *option, void **state, hone_err *err);
 hone_rc hn_single_ask(void *state, const hn_view *view, hn_rng *rng, double *point, const char **origin, hone_err *err);
 void hn_single_close(void *state);
+/* The engine of hn_model_ID, with the options of the file it stands in. */
+#define HN_MODEL_ENGINE(id, about)                                                                                     \
+    static hone_rc open_##id(const hn_view *view, const double *option, void **state, hone_err *err) {                 \
+        return hn_single_open(&hn_model_##id, view, option, state, err);                                               \
+    }                                                                                                                  \
+    const hn_engine hn_engine_##id = {.version = HN_ENGINE_VERSION,                                                    \
+                                      .name = #id,                                                                     \
+                                      .summary = about,                                                                \
+                                      .options = HN_OPTIONS_TEXT(OPTIONS),                                             \
+                                      .option = options,                                                               \
+                                      .open = open_##id,                                                               \
+                                      .ask = hn_single_ask,                                                            \
+                                      .close = hn_single_close};
 
 #endif

@@ -255,21 +255,5 @@ static hone_rc score(void *state, const hn_view *view, const hn_sample *s, hn_po
     return HONE_OK;
 }
 
-const hn_surrogate hn_model_ridge = {"ridge", false, open_model, score, close_model};
-
-static hone_rc open_ridge(const hn_view *view, const double *option, void **state, hone_err *err) {
-    hone_rc rc = hn_single_open(&hn_model_ridge, view, option, state, err);
-    if (!rc) ((hn_single *)*state)->frame.max_rows = (size_t)option[OPT_rows];
-    return rc;
-}
-
-const hn_engine hn_engine_ridge = {
-    .version = HN_ENGINE_VERSION,
-    .name = "ridge",
-    .summary = "additive Bayesian ridge regression with Thompson sampling, for hundreds of controls",
-    .options = HN_OPTIONS_TEXT(OPTIONS),
-    .option = options,
-    .open = open_ridge,
-    .ask = hn_single_ask,
-    .close = hn_single_close,
-};
+const hn_surrogate hn_model_ridge = {"ridge", false, OPT_rows, open_model, score, close_model};
+HN_MODEL_ENGINE(ridge, "additive Bayesian ridge regression with Thompson sampling, for hundreds of controls")

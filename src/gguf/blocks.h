@@ -1,8 +1,8 @@
 /* gguf/blocks.h — the element types of GGUF: sizes, and their values as floats.
  *
  * A row of a tensor is stored as blocks of `elements`. What decode gives is exact: the float nearest to the value that
- * the format defines where that is computed in floats as the format's reference does. Source: gguf.md's table and
- * ggml's description of its types; held bit for bit against the PyPI package `gguf` by tests/py.
+ * the format defines where that is computed in floats as the format's reference does. Source: the table in GGUF's
+ * description and ggml's description of its types; held bit for bit against the PyPI package `gguf` by tests/py.
  */
 #ifndef HN_BLOCKS_H
 #define HN_BLOCKS_H

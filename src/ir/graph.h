@@ -73,7 +73,7 @@ typedef struct hn_op_info {
     hn_op_class cls;
     hn_kernel_kind kind; /* of the kernel that one node alone is */
     unsigned flags;
-    unsigned takes; /* 1 << hn_dtype_class of input 0 of pointwise and prefix operations */
+    unsigned takes; /* 1 << hn_dclass of input 0 of pointwise and prefix operations */
 } hn_op_info;
 const hn_op_info *hn_op_of(hn_op op); /* graph.c, as the next ones; NULL for a number that is none */
 bool hn_op_named(const char *text, hn_op *out);

@@ -13,7 +13,7 @@
 
 enum { LEVELS_MAX = 2000 };
 
-hn_sv hn_decline(hn_lowering *l, const char *fmt, ...) {
+hn_sv hn_decline(hn_nest_lowering *l, const char *fmt, ...) {
     char text[200];
     va_list ap;
     va_start(ap, fmt);
@@ -23,7 +23,7 @@ hn_sv hn_decline(hn_lowering *l, const char *fmt, ...) {
     return 0;
 }
 
-hn_ix hn_flat(hn_lowering *l, const hn_type *t, const hn_ix *at) {
+hn_ix hn_flat(hn_nest_lowering *l, const hn_type *t, const hn_ix *at) {
     hn_nest *n = l->n;
     hn_ix flat = hn_ix_int(n, 0);
     hn_dim stride = hn_dim_int(n->dims, 1);
@@ -35,7 +35,7 @@ hn_ix hn_flat(hn_lowering *l, const hn_type *t, const hn_ix *at) {
 }
 
 /* -- sources and pointwise */
-static hn_sv eval_const(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_const(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     const hn_tensor *t = hn_attr_get(x, HN_A_VALUE)->tensor;
     int64_t n, i = 0;
     if (!hn_tensor_count(t, &n) || n < 1) return hn_decline(l, "an empty constant inside a kernel");
@@ -49,7 +49,7 @@ static hn_sv eval_const(hn_lowering *l, const hn_node *x, const hn_ix *at) {
                            hn_is_float(t->dtype) ? 0 : hn_get_i(t, i));
 }
 
-static hn_sv eval_dims(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_dims(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     const hn_attr *shape = hn_attr_get(x, HN_A_SHAPE);
     hn_nest *n = l->n;
     int64_t k;
@@ -64,7 +64,7 @@ static hn_sv eval_dims(hn_lowering *l, const hn_node *x, const hn_ix *at) {
     return v;
 }
 
-static hn_sv eval_pointwise(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_pointwise(hn_nest_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     hn_scalar s = {.kind = HN_SV_OP, .dtype = l->g->value[v].type.dtype, .op = x->op, .n_arg = (uint8_t)x->n_in};
     for (uint16_t k = 0; k < x->n_in && k < 3; k++)
         if (!(s.arg[k] = hn_value_at(l, x->in[k], at))) return 0;
@@ -75,7 +75,7 @@ static hn_sv eval_pointwise(hn_lowering *l, hn_val v, const hn_node *x, const hn
     return hn_place(l, &s);
 }
 
-static hn_sv dispatch(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
+static hn_sv dispatch(hn_nest_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     switch (hn_op_of(x->op)->cls) {
     case HN_SOURCE:
         if (x->op == HN_OP_CONST) return eval_const(l, x, at);
@@ -99,7 +99,7 @@ static hn_sv dispatch(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *a
 }
 
 /* -- what has been evaluated */
-static hn_memo *find_memo(hn_lowering *l, hn_val v, const hn_ix *at, size_t rank, bool row) {
+static hn_memo *find_memo(hn_nest_lowering *l, hn_val v, const hn_ix *at, size_t rank, bool row) {
     for (hn_memo *m = l->memo[v]; m; m = m->next) {
         if (!m->row != !row || m->n_guard != l->n_guard) continue;
         if (memcmp(m->at, at, rank * sizeof *at) || (m->n_guard && memcmp(m->guard, l->guard, m->n_guard * sizeof *at)))
@@ -108,7 +108,7 @@ static hn_memo *find_memo(hn_lowering *l, hn_val v, const hn_ix *at, size_t rank
     }
     return NULL;
 }
-static void add_memo(hn_lowering *l, hn_val v, const hn_ix *at, size_t rank, const hn_body_scope *s, hn_sv sv,
+static void add_memo(hn_nest_lowering *l, hn_val v, const hn_ix *at, size_t rank, const hn_body_scope *s, hn_sv sv,
                      hn_buf row) {
     hn_memo *m = HN_NEW(l->n->a, hn_memo);
     hn_ix *copy = HN_NEW_N(l->n->a, hn_ix, rank + l->n_guard + 1);
@@ -120,7 +120,7 @@ static void add_memo(hn_lowering *l, hn_val v, const hn_ix *at, size_t rank, con
 }
 
 /* The row of v at outer indices at[0 … rank-2], computed into a local buffer at their scope. */
-static hn_buf row_of(hn_lowering *l, hn_val v, const hn_ix *at) {
+static hn_buf row_of(hn_nest_lowering *l, hn_val v, const hn_ix *at) {
     const hn_type *t = hn_type_of(l->g, v);
     size_t outer = t->rank - 1u;
     hn_memo *m = find_memo(l, v, at, outer, true);
@@ -144,7 +144,7 @@ static hn_buf row_of(hn_lowering *l, hn_val v, const hn_ix *at) {
     return row;
 }
 
-hn_sv hn_value_at(hn_lowering *l, hn_val v, const hn_ix *at) {
+hn_sv hn_value_at(hn_nest_lowering *l, hn_val v, const hn_ix *at) {
     const hn_type *t = hn_type_of(l->g, v);
     if (l->rc != HONE_OK || !v || !hn_arena_ok(l->n->a)) return 0;
     if (l->buf[v]) return hn_place_load(l, l->buf[v], hn_flat(l, t, at));
@@ -165,7 +165,7 @@ hn_sv hn_value_at(hn_lowering *l, hn_val v, const hn_ix *at) {
 }
 
 /* -- which values get a row buffer */
-static bool costly(const hn_lowering *l, hn_val v, int depth) {
+static bool costly(const hn_nest_lowering *l, hn_val v, int depth) {
     const hn_node *x = hn_def(l->g, v);
     if (!x || l->buf[v] || depth > 12) return false;
     if (!hn_op_is_easy(x->op)) {
@@ -178,7 +178,7 @@ static bool costly(const hn_lowering *l, hn_val v, int depth) {
     return false;
 }
 
-static void choose_rows(hn_lowering *l, hn_block body) {
+static void choose_rows(hn_nest_lowering *l, hn_block body) {
     hn_graph *g = l->g;
     const hn_blk *b = &g->block[body];
     uint32_t *uses = HN_NEW_N(l->n->a, uint32_t, g->n_value);
@@ -215,7 +215,7 @@ static size_t shared_dims(const hn_graph *g, const hn_blk *b) {
     return shared;
 }
 
-static void lower_result(hn_lowering *l, hn_val v, hn_buf to, hn_ix *at, size_t shared) {
+static void lower_result(hn_nest_lowering *l, hn_val v, hn_buf to, hn_ix *at, size_t shared) {
     const hn_type *t = hn_type_of(l->g, v);
     for (size_t d = shared; d < t->rank; d++)
         at[d] = hn_ix_var(l->n, hn_open_loop(l, hn_ix_dim(l->n, t->dim[d]), HN_SERIAL));
@@ -224,7 +224,7 @@ static void lower_result(hn_lowering *l, hn_val v, hn_buf to, hn_ix *at, size_t 
     for (size_t d = shared; d < t->rank; d++) hn_close_loop(l);
 }
 
-static void lower_results(hn_lowering *l, hn_block body, const hn_buf *to) {
+static void lower_results(hn_nest_lowering *l, hn_block body, const hn_buf *to) {
     const hn_blk *b = &l->g->block[body];
     size_t shared = shared_dims(l->g, b);
     const hn_type *t = hn_type_of(l->g, b->result[0]);
@@ -250,7 +250,7 @@ hone_rc hn_nest_lower(hn_graph *g, hn_block body, const char *kind, hn_arena *a,
     if (!b->n_result) return hn_fail(err, HONE_E_UNSUPPORTED, "a kernel without results");
     hn_nest *n = hn_nest_new(a, g->dims);
     if (!n) return hn_fail(err, HONE_E_NOMEM, "out of memory in lowering a kernel");
-    hn_lowering l = {.g = g, .n = n, .err = err, .rc = HONE_OK, .map = hn_kind_named(kind) == HN_KIND_MAP};
+    hn_nest_lowering l = {.g = g, .n = n, .err = err, .rc = HONE_OK, .map = hn_kind_named(kind) == HN_KIND_MAP};
     l.buf = HN_NEW_N(a, hn_buf, g->n_value);
     l.memo = HN_NEW_N(a, hn_memo *, g->n_value);
     l.keep = HN_NEW_N(a, uint8_t, g->n_value);

@@ -14,10 +14,10 @@ typedef struct best {
     bool max, last; /* of equal values the last */
 } best;
 
-static hn_sv logic(hn_lowering *l, hn_op op, hn_sv a, hn_sv b) { return hn_place_op(l, op, HONE_BOOL, a, b, 0); }
+static hn_sv logic(hn_nest_lowering *l, hn_op op, hn_sv a, hn_sv b) { return hn_place_op(l, op, HONE_BOOL, a, b, 0); }
 
 /* Is x better? Not a number is better than any. last: an equal one is, too. */
-static hn_sv is_better(hn_lowering *l, const best *b, hn_sv x, hn_sv than, bool last) {
+static hn_sv is_better(hn_nest_lowering *l, const best *b, hn_sv x, hn_sv than, bool last) {
     hn_sv better = logic(l, last ? HN_OP_LE : HN_OP_LT, b->max ? than : x, b->max ? x : than);
     if (!hn_is_float(b->dtype)) return better;
     hn_sv nan = logic(l, HN_OP_ISNAN, x, 0);
@@ -26,25 +26,29 @@ static hn_sv is_better(hn_lowering *l, const best *b, hn_sv x, hn_sv than, bool 
 }
 
 /* Where they are no better than each other their places, in any order, decide. */
-static hn_sv is_better_at(hn_lowering *l, const best *b, hn_sv x, hn_sv at, hn_sv than, hn_sv than_at) {
+static hn_sv is_better_at(hn_nest_lowering *l, const best *b, hn_sv x, hn_sv at, hn_sv than, hn_sv than_at) {
     hn_sv before = logic(l, HN_OP_LT, b->last ? than_at : at, b->last ? at : than_at);
     hn_sv worse = is_better(l, b, than, x, false), better = is_better(l, b, x, than, false);
     return logic(l, HN_OP_OR, better, logic(l, HN_OP_AND, logic(l, HN_OP_NOT, worse, 0), before));
 }
 
-static void take(hn_lowering *l, const best *b, hn_ix x, hn_sv better, hn_sv value, hn_sv place) {
+static void take(hn_nest_lowering *l, const best *b, hn_ix x, hn_sv better, hn_sv value, hn_sv place) {
     hn_sv so_far = hn_place_load(l, b->value, x), at = hn_place_load(l, b->place, x);
     hn_store(l, b->value, x, hn_place_op(l, HN_OP_SELECT, b->dtype, better, value, so_far));
     hn_store(l, b->place, x, hn_place_op(l, HN_OP_SELECT, HONE_I32, better, place, at));
 }
 
-static hn_sv small_index(hn_lowering *l, hn_ix i) { return hn_place_cast(l, hn_place_index(l, i), HONE_I32, false); }
+static hn_sv small_index(hn_nest_lowering *l, hn_ix i) {
+    return hn_place_cast(l, hn_place_index(l, i), HONE_I32, false);
+}
 
-static hn_ix open_loop(hn_lowering *l, hn_ix extent) { return hn_ix_var(l->n, hn_open_loop(l, extent, HN_SERIAL)); }
+static hn_ix open_loop(hn_nest_lowering *l, hn_ix extent) {
+    return hn_ix_var(l->n, hn_open_loop(l, extent, HN_SERIAL));
+}
 
 /* -- lines side by side */
 /* for x { the first of the rows is the best so far }; `at`: its elements */
-static void first_row(hn_lowering *l, const best *b, hn_ix m, hn_ix at) {
+static void first_row(hn_nest_lowering *l, const best *b, hn_ix m, hn_ix at) {
     hn_sv zero = hn_place_number(l, HONE_I32, 0, 0);
     hn_ix x = open_loop(l, m);
     hn_store(l, b->value, x, hn_place_load(l, b->from, hn_ix_add(l->n, at, x)));
@@ -53,21 +57,21 @@ static void first_row(hn_lowering *l, const best *b, hn_ix m, hn_ix at) {
 }
 
 /* for x { what is better in row k, at `at`, is the best so far } */
-static void next_row(hn_lowering *l, const best *b, hn_ix m, hn_ix at, hn_ix k) {
+static void next_row(hn_nest_lowering *l, const best *b, hn_ix m, hn_ix at, hn_ix k) {
     hn_ix x = open_loop(l, m);
     hn_sv value = hn_place_load(l, b->from, hn_ix_add(l->n, at, x)), place = small_index(l, k);
     take(l, b, x, is_better(l, b, value, hn_place_load(l, b->value, x), b->last), value, place);
     hn_close_loop(l);
 }
 
-static void result_row(hn_lowering *l, const best *b, const hn_lines *s) {
+static void result_row(hn_nest_lowering *l, const best *b, const hn_lines *s) {
     hn_ix x = open_loop(l, s->together);
     hn_ix at = hn_ix_add(l->n, hn_ix_scale(l->n, s->outer_at, s->inner), hn_ix_add(l->n, s->first, x));
     hn_store(l, b->to, at, hn_place_cast(l, hn_place_load(l, b->place, x), HONE_I64, false));
     hn_close_loop(l);
 }
 
-static void side_by_side(hn_lowering *l, best *b, hn_lines *s, int64_t length) {
+static void side_by_side(hn_nest_lowering *l, best *b, hn_lines *s, int64_t length) {
     hn_nest *n = l->n;
     hn_lines_open(l, s);
     b->value = hn_lines_row(l, b->dtype);
@@ -82,7 +86,7 @@ static void side_by_side(hn_lowering *l, best *b, hn_lines *s, int64_t length) {
 
 /* -- a line by itself */
 /* Registers with the best of the row; b becomes them. */
-static void best_of_row(hn_lowering *l, best *b) {
+static void best_of_row(hn_nest_lowering *l, best *b) {
     hn_ix zero = hn_ix_int(l->n, 0);
     best one = *b;
     one.value = hn_register(l, b->dtype);
@@ -101,7 +105,7 @@ static void best_of_row(hn_lowering *l, best *b) {
 }
 
 /* The elements of the line from `first` on, one by one. */
-static void one_by_one(hn_lowering *l, const best *b, hn_ix line, int64_t first, int64_t count) {
+static void one_by_one(hn_nest_lowering *l, const best *b, hn_ix line, int64_t first, int64_t count) {
     hn_nest *n = l->n;
     hn_ix zero = hn_ix_int(n, 0);
     if (!count) return;
@@ -111,7 +115,7 @@ static void one_by_one(hn_lowering *l, const best *b, hn_ix line, int64_t first,
     hn_close_loop(l);
 }
 
-static void by_itself(hn_lowering *l, best *b, hn_dim lines, int64_t length) {
+static void by_itself(hn_nest_lowering *l, best *b, hn_dim lines, int64_t length) {
     hn_nest *n = l->n;
     hn_dim lanes = hn_dim_int(n->dims, LANES);
     hn_ix m = hn_ix_int(n, LANES), zero = hn_ix_int(n, 0), line = open_loop(l, hn_ix_dim(n, lines));
@@ -128,7 +132,7 @@ static void by_itself(hn_lowering *l, best *b, hn_dim lines, int64_t length) {
     hn_close_loop(l);
 }
 
-void hn_arg_into(hn_lowering *l, const hn_node *x, hn_buf to) {
+void hn_arg_into(hn_nest_lowering *l, const hn_node *x, hn_buf to) {
     const hn_type *t = hn_type_of(l->g, x->in[0]);
     size_t axis = (size_t)hn_attr_i(x, HN_A_AXIS, 0);
     hn_lines s;

@@ -5,7 +5,7 @@ enum { ROWS_MIN = 4, COLUMNS_MAX = 4096 }; /* of rows of indices */
 
 /* Dimensions in front that are the same on both sides keep their indices; the others are taken apart out of their place
  * in row-major order. Chains of reshapes down to a parameter need no division. */
-static hn_sv eval_reshape(hn_lowering *l, hn_val v, const hn_ix *at) {
+static hn_sv eval_reshape(hn_nest_lowering *l, hn_val v, const hn_ix *at) {
     hn_nest *n = l->n;
     const hn_node *x = hn_def(l->g, v);
     hn_val from = x->in[0];
@@ -27,7 +27,7 @@ static hn_sv eval_reshape(hn_lowering *l, hn_val v, const hn_ix *at) {
     return hn_value_at(l, from, in);
 }
 
-static hn_sv eval_slice(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_slice(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     const hn_attr *start = hn_attr_get(x, HN_A_START), *step = hn_attr_get(x, HN_A_STEP);
     hn_ix in[HN_RANK_MAX];
     for (uint32_t d = 0; d < start->n; d++) {
@@ -37,7 +37,7 @@ static hn_sv eval_slice(hn_lowering *l, const hn_node *x, const hn_ix *at) {
     return hn_value_at(l, x->in[0], in);
 }
 
-static hn_sv eval_broadcast(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_broadcast(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     const hn_type *t = hn_type_of(l->g, x->in[0]), *u = hn_type_of(l->g, x->out[0]);
     const hn_attr *map = hn_attr_get(x, HN_A_MAP);
     hn_ix in[HN_RANK_MAX];
@@ -53,7 +53,7 @@ static hn_sv eval_broadcast(hn_lowering *l, const hn_node *x, const hn_ix *at) {
 }
 
 /* Index of a padded dimension inside the input for the modes that read it everywhere. */
-static hn_ix reflected(hn_lowering *l, hn_ix i, hn_dim size, const char *mode) {
+static hn_ix reflected(hn_nest_lowering *l, hn_ix i, hn_dim size, const char *mode) {
     hn_nest *n = l->n;
     hn_dim one = hn_dim_int(n->dims, 1), last = hn_dim_sub(n->dims, size, one);
     if (!strcmp(mode, "wrap")) return hn_ix_mod(n, i, size);
@@ -64,7 +64,7 @@ static hn_ix reflected(hn_lowering *l, hn_ix i, hn_dim size, const char *mode) {
     return hn_ix_min(n, m, hn_ix_sub(n, hn_ix_dim(n, period), m));
 }
 
-static hn_sv eval_pad(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_pad(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     const hn_type *t = hn_type_of(l->g, x->in[0]);
     const hn_attr *low = hn_attr_get(x, HN_A_LOW), *mode = hn_attr_get(x, HN_A_MODE);
     hn_nest *n = l->n;
@@ -93,7 +93,7 @@ static hn_sv eval_pad(hn_lowering *l, const hn_node *x, const hn_ix *at) {
 }
 
 /* Picks among the parts by where the index lies; the last part is what is left. */
-static hn_sv eval_concat(hn_lowering *l, const hn_node *x, const hn_ix *at, uint16_t part, hn_dim begin) {
+static hn_sv eval_concat(hn_nest_lowering *l, const hn_node *x, const hn_ix *at, uint16_t part, hn_dim begin) {
     size_t axis = (size_t)hn_attr_i(x, HN_A_AXIS, 0);
     const hn_type *t = hn_type_of(l->g, x->in[part]);
     hn_nest *n = l->n;
@@ -116,7 +116,7 @@ static hn_sv eval_concat(hn_lowering *l, const hn_node *x, const hn_ix *at, uint
     return rest ? hn_place_pick(l, 1, &before, here, rest) : 0;
 }
 
-hn_sv hn_move_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
+hn_sv hn_move_at(hn_nest_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     hn_ix in[HN_RANK_MAX];
     switch (x->op) {
     case HN_OP_RESHAPE: return eval_reshape(l, v, at);
@@ -134,13 +134,13 @@ hn_sv hn_move_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
 }
 
 /* An index that comes from data, inside [0, size). */
-static hn_sv wrap(hn_lowering *l, hn_sv raw, hn_dim size) {
+static hn_sv wrap(hn_nest_lowering *l, hn_sv raw, hn_dim size) {
     hn_scalar w = {.kind = HN_SV_WRAP, .dtype = HONE_I64, .n_arg = 1, .below = size};
     w.arg[0] = hn_place_cast(l, raw, HONE_I64, false);
     return hn_place(l, &w);
 }
 /* Likewise; data without elements is not read: the caller pops that guard. */
-static hn_ix wrapped(hn_lowering *l, hn_sv raw, hn_dim size) {
+static hn_ix wrapped(hn_nest_lowering *l, hn_sv raw, hn_dim size) {
     hn_sv index = wrap(l, raw, size);
     hn_ix last = hn_ix_dim(l->n, hn_dim_sub(l->n->dims, size, hn_dim_int(l->n->dims, 1)));
     hn_push_guards(l, 1, &last);
@@ -154,7 +154,7 @@ typedef struct index_row {
     hn_dim length;
 } index_row;
 
-static bool shared_by_rows(hn_lowering *l, size_t rank, const hn_ix *where, index_row *r) {
+static bool shared_by_rows(hn_nest_lowering *l, size_t rank, const hn_ix *where, index_row *r) {
     hn_nest *n = l->n;
     hn_body_scope *columns = l->scope, *rows = columns->up;
     int64_t e, step;
@@ -173,7 +173,7 @@ static bool shared_by_rows(hn_lowering *l, size_t rank, const hn_ix *where, inde
 }
 
 /* The element of such a row, as an index. */
-static hn_ix index_from_row(hn_lowering *l, hn_val v, const hn_ix *where, hn_dim size, const index_row *r) {
+static hn_ix index_from_row(hn_nest_lowering *l, hn_val v, const hn_ix *where, hn_dim size, const index_row *r) {
     hn_nest *n = l->n;
     hn_body_scope *saved = l->scope;
     size_t rank = hn_type_of(l->g, v)->rank;
@@ -193,7 +193,7 @@ static hn_ix index_from_row(hn_lowering *l, hn_val v, const hn_ix *where, hn_dim
     return raw ? hn_ix_value(n, hn_place(l, &x)) : 0;
 }
 
-static hn_sv eval_gather(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_gather(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     size_t axis = (size_t)hn_attr_i(x, HN_A_AXIS, 0), batch = (size_t)hn_attr_i(x, HN_A_BATCH, 0);
     const hn_type *data = hn_type_of(l->g, x->in[0]), *index = hn_type_of(l->g, x->in[1]);
     hn_ix in[HN_RANK_MAX], where[HN_RANK_MAX];
@@ -213,7 +213,7 @@ static hn_sv eval_gather(hn_lowering *l, const hn_node *x, const hn_ix *at) {
     return hn_value_at(l, x->in[0], in);
 }
 
-static hn_sv eval_gather_nd(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_gather_nd(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     size_t batch = (size_t)hn_attr_i(x, HN_A_BATCH, 0);
     const hn_type *data = hn_type_of(l->g, x->in[0]), *index = hn_type_of(l->g, x->in[1]);
     size_t lead = index->rank - 1u;
@@ -233,7 +233,7 @@ static hn_sv eval_gather_nd(hn_lowering *l, const hn_node *x, const hn_ix *at) {
     return hn_value_at(l, x->in[0], in);
 }
 
-static hn_sv eval_gather_elements(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_gather_elements(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     size_t axis = (size_t)hn_attr_i(x, HN_A_AXIS, 0);
     const hn_type *data = hn_type_of(l->g, x->in[0]);
     hn_ix in[HN_RANK_MAX];
@@ -244,7 +244,7 @@ static hn_sv eval_gather_elements(hn_lowering *l, const hn_node *x, const hn_ix 
     return hn_value_at(l, x->in[0], in);
 }
 
-hn_sv hn_gather_at(hn_lowering *l, const hn_node *x, const hn_ix *at) {
+hn_sv hn_gather_at(hn_nest_lowering *l, const hn_node *x, const hn_ix *at) {
     uint32_t guards = l->n_guard;
     hn_sv v;
     switch (x->op) {

@@ -3,29 +3,29 @@
 
 hn_body_scope *hn_deeper(hn_body_scope *a, hn_body_scope *b) { return a->depth >= b->depth ? a : b; }
 
-bool hn_in_sight(const hn_lowering *l, const hn_body_scope *s) {
+bool hn_in_sight(const hn_nest_lowering *l, const hn_body_scope *s) {
     for (const hn_body_scope *p = l->scope; p; p = p->up)
         if (p == s) return true;
     return false;
 }
 
-static hn_body_scope *outermost(const hn_lowering *l) {
+static hn_body_scope *outermost(const hn_nest_lowering *l) {
     hn_body_scope *s = l->scope;
     while (s->up) s = s->up;
     return s;
 }
 
-static hn_body_scope *home_of_var(const hn_lowering *l, hn_var v) {
+static hn_body_scope *home_of_var(const hn_nest_lowering *l, hn_var v) {
     for (hn_body_scope *s = l->scope; s; s = s->up)
         if (s->var == v) return s;
     return l->scope;
 }
 
-static hn_body_scope *home_of_sv(const hn_lowering *l, hn_sv x) {
+static hn_body_scope *home_of_sv(const hn_nest_lowering *l, hn_sv x) {
     return x < l->n_home && l->home[x] ? l->home[x] : l->scope;
 }
 
-hn_body_scope *hn_home_of_ix(hn_lowering *l, hn_ix i) {
+hn_body_scope *hn_home_of_ix(hn_nest_lowering *l, hn_ix i) {
     hn_body_scope *s = outermost(l);
     const hn_linear *f = &l->n->ix[i];
     for (uint32_t t = 0; t < f->n; t++) {
@@ -40,13 +40,13 @@ hn_body_scope *hn_home_of_ix(hn_lowering *l, hn_ix i) {
     return s;
 }
 
-hn_body_scope *hn_home_of_guards(hn_lowering *l) {
+hn_body_scope *hn_home_of_guards(hn_nest_lowering *l) {
     hn_body_scope *s = outermost(l);
     for (uint32_t k = 0; k < l->n_guard; k++) s = hn_deeper(s, hn_home_of_ix(l, l->guard[k]));
     return s;
 }
 
-static void append_to(hn_lowering *l, hn_body_scope *s, const hn_stmt *x) {
+static void append_to(hn_nest_lowering *l, hn_body_scope *s, const hn_stmt *x) {
     hn_st made = hn_nest_stmt(l->n, x);
     if (s->tail)
         l->n->st[s->tail].next = made;
@@ -54,9 +54,9 @@ static void append_to(hn_lowering *l, hn_body_scope *s, const hn_stmt *x) {
         s->head = made;
     s->tail = made;
 }
-void hn_append(hn_lowering *l, const hn_stmt *s) { append_to(l, l->scope, s); }
+void hn_append(hn_nest_lowering *l, const hn_stmt *s) { append_to(l, l->scope, s); }
 
-hn_var hn_open_loop(hn_lowering *l, hn_ix extent, hn_loop_kind kind) {
+hn_var hn_open_loop(hn_nest_lowering *l, hn_ix extent, hn_loop_kind kind) {
     hn_body_scope *s = HN_NEW(l->n->a, hn_body_scope);
     if (!s) return 0;
     *s = (hn_body_scope){.up = l->scope, .depth = l->scope->depth + 1, .kind = kind, .var = hn_nest_var(l->n, extent)};
@@ -64,14 +64,14 @@ hn_var hn_open_loop(hn_lowering *l, hn_ix extent, hn_loop_kind kind) {
     return s->var;
 }
 
-void hn_close_loop(hn_lowering *l) {
+void hn_close_loop(hn_nest_lowering *l) {
     hn_body_scope *s = l->scope;
     if (!s->up) return;
     l->scope = s->up;
     hn_append(l, &(hn_stmt){.kind = HN_ST_LOOP, .loop = s->kind, .var = s->var, .body = s->head});
 }
 
-static hn_body_scope *home_of(hn_lowering *l, const hn_scalar *x) {
+static hn_body_scope *home_of(hn_nest_lowering *l, const hn_scalar *x) {
     hn_body_scope *s = outermost(l);
     if (x->kind == HN_SV_LOAD && l->n->buf[x->buf].space != HN_PARAM) return l->scope; /* memory that changes */
     if (x->at) s = hn_deeper(s, hn_home_of_ix(l, x->at));
@@ -80,7 +80,7 @@ static hn_body_scope *home_of(hn_lowering *l, const hn_scalar *x) {
     return s;
 }
 
-static void set_home(hn_lowering *l, hn_sv x, hn_body_scope *s) {
+static void set_home(hn_nest_lowering *l, hn_sv x, hn_body_scope *s) {
     if (x >= l->n_home) {
         uint32_t more = 2 * x + 64;
         hn_body_scope **to = HN_NEW_N(l->n->a, hn_body_scope *, more);
@@ -92,7 +92,7 @@ static void set_home(hn_lowering *l, hn_sv x, hn_body_scope *s) {
     l->home[x] = s;
 }
 
-hn_sv hn_place(hn_lowering *l, const hn_scalar *x) {
+hn_sv hn_place(hn_nest_lowering *l, const hn_scalar *x) {
     hn_nest *n = l->n;
     hn_body_scope *s = home_of(l, x);
     bool changes = x->kind == HN_SV_LOAD && n->buf[x->buf].space != HN_PARAM;
@@ -106,17 +106,17 @@ hn_sv hn_place(hn_lowering *l, const hn_scalar *x) {
     return id;
 }
 
-hn_sv hn_place_op(hn_lowering *l, hn_op op, hone_dtype t, hn_sv a, hn_sv b, hn_sv c) {
+hn_sv hn_place_op(hn_nest_lowering *l, hn_op op, hone_dtype t, hn_sv a, hn_sv b, hn_sv c) {
     hn_scalar x = {.kind = HN_SV_OP, .dtype = t, .op = op, .arg = {a, b, c}};
     x.n_arg = (uint8_t)(c ? 3 : b ? 2 : 1);
     return hn_place(l, &x);
 }
-hn_sv hn_place_cast(hn_lowering *l, hn_sv x, hone_dtype t, bool saturate) {
+hn_sv hn_place_cast(hn_nest_lowering *l, hn_sv x, hone_dtype t, bool saturate) {
     if (l->n->sv[x].dtype == t) return x;
     hn_scalar c = {.kind = HN_SV_OP, .dtype = t, .op = HN_OP_CAST, .arg = {x}, .n_arg = 1, .saturate = saturate};
     return hn_place(l, &c);
 }
-hn_sv hn_place_number(hn_lowering *l, hone_dtype t, double f, int64_t i) {
+hn_sv hn_place_number(hn_nest_lowering *l, hone_dtype t, double f, int64_t i) {
     hn_scalar x = {.kind = HN_SV_CONST, .dtype = t};
     if (hn_is_float(t))
         x.f = f;
@@ -124,16 +124,16 @@ hn_sv hn_place_number(hn_lowering *l, hone_dtype t, double f, int64_t i) {
         x.i = i;
     return hn_place(l, &x);
 }
-hn_sv hn_place_index(hn_lowering *l, hn_ix i) {
+hn_sv hn_place_index(hn_nest_lowering *l, hn_ix i) {
     return hn_place(l, &(hn_scalar){.kind = HN_SV_INDEX, .dtype = HONE_I64, .at = i});
 }
 
-static const hn_ix *keep_guards(hn_lowering *l, uint32_t n, const hn_ix *guard) {
+static const hn_ix *keep_guards(hn_nest_lowering *l, uint32_t n, const hn_ix *guard) {
     hn_ix *to = n ? HN_NEW_N(l->n->a, hn_ix, n) : NULL;
     if (to) memcpy(to, guard, n * sizeof *to);
     return to;
 }
-hn_sv hn_place_load(hn_lowering *l, hn_buf b, hn_ix at) {
+hn_sv hn_place_load(hn_nest_lowering *l, hn_buf b, hn_ix at) {
     hn_scalar x = {.kind = HN_SV_LOAD, .dtype = l->n->buf[b].dtype, .buf = b, .at = at};
     if (l->n->buf[b].space == HN_PARAM) {
         x.guard = keep_guards(l, l->n_guard, l->guard);
@@ -141,7 +141,7 @@ hn_sv hn_place_load(hn_lowering *l, hn_buf b, hn_ix at) {
     }
     return hn_place(l, &x);
 }
-hn_sv hn_place_pick(hn_lowering *l, uint32_t n_guard, const hn_ix *guard, hn_sv yes, hn_sv no) {
+hn_sv hn_place_pick(hn_nest_lowering *l, uint32_t n_guard, const hn_ix *guard, hn_sv yes, hn_sv no) {
     if (!n_guard || yes == no) return yes;
     hn_scalar x = {.kind = HN_SV_PICK, .dtype = l->n->sv[yes].dtype, .arg = {yes, no}, .n_arg = 2};
     x.guard = keep_guards(l, n_guard, guard);
@@ -149,7 +149,7 @@ hn_sv hn_place_pick(hn_lowering *l, uint32_t n_guard, const hn_ix *guard, hn_sv 
     return hn_place(l, &x);
 }
 
-uint32_t hn_push_guards(hn_lowering *l, uint32_t n, const hn_ix *guard) {
+uint32_t hn_push_guards(hn_nest_lowering *l, uint32_t n, const hn_ix *guard) {
     uint32_t pushed = 0;
     for (uint32_t k = 0; k < n; k++) {
         bool known = hn_ix_never_negative(l->n, guard[k]);
@@ -165,13 +165,13 @@ uint32_t hn_push_guards(hn_lowering *l, uint32_t n, const hn_ix *guard) {
     return pushed;
 }
 
-void hn_store(hn_lowering *l, hn_buf b, hn_ix at, hn_sv x) {
+void hn_store(hn_nest_lowering *l, hn_buf b, hn_ix at, hn_sv x) {
     hn_append(l, &(hn_stmt){.kind = HN_ST_STORE, .buf = b, .at = at, .value = x});
 }
-void hn_update(hn_lowering *l, hn_buf b, hn_ix at, hn_op op, hn_sv x) {
+void hn_update(hn_nest_lowering *l, hn_buf b, hn_ix at, hn_op op, hn_sv x) {
     hn_append(l, &(hn_stmt){.kind = HN_ST_UPDATE, .buf = b, .at = at, .op = op, .value = x});
 }
-hn_buf hn_register(hn_lowering *l, hone_dtype t) {
+hn_buf hn_register(hn_nest_lowering *l, hone_dtype t) {
     hn_buf b = hn_nest_buf(l->n, HN_REG, t, hn_dim_int(l->n->dims, 1));
     hn_append(l, &(hn_stmt){.kind = HN_ST_REG, .buf = b});
     return b;

@@ -9,13 +9,13 @@
 enum { ROW = 512, INNER_MIN = 8 };
 
 /* -- lines side by side */
-static hn_dim product(hn_lowering *l, const hn_type *t, size_t from, size_t to) {
+static hn_dim product(hn_nest_lowering *l, const hn_type *t, size_t from, size_t to) {
     hn_dim all = hn_dim_int(l->n->dims, 1);
     for (size_t d = from; d < to; d++) all = hn_dim_mul(l->n->dims, all, t->dim[d]);
     return all;
 }
 
-hn_lines_fit hn_lines_of(hn_lowering *l, const hn_type *t, size_t axis, hn_lines *s) {
+hn_lines_fit hn_lines_of(hn_nest_lowering *l, const hn_type *t, size_t axis, hn_lines *s) {
     int64_t inner;
     const hn_dtype_info *info = hn_dtype_of(t->dtype);
     bool is_float = t->dtype == HONE_F32 || t->dtype == HONE_F64 || hn_is_half(t->dtype);
@@ -24,26 +24,28 @@ hn_lines_fit hn_lines_of(hn_lowering *l, const hn_type *t, size_t axis, hn_lines
     return hn_dim_is_int(l->n->dims, s->inner, &inner) && inner < INNER_MIN ? HN_LINES_FEW : HN_LINES_SIDE;
 }
 
-static hn_ix open_loop(hn_lowering *l, hn_ix extent) { return hn_ix_var(l->n, hn_open_loop(l, extent, HN_SERIAL)); }
+static hn_ix open_loop(hn_nest_lowering *l, hn_ix extent) {
+    return hn_ix_var(l->n, hn_open_loop(l, extent, HN_SERIAL));
+}
 
-void hn_lines_open(hn_lowering *l, hn_lines *s) {
+void hn_lines_open(hn_nest_lowering *l, hn_lines *s) {
     hn_nest *n = l->n;
     hn_dim size = hn_dim_int(n->dims, ROW);
     s->outer_at = open_loop(l, hn_ix_dim(n, s->outer));
     s->first = hn_ix_scale(n, open_loop(l, hn_ix_dim(n, hn_dim_ceildiv(n->dims, s->inner, size))), size);
     s->together = hn_ix_min(n, hn_ix_int(n, ROW), hn_ix_sub(n, hn_ix_dim(n, s->inner), s->first));
 }
-void hn_lines_close(hn_lowering *l) {
+void hn_lines_close(hn_nest_lowering *l) {
     hn_close_loop(l);
     hn_close_loop(l);
 }
 
-hn_ix hn_lines_at(hn_lowering *l, const hn_lines *s, hn_ix k) {
+hn_ix hn_lines_at(hn_nest_lowering *l, const hn_lines *s, hn_ix k) {
     hn_ix step = hn_ix_add(l->n, hn_ix_scale(l->n, s->outer_at, s->length), k);
     return hn_ix_add(l->n, hn_ix_scale(l->n, step, s->inner), s->first);
 }
 
-hn_buf hn_lines_row(hn_lowering *l, hone_dtype t) {
+hn_buf hn_lines_row(hn_nest_lowering *l, hone_dtype t) {
     return hn_nest_buf(l->n, HN_LOCAL, t, hn_dim_int(l->n->dims, ROW));
 }
 
@@ -56,7 +58,7 @@ typedef struct prefix {
 } prefix;
 
 /* for x { row[x] = the operation's identity } */
-static void begin_row(hn_lowering *l, const prefix *p, const hn_lines *s) {
+static void begin_row(hn_nest_lowering *l, const prefix *p, const hn_lines *s) {
     int identity = p->op == HN_OP_MUL;
     hn_sv init = hn_place_number(l, p->sum, identity, identity);
     hn_store(l, p->row, open_loop(l, s->together), init);
@@ -64,7 +66,7 @@ static void begin_row(hn_lowering *l, const prefix *p, const hn_lines *s) {
 }
 
 /* for x { row[x] = row[x] op from[at + x], and one of the two is to[at + x] } */
-static void add_row(hn_lowering *l, const prefix *p, const hn_lines *s, hn_ix at) {
+static void add_row(hn_nest_lowering *l, const prefix *p, const hn_lines *s, hn_ix at) {
     hn_ix x = open_loop(l, s->together);
     at = hn_ix_add(l->n, at, x);
     hn_sv term = hn_place_cast(l, hn_place_load(l, p->from, at), p->sum, false);
@@ -75,7 +77,7 @@ static void add_row(hn_lowering *l, const prefix *p, const hn_lines *s, hn_ix at
     hn_close_loop(l);
 }
 
-static void all_rows(hn_lowering *l, prefix *p, hn_lines *s) {
+static void all_rows(hn_nest_lowering *l, prefix *p, hn_lines *s) {
     hn_nest *n = l->n;
     hn_lines_open(l, s);
     p->row = hn_lines_row(l, p->sum);
@@ -87,7 +89,7 @@ static void all_rows(hn_lowering *l, prefix *p, hn_lines *s) {
     hn_lines_close(l);
 }
 
-void hn_prefix_into(hn_lowering *l, const hn_node *x, hn_buf to) {
+void hn_prefix_into(hn_nest_lowering *l, const hn_node *x, hn_buf to) {
     const hn_type *t = hn_type_of(l->g, x->in[0]);
     hn_lines s;
     prefix p = {.op = x->op == HN_OP_CUMPROD ? HN_OP_MUL : HN_OP_ADD,

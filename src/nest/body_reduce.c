@@ -22,7 +22,7 @@ static hone_dtype wide(hone_dtype t) {
     return t == HONE_BOOL ? HONE_U8 : t;
 }
 
-static void begin(hn_lowering *l, fold *f, hn_op op, hone_dtype t, size_t rank, const hn_ix *at) {
+static void begin(hn_nest_lowering *l, fold *f, hn_op op, hone_dtype t, size_t rank, const hn_ix *at) {
     hn_body_scope *home = hn_home_of_guards(l);
     for (size_t d = 0; d < rank; d++) home = hn_deeper(home, hn_home_of_ix(l, at[d]));
     const hn_dtype_info *info = hn_dtype_of(t);
@@ -40,11 +40,11 @@ static void begin(hn_lowering *l, fold *f, hn_op op, hone_dtype t, size_t rank, 
     }
     hn_store(l, f->acc, hn_ix_int(l->n, 0), init);
 }
-static hn_ix loop(hn_lowering *l, fold *f, hn_dim extent) {
+static hn_ix loop(hn_nest_lowering *l, fold *f, hn_dim extent) {
     f->loops++;
     return hn_ix_var(l->n, hn_open_loop(l, hn_ix_dim(l->n, extent), HN_SERIAL));
 }
-static hn_sv finish(hn_lowering *l, fold *f, hn_sv x, hone_dtype t) {
+static hn_sv finish(hn_nest_lowering *l, fold *f, hn_sv x, hone_dtype t) {
     if (x) hn_update(l, f->acc, hn_ix_int(l->n, 0), f->op, x);
     for (int i = 0; i < f->loops; i++) hn_close_loop(l);
     hn_sv sum = x ? hn_place_load(l, f->acc, hn_ix_int(l->n, 0)) : 0;
@@ -53,7 +53,7 @@ static hn_sv finish(hn_lowering *l, fold *f, hn_sv x, hone_dtype t) {
     return sum;
 }
 
-static hn_sv eval_reduction(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_reduction(hn_nest_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     static const hn_op ops[] = {[HN_OP_RSUM - HN_OP_RSUM] = HN_OP_ADD,
                                 [HN_OP_RPROD - HN_OP_RSUM] = HN_OP_MUL,
                                 [HN_OP_RMIN - HN_OP_RSUM] = HN_OP_MIN,
@@ -75,7 +75,7 @@ static hn_sv eval_reduction(hn_lowering *l, hn_val v, const hn_node *x, const hn
     return finish(l, &f, e ? hn_place_cast(l, e, acc, false) : 0, u->dtype);
 }
 
-static hn_sv product(hn_lowering *l, hn_sv a, hn_sv b, hone_dtype t) {
+static hn_sv product(hn_nest_lowering *l, hn_sv a, hn_sv b, hone_dtype t) {
     if (!a || !b) return 0;
     hn_scalar x = {.kind = HN_SV_OP, .dtype = t, .op = HN_OP_MUL, .n_arg = 2, .fused = true};
     x.arg[0] = hn_place_cast(l, a, t, false);
@@ -90,7 +90,7 @@ static int label_at(const hn_attr *labels, int64_t label) {
     return -1;
 }
 
-static hn_sv eval_contract(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_contract(hn_nest_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     const hn_attr *side[2] = {hn_attr_get(x, HN_A_LHS), hn_attr_get(x, HN_A_RHS)}, *out = hn_attr_get(x, HN_A_OUT);
     const hn_type *u = hn_type_of(l->g, v);
     hone_dtype acc = wide(u->dtype);
@@ -112,7 +112,7 @@ static hn_sv eval_contract(hn_lowering *l, hn_val v, const hn_node *x, const hn_
 }
 
 /* The input's position of output o, tap k in one spatial dimension, and the guards that it lies inside. */
-static hn_ix tap(hn_lowering *l, const hn_node *x, uint32_t d, hn_ix o, hn_ix k, hn_dim size, hn_ix *guard,
+static hn_ix tap(hn_nest_lowering *l, const hn_node *x, uint32_t d, hn_ix o, hn_ix k, hn_dim size, hn_ix *guard,
                  uint32_t *n_guard) {
     const hn_attr *stride = hn_attr_get(x, HN_A_STRIDE), *dilation = hn_attr_get(x, HN_A_DILATION);
     const hn_attr *inflate = hn_attr_get(x, HN_A_INFLATE), *low = hn_attr_get(x, HN_A_LOW);
@@ -140,14 +140,14 @@ static image_dims dims_of_image(const hn_node *x, size_t rank) {
 }
 
 /* Loops over the window and the channels of a group, in the order in which the image lies in memory. */
-static void conv_loops(hn_lowering *l, fold *f, const hn_type *w, bool last, hn_ix *k) {
+static void conv_loops(hn_nest_lowering *l, fold *f, const hn_type *w, bool last, hn_ix *k) {
     for (size_t d = 1; d < w->rank; d++) {
         size_t axis = !last ? d : d + 1 < w->rank ? d + 1 : 1;
         k[axis] = loop(l, f, w->dim[axis]);
     }
 }
 
-static hn_sv eval_conv(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_conv(hn_nest_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     const hn_type *t = hn_type_of(l->g, x->in[0]), *w = hn_type_of(l->g, x->in[1]), *u = hn_type_of(l->g, v);
     const image_dims i = dims_of_image(x, t->rank);
     hn_nest *n = l->n;
@@ -174,7 +174,7 @@ static hn_sv eval_conv(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *
     return finish(l, &f, p, u->dtype);
 }
 
-static hn_sv eval_window(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
+static hn_sv eval_window(hn_nest_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     const hn_type *t = hn_type_of(l->g, x->in[0]), *u = hn_type_of(l->g, v);
     const hn_attr *kernel = hn_attr_get(x, HN_A_KERNEL);
     const hn_dtype_info *info = hn_dtype_of(t->dtype);
@@ -201,7 +201,7 @@ static hn_sv eval_window(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix
     return finish(l, &f, hn_place_pick(l, pushed, &l->guard[from], e, outside), u->dtype);
 }
 
-hn_sv hn_reduce_at(hn_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
+hn_sv hn_reduce_at(hn_nest_lowering *l, hn_val v, const hn_node *x, const hn_ix *at) {
     if (hn_op_of(x->op)->cls == HN_REDUCE) return eval_reduction(l, v, x, at);
     if (x->op == HN_OP_CONTRACT) return eval_contract(l, v, x, at);
     if (x->op == HN_OP_CONV) return eval_conv(l, v, x, at);

@@ -5,10 +5,10 @@
 
 /* -- GridSample */
 
-static bool read_sampler(hn_lower *c, hn_sampler *s) {
+static bool read_sampler(hn_lower *c, hn_image_sampler *s) {
     static const struct {
         const char *name;
-        hn_sampling mode;
+        hn_image_sampling mode;
     } mode[] = {{"nearest", HN_NEAREST},
                 {"linear", HN_LINEAR},
                 {"bilinear", HN_LINEAR},
@@ -22,7 +22,7 @@ static bool read_sampler(hn_lower *c, hn_sampler *s) {
     if (i == 5) hn_wrong(c, "mode '%s'", m);
     if (k == 3) hn_wrong(c, "padding_mode '%s'", o);
     if (hn_lower_failed(c)) return false;
-    *s = (hn_sampler){mode[i].mode, (hn_outside)k, hn_int(c, "align_corners", 0) != 0};
+    *s = (hn_image_sampler){mode[i].mode, (hn_outside)k, hn_int(c, "align_corners", 0) != 0};
     return true;
 }
 
@@ -35,7 +35,7 @@ static hn_val denormalised(hn_builder *b, hn_val g, hn_dim size, bool align_corn
 
 void hn_lower_grid_sample(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
-    hn_sampler s;
+    hn_image_sampler s;
     if (!hn_need(c, 2) || !hn_need_rank(c, 0, 3, HN_RANK_MAX - 1) || !read_sampler(c, &s)) return;
     hn_val x = hn_in(c, 0), grid = hn_in(c, 1), at[HN_RANK_MAX];
     size_t rank = hn_rank(b, x), n = rank - 2;
@@ -158,7 +158,7 @@ void hn_lower_deform_conv(hn_lower *c) {
     for (size_t i = 0; i < d.n; i++) at[i] = deform_at(c, &d, i);
     shape[0] = planes, shape[1] = hn_dim_floordiv(t, channels, og);
     for (size_t i = 0; i < d.n; i++) shape[i + 2] = hn_dim_of(b, x, i + 2);
-    hn_val v = hn_sample(b, hn_reshape(b, x, d.n + 2, shape), at, (hn_sampler){HN_LINEAR, HN_ZEROS, true});
+    hn_val v = hn_sample(b, hn_reshape(b, x, d.n + 2, shape), at, (hn_image_sampler){HN_LINEAR, HN_ZEROS, true});
     hn_dim taps = hn_lit(b, d.taps), points = hn_dim_mul(t, taps, d.out);
     if (hn_has_in(c, 4)) {
         hn_val mask = hn_reshape(b, hn_work(b, hn_in(c, 4)), 3, (hn_dim[]){planes, hn_lit(b, 1), points});

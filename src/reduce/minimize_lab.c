@@ -17,7 +17,7 @@ static hone_rc nomem(hone_err *err) { return hn_fail(err, HONE_E_NOMEM, "out of 
 /* --- programs -------------------------------------------------------------------------------------------------------
  */
 
-static void free_program(hn_program *p) {
+static void free_program(hn_reduce_program *p) {
     if (!p) return;
     hn_side_close(&p->side, false);
     hn_recipe_free(&p->recipe);
@@ -25,7 +25,7 @@ static void free_program(hn_program *p) {
     free(p);
 }
 
-static hn_program *find_program(hn_bench_lab *lab, const bool *keep) {
+static hn_reduce_program *find_program(hn_bench_lab *lab, const bool *keep) {
     for (size_t i = 0; i < lab->n_programs; i++)
         if (!memcmp(lab->program[i]->keep, keep, lab->parts->n * sizeof *keep)) {
             lab->program[i]->used = ++lab->clock;
@@ -43,9 +43,9 @@ static void drop_oldest(hn_bench_lab *lab) {
 }
 
 /* A program not yet built; one that no build can be made of (its point is not legal) has no recipe and key 0. */
-static hone_rc new_program(hn_bench_lab *lab, const bool *keep, hn_program **out, bool *legal, hone_err *err) {
+static hone_rc new_program(hn_bench_lab *lab, const bool *keep, hn_reduce_program **out, bool *legal, hone_err *err) {
     const hn_plan *plan = lab->site->plan;
-    hn_program *p = calloc(1, sizeof *p);
+    hn_reduce_program *p = calloc(1, sizeof *p);
     double *point = malloc((hone_space_slots(plan->space) + 1) * sizeof *point);
     if (p) p->keep = malloc((lab->parts->n + 1) * sizeof *keep);
     hone_rc rc = p && p->keep && point ? HONE_OK : nomem(err);
@@ -70,7 +70,7 @@ static void note_failure(hn_bench_lab *lab, hone_outcome_class cls, const char *
 }
 
 /* Makes the finished build variant 0 of the program's side. */
-static hone_rc adopt(hn_bench_lab *lab, hn_program *p, hn_build *b, hone_err *err) {
+static hone_rc adopt(hn_bench_lab *lab, hn_reduce_program *p, hn_build *b, hone_err *err) {
     hn_side *s = &p->side;
     *s = (hn_side){.recipe = &p->recipe, .n = lab->n_variants, .layout = HN_LAYOUT_NONE};
     s->variant = HN_NEW_N(&s->arena, hn_recipe, s->n);
@@ -89,7 +89,7 @@ static hone_rc adopt(hn_bench_lab *lab, hn_program *p, hn_build *b, hone_err *er
 }
 
 /* Builds up to BATCH_MOST programs side by side. Those that fail are adopted too, with key 0. */
-static hone_rc build_batch(hn_bench_lab *lab, hn_program **p, size_t n, hone_err *err) {
+static hone_rc build_batch(hn_bench_lab *lab, hn_reduce_program **p, size_t n, hone_err *err) {
     hn_recipe recipe[BATCH_MOST] = {{.n_flags = 0}};
     hn_build build[BATCH_MOST];
     char text[BATCH_MOST][32], *name[BATCH_MOST] = {0};
@@ -107,19 +107,19 @@ static hone_rc build_batch(hn_bench_lab *lab, hn_program **p, size_t n, hone_err
     return rc;
 }
 
-static void take_in(hn_bench_lab *lab, hn_program *p) {
+static void take_in(hn_bench_lab *lab, hn_reduce_program *p) {
     if (lab->n_programs == HN_PROGRAMS_MOST) drop_oldest(lab);
     lab->program[lab->n_programs++] = p;
 }
 
 /* At most BATCH_MOST subsets. */
 static hone_rc make_batch(hn_bench_lab *lab, const bool *keep, size_t k, uint64_t *key, hone_err *err) {
-    hn_program *fresh[BATCH_MOST];
+    hn_reduce_program *fresh[BATCH_MOST];
     size_t which[BATCH_MOST], n = 0;
     hone_rc rc = HONE_OK;
     for (size_t i = 0; !rc && i < k; i++) {
         bool legal = false;
-        hn_program *p = find_program(lab, keep + i * lab->parts->n);
+        hn_reduce_program *p = find_program(lab, keep + i * lab->parts->n);
         key[i] = p ? p->key : 0;
         if (p) continue;
         rc = new_program(lab, keep + i * lab->parts->n, &p, &legal, err);
@@ -163,7 +163,7 @@ static void use_baseline(hn_bench_lab *lab, size_t variant) {
 }
 
 /* What a build alone tells is read off the plain layout: padding is not the program's. */
-static bool within_limits(const hn_bench_lab *lab, const hn_program *p, const hn_measured *m) {
+static bool within_limits(const hn_bench_lab *lab, const hn_reduce_program *p, const hn_measured *m) {
     const hone_workload *w = lab->site->w;
     for (size_t c = 0; lab->keeps_limits && c < w->n_limit_rules; c++) {
         double value = m->worst[w->n_objectives + c][0];
@@ -173,7 +173,7 @@ static bool within_limits(const hn_bench_lab *lab, const hn_program *p, const hn
     return true;
 }
 
-static double gain_of(const hn_bench_lab *lab, const hn_program *p, const hn_measured *m, size_t k) {
+static double gain_of(const hn_bench_lab *lab, const hn_reduce_program *p, const hn_measured *m, size_t k) {
     const hn_objective *o = &lab->site->w->objective[k];
     double base, mine;
     bool of_build = hn_quantity_of_build(&o->quantity, &lab->base.build[0], &base) &&
@@ -183,15 +183,15 @@ static double gain_of(const hn_bench_lab *lab, const hn_program *p, const hn_mea
 }
 
 /* The gains of one pass, that of the objective to keep first. */
-static void read_gains(const hn_bench_lab *lab, const hn_program *p, const hn_measured *m, double *gain) {
+static void read_gains(const hn_bench_lab *lab, const hn_reduce_program *p, const hn_measured *m, double *gain) {
     size_t n = lab->site->w->n_objectives;
     gain[0] = gain_of(lab, p, m, lab->first_gain);
     for (size_t k = 0, at = 1; k < n; k++)
         if (k != lab->first_gain) gain[at++] = gain_of(lab, p, m, k);
 }
 
-static hone_rc one_pass(hn_bench_lab *lab, hn_program *p, size_t variant, size_t base, hn_measured *m, double *gain,
-                        hone_err *err) {
+static hone_rc one_pass(hn_bench_lab *lab, hn_reduce_program *p, size_t variant, size_t base, hn_measured *m,
+                        double *gain, hone_err *err) {
     bool check = !(p->checked & 1u << variant);
     *m = (hn_measured){.cls = HONE_RUN_OK};
     use_baseline(lab, base);
@@ -204,8 +204,8 @@ static hone_rc one_pass(hn_bench_lab *lab, hn_program *p, size_t variant, size_t
 
 /* What has worked before and fails now gets one more chance: hours of measurements see a machine's mishaps, too. What
  * fails by itself fails again, here or in the proof. */
-static hone_rc one_or_two(hn_bench_lab *lab, hn_program *p, size_t variant, size_t base, hn_measured *m, double *gain,
-                          hone_err *err) {
+static hone_rc one_or_two(hn_bench_lab *lab, hn_reduce_program *p, size_t variant, size_t base, hn_measured *m,
+                          double *gain, hone_err *err) {
     hone_rc rc = one_pass(lab, p, variant, base, m, gain, err);
     if (!rc && m->cls != HONE_RUN_OK && p->worked) {
         hn_measured_free(m);
@@ -216,13 +216,14 @@ static hone_rc one_or_two(hn_bench_lab *lab, hn_program *p, size_t variant, size
 }
 
 /* A subset measured once has one layout, as its like are many; what decides has all of them. */
-static hone_rc vary(hn_bench_lab *lab, hn_program *p, hone_err *err) {
+static hone_rc vary(hn_bench_lab *lab, hn_reduce_program *p, hone_err *err) {
     if (p->varied || lab->n_variants == 1) return HONE_OK;
     p->varied = true;
     return hn_side_vary(&lab->variants, &p->side, lab->base.layout, err);
 }
 
-static hone_rc run_passes(hn_bench_lab *lab, hn_program *p, size_t count, double *gain, bool *works, hone_err *err) {
+static hone_rc run_passes(hn_bench_lab *lab, hn_reduce_program *p, size_t count, double *gain, bool *works,
+                          hone_err *err) {
     hn_measured *m = malloc(sizeof *m);
     if (!m) return nomem(err);
     size_t n_within = 0, n_gains = lab->site->w->n_objectives;
@@ -244,7 +245,7 @@ static hone_rc measure(void *ctx, const bool *keep, size_t count, double *gain, 
     hn_bench_lab *lab = ctx;
     uint64_t key = 0;
     hone_rc rc = make_batch(lab, keep, 1, &key, err);
-    hn_program *p = rc ? NULL : find_program(lab, keep);
+    hn_reduce_program *p = rc ? NULL : find_program(lab, keep);
     *works = p && p->key;
     if (rc || !*works) return rc;
     if (count > 1) rc = vary(lab, p, err);

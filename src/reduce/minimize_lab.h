@@ -16,7 +16,7 @@
 enum { HN_PROGRAMS_MOST = 32 };
 
 /* A subset as a program. */
-typedef struct hn_program {
+typedef struct hn_reduce_program {
     bool *keep;
     hn_recipe recipe;
     hn_side side; /* variant 0 is built once made */
@@ -25,7 +25,7 @@ typedef struct hn_program {
     bool worked;      /* a pass of it came to its end */
     unsigned checked; /* bit per variant: its output was compared */
     size_t used;      /* when, for leaving the oldest */
-} hn_program;
+} hn_reduce_program;
 
 typedef struct hn_bench_lab {
     hn_site *site;
@@ -35,7 +35,7 @@ typedef struct hn_bench_lab {
     hn_side base;
     hn_variants variants;
     size_t n_variants, first_gain; /* the objective whose gain is to be kept */
-    hn_program *program[HN_PROGRAMS_MOST];
+    hn_reduce_program *program[HN_PROGRAMS_MOST];
     size_t n_programs, n_built, n_pairs, clock;
     size_t n_measured, most;
     char failure[600]; /* of the newest subset that did not work; "": none */

@@ -1,7 +1,7 @@
 /* target/family.h — compiler families. Everything hone knows of one kind of compiler stands in its hn_family: one file,
  * its tables, and one row in hn_families (family.c).
  *
- * The rooms above ask a family; they name no flag, no compiler and no linker themselves (tools/lint_families.py).
+ * The rooms above ask a family; they name no flag, no compiler and no linker themselves (make lint).
  * A gene's name is stored in records; how it is written on a command line is the family's affair (spell, read).
  * Owns: nothing; families are constant.   Threads: any, but one at a time per target.
  */

@@ -64,6 +64,9 @@ FAULTS = [
     ("addition_with_no_page", "plugs", "tests/plugs/a/plug.txt", "plug: a\nown: src/a\n", "no 'page:'"),
     ("room_that_no_page_lists", "room_lists", "tools/rooms.txt", "base | ground | base | errors\nattic | ground | | old things\n", "docs/style.md: its list"),
     ("page_without_the_list", "room_lists", "CONTRIBUTING.md", "# Contributing\n", "CONTRIBUTING.md: no list of rooms"),
+    ("identifier_that_is_nowhere", "names", "src/engine/a.c", "/* see hn_gone */\nint x;\n", "names 'hn_gone'"),
+    ("file_that_is_nowhere", "names", "src/engine/a.c", "/* see base/gone.h */\nint x;\n", "the file 'base/gone.h'"),
+    ("page_that_names_no_file", "names", "docs/a.md", "# First\n## Second part\n`src/base/gone.c` [d](design.md)\n", "'src/base/gone.c'"),
     ("type_of_two_headers", "names", "src/engine/a.h", "typedef struct hn_str { int n; } hn_str;\n", "type 'hn_str' is also defined"),
     ("function_type_of_two_headers", "names", "src/engine/a.h", "typedef void (*hn_call)(int x);\n", "type 'hn_call' is also"),
     ("range_of_enumerators", "names", "src/engine/a.c", "static bool f(hn_color c) { return c <= HN_GREEN; }\n", "'HN_GREEN' is compared"),
@@ -74,6 +77,7 @@ SOUND_TOO = [
     ("function_of_100_lines", "lengths", "src/base/a.c", LONG.replace("    g();\n", "", 1) + "int h(void) { return 0; }\n" * 40),
     ("addition_of_four_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcd")
      + "add: src/thing/a.c README.md\nedit: docs/a.md\nafter: # First\n+x\n"),
+    ("names_that_stand_for_any", "names", "src/engine/a.c", "/* src/target/NAME.c, hn_engine_NAME, base/str.h, str.h: hn_call */\nint x;\n"),
     ("type_declared_elsewhere", "names", "src/engine/a.h", "typedef struct hn_str hn_str;\nstruct scope { hn_str *s; };\n"),
     ("end_of_a_list", "names", "src/engine/a.c", "typedef struct scope { int n; } scope;\nint f(hn_color c) { return c < HN_N_COLORS; }\n"),
     ("long_table", "lengths", "src/base/a.c", "static const int t[] = {\n" + "    1,\n" * 300 + "};\n"),

@@ -60,7 +60,7 @@ HNR int64_t hn_mod(int64_t a, int64_t b) {
 HNR int64_t hn_min(int64_t a, int64_t b) { return a < b ? a : b; }
 HNR int64_t hn_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The error slot s[-1] (emit.h): 4 is HONE_MODEL_INDEX. */
+/* The error slot s[-1] (backend/backend.h): 4 is HONE_MODEL_INDEX. */
 HNR void hnr_fail(const int64_t *s) { __atomic_store_n((int64_t *)(uintptr_t)(s - 1), 4, __ATOMIC_RELAXED); }
 
 /* An index into n elements, negative ones from the end. Out of range: the error slot is set and the nearest index is
