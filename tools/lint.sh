@@ -24,6 +24,7 @@ step_includes() { python3 tools/lint_includes.py; }
 step_lengths() { python3 tools/lint_lengths.py; }
 step_calls() { python3 tools/lint_calls.py; }
 step_names() { python3 tools/lint_names.py; }
+step_families() { python3 tools/lint_families.py; }
 step_plugs() { python3 tools/lint_plugs.py; }
 step_docs() { python3 tools/lint_docs.py && python3 tools/picture.py --check && python3 tools/rooms.py; }
 step_shell() {
@@ -79,7 +80,7 @@ step_man() {
     mandoc -T lint -W warning "${pages[@]}"
 }
 
-steps=(format includes calls lengths headers names plugs docs shell python gcc rooms man clang extension symbols)
+steps=(format includes calls lengths headers names families plugs docs shell python gcc rooms man clang extension symbols)
 [ $# -eq 0 ] || steps=("$@")
 failed=()
 for s in "${steps[@]}"; do

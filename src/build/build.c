@@ -25,6 +25,20 @@ void hn_command_add(hn_command *c, const char *word) {
     if (c->n < HN_MOST_ARGS) c->argv[c->n++] = word;
 }
 
+static const struct {
+    hn_cc_part part;
+    const char *word;
+} cc_flags[] = {
+#define HN_CC(part, word, why) {HN_CC_##part, word},
+#include "build/cc_flags.def"
+#undef HN_CC
+};
+
+void hn_command_part(hn_command *c, hn_cc_part part) {
+    for (size_t i = 0; i < sizeof cc_flags / sizeof *cc_flags; i++)
+        if (cc_flags[i].part == part) hn_command_add(c, cc_flags[i].word);
+}
+
 bool hn_is_tiny(const hn_model *m) {
     int64_t total = 0, low, high;
     for (uint32_t i = 0; i < m->n_kernel; i++) {
@@ -52,10 +66,8 @@ static void add_machine(const hn_library *l, const char *cc, hn_command *c) {
 
 /* m: NULL for what runs before the target is chosen. */
 static void add_flags(const hn_model *m, hn_command *c) {
-    static const char *const common[] = {
-        "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-w", NULL};
-    hn_command_add(c, m && hn_is_tiny(m) ? "-O1" : "-O2");
-    for (size_t i = 0; common[i]; i++) hn_command_add(c, common[i]);
+    hn_command_part(c, m && hn_is_tiny(m) ? HN_CC_TINY : HN_CC_LEVEL);
+    hn_command_part(c, HN_CC_UNIT);
     for (size_t i = 0; m && m->dialect->flags && m->dialect->flags[i]; i++) hn_command_add(c, m->dialect->flags[i]);
     if (m && m->options->relaxed && m->dialect->relaxed_flag)
         hn_command_add(c, m->dialect->relaxed_flag); /* the last such word counts */
@@ -79,17 +91,9 @@ void hn_command_compiler(const hn_model *m, const char *cc, const char *flags, h
 }
 
 static void add_link(hn_command *c) {
-    hn_command_add(c, "-shared");
-    hn_command_add(c, "-Wl,--as-needed");
-    hn_command_add(c, "-Wl,--no-undefined");
+    hn_command_part(c, HN_CC_LINK);
     hn_command_add(c, "-o");
     hn_command_add(c, "model.so");
-}
-
-static void add_libraries(hn_command *c) {
-    hn_command_add(c, "-lm");
-    hn_command_add(c, "-lpthread");
-    hn_command_add(c, "-ldl");
 }
 
 static hone_rc judge(const hn_library *l, const hn_proc_spec *spec, const hn_proc_result *r, hone_err *err) {
@@ -243,7 +247,7 @@ static hone_rc link_units(hn_library *l, hone_err *err) {
     add_machine(l, compiler_of(l), &c);
     add_link(&c);
     hn_command_add(&c, "@objects.rsp");
-    add_libraries(&c);
+    hn_command_part(&c, HN_CC_LIBRARIES);
     hn_str list = {0};
     unit_ref u;
     for (uint32_t i = 0; unit_at(l, i, &u); i++) hn_str_addf(&list, "%s.o\n", u.name);
@@ -264,7 +268,7 @@ static hone_rc compile_one(hn_library *l, hone_err *err) {
     hn_command_compiler(u.m, NULL, NULL, &l->arena, &c);
     add_link(&c);
     hn_command_add(&c, source);
-    add_libraries(&c);
+    hn_command_part(&c, HN_CC_LIBRARIES);
     u.u->stale = false;
     return run(l, &c, err);
 }

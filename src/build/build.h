@@ -18,6 +18,20 @@ typedef struct hn_command {
     size_t n;
 } hn_command;
 void hn_command_add(hn_command *c, const char *word);
+/* Parts of cc_flags.def: of every unit; of linking a library; of one kernel alone, with and without libc. */
+typedef enum hn_cc_part {
+    HN_CC_LEVEL,
+    HN_CC_TINY,
+    HN_CC_UNIT,
+    HN_CC_LINK,
+    HN_CC_LIBRARIES,
+    HN_CC_RUNNER,
+    HN_CC_KERNEL,
+    HN_CC_KERNEL_LIB,
+    HN_CC_LEAN,
+    HN_CC_LEAN_LIB
+} hn_cc_part;
+void hn_command_part(hn_command *c, hn_cc_part part);
 /* The compiler and its flags: the model's, then those of `flags` (blank-separated, may be NULL; kept in a). */
 void hn_command_compiler(const hn_model *m, const char *cc, const char *flags, hn_arena *a, hn_command *c);
 bool hn_is_tiny(const hn_model *m); /* so little work that neither optimising nor a second process pays */

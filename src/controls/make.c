@@ -50,7 +50,7 @@ static hone_rc add_words(maker *m, const hn_recipe *r, hone_err *err) {
     if (!c->flag) return nomem(err);
     for (size_t i = 0; i < r->n_flags; i++) c->flag[c->n_flags++] = hn_strdup(m->a, r->flag[i]);
     for (size_t i = 0; i < r->n_app; i++)
-        if (r->app_defined[i]) c->flag[c->n_flags++] = hn_format(m->a, "-D%s=%s", r->app_name[i], r->app_text[i]);
+        if (r->app_defined[i]) c->flag[c->n_flags++] = hn_recipe_definition(r, i, m->a);
     size_t n_env = 0;
     while (r->env && r->env[n_env]) n_env++;
     c->environment = HN_NEW_N(m->a, hone_pair, n_env + 1);

@@ -56,8 +56,9 @@ hone_rc hn_remote_build(hn_library *l, hone_err *err) {
     hone_rc rc = write_source(l, err);
     if (rc) return rc;
     hn_command_compiler(&l->model[0], NULL, NULL, &l->arena, &build);
-    static const char *const rest[] = {"runner.c", "-o", "runner", "-ldl"};
+    static const char *const rest[] = {"runner.c", "-o", "runner"};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) hn_command_add(&build, rest[i]);
+    hn_command_part(&build, HN_CC_RUNNER);
     hn_command_compiler(&l->model[0], NULL, NULL, &l->arena, &find);
     hn_command_add(&find, "-print-file-name=libc.so.6");
     rc = run(l, &build, NULL, err);

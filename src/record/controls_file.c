@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "target/family.h"
 
 #include <errno.h>
 #include <math.h>
@@ -137,10 +138,21 @@ hone_rc hn_controls_derive(hone_controls *c, hn_arena *a, hone_err *err) {
 
 /* --- the response file ----------------------------------------------------------------------------------------- */
 
+static const hn_family *family_of(const hone_controls *c) {
+    const hn_family *family = NULL;
+    for (size_t i = 0; i < c->n_tool; i++)
+        if (!strcmp(c->tool[i].name, "family")) family = hn_family_named(c->tool[i].value);
+    return family ? family : hn_family_of_command(c->compiler);
+}
+
 hone_rc hone_controls_rsp(const hone_controls *c, char **text, hone_err *err) {
     hn_str s = {0};
+    bool lines = family_of(c)->rsp_lines;
     for (size_t i = 0; i < c->n_flags; i++) {
-        hn_str_add_rsp(&s, c->flag[i]);
+        if (lines)
+            hn_str_add(&s, c->flag[i]);
+        else
+            hn_str_add_rsp(&s, c->flag[i]);
         hn_str_add(&s, "\n");
     }
     char *got = hn_str_take(&s);

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/yaml.h"
+#include "target/family.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static void add_head(hn_str *s, const hone_controls *c) {
         hn_str_add(s, "#   hone cc --help           profile-guided: two builds and a run between them\n");
     else
         hn_str_addf(s, "#   %s @NAME.rsp ...  builds with them: the response file beside this one; no hone needed\n",
-                    is_plain(c->compiler) ? c->compiler : "gcc");
+                    is_plain(c->compiler) ? c->compiler : hn_family_of_command(c->compiler)->command);
     hn_str_add(s, "#   hone check NAME.hone     says whether they still hold here\n"
                   "#   hone retune NAME.hone    searches again, starting from them\n");
 }

@@ -283,6 +283,15 @@ hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out,
 
 void hn_recipe_free(hn_recipe *recipe) { hn_arena_free(&recipe->arena); }
 
+const char *hn_recipe_definition(const hn_recipe *recipe, size_t i, hn_arena *a) {
+    hn_str s = {0};
+    hn_target_family(recipe->target)->define(&s, recipe->app_name[i], recipe->app_text[i]);
+    const char *word = s.text && !s.failed ? hn_strdup(a, s.text) : NULL;
+    hn_str_free(&s);
+    if (!word) a->failed = true;
+    return word;
+}
+
 char *hn_recipe_line(const hn_recipe *recipe, bool with_cc) {
     hn_str s = {0};
     if (with_cc) hn_str_add_shell(&s, recipe->cc);

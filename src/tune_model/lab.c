@@ -420,13 +420,13 @@ hone_rc hn_lab_build_start(hn_model *m, const char *dir, const char *name, const
     hone_rc rc = path ? write_source(m->dialect->backend, path, code, kernel, how.pad_b, how.lean, err)
                       : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc) return rc;
-    const char *const rest[] = {"-shared", "-s",       "-nostartfiles", "-Wl,--build-id=none",
-                                "-o",      b->library, b->source,       "-lm"};
+    const char *const files[] = {"-o", b->library, b->source};
     hn_command_compiler(m, s->cc, s->flags, a, &b->command);
-    if (how.lean) hn_command_add(&b->command, "-Werror=implicit-function-declaration");
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) hn_command_add(&b->command, rest[i]);
-    /* What there is of libc is in this process already; reading it is half of what linking takes. */
-    if (how.lean) hn_command_add(&b->command, "-nostdlib"), hn_command_add(&b->command, "-lgcc");
+    if (how.lean) hn_command_part(&b->command, HN_CC_LEAN);
+    hn_command_part(&b->command, HN_CC_KERNEL);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) hn_command_add(&b->command, files[i]);
+    hn_command_part(&b->command, HN_CC_KERNEL_LIB);
+    if (how.lean) hn_command_part(&b->command, HN_CC_LEAN_LIB);
     b->spec = (hn_proc_spec){.argv = b->command.argv, .env = hn_temp_here, .cwd = dir, .cpu = how.cpu, .wall_s = 60};
     return hn_proc_start(&b->spec, &b->proc, err);
 }

@@ -11,6 +11,7 @@ SOUND = {
                       "typedef enum hn_color { HN_RED, HN_GREEN, HN_N_COLORS } hn_color;\n",
     "src/space/space.c": '#include "base/str.h"\n#include <hone/space.h>\n#include <math.h>\n',
     "src/engine/gp.c": '#include "base/str.h"\n#include <hone/search.h>\n',
+    "src/target/a.c": 'static const hn_family f = {.command = "clang", .aliases = "clang++|c++"};\n',
     "src/record/store.c": "#include <sqlite3.h>\n",
     "src/bench/bench.c": '#include "bench_int.h"\n#include <hone/bench.h>\n#include <time.h>\n',
     "cli/main.c": '#include "cli.h"\n#include <hone/tune.h>\n',
@@ -71,6 +72,8 @@ FAULTS = [
     ("function_type_of_two_headers", "names", "src/engine/a.h", "typedef void (*hn_call)(int x);\n", "type 'hn_call' is also"),
     ("range_of_enumerators", "names", "src/engine/a.c", "static bool f(hn_color c) { return c <= HN_GREEN; }\n", "'HN_GREEN' is compared"),
     ("range_from_an_enumerator", "names", "src/engine/a.c", "static bool f(hn_color c) { return HN_GREEN < c; }\n", "'HN_GREEN' is compared"),
+    ("flag_above_target", "families", "src/tune/a.c", 'static const char *f = "-O3 -march=native";\n', "'-O3'"),
+    ("compiler_above_target", "families", "src/tune/a.c", 'static const char *f = "clang-19";\n', "'clang'"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
 SOUND_TOO = [
@@ -80,6 +83,8 @@ SOUND_TOO = [
     ("names_that_stand_for_any", "names", "src/engine/a.c", "/* src/target/NAME.c, hn_engine_NAME, base/str.h, str.h: hn_call */\nint x;\n"),
     ("type_declared_elsewhere", "names", "src/engine/a.h", "typedef struct hn_str hn_str;\nstruct scope { hn_str *s; };\n"),
     ("end_of_a_list", "names", "src/engine/a.c", "typedef struct scope { int n; } scope;\nint f(hn_color c) { return c < HN_N_COLORS; }\n"),
+    ("flag_in_a_comment", "families", "src/tune/a.c", "int a; /* -O3 of \"gcc\" */ // clang -flto\n"),
+    ("flags_of_a_family", "families", "src/target/b.c", 'static const char *f = "-O3 -march=native";\n'),
     ("long_table", "lengths", "src/base/a.c", "static const int t[] = {\n" + "    1,\n" * 300 + "};\n"),
     ("long_struct", "lengths", "src/base/a.h", "typedef struct s {\n" + "    int (*f)(void);\n" * 150 + "} s;\n"),
     ("long_def_table", "lengths", "src/base/a.def", "ROW(a)\n" * 1500),
