@@ -11,7 +11,7 @@ PREFIX  ?= /usr/local
 JOBS    ?= $(shell nproc)
 CFLAGS  ?= -O2 -g
 SAN     ?= -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-SOVER   := 0
+SOVER   := $(shell sed -n 's/^\#define HONE_ABI \([0-9]*\).*/\1/p' include/hone/base.h)
 VERSION := $(shell sed -n 's/^\#define HONE_VERSION "\(.*\)"/\1/p' include/hone/base.h)
 PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8
 

@@ -28,13 +28,13 @@ while text[at:].strip():
     at = len(text) - len(text[at:].lstrip()) + end
     rows.append(row)
 marks = ["25", "50", "100", "200"]
-def line(space, f, to, us):
+def line(space, f, to, s):
     cells = " | ".join("-" if x is None else f"{x:.3f}" for x in f)
-    print(f"| {sys.argv[1]} | {space} | {cells} | {to:.0f} | {us:.0f} |")
+    print(f"| {sys.argv[1]} | {space} | {cells} | {to:.0f} | {1e6 * s:.0f} |")
 for r in rows:
-    line(r["space"], [r["fraction_of_best"].get(m) for m in marks], r["evals_to_95"], r["ask_us"])
+    line(r["space"], [r["fraction_of_best"].get(m) for m in marks], r["evals_to_95"], r["ask_s"])
 n = len(rows)
 means = [None if any(r["fraction_of_best"].get(m) is None for r in rows) else sum(r["fraction_of_best"][m] for r in rows) / n for m in marks]
-line("**mean**", means, sum(r["evals_to_95"] for r in rows) / n, sum(r["ask_us"] for r in rows) / n)
+line("**mean**", means, sum(r["evals_to_95"] for r in rows) / n, sum(r["ask_s"] for r in rows) / n)
 ' "$engine"
 done

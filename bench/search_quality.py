@@ -123,7 +123,7 @@ def rows_of(args, results, objectives, engines):
         marks = [m for m in MARKS if int(m) <= args.evals]
         row = {"engine": engine, "at": {m: mean(r["fraction_of_best"][m] for r in got) for m in marks}}
         row["to_95"] = mean(r["evals_to_95"] for r in got)
-        row["ask_us"] = mean(r["ask_us"] for r in got)
+        row["ask_s"] = mean(r["ask_s"] for r in got)
         if all(base):
             row["score"] = mean(against_random(r["curve"], b["curve"]) for r, b in zip(got, base))
         rows.append(row)
@@ -141,7 +141,7 @@ def table(title, rows, args, ours):
             print(f"| {name} | " + "failed | " * (len(marks) + 3))
             continue
         cells = [f"{r['at'][m]:.3f}" for m in marks]
-        cells += [f"{r['to_95']:.1f}", f"{r['score']:+.3f}" if "score" in r else "-", f"{r['ask_us']:.0f}"]
+        cells += [f"{r['to_95']:.1f}", f"{r['score']:+.3f}" if "score" in r else "-", f"{1e6 * r['ask_s']:.0f}"]
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 

@@ -40,7 +40,7 @@ static hone_rc read_prompt(const char *path, char **out, hone_err *err) {
     return strlen(text) == n ? HONE_OK : cli_fail(err, HONE_E_INPUT, "'%s' holds a byte 0; it is no text", path);
 }
 
-static hone_rc set_request(const cli *c, hone_text_request *r, char **file, hone_err *err) {
+static hone_rc set_request(const cli *c, hone_text_generate_options *r, char **file, hone_err *err) {
     const struct {
         const char *option;
         double *to;
@@ -105,7 +105,7 @@ static void tell(void *arg, const hone_event *e) {
 }
 
 static hone_rc run_generate(cli *c, hone_err *err) {
-    hone_text_request r = hone_text_request_defaults();
+    hone_text_generate_options r = hone_text_generate_defaults();
     hone_text_options o = hone_text_defaults();
     hone_text_answer answer = {0};
     hone_text *m = NULL;

@@ -151,7 +151,8 @@ static hone_rc run_ir(cli *c, hone_err *err) {
     if (cli_given(c, "list")) return list_passes(c), HONE_OK;
     if (!c->n_args) return cli_fail(err, HONE_E_USAGE, "name a model, or ask for --list");
     const char *after = cli_text(c, "after", NULL);
-    const hone_pass_how how = {.relaxed = cli_given(c, "relaxed"), .bytes = cli_given(c, "bytes")};
+    const hone_pass_options how = {
+        .size = sizeof how, .relaxed = cli_given(c, "relaxed"), .bytes = cli_given(c, "bytes")};
     cli_compiling_set(c, &x);
     if (cli_given(c, "program")) {
         hone_rc made = put_program(c, &x, err);
@@ -159,7 +160,8 @@ static hone_rc run_ir(cli *c, hone_err *err) {
         return made;
     }
     hone_rc rc = cli_graph_open(c->arg[0], &x, &g, err);
-    if (!rc && (after || cli_given(c, "all"))) rc = hone_graph_run_passes(g, after, how, p.stat, PASSES_MAX, &p.n, err);
+    if (!rc && (after || cli_given(c, "all")))
+        rc = hone_graph_run_passes(g, after, &how, p.stat, PASSES_MAX, &p.n, err);
     if (!rc) rc = put_graph(c, g, err);
     if (!rc && cli_given(c, "stats")) put_stats(c, &p);
     hone_graph_free(g);

@@ -37,7 +37,7 @@ static void line_json(cli *c, const char *space, const hone_replay_options *g, c
     for (int i = 0; i < 4; i++) cli_json_knumber(&j, stage[i], r->fraction[i]);
     cli_json_close(&j);
     cli_json_knumber(&j, "evals_to_95", r->evals_to_95);
-    cli_json_knumber(&j, "ask_us", r->ask_us);
+    cli_json_knumber(&j, "ask_s", r->ask_s);
     cli_json_kcount(&j, "evals", r->n_evals);
     cli_json_kcount(&j, "seeds", r->n_seeds);
     cli_json_key(&j, "fraction_sd");
@@ -56,7 +56,7 @@ static void line_json(cli *c, const char *space, const hone_replay_options *g, c
 
 typedef struct score {
     char *space;
-    double fraction[4], evals_to_95, ask_us;
+    double fraction[4], evals_to_95, ask_s;
 } score;
 
 static void put_fraction(cli_table *t, double x) {
@@ -73,13 +73,13 @@ static void put_row(cli_table *t, const score *s) {
         cli_table_cell(t, "-");
     else
         cli_table_cell(t, "%.1f", s->evals_to_95);
-    cli_table_cell(t, "%.0f", s->ask_us);
+    cli_table_cell(t, "%.0f", 1e6 * s->ask_s);
 }
 
 /* Mean, or geometric mean, of a column over the spaces. */
 static double over_spaces(const score *s, size_t n, int k, bool geometric) {
     double *x = cli_alloc(n, sizeof *x), mean;
-    for (size_t i = 0; i < n; i++) x[i] = k < 4 ? s[i].fraction[k] : k == 4 ? s[i].evals_to_95 : s[i].ask_us;
+    for (size_t i = 0; i < n; i++) x[i] = k < 4 ? s[i].fraction[k] : k == 4 ? s[i].evals_to_95 : s[i].ask_s;
     bool bad = false;
     for (size_t i = 0; i < n; i++) bad |= !isfinite(x[i]) || (geometric && x[i] <= 0);
     mean = bad ? NAN : geometric ? hone_stat_geomean(x, NULL, n) : hone_stat_mean(x, n);
@@ -91,7 +91,7 @@ static void summary_row(cli_table *t, const score *s, size_t n, bool geometric) 
     score m = {.space = geometric ? "geometric mean" : "mean"};
     for (int k = 0; k < 4; k++) m.fraction[k] = over_spaces(s, n, k, geometric);
     m.evals_to_95 = over_spaces(s, n, 4, geometric);
-    m.ask_us = over_spaces(s, n, 5, geometric);
+    m.ask_s = over_spaces(s, n, 5, geometric);
     put_row(t, &m);
     cli_table_ink(t, CLI_BOLD);
 }
@@ -119,7 +119,7 @@ static hone_rc replay_one(cli *c, const char *path, const hone_replay_options *g
         s->space = cli_strdup(hone_recording_label(rec));
         memcpy(s->fraction, r.fraction, sizeof s->fraction);
         s->evals_to_95 = r.evals_to_95;
-        s->ask_us = r.ask_us;
+        s->ask_s = r.ask_s;
         hone_free(r.curve);
     }
     hone_recording_free(rec);

@@ -17,7 +17,7 @@ static void cell_number(cli_table *t, double x, int decimals, const char *unit) 
 
 static const char *choice(const hone_model_kernel *k) { return *k->winner ? "winner" : "default"; }
 
-static void row(cli_table *t, const hone_timed *x, bool calls) {
+static void row(cli_table *t, const hone_profile_row *x, bool calls) {
     char b[3][CLI_TEXT_N];
     cli_table_cell(t, "%s", x->kernel->name);
     cli_table_cell(t, "%s", x->call->kind);
@@ -73,7 +73,7 @@ void cli_profile_text(const cli *c, const hone_profile *p, bool calls) {
 /* --- JSON -----------------------------------------------------------------------------------------------------------
  */
 
-static void json_facts(cli_json *j, const hone_timed *x) {
+static void json_facts(cli_json *j, const hone_profile_row *x) {
     cli_json_ktext(j, "kernel", x->kernel->name);
     cli_json_ktext(j, "kind", x->call->kind);
     cli_json_ktext(j, "shape", x->call->shape);
@@ -86,7 +86,7 @@ static void json_facts(cli_json *j, const hone_timed *x) {
     cli_json_knumber(j, "bytes", x->bytes);
 }
 
-static void json_rows(cli_json *j, const char *key, const hone_timed *x, uint32_t n) {
+static void json_rows(cli_json *j, const char *key, const hone_profile_row *x, uint32_t n) {
     cli_json_key(j, key);
     cli_json_array(j);
     for (; n--; x++) {
@@ -189,9 +189,9 @@ static void put_trace(const hone_profile *p, const char *name, FILE *f) {
     open_event(&j, name, "run", 0, p->shown_s);
     cli_json_close(&j);
     for (uint32_t i = 0; i < p->n_calls; i++) {
-        const hone_timed *x = &p->call[i];
+        const hone_profile_row *x = &p->call[i];
         if (!x->n_launches) continue;
-        open_event(&j, x->kernel->name, x->call->kind, 1e-9 * (double)x->begin_ns, x->shown_s);
+        open_event(&j, x->kernel->name, x->call->kind, x->begin_s, x->shown_s);
         cli_json_key(&j, "args");
         cli_json_object(&j);
         json_facts(&j, x);

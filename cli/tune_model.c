@@ -43,20 +43,22 @@ static void on_event(void *ctx, const hone_event *event) {
     cli_live *l = ctx;
     char a[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N];
     switch (e->stage) {
-    case HONE_TUNED_PROFILE:
+    case HONE_TUNE_MODEL_PROFILE:
         cli_live_say(l, e->base.elapsed_s, true, "compiling and timing the default kernels");
         break;
-    case HONE_TUNED_SEARCH: say_search(l, e); break;
-    case HONE_TUNED_PROOF:
+    case HONE_TUNE_MODEL_SEARCH: say_search(l, e); break;
+    case HONE_TUNE_MODEL_PROOF:
         cli_live_say(l, e->base.elapsed_s, false, "%s %s: proof on fresh builds", e->kernel, e->kind);
         break;
-    case HONE_TUNED_WINNER:
+    case HONE_TUNE_MODEL_WINNER:
         cli_live_say(l, e->base.elapsed_s, true, "%s %s, %.0f %%: %s proven (%s .. %s): %s", e->kernel, e->kind,
                      100 * e->share, cli_text_ratio(l->c, e->gain.mid, a), cli_text_ratio(l->c, e->gain.lo, lo),
                      cli_text_ratio(l->c, e->gain.hi, hi), e->base.text);
         break;
-    case HONE_TUNED_CHECK: cli_live_say(l, e->base.elapsed_s, true, "the whole model, tuned against default"); break;
-    case HONE_TUNED_WARNING: cli_live_warn(l, e->base.text); break;
+    case HONE_TUNE_MODEL_CHECK:
+        cli_live_say(l, e->base.elapsed_s, true, "the whole model, tuned against default");
+        break;
+    case HONE_TUNE_MODEL_WARNING: cli_live_warn(l, e->base.text); break;
     }
 }
 

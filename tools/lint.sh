@@ -22,6 +22,7 @@ pythons() {
 step_format() { sources | xargs clang-format --dry-run -Werror; }
 step_includes() { python3 tools/lint_includes.py; }
 step_lengths() { python3 tools/lint_lengths.py; }
+step_api() { python3 tools/lint_api.py; }
 step_calls() { python3 tools/lint_calls.py; }
 step_names() { python3 tools/lint_names.py; }
 step_families() { python3 tools/lint_families.py; }
@@ -80,7 +81,7 @@ step_man() {
     mandoc -T lint -W warning "${pages[@]}"
 }
 
-steps=(format includes calls lengths headers names families plugs docs shell python gcc rooms man clang extension symbols)
+steps=(format includes api calls lengths headers names families plugs docs shell python gcc rooms man clang extension symbols)
 [ $# -eq 0 ] || steps=("$@")
 failed=()
 for s in "${steps[@]}"; do

@@ -24,6 +24,7 @@ extern "C" {
 #endif
 
 #define HONE_VERSION "0.1.0"
+#define HONE_ABI 3 /* of the library: libhone.so.3; docs/api-changes.md says what each changed */
 
 /* Ids of all failures; rows in src/base/errors.def. docs/errors.md lists them with their exit codes. */
 typedef enum hone_rc {

@@ -57,18 +57,25 @@ typedef struct hone_pass_stat {
     double time_s;
 } hone_pass_stat;
 /* What passes may do, and for which machine. */
-typedef struct hone_pass_how {
+typedef struct hone_pass_options {
+    size_t size;  /* hone_pass_defaults() sets it */
     bool relaxed; /* rewrites that change rounding: float reassociation, folding of normalisations into weights */
     bool bytes;   /* the machine multiplies bytes and adds them up (x86-64-v4-vnni): products of quantised values are
                      products of bytes */
-} hone_pass_how;
+} hone_pass_options;
+static inline hone_pass_options hone_pass_defaults(void) {
+    hone_pass_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
 /* Runs the pipeline up to and including `after` (NULL: all of it), in place. stat: NULL, or room for that many rows;
  * *n_stat receives how many passes ran. E_NOTFOUND names the nearest pass. After a failure the graph can only be freed.
  */
-HONE_API hone_rc hone_graph_run_passes(hone_graph *g, const char *after, hone_pass_how how, hone_pass_stat *stat,
-                                       size_t room, size_t *n_stat, hone_err *err);
+HONE_API hone_rc hone_graph_run_passes(hone_graph *g, const char *after, const hone_pass_options *options,
+                                       hone_pass_stat *stat, size_t room, size_t *n_stat, hone_err *err);
 /* Runs passes by name, in this order, in place. After a failure *g is as it was. */
-HONE_API hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, bool relaxed, hone_err *err);
+HONE_API hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n,
+                                     const hone_pass_options *options, hone_err *err);
 
 #ifdef __cplusplus
 }

@@ -15,18 +15,18 @@ extern "C" {
 #endif
 
 /* A call, or all calls of one kernel. Rates are NAN where nothing is known. */
-typedef struct hone_timed {
+typedef struct hone_profile_row {
     const hone_model_call *call; /* the first */
     const hone_model_kernel *kernel;
     uint32_t n_calls;
-    int64_t begin_ns;                      /* in the run that is shown */
+    double begin_s;                        /* in the run that is shown */
     int64_t n_launches;                    /* in one run */
     hone_interval time_s;                  /* per run: the median over runs, and its bootstrap interval */
     double shown_s;                        /* in the run that is shown */
     double share;                          /* of the time of all kernels, in the faster half of the runs */
     double flops, bytes;                   /* per run */
     double of_peak, of_bandwidth, of_roof; /* of what this machine was measured to do */
-} hone_timed;
+} hone_profile_row;
 
 typedef struct hone_profile {
     const hone_model *model;
@@ -38,7 +38,7 @@ typedef struct hone_profile {
     double f32_flops, f64_flops, bandwidth_bps; /* of so many threads; 0: not measured */
     double i8_ops;                              /* likewise, products of bytes */
     double l2_bps, l3_bps;                      /* of as many cores out of these caches */
-    hone_timed *call, *kernel;                  /* in the order of the program; by time */
+    hone_profile_row *call, *kernel;            /* in the order of the program; by time */
 } hone_profile;
 /* The model must be of a build with hone_compile_options.profile (else E_USAGE): 3 runs to warm up, then 20 to 400
  * until budget_s (0: 3) is over. Of the options, pattern, seed and peer are not looked at. */

@@ -129,11 +129,11 @@ HONE_API void hone_recording_free(hone_recording *rec);
 HONE_API const hone_space *hone_recording_space(const hone_recording *rec);
 HONE_API const char *hone_recording_label(const hone_recording *rec); /* "gemm-RTX3090" */
 HONE_API size_t hone_recording_rows(const hone_recording *rec);
-HONE_API double hone_recording_best(const hone_recording *rec); /* ms */
-/* Looks a point up: false when no such configuration was recorded (it breaks a constraint). sd and compile are NAN
- * where unknown. */
+HONE_API double hone_recording_best(const hone_recording *rec); /* seconds */
+/* Looks a point up, in seconds: false when no such configuration was recorded (it breaks a constraint). sd and compile
+ * are NAN where unknown. */
 HONE_API bool hone_recording_lookup(const hone_recording *rec, const double *point, hone_outcome_class *cls,
-                                    double *time_ms, double *sd_ms, double *compile_ms);
+                                    double *time_s, double *sd_s, double *compile_s);
 
 typedef struct hone_replay_options {
     size_t size; /* hone_replay_defaults() sets it */
@@ -158,7 +158,7 @@ typedef struct hone_replay_result {
     double fraction_sd[4]; /* standard deviation over seeds */
     double evals_to_95;    /* mean number of evaluations until 95 % of the best; runs that never get there count
                               n_evals + 1 */
-    double ask_us;         /* mean time of one ask + tell, microseconds */
+    double ask_s;          /* mean time of one ask + tell */
     double *curve;         /* n_evals means; free with hone_free */
     size_t n_evals, n_seeds;
 } hone_replay_result;

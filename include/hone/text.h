@@ -2,7 +2,7 @@
  *
  *     hone_text *m;
  *     if (hone_text_open("model.gguf", NULL, &m, &err)) …
- *     hone_text_request ask = hone_text_request_defaults();
+ *     hone_text_generate_options ask = hone_text_generate_defaults();
  *     ask.prompt = "The capital of France is";
  *     hone_text_generate(m, &ask, &answer, &err);
  *
@@ -55,7 +55,7 @@ HONE_API hone_rc hone_text_encode(const hone_text *m, const char *text, size_t n
 HONE_API hone_rc hone_text_decode(const hone_text *m, const int32_t *ids, size_t n_ids, bool control, char **text,
                                   size_t *n, hone_err *err);
 
-typedef struct hone_text_request {
+typedef struct hone_text_generate_options {
     size_t size;
     const char *prompt;   /* text, in which control tokens' names stand for them */
     const int32_t *token; /* or tokens, as they are; NULL: the prompt */
@@ -76,8 +76,17 @@ typedef struct hone_text_request {
     bool (*on_text)(void *arg, const char *text, size_t n);
     void *on_text_arg;
     const volatile int *stop;
-} hone_text_request;
-HONE_API hone_text_request hone_text_request_defaults(void); /* sampling as llama.cpp has it, seed 0, 256 tokens */
+} hone_text_generate_options;
+/* Sampling as llama.cpp has it, seed 0, 256 tokens. */
+static inline hone_text_generate_options hone_text_generate_defaults(void) {
+    hone_text_generate_options o = HONE_ZERO;
+    o.size = sizeof o;
+    o.max_tokens = 256;
+    o.temperature = 0.8, o.top_k = 40, o.top_p = 0.95, o.min_p = 0.05, o.typical_p = 1;
+    o.repeat_penalty = 1, o.penalty_window = 64;
+    o.mirostat_tau = 5, o.mirostat_eta = 0.1;
+    return o;
+}
 
 typedef enum hone_text_end { HONE_TEXT_LENGTH, HONE_TEXT_EOS, HONE_TEXT_STOP, HONE_TEXT_STOPPED } hone_text_end;
 HONE_API const char *hone_text_end_name(hone_text_end end); /* "length", "eos", "stop", "stopped" */
@@ -94,7 +103,7 @@ typedef struct hone_text_answer {
     double first_s;              /* to the first token */
 } hone_text_answer;
 /* *out: hone_text_answer_free, after a success. */
-HONE_API hone_rc hone_text_generate(hone_text *m, const hone_text_request *request, hone_text_answer *out,
+HONE_API hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *options, hone_text_answer *out,
                                     hone_err *err);
 HONE_API void hone_text_answer_free(hone_text_answer *answer);
 

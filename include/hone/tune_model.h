@@ -17,12 +17,12 @@ extern "C" {
 #endif
 
 typedef enum hone_tune_model_stage {
-    HONE_TUNED_PROFILE, /* the default model is compiled and its kernels are timed */
-    HONE_TUNED_SEARCH,  /* a candidate was measured */
-    HONE_TUNED_PROOF,   /* candidates against the default, on fresh builds */
-    HONE_TUNED_WINNER,  /* a kernel has a new winner: gain */
-    HONE_TUNED_CHECK,   /* the whole model, tuned against default */
-    HONE_TUNED_WARNING, /* text says what */
+    HONE_TUNE_MODEL_PROFILE, /* the default model is compiled and its kernels are timed */
+    HONE_TUNE_MODEL_SEARCH,  /* a candidate was measured */
+    HONE_TUNE_MODEL_PROOF,   /* candidates against the default, on fresh builds */
+    HONE_TUNE_MODEL_WINNER,  /* a kernel has a new winner: gain */
+    HONE_TUNE_MODEL_CHECK,   /* the whole model, tuned against default */
+    HONE_TUNE_MODEL_WARNING, /* text says what */
 } hone_tune_model_stage;
 
 typedef struct hone_tune_model_event {

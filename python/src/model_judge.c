@@ -118,7 +118,7 @@ PyObject *hn_py_program_bench(PyObject *self, PyObject *args) {
     return out;
 }
 
-static PyObject *timed_row(const hone_timed *x) {
+static PyObject *timed_row(const hone_profile_row *x) {
     PyObject *dict = PyDict_New();
 #define HN_TIMED_FIELD(kind, key, field, unit, doc) HN_PY_PUT(dict, kind, key, x->field);
 #include "fields.def"
@@ -134,7 +134,7 @@ int hn_py_add_judge(PyObject *module) {
     return hn_py_fields_add(module, "profile_fields", fields, sizeof fields / sizeof *fields);
 }
 
-static PyObject *timed_rows(const hone_timed *x, uint32_t n) {
+static PyObject *timed_rows(const hone_profile_row *x, uint32_t n) {
     PyObject *list = PyList_New(n);
     for (uint32_t i = 0; i < n && list; i++) {
         PyObject *row = timed_row(&x[i]);

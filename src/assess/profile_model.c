@@ -57,12 +57,12 @@ static uint32_t nearest_run(const record *s, double wanted_s) {
 }
 
 /* Adds call `at` to x, whose time in every run is in `time_s`. */
-static void add_call(const record *s, uint32_t at, uint32_t shown, hone_timed *x, double *time_s) {
+static void add_call(const record *s, uint32_t at, uint32_t shown, hone_profile_row *x, double *time_s) {
     const hone_model_time *t = &s->seen[(size_t)shown * s->n_calls + at];
     if (!x->n_calls++) {
         x->call = &s->model->profile->call[at];
         x->kernel = &s->model->kernel[x->call->kernel];
-        x->begin_ns = t->begin_ns;
+        x->begin_s = 1e-9 * (double)t->begin_ns;
     }
     x->n_launches += t->count;
     x->shown_s += 1e-9 * (double)t->time_ns;
@@ -88,7 +88,7 @@ static double quiet_sum(const hone_profile *p, const record *s, const double *ti
  * then the farthest level that delivers as much bounds it, the second at the nearest (Ilic, Pratas and Sousa 2014,
  * "Cache-aware roofline model").
  */
-static double of_level(const hone_profile *p, const hone_timed *x) {
+static double of_level(const hone_profile *p, const hone_profile_row *x) {
     const double level[] = {p->bandwidth_bps, p->l3_bps};
     for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
         double share = rate(x->bytes, level[i], x->time_s.mid);
@@ -101,7 +101,7 @@ static double peak_of(const hone_profile *p, int32_t dtype) {
     return dtype == HONE_F64 ? p->f64_flops : dtype == HONE_U8 ? p->i8_ops : p->f32_flops;
 }
 
-static void judge(const hone_profile *p, const record *s, const double *time_s, hone_timed *x) {
+static void judge(const hone_profile *p, const record *s, const double *time_s, hone_profile_row *x) {
     x->time_s = hone_stat_bootstrap_median(time_s, s->n_runs, 0.95, RESAMPLES, 1);
     x->share = quiet_sum(p, s, time_s) / quiet_sum(p, s, s->kernels_s);
     x->of_peak = rate(x->flops, peak_of(p, x->call->dtype), x->time_s.mid);
@@ -124,7 +124,7 @@ static void fill(hone_profile *p, const record *s, uint32_t shown) {
         judge(p, s, time_s, &p->call[p->n_calls++]);
     }
     for (int32_t k = 0; k < s->model->n_kernels; k++) {
-        hone_timed *x = &p->kernel[p->n_kernels];
+        hone_profile_row *x = &p->kernel[p->n_kernels];
         memset(time_s, 0, s->n_runs * sizeof *time_s);
         for (uint32_t i = 0; i < s->n_calls; i++)
             if (was_taken(s, i, p->version) && s->model->profile->call[i].kernel == k) add_call(s, i, shown, x, time_s);
@@ -135,7 +135,7 @@ static void fill(hone_profile *p, const record *s, uint32_t shown) {
 }
 
 static int by_time(const void *a, const void *b) {
-    double x = ((const hone_timed *)a)->time_s.mid, y = ((const hone_timed *)b)->time_s.mid;
+    double x = ((const hone_profile_row *)a)->time_s.mid, y = ((const hone_profile_row *)b)->time_s.mid;
     return x < y ? 1 : x > y ? -1 : 0;
 }
 

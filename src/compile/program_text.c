@@ -1,6 +1,7 @@
 /* program_text.c — hone/program.h: a graph's program as text, and such a text read and verified. */
 #include "artifact/artifact.h"
 #include "base/fs.h"
+#include "base/options.h"
 #include "compile/driver.h"
 
 #include <hone/program.h>
@@ -26,9 +27,10 @@ static hone_rc give(const hn_program *p, char **text, hone_program_counts *count
 
 hone_rc hone_program_print(hone_graph *g, const char *name, const hone_compile_options *options, char **text,
                            hone_program_counts *counts, hone_err *err) {
-    static const hone_compile_options defaults;
-    hn_library l = {.options = options ? options : &defaults};
-    hone_rc rc = hn_compile_kernels(&l, g, name, err);
+    hone_compile_options o = hone_compile_defaults();
+    hn_library l = {.options = &o};
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
+    if (!rc) rc = hn_compile_kernels(&l, g, name, err);
     if (!rc) rc = hn_model_lower(&l.model[0], err);
     if (!rc) rc = give(&l.model[0].program, text, counts, err);
     hn_library_free(&l);

@@ -393,15 +393,17 @@ void hone_recording_free(hone_recording *rec) {
 const hone_space *hone_recording_space(const hone_recording *rec) { return rec->space; }
 const char *hone_recording_label(const hone_recording *rec) { return rec->label; }
 size_t hone_recording_rows(const hone_recording *rec) { return rec->n; }
-double hone_recording_best(const hone_recording *rec) { return rec->best; }
+static const double MS = 1000; /* recordings are in milliseconds */
 
-bool hone_recording_lookup(const hone_recording *rec, const double *point, hone_outcome_class *cls, double *time_ms,
-                           double *sd_ms, double *compile_ms) {
+double hone_recording_best(const hone_recording *rec) { return rec->best / MS; }
+
+bool hone_recording_lookup(const hone_recording *rec, const double *point, hone_outcome_class *cls, double *time_s,
+                           double *sd_s, double *compile_s) {
     size_t i = hn_recording_find(rec, point);
     if (i == SIZE_MAX) return false;
     if (cls) *cls = rec->row[i].cls;
-    if (time_ms) *time_ms = rec->row[i].time;
-    if (sd_ms) *sd_ms = rec->row[i].sd;
-    if (compile_ms) *compile_ms = rec->row[i].compile;
+    if (time_s) *time_s = rec->row[i].time / MS;
+    if (sd_s) *sd_s = rec->row[i].sd / MS;
+    if (compile_s) *compile_s = rec->row[i].compile / MS;
     return true;
 }

@@ -173,7 +173,7 @@ static hone_rc run_all(replay *r, hone_replay_result *out, hone_err *err) {
         out->fraction_sd[k] = mark[k] <= n ? sqrt(var > 0 ? var : 0) : NAN;
     }
     out->evals_to_95 = to_95 / (double)seeds;
-    out->ask_us = r->n_asked ? r->asked_s / (double)r->n_asked * 1e6 : NAN;
+    out->ask_s = r->n_asked ? r->asked_s / (double)r->n_asked : NAN;
     return HONE_OK;
 }
 

@@ -9,21 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-hone_text_request hone_text_request_defaults(void) {
-    hn_sampling s = hn_sampling_defaults();
-    return (hone_text_request){.size = sizeof(hone_text_request),
-                               .max_tokens = 256,
-                               .temperature = s.temperature,
-                               .top_k = s.top_k,
-                               .top_p = s.top_p,
-                               .min_p = s.min_p,
-                               .typical_p = s.typical_p,
-                               .repeat_penalty = s.repeat,
-                               .penalty_window = s.penalty_window,
-                               .mirostat_tau = s.mirostat_tau,
-                               .mirostat_eta = s.mirostat_eta};
-}
-
 const char *hone_text_end_name(hone_text_end end) {
     static const char *const name[] = {"length", "eos", "stop", "stopped"};
     return (size_t)end < sizeof name / sizeof *name ? name[end] : "?";
@@ -31,7 +16,7 @@ const char *hone_text_end_name(hone_text_end end) {
 
 typedef struct answering {
     hone_text *m;
-    const hone_text_request *r;
+    const hone_text_generate_options *r;
     hn_sampler *sampler;
     hn_detokenizer d;
     hn_str text;
@@ -41,7 +26,7 @@ typedef struct answering {
     bool over;
 } answering;
 
-static hone_rc sampler_of(const hone_text_request *r, size_t vocabulary, hn_sampler **out, hone_err *err) {
+static hone_rc sampler_of(const hone_text_generate_options *r, size_t vocabulary, hn_sampler **out, hone_err *err) {
     hn_sampling s = {.temperature = r->temperature,
                      .top_k = r->top_k,
                      .top_p = r->top_p,
@@ -160,7 +145,8 @@ static hone_rc next_token(answering *a, hone_err *err) {
     return hn_language_step(a->m, &token, 1, 1, err);
 }
 
-static hone_rc prompt_of(const hone_text *m, const hone_text_request *r, int32_t **token, size_t *n, hone_err *err) {
+static hone_rc prompt_of(const hone_text *m, const hone_text_generate_options *r, int32_t **token, size_t *n,
+                         hone_err *err) {
     if (!r->token) {
         const char *text = r->prompt ? r->prompt : "";
         hone_rc rc = hn_tokenizer_encode(m->tokenizer, text, strlen(text), true, true, token, n, err);
@@ -205,11 +191,12 @@ static hone_rc answer(answering *a, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hone_text_generate(hone_text *m, const hone_text_request *request, hone_text_answer *out, hone_err *err) {
-    hone_text_request r = hone_text_request_defaults();
+hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *options, hone_text_answer *out,
+                           hone_err *err) {
+    hone_text_generate_options r = hone_text_generate_defaults();
     hone_text_answer made = {0};
     answering a = {.m = m, .r = &r, .out = &made};
-    hone_rc rc = hn_options_read(&r, sizeof r, request, "hone_text_request", err);
+    hone_rc rc = hn_options_read(&r, sizeof r, options, "text_generate", err);
     if (!rc && !m->library) rc = hn_fail(err, HONE_E_USAGE, "'%s' was opened for its tokenizer alone", m->path);
     if (!rc) rc = sampler_of(&r, (size_t)m->vocabulary, &a.sampler, err);
     if (!rc) rc = answer(&a, err);

@@ -162,7 +162,7 @@ static hone_rc open_model(const char *path, const hone_text_options *o, bool lib
 
 hone_rc hone_text_open(const char *path, const hone_text_options *options, hone_text **out, hone_err *err) {
     hone_text_options o = hone_text_defaults();
-    hone_rc rc = hn_options_read(&o, sizeof o, options, "hone_text", err);
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "text", err);
     return rc ? rc : open_model(path, &o, true, out, err);
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/err.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "pass/rewrite.h"
 
@@ -136,11 +137,20 @@ bool hone_pass_at(size_t i, hone_pass *out) {
     return false;
 }
 
-hone_rc hone_graph_run_passes(hone_graph *g, const char *after, hone_pass_how how, hone_pass_stat *stat, size_t room,
-                              size_t *n_stat, hone_err *err) {
+static hone_rc read_options(const hone_pass_options *options, hn_pass_how *how, hone_err *err) {
+    hone_pass_options o = hone_pass_defaults();
+    hone_rc rc = hn_options_read(&o, sizeof o, options, "pass", err);
+    *how = (hn_pass_how){.relaxed = o.relaxed, .bytes = o.bytes};
+    return rc;
+}
+
+hone_rc hone_graph_run_passes(hone_graph *g, const char *after, const hone_pass_options *options, hone_pass_stat *stat,
+                              size_t room, size_t *n_stat, hone_err *err) {
     hn_pass_stat all[64];
     size_t n = 0;
-    hone_rc rc = hn_run_passes(g, after, (hn_pass_how){.relaxed = how.relaxed, .bytes = how.bytes}, all, &n, err);
+    hn_pass_how how;
+    hone_rc rc = read_options(options, &how, err);
+    if (!rc) rc = hn_run_passes(g, after, how, all, &n, err);
     if (rc) return rc;
     hn_graph_seal(g);
     for (size_t i = 0; stat && i < n && i < room; i++)
@@ -150,13 +160,16 @@ hone_rc hone_graph_run_passes(hone_graph *g, const char *after, hone_pass_how ho
 }
 
 /* On a copy, so that a failure changes nothing; the copy keeps the old graph, whose constants it shares. */
-hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, bool relaxed, hone_err *err) {
+hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, const hone_pass_options *options,
+                            hone_err *err) {
+    hn_pass_how how;
+    hone_rc rc = read_options(options, &how, err);
+    if (rc) return rc;
     for (size_t i = 0; i < n; i++)
         if (!hn_pass_named(pass[i])) return no_such_pass(pass[i], err);
     hn_graph *copy = hn_copy_graph(*g);
     if (!copy) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_rc rc = hn_graph_failure(copy, err);
-    const hn_pass_how how = {.relaxed = relaxed};
+    rc = hn_graph_failure(copy, err);
     unsigned have = 0;
     for (size_t i = 0; i < n && !rc; i++) rc = hn_run_pass(copy, hn_pass_named(pass[i]), how, &have, NULL, err);
     if (rc) {

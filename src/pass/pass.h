@@ -17,7 +17,7 @@ typedef struct hn_layout_facts {
 extern const hn_layout_facts hn_usual_layout; /* src/pass/driver.c; of CPUs */
 
 typedef struct hn_pass_how {
-    bool relaxed, bytes;           /* as in hone_pass_how */
+    bool relaxed, bytes;           /* as in hone_pass_options */
     const hn_layout_facts *layout; /* NULL: the usual one */
 } hn_pass_how;
 

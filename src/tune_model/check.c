@@ -58,7 +58,7 @@ static hone_rc make_inputs(hn_tuning *t, const hone_model *model, hone_array **o
 /* --- shares --------------------------------------------------------------------------------------------------------
  */
 
-static void note(hn_tuning *t, const hone_profile *p, const hone_timed *x) {
+static void note(hn_tuning *t, const hone_profile *p, const hone_profile_row *x) {
     for (size_t i = 0; i < t->n_kernels; i++) {
         hn_tuned *k = &t->kernel[i];
         if (strcmp(k->k->name, x->kernel->name)) continue;

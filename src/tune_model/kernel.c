@@ -113,7 +113,7 @@ static hone_rc tell(hn_tuned *k, const double *point, const hn_seen *s, hone_err
 }
 
 static void warn_full(hn_tuning *t, const char *text) {
-    if (!t->warned_full) hn_tuning_say(t, HONE_TUNED_WARNING, NULL, NULL, text);
+    if (!t->warned_full) hn_tuning_say(t, HONE_TUNE_MODEL_WARNING, NULL, NULL, text);
     t->warned_full = true;
 }
 
@@ -137,7 +137,7 @@ static hone_rc finish(slice *s, ahead *x, hone_outcome_class cls, double ratio, 
     k->n_new++;
     s->t->n_candidates++;
     rc = tell(k, x->point, seen, err);
-    hn_tuning_say(s->t, HONE_TUNED_SEARCH, k, NULL, NULL);
+    hn_tuning_say(s->t, HONE_TUNE_MODEL_SEARCH, k, NULL, NULL);
     return rc;
 }
 

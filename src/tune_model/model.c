@@ -367,7 +367,7 @@ static hone_rc check(hn_tuning *t, const hone_graph *g, const cpu_set_t *usable,
     if (!rc) rc = hn_tuning_compare(t, g, 1, max_s, &out->gain, err);
     if (rc == HONE_E_INTERRUPTED) return HONE_OK;
     if (rc) return rc;
-    hn_tuning_say(t, HONE_TUNED_CHECK, NULL, &out->gain, NULL);
+    hn_tuning_say(t, HONE_TUNE_MODEL_CHECK, NULL, &out->gain, NULL);
     out->dropped = is_slower(&out->gain) || (!isnan(out->gain_all.mid) && is_slower(&out->gain_all));
     return out->dropped ? drop_winners(t, err) : HONE_OK;
 }
@@ -459,7 +459,7 @@ static hone_rc tune(hn_tuning *t, const hone_graph *g, const char *name, const c
     t->end_s = t->start_s + (t->o->budget_s > 0 ? t->o->budget_s : usual_budget_s);
     hone_rc rc = prepare(t, g, name, usable, err);
     if (rc) return rc;
-    hn_tuning_say(t, HONE_TUNED_PROFILE, NULL, NULL, NULL);
+    hn_tuning_say(t, HONE_TUNE_MODEL_PROFILE, NULL, NULL, NULL);
     stand_on(&t->team, t->team.n);
     rc = hn_tuning_profile(t, g, fmin(3, budget_s(t) * profile_part), err);
     stand_aside(t);

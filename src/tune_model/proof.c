@@ -273,7 +273,7 @@ static hone_rc is_right(proof *p, const rival *r, bool *right, hone_err *err) {
         char text[480];
         snprintf(text, sizeof text, "%s: schedule '%s' is faster, but wrong: %.150s", k.name, r->setting.schedule,
                  found.text);
-        hn_tuning_say(p->t, HONE_TUNED_WARNING, p->k, NULL, text);
+        hn_tuning_say(p->t, HONE_TUNE_MODEL_WARNING, p->k, NULL, text);
     }
     return rc;
 }
@@ -311,7 +311,7 @@ static hone_rc write_winner(proof *p, const hn_contender *x, hone_err *err) {
     k->won = old;
     k->winner = k->is_new = true;
     const hone_interval gain = {w.gain_lo, w.gain, w.gain_hi};
-    hn_tuning_say(p->t, HONE_TUNED_WINNER, k, &gain, w.schedule);
+    hn_tuning_say(p->t, HONE_TUNE_MODEL_WINNER, k, &gain, w.schedule);
     return HONE_OK;
 }
 
@@ -365,7 +365,7 @@ hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, double last_s,
     p->contest = (hn_contest){.of = &variants, .ctx = p, .rules = rules};
     k->proven = true;
     choose(p);
-    hn_tuning_say(t, HONE_TUNED_PROOF, k, NULL, NULL);
+    hn_tuning_say(t, HONE_TUNE_MODEL_PROOF, k, NULL, NULL);
     for (size_t i = 0; i < p->contest.n && !rc; i++) rc = emit_rival(p, i, err);
     if (!rc) rc = hn_contest_run(&p->contest, err);
     end_variant(p);

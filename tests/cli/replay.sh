@@ -20,7 +20,7 @@ P
     python3 -c 'import json, sys; c = json.load(sys.stdin)["curve"]; print(len(c), c == sorted(c))'
 "$HONE" replay hill.tsv hill.tsv --engine random --evals 30 --seeds 2 | awk '{ print $1, NF }'
 echo "== the same seed gives the same figures"
-for _ in 1 2; do "$HONE" replay hill.tsv --engine evolve --evals 25 --seeds 2 --json | sed 's/, "ask_us".*//'; done | uniq | wc -l
+for _ in 1 2; do "$HONE" replay hill.tsv --engine evolve --evals 25 --seeds 2 --json | sed 's/, "ask_s".*//'; done | uniq | wc -l
 for more in --noisy --two-objectives "--batch 4" "--constraints unknown" "--seed 5"; do
     # shellcheck disable=SC2086
     "$HONE" replay hill.tsv --engine random --evals 25 --seeds 2 --json $more | python3 -m json.tool > /dev/null && echo "ok $more"

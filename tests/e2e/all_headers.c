@@ -26,6 +26,7 @@
 #include <hone/space.h>
 #include <hone/stat.h>
 #include <hone/target.h>
+#include <hone/text.h>
 #include <hone/tune.h>
 #include <hone/tune_model.h>
 #include <hone/verify.h>

@@ -24,7 +24,7 @@ dest=$top/dest
 prefix=/opt/hone
 ok install make -s -C "$root" BUILD="$build" DESTDIR="$dest" PREFIX=$prefix install
 lib=$dest$prefix/lib
-for f in bin/hone include/hone/space.h include/hone/bench.h lib/libhone.a lib/libhone.so lib/libhone.so.0 lib/libhonebench.a \
+for f in bin/hone include/hone/space.h include/hone/bench.h lib/libhone.a lib/libhone.so lib/libhone.so.3 lib/libhonebench.a \
     lib/pkgconfig/hone.pc share/man/man1/hone.1 share/man/man1/hone-tune.1; do
     ok "installed_$f" test -s "$dest$prefix/$f"
 done
@@ -41,9 +41,9 @@ read -ra requires <<< "$(env -u PKG_CONFIG_SYSROOT_DIR -u PKG_CONFIG_PATH pkg-co
 warn=(-Wall -Wextra -Wpedantic -Werror)
 ok compile_shared gcc -std=c11 "${warn[@]}" "$here/ask_tell.c" -o "$top/shared" "${shared[@]}"
 ok runs_with_the_shared_library env LD_LIBRARY_PATH="$lib" "$top/shared"
-ok needs_the_soname sh -c "objdump -p '$top/shared' | grep -q 'NEEDED *libhone.so.0\$'"
+ok needs_the_soname sh -c "objdump -p '$top/shared' | grep -q 'NEEDED *libhone.so.3\$'"
 ok needs_nothing_else_of_hone sh -c "! objdump -p '$top/shared' | grep NEEDED | grep -qE 'yaml|jansson|sqlite|sodium|lzma'"
-ok soname sh -c "objdump -p '$lib/libhone.so' | grep -q 'SONAME *libhone.so.0\$'"
+ok soname sh -c "objdump -p '$lib/libhone.so' | grep -q 'SONAME *libhone.so.3\$'"
 ok exports_only_hone sh -c "! nm -D --defined-only '$lib/libhone.so' | awk '\$2 ~ /[TDBR]/ {print \$3}' | grep -v '^hone_'"
 ok compile_static gcc -std=c11 "${warn[@]}" "$here/ask_tell.c" -o "$top/static" "${static[@]}" "${requires[@]}"
 ok runs_with_the_static_library "$top/static"

@@ -26,6 +26,8 @@ SOUND = {
     "docs/a.md": "# First\n## Second part\n[up](../README.md#top) [design](design.md)\n",
 }
 PLUG = "plug: thing\npage: docs/a.md\nown: src/thing\n"
+OPTIONS = ("typedef struct hone_gen_options {\n    size_t size;\n    double budget_s;\n    uint32_t n_jobs;\n    hone_progress progress;\n"
+           "} hone_gen_options;\nstatic inline hone_gen_options hone_gen_defaults(void) { return x; }\n")
 LONG = "int f(void) {\n" + "    g();\n" * 99 + "}\n"
 # (name, linter, file, text, what the report must hold)
 FAULTS = [
@@ -74,9 +76,18 @@ FAULTS = [
     ("range_from_an_enumerator", "names", "src/engine/a.c", "static bool f(hn_color c) { return HN_GREEN < c; }\n", "'HN_GREEN' is compared"),
     ("flag_above_target", "families", "src/tune/a.c", 'static const char *f = "-O3 -march=native";\n', "'-O3'"),
     ("compiler_above_target", "families", "src/tune/a.c", 'static const char *f = "clang-19";\n', "'clang'"),
+    ("function_of_no_module", "api", "include/hone/space.h", "HONE_API void hone_keygen(int x);\n", "hone_keygen does not begin"),
+    ("function_of_another_header", "api", "include/hone/space.h", "HONE_API\nvoid hone_tune_run(int x);\n", "hone_tune_run does not begin"),
+    ("header_without_words", "api", "include/hone/attic.h", "#include <hone/base.h>\n", "no words for its functions"),
+    ("options_without_a_size", "api", "include/hone/import.h", OPTIONS.replace("    size_t size;\n", ""), "does not begin with 'size_t size'"),
+    ("options_without_defaults", "api", "include/hone/import.h", OPTIONS.replace("hone_gen_defaults(void)", "hone_gen_usual(void)"), "no hone_gen_defaults()"),
+    ("jobs_of_another_type", "api", "include/hone/import.h", OPTIONS.replace("uint32_t", "int"), "n_jobs is int, not uint32_t"),
+    ("budget_of_another_name", "api", "include/hone/import.h", OPTIONS.replace("budget_s", "max_s"), "max_s is called budget_s"),
+    ("milliseconds", "api", "include/hone/space.h", "typedef struct hone_x { double time_ms; } hone_x;\n", "time_ms: times are in seconds"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
 SOUND_TOO = [
+    ("even_options", "api", "include/hone/import.h", OPTIONS),
     ("function_of_100_lines", "lengths", "src/base/a.c", LONG.replace("    g();\n", "", 1) + "int h(void) { return 0; }\n" * 40),
     ("addition_of_four_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcd")
      + "add: src/thing/a.c README.md\nedit: docs/a.md\nafter: # First\n+x\n"),
@@ -142,7 +153,7 @@ def run(linter, extra):
 def main():
     n = failed = 0
     cases = [(f"symbols_{name}", "symbols", text, bool(want), want) for name, text, want in SYMBOLS]
-    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "names", "plugs", "docs", "room_lists")]
+    cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "names", "plugs", "docs", "room_lists", "api")]
     cases += [(f"{l}_accepts_{name}", l, {path: text}, 0, "") for name, l, path, text in SOUND_TOO]
     cases += [(f"{l}_finds_{name}", l, {path: text}, 1, want) for name, l, path, text, want in FAULTS]
     for name, linter, extra, status, want in cases:

@@ -73,12 +73,12 @@ static void reads(void) {
         return;
     }
     const hone_space *s = hone_recording_space(rec);
-    ok(hone_recording_rows(rec) == 5 && hone_recording_best(rec) == 1, "recording/rows_and_best");
+    ok(hone_recording_rows(rec) == 5 && hone_recording_best(rec) == 0.001, "recording/rows_and_best");
     ok(hone_space_param(s, 0)->kind == HONE_ORDINAL && hone_space_param(s, 1)->kind == HONE_CHOICE &&
            hone_space_param(s, 2)->kind == HONE_LITERAL,
        "recording/kinds");
-    ok(hone_recording_lookup(rec, (double[]){0, 0, 0}, &cls, &t, &sd, &compile) && cls == HONE_RUN_OK && t == 4 &&
-           sd == 0.1 && compile == 10,
+    ok(hone_recording_lookup(rec, (double[]){0, 0, 0}, &cls, &t, &sd, &compile) && cls == HONE_RUN_OK && t == 4 / 1e3 &&
+           sd == 0.1 / 1e3 && compile == 10 / 1e3,
        "recording/finds_a_row");
     ok(hone_recording_lookup(rec, (double[]){0, 1, 0}, &cls, &t, &sd, &compile) && cls == HONE_BUILD_ERROR && isnan(t),
        "recording/finds_a_failure");
@@ -135,8 +135,8 @@ static void reads_other_hands(void) {
     ok(hone_space_param(s, 0)->kind == HONE_ORDINAL && !strcmp(hone_space_param(s, 0)->values[2], "8"),
        "recording/orders_numbers");
     ok(hone_space_param(s, 2)->kind == HONE_CHOICE, "recording/one_number_twice_is_a_choice");
-    ok(hone_recording_lookup(rec, (double[]){2, 1, 1}, &cls, &t, &sd, &compile) && t == 2 &&
-           hone_recording_lookup(rec, (double[]){0, 0, 0}, &cls, &t, &sd, &compile) && t == 4,
+    ok(hone_recording_lookup(rec, (double[]){2, 1, 1}, &cls, &t, &sd, &compile) && t == 2 / 1e3 &&
+           hone_recording_lookup(rec, (double[]){0, 0, 0}, &cls, &t, &sd, &compile) && t == 4 / 1e3,
        "recording/compares_numbers_as_numbers");
     hone_recording_free(rec);
 }

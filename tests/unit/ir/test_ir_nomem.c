@@ -46,7 +46,7 @@ static hone_rc passes(void *ctx) {
     hone_err err;
     (void)ctx;
     hone_rc rc = hone_graph_parse(text, strlen(text), &g, &err);
-    if (!rc) rc = hone_graph_run_passes(g, "attention", (hone_pass_how){0}, NULL, 0, NULL, &err);
+    if (!rc) rc = hone_graph_run_passes(g, "attention", NULL, NULL, 0, NULL, &err);
     hone_graph_free(g);
     return rc;
 }

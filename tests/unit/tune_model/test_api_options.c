@@ -7,9 +7,11 @@
 #include <hone/pack.h>
 #include <hone/peer.h>
 #include <hone/profile.h>
+#include <hone/program.h>
 #include <hone/prove.h>
 #include <hone/search.h>
 #include <hone/target.h>
+#include <hone/text.h>
 #include <hone/tune.h>
 #include <hone/tune_model.h>
 #include <hone/verify.h>
@@ -36,10 +38,26 @@ static hone_rc call_import(subjects *s, const void *o) { return hone_import_mode
 static hone_rc call_import_memory(subjects *s, const void *o) {
     return hone_import_memory("", 0, o, &s->graph, NULL, &err);
 }
+static hone_rc call_passes(subjects *s, const void *o) {
+    return hone_graph_run_passes(s->graph, NULL, o, NULL, 0, NULL, &err);
+}
+static hone_rc call_optimise(subjects *s, const void *o) { return hone_graph_optimise(&s->graph, NULL, 0, o, &err); }
 static hone_rc call_gen(subjects *s, const void *o) { return (void)s, hone_gen_onnx("mlp", file, o, NULL, &err); }
 static hone_rc call_compile(subjects *s, const void *o) { return (void)s, hone_compile_model(file, o, NULL, &err); }
 static hone_rc call_compile_graph(subjects *s, const void *o) {
     return hone_compile_graph(s->graph, "x", o, NULL, &err);
+}
+static hone_rc call_program(subjects *s, const void *o) {
+    char *out;
+    return hone_program_print(s->graph, "x", o, &out, NULL, &err);
+}
+static hone_rc call_text(subjects *s, const void *o) {
+    hone_text *out;
+    return (void)s, hone_text_open(file, o, &out, &err);
+}
+static hone_rc call_text_generate(subjects *s, const void *o) {
+    hone_text_answer out;
+    return (void)s, hone_text_generate(NULL, o, &out, &err);
 }
 static hone_rc call_artifact(subjects *s, const void *o) {
     hone_artifact *out;
@@ -143,8 +161,13 @@ static const struct {
     {"import_model", "import", sizeof(hone_import_options), call_import},
     {"import_memory", "import", sizeof(hone_import_options), call_import_memory},
     {"gen_onnx", "gen", sizeof(hone_gen_options), call_gen},
+    {"graph_run_passes", "pass", sizeof(hone_pass_options), call_passes},
+    {"graph_optimise", "pass", sizeof(hone_pass_options), call_optimise},
     {"compile_model", "compile", sizeof(hone_compile_options), call_compile},
     {"compile_graph", "compile", sizeof(hone_compile_options), call_compile_graph},
+    {"program_print", "compile", sizeof(hone_compile_options), call_program},
+    {"text_open", "text", sizeof(hone_text_options), call_text},
+    {"text_generate", "text_generate", sizeof(hone_text_generate_options), call_text_generate},
     {"artifact_load", "artifact", sizeof(hone_artifact_options), call_artifact},
     {"peer_open", "peer", sizeof(hone_peer_options), call_peer},
     {"latency_measure", "latency", sizeof(hone_latency_options), call_latency},

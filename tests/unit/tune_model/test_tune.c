@@ -93,12 +93,12 @@ static void test_search(void) {
     ok(rc == HONE_OK && k.n_seen >= n, "tune/slice_goes_on: %s", err.text);
     if (k.n_seen > 1) k.seen[1].cls = HONE_RUN_OK, k.seen[1].ratio = 0.5;
     rc = hn_tuned_prove(&t, &k, 0, 0, &err);
-    ok(rc == HONE_OK && !k.winner && n_events[HONE_TUNED_PROOF] == 1, "tune/proof_without_time_keeps_nothing: %s",
+    ok(rc == HONE_OK && !k.winner && n_events[HONE_TUNE_MODEL_PROOF] == 1, "tune/proof_without_time_keeps_nothing: %s",
        err.text);
     rc = hn_tuned_prove(&t, &k, hn_now_s() + 5, INFINITY, &err);
-    ok(rc == HONE_OK && n_events[HONE_TUNED_PROOF] == 2, "tune/proof_ends: %s", err.text);
+    ok(rc == HONE_OK && n_events[HONE_TUNE_MODEL_PROOF] == 2, "tune/proof_ends: %s", err.text);
     bool kept = !hone_winners_find(t.winners, &k.key, &found, NULL);
-    ok(kept == k.winner && n_events[HONE_TUNED_WINNER] == (size_t)kept, "tune/winner_is_the_row");
+    ok(kept == k.winner && n_events[HONE_TUNE_MODEL_WINNER] == (size_t)kept, "tune/winner_is_the_row");
     ok(!kept || (found.gain_lo > 1.01 && found.gain >= found.gain_lo && found.pairs >= 8 && *found.schedule &&
                  !strcmp(found.default_code, k.default_code)),
        "tune/winner_is_proven");
