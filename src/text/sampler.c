@@ -24,18 +24,6 @@ struct hn_sampler {
     uint64_t draws;
 };
 
-hn_sampling hn_sampling_defaults(void) {
-    return (hn_sampling){.temperature = 0.8,
-                         .top_k = 40,
-                         .top_p = 0.95,
-                         .min_p = 0.05,
-                         .typical_p = 1,
-                         .repeat = 1,
-                         .penalty_window = 64,
-                         .mirostat_tau = 5,
-                         .mirostat_eta = 0.1};
-}
-
 /* --- an exponential that is the same everywhere
  * ------------------------------------------------------------------------- */
 

@@ -30,7 +30,6 @@ typedef struct hn_sampling {
     size_t n_bias;
     uint64_t seed;
 } hn_sampling;
-hn_sampling hn_sampling_defaults(void); /* temperature .8, top-k 40, top-p .95, min-p .05 */
 
 typedef struct hn_sampler hn_sampler;
 hone_rc hn_sampler_new(const hn_sampling *options, size_t vocabulary, hn_sampler **out, hone_err *err);

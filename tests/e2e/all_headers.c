@@ -19,6 +19,7 @@
 #include <hone/peer.h>
 #include <hone/process.h>
 #include <hone/profile.h>
+#include <hone/program.h>
 #include <hone/prove.h>
 #include <hone/record.h>
 #include <hone/report.h>
