@@ -63,28 +63,28 @@ static int64_t known(const hn_nest *n, hn_var v, int64_t otherwise) {
 
 /* -- heads that share keys and values */
 bool hn_attend_by_query(hn_attention_sketch *t, hn_sv x) {
-    return hn_sv_depends(t->n, x, t->x.query) || (t->heads && hn_sv_depends(t->n, x, t->heads));
+    return hn_sv_depends(t->n, x, t->x.query) || (t->folded.heads && hn_sv_depends(t->n, x, t->folded.heads));
 }
 void hn_attend_set_query(hn_attention_sketch *t, hn_ix i) {
     int64_t queries = known(t->n, t->x.query, 1);
-    t->w.var[t->x.query] = t->heads ? hn_at_mod(t, i, queries) : i;
-    if (t->heads) t->w.var[t->heads] = hn_at_plus(t, t->group_head, hn_at_div(t, i, queries));
+    t->w.var[t->x.query] = t->folded.heads ? hn_at_mod(t, i, queries) : i;
+    if (t->folded.heads) t->w.var[t->folded.heads] = hn_at_plus(t, t->folded.group_head, hn_at_div(t, i, queries));
 }
 void hn_attend_no_query(hn_attention_sketch *t) {
-    if (t->heads) t->w.var[t->heads] = t->group_head;
+    if (t->folded.heads) t->w.var[t->folded.heads] = t->folded.group_head;
 }
 
-hn_ix hn_attend_key(hn_attention_sketch *t, hn_ix k) { return hn_at_plus(t, t->from, k); }
+hn_ix hn_attend_key(hn_attention_sketch *t, hn_ix k) { return hn_at_plus(t, t->at.from, k); }
 
 void hn_attend_at(hn_attention_sketch *t, hn_ix k, hn_ix lane) {
     hn_writer *w = &t->w;
     hn_write_forget(w);
     k = hn_attend_key(t, k);
-    hn_attend_set_query(t, hn_at_plus(t, t->first, lane));
-    w->var[t->x.key] = hn_at_plus(t, t->key0, k);
-    for (int i = 0; i < t->n_staged; i++) {
-        const hn_staged *s = &t->staged[i];
-        hn_ix at = s->by_key ? hn_at_plus(t, hn_at_times(t, k, t->group), lane) : lane;
+    hn_attend_set_query(t, hn_at_plus(t, t->at.first, lane));
+    w->var[t->x.key] = hn_at_plus(t, t->at.key0, k);
+    for (int i = 0; i < t->in.n_staged; i++) {
+        const hn_staged *s = &t->in.staged[i];
+        hn_ix at = s->by_key ? hn_at_plus(t, hn_at_times(t, k, t->size.group), lane) : lane;
         w->sv[s->load] = hn_write_load(w, s->to, at);
     }
 }
@@ -103,31 +103,32 @@ static bool shared(hn_nest *n, hn_sv x, hn_var v, int64_t fold) {
 /* Few queries (one, in decoding): heads with the same keys and values become lanes beside them. */
 static void fold_heads(hn_attention_sketch *t) {
     int64_t queries = known(t->n, t->x.query, INT64_MAX);
-    t->fold = 1;
-    for (int i = 0; i < t->x.n_outer && queries < t->lanes; i++) {
+    t->folded.fold = 1;
+    for (int i = 0; i < t->x.n_outer && queries < t->size.lanes; i++) {
         int64_t heads = known(t->n, t->x.outer[i], 0);
-        for (int64_t f = heads; f > t->fold; f--) {
-            if (heads % f || f * queries > t->lanes || !shared(t->n, t->x.k, t->x.outer[i], f)) continue;
+        for (int64_t f = heads; f > t->folded.fold; f--) {
+            if (heads % f || f * queries > t->size.lanes || !shared(t->n, t->x.k, t->x.outer[i], f)) continue;
             if (!shared(t->n, t->x.v, t->x.outer[i], f)) continue;
-            t->heads = t->x.outer[i];
-            t->fold = f;
+            t->folded.heads = t->x.outer[i];
+            t->folded.fold = f;
         }
     }
 }
 
-static hn_ix n_query(hn_attention_sketch *t) { return hn_at_times(t, t->n->extent[t->x.query], t->fold); }
+static hn_ix n_query(hn_attention_sketch *t) { return hn_at_times(t, t->n->extent[t->x.query], t->folded.fold); }
 
 static bool recognise(hn_attention_sketch *t, hn_nest *n, const hn_machine *m) {
     int64_t queries;
-    *t = (hn_attention_sketch){.n = n, .vectors = 2, .lanes = m->vector_b / 4};
+    *t = (hn_attention_sketch){.n = n, .size = {.vectors = 2, .lanes = m->vector_b / 4}};
     if (m->vector_b < 16 || !hn_attention_match(n, &t->x)) return false;
     fold_heads(t);
     if (!hn_attend_find_staged(t, t->x.score)) return false;
-    if (hn_ix_is_int(n, n_query(t), &queries) && queries <= t->lanes) t->vectors = 1;
-    t->group = t->vectors * t->lanes;
-    t->scale = find_scale(t);
+    if (hn_ix_is_int(n, n_query(t), &queries) && queries <= t->size.lanes) t->size.vectors = 1;
+    t->size.group = t->size.vectors * t->size.lanes;
+    t->in.scale = find_scale(t);
     hn_attend_find_masks(t);
-    return hn_ix_is_int(n, n->extent[t->x.depth], &t->depth) && hn_ix_is_int(n, n->extent[t->x.column], &t->columns);
+    return hn_ix_is_int(n, n->extent[t->x.depth], &t->size.depth) &&
+           hn_ix_is_int(n, n->extent[t->x.column], &t->size.columns);
 }
 
 /* -- knobs */
@@ -138,8 +139,8 @@ static hn_knob rows_knob(const hn_attention_sketch *t, const hn_machine *m) {
             want = HN_ATTENTION_ITEMS * (m->cores > 0 ? m->cores : 8);
     for (int i = 0; i < t->x.n_outer; i++) heads *= known(t->n, t->x.outer[i], 1);
     for (int i = 0; i < k.n; i++) {
-        int64_t rows = k.value[i] = t->group << i;
-        int64_t kept_b = 4 * rows * (t->depth + t->columns), items = heads * ((queries + rows - 1) / rows);
+        int64_t rows = k.value[i] = t->size.group << i;
+        int64_t kept_b = 4 * rows * (t->size.depth + t->size.columns), items = heads * ((queries + rows - 1) / rows);
         if (i == 0 || (items >= want && kept_b <= m->l2_b / 4 && k.value[i - 1] < queries)) k.model = rows;
     }
     return k;
@@ -152,8 +153,9 @@ static hn_knob block_knob(const hn_attention_sketch *t, const hn_machine *m) {
     int64_t keys = known(t->n, t->x.key, 0), room = m->l1d_b * 2 / 3 / 4;
     for (int i = 0; i < k.n; i++) {
         int64_t block = k.value[i] = INT64_C(64) << i;
-        bool all = keys && keys <= block && (i == 0 || keys > k.value[i - 1]) && keys * t->group <= room;
-        if (i == 0 || all || block * (t->depth > t->group ? t->depth : t->group) <= room) k.model = block;
+        bool all = keys && keys <= block && (i == 0 || keys > k.value[i - 1]) && keys * t->size.group <= room;
+        if (i == 0 || all || block * (t->size.depth > t->size.group ? t->size.depth : t->size.group) <= room)
+            k.model = block;
         if (all) break;
     }
     for (int i = 0; i < k.n; i++) k.value[i] = INT64_C(64) << i;
@@ -162,23 +164,23 @@ static hn_knob block_knob(const hn_attention_sketch *t, const hn_machine *m) {
 
 static hn_knob tile_knob(const hn_attention_sketch *t, const hn_machine *m) {
     if (m->registers < 32) return (hn_knob){.name = "tile", .n = 3, .value = {2, 4, 6}, .model = 4};
-    return (hn_knob){.name = "tile", .n = 4, .value = {4, 6, 8, 12}, .model = t->vectors > 1 ? 8 : 12};
+    return (hn_knob){.name = "tile", .n = 4, .value = {4, 6, 8, 12}, .model = t->size.vectors > 1 ? 8 : 12};
 }
 
 /* Copies pay where rows lie apart and several groups read them. */
 static hn_knob pack_knob(hn_attention_sketch *t, int64_t rows) {
     hn_knob k = {.name = "pack", .n = 1};
     if (!hn_attend_unit_stride(t->n, t->x.k, t->x.depth)) return k;
-    bool apart = !dense(t->n, t->x.k, t->x.key, t->depth) || !dense(t->n, t->x.v, t->x.key_v, t->columns);
+    bool apart = !dense(t->n, t->x.k, t->x.key, t->size.depth) || !dense(t->n, t->x.v, t->x.key_v, t->size.columns);
     k.n = 2;
     k.value[1] = 1;
-    k.model = apart && rows > t->group;
+    k.model = apart && rows > t->size.group;
     return k;
 }
 
 /* A mask that hides nothing costs the look at it; one that hides saves much more. */
 static hn_knob skip_knob(const hn_attention_sketch *t) {
-    hn_knob k = {.name = "skip", .n = t->n_mask ? 2 : 1, .value = {0, 1}, .model = t->n_mask > 0};
+    hn_knob k = {.name = "skip", .n = t->in.n_mask ? 2 : 1, .value = {0, 1}, .model = t->in.n_mask > 0};
     return k;
 }
 
@@ -188,7 +190,7 @@ static int64_t few_queries(hn_attention_sketch *t) {
     int64_t queries;
     if (!hn_attend_unit_stride(t->n, t->x.k, t->x.depth)) return 0;
     if (!hn_ix_is_int(t->n, n_query(t), &queries)) return 1;
-    return queries <= HN_FEW_MAX && !t->n_mask ? queries : 0;
+    return queries <= HN_FEW_MAX && !t->in.n_mask ? queries : 0;
 }
 
 static hn_knob few_knob(hn_attention_sketch *t) {
@@ -219,30 +221,30 @@ static void local_buffers(hn_attention_sketch *t) {
     hn_nest *n = t->n;
     for (hn_buf b = 1; b < n->n_buf; b++) /* the rows of the nest as lowered are not used any more */
         if (n->buf[b].space == HN_LOCAL) n->buf[b].size = hn_dim_int(n->dims, 0);
-    t->queries = local(t, HONE_F32, t->rows * t->depth);
-    t->scores = local(t, HONE_F32, t->block * t->group);
-    t->sums = local(t, HONE_F32, t->rows);
-    for (int i = 0; i < t->n_staged; i++)
-        t->staged[i].to =
-            local(t, n->sv[t->staged[i].load].dtype, t->staged[i].by_key ? t->block * t->group : t->group);
-    if (t->pack) {
-        t->keys = local(t, HONE_F32, t->block * t->depth);
-        t->values = local(t, HONE_F32, t->block * t->columns);
+    t->mem.queries = local(t, HONE_F32, t->how.rows * t->size.depth);
+    t->mem.scores = local(t, HONE_F32, t->how.block * t->size.group);
+    t->mem.sums = local(t, HONE_F32, t->how.rows);
+    for (int i = 0; i < t->in.n_staged; i++)
+        t->in.staged[i].to = local(t, n->sv[t->in.staged[i].load].dtype,
+                                   t->in.staged[i].by_key ? t->how.block * t->size.group : t->size.group);
+    if (t->how.pack) {
+        t->mem.keys = local(t, HONE_F32, t->how.block * t->size.depth);
+        t->mem.values = local(t, HONE_F32, t->how.block * t->size.columns);
     }
-    if (t->online) {
-        t->tops = local(t, HONE_F32, t->rows);
-        t->mixed = local(t, HONE_F32, t->rows * t->columns);
-        t->keep = local(t, HONE_F32, t->group);
+    if (t->how.online) {
+        t->mem.tops = local(t, HONE_F32, t->how.rows);
+        t->mem.mixed = local(t, HONE_F32, t->how.rows * t->size.columns);
+        t->mem.keep = local(t, HONE_F32, t->size.group);
     }
 }
 
 /* The loop over the groups of the item. */
 static void open_groups(hn_attention_sketch *t) {
     hn_nest *n = t->n;
-    hn_ix groups = hn_at_div(t, hn_at_plus(t, t->here, hn_ix_int(n, t->group - 1)), t->group);
-    t->group_at = hn_at_times(t, hn_write_loop(&t->w, groups, HN_SERIAL), t->group);
-    t->first = hn_at_plus(t, t->item, t->group_at);
-    t->valid = hn_ix_min(n, hn_ix_int(n, t->group), hn_ix_sub(n, t->here, t->group_at));
+    hn_ix groups = hn_at_div(t, hn_at_plus(t, t->at.here, hn_ix_int(n, t->size.group - 1)), t->size.group);
+    t->at.group_at = hn_at_times(t, hn_write_loop(&t->w, groups, HN_SERIAL), t->size.group);
+    t->at.first = hn_at_plus(t, t->at.item, t->at.group_at);
+    t->at.valid = hn_ix_min(n, hn_ix_int(n, t->size.group), hn_ix_sub(n, t->at.here, t->at.group_at));
 }
 
 static void open_item(hn_attention_sketch *t) {
@@ -250,46 +252,46 @@ static void open_item(hn_attention_sketch *t) {
     hn_ix queries = n_query(t);
     for (int i = 0; i < t->x.n_outer; i++) {
         hn_var v = t->x.outer[i];
-        int64_t fold = v == t->heads ? t->fold : 1;
+        int64_t fold = v == t->folded.heads ? t->folded.fold : 1;
         hn_ix at = hn_at_times(t, hn_write_loop(&t->w, hn_at_div(t, n->extent[v], fold), HN_PARALLEL), fold);
         t->w.var[v] = at;
-        if (v == t->heads) t->group_head = at;
+        if (v == t->folded.heads) t->folded.group_head = at;
     }
-    hn_ix items = hn_at_div(t, hn_at_plus(t, queries, hn_ix_int(n, t->rows - 1)), t->rows);
-    t->item = hn_at_times(t, hn_write_loop(&t->w, items, HN_PARALLEL), t->rows);
-    t->here = hn_ix_min(n, hn_ix_int(n, t->rows), hn_ix_sub(n, queries, t->item));
+    hn_ix items = hn_at_div(t, hn_at_plus(t, queries, hn_ix_int(n, t->how.rows - 1)), t->how.rows);
+    t->at.item = hn_at_times(t, hn_write_loop(&t->w, items, HN_PARALLEL), t->how.rows);
+    t->at.here = hn_ix_min(n, hn_ix_int(n, t->how.rows), hn_ix_sub(n, queries, t->at.item));
 }
 
 /* One item. */
 static void attend(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
-    hn_ix keys = t->n->extent[t->x.key], size = hn_ix_int(t->n, t->block);
+    hn_ix keys = t->n->extent[t->x.key], size = hn_ix_int(t->n, t->how.block);
     open_groups(t);
-    if (t->few)
+    if (t->how.few)
         hn_few_queries(t);
     else
         hn_attend_stage_queries(t);
     hn_write_close(w, 1);
-    if (t->online) hn_attend_begin(t);
-    hn_ix blocks = hn_at_div(t, hn_at_plus(t, keys, hn_ix_int(t->n, t->block - 1)), t->block);
-    t->key0 = hn_at_times(t, hn_write_loop(w, blocks, HN_SERIAL), t->block);
-    t->n_key = hn_ix_min(t->n, size, hn_ix_sub(t->n, keys, t->key0));
-    t->from = hn_ix_int(t->n, 0);
-    if (t->pack) hn_attend_pack(t);
-    if (t->skip) hn_attend_size(t);
+    if (t->how.online) hn_attend_begin(t);
+    hn_ix blocks = hn_at_div(t, hn_at_plus(t, keys, hn_ix_int(t->n, t->how.block - 1)), t->how.block);
+    t->at.key0 = hn_at_times(t, hn_write_loop(w, blocks, HN_SERIAL), t->how.block);
+    t->at.n_key = hn_ix_min(t->n, size, hn_ix_sub(t->n, keys, t->at.key0));
+    t->at.from = hn_ix_int(t->n, 0);
+    if (t->how.pack) hn_attend_pack(t);
+    if (t->how.skip) hn_attend_size(t);
     open_groups(t);
-    if (t->few) {
+    if (t->how.few) {
         hn_few_scores(t);
         hn_few_softmax(t);
     } else {
         hn_attend_stage_masks(t);
-        if (t->skip) hn_attend_skip(t);
+        if (t->how.skip) hn_attend_skip(t);
         hn_attend_scores(t);
         hn_attend_softmax(t);
     }
     hn_attend_values(t);
     hn_write_close(w, 2);
-    if (t->online) {
+    if (t->how.online) {
         open_groups(t);
         hn_attend_finish(t);
         hn_write_close(w, 1);
@@ -301,13 +303,13 @@ static void attend_either(hn_attention_sketch *t) {
     hn_nest *n = t->n;
     hn_ix zero = hn_ix_int(n, 0), one = hn_ix_int(n, 1), more = hn_ix_sub(n, n_query(t), one);
     hn_attention_sketch few = *t;
-    few.query_tile = 1;
-    few.pack = few.skip = false;
+    few.how.query_tile = 1;
+    few.how.pack = few.how.skip = false;
     hn_write_loop(&few.w, hn_ix_max(n, zero, hn_ix_sub(n, one, more)), HN_SERIAL);
     attend(&few);
     hn_write_close(&few.w, 1);
     t->w = few.w;
-    t->few = false;
+    t->how.few = false;
     hn_write_loop(&t->w, hn_ix_min(n, one, more), HN_SERIAL);
     attend(t);
     hn_write_close(&t->w, 1);
@@ -316,7 +318,7 @@ static void attend_either(hn_attention_sketch *t) {
 static void build(hn_attention_sketch *t) {
     local_buffers(t);
     open_item(t);
-    if (t->few && !hn_ix_is_int(t->n, n_query(t), &(int64_t){0}))
+    if (t->how.few && !hn_ix_is_int(t->n, n_query(t), &(int64_t){0}))
         attend_either(t);
     else
         attend(t);
@@ -326,15 +328,15 @@ static void build(hn_attention_sketch *t) {
 static bool attention_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     hn_attention_sketch t;
     if (!recognise(&t, n, m)) return hn_loop_no(why, "no attention");
-    t.rows = setting[ROWS];
-    t.tile = t.query_tile = setting[TILE];
+    t.how.rows = setting[ROWS];
+    t.how.tile = t.how.query_tile = setting[TILE];
     int64_t queries;
-    if (hn_ix_is_int(n, n_query(&t), &queries) && queries < t.tile) t.query_tile = queries;
-    t.block = setting[BLOCK];
-    t.pack = setting[PACK];
-    t.skip = setting[SKIP];
-    t.few = setting[FEW];
-    t.online = known(n, t.x.key, INT64_MAX) > t.block;
+    if (hn_ix_is_int(n, n_query(&t), &queries) && queries < t.how.tile) t.how.query_tile = queries;
+    t.how.block = setting[BLOCK];
+    t.how.pack = setting[PACK];
+    t.how.skip = setting[SKIP];
+    t.how.few = setting[FEW];
+    t.how.online = known(n, t.x.key, INT64_MAX) > t.how.block;
     if (!hn_write_begin(&t.w, n)) return hn_loop_no(why, "out of memory");
     build(&t);
     return hn_arena_ok(n->a) || hn_loop_no(why, "out of memory");

@@ -40,37 +40,62 @@ typedef struct hn_mask {
     hn_mask_kind kind;
 } hn_mask;
 
-/* The nest being written. An item's queries are groups of `group` lanes; its keys come in blocks. */
-typedef struct hn_attention_sketch {
-    hn_attention x;
-    hn_writer w;
-    hn_nest *n;
-    int64_t lanes, vectors, group; /* group = vectors * lanes */
-    int64_t rows, block;           /* queries of an item, keys of a block */
-    int64_t tile, query_tile;      /* keys of the scores' register tile, queries of the values' */
-    int64_t depth, columns;
-    bool few;          /* queries are not lanes (sketch_attention_few.c) */
-    bool pack, online; /* keys and values are copied; there may be several blocks */
+/* What is known before anything is written: lengths, and what the scores are made of besides the product. */
+typedef struct hn_attention_size {
+    int64_t lanes, vectors, group; /* group = vectors * lanes: queries that are computed side by side */
+    int64_t depth, columns;        /* of the scores' sum, of the result */
+} hn_attention_size;
+typedef struct hn_attention_inputs {
     hn_staged staged[HN_STAGED_MAX];
     int n_staged;
     hn_mask mask[HN_MASKS_MAX]; /* on the scores, the last applied first; none where no key can be left out */
     int n_mask;
-    bool skip;        /* keys that are hidden from all queries of a group are left out */
-    hn_sv scale;      /* operation on the finished sum that the queries take over; 0: none */
-    hn_var heads;     /* 0, or the outer loop of which `fold` iterations share keys and values: queries like others */
+    hn_sv scale; /* operation on the finished sum that the queries take over; 0: none */
+} hn_attention_inputs;
+/* Heads that share keys and values: their queries are queries like others. */
+typedef struct hn_attention_fold {
+    hn_var heads;     /* 0, or the outer loop of which `fold` iterations share keys and values */
     int64_t fold;     /* then the queries are head * queries + query of that group of heads */
     hn_ix group_head; /* its first head */
-    hn_buf queries;   /* [group of the item][depth][lane] */
-    hn_buf scores;    /* [key][lane] */
+} hn_attention_fold;
+/* What the knobs say. */
+typedef struct hn_attention_how {
+    int64_t rows, block;      /* queries of an item, keys of a block */
+    int64_t tile, query_tile; /* keys of the scores' register tile, queries of the values' */
+    bool few;                 /* queries are not lanes (sketch_attention_few.c) */
+    bool pack, online;        /* keys and values are copied; there may be several blocks */
+    bool skip;                /* keys that are hidden from all queries of a group are left out */
+} hn_attention_how;
+/* Local memory, allocated once per item. */
+typedef struct hn_attention_memory {
+    hn_buf queries;           /* [group of the item][depth][lane] */
+    hn_buf scores;            /* [key][lane] */
     hn_buf keys, values;      /* copies: [key][depth], [key][column] */
     hn_buf tops, sums, mixed; /* online, per query of the item: [query], [query], [query][column] */
     hn_buf keep;              /* online, of the group: what earlier sums are multiplied by */
-    hn_ix item, here;         /* first query of the item, how many it has */
-    hn_ix group_at, first;    /* the group's place in the item, its first query */
-    hn_ix valid;              /* queries it has */
-    hn_ix key0, n_key;        /* the block's first key, how many keys are taken */
-    hn_sv moderate;           /* its keys and values are (sketch_attention_skip.c) */
-    hn_ix from;               /* the first of them, counted in the block */
+} hn_attention_memory;
+/* Where the writing is: set by the loops over items, groups and blocks (sketch_attention.c), and from and n_key by
+ * sketch_attention_skip.c. */
+typedef struct hn_attention_place {
+    hn_ix item, here;      /* first query of the item, how many it has */
+    hn_ix group_at, first; /* the group's place in the item, its first query */
+    hn_ix valid;           /* queries it has */
+    hn_ix key0, n_key;     /* the block's first key, how many keys are taken */
+    hn_ix from;            /* the first of them, counted in the block */
+    hn_sv moderate;        /* the block's keys and values are (sketch_attention_skip.c) */
+} hn_attention_place;
+
+/* The nest being written. An item's queries are groups of lanes; its keys come in blocks. */
+typedef struct hn_attention_sketch {
+    hn_nest *n;
+    hn_writer w;
+    hn_attention x;
+    hn_attention_size size;
+    hn_attention_inputs in;
+    hn_attention_fold folded;
+    hn_attention_how how;
+    hn_attention_memory mem;
+    hn_attention_place at;
 } hn_attention_sketch;
 
 static inline hn_ix hn_at_times(hn_attention_sketch *t, hn_ix i, int64_t by) {

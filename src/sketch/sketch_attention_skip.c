@@ -37,18 +37,18 @@ static bool hides(const hn_nest *n, hn_sv x) { return n->sv[x].kind == HN_SV_CON
 /* The operation on top of *v is a mask on scores: notes it, and steps to what is masked. */
 static bool peel_mask(hn_attention_sketch *t, hn_sv *v) {
     const hn_scalar s = t->n->sv[*v];
-    if (s.kind != HN_SV_OP || t->n_mask == HN_MASKS_MAX) return false;
+    if (s.kind != HN_SV_OP || t->in.n_mask == HN_MASKS_MAX) return false;
     if (s.op == HN_OP_ADD) {
         bool first = contains(t->n, s.arg[0], t->x.sum);
         if (contains(t->n, s.arg[first], t->x.sum)) return false;
-        t->mask[t->n_mask++] = (hn_mask){s.arg[first], HN_MASK_ADDED};
+        t->in.mask[t->in.n_mask++] = (hn_mask){s.arg[first], HN_MASK_ADDED};
         *v = s.arg[!first];
         return true;
     }
     if (s.op != HN_OP_SELECT || contains(t->n, s.arg[0], t->x.sum)) return false;
     bool second = hides(t->n, s.arg[1]);
     if (!second && !hides(t->n, s.arg[2])) return false;
-    t->mask[t->n_mask++] = (hn_mask){s.arg[0], second ? HN_MASK_HIDES : HN_MASK_SHOWS};
+    t->in.mask[t->in.n_mask++] = (hn_mask){s.arg[0], second ? HN_MASK_HIDES : HN_MASK_SHOWS};
     *v = s.arg[second ? 2 : 1];
     return true;
 }
@@ -57,7 +57,7 @@ static bool peel_mask(hn_attention_sketch *t, hn_sv *v) {
  * it, times moderate constants, or bounded by tanh. */
 static bool plain_score(const hn_attention_sketch *t, hn_sv v) {
     const hn_scalar *s = &t->n->sv[v];
-    if (v == t->x.sum || v == t->scale) return true;
+    if (v == t->x.sum || v == t->in.scale) return true;
     if (s->kind != HN_SV_OP) return false;
     if (s->op == HN_OP_TANH) return plain_score(t, s->arg[0]);
     if (s->op != HN_OP_MUL && s->op != HN_OP_DIV) return false;
@@ -70,12 +70,12 @@ static bool plain_score(const hn_attention_sketch *t, hn_sv v) {
 void hn_attend_find_masks(hn_attention_sketch *t) {
     hn_sv v = t->x.score;
     bool by_both = false;
-    t->n_mask = 0;
+    t->in.n_mask = 0;
     while (v != t->x.sum && peel_mask(t, &v)) {
-        hn_sv m = t->mask[t->n_mask - 1].by;
+        hn_sv m = t->in.mask[t->in.n_mask - 1].by;
         by_both |= hn_attend_by_query(t, m) && hn_sv_depends(t->n, m, t->x.key);
     }
-    if (!by_both || !plain_score(t, v) || !hn_attend_unit_stride(t->n, t->x.k, t->x.depth)) t->n_mask = 0;
+    if (!by_both || !plain_score(t, v) || !hn_attend_unit_stride(t->n, t->x.k, t->x.depth)) t->in.n_mask = 0;
 }
 
 /* -- writing */
@@ -92,10 +92,10 @@ static hn_sv mask_at(hn_attention_sketch *t, hn_ix k, hn_ix lane) {
     hn_writer *w = &t->w;
     hn_sv all = 0, none = hn_at_number(t, -(double)INFINITY);
     hn_attend_at(t, k, lane);
-    for (int i = 0; i < t->n_mask; i++) {
-        hn_sv m = hn_write_copy(w, t->mask[i].by), zero = hn_at_number(t, 0);
-        if (t->mask[i].kind == HN_MASK_HIDES) m = select(t, m, none, zero);
-        if (t->mask[i].kind == HN_MASK_SHOWS) m = select(t, m, zero, none);
+    for (int i = 0; i < t->in.n_mask; i++) {
+        hn_sv m = hn_write_copy(w, t->in.mask[i].by), zero = hn_at_number(t, 0);
+        if (t->in.mask[i].kind == HN_MASK_HIDES) m = select(t, m, none, zero);
+        if (t->in.mask[i].kind == HN_MASK_SHOWS) m = select(t, m, zero, none);
         all = all ? hn_write_op(w, HN_OP_MIN, HONE_F32, all, m) : m;
     }
     return all;
@@ -117,9 +117,10 @@ static hn_buf number_reg(hn_attention_sketch *t, double x) {
 static hn_sv hidden_at(hn_attention_sketch *t, const seen *s, hn_ix k, hn_ix l) {
     hn_writer *w = &t->w;
     hn_sv all = 0;
-    for (int64_t v = 0; v < t->vectors; v++) {
+    for (int64_t v = 0; v < t->size.vectors; v++) {
         hn_ix at = hn_ix_int(t->n, v);
-        hn_sv m = mask_at(t, k, hn_at_plus(t, l, hn_at_times(t, at, t->lanes))), best = hn_write_load(w, s->best, at);
+        hn_sv m = mask_at(t, k, hn_at_plus(t, l, hn_at_times(t, at, t->size.lanes))),
+              best = hn_write_load(w, s->best, at);
         hn_write_store(w, s->best, at, select(t, hn_write_op(w, HN_OP_LT, HONE_BOOL, best, m), m, best));
         hn_sv hidden = hn_write_op(w, HN_OP_LE, HONE_BOOL, m, hn_at_number(t, HIDDEN));
         all = all ? hn_write_op(w, HN_OP_AND, HONE_BOOL, all, hidden) : hidden;
@@ -131,7 +132,7 @@ static void scan(hn_attention_sketch *t, const seen *s, hn_ix l) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     hn_buf count = number_reg(t, 0);
-    hn_ix k = hn_write_loop(w, t->n_key, HN_SERIAL);
+    hn_ix k = hn_write_loop(w, t->at.n_key, HN_SERIAL);
     hn_sv hidden = hidden_at(t, s, k, l), here = hn_write_load(w, count, zero);
     hn_sv first = hn_write_load(w, s->first, zero), last = hn_write_load(w, s->last, zero);
     hn_sv earlier = select(t, hn_write_op(w, HN_OP_LT, HONE_BOOL, here, first), here, first);
@@ -145,7 +146,7 @@ static void scan(hn_attention_sketch *t, const seen *s, hn_ix l) {
 /* x as an index of the block: 0 … all its keys. */
 static hn_ix index_of(hn_attention_sketch *t, hn_sv x) {
     hn_scalar s = {.kind = HN_SV_OP, .dtype = HONE_I64, .op = HN_OP_CAST, .arg = {x}, .n_arg = 1};
-    s.below = hn_dim_int(t->n->dims, t->block + 1);
+    s.below = hn_dim_int(t->n->dims, t->how.block + 1);
     return hn_ix_value(t->n, hn_write_scalar(&t->w, &s));
 }
 
@@ -154,13 +155,13 @@ static void narrow(hn_attention_sketch *t, const seen *all) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     hn_sv rows = hn_write_op(w, HN_OP_LT, HONE_BOOL, hn_at_number(t, SEEN), hn_write_load(w, all->best, zero));
-    rows = hn_write_op(w, HN_OP_AND, HONE_BOOL, rows, t->moderate);
-    hn_sv i = hn_write_scalar(w, &(hn_scalar){.kind = HN_SV_INDEX, .dtype = HONE_I64, .at = t->n_key});
+    rows = hn_write_op(w, HN_OP_AND, HONE_BOOL, rows, t->at.moderate);
+    hn_sv i = hn_write_scalar(w, &(hn_scalar){.kind = HN_SV_INDEX, .dtype = HONE_I64, .at = t->at.n_key});
     hn_sv n = hn_write_op(w, HN_OP_CAST, HONE_F32, i, 0);
     hn_sv last = select(t, rows, hn_write_load(w, all->last, zero), n);
     hn_sv first = select(t, rows, hn_write_load(w, all->first, zero), hn_at_number(t, 0));
-    t->from = index_of(t, first);
-    t->n_key = hn_ix_max(t->n, zero, hn_ix_sub(t->n, index_of(t, last), t->from));
+    t->at.from = index_of(t, first);
+    t->at.n_key = hn_ix_max(t->n, zero, hn_ix_sub(t->n, index_of(t, last), t->at.from));
 }
 
 /* The highest mask of vector v's lanes; -inf where a query is too large. */
@@ -168,9 +169,10 @@ static hn_sv best_of_moderate(hn_attention_sketch *t, const seen *lane, hn_ix l,
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
     hn_buf squares = number_reg(t, 0);
-    hn_ix d = hn_write_times(w, t->depth, HN_SERIAL), at = hn_at_plus(t, l, hn_ix_int(t->n, v * t->lanes));
-    at = hn_at_plus(t, hn_at_plus(t, hn_at_times(t, t->group_at, t->depth), hn_at_times(t, d, t->group)), at);
-    hn_sv q = hn_write_load(w, t->queries, at);
+    hn_ix d = hn_write_times(w, t->size.depth, HN_SERIAL), at = hn_at_plus(t, l, hn_ix_int(t->n, v * t->size.lanes));
+    at = hn_at_plus(t, hn_at_plus(t, hn_at_times(t, t->at.group_at, t->size.depth), hn_at_times(t, d, t->size.group)),
+                    at);
+    hn_sv q = hn_write_load(w, t->mem.queries, at);
     hn_write_update(w, squares, zero, HN_OP_ADD, hn_write_product(w, HONE_F32, q, q));
     hn_write_close(w, 1);
     hn_sv bound = hn_at_number(t, SQUARES), sum = hn_write_load(w, squares, zero);
@@ -183,7 +185,7 @@ static void add_squares(hn_attention_sketch *t, hn_buf all, int64_t n,
                         hn_sv (*number)(hn_attention_sketch *, hn_ix, hn_ix)) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
-    int64_t done = 0, lanes = t->lanes, wide = SUMS;
+    int64_t done = 0, lanes = t->size.lanes, wide = SUMS;
     while (done < n) {
         int64_t size = wide * lanes, many = (n - done) / size;
         if (many) {
@@ -191,7 +193,7 @@ static void add_squares(hn_attention_sketch *t, hn_buf all, int64_t n,
             at = hn_at_plus(t, at, hn_write_times(w, lanes, lanes > 1 ? HN_VECTOR : HN_SERIAL));
             hn_buf sum = number_reg(t, 0);
             hn_write_forget(w);
-            hn_ix k = hn_write_loop(w, t->n_key, HN_SERIAL), c = hn_write_times(w, many, HN_SERIAL);
+            hn_ix k = hn_write_loop(w, t->at.n_key, HN_SERIAL), c = hn_write_times(w, many, HN_SERIAL);
             hn_sv x = number(t, k, hn_at_plus(t, at, hn_at_times(t, c, size)));
             hn_write_update(w, sum, zero, HN_OP_ADD, hn_write_product(w, HONE_F32, x, x));
             hn_write_close(w, 2);
@@ -209,26 +211,26 @@ static void add_squares(hn_attention_sketch *t, hn_buf all, int64_t n,
 void hn_attend_size(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_buf all = number_reg(t, 0);
-    add_squares(t, all, t->depth, hn_attend_key_number);
-    add_squares(t, all, t->columns, hn_attend_value_number);
+    add_squares(t, all, t->size.depth, hn_attend_key_number);
+    add_squares(t, all, t->size.columns, hn_attend_value_number);
     hn_sv sum = hn_write_load(w, all, hn_ix_int(t->n, 0));
-    t->moderate = hn_write_op(w, HN_OP_LT, HONE_BOOL, sum, hn_at_number(t, SQUARES));
+    t->at.moderate = hn_write_op(w, HN_OP_LT, HONE_BOOL, sum, hn_at_number(t, SQUARES));
 }
 
 void hn_attend_skip(hn_attention_sketch *t) {
     hn_writer *w = &t->w;
     hn_ix zero = hn_ix_int(t->n, 0);
-    double behind = (double)t->block;
+    double behind = (double)t->how.block;
     seen all = {number_reg(t, INFINITY), number_reg(t, behind), number_reg(t, 0)};
-    hn_ix l = hn_write_times(w, t->lanes, HN_VECTOR);
-    seen lane = {hn_write_reg(w, HONE_F32, t->vectors), number_reg(t, behind), number_reg(t, 0)};
-    for (int64_t v = 0; v < t->vectors; v++) {
-        hn_ix at = hn_at_plus(t, t->group_at, hn_at_plus(t, l, hn_ix_int(t->n, v * t->lanes)));
-        hn_sv top = t->online ? hn_write_load(w, t->tops, at) : hn_at_number(t, -(double)INFINITY);
+    hn_ix l = hn_write_times(w, t->size.lanes, HN_VECTOR);
+    seen lane = {hn_write_reg(w, HONE_F32, t->size.vectors), number_reg(t, behind), number_reg(t, 0)};
+    for (int64_t v = 0; v < t->size.vectors; v++) {
+        hn_ix at = hn_at_plus(t, t->at.group_at, hn_at_plus(t, l, hn_ix_int(t->n, v * t->size.lanes)));
+        hn_sv top = t->how.online ? hn_write_load(w, t->mem.tops, at) : hn_at_number(t, -(double)INFINITY);
         hn_write_store(w, lane.best, hn_ix_int(t->n, v), top);
     }
     scan(t, &lane, l);
-    for (int64_t v = 0; v < t->vectors; v++)
+    for (int64_t v = 0; v < t->size.vectors; v++)
         hn_write_update(w, all.best, zero, HN_OP_MIN, best_of_moderate(t, &lane, l, v));
     hn_write_update(w, all.last, zero, HN_OP_MAX, hn_write_load(w, lane.last, zero));
     hn_write_update(w, all.first, zero, HN_OP_MIN, hn_write_load(w, lane.first, zero));
