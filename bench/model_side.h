@@ -24,7 +24,7 @@ static void quit(const char *text) {
 /* The library at `path` with an instance of so many threads; ends the program where that cannot be. */
 static const hone_model *open_model(const char *path, int threads, hone_model_instance **instance) {
     hone_model_entry *entry = NULL;
-    hone_model_config config = {.n_threads = threads};
+    hone_model_config config = {.size = sizeof config, .n_threads = threads};
     void *library = dlopen(path, RTLD_NOW), *symbol = library ? dlsym(library, HONE_MODEL_ENTRY) : NULL;
     memcpy(&entry, &symbol, sizeof entry);
     if (!entry) quit(library ? "this is no compiled model" : dlerror());

@@ -90,6 +90,7 @@ static const cli_option options[] = {
     {"emit", 0, CLI_CHOICE, "so|c", 0, 0, "a shared library, or one C file and its header"},
     {"embed-weights", 0, CLI_FLAG, NULL, 0, 0, "weights inside the library instead of a file beside it"},
     CLI_COMPILE_OPTIONS,
+    CLI_STATE_OPTION,
     CLI_THREADS("threads that it is to run on: which winners are taken; else one per processor"),
     {"stats", 0, CLI_FLAG, NULL, 0, 0, "also how long each stage took"},
     {0},

@@ -178,6 +178,7 @@ static const cli_option options[] = {
     {"stats", 0, CLI_FLAG, NULL, 0, 0, "what each pass did, instead of the graph (which -o still writes)"},
     {"program", 0, CLI_FLAG, NULL, 0, 0, "the steps of a run instead of the graph, verified; of a file PROGRAM, too"},
     {"target", 't', CLI_TEXT, "T", 0, 0, "with --program: whose kernels; else native"},
+    CLI_STATE_OPTION, /* with --program */
     {"weights", 0, CLI_TEXT, "FILE", 0, 0, "constants of more than 256 elements go to this file"},
     {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the graph, or the program, there"},
     {"list", 0, CLI_FLAG, NULL, 0, 0, "list the passes, in the order they run"},

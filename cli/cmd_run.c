@@ -127,7 +127,10 @@ static hone_rc infer(cli *c, cli_model *m, cli_arrays *in, hone_err *err) {
     out.a = cli_alloc(out.n + 1, sizeof *out.a);
     out.name = cli_alloc(out.n + 1, sizeof *out.name);
     for (size_t i = 0; i < out.n; i++) out.name[i] = cli_strdup(m->model->output[i].name);
-    hone_rc rc = hone_artifact_run(m->program, in->a, in->n, out.a, out.n, err);
+    const char *before = cli_text(c, "state-in", NULL), *after = cli_text(c, "state-out", NULL);
+    hone_rc rc = before ? hone_artifact_load_state(m->program, before, err) : HONE_OK;
+    if (!rc) rc = hone_artifact_run(m->program, in->a, in->n, out.a, out.n, err);
+    if (!rc && after) rc = hone_artifact_save_state(m->program, after, err);
     if (is_random(c)) hone_inputs_refused(m->model, rc, err);
     cli_model_unlink(m); /* nothing is left where a closed pipe ends the run */
     if (!rc && cli_given(c, "output")) rc = cli_arrays_write(cli_text(c, "output", ""), &out, err);
@@ -156,8 +159,11 @@ static const cli_option options[] = {
     {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the outputs to an .npz, or the only one to an .npy"},
     {"random", 0, CLI_COUNT, "SEED", 0, 0, "random inputs: floats N(0, 1), integers 0 or 1"},
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes of random inputs; else their smallest"},
+    {"state-in", 0, CLI_TEXT, "FILE", 0, 0, "begin with the state that was saved there"},
+    {"state-out", 0, CLI_TEXT, "FILE", 0, 0, "save the state that the run leaves"},
     CLI_THREADS("threads; else one per processor"),
     CLI_COMPILE_OPTIONS,
+    CLI_STATE_OPTION,
     {0},
 };
 
@@ -168,11 +174,14 @@ const cli_command cli_cmd_run = {
     "run a compiled model once: arrays in, arrays out",
     "MODEL is a library made by `hone compile`, or a model file, which is compiled for the occasion. Inputs are NumPy "
     "files, in the order of the model's inputs or by name. Of each output the first elements are shown; --output keeps "
-    "all of them.\n\n"
+    "all of them. Of a model with state (`hone compile --state`) each call is one step: --state-in and --state-out "
+    "carry the "
+    "state from one to the next.\n\n"
     "NumPy has no bfloat16 and no 8-bit floats: such arrays are read and written as unsigned integers of their size.",
     options,
     "hone run mlp.so --input x.npy --output y.npy\tone input, one output\n"
     "hone run bert.so ids=ids.npy mask=mask.npy -o out.npz\tinputs by name\n"
+    "hone run step.so x.npy --state-in s.bin --state-out s.bin\tthe next step of a model with state\n"
     "hone run resnet50.onnx --random 1\tcompile and run on random input\n",
     1,
     -1,

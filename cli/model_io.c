@@ -41,6 +41,12 @@ void cli_compiling_set(const cli *c, cli_compiling *x) {
         x->options.symbol = x->symbol;
         while (x->symbol[x->options.n_symbol]) x->options.n_symbol++;
     }
+    if (cli_given(c, "state")) {
+        x->states = cli_strdup(cli_text(c, "state", ""));
+        x->state = cli_split_options(x->states);
+        x->options.state = x->state;
+        while (x->state[x->options.n_state]) x->options.n_state++;
+    }
     if (cli_given(c, "specialize")) {
         x->specialize = cli_text(c, "specialize", "");
         x->options.specialize = &x->specialize;
@@ -53,6 +59,8 @@ void cli_compiling_free(cli_compiling *x) {
     cli_compiling_done(x);
     free(x->symbol);
     free(x->symbols);
+    free(x->state);
+    free(x->states);
 }
 
 /* --- models ------------------------------------------------------------------------------------------------------- */

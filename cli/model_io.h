@@ -38,10 +38,15 @@
         "jobs", 'j', CLI_COUNT, "N", 1, 1024, "compilers at once; else one per processor"                              \
     }
 
+#define CLI_STATE_OPTION                                                                                               \
+    { "state", 0, CLI_TEXT, "IN=OUT,...", 0, 0, "inputs and outputs that stay in an instance: past.*=present.*" }
+
 typedef struct cli_compiling {
     hone_compile_options options;
     char *symbols;       /* the text that options.symbol points into */
     const char **symbol; /* its pieces */
+    char *states;
+    const char **state; /* as symbols */
     const char *specialize;
     const cli *c;
     const char *stage; /* progress: the line that is shown */

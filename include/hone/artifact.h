@@ -31,6 +31,12 @@ HONE_API const hone_model *hone_artifact_model(const hone_artifact *p);
 /* out[i].data is the caller's afterwards: hone_free. */
 HONE_API hone_rc hone_artifact_run(hone_artifact *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,
                                    hone_err *err);
+/* The state of the instance (hone/model.h) as a file, and back: E_MISMATCH where the file is of another model, or
+ * damaged; the state stays as it was then. E_UNSUPPORTED: the model has no state. */
+HONE_API hone_rc hone_artifact_save_state(hone_artifact *p, const char *path, hone_err *err);
+HONE_API hone_rc hone_artifact_load_state(hone_artifact *p, const char *path, hone_err *err);
+/* As after hone_artifact_load. */
+HONE_API hone_rc hone_artifact_reset_state(hone_artifact *p, hone_err *err);
 HONE_API void hone_artifact_free(hone_artifact *p);
 
 #ifdef __cplusplus

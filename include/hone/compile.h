@@ -32,6 +32,8 @@ typedef struct hone_compile_options {
     size_t n_symbol;
     const char *const *specialize; /* "seq=128,512", "batch=1,seq=128": further versions for these sizes */
     size_t n_specialize;
+    const char *const *state; /* "past.*=present.*": these inputs and outputs become state of an instance */
+    size_t n_state;
     hone_progress progress;   /* stages: "passes", "kernels", "compile", "parity" */
     const volatile int *stop; /* ends with E_INTERRUPTED */
 } hone_compile_options;

@@ -1,10 +1,10 @@
 /* hone/model.h — what a compiled model offers: the C ABI of an artifact. This text is copied into every generated
  * header, so users need nothing of hone.
  *
- * A model is a constant; an instance holds an arena and the sizes of the last run. Instances share the weights.
- * Threads: calls on different instances may run at once; one instance is used by one thread at a time. run() allocates
- * nothing (models whose intermediate sizes depend on data: only when a size exceeds all earlier ones). Errors are
- * codes; hone_model_error gives the text of an instance's last one.
+ * A model is a constant; an instance holds an arena, the sizes of the last run and the state. Instances share the
+ * weights. Threads: calls on different instances may run at once; one instance is used by one thread at a time. run()
+ * allocates nothing (models whose intermediate sizes depend on data: only when a size exceeds all earlier ones). Errors
+ * are codes; hone_model_error gives the text of an instance's last one.
  */
 #ifndef HONE_MODEL_H
 #define HONE_MODEL_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define HONE_MODEL_ABI 2
+#define HONE_MODEL_ABI 3
 #define HONE_MODEL_RANK 16
 #define HONE_MODEL_THREADS 1024 /* of one instance, at most */
 
@@ -29,6 +29,7 @@ typedef enum hone_model_rc {
     HONE_MODEL_WEIGHTS = 5, /* the weights file is missing, short, or another one */
     HONE_MODEL_SMALL = 6,   /* an output buffer is too small; dims say what is needed */
     HONE_MODEL_TARGET = 7,  /* the processor does not offer what the library was compiled for */
+    HONE_MODEL_STATE = 8,   /* the state was lost in a run that failed, or what is loaded is not this model's */
 } hone_model_rc;
 
 /* An input (data, dims set by the caller) or output (data and size_b of the buffer set by the caller, dims by run).
@@ -40,6 +41,7 @@ typedef struct hone_model_tensor {
     int32_t dtype;
     int32_t rank;
     int64_t dim[HONE_MODEL_RANK];
+    int32_t space; /* the memory space that data lies in: 0, the host's */
 } hone_model_tensor;
 
 /* A parameter of the model: dim -1 is symbolic, its expression is in `shape` ("[batch, seq]"), low and high bound it.
@@ -56,12 +58,18 @@ typedef struct hone_model_instance hone_model_instance;
 typedef void hone_model_executor(void *context, void (*fn)(void *arg, int64_t i), void *arg, int64_t n);
 
 typedef struct hone_model_config {
+    size_t size;                   /* of this struct as the caller knows it: hone_model_defaults() */
     const char *weights;           /* path of the weights file; NULL: beside the library, as compiled */
     hone_model_executor *executor; /* NULL: the built-in pool */
     void *executor_context;
     int32_t n_threads; /* of the pool, or that the executor has, at most HONE_MODEL_THREADS; 0: all processors of the
                         * calling thread's affinity mask */
+    int32_t device;    /* that the instance runs on: 0, the host's processors */
 } hone_model_config;
+static inline hone_model_config hone_model_defaults(void) {
+    hone_model_config c = {sizeof(hone_model_config), NULL, NULL, NULL, 0, 0};
+    return c;
+}
 
 /* For inspection and for parity checks at compile time. symbol[-1] must be there and writable: a kernel that meets an
  * index out of range stores HONE_MODEL_INDEX in it. */
@@ -124,6 +132,21 @@ typedef struct hone_model {
     int32_t n_versions;
     const hone_model_version *version;
     int32_t (*last_version)(const hone_model_instance *m); /* that the last run took */
+    /* State: values that stay in an instance from one run to the next. Each stood for an input and an output of the
+     * model (`name` is the input's), which are not among `input` and `output`. A new instance is as reset leaves it:
+     * all zero, and sizes that no input gives are the smallest (a cache has no rows). A run that fails in its kernels
+     * loses the state: HONE_MODEL_STATE until it is reset or loaded. */
+    int32_t n_states;
+    const hone_model_port *state;
+    hone_model_rc (*reset)(hone_model_instance *m);
+    /* Another instance with the same configuration and a copy of the state. */
+    hone_model_rc (*fork)(hone_model_instance *m, hone_model_instance **out);
+    /* *size_b: the room at `to`, then what is needed; HONE_MODEL_SMALL (to = NULL, too) when that is less. What is
+     * saved names the model; another model's, or damaged bytes, are refused by load with HONE_MODEL_STATE. */
+    hone_model_rc (*save)(hone_model_instance *m, void *to, size_t *size_b);
+    hone_model_rc (*load)(hone_model_instance *m, const void *from, size_t size_b);
+    /* Where state i lies, and its sizes by now; data is valid until the next run. */
+    hone_model_rc (*peek)(hone_model_instance *m, int32_t i, hone_model_tensor *out);
 } hone_model;
 
 /* Every shared library exports this one symbol; a static one exports <name>_model. Of several targets it gives the

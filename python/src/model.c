@@ -34,7 +34,8 @@ static void slot_free(const hone_model *m, slot *s) {
 }
 
 static slot *slot_new(hn_py_program *p) {
-    hone_model_config config = {.n_threads = p->n_threads};
+    hone_model_config config = hone_model_defaults();
+    config.n_threads = p->n_threads;
     const hone_model *m = p->model;
     slot *s = calloc(1, sizeof *s);
     if (s) s->out_b = calloc((size_t)m->n_outputs + 1, sizeof *s->out_b);

@@ -127,6 +127,7 @@ struct hn_library {
     hn_version version[HN_VERSIONS_MAX];      /* the one for all sizes first, then those with most sizes fixed */
     hn_model *model;                          /* of target t and version v: model[t * n_version + v] */
     uint32_t n_target, n_version, n_model;
+    hn_states states;
     hn_unit entry; /* where there are several models: what chooses among them */
     uint64_t weights_b;
     char weights_hash[33];
@@ -156,6 +157,11 @@ const char *hn_target_problem(const hn_library *l, const hn_dialect *d);
 const char *hn_library_processor(const hn_library *l); /* "x86-64" …; NULL: of this machine, whatever it is */
 /* The program that runs the library's processor here; NULL: this machine does itself; "": there is none. */
 const char *hn_library_emulator(const hn_library *l);
+
+/* states.c: l->states as the options name them, in g, where caches get their parameter; then, once g is kernels, nodes
+ * that read a cache are moved behind the one that makes its rows. */
+hone_rc hn_find_states(hn_library *l, hn_graph *g, hone_err *err);
+hone_rc hn_order_states(hn_graph *g, hn_states states, hone_err *err);
 
 /* wrap.c: every node that is left outside a kernel and needs one gets one of its own. */
 hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);
@@ -199,7 +205,9 @@ void hn_source_export(hn_str *out, const char *visibility, const char *symbol, c
 /* As unit 0 calls it. */
 const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k);
 void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out);
-void hn_source_port_tables(const hn_graph *g, hn_str *out);
+void hn_source_port_tables(const hn_library *l, const hn_graph *g, hn_str *out);
+/* What reset, fork, save and load are made of. */
+void hn_source_states(const hn_library *l, const hn_graph *g, hn_str *out);
 extern const char hn_source_prelude[];
 /* source_entry.c: the file that chooses among several models. */
 hone_rc hn_entry_make(hn_library *l, hone_err *err);
@@ -210,6 +218,7 @@ const char *hn_carried_instance(void);
 const char *hn_carried_entry(void);
 const char *hn_carried_model_h(void);
 const char *hn_carried_part(void);
+const char *hn_carried_state(void);
 const char *hn_carried_plan(void);
 const char *hn_carried_place(void);
 const char *hn_carried_remote_order(void);

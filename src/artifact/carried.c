@@ -12,6 +12,7 @@
 CARRY(entry, "src/artifact/entry.h")
 CARRY(instance, "src/artifact/instance.h")
 CARRY(model_h, "include/hone/model.h")
+CARRY(state, "src/artifact/state.h")
 CARRY(plan, "src/plan/plan.h")
 CARRY(part, "src/artifact/part.h")
 CARRY(place, "src/plan/place.c")

@@ -9,7 +9,9 @@
 
 struct hone_model_instance {
     const hnm_part *const *part;
-    int32_t last; /* the version of the last run */
+    int32_t last, target; /* the version of the last run */
+    const char *said;     /* by the entry itself, of the last failure; NULL: the version says it */
+    char text[200];
     hone_model_instance *of[HNM_VERSIONS];
 #if HNM_PROFILE
     hone_model_time time[HNM_CALLS + 1];
@@ -33,6 +35,7 @@ static hone_model_rc hnm_create_of(int32_t t, const hone_model_config *config, h
     m = (hone_model_instance *)calloc(1, sizeof *m);
     if (!m) return hnm_create_fail(HONE_MODEL_NOMEM, "out of memory");
     m->part = hnm_parts[t];
+    m->target = t;
     for (int32_t v = 0; !rc && v < HNM_VERSIONS; v++)
         if ((rc = m->part[v]->create(config, v ? m->part[0]->common(m->of[0]) : NULL, &m->of[v])))
             hnm_create_fail(rc, "%s", m->part[v]->error(NULL));
@@ -71,6 +74,7 @@ static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in
                              size_t n_out) {
     hone_model_rc rc;
     if (!m) return HONE_MODEL_ARGUMENT;
+    m->said = NULL;
     m->last = n_in == HNM_INPUTS && in ? hnm_version_for(in) : 0;
     rc = m->part[m->last]->run(m->of[m->last], in, n_in, out, n_out);
 #if HNM_PROFILE
@@ -80,7 +84,17 @@ static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in
 }
 
 static const char *hnm_error(const hone_model_instance *m) {
-    return m ? m->part[m->last]->error(m->of[m->last]) : hnm_create_error();
+    return !m ? hnm_create_error() : m->said ? m->said : m->part[m->last]->error(m->of[m->last]);
+}
+static hone_model_rc hnm_say(hone_model_instance *m, hone_model_rc rc, const char *text) {
+    snprintf(m->text, sizeof m->text, "%s", text);
+    m->said = m->text;
+    return rc;
+}
+static hnm_common *hnm_common_of(hone_model_instance *m) { return m->part[0]->common(m->of[0]); }
+static hone_model_rc hnm_create_again(const hone_model_instance *m, const hone_model_config *config,
+                                      hone_model_instance **out) {
+    return hnm_create_of(m->target, config, out);
 }
 
 static int32_t hnm_last_version(const hone_model_instance *m) { return m->last; }

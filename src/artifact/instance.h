@@ -35,6 +35,8 @@ static const hone_model_port hnm_input[HNM_INPUTS + 1], hnm_output[HNM_OUTPUTS +
 static const hnm_element_type hnm_element[HNM_ELEMENTS];
 static const int32_t hnm_constant_slot[HNM_CONSTANTS + 1], hnm_item_slot[HNM_ITEMS + 1];
 static const int64_t hnm_constant_at[HNM_CONSTANTS + 1];
+static const int64_t hnm_state_low[HNM_STATES + 1][HONE_MODEL_RANK];
+static const int32_t hnm_state_slot[HNM_STATES + 1][2]; /* of its old and its new value; 0: it has none */
 static const hn_plan_item hnm_item[HNM_ITEMS + 1];
 static hone_model_rc hnm_bind(hone_model_instance *m, const hone_model_tensor *in); /* symbols of the inputs' sizes */
 static void hnm_item_sizes(const hone_model_instance *m, hn_plan_item *item);
@@ -53,6 +55,9 @@ __attribute__((format(printf, 3, 4))) static hone_model_rc hnm_fail(hone_model_i
 }
 
 static const char *hnm_error(const hone_model_instance *m) { return m ? m->error : hnm_create_error(); }
+HNR hone_model_rc hnm_say(hone_model_instance *m, hone_model_rc rc, const char *text) {
+    return hnm_fail(m, rc, "%s", text);
+}
 
 /* --- memory ----------------------------------------------------------------------------------------------------------
  */
@@ -97,6 +102,45 @@ HNR hone_model_rc hnm_grow(hone_model_instance *m, int32_t slot, int32_t i, int6
     hone_model_rc rc = hnm_reserve(m, &m->grown[i], size_b, 1, 1);
     m->v[slot] = m->grown[i].data;
     return rc;
+}
+
+/* The slots of state i point to where it is now. */
+HNR void hnm_point_state(hone_model_instance *m, int32_t i) {
+    for (int k = 0; k < 2; k++)
+        if (hnm_state_slot[i][k]) m->v[hnm_state_slot[i][k]] = m->c->state[i].b.data;
+}
+
+/* Room for state i, twice as much as before when it grows; what is in it stays. */
+HNR hone_model_rc hnm_state_room(hone_model_instance *m, int32_t i, int64_t size_b) {
+    hnm_state *s = &m->c->state[i];
+    hone_model_rc rc =
+        hnm_reserve(m, &s->b, size_b > s->b.size_b && size_b < 2 * s->b.size_b ? 2 * s->b.size_b : size_b, 1, 1);
+    hnm_point_state(m, i);
+    return rc;
+}
+
+/* At the start of the steps: the old value, all zero after a reset. */
+HNR hone_model_rc hnm_state_begin(hone_model_instance *m, int32_t i, int64_t size_b) {
+    hone_model_rc rc = hnm_state_room(m, i, size_b);
+    if (!rc && m->c->fresh) memset(m->c->state[i].b.data, 0, (size_t)size_b);
+    return rc;
+}
+
+/* Dimension d of state i, which nothing but the state gives; after a reset the smallest. */
+HNR int64_t hnm_state_size(const hone_model_instance *m, int32_t i, int32_t d) { return m->c->state[i].dim[d]; }
+
+HNR hone_model_rc hnm_state_check(hone_model_instance *m, int32_t i, int32_t d, int64_t n, const char *name,
+                                  const char *text) {
+    int64_t *now = &m->c->state[i].dim[d];
+    if (m->c->fresh) *now = n;
+    if (*now == n) return HONE_MODEL_OK;
+    return hnm_fail(m, HONE_MODEL_SHAPE, "state '%.80s': dimension %d is %lld, but %.60s is %lld; reset it", name,
+                    (int)d, (long long)*now, text, (long long)n);
+}
+
+/* New rows behind the first `at` bytes, which stay. */
+HNR void hnm_state_append(hone_model_instance *m, int32_t i, int64_t at, const void *from, int64_t size_b) {
+    if (size_b > 0) memcpy(m->c->state[i].b.data + at, from, (size_t)size_b);
 }
 
 static void hnm_point_items(hone_model_instance *m, const hn_plan_item *item) {
@@ -210,10 +254,10 @@ HNR hone_model_rc hnm_launch(hone_model_instance *m, hone_kernel_fn *run, void *
 }
 
 static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_config *c) {
-    m->c->n_threads = c && c->n_threads > 0 ? c->n_threads : hnr_processors();
+    m->c->n_threads = c->n_threads > 0 ? c->n_threads : hnr_processors();
     if (m->c->n_threads > HONE_MODEL_THREADS) m->c->n_threads = HONE_MODEL_THREADS;
-    m->c->executor = c ? c->executor : NULL;
-    m->c->context = c ? c->executor_context : NULL;
+    m->c->executor = c->executor;
+    m->c->context = c->executor_context;
     if (m->c->executor || m->c->n_threads < 2) return HONE_MODEL_OK;
     m->c->pool = hnr_pool_new((int)m->c->n_threads);
     return m->c->pool ? HONE_MODEL_OK : hnm_fail(m, HONE_MODEL_NOMEM, "cannot start %d threads", (int)m->c->n_threads);
@@ -291,6 +335,10 @@ static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_po
     if (size_b > (int64_t)1 << 46)
         return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s' has more elements than memory holds", p->name);
     if (!t->data && size_b) return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has no data", p->name);
+    if (t->space)
+        return hnm_fail(m, HONE_MODEL_ARGUMENT,
+                        "input '%.80s' is in memory space %d; the library runs in the host's, 0", p->name,
+                        (int)t->space);
     if ((uintptr_t)t->data % hnm_element[t->dtype].size_b)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "the data of input '%.80s' is not aligned to its elements", p->name);
     return HONE_MODEL_OK;
@@ -301,6 +349,10 @@ HNR hone_model_rc hnm_check_output(hone_model_instance *m, const hone_model_tens
                                    int32_t j) {
     int64_t size_b = hnm_bytes(t);
     uintptr_t begin = (uintptr_t)t->data, end = begin + (uintptr_t)size_b;
+    if (t->space)
+        return hnm_fail(m, HONE_MODEL_ARGUMENT,
+                        "output '%.80s' is in memory space %d; the library runs in the host's, 0", hnm_output[j].name,
+                        (int)t->space);
     if (!t->data) return HONE_MODEL_OK;
     if ((uint64_t)size_b > t->size_b)
         return hnm_fail(m, HONE_MODEL_SMALL, "output '%.80s' needs %lld bytes, its buffer has %llu", hnm_output[j].name,
@@ -339,11 +391,39 @@ static void hnm_free(hone_model_instance *m) {
         hnm_unmap_weights(m);
         free(m->own.arena.data);
         free(m->own.scratch.data);
+        for (int32_t i = 0; m->own.state && i < HNM_STATES; i++) free(m->own.state[i].b.data);
+        free(m->own.state);
+        free((char *)(uintptr_t)m->own.config.weights);
     }
     for (int32_t i = 0; i < HNM_GROWN; i++) free(m->grown[i].data);
     free(m->item);
     free(m->order);
     free(m);
+}
+
+/* The caller's configuration, of which older programs know the first fields alone. */
+static hone_model_rc hnm_take_config(hone_model_instance *m, const hone_model_config *config) {
+    hone_model_config *c = &m->own.config;
+    *c = hone_model_defaults();
+    if (!config) return HONE_MODEL_OK;
+    if (config->size < offsetof(hone_model_config, device) + sizeof config->device)
+        return hnm_fail(m, HONE_MODEL_ARGUMENT,
+                        "the configuration does not say its size; begin with hone_model_defaults()");
+    *c = *config;
+    c->size = sizeof *c;
+    c->weights = config->weights ? strdup(config->weights) : NULL;
+    if (config->weights && !c->weights) return hnm_fail(m, HONE_MODEL_NOMEM, "out of memory");
+    if (!c->device) return HONE_MODEL_OK;
+    return hnm_fail(m, HONE_MODEL_TARGET, "the library runs on the host's processors, device 0, not on device %d",
+                    (int)c->device);
+}
+
+static hone_model_rc hnm_make_states(hone_model_instance *m) {
+    m->own.state = (hnm_state *)calloc(HNM_STATES + 1, sizeof *m->own.state);
+    m->own.fresh = 1;
+    for (int32_t i = 0; m->own.state && i < HNM_STATES; i++)
+        memcpy(m->own.state[i].dim, hnm_state_low[i], sizeof m->own.state[i].dim);
+    return m->own.state ? HONE_MODEL_OK : hnm_fail(m, HONE_MODEL_NOMEM, "out of memory");
 }
 
 /* common: that of the version for all sizes, or NULL. */
@@ -354,8 +434,10 @@ static hone_model_rc hnm_create_in(const hone_model_config *config, hnm_common *
     if (!m) return hnm_create_fail(HONE_MODEL_NOMEM, "out of memory");
     m->s = m->symbol + 1;
     m->c = common ? common : &m->own;
-    if (!common) rc = hnm_map_weights(m, config ? config->weights : NULL);
-    if (!common && !rc) rc = hnm_start_threads(m, config);
+    if (!common) rc = hnm_take_config(m, config);
+    if (!common && !rc) rc = hnm_make_states(m);
+    if (!common && !rc) rc = hnm_map_weights(m, m->c->config.weights);
+    if (!common && !rc) rc = hnm_start_threads(m, &m->c->config);
     if (!rc) rc = hnm_reserve(m, &m->c->arena, HNM_ARENA_B, 1, 0);
     if (!rc) rc = hnm_reserve(m, &m->c->scratch, HNM_SCRATCH_B, m->c->n_threads, 0);
     for (int32_t i = 0; !rc && i < HNM_CONSTANTS; i++)
@@ -373,6 +455,11 @@ HNR hone_model_rc hnm_create(const hone_model_config *config, hone_model_instanc
     return hnm_create_in(config, NULL, out);
 }
 HNR hnm_common *hnm_common_of(hone_model_instance *m) { return m->c; }
+HNR hone_model_rc hnm_create_again(const hone_model_instance *m, const hone_model_config *config,
+                                   hone_model_instance **out) {
+    (void)m;
+    return hnm_create(config, out);
+}
 HNR int32_t hnm_last_version(const hone_model_instance *m) { return m ? 0 : 0; }
 
 static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in, size_t n_in, hone_model_tensor *out,
@@ -390,8 +477,11 @@ static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in
     for (size_t i = 0; !rc && i < n_in; i++) rc = hnm_check_input(m, &hnm_input[i], &in[i]);
     if (!rc) rc = hnm_bind(m, in);
     if (!rc) rc = hnm_plan(m);
+    if (!rc && m->c->lost)
+        rc = hnm_fail(m, HONE_MODEL_STATE, "the state was lost in a run that failed: reset or load it");
     if (!rc) rc = hnm_steps(m, in, out);
     if (!rc && m->symbol[0]) rc = hnm_fail(m, HONE_MODEL_INDEX, "an index computed from data is out of range");
+    if (!rc) m->c->lost = 0;
     return rc;
 }
 

@@ -20,7 +20,7 @@ static bool describe(const hn_model *m, hn_arena *a, hn_lowering *out) {
         launch[m->call[i]] =
             (hn_launch_facts){k, m->kernel[k].cost.steps, code->scratch_b, code->work, code->work_by, code->n_work_by};
     }
-    *out = (hn_lowering){m->lib->name, kernel, m->n_kernel, launch};
+    *out = (hn_lowering){m->lib->name, kernel, m->n_kernel, launch, m->lib->states};
     return true;
 }
 
@@ -30,7 +30,7 @@ hone_rc hn_model_lower(hn_model *m, hone_err *err) {
     hn_program_free(&m->program);
     m->program = (hn_program){0};
     m->layout = (hn_layout){0};
-    hone_rc rc = hn_layout_make(m->g, m->facts, &m->arena, &m->layout, err);
+    hone_rc rc = hn_layout_make(m->g, m->facts, m->lib->states, &m->arena, &m->layout, err);
     if (rc) return rc;
     rc = describe(m, &scratch, &how) ? hn_program_lower(m->g, &m->layout, &how, &m->program, err)
                                      : hn_fail(err, HONE_E_NOMEM, "out of memory for the program");

@@ -12,9 +12,11 @@ static void add_pair(hn_str *out, const char *indent, const char *key, const cha
     hn_str_add(out, "\n");
 }
 
-static void add_ports(const hn_graph *g, const char *what, const hn_val *v, uint32_t n, bool outputs, hn_str *out) {
-    hn_str_addf(out, n ? "%s:\n" : "%s: []\n", what);
+static void add_ports(const hn_model *m, const char *what, const hn_val *v, uint32_t n, bool outputs, hn_str *out) {
+    const hn_graph *g = m->g;
+    hn_str_addf(out, hn_port_number(m->lib->states, n, outputs) ? "%s:\n" : "%s: []\n", what);
     for (uint32_t i = 0; i < n; i++) {
+        if (!hn_is_port(m->lib->states, i, outputs)) continue;
         const hn_type *t = hn_type_of(g, v[i]);
         hn_str shape = {0};
         hn_port_shape(g, v[i], &shape);
@@ -82,8 +84,18 @@ void hn_manifest(const hn_library *l, hn_str *out) {
     hn_str_add(out, "\n");
     add_pair(out, "", "compiler", l->compiler_text);
     hn_str_addf(out, "numeric: %s\n", l->options->relaxed ? "relaxed" : "exact");
-    add_ports(m->g, "inputs", b->param, b->n_param, false, out);
-    add_ports(m->g, "outputs", b->result, b->n_result, true, out);
+    add_ports(m, "inputs", b->param, b->n_param, false, out);
+    add_ports(m, "outputs", b->result, b->n_result, true, out);
+    if (l->states.n) hn_str_add(out, "states:\n");
+    for (uint32_t k = 0; k < l->states.n; k++) {
+        const hn_state *s = &l->states.state[k];
+        add_pair(out, "  - ", "input", s->name);
+        add_pair(out, "    ", "output", s->output);
+        hn_str_addf(out, "    update: %s\n",
+                    m->layout.update[k].appends                             ? "append"
+                    : m->layout.update[k].into == m->layout.update[k].value ? "in place"
+                                                                            : "copy");
+    }
     hn_str_addf(
         out, "sizes: %s\narena_b: %lld\narena_lower_bound_b: %lld\nscratch_b_per_thread: %lld\ngrowing_buffers: %u\n",
         sizes[m->layout.sizes], (long long)m->layout.arena_b, (long long)m->layout.lower_bound_b,

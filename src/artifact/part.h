@@ -43,6 +43,12 @@ typedef struct hnm_buffer {
     int64_t size_b;
 } hnm_buffer;
 
+/* A value that stays from run to run. */
+typedef struct hnm_state {
+    hnm_buffer b;
+    int64_t dim[HONE_MODEL_RANK];
+} hnm_state;
+
 /* What the versions of an instance share: it belongs to the version for all sizes. */
 struct hnr_pool;
 typedef struct hnm_common {
@@ -53,6 +59,9 @@ typedef struct hnm_common {
     hnm_buffer arena, scratch; /* scratch.size_b: of one thread */
     const char *weights;
     size_t mapped_b;
+    hone_model_config config; /* as it was created; the path of the weights is a copy */
+    hnm_state *state;
+    int fresh, lost; /* the state: as reset left it; not to be used after a failure */
 } hnm_common;
 
 typedef struct hnm_part {

@@ -4,6 +4,7 @@
  * but as string literals with every unusual byte escaped.
  */
 #include "artifact/artifact.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +109,9 @@ static void add_numbers(const hn_model *m, hn_str *out) {
     } number[] = {{"SLOTS", l->n_slot},
                   {"SYMBOLS", (long long)hn_dims_symbols(m->g->dims)},
                   {"GROWN", l->n_grown},
-                  {"INPUTS", m->g->block[0].n_param},
-                  {"OUTPUTS", m->g->block[0].n_result},
+                  {"INPUTS", hn_port_number(m->lib->states, m->g->block[0].n_param, false)},
+                  {"OUTPUTS", hn_port_number(m->lib->states, m->g->block[0].n_result, true)},
+                  {"STATES", m->lib->states.n},
                   {"CONSTANTS", l->n_constant},
                   {"ITEMS", l->n_item},
                   {"ELEMENTS", HONE_N_DTYPES},
@@ -185,13 +187,65 @@ static void add_port(const hn_graph *g, hn_val v, const char *name, hn_str *out)
     }
 }
 
-void hn_source_port_tables(const hn_graph *g, hn_str *out) {
+void hn_source_port_tables(const hn_library *l, const hn_graph *g, hn_str *out) {
     const hn_blk *b = &g->block[0];
     hn_str_add(out, "static const hone_model_port hnm_input[HNM_INPUTS + 1] = {\n");
-    for (uint32_t i = 0; i < b->n_param; i++) add_port(g, b->param[i], g->value[b->param[i]].name, out);
+    for (uint32_t i = 0; i < b->n_param; i++)
+        if (hn_is_port(l->states, i, false)) add_port(g, b->param[i], g->value[b->param[i]].name, out);
     hn_str_add(out, "    {0},\n};\nstatic const hone_model_port hnm_output[HNM_OUTPUTS + 1] = {\n");
-    for (uint32_t i = 0; i < b->n_result; i++) add_port(g, b->result[i], g->output_name[i], out);
+    for (uint32_t i = 0; i < b->n_result; i++)
+        if (hn_is_port(l->states, i, true)) add_port(g, b->result[i], g->output_name[i], out);
     hn_str_add(out, "    {0},\n};\n");
+}
+
+static void digest_states(const hn_library *l, const hn_graph *g, char hex[33]) {
+    hn_hash h;
+    hn_hash_begin(&h);
+    hn_hash_text(&h, l->weights_hash);
+    for (uint32_t k = 0; k < l->states.n; k++) {
+        hn_str type = {0};
+        hn_type_print(g, hn_type_of(g, g->block[0].param[l->states.state[k].param]), &type);
+        hn_hash_text(&h, l->states.state[k].name);
+        hn_hash_text(&h, type.text ? type.text : "");
+        hn_str_free(&type);
+    }
+    hn_hash_end(&h, hex);
+}
+
+void hn_source_states(const hn_library *l, const hn_graph *g, hn_str *out) {
+    char digest[33];
+    digest_states(l, g, digest);
+    hn_str_addf(out, "#define HNM_STATE_DIGEST \"%s\"\n#define HNM_STATE_MODEL ", digest);
+    hn_str_add_c(out, l->name);
+    hn_str_add(out, "\n");
+    hn_str_add(out, hn_carried_state());
+    hn_str_add(out, "static const hone_model_port hnm_state_port[HNM_STATES + 1] = {\n");
+    for (uint32_t k = 0; k < l->states.n; k++)
+        add_port(g, g->block[0].param[l->states.state[k].param], l->states.state[k].name, out);
+    hn_str_add(out, "    {0},\n};\nstatic const int32_t hnm_state_element_b[HNM_STATES + 1] = {");
+    for (uint32_t k = 0; k < l->states.n; k++)
+        hn_str_addf(out, "%u, ",
+                    hn_dtype_of(hn_type_of(g, g->block[0].param[l->states.state[k].param])->dtype)->size_b);
+    hn_str_add(out, "0};\n");
+}
+
+/* Where states lie among the slots, and what their dimensions are after a reset. */
+static void add_state_slots(const hn_model *m, hn_str *out) {
+    hn_str_add(out, "static const int32_t hnm_state_slot[HNM_STATES + 1][2] = {");
+    for (uint32_t k = 0; k < m->layout.n_update; k++)
+        hn_str_addf(out, "{%u, %u}, ", m->layout.update[k].old, m->layout.slot[m->layout.update[k].into].root);
+    hn_str_add(out, "{0, 0}};\nstatic const int64_t hnm_state_low[HNM_STATES + 1][HONE_MODEL_RANK] = {");
+    for (uint32_t k = 0; k < m->layout.n_update; k++) {
+        const hn_type *t = hn_type_of(m->g, m->layout.update[k].old);
+        hn_str_add(out, "{");
+        for (size_t d = 0; d < t->rank; d++) {
+            int64_t low, high;
+            hn_dim_range(m->g->dims, t->dim[d], &low, &high);
+            hn_str_addf(out, "%lld, ", (long long)(low < 0 ? 0 : low));
+        }
+        hn_str_add(out, "0}, ");
+    }
+    hn_str_add(out, "{0}};\n");
 }
 
 static void add_tables(const hn_model *m, hn_str *out) {
@@ -213,6 +267,7 @@ static void add_tables(const hn_model *m, hn_str *out) {
         hn_str_addf(out, "    {%lld, %d, %d, %d, %lld},\n", (long long)l->item[i].size_b, l->item[i].first,
                     l->item[i].last, l->item[i].shares, (long long)l->item[i].offset);
     hn_str_add(out, "    {0, 0, 0, -1, 0},\n};\n");
+    add_state_slots(m, out);
 }
 
 static void add_declarations(const hn_model *m, hn_str *out) {
@@ -267,7 +322,8 @@ static void add_entry(const hn_model *m, hn_str *out) {
     hn_str_addf(out,
                 ", HNM_INPUTS, HNM_OUTPUTS, %u, HNM_SYMBOLS, hnm_input, hnm_output, hnm_kernels, HNM_WEIGHTS_B, "
                 "HNM_ARENA_B, hnm_create%s, hnm_run, hnm_free, hnm_error, %s, 1, hnm_targets, 1, hnm_versions, "
-                "hnm_last_version};\nstatic const hone_model *const hnm_targets[1] = {&hnm_model};\n",
+                "hnm_last_version, HNM_STATES, hnm_state_port, hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek};\n"
+                "static const hone_model *const hnm_targets[1] = {&hnm_model};\n",
                 m->n_kernel, checks ? "_checked" : "", m->options->profile ? "&hnm_profile" : "NULL");
     hn_str_addf(out,
                 "__attribute__((visibility(\"default\"))) const hone_model *%s(void);\nconst hone_model *%s(void) { "
@@ -304,13 +360,14 @@ static hone_rc make_main(hn_model *m, hn_str *out) {
     hn_str_add(out, hn_carried_instance());
     add_kernels(m, 0, out);
     add_declarations(m, out);
-    hn_source_port_tables(m->g, out);
+    hn_source_port_tables(m->lib, m->g, out);
     add_tables(m, out);
     hn_model_steps(m, out);
     if (m->lib->n_model > 1) {
         add_part(m, out);
         return rc;
     }
+    hn_source_states(m->lib, m->g, out);
     add_kernel_table(m, out);
     hn_source_profile(m, out);
     add_entry(m, out);
@@ -375,9 +432,11 @@ hone_rc hn_source_make(hn_model *m, hone_err *err) {
 /* --- model.h ---------------------------------------------------------------------------------------------------------
  */
 
-static void add_comment_ports(const hn_graph *g, const char *what, const hn_val *v, uint32_t n, bool outputs,
+static void add_comment_ports(const hn_model *m, const char *what, const hn_val *v, uint32_t n, bool outputs,
                               hn_str *out) {
+    const hn_graph *g = m->g;
     for (uint32_t i = 0; i < n; i++) {
+        if (!hn_is_port(m->lib->states, i, outputs)) continue;
         hn_str line = {0}, text = {0};
         hn_type_print(g, hn_type_of(g, v[i]), &line);
         hn_str_add_c(&text, outputs ? g->output_name[i] : g->value[v[i]].name);
@@ -385,7 +444,8 @@ static void add_comment_ports(const hn_graph *g, const char *what, const hn_val 
             if (*s == '*' || *s == '/') *s = '_'; /* nothing of the model ends the comment */
         for (char *s = line.text; s && *s; s++)
             if (*s == '/' || (unsigned char)*s > 126 || *s < 32 || *s == '\\') *s = '_';
-        hn_str_addf(out, " *   %s %u: %s %s\n", what, i, text.text ? text.text : "", line.text ? line.text : "");
+        hn_str_addf(out, " *   %s %u: %s %s\n", what, hn_port_number(m->lib->states, i, outputs),
+                    text.text ? text.text : "", line.text ? line.text : "");
         hn_str_free(&line);
         hn_str_free(&text);
     }
@@ -396,8 +456,8 @@ hone_rc hn_source_header(const hn_model *m, hn_str *out) {
     hn_str_addf(out, "/* %s.h — a model compiled by hone " HONE_VERSION " for ", m->lib->ident);
     for (uint32_t t = 0; t < m->lib->n_target; t++) hn_str_addf(out, "%s%s", t ? ", " : "", m->lib->target[t]->name);
     hn_str_add(out, ".\n *\n");
-    add_comment_ports(m->g, "input", b->param, b->n_param, false, out);
-    add_comment_ports(m->g, "output", b->result, b->n_result, true, out);
+    add_comment_ports(m, "input", b->param, b->n_param, false, out);
+    add_comment_ports(m, "output", b->result, b->n_result, true, out);
     hn_str_add(out, " */\n");
     hn_str_add(out, hn_carried_model_h());
     hn_str_addf(out, "\n#ifndef HONE_MODEL_OF_%s\n#define HONE_MODEL_OF_%s\n", m->lib->ident, m->lib->ident);

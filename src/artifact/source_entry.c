@@ -11,8 +11,9 @@ static void add_numbers(const hn_library *l, hn_str *out) {
         unsigned long long value;
     } number[] = {{"TARGETS", l->n_target},
                   {"VERSIONS", l->n_version},
-                  {"INPUTS", l->version[0].g->block[0].n_param},
-                  {"OUTPUTS", l->version[0].g->block[0].n_result},
+                  {"INPUTS", hn_port_number(l->states, l->version[0].g->block[0].n_param, false)},
+                  {"OUTPUTS", hn_port_number(l->states, l->version[0].g->block[0].n_result, true)},
+                  {"STATES", l->states.n},
                   {"SYMBOLS", hn_dims_symbols(l->version[0].g->dims)},
                   {"PROFILE", l->options->profile},
                   {"CALLS", calls},
@@ -105,7 +106,9 @@ static void add_model(const hn_library *l, uint32_t t, uint32_t n_kernels, hn_st
                 "hnm_kernels_%u, HNM_WEIGHTS_B, %lld, hnm_create_%u, hnm_run, hnm_free, hnm_error, ",
                 l->target[t]->name, n_kernels, t, (long long)l->model[0].layout.arena_b, t);
     hn_str_addf(out, l->options->profile ? "&hnm_profile_%u" : "NULL", t);
-    hn_str_add(out, ", HNM_TARGETS, hnm_models, HNM_VERSIONS, hnm_versions, hnm_last_version};\n");
+    hn_str_add(out,
+               ", HNM_TARGETS, hnm_models, HNM_VERSIONS, hnm_versions, hnm_last_version, HNM_STATES, hnm_state_port, "
+               "hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek};\n");
 }
 
 hone_rc hn_entry_make(hn_library *l, hone_err *err) {
@@ -114,11 +117,12 @@ hone_rc hn_entry_make(hn_library *l, hone_err *err) {
     hn_str_add(&out, hn_carried_model_h());
     hn_str_add(&out, hn_carried_part());
     add_numbers(l, &out);
-    hn_source_port_tables(l->version[0].g, &out);
+    hn_source_port_tables(l, l->version[0].g, &out);
     add_targets(l, &out);
     add_parts(l, &out);
     add_versions(l, &out);
     hn_str_add(&out, hn_carried_entry());
+    hn_source_states(l, l->version[0].g, &out);
     hn_str_add(&out, "static const hone_model *const hnm_models[HNM_TARGETS];\n");
     for (uint32_t t = 0; t < l->n_target; t++) {
         uint32_t n = add_kernels(l, t, &out);

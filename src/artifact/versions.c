@@ -242,6 +242,7 @@ hone_rc hn_make_versions(hn_library *l, const hn_graph *g, hone_err *err) {
     }
     sort_versions(l);
     for (uint32_t v = 0; v < l->n_version && !rc; v++) rc = make_graph(g, &l->version[v], err);
+    if (!rc && l->options->n_state) rc = hn_find_states(l, l->version[0].g, err); /* then there are no others */
     return rc;
 }
 

@@ -23,8 +23,8 @@ bool hone_latency_pattern_at(size_t i, hone_latency_pattern *out) {
 
 hone_rc hn_rerun_open(const hone_model *m, const hone_array *in, const hone_latency_options *options, hn_rerun *out,
                       hone_err *err) {
-    hone_model_config config = {.n_threads = options->n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS
-                                                                                     : (int32_t)options->n_threads};
+    hone_model_config config = hone_model_defaults();
+    config.n_threads = options->n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)options->n_threads;
     *out = (hn_rerun){.model = m, .stop = options->stop};
     out->in = calloc((size_t)m->n_inputs + 1, sizeof *out->in);
     out->out = calloc((size_t)m->n_outputs + 1, sizeof *out->out);

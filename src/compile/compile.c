@@ -76,6 +76,7 @@ static hone_rc run_passes(hn_library *l, hone_err *err) {
         rc = hn_progress(l, "passes", v, l->n_version, err);
         if (!rc) rc = hn_run_passes(l->version[v].g, NULL, how, NULL, NULL, err);
         if (!rc) rc = hn_wrap_kernels(l->version[v].g, err);
+        if (!rc) rc = hn_order_states(l->version[v].g, l->states, err);
     }
     l->passes_s = hn_now_s() - start_s;
     return rc;

@@ -20,8 +20,8 @@ struct hone_artifact {
 };
 
 static hone_rc rc_of(hone_model_rc rc) {
-    static const hone_rc map[] = {HONE_OK,      HONE_E_NOMEM, HONE_E_INPUT,  HONE_E_INPUT,
-                                  HONE_E_INPUT, HONE_E_IO,    HONE_E_FAILED, HONE_E_UNSUPPORTED};
+    static const hone_rc map[] = {HONE_OK,   HONE_E_NOMEM,  HONE_E_INPUT,       HONE_E_INPUT,   HONE_E_INPUT,
+                                  HONE_E_IO, HONE_E_FAILED, HONE_E_UNSUPPORTED, HONE_E_MISMATCH};
     return (unsigned)rc < sizeof map / sizeof *map ? map[rc] : HONE_E_FAILED;
 }
 
@@ -91,8 +91,8 @@ hone_rc hone_artifact_load(const char *path, const hone_artifact_options *option
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     rc = open_library(path, p, err);
     if (!rc) {
-        hone_model_config config = {.n_threads =
-                                        o.n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)o.n_threads};
+        hone_model_config config = hone_model_defaults();
+        config.n_threads = o.n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)o.n_threads;
         hone_model_rc made = p->model->create(&config, &p->instance);
         if (made) rc = hn_fail(err, rc_of(made), "'%s': %s", path, p->model->error(NULL));
     }
@@ -138,6 +138,48 @@ hone_rc hone_artifact_run(hone_artifact *p, const hone_array *in, size_t n_in, h
         ran ? hn_fail(err, rc_of(ran), "%s", p->model->error(p->instance)) : copy_all(t + n_in, n_out, out, err);
     free(t);
     return rc;
+}
+
+/* --- state -----------------------------------------------------------------------------------------------------------
+ */
+
+static hone_rc need_state(const hone_artifact *p, hone_err *err) {
+    if (p->model->n_states) return HONE_OK;
+    return hn_fail(err, HONE_E_UNSUPPORTED, "model '%s' has no state; compile it with --state INPUT=OUTPUT",
+                   p->model->name);
+}
+
+static hone_rc state_rc(hone_artifact *p, hone_model_rc rc, const char *path, hone_err *err) {
+    return rc ? hn_fail(err, rc_of(rc), "'%s': %s", path, p->model->error(p->instance)) : HONE_OK;
+}
+
+hone_rc hone_artifact_save_state(hone_artifact *p, const char *path, hone_err *err) {
+    size_t size_b = 0;
+    hone_rc rc = need_state(p, err);
+    if (rc) return rc;
+    hone_model_rc asked = p->model->save(p->instance, NULL, &size_b);
+    if (asked != HONE_MODEL_SMALL) return state_rc(p, asked, path, err);
+    char *text = malloc(size_b + 1);
+    if (!text) return hn_fail(err, HONE_E_NOMEM, "out of memory for the state");
+    rc = state_rc(p, p->model->save(p->instance, text, &size_b), path, err);
+    if (!rc) rc = hn_write_file(path, text, size_b, err);
+    free(text);
+    return rc;
+}
+
+hone_rc hone_artifact_load_state(hone_artifact *p, const char *path, hone_err *err) {
+    char *text = NULL;
+    size_t n = 0;
+    hone_rc rc = need_state(p, err);
+    if (!rc) rc = hn_read_file(path, &text, &n, err);
+    if (!rc) rc = state_rc(p, p->model->load(p->instance, text, n), path, err);
+    free(text);
+    return rc;
+}
+
+hone_rc hone_artifact_reset_state(hone_artifact *p, hone_err *err) {
+    hone_rc rc = need_state(p, err);
+    return rc ? rc : state_rc(p, p->model->reset(p->instance), "state", err);
 }
 
 void hone_artifact_free(hone_artifact *p) {

@@ -19,6 +19,7 @@ typedef struct span {
 typedef struct work {
     hn_graph *g;
     const hn_kernel_facts *facts;
+    hn_states states;
     hn_arena *a;
     hn_layout *l;
     span *node, *life; /* by node id; by slot */
@@ -89,7 +90,7 @@ static void use(work *w, hn_val v, int32_t step) {
     if (step > life->last) life->last = step;
 }
 
-static void define(work *w, hn_val v, hn_where where, int32_t index, int32_t first) {
+static void define(work *w, hn_val v, hn_memory where, int32_t index, int32_t first) {
     w->l->slot[v] = (hn_storage){where, v, index, -1, 0};
     w->life[v] = (span){first, first};
 }
@@ -184,6 +185,82 @@ static void walk_block(work *w, hn_block b) {
     for (uint32_t i = 0; i < w->g->block[b].n_node; i++) walk_node(w, w->g->block[b].node[i]);
 }
 
+/* --- states ----------------------------------------------------------------------------------------------------------
+ */
+
+bool hn_is_port(hn_states states, uint32_t i, bool output) {
+    for (uint32_t k = 0; k < states.n; k++)
+        if (output ? states.state[k].result == i : states.state[k].param == i || states.state[k].cache == i)
+            return false;
+    return true;
+}
+
+uint32_t hn_port_number(hn_states states, uint32_t i, bool output) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < i; k++) n += hn_is_port(states, k, output);
+    return n;
+}
+
+static void define_params(work *w) {
+    const hn_blk *b = &w->g->block[0];
+    for (uint32_t i = 0; i < b->n_param; i++)
+        define(w, b->param[i], HN_AT_INPUT, (int32_t)hn_port_number(w->states, i, false), -1);
+    for (uint32_t k = 0; k < w->states.n; k++) {
+        const hn_state *s = &w->states.state[k];
+        define(w, b->param[s->param], HN_AT_STATE, (int32_t)k, -1);
+        if (s->cache != HN_NO_CACHE) define(w, b->param[s->cache], HN_AT_STATE, (int32_t)k, -1);
+    }
+}
+
+/* May the kernel that makes `value` write it over `old`? Not while old is read; by the kernel itself only where that
+ * reads each element before it writes it. */
+static bool dies_in_time(const work *w, hn_val old, hn_val value) {
+    const hn_storage *s = &w->l->slot[value];
+    const hn_node *n = hn_def(w->g, value);
+    uint32_t id = w->g->value[value].node - 1;
+    if (!n || n->op != HN_OP_KERNEL || w->g->value[value].block != 0 || s->where != HN_AT_ARENA || s->room)
+        return false;
+    if (w->life[old].last < w->life[value].first) return true;
+    if (w->life[old].last > w->life[value].first || value != n->out[0]) return false;
+    uint32_t uses = 0;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        if (!n->in[i] || w->l->slot[n->in[i]].root != old) continue;
+        if (i > 63 || !(w->facts[id].in_place >> i & 1) || uses++) return false;
+    }
+    return true;
+}
+
+static bool same_size(const work *w, hn_val a, hn_val b);
+
+/* The state's memory becomes that of its new value, or a slot of its own that the value is copied to. */
+static void update_state(work *w, uint32_t k) {
+    const hn_state *s = &w->states.state[k];
+    hn_update *u = &w->l->update[k];
+    const hn_blk *b = &w->g->block[0];
+    hn_val value = b->result[s->result], root = w->l->slot[value].root;
+    *u = (hn_update){.old = b->param[s->param], .value = value, .appends = s->cache != HN_NO_CACHE};
+    if (u->appends) {
+        u->into = b->param[s->cache];
+        if (w->g->value[value].node) use(w, value, w->node[w->g->value[value].node - 1].last);
+        return;
+    }
+    use(w, value, w->step);
+    if (dies_in_time(w, u->old, root) && same_size(w, u->old, root)) {
+        w->l->slot[root].where = HN_AT_STATE;
+        w->l->slot[root].index = (int32_t)k;
+        u->into = value;
+        return;
+    }
+    u->into = w->l->n_slot++;
+    define(w, u->into, HN_AT_STATE, (int32_t)k, w->step);
+}
+
+static void update_states(work *w) {
+    w->l->n_update = w->states.n;
+    w->l->update = hn_alloc_n(w->a, w->states.n, sizeof *w->l->update);
+    for (uint32_t k = 0; k < w->states.n && w->l->update; k++) update_state(w, k);
+}
+
 /* --- outputs, items, sharing ---------------------------------------------------------------------------------------
  */
 
@@ -191,14 +268,18 @@ static void direct_outputs(work *w) {
     const hn_blk *b = &w->g->block[0];
     for (uint32_t i = 0; i < b->n_result; i++) {
         hn_storage *root = &w->l->slot[w->l->slot[b->result[i]].root];
+        if (!hn_is_port(w->states, i, true)) continue;
         use(w, b->result[i], w->step);
-        if (root->where == HN_AT_ARENA && root->output < 0 && !root->room) root->output = (int32_t)i;
+        if (root->where == HN_AT_ARENA && root->output < 0 && !root->room)
+            root->output = (int32_t)hn_port_number(w->states, i, true);
     }
 }
 
 /* Slots of staging lie beyond the values: their element is that of the loop's result. */
 hn_val hn_slot_type(const hn_graph *g, const hn_layout *l, hn_val slot) {
     if (slot < g->n_value) return slot;
+    for (uint32_t k = 0; k < l->n_update; k++)
+        if (l->update[k].into == slot) return l->update[k].value;
     for (uint32_t id = 0; id < g->n_node; id++) {
         uint32_t base = l->staging[id], n = base ? g->node[id].n_in - 2u : 0;
         if (base && slot >= base && slot < base + n)
@@ -288,9 +369,9 @@ static hone_rc place(work *w, hone_err *err) {
     return l->lower_bound_b < 0 ? hn_fail(err, HONE_E_NOMEM, "out of memory in the memory plan") : HONE_OK;
 }
 
-/* At most one temporary per value of the graph. */
+/* At most one temporary per value of the graph, and one per state. */
 static bool allocate(work *w) {
-    uint32_t n = 2 * w->g->n_value + 2;
+    uint32_t n = 2 * w->g->n_value + w->states.n + 2;
     hn_layout *l = w->l;
     l->slot = hn_alloc_n(w->a, n, sizeof *l->slot);
     l->staging = hn_alloc_n(w->a, w->g->n_node + 1, sizeof *l->staging);
@@ -303,15 +384,17 @@ static bool allocate(work *w) {
     return hn_arena_ok(w->a);
 }
 
-hone_rc hn_layout_make(hn_graph *g, const hn_kernel_facts *facts, hn_arena *a, hn_layout *out, hone_err *err) {
+hone_rc hn_layout_make(hn_graph *g, const hn_kernel_facts *facts, hn_states states, hn_arena *a, hn_layout *out,
+                       hone_err *err) {
     hn_layout l = {0};
-    work w = {.g = g, .facts = facts, .a = a, .l = &l};
+    work w = {.g = g, .facts = facts, .states = states, .a = a, .l = &l};
     if (!allocate(&w)) return hn_fail(err, HONE_E_NOMEM, "out of memory in the memory plan");
     number_block(&w, 0);
-    for (uint32_t i = 0; i < g->block[0].n_param; i++) define(&w, g->block[0].param[i], HN_AT_INPUT, (int32_t)i, -1);
+    define_params(&w);
     walk_block(&w, 0);
     if (w.too_deep) return hn_fail(err, HONE_E_UNSUPPORTED, "more than 64 loops inside each other");
-    direct_outputs(&w);
+    update_states(&w);
+    if (hn_arena_ok(a)) direct_outputs(&w);
     make_items(&w);
     if (hn_arena_ok(a)) share_items(&w);
     hone_rc rc = place(&w, err);

@@ -6,7 +6,8 @@
  * straight into it. Values whose size depends on data (symbols that nodes define) get a buffer of their own that grows.
  * Owns: its arrays, in the arena given.   Units: bytes, elements.   Errors: E_NOMEM, E_UNSUPPORTED.
  * Invariants: a view's root is no view; an arena item is alive from the first write to the last read of its value and
- * of all its views; what a loop reads from outside is alive until the loop ends.
+ * of all its views; what a loop reads from outside is alive until the loop ends; a state's new value lies
+ * over its old one only where nothing reads that any more.
  */
 #ifndef HN_STORAGE_H
 #define HN_STORAGE_H
@@ -14,17 +15,18 @@
 #include "ir/graph.h"
 #include "plan/plan.h"
 
-typedef enum hn_where {
+typedef enum hn_memory {
     HN_AT_NOWHERE,
     HN_AT_WEIGHTS,
     HN_AT_INPUT,
     HN_AT_ARENA,
     HN_AT_GROWN,
-    HN_AT_VIEW /* of a program's value: another one's memory */
-} hn_where;
+    HN_AT_VIEW,  /* of a program's value: another one's memory */
+    HN_AT_STATE, /* in the instance, from one run to the next */
+} hn_memory;
 
 typedef struct hn_storage {
-    hn_where where;
+    hn_memory where;
     hn_val root;    /* the slot whose memory this is: its own id, or the value it is a view of */
     int32_t index;  /* number of the constant, the input, the arena item, the growing buffer */
     int32_t output; /* the output of the model whose buffer a root takes when it is handed one, or -1 */
@@ -36,6 +38,25 @@ typedef struct hn_kernel_facts {
     uint64_t in_place;  /* hn_kernel_code */
     const hn_dim *room; /* per output: the most elements where data decides the number, or 0; may be NULL */
 } hn_kernel_facts;
+
+/* A state: parameter `param` of the main block is its old value. Without `cache` result `result` is the new one. With
+ * it, the result's rows go behind the old value's (dimensions in front of which are all 1), and parameter `cache` is
+ * old and new rows together, from where the result is made on. */
+enum { HN_NO_CACHE = UINT32_MAX };
+typedef struct hn_state {
+    uint32_t param, result, cache;
+    const char *name, *output; /* of the model's input and output */
+} hn_state;
+typedef struct hn_states {
+    const hn_state *state;
+    uint32_t n;
+} hn_states;
+/* How a state gets its new value, by number. */
+typedef struct hn_update {
+    hn_val old, value; /* the value that the run makes */
+    hn_val into;       /* the slot that is the state's new value; value's own where it is made there in place */
+    bool appends;
+} hn_update;
 
 typedef enum hn_sizes { HN_SIZES_FIXED, HN_SIZES_BOUNDED, HN_SIZES_OPEN } hn_sizes;
 
@@ -50,10 +71,16 @@ typedef struct hn_layout {
     int32_t n_item;
     hn_sizes sizes; /* FIXED: no size of the arena depends on a symbol; BOUNDED: all have a highest value */
     bool *early;    /* by symbol: known when the inputs are */
+    hn_update *update;
+    uint32_t n_update;
     int64_t arena_b, lower_bound_b;
 } hn_layout;
 
-hone_rc hn_layout_make(hn_graph *g, const hn_kernel_facts *facts, hn_arena *a, hn_layout *out, hone_err *err);
+hone_rc hn_layout_make(hn_graph *g, const hn_kernel_facts *facts, hn_states states, hn_arena *a, hn_layout *out,
+                       hone_err *err);
+/* Inputs and outputs of the main block that no state stands for, counted before parameter or result i. */
+uint32_t hn_port_number(hn_states states, uint32_t i, bool output);
+bool hn_is_port(hn_states states, uint32_t i, bool output);
 /* The value whose type a slot has: the slot itself, or the loop's result that is staged in it. */
 hn_val hn_slot_type(const hn_graph *g, const hn_layout *l, hn_val slot);
 /* True where d, or all sizes of a type, are known as soon as the sizes of the inputs are. */

@@ -18,7 +18,9 @@
  *  8 a launch names a kernel there is; an output lies over an input only where the kernel allows it;
  *  9 every output is written, and its buffer is taken by one value at most;
  * 10 a copy moves elements of one type, as many as there is room for;
- * 11 an item of the arena has one value, room for the largest size it can have, and lies inside the arena.
+ * 11 an item of the arena has one value, room for the largest size it can have, and lies inside the arena;
+ * 12 a state has an old value, which is read alone, and a new one, which is written on every way; `state` puts rows
+ *    behind the first dimension of one state's old value.
  */
 #ifndef HN_PROGRAM_H
 #define HN_PROGRAM_H
@@ -48,8 +50,8 @@ enum { HN_HOST = 0 }; /* memory spaces: the host's, then those of devices 1 … 
 typedef struct hn_program_value {
     hn_type type;
     int32_t space;
-    hn_where where; /* NOWHERE: there is no value of this number */
-    int32_t index;  /* of the input, the constant, the arena item, the growing buffer */
+    hn_memory where; /* NOWHERE: there is no value of this number */
+    int32_t index;  /* of the input, the constant, the arena item, the growing buffer, the state */
     int32_t output; /* the output whose buffer it takes where the caller hands one in, or -1 */
     hn_val base;    /* VIEW: whose memory it is */
     hn_dim room;    /* the most elements where data decides the number; 0: as the type says */
@@ -84,6 +86,12 @@ typedef struct hn_program_output {
     const char *name;
 } hn_program_output;
 
+/* What stays from run to run: the value that a run begins with, and the one that it leaves. */
+typedef struct hn_program_state {
+    const char *name, *output; /* of the model's input and output */
+    hn_val old, value;
+} hn_program_state;
+
 typedef struct hn_program {
     hn_arena arena;
     hn_dims *dims;
@@ -91,9 +99,10 @@ typedef struct hn_program {
     hn_program_value *value; /* by number; [0] is none */
     hn_program_kernel *kernel;
     hn_program_output *output;
+    hn_program_state *state;
     hn_plan_item *item;
     hn_step_block *block; /* HN_SIZES_BLOCK, HN_STEPS_BLOCK, then those of `if` and `loop` */
-    uint32_t n_value, n_kernel, n_output, n_item, n_block, room_block;
+    uint32_t n_value, n_kernel, n_output, n_state, n_item, n_block, room_block;
     hn_sizes sizes;
     int64_t arena_b;
 } hn_program;
@@ -113,6 +122,7 @@ typedef struct hn_lowering {
     const hn_program_kernel *kernel; /* rows; copied */
     uint32_t n_kernel;
     const hn_launch_facts *launch; /* by node id */
+    hn_states states;
 } hn_lowering;
 
 /* A zeroed *out; hn_program_free in any case. */

@@ -59,8 +59,12 @@ static void add_root_bytes(const printer *w, const hn_program_value *x) {
 /* Room for value v where it grows: of its own size, or that of `sized`. */
 static void add_room(const printer *w, hn_val v, hn_val sized) {
     const hn_program_value *x = value_at(w, slot_of(w, v));
-    if (x->where != HN_AT_GROWN) return;
-    hn_str_addf(w->out, "    R(hnm_grow(m, %u, %d, ", slot_of(w, v), x->index);
+    if (x->where == HN_AT_STATE)
+        hn_str_addf(w->out, "    R(hnm_state_room(m, %d, ", x->index);
+    else if (x->where == HN_AT_GROWN)
+        hn_str_addf(w->out, "    R(hnm_grow(m, %u, %d, ", slot_of(w, v), x->index);
+    else
+        return;
     if (sized)
         add_bytes(w, &value_at(w, sized)->type);
     else
@@ -87,11 +91,30 @@ static void add_define(const printer *w, hn_symbol s, const char *value, hn_dim 
 static void add_size(const printer *w, const hn_step *s) {
     uint32_t i = (uint32_t)value_at(w, s->in[0])->index;
     long long d = (long long)s->number;
+    if (value_at(w, s->in[0])->where == HN_AT_STATE) {
+        hn_str_addf(w->out, "    S_%u = hnm_state_size(m, %u, %lld);\n", s->symbol[0], i, d);
+        return;
+    }
     hn_str_addf(w->out, "    S_%u = in[%u].dim[%lld];\n", s->symbol[0], i, d);
     hn_str_addf(w->out,
                 "    if (S_%u > INT32_MAX) return hnm_fail(m, HONE_MODEL_SHAPE, \"input %%d: dimension %%d is too "
                 "large\", %u, %lld);\n",
                 s->symbol[0], i, d);
+}
+
+static void add_check_state(const printer *w, const hn_step *s) {
+    uint32_t k = (uint32_t)value_at(w, s->in[0])->index;
+    hn_str text = {0};
+    hn_dim_print(w->p->dims, s->dim[0], &text);
+    hn_str_addf(w->out, "    R(hnm_state_check(m, %u, %lld, ", k, (long long)s->number);
+    add_dim(w, s->dim[0]);
+    hn_str_add(w->out, ", ");
+    hn_str_add_c(w->out, w->p->state[k].name);
+    hn_str_add(w->out, ", ");
+    hn_str_add_c(w->out, text.text);
+    hn_str_add(w->out, "));\n");
+    w->out->failed = w->out->failed || text.failed;
+    hn_str_free(&text);
 }
 
 static void add_check_size(const printer *w, const hn_step *s) {
@@ -155,7 +178,12 @@ static void add_check_inside(const printer *w, const hn_step *s) {
 
 static void add_check(const printer *w, const hn_step *s, bool late) {
     switch (s->check) {
-    case HN_CHECK_SIZE: add_check_size(w, s); break;
+    case HN_CHECK_SIZE:
+        if (value_at(w, s->in[0])->where == HN_AT_STATE)
+            add_check_state(w, s);
+        else
+            add_check_size(w, s);
+        break;
     case HN_CHECK_INSIDE: add_check_inside(w, s); break;
     case HN_CHECK_PADDING:
         hn_str_add(w->out, "    if (");
@@ -297,11 +325,21 @@ static void add_loop(printer *w, const hn_step *s) {
     add_empty_stacks(w, &w->p->block[s->block[0]]);
 }
 
+static void add_append(const printer *w, const hn_step *s) {
+    add_room(w, s->out[0], 0);
+    hn_str_addf(w->out, "    hnm_state_append(m, %d, ", value_at(w, s->out[0])->index);
+    add_bytes(w, &value_at(w, s->in[0])->type);
+    hn_str_addf(w->out, ", v[%u], ", slot_of(w, s->in[1]));
+    add_bytes(w, &value_at(w, s->in[1])->type);
+    hn_str_add(w->out, ");\n");
+}
+
 static void add_step(printer *w, const hn_step *s, bool late) {
     switch (s->kind) {
     case HN_STEP_LAUNCH: add_launch(w, s); break;
     case HN_STEP_CALL: add_library_call(w, s); break;
     case HN_STEP_COPY: add_copy(w, s); break;
+    case HN_STEP_STATE: add_append(w, s); break;
     case HN_STEP_STORE: add_store(w, s); break;
     case HN_STEP_SIZE: add_size(w, s); break;
     case HN_STEP_READ: add_read(w, s); break;
@@ -351,6 +389,28 @@ static void add_inputs(const printer *w) {
             hn_str_addf(w->out, "    v[%u] = in[%d].data;\n", v, w->p->value[v].index);
 }
 
+/* From here a failure loses the state: its memory may hold part of the new value. */
+static void add_states_before(const printer *w) {
+    for (uint32_t k = 0; k < w->p->n_state; k++) {
+        hn_str_addf(w->out, "    R(hnm_state_begin(m, %u, ", k);
+        add_bytes(w, &value_at(w, w->p->state[k].old)->type);
+        hn_str_add(w->out, "));\n");
+    }
+    if (w->p->n_state) hn_str_add(w->out, "    m->c->lost = 1;\n");
+}
+
+static void add_states_after(const printer *w) {
+    for (uint32_t k = 0; k < w->p->n_state; k++) {
+        const hn_type *t = &value_at(w, w->p->state[k].value)->type;
+        for (size_t d = 0; d < t->rank; d++) {
+            hn_str_addf(w->out, "    m->c->state[%u].dim[%zu] = ", k, d);
+            add_dim(w, t->dim[d]);
+            hn_str_add(w->out, ";\n");
+        }
+    }
+    if (w->p->n_state) hn_str_add(w->out, "    m->c->fresh = 0;\n");
+}
+
 static void add_run(printer *w, const bool *early, bool *used) {
     hn_str_add(w->out,
                "static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *in, hone_model_tensor "
@@ -363,11 +423,13 @@ static void add_run(printer *w, const bool *early, bool *used) {
         if (value_at(w, slot)->output == (int32_t)j)
             hn_str_addf(w->out, "    if (out[%u].data) v[%u] = out[%u].data;\n", j, slot, j);
     }
+    add_states_before(w);
     add_block(w, HN_STEPS_BLOCK);
     for (uint32_t j = 0; j < w->p->n_output; j++) {
         if (!is_early(w, j, early, used)) add_output_dims(w, j);
         hn_str_addf(w->out, "    hnm_give_output(m, &out[%u], %u);\n", j, slot_of(w, w->p->output[j].value));
     }
+    add_states_after(w);
     hn_str_add(w->out, "    return HONE_MODEL_OK;\n}\n");
 }
 

@@ -83,10 +83,16 @@ static void add_tables(lowering *w) {
     p->n_item = (uint32_t)l->n_item;
     p->item = hn_alloc_n(&p->arena, p->n_item, sizeof *p->item);
     if (p->item && p->n_item) memcpy(p->item, l->item, p->n_item * sizeof *p->item);
-    p->n_output = b->n_result;
-    p->output = hn_alloc_n(&p->arena, p->n_output, sizeof *p->output);
+    p->output = hn_alloc_n(&p->arena, b->n_result, sizeof *p->output);
     for (uint32_t i = 0; p->output && i < b->n_result; i++)
-        p->output[i] = (hn_program_output){b->result[i], hn_strdup(&p->arena, w->g->output_name[i])};
+        if (hn_is_port(w->how->states, i, true))
+            p->output[p->n_output++] = (hn_program_output){b->result[i], hn_strdup(&p->arena, w->g->output_name[i])};
+    p->n_state = l->n_update;
+    p->state = hn_alloc_n(&p->arena, p->n_state, sizeof *p->state);
+    for (uint32_t k = 0; p->state && k < p->n_state; k++)
+        p->state[k] = (hn_program_state){hn_strdup(&p->arena, w->how->states.state[k].name),
+                                         hn_strdup(&p->arena, w->how->states.state[k].output), l->update[k].old,
+                                         l->update[k].into};
 }
 
 /* --- symbols and the relations between them --------------------------------------------------------------------------
@@ -214,8 +220,12 @@ static void check_input(const lowering *w, hn_val v) {
 static void add_sizes(lowering *w) {
     const hn_blk *b = &w->g->block[0];
     w->at = HN_SIZES_BLOCK;
-    for (uint32_t i = 0; i < b->n_param; i++) bind_input(w, b->param[i]);
-    for (uint32_t i = 0; i < b->n_param; i++) check_input(w, b->param[i]);
+    for (uint32_t i = 0; i < b->n_param; i++)
+        if (hn_is_port(w->how->states, i, false)) bind_input(w, b->param[i]);
+    for (uint32_t k = 0; k < w->l->n_update; k++) bind_input(w, w->l->update[k].old);
+    for (uint32_t i = 0; i < b->n_param; i++)
+        if (hn_is_port(w->how->states, i, false)) check_input(w, b->param[i]);
+    for (uint32_t k = 0; k < w->l->n_update; k++) check_input(w, w->l->update[k].old);
     add_due(w, NULL);
 }
 
@@ -421,6 +431,17 @@ static void lower_loop(lowering *w, uint32_t id) {
     for (uint32_t k = 0; k < n_carried; k++) add_copy(w, n.out[k], b->param[2 + k]);
 }
 
+/* Rows that node `maker` - 1 made (0: that were given) go behind those of their state. */
+static void append_rows(const lowering *w, uint32_t maker) {
+    for (uint32_t k = 0; k < w->l->n_update; k++) {
+        const hn_update *u = &w->l->update[k];
+        hn_step *x = u->appends && w->g->value[u->value].node == maker ? add(w, HN_STEP_STATE, 2, 1, 0, 0) : NULL;
+        if (!x) continue;
+        x->in[0] = u->old, x->in[1] = u->value;
+        x->out[0] = u->into;
+    }
+}
+
 static void lower_node(lowering *w, uint32_t id) {
     const hn_node *n = node_at(w, id);
     switch (n->op) {
@@ -437,8 +458,20 @@ static void lower_block(lowering *w, hn_block b, uint32_t to) {
     for (uint32_t i = 0; i < w->g->block[b].n_node; i++) {
         w->at = to;
         lower_node(w, w->g->block[b].node[i]);
+        w->at = to;
+        if (!b) append_rows(w, w->g->block[b].node[i] + 1);
     }
     w->at = to;
+}
+
+static void lower_run(lowering *w) {
+    w->at = HN_STEPS_BLOCK;
+    append_rows(w, 0);
+    lower_block(w, 0, HN_STEPS_BLOCK);
+    for (uint32_t k = 0; k < w->l->n_update; k++) {
+        const hn_update *u = &w->l->update[k];
+        if (!u->appends && u->into != u->value) add_copy(w, u->into, u->value);
+    }
 }
 
 hone_rc hn_program_lower(hn_graph *g, const hn_layout *l, const hn_lowering *how, hn_program *out, hone_err *err) {
@@ -455,7 +488,7 @@ hone_rc hn_program_lower(hn_graph *g, const hn_layout *l, const hn_lowering *how
     }
     if (hn_arena_ok(&out->arena)) {
         add_sizes(&w);
-        lower_block(&w, 0, HN_STEPS_BLOCK);
+        lower_run(&w);
     }
     if (hn_arena_ok(&out->arena) && hn_arena_ok(&g->arena)) return HONE_OK;
     return hn_fail(err, HONE_E_NOMEM, "out of memory for the program");

@@ -12,7 +12,7 @@ enum { NAME_N = 128, VALUES_MOST = 1 << 20 };
 typedef struct parser {
     hn_scan s;
     hn_program *p;
-    uint32_t room_value, room_kernel, room_item, room_output;
+    uint32_t room_value, room_kernel, room_item, room_output, room_state;
     unsigned depth;
 } parser;
 
@@ -178,8 +178,12 @@ static bool take_item(parser *r) {
 static bool take_place(parser *r, hn_program_value *x) {
     static const struct {
         const char *word;
-        hn_where where;
-    } place[] = {{"weights", HN_AT_WEIGHTS}, {"input", HN_AT_INPUT}, {"arena", HN_AT_ARENA}, {"grown", HN_AT_GROWN}};
+        hn_memory where;
+    } place[] = {{"weights", HN_AT_WEIGHTS},
+                 {"input", HN_AT_INPUT},
+                 {"arena", HN_AT_ARENA},
+                 {"grown", HN_AT_GROWN},
+                 {"state", HN_AT_STATE}};
     int64_t n;
     if (hn_scan_word(&r->s, "view")) {
         x->where = HN_AT_VIEW;
@@ -187,7 +191,7 @@ static bool take_place(parser *r, hn_program_value *x) {
     }
     for (size_t i = 0; i < sizeof place / sizeof *place && !x->where; i++)
         if (hn_scan_word(&r->s, place[i].word)) x->where = place[i].where;
-    if (!x->where) return hn_scan_fail(&r->s, r->s.at, "expected a place: weights, input, arena, grown or view");
+    if (!x->where) return hn_scan_fail(&r->s, r->s.at, "expected a place: weights, input, arena, grown, state or view");
     if (!take_number(r, 0, VALUES_MOST, &n)) return false;
     x->index = (int32_t)n;
     return x->where != HN_AT_INPUT || hn_scan_quoted(&r->s, &x->name);
@@ -225,15 +229,24 @@ static bool take_output(parser *r) {
     return true;
 }
 
+static bool take_state(parser *r) {
+    hn_program_state x = {0};
+    int64_t n;
+    if (!take_number(r, r->p->n_state, r->p->n_state, &n) || !hn_scan_quoted(&r->s, &x.name) ||
+        !hn_scan_quoted(&r->s, &x.output) || !hn_scan_need(&r->s, '=') || !take_value(r, false, &x.old) ||
+        !hn_scan_need(&r->s, '-') || !hn_scan_need(&r->s, '>') || !take_value(r, false, &x.value))
+        return false;
+    if (!make_room(r, (void **)&r->p->state, r->p->n_state, &r->room_state, sizeof x)) return false;
+    r->p->state[r->p->n_state++] = x;
+    return true;
+}
+
 static bool take_head(parser *r) {
     static const struct {
         const char *word;
         bool (*take)(parser *r);
-    } row[] = {{"symbol", take_symbol},
-               {"kernel", take_kernel},
-               {"arena", take_arena},
-               {"item", take_item},
-               {"output", take_output}};
+    } row[] = {{"symbol", take_symbol}, {"kernel", take_kernel}, {"arena", take_arena},
+               {"item", take_item},     {"output", take_output}, {"state", take_state}};
     if (!need_word(r, "program") || !hn_scan_quoted(&r->s, &r->p->name)) return false;
     for (;;) {
         size_t i = 0;
@@ -315,6 +328,8 @@ static bool take_symbol_step(parser *r, reading *x) {
 static bool take_write(parser *r, reading *x) {
     hn_val v;
     if (!take_value(r, false, &v) || !list_add(r, &x->out, v) || !hn_scan_need(&r->s, '=')) return false;
+    if (x->s.kind == HN_STEP_STATE)
+        return take_values(r, false, &x->in) && (x->in.n == 2 || hn_scan_fail(&r->s, r->s.at, "expected two values"));
     if (x->s.kind != HN_STEP_STORE) return take_value(r, false, &v) && list_add(r, &x->in, v);
     if (!hn_scan_need(&r->s, '(') || (!hn_scan_is(&r->s, ')') && !take_dims(r, false, &x->dim))) return false;
     return hn_scan_need(&r->s, ')');
@@ -360,7 +375,8 @@ static bool take_step(parser *r, uint32_t block) {
         [HN_STEP_LAUNCH] = take_launch,    [HN_STEP_CALL] = take_launch,      [HN_STEP_COPY] = take_write,
         [HN_STEP_STORE] = take_write,      [HN_STEP_SIZE] = take_symbol_step, [HN_STEP_READ] = take_symbol_step,
         [HN_STEP_BIND] = take_symbol_step, [HN_STEP_CHECK] = take_check,      [HN_STEP_IF] = take_if,
-        [HN_STEP_LOOP] = take_loop,        [HN_STEP_AGAIN] = take_again,      [HN_STEP_STACK] = take_write};
+        [HN_STEP_LOOP] = take_loop,        [HN_STEP_AGAIN] = take_again,      [HN_STEP_STACK] = take_write,
+        [HN_STEP_STATE] = take_write};
     reading x = {0};
     int k = 0;
     while (k < HN_N_STEPS && !hn_scan_word(&r->s, hn_step_text((hn_step_kind)k))) k++;

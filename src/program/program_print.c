@@ -97,8 +97,8 @@ static void add_arena(const printer *w) {
 
 static void add_place(const printer *w, const hn_program_value *x) {
     static const char *const where[] = {
-        [HN_AT_NOWHERE] = "nowhere", [HN_AT_WEIGHTS] = "weights", [HN_AT_INPUT] = "input",
-        [HN_AT_ARENA] = "arena",     [HN_AT_GROWN] = "grown",     [HN_AT_VIEW] = "view"};
+        [HN_AT_NOWHERE] = "nowhere", [HN_AT_WEIGHTS] = "weights", [HN_AT_INPUT] = "input", [HN_AT_ARENA] = "arena",
+        [HN_AT_GROWN] = "grown",     [HN_AT_VIEW] = "view",       [HN_AT_STATE] = "state"};
     hn_str_addf(w->out, x->where == HN_AT_VIEW ? " %s %%%u" : " %s %u", where[x->where],
                 x->where == HN_AT_VIEW ? x->base : (uint32_t)x->index);
     if (x->where == HN_AT_INPUT) {
@@ -127,6 +127,17 @@ static void add_value_rows(const printer *w) {
         hn_str_addf(w->out, "output %u ", i);
         add_quoted(w, w->p->output[i].name);
         hn_str_addf(w->out, " = %%%u\n", w->p->output[i].value);
+    }
+}
+
+static void add_state_rows(const printer *w) {
+    for (uint32_t i = 0; i < w->p->n_state; i++) {
+        const hn_program_state *s = &w->p->state[i];
+        hn_str_addf(w->out, "state %u ", i);
+        add_quoted(w, s->name);
+        hn_str_add(w->out, " ");
+        add_quoted(w, s->output);
+        hn_str_addf(w->out, " = %%%u -> %%%u\n", s->old, s->value);
     }
 }
 
@@ -185,6 +196,7 @@ static void add_step(const printer *w, const hn_step *s, int depth) {
     case HN_STEP_CHECK: add_check(w, s); break;
     case HN_STEP_COPY:
     case HN_STEP_STACK:
+    case HN_STEP_STATE:
     case HN_STEP_STORE:
         add_values(w, s->out, s->n_out);
         hn_str_add(w->out, " = ");
@@ -232,6 +244,7 @@ void hn_program_print(const hn_program *p, hn_str *out) {
     add_kernel_rows(&w);
     add_arena(&w);
     add_value_rows(&w);
+    add_state_rows(&w);
     hn_str_add(out, "sizes {\n");
     add_block(&w, HN_SIZES_BLOCK, 1);
     hn_str_add(out, "}\nsteps {\n");

@@ -106,6 +106,8 @@ static bool check_value(checker *c, hn_val v, bool *owned) {
     if (x->output >= 0 && (x->where != HN_AT_ARENA || (uint32_t)x->output >= c->p->n_output))
         return fault(c, 9, "%%%u cannot take the buffer of output %d", v, x->output);
     if (x->where == HN_AT_ARENA) return check_item(c, v, owned);
+    if (x->where == HN_AT_STATE && (uint32_t)x->index >= c->p->n_state)
+        return fault(c, 12, "%%%u lies in state %d, which there is not", v, x->index);
     if (x->where != HN_AT_VIEW) return true;
     if (!is_declared(c, x->base) || value_at(c, x->base)->where == HN_AT_VIEW)
         return fault(c, 1, "%%%u is a view of %%%u, which is no value with memory of its own", v, x->base);
@@ -136,6 +138,20 @@ static bool make_groups(checker *c) {
     return true;
 }
 
+static bool check_states(checker *c) {
+    for (uint32_t k = 0; k < c->p->n_state; k++) {
+        const hn_program_state *s = &c->p->state[k];
+        for (int i = 0; i < 2; i++) {
+            hn_val v = i ? s->value : s->old;
+            if (!is_declared(c, v)) return fault(c, 1, "state %u names %%%u, which is not declared", k, v);
+            const hn_program_value *x = value_at(c, root_of(c, v));
+            if (x->where != HN_AT_STATE || (uint32_t)x->index != k || (!i && root_of(c, v) != v))
+                return fault(c, 12, "%%%u does not lie in state %u", v, k);
+        }
+    }
+    return true;
+}
+
 static bool check_values(checker *c) {
     bool *owned = hn_alloc_n(&c->a, c->p->n_item + 1, sizeof *owned);
     bool *taken = hn_alloc_n(&c->a, c->p->n_output + 1, sizeof *taken);
@@ -153,7 +169,7 @@ static bool check_values(checker *c) {
     for (uint32_t j = 0; j < c->p->n_output; j++)
         if (!is_declared(c, c->p->output[j].value))
             return fault(c, 1, "output %u is %%%u, which is not declared", j, c->p->output[j].value);
-    return make_groups(c);
+    return check_states(c) && make_groups(c);
 }
 
 /* --- form: steps -----------------------------------------------------------------------------------------------------
@@ -172,7 +188,11 @@ static bool check_operands(checker *c, const hn_step *s) {
         if (!(optional && !s->in[i]) && !is_declared(c, s->in[i])) return fault(c, 1, "%%%u is not declared", s->in[i]);
     for (uint32_t i = 0; i < s->n_out; i++) {
         if (!is_declared(c, s->out[i])) return fault(c, 1, "%%%u is not declared", s->out[i]);
-        hn_where where = value_at(c, root_of(c, s->out[i]))->where;
+        hn_memory where = value_at(c, root_of(c, s->out[i]))->where;
+        if (where == HN_AT_STATE &&
+            c->p->state[value_at(c, root_of(c, s->out[i]))->index].old == root_of(c, s->out[i]) &&
+            root_of(c, c->p->state[value_at(c, root_of(c, s->out[i]))->index].value) != root_of(c, s->out[i]))
+            return fault(c, 12, "%%%u is the old value of a state", s->out[i]);
         if (where == HN_AT_WEIGHTS || where == HN_AT_INPUT)
             return fault(c, 6, "%%%u is written, but the memory is not the program's", s->out[i]);
     }
@@ -196,10 +216,25 @@ static bool check_copy(checker *c, const hn_step *s) {
     return fault(c, 10, "%%%u and %%%u do not have the same elements", s->out[0], s->in[0]);
 }
 
+/* new = old with rows behind it: of one state, one type but for the first dimension, whose sizes add up. */
+static bool check_rows(checker *c, const hn_step *s) {
+    const hn_program_value *old = value_at(c, s->in[0]), *rows = value_at(c, s->in[1]), *now = value_at(c, s->out[0]);
+    bool good = old->where == HN_AT_STATE && now->where == HN_AT_STATE && old->index == now->index &&
+                value_at(c, root_of(c, s->in[1]))->where != HN_AT_STATE && c->p->state[old->index].old == s->in[0] &&
+                c->p->state[old->index].value == s->out[0];
+    const hn_type *a = &old->type, *b = &rows->type, *t = &now->type;
+    good = good && a->dtype == t->dtype && b->dtype == t->dtype && a->rank == t->rank && b->rank == t->rank && t->rank;
+    for (size_t d = 0; d < t->rank && good; d++) {
+        hn_dim both = d ? a->dim[d] : hn_dim_add(c->p->dims, a->dim[d], b->dim[d]);
+        good = hn_dim_equal(c->p->dims, both, t->dim[d]) == HN_EQUAL && (!d || may_equal(c, b->dim[d], t->dim[d]));
+    }
+    return good || fault(c, 12, "%%%u is not %%%u with the rows of %%%u behind it", s->out[0], s->in[0], s->in[1]);
+}
+
 static bool check_size(checker *c, const hn_step *s) {
     const hn_program_value *x = value_at(c, s->in[0]);
-    return (x->where == HN_AT_INPUT && s->number < x->type.rank) ||
-           fault(c, 7, "%%%u is no input with a dimension %lld", s->in[0], (long long)s->number);
+    return ((x->where == HN_AT_INPUT || x->where == HN_AT_STATE) && s->number < x->type.rank) ||
+           fault(c, 7, "%%%u is no input or state with a dimension %lld", s->in[0], (long long)s->number);
 }
 
 static bool check_read(checker *c, const hn_step *s) {
@@ -227,6 +262,7 @@ static bool check_step(checker *c, const hn_step *s, bool loop) {
     switch (s->kind) {
     case HN_STEP_LAUNCH: return check_launch(c, s);
     case HN_STEP_COPY: return check_copy(c, s);
+    case HN_STEP_STATE: return check_rows(c, s);
     case HN_STEP_STORE: return on_host(c, s->out[0], HONE_I64);
     case HN_STEP_CHECK: return s->check != HN_CHECK_SIZE || check_size(c, s);
     case HN_STEP_SIZE: return check_size(c, s);
@@ -360,14 +396,18 @@ static bool check_order(checker *c) {
     known k = {new_set(c, NULL), hn_alloc_n(&c->a, c->n_symbol + 1, sizeof(bool))};
     if (!k.written || !k.defined) return out_of_memory(c);
     for (hn_val v = 1; v < c->p->n_value; v++) {
-        hn_where where = value_at(c, v)->where;
+        hn_memory where = value_at(c, v)->where;
         if (where == HN_AT_INPUT || where == HN_AT_WEIGHTS) put(k.written, v);
     }
+    for (uint32_t i = 0; i < c->p->n_state; i++) put(k.written, c->p->state[i].old);
     if (!forward(c, HN_SIZES_BLOCK, &k) || !forward(c, HN_STEPS_BLOCK, &k)) return false;
     c->step = NULL;
     for (uint32_t j = 0; j < c->p->n_output; j++)
         if (!has(k.written, root_of(c, c->p->output[j].value)))
             return fault(c, 9, "output %u, %%%u, is not written", j, c->p->output[j].value);
+    for (uint32_t i = 0; i < c->p->n_state; i++)
+        if (!has(k.written, root_of(c, c->p->state[i].value)) || !uses_type(c, &k, c->p->state[i].value))
+            return fault(c, 12, "%%%u, the new value of state %u, is not written", c->p->state[i].value, i);
     for (uint32_t j = 0; j < c->p->n_output; j++)
         if (!uses_type(c, &k, c->p->output[j].value)) return false;
     return true;
@@ -380,7 +420,7 @@ static bool check_order(checker *c) {
 static bool overlap(const checker *c, hn_val a, hn_val b) {
     const hn_program_value *x = value_at(c, a), *y = value_at(c, b);
     if (x->where != y->where) return false;
-    if (x->where == HN_AT_GROWN) return x->index == y->index;
+    if (x->where == HN_AT_GROWN || x->where == HN_AT_STATE) return x->index == y->index;
     if (x->where != HN_AT_ARENA) return false;
     const hn_plan_item *s = &c->p->item[x->index], *t = &c->p->item[y->index];
     if (c->p->sizes != HN_SIZES_OPEN) return s->offset < t->offset + t->size_b && t->offset < s->offset + s->size_b;
@@ -391,9 +431,11 @@ static bool overlap(const checker *c, hn_val a, hn_val b) {
 /* Does output k of a launch lie exactly over an input that the kernel lets it lie over, and in no other way? */
 static bool lies_over(const checker *c, const hn_step *s, uint32_t k, uint32_t i) {
     const hn_program_value *x = value_at(c, root_of(c, s->out[k])), *y = value_at(c, root_of(c, s->in[i]));
+    if (s->kind == HN_STEP_STATE) return i == 0;
     if (s->kind == HN_STEP_COPY && root_of(c, s->out[k]) == root_of(c, s->in[i])) return true;
     if (s->kind != HN_STEP_LAUNCH || k || i > 63 || !(c->p->kernel[s->kernel].in_place >> i & 1)) return false;
-    if (x->where != HN_AT_ARENA) return false;
+    if (x->where == HN_AT_STATE && y->where == HN_AT_STATE) return x->index == y->index;
+    if (x->where != HN_AT_ARENA || y->where != HN_AT_ARENA) return false;
     if (c->p->sizes != HN_SIZES_OPEN) return c->p->item[x->index].offset == c->p->item[y->index].offset;
     return c->group[x->index].shares == c->group[y->index].shares;
 }
@@ -406,7 +448,7 @@ static bool check_writes(checker *c, const hn_step *s, const uint64_t *live) {
         for (size_t w = 0; w < c->n_word; w++)
             for (uint64_t rest = live[w]; rest; rest &= rest - 1) {
                 hn_val v = (hn_val)(64 * w + (size_t)__builtin_ctzll(rest));
-                if (v != to && overlap(c, to, v))
+                if (v != to && overlap(c, to, v) && !(s->kind == HN_STEP_STATE && v == s->in[0]))
                     return fault(c, 4, "%%%u is written over %%%u, which is still read", s->out[k], v);
             }
         for (uint32_t i = 0; i < s->n_in; i++)
@@ -473,6 +515,7 @@ static bool check_memory(checker *c) {
     c->exposed = hn_alloc_n(&c->a, c->p->n_block, sizeof *c->exposed);
     if (!live || !c->exposed) return out_of_memory(c);
     for (uint32_t j = 0; j < c->p->n_output; j++) put(live, root_of(c, c->p->output[j].value));
+    for (uint32_t i = 0; i < c->p->n_state; i++) put(live, root_of(c, c->p->state[i].value));
     return backward(c, HN_STEPS_BLOCK, live, true);
 }
 

@@ -102,7 +102,8 @@ typedef struct side {
 } side;
 
 static hone_rc open_side(hn_tuning *t, const hone_graph *g, bool winners, uint32_t n_threads, side *s, hone_err *err) {
-    const hone_model_config config = {.n_threads = (int32_t)n_threads};
+    hone_model_config config = hone_model_defaults();
+    config.n_threads = (int32_t)n_threads;
     hone_rc rc = compile(t, g, winners ? "tuned" : "default", false, winners, &s->program, 1, err);
     if (rc) return rc;
     s->model = hone_artifact_model(s->program);

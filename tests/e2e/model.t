@@ -70,7 +70,7 @@ cat > main.c <<'END'
 int main(void) {
     hone_model_instance *m;
     float x[] = {1, 1, 1, 1}, y[4];
-    hone_model_tensor in = {x, sizeof x, 0, 1, {4}}, out = {y, sizeof y, 0, 0, {0}};
+    hone_model_tensor in = {x, sizeof x, 0, 1, {4}, 0}, out = {y, sizeof y, 0, 0, {0}, 0};
     if (one_model()->create(NULL, &m) || one_model()->run(m, &in, 1, &out, 1)) return 1;
     printf("%g %g %g %g\n", y[0], y[1], y[2], y[3]);
     one_model()->free(m);

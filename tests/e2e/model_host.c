@@ -45,12 +45,12 @@ static const hone_model *model;
 static float x[N * K], w[K * M], first_y[N * M], first_s[N];
 
 static void inputs_of(hone_model_tensor *in, int64_t n) {
-    in[0] = (hone_model_tensor){x, sizeof x, 0, 2, {n, K}};
-    in[1] = (hone_model_tensor){w, sizeof w, 0, 2, {K, M}};
+    in[0] = (hone_model_tensor){x, sizeof x, 0, 2, {n, K}, 0};
+    in[1] = (hone_model_tensor){w, sizeof w, 0, 2, {K, M}, 0};
 }
 
 static hone_model_rc run(hone_model_instance *m, int64_t n, float *y, float *s) {
-    hone_model_tensor in[2], out[2] = {{y, N * M * sizeof *y, 0, 0, {0}}, {s, N * sizeof *s, 0, 0, {0}}};
+    hone_model_tensor in[2], out[2] = {{y, N * M * sizeof *y, 0, 0, {0}, 0}, {s, N * sizeof *s, 0, 0, {0}, 0}};
     inputs_of(in, n);
     return model->run(m, in, 2, out, 2);
 }
@@ -65,7 +65,7 @@ static int same_as_first(hone_model_instance *m) {
 }
 
 static hone_model_instance *instance(int n_threads, hone_model_executor *executor) {
-    hone_model_config config = {.n_threads = n_threads, .executor = executor};
+    hone_model_config config = {.size = sizeof config, .n_threads = n_threads, .executor = executor};
     hone_model_instance *m = NULL;
     return model->create(&config, &m) ? NULL : m;
 }
@@ -130,8 +130,8 @@ static void test_alignment(void) {
     int good = m != NULL;
     for (int shift = 1; shift < 16 && good; shift += 3) {
         memcpy(a + shift, x, sizeof x), memcpy(b + shift, w, sizeof w);
-        hone_model_tensor in[2] = {{a + shift, sizeof x, 0, 2, {N, K}}, {b + shift, sizeof w, 0, 2, {K, M}}};
-        hone_model_tensor out[2] = {{y + shift, sizeof first_y, 0, 0, {0}}, {s + shift, sizeof first_s, 0, 0, {0}}};
+        hone_model_tensor in[2] = {{a + shift, sizeof x, 0, 2, {N, K}, 0}, {b + shift, sizeof w, 0, 2, {K, M}, 0}};
+        hone_model_tensor out[2] = {{y + shift, sizeof first_y, 0, 0, {0}, 0}, {s + shift, sizeof first_s, 0, 0, {0}, 0}};
         good = !model->run(m, in, 2, out, 2) && !memcmp(y + shift, first_y, sizeof first_y) &&
                !memcmp(s + shift, first_s, sizeof first_s);
     }
@@ -142,7 +142,7 @@ static void test_alignment(void) {
 static void test_refusals(void) {
     static float y[N * M], s[N];
     hone_model_instance *m = instance(1, NULL);
-    hone_model_tensor in[2], out[2], good[2] = {{y, sizeof y, 0, 0, {0}}, {s, sizeof s, 0, 0, {0}}};
+    hone_model_tensor in[2], out[2], good[2] = {{y, sizeof y, 0, 0, {0}, 0}, {s, sizeof s, 0, 0, {0}, 0}};
 #define TRY(change, rc, name)                                                                                          \
     do {                                                                                                               \
         inputs_of(in, 4);                                                                                              \

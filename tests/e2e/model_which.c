@@ -46,7 +46,7 @@ static int run(const hone_model *m, hone_model_instance *x, int64_t n) {
 int main(int argc, char **argv) {
     hone_model_entry *entry = NULL;
     hone_model_instance *x;
-    hone_model_config config = {.n_threads = 1};
+    hone_model_config config = {.size = sizeof config, .n_threads = 1};
     void *library = argc > 2 ? dlopen(argv[1], RTLD_NOW) : NULL,
          *symbol = library ? dlsym(library, HONE_MODEL_ENTRY) : NULL;
     memcpy(&entry, &symbol, sizeof entry);

@@ -113,7 +113,7 @@ static hn_graph *random_control(uint64_t seed, hone_err *err) {
 
 /* Printed (which verifies it), written to a file, read back. */
 static void check(hn_graph *g, const char *kind, uint64_t seed, hone_err *err) {
-    const hone_compile_options options = {.target = "generic", .no_winners = true};
+    const hone_compile_options options = {.size = sizeof options, .target = "generic", .no_winners = true};
     const char *folder = getenv("TMPDIR");
     char path[300], *text = NULL, *again = NULL;
     snprintf(path, sizeof path, "%s/hone-program-%llu", folder ? folder : "/tmp", (unsigned long long)getpid());

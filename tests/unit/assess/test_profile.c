@@ -63,7 +63,7 @@ static void check_calls(const hone_model *m, const hone_model_time *t, int64_t n
 }
 
 static void check_timed(const hone_model *m) {
-    hone_model_config config = {.n_threads = 1};
+    hone_model_config config = {.size = sizeof config, .n_threads = 1};
     hone_model_instance *x = NULL;
     bool named = false;
     if (!ok(m->profile && !m->create(&config, &x), "profile/timed_build_has_a_table")) return;

@@ -61,7 +61,7 @@ enum { N_CASES = sizeof cases / sizeof *cases };
 
 static hone_model_rc run(hone_artifact *p, uint32_t rank, uint32_t n_k, const call *c) {
     const hone_model *m = hone_artifact_model(p);
-    hone_model_config config = {.n_threads = 2};
+    hone_model_config config = {.size = sizeof config, .n_threads = 2};
     hone_model_instance *i;
     int64_t n = (c->n > 0 ? c->n : 0) * (rank > 1 ? c->m : 1), k[2] = {c->value[0], c->value[1]};
     float *x = malloc((size_t)n * sizeof *x + 1);

@@ -22,7 +22,7 @@ static world make(const char *text) {
     }
     w.facts = hn_alloc_n(&w.a, w.g->n_node + 1u, sizeof *w.facts);
     for (uint32_t i = 0; i < w.g->n_node; i++) w.facts[i].in_place = w.g->node[i].op == HN_OP_KERNEL ? ~(uint64_t)0 : 0;
-    w.rc = hn_layout_make(w.g, w.facts, &w.a, &w.l, &err);
+    w.rc = hn_layout_make(w.g, w.facts, (hn_states){0}, &w.a, &w.l, &err);
     return w;
 }
 

@@ -7,6 +7,7 @@ static const char good[] = "program \"all\"\n"
                            "symbol n 1 .. 8\n"
                            "symbol k 0 ..\n"
                            "symbol t 0 ..\n"
+                           "symbol p 0 ..\n"
                            "kernel 0 \"k0\" \"map\" host over 0\n"
                            "kernel 1 \"k1\" \"map\" host\n"
                            "arena bounded 576\n"
@@ -30,11 +31,17 @@ static const char good[] = "program \"all\"\n"
                            "%11 = i64[1] host arena 5\n"
                            "%12 = f32[n, 4] host arena 6 or output 0\n"
                            "%13 = f32[k] host grown 1 room 4*n\n"
+                           "%14 = f32[p, 4] host state 0\n"
+                           "%15 = f32[n + p, 4] host state 0\n"
+                           "%16 = f32[n, 4] host state 1\n"
                            "output 0 \"y\" = %12\n"
                            "output 1 \"z\" = %10\n"
                            "output 2 \"w\" = %13\n"
+                           "state 0 \"past\" \"present\" = %14 -> %15\n"
+                           "state 1 \"h\" \"h2\" = %16 -> %16\n"
                            "sizes {\n"
                            "    size n = %1[0]\n"
+                           "    size p = %14[0]\n"
                            "    check size %1[0] n \"batch\"\n"
                            "    check divisible n by 1\n"
                            "}\n"
@@ -42,6 +49,8 @@ static const char good[] = "program \"all\"\n"
                            "    launch 0 (%1, %3) -> (%4) work 4*n cost ? scratch 0\n"
                            "    launch 0 (%4, none) -> (%5) product n, 4 cost 4*n scratch 64\n"
                            "    store %11 = (n)\n"
+                           "    state %15 = %14, %5\n"
+                           "    launch 0 (%16, %14) -> (%16) work n cost n scratch 0\n"
                            "    if %2 {\n"
                            "        copy %9 = %6\n"
                            "    } else {\n"
@@ -92,7 +101,7 @@ static void test_text(void) {
     if (!ok(!rc, "program/good_one_passes")) printf("# %s\n", err.text);
     hn_program_print(&p, &out);
     is_text(out.text, good, "program/text_is_printed_as_it_was");
-    ok(hn_program_count(&p, HN_STEP_COPY) == 2 && hn_program_count(&p, HN_STEP_LAUNCH) == 5,
+    ok(hn_program_count(&p, HN_STEP_COPY) == 2 && hn_program_count(&p, HN_STEP_LAUNCH) == 6,
        "program/steps_are_counted");
     hn_str_free(&out);
     hn_program_free(&p);
@@ -103,7 +112,7 @@ static const struct {
     int invariant;
 } fault[] = {
     {"value_unknown", "launch 0 (%1, %3)", "launch 0 (%1, %30)", 1},
-    {"view_of_a_view", "%7 = i64[] host arena 2\n", "%14 = f32[4*n] host view %6\n%7 = i64[] host arena 2\n", 1},
+    {"view_of_a_view", "%7 = i64[] host arena 2\n", "%17 = f32[4*n] host view %6\n%7 = i64[] host arena 2\n", 1},
     {"view_of_other_elements", "f32[4*n] host view", "f32[4*n + 1] host view", 1},
     {"element_unknown", "read k = %11[0]", "read k = %11[1]", 1},
     {"symbol_before_its_definition", "store %11 = (n)", "store %11 = (k)", 2},
@@ -140,6 +149,18 @@ static const struct {
     {"item_outside", "item 6 size 128 at 448", "item 6 size 128 at 512", 11},
     {"item_too_small", "item 6 size 128", "item 6 size 64", 11},
     {"item_of_two_values", "%9 = f32[n, 4] host arena 4", "%9 = f32[n, 4] host arena 0", 11},
+    {"state_unknown", "%16 = f32[n, 4] host state 1", "%16 = f32[n, 4] host state 2", 12},
+    {"state_elsewhere", "= %14 -> %15", "= %14 -> %16", 12},
+    {"rows_of_another_width", "    state %15 = %14, %5\n", "    state %15 = %14, %6\n", 12},
+    {"rows_of_another_number", "%15 = f32[n + p, 4]", "%15 = f32[2*n + p, 4]", 12},
+    {"new_value_not_written", "    state %15 = %14, %5\n", "", 12},
+    {"old_value_written", "    store %11 = (n)\n", "    store %11 = (n)\n    copy %14 = %14\n", 12},
+    {"old_value_read_when_it_is_gone", "    call \"sort\" (%9) -> (%12)\n",
+     "    call \"sort\" (%9) -> (%12)\n    launch 1 (%14) -> (%9) work n cost n scratch 0\n    launch 1 (%9) -> (%15) "
+     "work n "
+     "cost n scratch 0\n    launch 1 (%14) -> (%12) work n cost n scratch 0\n",
+     4},
+    {"state_written_without_leave", "kernel 0 \"k0\" \"map\" host over 0", "kernel 0 \"k0\" \"map\" host over 1", 8},
     {"items_in_a_circle", "alive 0 .. 3\n", "alive 0 .. 3 shares 1\n", 11},
 };
 
