@@ -136,6 +136,7 @@ class _Source(NamedTuple):
     path: str
     symbols: Tuple[str, ...]
     specialize: Tuple[str, ...]
+    state: Tuple[str, ...]
     options: Dict[str, Any]
 
 
@@ -161,6 +162,10 @@ class Model:
         self.target: str = facts["target"]
         self.inputs: List[Port] = [_port(p) for p in facts["inputs"]]
         self.outputs: List[Port] = [_port(p) for p in facts["outputs"]]
+        #: What stays from one call to the next (`state` of `hone.compile`).
+        self.states: List[Port] = [_port(p) for p in facts["states"]]
+        self._threads: int = facts["threads"]
+        self._origin: Optional[Model] = None
         #: Compiled functions: dicts of `name`, `source`, `schedule`, `winner`.
         self.kernels: List[Dict[str, str]] = facts["kernels"]
         #: Bytes of the constants, and of one inference's memory (0: it depends on symbolic sizes).
@@ -206,6 +211,43 @@ class Model:
         sizes as given ({"batch": 4}), else their smallest."""
         made = self._program.random(_sizes(sizes), seed)
         return {p.name: _view(a, _special_type(p.dtype)) for p, a in zip(self.inputs, made)}
+
+    # --- state
+
+    def reset_state(self) -> None:
+        """The state as a new model has it: zeros, caches without rows.
+
+        Raises:
+          {raises}
+        """
+        self._program.reset_state()
+
+    def save_state(self) -> bytes:
+        """The state as bytes, for `load_state` of this model in any process.
+
+        Raises:
+          {raises}
+        """
+        return self._program.save_state()
+
+    def load_state(self, saved: bytes) -> None:
+        """Goes on from a saved state; another model's, or damaged bytes, are refused and change nothing.
+
+        Raises:
+          {raises}
+        """
+        self._program.load_state(saved)
+
+    def fork(self) -> "Model":
+        """Another model of the same library that goes on from this one's state.
+
+        Raises:
+          {raises}
+        """
+        other = Model(_hone.Program(os.fspath(self.path), self._threads), os.fspath(self.path), self._source, self.result)
+        other.load_state(self.save_state())
+        other._origin = self  # keeps a temporary folder
+        return other
 
     # --- judging
 
@@ -258,7 +300,7 @@ class Model:
         with closing(_hone.Temp("hone-profile-")) as work:
             output = os.path.join(work.path, "model")
             options = {**source.options, "parity": False}
-            _hone.compile(source.path, output, False, True, source.symbols, source.specialize, options, None)
+            _hone.compile(source.path, output, False, True, source.symbols, source.specialize, source.state, options, None)
             timed = _hone.Program(output + ".so", 1)
             got = timed.profile(self._timed(inputs, sizes, seed), threads, float(seconds), seed, None, None)
         return Profile(got["threads"], got["runs"], got["run_s"], got["kernels_s"], got["kernels"], got["calls"])
@@ -351,6 +393,7 @@ def compile(
     output: "None | str | os.PathLike[str]" = None,
     symbols: Symbols = None,
     specialize: Union[str, Mapping[str, int], Sequence[Union[str, Mapping[str, int]]]] = (),
+    state: Union[Mapping[str, str], Sequence[str]] = (),
     threads: int = 0,
     progress: Optional[Progress] = None,
     target: Optional[str] = "native",
@@ -373,6 +416,8 @@ def compile(
         `Model.save` keeps it
       symbols: fixes or bounds symbolic sizes: {"seq": 128, "batch": (1, 64)} or ["seq=128", "batch=1:64"]
       specialize: further versions for these sizes, taken when a run has them: [{"batch": 1, "seq": 128}, "seq=512"]
+      state: inputs and outputs that stay in the model from one call to the next: {"past.*": "present.*"} or
+        ["past.*=present.*"]
       progress: called as progress(stage, done, total)
       {options}
 
@@ -387,8 +432,8 @@ def compile(
     try:
         path = _model_file(model, work.path)
         stem = os.path.join(work.path, Path(path).stem or "model")
-        source = _Source(path, _symbols(symbols), _versions(specialize), options)
-        result = _hone.compile(path, stem, False, False, source.symbols, source.specialize, options, _spread(progress))
+        source = _Source(path, _symbols(symbols), _versions(specialize), _states(state), options)
+        result = _hone.compile(path, stem, False, False, source.symbols, source.specialize, source.state, options, _spread(progress))
         made = Model(_hone.Program(stem + ".so", threads), stem + ".so", source, result)
         if output is not None:
             to = os.fspath(output)
@@ -416,7 +461,7 @@ def compile_to_c(
     stem = os.fspath(output)
     stem = stem[:-2] if stem.endswith(".c") else stem
     with closing(_hone.Temp("hone-model-")) as work:
-        _hone.compile(_model_file(model, work.path), stem, True, False, _symbols(symbols), (), plain(options), _spread(progress))
+        _hone.compile(_model_file(model, work.path), stem, True, False, _symbols(symbols), (), (), plain(options), _spread(progress))
     return Path(stem + ".c")
 
 
@@ -520,6 +565,12 @@ def _versions(sizes: Any) -> Tuple[str, ...]:
     return tuple(_sizes(version) or "" for version in listed)
 
 
+def _states(pairs: Any) -> Tuple[str, ...]:
+    if isinstance(pairs, Mapping):
+        return tuple(f"{old}={new}" for old, new in pairs.items())
+    return (pairs,) if isinstance(pairs, str) else tuple(pairs)
+
+
 def _series(name: str, got: Dict[str, Any]) -> Series:
     import numpy
 
@@ -584,6 +635,6 @@ documented(compile, _hone.compile_options, raises="compile")
 documented(load, raises="load")
 documented(Model, fields=_hone.compile_fields)
 documented(Profile, fields=_hone.profile_fields)
-for _name in ("bench", "profile", "verify"):
+for _name in ("bench", "profile", "verify", "reset_state", "save_state", "load_state", "fork"):
     documented(getattr(Model, _name), raises=_name)
 documented(Model.__call__, raises="call")

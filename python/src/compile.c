@@ -85,28 +85,29 @@ static const char **texts(PyObject *tuple, size_t *n) {
     return list;
 }
 
-/* (path, output, emit, profile, symbols, specialize, options, progress) */
+/* (path, output, emit, profile, symbols, specialize, state, options, progress) */
 static PyObject *compile_model(PyObject *module, PyObject *args) {
     compilation c = {.options = hone_compile_defaults()};
-    PyObject *symbols, *specialize, *given, *out = NULL;
+    PyObject *symbols, *specialize, *state, *given, *out = NULL;
     int c_text, profile;
-    if (!PyArg_ParseTuple(args, "ssppO!O!O!O", &c.path, &c.options.output, &c_text, &profile, &PyTuple_Type, &symbols,
-                          &PyTuple_Type, &specialize, &PyDict_Type, &given, &c.call.callback))
+    if (!PyArg_ParseTuple(args, "ssppO!O!O!O!O", &c.path, &c.options.output, &c_text, &profile, &PyTuple_Type, &symbols,
+                          &PyTuple_Type, &specialize, &PyTuple_Type, &state, &PyDict_Type, &given, &c.call.callback))
         return NULL;
     const char **symbol = texts(symbols, &c.options.n_symbol);
     const char **special = symbol ? texts(specialize, &c.options.n_specialize) : NULL;
+    const char **states = special ? texts(state, &c.options.n_state) : NULL;
     c.options.emit = c_text ? HONE_EMIT_C : HONE_EMIT_SO;
     c.options.profile = profile;
-    c.options.symbol = symbol, c.options.specialize = special;
+    c.options.symbol = symbol, c.options.specialize = special, c.options.state = states;
     if (c.call.callback != Py_None) c.options.progress = (hone_progress){progress, &c};
     c.call.run = compile, c.call.arg = &c;
     c.options.stop = &c.call.stop;
-    if (special && !hn_py_options_set(&c.options, options, N_OPTIONS, given, "hone.compile") &&
+    if (states && !hn_py_options_set(&c.options, options, N_OPTIONS, given, "hone.compile") &&
         !hn_py_call_long(hn_py_module_state(module), &c.call))
         out = result(&c.result);
     else
         hone_free(c.result.text);
-    free(symbol), free(special);
+    free(symbol), free(special), free(states);
     return out;
 }
 
@@ -138,7 +139,8 @@ static PyObject *generate(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
-    {"compile", compile_model, METH_VARARGS, "(path, output, emit C, profile, symbols, specialize, options, progress)"},
+    {"compile", compile_model, METH_VARARGS,
+     "(path, output, emit C, profile, symbols, specialize, state, options, progress)"},
     {"inspect", inspect_model, METH_VARARGS, "(path): what is in a model file, as JSON"},
     {"generate", generate, METH_VARARGS, "(architecture, path, batch, seq, dynamic): writes a synthetic model"},
     {0},

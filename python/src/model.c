@@ -55,9 +55,22 @@ static slot *slot_new(hn_py_program *p) {
     return NULL;
 }
 
-static slot *slot_take(hn_py_program *p) { return p->n_idle ? p->idle[--p->n_idle] : slot_new(p); }
+/* The state is that of the one instance that there is. */
+static slot *slot_take(hn_py_program *p) {
+    if (p->taken) {
+        hone_err err = {.rc = HONE_E_USAGE};
+        snprintf(err.text, sizeof err.text, "model '%s' has state: one call at a time; fork() it for another",
+                 p->model->name);
+        hn_py_raise(p->state, &err);
+        return NULL;
+    }
+    slot *s = p->n_idle ? p->idle[--p->n_idle] : slot_new(p);
+    p->taken = s && p->model->n_states;
+    return s;
+}
 
 static void slot_give(hn_py_program *p, slot *s) {
+    p->taken = false;
     if (p->n_idle == p->room) {
         size_t room = p->room ? 2 * p->room : 4;
         slot **more = realloc(p->idle, room * sizeof *more);
@@ -254,8 +267,8 @@ static hone_rc no_room(task *k) {
 
 /* Without the GIL. */
 static hone_rc task_run(task *k) {
-    static const hone_rc of[] = {HONE_OK,      HONE_E_NOMEM, HONE_E_INPUT, HONE_E_INPUT,
-                                 HONE_E_INPUT, HONE_E_IO,    HONE_E_FAILED};
+    static const hone_rc of[] = {HONE_OK,   HONE_E_NOMEM,  HONE_E_INPUT,       HONE_E_INPUT,   HONE_E_INPUT,
+                                 HONE_E_IO, HONE_E_FAILED, HONE_E_UNSUPPORTED, HONE_E_MISMATCH};
     if (!place_outputs(k)) return no_room(k);
     hone_model_rc rc = run_model(k);
     if (rc == HONE_MODEL_SMALL && k->guessed && !k->p->fixed) {
@@ -306,6 +319,64 @@ static PyObject *program_run(PyObject *self, PyObject *args, PyObject *kw) {
     return out;
 }
 
+/* --- state -----------------------------------------------------------------------------------------------------------
+ */
+
+static PyObject *state_end(hn_py_program *p, slot *s, hone_model_rc rc, PyObject *out) {
+    hone_err err = {.rc = rc == HONE_MODEL_STATE   ? HONE_E_MISMATCH
+                          : rc == HONE_MODEL_NOMEM ? HONE_E_NOMEM
+                                                   : HONE_E_INPUT};
+    if (rc) {
+        snprintf(err.text, sizeof err.text, "%s", p->model->error(s->instance));
+        Py_CLEAR(out);
+        hn_py_raise(p->state, &err);
+    }
+    slot_give(p, s);
+    return out;
+}
+
+static slot *state_slot(hn_py_program *p) {
+    hone_err err = {.rc = HONE_E_USAGE};
+    if (p->model->n_states) return slot_take(p);
+    snprintf(err.text, sizeof err.text, "model '%s' has no state; compile it with state=", p->model->name);
+    hn_py_raise(p->state, &err);
+    return NULL;
+}
+
+static PyObject *none_new(void) {
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *program_reset_state(PyObject *self, PyObject *none) {
+    hn_py_program *p = (hn_py_program *)self;
+    slot *s = state_slot(p);
+    (void)none;
+    return s ? state_end(p, s, p->model->reset(s->instance), none_new()) : NULL;
+}
+
+static PyObject *program_save_state(PyObject *self, PyObject *none) {
+    hn_py_program *p = (hn_py_program *)self;
+    slot *s = state_slot(p);
+    size_t n = 0;
+    (void)none;
+    if (!s) return NULL;
+    hone_model_rc rc = p->model->save(s->instance, NULL, &n);
+    if (rc != HONE_MODEL_SMALL) return state_end(p, s, rc, NULL);
+    PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
+    return state_end(p, s, out ? p->model->save(s->instance, PyBytes_AS_STRING(out), &n) : HONE_MODEL_OK, out);
+}
+
+static PyObject *program_load_state(PyObject *self, PyObject *args) {
+    hn_py_program *p = (hn_py_program *)self;
+    Py_buffer from;
+    if (!PyArg_ParseTuple(args, "y*", &from)) return NULL;
+    slot *s = state_slot(p);
+    PyObject *out = s ? state_end(p, s, p->model->load(s->instance, from.buf, (size_t)from.len), none_new()) : NULL;
+    PyBuffer_Release(&from);
+    return out;
+}
+
 /* --- what it is ------------------------------------------------------------------------------------------------------
  */
 
@@ -351,10 +422,11 @@ static PyObject *kernels(const hone_model *m) {
 static PyObject *program_facts(PyObject *self, PyObject *none) {
     const hone_model *m = ((hn_py_program *)self)->model;
     (void)none;
-    return Py_BuildValue("{s:s,s:s,s:s,s:N,s:N,s:N,s:K,s:K,s:O}", "name", m->name, "hone_version", m->hone_version,
-                         "target", m->target, "inputs", ports(m->input, m->n_inputs), "outputs",
-                         ports(m->output, m->n_outputs), "kernels", kernels(m), "weights_b",
-                         (unsigned long long)m->weights_b, "arena_b", (unsigned long long)m->arena_b, "times_kernels",
+    return Py_BuildValue("{s:s,s:s,s:s,s:N,s:N,s:N,s:N,s:K,s:K,s:i,s:O}", "name", m->name, "hone_version",
+                         m->hone_version, "target", m->target, "inputs", ports(m->input, m->n_inputs), "outputs",
+                         ports(m->output, m->n_outputs), "states", ports(m->state, m->n_states), "kernels", kernels(m),
+                         "weights_b", (unsigned long long)m->weights_b, "arena_b", (unsigned long long)m->arena_b,
+                         "threads", (int)((hn_py_program *)self)->n_threads, "times_kernels",
                          m->profile ? Py_True : Py_False);
 }
 
@@ -391,7 +463,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     p->state = state;
     p->n_threads = n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)n_threads;
     p->fixed = all_fixed(p->model);
-    p->guess = true;
+    p->guess = !p->model->n_states; /* a wrong one would cost the state */
     return (PyObject *)p;
 }
 
@@ -410,6 +482,9 @@ static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))program_run, METH_VARARGS | METH_KEYWORDS,
      "Runs the model on arrays by position or name, or on a dict of them; gives a tuple of Array."},
     {"facts", program_facts, METH_NOARGS, "What the library says of itself, as a dict."},
+    {"reset_state", program_reset_state, METH_NOARGS, "The state as the model began with it."},
+    {"save_state", program_save_state, METH_NOARGS, "The state as bytes."},
+    {"load_state", program_load_state, METH_VARARGS, "(bytes): what save_state gave."},
     {"random", hn_py_program_random, METH_VARARGS, "(sizes, seed): random inputs, as a tuple of Array."},
     {"bench", hn_py_program_bench, METH_VARARGS, "(inputs, threads, seconds, seed, pattern, path of the peer's model)"},
     {"profile", hn_py_program_profile, METH_VARARGS, "As bench, on a build that times its kernels."},

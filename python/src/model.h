@@ -16,6 +16,7 @@ typedef struct hn_py_program {
     const hone_model *model;
     hn_py_state *state;
     int32_t n_threads;
+    bool taken;        /* with state: its one instance is in a call */
     bool fixed, guess; /* outputs have one size; sizes of the last run are a good guess for the next */
     struct hn_py_slot **idle;
     size_t n_idle, room;

@@ -51,10 +51,10 @@ typedef struct hn_program_value {
     hn_type type;
     int32_t space;
     hn_memory where; /* NOWHERE: there is no value of this number */
-    int32_t index;  /* of the input, the constant, the arena item, the growing buffer, the state */
-    int32_t output; /* the output whose buffer it takes where the caller hands one in, or -1 */
-    hn_val base;    /* VIEW: whose memory it is */
-    hn_dim room;    /* the most elements where data decides the number; 0: as the type says */
+    int32_t index;   /* of the input, the constant, the arena item, the growing buffer, the state */
+    int32_t output;  /* the output whose buffer it takes where the caller hands one in, or -1 */
+    hn_val base;     /* VIEW: whose memory it is */
+    hn_dim room;     /* the most elements where data decides the number; 0: as the type says */
     const char *name;
 } hn_program_value;
 

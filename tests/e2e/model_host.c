@@ -131,7 +131,8 @@ static void test_alignment(void) {
     for (int shift = 1; shift < 16 && good; shift += 3) {
         memcpy(a + shift, x, sizeof x), memcpy(b + shift, w, sizeof w);
         hone_model_tensor in[2] = {{a + shift, sizeof x, 0, 2, {N, K}, 0}, {b + shift, sizeof w, 0, 2, {K, M}, 0}};
-        hone_model_tensor out[2] = {{y + shift, sizeof first_y, 0, 0, {0}, 0}, {s + shift, sizeof first_s, 0, 0, {0}, 0}};
+        hone_model_tensor out[2] = {{y + shift, sizeof first_y, 0, 0, {0}, 0},
+                                    {s + shift, sizeof first_s, 0, 0, {0}, 0}};
         good = !model->run(m, in, 2, out, 2) && !memcmp(y + shift, first_y, sizeof first_y) &&
                !memcmp(s + shift, first_s, sizeof first_s);
     }

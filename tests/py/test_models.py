@@ -49,6 +49,65 @@ def echo(tmp_path_factory):
     return hone.compile(path, target="generic", parity=False, threads=1)
 
 
+# --- state
+
+COUNT = """ir 1
+symbol n in 0..
+input %x : f32[n] "x"
+input %old : f32[n] "total"
+%new = add %x, %old
+%y = neg %new
+output %y "y"
+output %new "total_next"
+"""
+
+
+@pytest.fixture
+def count(tmp_path):
+    path = tmp_path / "count.ir"
+    path.write_text(COUNT)
+    return hone.compile(path, target="generic", state=["total=total_next"], threads=1)
+
+
+def test_state_goes_on(count):
+    one = np.ones(4, "f4")
+    assert [p.name for p in count.inputs] == ["x"] and [p.name for p in count.states] == ["total"]
+    assert [count(one)[0] for _ in range(3)] == [-1, -2, -3]
+    count.reset_state()
+    assert count(np.ones(2, "f4"))[0] == -1
+
+
+def test_state_is_forked_saved_and_loaded(count):
+    one = np.ones(4, "f4")
+    count(one)
+    saved = count.save_state()
+    other = count.fork()
+    assert count(one)[0] == other(one)[0] == -2
+    other(one)
+    assert count(one)[0] == -3
+    count.load_state(saved)
+    assert count(one)[0] == -2
+    for wrong in (saved[:-1], b"", b"x" * len(saved)):
+        with pytest.raises(hone.MismatchError):
+            count.load_state(wrong)
+    assert count(one)[0] == -3
+
+
+def test_state_of_another_size_is_refused(count):
+    count(np.ones(4, "f4"))
+    with pytest.raises(hone.InputError, match="reset it"):
+        count(np.ones(3, "f4"))
+    assert count(np.ones(4, "f4"))[0] == -2
+
+
+def test_model_without_state_says_so(model):
+    for call in (model.reset_state, model.save_state, model.fork):
+        with pytest.raises(hone.UsageError, match="has no state"):
+            call()
+    with pytest.raises(hone.UsageError, match="give INPUT=OUTPUT"):
+        hone.compile(model._source.path, state="x")
+
+
 # --- arrays
 
 
