@@ -1,4 +1,4 @@
-/* compose/image.h — images [N, C, spatial…]: pools, values between pixels. Errors: as in compose.h. */
+/* compose/image.h — images [N, C, spatial…]: pools, values between pixels, sizes changed. Errors: as in compose.h. */
 #ifndef HN_COMPOSE_IMAGE_H
 #define HN_COMPOSE_IMAGE_H
 
@@ -33,5 +33,36 @@ hn_val hn_global_pool(hn_builder *b, hn_op op, hn_val x, double p);
 hn_val hn_response_norm(hn_builder *b, hn_val x, int64_t size, double alpha, double beta, double bias);
 /* x [N, C, H, W], rois [R, 5] (image, then corners in pixels / scale): the largest of each cell, [R, C, pooled]. */
 hn_val hn_max_roi_pool(hn_builder *b, hn_val x, hn_val rois, const int64_t pooled[2], double scale);
+
+/* --- resize.c: an image made larger or smaller along some of its axes ----------------------------------------------
+ */
+
+/* Input coordinate of result element y, s being the scale. */
+typedef enum hn_coordinate {
+    HN_ASYMMETRIC,         /* y / s */
+    HN_HALF_PIXEL,         /* (y + 0.5) / s - 0.5 */
+    HN_HALF_PIXEL_NEAREST, /* (y + 0.5) / s */
+    HN_HALF_PIXEL_ONE,     /* as half pixel; one_at where the result has one element */
+    HN_ALIGN_CORNERS,      /* first on first, last on last */
+    HN_SYMMETRIC,          /* half pixel, centred where the size was rounded */
+    HN_CROP,               /* of the region roi; outside it: extrapolation */
+} hn_coordinate;
+typedef enum hn_nearest_mode { HN_PREFER_FLOOR, HN_PREFER_CEIL, HN_FLOOR, HN_CEIL } hn_nearest_mode;
+typedef struct hn_resize {
+    size_t n; /* axes that may change */
+    int64_t axis[HN_RANK_MAX];
+    hn_image_sampling mode;
+    hn_coordinate coordinate;
+    hn_nearest_mode nearest; /* mode HN_NEAREST */
+    hn_val roi;              /* HN_CROP: f64 [2 n], starts then ends, of 1 */
+    double one_at, cubic_a, extrapolation;
+    bool antialias;       /* not with HN_NEAREST */
+    bool exclude_outside; /* elements outside of the image have no weight, instead of that of the border */
+} hn_resize;
+/* scales [n], a number for each axis. E_INPUT: one that is not above 0, or above 10^6; E_UNSUPPORTED: rank 16. */
+hn_val hn_resize_scales(hn_builder *b, hn_val x, const hn_resize *o, hn_val scales, hone_err *err);
+/* To these sizes; or one scale for all axes, so that none is larger, or smaller, than its size. */
+typedef enum hn_keep { HN_STRETCH, HN_NOT_LARGER, HN_NOT_SMALLER } hn_keep;
+hn_val hn_resize_sizes(hn_builder *b, hn_val x, const hn_resize *o, const hn_dim *size, hn_keep keep, hone_err *err);
 
 #endif
