@@ -138,6 +138,21 @@ void hn_c_prelude(hn_str *out, int width, uint32_t math);
 /* A template for vectors of t: @ becomes the width, $ the element type, # the integer of its size, and #C that type in
  * C (of the element). */
 void hn_c_template(hn_str *out, const char *text, int width, hone_dtype t);
+/* Functions of vectors with rows in builtins.def. Adds `directive CONDITION, return TEXT` for each row of this vector
+ * of f32 or f64, #elif from the second on; gives how many there are. */
+typedef enum hn_c_builtin {
+    HN_C_FMA,
+    HN_C_SQRT,
+    HN_C_WIDEN,
+    HN_C_NARROW,
+    HN_C_ROUND,
+    HN_C_FLOOR,
+    HN_C_CEIL,
+    HN_C_TRUNC,
+    HN_C_MIN,
+    HN_C_MAX
+} hn_c_builtin;
+unsigned hn_c_builtins(hn_str *out, hn_c_builtin f, int width, hone_dtype t, const char *directive);
 /* Opens the guard of a function in c->folds; the caller writes it, and #endif. False: it is there already. */
 bool hn_c_once(hn_c *c, const char *guard);
 

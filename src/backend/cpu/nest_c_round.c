@@ -90,29 +90,22 @@ static void need(hn_c *c, const char *name, const char *text, hone_dtype t) {
 typedef struct rounding {
     hn_op op;
     const char *name, *text;
-    int mode; /* of x86's instruction (Intel SDM, ROUNDPS): no exception for what is inexact, and which way */
+    hn_c_builtin builtin;
 } rounding;
-static const rounding roundings[] = {{HN_OP_ROUND, "rint", rint_text, 8},
-                                     {HN_OP_FLOOR, "floor", floor_text, 9},
-                                     {HN_OP_CEIL, "ceil", ceil_text, 10},
-                                     {HN_OP_TRUNC, "trunc", trunc_text, 11}};
+static const rounding roundings[] = {{HN_OP_ROUND, "rint", rint_text, HN_C_ROUND},
+                                     {HN_OP_FLOOR, "floor", floor_text, HN_C_FLOOR},
+                                     {HN_OP_CEIL, "ceil", ceil_text, HN_C_CEIL},
+                                     {HN_OP_TRUNC, "trunc", trunc_text, HN_C_TRUNC}};
 
 static void need_rounding(hn_c *c, const rounding *r, hone_dtype t) {
-    const char *p = t == HONE_F64 ? "pd" : "ps", *name = hn_c_lane(t);
-    int w = c->width, bits = w * (t == HONE_F64 ? 64 : 32);
+    const char *name = hn_c_lane(t);
+    int w = c->width;
     if (r->op != HN_OP_ROUND) need_rounding(c, roundings, t);
     if (!opens(c, r->name, t)) return;
     hn_str_addf(c->folds, "HNR hnk_%s_x%d hnk_%s_%s_x%d(hnk_%s_x%d x) {\n", name, w, r->name, name, w, name, w);
     hn_str_addf(c->folds, "#ifdef __clang__\n    return __builtin_elementwise_%s(x);\n",
                 r->op == HN_OP_ROUND ? "roundeven" : r->name);
-    if (bits == 512)
-        hn_str_addf(c->folds,
-                    "#elif defined(__AVX512F__)\n    return __builtin_ia32_rndscale%s_mask(x, %d, x, -1, 4);\n", p,
-                    r->mode);
-    if (bits == 256)
-        hn_str_addf(c->folds, "#elif defined(__AVX__)\n    return __builtin_ia32_round%s256(x, %d);\n", p, r->mode);
-    if (bits == 128)
-        hn_str_addf(c->folds, "#elif defined(__SSE4_1__)\n    return __builtin_ia32_round%s(x, %d);\n", p, r->mode);
+    hn_c_builtins(c->folds, r->builtin, w, t, "#elif");
     hn_str_add(c->folds, "#else\n");
     hn_c_template(c->folds, r->text, w, t);
     hn_str_add(c->folds, "#endif\n}\n#endif\n");

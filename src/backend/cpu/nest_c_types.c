@@ -80,46 +80,6 @@ static const char to_halves[] =
     "    return __builtin_convertvector((hnk_u32_x@)hnk_round_bf16_x@(v) >> 16, hnk_u16_x@);\n"
     "}\n";
 
-/* a*b + c with one rounding: the compiler's builtin of the register's size, else lane by lane. No header of intrinsics:
- * they cost 200 ms per compilation. */
-static void fused(hn_str *out, int width, bool wide) {
-    const char *t = wide ? "f64" : "f32", *p = wide ? "pd" : "ps";
-    int bits = width * (wide ? 64 : 32);
-    hn_str_addf(out, "HNR hnk_%s_x%d hnk_fma_%s_x%d(hnk_%s_x%d a, hnk_%s_x%d b, hnk_%s_x%d c) {\n", t, width, t, width,
-                t, width, t, width, t, width);
-    hn_str_add(out, "#if HNK_HAS_ELEMENTWISE_FMA\n    return __builtin_elementwise_fma(a, b, c);\n");
-    if (bits == 512)
-        hn_str_addf(out, "#elif defined(__AVX512F__)\n    return __builtin_ia32_vfmadd%s512_mask(a, b, c, -1, 4);\n",
-                    p);
-    if (bits == 256) hn_str_addf(out, "#elif defined(__FMA__)\n    return __builtin_ia32_vfmadd%s256(a, b, c);\n", p);
-    if (bits == 128) hn_str_addf(out, "#elif defined(__FMA__)\n    return __builtin_ia32_vfmadd%s(a, b, c);\n", p);
-    if (bits == 128 || bits == 64)
-        hn_str_addf(
-            out, "#elif defined(__aarch64__) && defined(__GNUC__)\n    return __builtin_aarch64_fmav%d%s(a, b, c);\n",
-            width, wide ? "df" : "sf");
-    hn_str_addf(
-        out,
-        "#else\n    for (int l = 0; l < %d; l++) c[l] = __builtin_fma%s(a[l], b[l], c[l]);\n    return c;\n#endif\n}\n",
-        width, wide ? "" : "f");
-}
-
-/* gcc sees no vector in the roots of single lanes; the processors' have builtins, as above. */
-static void root(hn_str *out, int width, bool wide) {
-    const char *t = wide ? "f64" : "f32", *p = wide ? "pd" : "ps";
-    int bits = width * (wide ? 64 : 32);
-    hn_str_addf(out, "HNR hnk_%s_x%d hnk_sqrt_%s_x%d(hnk_%s_x%d x) {\n", t, width, t, width, t, width);
-    if (bits == 512)
-        hn_str_addf(out,
-                    "#if defined(__AVX512F__) && !defined(__clang__)\n"
-                    "    return __builtin_ia32_sqrt%s512_mask(x, x, -1, 4);\n#else\n",
-                    p);
-    if (bits == 256)
-        hn_str_addf(out,
-                    "#if defined(__AVX__) && !defined(__clang__)\n    return __builtin_ia32_sqrt%s256(x);\n#else\n", p);
-    hn_str_addf(out, "    for (int l = 0; l < %d; l++) x[l] = sqrt%s(x[l]);\n    return x;\n", width, wide ? "" : "f");
-    hn_str_add(out, bits == 512 || bits == 256 ? "#endif\n}\n" : "}\n");
-}
-
 /* The quotient of a part of a sum by that sum, from 1 on: the reciprocal's product, put right twice. It is what IEEE
  * division gives (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990) as long
  * as remainders are exact: for quotients from 2^-100 on; smaller ones may be off by one unit. */
@@ -129,6 +89,8 @@ static const char part[] = "HNR hnk_f32_x@ hnk_part_f32_x@(hnk_f32_x@ a, float b
                            "    return hnk_fma_f32_x@(hnk_fma_f32_x@(-d, q, a), y, q);\n"
                            "}\n";
 
+/* @ becomes the width, $ the element type, #_ the integer of its size, #C the type in C, %p and %f its letters in names
+ * of builtins. */
 static void template(hn_str *out, const char *text, int width, const row *r) {
     for (; *text; text++) {
         if (*text == '@')
@@ -139,6 +101,10 @@ static void template(hn_str *out, const char *text, int width, const row *r) {
             hn_str_add(out, (text++, r->c));
         else if (*text == '#' && r && text[1] == '_')
             hn_str_add(out, r->same);
+        else if (*text == '%' && r && text[1] == 'p')
+            hn_str_add(out, (text++, r->size_b == 8 ? "pd" : "ps"));
+        else if (*text == '%' && r && text[1] == 'f')
+            hn_str_add(out, (text++, r->size_b == 8 ? "df" : "sf"));
         else
             hn_str_add_n(out, text, 1);
     }
@@ -147,6 +113,54 @@ void hn_c_template(hn_str *out, const char *text, int width, hone_dtype t) {
     const char *name = hn_c_lane(t);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (!strcmp(rows[k].name, name)) template(out, text, width, &rows[k]);
+}
+
+/* --- functions that have builtins ----------------------------------------------------------------------------------
+ */
+
+static const struct {
+    hn_c_builtin function;
+    int bits;
+    const char *condition, *text;
+} builtins[] = {
+#define HN_BUILTIN(function, bits, condition, text) {HN_C_##function, bits, condition, text},
+#include "backend/cpu/builtins.def"
+};
+enum { N_BUILTINS = sizeof builtins / sizeof *builtins };
+
+unsigned hn_c_builtins(hn_str *out, hn_c_builtin f, int width, hone_dtype t, const char *directive) {
+    const row *r = &rows[t == HONE_F64];
+    unsigned n = 0;
+    for (size_t i = 0; i < N_BUILTINS; i++) {
+        if (builtins[i].function != f || builtins[i].bits != width * r->size_b * 8) continue;
+        hn_str_addf(out, "%s %s\n    return ", n++ ? "#elif" : directive, builtins[i].condition);
+        template(out, builtins[i].text, width, r);
+        hn_str_add(out, ";\n");
+    }
+    return n;
+}
+
+/* a*b + c with one rounding, else lane by lane. */
+static void fused(hn_str *out, int width, hone_dtype t) {
+    const char *name = hn_c_lane(t);
+    hn_str_addf(out, "HNR hnk_%s_x%d hnk_fma_%s_x%d(hnk_%s_x%d a, hnk_%s_x%d b, hnk_%s_x%d c) {\n", name, width, name,
+                width, name, width, name, width, name, width);
+    hn_str_add(out, "#if HNK_HAS_ELEMENTWISE_FMA\n    return __builtin_elementwise_fma(a, b, c);\n");
+    hn_c_builtins(out, HN_C_FMA, width, t, "#elif");
+    hn_str_addf(
+        out,
+        "#else\n    for (int l = 0; l < %d; l++) c[l] = __builtin_fma%s(a[l], b[l], c[l]);\n    return c;\n#endif\n}\n",
+        width, t == HONE_F64 ? "" : "f");
+}
+
+static void root(hn_str *out, int width, hone_dtype t) {
+    const char *name = hn_c_lane(t);
+    hn_str_addf(out, "HNR hnk_%s_x%d hnk_sqrt_%s_x%d(hnk_%s_x%d x) {\n", name, width, name, width, name, width);
+    bool has = hn_c_builtins(out, HN_C_SQRT, width, t, "#if") > 0;
+    if (has) hn_str_add(out, "#else\n");
+    hn_str_addf(out, "    for (int l = 0; l < %d; l++) x[l] = sqrt%s(x[l]);\n    return x;\n", width,
+                t == HONE_F64 ? "" : "f");
+    hn_str_add(out, has ? "#endif\n}\n" : "}\n");
 }
 
 bool hn_c_once(hn_c *c, const char *guard) {
@@ -159,48 +173,41 @@ bool hn_c_once(hn_c *c, const char *guard) {
     return true;
 }
 
-/* The processor's minimum and maximum give the second operand where one is NaN; where the first is, it stays, or
- * becomes the NaN of all bits. clang finds the instructions in the plain text. */
-static void processor_extremes(hn_str *out, int width, const row *r) {
-    static const char *const which[] = {"min", "max"};
-    const char *p = r->size_b == 8 ? "pd" : "ps", *t = r->name;
-    int bits = width * r->size_b * 8;
-    hn_str_addf(out, "#if defined(%s) && !defined(__clang__)\n", bits == 512 ? "__AVX512F__" : "__AVX__");
-    for (int k = 0; k < 2; k++) {
-        hn_str_addf(out, "HNR hnk_%s_x%d hnk_%s_%s_x%d(hnk_%s_x%d a, hnk_%s_x%d b) {\n", t, width, which[k], t, width,
-                    t, width, t, width);
-        if (bits == 512)
-            hn_str_addf(out,
-                        "    return __builtin_ia32_%s%s512_mask(a, b, a, __builtin_ia32_cmp%s512_mask(a, a, 7, -1, 4), "
-                        "4);\n}\n",
-                        which[k], p, p);
-        else
-            hn_str_addf(out, "    return (hnk_%s_x%d)((hnk_%s_x%d)__builtin_ia32_%s%s%s(a, b) | (a != a));\n}\n", t,
-                        width, r->same, width, which[k], p, bits == 256 ? "256" : "");
-    }
-    hn_str_add(out, "#else\n");
+/* Minimum and maximum under one condition, as the processor has them. */
+static bool processor_extremes(hn_str *out, int width, const row *r) {
+    static const struct {
+        hn_c_builtin function;
+        const char *name;
+    } both[] = {{HN_C_MIN, "min"}, {HN_C_MAX, "max"}};
+    bool has = false;
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < N_BUILTINS; i++) {
+            if (builtins[i].function != both[k].function || builtins[i].bits != width * r->size_b * 8) continue;
+            if (!k) hn_str_addf(out, "#if %s\n", builtins[i].condition);
+            hn_str_addf(out, "HNR hnk_%s_x%d hnk_%s_%s_x%d(hnk_%s_x%d a, hnk_%s_x%d b) {\n    return ", r->name, width,
+                        both[k].name, r->name, width, r->name, width, r->name, width);
+            template(out, builtins[i].text, width, r);
+            hn_str_add(out, ";\n}\n");
+            has = true;
+        }
+    if (has) hn_str_add(out, "#else\n");
+    return has;
 }
 static void extremes_of(hn_str *out, int width, const row *r) {
-    int bits = width * r->size_b * 8;
-    bool processor = (r == &rows[0] || r == &rows[1]) && bits >= 128 && bits <= 512;
-    if (processor) processor_extremes(out, width, r);
+    bool processor = (r == &rows[0] || r == &rows[1]) && processor_extremes(out, width, r);
     template(out, extremes, width, r);
     if (processor) hn_str_add(out, "#endif\n");
 }
 
 static void small_floats(hn_str *out, int width) {
-    const char *to = width == 16  ? "__builtin_ia32_vcvtph2ps512_mask((hnk_i16_x16)h, (hnk_f32_x16){0}, -1, 4)"
-                     : width == 8 ? "__builtin_ia32_vcvtph2ps256((hnk_i16_x8)h)"
-                                  : NULL;
-    const char *from = width == 16 ? "__builtin_ia32_vcvtps2ph512_mask(v, 0, (hnk_i16_x16){0}, -1)"
-                                   : "__builtin_ia32_vcvtps2ph256(v, 0)";
-    const char *has = to ? width == 16 ? "defined(__AVX512F__)" : "defined(__F16C__)" : "0";
-    hn_str_addf(out, "HNR hnk_f32_x%d hnk_widen_f16_x%d(hnk_u16_x%d h) {\n#if %s\n    return %s;\n#else\n", width,
-                width, width, has, to ? to : "");
+    hn_str_addf(out, "HNR hnk_f32_x%d hnk_widen_f16_x%d(hnk_u16_x%d h) {\n", width, width, width);
+    if (!hn_c_builtins(out, HN_C_WIDEN, width, HONE_F32, "#if")) hn_str_add(out, "#if 0\n    return ;\n");
+    hn_str_add(out, "#else\n");
     template(out, halves, width, NULL);
-    hn_str_addf(out,
-                "HNR hnk_u16_x%d hnk_narrow_f16_x%d(hnk_f32_x%d v) {\n#if %s\n    return (hnk_u16_x%d)%s;\n#else\n",
-                width, width, width, has, width, to ? from : "");
+    hn_str_addf(out, "HNR hnk_u16_x%d hnk_narrow_f16_x%d(hnk_f32_x%d v) {\n", width, width, width);
+    if (!hn_c_builtins(out, HN_C_NARROW, width, HONE_F32, "#if"))
+        hn_str_addf(out, "#if 0\n    return (hnk_u16_x%d);\n", width);
+    hn_str_add(out, "#else\n");
     template(out, to_halves, width, NULL);
 }
 
@@ -241,10 +248,10 @@ static void vectors(hn_str *out, int width) {
     }
     template(out, common, width, NULL);
     for (size_t k = 2; k < sizeof rows / sizeof *rows; k++) template(out, absolute, width, &rows[k]);
-    fused(out, width, false);
-    fused(out, width, true);
-    root(out, width, false);
-    root(out, width, true);
+    fused(out, width, HONE_F32);
+    fused(out, width, HONE_F64);
+    root(out, width, HONE_F32);
+    root(out, width, HONE_F64);
     template(out, part, width, NULL);
     small_floats(out, width);
     hn_str_add(out, "#endif\n");
