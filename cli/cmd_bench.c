@@ -130,7 +130,7 @@ const cli_command cli_cmd_bench = {
     "Models",
     "MODEL",
     "time a model, alone or against ONNX Runtime",
-    "Runs a compiled library, or a model file compiled for the occasion, on random inputs of a fixed seed: a warm-up, "
+    "Runs a compiled library, or a model file which is compiled first, on random inputs of a fixed seed: a warm-up, "
     "then turns until the time is up. `steady` runs back to back, `single` waits 20 ms before each run, `bursty` 50 ms "
     "before every eight.\n\n"
     "With --against the peer runs in a Python process ($HONE_PYTHON, build/venv/bin/python or python3) and the turns "

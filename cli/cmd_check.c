@@ -177,7 +177,7 @@ const cli_command cli_cmd_check = {
     "Keep",
     "[FILE|FOLDER]...",
     "say whether controls files still hold: sources, workload, compiler, machine",
-    "Compares the key of each controls file with the world as it is: sources, the workload's rules and inputs, the "
+    "Compares the key of each controls file with the present state: sources, the workload's rules and inputs, the "
     "compiler's binaries, the baseline's flags, the CPU, the format. A folder stands for all `*.hone` below it; "
     "without "
     "an operand, the current one.\n\n"

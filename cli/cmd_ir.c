@@ -191,7 +191,7 @@ const cli_command cli_cmd_ir = {
     "[MODEL|PROGRAM]",
     "print a model as text, as imported, after a pass or as a program",
     "Prints the graph in the form that docs/ir.md describes. What is printed is read back by this and by every other "
-    "command that takes a model, so a pass can be looked at, changed by hand and gone on from.\n\n"
+    "command that takes a model, so a pass can be looked at, changed by hand, and processed further.\n\n"
     "With `--weights` the file of constants must lie beside the text, which names it.\n\n"
     "With `--program` the graph is fused and lowered to its program (docs/program.md): what the host does in a run, "
     "and "

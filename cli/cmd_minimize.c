@@ -272,7 +272,7 @@ const cli_command cli_cmd_minimize = {
     "reduce a point to the few controls that carry its gain",
     "Finds the fewest controls and parameters that keep the gain of a point, within the interval of that gain, and do "
     "not worsen the other objectives; then prints what each one of them brings: the gain lost when it alone goes back "
-    "to the baseline. What leaves the program as it is goes without being measured.\n\n"
+    "to the baseline. Controls that do not change the program are removed without measurement.\n\n"
     "The point is the newest kept proof of a session (the newest unless a number is given), else the session's best, "
     "or that of a controls file. What is left is proven as `hone validate` does, since reducing has looked at many "
     "subsets, and written as a controls file when it is kept.\n\n"

@@ -262,7 +262,7 @@ const cli_command cli_cmd_pack = {
     "workload, against its baseline, in a few interleaved pairs: what another kernel gained from may pay here too. "
     "Controls that the workload's compiler or space lacks are left out; a file is skipped, with the reason, when its "
     "compiler is not offered.\n\n"
-    "`hone tune --pack DIR` tries them first and searches on from the best. What `try` measures is no proof: `hone "
+    "`hone tune --pack DIR` tries them first, then searches from the best. What `try` measures is no proof: `hone "
     "validate` is.",
     options,
     "hone pack build kernels softmax.hone gemm.hone\tmake a pack, or add to it\n"

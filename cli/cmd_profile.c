@@ -65,7 +65,7 @@ const cli_command cli_cmd_profile = {
     "Models",
     "MODEL",
     "say where a model's time goes, kernel by kernel",
-    "Compiles a model file for the occasion, with a clock around every kernel call and "
+    "Compiles a model file with a clock around every kernel call and "
     "without "
     "the parity check, and runs it on random inputs of a fixed seed: a warm-up, then 20 to 400 runs until the time is "
     "up.\n\n"

@@ -166,7 +166,7 @@ const cli_command cli_cmd_replay = {
     "Check",
     "SPACE.tsv[.xz]...",
     "judge a search engine on recorded spaces",
-    "Runs a search engine on spaces in which every configuration was measured once and for all, so that an engine is "
+    "Runs a search engine on spaces in which every configuration was measured before, so that an engine is "
     "judged in seconds and without noise of this machine. A run's score after n evaluations is the best time of the "
     "space "
     "divided by the best time found so far; failures count as evaluations. `to 95 %` is the mean number of evaluations "

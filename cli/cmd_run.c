@@ -172,7 +172,7 @@ const cli_command cli_cmd_run = {
     "Models",
     "MODEL [NAME=FILE...]",
     "run a compiled model once: arrays in, arrays out",
-    "MODEL is a library made by `hone compile`, or a model file, which is compiled for the occasion. Inputs are NumPy "
+    "MODEL is a library made by `hone compile`, or a model file, which is compiled first. Inputs are NumPy "
     "files, in the order of the model's inputs or by name. Of each output the first elements are shown; --output keeps "
     "all of them. Of a model with state (`hone compile --state`) each call is one step: --state-in and --state-out "
     "carry the "

@@ -104,13 +104,14 @@ const cli_command cli_cmd_verify = {
     "FILE...",
     "check the signatures of controls files, or a compiled model",
     "Says for each controls file whether its signature fits the file, its response file and the key. Without --key the "
-    "signature is held against the key that the file names itself, which finds damage but says nothing of who signed. "
+    "signature is checked against the key that the file names itself, which finds damage but says nothing of who "
+    "signed. "
     "A "
     "folder stands for all `*.hone` below it.\n\n"
     "Exit status, the highest of all files: 0 signed, 3 and 4 unreadable or without its response file, 6 not signed, "
     "11 "
     "signed with another key, 20 changed since it was signed.\n\n"
-    "A model file is compiled and run on random inputs, and every output is held against the reference interpreter, "
+    "A model file is compiled and run on random inputs, and every output is checked against the reference interpreter, "
     "or "
     "against ONNX Runtime. The exit status is 1 when an output is outside the tolerance: 1e-3 of an element and 1e-4, "
     "and "

@@ -28,7 +28,7 @@
      "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni or aarch64; several: one is chosen when it is loaded"},    \
         {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},                                   \
         {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},                         \
-        {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not hold kernels against the interpreter"},                         \
+        {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not check kernels against the interpreter"},                        \
         {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},          \
         {"specialize", 0, CLI_TEXT, "NAME=N,...", 0, 0, "further versions for these sizes: seq=128,512"},              \
         {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},                                                    \

@@ -1,4 +1,4 @@
-/* verify_model.c — `hone verify MODEL`: the outputs of a compiled model, held against the interpreter or a peer.
+/* verify_model.c — `hone verify MODEL`: the outputs of a compiled model, checked against the interpreter or a peer.
  */
 #include "verify_model.h"
 

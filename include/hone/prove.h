@@ -1,6 +1,6 @@
 /* hone/prove.h — from a claim to something a team can merge: validation, reduction, explanation, canary, checks.
  *
- * A search's best score is the luckiest of many measurements. Nothing here uses a sample of the search: everything is
+ * A search's best score is the most favourable of many. Nothing here uses a sample of the search: everything is
  * built afresh and measured again, against the baseline, in interleaved pairs.
  * Owns: results own what they point to, until their free function.   Units: seconds, bytes, ratios.
  * Errors: E_INPUT, E_BASELINE (fails, disagrees with itself), E_TOOL, E_IO, E_STORE, E_MISMATCH, E_INTERRUPTED,
