@@ -28,10 +28,10 @@ def table(rows):
 
 def text_of(kind, rows):
     if kind == "tuner":
-        return "\n" + table([r for r in rows if r[1] in ("ground", "tuner")]) + "\n\n"
+        return "\n" + table([r for r in rows if r[1] != "compiler"]) + "\n\n"
     if kind == "compiler":
         return "\n" + table([r for r in rows if r[1] == "compiler"]) + "\n\n"
-    wings = [(wing, " < ".join(r[0] for r in rows if r[1] == wing)) for wing in ("ground", "tuner", "compiler")]
+    wings = [(wing, " < ".join(r[0] for r in rows if r[1] == wing)) for wing in ("ground", "tuner", "both", "compiler")]
     lines = [textwrap.fill(f"{wing}: {names}", 110, initial_indent="    ", subsequent_indent="        ") for wing, names in wings]
     return "\n" + "\n".join(lines) + "\n\n"
 

@@ -3,7 +3,7 @@
 import os, subprocess, sys, tempfile
 
 ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-ORDER = "<!-- rooms: order -->\n\n    ground: base\n    tuner:\n    compiler:\n\n<!-- end of rooms -->\n"
+ORDER = "<!-- rooms: order -->\n\n    ground: base\n    tuner:\n    both:\n    compiler:\n\n<!-- end of rooms -->\n"
 SOUND = {
     "include/hone/base.h": "#include <stddef.h>\n",
     "include/hone/space.h": "#include <hone/base.h>\n",
@@ -43,6 +43,8 @@ FAULTS = [
     ("public_header_upwards", "includes", "include/hone/search.h", "#include <hone/tune.h>\n", "engine stands below tune"),
     ("public_header_includes_stdio", "includes", "include/hone/search.h", "#include <stdio.h>\n", "need no more"),
     ("unknown_room", "includes", "src/attic/a.c", "#include <stdio.h>\n", "not in a known room"),
+    ("compiler_includes_tuner", "includes", "src/tune_model/a.c", '#include "measure/order.h"\n', "to the tuner's"),
+    ("compiler_includes_tuners_public", "includes", "src/nest/a.c", "#include <hone/tune.h>\n", "to the tuner's"),
     ("folder_of_another_room", "includes", "src/compile/a.c", '#include "backend/cpu/nest_c.h"\n', "its headers are its own"),
     ("folder_inside_a_room_upwards", "includes", "src/backend/cpu/a.c", '#include "compile/runner.h"\n', "backend stands below compile"),
     ("function_of_101_lines", "lengths", "src/base/a.c", LONG, "function 'f' has 101 lines"),
@@ -88,6 +90,7 @@ FAULTS = [
 ]
 SOUND_TOO = [
     ("even_options", "api", "include/hone/import.h", OPTIONS),
+    ("experiment_in_both_wings", "includes", "src/tune_model/a.c", '#include "experiment/known.h"\n#include <hone/stat.h>\n'),
     ("function_of_100_lines", "lengths", "src/base/a.c", LONG.replace("    g();\n", "", 1) + "int h(void) { return 0; }\n" * 40),
     ("addition_of_four_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcd")
      + "add: src/thing/a.c README.md\nedit: docs/a.md\nafter: # First\n+x\n"),
@@ -138,6 +141,39 @@ def symbols(text):
         return done.returncode, done.stdout + done.stderr
 
 
+# (name, {file: text}, what the report must hold; "": it is fine)
+CALLS = [
+    ("calls_down", {"base/a": "int hn_a(void) { return 1; }", "tune/b": "int hn_a(void); int hn_b(void) { return hn_a(); }"}, ""),
+    ("circle_in_a_room", {"base/a": "int hn_b(void); int hn_a(void) { return hn_b(); }",
+                          "base/b": "int hn_a(void); int hn_b(void) { return hn_a(); }"}, ""),
+    ("call_up", {"base/a": "int hn_b(void); int hn_a(void) { return hn_b(); }", "tune/b": "int hn_b(void) { return 1; }"},
+     "src/base/a.c: uses hn_b of src/tune/b.c, a room above it"),
+    ("table_of_a_room_above", {"space/a": "extern const int hn_t[]; int hn_a(void) { return hn_t[0]; }",
+                               "tune/b": "extern const int hn_t[]; const int hn_t[] = {1, 2};"}, "uses hn_t"),
+    ("circle", {"base/a": "int hn_c(void); int hn_a(void) { return hn_c(); }", "space/b": "int hn_a(void); int hn_b(void) { return hn_a(); }",
+                "tune/c": "int hn_b(void); int hn_c(void) { return hn_b(); }"},
+     "a circle: src/base/a.c -> src/tune/c.c -> src/space/b.c -> src/base/a.c"),
+    ("folder_of_a_room", {"backend/cpu/a": "int hn_b(void); int hn_a(void) { return hn_b(); }", "compile/b": "int hn_b(void) { return 1; }"},
+     "a room above it"),
+    ("file_not_compiled", {"base/a": "int hn_a(void) { return 1; }", "base/b": None}, "src/base/b.c: not compiled"),
+]
+
+
+def calls(sources):
+    """Compiles the sources of a tree and runs lint_rooms.py on it."""
+    with tempfile.TemporaryDirectory() as top:
+        for name, text in sources.items():
+            for kind in ("src", "obj/src"):
+                os.makedirs(os.path.dirname(os.path.join(top, kind, name)), exist_ok=True)
+            with open(os.path.join(top, "src", name + ".c"), "w", encoding="utf-8") as f:
+                f.write(text or "")
+            if text:
+                subprocess.run(["gcc", "-c", f"src/{name}.c", "-o", f"obj/src/{name}.o"], cwd=top, check=True)
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "lint_rooms.py"), "."], cwd=top,
+                              capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
 def run(linter, extra):
     with tempfile.TemporaryDirectory() as top:
         for path, text in {**SOUND, **extra}.items():
@@ -153,12 +189,13 @@ def run(linter, extra):
 def main():
     n = failed = 0
     cases = [(f"symbols_{name}", "symbols", text, bool(want), want) for name, text, want in SYMBOLS]
+    cases += [(f"rooms_{name}", "rooms", sources, bool(want), want) for name, sources, want in CALLS]
     cases += [(f"{l}_sound_tree", l, {}, 0, "") for l in ("includes", "calls", "lengths", "names", "plugs", "docs", "room_lists", "api")]
     cases += [(f"{l}_accepts_{name}", l, {path: text}, 0, "") for name, l, path, text in SOUND_TOO]
     cases += [(f"{l}_finds_{name}", l, {path: text}, 1, want) for name, l, path, text, want in FAULTS]
     for name, linter, extra, status, want in cases:
         n += 1
-        got, out = symbols(extra) if linter == "symbols" else run(linter, extra)
+        got, out = {"symbols": symbols, "rooms": calls}.get(linter, lambda x: run(linter, x))(extra)
         good = got == status and want in out
         failed += not good
         print(f"{'' if good else 'not '}ok {n} - lint/{name}")
