@@ -69,8 +69,8 @@ def test_workers_of_one_process_do_not_change_the_points(engine):
     assert configs(here) == configs(there)
 
 
-class CConfig(ctypes.Structure):
-    _fields_ = [("engine", ctypes.c_char_p), ("seed", ctypes.c_uint64), ("n_objectives", ctypes.c_size_t),
+class COptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("engine", ctypes.c_char_p), ("seed", ctypes.c_uint64), ("n_objectives", ctypes.c_size_t),
                 ("maximize", ctypes.c_bool * 8), ("n_constraints", ctypes.c_size_t), ("budget", ctypes.c_size_t),
                 ("memory_b", ctypes.c_size_t), ("seeds", ctypes.c_void_p), ("n_seeds", ctypes.c_size_t),
                 ("no_default", ctypes.c_bool), ("options", ctypes.c_void_p), ("legal", ctypes.c_void_p),
@@ -87,7 +87,7 @@ def points_of_c(space, engine, seed, n):
     lib.hone_space_slots.restype = ctypes.c_size_t
     c_space, c_search, text = ctypes.c_void_p(), ctypes.c_void_p(), space.to_yaml().encode()
     assert lib.hone_space_parse(text, ctypes.c_size_t(len(text)), b"space", ctypes.byref(c_space), None) == 0
-    config = CConfig(engine=engine.encode(), seed=seed, budget=n, no_default=True)
+    config = COptions(size=ctypes.sizeof(COptions), engine=engine.encode(), seed=seed, budget=n, no_default=True)
     assert lib.hone_search_open(c_space, ctypes.byref(config), ctypes.byref(c_search), None) == 0
     point, out = (ctypes.c_double * lib.hone_space_slots(c_space))(), []
     for _ in range(n):
