@@ -43,22 +43,8 @@ hone_rc hn_eval_iota(hn_call *c) {
 
 hone_rc hn_eval_dims(hn_call *c) { return dims_of(c, HN_A_SHAPE, (size_t)hn_tensor_n(&c->out[0]), 0, c->out[0].data); }
 
-static int significand_bits(hone_dtype t) {
-    switch (t) {
-    case HONE_F64: return 53;
-    case HONE_F32: return 24;
-    case HONE_F16: return 11;
-    case HONE_BF16: return 8;
-    case HONE_F8E4M3FN:
-    case HONE_F8E4M3FNUZ: return 4;
-    case HONE_F8E5M2:
-    case HONE_F8E5M2FNUZ: return 3;
-    default: return 1;
-    }
-}
-
 double hn_random_at(int64_t seed, bool normal, hone_dtype t, int64_t i) {
-    return normal ? hnr_philox_normal(seed, i) : hnr_philox_uniform(seed, i, significand_bits(t));
+    return normal ? hnr_philox_normal(seed, i) : hnr_philox_uniform(seed, i, hn_random_bits(t));
 }
 
 hone_rc hn_eval_random(hn_call *c) {

@@ -60,6 +60,20 @@ const hn_dtype_info *hn_dtype_of(hone_dtype t) { return (unsigned)t < HONE_N_DTY
 const char *hone_dtype_name(hone_dtype t) { return (unsigned)t < HONE_N_DTYPES ? info[t].text : NULL; }
 size_t hone_dtype_size_b(hone_dtype t) { return (unsigned)t < HONE_N_DTYPES ? info[t].size_b : 0; }
 
+int hn_random_bits(hone_dtype t) {
+    switch (t) {
+    case HONE_F64: return 53;
+    case HONE_F32: return 24;
+    case HONE_F16: return 11;
+    case HONE_BF16: return 8;
+    case HONE_F8E4M3FN:
+    case HONE_F8E4M3FNUZ: return 4;
+    case HONE_F8E5M2:
+    case HONE_F8E5M2FNUZ: return 3;
+    default: return 1;
+    }
+}
+
 bool hn_dtype_named(const char *text, hone_dtype *out) {
     for (int i = 0; i < HONE_N_DTYPES; i++) {
         if (strcmp(info[i].text, text) != 0) continue;

@@ -20,18 +20,27 @@ enum {
 };
 
 typedef enum hn_opcode {
-#define HN_OPCODE(id, arity, compares) HN_EX_##id,
+#define HN_OPCODE(id, arity, level) HN_EX_##id,
 #include "space/opcodes.def"
 #undef HN_OPCODE
 } hn_opcode;
 
+typedef enum hn_level {
+    HN_LEVEL_ATOM,
+    HN_LEVEL_TERM,
+    HN_LEVEL_SUM,
+    HN_LEVEL_COMPARISON,
+    HN_LEVEL_NOT,
+    HN_LEVEL_AND,
+    HN_LEVEL_OR
+} hn_level;
 typedef struct hn_opcode_info {
     unsigned char arity;
-    bool compares;
+    hn_level level;
 } hn_opcode_info;
 static inline hn_opcode_info hn_opcode_of(hn_opcode op) {
     static const hn_opcode_info info[] = {
-#define HN_OPCODE(id, arity, compares) {arity, compares},
+#define HN_OPCODE(id, arity, level) {arity, HN_LEVEL_##level},
 #include "space/opcodes.def"
 #undef HN_OPCODE
     };

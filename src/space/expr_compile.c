@@ -247,7 +247,7 @@ static type emit(compiler *c, const hn_enode *x) {
     case HN_EX_DEFINED: return emit_defined(c, x);
     default: break;
     }
-    if (hn_opcode_of(x->op).compares) return emit_comparison(c, x);
+    if (hn_opcode_of(x->op).level == HN_LEVEL_COMPARISON) return emit_comparison(c, x);
     if (emit(c, x->a) == FAILED) return FAILED;
     if (hn_opcode_of(x->op).arity == 2 && emit(c, x->b) == FAILED) return FAILED;
     push(c, (hn_expr_op){.code = x->op});

@@ -213,7 +213,7 @@ static void remember_name(parser *p, const hn_enode *x) {
     p->name[p->n_names++] = x;
 }
 
-static hn_enode *parse_or(parser *p);
+static hn_enode *parse_level(parser *p, hn_level level);
 
 /* Nesting is bounded here: every recursive rule passes through. */
 static bool deeper(parser *p) {
@@ -246,11 +246,11 @@ static hn_enode *parse_defined(parser *p) {
 static hn_enode *parse_arguments(parser *p, const token *f) {
     bool is_abs = !strcmp(f->text, "abs");
     hn_opcode op = is_abs ? HN_EX_ABS : !strcmp(f->text, "min") ? HN_EX_MIN : HN_EX_MAX;
-    hn_enode *x = parse_or(p);
+    hn_enode *x = parse_level(p, HN_LEVEL_OR);
     if (is_abs) x = node(p, op, f, x, NULL);
     while (!is_abs && p->t.kind == T_COMMA) {
         next(p);
-        hn_enode *y = parse_or(p);
+        hn_enode *y = parse_level(p, HN_LEVEL_OR);
         x = node(p, op, f, x, y);
     }
     return close_paren(p) ? x : NULL;
@@ -301,89 +301,40 @@ static hn_enode *parse_atom(parser *p) {
     case T_OPEN:
         if (!deeper(p)) return NULL;
         next(p);
-        x = parse_or(p);
+        x = parse_level(p, HN_LEVEL_OR);
         p->depth--;
         return close_paren(p) ? x : NULL;
     default: return expected(p, "expected a value, found");
     }
 }
 
-static bool at_op(const parser *p, hn_opcode first, hn_opcode last) {
-    return !p->rc && p->t.kind == T_OP && p->t.op >= first && p->t.op <= last;
+static bool at_level(const parser *p, hn_level level) {
+    return !p->rc && p->t.kind == T_OP && hn_opcode_of(p->t.op).level == level;
 }
 
-static hn_enode *parse_unary(parser *p) {
-    if (!at_op(p, HN_EX_ADD, HN_EX_SUB)) return parse_atom(p);
+/* An operand behind `not` or a sign: another such operator may follow, else what binds more tightly. */
+static hn_enode *parse_prefixed(parser *p, hn_level level) {
     token t = p->t;
     if (!deeper(p)) return NULL;
     next(p);
-    hn_enode *x = parse_unary(p);
+    hn_enode *x = parse_level(p, level);
     p->depth--;
+    if (level == HN_LEVEL_NOT) return node(p, HN_EX_NOT, &t, x, NULL);
     return t.op == HN_EX_SUB ? node(p, HN_EX_NEG, &t, x, NULL) : x;
 }
 
-static hn_enode *parse_term(parser *p) {
-    hn_enode *x = parse_unary(p);
-    while (at_op(p, HN_EX_MUL, HN_EX_MOD)) {
+/* Operators of this level and of those that bind more tightly; of one level from the left to the right. */
+static hn_enode *parse_level(parser *p, hn_level level) {
+    if (level == HN_LEVEL_ATOM) return at_level(p, HN_LEVEL_SUM) ? parse_prefixed(p, level) : parse_atom(p);
+    if (level == HN_LEVEL_NOT && at_level(p, level)) return parse_prefixed(p, level);
+    hn_enode *x = parse_level(p, (hn_level)(level - 1));
+    while (level != HN_LEVEL_NOT && at_level(p, level)) {
         token t = p->t;
         next(p);
-        hn_enode *y = parse_unary(p);
+        hn_enode *y = parse_level(p, (hn_level)(level - 1));
         x = node(p, t.op, &t, x, y);
-    }
-    return x;
-}
-
-static hn_enode *parse_sum(parser *p) {
-    hn_enode *x = parse_term(p);
-    while (at_op(p, HN_EX_ADD, HN_EX_SUB)) {
-        token t = p->t;
-        next(p);
-        hn_enode *y = parse_term(p);
-        x = node(p, t.op, &t, x, y);
-    }
-    return x;
-}
-
-static hn_enode *parse_comparison(parser *p) {
-    hn_enode *x = parse_sum(p);
-    if (!at_op(p, HN_EX_EQ, HN_EX_GE)) return x;
-    token t = p->t;
-    next(p);
-    hn_enode *y = parse_sum(p);
-    x = node(p, t.op, &t, x, y);
-    if (at_op(p, HN_EX_EQ, HN_EX_GE))
-        return fail(p, p->t.offset, "chained comparison; write 'a < b and b < c' instead of 'a < b < c'", NULL, 0);
-    return x;
-}
-
-static hn_enode *parse_not(parser *p) {
-    if (!at_op(p, HN_EX_NOT, HN_EX_NOT)) return parse_comparison(p);
-    token t = p->t;
-    if (!deeper(p)) return NULL;
-    next(p);
-    hn_enode *x = parse_not(p);
-    p->depth--;
-    return node(p, HN_EX_NOT, &t, x, NULL);
-}
-
-static hn_enode *parse_and(parser *p) {
-    hn_enode *x = parse_not(p);
-    while (at_op(p, HN_EX_AND, HN_EX_AND)) {
-        token t = p->t;
-        next(p);
-        hn_enode *y = parse_not(p);
-        x = node(p, HN_EX_AND, &t, x, y);
-    }
-    return x;
-}
-
-static hn_enode *parse_or(parser *p) {
-    hn_enode *x = parse_and(p);
-    while (at_op(p, HN_EX_OR, HN_EX_OR)) {
-        token t = p->t;
-        next(p);
-        hn_enode *y = parse_and(p);
-        x = node(p, HN_EX_OR, &t, x, y);
+        if (level == HN_LEVEL_COMPARISON && at_level(p, level))
+            return fail(p, p->t.offset, "chained comparison; write 'a < b and b < c' instead of 'a < b < c'", NULL, 0);
     }
     return x;
 }
@@ -393,7 +344,7 @@ hone_rc hn_expr_parse(hn_arena *a, const char *text, hn_expr *out, hone_err *err
         return hn_fail(err, HONE_E_LIMIT, "an expression of more than %d bytes", HN_EXPR_TEXT_B);
     parser p = {.a = a, .s = text, .err = err};
     next(&p);
-    const hn_enode *root = parse_or(&p);
+    const hn_enode *root = parse_level(&p, HN_LEVEL_OR);
     if (!p.rc && p.t.kind != T_END) expected(&p, "expected an operator or the end, found");
     if (p.rc) return p.rc;
     *out = (hn_expr){text, root, p.name, p.n_names};

@@ -36,21 +36,6 @@ void hn_ref_dims(hn_ref *e) {
     hn_ref_end(e, out, false);
 }
 
-/* Bits of a random number: those of the significand (src/ir/philox.h). */
-static int significand(hone_dtype t) {
-    switch (t) {
-    case HONE_F64: return 53;
-    case HONE_F32: return 24;
-    case HONE_F16: return 11;
-    case HONE_BF16: return 8;
-    case HONE_F8E4M3FN:
-    case HONE_F8E4M3FNUZ: return 4;
-    case HONE_F8E5M2:
-    case HONE_F8E5M2FNUZ: return 3;
-    default: return 1;
-    }
-}
-
 void hn_ref_random(hn_ref *e) {
     hn_val out = e->n->out[0];
     const hn_attr *mode = hn_attr_get(e->n, HN_A_MODE);
@@ -59,8 +44,9 @@ void hn_ref_random(hn_ref *e) {
     if (mode && !strcmp(mode->name, "normal"))
         hn_ref_store(e, out, "i", HN_DOM_F, hn_format(e->a, "hnr_philox_normal(%s, i)", seed));
     else
-        hn_ref_store(e, out, "i", HN_DOM_F,
-                     hn_format(e->a, "hnr_philox_uniform(%s, i, %d)", seed, significand(hn_ref_type(e, out)->dtype)));
+        hn_ref_store(
+            e, out, "i", HN_DOM_F,
+            hn_format(e->a, "hnr_philox_uniform(%s, i, %d)", seed, hn_random_bits(hn_ref_type(e, out)->dtype)));
     hn_ref_end(e, out, false);
 }
 
