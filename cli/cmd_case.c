@@ -29,7 +29,7 @@ static bool exists(const char *path) {
     return stat(path, &st) == 0;
 }
 
-/* Operators whose results nobody can foretell: their types and shapes are compared. */
+/* Operators whose results are random: their types and shapes are compared. */
 static bool is_random(const char *path) {
     static const char *const kind[] = {"bernoulli", "random", "multinomial", "training_dropout"};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

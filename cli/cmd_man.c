@@ -118,7 +118,8 @@ static void put_overview(FILE *f) {
         put_paragraphs(f, m->summary);
     }
     fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty, output has no colours.\n", f);
-    fputs(".TP\n.B XDG_CACHE_HOME\nBelow it, else below ~/.cache, is what hone learnt about each compiler.\n", f);
+    fputs(".TP\n.B XDG_CACHE_HOME\nBelow it, else below ~/.cache, is what hone has found out about each compiler.\n",
+          f);
     put_exit_codes(f);
     fputs(".SH FILES\n.TP\n.I hone.yaml\nThe workload file.\n.TP\n.I .hone/hone.db\nThe record.\n", f);
 }

@@ -66,7 +66,7 @@ double cli_gain(const cli_record *r, const hone_trial *t, size_t k) {
     return r->goal[k].maximize ? x / base : base / x;
 }
 
-/* What the closing race measured on fresh builds outranks what the search saw, which is partly luck. */
+/* What the closing race measured on fresh builds outranks what the search measured, which is biased. */
 static void find_best(cli_record *r) {
     bool raced = false;
     for (size_t i = 0; i < r->trials.n; i++) {

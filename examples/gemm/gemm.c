@@ -2,7 +2,7 @@
  *
  * Three loops over tiles of TILE_M x TILE_N x TILE_K that should fit into the caches, and inside them a block of MR
  * rows by NR columns of C that should fit into registers. No packing: the plain version people write first, whose
- * best sizes nobody knows before measuring.
+ * best sizes are found by measuring.
  *
  * Sums over k run in order for every element of C, so all parameter values give the same result as long as the
  * compiler does not contract or reassociate.

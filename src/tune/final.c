@@ -1,5 +1,5 @@
 /* tune/final.c — the closing race: the best few, built afresh, in interleaved passes beside the baseline. What the
- * search measured of them is not used: the best of many is partly luck (architecture, "Search recipe": 3 % on average).
+ * search measured of them is not used: the best of many noisy values is biased, by 3 % on average.
  */
 #include "tune/tuner.h"
 

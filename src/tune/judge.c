@@ -12,12 +12,12 @@
 #include <sys/statvfs.h>
 
 /* Most passes of one candidate during the search, the closing race decides among the best; and the least of one that
- * takes the lead: of many candidates some one is always lucky, and a neighbour's burst lasts a whole process. */
+ * takes the lead: the best of many noisy values is biased, and other load can slow one whole process. */
 enum { SEARCH_PASSES = 15, LEAD_PASSES = 3 };
 /* A candidate this much worse than the incumbent on its first run is not worth a baseline run beside it. */
 static const double give_up_factor = 1.3;
 
-/* Less free space than this, and a failed build or run is blamed on the disk. */
+/* Less free space than this, and a failed build or run is put down to the full disk. */
 static const double disk_least_b = 256 << 10;
 
 uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b) { return hn_program_key(t->w, r, b); }

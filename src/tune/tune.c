@@ -184,7 +184,7 @@ static void warn_of_noise(hn_tuner *t) {
     snprintf(
         text, sizeof text,
         "the baseline differs from itself by %.3g %% from run to run, more than the minimum gain of %.3g %%: the "
-        "search may follow luck, and a proof will need many pairs. Longer runs (measure.min_time, measure.repeats) "
+        "search may follow noise, and a proof will need many pairs. Longer runs (measure.min_time, measure.repeats) "
         "or a quieter machine help; `hone doctor` says what disturbs this one",
         100 * noise, 100 * least);
     hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
