@@ -48,6 +48,7 @@ def run(path):
     folder = os.path.realpath(tempfile.mkdtemp(prefix="case-"))
     env = dict(os.environ, HONE=HONE, CASES=HERE, ROOT=ROOT, SHARED=SHARED, HOME=folder, TERM="dumb", COLUMNS="80",
                PATH=os.path.dirname(HONE) + ":" + os.environ.get("PATH", "/usr/bin:/bin"))
+    env.setdefault("RUSTUP_HOME", os.path.expanduser("~/.rustup"))  # a rustc of rustup's looks for itself in HOME
     env.pop("UPDATE", None)
     child = subprocess.Popen(["bash", path], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, start_new_session=True)
