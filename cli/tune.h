@@ -15,13 +15,7 @@
         {"seed", 0, CLI_COUNT, "N", 0, 0, "seed of all random choices (default 0)"},                                   \
         {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "builds side by side (default: one per core)"},                         \
         {"cpu", 0, CLI_COUNT, "N", 0, 4095, "the core to measure on (default: the last usable one)"},                  \
-        {"no-canary",                                                                                                  \
-         0,                                                                                                            \
-         CLI_FLAG,                                                                                                     \
-         NULL,                                                                                                         \
-         0,                                                                                                            \
-         0,                                                                                                            \
-         "search even if turning optimisation off does not slow the program down (see `hone canary`)"},                \
+        {"no-canary", 0, CLI_FLAG, NULL, 0, 0, "search even where the canary fails (see `hone canary`)"},              \
         {"keep-builds", 0, CLI_FLAG, NULL, 0, 0, "leave the private build folders, to look at them"},                  \
         {"store", 0, CLI_TEXT, "DIR", 0, 0, "the folder of the record (default .hone beside the workload file)"},      \
         {"quiet", 'q', CLI_FLAG, NULL, 0, 0, "no progress, only the result"}, {                                        \

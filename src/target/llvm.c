@@ -87,9 +87,14 @@ static double value_now(const finder *f, const char *name) {
     return !r || stop == r->rest || *stop ? NAN : x;
 }
 
+/* Without the values that a rule names as unsafe, "NAME=VALUE". */
 static void enumeration(const finder *f, hn_control *c, const hn_help_row *r) {
     hn_str s = {0};
-    for (size_t i = 0; i < r->n_values; i++) hn_str_addf(&s, "%s%s", i ? "|" : "", r->value[i]);
+    for (size_t i = 0; i < r->n_values; i++) {
+        const char *full = hn_format(f->a, "%s=%s", r->name, r->value[i]);
+        if (full && hn_llvm_classify(full, true).cls == HN_UNSAFE) continue;
+        hn_str_addf(&s, "%s%s", s.n ? "|" : "", r->value[i]);
+    }
     char *text = hn_str_take(&s);
     hn_control_values(f->a, c, text ? text : "", '|');
     free(text);

@@ -229,6 +229,12 @@ static void test_write(void) {
             "controls/response_file_quoted");
     ok(!hn_rsp_check(back, at("a.hone"), NULL), "controls/response_file_fits");
     free(rsp);
+    hone_controls rust = fixture();
+    rust.compiler = "rustc";
+    rust.n_tool = 0;
+    ok(!hone_controls_rsp(&rust, &rsp, NULL) && strstr(rsp, "-DNAME=\"a b\"\n"),
+       "controls/response_file_as_rustc_reads_it");
+    free(rsp);
     hone_controls_free(back);
     ok(hone_controls_write(&c, at("a.txt"), &err) == HONE_E_INPUT && !hn_exists(at("a.txt")),
        "controls/other_ending_refused (%s)", err.text);

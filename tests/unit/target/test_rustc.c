@@ -28,7 +28,8 @@ static const char program[] =
     "    bits(\"z\", z); bits(\"neg\", -0.0 * x[1]); bits(\"div\", x[2] / x[6]);\n"
     "    println!(\"{} {} {} {}\", h, acc, fib(15), pairs[7].0);\n"
     "}\n";
-static const subject in_rust = {"program.rs", program, "-A warnings", "-Copt-level=0\n", "-Copt-level", "-Ctarget-cpu"};
+static const subject in_rust = {
+    "program.rs", program, "-A warnings", "-Copt-level=0\n", "-Copt-level", "-Ctarget-cpu", "rustc interrupted by SIG"};
 
 /* The cache is shared with the cases of the command line: probing takes the better part of a minute. */
 int main(void) {
