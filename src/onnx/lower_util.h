@@ -1,4 +1,5 @@
-/* onnx/lower_util.h — what several families of lowerings share: checks of inputs, working precision, sliding windows.
+/* onnx/lower_util.h — what several families of lowerings share: checks of inputs, the attributes of
+ * sliding windows; what composition says is wrong is said of the node.
  *
  * Borrows: the lowering context.   Errors: as in lower.h, through hn_refuse and hn_wrong.
  */
