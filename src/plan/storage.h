@@ -42,7 +42,7 @@ typedef struct hn_kernel_facts {
 /* A state: parameter `param` of the main block is its old value. Without `cache` result `result` is the new one. With
  * it, the result's rows go behind the old value's (dimensions in front of which are all 1), and parameter `cache` is
  * old and new rows together, from where the result is made on. */
-enum { HN_NO_CACHE = UINT32_MAX };
+#define HN_NO_CACHE UINT32_MAX
 typedef struct hn_state {
     uint32_t param, result, cache;
     const char *name, *output; /* of the model's input and output */
