@@ -107,6 +107,11 @@ HONE_API hone_rc hone_text_generate(hone_text *m, const hone_text_generate_optio
                                     hone_err *err);
 HONE_API void hone_text_answer_free(hone_text_answer *answer);
 
+/* The prompt of a conversation by the model's own chat template. messages: JSON, a list of {"role": "user", "content":
+ * "..."}; answer: the text ends where the model's answer begins. *prompt: hone_free. E_NOTFOUND: the model has no
+ * template; E_INPUT: it refuses these messages, or cannot be read (says the line). */
+HONE_API hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, char **prompt, hone_err *err);
+
 /* The log-probability of each of tokens 1 .. n-1 behind those in front of it, into logprob[n-1]. Longer than the
  * context: E_LIMIT. */
 HONE_API hone_rc hone_text_score(hone_text *m, const int32_t *token, size_t n, double *logprob,

@@ -150,6 +150,9 @@ static hone_rc prompt_of(const hone_text *m, const hone_text_generate_options *r
     if (!r->token) {
         const char *text = r->prompt ? r->prompt : "";
         hone_rc rc = hn_tokenizer_encode(m->tokenizer, text, strlen(text), true, true, token, n, err);
+        int32_t bos = hn_tokenizer_bos(m->tokenizer);
+        if (!rc && *n > 1 && bos >= 0 && (*token)[0] == bos && (*token)[1] == bos) /* a template writes it itself */
+            memmove(*token, *token + 1, --*n * sizeof **token);
         if (rc || *n) return rc;
         free(*token);
         *token = NULL;
@@ -170,8 +173,8 @@ static hone_rc answer(answering *a, hone_err *err) {
     char last[12];
     hone_rc rc = prompt_of(a->m, a->r, &token, &n, err);
     double begin = hn_now_s(), prompt_end = 0;
-    hn_language_reset(a->m);
-    if (!rc) rc = hn_language_feed(a->m, token, n, a->r->stop, err);
+    size_t kept = rc ? 0 : hn_language_keep(a->m, token, n);
+    if (!rc) rc = hn_language_feed(a->m, token + kept, n - kept, a->r->stop, err);
     for (size_t i = 0; !rc && i < n; i++) rc = hn_sampler_accept(a->sampler, token[i], err);
     free(token);
     a->out->n_prompt = n;

@@ -56,6 +56,9 @@ static hone_rc compile(const char *path, const char *folder, const hone_text_opt
     c.compiler = o->compiler;
     c.no_parity = o->no_parity;
     c.stop = o->stop;
+    static const char *const state[] = {"past.*=present.*"};
+    c.state = state;
+    c.n_state = 1;
     c.no_cache = true; /* this folder is the cache */
     c.n_threads = o->n_threads;
     c.progress = o->progress;
@@ -77,7 +80,8 @@ static hone_rc load(hone_text *m, const char *folder, const hone_text_options *o
     hone_rc rc = hone_artifact_load(path, &how, &m->library, err);
     free(path);
     if (rc) return rc;
-    hone_model_config config = {.n_threads = (int32_t)o->n_threads};
+    hone_model_config config = hone_model_defaults();
+    config.n_threads = (int32_t)o->n_threads;
     m->model = hone_artifact_model(m->library);
     if (m->model->create(&config, &m->instance))
         return hn_fail(err, HONE_E_FAILED, "'%s': %s", m->path, m->model->error(NULL));
@@ -92,37 +96,30 @@ static hone_rc no_language(const hone_text *m, hone_err *err) {
                    "'%s' is no language model: it does not take tokens, and keys and values behind them", m->path);
 }
 
-static hone_rc make_cache(hone_text *m, int64_t asked, hone_err *err) {
+static hone_rc look_at(hone_text *m, int64_t asked, hone_err *err) {
     const hone_model *x = m->model;
-    if (x->n_inputs < 4 || strcmp(x->input[0].name, "token") || x->n_outputs != x->n_inputs - 1)
+    if (x->n_inputs != 2 || strcmp(x->input[0].name, "token") || x->n_outputs != 1 || x->n_states < 2)
         return no_language(m, err);
-    int64_t most = x->input[2].high[0];
-    m->n_kv = x->n_inputs - 2;
-    m->vocabulary = x->output[m->n_kv].dim[1];
+    int64_t most = x->state[0].high[0];
+    m->vocabulary = x->output[0].dim[1];
     m->context = asked ? asked : most < USUAL_CONTEXT ? most : USUAL_CONTEXT;
     if (m->context > most)
         return hn_fail(err, HONE_E_LIMIT, "a context of %" PRId64 " tokens: '%s' has at most %" PRId64, m->context,
                        m->path, most);
-    if (!(m->kv = calloc((size_t)m->n_kv, sizeof *m->kv)))
-        return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
-    for (int32_t i = 0; i < m->n_kv; i++) {
-        const hone_model_port *p = &x->input[i + 2];
-        if (p->rank != 3 || p->dim[1] < 1 || p->dim[2] < 1) return no_language(m, err);
-        size_t size_b =
-            (size_t)(m->context * p->dim[1] * p->dim[2]) * sizeof(float); /* pages come when they are written */
-        m->kv[i] = (hn_kv){malloc(size_b), malloc(size_b)};
-        if (!m->kv[i].now || !m->kv[i].next)
-            return hn_fail(err, HONE_E_NOMEM,
-                           "out of memory for the keys and values of %" PRId64 " tokens; ask for a shorter context",
-                           m->context);
-    }
-    return HONE_OK;
+    m->past = malloc((size_t)m->context * sizeof *m->past);
+    return m->past ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
 }
 
 static hone_rc open_tokenizer(hone_text *m, hone_err *err) {
     hn_gguf *g = NULL;
     hone_rc rc = hn_gguf_open(m->path, &g, err);
+    hn_gguf_text t;
     if (!rc) rc = hn_gguf_tokenizer(g, &m->tokenizer, err);
+    if (!rc && hn_gguf_string(hn_gguf_find(g, "tokenizer.chat_template"), &t)) {
+        m->n_chat_template = t.n;
+        if (!(m->chat_template = strndup(t.text, t.n)))
+            rc = hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
+    }
     hn_gguf_close(g);
     return rc;
 }
@@ -134,7 +131,7 @@ static hone_rc open_library(hone_text *m, const hone_text_options *o, hone_err *
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
     if (!rc && !hn_exists(folder)) rc = compile(m->path, folder, o, err);
     if (!rc) rc = load(m, folder, o, err);
-    if (!rc) rc = make_cache(m, o->context, err);
+    if (!rc) rc = look_at(m, o->context, err);
     free(folder);
     free(cache);
     return rc;
@@ -172,15 +169,12 @@ hone_rc hone_text_open_tokenizer(const char *path, hone_text **out, hone_err *er
 
 void hone_text_close(hone_text *m) {
     if (!m) return;
-    for (int32_t i = 0; m->kv && i < m->n_kv; i++) {
-        free(m->kv[i].now);
-        free(m->kv[i].next);
-    }
     if (m->instance) m->model->free(m->instance);
     hone_artifact_free(m->library);
     hn_tokenizer_free(m->tokenizer);
+    free(m->chat_template);
     free(m->logits);
-    free(m->kv);
+    free(m->past);
     free(m->path);
     free(m);
 }

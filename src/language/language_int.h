@@ -7,20 +7,16 @@
 #include <hone/artifact.h>
 #include <hone/text.h>
 
-/* The keys and values of a sequence, one layer's: two buffers, of which one is what the last step left. */
-typedef struct hn_kv {
-    float *now, *next;
-} hn_kv;
-
 struct hone_text {
     char *path;
     hn_tokenizer *tokenizer;
+    char *chat_template; /* NULL: the file has none */
+    size_t n_chat_template;
     hone_artifact *library; /* NULL: the tokenizer alone */
     const hone_model *model;
     hone_model_instance *instance;
-    int64_t context, vocabulary, row; /* row: elements of one token's keys in a layer */
-    hn_kv *kv;                        /* keys and values of the layers in turn */
-    int32_t n_kv;
+    int64_t context, vocabulary;
+    int32_t *past; /* the tokens whose keys and values are the instance's state */
     int64_t n_past;
     float *logits; /* of the rows asked for last */
     int64_t n_logits;
@@ -28,6 +24,9 @@ struct hone_text {
 
 /* session.c: forgets the sequence. */
 void hn_language_reset(hone_text *m);
+/* Keeps what is there where it is a beginning of these tokens, and not all of them; else forgets it. Gives the tokens
+ * kept. */
+size_t hn_language_keep(hone_text *m, const int32_t *token, size_t n);
 /* Feeds n tokens behind those so far; the logits of the last n_want of them go to m->logits. */
 hone_rc hn_language_step(hone_text *m, const int32_t *token, size_t n, size_t n_want, hone_err *err);
 /* As many tokens as may go into one step. */

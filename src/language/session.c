@@ -6,7 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hn_language_reset(hone_text *m) { m->n_past = 0; }
+void hn_language_reset(hone_text *m) {
+    m->model->reset(m->instance);
+    m->n_past = 0;
+}
+
+size_t hn_language_keep(hone_text *m, const int32_t *token, size_t n) {
+    size_t past = (size_t)m->n_past;
+    if (past && past < n && !memcmp(m->past, token, past * sizeof *token)) return past;
+    hn_language_reset(m);
+    return 0;
+}
 
 static hone_model_tensor tensor(void *data, hone_dtype t, size_t rank, const int64_t *dim) {
     hone_model_tensor x = {.data = data, .dtype = (int32_t)t, .rank = (int32_t)rank};
@@ -25,28 +35,13 @@ static hone_rc room_for_logits(hone_text *m, int64_t n, hone_err *err) {
     return HONE_OK;
 }
 
-/* Inputs: token, want, then keys and values of each layer; outputs: keys and values, then logits. */
+/* Keys and values are the instance's state: a run writes the new rows behind those that are there. */
 static hone_rc run(hone_text *m, int64_t *token, int64_t n, int64_t *want, int64_t n_want, hone_err *err) {
-    size_t n_kv = (size_t)m->n_kv;
-    hone_model_tensor *in = calloc(n_kv + 2, sizeof *in), *out = calloc(n_kv + 1, sizeof *out);
-    hone_rc rc = in && out ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory running '%s'", m->path);
-    for (size_t i = 0; !rc && i < n_kv; i++) {
-        const hone_model_port *p = &m->model->input[i + 2];
-        int64_t size[3] = {m->n_past, p->dim[1], p->dim[2]};
-        in[i + 2] = tensor(m->kv[i].now, HONE_F32, 3, size);
-        size[0] += n;
-        out[i] = tensor(m->kv[i].next, HONE_F32, 3, size);
-    }
-    if (!rc) {
-        in[0] = tensor(token, HONE_I64, 1, &n);
-        in[1] = tensor(want, HONE_I64, 1, &n_want);
-        out[n_kv] = tensor(m->logits, HONE_F32, 2, (int64_t[2]){n_want, m->vocabulary});
-        if (m->model->run(m->instance, in, n_kv + 2, out, n_kv + 1))
-            rc = hn_fail(err, HONE_E_FAILED, "'%s': %s", m->path, m->model->error(m->instance));
-    }
-    free(in);
-    free(out);
-    return rc;
+    hone_model_tensor in[2] = {tensor(token, HONE_I64, 1, &n), tensor(want, HONE_I64, 1, &n_want)};
+    hone_model_tensor out = tensor(m->logits, HONE_F32, 2, (int64_t[2]){n_want, m->vocabulary});
+    if (!m->model->run(m->instance, in, 2, &out, 1)) return HONE_OK;
+    m->n_past = 0; /* a run that fails may lose the state */
+    return hn_fail(err, HONE_E_FAILED, "'%s': %s", m->path, m->model->error(m->instance));
 }
 
 hone_rc hn_language_step(hone_text *m, const int32_t *token, size_t n, size_t n_want, hone_err *err) {
@@ -67,11 +62,7 @@ hone_rc hn_language_step(hone_text *m, const int32_t *token, size_t n, size_t n_
     if (!rc) rc = run(m, wide, (int64_t)n, wide + n, (int64_t)n_want, err);
     free(wide);
     if (rc) return rc;
-    for (int32_t i = 0; i < m->n_kv; i++) {
-        float *was = m->kv[i].now;
-        m->kv[i].now = m->kv[i].next;
-        m->kv[i].next = was;
-    }
+    memcpy(m->past + m->n_past, token, n * sizeof *token);
     m->n_past += (int64_t)n;
     return HONE_OK;
 }

@@ -1,5 +1,6 @@
 /* template_call.c — what templates may call: filters, tests, methods of values, functions. Each list is a table. */
 #include "base/err.h"
+#include "base/locale.h"
 #include "base/utf8.h"
 #include "text/template_int.h"
 
@@ -439,7 +440,7 @@ static hn_tv to_int(const calling *c) {
 
 static hn_tv to_float(const calling *c) {
     return (hn_tv){.kind = HN_TV_FLOAT,
-                   .f = c->v->kind == HN_TV_TEXT ? strtod(c->v->text, NULL)
+                   .f = c->v->kind == HN_TV_TEXT ? hn_strtod(c->v->text, NULL)
                         : hn_tv_is_number(c->v)  ? hn_tv_number(c->v)
                                                  : 0};
 }
@@ -495,6 +496,9 @@ static hn_tv raise_exception(const calling *c) {
                      text && text->kind == HN_TV_TEXT ? text->text : "the template refuses these messages");
 }
 
+/* The format is the template's: strftime writes no more than it is given room for. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static hn_tv strftime_now(const calling *c) {
     const hn_tv *format = arg(c, 0, "format");
     char text[256];
@@ -505,6 +509,8 @@ static hn_tv strftime_now(const calling *c) {
     size_t n = strftime(text, sizeof text, format->text, &tm);
     return hn_tv_text(c->r, text, n);
 }
+
+#pragma GCC diagnostic pop
 
 static hn_tv list_of(const calling *c) {
     const hn_tv *v = arg(c, 0, "iterable");

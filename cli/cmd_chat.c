@@ -1,0 +1,111 @@
+/* cmd_chat.c — `hone chat`: a conversation with a language model. */
+#include "cli.h"
+#include "signals.h"
+
+#include <hone/text.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool say(void *arg, const char *text, size_t n) {
+    (void)arg;
+    return fwrite(text, 1, n, stdout) == n && !fflush(stdout);
+}
+
+static void add(json_t *messages, const char *role, const char *content) {
+    json_array_append_new(messages, json_pack("{s:s, s:s}", "role", role, "content", content));
+}
+
+/* One answer, which joins the conversation. */
+static hone_rc answer(const cli *c, hone_text *m, json_t *messages, hone_text_generate_options *r, hone_err *err) {
+    hone_text_answer got = {0};
+    char *text = json_dumps(messages, 0), *prompt = NULL, rate[CLI_TEXT_N];
+    hone_rc rc = hone_text_prompt(m, text, true, &prompt, err);
+    r->prompt = prompt;
+    if (!rc) rc = hone_text_generate(m, r, &got, err);
+    if (!rc) {
+        add(messages, "assistant", got.text);
+        putchar('\n');
+        if (cli_given(c, "figures"))
+            fprintf(stderr, "%zu tokens at %s a second; end: %s\n", got.n,
+                    cli_text_number(got.n > 1 ? (double)(got.n - 1) / got.generate_s : 0, rate),
+                    hone_text_end_name(got.end));
+        hone_text_answer_free(&got);
+    }
+    hone_free(prompt);
+    free(text);
+    return rc;
+}
+
+static hone_rc talk(const cli *c, hone_text *m, json_t *messages, hone_text_generate_options *r, hone_err *err) {
+    bool person = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    char *line = NULL;
+    size_t room = 0;
+    hone_rc rc = HONE_OK;
+    while (!rc) {
+        if (person) fputs("> ", stderr);
+        ssize_t n = getline(&line, &room, stdin);
+        if (n < 0) break;
+        while (n && (line[n - 1] == '\n' || line[n - 1] == '\r')) line[--n] = 0;
+        if (!n) continue;
+        add(messages, "user", line);
+        rc = answer(c, m, messages, r, err);
+    }
+    free(line);
+    return rc;
+}
+
+static hone_rc run_chat(cli *c, hone_err *err) {
+    hone_text_generate_options r = hone_text_generate_defaults();
+    hone_text_options o = hone_text_defaults();
+    hone_text *m = NULL;
+    json_t *messages = json_array();
+    cli_signals on = cli_catch_signals(false);
+    hone_rc rc = HONE_OK;
+    const char *temperature = cli_text(c, "temperature", NULL);
+    char *end = NULL;
+    if (temperature) r.temperature = strtod(temperature, &end);
+    if (temperature && (*end || end == temperature))
+        rc = cli_fail(err, HONE_E_USAGE, "--temperature '%s' is no number", temperature);
+    r.max_tokens = (uint32_t)cli_count(c, "max-tokens", 0);
+    r.seed = cli_count(c, "seed", 0);
+    r.on_text = say;
+    o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    o.context = (int64_t)cli_count(c, "context", 0);
+    o.stop = r.stop = on.stop;
+    if (cli_given(c, "system")) add(messages, "system", cli_text(c, "system", NULL));
+    if (!rc) rc = hone_text_open(c->arg[0], &o, &m, err);
+    if (!rc) rc = talk(c, m, messages, &r, err);
+    hone_text_close(m);
+    json_decref(messages);
+    return rc;
+}
+
+static const cli_option options[] = {
+    {"system", 's', CLI_TEXT, "TEXT", 0, 0, "what the model is told in front of the conversation"},
+    {"max-tokens", 'n', CLI_COUNT, "N", 0, 1e9, "tokens of an answer at most; else until the context is full"},
+    {"temperature", 0, CLI_TEXT, "T", 0, 0, "0: always the most likely token (default .8)"},
+    {"seed", 0, CLI_COUNT, "N", 0, 0, "the same seed gives the same answers (default 0)"},
+    {"context", 'c', CLI_COUNT, "N", 1, 1e9, "tokens of the conversation at most; else the model's, at most 8,192"},
+    {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads to run on; else one per processor"},
+    {"figures", 0, CLI_FLAG, NULL, 0, 0, "tokens per second, on stderr, behind each answer"},
+    {0},
+};
+
+const cli_command cli_cmd_chat = {
+    "chat",
+    "Models",
+    "MODEL.gguf",
+    "a conversation with a language model",
+    "Reads a line from stdin, answers, and so on, until the input ends. The conversation becomes a prompt by the "
+    "model's own chat "
+    "template; what was computed for it is kept from answer to answer. The model is compiled when it is used first.",
+    options,
+    "hone chat model.gguf\ta conversation; Ctrl-D ends it\n"
+    "echo \"What is 2+2?\" | hone chat model.gguf --temperature 0\tone question\n",
+    1,
+    1,
+    run_chat,
+};
