@@ -1,5 +1,5 @@
 /* hone/compile.h — from a graph or an ONNX file to a native library, checked kernel by kernel. hone/artifact.h runs the
- * library, hone/verify.h, hone/latency.h and hone/profile.h judge it. */
+ * library, hone/verify.h checks it, hone/latency.h and hone/profile.h time it. */
 #ifndef HONE_COMPILE_H
 #define HONE_COMPILE_H
 

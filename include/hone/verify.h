@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct hone_verify_options {
     size_t size;             /* hone_verify_defaults() sets it */
-    const hone_graph *graph; /* of the model: tolerances follow from it. The judge is the interpreter on it … */
+    const hone_graph *graph; /* of the model: tolerances follow from it. The reference is the interpreter on it … */
     hone_peer *peer;         /* … or, where there is one, a peer that has opened the model; then graph may be NULL */
     const char *sizes;       /* as hone_inputs_random */
     uint64_t n_inputs;       /* seeds 1 … n_inputs; 0: 3 */
@@ -31,14 +31,15 @@ static inline hone_verify_options hone_verify_defaults(void) {
 }
 
 /* An output, over all inputs. Where its values are rounded to 16 bits or fewer on the way, another order of a sum flips
- * such roundings: then elements may differ by `tolerance` times the largest finite element of the judge's, and the
+ * such roundings: then elements may differ by `tolerance` times the largest finite element of the reference, and the
  * differences by as much of it in root mean square (docs/compile.md). */
 typedef struct hone_verify_output {
     hone_array_difference worst;
-    double tolerance;           /* 0: rtol and atol alone */
-    hone_dtype through;         /* the type that it follows from */
-    double of_largest, of_rms;  /* the largest, and the root mean square of the differences, as parts of the judge's */
-    uint64_t n_elements, n_nan; /* of the judge's; where both have NaN they agree, and nothing is known */
+    double tolerance;   /* 0: rtol and atol alone */
+    hone_dtype through; /* the type that it follows from */
+    double of_largest,
+        of_rms; /* the largest, and the root mean square of the differences, as parts of the reference's */
+    uint64_t n_elements, n_nan; /* of the reference; where both have NaN they agree, and nothing is known */
 } hone_verify_output;
 /* outputs: one per output of the program. *same: every output was within the tolerance every time. */
 HONE_API hone_rc hone_verify_run(hone_artifact *p, const hone_verify_options *options, hone_verify_output *outputs,

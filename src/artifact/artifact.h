@@ -53,7 +53,7 @@ struct hn_kernel {
     bool reference;
     const char *cc, *flags; /* of a winner: its compiler ("": the usual one), and flags beyond the usual; NULL: none */
     const char *winner;     /* where its tuned schedule came from; NULL: the schedule is the cost model's choice */
-    bool refused;           /* a winner that parity refused stood here */
+    bool refused;           /* parity refused a winner for this kernel */
     const char *declined;   /* why the fused emitter did not take it, or NULL */
     const char *fallback;   /* why it was replaced after parity, or NULL */
     hn_parity parity;
@@ -61,7 +61,7 @@ struct hn_kernel {
     const hn_kernel *same; /* the kernel of an earlier version whose function serves here, too, or NULL */
 };
 
-/* Why a winner of the same kernel does not serve. */
+/* Why a winner of the same kernel cannot be used. */
 typedef enum hn_miss { HN_MISS_COMPILER, HN_MISS_DEVICE, HN_MISS_CODE, HN_MISS_OTHER, HN_MISSES } hn_miss;
 
 typedef struct hn_unit { /* one C file */
@@ -97,8 +97,8 @@ struct hn_model {
     hone_winners *winners;        /* NULL: none are looked at */
     hone_winner key;              /* what all kernels' keys share */
     char family[16];              /* of the usual compiler */
-    const char *winners_note;     /* why they are not looked at, where that is no choice */
-    uint32_t n_missed[HN_MISSES]; /* kernels whose winners are of something else */
+    const char *winners_note;     /* why they are not used, where the user did not ask for that */
+    uint32_t n_missed[HN_MISSES]; /* kernels without a usable winner, by reason */
 };
 
 enum { HN_TARGETS_MAX = 8, HN_VERSIONS_MAX = 64, HN_FIXED_MAX = 8 };
@@ -134,16 +134,16 @@ struct hn_library {
     bool weights_file; /* beside the library, not inside */
     char compiler_text[120];
     const char
-        *remote_root; /* where the emulator finds the library's processor's libraries; NULL: no runner is built */
+        *remote_root; /* where the emulator finds the target processor's shared libraries; NULL: no runner is built */
     uint64_t code_b;
-    char cache_key[33]; /* "": not to be kept */
+    char cache_key[33]; /* "": the library is not cached */
     bool cached;        /* the library is an earlier compilation's */
     double parity_s, compiler_s, passes_s, emit_s, time_s;
     void (*choose)(hn_model *m, hn_kernel *k); /* may replace k's code, which is the default, by a better one; NULL */
     void (*tamper)(hn_model *m);               /* tests of parity spoil kernels here, when they are emitted; NULL */
 };
 
-/* library.c. E_INTERRUPTED when the call is to end; hn_progress also says how far a stage is. */
+/* library.c. E_INTERRUPTED after a stop request; hn_progress also reports how far a stage is. */
 hone_rc hn_check_stop(const hn_library *l, hone_err *err);
 hone_rc hn_progress(const hn_library *l, const char *stage, size_t done, size_t total, hone_err *err);
 void hn_library_free(hn_library *l);
@@ -170,9 +170,9 @@ hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);
 hone_rc hn_kernels_make(hn_model *m, hone_err *err);
 /* The kernel becomes its reference version. */
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err);
-/* The work items of a call, at the values of all symbols; false: they cannot be told. */
+/* The work items of a call, at the values of all symbols; false: they cannot be computed. */
 bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *symbol, int64_t *work);
-/* Elementary operations of a call, as the runtime is told. */
+/* Elementary operations of a call, as passed to the runtime. */
 int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *value);
 /* The symbols that a body's nodes define, in order, into list (room for `room`). */
 size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t room);
@@ -186,8 +186,8 @@ hone_rc hn_weights_write(const hn_library *l, const char *path, bool head, hone_
 /* The first 48 bytes of the file, as the library expects them. */
 void hn_weights_head(const hn_library *l, char head[64]);
 
-/* lowered.c: m->layout and m->program, from the graph and its kernels; checked in debug builds. Anew after these
- * change. */
+/* lowered.c: m->layout and m->program, from the graph and its kernels; checked in debug builds. Call again after
+ * these change. */
 hone_rc hn_model_lower(hn_model *m, hone_err *err);
 void hn_model_steps(hn_model *m, hn_str *out); /* hnm_bind, hnm_item_sizes, hnm_steps */
 

@@ -89,7 +89,7 @@ static hone_rc emit_as(hn_model *m, hn_kernel *k, hone_err *err) {
     return rc;
 }
 
-/* Where the text is that of an earlier version's kernel, its function serves here, too. */
+/* A kernel with the text of an earlier version's kernel uses that kernel's function. */
 static hone_rc emit(hn_model *m, hn_kernel *k, hone_err *err) {
     const hn_kernel *same = earlier(m, k);
     char own[sizeof k->name];
@@ -106,7 +106,7 @@ static hone_rc emit(hn_model *m, hn_kernel *k, hone_err *err) {
     return emit_as(m, k, err);
 }
 
-/* Results whose size data decides: the most there can be. */
+/* The most elements of each result whose size depends on data. */
 static void find_room(hn_model *m, hn_kernel *k) {
     hn_symbol list[64];
     const hn_blk *b = &m->g->block[k->body];

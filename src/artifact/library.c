@@ -1,4 +1,4 @@
-/* artifact/library.c — a library while it is made: asked to stop, how far it is, and its end. */
+/* artifact/library.c — a library while it is built: stop requests, progress, and freeing it. */
 #include "artifact/artifact.h"
 
 #include <math.h>

@@ -169,7 +169,7 @@ static void add_parity_counts(const hn_model *m, hn_str *out) {
     hn_str_add(out, "\n");
 }
 
-/* Those that were found once, under other circumstances. */
+/* Kernels with winners that were found under other circumstances. */
 static void add_missed(const hn_model *m, hn_str *out) {
     static const char *const of[HN_MISSES] = {"another compiler", "another machine", "other code, by another hone",
                                               "other schedules"};

@@ -52,7 +52,7 @@ const char hn_source_prelude[] =
     "#include <sys/mman.h>\n#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n"
     "#if defined(__aarch64__) && defined(__linux__)\n#include <sys/auxv.h>\n#endif\n";
 
-/* What a user compiles with warnings on, and without hone's flags. */
+/* For C that users compile themselves: with warnings on, and without hone's flags. */
 static void add_for_users(const hn_model *m, hn_str *out) {
     static const char *const quiet[] = {
         "-Wpragmas",          "-Wunknown-warning-option", "-Wpsabi",           "-Wtautological-compare",

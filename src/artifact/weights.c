@@ -119,7 +119,7 @@ hone_rc hn_weights_write(const hn_library *l, const char *path, bool head, hone_
     FILE *f = fopen(path, "wb");
     if (!f) return hn_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));
     hn_weights_head(l, first);
-    setvbuf(f, NULL, _IONBF, 0); /* what is written is large */
+    setvbuf(f, NULL, _IONBF, 0); /* writes are large: no buffer is needed */
     bool good = (!head || put_file(f, first, sizeof first)) && each_part(l, put_file, f);
     if (fclose(f)) good = false;
     return good ? HONE_OK : hn_fail(err, HONE_E_IO, "cannot write '%s': %s", path, strerror(errno));

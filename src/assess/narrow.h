@@ -5,7 +5,7 @@
 #include "ir/graph.h"
 
 /* For each output of g: the coarsest type that its values are rounded to on the way from the inputs; HONE_F32 where
- * none is coarser. What depends on constants alone does not count: it is the same for everybody. A float that becomes
+ * none is coarser. What depends on constants alone does not count, as it is the same on every run. A float that becomes
  * an integer of at most 8 bits is a step of quantisation. */
 hone_rc hn_narrowest(const hn_graph *g, hone_dtype *through, hone_err *err);
 

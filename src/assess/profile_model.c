@@ -75,7 +75,7 @@ static double rate(double amount, double per_s, double time_s) {
     return per_s > 0 && time_s > 0 ? amount / per_s / time_s : NAN;
 }
 
-/* Over the faster half of the runs: what disturbed a run is no kernel's share, and shares add up to one. */
+/* Over the faster half of the runs, so that disturbances count for no kernel and shares add up to one. */
 static double quiet_sum(const hone_profile *p, const record *s, const double *time_s) {
     double sum = 0;
     for (uint32_t i = 0; i < s->n_runs; i++)
@@ -113,7 +113,7 @@ static bool was_taken(const record *s, uint32_t call, int32_t version) {
     return s->model->profile->call[call].version == version;
 }
 
-/* All runs have the same sizes, so they take one version: calls of the others are none of theirs. */
+/* All runs have the same sizes, so they take one version: calls of other versions are left out. */
 static void fill(hone_profile *p, const record *s, uint32_t shown) {
     double *time_s = s->time_s;
     p->version = s->model->last_version(s->run.instance);

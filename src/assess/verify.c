@@ -70,7 +70,7 @@ static norms norms_of(const hn_tensor *w, const hn_tensor *v) {
 
 static double part(double x, double whole) { return x > 0 ? x / whole : 0; }
 
-/* What only one of the tensors has finite is wrong already. */
+/* Elements that are finite in one of the tensors only count as wrong already. */
 static hone_array_difference compare_norms(const hn_tensor *got, const hn_tensor *want, hn_match_rule rule,
                                            hone_verify_output *v) {
     norms w = norms_of(want, NULL), d = {0};
@@ -85,7 +85,7 @@ static hone_array_difference compare_norms(const hn_tensor *got, const hn_tensor
     return out;
 }
 
-/* --- a program, held against a judge ------------------------------------------------------------------------------ */
+/* --- a program, and its reference -------------------------------------------------------------------------------- */
 
 typedef struct answers {
     hone_array *in, *got, *want;

@@ -50,7 +50,7 @@ bool hn_is_tiny(const hn_model *m) {
     return m->n_unit == 1 && total <= TINY_COST;
 }
 
-/* Of another processor's library: the first that a target names. */
+/* For another processor: the first compiler that a target names. */
 static const char *compiler_of(const hn_library *l) {
     if (l->options->compiler) return l->options->compiler;
     for (uint32_t i = 0; i < l->n_target && hn_library_emulator(l); i++)
@@ -70,7 +70,7 @@ static void add_flags(const hn_model *m, hn_command *c) {
     hn_command_part(c, HN_CC_UNIT);
     for (size_t i = 0; m && m->dialect->flags && m->dialect->flags[i]; i++) hn_command_add(c, m->dialect->flags[i]);
     if (m && m->options->relaxed && m->dialect->relaxed_flag)
-        hn_command_add(c, m->dialect->relaxed_flag); /* the last such word counts */
+        hn_command_add(c, m->dialect->relaxed_flag); /* the last flag of this kind counts */
 }
 
 static void add_compiler(const hn_library *l, const hn_model *m, const char *cc, hn_command *c) {

@@ -103,7 +103,7 @@ static bool add_model(hn_model *m, hn_hash *h) {
     return good;
 }
 
-/* What cannot be told apart is not kept. */
+/* False: some part has no identity, so that the library is not cached. */
 static bool find_key(hn_library *l, char hex[33]) {
     hn_hash h;
     hn_hash_begin(&h);
@@ -260,7 +260,7 @@ void hn_cache_put(hn_library *l) {
     const char *entry = dir ? hn_format(&l->arena, "%s/%s", dir, l->cache_key) : NULL;
     if (!made || !entry) return;
     for (uint32_t k = 0; k < l->n_model; k++)
-        for (uint32_t i = 0; i < l->model[k].n_kernel; i++) /* the key is that of what was tried first */
+        for (uint32_t i = 0; i < l->model[k].n_kernel; i++) /* the key describes the kernels before fallbacks */
             if (l->model[k].kernel[i].fallback || l->model[k].kernel[i].refused) return;
     if (hn_make_dirs(dir, NULL) || !mkdtemp(made)) return;
     if (!put_files(l, made) || rename(made, entry)) hn_remove_tree(made, NULL);

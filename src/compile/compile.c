@@ -59,7 +59,7 @@ static hone_rc make_work(hn_library *l, hone_err *err) {
 /* --- stages ----------------------------------------------------------------------------------------------------------
  */
 
-/* Versions are one graph for all targets: what one of them lacks, none has. */
+/* All targets share the graph of a version, so the passes use only what every target has. */
 static hn_pass_how how_to_pass(const hn_library *l) {
     hn_pass_how how = {.relaxed = l->options->relaxed,
                        .bytes = l->n_target > 0,
@@ -134,7 +134,7 @@ static hone_rc emit(hn_library *l, hone_err *err) {
     return rc;
 }
 
-/* What an earlier version's parity said of the function that both share. */
+/* Takes over the parity result of an earlier version whose function this kernel shares. */
 static hone_rc follow(hn_model *m, hn_kernel *k, uint32_t *n, hone_err *err) {
     k->parity = k->same->parity;
     if (k->same->reference == k->reference && k->same->refused == k->refused) return HONE_OK;

@@ -2,7 +2,7 @@
  *
  * A winner is taken where its key agrees, its compiler is the one that was measured, its flags are among those that
  * tuning tries (a file of winners comes from anywhere: nothing else reaches a command line), and both C texts, the
- * tuned one and the default one, are those that the proof was about: else it says nothing of what stands here today.
+ * tuned one and the default one, are those that were measured in the proof. Otherwise the proof does not apply.
  */
 #include "compile/winner.h"
 
@@ -117,7 +117,7 @@ hone_rc hn_winner_key_begin(hn_model *m, hone_err *err) {
     return m->key.device ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-/* The text without the kernel's own name, which is a number within a model. */
+/* Hashes the text without the kernel's own name, which is a number within a model. */
 void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, const char *flags, char hex[33]) {
     size_t n = strlen(name);
     hn_hash h;
@@ -194,7 +194,7 @@ static void try_winner(hn_model *m, hn_kernel *k, const hone_winner *w) {
         m->n_missed[HN_MISS_CODE]++;
 }
 
-/* A winner that agrees but for the circumstances it was found in says why there is none. */
+/* Counts why there is no winner, by how the nearest winner's circumstances differ. */
 static void note_nearest(hn_model *m, const hn_kernel *k, const int64_t *value) {
     hone_winner key, near;
     if (!hn_winner_key(m, k, value, 1, &key) || hone_winners_nearest(m->winners, &key, &near, NULL)) return;
@@ -235,7 +235,7 @@ void hn_winner_apply(hn_model *m, hn_kernel *k) {
 /* --- the file ------------------------------------------------------------------------------------------------------
  */
 
-/* A file that was asked for by name must be good; the usual one is passed over with a note where it is not. */
+/* A file given by name must be valid; an invalid default file is ignored with a note. */
 hone_rc hn_winners_begin(hn_model *m, hone_err *err) {
     hone_err why = {0};
     const char *path = m->options->winners;

@@ -41,8 +41,8 @@ static ino_t mapped_file(void *library) {
     return found;
 }
 
-/* The loader takes a path that it knows for the file it knows (dlopen(3) compares texts first), though another may have
- * been written there since: then a longer text for the same path makes it look. */
+/* dlopen(3) compares paths as text first and returns the library it has loaded, even when another file has been written
+ * there since. Then a longer text for the same path makes it open the file. */
 static void *open_current(const char *path) {
     hn_str name = {0}; /* a path, never a name that the loader searches for */
     const char *slash = strrchr(path, '/');

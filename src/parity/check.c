@@ -18,9 +18,9 @@ enum { MOST_WRONG = 256, SAMPLES = 96, PATTERN = 0xa5 };
 /* Elementary operations that the interpreter does in a few hundredths of a second. */
 #define WHOLE_COST 400000
 #define MOST_COST ((int64_t)1 << 34)
-/* Types of a few bits must not move an input to 0 or twice its size. */
+/* A shift by units of a type with few bits must not move an input to 0 or to twice its size. */
 #define MOST_SHIFT (1.0 / 32)
-/* Beyond this only random inputs are worked off in full, others in slices of about this cost. */
+/* Kernels of a higher cost are run in full on random inputs only, on others in slices of about this cost. */
 #define SLICE_COST 8000000
 
 static bool differs(hn_trial *t, const char *fmt, ...) HONE_PRINTF(2, 3);
@@ -192,7 +192,7 @@ static bool is_near(const hn_trial *t, double got, double want) {
     return fabs(got - want) <= t->atol + t->rtol * fabs(want);
 }
 
-static void weigh(hn_trial *t, tally *w, int64_t at, double got, double want, bool is_float) {
+static void compare_pair(hn_trial *t, tally *w, int64_t at, double got, double want, bool is_float) {
     double gap = fabs(got - want);
     if (is_float ? is_near(t, got, want) : got == want) {
         if (gap > t->result->max_abs) t->result->max_abs = gap;
@@ -206,8 +206,8 @@ static void weigh(hn_trial *t, tally *w, int64_t at, double got, double want, bo
         w->too_many = true;
 }
 
-/* How inputs are moved for a second opinion: all one way, as a function of one element feels it most; or each its own
- * way, as rounding moves the terms of a sum that nearly cancel, before something enlarges what is left. */
+/* How inputs are moved to test the condition of the function: all in one direction, to which a function of one element
+ * is most sensitive; or each in its own direction, as rounding moves the terms of a sum that nearly cancel. */
 enum { N_SHIFTS = 4 };
 typedef struct shift {
     double units; /* in the last place */
@@ -240,7 +240,7 @@ static bool explained(const hn_trial *t, const pair *p, const double moved[N_SHI
         differ |= moved[k] != p->want;
         spread = fmax(spread, fabs(moved[k] - p->want));
     }
-    if (is_float && infinite && differ) return true; /* on the brink of overflow */
+    if (is_float && infinite && differ) return true; /* close to overflow */
     if (is_float && t->underflows && isinf(p->want) && isnan(p->got)) return true;
     return is_float && isfinite(p->got) && isfinite(spread) &&
            fabs(p->got - p->want) <= 8 * spread + t->atol + t->rtol * fabs(p->want);
@@ -291,12 +291,12 @@ static bool judge(hn_trial *t, const tally *w, uint32_t result, const hn_tensor 
 }
 
 /* 64-bit integers exactly; the rest as doubles, which hold them. */
-static void weigh_element(hn_trial *t, tally *w, const hn_tensor *got, const hn_tensor *want, int64_t at) {
+static void compare_element(hn_trial *t, tally *w, const hn_tensor *got, const hn_tensor *want, int64_t at) {
     bool is_float = hn_is_float(got->dtype);
     if (!is_float && hn_get_i(got, at) != hn_get_i(want, at) && hn_get_f(got, at) == hn_get_f(want, at))
-        weigh(t, w, at, 0, 1, false);
+        compare_pair(t, w, at, 0, 1, false);
     else
-        weigh(t, w, at, hn_get_f(got, at), hn_get_f(want, at), is_float);
+        compare_pair(t, w, at, hn_get_f(got, at), hn_get_f(want, at), is_float);
 }
 
 static bool compare_whole(hn_trial *t, const call *c) {
@@ -315,7 +315,7 @@ static bool compare_whole(hn_trial *t, const call *c) {
         int64_t n = hn_tensor_n(&want[r]);
         got.data = c->got[r];
         if (n * hn_dtype_of(got.dtype)->size_b > c->room_b[r]) return differs(t, "result %u has another size", r);
-        for (int64_t i = 0; i < n; i++) weigh_element(t, &w, &got, &want[r], i);
+        for (int64_t i = 0; i < n; i++) compare_element(t, &w, &got, &want[r], i);
         if (!judge(t, &w, r, &want[r], false)) return false;
     }
     t->result->n_inputs++;
@@ -341,7 +341,7 @@ static bool compare_samples(hn_trial *t, const call *c, bool sliced) {
                 at = (int64_t)hn_rng_below(&t->rng, (uint64_t)n);
             if (sliced && is_untouched(&got, at)) continue;
             if (!value_at(t, t->in, NULL, r, &got, at, &want)) return sliced ? true : compare_whole(t, c);
-            weigh(t, &w, at, hn_get_f(&got, at), want, hn_is_float(got.dtype));
+            compare_pair(t, &w, at, hn_get_f(&got, at), want, hn_is_float(got.dtype));
         }
         if (!judge(t, &w, r, &got, true)) return false;
     }

@@ -229,7 +229,7 @@ hone_rc hn_trial_traits(hn_trial *t, hn_traits *out) {
 /* --- values ----------------------------------------------------------------------------------------------------------
  */
 
-/* Denormals are few: processors take a hundred times as long over them. */
+/* Denormals are few, because processors take a hundred times as long for them. */
 static double edge_value(hn_trial *t, const hn_traits *x, const hn_dtype_info *d) {
     const double tiny = d->bits == 64 ? 0x1p-1060 : 0x1p-140;
     const double edges[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 8, -8, d->highest, d->lowest};

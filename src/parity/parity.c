@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Work items at sizes that were drawn; the first ones are small. */
+/* Most work items at randomly drawn sizes; the first sizes are small. */
 #define MOST_WORK (1 << 24)
 enum { LIMIT_S = 120, MOST_CHILDREN = 32, SETS = 5, DONE = 71, NO_LIBRARY = 72 }; /* the last two: exit codes */
 
@@ -139,8 +139,8 @@ static pid_t start(const hn_model *m, const char *path, shared *s, int self) {
     return pid;
 }
 
-/* What a dead child was at has crashed. True: another child is worth starting. */
-static bool bury(const hn_model *m, shared *s, int self, int status) {
+/* Marks the kernel that a dead child was running as crashed. True: another child should be started. */
+static bool record_crash(const hn_model *m, shared *s, int self, int status) {
     if (!s->at[self]) return false;
     hn_parity *p = &s->verdict[s->at[self] - 1];
     p->end = HN_PARITY_CRASHED;
@@ -178,7 +178,7 @@ static hone_rc supervise(const hn_model *m, const char *path, shared *s, hone_er
         int status = 0;
         wait_for(pid[i], m->options->stop, &status);
         if (!rc) rc = hn_progress(m->lib, "parity", s->n_done, m->n_kernel, err);
-        if (!rc && bury(m, s, i, status)) {
+        if (!rc && record_crash(m, s, i, status)) {
             if ((pid[i] = start(m, path, s, i)) < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
             i--;
         }
@@ -231,7 +231,7 @@ hone_rc hn_parity_one(const hn_model *m, const hn_kernel *k, const char *path, h
     pid_t pid = fork();
     if (pid == 0) child_of_one(m, k, path, s);
     if (pid > 0) wait_for(pid, NULL, &status);
-    if (pid > 0) bury(m, s, 0, status);
+    if (pid > 0) record_crash(m, s, 0, status);
     *out = s->verdict[0];
     munmap(s, size_b);
     if (pid < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));

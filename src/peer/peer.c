@@ -1,8 +1,8 @@
 /* peer.c — ONNX Runtime or OpenVINO as a peer: a Python process that is told by lines on a socket what to do.
  *
  * Arrays go through npy files in a folder of the peer's own; answers are lines: "ok …" or "error …". The process ends
- * when its input does, or its parent, so nothing outlives hone. Between two turns it is stopped: its threads would go
- * on looking for work for a while, on the processors that the other side is timed on.
+ * when its input does, or its parent, so nothing outlives hone. Between two turns it is stopped: its threads would spin
+ * for a while on the processors that the other side is timed on.
  */
 #include "base/err.h"
 #include "base/fs.h"
@@ -163,15 +163,15 @@ static void stop(hone_peer *p) {
     p->pid = 0;
 }
 
-/* A peer that is gone makes the next answer fail, no signal. */
-static void tell(hone_peer *p, const char *verb, size_t n) {
+/* When the peer has exited, reading the next answer fails; no signal is raised. */
+static void send_command(hone_peer *p, const char *verb, size_t n) {
     char line[64];
     int length = snprintf(line, sizeof line, "%s %zu\n", verb, n);
     kill(p->pid, SIGCONT);
     if (send(p->to, line, (size_t)length, MSG_NOSIGNAL) != length) shutdown(p->to, SHUT_RDWR);
 }
 
-/* Under the first Python that has it. */
+/* Starts the program under the first Python that has the engine. */
 static bool start(hone_peer *p, const char *program, const char *onnx, uint32_t n_threads, hone_err *why) {
     const char *python[] = {getenv("HONE_PYTHON"), "build/venv/bin/python", "python3"};
     hn_fail(why, HONE_E_UNSUPPORTED, "there is no Python; set HONE_PYTHON to one that has %s", p->engine);
@@ -249,7 +249,7 @@ static hone_rc take_arrays(hone_peer *p, hone_array *out, size_t n, hone_err *er
 hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out, hone_err *err) {
     hone_rc rc = send_arrays(p, in, n_in, err);
     if (rc) return rc;
-    tell(p, "run", n_in);
+    send_command(p, "run", n_in);
     hone_err why = {0};
     const char *made = answer(p, &why);
     rest(p);
@@ -261,7 +261,7 @@ hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_arra
 
 hone_rc hone_peer_time(hone_peer *p, size_t n, double *time_s, hone_err *err) {
     hone_err why = {0};
-    tell(p, "time", n);
+    send_command(p, "time", n);
     const char *text = answer(p, &why);
     rest(p);
     if (!text) return hn_fail(err, why.rc, "%s", why.text);

@@ -15,7 +15,8 @@ typedef struct event {
 static int by_step(const void *a, const void *b) {
     const event *x = a, *y = b;
     if (x->step != y->step) return x->step < y->step ? -1 : 1;
-    return (x->change_b > y->change_b) - (x->change_b < y->change_b); /* what dies makes room first */
+    return (x->change_b > y->change_b) -
+           (x->change_b < y->change_b); /* at one step, memory is freed before it is taken */
 }
 
 static int64_t largest_sum(event *e, int32_t n) {

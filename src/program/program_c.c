@@ -298,7 +298,7 @@ static void add_stack(const printer *w, const hn_step *s) {
     hn_str_add(w->out, "));\n");
 }
 
-/* Where no turn is taken, a slot that grows must point somewhere all the same. */
+/* When a loop runs no iteration, a growing slot must point to memory all the same. */
 static void add_empty_stacks(const printer *w, const hn_step_block *b) {
     for (uint32_t i = 0; i < b->n; i++) {
         if (b->step[i].kind != HN_STEP_STACK) continue;

@@ -1,5 +1,5 @@
-/* program_parse.c — reads the text of a program by recursive descent, as far as its form goes: what it must mean is the
- * verifier's to say. Words and numbers are read by the IR's scanner (ir/scan.h). */
+/* program_parse.c — reads the text of a program by recursive descent. It checks the syntax; the verifier checks the
+ * rest. Words and numbers are read by the IR's scanner (ir/scan.h). */
 #include "program/program.h"
 
 #include "ir/scan.h"

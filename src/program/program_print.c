@@ -12,7 +12,7 @@ static void add_dim(const printer *w, hn_dim d) {
     if (d)
         hn_dim_print(w->p->dims, d, w->out);
     else
-        hn_str_add(w->out, "?"); /* no symbol is called so */
+        hn_str_add(w->out, "?"); /* no symbol has this name */
 }
 
 static void add_dims(const printer *w, const hn_dim *d, uint32_t n) {

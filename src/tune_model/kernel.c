@@ -22,8 +22,8 @@ enum { MOST_AHEAD = 8, SCREEN_PAIRS = 5, CLOSER_PAIRS = 24, ASKS_PER_TURN = 16, 
 static const double screen_block_s = 5e-4, screen_s = 0.02, closer_s = 0.08, clearly_worse = 1.15;
 /* A gain that counts; the roofline is reached within this. */
 static const double least_gain = 0.003, roof_slack = 1.03;
-/* The default beside a candidate may be this much slower than it ever was. */
-static const double held_up = 1.3;
+/* A default slower than its best known time by more than this factor was disturbed. */
+static const double disturbed_ratio = 1.3;
 
 typedef enum ahead_state { FREE, BUILDING, READY, MEASURING } ahead_state;
 typedef struct ahead {
@@ -34,12 +34,12 @@ typedef struct ahead {
     hn_lab_side side;
     char code[33], object[33];
     int cpu;
-    bool held;      /* BUILDING: stopped while its core measures */
-    bool closer;    /* looked at once already: close to the best */
-    bool gift;      /* not the engine's */
-    int n_tries;    /* in which the default was held up */
-    double balance; /* how much worse than the default it shares its work among threads */
-    double screen;  /* ratio on one thread, times balance */
+    bool held;        /* BUILDING: stopped while its core measures */
+    bool closer;      /* looked at once already: close to the best */
+    bool transferred; /* from another kernel (model.c: spread), not from the engine */
+    int n_tries;      /* in which the default was disturbed */
+    double balance;   /* how much worse than the default it shares its work among threads */
+    double screen;    /* ratio on one thread, times balance */
     hn_arena a;
 } ahead;
 
@@ -96,7 +96,7 @@ static size_t patience(const hn_tuned *k) {
 }
 
 /* The best so far, and whether to go on. */
-static void weigh(const hn_tuning *t, hn_tuned *k, const hn_seen *s) {
+static void update_best(const hn_tuning *t, hn_tuned *k, const hn_seen *s) {
     if (s->cls == HONE_RUN_OK && s->ratio < k->best * (1 - least_gain))
         k->best = s->ratio, k->n_since = 0, k->proven = false;
     else
@@ -106,7 +106,7 @@ static void weigh(const hn_tuning *t, hn_tuned *k, const hn_seen *s) {
     if (k->roof_s > 0 && k->best * k->default_s <= roof_slack * k->roof_s) k->end = "roofline";
 }
 
-static hone_rc tell(hn_tuned *k, const double *point, const hn_seen *s, hone_err *err) {
+static hone_rc tell_engine(hn_tuned *k, const double *point, const hn_seen *s, hone_err *err) {
     hone_outcome seen = {.cls = s->cls};
     seen.value[0] = s->ratio;
     return hone_search_tell(k->search, point, &seen, err);
@@ -117,7 +117,7 @@ static void warn_full(hn_tuning *t, const char *text) {
     t->warned_full = true;
 }
 
-/* Recorded, remembered, told. */
+/* Records the outcome, keeps it, and tells the engine. */
 static hone_rc finish(slice *s, ahead *x, hone_outcome_class cls, double ratio, double time_s, hone_err *err) {
     hn_tuned *k = s->k;
     double before = k->best;
@@ -132,11 +132,11 @@ static hone_rc finish(slice *s, ahead *x, hone_outcome_class cls, double ratio, 
         hone_free(json);
         return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     }
-    weigh(s->t, k, seen);
+    update_best(s->t, k, seen);
     if (k->best < before) k->screen = is_team(k, x) ? x->screen : k->best;
     k->n_new++;
     s->t->n_candidates++;
-    rc = tell(k, x->point, seen, err);
+    rc = tell_engine(k, x->point, seen, err);
     hn_tuning_say(s->t, HONE_TUNE_MODEL_SEARCH, k, NULL, NULL);
     return rc;
 }
@@ -183,7 +183,7 @@ static hone_rc begin(slice *s, ahead *x, hone_err *err) {
     char name[32];
     snprintf(name, sizeof name, "c%zu", t->n_names++);
     rc = hn_lab_build_start(t->m, t->folder, name, &code, s->k->k->name, &x->setting,
-                            (hn_lab_how){.cpu = x->cpu, .lean = !s->k->fat}, &x->a, &x->build, err);
+                            (hn_lab_how){.cpu = x->cpu, .lean = !s->k->needs_libc}, &x->a, &x->build, err);
     if (rc) return rc;
     side_of(t, &code, x->build.library, &x->side);
     x->balance = hn_lab_balance(t->m, s->k->k, t->symbol, x->side.work, s->k->n_threads) /
@@ -209,8 +209,8 @@ static bool is_measuring(const slice *s, int cpu) {
     return false;
 }
 
-/* Builds stand still while their core measures. */
-static void make_way(slice *s) {
+/* Pauses builds while their core measures. */
+static void pause_builds(slice *s) {
     for (size_t i = 0; i < MOST_AHEAD; i++) {
         ahead *x = &s->slot[i];
         bool held = x->state == BUILDING && is_measuring(s, x->cpu);
@@ -238,10 +238,10 @@ static ahead *free_slot(slice *s) {
 }
 
 static hone_rc next_point(hn_tuned *k, ahead *x, hone_err *err) {
-    x->point = k->gift;
-    x->gift = k->gift != NULL;
-    k->gift = NULL;
-    if (x->gift) return HONE_OK;
+    x->point = k->transferred;
+    x->transferred = k->transferred != NULL;
+    k->transferred = NULL;
+    if (x->transferred) return HONE_OK;
     x->point = calloc(hone_space_slots(k->space.space) + 1, sizeof *x->point);
     if (!x->point) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     return hone_search_ask(k->search, x->point, err);
@@ -266,7 +266,7 @@ static hone_rc fill(slice *s, hone_err *err) {
     return rc;
 }
 
-/* Once more with the headers of libc. */
+/* Builds once more, with the headers of libc. */
 static hone_rc again(slice *s, ahead *x, hone_err *err) {
     x->state = FREE;
     return begin(s, x, err);
@@ -278,8 +278,8 @@ static hone_rc collect(slice *s, ahead *x, hone_err *err) {
     x->build.proc = NULL;
     s->n_building--;
     bool built = r.end == HN_PROC_EXITED && r.code == 0;
-    if (!built && r.end == HN_PROC_EXITED && !s->k->fat && strstr(r.err_tail, "error:")) {
-        s->k->fat = true;
+    if (!built && r.end == HN_PROC_EXITED && !s->k->needs_libc && strstr(r.err_tail, "error:")) {
+        s->k->needs_libc = true;
         hn_proc_result_free(&r);
         return again(s, x, err);
     }
@@ -338,7 +338,7 @@ static hone_rc measure(slice *s, ahead *x, hone_err *err) {
     if (x->state == READY) s->n_ready--;
     x->state = MEASURING;
     s->measuring = x;
-    make_way(s);
+    pause_builds(s);
     return hn_lab_send(&s->lab, &r, 5 + 100 * (isnan(s->k->default_s) ? 0.1 : s->k->default_s), err);
 }
 
@@ -352,11 +352,11 @@ static void summarise(const hn_lab_reply *r, double *ratio, double *time_s) {
     *time_s = best[1];
 }
 
-/* Faster than the machine can be: the default was held up, whatever the pairs say. */
+/* Faster than the machine allows: the default was disturbed, whatever the pairs say. */
 static bool is_impossible(const hn_tuned *k, double time_s) { return k->roof_s > 0 && time_s < 0.9 * k->roof_s; }
 
-/* The default turns out to be far faster than what earlier candidates were held against: they were held up together
- * with it, or it alone was. Those that look too good get their time beside its best. */
+/* The default turns out to be far faster than in earlier pairs: something disturbed it there, alone or together with
+ * the candidate. Candidates whose ratios are too good get the ratio of their time and the default's best. */
 static hone_rc rescale(hn_tuned *k, hone_err *err) {
     double *point = calloc(hone_space_slots(k->space.space) + 1, sizeof *point);
     hone_rc rc = point ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
@@ -365,9 +365,9 @@ static hone_rc rescale(hn_tuned *k, hone_err *err) {
     for (size_t i = 0; i < k->n_seen && !rc; i++) {
         hn_seen *s = &k->seen[i];
         if (s->cls != HONE_RUN_OK || !i) continue;
-        bool wrong = s->ratio * held_up * fastest_s < s->time_s;
+        bool wrong = s->ratio * disturbed_ratio * fastest_s < s->time_s;
         if (wrong) s->ratio = s->time_s / fastest_s;
-        if (wrong && !hone_point_from_json(k->space.space, s->json, point, NULL)) rc = tell(k, point, s, err);
+        if (wrong && !hone_point_from_json(k->space.space, s->json, point, NULL)) rc = tell_engine(k, point, s, err);
         if (s->ratio < k->best) k->best = s->ratio;
     }
     k->screen = k->best;
@@ -375,21 +375,21 @@ static hone_rc rescale(hn_tuned *k, hone_err *err) {
     return rc;
 }
 
-/* Was the default far slower than it is known to be? Then it was held up throughout, and the pair says nothing; after a
- * few more tries its best known time stands in for it. */
-static bool is_held_up(hn_tuned *k, ahead *x, double *ratio, double time_s) {
+/* Was the default far slower than its best known time? Then it was disturbed throughout, and the pair is useless; after
+ * a few more tries its best known time is used instead. */
+static bool is_disturbed(hn_tuned *k, ahead *x, double *ratio, double time_s) {
     double default_s = time_s / *ratio, *fastest_s = &k->fastest_s[is_team(k, x)];
     if (!(*fastest_s <= default_s)) {
-        k->stale = k->stale || (*fastest_s > held_up * default_s && is_team(k, x) == (k->n_threads > 1));
+        k->stale = k->stale || (*fastest_s > disturbed_ratio * default_s && is_team(k, x) == (k->n_threads > 1));
         *fastest_s = default_s;
     }
-    if (default_s < held_up * *fastest_s && !is_impossible(k, time_s)) return false;
+    if (default_s < disturbed_ratio * *fastest_s && !is_impossible(k, time_s)) return false;
     if (x->n_tries++ < MOST_TRIES) return true;
     *ratio = time_s / *fastest_s;
     return false;
 }
 
-/* Worth a closer look? On all threads that has to wait for their cores. */
+/* Puts a promising candidate up for a second, longer measurement; one on all threads has to wait for their cores. */
 static bool look_closer(slice *s, ahead *x, double ratio) {
     const hn_tuned *k = s->k;
     if (x->closer || !(ratio < fmax(k->best, k->screen) * (1 + least_gain))) return false;
@@ -406,10 +406,10 @@ static hone_rc digest(slice *s, const hn_lab_reply *r, hone_err *err) {
     s->measuring = NULL;
     if (r->cls == HONE_RUN_OK) {
         summarise(r, &ratio, &time_s);
-        if (is_held_up(s->k, x, &ratio, time_s)) return measure(s, x, err);
+        if (is_disturbed(s->k, x, &ratio, time_s)) return measure(s, x, err);
         if (!x->closer) ratio *= x->balance;
         if (look_closer(s, x, ratio)) return is_team(s->k, x) ? HONE_OK : measure(s, x, err);
-        if (!x->closer && s->k->n_threads > 1) /* what one thread told of the best, and what all did */
+        if (!x->closer && s->k->n_threads > 1) /* scaled by what all threads gain over one for the best */
             ratio *= s->k->best / s->k->screen, time_s = ratio * s->k->default_s;
         if (s->k->stale) {
             hone_rc rc = rescale(s->k, err);
@@ -424,7 +424,7 @@ static hone_rc digest(slice *s, const hn_lab_reply *r, hone_err *err) {
     return rc;
 }
 
-/* Closer looks first. */
+/* Second measurements come first. */
 static ahead *next_ready(slice *s) {
     ahead *found = NULL;
     for (size_t i = 0; i < MOST_AHEAD && !s->dflt.proc; i++) {
@@ -434,7 +434,7 @@ static ahead *next_ready(slice *s) {
     return found;
 }
 
-/* One round: builds are taken in and started, a measurement is read and the next begun. Builds make way for
+/* One round: builds are taken in and started, a measurement is read and the next begun. Builds pause during
  * measurements on their core. */
 static hone_rc turn(slice *s, hone_err *err) {
     hn_lab_reply reply;
@@ -445,8 +445,8 @@ static hone_rc turn(slice *s, hone_err *err) {
     ahead *x = rc || s->measuring ? NULL : next_ready(s);
     if (x) rc = measure(s, x, err);
     if (rc) return rc;
-    make_way(s);
-    double wait_s = s->measuring && is_team(s->k, s->measuring) ? 0.02 : 1e-3; /* looking takes a core, too */
+    pause_builds(s);
+    double wait_s = s->measuring && is_team(s->k, s->measuring) ? 0.02 : 1e-3; /* polling takes a core, too */
     if (s->measuring) return hn_lab_poll(&s->lab, wait_s, &reply) ? digest(s, &reply, err) : HONE_OK;
     hn_proc *procs[MOST_AHEAD + 1] = {s->dflt.proc};
     for (size_t i = 0; i < MOST_AHEAD; i++) procs[1 + i] = s->slot[i].build.proc;
@@ -472,7 +472,7 @@ static void drop_all(slice *s) {
         ahead *x = &s->slot[i];
         if (x->state == FREE && !x->point) continue;
         drop_build(&x->build);
-        if (x->point && !x->gift) hone_search_forget(s->k->search, x->point);
+        if (x->point && !x->transferred) hone_search_forget(s->k->search, x->point);
         release(s, x);
     }
 }
@@ -499,7 +499,7 @@ hone_rc hn_tuned_slice(hn_tuning *t, hn_tuned *k, double until_s, hone_err *err)
 /* --- opening -------------------------------------------------------------------------------------------------------
  */
 
-/* The default is known without a measurement; earlier trials follow in their order. */
+/* The default is known without a measurement; the trials of earlier runs follow in their order. */
 static hone_rc take_up(hn_tuning *t, hn_tuned *k, hone_err *err) {
     hone_winner_trial *trial = NULL;
     size_t n = 0, slots = hone_space_slots(k->space.space);
@@ -517,8 +517,8 @@ static hone_rc take_up(hn_tuning *t, hn_tuned *k, hone_err *err) {
         hn_seen *seen = add_seen(k, trial[i].code, "", NULL, trial[i].cls, trial[i].ratio, trial[i].time_s);
         if (!seen) break;
         seen->json = strdup(trial[i].candidate);
-        rc = tell(k, point, seen, err);
-        weigh(t, k, seen);
+        rc = tell_engine(k, point, seen, err);
+        update_best(t, k, seen);
     }
     k->screen = k->best;
     hone_free(trial);
@@ -557,7 +557,7 @@ void hn_tuned_close(hn_tuned *k) {
     for (size_t i = 0; i < k->n_seen; i++) hone_free(k->seen[i].json);
     free(k->seen);
     hn_known_free(&k->known);
-    free(k->gift);
+    free(k->transferred);
     hn_tune_space_free(&k->space);
     hone_winner_free(&k->won);
 }

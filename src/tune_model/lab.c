@@ -1,9 +1,10 @@
 /* tune_model/lab.c — one kernel measured, in a process of its own: candidate and default in turns, on the same buffers.
  *
- * The process keeps its buffers from candidate to candidate; a library that crashes or hangs costs itself alone, for
- * the process is started anew. Constants exist once per use in the model (up to a bound) and are taken in turn, so that
- * weights come from where they come from in the model; activations lie in one place. A measurement is a block of runs,
- * a pair is a block of each side, in the order ABBA; what is reported is each block's time.
+ * The process keeps its buffers from candidate to candidate; when a library crashes or hangs, the process is started
+ * again and only that candidate is lost. Constants exist once per use in the model (up to a bound) and are taken in
+ * turn, so that weights come from the same level of the memory hierarchy as in the model; activations lie in one place.
+ * A measurement is a block of runs, a pair is a block of each side, in the order ABBA; what is reported is each block's
+ * time.
  */
 #include "base/clock.h"
 #include "compile/winner.h"
@@ -274,7 +275,7 @@ static hone_rc start(hn_lab *l, hone_err *err) {
     return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
 }
 
-static void bury(hn_lab *l, int *status) {
+static void stop_child(hn_lab *l, int *status) {
     *status = 0;
     if (l->pid <= 0) return;
     kill(l->pid, SIGKILL);
@@ -293,7 +294,7 @@ hone_rc hn_lab_open(hn_lab *l, hn_model *m, const hn_kernel *k, const int64_t *s
 
 void hn_lab_close(hn_lab *l) {
     int status;
-    bury(l, &status);
+    stop_child(l, &status);
 }
 
 hone_rc hn_lab_send(hn_lab *l, const hn_lab_request *r, double limit_s, hone_err *err) {
@@ -402,7 +403,7 @@ static hone_rc write_source(const hn_backend *b, const char *path, const hn_kern
     hn_str_add(&text, code->text);
     hn_str_add(&text, "\n");
     hn_source_export(&text, "default", "hone_kernel", kernel);
-    FILE *f = known && !text.failed ? fopen(path, "wb") : NULL; /* a file for an hour at most: not synced */
+    FILE *f = known && !text.failed ? fopen(path, "wb") : NULL; /* a short-lived file: not synced */
     bool good = f && fwrite(text.text, 1, text.n, f) == text.n;
     if (f && fclose(f)) good = false;
     hn_str_free(&text);

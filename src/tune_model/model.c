@@ -1,5 +1,5 @@
-/* tune_model/model.c — the driver of tuning: which kernels, whose turn, when to prove, and the last word of the whole
- * model.
+/* tune_model/model.c — the driver of tuning: which kernels, in which order, when to prove, and the final check of the
+ * whole model.
  */
 #include "base/clock.h"
 #include "base/options.h"
@@ -15,13 +15,13 @@
 #include <string.h>
 
 enum { MOST_JOBS = 64, MOST_ROUNDS = 2 };
-/* A kernel below this share is left alone; parts of the budget; a turn. */
+/* Kernels below this share are not tuned; parts of the budget; the length of a turn. */
 static const double least_share = 0.002, usual_budget_s = 60, profile_part = 0.05, least_proof_part = 0.1,
                     most_proof_part = 0.4, check_part = 0.06, most_check_part = 0.3, overtime_part = 0.1;
 static const double turn_s = 2, usual_eval_s = 0.08, usual_proof_s = 4, slower = 0.99, worth_proof = 0.995,
                     worth_spreading = 0.98;
 
-/* --- telling -------------------------------------------------------------------------------------------------------
+/* --- events --------------------------------------------------------------------------------------------------------
  */
 
 bool hn_tuning_stopped(const hn_tuning *t) { return t->o->stop && *t->o->stop; }
@@ -72,7 +72,7 @@ static bool measures(const hn_tuning *t, int cpu) {
     return false;
 }
 
-/* The team measures; builds, and hone itself, are on the others, and on the team's where that rests. */
+/* The team measures; builds, and hone itself, run on the other cores, and on the team's when it does not measure. */
 static hone_rc share_cores(hn_tuning *t, const cpu_set_t *usable, hone_err *err) {
     hone_rc rc = make_team(t, usable, err);
     if (rc) return rc;
@@ -247,7 +247,7 @@ static hone_rc prove(hn_tuning *t, hn_tuned *k, hone_err *err) {
     return rc;
 }
 
-/* Has it a candidate that a proof has not looked at, and that promises something? */
+/* Has it a candidate that looks faster and has not been proven? */
 static bool is_pending(const hn_tuned *k) { return k->search && !k->proven && k->best < worth_proof; }
 
 /* When the search has to end, so that the proofs and the comparison of the model have their time. */
@@ -259,8 +259,8 @@ static double search_end(const hn_tuning *t) {
     return t->end_s - proofs_s - check_time(t);
 }
 
-/* There is time left: searches that ended for want of patience go on with more of it. */
-static bool take_up_again(hn_tuning *t) {
+/* There is time left: searches that ended for lack of improvement go on, with more patience. */
+static bool resume_searches(hn_tuning *t) {
     bool any = false;
     for (size_t i = 0; i < t->n_kernels; i++) {
         hn_tuned *k = &t->kernel[i];
@@ -272,7 +272,7 @@ static bool take_up_again(hn_tuning *t) {
     return any;
 }
 
-/* The most expected gain first. */
+/* The largest expected gain comes first. */
 static hone_rc prove_pending(hn_tuning *t, hone_err *err) {
     hone_rc rc = HONE_OK;
     while (!rc && !hn_tuning_stopped(t) && hn_now_s() < t->end_s - check_time(t)) {
@@ -294,7 +294,7 @@ static const hn_seen *best_seen(const hn_tuned *k) {
     return best;
 }
 
-/* What was found for one kernel is the next candidate of those that have its sketch, too. */
+/* The best point of one kernel becomes the next candidate of other kernels with the same sketch. */
 static void spread(hn_tuning *t, const hn_tuned *from) {
     const hn_seen *best = best_seen(from);
     double *point = calloc(hone_space_slots(from->space.space) + 1, sizeof *point);
@@ -302,13 +302,13 @@ static void spread(hn_tuning *t, const hn_tuned *from) {
     for (size_t i = 0; i < t->n_kernels && known; i++) {
         hn_tuned *k = &t->kernel[i];
         if (k == from || !k->search || k->end) continue;
-        double *gift = calloc(hone_space_slots(k->space.space) + 1, sizeof *gift);
-        if (!gift || !hn_tune_space_carry(&from->space, point, &k->space, gift)) {
-            free(gift);
+        double *transferred = calloc(hone_space_slots(k->space.space) + 1, sizeof *transferred);
+        if (!transferred || !hn_tune_space_carry(&from->space, point, &k->space, transferred)) {
+            free(transferred);
             continue;
         }
-        free(k->gift);
-        k->gift = gift;
+        free(k->transferred);
+        k->transferred = transferred;
     }
     free(point);
 }
@@ -320,13 +320,13 @@ static hone_rc turn(hn_tuning *t, hn_tuned *k, hone_err *err) {
     return rc || !k->end ? rc : prove(t, k, err);
 }
 
-/* A search that ends of itself is followed by its proof at once, so that what is stopped later has it. */
+/* A search that ends by itself is followed by its proof at once, so that a tuning stopped later has the result. */
 static hone_rc search(hn_tuning *t, hone_err *err) {
     hn_prospect *p = calloc(t->n_kernels + 1, sizeof *p);
     hone_rc rc = p ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     while (!rc && !hn_tuning_stopped(t) && hn_now_s() < search_end(t)) {
         size_t i = next_kernel(t, p);
-        if (i == t->n_kernels && !take_up_again(t)) break;
+        if (i == t->n_kernels && !resume_searches(t)) break;
         if (i == t->n_kernels) continue;
         rc = turn(t, &t->kernel[i], err);
     }
@@ -336,7 +336,7 @@ static hone_rc search(hn_tuning *t, hone_err *err) {
     return rc ? rc : prove_pending(t, err);
 }
 
-/* --- the last word -------------------------------------------------------------------------------------------------
+/* --- the final check -----------------------------------------------------------------------------------------------
  */
 
 static bool is_slower(const hone_interval *gain) { return gain->hi < 1 || gain->mid < slower; }

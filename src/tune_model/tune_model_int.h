@@ -155,14 +155,14 @@ typedef struct hn_tuned {
     hn_lab_side dflt; /* its library, once built */
     hn_seen *seen;
     hn_known known;                                     /* by C text and by machine code; ids: index into seen, + 1 */
-    size_t n_seen, room_seen, n_new, n_since, n_rounds; /* rounds: how often its search was taken up again */
-    double *gift;                                       /* tried before the engine is asked again; may be NULL */
-    double best;                                        /* ratio */
-    double screen;                                      /* what one thread had told of the best */
+    size_t n_seen, room_seen, n_new, n_since, n_rounds; /* rounds: how often its search was resumed */
+    double *transferred; /* another kernel's best point, tried before the engine is asked again; may be NULL */
+    double best;         /* ratio */
+    double screen;       /* what one thread had told of the best */
     double search_s;
-    const char *end; /* NULL: its search goes on */
-    bool stale;      /* the default's best time has fallen a lot: ratios are to be looked at again */
-    bool fat;        /* does not compile without the headers of libc */
+    const char *end;                     /* NULL: its search goes on */
+    bool stale;                          /* the default's best time has fallen a lot: ratios have to be corrected */
+    bool needs_libc;                     /* it does not compile without libc's headers */
     bool opened, proven, winner, is_new; /* proven: there is nothing left to prove */
     hone_winner won;                     /* winner: its row */
     hone_interval seen_gain;             /* of the best candidate that was looked at in a proof; mid 0: of none */
