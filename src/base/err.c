@@ -49,7 +49,7 @@ static void trim_partial(char *text, size_t room) {
     if (lead >= 0xc0 && back < want) text[n - 1 - back] = 0;
 }
 
-/* By way of a buffer, since an argument may be the very text that is replaced. */
+/* Formats into a buffer first, since an argument may be the text that is replaced. */
 __attribute__((format(printf, 3, 0))) static void format(char *out, size_t room, const char *fmt, va_list ap) {
     char text[sizeof((hone_err *)0)->text];
     locale_t before = hn_locale_enter();

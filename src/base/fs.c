@@ -72,7 +72,7 @@ static int open_beside(const char *path, hn_str *name) {
     return -1;
 }
 
-/* What a file is filled by. */
+/* Writes the contents of a file. */
 typedef bool filler(int fd, void *arg);
 
 static bool write_beside(const char *path, const struct stat *old, filler *fill, void *arg) {
@@ -245,7 +245,7 @@ static bool same_folder(const struct stat *a, const char *path) {
 static bool holds_current(const struct stat *folder) {
     struct stat now, above;
     int fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool found = fd < 0 || fstat(fd, &now) != 0; /* unknown: better not */
+    bool found = fd < 0 || fstat(fd, &now) != 0; /* when unknown, assume yes */
     while (!found) {
         found = now.st_dev == folder->st_dev && now.st_ino == folder->st_ino;
         int up = found ? -1 : openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -272,7 +272,7 @@ hone_rc hn_remove_tree(const char *path, hone_err *err) {
     r.top = open_folder(AT_FDCWD, path);
     if (r.top < 0) return io_fail(err, "remove", path);
     hone_rc rc = HONE_OK;
-    for (unsigned seen = 1; !rc && seen != r.n_moved;) { /* once more whenever something was moved up */
+    for (unsigned seen = 1; !rc && seen != r.n_moved;) { /* repeat while something was moved up */
         seen = r.n_moved;
         int fd = openat(r.top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         rc = fd < 0 ? io_fail(err, "remove", path) : empty_folder(&r, fd, 0);

@@ -11,6 +11,6 @@ typedef struct hn_mapping {
 
 /* n = 0 maps nothing. E_IO for what cannot be opened or is no regular file. */
 hone_rc hn_map_file(const char *path, hn_mapping *out, hone_err *err);
-void hn_unmap(hn_mapping *m); /* of a zeroed one: nothing */
+void hn_unmap(hn_mapping *m); /* does nothing for a zeroed one */
 
 #endif

@@ -35,7 +35,7 @@ __extension__ typedef unsigned __int128 hn_u128;
 static inline uint64_t hn_rng_below(hn_rng *r, uint64_t n) {
     for (;;) {
         hn_u128 m = (hn_u128)hn_rng_next(r) * n;
-        uint64_t low = (uint64_t)m; /* the division is needed for n in 2^64 draws only */
+        uint64_t low = (uint64_t)m; /* the division is needed in n of 2^64 draws only */
         if (low >= n || low >= (-n) % n) return (uint64_t)(m >> 64);
     }
 }

@@ -93,8 +93,8 @@ void hn_str_free(hn_str *s) {
     *s = (hn_str){0};
 }
 
-/* Any decimal of up to 15 digits survives the way to double and back, and %g drops trailing zeros: so 15 digits give
- * the shortest text wherever one of at most 15 exists, but for subnormals, which carry fewer. */
+/* A decimal of up to 15 digits is unchanged by conversion to double and back, and %g drops trailing zeros. So 15 digits
+ * give the shortest text where one of at most 15 exists, except for subnormals, which hold fewer. */
 char *hn_double_text(double x, char buf[32]) {
     if (isnan(x)) return strcpy(buf, "nan");
     if (isinf(x)) return strcpy(buf, x < 0 ? "-inf" : "inf");

@@ -30,8 +30,8 @@ void hn_str_free(hn_str *s);
 /* Shortest decimal text that reads back as the same double; "inf", "-inf", "nan" as such. Returns buf. */
 char *hn_double_text(double x, char buf[32]);
 
-/* The nearest of n names by edit distance (Damerau-Levenshtein, optimal string alignment) if near enough to be a
- * likely slip, else NULL. */
+/* The nearest of n names by edit distance (Damerau-Levenshtein, optimal string alignment) if it is near enough for a
+ * likely typing error, else NULL. */
 const char *hn_nearest(const char *name, const char *const *names, size_t n);
 
 bool hn_starts_with(const char *s, const char *prefix);

@@ -40,7 +40,7 @@ static hone_rc no_memory(const build *b) {
     return hn_fail(b->err, HONE_E_NOMEM, "out of memory reading '%s'", b->doc->label);
 }
 
-/* Bytes that are no text: libyaml gives their offset alone. Columns count bytes here. */
+/* Bytes that are not valid text: libyaml reports only their offset. Columns count bytes here. */
 static hone_rc fail_unreadable(const build *b, size_t offset, const char *what) {
     unsigned long line = 1, column = 1;
     for (size_t i = 0; i < offset && i < b->n; i++) {
@@ -117,7 +117,8 @@ static int by_text_then_place(const void *a, const void *b) {
     return x->column < y->column ? -1 : x->column > y->column;
 }
 
-/* Sorts the gathered keys (a map's own copy stays in the order of the text), so that a large map is no trap. */
+/* Sorts the gathered keys (a map's own copy stays in the order of the text), so that the check of a large map is not
+ * quadratic. */
 static hone_rc check_duplicates(const build *b, list *keys) {
     if (keys->n > 1) qsort(keys->p, keys->n, sizeof *keys->p, by_text_then_place);
     for (size_t i = 1; i < keys->n; i++)
@@ -303,7 +304,7 @@ hone_rc hn_yaml_check_keys(const hn_yaml *doc, const hn_ynode *map, const char *
     return HONE_OK;
 }
 
-/* What stands there, on one short line. */
+/* The text of a node, for messages: one short line. */
 static const char *shown(const hn_ynode *x, char buf[64]) {
     switch (x->kind) {
     case HN_Y_NULL: return "nothing";

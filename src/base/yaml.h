@@ -1,4 +1,4 @@
-/* base/yaml.h — a YAML text as a tree of nodes that know where they stand (libyaml underneath).
+/* base/yaml.h — a YAML text as a tree of nodes that hold their line and column (libyaml underneath).
  *
  * One document per text. Anchors, aliases and tags are refused (they are not needed in hone's files and make
  * "billion laughs" possible), as are duplicate keys, non-scalar keys, more than 64 levels and more than 1,000,000
@@ -38,7 +38,7 @@ const hn_ynode *hn_yaml_get(const hn_ynode *map, const char *key);
 hone_rc hn_yaml_check_keys(const hn_yaml *doc, const hn_ynode *map, const char *what, const char *const *known,
                            size_t n_known, hone_err *err);
 
-/* Typed reads of a scalar; the error says what was expected and what stands there. Numbers: decimal, 1e3, 0x10, finite,
+/* Typed reads of a scalar; the error says what was expected and what was found. Numbers: decimal, 1e3, 0x10, finite,
  * whole ones up to 2^53, not in quotes. Booleans: true/false/yes/no/on/off. */
 hone_rc hn_yaml_double(const hn_yaml *doc, const hn_ynode *node, double *out, hone_err *err);
 hone_rc hn_yaml_int(const hn_yaml *doc, const hn_ynode *node, int64_t *out, hone_err *err);

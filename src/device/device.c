@@ -16,7 +16,7 @@
 /* --- looking up ----------------------------------------------------------------------------------------------------
  */
 
-/* The best rank of this processor's family that it offers. */
+/* The highest-ranked instruction set of its family that this processor supports. */
 static int rank_here(void) {
 #if defined(__x86_64__)
     bool has[] = {true, true, true, true, true, true, false};

@@ -4,7 +4,7 @@
 
 #include <hone/device.h>
 
-/* Sets the rate (or all_cores) of this name; names that are none are passed over. */
+/* Sets the rate (or all_cores) of this name; unknown names are ignored. */
 void hn_device_set(hone_device *d, const char *name, double value);
 
 #endif

@@ -186,7 +186,7 @@ int main(int argc, char **argv) {
 #endif
     if (L1D_B) measure("l1_bps", read_bytes, L1D_B / 2, 1);
     if (L2_B) measure("l2_bps", read_bytes, L2_B / 2, 1);
-    /* Twice the second level at the least, so that this does not serve it. */
+    /* At least twice the second level, so that the second level cannot hold the buffer. */
     if (L2_B && L3_B / 4 >= L2_B && 4 * L2_B <= MEMORY_B)
         measure("l3_bps", read_bytes, 4 * L2_B < L3_B / 2 ? 4 * L2_B : L3_B / 2, 1);
     measure_memory("memory_bps", 1);

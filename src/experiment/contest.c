@@ -1,4 +1,4 @@
-/* experiment/contest.c — rounds, turns, and who leaves. */
+/* experiment/contest.c — rounds, order of turns, elimination. */
 #include "experiment/contest.h"
 
 #include "base/clock.h"
@@ -94,8 +94,8 @@ hone_rc hn_contest_run(hn_contest *c, hone_err *err) {
 /* --- judging ---------------------------------------------------------------------------------------------------------
  */
 
-/* Who is out: what was found to lose; what is slower than the baseline early on; what is behind the least of another's
- * gain. */
+/* Eliminates candidates found to lose, those slower than the baseline in early rounds, and those whose gain is below
+ * the lower end of another's. */
 static void leave_out(hn_contest *c) {
     bool full = c->n_rounds >= c->rules.least;
     double lead = 0;

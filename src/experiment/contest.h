@@ -1,8 +1,8 @@
 /* experiment/contest.h — candidates held against a baseline, round after round, until it is known which is better.
  *
  * In a round the experiment builds what it needs and measures each candidate that is still in beside the baseline; then
- * it is judged who is out, and whether there is more to learn. What a candidate is, where it runs and how it is timed
- * is the experiment's own affair: programs, kernels and made-up numbers (tests) are contested alike.
+ * losers are eliminated, and it is decided whether another round is needed. What a candidate is, where it runs and how
+ * it is timed is decided by the experiment: programs, kernels and synthetic numbers (tests) use the same contest.
  *
  * Scale: z, the logarithm of the gain; above 0 is better.   Owns: readings, until hn_contest_close.
  * Threads: one at a time.   Errors: those of the experiment's functions; E_NOMEM.
@@ -25,7 +25,7 @@ typedef struct hn_contender {
     size_t n, room;
     hone_interval gain; /* of the middle of z, once judged */
     hn_finding finding; /* gain against the least that counts */
-    bool failed, out;   /* out: there is nothing more to learn of it */
+    bool failed, out;   /* out: eliminated or decided, not measured any more */
 } hn_contender;
 
 typedef struct hn_contest hn_contest;
@@ -36,17 +36,18 @@ typedef struct hn_experiment {
     hone_rc (*build)(void *ctx, hn_contest *c, hone_err *err);
     /* Measures one beside the baseline; readings come by hn_contest_add. A candidate that fails is marked. */
     hone_rc (*pair)(void *ctx, hn_contest *c, hn_contender *x, hone_err *err);
-    /* After every round; true: there is nothing more to learn. NULL: all rounds are run. */
+    /* After every round; true: the contest is decided. NULL: all rounds are run. */
     bool (*judge)(void *ctx, hn_contest *c);
 } hn_experiment;
 #define HN_BASELINE SIZE_MAX
 
 typedef struct hn_contest_rules {
-    unsigned least, most; /* rounds: fewer tell nothing, more are not needed */
+    unsigned least, most; /* fewest and most rounds */
     double until_s;       /* monotonic: no round begins after it, once there were the least; INFINITY: any */
-    double last_s;        /* by which the least must be there, at the pace so far, or it ends early; INFINITY: any */
+    double last_s;        /* the contest ends early when `least` rounds cannot be finished by then at the pace so far;
+                             INFINITY: any */
     double margin, alpha; /* of hn_judge_gains: the least z that counts; of all intervals together */
-    unsigned early;       /* rounds after which losers leave */
+    unsigned early;       /* rounds after which losers are eliminated */
     uint64_t seed;        /* of the intervals, and of the order of turns */
 } hn_contest_rules;
 

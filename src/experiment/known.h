@@ -1,5 +1,5 @@
-/* experiment/known.h — programs that were measured already: an open-addressing table from a program's key to who it
- * was.
+/* experiment/known.h — programs that were measured already: an open-addressing table from a program's key to the id of
+ * its first measurement.
  *
  * Owns: its entries, until hn_known_free.   Threads: one at a time.   Errors: E_NOMEM only.
  */
@@ -18,7 +18,7 @@ typedef struct hn_known {
     size_t n, room; /* room is 0 or a power of two */
 } hn_known;
 const hn_known_entry *hn_known_find(const hn_known *k, uint64_t key);
-/* The first with a key stays. */
+/* An earlier entry with the same key is kept. */
 hone_rc hn_known_add(hn_known *k, uint64_t key, int64_t id, const hone_outcome *seen, hone_err *err);
 void hn_known_free(hn_known *k);
 /* The key of what has this hash, in hexadecimal digits. */

@@ -1,9 +1,10 @@
 /* experiment/race.c — racing a candidate against the incumbent.
  *
  * One screening sample, then a contender within two standard errors gets interleaved pairs, doubling 1, 2, 4, 8:
- * fixed repeats for everyone gained nothing on recorded spaces. The standard error pools the residuals of both sides
- * with the known noise (weighing PRIOR_N observations), so that one sample, or equal ones, do not look like certainty.
- * From BOOT_FROM_N samples on a bootstrap interval of the median widens it where the tails are heavy.
+ * a fixed number of repeats for every candidate gained nothing on recorded spaces. The standard error pools the
+ * residuals of both sides with the known noise (weighing PRIOR_N observations), so that one sample, or equal ones, do
+ * not give a standard error of zero. From BOOT_FROM_N samples on a bootstrap interval of the median widens it where the
+ * tails are heavy.
  */
 #include "experiment/race.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 
 enum { BOOT_FROM_N = 6, PRIOR_N = 3, BOOT_N = 1000 };
-static const double LEAST_SIGMA = 1e-4; /* clocks and counters are no better than this */
+static const double LEAST_SIGMA = 1e-4; /* clocks and counters are not more precise than this */
 
 static size_t to_logs(const double *x, size_t n, double *out) {
     size_t k = 0;

@@ -18,8 +18,8 @@ typedef enum hn_race_verdict {
 } hn_race_verdict;
 
 typedef struct hn_race_config {
-    double drop_ratio; /* dropped beyond this ratio to the incumbent whatever the noise; 0: 1.3 */
-    double n_sigma;    /* apart when this many standard errors apart; 0: 2 */
+    double drop_ratio; /* beyond this ratio to the incumbent it is dropped, whatever the noise; 0: 1.3 */
+    double n_sigma;    /* two candidates count as different from this many standard errors on; 0: 2 */
     double noise;      /* relative standard deviation of one ratio where known (e.g. hone_noise.rel_mad), 0: 0.02 */
     size_t most;       /* ratios at most; 0: 8 */
     uint64_t seed;     /* of the bootstrap */

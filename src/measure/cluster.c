@@ -1,5 +1,5 @@
-/* measure/cluster.c — intervals for samples that come in clusters: pairs measured with one build have its code layout
- * in common, so they are worth less than as many independent ones.
+/* measure/cluster.c — intervals for samples that come in clusters: pairs measured with one build share its code layout,
+ * so they hold less information than as many independent ones.
  *
  * The bootstrap draws in two stages (Davison & Hinkley 1997, 3.8, "strategy 2"): first clusters, then values inside
  * each. Resamples are kept as counts over the ordered sample, so that none has to be sorted.

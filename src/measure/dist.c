@@ -44,7 +44,7 @@ static double beta_fraction(double a, double b, double x) {
 static double upper_tail(double t, double v) {
     double a = v / 2, q = t / v * t; /* x = 1 / (1 + q) */
     if (q == 0) return 0.5;
-    if (isinf(q)) { /* t^2 beyond all bounds: the tail is that of a power law */
+    if (isinf(q)) { /* t^2 overflows: use the power law of the tail */
         double ln = a * (log(v) - 2 * log(t)) - log(a) + log_gamma_step(a) - log(M_PI) / 2;
         return exp(ln) / 2;
     }

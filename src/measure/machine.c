@@ -51,7 +51,7 @@ struct cpu_facts {
     bool hypervisor;
 };
 
-/* Beside instruction sets a kernel lists its own doings and the firmware's, which come and go with updates. */
+/* Besides instruction sets a kernel lists features of its own and of the firmware, which change with updates. */
 static bool is_instruction_set(const char *word) {
     static const char *const start[] = {
         "mmx",  "sse",   "ssse",    "pni", "avx", "fma",     "bmi",  "aes",  "vaes", "pclmul", "vpclmul",

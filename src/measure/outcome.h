@@ -1,6 +1,6 @@
 /* measure/outcome.h — from a finished process to samples, parity and sizes.
  *
- * Errors: E_IO, E_NOMEM for hone's own troubles; what a candidate did wrong is a result, never an error.
+ * Errors: E_IO, E_NOMEM for failures of hone itself; a fault of the candidate is a result, never an error.
  */
 #ifndef HN_OUTCOME_H
 #define HN_OUTCOME_H

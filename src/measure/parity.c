@@ -72,7 +72,7 @@ static double by_rule(const struct judge *j, struct error e) {
     return e.abs > 0 ? HUGE_VAL : 0;
 }
 
-/* Notes one pair; true when it is the worst so far, for the caller to say where. */
+/* Records one pair; true when it is the worst so far, so that the caller records where. */
 static bool note(struct judge *j, struct error e, bool same_bytes) {
     hn_parity_result *r = j->out;
     if (e.abs > r->worst_abs) r->worst_abs = e.abs;

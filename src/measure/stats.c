@@ -1,4 +1,4 @@
-/* measure/stats.c — statistics of one sample. Lack of memory gives NAN, as there is no other way to say it. */
+/* measure/stats.c — statistics of one sample. Lack of memory gives NAN, as these functions return no error. */
 #include "base/rng.h"
 #include "measure/order.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS_FROM = 20000 }; /* values: resampling more of them takes seconds and says the same */
+enum { RANKS_FROM = 20000 }; /* with more values resampling takes seconds and gives the same interval */
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -98,8 +98,9 @@ hone_interval hn_percentile_interval(double *value, size_t n, double confidence,
     return (hone_interval){hn_percentile_sorted(value, n, tail), mid, hn_percentile_sorted(value, n, 100 - tail)};
 }
 
-/* Where resamples tend to: their median is the value at index n * U, U ~ Beta(n / 2, n / 2), which is normal with mean
- * 1/2 and standard deviation 1 / (2 sqrt(n)) for large n (David and Nagaraja, Order Statistics, 7.1). */
+/* The limit of resampling for large n: the median of a resample is the value at index n * U, U ~ Beta(n / 2, n / 2),
+ * which is normal with mean 1/2 and standard deviation 1 / (2 sqrt(n)) for large n (David and Nagaraja, Order
+ * Statistics, 7.1). */
 static hone_interval median_by_ranks(const double *x, size_t n, double confidence) {
     double *s = hn_sorted_copy(x, n), mid = 0.5 * (double)n;
     double far = hone_stat_t_quantile(0.5 + confidence / 2, 1e9) * 0.5 * sqrt((double)n);

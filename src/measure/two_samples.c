@@ -10,7 +10,7 @@
 
 static const hone_stat_test nothing = {NAN, NAN, NAN};
 
-/* fmin would take 1 for a NAN. */
+/* fmin would turn a NAN into 1. */
 static double two_sided(double tail) { return 2 * tail > 1 ? 1 : 2 * tail; }
 
 /* --- means -------------------------------------------------------------------------------------------------------- */
@@ -132,8 +132,8 @@ double hone_stat_cliffs_delta(const double *a, size_t n_a, const double *b, size
 
 enum { EXACT_PAIRS = 50, EXACT_TIED = 13 };
 
-/* P(sum of the positive ranks <= w) when every sign is a coin's toss: the sums of all subsets are counted. Ranks may
- * be halves, so all is doubled; 2^50 subsets are whole numbers in a double. NAN without memory. */
+/* P(sum of the positive ranks <= w) when every sign is positive with probability 1/2: counts the sums of all subsets.
+ * Ranks may be halves, so all is doubled; 2^50 subsets are whole numbers in a double. NAN without memory. */
 static double wilcoxon_exact(const ranked *r, size_t n, double w) {
     size_t most = (size_t)(2 * w), top = 0;
     double *count = calloc(most + 1, sizeof *count), sum = 0;

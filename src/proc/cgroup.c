@@ -1,9 +1,9 @@
 /* proc/cgroup.c — a cgroup (v2) for one run: memory and number of processes.
  *
- * hone looks for a place where it may create cgroups: below the one it is in, so that outer limits go on holding, or
+ * hone looks for a place where it may create cgroups: below the one it is in, so that outer limits still apply, or
  * beside it when that part of the tree was delegated to this user. The supervisor creates the run's cgroup, starts
  * the child inside it (clone3 with CLONE_INTO_CGROUP) and removes it. Moving a running process into a cgroup, all
- * that v1 offers, waits for an RCU grace period, 10 ms and more each time: too dear, so v1 is not used.
+ * that v1 offers, waits for an RCU grace period, 10 ms and more each time, which is too slow, so v1 is not used.
  * Wherever any step fails there is no cgroup, and rlimits and counting by way of /proc serve.
  */
 #include "proc/proc_int.h"
@@ -129,7 +129,7 @@ void hn_cgroup_read(int dir, bool *oom_killed, bool *count_refused) {
     *count_refused = get_number(dir, "pids.events", "max ") > 0;
 }
 
-/* The dead leave their cgroup a moment after they were reaped. */
+/* A process leaves its cgroup a moment after it was reaped. */
 void hn_cgroup_remove(const char *path) {
     for (int tries = 0; *path && tries < 100 && rmdir(path) != 0 && errno == EBUSY; tries++)
         nanosleep(&(struct timespec){0, 1000000}, NULL);

@@ -53,7 +53,7 @@ static size_t count(const char *const *list) {
     return n;
 }
 
-/* Padding is cut into items the kernel accepts (128 KiB each at most): HONE_PAD0=xxx … */
+/* Padding is split into items that the kernel accepts (128 KiB each at most): HONE_PAD0=xxx … */
 static char *make_pad(size_t pad_b, const char **env, size_t *n) {
     if (pad_b > PAD_MAX_B) pad_b = PAD_MAX_B;
     size_t items = (pad_b + PAD_ITEM_B - 1) / PAD_ITEM_B;
@@ -242,8 +242,8 @@ static int open_image(void) {
     return fd;
 }
 
-/* Runs the supervisor program: a new session from its first moment (a Ctrl-C at the terminal is hone's), signals
- * blocked, three inherited descriptors (a dup2 onto itself clears close-on-exec). */
+/* Runs the supervisor program: a new session from its first moment (only hone receives a Ctrl-C at the terminal),
+ * signals blocked, three inherited descriptors (a dup2 onto itself clears close-on-exec). */
 static bool spawn_image(hn_proc *proc) {
     int image = proc->run_fd >= 0 ? open_image() : -1;
     if (image < 0) return false;
@@ -342,7 +342,8 @@ static int first_done(hn_proc *const *procs, size_t n) {
     return -1;
 }
 
-/* Sleeps until a done pipe ends; a caller's *stop is looked at every 100 ms, should its signal come in between. */
+/* Sleeps until a done pipe ends; the caller's *stop is checked every 100 ms, in case its signal arrived between check
+ * and sleep. */
 static void wait_done(hn_proc *const *procs, size_t n, double left_s) {
     enum { MOST = 64 };
     struct pollfd fd[MOST];
@@ -413,7 +414,7 @@ static bool says_no_memory(const char *text) {
     return false;
 }
 
-/* sh reports a signal as exit code 128 + signal. A refused allocation shows only in what the program then did. */
+/* sh reports a signal as exit code 128 + signal. A refused allocation is visible only by what the program then did. */
 static void classify(const hn_proc *proc, hn_proc_result *r) {
     const hn_proc_running *run = proc->run;
     r->end = run->end;

@@ -3,7 +3,7 @@
  * Every child runs below a small supervisor process that is a child subreaper (PR_SET_CHILD_SUBREAPER) and dies with
  * hone (PR_SET_PDEATHSIG): whatever ends a run — exit, limit, kill -9 of hone — all descendants are killed, also those
  * that ignore SIGTERM, changed their process group or session, or were orphaned. Where a cgroup (v2) can be made the
- * child gets one (memory, pids); else setrlimit and adding up /proc serve.
+ * child gets one (memory, pids); else setrlimit and sums over /proc are used.
  *
  * Owns: a hn_proc, from start to collect.   Units: seconds, bytes.   Threads: one at a time per hn_proc.
  */
@@ -62,12 +62,13 @@ typedef struct hn_proc hn_proc;
 /* Starts a child. Fails only when hone itself cannot fork or open pipes (E_IO, E_NOMEM): a bad command is an outcome.
  */
 hone_rc hn_proc_start(const hn_proc_spec *spec, hn_proc **out, hone_err *err);
-/* Moves output along; true once the child and all its descendants are gone. Never blocks. */
+/* Reads pending output; true once the child and all its descendants have ended. Never blocks. */
 bool hn_proc_poll(hn_proc *proc);
 /* Blocks until one of n is done, or until timeout_s passed (negative: no limit), or *stop (may be NULL) became
  * non-zero: gives the index of a finished one or -1. NULL entries are skipped. */
 int hn_proc_wait_any(hn_proc *const *procs, size_t n, double timeout_s, const volatile int *stop);
-/* Holds its process group, or lets it go on; the time it is held does not count towards wall_s. Takes effect soon. */
+/* Stops its process group, or continues it; the time stopped does not count towards wall_s. Takes effect soon, not at
+ * once. */
 void hn_proc_pause(hn_proc *proc, bool held);
 /* Ends it and its descendants now. */
 void hn_proc_kill(hn_proc *proc);

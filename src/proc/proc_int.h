@@ -66,7 +66,7 @@ typedef struct hn_tree_sum {
 void hn_tree_add_up(hn_tree_sum *out);
 /* Kills and reaps everything below this process (which is a child subreaper), until nothing is left or 10 s passed. */
 void hn_tree_kill(void);
-/* Kills every process whose environment holds `mark`, wherever it hangs; for use when a supervisor was lost. */
+/* Kills every process whose environment holds `mark`, whatever its parent; for use after a supervisor died. */
 void hn_tree_kill_marked(const char *mark);
 
 /* --- cgroup.c: a cgroup for the run ----------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ bool hn_cgroup_offered(void);
 /* In the supervisor. make: a descriptor of the folder, -1 when it cannot be. fork: as fork, inside the cgroup. */
 int hn_cgroup_make(const char *path, uint64_t memory_b, unsigned n_procs);
 pid_t hn_cgroup_fork(int dir);
-void hn_cgroup_stop(int dir); /* nothing in it may fork any more; kills where the kernel can */
+void hn_cgroup_stop(int dir); /* prevents further forks in it; kills its processes where the kernel can */
 void hn_cgroup_read(int dir, bool *oom_killed, bool *count_refused);
 void hn_cgroup_remove(const char *path);
 

@@ -89,7 +89,7 @@ static void fail(hn_proc_running *run, const char *step) {
     strncpy(run->fail_step, step, sizeof run->fail_step - 1);
 }
 
-/* What fails is written down in the shared hn_proc_running. vfork, since the supervisor may be a fork of a large
+/* A failure is recorded in the shared hn_proc_running. vfork, since the supervisor may be a fork of a large
  * process. */
 static pid_t start_child(hn_proc_running *run, const struct child_fds *fds, char *const *argv, char *const *env) {
     environ = (char **)env;
@@ -114,7 +114,8 @@ struct watch {
     pid_t child;
     bool child_ended, stop, hone_gone;
     bool held;
-    double tick_s, next_tick_s, end_by_s, left_s; /* left_s: of its time, while it is held and end_by_s is never */
+    double tick_s, next_tick_s, end_by_s,
+        left_s; /* left_s: time left while the child is stopped (end_by_s is then infinite) */
 };
 
 static void close_others(int keep1, int keep2) {
@@ -189,7 +190,7 @@ static void keep_log(hn_proc_running *run, const char *data, size_t n) {
     run->log[len] = 0;
 }
 
-/* Reads what is there; at most `rounds` buffers, so that a flood does not starve the rest. */
+/* Reads what is available, at most `rounds` buffers, so that a fast writer does not starve the other descriptors. */
 static void drain(hn_proc_running *run, int *fd, void (*keep)(hn_proc_running *, const char *, size_t), int rounds) {
     char buf[READ_B];
     while (*fd >= 0 && rounds-- > 0) {
@@ -226,7 +227,7 @@ static void note_deaths(struct watch *w) {
     }
 }
 
-/* The child leads a process group. What it takes while it is held is not its time. */
+/* The child leads a process group. Time while it is stopped does not count. */
 static void hold(struct watch *w, bool held) {
     int sig = held ? SIGSTOP : SIGCONT;
     if (held == w->held || w->child_ended) return;
@@ -247,7 +248,8 @@ static void note_control(struct watch *w) {
         hold(w, c == HN_ORDER_HOLD);
 }
 
-/* Limits of the whole tree that no rlimit expresses, looked at ever less often: 10 ms, 20 ms … 500 ms. */
+/* Limits of the whole process tree, which no rlimit expresses. The interval between checks grows: 10 ms, 20 ms … 500
+ * ms. */
 static bool over_tree_limit(struct watch *w, hn_proc_end *why) {
     const hn_proc_running *run = w->run;
     double now_s = hn_now_s();

@@ -17,11 +17,12 @@ extern char **environ;
 
 const char *const hn_temp_here[] = {"TMPDIR=.", NULL};
 
-/* A line says that all is well. What still writes there dies with its parent: until then rm may fail. */
+/* One line on the pipe means a normal end. Processes that still write there die with their parent; until then rm may
+ * fail. */
 static const char script[] = "trap '' HUP INT QUIT TERM; cd /; read -r _ && exit; n=0; "
                              "until rm -rf -- \"$1\" || [ $n = 9 ]; do n=$((n + 1)); sleep 1; done";
 
-/* The path as it is from any folder. */
+/* The absolute path. */
 static char *absolute(const char *path) {
     char *here = *path == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
     if (*path == '/') return strdup(path);
@@ -87,7 +88,7 @@ hone_rc hn_temp_make(const char *dir, const char *prefix, hn_temp *out, hone_err
     return HONE_OK;
 }
 
-/* The guardian may be gone: then the pipe has no reader, which is no reason for a signal. */
+/* The guardian may have ended: then the pipe has no reader, and SIGPIPE must not be delivered. */
 static void dismiss(hn_temp *t) {
     sigset_t pipe, before, pending;
     sigemptyset(&pipe);

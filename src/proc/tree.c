@@ -169,8 +169,8 @@ static bool reap(void) {
     }
 }
 
-/* Stops the whole tree before killing it, again and again while it still grows, so that a fork bomb cannot outrun
- * the killer; the dead are replaced by their orphans, which a subreaper inherits, hence the outer loop. */
+/* Stops the whole tree before killing it, again and again while it still grows, so that a fork bomb cannot grow faster
+ * than it is killed. A subreaper inherits the orphans of the processes killed, hence the outer loop. */
 void hn_tree_kill(void) {
     if (!reap()) return;
     struct listing l;

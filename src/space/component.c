@@ -1,4 +1,5 @@
-/* space/component.c — components: what constraints tie together, and how often a uniform draw satisfies them. */
+/* space/component.c — components: the parameters that constraints connect, and how often a uniform draw satisfies them.
+ */
 #include "base/err.h"
 #include "space/space_int.h"
 
@@ -22,8 +23,8 @@ static void join(uint32_t *up, uint32_t a, uint32_t b) {
         up[a] = b;
 }
 
-/* Marks and joins what a constrained parameter's activity hangs on. Conditions go from last to first, so a mark set
- * on a parameter is seen when its own condition's turn comes. */
+/* Marks and joins the parameters on which the activity of a constrained parameter depends. Conditions are visited from
+ * last to first, so a mark set on a parameter is seen when its own condition is visited. */
 static void join_conditions(const hone_space *s, uint32_t *up, bool *in) {
     for (size_t c = s->n_conds; c-- > 0;) {
         const hn_cond *cond = &s->cond[c];

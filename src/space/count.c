@@ -247,8 +247,8 @@ static void draw_state(const hone_space *s, uint32_t i, hn_rng *rng, double *poi
 }
 
 /* Makes inactive members absent and gives the weight of the draw, 0 when a rule is broken. */
-static double weigh(const hone_space *s, const part *p, const uint32_t *cond, size_t n_conds, const uint32_t *rule,
-                    size_t n_rules, double *point) {
+static double draw_weight(const hone_space *s, const part *p, const uint32_t *cond, size_t n_conds,
+                          const uint32_t *rule, size_t n_rules, double *point) {
     for (size_t c = 0; c < n_conds; c++) {
         const hn_cond *x = &s->cond[cond[c]];
         double truth = hn_prog_eval(&x->prog, point);
@@ -313,7 +313,7 @@ static bool estimate_part(sizing *w, const part *p, uint64_t seed, estimate *out
     hn_rng rng = hn_rng_make(seed, p->param[0]);
     for (double k = 0; k < n; k++) {
         for (size_t i = 0; i < p->n; i++) draw_state(s, p->param[i], &rng, point);
-        double weight = weigh(s, p, cond, n_conds, rule, n_rules, point);
+        double weight = draw_weight(s, p, cond, n_conds, rule, n_rules, point);
         if (weight == 0) continue;
         if (most > 0 && weight != most) equal = false;
         most = fmax(most, weight);

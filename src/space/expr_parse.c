@@ -67,7 +67,7 @@ static const struct {
     {"==", HN_EX_EQ}, {"!=", HN_EX_NE}, {"<=", HN_EX_LE}, {">=", HN_EX_GE}, {"<", HN_EX_LT},  {">", HN_EX_GT},
     {"+", HN_EX_ADD}, {"-", HN_EX_SUB}, {"*", HN_EX_MUL}, {"/", HN_EX_DIV}, {"%", HN_EX_MOD},
 };
-/* What people write in other languages. */
+/* Spellings from other languages, for better error messages. */
 static const struct {
     const char *text, *what;
 } slip_row[] = {

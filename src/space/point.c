@@ -18,7 +18,8 @@ static inline double snapped(const hn_gene *g, double x) {
     return fmin(g->lo + g->step * floor((x - g->lo) / g->step + 0.5), g->hi);
 }
 
-/* A permutation's slots become one: items that are out of range or repeated give way to the missing ones in order. */
+/* A permutation's slots become one: items that are out of range or repeated are replaced by the missing ones in order.
+ */
 static void snap_permutation(const hn_gene *g, double *slot) {
     bool used[HN_MAX_PERMUTATION] = {false}, keep[HN_MAX_PERMUTATION] = {false};
     for (uint32_t k = 0; k < g->n_slots; k++) {

@@ -209,7 +209,8 @@ static hone_rc read_point(const hone_space *s, json_t *root, double *point, hone
 hone_rc hone_point_from_json(const hone_space *space, const char *json, double *point, hone_err *err) {
     json_error_t at;
     json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &at);
-    if (!root && (!*at.text || json_error_code(&at) == json_error_out_of_memory)) /* jansson says nothing then */
+    if (!root &&
+        (!*at.text || json_error_code(&at) == json_error_out_of_memory)) /* jansson reports no error text then */
         return hn_fail(err, HONE_E_NOMEM, "out of memory reading a point");
     if (!root) return hn_fail(err, HONE_E_INPUT, "point: line %d, column %d: %s", at.line, at.column, at.text);
     double *copy = malloc((space->n_slots + 1) * sizeof *copy);

@@ -152,7 +152,7 @@ static bool descend(search *x, unsigned depth) {
     return x->z.var[v].alive ? try_all(x, v, depth) : try_large(x, v, depth);
 }
 
-/* Restarts with a growing share of the effort: an unlucky first choice is left early. */
+/* Restarts with a growing share of the effort: a bad first choice is abandoned early. */
 static hone_rc run_search(search *x, double effort, bool *proved, hone_err *err) {
     size_t root = hn_solver_mark(&x->z);
     *proved = false;
@@ -195,7 +195,7 @@ hone_rc hn_solve(const hone_space *space, size_t c, hn_rng *rng, const double *w
 
 /* --- sampling ------------------------------------------------------------------------------------------------ */
 
-/* Names a component by its constraints, cut where it gets long. */
+/* Names a component by its constraints; a long list is cut. */
 static hone_rc report_empty(const hone_space *s, size_t c, bool proved, hone_err *err) {
     const hn_component *k = &s->component[c];
     hn_str list = {0};
@@ -270,7 +270,7 @@ typedef struct repair {
     size_t c;
     hn_rng *rng;
     double *point, *trial; /* trial: scratch point */
-    uint32_t *suspect;     /* parameters of broken constraints, and what their activity hangs on */
+    uint32_t *suspect;     /* parameters of broken constraints, and those that their activity depends on */
     size_t n_suspects;
 } repair;
 
@@ -287,7 +287,7 @@ static void reset_trial(const repair *r) {
     }
 }
 
-/* Takes the trial's component over; parameters outside it follow what became active. */
+/* Copies the trial's component into the point and updates parameters outside it whose activity changed. */
 static void accept_trial(const repair *r) {
     const hn_component *k = &r->s->component[r->c];
     for (size_t i = 0; i < k->n_params; i++) {
@@ -344,7 +344,7 @@ static bool repair_two(repair *r) {
     return false;
 }
 
-/* The rest of the component first keeps its values; the suspects give way. */
+/* Keeps the values of the rest of the component if possible, and changes the suspects. */
 static hone_rc repair_many(repair *r, hone_err *err) {
     const hn_component *k = &r->s->component[r->c];
     bool *late = calloc(k->n_params + 1, sizeof *late), proved;

@@ -1,7 +1,7 @@
 /* space/seal.c — makes a space read-only: genes, programs, the order of conditions, components.
  *
- * Conditions are shared by text and ordered by Kahn's algorithm (1962); components are the connected components of
- * "stands in the same constraint, or in the condition of one that does" (union-find).
+ * Conditions are shared by text and ordered by Kahn's algorithm (1962); components are the connected components of the
+ * relation "occurs in the same constraint, or in the condition of a parameter that does" (union-find).
  */
 #include "base/err.h"
 #include "base/str.h"

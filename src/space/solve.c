@@ -1,8 +1,8 @@
 /* space/solve.c — propagation: constraint-wise value consistency by interval evaluation.
  *
- * For each constraint that is not settled, every value of every open parameter in it is supposed in turn and removed
- * when the constraint is then surely false ("shaving" restricted to one constraint; Mackworth's AC-3 worklist, 1977).
- * Large domains are shaved at their ends by chunks of halving size.
+ * For each constraint that is not settled, every value of every open parameter in it is assumed in turn and removed
+ * when the constraint is then certainly false ("shaving" restricted to one constraint; Mackworth's AC-3 worklist,
+ * 1977). Large domains are shaved at their ends by chunks of halving size.
  */
 #include "space/solve.h"
 
@@ -156,7 +156,7 @@ static bool record(hn_solver *z, hn_trail t) {
     return true;
 }
 
-/* Before a change of the scalars: keeps them, and wakes who watches. */
+/* Before a change of the scalars: saves them, and queues the watchers. */
 static bool touch(hn_solver *z, uint32_t v) {
     const hn_domain *d = &z->var[v];
     for (uint32_t k = z->first_watch[v]; k < z->first_watch[v + 1]; k++) enqueue(z, z->watch[k]);

@@ -50,7 +50,7 @@ typedef struct hn_solver {
 hone_rc hn_solver_open(const hone_space *space, const uint32_t *param, size_t n, const uint32_t *rule, size_t n_rules,
                        const uint32_t *cond, size_t n_conds, hn_solver *out, hone_err *err);
 void hn_solver_close(hn_solver *z);
-/* Removes what cannot be; false when some domain is empty. Sets cut (and gives false) when over the limit. */
+/* Removes impossible states; false when some domain is empty. Sets cut (and gives false) when over the limit. */
 bool hn_solver_propagate(hn_solver *z);
 static inline size_t hn_solver_mark(const hn_solver *z) { return z->n_trail; }
 void hn_solver_undo(hn_solver *z, size_t mark);
@@ -62,7 +62,7 @@ double hn_domain_states(const hn_solver *z, const hn_domain *d);
 static inline bool hn_domain_has(const hn_domain *d, double level) {
     return level >= d->lo && level <= d->hi && (!d->alive || d->alive[(size_t)level]);
 }
-/* Is watcher w (see struct) decided whatever the open variables become? */
+/* Is the result of watcher w (see struct) the same for all values of the open variables? */
 bool hn_solver_settled(const hn_solver *z, uint32_t w);
 
 /* Finds a legal assignment of component c and writes it into the point; values of `want` (a point, may be `point`)

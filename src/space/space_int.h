@@ -29,7 +29,7 @@ enum {
 #define HN_NO_COND UINT32_MAX
 #define HN_NO_COMPONENT UINT32_MAX
 
-/* A parameter as the hot loops want it. */
+/* A parameter in the form that the hot loops read. */
 typedef struct hn_gene {
     uint32_t slot, n_slots;
     hone_kind kind;

@@ -12,7 +12,7 @@ static void add_number(hn_str *s, double x) {
     hn_str_add(s, hn_double_text(x, text));
 }
 
-/* A number plain, the word that stands for absence in quotes, all else as YAML needs it. */
+/* A number as it is, the word for absence in quotes, other texts as YAML needs them. */
 static void add_value(hn_str *s, const char *text) {
     double v;
     if (hone_space_number(text, &v))
@@ -130,7 +130,7 @@ static void hash_number(hn_hash *h, double x) {
 }
 
 /* The order of parameters counts (it gives slots their meaning), as does the order of values and of constraints. The
- * space's name and `log`, a matter of scale, do not. */
+ * space's name and `log`, which only sets the scale, do not. */
 void hone_space_hash(const hone_space *space, char hex[33]) {
     hn_hash h;
     hn_hash_begin(&h);

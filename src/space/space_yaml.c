@@ -237,7 +237,7 @@ static bool grow(hn_arena *a, const hn_ynode ***list, size_t n, size_t room) {
     return p != NULL;
 }
 
-/* Notes where the newest parameter stands. */
+/* Records the position of the newest parameter. */
 static hone_rc note_param(build *b, const hn_ynode *key, const hn_ynode *when) {
     size_t n = b->space->n_params;
     if (n > b->room_params) {

@@ -98,7 +98,8 @@ const hn_structure hn_cc_structure = {"1|2|3|s|z", "-mtune", "-mprefer-vector-wi
 const hn_language hn_language_c = {".c|.s|.S", "gcc", true, " -lm", " -pthread", " -fopenmp"};
 const hn_language hn_language_cxx = {".cc|.cpp|.cxx|.C", "g++", true, " -lm", " -pthread", " -fopenmp"};
 
-/* Loops over integers and floats, calls, recursion, a switch, strings, structures: something for every pass. */
+/* Loops over integers and floats, calls, recursion, a switch, strings, structures: every kind of pass has code to work
+ * on. */
 static const char source[] =
 #include "target/probe_source.inc"
     ;

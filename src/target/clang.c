@@ -105,7 +105,7 @@ static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out,
     return rc ? hn_context(err, "'%s' is no full clang: ", t->print.command) : HONE_OK;
 }
 
-/* As it says itself, which may be whatever is in PATH; else the one of its version. */
+/* The tool that clang itself names, which may be any one in PATH; else the one of its version. */
 static char *profile_tool(hone_target *t) {
     static const char *const args[] = {"-print-prog-name=llvm-profdata", NULL};
     char *first = NULL;

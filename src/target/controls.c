@@ -50,7 +50,7 @@ void hn_control_range(hn_control *c, double lo, double hi, double dflt) {
     else if (hi > 1024)
         hi = fmin(hi, fmax(64 * d, 1024));
     hi = fmin(fmax(hi, lo), most);
-    if (lo == 0 && hi > 256) lo = 1; /* a logarithmic scale is worth more than the value 0 */
+    if (lo == 0 && hi > 256) lo = 1; /* a logarithmic scale is more useful than the value 0 */
     c->form = HN_RANGE;
     c->lo = lo;
     c->hi = hi;
@@ -58,7 +58,7 @@ void hn_control_range(hn_control *c, double lo, double hi, double dflt) {
 }
 
 bool hn_glob(const char *pattern, const char *text) {
-    const char *star = NULL, *back = NULL; /* the last star and how far it reached: linear retries, no recursion */
+    const char *star = NULL, *back = NULL; /* the last star and how much it has matched: linear retries, no recursion */
     while (*text) {
         if (*pattern == '*') {
             star = pattern++;

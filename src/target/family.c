@@ -119,7 +119,7 @@ typedef struct search {
     size_t n;
 } search;
 
-/* Of two names for one binary the shorter stays, then the first in PATH: "gcc" before "gcc-12". */
+/* Of two names for one binary the shorter is kept, then the first in PATH: "gcc" before "gcc-12". */
 static void note(search *s, const char *name) {
     char *path = hn_which(name);
     if (!path) return;

@@ -1,8 +1,8 @@
-/* target/family.h — compiler families. Everything hone knows of one kind of compiler stands in its hn_family: one file,
+/* target/family.h — compiler families. Everything hone knows about one kind of compiler is in its hn_family: one file,
  * its tables, and one row in hn_families (family.c).
  *
  * The rooms above ask a family; they name no flag, no compiler and no linker themselves (make lint).
- * A gene's name is stored in records; how it is written on a command line is the family's affair (spell, read).
+ * A gene's name is stored in records; the family alone decides how it is written on a command line (spell, read).
  * Owns: nothing; families are constant.   Threads: any, but one at a time per target.
  */
 #ifndef HN_FAMILY_H
@@ -85,7 +85,7 @@ typedef struct hn_family {
     const char *aliases; /* further names by which a build calls it: "g++|cc|c++"; "" */
     /* Is this what `--version` of a member prints? */
     bool (*recognise)(const char *version_text);
-    /* The binary that does the work, malloc'ed, where the command is a front of it. NULL: the command itself. */
+    /* The binary that compiles, malloc'ed, where the command only starts it. NULL: the command itself. */
     char *(*binary)(hone_target *t);
     /* Files beyond the driver whose contents decide about the code: one path a line (those that exist count). */
     hone_rc (*code_files)(hone_target *t, char **lines, hone_err *err);
@@ -115,12 +115,12 @@ typedef struct hn_family {
     const char *plain;      /* of a drafted build without flags that hone tunes */
     const char *worst;      /* turns optimisation off, whatever stands before it */
     const char *tunable;    /* flags of a build that become the baseline in a draft, but … */
-    const char *stays;      /* … for those that say for what machine or with what meaning: patterns, "-O*|-m*" */
-    const char *no_program; /* words by which a build compiles without linking: patterns */
+    const char *stays;      /* … except those that choose the machine or the semantics: patterns, "-O*|-m*" */
+    const char *no_program; /* words that make a build compile without linking: patterns */
     const hn_language *const *languages; /* NULL-terminated, the first family with a language drafts for it */
 
     /* --- floating point --- */
-    const char *const *contract[HONE_N_FP]; /* words of each; NULL: this compiler cannot go that far */
+    const char *const *contract[HONE_N_FP]; /* flags of each; NULL: this compiler does not offer the contract */
     /* The contract that a baseline's flags and a build command amount to. */
     hone_fp (*contract_of)(const char *baseline, const char *build);
 
@@ -133,7 +133,7 @@ typedef struct hn_family {
     /* --- probing, proofs --- */
     const char *probe_level; /* under which controls are probed */
     const hn_probe_program *probe;
-    /* Words that place code as said. NULL: layouts cannot be varied. */
+    /* Flags for this placement. NULL: layouts cannot be varied. */
     void (*place)(hn_flags *f, const hn_placing *how);
     const char *groups; /* patterns of symbols to order at random (target/layout.h); NULL: by their first letters */
     const hn_listing *listing;

@@ -41,8 +41,8 @@ static hn_rule classify(const char *name, bool takes_value) {
 }
 
 static bool recognise(const char *version) {
-    bool named =
-        strstr(version, "gcc") || strstr(version, "GCC") || !strncmp(version, "cc (", 4); /* as it was called */
+    bool named = strstr(version, "gcc") || strstr(version, "GCC") ||
+                 !strncmp(version, "cc (", 4); /* gcc prints the name it was called by */
     return named && strstr(version, "Free Software Foundation") && !strstr(version, "clang");
 }
 
@@ -119,7 +119,7 @@ static const char *description(const finder *f, const hn_help_row *r) {
     return d && !strstr(d->rest, "lacks documentation") ? d->rest : "";
 }
 
-/* An option that stands for another ("Same as -fOTHER."), or that does nothing any more. */
+/* An option that is an alias ("Same as -fOTHER."), or that no longer has an effect. */
 static bool obsolete(const hn_help_row *r, const char *doc) {
     bool alias = r->rest[0] == '-' && isnan(number(r->rest));
     bool same = hn_starts_with(doc, "Same as -") && !strchr(doc + 9, ' ');
@@ -141,7 +141,7 @@ static bool has_values(const finder *f, const char *name) {
     return r && (r->n_values || listed_values(name));
 }
 
-/* Values of NAME=VALUE: from the table, as printed, or a range; none known: nothing to tune. */
+/* Values of NAME=VALUE: from the table, as printed, or a range. Without known values there is nothing to tune. */
 static void value_domain(const finder *f, hn_control *c, const hn_help_row *r) {
     const hn_help_row *d = hn_help_find(&f->doc, r->name, true);
     const hn_help_row *most = r->n_values || !d ? r : d;
@@ -160,7 +160,7 @@ static void value_domain(const finder *f, hn_control *c, const hn_help_row *r) {
 static void one_row(const finder *f, const hn_help_row *r) {
     bool ours = hn_starts_with(r->name, "-f") || hn_starts_with(r->name, "-m") || hn_starts_with(r->name, "--param=");
     if (!ours || hn_starts_with(r->name, "-fno-") || hn_starts_with(r->name, "-mno-")) return;
-    if (!r->takes_value && has_values(f, r->name)) return; /* the option with values stands for both */
+    if (!r->takes_value && has_values(f, r->name)) return; /* the option with values covers both */
     if (f->out->n && !strcmp(f->out->item[f->out->n - 1].name, r->name)) return;
     const char *doc = description(f, r);
     hn_rule rule = classify(r->name, r->takes_value);

@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* Strips one or two dashes; empty when there is none. */
-static hn_help_span undash(hn_help_span w) {
+static hn_help_span strip_dashes(hn_help_span w) {
     size_t n = w.n && w.at[0] == '-' ? (w.n > 1 && w.at[1] == '-' ? 2 : 1) : w.n;
     return (hn_help_span){w.at + n, w.n - n};
 }
 
 static hn_help_row *option(hn_arena *a, hn_help *out, hn_help_span word) {
-    hn_help_span body = undash(word);
+    hn_help_span body = strip_dashes(word);
     const char *eq = body.n ? memchr(body.at, '=', body.n) : NULL;
     const char *opt = body.n ? memchr(body.at, '[', body.n) : NULL; /* "--name[=<string>]": the value may be left out */
     if (opt && (!eq || opt < eq)) return NULL;
@@ -79,7 +79,7 @@ void hn_help_clang_values(hn_arena *a, const char *text, size_t n, hn_help *out)
     while (hn_help_line(&t, &line) && hn_arena_ok(a)) {
         hn_help_span rest = line, word = hn_span_word(&rest), equals = hn_span_word(&rest);
         if (!word.n || word.at[0] != '-' || !hn_span_is(equals, "=") || hn_span_indent(line) < 2) continue;
-        hn_help_span name = undash(word);
+        hn_help_span name = strip_dashes(word);
         size_t cut = hn_span_find(rest, "(default:");
         if (!hn_span_name(name)) continue;
         hn_help_row *r = hn_help_add(a, out, name);

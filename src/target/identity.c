@@ -1,4 +1,5 @@
-/* target/identity.c — which compiler exactly: version, hash of the files that make code, what -march=native means.
+/* target/identity.c — the exact identity of a compiler: version, hash of the files that make code, what -march=native
+ * means.
  *
  * Compilers are large (LLVM's library has 120 MB), so file hashes are kept in CACHE/files.tsv by path, size, time of
  * change and inode; a changed file is hashed again. */
@@ -34,7 +35,7 @@ static bool known_hash(const char *table, const char *state, char hex[33]) {
     return false;
 }
 
-/* The table with this file's line replaced; failing to keep it costs time, nothing else. */
+/* Stores the table with this file's line replaced; failing to store it costs only time. */
 static void remember(const char *file, const char *table, const char *path, const char *state, const char *hex) {
     hn_str s = {0};
     size_t n = strlen(path);

@@ -2,7 +2,7 @@
  *
  * The order comes from sections of their own and one inserted output section that gathers them by patterns of their
  * names, in random order; the names need not be known. Sections that the compiler itself has sorted (hot, unlikely,
- * startup, exit) keep their place: that order is the work of a control and no luck. */
+ * startup, exit) keep their place: that order is an effect of a control, not of chance. */
 #include "target/layout.h"
 
 #include "target/cc.h"
@@ -22,7 +22,7 @@ const char *hn_layout_text(hn_code_layout layout) {
         [HN_LAYOUT_SECTIONS] = "padding of all sections, function alignment",
         [HN_LAYOUT_CODE] = "padding of code, function alignment",
         [HN_LAYOUT_ALIGNMENT] = "function alignment",
-        [HN_LAYOUT_NONE] = "none: the build accepts no change of layout, so layout luck is not ruled out",
+        [HN_LAYOUT_NONE] = "none: the build accepts no change of layout, so an effect of the layout is not ruled out",
     };
     return text[layout];
 }
@@ -34,7 +34,7 @@ static void add_padding(hn_str *out, const char *section, hn_rng *rng) {
                 16 * (unsigned)hn_rng_below(rng, 256), section);
 }
 
-/* Second letters that would take in what the compiler has sorted. */
+/* Second letters of names in sections that the compiler has sorted. */
 static const char *not_second(char first) {
     switch (first) {
     case 'u': return "n";  /* unlikely */
@@ -55,7 +55,7 @@ static void shuffle(unsigned char *order, unsigned n, hn_rng *rng) {
     }
 }
 
-/* Halves by the second letter: a-m without what is sorted, then all the rest. */
+/* Two halves by the second letter: a-m without the sorted sections, then all others. */
 static void add_letters(hn_str *out, hn_rng *rng) {
     static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     enum { N = 2 * (sizeof first - 1) };

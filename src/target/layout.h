@@ -1,14 +1,15 @@
-/* target/layout.h — where code and data lie, varied at random: what a proof does to rule out luck of layout.
+/* target/layout.h — where code and data lie, varied at random, so that a proof does not mistake an effect of the layout
+ * for a gain.
  *
- * Alignment is a word of the family's (hn_family.place); everything else is a script that is inserted into the linker's
- * own (INSERT; GNU ld and lld). Same seed, same words and text.
+ * Alignment is a compiler flag (hn_family.place); everything else is a script that is inserted into the linker's own
+ * (INSERT; GNU ld and lld). The same seed gives the same flags and script.
  */
 #ifndef HN_CODE_LAYOUT_H
 #define HN_CODE_LAYOUT_H
 
 #include "target/family.h"
 
-/* From the most to the least that is varied. */
+/* From the strongest to the weakest variation. */
 typedef enum hn_code_layout {
     HN_LAYOUT_ORDER,     /* order of functions (every other variant), padding of all sections, alignment */
     HN_LAYOUT_SECTIONS,  /* padding of code, constants and data; alignment of functions */
@@ -19,8 +20,8 @@ typedef enum hn_code_layout {
 } hn_code_layout;
 const char *hn_layout_text(hn_code_layout layout);
 
-/* Appends the words of variant i to `f`; writes its linker script into `dir` where there is one. A family that cannot
- * vary layouts adds nothing. E_IO, E_NOMEM. */
+/* Appends the words of variant i to `f`; writes its linker script, if the layout needs one, into `dir`. A family that
+ * cannot vary layouts adds nothing. E_IO, E_NOMEM. */
 hone_rc hn_layout_words(const hn_family *family, hn_code_layout layout, uint64_t seed, size_t i, const char *dir,
                         hn_flags *f, hone_err *err);
 

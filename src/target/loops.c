@@ -81,7 +81,7 @@ static void link_blocks(graph *g) {
     }
 }
 
-/* Jumps of unknown target lead to all blocks that nothing reaches, unless that would be beyond all bounds. */
+/* Jumps of unknown target lead to all blocks that nothing reaches, unless that would give too many edges. */
 static bool follows_unknown(const graph *g, size_t *n_open) {
     *n_open = 0;
     for (size_t k = 1; k < g->n_blocks; k++) *n_open += !g->b[k].reached; /* block 0 is the entry */
@@ -108,7 +108,8 @@ static void put_edges(graph *g, bool unknown, bool count) {
     }
 }
 
-/* Counts, then places: filling moves each start to the next block's, which is put right at the end. */
+/* First counts edges, then stores them. Storing advances each start to the next block's; the end restores the starts.
+ */
 static bool make_edges(graph *g) {
     size_t n = g->n_blocks, n_open, n_edges;
     bool unknown = follows_unknown(g, &n_open);
@@ -177,7 +178,8 @@ static void add_block(graph *g, size_t k, size_t *n) {
     g->stack[(*n)++] = k;
 }
 
-/* The blocks of the loop at `head`, in g->stack; gives their number. What is added later is looked at later. */
+/* The blocks of the loop at `head`, in g->stack; gives their number. Blocks added during the walk are visited later in
+ * it. */
 static size_t find_body(graph *g, size_t head, const size_t *back, size_t n_back) {
     size_t n = 0;
     add_block(g, head, &n);

@@ -1,7 +1,7 @@
 /* target/loops.h — loops of a function from its instructions: basic blocks, their graph, natural loops.
  *
  * A jump whose target is not known is taken to lead to every block that nothing else leads to (the cases of a switch).
- * Code that was moved out of the way and jumps back is no loop.
+ * Cold code that was moved away and jumps back is not a loop.
  */
 #ifndef HN_LOOPS_H
 #define HN_LOOPS_H

@@ -1,7 +1,7 @@
-/* target/objdump.h — what objdump prints of a program, read for what a reviewer asks of machine code: size, vectors,
- * loops, what they spill, what they call.
+/* target/objdump.h — what objdump prints of a program, and what a reviewer wants to know about machine code: size,
+ * vectors, loops, what they spill, what they call.
  *
- * Knows x86 (AT&T syntax) and AArch64; of other machines only sizes, calls and nothing of vectors. Loops are
+ * Knows x86 (AT&T syntax) and AArch64; of other machines only sizes and calls, no vectors. Loops are
  * those of the control flow (target/loops.h).
  * Owns: everything in the caller's arena.   Errors: E_NOMEM; any text is safe, what is no disassembly is passed over.
  */

@@ -14,7 +14,7 @@ long hn_number_after(const char *text, const char *key) {
     return at ? strtol(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Profiles are read by tools of the compiler's own version alone. A tool that does not say its version is taken. */
+/* Only tools of the compiler's own version read its profiles. A tool that does not print a version is accepted. */
 static bool is_of(const char *tool, long major) {
     const char *argv[] = {tool, "--version", NULL};
     hn_tool run;

@@ -1,10 +1,10 @@
 /* target/probe.c — which controls and values the compiler accepts, found by compiling a small program.
  *
  * Group testing by bisection (Dorfman 1943; binary splitting): dozens of controls go into one command line; when that
- * fails, its halves are tried, down to the culprit. As nearly all controls are good, 400 of them with their values
- * take some hundred compilations instead of two thousand. Accepted means: exit code 0, nothing printed, an object file,
- * and processor time within SLOW times that of the plain compilation. Integer bounds that fail are pulled in towards
- * the default, logarithmically. */
+ * fails, its halves are tried, until the refused control is found. As nearly all controls are good, 400 of them with
+ * their values take some hundred compilations instead of two thousand. Accepted means: exit code 0, nothing printed, an
+ * object file, and processor time within SLOW times that of the plain compilation. Integer bounds that fail are pulled
+ * in towards the default, logarithmically. */
 #include "target/probe.h"
 
 #include "base/clock.h"
@@ -78,7 +78,7 @@ static hone_rc start(hn_prober *p, slot *s, const hn_probe_trial *trial, segment
     return rc;
 }
 
-/* Takes a finished run; *cpu_s (may be NULL) is what it used. `noisy`: warnings are no reason to refuse. */
+/* Evaluates a finished run; *cpu_s (may be NULL) is its processor time. `noisy`: warnings do not count as refusal. */
 static bool accepted(hn_prober *p, slot *s, bool noisy, double *cpu_s) {
     hn_proc_result r;
     hn_proc_collect(s->proc, &r);
@@ -219,7 +219,8 @@ bool hn_probe_link(hn_prober *p, const char *flags, bool profile) {
     hn_flags_words(&f, p->t->family->probe_level);
     hn_flags_words(&f, flags);
     if (profile)
-        hn_flags_add(&f, hn_fill(&a, p->t->family->pgo_generate, p->temp.path)); /* else it would land in the cwd */
+        hn_flags_add(&f, hn_fill(&a, p->t->family->pgo_generate,
+                                 p->temp.path)); /* else it would be written to the current folder */
     hn_flags_add(&f, p->source);
     hn_flags_words(&f, "-o");
     hn_flags_add(&f, hn_format(&a, "%s/linked", p->temp.path));

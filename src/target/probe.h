@@ -22,7 +22,7 @@ void hn_prober_close(hn_prober *p);
 hone_rc hn_probe_trials(hn_prober *p, hn_probe_trial *trial, size_t n, hone_err *err);
 /* Compiles, links and runs the probe program with these flags. */
 bool hn_probe_link(hn_prober *p, const char *flags, bool profile); /* profile: with those that collect one */
-/* The time for probing is used up: what was not tried counts as not accepted. */
+/* The time for probing is used up: controls not tried count as not accepted. */
 bool hn_prober_late(const hn_prober *p);
 /* More trials to come, for the progress shown. */
 void hn_prober_expect(hn_prober *p, size_t n);

@@ -12,7 +12,8 @@ static bool special(const hn_control *c) { return !strcmp(c->name, "lto") || !st
 static bool choice(const hn_control *c) { return c->form == HN_CHOICE && !special(c) && c->cls != HN_IRRELEVANT; }
 static bool ranged(const hn_control *c) { return c->form == HN_RANGE && c->cls != HN_IRRELEVANT; }
 
-/* The k-th value of every choice in one go, so that no command line names a control twice; refused values go. */
+/* The k-th value of every choice in one batch, so that no command line names a control twice; refused values are
+ * removed. */
 static hone_rc probe_choices(hn_prober *p, hn_controls *list, hn_probe_trial *trial, size_t *back, hone_err *err) {
     for (size_t k = 0; k < MAX_VALUES; k++) {
         size_t n = 0;
@@ -53,7 +54,7 @@ static double place(const hn_control *c, point at) {
 }
 
 /* A refused bound moves towards the default, or towards the other bound where that is unknown. */
-static void pull(hn_control *c, point at) {
+static void shrink_range(hn_control *c, point at) {
     double hold = isnan(c->dflt) ? (at == AT_HI ? fmax(c->lo, 1) : fmax(c->hi / 16, c->lo)) : c->dflt;
     if (at == AT_HI)
         c->hi = hold > 0 ? floor(sqrt(fmax(c->hi, 1) * hold)) : floor(c->hi / 4);
@@ -93,7 +94,7 @@ static hone_rc probe_ranges(hn_prober *p, hn_arena *a, hn_controls *list, hn_pro
                 if (pending[i] && ranged(&list->item[i]) && (at == AT_MID || round == SHRINKS))
                     list->item[i].cls = HN_IRRELEVANT;
                 else if (pending[i] && ranged(&list->item[i]))
-                    pull(&list->item[i], at);
+                    shrink_range(&list->item[i], at);
         }
     }
     for (size_t i = 0; i < list->n; i++)

@@ -1,8 +1,9 @@
-/* target/quick.c — which compiler, without running it: remembered as long as no file that makes its code has changed.
+/* target/quick.c — identifies a compiler without running it: the cached identity is valid until a file that takes part
+ * in code generation changes.
  *
  * CACHE/compiler-HASH.tsv, HASH of the resolved path: "family \t version \t hash", then a line for each file in the
- * form of hn_file_state. A script is never remembered, since what it runs may change behind it; nor is a compiler whose
- * parts cannot be listed. */
+ * form of hn_file_state. Scripts are never cached, since what they run may change while they stay the same; nor is a
+ * compiler whose files cannot be listed. */
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -23,7 +24,7 @@ static char *next_line(char **at) {
     return line;
 }
 
-/* Is the file of this state, "path \t size …", still in it? */
+/* Does the file still have this state ("path \t size …")? */
 static bool unchanged(const char *line) {
     char *path = strndup(line, strcspn(line, "\t")), *now = path ? hn_file_state(path) : NULL;
     bool same = now && !strcmp(now, line);
@@ -72,7 +73,7 @@ static bool add_state(hn_str *s, const char *path) {
     return state != NULL;
 }
 
-/* Failing to keep it costs time, nothing else. */
+/* Failing to store it costs only time. */
 static void remember(hone_target *t, const char *file, const hone_identity *id) {
     char *lines, *at, *line;
     if (!is_elf(t->print.path) || t->family->code_files(t, &lines, NULL)) return;
@@ -101,7 +102,7 @@ static char *cache_file(const char *cache_dir, const char *path) {
     return file;
 }
 
-/* Variables by which gcc takes its parts from elsewhere. */
+/* Environment variables that make gcc use other programs and libraries than its own. */
 static bool is_redirected(void) { return getenv("GCC_EXEC_PREFIX") || getenv("COMPILER_PATH"); }
 
 static hone_rc ask(const char *name, const char *cache_dir, const char *file, hone_identity *out, hone_err *err) {

@@ -83,7 +83,7 @@ hone_rc hone_target_render(const hone_target *t, const hone_space *space, const 
     hn_flags flags = {.a = &scratch};
     renderer r = {.t = t, .space = space, .point = point, .prefix = prefix, .flags = &flags};
     genes(&r, false);
-    while (!t->family->contract[fp]) fp--; /* the loosest that this compiler has; strict is always there */
+    while (!t->family->contract[fp]) fp--; /* the loosest one that this compiler offers; every compiler offers strict */
     for (size_t i = 0; t->family->contract[fp][i]; i++) hn_flags_add(&flags, t->family->contract[fp][i]);
     genes(&r, true);
     hone_rc rc = pack(&flags, out, err);

@@ -1,8 +1,8 @@
 /* target/rustc.c — the Rust compiler, version 1.56 and later.
  *
  * Discovery reads `rustc -C help` for the names of its options, whose classes are in rustc_options.def, and LLVM's own
- * from `-C llvm-args=--help-list-hidden` (llvm.h). Its floating point is strict: neither rustc nor LLVM, which it tells
- * nothing of relaxed arithmetic, offers another contract.
+ * from `-C llvm-args=--help-list-hidden` (llvm.h). Its floating point is strict: rustc offers no other contract, and
+ * never allows LLVM relaxed arithmetic.
  *
  * Genes: -Copt-level, -Ctarget-cpu, lto, pgo, -CNAME, -Cllvm-args=NAME. */
 #include "base/err.h"
@@ -41,7 +41,7 @@ static const char *const seeds[] = {
 
 static bool recognise(const char *version) { return !strncmp(version, "rustc ", 6); }
 
-/* rustup's rustc chooses among toolchains: what it stands for here and now is in its sysroot. */
+/* rustup's rustc is a proxy that chooses a toolchain: the compiler itself is in its sysroot. */
 static char *binary(hone_target *t) {
     static const char *const args[] = {"--print", "sysroot", NULL};
     char *root;
@@ -67,7 +67,7 @@ static const char *feature_text(hn_arena *a, const char *cfg) {
     return out;
 }
 
-/* The processor's name is printed for people alone, "(currently znver4)", and not with every LLVM. */
+/* The processor's name occurs only in a help text, "(currently znver4)", and not with every LLVM. */
 static hone_rc native(hone_target *t, const char **cpu, const char **features, hone_err *err) {
     static const char *const cfg[] = {"--print", "cfg", "-Ctarget-cpu=native", NULL};
     static const char *const cpus[] = {"--print", "target-cpus", NULL};
@@ -161,7 +161,7 @@ static long plain_level(const hone_target *t) {
     return level ? level : 3;
 }
 
-/* What stands behind -C, --codegen or --codegen=, in this word or the next; NULL: this is none of them. */
+/* The value of -C, --codegen or --codegen=, in this word or the next; NULL: another option. */
 static const char *codegen(const char *const *word, size_t n, size_t *n_words) {
     static const char *const key[] = {"--codegen=", "--codegen", "-C"};
     for (size_t i = 0; i < sizeof key / sizeof *key; i++) {

@@ -1,5 +1,5 @@
 /* target/structure.h — the genes that every family has: level, architecture, link-time and profile-guided
- * optimisation. Values that a compiler does not know fall out in probing. */
+ * optimisation. Probing removes values that a compiler does not accept. */
 #ifndef HN_STRUCTURE_H
 #define HN_STRUCTURE_H
 

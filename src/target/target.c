@@ -29,7 +29,8 @@ hone_rc hone_target_open(const char *name, const char *cache_dir, hone_target **
     t->cache_must = cache_dir != NULL;
     t->cache_dir = cache_dir ? strdup(cache_dir) : hn_cache_dir();
     hone_rc rc = HONE_OK;
-    if (t->cache_dir && (rc = hn_make_dirs(t->cache_dir, err)) && !cache_dir) rc = HONE_OK; /* a default is no must */
+    if (t->cache_dir && (rc = hn_make_dirs(t->cache_dir, err)) && !cache_dir)
+        rc = HONE_OK; /* the default folder is optional */
     if (!rc && t->cache_dir && hn_arena_ok(&t->arena)) rc = hn_target_identify(t, err);
     if (!rc && (!t->cache_dir || !hn_arena_ok(&t->arena)))
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory opening compiler '%s'", name);

@@ -35,7 +35,7 @@ typedef struct hn_value_row {
 struct hone_target {
     hn_arena arena;
     const hn_family *family;
-    const char *exec; /* as found in PATH, links not followed: their names may choose the mode */
+    const char *exec; /* as found in PATH, links not resolved: a program may choose its mode by the link's name */
     hone_fingerprint print;
     char *cache_dir;
     bool cache_must;         /* the caller named the folder: failing to write it is an error */
@@ -81,8 +81,8 @@ void hn_cpu_get(hn_cpu *out);
 /* identity.c */
 hone_rc hn_target_identify(hone_target *t, hone_err *err);
 
-/* probe.c — removes from `list` what the compiler does not accept; sets t->lto_flags. *complete is false when the
- * time for it ran out (the rest is then not offered). */
+/* probe.c — removes from `list` what the compiler does not accept; sets t->lto_flags. *complete is false when its time
+ * ran out (controls not probed are then not offered). */
 hone_rc hn_target_probe(hone_target *t, hn_arena *a, hn_controls *list, const hone_target_options *options,
                         bool *complete, hone_err *err);
 

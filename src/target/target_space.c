@@ -59,7 +59,8 @@ static hone_rc add(const hone_target *t, hone_space *space, const hn_control *c,
     return hone_space_add(space, &p, err);
 }
 
-/* Asked for, and what merges profiles is there: looked for each time, as it comes and goes without the compiler. */
+/* PGO was asked for and the tool that merges profiles is installed. Searched each time, as it is installed
+ * independently of the compiler. */
 static bool offers_pgo(hone_target *t, const hone_target_options *o) {
     if (!o->pgo || !t->family->profile_tool) return o->pgo;
     char *tool = t->family->profile_tool(t);

@@ -142,7 +142,7 @@ static const hn_input *training_input(const hone_workload *w, size_t i) {
         if (!in->held_out && i-- == 0) return in;
 }
 
-/* Training runs of PGO: held-out inputs are for judging, not for learning. */
+/* Training runs of PGO: held-out inputs are used for judging only, not for training. */
 static size_t n_training(const hone_workload *w) {
     size_t n = 0;
     for (size_t i = 0; i < w->n_inputs; i++) n += !w->input[i].held_out;
@@ -233,7 +233,7 @@ static void finish_build(job *j) {
     free(path);
 }
 
-/* Between training and the second build; a program that left no profile is the candidate's failure. */
+/* Between training and the second build; if the program wrote no profile, the candidate has failed. */
 static bool merge_profile(const hn_build_config *cfg, job *j) {
     char *dir = hn_path_join(j->b->dir, PROFILE);
     hone_err why = {0};
@@ -294,8 +294,8 @@ static hone_rc begin(const hn_build_config *cfg, const hn_recipe *recipe, const 
 }
 
 /* Runs n jobs, `most` at once. */
-static hone_rc pump(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, job *j, hn_proc **proc,
-                    size_t n, hn_build *out, hone_err *err) {
+static hone_rc run_jobs(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, job *j, hn_proc **proc,
+                        size_t n, hn_build *out, hone_err *err) {
     const volatile int *stop = cfg->options ? cfg->options->stop : NULL;
     size_t next = 0, most = cfg->jobs > 0 ? (size_t)cfg->jobs : 1;
     for (;;) {
@@ -324,7 +324,7 @@ hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *
     hn_proc **proc = calloc(n + 1, sizeof(hn_proc *));
     memset(out, 0, n * sizeof *out);
     hone_rc rc =
-        j && proc ? pump(cfg, recipe, name, j, proc, n, out, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+        j && proc ? run_jobs(cfg, recipe, name, j, proc, n, out, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc && j) abandon(j, n, out);
     for (size_t i = 0; j && i < n; i++) hn_str_free(&j[i].command);
     free(j);

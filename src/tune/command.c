@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFINE_B = 32 }; /* what a definition has beside its name and value, at most */
+enum { DEFINE_B = 32 }; /* most bytes of a definition besides its name and value */
 
 /* The plan of the workload, after checking that `space` is the one it makes. */
 static hone_rc open_plan(const hone_workload *w, const hone_space *space, const hone_tune_options *options,

@@ -1,8 +1,8 @@
 /* tune/draft.c — the text of a first workload file, from a source file or from a build command.
  *
- * The file is read roughly: comments and literals are skipped by a small scanner, no parsing. What is found (main,
- * the harness, its metrics and arguments, guarded macros, headers that need a library) only shapes a text that a person
- * goes over; the result is always a valid workload file. */
+ * The file is scanned, not parsed: a small scanner skips comments and literals. What is found (main,
+ * the harness, its metrics and arguments, guarded macros, headers that need a library) only decides about a text that a
+ * person then edits; the result is always a valid workload file. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -45,13 +45,13 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 static const char *skip_blanks(const char *s) { return s + strspn(s, " \t"); }
 
 /* The end of a comment or of a string or character literal that starts at s; s itself where none does. */
-static const char *skip_dark(const char *s) {
+static const char *skip_comment_or_literal(const char *s) {
     if (s[0] == '/' && s[1] == '/') return s + strcspn(s, "\n");
     if (s[0] == '/' && s[1] == '*') {
         const char *end = strstr(s + 2, "*/");
         return end ? end + 2 : s + strlen(s);
     }
-    bool letter = *s == '\'' && (s[1] == '\\' || (s[1] && s[2] == '\'')); /* 'a', and no lifetime of Rust's */
+    bool letter = *s == '\'' && (s[1] == '\\' || (s[1] && s[2] == '\'')); /* a literal 'a', not a Rust lifetime */
     if (*s != '"' && !letter) return s;
     char quote = *s++;
     while (*s && *s != quote && *s != '\n') s += *s == '\\' && s[1] ? 2 : 1;
@@ -63,7 +63,7 @@ static bool argument(const char *s, size_t nth, const char **at, size_t *n) {
     if (*s != '(') return false;
     const char *start = ++s;
     for (size_t depth = 0; *s;) {
-        const char *after = skip_dark(s);
+        const char *after = skip_comment_or_literal(s);
         if (after != s) {
             s = after;
             continue;
@@ -99,7 +99,7 @@ static void read_call(scan *f, const char *name, size_t n, const char *paren) {
     if (!argument(paren, 1, &text, &text_n) || text_n < 3 || *text != '"' || text[text_n - 1] != '"') return;
     for (size_t i = 1; i + 1 < text_n; i++)
         if (!is_word(text[i])) return;
-    if (metric && isdigit((unsigned char)text[1])) return; /* no workload can name it */
+    if (metric && isdigit((unsigned char)text[1])) return; /* a metric of a workload cannot have this name */
     if (arg && argument(paren, 2, &dflt, &dflt_n) && dflt_n >= 2 && *dflt == '"') {
         dflt++;
         dflt_n -= 2;
@@ -144,7 +144,7 @@ static void scan_source(const char *s, scan *f) {
     bool line_start = true;
     size_t depth = 0;
     while (*s) {
-        const char *after = skip_dark(s);
+        const char *after = skip_comment_or_literal(s);
         if (after != s) {
             s = after;
             continue;
@@ -357,8 +357,8 @@ static bool is_assignment(const char *word) {
     return n && word[n] == '=' && !isdigit((unsigned char)*word);
 }
 
-/* How many words from here hone is to choose: they become the baseline. 0: what changes for what machine or with what
- * meaning is built stays, as does all else. */
+/* How many words from here hone may choose: they become the baseline. 0: the word stays in the build command, as do all
+ * that choose the machine or the semantics. */
 static size_t tunable_words(const hn_family *family, char *const *word, size_t n) {
     hn_said said;
     char text[256] = "";
@@ -382,11 +382,11 @@ typedef struct command {
     const char *compiler, *program;
     const char *folder; /* make -C folder */
     bool linked;        /* not -c */
-    bool wrapped;       /* a make or a script: it may read anything */
+    bool wrapped;       /* make or a script: it may read any file */
 } command;
 
-/* Words up to the compiler stay (cd there && …); behind it flags, output and sources are sorted out. */
-static void sort_words(const words *w, size_t cc, command *c) {
+/* Words up to the compiler are kept (cd there && …); after it, flags, output and sources are separated. */
+static void split_compiler_call(const words *w, size_t cc, command *c) {
     for (size_t i = 0; i < cc; i++) add_word(&c->build, w->word[i]);
     hn_str_addf(&c->build, "%s{cc} {flags} {defines}", c->build.n ? " " : "");
     bool has_out = false;
@@ -414,8 +414,8 @@ static void sort_words(const words *w, size_t cc, command *c) {
     if (!has_out) hn_str_add(&c->build, " -o {out}");
 }
 
-/* Not a compiler's call: handed CC and CFLAGS as make and most scripts take them; the program is copied to {out}. */
-static void wrap_words(const words *w, command *c) {
+/* Not a call of a compiler: gets CC and CFLAGS as make and most scripts expect them; the program is copied to {out}. */
+static void pass_cc_and_cflags(const words *w, command *c) {
     const char *base = strrchr(w->word[0], '/');
     bool make = !strcmp(base ? base + 1 : w->word[0], "make") || !strcmp(base ? base + 1 : w->word[0], "gmake");
     const char *settings = "CC={cc} CFLAGS=\"{flags} {defines}\"";
@@ -491,9 +491,9 @@ static hone_rc draft_build(const char *build, char **text, hone_err *err) {
         if (direct) c.compiler = w.word[cc];
         c.family = hn_family_of_command(c.compiler);
         if (direct)
-            sort_words(&w, cc, &c);
+            split_compiler_call(&w, cc, &c);
         else
-            wrap_words(&w, &c);
+            pass_cc_and_cflags(&w, &c);
         write_command(&s, &c);
         scan none = {0};
         add_macros(&s, &none, c.family);

@@ -28,7 +28,7 @@ bool hn_elite_takes(const hn_elite *e, const double *value) {
     return true;
 }
 
-/* Is the newcomer beaten by, or the same object as, something kept? */
+/* Is the new point worse than a kept one, or the same object as it? */
 static bool is_beaten(const hn_elite *e, uint64_t key, const double *value) {
     for (size_t i = 0; i < e->n; i++) {
         const hn_elite_entry *x = &e->entry[i];

@@ -1,4 +1,4 @@
-/* tune/journal.c — the session in the store: what must agree, taking one up, adding trials, telling the caller. */
+/* tune/journal.c — the session in the store: what must agree, resuming one, adding trials, reporting to the caller. */
 #include "tune/tuner.h"
 
 #include "base/clock.h"
@@ -99,7 +99,7 @@ static hone_rc choose(hn_tuner *t, int64_t *id, hone_err *err) {
     if (rc == HONE_E_NOTFOUND) return HONE_OK;
     if (rc) return rc;
     if (strcmp(newest.state, "finished") && newest.n_trials > 0)
-        *id = newest.id; /* one without trials has nothing to lose */
+        *id = newest.id; /* without trials there is nothing to resume */
     hone_session_free(&newest);
     return HONE_OK;
 }

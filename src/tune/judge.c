@@ -1,4 +1,5 @@
-/* tune/judge.c — one candidate: look its object up, measure it as long as it may win, record it, tell the search. */
+/* tune/judge.c — one candidate: look its object up, measure it as long as it may win, record it, report_trial the
+ * search. */
 #include "tune/tuner.h"
 
 #include "base/clock.h"
@@ -11,13 +12,13 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* Most passes of one candidate during the search, the closing race decides among the best; and the least of one that
- * takes the lead: the best of many noisy values is biased, and other load can slow one whole process. */
+/* The most passes of one candidate during the search (the closing race decides among the best), and the fewest of one
+ * that becomes the best: the best of many noisy values is biased, and other load can slow one whole process. */
 enum { SEARCH_PASSES = 15, LEAD_PASSES = 3 };
 /* A candidate this much worse than the incumbent on its first run is not worth a baseline run beside it. */
 static const double give_up_factor = 1.3;
 
-/* Less free space than this, and a failed build or run is put down to the full disk. */
+/* With less free space than this, a failed build or run is attributed to the full disk. */
 static const double disk_least_b = 256 << 10;
 
 uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b) { return hn_program_key(t->w, r, b); }
@@ -44,7 +45,7 @@ static void values_of(const hn_tuner *t, const hone_outcome *o, double value[HON
     for (size_t k = 0; k < t->w->n_objectives; k++) value[k] = t->w->objective[k].maximize ? -o->value[k] : o->value[k];
 }
 
-/* Of several objectives the front has no single lead: whoever would be on it is looked at again. */
+/* With several objectives no single candidate leads: any that would be on the front is measured again. */
 static size_t passes_of_front(const hn_tuner *t, const hn_measured *m, const hone_outcome *so_far) {
     double value[HONE_MAX_OBJECTIVES];
     values_of(t, so_far, value);
@@ -58,8 +59,8 @@ static bool varies(const hn_tuner *t) {
     return false;
 }
 
-/* How many passes more: those that cannot be told from the leader double theirs (1, 2, 4, 8), and whoever is ahead of
- * him proves it. */
+/* How many more passes: candidates that cannot be distinguished from the best double theirs (1, 2, 4, 8), and one that
+ * is ahead of the best is measured LEAD_PASSES times. */
 static size_t passes_more(const hn_tuner *t, const hn_build *b, const hn_measured *m) {
     if (!varies(t) || m->n_pass >= SEARCH_PASSES || hn_now_s() > t->deadline_s) return 0;
     hone_outcome so_far;
@@ -91,8 +92,8 @@ static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_me
  * ----------------------------------------------------------------------------------------------------- */
 
 /* Counts a trial and takes a feasible one into the elite; true when it is the best so far. */
-static hone_rc take_in(hn_tuner *t, const double *point, uint64_t key, const hone_trial *trial, bool *gain,
-                       hone_err *err) {
+static hone_rc count_trial(hn_tuner *t, const double *point, uint64_t key, const hone_trial *trial, bool *gain,
+                           hone_err *err) {
     const hone_outcome *o = &trial->outcome;
     t->n_trials++;
     t->n_class[o->cls]++;
@@ -116,8 +117,8 @@ static void keep_incumbent(hn_tuner *t, const hn_measured *m) {
     t->n_best_pass = hn_ratios(&t->bench, m, t->best_pass);
 }
 
-/* A big choice is told with its command line, so that each can be shown with what it brought. */
-static void tell(hn_tuner *t, const hn_recipe *r, const hone_trial *trial) {
+/* A main alternative is reported with its command line, so that each can be shown with its result. */
+static void report_trial(hn_tuner *t, const hn_recipe *r, const hone_trial *trial) {
     char *line = strcmp(trial->origin, "plain") ? NULL : hn_recipe_line(r, true);
     hn_tuner_emit(t, HONE_TUNE_TRIAL, t->n_trials, t->n_most, trial, line);
     free(line);
@@ -134,15 +135,15 @@ static hone_rc record(hn_tuner *t, const double *point, uint64_t key, const hn_r
     rc = hn_journal_trial(t, trial, err);
     bool gain = false;
     if (!rc) rc = hone_search_tell(t->search, point, &trial->outcome, err);
-    if (!rc) rc = take_in(t, point, key, trial, &gain, err);
+    if (!rc) rc = count_trial(t, point, key, trial, &gain, err);
     if (!rc && gain && m->n_pass) keep_incumbent(t, m);
     if (!rc && key && !trial->same_as) rc = hn_known_add(&t->known, key, trial->id, &trial->outcome, err);
-    if (!rc) tell(t, r, trial);
+    if (!rc) report_trial(t, r, trial);
     hone_free(json);
     return rc;
 }
 
-/* What fails for want of disk space says nothing about the candidate. */
+/* A failure for lack of disk space says nothing about the candidate. */
 static hone_rc check_disk(const hn_tuner *t, hone_err *err) {
     struct statvfs fs;
     if (statvfs(t->work_dir, &fs) != 0 || (double)fs.f_bavail * (double)fs.f_frsize >= disk_least_b) return HONE_OK;
@@ -192,7 +193,7 @@ hone_rc hn_resume_trial(hn_tuner *t, const hone_trial *trial, hone_err *err) {
     hone_rc rc = hone_point_from_json(t->plan->space, trial->point, point, err);
     if (!rc) rc = hone_search_tell(t->search, point, &trial->outcome, err);
     uint64_t key = 0;
-    bool built = *trial->object_hash || !*t->w->build; /* else there was nothing to know again */
+    bool built = *trial->object_hash || !*t->w->build; /* else there was no object to look up */
     if (!rc && built) {
         hn_recipe r;
         hn_build b = {.cls = HONE_RUN_OK};
@@ -204,7 +205,7 @@ hone_rc hn_resume_trial(hn_tuner *t, const hone_trial *trial, hone_err *err) {
         }
     }
     bool gain;
-    if (!rc) rc = take_in(t, point, key, trial, &gain, err);
+    if (!rc) rc = count_trial(t, point, key, trial, &gain, err);
     if (!rc && gain) {
         t->n_best_pass = 1;
         t->best_pass[0] = exp(t->best_log_ratio);

@@ -60,13 +60,13 @@ void hn_plan_close(hn_plan *plan);
 /* The parameter of target t's control whose name is the first n bytes; SIZE_MAX: it has none of that name. */
 size_t hn_plan_control(const hn_plan *plan, size_t t, const char *name);
 
-/* Where a search begins: the baseline, then the big choices, then rule seeds of the targets in turn. The big choices
- * are the baseline under the other floating-point contracts and the plain levels of each compiler: the first two levels
- * under every contract, the loosest first, the others under the baseline's. An option that the baseline and a plain
- * level both set, such as the processor, is the baseline's. */
+/* Where a search begins: the baseline, then the main alternatives, then rule seeds of the targets in turn. The main
+ * alternatives are the baseline under the other floating-point contracts and the plain levels of each compiler: the
+ * first two levels under every contract, the loosest first, the others under the baseline's. An option that the
+ * baseline and a plain level both set, such as the processor, is the baseline's. */
 typedef struct hn_seeds {
     double *point;     /* n * slots, of the joined space, all different */
-    size_t n, n_plain; /* n_plain big choices follow the first, the baseline */
+    size_t n, n_plain; /* n_plain main alternatives follow the first, the baseline */
 } hn_seeds;
 /* most_rules: of the rule seeds. Free with hn_seeds_free. */
 hone_rc hn_plan_seeds(const hn_plan *plan, size_t most_rules, hn_seeds *out, hone_err *err);

@@ -31,7 +31,7 @@ bool hn_quantity_is_noisy(const hn_quantity *q) {
     switch (q->source) {
     case HN_FROM_CODE_SIZE:
     case HN_FROM_FILE_SIZE:
-    case HN_FROM_COMPILE_TIME: /* measured once per build: nothing to pair it with */
+    case HN_FROM_COMPILE_TIME: /* measured once per build, not in pairs */
     case HN_FROM_INSTRUCTIONS: return false;
     default: return true;
     }
@@ -142,7 +142,7 @@ static hone_rc make_env(const start *s, const mode *m, hn_arena *a, const char *
     return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-/* What an earlier run left must not be taken for this one's. */
+/* Removes files of an earlier run, so that they are not taken for this run's. */
 static void remove_stale(const hone_workload *w, const hn_build *b) {
     const char *const files[] = {METRICS_FILE, DATA_FILE, OUTPUT_FILE, w->parity_output};
     for (size_t i = 0; i < sizeof files / sizeof *files && files[i]; i++) {
@@ -202,7 +202,7 @@ static hone_outcome_class run_class(const hn_proc_result *r) {
 /* --- parity
  * ------------------------------------------------------------------------------------------------------------ */
 
-/* What parity looks at in this workload. */
+/* Does parity compare harness data in this workload? */
 static bool uses_data(const hone_workload *w) { return !w->parity_output && w->time_source == HN_FROM_HARNESS; }
 
 /* Metric lines differ from run to run; they are not output. */

@@ -9,8 +9,8 @@
 
 enum { HN_MAX_QUANTITIES = HONE_MAX_OBJECTIVES + HONE_MAX_CONSTRAINTS };
 
-/* Counting may need a slow run of its own (callgrind): who measures in pairs asks for one kind at a time. Quantities of
- * the other kind stay NAN. */
+/* Counting may need a slow run of its own (callgrind), so a measurement in pairs asks for one kind at a time.
+ * Quantities of the other kind stay NAN. */
 typedef enum hn_run_kind { HN_RUN_BOTH, HN_RUN_TIMED, HN_RUN_COUNTED } hn_run_kind;
 
 typedef struct hn_run_config {
@@ -52,7 +52,8 @@ size_t hn_n_quantities(const hone_workload *w);
 const hn_quantity *hn_quantity_at(const hone_workload *w, size_t i);
 /* Does the quantity vary from run to run (so that only ratios to a baseline beside it count)? */
 bool hn_quantity_is_noisy(const hn_quantity *q);
-/* Does this machine have what the workload's energy and instructions are measured with? E_UNSUPPORTED says what not. */
+/* Does this machine have what the workload's energy and instructions are measured with? E_UNSUPPORTED names what is
+ * missing. */
 hone_rc hn_counters_present(const hone_workload *w, hone_err *err);
 /* Is it known from the build alone? Then *value. */
 bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value);
@@ -65,7 +66,8 @@ hone_rc hn_run_once(const hn_run_config *cfg, const hn_recipe *r, const hn_build
 typedef struct hn_run_cost {
     double cpu_s, wall_s;
 } hn_run_cost;
-/* As a second opinion on a result too good to be true: the program with a fixed number of calls (harness), or as is. */
+/* An independent check of an implausibly good result: the program with a fixed number of calls (harness), or as it is.
+ */
 hone_rc hn_run_fixed(const hn_run_config *cfg, const hn_recipe *r, const hn_build *b, size_t input, uint64_t n_calls,
                      hn_run_cost *out, hone_err *err);
 

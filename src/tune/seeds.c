@@ -1,4 +1,5 @@
-/* tune/seeds.c — the points a search begins with: the baseline, the big choices, the targets' rule seeds. */
+/* tune/seeds.c — the points a search begins with: the baseline, the main alternatives (floating-point contracts and
+ * plain levels), the targets' rule seeds. */
 #include "tune/plan.h"
 
 #include "base/err.h"
@@ -23,7 +24,7 @@ static double *part_point(const hn_plan *plan, const part_points *part, size_t t
 /* --- points of a target in the joined space --------------------------------------------------------------------- */
 
 /* Moves a point of target t's own space into the joined space, on top of the baseline's application parameters. */
-static void lift(const hn_plan *plan, size_t t, const double *from_point, double *point) {
+static void to_joined_point(const hn_plan *plan, size_t t, const double *from_point, double *point) {
     const hone_space *part = plan->part[t];
     memcpy(point, plan->base, hone_space_slots(plan->space) * sizeof *point);
     if (plan->i_compiler != SIZE_MAX) point[hone_space_param(plan->space, plan->i_compiler)->slot] = (double)t;
@@ -48,9 +49,10 @@ static double of_baseline(const hn_plan *plan, const hone_param *p, const char *
     return NAN;
 }
 
-/* A plain level; what it sets besides the level, the processor, is as in the baseline where that says so. */
-static void lift_level(const hn_plan *plan, size_t t, const double *level, double *point) {
-    lift(plan, t, level, point);
+/* A plain level. Options that it sets besides the level, such as the processor, add_if_new the baseline's value where
+ * the baseline sets them. */
+static void seed_level(const hn_plan *plan, size_t t, const double *level, double *point) {
+    to_joined_point(plan, t, level, point);
     for (size_t i = 0; i < hone_space_n_params(plan->part[t]); i++) {
         const hone_param *from = hone_space_param(plan->part[t], i);
         if (!from->optional || isnan(level[from->slot])) continue;
@@ -63,8 +65,8 @@ static void lift_level(const hn_plan *plan, size_t t, const double *level, doubl
 
 /* --- the list ---------------------------------------------------------------------------------------------------- */
 
-/* Takes the point behind the last of the list, when it is none of them. */
-static bool take(const hn_plan *plan, hn_seeds *s) {
+/* Accepts the point stored behind the end of the list, unless the list holds it already. */
+static bool add_if_new(const hn_plan *plan, hn_seeds *s) {
     size_t slots = hone_space_slots(plan->space);
     for (size_t i = 0; i < s->n; i++)
         if (hone_point_equal(plan->space, s->point + i * slots, s->point + s->n * slots)) return false;
@@ -86,9 +88,9 @@ static size_t n_contracts(const hn_plan *plan) {
 static void add_levels(const hn_plan *plan, const part_points *level, size_t k, size_t fp, hn_seeds *s) {
     for (size_t t = 0; t < plan->n_targets; t++) {
         if (k >= level[t].n) continue;
-        lift_level(plan, t, part_point(plan, level, t, k), next(plan, s));
+        seed_level(plan, t, part_point(plan, level, t, k), next(plan, s));
         set_contract(plan, fp, next(plan, s));
-        s->n_plain += take(plan, s);
+        s->n_plain += add_if_new(plan, s);
     }
 }
 
@@ -97,7 +99,7 @@ static void add_plain(const hn_plan *plan, const part_points *level, hn_seeds *s
     for (size_t fp = n_contracts(plan); fp-- > 0;) {
         memcpy(next(plan, s), plan->base, slots * sizeof *s->point);
         set_contract(plan, fp, next(plan, s));
-        s->n_plain += take(plan, s);
+        s->n_plain += add_if_new(plan, s);
     }
     for (size_t t = 0; t < plan->n_targets; t++) most = level[t].n > most ? level[t].n : most;
     double base = plan->i_fp == SIZE_MAX ? 0 : plan->base[hone_space_param(plan->space, plan->i_fp)->slot];
@@ -106,14 +108,14 @@ static void add_plain(const hn_plan *plan, const part_points *level, hn_seeds *s
             if (k < CROSSED_LEVELS || (double)fp == base) add_levels(plan, level, k, fp, s);
 }
 
-/* One of each target in turn, so that a small budget sees something of every compiler. */
+/* One of each target in turn, so that a small budget tries every compiler. */
 static void add_rules(const hn_plan *plan, const part_points *rule, size_t most, hn_seeds *s) {
     for (size_t k = 0, dealt = 1, n = 0; dealt; k++) {
         dealt = 0;
         for (size_t t = 0; t < plan->n_targets && n < most; t++) {
             if (k >= rule[t].n) continue;
-            lift(plan, t, part_point(plan, rule, t, k), next(plan, s));
-            n += take(plan, s);
+            to_joined_point(plan, t, part_point(plan, rule, t, k), next(plan, s));
+            n += add_if_new(plan, s);
             dealt++;
         }
     }

@@ -1,4 +1,4 @@
-/* tune/trial.c — passes, ratios, the second opinion on results too good to be true. */
+/* tune/trial.c — passes, ratios, the independent check of implausibly good results. */
 #include "tune/trial.h"
 
 #include "base/err.h"
@@ -13,7 +13,7 @@
 
 /* Baseline passes against itself that noise is estimated from. */
 enum { NOISE_PASSES = 4 };
-/* Calls of the second opinion are raised until the baseline spends this long in them. */
+/* The number of calls in that check is raised until the baseline spends this long in them. */
 static const double fixed_min_s = 0.05;
 
 static uint64_t next_noise(hn_bench_ctx *ctx) { return hn_mix64(ctx->seed ^ hn_mix64(++ctx->n_runs)); }
@@ -39,7 +39,7 @@ static hone_rc run_base(hn_bench_ctx *ctx, size_t input, bool check, hn_samples 
     }
     double *recent = recent_of(ctx, input);
     for (size_t k = 0; k < hn_n_quantities(ctx->run.w); k++) {
-        bool odd = recent[k] > 0 && run.quantity[k] <= 0; /* no ratio can be taken: the last run's value stands */
+        bool odd = recent[k] > 0 && run.quantity[k] <= 0; /* no ratio can be computed: the last run's value is kept */
         value[k] = recent[k] = odd && !ctx->base.plain[k] ? recent[k] : run.quantity[k];
     }
     return HONE_OK;
@@ -58,7 +58,7 @@ static hone_rc run_candidate(hn_bench_ctx *ctx, const hn_recipe *r, const hn_bui
 }
 
 /* Is the candidate so much worse on the first noisy objective that the baseline beside it cannot matter? */
-static bool hopeless(const hn_bench_ctx *ctx, size_t input, const double *value, double give_up) {
+static bool is_far_behind(const hn_bench_ctx *ctx, size_t input, const double *value, double give_up) {
     const hone_workload *w = ctx->run.w;
     if (give_up <= 0) return false;
     for (size_t k = 0; k < w->n_objectives; k++) {
@@ -79,7 +79,7 @@ static hone_rc run_pair(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b
     if (base_first) rc = run_base(ctx, input, false, &m->samples, base, err);
     if (!rc) rc = run_candidate(ctx, r, b, input, check, m, cand, err);
     if (rc || m->cls != HONE_RUN_OK || base_first) return rc;
-    if (!ctx->any_noisy || hopeless(ctx, input, cand, give_up)) {
+    if (!ctx->any_noisy || is_far_behind(ctx, input, cand, give_up)) {
         memcpy(base, recent_of(ctx, input), hn_n_quantities(ctx->run.w) * sizeof *base);
         return HONE_OK;
     }
@@ -102,7 +102,7 @@ static bool add_input(const hn_bench_ctx *ctx, size_t input, const double *cand,
                       pass_sum *sum) {
     const hone_workload *w = ctx->run.w;
     for (size_t k = 0; k < hn_n_quantities(w); k++) {
-        bool limit_only = k >= w->n_objectives; /* its ratio is never looked at */
+        bool limit_only = k >= w->n_objectives; /* its ratio is never used */
         if (!limit_only && !ctx->base.plain[k] && !(cand[k] > 0)) {
             m->cls = HONE_NO_METRIC;
             snprintf(m->detail, sizeof m->detail, "input '%s': '%s' is %g, which cannot be", w->input[input].name,
@@ -170,8 +170,8 @@ size_t hn_ratios(const hn_bench_ctx *ctx, const hn_measured *m, double ratio[HN_
     return m->n_pass;
 }
 
-/* The noise of a few passes is a rough figure: it is drawn towards 1 % with the weight of two passes. A baseline that
- * repeats itself to the last bit is deterministic, and then one pass says all. */
+/* The noise of a few passes is a rough estimate: it is shrunk towards 1 % with the weight of two passes. A baseline
+ * whose values repeat to the last bit is deterministic, and then one pass suffices. */
 hn_race_config hn_race_rules(const hn_bench_ctx *ctx, size_t most) {
     double s = ctx->base.noise, prior = 0.01;
     double noise = s > 0 ? sqrt((NOISE_PASSES * s * s + 2 * prior * prior) / (NOISE_PASSES + 2)) : 1e-9;
@@ -200,7 +200,7 @@ static size_t n_tuned(const hone_workload *w) {
     return n;
 }
 
-/* What does not drift, of one input, is recorded as it was read: a ratio would only add rounding errors. */
+/* A quantity without drift, on a single input, is recorded as it was read: a ratio would only add rounding errors. */
 static bool as_read(const hn_bench_ctx *ctx, size_t k) {
     bool drifts = hn_quantity_is_noisy(hn_quantity_at(ctx->run.w, k)) && !ctx->base.steady[k];
     return !drifts && n_tuned(ctx->run.w) == 1;
@@ -266,7 +266,7 @@ static hone_rc measure_reference(hn_bench_ctx *ctx, hn_samples *samples, hone_er
     return HONE_OK;
 }
 
-/* The baseline in the candidate's place. */
+/* Measures the baseline as if it were the candidate. */
 static hone_rc measure_noise(hn_bench_ctx *ctx, hone_err *err) {
     if (!ctx->any_noisy) return HONE_OK;
     hn_measured m = {.cls = HONE_RUN_OK};
@@ -308,7 +308,7 @@ void hn_bench_close(hn_bench_ctx *ctx) {
 /* --- the second opinion
  * ------------------------------------------------------------------------------------------------------- */
 
-/* The first objective timed by the program itself that is too good to be true, or n_objectives. What the supervisor
+/* The first objective timed by the program itself that is implausibly good, or n_objectives. What the supervisor
  * measures cannot be misled by a candidate's controls. */
 static size_t below_floor(const hn_bench_ctx *ctx, const hn_measured *m) {
     const hone_workload *w = ctx->run.w;
@@ -332,8 +332,8 @@ static hone_rc cost_of_calls(hn_bench_ctx *ctx, const hn_recipe *r, const hn_bui
     return rc;
 }
 
-/* Candidate / baseline by CPU time, as wall time is at the mercy of other programs; but what runs in threads may well
- * be faster at the same CPU time. NAN when nothing can be said. */
+/* Candidate / baseline by CPU time, as other programs disturb wall time. A program with threads may be faster at the
+ * same CPU time, though. NAN when unknown. */
 static hone_rc seen_ratio(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, size_t input, double *out,
                           hone_err *err) {
     bool harness = ctx->run.w->time_source == HN_FROM_HARNESS;

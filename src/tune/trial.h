@@ -17,7 +17,7 @@ typedef struct hn_baseline {
     hn_recipe recipe;
     hn_build build;
     bool plain[HN_MAX_QUANTITIES];  /* compare without ratios */
-    bool steady[HN_MAX_QUANTITIES]; /* repeats itself to the last bit, so it is no timing */
+    bool steady[HN_MAX_QUANTITIES]; /* values repeat to the last bit, so it is not a timing */
     double ref[HN_MAX_QUANTITIES];  /* reference value, aggregated over inputs */
     double *recent;                 /* n_inputs * n_quantities: the last run's values */
     bool infeasible;                /* breaks a limit itself */
@@ -71,8 +71,8 @@ hone_rc hn_confirm(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, hn_
 double hn_violation(const hn_limit_rule *rule, double value);
 /* The outcome of what was measured. */
 void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured *m, hone_outcome *out);
-/* What is the build's own (its time, the sizes) is put in as it is, not by way of ratios; also where everything else
- * is taken over from an equal object. */
+/* Quantities of the build itself (its time, the sizes) are stored directly, not as ratios, also where all others are
+ * copied from an equal object. */
 void hn_outcome_of_build(const hn_bench_ctx *ctx, const hn_build *b, hone_outcome *out);
 void hn_measured_free(hn_measured *m);
 

@@ -20,13 +20,13 @@ static const double race_share = 0.2;
 /* --- opening ---------------------------------------------------------------------------------------------------------
  */
 
-/* An eighth of the budget: rule seeds are a start, not the search. */
+/* An eighth of the budget: rule seeds only start the search. */
 static size_t rules_wanted(const hn_tuner *t) {
     size_t most = t->o->max_evals ? t->o->max_evals / 8 : SEEDS_MOST;
     return most < SEEDS_LEAST ? SEEDS_LEAST : most > SEEDS_MOST ? SEEDS_MOST : most;
 }
 
-/* Keeps of the big choices as many as half the budget, the first ones. */
+/* Keeps the first main alternatives, at most as many as half the budget. */
 static void limit_plain(const hn_tuner *t, hn_seeds *s) {
     size_t slots = hone_space_slots(t->plan->space), most = t->o->max_evals / 2;
     if (!t->o->max_evals || s->n_plain <= most) return;
@@ -42,7 +42,7 @@ static bool grow_seeds(const hn_tuner *t, hn_seeds *s, size_t n_more) {
     return more != NULL;
 }
 
-/* Points handed in come right behind the baseline, which is the first. */
+/* Points given by the caller follow the baseline, which is the first. */
 static hone_rc insert_given(const hn_tuner *t, hn_seeds *s, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space), n_given = 0;
     while (t->o->seeds && t->o->seeds[n_given]) n_given++;
@@ -68,7 +68,7 @@ static hone_rc add_winners(const hn_tuner *t, hn_seeds *s, hone_err *err) {
     return rc;
 }
 
-/* Remembers the big choices: what each of them brought is told one by one. */
+/* Remembers the main alternatives: the result of each is reported separately. */
 static hone_rc gather_seeds(hn_tuner *t, hn_seeds *s, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space);
     hone_rc rc = hn_plan_seeds(t->plan, rules_wanted(t), s, err);
@@ -176,7 +176,8 @@ static hone_rc adopt_baseline(hn_tuner *t, const hone_trials *past, hone_err *er
     return HONE_OK;
 }
 
-/* A search ranks by a few runs a candidate; what a validation can tell apart is far finer, but costs its pairs. */
+/* A search ranks candidates by a few runs each. A validation distinguishes much smaller differences, but needs many
+ * pairs. */
 static void warn_of_noise(hn_tuner *t) {
     char text[400];
     double noise = t->bench.base.noise, least = t->w->proof.min_gain;
@@ -318,7 +319,7 @@ static void tell_discovery(void *ctx, const hone_event *e) {
     hn_tuner_emit(ctx, HONE_TUNE_DISCOVER, e->done, e->total, NULL, NULL);
 }
 
-/* For what is told of the progress only, so larger spaces, which cost time to count, are not looked at. */
+/* Used only for reported progress, so large spaces, which take time to count, are not counted. */
 static size_t most_evaluations(const hn_tuner *t) {
     enum { FEW = 12 };
     hone_count points;

@@ -49,7 +49,7 @@ typedef struct hn_tuner {
     double trial_s;    /* what a trial took on average in this run; 0: there was none */
     size_t n_most;     /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
-    double *plain; /* the big choices of hn_plan_seeds that this search begins with */
+    double *plain; /* the main alternatives of hn_plan_seeds that this search begins with */
     size_t n_plain;
     size_t since_gain;               /* trials since the last improvement */
     double log_ratio;                /* of the last trial's first objective; NAN when it has none */
@@ -62,7 +62,7 @@ typedef struct hn_tuner {
 
 /* --- journal ------------------------------------------------------------------------------------------------------ */
 
-/* Opens the store, takes up or begins the session. Trials of a resumed one come back in *past (else zeroed). */
+/* Opens the store, begins the session or resumes it. Trials of a resumed one come back in *past (else zeroed). */
 hone_rc hn_journal_open(hn_tuner *t, hone_trials *past, hone_err *err);
 /* Adds a trial; counts it. */
 hone_rc hn_journal_trial(hn_tuner *t, hone_trial *trial, hone_err *err);
@@ -77,7 +77,7 @@ uint64_t hn_run_key(const hn_tuner *t, const hn_recipe *r, const hn_build *b);
 /* Measures (or looks up) a built candidate, records it, tells the search, updates the elite. */
 hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_recipe *r, const hn_build *b,
                  hone_err *err);
-/* Takes up what a recorded trial says. */
+/* Restores the state that a recorded trial led to. */
 hone_rc hn_resume_trial(hn_tuner *t, const hone_trial *trial, hone_err *err);
 
 /* --- the closing race ------------------------------------------------------------------------------------------------

@@ -399,9 +399,9 @@ static void add_outcome(hn_hash *h, const hone_workload *w) {
     hn_hash_text(h, w->parity_output);
 }
 
-/* What measurements mean: commands, baseline, inputs, metrics, parity, limits, protocol. Left out: name, doc, budget,
- * engine and proof, which change no measurement, and sources, space and compilers, which a session records by
- * themselves. */
+/* Everything that gives measurements their meaning: commands, baseline, inputs, metrics, parity, limits, protocol. Left
+ * out: name, doc, budget, engine and proof, which change no measurement, and sources, space and compilers, which a
+ * session records by themselves. */
 void hn_workload_set_hash(hone_workload *w) {
     hn_hash h;
     hn_hash_begin(&h);

@@ -148,7 +148,7 @@ bool hn_template_has(const char *text, const char *name);
 /* Calls seen(ctx, name, n) for every placeholder in order until it returns false; gives false then. */
 bool hn_template_each(const char *text, bool (*seen)(void *ctx, const char *name, size_t n), void *ctx);
 
-/* What {harness} stands for: "-I… …/libhonebench.a", shell-quoted; free with hone_free. Looked for in the folder
+/* What {harness} stands for: "-I… …/libhonebench.a", shell-quoted; free with hone_free. Searched in the folder
  * HONE_HARNESS_DIR (or $HONE_HARNESS_DIR/lib), else in the folders above the running program and above libhone
  * itself. E_NOTFOUND lists where it looked. */
 hone_rc hn_harness_flags(char **flags, hone_err *err);

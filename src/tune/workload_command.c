@@ -48,7 +48,7 @@ static hone_rc empty_space(const hn_reader *r, hone_space **out) {
     return rc;
 }
 
-/* "p99(latency) <= 1 ms" under constraints is a slip for limits. */
+/* "p99(latency) <= 1 ms" under constraints is a mistake: it belongs under limits. */
 static hone_rc check_constraint(const hn_reader *r, const hn_ynode *x) {
     const char *s = x->kind == HN_Y_SCALAR ? x->text : "";
     size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz_0123456789.");

@@ -42,7 +42,7 @@ hone_rc hn_read_word(const hn_reader *r, const hn_ynode *node, const char *what,
                      size_t *out);
 /* A text copied into the arena, without white space at its ends; refused when longer than 64 KiB. */
 hone_rc hn_read_text(const hn_reader *r, const hn_ynode *node, const char **out);
-/* A scalar or a list of scalars as texts; a text that stands twice is refused. */
+/* A scalar or a list of scalars as texts; a repeated text is refused. */
 hone_rc hn_read_texts(const hn_reader *r, const hn_ynode *node, const char *what, size_t most, const char ***out,
                       size_t *n);
 hone_rc hn_reader_nomem(const hn_reader *r);

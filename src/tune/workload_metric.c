@@ -18,7 +18,7 @@ enum { METRICS_MAX = 256, NAME_MAX_N = 64 };
 
 typedef enum unit_kind { UNIT_ANY, UNIT_SECONDS, UNIT_BYTES, UNIT_JOULES, UNIT_COUNT } unit_kind;
 
-/* Metrics that hone takes itself. The names stand in workload files: never rename. */
+/* Metrics that hone measures itself. The names occur in workload files: never rename. */
 static const struct builtin {
     const char *name;
     hn_source source;
@@ -57,7 +57,7 @@ static bool is_metric_name(const char *s) {
 
 /* --- quantities --------------------------------------------------------------------------------------------------- */
 
-/* "p99.9" gives 99.9; false when it has not that form at all. */
+/* "p99.9" gives 99.9; false when the text has another form. */
 static bool percentile_of(const char *s, double *p) {
     if (*s != 'p' || !isdigit((unsigned char)s[1])) return false;
     if (strspn(s + 1, "0123456789.") != strlen(s + 1)) return false;
@@ -113,7 +113,8 @@ static hone_rc unknown_metric(const hn_reader *r, const hn_ynode *at, const char
     return rc;
 }
 
-/* With no names declared, whatever an objective names is expected from the program, but not a slip in a built-in. */
+/* With no names declared, any name in an objective is expected from the program, unless it looks like a misspelt
+ * built-in. */
 static bool is_slip(const char *name) {
     const char *all[N_BUILTINS];
     for (size_t i = 0; i < N_BUILTINS; i++) all[i] = builtins[i].name;
@@ -159,7 +160,7 @@ static char *cut(hn_arena *a, const char *s, size_t n) {
     return hn_strndup(a, s, n);
 }
 
-/* What a bare aggregate is of: the first objective's metric, or the only one declared. */
+/* The metric of an aggregate without one: the first objective's, or the only one declared. */
 static const char *default_metric(const hone_workload *w) {
     if (w->n_objectives) return w->objective[0].quantity.metric;
     return w->n_metrics == 1 ? w->metric[0] : NULL;
@@ -354,7 +355,7 @@ static hone_rc read_bound(const hn_reader *r, const hn_ynode *x, const hn_quanti
                         x->text, q->text);
 }
 
-/* max_rel_error <= 1e-5: the parity rule in the guise of a limit. */
+/* max_rel_error <= 1e-5: a parity rule written as a limit. */
 static bool parity_limit(const char *name, hn_parity_check *rule) {
     static const char *const word[] = {"max_abs_error", "max_rel_error", "max_ulp_error"};
     for (size_t i = 0; i < 3; i++)

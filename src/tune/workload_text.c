@@ -1,4 +1,4 @@
-/* tune/workload_text.c — commands with placeholders, sources, where the harness lies. */
+/* tune/workload_text.c — commands with placeholders, sources, the location of the harness. */
 #include "tune/workload_int.h"
 
 #include "base/err.h"
@@ -42,7 +42,7 @@ size_t hn_template_shell(const char *text) {
     return 0;
 }
 
-/* As that, but what does not close reaches to the end. */
+/* As hn_template_shell, but an unclosed "${" extends to the end of the text. */
 static size_t shell_length(const char *s) {
     size_t n = hn_template_shell(s);
     return n ? n : strlen(s);
