@@ -35,9 +35,9 @@ static inline hone_import_options hone_import_defaults(void) {
     return o;
 }
 
-/* Reads a model (data in files beside it, too). Failures: E_IO, E_INPUT (damaged, lying or cyclic: names the node; of
- * no known format: lists them), E_LIMIT, E_USAGE (an option), E_UNSUPPORTED (see report), E_NOMEM.
- * report: NULL, or receives a text with one line per refused node (also when the call fails); hone_free.
+/* Reads a model (data in files beside it, too). Failures: E_IO, E_INPUT (damaged, inconsistent or cyclic: names the
+ * node; of no known format: lists them), E_LIMIT, E_USAGE (an option), E_UNSUPPORTED (see report), E_NOMEM. report:
+ * NULL, or receives a text with one line per refused node (also when the call fails); hone_free.
  */
 HONE_API hone_rc hone_import_model(const char *path, const hone_import_options *options, hone_graph **out,
                                    char **report, hone_err *err);

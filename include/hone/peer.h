@@ -1,4 +1,4 @@
-/* hone/peer.h — ONNX Runtime or OpenVINO in a Python process of its own, beside which models are judged.
+/* hone/peer.h — ONNX Runtime or OpenVINO in a Python process of its own, with which models are compared.
  */
 #ifndef HONE_PEER_H
 #define HONE_PEER_H

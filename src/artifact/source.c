@@ -419,7 +419,7 @@ hone_rc hn_source_make(hn_model *m, hone_err *err) {
     for (uint32_t i = 0; i < m->n_unit; i++) {
         hn_str text = {0};
         hone_rc rc = i ? make_unit(m, i, &text) : make_main(m, &text);
-        if (rc == HONE_E_FAILED) rc = hn_fail(err, rc, "a kernel asks for a part of the runtime that there is not");
+        if (rc == HONE_E_FAILED) rc = hn_fail(err, rc, "a kernel needs a part of the runtime that does not exist");
         if (rc == HONE_OK) rc = set_unit(m, i, &text, err);
         if (rc) {
             hn_str_free(&text);

@@ -223,8 +223,7 @@ hone_rc hn_order_states(hn_graph *g, hn_states states, hone_err *err) {
             if (s->cache == HN_NO_CACHE) continue;
             bool good = order_one(&w, g->block[0].param[s->cache], g->block[0].result[s->result], &moved);
             if (!good || round > states.n)
-                rc = hn_fail(err, HONE_E_UNSUPPORTED, "what state '%s' gets is computed from its own new value",
-                             s->name);
+                rc = hn_fail(err, HONE_E_UNSUPPORTED, "the new value of state '%s' is computed from itself", s->name);
         }
     }
     hn_arena_free(&a);

@@ -101,7 +101,7 @@ static double peak_of(const hone_profile *p, int32_t dtype) {
     return dtype == HONE_F64 ? p->f64_flops : dtype == HONE_U8 ? p->i8_ops : p->f32_flops;
 }
 
-static void judge(const hone_profile *p, const record *s, const double *time_s, hone_profile_row *x) {
+static void add_roofline(const hone_profile *p, const record *s, const double *time_s, hone_profile_row *x) {
     x->time_s = hone_stat_bootstrap_median(time_s, s->n_runs, 0.95, RESAMPLES, 1);
     x->share = quiet_sum(p, s, time_s) / quiet_sum(p, s, s->kernels_s);
     x->of_peak = rate(x->flops, peak_of(p, x->call->dtype), x->time_s.mid);
@@ -121,7 +121,7 @@ static void fill(hone_profile *p, const record *s, uint32_t shown) {
         if (!was_taken(s, i, p->version)) continue;
         memset(time_s, 0, s->n_runs * sizeof *time_s);
         add_call(s, i, shown, &p->call[p->n_calls], time_s);
-        judge(p, s, time_s, &p->call[p->n_calls++]);
+        add_roofline(p, s, time_s, &p->call[p->n_calls++]);
     }
     for (int32_t k = 0; k < s->model->n_kernels; k++) {
         hone_profile_row *x = &p->kernel[p->n_kernels];
@@ -129,7 +129,7 @@ static void fill(hone_profile *p, const record *s, uint32_t shown) {
         for (uint32_t i = 0; i < s->n_calls; i++)
             if (was_taken(s, i, p->version) && s->model->profile->call[i].kernel == k) add_call(s, i, shown, x, time_s);
         if (!x->n_calls) continue;
-        judge(p, s, time_s, x);
+        add_roofline(p, s, time_s, x);
         p->n_kernels++;
     }
 }

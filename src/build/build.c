@@ -96,7 +96,7 @@ static void add_link(hn_command *c) {
     hn_command_add(c, "model.so");
 }
 
-static hone_rc judge(const hn_library *l, const hn_proc_spec *spec, const hn_proc_result *r, hone_err *err) {
+static hone_rc check_exit(const hn_library *l, const hn_proc_spec *spec, const hn_proc_result *r, hone_err *err) {
     char how[200];
     if (r->end == HN_PROC_EXITED && r->code == 0) return HONE_OK;
     if (r->end == HN_PROC_STOPPED) return hn_check_stop(l, err);
@@ -112,7 +112,7 @@ static hone_rc run(const hn_library *l, const hn_command *c, hone_err *err) {
     hn_proc_result r = {0};
     hone_rc rc = hn_proc_run(&spec, l->options->stop, &r, err);
     if (rc) return rc;
-    rc = judge(l, &spec, &r, err);
+    rc = check_exit(l, &spec, &r, err);
     hn_proc_result_free(&r);
     return rc;
 }
@@ -183,7 +183,7 @@ static hone_rc collect(const hn_library *l, job *j, hone_err *err) {
     hn_proc_result r = {0};
     hn_proc_collect(j->proc, &r);
     j->proc = NULL;
-    hone_rc rc = judge(l, &j->spec, &r, err);
+    hone_rc rc = check_exit(l, &j->spec, &r, err);
     hn_proc_result_free(&r);
     return rc;
 }

@@ -110,7 +110,7 @@ hone_rc hn_winner_key_begin(hn_model *m, hone_err *err) {
     hone_err why = {0};
     m->key.compiler = hn_identity_text(&m->arena, hn_compiler_of(m), family, &why);
     if (!m->key.compiler)
-        return hn_fail(err, HONE_E_TOOL, "winners are those of one compiler, and which '%s' is cannot be told: %s",
+        return hn_fail(err, HONE_E_TOOL, "winners are those of one compiler, and '%s' cannot be identified: %s",
                        hn_compiler_of(m), why.text);
     memcpy(m->family, family, sizeof m->family);
     m->key.device = hn_device_text(&m->arena);

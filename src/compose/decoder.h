@@ -1,9 +1,9 @@
 /* compose/decoder.h — language models that predict the next token: embedding, layers of attention and a gated MLP,
  * head.
  *
- * One description covers the families whose layers differ in details alone (Llama, Mistral, Qwen, Gemma, Phi): what a
- * model has not is 0, and a weight that it has not is not given. A front end fills in the numbers and gives the weights
- * by role.
+ * One description covers the families whose layers differ in details alone (Llama, Mistral, Qwen, Gemma, Phi): a number
+ * that a model does not have is 0, and a weight that it does not have is not given. A front end fills in the numbers
+ * and gives the weights by role.
  *
  * The graph is one step over `tokens` new tokens behind `past` cached ones:
  *   inputs   token i64[tokens]; want i64[wanted]: which of the new tokens' logits are asked for;

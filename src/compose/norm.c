@@ -60,7 +60,7 @@ hn_row_norm hn_row_norm_of(hn_builder *b, hn_val x, hn_val scale, hn_val shift, 
     return n;
 }
 
-/* Opset 18 has scale and shift per group, 21 per channel. Both accept the other's length: files in the wild mix them.
+/* Opset 18 has scale and shift per group, 21 per channel. Both accept the other's length: existing files mix them.
  */
 static hn_val group_param(hn_builder *b, hn_val v, hn_dim groups, hn_dim channels, hone_dtype t) {
     hn_dims *d = b->g->dims;

@@ -20,7 +20,7 @@ static hn_val gate(const layer *l, hn_builder *b, hn_val pre, int64_t i, int64_t
     return hn_slice_axis(b, pre, 1, from, size, 1);
 }
 
-static hn_val fire(const layer *l, hn_builder *b, size_t which, hn_val x) {
+static hn_val activate(const layer *l, hn_builder *b, size_t which, hn_val x) {
     if (isfinite(l->o->clip)) x = hn_bin_f(b, HN_OP_MIN, hn_bin_f(b, HN_OP_MAX, x, -l->o->clip), l->o->clip);
     return hn_act_emit(b, l->o->act[which], x);
 }
@@ -41,14 +41,14 @@ static hn_val plus(hn_builder *b, hn_val x, hn_val y) { return hn_bin(b, HN_OP_A
 static hn_val times(hn_builder *b, hn_val x, hn_val y) { return hn_bin(b, HN_OP_MUL, x, y); }
 
 static void step_rnn(const layer *l, hn_builder *b, hn_val x, hn_val *state) {
-    state[0] = fire(l, b, 0, plus(b, x, recur(l, b, state[0], 0, 1, 1)));
+    state[0] = activate(l, b, 0, plus(b, x, recur(l, b, state[0], 0, 1, 1)));
 }
 
 /* Gates z, r, h. */
 static void step_gru(const layer *l, hn_builder *b, hn_val x, hn_val *state) {
     hn_val h = state[0], all = recur(l, b, h, 0, l->o->before_reset ? 3 : 2, 3), pre = gate(l, b, x, 2, 1);
     hn_val zr = plus(b, gate(l, b, x, 0, 2), l->o->before_reset ? gate(l, b, all, 0, 2) : all);
-    hn_val z = fire(l, b, 0, gate(l, b, zr, 0, 1)), r = fire(l, b, 0, gate(l, b, zr, 1, 1));
+    hn_val z = activate(l, b, 0, gate(l, b, zr, 0, 1)), r = activate(l, b, 0, gate(l, b, zr, 1, 1));
     if (l->o->before_reset) {
         hn_val part = gate(l, b, all, 2, 1);
         if (l->r_reset) part = plus(b, part, l->r_reset);
@@ -56,7 +56,7 @@ static void step_gru(const layer *l, hn_builder *b, hn_val x, hn_val *state) {
     } else {
         pre = plus(b, pre, recur(l, b, times(b, r, h), 2, 1, 3));
     }
-    hn_val fresh = fire(l, b, 1, pre);
+    hn_val fresh = activate(l, b, 1, pre);
     state[0] = plus(b, times(b, hn_f_bin(b, HN_OP_SUB, 1, z), fresh), times(b, z, h));
 }
 
@@ -67,11 +67,12 @@ static hn_val peeped(const layer *l, hn_builder *b, hn_val pre, size_t which, hn
 /* Gates i, o, f, c; peepholes i, o, f. */
 static void step_lstm(const layer *l, hn_builder *b, hn_val x, hn_val *state) {
     hn_val pre = plus(b, x, recur(l, b, state[0], 0, 4, 4)), old = state[1];
-    hn_val i = fire(l, b, 0, peeped(l, b, gate(l, b, pre, 0, 1), 0, old));
-    hn_val f = l->o->couple ? hn_f_bin(b, HN_OP_SUB, 1, i) : fire(l, b, 0, peeped(l, b, gate(l, b, pre, 2, 1), 2, old));
-    hn_val fresh = fire(l, b, 1, gate(l, b, pre, 3, 1));
+    hn_val i = activate(l, b, 0, peeped(l, b, gate(l, b, pre, 0, 1), 0, old));
+    hn_val f =
+        l->o->couple ? hn_f_bin(b, HN_OP_SUB, 1, i) : activate(l, b, 0, peeped(l, b, gate(l, b, pre, 2, 1), 2, old));
+    hn_val fresh = activate(l, b, 1, gate(l, b, pre, 3, 1));
     hn_val now = plus(b, times(b, f, old), times(b, i, fresh));
-    hn_val o = fire(l, b, 0, peeped(l, b, gate(l, b, pre, 1, 1), 1, now));
+    hn_val o = activate(l, b, 0, peeped(l, b, gate(l, b, pre, 1, 1), 1, now));
     state[0] = times(b, o, hn_act_emit(b, l->o->act[2], now));
     state[1] = now;
 }

@@ -74,7 +74,7 @@ static hone_rc open_library(const char *path, hone_artifact *p, hone_err *err) {
     }
     void *symbol = dlsym(p->library, HONE_MODEL_ENTRY);
     memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) return hn_fail(err, HONE_E_INPUT, "'%s' is no library made by hone compile", path);
+    if (!entry) return hn_fail(err, HONE_E_INPUT, "'%s' is not a library made by hone compile", path);
     p->model = entry();
     if (p->model->abi != HONE_MODEL_ABI)
         return hn_fail(err, HONE_E_MISMATCH, "'%s' has version %d of the model interface, not %d: compile it again",

@@ -9,7 +9,7 @@ static hone_rc check(const hn_front_source *from, hn_graph *g, hone_err *err) {
     if (!hn_arena_ok(&g->arena)) return hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", label);
     hn_sweep(g);
     hone_rc rc = hn_verify(g, &why);
-    if (rc == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* sizes that leave the region that defines them, say */
+    if (rc == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* for example sizes that leave the region that defines them */
     return rc ? hn_fail(err, rc, "'%s' cannot be compiled: %s", label, why.text) : HONE_OK;
 }
 

@@ -45,14 +45,14 @@ static inline const char *hn_front_label(const hn_front_source *from) {
 
 /* --- what front ends share ---------------------------------------------------------------------------------------- */
 
-/* front.c: the last step of an import that built `g`: takes what nobody uses away, verifies and seals. After a failure
+/* front.c: the last step of an import that built `g`: removes what nobody uses, verifies and seals. After a failure
  * (E_UNSUPPORTED, E_NOMEM, or the sticky one of the graph) g is freed. */
 hone_rc hn_front_finish(const hn_front_source *from, hn_graph *g, hone_graph **out, hone_err *err);
 /* `inspect` of a format whose files say no more than their graph does. */
 hone_rc hn_front_inspect_graph(const hn_front_source *from, hn_front_import_fn *import, hn_model_summary *out,
                                hone_err *err);
 
-/* shown.c: a name out of a file, fit for a message: control bytes and what is no UTF-8 escaped as \xNN, at most 120
+/* shown.c: a name from a file, made safe for a message: control bytes and invalid UTF-8 escaped as \xNN, at most 120
  * bytes. */
 const char *hn_shown(hn_arena *a, const char *name);
 

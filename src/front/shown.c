@@ -1,4 +1,4 @@
-/* shown.c — names out of models, made harmless for messages. */
+/* shown.c — names from models, escaped for messages. */
 #include "base/utf8.h"
 #include "front/front.h"
 

@@ -1,7 +1,7 @@
 /* front/summary.h — what is in a model file, the same for all formats: what `hone inspect` prints.
  *
  * Owns: everything lies in its arena; zero-initialise, free with hn_summary_free. Failure is sticky in the arena.
- * Texts may be anything that stands in the file: printing makes them harmless.
+ * Texts may be anything that stands in the file: printing escapes them.
  */
 #ifndef HN_SUMMARY_H
 #define HN_SUMMARY_H

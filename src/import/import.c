@@ -24,7 +24,7 @@ typedef struct file_head {
     size_t n;
 } file_head;
 
-/* A file that is no regular one is not read: a pipe would lose what is taken. */
+/* Only regular files are read: what is read from a pipe would be lost to the importer. */
 static hone_rc read_head(const char *path, uint64_t max_b, file_head *out, hone_err *err) {
     struct stat st;
     hone_rc rc = HONE_OK;
@@ -95,7 +95,7 @@ hone_rc hone_import_memory(const void *data, size_t n, const hone_import_options
 
 /* --- inspect ------------------------------------------------------------------------------------------------------ */
 
-/* Imports the model for its verdict: lines of the report, or the one error. */
+/* Imports the model to say whether hone compiles it: adds the lines of the report, or the error. */
 static void add_verdict(const char *path, hn_str *s) {
     hone_graph *g = NULL;
     char *report = NULL;

@@ -40,7 +40,7 @@ static int64_t product_of(const hn_attr *ints) {
     return n;
 }
 
-/* Zeros between the elements of an inflated input are nobody's work. */
+/* The zeros between the elements of an inflated input cost nothing. */
 static hn_dim conv_steps(hn_graph *g, const hn_node *n) {
     hn_type w = *hn_type_of(g, n->in[1]);
     hn_dim steps = count_of(g, n->out[0]);
@@ -90,7 +90,7 @@ static bool takes_part(const hn_node *n, uint32_t input) {
                           n->op == HN_OP_GATHER_ND);
 }
 
-/* What is taken of parameter v: all of it, unless every use is a slice or a look-up. */
+/* Bytes that are read of parameter v: all of it, unless every use is a slice or a look-up. */
 static hn_dim bytes_read(hn_graph *g, hn_block b, hn_val v) {
     hn_dim part = hn_dim_int(g->dims, 0), all = bytes_of(g, v);
     const hn_blk *x = &g->block[b];
@@ -98,7 +98,7 @@ static hn_dim bytes_read(hn_graph *g, hn_block b, hn_val v) {
         if (x->result[i] == v) return all;
     for (uint32_t i = 0; i < x->n_node; i++) {
         const hn_node *n = &g->node[x->node[i]];
-        if (hn_op_of(n->op)->cls == HN_CONTROL) return all; /* its regions see v */
+        if (hn_op_of(n->op)->cls == HN_CONTROL) return all; /* its regions may read v */
         for (uint32_t k = 0; k < n->n_in; k++) {
             if (n->in[k] != v) continue;
             if (!takes_part(n, k)) return all;

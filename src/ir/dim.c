@@ -308,7 +308,8 @@ hn_dim hn_dim_atom(hn_dims *t, hn_atom_kind kind, hn_dim a, hn_dim b) {
 
 enum { NAME_MAX_B = 100 };
 
-/* A name of the model as an identifier of the text form: other characters become '_', reserved words get one behind. */
+/* A name of the model as an identifier of the text form: other characters become '_', reserved words get a '_' at the
+ * end. */
 static void clean_name(const char *name, char out[NAME_MAX_B]) {
     static const char *const reserved[] = {"floordiv", "mod", "min", "max"};
     size_t n = 0;

@@ -276,7 +276,7 @@ static bool add_leaves(hn_dims *t, hn_atom_kind kind, hn_dim d, hn_dim *leaf, ui
     return true;
 }
 
-/* True where x is never needed beside y. */
+/* True where x can be dropped from a min or max that has y. */
 static bool useless(hn_dims *t, hn_atom_kind kind, hn_dim x, hn_dim y) {
     int64_t low, high;
     hn_dim_range(t, hn_dim_sub(t, x, y), &low, &high);

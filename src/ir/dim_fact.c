@@ -135,7 +135,7 @@ hn_dim hn_dim_settle(hn_dims *t, hn_dim d) {
     return same;
 }
 
-/* What holds for both holds for the one that stays. */
+/* The symbol that stays gets the bounds of both. */
 static void narrow(hn_dims *t, const replacing *r) {
     hn_symbol other;
     if (!hn_dim_is_symbol(t, r->is, &other)) return;
@@ -168,7 +168,7 @@ static hn_symbol newest(const hn_dims *t, hn_dim d) {
     return s;
 }
 
-/* The one with the newer symbols goes: what stays must be known wherever the other was. */
+/* The side with the newer symbols is replaced: what stays must be known wherever the other was. */
 static void make_alias(hn_dims *t, hn_dim a, hn_dim b) {
     hn_symbol x = newest(t, a), y = newest(t, b);
     if (x < y || (x == y && a < b)) {

@@ -45,7 +45,7 @@ struct hn_dims {
     hn_poly_atom *atom;
     hn_symbol_info *symbol;
     hn_relation *relation;
-    hn_relation *alias;  /* a is known to be b, by no symbol of a alone */
+    hn_relation *alias;  /* a equals b, though no symbol of a can be replaced */
     uint32_t *expr_slot; /* hash chains of expressions */
     bool plain; /* while text is read: expressions are built as written, no equality is applied to their parts */
     uint32_t n_expr, n_atom, n_symbol, n_relation, n_alias, n_slot;
@@ -81,7 +81,7 @@ hn_dim hn_dim_rebuild(hn_dims *to, const hn_dims *from, hn_dim d, hn_dim_swap *b
 
 /* d without terms k*floordiv(x, k) whose x is known to be a multiple of k: they are x. */
 hn_dim hn_dim_exact(hn_dims *t, hn_dim d);
-/* What was built plain, under the equalities of today; a lone symbol stays as it is. */
+/* An expression that was built plain, under all equalities so far; a lone symbol stays as it is. */
 hn_dim hn_dim_settle(hn_dims *t, hn_dim d);
 /* Simplifies what mentions s once more, after its range became narrower. */
 void hn_dim_refresh(hn_dims *t, hn_symbol s);

@@ -130,7 +130,7 @@ void hn_graph_free(hn_graph *g) {
 hn_block hn_block_new(hn_graph *g, hn_block parent) {
     if (!hn_graph_ok(g)) return 0;
     if (parent < g->n_block) return new_block(g, parent);
-    return hn_graph_fail(g, HONE_E_FAILED, "a region is put into block %u, which there is not", parent);
+    return hn_graph_fail(g, HONE_E_FAILED, "a region is put into block %u, which does not exist", parent);
 }
 
 uint32_t hn_source(hn_graph *g, const char *text) {

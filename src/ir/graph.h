@@ -77,7 +77,7 @@ typedef struct hn_op_info {
 } hn_op_info;
 const hn_op_info *hn_op_of(hn_op op); /* graph.c, as the next ones; NULL for a number that is none */
 bool hn_op_named(const char *text, hn_op *out);
-bool hn_op_is_easy(hn_op op);                   /* rather computed again than kept */
+bool hn_op_is_easy(hn_op op);                   /* cheaper to compute again than to store */
 const char *hn_kind_text(hn_kernel_kind kind);  /* "map" …; "" for NONE */
 hn_kernel_kind hn_kind_named(const char *text); /* NONE where it is no kind */
 typedef struct hn_attr_info {

@@ -1,5 +1,5 @@
-/* ir/interp.h — the plain reference interpreter: every primitive, one after the other, double accumulation. The judge
- * of everything else.
+/* ir/interp.h — the plain reference interpreter: every primitive, one after the other, double accumulation. All other
+ * code is compared with it.
  *
  * Slow and simple on purpose: no fusion, no reassociation, no vector code; float results are computed in double and
  * rounded once to the element type, integers exactly.   Threads: any number of runs of one graph at once.

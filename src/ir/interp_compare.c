@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* How far a pair is outside: 0 when it agrees, infinite when no number says it. */
+/* How far a pair is outside: 0 when it agrees, infinite when the difference is no finite number. */
 static double excess(double a, double b, hn_match_rule rule) {
     if (a != a || b != b) return a != a && b != b ? 0 : (double)INFINITY;
     if (a == b) return 0;

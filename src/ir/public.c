@@ -41,7 +41,7 @@ hone_rc hone_graph_print(const hone_graph *g, char **out, hone_err *err) {
 
 hone_rc hone_graph_print_weights(const hone_graph *g, const char *weights, char **out, hone_err *err) {
     const char *slash = strrchr(weights, '/'), *name = slash ? slash + 1 : weights;
-    if (!*name) return hn_fail(err, HONE_E_USAGE, "'%s' is no name of a file", weights);
+    if (!*name) return hn_fail(err, HONE_E_USAGE, "'%s' is not the name of a file", weights);
     hone_rc rc = hn_write_weights(g, SIDE_ABOVE, weights, err);
     if (rc) return rc;
     hn_str s = {0};

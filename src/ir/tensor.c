@@ -341,8 +341,8 @@ void hn_set_f(hn_tensor *t, int64_t i, double x) {
     store(t, i, bits);
 }
 
-/* x as a double that rounds on as x itself would: rounded to odd when it has more than 53 bits (Boldo & Melquiond 2008,
- * "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd"). */
+/* x as a double that rounds to a smaller type as x itself would: rounded to odd when it has more than 53 bits (Boldo &
+ * Melquiond 2008, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd"). */
 static double round_to_odd(int64_t x) {
     uint64_t a = x < 0 ? -(uint64_t)x : (uint64_t)x;
     if (a >> 53) a = (a & ~UINT64_C(0xfff)) | (a & 0xfff ? 0x1000 : 0);

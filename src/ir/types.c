@@ -169,8 +169,8 @@ static hn_dim count_of(hn_typing *c, const hn_dim *dim, size_t n) {
     return x;
 }
 
-/* Factors that both shapes share are taken out of what is asked, so that the relation says what is left: an empty value
- * is held to the same rule as any other. */
+/* Factors that both shapes share are cancelled, and the relation is about what is left: an empty value has to meet the
+ * same relation as any other. */
 static void check_reshape(hn_typing *c) {
     hn_dim a = count_of(c, c->in[0]->dim, c->in[0]->rank), b = count_of(c, c->out->dim, c->out->rank);
     if (!a || !b) {

@@ -42,7 +42,7 @@ static void blanks(parser *p) {
 }
 static bool end_of_line(parser *p) {
     blanks(p);
-    if (*p->at != '\n') return wrong(p, "something is left at '%.20s'", p->at);
+    if (*p->at != '\n') return wrong(p, "expected the end of the line at '%.20s'", p->at);
     while (*p->at == '\n') {
         p->at++;
         p->line++;
@@ -404,7 +404,7 @@ static bool words_line(parser *p) {
     p->at++;
     if (!number(p, &k) || !element_type(p, &t) || !dimension(p, &size)) return false;
     hn_buf param = nth(p->n, HN_PARAM, k);
-    if (!param || hn_dtype_of(p->n->buf[param].dtype)->bits != 8) return wrong(p, "words of what are no bytes");
+    if (!param || hn_dtype_of(p->n->buf[param].dtype)->bits != 8) return wrong(p, "words need a parameter of bytes");
     hn_buf b = hn_nest_words(p->n, param);
     if (!b || t != HONE_I32 || p->n->buf[b].size != size) return wrong(p, "words are i32, a quarter of the bytes");
     return end_of_line(p);
@@ -426,7 +426,7 @@ hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **ou
         else
             break;
     }
-    if (fine && list(&p, &p.n->first) && *p.at) wrong(&p, "'}' closes nothing");
+    if (fine && list(&p, &p.n->first) && *p.at) wrong(&p, "'}' without a '{'");
     if (p.rc == HONE_OK && !hn_arena_ok(a)) p.rc = hn_fail(err, HONE_E_NOMEM, "out of memory in reading a loop nest");
     if (p.rc == HONE_OK) p.rc = hn_nest_verify(p.n, err);
     if (p.rc == HONE_OK) *out = p.n;

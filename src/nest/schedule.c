@@ -418,7 +418,7 @@ static bool bound_outside(hn_nest *n, hn_ix guard, hn_var v, const bool *inner, 
     return true;
 }
 
-/* The value that a register with this operation does not notice. */
+/* Is x the neutral value of the operation? */
 static bool is_neutral(const hn_scalar *x, hn_op op) {
     if (x->kind != HN_SV_CONST) return false;
     if (op == HN_OP_ADD) return x->f == 0 && x->i == 0;

@@ -1,5 +1,5 @@
-/* nest/schedule_slice.c — a long sum goes in slices, between which its accumulators rest in memory: what a slice reads
- * stays in the cache for all tiles of a panel (the loop over k_c of Goto and van de Geijn 2008, section 4.2). */
+/* nest/schedule_slice.c — a long sum goes in slices, between which its accumulators are kept in memory: what a slice
+ * reads stays in the cache for all tiles of a panel (the loop over k_c of Goto and van de Geijn 2008, section 4.2). */
 #include "nest/nest_int.h"
 #include "nest/schedule.h"
 

@@ -27,12 +27,12 @@ static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
 
 /* Likewise where a run alone knows how many, `before` of which are computed already: what is left after tiles of `rows`
  * is one tile's, which goes back over some of those, but two where there are few rows at all. */
-static bool lap_rows(hn_nest *n, hn_st row, int64_t rows, hn_ix before, const char **why) {
+static bool overlap_rows(hn_nest *n, hn_st row, int64_t rows, hn_ix before, const char **why) {
     hn_st inner, tail;
     if (rows == 1) return true;
     int64_t half = half_of(rows), least = rows > 2 ? half + 1 : 1;
     return hn_loop_overlap(n, row, rows, least, before, &inner, &tail, &before, why) && hn_loop_unroll(n, inner, why) &&
-           lap_rows(n, tail, half, before, why);
+           overlap_rows(n, tail, half, before, why);
 }
 
 /* for col { for row: body } with `e` columns, a multiple of the lanes. */
@@ -45,7 +45,7 @@ static bool whole_vectors(hn_nest *n, hn_st col, const hn_tile *t, int64_t e, co
     }
     if ((e > t->lanes || t->lanes == 1) && !hn_loop_unroll(n, in, why)) return false;
     bool known = hn_ix_is_int(n, n->extent[n->st[col].var], &e);
-    return known || !t->overlap ? tile_rows(n, col, t->rows, why) : lap_rows(n, col, t->rows, hn_ix_int(n, 0), why);
+    return known || !t->overlap ? tile_rows(n, col, t->rows, why) : overlap_rows(n, col, t->rows, hn_ix_int(n, 0), why);
 }
 
 bool hn_tile_registers(hn_nest *n, hn_st col, const hn_tile *t, const char **why) {

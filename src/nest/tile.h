@@ -32,15 +32,15 @@ typedef struct hn_walk {
  * need not be known. *panel: the loop over (groups of) panels, 0 where there is one. */
 bool hn_tile_panels(hn_nest *n, hn_st row, const hn_tile *t, const hn_walk *w, hn_st *panel, const char **why);
 
-/* Behind the reductions of a tile, do functions such as exp run in this list? Their constants want registers. */
+/* Behind the reductions of a tile, do functions such as exp run in this list? Their constants take registers. */
 bool hn_tile_calls(const hn_nest *n, hn_st first);
 /* What follows the reductions of each tile in the list runs behind them, over memory (hn_loop_stage), where it can. */
 void hn_tile_stage(hn_nest *n, hn_st first);
 
 /* What a step of the reduction reads. apart: each pair of a row and a vector has an element of its own, else rows and
  * vectors share theirs. vector: cycles that a vector of the columns takes to arrive from beyond the first cache; 0: it
- * is there. row_b: bytes from a row to the next one; rows whose lines want the same set of the first-level cache, of
- * way_b bytes a way, drive each other out of it. 0: not known. */
+ * is there. row_b: bytes from a row to the next one; rows whose lines map to the same set of the first-level cache,
+ * of way_b bytes a way, evict each other. 0: not known. */
 typedef struct hn_tile_feed {
     bool apart;
     double vector;

@@ -234,7 +234,7 @@ static uint64_t graph_b(const hn_gen *g) {
     return n + packed_list_b(&g->inputs, GRAPH_INPUT) + packed_list_b(&g->outputs, GRAPH_OUTPUT);
 }
 
-/* Every tensor begins elsewhere in the noise: no two of a model are alike. */
+/* Every tensor begins at another place in the noise, so that no two of a model are equal. */
 static bool write_floats(FILE *f, hn_gen *g, const init *t) {
     uint64_t left = t->n;
     size_t from = (size_t)(t - (const init *)g->inits.item) * 7919 % NOISE_N;

@@ -157,8 +157,8 @@ static bool find_inputs(hn_lower *c, HnOnnx__Node *const *later, size_t n_later,
     return true;
 }
 
-/* A typed stand-in for what a refused node would have made, so that the nodes behind it are judged too. */
-static const hn_bound *stand_in(hn_lower *c, size_t i) {
+/* A typed placeholder for an output of a refused node, so that the nodes behind it are checked too. */
+static const hn_bound *placeholder(hn_lower *c, size_t i) {
     hn_type t;
     if (!hn_import_ok(c->im) || !hn_declared(c, i, &t)) return hn_bound_poison();
     for (size_t d = 0; d < t.rank; d++)
@@ -174,7 +174,7 @@ static void bind_outputs(hn_lower *c, bool poisoned) {
             hn_refuse(c, "output %zu is not supported", i);
             c->out[i] = hn_bound_poison();
         }
-        if (c->refused || poisoned) c->out[i] = stand_in(c, i);
+        if (c->refused || poisoned) c->out[i] = placeholder(c, i);
         hn_scope_bind(c->im, c->scope, c->node->output[i], c->out[i]);
     }
 }

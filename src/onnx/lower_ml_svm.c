@@ -136,7 +136,7 @@ static double second_wins(const machine *m, int64_t pair, int64_t i, int64_t j, 
 }
 
 /* matrix [pairs, columns] the other way round */
-static hn_val upright(hn_builder *b, hn_val w) { return hn_transpose(b, w, (int64_t[]){1, 0}); }
+static hn_val transposed(hn_builder *b, hn_val w) { return hn_transpose(b, w, (int64_t[]){1, 0}); }
 
 /* Scores [n, pairs]; *votes [n, classes]. */
 static hn_val decide(const machine *m, hn_val *votes) {
@@ -148,8 +148,8 @@ static hn_val decide(const machine *m, hn_val *votes) {
     hn_val rho = hn_squeeze(b, pair_matrix(m, 1, bias), 1);
     hn_val s = hn_bin(b, HN_OP_ADD, product(b, values, pair_matrix(m, m->n_vector, decision)), rho);
     hn_val no = hn_cast(b, hn_bin_f(b, HN_OP_LE, s, 0), m->t), yes = hn_f_bin(b, HN_OP_SUB, 1, no);
-    *votes = hn_bin(b, HN_OP_ADD, product(b, yes, upright(b, pair_matrix(m, m->n_class, first_wins))),
-                    product(b, no, upright(b, pair_matrix(m, m->n_class, second_wins))));
+    *votes = hn_bin(b, HN_OP_ADD, product(b, yes, transposed(b, pair_matrix(m, m->n_class, first_wins))),
+                    product(b, no, transposed(b, pair_matrix(m, m->n_class, second_wins))));
     return s;
 }
 

@@ -202,7 +202,7 @@ static int64_t add_node(forest *f, branch x) {
     return f->n++;
 }
 
-/* The table of leaves, filled with what changes nothing. */
+/* The table of leaves, filled with the neutral value. */
 static bool make_weights(forest *f) {
     double none = f->how == HN_OP_RSUM ? 0 : f->t == HONE_F64 ? DBL_MAX : (double)FLT_MAX;
     if (f->how == HN_OP_RMAX) none = -none;

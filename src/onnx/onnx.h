@@ -2,7 +2,7 @@
  *
  * Owns: the messages, and mappings of external data, until hn_onnx_close. Tensors borrow from it wherever the bytes
  * can be used as they are.   Threads: one at a time.
- * Errors: E_IO, E_INPUT (damaged or lying: sizes are held against what the file has before memory is taken), E_LIMIT,
+ * Errors: E_IO, E_INPUT (damaged or inconsistent: sizes are checked against the file before memory is taken), E_LIMIT,
  * E_UNSUPPORTED (element types that hone lacks), E_NOMEM.
  */
 #ifndef HN_ONNX_H

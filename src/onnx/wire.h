@@ -1,4 +1,4 @@
-/* onnx/wire.h — protobuf messages from bytes that nobody vouches for.
+/* onnx/wire.h — protobuf messages from untrusted bytes.
  *
  * The bytes are walked once before anything is taken apart: lengths inside their message, known wire types, at most
  * HN_WIRE_DEPTH levels, no message twice where one is meant. The memory that a message may take is bounded by its size

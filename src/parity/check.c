@@ -1,10 +1,10 @@
 /* parity/check.c — runs a kernel and the interpreter on one trial and compares.
  *
  * The kernel's results lie between guard bytes, so that a write beyond them is seen; it is run once whole, once in
- * three pieces, which must give the same bits, and once in place where it says that it may. Large bodies are judged on
- * sampled elements. An element outside the tolerance is held against the interpreter on inputs moved by a few units in
- * the last place: where the function itself is that ill-conditioned (sin of a huge number, floor at a step), the kernel
- * may differ by as much.
+ * three pieces, which must give the same bits, and once in place where it says that it may. Large bodies are compared
+ * on sampled elements. An element outside the tolerance is held against the interpreter on inputs moved by a few units
+ * in the last place: where the function itself is that ill-conditioned (sin of a huge number, floor at a step), the
+ * kernel may differ by as much.
  */
 #include "parity/parity.h"
 
@@ -264,7 +264,7 @@ static bool value_at(hn_trial *t, const hn_tensor *in, const hn_tensor *whole, u
     return hn_interpret_at(t->m->g, t->k->body, in, t->symbol, result, index, out, NULL) == HONE_OK;
 }
 
-static bool judge(hn_trial *t, const tally *w, uint32_t result, const hn_tensor *shape, bool sampled) {
+static bool check_tally(hn_trial *t, const tally *w, uint32_t result, const hn_tensor *shape, bool sampled) {
     char a[40], b[40];
     hn_tensor *moved[N_SHIFTS], *whole[N_SHIFTS] = {NULL};
     bool is_float = hn_is_float(shape->dtype), good = !w->too_many;
@@ -316,7 +316,7 @@ static bool compare_whole(hn_trial *t, const call *c) {
         got.data = c->got[r];
         if (n * hn_dtype_of(got.dtype)->size_b > c->room_b[r]) return differs(t, "result %u has another size", r);
         for (int64_t i = 0; i < n; i++) compare_element(t, &w, &got, &want[r], i);
-        if (!judge(t, &w, r, &want[r], false)) return false;
+        if (!check_tally(t, &w, r, &want[r], false)) return false;
     }
     t->result->n_inputs++;
     return true;
@@ -343,7 +343,7 @@ static bool compare_samples(hn_trial *t, const call *c, bool sliced) {
             if (!value_at(t, t->in, NULL, r, &got, at, &want)) return sliced ? true : compare_whole(t, c);
             compare_pair(t, &w, at, hn_get_f(&got, at), want, hn_is_float(got.dtype));
         }
-        if (!judge(t, &w, r, &got, true)) return false;
+        if (!check_tally(t, &w, r, &got, true)) return false;
     }
     t->result->n_inputs++;
     return true;

@@ -54,7 +54,7 @@ static bool base_of(hn_rewriter *r, hn_val v, base *out) {
 
 /* --- new constants ------------------------------------------------------------------------------------------------ */
 
-static bool sound(hone_dtype t, double x, double was) {
+static bool keeps_normal(hone_dtype t, double x, double was) {
     double smallest = t == HONE_F64 ? 0x1p-1022 : 0x1p-126;
     return !isfinite(was) || (isfinite(x) && (x == 0 || fabs(x) >= smallest));
 }
@@ -70,7 +70,7 @@ static hn_val scaled_base(hn_rewriter *r, const base *b, const hn_channel *s, bo
         double x = hn_get_f(w, i), y = hn_channel_at(s, i / inner % size);
         hn_set_f(&out, i, divide ? x / y : x * y);
         bool vanishes = hn_get_f(&out, i) == 0 && x != 0 && y != 0;
-        if ((divide && y == 0) || vanishes || !sound(w->dtype, hn_get_f(&out, i), x)) return 0;
+        if ((divide && y == 0) || vanishes || !keeps_normal(w->dtype, hn_get_f(&out, i), x)) return 0;
     }
     hn_val in[2] = {b->node->in[0], b->node->in[1]};
     const hn_node node = *b->node;

@@ -80,8 +80,8 @@ static const hn_pass *giver_of(unsigned fact) {
     return NULL;
 }
 
-/* Facts that a giver breaks again are made again, in a few rounds: each rewrite makes the graph simpler, so that soon
- * none is left; a fact that does not come to rest is a matter of quality, not of correctness. */
+/* A pass that establishes one fact may break another, which is then established again, in a few rounds: rewrites make
+ * the graph simpler, so that this ends soon. A fact that is still broken then costs quality, not correctness. */
 static hone_rc make_facts(hn_graph *g, const hn_pass *p, hn_pass_how how, unsigned *have, uint64_t *n_rewrites,
                           hone_err *err) {
     hone_rc rc = HONE_OK;

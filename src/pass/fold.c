@@ -4,7 +4,7 @@
  * constants that it alone is made of, or a part of one that is all cut up; a broadcast or iota above that stays, so
  * that kernels make it on the fly. Weights that a product or convolution reads grow (dequantised, of half precision)
  * while all constants stay below WEIGHTS_MAX_B: made on the fly they would be made in every run, and could not be
- * packed. What is not worth keeping is computed in scratch memory when a node needs it that is
+ * packed. A value that is not worth keeping is computed in scratch memory when a node that is needs it
  * (a reduction over a mask of iotas). An `if` whose condition is known gives way to its branch.
  */
 #include "pass/fold.h"
@@ -19,8 +19,8 @@
 enum { SMALL = 64, SCRATCH_MAX_B = 64 << 20, WORK_MAX = 1 << 30, WALKS_MAX = 16, DEPTH_MAX = 200, OUT_MAX = 4 };
 static const int64_t WEIGHTS_MAX_B = 1 << 30;
 
-/* Of values that are made of constants, without being one: how, is in the graph; what they are is found out when a node
- * that is worth keeping needs it. */
+/* For values that depend on constants alone but are no constant nodes: they are evaluated only when a node that is
+ * worth keeping needs them. */
 typedef struct folder {
     uint8_t *depth;          /* nodes between v and constants; 0: v depends on more than constants */
     const hn_tensor **known; /* while one node is evaluated: in `scratch` */
@@ -30,7 +30,7 @@ typedef struct folder {
         int64_t size; /* bytes of what they make */
     } * cut;
     bool *factor;        /* a product or convolution reads it, which is none of bytes */
-    bool widens;         /* it is known which are */
+    bool widens;         /* products of bytes have been found: the weights of others may become wider types */
     int64_t constants_b; /* of all constants; those that replace larger ones are not counted again */
     uint32_t n_values, n_made;
     hn_arena scratch;
@@ -110,8 +110,8 @@ static void find_uses(folder *f, const hn_graph *g) {
         for (uint32_t k = 0; k < g->block[b].n_node; k++) find_uses_of(f, g, &g->node[g->block[b].node[k]]);
 }
 
-/* Nothing is left of a constant but parts that come to no more (the two directions of a recurrent network's weights).
- */
+/* Are all uses of a constant parts of it, together no larger than it is (the two directions of a recurrent network's
+ * weights)? */
 static bool cut_up(const hn_rewriter *r, hn_val v, const hn_tensor *t) {
     const folder *f = r->arg;
     return v < f->n_values && v < r->n_map && f->cut[v].n == r->n_use[v] && f->cut[v].size <= (int64_t)tensor_b(t);

@@ -73,8 +73,8 @@ static bool bare_product(const hn_fuse *f, const hn_fgroup *x) {
     return n == 1 && (last == HN_OP_CONTRACT || last == HN_OP_CONV);
 }
 
-/* Does it make the last dimension of several that do not lie so in memory (space to depth)? Then that is no walk by a
- * stride. Constants lie as their movement wants it. */
+/* Does it merge dimensions that are not neighbours in memory into the last one (space to depth)? Then no single stride
+ * walks it. Constants are stored in the order in which they are read. */
 static bool merges_last(const hn_fuse *f, const hn_fgroup *p) {
     for (uint32_t k = 0; k < p->n_node; k++) {
         const hn_node *n = &f->g->node[p->node[k]];
@@ -92,7 +92,7 @@ static bool sums_over_last(const hn_node *n, hn_val v) {
     return labels->n && hn_label_place(out, labels->ints[labels->n - 1]) < 0;
 }
 
-/* Are the dimensions x of one run, which a transpose by perm made neighbours, apart in what it turned? */
+/* Are the dimensions of one run of x, which a transpose by perm made neighbours, apart in the transpose's input? */
 static bool apart(const hn_fuse *f, const hn_dim_run *run, const hn_type *x, const int64_t *perm) {
     int64_t last = -1, size;
     for (size_t i = run->in; i < run->in + run->n_in; i++) {
@@ -103,8 +103,8 @@ static bool apart(const hn_fuse *f, const hn_dim_run *run, const hn_type *x, con
     return false;
 }
 
-/* Does p make a dimension of n's operand v, other than one that counts products, of several that lie apart (windows of
- * an image as rows)? No register tile walks that; a copy costs little beside the product. */
+/* Does p merge dimensions that lie apart in memory into one of n's operand v that is no batch dimension (windows of an
+ * image as rows)? No register tile walks that; a copy costs little beside the product. */
 static bool merges_rows(const hn_fuse *f, const hn_fgroup *p, const hn_node *n, hn_val v) {
     const hn_node *to = hn_def_op(f->g, v, HN_OP_RESHAPE);
     const hn_node *turn = to ? hn_def_op(f->g, to->in[0], HN_OP_TRANSPOSE) : NULL;
@@ -247,8 +247,8 @@ static bool cuts_across(const hn_fuse *f, const hn_fgroup *x) {
     }
     return false;
 }
-/* Does it turn squares: were and are the last dimensions long? */
-static bool turns_squares(const hn_fuse *f, const hn_fgroup *x) {
+/* Does it transpose squares: is the last dimension long both before and after? */
+static bool transposes_squares(const hn_fuse *f, const hn_fgroup *x) {
     for (uint32_t k = 0; k < x->n_node; k++) {
         const hn_node *n = &f->g->node[x->node[k]];
         if (n->op != HN_OP_TRANSPOSE || hn_type_of(f->g, n->in[0])->rank < 2) continue;
@@ -265,7 +265,7 @@ static bool turns_squares(const hn_fuse *f, const hn_fgroup *x) {
 /* -- pairs */
 static bool map_into_map(hn_fuse *f, hn_fgroup *p, hn_fgroup *c) {
     if (looks_up(f, p) && turns(f, c)) return false;
-    if ((joins(f, p) && turns_squares(f, c)) || (joins(f, c) && turns_squares(f, p))) return false;
+    if ((joins(f, p) && transposes_squares(f, c)) || (joins(f, c) && transposes_squares(f, p))) return false;
     edges e = edges_between(f, p, c);
     bool absorbed = !hn_fuse_any_escape(f, p, c), once = same_count(f, &p->main, &c->main);
     if (!absorbed && (e.moved || e.spread || !hn_fuse_same_shape(&p->main, &c->main))) return false;
@@ -306,8 +306,8 @@ static bool joins_last(const hn_fuse *f, const hn_fgroup *x) {
     return false;
 }
 
-/* Movement before a reduction is fine as long as it is computed once per element. Pieces of a row are not: which one an
- * element comes from would be asked for each. */
+/* Movement before a reduction is fine as long as it is computed once per element. A row that is concatenated of pieces
+ * is not: every element would need a test for the piece that it comes from. */
 static bool map_into_rows(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_kernel_kind *kind) {
     edges e = edges_between(f, p, c);
     bool absorbed = !hn_fuse_any_escape(f, p, c);
@@ -397,7 +397,7 @@ bool hn_fuse_try(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_val v) {
     hn_kernel_kind kind = pair_kind(f, p, c, v);
     if (kind == HN_KIND_NONE || hn_fuse_cycle(f, p, c)) return false;
     hn_type main = c->main, narrow = c->narrow;
-    if (is_rows(p->kind)) { /* the rows' shapes outlive a map's */
+    if (is_rows(p->kind)) { /* the merged group has the shapes of the rows */
         main = p->main;
         narrow = p->narrow;
     }

@@ -2,12 +2,12 @@
  *
  * A convolution with constant weights reads its image in the order [N, spatial..., C] and writes its result so: vectors
  * then run over channels, which are many, whatever the image's width, stride and padding; a window of one element is a
- * product of matrices. Very few result channels have the image's lines in vectors instead, behind one product for all
- * of the window's elements where the image has many channels. A transposed convolution
- * becomes one for each phase of its stride (pass/phases.h). Each stands between two transposes. The same walk lets
- * these sink: through what is pointwise, reductions, concatenations, reshapes of channels and the like, until the next
- * convolution or window takes them back, so that a network keeps one at its input and one where its results leave the
- * image. Exact but for the order of sums, which is free.
+ * product of matrices. With very few result channels vectors run along the image's lines instead, behind one product
+ * for all of the window's elements where the image has many channels. A transposed convolution becomes one for each
+ * phase of its stride (pass/phases.h). Each stands between two transposes. The same walk lets these sink: through what
+ * is pointwise, reductions, concatenations, reshapes of channels and the like, until the next convolution or window
+ * takes them back, so that a network keeps one at its input and one where its results leave the image. Exact but for
+ * the order of sums, which is free.
  */
 #include "pass/bytes.h"
 #include "pass/passes.h"
@@ -173,7 +173,7 @@ static bool split_padding(hn_rewriter *r, const hn_node *n, hn_attr_id id, hn_di
     return true;
 }
 
-/* Too few result channels for vectors of them, under a window of a wide image: two ways out. */
+/* Too few result channels for vectors of them, under a window of a wide image: two other forms are tried. */
 static bool has_few_results(const hn_rewriter *r, const hn_node *n, hn_val x, const hn_tensor *w) {
     int64_t width, taps = 1;
     for (size_t d = 2; d < w->rank; d++) taps *= w->dim[d];

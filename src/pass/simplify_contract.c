@@ -1,7 +1,7 @@
-/* pass/simplify_contract.c — products of matrices in disguise. Weights of three dimensions (a dense layer of tf.keras
- * that makes heads: "abc,cde->abde") are a matrix with two of them together; what is added to the result comes before
- * it is taken apart. Products and convolutions of half precision are those of single precision, rounded. So such layers
- * get panels, register tiles and epilogues like any other. */
+/* pass/simplify_contract.c — products of matrices that are written in another form. Weights of three dimensions (a
+ * dense layer of tf.keras that makes heads: "abc,cde->abde") are a matrix with two of them together; what is added to
+ * the result comes before it is taken apart. Products and convolutions of half precision are those of single precision,
+ * rounded. So such layers get panels, register tiles and epilogues like any other. */
 #include "pass/simplify.h"
 
 #include <string.h>

@@ -294,7 +294,8 @@ static bool take_launch(parser *r, reading *x) {
         return false;
     bool good = list_add(r, &x->dim, cost) && list_add(r, &x->dim, scratch);
     for (uint32_t i = 0; i < work.n && good; i++) good = list_add(r, &x->dim, work.item[i]);
-    return good && (x->s.number || work.n == 1 || hn_scan_fail(&r->s, r->s.at, "several factors are a 'product'"));
+    return good &&
+           (x->s.number || work.n == 1 || hn_scan_fail(&r->s, r->s.at, "several factors need the word 'product'"));
 }
 
 static bool take_check(parser *r, reading *x) {
@@ -360,7 +361,7 @@ static bool take_loop(parser *r, reading *x) {
         !list_add(r, &x->in, going))
         return false;
     if (hn_scan_word(&r->s, "counts") && !take_symbols(r, &x->symbol)) return false;
-    if (x->symbol.n > 1) return hn_scan_fail(&r->s, r->s.at, "one symbol counts the turns");
+    if (x->symbol.n > 1) return hn_scan_fail(&r->s, r->s.at, "at most one symbol counts the iterations");
     return take_inner(r, &x->s.block[0]);
 }
 
@@ -409,7 +410,7 @@ hone_rc hn_program_parse(const char *text, size_t n, const char *path, hn_progra
     bool good = hn_arena_ok(&out->arena) && take_head(&r) && need_word(&r, "sizes") && take_block(&r, HN_SIZES_BLOCK) &&
                 need_word(&r, "steps") && take_block(&r, HN_STEPS_BLOCK);
     if (good) hn_scan_blanks(&r.s);
-    if (good && r.s.at < r.s.end) good = hn_scan_fail(&r.s, r.s.at, "text behind the end of the program");
+    if (good && r.s.at < r.s.end) good = hn_scan_fail(&r.s, r.s.at, "text after the end of the program");
     if (!hn_arena_ok(&out->arena)) return hn_fail(err, HONE_E_NOMEM, "out of memory for the program");
     return good ? HONE_OK : hn_fail(err, HONE_E_INPUT, "%s", why.text);
 }

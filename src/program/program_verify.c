@@ -90,7 +90,7 @@ static int64_t most_bytes(const checker *c, const hn_program_value *x) {
 static bool check_item(checker *c, hn_val v, bool *owned) {
     const hn_program_value *x = value_at(c, v);
     if ((uint32_t)x->index >= c->p->n_item)
-        return fault(c, 11, "%%%u lies in item %d, which there is not", v, x->index);
+        return fault(c, 11, "%%%u lies in item %d, which does not exist", v, x->index);
     const hn_plan_item *item = &c->p->item[x->index];
     if (owned[x->index]) return fault(c, 11, "item %d has a second value, %%%u", x->index, v);
     owned[x->index] = true;
@@ -107,7 +107,7 @@ static bool check_value(checker *c, hn_val v, bool *owned) {
         return fault(c, 9, "%%%u cannot take the buffer of output %d", v, x->output);
     if (x->where == HN_AT_ARENA) return check_item(c, v, owned);
     if (x->where == HN_AT_STATE && (uint32_t)x->index >= c->p->n_state)
-        return fault(c, 12, "%%%u lies in state %d, which there is not", v, x->index);
+        return fault(c, 12, "%%%u lies in state %d, which does not exist", v, x->index);
     if (x->where != HN_AT_VIEW) return true;
     if (!is_declared(c, x->base) || value_at(c, x->base)->where == HN_AT_VIEW)
         return fault(c, 1, "%%%u is a view of %%%u, which is no value with memory of its own", v, x->base);

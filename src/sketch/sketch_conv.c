@@ -120,8 +120,8 @@ static bool uses(const hn_nest *n, hn_st id, hn_sv v) {
     return false;
 }
 
-/* Operands of the tile's size that nothing needs before the reduction are read behind it: a tile's worth of vectors
- * less that wait in registers. */
+/* Operands of the tile's size that nothing needs before the reduction are read behind it, so that they take no
+ * registers during it. */
 static void read_late(hn_nest *n, hn_st leaf, hn_st red, hn_var row) {
     hn_st *link = &n->st[leaf].body, last = red;
     while (*link && *link != red) {
@@ -202,7 +202,7 @@ static bool match(hn_nest *n, const hn_machine *m, form *f) {
 
 /* -- knobs */
 enum { ROWS, COLS, ITEM, STAGE, ORDER, AHEAD, STEPS };
-/* AHEAD: what tiles ask for: the next block's weights, the next item's lines of the image. */
+/* AHEAD: what tiles prefetch: the next block's weights, the next item's lines of the image. */
 enum { AHEAD_WEIGHTS = 1, AHEAD_LINES = 2 };
 
 /* Weights that do not stay in the first cache come from the second, at half of what reading alone reaches there: a tile
@@ -244,8 +244,8 @@ static void add_knob(hn_knobs *k, const char *name, int64_t model, const int64_t
         if (value[i] <= most) hn_knob_add(x, value[i]);
 }
 
-/* Rows of the image in a work item: some microseconds of work, and enough items for all cores. alone: with one block of
- * the channels, whose successor each item asks for a part of: then few. */
+/* Rows of the image in a work item: some microseconds of work, and enough items for all cores. alone: an item
+ * has one block of the channels and prefetches a part of the next one: then few rows. */
 static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols, bool alone) {
     int64_t height = f->height ? f->height : 64, width = f->width ? f->width : 64, item = 1;
     int64_t channels = f->group ? f->group : f->channels, block = cols * f->lanes;
@@ -270,7 +270,7 @@ static int64_t item_tiles(const form *f, const hn_machine *m, int64_t rows, int6
 }
 
 /* Are all weights read for each line of the image, not the image for each block of them? Where the image is read again
- * from the second-level cache, weights had better come once, from wherever they are, and be asked for ahead. */
+ * from the second-level cache, weights should be read once, from wherever they are, and be prefetched. */
 static bool weights_inside(const form *f, const hn_machine *m) {
     bool stays = f->images_b > 0 && f->images_b <= m->l2_b / 4;
     return f->own || (!stays && 4 * f->depth * f->channels <= m->l2_b / 2);

@@ -1,10 +1,9 @@
 /* sketch/sketch_conv_steps.c — the innermost loops of convolutions' tiles.
  *
  * Weights of a block of channels serve all lines of the image; the first of them waits for memory, at its bandwidth.
- * So each item of lines asks for its share of the next block's (as panels of products are asked for: sketch/
- * sketch_gemm.c). A large image comes from memory line by line: each item asks for the next one's. What is asked for
- * follows the reduction's own addresses: no counter is needed, and what the window's rows outside of the image leave
- * out does not matter.
+ * So each item of lines prefetches its share of the next block's (as sketch/sketch_gemm.c does for panels of products).
+ * A large image comes from memory line by line: each item prefetches the next one's. Prefetches follow the reduction's
+ * own addresses: no counter is needed, and the window's rows outside of the image, which are left out, do not matter.
  */
 #include "nest/chain.h"
 #include "nest/schedule.h"
@@ -52,7 +51,7 @@ static hn_ix begin_of(hn_nest *n, hn_st loop, const walk *w, hn_ix at, hn_ix ite
     return hn_ix_subst(n, at, &(hn_subst){first, NULL, n->n_var, 0});
 }
 
-/* What a run of the loop asks for: elements from `at` on, `each` of them with every step. */
+/* What a run of the loop prefetches: elements from `at` on, `each` of them with every step. */
 typedef struct share {
     hn_buf buf;
     hn_ix at;
@@ -87,7 +86,7 @@ static bool lines_of(hn_nest *n, hn_st loop, const walk *w, share *out) {
     return out->at != 0 && out->each <= HN_CONV_ASK_MAX;
 }
 
-static void ask(hn_nest *n, hn_st loop, int64_t steps, const share *x) {
+static void prefetch_share(hn_nest *n, hn_st loop, int64_t steps, const share *x) {
     int64_t all = steps * x->each, lines = (all + HN_TILE_LINE - 1) / HN_TILE_LINE;
     hn_loop_prefetch(n, loop, 1, x->buf, x->at, lines, all / lines, NULL);
 }
@@ -98,8 +97,8 @@ static void finish(hn_nest *n, hn_st loop, const walk *w) {
     share weights = {0}, lines = {0};
     bool block = weights_of(n, loop, w, &weights), item = lines_of(n, loop, w, &lines);
     if (steps > 1 && !hn_loop_split(n, loop, steps, &inner, &tail, NULL)) steps = 1;
-    if (item) ask(n, loop, steps, &lines);
-    if (block) ask(n, loop, steps, &weights);
+    if (item) prefetch_share(n, loop, steps, &lines);
+    if (block) prefetch_share(n, loop, steps, &weights);
     if (steps > 1) hn_loop_repeat(n, inner, NULL);
     if (tail) hn_loop_repeat(n, tail, NULL);
 }

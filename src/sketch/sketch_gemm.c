@@ -136,7 +136,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
 
 /* -- knobs */
 enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP, STEPS, OVERLAP };
-/* AHEAD: what is asked for: panels of the operand along the columns, rows of the other one. */
+/* AHEAD: what is prefetched: panels of the operand along the columns, rows of the other one. */
 enum { AHEAD_PANELS = 1, AHEAD_ROWS = 2 };
 
 static int64_t rows_max(const hn_machine *m, int64_t cols) {
@@ -144,7 +144,7 @@ static int64_t rows_max(const hn_machine *m, int64_t cols) {
     return rows < 1 ? 1 : rows > ROWS_MAX ? ROWS_MAX : rows;
 }
 
-/* A body of several steps asks for memory less often, and its loop costs less; where accumulators, vectors and the
+/* A body of several steps prefetches less often, and its loop costs less; where accumulators, vectors and the
  * broadcast leave few registers, compilers begin to keep some of them on the stack. */
 static int64_t best_steps(const hn_machine *m, const product *p, const hn_tile *t) {
     int64_t registers = m->registers > 0 ? m->registers : 16, free = registers - hn_tile_registers_of(t);
@@ -158,18 +158,18 @@ static bool panels_stay(const hn_machine *m, const product *p) {
     return p->n < 1 || p->k < 1 || p->n * p->k * 4 <= m->l2_b / 4;
 }
 
-/* What counts a little besides a tile's multiply-adds, as a share of them: what it reads for one, how many streams of
- * panels it follows, and its loop. */
-static double beside(const hn_machine *m, const product *p, const hn_tile *t) {
+/* Minor costs of a tile, as a share of its multiply-adds: what it reads for one, how many streams of panels it follows,
+ * and its loop. */
+static double minor_costs(const hn_machine *m, const product *p, const hn_tile *t) {
     double pairs = (double)(t->rows * t->cols), loop = HN_GEMM_LOOP * (best_steps(m, p, t) > 1 ? 0.5 : 1);
     double reads = (double)(t->rows + t->cols) / pairs;
-    if (reads > 1) reads *= 2; /* none of them may wait then */
+    if (reads > 1) reads *= 2; /* then loads bound the tile */
     return HN_GEMM_READS * reads + HN_GEMM_STREAMS * (double)t->cols + loop / (0.5 * pairs);
 }
 
-/* Cycles that panels add which pass for few rows: every tile of rows reads them while the next one arrives. A tile that
- * is alone but for its tail has nobody to share the asking with. */
-static double arrival(const hn_machine *m, const product *p, const hn_tile *t) {
+/* Cycles that panels add where they serve few rows: every tile of rows reads one while the next one arrives from
+ * memory. A single tile with a tail cannot share the prefetching. */
+static double panel_cycles(const hn_machine *m, const product *p, const hn_tile *t) {
     if (p->m < 1 || p->m >= HN_GEMM_BLOCK_MIN || panels_stay(m, p)) return 0;
     int64_t tiles = (p->m + t->rows - 1) / t->rows + (p->m > t->rows && p->m < 2 * t->rows);
     return HN_GEMM_ARRIVES * (double)tiles * (double)p->n / (double)t->lanes;
@@ -182,8 +182,8 @@ static bool reads_lines(const hn_machine *m, const product *p) {
            p->n * p->k * 4 > m->l2_b;
 }
 
-/* A few rows that wait for panels which do not stay in the second level? A few streams arrive fastest, and those that
- * the processor follows by itself: lines that are asked for besides come later. */
+/* A few rows whose panels do not stay in the second-level cache? A few streams arrive fastest, if the processor
+ * prefetches them by itself: software prefetches on top delay them. */
 static bool reads_streams(const hn_machine *m, const product *p) {
     return p->m >= 1 && p->m <= HN_GEMM_STREAM_ROWS && !reads_lines(m, p) && !panels_stay(m, p);
 }
@@ -204,7 +204,7 @@ static hn_tile best_tile(const hn_machine *m, const product *p) {
             double cycles = hn_tile_cycles(&t, p->m, p->n, &feed);
             if (p->m < 1) cycles /= (double)(64 * rows);
             if (p->n < 1) cycles /= (double)(64 * cols * p->lanes);
-            cycles = cycles * (1 + beside(m, p, &t)) + arrival(m, p, &t);
+            cycles = cycles * (1 + minor_costs(m, p, &t)) + panel_cycles(m, p, &t);
             if (least > 0 && cycles >= least) continue;
             least = cycles;
             best = t;
@@ -244,7 +244,7 @@ static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *
     return whole_tiles(shared_block(m, p, t, whole_tiles(rows < all ? rows : all, t)), t);
 }
 
-/* An operand that does not stay in the cache from one run to the next is asked for ahead. */
+/* An operand that does not stay in the cache from one run to the next is prefetched. */
 static int64_t best_ahead(const hn_machine *m, const product *p) {
     int64_t rows = p->m > 0 ? p->m : HN_GEMM_UNKNOWN_ROWS;
     return (panels_stay(m, p) || reads_streams(m, p) ? 0 : AHEAD_PANELS) +
@@ -332,8 +332,8 @@ typedef struct place {
     uint32_t n_zero;
     int64_t line, group, slice; /* elements, panels, iterations of the reduction */
     int64_t steps;              /* of the reduction in one body */
-    int64_t asks;               /* what for: bits of AHEAD */
-    hn_dim rows;                /* of a block, where tails ask, too (rows_of); else 0 */
+    int64_t ahead;              /* what is prefetched: bits of AHEAD */
+    hn_dim rows;                /* of a block, where tails prefetch, too (rows_of); else 0 */
 } place;
 
 /* The panels that a reduction reads: `lines` streams, side by side, each line by line. */
@@ -445,21 +445,21 @@ static int64_t power_below(int64_t x) {
 }
 
 /* Before every body of the loop: what lies ahead in as many steps, `step` elements each, of which a line needs one. */
-static void ask(hn_nest *n, hn_st loop, const place *w, const stream *s, hn_ix at, int64_t step) {
+static void prefetch_stream(hn_nest *n, hn_st loop, const place *w, const stream *s, hn_ix at, int64_t step) {
     int64_t elements = w->steps * step, lines = (elements + w->line - 1) / w->line;
     hn_loop_prefetch(n, loop, 1, s->buf, at, lines, elements / lines, NULL);
 }
 
-/* Few tiles of rows: each asks for its part of every stream. */
+/* Few tiles of rows: each prefetches its part of every stream. */
 static void prefetch_parts(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     int64_t parts = power_below(w->strips < w->line ? w->strips : w->line), share = s->length / parts * w->line;
     hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, parts - 1));
     hn_ix at = hn_ix_add(n, s->next, hn_ix_scale(n, which, hn_dim_int(n->dims, share)));
     for (int64_t k = s->lines; k-- > 0;)
-        ask(n, loop, w, s, hn_ix_add(n, at, hn_ix_int(n, k * s->step)), w->line / parts);
+        prefetch_stream(n, loop, w, s, hn_ix_add(n, at, hn_ix_int(n, k * s->step)), w->line / parts);
 }
 
-/* Many: so many share a stream. */
+/* Many tiles of rows: several share one stream. */
 static void prefetch_shares(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     int64_t most = w->strips / s->lines, parts = power_below(most < w->line ? most : w->line);
     int64_t share = s->length / parts * w->line;
@@ -467,11 +467,11 @@ static void prefetch_shares(hn_nest *n, hn_st loop, const place *w, const stream
     hn_ix which = hn_ix_min(n, hn_ix_var(n, w->strip), hn_ix_int(n, parts * s->lines - 1));
     hn_ix at = hn_ix_scale(n, hn_ix_div(n, which, by), hn_dim_int(n->dims, s->step));
     at = hn_ix_add(n, at, hn_ix_scale(n, hn_ix_mod(n, which, by), hn_dim_int(n->dims, share)));
-    ask(n, loop, w, s, hn_ix_add(n, s->next, at), w->line / parts);
+    prefetch_stream(n, loop, w, s, hn_ix_add(n, s->next, at), w->line / parts);
 }
 
-/* Which part of every stream a tile asks for, where a run alone knows how many there are; by: 1 / share of each line.
- */
+/* Which part of every stream a tile prefetches, where the number of tiles is known at run time only; by: 1 / share of
+ * each line. */
 typedef struct part {
     hn_ix which;
     hn_dim by;
@@ -494,8 +494,9 @@ static part part_of(hn_nest *n, const place *w) {
     return (part){which, hn_dim_add(t, hn_dim_mul(t, first, alike), hn_dim_mul(t, behind, tiles))};
 }
 
-/* So many that only a run knows, or so few that a tail counts: every stream is cut into as many parts as there are
- * tiles. A tile asks for a line of each stream in a body: where it is alone, every other line is left to the processor.
+/* The number of tiles is known at run time only, or so small that a tail counts: every stream is cut into as many parts
+ * as there are tiles. A tile prefetches a line of each stream in a body; a single one leaves every other line to the
+ * processor.
  */
 static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     hn_dims *t = n->dims;
@@ -514,11 +515,11 @@ static void prefetch_open(hn_nest *n, hn_st loop, const place *w, const stream *
         }
 }
 
-/* Every tile of rows asks for its share of the next panel; a tile that is alone for what comes next in its own. The
- * address moves with every body: a short loop inside the reduction would cost more than to ask again. */
+/* Every tile of rows prefetches its share of the next panel; a single tile, what comes next in its own. The address
+ * moves with every body: a short loop inside the reduction would cost more than a repeated prefetch. */
 static void prefetch_in(hn_nest *n, hn_st loop, const place *w, const stream *s) {
     if (w->strips == 1 || !s->next)
-        ask(n, loop, w, s, hn_ix_add(n, s->here, hn_ix_int(n, HN_GEMM_LINES_AHEAD * w->line)), w->line);
+        prefetch_stream(n, loop, w, s, hn_ix_add(n, s->here, hn_ix_int(n, HN_GEMM_LINES_AHEAD * w->line)), w->line);
     else if (w->rows)
         prefetch_open(n, loop, w, s);
     else if (w->strips < 2 * s->lines)
@@ -527,16 +528,16 @@ static void prefetch_in(hn_nest *n, hn_st loop, const place *w, const stream *s)
         prefetch_shares(n, loop, w, s);
 }
 
-/* A reduction of a tile: several steps become one body, which asks for memory once. */
+/* A reduction of a tile: several steps become one body, with one prefetch. */
 static void finish(hn_nest *n, hn_st loop, place *w) {
     stream columns, rows;
     int64_t e;
     hn_st inner = 0;
-    bool panels_in = w->asks & AHEAD_PANELS && (!w->tail || w->rows) && find_stream(n, loop, w, &columns);
-    bool rows_in = w->asks & AHEAD_ROWS && !w->tail && find_rows(n, loop, w, &rows);
+    bool panels_in = w->ahead & AHEAD_PANELS && (!w->tail || w->rows) && find_stream(n, loop, w, &columns);
+    bool rows_in = w->ahead & AHEAD_ROWS && !w->tail && find_rows(n, loop, w, &rows);
     if (hn_ix_is_int(n, n->extent[n->st[loop].var], &e) && e < w->steps) w->steps = 1;
     if (w->steps > 1 && !hn_loop_split(n, loop, w->steps, &inner, NULL, NULL)) w->steps = 1;
-    if (rows_in) ask(n, loop, w, &rows, rows.next, w->tile.rows);
+    if (rows_in) prefetch_stream(n, loop, w, &rows, rows.next, w->tile.rows);
     if (panels_in) prefetch_in(n, loop, w, &columns);
     if (inner) hn_loop_repeat(n, inner, NULL);
 }
@@ -547,8 +548,8 @@ static bool updates(const hn_nest *n, hn_st first) {
     return false;
 }
 
-/* One row: every load is a line of a few streams, which the processor follows by itself. Asked for besides, what lies
- * in the second-level cache (a recurrent network's weights, read in every step) comes half as fast. */
+/* One row: every load is a line of a few streams, which the processor prefetches by itself. With software prefetches
+ * on top, data in the second-level cache (a recurrent network's weights, read in every step) comes half as fast. */
 static bool one_row_tile(const hn_nest *n, hn_st tile) {
     hn_st in = n->st[tile].body;
     return n->st[in].kind == HN_ST_LOOP && n->st[in].loop == HN_VECTOR;
@@ -571,7 +572,7 @@ static void finish_all(hn_nest *n, hn_st first, place w) {
             else if (!w.in_tile)
                 in.row = s.var;
             if (!w.in_tile && w.strips > 1 && (!w.strip || e != w.tile.rows)) in.tail = e;
-            if (in.tail && !w.in_tile && one_row_tile(n, id)) in.asks = 0;
+            if (in.tail && !w.in_tile && one_row_tile(n, id)) in.ahead = 0;
             finish_all(n, s.body, in);
         } else if (updates(n, s.body)) {
             finish(n, id, &in);
@@ -625,8 +626,8 @@ static bool gemm_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (!hn_tile_panels(n, row, &t, &walk, &panel, why)) return false;
     if (setting[STAGE]) hn_tile_stage(n, n->first);
     place w = {.tile = t, .strips = HN_GEMM_STRIPS, .line = m->line_b / 4, .steps = setting[STEPS]};
-    w.asks = setting[AHEAD];
-    if (!panel || t.cols * t.lanes % w.line) w.asks &= ~AHEAD_PANELS;
+    w.ahead = setting[AHEAD];
+    if (!panel || t.cols * t.lanes % w.line) w.ahead &= ~AHEAD_PANELS;
     if (panel) w.walk[w.depth++] = n->st[panel].var;
     if (e && e <= t.rows) w.strips = 1;
     if (e > setting[BLOCK] && setting[BLOCK] > t.rows) w.strips = setting[BLOCK] / t.rows;

@@ -406,8 +406,8 @@ static bool short_rows(const hn_nest *n, hn_st first, int64_t most) {
     return true;
 }
 
-/* Short rows that are computed in local memory go in pairs: what one waits for at the ends of its reductions the other
- * computes in. The loop over a pair, unrolled once what is inside is vectors; 0: none. */
+/* Short rows that are computed in local memory go in pairs: while one waits for the end of a reduction, the other
+ * computes. The loop over a pair, unrolled once what is inside is vectors; 0: none. */
 static hn_st pair_rows(hn_nest *n, plan *p) {
     hn_st at = n->first, pair;
     int64_t e;

@@ -85,7 +85,7 @@ static hone_rc share_cores(hn_tuning *t, const cpu_set_t *usable, hone_err *err)
     return HONE_OK;
 }
 
-static void stand_aside(const hn_tuning *t) {
+static void leave_team(const hn_tuning *t) {
     cpu_set_t set;
     CPU_ZERO(&set);
     for (size_t i = 0; i < t->n_build_cpu; i++)
@@ -93,7 +93,7 @@ static void stand_aside(const hn_tuning *t) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
-static void stand_on(const hn_team *team, uint32_t n) {
+static void run_on_team(const hn_team *team, uint32_t n) {
     cpu_set_t set;
     CPU_ZERO(&set);
     for (uint32_t i = 0; i < n; i++) CPU_SET((unsigned)team->cpu[i], &set);
@@ -363,7 +363,7 @@ static hone_rc check(hn_tuning *t, const hone_graph *g, const cpu_set_t *usable,
     sched_setaffinity(0, sizeof *usable, usable);
     hone_rc rc = HONE_OK;
     if (t->team.n > 1) rc = hn_tuning_compare(t, g, t->team.n, max_s / 2, &out->gain_all, err);
-    stand_on(&t->team, 1);
+    run_on_team(&t->team, 1);
     if (!rc) rc = hn_tuning_compare(t, g, 1, max_s, &out->gain, err);
     if (rc == HONE_E_INTERRUPTED) return HONE_OK;
     if (rc) return rc;
@@ -460,9 +460,9 @@ static hone_rc tune(hn_tuning *t, const hone_graph *g, const char *name, const c
     hone_rc rc = prepare(t, g, name, usable, err);
     if (rc) return rc;
     hn_tuning_say(t, HONE_TUNE_MODEL_PROFILE, NULL, NULL, NULL);
-    stand_on(&t->team, t->team.n);
+    run_on_team(&t->team, t->team.n);
     rc = hn_tuning_profile(t, g, fmin(3, budget_s(t) * profile_part), err);
-    stand_aside(t);
+    leave_team(t);
     if (!rc) rc = choose_kernels(t, err);
     if (!rc) rc = open_kernels(t, err);
     if (!rc) rc = search(t, err);

@@ -113,7 +113,7 @@ static void keep(hn_tune_space *s, double *seed) {
     s->n_seeds++;
 }
 
-static double *gene(hn_tune_space *s, double *point, const char *name) {
+static double *param_slot(hn_tune_space *s, double *point, const char *name) {
     size_t i = hone_space_find(s->space, name);
     return i == SIZE_MAX ? NULL : &point[hone_space_param(s->space, i)->slot];
 }
@@ -122,9 +122,9 @@ static bool seed_knob(hn_tune_space *s, size_t fit, const hn_knob *k, size_t *ro
     char name[NAME_MAX_B];
     snprintf(name, sizeof name, "%s.%s", s->fit[fit].sketch->name, k->name);
     for (int step = -1; step <= 1; step += 2) {
-        double *seed = new_seed(s, room), *at = seed ? gene(s, seed, name) : NULL, *sketch;
+        double *seed = new_seed(s, room), *at = seed ? param_slot(s, seed, name) : NULL, *sketch;
         if (!at) return seed != NULL;
-        if ((sketch = gene(s, seed, "sketch"))) *sketch = (double)fit;
+        if ((sketch = param_slot(s, seed, "sketch"))) *sketch = (double)fit;
         int i = 0;
         while (i < k->n && k->value[i] != k->model) i++;
         if (i + step < 0 || i + step >= k->n) continue;
@@ -137,12 +137,12 @@ static bool seed_knob(hn_tune_space *s, size_t fit, const hn_knob *k, size_t *ro
 static bool make_seeds(hn_tune_space *s, size_t dflt) {
     size_t room = 0;
     for (size_t i = 0; i < s->n_fits; i++) {
-        double *seed = new_seed(s, &room), *at = seed ? gene(s, seed, "sketch") : NULL;
+        double *seed = new_seed(s, &room), *at = seed ? param_slot(s, seed, "sketch") : NULL;
         if (!seed) return false;
         if (i != dflt && at) *at = (double)i, keep(s, seed);
     }
     for (size_t c = 0; c < s->n_cc; c++) {
-        double *seed = new_seed(s, &room), *at = seed ? gene(s, seed, "cc") : NULL;
+        double *seed = new_seed(s, &room), *at = seed ? param_slot(s, seed, "cc") : NULL;
         if (!seed) return false;
         if (c && at) *at = (double)c, keep(s, seed);
     }
@@ -154,7 +154,7 @@ static bool make_seeds(hn_tune_space *s, size_t dflt) {
         double *seed = new_seed(s, &room);
         if (!seed) return false;
         flag_name(s, 0, *flag, name);
-        double *at = gene(s, seed, name);
+        double *at = param_slot(s, seed, name);
         if (at) *at = 1, keep(s, seed);
     }
     return true;
@@ -247,7 +247,7 @@ static size_t nearest_value(const hone_param *p, const char *text) {
     return best;
 }
 
-static void carry_gene(const hn_tune_space *from, const double *point, const hone_param *p, double *out) {
+static void carry_param(const hn_tune_space *from, const double *point, const hone_param *p, double *out) {
     size_t j = hone_space_find(from->space, p->name);
     const hone_param *q = j == SIZE_MAX ? NULL : hone_space_param(from->space, j);
     if (!q || isnan(point[q->slot])) return;
@@ -265,7 +265,7 @@ bool hn_tune_space_carry(const hn_tune_space *from, const double *point, const h
     if (at == to->n_fits) return false;
     hone_space_default(to->space, out);
     for (size_t i = 0; i < hone_space_n_params(to->space); i++)
-        carry_gene(from, point, hone_space_param(to->space, i), out);
+        carry_param(from, point, hone_space_param(to->space, i), out);
     if (sketch != SIZE_MAX) out[hone_space_param(to->space, sketch)->slot] = (double)at;
     hone_point_canon(to->space, out);
     return true;

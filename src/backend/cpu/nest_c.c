@@ -138,7 +138,9 @@ static void update_value(hn_c *c, const hn_stmt *s, hn_str *out, const char *to,
             hn_str_addf(out, "%s + %s * %s", to, a.text, b.text);
     } else {
         hn_c_operand(c, &a, s->value, vector, "l");
-        if (vector && s->op != HN_OP_ADD) /* what looks for NaN in its first operand does not wait for the register */
+        if (vector &&
+            s->op !=
+                HN_OP_ADD) /* the test for NaN of the first operand, here the value, does not wait for the register */
             hn_c_fold(c, out, s->op, t, a.text, to, true);
         else
             hn_c_fold(c, out, s->op, t, to, a.text, vector);

@@ -290,7 +290,7 @@ static hn_scalar here(hn_c *c, hn_sv id) {
 }
 
 /* A vector that several lanes of a register tile read. Where registers seem scarce, gcc reads memory again in each of
- * their multiply-adds, and loads are what the tile then waits for: it must not know that the vector lies there. */
+ * their multiply-adds, and the tile is then bound by loads: gcc must not know that the vector is in memory. */
 static bool is_shared(const hn_c *c, hn_sv id, const hn_scalar *x) {
     if (!c->tile || x->kind != HN_SV_LOAD || x->n_guard || c->n->buf[x->buf].space == HN_REG) return false;
     if (x->dtype != HONE_F32 || 4 * c->width > c->vector_b) return false;

@@ -211,8 +211,8 @@ static void small_floats(hn_str *out, int width) {
     template(out, to_halves, width, NULL);
 }
 
-/* HNK_KEEP(v): what v holds is in a register from here on, and comes from nowhere. HNK_CLEAR(): nothing is in a vector
- * register here. */
+/* HNK_KEEP(v): v is in a register from here on, and the compiler does not know where its value comes from. HNK_CLEAR():
+ * no vector register holds a value here. */
 static const char once[] =
     "#ifndef HNK_KEEP\n"
     "#if defined(__has_builtin) && defined(__clang__)\n"

@@ -44,7 +44,7 @@ static void become_runner(const hn_place_spec *s, const char *memory, const int 
 static void close_emulated(void *state) {
     emulated *e = state;
     if (!e) return;
-    if (e->to >= 0) close(e->to); /* it ends where its orders end */
+    if (e->to >= 0) close(e->to); /* the process ends at the end of its input */
     while (e->pid > 0 && waitpid(e->pid, NULL, 0) < 0 && errno == EINTR) continue;
     if (e->from >= 0) close(e->from);
     if (e->file >= 0) close(e->file);
