@@ -1,5 +1,5 @@
-/* controls/check.c — does a controls file still stand? The seal first, then the response file, then part by part of the
- * key, each read from the world as it is now. */
+/* controls/check.c — is a controls file still valid? Checks the seal, then the response file, then each part of the key
+ * against its present state. */
 #include "controls/check.h"
 
 #include "base/err.h"
@@ -28,7 +28,7 @@ static void settle(hn_checker *k, hone_check_status status, const char *text) {
 
 /* --- the file itself ------------------------------------------------------------------------------------------- */
 
-/* Of a later format: stale, since this hone cannot tell more. */
+/* A later format is reported as stale, since this hone cannot read it. */
 static void judge_unreadable(hn_checker *k, const char *text, size_t n, hone_rc rc, const hone_err *why) {
     int format = text ? hn_seal_format(text, n) : 0;
     if (rc == HONE_E_TAMPERED) {
@@ -126,12 +126,12 @@ static hone_rc today_workload(hn_checker *k, hone_controls *now, hone_err *err) 
     return rc ? hn_fail(err, rc, "%s", why.text) : HONE_OK;
 }
 
-/* False: they cannot be had today, which is recorded. */
+/* *had false: they are not available today, which is recorded as a difference. */
 static hone_rc today_tools(hn_checker *k, hone_controls *now, bool *had, hone_err *err) {
     hone_err why = {0};
     hone_rc rc = hn_key_tools(k->w ? k->w->compiler[0] : NULL, now, k->a, k->o->prove->cache_dir, &why);
     *had = rc == HONE_OK;
-    if (!k->w) { /* the baseline's is not known: not a difference of its own */
+    if (!k->w) { /* the baseline's compiler is unknown, which is not a difference */
         now->baseline_tool = k->c->baseline_tool;
         now->n_baseline_tool = k->c->n_baseline_tool;
     }

@@ -11,11 +11,11 @@ typedef struct hn_checker {
     const char *path;
     const hone_check_options *o;
     hone_controls *c;
-    hone_workload *w; /* NULL when it cannot be had */
+    hone_workload *w; /* NULL when it cannot be opened */
     hn_arena *a;
     hn_differences diff;
     hone_check_status status;
-    const char *text; /* why, where the differences do not say it */
+    const char *text; /* the reason, when the differences do not show it */
     hone_interval gain;
 } hn_checker;
 

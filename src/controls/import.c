@@ -1,4 +1,5 @@
-/* controls/import.c — the point of a controls file in a workload's space of today: all of it, or what is left of it. */
+/* controls/import.c — maps the point of a controls file into a workload's present space, completely or as far as
+ * possible. */
 #include "base/err.h"
 #include "base/options.h"
 #include "controls/key.h"
@@ -15,7 +16,7 @@ typedef struct importer {
     const hn_plan *plan;
     size_t target;
     json_t *point; /* in today's names */
-    hn_str gone;   /* one line for each gene that has no place today */
+    hn_str gone;   /* one line for each gene that the space no longer has */
 } importer;
 
 static hone_rc nomem(hone_err *err) { return hn_fail(err, HONE_E_NOMEM, "out of memory importing controls"); }

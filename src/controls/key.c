@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer texts stand as a hash: a controls file is read by people. */
+/* Longer texts are stored as a hash, to keep the controls file readable. */
 enum { TEXT_MOST = 400 };
 
 static hone_rc nomem(hone_err *err) { return hn_fail(err, HONE_E_NOMEM, "out of memory"); }

@@ -1,7 +1,7 @@
-/* controls/key.h — the key of a controls file: what must be as it was for its claim to stand.
+/* controls/key.h — the key of a controls file: what must be unchanged for its claim to remain valid.
  *
  * The key is kept in the fields of a hone_controls (workload_hash … machine). It is filled part by part, each part from
- * one source of truth, so that a part that cannot be had today (a compiler that is gone) is a difference and no more.
+ * one source of truth, so that a part that is not available today (a compiler that was removed) is only a difference.
  * Comparing is a pure function of two keys. Order does not count anywhere: not of sources, inputs, parameters.
  * Owns: nothing; texts go into the arena handed in.   Errors: E_IO, E_TOOL, E_NOMEM.
  */
@@ -18,7 +18,7 @@
 hone_rc hn_key_workload(const hone_workload *w, hone_controls *c, hn_arena *a, hone_err *err);
 /* Hashes the workload's sources. E_IO names the file. */
 hone_rc hn_key_sources(const hone_workload *w, hone_controls *c, hn_arena *a, hone_err *err);
-/* c->compiler as the machine has it today, and the baseline's when that is another. */
+/* c->compiler as it is installed today, and the baseline's if that is another. */
 hone_rc hn_key_tools(const char *baseline_compiler, hone_controls *c, hn_arena *a, const char *cache_dir,
                      hone_err *err);
 /* machine: of hone_machine_get. */

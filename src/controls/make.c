@@ -160,7 +160,8 @@ static hone_rc add_shares(maker *m, hone_err *err) {
     return HONE_OK;
 }
 
-/* What the search said of this very point: the closing race if it was in it, else its trial. */
+/* The gain that the search measured for exactly this point: from the closing race if it took part, else from its trial.
+ */
 static double claim_of(const maker *m, const hone_trials *trials) {
     const hone_trial *base = NULL, *found = NULL;
     uint64_t hash = hone_point_hash(m->plan->space, m->point);
@@ -176,7 +177,7 @@ static double claim_of(const maker *m, const hone_trials *trials) {
     return m->w->objective[0].maximize ? x / b : b / x;
 }
 
-/* A record that is gone costs the figure, nothing else. */
+/* Without the record only this number is missing. */
 static void add_claim(maker *m, int64_t session) {
     hone_store *store;
     hone_trials trials;
@@ -189,7 +190,7 @@ static void add_claim(maker *m, int64_t session) {
     hone_store_close(store);
 }
 
-static const char *today(hn_arena *a) {
+static const char *creation_time(hn_arena *a) {
     time_t now = (time_t)hn_unix_s();
     struct tm t;
     char text[32];
@@ -201,7 +202,7 @@ static hone_rc fill(maker *m, int64_t session, const char *dir, hone_err *err) {
     hone_controls *c = m->c;
     c->name = hn_strdup(m->a, m->w->name);
     c->version = HONE_VERSION;
-    c->created = today(m->a);
+    c->created = creation_time(m->a);
     c->verdict = hn_strdup(m->a, m->proof->verdict ? m->proof->verdict : "");
     c->n_pairs = m->proof->n_pairs;
     c->n_variants = m->proof->n_variants;

@@ -145,7 +145,7 @@ static hone_rc check_names(const char *dir, const char *const *path, size_t n, h
     return HONE_OK;
 }
 
-/* All of it is looked at before anything is written. Response files are made from the flags. */
+/* All files are checked before anything is written. Response files are made from the flags. */
 static hone_rc check_all(const char *const *path, size_t n, hone_err *err) {
     hone_rc rc = HONE_OK;
     for (size_t i = 0; !rc && i < n; i++) {
@@ -169,7 +169,7 @@ static hone_rc write_rsp(const char *target, const char *from, hone_err *err) {
     return rc;
 }
 
-/* Byte by byte: a signature must still fit. */
+/* Copies byte by byte, so that the signature stays valid. */
 static hone_rc copy(const char *dir, const char *from, hone_err *err) {
     char *text = NULL, *target = hn_path_join(dir, base_of(from));
     size_t size = 0;
@@ -363,7 +363,7 @@ hone_rc hone_pack_read(const char *dir, hone_pack *out, hone_err *err) {
  */
 
 /* Nothing to try: another compiler's controls, or a combination that a constraint forbids. */
-static bool hopeless(const char *dropped) {
+static bool leaves_nothing_to_try(const char *dropped) {
     for (const char *line = dropped; *line; line += strcspn(line, "\n"), line += *line == '\n')
         if (hn_starts_with(line, "compiler =") || hn_starts_with(line, "constraint =")) return true;
     return false;
@@ -381,7 +381,7 @@ static hone_rc map_one(const hone_pack *p, size_t i, const hone_workload *w, con
     if (rc) return rc;
     for (size_t k = 0; k < i && fit->same_as == SIZE_MAX; k++)
         if (f->fit[k].point && !strcmp(f->fit[k].point, fit->point)) fit->same_as = k;
-    if (fit->same_as != SIZE_MAX || hopeless(fit->dropped)) {
+    if (fit->same_as != SIZE_MAX || leaves_nothing_to_try(fit->dropped)) {
         hone_free(fit->point);
         fit->point = NULL;
     }

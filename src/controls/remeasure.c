@@ -13,13 +13,13 @@ static const hone_controls_row *claimed_row(const hone_controls *c, const char *
     return NULL;
 }
 
-/* What is there whatever the intervals say. */
+/* Rejections that do not depend on the intervals. */
 static bool fails(hone_proof_reject why) {
     return why == HONE_REJECT_FAILS || why == HONE_REJECT_PARITY || why == HONE_REJECT_LIMIT || why == HONE_REJECT_SAME;
 }
 
 /* Regressed: it fails now, or the far end of an objective's interval lies below the near end of what was claimed, or
- * below the minimum gain where one was claimed. An interval that merely is wide regresses nothing. */
+ * below the minimum gain where one was claimed. A wide interval alone is not a regression. */
 hone_check_status hn_check_proof(const hone_controls *claim, const hone_proof *now, double min_gain, hn_arena *a,
                                  const char **why) {
     if (!now->kept && fails(now->why)) {

@@ -1,6 +1,6 @@
 /* engine/auto.c — the default: rotates over the models that fit the dimension and the number of observations; with many
- * genes every other point is a mutant of the best. Now and then a random point, and a kick of the best when nothing
- * improved for long. */
+ * genes every other point is a mutant of the best. Sometimes a random point, and a large change of the best point when
+ * nothing has improved for long. */
 #include "engine/model.h"
 
 #include "base/err.h"
@@ -62,7 +62,7 @@ static size_t choose_model(const rotation *a, const hn_view *v) {
     return turn == 1 ? FOREST : LFBO;
 }
 
-/* Told since the best was found, while there is one objective. */
+/* Results told since the best was found; only with one objective. */
 static size_t since_best(const hn_history *h) {
     size_t best = 0;
     for (size_t i = 1; i < h->n; i++)
@@ -70,7 +70,7 @@ static size_t since_best(const hn_history *h) {
     return h->m == 1 && h->n ? h->n - 1 - best : 0;
 }
 
-/* Any of a gene's values: of a number with many, the ends of its range and few between. */
+/* Sets a gene to any of its values; for a number with many, one of the ends of its range or a few between. */
 static void leap(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
     hn_genes_leap(genes, k, (size_t)hn_rng_below(rng, hn_genes_n_leaps(genes, k)), rng, x);
 }
@@ -101,7 +101,7 @@ static bool mutant_turn(const rotation *a, const hn_view *v) {
     return v->genes->n_free > HN_HIGH_DIMENSION && a->mutate > 0 && v->n_asked % 2 == 0;
 }
 
-/* The first of a few mutants that is not nearly sure to fail. */
+/* The first of a few mutants that is not predicted to fail. */
 static hone_rc ask_mutant(rotation *a, const hn_view *v, hn_rng *rng, double *point, bool *done, hone_err *err) {
     hn_pool *pool = &a->frame.pool;
     size_t share = (size_t)(a->mutate * (double)v->genes->n_free), first = 0;
@@ -110,7 +110,7 @@ static hone_rc ask_mutant(rotation *a, const hn_view *v, hn_rng *rng, double *po
     if (rc) return rc;
     for (size_t i = 0; i < MUTANTS && change_best(a, v, leap, 1, share ? share : 1, rng, point); i++)
         hn_pool_offer(pool, v, point);
-    rc = hn_feasible_heed(&a->frame.feasible, v, &a->frame.sample, pool, rng, score, err);
+    rc = hn_feasible_penalize(&a->frame.feasible, v, &a->frame.sample, pool, rng, score, err);
     if (rc) return rc;
     while (first < pool->n && score[first] < 0) first++;
     *done = first < pool->n;
@@ -118,7 +118,7 @@ static hone_rc ask_mutant(rotation *a, const hn_view *v, hn_rng *rng, double *po
     return HONE_OK;
 }
 
-/* A kick or a mutant when it is time for one; else not done. */
+/* Asks for a large change or a mutant of the best when one is due; else sets *done to false. */
 static hone_rc ask_near_best(rotation *a, const hn_view *v, hn_rng *rng, double *point, const char **origin, bool *done,
                              hone_err *err) {
     size_t since = since_best(v->history);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BIAS = 100; /* prior variance of the bias: as good as flat */
+static const double BIAS = 100; /* prior variance of the bias: almost flat */
 
 struct hn_bayes {
     size_t genes, levels, n, room;

@@ -1,4 +1,4 @@
-/* engine/engine_int.h — what an engine sees and what it must give: the plug point of the search room.
+/* engine/engine_int.h — what an engine receives and what it must provide: the plug point of the search room.
  *
  * Purpose: hone_search (search.c) keeps what all engines need once: history, pending points, what was ever proposed,
  *          directions, legality, random streams. An engine is one const struct that turns this view into the next
@@ -9,7 +9,7 @@
  * Errors:  E_NOMEM, E_EMPTY; an engine that finds nothing new answers E_EXHAUSTED and the wrapper searches on.
  * Invariants:
  *   1. An ask is a pure function of (space, config, what was told in its order, what is pending, ask number): caches
- *      are allowed, memory of earlier asks is not. This is what makes a resumed search go on as if never stopped.
+ *      are allowed, memory of earlier asks is not. So a resumed search continues exactly as if it had not stopped.
  *   2. Rows of the history are canonical and distinct, in the order told.
  *   3. rows move or change only when `epoch` changes; otherwise they are only appended.
  */
@@ -21,13 +21,13 @@
 #include "base/rng.h"
 #include "engine/genes.h"
 
-/* Everything told, as far as it is kept. */
+/* The rows told so far that are kept. */
 typedef struct hn_history {
     size_t slots, m, n_constraints;
     size_t n, room, cap; /* rows kept, allocated, at most */
     double *x;           /* n * slots */
     double *y;           /* n * m, minimised; NAN when the trial failed */
-    double *violation;   /* n: sum of what is broken, 0 = feasible */
+    double *violation;   /* n: sum of constraint violations, 0 = feasible */
     unsigned char *cls;  /* n: hone_outcome_class */
     uint64_t *hash;      /* n */
     size_t n_told;       /* distinct points ever told */

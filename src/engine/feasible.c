@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static const hn_trees_spec spec = {.n_trees = 20, .min_leaf = 1, .features = 0.4, .bootstrap = true};
-/* Failures that are heeded: at least so many, and so large a share. */
+/* Failures are modelled from this number and this share on. */
 enum { LEAST_FAILED = 3 };
 static const double least_share = 0.04;
 static const float least_chance = 0.1f, behind = 1000;
@@ -27,14 +27,14 @@ static bool grow(float **p, size_t *room, size_t n) {
     return *p;
 }
 
-static bool heeded(const hn_sample *s) {
+static bool has_enough_failures(const hn_sample *s) {
     size_t failed = s->n_told - s->n_feasible;
     return failed >= LEAST_FAILED && (double)failed > least_share * (double)s->n_told;
 }
 
-hone_rc hn_feasible_heed(hn_feasible *f, const hn_view *v, const hn_sample *s, const hn_pool *pool, hn_rng *rng,
-                         float *score, hone_err *err) {
-    if (!heeded(s)) return HONE_OK;
+hone_rc hn_feasible_penalize(hn_feasible *f, const hn_view *v, const hn_sample *s, const hn_pool *pool, hn_rng *rng,
+                             float *score, hone_err *err) {
+    if (!has_enough_failures(s)) return HONE_OK;
     hone_rc rc = f->trees ? HONE_OK : hn_trees_new(v->genes->n, v->genes->ordered, &spec, &f->trees, err);
     if (rc) return rc;
     if (!grow(&f->label, &f->rows, s->n_told) || !grow(&f->chance, &f->points, pool->n))

@@ -1,5 +1,5 @@
-/* engine/feasible.h — what is nearly sure to fail: a forest over all told rows, asked once more than a few per cent
- * have failed. Candidates with less than one chance in ten go behind the others.
+/* engine/feasible.h — predicts which points will almost certainly fail: a forest over all told rows, used once more
+ * than a few per cent have failed. Candidates with a probability of success below 0.1 are ranked behind the others.
  *
  * On the recorded spaces with unknown constraints (60 seeds) that took 9 % fewer evaluations to within 5 % of the best;
  * expected improvement times the probability (Gelbart, Snoek and Adams 2014) took 5 % fewer: failures already count as
@@ -20,9 +20,10 @@ typedef struct hn_feasible {
 } hn_feasible;
 
 void hn_feasible_free(hn_feasible *f);
-/* Lowers score[pool->n] of what is nearly sure to fail by more than scores differ. Does nothing while few have failed.
+/* Lowers the score of candidates that will almost certainly fail by more than scores differ. Does nothing while few
+ * have failed.
  */
-hone_rc hn_feasible_heed(hn_feasible *f, const hn_view *v, const hn_sample *s, const hn_pool *pool, hn_rng *rng,
-                         float *score, hone_err *err);
+hone_rc hn_feasible_penalize(hn_feasible *f, const hn_view *v, const hn_sample *s, const hn_pool *pool, hn_rng *rng,
+                             float *score, hone_err *err);
 
 #endif

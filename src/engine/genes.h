@@ -51,7 +51,8 @@ void hn_genes_code_one(const hn_genes *g, size_t k, const double *x, unsigned ch
 void hn_genes_code(const hn_genes *g, const double *x, unsigned char *code);
 /* Unit positions of a point: n floats, -1 when absent. */
 void hn_genes_units(const hn_genes *g, const double *x, float *unit);
-/* After changing genes: genes that became active take their default, inactive ones and off-grid ones are put right. */
+/* After genes were changed: genes that became active take their default, inactive ones become absent and values off the
+ * grid are rounded. */
 void hn_genes_settle(const hn_genes *g, double *x);
 /* Number of genes in which two points differ. */
 size_t hn_genes_distance(const hn_genes *g, const double *a, const double *b);
@@ -63,9 +64,9 @@ void hn_genes_step(const hn_genes *g, size_t k, hn_rng *rng, double *x);
 /* How many single-gene changes gene k offers from x, and the j-th (wide genes: a few, random but near to far). */
 size_t hn_genes_n_moves(const hn_genes *g, size_t k, const double *x);
 void hn_genes_move(const hn_genes *g, size_t k, size_t j, hn_rng *rng, double *x);
-/* Leaps: gene k takes the j-th of its values, wherever it stands: every one, or, of a number with many, the ends of its
- * range and a few between, since what a compiler's control does is often seen at the ends alone; the last is absent. A
- * permutation has one leap: two random items change places. */
+/* Leaps: gene k takes the j-th of its values, however far from the present one: all values or, for a number with many,
+ * the ends of its range and a few between, since a compiler's control often has an effect only at the ends; the last is
+ * absent. A permutation has one leap: two random items change places. */
 size_t hn_genes_n_leaps(const hn_genes *g, size_t k);
 void hn_genes_leap(const hn_genes *g, size_t k, size_t j, hn_rng *rng, double *x);
 

@@ -1,7 +1,7 @@
 /* engine/gp.c — Gaussian process on mixed genes: ordered genes are one column in 0..1, unordered ones a column per
  * level at distance 1 from each other (Hamming), absence a level of its own; one length scale per gene.
  *
- * Length scales follow the data in a chain: tuned at 10, 20, 30 … observations, each time from where they were, on at
+ * Length scales are tuned in a chain: at 10, 20, 30 … observations, each time starting from the last values, on at
  * most TUNE_ROWS rows. The chain depends on the history alone, so a resumed search finds the same ones. */
 #include "engine/gpr.h"
 #include "engine/model.h"
@@ -156,7 +156,7 @@ static int by_value(const void *a, const void *b) {
     return p < q ? -1 : p > q;
 }
 
-/* The mean that SURE candidates reach: deviations, the dear part, are only worked out for these. */
+/* The mean that SURE candidates reach: deviations, the expensive part, are computed only for these. */
 static float promising(const float *mean, size_t n, float *scratch) {
     memcpy(scratch, mean, n * sizeof *mean);
     qsort(scratch, n, sizeof *scratch, by_value);

@@ -281,7 +281,7 @@ static inline void covariances(const float *square, float *out) {
 static void kernel_row(hn_gpr *g, const float *scaled, size_t n) {
     for (size_t i = 0; i < n; i += ABREAST) {
         const float *column = g->column + i;
-        lanes low = splat(1e-12f), high = low; /* two sums, as one waits for itself */
+        lanes low = splat(1e-12f), high = low; /* two sums, to shorten the dependency chain */
         for (size_t c = 0; c < g->d; c++, column += g->stride) {
             lanes at = splat(scaled[c]), p = *(const lanes *)column - at, q = *(const lanes *)(column + LANES) - at;
             low += p * p;

@@ -15,7 +15,7 @@ hone_rc hn_gpr_new(size_t n_columns, const uint16_t *group, size_t n_groups, hn_
 void hn_gpr_free(hn_gpr *g);
 /* Back to the prior's length scales and noise. */
 void hn_gpr_reset(hn_gpr *g);
-/* Moves length scales and noise uphill on the log posterior (marginal likelihood and log-normal priors) by a few
+/* Increases the log posterior over length scales and noise (marginal likelihood and log-normal priors) by a few
  * steps of Rprop (Riedmiller & Braun 1993), from where they are. x: n rows. */
 hone_rc hn_gpr_tune(hn_gpr *g, const float *x, const float *y, size_t n, int steps, hone_err *err);
 /* Conditions on n rows; the factor of the first `same` rows of the last fit is kept when nothing was tuned since. */

@@ -117,7 +117,8 @@ static void move_row(hn_history *h, size_t to, size_t from) {
     h->hash[to] = h->hash[from];
 }
 
-/* Marks the best quarter of the cap for each objective in turn, the most recent half; a coin decides the rest. */
+/* Marks the best quarter of the cap for each objective in turn and the most recent half; the rest is chosen at random.
+ */
 static hone_rc choose_rows(const hn_history *h, uint64_t seed, unsigned char *keep, hone_err *err) {
     worth *w = calloc(h->n, sizeof *w);
     if (!w) return hn_fail(err, HONE_E_NOMEM, "out of memory while forgetting old observations");

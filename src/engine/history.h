@@ -1,4 +1,5 @@
-/* engine/history.h — the memory of a search: what was told, within a bound, and what was ever proposed.
+/* engine/history.h — the memory of a search: the results told, up to a bound, and the hash of every point ever
+ * proposed.
  *
  * Beyond the bound a quarter of the rows is the best, half the most recent, the rest a random sample of all; every
  * point's 64-bit hash is kept, so nothing is proposed twice (two of 100,000 points share a hash with probability

@@ -1,6 +1,6 @@
 /* engine/importance.c — which parameters matter: epsilon squared of Kruskal and Wallis's test (1952), the share of the
  * variance of ranks that a parameter's levels explain, corrected for their number (Tomczak and Tomczak 2014). On ranks,
- * so that disasters and units do not count; numbers with many levels fall into eight bins of equal size. */
+ * so that outliers and units do not matter; numbers with many levels fall into eight bins of equal size. */
 #include "engine/genes.h"
 
 #include "base/err.h"

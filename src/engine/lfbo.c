@@ -2,7 +2,7 @@
  * are ranked by the probability of belonging to it (Song et al. 2022; Bergstra et al. 2011 for the labels). Any number
  * of objectives (best by non-dominated rank, then crowding), failures and constraints are one and the same case.
  * Within the best fraction the label falls from 1 to 0 with the place (utility as in expected improvement, on ranks):
- * it tells candidates apart that all trees call good, and took 5 % fewer evaluations to within 5 % of the best on the
+ * it distinguishes candidates that all trees call good, and took 5 % fewer evaluations to within 5 % of the best on the
  * recorded spaces. */
 #include "engine/model.h"
 #include "engine/trees.h"

@@ -121,7 +121,8 @@ hone_rc hn_frame_ask(hn_surrogate_frame *f, const hn_surrogate *m, void *model, 
     if (!rc) rc = hn_pool_fill(&f->pool, v, &f->sample, &f->spec, rng, err);
     if (!rc) rc = score_room(f, err);
     if (!rc) rc = m->score(model, v, &f->sample, &f->pool, rng, f->score, err);
-    if (!rc && !m->learns_failures) rc = hn_feasible_heed(&f->feasible, v, &f->sample, &f->pool, rng, f->score, err);
+    if (!rc && !m->learns_failures)
+        rc = hn_feasible_penalize(&f->feasible, v, &f->sample, &f->pool, rng, f->score, err);
     if (rc) return rc;
     if (!f->pool.n) return hn_fail(err, HONE_E_EXHAUSTED, "no new candidate");
     size_t best = best_of(f->score, f->pool.n, rng);

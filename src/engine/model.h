@@ -10,8 +10,9 @@
 
 typedef struct hn_surrogate {
     const char *name;
-    bool learns_failures; /* its score knows of them; else what is nearly sure to fail goes behind */
-    int rows_option;      /* which option says how many rows it learns from at most; -1: none */
+    bool learns_failures; /* its score accounts for failures; else points that will almost certainly fail are ranked
+                             last */
+    int rows_option;      /* index of the option for the most rows it learns from; -1: none */
     hone_rc (*open)(const hn_view *view, const double *option, void **state, hone_err *err);
     /* Scores every point of the pool; may add its own candidates first. score has room for pool->room floats. */
     hone_rc (*score)(void *state, const hn_view *view, const hn_sample *sample, hn_pool *pool, hn_rng *rng,
@@ -21,7 +22,7 @@ typedef struct hn_surrogate {
 
 extern const hn_surrogate hn_model_forest, hn_model_lfbo, hn_model_gp, hn_model_ridge;
 
-/* Free genes beyond which there are hundreds: a longer start, fewer candidates, mutants of the best. */
+/* With more free genes than this: a longer initial design, fewer candidates, mutants of the best. */
 enum { HN_HIGH_DIMENSION = 100 };
 
 /* The frame shared by all model-based engines. */

@@ -16,8 +16,8 @@ bool hn_dominates(const double *a, const double *b, size_t m) {
     return better;
 }
 
-/* Fronts are peeled one by one: each remaining row counts who dominates it. O(n^2 m) as in Deb et al. (2002), with
- * one counter per row instead of lists of dominated rows: O(n) memory. */
+/* Fronts are removed one by one: each remaining row counts the rows that dominate it. O(n^2 m) as in Deb et al. (2002),
+ * with one counter per row instead of lists of dominated rows: O(n) memory. */
 hone_rc hone_pareto_rank(const double *values, size_t n, size_t m, uint32_t *rank, hone_err *err) {
     uint32_t *count = calloc(n + 1, sizeof *count), *front = calloc(n + 1, sizeof *front);
     if (!count || !front) {

@@ -1,4 +1,4 @@
-/* engine/random.c — independent uniform draws: the yardstick every other engine is held against. */
+/* engine/random.c — independent uniform draws: the reference that every other engine is compared with. */
 #include "engine/engine_int.h"
 
 enum { TRIES = 200 };

@@ -144,7 +144,7 @@ static hone_kind settle_kind(char **value, size_t n) {
         if (!as_number(value[i], &number)) return HONE_CHOICE;
     qsort(value, n, sizeof *value, by_number);
     for (size_t i = 1; i < n; i++)
-        if (!by_number(&value[i - 1], &value[i])) return HONE_CHOICE; /* 1 and 1.0: two names, no order */
+        if (!by_number(&value[i - 1], &value[i])) return HONE_CHOICE; /* 1 and 1.0 are two values without an order */
     return HONE_ORDINAL;
 }
 
@@ -203,7 +203,7 @@ static hone_rc read_header(reader *r) {
             r->col_compile = (int)c;
         else if (!strcmp(name[c], "status"))
             r->col_status = (int)c;
-    } /* other columns are other measurements: not looked at */
+    } /* other columns are other measurements and are ignored */
     if (r->col_time < 0) return bad(r, "the header has no column 'time_ms'");
     for (size_t p = 0; p < hone_space_n_params(rec->space); p++)
         if (!found[p] && hone_space_param(rec->space, p)->kind != HONE_LITERAL)
@@ -224,7 +224,7 @@ static hone_rc number(reader *r, char *const *field, int col, double *out) {
 
 static bool contains(const char *text, const char *what) { return strcasestr(text, what) != NULL; }
 
-/* Own names, then the words other tools use. */
+/* hone's own names, then those of other tools. */
 static hone_outcome_class class_of(const char *status) {
     hone_outcome_class c;
     if (hone_outcome_class_parse(status, &c)) return c;

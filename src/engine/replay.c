@@ -50,7 +50,7 @@ static hone_rc measure_front(replay *r, hone_err *err) {
             if (!n || y[k] > r->ref_log[k]) r->ref_log[k] = y[k];
         n++;
     }
-    /* drop what is dominated by the fastest so that the quadratic part sees few rows */
+    /* drop rows dominated by the fastest, so that the quadratic part has few rows */
     r->full_volume = 0;
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {

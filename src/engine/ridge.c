@@ -20,12 +20,12 @@ static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
 enum { FIRST_NOISE = 16, N_NOISE = 4, TRIES = 24, ELITE = 5 };
 static const double WORST = 0.7;
-/* Below the score of the model's own proposal, which wins if it is there. */
+/* Lower than the score of the model's own proposal, which is preferred if it exists. */
 static const float SPARE = -1e6f;
 /* Noise relative to one weight's variance: how much of the cost is not additive. */
 static const double noise_grid[N_NOISE] = {0.3, 3, 30, 300};
 
-/* A gene's best level under the draw, and what it promises over the point's own. */
+/* A gene's best level under the draw, and its predicted gain over the point's present level. */
 typedef struct step {
     double value;
     float gain;
@@ -128,7 +128,7 @@ static void standardise(float *y, size_t n) {
 }
 
 /* The targets, the worst of them cut down to the WORST quantile: a few controls can make a program ten times as large
- * or slow, and squares of that would drown what the others do near the best. */
+ * or slow, and its squares would hide the effects of the others near the best. */
 static hone_rc cut_targets(ridge *r, const hn_sample *s, hone_err *err) {
     hone_rc rc = make_room(r, s->n + 1, err);
     if (rc || !s->n) return rc;
@@ -205,7 +205,7 @@ static step best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, 
     return best;
 }
 
-/* Steps of a random `share` of the genes that promise something from x, the most promising first. */
+/* Steps of a random `share` of the genes with a predicted gain from x, the largest gain first. */
 static size_t list_steps(ridge *r, const hn_view *v, double share, hn_rng *rng, double *x) {
     size_t n = 0;
     for (size_t k = 0; k < r->genes; k++) {

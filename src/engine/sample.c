@@ -102,8 +102,8 @@ static hone_rc choose_among(hn_sample *s, const hn_history *h, size_t n, size_t 
     return HONE_OK;
 }
 
-/* The choice among too many is made once for a stretch of observations, and what comes after is appended: so models
- * that grow by rows need not start anew each time. */
+/* The choice among too many rows is kept for a number of observations, and later rows are appended, so that models that
+ * grow by rows need not start anew each time. */
 static hone_rc choose_rows(hn_sample *s, const hn_history *h, size_t most, hone_err *err) {
     size_t stretch = most / 8 + 1, base = h->n <= most ? 0 : h->n - h->n % stretch;
     if (base && (base != s->base || !s->n_told)) {

@@ -32,8 +32,8 @@ typedef struct hn_sample {
 
 void hn_sample_free(hn_sample *s);
 hone_rc hn_sample_update(hn_sample *s, const hn_view *v, size_t max_rows, hn_rng *rng, hone_err *err);
-/* A sample (zeroed, to be freed) of the first n rows of the history alone: for what must not depend on when it is asked
- * for, such as hyper-parameters. */
+/* A sample (zeroed, to be freed) of only the first n rows of the history: for values that must not depend on the time
+ * of the request, such as hyper-parameters. */
 hone_rc hn_sample_prefix(hn_sample *s, const hn_view *v, size_t n, size_t max_rows, hone_err *err);
 /* The point of a sample. */
 const double *hn_sample_point(const hn_sample *s, const hn_view *v, size_t i);

@@ -178,7 +178,7 @@ void hone_search_close(hone_search *s) {
 
 /* --- asking --------------------------------------------------------------------------------------------------- */
 
-/* The default and the caller's seeds, the first that is still new. */
+/* The first point of the default and the caller's seeds that is still new. */
 static bool ask_seed(hone_search *s, double *point) {
     size_t slots = s->genes->slots;
     for (size_t i = s->config.no_default ? 1 : 0; i <= s->config.n_seeds; i++) {

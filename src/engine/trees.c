@@ -172,7 +172,7 @@ static uint64_t levels_left(const unsigned char *level, size_t k, bool ordered, 
     }
     uint64_t left = 0, known = 0;
     for (size_t i = 0; i < k; i++) left |= (uint64_t)1 << level[i];
-    known = left; /* levels that no row has go either way */
+    known = left; /* levels without rows may go to either side */
     return left | (hn_rng_next(rng) & ~known);
 }
 
@@ -201,7 +201,7 @@ static cut find_cut(hn_trees *t, const range *r, size_t n, float sum, hn_rng *rn
     const uint32_t *row = t->row + r->from;
     size_t rows = r->to - r->from;
     cut best = {0, UINT32_MAX, sum * sum / (float)rows * (1 + 1e-6f) + 1e-12f};
-    size_t n_try = rows < FEW_ROWS ? (t->n_try + 2) / 3 : t->n_try; /* most nodes are small, and matter least */
+    size_t n_try = rows < FEW_ROWS ? (t->n_try + 2) / 3 : t->n_try; /* most nodes are small and have little influence */
     bins b;
     for (size_t i = 0, tried = 0; i < t->n_features && tried < n_try && i < MOST_LOOKED * n_try; i++) {
         size_t j = i + (size_t)hn_rng_below(rng, t->n_features - i);
@@ -282,8 +282,8 @@ hone_rc hn_trees_fit(hn_trees *t, const unsigned char *x, const float *y, size_t
 
 /* --- predicting ------------------------------------------------------------------------------------------------ */
 
-/* The leaves of ABREAST points, walked side by side and always to the tree's depth: no branch depends on the data, and
- * the loads of one walk hide behind those of the others. */
+/* The leaves of ABREAST points, traversed together and always to the tree's depth: no branch depends on the data, and
+ * the load latencies of one walk overlap those of the others. */
 enum { ABREAST = 8 };
 
 static void find_leaves(const node *nodes, uint32_t depth, const unsigned char *const x[ABREAST],

@@ -1,5 +1,5 @@
 /* explain/explain_text.c — functions of the source are compared with all their clones; a function that has none left
- * was inlined. What has most of its instructions in loops comes first, as nothing here knows where the time is spent.
+ * was inlined. Functions with most instructions in loops come first, as the time per function is not known here.
  */
 #include "explain/explain_text.h"
 
@@ -67,7 +67,7 @@ static pair *pair_of(comparison *x, const char *symbol, int side) {
     return name ? &x->pair[x->n++] : NULL;
 }
 
-/* Sums, but for what is a largest. */
+/* Adds the counts; maxima are combined by their maximum. */
 static void add_counts(double *sum, const double *more) {
     for (int k = 0; k < HN_N_CODE_COUNTS; k++) {
         bool largest = k == HN_CODE_LARGEST_INNER || k == HN_CODE_WIDEST || k == HN_CODE_WIDEST_IN_LOOPS;

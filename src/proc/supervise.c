@@ -114,8 +114,8 @@ struct watch {
     pid_t child;
     bool child_ended, stop, hone_gone;
     bool held;
-    double tick_s, next_tick_s, end_by_s,
-        left_s; /* left_s: time left while the child is stopped (end_by_s is then infinite) */
+    double tick_s, next_tick_s, end_by_s;
+    double left_s; /* time left while the child is stopped (end_by_s is then infinite) */
 };
 
 static void close_others(int keep1, int keep2) {

@@ -1,5 +1,5 @@
-/* prove/canary.c — do the controls reach the compiler, and does what is measured feel them? Three builds by the path
- * that every candidate takes: the baseline, the baseline's flags as a point of the space, the baseline with -O0. */
+/* prove/canary.c — do the controls reach the compiler, and do they change the measured values? Three builds on the same
+ * path as every candidate: the baseline, the baseline's flags as a point of the space, the baseline with -O0. */
 #include "tune/trial.h"
 
 #include <hone/prove.h>
@@ -49,7 +49,7 @@ static void tell_discovery(void *ctx, const hone_event *e) { emit(ctx, HONE_PROV
 /* --- building ------------------------------------------------------------------------------------------------------
  */
 
-/* The baseline with another last word: compilers heed the last level. */
+/* The baseline with a word appended: compilers use the last level given. */
 static hone_rc slow_recipe(canary *c, hone_err *err) {
     hn_recipe *r = &c->recipe[SLOW];
     hone_rc rc = hn_plan_recipe(c->plan, NULL, r, err);
@@ -128,7 +128,7 @@ static hone_rc run_pair(void *ctx, hn_contest *contest, hn_contender *x, hone_er
     if (!rc) rc = run_side(c, second, contest->n_rounds, &run[second], err);
     if (rc) return rc;
     double g = log_gain(c, run[BASE].quantity[c->k], run[SLOW].quantity[c->k]);
-    c->slow_fails = run[SLOW].cls != HONE_RUN_OK; /* a program that needs optimisation: the controls do reach it */
+    c->slow_fails = run[SLOW].cls != HONE_RUN_OK; /* works only when optimised, so the controls do reach the compiler */
     x->failed = c->slow_fails || isnan(g);
     return x->failed ? HONE_OK : hn_contest_add(contest, x, g, err);
 }
@@ -191,13 +191,13 @@ static void close_canary(canary *c, bool keep) {
     if (c->work_dir) {
         hn_remove_tree(c->work_dir, NULL);
         *strrchr(c->work_dir, '/') = 0;
-        rmdir(c->work_dir); /* unless others work there */
+        rmdir(c->work_dir); /* fails while another process uses the folder */
     }
     free(c->work_dir);
     if (c->plan) hn_plan_close(c->plan);
 }
 
-/* Is there anything to try? Parameters that only the run command sees say nothing of a compiler. */
+/* Can the canary run? A workload without controls or without a build has no compiler to test. */
 static bool applies(const hone_workload *w) { return w->controls && *w->build; }
 
 hone_rc hone_canary_run(const hone_workload *workload, const hone_prove_options *options, hone_canary_result *out,

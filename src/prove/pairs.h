@@ -1,4 +1,4 @@
-/* prove/pairs.h — evidence by measuring: one pair runs a variant of each side on every input, close in time.
+/* prove/pairs.h — measuring in pairs: one pair runs a variant of each side on every input, close in time.
  *
  * Pairs come in ABBA order and go through the variants in random order; every process has a stack of its own random
  * depth. What fails on the tuned side is the candidate's failure (hn_failure), on the baseline's side E_BASELINE.

@@ -220,7 +220,7 @@ static void read_proof(reading *r, const json_t *j, hone_proof *p) {
     p->held_out = read_comparisons(r, j, "held_out", p->n_objectives);
     p->by_input = read_comparisons(r, j, "by_input", p->n_objectives * p->n_inputs);
     if (!p->overall) refuse(r, "overall");
-    if (!p->tail) p->tail = HN_NEW_N(r->a, hone_comparison, p->n_objectives); /* none has one */
+    if (!p->tail) p->tail = HN_NEW_N(r->a, hone_comparison, p->n_objectives); /* no objective has a tail */
     if (!p->by_input) refuse(r, "by_input");
     p->spread = read_number(r, j, "spread");
     p->n_pairs = read_count(r, j, "n_pairs");

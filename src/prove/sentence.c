@@ -1,4 +1,4 @@
-/* prove/sentence.c — the verdict in words: what, by how much, how sure, and who loses. */
+/* prove/sentence.c — the verdict in words: the objective, its gain, the interval, and the inputs that lose. */
 #include "base/str.h"
 #include "prove/verdict.h"
 

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { VARIANTS_LEAST = 3, VARIANTS_MOST = 100, JOBS_MOST = 16, TELL_EVERY = 10 };
-/* Of a limited time, what builds may take. */
+/* The share of a limited time that builds may take. */
 static const double build_share = 0.5;
 
 typedef struct prover {
@@ -190,7 +190,8 @@ static void warn_of_noise(prover *p, const hn_evidence *e) {
 /* --- contests of one: pairs until its verdict is clear ---------------------------------------------------------------
  */
 
-/* Which program is built, where that tells which measurement it gives: not where the build itself is measured. */
+/* The key of the built program if equal programs give equal measurements, which they do not where the build itself is
+ * measured. */
 static uint64_t key_of(void *ctx, size_t i) {
     const contender *c = ctx;
     const hone_workload *w = c->p->w;
@@ -210,7 +211,7 @@ static hone_rc run_pair(void *ctx, hn_contest *contest, hn_contender *x, hone_er
     return rc;
 }
 
-/* At the looks that the rules allow; in between it is told how far the measurement is. */
+/* Decides at the looks that the rules allow; between them it only reports progress. */
 static bool look(void *ctx, hn_contest *contest) {
     contender *c = ctx;
     prover *p = c->p;
@@ -252,7 +253,7 @@ static hone_rc measure_noise(prover *p, hone_err *err) {
     return rc;
 }
 
-/* Slow builds in a short time: fewer variants rather than no pairs. A number that was asked for stands. */
+/* With slow builds and little time, fewer variants leave time for pairs. A number given by the caller is kept. */
 static void fit_variants(prover *p) {
     double all_s = p->deadline_s - p->started_s;
     double one_s = (double)(1 + p->n_candidates) * p->base.build[0].build_s / p->builder.jobs; /* of each side */
@@ -291,7 +292,7 @@ static hone_rc prepare_baseline(prover *p, hone_err *err) {
 
 /* --- one candidate ------------------------------------------------------------------------------------------------ */
 
-/* A first pass on every input tuned on, with the second opinion on what is too good to be true. */
+/* A first pass on every input tuned on, with the independent check of implausibly good results. */
 static hone_rc try_out(prover *p, contender *c, hone_err *err) {
     hn_measured *m = calloc(1, sizeof *m);
     if (!m) return hn_fail(err, HONE_E_NOMEM, "out of memory");

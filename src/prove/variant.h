@@ -1,8 +1,8 @@
-/* prove/variant.h — one side of a validation: the same recipe built several times, layouts apart.
+/* prove/variant.h — one side of a validation: the same recipe built several times, with different layouts.
  *
- * Variant 0 is the build as it ships. The others get words in front of the recipe's own flags (so that an explicit flag
+ * Variant 0 is the build as it ships. The others get flags in front of the recipe's own (so that an explicit flag
  * of the recipe wins) and, through a small linker script, bytes before the sections; both sides of a pair get the same.
- * What a build does not accept is left away, for all variants of the side.
+ * What a build does not accept is omitted in all variants of the side.
  * Owns: the folders, until hn_side_close.   Borrows: the recipe.   Errors: as hn_build_all; E_IO (scripts).
  */
 #ifndef HN_VARIANT_H

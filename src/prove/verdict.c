@@ -17,11 +17,11 @@ static const double alpha_total = 0.05;
 /* Of an interval that may end a measurement before the least number of pairs, as a loss only. */
 static const double alpha_early = 0.01;
 static const double spread_most = 1.25;
-/* Runs that a 95th percentile over runs takes: with fewer it is their maximum. */
+/* Fewest runs for a 95th percentile over runs: with fewer it is almost their maximum. */
 static const size_t tail_least = 60;
 /* With fewer differences the exact test cannot go below 0.05. */
 static const size_t wilcoxon_least = 6;
-/* Spreads below this share of the value count as this much: no clock can tell them apart. */
+/* Spreads below this share of the value count as this much: no clock resolves smaller ones. */
 static const double spread_floor = 5e-4;
 
 /* --- looks -------------------------------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static size_t n_random(const hn_evidence *e) {
 
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
-/* A look at one objective: clear either way, or as precise as the margin needs. */
+/* A look at one objective: decided in either direction, or as precise as the margin needs. */
 static bool clear(const hn_evidence *e, const hn_goal *g, const hn_rules *rules, const hn_series_view *v,
                   size_t n_pairs) {
     double alpha = alpha_at(rules, n_pairs) / (double)n_random(e), margin = hn_margin_of(g, rules->min_gain);
@@ -197,9 +197,9 @@ static hone_comparison compare_tail(const hn_evidence *e, size_t k, const double
 }
 
 /* Spread from run to run of one build: the size of successive differences (von Neumann et al. 1941), after each
- * variant's own middle is taken off, so that neither slow drift of the machine nor the differences between layouts
- * count, which both sides share. Their mean without the tenth at each end: a few outliers are the tail's affair, and a
- * median would tell half as much. The factor makes it a standard deviation when runs are normal. */
+ * variant's own centre is subtracted, so that neither slow drift of the machine nor the differences between layouts
+ * count, which both sides share. Their mean without the tenth at each end: outliers are judged by the tail, and a
+ * median would be half as efficient. The factor makes it a standard deviation when runs are normal. */
 static double size_of(double *d, size_t n) {
     for (size_t i = 0; i < n; i++) d[i] = fabs(d[i]);
     return fmax(0.9664 * hone_stat_trimmed_mean(d, n, 0.1), spread_floor);
@@ -317,7 +317,7 @@ static void compare_all(judge *j, size_t k) {
     p->held_out[k].held_out = true;
 }
 
-/* Does the spread grow by more than a quarter, beyond what chance does? */
+/* Does the spread grow significantly by more than a quarter? */
 static bool spread_grows(judge *j, size_t k) {
     const hn_goal *g = &j->e->goal[k];
     if (!g->noisy || g->value.n < 2) return false;
@@ -329,7 +329,7 @@ static bool spread_grows(judge *j, size_t k) {
     return x.lo > spread_most;
 }
 
-/* What stands in the way of keeping a candidate for objective k. */
+/* The reason not to keep a candidate for objective k. */
 static hone_proof_reject objection(judge *j, size_t k, bool grows) {
     const hone_proof *p = j->p;
     const hone_comparison *c = &p->overall[k];
@@ -366,7 +366,7 @@ static void copy_samples(judge *j) {
     j->p->n_samples = s ? n : 0;
 }
 
-/* The reason of the objective that came furthest: the enum's order is no order of merit. */
+/* How close to being kept a reason is, which is not the enum's order. The closest objective's reason is reported. */
 static unsigned progress(hone_proof_reject why) {
     static const unsigned rank[HONE_N_REJECT] = {
         [HONE_REJECT_GAIN] = 1,   [HONE_REJECT_UNDECIDED] = 2, [HONE_REJECT_TAIL] = 3,

@@ -1,5 +1,5 @@
 /* prove/verdict.h — from paired samples to a verdict: arithmetic only, no processes, no clock, so that it can be tested
- * and simulated. The rules and why they are so: docs/proof.md.
+ * and simulated. The rules and their reasons: docs/proof.md.
  *
  * Owns: series own their rows (hn_series_free); everything in a proof lies in the caller's arena.
  * Errors: E_NOMEM only.   Threads: re-entrant, pure for a seed.

@@ -62,7 +62,7 @@ hone_rc hn_point_load(const char *point, hn_yaml **out, hone_err *err) {
     return hn_fail(err, HONE_E_INPUT, "a point is a JSON object of names and values, found '%.100s'", point);
 }
 
-/* A JSON number as it is; what YAML alone takes for one, in JSON's way. */
+/* A JSON number as it is; a number only in YAML's notation is converted to JSON's. */
 static void add_number(hn_str *s, const char *token, double v) {
     char buf[32];
     bool as_is = token[strspn(token, "0123456789+-.eE")] == 0 && *token != '+' && *token != '.';

@@ -1,8 +1,8 @@
 /* record/controls_file.h — the parts of a controls file: contents, text, seal (digest and signature at its end).
  *
  * Owns: a hone_controls and its arena are one block; hn_controls_new gives both, hone_controls_free takes both.
- * Invariants: 1 control and parameter are made from `point` (hn_controls_derive);  2 a text holds no value twice but
- * for the response file's hash, which belongs to `flag`.
+ * Invariants: 1 control and parameter are made from `point` (hn_controls_derive);  2 a text holds no value twice,
+ * except the response file's hash, which depends on `flag`.
  */
 #ifndef HN_CONTROLS_FILE_H
 #define HN_CONTROLS_FILE_H
@@ -23,8 +23,8 @@ bool hn_gene_fine(const hn_ynode *node);
 void hn_gene_json(const hn_yaml *doc, const hn_ynode *node, hn_str *s);
 /* Fills control and parameter from point, compiler and floating_point. E_INPUT: the point is no JSON object. */
 hone_rc hn_controls_derive(hone_controls *c, hn_arena *a, hone_err *err);
-/* Genes of the driver itself that the point may hold: "compiler", "fp". Does the point's `name` say just what
- * c->compiler or c->floating_point says? */
+/* Genes of the driver itself that the point may hold: "compiler", "fp". Does the point's gene `name` agree with
+ * c->compiler or c->floating_point? */
 bool hn_is_choice(const hone_controls *c, const char *name, const hn_ynode *value);
 /* "gcc-12." for "gcc-12", with '/' as '_': what the names of its controls start with in a joined space. */
 const char *hn_controls_prefix(hn_arena *a, const char *compiler);
@@ -54,7 +54,7 @@ hone_rc hn_seal_read(const char *text, size_t n, const char *label, hn_seal *out
 void hn_seal_add_digest(hn_str *s);
 /* Appends a signature of all that is in s. */
 hone_rc hn_seal_add_signature(hn_str *s, const char *secret, hone_err *err);
-/* Does it look signed, whatever is wrong with it? */
+/* Does it contain a signature block, even a damaged one? */
 bool hn_seal_looks_signed(const char *text, size_t n);
 /* The number in the line "format: N", 0 when there is none. */
 int hn_seal_format(const char *text, size_t n);

@@ -1,5 +1,5 @@
-/* record/controls_seal.c — the end of a controls file: digest and signature, looked at byte by byte before any parser
- * sees the text, so that every change is found, wherever it is. */
+/* record/controls_seal.c — the end of a controls file: digest and signature, checked byte by byte before the text is
+ * parsed, so that a change anywhere is found. */
 #include "record/controls_file.h"
 
 #include "base/err.h"
@@ -78,7 +78,7 @@ static hone_rc cut(const char *label, const char *where, hone_err *err) {
                    where);
 }
 
-/* The block as it must be for the key and value in it; false when they cannot even be found. */
+/* Reads key and value of the block; false when they are missing. The exact form is compared later. */
 static bool split_block(const char *rest, size_t n, char key[HN_KEY_TEXT], char value[HN_SIGNATURE_TEXT]) {
     char copy[256];
     if (n >= sizeof copy) return false;

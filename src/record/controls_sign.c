@@ -123,7 +123,7 @@ hone_rc hn_signer_check(const hone_controls *c, const char *path, const char *pu
     return HONE_OK;
 }
 
-/* A response file that is missing is no answer to the question who signed. */
+/* A missing response file must not be reported as "not signed" (E_NOTFOUND). */
 static hone_rc response_fits(const hone_controls *c, const char *path, hone_err *err) {
     hone_err why = {0};
     hone_rc rc = hn_rsp_check(c, path, &why);

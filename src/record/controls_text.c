@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an odd name would do to a comment is not worth finding out. */
+/* Only plain words are put into comments, so that no name can end one. */
 static bool is_plain(const char *word) {
     return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./")];
 }
@@ -50,7 +50,7 @@ static void add_pairs(hn_str *s, int depth, const char *key, const hone_pair *p,
     for (size_t i = 0; i < n; i++) add_text(s, depth + 2, p[i].name, p[i].value);
 }
 
-/* Few digits: what a machine measures is not known better, and the text reads back to itself. */
+/* Five digits: measurements are not more precise, and the text still reads back to itself. */
 static void add_interval(hn_str *s, hone_interval x) { hn_str_addf(s, "[%.5g, %.5g, %.5g]", x.lo, x.mid, x.hi); }
 static bool known(hone_interval x) { return isfinite(x.lo) && isfinite(x.mid) && isfinite(x.hi); }
 

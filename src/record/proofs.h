@@ -1,4 +1,4 @@
-/* record/proofs.h — recorded proofs: rows of text to this room; what stands in them is the prove room's affair.
+/* record/proofs.h — recorded proofs: this room stores them as rows of text; only the prove room interprets them.
  *
  * Errors: E_STORE, E_BUSY, E_NOMEM.   Threads: one at a time per store.
  */

@@ -1,4 +1,4 @@
-/* record/session.c — sessions: begin, take up again, end, look up; what must agree before measurements mix. */
+/* record/session.c — sessions: begin, take up again, end, look up; what must agree before measurements are combined. */
 #include "record/store_int.h"
 
 #include "base/clock.h"
@@ -44,7 +44,7 @@ static hone_rc begin_body(hone_store *s, void *ctx, hone_err *err) {
     rc = hn_store_run(s, q, err);
     if (rc) return rc;
     b->id = sqlite3_last_insert_rowid(s->db);
-    hn_store_unlock(s); /* of a first attempt, whose number may differ */
+    hn_store_unlock(s); /* the lock of a first attempt, whose id may differ */
     return hn_store_lock(s, b->id, err);
 }
 
@@ -232,7 +232,7 @@ static void add_value(hn_str *s, const char *what, const json_t *was, const json
     free(b);
 }
 
-/* Fingerprints are objects: only the members that differ are worth a reader's time. */
+/* Fingerprints are objects: only the members that differ are printed. */
 static void diff_compiler(hn_str *s, size_t i, const json_t *was, const json_t *is) {
     hn_str what = {0};
     const char *key, *name = json_string_value(json_object_get(was, "command"));
@@ -257,7 +257,7 @@ static void diff_compilers(hn_str *s, const char *was, const char *is) {
     json_decref(b);
 }
 
-/* Texts that a person can read stand for the hashes where they differ too. */
+/* Readable texts are shown instead of the hashes where the texts differ too. */
 static void diff_hash(hn_str *s, const char *what, const char *was, const char *is) {
     if (strcmp(was, or_empty(is)) != 0) add_part(s, what, was, or_empty(is));
 }

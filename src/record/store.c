@@ -145,7 +145,7 @@ static char *reserve_path(const hone_store *s) {
     return hn_str_take(&beside);
 }
 
-/* Bytes that no file system compresses away or keeps as a hole. */
+/* Writes random bytes, so that no file system compresses them or stores a hole. */
 static bool fill(int fd) {
     uint64_t block[512], x = 0x9e3779b97f4a7c15u;
     for (size_t done = 0; done < RESERVE_B; done += sizeof block) {

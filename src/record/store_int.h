@@ -13,7 +13,7 @@
 #include <hone/record.h>
 #include <sqlite3.h>
 
-/* Kept statements: id and SQL stand in store_sql.def. */
+/* Prepared statements; ids and SQL are in store_sql.def. */
 typedef enum hn_sql {
 #define HN_SQL(id, text) HN_SQL_##id,
 #include "record/store_sql.def"
@@ -57,7 +57,7 @@ hone_rc hn_store_run(hone_store *s, sqlite3_stmt *q, hone_err *err);
 hone_rc hn_store_exec(hone_store *s, const char *sql, hone_err *err);
 /* The connection's last error as hone's: E_BUSY, E_NOMEM or E_STORE. */
 hone_rc hn_store_fail(hone_store *s, hone_err *err, const char *what);
-/* Is the connection's last error one that giving up the reserve may cure? */
+/* Is the connection's last error one that deleting the reserve file may resolve? */
 bool hn_store_is_full(const hone_store *s);
 
 /* Runs body(ctx) in one transaction. On a full disk or a failed write: rolls back, gives up the reserve, runs it once
@@ -65,7 +65,8 @@ bool hn_store_is_full(const hone_store *s);
 hone_rc hn_store_transact(hone_store *s, hone_rc (*body)(hone_store *s, void *ctx, hone_err *err), void *ctx,
                           bool *written, hone_err *err);
 
-/* The lock of a session: E_BUSY names the holder. A holder killed a moment ago may need a second to let go. */
+/* The lock of a session: E_BUSY names the holder. A holder that was just killed may need a second until its lock is
+ * released. */
 hone_rc hn_store_lock(hone_store *s, int64_t session, hone_err *err);
 void hn_store_unlock(hone_store *s);
 /* Does any process hold it? */

@@ -1,6 +1,6 @@
 /* record/store_lock.c — one writer per session: a byte of the file `lock`, at the session's number, locked for as long
- * as the store is open. Open-file-description locks (fcntl F_OFD_SETLK) are let go by the kernel however a process
- * ends, and hold between two stores of one process. Who holds it stands in the session's row, for messages. */
+ * as the store is open. Open-file-description locks (fcntl F_OFD_SETLK) are released by the kernel however a process
+ * ends, and also exclude two stores of one process. The session's row names the holder, for messages. */
 #include "record/store_int.h"
 
 #include "base/clock.h"

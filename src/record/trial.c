@@ -167,7 +167,7 @@ static hone_rc look_up(hone_store *s, hn_sql id, int64_t session, int64_t x, int
 }
 
 /* Repeatable: the first attempt fixes the id; if it reached the disk although it reported a failure, the second finds
- * the trial and is content. */
+ * the trial and succeeds. */
 static hone_rc add_body(hone_store *s, void *ctx, hone_err *err) {
     adding *a = ctx;
     const int64_t hash = (int64_t)a->trial->point_hash;
@@ -236,7 +236,7 @@ typedef struct loading {
     hn_arena *arena;
     series_row *series; /* by number, 0 unused */
     size_t n_series;
-    const char *phase, *origin; /* the last seen: they repeat */
+    const char *phase, *origin; /* the last ones seen, since they repeat */
 } loading;
 
 static hone_rc load_series(hone_store *s, int64_t session, loading *l, hone_err *err) {
@@ -354,7 +354,7 @@ void hone_trials_free(hone_trials *trials) {
 
 enum { PAST_MAX = 64, WINNERS_MAX = 1000 };
 
-/* Points gathered, none twice. */
+/* Points collected, without duplicates. */
 typedef struct winners {
     char **text;
     uint64_t hash[WINNERS_MAX];

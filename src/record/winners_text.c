@@ -1,4 +1,4 @@
-/* record/winners_text.c — winners as YAML, and back: what people read, review, and carry from machine to machine. */
+/* record/winners_text.c — winners as YAML, and back: the form that people read, review, and copy between machines. */
 #include "base/yaml.h"
 #include "record/winners.h"
 
@@ -21,7 +21,7 @@ static bool is_block(const char *text) {
 }
 
 static void add_block(hn_str *s, const char *text) {
-    hn_str_add(s, "|2\n"); /* the indicator: a first line may begin with blanks */
+    hn_str_add(s, "|2\n"); /* with an indentation indicator: a first line may begin with blanks */
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, "\n");
         hn_str_add(s, n ? "      " : "");

@@ -64,7 +64,7 @@ static hone_rc new_program(hn_bench_lab *lab, const bool *keep, hn_reduce_progra
     return rc;
 }
 
-/* The newest one: where the reduction gives up, it is that of the point itself, which is for people to know. */
+/* Keeps the newest failure: when the reduction stops, it is the failure of the point itself, which is reported. */
 static void note_failure(hn_bench_lab *lab, hone_outcome_class cls, const char *detail) {
     snprintf(lab->failure, sizeof lab->failure, "%s: %.500s", hone_outcome_class_name(cls), detail);
 }
@@ -162,7 +162,7 @@ static void use_baseline(hn_bench_lab *lab, size_t variant) {
     lab->bench.base.build = lab->base.build[variant];
 }
 
-/* What a build alone tells is read off the plain layout: padding is not the program's. */
+/* Quantities of the build are read from the unpadded layout, as padding is not part of the program. */
 static bool within_limits(const hn_bench_lab *lab, const hn_reduce_program *p, const hn_measured *m) {
     const hone_workload *w = lab->site->w;
     for (size_t c = 0; lab->keeps_limits && c < w->n_limit_rules; c++) {
@@ -202,8 +202,8 @@ static hone_rc one_pass(hn_bench_lab *lab, hn_reduce_program *p, size_t variant,
     return rc;
 }
 
-/* What has worked before and fails now gets one more chance: hours of measurements see a machine's mishaps, too. What
- * fails by itself fails again, here or in the proof. */
+/* A program that worked before and fails now is tried once more, as a long measurement also meets transient failures of
+ * the machine. A real failure will occur again, here or in the proof. */
 static hone_rc one_or_two(hn_bench_lab *lab, hn_reduce_program *p, size_t variant, size_t base, hn_measured *m,
                           double *gain, hone_err *err) {
     hone_rc rc = one_pass(lab, p, variant, base, m, gain, err);
@@ -215,7 +215,8 @@ static hone_rc one_or_two(hn_bench_lab *lab, hn_reduce_program *p, size_t varian
     return rc;
 }
 
-/* A subset measured once has one layout, as its like are many; what decides has all of them. */
+/* A subset measured once has one layout, since there are many such subsets; a subset that decides the result has all
+ * layouts. */
 static hone_rc vary(hn_bench_lab *lab, hn_reduce_program *p, hone_err *err) {
     if (p->varied || lab->n_variants == 1) return HONE_OK;
     p->varied = true;

@@ -1,6 +1,6 @@
-/* reduce/minimize_lab.h — the lab of the reduction on real programs: subsets become points, points programs, programs
- * are run beside the baseline. What is measured more than once is built in several layouts, as is the baseline, so that
- * the effect of a layout is not taken for the gain of a control.
+/* reduce/minimize_lab.h — runs the reduction on real programs: subsets become points, points become programs, and
+ * programs are run beside the baseline. What is measured more than once is built in several layouts, as is the
+ * baseline, so that the effect of a layout is not taken for the gain of a control.
  *
  * Owns: programs (the most recent ones), the baseline in its layouts, until hn_bench_lab_close.
  */

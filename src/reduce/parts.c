@@ -63,14 +63,14 @@ static void fill_back(const hone_space *s, const double *base, const double *win
 /* --- parts ----------------------------------------------------------------------------------------------------------
  */
 
-/* The winner with one parameter gone back. */
+/* The winner with one parameter reset. */
 static void without(const hn_parts *p, size_t param, double *point) {
     memcpy(point, p->winner, hone_space_slots(p->space) * sizeof *point);
     copy_gene(hone_space_param(p->space, param), p->back, point);
     hone_point_canon(p->space, point);
 }
 
-/* Is part b inactive once part a is gone? */
+/* Is part b inactive when part a is reset? */
 static bool needs(const hn_parts *p, size_t b, size_t a, double *scratch) {
     without(p, p->param[a], scratch);
     return !hone_point_active(p->space, scratch, p->param[b]);
@@ -84,7 +84,7 @@ static void order_parts(hn_parts *p, double *scratch) {
             size_t parent = p->param[j];
             memmove(&p->param[i + 1], &p->param[i], (j - i) * sizeof *p->param);
             p->param[i] = parent;
-            j = i; /* the newcomer may need a later one itself */
+            j = i; /* the part just placed may itself need a later one */
         }
 }
 

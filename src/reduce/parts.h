@@ -1,8 +1,8 @@
-/* reduce/parts.h — what a winner sets other than the baseline: its parts, each of which can go back by itself.
+/* reduce/parts.h — what a winner sets other than the baseline: its parts, each of which can be reset by itself.
  *
- * A part is a parameter that is active at the winner and has another value than what it goes back to: the baseline's
- * value where it is active there; where it belongs to another compiler, the value that the baseline gives to the
- * control of the same name; else its default.
+ * A part is a parameter that is active at the winner and whose value differs from the one it is reset to: the
+ * baseline's value where it is active there; where it belongs to another compiler, the value that the baseline gives to
+ * the control of the same name; else its default.
  */
 #ifndef HN_PARTS_H
 #define HN_PARTS_H

@@ -1,10 +1,11 @@
 /* reduce/reduce.c — from all parts to the few that carry the gain.
  *
- * 1 what leaves the program as it is goes for nothing (reduce_same.c);  2 the whole is measured: the interval of its
- * gain says how much may be lost;  3 parts that others need (a compiler, and its controls with it) are tried as one;  4
- * a factorial design shows which of the many that are left matter (reduce_screen.c);  5 the parts it names are tried
- * against the whole, and more added until they hold;  6 what is left is shrunk by delta debugging (Zeller & Hildebrandt
- * 2002) with a sequential test in the place of its yes or no;  7 each part's share is the loss when it alone goes.
+ * 1 parts that leave the program unchanged are removed without measuring (reduce_same.c);  2 the whole is measured: the
+ * interval of its gain says how much may be lost;  3 parts that others need (a compiler, and its controls with it) are
+ * tried as one;  4 a factorial design estimates which of the remaining parts matter (reduce_screen.c);  5 the parts it
+ * names are tried against the whole, and more added until they hold;  6 what is left is shrunk by delta debugging
+ * (Zeller & Hildebrandt 2002) with a sequential test in place of its deterministic one;  7 each part's share is the
+ * loss when it alone is removed.
  */
 #include "reduce/reduce.h"
 
@@ -28,7 +29,7 @@ enum {
 };
 /* Share of the budget that is kept for the shares. */
 static const double for_shares = 0.2;
-/* Gains are never asked to agree better than this: 0.05 %. */
+/* Gains need not agree better than this: 0.05 %. */
 static const double finest = 0.0005;
 static const double sure_t = 3;
 
@@ -78,7 +79,7 @@ static hone_rc measure_whole(reducer *r, hn_reduced *out, hone_err *err) {
 /* --- 3, 6: smaller and smaller --------------------------------------------------------------------------------------
  */
 
-/* Takes the group away if the rest holds. */
+/* Removes the group if the rest still holds. */
 static hone_rc try_without(reducer *r, const size_t *part, size_t n, bool *gone, hone_err *err) {
     hn_subset *s;
     memcpy(r->again, r->keep, r->t.lab->n * sizeof *r->keep);
@@ -98,7 +99,7 @@ static hone_rc try_families(reducer *r, hone_err *err) {
         for (size_t j = i + 1; j < lab->n; j++) has_children |= lab->parent[j] == i && r->keep[j];
         if (!has_children || !r->keep[i]) continue;
         rc = try_without(r, &i, 1, &gone, err);
-        r->open[i] = false; /* kept, or gone with all that needs it */
+        r->open[i] = false; /* kept, or removed with all parts that need it */
     }
     return rc;
 }
@@ -169,7 +170,7 @@ static hone_rc screen(reducer *r, hone_err *err) {
     for (; !holds && asked < SCREEN_MOST && !r->t.over; more = SCREEN_STEP) {
         hone_rc rc = hn_screen_more(&r->t, &r->screen, r->keep, open, more, r->rules->seed, err);
         asked += more;
-        if (!rc && r->screen.n_rows * 4 < asked) break; /* most halves fail: they say nothing of the whole */
+        if (!rc && r->screen.n_rows * 4 < asked) break; /* most halves fail, so they give no estimate for the whole */
         if (!rc) rc = guess(r, &s, err);
         if (!rc) rc = hn_holds(&r->t, s, SURE_MOST, &holds, err);
         if (rc) return rc;
@@ -208,7 +209,7 @@ static hone_rc share_of(reducer *r, hn_subset *all, size_t part, hone_interval *
     return rc;
 }
 
-/* The most effective first, as far as the screening knows: the budget may end in between. */
+/* The most effective first, by the estimates of the screening: the budget may end before the last. */
 static hone_rc shares(reducer *r, hn_reduced *out, hone_err *err) {
     hn_subset *all;
     hone_rc rc = hn_subset_of(&r->t, r->keep, &all, err);
@@ -242,7 +243,7 @@ static bool make_reducer(reducer *r, const hn_reduce_lab *lab, const hn_reduce_r
     return true;
 }
 
-/* Whoever interrupts gets the smallest subset known to hold by then. */
+/* After an interruption the result is the smallest subset known to hold. */
 static hone_rc search(reducer *r, hn_reduced *out, hone_err *err) {
     r->t.reserve = for_shares;
     hone_rc rc = try_families(r, err);

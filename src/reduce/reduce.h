@@ -1,12 +1,11 @@
 /* reduce/reduce.h — which parts of a winner carry its gain: the search for the fewest, with a noisy measurement as the
- * only oracle. Knows nothing of compilers: subsets go out, gains come in, so that it can be tried on planted answers.
+ * only oracle. Knows nothing of compilers: it sends out subsets and receives gains, so that tests can use synthetic
+ * answers.
  *
- * A subset is bool[n]: true = the part stays, false = it goes back to the baseline. A part whose parent goes back goes
- * along with it. A gain is log(baseline / candidate), turned so that more is better; the first of each row is the one
- * to keep, the others must not get worse.
- * Method: docs/minimize.md.   Units: log ratios.   Threads: one at a time.
- * Errors: what the lab returns; E_NOMEM. E_INTERRUPTED once the whole is measured is no error but the end of the
- * budget.
+ * A subset is bool[n]: true = the part stays, false = it goes back to the baseline. A part goes back with its parent. A
+ * gain is log(baseline / candidate), turned so that more is better; the first of each row is the one to keep, the
+ * others must not get worse. Method: docs/minimize.md.   Units: log ratios.   Threads: one at a time. Errors: what the
+ * lab returns; E_NOMEM. E_INTERRUPTED after the whole was measured ends the budget and is not an error.
  */
 #ifndef HN_REDUCE_H
 #define HN_REDUCE_H
@@ -19,21 +18,22 @@ typedef struct hn_reduce_lab {
     void *ctx;
     size_t n, n_gains;    /* parts; gains in a row */
     const size_t *parent; /* per part the one it needs, SIZE_MAX: none, always an earlier one; NULL: all stand alone */
-    bool steady;          /* measurements repeat themselves: one says all */
+    bool steady;          /* measurements are deterministic: one suffices */
     /* key[i]: what program subset i (row i of k * n) makes, equal for equal ones, 0 when it cannot be built or is not
      * allowed. Builds, but measures nothing. NULL: not known. */
     hone_rc (*identify)(void *ctx, const bool *keep, size_t k, uint64_t *key, hone_err *err);
     /* `count` fresh rows of n_gains. *works false: the subset fails (wrong result, crash …). */
     hone_rc (*measure)(void *ctx, const bool *keep, size_t count, double *gain, bool *works, hone_err *err);
-    /* After each step, with the measurements so far: what is left of the time, as a share; 0: stop and keep what is
-     * known. May be NULL: no end. */
+    /* After each step, with the measurements so far: the share of the time that is left; 0: stop and return what is
+     * known. May be NULL: no time limit. */
     double (*time_left)(void *ctx, size_t n_measured);
 } hn_reduce_lab;
 
 typedef struct hn_reduce_rules {
     uint64_t seed;
     size_t most; /* measurements; 0: 800 */
-    double lose; /* share of the first gain that may be lost at least, 0 … 1; 0: what its interval leaves open */
+    double lose; /* share of the first gain that may always be lost, 0 … 1; 0: only as much as its interval leaves
+                    uncertain */
 } hn_reduce_rules;
 
 typedef struct hn_reduced {

@@ -14,7 +14,7 @@ typedef struct hn_subset {
     size_t n, room;
     bool fails, identified;
     uint64_t key;
-    int verdict; /* of hn_holds: 1 it does, -1 it does not, 0 not asked */
+    int verdict; /* answer of hn_holds: 1 yes, -1 no, 0 not asked yet */
 } hn_subset;
 
 typedef struct hn_trials {
@@ -24,13 +24,13 @@ typedef struct hn_trials {
     size_t n, room;
     size_t n_measured, most;
     double reserve;    /* share of time and measurements that is not for the stage at work */
-    bool over;         /* budget gone, or told to stop: no further measurement is taken */
+    bool over;         /* the budget is used up or a stop was requested: no further measurement is taken */
     hn_subset *whole;  /* all parts */
     double *tolerance; /* n_gains: a loss up to this is within the whole's interval */
 } hn_trials;
 
 bool *hn_copy_keep(hn_arena *a, const bool *keep, size_t n);
-/* The record of a subset, made when there is none; parts whose parent is gone count as gone. */
+/* The record of a subset, made when there is none; parts whose parent is removed count as removed. */
 hone_rc hn_subset_of(hn_trials *t, const bool *keep, hn_subset **out, hone_err *err);
 /* Measures until there are n rows, it fails, or the budget is over. */
 hone_rc hn_measure_up_to(hn_trials *t, hn_subset *s, size_t n, hone_err *err);
@@ -41,8 +41,8 @@ double hn_center(const hn_trials *t, const hn_subset *s, size_t k);
 hone_interval hn_gain_interval(const hn_trials *t, const hn_subset *s, size_t k);
 /* Interval of the first gain of a less that of b. */
 hone_interval hn_loss_interval(const hn_trials *t, const hn_subset *a, const hn_subset *b);
-/* Does the subset keep the whole's gains within its tolerance? Measures both until that is clear or `most` rows; what
- * builds to a program that was asked about has its answer. */
+/* Does the subset keep the whole's gains within its tolerance? Measures both until that is clear or `most` rows; a
+ * subset that builds to an already tested program gets that answer. */
 hone_rc hn_holds(hn_trials *t, hn_subset *s, size_t most, bool *yes, hone_err *err);
 
 /* --- same -----------------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-/* reduce/reduce_same.c — what leaves the program as it is goes without being measured.
+/* reduce/reduce_same.c — removes parts that leave the program unchanged, without measuring.
  *
- * Group testing (Dorfman 1943) by halving: the parts are taken away in groups and the program built; a group without
- * which it is the same goes, another is halved. Neighbours stand in one group, as controls of one kind often do nothing
- * together. Each round's groups are built side by side. Where most parts do something a group tells little, so that the
- * number of builds is bounded; what is left open then is told apart later, when few parts are left.
+ * Group testing (Dorfman 1943) by halving: groups of parts are left out and the program is built; a group that changes
+ * nothing is removed, any other is halved. Neighbours are in one group, as controls of one kind are often all without
+ * effect. Each round's groups are built side by side. Where most parts do something a group tells little, so that the
+ * number of builds is bounded; the rest is tested later, when few parts remain.
  */
 #include "base/err.h"
 #include "reduce/reduce_int.h"
@@ -42,7 +42,7 @@ static hone_rc subset_without(halving *h, const group *g, hn_subset **out, hone_
     return hn_subset_of(h->t, h->again, out, err);
 }
 
-/* A group whose parts all went along with others, as what they need is gone, has nothing to try. */
+/* Are all parts of the group removed already, together with parts they need? */
 static bool is_gone(const halving *h, const group *g) {
     for (size_t i = 0; i < g->n; i++)
         if (h->keep[h->part[g->first + i]]) return false;
@@ -51,7 +51,7 @@ static bool is_gone(const halving *h, const group *g) {
 
 static bool same(const halving *h, const hn_subset *s) { return s->key && s->key == h->whole->key; }
 
-/* All of the round together; where together they do something, one after the other. */
+/* Removes all groups of the round at once; if together they have an effect, one after the other. */
 static hone_rc drop_same(halving *h, hone_err *err) {
     hn_subset *s;
     size_t n = 0;

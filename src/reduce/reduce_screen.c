@@ -1,11 +1,11 @@
 /* reduce/reduce_screen.c — which parts matter, all at once: random halves of the parts are measured once each, and the
  * effects read off by regression.
  *
- * Every measurement says something of every part, so that 64 of them know each effect as well as 32 pairs of "with it,
- * without it" for each alone would (Plackett & Burman 1946). A half is followed by its complement (fold-over, Box &
- * Wilson 1951), so that what two parts do together does not pass for the doing of a third. Effects are taken in one by
- * one, the clearest first, as there may be more parts than measurements; a part that only works together with another
- * shows half of what both do.
+ * Every measurement gives information about every part: 64 of them estimate each effect as precisely as 32 pairs "with
+ * it, without it" for each part would (Plackett & Burman 1946). A half is followed by its complement (fold-over, Box &
+ * Wilson 1951), so that an interaction of two parts is not mistaken for the effect of a third. Effects enter the model
+ * one by one, the most significant first, as there may be more parts than measurements; a part that only works together
+ * with another shows half of what both do.
  */
 #include "base/err.h"
 #include "base/rng.h"
@@ -85,7 +85,7 @@ static double sign_at(const model *m, size_t row, size_t column) {
     return m->s->row[row][m->part[column]] ? 1 : -1;
 }
 
-/* Normal equations by Cholesky. False when the columns depend on each other. */
+/* Normal equations by Cholesky. False when the columns are linearly dependent. */
 static bool solve(model *m) {
     size_t p = m->n + 1, rows = m->s->n_rows;
     double a[MODEL_MOST + 1][MODEL_MOST + 1], b[MODEL_MOST + 1];
@@ -125,7 +125,8 @@ static void set_residuals(model *m) {
     m->sigma = fmax(sqrt(sum / fmax(freedom, 1)), 1e-9);
 }
 
-/* Least squares; then outliers are drawn in to three standard deviations (of what is not one), and once more. */
+/* Least squares; then outliers are clipped to three standard deviations (of the other values), and the fit is repeated.
+ */
 static bool fit(model *m, const double *y) {
     memcpy(m->y, y, m->s->n_rows * sizeof *y);
     for (int pass = 0; pass < 3; pass++) {
@@ -164,7 +165,7 @@ static bool in_model(const model *m, size_t part) {
 static void select_parts(model *m, const double *y, const bool *open, size_t n) {
     m->n = 0;
     for (;;) {
-        if (!fit(m, y)) { /* the last one taken in says nothing that the others do not */
+        if (!fit(m, y)) { /* the last part added is linearly dependent on the others */
             m->n--;
             fit(m, y);
             return;

@@ -8,7 +8,7 @@
 
 /* Standard errors at which a comparison is clear before its last look. */
 static const double clear_yes = 1.5, clear_no = 2.8;
-/* Values further out than this many standard deviations are drawn in (one step of Huber's estimate, 1964). */
+/* Values further out than this many standard deviations are clipped (one step of Huber's estimate, 1964). */
 static const double outlier_sigma = 2.5;
 
 bool *hn_copy_keep(hn_arena *a, const bool *keep, size_t n) {
@@ -112,7 +112,7 @@ static double median_of(const hn_trials *t, const hn_subset *s, size_t k) {
     return m;
 }
 
-/* Sum of squared deviations from the median, each drawn in to the limit. */
+/* Sum of squared deviations from the median, each clipped to the limit. */
 static double squares(const hn_trials *t, const hn_subset *s, size_t k, double limit) {
     double m = median_of(t, s, k), sum = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -142,7 +142,7 @@ static double rough_noise(const hn_trials *t, size_t k) {
     return mad;
 }
 
-/* Standard deviation of one measurement, pooled over all subsets, with outliers drawn in. */
+/* Standard deviation of one measurement, pooled over all subsets, with outliers clipped. */
 static double noise(const hn_trials *t, size_t k) {
     double rough = rough_noise(t, k), sum = 0;
     size_t freedom = 0;
@@ -163,7 +163,7 @@ static double center(const hn_trials *t, const hn_subset *s, size_t k, double si
 
 double hn_center(const hn_trials *t, const hn_subset *s, size_t k) { return center(t, s, k, noise(t, k)); }
 
-/* Its own spread where it has been measured often enough, else everyone's. */
+/* The subset's own spread if it was measured often enough, else the pooled one. */
 static double own_noise(const hn_trials *t, const hn_subset *s, size_t k, double pooled) {
     if (s->n < 8) return pooled;
     return sqrt(squares(t, s, k, 3 * pooled) / (double)(s->n - 1));
@@ -190,7 +190,7 @@ hone_interval hn_loss_interval(const hn_trials *t, const hn_subset *a, const hn_
 /* --- comparison with the whole ---------------------------------------------------------------------------------------
  */
 
-/* 1: holds clearly, -1: does not, clearly, 0: not clear. *mid: the same without asking for clarity. */
+/* 1: holds clearly, -1: does not, clearly, 0: not clear. *mid: the answer by the estimate alone. */
 static int compare(const hn_trials *t, const hn_subset *s, bool *mid) {
     int verdict = 1;
     *mid = true;
@@ -204,8 +204,8 @@ static int compare(const hn_trials *t, const hn_subset *s, bool *mid) {
     return verdict;
 }
 
-/* The answer to an equal program, 0 when there is none. A subset refused itself may be asked again: the whole is known
- * better by then. */
+/* The answer to an equal program, 0 when there is none. A subset that was refused may be tested again, as the whole has
+ * been measured more precisely since. */
 static int known_verdict(const hn_trials *t, const hn_subset *s) {
     if (!s->identified || !s->key) return 0;
     if (t->whole->identified && s->key == t->whole->key) return 1;
@@ -224,7 +224,7 @@ static hone_rc compare_in_steps(hn_trials *t, hn_subset *s, size_t most, bool *y
         if (!rc) rc = hn_measure_up_to(t, t->whole, look[i], err);
         if (rc) return rc;
         if (s->fails || !s->n || t->over) return HONE_OK; /* not shown to hold */
-        if (s->n > look[i]) continue;                     /* looked at before with more */
+        if (s->n > look[i]) continue;                     /* was compared before with more rows */
         int verdict = compare(t, s, &mid);
         if (verdict || t->lab->steady) {
             *yes = verdict > 0 || (verdict == 0 && mid);

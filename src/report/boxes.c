@@ -1,4 +1,5 @@
-/* report/boxes.c — both sides' values per objective and input: a proof's, or else what the search saw of its best. */
+/* report/boxes.c — both sides' values per objective and input: a proof's, else those that the search measured of its
+ * best. */
 #include "report/report_int.h"
 
 #include "base/err.h"
@@ -81,7 +82,7 @@ static bool known(const hone_report *r, size_t goal, const char *input) {
     return false;
 }
 
-/* The trial that holds the samples: what had the same object as an earlier one took that one's over. */
+/* The trial that holds the samples: a trial with the same object as an earlier one refers to that one. */
 static const hone_trial *measured(const hone_report *r) {
     const hone_trial *t = r->best ? r->best->trial : NULL;
     while (t && !t->n_samples && t->same_as > 0 && t->same_as < t->id && (size_t)t->same_as <= r->n_trials)

@@ -15,7 +15,7 @@ static bool eligible(const hone_report *r, const hone_report_trial *t) {
     return !(base && *base->object_hash && strcmp(base->object_hash, t->trial->object_hash) == 0);
 }
 
-/* a before b: the closing race measured fresh builds, the search is partly luck. */
+/* a before b: the closing race measured fresh builds, while the best value of a search is biased. */
 static bool before(const hone_report *r, const hone_trial *a, const hone_trial *b) {
     bool a_raced = strcmp(a->phase, "race") == 0, b_raced = strcmp(b->phase, "race") == 0;
     double x = a->outcome.value[0], y = b->outcome.value[0];
@@ -34,7 +34,7 @@ static const hone_report_trial *next_best(const hone_report *r, const hone_repor
     return best;
 }
 
-/* The search's own scores of this point; the closing race has taken some luck out already. */
+/* The search's own scores of this point; the closing race has less of that bias. */
 static void note_claims(const hone_report *r, hone_report_candidate *c) {
     const hone_report_trial *from = c->trial;
     for (size_t i = 0; i < r->n_trials; i++)

@@ -27,7 +27,7 @@ static bool better(const hone_report *r, const hone_trial *a, const hone_trial *
     return r->goal[0].maximize ? x > y : x < y;
 }
 
-/* What the closing race measured on fresh builds outranks what the search saw, which is partly luck. */
+/* The closing race's measurements of fresh builds take precedence over the search's, whose best is biased. */
 static void find_best(hone_report *r) {
     bool raced = false;
     for (size_t i = 0; i < r->n_trials; i++) {
@@ -65,7 +65,8 @@ static void fill(hone_report *r) {
 }
 
 /* The axis ends a little beyond the best. At the other end gains go as far below 1 as the best is above it, half as
- * much again and at least to 0.9, values to where half of them are: a few that are far off must not flatten the rest.
+ * much again and at least to 0.9, values to where half of them are: a few outliers must not compress the rest of the
+ * plot.
  */
 static hone_rc find_axis(hone_report *r, hone_err *err) {
     double *x = calloc(r->n_trials + 1, sizeof *x), lo = INFINITY, hi = -INFINITY;
@@ -105,7 +106,7 @@ static void count(hone_report *r) {
     }
 }
 
-/* Was the point of this trial of the search measured again by the race? Then that stands for it. */
+/* Was the point of this trial of the search measured again by the race? Then the race's trial represents it. */
 static bool raced(const hone_report *r, const hone_report_trial *t) {
     for (size_t i = r->n_trials; t->search && i-- > 0 && strcmp(r->trial[i].trial->phase, "race") == 0;)
         if (r->trial[i].feasible && r->trial[i].trial->point_hash == t->trial->point_hash) return true;

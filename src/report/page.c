@@ -1,9 +1,9 @@
 /* report/page.c — fills the template: `<!--hone:NAME-->` marks in page.html stand for what the table below adds.
  *
  * All data goes in as one JSON block in which no `<` is left, so that nothing in a name or in a compiler's message can
- * end it; the script puts it into the page as text, never as markup. Behind that stands a policy that allows this
- * page's own script and style alone (Content-Security-Policy: their nonce is a hash of the data, which no name in the
- * data can foresee) and no network at all. */
+ * end it; the script puts it into the page as text, never as markup. As a second protection a Content-Security-Policy
+ * allows only this page's own script and style (their nonce is a hash of the data, so no name in the data can contain
+ * it) and no network access. */
 #include "report/report_int.h"
 
 #include "base/err.h"
@@ -87,7 +87,7 @@ static void add_mark(const page *p, const char *name, size_t n, hn_str *s) {
         if (strlen(mark[i].name) == n && !memcmp(mark[i].name, name, n)) mark[i].add(p, s);
 }
 
-/* What is put in is not searched for marks again. */
+/* Inserted text is not searched for marks. */
 static void fill(const page *p, hn_str *s) {
     static const char open[] = "<!--hone:", close[] = "-->";
     const char *from = hn_page_html;

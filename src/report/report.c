@@ -18,7 +18,7 @@ static const char *metric_of(hn_arena *a, const char *expr) {
     return hn_strndup(a, from, strcspn(from, ")"));
 }
 
-/* Names say the unit: built-in metrics have fixed ones (docs/workload.md), the harness reports seconds. */
+/* The name determines the unit: built-in metrics have fixed ones (docs/workload.md), the harness reports seconds. */
 static const char *unit_of(const char *metric) {
     static const struct {
         const char *end, *unit;
@@ -60,7 +60,7 @@ static hone_rc read_goals(hone_report *r, hone_err *err) {
     return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-/* A workload that is not the recorded one would render another build's flags. */
+/* NULL unless the workload is the recorded one: another would give the flags of a different build. */
 static const hone_workload *if_recorded(const hone_report *r, const hone_workload *workload) {
     char hash[33] = "";
     if (workload) hone_workload_hash(workload, hash);

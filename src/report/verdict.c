@@ -1,4 +1,4 @@
-/* report/verdict.c — what stands: the proof that counts, one sentence, the winner and its flags. */
+/* report/verdict.c — the result: the proof that counts, one sentence, the winner and its flags. */
 #include "report/report_int.h"
 
 #include "base/err.h"
@@ -11,7 +11,7 @@
 
 /* --- the proof that counts -------------------------------------------------------------------------------------- */
 
-/* Proofs stand newest first: the first of a point is its last word. */
+/* Proofs are ordered newest first: the first one of a point is the current one. */
 static bool superseded(const hone_report *r, size_t i) {
     for (size_t k = 0; k < i; k++)
         if (!strcmp(r->proofs.proof[k].point, r->proofs.proof[i].point)) return true;
@@ -47,7 +47,8 @@ static const hone_proof *choose(const hone_report *r) {
 /* Is the best better than the baseline in some objective? Where values have no ratio, they are compared. */
 static bool gains(const hone_report *r) {
     if (!r->best || r->best == r->baseline) return false;
-    if (!r->baseline || !r->baseline->feasible) return true; /* what is within the limits wins, however fast */
+    if (!r->baseline || !r->baseline->feasible)
+        return true; /* a feasible point beats an infeasible one, whatever its speed */
     for (size_t k = 0; k < r->n_goals; k++) {
         double x = r->best->trial->outcome.value[k], base = r->baseline->trial->outcome.value[k];
         if (r->goal[k].maximize ? x > base : x < base) return true;
@@ -133,7 +134,7 @@ static hone_rc render(const hone_report *r, hone_space *space, hn_str *s, hone_e
     return rc;
 }
 
-/* Flags that cannot be made any more (the compiler is gone) are no failure: the page says why they are missing. */
+/* Flags that cannot be made any more (the compiler is gone) are not an error: the page says why they are missing. */
 static hone_rc find_flags(hone_report *r, hone_err *err) {
     hn_arena *a = hn_report_arena(r);
     hone_err why = {0};

@@ -1,4 +1,4 @@
-/* tune/judge.c — one candidate: look its object up, measure it as long as it may win, record it, report_trial the
+/* tune/judge.c — one candidate: look its object up, measure it as long as it may win, record it, tell the
  * search. */
 #include "tune/tuner.h"
 

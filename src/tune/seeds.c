@@ -49,7 +49,7 @@ static double of_baseline(const hn_plan *plan, const hone_param *p, const char *
     return NAN;
 }
 
-/* A plain level. Options that it sets besides the level, such as the processor, add_if_new the baseline's value where
+/* A plain level. Options that it sets besides the level, such as the processor, take the baseline's value where
  * the baseline sets them. */
 static void seed_level(const hn_plan *plan, size_t t, const double *level, double *point) {
     to_joined_point(plan, t, level, point);
