@@ -50,7 +50,7 @@ typedef struct hone_tune_model_options {
     uint64_t seed;
     int cpu;                  /* measure on this one, and those before it; -1, the default: the last usable */
     bool fresh;               /* do not go on from what earlier runs measured */
-    bool exhaust;             /* go on until time ends or all is tried, whatever a search promises */
+    bool exhaust;             /* go on until time ends or all is tried, whatever gain a search expects */
     double min_gain;          /* what a winner must prove; 0: 0.01 */
     const volatile int *stop; /* ends with what is proven */
     hone_progress progress;   /* is given a hone_tune_model_event */

@@ -32,7 +32,7 @@ typedef enum hn_parity_end {
 } hn_parity_end;
 typedef struct hn_parity {
     hn_parity_end end;
-    uint32_t n_inputs;       /* sets of inputs it was held against the interpreter on */
+    uint32_t n_inputs;       /* sets of inputs on which it was compared with the interpreter */
     double rtol, atol;       /* stated tolerance */
     double max_abs, max_rel; /* worst seen */
     char text[200];          /* what differed, or why it was skipped */

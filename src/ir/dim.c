@@ -114,7 +114,7 @@ static int64_t add_bound(int64_t a, int64_t b, int64_t none) {
     return a == none || b == none ? none : clamp((wide)a + b);
 }
 
-/* [l, h] becomes [l, h] * [x, y]; a bound that is none stays infinite, as 0 * infinity is 0 here. */
+/* [l, h] becomes [l, h] * [x, y]; an infinite bound stays infinite, as 0 * infinity is 0 here. */
 static void mul_range(int64_t *l, int64_t *h, int64_t x, int64_t y) {
     wide p[4] = {(wide)*l * x, (wide)*l * y, (wide)*h * x, (wide)*h * y}, low = p[0], high = p[0];
     for (int i = 1; i < 4; i++) {

@@ -70,7 +70,7 @@ void hn_dim_mark(const hn_dims *t, hn_dim d, bool *used);
 /* value[s] is the value of symbol s, INT64_MIN where unknown. False: an unknown symbol is needed, or overflow, or a
  * division by 0. */
 bool hn_dim_eval(const hn_dims *t, hn_dim d, const int64_t *value, int64_t *out);
-/* What stands for d by now: of two of these, equal ids are equal expressions. */
+/* The expression that replaces d under all equalities so far: of two of these, equal ids are equal expressions. */
 hn_dim hn_dim_standing(const hn_dims *t, hn_dim d);
 /* As text (see above), or as a C expression in which symbol s is spelled `<prefix><s>` and helpers hn_floordiv, hn_mod,
  * hn_min, hn_max. */

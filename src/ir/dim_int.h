@@ -54,7 +54,7 @@ struct hn_dims {
 
 enum { HN_DIM_TERMS = 256, HN_DIM_DEGREE = 64, HN_DIM_WEIGHT = 2048 }; /* larger ones are "none" */
 
-/* What stands for d in anything that is built. */
+/* The expression that is used for d in anything that is built. */
 static inline hn_dim hn_dim_now(const hn_dims *t, hn_dim d) {
     d = t->expr[d].live ? t->expr[d].live : d;
     return t->plain ? d : t->expr[d].same;

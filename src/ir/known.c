@@ -421,7 +421,7 @@ static bool same_value(hn_builder *b, hn_val x, hn_val y) {
            !memcmp(i->data, k->data, (size_t)i->dim[0] * sizeof(int64_t));
 }
 
-/* A bind of the same elements that is in reach already, so that two uses of one shape agree. */
+/* A bind of the same elements that is in scope already, so that two uses of one shape agree. */
 static const hn_node *find_bind(hn_builder *b, hn_val vector) {
     for (hn_block k = b->b;; k = b->g->block[k].parent) {
         for (uint32_t i = 0; i < b->g->block[k].n_node; i++) {

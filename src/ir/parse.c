@@ -16,7 +16,7 @@
 
 enum { N_BUCKETS = 4096, NAME_MAX_N = 128, REGION_DEPTH_MAX = 64 };
 
-/* Names in reach, innermost last: a region's are dropped at its end. */
+/* Names in scope, innermost last: a region's are dropped at its end. */
 typedef struct name {
     const char *text;
     uint32_t n, below; /* length; next entry + 1 of the same bucket */
@@ -109,7 +109,7 @@ static bool take_value(parser *p, hn_val *out) {
     size_t n;
     if (!take_name(p, &text, &n)) return false;
     *out = find_name(p, text, n);
-    return *out || hn_scan_fail(&p->s, text, "no value '%%%.*s' is in reach here", (int)n, text);
+    return *out || hn_scan_fail(&p->s, text, "no value '%%%.*s' is in scope here", (int)n, text);
 }
 
 static bool take_values(parser *p, list *l) {

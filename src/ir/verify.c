@@ -14,7 +14,7 @@ enum { DEPTH_MAX = 64 };
 typedef struct verifier {
     const hn_graph *g;
     hone_err *err;
-    uint32_t *level; /* of a value: kernel nesting where it is defined + 1; 0: not in reach */
+    uint32_t *level; /* of a value: kernel nesting where it is defined + 1; 0: not in scope */
     bool *block_seen, *symbol, *used;
     size_t n_symbols;
     uint32_t kernels; /* kernels around the place; they see nothing of what is around them */
@@ -42,7 +42,7 @@ static bool define_value(verifier *v, hn_val x, hn_block b, uint32_t node, size_
            hn_dtype_of(value->type.dtype);
 }
 
-static bool in_reach(const verifier *v, hn_val x) { return x && x < v->g->n_value && v->level[x] == v->kernels + 1; }
+static bool in_scope(const verifier *v, hn_val x) { return x && x < v->g->n_value && v->level[x] == v->kernels + 1; }
 
 /* Name of a symbol that d needs and nothing has defined; NULL: all are. */
 static const char *undefined_symbol(verifier *v, hn_dim d) {
@@ -123,7 +123,7 @@ static hone_rc check_node(verifier *v, hn_block b, uint32_t id) {
     const hn_node *n = &g->node[id];
     hone_rc rc = check_attrs(v, id, n);
     for (size_t i = 0; !rc && i < n->n_in; i++)
-        if (!in_reach(v, n->in[i])) rc = broken(v, 1, id, "an input is not defined before it, or not in reach");
+        if (!in_scope(v, n->in[i])) rc = broken(v, 1, id, "an input is not defined before it, or not in scope");
     const hn_attr *defines = hn_attr_get(n, HN_A_DEFINES), *body = hn_attr_get(n, HN_A_BODY);
     if (!rc) rc = define_symbols(v, id, defines);
     for (size_t i = 0; !rc && i < n->n_attr; i++)
@@ -157,7 +157,7 @@ static hone_rc check_block(verifier *v, hn_block b, uint32_t owner) {
     }
     for (uint32_t i = 0; !rc && i < k->n_node; i++) rc = check_node(v, b, k->node[i]);
     for (uint32_t i = 0; !rc && b && i < k->n_result; i++)
-        if (!in_reach(v, k->result[i])) rc = broken(v, 1, owner, "a region yields a value that is not in reach");
+        if (!in_scope(v, k->result[i])) rc = broken(v, 1, owner, "a region yields a value that is not in scope");
     if (!rc && b) leave_block(v, k);
     return rc;
 }
@@ -214,7 +214,7 @@ static hone_rc check_ports(verifier *v) {
                          name[i] ? name[i] : "");
     }
     for (uint32_t i = 0; i < k->n_result && !rc; i++)
-        if (!in_reach(v, k->result[i]))
+        if (!in_scope(v, k->result[i]))
             rc = hn_fail(v->err, HONE_E_INPUT, "invariant 1: output '%s' is not defined", g->output_name[i]);
     if (!rc) rc = check_names(v, name, k->n_param, "input");
     if (!rc) rc = check_names(v, g->output_name, k->n_result, "output");

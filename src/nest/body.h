@@ -51,7 +51,7 @@ typedef struct hn_nest_lowering {
 hn_var hn_open_loop(hn_nest_lowering *l, hn_ix extent, hn_loop_kind kind);
 void hn_close_loop(hn_nest_lowering *l);
 void hn_append(hn_nest_lowering *l, const hn_stmt *s);
-hn_sv hn_place(hn_nest_lowering *l, const hn_scalar *x); /* an equal one that is in sight, or a new definition */
+hn_sv hn_place(hn_nest_lowering *l, const hn_scalar *x); /* an equal one that is in scope, or a new definition */
 hn_body_scope *hn_home_of_ix(hn_nest_lowering *l, hn_ix i);
 hn_body_scope *hn_home_of_guards(hn_nest_lowering *l);
 hn_body_scope *hn_deeper(hn_body_scope *a, hn_body_scope *b);

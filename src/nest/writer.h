@@ -35,7 +35,7 @@ hn_sv hn_write_op(hn_writer *w, hn_op op, hone_dtype t, hn_sv a, hn_sv b);
 hn_sv hn_write_product(hn_writer *w, hone_dtype t, hn_sv a, hn_sv b);
 /* The definition of x and what it needs, in terms of w->var and w->sv; noted in w->sv until hn_write_forget. */
 hn_sv hn_write_copy(hn_writer *w, hn_sv x);
-/* What copies there are is out of sight from here on; those of the outermost list of the old nest stay. */
+/* Copies written so far are out of scope from here on; those of the outermost list of the old nest stay. */
 void hn_write_forget(hn_writer *w);
 /* Ends: the nest's statements are its outermost definitions and what has been written. */
 void hn_write_end(hn_writer *w);

@@ -80,8 +80,8 @@ static void bit_shift(hn_lower *c) {
 /* --- casts ----------------------------------------------------------------------------------------------------------
  */
 
-/* `saturate` speaks of 8-bit floats; what floats outside the range of an integer become is left open: the low bits of
- * the whole number, as processors do. */
+/* `saturate` is about 8-bit floats. ONNX leaves open what floats outside the range of an integer become: here the low
+ * bits of the whole number, as processors give. */
 hn_val hn_lower_cast(hn_lower *c, hn_val x, hone_dtype to) {
     hn_builder *b = hn_lower_builder(c);
     bool saturate = hn_is_float(to) && hn_int(c, "saturate", 1);

@@ -23,7 +23,7 @@ static bool read_acts(hn_lower *c, hn_cell cell, size_t directions, hn_act out[2
     for (size_t i = 0; i < each * directions; i++) {
         hn_act a = hn_act_of(usual[cell][i % each]);
         if (n && !hn_act_named(name[i], &a)) {
-            hn_wrong(c, "'activations' names '%s', which is none", name[i]);
+            hn_wrong(c, "'activations' names '%s', which is no known function", name[i]);
             return false;
         }
         if (a.n_params >= 1 && at_alpha < n_alpha) a.alpha = (double)alpha[at_alpha++];

@@ -2,7 +2,7 @@
  *
  * The kernel's results lie between guard bytes, so that a write beyond them is seen; it is run once whole, once in
  * three pieces, which must give the same bits, and once in place where it says that it may. Large bodies are compared
- * on sampled elements. An element outside the tolerance is held against the interpreter on inputs moved by a few units
+ * on sampled elements. An element outside the tolerance is compared with the interpreter on inputs moved by a few units
  * in the last place: where the function itself is that ill-conditioned (sin of a huge number, floor at a step), the
  * kernel may differ by as much.
  */

@@ -1,4 +1,4 @@
-/* parity/parity.c — every distinct kernel of a fresh library, held against the interpreter in child processes.
+/* parity/parity.c — every distinct kernel of a fresh library, compared with the interpreter in child processes.
  *
  * Children take kernels off a shared counter and write verdicts into shared memory; a child that a kernel kills is
  * replaced, and the kernel it was at has crashed. So has one that takes more than LIMIT_S of the processor (under an

@@ -1,4 +1,4 @@
-/* parity/parity.h — one kernel held against the interpreter; used by parity.c in a child process.
+/* parity/parity.h — one kernel compared with the interpreter; used by parity.c in a child process.
  *
  * A trial is a set of symbol values and a set of inputs. Owns: everything in the arena handed in.
  */

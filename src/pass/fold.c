@@ -5,7 +5,7 @@
  * that kernels make it on the fly. Weights that a product or convolution reads grow (dequantised, of half precision)
  * while all constants stay below WEIGHTS_MAX_B: made on the fly they would be made in every run, and could not be
  * packed. A value that is not worth keeping is computed in scratch memory when a node that is needs it
- * (a reduction over a mask of iotas). An `if` whose condition is known gives way to its branch.
+ * (a reduction over a mask of iotas). An `if` whose condition is known is replaced by its branch.
  */
 #include "pass/fold.h"
 #include "base/err.h"
@@ -214,8 +214,8 @@ static hn_val fold_pure(hn_rewriter *r, const hn_node *n) {
     return good ? HN_DROPPED : HN_KEEP;
 }
 
-/* The results of the branch that is taken stand for those of the node; where a symbol was made up for a dimension, it
- * is the branch's dimension now. */
+/* The results of the branch that is taken replace those of the node; a symbol that was created for a dimension becomes
+ * equal to the branch's dimension. */
 static hn_val fold_if(hn_rewriter *r, const hn_node *n) {
     const hn_tensor *condition = hn_const_of(r->g, n->in[0]);
     const hn_attr *body = hn_attr_get(n, HN_A_BODY);

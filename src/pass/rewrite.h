@@ -23,7 +23,7 @@ typedef struct hn_rewriter {
     void *arg;
     uint64_t n_rewrites;
     hn_val *map;     /* of values there were at the beginning; 0: stays */
-    uint32_t *n_use; /* of them, at the beginning: by nodes and results in reach */
+    uint32_t *n_use; /* of them, at the beginning: by nodes and results in scope */
     uint32_t n_map;
     uint32_t id;                                      /* of the node that is visited */
     void (*enter)(struct hn_rewriter *r, hn_block b); /* NULL, or told of every block */

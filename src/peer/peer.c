@@ -1,4 +1,4 @@
-/* peer.c — ONNX Runtime or OpenVINO as a peer: a Python process that is told by lines on a socket what to do.
+/* peer.c — ONNX Runtime or OpenVINO as a peer: a Python process that takes commands as lines on a socket.
  *
  * Arrays go through npy files in a folder of the peer's own; answers are lines: "ok …" or "error …". The process ends
  * when its input does, or its parent, so nothing outlives hone. Between two turns it is stopped: its threads would spin

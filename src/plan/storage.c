@@ -2,7 +2,7 @@
  *
  * Two walks: the first numbers nodes (a node with regions has a first and a last step around them), the second records
  * definitions and uses. A use inside a loop of something made outside counts as a use at the loop's end, because the
- * next turn reads it again.
+ * next iteration reads it again.
  */
 #include "plan/storage.h"
 
@@ -125,7 +125,8 @@ static void walk_if(work *w, uint32_t id) {
     }
 }
 
-/* Carried values that a turn hands on unchanged to another place must not overwrite each other: staged. */
+/* Carried values that an iteration passes on unchanged to another place must not overwrite each other: they are staged.
+ */
 static bool needs_staging(const work *w, const hn_blk *body, uint32_t n_carried) {
     for (uint32_t k = 0; k < n_carried; k++) {
         hn_val root = w->l->slot[body->result[1 + k]].root;
@@ -145,7 +146,7 @@ static void walk_loop(work *w, uint32_t id) {
         w->too_deep = true;
         return;
     }
-    define_outputs(w, id, at.first); /* stacked turn by turn */
+    define_outputs(w, id, at.first); /* stacked iteration by iteration */
     w->loop[w->depth++] = at;
     for (uint32_t i = 0; i < w->g->block[body].n_param; i++) {
         hn_val p = w->g->block[body].param[i];

@@ -192,7 +192,7 @@ static void bind_input(const lowering *w, hn_val v) {
     }
 }
 
-/* The model's own name of a size that is called otherwise by now. */
+/* The model's own name of a size that has another name by now. */
 static const char *own_name(const lowering *w, hn_dim d, hn_dim ours) {
     hn_str text = {0};
     hn_symbol s;
@@ -372,7 +372,7 @@ static void lower_if(lowering *w, const hn_node *n) {
     now_defined(w, n, 0, UINT32_MAX);
 }
 
-/* The end of a turn: carried values move to the parameters, all at once in effect; then symbols that changed. */
+/* The end of an iteration: carried values move to the parameters, all at once in effect; then symbols that changed. */
 static void lower_carry(const lowering *w, uint32_t id, const hn_blk *b) {
     const hn_node *n = node_at(w, id);
     uint32_t n_carried = n->n_in - 2u, staging = w->l->staging[id], n_changed = 0;

@@ -361,7 +361,7 @@ static bool take_loop(parser *r, reading *x) {
         !list_add(r, &x->in, going))
         return false;
     if (hn_scan_word(&r->s, "counts") && !take_symbols(r, &x->symbol)) return false;
-    if (x->symbol.n > 1) return hn_scan_fail(&r->s, r->s.at, "at most one symbol counts the iterations");
+    if (x->symbol.n > 1) return hn_scan_fail(&r->s, r->s.at, "at most one symbol counts the turns");
     return take_inner(r, &x->s.block[0]);
 }
 

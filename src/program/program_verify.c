@@ -356,7 +356,7 @@ static bool forward_if(checker *c, const hn_step *s, known *k) {
     return true;
 }
 
-/* Behind it is what was before it, and what its turns put one behind the other. */
+/* After the loop: what was written before it, and what its iterations stack. */
 static bool forward_loop(checker *c, const hn_step *s, known *k) {
     const hn_step_block *b = &c->p->block[s->block[0]];
     known inside;

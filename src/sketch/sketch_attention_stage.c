@@ -18,7 +18,7 @@ bool hn_attend_find_staged(hn_attention_sketch *t, hn_sv v) {
     return true;
 }
 
-/* A rectangle on its way: element (k, lane) of the group goes to to[base + k*group + lane]. s NULL: queries. */
+/* A rectangle that is copied: element (k, lane) of the group goes to to[base + k*group + lane]. s NULL: queries. */
 typedef struct rectangle {
     const hn_staged *s;
     hn_buf to;

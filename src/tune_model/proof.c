@@ -2,7 +2,7 @@
  * sides are built afresh several times with other code in front, and run in processes of their own with other places
  * for buffers and stack; pairs in ABBA order. A build is the sampling unit: the interval is the union of the clustered
  * bootstrap's and of the t interval over builds (as docs/proof.md has it), at 95 % over all candidates together
- * (Bonferroni), and its near end must beat the least gain. What is kept is held against the interpreter.
+ * (Bonferroni), and its near end must beat the least gain. What is kept is compared with the interpreter.
  */
 #include "base/clock.h"
 #include "base/rng.h"
@@ -63,12 +63,12 @@ static bool is_rival(const hn_tuned *k, const hn_seen *s, double margin) {
     return !s->judged && s->cls == HONE_RUN_OK && s->ratio < 1 - margin / 2 && strcmp(s->code, k->default_code) != 0;
 }
 
-/* Proven by an earlier run: what promises less than it does is not looked at. */
+/* Is it the winner of an earlier run? Candidates that look slower are not tested. */
 static bool is_winner(const hn_tuned *k, const hn_seen *s) {
     return k->winner && !strcmp(k->won.sizes, k->key.sizes) && !strcmp(k->won.code, s->code);
 }
 
-/* Of candidates that are equally fast the one with the fewest flags: what a flag does not gain is not worth reading. */
+/* Of candidates that are about equally fast the one with the fewest flags wins. */
 static double plainness(const hn_seen *s) {
     size_t n = 0;
     for (const char *p = s->json; p && (p = strstr(p, ": true")); p++) n++;
@@ -112,7 +112,7 @@ static hone_rc emit_rival(proof *p, size_t i, hone_err *err) {
     return HONE_OK;
 }
 
-/* --- a variant of everybody ----------------------------------------------------------------------------------------
+/* --- a variant of every side ---------------------------------------------------------------------------------------
  */
 
 typedef struct build {
@@ -162,8 +162,8 @@ static void set_side(const proof *p, const hn_kernel_code *code, const char *lib
         out->scratch_b = 0;
 }
 
-/* A pair is the fastest of a few blocks of each side, taken in turns: a block in which the machine did something else
- * as well says nothing of either. */
+/* A pair is the fastest of a few blocks of each side, taken in turns: a block in which the machine did other work
+ * says nothing about either side. */
 static hone_rc add_pairs(proof *p, hn_contender *x, const hn_lab_reply *reply, hone_err *err) {
     rival *r = &p->r[x - p->contest.x];
     hone_rc rc = HONE_OK;
@@ -261,7 +261,7 @@ static const hn_experiment variants = {key_of, begin_variant, measure, judge};
 /* --- the verdict ---------------------------------------------------------------------------------------------------
  */
 
-/* Right, too? Its code stands in for the kernel's while parity looks at it. */
+/* Are its results right, too? Parity checks it in place of the kernel's code. */
 static hone_rc is_right(proof *p, const rival *r, bool *right, hone_err *err) {
     hn_kernel k = *p->k->k;
     hn_parity found = {0};
@@ -315,7 +315,7 @@ static hone_rc write_winner(proof *p, const hn_contender *x, hone_err *err) {
     return HONE_OK;
 }
 
-/* Whoever runs the model on one thread takes this winner, too. */
+/* Is it no loss on one thread? Runs of the model on one thread take this winner, too. */
 static bool holds_alone(const rival *r) {
     return !r->n_alone || hone_stat_median(r->alone, r->n_alone) > log(least_alone);
 }
@@ -330,7 +330,7 @@ static hn_contender *best_kept(proof *p) {
     return best;
 }
 
-/* What is said of a kernel whose candidates were all refused: the best of them. */
+/* For a kernel whose candidates were all refused the result names the best of them. */
 static void note_best(proof *p) {
     for (size_t i = 0; i < p->contest.n; i++) {
         const hone_interval *z = &p->contest.x[i].gain;

@@ -15,7 +15,7 @@
 
 enum { NAME_MAX_B = 96 };
 
-/* --- genes ---------------------------------------------------------------------------------------------------------
+/* --- parameters ----------------------------------------------------------------------------------------------------
  */
 
 static hone_rc add_sketches(hn_tune_space *s, size_t dflt, hone_err *err) {
@@ -170,7 +170,7 @@ static size_t default_fit(const hn_tune_space *s, const char *schedule) {
     return s->n_fits;
 }
 
-static hone_rc add_genes(hn_tune_space *s, size_t dflt, hone_err *err) {
+static hone_rc add_params(hn_tune_space *s, size_t dflt, hone_err *err) {
     hone_rc rc = s->n_fits > 1 ? add_sketches(s, dflt, err) : HONE_OK;
     for (size_t i = 0; i < s->n_fits && !rc; i++)
         for (int k = 0; k < s->fit[i].knobs.n && !rc; k++)
@@ -191,7 +191,7 @@ hone_rc hn_tune_space_make(hn_model *m, const hn_kernel *k, hn_tune_space *out, 
         return hn_fail(err, HONE_E_UNSUPPORTED, "kernel '%s' has no schedules to choose from", k->name);
     find_compilers(m, &s);
     hone_rc rc = hone_space_new(k->name, &s.space, err);
-    if (!rc) rc = add_genes(&s, dflt, err);
+    if (!rc) rc = add_params(&s, dflt, err);
     if (!rc && !make_seeds(&s, dflt)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for the space of a kernel");
     if (rc) {
         hn_tune_space_free(&s);

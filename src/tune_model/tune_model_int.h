@@ -55,7 +55,7 @@ typedef struct hn_tune_space {
 /* The kernel's code must be the default's. E_UNSUPPORTED: nothing to choose. */
 hone_rc hn_tune_space_make(hn_model *m, const hn_kernel *k, hn_tune_space *out, hone_err *err);
 void hn_tune_space_free(hn_tune_space *s);
-/* What was good for one kernel, for another with that sketch: equal flags and compiler, the nearest values of knobs.
+/* Carries a point of one kernel over to another with its sketch: equal flags and compiler, the nearest values of knobs.
  * False: it does not have the sketch. */
 bool hn_tune_space_carry(const hn_tune_space *from, const double *point, const hn_tune_space *to, double *out);
 void hn_tune_space_setting(const hn_tune_space *s, const double *point, hn_setting *out);
@@ -74,7 +74,7 @@ typedef struct hn_lab_request {
     uint32_t n_threads;  /* 0: one */
     double block_s,
         max_s;      /* a measurement is a block of runs at least this long; all of them take no longer than that */
-    double give_up; /* ratio beyond which a few pairs do; 0: never */
+    double give_up; /* ratio beyond which a few pairs are enough; 0: never */
 } hn_lab_request;
 typedef struct hn_lab_reply {
     hone_outcome_class cls;
@@ -89,8 +89,8 @@ typedef struct hn_team {
     uint32_t n;
 } hn_team;
 
-/* A process with the kernel's buffers: real sizes, every use's constants in turn, so that what the model has in its
- * caches and what it must fetch is so here, too. */
+/* A process with the kernel's buffers: real sizes, every use's constants in turn, so that caches hold
+ * the same data as in the model. */
 typedef struct hn_lab {
     hn_model *m;
     const hn_kernel *k;
@@ -118,7 +118,7 @@ double hn_lab_balance(const hn_model *m, const hn_kernel *k, const int64_t *symb
 typedef struct hn_lab_how {
     unsigned pad_b; /* code in front of it, to move it */
     int cpu;
-    bool lean; /* without the headers of libc: faster, and refused where a kernel needs more than usual */
+    bool lean; /* without the headers of libc: faster; a kernel that needs more than usual does not compile */
 } hn_lab_how;
 typedef struct hn_lab_build {
     hn_proc *proc;
@@ -139,7 +139,7 @@ typedef struct hn_seen { /* a candidate that was measured */
     char *json;
     hone_outcome_class cls;
     double ratio, time_s;
-    bool judged; /* a proof has looked at it */
+    bool judged; /* a proof has tested it */
 } hn_seen;
 
 typedef struct hn_tuned {
@@ -158,14 +158,14 @@ typedef struct hn_tuned {
     size_t n_seen, room_seen, n_new, n_since, n_rounds; /* rounds: how often its search was resumed */
     double *transferred; /* another kernel's best point, tried before the engine is asked again; may be NULL */
     double best;         /* ratio */
-    double screen;       /* what one thread had told of the best */
+    double screen;       /* ratio of the best on one thread */
     double search_s;
     const char *end;                     /* NULL: its search goes on */
     bool stale;                          /* the default's best time has fallen a lot: ratios have to be corrected */
     bool needs_libc;                     /* it does not compile without libc's headers */
     bool opened, proven, winner, is_new; /* proven: there is nothing left to prove */
     hone_winner won;                     /* winner: its row */
-    hone_interval seen_gain;             /* of the best candidate that was looked at in a proof; mid 0: of none */
+    hone_interval seen_gain;             /* of the best candidate that a proof tested; mid 0: of none */
 } hn_tuned;
 
 typedef struct hn_tuning {

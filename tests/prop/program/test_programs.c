@@ -18,13 +18,13 @@ typedef struct writer {
     hn_str out;
     hn_rng r;
     unsigned next;
-    unsigned scope[SOME]; /* values in reach, all of f32[n, 4] */
+    unsigned scope[SOME]; /* values in scope, all of f32[n, 4] */
     size_t n;
 } writer;
 
 static uint32_t pick(writer *w, uint32_t n) { return (uint32_t)hn_rng_below(&w->r, n); }
 static unsigned one_of(writer *w) { return w->scope[pick(w, (uint32_t)w->n)]; }
-static void in_reach(writer *w, unsigned v) { w->scope[w->n < SOME ? w->n++ : pick(w, SOME)] = v; }
+static void in_scope(writer *w, unsigned v) { w->scope[w->n < SOME ? w->n++ : pick(w, SOME)] = v; }
 
 static void write_some(writer *w, int depth);
 
@@ -35,10 +35,10 @@ static void write_plain(writer *w) {
         hn_str_addf(&w->out, "%%v%u = %s %%v%u\n", v, op[pick(w, 4)], one_of(w));
     else
         hn_str_addf(&w->out, "%%v%u = add %%v%u, %%v%u\n", v, one_of(w), one_of(w));
-    in_reach(w, v);
+    in_scope(w, v);
 }
 
-/* A block of its own: what is made in it is in reach there alone. */
+/* A block of its own: what is made in it is in scope there alone. */
 static void write_inner(writer *w, int depth, unsigned result[2]) {
     writer before = *w;
     write_some(w, depth);
@@ -56,8 +56,8 @@ static void write_if(writer *w, int depth) {
     hn_str_addf(&w->out, "yield %%v%u, %%v%u\n} do () {\n", r[0], r[1]);
     write_inner(w, depth, r);
     hn_str_addf(&w->out, "yield %%v%u, %%v%u\n}\n", r[0], r[1]);
-    in_reach(w, v);
-    in_reach(w, v + 1);
+    in_scope(w, v);
+    in_scope(w, v + 1);
 }
 
 /* Two carried values, which a turn may swap, and one that is stacked. */
@@ -70,17 +70,17 @@ static void write_loop(writer *w, int depth) {
         "bool[], %%v%u : f32[n, 4], %%v%u : f32[n, 4]) {\n",
         v, v + 1, v + 2, a, b, v, v, v, p, p + 1);
     writer before = *w;
-    in_reach(w, p);
-    in_reach(w, p + 1);
+    in_scope(w, p);
+    in_scope(w, p + 1);
     write_some(w, depth);
     r[0] = pick(w, 2) ? p + 1 : one_of(w), r[1] = pick(w, 2) ? p : one_of(w), stacked = one_of(w);
     w->n = before.n;
     memcpy(w->scope, before.scope, sizeof w->scope);
     hn_str_addf(&w->out, "yield %%g%u, %%v%u, %%v%u, %%v%u\n}\n", v, r[0], r[1], stacked);
     hn_str_addf(&w->out, "%%v%u = sum %%v%u {axes = [0], keep = 0}\n", v + 3, v + 2);
-    in_reach(w, v);
-    in_reach(w, v + 1);
-    in_reach(w, v + 3);
+    in_scope(w, v);
+    in_scope(w, v + 1);
+    in_scope(w, v + 3);
 }
 
 static void write_some(writer *w, int depth) {
