@@ -24,7 +24,7 @@ const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k) {
 /* Flags of its own, or a compiler: a file of its own. */
 static bool stands_alone(const hn_kernel *k) { return !k->same && ((k->cc && *k->cc) || (k->flags && *k->flags)); }
 
-/* In order, so that a kernel that changes leaves the others where they are. */
+/* Assigns files in order, so that a change of one kernel does not move the others. */
 static uint32_t assign_units(hn_model *m) {
     size_t total = 0, in_unit = 0;
     uint32_t unit = 0;
@@ -398,7 +398,7 @@ static hone_rc set_unit(hn_model *m, uint32_t i, hn_str *text, hone_err *err) {
     return hn_unit_set(&m->arena, &m->unit[i], text, cc, flags, err);
 }
 
-/* At their bounds, where there are bounds: then no kernel ever asks for more. */
+/* Scratch of the largest kernel, sizes at their bounds, where there are bounds. */
 static void find_scratch(hn_model *m) {
     m->scratch_b = 0;
     for (uint32_t i = 0; i < m->n_kernel; i++) {

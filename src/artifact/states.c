@@ -179,7 +179,7 @@ static bool reads_late(const sorter *w, uint32_t id) {
     return false;
 }
 
-/* Nodes that read cache c wait until that of `rows` stands; false: it reads the cache itself. */
+/* Moves nodes that read cache c after the one that makes `rows`; false: that one reads the cache itself. */
 static bool order_one(sorter *w, hn_val cache, hn_val rows, bool *moved) {
     hn_blk *b = &w->g->block[0];
     uint32_t maker = w->g->value[rows].node; /* + 1 */

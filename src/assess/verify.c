@@ -53,7 +53,7 @@ typedef struct norms {
     double largest, rms; /* over finite elements */
 } norms;
 
-/* Of w, or of the differences of v and w. */
+/* Norms of w, or of the differences of v and w. */
 static norms norms_of(const hn_tensor *w, const hn_tensor *v) {
     int64_t n = hn_tensor_n(w);
     double largest = 0, sum = 0, count = 0;

@@ -58,7 +58,7 @@ hn_val hn_conv_emit(hn_builder *b, hn_val x, hn_val weight, const hn_window *w, 
     return hn_emit(b->g, b->b, HN_OP_CONV, 2, in, sizeof attr / sizeof attr[0], attr, 1);
 }
 
-/* Of one dimension, as [1, 1, …, windows, …, 1]. */
+/* The counts along one dimension, as [1, 1, …, windows, …, 1]. */
 static hn_val counts_along(hn_builder *b, hn_val x, const hn_window *w, size_t i, bool with_pad, hone_dtype t) {
     hn_window ones = {.n = w->n, .groups = 1};
     hn_dim shape[HN_RANK_MAX];

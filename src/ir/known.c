@@ -179,7 +179,7 @@ static hn_dim binary_of(search *s, hn_op op, hn_dim x, hn_dim y) {
     }
 }
 
-/* To a number: itself; to bool: is it not 0. */
+/* A cast to a number gives x itself, a cast to bool whether it is not 0. */
 static hn_dim cast_of(search *s, hn_dim x, bool to_bool) {
     int64_t n;
     if (!x || !to_bool) return x;

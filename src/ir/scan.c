@@ -46,7 +46,7 @@ bool hn_scan_char(hn_scan *s, char c) {
     return true;
 }
 
-/* What stands there, for messages: at most 20 printable characters of it. */
+/* Length of the text at the scanner's place, for messages: at most 20 printable characters. */
 static int shown(const hn_scan *s) {
     int n = 0;
     while (n < 20 && s->at[n] > ' ' && s->at[n] < 0x7f) n++;

@@ -96,7 +96,7 @@ static hone_rc check_attrs(const verifier *v, uint32_t id, const hn_node *n) {
 
 static hone_rc check_block(verifier *v, hn_block b, uint32_t owner);
 
-/* What a region defines is out of reach behind it; symbols of a kernel are not: they come out with its results. */
+/* What a region defines is out of scope after it; symbols of a kernel stay in scope: they come out with its results. */
 static hone_rc check_region(verifier *v, hn_block b, hn_block parent, uint32_t owner) {
     const hn_graph *g = v->g;
     bool kernel = g->node[owner].op == HN_OP_KERNEL;

@@ -16,7 +16,7 @@ typedef struct best {
 
 static hn_sv logic(hn_nest_lowering *l, hn_op op, hn_sv a, hn_sv b) { return hn_place_op(l, op, HONE_BOOL, a, b, 0); }
 
-/* Is x better? Not a number is better than any. last: an equal one is, too. */
+/* Is x better? NaN is better than any number. last: an equal one is, too. */
 static hn_sv is_better(hn_nest_lowering *l, const best *b, hn_sv x, hn_sv than, bool last) {
     hn_sv better = logic(l, last ? HN_OP_LE : HN_OP_LT, b->max ? than : x, b->max ? x : than);
     if (!hn_is_float(b->dtype)) return better;
@@ -25,7 +25,7 @@ static hn_sv is_better(hn_nest_lowering *l, const best *b, hn_sv x, hn_sv than, 
     return logic(l, HN_OP_OR, better, nan);
 }
 
-/* Where they are no better than each other their places, in any order, decide. */
+/* Is x better? Of two equal ones, which may come in any order, their places decide. */
 static hn_sv is_better_at(hn_nest_lowering *l, const best *b, hn_sv x, hn_sv at, hn_sv than, hn_sv than_at) {
     hn_sv before = logic(l, HN_OP_LT, b->last ? than_at : at, b->last ? at : than_at);
     hn_sv worse = is_better(l, b, than, x, false), better = is_better(l, b, x, than, false);

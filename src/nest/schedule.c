@@ -70,7 +70,7 @@ bool hn_loop_split(hn_nest *n, hn_st loop, int64_t f, hn_st *inner, hn_st *tail,
     return true;
 }
 
-/* Nothing but results are written, and registers of the body's own. */
+/* Does the list write nothing but results, and registers of its own? */
 static bool repeatable(const hn_nest *n, hn_st first) {
     for (hn_st id = first; id; id = n->st[id].next) {
         if (n->st[id].kind == HN_ST_LOOP && !repeatable(n, n->st[id].body)) return false;
@@ -358,7 +358,7 @@ static hn_ix over_multiple(hn_nest *n, const hn_atom *x) {
     return hn_ix_sub(n, x->a, hn_ix_int(n, by * (below + 1)));
 }
 
-/* What is below 0 on one side of a bend of the index, and not on the other; 0: it is linear in v. */
+/* An expression that is below 0 on one side of a bend of the index, and not on the other; 0: it is linear in v. */
 static hn_ix bend_of(hn_nest *n, hn_ix i, hn_var v) {
     for (uint32_t t = 0; t < n->ix[i].n; t++) {
         const hn_atom x = n->atom[n->ix[i].term[t].atom];

@@ -95,7 +95,7 @@ static hn_st last_of(const hn_nest *n, hn_st id, hn_st before) {
     return id;
 }
 
-/* What stands between the loops goes in front of them: its first statement takes the loop's place in the list. */
+/* Moves what stands between the loops in front of them: its first statement takes the loop's place in the list. */
 static bool behind_the_rest(hn_nest *n, hn_st loop, hn_st to) {
     hn_st next = n->st[loop].next;
     if (next == to) {

@@ -23,7 +23,7 @@ static bool only_at(const hn_nest *n, hn_st first, hn_buf b, hn_ix at) {
     return true;
 }
 
-/* Different for all iterations of two loops; a loop of one iteration need not be in it. */
+/* Is the index different for all iterations of two loops? A loop of one iteration need not be in it. */
 static bool all_differ(hn_nest *n, hn_ix at, hn_var a, hn_var b) {
     hn_dim d;
     hn_var v[] = {a, b};

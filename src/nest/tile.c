@@ -25,8 +25,8 @@ static bool tile_rows(hn_nest *n, hn_st row, int64_t rows, const char **why) {
     return !tail || tile_rows(n, tail, half, why);
 }
 
-/* Likewise where a run alone knows how many, `before` of which are computed already: what is left after tiles of `rows`
- * is one tile's, which goes back over some of those, but two where there are few rows at all. */
+/* Likewise where the number of rows is known at run time only and `before` rows are computed already: what is left
+ * after tiles of `rows` is one tile, which goes back over some of those, but two where there are few rows at all. */
 static bool overlap_rows(hn_nest *n, hn_st row, int64_t rows, hn_ix before, const char **why) {
     hn_st inner, tail;
     if (rows == 1) return true;

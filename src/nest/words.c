@@ -28,7 +28,8 @@ static hn_sv byte_of(const hn_nest *n, hn_sv x) {
     return byte && load->kind == HN_SV_LOAD && n->buf[load->buf].space == HN_PARAM ? cast->arg[0] : 0;
 }
 
-/* Where the conditions, which hold for all four iterations or none, fail, 0 is added. */
+/* The sum that is added: a product, or one picked against 0 under conditions that hold for all four iterations or none.
+ */
 static bool read_sum(hn_nest *n, bytes_loop *b) {
     const hn_scalar s = n->sv[b->sum];
     b->product = b->sum;

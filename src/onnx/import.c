@@ -68,7 +68,7 @@ static void import_model(hn_importer *im) {
     if (!m->graph->n_output) hn_import_wrong(im, HONE_E_INPUT, "the graph has no outputs");
 }
 
-/* What the import came to, before the graph itself is looked at. */
+/* The result of the import, before the graph itself is checked. */
 static hone_rc verdict(hn_importer *im, const char *path, hone_err *err) {
     if (!im->err.rc && im->g->err.rc) im->err = im->g->err;
     if (im->err.rc) return hn_fail(err, im->err.rc, "'%s': %s", path, im->err.text);

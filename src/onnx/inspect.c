@@ -142,7 +142,7 @@ static void set_ports(inspection *in, const HnOnnx__Graph *g) {
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* What only this format has. */
+/* Facts that only this format has. */
 static void set_facts(inspection *in, const HnOnnx__Model *m) {
     hn_model_summary *s = in->s;
     hn_str_addf(&s->facts, "\"ir_version\":%" PRId64 ",", m->ir_version);

@@ -447,7 +447,7 @@ static bool read_named(forest *f, const name **names) {
     return !hn_lower_failed(c);
 }
 
-/* What leaves weigh: lists of (tree, node, target, weight) whose attributes begin with `prefix`. */
+/* The weights of leaves: lists of (tree, node, target, weight) whose attributes begin with `prefix`. */
 static bool read_weights(forest *f, const name *names, const char *prefix) {
     hn_lower *c = f->c;
     const int64_t *tree, *node, *target;

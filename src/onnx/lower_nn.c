@@ -31,7 +31,7 @@ static void lower_softmax(hn_lower *c) {
     hn_out(c, 0, hn_cast(b, y, hn_dt(b, in)));
 }
 
-/* Where no row tells versions apart, the attributes of later opsets are absent in earlier models. */
+/* One row serves several versions where the attributes of later opsets are just absent in earlier models. */
 const hn_lower_row hn_lower_nn[] = {
     {"", "Conv", 1, HN_OPSET_MAX, hn_lower_conv, 0},
     {"", "ConvTranspose", 1, HN_OPSET_MAX, hn_lower_conv_transpose, 0},

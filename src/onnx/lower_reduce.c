@@ -85,7 +85,7 @@ static hn_val fold(over *o, hn_op op, hn_val x) {
     return o->n ? hn_reduce(b, op, x, o->n, o->axes, true) : x;
 }
 
-/* As it is broadcast back over x. */
+/* The result y broadcast back over x. */
 static hn_val spread_back(over *o, hn_val y, hn_val x) {
     hn_builder *b = hn_lower_builder(o->c);
     hn_type t = *hn_t(b, x);

@@ -103,7 +103,7 @@ static hn_val kept(hn_builder *b, size_t rank, hn_val axis, size_t n) {
     return hn_vec_spread(b, axis, hn_full(b, HONE_I64, 1, &k, 0), hn_full(b, HONE_I64, 1, &r, 1));
 }
 
-/* How many are kept in front of each place, at most `most`. */
+/* How many elements are kept before each position, at most `most`. */
 static hn_val places(hn_builder *b, hn_val keep, int64_t most) {
     hn_attr attr[] = {hn_a_int(HN_A_AXIS, 0), hn_a_int(HN_A_EXCLUSIVE, 1), hn_a_int(HN_A_REVERSE, 0)};
     hn_val at = hn_emit(b->g, b->b, HN_OP_CUMSUM, 1, &keep, 3, attr, 1);
@@ -211,7 +211,7 @@ static void unsqueeze(hn_lower *c) {
 /* --- Expand, Tile, Concat
  * ----------------------------------------------------------------------------------------------- */
 
-/* Of a size and the size asked for: the one that is not 1; 0 where neither is known and they may differ. */
+/* The broadcast of a size and the wanted size: the one that is not 1; 0 where neither is known and they may differ. */
 static hn_dim broadcast_dim(hn_lower *c, hn_dim have, hn_dim want) {
     hn_dims *d = hn_lower_builder(c)->g->dims;
     int64_t h = -1, w = -1;

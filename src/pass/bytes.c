@@ -51,7 +51,7 @@ static bool is_repeated(const hn_graph *g, hn_val v) {
     return hn_splat_of(g, v, &one) || repeated(g, v);
 }
 
-/* Of such a value: the element, of rank 0. */
+/* The one element of such a value, of rank 0. */
 static hn_val element(hn_rewriter *r, hn_val v) {
     hn_tensor one;
     if (hn_splat_of(r->g, v, &one)) return hn_const(&r->b, &one);

@@ -159,7 +159,7 @@ hone_rc hone_graph_run_passes(hone_graph *g, const char *after, const hone_pass_
     return HONE_OK;
 }
 
-/* On a copy, so that a failure changes nothing; the copy keeps the old graph, whose constants it shares. */
+/* Works on a copy, so that a failure changes nothing; the copy keeps the old graph, whose constants it shares. */
 hone_rc hone_graph_optimise(hone_graph **g, const char *const *pass, size_t n, const hone_pass_options *options,
                             hone_err *err) {
     hn_pass_how how;

@@ -162,7 +162,7 @@ static bool evaluate(hn_rewriter *r, const hn_node *n, hn_tensor out[OUT_MAX]) {
     return !hn_interpret_node(r->g, n, in, symbol, &f->scratch, out, &err) && hn_arena_ok(&f->scratch);
 }
 
-/* As deep as DEPTH_MAX at most. */
+/* The value of v, which is at most DEPTH_MAX nodes away from constants. */
 static const hn_tensor *value_of(hn_rewriter *r, hn_val v) {
     folder *f = r->arg;
     const hn_tensor *t = hn_const_of(r->g, v);
@@ -236,7 +236,7 @@ static hn_val fold_if(hn_rewriter *r, const hn_node *n) {
 
 static bool is_known(const hn_rewriter *r, hn_val v) { return depth_of(r, v) || hn_const_of(r->g, v); }
 
-/* Of unknown data, by indices that need not be worth keeping. */
+/* A gather from unknown data by known indices, even by some that are not worth keeping. */
 static hn_val fold_gather(hn_rewriter *r, const hn_node *n) {
     folder *f = r->arg;
     if (!is_known(r, n->in[1])) return HN_KEEP;

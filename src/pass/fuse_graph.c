@@ -16,7 +16,7 @@ static bool one_element(const hn_graph *g, const hn_type *t) {
     return n == 1;
 }
 
-/* Ends a stretch: symbols come from it, or it runs regions. */
+/* Does the node end a stretch: does it define symbols, or run regions? */
 static bool is_barrier(const hn_node *n) {
     hn_op_class c = hn_op_of(n->op)->cls;
     return c == HN_BIND || c == HN_CONTROL || hn_attr_get(n, HN_A_DEFINES) != NULL;

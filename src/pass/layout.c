@@ -161,7 +161,7 @@ static bool all_finite(const hn_tensor *w) {
     return true;
 }
 
-/* What of the padding is written out, what is left to the convolution (less than none: what is left out). */
+/* Splits padding into what is written out and what is left to the convolution (negative padding: cropping). */
 static bool split_padding(hn_rewriter *r, const hn_node *n, hn_attr_id id, hn_dim *written, hn_dim *left) {
     const hn_attr *a = hn_attr_get(n, id);
     int64_t k;

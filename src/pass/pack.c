@@ -182,7 +182,7 @@ static hn_val turn_columns(hn_rewriter *r, const hn_node *node) {
     return hn_emit(r->g, r->b.b, HN_OP_CONTRACT, 2, in, n.n_attr, attr, 1);
 }
 
-/* From products with a softmax backwards. */
+/* Marks values that are scores, from products with a softmax backwards. */
 static void find_scores(const hn_graph *g, hn_block b, readers *all) {
     for (uint32_t k = g->block[b].n_node; k-- > 0;) {
         const hn_node *n = &g->node[g->block[b].node[k]];

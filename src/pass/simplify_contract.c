@@ -60,7 +60,7 @@ static hn_val join_labels(hn_rewriter *r, const hn_node *n) {
     return hn_reshape(&r->b, hn_contract(&r->b, x, y, lhs, rhs, rank, out, t.dtype), t.rank, t.dim);
 }
 
-/* v repeats a value along all dimensions but those from `first` on. */
+/* The value that v repeats along all dimensions but those from `first` on; 0: v is something else. */
 static hn_val repeated(const hn_rewriter *r, hn_val v, size_t first) {
     const hn_node *n = hn_def_op(r->g, v, HN_OP_BROADCAST);
     if (!n) return 0;

@@ -283,7 +283,7 @@ static hn_val gather_rows(hn_rewriter *r, const hn_node *n) {
     return index ? reshape_like(r, hn_gather(&r->b, data, index, axis), n) : 0;
 }
 
-/* As graph networks add messages up at their nodes. */
+/* Scatters of whole rows, as graph networks use to add messages up at their nodes. */
 static hn_val scatter_rows(hn_rewriter *r, const hn_node *n) {
     hn_val data = n->in[0], updates = n->in[2];
     const hn_attr *mode = hn_attr_get(n, HN_A_MODE);

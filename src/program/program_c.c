@@ -48,7 +48,7 @@ static void add_bytes(const printer *w, const hn_type *t) {
     add_product(w, hn_dtype_of(t->dtype)->size_b, t->dim, t->rank);
 }
 
-/* Of a root: by its bound where data decides. */
+/* The size of a root: its bound where data decides. */
 static void add_root_bytes(const printer *w, const hn_program_value *x) {
     if (x->room)
         add_product(w, hn_dtype_of(x->type.dtype)->size_b, &x->room, 1);
@@ -72,7 +72,7 @@ static void add_room(const printer *w, hn_val v, hn_val sized) {
     hn_str_add(w->out, "));\n");
 }
 
-/* value: NULL: that of d. */
+/* Defines symbol s as `value`, or as d where that is NULL. */
 static void add_define(const printer *w, hn_symbol s, const char *value, hn_dim d) {
     int64_t low, high;
     hn_symbol_range(w->p->dims, s, &low, &high);

@@ -158,7 +158,7 @@ static size_t body_symbols(const hn_graph *g, hn_block body, hn_symbol *list) {
     return n;
 }
 
-/* These symbols are known from here: the relations that they complete. */
+/* These symbols are known from here on: adds the checks of the relations that they complete. */
 static void now_known(const lowering *w, const hn_symbol *list, size_t n) {
     bool *fresh = n ? calloc(hn_dims_symbols(w->g->dims) + 1, sizeof *fresh) : NULL;
     if (!n) return;
@@ -431,7 +431,7 @@ static void lower_loop(lowering *w, uint32_t id) {
     for (uint32_t k = 0; k < n_carried; k++) add_copy(w, n.out[k], b->param[2 + k]);
 }
 
-/* Rows that node `maker` - 1 made (0: that were given) go behind those of their state. */
+/* Rows that node `maker` - 1 made (0: inputs of the model) are appended to their state. */
 static void append_rows(const lowering *w, uint32_t maker) {
     for (uint32_t k = 0; k < w->l->n_update; k++) {
         const hn_update *u = &w->l->update[k];

@@ -118,7 +118,7 @@ static bool match_values(hn_nest *n, hn_st loop, hn_buf quotients, hn_attention 
     return n->buf[x->result].space == HN_RESULT && n->buf[x->result].dtype == HONE_F32;
 }
 
-/* Through the loops around, of which each has nothing but definitions and the next one. */
+/* Walks through the loops around, each of which has nothing but definitions and the next loop. */
 static hn_st row_list(hn_nest *n, hn_var *loop, int *n_loop) {
     hn_st list = n->first, id = act(n, list);
     *n_loop = 0;

@@ -322,7 +322,7 @@ static bool guards_on(const hn_nest *n, hn_st first, hn_var a, hn_var b) {
     return false;
 }
 
-/* Rows of the window that are outside go; a short innermost loop is written out. */
+/* Rows of the window that are outside are removed; a short innermost loop is written out. */
 static void prepare_reduction(hn_nest *n, hn_st red, hn_var row, bool own) {
     hn_st last = red;
     for (hn_st l = red; l; l = hn_lone_loop(n, n->st[l].body)) {
@@ -439,7 +439,7 @@ static bool own_tile(hn_nest *n, const form *f, hn_st row, const int64_t *settin
     return tile(n, f, whole, setting[ROWS], why) && (!rest || tile(n, f, rest, setting[ROWS], why));
 }
 
-/* Likewise of unknown number. */
+/* Likewise for an unknown number of rows. */
 static bool own_any(hn_nest *n, const form *f, hn_st row, int64_t rows, const int64_t *setting, const char **why) {
     hn_st inner = row, tail = 0;
     rows = rows_in(n, row, rows);

@@ -58,7 +58,7 @@ typedef struct share {
     int64_t each;
 } share;
 
-/* Of the next block's weights: each item has its part. */
+/* The share of the next block's weights: each item prefetches a part. */
 static bool weights_of(hn_nest *n, hn_st loop, const walk *w, share *out) {
     const hn_conv_next *x = w->next;
     int64_t step, block;

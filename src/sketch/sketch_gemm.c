@@ -176,7 +176,8 @@ static double panel_cycles(const hn_machine *m, const product *p, const hn_tile 
 }
 
 /* One row times a matrix that is read line by line, and comes from beyond the second level? Tiles one by one would take
- * half a kilobyte of each line: a few lines at a time are read along, through as many tiles as leave cores work. */
+ * half a kilobyte of each line: a few whole lines at a time are read instead, through as many tiles as leave every core
+ * some work. */
 static bool reads_lines(const hn_machine *m, const product *p) {
     return p->m == 1 && p->sum == p->k && p->sum % HN_GEMM_LINES_DEEP == 0 && p->step >= HN_GEMM_PAGE &&
            p->n * p->k * 4 > m->l2_b;

@@ -66,7 +66,7 @@ static int64_t short_row(const plan *p, bool known, int64_t e, int64_t lanes) {
     return vectors <= (p->registers >= 32 ? 8 : 4) ? vectors : 0;
 }
 
-/* As much as can stand there several times. */
+/* Is the body short enough to be written several times? */
 static bool short_body(const hn_nest *n, hn_st first) {
     int size = 0;
     for (hn_st id = first; id; id = n->st[id].next) size++;
@@ -142,7 +142,7 @@ static void schedule_part(hn_nest *n, hn_st part, int64_t whole, plan *p, int pe
     schedule_leaf(n, part, p, whole < 0 || e < 0 ? peels - 1 : e < whole ? peels : 0);
 }
 
-/* In front of `inside`, that, and behind it. */
+/* Schedules the loops before `inside`, that loop, and those after it. */
 static void schedule_parts(hn_nest *n, hn_st id, hn_st inside, int64_t whole, plan *p, int peels) {
     hn_st behind = n->st[inside].next;
     schedule_part(n, id, whole, p, peels);
@@ -171,7 +171,7 @@ static void schedule_leaf(hn_nest *n, hn_st id, plan *p, int peels) {
     }
 }
 
-/* What a reduction takes is made in its loop, unless the row is shorter than a vector. */
+/* The operands of a reduction are computed in its loop, unless the row is shorter than a vector. */
 static void join_leaves(hn_nest *n, hn_st first, const plan *p) {
     int64_t e;
     for (hn_st id = first; id; id = n->st[id].next) {

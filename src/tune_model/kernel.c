@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 enum { MOST_AHEAD = 8, SCREEN_PAIRS = 5, CLOSER_PAIRS = 24, ASKS_PER_TURN = 16, MOST_TRIES = 2 };
-/* Blocks of a screening and of a closer look; a candidate this much slower than the best is given up early. */
+/* Times of a first (screen) and a second (closer) measurement; a candidate this much slower than the best is given up
+ * early. */
 static const double screen_block_s = 5e-4, screen_s = 0.02, closer_s = 0.08, clearly_worse = 1.15;
 /* A gain that counts; the roofline is reached within this. */
 static const double least_gain = 0.003, roof_slack = 1.03;
@@ -35,7 +36,7 @@ typedef struct ahead {
     char code[33], object[33];
     int cpu;
     bool held;        /* BUILDING: stopped while its core measures */
-    bool closer;      /* looked at once already: close to the best */
+    bool closer;      /* measured once already, and close to the best */
     bool transferred; /* from another kernel (model.c: spread), not from the engine */
     int n_tries;      /* in which the default was disturbed */
     double balance;   /* how much worse than the default it shares its work among threads */
@@ -56,7 +57,7 @@ typedef struct slice {
     bool closing;
 } slice;
 
-/* On all threads: a closer look, where the kernel has work for them. */
+/* Second measurements run on all threads, where the kernel has work for them. */
 static bool is_team(const hn_tuned *k, const ahead *x) { return x->closer && k->n_threads > 1; }
 
 /* --- what is known -------------------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ static hone_rc read_size(hn_tuning *t, const char *word, size_t n, hone_err *err
     return hn_fail(err, HONE_E_USAGE, "'%.*s': the model has no such symbolic size; give name=N", (int)n, word);
 }
 
-/* Those that inputs have, as text for whole models. */
+/* The sizes of inputs, as text for whole models. */
 static void print_sizes(hn_tuning *t) {
     const hn_graph *g = t->m->g;
     const hn_blk *b = &g->block[0];
@@ -233,7 +233,7 @@ static size_t next_kernel(const hn_tuning *t, hn_prospect *p) {
 
 static double budget_s(const hn_tuning *t) { return t->end_s - t->start_s; }
 
-/* Of the comparison of the model, which compiles it twice, once with parity. */
+/* Time for the comparison of the model, which compiles it twice, once with parity. */
 static double check_time(const hn_tuning *t) {
     return fmin(check_part * budget_s(t) + 3 * t->compile_s, most_check_part * budget_s(t));
 }

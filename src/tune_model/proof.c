@@ -241,7 +241,7 @@ static void end_variant(proof *p) {
     *p->library = 0;
 }
 
-/* All sides anew, and a process that runs them. */
+/* Builds all sides anew, and starts a process that runs them. */
 static hone_rc begin_variant(void *ctx, hn_contest *c, hone_err *err) {
     proof *p = ctx;
     end_variant(p);

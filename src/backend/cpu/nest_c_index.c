@@ -172,7 +172,8 @@ const char *hn_c_pointee(const hn_nbuf *b) { return b->space == HN_WORDS ? "word
 /* -- bases: a compiler that is given whole indices keeps more pointers in a register tile's loop than there are
  * registers; given one pointer per operand that it knows nothing about, it adds constants to it. */
 
-/* What of an index is the loop's or a lane's (a constant times the variable), and constants; the rest is *base. */
+/* The terms of an index that vary with the loop or a lane (a constant times the variable), and constants; *base is the
+ * rest. */
 static hn_ix moving(hn_c *c, hn_ix at, hn_var loop, hn_ix *base) {
     hn_nest *n = c->n;
     const hn_linear f = n->ix[at];

@@ -161,7 +161,7 @@ void hn_c_scalar_op(hn_c *c, hn_str *out, const hn_scalar *x, const char *const 
 }
 
 /* -- vectors */
-/* What has a rounding between it and t, and no more: what is exact in f32 on the way to a half. */
+/* Is a cast by way of f32 rounded once only? So it is where the value is exact in f32, or t is no half. */
 static bool one_rounding(hone_dtype from, hone_dtype t) {
     return !hn_is_half(t) || (from != HONE_F64 && (hn_is_float(from) || hn_dtype_of(from)->bits <= 16));
 }
@@ -214,7 +214,7 @@ static bool small_power(hn_c *c, hn_str *out, const hn_scalar *x, const char *a)
     return true;
 }
 
-/* By one number for all lanes, where products and sums round once. */
+/* A division of parts by one number for all lanes, where multiply-adds round once. */
 static bool divides_part(hn_c *c, hn_str *out, const hn_scalar *x, const char *a) {
     int lane = hn_c_vector_lane(c);
     if (!x->part || !c->fma || x->dtype != HONE_F32 || (lane >= 0 && c->sv_mask[x->arg[1]] >> lane & 1)) return false;

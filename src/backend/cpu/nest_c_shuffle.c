@@ -118,7 +118,7 @@ static int window_of(const cover *v, int64_t d) {
     return k;
 }
 
-/* Those that the lanes need, in turn. */
+/* The windows that the lanes need, in order. */
 static int used(const cover *v, const int64_t *d, int width, int *window) {
     int n = 0;
     for (int k = 0; k < v->n_window; k++) {

@@ -100,13 +100,13 @@ static char *map(int64_t size_b, int advice) {
     return p;
 }
 
-/* At any multiple of cache lines. */
+/* Memory for a constant, at a random multiple of cache lines. */
 static char *constant(here *h, int64_t size_b) {
     char *p = map(size_b + 2 * PAGE_B, MADV_NOHUGEPAGE);
     return p ? p + 64 * hn_rng_below(&h->rng, PAGE_B / 64) : NULL;
 }
 
-/* With gaps of any number of cache lines up to a page. */
+/* Memory for a value, after a gap of a random number of cache lines up to a page. */
 static char *value(here *h, int64_t size_b) {
     int64_t gap_b = 64 * (int64_t)hn_rng_below(&h->rng, PAGE_B / 64), need_b = (size_b + gap_b + 63) / 64 * 64;
     if (need_b > h->free_b) {
@@ -145,7 +145,7 @@ static void get(void *state, void *to, hn_mem from, int64_t size_b) {
 /* --- launches ------------------------------------------------------------------------------------------------------
  */
 
-/* As a model launches it. */
+/* Launches a kernel as a model does. */
 static bool launch(void *state, const hn_launch *l) {
     here *h = state;
     hnr_job job;
