@@ -168,7 +168,7 @@ hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);
 
 /* kernels.c */
 hone_rc hn_kernels_make(hn_model *m, hone_err *err);
-/* The kernel becomes its reference version. */
+/* Replaces the kernel by its reference version. */
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err);
 /* The work items of a call, at the values of all symbols; false: they cannot be computed. */
 bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *symbol, int64_t *work);
@@ -177,7 +177,7 @@ int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *val
 /* The symbols that a body's nodes define, in order, into list (room for `room`). */
 size_t hn_body_symbols(const hn_graph *g, hn_block body, hn_symbol *list, size_t room);
 
-/* The default version again, after a winner was refused. */
+/* Restores the default version, after a winner was refused. */
 hone_rc hn_kernel_plain(hn_model *m, hn_kernel *k, hone_err *err);
 
 /* weights.c: offsets and hash of all models' constants; the file. */
@@ -202,11 +202,11 @@ void hn_source_time_begin(void *model, uint32_t launch, hn_str *out);
 void hn_source_time_end(void *model, uint32_t launch, hn_str *out);
 /* A function of that name and visibility that calls a kernel, which is static. */
 void hn_source_export(hn_str *out, const char *visibility, const char *symbol, const char *kernel);
-/* As unit 0 calls it. */
+/* The name by which unit 0 calls it. */
 const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k);
 void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out);
 void hn_source_port_tables(const hn_library *l, const hn_graph *g, hn_str *out);
-/* What reset, fork, save and load are made of. */
+/* The tables that reset, fork, save and load work on. */
 void hn_source_states(const hn_library *l, const hn_graph *g, hn_str *out);
 extern const char hn_source_prelude[];
 /* source_entry.c: the file that chooses among several models. */

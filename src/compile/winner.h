@@ -22,7 +22,7 @@ uint32_t hn_threads_of(const hone_compile_options *o);
 void hn_usual_sizes(const hn_model *m, int64_t *value);
 /* Which processor. */
 const char *hn_device_text(hn_arena *a);
-/* Of a kernel's C text, whatever its name, and what compiles it. */
+/* The hash of a kernel's C text without its name, and of what compiles it. */
 void hn_code_hash(const hn_kernel_code *code, const char *name, const char *cc, const char *flags, char hex[33]);
 bool hn_flags_known(const char *family, const char *flags);
 

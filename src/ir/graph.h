@@ -183,7 +183,7 @@ static inline const hn_node *hn_def(const hn_graph *g, hn_val v) {
 bool hn_type_static(const hn_graph *g, const hn_type *t, int64_t dim[HN_RANK_MAX]); /* all dimensions constant */
 hn_dim hn_type_count(hn_graph *g, const hn_type *t);                                /* number of elements */
 bool hn_type_same(const hn_graph *g, const hn_type *a, const hn_type *b);
-/* Last step of whoever makes a graph for users of hone/ir.h: what is handed out later is made now, so that reading is
+/* The last step of making a graph for users of hone/ir.h: what is handed out later is made now, so that reading is
  * safe in several threads. */
 void hn_graph_seal(hn_graph *g);
 struct hn_str;

@@ -77,7 +77,7 @@ bool hn_loop_slice(hn_nest *n, hn_st loop, int64_t f, hn_st part[3], const char 
 /* A serial loop of 4*E iterations that adds products of unsigned and signed bytes, four and four of which lie next to
  * each other along it, becomes one of E iterations over their words (mul … bytes). */
 bool hn_loop_words(hn_nest *n, hn_st loop, const char **why);
-/* Every loop of the list that can, and those inside. */
+/* Does this to every loop of the list that allows it, and to those inside. */
 void hn_nest_take_words(hn_nest *n, hn_st first);
 /* Loops of one iteration are replaced by their bodies, loops of none are dropped. */
 void hn_nest_tidy(hn_nest *n);

@@ -42,7 +42,7 @@ typedef struct hn_trial {
     hn_parity *result;
 } hn_trial;
 
-/* What a body is made of, as far as inputs must respect it. */
+/* Properties of a body that its inputs must respect. */
 typedef struct hn_traits {
     bool sums, orders, domain; /* adds up; compares for order or is opaque; has roots or logarithms */
     int64_t *low, *high;       /* by parameter: range of integers; low > high: any */

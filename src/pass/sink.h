@@ -5,7 +5,9 @@
 
 #include "pass/rewrite.h"
 
-/* Of a transpose: may it sink? NULL in r->arg: where only one node uses it, so that their number never grows. */
+/* May the transpose that defines v sink? NULL in r->arg: where one node alone uses it, so that their number never
+ * grows.
+ */
 typedef bool hn_may_sink(const hn_rewriter *r, hn_val v);
 typedef struct hn_sinking {
     hn_may_sink *may;

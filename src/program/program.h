@@ -125,7 +125,7 @@ typedef struct hn_lowering {
     hn_states states;
 } hn_lowering;
 
-/* A zeroed *out; hn_program_free in any case. */
+/* Fills *out, which is zeroed; call hn_program_free in any case. */
 hone_rc hn_program_lower(hn_graph *g, const hn_layout *l, const hn_lowering *how, hn_program *out, hone_err *err);
 hone_rc hn_program_verify(const hn_program *p, hone_err *err);
 /* Verified, and its text is read back as the same text. */
@@ -135,7 +135,8 @@ void hn_program_print(const hn_program *p, hn_str *out);
 hone_rc hn_program_parse(const char *text, size_t n, const char *path, hn_program *out, hone_err *err);
 void hn_program_free(hn_program *p);
 
-/* What the C printer asks: the function of a kernel, and what stands around launch number `launch` (NULL: nothing). */
+/* What the C printer asks its caller for: a kernel's function, and the text around launch number `launch` (NULL: none).
+ */
 typedef struct hn_program_c {
     void *arg;
     const char *(*symbol)(void *arg, uint32_t kernel);

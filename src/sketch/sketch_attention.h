@@ -58,7 +58,7 @@ typedef struct hn_attention_fold {
     int64_t fold;     /* then the queries are head * queries + query of that group of heads */
     hn_ix group_head; /* its first head */
 } hn_attention_fold;
-/* What the knobs say. */
+/* The values of the knobs. */
 typedef struct hn_attention_how {
     int64_t rows, block;      /* queries of an item, keys of a block */
     int64_t tile, query_tile; /* keys of the scores' register tile, queries of the values' */
@@ -119,7 +119,7 @@ bool hn_attend_by_query(hn_attention_sketch *t, hn_sv x);  /* does x differ from
 void hn_attend_set_query(hn_attention_sketch *t, hn_ix i); /* what is copied from here on is of query i */
 void hn_attend_no_query(hn_attention_sketch *t);           /* … is the same for all queries */
 hn_ix hn_attend_key(hn_attention_sketch *t, hn_ix k);      /* key k of those taken, counted in the block */
-/* What is copied from here on is of key k of those taken and the lane: what is staged is read from there. */
+/* Copies made from here on are for key k of those taken and the lane: staged values are read from their place. */
 void hn_attend_at(hn_attention_sketch *t, hn_ix k, hn_ix lane);
 
 /* sketch_attention_stage.c */

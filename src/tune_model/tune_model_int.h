@@ -30,7 +30,7 @@ typedef struct hn_prospect {
 } hn_prospect;
 /* Part of the model's time that a second of search is worth. */
 double hn_prospect_worth(const hn_prospect *p);
-/* The one to go on with; n when all are done or worth nothing. */
+/* The kernel to search next; n when all are done or worth nothing. */
 size_t hn_prospect_next(const hn_prospect *p, size_t n);
 
 /* --- candidates (space.c) -------------------------------------------------------------------------------------

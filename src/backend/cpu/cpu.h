@@ -14,7 +14,7 @@
 
 extern const hn_dialect *const hn_cpu_dialects[]; /* dialects.c */
 
-/* As hn_backend has them. */
+/* The functions of hn_backend. */
 hone_rc hn_cpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err);
 hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);
 bool hn_cpu_add_runtime(hn_str *out, const char *names);

@@ -125,7 +125,7 @@ void hn_c_bytes(hn_c *c, hn_str *out, const char *sum, const char *a, const char
 
 /* nest_c_round.c: of a vector of floats, the function beside the kernel (c->folds); false: it has none. */
 bool hn_c_round(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a); /* floor, ceil, round, trunc, sign */
-/* Likewise of two: rem, mod. */
+/* Likewise for functions of two vectors: rem, mod. */
 bool hn_c_remainder(hn_c *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b);
 void hn_c_wrap(hn_c *c, hn_str *out, const char *index, const char *size); /* a vector of indices; hnr_index of each */
 bool hn_c_to_int(hn_c *c, hn_str *out, const hn_scalar *x, hone_dtype from, const char *a); /* a cast */
