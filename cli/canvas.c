@@ -1,4 +1,4 @@
-/* canvas.c — dots into braille (Unicode 15, block 2800: a bit per dot) or into the ASCII character most like them. */
+/* canvas.c — dots into braille (Unicode 15, block 2800: a bit per dot) or into the most similar ASCII character. */
 #include "canvas.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* canvas.h — a grid of characters to draw on: 2 x 4 dots a cell in braille, one character a cell in ASCII.
  *
- * Coordinates are dots, x to the right, y down, in both; what lies outside is left out. A mark is a character of its
- * own and hides the dots of its cell. Later ink wins in a cell, but for dots under marks.
+ * Coordinates are dots, x to the right, y down, in both; points outside are ignored. A mark is a character of its
+ * own and hides the dots of its cell. Later ink replaces earlier ink in a cell, except for dots under marks.
  */
 #ifndef CLI_CANVAS_H
 #define CLI_CANVAS_H

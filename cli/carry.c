@@ -27,8 +27,8 @@ static void free_names(names *s) {
 /* One controls file on one workload. */
 typedef struct cell {
     hone_proofs proofs;
-    char *dropped; /* genes that have no place there, one a line; "" when all have */
-    bool alien;    /* none of its compilers is of the file's family: nothing could be tried */
+    char *dropped; /* genes that the workload's space does not have, one per line; "" when it has all */
+    bool alien;    /* none of its compilers is of the file's family, so nothing can be tried */
 } cell;
 
 typedef struct matrix {
@@ -98,7 +98,7 @@ static void put_matrix(const matrix *m) {
     cli_table_print(m->c, t, stdout, cli_width(stdout));
 }
 
-/* What a verdict rests on, and what had no place. */
+/* The basis of each verdict, and the genes that were dropped. */
 static void put_notes(const matrix *m) {
     for (size_t i = 0; i < m->file.n; i++)
         for (size_t k = 0; k < m->workload.n; k++) {

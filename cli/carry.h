@@ -1,4 +1,4 @@
-/* carry.h — do controls found for one workload pay on others? A matrix of validations. */
+/* carry.h — are controls found for one workload a gain on others? A matrix of validations. */
 #ifndef CLI_CARRY_H
 #define CLI_CARRY_H
 

@@ -8,7 +8,7 @@
 
 /* --- JUnit ----------------------------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 sequence at c that XML 1.0 takes, 0 if there is none. */
+/* Length of the UTF-8 sequence at c if XML 1.0 allows it, else 0. */
 static size_t xml_length(const unsigned char *c) {
     if (*c < 0x80) return *c >= 0x20 || *c == '\t' || *c == '\n' ? 1 : 0;
     size_t n = *c >= 0xf0 && *c < 0xf5 ? 4 : *c >= 0xe0 ? 3 : *c >= 0xc2 ? 2 : 0;

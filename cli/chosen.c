@@ -20,7 +20,7 @@ static hone_rc open_workload(const cli *c, char *path, cli_chosen *x, hone_err *
     return rc;
 }
 
-/* The session that the controls came of, where this record has it and it is about the workload as it is; else 0. */
+/* The session that the controls came from, if this record has it and it was made with the present workload; else 0. */
 static int64_t session_of(const cli_chosen *x, const hone_controls *controls) {
     hone_store *store = NULL;
     hone_session session = {0};

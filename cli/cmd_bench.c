@@ -93,7 +93,7 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
                                     .seed = seed,
                                     .peer = t->peer};
     if (!rc) rc = hone_inputs_refused(m->model, hone_latency_measure(m->model, in.a, &options, &t->seen, err), err);
-    cli_model_unlink(m); /* nothing is left where a closed pipe ends the run */
+    cli_model_unlink(m); /* now, as a closed pipe may end hone without cleaning up */
     if (!rc && c->json)
         put_json(c, t);
     else if (!rc)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What renders a point: needs the workload file as it was. */
+/* Renders a point; needs the unchanged workload file. */
 typedef struct renderer {
     hone_workload *workload;
     hone_space *space;

@@ -1,4 +1,4 @@
-/* cmd_canary.c — `hone canary`: do the controls reach the compiler, and does what is measured feel them? */
+/* cmd_canary.c — `hone canary`: do the controls reach the compiler, and do they change the measured values? */
 #include "canary.h"
 #include "prove.h"
 #include "session.h"

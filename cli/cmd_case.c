@@ -41,7 +41,7 @@ static bool is_random(const char *path) {
 
 /* --- inputs ------------------------------------------------------------------------------------------------------ */
 
-/* What the cases without data are run on: 0, 1/n, 2/n ... in f32; symbolic sizes are 1. */
+/* The inputs of cases without data: 0, 1/n, 2/n ... in f32; symbolic sizes are 1. */
 static hone_rc ramp(const hone_graph_port *p, hone_array *out, hone_err *err) {
     hone_array a = {.dtype = p->dtype, .rank = p->rank};
     size_t n = 1;

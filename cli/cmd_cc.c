@@ -20,7 +20,7 @@ static const char *pair(const hone_pair *p, size_t n, const char *name) {
     return "";
 }
 
-/* Family, version and binaries; not what -march=native means, which a cross build may well not share. */
+/* Family, version and binaries; not the meaning of -march=native, which can differ in a cross build. */
 static hone_rc compare(const hone_controls *c, const char *file, const char *compiler, const hone_identity *id,
                        hone_err *err) {
     const char *const part[][2] = {{"family", id->family}, {"version", id->version}, {"hash", id->hash}};
@@ -117,7 +117,8 @@ static void run(const cli *c, const hone_controls *controls, const char *profile
     free(argv);
 }
 
-/* Questions to the compiler that no flag changes, and answers that builds look at before they compile anything. */
+/* Is the call only a query (such as --version) whose answer no flag changes? Builds make such calls before they
+ * compile. */
 static bool asks_only(const cli *c) {
     static const char *const question[] = {"--version", "-dumpversion", "-dumpmachine", "-dumpfullversion", "-v"};
     for (size_t i = 1; i < c->n_args; i++) {

@@ -1,4 +1,4 @@
-/* cmd_check.c — `hone check`: do controls files still stand? */
+/* cmd_check.c — `hone check`: are controls files still valid? */
 #include "check_report.h"
 #include "controls_files.h"
 #include "prove.h"

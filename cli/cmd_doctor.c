@@ -17,7 +17,7 @@ typedef struct finding {
     level level;
     const char *subject;
     char *text;
-    const char *advice, *package; /* package: Debian's, which brings what is missing */
+    const char *advice, *package; /* package: the Debian package that provides what is missing */
 } finding;
 typedef struct findings {
     finding *item;
@@ -76,7 +76,7 @@ static void check_device(findings *f) {
          NULL, NULL);
 }
 
-/* With --measure: anew, into the table that everything reads. */
+/* With --measure: measures again and writes the device table. */
 static hone_rc get_device(const cli *c, findings *f, hone_err *err) {
     if (!cli_given(c, "measure")) {
         if (hone_device_read(NULL, &f->device, &f->unread)) hone_device_detect(&f->device);

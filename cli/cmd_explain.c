@@ -103,7 +103,7 @@ static void cell_count(cli_table *t, double x) {
         cli_table_cell(t, "%.0f", x);
 }
 
-/* What is 0 on both sides says nothing. */
+/* Facts that are 0 on both sides are left out. */
 static void put_facts(const cli *c, const hone_explanation *x) {
     cli_table *t = cli_table_new("xlrr");
     const char *last = NULL;

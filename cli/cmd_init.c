@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Never touches a file that is there already, unless told to replace it; what could not be written whole is removed
- * only if it was made here. */
+/* Does not replace an existing file unless told to. After a failed write the file is removed only if it was created
+ * here. */
 static hone_rc write_text(const char *path, const char *text, bool force, hone_err *err) {
     size_t n = strlen(text), done = 0;
     int fd = open(path, O_WRONLY | O_CREAT | (force ? O_TRUNC : O_EXCL), 0666);
@@ -39,7 +39,7 @@ static hone_rc check_words(const cli *c, hone_err *err) {
     return HONE_OK;
 }
 
-/* Paths in a workload file are taken from the file's folder: from another folder only a full path is the same. */
+/* Paths in a workload file are taken from the file's folder: so a file in another folder needs an absolute path. */
 static const char *source_path(const cli *c, const char *output, char *full) {
     if (!c->n_args || !strchr(output, '/')) return c->n_args ? c->arg[0] : NULL;
     return realpath(c->arg[0], full) ? full : c->arg[0];

@@ -186,7 +186,7 @@ static void try_json(cli *c, const cli_pack *k, const hone_proofs *proofs) {
     cli_json_end(&j);
 }
 
-/* Few pairs over few builds tell what is worth a search's attention; a proof takes more. */
+/* Few pairs over few builds show what is worth trying in a search; a proof takes more. */
 static hone_prove_options read_options(const cli *c, const char *store, cli_live *live, cli_signals on) {
     hone_prove_options o = cli_prove_options(c, store, live, on);
     if (!o.pairs_least) o.pairs_least = 12;

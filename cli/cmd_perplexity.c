@@ -1,4 +1,4 @@
-/* cmd_perplexity.c — `hone perplexity`: how well a language model foretells a text. */
+/* cmd_perplexity.c — `hone perplexity`: how well a language model predicts a text. */
 #include "cli.h"
 #include "signals.h"
 

@@ -25,7 +25,7 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     rc = hone_inputs_refused(m, hone_profile_model(m, in.a, &options, &p, err), err);
     cli_arrays_free(&in);
     if (rc) return rc;
-    cli_model_unlink(open); /* nothing is left where a closed pipe ends the run */
+    cli_model_unlink(open); /* now, as a closed pipe may end hone without cleaning up */
     rc = show(c, &p, err);
     hone_profile_free(&p);
     return rc;

@@ -9,12 +9,12 @@ typedef struct listing {
     const cli_record *r;
     const hone_trial **trial;
     size_t n;
-    bool failures; /* only those: other columns */
+    bool failures; /* shows only failures, in other columns */
 } listing;
 
 /* --- which trials --------------------------------------------------------------------------------------------- */
 
-/* The best stands first: the closing race decided on it, whatever single values say. */
+/* The best trial comes first: the closing race chose it, even if another has a better single value. */
 static int by_first_goal(const void *a, const void *b, void *record) {
     const hone_trial *const *x = a, *const *y = b, *best = ((const cli_record *)record)->best;
     if (*x == best || *y == best) return (*y == best) - (*x == best);
@@ -48,7 +48,7 @@ static bool raced(const cli_record *r, const hone_trial *t) {
     return false;
 }
 
-/* The table shows a point once; data for programs leaves nothing out. */
+/* The table shows each point once; the formats for programs hold every trial. */
 static bool wanted(const cli *c, const cli_record *r, const hone_trial *t) {
     if (cli_given(c, "all")) return true;
     if (cli_given(c, "failures")) return t->outcome.cls != HONE_RUN_OK;
@@ -92,7 +92,7 @@ static const char *note_of(const hone_trial *x) {
     return x->suspect ? "suspect" : cli_feasible(x) ? strcmp(x->phase, "search") ? x->phase : "" : "over a limit";
 }
 
-/* Of what a point sets; --json and --csv have all of it. */
+/* Most settings of a point in the table; --json and --csv have all of them. */
 enum { ITEMS_SHOWN = 12 };
 
 /* Cuts a list at blanks after `most` items; how many were cut off. */

@@ -132,7 +132,7 @@ static hone_rc infer(cli *c, cli_model *m, cli_arrays *in, hone_err *err) {
     if (!rc) rc = hone_artifact_run(m->program, in->a, in->n, out.a, out.n, err);
     if (!rc && after) rc = hone_artifact_save_state(m->program, after, err);
     if (is_random(c)) hone_inputs_refused(m->model, rc, err);
-    cli_model_unlink(m); /* nothing is left where a closed pipe ends the run */
+    cli_model_unlink(m); /* now, as a closed pipe may end hone without cleaning up */
     if (!rc && cli_given(c, "output")) rc = cli_arrays_write(cli_text(c, "output", ""), &out, err);
     if (!rc && c->json)
         put_json(c, &out);

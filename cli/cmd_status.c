@@ -1,4 +1,4 @@
-/* cmd_status.c — `hone status`: where a session stands; the list of sessions. */
+/* cmd_status.c — `hone status`: the state of a session; the list of sessions. */
 #include "session.h"
 
 #include <math.h>

@@ -94,7 +94,7 @@ static void result_json(cli *c, const summary *s) {
     cli_json_end(&j);
 }
 
-/* A winner of many controls is summed up; `hone best` prints all of it. */
+/* A winner with many controls is summarised; `hone best` prints all of it. */
 enum { SUMMARY_LINES = 20, SUMMARY_ARGV = 400 };
 
 static void label(const cli *c, const char *name) {

@@ -127,7 +127,7 @@ static void put_row(const cli *c, cli_table *t, size_t i, const hone_comparison 
 
 static bool measured(const hone_proof *p) { return p->n_objectives && isfinite(p->overall[0].gain.mid); }
 
-/* What stands behind the verdicts: tails, held-out inputs, every input alone. */
+/* The measurements behind the verdicts: tails, held-out inputs, each input. */
 static void put_details(const report *r) {
     static const char *const head[] = {"#",        "quantity", "input",   "baseline", "tuned",  "gain",
                                        "interval", "Wilcoxon", "Mann-W.", "Welch",    "finding"};

@@ -1,4 +1,4 @@
-/* cmd_winners.c — `hone winners`: what tuning found, listed, carried to other machines, thrown away. */
+/* cmd_winners.c — `hone winners`: the results of tuning: listed, copied to other machines, removed. */
 #include "cli.h"
 
 #include <hone/winners.h>
@@ -124,7 +124,7 @@ static hone_rc export_text(cli *c, hone_err *err) {
     return rc;
 }
 
-/* All files are looked at before the first one is taken in. */
+/* All files are checked before the first one is imported. */
 static hone_rc check_files(const cli *c, hone_err *err) {
     hone_rc rc = HONE_OK;
     for (size_t i = 1; i < c->n_args && !rc; i++) {
@@ -194,7 +194,7 @@ static bool is_wanted(const cli *c, const hone_winner *w) {
     return false;
 }
 
-/* Each operand begins the id of one winner at least, and is long enough to be meant. */
+/* Each operand begins the id of one winner at least, and is not too short. */
 static hone_rc check_ids(const cli *c, const hone_winner *rows, size_t n, hone_err *err) {
     for (size_t i = 1; i < c->n_args; i++) {
         size_t at = 0;

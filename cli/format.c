@@ -90,7 +90,7 @@ static bool ends_with(const char *s, size_t n, const char *end) {
     return n >= m && strncmp(s + n - m, end, m) == 0;
 }
 
-/* Names say the unit: built-in metrics have fixed ones (docs/workload.md), the harness reports seconds. */
+/* The name determines the unit: built-in metrics have fixed ones (docs/workload.md), the harness reports seconds. */
 const char *cli_text_quantity(const char *expr, double x, char *buf) {
     const char *open = strchr(expr, '('), *name = open ? open + 1 : expr;
     size_t n = strcspn(name, ")");

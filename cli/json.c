@@ -1,4 +1,4 @@
-/* json.c — a writer of JSON. It streams, so that the size of a result costs no memory, and it prints numbers
+/* json.c — a writer of JSON. It streams, so memory does not grow with the result, and it prints numbers
  * in the shortest text that reads back the same. RFC 8259; texts that are no UTF-8 are repaired. */
 #include "cli.h"
 
@@ -23,7 +23,7 @@ static void new_line(const cli_json *j) {
     if (!j->compact) fprintf(j->f, "\n%*s", (int)(2 * j->depth), "");
 }
 
-/* What stands before a value: nothing after a key, else a comma from the second on. */
+/* The separator before a value: none after a key, else a comma from the second value on. */
 static void before(cli_json *j) {
     if (j->key || !j->depth) {
         j->key = false;

@@ -26,8 +26,8 @@ static int report(cli *c, const hone_err *err) {
     return code;
 }
 
-/* Output that could not be written is a failure, except that a reader who went away (`hone results | head`) ends hone
- * as it ends every filter. */
+/* Output that could not be written is a failure, except that a closed pipe (`hone results | head`) ends hone quietly,
+ * like any filter. */
 static int finish(cli *c, int code) {
     hone_err err = {.rc = HONE_E_IO};
     bool bad = ferror(stdout);

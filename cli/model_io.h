@@ -66,7 +66,7 @@ typedef struct cli_model {
     cli_compiling compiling;
 } cli_model;
 bool cli_is_model(const char *path); /* of a format that hone imports */
-/* Imports a model; what it has that is not supported is told on stderr, node by node. */
+/* Imports a model; unsupported nodes are listed on stderr. */
 hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err);
 /* The peer of option --against. */
 hone_rc cli_peer_open(const cli *c, const char *path, hone_peer **out, hone_err *err);

@@ -69,7 +69,7 @@ static size_t distance(const char *a, const char *b) {
 
 const char *cli_nearest(const char *name, const char *const *names, size_t n) {
     const char *best = NULL;
-    size_t best_d = strlen(name) < 4 ? 2 : 3; /* fewer slips than this */
+    size_t best_d = strlen(name) < 4 ? 2 : 3; /* only names with fewer edits than this */
     for (size_t i = 0; i < n; i++) {
         size_t d = distance(name, names[i]);
         if (d < best_d && d < strlen(names[i])) best = names[i], best_d = d;

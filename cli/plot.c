@@ -39,7 +39,7 @@ static void legend(const plot *p, int margin, cli_glyph g, cli_ink ink, const ch
     printf("%s%s%s %s", cli_paint(p->c->color_out, ink), glyph(p, g), cli_paint(p->c->color_out, CLI_PLAIN), text);
 }
 
-/* A tick as short as it is exact: "1.25x", "2.5 ms". */
+/* The shortest exact text of a tick: "1.25x", "2.5 ms". */
 static const char *tick(const plot *p, const char *expr, bool ratio, double x, char *buf) {
     if (fabs(x) < 1e-12) x = 0;
     if (!ratio) return cli_text_quantity(expr, x, buf);
@@ -140,7 +140,7 @@ static void draw_best(const hone_report *r, const frame *f) {
     }
 }
 
-/* Where a trial that is not ordinary stands, and how it looks. */
+/* Draws a trial that is not an ordinary evaluation. */
 static void draw_trial(const hone_report *r, const frame *f, const hone_report_trial *t, bool seen[5]) {
     double y = drawn(r, t);
     int x = x_of(f, (double)t->x), edge = r->ratios || r->goal[0].maximize ? f->y.n - 1 : 0;
@@ -163,7 +163,7 @@ static double validated(const hone_report *r) {
     return r->proof && r->proof->overall && r->proof->n_objectives ? r->proof->overall[0].gain.mid : NAN;
 }
 
-/* With more evaluations than columns of dots a column shows its best: all of them would be one dark field. */
+/* With more evaluations than columns of dots a column shows only its best, as all points would fill the plot. */
 static void draw_evaluations(const hone_report *r, const frame *f) {
     bool all = r->n_search <= (size_t)f->x.n, up = r->ratios || r->goal[0].maximize;
     double *best = cli_alloc((size_t)f->x.n, sizeof *best);
@@ -309,7 +309,7 @@ static bool usable(const hone_report_box *b, size_t goal) {
     return b->goal == goal && b->baseline.n && b->tuned.n && b->baseline.p50 > 0;
 }
 
-/* Far whiskers must not flatten the boxes. */
+/* Distant whiskers must not compress the boxes. */
 static cli_scale box_scale(const hone_report *r, size_t goal, int columns) {
     double q1 = 1, q3 = 1, lo = 1, hi = 1;
     for (size_t i = 0; i < r->n_boxes; i++) {

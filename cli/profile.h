@@ -1,4 +1,4 @@
-/* profile.h — how `hone profile` shows what it has seen of a model. */
+/* profile.h — the output of `hone profile`. */
 #ifndef CLI_PROFILE_H
 #define CLI_PROFILE_H
 

@@ -137,7 +137,7 @@ static void put_trial(cli_live *l, const hone_tune_event *e) {
     fprintf(stderr, "%s\n", cli_paint(l->c->color_err, CLI_PLAIN));
 }
 
-/* What a plain level of a compiler brings: each is told, so that what the options beyond them add can be seen. */
+/* Reports the result of each plain level of a compiler, to compare it with the gain of further options. */
 static void put_plain(cli_live *l, const hone_tune_event *e, bool gain) {
     char g[CLI_TEXT_N];
     const hone_trial *x = e->trial;

@@ -1,7 +1,6 @@
 /* progress.h — how far a search is, on stderr: one live line on a terminal, else plain lines now and then.
  *
- * Nothing is drawn but when the search itself reports something: a clock of our own would wake up beside the program
- * that is being measured.
+ * Draws only when the search reports something: a timer would interrupt the program that is being measured.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H

@@ -65,7 +65,7 @@ void cli_prove_event(void *live, const hone_event *event) {
                  may_end_early ? "at most " : "", e->base.total, gain);
 }
 
-/* A file that is replaced takes its signature with it. */
+/* Is the file signed? Replacing it removes its signature. */
 static bool is_signed(const char *path) {
     hone_controls *before = NULL;
     bool has = !hone_controls_read(path, &before, NULL) && *before->signer;

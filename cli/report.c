@@ -10,7 +10,7 @@ static bool exists(const char *path) {
     return stat(path, &st) == 0;
 }
 
-/* The workload file only adds flags and the budget: a report of a record without one is a report all the same. */
+/* The workload file only adds flags and the budget: a record without one can be reported too. */
 static hone_rc open_workload(const cli *c, const cli_record *r, hone_workload **out, hone_err *err) {
     *out = NULL;
     if (!cli_given(c, "workload") && !exists(r->workload)) return HONE_OK;

@@ -1,4 +1,4 @@
-/* session.h — a recorded session as status, results and best look at it.
+/* session.h — a recorded session as `hone status`, `results` and `best` read it.
  *
  * Owns: a cli_record owns everything it shows, until cli_record_close. Read-only: the store is never changed.
  */
@@ -35,7 +35,7 @@ typedef struct cli_record {
 
 /* Folder of the record, malloc'ed: --store, else .hone beside the workload file. */
 char *cli_store_dir(const cli *c, const char *workload);
-/* Opens the store alone; E_NOTFOUND says how a record comes into being. */
+/* Opens the store alone; E_NOTFOUND says how to create a record. */
 hone_rc cli_store_open(const cli *c, cli_record *out, hone_err *err);
 /* Opens the session named by the operand (the newest when there is none), with its trials. */
 hone_rc cli_record_open(const cli *c, bool with_samples, cli_record *out, hone_err *err);
@@ -56,7 +56,7 @@ char *cli_failures_text(const size_t n_class[HONE_N_CLASSES]);
  * not controls of a compiler. base may be NULL. malloc'ed. */
 char *cli_point_delta(const char *point, const char *base, bool plain);
 
-/* hone_workload_load with a word on where a workload file comes from, should there be none. */
+/* hone_workload_load with advice on how to create a workload file if there is none. */
 hone_rc cli_workload_load(const char *path, hone_workload **out, hone_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* signals.c — what a signal handler may say. */
+/* signals.c — the signal handlers. */
 #include "signals.h"
 
 #include <hone/base.h>
@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* The only mutable globals of the program: a signal handler has no other way to say anything. */
+/* The only mutable globals of the program: a signal handler can communicate in no other way. */
 static volatile int stop_asked, window_resized, is_recorded;
 
-/* The first asks the command to end: it gives up what is running and says what it has; the second ends hone at once
- * (the supervisors of its children take them down, and what was finished is recorded). */
+/* The first asks the command to end: it stops what is running and prints its results so far; the second ends hone at
+ * once (the supervisors end its children, and finished work is recorded). */
 static void on_stop(int sig) {
     static const char recorded[] = "\nstopping: what is finished is recorded; once more ends hone at once\n";
     static const char plain[] = "\nstopping; once more ends hone at once\n";

@@ -44,7 +44,7 @@ static void on_event(void *ctx, const hone_event *event) {
     if (((const hone_tune_event *)event)->stage == HONE_TUNE_DISCOVER) cli_progress(ctx, event);
 }
 
-/* A space file says so in its first keys, by `hone-space`; a workload file has keys that no space file has. */
+/* A space file has the key `hone-space`; a workload file has keys that no space file has. */
 static hone_rc is_workload(const char *path, bool *workload, hone_err *err) {
     static const char *const keys[] = {"run:", "build:", "sources:", "objectives:", "compilers:", "inputs:", "budget:"};
     char line[4096];

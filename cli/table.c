@@ -50,7 +50,7 @@ void cli_table_ink(cli_table *t, cli_ink ink) {
     if (t->n_inks) t->ink[t->n_inks - 1] = ink;
 }
 
-/* Natural widths; then the columns marked 'x', the last first, give way until the rows fit. */
+/* Natural widths; then the columns marked 'x', the last first, are narrowed until the rows fit. */
 static void fit(const cli_table *t, int width, size_t *column) {
     size_t sum = 0;
     for (size_t i = 0; i < t->n; i++) {
@@ -68,7 +68,7 @@ static void fit(const cli_table *t, int width, size_t *column) {
         }
 }
 
-/* *gap: spaces owed since the last text, so that no line ends in some. */
+/* *gap: spaces still to be printed before the next text, so that no line ends in spaces. */
 static void put_cell(const cli *c, const cli_table *t, size_t i, size_t room, size_t *gap, FILE *f) {
     size_t k = i % t->n_columns, n = cli_columns(t->cell[i]), pad = n < room ? room - n : 0;
     bool right = t->layout[k] == 'r';

@@ -1,4 +1,4 @@
-/* terminal.c — terminals, locale and memory: what surrounds every command. */
+/* terminal.c — terminals, locale and memory: shared by all commands. */
 #include "cli.h"
 
 #include <langinfo.h>

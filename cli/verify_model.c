@@ -130,7 +130,7 @@ hone_rc cli_verify_model(cli *c, const char *path, hone_err *err) {
     rc = open_judge(c, path, &j, err);
     tally t = {cli_alloc((size_t)m.model->n_outputs + 1, sizeof *t.output), true};
     if (!rc) rc = compare(c, &m, &j, n_inputs, &t, err);
-    cli_model_unlink(&m); /* nothing is left where a closed pipe ends the run */
+    cli_model_unlink(&m); /* now, as a closed pipe may end hone without cleaning up */
     if (!rc && c->json)
         json_model(c, path, &m, &j, &t, n_inputs);
     else if (!rc)

@@ -44,7 +44,7 @@ HONE_API size_t hone_dtype_size_b(hone_dtype t);
 
 #define HONE_RANK_MAX 16
 
-/* A dense row-major array. Who owns data is said where one is handed over. */
+/* A dense row-major array. Each function says who owns data. */
 typedef struct hone_array {
     hone_dtype dtype;
     uint32_t rank;

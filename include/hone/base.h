@@ -1,4 +1,4 @@
-/* hone/base.h — errors, versions: what every other public header stands on.
+/* hone/base.h — errors, versions: used by every other public header.
  *
  * Every fallible function returns a hone_rc, takes `hone_err *err` last (NULL is accepted), and leaves its
  * out-parameters untouched on failure. The library never prints, exits or aborts on bad input or lack of memory.

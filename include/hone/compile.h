@@ -25,9 +25,9 @@ typedef struct hone_compile_options {
     bool profile;              /* a build that times its kernels: hone_model.profile */
     const char *winners;       /* file of winners (hone/winners.h); NULL: the usual one, if it is there */
     bool no_winners;           /* default schedules alone */
-    bool no_cache;             /* compile even what was compiled before, by the same hone and compiler */
+    bool no_cache;             /* compile again even if the same hone and compiler did so before */
     uint32_t n_jobs;           /* compilers at once; 0: processors */
-    uint32_t n_threads;        /* that it is to run on, which decides among winners; 0: processors */
+    uint32_t n_threads;        /* threads that will run it, which select among winners; 0: processors */
     const char *const *symbol; /* as hone_import_options */
     size_t n_symbol;
     const char *const *specialize; /* "seq=128,512", "batch=1,seq=128": further versions for these sizes */
@@ -54,7 +54,7 @@ typedef struct hone_compile_result {
 } hone_compile_result;
 
 /* Leaves the graph as it is. Failures: those of hone_import_model, E_TOOL (the compiler), E_IO, E_INTERRUPTED (*stop;
- * what runs is ended). Nothing is left behind by a failed call. */
+ * running compilers are ended). A failed call leaves no files behind. */
 HONE_API hone_rc hone_compile_model(const char *path, const hone_compile_options *options, hone_compile_result *out,
                                     hone_err *err);
 HONE_API hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_options *options,

@@ -60,12 +60,12 @@ typedef struct hone_controls {
     hone_pair *environment;
     size_t n_environment;
     bool pgo;
-    const char *point;         /* JSON of the workload's joined space; what control and parameter are made from */
+    const char *point; /* JSON of a point in the workload's joined space; control and parameter are made from it */
     const char *response_hash; /* of NAME.rsp; "" before the first text was made */
-    /* The key: what must be the same for the claim to stand. */
+    /* The key: what must be the same for the claim to be valid. */
     const char *workload;      /* path of the workload file, relative to the controls file where it can be */
     const char *workload_hash; /* hone_workload_hash: finds sessions; not part of the key */
-    const char *space_hash;    /* of all that makes the search space but what compilers offer */
+    const char *space_hash;    /* of everything that defines the search space except the compilers' controls */
     const char *baseline;      /* its flags, as the workload has them */
     hone_pair *rule; /* what gives measurements their meaning: "run command", "parity", "parameter TILE" … */
     size_t n_rules;
@@ -82,7 +82,7 @@ typedef struct hone_controls {
     /* The claim. */
     const char *verdict; /* one sentence */
     size_t n_pairs, n_variants;
-    double claimed; /* what the search saw; NAN: not known */
+    double claimed; /* gain that the search measured; NAN: not known */
     hone_controls_row *row;
     size_t n_rows;
     hone_share *share;

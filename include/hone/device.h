@@ -1,4 +1,4 @@
-/* hone/device.h — what this machine can do at most: the table that schedules, cost models and rooflines read.
+/* hone/device.h — what this machine can do at most: read by schedules, cost models and rooflines.
  *
  * Sizes and instruction sets are looked up; rates are measured once (`hone doctor --measure`) and kept in a file.
  * Nothing keys on a processor's name. Units: bytes, operations and bytes per second (a fused multiply-add is two
@@ -14,12 +14,12 @@ extern "C" {
 #endif
 
 typedef struct hone_device {
-    char isa[16];         /* the best row of hone's instruction sets that runs here: "generic", "x86-64-v3", … */
-    char key[33];         /* hash of what is looked up but n_cores, which a process's affinity decides, and l1d_ways; a
-                           * table measured under another key is not this machine's */
-    uint32_t vector_b;    /* width of a vector register */
-    uint32_t n_registers; /* vector registers */
-    uint32_t n_cores;     /* usable by this process */
+    char isa[16]; /* the best row of hone's instruction sets that runs here: "generic", "x86-64-v3", … */
+    char key[33]; /* hash of what is looked up but n_cores, which a process's affinity decides, and l1d_ways; a table
+                     with another key belongs to another machine */
+    uint32_t vector_b;                  /* width of a vector register */
+    uint32_t n_registers;               /* vector registers */
+    uint32_t n_cores;                   /* usable by this process */
     uint64_t line_b, l1d_b, l2_b, l3_b; /* 0: not known */
     uint32_t l1d_ways;                  /* lines in a set of the first-level cache; 0: not known */
     /* measured, of one core unless said otherwise; 0: not measured, or not offered by the processor */

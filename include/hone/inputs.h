@@ -17,8 +17,8 @@ extern "C" {
  * is the caller's afterwards: hone_free. */
 HONE_API hone_rc hone_inputs_random(const hone_model *m, const char *sizes, uint64_t seed, hone_array *out,
                                     hone_err *err);
-/* For a run on such inputs that ended with rc: where the model refused them and has symbolic sizes, their names are put
- * behind err's text. Returns rc. err may be NULL. */
+/* For a run on such inputs that ended with rc: where the model refused them and has symbolic sizes, their names are
+ * appended to err's text. Returns rc. err may be NULL. */
 HONE_API hone_rc hone_inputs_refused(const hone_model *m, hone_rc rc, hone_err *err);
 
 #ifdef __cplusplus

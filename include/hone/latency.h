@@ -30,7 +30,8 @@ typedef struct hone_latency_options {
     int32_t device;      /* 0 */
     double budget_s;     /* how long to measure, after the warm-up; 0: 3. At least 20 runs are made */
     uint64_t seed;       /* of the order of turns */
-    hone_peer *peer; /* NULL: alone. Given: has run the same inputs once; its bursts are interleaved in random order */
+    hone_peer *peer; /* NULL: alone. Given: has run the same inputs once; its bursts are interleaved with the model's in
+                        random order */
     const volatile int *stop; /* ends with E_INTERRUPTED */
 } hone_latency_options;
 static inline hone_latency_options hone_latency_defaults(void) {

@@ -37,10 +37,10 @@ HONE_API hone_rc hone_pack_build(const char *dir, const char *const *path, size_
 HONE_API hone_rc hone_pack_read(const char *dir, hone_pack *out, hone_err *err);
 HONE_API void hone_pack_free(hone_pack *pack);
 
-/* What becomes of an entry in a workload's space of today. */
+/* An entry mapped into a workload's present space. */
 typedef struct hone_pack_fit {
     char *point;    /* JSON; NULL: nothing to try */
-    char *dropped;  /* what has no place there, one a line; "" when all has one */
+    char *dropped;  /* genes that the space does not have, one per line; "" when it has all */
     size_t same_as; /* an earlier entry that gives this very point; SIZE_MAX: none. Its own point is NULL then */
 } hone_pack_fit;
 typedef struct hone_pack_fits {

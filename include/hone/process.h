@@ -13,11 +13,11 @@ extern "C" {
 #endif
 
 /* As fork(2), with a guardian in between: *pid is 0 in the new process, else the guardian's. The guardian is a child
- * subreaper. It ends when the new process ends, when it gets SIGTERM, or when its parent is gone; before it goes, it
- * kills everything that is left below it, also what ignores signals, changed its session or was orphaned. waitpid on
- * the guardian gives what the new process ended with (exit status or signal); after SIGTERM: SIGKILL.
- * The guardian keeps no descriptor of the caller's open. The new process leads its own process group, and dumps no
- * core. A parent is gone when its *thread* that called is, where the kernel knows only that (PR_SET_PDEATHSIG). */
+ * subreaper. It ends when the new process ends, when it gets SIGTERM, or when its parent is gone; before it ends, it
+ * kills all remaining descendants, also those that ignore signals, changed their session or were orphaned. waitpid on
+ * the guardian gives the status of the new process (exit status or signal); after SIGTERM: SIGKILL. The guardian keeps
+ * no descriptor of the caller's open. The new process leads its own process group, and dumps no core. The parent counts
+ * as gone when its calling *thread* ends if the kernel reports only that (PR_SET_PDEATHSIG). */
 HONE_API hone_rc hone_process_fork(int *pid, hone_err *err);
 
 /* A folder PREFIXxxxxxx in $TMPDIR where that is an absolute path, else in /tmp. hone_temp_close removes it, or a

@@ -25,7 +25,7 @@ typedef struct hone_profile_row {
     double shown_s;                        /* in the run that is shown */
     double share;                          /* of the time of all kernels, in the faster half of the runs */
     double flops, bytes;                   /* per run */
-    double of_peak, of_bandwidth, of_roof; /* of what this machine was measured to do */
+    double of_peak, of_bandwidth, of_roof; /* share of what was measured on this machine */
 } hone_profile_row;
 
 typedef struct hone_profile {
@@ -41,7 +41,7 @@ typedef struct hone_profile {
     hone_profile_row *call, *kernel;            /* in the order of the program; by time */
 } hone_profile;
 /* The model must be of a build with hone_compile_options.profile (else E_USAGE): 3 runs to warm up, then 20 to 400
- * until budget_s (0: 3) is over. Of the options, pattern, seed and peer are not looked at. */
+ * until budget_s (0: 3) is over. The options pattern, seed and peer are ignored. */
 HONE_API hone_rc hone_profile_model(const hone_model *m, const hone_array *in, const hone_latency_options *options,
                                     hone_profile *out, hone_err *err);
 HONE_API void hone_profile_free(hone_profile *p);

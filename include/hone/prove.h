@@ -1,4 +1,4 @@
-/* hone/prove.h — from a claim to something a team can merge: validation, reduction, explanation, canary, checks.
+/* hone/prove.h — from a claimed gain to a proven one: validation, reduction, explanation, canary, checks.
  *
  * A search's best score is the most favourable of many. Nothing here uses a sample of the search: everything is
  * built afresh and measured again, against the baseline, in interleaved pairs.
@@ -63,8 +63,8 @@ typedef struct hone_comparison {
     const char *input;    /* "": the inputs tuned on, by weight; "held out": those, by weight */
     bool held_out;
     hone_interval gain; /* > 1 is better, whatever the direction; clustered bootstrap of the paired log-ratio */
-    hone_distribution baseline, tuned; /* per-run values; for "" and "held out" weighted geometric means over inputs */
-    double p_wilcoxon, p_mann_whitney, p_welch; /* two-sided; NAN where they say nothing */
+    hone_distribution baseline, tuned; /* per-run values; for "" and "held out": weighted geometric means over inputs */
+    double p_wilcoxon, p_mann_whitney, p_welch; /* two-sided; NAN where a test does not apply */
     double p_adjusted;                          /* p_wilcoxon by Holm over the candidates */
     double effect;                              /* Cliff's delta, -1 … 1, positive is better */
     hone_proof_finding finding;
@@ -80,7 +80,7 @@ typedef enum hone_proof_reject {
     HONE_NOT_REJECTED,
     HONE_REJECT_FAILS,     /* does not build, crashes, no metric … */
     HONE_REJECT_PARITY,    /* wrong result on some input */
-    HONE_REJECT_GAIN,      /* the interval's near end does not beat the minimum gain */
+    HONE_REJECT_GAIN,      /* the interval's lower end is not above the minimum gain */
     HONE_REJECT_UNDECIDED, /* as GAIN, but more pairs could have decided it */
     HONE_REJECT_TAIL,      /* p95 is worse */
     HONE_REJECT_SPREAD,    /* grows by more than a quarter */
@@ -122,7 +122,7 @@ HONE_API hone_rc hone_prove_validate(const hone_workload *workload, const char *
                                      int64_t session, const hone_prove_options *options, hone_proofs *out,
                                      hone_err *err);
 HONE_API void hone_proofs_free(hone_proofs *proofs);
-/* The kept one with the best near end of an interval, of all its objectives; NULL: none was kept. */
+/* The kept one with the highest lower end of an interval, over all its objectives; NULL: none was kept. */
 HONE_API const hone_proof *hone_proofs_best(const hone_proofs *proofs);
 /* A proof as JSON (with_samples: raw pairs too) and back; free with hone_free, hone_proofs_free. */
 HONE_API hone_rc hone_proof_to_json(const hone_proof *proof, bool with_samples, char **text, hone_err *err);
@@ -140,13 +140,14 @@ typedef struct hone_reduction {
     size_t n_measurements;
     hone_interval gain_before, gain_after; /* of the objective whose gain is kept */
     hone_share *share; /* n_after, the largest first; controls without the prefix of their compiler */
-    bool complete;     /* false: time, measurements or patience (`stop`) ended first: fewer might do, or shares miss */
+    bool complete; /* false: time, measurements or `stop` ended it early; a smaller set may exist, or shares are missing
+                    */
     void *block;
 } hone_reduction;
 /* The fewest parts of a point that keep its gain, within the gain's interval, and do not worsen the other objectives;
  * docs/minimize.md. A point without a gain is reduced to the baseline. It is a measurement, not a proof: the reduced
  * point is for hone_prove_validate to judge. variants: layouts of each program (0: 4). Stopped once the point itself is
- * measured, it gives the smallest set known to hold by then; before, E_INTERRUPTED. */
+ * measured, it gives the smallest set known by then to keep the gain; before, E_INTERRUPTED. */
 HONE_API hone_rc hone_prove_minimize(const hone_workload *workload, const char *point,
                                      const hone_prove_options *options, hone_reduction *out, hone_err *err);
 HONE_API void hone_reduction_free(hone_reduction *reduction);
@@ -159,7 +160,7 @@ typedef struct hone_code_fact {
     double baseline, tuned; /* NAN: there is no such function on that side */
 } hone_code_fact;
 typedef struct hone_explanation {
-    const char **sentence; /* for people, the most telling first; the last is about the whole program */
+    const char **sentence; /* for people, the most important first; the last is about the whole program */
     size_t n_sentences;
     hone_code_fact *fact; /* of the program; then of each function that differs what differs */
     size_t n_facts;
@@ -196,11 +197,11 @@ HONE_API void hone_canary_free(hone_canary_result *result);
 HONE_API hone_rc hone_controls_make(const hone_workload *workload, const hone_proof *proof,
                                     const hone_reduction *reduction, int64_t session, const char *dir,
                                     const hone_prove_options *options, hone_controls **out, hone_err *err);
-/* The point of a controls file in the workload's space of today; E_MISMATCH names each control that is gone. */
+/* The point of a controls file in the workload's present space; E_MISMATCH names each control that it no longer has. */
 HONE_API hone_rc hone_controls_point(const hone_controls *c, const hone_workload *workload,
                                      const hone_prove_options *options, char **point, hone_err *err);
-/* As that, but what is gone is left out: *dropped names it, one a line ("" when nothing is). Both: hone_free. The point
- * may break a constraint; the search repairs it. */
+/* As above, but controls that no longer exist are left out: *dropped lists them, one per line ("": none). Both:
+ * hone_free. The point may break a constraint; the search repairs it. */
 HONE_API hone_rc hone_controls_nearest(const hone_controls *c, const hone_workload *workload,
                                        const hone_prove_options *options, char **point, char **dropped, hone_err *err);
 
@@ -241,7 +242,7 @@ typedef struct hone_check_result {
     const char *text;   /* one sentence */
     void *block;
 } hone_check_result;
-/* Judges one controls file; only hone's own troubles are errors. */
+/* Judges one controls file; only failures of hone itself are errors. */
 HONE_API hone_rc hone_check_controls(const char *path, const hone_check_options *options, hone_check_result *out,
                                      hone_err *err);
 HONE_API void hone_check_free(hone_check_result *result);

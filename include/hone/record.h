@@ -1,7 +1,7 @@
 /* hone/record.h — the store: sessions, points, outcomes, samples, environment, in SQLite (WAL) under `.hone/`.
  *
  * A trial is written in one transaction when it is finished: after hone_store_add returns HONE_OK, kill -9 loses
- * nothing. On a full disk the store gives up a reserve it keeps for this, writes the trial, and returns
+ * nothing. On a full disk the store deletes a reserve file that it keeps for this, writes the trial, and returns
  * E_STORE with `*written` true; nothing finished is lost.
  * One writer per session (E_BUSY names the process that holds it); any number of readers.
  * File format: docs/store.md.   Errors: E_STORE, E_BUSY, E_NOTFOUND, E_MISMATCH, E_NOMEM.
@@ -44,7 +44,7 @@ typedef struct hone_session {
 
 /* Starts a session; sets session->id. Takes the session's lock. */
 HONE_API hone_rc hone_session_begin(hone_store *store, hone_session *session, hone_err *err);
-/* Takes up a session that ended or was killed: checks `want` against it and refuses with E_MISMATCH, naming each
+/* Resumes a session that ended or was killed: checks `want` against it and refuses with E_MISMATCH, naming each
  * part that differs, old and new. Engine, seed and version may differ. Takes the session's lock. */
 HONE_API hone_rc hone_session_resume(hone_store *store, int64_t id, const hone_session *want, hone_err *err);
 HONE_API hone_rc hone_session_end(hone_store *store, int64_t id, const char *state, const char *reason, hone_err *err);
@@ -63,7 +63,7 @@ typedef struct hone_trial {
     const char *point; /* JSON (hone_point_to_json) */
     uint64_t point_hash;
     const char *object_hash; /* "" when nothing was built */
-    int64_t same_as;         /* trial whose object is the same, whose samples were taken over; 0 = none */
+    int64_t same_as;         /* earlier trial with the same object, whose samples hold for this one; 0 = none */
     hone_outcome outcome;
     size_t n_objectives, n_constraints;
     const char *origin;          /* hone_search_origin */

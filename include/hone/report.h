@@ -1,6 +1,6 @@
 /* hone/report.h — a recorded session as pictures: what is drawn, and the page that draws it.
  *
- * hone_report_open reads a session with its proofs and works out what the pictures show; hone_report_html makes one
+ * hone_report_open reads a session with its proofs and computes what the pictures show; hone_report_html makes one
  * self-contained page of it; `hone results --plot` draws the same on a terminal. docs/report.md says how to read them.
  * Owns: a report owns everything it points to, until hone_report_free.   Borrows: the controls and the workload, for as
  * long.   Units: seconds, bytes, ratios; a gain above 1 is better, whatever the direction.
@@ -28,7 +28,7 @@ typedef struct hone_report_trial {
     bool search;                      /* one of the evaluations, neither baseline nor race */
     bool feasible;                    /* worked, within all limits, not suspect */
     bool front;                       /* no other feasible one beats it in every objective */
-    double gain[HONE_MAX_OBJECTIVES]; /* over the baseline; NAN where that says nothing */
+    double gain[HONE_MAX_OBJECTIVES]; /* over the baseline; NAN where there is no ratio */
     double best; /* best feasible one so far in the first objective, see ratios; NAN before there is one */
 } hone_report_trial;
 
@@ -42,7 +42,7 @@ typedef struct hone_report_box {
 } hone_report_box;
 
 typedef enum hone_report_standing {
-    HONE_UNPROVEN, /* the search claims something; nothing was validated */
+    HONE_UNPROVEN, /* the search claims a gain; nothing was validated */
     HONE_NO_GAIN,  /* nothing beat the baseline, or nothing worked: there is nothing to validate */
     HONE_KEPT,
     HONE_REJECTED,
@@ -57,9 +57,9 @@ typedef struct hone_report {
     hone_report_trial *trial;
     size_t n_trials, n_search, n_reused, n_class[HONE_N_CLASSES]; /* reused and classes: of the search's */
     bool ratios;             /* the first objective is drawn as gain over the baseline, else (values <= 0) as it is */
-    double axis_lo, axis_hi; /* the part of that axis worth drawing: what lies beyond is far worse */
+    double axis_lo, axis_hi; /* the range of that axis to draw; values beyond it are far worse */
     const hone_report_trial *baseline, *best; /* NULL: none; best: by the race where there was one */
-    const hone_proof *proof;                  /* what `standing` rests on; NULL: none */
+    const hone_proof *proof;                  /* the proof behind `standing`; NULL: none */
     hone_proofs proofs;                       /* all recorded, the newest first */
     hone_report_standing standing;
     const char *verdict; /* one sentence */
@@ -80,7 +80,7 @@ typedef struct hone_report {
 HONE_API hone_rc hone_report_open(hone_store *store, int64_t session, const hone_workload *workload,
                                   const hone_controls *controls, hone_report *out, hone_err *err);
 HONE_API void hone_report_free(hone_report *report);
-/* A trial worth proving, and what the search saw of its point, as gains; NAN where that is not known. */
+/* A trial worth proving, and the gains that the search measured for its point; NAN: not known. */
 typedef struct hone_report_candidate {
     const hone_report_trial *trial;
     double claimed[HONE_MAX_OBJECTIVES];
@@ -94,11 +94,11 @@ HONE_API size_t hone_report_candidates(const hone_report *report, size_t most,
 HONE_API hone_rc hone_report_json(const hone_report *report, char **text, hone_err *err);
 /* The page: UTF-8, needs nothing but itself; n bytes and a NUL; free with hone_free. */
 HONE_API hone_rc hone_report_html(const hone_report *report, char **html, size_t *n, hone_err *err);
-/* Writes the page as PATH, the old file or the new one and never half; *n (may be NULL): its bytes. */
+/* Writes the page as PATH, atomically: the old file or the new one; *n (may be NULL): its bytes. */
 HONE_API hone_rc hone_report_write(const hone_report *report, const char *path, size_t *n, hone_err *err);
 
 /* The page about a profile of a model, written as PATH like a report: its roofline, and its kernels in a table. json:
- * what `hone profile --json` prints (docs/profile.md); sentence: what stands at the top. */
+ * what `hone profile --json` prints (docs/profile.md); sentence: the heading text. */
 HONE_API hone_rc hone_report_profile(const char *name, const char *sentence, const char *json, const char *path,
                                      size_t *n, hone_err *err);
 

@@ -37,7 +37,7 @@ typedef enum hone_outcome_class {
 HONE_API const char *hone_outcome_class_name(hone_outcome_class c); /* "ok", "build_error", ... */
 HONE_API bool hone_outcome_class_parse(const char *name, hone_outcome_class *out);
 
-/* What was seen at a point. Objectives in the caller's own direction and unit; NAN or infinite values in an `ok`
+/* The result measured at a point. Objectives in the caller's own direction and unit; NAN or infinite values in an `ok`
  * outcome are treated as `no_metric`. violation[k] > 0: by how much outcome constraint k is broken (any scale,
  * 0 or less: satisfied). */
 typedef struct hone_outcome {
@@ -53,7 +53,7 @@ typedef struct hone_search_options {
     size_t n_objectives; /* 0 means 1 */
     bool maximize[HONE_MAX_OBJECTIVES];
     size_t n_constraints;
-    size_t budget;   /* evaluations planned, 0 = unknown; engines may use it, none needs it */
+    size_t budget;   /* evaluations planned, 0 = unknown; optional information for engines */
     size_t memory_b; /* cap on observations kept in full, bytes; 0 = 64 MiB */
     /* Points to propose first, in order, after the default: n_seeds * slots doubles; may be NULL. Illegal ones are
      * repaired. Rule seeds and past winners come in here. Copied. */
@@ -86,7 +86,7 @@ HONE_API hone_rc hone_search_ask(hone_search *search, double *point, hone_err *e
 HONE_API hone_rc hone_search_tell(hone_search *search, const double *point, const hone_outcome *seen, hone_err *err);
 /* Gives up a pending point without an outcome (it may be proposed again). */
 HONE_API void hone_search_forget(hone_search *search, const double *point);
-/* Sets the number of asks made so far (the counter that the random streams hang on), for resumption. */
+/* Sets the number of asks made so far (the counter that determines the random streams), for resumption. */
 HONE_API void hone_search_skip(hone_search *search, size_t n_asked);
 HONE_API void hone_search_close(hone_search *search);
 
@@ -109,7 +109,7 @@ HONE_API bool hone_engine_at(size_t i, hone_engine_info *out);
  * non-dominated sort). rank has room for n. */
 HONE_API hone_rc hone_pareto_rank(const double *values, size_t n, size_t m, uint32_t *rank, hone_err *err);
 /* Hypervolume dominated by n rows of m minimised objectives within `ref` (m values). Exact for any m, O(n log n)
- * for m = 2 (WFG, While et al. 2012, beyond). Rows outside ref count nothing. */
+ * for m = 2 (WFG, While et al. 2012, beyond). Rows outside ref are ignored. */
 HONE_API double hone_pareto_hypervolume(const double *values, size_t n, size_t m, const double *ref);
 
 /* --- which parameters matter ---------------------------------------------------------------------------------- */
@@ -156,10 +156,10 @@ static inline hone_replay_options hone_replay_defaults(void) {
 typedef struct hone_replay_result {
     double fraction[4];    /* mean over seeds of best/found at 25, 50, 100, 200 evaluations (NAN beyond n_evals) */
     double fraction_sd[4]; /* standard deviation over seeds */
-    double evals_to_95;    /* mean number of evaluations until 95 % of the best; runs that never get there count
-                              n_evals + 1 */
-    double ask_s;          /* mean time of one ask + tell */
-    double *curve;         /* n_evals means; free with hone_free */
+    double evals_to_95; /* mean number of evaluations until 95 % of the best; runs that never reach it count as n_evals
+                           + 1 */
+    double ask_s;       /* mean time of one ask + tell */
+    double *curve;      /* n_evals means; free with hone_free */
     size_t n_evals, n_seeds;
 } hone_replay_result;
 HONE_API hone_rc hone_replay_run(const hone_recording *rec, const hone_replay_options *options, hone_replay_result *out,

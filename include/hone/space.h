@@ -108,8 +108,8 @@ HONE_API hone_rc hone_space_size(const hone_space *space, uint64_t seed, hone_co
 
 /* --- points -------------------------------------------------------------------------------------------------- */
 
-/* The default point, canonical. The default may break a constraint; then E_EMPTY-free repair is the caller's
- * business (hone_point_repair). */
+/* The default point, canonical. The default may break a constraint; the caller may then repair it (hone_point_repair).
+ */
 HONE_API void hone_space_default(const hone_space *space, double *point);
 /* Puts NAN into inactive slots and snaps genes to their legal grid (nearest); an active parameter that is absent but
  * not optional gets its default. Idempotent. Takes any doubles. */

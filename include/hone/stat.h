@@ -25,7 +25,7 @@ typedef struct hone_interval {
     double lo, mid, hi;
 } hone_interval;
 /* Percentile bootstrap of the median with n_boot resamples (0: 2000); pure function of seed. Of more than 20,000
- * values: what that tends to, by their ranks. */
+ * values: its limit, computed from order statistics. */
 HONE_API hone_interval hone_stat_bootstrap_median(const double *x, size_t n, double confidence, size_t n_boot,
                                                   uint64_t seed);
 /* The same over given resamples: index holds n_boot rows of n indices below n. An index beyond gives NANs. */
@@ -70,7 +70,7 @@ HONE_API double hone_stat_hedges_g(const double *a, size_t n_a, const double *b,
 typedef enum hone_stat_center { HONE_CENTER_MEDIAN, HONE_CENTER_TRIMMED /* 20 % off each end */ } hone_stat_center;
 /* Percentile bootstrap in two stages: clusters with replacement, then values inside each drawn cluster with
  * replacement. mid: the center of all values. n_boot 0: 2000. Pure function of seed. One cluster alone is a plain
- * bootstrap of its values, which knows nothing of the spread between clusters. */
+ * bootstrap of its values, which does not include the spread between clusters. */
 HONE_API hone_interval hone_stat_bootstrap_clustered(const double *x, const unsigned *cluster, size_t n,
                                                      hone_stat_center center, double confidence, size_t n_boot,
                                                      uint64_t seed);

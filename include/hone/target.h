@@ -23,8 +23,8 @@ extern "C" {
 
 typedef struct hone_target hone_target;
 
-/* Opens a compiler by command name or path ("gcc", "gcc-12", "/opt/llvm/bin/clang"); the family is asked of the
- * binary, not taken from its name. cache_dir holds discovery and probe results keyed by the binary's hash (NULL:
+/* Opens a compiler by command name or path ("gcc", "gcc-12", "/opt/llvm/bin/clang"); the family is detected from the
+ * binary's output, not from its name. cache_dir holds discovery and probe results keyed by the binary's hash (NULL:
  * $XDG_CACHE_HOME/hone, else ~/.cache/hone). */
 HONE_API hone_rc hone_target_open(const char *name, const char *cache_dir, hone_target **out, hone_err *err);
 HONE_API void hone_target_close(hone_target *target);
@@ -40,15 +40,15 @@ typedef struct hone_fingerprint {
 } hone_fingerprint;
 HONE_API const hone_fingerprint *hone_target_fingerprint(const hone_target *target);
 
-/* The parts of a fingerprint that say which compiler, for callers that ask again and again: remembered in the cache as
- * long as no file that makes its code has changed (by size, time and inode), and then nothing is run. */
+/* The parts of a fingerprint that identify the compiler, for callers that ask repeatedly: cached until a file that
+ * generates code changes (size, time or inode), without running the compiler. */
 typedef struct hone_identity {
     char family[16], version[201], hash[33];
 } hone_identity;
 HONE_API hone_rc hone_target_identity(const char *name, const char *cache_dir, hone_identity *out, hone_err *err);
 
 /* Ordered from strictest to loosest. strict: results as written (-ffp-contract=off); contract: fused
- * multiply-add allowed; fast: reassociation, no NaN or signed-zero care (-ffast-math and what belongs to it). */
+ * multiply-add allowed; fast: reassociation, NaN and signed zeros not preserved (-ffast-math and related flags). */
 typedef enum hone_fp { HONE_FP_STRICT, HONE_FP_CONTRACT, HONE_FP_FAST, HONE_N_FP } hone_fp;
 HONE_API const char *hone_fp_name(hone_fp fp); /* "strict", "contract", "fast": stored */
 
@@ -77,7 +77,7 @@ typedef struct hone_target_stats {
 } hone_target_stats;
 HONE_API void hone_target_get_stats(const hone_target *target, hone_target_stats *out);
 
-/* Rule seeds: combinations known to pay (e.g. -O2 with unrolling, full vector width, clang's vectoriser knobs).
+/* Rule seeds: combinations known to give gains (e.g. -O2 with unrolling, full vector width, clang's vectoriser knobs).
  * *points: n * slots doubles over `space` (the target's own), free with hone_free. */
 HONE_API hone_rc hone_target_seeds(const hone_target *target, const hone_space *space, double **points, size_t *n,
                                    hone_err *err);

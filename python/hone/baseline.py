@@ -12,7 +12,7 @@ _LATEST = 3  # measurements whose median is the baseline of now
 
 
 class Baseline:
-    """Scales objectives by first / latest baseline: they keep their unit, and what all measurements share falls out."""
+    """Scales objectives by first / latest baseline: they keep their unit, and a drift common to all cancels."""
 
     def __init__(self, point: bytes) -> None:
         self.point = point
@@ -38,6 +38,6 @@ class Baseline:
         self._factors = tuple(first / v if v * first > 0 else 1.0 for first, v in zip(self.reference, now))
 
     def scaled(self, raw: tuple[float, ...]) -> tuple[float, ...]:
-        """Objectives as they would be had the machine stayed as it was at first. Values of another sign than the
+        """Objectives corrected for the drift of the machine since the first measurement. Values of another sign than the
         baseline's, or where it is 0, have no ratio and stay."""
         return tuple(v * f for v, f in zip(raw, self._factors)) if self._factors else raw

@@ -113,7 +113,7 @@ class Reduction(NamedTuple):
     gain_before: Interval
     gain_after: Interval
     shares: List[Tuple[str, Interval]]  #: gain lost when a control alone is left out, the largest first
-    complete: bool  #: False: the time ended first, fewer might do
+    complete: bool  #: False: the time ended first, a smaller set may exist
     proofs: List[Proof]  #: of the reduced point; empty with prove=False
     controls: Optional[Path]
 
@@ -123,7 +123,7 @@ class Reduction(NamedTuple):
 
 
 class Check(NamedTuple):
-    """Does a controls file fit the world of today? True when it is valid."""
+    """Is a controls file still valid? True when it is."""
 
     status: str  #: "valid", "stale", "regressed", "tampered", "broken"
     text: str
@@ -172,7 +172,7 @@ class Controls:
         self.signer: str = data["signer"]
         #: The text of NAME.rsp: one flag a line, read by gcc and clang with @NAME.rsp.
         self.rsp: str = data["rsp"]
-        #: What must be the same for the claim to stand, and who wrote the file when.
+        #: What must be the same for the claim to be valid, and who wrote the file when.
         self.provenance: Dict[str, Any] = {
             "created": data["created"], "hone_version": data["hone_version"],
             **{k: dict(v) if isinstance(v, list) else v for k, v in data["key"].items()},
@@ -218,7 +218,7 @@ class Controls:
 
     @property
     def ptx_options(self) -> str:
-        """What is for ptxas, as one text: the launch option of that name in Triton, or an argument of cuda-python."""
+        """The options for ptxas, as one text: the launch option of that name in Triton, or an argument of cuda-python."""
         return " ".join(self.stages["ptxas"])
 
     def triton(self) -> Dict[str, str]:
@@ -441,7 +441,7 @@ def _prove_callback(callback: Optional[Callable[[ProveEvent], object]]) -> Optio
     return None if callback is None else lambda event: callback(ProveEvent(**event))
 
 
-# Words that hand what follows to another stage: as a prefix with commas, or as a word of its own before its argument.
+# Words that pass an argument to another stage: as a prefix with commas, or as a word of its own before its argument.
 _HANDED_ON = (("assemble", "-Wa,", ()), ("link", "-Wl,", ("-Xlinker",)),
               ("ptxas", "--ptxas-options=", ("-Xptxas", "--ptxas-options")),
               ("host", "--compiler-options=", ("-Xcompiler", "--compiler-options")))  # fmt: skip

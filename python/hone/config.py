@@ -1,4 +1,4 @@
-"""SearchConfiguration: what a search is told besides its objective and its space."""
+"""SearchConfiguration: the options of a search besides its objective and its space."""
 from __future__ import annotations
 
 import numbers
@@ -25,7 +25,7 @@ class Constraint:
     limit: float
 
     def violation(self, value: float) -> float:
-        """By how much it is broken, relative to the limit; 0 or less: satisfied."""
+        """The violation relative to the limit; 0 or less: satisfied."""
         return self.sign * (value - self.limit) / (abs(self.limit) or 1.0)
 
 

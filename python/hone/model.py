@@ -121,7 +121,7 @@ class Verification(NamedTuple):
     """Is a compiled model right? True when every output was within the tolerance on every input."""
 
     same: bool
-    against: str  #: who judged
+    against: str  #: the reference it was compared with
     outputs: List[Dict[str, Any]]  #: by output: `name`, `same`, `max_abs`, `max_rel`, `n_wrong`, `n_elements`, `n_nan`, `through`, `tolerance`, `of_largest`, `of_rms`
 
     def __bool__(self) -> bool:
@@ -231,7 +231,7 @@ class Model:
         return self._program.save_state()
 
     def load_state(self, saved: bytes) -> None:
-        """Goes on from a saved state; another model's, or damaged bytes, are refused and change nothing.
+        """Restores a saved state; the state of another model, or damaged bytes, are refused and change nothing.
 
         Raises:
           {raises}
@@ -315,7 +315,7 @@ class Model:
         rtol: Optional[float] = None,
         atol: Optional[float] = None,
     ) -> Verification:
-        """Holds every output on random inputs against the reference interpreter, or ONNX Runtime (against="onnxruntime").
+        """Compares every output on random inputs with the reference interpreter, or ONNX Runtime (against="onnxruntime").
 
         model: the ONNX file, where it is not the one that this model was compiled from. inputs: how many. An element is
         wrong when it is farther from the judge's than atol + rtol * |judge's|: 1e-4 and 1e-3, and where neither is given
@@ -613,7 +613,7 @@ def _model_file(model: Any, work: str) -> str:
 
 
 def _copy(source: Path, to: Path) -> None:
-    """As a whole or not at all; what is not there is no longer there afterwards either."""
+    """Copies atomically; when the source does not exist, the target is removed."""
     if not source.exists():
         to.unlink(missing_ok=True)
         return

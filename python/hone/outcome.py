@@ -1,4 +1,4 @@
-"""What an objective gave, as one of hone's classes of outcomes.
+"""The result of an objective as one of hone's outcome classes.
 
     ok            numbers, as many as there are objectives and constraints
     run_crash     an exception, sys.exit, a signal, a lost process (a worker that segfaults)

@@ -1,4 +1,4 @@
-"""A search's session in a store, and what an earlier one knows."""
+"""A search's session in a store, and the trials of an earlier session."""
 from __future__ import annotations
 
 import json
@@ -14,7 +14,7 @@ Fields = tuple[str, str, str, str, str, str, int]
 
 
 class Record:
-    """One session, open for writing. copied: it is new, and what an earlier one knows is to be written into it."""
+    """One session, open for writing. copied: it is new, and the trials of an earlier session are to be copied into it."""
 
     def __init__(self, store: _hone.Store, session: int, fields: Fields, copied: bool) -> None:
         self.store = store

@@ -1,4 +1,4 @@
-"""Trials and Results: what a search saw."""
+"""Trials and Results: the record of a search."""
 from __future__ import annotations
 
 import csv
@@ -217,7 +217,7 @@ class Results:
         return pareto(self, x, y, ax)
 
     def plot_importance(self, most: int = 20, ax: Any = None) -> Any:
-        """The parameters that explain most."""
+        """The most important parameters."""
         from .plots import importance
 
         return importance(self, most, ax)

@@ -30,7 +30,7 @@ _LAST = 1 << 64
 
 class Callback:
     """What a search tells while it runs; subclass what you need. A plain function is called as on_trial(search, trial)
-    is, with the trial alone; when it returns True the search ends."""
+    is, with the trial alone; the search ends when it returns True."""
 
     def on_start(self, search: "Search") -> None:
         """Before the first evaluation."""
@@ -242,7 +242,7 @@ class Search:
 
     def start(self, num_workers: Optional[int] = None, task_timeout: Optional[float] = None, *,
               worker: Union[None, str, Worker, type[Worker]] = None) -> Results:
-        """Evaluates until the budget is used up, nothing is gained any more, or the space is exhausted; gives the results.
+        """Evaluates until the budget is used up, `patience` ends the search, or the space is exhausted; returns the results.
 
         num_workers: evaluations at a time. task_timeout: seconds per evaluation (all its repeats); one that is late is ended
         with every process it started. worker: "inline" (this process), "pool" (processes that are used again), "process" (one

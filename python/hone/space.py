@@ -142,7 +142,7 @@ def log_sampling(start: Number, end: Number, step: Optional[Number] = None, *, d
 
 
 def _text(value: Any) -> str:
-    """What tells values apart, and what they are in expressions: numbers are numbers, NumPy's too."""
+    """The text that identifies a value, also in expressions: numbers, NumPy's too, are numbers."""
     import numbers
 
     if isinstance(value, str):
@@ -270,7 +270,7 @@ def _include(out: Space, name: str, key: Any, value: Any, facts: "_Facts") -> No
 
 
 class _Facts:
-    """What a search wants to know of a space beyond its points."""
+    """Facts about a space that a search needs besides its points."""
 
     def __init__(self) -> None:
         self.explicit_default = False

@@ -70,7 +70,7 @@ static int fail(const hn_py_state *state, const char *fmt, ...) {
     return -1;
 }
 
-/* What NumPy says of an object that is no array, with the input's name. */
+/* Prefixes NumPy's error for an object that is not an array with the input's name. */
 static void unreadable(const hn_py_state *state, const char *name, const char *want) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -84,8 +84,8 @@ static void unreadable(const hn_py_state *state, const char *name, const char *w
     Py_XDECREF(trace);
 }
 
-/* What is no buffer: an array of ml_dtypes as its bits; another library's array as NumPy sees it; a list or a number in
- * the type that is wanted. */
+/* Converts objects without a buffer: an array of ml_dtypes to its bits; another library's array through NumPy; a list
+ * or a number to the wanted type. */
 static PyObject *as_buffer(PyObject *o, const char *name, hone_dtype want, const hn_py_state *state) {
     PyObject *dtype = PyObject_GetAttrString(o, "dtype"), *numpy, *out = NULL;
     PyErr_Clear();

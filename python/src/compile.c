@@ -39,7 +39,7 @@ static void progress(void *arg, const hone_event *e) {
     hn_py_call_event(&c->call, show_stage, e);
 }
 
-/* What is refused is said in full, node by node. */
+/* Appends the report of all refused nodes to the error text. */
 static void add_report(const compilation *c, hone_err *err) {
     hone_import_options import = {
         .size = sizeof(hone_import_options), .symbol = c->options.symbol, .n_symbol = c->options.n_symbol};

@@ -1,7 +1,7 @@
 /* python/src/compilers.c — tuning and proving of workload files: tune, validate, minimize, check, report.
  *
- * Each is one call of the C API, or what the command of that name makes of a few, run as a long call: progress by a
- * callback, Ctrl-C ends it with what is recorded.
+ * Each is one call of the C API, or the same calls as the command of that name, run as a long call: progress by a
+ * callback; Ctrl-C ends it, and finished work stays recorded.
  */
 #include "long_call.h"
 #include "options.h"
@@ -109,13 +109,13 @@ static void on_tune_event(void *ctx, const hone_event *event) {
     hn_py_call_event(&((tuning *)ctx)->call, show_tune_event, event);
 }
 
-static hone_rc sing(const tuning *t, const hone_workload *w, hone_err *err) {
+static hone_rc run_canary(const tuning *t, const hone_workload *w, hone_err *err) {
     hone_prove_options o = hone_prove_defaults();
     hone_canary_result r;
     o.store_dir = t->o.store_dir, o.n_jobs = t->o.n_jobs, o.cpu = t->o.cpu, o.stop = t->o.stop;
     hone_rc rc = hone_canary_run(w, &o, &r, err);
     if (rc) return rc;
-    if (!r.passed) rc = failed(err, HONE_E_CANARY, "%s (canary=False searches all the same)", r.text);
+    if (!r.passed) rc = failed(err, HONE_E_CANARY, "%s (canary=False searches without this check)", r.text);
     hone_canary_free(&r);
     return rc;
 }
@@ -124,7 +124,7 @@ static hone_rc tune(void *arg, hone_err *err) {
     tuning *t = arg;
     hone_workload *w = NULL;
     hone_rc rc = hone_workload_load(t->path, &w, err);
-    if (!rc && t->canary) rc = sing(t, w, err);
+    if (!rc && t->canary) rc = run_canary(t, w, err);
     if (!rc) rc = hone_tune_run(w, &t->o, &t->result, err);
     hone_workload_free(w);
     return rc;
@@ -192,7 +192,7 @@ static hone_rc open_store(const hone_workload *w, const char *given, hone_store 
     return hone_store_open(given ? given : dir, false, out, err);
 }
 
-/* The winner that the record names, or what is worth proving. */
+/* The winner that the record names, or the candidates worth proving. */
 static hone_rc take_points(proving *p, const hone_report *r, hone_err *err) {
     hone_report_candidate best[HONE_CANDIDATES_MAX];
     size_t n = p->winner ? r->point != NULL : hone_report_candidates(r, p->top, best);

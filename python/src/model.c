@@ -463,7 +463,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     p->state = state;
     p->n_threads = n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)n_threads;
     p->fixed = all_fixed(p->model);
-    p->guess = !p->model->n_states; /* a wrong one would cost the state */
+    p->guess = !p->model->n_states; /* a wrong guess would lose the state */
     return (PyObject *)p;
 }
 

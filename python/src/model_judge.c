@@ -1,5 +1,4 @@
-/* python/src/model_judge.c — a program on random inputs or given ones: how fast, where the time goes, whether it is
- * right. */
+/* python/src/model_judge.c — a program on random inputs or given ones: its speed, its profile, its correctness. */
 #include "long_call.h"
 #include "model.h"
 #include "options.h"

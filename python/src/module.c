@@ -11,7 +11,7 @@
 /* --- exceptions ----------------------------------------------------------------------------------------------------
  */
 
-/* Names that the id alone would spell badly, and what else an exception is, so that `except OSError` works. Without a
+/* Names that cannot be derived from the id, and further base classes, so that `except OSError` works. Without a
  * row: E_BASELINE is hone.BaselineError. */
 static const struct row {
     hone_rc rc;

@@ -34,7 +34,7 @@ typedef struct py_temp {
     pid_t owner;
 } py_temp;
 
-/* A fork has the object, too: the folder is not its to remove, and what it holds of it ends with it. */
+/* A fork has a copy of the object, but must not remove the folder; its descriptor closes when it exits. */
 static void close_temp(py_temp *t) {
     hone_temp *temp = t->temp;
     t->temp = NULL;

@@ -26,7 +26,7 @@ static PyObject *fail(py_search *s, const hone_err *err) {
 
 static int read_directions(PyObject *tuple, hone_search_options *c) {
     c->n_objectives = (size_t)PyTuple_GET_SIZE(tuple);
-    if (c->n_objectives > HONE_MAX_OBJECTIVES) return 0; /* hone_search_open refuses it in words */
+    if (c->n_objectives > HONE_MAX_OBJECTIVES) return 0; /* hone_search_open reports this error */
     for (size_t k = 0; k < c->n_objectives; k++) {
         int truth = PyObject_IsTrue(PyTuple_GET_ITEM(tuple, (Py_ssize_t)k));
         if (truth < 0) return -1;

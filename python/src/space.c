@@ -276,7 +276,7 @@ static PyObject *compiler(PyObject *type, PyObject *args, PyObject *kw) {
     return (PyObject *)s;
 }
 
-/* The compiler's seeds: points that are known to pay, as bytes. */
+/* The compiler's seeds: points that are known to give gains, as bytes. */
 static PyObject *seeds(PyObject *self, PyObject *unused) {
     (void)unused;
     hn_py_space *s = (hn_py_space *)self;

@@ -153,7 +153,7 @@ static int wrong(const hn_py_space *s, const hone_param *p, PyObject *value, con
 static Py_ssize_t find(PyObject *objects, PyObject *value) {
     Py_ssize_t n = PyTuple_GET_SIZE(objects), loose = -1;
     for (Py_ssize_t k = 0; k < n; k++)
-        if (PyTuple_GET_ITEM(objects, k) == value) return k; /* also where == is no yes or no, as of arrays */
+        if (PyTuple_GET_ITEM(objects, k) == value) return k; /* first by identity, as == of arrays gives no boolean */
     for (Py_ssize_t k = 0; k < n; k++) {
         PyObject *one = PyTuple_GET_ITEM(objects, k);
         int same = PyObject_RichCompareBool(one, value, Py_EQ);

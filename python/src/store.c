@@ -63,7 +63,7 @@ static void dealloc(PyObject *self) {
 /* --- sessions ------------------------------------------------------------------------------------------------------
  */
 
-/* Reads name, objective, space_hash, space, objectives, engine, seed; all that a Python objective has no word for is
+/* Reads name, objective, space_hash, space, objectives, engine, seed; fields that a Python objective does not have are
  * "". Borrowed from the arguments. */
 static bool read_session(PyObject *args, hone_session *out) {
     unsigned long long seed;
