@@ -127,8 +127,9 @@ void hn_tile_stage(hn_nest *n, hn_st first) {
 }
 
 /* -- costs */
-/* Of a set's ways one is left to the panels, which pass through all sets. Every row more than fits beside it costs all
- * of them some of a cycle: measured on Zen 4 (8 ways) with 49 rows of 2048 floats, tiles of 5 to 14 rows. */
+/* One way of each set is left to the panels, which pass through all sets. Each row beyond those that fit into the other
+ * ways costs every row part of a cycle: measured on Zen 4 (8 ways) with 49 rows of 2048 floats, tiles of 5 to 14 rows.
+ */
 enum { WAYS_BESIDE = 1 };
 static const double CROWDED = 0.1, CROWDED_MOST = 0.4;
 

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* WEIGHTS_MIN: that are worth it. COLUMNS_MIN: of results. DEPTH_MAX: products of 255 by 255 that stay within an i32.
- */
+/* WEIGHTS_MIN, COLUMNS_MIN: fewer weights or columns of results are not worth it. DEPTH_MAX: so many products of 255 by
+ * 255 add up within an i32. */
 enum { WEIGHTS_MIN = 4096, COLUMNS_MIN = 16, DEPTH_MAX = 1 << 15, SPATIAL_MAX = 3, HALF = 128 };
 
 bool hn_multiplies_bytes(const hn_graph *g, const hn_node *n) {

@@ -42,7 +42,7 @@ hn_fgroup *hn_fuse_group_of(const hn_fuse *f, hn_val v); /* NULL: defined outsid
 /* Values of p that others than p and c use (c may be NULL): results that the merged kernel has to store. */
 bool hn_fuse_escapes(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c, hn_val v);
 bool hn_fuse_any_escape(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c);
-/* A way from p to c through a third group: merging them would close a cycle. */
+/* A path from p to c through a third group: merging them would close a cycle. */
 bool hn_fuse_cycle(hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c);
 void hn_fuse_join(hn_fuse *f, hn_fgroup *p, hn_fgroup *c, hn_kernel_kind kind); /* p's nodes go to c */
 /* Through shadows: what v is a copy of. *spread: there are more elements of v than of it. */

@@ -1,4 +1,4 @@
-/* pass/fuse_graph.c — groups of nodes, who uses what, and ways between groups. */
+/* pass/fuse_graph.c — groups of nodes, who uses what, and paths between groups. */
 #include "pass/fuse.h"
 
 #include <string.h>
@@ -141,7 +141,7 @@ bool hn_fuse_any_escape(const hn_fuse *f, const hn_fgroup *p, const hn_fgroup *c
     return false;
 }
 
-/* Is there a way from x to c? Groups marked have been looked at. */
+/* Is there a path from x to c? Marked groups have been visited. */
 static bool reaches(hn_fuse *f, const hn_fgroup *x, const hn_fgroup *c) {
     f->mark[x - f->group] = f->n_mark;
     for (uint32_t i = 0; i < x->n_node; i++) {

@@ -8,8 +8,8 @@
  *
  * Invariants (hn_program_verify):
  *  1 every value named is declared; a view's base is no view, and has the view's elements;
- *  2 a symbol is defined before it is used, on every way through the program;
- *  3 a value is written before it is read, on every way;
+ *  2 a symbol is defined before it is used, on every path through the program;
+ *  3 a value is written before it is read, on every path;
  *  4 a value is not written into memory that holds another one which is still read;
  *  5 a kernel's values are in its memory space; what the host reads or writes itself is in the host's;
  *  6 weights and inputs are not written;
@@ -19,7 +19,7 @@
  *  9 every output is written, and its buffer is taken by one value at most;
  * 10 a copy moves elements of one type, as many as there is room for;
  * 11 an item of the arena has one value, room for the largest size it can have, and lies inside the arena;
- * 12 a state has an old value, which is read alone, and a new one, which is written on every way; `state` puts rows
+ * 12 a state has an old value, which is read alone, and a new one, which is written on every path; `state` puts rows
  *    behind the first dimension of one state's old value.
  */
 #ifndef HN_PROGRAM_H

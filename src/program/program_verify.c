@@ -1,8 +1,8 @@
 /* program_verify.c — the invariants of program.h.
  *
- * Form first (1, 5 to 11), then one walk forwards that carries what is defined and written on every way (2, 3), and one
- * backwards that carries what is still read (4). A loop's set at its end is what is read behind it and what its block
- * reads before writing it; that of a block is computed once and kept.
+ * Form first (1, 5 to 11), then one walk forwards that carries what is defined and written on every path (2, 3), and
+ * one backwards that carries what is still read (4). A loop's set at its end is what is read behind it and what its
+ * block reads before writing it; that of a block is computed once and kept.
  */
 #include "program/program.h"
 
@@ -306,7 +306,7 @@ static bool check_form(checker *c) {
 /* --- forwards: defined and written -----------------------------------------------------------------------------------
  */
 
-/* On every way so far: values written, symbols defined. */
+/* On every path so far: values written, symbols defined. */
 typedef struct known {
     uint64_t *written;
     bool *defined;

@@ -259,8 +259,8 @@ static int64_t item_rows(const form *f, const hn_machine *m, int64_t cols, bool 
     return item;
 }
 
-/* Tiles in a work item of an image that is one line: the columns at its ends stand alone, so that items are as long as
- * leaves every core one. */
+/* Tiles in a work item of an image that is one line: the columns at its ends are computed on their own; items are as
+ * long as leaves every core one. */
 static int64_t item_tiles(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
     int64_t tiles = (f->width + rows - 1) / rows, block = cols * f->lanes, item = 1;
     int64_t blocks = f->own ? 1 : (f->channels + block - 1) / block, cores = m->cores > 0 ? m->cores : 1;

@@ -237,8 +237,8 @@ static int64_t rows_beside_panels(const hn_machine *m, const product *p, const h
     return m->l2_b / 8 * 7 / (4 * (p->k > 0 ? p->k : 1024)) - panels * t->cols * t->lanes;
 }
 
-/* Rows that stay in the second-level cache while panels pass. Where those are few, more: panels would pass too often;
- * the reduction goes in slices then. */
+/* Rows of a block: those that stay in the second-level cache while panels stream through. Where these are few, more are
+ * taken, as panels would be read too often; the reduction goes in slices then. */
 static int64_t best_block(const hn_machine *m, const product *p, const hn_tile *t) {
     int64_t all = p->m > 0 ? p->m : HN_GEMM_UNKNOWN_ROWS, rows = rows_beside_panels(m, p, t, 2);
     if (rows < HN_GEMM_BLOCK_MIN) rows = HN_GEMM_UNKNOWN_ROWS;
@@ -254,7 +254,7 @@ static int64_t best_ahead(const hn_machine *m, const product *p) {
 
 /* Slices of the reduction: where a block of the left operand, a panel and the next panel do not fit into the
  * second-level cache together, a panel's slice is what fills the first level, with the rows of a tile. Where the third
- * level is not much slower, the next panel may as well wait there. */
+ * level is not much slower, the next panel may as well stay there. */
 static int64_t best_depth(const hn_machine *m, const product *p, const hn_tile *t, int64_t block) {
     int64_t width = t->cols * t->lanes, rows = p->m < block ? p->m : block, best = 0;
     int64_t beside = rows_beside_panels(m, p, t, 2 * m->l3_bps > m->l2_bps ? 1 : 2);
@@ -340,7 +340,7 @@ typedef struct place {
 /* The panels that a reduction reads: `lines` streams, side by side, each line by line. */
 typedef struct stream {
     hn_buf buf;
-    hn_ix here, next; /* where the panel begins, its columns kept; where that begins which is walked after it */
+    hn_ix here, next; /* where the panel begins, its columns kept; where the next one of the walk begins */
     int64_t lines, step, length;
 } stream;
 
@@ -369,8 +369,8 @@ static int slice_loop(hn_nest *n, hn_ix at, const place *w) {
     return 0;
 }
 
-/* Where that begins which is walked after the panel, or after its slice: slice by slice through the panels of a group;
- * behind the last one is the next group's first. */
+/* Where the next panel of the walk, or its next slice, begins: slice by slice through the panels of a group; after the
+ * last one comes the next group's first. */
 static bool find_next(hn_nest *n, hn_var v, hn_ix at, const place *w, stream *s) {
     hn_ix *var = HN_NEW_N(n->a, hn_ix, n->n_var), carry;
     int top = slice_loop(n, at, w);
@@ -445,7 +445,8 @@ static int64_t power_below(int64_t x) {
     return p;
 }
 
-/* Before every body of the loop: what lies ahead in as many steps, `step` elements each, of which a line needs one. */
+/* Prefetches, before every body of the loop, the elements ahead for as many steps, `step` each; a line needs one
+ * prefetch. */
 static void prefetch_stream(hn_nest *n, hn_st loop, const place *w, const stream *s, hn_ix at, int64_t step) {
     int64_t elements = w->steps * step, lines = (elements + w->line - 1) / w->line;
     hn_loop_prefetch(n, loop, 1, s->buf, at, lines, elements / lines, NULL);
@@ -599,7 +600,8 @@ static hn_st one_row(hn_nest *n, hn_st col) {
     return col;
 }
 
-/* Rows of a block where only a run knows, or where they are a few tiles; 0: they are more, or depend on other loops. */
+/* Rows of a block, if their number is known at run time only, or is a few tiles; 0: they are more, or depend on other
+ * loops. */
 static hn_dim rows_of(hn_nest *n, hn_ix rows, int64_t block, const hn_tile *t, int64_t few) {
     int64_t known;
     hn_dim m;
