@@ -98,7 +98,7 @@ const cli_command cli_cmd_canary = {
     "Prove",
     "[hone.yaml]",
     "test that controls reach the compiler and the measurement",
-    "Builds the workload three times by the path that every candidate takes: with the baseline's flags, with the same "
+    "Builds the workload three times in the same way as every candidate: with the baseline's flags, with the same "
     "flags written out by hone as controls, and with optimisation turned off. The first two must give the same "
     "program; the third must give "
     "another one, and a slower one in the first objective that is a timing. A failure says what to look at: cached "

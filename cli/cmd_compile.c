@@ -104,7 +104,7 @@ const cli_command cli_cmd_compile = {
     "Makes a shared library that needs only libc and libm, its header, its weights and a manifest. Every kernel is "
     "held "
     "against the reference interpreter; one that fails is replaced by its reference version and reported. MODEL is "
-    "an ONNX file or a graph as `hone ir` prints it: what it is, is seen by its content.\n\n"
+    "an ONNX file or a graph as `hone ir` prints it: the content decides which.\n\n"
     "Symbolic sizes stay symbolic: one library serves them all. `--symbol` fixes (`seq=128`) or bounds (`batch=1:64`) "
     "them; bounded ones let all memory be reserved when an instance is created.\n\n"
     "What is not supported is refused, each node on a line of stderr with its reason (exit status 14).",

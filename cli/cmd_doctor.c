@@ -325,7 +325,7 @@ const cli_command cli_cmd_doctor = {
     "doctor",
     "Check",
     "",
-    "say what this machine offers, what disturbs it, what is missing",
+    "show what this machine offers, what disturbs measurements, what is missing",
     "Looks at what a tuner needs: compilers, counters, limits, free disk; at what disturbs measurements: clock "
     "governor, "
     "turbo, hyper-threads, load, time stolen by a host; and measures the noise by timing one fixed computation again "
@@ -334,7 +334,7 @@ const cli_command cli_cmd_doctor = {
     "--measure takes some seconds more and writes the device table (device.yaml in $XDG_CACHE_HOME/hone, or "
     "~/.cache/hone): "
     "peak "
-    "arithmetic of one core and of all, bandwidth of caches and memory. Whatever compares with a peak reads it.",
+    "arithmetic of one core and of all, bandwidth of caches and memory. Commands that compare with a peak read it.",
     options,
     "hone doctor\tbefore the first tuning on a machine\n"
     "hone doctor --seconds 30 --json\ta longer look, as data\n",

@@ -162,7 +162,7 @@ static const cli_option options[] = {
     {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads to run on; else one per processor"},
     {"target", 't', CLI_TEXT, "T", 0, 0, "instruction set, as of hone compile; else native"},
     {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},
-    {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not hold kernels against the interpreter when the model is compiled"},
+    {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not compare kernels with the interpreter when the model is compiled"},
     {0},
 };
 

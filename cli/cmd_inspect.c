@@ -127,7 +127,7 @@ const cli_command cli_cmd_inspect = {
     "MODEL",
     "show what is in a model file and whether hone compiles it",
     "Prints the inputs, outputs, parameters and operators of a model. The last lines say whether hone can compile it; "
-    "if not, every node that stands in the way is listed with its operator, opset and the reason.",
+    "if not, every unsupported node is listed with its operator, opset and the reason.",
     no_options,
     "hone inspect model.onnx\tfor people\n"
     "hone inspect model.onnx --json\tfor programs\n",

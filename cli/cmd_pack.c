@@ -259,14 +259,15 @@ const cli_command cli_cmd_pack = {
     "gather controls files, and try them on a workload",
     "`build DIR FILE...` copies controls files with their response files into a folder and writes its index; without "
     "files it indexes what is there. `try DIR [WORKLOAD]` (default hone.yaml) measures the controls of each file on a "
-    "workload, against its baseline, in a few interleaved pairs: what another kernel gained from may pay here too. "
+    "workload, against its baseline, in a few interleaved pairs: controls that helped another kernel may help here "
+    "too. "
     "Controls that the workload's compiler or space lacks are left out; a file is skipped, with the reason, when its "
     "compiler is not offered.\n\n"
     "`hone tune --pack DIR` tries them first, then searches from the best. What `try` measures is no proof: `hone "
     "validate` is.",
     options,
     "hone pack build kernels softmax.hone gemm.hone\tmake a pack, or add to it\n"
-    "hone pack try kernels\tdo their controls pay here?\n"
+    "hone pack try kernels\tare their controls a gain here?\n"
     "hone tune --pack kernels\tstart the search from them\n",
     2,
     1000,

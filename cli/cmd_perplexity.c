@@ -93,7 +93,7 @@ const cli_command cli_cmd_perplexity = {
     "perplexity",
     "Models",
     "MODEL.gguf TEXT.txt",
-    "how well a language model foretells a text",
+    "how well a language model predicts a text",
     "The exponential of the mean of minus the natural logarithm of each token's probability behind those in front of "
     "it in its "
     "window, with a 95 % interval (tokens taken as independent). A lower number is better; compare numbers of the same "

@@ -59,7 +59,7 @@ const cli_command cli_cmd_retune = {
     "Begins a new session of the workload that tries the controls of the file first, right after the baseline, then "
     "the "
     "winners of earlier sessions, and goes on from there: what to do when `hone check` says `stale` or `regressed`. "
-    "Controls and parameters that the space of today lacks are left out, with a warning each.\n\n"
+    "Controls and parameters that the present space lacks are left out, with a warning each.\n\n"
     "The file stays as it is. `hone validate` proves the new winner and writes its controls.",
     options,
     "hone retune softmax.hone\twith the workload's budget\n"

@@ -234,7 +234,7 @@ const cli_command cli_cmd_space = {
     "asked for its controls.\n\n"
     "`print` writes it as a space file, `count` says how many legal points it holds, `validate` checks that it can be "
     "read and is not empty, `diff` lists what was added, removed or changed from one space to the other and exits with "
-    "1 if anything was. The action may stand before or after the space; left out it is print.",
+    "1 if anything was. The action may come before or after the space; left out it is print.",
     options,
     "hone space count\thow large the space of hone.yaml is\n"
     "hone space print gcc-12 > gcc.yaml\tthe controls of a compiler as a space file\n"

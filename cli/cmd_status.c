@@ -187,9 +187,9 @@ const cli_command cli_cmd_status = {
     "status",
     "Look",
     "[SESSION]",
-    "say where a session stands",
+    "show the state of a session",
     "Shows a session of the record: its state, trials, failures by class, and the best value against the baseline. "
-    "Without a number it is the newest. It may be asked while `hone tune` runs.",
+    "Without a number it is the newest. It can be used while `hone tune` runs.",
     options,
     "hone status\tthe newest session\n"
     "hone status --all\tall of them\n",

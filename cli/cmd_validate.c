@@ -283,7 +283,7 @@ const cli_command cli_cmd_validate = {
     "Builds the baseline and each candidate several times with different layouts, and runs them in interleaved pairs "
     "on "
     "every input, held-out ones too, until the gain is clear either way. Nothing that the search measured is used. A "
-    "candidate is kept when the near end of the interval of its gain is beyond the minimum, its tail is not worse, its "
+    "candidate is kept when the lower end of its gain's interval is above the minimum, its tail is not worse, its "
     "spread does not grow by more than a quarter, held-out inputs do not lose, limits hold, and every result is "
     "right.\n\n"
     "Candidates are the best of a session (the newest unless a number is given). Every verdict is recorded there. The "

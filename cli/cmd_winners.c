@@ -279,10 +279,10 @@ const cli_command cli_cmd_winners = {
     "winners",
     "Models",
     "list|export|import|prune [FILE|ID]...",
-    "list, carry or remove what tuning models found",
+    "list, copy or remove the results of tuning models",
     "A winner is a schedule with its compiler flags that `hone tune MODEL` proved faster than the default one, "
     "for a "
-    "kernel on a processor under a compiler. `hone compile` takes it wherever the same kernel comes up.\n\n"
+    "kernel on a processor under a compiler. `hone compile` takes it wherever the same kernel occurs.\n\n"
     "`list` shows them, `export [FILE]` writes them as YAML (to standard output without a file), `import FILE...` "
     "takes such "
     "text in, where what is newer stays; `prune` removes winners by id (or its beginning), by age, or all of them.",

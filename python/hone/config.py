@@ -119,7 +119,7 @@ class SearchConfiguration:
             if name in COLUMNS:
                 raise _hone.UsageError(f"'{name}' is a column of every table of results; call it otherwise")
             if everything.count(name) > 1:
-                raise _hone.UsageError(f"'{name}' stands twice among objectives and constraints")
+                raise _hone.UsageError(f"'{name}' is given twice among objectives and constraints")
 
     def maximize(self) -> tuple[bool, ...]:
         """Per objective: is more better?"""

@@ -123,7 +123,7 @@ static hone_rc check_duplicates(const build *b, list *keys) {
     if (keys->n > 1) qsort(keys->p, keys->n, sizeof *keys->p, by_text_then_place);
     for (size_t i = 1; i < keys->n; i++)
         if (!strcmp(keys->p[i - 1]->text, keys->p[i]->text))
-            return hn_yaml_fail(b->doc, keys->p[i], b->err, "key '%s' stands twice (first on line %u)",
+            return hn_yaml_fail(b->doc, keys->p[i], b->err, "key '%s' is given twice (first on line %u)",
                                 keys->p[i]->text, keys->p[i - 1]->line);
     return HONE_OK;
 }

@@ -38,7 +38,7 @@ hone_rc hn_feasible_penalize(hn_feasible *f, const hn_view *v, const hn_sample *
     hone_rc rc = f->trees ? HONE_OK : hn_trees_new(v->genes->n, v->genes->ordered, &spec, &f->trees, err);
     if (rc) return rc;
     if (!grow(&f->label, &f->rows, s->n_told) || !grow(&f->chance, &f->points, pool->n))
-        return hn_fail(err, HONE_E_NOMEM, "out of memory for what fails");
+        return hn_fail(err, HONE_E_NOMEM, "out of memory for the model of failures");
     for (size_t i = 0; i < s->n_told; i++) f->label[i] = s->feasible[i] ? 1 : 0;
     rc = hn_trees_fit(f->trees, s->code, f->label, s->n_told, hn_rng_next(rng), err);
     if (rc) return rc;

@@ -285,7 +285,7 @@ static void sort_axes(hn_lower *c, int64_t *axes, size_t n, size_t rank) {
         size_t k = i;
         for (; k > 0 && axes[k - 1] > a; k--) axes[k] = axes[k - 1];
         axes[k] = a;
-        if (k > 0 && axes[k - 1] == a && !hn_lower_failed(c)) hn_wrong(c, "axis %lld stands twice", (long long)a);
+        if (k > 0 && axes[k - 1] == a && !hn_lower_failed(c)) hn_wrong(c, "axis %lld is given twice", (long long)a);
     }
 }
 

@@ -100,7 +100,7 @@ static void drop(term *t, size_t at) {
     t->n--;
 }
 
-/* A label that stands twice in one operand takes its diagonal: what is off it becomes 0, then the sum over one of the
+/* A label that is given twice in one operand takes its diagonal: what is off it becomes 0, then the sum over one of the
  * two. */
 static void take_diagonals(hn_builder *b, term *t) {
     for (size_t i = 0; i < t->n; i++)

@@ -40,7 +40,7 @@ static hone_rc walk_content(const walk *w, const ProtobufCFieldDescriptor *f, co
     if (!f || f->type != PROTOBUF_C_TYPE_MESSAGE) return HONE_OK;
     if (f->label != PROTOBUF_C_LABEL_REPEATED) {
         uint64_t bit = 1ull << (f->id & 63);
-        if (*seen & bit) return bad(w, p, "a part that may stand once stands twice");
+        if (*seen & bit) return bad(w, p, "a part that may occur once is given twice");
         *seen |= bit;
     }
     return walk_message(w, f->descriptor, p, end, depth + 1);

@@ -139,7 +139,7 @@ static hone_rc add_choices(const reader *r, const hn_ynode *root, point_text *p)
         bool *has = fp ? &p->has_fp : &p->has_compiler;
         if (!fp && strcmp(name, "compiler") != 0)
             return hn_yaml_fail(r->doc, node->item[i], r->err, "unknown choice '%s'; known are: compiler, fp", name);
-        if (*has) return hn_yaml_fail(r->doc, node->item[i], r->err, "'%s' stands twice", name);
+        if (*has) return hn_yaml_fail(r->doc, node->item[i], r->err, "'%s' is given twice", name);
         *has = true;
         add_name(p, "", name);
         hn_yaml_add_quoted(&p->s, fp ? r->c->floating_point : r->c->compiler);

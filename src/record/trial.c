@@ -95,7 +95,7 @@ static hone_rc find_series(hone_store *s, int64_t session, const hone_sample *x,
         if (!rc) rc = hn_store_run(s, q, err);
         if (rc) return rc;
     }
-    return hn_fail(err, HONE_E_STORE, "'%s' does not keep what it is told", s->path);
+    return hn_fail(err, HONE_E_STORE, "'%s' does not store what is written to it", s->path);
 }
 
 static bool same_series(const hone_sample *a, const hone_sample *b) {

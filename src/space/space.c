@@ -88,7 +88,7 @@ static hone_rc check_name(const hone_space *s, const char *name, hone_err *err) 
         if (!isalnum((unsigned char)name[i]) && !strchr("_-.+=", name[i]))
             return hn_fail(err, HONE_E_INPUT, "parameter '%s': a name consists of letters, digits and _ - . + =", name);
     if (hone_space_find(s, name) != SIZE_MAX)
-        return hn_fail(err, HONE_E_INPUT, "parameter '%s' stands twice in space '%s'; rename one", name, s->name);
+        return hn_fail(err, HONE_E_INPUT, "parameter '%s' is given twice in space '%s'; rename one", name, s->name);
     return HONE_OK;
 }
 
@@ -137,7 +137,7 @@ static hone_rc check_distinct(const hone_param *p, hone_err *err) {
     for (size_t i = 1; i < p->n_values && !twice; i++)
         if (!strcmp(v[i - 1], v[i])) twice = v[i];
     free(v);
-    return twice ? hn_fail(err, HONE_E_INPUT, "parameter '%s': value '%s' stands twice", p->name, twice) : HONE_OK;
+    return twice ? hn_fail(err, HONE_E_INPUT, "parameter '%s': value '%s' is given twice", p->name, twice) : HONE_OK;
 }
 
 static hone_rc check_values(const hone_param *p, hone_err *err) {

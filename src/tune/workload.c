@@ -48,7 +48,7 @@ hone_rc hn_read_texts(const hn_reader *r, const hn_ynode *node, const char *what
         if (rc) return rc;
         for (size_t k = 0; k < i; k++)
             if (!strcmp(list[k], list[i]))
-                return hn_yaml_fail(r->doc, hn_item(node, i), r->err, "'%s' stands twice in %s", list[i], what);
+                return hn_yaml_fail(r->doc, hn_item(node, i), r->err, "'%s' is given twice in %s", list[i], what);
     }
     *out = list;
     *n = count;

@@ -57,8 +57,7 @@ static hone_rc check_constraint(const hn_reader *r, const hn_ynode *x) {
     bool error = n > 10 && !strncmp(s, "max_", 4) && !strncmp(s + n - 6, "_error", 6);
     if (percentile || average || error)
         return hn_yaml_fail(r->doc, x, r->err,
-                            "'%s' speaks of a measurement, but constraints are over parameters; put it under 'limits'",
-                            s);
+                            "'%s' names a measurement, but constraints are over parameters; put it under 'limits'", s);
     return HONE_OK;
 }
 
@@ -249,7 +248,7 @@ static hone_rc check_input(const hn_reader *r, const hn_ynode *node, size_t i) {
     for (size_t k = 0; k < i; k++) {
         const hn_input *y = &r->w->input[k];
         if (!strcmp(x->name, y->name))
-            return hn_yaml_fail(r->doc, node, r->err, "input '%s' stands twice (first on line %u)", x->name, y->line);
+            return hn_yaml_fail(r->doc, node, r->err, "input '%s' is given twice (first on line %u)", x->name, y->line);
         if (!strcmp(x->args, y->args))
             return hn_yaml_fail(r->doc, node, r->err, "inputs '%s' and '%s' have the same args '%s'", y->name, x->name,
                                 x->args);

@@ -298,7 +298,7 @@ hone_rc hn_read_metrics(const hn_reader *r) {
         rc = read_objective(r, hn_item(node, i), strict, o);
         for (size_t k = 0; k < i && !rc; k++)
             if (same_quantity(&o->quantity, &w->objective[k].quantity))
-                rc = hn_yaml_fail(r->doc, hn_item(node, i), r->err, "objective '%s' stands twice", o->quantity.text);
+                rc = hn_yaml_fail(r->doc, hn_item(node, i), r->err, "objective '%s' is given twice", o->quantity.text);
         if (rc) return rc;
         w->n_objectives = i + 1;
     }

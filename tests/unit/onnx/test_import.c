@@ -186,7 +186,7 @@ static void test_wire(void) {
         {"field_zero", "\x00\x01", 2, "no field"},
         {"group", "\x0b\x01", 2, "unknown kind"},
         {"short_float", "\x0d\x01", 2, "ends inside"},
-        {"two_graphs", "\x3a\x00\x3a\x00", 4, "stands twice"},
+        {"two_graphs", "\x3a\x00\x3a\x00", 4, "is given twice"},
         {"text", "hello, this is no model", 23, "'model in memory'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

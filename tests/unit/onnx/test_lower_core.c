@@ -99,7 +99,7 @@ static const struct {
     {"two_open_sizes", "opset 13\nin x f32 [4]\nconst s i64 [2] = -1 -1\nnode Reshape x,s > y\n",
      "more than one size is -1"},
     {"axis_out_of_range", "opset 13\nin x f32 [4]\nnode Flatten x > y axis=3\n", "axis 3 is out of range for rank 1"},
-    {"axis_twice", "opset 11\nin x f32 [1,1]\nnode Squeeze x > y axes=[0,-2]\n", "axis 0 stands twice"},
+    {"axis_twice", "opset 11\nin x f32 [1,1]\nnode Squeeze x > y axes=[0,-2]\n", "axis 0 is given twice"},
     {"step_of_nothing",
      "opset 13\nin x f32 [4]\nconst s i64 [1] = 0\nconst a i64 [1] = 0\nconst t i64 [1] = 0\n"
      "node Slice x,s,s,a,t > y\n",

@@ -164,7 +164,7 @@ static const struct {
     {"duplicate_key", "name: softmax\n", "name: softmax\nname: softmax\n", "name"},
     {"gene_nested", "  TILE: 32\n", "  TILE: {a: 1}\n", "expected a value"},
     {"control_among_parameters", "  TILE: 32", "  gcc-12.-x: 32", "belongs under 'controls'"},
-    {"choice_twice", "  - compiler\n", "  - compiler\n  - compiler\n", "stands twice"},
+    {"choice_twice", "  - compiler\n", "  - compiler\n  - compiler\n", "is given twice"},
     {"no_yaml", "name: softmax\n", "name: [\n", "x.hone:"},
 };
 
