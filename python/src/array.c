@@ -129,7 +129,7 @@ static int check_type(const hn_py_state *state, const char *name, hone_dtype wan
 }
 
 /* In the order and alignment that a model reads. */
-static int lay(hn_py_input *in) {
+static int make_contiguous(hn_py_input *in) {
     Py_buffer *v = &in->view;
     bool aligned = (uintptr_t)v->buf % (size_t)v->itemsize == 0;
     in->array.data = v->buf;
@@ -152,7 +152,7 @@ int hn_py_input_take(const hn_py_state *state, PyObject *o, const char *name, ho
         bad = fail(state, "input '%s' has %d dimensions; %d are the most", name, v->ndim, HONE_RANK_MAX);
     out->array = (hone_array){.dtype = want, .rank = (uint32_t)v->ndim};
     for (int d = 0; d < v->ndim && !bad; d++) out->array.dim[d] = v->shape[d];
-    if (!bad) bad = lay(out);
+    if (!bad) bad = make_contiguous(out);
     if (bad) hn_py_input_drop(out);
     return bad;
 }

@@ -21,7 +21,7 @@ const char *hone_check_name(hone_check_status status) {
     return (unsigned)status < HONE_N_CHECK ? status_name[status] : "unknown";
 }
 
-static void settle(hn_checker *k, hone_check_status status, const char *text) {
+static void set_status(hn_checker *k, hone_check_status status, const char *text) {
     k->status = status;
     k->text = hn_strdup(k->a, text);
 }
@@ -32,13 +32,13 @@ static void settle(hn_checker *k, hone_check_status status, const char *text) {
 static void judge_unreadable(hn_checker *k, const char *text, size_t n, hone_rc rc, const hone_err *why) {
     int format = text ? hn_seal_format(text, n) : 0;
     if (rc == HONE_E_TAMPERED) {
-        settle(k, HONE_CHECK_TAMPERED, why->text);
+        set_status(k, HONE_CHECK_TAMPERED, why->text);
     } else if (rc == HONE_E_INPUT && format > HONE_CONTROLS_FORMAT) {
         hn_differ(&k->diff, "format", "controls file", hn_format(k->a, "%d", format),
                   hn_format(k->a, "%d", HONE_CONTROLS_FORMAT));
-        settle(k, HONE_CHECK_STALE, why->text);
+        set_status(k, HONE_CHECK_STALE, why->text);
     } else {
-        settle(k, HONE_CHECK_BROKEN, why->text);
+        set_status(k, HONE_CHECK_BROKEN, why->text);
     }
 }
 
@@ -61,7 +61,7 @@ static hone_rc check_signature(hn_checker *k, hone_err *err) {
     if (!k->o->public_key) return HONE_OK;
     hone_rc rc = hn_signer_check(k->c, k->path, k->o->public_key, &why);
     if (rc == HONE_E_MISMATCH || rc == HONE_E_NOTFOUND)
-        settle(k, HONE_CHECK_TAMPERED, why.text);
+        set_status(k, HONE_CHECK_TAMPERED, why.text);
     else if (rc) /* the key file */
         return hn_fail(err, rc, "%s", why.text);
     return HONE_OK;
@@ -74,9 +74,9 @@ static hone_rc check_response(hn_checker *k, hone_err *err) {
     if (rc == HONE_OK || k->status == HONE_CHECK_TAMPERED) return HONE_OK;
     if (rc == HONE_E_TAMPERED) {
         hn_differ(&k->diff, "response file", "flags", "as in the controls file", "changed");
-        settle(k, HONE_CHECK_TAMPERED, why.text);
+        set_status(k, HONE_CHECK_TAMPERED, why.text);
     } else if (rc == HONE_E_INPUT) {
-        settle(k, HONE_CHECK_BROKEN, why.text);
+        set_status(k, HONE_CHECK_BROKEN, why.text);
     } else {
         hn_differ(&k->diff, "response file", "file", "beside the controls file",
                   rc == HONE_E_NOTFOUND ? "missing" : why.text);

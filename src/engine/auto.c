@@ -71,7 +71,7 @@ static size_t since_best(const hn_history *h) {
 }
 
 /* Sets a gene to any of its values; for a number with many, one of the ends of its range or a few between. */
-static void leap(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
+static void set_any_value(const hn_genes *genes, size_t k, hn_rng *rng, double *x) {
     hn_genes_leap(genes, k, (size_t)hn_rng_below(rng, hn_genes_n_leaps(genes, k)), rng, x);
 }
 
@@ -108,7 +108,7 @@ static hone_rc ask_mutant(rotation *a, const hn_view *v, hn_rng *rng, double *po
     float score[MUTANTS] = {0};
     hone_rc rc = hn_pool_clear(pool, v, MUTANTS, err);
     if (rc) return rc;
-    for (size_t i = 0; i < MUTANTS && change_best(a, v, leap, 1, share ? share : 1, rng, point); i++)
+    for (size_t i = 0; i < MUTANTS && change_best(a, v, set_any_value, 1, share ? share : 1, rng, point); i++)
         hn_pool_offer(pool, v, point);
     rc = hn_feasible_penalize(&a->frame.feasible, v, &a->frame.sample, pool, rng, score, err);
     if (rc) return rc;

@@ -96,7 +96,7 @@ hone_rc hn_contest_run(hn_contest *c, hone_err *err) {
 
 /* Eliminates candidates found to lose, those slower than the baseline in early rounds, and those whose gain is below
  * the lower end of another's. */
-static void leave_out(hn_contest *c) {
+static void eliminate(hn_contest *c) {
     bool full = c->n_rounds >= c->rules.least;
     double lead = 0;
     for (size_t i = 0; i < c->n && full; i++)
@@ -116,7 +116,7 @@ bool hn_judge_gains(hn_contest *c) {
         x->gain = hn_z_interval(x->z, x->round, x->n, c->rules.alpha / (double)c->n, c->rules.seed);
         x->finding = hn_find(x->gain, c->rules.margin);
     }
-    leave_out(c);
+    eliminate(c);
     for (size_t i = 0; i < c->n; i++) {
         const hn_contender *x = &c->x[i];
         decided = decided && (!hn_contest_is_in(x) || (c->n_rounds >= c->rules.least && x->finding == HN_ABOVE));

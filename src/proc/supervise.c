@@ -228,7 +228,7 @@ static void note_deaths(struct watch *w) {
 }
 
 /* The child leads a process group. Time while it is stopped does not count. */
-static void hold(struct watch *w, bool held) {
+static void set_paused(struct watch *w, bool held) {
     int sig = held ? SIGSTOP : SIGCONT;
     if (held == w->held || w->child_ended) return;
     if (kill(-w->child, sig)) kill(w->child, sig); /* it has not made its group yet */
@@ -245,7 +245,7 @@ static void note_control(struct watch *w) {
     if (c == HN_ORDER_STOP)
         w->stop = true;
     else
-        hold(w, c == HN_ORDER_HOLD);
+        set_paused(w, c == HN_ORDER_HOLD);
 }
 
 /* Limits of the whole process tree, which no rlimit expresses. The interval between checks grows: 10 ms, 20 ms … 500

@@ -8,7 +8,7 @@
 /* --- the words ---------------------------------------------------------------------------------------------------- */
 
 /* The recipe with the words of variant i in front. */
-static hone_rc vary(const hn_variants *v, hn_side *side, hn_code_layout layout, size_t i, hone_err *err) {
+static hone_rc make_variant(const hn_variants *v, hn_side *side, hn_code_layout layout, size_t i, hone_err *err) {
     const hn_recipe *r = side->recipe;
     hn_recipe *out = &side->variant[i];
     *out = *r;
@@ -70,7 +70,7 @@ static hone_rc try_layout(const hn_variants *v, hn_side *side, hn_code_layout la
     size_t probe = side->n < 3 ? side->n : 3, last = side->n;
     hone_rc rc = HONE_OK;
     *fits = false;
-    for (size_t i = 1; !rc && i < last; i++) rc = vary(v, side, layout, i, err);
+    for (size_t i = 1; !rc && i < last; i++) rc = make_variant(v, side, layout, i, err);
     if (!rc && probe > 1) rc = build_some(v, side, 1, probe, err);
     if (rc) return rc;
     bool fine = all_built(side, 1, probe) && (layout == HN_LAYOUT_NONE || any_other_object(side, 1, probe));

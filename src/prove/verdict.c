@@ -330,7 +330,7 @@ static bool spread_grows(judge *j, size_t k) {
 }
 
 /* The reason not to keep a candidate for objective k. */
-static hone_proof_reject objection(judge *j, size_t k, bool grows) {
+static hone_proof_reject reject_reason(judge *j, size_t k, bool grows) {
     const hone_proof *p = j->p;
     const hone_comparison *c = &p->overall[k];
     const hn_goal *g = &j->e->goal[k];
@@ -367,7 +367,7 @@ static void copy_samples(judge *j) {
 }
 
 /* How close to being kept a reason is, which is not the enum's order. The closest objective's reason is reported. */
-static unsigned progress(hone_proof_reject why) {
+static unsigned reason_rank(hone_proof_reject why) {
     static const unsigned rank[HONE_N_REJECT] = {
         [HONE_REJECT_GAIN] = 1,   [HONE_REJECT_UNDECIDED] = 2, [HONE_REJECT_TAIL] = 3,
         [HONE_REJECT_SPREAD] = 3, [HONE_REJECT_HELD_OUT] = 4,  [HONE_NOT_REJECTED] = 5};
@@ -382,9 +382,9 @@ hone_rc hn_judge_evidence(const hn_evidence *e, const hn_rules *rules, hn_arena 
     p->why = HONE_REJECT_GAIN;
     for (size_t k = 0; k < e->n_objectives; k++) {
         compare_all(&j, k);
-        hone_proof_reject why = objection(&j, k, spread_grows(&j, k));
+        hone_proof_reject why = reject_reason(&j, k, spread_grows(&j, k));
         carries[k] = why == HONE_NOT_REJECTED;
-        if (k == 0 || progress(why) > progress(p->why)) p->why = why;
+        if (k == 0 || reason_rank(why) > reason_rank(p->why)) p->why = why;
     }
     copy_samples(&j);
     const char *sentence = NULL;

@@ -204,8 +204,8 @@ static hone_rc one_pass(hn_bench_lab *lab, hn_reduce_program *p, size_t variant,
 
 /* A program that worked before and fails now is tried once more, as a long measurement also meets transient failures of
  * the machine. A real failure will occur again, here or in the proof. */
-static hone_rc one_or_two(hn_bench_lab *lab, hn_reduce_program *p, size_t variant, size_t base, hn_measured *m,
-                          double *gain, hone_err *err) {
+static hone_rc pass_with_retry(hn_bench_lab *lab, hn_reduce_program *p, size_t variant, size_t base, hn_measured *m,
+                               double *gain, hone_err *err) {
     hone_rc rc = one_pass(lab, p, variant, base, m, gain, err);
     if (!rc && m->cls != HONE_RUN_OK && p->worked) {
         hn_measured_free(m);
@@ -231,7 +231,7 @@ static hone_rc run_passes(hn_bench_lab *lab, hn_reduce_program *p, size_t count,
     hone_rc rc = HONE_OK;
     for (size_t i = 0; !rc && *works && i < count; i++) {
         size_t base = lab->n_pairs++ % lab->n_variants;
-        rc = one_or_two(lab, p, p->varied ? base : 0, base, m, gain + i * n_gains, err);
+        rc = pass_with_retry(lab, p, p->varied ? base : 0, base, m, gain + i * n_gains, err);
         *works = !rc && m->cls == HONE_RUN_OK && m->n_pass > 0;
         if (!rc && m->cls != HONE_RUN_OK) note_failure(lab, m->cls, m->detail);
         n_within += !rc && *works && within_limits(lab, p, m);

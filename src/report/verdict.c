@@ -88,7 +88,7 @@ static void add_nothing(const hone_report *r, hn_str *s) {
         hn_str_addf(s, "the search found nothing better than the baseline in %zu evaluations", r->n_search);
 }
 
-static hone_rc say(hone_report *r, hone_err *err) {
+static hone_rc set_verdict(hone_report *r, hone_err *err) {
     hn_str s = {0};
     if (r->proof)
         hn_report_clean(&s, r->proof->verdict ? r->proof->verdict : "");
@@ -155,7 +155,7 @@ static hone_rc find_flags(hone_report *r, hone_err *err) {
 
 hone_rc hn_report_judge(hone_report *r, hone_err *err) {
     r->proof = choose(r);
-    hone_rc rc = say(r, err);
+    hone_rc rc = set_verdict(r, err);
     if (rc) return rc;
     r->point = r->proof ? r->proof->point : gains(r) ? r->best->trial->point : NULL;
     if (!r->point) return HONE_OK;

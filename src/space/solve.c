@@ -157,7 +157,7 @@ static bool record(hn_solver *z, hn_trail t) {
 }
 
 /* Before a change of the scalars: saves them, and queues the watchers. */
-static bool touch(hn_solver *z, uint32_t v) {
+static bool save_state(hn_solver *z, uint32_t v) {
     const hn_domain *d = &z->var[v];
     for (uint32_t k = z->first_watch[v]; k < z->first_watch[v + 1]; k++) enqueue(z, z->watch[k]);
     return record(z, (hn_trail){.var = v, .absent = d->absent, .n_alive = d->n_alive, .lo = d->lo, .hi = d->hi});
@@ -185,7 +185,7 @@ void hn_solver_undo(hn_solver *z, size_t mark) {
 
 /* Keeps levels lo..hi; the bitmap is left as it is, for it is only read within the bounds. */
 static void set_bounds(hn_solver *z, uint32_t v, double lo, double hi, bool absent) {
-    if (!touch(z, v)) return;
+    if (!save_state(z, v)) return;
     hn_domain *d = &z->var[v];
     d->absent = absent;
     if (!d->alive) {

@@ -35,7 +35,7 @@ static void add_padding(hn_str *out, const char *section, hn_rng *rng) {
 }
 
 /* Second letters of names in sections that the compiler has sorted. */
-static const char *not_second(char first) {
+static const char *sorted_letters(char first) {
     switch (first) {
     case 'u': return "n";  /* unlikely */
     case 'h': return "o";  /* hot */
@@ -65,8 +65,8 @@ static void add_letters(hn_str *out, hn_rng *rng) {
         char c = first[order[i] / 2];
         bool late = order[i] & 1;
         if (late)
-            hn_str_addf(out, "*(.text.%c[!a-m%s]*)\n", c, not_second(c));
-        else if (!*not_second(c) || *not_second(c) > 'm')
+            hn_str_addf(out, "*(.text.%c[!a-m%s]*)\n", c, sorted_letters(c));
+        else if (!*sorted_letters(c) || *sorted_letters(c) > 'm')
             hn_str_addf(out, "*(.text.%c[a-m]*)\n", c);
     }
 }
