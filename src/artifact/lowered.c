@@ -35,7 +35,9 @@ hone_rc hn_model_lower(hn_model *m, hone_err *err) {
     rc = describe(m, &scratch, &how) ? hn_program_lower(m->g, &m->layout, &how, &m->program, err)
                                      : hn_fail(err, HONE_E_NOMEM, "out of memory for the program");
     hn_arena_free(&scratch);
-    return !rc && HN_DEBUG_BUILD ? hn_program_check(&m->program, err) : rc;
+    if (rc || !(HN_DEBUG_BUILD || m->program.n_state)) return rc;
+    /* A state that is updated in place must be proven to be dead by then, in every build. */
+    return HN_DEBUG_BUILD ? hn_program_check(&m->program, err) : hn_program_verify(&m->program, err);
 }
 
 void hn_model_steps(hn_model *m, hn_str *out) {
