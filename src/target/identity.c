@@ -104,6 +104,15 @@ static const char *first_line(hn_arena *a, const char *text) {
     return line;
 }
 
+/* gcc begins its version with the name it was called by: cc and gcc are one compiler, so the family's name stands
+ * there. */
+static const char *by_family(hone_target *t) {
+    const char *slash = strrchr(t->exec, '/'), *base = slash ? slash + 1 : t->exec, *line = t->print.version;
+    size_t n = strlen(base);
+    if (!line || strncmp(line, base, n) != 0 || line[n] != ' ') return line;
+    return hn_format(&t->arena, "%s%s", t->family->command, line + n);
+}
+
 static hone_rc recognise(hone_target *t, hone_err *err) {
     const char *const argv[] = {t->exec, "--version", NULL};
     hn_tool run;
@@ -124,6 +133,7 @@ static hone_rc recognise(hone_target *t, hone_err *err) {
                        "'%s' is no compiler hone knows: --version says '%s'; `hone targets` lists the families",
                        t->print.command, t->print.version ? t->print.version : "");
     t->print.family = t->family->name;
+    t->print.version = by_family(t);
     return HONE_OK;
 }
 

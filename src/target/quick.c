@@ -1,7 +1,7 @@
 /* target/quick.c — identifies a compiler without running it: the cached identity is valid until a file that takes part
  * in code generation changes.
  *
- * CACHE/compiler-HASH.tsv, HASH of the resolved path: "family \t version \t hash", then a line for each file in the
+ * CACHE/identity-HASH.tsv, HASH of the resolved path: "family \t version \t hash", then a line for each file in the
  * form of hn_file_state. Scripts are never cached, since what they run may change while they stay the same; nor is a
  * compiler whose files cannot be listed. */
 #include "base/err.h"
@@ -96,7 +96,7 @@ static char *cache_file(const char *cache_dir, const char *path) {
     hn_hash_begin(&h);
     hn_hash_text(&h, path);
     hn_hash_end(&h, hex);
-    snprintf(name, sizeof name, "compiler-%s.tsv", hex);
+    snprintf(name, sizeof name, "identity-%s.tsv", hex);
     if (dir) file = hn_path_join(dir, name);
     free(dir);
     return file;

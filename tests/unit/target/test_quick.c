@@ -16,7 +16,7 @@ static const char *remembered(void) {
     DIR *d = opendir(cache);
     *path = 0;
     for (struct dirent *e; d && (e = readdir(d));)
-        if (!strncmp(e->d_name, "compiler-", 9)) snprintf(path, sizeof path, "%s/%s", cache, e->d_name);
+        if (!strncmp(e->d_name, "identity-", 9)) snprintf(path, sizeof path, "%s/%s", cache, e->d_name);
     if (d) closedir(d);
     return path;
 }
@@ -53,6 +53,19 @@ static void mark(void) {
 
 static bool is_marked(const hone_identity *id) { return strspn(id->hash, "0") == 32; }
 
+/* A compiler has one version, whatever name it is called by: gcc prints that name in front. */
+static void other_name(const char *gcc) {
+    char link[300], own[300];
+    hone_identity id[2] = {{.family = ""}, {.family = ""}};
+    hone_err err = {0};
+    snprintf(link, sizeof link, "%s/cc", dir);
+    snprintf(own, sizeof own, "%s/cc-cache", dir);
+    bool good = !symlink(gcc, link) && !hone_target_identity(link, own, &id[0], &err) &&
+                !hone_target_identity(gcc, own, &id[1], &err);
+    ok(good && !strcmp(id[0].version, id[1].version) && strstr(id[0].version, "gcc (") == id[0].version,
+       "quick/the_version_does_not_follow_the_name: '%s', '%s' %s", id[0].version, id[1].version, err.text);
+}
+
 int main(void) {
     hone_identity id = {.family = ""}, again = {.family = ""};
     hone_err err = {0};
@@ -83,6 +96,7 @@ int main(void) {
     ok(hone_target_identity("/no/such/cc", cache, &again, &err) == HONE_E_TOOL, "quick/missing_is_named (%s)",
        err.text);
     ok(hone_target_identity("", cache, &again, &err) == HONE_E_TOOL, "quick/empty_is_named (%s)", err.text);
+    other_name(gcc);
     free(gcc);
     hn_remove_tree(dir, NULL);
     return done_testing();
