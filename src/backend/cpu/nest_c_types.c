@@ -166,9 +166,12 @@ static void root(hn_str *out, int width, hone_dtype t) {
 bool hn_c_once(hn_c *c, const char *guard) {
     for (const hn_c_guard *g = c->guards; g; g = g->next)
         if (!strcmp(g->name, guard)) return false;
-    hn_c_guard *new = HN_NEW(c->n->a, hn_c_guard);
+    hn_c_guard *added = HN_NEW(c->n->a, hn_c_guard);
     const char *name = hn_strdup(c->n->a, guard);
-    if (new &&name) *new = (hn_c_guard){name, c->guards}, c->guards = new;
+    if (added && name) {
+        *added = (hn_c_guard){name, c->guards};
+        c->guards = added;
+    }
     hn_str_addf(c->folds, "#ifndef %s\n#define %s\n", guard, guard);
     return true;
 }

@@ -3,7 +3,8 @@
 #include "../../unit/engine/synthetic.h"
 
 static double best_of(const hone_space *space, const char *engine, uint64_t seed) {
-    hone_search *s = open_search(space, (hone_search_options){.engine = engine, .seed = seed});
+    hone_search *s =
+        open_search(space, (hone_search_options){.size = sizeof(hone_search_options), .engine = engine, .seed = seed});
     double *x = point_of(space), best = INFINITY;
     hone_err err;
     for (int i = 0; s && i < 100; i++) {

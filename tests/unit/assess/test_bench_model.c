@@ -27,8 +27,11 @@ static char *path_of(const char *name) {
 }
 
 static hone_rc build(const char *text, const char *name, bool profile, hone_err *err) {
-    hone_compile_options options = {
-        .output = path_of(name), .target = "generic", .no_parity = true, .profile = profile};
+    hone_compile_options options = {.size = sizeof(hone_compile_options),
+                                    .output = path_of(name),
+                                    .target = "generic",
+                                    .no_parity = true,
+                                    .profile = profile};
     hone_graph *g = NULL;
     hone_rc rc = hone_graph_parse(text, strlen(text), &g, err);
     if (!rc) rc = hone_compile_graph(g, name, &options, NULL, err);

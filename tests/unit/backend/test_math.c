@@ -281,9 +281,12 @@ static void emitted(const char *dialect, bool relaxed, const char *wanted) {
 /* As for a dialect that fuses: elsewhere the library does. */
 static void remainders_text(hn_str *out, int width) {
     hn_str call = {0};
-    hn_c c = {.width = width, .fma = true, .folds = out};
+    hn_arena arena = {0};
+    hn_nest nest = {.a = &arena}; /* holds the names of what is written once */
+    hn_c c = {.n = &nest, .width = width, .fma = true, .folds = out};
     hn_c_remainder(&c, &call, HN_OP_MOD, HONE_F32, "a", "b");
     hn_c_remainder(&c, &call, HN_OP_MOD, HONE_F64, "a", "b");
+    hn_arena_free(&arena);
     hn_str_free(&call);
 }
 
