@@ -439,31 +439,36 @@ def theirs(template, context):
         return e
 
 
-def ours(tmp_path, template, context):
+def ours(tmp_path, template, contexts):
     (tmp_path / "t").write_text(template, newline="")
-    (tmp_path / "c.json").write_text(json.dumps(context))
+    (tmp_path / "c.json").write_text(json.dumps(contexts))
     got = subprocess.run([HELPER, tmp_path / "t", tmp_path / "c.json"], capture_output=True)
-    assert got.returncode in (0, 1), got.stderr.decode()
-    return got.stdout.decode() if not got.returncode else RuntimeError(got.stderr.decode())
+    assert got.returncode == 0, got.stderr.decode()
+    texts = got.stdout.decode().split("\0")[:-1]
+    assert len(texts) == len(contexts)
+    return [t[1:] if t[0] == "+" else RuntimeError(t[1:]) for t in texts]
 
 
-def both(tmp_path, template, context):
-    want, got = theirs(template, context), ours(tmp_path, template, context)
-    if isinstance(want, Exception):
-        assert isinstance(got, Exception), f"{got!r} instead of {want!r}"
-        assert type(want) is not jinja2.exceptions.TemplateError or want.message in str(got)  # of raise_exception
-    else:
-        assert got == want
+def both(tmp_path, template, *contexts):
+    for context, got in zip(contexts, ours(tmp_path, template, contexts)):
+        want = theirs(template, context)
+        if isinstance(want, Exception):
+            assert isinstance(got, Exception), f"{got!r} instead of {want!r}"
+            assert type(want) is not jinja2.exceptions.TemplateError or want.message in str(got)  # of raise_exception
+        else:
+            assert got == want
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_models_template(tmp_path, name):
+    contexts = []
     for chat in CHATS.values():
         for tools in (None, [TOOL, TOOL]):
             for add in (True, False):
                 messages = [{"role": r, "content": c} for r, c in chat]
                 context = {"messages": messages, "bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": add}
-                both(tmp_path, TEMPLATES[name], context | ({"tools": tools} if tools else {}))
+                contexts.append(context | ({"tools": tools} if tools else {}))
+    both(tmp_path, TEMPLATES[name], *contexts)
 
 
 def test_tool_calls(tmp_path):
@@ -516,5 +521,5 @@ def test_templates_that_never_end(tmp_path):
     grows = "{% set n = namespace(s='x') %}{% for a in range(100000) %}{% set n.s = n.s + n.s %}{% endfor %}"
     recursion = "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"
     for template in (loops, grows, recursion, "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "{% if 1 %}" * 3000):
-        got = ours(tmp_path, template, {})
+        got = ours(tmp_path, template, [{}])[0]
         assert isinstance(got, RuntimeError) and "chat template" in str(got)
