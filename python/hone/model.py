@@ -324,7 +324,7 @@ class Model:
         Raises:
           {raises}
         """
-        source = _Source(os.fspath(model), (), (), {}) if model is not None else self._need_source("name its ONNX file with model=")
+        source = _Source(os.fspath(model), (), (), (), {}) if model is not None else self._need_source("name its ONNX file with model=")
         whole_number("inputs", inputs, 1)
         _check_peer(against)
         with _peer_python():

@@ -11,7 +11,9 @@ from hone import Search, SearchConfiguration
 
 _hone = hone._hone
 CALLS = {"compile": hone.compile, "load": hone.load, "call": hone.Model.__call__, "bench": hone.Model.bench,
-         "profile": hone.Model.profile, "verify": hone.Model.verify, "tune": hone.tune, "validate": hone.validate,
+         "profile": hone.Model.profile, "verify": hone.Model.verify, "reset_state": hone.Model.reset_state,
+         "save_state": hone.Model.save_state, "load_state": hone.Model.load_state, "fork": hone.Model.fork,
+         "tune": hone.tune, "validate": hone.validate,
          "minimize": hone.minimize, "check": hone.check, "tune_model": hone.tune_model, "controls_load": hone.Controls.load,
          "controls_verify": hone.Controls.verify, "search": Search, "start": Search.start, "ask": Search.ask,
          "tell": Search.tell, "compiler": ss.compiler, "from_file": ss.from_file}  # fmt: skip

@@ -557,7 +557,7 @@ def test_options_are_those_of_the_table():
         assert repr(signature[name].default) == standard, name
         assert f"{name}: {doc}" in hone.compile.__doc__
     known = {row[0] for row in _hone.compile_options}
-    assert set(signature) - known == {"model", "output", "symbols", "specialize", "progress"}
+    assert set(signature) - known == {"model", "output", "symbols", "specialize", "state", "progress"}
 
 
 def test_inspect(tmp_path):
