@@ -125,7 +125,7 @@ static hone_rc put_text(answering *a, int32_t token, hone_err *err) {
     return HONE_OK;
 }
 
-/* Tokens beyond the vocabulary have logits in some models; they stand for nothing. */
+/* Some models have more logits than tokens, as padding: the sampler knows the tokens alone. */
 static hone_rc next_token(answering *a, hone_err *err) {
     int32_t token = 0;
     double logprob = 0;
@@ -201,7 +201,7 @@ hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *optio
     answering a = {.m = m, .r = &r, .out = &made};
     hone_rc rc = hn_options_read(&r, sizeof r, options, "text_generate", err);
     if (!rc && !m->library) rc = hn_fail(err, HONE_E_USAGE, "'%s' was opened for its tokenizer alone", m->path);
-    if (!rc) rc = sampler_of(&r, (size_t)m->vocabulary, &a.sampler, err);
+    if (!rc) rc = sampler_of(&r, hn_tokenizer_size(m->tokenizer), &a.sampler, err);
     if (!rc) rc = answer(&a, err);
     hn_sampler_free(a.sampler);
     if (rc) {
