@@ -90,7 +90,7 @@ def vocabulary():
     return names + [f"unused {i}" for i in range(VOCABULARY - len(names))]
 
 
-def write(path, s, w):
+def write(path, s, w, tokens=VOCABULARY):
     f = gguf.GGUFWriter(path, s.arch)
     f.add_block_count(s.layers)
     f.add_context_length(128)
@@ -113,8 +113,8 @@ def write(path, s, w):
         f.add_rope_scaling_factor(s.scale)
     f.add_tokenizer_model("gpt2")
     f.add_tokenizer_pre("gpt-2")
-    f.add_token_list(vocabulary())
-    f.add_token_types([1] * VOCABULARY)
+    f.add_token_list(vocabulary()[:tokens])
+    f.add_token_types([1] * tokens)
     f.add_token_merges(["A B"])
     for name, x in w.items():
         f.add_tensor(name, x)
@@ -269,6 +269,21 @@ def test_the_command(tmp_path, monkeypatch):
     assert random[0] == random[1] != random[2]
     full = command("generate", tmp_path / "m.gguf", "--prompt", prompt * 90, "--no-parity")
     assert full.returncode and "context" in full.stderr
+
+
+def test_logits_that_pad_the_vocabulary_are_no_tokens(tmp_path, monkeypatch):
+    """Some models have more rows of embeddings than tokens: those rows are never drawn, however likely."""
+    s = MODELS["llama"]
+    w = weights_of(s, np.random.default_rng(3))
+    w["output.weight"][260:] *= 100
+    write(tmp_path / "m.gguf", s, w, tokens=260)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("HONE_CACHE", raising=False)
+    for temperature in (0, 2):
+        got = command("generate", tmp_path / "m.gguf", "--prompt", "ABC", "--max-tokens", 20, "--temperature", temperature, "--json",
+                      "--no-parity")
+        assert got.returncode == 0, got.stderr
+        assert max(json.loads(got.stdout)["tokens"]) < 260
 
 
 def test_a_real_model(tmp_path, monkeypatch):
