@@ -107,6 +107,26 @@ HONE_API hone_rc hone_text_generate(hone_text *m, const hone_text_generate_optio
                                     hone_err *err);
 HONE_API void hone_text_answer_free(hone_text_answer *answer);
 
+/* --- sessions: tokens and what the model computed of them, kept for those that come behind ---
+ *
+ * A model may have many; what one gives does not depend on the others. Close them before the model. */
+typedef struct hone_text_session hone_text_session;
+
+HONE_API hone_rc hone_text_session_open(hone_text *m, hone_text_session **out, hone_err *err);
+HONE_API void hone_text_session_close(hone_text_session *s);
+/* Feeds n tokens behind those so far. *logits: of the last n_want (1 to n) of them, [n_want, hone_text_logits], until
+ * the model is used next. After a failure the session is as before. E_LIMIT: the context overflows. */
+HONE_API hone_rc hone_text_session_feed(hone_text_session *s, const int32_t *token, size_t n, size_t n_want,
+                                        const float **logits, hone_err *err);
+/* Another session with the same tokens; they part from here on. */
+HONE_API hone_rc hone_text_session_fork(const hone_text_session *s, hone_text_session **out, hone_err *err);
+/* Forgets all but the first n tokens. */
+HONE_API hone_rc hone_text_session_truncate(hone_text_session *s, size_t n, hone_err *err);
+/* The tokens so far, until the session is used next. */
+HONE_API const int32_t *hone_text_session_tokens(const hone_text_session *s, size_t *n);
+/* Logits per token: the vocabulary, and what pads it. */
+HONE_API size_t hone_text_logits(const hone_text *m);
+
 /* The prompt of a conversation by the model's own chat template. messages: JSON, a list of {"role": "user", "content":
  * "..."}; answer: the text ends where the model's answer begins. *prompt: hone_free. E_NOTFOUND: the model has no
  * template; E_INPUT: it refuses these messages, or cannot be read (says the line). */

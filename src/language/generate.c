@@ -138,11 +138,11 @@ static hone_rc next_token(answering *a, hone_err *err) {
         return HONE_OK;
     }
     if ((rc = put_text(a, token, err)) || a->over) return rc;
-    if (a->out->n >= (a->r->max_tokens ? a->r->max_tokens : SIZE_MAX) || a->m->n_past >= a->m->context) {
+    if (a->out->n >= (a->r->max_tokens ? a->r->max_tokens : SIZE_MAX) || (int64_t)a->m->session->n >= a->m->context) {
         end(a, HONE_TEXT_LENGTH);
         return HONE_OK;
     }
-    return hn_language_step(a->m, &token, 1, 1, err);
+    return hn_session_step(a->m->session, &token, 1, 1, err);
 }
 
 static hone_rc prompt_of(const hone_text *m, const hone_text_generate_options *r, int32_t **token, size_t *n,
@@ -173,8 +173,8 @@ static hone_rc answer(answering *a, hone_err *err) {
     char last[12];
     hone_rc rc = prompt_of(a->m, a->r, &token, &n, err);
     double begin = hn_now_s(), prompt_end = 0;
-    size_t kept = rc ? 0 : hn_language_keep(a->m, token, n);
-    if (!rc) rc = hn_language_feed(a->m, token + kept, n - kept, a->r->stop, err);
+    size_t kept = rc ? 0 : hn_session_keep(a->m->session, token, n);
+    if (!rc) rc = hn_session_feed(a->m->session, token + kept, n - kept, a->r->stop, err);
     for (size_t i = 0; !rc && i < n; i++) rc = hn_sampler_accept(a->sampler, token[i], err);
     free(token);
     a->out->n_prompt = n;
@@ -226,11 +226,11 @@ hone_rc hone_text_score(hone_text *m, const int32_t *token, size_t n, double *lo
                         hone_err *err) {
     hone_rc rc = HONE_OK;
     if (!m->library) return hn_fail(err, HONE_E_USAGE, "'%s' was opened for its tokenizer alone", m->path);
-    hn_language_reset(m);
+    m->session->n = 0;
     for (size_t at = 0; !rc && at + 1 < n; at += HN_CHUNK) {
         size_t k = n - 1 - at < HN_CHUNK ? n - 1 - at : HN_CHUNK;
         if (stop && *stop) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
-        rc = hn_language_step(m, token + at, k, k, err);
+        rc = hn_session_step(m->session, token + at, k, k, err);
         for (size_t i = 0; !rc && i < k; i++)
             logprob[at + i] =
                 hn_logprob(m->logits + i * (size_t)m->vocabulary, (size_t)m->vocabulary, token[at + i + 1]);

@@ -132,6 +132,7 @@ static hone_rc open_library(hone_text *m, const hone_text_options *o, hone_err *
     if (!rc && !hn_exists(folder)) rc = compile(m->path, folder, o, err);
     if (!rc) rc = load(m, folder, o, err);
     if (!rc) rc = look_at(m, o->context, err);
+    if (!rc) rc = hone_text_session_open(m, &m->session, err);
     free(folder);
     free(cache);
     return rc;
@@ -169,6 +170,7 @@ hone_rc hone_text_open_tokenizer(const char *path, hone_text **out, hone_err *er
 
 void hone_text_close(hone_text *m) {
     if (!m) return;
+    hone_text_session_close(m->session);
     if (m->instance) m->model->free(m->instance);
     hone_artifact_free(m->library);
     hn_tokenizer_free(m->tokenizer);
@@ -181,6 +183,8 @@ void hone_text_close(hone_text *m) {
 
 int64_t hone_text_context(const hone_text *m) { return m->context; }
 size_t hone_text_vocabulary(const hone_text *m) { return hn_tokenizer_size(m->tokenizer); }
+
+size_t hone_text_logits(const hone_text *m) { return (size_t)m->vocabulary; }
 
 /* --- text and tokens
  * --------------------------------------------------------------------------------------------------- */

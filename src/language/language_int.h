@@ -18,19 +18,24 @@ struct hone_text {
     int64_t context, vocabulary;
     int32_t *past; /* the tokens whose keys and values are the instance's state */
     int64_t n_past;
-    float *logits; /* of the rows asked for last */
+    hone_text_session *session; /* of hone_text_generate */
+    float *logits;              /* of the rows asked for last */
     int64_t n_logits;
 };
 
-/* session.c: forgets the sequence. */
-void hn_language_reset(hone_text *m);
-/* Keeps what is there where it is a beginning of these tokens, and not all of them; else forgets it. Gives the tokens
- * kept. */
-size_t hn_language_keep(hone_text *m, const int32_t *token, size_t n);
-/* Feeds n tokens behind those so far; the logits of the last n_want of them go to m->logits. */
-hone_rc hn_language_step(hone_text *m, const int32_t *token, size_t n, size_t n_want, hone_err *err);
-/* As many tokens as may go into one step. */
+struct hone_text_session {
+    hone_text *m;
+    int32_t *token; /* room for the whole context */
+    size_t n;
+};
+
+/* session.c. As many tokens as may go into one step. */
 enum { HN_CHUNK = 256 };
-hone_rc hn_language_feed(hone_text *m, const int32_t *token, size_t n, const volatile int *stop, hone_err *err);
+/* Feeds n tokens behind those so far; the logits of the last n_want of them go to m->logits. */
+hone_rc hn_session_step(hone_text_session *s, const int32_t *token, size_t n, size_t n_want, hone_err *err);
+/* As many steps as it takes; the logits of the last token. */
+hone_rc hn_session_feed(hone_text_session *s, const int32_t *token, size_t n, const volatile int *stop, hone_err *err);
+/* Cuts the session to what it has in common with these tokens, and not all of them. Gives the tokens kept. */
+size_t hn_session_keep(hone_text_session *s, const int32_t *token, size_t n);
 
 #endif
