@@ -36,7 +36,8 @@ static const hnm_element_type hnm_element[HNM_ELEMENTS];
 static const int32_t hnm_constant_slot[HNM_CONSTANTS + 1], hnm_item_slot[HNM_ITEMS + 1];
 static const int64_t hnm_constant_at[HNM_CONSTANTS + 1];
 static const int64_t hnm_state_low[HNM_STATES + 1][HONE_MODEL_RANK];
-static const int32_t hnm_state_slot[HNM_STATES + 1][2]; /* of its old and its new value; 0: it has none */
+static const int32_t hnm_state_slot[HNM_STATES + 1][2]; /* of what lies in its buffer: old and new value; 0: none */
+static const int64_t hnm_state_most_b[HNM_STATES + 1];  /* the most bytes that it can have */
 static const hn_plan_item hnm_item[HNM_ITEMS + 1];
 static hone_model_rc hnm_bind(hone_model_instance *m, const hone_model_tensor *in); /* symbols of the inputs' sizes */
 static void hnm_item_sizes(const hone_model_instance *m, hn_plan_item *item);
@@ -83,10 +84,9 @@ HNR void *hnm_memory(int64_t size_b) {
 }
 
 static hone_model_rc hnm_reserve(hone_model_instance *m, hnm_buffer *b, int64_t size_b, int64_t times, int keep) {
-    int64_t more = b->size_b + b->size_b / 2, total;
+    int64_t total;
     void *p;
     if (size_b <= b->size_b && b->data) return HONE_MODEL_OK;
-    if (keep && size_b < more) size_b = more;
     if (size_b < 64) size_b = 64;
     total = hnm_mul(size_b, times);
     if (total > INT64_MAX / 2 || !(p = hnm_memory(total)))
@@ -99,7 +99,8 @@ static hone_model_rc hnm_reserve(hone_model_instance *m, hnm_buffer *b, int64_t 
 
 /* Room in growing buffer i, the memory of that slot; what is in it stays. */
 HNR hone_model_rc hnm_grow(hone_model_instance *m, int32_t slot, int32_t i, int64_t size_b) {
-    hone_model_rc rc = hnm_reserve(m, &m->grown[i], size_b, 1, 1);
+    int64_t now = m->grown[i].size_b, more = now + now / 2;
+    hone_model_rc rc = hnm_reserve(m, &m->grown[i], size_b > now && size_b < more ? more : size_b, 1, 1);
     m->v[slot] = m->grown[i].data;
     return rc;
 }
@@ -110,13 +111,27 @@ HNR void hnm_point_state(hone_model_instance *m, int32_t i) {
         if (hnm_state_slot[i][k]) m->v[hnm_state_slot[i][k]] = m->c->state[i].b.data;
 }
 
-/* Room for state i, twice as much as before when it grows; what is in it stays. */
+/* Room for state i, twice as much as before when it grows, but no more than it can need; what is in it stays. */
 HNR hone_model_rc hnm_state_room(hone_model_instance *m, int32_t i, int64_t size_b) {
     hnm_state *s = &m->c->state[i];
-    hone_model_rc rc =
-        hnm_reserve(m, &s->b, size_b > s->b.size_b && size_b < 2 * s->b.size_b ? 2 * s->b.size_b : size_b, 1, 1);
+    int64_t twice = 2 * s->b.size_b, most = hnm_state_most_b[i], more = twice < most ? twice : most;
+    hone_model_rc rc = hnm_reserve(m, &s->b, size_b > s->b.size_b && size_b < more ? more : size_b, 1, 1);
     hnm_point_state(m, i);
     return rc;
+}
+
+/* Room for the new value of state i, which slot `slot` points to … */
+HNR hone_model_rc hnm_state_next(hone_model_instance *m, int32_t i, int32_t slot, int64_t size_b) {
+    hone_model_rc rc = hnm_reserve(m, &m->c->state[i].next, size_b, 1, 0);
+    m->v[slot] = m->c->state[i].next.data;
+    return rc;
+}
+
+/* … and which is the state from now on. */
+HNR void hnm_state_swap(hone_model_instance *m, int32_t i) {
+    hnm_state *s = &m->c->state[i];
+    hnm_buffer old = s->b;
+    s->b = s->next, s->next = old;
 }
 
 /* At the start of the steps: the old value, all zero after a reset. */
@@ -391,7 +406,8 @@ static void hnm_free(hone_model_instance *m) {
         hnm_unmap_weights(m);
         free(m->own.arena.data);
         free(m->own.scratch.data);
-        for (int32_t i = 0; m->own.state && i < HNM_STATES; i++) free(m->own.state[i].b.data);
+        for (int32_t i = 0; m->own.state && i < HNM_STATES; i++)
+            free(m->own.state[i].b.data), free(m->own.state[i].next.data);
         free(m->own.state);
         free((char *)(uintptr_t)m->own.config.weights);
     }

@@ -72,6 +72,12 @@ static void add_version(const hn_library *l, uint32_t v, hn_str *out) {
     hn_str_free(&sizes);
 }
 
+static const char *how_updated(const hn_layout *l, const hn_update *u) {
+    if (u->appends) return "append";
+    if (u->into != u->value) return "copy";
+    return l->slot[l->slot[u->into].root].where == HN_AT_NEXT ? "exchange" : "in place";
+}
+
 void hn_manifest(const hn_library *l, hn_str *out) {
     static const char *const sizes[] = {"fixed", "bounded", "open"};
     const hn_model *m = &l->model[0];
@@ -91,10 +97,7 @@ void hn_manifest(const hn_library *l, hn_str *out) {
         const hn_state *s = &l->states.state[k];
         add_pair(out, "  - ", "input", s->name);
         add_pair(out, "    ", "output", s->output);
-        hn_str_addf(out, "    update: %s\n",
-                    m->layout.update[k].appends                             ? "append"
-                    : m->layout.update[k].into == m->layout.update[k].value ? "in place"
-                                                                            : "copy");
+        hn_str_addf(out, "    update: %s\n", how_updated(&m->layout, &m->layout.update[k]));
     }
     hn_str_addf(
         out, "sizes: %s\narena_b: %lld\narena_lower_bound_b: %lld\nscratch_b_per_thread: %lld\ngrowing_buffers: %u\n",

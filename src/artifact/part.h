@@ -45,7 +45,7 @@ typedef struct hnm_buffer {
 
 /* A value that stays from run to run. */
 typedef struct hnm_state {
-    hnm_buffer b;
+    hnm_buffer b, next; /* next: where a run makes the new value that cannot lie over the old one */
     int64_t dim[HONE_MODEL_RANK];
 } hnm_state;
 

@@ -229,12 +229,32 @@ void hn_source_states(const hn_library *l, const hn_graph *g, hn_str *out) {
     hn_str_add(out, "0};\n");
 }
 
-/* Where states lie among the slots, and what their dimensions are after a reset. */
+/* The most bytes that a value of a type can have; INT64_MAX: no bound. */
+static int64_t most_bytes(const hn_graph *g, const hn_type *t) {
+    int64_t size_b = hn_dtype_of(t->dtype)->size_b, low, high;
+    for (size_t d = 0; d < t->rank; d++) {
+        hn_dim_range(g->dims, t->dim[d], &low, &high);
+        if (__builtin_mul_overflow(size_b, high < 1 ? 1 : high, &size_b)) return INT64_MAX;
+    }
+    return size_b;
+}
+
+static void add_state_slot(const hn_model *m, const hn_update *u, hn_str *out) {
+    hn_val into = m->layout.slot[u->into].root;
+    hn_str_addf(out, "{%u, %u}, ", u->old, m->layout.slot[into].where == HN_AT_STATE ? into : 0);
+}
+/* Where states lie among the slots, how many bytes they can have, and what their dimensions are after a reset. */
 static void add_state_slots(const hn_model *m, hn_str *out) {
     hn_str_add(out, "static const int32_t hnm_state_slot[HNM_STATES + 1][2] = {");
-    for (uint32_t k = 0; k < m->layout.n_update; k++)
-        hn_str_addf(out, "{%u, %u}, ", m->layout.update[k].old, m->layout.slot[m->layout.update[k].into].root);
-    hn_str_add(out, "{0, 0}};\nstatic const int64_t hnm_state_low[HNM_STATES + 1][HONE_MODEL_RANK] = {");
+    for (uint32_t k = 0; k < m->layout.n_update; k++) add_state_slot(m, &m->layout.update[k], out);
+    hn_str_add(out, "{0, 0}};\nstatic const int64_t hnm_state_most_b[HNM_STATES + 1] = {");
+    for (uint32_t k = 0; k < m->layout.n_update; k++) {
+        hn_val now = hn_slot_type(m->g, &m->layout, m->layout.update[k].into);
+        int64_t a = most_bytes(m->g, hn_type_of(m->g, m->layout.update[k].old)),
+                b = most_bytes(m->g, hn_type_of(m->g, now));
+        hn_str_addf(out, "INT64_C(%lld), ", (long long)(a > b ? a : b));
+    }
+    hn_str_add(out, "0};\nstatic const int64_t hnm_state_low[HNM_STATES + 1][HONE_MODEL_RANK] = {");
     for (uint32_t k = 0; k < m->layout.n_update; k++) {
         const hn_type *t = hn_type_of(m->g, m->layout.update[k].old);
         hn_str_add(out, "{");

@@ -146,8 +146,6 @@ hone_rc hn_find_states(hn_library *l, hn_graph *g, hone_err *err) {
     hone_rc rc = list ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < l->options->n_state && !rc; i++)
         rc = read_pattern(l, g, l->options->state[i], list, &n, err);
-    if (!rc && n && l->options->n_specialize)
-        rc = hn_fail(err, HONE_E_USAGE, "a model with state has one version; leave --specialize away");
     for (uint32_t i = 0; i < n && !rc; i++) make_cache(g, &list[i]);
     if (!rc && !hn_graph_ok(g)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for the states: %s", g->err.text);
     if (!rc) l->states = (hn_states){list, n};

@@ -117,24 +117,27 @@ typedef struct choice {
 } choice;
 
 /* Where the size is that a run finds symbol s in. */
-static bool find_input(const hn_graph *g, hn_symbol s, hn_fixed *f) {
+static bool find_input(const hn_library *l, hn_symbol s, hn_fixed *f) {
+    const hn_graph *g = l->version[0].g;
     for (uint32_t i = 0; i < g->block[0].n_param; i++) {
+        if (!hn_is_port(l->states, i, false)) continue;
         const hn_type *t = hn_type_of(g, g->block[0].param[i]);
         for (size_t d = 0; d < t->rank; d++) {
             hn_symbol x;
             if (!hn_dim_is_symbol(g->dims, t->dim[d], &x) || x != s) continue;
-            *f = (hn_fixed){.symbol = s, .input = i, .axis = (uint32_t)d};
+            *f = (hn_fixed){.symbol = s, .input = hn_port_number(l->states, i, false), .axis = (uint32_t)d};
             return true;
         }
     }
     return false;
 }
 
-static hone_rc find_symbol(const hn_graph *g, const char *name, size_t n, hn_fixed *f, hone_err *err) {
+static hone_rc find_symbol(const hn_library *l, const char *name, size_t n, hn_fixed *f, hone_err *err) {
+    const hn_graph *g = l->version[0].g;
     hn_str known = {0};
     for (hn_symbol s = 0; s < hn_dims_symbols(g->dims); s++) {
         const char *x = hn_symbol_name(g->dims, s);
-        if (!find_input(g, s, f)) continue;
+        if (!find_input(l, s, f)) continue;
         if (strlen(x) == n && !strncmp(x, name, n)) {
             hn_str_free(&known);
             return HONE_OK;
@@ -163,7 +166,8 @@ static hone_rc add_value(const hn_graph *g, const char *word, size_t n, choice *
     return HONE_OK;
 }
 
-static hone_rc read_choices(const hn_graph *g, const char *text, choice *c, uint32_t *n_choice, hone_err *err) {
+static hone_rc read_choices(const hn_library *l, const char *text, choice *c, uint32_t *n_choice, hone_err *err) {
+    const hn_graph *g = l->version[0].g;
     hone_rc rc = HONE_OK;
     for (size_t n; !rc; text += n + 1) {
         n = strcspn(text, ",");
@@ -172,7 +176,7 @@ static hone_rc read_choices(const hn_graph *g, const char *text, choice *c, uint
             return hn_fail(err, HONE_E_USAGE, "more than %d sizes are fixed at once", HN_FIXED_MAX);
         if (equals) {
             c[*n_choice] = (choice){0};
-            rc = find_symbol(g, text, (size_t)(equals - text), &c[(*n_choice)++].fixed, err);
+            rc = find_symbol(l, text, (size_t)(equals - text), &c[(*n_choice)++].fixed, err);
         } else if (!*n_choice) {
             rc = hn_fail(err, HONE_E_USAGE, "'%.*s' names no size; give seq=128,512", (int)n, text);
         }
@@ -229,20 +233,23 @@ static hone_rc make_graph(const hn_graph *g, hn_version *v, hone_err *err) {
     return v->g && hn_graph_ok(v->g) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory while copying the graph");
 }
 
+/* The state of all versions is that of the one for all sizes, so its parameters and results have their numbers. */
+
 hone_rc hn_make_versions(hn_library *l, const hn_graph *g, hone_err *err) {
     hone_rc rc = HONE_OK;
     l->n_version = 1;
     if (l->options->n_specialize && l->options->emit == HONE_EMIT_C)
         return hn_fail(err, HONE_E_USAGE, "a C file has one version; make a library to specialise");
+    rc = make_graph(g, &l->version[0], err);
+    if (!rc && l->options->n_state) rc = hn_find_states(l, l->version[0].g, err);
     for (size_t i = 0; i < l->options->n_specialize && !rc; i++) {
         choice *c = hn_alloc_n(&l->arena, HN_FIXED_MAX, sizeof *c);
         uint32_t n = 0;
-        rc = c ? read_choices(g, l->options->specialize[i], c, &n, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+        rc = c ? read_choices(l, l->options->specialize[i], c, &n, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (!rc) rc = add_versions(l, c, n, err);
     }
     sort_versions(l);
-    for (uint32_t v = 0; v < l->n_version && !rc; v++) rc = make_graph(g, &l->version[v], err);
-    if (!rc && l->options->n_state) rc = hn_find_states(l, l->version[0].g, err); /* then there are no others */
+    for (uint32_t v = 1; v < l->n_version && !rc; v++) rc = make_graph(l->version[0].g, &l->version[v], err);
     return rc;
 }
 

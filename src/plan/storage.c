@@ -213,16 +213,13 @@ static void define_params(work *w) {
     }
 }
 
-/* May the kernel that makes `value` write it over `old`? Not while old is read; by the kernel itself only where that
- * reads each element before it writes it. */
+/* May the node that makes `value` write it over `old`? Not while old is read; by a kernel itself only where that reads
+ * each element before it writes it. */
 static bool dies_in_time(const work *w, hn_val old, hn_val value) {
-    const hn_storage *s = &w->l->slot[value];
     const hn_node *n = hn_def(w->g, value);
     uint32_t id = w->g->value[value].node - 1;
-    if (!n || n->op != HN_OP_KERNEL || w->g->value[value].block != 0 || s->where != HN_AT_ARENA || s->room)
-        return false;
     if (w->life[old].last < w->life[value].first) return true;
-    if (w->life[old].last > w->life[value].first || value != n->out[0]) return false;
+    if (n->op != HN_OP_KERNEL || w->life[old].last > w->life[value].first || value != n->out[0]) return false;
     uint32_t uses = 0;
     for (uint32_t i = 0; i < n->n_in; i++) {
         if (!n->in[i] || w->l->slot[n->in[i]].root != old) continue;
@@ -233,7 +230,14 @@ static bool dies_in_time(const work *w, hn_val old, hn_val value) {
 
 static bool same_size(const work *w, hn_val a, hn_val b);
 
-/* The state's memory becomes that of its new value, or a slot of its own that the value is copied to. */
+/* Its old value, a view, a constant, and what another state is made of have their place already. */
+static bool has_own_memory(const work *w, hn_val root) {
+    const hn_storage *s = &w->l->slot[root];
+    return s->where == HN_AT_ARENA && !s->room && w->g->value[root].node && w->g->value[root].block == 0;
+}
+
+/* The state's memory becomes that of its new value: the same where the old value is dead by then, else a second buffer.
+ * What is not made by the run alone (an input, a size that data decides) is copied in the end. */
 static void update_state(work *w, uint32_t k) {
     const hn_state *s = &w->states.state[k];
     hn_update *u = &w->l->update[k];
@@ -245,9 +249,9 @@ static void update_state(work *w, uint32_t k) {
         if (w->g->value[value].node) use(w, value, w->node[w->g->value[value].node - 1].last);
         return;
     }
-    use(w, value, w->step);
-    if (dies_in_time(w, u->old, root) && same_size(w, u->old, root)) {
-        w->l->slot[root].where = HN_AT_STATE;
+    if (has_own_memory(w, root)) {
+        bool over = dies_in_time(w, u->old, root) && same_size(w, u->old, root);
+        w->l->slot[root].where = over ? HN_AT_STATE : HN_AT_NEXT;
         w->l->slot[root].index = (int32_t)k;
         u->into = value;
         return;
@@ -259,6 +263,8 @@ static void update_state(work *w, uint32_t k) {
 static void update_states(work *w) {
     w->l->n_update = w->states.n;
     w->l->update = hn_alloc_n(w->a, w->states.n, sizeof *w->l->update);
+    for (uint32_t k = 0; k < w->states.n; k++)
+        if (w->states.state[k].cache == HN_NO_CACHE) use(w, w->g->block[0].result[w->states.state[k].result], w->step);
     for (uint32_t k = 0; k < w->states.n && w->l->update; k++) update_state(w, k);
 }
 

@@ -7,7 +7,7 @@
  * Owns: its arrays, in the arena given.   Units: bytes, elements.   Errors: E_NOMEM, E_UNSUPPORTED.
  * Invariants: a view's root is no view; an arena item is alive from the first write to the last read of its value and
  * of all its views; what a loop reads from outside is alive until the loop ends; a state's new value lies
- * over its old one only where nothing reads that any more.
+ * over its old one only where nothing reads that any more, else in a second buffer.
  */
 #ifndef HN_STORAGE_H
 #define HN_STORAGE_H
@@ -23,6 +23,7 @@ typedef enum hn_memory {
     HN_AT_GROWN,
     HN_AT_VIEW,  /* of a program's value: another one's memory */
     HN_AT_STATE, /* in the instance, from one run to the next */
+    HN_AT_NEXT,  /* in the instance, too: a second buffer of a state, which is the state once the run is over */
 } hn_memory;
 
 typedef struct hn_storage {
@@ -54,7 +55,7 @@ typedef struct hn_states {
 /* How a state gets its new value, by number. */
 typedef struct hn_update {
     hn_val old, value; /* the value that the run makes */
-    hn_val into;       /* the slot that is the state's new value; value's own where it is made there in place */
+    hn_val into;       /* the slot that is the state's new value; value's own where it is made in the state's memory */
     bool appends;
 } hn_update;
 

@@ -19,8 +19,8 @@
  *  9 every output is written, and its buffer is taken by one value at most;
  * 10 a copy moves elements of one type, as many as there is room for;
  * 11 an item of the arena has one value, room for the largest size it can have, and lies inside the arena;
- * 12 a state has an old value, which is read alone, and a new one, which is written on every path; `state` puts rows
- *    behind the first dimension of one state's old value.
+ * 12 a state has an old value, which is read alone, and a new one, which is written on every path and alone in its
+ *    state's second buffer where it lies there; `state` puts rows behind the first dimension of one state's old value.
  */
 #ifndef HN_PROGRAM_H
 #define HN_PROGRAM_H

@@ -395,6 +395,11 @@ static void add_states_before(const printer *w) {
         hn_str_addf(w->out, "    R(hnm_state_begin(m, %u, ", k);
         add_bytes(w, &value_at(w, w->p->state[k].old)->type);
         hn_str_add(w->out, "));\n");
+        uint32_t slot = slot_of(w, w->p->state[k].value);
+        if (value_at(w, slot)->where != HN_AT_NEXT) continue;
+        hn_str_addf(w->out, "    R(hnm_state_next(m, %u, %u, ", k, slot);
+        add_bytes(w, &value_at(w, slot)->type);
+        hn_str_add(w->out, "));\n");
     }
     if (w->p->n_state) hn_str_add(w->out, "    m->c->lost = 1;\n");
 }
@@ -402,6 +407,8 @@ static void add_states_before(const printer *w) {
 static void add_states_after(const printer *w) {
     for (uint32_t k = 0; k < w->p->n_state; k++) {
         const hn_type *t = &value_at(w, w->p->state[k].value)->type;
+        if (value_at(w, slot_of(w, w->p->state[k].value))->where == HN_AT_NEXT)
+            hn_str_addf(w->out, "    hnm_state_swap(m, %u);\n", k);
         for (size_t d = 0; d < t->rank; d++) {
             hn_str_addf(w->out, "    m->c->state[%u].dim[%zu] = ", k, d);
             add_dim(w, t->dim[d]);

@@ -179,11 +179,8 @@ static bool take_place(parser *r, hn_program_value *x) {
     static const struct {
         const char *word;
         hn_memory where;
-    } place[] = {{"weights", HN_AT_WEIGHTS},
-                 {"input", HN_AT_INPUT},
-                 {"arena", HN_AT_ARENA},
-                 {"grown", HN_AT_GROWN},
-                 {"state", HN_AT_STATE}};
+    } place[] = {{"weights", HN_AT_WEIGHTS}, {"input", HN_AT_INPUT}, {"arena", HN_AT_ARENA},
+                 {"grown", HN_AT_GROWN},     {"state", HN_AT_STATE}, {"next", HN_AT_NEXT}};
     int64_t n;
     if (hn_scan_word(&r->s, "view")) {
         x->where = HN_AT_VIEW;
@@ -191,7 +188,8 @@ static bool take_place(parser *r, hn_program_value *x) {
     }
     for (size_t i = 0; i < sizeof place / sizeof *place && !x->where; i++)
         if (hn_scan_word(&r->s, place[i].word)) x->where = place[i].where;
-    if (!x->where) return hn_scan_fail(&r->s, r->s.at, "expected a place: weights, input, arena, grown, state or view");
+    if (!x->where)
+        return hn_scan_fail(&r->s, r->s.at, "expected a place: weights, input, arena, grown, state, next or view");
     if (!take_number(r, 0, VALUES_MOST, &n)) return false;
     x->index = (int32_t)n;
     return x->where != HN_AT_INPUT || hn_scan_quoted(&r->s, &x->name);

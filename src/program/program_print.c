@@ -98,7 +98,7 @@ static void add_arena(const printer *w) {
 static void add_place(const printer *w, const hn_program_value *x) {
     static const char *const where[] = {
         [HN_AT_NOWHERE] = "nowhere", [HN_AT_WEIGHTS] = "weights", [HN_AT_INPUT] = "input", [HN_AT_ARENA] = "arena",
-        [HN_AT_GROWN] = "grown",     [HN_AT_VIEW] = "view",       [HN_AT_STATE] = "state"};
+        [HN_AT_GROWN] = "grown",     [HN_AT_VIEW] = "view",       [HN_AT_STATE] = "state", [HN_AT_NEXT] = "next"};
     hn_str_addf(w->out, x->where == HN_AT_VIEW ? " %s %%%u" : " %s %u", where[x->where],
                 x->where == HN_AT_VIEW ? x->base : (uint32_t)x->index);
     if (x->where == HN_AT_INPUT) {

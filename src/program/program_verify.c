@@ -108,6 +108,10 @@ static bool check_value(checker *c, hn_val v, bool *owned) {
     if (x->where == HN_AT_ARENA) return check_item(c, v, owned);
     if (x->where == HN_AT_STATE && (uint32_t)x->index >= c->p->n_state)
         return fault(c, 12, "%%%u lies in state %d, which does not exist", v, x->index);
+    if (x->where == HN_AT_NEXT &&
+        ((uint32_t)x->index >= c->p->n_state || !is_declared(c, c->p->state[x->index].value) ||
+         root_of(c, c->p->state[x->index].value) != v))
+        return fault(c, 12, "%%%u lies in the second buffer of state %d, but is not its new value", v, x->index);
     if (x->where != HN_AT_VIEW) return true;
     if (!is_declared(c, x->base) || value_at(c, x->base)->where == HN_AT_VIEW)
         return fault(c, 1, "%%%u is a view of %%%u, which is no value with memory of its own", v, x->base);
@@ -145,7 +149,8 @@ static bool check_states(checker *c) {
             hn_val v = i ? s->value : s->old;
             if (!is_declared(c, v)) return fault(c, 1, "state %u names %%%u, which is not declared", k, v);
             const hn_program_value *x = value_at(c, root_of(c, v));
-            if (x->where != HN_AT_STATE || (uint32_t)x->index != k || (!i && root_of(c, v) != v))
+            bool there = x->where == HN_AT_STATE || (i && x->where == HN_AT_NEXT);
+            if (!there || (uint32_t)x->index != k || (!i && root_of(c, v) != v))
                 return fault(c, 12, "%%%u does not lie in state %u", v, k);
         }
     }
@@ -400,7 +405,10 @@ static bool check_order(checker *c) {
         if (where == HN_AT_INPUT || where == HN_AT_WEIGHTS) put(k.written, v);
     }
     for (uint32_t i = 0; i < c->p->n_state; i++) put(k.written, c->p->state[i].old);
-    if (!forward(c, HN_SIZES_BLOCK, &k) || !forward(c, HN_STEPS_BLOCK, &k)) return false;
+    if (!forward(c, HN_SIZES_BLOCK, &k)) return false;
+    for (hn_val v = 1; v < c->p->n_value; v++) /* there is room for it before the steps begin */
+        if (value_at(c, v)->where == HN_AT_NEXT && !uses_type(c, &k, v)) return false;
+    if (!forward(c, HN_STEPS_BLOCK, &k)) return false;
     c->step = NULL;
     for (uint32_t j = 0; j < c->p->n_output; j++)
         if (!has(k.written, root_of(c, c->p->output[j].value)))
@@ -420,7 +428,7 @@ static bool check_order(checker *c) {
 static bool overlap(const checker *c, hn_val a, hn_val b) {
     const hn_program_value *x = value_at(c, a), *y = value_at(c, b);
     if (x->where != y->where) return false;
-    if (x->where == HN_AT_GROWN || x->where == HN_AT_STATE) return x->index == y->index;
+    if (x->where == HN_AT_GROWN || x->where == HN_AT_STATE || x->where == HN_AT_NEXT) return x->index == y->index;
     if (x->where != HN_AT_ARENA) return false;
     const hn_plan_item *s = &c->p->item[x->index], *t = &c->p->item[y->index];
     if (c->p->sizes != HN_SIZES_OPEN) return s->offset < t->offset + t->size_b && t->offset < s->offset + s->size_b;

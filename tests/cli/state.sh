@@ -27,4 +27,4 @@ hone run count.so --random 1 --size n=2 --state-in cut.bin
 hone run count.so --random 1 --size n=3 --state-in s.bin
 hone run count.ir --random 1 --size n=3 --state-in s.bin
 hone compile count.ir --state total --no-parity -o x
-hone compile count.ir --state total=total_next --specialize n=2 --no-parity -o x
+hone compile count.ir --state total=total_next --specialize total=2 --no-parity -o x

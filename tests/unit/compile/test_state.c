@@ -49,6 +49,12 @@ static const char cached[] =
                   "%ot = transpose %o {perm = [1, 0, 2]}\n%y = reshape %ot {shape = [seq, 8]}\n"
                   "output %y \"y\"\noutput %ck \"present.0.key\"\noutput %cv \"present.0.value\"\n";
 
+/* A moving window: each state takes what the one before it was. */
+static const char shifted[] =
+    "ir 1\nsymbol batch in 0..\ninput %x : f32[batch, 8] \"x\"\ninput %a : f32[batch, 8] \"a_in\"\n"
+    "input %b : f32[batch, 8] \"b_in\"\n%s = add %x, %a\n%y = sub %s, %b\n%n = sin %s\n"
+    "output %y \"y\"\noutput %n \"a_out\"\noutput %a \"b_out\"\n";
+
 typedef struct side {
     hone_artifact *library;
     const hone_model *m;
@@ -60,6 +66,7 @@ typedef struct world {
     side plain, state;
     const char *pattern[2];
     size_t n_pattern;
+    const char *versions; /* further ones of the library with state; NULL: none */
 } world;
 
 static hone_rc make(const char *text, world *w, const char *name, size_t n_pattern, const char *target, side *out,
@@ -74,6 +81,8 @@ static hone_rc make(const char *text, world *w, const char *name, size_t n_patte
                                     .no_winners = true,
                                     .no_cache = true,
                                     .target = target,
+                                    .specialize = &w->versions,
+                                    .n_specialize = n_pattern && w->versions,
                                     .state = w->pattern,
                                     .n_state = n_pattern};
     hone_rc rc = hone_graph_parse(text, strlen(text), &g, err);
@@ -105,9 +114,11 @@ static void end(world *w) {
     rmdir(w->dir);
 }
 
-static bool begin(const char *text, const char *pattern, const char *other, const char *target, world *w) {
+static bool begin(const char *text, const char *pattern, const char *other, const char *target, const char *versions,
+                  world *w) {
     hone_err err = {0};
-    *w = (world){.dir = "/tmp/hone-state-XXXXXX", .pattern = {pattern, other}, .n_pattern = other ? 2 : 1};
+    *w = (world){
+        .dir = "/tmp/hone-state-XXXXXX", .pattern = {pattern, other}, .n_pattern = other ? 2 : 1, .versions = versions};
     if (!mkdtemp(w->dir)) return false;
     hone_rc rc = make(text, w, "plain", 0, target, &w->plain, &err);
     if (!rc) rc = make(text, w, "state", w->n_pattern, target, &w->state, &err);
@@ -217,7 +228,7 @@ static void test_calls(world *w, int64_t n, const char *name) {
 
 static void test_recurrent(void) {
     world w;
-    if (begin(recurrent, "h_in=h_out", "c_in=c_out", "native", &w)) {
+    if (begin(recurrent, "h_in=h_out", "c_in=c_out", "native", NULL, &w)) {
         ok(w.state.m->n_inputs == 1 && w.state.m->n_outputs == 1 && w.state.m->n_states == 2, "state/ports_vanish");
         ok(steps_agree(&w, false, 3), "state/recurrent_steps_agree");
         test_calls(&w, 3, "recurrent");
@@ -233,7 +244,7 @@ static void test_recurrent(void) {
 
 static void test_cached(void) {
     world w;
-    if (begin(cached, "past.*=present.*", NULL, "generic,x86-64-v3", &w)) {
+    if (begin(cached, "past.*=present.*", NULL, "generic,x86-64-v3", NULL, &w)) {
         ok(steps_agree(&w, true, 1), "state/cache_steps_agree");
         ok(!w.state.m->reset(w.state.i) && steps_agree(&w, true, 2), "state/cache_of_several_rows_a_step");
         float y[MOST];
@@ -252,19 +263,40 @@ static void test_cached(void) {
     end(&w);
 }
 
-static void test_program(void) {
+/* A state that another one becomes is copied; one that is read to the end has a second buffer. */
+static void test_shifted(void) {
+    world w;
+    if (begin(shifted, "*_in=*_out", NULL, "generic", NULL, &w)) ok(steps_agree(&w, false, 3), "state/shifts_agree");
+    end(&w);
+}
+
+/* Versions for some sizes and the one for all take turns on one state. */
+static void test_versions(void) {
+    world w;
+    if (begin(cached, "past.*=present.*", NULL, "generic", "seq=1,2", &w)) {
+        ok(w.state.m->n_versions == 3, "state/has_versions");
+        ok(steps_agree(&w, true, 1) && w.state.m->last_version(w.state.i) > 0, "state/versions_share_a_cache");
+    }
+    end(&w);
+    if (begin(recurrent, "*_in=*_out", NULL, "generic", "batch=3", &w)) {
+        ok(steps_agree(&w, false, 3) && w.state.m->last_version(w.state.i) == 1, "state/recurrent_version_agrees");
+        test_calls(&w, 3, "version");
+    }
+    end(&w);
+}
+
+/* What a program with state looks like: `must` is in its text; it copies nothing. */
+static void test_program(const char *graph, const char *pattern, const char *must, const char *name) {
     hone_graph *g = NULL;
     char *text = NULL;
     hone_program_counts n = {0};
     hone_err err = {0};
-    const char *pattern[] = {"past.*=present.*"};
     const hone_compile_options o = {
-        .size = sizeof o, .target = "generic", .no_winners = true, .state = pattern, .n_state = 1};
-    hone_rc rc = hone_graph_parse(cached, strlen(cached), &g, &err);
-    if (!rc) rc = hone_program_print(g, "cached", &o, &text, &n, &err);
-    if (ok(!rc && !n.n_copies, "state/program_copies_nothing"))
-        ok(strstr(text, "    state %") && strstr(text, "state 1 \"past.0.value\" \"present.0.value\""),
-           "state/program_names_it");
+        .size = sizeof o, .target = "generic", .no_winners = true, .state = &pattern, .n_state = 1};
+    hone_rc rc = hone_graph_parse(graph, strlen(graph), &g, &err);
+    if (!rc) rc = hone_program_print(g, name, &o, &text, &n, &err);
+    if (ok(!rc && !n.n_copies, "state/%s_program_copies_nothing", name))
+        ok(strstr(text, must), "state/%s_program_names_it", name);
     else
         printf("# %s\n%s", err.text, text ? text : "");
     hone_free(text);
@@ -293,7 +325,10 @@ static void test_refused(void) {
 int main(void) {
     test_recurrent();
     test_cached();
-    test_program();
+    test_shifted();
+    test_versions();
+    test_program(cached, "past.*=present.*", "state 1 \"past.0.value\" \"present.0.value\"", "cached");
+    test_program(recurrent, "*_in=*_out", " host next 1", "recurrent");
     test_refused();
     return done_testing();
 }

@@ -34,11 +34,14 @@ static const char good[] = "program \"all\"\n"
                            "%14 = f32[p, 4] host state 0\n"
                            "%15 = f32[n + p, 4] host state 0\n"
                            "%16 = f32[n, 4] host state 1\n"
+                           "%18 = f32[n, 4] host state 2\n"
+                           "%19 = f32[n, 4] host next 2\n"
                            "output 0 \"y\" = %12\n"
                            "output 1 \"z\" = %10\n"
                            "output 2 \"w\" = %13\n"
                            "state 0 \"past\" \"present\" = %14 -> %15\n"
                            "state 1 \"h\" \"h2\" = %16 -> %16\n"
+                           "state 2 \"c\" \"c2\" = %18 -> %19\n"
                            "sizes {\n"
                            "    size n = %1[0]\n"
                            "    size p = %14[0]\n"
@@ -51,6 +54,7 @@ static const char good[] = "program \"all\"\n"
                            "    store %11 = (n)\n"
                            "    state %15 = %14, %5\n"
                            "    launch 0 (%16, %14) -> (%16) work n cost n scratch 0\n"
+                           "    launch 1 (%18) -> (%19) work n cost n scratch 0\n"
                            "    if %2 {\n"
                            "        copy %9 = %6\n"
                            "    } else {\n"
@@ -101,7 +105,7 @@ static void test_text(void) {
     if (!ok(!rc, "program/good_one_passes")) printf("# %s\n", err.text);
     hn_program_print(&p, &out);
     is_text(out.text, good, "program/text_is_printed_as_it_was");
-    ok(hn_program_count(&p, HN_STEP_COPY) == 2 && hn_program_count(&p, HN_STEP_LAUNCH) == 6,
+    ok(hn_program_count(&p, HN_STEP_COPY) == 2 && hn_program_count(&p, HN_STEP_LAUNCH) == 7,
        "program/steps_are_counted");
     hn_str_free(&out);
     hn_program_free(&p);
@@ -149,7 +153,7 @@ static const struct {
     {"item_outside", "item 6 size 128 at 448", "item 6 size 128 at 512", 11},
     {"item_too_small", "item 6 size 128", "item 6 size 64", 11},
     {"item_of_two_values", "%9 = f32[n, 4] host arena 4", "%9 = f32[n, 4] host arena 0", 11},
-    {"state_unknown", "%16 = f32[n, 4] host state 1", "%16 = f32[n, 4] host state 2", 12},
+    {"state_unknown", "%16 = f32[n, 4] host state 1", "%16 = f32[n, 4] host state 3", 12},
     {"state_elsewhere", "= %14 -> %15", "= %14 -> %16", 12},
     {"rows_of_another_width", "    state %15 = %14, %5\n", "    state %15 = %14, %6\n", 12},
     {"rows_of_another_number", "%15 = f32[n + p, 4]", "%15 = f32[2*n + p, 4]", 12},
@@ -160,6 +164,11 @@ static const struct {
      "work n "
      "cost n scratch 0\n    launch 1 (%14) -> (%12) work n cost n scratch 0\n",
      4},
+    {"second_buffer_of_no_state", "host next 2", "host next 3", 12},
+    {"second_buffer_of_another_value", "%16 = f32[n, 4] host state 1",
+     "%17 = f32[n, 4] host next 1\n%16 = f32[n, 4] host state 1", 12},
+    {"second_buffer_of_a_late_size", "%19 = f32[n, 4]", "%19 = f32[k, 4]", 2},
+    {"second_buffer_not_written", "    launch 1 (%18) -> (%19) work n cost n scratch 0\n", "", 12},
     {"state_written_without_leave", "kernel 0 \"k0\" \"map\" host over 0", "kernel 0 \"k0\" \"map\" host over 1", 8},
     {"items_in_a_circle", "alive 0 .. 3\n", "alive 0 .. 3 shares 1\n", 11},
 };
@@ -223,6 +232,9 @@ static void test_c(void) {
     ok(strstr(text, "hnm_launch(m, first, b, ((4*S_0)), INT32_MAX, 0)"), "program/c_launches");
     ok(strstr(text, "v[5]") && !strstr(text, "v[6]"), "program/c_knows_no_views");
     ok(strstr(text, "R(sort(b, m->s));"), "program/c_calls_a_library");
+    ok(strstr(text, "R(hnm_state_next(m, 2, 19, ") && strstr(text, "hnm_state_swap(m, 2);") &&
+           !strstr(text, "hnm_state_swap(m, 1);"),
+       "program/c_exchanges_buffers_of_a_state");
     ok(strstr(text, "if (out[0].data) v[12] = out[0].data;"), "program/c_takes_the_buffer_of_an_output");
     hn_str_free(&out);
     hn_program_free(&p);
