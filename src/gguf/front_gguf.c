@@ -2,7 +2,7 @@
 #include "gguf/front_gguf.h"
 #include "base/err.h"
 #include "gguf/arch.h"
-#include "gguf/blocks.h"
+#include "ir/blocks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/names.h"
 #include "base/utf8.h"
-#include "gguf/blocks.h"
+#include "ir/blocks.h"
 #include "gguf/gguf_int.h"
 
 #include <inttypes.h>

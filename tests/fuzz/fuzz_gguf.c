@@ -1,6 +1,6 @@
 /* tests/fuzz/fuzz_gguf.c — the reader of GGUF: a file opens, and then every value and tensor can be read, or there is
  * an error with a text. */
-#include "gguf/blocks.h"
+#include "ir/blocks.h"
 #include "gguf/gguf.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * dim). gguf_values FILE TENSOR: its values as raw floats on stdout. An error goes to stderr, exit status 1. */
 #include "base/str.h"
 #include "base/yaml.h"
-#include "gguf/blocks.h"
+#include "ir/blocks.h"
 #include "gguf/gguf.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* gguf/blocks.h — the element types of GGUF: sizes, and their values as floats.
+/* ir/blocks.h — packed element types, those of GGUF: sizes, and their values as floats.
  *
  * A row of a tensor is stored as blocks of `elements`. What decode gives is exact: the float nearest to the value that
  * the format defines where that is computed in floats as the format's reference does. Source: the table in GGUF's
