@@ -5,8 +5,8 @@
 #include "base/map.h"
 #include "base/names.h"
 #include "base/utf8.h"
-#include "ir/blocks.h"
 #include "gguf/gguf_int.h"
+#include "ir/blocks.h"
 
 #include <inttypes.h>
 #include <stdio.h>

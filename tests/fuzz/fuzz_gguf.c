@@ -1,7 +1,7 @@
 /* tests/fuzz/fuzz_gguf.c — the reader of GGUF: a file opens, and then every value and tensor can be read, or there is
  * an error with a text. */
-#include "ir/blocks.h"
 #include "gguf/gguf.h"
+#include "ir/blocks.h"
 
 #include <stdlib.h>
 

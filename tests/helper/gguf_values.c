@@ -2,8 +2,8 @@
  * dim). gguf_values FILE TENSOR: its values as raw floats on stdout. An error goes to stderr, exit status 1. */
 #include "base/str.h"
 #include "base/yaml.h"
-#include "ir/blocks.h"
 #include "gguf/gguf.h"
+#include "ir/blocks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
