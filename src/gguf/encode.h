@@ -1,4 +1,4 @@
-/* gguf/encode.h — floats as blocks of GGUF's element types: the other way of blocks.h.
+/* gguf/encode.h — floats as blocks of GGUF's element types: the other way of ir/blocks.h.
  *
  * An encoder looks for the scales (and minima) whose nearest decodable values have the least sum of squared errors,
  * each square times the weight of its column where weights are given. What it writes is never worse, in that sum, than
@@ -8,7 +8,7 @@
 #ifndef HN_ENCODE_H
 #define HN_ENCODE_H
 
-#include "gguf/blocks.h"
+#include "ir/blocks.h"
 
 /* Whether values can be written as this type. */
 bool hn_block_encodes(const hn_block_type *t);
