@@ -28,7 +28,7 @@ static void let_go(void *p) {
     free(h);
 }
 
-static float *decode(held *h, const hn_gguf_tensor *t, const hn_block_type *type) {
+static float *room_for(held *h, uint64_t n) {
     if (h->n == h->room) {
         size_t room = h->room ? 2 * h->room : 64;
         float **more = realloc(h->decoded, room * sizeof *more);
@@ -36,10 +36,38 @@ static float *decode(held *h, const hn_gguf_tensor *t, const hn_block_type *type
         h->decoded = more;
         h->room = room;
     }
-    float *out = aligned_alloc(64, (t->n_elements * sizeof *out + 63) / 64 * 64);
-    if (!out) return NULL;
-    hn_block_decode(type, t->data, t->n_elements, out);
-    return h->decoded[h->n++] = out;
+    float *out = aligned_alloc(64, (n * sizeof *out + 63) / 64 * 64);
+    return out ? h->decoded[h->n++] = out : NULL;
+}
+
+static hn_val constant(hn_builder *b, const char *name, float *data, size_t rank, const uint64_t *dim) {
+    hn_tensor c = {.dtype = HONE_F32, .rank = (uint8_t)rank, .data = data};
+    for (size_t d = 0; d < rank; d++) c.dim[d] = (int64_t)dim[d];
+    return data ? hn_const(b, &c) : hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", name);
+}
+
+/* Experts' matrices that the file has one by one, as one. */
+static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t layer) {
+    char name[128];
+    const hn_gguf_tensor *first = NULL, *t;
+    float *all = NULL;
+    uint64_t n = 0;
+    while (hn_arch_expert_tensor(role, layer, (int64_t)n, name, sizeof name) && hn_gguf_tensor_named(h->file, name))
+        n++;
+    for (uint64_t e = 0; e < n; e++) {
+        hn_arch_expert_tensor(role, layer, (int64_t)e, name, sizeof name);
+        t = hn_gguf_tensor_named(h->file, name);
+        if (!first) {
+            first = t;
+            if (!(all = room_for(h, n * t->n_elements))) break;
+        }
+        if (t->rank != 2 || t->dim[0] != first->dim[0] || t->dim[1] != first->dim[1])
+            return hn_graph_fail(b->g, HONE_E_INPUT, "tensor '%s' is of another shape than those of other experts",
+                                 name);
+        hn_block_decode(hn_block_type_of(t->type), t->data, t->n_elements, all + e * t->n_elements);
+        h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
+    }
+    return first ? constant(b, first->name, all, 3, (uint64_t[3]){n, first->dim[0], first->dim[1]}) : 0;
 }
 
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
@@ -47,17 +75,11 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     char name[128];
     hn_arch_tensor(role, layer, name, sizeof name);
     const hn_gguf_tensor *t = hn_gguf_tensor_named(h->file, name);
-    if (!t) return 0;
-    const hn_block_type *type = hn_block_type_of(t->type);
-    if (!type->decode)
-        return hn_graph_fail(b->g, HONE_E_UNSUPPORTED,
-                             "tensor '%s' is of type %s, whose values are not read; convert the model to another type",
-                             name, type->name);
+    if (!t) return stacked(h, b, role, layer);
     h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
-    hn_tensor c = {.dtype = HONE_F32, .rank = (uint8_t)t->rank};
-    for (size_t d = 0; d < t->rank; d++) c.dim[d] = (int64_t)t->dim[d];
-    c.data = decode(h, t, type);
-    return c.data ? hn_const(b, &c) : hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", name);
+    float *data = room_for(h, t->n_elements);
+    if (data) hn_block_decode(hn_block_type_of(t->type), t->data, t->n_elements, data);
+    return constant(b, name, data, t->rank, t->dim);
 }
 
 static const hn_arch *arch_of(const hn_gguf *g, const char *label, hone_err *err) {
@@ -76,23 +98,33 @@ static const hn_arch *arch_of(const hn_gguf *g, const char *label, hone_err *err
     return NULL;
 }
 
-/* Every tensor must have been asked for: one that was not is a part of the model that is not understood. */
-static hone_rc all_used(const held *h, const char *label, char **report, hone_err *err) {
-    hn_str lines = {0};
-    size_t left = 0;
-    const char *first = NULL;
-    for (size_t i = 0; i < hn_gguf_tensors(h->file); i++) {
-        const char *name = hn_gguf_tensor_at(h->file, i)->name;
-        if (h->used[i]) continue;
-        if (!left++) first = name;
-        hn_str_addf(&lines, "tensor '%s': its part in the model is not known\n", name);
+/* What is not read is named, all of it, as far as a message goes. */
+static hone_rc refusals(hn_str *lines, const char *label, char **report, hone_err *err) {
+    hn_str names = {0};
+    size_t n = 0, left = 0;
+    for (const char *line = lines->text, *end; line && *line; line = end + 1) {
+        end = strchr(line, '\n');
+        const char *colon = strstr(line, "': ");
+        if (names.n < 800)
+            hn_str_addf(&names, "%s%.*s", n ? ", " : "", (int)((colon && colon < end ? colon + 1 : end) - line), line);
+        else
+            left++;
+        n++;
     }
-    if (!left) return HONE_OK;
-    hone_rc rc =
-        hn_fail(err, HONE_E_UNSUPPORTED, "'%s' has %zu tensors whose part in the model is not known, the first '%s'",
-                label, left, first);
-    *report = hn_str_take(&lines);
+    if (left) hn_str_addf(&names, " and %zu more", left);
+    hone_rc rc = hn_fail(err, HONE_E_UNSUPPORTED, "'%s' has %zu part%s that hone does not know: %s", label, n,
+                         n == 1 ? "" : "s", names.text ? names.text : "");
+    hn_str_free(&names);
+    *report = hn_str_take(lines);
     return rc;
+}
+
+/* Every tensor must have been asked for: one that was not is a part of the model that is not understood. */
+static void unused(const held *h, hn_str *lines) {
+    for (size_t i = 0; i < hn_gguf_tensors(h->file); i++)
+        if (!h->used[i])
+            hn_str_addf(lines, "tensor '%s': a model of this architecture does not use it\n",
+                        hn_gguf_tensor_at(h->file, i)->name);
 }
 
 static hone_rc open_file(const hn_front_source *from, hn_gguf **out, hone_err *err) {
@@ -104,12 +136,15 @@ static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, char **r
     hn_decoder d;
     const hn_arch *a = arch_of(h->file, hn_front_label(from), err);
     if (!a) return err ? err->rc : HONE_E_UNSUPPORTED;
-    hone_rc rc = hn_arch_read(a, h->file, &d, err);
-    if (rc) return rc;
+    hn_str lines = {0};
+    hone_rc rc = hn_arch_read(a, h->file, &d, &lines, err);
     d.weight = weight;
     d.arg = h;
-    rc = hn_decoder_emit(g, &d, err);
-    return rc ? rc : all_used(h, hn_front_label(from), report, err);
+    if (!rc && !lines.n) rc = hn_decoder_emit(g, &d, err);
+    if (!rc && !lines.n) unused(h, &lines);
+    if (!rc && lines.n) rc = refusals(&lines, hn_front_label(from), report, err);
+    hn_str_free(&lines);
+    return rc;
 }
 
 static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
@@ -229,7 +264,9 @@ static hone_rc inspect(const hn_front_source *from, hn_model_summary *s, hone_er
     say_text(s, g, "tokenizer.ggml.model", "tokenizer", "tokenizer");
     count_types(s, g);
     const hn_arch *a = arch_of(g, hn_front_label(from), &why);
-    if (a && !hn_arch_read(a, g, &d, &why)) say_sizes(s, g, &d);
+    hn_str refused = {0};
+    if (a && !hn_arch_read(a, g, &d, &refused, &why)) say_sizes(s, g, &d);
+    hn_str_free(&refused);
     for (size_t i = 0; i < hn_gguf_tensors(g); i++) s->n_elements += hn_gguf_tensor_at(g, i)->n_elements;
     s->n_tensors = hn_gguf_tensors(g);
     hn_gguf_close(g);

