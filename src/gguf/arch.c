@@ -1,7 +1,7 @@
 /* arch.c — the architectures that are read, and the names of their keys and tensors. */
 #include "gguf/arch.h"
 #include "base/err.h"
-#include "gguf/blocks.h"
+#include "ir/blocks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -133,17 +133,17 @@ bool hn_arch_expert_tensor(hn_decoder_role role, int64_t layer, int64_t expert, 
 /* Does a role have this name? Numbers are read where the role's name has them. */
 static bool is_known(const hn_decoder *d, const char *name) {
     char want[128];
-    long long layer = 0, expert = 0;
+    long long layer = 0, expert = -1;
     int n = 0;
     if (sscanf(name, "blk.%lld.%n", &layer, &n) < 1 || !n) layer = 0;
     if (layer < 0 || layer >= d->layers) return false;
     const char *number = n ? strchr(name + n, '.') : NULL;
-    if (number && sscanf(number, ".%lld.", &expert) == 1 && expert >= 0 && expert < d->experts)
-        for (int r = HN_ROLE_EXPERTS_GATE; r <= HN_ROLE_EXPERTS_DOWN; r++)
-            if (hn_arch_expert_tensor(r, layer, expert, want, sizeof want) && !strcmp(name, want)) return true;
+    if (!number || sscanf(number, ".%lld.", &expert) < 1) expert = -1;
+    bool one = expert >= 0 && expert < d->experts;
     for (int r = 0; r < HN_ROLES; r++) {
         hn_arch_tensor(r, layer, want, sizeof want);
         if (!strcmp(name, want)) return true;
+        if (one && hn_arch_expert_tensor(r, layer, expert, want, sizeof want) && !strcmp(name, want)) return true;
     }
     return false;
 }
