@@ -91,6 +91,9 @@ $(PAGE_OBJ): ALL_CFLAGS += -DHN_CHART_JS='"$(CHART_JS)"' -DHN_CHART_LICENCE='"$(
 $(CHART_JS) $(CHART_JS_LICENCE):
 	@echo "hone: '$@' is missing; install the package libjs-chart.js (make deps does), or set CHART_JS and CHART_JS_LICENCE" >&2; exit 1
 
+# The program that runs other engines of language models, carried inside the library.
+$(BUILD)/obj/src/peer/text_peer.o: src/peer/text_peer.py
+
 # The program that measures the machine, carried inside the library.
 $(BUILD)/obj/src/device/probe.o: src/device/probe_program.h
 

@@ -1,4 +1,5 @@
 /* cmd_bench.c — `hone bench`: how fast a model runs, alone or interleaved with a peer. */
+#include "bench_text.h"
 #include "model_io.h"
 
 #include <hone/artifact.h>
@@ -104,10 +105,20 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     return rc;
 }
 
+static hone_rc check_options(const cli *c, hone_err *err) {
+    static const char *const others[] = {"prompt-tokens", "tokens", "rounds", "peer"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (cli_given(c, others[i]))
+            return cli_fail(err, HONE_E_USAGE, "--%s is for language models; '%s' is none", others[i], c->arg[0]);
+    return HONE_OK;
+}
+
 static hone_rc run_bench(cli *c, hone_err *err) {
     cli_model m;
+    if (cli_is_language_model(c->arg[0])) return cli_bench_text(c, err);
     contest t = {.pattern = cli_text(c, "profile", "steady")};
-    hone_rc rc = cli_model_open(c, c->arg[0], 1, &m, err);
+    hone_rc rc = check_options(c, err);
+    if (!rc) rc = cli_model_open(c, c->arg[0], 1, &m, err);
     if (rc) return rc;
     rc = hold(c, &m, &t, err);
     cli_model_close(&m);
@@ -116,11 +127,13 @@ static hone_rc run_bench(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"profile", 'p', CLI_CHOICE, "single|steady|bursty", 0, 0, "how requests come; else steady"},
-    {"against", 0, CLI_CHOICE, "onnxruntime|openvino", 0, 0, "the same inputs on a peer, in turns"},
+    {"against", 0, CLI_CHOICE, "onnxruntime|openvino|llama.cpp|ik_llama.cpp|openvino-genai", 0, 0,
+     "the same on a peer, in turns; the last three are for language models"},
     CLI_THREADS("threads of both; else one per processor"),
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs and of the order of turns; else 1"},
+    CLI_BENCH_TEXT_OPTIONS,
     CLI_COMPILE_OPTIONS,
     {0},
 };
@@ -129,15 +142,23 @@ const cli_command cli_cmd_bench = {
     "bench",
     "Models",
     "MODEL",
-    "time a model, alone or against ONNX Runtime",
+    "time a model, alone or beside another engine",
     "Runs a compiled library, or a model file which is compiled first, on random inputs of a fixed seed: a warm-up, "
     "then turns until the time is up. `steady` runs back to back, `single` waits 20 ms before each run, `bursty` 50 ms "
     "before every eight.\n\n"
     "With --against the peer runs in a Python process ($HONE_PYTHON, build/venv/bin/python or python3) and the turns "
-    "are interleaved in random order. The interval is the bootstrap's of the median, 95 %.",
+    "are interleaved in random order. The interval is the bootstrap's of the median, 95 %.\n\n"
+    "A language model (a GGUF file) is compiled when it is used first. A round gives an empty context a prompt, then "
+    "one token after the other behind it; what is printed is tokens per second of both, the time to the first token, "
+    "memory, and shares of what this machine can do: of the bandwidth of its memory by the bytes that a token must "
+    "read (its weights as the file packs them, keys and values), and of its int8 peak by the operations of the prompt. "
+    "`hone doctor --measure` keeps the machine's figures; without them they are measured first. --against runs "
+    "`llama-bench`, or the engine's Python package, in the same rounds.",
     options,
     "hone bench resnet50.so --threads 1\thow fast it is on one thread\n"
-    "hone bench bert.onnx --size batch=1,seq=128 --against onnxruntime\tbeside a peer\n",
+    "hone bench bert.onnx --size batch=1,seq=128 --against onnxruntime\tbeside a peer\n"
+    "hone bench model.gguf --prompt-tokens 512,8192 --tokens 128\ta language model, at two lengths\n"
+    "hone bench model.gguf --threads 1 --against llama.cpp --json\tbeside llama.cpp\n",
     1,
     1,
     run_bench,

@@ -15,7 +15,8 @@ PREFIXES = {
     "program": "program",
     "prove": "prove proof proofs reduction explanation canary check", "record": "store session trial trials",
     "report": "report", "search": "search outcome engine pareto recording replay", "space": "space point",
-    "stat": "stat", "text": "text", "target": "target command family fp", "tune": "tune workload", "tune_model": "tune_model",
+    "stat": "stat", "text": "text", "text_peer": "text_peer", "text_speed": "text_speed",
+    "target": "target command family fp", "tune": "tune workload", "tune_model": "tune_model",
     "verify": "verify", "winners": "winner winners",
 }
 EXACT = {"base": {"hone_version", "hone_free"},

@@ -32,6 +32,7 @@ typedef struct hone_text_options {
     bool no_parity;         /* compile without holding kernels against the interpreter */
     hone_progress progress; /* of a compilation */
     const volatile int *stop;
+    bool no_tokenizer; /* tokens in, tokens out: a file's tokenizer is not read, and there need be none */
 } hone_text_options;
 static inline hone_text_options hone_text_defaults(void) {
     hone_text_options o = HONE_ZERO;
@@ -136,6 +137,9 @@ HONE_API hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool
  * context: E_LIMIT. */
 HONE_API hone_rc hone_text_score(hone_text *m, const int32_t *token, size_t n, double *logprob,
                                  const volatile int *stop, hone_err *err);
+
+/* Bytes that the keys and values of one token take. */
+HONE_API uint64_t hone_text_cache_b(const hone_text *m);
 
 #ifdef __cplusplus
 }

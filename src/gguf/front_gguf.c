@@ -226,15 +226,27 @@ static uint64_t read_per_token(const hn_gguf *g, const hn_decoder *d) {
     return n;
 }
 
+/* Weights that one new token is multiplied with, its logits included. */
+static uint64_t multiplied_per_token(const hn_gguf *g) {
+    uint64_t n = 0;
+    bool tied = !hn_gguf_tensor_named(g, "output.weight");
+    for (size_t i = 0; i < hn_gguf_tensors(g); i++) {
+        const hn_gguf_tensor *t = hn_gguf_tensor_at(g, i);
+        if (t->rank > 1 && (tied || strcmp(t->name, "token_embd.weight") != 0)) n += t->n_elements;
+    }
+    return n;
+}
+
 static void say_sizes(hn_model_summary *s, const hn_gguf *g, const hn_decoder *d) {
     uint64_t per_token = (uint64_t)(d->layers * d->kv_heads * d->head_size) * 2 * sizeof(float),
              read = read_per_token(g, d);
     hn_str_addf(&s->facts,
                 "\"layers\":%" PRId64 ",\"width\":%" PRId64 ",\"heads\":%" PRId64 ",\"kv_heads\":%" PRId64
                 ",\"head_size\":%" PRId64 ",\"mlp\":%" PRId64 ",\"vocabulary\":%" PRId64 ",\"context\":%" PRId64
-                ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64 ",",
+                ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64
+                ",\"weights_multiplied_per_token\":%" PRIu64 ",",
                 d->layers, d->width, d->heads, d->kv_heads, d->head_size, d->mlp, d->vocabulary, d->context, per_token,
-                read);
+                read, multiplied_per_token(g));
     hn_summary_about(s, "sizes",
                      hn_format(&s->arena,
                                "%" PRId64 " layers of %" PRId64 ", %" PRId64 " heads of %" PRId64 " on %" PRId64

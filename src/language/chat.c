@@ -12,6 +12,8 @@ static json_t *token_text(const hone_text *m, int32_t id) {
 hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, char **prompt, hone_err *err) {
     json_error_t why;
     hn_str out = {0};
+    hone_rc rc = hn_language_ready(m, true, false, err);
+    if (rc) return rc;
     if (!m->chat_template)
         return hn_fail(err, HONE_E_NOTFOUND, "'%s' has no chat template; give it a prompt as it is", m->path);
     json_t *list = json_loads(messages, 0, &why);
@@ -23,8 +25,8 @@ hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, 
     json_t *context =
         json_pack("{s:o, s:o, s:o, s:b}", "messages", list, "bos_token", token_text(m, hn_tokenizer_bos(m->tokenizer)),
                   "eos_token", token_text(m, hn_tokenizer_eos(m->tokenizer)), "add_generation_prompt", answer);
-    hone_rc rc = context ? hn_template_render(m->chat_template, m->n_chat_template, context, hn_unix_s(), &out, err)
-                         : hn_fail(err, HONE_E_NOMEM, "out of memory writing a prompt");
+    rc = context ? hn_template_render(m->chat_template, m->n_chat_template, context, hn_unix_s(), &out, err)
+                 : hn_fail(err, HONE_E_NOMEM, "out of memory writing a prompt");
     json_decref(context);
     char *text = rc ? NULL : hn_str_take(&out);
     if (rc || !text) {

@@ -200,7 +200,7 @@ hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *optio
     hone_text_answer made = {0};
     answering a = {.m = m, .r = &r, .out = &made};
     hone_rc rc = hn_options_read(&r, sizeof r, options, "text_generate", err);
-    if (!rc && !m->library) rc = hn_fail(err, HONE_E_USAGE, "'%s' was opened for its tokenizer alone", m->path);
+    if (!rc) rc = hn_language_ready(m, true, true, err);
     if (!rc) rc = sampler_of(&r, hn_tokenizer_size(m->tokenizer), &a.sampler, err);
     if (!rc) rc = answer(&a, err);
     hn_sampler_free(a.sampler);
@@ -224,8 +224,8 @@ void hone_text_answer_free(hone_text_answer *a) {
 
 hone_rc hone_text_score(hone_text *m, const int32_t *token, size_t n, double *logprob, const volatile int *stop,
                         hone_err *err) {
-    hone_rc rc = HONE_OK;
-    if (!m->library) return hn_fail(err, HONE_E_USAGE, "'%s' was opened for its tokenizer alone", m->path);
+    hone_rc rc = hn_language_ready(m, false, true, err);
+    if (rc) return rc;
     m->session->n = 0;
     for (size_t at = 0; !rc && at + 1 < n; at += HN_CHUNK) {
         size_t k = n - 1 - at < HN_CHUNK ? n - 1 - at : HN_CHUNK;

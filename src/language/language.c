@@ -144,9 +144,9 @@ static hone_rc open_model(const char *path, const hone_text_options *o, bool lib
         free(m);
         return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", path);
     }
-    hone_rc rc = open_tokenizer(m, err);
+    hone_rc rc = o && o->no_tokenizer ? HONE_OK : open_tokenizer(m, err);
     if (!rc && library) rc = open_library(m, o, err);
-    if (!rc && library && (int64_t)hn_tokenizer_size(m->tokenizer) > m->vocabulary)
+    if (!rc && library && m->tokenizer && (int64_t)hn_tokenizer_size(m->tokenizer) > m->vocabulary)
         rc = hn_fail(err, HONE_E_INPUT,
                      "'%s' has %zu tokens, but logits for %" PRId64 "; its tokenizer is another model's", path,
                      hn_tokenizer_size(m->tokenizer), m->vocabulary);
@@ -182,22 +182,44 @@ void hone_text_close(hone_text *m) {
 }
 
 int64_t hone_text_context(const hone_text *m) { return m->context; }
-size_t hone_text_vocabulary(const hone_text *m) { return hn_tokenizer_size(m->tokenizer); }
+size_t hone_text_vocabulary(const hone_text *m) {
+    return m->tokenizer ? hn_tokenizer_size(m->tokenizer) : (size_t)m->vocabulary;
+}
+
+hone_rc hn_language_ready(const hone_text *m, bool tokenizer, bool library, hone_err *err) {
+    if (library && !m->library) return hn_fail(err, HONE_E_USAGE, "'%s' was opened for its tokenizer alone", m->path);
+    if (tokenizer && !m->tokenizer) return hn_fail(err, HONE_E_USAGE, "'%s' was opened without its tokenizer", m->path);
+    return HONE_OK;
+}
 
 size_t hone_text_logits(const hone_text *m) { return (size_t)m->vocabulary; }
+
+uint64_t hone_text_cache_b(const hone_text *m) {
+    uint64_t sum = 0;
+    for (int32_t i = 0; m->model && i < m->model->n_states; i++) {
+        const hone_model_port *p = &m->model->state[i];
+        uint64_t n = hone_dtype_size_b((hone_dtype)p->dtype);
+        for (int32_t d = 1; d < p->rank; d++) n *= (uint64_t)p->dim[d];
+        sum += n;
+    }
+    return sum;
+}
 
 /* --- text and tokens
  * --------------------------------------------------------------------------------------------------- */
 
 hone_rc hone_text_encode(const hone_text *m, const char *text, size_t n, bool frame, bool control, int32_t **ids,
                          size_t *n_ids, hone_err *err) {
-    return hn_tokenizer_encode(m->tokenizer, text, n, frame, control, ids, n_ids, err);
+    hone_rc rc = hn_language_ready(m, true, false, err);
+    return rc ? rc : hn_tokenizer_encode(m->tokenizer, text, n, frame, control, ids, n_ids, err);
 }
 
 hone_rc hone_text_decode(const hone_text *m, const int32_t *ids, size_t n_ids, bool control, char **text, size_t *n,
                          hone_err *err) {
     hn_detokenizer d = {0};
     size_t room = 16, k = 0, used = 0;
+    hone_rc rc = hn_language_ready(m, true, false, err);
+    if (rc) return rc;
     for (size_t i = 0; i < n_ids; i++) {
         if (ids[i] < 0 || (size_t)ids[i] >= hn_tokenizer_size(m->tokenizer))
             return hn_fail(err, HONE_E_USAGE, "token %" PRId32 ": the model has %zu", ids[i],

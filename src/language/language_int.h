@@ -9,8 +9,8 @@
 
 struct hone_text {
     char *path;
-    hn_tokenizer *tokenizer;
-    char *chat_template; /* NULL: the file has none */
+    hn_tokenizer *tokenizer; /* NULL: opened without */
+    char *chat_template;     /* NULL: the file has none */
     size_t n_chat_template;
     hone_artifact *library; /* NULL: the tokenizer alone */
     const hone_model *model;
@@ -28,6 +28,9 @@ struct hone_text_session {
     int32_t *token; /* room for the whole context */
     size_t n;
 };
+
+/* E_USAGE unless the model was opened with the one, the other, or both. */
+hone_rc hn_language_ready(const hone_text *m, bool tokenizer, bool library, hone_err *err);
 
 /* session.c. As many tokens as may go into one step. */
 enum { HN_CHUNK = 256 };

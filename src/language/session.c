@@ -111,7 +111,8 @@ size_t hn_session_keep(hone_text_session *s, const int32_t *token, size_t n) {
 }
 
 hone_rc hone_text_session_open(hone_text *m, hone_text_session **out, hone_err *err) {
-    if (!m->library) return hn_fail(err, HONE_E_USAGE, "'%s' was opened for its tokenizer alone", m->path);
+    hone_rc rc = hn_language_ready(m, false, true, err);
+    if (rc) return rc;
     hone_text_session *s = calloc(1, sizeof *s);
     if (!s || !(s->token = malloc((size_t)m->context * sizeof *s->token))) {
         free(s);

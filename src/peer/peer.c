@@ -1,40 +1,26 @@
 /* peer.c — ONNX Runtime or OpenVINO as a peer: a Python process that takes commands as lines on a socket.
  *
- * Arrays go through npy files in a folder of the peer's own; answers are lines: "ok …" or "error …". The process ends
- * when its input does, or its parent, so nothing outlives hone. Between two turns it is stopped: its threads would spin
- * for a while on the processors that the other side is timed on.
+ * Arrays go through npy files in a folder of the peer's own.
  */
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/locale.h"
 #include "base/options.h"
 #include "base/str.h"
+#include "peer/helper.h"
 #include "proc/temp.h"
 
 #include <hone/npy.h>
 #include <hone/peer.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 struct hone_peer {
-    pid_t pid;
-    int to;
-    FILE *from; /* the same socket */
+    hn_helper helper;
     const char *engine;
     hn_temp temp;
-    char *name, *line;
-    size_t room;
+    char *name;
 };
 
 /* The parts of the Python program: what all share in front, an engine (a class `Engine`, made of the model's path and a
@@ -108,86 +94,32 @@ static const char loop[] =
 static const struct { const char *name, *text; } engines[] = {{"onnxruntime", onnxruntime}, {"openvino", openvino}};
 enum { N_ENGINES = sizeof engines / sizeof *engines };
 
-/* The rest of an "ok" line, or NULL. */
-static const char *answer(hone_peer *p, hone_err *err) {
-    ssize_t n = getline(&p->line, &p->room, p->from);
-    if (n <= 0) {
-        hn_fail(err, HONE_E_TOOL, "the Python process of %s ended", p->engine);
-        return NULL;
-    }
-    p->line[strcspn(p->line, "\n")] = 0;
-    if (hn_starts_with(p->line, "ok ")) return p->line + 3;
-    if (hn_starts_with(p->line, "missing "))
-        hn_fail(err, HONE_E_UNSUPPORTED, "no %s: %.300s; set HONE_PYTHON to a Python that has it", p->engine,
-                p->line + 8);
-    else
-        hn_fail(err, HONE_E_TOOL, "%s: %.600s", p->engine, hn_starts_with(p->line, "error ") ? p->line + 6 : p->line);
-    return NULL;
-}
-
-static bool spawn(hone_peer *p, const char *python, const char *program, const char *onnx, uint32_t n_threads) {
-    int pair[2];
-    char threads[16];
-    posix_spawn_file_actions_t actions;
-    snprintf(threads, sizeof threads, "%u", n_threads);
-    char *argv[] = {(char *)(uintptr_t)python,
-                    "-c",
-                    (char *)(uintptr_t)program,
-                    p->temp.path,
-                    (char *)(uintptr_t)onnx,
-                    threads,
-                    NULL};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) || posix_spawn_file_actions_init(&actions))
-        return false;
-    posix_spawn_file_actions_adddup2(&actions, pair[1], 0);
-    posix_spawn_file_actions_adddup2(&actions, pair[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    int failed = posix_spawnp(&p->pid, python, &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(pair[1]);
-    p->to = pair[0];
-    p->from = fdopen(pair[0], "r");
-    if (!p->from) close(pair[0]);
-    if (failed) p->pid = 0;
-    return !failed && p->from;
-}
-
-static void rest(const hone_peer *p) { kill(p->pid, SIGSTOP); }
-
-static void stop(hone_peer *p) {
-    if (p->from) fclose(p->from);
-    if (p->pid > 0) kill(p->pid, SIGCONT);
-    if (p->pid > 0)
-        while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
-    p->from = NULL;
-    p->pid = 0;
-}
-
-/* When the peer has exited, reading the next answer fails; no signal is raised. */
-static void send_command(hone_peer *p, const char *verb, size_t n) {
-    char line[64];
-    int length = snprintf(line, sizeof line, "%s %zu\n", verb, n);
-    kill(p->pid, SIGCONT);
-    if (send(p->to, line, (size_t)length, MSG_NOSIGNAL) != length) shutdown(p->to, SHUT_RDWR);
-}
-
 /* Starts the program under the first Python that has the engine. */
 static bool start(hone_peer *p, const char *program, const char *onnx, uint32_t n_threads, hone_err *why) {
-    const char *python[] = {getenv("HONE_PYTHON"), "build/venv/bin/python", "python3"};
+    char threads[16];
+    const char *python, *arg[] = {p->temp.path, onnx, threads, NULL};
+    snprintf(threads, sizeof threads, "%u", n_threads);
+    p->helper.what = p->engine;
     hn_fail(why, HONE_E_UNSUPPORTED, "there is no Python; set HONE_PYTHON to one that has %s", p->engine);
-    for (size_t i = 0; i < sizeof python / sizeof *python; i++) {
+    for (size_t i = 0; (python = hn_helper_python(NULL, i)); i++) {
         const char *version;
         hn_str name = {0};
-        if (!python[i] || !*python[i] || (strchr(python[i], '/') && !hn_exists(python[i]))) continue;
-        if (spawn(p, python[i], program, onnx, n_threads) && (version = answer(p, why))) {
+        if (hn_helper_start(&p->helper, python, program, arg) && (version = hn_helper_answer(&p->helper, why))) {
             hn_str_addf(&name, "%s %s", p->engine, version);
             p->name = hn_str_take(&name);
             return true;
         }
-        stop(p);
+        hn_helper_stop(&p->helper);
         if (why->rc == HONE_E_TOOL) break; /* it is there, but refuses the model */
     }
     return false;
+}
+
+/* "run 3": the answer to a command and its number. */
+static const char *ask(hone_peer *p, const char *verb, size_t n, hone_err *err) {
+    char line[64];
+    snprintf(line, sizeof line, "%s %zu\n", verb, n);
+    return hn_helper_ask(&p->helper, line, err);
 }
 
 hone_rc hone_peer_open(const char *onnx, const hone_peer_options *options, hone_peer **out, hone_err *err) {
@@ -249,10 +181,8 @@ static hone_rc take_arrays(hone_peer *p, hone_array *out, size_t n, hone_err *er
 hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out, hone_err *err) {
     hone_rc rc = send_arrays(p, in, n_in, err);
     if (rc) return rc;
-    send_command(p, "run", n_in);
     hone_err why = {0};
-    const char *made = answer(p, &why);
-    rest(p);
+    const char *made = ask(p, "run", n_in, &why);
     if (!made) return hn_fail(err, why.rc, "%s", why.text);
     if (strtoull(made, NULL, 10) != n_out)
         return hn_fail(err, HONE_E_TOOL, "%s gives %s outputs instead of %zu", p->engine, made, n_out);
@@ -261,9 +191,7 @@ hone_rc hone_peer_run(hone_peer *p, const hone_array *in, size_t n_in, hone_arra
 
 hone_rc hone_peer_time(hone_peer *p, size_t n, double *time_s, hone_err *err) {
     hone_err why = {0};
-    send_command(p, "time", n);
-    const char *text = answer(p, &why);
-    rest(p);
+    const char *text = ask(p, "time", n, &why);
     if (!text) return hn_fail(err, why.rc, "%s", why.text);
     for (size_t i = 0; i < n; i++) {
         char *end;
@@ -276,9 +204,8 @@ hone_rc hone_peer_time(hone_peer *p, size_t n, double *time_s, hone_err *err) {
 
 void hone_peer_close(hone_peer *p) {
     if (!p) return;
-    stop(p);
+    hn_helper_stop(&p->helper);
     hn_temp_free(&p->temp);
     free(p->name);
-    free(p->line);
     free(p);
 }

@@ -1,0 +1,26 @@
+/* bench_text.h — `hone bench` of a language model. */
+#ifndef CLI_BENCH_TEXT_H
+#define CLI_BENCH_TEXT_H
+
+#include "cli.h"
+
+#define CLI_BENCH_TEXT_OPTIONS                                                                                         \
+    {                                                                                                                  \
+        "prompt-tokens",                                                                                               \
+        0,                                                                                                             \
+        CLI_TEXT,                                                                                                      \
+        "N,...",                                                                                                       \
+        0,                                                                                                             \
+        0,                                                                                                             \
+        "language models: lengths of the prompt, one row for each; else 512"},                                         \
+        {"tokens", 0, CLI_TEXT, "N,...", 0, 0, "language models: lengths of the answer, with each prompt; else 128"},  \
+        {"rounds", 0, CLI_COUNT, "N", 1, 100000, "language models: how often it is measured; else 5"}, {               \
+        "peer", 0, CLI_TEXT, "PROGRAM", 0, 0,                                                                          \
+            "language models: the llama-bench to compare with, or a Python that has the peer's package"                \
+    }
+
+/* Is it a language model's file, by its content? */
+bool cli_is_language_model(const char *path);
+hone_rc cli_bench_text(cli *c, hone_err *err);
+
+#endif
