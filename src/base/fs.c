@@ -284,6 +284,11 @@ hone_rc hn_remove_tree(const char *path, hone_err *err) {
 
 bool hn_exists(const char *path) { return access(path, F_OK) == 0; }
 
+bool hn_is_folder(const char *path) {
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 char *hn_path_join(const char *dir, const char *name) {
     hn_str s = {0};
     if (dir && *dir && *name != '/') hn_str_addf(&s, "%s/", dir);

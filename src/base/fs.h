@@ -21,6 +21,7 @@ hone_rc hn_make_dirs(const char *path, hone_err *err);
  * folder that contains the current one, and mount points below the path. A missing path is fine. */
 hone_rc hn_remove_tree(const char *path, hone_err *err);
 bool hn_exists(const char *path);
+bool hn_is_folder(const char *path); /* or a link to one */
 /* Path of a command as execvp would find it (PATH, or as is when it has a slash), resolved; malloc'ed; NULL if none.
  * An empty element of PATH, the current folder to execvp, is passed over. */
 char *hn_which(const char *command);

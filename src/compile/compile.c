@@ -336,7 +336,11 @@ hone_rc hone_compile_model(const char *path, const hone_compile_options *options
     import.symbol = o.symbol, import.n_symbol = o.n_symbol;
     if (!rc) rc = hone_import_model(path, &import, &g, NULL, err);
     if (rc) return rc;
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+    const char *slash = strrchr(path, '/'),
+               *base = slash && slash[1] ? slash + 1
+                       : slash           ? "model"
+                                         : path,
+               *dot = strrchr(base, '.');
     size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
     char *name = malloc(n + 1);
     double import_s = hn_now_s() - start_s;

@@ -36,6 +36,8 @@ typedef struct hn_front {
     /* Fills a zeroed summary, which the caller frees after a failure, too. Whether hone can compile the model is asked
      * of `import`. */
     hone_rc (*inspect)(const hn_front_source *from, hn_model_summary *out, hone_err *err);
+    /* Is this folder a model of the format? NULL: models are files. import and inspect are then given its path. */
+    bool (*in_folder)(const char *path);
 } hn_front;
 
 /* The path, or "model in memory": for messages. */

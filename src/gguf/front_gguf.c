@@ -288,4 +288,4 @@ static hone_rc inspect(const hn_front_source *from, hn_model_summary *s, hone_er
 
 static bool sniff(const void *head, size_t n) { return hn_gguf_sniff(head, n); }
 
-const hn_front hn_front_gguf = {"gguf", "GGUF model", ".gguf", sniff, import, inspect};
+const hn_front hn_front_gguf = {"gguf", "GGUF model", ".gguf", sniff, import, inspect, NULL};

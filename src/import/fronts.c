@@ -2,6 +2,7 @@
 #include "import/fronts.h"
 
 #include "gguf/front_gguf.h"
+#include "hf/front_hf.h"
 #include "import/graph_text.h"
 #include "onnx/onnx.h"
 
@@ -11,11 +12,18 @@
 static const hn_front *const fronts[] = {
     &hn_front_graph_text,
     &hn_front_gguf,
+    &hn_front_hf,
     &hn_front_onnx,
 };
 enum { N_FRONTS = sizeof fronts / sizeof fronts[0] };
 
 const hn_front *hn_front_at(size_t i) { return i < N_FRONTS ? fronts[i] : NULL; }
+
+const hn_front *hn_front_of_folder(const char *path) {
+    for (size_t i = 0; i < N_FRONTS; i++)
+        if (fronts[i]->in_folder && fronts[i]->in_folder(path)) return fronts[i];
+    return NULL;
+}
 
 static bool ends_with(const char *s, const char *end) {
     size_t n = strlen(s), m = strlen(end);

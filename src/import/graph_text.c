@@ -29,4 +29,4 @@ static hone_rc inspect(const hn_front_source *from, hn_model_summary *out, hone_
     return hn_front_inspect_graph(from, import, out, err);
 }
 
-const hn_front hn_front_graph_text = {"graph", "graph text", ".ir", sniff, import, inspect};
+const hn_front hn_front_graph_text = {"graph", "graph text", ".ir", sniff, import, inspect, NULL};

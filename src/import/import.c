@@ -46,6 +46,7 @@ static hone_rc read_head(const char *path, uint64_t max_b, file_head *out, hone_
 
 static hone_rc find(const hn_front_source *from, uint64_t max_b, const hn_front **out, hone_err *err) {
     file_head head;
+    if (from->path && hn_is_folder(from->path) && (*out = hn_front_of_folder(from->path))) return HONE_OK;
     hone_rc rc = from->path ? read_head(from->path, max_b, &head, err) : HONE_OK;
     if (rc) return rc;
     *out = from->path ? hn_front_of(head.byte, head.n, from->path) : hn_front_of(from->data, from->n, NULL);
@@ -61,6 +62,8 @@ static hone_rc find(const hn_front_source *from, uint64_t max_b, const hn_front 
 
 const char *hone_import_format_of(const char *path) {
     file_head head;
+    const hn_front *folder = hn_is_folder(path) ? hn_front_of_folder(path) : NULL;
+    if (folder) return folder->name;
     if (read_head(path, 0, &head, NULL)) head.n = 0;
     const hn_front *f = hn_front_of(head.byte, head.n, path);
     return f ? f->name : NULL;

@@ -143,4 +143,4 @@ static bool sniff(const void *head, size_t n) {
     return seen;
 }
 
-const hn_front hn_front_onnx = {"onnx", "ONNX model", ".onnx", sniff, import, hn_onnx_inspect};
+const hn_front hn_front_onnx = {"onnx", "ONNX model", ".onnx", sniff, import, hn_onnx_inspect, NULL};

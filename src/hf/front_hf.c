@@ -1,0 +1,290 @@
+/* front_hf.c — a folder as a graph, and what is in it. */
+#include "hf/front_hf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "hf/config.h"
+#include "hf/json.h"
+#include "hf/safetensors.h"
+#include "ir/blocks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- importing -------------------------------------------------------------------------------------------------------
+ */
+
+/* What a graph keeps alive: the files, and weights that were decoded. */
+typedef struct held {
+    hn_safetensors *file;
+    hn_hf_config config;
+    float **decoded;
+    size_t n, room;
+    bool *used; /* by tensor */
+} held;
+
+static void let_go(void *p) {
+    held *h = p;
+    for (size_t i = 0; i < h->n; i++) free(h->decoded[i]);
+    free(h->decoded);
+    free(h->used);
+    free(h->config.rotary_factors);
+    hn_safetensors_close(h->file);
+    free(h);
+}
+
+static float *new_values(held *h, uint64_t n) {
+    if (h->n == h->room) {
+        size_t room = h->room ? 2 * h->room : 64;
+        float **more = realloc(h->decoded, room * sizeof *more);
+        if (!more) return NULL;
+        h->decoded = more;
+        h->room = room;
+    }
+    float *out = aligned_alloc(64, (n * sizeof *out + 63) / 64 * 64 + 64);
+    return out ? h->decoded[h->n++] = out : NULL;
+}
+
+static bool is_norm(hn_decoder_role role) {
+    switch (role) {
+    case HN_ROLE_OUTPUT_NORM:
+    case HN_ROLE_ATTENTION_NORM:
+    case HN_ROLE_QUERY_NORM:
+    case HN_ROLE_KEY_NORM:
+    case HN_ROLE_ATTENTION_POST_NORM:
+    case HN_ROLE_MLP_NORM:
+    case HN_ROLE_MLP_POST_NORM: return true;
+    default: return false;
+    }
+}
+
+/* Values of a tensor as floats; those of f32 tensors stay where they lie. */
+static float *values(held *h, const hn_st_tensor *t, bool from_one) {
+    bool there = !strcmp(t->type, "F32") && (uintptr_t)t->data % 16 == 0;
+    if (there && !from_one) return (float *)(uintptr_t)t->data; /* constants are never written */
+    float *out = new_values(h, t->n_elements);
+    if (!out) return NULL;
+    hn_block_decode(hn_block_type_named(t->type), t->data, t->n_elements, out);
+    for (uint64_t i = 0; from_one && i < t->n_elements; i++) out[i] += 1.0f;
+    return out;
+}
+
+static bool read_type(const char *type) {
+    return !strcmp(type, "F32") || !strcmp(type, "F16") || !strcmp(type, "BF16");
+}
+
+/* With the prefix that files of whole models have, or without it. */
+static const hn_st_tensor *tensor_of(const hn_safetensors *s, const char *name) {
+    char full[160];
+    snprintf(full, sizeof full, "model.%s", name);
+    const hn_st_tensor *t = hn_safetensors_named(s, full);
+    return t ? t : hn_safetensors_named(s, name);
+}
+
+static void mark_used(held *h, const hn_st_tensor *t) { h->used[t - hn_safetensors_at(h->file, 0)] = true; }
+
+static hn_val factors(const held *h, hn_builder *b) {
+    hn_tensor c = {.dtype = HONE_F32, .rank = 1, .dim = {h->config.d.rotary / 2}, .data = h->config.rotary_factors};
+    return c.data ? hn_const(b, &c) : 0;
+}
+
+static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
+    held *h = arg;
+    char name[128];
+    if (role == HN_ROLE_ROTARY_FACTORS) return factors(h, b);
+    hn_hf_tensor(h->config.arch, role, layer, name, sizeof name);
+    const hn_st_tensor *t = name[0] ? tensor_of(h->file, name) : NULL;
+    if (role == HN_ROLE_OUTPUT && t && h->config.tied) mark_used(h, t);
+    if (role == HN_ROLE_OUTPUT && h->config.tied) return 0;
+    if (role == HN_ROLE_OUTPUT && !t)
+        return hn_graph_fail(b->g, HONE_E_INPUT,
+                             "there is no tensor '%s', and config.json does not tie the head to the "
+                             "embedding ('tie_word_embeddings')",
+                             name);
+    if (!t) return 0;
+    if (!read_type(t->type))
+        return hn_graph_fail(b->g, HONE_E_UNSUPPORTED,
+                             "%s: tensor '%s' is of type %s, whose values are not read; convert it to BF16, F16 or F32",
+                             t->file, t->name, t->type);
+    if (t->rank > HN_RANK_MAX) return hn_graph_fail(b->g, HONE_E_UNSUPPORTED, "tensor '%s' has too many axes", t->name);
+    mark_used(h, t);
+    hn_tensor c = {.dtype = HONE_F32, .rank = (uint8_t)t->rank};
+    for (size_t d = 0; d < t->rank; d++) c.dim[d] = (int64_t)t->dim[d];
+    c.data = values(h, t, h->config.arch->norms_from_one && is_norm(role));
+    return c.data ? hn_const(b, &c) : hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", name);
+}
+
+static const char *bare(const char *name) { return strncmp(name, "model.", 6) ? name : name + 6; }
+
+/* Every tensor must have been asked for: one that was not is a part of the model that is not understood. */
+static hone_rc all_used(const held *h, const char *label, hn_str *lines, hone_err *err) {
+    size_t left = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < hn_safetensors_count(h->file); i++) {
+        const char *name = hn_safetensors_at(h->file, i)->name;
+        if (h->used[i] || hn_hf_ignored(h->config.arch, bare(name))) continue;
+        if (!left++) first = name;
+        hn_str_addf(lines, "tensor '%s': its part in the model is not known\n", name);
+    }
+    if (!left) return HONE_OK;
+    return hn_fail(err, HONE_E_UNSUPPORTED, "'%s' has %zu tensors whose part in the model is not known, the first '%s'",
+                   label, left, first);
+}
+
+/* The folder's files. */
+static hone_rc open_folder(const hn_front_source *from, hn_safetensors **file, hn_hf_config *config, hn_str *lines,
+                           hone_err *err) {
+    json_t *j = NULL;
+    size_t n;
+    if (!from->path)
+        return hn_fail(err, HONE_E_USAGE, "safetensors in memory are weights alone; name the model's folder");
+    if (hn_exists(from->path) && !hn_is_folder(from->path))
+        return hn_fail(err, HONE_E_USAGE,
+                       "'%s' has weights alone; name its folder, in which config.json says what they are", from->path);
+    hone_rc rc = hn_json_read(from->path, "config.json", &j, err);
+    if (!rc) rc = hn_hf_config_read(j, from->path, config, lines, &n, err);
+    json_decref(j);
+    return rc ? rc : hn_safetensors_open(from->path, file, err);
+}
+
+/* Symbols of the graph are fixed or bounded by the user as those of any model. */
+static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, hn_str *lines, hone_err *err) {
+    hn_decoder d;
+    hone_rc rc = open_folder(from, &h->file, &h->config, lines, err);
+    if (rc) return rc;
+    if (!(h->used = calloc(hn_safetensors_count(h->file) + 1, sizeof *h->used)))
+        return hn_fail(err, HONE_E_NOMEM, "out of memory reading '%s'", from->path);
+    d = h->config.d;
+    d.weight = weight;
+    d.arg = h;
+    rc = hn_decoder_emit(g, &d, err);
+    return rc ? rc : all_used(h, from->path, lines, err);
+}
+
+static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
+                      hone_err *err) {
+    hone_err own = {0};
+    hn_str lines = {0};
+    held *h = calloc(1, sizeof *h);
+    hn_graph *g = hn_graph_new();
+    hone_rc rc = h && g ? HONE_OK : hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
+    if (!rc && options->n_symbol)
+        rc = hn_fail(&own, HONE_E_USAGE, "'%s': sizes of a language model cannot be fixed yet; leave --symbol out",
+                     hn_front_label(from));
+    if (!rc) rc = build(from, h, g, &lines, &own);
+    if (lines.n) *report = hn_str_take(&lines);
+    hn_str_free(&lines);
+    if (!rc) {
+        g->hold = h;
+        g->let_go = let_go;
+        return hn_front_finish(from, g, out, err);
+    }
+    if (h) let_go(h);
+    if (g) hn_graph_free(g);
+    return hn_fail(err, rc, "%s", own.text);
+}
+
+/* --- inspecting ------------------------------------------------------------------------------------------------------
+ */
+
+static void count_types(hn_model_summary *s, const hn_safetensors *f) {
+    hn_str text = {0};
+    bool *seen = calloc(hn_safetensors_count(f) + 1, sizeof *seen), any = false;
+    hn_str_add(&s->facts, "\"types\":{");
+    for (size_t i = 0; seen && i < hn_safetensors_count(f); i++) {
+        const char *type = hn_safetensors_at(f, i)->type;
+        uint64_t n = 0, size_b = 0;
+        if (seen[i]) continue;
+        for (size_t k = i; k < hn_safetensors_count(f); k++) {
+            const hn_st_tensor *t = hn_safetensors_at(f, k);
+            if (t->type != type) continue;
+            seen[k] = true;
+            n++;
+            size_b += t->size_b;
+        }
+        hn_str_addf(&s->facts, "%s\"%s\":{\"tensors\":%" PRIu64 ",\"size_b\":%" PRIu64 "}", any ? "," : "", type, n,
+                    size_b);
+        hn_str_addf(&text, "%s%s in %" PRIu64 " (%.1f MiB)", any ? ", " : "", type, n, (double)size_b / 0x1p20);
+        any = true;
+    }
+    free(seen);
+    hn_str_add(&s->facts, "},");
+    if (text.text) hn_summary_about(s, "types", hn_strdup(&s->arena, text.text));
+    hn_str_free(&text);
+}
+
+/* Bytes of weights that one new token reads. */
+static uint64_t read_per_token(const hn_safetensors *f, const hn_hf_config *c) {
+    uint64_t n = 0;
+    const hn_st_tensor *embedding = tensor_of(f, c->arch->tensor[HN_ROLE_EMBEDDING]);
+    for (size_t i = 0; i < hn_safetensors_count(f); i++) {
+        const hn_st_tensor *t = hn_safetensors_at(f, i);
+        bool rows = !c->tied && t == embedding && c->d.vocabulary;
+        n += rows ? t->size_b / (uint64_t)c->d.vocabulary : t->size_b;
+    }
+    return n;
+}
+
+static void say_sizes(hn_model_summary *s, const hn_hf_config *c, const hn_safetensors *f) {
+    const hn_decoder *d = &c->d;
+    uint64_t per_token = (uint64_t)(d->layers * d->kv_heads * d->head_size) * 2 * sizeof(float),
+             read = read_per_token(f, c);
+    hn_str_addf(&s->facts,
+                "\"layers\":%" PRId64 ",\"width\":%" PRId64 ",\"heads\":%" PRId64 ",\"kv_heads\":%" PRId64
+                ",\"head_size\":%" PRId64 ",\"mlp\":%" PRId64 ",\"vocabulary\":%" PRId64 ",\"context\":%" PRId64
+                ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64 ",",
+                d->layers, d->width, d->heads, d->kv_heads, d->head_size, d->mlp, d->vocabulary, d->context, per_token,
+                read);
+    hn_summary_about(s, "sizes",
+                     hn_format(&s->arena,
+                               "%" PRId64 " layers of %" PRId64 ", %" PRId64 " heads of %" PRId64 " on %" PRId64
+                               ", MLP %" PRId64,
+                               d->layers, d->width, d->heads, d->head_size, d->kv_heads, d->mlp));
+    hn_summary_about(
+        s, "tokens",
+        hn_format(&s->arena, "%" PRId64 " in the vocabulary, a context of %" PRId64, d->vocabulary, d->context));
+    hn_summary_about(s, "per token",
+                     hn_format(&s->arena, "%.1f MiB of weights are read; keys and values take %.1f KiB (f32)",
+                               (double)read / 0x1p20, (double)per_token / 0x1p10));
+    hn_summary_about(s, "memory",
+                     hn_format(&s->arena, "%.0f MiB of keys and values at the whole context, %.0f MiB at 4,096 tokens",
+                               (double)per_token * (double)d->context / 0x1p20, (double)per_token * 4096 / 0x1p20));
+}
+
+static hone_rc inspect(const hn_front_source *from, hn_model_summary *s, hone_err *err) {
+    hn_safetensors *f = NULL;
+    hn_hf_config c = {0};
+    hn_str lines = {0};
+    hone_err why = {0};
+    hone_rc rc = open_folder(from, &f, &c, &lines, &why); /* a configuration that is not read still has tensors */
+    hn_str_free(&lines);
+    if (rc && !f)
+        rc = from->path && hn_is_folder(from->path) ? hn_safetensors_open(from->path, &f, err)
+                                                    : hn_fail(err, rc, "%s", why.text);
+    if (!f) return rc;
+    hn_str_addf(&s->facts, "\"size_b\":%" PRIu64 ",", hn_safetensors_size_b(f));
+    if (c.arch) {
+        hn_summary_fact(s, "family", c.arch->type);
+        hn_summary_about(s, "family", c.arch->type);
+    }
+    count_types(s, f);
+    if (c.arch) say_sizes(s, &c, f);
+    for (size_t i = 0; i < hn_safetensors_count(f); i++) s->n_elements += hn_safetensors_at(f, i)->n_elements;
+    s->n_tensors = hn_safetensors_count(f);
+    hn_safetensors_close(f);
+    free(c.rotary_factors);
+    return hn_arena_ok(&s->arena) ? HONE_OK
+                                  : hn_fail(err, HONE_E_NOMEM, "out of memory looking at '%s'", hn_front_label(from));
+}
+
+static bool sniff(const void *head, size_t n) { return hn_safetensors_sniff(head, n); }
+
+static bool in_folder(const char *path) {
+    char *config = hn_path_join(path, "config.json");
+    bool there = config && hn_exists(config);
+    free(config);
+    return there || hn_safetensors_are_in(path);
+}
+
+const hn_front hn_front_hf = {"hf", "Hugging Face model", ".safetensors", sniff, import, inspect, in_folder};

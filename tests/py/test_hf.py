@@ -1,0 +1,211 @@
+"""Folders of Hugging Face models: the weights of each architecture of test_language.py written as safetensors give the logits of the same
+NumPy reading; folders that are damaged or not known are refused with the file, the tensor and the key."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+
+import hone
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("gguf")
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from test_language import HONE, MODELS, TOKENS, VOCABULARY, logits_of, step, weights_of  # noqa: E402
+
+TYPE = {"F32": 4, "F16": 2, "BF16": 2}
+NAMES = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight", "output.weight": "lm_head.weight"}
+LAYER = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+         "attn_qkv": "self_attn.qkv_proj", "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
+         "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+         "ffn_norm": "post_attention_layernorm"}
+GEMMA = LAYER | {"ffn_norm": "pre_feedforward_layernorm", "post_attention_norm": "post_attention_layernorm",
+                 "post_ffw_norm": "post_feedforward_layernorm"}
+PHI3 = LAYER | {"ffn_up": "mlp.gate_up_proj"}
+KIND = {"llama": "llama", "llama3": "llama", "gemma3": "gemma3_text"}
+
+
+def to_bytes(x, kind):
+    x = np.ascontiguousarray(x, np.float32)
+    if kind == "F16":
+        return x.astype(np.float16).tobytes()
+    return (x.view(np.uint32) >> 16).astype(np.uint16).tobytes() if kind == "BF16" else x.tobytes()
+
+
+def rounded(x, kind):
+    """What a tensor of this type holds of x."""
+    if kind == "F16":
+        return x.astype(np.float16).astype(np.float32)
+    return (x.view(np.uint32) & 0xFFFF0000).view(np.float32) if kind == "BF16" else x
+
+
+def file_of(tensors, kind="F32"):
+    """A safetensors file, its tensors in the order of the dictionary."""
+    head, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, x in tensors.items():
+        raw = to_bytes(x, kind)
+        head[name] = {"dtype": kind, "shape": list(x.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    return raw_file(head, data)
+
+
+def raw_file(head, data):
+    text = head if isinstance(head, bytes) else json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def hf_weights(name, s, w):
+    """GGUF's names and order as Hugging Face has them. Rows of queries and keys of llama are pairs of neighbours in GGUF."""
+    names = GEMMA if s.post_norm else PHI3 if s.fused else LAYER
+    out = {}
+    for key, x in w.items():
+        if key == "rope_freqs.weight":
+            continue
+        parts = key.split(".")
+        if parts[0] != "blk":
+            out[NAMES[key]] = x - 1 if s.post_norm and "norm" in key else x
+            continue
+        if s.interleaved and parts[2] in ("attn_q", "attn_k"):
+            x = x.reshape(-1, s.head_size // 2, 2, *x.shape[1:]).swapaxes(1, 2).reshape(x.shape)
+        if s.post_norm and parts[2].endswith("norm"):
+            x = x - 1
+        out[f"model.layers.{parts[1]}.{names[parts[2]]}.{parts[3]}"] = x
+    return out
+
+
+def config_of(name, s):
+    c = {"model_type": KIND.get(name, name), "hidden_size": s.width, "num_hidden_layers": s.layers, "num_attention_heads": s.heads,
+         "num_key_value_heads": s.kv_heads, "head_dim": s.head_size, "intermediate_size": s.mlp, "vocab_size": VOCABULARY,
+         "max_position_embeddings": 128, "rms_norm_eps": s.eps, "rope_theta": s.base, "tie_word_embeddings": s.tied,
+         "hidden_act": "gelu_pytorch_tanh" if s.gelu else "silu"}
+    if s.window:
+        c["sliding_window"] = s.window
+    if s.softcap:
+        c |= {"attn_logit_softcapping": s.softcap, "final_logit_softcapping": s.logit_softcap}
+    if s.post_norm:
+        c["query_pre_attn_scalar"] = s.head_size
+    if s.base_local:
+        c |= {"rope_local_base_freq": s.base_local, "rope_scaling": {"rope_type": "linear", "factor": s.scale},
+              "layer_types": ["full_attention" if (i + 1) % s.every == 0 else "sliding_attention" for i in range(s.layers)]}
+    if s.rotary != s.head_size:
+        c["partial_rotary_factor"] = s.rotary / s.head_size
+    return c
+
+
+def llama3_factors(s):
+    """By the paper's reference code: what frequencies are divided by."""
+    out = []
+    for i in range(s.rotary // 2):
+        wave = 2 * np.pi * s.base ** (2 * i / s.rotary)
+        smooth = (32 / wave - 1) / (4 - 1)
+        out.append(8 if wave > 32 / 1 else 1 if wave < 32 / 4 else 1 / ((1 - smooth) / 8 + smooth))
+    return np.array(out, np.float32)
+
+
+def folder(tmp_path, name, kind="F32", shards=1, **more):
+    s = MODELS[name]
+    w = {k: rounded(x, kind) for k, x in weights_of(s, np.random.default_rng(len(name))).items()}
+    if s.factors:
+        w["rope_freqs.weight"] = llama3_factors(s)
+        more["rope_scaling"] = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                                "original_max_position_embeddings": 32}
+    at = tmp_path / "model"
+    at.mkdir()
+    (at / "config.json").write_text(json.dumps(config_of(name, s) | more))
+    tensors = hf_weights(name, s, w)
+    if s.post_norm:  # what is stored is what is added to one: what was lost in the subtraction is lost in the reading too
+        for key, x in w.items():
+            if "norm" in key:
+                w[key] = rounded(x - np.float32(1), kind) + np.float32(1)
+    if shards == 1:
+        (at / "model.safetensors").write_bytes(file_of(tensors, kind))
+        return at, s, w
+    names, index = list(tensors), {}
+    for i in range(shards):
+        file = f"model-{i + 1:05}-of-{shards:05}.safetensors"
+        part = {n: tensors[n] for n in names[i::shards]}
+        index |= dict.fromkeys(part, file)
+        (at / file).write_bytes(file_of(part, kind))
+    (at / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": index}))
+    return at, s, w
+
+
+@pytest.mark.parametrize("name,kind,shards", [("llama", "F32", 1), ("llama3", "BF16", 3), ("qwen2", "F16", 1), ("qwen3", "F32", 2),
+                                              ("gemma2", "F32", 1), ("gemma3", "BF16", 1), ("phi3", "F16", 1)])
+def test_an_architecture(tmp_path, name, kind, shards):
+    at, s, w = folder(tmp_path, name, kind, shards)
+    token = np.random.default_rng(9).integers(0, VOCABULARY, TOKENS)
+    want = logits_of(s, w, token)
+    m = hone.compile(at, parity=False)
+    empty = {f"past.{k}.{i}": np.zeros((0, s.kv_heads, s.head_size), np.float32) for i in range(s.layers) for k in ("key", "value")}
+    got, _ = step(m, s, token, range(TOKENS), empty)
+    assert np.abs(got - want).max() / np.abs(want).max() < 1e-4
+
+
+def command(*args):
+    return subprocess.run([HONE, *map(str, args)], capture_output=True, text=True)
+
+
+def inspected(at):
+    got = command("inspect", at, "--json")
+    assert got.returncode == 0, got.stderr
+    return json.loads(got.stdout)
+
+
+def test_what_is_in_a_folder(tmp_path):
+    at, s, _ = folder(tmp_path, "llama", "F16")
+    j = inspected(at)
+    assert (j["format"], j["family"], j["layers"], j["vocabulary"], j["supported"]) == ("hf", "llama", s.layers, VOCABULARY, True)
+    assert list(j["types"]) == ["F16"] and j["weights_read_b_per_token"] < j["types"]["F16"]["size_b"]
+    got = command("inspect", at / "model.safetensors")
+    assert "name its folder" in got.stdout + got.stderr
+    assert command("compile", str(at) + "/", "-o", tmp_path / "x", "--no-parity").returncode == 0
+
+
+def test_what_is_not_known_is_refused(tmp_path):
+    """All of it at once."""
+    at, s, w = folder(tmp_path, "llama", hidden_act="relu", quantization_config={"bits": 4},
+                      rope_scaling={"rope_type": "twisted", "factor": 2})
+    lines = inspected(at)["refusals"]
+    assert len(lines) == 3 and all(any(k in x for x in lines) for k in ("hidden_act", "quantization_config", "twisted"))
+    config = config_of("llama", s)
+    (at / "config.json").write_text(json.dumps(config | {"model_type": "mamba"}))
+    got = command("compile", at, "-o", tmp_path / "x")
+    assert got.returncode == 14 and "mamba" in got.stderr and "qwen3" in got.stderr
+    (at / "config.json").write_text(json.dumps({k: v for k, v in config.items() if k not in ("hidden_size", "vocab_size")}))
+    lines = inspected(at)["refusals"]
+    assert len(lines) == 2 and "hidden_size" in lines[0] and "vocab_size" in lines[1]
+    (at / "config.json").write_text(json.dumps(config))
+    tensors = hf_weights("llama", s, w)
+    sinks = {f"model.layers.{i}.self_attn.sinks": np.zeros(4, np.float32) for i in (0, 2)}
+    inv = {"model.layers.0.self_attn.rotary_emb.inv_freq": np.zeros(8, np.float32)}
+    (at / "model.safetensors").write_bytes(file_of(tensors | sinks | inv))
+    lines = inspected(at)["refusals"]
+    assert len(lines) == 2 and "layers.0.self_attn.sinks" in lines[0] and "layers.2.self_attn.sinks" in lines[1]
+    (at / "model.safetensors").write_bytes(file_of({k: v for k, v in tensors.items() if k != "lm_head.weight"}))
+    assert "tie_word_embeddings" in command("compile", at, "-o", tmp_path / "x").stderr
+    (at / "model.safetensors").write_bytes(file_of({k: v for k, v in tensors.items() if "2.mlp.down" not in k}))
+    assert "layer 2 has no down weights" in command("compile", at, "-o", tmp_path / "x").stderr
+    (at / "config.json").write_text(json.dumps(config)[:-9])
+    assert "config.json:1:" in command("compile", at, "-o", tmp_path / "x").stderr
+
+
+def test_shards_that_do_not_fit(tmp_path):
+    at, _, _ = folder(tmp_path, "llama", shards=2)
+    index = json.loads((at / "model.safetensors.index.json").read_text())
+    first = next(iter(index["weight_map"]))
+
+    def says(change, *parts):
+        (at / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index["weight_map"] | change}))
+        got = command("compile", at, "-o", tmp_path / "x")
+        assert got.returncode and all(p in got.stderr for p in parts), got.stderr
+
+    says({first: "../secret"}, "../secret", "not in a file of this folder")
+    says({first: "none.safetensors"}, "none.safetensors")
+    says({"extra": index["weight_map"][first]}, "extra", "where the index has it")
+    says({first: sorted(set(index["weight_map"].values()))[1]}, first, "where the index has it")
+    index["weight_map"].pop(first)
+    says({}, first, "is not in 'model.safetensors.index.json'")
