@@ -38,6 +38,7 @@ static hn_eval_fn *const by_op[HN_N_OPS] = {
     [HN_OP_CONTRACT] = hn_eval_contract,
     [HN_OP_CONV] = hn_eval_conv,
     [HN_OP_TOPK] = hn_eval_topk,
+    [HN_OP_ATTEND] = hn_eval_attend,
     [HN_OP_DET] = hn_eval_det,
     [HN_OP_NONZERO] = hn_eval_nonzero,
     [HN_OP_UNIQUE] = hn_eval_unique,

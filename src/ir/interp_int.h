@@ -57,6 +57,8 @@ hone_rc hn_eval_channels_first(hn_call *c, hn_eval_fn *eval);
 hn_eval_fn hn_eval_topk, hn_eval_nonzero, hn_eval_unique;
 /* interp_odd.c */
 hn_eval_fn hn_eval_det, hn_eval_bind, hn_eval_nms;
+/* interp_attend.c */
+hn_eval_fn hn_eval_attend;
 
 /* interp_sizes.c */
 /* The sizes of a type under the known symbols; E_UNSUPPORTED when one is not known, E_INPUT when it is negative. */

@@ -265,3 +265,45 @@ void hn_rule_det(hn_typing *c) {
     *c->out = *x;
     c->out->rank = (uint8_t)(x->rank - 2);
 }
+
+/* Rows of keys or values, or their scales: [rows, kv heads, ...]. */
+static void pool(hn_typing *c, size_t i, size_t rank) {
+    hn_type_rank(c, i, rank, rank);
+    for (size_t d = 0; d < rank && !c->rc; d++)
+        hn_type_equal(c, c->in[1]->dim[d], c->in[i]->dim[d], "rows of keys and values");
+}
+
+static void per_token(hn_typing *c, size_t i) {
+    hn_type_want(c, i, HONE_I64);
+    hn_type_rank(c, i, 1, 1);
+    if (!c->rc) hn_type_equal(c, c->in[0]->dim[0], c->in[i]->dim[0], "numbers of tokens");
+}
+
+void hn_rule_attend(hn_typing *c) {
+    hone_dtype t = c->in[1]->dtype;
+    int64_t heads, shared;
+    hn_type_want(c, 0, HONE_F32);
+    hn_type_rank(c, 0, 3, 3);
+    if (t != HONE_F32 && t != HONE_F16 && t != HONE_BF16 && t != HONE_I8)
+        hn_type_wrong(c, "keys are f32, f16, bf16 or i8");
+    hn_type_want(c, 2, t);
+    hn_type_rank(c, 1, 3, 3);
+    pool(c, 2, 3);
+    hn_type_want(c, 3, HONE_I64);
+    hn_type_rank(c, 3, 2, 2);
+    per_token(c, 4);
+    per_token(c, 5);
+    if (c->n_in == 7) hn_type_wrong(c, "scales of keys and of values come together");
+    for (size_t i = 6; i < c->n_in && !c->rc; i++) {
+        hn_type_want(c, i, HONE_F32);
+        pool(c, i, 2);
+    }
+    hn_type_int(c, HN_A_BLOCK, 1, 1 << 16);
+    if (hn_type_attr_maybe(c, HN_A_WINDOW)) hn_type_int(c, HN_A_WINDOW, 0, INT64_MAX / 4);
+    if (c->rc) return;
+    hn_type_equal(c, c->in[0]->dim[2], c->in[1]->dim[2], "sizes of heads");
+    if (!hn_dim_is_int(c->d, c->in[0]->dim[1], &heads) || !hn_dim_is_int(c->d, c->in[1]->dim[1], &shared) ||
+        shared < 1 || heads % shared)
+        hn_type_wrong(c, "the heads of queries are no multiple of those of keys");
+    *c->out = *c->in[0];
+}

@@ -185,6 +185,17 @@ static double length_of(const hn_trial *t, const hn_node *n) {
     return (double)cost / (double)out;
 }
 
+/* A table of blocks that there are, tokens of sequences that there are, at positions within them. */
+static void add_attend_traits(tracer *w, const hn_node *n) {
+    int64_t block = hn_attr_i(n, HN_A_BLOCK, 1), keys = size_of(w->t, n->in[3], 1) * block;
+    w->out->sums = true;
+    w->out->length = fmax(w->out->length, (double)(keys + size_of(w->t, n->in[0], 2)));
+    w->out->n_functions++;
+    limit(w, n->in[3], 0, size_of(w->t, n->in[1], 0) / block - 1);
+    limit(w, n->in[4], 0, size_of(w->t, n->in[3], 0) - 1);
+    limit(w, n->in[5], 0, keys - 1);
+}
+
 static void add_node_traits(tracer *w, const hn_node *n) {
     hn_traits *x = w->out;
     const hn_graph *g = w->t->m->g;
@@ -206,6 +217,7 @@ static void add_node_traits(tracer *w, const hn_node *n) {
         limit(w, n->in[1], 0, hn_dtype_of(hn_type_of(g, n->in[0])->dtype)->bits + 2);
     if (n->op == HN_OP_POW) limit(w, n->in[1], 0, 4);
     if (n->op == HN_OP_NMS) limit(w, n->in[2], 0, 5);
+    if (n->op == HN_OP_ATTEND) add_attend_traits(w, n);
 }
 
 hone_rc hn_trial_traits(hn_trial *t, hn_traits *out) {

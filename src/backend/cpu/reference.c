@@ -43,6 +43,7 @@ static const hn_ref_row by_op[HN_N_OPS] = {
     [HN_OP_WMAX] = {hn_ref_window, HN_UNIT_ELEMENT, "scalar"},
     [HN_OP_WARGMAX] = {hn_ref_window, HN_UNIT_ELEMENT, "scalar"},
     [HN_OP_TOPK] = {hn_ref_topk, HN_UNIT_LINE, "order"},
+    [HN_OP_ATTEND] = {hn_ref_attend, HN_UNIT_TOKENS, "attend"},
     [HN_OP_DET] = {hn_ref_det, HN_UNIT_ELEMENT, "odd"},
     [HN_OP_NONZERO] = {hn_ref_nonzero, HN_UNIT_NONE, ""},
     [HN_OP_UNIQUE] = {hn_ref_unique, HN_UNIT_NONE, "order"},
@@ -173,6 +174,7 @@ static void plan(hn_ref *e, hn_kernel_code *out) {
             out->work_by = by;
             out->n_work_by = by ? t_out->rank : 0;
         }
+        if (unit == HN_UNIT_TOKENS) out->work = hn_ref_attend_work(e, n);
         if (unit == HN_UNIT_LINE) out->work = hn_ref_n_lines(e, n->in[0], (size_t)hn_attr_i(n, HN_A_AXIS, 0));
         out->in_place = may_overwrite(e, n);
         return;

@@ -37,7 +37,8 @@ typedef void hn_ref_fn(hn_ref *e);
 typedef enum hn_ref_unit {
     HN_UNIT_NONE,    /* the whole node at once */
     HN_UNIT_ELEMENT, /* an element of output 0 */
-    HN_UNIT_LINE     /* a line along AXIS of input 0 */
+    HN_UNIT_LINE,    /* a line along AXIS of input 0 */
+    HN_UNIT_TOKENS   /* of attend: a few tokens and one head of keys */
 } hn_ref_unit;
 typedef struct hn_ref_row {
     hn_ref_fn *emit; /* NULL: control */
@@ -62,6 +63,9 @@ hn_ref_fn hn_ref_gather, hn_ref_gather_elements, hn_ref_gather_nd, hn_ref_scatte
 hn_ref_fn hn_ref_reduce, hn_ref_arg, hn_ref_prefix, hn_ref_contract, hn_ref_conv, hn_ref_window;
 /* reference_order.c */
 hn_ref_fn hn_ref_topk, hn_ref_det, hn_ref_nonzero, hn_ref_unique, hn_ref_nms;
+/* reference_attend.c */
+hn_ref_fn hn_ref_attend;
+hn_dim hn_ref_attend_work(hn_ref *e, const hn_node *n);
 
 /* -- reference_text.c */
 void hn_ref_add(hn_ref *e, const char *fmt, ...) HONE_PRINTF(2, 3); /* to the statements */

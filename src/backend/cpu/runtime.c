@@ -20,6 +20,7 @@ CARRY(scalar, "src/backend/cpu/rt/scalar.h")
 CARRY(philox, "src/ir/philox.h")
 CARRY(order, "src/backend/cpu/rt/order.h")
 CARRY(odd, "src/backend/cpu/rt/odd.h")
+CARRY(attend, "src/backend/cpu/rt/attend.h")
 CARRY(pool, "src/backend/cpu/rt/pool.h")
 CARRY(math_base, "src/backend/cpu/rt/math_base.h")
 CARRY(math_root, "src/backend/cpu/rt/math_root.h")
@@ -35,9 +36,9 @@ typedef struct part {
 } part;
 /* In an order in which every part stands behind those that it needs. */
 static const part parts[] = {
-    {"base", hn_rt_base, ""},     {"convert", hn_rt_convert, "base"},     {"scalar", hn_rt_scalar, "base convert"},
-    {"philox", hn_rt_philox, ""}, {"order", hn_rt_order, "base convert"}, {"odd", hn_rt_odd, "base convert order"},
-    {"pool", hn_rt_pool, "base"},
+    {"base", hn_rt_base, ""},     {"convert", hn_rt_convert, "base"},       {"scalar", hn_rt_scalar, "base convert"},
+    {"philox", hn_rt_philox, ""}, {"order", hn_rt_order, "base convert"},   {"odd", hn_rt_odd, "base convert order"},
+    {"pool", hn_rt_pool, "base"}, {"attend", hn_rt_attend, "base convert"},
 };
 /* Written once per vector width, by nest_c_math.c. */
 static const part by_width[] = {

@@ -21,6 +21,14 @@ static const char head[] = "ir 1\n"
                            "input %k : i64[] \"k\"\n"
                            "input %q : i8[2, 3, 4] \"q\"\n";
 
+/* Heads of queries on two of keys, a table of this type, positions of so many tokens. */
+#define ATTEND(type, heads, table, tokens)                                                                             \
+    "%q0 = iota {shape = [2, " heads ", 8], dtype = f32, axis = 0}\n"                                                  \
+    "%k0 = iota {shape = [64, 2, 8], dtype = " type ", axis = 0}\n"                                                    \
+    "%t0 = iota {shape = [1, 4], dtype = " table ", axis = 1}\n"                                                       \
+    "%p0 = iota {shape = [" tokens "], dtype = i64, axis = 0}\n"                                                       \
+    "%r = attend %q0, %k0, %k0, %t0, %v, %p0 {block = 16}"
+
 static const struct {
     const char *name, *text, *want; /* the type of %r, or part of the message */
 } row[] = {
@@ -106,6 +114,11 @@ static const struct {
      "i64[1, 8, 4, floordiv(n, 2)]"},
     {"topk", "%r, %r2 = topk %x {axis = 2, largest = 1, shape = [2, 3, 2]}", "f32[2, 3, 2]"},
     {"topk_many", "%r, %r2 = topk %x {axis = 2, largest = 1, shape = [2, 3, 5]}", "more elements are asked for"},
+    {"attend", ATTEND("f32", "6", "i64", "2"), "f32[2, 6, 8]"},
+    {"attend_heads", ATTEND("f32", "5", "i64", "2"), "no multiple of those of keys"},
+    {"attend_tokens", ATTEND("f32", "6", "i64", "3"), "numbers of tokens: 2 differs from 3"},
+    {"attend_table", ATTEND("f32", "6", "i32", "2"), "i64"},
+    {"attend_type", ATTEND("f64", "6", "i64", "2"), "keys are f32, f16, bf16 or i8"},
     {"det", "%r = det %w", "f32[6, 4]"},
     {"bind", "bind %v {defines = [s, t]}\n%r = iota {shape = [s, t], dtype = i64, axis = 0}", "i64[s, t]"},
     {"bind_count", "bind %v {defines = [s]}", "number of symbols: 2 differs from 1"},

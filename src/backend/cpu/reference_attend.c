@@ -1,0 +1,57 @@
+/* backend/cpu/reference_attend.c — attention over keys and values in blocks of a pool: the work is in
+ * src/backend/cpu/rt/attend.h. It is no nest: what it reads follows from a table, and the order of its sums must not
+ * follow from how much is computed at once (docs/design.md). */
+#include "backend/cpu/reference_int.h"
+
+enum { TOKENS = 4 }; /* HNR_ATTEND_TOKENS */
+
+static hn_dim lit(hn_ref *e, int64_t n) { return hn_dim_int(e->g->dims, n); }
+static hn_dim up_to_16(hn_ref *e, hn_dim n) {
+    return hn_dim_mul(e->g->dims, hn_dim_ceildiv(e->g->dims, n, lit(e, 16)), lit(e, 16));
+}
+
+hn_dim hn_ref_attend_work(hn_ref *e, const hn_node *n) {
+    const hn_type *q = hn_ref_type(e, n->in[0]), *k = hn_ref_type(e, n->in[1]);
+    return hn_dim_mul(e->g->dims, hn_dim_ceildiv(e->g->dims, q->dim[0], lit(e, TOKENS)), k->dim[1]);
+}
+
+/* As hnr_attend_room. */
+static hn_dim room_b(hn_ref *e, const hn_type *q, const hn_type *k, int64_t block) {
+    hn_dims *t = e->g->dims;
+    hn_dim rows = hn_dim_mul(t, lit(e, TOKENS), hn_dim_floordiv(t, q->dim[1], k->dim[1]));
+    hn_dim wide = up_to_16(e, q->dim[2]);
+    hn_dim n = hn_dim_mul(t, hn_dim_mul(t, lit(e, 2), rows), wide);
+    n = hn_dim_add(t, n, hn_dim_mul(t, lit(e, 2 * (block + 16)), wide));
+    n = hn_dim_add(t, n, hn_dim_mul(t, rows, up_to_16(e, lit(e, block))));
+    n = hn_dim_add(t, n, hn_dim_mul(t, lit(e, 3), up_to_16(e, rows)));
+    return hn_dim_mul(t, n, lit(e, 4));
+}
+
+void hn_ref_attend(hn_ref *e) {
+    const hn_val *in = e->n->in;
+    const hn_type *q = hn_ref_type(e, in[0]), *k = hn_ref_type(e, in[1]), *table = hn_ref_type(e, in[3]);
+    const hn_attr *cap = hn_attr_get(e->n, HN_A_SOFTCAP);
+    int64_t block = hn_attr_i(e->n, HN_A_BLOCK, 1);
+    const char *type = k->dtype == HONE_F32    ? "F32"
+                       : k->dtype == HONE_F16  ? "F16"
+                       : k->dtype == HONE_BF16 ? "BF16"
+                                               : "I8";
+    hn_ref_scratch(e, "room", room_b(e, q, k, block));
+    hn_ref_guard_equal(e, q->dim[2], k->dim[2]);
+    hn_ref_guarded_open(e);
+    hn_ref_add(e, "const hnr_attend job = {.q = %s, .keys = %s, .values = %s, .type = HNR_ATTEND_%s,\n", e->at[in[0]],
+               e->at[in[1]], e->at[in[2]], type);
+    if (e->n->n_in > 6) hn_ref_add(e, ".key_scale = %s, .value_scale = %s,\n", e->at[in[6]], e->at[in[7]]);
+    hn_ref_add(e, ".table = %s, .sequence = %s, .position = %s, .out = %s,\n", e->at[in[3]], e->at[in[4]], e->at[in[5]],
+               e->at[e->n->out[0]]);
+    hn_ref_add(e, ".n = %s, .heads = %s, .kv_heads = %s, .size = %s, .rows = %s,\n", hn_ref_dim(e, q->dim[0]),
+               hn_ref_dim(e, q->dim[1]), hn_ref_dim(e, k->dim[1]), hn_ref_dim(e, q->dim[2]), hn_ref_dim(e, k->dim[0]));
+    hn_ref_add(e, ".sequences = %s, .blocks = %s, .block = %s,\n", hn_ref_dim(e, table->dim[0]),
+               hn_ref_dim(e, table->dim[1]), hn_ref_int(e, block));
+    hn_ref_add(e, ".window = %s, .cap = (float)%a, .s = s};\n", hn_ref_int(e, hn_attr_i(e->n, HN_A_WINDOW, 0)),
+               cap ? cap->f : 0.0);
+    const char *all = hn_ref_dim(e, hn_ref_attend_work(e, e->n));
+    hn_ref_add(e, "hnr_attend_items(&job, %s, %s, (float *)(void *)room);\n", e->split ? "begin" : "0",
+               e->split ? "end" : all);
+    hn_ref_add(e, "}\n");
+}
