@@ -422,7 +422,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert json.loads(command(*args).stdout)["tokens"] == answer["tokens"]
     random = [json.loads(command(*args[:6], "--temperature", 1, "--seed", k, "--json", "--no-parity").stdout)["tokens"] for k in (1, 1, 2)]
     assert random[0] == random[1] != random[2]
-    full = command("generate", tmp_path / "m.gguf", "--prompt", prompt * 180, "--no-parity")
+    full = command("generate", tmp_path / "m.gguf", "--prompt", prompt * 300, "--no-parity")
     assert full.returncode and "context" in full.stderr
 
 
