@@ -70,9 +70,11 @@ static void put_json(cli *c, const contest *t) {
 
 /* --- setting up --------------------------------------------------------------------------------------------------- */
 
+/* in: NULL where steps draw the inputs. */
 static hone_rc open_peer(const cli *c, contest *t, const cli_arrays *in, hone_err *err) {
     if (!cli_given(c, "against")) return HONE_OK;
     hone_rc rc = cli_peer_open(c, c->arg[0], &t->peer, err);
+    if (!in) return rc;
     hone_array *out = cli_alloc((size_t)t->model->n_outputs + 1, sizeof *out);
     if (!rc) rc = hone_peer_run(t->peer, in->a, in->n, out, (size_t)t->model->n_outputs, err);
     for (int32_t i = 0; i < t->model->n_outputs; i++) hone_free(out[i].data);
@@ -82,17 +84,23 @@ static hone_rc open_peer(const cli *c, contest *t, const cli_arrays *in, hone_er
 
 static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     cli_arrays in = {0};
+    cli_stateful with;
     uint64_t seed = cli_count(c, "seed", 1);
-    hone_rc rc = cli_arrays_random(m->model, cli_text(c, "size", NULL), seed, &in, err);
-    if (rc) return rc;
     t->model = m->model;
-    rc = open_peer(c, t, &in, err);
+    hone_rc rc = cli_stateful_open(c, c->arg[0], m->model, &with, err);
+    if (!rc && !with.graph) rc = cli_arrays_random(m->model, cli_text(c, "size", NULL), seed, &in, err);
+    if (!rc) rc = open_peer(c, t, with.graph ? NULL : &in, err);
     hone_latency_options options = {.size = sizeof options,
                                     .pattern = t->pattern,
                                     .n_threads = (uint32_t)cli_count(c, "threads", 0),
                                     .budget_s = cli_seconds(c, "time", 3),
                                     .seed = seed,
-                                    .peer = t->peer};
+                                    .peer = t->peer,
+                                    .graph = with.graph,
+                                    .state = with.compiling.options.state,
+                                    .n_state = with.compiling.options.n_state,
+                                    .sizes = cli_text(c, "size", NULL),
+                                    .n_steps = cli_count(c, "steps", 0)};
     if (!rc) rc = hone_inputs_refused(m->model, hone_latency_measure(m->model, in.a, &options, &t->seen, err), err);
     cli_model_unlink(m); /* now, as a closed pipe may end hone without cleaning up */
     if (!rc && c->json)
@@ -101,6 +109,7 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
         put_text(c, t, "hone");
     hone_latency_free(&t->seen);
     hone_peer_close(t->peer);
+    cli_stateful_close(&with);
     cli_arrays_free(&in);
     return rc;
 }
@@ -134,7 +143,9 @@ static const cli_option options[] = {
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs and of the order of turns; else 1"},
     CLI_BENCH_TEXT_OPTIONS,
+    CLI_STEPS_OPTION("of a model with state: steps before the one that is timed; else 0"),
     CLI_COMPILE_OPTIONS,
+    CLI_STATE_OPTION,
     {0},
 };
 
@@ -148,6 +159,8 @@ const cli_command cli_cmd_bench = {
     "before every eight.\n\n"
     "With --against the peer runs in a Python process ($HONE_PYTHON, build/venv/bin/python or python3) and the turns "
     "are interleaved in random order. The interval is the bootstrap's of the median, 95 %.\n\n"
+    "Of a model with state (`--state`) one step is timed again and again, each time from the state that a reset and "
+    "--steps steps leave. The peer has an input of that size in its place.\n\n"
     "A language model (a GGUF file) is compiled when it is used first. A round gives an empty context a prompt, then "
     "one token after the other behind it; what is printed is tokens per second of both, the time to the first token, "
     "memory, and shares of what this machine can do: of the bandwidth of its memory by the bytes that a token must "
@@ -157,6 +170,7 @@ const cli_command cli_cmd_bench = {
     options,
     "hone bench resnet50.so --threads 1\thow fast it is on one thread\n"
     "hone bench bert.onnx --size batch=1,seq=128 --against onnxruntime\tbeside a peer\n"
+    "hone bench decoder.onnx --state 'past.*=present.*' --steps 512\tone token behind 512 others\n"
     "hone bench model.gguf --prompt-tokens 512,8192 --tokens 128\ta language model, at two lengths\n"
     "hone bench model.gguf --threads 1 --against llama.cpp --json\tbeside llama.cpp\n",
     1,

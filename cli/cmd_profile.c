@@ -20,10 +20,16 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     hone_latency_options options = {.size = sizeof options,
                                     .n_threads = (uint32_t)cli_count(c, "threads", 0),
                                     .budget_s = cli_seconds(c, "time", 3)};
-    hone_rc rc = cli_arrays_random(m, cli_text(c, "size", NULL), cli_count(c, "seed", 1), &in, err);
-    if (rc) return rc;
-    rc = hone_inputs_refused(m, hone_profile_model(m, in.a, &options, &p, err), err);
+    cli_stateful with;
+    hone_rc rc = cli_stateful_open(c, c->arg[0], m, &with, err);
+    options.graph = with.graph;
+    options.state = with.compiling.options.state, options.n_state = with.compiling.options.n_state;
+    options.sizes = cli_text(c, "size", NULL), options.seed = cli_count(c, "seed", 1);
+    options.n_steps = cli_count(c, "steps", 0);
+    if (!rc && !with.graph) rc = cli_arrays_random(m, options.sizes, options.seed, &in, err);
+    if (!rc) rc = hone_inputs_refused(m, hone_profile_model(m, in.a, &options, &p, err), err);
     cli_arrays_free(&in);
+    cli_stateful_close(&with);
     if (rc) return rc;
     cli_model_unlink(open); /* now, as a closed pipe may end hone without cleaning up */
     rc = show(c, &p, err);
@@ -48,6 +54,8 @@ static const cli_option options[] = {
     {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs; else 1"},
+    CLI_STEPS_OPTION("of a model with state: steps before the one that is profiled; else 0"),
+    CLI_STATE_OPTION,
     {"target", 't', CLI_TEXT, "T", 0, 0, "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni or aarch64"},
     {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},
     {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},

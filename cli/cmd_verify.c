@@ -95,6 +95,7 @@ static const cli_option options[] = {
     {"key", 'k', CLI_TEXT, "PUB", 0, 0, "the public key you trust; without it, only damage is found"},
     CLI_VERIFY_MODEL_OPTIONS,
     CLI_COMPILE_OPTIONS,
+    CLI_STATE_OPTION,
     {0},
 };
 
@@ -117,7 +118,10 @@ const cli_command cli_cmd_verify = {
     "and "
     "without --rtol and --atol where values pass through fewer bits than f32 has, such as f16, eight units of that "
     "type "
-    "in the output, by its largest element and in root mean square.",
+    "in the output, by its largest element and in root mean square.\n\n"
+    "A model with state (`--state`) is run for --steps steps from a reset on, on new inputs each; the reference is "
+    "handed "
+    "the state that its own last step left.",
     options,
     "hone verify softmax.hone --key team.pub\tis this what the team signed?\n"
     "hone verify kernels --key team.pub\tall below a folder\n"

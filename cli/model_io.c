@@ -86,6 +86,17 @@ hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **ou
     return rc;
 }
 
+hone_rc cli_stateful_open(const cli *c, const char *path, const hone_model *m, cli_stateful *out, hone_err *err) {
+    *out = (cli_stateful){0};
+    cli_compiling_set(c, &out->compiling);
+    return m->n_states && cli_is_model(path) ? cli_graph_open(path, &out->compiling, &out->graph, err) : HONE_OK;
+}
+
+void cli_stateful_close(cli_stateful *x) {
+    hone_graph_free(x->graph);
+    cli_compiling_free(&x->compiling);
+}
+
 static hone_rc compile_here(const cli *c, const char *path, bool profile, cli_model *m, char **library, hone_err *err) {
     hone_rc rc = hone_temp_open("hone-model-", &m->temp, err);
     if (rc) return rc;

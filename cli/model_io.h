@@ -41,6 +41,9 @@
 #define CLI_STATE_OPTION                                                                                               \
     { "state", 0, CLI_TEXT, "IN=OUT,...", 0, 0, "inputs and outputs that stay in an instance: past.*=present.*" }
 
+#define CLI_STEPS_OPTION(doc)                                                                                          \
+    { "steps", 0, CLI_COUNT, "N", 0, 1000000, doc }
+
 typedef struct cli_compiling {
     hone_compile_options options;
     char *symbols;       /* the text that options.symbol points into */
@@ -71,6 +74,14 @@ hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **ou
 /* The peer of option --against. */
 hone_rc cli_peer_open(const cli *c, const char *path, hone_peer **out, hone_err *err);
 hone_rc cli_model_open(const cli *c, const char *path, uint32_t n_threads, cli_model *out, hone_err *err);
+/* The graph of a model file whose library has state, and the pairs that it was compiled with; graph NULL: there is no
+ * state, or the path is a library. Free in any case. */
+typedef struct cli_stateful {
+    hone_graph *graph;
+    cli_compiling compiling; /* its options have the pairs */
+} cli_stateful;
+hone_rc cli_stateful_open(const cli *c, const char *path, const hone_model *m, cli_stateful *out, hone_err *err);
+void cli_stateful_close(cli_stateful *x);
 /* A model file as a build that times its kernels, unchecked by parity; E_USAGE for a library. */
 hone_rc cli_model_open_timed(const cli *c, const char *path, cli_model *out, hone_err *err);
 /* Removes the temporary folder now: what is loaded stays, further instances cannot be made. */

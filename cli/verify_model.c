@@ -52,16 +52,22 @@ static hone_rc tolerance(const cli *c, const char *name, double *out, hone_err *
 }
 
 static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_inputs, tally *t, hone_err *err) {
+    cli_compiling x;
+    cli_compiling_set(c, &x);
     hone_verify_options options = {.size = sizeof options,
                                    .graph = j->graph,
                                    .peer = j->peer,
                                    .sizes = cli_text(c, "size", NULL),
                                    .n_inputs = n_inputs,
                                    .rtol = j->rtol,
-                                   .atol = j->atol};
+                                   .atol = j->atol,
+                                   .state = x.options.state,
+                                   .n_state = x.options.n_state,
+                                   .n_steps = cli_count(c, "steps", 4)};
     if (cli_width(stderr)) options.progress.fn = show_input;
     hone_rc rc = hone_verify_run(m->program, &options, t->output, &t->same, err);
     if (cli_width(stderr)) fputs("\r\033[K", stderr);
+    cli_compiling_free(&x);
     return rc;
 }
 

@@ -22,6 +22,7 @@
          0,                                                                                                            \
          0,                                                                                                            \
          "absolute tolerance of a model's outputs; else 1e-4 and what their types ask for"},                           \
+        CLI_STEPS_OPTION("runs of a model with state for each input, from a reset on; else 4"),                        \
         CLI_THREADS("threads a model runs on; else one per processor")
 
 hone_rc cli_verify_model(cli *c, const char *path, hone_err *err);

@@ -7,6 +7,7 @@
 #ifndef HONE_LATENCY_H
 #define HONE_LATENCY_H
 
+#include <hone/ir.h>
 #include <hone/model.h>
 #include <hone/peer.h>
 #include <hone/stat.h>
@@ -33,6 +34,13 @@ typedef struct hone_latency_options {
     hone_peer *peer; /* NULL: alone. Given: has run the same inputs once; its bursts are interleaved with the model's in
                         random order */
     const volatile int *stop; /* ends with E_INTERRUPTED */
+    /* Of a model with state: every run begins with the same one, as a reset leaves it, or with a graph as n_steps runs
+     * on random inputs leave it. Then `in` is not used (NULL), and the peer need not have run. */
+    const hone_graph *graph;
+    const char *const *state; /* as hone_compile_options */
+    size_t n_state;
+    const char *sizes; /* as hone_inputs_random */
+    uint64_t n_steps;
 } hone_latency_options;
 static inline hone_latency_options hone_latency_defaults(void) {
     hone_latency_options o = HONE_ZERO;

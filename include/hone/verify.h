@@ -1,6 +1,7 @@
 /* hone/verify.h — whether a compiled model is right: against the interpreter on its graph, or against a peer.
  *
- * Errors: E_USAGE (a size), E_INPUT (the model refuses its inputs: its own text), E_INTERRUPTED, E_NOMEM.
+ * A model with state is run step by step; the reference is handed the state that its own last step left.
+ * Errors: E_USAGE (a size, a state), E_INPUT (the model refuses its inputs: its own text), E_INTERRUPTED, E_NOMEM.
  */
 #ifndef HONE_VERIFY_H
 #define HONE_VERIFY_H
@@ -22,6 +23,9 @@ typedef struct hone_verify_options {
     double rtol, atol; /* as hone_array_compare; both negative, the default: 1e-3 and 1e-4, or what the types ask for */
     hone_progress progress; /* before each input */
     const volatile int *stop;
+    const char *const *state; /* of a model with state: as hone_compile_options; graph is needed, beside a peer too */
+    size_t n_state;
+    uint64_t n_steps; /* of a model with state: runs from a reset on, for each seed; 0: 4 */
 } hone_verify_options;
 static inline hone_verify_options hone_verify_defaults(void) {
     hone_verify_options o = HONE_ZERO;

@@ -132,6 +132,9 @@ class Verification(NamedTuple):
         return text_table(["output", f"as {self.against}", "absolute", "relative"], rows)
 
 
+_Graph = Tuple[Optional[str], Tuple[str, ...], Tuple[str, ...]]  # path, symbols, state
+
+
 class _Source(NamedTuple):
     path: str
     symbols: Tuple[str, ...]
@@ -261,22 +264,25 @@ class Model:
         pattern: str = "steady",
         against: Optional[str] = None,
         seed: int = 1,
+        steps: int = 0,
     ) -> Bench:
         """Times runs on these inputs, or on random ones.
 
         seconds: how long, after a warm-up; at least 20 runs. threads: 0 is one per processor. pattern: "steady" back to
         back, "single" after 20 ms of idleness, "bursty" eight at a time after 50 ms. against: "onnxruntime" runs the same
-        inputs in turns, in a Python process of its own; the model must come from an ONNX file.
+        inputs in turns, in a Python process of its own; the model must come from an ONNX file. Of a model with state every
+        run begins with the same one: as `reset_state` leaves it, or with random inputs as so many `steps` leave it.
 
         Raises:
           {raises}
         """
         whole_number("threads", threads, 0)
         positive("seconds", seconds)
-        arrays = self._timed(inputs, sizes, seed)
+        whole_number("steps", steps, 0)
+        graph, arrays = self._timed(inputs, sizes, seed)
         path = self._peer_path(against)
         with _peer_python():
-            got = self._program.bench(arrays, threads, float(seconds), seed, pattern, path)
+            got = self._program.bench(arrays, threads, float(seconds), seed, pattern, path, graph, _sizes(sizes), steps)
         return Bench(_series("hone", got["mine"]), _series(got["name"], got["peer"]) if path else None)
 
     def profile(
@@ -287,22 +293,25 @@ class Model:
         seconds: float = 1.0,
         threads: int = 0,
         seed: int = 1,
+        steps: int = 0,
     ) -> Profile:
         """Where the time goes, kernel by kernel: compiles the model anew with a clock around every kernel call, and runs
-        that.
+        that. steps: as `bench` takes them.
 
         Raises:
           {raises}
         """
         whole_number("threads", threads, 0)
         positive("seconds", seconds)
+        whole_number("steps", steps, 0)
         source = self._need_source("profile it")
+        graph, arrays = self._timed(inputs, sizes, seed)
         with closing(_hone.Temp("hone-profile-")) as work:
             output = os.path.join(work.path, "model")
             options = {**source.options, "parity": False}
             _hone.compile(source.path, output, False, True, source.symbols, source.specialize, source.state, options, None)
             timed = _hone.Program(output + ".so", 1)
-            got = timed.profile(self._timed(inputs, sizes, seed), threads, float(seconds), seed, None, None)
+            got = timed.profile(arrays, threads, float(seconds), seed, None, None, graph, _sizes(sizes), steps)
         return Profile(got["threads"], got["runs"], got["run_s"], got["kernels_s"], got["kernels"], got["calls"])
 
     def verify(
@@ -311,6 +320,7 @@ class Model:
         *,
         model: Optional["os.PathLike[str] | str"] = None,
         inputs: int = 3,
+        steps: int = 4,
         sizes: Sizes = None,
         rtol: Optional[float] = None,
         atol: Optional[float] = None,
@@ -319,16 +329,21 @@ class Model:
 
         model: the ONNX file, where it is not the one that this model was compiled from. inputs: how many. An element is
         wrong when it is farther from the judge's than atol + rtol * |judge's|: 1e-4 and 1e-3, and where neither is given
-        what the narrowest type on the way to the output asks for (docs/compile.md).
+        what the narrowest type on the way to the output asks for (docs/compile.md). A model with state is run for so many
+        `steps` from a reset on, for each of the inputs; its own state stays as it is.
 
         Raises:
           {raises}
         """
-        source = _Source(os.fspath(model), (), (), (), {}) if model is not None else self._need_source("name its ONNX file with model=")
+        if model is not None:
+            source = _Source(os.fspath(model), (), (), self._source.state if self._source else (), {})
+        else:
+            source = self._need_source("name its ONNX file with model=")
         whole_number("inputs", inputs, 1)
+        whole_number("steps", steps, 1)
         _check_peer(against)
         with _peer_python():
-            got = self._program.verify(source.path, source.symbols, against is not None, _sizes(sizes), inputs,
+            got = self._program.verify((source.path, source.symbols, source.state), against is not None, _sizes(sizes), inputs, steps,
                                        -1.0 if rtol is None else float(rtol), -1.0 if atol is None else float(atol))
         return Verification(got["same"], got["against"], got["outputs"])
 
@@ -374,10 +389,13 @@ class Model:
             raise _hone.UsageError(f"the model file of '{self.path}' is not known: compile it here to {otherwise}")
         return self._source
 
-    def _timed(self, inputs: Optional[Mapping[str, Any]], sizes: Sizes, seed: int) -> Tuple[Any, ...]:
-        if inputs is None:
-            return tuple(self._program.random(_sizes(sizes), seed))
-        return (dict(inputs),)
+    def _timed(self, inputs: Optional[Mapping[str, Any]], sizes: Sizes, seed: int) -> Tuple[_Graph, Tuple[Any, ...]]:
+        """The graph whose steps draw the inputs, or the inputs."""
+        if inputs is not None:
+            return (None, (), ()), (dict(inputs),)
+        if self.states and self._source:
+            return (self._source.path, self._source.symbols, self._source.state), ()
+        return (None, (), ()), tuple(self._program.random(_sizes(sizes), seed))
 
     def _peer_path(self, against: Optional[str]) -> Optional[str]:
         _check_peer(against)

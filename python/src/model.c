@@ -486,9 +486,11 @@ static PyMethodDef methods[] = {
     {"save_state", program_save_state, METH_NOARGS, "The state as bytes."},
     {"load_state", program_load_state, METH_VARARGS, "(bytes): what save_state gave."},
     {"random", hn_py_program_random, METH_VARARGS, "(sizes, seed): random inputs, as a tuple of Array."},
-    {"bench", hn_py_program_bench, METH_VARARGS, "(inputs, threads, seconds, seed, pattern, path of the peer's model)"},
+    {"bench", hn_py_program_bench, METH_VARARGS,
+     "(inputs, threads, seconds, seed, pattern, path of the peer's model, (path, symbols, state), sizes, steps)"},
     {"profile", hn_py_program_profile, METH_VARARGS, "As bench, on a build that times its kernels."},
-    {"verify", hn_py_program_verify, METH_VARARGS, "(path, symbols, against, sizes, inputs, rtol, atol)"},
+    {"verify", hn_py_program_verify, METH_VARARGS,
+     "((path, symbols, state), against, sizes, inputs, steps, rtol, atol)"},
     {0},
 };
 static PyType_Slot slots[] = {

@@ -36,15 +36,62 @@ PyObject *hn_py_program_random(PyObject *self, PyObject *args) {
     return out;
 }
 
+/* Of a model with state: the graph whose steps draw the inputs. */
+typedef struct stepping {
+    const char *path; /* NULL: inputs are given */
+    const char **symbol, **state;
+    size_t n_symbol, n_state;
+    hone_graph *graph;
+} stepping;
+
 typedef struct timing {
     const hone_model *model;
     const char *against;
+    stepping steps;
     hn_py_inputs in;
     hone_latency_options options;
     hone_latency bench;
     hone_profile profile;
     char peer[80];
 } timing;
+
+static hone_rc open_graph(stepping *s, hone_err *err) {
+    hone_import_options import = {.size = sizeof(hone_import_options), .symbol = s->symbol, .n_symbol = s->n_symbol};
+    return s->path ? hone_import_model(s->path, &import, &s->graph, NULL, err) : HONE_OK;
+}
+
+static hone_rc open_steps(timing *t, hone_err *err) {
+    hone_rc rc = open_graph(&t->steps, err);
+    t->options.graph = t->steps.graph, t->options.state = t->steps.state, t->options.n_state = t->steps.n_state;
+    return rc;
+}
+
+/* A tuple of texts, borrowed; NULL and an exception: out of memory, or no texts. */
+static const char **texts_of(PyObject *tuple, size_t *n) {
+    *n = (size_t)PyTuple_GET_SIZE(tuple);
+    const char **list = calloc(*n + 1, sizeof *list);
+    bool good = list != NULL;
+    if (!good) PyErr_NoMemory();
+    for (size_t i = 0; i < *n && good; i++)
+        good = (list[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, (Py_ssize_t)i))) != NULL;
+    if (good) return list;
+    free(list);
+    return NULL;
+}
+
+/* (path, symbols, state) */
+static int steps_take(PyObject *tuple, stepping *s) {
+    PyObject *symbols, *state;
+    if (!PyArg_ParseTuple(tuple, "zO!O!", &s->path, &PyTuple_Type, &symbols, &PyTuple_Type, &state)) return -1;
+    s->symbol = texts_of(symbols, &s->n_symbol);
+    s->state = s->symbol ? texts_of(state, &s->n_state) : NULL;
+    return s->state ? 0 : -1;
+}
+
+static void steps_drop(stepping *s) {
+    hone_graph_free(s->graph);
+    free(s->symbol), free(s->state);
+}
 
 static hone_rc run_once(hone_peer *peer, const timing *t, hone_err *err) {
     size_t n = (size_t)t->model->n_outputs;
@@ -62,12 +109,12 @@ static hone_rc run_once(hone_peer *peer, const timing *t, hone_err *err) {
 static hone_rc bench(void *arg, hone_err *err) {
     timing *t = arg;
     hone_peer *peer = NULL;
-    hone_rc rc = HONE_OK;
-    if (t->against) {
+    hone_rc rc = open_steps(t, err);
+    if (!rc && t->against) {
         rc = hone_peer_open(t->against,
                             &(hone_peer_options){.size = sizeof(hone_peer_options), .n_threads = t->options.n_threads},
                             &peer, err);
-        if (!rc) rc = run_once(peer, t, err);
+        if (!rc && !t->steps.path) rc = run_once(peer, t, err);
         if (!rc) snprintf(t->peer, sizeof t->peer, "%s", hone_peer_name(peer));
         t->options.peer = peer;
     }
@@ -78,19 +125,27 @@ static hone_rc bench(void *arg, hone_err *err) {
 
 static hone_rc profile(void *arg, hone_err *err) {
     timing *t = arg;
-    return hone_profile_model(t->model, t->in.array, &t->options, &t->profile, err);
+    hone_rc rc = open_steps(t, err);
+    return rc ? rc : hone_profile_model(t->model, t->in.array, &t->options, &t->profile, err);
 }
 
-/* (inputs, threads, seconds, seed, pattern, path of the peer's model) */
+/* (inputs, threads, seconds, seed, pattern, path of the peer's model, (path, symbols, state), sizes, steps) */
 static int timing_arguments(hn_py_program *p, PyObject *args, timing *t) {
-    PyObject *arrays;
-    unsigned long long seed;
+    PyObject *arrays, *steps;
+    unsigned long long seed, n_steps;
     *t = (timing){.model = p->model, .options = hone_latency_defaults()};
-    if (!PyArg_ParseTuple(args, "O!IdKzz", &PyTuple_Type, &arrays, &t->options.n_threads, &t->options.budget_s, &seed,
-                          &t->options.pattern, &t->against))
+    if (!PyArg_ParseTuple(args, "O!IdKzzO!zK", &PyTuple_Type, &arrays, &t->options.n_threads, &t->options.budget_s,
+                          &seed, &t->options.pattern, &t->against, &PyTuple_Type, &steps, &t->options.sizes, &n_steps))
         return -1;
-    t->options.seed = seed;
-    return hn_py_inputs_take(p, arrays, NULL, &t->in);
+    t->options.seed = seed, t->options.n_steps = n_steps;
+    if (!steps_take(steps, &t->steps) && (t->steps.path || !hn_py_inputs_take(p, arrays, NULL, &t->in))) return 0;
+    steps_drop(&t->steps);
+    return -1;
+}
+
+static void timing_drop(timing *t) {
+    if (!t->steps.path) hn_py_inputs_drop(&t->in);
+    steps_drop(&t->steps);
 }
 
 static PyObject *interval(hone_interval i) { return Py_BuildValue("(ddd)", i.lo, i.mid, i.hi); }
@@ -113,7 +168,7 @@ PyObject *hn_py_program_bench(PyObject *self, PyObject *args) {
                         : Py_BuildValue("{s:N}", "mine", series(&t.bench.mine));
         hone_latency_free(&t.bench);
     }
-    hn_py_inputs_drop(&t.in);
+    timing_drop(&t);
     return out;
 }
 
@@ -160,16 +215,14 @@ PyObject *hn_py_program_profile(PyObject *self, PyObject *args) {
                             timed_rows(p->call, p->n_calls));
         hone_profile_free(&t.profile);
     }
-    hn_py_inputs_drop(&t.in);
+    timing_drop(&t);
     return out;
 }
 
 typedef struct verification {
     hone_artifact *loaded;
-    const char *path;
-    const char **symbol; /* as the model was compiled with */
-    size_t n_symbol;
-    bool against; /* ONNX Runtime instead of the interpreter */
+    stepping steps; /* as the model was compiled */
+    bool against;   /* ONNX Runtime instead of the interpreter */
     hone_verify_options options;
     hone_verify_output *output;
     bool same;
@@ -178,16 +231,13 @@ typedef struct verification {
 
 static hone_rc verify(void *arg, hone_err *err) {
     verification *v = arg;
-    hone_import_options import = {.size = sizeof(hone_import_options), .symbol = v->symbol, .n_symbol = v->n_symbol};
-    hone_graph *g = NULL;
     hone_peer *peer = NULL;
-    hone_rc rc = hone_import_model(v->path, &import, &g, NULL, err);
-    if (!rc && v->against) rc = hone_peer_open(v->path, NULL, &peer, err);
+    hone_rc rc = open_graph(&v->steps, err);
+    if (!rc && v->against) rc = hone_peer_open(v->steps.path, NULL, &peer, err);
     snprintf(v->judge, sizeof v->judge, "%s", peer ? hone_peer_name(peer) : "the interpreter");
-    v->options.graph = g;
+    v->options.graph = v->steps.graph, v->options.state = v->steps.state, v->options.n_state = v->steps.n_state;
     v->options.peer = peer;
     if (!rc) rc = hone_verify_run(v->loaded, &v->options, v->output, &v->same, err);
-    hone_graph_free(g);
     hone_peer_close(peer);
     return rc;
 }
@@ -211,25 +261,21 @@ static PyObject *differences(const hone_model *m, const verification *v) {
     return list;
 }
 
-/* (path, symbols, against, sizes, inputs, rtol, atol); negative tolerances: none are given */
+/* ((path, symbols, state), against, sizes, inputs, steps, rtol, atol); negative tolerances: none are given */
 PyObject *hn_py_program_verify(PyObject *self, PyObject *args) {
     hn_py_program *p = (hn_py_program *)self;
     verification v = {.loaded = p->loaded, .options = hone_verify_defaults()};
-    PyObject *symbols, *out = NULL;
-    unsigned long long n;
+    PyObject *steps, *out = NULL;
+    unsigned long long n, n_steps;
     int against;
-    if (!PyArg_ParseTuple(args, "sO!pzKdd", &v.path, &PyTuple_Type, &symbols, &against, &v.options.sizes, &n,
+    if (!PyArg_ParseTuple(args, "O!pzKKdd", &PyTuple_Type, &steps, &against, &v.options.sizes, &n, &n_steps,
                           &v.options.rtol, &v.options.atol))
         return NULL;
     v.against = against;
-    v.options.n_inputs = n;
-    v.n_symbol = (size_t)PyTuple_GET_SIZE(symbols);
-    v.symbol = calloc(v.n_symbol + 1, sizeof *v.symbol);
+    v.options.n_inputs = n, v.options.n_steps = n_steps;
     v.output = calloc((size_t)p->model->n_outputs + 1, sizeof *v.output);
-    bool good = v.symbol && v.output;
-    if (!good) PyErr_NoMemory();
-    for (size_t i = 0; i < v.n_symbol && good; i++)
-        good = (v.symbol[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(symbols, (Py_ssize_t)i))) != NULL;
+    bool good = v.output && !steps_take(steps, &v.steps);
+    if (!v.output) PyErr_NoMemory();
     hn_py_call call = {.run = verify, .arg = &v};
     v.options.stop = &call.stop;
     hn_py_lock_take(&p->lock);
@@ -237,6 +283,7 @@ PyObject *hn_py_program_verify(PyObject *self, PyObject *args) {
         out = Py_BuildValue("{s:O,s:s,s:N}", "same", v.same ? Py_True : Py_False, "against", v.judge, "outputs",
                             differences(p->model, &v));
     hn_py_lock_give(&p->lock);
-    free(v.symbol), free(v.output);
+    steps_drop(&v.steps);
+    free(v.output);
     return out;
 }

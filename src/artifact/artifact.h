@@ -160,6 +160,8 @@ const char *hn_library_emulator(const hn_library *l);
 
 /* states.c: l->states as the options name them, in g, where caches get their parameter; then, once g is kernels, nodes
  * that read a cache are moved behind the one that makes its rows. */
+hone_rc hn_match_states(const char *const *pattern, size_t n_pattern, const hn_graph *g, hn_arena *a, hn_state **list,
+                        uint32_t *n, hone_err *err); /* inputs and outputs by name alone; no caches yet */
 hone_rc hn_find_states(hn_library *l, hn_graph *g, hone_err *err);
 hone_rc hn_order_states(hn_graph *g, hn_states states, hone_err *err);
 

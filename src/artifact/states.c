@@ -25,11 +25,11 @@ static bool matches(const char *pattern, size_t n, const char *name, const char 
     return memcmp(name + n_name - tail, pattern + n - tail, tail) == 0;
 }
 
-static hone_rc find_output(hn_library *l, const hn_graph *g, const char *pattern, const char *star, size_t n_star,
+static hone_rc find_output(hn_arena *a, const hn_graph *g, const char *pattern, const char *star, size_t n_star,
                            hn_state *s, hone_err *err) {
     const char *at = strchr(pattern, '*');
-    const char *name = at ? hn_format(&l->arena, "%.*s%.*s%s", (int)(at - pattern), pattern, (int)n_star, star, at + 1)
-                          : hn_strdup(&l->arena, pattern);
+    const char *name = at ? hn_format(a, "%.*s%.*s%s", (int)(at - pattern), pattern, (int)n_star, star, at + 1)
+                          : hn_strdup(a, pattern);
     if (!name) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (uint32_t i = 0; i < g->block[0].n_result; i++)
         if (!strcmp(g->output_name[i], name)) {
@@ -41,9 +41,8 @@ static hone_rc find_output(hn_library *l, const hn_graph *g, const char *pattern
                    s->name);
 }
 
-static hone_rc add_state(hn_library *l, hn_graph *g, hn_state s, hn_state *list, uint32_t *n, hone_err *err) {
+static hone_rc add_state(const hn_graph *g, hn_state s, hn_state *list, uint32_t *n, hone_err *err) {
     const hn_type *old = hn_type_of(g, g->block[0].param[s.param]), *now = hn_type_of(g, g->block[0].result[s.result]);
-    (void)l;
     for (uint32_t i = 0; i < *n; i++)
         if (list[i].param == s.param || list[i].result == s.result)
             return hn_fail(err, HONE_E_USAGE, "'%s' and '%s' are in two states", s.name, s.output);
@@ -55,7 +54,8 @@ static hone_rc add_state(hn_library *l, hn_graph *g, hn_state s, hn_state *list,
 }
 
 /* One "past.*=present.*". */
-static hone_rc read_pattern(hn_library *l, hn_graph *g, const char *text, hn_state *list, uint32_t *n, hone_err *err) {
+static hone_rc read_pattern(hn_arena *a, const hn_graph *g, const char *text, hn_state *list, uint32_t *n,
+                            hone_err *err) {
     const char *equals = strchr(text, '='), *star;
     size_t n_star;
     uint32_t before = *n;
@@ -66,10 +66,20 @@ static hone_rc read_pattern(hn_library *l, hn_graph *g, const char *text, hn_sta
         const char *name = g->value[g->block[0].param[i]].name;
         hn_state s = {.param = i, .cache = HN_NO_CACHE, .name = name};
         if (!name || !matches(text, (size_t)(equals - text), name, &star, &n_star)) continue;
-        rc = find_output(l, g, equals + 1, star, n_star, &s, err);
-        if (!rc) rc = add_state(l, g, s, list, n, err);
+        rc = find_output(a, g, equals + 1, star, n_star, &s, err);
+        if (!rc) rc = add_state(g, s, list, n, err);
     }
     if (!rc && *n == before) rc = hn_fail(err, HONE_E_USAGE, "no input is called '%.*s'", (int)(equals - text), text);
+    return rc;
+}
+
+hone_rc hn_match_states(const char *const *pattern, size_t n_pattern, const hn_graph *g, hn_arena *a, hn_state **list,
+                        uint32_t *n, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    *n = 0;
+    *list = hn_alloc_n(a, g->block[0].n_param + 1u, sizeof **list);
+    if (!*list) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n_pattern && !rc; i++) rc = read_pattern(a, g, pattern[i], *list, n, err);
     return rc;
 }
 
@@ -141,11 +151,9 @@ static void make_cache(hn_graph *g, hn_state *s) {
 }
 
 hone_rc hn_find_states(hn_library *l, hn_graph *g, hone_err *err) {
-    hn_state *list = hn_alloc_n(&l->arena, g->block[0].n_param + 1u, sizeof *list);
-    uint32_t n = 0;
-    hone_rc rc = list ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < l->options->n_state && !rc; i++)
-        rc = read_pattern(l, g, l->options->state[i], list, &n, err);
+    hn_state *list;
+    uint32_t n;
+    hone_rc rc = hn_match_states(l->options->state, l->options->n_state, g, &l->arena, &list, &n, err);
     for (uint32_t i = 0; i < n && !rc; i++) make_cache(g, &list[i]);
     if (!rc && !hn_graph_ok(g)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for the states: %s", g->err.text);
     if (!rc) l->states = (hn_states){list, n};

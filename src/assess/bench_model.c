@@ -1,5 +1,6 @@
 /* bench_model.c — how fast a model runs, alone or interleaved with a peer. */
 #include "assess/assess_int.h"
+#include "assess/steps.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/options.h"
@@ -17,42 +18,6 @@ bool hone_latency_pattern_at(size_t i, hone_latency_pattern *out) {
     if (i >= N_PATTERNS) return false;
     *out = patterns[i];
     return true;
-}
-
-/* --- one instance, run again and again ---------------------------------------------------------------------------- */
-
-hone_rc hn_rerun_open(const hone_model *m, const hone_array *in, const hone_latency_options *options, hn_rerun *out,
-                      hone_err *err) {
-    hone_model_config config = hone_model_defaults();
-    config.n_threads = options->n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)options->n_threads;
-    *out = (hn_rerun){.model = m, .stop = options->stop};
-    out->in = calloc((size_t)m->n_inputs + 1, sizeof *out->in);
-    out->out = calloc((size_t)m->n_outputs + 1, sizeof *out->out);
-    if (!out->in || !out->out) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    for (int32_t i = 0; i < m->n_inputs; i++) {
-        out->in[i] =
-            (hone_model_tensor){.data = in[i].data, .dtype = (int32_t)in[i].dtype, .rank = (int32_t)in[i].rank};
-        memcpy(out->in[i].dim, in[i].dim, sizeof out->in[i].dim);
-    }
-    if (m->create(&config, &out->instance)) return hn_fail(err, HONE_E_FAILED, "%s", m->error(NULL));
-    return HONE_OK;
-}
-
-hone_rc hn_rerun_once(hn_rerun *x, double *time_s, hone_err *err) {
-    const hone_model *m = x->model;
-    if (x->stop && *x->stop) return hn_fail(err, HONE_E_INTERRUPTED, "interrupted");
-    for (int32_t i = 0; i < m->n_outputs; i++) x->out[i] = (hone_model_tensor){0};
-    double start_s = hn_now_s();
-    if (m->run(x->instance, x->in, (size_t)m->n_inputs, x->out, (size_t)m->n_outputs))
-        return hn_fail(err, HONE_E_INPUT, "%s", m->error(x->instance));
-    if (time_s) *time_s = hn_now_s() - start_s;
-    return HONE_OK;
-}
-
-void hn_rerun_close(hn_rerun *x) {
-    if (x->instance) x->model->free(x->instance);
-    free(x->in), free(x->out);
-    *x = (hn_rerun){0};
 }
 
 /* --- one turn each ------------------------------------------------------------------------------------------------ */
@@ -145,6 +110,18 @@ static hone_rc find_pattern(const char *name, const hone_latency_pattern **out, 
     return hn_fail(err, HONE_E_USAGE, "no pattern of requests is called '%s': steady, single or bursty", name);
 }
 
+/* The peer runs the inputs once; of a model with state those of the step that is timed. */
+static hone_rc show_peer(const contest *c, hone_err *err) {
+    size_t n_in, n_out = (size_t)(c->run.model->n_outputs + c->run.model->n_states);
+    hone_array *out = calloc(n_out + 1, sizeof *out);
+    const hone_array *in = hn_steps_all(c->run.steps, &n_in);
+    if (!out) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hone_peer_run(c->peer, in, n_in, out, n_out, err);
+    for (size_t i = 0; i < n_out; i++) free(out[i].data);
+    free(out);
+    return rc;
+}
+
 hone_rc hone_latency_measure(const hone_model *m, const hone_array *in, const hone_latency_options *options,
                              hone_latency *out, hone_err *err) {
     hone_latency_options o = hone_latency_defaults();
@@ -155,6 +132,7 @@ hone_rc hone_latency_measure(const hone_model *m, const hone_array *in, const ho
     rc = find_pattern(o.pattern, &c.pattern, err);
     if (rc) return rc;
     rc = hn_rerun_open(m, in, &o, &c.run, err);
+    if (!rc && c.run.steps && c.peer) rc = show_peer(&c, err);
     if (!rc) rc = compete(&c, o.seed, o.budget_s > 0 ? o.budget_s : 3, err);
     if (!rc) *out = (hone_latency){series_of(&c.mine), series_of(&c.theirs)};
     hn_rerun_close(&c.run);

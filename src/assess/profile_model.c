@@ -1,6 +1,5 @@
 /* profile_model.c — where a model's time goes, kernel by kernel, beside what the machine can do. */
 #include "assess/assess_int.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/options.h"
 
@@ -40,8 +39,9 @@ static hone_rc keep_run(record *s, hone_err *err) {
 static hone_rc measure(record *s, double budget_s, hone_err *err) {
     hone_rc rc = HONE_OK;
     for (int i = 0; i < WARM_UP && !rc; i++) rc = hn_rerun_once(&s->run, NULL, err);
-    double start_s = hn_now_s();
-    while (!rc && s->n_runs < RUNS_MOST && (s->n_runs < RUNS_LEAST || hn_now_s() - start_s < budget_s))
+    double start_s = s->run.place->now_s(s->run.place_state);
+    while (!rc && s->n_runs < RUNS_MOST &&
+           (s->n_runs < RUNS_LEAST || s->run.place->now_s(s->run.place_state) - start_s < budget_s))
         rc = keep_run(s, err);
     return rc;
 }

@@ -1,4 +1,5 @@
 /* random_inputs.c — inputs for bench, profile and verify: splitmix64 and Box-Muller, the same numbers everywhere. */
+#include "assess/assess_int.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -8,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { WORD_N = 128 };
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
@@ -52,8 +51,7 @@ static void fill(hone_array *a, size_t n, uint64_t *s) {
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* The word of a shape text such as "[batch, 3]" that stands at dimension d. */
-static void dim_word(const char *shape, int32_t d, char *out) {
+void hn_dim_word(const char *shape, int32_t d, char out[HN_WORD_N]) {
     const char *s = shape + (*shape == '[');
     int depth = 0;
     size_t n = 0;
@@ -64,7 +62,7 @@ static void dim_word(const char *shape, int32_t d, char *out) {
             if (!d--) break;
             continue;
         }
-        if (d == 0 && n + 1 < WORD_N && (*s != ' ' || n)) out[n++] = *s;
+        if (d == 0 && n + 1 < HN_WORD_N && (*s != ' ' || n)) out[n++] = *s;
     }
     out[n] = 0;
 }
@@ -84,8 +82,8 @@ static bool given_size(const char *sizes, const char *word, int64_t *out) {
 static bool names_size(const hone_model *m, int32_t n_inputs, const char *name, size_t n) {
     for (int32_t i = 0; i < n_inputs; i++)
         for (int32_t d = 0; d < m->input[i].rank; d++) {
-            char word[WORD_N];
-            dim_word(m->input[i].shape, d, word);
+            char word[HN_WORD_N];
+            hn_dim_word(m->input[i].shape, d, word);
             if (m->input[i].dim[d] < 0 && strlen(word) == n && !strncmp(word, name, n)) return true;
         }
     return false;
@@ -116,9 +114,9 @@ static hone_rc check_sizes(const hone_model *m, const char *sizes, hone_err *err
 
 static hone_rc choose_sizes(const hone_model_port *p, const char *sizes, hone_array *a, hone_err *err) {
     for (int32_t d = 0; d < p->rank; d++) {
-        char word[WORD_N];
+        char word[HN_WORD_N];
         a->dim[d] = p->dim[d] >= 0 ? p->dim[d] : p->low[d] > 1 ? p->low[d] : 1;
-        dim_word(p->shape, d, word);
+        hn_dim_word(p->shape, d, word);
         if (p->dim[d] < 0) given_size(sizes, word, &a->dim[d]);
         if (a->dim[d] < p->low[d] || a->dim[d] > p->high[d])
             return hn_fail(err, HONE_E_USAGE, "'%s' of input '%s' cannot be %lld: the model takes %lld .. %lld", word,
@@ -162,8 +160,8 @@ hone_rc hone_inputs_refused(const hone_model *m, hone_rc rc, hone_err *err) {
     if (rc != HONE_E_INPUT || !err) return rc;
     for (int32_t i = 0; i < m->n_inputs; i++)
         for (int32_t d = 0; d < m->input[i].rank; d++) {
-            char word[WORD_N];
-            dim_word(m->input[i].shape, d, word);
+            char word[HN_WORD_N];
+            hn_dim_word(m->input[i].shape, d, word);
             if (m->input[i].dim[d] >= 0 || names_size(m, i, word, strlen(word))) continue;
             hn_str_addf(&names, "%s%s=N", names.n ? "," : "", word);
         }

@@ -1,5 +1,6 @@
 /* verify.c — arrays compared for users: a whole model against the interpreter or a peer. */
 #include "assess/narrow.h"
+#include "assess/steps.h"
 #include "base/err.h"
 #include "base/options.h"
 #include "ir/interp.h"
@@ -88,8 +89,8 @@ static hone_array_difference compare_norms(const hn_tensor *got, const hn_tensor
 /* --- a program, and its reference -------------------------------------------------------------------------------- */
 
 typedef struct answers {
-    hone_array *in, *got, *want;
-    size_t n_in, n_out;
+    hone_array *got, *want;
+    size_t n_out, n_want; /* want: all outputs of the graph, the state's too */
 } answers;
 
 static void drop_data(hone_array *a, size_t n) {
@@ -100,16 +101,15 @@ static void drop_data(hone_array *a, size_t n) {
 }
 
 static void answers_free(answers *a) {
-    drop_data(a->in, a->n_in), drop_data(a->got, a->n_out), drop_data(a->want, a->n_out);
-    free(a->in), free(a->got), free(a->want);
+    drop_data(a->got, a->n_out), drop_data(a->want, a->n_want);
+    free(a->got), free(a->want);
 }
 
 static hone_rc answers_new(const hone_model *m, answers *a, hone_err *err) {
-    *a = (answers){.n_in = (size_t)m->n_inputs, .n_out = (size_t)m->n_outputs};
-    a->in = calloc(a->n_in + 1, sizeof *a->in);
+    *a = (answers){.n_out = (size_t)m->n_outputs, .n_want = (size_t)(m->n_outputs + m->n_states)};
     a->got = calloc(a->n_out + 1, sizeof *a->got);
-    a->want = calloc(a->n_out + 1, sizeof *a->want);
-    return a->in && a->got && a->want ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    a->want = calloc(a->n_want + 1, sizeof *a->want);
+    return a->got && a->want ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
 static void keep_worst(hone_array_difference *worst, const hone_array_difference *d) {
@@ -140,31 +140,73 @@ static hone_rc one_output(const hone_verify_options *o, const hone_array *got, c
     return HONE_OK;
 }
 
+static hone_rc refer(const hone_verify_options *o, const hone_array *in, size_t n_in, answers *a, hone_err *err) {
+    return o->peer ? hone_peer_run(o->peer, in, n_in, a->want, a->n_want, err)
+                   : hone_graph_run(o->graph, in, n_in, a->want, a->n_want, err);
+}
+
+/* A model without state: drawn, run, compared. */
 static hone_rc one_input(hone_artifact *p, const hone_verify_options *o, uint64_t seed, answers *a,
                          hone_verify_output *outputs, hone_err *err) {
-    hone_rc rc = hone_inputs_random(hone_artifact_model(p), o->sizes, seed, a->in, err);
-    if (!rc)
-        rc = hone_inputs_refused(hone_artifact_model(p), hone_artifact_run(p, a->in, a->n_in, a->got, a->n_out, err),
-                                 err);
-    if (!rc)
-        rc = o->peer ? hone_peer_run(o->peer, a->in, a->n_in, a->want, a->n_out, err)
-                     : hone_graph_run(o->graph, a->in, a->n_in, a->want, a->n_out, err);
+    const hone_model *m = hone_artifact_model(p);
+    hone_array *in = calloc((size_t)m->n_inputs + 1, sizeof *in);
+    if (!in) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hone_inputs_random(m, o->sizes, seed, in, err);
+    if (!rc) rc = hone_inputs_refused(m, hone_artifact_run(p, in, (size_t)m->n_inputs, a->got, a->n_out, err), err);
+    if (!rc) rc = refer(o, in, (size_t)m->n_inputs, a, err);
     for (size_t i = 0; i < a->n_out && !rc; i++) rc = one_output(o, &a->got[i], &a->want[i], &outputs[i], err);
-    drop_data(a->in, a->n_in), drop_data(a->got, a->n_out), drop_data(a->want, a->n_out);
+    drop_data(in, (size_t)m->n_inputs), drop_data(a->got, a->n_out), drop_data(a->want, a->n_want);
+    free(in);
+    return rc;
+}
+
+static hone_rc one_step(hone_artifact *p, const hone_verify_options *o, hn_steps *s, answers *a,
+                        hone_verify_output *outputs, hone_err *err) {
+    const hone_model *m = hone_artifact_model(p);
+    const hone_array *in;
+    size_t n_all;
+    hone_rc rc = hn_steps_next(s, &in, err);
+    if (rc) return rc;
+    rc = hone_inputs_refused(m, hone_artifact_run(p, in, (size_t)m->n_inputs, a->got, a->n_out, err), err);
+    const hone_array *all = hn_steps_all(s, &n_all);
+    if (!rc) rc = refer(o, all, n_all, a, err);
+    for (uint32_t i = 0; i < a->n_out && !rc; i++)
+        rc = one_output(o, &a->got[i], &a->want[hn_steps_result(s, i)], &outputs[i], err);
+    if (!rc) hn_steps_carry(s, a->want);
+    drop_data(a->got, a->n_out), drop_data(a->want, a->n_want);
+    return rc;
+}
+
+/* With state: some steps from a reset on; the reference is handed the state that its own last step left. */
+static hone_rc one_sequence(hone_artifact *p, const hone_verify_options *o, uint64_t seed, answers *a,
+                            hone_verify_output *outputs, hone_err *err) {
+    hn_steps *s = NULL;
+    hone_rc rc = hn_steps_open(hone_artifact_model(p), o->graph, o->state, o->n_state, o->sizes, seed, &s, err);
+    if (!rc) rc = hone_artifact_reset_state(p, err);
+    for (uint64_t i = 0; i < (o->n_steps ? o->n_steps : 4) && !rc; i++) {
+        if (o->stop && *o->stop) rc = hn_fail(err, HONE_E_INTERRUPTED, "interrupted");
+        if (!rc) rc = one_step(p, o, s, a, outputs, err);
+    }
+    hn_steps_free(s);
     return rc;
 }
 
 /* Tolerances that the caller gives are the only ones. */
-static hone_rc set_tolerances(const hone_verify_options *o, hone_verify_output *v, size_t n, hone_err *err) {
+static hone_rc set_tolerances(const hone_model *m, const hone_verify_options *o, hone_verify_output *v, size_t n,
+                              hone_err *err) {
     bool given = o->rtol >= 0 || o->atol >= 0;
     size_t n_graph = o->graph && !given ? hone_graph_outputs(o->graph) : 0;
     hone_dtype *through = calloc(n_graph + 1, sizeof *through);
     if (!through) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hn_steps *s = NULL;
     hone_rc rc = n_graph ? hn_narrowest(o->graph, through, err) : HONE_OK;
-    for (size_t i = 0; i < n; i++) {
-        hone_dtype t = i < n_graph ? through[i] : HONE_F32;
+    if (!rc && m->n_states) rc = hn_steps_open(m, o->graph, o->state, o->n_state, NULL, 1, &s, err);
+    for (size_t i = 0; i < n && !rc; i++) {
+        size_t k = s ? hn_steps_result(s, (uint32_t)i) : i;
+        hone_dtype t = k < n_graph ? through[k] : HONE_F32;
         v[i] = (hone_verify_output){.worst = {.same = true, .at = -1}, .tolerance = tolerance_through(t), .through = t};
     }
+    hn_steps_free(s);
     free(through);
     return rc;
 }
@@ -176,16 +218,20 @@ hone_rc hone_verify_run(hone_artifact *p, const hone_verify_options *options, ho
     hone_rc rc = hn_options_read(&o, sizeof o, options, "verify", err);
     if (!rc && !o.graph && !o.peer) rc = hn_fail(err, HONE_E_USAGE, "a graph or a peer is needed to verify against");
     if (rc) return rc;
+    const hone_model *m = hone_artifact_model(p);
     uint64_t n = o.n_inputs ? o.n_inputs : 3;
-    rc = answers_new(hone_artifact_model(p), &a, err);
+    if (m->n_states && (!o.graph || !o.n_state))
+        return hn_fail(err, HONE_E_USAGE, "model '%s' has state: its graph and the pairs INPUT=OUTPUT are needed",
+                       m->name);
+    rc = answers_new(m, &a, err);
     hone_verify_output *v = calloc(a.n_out + 1, sizeof *v);
     if (!v && !rc) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (!rc) rc = set_tolerances(&o, v, a.n_out, err);
+    if (!rc) rc = set_tolerances(m, &o, v, a.n_out, err);
     for (uint64_t i = 0; i < n && !rc; i++) {
         hone_event e = {"input", (size_t)i, (size_t)n, NAN, NAN, NULL};
         if (o.progress.fn) o.progress.fn(o.progress.arg, &e);
         if (o.stop && *o.stop) rc = hn_fail(err, HONE_E_INTERRUPTED, "interrupted");
-        if (!rc) rc = one_input(p, &o, i + 1, &a, v, err);
+        if (!rc) rc = (m->n_states ? one_sequence : one_input)(p, &o, i + 1, &a, v, err);
     }
     if (!rc) {
         *same = true;

@@ -70,6 +70,10 @@ typedef struct hn_place {
     /* Seconds of n launches on the place's clock, of list[*turn] first and then in turn of all n_list. 0: it has ended.
      */
     double (*time)(void *state, const hn_launch *list, uint32_t n_list, uint32_t *turn, int64_t n);
+    /* A whole run of an instance that was made in this process, all inputs and outputs, and its seconds on the place's
+     * clock. NULL: the place runs kernels alone. */
+    hone_model_rc (*run)(void *state, const hone_model *m, hone_model_instance *i, const hone_model_tensor *in,
+                         hone_model_tensor *out, double *time_s);
     /* Seconds since some moment, by the same clock. */
     double (*now_s)(void *state);
     /* How much longer so many work items of a launch take on n threads than an even split of them would, given equal

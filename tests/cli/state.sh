@@ -19,6 +19,9 @@ wc -c < s.bin
 echo "-- the program"
 hone ir --program -t generic count.ir --state 'total=total_*' 2>&1
 hone ir --program -t generic count.ir --state total=total_next | sed -n '/^state/,$p'
+echo "-- verified and timed"
+hone verify count.ir -t generic --no-cache --state total=total_next --size n=3 --inputs 1 --steps 3
+hone bench count.ir -t generic --state total=total_next --size n=3 --steps 2 --time 1ms --threads 1 --json | grep -c '"who"'
 echo "-- wrong"
 head -c 100 s.bin > cut.bin
 hone run count.so --random 1 --size n=2 --state-in cut.bin

@@ -93,6 +93,14 @@ def test_state_is_forked_saved_and_loaded(count):
     assert count(one)[0] == -3
 
 
+def test_state_is_verified_and_timed_in_steps(count):
+    before = count.save_state()
+    assert count.verify(sizes="n=3", steps=3, inputs=1).same
+    assert count.bench(sizes="n=3", steps=2, seconds=0.001).hone.throughput > 0
+    assert count.profile(sizes="n=3", steps=2, seconds=0.001).kernels
+    assert count.save_state() == before
+
+
 def test_state_of_another_size_is_refused(count):
     count(np.ones(4, "f4"))
     with pytest.raises(hone.InputError, match="reset it"):

@@ -175,6 +175,14 @@ static double time_of(void *state, const hn_launch *list, uint32_t n_list, uint3
     return hn_now_s() - start_s;
 }
 
+static hone_model_rc run_model(void *state, const hone_model *m, hone_model_instance *i, const hone_model_tensor *in,
+                               hone_model_tensor *out, double *time_s) {
+    double start_s = now_s(state);
+    hone_model_rc rc = m->run(i, in, (size_t)m->n_inputs, out, (size_t)m->n_outputs);
+    *time_s = now_s(state) - start_s;
+    return rc;
+}
+
 /* The next slice goes to the thread that is through first (Graham 1966, list scheduling), which is what helping comes
  * to. */
 static double balance(int64_t work, int64_t cost, uint32_t n_threads) {
@@ -205,5 +213,6 @@ const hn_place hn_place_here = {.version = HN_PLACE_VERSION,
                                 .get = get,
                                 .launch = launch,
                                 .time = time_of,
+                                .run = run_model,
                                 .now_s = now_s,
                                 .balance = balance};
