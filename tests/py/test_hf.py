@@ -79,7 +79,7 @@ def hf_weights(name, s, w):
 def config_of(name, s):
     c = {"model_type": KIND.get(name, name), "hidden_size": s.width, "num_hidden_layers": s.layers, "num_attention_heads": s.heads,
          "num_key_value_heads": s.kv_heads, "head_dim": s.head_size, "intermediate_size": s.mlp, "vocab_size": VOCABULARY,
-         "max_position_embeddings": 128, "rms_norm_eps": s.eps, "rope_theta": s.base, "tie_word_embeddings": s.tied,
+         "max_position_embeddings": s.context, "rms_norm_eps": s.eps, "rope_theta": s.base, "tie_word_embeddings": s.tied,
          "hidden_act": "gelu_pytorch_tanh" if s.gelu else "silu"}
     if s.window:
         c["sliding_window"] = s.window
@@ -180,15 +180,15 @@ def test_what_is_not_known_is_refused(tmp_path):
     assert len(lines) == 2 and "hidden_size" in lines[0] and "vocab_size" in lines[1]
     (at / "config.json").write_text(json.dumps(config))
     tensors = hf_weights("llama", s, w)
-    sinks = {f"model.layers.{i}.self_attn.sinks": np.zeros(4, np.float32) for i in (0, 2)}
+    sinks = {f"model.layers.{i}.self_attn.sinks": np.zeros(4, np.float32) for i in (0, 1)}
     inv = {"model.layers.0.self_attn.rotary_emb.inv_freq": np.zeros(8, np.float32)}
     (at / "model.safetensors").write_bytes(file_of(tensors | sinks | inv))
     lines = inspected(at)["refusals"]
-    assert len(lines) == 2 and "layers.0.self_attn.sinks" in lines[0] and "layers.2.self_attn.sinks" in lines[1]
+    assert len(lines) == 2 and "layers.0.self_attn.sinks" in lines[0] and "layers.1.self_attn.sinks" in lines[1]
     (at / "model.safetensors").write_bytes(file_of({k: v for k, v in tensors.items() if k != "lm_head.weight"}))
     assert "tie_word_embeddings" in command("compile", at, "-o", tmp_path / "x").stderr
-    (at / "model.safetensors").write_bytes(file_of({k: v for k, v in tensors.items() if "2.mlp.down" not in k}))
-    assert "layer 2 has no down weights" in command("compile", at, "-o", tmp_path / "x").stderr
+    (at / "model.safetensors").write_bytes(file_of({k: v for k, v in tensors.items() if "1.mlp.down" not in k}))
+    assert "layer 1 has no down weights" in command("compile", at, "-o", tmp_path / "x").stderr
     (at / "config.json").write_text(json.dumps(config)[:-9])
     assert "config.json:1:" in command("compile", at, "-o", tmp_path / "x").stderr
 

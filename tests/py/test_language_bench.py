@@ -60,7 +60,7 @@ def test_figures_have_intervals_and_hang_together(place):
     assert x["cache_b_per_token"] == s.layers * s.kv_heads * s.head_size * 2 * 4
     assert x["read_b_per_token"] == x["weights_read_b_per_token"] + x["cache_b_per_token"] * 24
     assert x["share_of_bandwidth"] == pytest.approx(x["generation_tokens_per_s"] * x["read_b_per_token"] / x["bandwidth_b_per_s"])
-    n, body = 20, s.layers * (s.width * 16 * (4 + 2 + 2 + 4) + 3 * s.width * s.mlp)
+    n, body = 20, s.layers * (s.width * s.head_size * 2 * (s.heads + s.kv_heads) + 3 * s.width * s.mlp)
     ops = 2 * (body * n + s.width * test_language.VOCABULARY) + 4 * s.layers * s.heads * s.head_size * n * (n + 1) / 2
     assert x["share_of_int8_peak"] == pytest.approx(x["prompt_tokens_per_s"] * ops / n / x["int8_ops_per_s"])
 
