@@ -14,7 +14,7 @@ PREFIXES = {
     "machine": "machine noise", "npy": "npy", "pack": "pack", "peer": "peer", "process": "process temp", "profile": "profile",
     "program": "program",
     "prove": "prove proof proofs reduction explanation canary check", "record": "store session trial trials",
-    "report": "report", "search": "search outcome engine pareto recording replay", "space": "space point",
+    "quantize": "quantize", "report": "report", "search": "search outcome engine pareto recording replay", "space": "space point",
     "stat": "stat", "text": "text", "text_peer": "text_peer", "text_speed": "text_speed",
     "target": "target command family fp", "tune": "tune workload", "tune_model": "tune_model",
     "verify": "verify", "winners": "winner winners",

@@ -46,33 +46,35 @@ static void bf16(const float *x, const float *w, uint8_t *out) {
     hn_put_u16(out, (b + 0x7fff + (b >> 16 & 1)) >> 16);
 }
 
-static const struct {
+/* REACH: the largest value, in largest halves, that the type is sure to hold; 0: what is too large decodes to infinity.
+ */
+static const struct encoder {
     const char *type; /* a row of blocks.def */
+    float reach;
     hn_encode_block *encode;
 } encoders[] = {
-    {"F32", f32},
-    {"F16", f16},
-    {"BF16", bf16},
-    {"Q4_0", hn_encode_q4_0},
-    {"Q4_1", hn_encode_q4_1},
-    {"Q5_0", hn_encode_q5_0},
-    {"Q5_1", hn_encode_q5_1},
-    {"Q8_0", hn_encode_q8_0},
-    {"Q4_K", hn_encode_q4_k},
-    {"Q5_K", hn_encode_q5_k},
-    {"Q6_K", hn_encode_q6_k},
+    {"F32", 0, f32},
+    {"F16", 0, f16},
+    {"BF16", 0, bf16},
+    {"Q4_0", 8, hn_encode_q4_0},
+    {"Q4_1", 1, hn_encode_q4_1},
+    {"Q5_0", 16, hn_encode_q5_0},
+    {"Q5_1", 1, hn_encode_q5_1},
+    {"Q8_0", 127, hn_encode_q8_0},
+    {"Q4_K", 63, hn_encode_q4_k},
+    {"Q5_K", 63, hn_encode_q5_k},
+    {"Q6_K", 32 * 127, hn_encode_q6_k},
 };
 
-static hn_encode_block *encoder_of(const hn_block_type *t) {
+static const struct encoder *encoder_of(const hn_block_type *t) {
     for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++)
-        if (!strcmp(encoders[i].type, t->name)) return encoders[i].encode;
+        if (!strcmp(encoders[i].type, t->name)) return &encoders[i];
     return NULL;
 }
 
 bool hn_block_encodes(const hn_block_type *t) { return encoder_of(t) != NULL; }
 
-enum { MOST = 256 };                 /* elements of a block */
-static const float too_large = 1e9f; /* beyond what any scale in half precision reaches */
+enum { MOST = 256 }; /* elements of a block */
 
 /* Weights of a block, of mean 1; all 1 where none is given, or none is positive. */
 static void weights_of(const float *weight, size_t n, float *out) {
@@ -95,24 +97,23 @@ static size_t largest(const float *x, size_t n) {
     return at;
 }
 
-/* A scale that is no finite half shows in the decoded values. */
-static size_t encode_block(const hn_block_type *t, hn_encode_block *encode, const float *x, const float *weight,
+static size_t encode_block(const hn_block_type *t, const struct encoder *e, const float *x, const float *weight,
                            uint8_t *out) {
     float w[MOST], back[MOST];
     size_t n = t->elements, bad = first_bad(x, n), big = largest(x, n);
     if (bad < n) return bad;
-    if (n > 1 && fabsf(x[big]) > too_large) return big;
+    if (e->reach > 0 && fabsf(x[big]) > e->reach * 65504) return big;
     w[0] = 1;
     weights_of(weight, n, w);
-    encode(x, w, out);
+    e->encode(x, w, out);
     t->decode(out, back);
     return first_bad(back, n) < n ? big : n;
 }
 
 size_t hn_block_encode(const hn_block_type *t, const float *x, const float *weight, size_t n, uint8_t *out) {
-    hn_encode_block *encode = encoder_of(t);
+    const struct encoder *e = encoder_of(t);
     for (size_t i = 0; i < n; i += t->elements, out += t->size_b) {
-        size_t at = encode_block(t, encode, x + i, weight ? weight + i : NULL, out);
+        size_t at = encode_block(t, e, x + i, weight ? weight + i : NULL, out);
         if (at < t->elements) return i + at;
     }
     return n;

@@ -112,6 +112,7 @@ static hone_rc read_pair(reader *r, hn_gguf_pair *p) {
     p->at = r->at + r->pos;
     if (!skip(r, kind == HN_GGUF_ARRAY ? p->item : p->kind, n, 0))
         return damaged(r, "a value is longer than the file, of key", p->key);
+    p->size_b = (size_t)(r->at + r->pos - p->at);
     return HONE_OK;
 }
 

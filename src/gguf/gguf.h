@@ -47,7 +47,8 @@ typedef struct hn_gguf_pair {
     const char *key;
     hn_gguf_kind kind, item; /* item: of an array's elements */
     uint64_t n;              /* elements of an array, else 1 */
-    const uint8_t *at;       /* the value as it lies in the file */
+    const uint8_t *at;       /* the value as it lies in the file, size_b bytes */
+    size_t size_b;
 } hn_gguf_pair;
 
 enum { HN_GGUF_RANK = 4 };

@@ -178,7 +178,11 @@ static void edges(const hn_block_type *t) {
     x[3] = 3e38f, x[77] = 0;
     bool wide = t->id == hn_block_type_named("F32")->id || t->id == hn_block_type_named("BF16")->id;
     ok(hn_block_encode(t, x, NULL, N, out) == (wide ? N : 3), "encode/too_large_is_refused_%s", t->name);
-    float w[N] = {0};
+    float w[N] = {0}, most = 65504; /* what every type holds */
+    x[3] = most;
+    bool held = hn_block_encode(t, x, NULL, N, out) == N;
+    hn_block_decode(t, out, N, back);
+    ok(held && fabsf(back[3] - most) < most / 100, "encode/large_values_are_held_%s: %g", t->name, (double)back[3]);
     x[3] = 1;
     ok(hn_block_encode(t, x, w, N, out) == N, "encode/weights_of_zero_are_none_%s", t->name);
     hn_block_decode(t, out, N, back);

@@ -9,6 +9,7 @@
 #include <hone/profile.h>
 #include <hone/program.h>
 #include <hone/prove.h>
+#include <hone/quantize.h>
 #include <hone/search.h>
 #include <hone/target.h>
 #include <hone/text.h>
@@ -58,6 +59,9 @@ static hone_rc call_text(subjects *s, const void *o) {
 static hone_rc call_text_generate(subjects *s, const void *o) {
     hone_text_answer out;
     return (void)s, hone_text_generate(NULL, o, &out, &err);
+}
+static hone_rc call_quantize(subjects *s, const void *o) {
+    return (void)s, hone_quantize_file(file, "/dev/null/y", o, NULL, &err);
 }
 static hone_rc call_artifact(subjects *s, const void *o) {
     hone_artifact *out;
@@ -168,6 +172,7 @@ static const struct {
     {"program_print", "compile", sizeof(hone_compile_options), call_program},
     {"text_open", "text", sizeof(hone_text_options), call_text},
     {"text_generate", "text_generate", sizeof(hone_text_generate_options), call_text_generate},
+    {"quantize_file", "quantize", sizeof(hone_quantize_options), call_quantize},
     {"artifact_load", "artifact", sizeof(hone_artifact_options), call_artifact},
     {"peer_open", "peer", sizeof(hone_peer_options), call_peer},
     {"latency_measure", "latency", sizeof(hone_latency_options), call_latency},
