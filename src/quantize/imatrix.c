@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* n bytes with a NUL behind them; NULL: no memory. */
+static char *copy_of(const char *text, size_t n) {
+    char *out = malloc(n + 1);
+    if (!out) return NULL;
+    memcpy(out, text, n);
+    out[n] = 0;
+    return out;
+}
+
 void hn_imatrix_free(hn_imatrix *m) {
     for (size_t i = 0; i < m->n; i++) {
         free(m->entry[i].name);
@@ -36,7 +45,7 @@ static hn_imatrix_entry *add(hn_imatrix *m, const char *name, size_t n_name, uin
         m->entry = more;
         m->room = room;
     }
-    hn_imatrix_entry e = {strndup(name, n_name), columns, matrices,
+    hn_imatrix_entry e = {copy_of(name, n_name), columns, matrices,
                           calloc((size_t)(columns * matrices) + 1, sizeof(float))};
     if (!e.name || !e.mean) {
         free(e.name);
@@ -97,7 +106,7 @@ static hone_rc read_gguf(const char *path, const void *data, size_t size, hn_ima
     if (hn_gguf_u64(hn_gguf_find(g, "imatrix.chunk_count"), &chunks)) out->chunks = (uint32_t)chunks;
     if (!rc && hn_gguf_find(g, "imatrix.datasets"))
         rc = hn_gguf_strings(g, hn_gguf_find(g, "imatrix.datasets"), &dataset, &n_dataset, err);
-    if (n_dataset) out->dataset = strndup(dataset[0].text, dataset[0].n);
+    if (n_dataset) out->dataset = copy_of(dataset[0].text, dataset[0].n);
     for (size_t i = 0; !rc && i < hn_gguf_tensors(g); i++) {
         const hn_gguf_tensor *t = hn_gguf_tensor_at(g, i);
         size_t n = strlen(t->name), k = sizeof ending - 1;
@@ -165,7 +174,7 @@ static hone_rc read_dat(bytes *b, hn_imatrix *out) {
     if (rc || !b->n) return rc;
     if (!take_i32(b, &chunks) || chunks < 0 || !take_text(b, &text, &n_text)) return damaged(b, "it ends too early");
     out->chunks = (uint32_t)chunks;
-    out->dataset = strndup(text, n_text);
+    out->dataset = copy_of(text, n_text);
     return HONE_OK;
 }
 
