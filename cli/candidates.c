@@ -1,6 +1,7 @@
 /* candidates.c — choosing among the trials of a session. */
 #include "candidates.h"
 
+#include <hone/check.h>
 #include <hone/report.h>
 
 #include <math.h>

@@ -2,6 +2,8 @@
 #include "carry.h"
 #include "prove.h"
 
+#include <hone/check.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

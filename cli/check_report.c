@@ -2,6 +2,8 @@
  * the workflow commands of GitHub Actions. */
 #include "check_report.h"
 
+#include <hone/check.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

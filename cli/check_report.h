@@ -4,6 +4,7 @@
 
 #include "cli.h"
 
+#include <hone/check.h>
 #include <hone/prove.h>
 
 typedef struct cli_checked {

@@ -4,6 +4,8 @@
 #include "candidates.h"
 #include "prove.h"
 
+#include <hone/check.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

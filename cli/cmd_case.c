@@ -2,6 +2,8 @@
  * that tool, which survives a case that crashes or hangs. */
 #include "model_io.h"
 
+#include <hone/onnx.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,6 +3,8 @@
 #include "controls_files.h"
 #include "prove.h"
 
+#include <hone/check.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 #include "chosen.h"
 #include "prove.h"
 
+#include <hone/explain.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <hone/import.h>
+#include <hone/onnx.h>
 
 static void list_json(cli *c) {
     hone_gen_architecture a;

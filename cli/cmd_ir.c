@@ -1,6 +1,7 @@
 /* cmd_ir.c — `hone ir`: a model as the text of the graph IR, as imported or after a pass. */
 #include "model_io.h"
 
+#include <hone/pass.h>
 #include <hone/program.h>
 
 #include <errno.h>

@@ -3,6 +3,8 @@
 #include "chosen.h"
 #include "prove.h"
 
+#include <hone/reduce.h>
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

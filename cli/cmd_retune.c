@@ -2,6 +2,8 @@
 #include "prove.h"
 #include "tune.h"
 
+#include <hone/check.h>
+
 #include <stdlib.h>
 #include <string.h>
 

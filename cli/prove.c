@@ -1,6 +1,9 @@
 /* prove.c — options, progress and controls files of the commands that prove. */
 #include "prove.h"
 
+#include <hone/check.h>
+#include <hone/reduce.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

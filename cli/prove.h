@@ -6,6 +6,7 @@
 #include "signals.h"
 
 #include <hone/prove.h>
+#include <hone/reduce.h>
 
 /* --seed, --jobs, --cpu, --pairs, --pairs-most, --variants and --time, as far as the command has them, with progress on
  * `live`. store: folder of the record; NULL: beside the workload. */

@@ -9,18 +9,24 @@
 import os, re, sys
 
 PREFIXES = {
-    "array": "dtype array", "artifact": "artifact", "base": "rc", "compile": "compile", "controls": "controls key",
-    "device": "device", "import": "import gen", "inputs": "inputs", "ir": "graph pass", "latency": "latency",
-    "machine": "machine noise", "npy": "npy", "pack": "pack", "peer": "peer", "process": "process temp", "profile": "profile",
-    "program": "program",
-    "prove": "prove proof proofs reduction explanation canary check", "record": "store session trial trials",
-    "quantize": "quantize", "report": "report", "search": "search outcome engine pareto recording replay", "space": "space point",
-    "stat": "stat", "text": "text", "text_peer": "text_peer", "text_speed": "text_speed",
-    "target": "target command family fp", "tune": "tune workload", "tune_model": "tune_model",
+    "array": "dtype array", "artifact": "artifact", "base": "rc", "check": "check", "compile": "compile",
+    "controls": "controls key", "device": "device", "explain": "explanation", "front": "front", "import": "import",
+    "inputs": "inputs", "ir": "graph", "latency": "latency", "machine": "machine noise", "npy": "npy", "onnx": "gen",
+    "pack": "pack", "pass": "pass", "peer": "peer", "process": "process temp", "profile": "profile",
+    "program": "program", "prove": "prove proof proofs canary", "record": "store session trial trials",
+    "quantize": "quantize", "reduce": "reduction", "report": "report",
+    "search": "search outcome engine pareto recording replay", "space": "space point", "stat": "stat", "target": "target command family fp", "text": "text",
+    "text_peer": "text_peer", "text_speed": "text_speed", "tune": "tune workload", "tune_model": "tune_model",
     "verify": "verify", "winners": "winner winners",
 }
-EXACT = {"base": {"hone_version", "hone_free"},
-         "prove": {"hone_controls_make", "hone_controls_point", "hone_controls_nearest"}}  # on what hone/controls.h describes
+EXACT = {  # on what another header describes
+    "base": {"hone_free", "hone_version"},
+    "check": {"hone_controls_make", "hone_controls_nearest", "hone_controls_point"},
+    "explain": {"hone_prove_explain"},
+    "onnx": {"hone_import_operator_at", "hone_import_tensor"},
+    "pass": {"hone_graph_optimise", "hone_graph_run_passes"},
+    "reduce": {"hone_prove_minimize"},
+}
 COMMON = {"budget_s": "double", "n_jobs": "uint32_t", "device": "int32_t", "stop": "const volatile int *", "progress": "hone_progress"}
 INSTEAD = {"max_s": "budget_s", "max_seconds": "budget_s", "timeout_s": "budget_s", "jobs": "n_jobs", "event": "progress",
            "on_event": "progress", "progress_arg": "progress"}

@@ -1,4 +1,4 @@
-/* hone/prove.h — from a claimed gain to a proven one: validation, reduction, explanation, canary, checks.
+/* hone/prove.h — from a claimed gain to a proven one: validation, and the canary that shows a workload fit to be tuned.
  *
  * A search's best score is the most favourable of many. Nothing here uses a sample of the search: everything is
  * built afresh and measured again, against the baseline, in interleaved pairs.
@@ -130,48 +130,6 @@ HONE_API hone_rc hone_proofs_from_json(const char *const *text, size_t n, hone_p
 /* Recorded proofs of a session, the newest first. */
 HONE_API hone_rc hone_proofs_load(hone_store *store, int64_t session, hone_proofs *out, hone_err *err);
 
-/* --- minimise, explain ---------------------------------------------------------------------------------------------
- */
-
-typedef struct hone_reduction {
-    const char *point; /* JSON: the reduced one */
-    const char *argv;
-    size_t n_before, n_after; /* controls and parameters that differ from the baseline */
-    size_t n_measurements;
-    hone_interval gain_before, gain_after; /* of the objective whose gain is kept */
-    hone_share *share; /* n_after, the largest first; controls without the prefix of their compiler */
-    bool complete; /* false: time, measurements or `stop` ended it early; a smaller set may exist, or shares are missing
-                    */
-    void *block;
-} hone_reduction;
-/* The fewest parts of a point that keep its gain, within the gain's interval, and do not worsen the other objectives;
- * docs/minimize.md. A point without a gain is reduced to the baseline. It is a measurement, not a proof: the reduced
- * point is for hone_prove_validate to judge. variants: layouts of each program (0: 4). Stopped once the point itself is
- * measured, it gives the smallest set known by then to keep the gain; before, E_INTERRUPTED. */
-HONE_API hone_rc hone_prove_minimize(const hone_workload *workload, const char *point,
-                                     const hone_prove_options *options, hone_reduction *out, hone_err *err);
-HONE_API void hone_reduction_free(hone_reduction *reduction);
-
-/* What changed in the machine code: size, vector width, spills, inlining, calls …, as objdump (binutils) shows it.
- * Functions of the program alone; clones (".constprop.0") count with the function of the source. docs/explain.md. */
-typedef struct hone_code_fact {
-    const char *function;   /* "": the whole program */
-    const char *what;       /* "bytes", "vector instructions, 512 bit", "stack accesses in loops" … */
-    double baseline, tuned; /* NAN: there is no such function on that side */
-} hone_code_fact;
-typedef struct hone_explanation {
-    const char **sentence; /* for people, the most important first; the last is about the whole program */
-    size_t n_sentences;
-    hone_code_fact *fact; /* of the program; then of each function that differs what differs */
-    size_t n_facts;
-    const char *function;   /* the differing function with most instructions in loops; NULL: none on both sides */
-    const char *listing[2]; /* its instructions, baseline and tuned, one a line without addresses */
-    void *block;
-} hone_explanation;
-HONE_API hone_rc hone_prove_explain(const hone_workload *workload, const char *point, const hone_prove_options *options,
-                                    hone_explanation *out, hone_err *err);
-HONE_API void hone_explanation_free(hone_explanation *explanation);
-
 /* --- canary --------------------------------------------------------------------------------------------------------
  */
 
@@ -187,65 +145,6 @@ typedef struct hone_canary_result {
 HONE_API hone_rc hone_canary_run(const hone_workload *workload, const hone_prove_options *options,
                                  hone_canary_result *out, hone_err *err);
 HONE_API void hone_canary_free(hone_canary_result *result);
-
-/* --- controls files: made, checked ----------------------------------------------------------------------------------
- */
-
-/* The controls file of a kept proof (reduction: may be NULL), ready for hone_controls_write. dir: folder it will be
- * written to, for relative paths. The proof must be of the point that is written: with a reduction, of the reduced one
- * (E_MISMATCH). What the search claimed is looked up in the store. Free with hone_controls_free. */
-HONE_API hone_rc hone_controls_make(const hone_workload *workload, const hone_proof *proof,
-                                    const hone_reduction *reduction, int64_t session, const char *dir,
-                                    const hone_prove_options *options, hone_controls **out, hone_err *err);
-/* The point of a controls file in the workload's present space; E_MISMATCH names each control that it no longer has. */
-HONE_API hone_rc hone_controls_point(const hone_controls *c, const hone_workload *workload,
-                                     const hone_prove_options *options, char **point, hone_err *err);
-/* As above, but controls that no longer exist are left out: *dropped lists them, one per line ("": none). Both:
- * hone_free. The point may break a constraint; the search repairs it. */
-HONE_API hone_rc hone_controls_nearest(const hone_controls *c, const hone_workload *workload,
-                                       const hone_prove_options *options, char **point, char **dropped, hone_err *err);
-
-typedef enum hone_check_status {
-    HONE_CHECK_VALID,
-    HONE_CHECK_STALE,
-    HONE_CHECK_REGRESSED,
-    HONE_CHECK_TAMPERED,
-    HONE_CHECK_BROKEN, /* cannot be read */
-    HONE_N_CHECK
-} hone_check_status;
-HONE_API const char *hone_check_name(hone_check_status status);
-/* One part of the key that differs. */
-typedef struct hone_difference {
-    const char
-        *part; /* "source", "workload", "input", "compiler", "baseline", "cpu", "driver", "format", "response file" … */
-    const char *what; /* which: "softmax.c", "classifier" */
-    const char *then, *now;
-} hone_difference;
-typedef struct hone_check_options {
-    size_t size;            /* hone_check_defaults() sets it */
-    const char *workload;   /* path; NULL: the one the file names */
-    const char *public_key; /* NULL: a signature is checked against the key it names; given: required */
-    const char *ignore;     /* parts of the key that do not count, "cpu,compiler"; NULL: none. E_INPUT: no such part */
-    bool measure;           /* measure again: HONE_CHECK_REGRESSED when the gain is gone */
-    const hone_prove_options *prove; /* how to measure; NULL: the defaults */
-} hone_check_options;
-static inline hone_check_options hone_check_defaults(void) {
-    hone_check_options o = HONE_ZERO;
-    o.size = sizeof o;
-    return o;
-}
-typedef struct hone_check_result {
-    hone_check_status status;
-    hone_difference *difference;
-    size_t n_differences;
-    hone_interval gain; /* measured now; NANs without `measure` */
-    const char *text;   /* one sentence */
-    void *block;
-} hone_check_result;
-/* Judges one controls file; only failures of hone itself are errors. */
-HONE_API hone_rc hone_check_controls(const char *path, const hone_check_options *options, hone_check_result *out,
-                                     hone_err *err);
-HONE_API void hone_check_free(hone_check_result *result);
 
 #ifdef __cplusplus
 }

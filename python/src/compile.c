@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <hone/compile.h>
+#include <hone/onnx.h>
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -6,6 +6,8 @@
 #include "long_call.h"
 #include "options.h"
 
+#include <hone/check.h>
+#include <hone/reduce.h>
 #include <hone/report.h>
 
 #include <math.h>

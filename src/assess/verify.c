@@ -1,4 +1,4 @@
-/* verify.c — arrays compared for users: a whole model against the interpreter or a peer. */
+/* verify.c — a whole model against the interpreter or a peer. */
 #include "assess/narrow.h"
 #include "assess/steps.h"
 #include "base/err.h"
@@ -12,29 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool as_tensor(const hone_array *a, hn_tensor *out) {
-    int64_t n;
-    if (a->rank > HN_RANK_MAX || !hn_dtype_of(a->dtype)) return false;
-    *out = (hn_tensor){.dtype = a->dtype, .rank = (uint8_t)a->rank, .data = a->data};
-    memcpy(out->dim, a->dim, a->rank * sizeof *out->dim);
-    return hn_tensor_count(out, &n);
-}
-
-static hone_rc as_tensors(const hone_array *got, const hone_array *want, hn_tensor *a, hn_tensor *b, hone_err *err) {
-    if (as_tensor(got, a) && as_tensor(want, b)) return HONE_OK;
-    return hn_fail(err, HONE_E_INPUT, "an array has no legal type or shape");
-}
-
 static hone_array_difference difference(hn_match m) {
     return (hone_array_difference){m.same, m.max_abs, m.max_rel, m.n_wrong, m.at};
-}
-
-hone_rc hone_array_compare(const hone_array *got, const hone_array *want, double rtol, double atol,
-                           hone_array_difference *out, hone_err *err) {
-    hn_tensor a, b;
-    hone_rc rc = as_tensors(got, want, &a, &b, err);
-    if (!rc) *out = difference(hn_tensor_compare(&a, &b, (hn_match_rule){rtol, atol}));
-    return rc;
 }
 
 /* --- outputs that fewer bits than those of f32 decide ---------------------------------------------------------------
@@ -131,7 +110,8 @@ static hone_rc one_output(const hone_verify_options *o, const hone_array *got, c
                           hone_verify_output *out, hone_err *err) {
     hn_match_rule rule = {o->rtol < 0 ? 1e-3 : o->rtol, o->atol < 0 ? 1e-4 : o->atol};
     hn_tensor a, b;
-    hone_rc rc = as_tensors(got, want, &a, &b, err);
+    hone_rc rc = hn_array_tensor(got, &a, err);
+    if (!rc) rc = hn_array_tensor(want, &b, err);
     if (rc) return rc;
     hone_array_difference d =
         out->tolerance > 0 ? compare_norms(&a, &b, rule, out) : difference(hn_tensor_compare(&a, &b, rule));

@@ -8,6 +8,8 @@
 #include "base/options.h"
 #include "record/controls_file.h"
 
+#include <hone/check.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,8 @@
 
 #include "controls/key.h"
 
+#include <hone/check.h>
+
 typedef struct hn_checker {
     const char *path;
     const hone_check_options *o;

@@ -6,6 +6,8 @@
 #include "record/controls_file.h"
 #include "tune/plan.h"
 
+#include <hone/check.h>
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

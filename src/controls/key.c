@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "target/family.h"
 
+#include <hone/check.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "tune/workload.h"
 
+#include <hone/check.h>
 #include <hone/machine.h>
 #include <hone/prove.h>
 

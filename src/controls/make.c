@@ -7,6 +7,9 @@
 #include "record/controls_file.h"
 #include "tune/plan.h"
 
+#include <hone/check.h>
+#include <hone/reduce.h>
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

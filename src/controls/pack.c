@@ -9,6 +9,8 @@
 #include "base/yaml.h"
 #include "record/controls_file.h"
 
+#include <hone/check.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>

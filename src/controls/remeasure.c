@@ -2,6 +2,8 @@
 #include "base/err.h"
 #include "controls/check.h"
 
+#include <hone/check.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

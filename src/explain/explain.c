@@ -7,6 +7,8 @@
 #include "proc/proc.h"
 #include "prove/site.h"
 
+#include <hone/explain.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <hone/explain.h>
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 
 #include "target/family.h"
 
+#include <hone/explain.h>
 #include <hone/prove.h>
 
 typedef struct hn_comparand {

@@ -10,7 +10,7 @@
 
 #include "front/summary.h"
 
-#include <hone/import.h>
+#include <hone/front.h>
 
 enum { HN_SNIFF_B = 4096 }; /* of a file's beginning, seen by sniff */
 

@@ -5,6 +5,8 @@
 #include "base/yaml.h"
 #include "import/fronts.h"
 
+#include <hone/import.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

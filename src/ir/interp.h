@@ -38,6 +38,8 @@ typedef struct hn_match {
     double max_abs, max_rel; /* over finite pairs */
     int64_t at, n_wrong;     /* flat index of the worst; number of elements outside */
 } hn_match;
+/* An array as a tensor that borrows its data; E_INPUT: it has no legal type or shape. */
+hone_rc hn_array_tensor(const hone_array *a, hn_tensor *out, hone_err *err);
 hn_match hn_tensor_compare(const hn_tensor *got, const hn_tensor *want, hn_match_rule rule);
 /* Integers of up to 8 bits as floats: of values that were quantised. */
 hn_match hn_tensor_compare_steps(const hn_tensor *got, const hn_tensor *want, hn_match_rule rule);

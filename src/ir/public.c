@@ -115,6 +115,27 @@ hone_rc hone_graph_output(const hone_graph *g, size_t i, hone_graph_port *out, h
 
 /* --- running ---------------------------------------------------------------------------------------------------- */
 
+hone_rc hn_array_tensor(const hone_array *a, hn_tensor *out, hone_err *err) {
+    int64_t n;
+    if (a->rank <= HN_RANK_MAX && hn_dtype_of(a->dtype)) {
+        *out = (hn_tensor){.dtype = a->dtype, .rank = (uint8_t)a->rank, .data = a->data};
+        memcpy(out->dim, a->dim, a->rank * sizeof *out->dim);
+        if (hn_tensor_count(out, &n)) return HONE_OK;
+    }
+    return hn_fail(err, HONE_E_INPUT, "an array has no legal type or shape");
+}
+
+hone_rc hone_array_compare(const hone_array *got, const hone_array *want, double rtol, double atol,
+                           hone_array_difference *out, hone_err *err) {
+    hn_tensor a, b;
+    hone_rc rc = hn_array_tensor(got, &a, err);
+    if (!rc) rc = hn_array_tensor(want, &b, err);
+    if (rc) return rc;
+    hn_match m = hn_tensor_compare(&a, &b, (hn_match_rule){rtol, atol});
+    *out = (hone_array_difference){m.same, m.max_abs, m.max_rel, m.n_wrong, m.at};
+    return HONE_OK;
+}
+
 static hone_rc check_array(size_t i, const hone_array *in, hn_tensor *out, hone_err *err) {
     int64_t n;
     if (!hn_dtype_of(in->dtype)) return hn_fail(err, HONE_E_USAGE, "input %zu has no element type", i);

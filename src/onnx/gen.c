@@ -8,6 +8,8 @@
 #include "ir/tensor.h"
 #include "onnx/gen_int.h"
 
+#include <hone/onnx.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <onnx.pb-c.h>

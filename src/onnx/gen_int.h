@@ -8,7 +8,7 @@
 #define HN_GEN_INT_H
 
 #include "base/arena.h"
-#include <hone/import.h>
+#include <hone/onnx.h>
 
 typedef struct hn_gen hn_gen;
 

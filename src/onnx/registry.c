@@ -1,6 +1,8 @@
 /* registry.c — the families of operators, and the search for a row. */
 #include "onnx/import_int.h"
 
+#include <hone/onnx.h>
+
 #include <string.h>
 
 static const hn_lower_row *const families[] = {

@@ -4,7 +4,7 @@
 #include "onnx/external.h"
 #include "onnx/wire.h"
 
-#include <hone/import.h>
+#include <hone/onnx.h>
 #include <onnx.pb-c.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "pass/rewrite.h"
 
+#include <hone/pass.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,6 +9,8 @@
 
 #include "ir/graph.h"
 
+#include <hone/pass.h>
+
 /* How the machine that the graph is for wants its tensors (hn_backend.layout). */
 typedef struct hn_layout_facts {
     int64_t panel;      /* columns of a panel of packed weights; 0: constant matrices stay as they are */

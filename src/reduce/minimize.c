@@ -5,6 +5,8 @@
 #include "base/options.h"
 #include "base/str.h"
 
+#include <hone/reduce.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,8 @@
  * itself does not differ. */
 #include "explain/explain_text.h"
 
+#include <hone/explain.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

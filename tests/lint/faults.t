@@ -81,15 +81,15 @@ FAULTS = [
     ("function_of_no_module", "api", "include/hone/space.h", "HONE_API void hone_keygen(int x);\n", "hone_keygen does not begin"),
     ("function_of_another_header", "api", "include/hone/space.h", "HONE_API\nvoid hone_tune_run(int x);\n", "hone_tune_run does not begin"),
     ("header_without_words", "api", "include/hone/attic.h", "#include <hone/base.h>\n", "no words for its functions"),
-    ("options_without_a_size", "api", "include/hone/import.h", OPTIONS.replace("    size_t size;\n", ""), "does not begin with 'size_t size'"),
-    ("options_without_defaults", "api", "include/hone/import.h", OPTIONS.replace("hone_gen_defaults(void)", "hone_gen_usual(void)"), "no hone_gen_defaults()"),
-    ("jobs_of_another_type", "api", "include/hone/import.h", OPTIONS.replace("uint32_t", "int"), "n_jobs is int, not uint32_t"),
-    ("budget_of_another_name", "api", "include/hone/import.h", OPTIONS.replace("budget_s", "max_s"), "max_s is called budget_s"),
+    ("options_without_a_size", "api", "include/hone/onnx.h", OPTIONS.replace("    size_t size;\n", ""), "does not begin with 'size_t size'"),
+    ("options_without_defaults", "api", "include/hone/onnx.h", OPTIONS.replace("hone_gen_defaults(void)", "hone_gen_usual(void)"), "no hone_gen_defaults()"),
+    ("jobs_of_another_type", "api", "include/hone/onnx.h", OPTIONS.replace("uint32_t", "int"), "n_jobs is int, not uint32_t"),
+    ("budget_of_another_name", "api", "include/hone/onnx.h", OPTIONS.replace("budget_s", "max_s"), "max_s is called budget_s"),
     ("milliseconds", "api", "include/hone/space.h", "typedef struct hone_x { double time_ms; } hone_x;\n", "time_ms: times are in seconds"),
     ("link_to_no_heading", "docs", "docs/b.md", "[x](a.md#third)\n", "no such heading"),
 ]
 SOUND_TOO = [
-    ("even_options", "api", "include/hone/import.h", OPTIONS),
+    ("even_options", "api", "include/hone/onnx.h", OPTIONS),
     ("experiment_in_both_wings", "includes", "src/tune_model/a.c", '#include "experiment/known.h"\n#include <hone/stat.h>\n'),
     ("function_of_100_lines", "lengths", "src/base/a.c", LONG.replace("    g();\n", "", 1) + "int h(void) { return 0; }\n" * 40),
     ("addition_of_four_files", "plugs", "tests/plugs/a/plug.txt", PLUG + "".join(f"add: src/{c}.c README.md\n" for c in "abcd")

@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 
+#include <hone/check.h>
 #include <hone/prove.h>
 
 #include <math.h>

@@ -4,6 +4,9 @@
 #include "record/controls_file.h"
 #include "tap.h"
 
+#include <hone/check.h>
+#include <hone/reduce.h>
+
 #include <sys/stat.h>
 
 /* --- the workload's part, without compilers -------------------------------------------------------------------------

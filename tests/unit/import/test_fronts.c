@@ -4,6 +4,8 @@
 #include "quoted.h"
 #include "tap.h"
 
+#include <hone/import.h>
+
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

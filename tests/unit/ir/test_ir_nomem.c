@@ -3,6 +3,7 @@
 
 #include "ir/graph.h"
 #include <hone/ir.h>
+#include <hone/pass.h>
 
 static const char text[] =
     "ir 1\nsymbol n in 1..9\nsymbol m in 0..\nsymbol k in 0..\nequal n, m\ninput %0 : f32[n, 4] \"x\"\ninput %1 : "

@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include <hone/ir.h>
+#include <hone/pass.h>
 
 static const char text[] = "ir 1\nsymbol n in 1..9\ninput %0 : f32[n, 2] \"x\"\n%1 = const {value = f32[] (1)}\n"
                            "%2 = broadcast %1 {shape = [n, 2], map = []}\n%3 = mul %0, %2\n%4 = add %3, %0\n"

@@ -4,6 +4,7 @@
 #include "tap.h"
 
 #include <hone/import.h>
+#include <hone/onnx.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -4,6 +4,7 @@
 #include "tap.h"
 
 #include <hone/import.h>
+#include <hone/onnx.h>
 
 #include <errno.h>
 #include <sys/stat.h>

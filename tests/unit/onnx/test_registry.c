@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include <hone/import.h>
+#include <hone/onnx.h>
 
 #include <ctype.h>
 

@@ -4,6 +4,8 @@
 #include "planted.h"
 #include "reduce/parts.h"
 
+#include <hone/explain.h>
+
 static hone_rc reduce(void *ctx) {
     (void)ctx;
     planted p = planted_make(8, 0.01, 1);

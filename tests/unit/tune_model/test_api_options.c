@@ -1,15 +1,20 @@
 /* Every function that takes options refuses a struct without its size and one that is newer than the library, and takes
  * one that is older; defaults leave the core to the library. */
 #include <hone/artifact.h>
+#include <hone/check.h>
 #include <hone/compile.h>
+#include <hone/explain.h>
 #include <hone/import.h>
 #include <hone/latency.h>
+#include <hone/onnx.h>
 #include <hone/pack.h>
+#include <hone/pass.h>
 #include <hone/peer.h>
 #include <hone/profile.h>
 #include <hone/program.h>
 #include <hone/prove.h>
 #include <hone/quantize.h>
+#include <hone/reduce.h>
 #include <hone/search.h>
 #include <hone/target.h>
 #include <hone/text.h>

@@ -1,0 +1,28 @@
+/* hone/front.h — what every front end takes: the options of hone/import.h.
+ */
+#ifndef HONE_FRONT_H
+#define HONE_FRONT_H
+
+#include <hone/ir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_import_options {
+    size_t size;               /* hone_import_defaults() sets it */
+    const char *const *symbol; /* "batch=1:64" or "seq=128" fixes or bounds symbolic dimensions; unknown names are
+                                  E_USAGE naming the nearest */
+    size_t n_symbol;
+    uint64_t max_file_b; /* refuses larger models; 0: no limit */
+} hone_import_options;
+static inline hone_import_options hone_import_defaults(void) {
+    hone_import_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
