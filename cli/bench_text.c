@@ -14,7 +14,7 @@
 
 bool cli_is_language_model(const char *path) {
     const char *format = hone_import_format_of(path);
-    return format && !strcmp(format, "gguf");
+    return format && (!strcmp(format, "gguf") || !strcmp(format, "hf"));
 }
 
 /* What a token costs, by the model's file. */

@@ -34,6 +34,7 @@ from .compilers import (
     tune as tune,
     validate as validate,
 )
+from .language import Answer as Answer, LanguageModel as LanguageModel, Stream as Stream
 from .model import (
     Model as Model,
     compile as compile,

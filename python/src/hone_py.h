@@ -53,5 +53,6 @@ int hn_py_add_compile(PyObject *module);
 int hn_py_add_compilers(PyObject *module);
 int hn_py_add_controls(PyObject *module);
 int hn_py_add_winners(PyObject *module);
+int hn_py_add_text(PyObject *module);
 
 #endif

@@ -213,28 +213,32 @@ static void count_types(hn_model_summary *s, const hn_gguf *g) {
     hn_str_free(&text);
 }
 
-/* Bytes of weights that one new token reads: all but the rows of the embedding that it does not look up, unless the
- * embedding is the head as well. */
-static uint64_t read_per_token(const hn_gguf *g, const hn_decoder *d) {
-    uint64_t n = 0;
+/* Of a tensor: the part that one new token meets. Of the embedding it is a row, unless that is the head as well; of
+ * experts those that are chosen. */
+static double met(const hn_gguf *g, const hn_decoder *d, const hn_gguf_tensor *t) {
     bool tied = !hn_gguf_tensor_named(g, "output.weight");
-    for (size_t i = 0; i < hn_gguf_tensors(g); i++) {
-        const hn_gguf_tensor *t = hn_gguf_tensor_at(g, i);
-        bool rows = !tied && !strcmp(t->name, "token_embd.weight");
-        n += rows ? t->size_b / (uint64_t)d->vocabulary : t->size_b;
-    }
-    return n;
+    if (!tied && !strcmp(t->name, "token_embd.weight")) return 1 / (double)d->vocabulary;
+    return d->experts && strstr(t->name, "_exps.") ? (double)d->experts_used / (double)d->experts : 1;
+}
+
+/* Bytes of weights that one new token reads. */
+static uint64_t read_per_token(const hn_gguf *g, const hn_decoder *d) {
+    double n = 0;
+    for (size_t i = 0; i < hn_gguf_tensors(g); i++)
+        n += (double)hn_gguf_tensor_at(g, i)->size_b * met(g, d, hn_gguf_tensor_at(g, i));
+    return (uint64_t)n;
 }
 
 /* Weights that one new token is multiplied with, its logits included. */
-static uint64_t multiplied_per_token(const hn_gguf *g) {
-    uint64_t n = 0;
+static uint64_t multiplied_per_token(const hn_gguf *g, const hn_decoder *d) {
     bool tied = !hn_gguf_tensor_named(g, "output.weight");
+    double n = 0;
     for (size_t i = 0; i < hn_gguf_tensors(g); i++) {
         const hn_gguf_tensor *t = hn_gguf_tensor_at(g, i);
-        if (t->rank > 1 && (tied || strcmp(t->name, "token_embd.weight") != 0)) n += t->n_elements;
+        bool row = !tied && !strcmp(t->name, "token_embd.weight");
+        if (t->rank > 1 && !row) n += (double)t->n_elements * met(g, d, t);
     }
-    return n;
+    return (uint64_t)n;
 }
 
 static void say_sizes(hn_model_summary *s, const hn_gguf *g, const hn_decoder *d) {
@@ -246,7 +250,7 @@ static void say_sizes(hn_model_summary *s, const hn_gguf *g, const hn_decoder *d
                 ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64
                 ",\"weights_multiplied_per_token\":%" PRIu64 ",",
                 d->layers, d->width, d->heads, d->kv_heads, d->head_size, d->mlp, d->vocabulary, d->context, per_token,
-                read, multiplied_per_token(g));
+                read, multiplied_per_token(g, d));
     hn_summary_about(s, "sizes",
                      hn_format(&s->arena,
                                "%" PRId64 " layers of %" PRId64 ", %" PRId64 " heads of %" PRId64 " on %" PRId64

@@ -214,16 +214,32 @@ static void count_types(hn_model_summary *s, const hn_safetensors *f) {
     hn_str_free(&text);
 }
 
+/* Of a tensor: the part that one new token meets. Of the embedding it is a row, unless that is the head as well; of
+ * experts those that are chosen. */
+static double met(const hn_hf_config *c, const hn_safetensors *f, const hn_st_tensor *t) {
+    const hn_decoder *d = &c->d;
+    if (!c->tied && d->vocabulary && t == tensor_of(f, c->arch->tensor[HN_ROLE_EMBEDDING]))
+        return 1 / (double)d->vocabulary;
+    return d->experts && strstr(t->name, ".experts.") ? (double)d->experts_used / (double)d->experts : 1;
+}
+
 /* Bytes of weights that one new token reads. */
 static uint64_t read_per_token(const hn_safetensors *f, const hn_hf_config *c) {
-    uint64_t n = 0;
-    const hn_st_tensor *embedding = tensor_of(f, c->arch->tensor[HN_ROLE_EMBEDDING]);
+    double n = 0;
+    for (size_t i = 0; i < hn_safetensors_count(f); i++)
+        n += (double)hn_safetensors_at(f, i)->size_b * met(c, f, hn_safetensors_at(f, i));
+    return (uint64_t)n;
+}
+
+/* Weights that one new token is multiplied with, its logits included. */
+static uint64_t multiplied_per_token(const hn_safetensors *f, const hn_hf_config *c) {
+    const hn_st_tensor *embedding = c->tied ? NULL : tensor_of(f, c->arch->tensor[HN_ROLE_EMBEDDING]);
+    double n = 0;
     for (size_t i = 0; i < hn_safetensors_count(f); i++) {
         const hn_st_tensor *t = hn_safetensors_at(f, i);
-        bool rows = !c->tied && t == embedding && c->d.vocabulary;
-        n += rows ? t->size_b / (uint64_t)c->d.vocabulary : t->size_b;
+        if (t->rank > 1 && t != embedding) n += (double)t->n_elements * met(c, f, t);
     }
-    return n;
+    return (uint64_t)n;
 }
 
 static void say_sizes(hn_model_summary *s, const hn_hf_config *c, const hn_safetensors *f) {
@@ -233,9 +249,10 @@ static void say_sizes(hn_model_summary *s, const hn_hf_config *c, const hn_safet
     hn_str_addf(&s->facts,
                 "\"layers\":%" PRId64 ",\"width\":%" PRId64 ",\"heads\":%" PRId64 ",\"kv_heads\":%" PRId64
                 ",\"head_size\":%" PRId64 ",\"mlp\":%" PRId64 ",\"vocabulary\":%" PRId64 ",\"context\":%" PRId64
-                ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64 ",",
+                ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64
+                ",\"weights_multiplied_per_token\":%" PRIu64 ",",
                 d->layers, d->width, d->heads, d->kv_heads, d->head_size, d->mlp, d->vocabulary, d->context, per_token,
-                read);
+                read, multiplied_per_token(f, c));
     hn_summary_about(s, "sizes",
                      hn_format(&s->arena,
                                "%" PRId64 " layers of %" PRId64 ", %" PRId64 " heads of %" PRId64 " on %" PRId64

@@ -16,9 +16,11 @@ CALLS = {"compile": hone.compile, "load": hone.load, "call": hone.Model.__call__
          "tune": hone.tune, "validate": hone.validate,
          "minimize": hone.minimize, "check": hone.check, "tune_model": hone.tune_model, "controls_load": hone.Controls.load,
          "controls_verify": hone.Controls.verify, "search": Search, "start": Search.start, "ask": Search.ask,
+         "language_model": hone.LanguageModel, "text_generate": hone.LanguageModel.generate,
          "tell": Search.tell, "compiler": ss.compiler, "from_file": ss.from_file}  # fmt: skip
 OPTIONS = {"compile": "compile_options", "tune": "tune_options", "validate": "prove_options", "minimize": "prove_options",
-           "check": "prove_options", "tune_model": "tune_model_options"}  # fmt: skip
+           "check": "prove_options", "tune_model": "tune_model_options", "language_model": "text_options",
+           "text_generate": "generate_options"}  # fmt: skip
 
 
 def lines(what):

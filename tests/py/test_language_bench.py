@@ -18,7 +18,7 @@ HONE = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with a model whose context is 128 tokens, and a cache of its own."""
+    """A folder with a model whose context is 512 tokens, and a cache of its own."""
     folder = tmp_path_factory.mktemp("bench")
     s = test_language.MODELS["llama"]
     test_language.write(str(folder / "tiny.gguf"), s, test_language.weights_of(s, np.random.default_rng(1)))
@@ -67,9 +67,9 @@ def test_figures_have_intervals_and_hang_together(place):
 
 def test_usual_lengths_shrink_to_the_context(place):
     x = figures(place, "--rounds", "1")
-    assert (x["prompt_tokens"], x["tokens"]) == (102, 26)
-    done = bench(place, "--prompt-tokens", "512")
-    assert done.returncode != 0 and "has at most 128" in done.stderr
+    assert (x["prompt_tokens"], x["tokens"]) == (409, 103)
+    done = bench(place, "--prompt-tokens", "600")
+    assert done.returncode != 0 and "has at most 512" in done.stderr
 
 
 def test_a_peer_takes_turns(place):

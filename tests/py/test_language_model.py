@@ -1,0 +1,171 @@
+"""hone.LanguageModel: tokens, answers whole and in pieces, numbers as NumPy, batches, stopping, errors; on a tiny model with random weights."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import hone
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("gguf")
+test_language = pytest.importorskip("test_language")
+HONE = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
+PROMPT = "A brief AB"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    s = test_language.MODELS["llama"]
+    path = str(tmp_path_factory.mktemp("lm") / "tiny.gguf")
+    test_language.write(path, s, test_language.weights_of(s, np.random.default_rng(1)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def m(path):
+    with hone.LanguageModel(path, threads=1, parity=False) as model:
+        yield model
+    assert model.closed
+
+
+def test_tokens_and_back(m):
+    tokens = m.tokenize(PROMPT)
+    assert len(tokens) == len(PROMPT) - 1 and all(type(x) is int for x in tokens)  # "AB" is one token
+    assert m.detokenize(tokens) == PROMPT
+    assert m.detokenize(np.array(tokens)) == PROMPT
+    assert m.detokenize(m.tokenize("ü€")[:1]) == "\ufffd"
+    assert (m.vocabulary, m.context) == (test_language.VOCABULARY, 512)
+
+
+def test_an_answer_is_that_of_the_command(m, path):
+    a = m.generate(PROMPT, max_tokens=12, temperature=0)
+    done = subprocess.run([HONE, "generate", path, "-p", PROMPT, "-n", "12", "--temperature", "0", "--threads", "1", "--no-parity", "--json"],
+                          capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    assert (a.text, a.tokens, a.logprobs, a.end) == (told["text"], told["tokens"], told["logprobs"], told["end"])
+    assert str(a) == a.text and a.prompt_tokens == len(m.tokenize(PROMPT)) and a.first_token_s > 0
+    assert a == m.generate(tokens=m.tokenize(PROMPT), max_tokens=12, temperature=0)._replace(
+        prompt_s=a.prompt_s, first_token_s=a.first_token_s, generate_s=a.generate_s)
+
+
+def test_pieces_are_the_answer(m):
+    whole = m.generate(PROMPT, max_tokens=20, seed=5)
+    stream = m.generate(PROMPT, max_tokens=20, seed=5, stream=True)
+    with pytest.raises(hone.UsageError):
+        stream.answer
+    pieces = list(stream)
+    assert len(pieces) > 1 and "".join(pieces) == whole.text == stream.answer.text
+    assert stream.answer.tokens == whole.tokens
+    assert list(stream) == []
+
+
+def test_a_stream_that_is_left_stops_the_model(m):
+    stream = m.generate(PROMPT, max_tokens=100, ignore_end=True, stream=True)
+    assert len(list(itertools.islice(stream, 2))) == 2
+    stream.close()
+    assert m.generate(PROMPT, max_tokens=3, temperature=0).tokens == m.generate(PROMPT, max_tokens=3, temperature=0).tokens
+    with m.generate(PROMPT, max_tokens=100, ignore_end=True, stream=True) as again:
+        next(again)
+    with pytest.raises(hone.UsageError):  # it was raised by the model's thread
+        list(m.generate(tokens=[m.vocabulary + 7], stream=True))
+
+
+def test_batches_are_the_answers_one_by_one(m):
+    prompts = ["A", "brief", "AB AB"]
+    alone = [m.generate(p, max_tokens=5, temperature=0).tokens for p in prompts]
+    assert [a.tokens for a in m.generate(prompts, max_tokens=5, temperature=0)] == alone
+    assert [a.tokens for a in m.generate(tokens=[m.tokenize(p) for p in prompts], max_tokens=5, temperature=0)] == alone
+    with pytest.raises(hone.UsageError, match="one prompt"):
+        m.generate(prompts, stream=True)
+
+
+def test_stop_texts_end_an_answer(m):
+    text = m.generate(PROMPT, max_tokens=20, temperature=0, ignore_end=True).text
+    stop = next(c for c in text if c != "\ufffd")
+    a = m.generate(PROMPT, max_tokens=20, temperature=0, ignore_end=True, stop=["no such text", stop])
+    assert a.end == "stop" and a.text == text[: text.index(stop)]
+    assert m.generate(PROMPT, max_tokens=20, temperature=0, ignore_end=True, stop=stop)[:2] == a[:2]
+
+
+def test_logits_are_the_papers_and_fit_the_log_probabilities(m):
+    s, token = test_language.MODELS["llama"], m.tokenize("A text of some tokens, twice. " * 2)
+    logits = m.logits(token)
+    want = test_language.logits_of(s, test_language.weights_of(s, np.random.default_rng(1)), np.array(token))
+    assert logits.dtype == np.float32 and logits.shape == (len(token), m.vocabulary)
+    assert np.abs(logits - want).max() < 1e-3
+    assert np.allclose(m.logits(token, last=True), logits[-1], atol=1e-5)
+    log = logits - np.log(np.exp(logits.astype(np.float64)).sum(1, keepdims=True))
+    score = m.score(token)
+    assert np.allclose(score, log[np.arange(len(token) - 1), token[1:]], atol=1e-5)
+    assert m.perplexity(token) == pytest.approx(np.exp(-score.mean()))
+    halves = np.concatenate([m.score(token[:30]), m.score(token[30:])])
+    assert m.perplexity(token, window=30) == pytest.approx(np.exp(-halves.mean()))
+
+
+def test_errors_are_exceptions(m, path, tmp_path):
+    with pytest.raises(hone.NotFoundError, match="chat template"):
+        m.generate(messages=[{"role": "user", "content": "hello"}])
+    for wrong in (lambda: m.generate(), lambda: m.generate("a", tokens=[1]), lambda: m.perplexity("A"), lambda: m.generate(tokens=[-1])):
+        with pytest.raises(hone.UsageError):
+            wrong()
+    with pytest.raises(hone.LimitError):
+        m.generate(tokens=[1] * 600)
+    with pytest.raises(TypeError, match="no option 'heat'"):
+        m.generate("a", heat=1)
+    with pytest.raises(TypeError, match="temperature"):
+        m.generate("a", temperature="hot")
+    with pytest.raises(TypeError):
+        m.detokenize(["a"])
+    with pytest.raises(OverflowError):
+        m.detokenize([1 << 40])
+    with pytest.raises(hone.IOFailure):
+        hone.LanguageModel(tmp_path / "missing.gguf")
+    with pytest.raises(hone.LimitError):
+        hone.LanguageModel(path, context=100000, parity=False)
+    (tmp_path / "bad.gguf").write_bytes(open(path, "rb").read()[:5000])
+    with pytest.raises(hone.InputError):
+        hone.LanguageModel(tmp_path / "bad.gguf")
+
+
+def test_closed_and_tokenizer_alone(path):
+    with hone.LanguageModel(path, tokenizer_only=True) as t:
+        assert t.detokenize(t.tokenize(PROMPT)) == PROMPT
+        with pytest.raises(hone.UsageError, match="tokenizer alone"):
+            t.generate("a")
+    t.close()
+    for call in (lambda: t.tokenize("a"), lambda: t.generate("a"), lambda: t.vocabulary, lambda: t.logits([1])):
+        with pytest.raises(hone.UsageError, match="closed"):
+            call()
+    assert "closed" in repr(t)
+
+
+def test_threads_wait_for_each_other(m):
+    want, found = m.generate(PROMPT, max_tokens=10, temperature=0).tokens, []
+    threads = [threading.Thread(target=lambda: found.append(m.generate(PROMPT, max_tokens=10, temperature=0).tokens)) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [want] * 4
+
+
+def test_ctrl_c_ends_an_answer(path):
+    program = f"""
+import hone
+with hone.LanguageModel({path!r}, threads=1, parity=False) as m:
+    print("begin", flush=True)
+    while True:
+        m.generate("AB", max_tokens=100, ignore_end=True)
+"""
+    p = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == "begin\n"
+    time.sleep(0.2)
+    p.send_signal(signal.SIGINT)
+    _, told = p.communicate(timeout=20)
+    assert "KeyboardInterrupt" in told and p.returncode != 0
