@@ -1,75 +1,14 @@
-/* config.c — the architectures that are read, and the keys of config.json. */
+/* config.c — the keys of config.json. */
 #include "hf/config.h"
 #include "base/err.h"
 #include "gguf/arch.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- families --------------------------------------------------------------------------------------------------------
- */
-
-#define MODEL_NAMES                                                                                                    \
-    [HN_ROLE_EMBEDDING] = "embed_tokens.weight", [HN_ROLE_OUTPUT_NORM] = "norm.weight",                                \
-    [HN_ROLE_OUTPUT] = "lm_head.weight", [HN_ROLE_ATTENTION_NORM] = "layers.%.input_layernorm.weight",                 \
-    [HN_ROLE_ATTENTION_OUT] = "layers.%.self_attn.o_proj.weight", [HN_ROLE_DOWN] = "layers.%.mlp.down_proj.weight"
-#define THREE_NAMES                                                                                                    \
-    [HN_ROLE_QUERY] = "layers.%.self_attn.q_proj.weight", [HN_ROLE_KEY] = "layers.%.self_attn.k_proj.weight",          \
-    [HN_ROLE_VALUE] = "layers.%.self_attn.v_proj.weight", [HN_ROLE_QUERY_BIAS] = "layers.%.self_attn.q_proj.bias",     \
-    [HN_ROLE_KEY_BIAS] = "layers.%.self_attn.k_proj.bias", [HN_ROLE_VALUE_BIAS] = "layers.%.self_attn.v_proj.bias",    \
-    [HN_ROLE_QUERY_NORM] = "layers.%.self_attn.q_norm.weight", [HN_ROLE_KEY_NORM] = "layers.%.self_attn.k_norm.weight"
-#define GATED_NAMES [HN_ROLE_GATE] = "layers.%.mlp.gate_proj.weight", [HN_ROLE_UP] = "layers.%.mlp.up_proj.weight"
-
-static const char *const llama_names[HN_ROLES] = {
-    MODEL_NAMES, THREE_NAMES, GATED_NAMES, [HN_ROLE_MLP_NORM] = "layers.%.post_attention_layernorm.weight"};
-static const char *const gemma_names[HN_ROLES] = {
-    MODEL_NAMES,
-    THREE_NAMES,
-    GATED_NAMES,
-    [HN_ROLE_ATTENTION_POST_NORM] = "layers.%.post_attention_layernorm.weight",
-    [HN_ROLE_MLP_NORM] = "layers.%.pre_feedforward_layernorm.weight",
-    [HN_ROLE_MLP_POST_NORM] = "layers.%.post_feedforward_layernorm.weight"};
-static const char *const phi3_names[HN_ROLES] = {
-    MODEL_NAMES, [HN_ROLE_QUERY_KEY_VALUE] = "layers.%.self_attn.qkv_proj.weight",
-    [HN_ROLE_UP] = "layers.%.mlp.gate_up_proj.weight", [HN_ROLE_MLP_NORM] = "layers.%.post_attention_layernorm.weight"};
-
-/* What old writers stored beside the weights, computed from the configuration. */
-static const char *const angles[] = {"layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq", NULL};
-
-static const hn_hf_arch archs[] = {
-    /* type, row of gguf/arch.c, names, ignored, tied, norms from one */
-    {"llama", "llama", llama_names, angles, false, false}, {"mistral", "llama", llama_names, angles, false, false},
-    {"qwen2", "qwen2", llama_names, angles, false, false}, {"qwen3", "qwen3", llama_names, angles, false, false},
-    {"gemma2", "gemma2", gemma_names, angles, true, true}, {"gemma3_text", "gemma3", gemma_names, angles, true, true},
-    {"phi3", "phi3", phi3_names, angles, false, false},
-};
-
-const hn_hf_arch *hn_hf_arch_at(size_t i) { return i < sizeof archs / sizeof *archs ? &archs[i] : NULL; }
-
-const hn_hf_arch *hn_hf_arch_named(const char *type) {
-    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
-        if (!strcmp(archs[i].type, type)) return &archs[i];
-    return NULL;
-}
-
-void hn_hf_tensor(const hn_hf_arch *a, hn_decoder_role role, int64_t layer, char *out, size_t room) {
-    const char *name = a->tensor[role] ? a->tensor[role] : "", *percent = strchr(name, '%');
-    if (percent)
-        snprintf(out, room, "%.*s%" PRId64 "%s", (int)(percent - name), name, layer, percent + 1);
-    else
-        snprintf(out, room, "%s", name);
-}
-
-bool hn_hf_ignored(const hn_hf_arch *a, const char *name) {
-    for (size_t i = 0; a->ignored && a->ignored[i]; i++)
-        if (!fnmatch(a->ignored[i], name, 0)) return true;
-    return false;
-}
 
 /* --- keys ------------------------------------------------------------------------------------------------------------
  */
@@ -92,9 +31,26 @@ static void refuse(keys *k, const char *fmt, ...) {
     k->n++;
 }
 
+/* Names that some families have for the same. */
+static const char *const other_name[][2] = {
+    {"hidden_size", "n_embd"},
+    {"num_hidden_layers", "n_layer"},
+    {"num_attention_heads", "n_head"},
+    {"intermediate_size", "n_inner"},
+    {"max_position_embeddings", "n_positions"},
+    {"rms_norm_eps", "layer_norm_epsilon"},
+    {"rms_norm_eps", "layer_norm_eps"},
+    {"rms_norm_eps", "norm_epsilon"},
+    {"num_experts", "num_local_experts"},
+    {"hidden_act", "hidden_activation"},
+    {"hidden_act", "activation_function"},
+};
+
 /* NULL where it is missing or null. */
 static const json_t *in(const json_t *j, const char *name) {
     const json_t *x = json_object_get(j, name);
+    for (size_t i = 0; (!x || json_is_null(x)) && i < sizeof other_name / sizeof *other_name; i++)
+        if (!strcmp(other_name[i][0], name)) x = json_object_get(j, other_name[i][1]);
     return json_is_null(x) ? NULL : x;
 }
 
@@ -125,38 +81,69 @@ static bool flag(keys *k, const char *name, bool otherwise) {
 /* --- positions -------------------------------------------------------------------------------------------------------
  */
 
-/* Llama 3's factors: long waves are divided by `factor`, short ones not at all, between them it goes over linearly.
- * Source: Llama 3.1's reference code and its description in the model card. */
-static void factors_of(keys *k, const json_t *s, hn_hf_config *c) {
-    double factor = number_in(k, s, "factor", 8), low = number_in(k, s, "low_freq_factor", 1),
-           high = number_in(k, s, "high_freq_factor", 4),
-           old = number_in(k, s, "original_max_position_embeddings", 8192);
-    size_t half = (size_t)c->d.rotary / 2;
-    if (!(factor > 0) || !(high > low) || !(old > 0)) {
-        refuse(k, "the factors of 'rope_scaling' make no sense");
-        return;
+/* A list of one factor a pair. */
+static void factors_of(keys *k, const json_t *s, const char *name, int64_t n, float *out) {
+    const json_t *list = in(s, name);
+    bool whole = json_array_size(list) == (size_t)n;
+    for (size_t i = 0; whole && i < (size_t)n; i++) {
+        const json_t *x = json_array_get(list, i);
+        whole = json_is_number(x) && json_number_value(x) > 0 && isfinite(json_number_value(x));
+        out[i] = (float)json_number_value(x);
     }
-    if (c->d.rotary < 2 || c->d.rotary > 65536 || !(c->rotary_factors = malloc(half * sizeof(float)))) return;
-    for (size_t i = 0; i < half; i++) {
-        double wave = 2 * acos(-1.0) * pow(c->d.rotary_base, 2.0 * (double)i / (double)c->d.rotary);
-        double smooth = (old / wave - low) / (high - low);
-        smooth = smooth < 0 ? 0 : smooth > 1 ? 1 : smooth;
-        c->rotary_factors[i] = (float)(1 / ((1 - smooth) / factor + smooth));
-    }
+    if (!whole) refuse(k, "'%s' is no list of %" PRId64 " factors", name, n);
+}
+
+static void long_factors(keys *k, const json_t *s, hn_hf_config *c) {
+    int64_t half = c->d.rotary / 2;
+    if (half < 1 || half > 32768 || !(c->rotary_factors = calloc((size_t)half * 2, sizeof(float)))) return;
+    factors_of(k, s, "short_factor", half, c->rotary_factors);
+    factors_of(k, s, "long_factor", half, c->rotary_factors + half);
+}
+
+static void yarn(keys *k, const json_t *s, hn_decoder *d) {
+    hn_rotary_scaling *r = &d->rotary_scaling;
+    double one = number_in(k, s, "mscale", 0), all = number_in(k, s, "mscale_all_dim", 0);
+    const json_t *truncate = in(s, "truncate");
+    r->high = number_in(k, s, "beta_fast", 0);
+    r->low = number_in(k, s, "beta_slow", 0);
+    if (truncate && !json_is_true(truncate)) refuse(k, "'rope_scaling': 'truncate' is read as true alone");
+    if (!(r->attention > 0) && one > 0 && all > 0 && d->rotary_scale > 1)
+        r->attention = (0.1 * one * log(d->rotary_scale) + 1) / (0.1 * all * log(d->rotary_scale) + 1);
 }
 
 static void scaling_of(keys *k, const json_t *s, hn_hf_config *c) {
+    static const struct {
+        const char *name;
+        bool scaled;
+        hn_rotary_kind kind;
+    } known[] = {{"default", false, HN_ROTARY_LINEAR},   {"linear", true, HN_ROTARY_LINEAR},
+                 {"llama3", true, HN_ROTARY_WAVELENGTH}, {"yarn", true, HN_ROTARY_YARN},
+                 {"longrope", false, HN_ROTARY_LONG},    {"su", false, HN_ROTARY_LONG}};
     const json_t *type = in(s, "rope_type");
     if (!type) type = in(s, "type");
     const char *name = type ? json_string_value(type) : "default";
-    if (!name)
-        refuse(k, "'rope_scaling' does not say its 'rope_type'");
-    else if (!strcmp(name, "linear"))
-        c->d.rotary_scale = number_in(k, s, "factor", 1);
-    else if (!strcmp(name, "llama3"))
-        factors_of(k, s, c);
-    else if (strcmp(name, "default") != 0)
-        refuse(k, "'rope_scaling' is '%.40s'; 'linear' and 'llama3' are read", name);
+    hn_rotary_scaling *r = &c->d.rotary_scaling;
+    size_t i = 0, n = sizeof known / sizeof *known;
+    while (name && i < n && strcmp(known[i].name, name) != 0) i++;
+    if (!name || i == n) {
+        refuse(k, "'rope_scaling' is '%.40s'; 'linear', 'llama3', 'yarn' and 'longrope' are read", name ? name : "?");
+        return;
+    }
+    r->kind = known[i].kind;
+    if (known[i].kind == HN_ROTARY_LINEAR && !known[i].scaled) return;
+    double old = number(k, "original_max_position_embeddings", 0);
+    r->original = number_in(k, s, "original_max_position_embeddings", old);
+    r->attention = number_in(k, s, "attention_factor", 0);
+    double ratio = r->original > 0 ? (double)c->d.context / r->original : 1;
+    c->d.rotary_scale = number_in(k, s, "factor", ratio);
+    if (known[i].scaled && !(c->d.rotary_scale > 0)) refuse(k, "'rope_scaling': its 'factor' makes no sense");
+    if (r->kind == HN_ROTARY_WAVELENGTH) {
+        r->low = number_in(k, s, "low_freq_factor", 1);
+        r->high = number_in(k, s, "high_freq_factor", 4);
+        if (!(r->high > r->low)) refuse(k, "the factors of 'rope_scaling' make no sense");
+    }
+    if (r->kind == HN_ROTARY_YARN) yarn(k, s, &c->d);
+    if (r->kind == HN_ROTARY_LONG) long_factors(k, s, c);
 }
 
 /* `rope_theta` and `rope_scaling`, or both in `rope_parameters`, which may differ by the kind of layer. */
@@ -167,60 +154,76 @@ static void positions(keys *k, hn_hf_config *c) {
                             : both ? both
                                    : in(k->j, "rope_scaling");
     double share = number(k, "partial_rotary_factor", number_in(k, scaling, "partial_rotary_factor", 1));
-    double base = !strcmp(k->a->type, "gemma3_text") ? 1e6 : 10000;
-    c->d.rotary = (int64_t)((double)c->d.head_size * (share >= 0 && share <= 1 ? share : 1));
+    const hn_arch *habits = hn_arch_named(k->a->gguf, strlen(k->a->gguf));
+    double base = habits->base > 0 && !strcmp(k->a->type, "gemma3_text") ? habits->base : 10000;
+    c->d.rotary = habits->learned ? 0 : (int64_t)((double)c->d.head_size * (share >= 0 && share <= 1 ? share : 1));
     c->d.rotary_base = number(k, "rope_theta", number_in(k, scaling, "rope_theta", base));
     if (c->d.rotary_base_local > 0)
         c->d.rotary_base_local =
             number(k, "rope_local_base_freq", number_in(k, near, "rope_theta", c->d.rotary_base_local));
+    const json_t *kind = in(near, "rope_type");
+    if (kind && (!json_is_string(kind) || strcmp(json_string_value(kind), "default") != 0))
+        refuse(k, "'rope_parameters': scaling of layers with windows is not read");
     if (scaling) scaling_of(k, scaling, c);
 }
 
 /* --- windows ---------------------------------------------------------------------------------------------------------
  */
 
-static bool windowed(const hn_decoder *d, int64_t layer) {
-    return d->window > 0 && !(d->window_every > 0 && (layer + 1) % d->window_every == 0);
-}
-
-static void windows(keys *k, hn_decoder *d) {
+/* What a list says of each layer, or the first layer with a window. */
+static void pattern(keys *k, hn_decoder *d) {
     const json_t *kinds = in(k->j, "layer_types");
-    bool asked = !strcmp(k->a->type, "qwen2") || !strcmp(k->a->type, "qwen3");
-    if (!strcmp(k->a->type, "llama") || (asked && !flag(k, "use_sliding_window", false)))
-        d->window = 0;
-    else
-        d->window = count(k, "sliding_window", 0);
-    if (asked && d->window && !kinds && count(k, "max_window_layers", d->layers) < d->layers)
-        refuse(k, "'max_window_layers': windows of some layers are read from 'layer_types' alone");
-    if (d->window_every) d->window_every = count(k, "sliding_window_pattern", d->window_every);
-    if (d->window >= d->context) d->window = 0; /* wider than any text */
-    for (size_t i = 0; i < json_array_size(kinds); i++) {
+    int64_t first = count(k, "max_window_layers", d->layers);
+    if (d->layers > HN_DECODER_PATTERN || (!kinds && k->a->window != HN_HF_WINDOW_USED)) return;
+    d->has_pattern = true;
+    if (kinds && json_array_size(kinds) != (size_t)d->layers)
+        refuse(k, "'layer_types' does not say what each of %" PRId64 " layers is", d->layers);
+    for (size_t i = 0; i < (size_t)d->layers; i++) {
         const char *kind = json_string_value(json_array_get(kinds, i));
-        bool near = kind && !strcmp(kind, "sliding_attention"), far = kind && !strcmp(kind, "full_attention");
-        if ((near || far) && (near == windowed(d, (int64_t)i) || !d->window)) continue;
-        refuse(k, "'layer_types': layer %zu is '%.40s', which does not follow the family's pattern of windows", i,
+        bool near = kinds ? kind && !strcmp(kind, "sliding_attention") : (int64_t)i >= first;
+        d->windowed[i] = near;
+        if (!kinds || near || (kind && !strcmp(kind, "full_attention"))) continue;
+        refuse(k, "'layer_types': layer %zu is '%.40s'; 'sliding_attention' and 'full_attention' are read", i,
                kind ? kind : "no text");
         return;
     }
 }
 
+static void windows(keys *k, hn_decoder *d) {
+    bool used = k->a->window != HN_HF_WINDOW_USED || flag(k, "use_sliding_window", false);
+    d->window = k->a->window && used ? count(k, "sliding_window", 0) : 0;
+    if (d->window_every) d->window_every = count(k, "sliding_window_pattern", d->window_every);
+    pattern(k, d);
+    if (d->window >= d->context) d->window = 0; /* wider than any text */
+}
+
 /* --- the whole -------------------------------------------------------------------------------------------------------
  */
 
+/* The MLP's function. Gemma's files say `gelu` and mean the approximation by tanh. */
+static void function_of(keys *k, hn_decoder *d) {
+    const json_t *newer = in(k->j, "hidden_activation");
+    const char *name = json_string_value(newer ? newer : in(k->j, "hidden_act"));
+    if (!name) return;
+    bool gelu = !strcmp(name, "gelu"), tanh = !strcmp(name, "gelu_pytorch_tanh") || !strcmp(name, "gelu_new");
+    d->gelu = tanh || (gelu && k->a->norms_from_one);
+    d->gelu_exact = gelu && !d->gelu;
+    if (!d->gelu && !d->gelu_exact && strcmp(name, "silu") != 0)
+        refuse(k, "'hidden_act' is '%.40s'; 'silu', 'gelu' and 'gelu_pytorch_tanh' are read", name);
+}
+
 /* Keys whose values other than these change what is computed. */
-static void check_habits(keys *k, const hn_decoder *d) {
-    const json_t *act = in(k->j, "hidden_activation");
-    const char *name = json_string_value(act ? act : in(k->j, "hidden_act"));
-    bool gelu = name && (!strcmp(name, "gelu_pytorch_tanh") || !strcmp(name, "gelu_new")),
-         silu = name && !strcmp(name, "silu");
-    if (name && !(d->gelu ? gelu : silu))
-        refuse(k, "'hidden_act' is '%.40s'; '%s' is read for '%s'", name, d->gelu ? "gelu_pytorch_tanh" : "silu",
-               k->a->type);
+static void check_habits(keys *k) {
+    static const char *const off[] = {"use_bidirectional_attention", "scale_attn_by_inverse_layer_idx",
+                                      "add_cross_attention", "qk_layernorm", "clip_qkv"};
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        const json_t *x = in(k->j, off[i]);
+        if (x && !json_is_false(x)) refuse(k, "'%s' is not read", off[i]);
+    }
+    if (!flag(k, "scale_attn_weights", true)) refuse(k, "'scale_attn_weights' is read as true alone");
     if (in(k->j, "quantization_config"))
         refuse(k, "'quantization_config': quantised weights are not read from folders; take the model's GGUF file or "
                   "its original weights");
-    if (in(k->j, "use_bidirectional_attention") && flag(k, "use_bidirectional_attention", false))
-        refuse(k, "'use_bidirectional_attention' is not read");
 }
 
 static const char *type_of(const json_t *config) {
@@ -246,10 +249,37 @@ static void sizes(keys *k, hn_decoder *d) {
     d->heads = count(k, "num_attention_heads", -1);
     d->kv_heads = count(k, "num_key_value_heads", d->heads);
     d->head_size = count(k, "head_dim", d->heads ? d->width / d->heads : 0);
-    d->mlp = count(k, "intermediate_size", -1);
+    d->mlp = count(k, "intermediate_size", in(k->j, "n_embd") ? 4 * d->width : -1);
     d->context = count(k, "max_position_embeddings", 2048);
     d->vocabulary = count(k, "vocab_size", -1);
-    d->norm_epsilon = number(k, "rms_norm_eps", 1e-6);
+    d->norm_epsilon = number(k, "rms_norm_eps", d->layer_norm ? 1e-5 : 1e-6);
+}
+
+static void experts(keys *k, hn_decoder *d) {
+    d->experts = count(k, "num_experts", 0);
+    if (!d->experts) return;
+    d->experts_used = count(k, "num_experts_per_tok", -1);
+    d->expert_mlp = count(k, "moe_intermediate_size", d->mlp);
+    d->shared_mlp = count(k, "shared_expert_intermediate_size", 0);
+    d->experts_normalised = flag(k, "norm_topk_prob", k->a->shares_normalised);
+}
+
+static void scales(keys *k, hn_decoder *d) {
+    const hn_arch *habits = hn_arch_named(k->a->gguf, strlen(k->a->gguf));
+    d->embedding_scale = habits->scaled_embedding ? sqrt((double)d->width) : 0;
+    d->attention_softcap = number(k, "attn_logit_softcapping", 0);
+    d->logit_softcap = number(k, "final_logit_softcapping", 0);
+    if (!json_object_get(k->j, "attn_logit_softcapping")) d->attention_softcap = habits->attention_softcap;
+    if (!json_object_get(k->j, "final_logit_softcapping")) d->logit_softcap = habits->logit_softcap;
+    double scale = number(k, "query_pre_attn_scalar", habits->window_every ? 256 : 0);
+    if (scale > 0) d->attention_scale = 1 / sqrt(scale);
+    if (!habits->scales) return;
+    d->embedding_scale = number(k, "embedding_multiplier", 1);
+    d->residual_scale = number(k, "residual_multiplier", 1);
+    d->attention_scale = number(k, "attention_multiplier", 1);
+    d->logit_scale = 1 / number(k, "logits_scaling", 1);
+    if (!(d->logit_scale > 0) || !(d->residual_scale > 0) || !(d->embedding_scale > 0) || !(d->attention_scale > 0))
+        refuse(k, "a scale of embeddings, residuals, attention or logits is not above 0");
 }
 
 hone_rc hn_hf_config_read(const json_t *config, const char *label, hn_hf_config *out, hn_str *lines, size_t *n,
@@ -261,20 +291,20 @@ hone_rc hn_hf_config_read(const json_t *config, const char *label, hn_hf_config 
     hn_hf_config c = {.arch = a};
     hn_decoder *d = &c.d;
     d->gelu = habits->gelu;
+    d->gelu_exact = habits->gelu_exact;
+    d->layer_norm = habits->layer_norm;
+    d->ungated = habits->ungated;
+    d->post_norms = habits->post_norms;
     d->window_every = habits->window_every;
     d->rotary_base_local = habits->base_local;
+    d->parallel = flag(&k, "use_parallel_residual", habits->parallel);
     sizes(&k, d);
-    d->embedding_scale = habits->scaled_embedding ? sqrt((double)d->width) : 0;
+    experts(&k, d);
+    scales(&k, d);
     positions(&k, &c);
     windows(&k, d);
-    check_habits(&k, d);
-    bool gemma2 = !strcmp(a->type, "gemma2");
-    d->attention_softcap = number(&k, "attn_logit_softcapping", 0);
-    d->logit_softcap = number(&k, "final_logit_softcapping", 0);
-    if (gemma2 && !json_object_get(config, "attn_logit_softcapping")) d->attention_softcap = 50;
-    if (gemma2 && !json_object_get(config, "final_logit_softcapping")) d->logit_softcap = 30;
-    double scale = number(&k, "query_pre_attn_scalar", a->norms_from_one ? 256 : 0);
-    if (scale > 0) d->attention_scale = 1 / sqrt(scale);
+    function_of(&k, d);
+    check_habits(&k);
     c.tied = flag(&k, "tie_word_embeddings", a->tied);
     *n = k.n;
     if (k.n) {

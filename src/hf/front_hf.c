@@ -2,6 +2,7 @@
 #include "hf/front_hf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/str.h"
 #include "hf/config.h"
 #include "hf/json.h"
 #include "hf/safetensors.h"
@@ -74,26 +75,67 @@ static bool read_type(const char *type) {
     return !strcmp(type, "F32") || !strcmp(type, "F16") || !strcmp(type, "BF16");
 }
 
-/* With the prefix that files of whole models have, or without it. */
+static const char *const prefix[] = {"model.", "transformer."};
+
+/* With a prefix that files of whole models have, or without it. */
 static const hn_st_tensor *tensor_of(const hn_safetensors *s, const char *name) {
     char full[160];
-    snprintf(full, sizeof full, "model.%s", name);
-    const hn_st_tensor *t = hn_safetensors_named(s, full);
-    return t ? t : hn_safetensors_named(s, name);
+    const hn_st_tensor *t = hn_safetensors_named(s, name);
+    for (size_t i = 0; !t && i < sizeof prefix / sizeof *prefix; i++) {
+        snprintf(full, sizeof full, "%s%s", prefix[i], name);
+        t = hn_safetensors_named(s, full);
+    }
+    return t;
 }
 
 static void mark_used(held *h, const hn_st_tensor *t) { h->used[t - hn_safetensors_at(h->file, 0)] = true; }
 
-static hn_val factors(const held *h, hn_builder *b) {
-    hn_tensor c = {.dtype = HONE_F32, .rank = 1, .dim = {h->config.d.rotary / 2}, .data = h->config.rotary_factors};
-    return c.data ? hn_const(b, &c) : 0;
+static hn_val factors(const held *h, hn_builder *b, bool far) {
+    int64_t half = h->config.d.rotary / 2;
+    hn_tensor c = {.dtype = HONE_F32, .rank = 1, .dim = {half}};
+    if (!h->config.rotary_factors) return 0;
+    c.data = h->config.rotary_factors + (far ? half : 0);
+    return hn_const(b, &c);
+}
+
+static hn_val refuse_type(hn_builder *b, const hn_st_tensor *t) {
+    return hn_graph_fail(b->g, HONE_E_UNSUPPORTED,
+                         "%s: tensor '%s' is of type %s, whose values are not read; convert it to BF16, F16 or F32",
+                         t->file, t->name, t->type);
+}
+
+static hn_val constant(hn_builder *b, const char *name, float *data, size_t rank, const uint64_t *dim) {
+    hn_tensor c = {.dtype = HONE_F32, .rank = (uint8_t)rank, .data = data};
+    for (size_t d = 0; d < rank; d++) c.dim[d] = (int64_t)dim[d];
+    return data ? hn_const(b, &c) : hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", name);
+}
+
+/* Experts' matrices, which files have one by one, as one. */
+static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t layer) {
+    char name[128];
+    const hn_st_tensor *first = NULL, *t;
+    float *all = NULL;
+    uint64_t n = (uint64_t)h->config.d.experts;
+    for (uint64_t e = 0; e < n; e++, first = first ? first : t) {
+        hn_hf_tensor(h->config.arch, role, layer, (int64_t)e, name, sizeof name);
+        if (!(t = tensor_of(h->file, name))) return 0;
+        if (!read_type(t->type)) return refuse_type(b, t);
+        if (t->rank != 2 || (first && (t->dim[0] != first->dim[0] || t->dim[1] != first->dim[1])))
+            return hn_graph_fail(b->g, HONE_E_INPUT, "tensor '%s' is of another shape than those of other experts",
+                                 name);
+        if (!all && !(all = new_values(h, n * t->n_elements))) break;
+        hn_block_decode(hn_block_type_named(t->type), t->data, t->n_elements, all + e * t->n_elements);
+        mark_used(h, t);
+    }
+    return first ? constant(b, name, all, 3, (uint64_t[3]){n, first->dim[0], first->dim[1]}) : 0;
 }
 
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
     held *h = arg;
     char name[128];
-    if (role == HN_ROLE_ROTARY_FACTORS) return factors(h, b);
-    hn_hf_tensor(h->config.arch, role, layer, name, sizeof name);
+    if (role == HN_ROLE_ROTARY_SHORT || role == HN_ROLE_ROTARY_LONG) return factors(h, b, role == HN_ROLE_ROTARY_LONG);
+    if (hn_hf_of_experts(h->config.arch, role)) return stacked(h, b, role, layer);
+    hn_hf_tensor(h->config.arch, role, layer, 0, name, sizeof name);
     const hn_st_tensor *t = name[0] ? tensor_of(h->file, name) : NULL;
     if (role == HN_ROLE_OUTPUT && t && h->config.tied) mark_used(h, t);
     if (role == HN_ROLE_OUTPUT && h->config.tied) return 0;
@@ -103,19 +145,19 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
                              "embedding ('tie_word_embeddings')",
                              name);
     if (!t) return 0;
-    if (!read_type(t->type))
-        return hn_graph_fail(b->g, HONE_E_UNSUPPORTED,
-                             "%s: tensor '%s' is of type %s, whose values are not read; convert it to BF16, F16 or F32",
-                             t->file, t->name, t->type);
+    if (!read_type(t->type)) return refuse_type(b, t);
     if (t->rank > HN_RANK_MAX) return hn_graph_fail(b->g, HONE_E_UNSUPPORTED, "tensor '%s' has too many axes", t->name);
     mark_used(h, t);
-    hn_tensor c = {.dtype = HONE_F32, .rank = (uint8_t)t->rank};
-    for (size_t d = 0; d < t->rank; d++) c.dim[d] = (int64_t)t->dim[d];
-    c.data = values(h, t, h->config.arch->norms_from_one && is_norm(role));
-    return c.data ? hn_const(b, &c) : hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", name);
+    float *data = values(h, t, h->config.arch->norms_from_one && is_norm(role));
+    hn_val v = constant(b, name, data, t->rank, t->dim);
+    return v && t->rank == 2 && hn_hf_transposed(h->config.arch, role) ? hn_swap(b, v, 0, 1) : v;
 }
 
-static const char *bare(const char *name) { return strncmp(name, "model.", 6) ? name : name + 6; }
+static const char *bare(const char *name) {
+    for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++)
+        if (hn_starts_with(name, prefix[i])) return name + strlen(prefix[i]);
+    return name;
+}
 
 /* Every tensor must have been asked for: one that was not is a part of the model that is not understood. */
 static hone_rc all_used(const held *h, const char *label, hn_str *lines, hone_err *err) {

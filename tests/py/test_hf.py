@@ -24,7 +24,12 @@ LAYER = {"attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj", "attn_k":
 GEMMA = LAYER | {"ffn_norm": "pre_feedforward_layernorm", "post_attention_norm": "post_attention_layernorm",
                  "post_ffw_norm": "post_feedforward_layernorm"}
 PHI3 = LAYER | {"ffn_up": "mlp.gate_up_proj"}
-KIND = {"llama": "llama", "llama3": "llama", "gemma3": "gemma3_text"}
+MOE = LAYER | {"ffn_gate_inp": "mlp.gate", "ffn_gate_inp_shexp": "mlp.shared_expert_gate", "ffn_gate_shexp": "mlp.shared_expert.gate_proj",
+               "ffn_up_shexp": "mlp.shared_expert.up_proj", "ffn_down_shexp": "mlp.shared_expert.down_proj"}
+GPT2 = {"attn_norm": "ln_1", "attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj", "ffn_norm": "ln_2", "ffn_up": "mlp.c_fc",
+        "ffn_down": "mlp.c_proj"}
+GPT2_NAMES = {"token_embd": "wte", "position_embd": "wpe", "output_norm": "ln_f"}
+KIND = {"qwen2moe": "qwen2_moe", "phi3-long": "phi3", "llama": "llama", "llama3": "llama", "gemma3": "gemma3_text"}
 
 
 def to_bytes(x, kind):
@@ -57,14 +62,32 @@ def raw_file(head, data):
     return struct.pack("<Q", len(text)) + text + data
 
 
+def gpt2_weights(w):
+    """Matrices of layers are [summed, results]; masks are stored as well."""
+    out = {"transformer.h.0.attn.bias": np.ones((1, 1, 128, 128), np.float32)}
+    for key, x in w.items():
+        parts = key.split(".")
+        if parts[0] == "blk":
+            out[f"transformer.h.{parts[1]}.{GPT2[parts[2]]}.{parts[3]}"] = x.T
+        else:
+            out[f"transformer.{GPT2_NAMES[parts[0]]}.{parts[1]}"] = x
+    return out
+
+
 def hf_weights(name, s, w):
     """GGUF's names and order as Hugging Face has them. Rows of queries and keys of llama are pairs of neighbours in GGUF."""
-    names = GEMMA if s.post_norm else PHI3 if s.fused else LAYER
+    if s.learned:
+        return gpt2_weights(w)
+    names = GEMMA if s.post_norm else PHI3 if s.fused else MOE if s.experts else LAYER
     out = {}
     for key, x in w.items():
-        if key == "rope_freqs.weight":
+        if key.startswith("rope_f"):
             continue
         parts = key.split(".")
+        if "_exps" in key:
+            for e in range(s.experts):
+                out[f"model.layers.{parts[1]}.mlp.experts.{e}.{parts[2].split('_')[1]}_proj.weight"] = x[e]
+            continue
         if parts[0] != "blk":
             out[NAMES[key]] = x - 1 if s.post_norm and "norm" in key else x
             continue
@@ -81,6 +104,15 @@ def config_of(name, s):
          "num_key_value_heads": s.kv_heads, "head_dim": s.head_size, "intermediate_size": s.mlp, "vocab_size": VOCABULARY,
          "max_position_embeddings": s.context, "rms_norm_eps": s.eps, "rope_theta": s.base, "tie_word_embeddings": s.tied,
          "hidden_act": "gelu_pytorch_tanh" if s.gelu else "silu"}
+    if s.learned:
+        c = {"model_type": "gpt2", "n_embd": s.width, "n_layer": s.layers, "n_head": s.heads, "n_inner": s.mlp, "vocab_size": VOCABULARY,
+             "n_positions": s.context, "layer_norm_epsilon": s.eps, "activation_function": "gelu_new"}
+    if s.experts:
+        c |= {"num_experts": s.experts, "num_experts_per_tok": s.used, "moe_intermediate_size": s.expert_mlp,
+              "shared_expert_intermediate_size": s.shared, "norm_topk_prob": s.normalised, "mlp_only_layers": list(s.dense)}
+    if s.long:
+        c |= {"original_max_position_embeddings": s.long["original"],
+              "rope_scaling": {"type": "longrope", "short_factor": s.long["short"], "long_factor": s.long["long"]}}
     if s.window:
         c["sliding_window"] = s.window
     if s.softcap:
@@ -134,7 +166,8 @@ def folder(tmp_path, name, kind="F32", shards=1, **more):
 
 
 @pytest.mark.parametrize("name,kind,shards", [("llama", "F32", 1), ("llama3", "BF16", 3), ("qwen2", "F16", 1), ("qwen3", "F32", 2),
-                                              ("gemma2", "F32", 1), ("gemma3", "BF16", 1), ("phi3", "F16", 1)])
+                                              ("gemma2", "F32", 1), ("gemma3", "BF16", 1), ("phi3", "F16", 1),
+                                              ("phi3-long", "F32", 1), ("qwen2moe", "BF16", 2), ("gpt2", "F32", 1)])
 def test_an_architecture(tmp_path, name, kind, shards):
     at, s, w = folder(tmp_path, name, kind, shards)
     token = np.random.default_rng(9).integers(0, VOCABULARY, TOKENS)
@@ -168,9 +201,9 @@ def test_what_is_in_a_folder(tmp_path):
 def test_what_is_not_known_is_refused(tmp_path):
     """All of it at once."""
     at, s, w = folder(tmp_path, "llama", hidden_act="relu", quantization_config={"bits": 4},
-                      rope_scaling={"rope_type": "twisted", "factor": 2})
+                      rope_scaling={"rope_type": "dynamic", "factor": 2})
     lines = inspected(at)["refusals"]
-    assert len(lines) == 3 and all(any(k in x for x in lines) for k in ("hidden_act", "quantization_config", "twisted"))
+    assert len(lines) == 3 and all(any(k in x for x in lines) for k in ("hidden_act", "quantization_config", "dynamic"))
     config = config_of("llama", s)
     (at / "config.json").write_text(json.dumps(config | {"model_type": "mamba"}))
     got = command("compile", at, "-o", tmp_path / "x")
