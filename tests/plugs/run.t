@@ -67,7 +67,7 @@ def try_plug(plug, top):
 
 
 for plug in lint_plugs.plugs(ROOT):
-    if not plug.head["add"]:
+    if not plug.head["add"] and not plug.edits:
         continue  # the tree has it
     with tempfile.TemporaryDirectory(prefix="hone-plug-") as top:
         try_plug(plug, top)
