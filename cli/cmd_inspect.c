@@ -4,6 +4,8 @@
 #include <hone/import.h>
 
 #include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *text_of(const json_t *j, const char *key) {
@@ -99,27 +101,60 @@ static void print_text(const cli *c, const json_t *j) {
     print_verdict(c, j);
 }
 
+static json_t *mebibytes(double b) {
+    char text[64];
+    snprintf(text, sizeof text, b < 10 * 0x1p20 ? "%.1f MiB" : "%.0f MiB", b / 0x1p20);
+    return json_string(text);
+}
+
+/* --context: what a language model takes in memory at so many tokens, as "at_context" and as a line. */
+static hone_rc add_context(const cli *c, json_t *j, hone_err *err) {
+    json_int_t n = (json_int_t)cli_count(c, "context", 0), most = json_integer_value(json_object_get(j, "context"));
+    double weights = json_number_value(json_object_get(j, "weights_b")),
+           cache = (double)n * json_number_value(json_object_get(j, "cache_b_per_token"));
+    if (!n) return HONE_OK;
+    if (!most) return cli_fail(err, HONE_E_USAGE, "'%s' is no language model; leave --context out", c->arg[0]);
+    if (n > most)
+        return cli_fail(err, HONE_E_LIMIT, "--context %lld: '%s' has a context of %lld tokens", (long long)n, c->arg[0],
+                        (long long)most);
+    json_object_set_new(j, "at_context",
+                        json_pack("{sI sI sI sI}", "tokens", n, "weights_b", (json_int_t)weights, "cache_b",
+                                  (json_int_t)cache, "memory_b", (json_int_t)(weights + cache)));
+    json_t *sum = mebibytes(weights + cache), *w = mebibytes(weights), *kv = mebibytes(cache);
+    char line[300];
+    snprintf(line, sizeof line, "%s at %lld tokens: %s of weights, %s of keys and values", json_string_value(sum),
+             (long long)n, json_string_value(w), json_string_value(kv));
+    json_array_append_new(json_object_get(j, "about"), json_pack("[ss]", "in use", line));
+    json_decref(sum);
+    json_decref(w);
+    json_decref(kv);
+    return HONE_OK;
+}
+
 static hone_rc run_inspect(cli *c, hone_err *err) {
     char *text;
     hone_rc rc = hone_import_inspect(c->arg[0], &text, err);
     if (rc) return rc;
-    if (c->json) {
-        cli_json j = cli_json_begin(c, true);
-        cli_json_raw(&j, text);
-        cli_json_end(&j);
-    } else {
-        json_t *j = json_loads(text, 0, NULL);
-        if (j)
-            print_text(c, j);
-        else
-            rc = cli_fail(err, HONE_E_NOMEM, "out of memory");
-        json_decref(j);
-    }
+    json_t *j = json_loads(text, 0, NULL);
     hone_free(text);
+    rc = j ? add_context(c, j, err) : cli_fail(err, HONE_E_NOMEM, "out of memory");
+    text = !rc && c->json ? json_dumps(j, JSON_COMPACT) : NULL;
+    if (!rc && !c->json) {
+        print_text(c, j);
+    } else if (!rc && text) {
+        cli_json out = cli_json_begin(c, true);
+        cli_json_raw(&out, text);
+        cli_json_end(&out);
+    } else if (!rc) {
+        rc = cli_fail(err, HONE_E_NOMEM, "out of memory");
+    }
+    free(text);
+    json_decref(j);
     return rc;
 }
 
-static const cli_option no_options[] = {{0}};
+static const cli_option options[] = {
+    {"context", 0, CLI_COUNT, "N", 1, 1e9, "language models: memory with the keys and values of N tokens"}, {0}};
 
 const cli_command cli_cmd_inspect = {
     "inspect",
@@ -128,9 +163,10 @@ const cli_command cli_cmd_inspect = {
     "show what is in a model file and whether hone compiles it",
     "Prints the inputs, outputs, parameters and operators of a model. The last lines say whether hone can compile it; "
     "if not, every unsupported node is listed with its operator, opset and the reason.",
-    no_options,
+    options,
     "hone inspect model.onnx\tfor people\n"
-    "hone inspect model.onnx --json\tfor programs\n",
+    "hone inspect model.onnx --json\tfor programs\n"
+    "hone inspect model.gguf --context 4096\tmemory that a conversation of 4,096 tokens takes\n",
     1,
     1,
     run_inspect,

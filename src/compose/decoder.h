@@ -110,6 +110,19 @@ typedef struct hn_decoder {
 /* Writes inputs, step and outputs into an empty graph. E_INPUT: numbers that do not fit each other, or a weight that is
  * missing or of another shape (names it). */
 hone_rc hn_decoder_emit(hn_graph *g, const hn_decoder *d, hone_err *err);
+/* decoder_cost.c: the part of a weight that one new token meets: of an embedding it is a row, unless that is the head
+ * as well (`tied`); of experts those that are chosen. */
+double hn_decoder_met(const hn_decoder *d, hn_decoder_role role, bool tied);
+typedef struct hn_decoder_cost {
+    uint64_t size_b;           /* all weights */
+    double read_b, multiplied; /* weights that one token reads, in bytes; those it is multiplied with, its logits
+                                  included */
+} hn_decoder_cost;
+/* Adds a weight, or a part of it. matrix: it has two dimensions or more. */
+void hn_decoder_count(hn_decoder_cost *c, const hn_decoder *d, hn_decoder_role role, bool tied, uint64_t size_b,
+                      uint64_t n_elements, bool matrix);
+uint64_t hn_decoder_cache_b(const hn_decoder *d); /* keys and values of one token in all layers */
+
 const char *hn_decoder_role_name(hn_decoder_role role); /* "key weights", for messages */
 
 #endif

@@ -130,29 +130,29 @@ bool hn_arch_expert_tensor(hn_decoder_role role, int64_t layer, int64_t expert, 
     return what != NULL;
 }
 
-/* Does a role have this name? Numbers are read where the role's name has them. */
-static bool is_known(const hn_decoder *d, const char *name) {
+/* Numbers are read where the role's name has them. */
+hn_decoder_role hn_arch_role(const hn_decoder *d, const char *name) {
     char want[128];
     long long layer = 0, expert = -1;
     int n = 0;
     if (sscanf(name, "blk.%lld.%n", &layer, &n) < 1 || !n) layer = 0;
-    if (layer < 0 || layer >= d->layers) return false;
+    if (layer < 0 || layer >= d->layers) return HN_ROLES;
     const char *number = n ? strchr(name + n, '.') : NULL;
     if (!number || sscanf(number, ".%lld.", &expert) < 1) expert = -1;
     bool one = expert >= 0 && expert < d->experts;
     for (int r = 0; r < HN_ROLES; r++) {
         hn_arch_tensor(r, layer, want, sizeof want);
-        if (!strcmp(name, want)) return true;
-        if (one && hn_arch_expert_tensor(r, layer, expert, want, sizeof want) && !strcmp(name, want)) return true;
+        if (!strcmp(name, want)) return r;
+        if (one && hn_arch_expert_tensor(r, layer, expert, want, sizeof want) && !strcmp(name, want)) return r;
     }
-    return false;
+    return HN_ROLES;
 }
 
 static void refuse_tensors(const hn_decoder *d, const hn_gguf *g, hn_str *refused) {
     for (size_t i = 0; i < hn_gguf_tensors(g); i++) {
         const hn_gguf_tensor *t = hn_gguf_tensor_at(g, i);
         const hn_block_type *type = hn_block_type_of(t->type);
-        if (!is_known(d, t->name))
+        if (hn_arch_role(d, t->name) == HN_ROLES)
             hn_str_addf(refused, "tensor '%s': its part in the model is not known\n", t->name);
         else if (!type->decode)
             hn_str_addf(refused, "tensor '%s': values of type %s are not read; convert the model to another type\n",

@@ -36,5 +36,7 @@ hone_rc hn_arch_read(const hn_arch *a, const hn_gguf *g, hn_decoder *out, hn_str
 void hn_arch_tensor(hn_decoder_role role, int64_t layer, char *out, size_t room);
 /* The name of one expert's matrix in files that do not stack them; false: no role of experts. */
 bool hn_arch_expert_tensor(hn_decoder_role role, int64_t layer, int64_t expert, char *out, size_t room);
+/* The role of a tensor of this name; HN_ROLES: none. */
+hn_decoder_role hn_arch_role(const hn_decoder *d, const char *name);
 
 #endif

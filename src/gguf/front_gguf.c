@@ -1,6 +1,7 @@
 /* front_gguf.c — a GGUF file as a graph, and what is in it. */
 #include "gguf/front_gguf.h"
 #include "base/err.h"
+#include "front/about_decoder.h"
 #include "gguf/arch.h"
 #include "ir/blocks.h"
 
@@ -247,58 +248,14 @@ static void count_types(hn_model_summary *s, const hn_gguf *g) {
     hn_str_free(&text);
 }
 
-/* Of a tensor: the part that one new token meets. Of the embedding it is a row, unless that is the head as well; of
- * experts those that are chosen. */
-static double met(const hn_gguf *g, const hn_decoder *d, const hn_gguf_tensor *t) {
+static void say_sizes(hn_model_summary *s, const hn_gguf *g, const hn_decoder *d) {
+    hn_decoder_cost c = {0};
     bool tied = !hn_gguf_tensor_named(g, "output.weight");
-    if (!tied && !strcmp(t->name, "token_embd.weight")) return 1 / (double)d->vocabulary;
-    return d->experts && strstr(t->name, "_exps.") ? (double)d->experts_used / (double)d->experts : 1;
-}
-
-/* Bytes of weights that one new token reads. */
-static uint64_t read_per_token(const hn_gguf *g, const hn_decoder *d) {
-    double n = 0;
-    for (size_t i = 0; i < hn_gguf_tensors(g); i++)
-        n += (double)hn_gguf_tensor_at(g, i)->size_b * met(g, d, hn_gguf_tensor_at(g, i));
-    return (uint64_t)n;
-}
-
-/* Weights that one new token is multiplied with, its logits included. */
-static uint64_t multiplied_per_token(const hn_gguf *g, const hn_decoder *d) {
-    bool tied = !hn_gguf_tensor_named(g, "output.weight");
-    double n = 0;
     for (size_t i = 0; i < hn_gguf_tensors(g); i++) {
         const hn_gguf_tensor *t = hn_gguf_tensor_at(g, i);
-        bool row = !tied && !strcmp(t->name, "token_embd.weight");
-        if (t->rank > 1 && !row) n += (double)t->n_elements * met(g, d, t);
+        hn_decoder_count(&c, d, hn_arch_role(d, t->name), tied, t->size_b, t->n_elements, t->rank > 1);
     }
-    return (uint64_t)n;
-}
-
-static void say_sizes(hn_model_summary *s, const hn_gguf *g, const hn_decoder *d) {
-    uint64_t per_token = (uint64_t)(d->layers * d->kv_heads * d->head_size) * 2 * sizeof(float),
-             read = read_per_token(g, d);
-    hn_str_addf(&s->facts,
-                "\"layers\":%" PRId64 ",\"width\":%" PRId64 ",\"heads\":%" PRId64 ",\"kv_heads\":%" PRId64
-                ",\"head_size\":%" PRId64 ",\"mlp\":%" PRId64 ",\"vocabulary\":%" PRId64 ",\"context\":%" PRId64
-                ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64
-                ",\"weights_multiplied_per_token\":%" PRIu64 ",",
-                d->layers, d->width, d->heads, d->kv_heads, d->head_size, d->mlp, d->vocabulary, d->context, per_token,
-                read, multiplied_per_token(g, d));
-    hn_summary_about(s, "sizes",
-                     hn_format(&s->arena,
-                               "%" PRId64 " layers of %" PRId64 ", %" PRId64 " heads of %" PRId64 " on %" PRId64
-                               ", MLP %" PRId64,
-                               d->layers, d->width, d->heads, d->head_size, d->kv_heads, d->mlp));
-    hn_summary_about(
-        s, "tokens",
-        hn_format(&s->arena, "%" PRId64 " in the vocabulary, a context of %" PRId64, d->vocabulary, d->context));
-    hn_summary_about(s, "per token",
-                     hn_format(&s->arena, "%.1f MiB of weights are read; keys and values take %.1f KiB (f32)",
-                               (double)read / 0x1p20, (double)per_token / 0x1p10));
-    hn_summary_about(s, "memory",
-                     hn_format(&s->arena, "%.0f MiB of keys and values at the whole context, %.0f MiB at 4,096 tokens",
-                               (double)per_token * (double)d->context / 0x1p20, (double)per_token * 4096 / 0x1p20));
+    hn_summary_decoder(s, d, &c);
 }
 
 static hone_rc inspect(const hn_front_source *from, hn_model_summary *s, hone_err *err) {

@@ -34,6 +34,8 @@ const hn_hf_arch *hn_hf_arch_named(const char *type);
  * counts for roles of experts alone. */
 void hn_hf_tensor(const hn_hf_arch *a, hn_decoder_role role, int64_t layer, int64_t expert, char *out, size_t room);
 bool hn_hf_of_experts(const hn_hf_arch *a, hn_decoder_role role); /* one tensor an expert */
+/* The role of a tensor of this name, without a prefix; HN_ROLES: none. */
+hn_decoder_role hn_hf_role(const hn_hf_arch *a, const char *name);
 bool hn_hf_transposed(const hn_hf_arch *a, hn_decoder_role role);
 /* Whether a tensor of this name says nothing that is needed. */
 bool hn_hf_ignored(const hn_hf_arch *a, const char *name);

@@ -151,6 +151,25 @@ void hn_hf_tensor(const hn_hf_arch *a, hn_decoder_role role, int64_t layer, int6
     out[n] = 0;
 }
 
+/* Is this the name, with any number for % and #? */
+static bool has_form(const char *form, const char *name) {
+    for (; *form; form++)
+        if (*form == '%' || *form == '#') {
+            size_t n = strspn(name, "0123456789");
+            if (!n) return false;
+            name += n;
+        } else if (*form != *name++) {
+            return false;
+        }
+    return !*name;
+}
+
+hn_decoder_role hn_hf_role(const hn_hf_arch *a, const char *name) {
+    int r = 0;
+    while (r < HN_ROLES && !(a->tensor[r] && has_form(a->tensor[r], name))) r++;
+    return r;
+}
+
 bool hn_hf_transposed(const hn_hf_arch *a, hn_decoder_role role) {
     const char *name = a->tensor[role];
     return a->transposed && name && strchr(name, '%') && !strstr(name, ".ln_");

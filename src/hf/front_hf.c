@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "front/about_decoder.h"
 #include "hf/config.h"
 #include "hf/json.h"
 #include "hf/safetensors.h"
@@ -256,59 +257,15 @@ static void count_types(hn_model_summary *s, const hn_safetensors *f) {
     hn_str_free(&text);
 }
 
-/* Of a tensor: the part that one new token meets. Of the embedding it is a row, unless that is the head as well; of
- * experts those that are chosen. */
-static double met(const hn_hf_config *c, const hn_safetensors *f, const hn_st_tensor *t) {
-    const hn_decoder *d = &c->d;
-    if (!c->tied && d->vocabulary && t == tensor_of(f, c->arch->tensor[HN_ROLE_EMBEDDING]))
-        return 1 / (double)d->vocabulary;
-    return d->experts && strstr(t->name, ".experts.") ? (double)d->experts_used / (double)d->experts : 1;
-}
-
-/* Bytes of weights that one new token reads. */
-static uint64_t read_per_token(const hn_safetensors *f, const hn_hf_config *c) {
-    double n = 0;
-    for (size_t i = 0; i < hn_safetensors_count(f); i++)
-        n += (double)hn_safetensors_at(f, i)->size_b * met(c, f, hn_safetensors_at(f, i));
-    return (uint64_t)n;
-}
-
-/* Weights that one new token is multiplied with, its logits included. */
-static uint64_t multiplied_per_token(const hn_safetensors *f, const hn_hf_config *c) {
-    const hn_st_tensor *embedding = c->tied ? NULL : tensor_of(f, c->arch->tensor[HN_ROLE_EMBEDDING]);
-    double n = 0;
+static void say_sizes(hn_model_summary *s, const hn_hf_config *c, const hn_safetensors *f) {
+    hn_decoder_cost cost = {0};
     for (size_t i = 0; i < hn_safetensors_count(f); i++) {
         const hn_st_tensor *t = hn_safetensors_at(f, i);
-        if (t->rank > 1 && t != embedding) n += (double)t->n_elements * met(c, f, t);
+        hn_decoder_role role = hn_hf_role(c->arch, bare(t->name));
+        if (role == HN_ROLES || (role == HN_ROLE_OUTPUT && c->tied)) continue;
+        hn_decoder_count(&cost, &c->d, role, c->tied, t->size_b, t->n_elements, t->rank > 1);
     }
-    return (uint64_t)n;
-}
-
-static void say_sizes(hn_model_summary *s, const hn_hf_config *c, const hn_safetensors *f) {
-    const hn_decoder *d = &c->d;
-    uint64_t per_token = (uint64_t)(d->layers * d->kv_heads * d->head_size) * 2 * sizeof(float),
-             read = read_per_token(f, c);
-    hn_str_addf(&s->facts,
-                "\"layers\":%" PRId64 ",\"width\":%" PRId64 ",\"heads\":%" PRId64 ",\"kv_heads\":%" PRId64
-                ",\"head_size\":%" PRId64 ",\"mlp\":%" PRId64 ",\"vocabulary\":%" PRId64 ",\"context\":%" PRId64
-                ",\"cache_b_per_token\":%" PRIu64 ",\"weights_read_b_per_token\":%" PRIu64
-                ",\"weights_multiplied_per_token\":%" PRIu64 ",",
-                d->layers, d->width, d->heads, d->kv_heads, d->head_size, d->mlp, d->vocabulary, d->context, per_token,
-                read, multiplied_per_token(f, c));
-    hn_summary_about(s, "sizes",
-                     hn_format(&s->arena,
-                               "%" PRId64 " layers of %" PRId64 ", %" PRId64 " heads of %" PRId64 " on %" PRId64
-                               ", MLP %" PRId64,
-                               d->layers, d->width, d->heads, d->head_size, d->kv_heads, d->mlp));
-    hn_summary_about(
-        s, "tokens",
-        hn_format(&s->arena, "%" PRId64 " in the vocabulary, a context of %" PRId64, d->vocabulary, d->context));
-    hn_summary_about(s, "per token",
-                     hn_format(&s->arena, "%.1f MiB of weights are read; keys and values take %.1f KiB (f32)",
-                               (double)read / 0x1p20, (double)per_token / 0x1p10));
-    hn_summary_about(s, "memory",
-                     hn_format(&s->arena, "%.0f MiB of keys and values at the whole context, %.0f MiB at 4,096 tokens",
-                               (double)per_token * (double)d->context / 0x1p20, (double)per_token * 4096 / 0x1p20));
+    hn_summary_decoder(s, &c->d, &cost);
 }
 
 static hone_rc inspect(const hn_front_source *from, hn_model_summary *s, hone_err *err) {

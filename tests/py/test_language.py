@@ -380,6 +380,25 @@ def command(*args):
     return subprocess.run([HONE, *map(str, args)], capture_output=True, text=True)
 
 
+def test_what_a_token_costs(tmp_path):
+    """Of experts the chosen ones count, of an embedding that is no head a row."""
+    s = MODELS["qwen2moe"]
+    w = weights_of(s, np.random.default_rng(1))
+    write(tmp_path / "m.gguf", s, w)
+    j = json.loads(command("inspect", tmp_path / "m.gguf", "--context", 100, "--json").stdout)
+    part = {k: s.used / s.experts if "_exps" in k else 1 / VOCABULARY if k == "token_embd.weight" else 1 for k in w}
+    assert (j["experts"], j["experts_used"], j["expert_mlp"], j["shared_mlp"]) == (8, 3, 16, 40)
+    assert j["weights_read_b_per_token"] == pytest.approx(sum(4 * x.size * part[k] for k, x in w.items()), abs=1)
+    assert j["weights_multiplied_per_token"] == pytest.approx(
+        sum(x.size * part[k] for k, x in w.items() if x.ndim > 1 and k != "token_embd.weight"), abs=1)
+    cache = 100 * s.layers * s.kv_heads * s.head_size * 2 * 4
+    assert j["at_context"] == {"tokens": 100, "weights_b": j["weights_b"], "cache_b": cache, "memory_b": j["weights_b"] + cache}
+    assert j["weights_b"] == sum(4 * x.size for x in w.values())
+    shown = command("inspect", tmp_path / "m.gguf", "--context", 100).stdout
+    assert "3 of 8 for a token" in shown and "at 100 tokens" in shown
+    assert "has a context of 128" in command("inspect", tmp_path / "m.gguf", "--context", 1000).stderr
+
+
 def test_what_is_not_known_is_refused(tmp_path):
     s = MODELS["llama"]
     w = weights_of(s, np.random.default_rng(1))
