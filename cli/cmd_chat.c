@@ -97,7 +97,7 @@ static const cli_option options[] = {
 const cli_command cli_cmd_chat = {
     "chat",
     "Models",
-    "MODEL.gguf",
+    "MODEL",
     "a conversation with a language model",
     "Reads a line from stdin, answers, and so on, until the input ends. The conversation becomes a prompt by the "
     "model's own chat "

@@ -169,7 +169,7 @@ static const cli_option options[] = {
 const cli_command cli_cmd_generate = {
     "generate",
     "Models",
-    "MODEL.gguf",
+    "MODEL",
     "text from a language model",
     "Continues a prompt. The model is compiled when it is used first, for this machine, and kept in the cache. The "
     "text goes to "

@@ -102,7 +102,7 @@ static const cli_option options[] = {
 const cli_command cli_cmd_tokenize = {
     "tokenize",
     "Models",
-    "MODEL.gguf TEXT",
+    "MODEL TEXT",
     "text to token ids of a language model, and back",
     "Prints the tokens of a text, each with the text that it stands for. Nothing is compiled.",
     options,

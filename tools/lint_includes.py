@@ -20,7 +20,7 @@ ALLOWED = {("bench", "base/bench_data.h"),   # one definition of the format that
            ("backend", "hone/model.h"),  # what a library says of its kernels: places load it
            ("measure", "hone/bench.h"),  # the element types in it
            ("artifact", "hone/compile.h")}  # the options that it is made with
-WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "pcre2.h": "text", "protobuf-c/protobuf-c.h": "onnx"}
+WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "pcre2.h": "text", "utf8proc.h": "text", "protobuf-c/protobuf-c.h": "onnx"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 

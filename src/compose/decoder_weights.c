@@ -105,7 +105,6 @@ hn_val hn_step_router(step *s, hn_decoder_role role, int64_t layer) {
 
 hn_val hn_step_product(step *s, hn_val x, hn_val w, hn_val bias) {
     static const int64_t lhs[] = {0, 2}, rhs[] = {1, 2}, out[] = {0, 1};
-    if (x && w && s->d->seen) s->d->seen(s->d->arg, &s->b, x, w);
     hn_val y = x && w ? hn_contract(&s->b, x, w, lhs, rhs, 2, out, hn_dt(&s->b, x)) : 0;
     return y && bias ? hn_bin(&s->b, HN_OP_ADD, y, bias) : y;
 }

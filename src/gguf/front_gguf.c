@@ -18,8 +18,6 @@ typedef struct held {
     float **decoded;
     size_t n, room;
     bool *used; /* by tensor */
-    bool sums;
-    hn_val *value; /* by tensor: the matrix in the graph; for sums */
 } held;
 
 static void let_go(void *p) {
@@ -27,7 +25,6 @@ static void let_go(void *p) {
     for (size_t i = 0; i < h->n; i++) free(h->decoded[i]);
     free(h->decoded);
     free(h->used);
-    free(h->value);
     hn_gguf_close(h->file);
     free(h);
 }
@@ -83,22 +80,7 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
     float *data = room_for(h, t->n_elements);
     if (data) hn_block_decode(hn_block_type_of(t->type), t->data, t->n_elements, data);
-    return h->value[t - hn_gguf_tensor_at(h->file, 0)] = constant(b, name, data, t->rank, t->dim);
-}
-
-/* Of each matrix once. */
-static void put_sums(void *arg, hn_builder *b, hn_val x, hn_val w) {
-    held *h = arg;
-    for (size_t i = 0; i < hn_gguf_tensors(h->file); i++) {
-        if (h->value[i] != w) continue;
-        hn_str name = {0};
-        hn_str_addf(&name, "sum2.%s", hn_gguf_tensor_at(h->file, i)->name);
-        hn_val sum = hn_reduce1(b, HN_OP_RSUM, hn_bin(b, HN_OP_MUL, x, x), 0, false);
-        if (sum && name.text) hn_result(b->g, 0, sum, hn_strdup(&b->g->arena, name.text));
-        hn_str_free(&name);
-        h->value[i] = 0;
-        return;
-    }
+    return constant(b, name, data, t->rank, t->dim);
 }
 
 static const hn_arch *arch_of(const hn_gguf *g, const char *label, hone_err *err) {
@@ -159,7 +141,6 @@ static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, char **r
     hone_rc rc = hn_arch_read(a, h->file, &d, &lines, err);
     d.weight = weight;
     d.arg = h;
-    if (h->sums) d.seen = put_sums;
     if (!rc && !lines.n) rc = hn_decoder_emit(g, &d, err);
     if (!rc && !lines.n) unused(h, &lines);
     if (!rc && lines.n) rc = refusals(&lines, hn_front_label(from), report, err);
@@ -167,20 +148,18 @@ static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, char **r
     return rc;
 }
 
-static hone_rc read_graph(const hn_front_source *from, bool sums, bool fixed, hone_graph **out, char **report,
-                          hone_err *err) {
+static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
+                      hone_err *err) {
     hone_err own = {0};
     held *h = calloc(1, sizeof *h);
     hn_graph *g = hn_graph_new();
     hone_rc rc = h && g ? HONE_OK : hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
-    if (!rc && fixed)
+    if (!rc && options->n_symbol)
         rc = hn_fail(&own, HONE_E_USAGE, "'%s': sizes of a language model cannot be fixed yet; leave --symbol out",
                      hn_front_label(from));
     if (!rc) rc = open_file(from, &h->file, &own);
-    if (!rc && (!(h->used = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->used)) ||
-                !(h->value = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->value))))
+    if (!rc && !(h->used = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->used)))
         rc = hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
-    if (h) h->sums = sums;
     if (!rc) rc = build(from, h, g, report, &own);
     if (!rc) {
         g->hold = h;
@@ -190,19 +169,6 @@ static hone_rc read_graph(const hn_front_source *from, bool sums, bool fixed, ho
     if (h) let_go(h);
     if (g) hn_graph_free(g);
     return hn_fail(err, rc, "%s", own.text);
-}
-
-static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
-                      hone_err *err) {
-    return read_graph(from, false, options->n_symbol > 0, out, report, err);
-}
-
-hone_rc hn_gguf_import_sums(const char *path, hone_graph **out, hone_err *err) {
-    hn_front_source from = {.path = path};
-    char *report = NULL;
-    hone_rc rc = read_graph(&from, true, false, out, &report, err);
-    free(report);
-    return rc;
 }
 
 /* --- inspecting

@@ -3,8 +3,11 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/options.h"
+#include "base/str.h"
 #include "build/build.h"
 #include "gguf/tokenizer_of.h"
+#include "hf/facts.h"
+#include "hf/tokenizer_json.h"
 #include "language/language_int.h"
 
 #include <hone/compile.h>
@@ -20,7 +23,7 @@ enum { USUAL_CONTEXT = 8192 };
 /* --- the library: CACHE/language/KEY/model.so
  * ------------------------------------------------------------------------- */
 
-/* What a library follows from: the file (its path, size and time), hone, compiler and target. */
+/* What a library follows from: the file, or those of a folder (path, sizes and times), hone, compiler and target. */
 static hone_rc key_of(const char *path, const hone_text_options *o, char key[33], hone_err *err) {
     struct stat st;
     hn_hash h;
@@ -35,6 +38,10 @@ static hone_rc key_of(const char *path, const hone_text_options *o, char key[33]
     hn_hash_begin(&h);
     hn_hash_text(&h, real);
     hn_hash_text(&h, facts);
+    hn_str files = {0};
+    if (hn_is_folder(real)) hn_hf_facts(real, &files);
+    hn_hash_text(&h, files.text);
+    hn_str_free(&files);
     hn_hash_hone(&h);
     hn_hash_text(&h, o->compiler);
     hn_hash_text(&h, o->target);
@@ -110,8 +117,14 @@ static hone_rc look_at(hone_text *m, int64_t asked, hone_err *err) {
     return m->past ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
 }
 
+static hone_rc open_folder_tokenizer(hone_text *m, hone_err *err) {
+    hone_rc rc = hn_hf_tokenizer(m->path, &m->tokenizer, err);
+    return rc ? rc : hn_hf_chat_template(m->path, &m->chat_template, &m->n_chat_template, err);
+}
+
 static hone_rc open_tokenizer(hone_text *m, hone_err *err) {
     hn_gguf *g = NULL;
+    if (hn_is_folder(m->path)) return open_folder_tokenizer(m, err);
     hone_rc rc = hn_gguf_open(m->path, &g, err);
     hn_gguf_text t;
     if (!rc) rc = hn_gguf_tokenizer(g, &m->tokenizer, err);

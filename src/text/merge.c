@@ -67,7 +67,7 @@ static void consider(merging *m, int32_t left, int32_t right) {
     } else {
         c.id = hn_vocabulary_find(m->t, m->text + x->at, c.n);
         if (c.id < 0 || m->t->token[c.id].type == HN_TOKEN_UNUSED) return;
-        c.cost = -(double)m->t->token[c.id].score;
+        c.cost = -m->t->token[c.id].score;
     }
     heap_add(m, c);
 }
@@ -93,7 +93,7 @@ static size_t first_symbols(merging *m, size_t n) {
     size_t count = 0;
     for (size_t at = 0; at < n; count++) {
         symbol *s = &m->s[count];
-        bool bytes = m->t->kind == HN_TOKENIZER_BPE;
+        bool bytes = m->t->kind == HN_TOKENIZER_BPE && !m->t->characters;
         size_t length = bytes ? 1 : hn_utf8_next(m->text + at, n - at, NULL);
         *s = (symbol){at, length ? length : 1, -1, (int32_t)count - 1, (int32_t)count + 1};
         s->id = bytes ? m->t->byte[(unsigned char)m->text[at]] : hn_vocabulary_find(m->t, m->text + at, s->n);
@@ -103,21 +103,30 @@ static size_t first_symbols(merging *m, size_t n) {
     return count;
 }
 
-static hone_rc emit(const merging *m, const symbol *s, hn_ids *out, hone_err *err) {
-    const hn_tokenizer *t = m->t;
-    if (s->id >= 0) {
-        hn_ids_add(out, s->id);
-        return HONE_OK;
-    }
-    for (size_t i = 0; i < s->n; i++) {
-        unsigned char byte = (unsigned char)m->text[s->at + i];
-        int32_t id = t->byte[byte] >= 0 ? t->byte[byte] : t->unknown;
-        if (id < 0)
-            return hn_fail(err, HONE_E_INPUT,
-                           "the vocabulary has no token for the byte 0x%02x, and none for what is unknown", byte);
-        hn_ids_add(out, id);
-        if (t->byte[byte] < 0) break; /* one token for the whole character */
-    }
+static bool all_bytes(const hn_tokenizer *t, const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (t->byte[(unsigned char)text[i]] < 0) return false;
+    return true;
+}
+
+hone_rc hn_emit_unknown(const hn_tokenizer *t, const char *text, size_t n, hn_ids *out, hone_err *err) {
+    bool bytes = all_bytes(t, text, n);
+    for (size_t i = 0; bytes && i < n; i++) hn_ids_add(out, t->byte[(unsigned char)text[i]]);
+    if (bytes || (t->unknown < 0 && t->drop_unknown)) return HONE_OK;
+    if (t->unknown < 0)
+        return hn_fail(err, HONE_E_INPUT,
+                       "the vocabulary has no token for the byte 0x%02x, and none for what is unknown",
+                       (unsigned char)text[0]);
+    hn_ids_add(out, t->unknown); /* one token for the whole character */
+    return HONE_OK;
+}
+
+static hone_rc emit(const merging *m, const symbol *s, bool *unknown, hn_ids *out, hone_err *err) {
+    bool before = *unknown;
+    *unknown = s->id < 0 && !all_bytes(m->t, m->text + s->at, s->n);
+    if (s->id < 0 && *unknown && before && m->t->fuse_unknown) return HONE_OK;
+    if (s->id < 0) return hn_emit_unknown(m->t, m->text + s->at, s->n, out, err);
+    hn_ids_add(out, s->id);
     return HONE_OK;
 }
 
@@ -135,8 +144,9 @@ hone_rc hn_merge_piece(const hn_tokenizer *t, const char *text, size_t n, hn_ids
     if (!rc) {
         size_t count = first_symbols(&m, n);
         merge_all(&m, count);
+        bool unknown = false;
         for (size_t i = 0; !rc && i < count; i++)
-            if (m.s[i].n) rc = emit(&m, &m.s[i], out, err);
+            if (m.s[i].n) rc = emit(&m, &m.s[i], &unknown, out, err);
     }
     free(m.heap);
     free(m.s);

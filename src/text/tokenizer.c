@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "text/characters.h"
 #include "text/tokenizer_int.h"
 
 #include <stdlib.h>
@@ -30,18 +31,26 @@ void hn_ids_add(hn_ids *ids, int32_t id) {
 
 typedef struct encoding {
     const hn_tokenizer *t;
+    hn_matcher *matcher; /* where there are steps */
     hn_ids ids;
+    bool control;
 } encoding;
 
 static hone_rc piece(void *arg, const char *text, size_t n, hone_err *err) {
     encoding *e = arg;
-    return hn_merge_piece(e->t, text, n, &e->ids, err);
+    switch (e->t->kind) {
+    case HN_TOKENIZER_BPE:
+    case HN_TOKENIZER_SPM: return hn_merge_piece(e->t, text, n, &e->ids, err);
+    case HN_TOKENIZER_UNIGRAM: return hn_unigram_piece(e->t, text, n, &e->ids, err);
+    case HN_TOKENIZER_WORDPIECE: return hn_wordpiece_piece(e->t, text, n, &e->ids, err);
+    }
+    return HONE_OK;
 }
 
 /* Spaces become the bar; behind the beginning of a text or a special token one is put in front. */
-static hone_rc encode_spm(encoding *e, const char *text, size_t n, bool front, hone_err *err) {
+static hone_rc encode_spm(encoding *e, const char *text, size_t n, hone_err *err) {
     hn_str s = {0};
-    if (front && e->t->add_space) hn_str_add(&s, lower_bar);
+    if (e->t->add_space) hn_str_add(&s, lower_bar);
     for (size_t i = 0; i < n; i++) {
         if (text[i] == ' ')
             hn_str_add(&s, lower_bar);
@@ -54,47 +63,101 @@ static hone_rc encode_spm(encoding *e, const char *text, size_t n, bool front, h
     return rc;
 }
 
-static hone_rc encode_plain(encoding *e, const char *text, size_t n, bool front, hone_err *err) {
-    if (!n) return HONE_OK;
-    if (e->t->kind == HN_TOKENIZER_SPM) return encode_spm(e, text, n, front, err);
-    return hn_splitter_run(e->t->splitter, text, n, piece, e, err);
+/* A special token in a text, with the white space around it that it takes along. */
+typedef struct found {
+    int32_t id;
+    size_t begin, end;
+} found;
+
+static bool is_word_at(const char *text, size_t n, size_t at) {
+    uint32_t c;
+    return at < n && hn_utf8_next(text + at, n - at, &c) && hn_char_is_word(c);
 }
 
-/* The special token that begins at this place, the longest; -1: none. */
-static int32_t special_at(const hn_tokenizer *t, const char *text, size_t n, bool control) {
-    unsigned c = (unsigned char)text[0];
+static size_t character_before(const char *text, size_t at) {
+    size_t from = at - 1;
+    while (from && at - from < 4 && ((unsigned char)text[from] & 0xc0) == 0x80) from--;
+    return from;
+}
+
+static bool is_space_at(const char *text, size_t n, size_t at, size_t *k) {
+    uint32_t c;
+    *k = hn_utf8_next(text + at, n - at, &c);
+    return *k && hn_char_is_space(c);
+}
+
+/* The token that begins here, the longest; false: none. `from`: where the last one ended. */
+static bool special_at(const encoding *e, const char *text, size_t n, size_t from, size_t at, bool normalised,
+                       found *out) {
+    const hn_tokenizer *t = e->t;
+    unsigned c = (unsigned char)text[at];
+    size_t k;
     for (size_t i = t->special_at[c]; i < t->special_at[c + 1]; i++) {
-        const hn_token *k = &t->token[t->special[i]];
-        if ((control || k->type == HN_TOKEN_USER) && k->bytes.n <= n && !memcmp(k->bytes.text, text, k->bytes.n))
-            return t->special[i];
+        const hn_added *a = &t->special[i];
+        if (!e->control && t->token[a->id].type != HN_TOKEN_USER) continue;
+        if (((a->flags & HN_ADDED_NORMALISED) != 0) != normalised && t->steps) continue;
+        if (a->text.n > n - at || memcmp(a->text.text, text + at, a->text.n) != 0) continue;
+        *out = (found){a->id, at, at + a->text.n};
+        if (a->flags & HN_ADDED_WORD &&
+            ((at && is_word_at(text, n, character_before(text, at))) || is_word_at(text, n, out->end)))
+            return false;
+        while (a->flags & HN_ADDED_LEFT && out->begin > from &&
+               is_space_at(text, out->begin, character_before(text, out->begin), &k))
+            out->begin = character_before(text, out->begin);
+        while (a->flags & HN_ADDED_RIGHT && out->end < n && is_space_at(text, n, out->end, &k)) out->end += k;
+        return true;
     }
-    return -1;
+    return false;
 }
 
-static hone_rc encode_text(encoding *e, const char *text, size_t n, bool control, hone_err *err) {
+static hone_rc encode_part(encoding *e, const char *text, size_t n, bool first, bool normalised, hone_err *err);
+
+/* Text without special tokens that stand in it as they are. */
+static hone_rc encode_plain(encoding *e, const char *text, size_t n, bool first, bool normalised, hone_err *err) {
+    const hn_tokenizer *t = e->t;
+    if (!n) return HONE_OK;
+    if (!t->steps)
+        return t->splitter ? hn_splitter_run(t->splitter, text, n, piece, e, err) : encode_spm(e, text, n, err);
+    if (normalised) return hn_text_steps_cut(t->steps, e->matcher, text, n, first, piece, e, err);
+    hn_str s = {0};
+    hone_rc rc = hn_text_steps_normalise(t->steps, e->matcher, text, n, &s, err);
+    if (!rc && s.n) rc = encode_part(e, s.text, s.n, first, true, err);
+    hn_str_free(&s);
+    return rc;
+}
+
+static hone_rc encode_part(encoding *e, const char *text, size_t n, bool first, bool normalised, hone_err *err) {
     hone_rc rc = HONE_OK;
     size_t from = 0;
-    bool front = true;
-    for (size_t at = 0; !rc && at < n;) {
-        int32_t id = special_at(e->t, text + at, n - at, control);
-        if (id < 0) {
+    found f;
+    bool look = !normalised || e->t->any_normalised;
+    for (size_t at = 0; look && !rc && at < n;) {
+        if (!special_at(e, text, n, from, at, normalised, &f)) {
             at++;
             continue;
         }
-        rc = encode_plain(e, text + from, at - from, front, err);
-        hn_ids_add(&e->ids, id);
-        from = at += e->t->token[id].bytes.n;
-        front = true;
+        rc = encode_plain(e, text + from, f.begin - from, first && !from, normalised, err);
+        hn_ids_add(&e->ids, f.id);
+        from = at = f.end;
     }
-    return rc ? rc : encode_plain(e, text + from, n - from, front, err);
+    return rc ? rc : encode_plain(e, text + from, n - from, first && !from, normalised, err);
+}
+
+static void add_all(hn_ids *ids, const int32_t *id, size_t n) {
+    for (size_t i = 0; i < n; i++) hn_ids_add(ids, id[i]);
 }
 
 hone_rc hn_tokenizer_encode(const hn_tokenizer *t, const char *text, size_t n, bool frame, bool control, int32_t **ids,
                             size_t *n_ids, hone_err *err) {
-    encoding e = {.t = t};
+    encoding e = {.t = t, .control = control};
+    if (t->steps && !(e.matcher = hn_matcher_new()))
+        return hn_fail(err, HONE_E_NOMEM, "out of memory tokenising %zu bytes", n);
+    if (frame) add_all(&e.ids, t->front, t->n_front);
     if (frame && t->add_bos && t->bos >= 0) hn_ids_add(&e.ids, t->bos);
-    hone_rc rc = encode_text(&e, text, n, control, err);
+    hone_rc rc = encode_part(&e, text, n, true, false, err);
     if (frame && t->add_eos && t->eos >= 0) hn_ids_add(&e.ids, t->eos);
+    if (frame) add_all(&e.ids, t->back, t->n_back);
+    hn_matcher_free(e.matcher);
     if (!rc && !e.ids.id) e.ids.failed = !(e.ids.id = malloc(sizeof *e.ids.id));
     if (!rc && e.ids.failed) rc = hn_fail(err, HONE_E_NOMEM, "out of memory tokenising %zu bytes", n);
     if (rc) {
@@ -117,6 +180,8 @@ bool hn_tokenizer_ends(const hn_tokenizer *t, int32_t id) {
                                        "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>", "</s>"};
     const hn_token *k = &t->token[id];
     if (id == t->eos) return true;
+    for (size_t i = 0; i < t->n_end; i++)
+        if (t->end[i] == id) return true;
     for (size_t i = 0; k->type == HN_TOKEN_CONTROL && i < sizeof name / sizeof *name; i++)
         if (strlen(name[i]) == k->bytes.n && !memcmp(name[i], k->bytes.text, k->bytes.n)) return true;
     return false;
@@ -127,7 +192,7 @@ int32_t hn_tokenizer_find(const hn_tokenizer *t, const char *text, size_t n) { r
 hn_span hn_tokenizer_bytes(const hn_tokenizer *t, int32_t id, bool *is_control) {
     const hn_token *k = &t->token[id];
     if (is_control)
-        *is_control = k->type == HN_TOKEN_CONTROL || (k->type == HN_TOKEN_UNKNOWN && t->kind == HN_TOKENIZER_SPM);
+        *is_control = k->type == HN_TOKEN_CONTROL || (k->type == HN_TOKEN_UNKNOWN && t->kind != HN_TOKENIZER_BPE);
     return k->bytes;
 }
 
@@ -177,13 +242,29 @@ static size_t push_byte(hn_detokenizer *d, char c, char *out) {
     return n;
 }
 
+/* Words have a space in front, but for the first and for pieces that go on; punctuation has none where it is tidy. */
+static size_t word_gap(const hn_detokenizer *d, const hn_tokenizer *t, hn_span *s, char *out) {
+    static const char *const close[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
+    size_t k = strlen(t->continuing);
+    if (!d->begun) return 0;
+    if (s->n >= k && !memcmp(s->text, t->continuing, k)) {
+        *s = (hn_span){s->text + k, s->n - k};
+        return 0;
+    }
+    for (size_t i = 0; t->tidy && i < sizeof close / sizeof *close; i++)
+        if (s->n >= strlen(close[i]) && !memcmp(s->text, close[i], strlen(close[i]))) return 0;
+    out[0] = ' ';
+    return 1;
+}
+
 void hn_detokenizer_push(hn_detokenizer *d, const hn_tokenizer *t, int32_t id, bool control, char *out, size_t *n) {
     bool is_control;
     hn_span s = hn_tokenizer_bytes(t, id, &is_control);
     size_t at = 0;
-    bool spm = t->kind == HN_TOKENIZER_SPM && t->token[id].type == HN_TOKEN_NORMAL;
+    bool spm = t->bars && t->token[id].type == HN_TOKEN_NORMAL;
     *n = 0;
     if (is_control && !control) return;
+    if (t->kind == HN_TOKENIZER_WORDPIECE) *n = word_gap(d, t, &s, out);
     if (spm && !d->begun && t->add_space && s.n >= 3 && !memcmp(s.text, lower_bar, 3)) at = 3;
     d->begun |= !is_control;
     while (at < s.n) {

@@ -1,8 +1,10 @@
 /* text/tokenizer.h — text to token ids and back.
  *
- * Two kinds: byte-level pairs merged by rank (BPE: GPT-2, Llama 3, Qwen, SmolLM, ...; Sennrich, Haddow & Birch 2016)
- * and pieces merged by score (SentencePiece's BPE model: Llama 2, Mistral, Gemma, Phi-3; Kudo & Richardson 2018). A
- * tokenizer is made from a spec, which a file's reader fills in: this room knows no file format.
+ * Kinds: pairs merged by rank (BPE: GPT-2, Llama 3, Qwen, SmolLM, ...; Sennrich, Haddow & Birch 2016), of bytes or of
+ * characters; pieces merged by score (SentencePiece's BPE model: Llama 2, Mistral, Gemma, Phi-3; Kudo & Richardson
+ * 2018); the likeliest pieces of all (unigram: T5, XLM-R, ALBERT; Kudo 2018); the longest pieces from the left
+ * (WordPiece: BERT; Schuster & Nakajima 2012). A tokenizer is made from a spec, which a file's reader fills in: this
+ * room knows no file format.
  *
  * Owns:    copies of all that the spec names.   Threads: a tokenizer is not changed and may be shared.
  * Errors:  E_INPUT (a spec that contradicts itself: names the token or merge), E_UNSUPPORTED (an unknown pattern: names
@@ -14,7 +16,12 @@
 
 #include <hone/base.h>
 
-typedef enum hn_tokenizer_kind { HN_TOKENIZER_BPE, HN_TOKENIZER_SPM } hn_tokenizer_kind;
+typedef enum hn_tokenizer_kind {
+    HN_TOKENIZER_BPE,
+    HN_TOKENIZER_SPM,
+    HN_TOKENIZER_UNIGRAM,
+    HN_TOKENIZER_WORDPIECE,
+} hn_tokenizer_kind;
 
 /* What a token is, as files number it. */
 typedef enum hn_token_type {
@@ -23,7 +30,7 @@ typedef enum hn_token_type {
     HN_TOKEN_CONTROL, /* <|im_start|>: found in a text only where that is asked for; has no text of its own */
     HN_TOKEN_USER,    /* found in every text, before anything else */
     HN_TOKEN_UNUSED,
-    HN_TOKEN_BYTE, /* SPM: <0x41> stands for a byte */
+    HN_TOKEN_BYTE, /* <0x41> stands for a byte; not in a BPE of bytes */
 } hn_token_type;
 
 typedef struct hn_span {
@@ -43,7 +50,25 @@ typedef struct hn_tokenizer_spec {
     int32_t bos, eos, unknown, padding; /* -1: there is none */
     bool add_bos, add_eos, add_space;   /* add_space: SPM, in front of a text and behind a control token */
     bool whole_first;                   /* BPE: a piece that is a token is that token, whatever its merges give */
+
+    /* Below: 0 where a kind does not have it. */
+    const struct hn_text_step *step; /* steps.h: what is done in front of the model, instead of `pattern` */
+    size_t n_step;
+    bool characters;        /* BPE: of characters as they are written; a character that is no token becomes bytes */
+    bool fuse_unknown;      /* unknown characters in a row are one token */
+    bool drop_unknown;      /* what has no token is left out */
+    const double *exact;    /* UNIGRAM: scores with 64 bits, instead of `score` */
+    const size_t *merge_at; /* where `merge` is divided; NULL: at the first space, which belongs to neither part */
+    const uint8_t *added;   /* flags of tokens that are looked for: HN_ADDED_... */
+    const char *continuing; /* WORDPIECE: in front of pieces that do not begin a word, "##" */
+    size_t longest_word;    /* WORDPIECE: characters; a longer one is unknown */
+    const int32_t *front, *back, *end; /* put around a framed text, instead of bos and eos; ends of a text or a turn */
+    size_t n_front, n_back, n_end;
+    bool bars; /* a bar (U+2581) in a token stands for a space, as it always does for SPM */
+    bool tidy; /* WORDPIECE: no space in front of punctuation in text from tokens */
 } hn_tokenizer_spec;
+
+enum { HN_ADDED_LEFT = 1, HN_ADDED_RIGHT = 2, HN_ADDED_WORD = 4, HN_ADDED_NORMALISED = 8 };
 
 typedef struct hn_tokenizer hn_tokenizer;
 

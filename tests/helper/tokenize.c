@@ -1,6 +1,9 @@
-/* tokenize MODEL.gguf [frame] [control] <LINES: each line of stdin, as hexadecimal bytes, to its ids on a line of
- * stdout; behind a tab the text that they give back, as hexadecimal bytes. An error goes to stderr, exit status 1. */
+/* tokenize MODEL.gguf|FOLDER [frame] [control] <LINES: each line of stdin, as hexadecimal bytes, to its ids on a line
+ * of stdout; behind a tab the text that they give back, as hexadecimal bytes. An error goes to stderr, exit status 1.
+ */
+#include "base/fs.h"
 #include "gguf/tokenizer_of.h"
+#include "hf/tokenizer_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +44,10 @@ int main(int argc, char **argv) {
         frame |= !strcmp(argv[i], "frame");
         control |= !strcmp(argv[i], "control");
     }
-    if (argc < 2 || hn_gguf_open(argv[1], &g, &err) || hn_gguf_tokenizer(g, &t, &err)) return failed(&err);
+    bool folder = argc > 1 && hn_is_folder(argv[1]);
+    if (argc < 2 || (folder ? hn_hf_tokenizer(argv[1], &t, &err)
+                            : hn_gguf_open(argv[1], &g, &err) || hn_gguf_tokenizer(g, &t, &err)))
+        return failed(&err);
     while ((n = getline(&line, &room, stdin)) > 0) {
         int32_t *ids;
         size_t n_ids, k = 0;

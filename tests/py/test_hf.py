@@ -13,7 +13,7 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("gguf")
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from test_language import HONE, MODELS, TOKENS, VOCABULARY, logits_of, step, weights_of  # noqa: E402
+from test_language import HONE, MODELS, TOKENS, VOCABULARY, logits_of, step, vocabulary, weights_of  # noqa: E402
 
 TYPE = {"F32": 4, "F16": 2, "BF16": 2}
 NAMES = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight", "output.weight": "lm_head.weight"}
@@ -242,3 +242,64 @@ def test_shards_that_do_not_fit(tmp_path):
     says({first: sorted(set(index["weight_map"].values()))[1]}, first, "where the index has it")
     index["weight_map"].pop(first)
     says({}, first, "is not in 'model.safetensors.index.json'")
+
+
+def with_tokenizer(at):
+    """Bytes and one pair, as test_language.py's GGUF files have them; a token that ends a turn; a chat template."""
+    tokenizers = pytest.importorskip("tokenizers")
+    names = vocabulary()[:257]
+    t = tokenizers.Tokenizer(tokenizers.models.BPE({n: i for i, n in enumerate(names)}, [("A", "B")]))
+    t.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t.decoder = tokenizers.decoders.ByteLevel()
+    t.add_special_tokens(["<bos>", "<end>"])
+    t.post_processor = tokenizers.processors.TemplateProcessing(single="<bos> $A", special_tokens=[("<bos>", 257)])
+    (at / "tokenizer.json").write_text(t.to_str())
+    (at / "tokenizer_config.json").write_text(json.dumps({"bos_token": {"content": "<bos>"}, "eos_token": "<end>"}))
+    (at / "chat_template.jinja").write_text("{{ bos_token }}{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}")
+    return t
+
+
+def test_the_commands(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("HONE_CACHE", raising=False)
+    at, s, w = folder(tmp_path, "llama")
+    got = command("tokenize", at, "AB")
+    assert got.returncode and "tokenizer.json" in got.stderr
+    with_tokenizer(at)
+    j = json.loads(command("tokenize", at, "xAB\u00e9<end>", "--json").stdout)
+    assert j["tokens"] == [257, vocabulary().index("x"), 256, *[vocabulary().index(chr(c)) for c in (0xC3, 0xA9)], 258]
+    ids = " ".join(map(str, j["tokens"]))
+    assert command("tokenize", at, "--decode", ids).stdout == "<bos>xAB\u00e9<end>\n"
+    args = ["generate", at, "--prompt", "ABC", "--max-tokens", 8, "--temperature", 0, "--json", "--no-parity"]
+    got = command(*args)
+    assert got.returncode == 0, got.stderr
+    answer, seen = json.loads(got.stdout), [257, 256, vocabulary().index("C")]
+    for t in answer["tokens"]:
+        row = logits_of(s, w, np.array(seen))[-1][:259]
+        assert row[t] > row.max() - 1e-3
+        seen.append(t)
+    (at / "generation_config.json").write_text(json.dumps({"eos_token_id": [258, answer["tokens"][2]]}))
+    again = json.loads(command(*args).stdout)
+    assert again["end"] == "eos" and answer["tokens"][:len(again["tokens"])] == again["tokens"] and len(again["tokens"]) <= 3
+    got = subprocess.run([HONE, "chat", at, "--max-tokens", "2", "--temperature", "0"], input="hi\n", capture_output=True, text=True)
+    assert got.returncode == 0, got.stderr
+
+
+def test_tokenizers_that_are_not_read(tmp_path):
+    at, _, _ = folder(tmp_path, "llama")
+    with_tokenizer(at)
+    j = json.loads((at / "tokenizer.json").read_text())
+
+    def says(change, *parts):
+        (at / "tokenizer.json").write_text(json.dumps(j | change))
+        got = command("tokenize", at, "AB")
+        assert got.returncode and all(p in got.stderr for p in ("tokenizer.json", *parts)), got.stderr
+
+    says({"normalizer": {"type": "Twist"}, "pre_tokenizer": {"type": "UnicodeScripts"}, "decoder": {"type": "CTC"}},
+         "normalizer 'Twist'", "pre_tokenizer 'UnicodeScripts'", "decoder 'CTC'")
+    says({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[a&&b]"}, "behavior": "Isolated", "invert": False}, "decoder": {"type": "Fuse"}},
+         "intersection of classes")
+    says({"model": j["model"] | {"merges": [["A", "nothing"]]}}, "merge 0")
+    says({"model": j["model"] | {"vocab": {"a": 0, "b": 0}}}, "a second token")
+    says({"model": j["model"] | {"vocab": {"a": 10**9}}}, "damaged")
+    says({"added_tokens": [{"id": 3}]}, "added_tokens")
