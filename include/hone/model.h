@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define HONE_MODEL_ABI 3
+#define HONE_MODEL_ABI 4
 #define HONE_MODEL_RANK 16
 #define HONE_MODEL_THREADS 1024 /* of one instance, at most */
 
@@ -147,6 +147,9 @@ typedef struct hone_model {
     hone_model_rc (*load)(hone_model_instance *m, const void *from, size_t size_b);
     /* Where state i lies, and its sizes by now; data is valid until the next run. */
     hone_model_rc (*peek)(hone_model_instance *m, int32_t i, hone_model_tensor *out);
+    /* The first dimension of state i, which no input gives, becomes n. What is there stays, as far as it fits; further
+     * elements hold anything. HONE_MODEL_SHAPE: beyond its bounds. */
+    hone_model_rc (*resize)(hone_model_instance *m, int32_t i, int64_t n);
 } hone_model;
 
 /* Every shared library exports this one symbol; a static one exports <name>_model. Of several targets it gives the

@@ -32,7 +32,9 @@ typedef struct hone_text_options {
     bool no_parity;         /* compile without holding kernels against the interpreter */
     hone_progress progress; /* of a compilation */
     const volatile int *stop;
-    bool no_tokenizer; /* tokens in, tokens out: a file's tokenizer is not read, and there need be none */
+    bool no_tokenizer;     /* tokens in, tokens out: a file's tokenizer is not read, and there need be none */
+    const char *cache;     /* keys and values are kept as "f32", "f16", "bf16" or "q8"; NULL: f32 */
+    int64_t cached_tokens; /* of all sessions together, at least the context; 0: 16 contexts */
 } hone_text_options;
 static inline hone_text_options hone_text_defaults(void) {
     hone_text_options o = HONE_ZERO;
@@ -119,6 +121,15 @@ HONE_API void hone_text_session_close(hone_text_session *s);
  * the model is used next. After a failure the session is as before. E_LIMIT: the context overflows. */
 HONE_API hone_rc hone_text_session_feed(hone_text_session *s, const int32_t *token, size_t n, size_t n_want,
                                         const float **logits, hone_err *err);
+/* The same for several sessions at once, each given once: they share the reading of the weights. What a session gives
+ * does not depend on the others. n_want may be 0. After a failure all are as before. */
+typedef struct hone_text_feed {
+    hone_text_session *session;
+    const int32_t *token;
+    size_t n, n_want;
+    const float *logits; /* out */
+} hone_text_feed;
+HONE_API hone_rc hone_text_feed_all(hone_text *m, hone_text_feed *feed, size_t n, hone_err *err);
 /* Another session with the same tokens; they part from here on. */
 HONE_API hone_rc hone_text_session_fork(const hone_text_session *s, hone_text_session **out, hone_err *err);
 /* Forgets all but the first n tokens. */

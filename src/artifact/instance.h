@@ -137,7 +137,7 @@ HNR void hnm_state_swap(hone_model_instance *m, int32_t i) {
 /* At the start of the steps: the old value, all zero after a reset. */
 HNR hone_model_rc hnm_state_begin(hone_model_instance *m, int32_t i, int64_t size_b) {
     hone_model_rc rc = hnm_state_room(m, i, size_b);
-    if (!rc && m->c->fresh) memset(m->c->state[i].b.data, 0, (size_t)size_b);
+    if (!rc && m->c->fresh && !m->c->state[i].made) memset(m->c->state[i].b.data, 0, (size_t)size_b);
     return rc;
 }
 

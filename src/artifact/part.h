@@ -47,6 +47,7 @@ typedef struct hnm_buffer {
 typedef struct hnm_state {
     hnm_buffer b, next; /* next: where a run makes the new value that cannot lie over the old one */
     int64_t dim[HONE_MODEL_RANK];
+    int32_t made; /* it has content, although no run has been */
 } hnm_state;
 
 /* What the versions of an instance share: it belongs to the version for all sizes. */

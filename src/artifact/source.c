@@ -342,7 +342,8 @@ static void add_entry(const hn_model *m, hn_str *out) {
     hn_str_addf(out,
                 ", HNM_INPUTS, HNM_OUTPUTS, %u, HNM_SYMBOLS, hnm_input, hnm_output, hnm_kernels, HNM_WEIGHTS_B, "
                 "HNM_ARENA_B, hnm_create%s, hnm_run, hnm_free, hnm_error, %s, 1, hnm_targets, 1, hnm_versions, "
-                "hnm_last_version, HNM_STATES, hnm_state_port, hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek};\n"
+                "hnm_last_version, HNM_STATES, hnm_state_port, hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek, "
+                "hnm_resize};\n"
                 "static const hone_model *const hnm_targets[1] = {&hnm_model};\n",
                 m->n_kernel, checks ? "_checked" : "", m->options->profile ? "&hnm_profile" : "NULL");
     hn_str_addf(out,

@@ -108,7 +108,7 @@ static void add_model(const hn_library *l, uint32_t t, uint32_t n_kernels, hn_st
     hn_str_addf(out, l->options->profile ? "&hnm_profile_%u" : "NULL", t);
     hn_str_add(out,
                ", HNM_TARGETS, hnm_models, HNM_VERSIONS, hnm_versions, hnm_last_version, HNM_STATES, hnm_state_port, "
-               "hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek};\n");
+               "hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek, hnm_resize};\n");
 }
 
 hone_rc hn_entry_make(hn_library *l, hone_err *err) {

@@ -42,7 +42,7 @@ static hone_model_rc hnm_reset(hone_model_instance *m) {
     hnm_common *c = hnm_common_of(m);
     for (int32_t i = 0; i < HNM_STATES; i++)
         for (int32_t d = 0; d < HONE_MODEL_RANK; d++)
-            c->state[i].dim[d] = d < hnm_state_port[i].rank ? hnm_state_port[i].low[d] : 0;
+            c->state[i].made = 0, c->state[i].dim[d] = d < hnm_state_port[i].rank ? hnm_state_port[i].low[d] : 0;
     c->fresh = 1, c->lost = 0;
     return HONE_MODEL_OK;
 }
@@ -152,6 +152,30 @@ static hone_model_rc hnm_load(hone_model_instance *m, const void *from, size_t s
         memcpy(c->state[i].dim, dim, sizeof dim), at += n;
     }
     c->fresh = h.fresh != 0, c->lost = 0;
+    return HONE_MODEL_OK;
+}
+
+static hone_model_rc hnm_resize(hone_model_instance *m, int32_t i, int64_t n) {
+    if (!m || i < 0 || i >= HNM_STATES) return HONE_MODEL_ARGUMENT;
+    const hone_model_port *p = &hnm_state_port[i];
+    if (!p->rank || n < p->low[0] || n > p->high[0])
+        return hnm_state_fail(m, HONE_MODEL_SHAPE, "state '%.80s' cannot have %lld rows", p->name, (long long)n);
+    hnm_common *c = hnm_common_of(m);
+    hnm_state *s = &c->state[i];
+    int64_t now = s->dim[0], size_b, old_b = hnm_state_bytes(i, s->dim);
+    s->dim[0] = n;
+    if ((size_b = hnm_state_bytes(i, s->dim)) > s->b.size_b || !s->b.data) {
+        char *p = size_b < INT64_MAX ? (char *)aligned_alloc(64, (size_t)(size_b + 63) / 64 * 64 + 64) : NULL;
+        if (!p) {
+            s->dim[0] = now;
+            return hnm_state_fail(m, HONE_MODEL_NOMEM, "out of memory for the state");
+        }
+        if (s->b.data && (!c->fresh || s->made))
+            memcpy(p, s->b.data, (size_t)(old_b < s->b.size_b ? old_b : s->b.size_b));
+        free(s->b.data);
+        s->b = (hnm_buffer){p, size_b};
+    }
+    s->made = 1;
     return HONE_MODEL_OK;
 }
 

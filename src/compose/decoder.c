@@ -93,11 +93,15 @@ hone_rc hn_decoder_emit(hn_graph *g, const hn_decoder *d, hone_err *err) {
     step s = {.d = d, .b = {g, 0}, .err = err, .rc = check(d, err)};
     if (s.rc) return s.rc;
     s.tokens = hn_dim_symbol(g->dims, "tokens", 1, d->context);
-    s.past = hn_dim_symbol(g->dims, "past", 0, d->context);
+    if (!d->cache) s.past = hn_dim_symbol(g->dims, "past", 0, d->context);
     hn_dim wanted = hn_dim_symbol(g->dims, "wanted", 1, d->context);
     hn_val token = input(&s, "token", s.tokens), want = input(&s, "want", wanted);
-    s.past_value = hn_size_value(&s.b, s.past, HONE_I64);
-    s.position = hn_bin(&s.b, HN_OP_ADD, hn_iota(&s.b, HONE_I64, 1, &s.tokens, 0), s.past_value);
+    if (d->cache) {
+        hn_step_blocks(&s);
+    } else {
+        s.past_value = hn_size_value(&s.b, s.past, HONE_I64);
+        s.position = hn_bin(&s.b, HN_OP_ADD, hn_iota(&s.b, HONE_I64, 1, &s.tokens, 0), s.past_value);
+    }
     hn_step_angles(&s);
     hn_val embedding = hn_step_weight(&s, HN_ROLE_EMBEDDING, 0, d->vocabulary, d->width, false);
     hn_val x = embedded(&s, embedding, token);

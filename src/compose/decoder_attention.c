@@ -27,6 +27,11 @@ static hn_val long_factors(step *s) {
            far = hn_step_weight(s, HN_ROLE_ROTARY_LONG, 0, d->rotary / 2, 0, false);
     double original = d->rotary_scaling.original;
     if (!near || !far || !(original > 0)) return far;
+    if (d->cache) { /* by each token's own place: what else is computed in this run must not matter */
+        hn_dim column[2] = {s->tokens, hn_lit(b, 1)};
+        hn_val at = hn_bin(b, HN_OP_LT, s->position, hn_const_i(b, HONE_I64, (int64_t)original));
+        return hn_where(b, hn_reshape(b, at, 2, column), near, far);
+    }
     hn_val length = hn_size_value(b, hn_dim_add(b->g->dims, s->tokens, s->past), HONE_I64);
     hn_val within = hn_bin(b, HN_OP_LE, length, hn_const_i(b, HONE_I64, (int64_t)original));
     return hn_where(b, within, near, far);
@@ -141,10 +146,8 @@ static hn_val cached(step *s, const char *what, int64_t l, hn_val rows) {
     return all;
 }
 
-hn_val hn_step_attention(step *s, hn_val x, int64_t l) {
+static hn_val attend_grown(step *s, int64_t l, const heads_of *h, bool near) {
     const hn_decoder *d = s->d;
-    bool near = has_window(d, l);
-    heads_of h = project(s, x, l);
     hn_attend a = {.scale = d->attention_scale,
                    .softcap = d->attention_softcap,
                    .masked = -INFINITY,
@@ -152,13 +155,21 @@ hn_val hn_step_attention(step *s, hn_val x, int64_t l) {
                    .causal = true,
                    .past = s->past_value,
                    .window = near ? d->window : 0};
-    a.q = heads_first(s, turn(s, h.q, near));
-    a.k = heads_first(s, cached(s, "key", l, turn(s, h.k, near)));
-    a.v = heads_first(s, cached(s, "value", l, h.v));
+    a.q = heads_first(s, turn(s, h->q, near));
+    a.k = heads_first(s, cached(s, "key", l, turn(s, h->k, near)));
+    a.v = heads_first(s, cached(s, "value", l, h->v));
     if (s->rc || !a.q || !a.k || !a.v) return 0;
+    return tokens_first(s, hn_attend_emit(&s->b, &a, HONE_F32, s->err));
+}
+
+hn_val hn_step_attention(step *s, hn_val x, int64_t l) {
+    const hn_decoder *d = s->d;
+    bool near = has_window(d, l);
+    heads_of h = project(s, x, l);
+    hn_val y = d->cache ? hn_step_attend_blocks(s, l, turn(s, h.q, near), turn(s, h.k, near), h.v, near ? d->window : 0)
+                        : attend_grown(s, l, &h, near);
+    if (s->rc || !y) return 0;
     hn_dim shape[2] = {s->tokens, hn_lit(&s->b, d->heads * d->head_size)};
-    hn_val y = tokens_first(s, hn_attend_emit(&s->b, &a, HONE_F32, s->err));
-    if (!y) return 0;
     y = hn_step_product(s, hn_reshape(&s->b, y, 2, shape),
                         hn_step_weight(s, HN_ROLE_ATTENTION_OUT, l, d->width, d->heads * d->head_size, false),
                         hn_step_weight(s, HN_ROLE_ATTENTION_OUT_BIAS, l, d->width, 0, true));

@@ -14,8 +14,10 @@ typedef struct step {
     hone_err *err;
     hone_rc rc;
     hn_dim tokens, past;
-    hn_val position, past_value; /* i64 [tokens]; i64 scalar */
-    angles far, near;            /* of layers that see all; of those with a window */
+    hn_val position, past_value;  /* i64 [tokens]; i64 scalar */
+    hn_val slot, table, sequence; /* of keys and values in blocks */
+    hn_dim rows;                  /* of a pool */
+    angles far, near;             /* of layers that see all; of those with a window */
 } step;
 
 /* --- decoder_weights.c: what is known about a weight's type is known here alone --------------------------------------
@@ -44,6 +46,13 @@ hn_val hn_step_norm(step *s, hn_val x, hn_val scale, hn_val bias);
 
 void hn_step_angles(step *s);
 hn_val hn_step_attention(step *s, hn_val x, int64_t layer); /* x is normalised */
+
+/* --- decoder_cache.c: keys and values in blocks ----------------------------------------------------------------------
+ */
+
+void hn_step_blocks(step *s); /* the inputs that say where rows are */
+/* Puts k and v [tokens, kv heads, size] into the pool; attention of q [tokens, heads, size] over it. */
+hn_val hn_step_attend_blocks(step *s, int64_t layer, hn_val q, hn_val k, hn_val v, int64_t window);
 
 /* --- decoder_mlp.c ---------------------------------------------------------------------------------------------------
  */

@@ -133,7 +133,7 @@ static hone_rc open_file(const hn_front_source *from, hn_gguf **out, hone_err *e
 }
 
 /* Symbols of the graph are fixed or bounded by the user as those of any model. */
-static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, char **report, hone_err *err) {
+static hone_rc build(const hn_front_source *from, hn_cache cache, held *h, hn_graph *g, char **report, hone_err *err) {
     hn_decoder d;
     const hn_arch *a = arch_of(h->file, hn_front_label(from), err);
     if (!a) return err ? err->rc : HONE_E_UNSUPPORTED;
@@ -141,6 +141,7 @@ static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, char **r
     hone_rc rc = hn_arch_read(a, h->file, &d, &lines, err);
     d.weight = weight;
     d.arg = h;
+    d.cache = cache;
     if (!rc && !lines.n) rc = hn_decoder_emit(g, &d, err);
     if (!rc && !lines.n) unused(h, &lines);
     if (!rc && lines.n) rc = refusals(&lines, hn_front_label(from), report, err);
@@ -152,6 +153,7 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
                       hone_err *err) {
     hone_err own = {0};
     held *h = calloc(1, sizeof *h);
+    hn_cache cache = HN_CACHE_GROWN;
     hn_graph *g = hn_graph_new();
     hone_rc rc = h && g ? HONE_OK : hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
     if (!rc && options->n_symbol)
@@ -160,7 +162,8 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
     if (!rc) rc = open_file(from, &h->file, &own);
     if (!rc && !(h->used = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->used)))
         rc = hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
-    if (!rc) rc = build(from, h, g, report, &own);
+    if (!rc) rc = hn_cache_named(options->cache, &cache, &own);
+    if (!rc) rc = build(from, cache, h, g, report, &own);
     if (!rc) {
         g->hold = h;
         g->let_go = let_go;

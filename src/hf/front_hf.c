@@ -192,7 +192,7 @@ static hone_rc open_folder(const hn_front_source *from, hn_safetensors **file, h
 }
 
 /* Symbols of the graph are fixed or bounded by the user as those of any model. */
-static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, hn_str *lines, hone_err *err) {
+static hone_rc build(const hn_front_source *from, hn_cache cache, held *h, hn_graph *g, hn_str *lines, hone_err *err) {
     hn_decoder d;
     hone_rc rc = open_folder(from, &h->file, &h->config, lines, err);
     if (rc) return rc;
@@ -201,6 +201,7 @@ static hone_rc build(const hn_front_source *from, held *h, hn_graph *g, hn_str *
     d = h->config.d;
     d.weight = weight;
     d.arg = h;
+    d.cache = cache;
     rc = hn_decoder_emit(g, &d, err);
     return rc ? rc : all_used(h, from->path, lines, err);
 }
@@ -210,12 +211,14 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
     hone_err own = {0};
     hn_str lines = {0};
     held *h = calloc(1, sizeof *h);
+    hn_cache cache = HN_CACHE_GROWN;
     hn_graph *g = hn_graph_new();
     hone_rc rc = h && g ? HONE_OK : hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
     if (!rc && options->n_symbol)
         rc = hn_fail(&own, HONE_E_USAGE, "'%s': sizes of a language model cannot be fixed yet; leave --symbol out",
                      hn_front_label(from));
-    if (!rc) rc = build(from, h, g, &lines, &own);
+    if (!rc) rc = hn_cache_named(options->cache, &cache, &own);
+    if (!rc) rc = build(from, cache, h, g, &lines, &own);
     if (lines.n) *report = hn_str_take(&lines);
     hn_str_free(&lines);
     if (!rc) {

@@ -45,6 +45,7 @@ static hone_rc key_of(const char *path, const hone_text_options *o, char key[33]
     hn_hash_hone(&h);
     hn_hash_text(&h, o->compiler);
     hn_hash_text(&h, o->target);
+    hn_hash_text(&h, o->cache);
     hn_hash_end(&h, key);
     free(real);
     return HONE_OK;
@@ -69,6 +70,7 @@ static hone_rc compile(const char *path, const char *folder, const hone_text_opt
     c.no_cache = true; /* this folder is the cache */
     c.n_threads = o->n_threads;
     c.progress = o->progress;
+    c.cache = o->cache;
     if (!rc) rc = hone_compile_model(path, &c, &result, err);
     hone_free(result.text);
     if (!rc && rename(made, folder) && !hn_exists(folder)) rc = hn_fail(err, HONE_E_IO, "cannot make '%s'", folder);
@@ -103,18 +105,22 @@ static hone_rc no_language(const hone_text *m, hone_err *err) {
                    "'%s' is no language model: it does not take tokens, and keys and values behind them", m->path);
 }
 
-static hone_rc look_at(hone_text *m, int64_t asked, hone_err *err) {
+static hone_rc look_at(hone_text *m, const hone_text_options *o, hone_err *err) {
+    static const char *const input[] = {"token", "want", "position", "sequence", "slot", "table"};
     const hone_model *x = m->model;
-    if (x->n_inputs != 2 || strcmp(x->input[0].name, "token") || x->n_outputs != 1 || x->n_states < 2)
-        return no_language(m, err);
-    int64_t most = x->state[0].high[0];
+    bool good = x->n_inputs == 6 && x->n_outputs == 1 && x->n_states >= 2;
+    for (int32_t i = 0; good && i < 6; i++) good = !strcmp(x->input[i].name, input[i]);
+    if (!good) return no_language(m, err);
+    int64_t most = x->input[0].high[0];
     m->vocabulary = x->output[0].dim[1];
-    m->context = asked ? asked : most < USUAL_CONTEXT ? most : USUAL_CONTEXT;
+    m->context = o->context ? o->context : most < USUAL_CONTEXT ? most : USUAL_CONTEXT;
     if (m->context > most)
         return hn_fail(err, HONE_E_LIMIT, "a context of %" PRId64 " tokens: '%s' has at most %" PRId64, m->context,
                        m->path, most);
-    m->past = malloc((size_t)m->context * sizeof *m->past);
-    return m->past ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
+    int64_t tokens = o->cached_tokens ? o->cached_tokens : 16 * m->context;
+    if (tokens < m->context) tokens = m->context;
+    m->pool.most = (int32_t)(tokens / HN_CACHE_BLOCK + 2);
+    return HONE_OK;
 }
 
 static hone_rc open_folder_tokenizer(hone_text *m, hone_err *err) {
@@ -144,7 +150,7 @@ static hone_rc open_library(hone_text *m, const hone_text_options *o, hone_err *
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
     if (!rc && !hn_exists(folder)) rc = compile(m->path, folder, o, err);
     if (!rc) rc = load(m, folder, o, err);
-    if (!rc) rc = look_at(m, o->context, err);
+    if (!rc) rc = look_at(m, o, err);
     if (!rc) rc = hone_text_session_open(m, &m->session, err);
     free(folder);
     free(cache);
@@ -174,6 +180,7 @@ static hone_rc open_model(const char *path, const hone_text_options *o, bool lib
 hone_rc hone_text_open(const char *path, const hone_text_options *options, hone_text **out, hone_err *err) {
     hone_text_options o = hone_text_defaults();
     hone_rc rc = hn_options_read(&o, sizeof o, options, "text", err);
+    if (!o.cache) o.cache = "f32";
     return rc ? rc : open_model(path, &o, true, out, err);
 }
 
@@ -189,7 +196,7 @@ void hone_text_close(hone_text *m) {
     hn_tokenizer_free(m->tokenizer);
     free(m->chat_template);
     free(m->logits);
-    free(m->past);
+    free(m->pool.block);
     free(m->path);
     free(m);
 }

@@ -2,6 +2,7 @@
 #ifndef HN_LANGUAGE_INT_H
 #define HN_LANGUAGE_INT_H
 
+#include "language/kv_pool.h"
 #include "text/tokenizer.h"
 
 #include <hone/artifact.h>
@@ -16,17 +17,23 @@ struct hone_text {
     const hone_model *model;
     hone_model_instance *instance;
     int64_t context, vocabulary;
-    int32_t *past; /* the tokens whose keys and values are the instance's state */
-    int64_t n_past;
-    hone_text_session *session; /* of hone_text_generate */
-    float *logits;              /* of the rows asked for last */
+    hn_kv_pool pool;                       /* of the instance's states */
+    hone_text_session *sessions, *session; /* all of them; that of hone_text_generate */
+    uint64_t clock;
+    float *logits; /* of the rows asked for last */
     int64_t n_logits;
 };
 
 struct hone_text_session {
     hone_text *m;
-    int32_t *token; /* room for the whole context */
-    size_t n;
+    int32_t *token;   /* room for the whole context */
+    size_t n, n_kept; /* tokens; those in front whose keys and values are in `block` */
+    int32_t *block;
+    size_t n_block;
+    bool alone; /* takes no blocks of others, and leaves none to them */
+    bool busy;  /* in the step that is under way */
+    uint64_t used;
+    hone_text_session *next;
 };
 
 /* E_USAGE unless the model was opened with the one, the other, or both. */
@@ -34,6 +41,9 @@ hone_rc hn_language_ready(const hone_text *m, bool tokenizer, bool library, hone
 
 /* session.c. As many tokens as may go into one step. */
 enum { HN_CHUNK = 256 };
+/* Gives back what lies behind s->n, where that was set to less. */
+void hn_session_cut(hone_text_session *s);
+hone_rc hn_session_feed_all(hone_text *m, hone_text_feed *feed, size_t n, const volatile int *stop, hone_err *err);
 /* Feeds n tokens behind those so far; the logits of the last n_want of them go to m->logits. */
 hone_rc hn_session_step(hone_text_session *s, const int32_t *token, size_t n, size_t n_want, hone_err *err);
 /* As many steps as it takes; the logits of the last token. */

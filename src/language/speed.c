@@ -160,6 +160,7 @@ hone_rc hone_text_speed_measure(hone_text *m, const hone_text_speed_options *opt
     for (size_t i = 0; !rc && i < sizeof to / sizeof *to; i++, at += o.rounds) *to[i] = at;
     for (size_t i = 0; !rc && i < n; i++) c.token[i] = (int32_t)hn_rng_below(&random, hone_text_vocabulary(m));
     if (!rc) rc = hone_text_session_open(m, &c.session, err);
+    if (!rc) c.session->alone = true;
     if (!rc) rc = compete(&c, &random, err);
     if (!rc) *out = seen(&c, at);
     hone_text_session_close(c.session);

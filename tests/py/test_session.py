@@ -14,13 +14,32 @@ import test_language as language  # noqa: E402
 LIB = c.CDLL(os.path.join(os.environ.get("HONE_BUILD", "build"), "libhone.so"))
 
 
+class Options(c.Structure):
+    _fields_ = [("size", c.c_size_t), ("n_threads", c.c_uint32), ("context", c.c_int64), ("compiler", c.c_char_p), ("target", c.c_char_p),
+                ("no_parity", c.c_bool), ("progress", c.c_void_p * 2), ("stop", c.c_void_p), ("no_tokenizer", c.c_bool),
+                ("cache", c.c_char_p), ("cached_tokens", c.c_int64)]
+
+
+class Feed(c.Structure):
+    _fields_ = [("session", c.c_void_p), ("token", c.POINTER(c.c_int32)), ("n", c.c_size_t), ("n_want", c.c_size_t),
+                ("logits", c.POINTER(c.c_float))]
+
+
 class Model:
-    def __init__(self, path):
+    def __init__(self, path, **options):
         self.m, self.e = c.c_void_p(), c.create_string_buffer(4096)
         LIB.hone_text_logits.restype = c.c_size_t
         LIB.hone_text_session_tokens.restype = c.POINTER(c.c_int32)
-        self.check(LIB.hone_text_open(str(path).encode(), None, c.byref(self.m), self.e))
+        o = Options(size=c.sizeof(Options), context=256, no_tokenizer=True, **options)
+        self.check(LIB.hone_text_open(str(path).encode(), c.byref(o), c.byref(self.m), self.e))
         self.vocabulary = LIB.hone_text_logits(self.m)
+
+    def feed_all(self, feeds):
+        """Feeds [(session, tokens, want)] in one step; logits of each."""
+        held = [(c.c_int32 * len(t))(*t) for _, t, _ in feeds]
+        a = (Feed * len(feeds))(*[Feed(s.s, h, len(t), w) for (s, t, w), h in zip(feeds, held)])
+        self.check(LIB.hone_text_feed_all(self.m, a, c.c_size_t(len(feeds)), self.e))
+        return [np.ctypeslib.as_array(f.logits, (f.n_want, self.vocabulary)).copy() if f.n_want else None for f in a]
 
     def check(self, rc):
         if rc:
@@ -62,39 +81,94 @@ class Session:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
+def file(tmp_path_factory):
     folder = tmp_path_factory.mktemp("session")
     os.environ["XDG_CACHE_HOME"] = str(folder)
+    os.environ.pop("HONE_CACHE", None)
     shape = language.MODELS["qwen2"]
     language.write(folder / "m.gguf", shape, language.weights_of(shape, np.random.default_rng(5)))
-    m = Model(folder / "m.gguf")
+    return folder / "m.gguf"
+
+
+@pytest.fixture(scope="module")
+def model(file):
+    m = Model(file)
     yield m
     m.close()
 
 
-TOKENS = [int(x) for x in np.random.default_rng(9).integers(0, 250, 60)]
+R = np.random.default_rng(9)
+TOKENS = [int(x) for x in R.integers(0, 250, 100)]
 
 
-def close(a, b):
-    assert np.abs(a - b).max() <= 1e-4 * np.abs(b).max()
+def same(a, b):
+    return (np.asarray(a).view(np.uint32) == np.asarray(b).view(np.uint32)).all()
 
 
 def test_fork_and_truncate(model):
     s = model.session()
     whole = s.feed(TOKENS, len(TOKENS))
-    s.truncate(20)
-    close(s.feed(TOKENS[20:], 40), whole[20:])
-    s.truncate(30)
+    for n in (99, 64, 63, 33, 32, 31, 1, 0):
+        s.truncate(n)
+        assert same(s.feed(TOKENS[n:], len(TOKENS) - n), whole[n:])
+    s.truncate(40)
     t = s.fork()
     s.feed([1, 2, 3])
-    close(t.feed(TOKENS[30:], 30), whole[30:])
-    assert t.tokens() == TOKENS and s.tokens() == TOKENS[:30] + [1, 2, 3]
-    with pytest.raises(RuntimeError, match="cannot be cut to 99"):
-        t.truncate(99)
-    with pytest.raises(RuntimeError, match="too many for a context of 128"):
-        t.feed([1] * 100)
+    assert same(t.feed(TOKENS[40:], 60), whole[40:])
+    u = t.fork()
+    assert not same(u.feed([5]), t.feed([6]))
+    t.truncate(100)
+    u.truncate(100)
+    assert same(u.feed([6]), t.feed([6]))
+    t.truncate(100)
+    assert t.tokens() == TOKENS and s.tokens() == TOKENS[:40] + [1, 2, 3]
+    with pytest.raises(RuntimeError, match="cannot be cut to 999"):
+        t.truncate(999)
+    with pytest.raises(RuntimeError, match="too many for a context of 256"):
+        t.feed([1] * 200)
     with pytest.raises(RuntimeError, match="token 999"):
         t.feed([999])
     assert t.tokens() == TOKENS
-    s.close()
-    t.close()
+    t.truncate(50)
+    assert same(t.feed(TOKENS[50:], 50), whole[50:])
+    for x in (s, t, u):
+        x.close()
+
+
+@pytest.mark.parametrize("cache", ["f32", "f16", "bf16", "q8"])
+def test_the_same_bits(file, cache):
+    """However the tokens come, beside whatever, with one thread or two, a prefix found or not, preempted or not."""
+    m = Model(file, cache=cache.encode(), n_threads=1)
+    s = m.session()
+    whole = s.feed(TOKENS, len(TOKENS))
+    exact = Model(file) if cache != "f32" else m
+    reference = exact.session().feed(TOKENS, len(TOKENS))
+    assert np.abs(whole - reference).max() <= {"f32": 0, "f16": 2e-3, "bf16": 2e-2, "q8": 2e-2}[cache] * np.abs(reference).max()
+    two = Model(file, cache=cache.encode(), n_threads=2)
+    for n in (1, 7, 30, 64):
+        for x in (m, two):
+            t = x.session()
+            got = [t.feed(TOKENS[i:i + n], len(TOKENS[i:i + n])) for i in range(0, len(TOKENS), n)]
+            assert same(np.concatenate(got), whole), n
+            t.close()
+    for neighbours in (1, 3, 15):
+        others = [m.session() for _ in range(neighbours)]
+        t = m.session()
+        for i in range(0, len(TOKENS), 20):
+            feeds = [(o, [int(x) for x in R.integers(0, 250, R.integers(1, 9))], int(R.integers(0, 2))) for o in others]
+            at = int(R.integers(0, neighbours + 1))
+            feeds.insert(at, (t, TOKENS[i:i + 20], 20))
+            assert same(m.feed_all(feeds)[at], whole[i:i + 20]), neighbours
+        for o in [*others, t]:
+            o.close()
+    few = Model(file, cache=cache.encode(), n_threads=1, cached_tokens=256)
+    sessions = [few.session() for _ in range(4)]
+    for i in range(0, len(TOKENS), 25):
+        for k, t in enumerate(sessions):
+            if k:
+                t.feed([k] * 25)
+            else:
+                assert same(t.feed(TOKENS[i:i + 25], 25), whole[i:i + 25])
+    with pytest.raises(RuntimeError, match="are all in use"):
+        few.feed_all([(t, [1] * 60, 1) for t in sessions])
+    assert same(sessions[0].fork().feed([3]), s.feed([3]))

@@ -1,0 +1,13 @@
+/* compose/cache.h — how a decoder keeps keys and values. */
+#ifndef HN_CACHE_H
+#define HN_CACHE_H
+
+#include <hone/base.h>
+
+/* How keys and values are kept: one growing tensor, or rows of a pool in blocks of HN_CACHE_BLOCK tokens. */
+typedef enum hn_cache { HN_CACHE_GROWN, HN_CACHE_F32, HN_CACHE_F16, HN_CACHE_BF16, HN_CACHE_Q8 } hn_cache;
+enum { HN_CACHE_BLOCK = 32 };
+/* "f32", "f16", "bf16", "q8"; NULL: HN_CACHE_GROWN. E_USAGE. */
+hone_rc hn_cache_named(const char *name, hn_cache *out, hone_err *err);
+
+#endif
