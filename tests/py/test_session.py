@@ -1,5 +1,6 @@
 """Sessions of language models (hone/text.h): what one gives does not depend on how its tokens came, nor on other sessions."""
 
+import copy
 import ctypes as c
 import os
 import sys
@@ -30,7 +31,7 @@ class Model:
         self.m, self.e = c.c_void_p(), c.create_string_buffer(4096)
         LIB.hone_text_logits.restype = c.c_size_t
         LIB.hone_text_session_tokens.restype = c.POINTER(c.c_int32)
-        o = Options(size=c.sizeof(Options), context=256, no_tokenizer=True, **options)
+        o = Options(size=c.sizeof(Options), context=256, no_tokenizer=True, no_parity=options.get("cache") in (b"f16", b"bf16"), **options)
         self.check(LIB.hone_text_open(str(path).encode(), c.byref(o), c.byref(self.m), self.e))
         self.vocabulary = LIB.hone_text_logits(self.m)
 
@@ -85,8 +86,9 @@ def file(tmp_path_factory):
     folder = tmp_path_factory.mktemp("session")
     os.environ["XDG_CACHE_HOME"] = str(folder)
     os.environ.pop("HONE_CACHE", None)
-    shape = language.MODELS["qwen2"]
-    language.write(folder / "m.gguf", shape, language.weights_of(shape, np.random.default_rng(5)))
+    shape = copy.copy(language.MODELS["qwen2"])
+    shape.__dict__.update(width=96, layers=2, heads=6, kv_heads=3, head_size=24, rotary=24, mlp=160)
+    language.write(folder / "m.gguf", shape, language.weights_of(shape, np.random.default_rng(5)), context=256)
     return folder / "m.gguf"
 
 
