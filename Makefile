@@ -44,7 +44,6 @@ FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
 .PHONY: all lib help python python-extension unit-tests objects print-cflags print-san deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
-.SECONDARY:
 
 all: $(BUILD)/hone $(BUILD)/libhone.a $(BUILD)/libhone.so $(BUILD)/libhonebench.a $(BUILD)/hone.pc $(BUILD)/man/hone.1
 lib: $(BUILD)/libhone.a

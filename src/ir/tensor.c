@@ -39,17 +39,17 @@
 #define LIMIT_I2 -2, 1, 0
 
 static const hn_dtype_info info[] = {
-#define HN_DTYPE(id, text, bits, size_b, cls, onnx) {text, bits, size_b, HN_CLASS_##cls, onnx, LIMIT_##id},
+#define HN_DTYPE(id, text, bits, size_b, cls) {text, bits, size_b, HN_CLASS_##cls, LIMIT_##id},
 #include "ir/dtypes.def"
 #undef HN_DTYPE
 };
 enum row_number {
-#define HN_DTYPE(id, text, bits, size_b, cls, onnx) ROW_##id,
+#define HN_DTYPE(id, text, bits, size_b, cls) ROW_##id,
 #include "ir/dtypes.def"
 #undef HN_DTYPE
     N_ROWS
 };
-#define HN_DTYPE(id, text, bits, size_b, cls, onnx)                                                                    \
+#define HN_DTYPE(id, text, bits, size_b, cls)                                                                          \
     _Static_assert((int)ROW_##id == (int)HONE_##id, "include/hone/ir.h keeps the order of dtypes.def");
 #include "ir/dtypes.def"
 #undef HN_DTYPE
@@ -77,15 +77,6 @@ int hn_random_bits(hone_dtype t) {
 bool hn_dtype_named(const char *text, hone_dtype *out) {
     for (int i = 0; i < HONE_N_DTYPES; i++) {
         if (strcmp(info[i].text, text) != 0) continue;
-        *out = (hone_dtype)i;
-        return true;
-    }
-    return false;
-}
-
-bool hn_dtype_from_onnx(int code, hone_dtype *out) {
-    for (int i = 0; i < HONE_N_DTYPES; i++) {
-        if (info[i].onnx != code) continue;
         *out = (hone_dtype)i;
         return true;
     }

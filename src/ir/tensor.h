@@ -23,13 +23,11 @@ typedef struct hn_dtype_info {
     const char *text;
     uint8_t bits, size_b;
     hn_dclass cls;
-    int onnx;
     double lowest, highest, epsilon; /* of finite values; epsilon: distance from 1 to the next (floats) */
 } hn_dtype_info;
 const hn_dtype_info *hn_dtype_of(hone_dtype t); /* NULL for a number that is none */
 int hn_random_bits(hone_dtype t); /* of a random number of this type: what its significand holds (ir/philox.h) */
 bool hn_dtype_named(const char *text, hone_dtype *out);
-bool hn_dtype_from_onnx(int code, hone_dtype *out);
 static inline bool hn_is_float(hone_dtype t) { return hn_dtype_of(t)->cls == HN_CLASS_FLOAT; }
 static inline bool hn_is_half(hone_dtype t) { return t == HONE_F16 || t == HONE_BF16; }
 

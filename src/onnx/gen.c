@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "ir/tensor.h"
 #include "onnx/gen_int.h"
+#include "onnx/onnx.h"
 
 #include <hone/onnx.h>
 
@@ -117,7 +118,7 @@ static const char *add_init(hn_gen *g, hone_dtype t, size_t rank, const int64_t 
     m.n_dims = rank;
     m.dims = (int64_t *)(uintptr_t)dim;
     m.has_data_type = true;
-    m.data_type = hn_dtype_of(t)->onnx;
+    m.data_type = hn_onnx_dtype(t);
     m.name = name;
     what.n = 1;
     for (size_t i = 0; i < rank; i++) what.n *= (uint64_t)dim[i];
@@ -165,7 +166,7 @@ static void add_port(hn_gen *g, list *ports, const char *name, hone_dtype t, siz
     shape.n_dim = rank;
     shape.dim = dim;
     tensor.has_elem_type = true;
-    tensor.elem_type = hn_dtype_of(t)->onnx;
+    tensor.elem_type = hn_onnx_dtype(t);
     tensor.shape = &shape;
     type.tensor_type = &tensor;
     value.name = word(name);

@@ -29,6 +29,9 @@ hone_rc hn_onnx_tensor(hn_onnx *m, const struct HnOnnx__Tensor *t, const char *w
 hone_rc hn_onnx_sparse(hn_onnx *m, const struct HnOnnx__SparseTensor *t, const char *what, hn_tensor *out,
                        hone_err *err);
 
+/* The number of an element type in ONNX (TensorProto.DataType), and back. */
+int hn_onnx_dtype(hone_dtype t);
+bool hn_dtype_from_onnx(int code, hone_dtype *out);
 /* Name of an ONNX element type ("string", "complex64"), for messages. */
 const char *hn_onnx_dtype_name(int code);
 

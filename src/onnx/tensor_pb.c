@@ -21,6 +21,26 @@ typedef struct reader {
     hone_err *err;
 } reader;
 
+/* TensorProto.DataType of each element type. */
+static const uint8_t number_of[HONE_N_DTYPES] = {
+    [HONE_F32] = 1,     [HONE_F64] = 11,        [HONE_F16] = 10, [HONE_BF16] = 16,     [HONE_I8] = 3,
+    [HONE_I16] = 5,     [HONE_I32] = 6,         [HONE_I64] = 7,  [HONE_U8] = 2,        [HONE_U16] = 4,
+    [HONE_U32] = 12,    [HONE_U64] = 13,        [HONE_BOOL] = 9, [HONE_F8E4M3FN] = 17, [HONE_F8E4M3FNUZ] = 18,
+    [HONE_F8E5M2] = 19, [HONE_F8E5M2FNUZ] = 20, [HONE_U4] = 21,  [HONE_I4] = 22,       [HONE_F4E2M1] = 23,
+    [HONE_F8E8M0] = 24, [HONE_U2] = 25,         [HONE_I2] = 26,
+};
+
+int hn_onnx_dtype(hone_dtype t) { return number_of[t]; }
+
+bool hn_dtype_from_onnx(int code, hone_dtype *out) {
+    for (int i = 0; i < HONE_N_DTYPES; i++) {
+        if (number_of[i] != code || !code) continue;
+        *out = (hone_dtype)i;
+        return true;
+    }
+    return false;
+}
+
 static const char *const other_dtypes[] = {[0] = "undefined", [8] = "string", [14] = "complex64", [15] = "complex128"};
 
 const char *hn_onnx_dtype_name(int code) {

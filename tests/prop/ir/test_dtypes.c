@@ -2,6 +2,7 @@
  * value found by looking at all of them. */
 #include "base/rng.h"
 #include "ir/tensor.h"
+#include "onnx/onnx.h"
 #include "tap.h"
 
 #include <math.h>
@@ -205,7 +206,7 @@ static void tensors(void) {
     for (int d = 0; d < HONE_N_DTYPES; d++) {
         hone_dtype back, onnx;
         wrong += !hn_dtype_named(hone_dtype_name((hone_dtype)d), &back) || (int)back != d;
-        wrong += !hn_dtype_from_onnx(hn_dtype_of((hone_dtype)d)->onnx, &onnx) || (int)onnx != d;
+        wrong += !hn_dtype_from_onnx(hn_onnx_dtype((hone_dtype)d), &onnx) || (int)onnx != d;
     }
     ok(!wrong, "dtypes/names_and_codes_lead_back");
     ok(!hone_dtype_name(HONE_N_DTYPES) && !hn_dtype_of((hone_dtype)-1), "dtypes/no_such_type");

@@ -2,6 +2,7 @@
  * kind of kernel. */
 #include "base/str.h"
 #include "ir/graph.h"
+#include "onnx/onnx.h"
 #include "pass/pass.h"
 #include "tap.h"
 
@@ -94,7 +95,8 @@ int main(void) {
     }
     for (unsigned i = 0; i < HONE_N_DTYPES; i++) {
         const hn_dtype_info *x = hn_dtype_of((hone_dtype)i);
-        hn_str_addf(&s, "| `%s` | %d | %d | %s | %d |\n", x->text, x->bits, x->size_b, class_name[x->cls], x->onnx);
+        hn_str_addf(&s, "| `%s` | %d | %d | %s | %d |\n", x->text, x->bits, x->size_b, class_name[x->cls],
+                    hn_onnx_dtype((hone_dtype)i));
         check_row(&s, x->text);
     }
     for (size_t i = 0; hn_passes[i]; i++) {

@@ -13,6 +13,7 @@
 
 #include "base/str.h"
 #include "ir/tensor.h"
+#include "onnx/onnx.h"
 #include "onnx_memory.h"
 
 #include <hone/import.h>
@@ -159,7 +160,7 @@ static inline void ot_port(hn_str *graph, unsigned field, const char *name, cons
     if (dtype) {
         hn_dtype_named(dtype, &t);
         ot_shape(shape, &dims, none);
-        pb_int(&tensor, 1, hn_dtype_of(t)->onnx);
+        pb_int(&tensor, 1, hn_onnx_dtype(t));
         pb_message(&tensor, 2, &dims);
         pb_message(&type, 1, &tensor);
         pb_message(&port, 2, &type);
@@ -173,7 +174,7 @@ static inline void ot_const(hn_str *graph, const char *at, hn_arena *a) {
     ot_word(&at, name);
     hn_tensor v = ot_value(&at, a);
     for (size_t i = 0; i < v.rank; i++) pb_int(&t, 1, v.dim[i]);
-    pb_int(&t, 2, hn_dtype_of(v.dtype)->onnx);
+    pb_int(&t, 2, hn_onnx_dtype(v.dtype));
     pb_text(&t, 8, name);
     pb_bytes(&t, 9, v.data, (size_t)hn_tensor_n(&v) * hn_dtype_of(v.dtype)->size_b);
     pb_message(graph, 5, &t);
