@@ -134,6 +134,12 @@ HONE_API hone_rc hone_text_feed_all(hone_text *m, hone_text_feed *feed, size_t n
 HONE_API hone_rc hone_text_session_fork(const hone_text_session *s, hone_text_session **out, hone_err *err);
 /* Forgets all but the first n tokens. */
 HONE_API hone_rc hone_text_session_truncate(hone_text_session *s, size_t n, hone_err *err);
+/* As a file, with a note (NULL: none), and back; *note: hone_free (NULL: not wanted). What is loaded goes on with the
+ * same bits. E_MISMATCH: the file is of another model, or of another build of it (cache, compiler, target, hone);
+ * E_INPUT: it is damaged. */
+HONE_API hone_rc hone_text_session_save(hone_text_session *s, const char *note, const char *path, hone_err *err);
+HONE_API hone_rc hone_text_session_load(hone_text *m, const char *path, hone_text_session **out, char **note,
+                                        hone_err *err);
 /* The tokens so far, until the session is used next. */
 HONE_API const int32_t *hone_text_session_tokens(const hone_text_session *s, size_t *n);
 /* Logits per token: the vocabulary, and what pads it. */

@@ -68,7 +68,7 @@ void hn_step_angles(step *s) {
     s->near = angles_of(s, speeds, 0, 1);
 }
 
-static bool has_window(const hn_decoder *d, int64_t layer) {
+bool hn_step_has_window(const hn_decoder *d, int64_t layer) {
     if (d->has_pattern) return d->window > 0 && d->windowed[layer];
     return d->window > 0 && !(d->window_every > 0 && (layer + 1) % d->window_every == 0);
 }
@@ -164,7 +164,7 @@ static hn_val attend_grown(step *s, int64_t l, const heads_of *h, bool near) {
 
 hn_val hn_step_attention(step *s, hn_val x, int64_t l) {
     const hn_decoder *d = s->d;
-    bool near = has_window(d, l);
+    bool near = hn_step_has_window(d, l);
     heads_of h = project(s, x, l);
     hn_val y = d->cache ? hn_step_attend_blocks(s, l, turn(s, h.q, near), turn(s, h.k, near), h.v, near ? d->window : 0)
                         : attend_grown(s, l, &h, near);

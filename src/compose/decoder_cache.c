@@ -39,7 +39,12 @@ static hn_val input(step *s, const char *name, size_t rank, hn_dim a, hn_dim b) 
 void hn_step_blocks(step *s) {
     hn_dims *t = s->b.g->dims;
     int64_t most = (s->d->context + HN_CACHE_BLOCK - 1) / HN_CACHE_BLOCK;
-    hn_dim sequences = hn_dim_symbol(t, "sequences", 1, 1024), blocks = hn_dim_symbol(t, "blocks", 1, most);
+    char name[64] = "blocks";
+    bool all = s->d->window > 0;
+    for (int64_t l = 0; l < s->d->layers; l++) all = all && hn_step_has_window(s->d, l);
+    if (all) snprintf(name, sizeof name, HN_CACHE_WINDOW "%" PRId64, s->d->window);
+    hn_dim sequences = hn_dim_symbol(t, "sequences", 1, 1024);
+    hn_dim blocks = hn_dim_symbol(t, hn_strdup(&s->b.g->arena, name), 1, most);
     s->rows = hn_dim_symbol(t, "rows", 2 * HN_CACHE_BLOCK, INT64_C(1) << 28);
     s->position = input(s, "position", 1, s->tokens, 0);
     s->sequence = input(s, "sequence", 1, s->tokens, 0);

@@ -44,6 +44,7 @@ hn_val hn_step_norm(step *s, hn_val x, hn_val scale, hn_val bias);
 /* --- decoder_attention.c ---------------------------------------------------------------------------------------------
  */
 
+bool hn_step_has_window(const hn_decoder *d, int64_t layer);
 void hn_step_angles(step *s);
 hn_val hn_step_attention(step *s, hn_val x, int64_t layer); /* x is normalised */
 

@@ -111,6 +111,8 @@ static hone_rc look_at(hone_text *m, const hone_text_options *o, hone_err *err) 
     bool good = x->n_inputs == 6 && x->n_outputs == 1 && x->n_states >= 2;
     for (int32_t i = 0; good && i < 6; i++) good = !strcmp(x->input[i].name, input[i]);
     if (!good) return no_language(m, err);
+    const char *window = strstr(x->input[5].shape, HN_CACHE_WINDOW);
+    if (window) m->window = strtoll(window + strlen(HN_CACHE_WINDOW), NULL, 10);
     int64_t most = x->input[0].high[0];
     m->vocabulary = x->output[0].dim[1];
     m->context = o->context ? o->context : most < USUAL_CONTEXT ? most : USUAL_CONTEXT;
@@ -148,6 +150,7 @@ static hone_rc open_library(hone_text *m, const hone_text_options *o, hone_err *
     hone_rc rc = key_of(m->path, o, key, err);
     if (!rc && (!cache || asprintf(&folder, "%s/language/%s", cache, key) < 0))
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
+    if (!rc) memcpy(m->key, key, sizeof m->key);
     if (!rc && !hn_exists(folder)) rc = compile(m->path, folder, o, err);
     if (!rc) rc = load(m, folder, o, err);
     if (!rc) rc = look_at(m, o, err);

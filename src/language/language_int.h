@@ -9,14 +9,14 @@
 #include <hone/text.h>
 
 struct hone_text {
-    char *path;
+    char *path, key[33];     /* key: of the library */
     hn_tokenizer *tokenizer; /* NULL: opened without */
     char *chat_template;     /* NULL: the file has none */
     size_t n_chat_template;
     hone_artifact *library; /* NULL: the tokenizer alone */
     const hone_model *model;
     hone_model_instance *instance;
-    int64_t context, vocabulary;
+    int64_t context, vocabulary, window;   /* window: last positions that any layer sees; 0: all */
     hn_kv_pool pool;                       /* of the instance's states */
     hone_text_session *sessions, *session; /* all of them; that of hone_text_generate */
     uint64_t clock;
@@ -29,9 +29,9 @@ struct hone_text_session {
     int32_t *token;   /* room for the whole context */
     size_t n, n_kept; /* tokens; those in front whose keys and values are in `block` */
     int32_t *block;
-    size_t n_block;
-    bool alone; /* takes no blocks of others, and leaves none to them */
-    bool busy;  /* in the step that is under way */
+    size_t n_block, first; /* blocks in front of `first` were given back: all layers have a window */
+    bool alone;            /* takes no blocks of others, and leaves none to them */
+    bool busy;             /* in the step that is under way */
     uint64_t used;
     hone_text_session *next;
 };
@@ -41,6 +41,11 @@ hone_rc hn_language_ready(const hone_text *m, bool tokenizer, bool library, hone
 
 /* session.c. As many tokens as may go into one step. */
 enum { HN_CHUNK = 256 };
+/* The next n tokens have keys and values in their blocks. */
+void hn_session_kept(hone_text_session *s, size_t n);
+/* Blocks for the first n tokens of a session that has none; bytes of a token's row in state i. */
+hone_rc hn_session_room(hone_text_session *s, size_t n, hone_err *err);
+size_t hn_session_row_b(const hone_text *m, int32_t state);
 /* Gives back what lies behind s->n, where that was set to less. */
 void hn_session_cut(hone_text_session *s);
 hone_rc hn_session_feed_all(hone_text *m, hone_text_feed *feed, size_t n, const volatile int *stop, hone_err *err);

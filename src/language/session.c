@@ -16,9 +16,20 @@
 
 static size_t blocks_of(size_t tokens) { return (tokens + HN_CACHE_BLOCK - 1) / HN_CACHE_BLOCK; }
 
+/* The first block that the next token sees. */
+static size_t first_seen(const hone_text_session *s) {
+    size_t window = (size_t)s->m->window;
+    return window && s->n_kept >= window ? (s->n_kept - window + 1) / HN_CACHE_BLOCK : 0;
+}
+
 void hn_session_cut(hone_text_session *s) {
     if (s->n_kept > s->n) s->n_kept = s->n;
-    while (s->n_block > blocks_of(s->n_kept)) hn_kv_give(&s->m->pool, s->block[--s->n_block]);
+    if (first_seen(s) < s->first) s->n_kept = 0; /* what the next token sees was given back */
+    while (s->n_block > blocks_of(s->n_kept)) {
+        s->n_block--;
+        if (s->n_block >= s->first) hn_kv_give(&s->m->pool, s->block[s->n_block]);
+    }
+    if (s->first > s->n_block) s->first = s->n_block;
 }
 
 static void drop(hone_text_session *s) {
@@ -40,7 +51,7 @@ static hone_rc grow(hone_text *m, hone_err *err) {
 static bool preempt(hone_text *m) {
     hone_text_session *idle = NULL;
     for (hone_text_session *s = m->sessions; s; s = s->next)
-        if (!s->busy && s->n_block && (!idle || s->used < idle->used)) idle = s;
+        if (!s->busy && s->n_block > s->first && (!idle || s->used < idle->used)) idle = s;
     if (idle) drop(idle);
     return idle != NULL;
 }
@@ -64,7 +75,7 @@ static void copy_block(hone_text *m, int32_t from, int32_t to) {
     for (int32_t i = 0; i < m->model->n_states; i++) {
         hone_model_tensor x;
         if (m->model->peek(m->instance, i, &x)) continue;
-        size_t size_b = x.size_b / (size_t)x.dim[0] * HN_CACHE_BLOCK;
+        size_t size_b = hn_session_row_b(m, i) * HN_CACHE_BLOCK;
         memcpy((char *)x.data + (size_t)to * size_b, (char *)x.data + (size_t)from * size_b, size_b);
     }
 }
@@ -87,24 +98,45 @@ static hone_rc own_blocks(hone_text_session *s, size_t until, hone_err *err) {
     return rc;
 }
 
-static int32_t front_of(const hone_text_session *s, size_t i) { return i ? s->block[i - 1] : HN_NO_BLOCK; }
+hone_rc hn_session_room(hone_text_session *s, size_t n, hone_err *err) {
+    s->busy = true;
+    hone_rc rc = own_blocks(s, n, err);
+    s->busy = false;
+    return rc;
+}
+
+size_t hn_session_row_b(const hone_text *m, int32_t state) {
+    const hone_model_port *p = &m->model->state[state];
+    size_t n = hone_dtype_size_b((hone_dtype)p->dtype);
+    for (int32_t d = 1; d < p->rank; d++) n *= (size_t)p->low[d];
+    return n;
+}
+
+/* The block in front of block i, or HN_NO_BLOCK; false: it was given back. */
+static bool front_of(const hone_text_session *s, size_t i, int32_t *front) {
+    *front = i ? s->block[i - 1] : HN_NO_BLOCK;
+    return !i || i > s->first;
+}
 
 /* Tokens whose keys and values are there already, all but the last `left`. */
 static void find(hone_text_session *s, size_t left) {
     while (!s->alone && s->n_kept % HN_CACHE_BLOCK == 0 && s->n_kept + HN_CACHE_BLOCK + left <= s->n) {
         size_t i = s->n_kept / HN_CACHE_BLOCK;
-        int32_t block = hn_kv_find(&s->m->pool, front_of(s, i), s->token + s->n_kept);
+        int32_t front, block = HN_NO_BLOCK;
+        if (front_of(s, i, &front)) block = hn_kv_find(&s->m->pool, front, s->token + s->n_kept);
         if (block == HN_NO_BLOCK) return;
         s->block[s->n_block++] = block;
         s->n_kept += HN_CACHE_BLOCK;
     }
 }
 
-static void kept(hone_text_session *s, size_t n) {
+void hn_session_kept(hone_text_session *s, size_t n) {
     size_t from = s->n_kept / HN_CACHE_BLOCK;
+    int32_t front;
     s->n_kept += n;
     for (size_t i = from; !s->alone && (i + 1) * HN_CACHE_BLOCK <= s->n_kept; i++)
-        hn_kv_file(&s->m->pool, s->block[i], front_of(s, i), s->token + i * HN_CACHE_BLOCK);
+        if (front_of(s, i, &front)) hn_kv_file(&s->m->pool, s->block[i], front, s->token + i * HN_CACHE_BLOCK);
+    while (s->first < first_seen(s)) hn_kv_give(&s->m->pool, s->block[s->first++]);
 }
 
 /* --- a run -----------------------------------------------------------------------------------------------------------
@@ -125,7 +157,7 @@ static hone_model_tensor tensor(void *data, hone_dtype t, size_t rank, int64_t a
 /* A run that fails loses the pools, and with them what all sessions have. */
 static hone_rc lost(hone_text *m, hone_err *err) {
     hone_rc rc = hn_fail(err, HONE_E_FAILED, "'%s': %s", m->path, m->model->error(m->instance));
-    for (hone_text_session *s = m->sessions; s; s = s->next) s->n_kept = 0, s->n_block = 0;
+    for (hone_text_session *s = m->sessions; s; s = s->next) s->n_kept = s->n_block = s->first = 0;
     hn_kv_forget(&m->pool);
     m->model->reset(m->instance);
     for (int32_t i = 0; i < m->model->n_states; i++)
@@ -140,7 +172,7 @@ typedef struct inputs {
 
 static void add_piece(inputs *x, const piece *p, int64_t sequence) {
     const hone_text_session *s = p->s;
-    for (size_t i = 0; i < s->n_block; i++) x->table[sequence * x->n_table + (int64_t)i] = s->block[i];
+    for (size_t i = s->first; i < s->n_block; i++) x->table[sequence * x->n_table + (int64_t)i] = s->block[i];
     for (size_t i = 0; i < p->n; i++, x->n++) {
         size_t at = s->n_kept + i;
         x->token[x->n] = s->token[at];
@@ -170,7 +202,7 @@ static hone_rc run(hone_text *m, const piece *list, size_t n_list, float *to, ho
     hone_model_tensor out = tensor(to, HONE_F32, 2, x.n_want, m->vocabulary);
     hone_rc rc = m->model->run(m->instance, in, 6, &out, 1) ? lost(m, err) : HONE_OK;
     free(room);
-    for (size_t i = 0; !rc && i < n_list; i++) kept(list[i].s, list[i].n);
+    for (size_t i = 0; !rc && i < n_list; i++) hn_session_kept(list[i].s, list[i].n);
     return rc;
 }
 
@@ -325,6 +357,7 @@ hone_rc hone_text_session_fork(const hone_text_session *s, hone_text_session **o
     other->n = s->n;
     other->n_kept = s->n_kept < s->n ? s->n_kept : s->n;
     other->alone = s->alone;
+    other->n_block = other->first = s->first;
     while (other->n_block < blocks_of(other->n_kept)) {
         hn_kv_share(&s->m->pool, s->block[other->n_block]);
         other->block[other->n_block] = s->block[other->n_block];

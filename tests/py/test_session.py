@@ -31,9 +31,14 @@ class Model:
         self.m, self.e = c.c_void_p(), c.create_string_buffer(4096)
         LIB.hone_text_logits.restype = c.c_size_t
         LIB.hone_text_session_tokens.restype = c.POINTER(c.c_int32)
-        o = Options(size=c.sizeof(Options), context=256, no_tokenizer=True, no_parity=options.get("cache") in (b"f16", b"bf16"), **options)
+        o = Options(size=c.sizeof(Options), context=256, no_tokenizer=True, **{"no_parity": options.get("cache") in (b"f16", b"bf16")} | options)
         self.check(LIB.hone_text_open(str(path).encode(), c.byref(o), c.byref(self.m), self.e))
         self.vocabulary = LIB.hone_text_logits(self.m)
+
+    def load(self, path):
+        s, note = c.c_void_p(), c.c_char_p()
+        self.check(LIB.hone_text_session_load(self.m, str(path).encode(), c.byref(s), c.byref(note), self.e))
+        return Session(self, s), note.value
 
     def feed_all(self, feeds):
         """Feeds [(session, tokens, want)] in one step; logits of each."""
@@ -68,6 +73,9 @@ class Session:
         s = c.c_void_p()
         self.model.check(LIB.hone_text_session_fork(self.s, c.byref(s), self.model.e))
         return Session(self.model, s)
+
+    def save(self, path, note=b""):
+        self.model.check(LIB.hone_text_session_save(self.s, note, str(path).encode(), self.model.e))
 
     def truncate(self, n):
         self.model.check(LIB.hone_text_session_truncate(self.s, c.c_size_t(n), self.model.e))
@@ -174,3 +182,49 @@ def test_the_same_bits(file, cache):
     with pytest.raises(RuntimeError, match="are all in use"):
         few.feed_all([(t, [1] * 60, 1) for t in sessions])
     assert same(sessions[0].fork().feed([3]), s.feed([3]))
+
+
+def test_save_and_load(file, model, tmp_path):
+    s = model.session()
+    s.feed(TOKENS[:70])
+    s.save(tmp_path / "s", b"a note")
+    want = s.feed(TOKENS[70:], 30)
+    for m in (model, Model(file)):
+        t, note = m.load(tmp_path / "s")
+        assert note == b"a note" and t.tokens() == TOKENS[:70] and same(t.feed(TOKENS[70:], 30), want)
+    for x in (s, t):
+        x.truncate(0)
+    s.save(tmp_path / "empty")
+    assert model.load(tmp_path / "empty")[0].tokens() == []
+    data = (tmp_path / "s").read_bytes()
+    with pytest.raises(RuntimeError, match="another model, or of .* compiled otherwise"):
+        Model(file, cache=b"f16").load(tmp_path / "s")
+    for fault, what in ((data[:-1], "do not add up"), (data[:60], "no saved session"), (b"x" + data[1:], "no saved session"),
+                        (data[:56] + b"\xff" * 8 + data[64:], "context|damaged"), (data[:64] + b"\xff" * 8 + data[72:], "damaged"),
+                        (data[:72] + b"\xff" * 7 + data[79:], "damaged"), (data[:96] + b"\xff\xff\xff\x7f" + data[100:], "damaged"),
+                        (data[:20] + b"0" + data[21:], "another model" if data[20:21] != b"0" else ".*"), (data + b"0", "do not add up")):
+        (tmp_path / "bad").write_bytes(fault)
+        with pytest.raises(RuntimeError, match=what):
+            model.load(tmp_path / "bad")
+
+
+def test_windows_give_blocks_back(file, tmp_path):
+    """Where no layer sees beyond 40 positions, three sessions of 200 tokens live in ten blocks of 32."""
+    shape = copy.copy(language.MODELS["phi3"])
+    shape.__dict__.update(window=40, every=0)
+    language.write(tmp_path / "m.gguf", shape, language.weights_of(shape, np.random.default_rng(5)), context=256)
+    tokens = [int(x) for x in R.integers(0, 250, 200)]
+    m, small = Model(tmp_path / "m.gguf", no_parity=True), Model(tmp_path / "m.gguf", no_parity=True, cached_tokens=256)
+    s = m.session()
+    whole = s.feed(tokens, 200)
+    sessions = [small.session() for _ in range(3)]
+    for i in range(0, 200, 8):
+        for got in small.feed_all([(t, tokens[i:i + 8], 8) for t in sessions]):
+            assert same(got, whole[i:i + 8])
+    t = sessions[0].fork()
+    for n in (199, 170, 100, 10):
+        t.truncate(n)
+        assert same(t.feed(tokens[n:], 200 - n), whole[n:])
+    t.save(tmp_path / "s")
+    u, _ = small.load(tmp_path / "s")
+    assert same(u.feed([1, 2, 3], 3), s.feed([1, 2, 3], 3))
