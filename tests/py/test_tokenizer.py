@@ -97,7 +97,7 @@ def first_difference(texts, ours, theirs):
     return None
 
 
-def write(path, model, pre, tokens, types, merges=None, scores=None, **flags):
+def write(path, model, pre, tokens, types, merges=None, scores=None, ids=(), charsmap=None, **flags):
     w = gguf.GGUFWriter(path, "llama")
     w.add_tokenizer_model(model)
     if pre:
@@ -108,6 +108,10 @@ def write(path, model, pre, tokens, types, merges=None, scores=None, **flags):
         w.add_token_merges(merges)
     if scores is not None:
         w.add_token_scores(scores)
+    if charsmap:
+        w.add_precompiled_charsmap(charsmap)
+    for key, value in ids:
+        w.add_uint32("tokenizer.ggml." + key, value)
     for key, value in flags.items():
         w.add_bool("tokenizer.ggml." + key, value)
     w.write_header_to_file()
@@ -157,6 +161,59 @@ def test_pieces_merged_by_score(tmp_path):
     ours, back = helper(tmp_path / "m.gguf", texts)
     assert first_difference(texts, ours, theirs) is None
     assert back == texts
+
+
+@pytest.mark.parametrize("rule,extra,fallback", [("identity", False, True), ("nmt_nfkc", True, False), ("nmt_nfkc_cf", False, False)])
+def test_the_likeliest_pieces(tmp_path, rule, extra, fallback):
+    """Unigram models as SentencePiece trains them: its compiled rules, its treatment of white space, bytes for what is unknown."""
+    sp = pytest.importorskip("sentencepiece")
+    from sentencepiece import sentencepiece_model_pb2 as pb
+    model = io.BytesIO()
+    train = [x.replace("\0", "") for x in lines(1, 2000)]
+    sp.SentencePieceTrainer.train(sentence_iterator=iter(train), model_writer=model, model_type="unigram", vocab_size=6000, byte_fallback=fallback,
+                                  normalization_rule_name=rule, remove_extra_whitespaces=extra, character_coverage=0.98, hard_vocab_limit=False,
+                                  max_sentence_length=20000, minloglevel=2, num_sub_iterations=1, user_defined_symbols=["<|im_end|>"])
+    p = sp.SentencePieceProcessor(model_proto=model.getvalue())
+    m = pb.ModelProto()
+    m.ParseFromString(model.getvalue())
+    n = p.get_piece_size()
+    types = [2 if p.is_unknown(i) else 3 if p.is_control(i) else 6 if p.is_byte(i) else 5 if p.is_unused(i) else 1 for i in range(n)]
+    types[p.piece_to_id("<|im_end|>")] = 4
+    write(tmp_path / "m.gguf", "t5", None, [p.id_to_piece(i) for i in range(n)], types, scores=[p.get_score(i) for i in range(n)],
+          ids=[("unknown_token_id", p.unk_id()), ("eos_token_id", p.eos_id())], charsmap=bytes(m.normalizer_spec.precompiled_charsmap),
+          add_space_prefix=True, remove_extra_whitespaces=extra)
+    texts = [x for x in (t.replace("\0", "") for t in lines(3, LINES)) if "\u2581" not in x and x]
+    theirs = p.encode(texts)
+    ours, back = helper(tmp_path / "m.gguf", texts)
+    assert first_difference(texts, ours, theirs) is None
+    if fallback:
+        assert back == texts
+    framed, _ = helper(tmp_path / "m.gguf", ["ab<|im_end|>"], "frame")
+    assert framed[0][-2:] == [p.piece_to_id("<|im_end|>"), p.eos_id()]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_the_longest_pieces(tmp_path, lowercase):
+    """WordPiece as BERT has it; in GGUF files words begin with a bar, and what goes on has no mark."""
+    hf = pytest.importorskip("tokenizers")
+    t = hf.Tokenizer(hf.models.WordPiece(unk_token="[UNK]"))
+    t.normalizer = hf.normalizers.BertNormalizer(lowercase=lowercase)
+    t.pre_tokenizer = hf.pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    t.train_from_iterator(lines(1, 1500), hf.trainers.WordPieceTrainer(vocab_size=3000, show_progress=False, special_tokens=special, limit_alphabet=700))
+    t.post_processor = hf.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    t.decoder = hf.decoders.WordPiece()
+    tokens = [t.id_to_token(i) for i in range(t.get_vocab_size())]
+    written = [x if x in special else x[2:] if x.startswith("##") and len(x) > 2 else "\u2581" + x for x in tokens]
+    write(tmp_path / "m.gguf", "bert", None, written, [3 if x in special else 1 for x in tokens],
+          ids=[("unknown_token_id", 1), ("cls_token_id", 2), ("seperator_token_id", 3), ("padding_token_id", 0)])
+    texts = lines(3, LINES)
+    theirs = [e.ids for e in t.encode_batch(texts)]
+    ours, back = helper(tmp_path / "m.gguf", texts, "frame")
+    assert first_difference(texts, ours, theirs) is None
+    known = [i for i, x in enumerate(theirs) if 1 not in x]
+    assert len(known) > 10
+    assert first_difference([texts[i] for i in known], [back[i] for i in known], t.decode_batch([theirs[i] for i in known])) is None
 
 
 def test_bytes_that_are_no_text_come_back(tmp_path):
