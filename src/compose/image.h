@@ -21,6 +21,42 @@ typedef struct hn_image_sampler {
  * points]. */
 hn_val hn_sample(hn_builder *b, hn_val x, const hn_val *at, hn_image_sampler s);
 
+/* --- sample.c ------------------------------------------------------------------------------------------------------
+ */
+
+/* x [N, C, spatial…] at the points of grid [N, points…, n], x first, in [-1, 1]: [N, C, points…], in the working type.
+ */
+hn_val hn_grid_sample(hn_builder *b, hn_val x, hn_val grid, hn_image_sampler s);
+/* The grid of an image of these sizes [N, C, spatial…], rank 4 or 5, under maps [N, n, n + 1], in the working type. */
+hn_val hn_affine_grid(hn_builder *b, hn_val affine, const hn_dim *size, size_t rank, bool align);
+typedef struct hn_deform {
+    size_t n; /* spatial dimensions */
+    int64_t kernel[HN_RANK_MAX], taps, groups, offset_groups;
+    hn_window w;
+    hn_dim batch, out, out_shape[HN_RANK_MAX]; /* number of result positions, and their shape */
+} hn_deform;
+/* A convolution of image [N, C, spatial…] whose window elements are moved by `moves` [N, offset groups * taps * n,
+ * out…]; bias and mask, a factor of every window element, may be 0. In the working type. */
+hn_val hn_deform_conv(hn_builder *b, hn_val image, hn_val kernels, hn_val moves, hn_val bias, hn_val mask,
+                      const hn_deform *d);
+
+/* --- unfold.c ------------------------------------------------------------------------------------------------------
+ */
+
+/* Blocks of block * block channels of x [N, C, H, W] become space, and back. depth_first: a block's channels lie beside
+ * each other; else they are the slowest. */
+hn_val hn_depth_to_space(hn_builder *b, hn_val x, int64_t block, bool depth_first);
+hn_val hn_space_to_depth(hn_builder *b, hn_val x, int64_t block, bool depth_first);
+/* Zeros of this shape, of x's rank, with x's elements at flat places `index`. */
+hn_val hn_unpool(hn_builder *b, hn_val x, hn_val index, const hn_dim *shape);
+typedef struct hn_fold {
+    size_t n;
+    int64_t dilation[HN_RANK_MAX], stride[HN_RANK_MAX], pad[2 * HN_RANK_MAX];
+    hn_dim image[HN_RANK_MAX], kernel[HN_RANK_MAX], blocks[HN_RANK_MAX]; /* sizes; positions of the window */
+} hn_fold;
+/* Adds every column of x [N, C * kernel…, blocks…] back to where its window lay: [N, C, image…]. */
+hn_val hn_fold_columns(hn_builder *b, hn_val x, const hn_fold *f);
+
 /* --- pools.c: averages and norms of floats below 32 bits are computed in f32 ---------------------------------------
  */
 

@@ -51,15 +51,16 @@ static hn_summary_operator *count_of(inspection *in, const char *domain, const c
 static void count_nodes(inspection *in, HnOnnx__Node *const *node, size_t n, HnOnnx__Opset *const *opset,
                         size_t n_opset);
 
+static void count_tensor(inspection *in, const HnOnnx__Tensor *t) {
+    uint64_t n = 1;
+    for (size_t d = 0; d < t->n_dims; d++)
+        if (t->dims[d] < 0 || __builtin_mul_overflow(n, (uint64_t)t->dims[d], &n)) n = 0;
+    in->s->n_elements += n;
+    in->s->n_tensors++;
+}
+
 static void count_parameters(inspection *in, const HnOnnx__Graph *g) {
-    for (size_t i = 0; i < g->n_initializer; i++) {
-        const HnOnnx__Tensor *t = g->initializer[i];
-        uint64_t n = 1;
-        for (size_t d = 0; d < t->n_dims; d++)
-            if (t->dims[d] < 0 || __builtin_mul_overflow(n, (uint64_t)t->dims[d], &n)) n = 0;
-        in->s->n_elements += n;
-        in->s->n_tensors++;
-    }
+    for (size_t i = 0; i < g->n_initializer; i++) count_tensor(in, g->initializer[i]);
     in->s->n_tensors += g->n_sparse_initializer;
 }
 
@@ -78,6 +79,8 @@ static void count_nodes(inspection *in, HnOnnx__Node *const *node, size_t n, HnO
         in->s->n_nodes++;
         for (size_t k = 0; k < node[i]->n_attribute; k++) {
             const HnOnnx__Graph *g = node[i]->attribute[k]->g;
+            const HnOnnx__Tensor *t = node[i]->attribute[k]->t;
+            if (t && !domain[0] && !strcmp(op, "Constant")) count_tensor(in, t); /* some exporters keep weights there */
             if (!g) continue;
             count_parameters(in, g);
             count_nodes(in, g->node, g->n_node, opset, n_opset);

@@ -124,6 +124,20 @@ static void test_inspect(void) {
     shows(path, "\"inputs\":[{\"name\":\"x\",\"type\":\"f32\",\"shape\":[\"n\",4]}]", "inspect_shows_sizes");
     shows(path, "\"nodes\":2,\"parameters\":{\"tensors\":1,\"elements\":4}", "inspect_counts");
     shows(path, "\"supported\":true,\"refusals\":[]}", "inspect_says_that_it_compiles");
+    static const float w[6] = {1, 2, 3, 4, 5, 6};
+    static const int64_t shape[2] = {3, 2};
+    pb g = {.n = 0}, t = onnx_tensor("", 1, 2, shape, w, sizeof w), node = onnx_node("Constant: -> w"), a = {.n = 0};
+    pb_text(&a, 1, "value");
+    pb_put(&a, 5, &t);
+    pb_int(&a, 20, 4);
+    pb_put(&node, 5, &a);
+    onnx_add_input(&g, "x", 1, "n,3");
+    onnx_add_output(&g, "y", 1, NULL);
+    pb_put(&g, 1, &node);
+    onnx_add_node(&g, "MatMul: x w -> y");
+    pb weights = onnx_model(&g, 17);
+    shows(write_to("c", weights.b, weights.n), "\"parameters\":{\"tensors\":1,\"elements\":6}",
+          "inspect_counts_constants");
     pb m = onnx_sample(0);
     shows(write_to("m", m.b, m.n), "\"about\":[[\"IR version\",", "inspect_has_lines_for_people");
 }
