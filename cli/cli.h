@@ -51,7 +51,7 @@ hone_rc cli_command_find(const char *name, const cli_command **out, hone_err *er
 /* i-th option of a command, those that every command has last; NULL at the end. */
 const cli_option *cli_option_at(const cli_command *command, size_t i);
 
-#define CLI_MAX_OPTIONS 32
+#define CLI_MAX_OPTIONS 48
 typedef struct cli_value {
     bool given;
     const char *text; /* NULL when given without one */

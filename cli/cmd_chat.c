@@ -1,10 +1,8 @@
 /* cmd_chat.c — `hone chat`: a conversation with a language model. */
 #include "cli.h"
 #include "signals.h"
+#include "text_request.h"
 
-#include <hone/text.h>
-
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,26 +56,22 @@ static hone_rc talk(const cli *c, hone_text *m, json_t *messages, hone_text_gene
 }
 
 static hone_rc run_chat(cli *c, hone_err *err) {
-    hone_text_generate_options r = hone_text_generate_defaults();
     hone_text_options o = hone_text_defaults();
     hone_text *m = NULL;
     json_t *messages = json_array();
     cli_signals on = cli_catch_signals(false);
-    hone_rc rc = HONE_OK;
-    const char *temperature = cli_text(c, "temperature", NULL);
-    char *end = NULL;
-    if (temperature) r.temperature = strtod(temperature, &end);
-    if (temperature && (*end || end == temperature))
-        rc = cli_fail(err, HONE_E_USAGE, "--temperature '%s' is no number", temperature);
-    r.max_tokens = (uint32_t)cli_count(c, "max-tokens", 0);
-    r.seed = cli_count(c, "seed", 0);
-    r.on_text = say;
+    cli_request q = {0};
+    hone_rc rc = cli_request_read(c, &q, err);
+    q.r.max_tokens = (uint32_t)cli_count(c, "max-tokens", 0);
+    q.r.on_text = say;
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
     o.context = (int64_t)cli_count(c, "context", 0);
-    o.stop = r.stop = on.stop;
+    o.stop = q.r.stop = on.stop;
     if (cli_given(c, "system")) add(messages, "system", cli_text(c, "system", NULL));
     if (!rc) rc = hone_text_open(c->arg[0], &o, &m, err);
-    if (!rc) rc = talk(c, m, messages, &r, err);
+    if (!rc) rc = cli_request_draft(c, &o, &q, err);
+    if (!rc) rc = talk(c, m, messages, &q.r, err);
+    cli_request_free(&q);
     hone_text_close(m);
     json_decref(messages);
     return rc;
@@ -86,10 +80,8 @@ static hone_rc run_chat(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"system", 's', CLI_TEXT, "TEXT", 0, 0, "what the model is told in front of the conversation"},
     {"max-tokens", 'n', CLI_COUNT, "N", 0, 1e9, "tokens of an answer at most; else until the context is full"},
-    {"temperature", 0, CLI_TEXT, "T", 0, 0, "0: always the most likely token (default .8)"},
-    {"seed", 0, CLI_COUNT, "N", 0, 0, "the same seed gives the same answers (default 0)"},
+    CLI_REQUEST_OPTIONS,
     {"context", 'c', CLI_COUNT, "N", 1, 1e9, "tokens of the conversation at most; else the model's, at most 8,192"},
-    {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads to run on; else one per processor"},
     {"figures", 0, CLI_FLAG, NULL, 0, 0, "tokens per second, on stderr, behind each answer"},
     {0},
 };

@@ -58,6 +58,11 @@ HONE_API hone_rc hone_text_encode(const hone_text *m, const char *text, size_t n
 HONE_API hone_rc hone_text_decode(const hone_text *m, const int32_t *ids, size_t n_ids, bool control, char **text,
                                   size_t *n, hone_err *err);
 
+typedef struct hone_text_bias {
+    int32_t token;
+    float add; /* to the token's logit; -infinity: it never comes */
+} hone_text_bias;
+
 typedef struct hone_text_generate_options {
     size_t size;
     const char *prompt;   /* text, in which control tokens' names stand for them */
@@ -79,6 +84,24 @@ typedef struct hone_text_generate_options {
     bool (*on_text)(void *arg, const char *text, size_t n);
     void *on_text_arg;
     const volatile int *stop;
+    /* Which texts the answer may be: a grammar in llama.cpp's GBNF, or a JSON schema; NULL: all. Tokens that end a text
+     * come where the grammar has an end, and nowhere else. constraint_name: of the file, for messages; may be NULL. */
+    const char *grammar, *json_schema, *constraint_name;
+    const hone_text_bias *bias;
+    size_t n_bias;
+    uint32_t n_top; /* the most likely tokens at each place, into the answer's `top` */
+    /* Beam search, where n_beams is above 1: the sequences of the largest sum of log-probabilities, divided by the
+     * number of tokens to the power of length_penalty. Nothing is drawn. early_stop: ends with the first n_beams that
+     * came to an end; else when none better can come. */
+    uint32_t n_beams;
+    double length_penalty;
+    bool early_stop;
+    /* Speculation: tokens are guessed, and computed together; those that the model would not have given are taken back.
+     * The answer is the same, token by token, with any guess; guessing stops while it slows. */
+    uint32_t lookup;   /* guess at most so many tokens by what followed the last ones earlier; 0: no */
+    hone_text *draft;  /* a small model of the same vocabulary guesses; NULL: none */
+    uint32_t n_draft;  /* at most so many tokens; 0: 8 */
+    bool always_guess; /* do not look at the time that it takes */
 } hone_text_generate_options;
 /* Sampling as llama.cpp has it, seed 0, 256 tokens. */
 static inline hone_text_generate_options hone_text_generate_defaults(void) {
@@ -88,11 +111,34 @@ static inline hone_text_generate_options hone_text_generate_defaults(void) {
     o.temperature = 0.8, o.top_k = 40, o.top_p = 0.95, o.min_p = 0.05, o.typical_p = 1;
     o.repeat_penalty = 1, o.penalty_window = 64;
     o.mirostat_tau = 5, o.mirostat_eta = 0.1;
+    o.length_penalty = 1;
     return o;
 }
 
-typedef enum hone_text_end { HONE_TEXT_LENGTH, HONE_TEXT_EOS, HONE_TEXT_STOP, HONE_TEXT_STOPPED } hone_text_end;
-HONE_API const char *hone_text_end_name(hone_text_end end); /* "length", "eos", "stop", "stopped" */
+typedef enum hone_text_end {
+    HONE_TEXT_LENGTH,
+    HONE_TEXT_EOS,
+    HONE_TEXT_STOP,
+    HONE_TEXT_STOPPED,
+    HONE_TEXT_GRAMMAR /* the text is whole: the grammar has nothing that could follow */
+} hone_text_end;
+HONE_API const char *hone_text_end_name(hone_text_end end); /* "length", "eos", "stop", "stopped", "grammar" */
+
+typedef struct hone_text_top {
+    int32_t token;
+    double logprob;
+} hone_text_top;
+
+/* One result of a beam search. */
+typedef struct hone_text_beam {
+    char *text;
+    size_t n_text;
+    int32_t *token;
+    double *logprob;
+    size_t n;
+    double score;
+    hone_text_end end;
+} hone_text_beam;
 
 typedef struct hone_text_answer {
     char *text; /* NUL-terminated, of n_text bytes */
@@ -104,6 +150,11 @@ typedef struct hone_text_answer {
     hone_text_end end;
     double prompt_s, generate_s; /* the prompt, to its last token's logits; all further tokens */
     double first_s;              /* to the first token */
+    uint32_t n_top;
+    hone_text_top *top;   /* [n, n_top], the most likely first */
+    hone_text_beam *beam; /* of a beam search: the best first, which is the answer, too */
+    size_t n_beams;
+    size_t n_guessed, n_right; /* tokens guessed, and those of them that came */
 } hone_text_answer;
 /* *out: hone_text_answer_free, after a success. */
 HONE_API hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *options, hone_text_answer *out,

@@ -2,15 +2,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/options.h"
-#include "base/str.h"
 #include "language/language_int.h"
-#include "text/sampler.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *hone_text_end_name(hone_text_end end) {
-    static const char *const name[] = {"length", "eos", "stop", "stopped"};
+    static const char *const name[] = {"length", "eos", "stop", "stopped", "grammar"};
     return (size_t)end < sizeof name / sizeof *name ? name[end] : "?";
 }
 
@@ -18,15 +17,19 @@ typedef struct answering {
     hone_text *m;
     const hone_text_generate_options *r;
     hn_sampler *sampler;
-    hn_detokenizer d;
-    hn_str text;
-    size_t n_said; /* bytes that on_text has had */
+    hn_constraint constraint;
+    int32_t place; /* of the text so far, in the grammar */
+    hn_guesser guesser;
+    hn_answer_text said;
     hone_text_answer *out;
     size_t room;
     bool over;
 } answering;
 
 static hone_rc sampler_of(const hone_text_generate_options *r, size_t vocabulary, hn_sampler **out, hone_err *err) {
+    hn_bias *bias = malloc((r->n_bias + 1) * sizeof *bias);
+    if (!bias) return hn_fail(err, HONE_E_NOMEM, "out of memory generating");
+    for (size_t i = 0; i < r->n_bias; i++) bias[i] = (hn_bias){r->bias[i].token, r->bias[i].add};
     hn_sampling s = {.temperature = r->temperature,
                      .top_k = r->top_k,
                      .top_p = r->top_p,
@@ -39,114 +42,131 @@ static hone_rc sampler_of(const hone_text_generate_options *r, size_t vocabulary
                      .mirostat = r->mirostat,
                      .mirostat_tau = r->mirostat_tau,
                      .mirostat_eta = r->mirostat_eta,
+                     .bias = bias,
+                     .n_bias = r->n_bias,
                      .seed = r->seed};
-    return hn_sampler_new(&s, vocabulary, out, err);
+    hone_rc rc = hn_sampler_new(&s, vocabulary, out, err);
+    free(bias);
+    return rc;
 }
 
-static hone_rc keep(answering *a, int32_t token, double logprob, hone_err *err) {
+static bool grow(void **p, size_t n, size_t size) {
+    void *grown = realloc(*p, n * size);
+    if (grown) *p = grown;
+    return grown != NULL;
+}
+
+/* The most likely tokens by these logits, behind those of the places so far. */
+static bool keep_top(answering *a, const float *logits) {
+    size_t n = a->out->n_top;
+    int32_t *best = malloc((n + 1) * sizeof *best);
+    double *p = malloc((n + 1) * sizeof *p);
+    bool fine = best && p;
+    if (fine) hn_most_likely(logits, hn_tokenizer_size(a->m->tokenizer), n, best, p);
+    for (size_t i = 0; fine && i < n; i++) a->out->top[a->out->n * n + i] = (hone_text_top){best[i], p[i]};
+    free(best);
+    free(p);
+    return fine;
+}
+
+/* A token joins the answer, with its probability and what else was likely. */
+static hone_rc keep(answering *a, int32_t token, double logprob, const float *logits, hone_err *err) {
     hone_text_answer *o = a->out;
+    size_t room = a->room ? 2 * a->room : 64, n_top = o->n_top;
     if (o->n == a->room) {
-        size_t room = a->room ? 2 * a->room : 64;
-        int32_t *tokens = realloc(o->token, room * sizeof *tokens);
-        if (tokens) o->token = tokens;
-        double *logprobs = tokens ? realloc(o->logprob, room * sizeof *logprobs) : NULL;
-        if (!logprobs) return hn_fail(err, HONE_E_NOMEM, "out of memory generating");
-        o->logprob = logprobs;
+        if (!grow((void **)&o->token, room, sizeof *o->token) ||
+            !grow((void **)&o->logprob, room, sizeof *o->logprob) ||
+            (n_top && !grow((void **)&o->top, room * n_top, sizeof *o->top)))
+            return hn_fail(err, HONE_E_NOMEM, "out of memory generating");
         a->room = room;
     }
+    if (n_top && !keep_top(a, logits)) return hn_fail(err, HONE_E_NOMEM, "out of memory generating");
     o->token[o->n] = token;
     o->logprob[o->n++] = logprob;
     return HONE_OK;
 }
 
-/* --- stop texts
- * -------------------------------------------------------------------------------------------------------- */
-
-/* Where the first of the stop texts begins; n: nowhere. */
-static size_t stop_at(const answering *a, size_t from) {
-    size_t first = a->text.n;
-    for (size_t i = 0; i < a->r->n_stop_text; i++) {
-        const char *s = a->r->stop_text[i], *at = a->text.text && *s ? strstr(a->text.text + from, s) : NULL;
-        if (at && (size_t)(at - a->text.text) < first) first = (size_t)(at - a->text.text);
-    }
-    return first;
-}
-
-/* Bytes at the end that may be the beginning of a stop text: they wait. */
-static size_t may_stop(const answering *a) {
-    size_t most = 0;
-    for (size_t i = 0; i < a->r->n_stop_text; i++) {
-        const char *s = a->r->stop_text[i];
-        size_t n = strlen(s);
-        for (size_t k = n ? n - 1 : 0; k > most; k--)
-            if (k <= a->text.n && !memcmp(a->text.text + a->text.n - k, s, k)) most = k;
-    }
-    return most;
-}
-
 static void end(answering *a, hone_text_end why) {
-    a->out->end = why;
+    if (!a->over) a->out->end = why;
     a->over = true;
 }
 
-/* Hands out what is certain. */
-static void say(answering *a, bool all) {
-    size_t longest = 0;
-    for (size_t i = 0; i < a->r->n_stop_text; i++) {
-        size_t n = strlen(a->r->stop_text[i]);
-        if (n > longest) longest = n;
-    }
-    size_t from = a->n_said > longest ? a->n_said - longest : 0, at = stop_at(a, from);
-    if (at < a->text.n) {
-        a->text.n = at;
-        a->text.text[at] = 0;
-        end(a, HONE_TEXT_STOP);
-        all = true;
-    }
-    size_t until = all ? a->text.n : a->text.n - may_stop(a);
-    if (until <= a->n_said) return;
-    bool go_on = !a->r->on_text || a->r->on_text(a->r->on_text_arg, a->text.text + a->n_said, until - a->n_said);
-    a->n_said = until;
-    if (!go_on && !a->over) end(a, HONE_TEXT_STOPPED);
-}
+/* --- tokens ------------------------------------------------------------------------------------------------------ */
 
-/* --- tokens
- * ------------------------------------------------------------------------------------------------------------ */
-
-static hone_rc put_text(answering *a, int32_t token, hone_err *err) {
-    size_t n = 0;
-    char *piece = malloc(hn_detokenizer_room(a->m->tokenizer, token));
-    if (!piece) return hn_fail(err, HONE_E_NOMEM, "out of memory generating");
-    hn_detokenizer_push(&a->d, a->m->tokenizer, token, false, piece, &n);
-    hn_str_add_n(&a->text, piece, n);
-    free(piece);
-    if (a->text.failed) return hn_fail(err, HONE_E_NOMEM, "out of memory generating");
-    if (n) say(a, false);
-    return HONE_OK;
-}
-
-/* Some models have more logits than tokens, as padding: the sampler knows the tokens alone. */
-static hone_rc next_token(answering *a, hone_err *err) {
-    int32_t token = 0;
+/* Draws from a row of logits. Some models have more logits than tokens, as padding: the sampler knows the tokens alone.
+ */
+static hone_rc draw(answering *a, const float *logits, int32_t *token, hone_err *err) {
+    const uint64_t *allowed = NULL;
     double logprob = 0;
-    hone_rc rc = hn_sampler_pick(a->sampler, a->m->logits, NULL, &token, &logprob, err);
-    if (!rc) rc = keep(a, token, logprob, err);
-    if (!rc) rc = hn_sampler_accept(a->sampler, token, err);
-    if (rc) return rc;
-    if (hn_tokenizer_ends(a->m->tokenizer, token) && !a->r->ignore_end) {
+    hone_rc rc = hn_constraint_allowed(&a->constraint, a->place, &allowed, err);
+    if (!rc) rc = hn_sampler_pick(a->sampler, logits, allowed, token, &logprob, err);
+    if (rc == HONE_E_EMPTY && allowed)
+        return hn_fail(err, rc, "the grammar goes on behind %zu tokens as no token of the model does", a->out->n);
+    if (!rc) rc = keep(a, *token, logprob, logits, err);
+    if (!rc) rc = hn_sampler_accept(a->sampler, *token, err);
+    return rc;
+}
+
+/* What a token that was drawn says, and whether it is the last. */
+static hone_rc take(answering *a, int32_t token, hone_err *err) {
+    if (hn_tokenizer_ends(a->m->tokenizer, token) && (!a->r->ignore_end || a->constraint.grammar)) {
         end(a, HONE_TEXT_EOS);
         return HONE_OK;
     }
-    if ((rc = put_text(a, token, err)) || a->over) return rc;
-    if (a->out->n >= (a->r->max_tokens ? a->r->max_tokens : SIZE_MAX) || (int64_t)a->m->session->n >= a->m->context) {
+    hone_rc rc = hn_answer_text_push(&a->said, a->m, a->r, token, err);
+    if (!rc) rc = hn_constraint_read(&a->constraint, a->place, token, &a->place, err);
+    if (!rc && a->constraint.grammar) rc = hn_places_trim(a->constraint.places, &a->place, 1, err);
+    if (rc) return rc;
+    if (a->said.stopped) end(a, HONE_TEXT_STOP);
+    if (a->said.refused) end(a, HONE_TEXT_STOPPED);
+    if (hn_constraint_over(&a->constraint, a->place)) end(a, HONE_TEXT_GRAMMAR);
+    if (a->out->n >= (a->r->max_tokens ? a->r->max_tokens : SIZE_MAX)) end(a, HONE_TEXT_LENGTH);
+    return HONE_OK;
+}
+
+/* Draws from the rows of logits behind a token and the guesses that follow it, as long as these are right. */
+static hone_rc draw_rows(answering *a, const int32_t *guess, size_t n_guess, int32_t *last, size_t *right,
+                         hone_err *err) {
+    hone_rc rc = HONE_OK;
+    *right = 0;
+    for (size_t i = 0; !rc && i <= n_guess; i++) {
+        rc = draw(a, a->m->logits + i * (size_t)a->m->vocabulary, last, err);
+        if (!rc) rc = take(a, *last, err);
+        if (rc || i == n_guess || *last != guess[i]) break;
+        ++*right;
+        if (a->over) break;
+    }
+    return rc;
+}
+
+/* One step of the model: the last token goes in, and guesses behind it; what comes out goes on. */
+static hone_rc go_on(answering *a, int32_t *last, hone_err *err) {
+    hone_text_session *s = a->m->session;
+    int32_t token[HN_MOST_GUESSED + 1];
+    size_t n = 0, right = 0, fed = s->n;
+    double begin = hn_now_s();
+    if (fed >= (size_t)a->m->context) {
         end(a, HONE_TEXT_LENGTH);
         return HONE_OK;
     }
-    return hn_session_step(a->m->session, &token, 1, 1, err);
+    size_t room = (size_t)a->m->context - fed - 1;
+    if (a->r->max_tokens && a->r->max_tokens - a->out->n <= room) room = a->r->max_tokens - a->out->n - 1;
+    token[0] = *last;
+    hone_rc rc = hn_guess(&a->guesser, a->sampler, &a->constraint, a->place, *last, room, token + 1, &n, err);
+    if (!rc) rc = hn_session_step(s, token, n + 1, n + 1, err);
+    if (!rc) rc = draw_rows(a, token + 1, n, last, &right, err);
+    if (rc) return rc;
+    s->n = fed + 1 + right; /* the guesses that were wrong are taken back */
+    a->out->n_guessed += n;
+    a->out->n_right += right;
+    hn_guesser_learn(&a->guesser, n, right, hn_now_s() - begin);
+    return HONE_OK;
 }
 
-static hone_rc prompt_of(const hone_text *m, const hone_text_generate_options *r, int32_t **token, size_t *n,
-                         hone_err *err) {
+/* --- the prompt -------------------------------------------------------------------------------------------------- */
+
+hone_rc hn_prompt_of(const hone_text *m, const hone_text_generate_options *r, int32_t **token, size_t *n,
+                     hone_err *err) {
     if (!r->token) {
         const char *text = r->prompt ? r->prompt : "";
         hone_rc rc = hn_tokenizer_encode(m->tokenizer, text, strlen(text), true, true, token, n, err);
@@ -167,55 +187,92 @@ static hone_rc prompt_of(const hone_text *m, const hone_text_generate_options *r
     return HONE_OK;
 }
 
-static hone_rc answer(answering *a, hone_err *err) {
-    int32_t *token = NULL;
-    size_t n = 0;
-    char last[12];
-    hone_rc rc = prompt_of(a->m, a->r, &token, &n, err);
+bool hn_prompt_has_text(const hone_text *m, const int32_t *token, size_t n) {
+    bool control = true;
+    for (size_t i = 0; i < n && control; i++)
+        if (token[i] >= 0 && (size_t)token[i] < hn_tokenizer_size(m->tokenizer))
+            hn_tokenizer_bytes(m->tokenizer, token[i], &control);
+    return !control;
+}
+
+static hone_rc answer(answering *a, const int32_t *token, size_t n, hone_err *err) {
     double begin = hn_now_s(), prompt_end = 0;
-    size_t kept = rc ? 0 : hn_session_keep(a->m->session, token, n);
-    if (!rc) rc = hn_session_feed(a->m->session, token + kept, n - kept, a->r->stop, err);
+    int32_t last = 0;
+    size_t right, kept = hn_session_keep(a->m->session, token, n);
+    hone_rc rc = hn_session_feed(a->m->session, token + kept, n - kept, a->r->stop, err);
     for (size_t i = 0; !rc && i < n; i++) rc = hn_sampler_accept(a->sampler, token[i], err);
-    free(token);
-    a->out->n_prompt = n;
+    a->said.d.begun = a->constraint.grammar || hn_prompt_has_text(a->m, token, n);
     a->out->prompt_s = (prompt_end = hn_now_s()) - begin;
+    if (!rc && hn_constraint_over(&a->constraint, a->place)) end(a, HONE_TEXT_GRAMMAR);
+    if (!rc && !a->over) rc = draw_rows(a, NULL, 0, &last, &right, err);
+    a->out->first_s = hn_now_s() - begin;
     while (!rc && !a->over) {
-        rc = next_token(a, err);
-        if (a->out->n == 1 && !(a->out->first_s > 0)) a->out->first_s = hn_now_s() - begin;
+        rc = go_on(a, &last, err);
         if (!rc && a->r->stop && *a->r->stop) end(a, HONE_TEXT_STOPPED);
     }
     a->out->generate_s = hn_now_s() - prompt_end;
-    if (rc) return rc;
-    hn_detokenizer_end(&a->d, last, &n);
-    hn_str_add_n(&a->text, last, n);
-    hn_str_add(&a->text, "");
-    if (a->text.failed) return hn_fail(err, HONE_E_NOMEM, "out of memory generating");
-    say(a, true);
+    if (!rc) rc = hn_answer_text_end(&a->said, a->r, err);
+    if (!rc && a->said.stopped) a->out->end = HONE_TEXT_STOP;
+    return rc;
+}
+
+static hone_rc check(const hone_text *m, const hone_text_generate_options *r, hone_err *err) {
+    if (r->n_top > hn_tokenizer_size(m->tokenizer))
+        return hn_fail(err, HONE_E_USAGE, "the %u most likely of %zu tokens are asked for", r->n_top,
+                       hn_tokenizer_size(m->tokenizer));
+    if (r->n_bias && !r->bias) return hn_fail(err, HONE_E_USAGE, "%zu biases, but none are given", r->n_bias);
     return HONE_OK;
+}
+
+/* One by one, or by beams. */
+static hone_rc answer_by(answering *a, hone_err *err) {
+    int32_t *token = NULL;
+    size_t n = 0;
+    hone_rc rc = hn_prompt_of(a->m, a->r, &token, &n, err);
+    a->out->n_prompt = n;
+    if (!rc && a->r->n_beams > 1)
+        rc = hn_beam_search(a->m, a->r, &a->constraint, token, n, a->out, err);
+    else if (!rc) {
+        rc = answer(a, token, n, err);
+        a->out->n_text = a->said.text.n;
+        if (!rc && !(a->out->text = hn_str_take(&a->said.text)))
+            rc = hn_fail(err, HONE_E_NOMEM, "out of memory generating");
+    }
+    hn_str_free(&a->said.text);
+    free(token);
+    return rc;
 }
 
 hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *options, hone_text_answer *out,
                            hone_err *err) {
     hone_text_generate_options r = hone_text_generate_defaults();
     hone_text_answer made = {0};
-    answering a = {.m = m, .r = &r, .out = &made};
+    answering a = {.m = m, .r = &r, .out = &made, .place = HN_PLACE_START};
     hone_rc rc = hn_options_read(&r, sizeof r, options, "text_generate", err);
     if (!rc) rc = hn_language_ready(m, true, true, err);
+    if (!rc) rc = check(m, &r, err);
+    made.n_top = r.n_top;
     if (!rc) rc = sampler_of(&r, hn_tokenizer_size(m->tokenizer), &a.sampler, err);
-    if (!rc) rc = answer(&a, err);
+    if (!rc) rc = hn_constraint_open(m, &r, &a.constraint, err);
+    if (!rc) rc = hn_guesser_open(m, &r, &a.guesser, err);
+    if (!rc) rc = answer_by(&a, err);
+    hn_constraint_close(&a.constraint);
     hn_sampler_free(a.sampler);
-    if (rc) {
-        hn_str_free(&a.text);
+    if (rc)
         hone_text_answer_free(&made);
-        return rc;
-    }
-    made.n_text = a.text.n;
-    made.text = hn_str_take(&a.text);
-    *out = made;
-    return HONE_OK;
+    else
+        *out = made;
+    return rc;
 }
 
 void hone_text_answer_free(hone_text_answer *a) {
+    for (size_t i = 0; i < a->n_beams; i++) {
+        free(a->beam[i].text);
+        free(a->beam[i].token);
+        free(a->beam[i].logprob);
+    }
+    free(a->beam);
+    free(a->top);
     free(a->text);
     free(a->token);
     free(a->logprob);

@@ -196,6 +196,7 @@ void hone_text_close(hone_text *m) {
     hone_text_session_close(m->session);
     if (m->instance) m->model->free(m->instance);
     hone_artifact_free(m->library);
+    hn_pieces_free(m->pieces);
     hn_tokenizer_free(m->tokenizer);
     free(m->chat_template);
     free(m->logits);

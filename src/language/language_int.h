@@ -2,7 +2,10 @@
 #ifndef HN_LANGUAGE_INT_H
 #define HN_LANGUAGE_INT_H
 
+#include "base/str.h"
 #include "language/kv_pool.h"
+#include "text/grammar.h"
+#include "text/sampler.h"
 #include "text/tokenizer.h"
 
 #include <hone/artifact.h>
@@ -22,6 +25,7 @@ struct hone_text {
     uint64_t clock;
     float *logits; /* of the rows asked for last */
     int64_t n_logits;
+    hn_pieces *pieces; /* made when a grammar asks for them */
 };
 
 struct hone_text_session {
@@ -55,5 +59,61 @@ hone_rc hn_session_step(hone_text_session *s, const int32_t *token, size_t n, si
 hone_rc hn_session_feed(hone_text_session *s, const int32_t *token, size_t n, const volatile int *stop, hone_err *err);
 /* Cuts the session to what it has in common with these tokens, and not all of them. Gives the tokens kept. */
 size_t hn_session_keep(hone_text_session *s, const int32_t *token, size_t n);
+
+/* --- what answers are made of ------------------------------------------------------------------------------------ */
+
+/* constraint.c: the grammar of a request. Zeroed: none. */
+typedef struct hn_constraint {
+    hn_grammar *grammar;
+    hn_places *places;
+    const hn_pieces *pieces;
+} hn_constraint;
+hone_rc hn_constraint_open(hone_text *m, const hone_text_generate_options *r, hn_constraint *out, hone_err *err);
+void hn_constraint_close(hn_constraint *c);
+/* *allowed is NULL where there is no grammar. E_EMPTY: no token fits. */
+hone_rc hn_constraint_allowed(const hn_constraint *c, int32_t place, const uint64_t **allowed, hone_err *err);
+hone_rc hn_constraint_read(const hn_constraint *c, int32_t place, int32_t token, int32_t *out, hone_err *err);
+static inline bool hn_constraint_over(const hn_constraint *c, int32_t place) {
+    return c->grammar && hn_places_must_end(c->places, place);
+}
+
+/* said.c: the text of tokens, as far as it is certain, and where it stops. Zeroed: empty. */
+typedef struct hn_answer_text {
+    hn_detokenizer d;
+    hn_str text;
+    size_t n_given; /* bytes that on_text has had */
+    bool stopped;   /* at a stop text: nothing comes behind it */
+    bool refused;   /* on_text said no */
+} hn_answer_text;
+hone_rc hn_answer_text_push(hn_answer_text *s, const hone_text *m, const hone_text_generate_options *r, int32_t token,
+                            hone_err *err);
+hone_rc hn_answer_text_end(hn_answer_text *s, const hone_text_generate_options *r, hone_err *err);
+hone_rc hn_answer_text_copy(const hn_answer_text *s, hn_answer_text *out, hone_err *err);
+
+/* generate.c: the prompt's tokens, *token to be freed. */
+hone_rc hn_prompt_of(const hone_text *m, const hone_text_generate_options *r, int32_t **token, size_t *n,
+                     hone_err *err);
+/* Whether text stood in front, so that a space at the answer's beginning is one. */
+bool hn_prompt_has_text(const hone_text *m, const int32_t *token, size_t n);
+
+/* guess.c: tokens that may come next. */
+typedef struct hn_guesser {
+    const hone_text_generate_options *r;
+    hone_text *m;
+    uint32_t most, now;        /* tokens: at most, and by how it went lately */
+    double plain_s, guessed_s; /* seconds a token lately; 0: not known */
+    uint32_t since;            /* tokens since the other way was tried */
+} hn_guesser;
+hone_rc hn_guesser_open(hone_text *m, const hone_text_generate_options *r, hn_guesser *out, hone_err *err);
+/* Up to `room` tokens behind those of the session and `last`. */
+hone_rc hn_guess(hn_guesser *g, hn_sampler *sampler, const hn_constraint *c, int32_t place, int32_t last, size_t room,
+                 int32_t *token, size_t *n, hone_err *err);
+/* What a step of so many guessed tokens gave, and the seconds it took, guesses included. */
+void hn_guesser_learn(hn_guesser *g, size_t guessed, size_t right, double s);
+enum { HN_MOST_GUESSED = 64 };
+
+/* beam.c: fills in all but the times. */
+hone_rc hn_beam_search(hone_text *m, const hone_text_generate_options *r, const hn_constraint *c, const int32_t *prompt,
+                       size_t n_prompt, hone_text_answer *out, hone_err *err);
 
 #endif

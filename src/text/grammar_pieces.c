@@ -18,7 +18,7 @@ static size_t text_of(const hn_tokenizer *t, int32_t id, uint8_t *out) {
     const hn_token *k = &t->token[id];
     size_t n = 0;
     if (k->type == HN_TOKEN_CONTROL || k->type == HN_TOKEN_UNKNOWN || k->type == HN_TOKEN_UNUSED) return 0;
-    if (t->kind != HN_TOKENIZER_SPM || k->type != HN_TOKEN_NORMAL) {
+    if (!t->bars || k->type != HN_TOKEN_NORMAL) {
         if (k->bytes.n) memcpy(out, k->bytes.text, k->bytes.n);
         return k->bytes.n;
     }
@@ -82,6 +82,9 @@ static void plant(hn_pieces *p, size_t n_token) {
 }
 
 hone_rc hn_pieces_new(const hn_tokenizer *t, hn_pieces **out, hone_err *err) {
+    if (t->kind == HN_TOKENIZER_WORDPIECE)
+        return hn_fail(err, HONE_E_UNSUPPORTED,
+                       "a grammar for a WordPiece tokenizer: where its tokens have spaces depends on their neighbours");
     hn_pieces *p = calloc(1, sizeof *p);
     size_t n = 0;
     bool fine = p && take_texts(p, t);

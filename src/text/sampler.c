@@ -65,6 +65,10 @@ static double partition(const float *logits, size_t n, double *top) {
     return sum;
 }
 
+void hn_log_partition(const float *logits, size_t n, double *top, double *rest) {
+    *rest = log_of(partition(logits, n, top));
+}
+
 double hn_logprob(const float *logits, size_t n, int32_t token) {
     double top, sum = partition(logits, n, &top);
     return ((double)logits[token] - top) - log_of(sum);
@@ -307,4 +311,15 @@ hone_rc hn_sampler_pick(hn_sampler *s, const float *logits, const uint64_t *allo
     *token = s->list[i].token;
     if (logprob) *logprob = hn_logprob(logits, s->n, *token);
     return HONE_OK;
+}
+
+hone_rc hn_sampler_guess(hn_sampler *s, const float *logits, const uint64_t *allowed, uint64_t ahead, int32_t *token,
+                         hone_err *err) {
+    uint64_t draws = s->draws;
+    double mu = s->mu;
+    s->draws += ahead;
+    hone_rc rc = hn_sampler_pick(s, logits, allowed, token, NULL, err);
+    s->draws = draws;
+    s->mu = mu;
+    return rc;
 }

@@ -42,6 +42,13 @@ hone_rc hn_sampler_accept(hn_sampler *s, int32_t token, hone_err *err);
 hone_rc hn_sampler_pick(hn_sampler *s, const float *logits, const uint64_t *allowed, int32_t *token, double *logprob,
                         hone_err *err);
 
+/* The token that the draw after `ahead` further ones would give of these logits, by the penalties of now: a guess that
+ * is right where the logits are. Changes nothing. */
+hone_rc hn_sampler_guess(hn_sampler *s, const float *logits, const uint64_t *allowed, uint64_t ahead, int32_t *token,
+                         hone_err *err);
+
+/* The logarithm of a token's probability is (logit - *top) - *rest. */
+void hn_log_partition(const float *logits, size_t n, double *top, double *rest);
 /* log(softmax(logits)) of one token, and the n most likely tokens with theirs, the first the most likely. */
 double hn_logprob(const float *logits, size_t n, int32_t token);
 void hn_most_likely(const float *logits, size_t n, size_t n_top, int32_t *token, double *logprob);

@@ -161,7 +161,7 @@ def vocabulary():
     return names + [f"unused {i}" for i in range(VOCABULARY - len(names))]
 
 
-def write(path, s, w, tokens=VOCABULARY, context=128):
+def write(path, s, w, tokens=VOCABULARY, context=128, eos=None):
     f = gguf.GGUFWriter(path, s.arch)
     f.add_block_count(s.layers)
     f.add_context_length(context)
@@ -210,7 +210,9 @@ def write(path, s, w, tokens=VOCABULARY, context=128):
     f.add_tokenizer_model("gpt2")
     f.add_tokenizer_pre("gpt-2")
     f.add_token_list(vocabulary()[:tokens])
-    f.add_token_types([1] * tokens)
+    f.add_token_types([3 if i == eos else 1 for i in range(tokens)])
+    if eos is not None:
+        f.add_eos_token_id(eos)
     f.add_token_merges(["A B"])
     for name, x in as_in_file(s, w).items():
         f.add_tensor(name, x)
