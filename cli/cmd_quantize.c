@@ -11,8 +11,12 @@
 
 /* "NAME-TYPE.gguf" in the current folder. */
 static char *default_output(const char *path, const char *type) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    return cli_format("%.*s-%s.gguf", dot && dot != base ? (int)(dot - base) : (int)strlen(base), base, type);
+    size_t n = strlen(path), k;
+    while (n > 1 && path[n - 1] == '/') n--;
+    for (k = n; k && path[k - 1] != '/'; k--) {
+    }
+    if (n - k > 5 && !strncmp(path + n - 5, ".gguf", 5)) n -= 5;
+    return cli_format("%.*s-%s.gguf", (int)(n - k), path + k, type);
 }
 
 static void show_progress(void *arg, const hone_event *e) {
@@ -192,9 +196,11 @@ static const cli_option options[] = {
 const cli_command cli_cmd_quantize = {
     "quantize",
     "Models",
-    "MODEL.gguf",
+    "MODEL",
     "make a language model smaller: its weights in blocks of 4 to 8 bits",
-    "Reads a model in GGUF and writes it with its weights in another type; keys and tokenizer stay. q4_K_M and q5_K_M "
+    "Reads a model in GGUF, or a folder with safetensors, config.json and tokenizer.json (llama, mistral, qwen2, "
+    "qwen3), "
+    "and writes it as GGUF with its weights in another type; what else is in it stays. q4_K_M and q5_K_M "
     "are mixes: the head, and half of the layers' value and down weights, have more bits, as in published files. Norms "
     "and biases stay as they are.\n\n"
     "The scales of every block are searched for, so that the sum of squared errors is the least that was found; with "
@@ -205,6 +211,7 @@ const cli_command cli_cmd_quantize = {
     options,
     "hone quantize model-f16.gguf\tmodel-f16-q4_K_M.gguf\n"
     "hone quantize model-f16.gguf -t q8_0 -o small.gguf\ta type and a name\n"
+    "hone quantize SmolLM2-135M/ -t q8_0\tSmolLM2-135M-q8_0.gguf from a folder\n"
     "hone quantize model-f16.gguf --dry-run\twhat would become what\n",
     1,
     1,

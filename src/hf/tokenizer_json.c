@@ -57,6 +57,8 @@ static void add_ends(hn_tokenizer_reading *r, int32_t *end, size_t room, const j
 
 typedef struct files {
     json_t *tokenizer, *config, *generation, *model;
+    hone_rc (*use)(void *arg, const hn_tokenizer_spec *s, const hn_tokenizer *t, hone_err *err); /* NULL: none */
+    void *arg;
 } files;
 
 enum { ENDS = 64 };
@@ -86,7 +88,12 @@ static hone_rc make(hn_tokenizer_reading *r, const files *f, hn_tokenizer **out,
     s->end = end;
     hone_err own = {0};
     rc = hn_tokenizer_make(s, out, &own);
-    return rc ? hn_fail(err, rc, "%s: %s", r->label, own.text) : HONE_OK;
+    if (rc) return hn_fail(err, rc, "%s: %s", r->label, own.text);
+    if (f->use && (rc = f->use(f->arg, s, *out, err))) {
+        hn_tokenizer_free(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 static hone_rc read_all(const char *label, const files *f, hn_tokenizer **out, hone_err *err) {
@@ -112,8 +119,7 @@ static hone_rc read_more(const char *folder, const char *name, json_t **out, hon
     return !rc || rc == HONE_E_NOTFOUND ? HONE_OK : hn_fail(err, rc, "%s", own.text);
 }
 
-hone_rc hn_hf_tokenizer(const char *folder, hn_tokenizer **out, hone_err *err) {
-    files f = {0};
+static hone_rc read_folder(const char *folder, files f, hn_tokenizer **out, hone_err *err) {
     char *path = hn_path_join(folder, "tokenizer.json");
     hone_rc rc = path ? hn_json_read(folder, "tokenizer.json", &f.tokenizer, err)
                       : hn_fail(err, HONE_E_NOMEM, "out of memory reading '%s'", folder);
@@ -126,6 +132,19 @@ hone_rc hn_hf_tokenizer(const char *folder, hn_tokenizer **out, hone_err *err) {
     json_decref(f.generation);
     json_decref(f.model);
     free(path);
+    return rc;
+}
+
+hone_rc hn_hf_tokenizer(const char *folder, hn_tokenizer **out, hone_err *err) {
+    return read_folder(folder, (files){0}, out, err);
+}
+
+hone_rc hn_hf_tokenizer_use(const char *folder,
+                            hone_rc (*use)(void *arg, const hn_tokenizer_spec *s, const hn_tokenizer *t, hone_err *err),
+                            void *arg, hone_err *err) {
+    hn_tokenizer *t = NULL;
+    hone_rc rc = read_folder(folder, (files){.use = use, .arg = arg}, &t, err);
+    hn_tokenizer_free(t);
     return rc;
 }
 

@@ -10,6 +10,10 @@
 #include "text/tokenizer.h"
 
 hone_rc hn_hf_tokenizer(const char *folder, hn_tokenizer **out, hone_err *err);
+/* `use` sees what the tokenizer was made from; what it gives comes out. */
+hone_rc hn_hf_tokenizer_use(const char *folder,
+                            hone_rc (*use)(void *arg, const hn_tokenizer_spec *s, const hn_tokenizer *t, hone_err *err),
+                            void *arg, hone_err *err);
 /* tokenizer.json alone, as text in memory. */
 hone_rc hn_hf_tokenizer_parse(const char *text, size_t n, hn_tokenizer **out, hone_err *err);
 /* The folder's chat template: *out with *n bytes, free with free; NULL: there is none. */

@@ -7,8 +7,8 @@
 #include "gguf/encode.h"
 #include "gguf/write.h"
 #include "quantize/imatrix.h"
-#include "quantize/mix.h"
 #include "quantize/rows.h"
+#include "quantize/source.h"
 
 #include <hone/quantize.h>
 
@@ -31,7 +31,7 @@ typedef struct task {
     const hone_quantize_options *o;
     const hn_mix *mix;
     rule *rule;
-    hn_gguf *in;
+    hn_model_source in;
     hn_imatrix importance;
     hn_gguf_writer *out;
     hone_quantize_tensor *tensor;
@@ -86,9 +86,10 @@ static hone_rc read_rules(task *t, hone_err *err) {
     return HONE_OK;
 }
 
-static const hn_block_type *type_for(task *t, const hn_mix_model *model, const hn_gguf_tensor *x) {
-    const hn_block_type *own = hn_block_type_of(x->type), *to = NULL;
-    if (!hn_mix_takes(x)) return own;
+static const hn_block_type *type_for(task *t, const hn_mix_model *model, size_t k) {
+    const hn_gguf_tensor *x = hn_model_source_at(&t->in, k);
+    const hn_block_type *to = NULL;
+    if (!hn_mix_takes(x)) return hn_model_source_kept(&t->in, k);
     for (size_t i = 0; i < t->o->n_tensor_type; i++)
         if (!fnmatch(t->rule[i].pattern, x->name, 0)) {
             t->rule[i].used = true;
@@ -103,8 +104,8 @@ static const hn_imatrix_entry *weights_for(const task *t, const hn_gguf_tensor *
 }
 
 static hone_rc plan_tensor(task *t, const hn_mix_model *model, size_t i, hone_err *err) {
-    const hn_gguf_tensor *x = hn_gguf_tensor_at(t->in, i);
-    const hn_block_type *from = hn_block_type_of(x->type), *asked = type_for(t, model, x);
+    const hn_gguf_tensor *x = hn_model_source_at(&t->in, i);
+    const hn_block_type *from = hn_block_type_of(x->type), *asked = type_for(t, model, i);
     uint64_t columns = x->rank ? x->dim[x->rank - 1] : 1,
              matrices = x->rank > 2 ? x->n_elements / columns / x->dim[x->rank - 2] : 1;
     const hn_block_type *to = asked == from ? from : hn_mix_fit(asked, columns);
@@ -134,9 +135,9 @@ static hone_rc plan_tensor(task *t, const hn_mix_model *model, size_t i, hone_er
 }
 
 static hone_rc plan(task *t, hone_err *err) {
-    hn_mix_model model = hn_mix_model_of(t->in);
+    hn_mix_model model = hn_model_source_model(&t->in);
     hone_rc rc = HONE_OK;
-    t->n = hn_gguf_tensors(t->in);
+    t->n = hn_model_source_tensors(&t->in);
     if (!(t->tensor = calloc(t->n + 1, sizeof *t->tensor)))
         return hn_fail(err, HONE_E_NOMEM, "out of memory for %zu tensors", t->n);
     for (size_t i = 0; !rc && i < t->n; i++) rc = plan_tensor(t, &model, i, err);
@@ -151,25 +152,19 @@ static hone_rc plan(task *t, hone_err *err) {
 /* --- keys ------------------------------------------------------------------------------------------------------------
  */
 
-static bool written_anew(const char *key) {
-    static const char *const whole[] = {"general.alignment", "general.file_type", "general.quantization_version"};
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (!strcmp(key, whole[i])) return true;
-    return hn_starts_with(key, "split.") || hn_starts_with(key, "quantize.imatrix.");
-}
-
-static void put_keys(task *t) {
+static hone_rc put_keys(task *t, hone_err *err) {
     enum { BLOCKS_VERSION = 2 }; /* general.quantization_version: the layouts of blocks.def */
-    for (size_t i = 0; i < hn_gguf_pairs(t->in); i++)
-        if (!written_anew(hn_gguf_pair_at(t->in, i)->key)) hn_gguf_put_pair(t->out, hn_gguf_pair_at(t->in, i));
+    hone_rc rc = hn_model_source_put_keys(&t->in, t->out, err);
+    if (rc) return rc;
     hn_gguf_put_u32(t->out, "general.file_type", t->mix->file_type);
     hn_gguf_put_u32(t->out, "general.quantization_version", BLOCKS_VERSION);
-    if (!t->importance.n) return;
+    if (!t->importance.n) return HONE_OK;
     const char *text = t->importance.dataset;
     hn_gguf_put_text(t->out, "quantize.imatrix.file", t->o->importance, strlen(t->o->importance));
     if (text) hn_gguf_put_text(t->out, "quantize.imatrix.dataset", text, strlen(text));
     hn_gguf_put_i32(t->out, "quantize.imatrix.entries_count", (int32_t)t->importance.n);
     if (t->importance.chunks) hn_gguf_put_i32(t->out, "quantize.imatrix.chunks_count", (int32_t)t->importance.chunks);
+    return HONE_OK;
 }
 
 /* --- data ------------------------------------------------------------------------------------------------------------
@@ -206,7 +201,7 @@ static hone_rc cannot_hold(const task *t, const hn_gguf_tensor *x, const hn_rows
 enum { PIECE = 1 << 22 };
 
 static hone_rc encode(task *t, size_t i, hn_rows *r, hn_gguf_sink *to, hone_err *err) {
-    const hn_gguf_tensor *x = hn_gguf_tensor_at(t->in, i);
+    const hn_gguf_tensor *x = hn_model_source_at(&t->in, i);
     const hn_imatrix_entry *e = r->to->elements > 1 ? weights_for(t, x) : NULL;
     uint64_t rows = x->n_elements / r->columns, each = x->rank > 2 ? x->dim[x->rank - 2] : rows, most = r->n;
     size_t from_b = (size_t)(r->columns / r->from->elements * r->from->size_b),
@@ -215,7 +210,8 @@ static hone_rc encode(task *t, size_t i, hn_rows *r, hn_gguf_sink *to, hone_err 
     for (uint64_t at = 0; at < rows; at += r->n) {
         uint64_t left = each - at % each;
         r->n = left < most ? left : most;
-        r->data = x->data + at * from_b;
+        r->data = x->data;
+        r->first = at;
         r->weight = e ? e->mean + at / each * r->columns : NULL;
         r->n_threads = t->o->n_jobs;
         hone_rc rc = hn_rows_encode(r, err);
@@ -231,10 +227,11 @@ static hone_rc encode(task *t, size_t i, hn_rows *r, hn_gguf_sink *to, hone_err 
 
 static hone_rc fill(void *arg, size_t i, hn_gguf_sink *to, hone_err *err) {
     task *t = arg;
-    const hn_gguf_tensor *x = hn_gguf_tensor_at(t->in, i);
+    const hn_gguf_tensor *x = hn_model_source_at(&t->in, i);
     hn_rows r = {.from = hn_block_type_named(t->tensor[i].from), .to = hn_block_type_named(t->tensor[i].to)};
     if (t->o->stop && *t->o->stop) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
-    if (r.from == r.to) return copy(t, x, to, err);
+    r.head = hn_model_source_head(&t->in, i);
+    if (r.from == r.to && !r.head) return copy(t, x, to, err);
     r.stop = t->o->stop;
     r.columns = x->rank ? x->dim[x->rank - 1] : 1;
     r.n = PIECE / r.columns + 1;
@@ -265,21 +262,27 @@ static hone_rc check_output(const char *path, const char *output, bool force, ho
     return HONE_OK;
 }
 
-static void hand_over(task *t, hone_quantize_result *r) {
-    if (!r) return;
+/* Names of tensors are the source's, which goes with the result. */
+static hone_rc hand_over(task *t, hone_quantize_result *r, hone_err *err) {
+    if (!r) return HONE_OK;
+    hn_model_source *own = malloc(sizeof *own);
+    if (!own) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    *own = t->in;
     *r = (hone_quantize_result){.tensor = t->tensor,
                                 .n = t->n,
-                                .before_b = hn_gguf_size_b(t->in),
+                                .before_b = hn_model_source_size_b(&t->in),
                                 .after_b = hn_gguf_written_b(t->out),
                                 .time_s = hn_now_s() - t->begin_s,
-                                .own = t->in};
+                                .own = own};
     t->tensor = NULL;
-    t->in = NULL; /* names of tensors are its */
+    t->in = (hn_model_source){0};
+    return HONE_OK;
 }
 
 void hone_quantize_result_free(hone_quantize_result *r) {
     free(r->tensor);
-    hn_gguf_close(r->own);
+    if (r->own) hn_model_source_close(r->own);
+    free(r->own);
     *r = (hone_quantize_result){0};
 }
 
@@ -289,7 +292,7 @@ static void drop(task *t) {
     free(t->tensor);
     hn_imatrix_free(&t->importance);
     hn_gguf_writer_free(t->out);
-    hn_gguf_close(t->in);
+    hn_model_source_close(&t->in);
 }
 
 hone_rc hone_quantize_file(const char *path, const char *output, const hone_quantize_options *options,
@@ -303,12 +306,12 @@ hone_rc hone_quantize_file(const char *path, const char *output, const hone_quan
     if (!rc) rc = read_rules(&t, err);
     if (!rc && !o.dry_run) rc = check_output(path, output, o.force, err);
     if (!rc && !(t.out = hn_gguf_writer_new())) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for '%s'", path);
-    if (!rc) rc = hn_gguf_open(path, &t.in, err);
+    if (!rc) rc = hn_model_source_open(path, &t.in, err);
     if (!rc && o.importance) rc = hn_imatrix_read(o.importance, &t.importance, err);
     if (!rc) rc = plan(&t, err);
-    if (!rc) put_keys(&t);
+    if (!rc) rc = put_keys(&t, err);
     if (!rc && !o.dry_run) rc = hn_gguf_write(t.out, output, fill, &t, err);
-    if (!rc) hand_over(&t, result);
+    if (!rc) rc = hand_over(&t, result, err);
     drop(&t);
     return rc;
 }

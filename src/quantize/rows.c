@@ -18,12 +18,17 @@ typedef struct share {
     float bad_value;
 } share;
 
+static uint64_t read_from(const hn_rows *r, uint64_t row) {
+    uint64_t at = r->first + row, inside = r->head ? at % r->head : 0;
+    return r->head ? at - inside + inside / 2 + inside % 2 * (r->head / 2) : at;
+}
+
 static bool encode_row(share *s, uint64_t row) {
     hn_rows *r = s->r;
     uint64_t columns = r->columns, from_b = columns / r->from->elements * r->from->size_b,
              to_b = columns / r->to->elements * r->to->size_b;
     double square = 0, error = 0;
-    hn_block_decode(r->from, r->data + row * from_b, columns, s->x);
+    hn_block_decode(r->from, r->data + read_from(r, row) * from_b, columns, s->x);
     size_t done = hn_block_encode(r->to, s->x, r->weight, (size_t)columns, r->out + row * to_b);
     if (done < columns) {
         s->bad_row = row, s->bad_column = done, s->bad_value = s->x[done];

@@ -6,8 +6,9 @@
 
 typedef struct hn_rows {
     const hn_block_type *from, *to;
-    const uint8_t *data; /* the first row */
-    uint64_t n, columns;
+    const uint8_t *data;        /* of the whole matrix */
+    uint64_t first, n, columns; /* rows first .. first + n */
+    uint64_t head; /* row 2 i + k of each head of so many rows is read from its row i + k head / 2; 0: as they are */
     const float *weight; /* of the columns; NULL: all the same */
     uint32_t n_threads;
     const volatile int *stop;

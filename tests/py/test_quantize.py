@@ -4,11 +4,15 @@ import json
 import os
 import struct
 import subprocess
+import sys
 
 import pytest
 
 np = pytest.importorskip("numpy")
 gguf = pytest.importorskip("gguf")
+sys.path.insert(0, os.path.dirname(__file__))
+import test_language as language  # noqa: E402
+
 HONE = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
 T = gguf.GGMLQuantizationType
 LAYERS, WIDTH, MLP, VOCABULARY = 8, 256, 512, 40
@@ -198,3 +202,57 @@ def test_damaged_importances_are_refused(tmp_path, model):
     (tmp_path / "i").write_bytes(good.replace(struct.pack("<f", 5.0), struct.pack("<f", -1.0), 1))
     assert "negative" in hone("quantize", model, "-n", "--importance", tmp_path / "i", rc=3).stderr
     assert "holds no importances" in hone("quantize", model, "-n", "--importance", model, rc=3).stderr
+
+
+# --- folders
+
+
+def trained(cuts):
+    """Byte-level pairs learned from this page, cut as Llama 3 or Qwen 2 do; a token that ends a text, as its id."""
+    tokenizers = pytest.importorskip("tokenizers")
+    t = tokenizers.Tokenizer(tokenizers.models.BPE())
+    byte_level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    t.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([tokenizers.pre_tokenizers.Split(tokenizers.Regex(cuts), "isolated"), byte_level])
+    t.decoder = tokenizers.decoders.ByteLevel()
+    first = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    text = ["123 12 3 12345 1234567 it's IT'S we'll 12 3456 " * 50, "\n\n\n  x = foo(bar)\n\n   y", open(__file__, encoding="utf-8").read()]
+    t.train_from_iterator(text, tokenizers.trainers.BpeTrainer(vocab_size=296, initial_alphabet=first, show_progress=False))
+    t.add_special_tokens(["<end>"])
+    return t
+
+
+NUMBERS = {"llama-bpe": r"\p{N}{1,3}", "qwen2": r"\p{N}"}
+CUTS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+@pytest.mark.parametrize("name,kind,pre", [("llama3", "BF16", "llama-bpe"), ("qwen2", "F16", "qwen2"), ("qwen3", "F32", "qwen2")])
+def test_a_folder_becomes_a_file(tmp_path, name, kind, pre):
+    import hone as package
+    test_hf = pytest.importorskip("test_hf")
+
+    at, s, w = test_hf.folder(tmp_path, name, kind)
+    t = trained(CUTS % NUMBERS[pre])
+    (at / "tokenizer.json").write_text(t.to_str())
+    (at / "tokenizer_config.json").write_text(json.dumps({"eos_token": "<end>", "chat_template": "{{ messages[0]['content'] }}"}))
+    said = json.loads(hone("quantize", f"{at}/", "-t", "f32", "--json", folder=tmp_path).stdout)
+    file = tmp_path / "model-f32.gguf"
+    keys, types, values = read(file)
+    assert said["output"] == file.name and set(types.values()) == {"F32"} and keys["tokenizer.ggml.pre"] == pre
+    assert keys["tokenizer.ggml.eos_token_id"] == t.token_to_id("<end>") and keys["general.architecture"] == name.replace("llama3", "llama")
+    assert keys["tokenizer.chat_template"] == "{{ messages[0]['content'] }}" and len(keys["tokenizer.ggml.tokens"]) == language.VOCABULARY
+    text = "Hello it's 1234567 \n\n  foo(bar) naïve 你好 IT'S\t\tx<end>"
+    assert json.loads(hone("tokenize", file, text, "--json").stdout)["tokens"] == t.encode(text).ids
+    token = np.random.default_rng(9).integers(0, language.VOCABULARY, 12)
+    m = package.compile(file, parity=False)
+    empty = {f"past.{k}.{i}": np.zeros((0, s.kv_heads, s.head_size), np.float32) for i in range(s.layers) for k in ("key", "value")}
+    got, _ = language.step(m, s, token, range(12), empty)
+    want = language.logits_of(s, w, token)
+    assert np.abs(got - want).max() / np.abs(want).max() < 1e-4
+    small = json.loads(hone("quantize", at, "-t", "q8_0", "-n", "--json", folder=tmp_path).stdout)["tensors"]
+    assert "Q8_0" in {t["to"] for t in small} and all(t["to"] == "F32" for t in small if "norm" in t["name"] or "bias" in t["name"])
+
+
+def test_folders_that_gguf_cannot_say(tmp_path):
+    test_hf = pytest.importorskip("test_hf")
+    at, _, _ = test_hf.folder(tmp_path, "gemma2")
+    assert "gemma2" in hone("quantize", at, "-n", rc=14).stderr
