@@ -304,14 +304,17 @@ const cli_command cli_cmd_tune = {
     "faster than the default on fresh builds becomes a winner, which `hone compile` uses from then on, in other "
     "models, "
     "too (see `hone winners`). At the end the whole model is compared; if the tuned one is slower its winners are not "
-    "kept. Measurements are kept, so an interrupted run can be continued.\n\n"
+    "kept. Measurements are kept, so an interrupted run can be continued. A language model (a GGUF file, a folder) is "
+    "tuned for its answers, one token behind 128, unless --size says otherwise, and must not get slower in reading a "
+    "prompt of 128; what `hone chat` has compiled of it is then compiled again.\n\n"
     "Progress is shown on standard error, the result on standard output.",
     options,
     "hone tune\thone.yaml here, with the budget it names\n"
     "hone tune softmax.yaml --evals 300 --time 10m\twhichever ends first\n"
     "hone tune --new --seed 2 --engine forest\tanother session, another search\n"
     "hone tune --json -q > result.json\tfor scripts\n"
-    "hone tune minilm.onnx --budget 5m\tthe kernels of a model\n",
+    "hone tune minilm.onnx --budget 5m\tthe kernels of a model\n"
+    "hone tune model.gguf --budget 5m\tthose of a language model\n",
     0,
     1,
     run_tune,

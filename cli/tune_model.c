@@ -1,9 +1,11 @@
 /* tune_model.c — tuning a model: progress while it runs, kernel by kernel at its end. */
 #include "tune_model.h"
+#include "bench_text.h"
 #include "model_io.h"
 #include "progress.h"
 #include "signals.h"
 
+#include <hone/text.h>
 #include <hone/tune_model.h>
 
 #include <math.h>
@@ -111,6 +113,7 @@ static void put_text(const cli *c, const hone_tune_model_result *m) {
         printf("%s against the default one, one thread\n", gain_text(c, &m->gain, g, sizeof g));
     if (!isnan(m->gain_all.mid))
         printf("          %s on %u threads\n", gain_text(c, &m->gain_all, g, sizeof g), m->n_threads);
+    if (!isnan(m->gain_also.mid)) printf("          %s for a prompt\n", gain_text(c, &m->gain_also, g, sizeof g));
     if (m->dropped) printf("          that is slower: its winners were taken out again\n");
     printf("search    %zu candidates", m->n_candidates);
     if (!isnan(m->rate)) printf(", %.1f per second", m->rate);
@@ -150,6 +153,7 @@ static void put_json(cli *c, const hone_tune_model_result *m) {
     cli_json_object(&j);
     put_interval(&j, "gain", &m->gain);
     put_interval(&j, "gain_all_cores", &m->gain_all);
+    put_interval(&j, "gain_also", &m->gain_also);
     cli_json_kcount(&j, "threads", m->n_threads);
     cli_json_kbool(&j, "dropped", m->dropped);
     cli_json_kbool(&j, "stopped", m->stopped);
@@ -165,6 +169,13 @@ static void put_json(cli *c, const hone_tune_model_result *m) {
 
 /* --- the command ---------------------------------------------------------------------------------------------------
  */
+
+/* What `hone chat` and its like have compiled of a language model is made again. */
+static hone_rc renew(const char *path, const hone_tune_model_result *m, hone_err *err) {
+    bool any = m->dropped;
+    for (size_t i = 0; i < m->n_kernels; i++) any |= m->kernel[i].is_new;
+    return any && cli_is_language_model(path) ? hone_text_renew(path, err) : HONE_OK;
+}
 
 static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tune_model_result *out, hone_err *err) {
     hone_graph *g;
@@ -202,13 +213,14 @@ hone_rc cli_tune_model(cli *c, const char *path, hone_err *err) {
     rc = run(c, path, &x, &m, err);
     cli_compiling_free(&x);
     if (rc) return rc;
+    rc = renew(path, &m, err);
     if (c->json)
         put_json(c, &m);
     else
         put_text(c, &m);
     bool stopped = m.stopped;
     hone_tune_model_result_free(&m);
-    if (!stopped) return HONE_OK;
+    if (rc || !stopped) return rc;
     return cli_fail(err, HONE_E_INTERRUPTED,
                     "interrupted; what was measured is kept, what was proven is a winner; run again to go on");
 }

@@ -45,6 +45,8 @@ static inline hone_text_options hone_text_defaults(void) {
 /* options: NULL for the defaults. */
 HONE_API hone_rc hone_text_open(const char *path, const hone_text_options *options, hone_text **out, hone_err *err);
 HONE_API void hone_text_close(hone_text *m);
+/* The next hone_text_open compiles the model again, as after its kernels were tuned. */
+HONE_API hone_rc hone_text_renew(const char *path, hone_err *err);
 HONE_API int64_t hone_text_context(const hone_text *m);
 HONE_API size_t hone_text_vocabulary(const hone_text *m);
 

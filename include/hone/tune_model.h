@@ -42,9 +42,10 @@ typedef struct hone_tune_model_options {
      * n_threads (kernels are measured on so many; 0: one per usable processor, as models run) count; output, emit and
      * the rest do not. */
     const hone_compile_options *compile;
-    int32_t device;      /* 0 */
-    double budget_s;     /* 0: 60 */
-    const char *sizes;   /* "batch=1,seq=128": of symbolic sizes; NULL: 1 for what inputs have first, 128 for others */
+    int32_t device;    /* 0 */
+    double budget_s;   /* 0: 60 */
+    const char *sizes; /* "batch=1,seq=128": of symbolic sizes; NULL: 1 for what inputs have first, 128 for others; of a
+                          language model's step a token behind 128, and also a prompt of 128 */
     const char *kernels; /* "k1,k4" or kinds ("contract"), separated by commas; NULL: all that take time */
     const char *engine;  /* NULL: "auto" */
     uint64_t seed;
@@ -54,6 +55,7 @@ typedef struct hone_tune_model_options {
     double min_gain;          /* what a winner must prove; 0: 0.01 */
     const volatile int *stop; /* ends with what is proven */
     hone_progress progress;   /* is given a hone_tune_model_event */
+    const char *also; /* sizes at which the tuned model must not be slower either: "tokens=256,past=0"; NULL: none */
 } hone_tune_model_options;
 static inline hone_tune_model_options hone_tune_model_defaults(void) {
     hone_tune_model_options o = HONE_ZERO;
@@ -87,6 +89,7 @@ typedef struct hone_tune_model_result {
     double rate, elapsed_s;
     const char *winners; /* path of their file */
     void *block;
+    hone_interval gain_also; /* as gain, at options.also; NANs where it was not compared */
 } hone_tune_model_result;
 HONE_API hone_rc hone_tune_model_run(const hone_graph *g, const char *name, const hone_tune_model_options *options,
                                      hone_tune_model_result *out, hone_err *err);

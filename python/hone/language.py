@@ -123,7 +123,7 @@ class LanguageModel:
 
     Args:
       path: the file (the first, of several parts) or folder.
-      progress: is called with (stage, text) while the model is compiled.
+      progress: is called with (stage, text or None) while the model is compiled.
       tokenizer_only: for tokens alone: nothing is compiled.
       {options}
 
@@ -134,7 +134,7 @@ class LanguageModel:
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], *, tokenizer_only: bool = False,
-                 progress: Optional[Callable[[str, str], object]] = None, **options: Any):  # fmt: skip
+                 progress: Optional[Callable[[str, Optional[str]], object]] = None, **options: Any):  # fmt: skip
         shown = (lambda e: progress(*e)) if progress else None
         self._text = _hone.Text(os.fspath(path), tokenizer_only, plain(options), shown)
         self.path = os.fspath(path)

@@ -47,6 +47,7 @@ class TunedModel(NamedTuple):
     rate: float  #: candidates per second
     elapsed_s: float
     winners: Path  #: their file
+    gain_also: Interval  #: as gain, at the sizes of `also`; of a language model, a prompt
 
     def _rows(self) -> list[list[str]]:
         return [[k["kernel"], k["kind"], number(100 * k["share"], 1) + " %", seconds(k["default_s"]), seconds(k["tuned_s"]),

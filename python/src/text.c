@@ -127,7 +127,7 @@ static PyObject *show_event(const void *event) {
 
 static void progress(void *arg, const hone_event *e) {
     opening *x = arg;
-    if (e->text) hn_py_call_event(&x->call, show_event, e);
+    hn_py_call_event(&x->call, show_event, e);
 }
 
 static hone_rc open_model(void *arg, hone_err *err) {

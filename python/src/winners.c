@@ -2,6 +2,7 @@
 #include "long_call.h"
 #include "options.h"
 
+#include <hone/text.h>
 #include <hone/tune_model.h>
 #include <hone/winners.h>
 
@@ -133,6 +134,15 @@ static PyObject *show_event(const void *event) {
 
 static void on_event(void *ctx, const hone_event *event) { hn_py_call_event(ctx, show_event, event); }
 
+/* What has been compiled of a language model is made again with its new winners. */
+static hone_rc renew(const tuning *t, hone_err *err) {
+    const char *format = hone_import_format_of(t->path);
+    bool any = t->result.dropped;
+    for (size_t i = 0; i < t->result.n_kernels; i++) any |= t->result.kernel[i].is_new;
+    if (!any || !format || (strcmp(format, "gguf") != 0 && strcmp(format, "hf") != 0)) return HONE_OK;
+    return hone_text_renew(t->path, err);
+}
+
 static hone_rc tune(void *arg, hone_err *err) {
     tuning *t = arg;
     hone_import_options import = {
@@ -142,7 +152,7 @@ static hone_rc tune(void *arg, hone_err *err) {
     hone_rc rc = hone_import_model(t->path, &import, &g, NULL, err);
     if (!rc) rc = hone_tune_model_run(g, slash ? slash + 1 : t->path, &t->o.tune, &t->result, err);
     hone_graph_free(g);
-    return rc;
+    return rc ? rc : renew(t, err);
 }
 
 static PyObject *kernels(const hone_tune_model_result *m) {
@@ -181,10 +191,10 @@ static PyObject *tune_model(PyObject *module, PyObject *args) {
     if (good && !hn_py_options_set(&t.o, options, N_OPTIONS, given, "hone.tune_model") &&
         !hn_py_call_long(hn_py_module_state(module), &t.call)) {
         const hone_tune_model_result *m = &t.result;
-        out = Py_BuildValue("{s:N,s:N,s:N,s:O,s:n,s:d,s:d,s:s}", "kernels", kernels(m), "gain", interval(m->gain),
-                            "gain_all_cores", interval(m->gain_all), "dropped", m->dropped ? Py_True : Py_False,
-                            "candidates", (Py_ssize_t)m->n_candidates, "rate", m->rate, "elapsed_s", m->elapsed_s,
-                            "winners", m->winners);
+        out = Py_BuildValue("{s:N,s:N,s:N,s:N,s:O,s:n,s:d,s:d,s:s}", "kernels", kernels(m), "gain", interval(m->gain),
+                            "gain_all_cores", interval(m->gain_all), "gain_also", interval(m->gain_also), "dropped",
+                            m->dropped ? Py_True : Py_False, "candidates", (Py_ssize_t)m->n_candidates, "rate", m->rate,
+                            "elapsed_s", m->elapsed_s, "winners", m->winners);
     }
     hone_tune_model_result_free(&t.result);
     free(symbol);

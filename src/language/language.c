@@ -23,7 +23,8 @@ enum { USUAL_CONTEXT = 8192 };
 /* --- the library: CACHE/language/KEY/model.so
  * ------------------------------------------------------------------------- */
 
-/* What a library follows from: the file, or those of a folder (path, sizes and times), hone, compiler and target. */
+/* What a library follows from: the file, or those of a folder (path, sizes and times), when it was tuned, hone,
+ * compiler and target. */
 static hone_rc key_of(const char *path, const hone_text_options *o, char key[33], hone_err *err) {
     struct stat st;
     hn_hash h;
@@ -42,6 +43,7 @@ static hone_rc key_of(const char *path, const hone_text_options *o, char key[33]
     if (hn_is_folder(real)) hn_hf_facts(real, &files);
     hn_hash_text(&h, files.text);
     hn_str_free(&files);
+    hn_language_stamp(&h, real);
     hn_hash_hone(&h);
     hn_hash_text(&h, o->compiler);
     hn_hash_text(&h, o->target);

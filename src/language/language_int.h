@@ -2,6 +2,7 @@
 #ifndef HN_LANGUAGE_INT_H
 #define HN_LANGUAGE_INT_H
 
+#include "base/hash.h"
 #include "base/str.h"
 #include "language/kv_pool.h"
 #include "text/grammar.h"
@@ -42,6 +43,9 @@ struct hone_text_session {
 
 /* E_USAGE unless the model was opened with the one, the other, or both. */
 hone_rc hn_language_ready(const hone_text *m, bool tokenizer, bool library, hone_err *err);
+
+/* renew.c: what hone_text_renew says of a file. */
+void hn_language_stamp(hn_hash *h, const char *real);
 
 /* session.c. As many tokens as may go into one step. */
 enum { HN_CHUNK = 256 };

@@ -43,14 +43,39 @@ static void free_inputs(hone_array *in, size_t n) {
     free(in);
 }
 
-static hone_rc make_inputs(hn_tuning *t, const hone_model *model, hone_array **out, hone_err *err) {
+/* Whole numbers are indices more often than not: where those that were drawn are out of range, all are 0. */
+static void keep_in_range(const hone_model *model, hone_array *in) {
+    hone_model_config config = hone_model_defaults();
+    hone_model_instance *instance = NULL;
+    size_t n_in = (size_t)model->n_inputs, n_out = (size_t)model->n_outputs;
+    hone_model_tensor *io = calloc(n_in + n_out + 1, sizeof *io);
+    if (!io || model->create(&config, &instance)) {
+        free(io);
+        return;
+    }
+    for (size_t i = 0; i < n_in; i++) {
+        io[i] = (hone_model_tensor){.data = in[i].data, .dtype = (int32_t)in[i].dtype, .rank = (int32_t)in[i].rank};
+        memcpy(io[i].dim, in[i].dim, sizeof io[i].dim);
+    }
+    bool out_of_range = model->run(instance, io, n_in, io + n_in, n_out) == HONE_MODEL_INDEX;
+    for (size_t i = 0; i < n_in && out_of_range; i++) {
+        size_t size_b = hone_dtype_size_b(in[i].dtype);
+        for (size_t d = 0; d < in[i].rank; d++) size_b *= (size_t)in[i].dim[d];
+        if (in[i].dtype == HONE_I64 || in[i].dtype == HONE_I32) memset(in[i].data, 0, size_b);
+    }
+    model->free(instance);
+    free(io);
+}
+
+static hone_rc make_inputs(const char *sizes, const hone_model *model, hone_array **out, hone_err *err) {
     hone_array *in = calloc((size_t)model->n_inputs + 1, sizeof *in);
     if (!in) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
-    hone_rc rc = hone_inputs_random(model, t->sizes, 1, in, err);
+    hone_rc rc = hone_inputs_random(model, sizes, 1, in, err);
     if (rc) {
         free(in);
         return rc;
     }
+    keep_in_range(model, in);
     *out = in;
     return HONE_OK;
 }
@@ -80,7 +105,7 @@ hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_
     t->compile_s = hn_now_s() - start_s;
     if (rc) return rc;
     const hone_model *model = hone_artifact_model(program);
-    rc = make_inputs(t, model, &in, err);
+    rc = make_inputs(t->sizes, model, &in, err);
     if (!rc) rc = hone_inputs_refused(model, hone_profile_model(model, in, &o, &p, err), err);
     if (!rc) {
         for (uint32_t i = 0; i < p.n_kernels; i++) note(t, &p, &p.kernel[i]);
@@ -158,13 +183,13 @@ static hone_rc compare(hn_tuning *t, side s[2], double max_s, hone_interval *gai
     return HONE_OK;
 }
 
-hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, uint32_t n_threads, double max_s, hone_interval *gain,
-                          hone_err *err) {
+hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, const char *sizes, uint32_t n_threads, double max_s,
+                          hone_interval *gain, hone_err *err) {
     side s[2] = {0};
     hone_array *in = NULL;
     hone_rc rc = HONE_OK;
     for (int i = 0; i < 2 && !rc; i++) rc = open_side(t, g, i, n_threads, &s[i], err);
-    if (!rc) rc = make_inputs(t, s[0].model, &in, err);
+    if (!rc) rc = make_inputs(sizes, s[0].model, &in, err);
     for (int i = 0; i < 2 && !rc; i++) set_inputs(&s[i], in);
     if (!rc) rc = compare(t, s, max_s, gain, err);
     size_t n = s[0].model ? (size_t)s[0].model->n_inputs : 0;

@@ -138,13 +138,32 @@ static void print_sizes(hn_tuning *t) {
     hn_str_free(&s);
 }
 
+/* Is it the step of a language model (compose/decoder.h), which may take so many tokens? */
+static bool is_language_step(const hn_dims *dims, int64_t tokens) {
+    static const char *const name[] = {"tokens", "past", "wanted"};
+    unsigned seen = 0;
+    for (hn_symbol s = 0; s < hn_dims_symbols(dims); s++)
+        for (unsigned i = 0; i < 3; i++) {
+            int64_t low, high;
+            hn_symbol_range(dims, s, &low, &high);
+            if (!strcmp(hn_symbol_name(dims, s), name[i]) && high >= tokens) seen |= 1u << i;
+        }
+    return seen == 7;
+}
+
 static hone_rc set_sizes(hn_tuning *t, hone_err *err) {
     int64_t *symbol = hn_alloc_n(&t->a, hn_dims_symbols(t->m->g->dims) + 2, sizeof *symbol);
     hone_rc rc = HONE_OK;
+    const char *sizes = t->o->sizes;
+    t->also = t->o->also;
+    if (!sizes && is_language_step(t->m->g->dims, 128)) {
+        sizes = "tokens=1,past=128,wanted=1"; /* an answer, token by token */
+        if (!t->also) t->also = "tokens=128,past=0,wanted=1";
+    }
     if (!symbol) return hn_fail(err, HONE_E_NOMEM, "out of memory while tuning");
     t->symbol = symbol + 1;
     hn_usual_sizes(t->m, t->symbol);
-    for (const char *p = t->o->sizes ? t->o->sizes : ""; *p && !rc;) {
+    for (const char *p = sizes ? sizes : ""; *p && !rc;) {
         size_t n = strcspn(p, ",");
         rc = read_size(t, p, n, err);
         p += n + (p[n] == ',');
@@ -362,13 +381,15 @@ static hone_rc check(hn_tuning *t, const hone_graph *g, const cpu_set_t *usable,
     if (!n_winners || hn_tuning_stopped(t)) return HONE_OK;
     sched_setaffinity(0, sizeof *usable, usable);
     hone_rc rc = HONE_OK;
-    if (t->team.n > 1) rc = hn_tuning_compare(t, g, t->team.n, max_s / 2, &out->gain_all, err);
+    if (t->team.n > 1) rc = hn_tuning_compare(t, g, t->sizes, t->team.n, max_s / 2, &out->gain_all, err);
     run_on_team(&t->team, 1);
-    if (!rc) rc = hn_tuning_compare(t, g, 1, max_s, &out->gain, err);
+    if (!rc) rc = hn_tuning_compare(t, g, t->sizes, 1, max_s, &out->gain, err);
+    if (!rc && t->also) rc = hn_tuning_compare(t, g, t->also, 1, max_s, &out->gain_also, err);
     if (rc == HONE_E_INTERRUPTED) return HONE_OK;
     if (rc) return rc;
     hn_tuning_say(t, HONE_TUNE_MODEL_CHECK, NULL, &out->gain, NULL);
-    out->dropped = is_slower(&out->gain) || (!isnan(out->gain_all.mid) && is_slower(&out->gain_all));
+    out->dropped = is_slower(&out->gain) || (!isnan(out->gain_all.mid) && is_slower(&out->gain_all)) ||
+                   (!isnan(out->gain_also.mid) && is_slower(&out->gain_also));
     return out->dropped ? drop_winners(t, err) : HONE_OK;
 }
 
@@ -505,7 +526,8 @@ hone_rc hone_tune_model_run(const hone_graph *g, const char *name, const hone_tu
     compile.n_threads = hn_threads_of(&compile);
     t->lib.options = &compile;
     t->start_s = hn_now_s();
-    hone_tune_model_result made = {.gain = {NAN, NAN, NAN}, .gain_all = {NAN, NAN, NAN}};
+    const hone_interval none = {NAN, NAN, NAN};
+    hone_tune_model_result made = {.gain = none, .gain_all = none, .gain_also = none};
     rc = tune(t, g, name, &usable, &made, err);
     sched_setaffinity(0, sizeof usable, &usable);
     end(t);

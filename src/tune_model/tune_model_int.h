@@ -178,6 +178,7 @@ typedef struct hn_tuning {
     const char *winners_path, *folder; /* folder: temp's path, for builds */
     int64_t *symbol;                   /* behind the error slot */
     char *sizes;                       /* "batch=1,seq=128", for inputs of the whole model */
+    const char *also;                  /* sizes at which the tuned model must not be slower either; NULL: none */
     hn_tuned *kernel;
     size_t n_kernels;
     hn_team team;
@@ -211,8 +212,8 @@ hone_rc hn_tuned_prove(hn_tuning *t, hn_tuned *k, double until_s, double last_s,
 
 /* Share and time of each default kernel, into t->kernel. */
 hone_rc hn_tuning_profile(hn_tuning *t, const hone_graph *g, double max_s, hone_err *err);
-/* Tuned against default on n_threads; NANs where no kernel has a winner. */
-hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, uint32_t n_threads, double max_s, hone_interval *gain,
-                          hone_err *err);
+/* Tuned against default on n_threads, at these sizes of inputs. */
+hone_rc hn_tuning_compare(hn_tuning *t, const hone_graph *g, const char *sizes, uint32_t n_threads, double max_s,
+                          hone_interval *gain, hone_err *err);
 
 #endif

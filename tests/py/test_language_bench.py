@@ -21,7 +21,7 @@ def place(tmp_path_factory):
     """A folder with a model whose context is 512 tokens, and a cache of its own."""
     folder = tmp_path_factory.mktemp("bench")
     s = test_language.MODELS["llama"]
-    test_language.write(str(folder / "tiny.gguf"), s, test_language.weights_of(s, np.random.default_rng(1)))
+    test_language.write(str(folder / "tiny.gguf"), s, test_language.weights_of(s, np.random.default_rng(1)), context=512)
     (folder / "cache/hone").mkdir(parents=True)
     (folder / "cache/hone/device.yaml").write_text(f'isa: any\nkey: "{device_key()}"\nall_cores: 2\n' + "".join(f"{rate}: 1e9\n" for rate in RATES))
     return folder

@@ -1,5 +1,6 @@
 """hone.LanguageModel: tokens, answers whole and in pieces, numbers as NumPy, batches, stopping, errors; on a tiny model with random weights."""
 
+import ctypes
 import itertools
 import json
 import os
@@ -16,14 +17,14 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("gguf")
 test_language = pytest.importorskip("test_language")
 HONE = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
-PROMPT = "A brief AB"
+PROMPT, CONTEXT = "A brief AB", 256
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     s = test_language.MODELS["llama"]
     path = str(tmp_path_factory.mktemp("lm") / "tiny.gguf")
-    test_language.write(path, s, test_language.weights_of(s, np.random.default_rng(1)))
+    test_language.write(path, s, test_language.weights_of(s, np.random.default_rng(1)), context=CONTEXT)
     return path
 
 
@@ -40,7 +41,7 @@ def test_tokens_and_back(m):
     assert m.detokenize(tokens) == PROMPT
     assert m.detokenize(np.array(tokens)) == PROMPT
     assert m.detokenize(m.tokenize("ü€")[:1]) == "\ufffd"
-    assert (m.vocabulary, m.context) == (test_language.VOCABULARY, 512)
+    assert (m.vocabulary, m.context) == (test_language.VOCABULARY, CONTEXT)
 
 
 def test_an_answer_is_that_of_the_command(m, path):
@@ -169,3 +170,29 @@ with hone.LanguageModel({path!r}, threads=1, parity=False) as m:
     p.send_signal(signal.SIGINT)
     _, told = p.communicate(timeout=20)
     assert "KeyboardInterrupt" in told and p.returncode != 0
+
+
+def test_tuning_takes_a_step_of_one_token(path, tmp_path):
+    env = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+    done = subprocess.run([HONE, "tune", path, "--budget", "2s", "--threads", "1", "--kernels", "contract", "--json"], env=env,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["gain_also"] == [None, None, None] or len(told["gain_also"]) == 3
+    assert {k["kind"] for k in told["kernels"] if k["end"] != "left out"} == {"contract"}
+
+
+def test_what_was_tuned_is_compiled_again(path):
+    library, seen = ctypes.CDLL(os.path.join(os.path.dirname(HONE), "libhone.so")), []
+
+    def compiles():
+        seen.clear()
+        hone.LanguageModel(path, threads=1, parity=False, progress=lambda stage, text: seen.append(stage)).close()
+        return bool(seen)
+
+    compiles()
+    assert not compiles()
+    assert library.hone_text_renew(path.encode(), None) == 0
+    assert compiles()
+    assert not compiles()
+    assert library.hone_text_renew(b"/no/such/file", None) != 0
