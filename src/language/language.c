@@ -222,12 +222,7 @@ size_t hone_text_logits(const hone_text *m) { return (size_t)m->vocabulary; }
 
 uint64_t hone_text_cache_b(const hone_text *m) {
     uint64_t sum = 0;
-    for (int32_t i = 0; m->model && i < m->model->n_states; i++) {
-        const hone_model_port *p = &m->model->state[i];
-        uint64_t n = hone_dtype_size_b((hone_dtype)p->dtype);
-        for (int32_t d = 1; d < p->rank; d++) n *= (uint64_t)p->dim[d];
-        sum += n;
-    }
+    for (int32_t i = 0; m->model && i < m->model->n_states; i++) sum += hn_session_row_b(m, i);
     return sum;
 }
 

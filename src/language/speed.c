@@ -42,9 +42,9 @@ static hone_rc my_turn(contest *c, size_t tokens, double *prompt_s, double *gene
                        hone_err *err) {
     const hone_text_speed_options *o = c->o;
     const hone_text *m = c->session->m;
-    c->session->n = 0;
+    hone_rc rc = hone_text_session_truncate(c->session, 0, err);
     double begin = hn_now_s();
-    hone_rc rc = hn_session_feed(c->session, c->token, o->prompt_tokens, o->stop, err);
+    if (!rc) rc = hn_session_feed(c->session, c->token, o->prompt_tokens, o->stop, err);
     if (rc) return rc;
     *prompt_s = hn_now_s() - begin;
     c->token[o->prompt_tokens] = (int32_t)most_likely(m->logits, (size_t)m->vocabulary);
@@ -77,13 +77,22 @@ static hone_rc peer_turn(contest *c, size_t i, hone_err *err) {
     return rc;
 }
 
+/* Other tokens in each round: keys and values of a prompt that was seen before would be found again. */
+static void draw_tokens(contest *c, hn_rng *random) {
+    const hone_text *m = c->session->m;
+    for (size_t i = 0; i < c->o->prompt_tokens + c->o->tokens; i++)
+        c->token[i] = (int32_t)hn_rng_below(random, hone_text_vocabulary(m));
+}
+
 static hone_rc compete(contest *c, hn_rng *random, hone_err *err) {
     const hone_text_speed_options *o = c->o;
     double a, b, d, start_s = hn_now_s();
+    draw_tokens(c, random);
     hone_rc rc = my_turn(c, 1, &a, &b, &d, err); /* buffers grow to the size of the prompt */
     if (!rc && o->peer) rc = hone_text_peer_round(o->peer, o->prompt_tokens, 1, &a, &b, err);
     for (size_t i = 0; !rc && i < o->rounds; i++) {
         bool first = hn_rng_below(random, 2);
+        draw_tokens(c, random);
         if (first) rc = peer_turn(c, i, err);
         if (!rc) rc = my_turn(c, o->tokens, &c->mine.prompt_s[i], &c->mine.generate_s[i], &c->mine.first_s[i], err);
         if (!rc && !first) rc = peer_turn(c, i, err);
@@ -158,7 +167,6 @@ hone_rc hone_text_speed_measure(hone_text *m, const hone_text_speed_options *opt
     double **const to[] = {&c.mine.prompt_s, &c.mine.generate_s, &c.mine.first_s,
                            &c.peer.prompt_s, &c.peer.generate_s, &c.peer.first_s};
     for (size_t i = 0; !rc && i < sizeof to / sizeof *to; i++, at += o.rounds) *to[i] = at;
-    for (size_t i = 0; !rc && i < n; i++) c.token[i] = (int32_t)hn_rng_below(&random, hone_text_vocabulary(m));
     if (!rc) rc = hone_text_session_open(m, &c.session, err);
     if (!rc) c.session->alone = true;
     if (!rc) rc = compete(&c, &random, err);

@@ -137,10 +137,12 @@ class OpenVINO:
         self.ov, self.genai, self.version = ov, genai, genai.__version__.split("-", maxsplit=1)[0]
         how = {"INFERENCE_NUM_THREADS": threads} if threads else {}
         self.pipe = genai.LLMPipeline(model, "CPU", **how)
+        self.rounds = 0
 
     def round(self, prompt, tokens):
         import numpy as np
-        ids = np.random.default_rng(1).integers(0, 200, (1, prompt), dtype=np.int64)
+        self.rounds += 1  # other tokens in each round: it keeps what it computed of prompts
+        ids = np.random.default_rng(self.rounds).integers(0, 200, (1, prompt), dtype=np.int64)
         given = self.genai.TokenizedInputs(self.ov.Tensor(ids), self.ov.Tensor(np.ones_like(ids)))
         how = self.genai.GenerationConfig()
         how.max_new_tokens = how.min_new_tokens = tokens + 1
