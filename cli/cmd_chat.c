@@ -65,6 +65,7 @@ static hone_rc run_chat(cli *c, hone_err *err) {
     q.r.max_tokens = (uint32_t)cli_count(c, "max-tokens", 0);
     q.r.on_text = say;
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    o.exact = cli_given(c, "exact");
     o.context = (int64_t)cli_count(c, "context", 0);
     o.stop = q.r.stop = on.stop;
     if (cli_given(c, "system")) add(messages, "system", cli_text(c, "system", NULL));
@@ -82,6 +83,8 @@ static const cli_option options[] = {
     {"max-tokens", 'n', CLI_COUNT, "N", 0, 1e9, "tokens of an answer at most; else until the context is full"},
     CLI_REQUEST_OPTIONS,
     {"context", 'c', CLI_COUNT, "N", 1, 1e9, "tokens of the conversation at most; else the model's, at most 8,192"},
+    {"exact", 0, CLI_FLAG, NULL, 0, 0,
+     "round nothing in products with packed weights (slower); else activations are rounded to int8"},
     {"figures", 0, CLI_FLAG, NULL, 0, 0, "tokens per second, on stderr, behind each answer"},
     {0},
 };

@@ -62,6 +62,7 @@ static hone_rc run_generate(cli *c, hone_err *err) {
     hone_rc rc = cli_request_read(c, &q, err);
     if (!rc) rc = set_prompt(c, &q, err);
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    o.exact = cli_given(c, "exact");
     o.context = (int64_t)cli_count(c, "context", 0);
     o.compiler = cli_text(c, "cc", NULL);
     o.target = cli_text(c, "target", NULL);
@@ -108,6 +109,8 @@ static const cli_option options[] = {
     {"ignore-eos", 0, CLI_FLAG, NULL, 0, 0, "go on behind the token that ends a text"},
     {"context", 'c', CLI_COUNT, "N", 1, 1e9,
      "tokens at most, prompt and answer together; else the model's, at most 8,192"},
+    {"exact", 0, CLI_FLAG, NULL, 0, 0,
+     "round nothing in products with packed weights (slower); else activations are rounded to int8"},
     {"target", 't', CLI_TEXT, "T", 0, 0, "instruction set, as of hone compile; else native"},
     {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},
     {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not compare kernels with the interpreter when the model is compiled"},

@@ -37,6 +37,7 @@ typedef struct hone_compile_options {
     hone_progress progress;   /* stages: "passes", "kernels", "compile", "parity" */
     const volatile int *stop; /* ends with E_INTERRUPTED */
     const char *cache;        /* as hone_import_options */
+    bool exact;               /* as hone_import_options */
 } hone_compile_options;
 static inline hone_compile_options hone_compile_defaults(void) {
     hone_compile_options o = HONE_ZERO;

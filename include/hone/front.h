@@ -17,6 +17,7 @@ typedef struct hone_import_options {
     uint64_t max_file_b; /* refuses larger models; 0: no limit */
     const char *cache;   /* language models of files of weights: "f32", "f16", "bf16" or "q8": keys and values lie in
                             blocks of a pool; NULL: in one growing tensor of f32 */
+    bool exact; /* products with packed weights round nothing; else they round activations to int8 in blocks of 32 */
 } hone_import_options;
 static inline hone_import_options hone_import_defaults(void) {
     hone_import_options o = HONE_ZERO;

@@ -35,6 +35,7 @@ typedef struct hone_text_options {
     bool no_tokenizer;     /* tokens in, tokens out: a file's tokenizer is not read, and there need be none */
     const char *cache;     /* keys and values are kept as "f32", "f16", "bf16" or "q8"; NULL: f32 */
     int64_t cached_tokens; /* of all sessions together, at least the context; 0: 16 contexts */
+    bool exact; /* products with packed weights round nothing; else they round activations to int8 in blocks of 32 */
 } hone_text_options;
 static inline hone_text_options hone_text_defaults(void) {
     hone_text_options o = HONE_ZERO;

@@ -93,6 +93,10 @@ struct hn_backend {
     /* A scheduled, verified nest of those loops and spaces as a function: sets text, helpers and scratch_b of *out.
      * E_UNSUPPORTED: it has no form here. NULL: the backend takes no nests. */
     hone_rc (*print)(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err);
+    /* A body that the backend has a form of its own for, without a nest: all of *out. E_UNSUPPORTED, without a message:
+     * it has none. NULL: for no body. */
+    hone_rc (*whole)(hn_graph *g, hn_block body, const char *name, const hn_emit_how *how, hn_arena *a,
+                     hn_kernel_code *out, hone_err *err);
     /* The body node by node, of the same meaning: all of *out. */
     hone_rc (*reference)(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);
     /* Appends the parts of the runtime's text that are named (blank-separated, any order, repeats allowed) and those

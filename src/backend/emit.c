@@ -100,6 +100,10 @@ hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char 
     const hn_backend *b = how->dialect->backend;
     const char *want = how->schedule;
     if (!b->print) return hn_fail(err, HONE_E_UNSUPPORTED, "backend '%s' takes no nests", b->name);
+    if (b->whole) {
+        hone_rc whole = b->whole(g, body, name, how, a, out, err);
+        if (whole != HONE_E_UNSUPPORTED) return whole;
+    }
     if (want) {
         const hn_sketch *s = sketch_of(b, want, strcspn(want, " "));
         if (!s) return hn_fail(err, HONE_E_INPUT, "there is no schedule '%.*s'", (int)strcspn(want, " "), want);

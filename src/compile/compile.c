@@ -333,7 +333,7 @@ hone_rc hone_compile_model(const char *path, const hone_compile_options *options
     hone_graph *g;
     double start_s = hn_now_s();
     hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
-    import.symbol = o.symbol, import.n_symbol = o.n_symbol, import.cache = o.cache;
+    import.symbol = o.symbol, import.n_symbol = o.n_symbol, import.cache = o.cache, import.exact = o.exact;
     if (!rc) rc = hone_import_model(path, &import, &g, NULL, err);
     if (rc) return rc;
     const char *slash = strrchr(path, '/'),

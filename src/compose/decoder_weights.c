@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "compose/decoder_int.h"
 #include "compose/experts.h"
+#include "compose/packed.h"
 
 #include <inttypes.h>
 
@@ -104,8 +105,7 @@ hn_val hn_step_router(step *s, hn_decoder_role role, int64_t layer) {
 }
 
 hn_val hn_step_product(step *s, hn_val x, hn_val w, hn_val bias) {
-    static const int64_t lhs[] = {0, 2}, rhs[] = {1, 2}, out[] = {0, 1};
-    hn_val y = x && w ? hn_contract(&s->b, x, w, lhs, rhs, 2, out, hn_dt(&s->b, x)) : 0;
+    hn_val y = hn_weight_product(&s->b, x, w);
     return y && bias ? hn_bin(&s->b, HN_OP_ADD, y, bias) : y;
 }
 
@@ -113,7 +113,7 @@ hn_val hn_step_experts_product(step *s, hn_val x, hn_val w, hn_val expert) {
     return hn_experts_product(&s->b, x, w, expert);
 }
 
-hn_val hn_step_embed(step *s, hn_val table, hn_val row) { return table ? hn_gather(&s->b, table, row, 0) : 0; }
+hn_val hn_step_embed(step *s, hn_val table, hn_val row) { return hn_weight_rows(&s->b, table, row); }
 
 hn_val hn_step_norm(step *s, hn_val x, hn_val scale, hn_val bias) {
     int64_t last = x ? (int64_t)hn_rank(&s->b, x) - 1 : 0;

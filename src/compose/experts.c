@@ -1,10 +1,11 @@
 /* experts.c — see experts.h. */
 #include "compose/experts.h"
-#include "compose/compose.h"
+#include "compose/packed.h"
 
 /* The stack is turned before one is taken: constants are turned when they are compiled. */
 hn_val hn_experts_product(hn_builder *b, hn_val x, hn_val w, hn_val expert) {
     static const int64_t lhs[] = {0, 2}, rhs[] = {2, 1}, out[] = {0, 1};
+    if (hn_is_packed(b, w)) return hn_weight_product_chosen(b, x, w, expert);
     return x && w ? hn_contract(b, x, hn_gather(b, hn_swap(b, w, 1, 2), expert, 0), lhs, rhs, 2, out, hn_dt(b, x)) : 0;
 }
 

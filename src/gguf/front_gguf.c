@@ -1,9 +1,11 @@
 /* front_gguf.c — a GGUF file as a graph, and what is in it. */
 #include "gguf/front_gguf.h"
 #include "base/err.h"
+#include "compose/packed.h"
 #include "front/about_decoder.h"
 #include "gguf/arch.h"
 #include "ir/blocks.h"
+#include "ir/packed.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@ typedef struct held {
     float **decoded;
     size_t n, room;
     bool *used; /* by tensor */
+    bool exact; /* products round nothing */
 } held;
 
 static void let_go(void *p) {
@@ -71,6 +74,20 @@ static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t laye
     return first ? constant(b, first->name, all, 3, (uint64_t[3]){n, first->dim[0], first->dim[1]}) : 0;
 }
 
+/* A matrix that products read as it is in the file; 0: its values become floats. */
+static hn_val packed_weight(const held *h, hn_builder *b, const hn_gguf_tensor *t) {
+    const hn_codec *c = hn_codec_of_block(hn_block_type_of(t->type)->name);
+    hn_tensor bytes = {.dtype = HONE_U8, .rank = (uint8_t)t->rank, .data = (void *)(uintptr_t)t->data};
+    hn_dim shape[HN_RANK_MAX];
+    if (!c || t->rank < 2 || t->rank > 3) return 0;
+    for (size_t d = 0; d < t->rank; d++) {
+        bytes.dim[d] = (int64_t)t->dim[d];
+        shape[d] = hn_lit(b, (int64_t)t->dim[d]);
+    }
+    bytes.dim[t->rank - 1] = hn_codec_row_b(c, bytes.dim[t->rank - 1]);
+    return bytes.dim[t->rank - 1] ? hn_unpack(b, hn_const(b, &bytes), c, t->rank, shape, !h->exact) : 0;
+}
+
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
     held *h = arg;
     char name[128];
@@ -78,6 +95,8 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     const hn_gguf_tensor *t = hn_gguf_tensor_named(h->file, name);
     if (!t) return stacked(h, b, role, layer);
     h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
+    hn_val packed = packed_weight(h, b, t);
+    if (packed) return packed;
     float *data = room_for(h, t->n_elements);
     if (data) hn_block_decode(hn_block_type_of(t->type), t->data, t->n_elements, data);
     return constant(b, name, data, t->rank, t->dim);
@@ -163,6 +182,7 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
     if (!rc && !(h->used = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->used)))
         rc = hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
     if (!rc) rc = hn_cache_named(options->cache, &cache, &own);
+    if (!rc) h->exact = options->exact;
     if (!rc) rc = build(from, cache, h, g, report, &own);
     if (!rc) {
         g->hold = h;

@@ -162,4 +162,51 @@ HN_DEC void hn_dec_q6_k(const uint8_t *b, float *out) {
     }
 }
 
+/* --- blocks of 32 for codecs (ir/packed.def) ------------------------------------------------------------------------
+ */
+
+HN_DEC void hn_dec_f16_32(const uint8_t *b, float *out) {
+    for (int j = 0; j < 32; j++) hn_dec_f16(b + 2 * j, out + j);
+}
+HN_DEC void hn_dec_bf16_32(const uint8_t *b, float *out) {
+    for (int j = 0; j < 32; j++) hn_dec_bf16(b + 2 * j, out + j);
+}
+
+HN_DEC void hn_dec_n4(const uint8_t *b, float *out) {
+    float d = hn_dec_as_float(hn_dec_u32_at(b)), m = hn_dec_as_float(hn_dec_u32_at(b + 4));
+    for (int j = 0; j < 16; j++) {
+        out[j] = d * (float)(b[8 + j] & 15) + m;
+        out[j + 16] = d * (float)(b[8 + j] >> 4) + m;
+    }
+}
+HN_DEC void hn_dec_n8(const uint8_t *b, float *out) {
+    float d = hn_dec_as_float(hn_dec_u32_at(b)), m = hn_dec_as_float(hn_dec_u32_at(b + 4));
+    for (int j = 0; j < 32; j++) out[j] = d * (float)b[8 + j] + m;
+}
+
+/* The block of one of 16 columns of a panel (ir/packed.h). unit: bytes and how many, up to one of no bytes. */
+enum { HN_BLOCK_B_MAX = 256 };
+HN_DEC void hn_dec_column(const uint8_t *panel, int64_t column, const uint8_t (*unit)[2], uint8_t out[HN_BLOCK_B_MAX]) {
+    for (int u = 0; u < 4 && unit[u][0]; u++)
+        for (int k = 0; k < unit[u][1]; k++, panel += 16 * unit[u][0], out += unit[u][0])
+            memcpy(out, panel + column * unit[u][0], unit[u][0]);
+}
+
+/* Row i of a matrix of packed weights: panel 0: row after row, of row_b bytes; else so many rows to a panel. size_b,
+ * elements: of a block. */
+typedef struct hn_dec_matrix {
+    const uint8_t *data;
+    int64_t panel, row_b, size_b, elements;
+    const uint8_t (*unit)[2];
+    void (*decode)(const uint8_t *block, float *out);
+} hn_dec_matrix;
+HN_DEC void hn_dec_row(const hn_dec_matrix *m, int64_t i, float *out) {
+    uint8_t block[HN_BLOCK_B_MAX];
+    const uint8_t *at = m->panel ? m->data + i / m->panel * m->panel * m->row_b : m->data + i * m->row_b;
+    for (int64_t b = 0; b < m->row_b / m->size_b; b++, out += m->elements) {
+        if (m->panel) hn_dec_column(at + b * m->panel * m->size_b, i % m->panel, m->unit, block);
+        m->decode(m->panel ? block : at + b * m->size_b, out);
+    }
+}
+
 #endif

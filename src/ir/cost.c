@@ -56,6 +56,8 @@ static hn_dim window_steps(hn_graph *g, const hn_node *n) {
 static hn_dim node_steps(hn_graph *g, const hn_node *n) {
     if (!n->n_out || n->op == HN_OP_CONST) return hn_dim_int(g->dims, 0);
     if (n->op == HN_OP_CONV) return conv_steps(g, n);
+    if (n->op == HN_OP_PACKED_DOT) return hn_dim_mul(g->dims, count_of(g, n->out[0]), hn_type_of(g, n->in[1])->dim[1]);
+    if (n->op == HN_OP_UNPACK || n->op == HN_OP_PACKED_ROWS) return count_of(g, n->out[0]);
     switch (hn_op_of(n->op)->cls) {
     case HN_CONTRACT: return contract_steps(g, n);
     case HN_WINDOW: return window_steps(g, n);
@@ -77,7 +79,7 @@ static void add_node(hn_graph *g, const hn_node *n, hn_cost *c) {
         return;
     }
     hn_dim steps = node_steps(g, n);
-    int64_t by = n->op == HN_OP_CONV ? 2 : n->op == HN_OP_BITCAST ? 0 : flops_of[cls];
+    int64_t by = n->op == HN_OP_CONV || n->op == HN_OP_PACKED_DOT ? 2 : n->op == HN_OP_BITCAST ? 0 : flops_of[cls];
     c->steps = hn_dim_add(g->dims, c->steps, steps);
     if (by) c->flops = hn_dim_add(g->dims, c->flops, hn_dim_mul(g->dims, steps, hn_dim_int(g->dims, by)));
 }

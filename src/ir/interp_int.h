@@ -55,6 +55,8 @@ hn_eval_fn hn_eval_window;
 hone_rc hn_eval_channels_first(hn_call *c, hn_eval_fn *eval);
 /* interp_order.c */
 hn_eval_fn hn_eval_topk, hn_eval_nonzero, hn_eval_unique;
+/* interp_packed.c */
+hn_eval_fn hn_eval_unpack, hn_eval_quantize_blocks, hn_eval_packed_dot, hn_eval_packed_rows;
 /* interp_odd.c */
 hn_eval_fn hn_eval_det, hn_eval_bind, hn_eval_nms;
 /* interp_attend.c */

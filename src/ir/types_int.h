@@ -55,6 +55,7 @@ enum {
 /* Rules that live outside types.c, named as in ops.def. */
 hn_type_rule hn_rule_gather, hn_rule_like1, hn_rule_gather_nd, hn_rule_reduce, hn_rule_arg, hn_rule_contract,
     hn_rule_conv, hn_rule_window, hn_rule_window_arg, hn_rule_topk, hn_rule_det, hn_rule_attend;
+hn_type_rule hn_rule_unpack, hn_rule_quantize_blocks, hn_rule_packed_dot, hn_rule_packed_rows; /* types_packed.c */
 hn_type_rule hn_rule_none, hn_rule_nonzero, hn_rule_unique, hn_rule_nms, hn_rule_if, hn_rule_loop, hn_rule_block;
 void hn_check_scatter(hn_typing *c);
 

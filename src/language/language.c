@@ -34,8 +34,8 @@ static hone_rc key_of(const char *path, const hone_text_options *o, char key[33]
         free(real);
         return hn_fail(err, HONE_E_IO, "cannot open '%s'", path);
     }
-    snprintf(facts, sizeof facts, "%lld %lld.%09ld %s parity %d", (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-             st.st_mtim.tv_nsec, hone_version(), !o->no_parity);
+    snprintf(facts, sizeof facts, "%lld %lld.%09ld %s parity %d exact %d", (long long)st.st_size,
+             (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, hone_version(), !o->no_parity, o->exact);
     hn_hash_begin(&h);
     hn_hash_text(&h, real);
     hn_hash_text(&h, facts);
@@ -65,6 +65,7 @@ static hone_rc compile(const char *path, const char *folder, const hone_text_opt
     c.target = o->target;
     c.compiler = o->compiler;
     c.no_parity = o->no_parity;
+    c.exact = o->exact;
     c.stop = o->stop;
     static const char *const state[] = {"past.*=present.*"};
     c.state = state;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 const hn_pass *const hn_passes[] = {
+    &hn_pass_panels,
     &hn_pass_fold,
     &hn_pass_simplify,
     &hn_pass_shapes,

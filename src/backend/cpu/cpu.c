@@ -36,6 +36,7 @@ const hn_backend hn_backend_cpu = {
     .spaces = HN_BIT(HN_PARAM) | HN_BIT(HN_RESULT) | HN_BIT(HN_LOCAL) | HN_BIT(HN_REG) | HN_BIT(HN_WORDS),
     .sketches = hn_sketches,
     .print = hn_cpu_print,
+    .whole = hn_cpu_whole,
     .reference = hn_cpu_reference,
     .add_runtime = hn_cpu_add_runtime,
     .here = &hn_place_here,

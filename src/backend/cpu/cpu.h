@@ -17,6 +17,8 @@ extern const hn_dialect *const hn_cpu_dialects[]; /* dialects.c */
 /* The functions of hn_backend. */
 hone_rc hn_cpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err);
 hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out, hone_err *err);
+hone_rc hn_cpu_whole(hn_graph *g, hn_block body, const char *name, const hn_emit_how *how, hn_arena *a,
+                     hn_kernel_code *out, hone_err *err);
 bool hn_cpu_add_runtime(hn_str *out, const char *names);
 
 /* Text of the runtime (rt/NAME.h), carried in the library; NULL when there is no such part. */

@@ -45,6 +45,10 @@ static const hn_ref_row by_op[HN_N_OPS] = {
     [HN_OP_TOPK] = {hn_ref_topk, HN_UNIT_LINE, "order"},
     [HN_OP_ATTEND] = {hn_ref_attend, HN_UNIT_TOKENS, "attend"},
     [HN_OP_DET] = {hn_ref_det, HN_UNIT_ELEMENT, "odd"},
+    [HN_OP_UNPACK] = {hn_ref_unpack, HN_UNIT_ROW, "block_decode"},
+    [HN_OP_QUANTIZE_BLOCKS] = {hn_ref_quantize_blocks, HN_UNIT_ROW, "packed"},
+    [HN_OP_PACKED_DOT] = {hn_ref_packed_dot, HN_UNIT_ROW, "block_decode"},
+    [HN_OP_PACKED_ROWS] = {hn_ref_packed_rows, HN_UNIT_ROW, "block_decode"},
     [HN_OP_NONZERO] = {hn_ref_nonzero, HN_UNIT_NONE, ""},
     [HN_OP_UNIQUE] = {hn_ref_unique, HN_UNIT_NONE, "order"},
     [HN_OP_NMS] = {hn_ref_nms, HN_UNIT_NONE, "odd"},
@@ -175,6 +179,8 @@ static void plan(hn_ref *e, hn_kernel_code *out) {
             out->n_work_by = by ? t_out->rank : 0;
         }
         if (unit == HN_UNIT_TOKENS) out->work = hn_ref_attend_work(e, n);
+        if (unit == HN_UNIT_ROW)
+            out->work = hn_ref_product(e, hn_ref_type(e, n->out[0]), 0, hn_ref_type(e, n->out[0])->rank - 1u);
         if (unit == HN_UNIT_LINE) out->work = hn_ref_n_lines(e, n->in[0], (size_t)hn_attr_i(n, HN_A_AXIS, 0));
         out->in_place = may_overwrite(e, n);
         return;

@@ -38,7 +38,8 @@ typedef enum hn_ref_unit {
     HN_UNIT_NONE,    /* the whole node at once */
     HN_UNIT_ELEMENT, /* an element of output 0 */
     HN_UNIT_LINE,    /* a line along AXIS of input 0 */
-    HN_UNIT_TOKENS   /* of attend: a few tokens and one head of keys */
+    HN_UNIT_TOKENS,  /* of attend: a few tokens and one head of keys */
+    HN_UNIT_ROW      /* a row of output 0: along its last dimension */
 } hn_ref_unit;
 typedef struct hn_ref_row {
     hn_ref_fn *emit; /* NULL: control */
@@ -66,6 +67,8 @@ hn_ref_fn hn_ref_topk, hn_ref_det, hn_ref_nonzero, hn_ref_unique, hn_ref_nms;
 /* reference_attend.c */
 hn_ref_fn hn_ref_attend;
 hn_dim hn_ref_attend_work(hn_ref *e, const hn_node *n);
+/* reference_packed.c */
+hn_ref_fn hn_ref_unpack, hn_ref_quantize_blocks, hn_ref_packed_dot, hn_ref_packed_rows;
 
 /* -- reference_text.c */
 void hn_ref_add(hn_ref *e, const char *fmt, ...) HONE_PRINTF(2, 3); /* to the statements */

@@ -1,5 +1,5 @@
-/* backend/cpu/runtime.c — carries the texts of src/backend/cpu/rt and src/ir/philox.h in the library (paths: from the
- * root, where the Makefile runs the compiler), and knows which needs which. */
+/* backend/cpu/runtime.c — carries the texts of src/backend/cpu/rt, src/ir/philox.h and src/ir/block_decode.h in the
+ * library (paths: from the root, where the Makefile runs the compiler), and knows which needs which. */
 #include "backend/cpu/cpu.h"
 #include "base/str.h"
 
@@ -18,6 +18,8 @@ CARRY(base, "src/backend/cpu/rt/base.h")
 CARRY(convert, "src/backend/cpu/rt/convert.h")
 CARRY(scalar, "src/backend/cpu/rt/scalar.h")
 CARRY(philox, "src/ir/philox.h")
+CARRY(block_decode, "src/ir/block_decode.h")
+CARRY(packed, "src/backend/cpu/rt/packed.h")
 CARRY(order, "src/backend/cpu/rt/order.h")
 CARRY(odd, "src/backend/cpu/rt/odd.h")
 CARRY(attend, "src/backend/cpu/rt/attend.h")
@@ -36,9 +38,17 @@ typedef struct part {
 } part;
 /* In an order in which every part stands behind those that it needs. */
 static const part parts[] = {
-    {"base", hn_rt_base, ""},     {"convert", hn_rt_convert, "base"},       {"scalar", hn_rt_scalar, "base convert"},
-    {"philox", hn_rt_philox, ""}, {"order", hn_rt_order, "base convert"},   {"odd", hn_rt_odd, "base convert order"},
-    {"pool", hn_rt_pool, "base"}, {"attend", hn_rt_attend, "base convert"},
+    {"base", hn_rt_base, ""},
+    {"convert", hn_rt_convert, "base"},
+    {"scalar", hn_rt_scalar, "base convert"},
+    {"philox", hn_rt_philox, ""},
+    {"order", hn_rt_order, "base convert"},
+    {"odd", hn_rt_odd, "base convert order"},
+    {"pool", hn_rt_pool, "base"},
+    {"attend", hn_rt_attend, "base convert"},
+    {"pool", hn_rt_pool, "base"},
+    {"block_decode", hn_rt_block_decode, ""},
+    {"packed", hn_rt_packed, "base"},
 };
 /* Written once per vector width, by nest_c_math.c. */
 static const part by_width[] = {

@@ -10,6 +10,7 @@ typedef struct op_case {
     const char *name, *text, *want; /* %y is the result; want: a constant, or '!' and a part of the error */
 } op_case;
 
+#define Q4 "0, 60, 121, 136, 136, 136, 136, 136, 136, 136, 136, 136, 136, 136, 136, 136, 136, 136"
 #define C(name, type, values) "%" name " = const {value = " type " (" values ")}\n"
 
 static const op_case cases[] = {
@@ -303,6 +304,28 @@ static const op_case cases[] = {
      "i64[3] (2, 3, 1)"},
     {"topk_smallest", C("x", "i32[2, 2]", "4, 3, 1, 2") "%v, %y = topk %x {axis = 1, largest = 0, shape = [2, 1]}\n",
      "i64[2, 1] (1, 0)"},
+    /* scale 1, element 0 is 9 - 8, element 16 is 7 - 8, all others 0 */
+    {"unpack",
+     C("w", "u8[1, 18]", Q4) "%z = unpack %w {shape = [1, 32], codec = q4_0, mode = exact}\n"
+                             "%y = slice %z {shape = [1, 3], start = [0, 15], step = [1, 1]}\n",
+     "f32[1, 3] (0, -1, 0)"},
+    {"packed_rows",
+     C("w", "u8[1, 18]", Q4)
+         C("i", "i64[2]", "0, -1") "%z = packed_rows %w, %i {shape = [2, 32], codec = q4_0, rows = 1}\n%y = slice %z "
+                                   "{shape = [2, 2], start = [0, 0], step = [1, 1]}\n",
+     "f32[2, 2] (1, 0, 1, 0)"},
+    {"quantize_blocks",
+     "%x = iota {shape = [1, 32], dtype = f32, axis = 1}\n%q, %d = quantize_blocks %x\n"
+     "%y = slice %q {shape = [1, 4], start = [0, 28], step = [1, 1]}\n",
+     "i8[1, 4] (115, 119, 123, 127)"},
+    {"packed_dot",
+     C("w", "u8[1, 18]", Q4) "%x = iota {shape = [1, 32], dtype = f32, axis = 1}\n"
+                             "%y = packed_dot %w, %x {shape = [1, 1], codec = q4_0}\n",
+     "f32[1, 1] (-16)"},
+    {"packed_dot_bytes",
+     C("w", "u8[1, 18]", Q4) "%x = iota {shape = [1, 32], dtype = f32, axis = 1}\n%q, %d = quantize_blocks %x\n"
+                             "%y = packed_dot %w, %q, %d {shape = [1, 1], codec = q4_0}\n",
+     "f32[1, 1] (-16.1102352)"},
     {"det", C("x", "f32[2, 2, 2]", "1, 2, 3, 4, 0, 0, 0, 0") "%y = det %x\n", "f32[2] (-2, 0)"},
     {"det_3", C("x", "f32[3, 3]", "0, 2, 1, 1, 0, 0, 3, 0, 4") "%y = det %x\n", "f32[] (-8)"},
     {"nonzero", C("x", "f32[2, 2]", "0, 1, -0.0, nan") "%y = nonzero %x {defines = [s]}\n", "i64[2, 2] (0, 1, 1, 1)"},

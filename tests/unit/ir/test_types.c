@@ -4,6 +4,8 @@
 #include "tap.h"
 
 /* Inputs that the cases use. */
+#define EIGHTEEN "0, 60, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
+
 static const char head[] = "ir 1\n"
                            "symbol n in 0..\n"
                            "symbol m in 1..64\n"
@@ -120,6 +122,20 @@ static const struct {
     {"attend_table", ATTEND("f32", "6", "i32", "2"), "i64"},
     {"attend_type", ATTEND("f64", "6", "i64", "2"), "keys are f32, f16, bf16 or i8"},
     {"det", "%r = det %w", "f32[6, 4]"},
+    {"unpack",
+     "%pp = const {value = u8[2, 18] (" EIGHTEEN ", " EIGHTEEN
+     ")}\n%r = unpack %pp {shape = [2, 32], codec = q4_0, mode = int8}",
+     "f32[2, 32]"},
+    {"unpack_length",
+     "%pp = const {value = u8[1, 18] (" EIGHTEEN ")}\n%r = unpack %pp {shape = [1, 64], codec = q4_0, mode = exact}",
+     "18 bytes are not a row of 64 elements of codec 'q4_0'"},
+    {"unpack_codec",
+     "%pp = const {value = u8[1, 18] (" EIGHTEEN ")}\n%r = unpack %pp {shape = [1, 32], codec = q9, mode = exact}",
+     "codec 'q9' is not known"},
+    {"packed_rows",
+     "%pp = const {value = u8[1, 18] (" EIGHTEEN
+     ")}\n%r = packed_rows %pp, %v {shape = [2, 32], codec = q4_0, rows = 1}",
+     "f32[2, 32]"},
     {"bind", "bind %v {defines = [s, t]}\n%r = iota {shape = [s, t], dtype = i64, axis = 0}", "i64[s, t]"},
     {"bind_count", "bind %v {defines = [s]}", "number of symbols: 2 differs from 1"},
     {"nonzero", "%r = nonzero %x {defines = [s]}", "i64[3, s]"},
