@@ -53,6 +53,11 @@ hn_val hn_vec_of(hn_builder *b, size_t n, const hn_val *scalar); /* scalars as a
 /* `otherwise`, a vector, with value[k] at axis[k] (negative ones count from the end). */
 hn_val hn_vec_spread(hn_builder *b, hn_val axis, hn_val value, hn_val otherwise);
 
+/* --- einsum.c: "bij,bjk->bik", with an ellipsis, repeated labels and without an arrow as numpy has them; in the
+ * working type. 0: it is no equation, or does not fit the operands. */
+enum { HN_EINSUM_MOST = 32 }; /* operands */
+hn_val hn_einsum(hn_builder *b, const char *equation, const hn_val *in, size_t n_in);
+
 /* --- activation.c: of one tensor, in its type; give floats of at least 32 bits (hn_work) ---------------------------
  */
 

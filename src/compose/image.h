@@ -57,6 +57,18 @@ typedef struct hn_fold {
 /* Adds every column of x [N, C * kernel…, blocks…] back to where its window lay: [N, C, image…]. */
 hn_val hn_fold_columns(hn_builder *b, hn_val x, const hn_fold *f);
 
+/* --- roi_align.c ---------------------------------------------------------------------------------------------------
+ */
+
+typedef struct hn_roi_align {
+    int64_t bins[2], ratio; /* bins high and wide; points of a bin in each direction, 0: as its size asks for */
+    double scale;           /* of the regions' corners */
+    bool half_pixel;        /* pixels lie at halves; else a region is at least one pixel large */
+    bool largest;           /* of a bin's points; else their mean */
+} hn_roi_align;
+/* images [N, C, H, W], regions [R, 4] (x, y, x, y), image_of [R]: [R, C, bins], in the working type. 0: it failed. */
+hn_val hn_align_regions(hn_builder *b, hn_val images, hn_val regions, hn_val image_of, const hn_roi_align *how);
+
 /* --- pools.c: averages and norms of floats below 32 bits are computed in f32 ---------------------------------------
  */
 

@@ -33,7 +33,7 @@ void hn_lower_activation(hn_lower *c);
 void hn_lower_prelu(hn_lower *c);
 void hn_lower_shrink(hn_lower *c);
 
-/* lower_linear.c, lower_einsum.c */
+/* lower_linear.c */
 void hn_lower_matmul(hn_lower *c);
 /* The result of Gemm in f32 for floats below 32 bits, else in the type of input 0; 0 after a failure. */
 hn_val hn_gemm(hn_lower *c);

@@ -125,12 +125,34 @@ static void col2im(hn_lower *c) {
     if (read_fold(c, &f)) hn_out(c, 0, hn_fold_columns(hn_lower_builder(c), hn_in(c, 0), &f));
 }
 
+/* -- RoiAlign */
+
+static void roi_align(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    if (!hn_need(c, 3) || !hn_need_rank(c, 0, 4, 4) || !hn_need_rank(c, 1, 2, 2) || !hn_need_rank(c, 2, 1, 1)) return;
+    const char *where =
+        hn_string(c, "coordinate_transformation_mode", hn_lower_opset(c) < 16 ? "output_half_pixel" : "half_pixel");
+    const char *mode = hn_string(c, "mode", "avg");
+    hn_roi_align how = {.bins = {hn_int(c, "output_height", 1), hn_int(c, "output_width", 1)},
+                        .ratio = hn_int(c, "sampling_ratio", 0),
+                        .scale = hn_float(c, "spatial_scale", 1),
+                        .half_pixel = !strcmp(where, "half_pixel"),
+                        .largest = !strcmp(mode, "max")};
+    if (!how.half_pixel && strcmp(where, "output_half_pixel") != 0)
+        hn_wrong(c, "coordinate_transformation_mode '%s'", where);
+    if (!how.largest && strcmp(mode, "avg") != 0) hn_wrong(c, "mode '%s'", mode);
+    if (how.bins[0] < 1 || how.bins[1] < 1 || how.ratio > INT16_MAX) hn_wrong(c, "output sizes and sampling_ratio");
+    if (hn_lower_failed(c)) return;
+    hn_val y = hn_align_regions(b, hn_in(c, 0), hn_in(c, 1), hn_in(c, 2), &how);
+    if (y) hn_out_as(c, 0, y, hn_dt(b, hn_in(c, 0)));
+}
+
 const hn_lower_row hn_lower_image[] = {
     {"", "Resize", 10, HN_OPSET_MAX, hn_lower_resize, 0},
     {"", "Upsample", 1, 9, hn_lower_upsample, 0},
     {"", "GridSample", 16, HN_OPSET_MAX, hn_lower_grid_sample, 0},
     {"", "AffineGrid", 20, HN_OPSET_MAX, hn_lower_affine_grid, 0},
-    {"", "RoiAlign", 10, HN_OPSET_MAX, hn_lower_roi_align, 0},
+    {"", "RoiAlign", 10, HN_OPSET_MAX, roi_align, 0},
     {"", "DeformConv", 19, HN_OPSET_MAX, hn_lower_deform_conv, 0},
     {"", "CenterCropPad", 18, HN_OPSET_MAX, center_crop_pad, 0},
     {"", "Col2Im", 18, HN_OPSET_MAX, col2im, 0},

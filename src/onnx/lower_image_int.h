@@ -13,7 +13,5 @@ void hn_lower_upsample(hn_lower *c);
 void hn_lower_grid_sample(hn_lower *c);
 void hn_lower_affine_grid(hn_lower *c);
 void hn_lower_deform_conv(hn_lower *c);
-/* lower_image_roi.c */
-void hn_lower_roi_align(hn_lower *c);
 
 #endif

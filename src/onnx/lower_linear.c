@@ -1,4 +1,4 @@
-/* lower_linear.c — MatMul, Gemm, Det. */
+/* lower_linear.c — MatMul, Gemm, Einsum, Det. */
 #include "onnx/lower_fns.h"
 
 void hn_lower_matmul(hn_lower *c) {
@@ -34,6 +34,19 @@ hn_val hn_gemm(hn_lower *c) {
 void hn_lower_gemm(hn_lower *c) {
     hn_val r = hn_gemm(c);
     if (r) hn_out_as(c, 0, r, hn_dt(hn_lower_builder(c), hn_in(c, 0)));
+}
+
+void hn_lower_einsum(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    hn_val in[HN_EINSUM_MOST];
+    size_t n = hn_n_in(c);
+    for (size_t i = 0; i < n && i < HN_EINSUM_MOST; i++) in[i] = hn_in(c, i);
+    if (hn_lower_failed(c)) return;
+    hn_val y = n && n <= HN_EINSUM_MOST ? hn_einsum(b, hn_string(c, "equation", ""), in, n) : 0;
+    if (y)
+        hn_out_as(c, 0, y, hn_dt(b, in[0]));
+    else if (!hn_lower_failed(c))
+        hn_wrong(c, "its equation is no einsum, or does not fit the inputs");
 }
 
 void hn_lower_det(hn_lower *c) {

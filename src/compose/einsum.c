@@ -1,9 +1,11 @@
-/* lower_einsum.c — Einsum of any number of operands: pairwise contractions from left to right, each keeping the labels
+/* einsum.c — einsum of any number of operands: pairwise contractions from left to right, each keeping the labels
  * that a later operand or the result still names. Labels are letters; the dimensions of an ellipsis are numbered from
  * the right, so that they broadcast as numpy's do. */
-#include "onnx/lower_fns.h"
+#include "compose/compose.h"
 
-enum { LABELS = 52 + HN_RANK_MAX, TERMS = 32 };
+#include <string.h>
+
+enum { LABELS = 52 + HN_RANK_MAX, TERMS = HN_EINSUM_MOST };
 
 typedef struct term {
     int64_t label[HN_RANK_MAX];
@@ -55,12 +57,11 @@ static bool has_dots(const char *p) {
     return false;
 }
 
-static bool read_operands(hn_lower *c, const char **p, equation *e) {
-    hn_builder *b = hn_lower_builder(c);
+static bool read_operands(hn_builder *b, const hn_val *in, size_t n_in, const char **p, equation *e) {
     for (;;) {
-        if (e->n_in == TERMS || e->n_in >= hn_n_in(c)) return false;
+        if (e->n_in == TERMS || e->n_in >= n_in) return false;
         term *t = &e->in[e->n_in++];
-        if (!(t->v = hn_in(c, e->n_in - 1))) return false;
+        if (!(t->v = in[e->n_in - 1])) return false;
         size_t rank = hn_rank(b, t->v), n = letters_in(*p), dots = has_dots(*p) && rank > n ? rank - n : 0;
         if (dots > e->ellipsis) e->ellipsis = dots;
         if (!read_term(p, t, dots) || t->n != rank) return false;
@@ -68,7 +69,7 @@ static bool read_operands(hn_lower *c, const char **p, equation *e) {
         if (**p != ',') break;
         (*p)++;
     }
-    return e->n_in == hn_n_in(c);
+    return e->n_in == n_in;
 }
 
 /* Without an arrow: the ellipsis, then every letter that stands once, in alphabetical order. */
@@ -78,9 +79,8 @@ static void implicit_result(equation *e) {
         if (e->count[l] == 1) push(&e->out, l);
 }
 
-static bool read_equation(hn_lower *c, equation *e) {
-    const char *p = hn_string(c, "equation", "");
-    if (!read_operands(c, &p, e)) return false;
+static bool read_equation(hn_builder *b, const char *p, const hn_val *in, size_t n_in, equation *e) {
+    if (!read_operands(b, in, n_in, &p, e)) return false;
     if (!*p) {
         implicit_result(e);
         return true;
@@ -165,21 +165,16 @@ static hn_val one_operand(hn_builder *b, const equation *e) {
     return hn_transpose(b, v, perm);
 }
 
-void hn_lower_einsum(hn_lower *c) {
-    hn_builder *b = hn_lower_builder(c);
+hn_val hn_einsum(hn_builder *b, const char *text, const hn_val *in, size_t n_in) {
     equation e = {0};
-    if (!read_equation(c, &e)) {
-        if (!hn_lower_failed(c)) hn_wrong(c, "its equation is no einsum, or does not fit the inputs");
-        return;
-    }
-    hone_dtype t = hn_dt(b, e.in[0].v);
+    if (!read_equation(b, text, in, n_in, &e)) return 0;
     for (size_t i = 0; i < e.n_in; i++) {
         e.in[i].v = hn_work(b, e.in[i].v);
         take_diagonals(b, &e.in[i]);
     }
     drop_ones(b, &e);
     term all = e.in[0];
-    if (hn_lower_failed(c)) return;
+    if (!hn_graph_ok(b->g)) return 0;
     hone_dtype w = hn_dt(b, all.v);
     if (e.n_in == 1) all.v = one_operand(b, &e);
     for (size_t i = 1; i < e.n_in && all.v; i++) {
@@ -187,5 +182,5 @@ void hn_lower_einsum(hn_lower *c) {
         k.v = hn_contract(b, all.v, e.in[i].v, all.label, e.in[i].label, k.n, k.label, w);
         all = k;
     }
-    hn_out_as(c, 0, all.v, t);
+    return all.v;
 }

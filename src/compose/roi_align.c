@@ -1,14 +1,13 @@
-/* lower_image_roi.c — RoiAlign: each bin of each region is sampled at a grid of points, each point interpolated between
- * four pixels; the mean or the largest weighted pixel of a bin is the result.
+/* roi_align.c — regions of images: each bin of each region is sampled at a grid of points, each point interpolated
+ * between four pixels; the mean or the largest weighted pixel of a bin is the result.
  *
  * Regions, bins and points are dimensions [regions, bins high, bins wide, points high, points wide]. With
  * sampling_ratio 0 the number of points depends on a region's size: the largest number is bound at run time, and points
  * beyond a region's own number are masked.
  */
-#include "onnx/lower_image_int.h"
+#include "compose/image.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct side {     /* one of the two directions; values broadcast to the five dimensions */
     hn_val low, high;     /* i64: the two pixels */
@@ -19,22 +18,18 @@ typedef struct side {     /* one of the two directions; values broadcast to the 
 } side;
 
 typedef struct roi {
-    hn_lower *c;
     hn_builder *b;
     hone_dtype t;
     hn_val regions; /* [R, 4], work type */
-    hn_dim n;
-    int64_t bins[2], ratio;
-    double scale;
-    bool half_pixel;
+    hn_roi_align how;
 } roi;
 
 /* Column k of the regions, scaled: [R]. */
 static hn_val corner(roi *r, int64_t k) {
     hn_builder *b = r->b;
     hn_val v = hn_squeeze(b, hn_slice_axis(b, r->regions, 1, hn_lit(b, k), hn_lit(b, 1), 1), 1);
-    v = hn_bin_f(b, HN_OP_MUL, v, r->scale);
-    return r->half_pixel ? hn_bin_f(b, HN_OP_SUB, v, 0.5) : v;
+    v = hn_bin_f(b, HN_OP_MUL, v, r->how.scale);
+    return r->how.half_pixel ? hn_bin_f(b, HN_OP_SUB, v, 0.5) : v;
 }
 
 static hn_val five(roi *r, hn_val v, size_t axis) {
@@ -46,12 +41,12 @@ static hn_val five(roi *r, hn_val v, size_t axis) {
 static bool count_points(roi *r, side *s, hn_val size, size_t dir) {
     hn_builder *b = r->b;
     size_t n;
-    if (r->ratio > 0) {
-        s->points = hn_lit(b, r->ratio);
-        s->count = hn_const_f(b, r->t, (double)r->ratio);
+    if (r->how.ratio > 0) {
+        s->points = hn_lit(b, r->how.ratio);
+        s->count = hn_const_f(b, r->t, (double)r->how.ratio);
         return true;
     }
-    s->count = hn_bin_f(b, HN_OP_MAX, hn_un(b, HN_OP_CEIL, hn_bin_f(b, HN_OP_DIV, size, (double)r->bins[dir])), 0);
+    s->count = hn_bin_f(b, HN_OP_MAX, hn_un(b, HN_OP_CEIL, hn_bin_f(b, HN_OP_DIV, size, (double)r->how.bins[dir])), 0);
     hn_val most = hn_reduce1(b, HN_OP_RMAX,
                              hn_concat(b, 2, (hn_val[]){s->count, hn_full(b, r->t, 1, (hn_dim[]){hn_lit(b, 1)}, 1)}, 0),
                              0, false);
@@ -63,10 +58,10 @@ static bool make_side(roi *r, size_t dir, hn_dim pixels, side *s) {
     hn_builder *b = r->b;
     *s = (side){0};
     hn_val start = corner(r, dir ? 0 : 1), end = corner(r, dir ? 2 : 3), size = hn_bin(b, HN_OP_SUB, end, start);
-    if (!r->half_pixel) size = hn_bin_f(b, HN_OP_MAX, size, 1);
+    if (!r->how.half_pixel) size = hn_bin_f(b, HN_OP_MAX, size, 1);
     if (!count_points(r, s, size, dir)) return false;
-    hn_dim bins = hn_lit(b, r->bins[dir]);
-    hn_val bin = five(r, hn_bin_f(b, HN_OP_DIV, size, (double)r->bins[dir]), 0);
+    hn_dim bins = hn_lit(b, r->how.bins[dir]);
+    hn_val bin = five(r, hn_bin_f(b, HN_OP_DIV, size, (double)r->how.bins[dir]), 0);
     hn_val k = five(r, hn_iota(b, r->t, 1, &bins, 0), 1 + dir),
            i = five(r, hn_iota(b, r->t, 1, &s->points, 0), 3 + dir);
     hn_val count = hn_rank(b, s->count) ? five(r, s->count, 0) : s->count;
@@ -75,7 +70,7 @@ static bool make_side(roi *r, size_t dir, hn_dim pixels, side *s) {
     hn_val p = hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_ADD, five(r, start, 0), hn_bin(b, HN_OP_MUL, k, bin)), step);
     hn_val zero = hn_const_f(b, r->t, 0), pix = hn_size_value(b, pixels, r->t), last = hn_bin_f(b, HN_OP_SUB, pix, 1);
     hn_val outside = hn_bin(b, HN_OP_OR, hn_bin_f(b, HN_OP_LT, p, -1), hn_bin(b, HN_OP_LT, pix, p));
-    if (r->ratio <= 0) s->valid = hn_bin(b, HN_OP_LT, i, count);
+    if (r->how.ratio <= 0) s->valid = hn_bin(b, HN_OP_LT, i, count);
     p = hn_clip(b, p, zero, last);
     hn_val low = hn_un(b, HN_OP_FLOOR, p), part = hn_bin(b, HN_OP_SUB, p, low);
     s->low = hn_cast(b, low, HONE_I64);
@@ -110,45 +105,22 @@ static hn_val largest(roi *r, const hn_val part[4], hn_val valid) {
     return valid ? hn_where(b, hn_bin(b, HN_OP_EQ, y, low), hn_const_f(b, r->t, 0), y) : y;
 }
 
-static void align(roi *r, bool max) {
-    hn_builder *b = r->b;
+hn_val hn_align_regions(hn_builder *b, hn_val images, hn_val regions, hn_val image_of, const hn_roi_align *how) {
+    roi own = {b, hn_work_type(hn_dt(b, images)), hn_cast(b, regions, hn_work_type(hn_dt(b, images))), *how}, *r = &own;
     hn_dims *t = b->g->dims;
-    hn_val x = hn_work(b, hn_in(r->c, 0)), part[4];
+    hn_val x = hn_work(b, images), part[4];
     hn_dim h = hn_dim_of(b, x, 2), w = hn_dim_of(b, x, 3), plane = hn_dim_mul(t, h, w);
     side sy, sx;
-    if (!make_side(r, 0, h, &sy) || !make_side(r, 1, w, &sx)) return;
+    if (!make_side(r, 0, h, &sy) || !make_side(r, 1, w, &sx)) return 0;
     hn_dim all[] = {hn_dim_of(b, x, 1), hn_dim_mul(t, hn_dim_of(b, x, 0), plane)};
     hn_val data = hn_reshape(b, hn_swap(b, x, 0, 1), 2, all);
-    hn_val image = five(r, hn_cast(b, hn_in(r->c, 2), HONE_I64), 0);
+    hn_val image = five(r, hn_cast(b, image_of, HONE_I64), 0);
     hn_val base = hn_bin(b, HN_OP_MUL, image, hn_size_value(b, plane, HONE_I64)), width = hn_size_value(b, w, HONE_I64);
     part[0] = weighted(r, data, base, width, sy.low, sx.low, sy.w_low, sx.w_low);
     part[1] = weighted(r, data, base, width, sy.low, sx.high, sy.w_low, sx.w_high);
     part[2] = weighted(r, data, base, width, sy.high, sx.low, sy.w_high, sx.w_low);
     part[3] = weighted(r, data, base, width, sy.high, sx.high, sy.w_high, sx.w_high);
     hn_val valid = sy.valid ? hn_bin(b, HN_OP_AND, sy.valid, sx.valid) : 0;
-    hn_val y = max ? largest(r, part, valid) : mean(r, part, &sy, &sx, valid);
-    hn_out_as(r->c, 0, hn_swap(b, y, 0, 1), hn_dt(b, hn_in(r->c, 0)));
-}
-
-void hn_lower_roi_align(hn_lower *c) {
-    hn_builder *b = hn_lower_builder(c);
-    if (!hn_need(c, 3) || !hn_need_rank(c, 0, 4, 4) || !hn_need_rank(c, 1, 2, 2) || !hn_need_rank(c, 2, 1, 1)) return;
-    const char *where =
-        hn_string(c, "coordinate_transformation_mode", hn_lower_opset(c) < 16 ? "output_half_pixel" : "half_pixel");
-    const char *mode = hn_string(c, "mode", "avg");
-    roi r = {.c = c,
-             .b = b,
-             .t = hn_work_type(hn_dt(b, hn_in(c, 0))),
-             .n = hn_dim_of(b, hn_in(c, 1), 0),
-             .bins = {hn_int(c, "output_height", 1), hn_int(c, "output_width", 1)},
-             .ratio = hn_int(c, "sampling_ratio", 0),
-             .scale = hn_float(c, "spatial_scale", 1),
-             .half_pixel = !strcmp(where, "half_pixel")};
-    if (!r.half_pixel && strcmp(where, "output_half_pixel") != 0)
-        hn_wrong(c, "coordinate_transformation_mode '%s'", where);
-    if (strcmp(mode, "avg") != 0 && strcmp(mode, "max") != 0) hn_wrong(c, "mode '%s'", mode);
-    if (r.bins[0] < 1 || r.bins[1] < 1 || r.ratio > INT16_MAX) hn_wrong(c, "output sizes and sampling_ratio");
-    if (hn_lower_failed(c)) return;
-    r.regions = hn_cast(b, hn_in(c, 1), r.t);
-    align(&r, !strcmp(mode, "max"));
+    hn_val y = how->largest ? largest(r, part, valid) : mean(r, part, &sy, &sx, valid);
+    return hn_swap(b, y, 0, 1);
 }
