@@ -67,6 +67,7 @@ static hone_rc run_chat(cli *c, hone_err *err) {
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
     o.exact = cli_given(c, "exact");
     o.context = (int64_t)cli_count(c, "context", 0);
+    o.cache = cli_text(c, "cache-type", NULL);
     o.stop = q.r.stop = on.stop;
     if (cli_given(c, "system")) add(messages, "system", cli_text(c, "system", NULL));
     if (!rc) rc = hone_text_open(c->arg[0], &o, &m, err);
@@ -85,6 +86,8 @@ static const cli_option options[] = {
     {"context", 'c', CLI_COUNT, "N", 1, 1e9, "tokens of the conversation at most; else the model's, at most 8,192"},
     {"exact", 0, CLI_FLAG, NULL, 0, 0,
      "round nothing in products with packed weights (slower); else activations are rounded to int8"},
+    {"cache-type", 0, CLI_TEXT, "T", 0, 0,
+     "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
     {"figures", 0, CLI_FLAG, NULL, 0, 0, "tokens per second, on stderr, behind each answer"},
     {0},
 };

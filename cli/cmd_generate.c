@@ -64,6 +64,7 @@ static hone_rc run_generate(cli *c, hone_err *err) {
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
     o.exact = cli_given(c, "exact");
     o.context = (int64_t)cli_count(c, "context", 0);
+    o.cache = cli_text(c, "cache-type", NULL);
     o.compiler = cli_text(c, "cc", NULL);
     o.target = cli_text(c, "target", NULL);
     o.no_parity = cli_given(c, "no-parity");
@@ -111,6 +112,8 @@ static const cli_option options[] = {
      "tokens at most, prompt and answer together; else the model's, at most 8,192"},
     {"exact", 0, CLI_FLAG, NULL, 0, 0,
      "round nothing in products with packed weights (slower); else activations are rounded to int8"},
+    {"cache-type", 0, CLI_TEXT, "T", 0, 0,
+     "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
     {"target", 't', CLI_TEXT, "T", 0, 0, "instruction set, as of hone compile; else native"},
     {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},
     {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not compare kernels with the interpreter when the model is compiled"},

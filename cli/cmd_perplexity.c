@@ -72,6 +72,7 @@ static hone_rc run_perplexity(cli *c, hone_err *err) {
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
     o.exact = cli_given(c, "exact");
     o.context = (int64_t)window;
+    o.cache = cli_text(c, "cache-type", NULL);
     o.stop = on.stop;
     if (!rc) rc = hone_text_open(c->arg[0], &o, &m, err);
     if (!rc) rc = hone_text_encode(m, text, n, true, false, &id, &n_id, err);
@@ -86,6 +87,8 @@ static hone_rc run_perplexity(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"window", 'w', CLI_COUNT, "N", 2, 1e9, "tokens in a window (default 512); each window begins without a past"},
+    {"cache-type", 0, CLI_TEXT, "T", 0, 0,
+     "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
     {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads to run on; else one per processor"},
     {"exact", 0, CLI_FLAG, NULL, 0, 0,
      "round nothing in products with packed weights (slower); else activations are rounded to int8"},

@@ -32,8 +32,8 @@ typedef struct hone_text_options {
     bool no_parity;         /* compile without holding kernels against the interpreter */
     hone_progress progress; /* of a compilation */
     const volatile int *stop;
-    bool no_tokenizer;     /* tokens in, tokens out: a file's tokenizer is not read, and there need be none */
-    const char *cache;     /* keys and values are kept as "f32", "f16", "bf16" or "q8"; NULL: f32 */
+    bool no_tokenizer; /* tokens in, tokens out: a file's tokenizer is not read, and there need be none */
+    const char *cache; /* keys and values are kept as "f32", "f16", "bf16" or "q8"; NULL: f16, of exact models f32 */
     int64_t cached_tokens; /* of all sessions together, at least the context; 0: 16 contexts */
     bool exact; /* products with packed weights round nothing; else they round activations to int8 in blocks of 32 */
 } hone_text_options;

@@ -186,7 +186,7 @@ static hone_rc open_model(const char *path, const hone_text_options *o, bool lib
 hone_rc hone_text_open(const char *path, const hone_text_options *options, hone_text **out, hone_err *err) {
     hone_text_options o = hone_text_defaults();
     hone_rc rc = hn_options_read(&o, sizeof o, options, "text", err);
-    if (!o.cache) o.cache = "f32";
+    if (!o.cache) o.cache = o.exact ? "f32" : "f16";
     return rc ? rc : open_model(path, &o, true, out, err);
 }
 

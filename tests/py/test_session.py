@@ -31,6 +31,7 @@ class Model:
         self.m, self.e = c.c_void_p(), c.create_string_buffer(4096)
         LIB.hone_text_logits.restype = c.c_size_t
         LIB.hone_text_session_tokens.restype = c.POINTER(c.c_int32)
+        options.setdefault("cache", b"f32")
         o = Options(size=c.sizeof(Options), context=256, no_tokenizer=True, **{"no_parity": options.get("cache") in (b"f16", b"bf16")} | options)
         self.check(LIB.hone_text_open(str(path).encode(), c.byref(o), c.byref(self.m), self.e))
         self.vocabulary = LIB.hone_text_logits(self.m)
