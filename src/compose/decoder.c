@@ -3,6 +3,7 @@
 #include "compose/decoder_int.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static hn_val normed(step *s, hn_val x, hn_decoder_role scale, hn_decoder_role bias, int64_t l, bool optional) {
     int64_t n = s->d->width;
@@ -52,6 +53,10 @@ static hone_rc check(const hn_decoder *d, hone_err *err) {
                        d->heads, d->kv_heads);
     if (d->rotary < 0 || d->rotary % 2 || d->rotary > d->head_size || d->rotary > HN_DECODER_ROTARY)
         return hn_fail(err, HONE_E_INPUT, "%" PRId64 " rotary elements of a head of %" PRId64, d->rotary, d->head_size);
+    if (d->rotary && !(d->rotary_base > 0 && isfinite(d->rotary_base) && d->rotary_base_local >= 0 &&
+                       isfinite(d->rotary_base_local)))
+        return hn_fail(err, HONE_E_INPUT, "rotary positions with a base of %g, and %g in layers with a window",
+                       d->rotary_base, d->rotary_base_local);
     if (d->has_pattern && d->layers > HN_DECODER_PATTERN)
         return hn_fail(err, HONE_E_INPUT, "a pattern of windows for %" PRId64 " layers; at most %d are read", d->layers,
                        HN_DECODER_PATTERN);

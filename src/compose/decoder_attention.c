@@ -19,7 +19,9 @@ static hn_val vector_of(step *s, const float *x, size_t n) {
     return hn_const(&s->b, &t);
 }
 
-/* Factors of this run: those within the original context, or beyond it, by where its last token lies. */
+/* Factors of this run: those within the original context, or beyond it. With keys and values in blocks it is the
+ * session's context that counts, which its table of blocks has room for: what else is computed in a run, and in how
+ * many runs, must not matter. Else it is the text so far. */
 static hn_val long_factors(step *s) {
     const hn_decoder *d = s->d;
     hn_builder *b = &s->b;
@@ -27,13 +29,9 @@ static hn_val long_factors(step *s) {
            far = hn_step_weight(s, HN_ROLE_ROTARY_LONG, 0, d->rotary / 2, 0, false);
     double original = d->rotary_scaling.original;
     if (!near || !far || !(original > 0)) return far;
-    if (d->cache) { /* by each token's own place: what else is computed in this run must not matter */
-        hn_dim column[2] = {s->tokens, hn_lit(b, 1)};
-        hn_val at = hn_bin(b, HN_OP_LT, s->position, hn_const_i(b, HONE_I64, (int64_t)original));
-        return hn_where(b, hn_reshape(b, at, 2, column), near, far);
-    }
-    hn_val length = hn_size_value(b, hn_dim_add(b->g->dims, s->tokens, s->past), HONE_I64);
-    hn_val within = hn_bin(b, HN_OP_LE, length, hn_const_i(b, HONE_I64, (int64_t)original));
+    hn_dim n = d->cache ? hn_dim_mul(b->g->dims, hn_dim_of(b, s->table, 1), hn_lit(b, HN_CACHE_BLOCK))
+                        : hn_dim_add(b->g->dims, s->tokens, s->past);
+    hn_val within = hn_bin(b, HN_OP_LE, hn_size_value(b, n, HONE_I64), hn_const_i(b, HONE_I64, (int64_t)original));
     return hn_where(b, within, near, far);
 }
 

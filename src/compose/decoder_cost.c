@@ -3,11 +3,11 @@
 
 double hn_decoder_met(const hn_decoder *d, hn_decoder_role role, bool tied) {
     switch (role) {
-    case HN_ROLE_EMBEDDING: return tied ? 1 : 1 / (double)d->vocabulary;
-    case HN_ROLE_POSITION: return 1 / (double)d->context;
+    case HN_ROLE_EMBEDDING: return tied || d->vocabulary < 1 ? 1 : 1 / (double)d->vocabulary;
+    case HN_ROLE_POSITION: return d->context < 1 ? 1 : 1 / (double)d->context;
     case HN_ROLE_EXPERTS_GATE:
     case HN_ROLE_EXPERTS_UP:
-    case HN_ROLE_EXPERTS_DOWN: return d->experts ? (double)d->experts_used / (double)d->experts : 1;
+    case HN_ROLE_EXPERTS_DOWN: return d->experts > 0 ? (double)d->experts_used / (double)d->experts : 1;
     default: return 1;
     }
 }
@@ -22,5 +22,6 @@ void hn_decoder_count(hn_decoder_cost *c, const hn_decoder *d, hn_decoder_role r
 }
 
 uint64_t hn_decoder_cache_b(const hn_decoder *d) {
-    return (uint64_t)(d->layers * d->kv_heads * d->head_size) * 2 * sizeof(float);
+    double n = (double)d->layers * (double)d->kv_heads * (double)d->head_size * 2 * sizeof(float);
+    return n < 0x1p60 ? (uint64_t)n : UINT64_MAX;
 }

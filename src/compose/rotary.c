@@ -53,7 +53,8 @@ double hn_rotary_length(const hn_rotary_scaling *r, double factor, double contex
 
 hone_rc hn_rotary_check(const hn_rotary_scaling *r, double factor, double context, hone_err *err) {
     bool positive = factor >= 0 && r->low >= 0 && r->high >= 0 && r->original >= 0 && r->attention >= 0;
-    if (!positive || !isfinite(factor + r->low + r->high + r->original + r->attention) || original_of(r, context) < 2)
+    if (!positive || !isfinite(factor + r->low + r->high + r->original + r->attention) || original_of(r, context) < 2 ||
+        r->original > 1e15)
         return hn_fail(err, HONE_E_INPUT, "the scaling of rotary positions has a number that is negative or no number");
     if (r->kind == HN_ROTARY_WAVELENGTH && !(r->high > r->low))
         return hn_fail(err, HONE_E_INPUT,

@@ -39,6 +39,6 @@ void hn_summary_decoder(hn_model_summary *s, const hn_decoder *d, const hn_decod
     const char *text = hn_format(&s->arena, "%.0f MiB of keys and values at the whole context",
                                  (double)per_token * (double)d->context / 0x1p20);
     if (d->context > 4096)
-        text = hn_format(&s->arena, "%s, %.0f MiB at 4,096 tokens", text, (double)per_token * 4096 / 0x1p20);
+        text = hn_format(&s->arena, "%s, %.0f MiB at 4,096 tokens", text, (double)per_token * 4096.0 / 0x1p20);
     hn_summary_about(s, "memory", text);
 }

@@ -156,7 +156,9 @@ static void positions(keys *k, hn_hf_config *c) {
     double share = number(k, "partial_rotary_factor", number_in(k, scaling, "partial_rotary_factor", 1));
     const hn_arch *habits = hn_arch_named(k->a->gguf, strlen(k->a->gguf));
     double base = habits->base > 0 && !strcmp(k->a->type, "gemma3_text") ? habits->base : 10000;
-    c->d.rotary = habits->learned ? 0 : (int64_t)((double)c->d.head_size * (share >= 0 && share <= 1 ? share : 1));
+    c->d.rotary = habits->learned || c->d.head_size > 1 << 16
+                      ? 0
+                      : (int64_t)((double)c->d.head_size * (share >= 0 && share <= 1 ? share : 1));
     c->d.rotary_base = number(k, "rope_theta", number_in(k, scaling, "rope_theta", base));
     if (c->d.rotary_base_local > 0)
         c->d.rotary_base_local =
@@ -174,6 +176,8 @@ static void positions(keys *k, hn_hf_config *c) {
 static void pattern(keys *k, hn_decoder *d) {
     const json_t *kinds = in(k->j, "layer_types");
     int64_t first = count(k, "max_window_layers", d->layers);
+    if (kinds && d->layers > HN_DECODER_PATTERN)
+        refuse(k, "'layer_types' of more than %d layers is not read", HN_DECODER_PATTERN);
     if (d->layers > HN_DECODER_PATTERN || (!kinds && k->a->window != HN_HF_WINDOW_USED)) return;
     d->has_pattern = true;
     if (kinds && json_array_size(kinds) != (size_t)d->layers)
@@ -249,7 +253,7 @@ static void sizes(keys *k, hn_decoder *d) {
     d->heads = count(k, "num_attention_heads", -1);
     d->kv_heads = count(k, "num_key_value_heads", d->heads);
     d->head_size = count(k, "head_dim", d->heads ? d->width / d->heads : 0);
-    d->mlp = count(k, "intermediate_size", in(k->j, "n_embd") ? 4 * d->width : -1);
+    d->mlp = count(k, "intermediate_size", in(k->j, "n_embd") && d->width < 1 << 28 ? 4 * d->width : -1);
     d->context = count(k, "max_position_embeddings", 2048);
     d->vocabulary = count(k, "vocab_size", -1);
     d->norm_epsilon = number(k, "rms_norm_eps", d->layer_norm ? 1e-5 : 1e-6);

@@ -185,7 +185,8 @@ static void add_piece(inputs *x, const piece *p, int64_t sequence) {
 
 /* Logits wanted go to `to`; where none are, one row is written all the same. */
 static hone_rc run(hone_text *m, const piece *list, size_t n_list, float *to, hone_err *err) {
-    size_t n = 0, width = 1;
+    size_t n = 0,
+           width = (size_t)(m->context + HN_CACHE_BLOCK - 1) / HN_CACHE_BLOCK; /* some scalings of positions ask */
     for (size_t i = 0; i < n_list; i++) {
         n += list[i].n;
         if (list[i].s->n_block > width) width = list[i].s->n_block;

@@ -378,6 +378,26 @@ def test_an_architecture(tmp_path, name):
     assert worst < 1e-4
 
 
+@pytest.mark.parametrize("name", ["gemma2", "qwen2moe", "phi3-long", *([*MODELS, *MORE] if os.environ.get("HONE_LONG") else [])])
+def test_an_architecture_in_sessions(tmp_path, monkeypatch, name):
+    """Keys and values in blocks of a pool."""
+    s = (MODELS | MORE)[name]
+    r = np.random.default_rng(len(name))
+    w = weights_of(s, r)
+    write(tmp_path / "m.gguf", s, w, context=s.context)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("HONE_CACHE", raising=False)
+    token = r.integers(0, VOCABULARY, TOKENS)
+    want = logits_of(s, w, token)
+    with hone.LanguageModel(tmp_path / "m.gguf") as m:
+        assert np.abs(m.logits(token.tolist()) - want).max() / np.abs(want).max() < 1e-4
+    if s.long and s.long["original"] < TOKENS:  # a session whose context is the original one takes the short factors
+        n = s.long["original"]
+        want = logits_of(s, w, token[:n])
+        with hone.LanguageModel(tmp_path / "m.gguf", context=n) as m:
+            assert np.abs(m.logits(token[:n].tolist()) - want).max() / np.abs(want).max() < 1e-4
+
+
 def command(*args):
     return subprocess.run([HONE, *map(str, args)], capture_output=True, text=True)
 
