@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     text: str
     tokens: List[int]
     logprobs: List[float]  #: of each token, by the model's logits before any filter; natural logarithms
-    end: str  #: "length", "eos", "stop" or "stopped"
+    end: str  #: "length", "eos", "stop", "grammar" or "stopped"
     prompt_tokens: int
     prompt_s: float  #: until the logits behind the prompt
     first_token_s: float
@@ -217,6 +217,8 @@ class LanguageModel:
     def _one(self, asked: "_Request", stop: "tuple[str, ...]", options: Dict[str, Any],
              take: Optional[Callable[[str], None]] = None) -> Answer:  # fmt: skip
         prompt = asked.prompt if asked.messages is None else self.prompt(asked.messages)
+        if isinstance(options.get("json_schema"), Mapping):
+            options = {**options, "json_schema": json.dumps(options["json_schema"])}
         return Answer(**self._text.generate(prompt, asked.tokens, stop, options, take))
 
     # --- numbers

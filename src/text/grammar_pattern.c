@@ -128,12 +128,13 @@ static uint32_t code(pattern *p, size_t digits) {
 /* The character of an escape, behind its backslash. */
 static uint32_t escaped(pattern *p) {
     static const char letter[] = "nrtfv0", is[] = "\n\r\t\f\v";
+    if (!*p->at) return refuse(p, p->at, "a backslash at the end"), 0;
     char c = *p->at++;
-    const char *k = c ? strchr(letter, c) : NULL;
+    const char *k = strchr(letter, c);
     if (k && (c != '0' || !isdigit((unsigned char)*p->at))) return (unsigned char)is[k - letter];
     if (c == 'x') return code(p, 2);
     if (c == 'u') return code(p, 4);
-    if (c && ispunct((unsigned char)c)) return (unsigned char)c;
+    if (ispunct((unsigned char)c)) return (unsigned char)c;
     return refuse(p, p->at - 1, isdigit((unsigned char)c) ? "a reference" : "this escape"), 0;
 }
 
@@ -185,7 +186,7 @@ static hn_phrase *group(pattern *p) {
     if (++p->depth > HN_PHRASE_DEPTH) return refuse(p, from, "so many groups in each other");
     hn_phrase *f = choice(p);
     p->depth--;
-    if (!p->s->rc && *p->at != ')') return refuse(p, from, "a group without an end");
+    if (p->s->rc || *p->at != ')') return refuse(p, from, "a group without an end");
     p->at++;
     return f;
 }
@@ -263,7 +264,10 @@ static hn_phrase *sequence(pattern *p) {
     hn_phrases list = {0};
     while (*p->at && *p->at != '|' && *p->at != ')' && !p->s->rc) {
         if (*p->at == '$' && !p->depth && (!p->at[1] || p->at[1] == '|')) break;
-        hn_phrases_add(p->s->rules, &list, repeated(p, atom(p)));
+        hn_phrase *f = atom(p);
+        if (f) f = repeated(p, f);
+        if (!f) return NULL;
+        hn_phrases_add(p->s->rules, &list, f);
     }
     return hn_json_all(p->s, list.n, list.form);
 }
@@ -272,7 +276,8 @@ static hn_phrase *choice(pattern *p) {
     hn_phrases list = {0};
     for (;; p->at++) {
         hn_phrases_add(p->s->rules, &list, sequence(p));
-        if (p->s->rc || *p->at != '|') break;
+        if (p->s->rc) return NULL;
+        if (*p->at != '|') break;
     }
     return hn_json_any(p->s, list.n, list.form);
 }

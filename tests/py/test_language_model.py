@@ -196,3 +196,15 @@ def test_what_was_tuned_is_compiled_again(path):
     assert compiles()
     assert not compiles()
     assert library.hone_text_renew(b"/no/such/file", None) != 0
+
+
+def test_grammars_beams_and_guesses(m):
+    """What they do is tested with the command; here that they arrive."""
+    a = m.generate("ABC", grammar="root ::= [A-D]{3}", seed=1)
+    assert len(a.text) == 3 and set(a.text) <= set("ABCD") and a.end == "grammar"
+    assert m.generate("ABC", json_schema={"enum": [12, 13]}, seed=2).text in ("12", "13")
+    best = m.generate("ABC", grammar="root ::= [A-D]{3}", beams=64)
+    assert sum(best.logprobs) >= sum(m.generate("ABC", grammar="root ::= [A-D]{3}", temperature=0).logprobs) - 1e-6
+    assert m.generate("ABABAB", lookup=4, seed=3, max_tokens=20).tokens == m.generate("ABABAB", seed=3, max_tokens=20).tokens
+    with pytest.raises(hone.InputError, match="grammar:1:10: the rule 'no' is not defined"):
+        m.generate("ABC", grammar="root ::= no")
