@@ -4,6 +4,7 @@ import ctypes
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -92,6 +93,17 @@ def test_stop_texts_end_an_answer(m):
     a = m.generate(PROMPT, max_tokens=20, temperature=0, ignore_end=True, stop=["no such text", stop])
     assert a.end == "stop" and a.text == text[: text.index(stop)]
     assert m.generate(PROMPT, max_tokens=20, temperature=0, ignore_end=True, stop=stop)[:2] == a[:2]
+
+
+def test_grammars_and_beams(m):
+    a = m.generate(PROMPT, grammar='root ::= "A" "B"* "A"', max_tokens=20, seed=3)
+    assert re.fullmatch("AB*A?", a.text) and a.end in ("grammar", "length", "eos")
+    assert json.loads(m.generate(PROMPT, json_schema=json.dumps({"enum": [True, "no"]}), max_tokens=20).text) in (True, "no")
+    b = m.generate(PROMPT, beams=3, max_tokens=6)
+    assert sum(b.logprobs) >= sum(m.generate(PROMPT, temperature=0, max_tokens=6).logprobs) - 1e-9
+    assert m.generate(PROMPT, lookup=4, temperature=0, max_tokens=12).tokens == m.generate(PROMPT, temperature=0, max_tokens=12).tokens
+    with pytest.raises(hone.InputError):
+        m.generate(PROMPT, grammar="root ::= (")
 
 
 def test_logits_are_the_papers_and_fit_the_log_probabilities(m):
