@@ -235,7 +235,8 @@ static hn_tnode *primary(parser *p) {
         }
         return n;
     case NUMBER:
-        if (!(n = node(p, HN_TN_LITERAL)) || p->now.n >= sizeof number) return NULL;
+        if (p->now.n >= sizeof number) bad(p, "a number is too long", p->now.at, p->now.n);
+        if (!(n = node(p, HN_TN_LITERAL)) || p->r->rc) return NULL;
         memcpy(number, p->now.at, p->now.n);
         number[p->now.n] = 0;
         n->value = strpbrk(number, ".eE") ? (hn_tv){.kind = HN_TV_FLOAT, .f = hn_strtod(number, NULL)}
