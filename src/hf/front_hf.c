@@ -3,11 +3,13 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "compose/packed.h"
 #include "front/about_decoder.h"
 #include "hf/config.h"
 #include "hf/json.h"
 #include "hf/safetensors.h"
 #include "ir/blocks.h"
+#include "ir/packed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,6 +133,16 @@ static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t laye
     return first ? constant(b, name, all, 3, (uint64_t[3]){n, first->dim[0], first->dim[1]}) : 0;
 }
 
+/* A matrix of half precision that products read as it is in the file; 0: its values become floats. */
+static hn_val packed_halves(hn_builder *b, const hn_st_tensor *t, bool transposed) {
+    const hn_codec *c = hn_codec_of_block(t->type);
+    if (!c || t->rank != 2 || transposed || !hn_codec_row_b(c, (int64_t)t->dim[1])) return 0;
+    hn_tensor bytes = {.dtype = HONE_U8, .rank = 2, .data = (void *)(uintptr_t)t->data};
+    bytes.dim[0] = (int64_t)t->dim[0], bytes.dim[1] = hn_codec_row_b(c, (int64_t)t->dim[1]);
+    const hn_dim shape[2] = {hn_lit(b, (int64_t)t->dim[0]), hn_lit(b, (int64_t)t->dim[1])};
+    return hn_unpack(b, hn_const(b, &bytes), c, 2, shape, false);
+}
+
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
     held *h = arg;
     char name[128];
@@ -149,6 +161,8 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     if (!read_type(t->type)) return refuse_type(b, t);
     if (t->rank > HN_RANK_MAX) return hn_graph_fail(b->g, HONE_E_UNSUPPORTED, "tensor '%s' has too many axes", t->name);
     mark_used(h, t);
+    hn_val halves = packed_halves(b, t, hn_hf_transposed(h->config.arch, role));
+    if (halves) return halves;
     float *data = values(h, t, h->config.arch->norms_from_one && is_norm(role));
     hn_val v = constant(b, name, data, t->rank, t->dim);
     return v && t->rank == 2 && hn_hf_transposed(h->config.arch, role) ? hn_swap(b, v, 0, 1) : v;

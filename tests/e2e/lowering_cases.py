@@ -367,6 +367,13 @@ def contrib_quantised():
         n = (50 + block - 1) // block
         ms(f"MatMulNBits_{bits}_{block}", "MatMulNBits", [f(2, 3, 50), u8(7, n, block * bits // 8), scale(7 * n)], K=50, N=7,
            bits=bits, block_size=block, const=(1, 2))
+    half = lambda n: (rng.integers(1, 64, n) / 1024).astype(np.float32)
+    for bits, block, scales in ((4, 32, scale), (4, 64, half), (8, 32, half), (8, 128, scale)):
+        n = 256 // block
+        ms(f"MatMulNBits_packed_{bits}_{block}", "MatMulNBits", [f(2, 3, 256), u8(37, n, block * bits // 8), scales(37 * n)],
+           K=256, N=37, bits=bits, block_size=block, const=(1, 2))
+    ms("MatMulNBits_packed_zeros", "MatMulNBits", [f(5, 256), u8(37, 4, 32), scale(148), u8(37, 2)], K=256, N=37, bits=4,
+       block_size=64, const=(1, 2, 3))
 
 
 def main():
