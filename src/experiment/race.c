@@ -102,4 +102,6 @@ hn_race_verdict hn_race_gains(const double *lead, size_t n_lead, const double *m
     return out;
 }
 
+bool hn_race_gives_up(double cost, double baseline, double limit) { return limit > 0 && cost > limit * baseline; }
+
 size_t hn_race_first(double run_s) { return run_s < 0.01 ? 2 : 1; }

@@ -36,6 +36,10 @@ typedef struct hn_race_result {
 hn_race_result hn_race_decide(const double *incumbent, size_t n_incumbent, const double *candidate, size_t n_candidate,
                               const hn_race_config *config);
 
+/* The early end of a measurement: is a cost so far above the baseline's that no further reading will help? limit: that
+ * ratio; 0: never. */
+bool hn_race_gives_up(double cost, double baseline, double limit);
+
 /* How many ratios to take before the first decision: one run, two when a run is shorter than 10 ms. */
 size_t hn_race_first(double run_s);
 

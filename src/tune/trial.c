@@ -60,15 +60,14 @@ static hone_rc run_candidate(hn_bench_ctx *ctx, const hn_recipe *r, const hn_bui
 /* Is the candidate so much worse on the first noisy objective that the baseline beside it cannot matter? */
 static bool is_far_behind(const hn_bench_ctx *ctx, size_t input, const double *value, double give_up) {
     const hone_workload *w = ctx->run.w;
-    if (give_up <= 0) return false;
     for (size_t k = 0; k < w->n_objectives; k++) {
         double base = recent_of(ctx, input)[k];
         if (!hn_quantity_is_noisy(&w->objective[k].quantity)) return false;
         if (!(base > 0) || !(value[k] > 0)) return false;
-        double worse = w->objective[k].maximize ? base / value[k] : value[k] / base;
-        if (worse < give_up) return false;
+        bool more = w->objective[k].maximize;
+        if (!hn_race_gives_up(more ? base : value[k], more ? value[k] : base, give_up)) return false;
     }
-    return true;
+    return give_up > 0;
 }
 
 /* Candidate and baseline on one input; random order unless the candidate may be given up early. */

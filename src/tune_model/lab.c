@@ -229,7 +229,7 @@ static void measure(bench *b, const hn_lab_request *r, hn_lab_reply *out) {
         out->n_pairs++;
         if (out->n_pairs < 2) continue;
         if (b->where.place->now_s(b->where.state) - start_s > r->max_s) break;
-        if (r->give_up > 0 && best_of(out, 1) > r->give_up * best_of(out, 0)) break;
+        if (hn_race_gives_up(best_of(out, 1), best_of(out, 0), r->give_up)) break;
     }
 }
 

@@ -1,5 +1,6 @@
 /* State: a recurrent step and a cache of keys and values, compiled with and without it: the same results for 20 steps,
  * without a copy of the cache; reset, forked, saved, loaded; what is not this model's state is refused. */
+#include "base/fs.h"
 #include "tap.h"
 
 #include <hone/artifact.h>
@@ -303,6 +304,31 @@ static void test_program(const char *graph, const char *pattern, const char *mus
     hone_graph_free(g);
 }
 
+/* A cache of bounded sizes is told the most bytes that it can have: (past + seq) * 8 floats. */
+static void test_bound(void) {
+    static char bounded[sizeof cached + 16];
+    char base[] = "/tmp/hone-state-XXXXXX", path[64], line[400];
+    const char *pattern = "past.*=present.*";
+    hone_graph *g = NULL;
+    hone_err err = {0};
+    bool said = false;
+    if (!mkdtemp(base)) return;
+    snprintf(bounded, sizeof bounded, "ir 1\nsymbol seq in 1..2\nsymbol past in 0..10\n%s", strstr(cached, "input %x"));
+    snprintf(path, sizeof path, "%s/m", base);
+    const hone_compile_options o = {
+        .size = sizeof o, .output = path, .emit = HONE_EMIT_C, .no_parity = true, .state = &pattern, .n_state = 1};
+    hone_rc rc = hone_graph_parse(bounded, strlen(bounded), &g, &err);
+    if (!rc) rc = hone_compile_graph(g, "m", &o, NULL, &err);
+    hone_graph_free(g);
+    snprintf(path, sizeof path, "%s/m.c", base);
+    FILE *f = rc ? NULL : fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        said = said || strstr(line, "hnm_state_most_b[HNM_STATES + 1] = {INT64_C(384), INT64_C(384), 0}");
+    if (f) fclose(f);
+    if (!ok(said, "state/cache_of_bounded_sizes_is_capped")) printf("# %s\n", err.text);
+    hn_remove_tree(base, NULL);
+}
+
 static void test_refused(void) {
     static const char *const bad[][2] = {{"h_in", "give INPUT=OUTPUT"},
                                          {"hin=h_out", "no input is called 'hin'"},
@@ -329,6 +355,7 @@ int main(void) {
     test_versions();
     test_program(cached, "past.*=present.*", "state 1 \"past.0.value\" \"present.0.value\"", "cached");
     test_program(recurrent, "*_in=*_out", " host next 1", "recurrent");
+    test_bound();
     test_refused();
     return done_testing();
 }

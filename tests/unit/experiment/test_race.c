@@ -40,6 +40,8 @@ static void test_race(void) {
     hn_race_config noisy = {.noise = 0.1}, quiet = {.noise = 0.001};
     ok(hn_race_decide(inc, 2, cand, 2, &noisy).verdict == HN_RACE_MORE, "race/noise_asks_for_more");
     ok(hn_race_decide(inc, 2, cand, 2, &quiet).verdict == HN_RACE_KEEP, "race/quiet_machine_decides");
+    ok(hn_race_gives_up(1.4, 1, 1.3) && !hn_race_gives_up(1.2, 1, 1.3) && !hn_race_gives_up(9, 1, 0),
+       "race/gives_up_beyond_the_limit_alone");
     ok(hn_race_first(0.001) == 2 && hn_race_first(1) == 1, "race/short_runs_start_with_two");
     double lead[] = {0.10, 0.11, 0.10, 0.12}, near[] = {0.10, 0.11, 0.12, 0.10}, far[] = {0, 0.01, 0, 0.01};
     ok(hn_race_gains(lead, 4, near, 4, &quiet) == HN_RACE_MORE, "race/equal_gains_are_not_told_apart");
