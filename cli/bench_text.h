@@ -13,7 +13,13 @@
         0,                                                                                                             \
         0,                                                                                                             \
         "language models: lengths of the prompt, one row for each; else 512"},                                         \
-        {"cache", 0, CLI_CHOICE, "f32|f16|bf16|q8", 0, 0, "language models: how keys and values are kept; else f32"},  \
+        {"cache-type",                                                                                                 \
+         0,                                                                                                            \
+         CLI_CHOICE,                                                                                                   \
+         "f32|f16|bf16|q8",                                                                                            \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "language models: how keys and values are kept; else f16"},                                                   \
         {"tokens", 0, CLI_TEXT, "N,...", 0, 0, "language models: lengths of the answer, with each prompt; else 128"},  \
         {"rounds", 0, CLI_COUNT, "N", 1, 100000, "language models: how often it is measured; else 5"}, {               \
         "peer", 0, CLI_TEXT, "PROGRAM", 0, 0,                                                                          \

@@ -48,7 +48,7 @@ def figures(place, *words, **more):
 
 
 def test_figures_have_intervals_and_hang_together(place):
-    x = figures(place, "--prompt-tokens", "20,40", "--tokens", "8", "--rounds", "3")
+    x = figures(place, "--prompt-tokens", "20,40", "--tokens", "8", "--rounds", "3", "--cache-type", "f32")
     assert x["bandwidth_b_per_s"] == x["int8_ops_per_s"] == 1e9
     for key in ["prompt_tokens_per_s", "generation_tokens_per_s", "first_token_s", "share_of_bandwidth", "share_of_int8_peak"]:
         assert x[key + "_ci"][0] <= x[key] <= x[key + "_ci"][1]
