@@ -1,24 +1,13 @@
 /* cmd_perplexity.c — `hone perplexity`: how well a language model predicts a text. */
 #include "cli.h"
 #include "signals.h"
+#include "text_file.h"
 
 #include <hone/text.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static hone_rc read_text(const char *path, char **out, size_t *n, hone_err *err) {
-    FILE *f = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-    size_t room = 0;
-    if (!f) return cli_fail(err, HONE_E_IO, "cannot open '%s'", path);
-    for (int k; (k = getc(f)) != EOF;) {
-        *out = cli_grow(*out, &room, *n, 1);
-        (*out)[(*n)++] = (char)k;
-    }
-    if (f != stdin) fclose(f);
-    return *n ? HONE_OK : cli_fail(err, HONE_E_EMPTY, "'%s' is empty", path);
-}
 
 /* Windows one behind the other, each on its own; the mean of minus the log-probabilities of all tokens but each
  * window's first, with its standard error. */
@@ -68,7 +57,7 @@ static hone_rc run_perplexity(cli *c, hone_err *err) {
     size_t n = 0, n_id = 0, window = (size_t)cli_count(c, "window", 512);
     loss x = {0};
     cli_signals on = cli_catch_signals(false);
-    hone_rc rc = read_text(c->arg[1], &text, &n, err);
+    hone_rc rc = cli_read_bytes(c->arg[1], &text, &n, err);
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
     o.exact = cli_given(c, "exact");
     o.context = (int64_t)window;

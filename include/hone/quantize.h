@@ -66,6 +66,39 @@ HONE_API void hone_quantize_result_free(hone_quantize_result *r);
 HONE_API hone_rc hone_quantize_file(const char *path, const char *output, const hone_quantize_options *options,
                                     hone_quantize_result *result, hone_err *err);
 
+/* --- importances ----------------------------------------------------------------------------------------------------
+ */
+
+typedef struct hone_quantize_importance_options {
+    size_t size;
+    uint32_t window;        /* tokens that are read together, each window without a past; 0: 512 */
+    uint64_t windows;       /* at most; 0: the whole text */
+    const char *dataset;    /* name of the text, for the file; NULL: none */
+    bool force;             /* an output that is there is replaced */
+    uint32_t n_threads;     /* 0: processors */
+    const char *compiler;   /* NULL: cc */
+    const char *target;     /* NULL: "native" */
+    hone_progress progress; /* stages of hone_compile_model; then "text", in tokens */
+    const volatile int *stop;
+} hone_quantize_importance_options;
+static inline hone_quantize_importance_options hone_quantize_importance_defaults(void) {
+    hone_quantize_importance_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
+
+typedef struct hone_quantize_importance_result {
+    uint64_t tensors, tokens, windows;
+    double time_s;
+} hone_quantize_importance_result;
+
+/* Compiles the model with a sum beside each product of a matrix, runs it over a text of n bytes, and writes a GGUF
+ * file: NAME.in_sum2, the sum of the squares of what each column is multiplied with, and NAME.counts, how many there
+ * were. Experts' matrices are left out. result may be NULL. Errors besides those above: of hone_compile_model. */
+HONE_API hone_rc hone_quantize_importance(const char *path, const char *text, size_t n, const char *output,
+                                          const hone_quantize_importance_options *options,
+                                          hone_quantize_importance_result *result, hone_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -108,6 +108,9 @@ typedef struct hn_decoder {
     bool experts_normalised;                               /* the shares of the chosen experts add up to one */
     double experts_scale;                                  /* of those shares; 0: 1 */
     hn_cache cache;
+    /* Told of each product x [tokens, summed] with a matrix w as `weight` gave it, those of experts left out; NULL: no.
+     */
+    void (*seen)(void *arg, hn_builder *b, hn_val x, hn_val w);
 } hn_decoder;
 
 /* Writes inputs, step and outputs into an empty graph. E_INPUT: numbers that do not fit each other, or a weight that is

@@ -105,6 +105,7 @@ hn_val hn_step_router(step *s, hn_decoder_role role, int64_t layer) {
 }
 
 hn_val hn_step_product(step *s, hn_val x, hn_val w, hn_val bias) {
+    if (x && w && s->d->seen) s->d->seen(s->d->arg, &s->b, x, w);
     hn_val y = hn_weight_product(&s->b, x, w);
     return y && bias ? hn_bin(&s->b, HN_OP_ADD, y, bias) : y;
 }

@@ -21,6 +21,8 @@ typedef struct held {
     size_t n, room;
     bool *used; /* by tensor */
     bool exact; /* products round nothing */
+    bool sums;
+    hn_val *value; /* by tensor: the matrix in the graph; for sums */
 } held;
 
 static void let_go(void *p) {
@@ -28,6 +30,7 @@ static void let_go(void *p) {
     for (size_t i = 0; i < h->n; i++) free(h->decoded[i]);
     free(h->decoded);
     free(h->used);
+    free(h->value);
     hn_gguf_close(h->file);
     free(h);
 }
@@ -95,11 +98,26 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     const hn_gguf_tensor *t = hn_gguf_tensor_named(h->file, name);
     if (!t) return stacked(h, b, role, layer);
     h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
-    hn_val packed = packed_weight(h, b, t);
-    if (packed) return packed;
+    hn_val packed = packed_weight(h, b, t), *value = &h->value[t - hn_gguf_tensor_at(h->file, 0)];
+    if (packed) return *value = packed;
     float *data = room_for(h, t->n_elements);
     if (data) hn_block_decode(hn_block_type_of(t->type), t->data, t->n_elements, data);
-    return constant(b, name, data, t->rank, t->dim);
+    return *value = constant(b, name, data, t->rank, t->dim);
+}
+
+/* Of each matrix once. */
+static void put_sums(void *arg, hn_builder *b, hn_val x, hn_val w) {
+    held *h = arg;
+    for (size_t i = 0; i < hn_gguf_tensors(h->file); i++) {
+        if (h->value[i] != w) continue;
+        hn_str name = {0};
+        hn_str_addf(&name, "sum2.%s", hn_gguf_tensor_at(h->file, i)->name);
+        hn_val sum = hn_reduce1(b, HN_OP_RSUM, hn_bin(b, HN_OP_MUL, x, x), 0, false);
+        if (sum && name.text) hn_result(b->g, 0, sum, hn_strdup(&b->g->arena, name.text));
+        hn_str_free(&name);
+        h->value[i] = 0;
+        return;
+    }
 }
 
 static const hn_arch *arch_of(const hn_gguf *g, const char *label, hone_err *err) {
@@ -161,6 +179,7 @@ static hone_rc build(const hn_front_source *from, hn_cache cache, held *h, hn_gr
     d.weight = weight;
     d.arg = h;
     d.cache = cache;
+    if (h->sums) d.seen = put_sums;
     if (!rc && !lines.n) rc = hn_decoder_emit(g, &d, err);
     if (!rc && !lines.n) unused(h, &lines);
     if (!rc && lines.n) rc = refusals(&lines, hn_front_label(from), report, err);
@@ -168,8 +187,8 @@ static hone_rc build(const hn_front_source *from, hn_cache cache, held *h, hn_gr
     return rc;
 }
 
-static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
-                      hone_err *err) {
+static hone_rc read_graph(const hn_front_source *from, const hone_import_options *options, bool sums, hone_graph **out,
+                          char **report, hone_err *err) {
     hone_err own = {0};
     held *h = calloc(1, sizeof *h);
     hn_cache cache = HN_CACHE_GROWN;
@@ -179,10 +198,12 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
         rc = hn_fail(&own, HONE_E_USAGE, "'%s': sizes of a language model cannot be fixed yet; leave --symbol out",
                      hn_front_label(from));
     if (!rc) rc = open_file(from, &h->file, &own);
-    if (!rc && !(h->used = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->used)))
+    if (!rc && (!(h->used = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->used)) ||
+                !(h->value = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->value))))
         rc = hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
     if (!rc) rc = hn_cache_named(options->cache, &cache, &own);
-    if (!rc) h->exact = options->exact;
+    if (!rc) h->exact = options->exact || sums;
+    if (h) h->sums = sums;
     if (!rc) rc = build(from, cache, h, g, report, &own);
     if (!rc) {
         g->hold = h;
@@ -192,6 +213,20 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
     if (h) let_go(h);
     if (g) hn_graph_free(g);
     return hn_fail(err, rc, "%s", own.text);
+}
+
+static hone_rc import(const hn_front_source *from, const hone_import_options *options, hone_graph **out, char **report,
+                      hone_err *err) {
+    return read_graph(from, options, false, out, report, err);
+}
+
+hone_rc hn_gguf_import_sums(const char *path, hone_graph **out, hone_err *err) {
+    hn_front_source from = {.path = path};
+    hone_import_options options = {.size = sizeof options};
+    char *report = NULL;
+    hone_rc rc = read_graph(&from, &options, true, out, &report, err);
+    free(report);
+    return rc;
 }
 
 /* --- inspecting

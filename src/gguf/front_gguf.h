@@ -7,4 +7,8 @@
 
 extern const hn_front hn_front_gguf;
 
+/* The graph of a file with one more output for each matrix of a product: sum2.NAME f32[summed], the sum of the squares
+ * of what it is multiplied with, column by column, over the tokens of a step. */
+hone_rc hn_gguf_import_sums(const char *path, hone_graph **out, hone_err *err);
+
 #endif

@@ -7,6 +7,7 @@
 #include "gguf/encode.h"
 #include "gguf/write.h"
 #include "quantize/imatrix.h"
+#include "quantize/output.h"
 #include "quantize/rows.h"
 #include "quantize/source.h"
 
@@ -250,7 +251,7 @@ static hone_rc fill(void *arg, size_t i, hn_gguf_sink *to, hone_err *err) {
 /* --- the whole -------------------------------------------------------------------------------------------------------
  */
 
-static hone_rc check_output(const char *path, const char *output, bool force, hone_err *err) {
+hone_rc hn_output_check(const char *path, const char *output, bool force, hone_err *err) {
     struct stat a, b;
     if (!output) return hn_fail(err, HONE_E_USAGE, "no output is named; only a dry run needs none");
     if (stat(output, &b)) return HONE_OK;
@@ -304,7 +305,7 @@ hone_rc hone_quantize_file(const char *path, const char *output, const hone_quan
     if (!o.n_jobs) o.n_jobs = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     rc = find_mix(&t, err);
     if (!rc) rc = read_rules(&t, err);
-    if (!rc && !o.dry_run) rc = check_output(path, output, o.force, err);
+    if (!rc && !o.dry_run) rc = hn_output_check(path, output, o.force, err);
     if (!rc && !(t.out = hn_gguf_writer_new())) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for '%s'", path);
     if (!rc) rc = hn_model_source_open(path, &t.in, err);
     if (!rc && o.importance) rc = hn_imatrix_read(o.importance, &t.importance, err);

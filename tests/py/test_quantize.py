@@ -204,6 +204,31 @@ def test_damaged_importances_are_refused(tmp_path, model):
     assert "holds no importances" in hone("quantize", model, "-n", "--importance", model, rc=3).stderr
 
 
+def test_importances_from_a_text(tmp_path):
+    """What the first layer sees, by NumPy; sizes of the others; and that the file does what it is for."""
+    shape = language.MODELS["llama"]
+    w = language.weights_of(shape, np.random.default_rng(9))
+    language.write(tmp_path / "m.gguf", shape, w)
+    text = "".join(chr(33 + (i * i + i // 7) % 90) for i in range(300))
+    (tmp_path / "t.txt").write_text(text)
+    said = json.loads(hone("imatrix", "m.gguf", "t.txt", "-o", "i.gguf", "--json", "--window", 50, folder=tmp_path).stdout)
+    ids = json.loads(hone("tokenize", tmp_path / "m.gguf", text, "--json").stdout)["tokens"]
+    assert said["tokens"] == len(ids) and said["windows"] == -(-len(ids) // 50) and said["tensors"] == 7 * shape.layers + 1
+    keys, _, values = read(tmp_path / "i.gguf")
+    assert keys["general.type"] == "imatrix" and keys["imatrix.datasets"] == ["t.txt"] and keys["imatrix.chunk_size"] == 50
+    assert all(v.reshape(-1)[0] == len(ids) for k, v in values.items() if k.endswith(".counts"))
+    x = w["token_embd.weight"][ids].astype(np.float64)
+    x = x / np.sqrt((x**2).mean(axis=1, keepdims=True) + shape.eps) * w["blk.0.attn_norm.weight"]
+    for name in ("attn_q", "attn_k", "attn_v"):
+        assert np.allclose(values[f"blk.0.{name}.weight.in_sum2"].reshape(-1), (x**2).sum(axis=0), rtol=1e-4)
+    assert np.array_equal(values["blk.1.ffn_gate.weight.in_sum2"], values["blk.1.ffn_up.weight.in_sum2"])
+    assert values[f"blk.{shape.layers - 1}.ffn_down.weight.in_sum2"].size == shape.mlp and values["output.weight.in_sum2"].size == shape.width
+    assert all((v > 0).all() for v in values.values())
+    assert "--force" in hone("imatrix", "m.gguf", "t.txt", "-o", "i.gguf", rc=2, folder=tmp_path).stderr
+    plan = json.loads(hone("quantize", "m.gguf", "-n", "-t", "q4_0", "--importance", "i.gguf", "--json", folder=tmp_path).stdout)["tensors"]
+    assert {t["name"] for t in plan if t["weighted"]} == {t["name"] for t in plan if t["to"][0] == "Q" and "embd" not in t["name"]}
+
+
 # --- folders
 
 

@@ -68,6 +68,9 @@ static hone_rc call_text_generate(subjects *s, const void *o) {
 static hone_rc call_quantize(subjects *s, const void *o) {
     return (void)s, hone_quantize_file(file, "/dev/null/y", o, NULL, &err);
 }
+static hone_rc call_importance(subjects *s, const void *o) {
+    return (void)s, hone_quantize_importance(file, "x", 1, "/dev/null/y", o, NULL, &err);
+}
 static hone_rc call_artifact(subjects *s, const void *o) {
     hone_artifact *out;
     return (void)s, hone_artifact_load(file, o, &out, &err);
@@ -178,6 +181,7 @@ static const struct {
     {"text_open", "text", sizeof(hone_text_options), call_text},
     {"text_generate", "text_generate", sizeof(hone_text_generate_options), call_text_generate},
     {"quantize_file", "quantize", sizeof(hone_quantize_options), call_quantize},
+    {"quantize_importance", "quantize_importance", sizeof(hone_quantize_importance_options), call_importance},
     {"artifact_load", "artifact", sizeof(hone_artifact_options), call_artifact},
     {"peer_open", "peer", sizeof(hone_peer_options), call_peer},
     {"latency_measure", "latency", sizeof(hone_latency_options), call_latency},
