@@ -97,7 +97,7 @@ static hone_rc feed_live(search *b, const float *bias, hone_err *err) {
             const sequence *s = &b->live[from + i];
             feed[i] = (hone_text_feed){s->session, &s->token[s->n - 1], 1, 1, NULL};
         }
-        rc = hn_session_feed_all(b->m, feed, n, b->r->stop, err);
+        rc = hn_session_feed_all(b->m, feed, n, NULL, err); /* a few tokens: run looks at stop between them */
         for (size_t i = 0; !rc && i < n; i++) rc = continuations(b, from + i, feed[i].logits, bias, err);
     }
     return rc;

@@ -70,6 +70,7 @@ static hone_rc by_model(hn_guesser *g, hn_sampler *sampler, const hn_constraint 
     if (n_text + room > (size_t)d->context) return HONE_OK; /* its context is full: no guess */
     size_t kept = hn_session_keep(d->session, text, n_text);
     hone_rc rc = hn_session_feed(d->session, text + kept, n_text - kept, g->r->stop, err);
+    if (rc == HONE_E_INTERRUPTED) return HONE_OK; /* the answer so far is what there is */
     while (!rc) {
         const uint64_t *allowed = NULL;
         int32_t token = 0;

@@ -1,0 +1,11 @@
+# hone generate: what is wrong with a request is said before a model is opened.
+hone generate model.gguf; echo "= $?"
+hone generate model.gguf -p x --prompts p.txt; echo "= $?"
+hone generate model.gguf -p x --out a.jsonl; echo "= $?"
+hone generate model.gguf -p x --grammar 'root ::= "a"' --json-schema '{}'; echo "= $?"
+hone generate model.gguf -p x --grammar missing.gbnf; echo "= $?"
+hone generate model.gguf -p x --logit-bias 5:1; echo "= $?"
+hone generate model.gguf -p x --logit-bias 5=; echo "= $?"
+hone generate model.gguf -p x --beams 0; echo "= $?"
+hone generate model.gguf -p x --length-penalty much; echo "= $?"
+hone generate model.gguf -p x; echo "= $?"
