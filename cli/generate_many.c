@@ -131,44 +131,71 @@ static void say_progress(many *a, bool last) {
             a->n_token, spent > 0 ? (double)a->n_token / spent : 0, person && !last ? "" : "\n");
 }
 
-static hone_rc answer_line(many *a, size_t at, hone_err *err) {
-    cli_request q = {.r = a->usual->r};
-    hone_text_answer answer = {0};
-    hone_err why = {0};
-    hone_rc rc = HONE_OK;
-    if (a->json)
-        rc = cli_request_line(a->m, a->usual, a->line[at], &q, &why);
-    else
-        q.r.prompt = a->line[at];
-    if (!rc) rc = hone_text_generate(a->m, &q.r, &answer, &why);
-    bool stopped = rc == HONE_E_INTERRUPTED || (!rc && answer.end == HONE_TEXT_STOPPED);
-    if (rc == HONE_E_NOMEM)
-        *err = why;
-    else if (stopped)
-        rc = cli_fail(err, HONE_E_INTERRUPTED, "stopped behind %zu of %zu prompts; the same command goes on", a->n_done,
-                      a->n_line);
-    else {
-        put_line(a, at, &q, &answer, rc ? &why : NULL);
-        a->n_failed += rc != HONE_OK;
-        a->n_token += answer.n;
-        rc = fflush(a->out) || ferror(a->out)
-                 ? cli_fail(err, HONE_E_IO, "cannot write '%s'", a->path ? a->path : "stdout")
-                 : HONE_OK;
+enum { GROUP = 4 * HONE_TEXT_AT_ONCE };
+
+/* Lines of the file that are answered together. */
+typedef struct group {
+    size_t at[GROUP], n;
+    cli_request q[GROUP];
+    const hone_text_generate_options *r[GROUP];
+    hone_text_answer answer[GROUP];
+    hone_err why[GROUP];
+} group;
+
+/* Requests of the next lines; one that cannot be read is none, and says why. */
+static void read_group(many *a, size_t *next, group *g) {
+    for (g->n = 0; g->n < GROUP && *next < a->n_line; ++*next) {
+        size_t at = *next;
+        cli_request *q = &g->q[g->n];
+        *q = (cli_request){.r = a->usual->r};
+        if (a->done[at]) continue;
+        if (!a->json) q->r.prompt = a->line[at];
+        g->why[g->n] = (hone_err){0};
+        bool good = !a->json || !cli_request_line(a->m, a->usual, a->line[at], q, &g->why[g->n]);
+        g->at[g->n] = at;
+        g->r[g->n++] = good ? &q->r : NULL;
     }
-    hone_text_answer_free(&answer);
-    cli_request_free(&q);
+}
+
+static hone_rc put_group(many *a, group *g, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    for (size_t i = 0; i < g->n; i++) {
+        bool failed = g->why[i].rc != HONE_OK;
+        if (g->why[i].rc == HONE_E_NOMEM || g->why[i].rc == HONE_E_INTERRUPTED) {
+            if (!rc) *err = g->why[i], rc = g->why[i].rc;
+        } else if (!rc && (failed || g->answer[i].end != HONE_TEXT_STOPPED)) {
+            put_line(a, g->at[i], &g->q[i], &g->answer[i], failed ? &g->why[i] : NULL);
+            a->n_failed += failed;
+            a->n_token += g->answer[i].n;
+            a->n_done++;
+        }
+        hone_text_answer_free(&g->answer[i]);
+    }
+    if (!rc && (fflush(a->out) || ferror(a->out)))
+        rc = cli_fail(err, HONE_E_IO, "cannot write '%s'", a->path ? a->path : "stdout");
+    return rc;
+}
+
+static hone_rc answer_group(many *a, group *g, hone_err *err) {
+    hone_rc rc = hone_text_generate_all(a->m, g->r, g->n, g->answer, g->why, err);
+    if (!rc) rc = put_group(a, g, err);
+    for (size_t i = 0; i < g->n; i++) cli_request_free(&g->q[i]);
+    if (rc == HONE_E_INTERRUPTED)
+        return cli_fail(err, rc, "stopped behind %zu of %zu prompts; the same command goes on", a->n_done, a->n_line);
     return rc;
 }
 
 static hone_rc answer_all(many *a, hone_err *err) {
     hone_rc rc = HONE_OK;
+    size_t next = 0;
+    group *g = cli_alloc(1, sizeof *g);
     a->begin_s = a->said_s = now_s();
-    for (size_t i = 0; !rc && i < a->n_line; i++) {
-        if (a->done[i]) continue;
-        rc = answer_line(a, i, err);
-        a->n_done += !rc;
+    while (!rc && next < a->n_line) {
+        read_group(a, &next, g);
+        rc = answer_group(a, g, err);
         if (!rc) say_progress(a, false);
     }
+    free(g);
     say_progress(a, true);
     if (!rc && a->n_failed)
         rc = cli_fail(err, HONE_E_INPUT, "%zu prompts have no answer; their lines say why", a->n_failed);

@@ -163,6 +163,12 @@ typedef struct hone_text_answer {
 HONE_API hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *options, hone_text_answer *out,
                                     hone_err *err);
 HONE_API void hone_text_answer_free(hone_text_answer *answer);
+/* n requests, HONE_TEXT_AT_ONCE of them in each step: the same answers as one by one, with fewer readings of the
+ * weights. Beams, and requests with guesses, go one by one. why[i].rc: HONE_OK, or why out[i] is no answer; where
+ * options[i] is NULL it stays. A failure of the whole leaves no answers. */
+enum { HONE_TEXT_AT_ONCE = 16 };
+HONE_API hone_rc hone_text_generate_all(hone_text *m, const hone_text_generate_options *const *options, size_t n,
+                                        hone_text_answer *out, hone_err *why, hone_err *err);
 
 /* --- sessions: tokens and what the model computed of them, kept for those that come behind ---
  *

@@ -125,12 +125,12 @@ static hone_rc take(answering *a, int32_t token, hone_err *err) {
 }
 
 /* Draws from the rows of logits behind a token and the guesses that follow it, as long as these are right. */
-static hone_rc draw_rows(answering *a, const int32_t *guess, size_t n_guess, int32_t *last, size_t *right,
-                         hone_err *err) {
+static hone_rc draw_rows(answering *a, const float *logits, const int32_t *guess, size_t n_guess, int32_t *last,
+                         size_t *right, hone_err *err) {
     hone_rc rc = HONE_OK;
     *right = 0;
     for (size_t i = 0; !rc && i <= n_guess; i++) {
-        rc = draw(a, a->m->logits + i * (size_t)a->m->vocabulary, last, err);
+        rc = draw(a, logits + i * (size_t)a->m->vocabulary, last, err);
         if (!rc) rc = take(a, *last, err);
         if (rc || i == n_guess || *last != guess[i]) break;
         ++*right;
@@ -154,7 +154,7 @@ static hone_rc go_on(answering *a, int32_t *last, hone_err *err) {
     token[0] = *last;
     hone_rc rc = hn_guess(&a->guesser, a->sampler, &a->constraint, a->place, *last, room, token + 1, &n, err);
     if (!rc) rc = hn_session_step(s, token, n + 1, n + 1, err);
-    if (!rc) rc = draw_rows(a, token + 1, n, last, &right, err);
+    if (!rc) rc = draw_rows(a, a->m->logits, token + 1, n, last, &right, err);
     if (rc) return rc;
     s->n = fed + 1 + right; /* the guesses that were wrong are taken back */
     a->out->n_guessed += n;
@@ -204,7 +204,7 @@ static hone_rc answer(answering *a, const int32_t *token, size_t n, hone_err *er
     a->said.d.begun = a->constraint.grammar || hn_prompt_has_text(a->m, token, n);
     a->out->prompt_s = (prompt_end = hn_now_s()) - begin;
     if (!rc && hn_constraint_over(&a->constraint, a->place)) end(a, HONE_TEXT_GRAMMAR);
-    if (!rc && !a->over) rc = draw_rows(a, NULL, 0, &last, &right, err);
+    if (!rc && !a->over) rc = draw_rows(a, a->m->logits, NULL, 0, &last, &right, err);
     a->out->first_s = hn_now_s() - begin;
     while (!rc && !a->over) {
         rc = go_on(a, &last, err);
@@ -262,6 +262,127 @@ hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *optio
         hone_text_answer_free(&made);
     else
         *out = made;
+    return rc;
+}
+
+/* --- several at once ------------------------------------------------------------------------------------------------
+ */
+
+/* A request under way; zeroed: none. */
+typedef struct seat {
+    hone_text_session *session;
+    hone_text_generate_options r;
+    hone_text_answer made;
+    answering a;
+    int32_t *prompt, last;
+    size_t request;
+    double begin_s, prompt_end_s;
+} seat;
+
+static hone_rc sit_down(hone_text *m, const hone_text_generate_options *o, seat *t, hone_err *err) {
+    size_t n = 0;
+    t->r = hone_text_generate_defaults();
+    t->a = (answering){.m = m, .r = &t->r, .out = &t->made, .place = HN_PLACE_START};
+    t->begin_s = hn_now_s();
+    hone_rc rc = hn_options_read(&t->r, sizeof t->r, o, "text_generate", err);
+    if (!rc) rc = check(m, &t->r, err);
+    t->made.n_top = t->r.n_top;
+    if (!rc) rc = sampler_of(&t->r, hn_tokenizer_size(m->tokenizer), &t->a.sampler, err);
+    if (!rc) rc = hn_constraint_open(m, &t->r, &t->a.constraint, err);
+    if (!rc) rc = hn_prompt_of(m, &t->r, &t->prompt, &n, err);
+    if (!rc) rc = hn_session_fits(m, 0, n, err);
+    for (size_t i = 0; !rc && i < n; i++) rc = hn_sampler_accept(t->a.sampler, t->prompt[i], err);
+    if (rc) return rc;
+    t->made.n_prompt = n;
+    t->a.said.d.begun = t->a.constraint.grammar || hn_prompt_has_text(m, t->prompt, n);
+    if (hn_constraint_over(&t->a.constraint, t->a.place)) end(&t->a, HONE_TEXT_GRAMMAR);
+    return hone_text_session_open(m, &t->session, err);
+}
+
+/* The answer, or why there is none. */
+static void stand_up(seat *t, hone_rc rc, hone_text_answer *out, hone_err *why) {
+    t->made.generate_s = hn_now_s() - (t->prompt_end_s > 0 ? t->prompt_end_s : t->begin_s);
+    if (!rc) rc = hn_answer_text_end(&t->a.said, &t->r, why);
+    if (!rc && t->a.said.stopped) t->made.end = HONE_TEXT_STOP;
+    t->made.n_text = t->a.said.text.n;
+    if (!rc && !(t->made.text = hn_str_take(&t->a.said.text)))
+        rc = hn_fail(why, HONE_E_NOMEM, "out of memory generating");
+    if (rc)
+        hone_text_answer_free(&t->made);
+    else
+        *out = t->made;
+    hn_str_free(&t->a.said.text);
+    hn_constraint_close(&t->a.constraint);
+    hn_sampler_free(t->a.sampler);
+    hone_text_session_close(t->session);
+    free(t->prompt);
+    *t = (seat){0};
+}
+
+/* Draws from a request's logits. */
+static hone_rc go_on_with(seat *t, const float *logits, hone_err *err) {
+    size_t right;
+    if (!(t->prompt_end_s > 0)) {
+        t->prompt_end_s = hn_now_s();
+        t->made.prompt_s = t->prompt_end_s - t->begin_s;
+    }
+    hone_rc rc = draw_rows(&t->a, logits, NULL, 0, &t->last, &right, err);
+    if (t->made.n == 1) t->made.first_s = hn_now_s() - t->begin_s;
+    if (t->session->n >= (size_t)t->a.m->context) end(&t->a, HONE_TEXT_LENGTH);
+    return rc;
+}
+
+static hone_rc step_all(hone_text *m, seat *team, size_t n, hone_text_answer *out, hone_err *why, hone_err *err) {
+    hone_text_feed feed[HONE_TEXT_AT_ONCE];
+    seat *of[HONE_TEXT_AT_ONCE];
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        seat *t = &team[i];
+        if (!t->session) continue;
+        of[k] = t;
+        feed[k++] = t->session->n ? (hone_text_feed){t->session, &t->last, 1, 1, NULL}
+                                  : (hone_text_feed){t->session, t->prompt, t->made.n_prompt, 1, NULL};
+    }
+    hone_rc rc = k ? hn_session_feed_all(m, feed, k, of[0]->r.stop, err) : HONE_OK;
+    for (size_t i = 0; !rc && i < k; i++) {
+        size_t at = of[i]->request;
+        hone_rc own = go_on_with(of[i], feed[i].logits, &why[at]);
+        if (own || of[i]->a.over) stand_up(of[i], own, &out[at], &why[at]);
+    }
+    return rc;
+}
+
+hone_rc hone_text_generate_all(hone_text *m, const hone_text_generate_options *const *options, size_t n,
+                               hone_text_answer *out, hone_err *why, hone_err *err) {
+    seat *team = calloc(HONE_TEXT_AT_ONCE, sizeof *team);
+    size_t next = 0, live = 1;
+    hone_rc rc = team ? hn_language_ready(m, true, true, err) : hn_fail(err, HONE_E_NOMEM, "out of memory generating");
+    memset(out, 0, n * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        if (options[i]) why[i] = (hone_err){0};
+    while (!rc && (next < n || live)) {
+        live = 0;
+        for (size_t i = 0; i < HONE_TEXT_AT_ONCE; i++) {
+            while (!team[i].session && next < n) {
+                size_t at = next++;
+                if (!options[at]) continue;
+                team[i].request = at;
+                hone_rc own = sit_down(m, options[at], &team[i], &why[at]);
+                const hone_text_generate_options *r = &team[i].r;
+                bool alone = !own && (r->n_beams > 1 || r->draft || r->lookup);
+                if (own || team[i].a.over || alone) stand_up(&team[i], own, &out[at], &why[at]);
+                if (!alone) continue;
+                hone_text_answer_free(&out[at]);
+                hone_text_generate(m, options[at], &out[at], &why[at]);
+            }
+            live += team[i].session != NULL;
+        }
+        rc = step_all(m, team, HONE_TEXT_AT_ONCE, out, why, err);
+    }
+    for (size_t i = 0; team && i < HONE_TEXT_AT_ONCE; i++)
+        if (team[i].session) stand_up(&team[i], HONE_E_FAILED, NULL, NULL);
+    for (size_t i = 0; rc && i < n; i++) hone_text_answer_free(&out[i]);
+    free(team);
     return rc;
 }
 

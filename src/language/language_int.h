@@ -56,6 +56,8 @@ hone_rc hn_session_room(hone_text_session *s, size_t n, hone_err *err);
 size_t hn_session_row_b(const hone_text *m, int32_t state);
 /* Gives back what lies behind s->n, where that was set to less. */
 void hn_session_cut(hone_text_session *s);
+/* E_LIMIT: n tokens behind those there are overflow the context. */
+hone_rc hn_session_fits(const hone_text *m, size_t have, size_t n, hone_err *err);
 hone_rc hn_session_feed_all(hone_text *m, hone_text_feed *feed, size_t n, const volatile int *stop, hone_err *err);
 /* Feeds n tokens behind those so far; the logits of the last n_want of them go to m->logits. */
 hone_rc hn_session_step(hone_text_session *s, const int32_t *token, size_t n, size_t n_want, hone_err *err);

@@ -244,17 +244,22 @@ static hone_rc compute(hone_text *m, hone_text_feed *feed, size_t n, const volat
     return rc;
 }
 
+hone_rc hn_session_fits(const hone_text *m, size_t have, size_t n, hone_err *err) {
+    if (n <= (size_t)m->context - have) return HONE_OK;
+    return hn_fail(err, HONE_E_LIMIT,
+                   "%zu tokens and %zu more are too many for a context of %" PRId64
+                   "; shorten the text, or ask for a longer context",
+                   have, n, m->context);
+}
+
 static hone_rc check(hone_text *m, const hone_text_feed *f, hone_err *err) {
     const hone_text_session *s = f->session;
     if (s->m != m || s->busy) return hn_fail(err, HONE_E_USAGE, "a session is of another model, or given twice");
     if (!f->n || f->n_want > f->n)
         return hn_fail(err, HONE_E_USAGE, "logits of %zu of %zu tokens; feed tokens, and ask for some of them",
                        f->n_want, f->n);
-    if (f->n > (size_t)m->context - s->n)
-        return hn_fail(err, HONE_E_LIMIT,
-                       "%zu tokens and %zu more are too many for a context of %" PRId64
-                       "; shorten the text, or ask for a longer context",
-                       s->n, f->n, m->context);
+    hone_rc rc = hn_session_fits(m, s->n, f->n, err);
+    if (rc) return rc;
     for (size_t i = 0; i < f->n; i++)
         if (f->token[i] < 0 || f->token[i] >= m->vocabulary)
             return hn_fail(err, HONE_E_USAGE, "token %" PRId32 ": the model has %" PRId64, f->token[i], m->vocabulary);

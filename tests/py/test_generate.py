@@ -35,14 +35,14 @@ class Place:
         return language.command(*args)
 
     def one(self, *args):
-        got = self.command("generate", self.model, "--json", "--no-parity", "--threads", 2, *(() if "-p" in args else ("-p", PROMPT)), *args)
+        got = self.command("generate", self.model, "--json", "--no-parity", "--cache-type", "f32", "--threads", 2, *(() if "-p" in args else ("-p", PROMPT)), *args)
         assert got.returncode == 0, got.stderr
         return json.loads(got.stdout)
 
     def many(self, lines, *args):
         path = self.folder / "lines.jsonl"
         path.write_text("".join(json.dumps({"prompt": PROMPT, **x}) + "\n" for x in lines))
-        got = self.command("generate", self.model, "--no-parity", "--threads", 1, "--prompts", path, *args)
+        got = self.command("generate", self.model, "--no-parity", "--cache-type", "f32", "--threads", 1, "--prompts", path, *args)
         answers = [json.loads(x) for x in got.stdout.splitlines()]
         assert got.returncode == 0, got.stdout + got.stderr
         assert [a["line"] for a in answers] == list(range(1, len(lines) + 1))
@@ -170,7 +170,7 @@ def test_what_streams_is_the_text(place):
     a = place.one("--seed", 5, "--temperature", 1.3, "-n", 40)
     stop = a["text"][7:9]
     stopped = place.one("--seed", 5, "--temperature", 1.3, "-n", 40, "--stop", stop)
-    streamed = place.command("generate", place.model, "-p", PROMPT, "--no-parity", "--seed", 5, "--temperature", 1.3, "-n", 40, "--stop", stop)
+    streamed = place.command("generate", place.model, "-p", PROMPT, "--no-parity", "--cache-type", "f32", "--seed", 5, "--temperature", 1.3, "-n", 40, "--stop", stop)
     assert streamed.stdout == stopped["text"] + "\n" and stopped["text"] == cut(a["text"], [stop])
 
 
@@ -305,6 +305,24 @@ def test_many_prompts_and_going_on(place, tmp_path):
 
 def test_prompts_of_a_text_file(place, tmp_path):
     (tmp_path / "p.txt").write_text("AB\n\nxyz\r\n")
-    got = place.command("generate", place.model, "--no-parity", "--prompts", tmp_path / "p.txt", "-n", 4, "--temperature", 0)
+    got = place.command("generate", place.model, "--no-parity", "--cache-type", "f32", "--prompts", tmp_path / "p.txt", "-n", 4, "--temperature", 0)
     answers = [json.loads(x) for x in got.stdout.splitlines()]
     assert [a["line"] for a in answers] == [1, 3] and answers[1]["tokens"] == place.one("-p", "xyz", "-n", 4, "--temperature", 0)["tokens"]
+
+
+def test_many_at_once_are_as_one_by_one(place, tmp_path):
+    """Forty requests, of which sixteen share a step, some with grammars, stop texts, beams or no room: each as if it were alone."""
+    lines = [{"prompt": "AB" * (k % 7) + "xyz"[: k % 3 + 1], "max_tokens": 3 + k % 11, "seed": k, "temperature": k % 3 / 2} for k in range(40)]
+    lines[5]["grammar"] = 'root ::= "AB" [a-z]+'
+    lines[9]["beams"] = 3
+    lines[9]["temperature"] = 0
+    lines[11]["prompt"] = "A" * 600
+    answers = []
+    for parts in ([lines], [[x] for x in lines]):
+        got = []
+        for k, part in enumerate(parts):
+            (tmp_path / "p.jsonl").write_text("".join(json.dumps(x) + "\n" for x in part))
+            out = place.command("generate", place.model, "--no-parity", "--threads", 1, "--prompts", tmp_path / "p.jsonl").stdout
+            got += [json.loads(x) for x in out.splitlines()]
+        answers.append([{k: a.get(k) for k in ("text", "tokens", "logprobs", "end", "error")} for a in got])
+    assert len(answers[0]) == 40 and answers[0] == answers[1] and answers[0][11]["error"] and answers[0][5]["text"].startswith("AB")

@@ -116,7 +116,7 @@ def check_logits(m):
     logits = m.logits(token)
     want = test_language.logits_of(s, test_language.weights_of(s, np.random.default_rng(1)), np.array(token))
     assert logits.dtype == np.float32 and logits.shape == (len(token), m.vocabulary)
-    assert np.abs(logits - want).max() < 1e-3
+    assert np.abs(logits - want).max() < 1e-2  # keys and values are f16
     assert np.allclose(m.logits(token, last=True), logits[-1], atol=1e-5)
     log = logits - np.log(np.exp(logits.astype(np.float64)).sum(1, keepdims=True))
     score = m.score(token)
