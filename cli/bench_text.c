@@ -183,7 +183,8 @@ static void put_json(cli *c, const benching *b) {
     cli_json_ktext(&j, "model", b->path);
     cli_json_kcount(&j, "threads", b->n_threads);
     cli_json_kcount(&j, "rounds", b->rounds);
-    cli_json_ktext(&j, "cache", cli_text(c, "cache-type", "f16"));
+    cli_json_ktext(&j, "cache", cli_text(c, "cache-type", cli_given(c, "exact") ? "f32" : "f16"));
+    cli_json_kbool(&j, "exact", cli_given(c, "exact"));
     put_row(&j, b, b->row);
     cli_json_knumber(&j, "weights_read_b_per_token", b->cost.weights_b);
     cli_json_knumber(&j, "cache_b_per_token", b->cost.cache_b);
@@ -312,6 +313,7 @@ hone_rc cli_bench_text(cli *c, hone_err *err) {
     o.no_parity = cli_given(c, "no-parity");
     o.no_tokenizer = true;
     o.cache = cli_text(c, "cache-type", NULL);
+    o.exact = cli_given(c, "exact");
     o.progress = (hone_progress){tell, c};
     o.stop = b.stop;
     if (!rc) rc = hone_text_open(b.path, &o, &m, err);

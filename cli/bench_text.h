@@ -13,6 +13,7 @@
         0,                                                                                                             \
         0,                                                                                                             \
         "language models: lengths of the prompt, one row for each; else 512"},                                         \
+        {"exact", 0, CLI_FLAG, NULL, 0, 0, "language models: products with packed weights round nothing"},             \
         {"cache-type",                                                                                                 \
          0,                                                                                                            \
          CLI_CHOICE,                                                                                                   \
