@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { EVENTS = 1024, BUCKETS = 64 };
+enum { EVENTS = 1024, BUCKETS = 256 };
 
 typedef struct event {
     float at; /* the inverse scale */
