@@ -119,14 +119,17 @@ static hone_rc unigram_steps(const hn_gguf *g, hn_tokenizer_spec *s, hn_text_ste
     s->bars = s->fuse_unknown = true;
     if (map && (map->kind != HN_GGUF_ARRAY || (map->item != HN_GGUF_U8 && map->item != HN_GGUF_I8)))
         return hn_fail(err, HONE_E_INPUT, "'%s' is no list of bytes", map->key);
+    bool strip = flag_of(g, KEY("remove_extra_whitespaces"), true);
+    /* Where spaces stay, a text of which the rules leave nothing has one in front, too. */
+    if (s->add_space && !strip) add(s, step, (hn_text_step){.kind = HN_STEP_PREPEND, .text = mark});
     if (map && map->n)
         add(s, step,
             (hn_text_step){.kind = HN_STEP_CHARSMAP, .text = {(const char *)map->at, (size_t)map->n}, .longest = true});
-    if (flag_of(g, KEY("remove_extra_whitespaces"), true)) {
+    if (strip) {
         add(s, step, (hn_text_step){.kind = HN_STEP_REPLACE, .pattern = ends});
         add(s, step, (hn_text_step){.kind = HN_STEP_REPLACE, .pattern = many, .text = space});
     }
-    if (s->add_space) add(s, step, (hn_text_step){.kind = HN_STEP_PREPEND, .text = mark});
+    if (s->add_space && strip) add(s, step, (hn_text_step){.kind = HN_STEP_PREPEND, .text = mark});
     add(s, step, (hn_text_step){.kind = HN_STEP_REPLACE, .pattern = space, .literal = true, .text = mark});
     return HONE_OK;
 }

@@ -182,7 +182,7 @@ def test_the_likeliest_pieces(tmp_path, rule, extra, fallback):
     write(tmp_path / "m.gguf", "t5", None, [p.id_to_piece(i) for i in range(n)], types, scores=[p.get_score(i) for i in range(n)],
           ids=[("unknown_token_id", p.unk_id()), ("eos_token_id", p.eos_id())], charsmap=bytes(m.normalizer_spec.precompiled_charsmap),
           add_space_prefix=True, remove_extra_whitespaces=extra)
-    texts = [x for x in (t.replace("\0", "") for t in lines(3, LINES)) if "\u2581" not in x and x]
+    texts = [x for x in (t.replace("\0", "") for t in [*lines(3, LINES), "\x0b", "  ", "\x0b a "]) if "\u2581" not in x and x]
     theirs = p.encode(texts)
     ours, back = helper(tmp_path / "m.gguf", texts)
     assert first_difference(texts, ours, theirs) is None
