@@ -55,7 +55,38 @@ static hone_rc talk(const cli *c, hone_text *m, json_t *messages, hone_text_gene
     return rc;
 }
 
+/* The conversation as a session: what was computed for it is found again, not computed. */
+static hone_rc save(hone_text *m, const json_t *messages, const char *path, hone_err *err) {
+    char *note = json_dumps(messages, 0), *prompt = NULL;
+    hone_text_session *s = NULL;
+    int32_t *token = NULL;
+    size_t n = 0;
+    hone_rc rc = hone_text_prompt(m, note, false, &prompt, err);
+    if (!rc) rc = hone_text_encode(m, prompt, strlen(prompt), true, true, &token, &n, err);
+    if (!rc) rc = hone_text_session_open(m, &s, err);
+    if (!rc && n) rc = hone_text_session_feed(s, token, n, 1, NULL, err);
+    if (!rc) rc = hone_text_session_save(s, note, path, err);
+    hone_text_session_close(s);
+    hone_free(token);
+    hone_free(prompt);
+    free(note);
+    return rc;
+}
+
+/* *s stays open as long as its keys and values are to be found. */
+static hone_rc load(hone_text *m, const char *path, json_t *messages, hone_text_session **s, hone_err *err) {
+    char *note = NULL;
+    hone_rc rc = hone_text_session_load(m, path, s, &note, err);
+    json_t *list = rc ? NULL : json_loads(note, 0, NULL);
+    if (!rc && (!json_is_array(list) || json_array_extend(messages, list)))
+        rc = cli_fail(err, HONE_E_INPUT, "'%s' is a session, but no conversation of hone chat", path);
+    json_decref(list);
+    hone_free(note);
+    return rc;
+}
+
 static hone_rc run_chat(cli *c, hone_err *err) {
+    hone_text_session *loaded = NULL;
     hone_text_options o = hone_text_defaults();
     hone_text *m = NULL;
     json_t *messages = json_array();
@@ -72,7 +103,10 @@ static hone_rc run_chat(cli *c, hone_err *err) {
     if (cli_given(c, "system")) add(messages, "system", cli_text(c, "system", NULL));
     if (!rc) rc = hone_text_open(c->arg[0], &o, &m, err);
     if (!rc) rc = cli_request_draft(c, &o, &q, err);
+    if (!rc && cli_given(c, "load")) rc = load(m, cli_text(c, "load", NULL), messages, &loaded, err);
     if (!rc) rc = talk(c, m, messages, &q.r, err);
+    if (!rc && cli_given(c, "save")) rc = save(m, messages, cli_text(c, "save", NULL), err);
+    hone_text_session_close(loaded);
     cli_request_free(&q);
     hone_text_close(m);
     json_decref(messages);
@@ -88,6 +122,8 @@ static const cli_option options[] = {
      "round nothing in products with packed weights (slower); else activations are rounded to int8"},
     {"cache-type", 0, CLI_TEXT, "T", 0, 0,
      "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
+    {"save", 0, CLI_TEXT, "FILE", 0, 0, "at the end, keep the conversation and what was computed for it"},
+    {"load", 0, CLI_TEXT, "FILE", 0, 0, "go on with a conversation that was saved"},
     {"figures", 0, CLI_FLAG, NULL, 0, 0, "tokens per second, on stderr, behind each answer"},
     {0},
 };
