@@ -11,16 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODEGEN HN_CODEGEN
-#define NUMERIC HN_NUMERIC
-#define UNSAFE HN_UNSAFE
-#define IRRELEVANT HN_IRRELEVANT
 static const struct {
     const char *name;
     hn_class cls;
     const char *values, *doc;
 } driver_flags[] = {
-#define HN_FLAG(name, cls, values, doc) {name, cls, values, doc},
+#define HN_FLAG(name, cls, values, doc) {name, HN_##cls, values, doc},
 #include "target/clang_flags.def"
 #undef HN_FLAG
 };

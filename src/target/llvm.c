@@ -9,15 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODEGEN HN_CODEGEN
-#define NUMERIC HN_NUMERIC
-#define UNSAFE HN_UNSAFE
-#define IRRELEVANT HN_IRRELEVANT
-#define ON HN_WAY_ON
-#define OFF HN_WAY_OFF
-#define BOTH HN_WAY_BOTH
 static const hn_rule rules[] = {
-#define HN_RULE(pattern, cls, ways, why) {pattern, cls, ways, why},
+#define HN_RULE(pattern, cls, ways, why) {pattern, HN_##cls, HN_WAY_##ways, why},
 #include "target/llvm_rules.def"
 #undef HN_RULE
 };

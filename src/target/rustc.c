@@ -16,15 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CODEGEN HN_CODEGEN
-#define UNSAFE HN_UNSAFE
-#define IRRELEVANT HN_IRRELEVANT
 static const struct option {
     const char *name;
     hn_class cls;
     const char *values, *doc;
 } options[] = {
-#define HN_OPTION(name, cls, values, doc) {name, cls, values, doc},
+#define HN_OPTION(name, cls, values, doc) {name, HN_##cls, values, doc},
 #include "target/rustc_options.def"
 #undef HN_OPTION
 };
