@@ -9,9 +9,10 @@ import subprocess
 import sys
 
 
-def run(hone, model, threads, length, rounds, peer, program):
+def run(hone, model, threads, length, rounds, peer, program, cache):
     prompt, tokens = length.split("+")
     words = [hone, "bench", model, "--json", "--threads", threads, "--rounds", str(rounds), "--prompt-tokens", prompt, "--tokens", tokens]
+    words += ["--cache-type", cache] if cache else []
     if peer:
         words += ["--against", peer, "--peer", program]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -68,6 +69,7 @@ def main():
     p.add_argument("--threads", default="1,2")
     p.add_argument("--lengths", default="512+128")
     p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--cache", default="", help="how hone keeps keys and values")
     p.add_argument("--keep")
     a = p.parse_args()
     peers = [x.split("=", 1) for x in a.peer] or [["", ""]]
@@ -77,8 +79,8 @@ def main():
         for threads in a.threads.split(","):
             for length in a.lengths.split(","):
                 for peer, program in peers:
-                    key = [binary.st_size, binary.st_mtime_ns, os.path.basename(model), threads, length, a.rounds, peer]
-                    seen = known(a.keep, key) or run(a.hone, model, threads, length, a.rounds, peer, program)
+                    key = [binary.st_size, binary.st_mtime_ns, os.path.basename(model), threads, length, a.rounds, peer, a.cache]
+                    seen = known(a.keep, key) or run(a.hone, model, threads, length, a.rounds, peer, program, a.cache)
                     remember(a.keep, key, seen)
                     name = os.path.basename(model).removesuffix(".gguf")
                     print("| " + " | ".join(map(str, row(name, threads, length, peer, seen))) + " |", flush=True)

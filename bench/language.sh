@@ -4,7 +4,8 @@
 #
 # usage: bench/language.sh
 #   MODELS="qwen2.5-0.5b-q4_0 ... smollm2"   shapes and mixes of bench/language_models.py, smollm2, or paths of GGUF files
-#   PEERS="llama.cpp ik_llama.cpp openvino-genai"    THREADS=1,2    LENGTHS=512+128,8192+32    ROUNDS=5    SETUP=1 (stop behind it)
+#   PEERS="llama.cpp ik_llama.cpp openvino-genai"    THREADS=1,2    LENGTHS=512+128,8192+32    ROUNDS=5    CACHE=q8 (hone's keys and values; else f16)
+#   SETUP=1: stop behind it
 #   WORK=build/bench/language: peers (a few hundred MB), models (12 GB for all), hone's cache, results.jsonl; started again it goes on
 # llama.cpp's source is that of the PyPI source package llama-cpp-python, its build needs cmake; the other peers are wheels. What cannot
 # be had is said and left out. hone's device table is measured first, into the same folder.
@@ -87,4 +88,4 @@ header "Language models" bench/language.sh
 grep -E '^(i8_ops|memory_bps|all_memory_bps)' "$XDG_CACHE_HOME/hone/device.yaml" | sed 's/^/- /'
 echo
 python3 bench/language.py --hone "$HONE" "${found[@]}" --threads "${THREADS:-1,2}" --lengths "${LENGTHS:-512+128}" \
-    --rounds "${ROUNDS:-5}" --keep "$WORK/results.jsonl" "${models[@]}"
+    --rounds "${ROUNDS:-5}" --cache "${CACHE:-}" --keep "$WORK/results.jsonl" "${models[@]}"
