@@ -57,6 +57,10 @@ static hn_dim node_steps(hn_graph *g, const hn_node *n) {
     if (!n->n_out || n->op == HN_OP_CONST) return hn_dim_int(g->dims, 0);
     if (n->op == HN_OP_CONV) return conv_steps(g, n);
     if (n->op == HN_OP_PACKED_DOT) return hn_dim_mul(g->dims, count_of(g, n->out[0]), hn_type_of(g, n->in[1])->dim[1]);
+    if (n->op == HN_OP_ATTEND) /* as far as the table reaches: half of it on average */
+        return hn_dim_mul(
+            g->dims, count_of(g, n->out[0]),
+            hn_dim_mul(g->dims, hn_type_of(g, n->in[3])->dim[1], hn_dim_int(g->dims, hn_attr_i(n, HN_A_BLOCK, 1))));
     if (n->op == HN_OP_UNPACK || n->op == HN_OP_PACKED_ROWS) return count_of(g, n->out[0]);
     switch (hn_op_of(n->op)->cls) {
     case HN_CONTRACT: return contract_steps(g, n);

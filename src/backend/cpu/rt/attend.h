@@ -20,7 +20,7 @@
 #define HNR_AW 4
 #endif
 #define HNR_AN (16 / HNR_AW)
-enum { HNR_ATTEND_TOKENS = 4, HNR_ATTEND_ROWS = 4, HNR_ATTEND_WIDE = 4 };
+enum { HNR_ATTEND_TOKENS = 4, HNR_ATTEND_ROWS = 4, HNR_ATTEND_WIDE = 4, HNR_ATTEND_FEW = 8 };
 typedef float __attribute__((vector_size(4 * HNR_AW), aligned(4), may_alias)) hnr_aw;
 typedef int32_t __attribute__((vector_size(4 * HNR_AW), aligned(4), may_alias)) hnr_awi;
 typedef uint16_t __attribute__((vector_size(2 * HNR_AW), aligned(1), may_alias)) hnr_awh;
@@ -172,8 +172,26 @@ HNR hnr_aw hnr_aw_i8(const int8_t *x) {
     return __builtin_convertvector(__builtin_convertvector(*(const hnr_awb *)x, hnr_awi), hnr_aw);
 }
 
+/* 16 elements from element `at` on, as f32. */
+__attribute__((always_inline)) HNR hnr_a16 hnr_a16_load_as(const void *from, const int type, int64_t at) {
+    hnr_a16 r;
+    HNR_EACH {
+        int64_t i = at + v * HNR_AW;
+        if (type == HNR_ATTEND_F16)
+            r.p[v] = hnr_aw_f16((const uint16_t *)from + i);
+        else if (type == HNR_ATTEND_BF16)
+            r.p[v] = hnr_aw_bf16((const uint16_t *)from + i);
+        else if (type == HNR_ATTEND_I8)
+            r.p[v] = hnr_aw_i8((const int8_t *)from + i);
+        else
+            r.p[v] = *(const hnr_aw *)((const float *)from + i);
+    }
+    return r;
+}
+
 /* n elements from element `at` on, as f32; the last ones singly. */
-HNR void hnr_attend_widen(const void *from, int type, int64_t at, int64_t n, float *to) {
+__attribute__((always_inline)) HNR void hnr_attend_widen(const void *from, const int type, int64_t at, int64_t n,
+                                                         float *to) {
     int64_t i = 0;
     if (type == HNR_ATTEND_F16)
         for (; i + HNR_AW <= n; i += HNR_AW) *(hnr_aw *)(to + i) = hnr_aw_f16((const uint16_t *)from + at + i);
@@ -208,15 +226,18 @@ typedef struct hnr_attend_item {
     const hnr_attend *j;
     int64_t kv, group, wide, first, n; /* rows n: tokens from `first` on times group; wide: size in whole vectors */
     float *q, *keys, *values, *scores, *mixed, *top, *sum, *keep;
-    const float *k, *v;              /* the block's keys and values, a row every k_step floats */
+    const void *k, *v; /* the block's keys and values, of type `as` from element k_at on, a row every k_step elements */
+    int as;
+    int64_t k_at;
     int64_t k_step, at, from, until; /* its row in the pool; its keys' positions, as far as there are any */
 } hnr_attend_item;
 
 HNR int64_t hnr_attend_wide(int64_t size) { return (size + 15) / 16 * 16; }
 /* Floats of scratch. */
-HNR int64_t hnr_attend_room(int64_t group, int64_t size, int64_t block) {
+HNR int64_t hnr_attend_room(int64_t group, int64_t kv_heads, int64_t size, int64_t block) {
     int64_t rows = HNR_ATTEND_TOKENS * group, wide = hnr_attend_wide(size);
-    return 2 * rows * wide + 2 * (block + 16) * wide + rows * hnr_attend_wide(block) + 3 * hnr_attend_wide(rows);
+    return kv_heads * (2 * rows * wide + 3 * hnr_attend_wide(rows)) + 2 * (block + 16) * wide +
+           rows * hnr_attend_wide(block);
 }
 
 HNR int64_t hnr_attend_position(const hnr_attend *j, int64_t token) {
@@ -227,16 +248,18 @@ HNR int64_t hnr_attend_position(const hnr_attend *j, int64_t token) {
 }
 
 /* Rows r to r + R with 16 keys from k on. */
-__attribute__((always_inline)) HNR void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, const int R) {
+__attribute__((always_inline)) HNR void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, const int R,
+                                                          const int as) {
     int64_t step = hnr_attend_wide(t->j->block);
     for (int i = 0; i < R; i++) {
         hnr_a16 sum[16];
-        const float *q = t->q + (r + i) * t->wide, *key = t->k + k * t->k_step;
+        const float *q = t->q + (r + i) * t->wide;
+        int64_t key = t->k_at + k * t->k_step;
         for (int x = 0; x < 16; x++) sum[x] = hnr_a16_all(0);
         for (int64_t d = 0; d < t->wide; d += 16) {
             hnr_a16 a = hnr_a16_load(q + d);
             _Pragma("GCC unroll 16") for (int x = 0; x < 16; x++) sum[x] =
-                hnr_a16_madd(a, hnr_a16_load(key + x * t->k_step + d), sum[x]);
+                hnr_a16_madd(a, hnr_a16_load_as(t->k, as, key + x * t->k_step + d), sum[x]);
         }
         hnr_a16_store(t->scores + (r + i) * step + k, hnr_a16_sums(sum));
     }
@@ -283,10 +306,11 @@ HNR void hnr_attend_softmax(hnr_attend_item *t, int64_t r) {
 
 /* R rows from r on and C times 16 columns from d on. */
 __attribute__((always_inline)) HNR void hnr_attend_mix(hnr_attend_item *t, int64_t r, int64_t d, const int R,
-                                                       const int C) {
+                                                       const int C, const int as) {
     hnr_a16 sum[HNR_ATTEND_ROWS][HNR_ATTEND_WIDE];
     int64_t step = hnr_attend_wide(t->j->block), n = t->until - t->from + 1;
-    const float *x = t->scores + r * step, *v_at = t->v + d;
+    const float *x = t->scores + r * step;
+    const int64_t v_at = t->k_at + d;
     float *mixed = t->mixed + r * t->wide + d;
     _Pragma("GCC unroll 4") for (int i = 0; i < R; i++) {
         hnr_a16 keep = hnr_a16_all(t->keep[r + i]);
@@ -295,7 +319,8 @@ __attribute__((always_inline)) HNR void hnr_attend_mix(hnr_attend_item *t, int64
     }
     for (int64_t k = 0; k < n; k++) {
         hnr_a16 y[HNR_ATTEND_WIDE];
-        _Pragma("GCC unroll 4") for (int c = 0; c < C; c++) y[c] = hnr_a16_load(v_at + k * t->k_step + 16 * c);
+        _Pragma("GCC unroll 4") for (int c = 0; c < C; c++) y[c] =
+            hnr_a16_load_as(t->v, as, v_at + k * t->k_step + 16 * c);
         _Pragma("GCC unroll 4") for (int i = 0; i < R; i++) {
             hnr_a16 e = hnr_a16_all(x[i * step + k]);
             _Pragma("GCC unroll 4") for (int c = 0; c < C; c++) sum[i][c] = hnr_a16_madd(e, y[c], sum[i][c]);
@@ -304,59 +329,85 @@ __attribute__((always_inline)) HNR void hnr_attend_mix(hnr_attend_item *t, int64
     _Pragma("GCC unroll 4") for (int i = 0; i < R; i++) _Pragma("GCC unroll 4") for (int c = 0; c < C; c++)
         hnr_a16_store(mixed + i * t->wide + 16 * c, sum[i][c]);
 }
-HNR void hnr_attend_mix_rows(hnr_attend_item *t, int64_t r, int64_t d, const int C) {
-    for (; r + 4 <= t->n; r += 4) C == 4 ? hnr_attend_mix(t, r, d, 4, 4) : hnr_attend_mix(t, r, d, 4, 1);
-    for (; r + 3 <= t->n; r += 3) C == 4 ? hnr_attend_mix(t, r, d, 3, 4) : hnr_attend_mix(t, r, d, 3, 1);
-    for (; r < t->n; r++) C == 4 ? hnr_attend_mix(t, r, d, 1, 4) : hnr_attend_mix(t, r, d, 1, 1);
+__attribute__((always_inline)) HNR void hnr_attend_mix_rows(hnr_attend_item *t, int64_t r, int64_t d, const int C,
+                                                            const int as) {
+    for (; r + 4 <= t->n; r += 4) hnr_attend_mix(t, r, d, 4, C, as);
+    for (; r + 3 <= t->n; r += 3) hnr_attend_mix(t, r, d, 3, C, as);
+    for (; r < t->n; r++) hnr_attend_mix(t, r, d, 1, C, as);
 }
 
 /* The keys and values of a block as rows of f32. */
-HNR void hnr_attend_bring(hnr_attend_item *t) {
+__attribute__((always_inline)) HNR void hnr_attend_bring_as(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
     int64_t step = j->kv_heads * j->size, first = (t->at * j->kv_heads + t->kv) * j->size;
-    if (j->type == HNR_ATTEND_F32 && t->wide == j->size && j->block % 16 == 0) {
-        t->k = (const float *)j->keys + first, t->v = (const float *)j->values + first, t->k_step = step;
+    for (int64_t k = 0; t->from + k <= t->until; k++) {
+        hnr_attend_widen(j->keys, type, first + k * step, j->size, t->keys + k * t->wide);
+        hnr_attend_widen(j->values, type, first + k * step, j->size, t->values + k * t->wide);
+    }
+}
+/* Few rows read the pool as it is; many share what is widened once. */
+HNR void hnr_attend_bring(hnr_attend_item *t) {
+    const hnr_attend *j = t->j;
+    int whole = t->wide == j->size && j->block % 16 == 0;
+    if (whole && (j->type == HNR_ATTEND_F32 || t->n <= HNR_ATTEND_FEW)) {
+        t->k = j->keys, t->v = j->values, t->as = j->type;
+        t->k_step = j->kv_heads * j->size, t->k_at = (t->at * j->kv_heads + t->kv) * j->size;
         return;
     }
-    t->k = t->keys, t->v = t->values, t->k_step = t->wide;
-    for (int64_t k = 0; t->from + k <= t->until; k++) {
-        hnr_attend_widen(j->keys, j->type, first + k * step, j->size, t->keys + k * t->wide);
-        hnr_attend_widen(j->values, j->type, first + k * step, j->size, t->values + k * t->wide);
-    }
+    t->k = t->keys, t->v = t->values, t->as = HNR_ATTEND_F32, t->k_step = t->wide, t->k_at = 0;
+    if (j->type == HNR_ATTEND_F16)
+        hnr_attend_bring_as(t, HNR_ATTEND_F16);
+    else if (j->type == HNR_ATTEND_BF16)
+        hnr_attend_bring_as(t, HNR_ATTEND_BF16);
+    else if (j->type == HNR_ATTEND_I8)
+        hnr_attend_bring_as(t, HNR_ATTEND_I8);
+    else
+        hnr_attend_bring_as(t, HNR_ATTEND_F32);
 }
 
-HNR void hnr_attend_block(hnr_attend_item *t) {
-    hnr_attend_bring(t);
+__attribute__((always_inline)) HNR void hnr_attend_block_as(hnr_attend_item *t, const int as) {
     for (int64_t r = 0; r < t->n; r++)
-        for (int64_t k = 0; t->from + k <= t->until; k += 16) hnr_attend_scores(t, r, k, 1);
+        for (int64_t k = 0; t->from + k <= t->until; k += 16) hnr_attend_scores(t, r, k, 1, as);
     for (int64_t r = 0; r < t->n; r++) hnr_attend_softmax(t, r);
     int64_t d = 0;
-    for (; d + 64 <= t->wide; d += 64) hnr_attend_mix_rows(t, 0, d, 4);
-    for (; d < t->wide; d += 16) hnr_attend_mix_rows(t, 0, d, 1);
+    for (; d + 64 <= t->wide; d += 64) hnr_attend_mix_rows(t, 0, d, 4, as);
+    for (; d < t->wide; d += 16) hnr_attend_mix_rows(t, 0, d, 1, as);
+}
+HNR void hnr_attend_block(hnr_attend_item *t) {
+    hnr_attend_bring(t);
+    if (t->as == HNR_ATTEND_F16)
+        hnr_attend_block_as(t, HNR_ATTEND_F16);
+    else if (t->as == HNR_ATTEND_BF16)
+        hnr_attend_block_as(t, HNR_ATTEND_BF16);
+    else if (t->as == HNR_ATTEND_I8)
+        hnr_attend_block_as(t, HNR_ATTEND_I8);
+    else
+        hnr_attend_block_as(t, HNR_ATTEND_F32);
 }
 
-/* The item's tokens, all of one sequence. */
-HNR void hnr_attend_run(hnr_attend_item *t) {
+/* One head of keys of an item: what stays with it from block to block. */
+HNR void hnr_attend_head(hnr_attend_item *t, int64_t kv, int64_t first_kv, float *room) {
+    int64_t rows = HNR_ATTEND_TOKENS * t->group, few = hnr_attend_wide(rows);
+    t->kv = kv;
+    t->q = room + (kv - first_kv) * (2 * rows * t->wide + 3 * few);
+    t->mixed = t->q + rows * t->wide, t->top = t->mixed + rows * t->wide;
+    t->sum = t->top + few, t->keep = t->sum + few;
+}
+
+HNR void hnr_attend_begin(hnr_attend_item *t) {
     const hnr_attend *j = t->j;
-    int64_t low = INT64_MAX, last = -1, sequence = hnr_index(j->s, j->sequence[t->first], j->sequences);
     for (int64_t r = 0; r < t->n; r++) {
-        int64_t token = t->first + r / t->group, p = hnr_attend_position(j, token);
-        int64_t head = t->kv * t->group + r % t->group, from = j->window > 0 && p >= j->window ? p - j->window + 1 : 0;
-        low = from < low ? from : low;
-        last = p > last ? p : last;
+        int64_t token = t->first + r / t->group, head = t->kv * t->group + r % t->group;
         float *q = t->q + r * t->wide;
         memcpy(q, j->q + (token * j->heads + head) * j->size, (size_t)j->size * sizeof *q);
         memset(q + j->size, 0, (size_t)(t->wide - j->size) * sizeof *q);
         memset(t->mixed + r * t->wide, 0, (size_t)t->wide * sizeof *q);
         t->top[r] = -INFINITY, t->sum[r] = 0;
     }
-    for (int64_t b = low / j->block; sequence >= 0 && b * j->block <= last; b++) {
-        int64_t at = hnr_index(j->s, j->table[sequence * j->blocks + b], j->rows / j->block);
-        if (at < 0) break;
-        t->at = at * j->block, t->from = b * j->block;
-        t->until = t->from + j->block - 1 < last ? t->from + j->block - 1 : last;
-        hnr_attend_block(t);
-    }
+}
+
+HNR void hnr_attend_end(const hnr_attend_item *t) {
+    const hnr_attend *j = t->j;
     for (int64_t r = 0; r < t->n; r++) {
         int64_t token = t->first + r / t->group, head = t->kv * t->group + r % t->group;
         for (int64_t d = 0; d < j->size; d++)
@@ -365,26 +416,67 @@ HNR void hnr_attend_run(hnr_attend_item *t) {
     }
 }
 
+/* Asks for the keys and values of a block of these heads. */
+HNR void hnr_attend_ask(const hnr_attend *j, int64_t block, int64_t kv, int64_t end) {
+    const int64_t size_b = j->size * (j->type == HNR_ATTEND_F32 ? 4 : j->type == HNR_ATTEND_I8 ? 1 : 2);
+    for (int64_t k = block * j->block; k < (block + 1) * j->block; k++)
+        for (int64_t b = (k * j->kv_heads + kv) * size_b, last = b + (end - kv) * size_b; b < last; b += 64) {
+            __builtin_prefetch((const char *)j->keys + b);
+            __builtin_prefetch((const char *)j->values + b);
+        }
+}
+
+/* The item's tokens, all of one sequence, with heads of keys kv to end: block by block, so that the rows of the pool
+ * are read in their order. */
+HNR void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, float *room) {
+    const hnr_attend *j = t->j;
+    int64_t low = INT64_MAX, last = -1, sequence = hnr_index(j->s, j->sequence[t->first], j->sequences);
+    for (int64_t token = t->first; token < t->first + t->n / t->group; token++) {
+        int64_t p = hnr_attend_position(j, token), from = j->window > 0 && p >= j->window ? p - j->window + 1 : 0;
+        low = from < low ? from : low;
+        last = p > last ? p : last;
+    }
+    for (int64_t h = kv; h < end; h++) {
+        hnr_attend_head(t, h, kv, room);
+        hnr_attend_begin(t);
+    }
+    for (int64_t b = low / j->block; sequence >= 0 && b * j->block <= last; b++) {
+        int64_t at = hnr_index(j->s, j->table[sequence * j->blocks + b], j->rows / j->block);
+        if (at < 0) break;
+        t->at = at * j->block, t->from = b * j->block;
+        t->until = t->from + j->block - 1 < last ? t->from + j->block - 1 : last;
+        if ((b + 1) * j->block <= last)
+            hnr_attend_ask(j, hnr_index(j->s, j->table[sequence * j->blocks + b + 1], j->rows / j->block), kv, end);
+        for (int64_t h = kv; h < end; h++) {
+            hnr_attend_head(t, h, kv, room);
+            hnr_attend_block(t);
+        }
+    }
+    for (int64_t h = kv; h < end; h++) {
+        hnr_attend_head(t, h, kv, room);
+        hnr_attend_end(t);
+    }
+}
+
 /* Items begin .. end of ceil(n / HNR_ATTEND_TOKENS) * kv_heads. */
 HNR void hnr_attend_items(const hnr_attend *j, int64_t begin, int64_t end, float *scratch) {
     hnr_attend_item t = {.j = j, .group = j->heads / j->kv_heads, .wide = hnr_attend_wide(j->size)};
     int64_t rows = HNR_ATTEND_TOKENS * t.group;
-    t.q = scratch, t.mixed = t.q + rows * t.wide;
-    t.keys = t.mixed + rows * t.wide, t.values = t.keys + (j->block + 16) * t.wide;
-    t.scores = t.values + (j->block + 16) * t.wide, t.top = t.scores + rows * hnr_attend_wide(j->block);
-    t.sum = t.top + hnr_attend_wide(rows), t.keep = t.sum + hnr_attend_wide(rows);
+    float *room = scratch + 2 * (j->block + 16) * t.wide + rows * hnr_attend_wide(j->block);
+    t.keys = scratch, t.values = t.keys + (j->block + 16) * t.wide, t.scores = t.values + (j->block + 16) * t.wide;
     memset(t.keys, 0, (size_t)(2 * (j->block + 16) * t.wide) * sizeof *t.keys);
-    for (int64_t i = begin; i < end; i++) {
-        int64_t from = i / j->kv_heads * HNR_ATTEND_TOKENS, until = from + HNR_ATTEND_TOKENS;
-        t.kv = i % j->kv_heads;
+    for (int64_t i = begin; i < end;) {
+        int64_t from = i / j->kv_heads * HNR_ATTEND_TOKENS, until = from + HNR_ATTEND_TOKENS, kv = i % j->kv_heads;
+        int64_t heads = end - i < j->kv_heads - kv ? end - i : j->kv_heads - kv;
         if (until > j->n) until = j->n;
         while (from < until) {
             int64_t to = from + 1;
             while (to < until && j->sequence[to] == j->sequence[from]) to++;
             t.first = from, t.n = (to - from) * t.group;
-            hnr_attend_run(&t);
+            hnr_attend_run(&t, kv, kv + heads, room);
             from = to;
         }
+        i += heads;
     }
 }
 
