@@ -275,8 +275,9 @@ HNR void hnr_attend_softmax(hnr_attend_item *t, int64_t r) {
     for (int64_t k = 0; j->key_scale && t->from + k <= t->until; k++)
         x[k] *= j->key_scale[(t->at + k) * j->kv_heads + t->kv];
     for (int64_t k = 0; j->cap > 0 && k < step; k += 16) hnr_a16_store(x + k, hnr_a16_cap(hnr_a16_load(x + k), j->cap));
-    for (int64_t k = 0; k < step; k++)
-        if (t->from + k > last || t->from + k < low || k >= j->block) x[k] = -INFINITY;
+    int64_t seen = last + 1 - t->from < j->block ? last + 1 - t->from : j->block; /* keys low - from … seen - 1 */
+    for (int64_t k = 0; k < low - t->from && k < step; k++) x[k] = -INFINITY;
+    for (int64_t k = seen > 0 ? seen : 0; k < step; k++) x[k] = -INFINITY;
     for (int64_t k = 0; k < step; k += 16) {
         hnr_a16 y = hnr_a16_load(x + k);
         HNR_EACH most.p[v] = hnr_aw_choose(most.p[v] < y.p[v], y.p[v], most.p[v]);
