@@ -3,7 +3,7 @@
  * follow from how much is computed at once (docs/design.md). */
 #include "backend/cpu/reference_int.h"
 
-enum { TOKENS = 4 }; /* HNR_ATTEND_TOKENS */
+enum { TOKENS = 8 }; /* HNR_ATTEND_TOKENS */
 
 static hn_dim lit(hn_ref *e, int64_t n) { return hn_dim_int(e->g->dims, n); }
 static hn_dim up_to_16(hn_ref *e, hn_dim n) {

@@ -20,7 +20,7 @@
 #define HNR_AW 4
 #endif
 #define HNR_AN (16 / HNR_AW)
-enum { HNR_ATTEND_TOKENS = 4, HNR_ATTEND_ROWS = 4, HNR_ATTEND_WIDE = 4, HNR_ATTEND_FEW = 8 };
+enum { HNR_ATTEND_TOKENS = 8, HNR_ATTEND_ROWS = 4, HNR_ATTEND_WIDE = 4, HNR_ATTEND_FEW = 8 };
 typedef float __attribute__((vector_size(4 * HNR_AW), aligned(4), may_alias)) hnr_aw;
 typedef int32_t __attribute__((vector_size(4 * HNR_AW), aligned(4), may_alias)) hnr_awi;
 typedef uint16_t __attribute__((vector_size(2 * HNR_AW), aligned(1), may_alias)) hnr_awh;
