@@ -389,12 +389,12 @@ def test_an_architecture_in_sessions(tmp_path, monkeypatch, name):
     monkeypatch.delenv("HONE_CACHE", raising=False)
     token = r.integers(0, VOCABULARY, TOKENS)
     want = logits_of(s, w, token)
-    with hone.LanguageModel(tmp_path / "m.gguf") as m:
+    with hone.LanguageModel(tmp_path / "m.gguf", cache="f32") as m:
         assert np.abs(m.logits(token.tolist()) - want).max() / np.abs(want).max() < 1e-4
     if s.long and s.long["original"] < TOKENS:  # a session whose context is the original one takes the short factors
         n = s.long["original"]
         want = logits_of(s, w, token[:n])
-        with hone.LanguageModel(tmp_path / "m.gguf", context=n) as m:
+        with hone.LanguageModel(tmp_path / "m.gguf", context=n, cache="f32") as m:
             assert np.abs(m.logits(token[:n].tolist()) - want).max() / np.abs(want).max() < 1e-4
 
 
