@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { K = 512, N = 40, MATRICES = 3, MOST = 70, OUTPUTS = 5 };
+enum { K = 512, N = 20, MATRICES = 2, MOST = 70, OUTPUTS = 5 };
 
 static uint32_t state = 1;
 static uint32_t next(void) { return state = state * 1664525u + 1013904223u, state >> 8; }
@@ -63,15 +63,15 @@ static char *graph_of(const hn_codec *c) {
     snprintf(lead, sizeof lead, "%d, %d", MATRICES, N);
     char *all = weights(c, lead, MATRICES * N, bytes);
     const char *quantized =
-        c->groups ? "%q, %d = quantize_blocks %x\n%a = packed_dot %w, %q, %d {shape = [m, 40], codec = $}\n"
-                    "%b = packed_dot %all, %q, %d, %i {shape = [m, 40], codec = $}\n"
-                  : "%a = packed_dot %w, %x {shape = [m, 40], codec = $}\n"
-                    "%b = packed_dot %all, %x, %one {shape = [m, 40], codec = $}\n";
+        c->groups ? "%q, %d = quantize_blocks %x\n%a = packed_dot %w, %q, %d {shape = [m, 20], codec = $}\n"
+                    "%b = packed_dot %all, %q, %d, %i {shape = [m, 20], codec = $}\n"
+                  : "%a = packed_dot %w, %x {shape = [m, 20], codec = $}\n"
+                    "%b = packed_dot %all, %x, %one {shape = [m, 20], codec = $}\n";
     char body[2000], *out = body;
     const char *form[] = {
         quantized,
-        "%e = packed_dot %w, %x {shape = [m, 40], codec = $}\n%f = packed_dot %all, %x, %i {shape = [m, 40], codec = "
-        "$}\n%r = packed_rows %w, %i {shape = [m, 512], codec = $, rows = 40}\n"};
+        "%e = packed_dot %w, %x {shape = [m, 20], codec = $}\n%f = packed_dot %all, %x, %i {shape = [m, 20], codec = "
+        "$}\n%r = packed_rows %w, %i {shape = [m, 512], codec = $, rows = 20}\n"};
     for (int k = 0; k < 2; k++)
         for (const char *p = form[k]; *p; p++)
             if (*p == '$')
@@ -103,7 +103,7 @@ static void draw(void) {
     for (int i = 0; i < MOST * K; i++) given.x[i] = (float)((int)(next() % 2001) - 1000) / 500.0f;
     for (int i = 0; i < K; i++) given.x[2 * K + i] = i < 40 ? 0 : given.x[2 * K + i]; /* blocks of zeros */
     for (int i = 0; i < MOST; i++) given.i[i] = (int64_t)(next() % MATRICES) - (i % 5 == 0 ? MATRICES : 0) * (i % 2);
-    given.one = 2;
+    given.one = 1;
 }
 
 static int64_t width_of(int k) { return k == 4 ? K : N; }
