@@ -1,11 +1,10 @@
 /* front_gguf.c — a GGUF file as a graph, and what is in it. */
 #include "gguf/front_gguf.h"
 #include "base/err.h"
-#include "compose/packed.h"
 #include "front/about_decoder.h"
+#include "front/weights.h"
 #include "gguf/arch.h"
 #include "ir/blocks.h"
-#include "ir/packed.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,11 +13,10 @@
 /* --- importing
  * ------------------------------------------------------------------------------------------------------------ */
 
-/* What a graph keeps alive: the file, and weights that were decoded. */
+/* What a graph keeps alive: the file, and weights that do not lie in it. */
 typedef struct held {
     hn_gguf *file;
-    float **decoded;
-    size_t n, room;
+    hn_weights weights;
     bool *used; /* by tensor */
     bool exact; /* products round nothing */
     bool sums;
@@ -27,68 +25,31 @@ typedef struct held {
 
 static void let_go(void *p) {
     held *h = p;
-    for (size_t i = 0; i < h->n; i++) free(h->decoded[i]);
-    free(h->decoded);
+    hn_weights_free(&h->weights);
     free(h->used);
     free(h->value);
     hn_gguf_close(h->file);
     free(h);
 }
 
-static float *room_for(held *h, uint64_t n) {
-    if (h->n == h->room) {
-        size_t room = h->room ? 2 * h->room : 64;
-        float **more = realloc(h->decoded, room * sizeof *more);
-        if (!more) return NULL;
-        h->decoded = more;
-        h->room = room;
-    }
-    float *out = aligned_alloc(64, (n * sizeof *out + 63) / 64 * 64);
-    return out ? h->decoded[h->n++] = out : NULL;
-}
-
-static hn_val constant(hn_builder *b, const char *name, float *data, size_t rank, const uint64_t *dim) {
-    hn_tensor c = {.dtype = HONE_F32, .rank = (uint8_t)rank, .data = data};
-    for (size_t d = 0; d < rank; d++) c.dim[d] = (int64_t)dim[d];
-    return data ? hn_const(b, &c) : hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", name);
+static hn_weight weight_of(const hn_gguf_tensor *t) {
+    return (hn_weight){t->name, hn_block_type_of(t->type), t->data, t->rank, t->dim, t->n_elements};
 }
 
 /* Experts' matrices that the file has one by one, as one. */
 static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t layer) {
     char name[128];
-    const hn_gguf_tensor *first = NULL, *t;
-    float *all = NULL;
     uint64_t n = 0;
     while (hn_arch_expert_tensor(role, layer, (int64_t)n, name, sizeof name) && hn_gguf_tensor_named(h->file, name))
         n++;
-    for (uint64_t e = 0; e < n; e++) {
+    hn_weight *part = n ? hn_alloc_n(&b->g->arena, n, sizeof *part) : NULL;
+    for (uint64_t e = 0; part && e < n; e++) {
         hn_arch_expert_tensor(role, layer, (int64_t)e, name, sizeof name);
-        t = hn_gguf_tensor_named(h->file, name);
-        if (!first) {
-            first = t;
-            if (!(all = room_for(h, n * t->n_elements))) break;
-        }
-        if (t->rank != 2 || t->dim[0] != first->dim[0] || t->dim[1] != first->dim[1])
-            return hn_graph_fail(b->g, HONE_E_INPUT, "tensor '%s' is of another shape than those of other experts",
-                                 name);
-        hn_block_decode(hn_block_type_of(t->type), t->data, t->n_elements, all + e * t->n_elements);
+        const hn_gguf_tensor *t = hn_gguf_tensor_named(h->file, name);
+        part[e] = weight_of(t);
         h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
     }
-    return first ? constant(b, first->name, all, 3, (uint64_t[3]){n, first->dim[0], first->dim[1]}) : 0;
-}
-
-/* A matrix that products read as it is in the file; 0: its values become floats. */
-static hn_val packed_weight(const held *h, hn_builder *b, const hn_gguf_tensor *t) {
-    const hn_codec *c = hn_codec_of_block(hn_block_type_of(t->type)->name);
-    hn_tensor bytes = {.dtype = HONE_U8, .rank = (uint8_t)t->rank, .data = (void *)(uintptr_t)t->data};
-    hn_dim shape[HN_RANK_MAX];
-    if (!c || t->rank < 2 || t->rank > 3) return 0;
-    for (size_t d = 0; d < t->rank; d++) {
-        bytes.dim[d] = (int64_t)t->dim[d];
-        shape[d] = hn_lit(b, (int64_t)t->dim[d]);
-    }
-    bytes.dim[t->rank - 1] = hn_codec_row_b(c, bytes.dim[t->rank - 1]);
-    return bytes.dim[t->rank - 1] ? hn_unpack(b, hn_const(b, &bytes), c, t->rank, shape, !h->exact) : 0;
+    return part ? hn_weight_stack(&h->weights, b, part, n, !h->exact) : 0;
 }
 
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
@@ -97,12 +58,11 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     hn_arch_tensor(role, layer, name, sizeof name);
     const hn_gguf_tensor *t = hn_gguf_tensor_named(h->file, name);
     if (!t) return stacked(h, b, role, layer);
-    h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
-    hn_val packed = packed_weight(h, b, t), *value = &h->value[t - hn_gguf_tensor_at(h->file, 0)];
-    if (packed) return *value = packed;
-    float *data = room_for(h, t->n_elements);
-    if (data) hn_block_decode(hn_block_type_of(t->type), t->data, t->n_elements, data);
-    return *value = constant(b, name, data, t->rank, t->dim);
+    size_t at = (size_t)(t - hn_gguf_tensor_at(h->file, 0));
+    const hn_weight w = weight_of(t);
+    hn_val v = hn_weight_packed(b, &w, !h->exact);
+    h->used[at] = true;
+    return h->value[at] = v ? v : hn_weight_floats(&h->weights, b, &w, 0);
 }
 
 /* Of each matrix once. */

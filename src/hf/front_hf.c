@@ -3,13 +3,12 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
-#include "compose/packed.h"
 #include "front/about_decoder.h"
+#include "front/weights.h"
 #include "hf/config.h"
 #include "hf/json.h"
 #include "hf/safetensors.h"
 #include "ir/blocks.h"
-#include "ir/packed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,35 +18,21 @@
 /* --- importing -------------------------------------------------------------------------------------------------------
  */
 
-/* What a graph keeps alive: the files, and weights that were decoded. */
+/* What a graph keeps alive: the files, and weights that do not lie in them. */
 typedef struct held {
     hn_safetensors *file;
     hn_hf_config config;
-    float **decoded;
-    size_t n, room;
+    hn_weights weights;
     bool *used; /* by tensor */
 } held;
 
 static void let_go(void *p) {
     held *h = p;
-    for (size_t i = 0; i < h->n; i++) free(h->decoded[i]);
-    free(h->decoded);
+    hn_weights_free(&h->weights);
     free(h->used);
     free(h->config.rotary_factors);
     hn_safetensors_close(h->file);
     free(h);
-}
-
-static float *new_values(held *h, uint64_t n) {
-    if (h->n == h->room) {
-        size_t room = h->room ? 2 * h->room : 64;
-        float **more = realloc(h->decoded, room * sizeof *more);
-        if (!more) return NULL;
-        h->decoded = more;
-        h->room = room;
-    }
-    float *out = aligned_alloc(64, (n * sizeof *out + 63) / 64 * 64 + 64);
-    return out ? h->decoded[h->n++] = out : NULL;
 }
 
 static bool is_norm(hn_decoder_role role) {
@@ -61,17 +46,6 @@ static bool is_norm(hn_decoder_role role) {
     case HN_ROLE_MLP_POST_NORM: return true;
     default: return false;
     }
-}
-
-/* Values of a tensor as floats; those of f32 tensors stay where they lie. */
-static float *values(held *h, const hn_st_tensor *t, bool from_one) {
-    bool there = !strcmp(t->type, "F32") && (uintptr_t)t->data % 16 == 0;
-    if (there && !from_one) return (float *)(uintptr_t)t->data; /* constants are never written */
-    float *out = new_values(h, t->n_elements);
-    if (!out) return NULL;
-    hn_block_decode(hn_block_type_named(t->type), t->data, t->n_elements, out);
-    for (uint64_t i = 0; from_one && i < t->n_elements; i++) out[i] += 1.0f;
-    return out;
 }
 
 static bool read_type(const char *type) {
@@ -107,40 +81,24 @@ static hn_val refuse_type(hn_builder *b, const hn_st_tensor *t) {
                          t->file, t->name, t->type);
 }
 
-static hn_val constant(hn_builder *b, const char *name, float *data, size_t rank, const uint64_t *dim) {
-    hn_tensor c = {.dtype = HONE_F32, .rank = (uint8_t)rank, .data = data};
-    for (size_t d = 0; d < rank; d++) c.dim[d] = (int64_t)dim[d];
-    return data ? hn_const(b, &c) : hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", name);
+static hn_weight weight_of(const hn_st_tensor *t) {
+    return (hn_weight){t->name, hn_block_type_named(t->type), t->data, t->rank, t->dim, t->n_elements};
 }
 
 /* Experts' matrices, which files have one by one, as one. */
 static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t layer) {
     char name[128];
-    const hn_st_tensor *first = NULL, *t;
-    float *all = NULL;
     uint64_t n = (uint64_t)h->config.d.experts;
-    for (uint64_t e = 0; e < n; e++, first = first ? first : t) {
+    hn_weight *part = hn_alloc_n(&b->g->arena, n + 1, sizeof *part);
+    for (uint64_t e = 0; part && e < n; e++) {
         hn_hf_tensor(h->config.arch, role, layer, (int64_t)e, name, sizeof name);
-        if (!(t = tensor_of(h->file, name))) return 0;
+        const hn_st_tensor *t = tensor_of(h->file, name);
+        if (!t) return 0;
         if (!read_type(t->type)) return refuse_type(b, t);
-        if (t->rank != 2 || (first && (t->dim[0] != first->dim[0] || t->dim[1] != first->dim[1])))
-            return hn_graph_fail(b->g, HONE_E_INPUT, "tensor '%s' is of another shape than those of other experts",
-                                 name);
-        if (!all && !(all = new_values(h, n * t->n_elements))) break;
-        hn_block_decode(hn_block_type_named(t->type), t->data, t->n_elements, all + e * t->n_elements);
+        part[e] = weight_of(t);
         mark_used(h, t);
     }
-    return first ? constant(b, name, all, 3, (uint64_t[3]){n, first->dim[0], first->dim[1]}) : 0;
-}
-
-/* A matrix of half precision that products read as it is in the file; 0: its values become floats. */
-static hn_val packed_halves(hn_builder *b, const hn_st_tensor *t, bool transposed) {
-    const hn_codec *c = hn_codec_of_block(t->type);
-    if (!c || t->rank != 2 || transposed || !hn_codec_row_b(c, (int64_t)t->dim[1])) return 0;
-    hn_tensor bytes = {.dtype = HONE_U8, .rank = 2, .data = (void *)(uintptr_t)t->data};
-    bytes.dim[0] = (int64_t)t->dim[0], bytes.dim[1] = hn_codec_row_b(c, (int64_t)t->dim[1]);
-    const hn_dim shape[2] = {hn_lit(b, (int64_t)t->dim[0]), hn_lit(b, (int64_t)t->dim[1])};
-    return hn_unpack(b, hn_const(b, &bytes), c, 2, shape, false);
+    return part && n ? hn_weight_stack(&h->weights, b, part, n, false) : 0;
 }
 
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
@@ -161,11 +119,11 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     if (!read_type(t->type)) return refuse_type(b, t);
     if (t->rank > HN_RANK_MAX) return hn_graph_fail(b->g, HONE_E_UNSUPPORTED, "tensor '%s' has too many axes", t->name);
     mark_used(h, t);
-    hn_val halves = packed_halves(b, t, hn_hf_transposed(h->config.arch, role));
-    if (halves) return halves;
-    float *data = values(h, t, h->config.arch->norms_from_one && is_norm(role));
-    hn_val v = constant(b, name, data, t->rank, t->dim);
-    return v && t->rank == 2 && hn_hf_transposed(h->config.arch, role) ? hn_swap(b, v, 0, 1) : v;
+    const hn_weight w = weight_of(t);
+    bool transposed = t->rank == 2 && hn_hf_transposed(h->config.arch, role);
+    hn_val v = transposed ? 0 : hn_weight_packed(b, &w, false);
+    if (!v) v = hn_weight_floats(&h->weights, b, &w, h->config.arch->norms_from_one && is_norm(role) ? 1.0f : 0);
+    return v && transposed ? hn_swap(b, v, 0, 1) : v;
 }
 
 static const char *bare(const char *name) {
