@@ -173,6 +173,7 @@ deps: ## install what is missing (Debian packages)
 test-deps: deps
 	@BUILD=$(BUILD) tools/venv.sh tests || echo "the Python packages of the tests cannot be had: their tests are skipped" >&2
 	@BUILD=$(BUILD) tools/venv.sh python || echo "packages that the package for Python works with cannot be had: their tests are skipped" >&2
+	@BUILD=$(BUILD) tools/cuda-tools.sh || echo "NVIDIA's compilers cannot be had from PyPI: tests of GPU targets are skipped" >&2
 
 demo: deps ## tune a kernel, prove and reduce the gain, compile a model, show both on a page
 	+$(MAKE) all
