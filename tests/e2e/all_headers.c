@@ -8,6 +8,7 @@
 #include <hone/check.h>
 #include <hone/compile.h>
 #include <hone/controls.h>
+#include <hone/cuda_controls.h>
 #include <hone/device.h>
 #include <hone/explain.h>
 #include <hone/front.h>

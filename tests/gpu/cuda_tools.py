@@ -1,0 +1,49 @@
+"""What the tests of CUDA sources share: where nvcc, NVRTC and clang are, and TAP."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.environ.get("HONE_ROOT", os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../..")))
+BUILD = os.environ.get("HONE_BUILD", os.path.join(ROOT, "build"))
+
+
+class Tap:
+    """Lines of the Test Anything Protocol."""
+
+    def __init__(self, prefix):
+        self.prefix, self.n, self.failed = prefix, 0, 0
+
+    def ok(self, good, name, *why):
+        self.n += 1
+        print(f"{'' if good else 'not '}ok {self.n} - {self.prefix}/{name}", flush=True)
+        if not good:
+            self.failed += 1
+            for line in "\n".join(str(w) for w in why).splitlines()[:30]:
+                print(f"# {line}")
+        return good
+
+    def skip(self, name, why):
+        self.n += 1
+        print(f"ok {self.n} # SKIP {self.prefix}/{name}: {why}", flush=True)
+
+    def done(self):
+        print(f"1..{self.n}")
+        sys.exit(1 if self.failed else 0)
+
+
+def find(program):
+    """A program of the CUDA toolkit: in HONE_CUDA or build/cuda (tools/cuda-tools.sh), in PATH or in /usr/local/cuda."""
+    own = os.path.join(os.environ.get("HONE_CUDA", f"{BUILD}/cuda"), "bin", program)
+    places = [own, shutil.which(program), f"/usr/local/cuda/bin/{program}"]
+    return next((p for p in places if p and os.access(p, os.X_OK)), None)
+
+
+def run(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, **more)
+
+
+def folder():
+    return tempfile.TemporaryDirectory(prefix="hone-gpu-")
