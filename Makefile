@@ -42,7 +42,7 @@ UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
 HELPER_BIN := $(HELPER_SRC:%.c=$(BUILD)/%)
 FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
-.PHONY: all lib help python python-extension unit-tests objects print-cflags print-san deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
+.PHONY: all lib portable help python python-extension unit-tests objects print-cflags print-san deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/hone $(BUILD)/libhone.a $(BUILD)/libhone.so $(BUILD)/libhonebench.a $(BUILD)/hone.pc $(BUILD)/man/hone.1
@@ -117,6 +117,24 @@ $(BUILD)/libhonebench.a: $(BENCH_OBJ) include/hone/bench.h
 $(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) $(shell pkg-config --libs $(CLI_PKGS))
 
+# One statically linked program: the objects of build/hone but for the few that know of it, and libc.c of cli/portable instead
+# of what a static program cannot have. Debian has no static libzip. CFLAGS stay those of the objects; no -march may be among them.
+PORTABLE      := $(BUILD)/portable
+PORTABLE_SRC  := cli/npz.c cli/portable/libc.c
+PORTABLE_OBJ  := $(PORTABLE_SRC:%.c=$(PORTABLE)/obj/%.o)
+# The linker warns of what libc.c replaces.
+PORTABLE_LIBS  = $(shell $(CC) -Wl,--help 2>/dev/null | sed -n 's/.*\(--no-warnings\).*/-Wl,\1/p') $(shell pkg-config --static --libs $(PKGS)) -lm -lpthread
+$(PORTABLE)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DHN_PORTABLE -MMD -MP -c $< -o $@
+$(PORTABLE)/hone: $(filter-out $(PORTABLE_SRC:%.c=$(BUILD)/obj/%.o),$(CLI_OBJ)) $(PORTABLE_OBJ) $(BUILD)/libhone.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -static -s -o $@ $^ $(PORTABLE_LIBS)
+$(PORTABLE)/lib/libhonebench.a: $(BUILD)/libhonebench.a
+	@mkdir -p $(@D) $(PORTABLE)/include/hone
+	cp $(BUILD)/libhonebench.a $@
+	cp include/hone/bench*.h $(PORTABLE)/include/hone/
+portable: $(PORTABLE)/hone $(PORTABLE)/lib/libhonebench.a ## one static program for any x86-64 Linux: build/portable/hone
+
 # One page per command, from the table that its --help comes from.
 $(BUILD)/man/hone.1: $(BUILD)/hone
 	$(BUILD)/hone man -o $(@D)
@@ -181,12 +199,12 @@ demo: deps ## tune a kernel, prove and reduce the gain, compile a model, show bo
 	examples/demo.sh
 
 check: test-deps ## all tests, on an ASan + UBSan build
-	+$(MAKE) -j$(JOBS) all python
+	+$(MAKE) -j$(JOBS) all python portable
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" all unit-tests
 	BUILD=$(BUILD) tests/run.sh
 
 check-long: test-deps ## the long suites: kill -9 and disk-full sweeps, long fuzzing, full replays
-	+$(MAKE) -j$(JOBS) all python
+	+$(MAKE) -j$(JOBS) all python portable
 	+$(MAKE) -j$(JOBS) BUILD=$(BUILD)/asan CFLAGS="$(SAN)" PYTHON=$(PYTHON) all unit-tests python
 	BUILD=$(BUILD) tests/run.sh --long
 

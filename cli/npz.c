@@ -1,11 +1,13 @@
-/* npz.c — NumPy's archives: a zip of npy files, through libzip. */
+/* npz.c — NumPy's archives: a zip of npy files, through libzip, which the portable hone does without (HN_PORTABLE). */
 #include "model_io.h"
 
 #include <hone/npy.h>
 
 #include <stdlib.h>
 #include <string.h>
+#ifndef HN_PORTABLE
 #include <zip.h>
+#endif
 
 void cli_arrays_free(cli_arrays *x) {
     for (size_t i = 0; i < x->n; i++) {
@@ -36,6 +38,27 @@ static bool ends_with(const char *s, const char *end) {
     size_t n = strlen(s), m = strlen(end);
     return n >= m && !strcmp(s + n - m, end);
 }
+
+#ifdef HN_PORTABLE
+
+static hone_rc no_archives(const char *path, hone_err *err) {
+    return cli_fail(err, HONE_E_UNSUPPORTED,
+                    "'%s': the portable hone reads and writes no .npz archives; use .npy files, or a hone built by "
+                    "plain `make`",
+                    path);
+}
+
+static hone_rc read_npz(const char *path, cli_arrays *out, hone_err *err) {
+    (void)out;
+    return no_archives(path, err);
+}
+
+static hone_rc write_npz(const char *path, const cli_arrays *x, hone_err *err) {
+    (void)x;
+    return no_archives(path, err);
+}
+
+#else
 
 static hone_rc read_entry(zip_t *zip, zip_uint64_t i, const char *path, cli_arrays *out, hone_err *err) {
     zip_stat_t st;
@@ -77,16 +100,6 @@ static hone_rc read_npz(const char *path, cli_arrays *out, hone_err *err) {
     return rc;
 }
 
-hone_rc cli_arrays_read(const char *path, cli_arrays *out, hone_err *err) {
-    hone_array a;
-    if (ends_with(path, ".npz")) return read_npz(path, out, err);
-    hone_rc rc = hone_npy_read(path, &a, err);
-    if (rc) return rc;
-    *out = (cli_arrays){0};
-    push(out, &a, NULL);
-    return HONE_OK;
-}
-
 static hone_rc write_npz(const char *path, const cli_arrays *x, hone_err *err) {
     int code;
     hone_rc rc = HONE_OK;
@@ -114,6 +127,18 @@ static hone_rc write_npz(const char *path, const cli_arrays *x, hone_err *err) {
         rc = cli_fail(err, HONE_E_IO, "cannot write '%s'", path);
     }
     return rc;
+}
+
+#endif
+
+hone_rc cli_arrays_read(const char *path, cli_arrays *out, hone_err *err) {
+    hone_array a;
+    if (ends_with(path, ".npz")) return read_npz(path, out, err);
+    hone_rc rc = hone_npy_read(path, &a, err);
+    if (rc) return rc;
+    *out = (cli_arrays){0};
+    push(out, &a, NULL);
+    return HONE_OK;
 }
 
 hone_rc cli_arrays_write(const char *path, const cli_arrays *x, hone_err *err) {

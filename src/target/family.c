@@ -14,7 +14,7 @@
 extern const hn_family hn_family_gcc, hn_family_clang, hn_family_rustc;
 const hn_family *const hn_families[] = {&hn_family_gcc, &hn_family_clang, &hn_family_rustc, NULL};
 
-const hn_family *hn_target_family(const hone_target *t) { return t->family; }
+const hn_family *hn_target_family(const hone_target *t) { return t ? t->family : hn_families[0]; }
 
 const hn_family *hn_family_named(const char *name) {
     for (size_t i = 0; hn_families[i]; i++)

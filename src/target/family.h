@@ -152,7 +152,7 @@ const hn_family *hn_family_named(const char *name); /* NULL: there is none */
 /* By the command's name alone ("gcc", "/usr/bin/x86_64-linux-gnu-g++-12"); the first family where none is known. */
 const hn_family *hn_family_of_command(const char *command);
 bool hn_family_knows_command(const char *word);
-const hn_family *hn_target_family(const hone_target *t);
+const hn_family *hn_target_family(const hone_target *t); /* of NULL: the first family */
 /* The language of a file's ending, and its family (may be NULL); NULL: none is known. */
 const hn_language *hn_language_of(const char *path, const hn_family **family);
 /* Does the text match one of the patterns, separated by |? */

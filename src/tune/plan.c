@@ -100,11 +100,18 @@ static hone_rc add_fp(hn_plan *plan, hone_err *err) {
     return hone_space_add(plan->space, &p, err);
 }
 
+/* Nothing is asked of a compiler that no command names: then it need not be installed. */
+static bool is_named(const hone_workload *w) {
+    return w->controls || hn_template_has(w->build, "cc") || hn_template_has(w->build, "flags") ||
+           hn_template_has(w->build, "defines");
+}
+
 static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hone_progress *progress, hone_err *err) {
     const hone_workload *w = plan->w;
     hone_rc rc = HONE_OK;
     for (size_t t = 0; !rc && t < w->n_compilers; t++) {
         rc = hone_target_open(w->compiler[t], o ? o->cache_dir : NULL, &plan->target[t], err);
+        if (rc == HONE_E_TOOL && !is_named(w)) return HONE_OK;
         if (rc) break;
         plan->n_targets = t + 1;
         plan->prefix[t] = hn_strdup(&plan->arena, w->compiler[t]);
@@ -232,7 +239,8 @@ static hone_rc contract_words(const hn_plan *plan, size_t t, hone_fp fp, hone_co
  * written out, so that both sides keep the same one. */
 static hone_rc plain_flags(const hn_plan *plan, size_t t, hn_recipe *r, hone_err *err) {
     hone_command c = {0};
-    hone_rc rc = plan->contract_stated ? HONE_OK : contract_words(plan, t, plan->w->fp_baseline, &c, err);
+    bool written = plan->contract_stated || !plan->target[t];
+    hone_rc rc = written ? HONE_OK : contract_words(plan, t, plan->w->fp_baseline, &c, err);
     if (rc) return rc;
     r->flag = HN_NEW_N(&r->arena, const char *, plan->n_base_words + c.n_argv + 1);
     if (r->flag) {

@@ -38,7 +38,7 @@ typedef struct hn_plan {
 /* What to build: everything of a point but the folder it is built in. */
 typedef struct hn_recipe {
     hn_arena arena;
-    hone_target *target; /* the plan's */
+    hone_target *target; /* the plan's; NULL: it is not installed, and no command names it */
     const char *cc;
     const char **flag; /* words, without those of PGO */
     size_t n_flags;
