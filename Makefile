@@ -117,12 +117,12 @@ $(BUILD)/libhonebench.a: $(BENCH_OBJ) include/hone/bench.h
 $(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) $(shell pkg-config --libs $(CLI_PKGS))
 
-# One statically linked program: the objects of build/hone but for the few that know of it, and libc.c of cli/portable instead
+# One statically linked program: the objects of build/hone but for the few that know of it, and tools/portable.c instead
 # of what a static program cannot have. Debian has no static libzip. CFLAGS stay those of the objects; no -march may be among them.
 PORTABLE      := $(BUILD)/portable
-PORTABLE_SRC  := cli/npz.c cli/portable/libc.c
+PORTABLE_SRC  := cli/npz.c tools/portable.c
 PORTABLE_OBJ  := $(PORTABLE_SRC:%.c=$(PORTABLE)/obj/%.o)
-# The linker warns of what libc.c replaces.
+# The linker warns of what portable.c replaces.
 PORTABLE_LIBS  = $(shell $(CC) -Wl,--help 2>/dev/null | sed -n 's/.*\(--no-warnings\).*/-Wl,\1/p') $(shell pkg-config --static --libs $(PKGS)) -lm -lpthread
 $(PORTABLE)/obj/%.o: %.c
 	@mkdir -p $(@D)

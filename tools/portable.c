@@ -1,4 +1,4 @@
-/* portable/libc.c — what a static program cannot take from the C library: `make portable` links this file instead.
+/* tools/portable.c — what a static program cannot take from the C library: `make portable` links this file instead.
  *
  * glibc's own dlopen and getpwuid_r load libraries of the machine at run time, which must be of the very version that
  * the program was linked with. Here nothing is loaded, and names of users are read from /etc/passwd alone. */
