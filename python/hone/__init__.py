@@ -21,7 +21,7 @@ _LAZY = {
     **dict.fromkeys(("Model", "compile", "compile_to_c", "generate", "inspect", "load"), "model"),
     **dict.fromkeys(("Controls", "check", "keygen", "minimize", "report", "tune", "validate"), "compilers"),
     **dict.fromkeys(("Winners", "tune_model"), "winners"),
-    **dict.fromkeys(("Answer", "LanguageModel", "Stream"), "language"),
+    **dict.fromkeys(("Answer", "Beam", "Conversation", "LanguageModel", "Session", "Stream", "TopToken"), "language"),
 }
 
 _ERRORS = [name for name, value in vars(_hone).items() if isinstance(value, type) and issubclass(value, _hone.Error)]

@@ -34,7 +34,15 @@ from .compilers import (
     tune as tune,
     validate as validate,
 )
-from .language import Answer as Answer, LanguageModel as LanguageModel, Stream as Stream
+from .language import (
+    Answer as Answer,
+    Beam as Beam,
+    Conversation as Conversation,
+    LanguageModel as LanguageModel,
+    Session as Session,
+    Stream as Stream,
+    TopToken as TopToken,
+)
 from .model import (
     Model as Model,
     compile as compile,

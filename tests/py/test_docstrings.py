@@ -17,6 +17,7 @@ CALLS = {"compile": hone.compile, "load": hone.load, "call": hone.Model.__call__
          "minimize": hone.minimize, "check": hone.check, "tune_model": hone.tune_model, "controls_load": hone.Controls.load,
          "controls_verify": hone.Controls.verify, "search": Search, "start": Search.start, "ask": Search.ask,
          "language_model": hone.LanguageModel, "text_generate": hone.LanguageModel.generate,
+         "load_session": hone.LanguageModel.load_session, "session_feed": hone.Session.feed,
          "tell": Search.tell, "compiler": ss.compiler, "from_file": ss.from_file}  # fmt: skip
 OPTIONS = {"compile": "compile_options", "tune": "tune_options", "validate": "prove_options", "minimize": "prove_options",
            "check": "prove_options", "tune_model": "tune_model_options", "language_model": "text_options",
@@ -102,7 +103,7 @@ def test_the_stubs_name_what_the_extension_has():
             told[node.target.id] = set()
     there = {name for name in vars(_hone) if not name.startswith("__") or name == "__version__"}
     assert there <= set(told), there - set(told)
-    for name in ("Space", "Search", "Store", "Program"):
+    for name in ("Space", "Search", "Store", "Program", "Text", "TextSession"):
         methods = {m for m, value in vars(getattr(_hone, name)).items() if not m.startswith("_")}
         assert methods == {m for m in told[name]} | (methods & {n.target.id for c in stubs.body
                           if isinstance(c, ast.ClassDef) and c.name == name for n in c.body if isinstance(n, ast.AnnAssign)})

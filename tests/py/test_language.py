@@ -161,7 +161,7 @@ def vocabulary():
     return names + [f"unused {i}" for i in range(VOCABULARY - len(names))]
 
 
-def write(path, s, w, tokens=VOCABULARY, context=128, eos=None):
+def write(path, s, w, tokens=VOCABULARY, context=128, eos=None, template=None):
     f = gguf.GGUFWriter(path, s.arch)
     f.add_block_count(s.layers)
     f.add_context_length(context)
@@ -214,6 +214,8 @@ def write(path, s, w, tokens=VOCABULARY, context=128, eos=None):
     if eos is not None:
         f.add_eos_token_id(eos)
     f.add_token_merges(["A B"])
+    if template:
+        f.add_chat_template(template)
     for name, x in as_in_file(s, w).items():
         f.add_tensor(name, x)
     f.write_header_to_file()

@@ -19,6 +19,7 @@ pytest.importorskip("gguf")
 test_language = pytest.importorskip("test_language")
 HONE = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
 PROMPT, CONTEXT = "A brief AB", 256
+TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,15 @@ def path(tmp_path_factory):
     path = str(tmp_path_factory.mktemp("lm") / "tiny.gguf")
     test_language.write(path, s, test_language.weights_of(s, np.random.default_rng(1)), context=CONTEXT)
     return path
+
+
+@pytest.fixture(scope="module")
+def talker(path):
+    """The same model with a chat template: another file, which drafts for the first."""
+    s, other = test_language.MODELS["llama"], path.replace("tiny", "talker")
+    test_language.write(other, s, test_language.weights_of(s, np.random.default_rng(1)), context=600, template=TEMPLATE)
+    with hone.LanguageModel(other, threads=1, parity=False) as model:
+        yield model
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +134,148 @@ def check_logits(m):
     assert m.perplexity(token) == pytest.approx(np.exp(-score.mean()))
     halves = np.concatenate([m.score(token[:30]), m.score(token[30:])])
     assert m.perplexity(token, window=30) == pytest.approx(np.exp(-halves.mean()))
+
+
+def test_batches_of_several_kinds_go_in_one_step(m):
+    rows = [{"prompt": "A", "max_tokens": 3}, "brief", {"tokens": m.tokenize("AB"), "seed": 3, "stop": "q"}] + [f"no {i}" for i in range(20)]
+    found = m.generate(rows, max_tokens=6, seed=2, top_logprobs=2)
+    assert [len(a.tokens) for a in found[:2]] == [3, 6]
+    for row, a in zip(rows, found):
+        one = {"prompt": row} if isinstance(row, str) else row
+        alone = m.generate(**{"max_tokens": 6, "seed": 2, "top_logprobs": 2, **one})
+        assert (a.tokens, a.logprobs, a.top_logprobs, a.end) == (alone.tokens, alone.logprobs, alone.top_logprobs, alone.end)
+    with pytest.raises(hone.LimitError):
+        m.generate(tokens=[[1], [1] * 600], max_tokens=2)
+    good, bad = m.generate(tokens=[[1], [1] * 600], max_tokens=2, return_exceptions=True)
+    assert len(good.tokens) == 2 and isinstance(bad, hone.LimitError)
+    assert m.generate([]) == []
+    with pytest.raises(hone.UsageError, match="one of them"):
+        m.generate([{"prompt": "a", "tokens": [1]}])
+
+
+def test_bias_alternatives_and_beams(m):
+    a = m.generate(PROMPT, max_tokens=4, temperature=0, top_logprobs=3)
+    assert [len(x) for x in a.top_logprobs] == [3] * 4
+    assert [(x[0].token, x[0].logprob) for x in a.top_logprobs] == list(zip(a.tokens, a.logprobs))
+    never = m.generate(PROMPT, max_tokens=4, temperature=0, logit_bias={a.tokens[0]: float("-inf")})
+    assert a.tokens[0] not in never.tokens and never.tokens[0] == a.top_logprobs[0][1].token
+    assert m.generate(PROMPT, max_tokens=4, logit_bias={7: 1e9}).tokens == [7] * 4
+    for wrong, kind in (({-1: 1}, OverflowError), ({"x": 1}, TypeError), ({1: "x"}, TypeError)):
+        with pytest.raises(kind):
+            m.generate(PROMPT, logit_bias=wrong)
+    b = m.generate(PROMPT, beams=3, max_tokens=6)
+    assert len(b.beams) == 3 and b.beams[0].tokens == b.tokens and b.beams[0].score >= b.beams[1].score >= b.beams[2].score
+    assert b.beams[0].score == pytest.approx(sum(b.logprobs) / len(b.tokens))
+
+
+def test_drafts_and_lookup_change_nothing(m, talker, path):
+    want = m.generate("ABABAB", max_tokens=16, seed=4, ignore_end=True)
+    same = m.generate("ABABAB", max_tokens=16, seed=4, ignore_end=True, draft=talker, draft_tokens=3, always_guess=True)
+    assert same.tokens == want.tokens and same.guessed_tokens >= same.guessed_right > 0
+    want, looked = (m.generate("AB", max_tokens=16, seed=4, ignore_end=True, logit_bias={7: 8}, lookup=n, always_guess=True) for n in (0, 3))
+    assert looked.tokens == want.tokens and want.guessed_tokens == 0 and looked.guessed_tokens > 0
+    found, threads = [], []
+    for a, b in ((m, talker), (talker, m)):  # each other's draft, at the same time
+        threads.append(threading.Thread(target=lambda a=a, b=b: found.append(a.generate("AB", max_tokens=5, temperature=0, draft=b).tokens)))
+        threads[-1].start()
+    for t in threads:
+        t.join()
+    assert found[0] == found[1] == m.generate("AB", max_tokens=5, temperature=0).tokens
+    with pytest.raises(hone.UsageError, match="own draft"):
+        m.generate("a", draft=m)
+    with pytest.raises(TypeError, match="hone.LanguageModel"):
+        m.generate("a", draft=path)
+
+
+def test_sessions(m, tmp_path):
+    tokens = m.tokenize("A text of some tokens, twice. " * 2)
+    whole = m.logits(tokens)
+    with m.session() as s:
+        assert np.array_equal(s.feed(tokens[:30], last=None), whole[:30]) and len(s) == 30
+        fork = s.fork()
+        assert np.array_equal(s.feed(tokens[30:], last=2), whole[-2:])
+        a, b = m.feed([(fork, tokens[30:40]), (s, "AB")])
+        assert np.array_equal(a, whole[39:40]) and a.shape == b.shape == (1, m.vocabulary)
+        assert fork.tokens == tokens[:40] and s.tokens == tokens + m.tokenize("AB")
+        s.truncate(30)
+        s.save(tmp_path / "s", "of forty")
+        assert m.session(tokens).feed([5]).shape == (1, m.vocabulary)  # freed as nobody has it
+        with m.load_session(tmp_path / "s") as again:
+            assert again.note == "of forty" and again.tokens == tokens[:30]
+            assert np.array_equal(again.feed(tokens[30:]), whole[-1:])
+        assert "closed" in repr(again) and "30 tokens" in repr(s)
+        for wrong in (lambda: s.truncate(99), lambda: s.truncate(-1), lambda: s.feed([]), lambda: s.feed([m.vocabulary + 9]),
+                      lambda: m.feed([(s, [1]), (s, [2])]), lambda: again.feed([1]), lambda: again.save(tmp_path / "t")):
+            with pytest.raises(hone.UsageError):
+                wrong()
+        with pytest.raises(hone.LimitError):
+            s.feed([1] * CONTEXT)
+        with pytest.raises(hone.LimitError):
+            m.feed([(fork, [1]), (s, [1] * CONTEXT)])
+        assert s.tokens == tokens[:30] and fork.tokens == tokens[:40]
+    with pytest.raises(hone.IOFailure):
+        m.load_session(tmp_path / "none")
+    saved = (tmp_path / "s").read_bytes()
+    (tmp_path / "s").write_bytes(saved[: len(saved) // 2])
+    with pytest.raises(hone.InputError):
+        m.load_session(tmp_path / "s")
+
+
+def test_long_feeds_and_sessions_of_other_models(m, talker):
+    tokens = [i % 200 for i in range(250)]
+    with hone.LanguageModel(talker.path, threads=1, parity=False, context=600, cached_tokens=2000) as wide:
+        s, t = wide.session(), wide.session()
+        a, b = wide.feed([(s, tokens * 2), (t, tokens + [7])], last=300)  # more than a step each
+        assert a.shape[0] == 300 and b.shape[0] == 251
+        assert np.array_equal(a[-1], wide.logits(tokens * 2, last=True)) and np.array_equal(b[:200], wide.logits(tokens)[:200])
+        with pytest.raises(hone.UsageError, match="no session of this model"):
+            m.feed([(s, [1])])
+        s.truncate(0)
+        t.truncate(250)
+        before = t.tokens
+        with pytest.raises(hone.LimitError):
+            wide.feed([(s, [1] * 300), (t, [1] * 400)])  # the second call of it fails
+        assert len(s) == 0 and t.tokens == before
+    assert s.closed
+    for call in (lambda: s.tokens, lambda: s.feed([1]), s.fork):
+        with pytest.raises(hone.UsageError, match="closed"):
+            call()
+
+
+def test_a_session_that_goes_in_a_callback(m):
+    """Its model is in use then, by the call that waits for the callback."""
+    held = [m.session([1, 2, 3])]
+    stream = m.generate(PROMPT, max_tokens=5, ignore_end=True, stream=True)
+    next(stream)
+    held.clear()
+    list(stream)
+    sessions = [m.session([i]) for i in range(3)]
+    threads = [threading.Thread(target=lambda: m.generate(PROMPT, max_tokens=20, ignore_end=True)), threading.Thread(target=sessions.clear)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert m.session([4]).tokens == [4]
+
+
+def test_conversations(talker, m, tmp_path):
+    c = talker.conversation("be brief")
+    first = c.say("AB", max_tokens=4, temperature=0)
+    assert first.tokens == m.generate("[system]be brief[user]AB[assistant]", max_tokens=4, temperature=0).tokens
+    assert [x["role"] for x in c.messages] == ["system", "user", "assistant"] and c.messages[2]["content"] == first.text
+    other = c.fork()
+    stream = c.say("more", stream=True, max_tokens=4, temperature=0)
+    with pytest.raises(hone.UsageError):
+        stream.answer
+    assert len(c.messages) == 3 and "".join(stream) == c.messages[4]["content"] and len(other.messages) == 3
+    c.save(tmp_path / "talk")
+    again = talker.load_conversation(tmp_path / "talk")
+    assert again.messages == c.messages and "5 messages" in repr(again)
+    assert again.say("A", max_tokens=3, temperature=0).tokens == c.say("A", max_tokens=3, temperature=0).tokens
+    with talker.session([1]) as s:
+        s.save(tmp_path / "plain")
+    with pytest.raises(hone.InputError, match="no conversation"):
+        talker.load_conversation(tmp_path / "plain")
 
 
 def test_errors_are_exceptions(m, path, tmp_path):
