@@ -47,3 +47,21 @@ def run(command, **more):
 
 def folder():
     return tempfile.TemporaryDirectory(prefix="hone-gpu-")
+
+
+def on_the_shim(source, where, *flags):
+    """Compiles a program of tests/gpu that runs kernels on the shim: (path, ""), ("", messages), or (None, why it cannot be)."""
+    cxx = shutil.which("g++")
+    if not cxx:
+        return None, "g++ is not installed"
+    program = os.path.join(where, source.replace(".cpp", ""))
+    command = [cxx, "-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-function",
+               "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fsanitize-sections=shim_shared",
+               f"-I{ROOT}/include", f"-I{ROOT}", *flags, f"{ROOT}/tests/gpu/{source}", "-o", program]  # fmt: skip
+    done = run(command)
+    return ("" if done.returncode else program), done.stderr
+
+
+def skip_all(why):
+    print(f"1..0 # SKIP {why}")
+    sys.exit(0)

@@ -1,0 +1,153 @@
+/* The shim itself: kernels that are right, and each with a fault planted. usage: shim_cases | shim_cases FAULT
+ * A fault that the shim reports is printed; one that AddressSanitizer sees ends the program. */
+#include "shim.h"
+
+#include "cases.h"
+
+/* Neighbours' differences through shared memory, with the barrier and without. */
+static void differences(const float *x, float *y) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = tile[(threadIdx.x + 1) % 64] - tile[threadIdx.x];
+}
+static void hasty_differences(const float *x, float *y) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = tile[(threadIdx.x + 1) % 64] - tile[threadIdx.x];
+}
+
+static void block_total(const int *x, int *y, int n, int slip) {
+    HONE_DYNAMIC_SHARED(int, part);
+    int sum = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += static_cast<int>(blockDim.x)) sum += x[i];
+    for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, d);
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32 + static_cast<unsigned>(slip)] = sum;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        sum = threadIdx.x < blockDim.x / 32 ? part[threadIdx.x] : 0;
+        sum = __reduce_add_sync(0xffffffffu, sum);
+    }
+    if (threadIdx.x == 0) *y = sum;
+}
+
+static void static_shared(float *y, int n) {
+    __shared__ float tile[32];
+    tile[threadIdx.x] = 1;
+    __syncthreads();
+    float *p = tile;
+    y[threadIdx.x] = p[n];
+}
+
+static void write_global(float *y, int n) { y[blockIdx.x * blockDim.x + threadIdx.x] = static_cast<float>(n); }
+
+static void half_waits(int *y) {
+    if (threadIdx.x < 32) __syncthreads();
+    y[threadIdx.x] = 1;
+}
+
+static void two_barriers(int *y) {
+    if (threadIdx.x < 32)
+        __syncthreads();
+    else
+        __syncthreads();
+    y[threadIdx.x] = 1;
+}
+
+static void lonely_lane(int *y) {
+    if (threadIdx.x != 5)
+        y[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1, 1);
+    else
+        __syncthreads();
+}
+
+static void outside_the_mask(int *y) {
+    if (threadIdx.x < 16) y[threadIdx.x] = __shfl_sync(0x0000ffffu, 1, 20);
+}
+
+static void not_in_its_mask(int *y) { y[threadIdx.x] = __shfl_sync(0x0000ffffu, 1, 0); }
+
+static void votes(unsigned *y) {
+    unsigned odd = __ballot_sync(0xffffffffu, threadIdx.x & 1);
+    int up = __shfl_up_sync(0xffffffffu, static_cast<int>(threadIdx.x), 1, 8);
+    int count = __syncthreads_count(threadIdx.x < 5);
+    if (threadIdx.x < 7) odd ^= __ballot_sync(0x7fu, threadIdx.x == 3);
+    y[threadIdx.x] = odd + static_cast<unsigned>(up) * 2 + static_cast<unsigned>(count) * 100;
+}
+
+static void run_votes() {
+    array<unsigned> y(32), want(32);
+    for (unsigned i = 0; i < 32; i++) want[i] = ((0xaaaaaaaau ^ (i < 7 ? 8u : 0u)) + 2 * (i % 8 ? i - 1 : i) + 500);
+    in_every_order(
+        "votes_shuffles_counts", 0, [&] { return y.poison(), shim::launch(1, 32, 0, [&] { votes(y); }); },
+        [&] { return worst(y, want); });
+}
+
+static void run_total(unsigned threads, int n) {
+    array<int> x(static_cast<size_t>(n)), y(1), want(1);
+    fill(x, -100, 100);
+    want[0] = 0;
+    for (int i = 0; i < n; i++) want[0] += x[static_cast<size_t>(i)];
+    char name[60];
+    snprintf(name, sizeof name, "sum_of_%d_by_%u_threads", n, threads);
+    in_every_order(
+        name, 0,
+        [&] {
+            return y.poison(), shim::launch(1, threads, threads / 32 * sizeof(int), [&] { block_total(x, y, n, 0); });
+        },
+        [&] { return worst(y, want); });
+}
+
+/* How many of the orders give the right result. */
+static int right_orders(void (*kernel)(const float *, float *)) {
+    array<float> x(64), y(64), want(64);
+    fill(x, -1, 1);
+    for (size_t i = 0; i < 64; i++) want[i] = x[(i + 1) % 64] - x[i];
+    int right = 0;
+    for (int k = 0; k < 3; k++) {
+        shim::order = static_cast<shim::run_order>(k);
+        y.poison();
+        right += shim::launch(2, 64, 0, [&] { kernel(x, y); }) && worst(y, want) == 0;
+    }
+    return right;
+}
+
+static bool plant(const char *name) {
+    array<int> y(64), x(256);
+    array<float> f(64);
+    fill(x, -9, 9);
+    if (!strcmp(name, "missing_barrier")) {
+        printf("right in %d of 3 orders\n", right_orders(hasty_differences));
+        return true;
+    }
+    if (!strcmp(name, "divergent_barrier")) return shim::launch(1, 64, 0, [&] { half_waits(y); });
+    if (!strcmp(name, "two_barriers")) return shim::launch(1, 64, 0, [&] { two_barriers(y); });
+    if (!strcmp(name, "lonely_lane")) return shim::launch(1, 64, 0, [&] { lonely_lane(y); });
+    if (!strcmp(name, "outside_the_mask")) return shim::launch(1, 32, 0, [&] { outside_the_mask(y); });
+    if (!strcmp(name, "not_in_its_mask")) return shim::launch(1, 32, 0, [&] { not_in_its_mask(y); });
+    if (!strcmp(name, "too_many_threads")) return shim::launch(1, dim3(64, 32), 0, [&] { write_global(f, 1); });
+    if (!strcmp(name, "too_much_shared")) return shim::launch(1, 32, 300 << 10, [&] { write_global(f, 1); });
+    if (!strcmp(name, "global_overrun")) return shim::launch(3, 32, 0, [&] { write_global(f, 1); });
+    if (!strcmp(name, "dynamic_overrun")) return shim::launch(1, 64, 8, [&] { block_total(x, y, 256, 1); });
+    if (!strcmp(name, "shared_overrun")) return shim::launch(1, 32, 0, [&] { static_shared(f, 32); });
+    if (!strcmp(name, "right_after_a_fault")) {
+        shim::launch(1, 64, 0, [&] { half_waits(y); });
+        return shim::launch(1, 64, 8, [&] { block_total(x, y, 256, 0); });
+    }
+    printf("no fault '%s'\n", name);
+    return false;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        const bool good = plant(argv[1]);
+        puts(good ? "not reported" : shim::fault);
+        return 0;
+    }
+    ok(right_orders(differences) == 3, "barrier_orders_shared_memory");
+    run_votes();
+    run_total(64, 1000);
+    run_total(256, 77);
+    run_total(1024, 5000);
+    return done_testing();
+}
