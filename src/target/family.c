@@ -11,10 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const hn_family hn_family_gcc, hn_family_clang, hn_family_rustc;
-const hn_family *const hn_families[] = {&hn_family_gcc, &hn_family_clang, &hn_family_rustc, NULL};
+extern const hn_family hn_family_gcc, hn_family_clang, hn_family_rustc, hn_family_nvcc, hn_family_ptxas;
+const hn_family *const hn_families[] = {&hn_family_gcc,  &hn_family_clang, &hn_family_rustc,
+                                        &hn_family_nvcc, &hn_family_ptxas, NULL};
 
 const hn_family *hn_target_family(const hone_target *t) { return t ? t->family : hn_families[0]; }
+
+const char *hn_target_program(const hone_target *t) { return t->family->locate ? t->exec : t->print.command; }
 
 const hn_family *hn_family_named(const char *name) {
     for (size_t i = 0; hn_families[i]; i++)
@@ -45,6 +48,11 @@ static const hn_family *family_called(const char *command) {
     for (size_t i = 0; hn_families[i]; i++)
         if (is_one_of(file, hn_families[i]->command) || is_one_of(file, hn_families[i]->aliases)) return hn_families[i];
     return NULL;
+}
+
+char *hn_family_locate(const char *command) {
+    const hn_family *f = strchr(command, '/') ? NULL : family_called(command);
+    return f && f->locate ? f->locate(command) : hn_which(command);
 }
 
 const hn_family *hn_family_of_command(const char *command) {
@@ -121,7 +129,7 @@ typedef struct search {
 
 /* Of two names for one binary the shorter is kept, then the first in PATH: "gcc" before "gcc-12". */
 static void note(search *s, const char *name) {
-    char *path = hn_which(name);
+    char *path = hn_family_locate(name);
     if (!path) return;
     for (size_t i = 0; i < s->n; i++) {
         if (strcmp(s->item[i].path, path) != 0 && strcmp(s->item[i].name, name) != 0) continue;
@@ -185,8 +193,8 @@ static char **name_list(const search *s) {
 }
 
 /* Does the command belong to this family? `cc` and the like may be anything. */
-static bool belongs(const hn_family *family, const char *name) {
-    const char *const argv[] = {name, "--version", NULL};
+static bool belongs(const hn_family *family, const found *item) {
+    const char *const argv[] = {family->locate ? item->path : item->name, "--version", NULL};
     hn_tool run;
     if (hn_tool_run(argv, 10, &run, NULL)) return false;
     bool yes = run.ok && family->recognise(run.out);
@@ -197,7 +205,7 @@ static bool belongs(const hn_family *family, const char *name) {
 static void keep_members(search *s, const hn_family *family) {
     size_t kept = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (belongs(family, s->item[i].name)) {
+        if (belongs(family, &s->item[i])) {
             s->item[kept++] = s->item[i];
             continue;
         }
@@ -213,8 +221,9 @@ hone_rc hone_family_installed(const char *name, char ***names, size_t *n, hone_e
         return hn_fail(err, HONE_E_NOTFOUND, "compiler family '%s' is not known; `hone targets` lists them", name);
     search s = {0};
     scan_path(&s, family->command);
+    if (family->locate) note(&s, family->command);
     keep_members(&s, family);
-    if (!s.n) {
+    if (!s.n && !family->locate) {
         note(&s, "cc");
         keep_members(&s, family);
     }

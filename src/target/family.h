@@ -83,6 +83,9 @@ typedef struct hn_family {
     /* --- which compiler --- */
     const char *command; /* base name of its commands: NAME, NAME-VERSION */
     const char *aliases; /* further names by which a build calls it: "g++|cc|c++"; "" */
+    /* The program behind a command of this family ("ptxas", "ptxas-13"), malloc'ed, where others than PATH decide;
+     * NULL: there is none here. NULL: PATH decides. */
+    char *(*locate)(const char *command);
     /* Is this what `--version` of a member prints? */
     bool (*recognise)(const char *version_text);
     /* The binary that compiles, malloc'ed, where the command only starts it. NULL: the command itself. */
@@ -125,7 +128,7 @@ typedef struct hn_family {
     hone_fp (*contract_of)(const char *baseline, const char *build);
 
     /* --- linking and profiles --- */
-    const char *lto[3]; /* flag sets to try for link-time optimisation, the preferred first */
+    const char *lto[3]; /* flag sets to try for link-time optimisation, the preferred first; none: NULL */
     const char *pgo_generate, *pgo_use, *const *pgo_extra; /* the first two: format strings with %s, the folder */
     /* Path of the tool that merges profiles, malloc'ed; NULL when it is missing. NULL: none is needed. */
     char *(*profile_tool)(hone_target *t);
@@ -151,8 +154,12 @@ extern const hn_family *const hn_families[]; /* NULL-terminated */
 const hn_family *hn_family_named(const char *name); /* NULL: there is none */
 /* By the command's name alone ("gcc", "/usr/bin/x86_64-linux-gnu-g++-12"); the first family where none is known. */
 const hn_family *hn_family_of_command(const char *command);
+/* The program that a command means, resolved, malloc'ed: a family's own place, else PATH; NULL: there is none. */
+char *hn_family_locate(const char *command);
 bool hn_family_knows_command(const char *word);
 const hn_family *hn_target_family(const hone_target *t); /* of NULL: the first family */
+/* What a command line calls it by: its command, or its path where a family's own place decides. */
+const char *hn_target_program(const hone_target *t);
 /* The language of a file's ending, and its family (may be NULL); NULL: none is known. */
 const hn_language *hn_language_of(const char *path, const hn_family **family);
 /* Does the text match one of the patterns, separated by |? */

@@ -12,7 +12,7 @@
 typedef struct hn_help_row {
     const char *name; /* "-falign-loops", "--param=avg-loop-niter"; clang: "inline-threshold" */
     const char *rest; /* what follows on the line: the value (-Q, -print-all-options) or the description; never NULL */
-    const char *type; /* clang: "uint", "int", "value", …; else NULL */
+    const char *type; /* clang: "uint", "int", "value", …; NVIDIA: the long name; else NULL */
     bool takes_value; /* NAME=VALUE */
     double lo, hi;    /* printed range, NAN = not printed */
     const char **value; /* printed enumeration */
@@ -33,6 +33,9 @@ void hn_help_clang(hn_arena *a, const char *text, size_t n, hn_help *out);
 
 /* Appends the rows of `clang -mllvm -print-all-options`: `rest` is the value in force, "" when it has none. */
 void hn_help_clang_values(hn_arena *a, const char *text, size_t n, hn_help *out);
+
+/* Appends the rows of NVIDIA's `nvcc --help` and `ptxas --help`: named "-dlcm", with "--def-load-cache" as `type`. */
+void hn_help_nvidia(hn_arena *a, const char *text, size_t n, hn_help *out);
 
 /* The row of this name and kind, NULL if there is none (linear; for repeated use see hn_help_sort). */
 const hn_help_row *hn_help_find(const hn_help *help, const char *name, bool takes_value);

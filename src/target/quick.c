@@ -120,7 +120,7 @@ static hone_rc ask(const char *name, const char *cache_dir, const char *file, ho
 }
 
 hone_rc hone_target_identity(const char *name, const char *cache_dir, hone_identity *out, hone_err *err) {
-    char *path = name && *name && !is_redirected() ? hn_which(name) : NULL;
+    char *path = name && *name && !is_redirected() ? hn_family_locate(name) : NULL;
     char *file = path ? cache_file(cache_dir, path) : NULL;
     hone_rc rc = file && recall(file, path, out) ? HONE_OK : ask(name, cache_dir, file, out, err);
     free(file);

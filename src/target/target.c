@@ -13,6 +13,13 @@
 
 /* A path with a slash is made absolute, since builds run in folders of their own. */
 static const char *make_exec(hn_arena *a, const char *name) {
+    const hn_family *family = hn_family_of_command(name);
+    if (!strchr(name, '/') && family->locate) {
+        char *path = family->locate(name);
+        const char *exec = hn_strdup(a, path ? path : name);
+        free(path);
+        return exec;
+    }
     if (!strchr(name, '/') || *name == '/') return hn_strdup(a, name);
     char *cwd = getcwd(NULL, 0);
     const char *path = cwd ? hn_format(a, "%s/%s", cwd, name) : NULL;

@@ -277,7 +277,7 @@ hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out,
     size_t t = 0;
     if (point && plan->i_compiler != SIZE_MAX) t = (size_t)point[hone_space_param(plan->space, plan->i_compiler)->slot];
     r.target = plan->target[t];
-    r.cc = hn_strdup(&r.arena, plan->w->compiler[t]);
+    r.cc = hn_strdup(&r.arena, r.target ? hn_target_program(r.target) : plan->w->compiler[t]);
     bool plain = !point || !plan->w->controls;
     hone_rc rc = plain ? plain_flags(plan, t, &r, err) : tuned_flags(plan, t, point, &r, err);
     if (!rc) rc = add_app(plan, point ? point : plan->base, &r, err);

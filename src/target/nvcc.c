@@ -1,0 +1,89 @@
+/* target/nvcc.c — NVIDIA's nvcc: the host compiler, the compiler to PTX and ptxas behind one command.
+ *
+ * Controls are nvcc's own and those of the ptxas beside it, as -Xptxas=NAME. What steers code for the host comes with
+ * `all`: where a build leaves a cubin, it changes nothing. */
+#include "base/err.h"
+#include "base/fs.h"
+#include "target/cc.h"
+#include "target/nvidia.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool recognise(const char *version) { return hn_nv_recognise(version, "Cuda compiler driver"); }
+
+/* The parts that make code: to PTX, to machine code, the split into host and device, device functions. */
+static hone_rc code_files(hone_target *t, char **lines, hone_err *err) {
+    *lines = hn_nv_beside(t->print.path,
+                          "ptxas|cudafe++|nvlink|../nvvm/bin/cicc|../nvvm/libdevice/libdevice.10.bc|nvcc.profile");
+    return *lines ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory listing the parts of '%s'", t->print.command);
+}
+
+static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out, hone_err *err) {
+    static const char *const args[] = {"--help", NULL};
+    char *help, *lines = hn_nv_beside(t->print.path, "ptxas");
+    if (lines) lines[strcspn(lines, "\n")] = 0;
+    const char *const argv[] = {lines && hn_exists(lines) ? lines : "ptxas", "--help", NULL};
+    hn_tool run = {0};
+    hone_rc rc = hn_tool_ask(t, args, &help, err);
+    if (rc) {
+        free(lines);
+        return rc;
+    }
+    bool passed = !hn_tool_run(argv, 30, &run, NULL) && run.ok;
+    hn_nv_discover(a, out, 'N', help, passed ? run.out : "", all);
+    hn_tool_free(&run);
+    free(lines);
+    free(help);
+    return HONE_OK;
+}
+
+static hn_rule classify(const char *name, bool takes_value) {
+    (void)takes_value;
+    return hn_nv_classify('N', name);
+}
+
+static void read_flag(const hone_target *t, const char *const *word, size_t n, hn_said *out) {
+    (void)t;
+    hn_nv_read("-Xptxas=-O", word, n, out);
+}
+
+static const hn_probe_program probe = {".cu", hn_nv_kernel, "-cubin", hn_nv_is_cubin};
+static const hn_language cuda = {".cu", "nvcc", false, "", "", ""};
+static const hn_language *const languages[] = {&cuda, NULL};
+
+extern const hn_family hn_family_nvcc;
+const hn_family hn_family_nvcc = {
+    .version = 1,
+    .name = "nvcc",
+    .summary = "NVIDIA's nvcc for CUDA C++: its options for device code, and those of its ptxas by -Xptxas",
+    .command = "nvcc",
+    .aliases = "",
+    .locate = hn_nv_locate,
+    .recognise = recognise,
+    .code_files = code_files,
+    .native = hn_nv_native,
+    .discover = discover,
+    .classify = classify,
+    .level = "-Xptxas=-O",
+    .arch = "-arch",
+    .levels = hn_nv_levels,
+    .seeds = hn_nv_seeds,
+    .spell = hn_nv_spell,
+    .read = read_flag,
+    .define = hn_cc_define,
+    .baseline = "-Xptxas=-O3",
+    .plain = "-Xptxas=-O3",
+    .worst = "-Xptxas=-O0",
+    .tunable = "-Xptxas*|--ptxas-options*|-maxrregcount*|--maxrregcount*|-use_fast_math|--use_fast_math|-fmad*|--fmad*|"
+               "-ftz*|--ftz*|-prec-*|--prec-*|-Ofc*|-jtd*",
+    .stays = "",
+    .no_program = "-cubin|--cubin|-fatbin|-ptx|-c|-dc",
+    .languages = languages,
+    .contract = {[HONE_FP_STRICT] = hn_nv_strict, [HONE_FP_CONTRACT] = hn_nv_none, [HONE_FP_FAST] = hn_nv_fast},
+    .contract_of = hn_nv_contract_of,
+    .probe_level = "-arch=sm_80",
+    .probe = &probe,
+    .listing = &hn_listing_sass,
+    .source_name = hn_nv_source_name,
+};
