@@ -18,6 +18,7 @@ ALLOWED = [
     ("src/artifact/source.c", "/[*] Compile with: *", "a comment in generated C"),
     ("src/artifact/source.c", "; link with *", "its end"),
     ("src/device/probe.c", "-*", "the program that measures this machine: what it is compiled with, in one place"),
+    ("src/cubin/*", "*ptxas*", "device code is read with NVIDIA's tools, the assembler among them, whatever compiled it"),
     ("src/artifact/source.c", "-W*", "warnings that generated C turns off by pragmas"),
 ]
 
