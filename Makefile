@@ -30,7 +30,7 @@ HARNESS_CFLAGS := -std=c11 -D_GNU_SOURCE -Iinclude $(WARN) -O2 -fno-fast-math -f
 LIB_SRC   := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 CLI_SRC   := $(sort $(wildcard cli/*.c))
 BENCH_SRC := $(sort $(wildcard src/bench/*.c))
-LIB_SRC   := $(filter-out $(BENCH_SRC),$(LIB_SRC))
+LIB_SRC   := $(filter-out $(BENCH_SRC) src/bench/%,$(LIB_SRC))
 UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/prop/*/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/helper/*.c))
 FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -78,6 +78,17 @@ $(SUPERVISOR): $(SUPERVISOR_SRC) src/proc/proc.h src/proc/proc_int.h src/base/cl
 $(BUILD)/obj/src/proc/image.o: $(SUPERVISOR)
 $(BUILD)/obj/src/proc/image.o: ALL_CFLAGS += -DHN_SUPERVISOR='"$(SUPERVISOR)"'
 
+# The program that times GPU kernels without a host program, carried inside the library (src/device/gpu.c). It opens drivers at
+# run time, so it is not static; where old names of glibc's functions can be linked, it runs with any glibc since 2.17.
+GPU_PROGRAM     := $(BUILD)/hone-gpu-bench
+GPU_PROGRAM_SRC := $(BENCH_SRC) $(sort $(wildcard src/bench/program/*.c))
+$(GPU_PROGRAM): $(GPU_PROGRAM_SRC) $(wildcard src/bench/*.h src/bench/program/*.h) include/hone/bench.h include/hone/bench_gpu.h src/base/bench_data.h
+	@mkdir -p $(@D)
+	$(CC) $(HARNESS_CFLAGS) -s -DHN_OLD_GLIBC -include src/bench/program/old_glibc.h -nostartfiles -no-pie -fno-pie -o $@ $(GPU_PROGRAM_SRC) -Wl,--no-as-needed -l:libdl.so.2 -lm 2>/dev/null || \
+	  $(CC) $(HARNESS_CFLAGS) -s -o $@ $(GPU_PROGRAM_SRC) -ldl -lm
+$(BUILD)/obj/src/device/gpu.o: $(GPU_PROGRAM)
+$(BUILD)/obj/src/device/gpu.o: ALL_CFLAGS += -DHN_GPU_PROGRAM='"$(GPU_PROGRAM)"'
+
 # Texts of artifacts, carried inside the library.
 $(BUILD)/obj/src/artifact/carried.o: src/artifact/entry.h src/artifact/instance.h src/artifact/part.h src/artifact/state.h src/backend/cpu/remote_order.h src/backend/cpu/runner.h include/hone/model.h src/plan/plan.h src/plan/place.c
 
@@ -108,11 +119,11 @@ $(BUILD)/libhone.so: $(LIB_OBJ)
 	ln -sf libhone.so.$(VERSION) $(BUILD)/libhone.so.$(SOVER)
 	ln -sf libhone.so.$(VERSION) $@
 
-$(BUILD)/libhonebench.a: $(BENCH_OBJ) include/hone/bench.h
+$(BUILD)/libhonebench.a: $(BENCH_OBJ) include/hone/bench.h include/hone/bench_gpu.h
 	@rm -f $@
 	ar rcs $@ $(BENCH_OBJ)
 	@mkdir -p $(BUILD)/include/hone
-	cp include/hone/bench.h $(BUILD)/include/hone/
+	cp include/hone/bench.h include/hone/bench_gpu.h $(BUILD)/include/hone/
 
 $(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) $(shell pkg-config --libs $(CLI_PKGS))
@@ -223,7 +234,7 @@ format: ## rewrite the sources in the house style
 
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(BUILD)/hone $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(BUILD)/hone $(GPU_PROGRAM) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 include/hone/*.h $(DESTDIR)$(PREFIX)/include/hone/
 	install -m 644 $(BUILD)/libhone.a $(BUILD)/libhonebench.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(BUILD)/libhone.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/
@@ -233,7 +244,7 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 
 uninstall: ## what install put there
-	rm -rf $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/lib/libhone.* $(DESTDIR)$(PREFIX)/lib/libhonebench.a \
+	rm -rf $(DESTDIR)$(PREFIX)/bin/hone $(DESTDIR)$(PREFIX)/bin/hone-gpu-bench $(DESTDIR)$(PREFIX)/include/hone $(DESTDIR)$(PREFIX)/lib/libhone.* $(DESTDIR)$(PREFIX)/lib/libhonebench.a \
 	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/hone.pc $(DESTDIR)$(PREFIX)/share/man/man1/hone*.1
 
 clean: ## remove build/

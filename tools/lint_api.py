@@ -30,7 +30,7 @@ EXACT = {  # on what another header describes
 COMMON = {"budget_s": "double", "n_jobs": "uint32_t", "device": "int32_t", "stop": "const volatile int *", "progress": "hone_progress"}
 INSTEAD = {"max_s": "budget_s", "max_seconds": "budget_s", "timeout_s": "budget_s", "jobs": "n_jobs", "event": "progress",
            "on_event": "progress", "progress_arg": "progress"}
-APART = {"model", "bench", "cuda_controls"}  # text that is copied into artifacts; the harness, a library of its own; macros of kernels
+APART = {"model", "bench", "bench_gpu", "cuda_controls"}  # text that is copied into artifacts; the harness, a library of its own; macros of kernels
 
 FUNCTION = re.compile(r'HONE_API[^;({]*?\b(hone_\w+)\s*\(')
 OPTIONS = re.compile(r'typedef struct hone_(\w+)_options \{(.*?)\} hone_\1_options;', re.S)

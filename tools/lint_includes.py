@@ -8,7 +8,7 @@ public headers alone. A third-party library is included by the one room that wra
 """
 import os, re, sys
 
-ROOMS, WING, PUBLIC = [], {}, {"bench": "bench"}  # from the ground up; room -> wing; public header -> room
+ROOMS, WING, PUBLIC = [], {}, {"bench": "bench", "bench_gpu": "bench"}  # from the ground up; room -> wing; public header -> room
 for row in open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rooms.txt"), encoding="utf-8"):
     if row.strip() and not row.startswith("#"):
         name, wing, headers, _ = (x.strip() for x in row.split("|"))
@@ -87,6 +87,8 @@ def fault_in_public(name, header, quoted):
     if not header.startswith("hone/"):
         return None if header in ("stdbool.h", "stddef.h", "stdint.h") else "public headers need no more than std{bool,def,int}.h"
     mine, theirs = PUBLIC[name], room_of(header, quoted)
+    if mine == theirs:
+        return None
     if theirs not in ROOMS or mine not in ROOMS or ROOMS.index(theirs) > ROOMS.index(mine):
         return f"{mine} stands below {theirs}"
     return None

@@ -45,6 +45,16 @@ HONE_API hone_rc hone_device_read(const char *path, hone_device *out, hone_err *
 /* The table to work with: read, else what can be looked up. */
 HONE_API void hone_device_get(hone_device *out);
 
+/* A device of CUDA or OpenCL, or (index -1) why an api has none: the reason stands in name. */
+typedef struct hone_device_gpu {
+    char api[16]; /* "cuda", "opencl" */
+    int index;    /* "cuda:0" names it in a workload and in HONE_GPU_DEVICE */
+    char name[400], arch[128], driver[64], version[160];
+} hone_device_gpu;
+/* Asks the drivers, in a child under a time limit. Free with hone_free. E_TOOL where it fails, E_UNSUPPORTED in builds
+ * without the program that asks. */
+HONE_API hone_rc hone_device_gpus(hone_device_gpu **out, size_t *n, hone_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,6 +32,11 @@ typedef enum hone_outcome_class {
     HONE_WRONG_RESULT,
     HONE_NO_METRIC,
     HONE_OVER_LIMIT,
+    HONE_MEMORY_FAULT,   /* of a GPU kernel: wrote or read where it must not */
+    HONE_LAUNCH_REFUSED, /* the device does not take the kernel or its launch */
+    HONE_DEVICE_FAULT,   /* the device or its context is broken */
+    HONE_NO_DEVICE,      /* no device, no driver, or too old a one */
+    HONE_THROTTLED,      /* the device's clock stayed too low to measure */
     HONE_N_CLASSES,
 } hone_outcome_class;
 HONE_API const char *hone_outcome_class_name(hone_outcome_class c); /* "ok", "build_error", ... */

@@ -102,7 +102,7 @@ const char *hone_bench_arg_text(hone_bench *b, const char *name, const char *dfl
 
 /* --- measuring ------------------------------------------------------------------------------------------------- */
 
-static void help_instead(const hone_bench *b) {
+void hn_bench_help_instead(const hone_bench *b) {
     if (!b->opt.help) return;
     hn_bench_help(b);
     exit(0);
@@ -110,7 +110,7 @@ static void help_instead(const hone_bench *b) {
 
 void hone_bench_run_reset(hone_bench *b, const char *metric, void (*fn)(void *ctx), void (*reset)(void *ctx),
                           void *ctx) {
-    help_instead(b);
+    hn_bench_help_instead(b);
     if (!b->opt.once) {
         hn_bench_timing t = {0};
         hn_bench_time(b, fn, reset, ctx, &t);
@@ -127,7 +127,7 @@ void hone_bench_run(hone_bench *b, const char *metric, void (*fn)(void *ctx), vo
 }
 
 void hone_bench_metric(hone_bench *b, const char *metric, double value, const char *unit) {
-    help_instead(b);
+    hn_bench_help_instead(b);
     double *sample = malloc(sizeof *sample);
     if (!sample) hn_bench_die(b, "out of memory");
     *sample = value;
@@ -159,7 +159,7 @@ static bool sink_closed(const hone_bench *b) {
 }
 
 int hone_bench_close(hone_bench *b) {
-    help_instead(b);
+    hn_bench_help_instead(b);
     int status = b->failed ? 1 : 0;
     if (!b->json && !b->opt.quiet) hn_bench_table(b);
     hn_bench_data_close(b);

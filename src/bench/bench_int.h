@@ -13,9 +13,9 @@ enum { HN_BENCH_PERCENTILES = 16, HN_BENCH_NAME_B = 256 };
 
 /* How and how long to measure; rows with names, defaults and help in bench_options.c. */
 typedef struct hn_bench_options {
-    double min_s, max_s, warm_s, cold_mib;
+    double min_s, max_s, warm_s, cold_mib, energy_s;
     double samples, calls; /* whole numbers; calls 0: doubled up to min_s */
-    bool cold, once, help, quiet, json;
+    bool cold, warm, once, help, quiet, json;
     const char *json_path, *out_path, *data_path;
     double percentile[HN_BENCH_PERCENTILES];
     size_t n_percentiles;
@@ -44,7 +44,8 @@ struct hone_bench {
     size_t n_rows;
     FILE *json, *data;
     uint64_t n_records;
-    double clock_s; /* what reading the clock twice costs */
+    const char *extra; /* further keys of the next line of results: ",\"key\":value"; NULL */
+    double clock_s;    /* what reading the clock twice costs */
     unsigned char *evict;
     size_t evict_b;
     bool failed;
@@ -68,12 +69,20 @@ _Noreturn void hn_bench_die(const hone_bench *b, const char *fmt, ...) __attribu
 void hn_bench_read_options(hone_bench *b, int argc, char **argv);
 void hn_bench_help(const hone_bench *b);
 
+/* Lists options and ends the program, if that is what was asked for. */
+void hn_bench_help_instead(const hone_bench *b);
+
+int64_t hn_bench_now_ns(void);
 double hn_bench_clock_cost(void);
 void hn_bench_time(hone_bench *b, void (*fn)(void *), void (*reset)(void *), void *ctx, hn_bench_timing *out);
 
 /* Takes over sample. unit may be NULL, error NULL or "" when fine. */
 void hn_bench_report(hone_bench *b, const char *metric, const char *unit, double *sample, size_t n, uint64_t calls,
                      const char *error);
+/* Lines without samples: why there are none, and what measured. */
+void hn_bench_fault_line(const hone_bench *b, const char *cls, const char *detail);
+void hn_bench_device_line(const hone_bench *b, const char *api, const char *name, const char *arch, const char *driver,
+                          const char *version);
 void hn_bench_table(const hone_bench *b);
 void hn_bench_data_open(hone_bench *b);
 void hn_bench_data_close(hone_bench *b);

@@ -59,8 +59,31 @@ static void put_json(const hone_bench *b, const hn_bench_row *row, const double 
         for (size_t i = 0; i < b->opt.n_percentiles; i++)
             fprintf(f, ",\"p%g\":%.9g", b->opt.percentile[i], percentile(row->sample, row->n, b->opt.percentile[i]));
     }
+    if (b->extra) fputs(b->extra, f);
     fprintf(f, "}\n");
     fflush(f);
+}
+
+void hn_bench_fault_line(const hone_bench *b, const char *cls, const char *detail) {
+    if (!b->json) return;
+    fprintf(b->json, "{\"hone-bench\":1");
+    put_text(b->json, "fault", cls);
+    put_text(b->json, "detail", detail);
+    fprintf(b->json, "}\n");
+    fflush(b->json);
+}
+
+void hn_bench_device_line(const hone_bench *b, const char *api, const char *name, const char *arch, const char *driver,
+                          const char *version) {
+    if (!b->json) return;
+    fprintf(b->json, "{\"hone-bench\":1");
+    put_text(b->json, "device", name);
+    put_text(b->json, "api", api);
+    put_text(b->json, "arch", arch);
+    put_text(b->json, "driver", driver);
+    put_text(b->json, "version", version);
+    fprintf(b->json, "}\n");
+    fflush(b->json);
 }
 
 void hn_bench_report(hone_bench *b, const char *metric, const char *unit, double *sample, size_t n, uint64_t calls,

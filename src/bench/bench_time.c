@@ -13,7 +13,7 @@
 
 enum { CLOCK_TRIES = 201, LINE_B = 64, COLD_MIB = 256 };
 
-static int64_t now_ns(void) {
+int64_t hn_bench_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -27,8 +27,8 @@ static int by_value(const void *a, const void *b) {
 double hn_bench_clock_cost(void) {
     int64_t d[CLOCK_TRIES];
     for (int i = 0; i < CLOCK_TRIES; i++) {
-        int64_t t = now_ns();
-        d[i] = now_ns() - t;
+        int64_t t = hn_bench_now_ns();
+        d[i] = hn_bench_now_ns() - t;
     }
     qsort(d, CLOCK_TRIES, sizeof *d, by_value);
     return d[CLOCK_TRIES / 2] > 0 ? 1e-9 * (double)d[CLOCK_TRIES / 2] : 0;
@@ -36,9 +36,9 @@ double hn_bench_clock_cost(void) {
 
 /* Seconds for all calls; 0 or less when the clock is broken. */
 static double time_calls(void (*fn)(void *), void *ctx, uint64_t calls) {
-    int64_t t = now_ns();
+    int64_t t = hn_bench_now_ns();
     for (uint64_t i = 0; i < calls; i++) fn(ctx);
-    return 1e-9 * (double)(now_ns() - t);
+    return 1e-9 * (double)(hn_bench_now_ns() - t);
 }
 
 static size_t evict_size(const hn_bench_options *o) {
@@ -67,12 +67,12 @@ static const char *prepare(hone_bench *b, void (*reset)(void *), void *ctx) {
 }
 
 static const char *warm_up(hone_bench *b, void (*fn)(void *), void (*reset)(void *), void *ctx) {
-    int64_t from = now_ns(), until = from + (int64_t)(b->opt.warm_s * 1e9);
+    int64_t from = hn_bench_now_ns(), until = from + (int64_t)(b->opt.warm_s * 1e9);
     do {
         if (reset) reset(ctx);
         fn(ctx);
-        if (now_ns() < from) return "the clock went backwards";
-    } while (now_ns() < until && !b->opt.cold);
+        if (hn_bench_now_ns() < from) return "the clock went backwards";
+    } while (hn_bench_now_ns() < until && !b->opt.cold);
     return NULL;
 }
 
@@ -91,8 +91,8 @@ static const char *find_calls(const hn_bench_options *o, void (*fn)(void *), voi
 static const char *take_samples(hone_bench *b, void (*fn)(void *), void (*reset)(void *), void *ctx,
                                 hn_bench_timing *out) {
     bool single = reset || b->opt.cold;
-    int64_t until = now_ns() + (int64_t)(b->opt.max_s * 1e9);
-    while (out->n < (size_t)b->opt.samples && (out->n == 0 || now_ns() < until)) {
+    int64_t until = hn_bench_now_ns() + (int64_t)(b->opt.max_s * 1e9);
+    while (out->n < (size_t)b->opt.samples && (out->n == 0 || hn_bench_now_ns() < until)) {
         const char *error = single ? prepare(b, reset, ctx) : NULL;
         if (error) return error;
         double s = time_calls(fn, ctx, out->calls) - (out->calls == 1 ? b->clock_s : 0);

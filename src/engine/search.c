@@ -26,8 +26,9 @@ struct hone_search {
     const char *origin;
 };
 
-static const char *const class_name[HONE_N_CLASSES] = {"ok",          "build_error",  "build_timeout", "run_crash",
-                                                       "run_timeout", "wrong_result", "no_metric",     "over_limit"};
+static const char *const class_name[HONE_N_CLASSES] = {
+    "ok",         "build_error",  "build_timeout",  "run_crash",    "run_timeout", "wrong_result", "no_metric",
+    "over_limit", "memory_fault", "launch_refused", "device_fault", "no_device",   "throttled"};
 
 const char *hone_outcome_class_name(hone_outcome_class c) {
     return (unsigned)c < HONE_N_CLASSES ? class_name[c] : "unknown";

@@ -127,7 +127,12 @@ static void read_harness_line(struct gather *g, const char *line, size_t n) {
     static const char start[] = "{\"hone-bench\":";
     if (n < sizeof start - 1 || memcmp(line, start, sizeof start - 1) != 0) return;
     json_t *o = n <= JSON_MAX_B ? json_loadb(line, n, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    if (o && json_integer_value(json_object_get(o, "hone-bench")) == 1)
+    bool ours = o && json_integer_value(json_object_get(o, "hone-bench")) == 1;
+    if (ours && (json_object_get(o, "device") || json_object_get(o, "fault"))) {
+        json_decref(o);
+        return; /* lines without samples */
+    }
+    if (ours)
         read_object(g, o);
     else
         g->n_bad++;
@@ -137,6 +142,27 @@ static void read_harness_line(struct gather *g, const char *line, size_t n) {
 hone_rc hn_metrics_from_harness(hn_arena *a, const char *text, size_t n, hn_metrics *out, size_t *n_bad,
                                 hone_err *err) {
     return gather_lines(a, text, n, read_harness_line, out, n_bad, err);
+}
+
+bool hn_fault_from_harness(const char *text, size_t n, char *cls, size_t n_cls, char *detail, size_t n_detail) {
+    bool found = false;
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        size_t len = end ? (size_t)(end - text) - at : n - at;
+        json_t *o = len <= JSON_MAX_B && memmem(text + at, len, "\"fault\"", 7)
+                        ? json_loadb(text + at, len, JSON_REJECT_DUPLICATES, NULL)
+                        : NULL;
+        const char *name = o ? json_string_value(json_object_get(o, "fault")) : NULL;
+        const char *why = o ? json_string_value(json_object_get(o, "detail")) : NULL;
+        if (name && json_integer_value(json_object_get(o, "hone-bench")) == 1) {
+            snprintf(cls, n_cls, "%s", name);
+            snprintf(detail, n_detail, "%s", why ? why : "");
+            found = true;
+        }
+        json_decref(o);
+        at += len + 1;
+    }
+    return found;
 }
 
 /* --- plain lines ----------------------------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ typedef struct hn_metrics {
  * Known time units (ns us ms s) are turned into seconds, sizes (B kB KiB MiB …) into bytes. */
 hone_rc hn_metrics_from_harness(hn_arena *a, const char *text, size_t n, hn_metrics *out, size_t *n_bad, hone_err *err);
 hone_rc hn_metrics_from_lines(hn_arena *a, const char *text, size_t n, hn_metrics *out, size_t *n_bad, hone_err *err);
+/* The last line {"hone-bench":1,"fault":CLASS,"detail":TEXT} of a harness that gave up: false when there is none. */
+bool hn_fault_from_harness(const char *text, size_t n, char *cls, size_t n_cls, char *detail, size_t n_detail);
 /* NULL when there is no such metric. */
 const hn_metric *hn_metrics_find(const hn_metrics *m, const char *name);
 

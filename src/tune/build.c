@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "device/gpu.h"
 #include "measure/outcome.h"
 #include "proc/proc.h"
 
@@ -37,7 +38,7 @@ hone_rc hn_recipe_expand(const hone_workload *w, const hn_recipe *r, const char 
     char *harness = NULL;
     hone_rc rc = HONE_OK;
     if (hn_template_has(text, "harness")) rc = hn_harness_flags(&harness, err);
-    hn_binding *bind = HN_NEW_N(&a, hn_binding, r->n_app + 9);
+    hn_binding *bind = HN_NEW_N(&a, hn_binding, r->n_app + 10);
     if (!rc && !bind) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) {
         size_t n = 0;
@@ -48,6 +49,7 @@ hone_rc hn_recipe_expand(const hone_workload *w, const hn_recipe *r, const char 
         bind[n++] = (hn_binding){"harness", harness ? harness : ""};
         bind[n++] = (hn_binding){"input", input ? input : ""};
         bind[n++] = (hn_binding){"output", output ? output : ""};
+        bind[n++] = (hn_binding){"gpu_bench", "./" HN_GPU_PROGRAM_NAME};
         bind[n++] = (hn_binding){"src", hn_quoted(&a, w->dir)};
         bind[n++] = (hn_binding){"dir", "."};
         for (size_t i = 0; i < r->n_app; i++) bind[n++] = (hn_binding){r->app_name[i], hn_quoted(&a, r->app_text[i])};
@@ -97,6 +99,7 @@ static hone_rc make_folder(const hn_build_config *cfg, const char *name, hn_buil
     hone_rc rc = hn_remove_tree(b->dir, err);
     if (!rc) rc = hn_make_dirs(b->dir, err);
     for (size_t i = 0; !rc && i < cfg->w->n_sources; i++) rc = link_source(cfg->w, b->dir, cfg->w->source[i], err);
+    if (!rc && hn_workload_on_gpu(cfg->w)) rc = hn_gpu_program(b->dir, err);
     return rc;
 }
 

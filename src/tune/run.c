@@ -459,8 +459,25 @@ static needs needs_of(const hn_run_config *cfg) {
     return n;
 }
 
+/* What the harness says of a run that failed: its class, if it names one. */
+static hone_rc read_fault(const start *s, hone_outcome_class *cls, char *detail, size_t n_detail, hone_err *err) {
+    char *path = hn_path_join(s->b->dir, METRICS_FILE), *text = NULL;
+    size_t n = 0;
+    if (!path) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hn_exists(path) ? hn_read_file(path, &text, &n, err) : HONE_OK;
+    free(path);
+    char name[64];
+    hone_outcome_class said;
+    if (text && hn_fault_from_harness(text, n, name, sizeof name, detail, n_detail) &&
+        hone_outcome_class_parse(name, &said) && said != HONE_RUN_OK)
+        *cls = said;
+    free(text);
+    return rc;
+}
+
 static hone_rc one_process(const start *s, const mode *m, bool counted, bool judge, hn_purpose purpose, int side,
                            pool *pools, hn_samples *samples, hn_run *out, hone_err *err) {
+    const hone_workload *w = s->cfg->w;
     hn_proc_result r;
     char what[200];
     hone_rc rc = execute(s, m, &r, what, sizeof what, err);
@@ -468,10 +485,15 @@ static hone_rc one_process(const start *s, const mode *m, bool counted, bool jud
     out->cls = run_class(&r);
     out->wall_s += r.wall_s;
     out->cpu_s += r.user_s + r.sys_s;
-    if (out->cls != HONE_RUN_OK)
-        snprintf(out->detail, sizeof out->detail, "input '%s': the run %s%s%s%.3500s", s->cfg->w->input[s->input].name,
+    char fault[1024] = "";
+    if (out->cls == HONE_RUN_CRASH && w->time_source == HN_FROM_HARNESS)
+        rc = read_fault(s, &out->cls, fault, sizeof fault, err);
+    if (out->cls != HONE_RUN_OK && *fault)
+        snprintf(out->detail, sizeof out->detail, "input '%s': %s", w->input[s->input].name, fault);
+    else if (out->cls != HONE_RUN_OK)
+        snprintf(out->detail, sizeof out->detail, "input '%s': the run %s%s%s%.3500s", w->input[s->input].name,
                  r.end == HN_PROC_EXITED ? "ended with " : "", what, *r.err_tail ? ": " : "", r.err_tail);
-    if (out->cls == HONE_RUN_OK && judge) rc = judge_output(s, &r, purpose, out, err);
+    if (!rc && out->cls == HONE_RUN_OK && judge) rc = judge_output(s, &r, purpose, out, err);
     if (!rc && out->cls == HONE_RUN_OK && purpose == HN_RUN_MEASURE)
         rc = gather(s, &r, counted, side, pools, samples, err);
     hn_proc_result_free(&r);

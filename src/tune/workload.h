@@ -153,6 +153,9 @@ bool hn_template_each(const char *text, bool (*seen)(void *ctx, const char *name
  * itself. E_NOTFOUND lists where it looked. */
 hone_rc hn_harness_flags(char **flags, hone_err *err);
 
+/* Does the run time a kernel by the ready program {gpu_bench}? */
+bool hn_workload_on_gpu(const hone_workload *w);
+
 /* Hash over names and contents of the sources. E_IO names the file that cannot be read. */
 hone_rc hn_workload_source_hash(const hone_workload *w, char hex[33], hone_err *err);
 

@@ -13,12 +13,12 @@ enum { COMPILERS_MAX = 16, INPUTS_MAX = 1000 };
 
 /* The placeholders of each command, without the workload's parameters. */
 static const char *const build_names[] = {"cc", "flags", "defines", "out", "harness", "src", "dir"};
-static const char *const run_names[] = {"out", "input", "output", "src", "dir"};
+static const char *const run_names[] = {"out", "input", "output", "src", "dir", "gpu_bench"};
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
 
 static const char *const reserved[] = {"cc",    "flags",  "defines",  "out",    "harness",  "src", "dir",
-                                       "input", "output", "expected", "actual", "compiler", "fp"};
+                                       "input", "output", "expected", "actual", "compiler", "fp",  "gpu_bench"};
 
 static hone_rc check_param_name(const hn_reader *r, const hn_ynode *key) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)

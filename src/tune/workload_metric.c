@@ -213,14 +213,19 @@ static bool same_quantity(const hn_quantity *a, const hn_quantity *b) {
 
 /* --- metrics, objectives ------------------------------------------------------------------------------------------ */
 
+static bool uses_harness(const hone_workload *w) {
+    return hn_template_has(w->build, "harness") || hn_workload_on_gpu(w);
+}
+
 static hone_rc read_source(const hn_reader *r, const hn_ynode *node) {
     static const char *const word[] = {"harness", "lines"};
     size_t which;
     hone_rc rc = hn_read_word(r, node, "source of metrics", word, 2, &which);
     if (!rc) r->w->time_source = which ? HN_FROM_LINES : HN_FROM_HARNESS;
-    if (!rc && !which && *r->w->build && !hn_template_has(r->w->build, "harness"))
+    if (!rc && !which && *r->w->build && !uses_harness(r->w))
         return hn_yaml_fail(r->doc, node, r->err,
-                            "metrics come from the harness, but the build command has no {harness} to link it");
+                            "metrics come from the harness, but the build command has no {harness} to link it, and the "
+                            "run command no {gpu_bench}");
     return rc;
 }
 
@@ -239,7 +244,7 @@ static hone_rc read_metric_names(const hn_reader *r, const hn_ynode *node) {
 static hone_rc read_metric_block(const hn_reader *r) {
     static const char *const known[] = {"source", "names"};
     const hn_ynode *node = hn_yaml_get(r->root, "metrics");
-    r->w->time_source = hn_template_has(r->w->build, "harness") ? HN_FROM_HARNESS : HN_FROM_LINES;
+    r->w->time_source = uses_harness(r->w) ? HN_FROM_HARNESS : HN_FROM_LINES;
     if (!node) return HONE_OK;
     if (node->kind == HN_Y_SCALAR) return read_source(r, node);
     if (node->kind == HN_Y_SEQ) return read_metric_names(r, node);

@@ -286,6 +286,8 @@ hone_rc hn_workload_source_hash(const hone_workload *w, char hex[33], hone_err *
     return HONE_OK;
 }
 
+bool hn_workload_on_gpu(const hone_workload *w) { return hn_template_has(w->run, "gpu_bench"); }
+
 /* --- the harness -------------------------------------------------------------------------------------------------- */
 
 /* First of folder, folder/lib (or folder/include …) and the same above it that holds `file`; malloc'ed. */
