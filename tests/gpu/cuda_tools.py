@@ -57,7 +57,7 @@ def on_the_shim(source, where, *flags):
     program = os.path.join(where, source.replace(".cpp", ""))
     command = [cxx, "-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-function",
                "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fsanitize-sections=shim_shared",
-               f"-I{ROOT}/include", f"-I{ROOT}", *flags, f"{ROOT}/tests/gpu/{source}", "-o", program]  # fmt: skip
+               *flags, f"-I{ROOT}/include", f"-I{ROOT}", f"{ROOT}/tests/gpu/{source}", "-o", program]  # fmt: skip
     done = run(command)
     return ("" if done.returncode else program), done.stderr
 
