@@ -1,6 +1,7 @@
 /* progress.c — drawing the progress of a search. */
 #include "progress.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,12 +9,23 @@
 
 static const double redraw_s = 0.05, plain_s = 10; /* least time between two live redraws, two plain lines */
 
+/* What HONE_PROGRESS_FD names, kept from compilers and measured programs. */
+static FILE *open_told(void) {
+    const char *name = getenv("HONE_PROGRESS_FD");
+    uint64_t fd;
+    if (!name || !cli_parse_count(name, &fd) || fd < 3 || fd > 65535) return NULL;
+    unsetenv("HONE_PROGRESS_FD");
+    if (fcntl((int)fd, F_SETFD, FD_CLOEXEC)) return NULL;
+    return fdopen((int)fd, "w");
+}
+
 void cli_live_begin(cli_live *l, const cli *c, const volatile int *resized) {
     *l = (cli_live){.c = c, .resized = resized, .best = 1, .last_s = -INFINITY};
     l->quiet = cli_given(c, "quiet");
     l->verbose = cli_given(c, "verbose") && !l->quiet;
     l->width = cli_width(stderr);
     l->terminal = l->width > 0;
+    l->told = open_told();
 }
 
 /* --- the line ------------------------------------------------------------------------------------------------- */
@@ -84,6 +96,29 @@ static void put_line(const cli_live *l, FILE *f, int width) {
     }
     if (!fit) cli_put(l->c, f, part[0], (size_t)width);
     for (size_t i = 0; i < n; i++) free(part[i]);
+}
+
+/* The same for programs. text: a sentence; NULL: the line that people see. */
+static void tell(cli_live *l, const char *stage, const char *text) {
+    const hone_tune_event *e = &l->event;
+    char *line = NULL;
+    size_t size = 0;
+    if (!l->told) return;
+    FILE *f = text ? NULL : open_memstream(&line, &size);
+    if (f) put_line(l, f, 200), fclose(f);
+    cli_json j = cli_json_to(l->told, true);
+    cli_json_object(&j);
+    cli_json_ktext(&j, "stage", stage);
+    cli_json_kcount(&j, "done", e->base.done);
+    cli_json_kcount(&j, "total", e->base.total);
+    cli_json_knumber(&j, "elapsed_s", e->base.elapsed_s);
+    cli_json_knumber(&j, "left_s", e->base.left_s);
+    cli_json_knumber(&j, "best", e->best_speedup);
+    cli_json_kcount(&j, "session", (uint64_t)e->session);
+    cli_json_ktext(&j, "text", text ? text : line);
+    cli_json_end(&j);
+    fflush(l->told);
+    free(line);
 }
 
 static void wipe(cli_live *l) {
@@ -170,7 +205,7 @@ void cli_live_event(void *live, const hone_event *event) {
     cli_live *l = live;
     bool first = !*l->stage;
     if (e->stage == HONE_TUNE_WARNING) {
-        if (!l->quiet) put_warning(l, e->base.text);
+        cli_live_warn(l, e->base.text);
         return;
     }
     l->event = *e;
@@ -193,6 +228,7 @@ void cli_live_event(void *live, const hone_event *event) {
         break;
     default: break;
     }
+    tell(l, e->base.stage, NULL);
 }
 
 void cli_live_say(cli_live *l, double elapsed_s, bool now, const char *fmt, ...) {
@@ -203,10 +239,12 @@ void cli_live_say(cli_live *l, double elapsed_s, bool now, const char *fmt, ...)
     l->event =
         (hone_tune_event){{.elapsed_s = elapsed_s, .left_s = NAN}, .stage = HONE_TUNE_DISCOVER, .best_speedup = NAN};
     draw(l, now);
+    tell(l, "work", l->stage);
 }
 
 void cli_live_warn(cli_live *l, const char *text) {
     if (!l->quiet) put_warning(l, text);
+    tell(l, "warning", text ? text : "");
 }
 
 void cli_live_end(cli_live *l) {

@@ -1,6 +1,9 @@
 /* progress.h — how far a search is, on stderr: one live line on a terminal, else plain lines now and then.
  *
  * Draws only when the search reports something: a timer would interrupt the program that is being measured.
+ *
+ * Where the variable HONE_PROGRESS_FD names an open descriptor, each report goes there too, as a JSON object on a line
+ * (docs/commands.md), also with --quiet. `hone mcp` reads it.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
@@ -17,6 +20,7 @@ typedef struct cli_live {
     double best, last_s;         /* last_s: when the last line was drawn, as elapsed time of the search */
     hone_tune_event event;       /* the latest with counts */
     char stage[160];             /* "" during trials */
+    FILE *told;                  /* where reports go as JSON; NULL: nowhere */
 } cli_live;
 
 void cli_live_begin(cli_live *l, const cli *c, const volatile int *resized);

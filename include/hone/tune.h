@@ -81,6 +81,7 @@ typedef struct hone_tune_event {
     size_t n_class[HONE_N_CLASSES];
     size_t n_reused;         /* trials whose object was known */
     const hone_trial *trial; /* TRIAL: the one finished */
+    int64_t session;         /* its number in the record; 0: not begun yet */
 } hone_tune_event;
 
 typedef struct hone_tune_result {

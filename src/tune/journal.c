@@ -153,7 +153,7 @@ void hn_tuner_emit(hn_tuner *t, hone_tune_stage stage, size_t done, size_t total
     static const char *const word[] = {"discover", "baseline", "trial", "race", "done", "warning"};
     if (!t->o->progress.fn) return;
     double elapsed = hn_now_s() - t->started_s;
-    hone_tune_event e = {.stage = stage, .trial = trial};
+    hone_tune_event e = {.stage = stage, .trial = trial, .session = t->session.id};
     e.base = (hone_event){word[stage], done, total, elapsed, NAN, text};
     e.base.left_s = stage == HONE_TUNE_TRIAL ? eta(t, elapsed, done, total) : NAN;
     bool no_ratio = t->bench.base.plain[0] || isinf(t->best_log_ratio);
