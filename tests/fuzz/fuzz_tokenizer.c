@@ -50,6 +50,7 @@ static hn_tokenizer *make(bool bpe) {
               "a",
         HN_TOKEN_NORMAL, -2);
     add(&s, "abab", HN_TOKEN_NORMAL, -3);
+    if (!bpe) add(&s, "\xe2\x96\x81", HN_TOKEN_NORMAL, -4); /* bytes in its place would be shown as a bar */
     add(&s, "<s>", HN_TOKEN_CONTROL, 0);
     add(&s, "<sx>", HN_TOKEN_USER, 0);
     s.merge = merge;
