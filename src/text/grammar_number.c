@@ -246,7 +246,7 @@ static hn_phrase *integers(hn_schema *s, uint64_t low, uint64_t high) {
 static int64_t integer_of(const hn_number_bound *b, int64_t other, int step) {
     static const double most = 9e18;
     if (!b->given) return other;
-    if (b->whole) return b->integer + (b->open ? step : 0);
+    if (b->whole) return b->open ? b->integer + step : b->integer;
     if (fabs(b->value) >= most) return b->value > 0 ? INT64_MAX : -INT64_MAX;
     double x = step > 0 ? ceil(b->value) : floor(b->value);
     return (int64_t)x + (b->open && x == b->value ? step : 0);
@@ -254,10 +254,13 @@ static int64_t integer_of(const hn_number_bound *b, int64_t other, int step) {
 
 hn_phrase *hn_json_integer(hn_schema *s, hn_number_bound low, hn_number_bound high) {
     static const int64_t most = 9999999999999999; /* where nothing is said */
+    if ((low.given && low.whole && low.open && low.integer == INT64_MAX) ||
+        (high.given && high.whole && high.open && high.integer == INT64_MIN))
+        return hn_schema_wrong(s, HONE_E_UNSUPPORTED, "no integer of 64 bits lies within its bounds");
     int64_t a = integer_of(&low, -most, 1), z = integer_of(&high, most, -1);
     hn_phrase *part[2];
     size_t k = 0;
-    if (!low.given && a > z) a = z - most < z ? z - most : INT64_MIN + 1;
+    if (!low.given && a > z) a = z > INT64_MIN + most ? z - most : INT64_MIN;
     if (!high.given && z < a) z = a < INT64_MAX - most ? a + most : INT64_MAX;
     if (z >= 0) part[k++] = integers(s, a > 0 ? (uint64_t)a : 0, (uint64_t)z);
     if (a < 0)
