@@ -8,7 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_STEPS = 20 * 1000 * 1000, MOST_OUTPUT_B = 64 << 20, DEEPEST_CALL = 100 };
+enum {
+    MOST_STEPS = 10 * 1000 * 1000,
+    MOST_OUTPUT_B = 64 << 20,
+    DEEPEST_CALL = 100,
+    DEEPEST_VALUE = 500,
+    DEEPEST_RUN = 1000
+};
 
 hn_tv hn_t_fail(hn_trun *r, unsigned line, const char *fmt, ...) {
     char text[400];
@@ -29,6 +35,17 @@ bool hn_t_step(hn_trun *r, unsigned line) {
     else if (!hn_arena_ok(r->arena) || r->out->failed)
         r->rc = hn_fail(r->err, HONE_E_NOMEM, "out of memory rendering a chat template");
     return !r->rc;
+}
+
+bool hn_t_work(hn_trun *r, unsigned line, size_t n, const hn_str *out) {
+    r->steps += n / 64;
+    if (!r->rc && out && out->n > MOST_OUTPUT_B) r->steps = MOST_STEPS;
+    return hn_t_step(r, line);
+}
+
+bool hn_t_enter(hn_trun *r) {
+    if (++r->nested > DEEPEST_VALUE) hn_t_fail(r, 0, "a value holds itself, or too many within each other");
+    return hn_t_step(r, 0);
 }
 
 /* --- names
@@ -114,6 +131,8 @@ static hn_tv slice_of(hn_trun *r, const hn_tnode *n) {
     int64_t size = (int64_t)items.list->n, low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
     from = from_given ? clamped(from < 0 ? from + size : from, low, high) : step > 0 ? 0 : size - 1;
     to = to_given ? clamped(to < 0 ? to + size : to, low, high) : step > 0 ? size : -1;
+    if (step < -size - 1) step = -size - 1; /* no further than from end to end */
+    if (step > size + 1) step = size + 1;
     int64_t count = step > 0    ? (to > from ? (to - from + step - 1) / step : 0)
                     : from > to ? (from - to - step - 1) / -step
                                 : 0;
@@ -133,12 +152,13 @@ static hn_tv slice_of(hn_trun *r, const hn_tnode *n) {
 static bool contains(hn_trun *r, const hn_tnode *n, const hn_tv *in, const hn_tv *v) {
     if (in->kind == HN_TV_TEXT) {
         if (v->kind != HN_TV_TEXT) hn_t_fail(r, n->line, "`in` a text asks for a text");
-        return v->kind == HN_TV_TEXT && (!v->n || memmem(in->text, in->n, v->text, v->n));
+        return v->kind == HN_TV_TEXT && hn_t_work(r, n->line, in->n, NULL) &&
+               (!v->n || memmem(in->text, in->n, v->text, v->n));
     }
     if (in->kind == HN_TV_DICT) return v->kind == HN_TV_TEXT && hn_tv_get(in->dict, v->text);
     hn_tv items = hn_tv_items(r, in);
     for (size_t i = 0; !r->rc && i < items.list->n; i++)
-        if (hn_tv_equal(&items.list->item[i], v)) return true;
+        if (hn_tv_equal(r, &items.list->item[i], v)) return true;
     return false;
 }
 
@@ -172,8 +192,10 @@ static hn_tv arithmetic(hn_trun *r, const hn_tnode *n, const char *op, const hn_
     double x = hn_tv_number(a), y = hn_tv_number(b), f = 0;
     int64_t i = 0;
     if (strchr("/%", op[0]) && y == 0) return hn_t_fail(r, n->line, "division by zero");
-    if (whole && !strcmp(op, "//")) return hn_tv_int(a->i / b->i - (a->i % b->i && (a->i < 0) != (b->i < 0)));
-    if (whole && op[0] == '%') return hn_tv_int((a->i % b->i + b->i) % b->i);
+    if (whole && op[0] == '%') return hn_tv_int(hn_tv_modulo(a->i, b->i));
+    if (whole && !strcmp(op, "//") && b->i != -1)
+        return hn_tv_int(a->i / b->i - (a->i % b->i && (a->i < 0) != (b->i < 0)));
+    if (whole && !strcmp(op, "//") && !__builtin_sub_overflow(0, a->i, &i)) return hn_tv_int(i);
     if (whole && ((op[0] == '+' && !__builtin_add_overflow(a->i, b->i, &i)) ||
                   (op[0] == '-' && !__builtin_sub_overflow(a->i, b->i, &i)) ||
                   (!strcmp(op, "*") && !__builtin_mul_overflow(a->i, b->i, &i))))
@@ -191,8 +213,8 @@ static hn_tv arithmetic(hn_trun *r, const hn_tnode *n, const char *op, const hn_
 
 static hn_tv compare(hn_trun *r, const hn_tnode *n, const hn_tv *a, const hn_tv *b) {
     const char *op = n->text;
-    if (!strcmp(op, "==")) return hn_tv_bool(hn_tv_equal(a, b));
-    if (!strcmp(op, "!=")) return hn_tv_bool(!hn_tv_equal(a, b));
+    if (!strcmp(op, "==")) return hn_tv_bool(hn_tv_equal(r, a, b));
+    if (!strcmp(op, "!=")) return hn_tv_bool(!hn_tv_equal(r, a, b));
     if (!strcmp(op, "in")) return hn_tv_bool(contains(r, n, b, a));
     if (!strcmp(op, "not in")) return hn_tv_bool(!contains(r, n, b, a));
     int order = hn_tv_order(r, a, b);
@@ -298,10 +320,9 @@ static hn_tv dict_value(hn_trun *r, const hn_tnode *n) {
     return v;
 }
 
-hn_tv hn_t_eval(hn_trun *r, const hn_tnode *n) {
+static hn_tv evaluated(hn_trun *r, const hn_tnode *n) {
     hn_tv v;
     hn_targs args;
-    if (!hn_t_step(r, n->line)) return (hn_tv){0};
     switch (n->kind) {
     case HN_TN_LITERAL: return n->value;
     case HN_TN_NAME: return name_value(r, n->text);
@@ -325,6 +346,15 @@ hn_tv hn_t_eval(hn_trun *r, const hn_tnode *n) {
         return hn_tv_true(&v) ? hn_t_eval(r, n->b) : n->c ? hn_t_eval(r, n->c) : (hn_tv){0};
     default: return hn_t_fail(r, n->line, "a statement where a value is expected");
     }
+}
+
+hn_tv hn_t_eval(hn_trun *r, const hn_tnode *n) {
+    if (!hn_t_step(r, n->line)) return (hn_tv){0};
+    if (r->level >= DEEPEST_RUN) return hn_t_fail(r, n->line, "too much is computed within each other");
+    r->level++;
+    hn_tv v = evaluated(r, n);
+    r->level--;
+    return v;
 }
 
 /* --- statements
@@ -433,7 +463,10 @@ static void run_one(hn_trun *r, const hn_tnode *n) {
 }
 
 static void run(hn_trun *r, const hn_tnode *n) {
+    if (r->level >= DEEPEST_RUN) hn_t_fail(r, n ? n->line : 0, "too much is computed within each other");
+    r->level++;
     for (; n && r->jump == HN_T_ON && hn_t_step(r, n->line); n = n->next) run_one(r, n);
+    r->level--;
 }
 
 hone_rc hn_template_render(const char *text, size_t n, const json_t *context, double now_s, hn_str *out,

@@ -95,7 +95,7 @@ static hn_tv replace(const calling *c) {
     int64_t most = int_arg(c, 2, "count", -1);
     hn_str s = {0};
     if (!from || !to || from->kind != HN_TV_TEXT || to->kind != HN_TV_TEXT) return wrong(c, "takes two texts");
-    for (size_t at = 0; !c->r->rc && at <= v.n;) {
+    for (size_t at = 0; hn_t_work(c->r, c->n->line, 0, &s) && at <= v.n;) {
         bool here = most && from->n <= v.n - at && !memcmp(v.text + at, from->text, from->n);
         if (here) {
             hn_str_add_n(&s, to->text, to->n);
@@ -187,7 +187,7 @@ static hn_tv indent(const calling *c) {
     const hn_tv *first = arg(c, 1, "first"), *blank = arg(c, 2, "blank");
     int64_t width = int_arg(c, 0, "width", 4);
     hn_str s = {0};
-    for (size_t i = 0; !c->r->rc && i <= v.n; i++) {
+    for (size_t i = 0; hn_t_work(c->r, c->n->line, 0, &s) && i <= v.n; i++) {
         bool begins = i ? v.text[i - 1] == '\n' : first && hn_tv_true(first);
         bool empty = i == v.n || v.text[i] == '\n';
         for (int64_t k = 0; begins && (!empty || (blank && hn_tv_true(blank))) && k < width && k < 1000; k++)
@@ -253,7 +253,7 @@ static hn_tv join(const calling *c) {
     const hn_tv *by = arg(c, 0, "d");
     const char *path = attribute_arg(c, 1);
     hn_str s = {0};
-    for (size_t i = 0; !c->r->rc && i < items.list->n; i++) {
+    for (size_t i = 0; hn_t_work(c->r, c->n->line, 0, &s) && i < items.list->n; i++) {
         hn_tv v = path ? attribute(&items.list->item[i], path) : items.list->item[i];
         if (i && by) hn_tv_print(c->r, by, &s);
         hn_tv_print(c->r, &v, &s);
@@ -283,7 +283,7 @@ static hn_tv unique(const calling *c) {
     size_t n = 0;
     for (size_t i = 0; !c->r->rc && i < items.list->n; i++) {
         bool seen = false;
-        for (size_t k = 0; k < n && !seen; k++) seen = hn_tv_equal(&out.list->item[k], &items.list->item[i]);
+        for (size_t k = 0; k < n && !seen; k++) seen = hn_tv_equal(c->r, &out.list->item[k], &items.list->item[i]);
         if (!seen) out.list->item[n++] = items.list->item[i];
     }
     if (!c->r->rc) out.list->n = n;
@@ -372,7 +372,7 @@ static hn_tv sum(const calling *c) {
         whole &= items.list->item[i].kind != HN_TV_FLOAT;
         total += hn_tv_number(&items.list->item[i]);
     }
-    return whole ? hn_tv_int((int64_t)total) : (hn_tv){.kind = HN_TV_FLOAT, .f = total};
+    return whole && fabs(total) < 0x1p63 ? hn_tv_int((int64_t)total) : (hn_tv){.kind = HN_TV_FLOAT, .f = total};
 }
 
 /* --- mappings
@@ -448,7 +448,7 @@ static hn_tv to_float(const calling *c) {
 static hn_tv absolute(const calling *c) {
     if (!hn_tv_is_number(c->v)) return wrong(c, "asks for a number");
     return c->v->kind == HN_TV_FLOAT ? (hn_tv){.kind = HN_TV_FLOAT, .f = fabs(c->v->f)}
-                                     : hn_tv_int(c->v->i < 0 ? -c->v->i : c->v->i);
+                                     : hn_tv_int(c->v->i < 0 ? (int64_t)(0 - (uint64_t)c->v->i) : c->v->i);
 }
 
 static hn_tv rounded(const calling *c) {
@@ -483,10 +483,13 @@ static hn_tv range(const calling *c) {
     int64_t from = one ? 0 : int_arg(c, 0, "start", 0), to = int_arg(c, one ? 0 : 1, "stop", 0),
             step = int_arg(c, 2, "step", 1);
     if (!step) return wrong(c, "with steps of 0");
-    int64_t n = step > 0 ? (to > from ? (to - from - 1) / step + 1 : 0) : from > to ? (from - to - 1) / -step + 1 : 0;
-    if (n < 0 || n > 1000000) return wrong(c, "of more than a million numbers");
+    uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step,
+             far = step > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
+    uint64_t n = (step > 0 ? to > from : from > to) ? (far - 1) / by + 1 : 0;
+    if (n > 1000000) return wrong(c, "of more than a million numbers");
     hn_tv v = hn_tv_new_list(c->r, (size_t)n);
-    for (int64_t i = 0; !c->r->rc && i < n; i++) v.list->item[i] = hn_tv_int(from + i * step);
+    for (uint64_t i = 0; !c->r->rc && i < n; i++)
+        v.list->item[i] = hn_tv_int((int64_t)((uint64_t)from + i * (uint64_t)step));
     return v;
 }
 
@@ -598,8 +601,13 @@ bool hn_t_is_method(const hn_tv *v, const char *name) {
     return entry_of(methods, COUNT(methods), name, v->kind, true) != NULL;
 }
 
+static size_t size_of(const hn_tv *v) {
+    return !v ? 0 : v->kind == HN_TV_TEXT ? v->n : v->kind == HN_TV_LIST ? 64 * v->list->n : 0;
+}
+
 hn_tv hn_t_filter(hn_trun *r, const hn_tnode *n, const char *name, const hn_tv *v, const hn_targs *args) {
     const entry *e = entry_of(filters, COUNT(filters), name, 0, false);
+    if (!hn_t_work(r, n->line, size_of(v), NULL)) return (hn_tv){0};
     calling c = {r, n, name, v, args};
     return e ? e->call(&c) : hn_t_fail(r, n->line, "the filter '%s' is not known", name);
 }
@@ -608,6 +616,7 @@ hn_tv hn_t_call_named(hn_trun *r, const hn_tnode *n, const hn_tv_method *m, cons
     const entry *e = m->self ? entry_of(methods, COUNT(methods), m->name, m->self->kind, true)
                              : entry_of(functions, COUNT(functions), m->name, 0, false);
     calling c = {r, n, m->name, m->self, args};
+    if (!hn_t_work(r, n->line, size_of(m->self), NULL)) return (hn_tv){0};
     return e ? e->call(&c) : hn_t_fail(r, n->line, "the function '%s' is not known", m->name);
 }
 
@@ -670,19 +679,19 @@ bool hn_t_test(hn_trun *r, const hn_tnode *n, const char *name, const hn_tv *v, 
         hn_t_fail(r, n->line, "the test '%s' is not known, or lacks a value", name);
         return false;
     }
-    if (one_of(name, "equalto eq sameas")) return hn_tv_equal(v, other);
-    if (!strcmp(name, "ne")) return !hn_tv_equal(v, other);
+    if (one_of(name, "equalto eq sameas")) return hn_tv_equal(r, v, other);
+    if (!strcmp(name, "ne")) return !hn_tv_equal(r, v, other);
     if (one_of(name, "lt lessthan")) return hn_tv_order(r, v, other) < 0;
     if (!strcmp(name, "le")) return hn_tv_order(r, v, other) <= 0;
     if (one_of(name, "gt greaterthan")) return hn_tv_order(r, v, other) > 0;
     if (!strcmp(name, "ge")) return hn_tv_order(r, v, other) >= 0;
     if (!strcmp(name, "divisibleby") && v->kind == HN_TV_INT && other->kind == HN_TV_INT && other->i)
-        return v->i % other->i == 0;
+        return hn_tv_modulo(v->i, other->i) == 0;
     if (!strcmp(name, "in")) {
         hn_tv items = other->kind == HN_TV_TEXT ? (hn_tv){0} : hn_tv_items(r, other);
         if (other->kind == HN_TV_TEXT) return v->kind == HN_TV_TEXT && memmem(other->text, other->n, v->text, v->n);
         for (size_t i = 0; !r->rc && i < items.list->n; i++)
-            if (hn_tv_equal(v, &items.list->item[i])) return true;
+            if (hn_tv_equal(r, v, &items.list->item[i])) return true;
         return false;
     }
     hn_t_fail(r, n->line, "the test '%s' is not known", name);

@@ -113,7 +113,7 @@ typedef struct hn_trun {
     hn_tscope *scope;
     hn_str *out;
     uint64_t steps;
-    unsigned depth;
+    unsigned depth, nested, level; /* of macros' calls; of values within values; of what is run within each other */
     double now_s;
     enum { HN_T_ON, HN_T_BREAK, HN_T_CONTINUE } jump;
     hone_rc rc; /* sticky */
@@ -133,10 +133,11 @@ void hn_tv_set(hn_trun *r, hn_tv_dict *d, const char *key, hn_tv v);
 const hn_tv *hn_tv_get(const hn_tv_dict *d, const char *key); /* NULL: absent */
 hn_tv hn_tv_from_json(hn_trun *r, const json_t *j);
 bool hn_tv_true(const hn_tv *v);
-bool hn_tv_equal(const hn_tv *a, const hn_tv *b);
+bool hn_tv_equal(hn_trun *r, const hn_tv *a, const hn_tv *b);
 int hn_tv_order(hn_trun *r, const hn_tv *a, const hn_tv *b); /* of numbers, texts, lists; else an error */
 bool hn_tv_is_number(const hn_tv *v);
 double hn_tv_number(const hn_tv *v);
+int64_t hn_tv_modulo(int64_t a, int64_t b);                /* b is not 0; of b's sign */
 hn_tv hn_tv_items(hn_trun *r, const hn_tv *v);             /* what iterating gives, as a list: characters, keys */
 void hn_tv_print(hn_trun *r, const hn_tv *v, hn_str *out); /* as output */
 void hn_tv_repr(hn_trun *r, const hn_tv *v, hn_str *out);  /* as inside a list */
@@ -146,6 +147,11 @@ void hn_tv_json(hn_trun *r, const hn_tv *v, int indent, int level, hn_str *out);
 hn_tv hn_t_fail(hn_trun *r, unsigned line, const char *fmt, ...) HONE_PRINTF(3, 4);
 hn_tv hn_t_eval(hn_trun *r, const hn_tnode *n);
 bool hn_t_step(hn_trun *r, unsigned line); /* false: too many */
+/* What is done with n bytes or items of a value counts as steps, too; out (NULL: none) grows by them. */
+bool hn_t_work(hn_trun *r, unsigned line, size_t n, const hn_str *out);
+/* Into a value's members, and out: false: it holds itself, or too many within each other. */
+bool hn_t_enter(hn_trun *r);
+static inline void hn_t_leave(hn_trun *r) { r->nested--; }
 
 /* template_call.c */
 typedef struct hn_targs {

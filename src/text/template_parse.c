@@ -35,6 +35,14 @@ static bool bad(parser *p, const char *what, const char *more, size_t n) {
     return false;
 }
 
+/* Into what is nested; false: too deeply. */
+static bool deeper(parser *p, const char *what) {
+    char text[80];
+    if (++p->depth <= DEEPEST) return !p->r->rc;
+    snprintf(text, sizeof text, "%s are nested too deeply", what);
+    return bad(p, text, "", 0);
+}
+
 static hn_tnode *node(parser *p, hn_tnode_kind kind) {
     hn_tnode *n = HN_NEW(p->r->arena, hn_tnode);
     if (!n) {
@@ -323,7 +331,8 @@ static hn_tnode *unary(parser *p, bool filter) {
         hn_tnode *n = node(p, HN_TN_UNARY);
         if (!n) return NULL;
         n->text = is(p, "-") ? "-" : "+";
-        if (!next(p) || !(n->a = unary(p, false))) return NULL;
+        if (!next(p) || !deeper(p, "expressions") || !(n->a = unary(p, false))) return NULL;
+        p->depth--;
         return filter ? filters(p, n) : n;
     }
     hn_tnode *n = postfix(p, primary(p));
@@ -349,7 +358,10 @@ static hn_tnode *binary(parser *p, int level) {
         hn_tnode *n = node(p, HN_TN_UNARY);
         if (!n || !next(p)) return NULL;
         n->text = "not";
-        return (n->a = binary(p, level)) ? n : NULL;
+        if (!deeper(p, "expressions")) return NULL;
+        n->a = binary(p, level);
+        p->depth--;
+        return n->a ? n : NULL;
     }
     hn_tnode *left = binary(p, level + 1);
     for (const char *op; left && !p->r->rc && (op = operator_at(p, level));) {
@@ -368,10 +380,7 @@ static hn_tnode *binary(parser *p, int level) {
 }
 
 static hn_tnode *expression(parser *p) {
-    if (++p->depth > DEEPEST) {
-        bad(p, "expressions are nested too deeply", "", 0);
-        return NULL;
-    }
+    if (!deeper(p, "expressions")) return NULL;
     hn_tnode *value = binary(p, 0);
     while (value && is(p, "if")) {
         hn_tnode *n = node(p, HN_TN_CHOICE);
@@ -443,7 +452,10 @@ static hn_tnode *if_statement(parser *p) {
     const char *ended = NULL;
     if (!n || !(n->a = expression(p)) || !end_block(p)) return NULL;
     n->body = body_until(p, "endif", "elif", "else", &ended);
-    if (ended && !strcmp(ended, "elif")) n->other = if_statement(p);
+    if (ended && !strcmp(ended, "elif")) {
+        if (deeper(p, "statements")) n->other = if_statement(p);
+        p->depth--;
+    }
     if (ended && !strcmp(ended, "else") && end_block(p)) n->other = body_until(p, "endif", NULL, NULL, &ended);
     return p->r->rc || !end_block(p) ? NULL : n;
 }
@@ -619,7 +631,7 @@ static hn_tnode *block(parser *p, const char *const *until, const char **ended, 
 static hn_tnode *statements(parser *p, const char *const *until, const char **ended) {
     hn_tnode *first = NULL, **last = &first;
     bool over = false;
-    if (++p->depth > DEEPEST) bad(p, "statements are nested too deeply", "", 0);
+    deeper(p, "statements");
     if (until && !p->r->rc) skip_break(p);
     while (!p->r->rc && !over && p->at < p->end) {
         const char *begin = p->at, *at = find_block(p);

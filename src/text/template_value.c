@@ -110,7 +110,27 @@ bool hn_tv_true(const hn_tv *v) {
     return false;
 }
 
-bool hn_tv_equal(const hn_tv *a, const hn_tv *b) {
+int64_t hn_tv_modulo(int64_t a, int64_t b) {
+    int64_t m = b == -1 ? 0 : a % b;
+    return m && (m < 0) != (b < 0) ? m + b : m;
+}
+
+static bool equal_members(hn_trun *r, const hn_tv *a, const hn_tv *b) {
+    if (a->kind == HN_TV_LIST) {
+        for (size_t i = 0; i < a->list->n && a->list->n == b->list->n; i++)
+            if (!hn_tv_equal(r, &a->list->item[i], &b->list->item[i])) return false;
+        return a->list->n == b->list->n && a->list->tuple == b->list->tuple;
+    }
+    for (size_t i = 0; i < a->dict->n && a->dict->n == b->dict->n; i++) {
+        const hn_tv *other = hn_tv_get(b->dict, a->dict->pair[i].key);
+        if (!other || !hn_tv_equal(r, &a->dict->pair[i].value, other)) return false;
+    }
+    return a->dict->n == b->dict->n;
+}
+
+bool hn_tv_equal(hn_trun *r, const hn_tv *a, const hn_tv *b) {
+    bool equal = false;
+    if (!hn_t_work(r, 0, a->kind == HN_TV_TEXT ? a->n : 0, NULL)) return false;
     if (hn_tv_is_number(a) && hn_tv_is_number(b))
         return a->kind != HN_TV_FLOAT && b->kind != HN_TV_FLOAT ? a->i == b->i : hn_tv_number(a) == hn_tv_number(b);
     if (a->kind != b->kind) return false;
@@ -119,15 +139,10 @@ bool hn_tv_equal(const hn_tv *a, const hn_tv *b) {
     case HN_TV_NONE: return true;
     case HN_TV_TEXT: return a->n == b->n && !memcmp(a->text, b->text, a->n);
     case HN_TV_LIST:
-        for (size_t i = 0; i < a->list->n && a->list->n == b->list->n; i++)
-            if (!hn_tv_equal(&a->list->item[i], &b->list->item[i])) return false;
-        return a->list->n == b->list->n && a->list->tuple == b->list->tuple;
     case HN_TV_DICT:
-        for (size_t i = 0; i < a->dict->n && a->dict->n == b->dict->n; i++) {
-            const hn_tv *other = hn_tv_get(b->dict, a->dict->pair[i].key);
-            if (!other || !hn_tv_equal(&a->dict->pair[i].value, other)) return false;
-        }
-        return a->dict->n == b->dict->n;
+        equal = hn_t_enter(r) && equal_members(r, a, b);
+        hn_t_leave(r);
+        return equal && !r->rc;
     case HN_TV_MACRO: return a->macro == b->macro;
     default: return false;
     }
@@ -143,10 +158,12 @@ int hn_tv_order(hn_trun *r, const hn_tv *a, const hn_tv *b) {
         return order ? order : a->n < b->n ? -1 : a->n > b->n;
     }
     if (a->kind == HN_TV_LIST && b->kind == HN_TV_LIST) {
-        for (size_t i = 0; i < a->list->n && i < b->list->n; i++) {
-            int order = hn_tv_order(r, &a->list->item[i], &b->list->item[i]);
-            if (order || r->rc) return order;
-        }
+        int order = 0;
+        hn_t_enter(r);
+        for (size_t i = 0; !r->rc && !order && i < a->list->n && i < b->list->n; i++)
+            order = hn_tv_order(r, &a->list->item[i], &b->list->item[i]);
+        hn_t_leave(r);
+        if (order || r->rc) return order;
         return a->list->n < b->list->n ? -1 : a->list->n > b->list->n;
     }
     hn_t_fail(r, 0, "values of these kinds have no order");
@@ -212,26 +229,37 @@ static void add_quoted(const char *text, size_t n, hn_str *out) {
     hn_str_add_n(out, &q, 1);
 }
 
+static void add_list(hn_trun *r, const hn_tv_list *l, hn_str *out) {
+    hn_str_add(out, l->tuple ? "(" : "[");
+    for (size_t i = 0; !r->rc && i < l->n; i++) {
+        if (i) hn_str_add(out, ", ");
+        hn_tv_repr(r, &l->item[i], out);
+    }
+    hn_str_add(out, !l->tuple ? "]" : l->n == 1 ? ",)" : ")");
+}
+
+static void add_dict(hn_trun *r, const hn_tv_dict *d, hn_str *out) {
+    hn_str_add(out, "{");
+    for (size_t i = 0; !r->rc && i < d->n; i++) {
+        if (i) hn_str_add(out, ", ");
+        add_quoted(d->pair[i].key, strlen(d->pair[i].key), out);
+        hn_str_add(out, ": ");
+        hn_tv_repr(r, &d->pair[i].value, out);
+    }
+    hn_str_add(out, "}");
+}
+
 void hn_tv_repr(hn_trun *r, const hn_tv *v, hn_str *out) {
+    if (!hn_t_work(r, 0, v->kind == HN_TV_TEXT ? v->n : 0, out)) return;
     switch (v->kind) {
     case HN_TV_TEXT: add_quoted(v->text, v->n, out); break;
     case HN_TV_LIST:
-        hn_str_add(out, v->list->tuple ? "(" : "[");
-        for (size_t i = 0; i < v->list->n; i++) {
-            if (i) hn_str_add(out, ", ");
-            hn_tv_repr(r, &v->list->item[i], out);
-        }
-        hn_str_add(out, !v->list->tuple ? "]" : v->list->n == 1 ? ",)" : ")");
-        break;
     case HN_TV_DICT:
-        hn_str_add(out, "{");
-        for (size_t i = 0; i < v->dict->n; i++) {
-            if (i) hn_str_add(out, ", ");
-            add_quoted(v->dict->pair[i].key, strlen(v->dict->pair[i].key), out);
-            hn_str_add(out, ": ");
-            hn_tv_repr(r, &v->dict->pair[i].value, out);
-        }
-        hn_str_add(out, "}");
+        if (hn_t_enter(r) && v->kind == HN_TV_LIST)
+            add_list(r, v->list, out);
+        else if (!r->rc)
+            add_dict(r, v->dict, out);
+        hn_t_leave(r);
         break;
     case HN_TV_NONE: hn_str_add(out, "None"); break;
     case HN_TV_BOOL: hn_str_add(out, v->i ? "True" : "False"); break;
@@ -266,6 +294,7 @@ static void add_json_text(const char *text, size_t n, hn_str *out) {
     hn_str_add(out, "\"");
 }
 
+enum { DEEPEST = 500 }; /* values within each other */
 static void json_break(int indent, int level, hn_str *out) {
     if (indent < 0) return;
     hn_str_add(out, "\n");
@@ -275,6 +304,11 @@ static void json_break(int indent, int level, hn_str *out) {
 void hn_tv_json(hn_trun *r, const hn_tv *v, int indent, int level, hn_str *out) {
     const char *comma = indent < 0 ? ", " : ",";
     size_t n = v->kind == HN_TV_LIST ? v->list->n : v->kind == HN_TV_DICT ? v->dict->n : 0;
+    if (!hn_t_work(r, 0, v->kind == HN_TV_TEXT ? v->n : 0, out)) return;
+    if (level > DEEPEST) {
+        hn_t_fail(r, 0, "a value holds itself, or too many within each other");
+        return;
+    }
     switch (v->kind) {
     case HN_TV_NONE: hn_str_add(out, "null"); break;
     case HN_TV_BOOL: hn_str_add(out, v->i ? "true" : "false"); break;
@@ -282,7 +316,7 @@ void hn_tv_json(hn_trun *r, const hn_tv *v, int indent, int level, hn_str *out) 
     case HN_TV_LIST:
     case HN_TV_DICT:
         hn_str_add(out, v->kind == HN_TV_LIST ? "[" : "{");
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; !r->rc && i < n; i++) {
             if (i) hn_str_add(out, comma);
             json_break(indent, level + 1, out);
             if (v->kind == HN_TV_DICT) {

@@ -523,3 +523,27 @@ def test_templates_that_never_end(tmp_path):
     for template in (loops, grows, recursion, "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "{% if 1 %}" * 3000):
         got = ours(tmp_path, template, [{}])[0]
         assert isinstance(got, RuntimeError) and "chat template" in str(got)
+
+
+SELF = "{% set n = namespace() %}{% set n.me = n %}"
+NESTED = "{% set n = namespace(x=1) %}{% for a in range(2000) %}{% set n.x = [n.x] %}{% endfor %}"
+
+
+@pytest.mark.parametrize("template", [
+    SELF + "{{ n }}", SELF + "{{ n == n }}", SELF + "{{ n | tojson }}", NESTED + "{{ n.x }}", NESTED + "{{ n.x | tojson }}",
+    NESTED + "{{ n.x == n.x }}", NESTED + "{{ n.x < n.x }}", "{{ 1" + " + 1" * 5000 + " }}", "{{ x" + ".a" * 5000 + " }}", "{{ 1" + " | int" * 5000 + " }}",
+    "{{ " + "not " * 5000 + "1 }}", "{{ " + "-" * 5000 + "1 }}", "{% if 1 %}" + "{% elif 1 %}" * 5000 + "{% endif %}",
+    "{% macro f() %}{{ " + "[" * 90 + "f()" + "]" * 90 + " }}{% endmacro %}{{ f() }}"])
+def test_what_is_too_deep(tmp_path, template):
+    got = ours(tmp_path, template, [{}])[0]
+    assert isinstance(got, RuntimeError) and "chat template" in str(got)
+
+
+def test_numbers_at_the_ends_of_64_bits(tmp_path):
+    low = "(-9223372036854775807 - 1)"
+    for text, want in (("{{ LOW % -1 }} {{ 9223372036854775806 % 9223372036854775807 }} {{ LOW is divisibleby(-1) }}", "0 9223372036854775806 True"),
+                       ("{{ 7 % -3 }} {{ -7 % 3 }} {{ 7 // -1 }} {{ (LOW // -1) > 9e18 }}", "-2 2 -7 True"),
+                       ("{{ range(9223372036854775807, LOW, LOW) | length }} {{ [1, 2, 3][::9223372036854775807] }} {{ [1, 2, 3][::LOW] }}", "2 [1] [3]"),
+                       ("{{ range(9223372036854775807) }}", None)):
+        got = ours(tmp_path, text.replace("LOW", low), [{}])[0]
+        assert isinstance(got, RuntimeError) if want is None else got == want
