@@ -42,7 +42,7 @@ UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
 HELPER_BIN := $(HELPER_SRC:%.c=$(BUILD)/%)
 FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 
-.PHONY: all lib portable help python python-extension unit-tests objects print-cflags print-san deps test-deps demo check check-long check-built lint bench fuzz install uninstall clean format
+.PHONY: all lib portable help python python-extension unit-tests objects print-cflags print-san deps test-deps test-deps-gpu demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/hone $(BUILD)/libhone.a $(BUILD)/libhone.so $(BUILD)/libhonebench.a $(BUILD)/hone.pc $(BUILD)/man/hone.1
@@ -203,6 +203,9 @@ test-deps: deps
 	@BUILD=$(BUILD) tools/venv.sh tests || echo "the Python packages of the tests cannot be had: their tests are skipped" >&2
 	@BUILD=$(BUILD) tools/venv.sh python || echo "packages that the package for Python works with cannot be had: their tests are skipped" >&2
 	@BUILD=$(BUILD) tools/cuda-tools.sh || echo "NVIDIA's compilers cannot be had from PyPI: tests of GPU targets are skipped" >&2
+
+test-deps-gpu: test-deps ## Triton for its tests (1 GB, which make check does without)
+	@BUILD=$(BUILD) tools/venv.sh gpu
 
 demo: deps ## tune a kernel, prove and reduce the gain, compile a model, show both on a page
 	+$(MAKE) all

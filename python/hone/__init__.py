@@ -14,6 +14,7 @@ _LAZY = {
     "space": "space",
     "workers": "workers",
     "trackers": "trackers",
+    "triton": "triton",
     **dict.fromkeys(("Callback", "Search"), "search"),
     **dict.fromkeys(("Results", "Trial"), "results"),
     **dict.fromkeys(("INVALID_SCORE", "Outcome"), "outcome"),

@@ -1,5 +1,5 @@
 """What `import hone` offers; the names are loaded when they are first used."""
-from . import space as space, trackers as trackers, workers as workers
+from . import space as space, trackers as trackers, triton as triton, workers as workers
 from ._hone import (
     BaselineError as BaselineError,
     BusyError as BusyError,

@@ -71,6 +71,83 @@ static PyObject *winners_remove(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* Texts and numbers of a winner, by name; what a dict does not give stays empty. */
+static const struct {
+    const char *name;
+    size_t at;
+} texts[] = {
+#define TEXT(field)                                                                                                    \
+    { #field, offsetof(hone_winner, field) }
+    TEXT(kind),     TEXT(body),    TEXT(sizes),        TEXT(target),     TEXT(device), TEXT(driver),
+    TEXT(compiler), TEXT(numeric), TEXT(schedules),    TEXT(schedule),   TEXT(cc),     TEXT(cc_identity),
+    TEXT(flags),    TEXT(code),    TEXT(default_code), TEXT(provenance),
+#undef TEXT
+};
+static const hn_py_option numbers[] = {
+#define NUMBER(field)                                                                                                  \
+    { #field, "", "", HN_PY_REAL, offsetof(hone_winner, field) }
+    NUMBER(default_s), NUMBER(tuned_s), NUMBER(gain_lo), NUMBER(gain), NUMBER(gain_hi), NUMBER(pairs), NUMBER(at_s),
+#undef NUMBER
+};
+enum { N_TEXTS = sizeof texts / sizeof *texts, N_NUMBERS = sizeof numbers / sizeof *numbers };
+
+/* Borrowed texts; 0, or -1 with an exception. */
+static int read_winner(PyObject *dict, hone_winner *w) {
+    PyObject *rest = PyDict_New();
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    *w = (hone_winner){0};
+    const char *text = "";
+    for (size_t i = 0; i < N_TEXTS; i++) memcpy((char *)w + texts[i].at, &text, sizeof text);
+    while (rest && PyDict_Next(dict, &position, &key, &value)) {
+        const char *name = PyUnicode_AsUTF8(key);
+        size_t i = 0;
+        while (name && i < N_TEXTS && strcmp(texts[i].name, name) != 0) i++;
+        if (name && i < N_TEXTS) {
+            if ((text = PyUnicode_AsUTF8(value))) memcpy((char *)w + texts[i].at, &text, sizeof text);
+        } else if (name) {
+            PyDict_SetItem(rest, key, value);
+        }
+        if (PyErr_Occurred()) break;
+    }
+    if (rest && !PyErr_Occurred()) hn_py_options_set(w, numbers, N_NUMBERS, rest, "winners_put");
+    Py_XDECREF(rest);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* (path or None, dict) */
+static PyObject *winners_put(PyObject *module, PyObject *args) {
+    const char *path;
+    PyObject *given;
+    hone_winners *w = NULL;
+    hone_winner row;
+    hone_err err;
+    if (!PyArg_ParseTuple(args, "zO!", &path, &PyDict_Type, &given) || read_winner(given, &row)) return NULL;
+    hone_rc rc = hone_winners_open(path, true, &w, &err);
+    if (!rc) rc = hone_winners_put(w, &row, &err);
+    hone_winners_close(w);
+    if (rc) return hn_py_raise(hn_py_module_state(module), &err);
+    Py_RETURN_NONE;
+}
+
+/* (path or None, dict of the key): the row, None where there is none */
+static PyObject *winners_find(PyObject *module, PyObject *args) {
+    const char *path;
+    PyObject *given, *out = NULL;
+    hone_winners *w = NULL;
+    hone_winner key, row = {0};
+    hone_err err;
+    if (!PyArg_ParseTuple(args, "zO!", &path, &PyDict_Type, &given) || read_winner(given, &key)) return NULL;
+    hone_rc rc = hone_winners_open(path, false, &w, &err);
+    if (!rc) rc = hone_winners_find(w, &key, &row, &err);
+    hone_winners_close(w);
+    if (rc && rc != HONE_E_NOTFOUND) return hn_py_raise(hn_py_module_state(module), &err);
+    if (rc) Py_RETURN_NONE;
+    out = winner(&row);
+    hone_winner_free(&row);
+    return out;
+}
+
 static PyObject *winners_export(PyObject *module, PyObject *args) {
     const char *path;
     hone_winners *w = NULL;
@@ -208,6 +285,8 @@ static PyMethodDef functions[] = {
     {"winners_path", winners_path, METH_NOARGS, "where the file is unless it is named"},
     {"winners_list", winners_list, METH_VARARGS, "(path or None): all rows, the newest first"},
     {"winners_remove", winners_remove, METH_VARARGS, "(path or None, id)"},
+    {"winners_put", winners_put, METH_VARARGS, "(path or None, dict): replaces the row of the same key"},
+    {"winners_find", winners_find, METH_VARARGS, "(path or None, dict of a key): the row, or None"},
     {"winners_export", winners_export, METH_VARARGS, "(path or None): YAML"},
     {"winners_import", winners_import, METH_VARARGS, "(path or None, YAML, label): (read, new)"},
     {"tune_model", tune_model, METH_VARARGS, "(path, symbols, options, callback)"},
