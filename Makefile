@@ -30,7 +30,8 @@ HARNESS_CFLAGS := -std=c11 -D_GNU_SOURCE -Iinclude $(WARN) -O2 -fno-fast-math -f
 LIB_SRC   := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 CLI_SRC   := $(sort $(wildcard cli/*.c))
 BENCH_SRC := $(sort $(wildcard src/bench/*.c))
-LIB_SRC   := $(filter-out $(BENCH_SRC) src/bench/%,$(LIB_SRC))
+DRIVER_SRC := $(sort $(wildcard src/target/driver/*.c))
+LIB_SRC   := $(filter-out $(BENCH_SRC) src/bench/% $(DRIVER_SRC),$(LIB_SRC))
 UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/prop/*/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/helper/*.c))
 FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -88,6 +89,14 @@ $(GPU_PROGRAM): $(GPU_PROGRAM_SRC) $(wildcard src/bench/*.h src/bench/program/*.
 	  $(CC) $(HARNESS_CFLAGS) -s -o $@ $(GPU_PROGRAM_SRC) -ldl -lm
 $(BUILD)/obj/src/device/gpu.o: $(GPU_PROGRAM)
 $(BUILD)/obj/src/device/gpu.o: ALL_CFLAGS += -DHN_GPU_PROGRAM='"$(GPU_PROGRAM)"'
+
+# The driver of compilers for GPUs that are libraries: a program of its own, carried inside the library (src/target/carried.c).
+GPU_CC := $(BUILD)/obj/hone-gpu-cc
+$(GPU_CC): $(DRIVER_SRC) src/target/driver/driver.h
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) -O2 -s -o $@ $(DRIVER_SRC) -ldl
+$(BUILD)/obj/src/target/carried.o: $(GPU_CC) include/hone/cuda_controls.h
+$(BUILD)/obj/src/target/carried.o: ALL_CFLAGS += -DHN_GPU_CC='"$(GPU_CC)"'
 
 # Texts of artifacts, carried inside the library.
 $(BUILD)/obj/src/artifact/carried.o: src/artifact/entry.h src/artifact/instance.h src/artifact/part.h src/artifact/state.h src/backend/cpu/remote_order.h src/backend/cpu/runner.h include/hone/model.h src/plan/plan.h src/plan/place.c

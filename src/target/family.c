@@ -11,9 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const hn_family hn_family_gcc, hn_family_clang, hn_family_rustc, hn_family_nvcc, hn_family_ptxas;
-const hn_family *const hn_families[] = {&hn_family_gcc,  &hn_family_clang, &hn_family_rustc,
-                                        &hn_family_nvcc, &hn_family_ptxas, NULL};
+extern const hn_family hn_family_gcc, hn_family_clang, hn_family_rustc, hn_family_nvcc, hn_family_nvrtc,
+    hn_family_ptxas;
+const hn_family *const hn_families[] = {
+    &hn_family_gcc, &hn_family_clang, &hn_family_rustc, &hn_family_nvcc, &hn_family_nvrtc, &hn_family_ptxas, NULL};
 
 const hn_family *hn_target_family(const hone_target *t) { return t ? t->family : hn_families[0]; }
 

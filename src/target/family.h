@@ -88,6 +88,7 @@ typedef struct hn_family {
     char *(*locate)(const char *command);
     /* Is this what `--version` of a member prints? */
     bool (*recognise)(const char *version_text);
+    const char *version_key; /* stands in the line of it that says the version; NULL: the first line does */
     /* The binary that compiles, malloc'ed, where the command only starts it. NULL: the command itself. */
     char *(*binary)(hone_target *t);
     /* Files beyond the driver whose contents decide about the code: one path a line (those that exist count). */

@@ -97,7 +97,11 @@ static hone_rc refuse_wrapper(const hone_target *t, hone_err *err) {
     return HONE_OK;
 }
 
-static const char *first_line(hn_arena *a, const char *text) {
+/* The line that holds `key`, else the first. */
+static const char *version_line(hn_arena *a, const char *text, const char *key) {
+    const char *at = key ? strstr(text, key) : NULL;
+    while (at && at > text && at[-1] != '\n') at--;
+    if (at) text = at;
     char *line = hn_strndup(a, text, strnlen(text, strcspn(text, "\n") < 200 ? strcspn(text, "\n") : 200));
     for (char *p = line; p && *p; p++)
         if (*p < ' ' || *p > '~') *p = '?';
@@ -124,9 +128,9 @@ static hone_rc recognise(hone_target *t, hone_err *err) {
                        run.what, run.errors[0] ? ": " : "", run.errors);
     }
     char *text = run.out;
-    t->print.version = first_line(&t->arena, text);
     for (size_t i = 0; hn_families[i] && !t->family; i++)
         if (hn_families[i]->recognise(text)) t->family = hn_families[i];
+    t->print.version = version_line(&t->arena, text, t->family ? t->family->version_key : NULL);
     free(text);
     if (!t->family)
         return hn_fail(err, HONE_E_TOOL,

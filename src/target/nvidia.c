@@ -35,9 +35,17 @@ static const hn_help_row *listed(const hn_help *help, const struct option *o) {
     return NULL;
 }
 
+/* The level, with what excludes it: -Ofc, where that exists. */
+static const char *level_values(const struct option *o, const char *prefix, const hn_help *help, bool asked) {
+    static const struct option fast = {.name = "-Ofc", .full = "--Ofast-compile"};
+    if (strcmp(o->name, "-O") != 0 || strcmp(o->full, "--opt-level") != 0) return o->values;
+    if (asked && !listed(help, &fast)) return o->values;
+    return *prefix ? "3|2|1|0|min|mid|max|all-min|all-mid|all-max" : "3|2|1|0|min|mid|max";
+}
+
 /* Those of the table that the help allows, where it says which. */
-static void values_of(hn_arena *a, hn_control *c, const struct option *o, const hn_help_row *r) {
-    hn_control_values(a, c, o->values, '|');
+static void values_of(hn_arena *a, hn_control *c, const char *values, const hn_help_row *r) {
+    hn_control_values(a, c, values, '|');
     size_t kept = 0;
     for (size_t i = 0; i < c->n_values; i++) {
         bool known = !r || !r->n_values || !strcmp(c->value[i], "on");
@@ -56,7 +64,7 @@ static void one_option(hn_arena *a, hn_controls *out, const struct option *o, co
     bool rare = strchr(o->who, 'a') && !all;
     hn_control *c = hn_control_add(a, out, hn_format(a, "%s%s", prefix, o->name), o->doc,
                                    rare && o->cls == HN_CODEGEN ? HN_IRRELEVANT : o->cls);
-    if (c) values_of(a, c, o, r);
+    if (c) values_of(a, c, level_values(o, prefix, help, asked), r);
 }
 
 /* What the help lists and no row names counts in the statistics. */
@@ -107,8 +115,13 @@ static bool ends_with(const char *text, const char *end) {
 
 void hn_nv_spell(hn_flags *f, const hone_target *t, const char *name, const char *value) {
     (void)t;
-    bool on = !strcmp(value, "on");
-    hn_flags_add(f, hn_format(f->a, "%s%s%s", name, on || ends_with(name, "-O") ? "" : "=", on ? "" : value));
+    bool level = ends_with(name, "-O"), on = !strcmp(value, "on");
+    if (level && !strncmp(value, "all-", 4)) /* "-Xptxas=-O" = all-min is -Ofc=min */
+        hn_flags_add(f, hn_format(f->a, "-Ofc=%s", value + 4));
+    else if (level && *value == 'm') /* "-O" = min is -Ofc=min */
+        hn_flags_add(f, hn_format(f->a, "%sfc=%s", name, value));
+    else
+        hn_flags_add(f, hn_format(f->a, "%s%s%s", name, on || level ? "" : "=", on ? "" : value));
 }
 
 /* The short name of an option: "--ptxas-options" is -Xptxas, "--fmad" is -fmad. */
@@ -166,6 +179,13 @@ void hn_nv_read(const char *level, const char *const *word, size_t n, hn_said *o
         size_t used = strlen(out->name);
         snprintf(out->name + used, sizeof out->name - used, "=%s", inner);
     }
+    if (!strcmp(out->name, "-Ofc")) { /* the level as a whole: ptxas's, or of both when it is passed on */
+        char kept[32];
+        snprintf(kept, sizeof kept, "%s%.20s", *level && level[1] == 'X' ? "all-" : "", out->value);
+        snprintf(out->name, sizeof out->name, "%s", level);
+        snprintf(out->value, sizeof out->value, "%s", kept);
+    }
+    if (ends_with(out->name, "=-Ofc")) out->name[strlen(out->name) - 2] = 0;
     split_level(out->name, sizeof out->name, out->value, sizeof out->value);
     out->level = !strcmp(out->name, level);
     out->contract = is_contract(out->name);
@@ -255,6 +275,6 @@ const char *const hn_nv_seeds[] = {"-Xptxas=-O 3",
                                    "-Xptxas=-dlcm cg",
                                    "-Xptxas=-dlcm cs; -Xptxas=-dscm cs",
                                    "-Xptxas=-dscm wt",
-                                   "-Ofc min",
+                                   "-Xptxas=-O min",
                                    "-Xptxas=-O 1",
                                    NULL};

@@ -35,4 +35,16 @@ extern const char *const hn_nv_strict[], *const hn_nv_fast[], *const hn_nv_none[
 extern const char hn_nv_kernel[];                              /* CUDA C that needs no header: the program to probe */
 extern const char *const hn_nv_levels[], *const hn_nv_seeds[]; /* of compilers that pass words to ptxas */
 
+/* What nvcc and NVRTC share. */
+#define HN_NV_PASSING                                                                                                  \
+    .version = 1, .aliases = "", .version_key = "release ", .native = hn_nv_native, .level = "-Xptxas=-O",             \
+    .arch = "-arch", .levels = hn_nv_levels, .seeds = hn_nv_seeds, .spell = hn_nv_spell, .define = hn_cc_define,       \
+    .baseline = "-Xptxas=-O3", .plain = "-Xptxas=-O3", .worst = "-Xptxas=-O0",                                         \
+    .tunable = "-Xptxas*|--ptxas-options*|-maxrregcount*|--maxrregcount*|-use_fast_math|--use_fast_math|-fmad*|"       \
+               "--fmad*|-ftz*|--ftz*|-prec-*|--prec-*|-Ofc*|-jtd*",                                                    \
+    .stays = "", .no_program = "-cubin|--cubin|-fatbin|-ptx|-c|-dc",                                                   \
+    .contract = {[HONE_FP_STRICT] = hn_nv_strict, [HONE_FP_CONTRACT] = hn_nv_none, [HONE_FP_FAST] = hn_nv_fast},       \
+    .contract_of = hn_nv_contract_of, .probe_level = "-arch=sm_80", .listing = &hn_listing_sass,                       \
+    .source_name = hn_nv_source_name
+
 #endif

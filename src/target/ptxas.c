@@ -57,7 +57,7 @@ static const char *const seeds[] = {"-O 3",
                                     "-dlcm cg",
                                     "-dlcm cs; -dscm cs",
                                     "-dscm wt",
-                                    "-Ofc min",
+                                    "-O min",
                                     "-O 1",
                                     NULL};
 
@@ -70,6 +70,7 @@ const hn_family hn_family_ptxas = {
     .aliases = "",
     .locate = hn_nv_locate,
     .recognise = recognise,
+    .version_key = "release ",
     .code_files = code_files,
     .native = hn_nv_native,
     .discover = discover,
