@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the library calls nothing it must not. usage: lint_calls.py [ROOT]
 
-The library (src/, but for the harness) never prints, exits or aborts; reads and writes numbers without the host's locale; takes
+The library (src/, but for the harness and the driver of GPU compilers) never prints, exits or aborts; reads and writes numbers without the host's locale; takes
 random numbers from base/rng.h and starts processes through proc/proc.h.
 """
 import os, re, sys
@@ -28,6 +28,8 @@ ALLOWED = {
     "src/device/probe_program.h:printf": "the text of a program of its own",
 }
 WHY = {name: why for names, why in BANNED.items() for name in names.split()}
+# Programs of their own, which people run: the harness, and the driver of compilers that are libraries.
+PROGRAMS = (os.path.join("src", "bench"), os.path.join("src", "target", "driver"))
 CALL = re.compile(r'(?<![\w.>])(' + "|".join(WHY) + r')\s*\(|\b(stdout|stderr)\b')
 
 
@@ -35,7 +37,7 @@ def faults(root):
     for path, _, names in sorted(os.walk(os.path.join(root, "src"))):
         for name in sorted(names):
             rel = os.path.relpath(os.path.join(path, name), root)
-            if not name.endswith((".c", ".h")) or rel.startswith(os.path.join("src", "bench")):
+            if not name.endswith((".c", ".h")) or rel.startswith(PROGRAMS):
                 continue
             with open(os.path.join(root, rel), encoding="utf-8", errors="replace") as f:
                 text = TOKEN.sub(blank, f.read())
