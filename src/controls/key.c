@@ -59,7 +59,7 @@ static const char *source_name(hn_source source) {
         [HN_FROM_HARNESS] = "harness",      [HN_FROM_LINES] = "lines",        [HN_FROM_WALL] = "wall time",
         [HN_FROM_CPU] = "CPU time",         [HN_FROM_RSS] = "memory",         [HN_FROM_CODE_SIZE] = "built file",
         [HN_FROM_FILE_SIZE] = "built file", [HN_FROM_COMPILE_TIME] = "build", [HN_FROM_INSTRUCTIONS] = "counter",
-        [HN_FROM_ENERGY] = "counter",
+        [HN_FROM_ENERGY] = "counter",       [HN_FROM_CODE] = "device code",
     };
     return (size_t)source < sizeof name / sizeof *name ? name[source] : "?";
 }
@@ -75,8 +75,8 @@ static void add_outcomes(rules *r, const hone_workload *w) {
     rule_str(r, "objectives", &s);
     for (size_t i = 0; i < w->n_limit_rules; i++) {
         const hn_limit_rule *l = &w->limit_rule[i];
-        const char *name = hn_format(r->a, "limit %s %s", l->quantity.text, l->at_least ? ">=" : "<=");
-        rule(r, name, hn_strdup(r->a, hn_double_text(l->bound, number)));
+        const char *name = hn_format(r->a, "limit %s %s", l->quantity.text, hn_limit_sign(l));
+        rule(r, name, l->of_baseline ? "baseline" : hn_strdup(r->a, hn_double_text(l->bound, number)));
     }
 }
 

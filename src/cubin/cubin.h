@@ -14,7 +14,7 @@
 /* --- metrics ------------------------------------------------------------------------------------------------------ */
 
 typedef enum hn_code_metric {
-#define HN_CODE_METRIC(id, name, fold, unit, what) HN_CODE_##id,
+#define HN_GPU_METRIC(id, name, fold, unit, what) HN_GPU_##id,
 #include "cubin/metric.def"
 #define HN_SASS_CLASS(id, metric, what) HN_SASS_##id,
 #include "cubin/opcode.def"

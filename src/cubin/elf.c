@@ -117,7 +117,7 @@ static bool add_kernel(const image *e, const Elf64_Shdr *s, hn_arena *a, hn_cubi
     hn_gpu_kernel *k = &io->kernel[io->n];
     *k = (hn_gpu_kernel){.name = hn_strdup(a, name + sizeof text - 1), .code_at = s->sh_offset};
     for (size_t m = 0; m < HN_N_CODE_METRICS; m++) k->value[m] = NAN;
-    k->value[HN_CODE_CODE] = (double)s->sh_size;
+    k->value[HN_GPU_CODE] = (double)s->sh_size;
     io->n += k->name != NULL;
     return k->name != NULL;
 }

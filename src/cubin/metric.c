@@ -8,7 +8,7 @@
 
 enum { COUNT, BYTES };
 static const hn_code_metric_info info[HN_N_CODE_METRICS] = {
-#define HN_CODE_METRIC(id, name, fold, unit, what) [HN_CODE_##id] = {name, what, HN_FOLD_##fold, unit},
+#define HN_GPU_METRIC(id, name, fold, unit, what) [HN_GPU_##id] = {name, what, HN_FOLD_##fold, unit},
 #include "cubin/metric.def"
 #define HN_SASS_CLASS(id, metric, what) [HN_SASS_##id] = {metric, what, HN_FOLD_SUM, COUNT},
 #include "cubin/opcode.def"

@@ -163,26 +163,26 @@ static hone_rc read_usage(const batch *b, size_t i, hone_err *err) {
 static void find_occupancy(const hn_code_ask *ask, unsigned sm, hn_gpu_kernel *k) {
     unsigned threads = ask->threads ? ask->threads : k->threads ? k->threads : THREADS;
     hn_occupancy o;
-    if (!(k->value[HN_CODE_REGISTERS] >= 0)) return;
-    uint64_t shared_b = (uint64_t)k->value[HN_CODE_SHARED] + ask->shared_b;
-    if (!hn_occupancy_of(sm, (unsigned)k->value[HN_CODE_REGISTERS], threads, shared_b, k->barriers, &o)) return;
-    k->value[HN_CODE_WARPS] = o.warps;
-    k->value[HN_CODE_BLOCKS] = o.blocks;
-    k->value[HN_CODE_OCCUPANCY] = (double)o.warps / o.most_warps;
+    if (!(k->value[HN_GPU_REGISTERS] >= 0)) return;
+    uint64_t shared_b = (uint64_t)k->value[HN_GPU_SHARED] + ask->shared_b;
+    if (!hn_occupancy_of(sm, (unsigned)k->value[HN_GPU_REGISTERS], threads, shared_b, k->barriers, &o)) return;
+    k->value[HN_GPU_WARPS] = o.warps;
+    k->value[HN_GPU_BLOCKS] = o.blocks;
+    k->value[HN_GPU_OCCUPANCY] = (double)o.warps / o.most_warps;
 }
 
 /* Without ptxas's own figures what local memory moves stands for spills. */
 static void guess_spills(hn_gpu_kernel *k, const hn_sass *line, size_t n) {
-    if (!isnan(k->value[HN_CODE_SPILLS])) return;
+    if (!isnan(k->value[HN_GPU_SPILLS])) return;
     double moved[2] = {0, 0};
     for (size_t i = 0; i < n; i++) {
         unsigned bytes;
         hn_code_metric c = hn_sass_class(line[i].text, &bytes);
         if (c == HN_SASS_LOCAL_LOAD || c == HN_SASS_LOCAL_STORE) moved[c == HN_SASS_LOCAL_STORE] += bytes;
     }
-    k->value[HN_CODE_SPILL_LOADS] = moved[0];
-    k->value[HN_CODE_SPILL_STORES] = moved[1];
-    k->value[HN_CODE_SPILLS] = moved[0] + moved[1];
+    k->value[HN_GPU_SPILL_LOADS] = moved[0];
+    k->value[HN_GPU_SPILL_STORES] = moved[1];
+    k->value[HN_GPU_SPILLS] = moved[0] + moved[1];
 }
 
 /* --- instructions ------------------------------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static hone_rc whole_file(const batch *b, size_t i, hone_err *err) {
                 take_lines(b, &b->cubin[i].kernel[k], t.line + at, end - at);
     }
     for (size_t k = 0; !rc && k < b->cubin[i].n; k++)
-        if (isnan(b->cubin[i].kernel[k].value[HN_CODE_INSTRUCTIONS]))
+        if (isnan(b->cubin[i].kernel[k].value[HN_GPU_INSTRUCTIONS]))
             rc = hn_fail(err, HONE_E_TOOL, "nvdisasm listed no instructions of kernel '%s' in '%s'",
                          b->cubin[i].kernel[k].name, b->cubin[i].file);
     return rc;
@@ -233,7 +233,7 @@ static hone_rc whole_file(const batch *b, size_t i, hone_err *err) {
 static bool append_code(const batch *b, size_t i, hn_str *image) {
     for (size_t k = 0; k < b->cubin[i].n; k++) {
         const hn_gpu_kernel *x = &b->cubin[i].kernel[k];
-        hn_str_add_n(image, b->file[i].data + x->code_at, (size_t)x->value[HN_CODE_CODE]);
+        hn_str_add_n(image, b->file[i].data + x->code_at, (size_t)x->value[HN_GPU_CODE]);
     }
     return !image->failed;
 }
@@ -243,7 +243,7 @@ static hone_rc share_lines(const batch *b, size_t i, const hn_sass_text *t, uint
     bool whole = true;
     for (size_t k = 0; k < b->cubin[i].n; k++) {
         hn_gpu_kernel *x = &b->cubin[i].kernel[k];
-        uint64_t end = *from + (uint64_t)x->value[HN_CODE_CODE];
+        uint64_t end = *from + (uint64_t)x->value[HN_GPU_CODE];
         size_t first = *at;
         while (*at < t->n && t->line[*at].at < end) ++*at;
         whole = whole && *at - first == (end - *from) / INSTRUCTION_B;

@@ -94,14 +94,14 @@ static void note_unknown(const char *text, hn_arena *a, hn_gpu_kernel *k) {
 
 static void count_bytes(hn_code_metric c, unsigned bytes, hn_gpu_kernel *k) {
     if (c == HN_SASS_GLOBAL_LOAD || c == HN_SASS_GLOBAL_STORE || c == HN_SASS_ASYNC)
-        k->value[HN_CODE_GLOBAL_BYTES] += bytes;
+        k->value[HN_GPU_GLOBAL_BYTES] += bytes;
     if (c == HN_SASS_SHARED_LOAD || c == HN_SASS_SHARED_STORE || c == HN_SASS_ASYNC)
-        k->value[HN_CODE_SHARED_BYTES] += bytes;
-    if (c == HN_SASS_LOCAL_LOAD || c == HN_SASS_LOCAL_STORE) k->value[HN_CODE_LOCAL_BYTES] += bytes;
+        k->value[HN_GPU_SHARED_BYTES] += bytes;
+    if (c == HN_SASS_LOCAL_LOAD || c == HN_SASS_LOCAL_STORE) k->value[HN_GPU_LOCAL_BYTES] += bytes;
 }
 
 static void raise_live(const hn_sass *s, hn_gpu_kernel *k) {
-    static const hn_code_metric most[] = {HN_CODE_LIVE_REGISTERS, HN_CODE_LIVE_PREDICATES, HN_CODE_LIVE_UNIFORM};
+    static const hn_code_metric most[] = {HN_GPU_LIVE_REGISTERS, HN_GPU_LIVE_PREDICATES, HN_GPU_LIVE_UNIFORM};
     for (size_t i = 0; i < 3; i++)
         if (s->live[i] >= 0 && !(k->value[most[i]] >= s->live[i])) k->value[most[i]] = s->live[i];
 }
@@ -113,23 +113,23 @@ static unsigned bits(unsigned x) {
 }
 
 void hn_sass_count(const hn_sass *line, size_t n, hn_arena *a, hn_gpu_kernel *k) {
-    static const hn_code_metric counted[] = {HN_CODE_INSTRUCTIONS, HN_CODE_STALLS,     HN_CODE_WAITS,
-                                             HN_CODE_YIELDS,       HN_CODE_REUSES,     HN_CODE_GLOBAL_BYTES,
-                                             HN_CODE_SHARED_BYTES, HN_CODE_LOCAL_BYTES};
+    static const hn_code_metric counted[] = {HN_GPU_INSTRUCTIONS, HN_GPU_STALLS,     HN_GPU_WAITS,
+                                             HN_GPU_YIELDS,       HN_GPU_REUSES,     HN_GPU_GLOBAL_BYTES,
+                                             HN_GPU_SHARED_BYTES, HN_GPU_LOCAL_BYTES};
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) k->value[counted[i]] = 0;
     for (unsigned c = HN_SASS_FIRST; c < HN_N_CODE_METRICS; c++) k->value[c] = 0;
     while (n && !strncmp(line[n - 1].text, "NOP", 3)) n--;
-    k->value[HN_CODE_INSTRUCTIONS] = (double)n;
+    k->value[HN_GPU_INSTRUCTIONS] = (double)n;
     for (size_t i = 0; i < n; i++) {
         hn_control_word w = hn_sass_control(line[i].word[1]);
         unsigned bytes;
         hn_code_metric c = hn_sass_class(line[i].text, &bytes);
         k->value[c]++;
         count_bytes(c, bytes, k);
-        k->value[HN_CODE_STALLS] += w.stall;
-        k->value[HN_CODE_WAITS] += w.wait_mask != 0;
-        k->value[HN_CODE_YIELDS] += w.yield;
-        k->value[HN_CODE_REUSES] += bits(w.reuse);
+        k->value[HN_GPU_STALLS] += w.stall;
+        k->value[HN_GPU_WAITS] += w.wait_mask != 0;
+        k->value[HN_GPU_YIELDS] += w.yield;
+        k->value[HN_GPU_REUSES] += bits(w.reuse);
         raise_live(&line[i], k);
         if (!hn_sass_known(line[i].text)) note_unknown(line[i].text, a, k);
     }

@@ -54,13 +54,13 @@ static void read_figures(const line *l, unsigned sm, hn_gpu_kernel *k) {
         const char *word;
         hn_code_metric m;
     } field[] = {
-        {"REG:", HN_CODE_REGISTERS}, {"STACK:", HN_CODE_STACK}, {"SHARED:", HN_CODE_SHARED}, {"LOCAL:", HN_CODE_LOCAL}};
+        {"REG:", HN_GPU_REGISTERS}, {"STACK:", HN_GPU_STACK}, {"SHARED:", HN_GPU_SHARED}, {"LOCAL:", HN_GPU_LOCAL}};
     double v;
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
         const char *p = after(l, field[i].word);
         if (p && number(p, l->end, &v)) k->value[field[i].m] = v;
     }
-    double *shared = &k->value[HN_CODE_SHARED];
+    double *shared = &k->value[HN_GPU_SHARED];
     if (sm >= RESERVED_SM && *shared >= RESERVED_B) *shared -= RESERVED_B;
     line rest = *l;
     double sum = 0;
@@ -68,7 +68,7 @@ static void read_figures(const line *l, unsigned sm, hn_gpu_kernel *k) {
         const char *colon = memchr(p, ':', (size_t)(l->end - p));
         if (colon && number(colon + 1, l->end, &v)) sum += v;
     }
-    k->value[HN_CODE_CONSTANTS] = sum;
+    k->value[HN_GPU_CONSTANTS] = sum;
 }
 
 void hn_usage_read(const char *text, size_t n, hn_cubin *io) {
@@ -103,9 +103,9 @@ static bool number_before(const line *l, const char *words, double *out) {
 static void read_spills(const line *l, hn_gpu_kernel *k) {
     double loads, stores;
     if (!number_before(l, "bytes spill stores", &stores) || !number_before(l, "bytes spill loads", &loads)) return;
-    k->value[HN_CODE_SPILL_LOADS] = loads;
-    k->value[HN_CODE_SPILL_STORES] = stores;
-    k->value[HN_CODE_SPILLS] = loads + stores;
+    k->value[HN_GPU_SPILL_LOADS] = loads;
+    k->value[HN_GPU_SPILL_STORES] = stores;
+    k->value[HN_GPU_SPILLS] = loads + stores;
 }
 
 /* The kernel that a warning names in quotes; NULL: none, or another. */
@@ -125,13 +125,13 @@ static hn_gpu_kernel *quoted_kernel(const line *l, hn_cubin *io) {
 static void count_warning(const line *l, hn_cubin *io) {
     hn_gpu_kernel *k = quoted_kernel(l, io);
     for (size_t i = 0; i < io->n; i++)
-        if (!k || k == &io->kernel[i]) io->kernel[i].value[HN_CODE_WARNINGS]++;
+        if (!k || k == &io->kernel[i]) io->kernel[i].value[HN_GPU_WARNINGS]++;
 }
 
 void hn_ptxas_read(const char *text, size_t n, hn_cubin *io) {
     hn_gpu_kernel *k = NULL;
     line l;
-    for (size_t i = 0; i < io->n; i++) io->kernel[i].value[HN_CODE_WARNINGS] = 0;
+    for (size_t i = 0; i < io->n; i++) io->kernel[i].value[HN_GPU_WARNINGS] = 0;
     for (size_t at = 0; next_line(text, n, &at, &l);) {
         const char *name = after(&l, "Function properties for ");
         bool ptxas = after(&l, "ptxas") || after(&l, "nvlink");

@@ -19,6 +19,15 @@ bool hn_code_tool_present(hn_code_tool tool) {
     return path != NULL;
 }
 
+hone_rc hn_code_tools_present(hone_err *err) {
+    static const hn_code_tool needed[] = {HN_CUOBJDUMP, HN_NVDISASM};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!hn_code_tool_present(needed[i]))
+            return hn_fail(err, HONE_E_UNSUPPORTED, "device code cannot be read here: '%s' is not installed; %s",
+                           name[needed[i]], hn_cuda_advice);
+    return HONE_OK;
+}
+
 hone_rc hn_tool_text(hn_tool_run *run, hn_arena *a, hone_err *err) {
     static const char *const plain[] = {"LC_ALL=C", NULL};
     char *path = hn_cuda_tool(name[run->tool]), what[200];

@@ -18,5 +18,7 @@ typedef struct hn_tool_run {
 hone_rc hn_tool_text(hn_tool_run *run, hn_arena *a, hone_err *err);
 /* Is it there? */
 bool hn_code_tool_present(hn_code_tool tool);
+/* Are those there that read a cubin? E_UNSUPPORTED names what is missing. */
+hone_rc hn_code_tools_present(hone_err *err);
 
 #endif

@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a cubin. Its registers and launch bounds stand in sections that are not loaded as such. */
+enum { MACHINE_CUDA = 190 };
+
 struct section {
     const char *name;
     uint32_t type, link, info;
@@ -23,7 +26,7 @@ struct section {
 struct elf {
     const unsigned char *data;
     uint64_t size;
-    bool is64, relocatable;
+    bool is64, relocatable, device;
     uint64_t table, entry_b, n; /* section headers */
     uint32_t names;
 };
@@ -73,6 +76,7 @@ static bool read_header(struct elf *e) {
         memcpy(&h, e->data, sizeof h);
         e->table = h.e_shoff, e->entry_b = h.e_shentsize, e->n = h.e_shnum, e->names = h.e_shstrndx;
         e->relocatable = h.e_type == ET_REL;
+        e->device = h.e_machine == MACHINE_CUDA;
         return e->entry_b >= sizeof(Elf64_Shdr);
     }
     if (e->data[EI_CLASS] == ELFCLASS32 && e->size >= sizeof(Elf32_Ehdr)) {
@@ -167,6 +171,7 @@ static void hash_elf(hn_hash *h, const struct elf *e) {
     for (uint64_t i = 0; i < e->n; i++) {
         if (!get_section(e, i, &s)) continue;
         bool loaded = (s.flags & SHF_ALLOC) && strcmp(s.name, ".note.gnu.build-id") != 0;
+        loaded |= e->device && strncmp(s.name, ".nv.info", 8) == 0;
         if (loaded)
             add_section(h, e, &s);
         else if (e->relocatable && (s.type == SHT_RELA || s.type == SHT_REL))

@@ -254,8 +254,8 @@ static bool breaks_limit(const hn_evidence *e, hn_arena *a, const char **sentenc
             if (!s->n) continue;
             double mine = median_of(s->tuned, s->n_inputs, i, s->n, a);
             double base = median_of(s->baseline, s->n_inputs, i, s->n, a);
-            if (!(hn_violation(&e->limit[c], mine) > 0)) continue;
-            if (e->input[i].held_out && hn_violation(&e->limit[c], base) > 0) continue;
+            if (!(hn_violation(&e->limit[c], mine, base) > 0)) continue;
+            if (e->input[i].held_out && hn_violation(&e->limit[c], base, base) > 0) continue;
             *sentence = hn_format(a, "rejected: breaks the limit '%s' on input '%s' with %.6g (the baseline has %.6g)",
                                   e->limit[c].text, e->input[i].name, mine, base);
             return true;

@@ -166,9 +166,10 @@ static void use_baseline(hn_bench_lab *lab, size_t variant) {
 static bool within_limits(const hn_bench_lab *lab, const hn_reduce_program *p, const hn_measured *m) {
     const hone_workload *w = lab->site->w;
     for (size_t c = 0; lab->keeps_limits && c < w->n_limit_rules; c++) {
-        double value = m->worst[w->n_objectives + c][0];
+        double value = m->worst[w->n_objectives + c][0], base = NAN;
         hn_quantity_of_build(&w->limit_rule[c].quantity, &p->side.build[0], &value);
-        if (hn_violation(&w->limit_rule[c], value) > 0) return false;
+        hn_quantity_of_build(&w->limit_rule[c].quantity, &lab->base.build[0], &base);
+        if (hn_violation(&w->limit_rule[c], value, base) > 0) return false;
     }
     return true;
 }

@@ -1,6 +1,7 @@
 /* tune/build.c — every build is a short list of steps (compile; or generate, train…, use for PGO); the batch keeps as
  * many of them running as there are jobs. */
 #include "tune/build.h"
+#include "tune/code.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -173,6 +174,7 @@ static hone_rc step_text(const hn_build_config *cfg, job *j, hone_err *err) {
     if (j->compiles) {
         add_flags(j->r, !j->r->pgo ? NULL : j->step ? j->r->pgo_use : j->r->pgo_generate, &flags);
         rc = hn_recipe_expand(w, j->r, w->build, flags.text ? flags.text : "", NULL, NULL, &j->command, err);
+        if (!rc && hn_code_is_read(w)) hn_code_keep_log(&j->command);
     } else {
         const char *args = training_input(w, j->step - 1)->args;
         rc = hn_recipe_expand(w, j->r, w->train ? w->train : w->run, "", args, "./output", &j->command, err);
@@ -328,6 +330,7 @@ hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *
     memset(out, 0, n * sizeof *out);
     hone_rc rc =
         j && proc ? run_jobs(cfg, recipe, name, j, proc, n, out, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc) rc = hn_code_of_builds(cfg, out, n, err);
     if (rc && j) abandon(j, n, out);
     for (size_t i = 0; j && i < n; i++) hn_str_free(&j[i].command);
     free(j);

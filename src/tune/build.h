@@ -11,13 +11,22 @@
 #include "base/str.h"
 #include "tune/plan.h"
 
+/* The rows of prior.def. */
+typedef enum hn_prior {
+#define HN_PRIOR(metric, way, grain, far) HN_PRIOR_##metric,
+#include "tune/prior.def"
+    HN_N_PRIORS
+} hn_prior;
+
 typedef struct hn_build {
     hone_outcome_class cls; /* HONE_RUN_OK when it was built */
     char *dir;
     char object_hash[33]; /* of ./prog; "" when it was not built */
     uint64_t code_b, file_b;
-    double build_s;    /* compile time; without training runs */
-    char detail[4200]; /* failure: what, and the tail of stderr */
+    double build_s;                   /* compile time; without training runs */
+    double figure[HN_MAX_QUANTITIES]; /* of device code, by slot */
+    double prior[HN_N_PRIORS];        /* figures of device code that rank candidates before they are timed */
+    char detail[4200];                /* failure: what, and the tail of stderr */
 } hn_build;
 
 typedef struct hn_build_config {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "experiment/race.h"
+#include "tune/code.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -166,7 +167,10 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
             trial.outcome = same->outcome;
             hn_outcome_of_build(&t->bench, b, &trial.outcome);
         } else {
-            rc = measure(t, r, b, &m, err);
+            if (hn_prior_prunes(t->w, &t->bench.base.build, b, m.detail, sizeof m.detail))
+                m.cls = HONE_NO_METRIC;
+            else
+                rc = measure(t, r, b, &m, err);
             trial.detail = m.detail;
         }
     }

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "cubin/cubin.h"
+#include "cubin/tools.h"
 #include "measure/outcome.h"
 #include "proc/proc.h"
 
@@ -29,6 +31,7 @@ const hn_quantity *hn_quantity_at(const hone_workload *w, size_t i) {
 
 bool hn_quantity_is_noisy(const hn_quantity *q) {
     switch (q->source) {
+    case HN_FROM_CODE:
     case HN_FROM_CODE_SIZE:
     case HN_FROM_FILE_SIZE:
     case HN_FROM_COMPILE_TIME: /* measured once per build, not in pairs */
@@ -50,8 +53,26 @@ hone_rc hn_counters_present(const hone_workload *w, hone_err *err) {
             return hn_fail(err, HONE_E_UNSUPPORTED,
                            "'instructions' cannot be counted here: perf events are not allowed "
                            "(kernel.perf_event_paranoid) and valgrind is not installed; install valgrind");
+        if (from == HN_FROM_CODE) {
+            hone_rc rc = hn_code_tools_present(err);
+            if (rc) return rc;
+        }
     }
     return HONE_OK;
+}
+
+bool hn_quantity_can_be_zero(const hn_quantity *q) {
+    if (q->source != HN_FROM_CODE) return false;
+    switch (q->code) {
+    case HN_GPU_REGISTERS:
+    case HN_GPU_CODE:
+    case HN_GPU_OCCUPANCY:
+    case HN_GPU_WARPS:
+    case HN_GPU_BLOCKS:
+    case HN_GPU_INSTRUCTIONS:
+    case HN_GPU_STALLS: return false;
+    default: return true;
+    }
 }
 
 bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value) {
@@ -59,6 +80,7 @@ bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value
     case HN_FROM_CODE_SIZE: *value = (double)b->code_b; return true;
     case HN_FROM_FILE_SIZE: *value = (double)b->file_b; return true;
     case HN_FROM_COMPILE_TIME: *value = b->build_s; return true;
+    case HN_FROM_CODE: *value = b->figure[q->slot]; return true;
     default: return false;
     }
 }

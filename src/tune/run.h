@@ -7,8 +7,6 @@
 
 #include "tune/build.h"
 
-enum { HN_MAX_QUANTITIES = HONE_MAX_OBJECTIVES + HONE_MAX_CONSTRAINTS };
-
 /* Counting may need a slow run of its own (callgrind), so a measurement in pairs asks for one kind at a time.
  * Quantities of the other kind stay NAN. */
 typedef enum hn_run_kind { HN_RUN_BOTH, HN_RUN_TIMED, HN_RUN_COUNTED } hn_run_kind;
@@ -55,6 +53,8 @@ bool hn_quantity_is_noisy(const hn_quantity *q);
 /* Does this machine have what the workload's energy and instructions are measured with? E_UNSUPPORTED names what is
  * missing. */
 hone_rc hn_counters_present(const hone_workload *w, hone_err *err);
+/* Can its value be 0 (spills), so that there are differences but no ratios? */
+bool hn_quantity_can_be_zero(const hn_quantity *q);
 /* Is it known from the build alone? Then *value. */
 bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value);
 

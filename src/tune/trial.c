@@ -177,9 +177,17 @@ hn_race_config hn_race_rules(const hn_bench_ctx *ctx, size_t most) {
     return (hn_race_config){.noise = noise, .most = most, .seed = ctx->seed};
 }
 
-double hn_violation(const hn_limit_rule *rule, double value) {
-    double over = rule->at_least ? rule->bound - value : value - rule->bound;
-    return rule->bound != 0 ? over / fabs(rule->bound) : over;
+double hn_violation(const hn_limit_rule *rule, double value, double base) {
+    double bound = rule->of_baseline ? base : rule->bound;
+    double over = rule->equal ? fabs(value - bound) : rule->at_least ? bound - value : value - bound;
+    return bound != 0 ? over / fabs(bound) : over;
+}
+
+/* The baseline's value of a limit's quantity, where the build tells it. */
+static double bound_of(const hn_bench_ctx *ctx, size_t c) {
+    double base = NAN;
+    hn_quantity_of_build(&ctx->run.w->limit_rule[c].quantity, &ctx->base.build, &base);
+    return base;
 }
 
 void hn_outcome_of_build(const hn_bench_ctx *ctx, const hn_build *b, hone_outcome *out) {
@@ -190,7 +198,7 @@ void hn_outcome_of_build(const hn_bench_ctx *ctx, const hn_build *b, hone_outcom
         if (hn_quantity_of_build(&w->objective[k].quantity, b, &x)) out->value[k] = x;
     for (size_t c = 0; c < w->n_limit_rules; c++)
         if (hn_quantity_of_build(&w->limit_rule[c].quantity, b, &x))
-            out->violation[c] = hn_violation(&w->limit_rule[c], x);
+            out->violation[c] = hn_violation(&w->limit_rule[c], x, bound_of(ctx, c));
 }
 
 static size_t n_tuned(const hone_workload *w) {
@@ -216,7 +224,8 @@ void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured
     *out = (hone_outcome){.cls = m->cls};
     for (size_t k = 0; k < w->n_objectives; k++) out->value[k] = value_of(ctx, m, k);
     for (size_t c = 0; c < w->n_limit_rules && m->cls == HONE_RUN_OK; c++)
-        out->violation[c] = hn_violation(&w->limit_rule[c], hone_stat_median(m->worst[w->n_objectives + c], m->n_pass));
+        out->violation[c] = hn_violation(&w->limit_rule[c], hone_stat_median(m->worst[w->n_objectives + c], m->n_pass),
+                                         bound_of(ctx, c));
     hn_outcome_of_build(ctx, b, out);
 }
 
@@ -252,11 +261,11 @@ static hone_rc measure_reference(hn_bench_ctx *ctx, hn_samples *samples, hone_er
         if (w->input[i].held_out) continue;
         fill_from_build(ctx, &ctx->base.build, value);
         for (size_t k = 0; k < hn_n_quantities(w); k++) {
-            ctx->base.plain[k] |= !(value[k] > 0);
+            ctx->base.plain[k] |= !(value[k] > 0) || hn_quantity_can_be_zero(hn_quantity_at(w, k));
             log_sum[k] += w->input[i].weight * log(value[k] > 0 ? value[k] : 1);
             sum[k] += w->input[i].weight * value[k];
             bool limits = k >= w->n_objectives;
-            ctx->base.infeasible |= limits && hn_violation(&w->limit_rule[k - w->n_objectives], value[k]) > 0;
+            ctx->base.infeasible |= limits && hn_violation(&w->limit_rule[k - w->n_objectives], value[k], value[k]) > 0;
         }
     }
     bool one = n_tuned(w) == 1;

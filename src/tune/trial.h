@@ -67,8 +67,9 @@ double hn_median_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t
  * confirmed becomes HONE_NO_METRIC with the reason. Steady quantities are no timings and stay as they are. */
 hone_rc hn_confirm(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, hn_measured *m, hone_err *err);
 
-/* How far the value is beyond the limit, relative to it; <= 0 within it. */
-double hn_violation(const hn_limit_rule *rule, double value);
+/* How far the value is beyond the limit, relative to it; <= 0 within it. base: the baseline's value, for limits that
+ * are relative to it. */
+double hn_violation(const hn_limit_rule *rule, double value, double base);
 /* The outcome of what was measured. */
 void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured *m, hone_outcome *out);
 /* Quantities of the build itself (its time, the sizes) are stored directly, not as ratios, also where all others are

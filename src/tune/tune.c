@@ -1,4 +1,5 @@
 /* tune/tune.c — the loop: ask a few points, build them side by side, then measure them one after the other, alone. */
+#include "tune/code.h"
 #include "tune/tuner.h"
 
 #include "base/clock.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Candidates whose device code is read are disassembled together (cubin/read.c). */
+enum { CODE_BATCH = 8 };
 enum { BATCH_MOST = 16, WINNERS_MOST = 10, SEEDS_LEAST = 4, SEEDS_MOST = 24 };
 /* Share of a time budget kept for the closing race. */
 static const double race_share = 0.2;
@@ -244,6 +247,7 @@ static bool is_plain(const hn_tuner *t, const double *point) {
 
 static hone_rc ask_batch(hn_tuner *t, batch *b, bool *exhausted, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space), most = (size_t)t->builder.jobs;
+    if (hn_code_is_read(t->w) && most < CODE_BATCH) most = CODE_BATCH;
     if (t->o->max_evals && t->o->max_evals - t->n_trials < most) most = t->o->max_evals - t->n_trials;
     b->n = 0;
     while (b->n < most) {
@@ -270,7 +274,10 @@ static hone_rc run_batch(hn_tuner *t, batch *b, hone_err *err) {
         name[i] = text[i];
     }
     hone_rc rc = hn_build_all(&t->builder, b->recipe, name, b->n, b->build, err);
-    for (size_t i = 0; !rc && i < b->n; i++) {
+    size_t order[BATCH_MOST];
+    hn_prior_order(t->w, &t->bench.base.build, b->build, b->n, order);
+    for (size_t k = 0; !rc && k < b->n; k++) {
+        size_t i = order[k];
         if (reached(t))
             hone_search_forget(t->search, b->point + i * slots);
         else

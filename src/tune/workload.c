@@ -121,7 +121,7 @@ static hone_rc read_number(const hn_reader *r, const hn_ynode *node, const hn_fi
     return HONE_OK;
 }
 
-static hone_rc read_field(const hn_reader *r, const hn_ynode *node, const hn_field *f, void *into) {
+hone_rc hn_read_field(const hn_reader *r, const hn_ynode *node, const hn_field *f, void *into) {
     char *at = (char *)into + f->offset;
     if (f->type == HN_F_TEXT) return hn_read_text(r, node, (const char **)(void *)at);
     if (f->type == HN_F_BOOL) return hn_yaml_bool(r->doc, node, (bool *)at, r->err);
@@ -144,7 +144,7 @@ hone_rc hn_read_fields(const hn_reader *r, const hn_ynode *map, const char *what
     hone_rc rc = hn_yaml_check_keys(r->doc, map, what, known, n, r->err);
     for (size_t i = 0; i < n && !rc; i++) {
         const hn_ynode *node = hn_yaml_get(map, field[i].key);
-        if (node) rc = read_field(r, node, &field[i], into);
+        if (node) rc = hn_read_field(r, node, &field[i], into);
     }
     return rc;
 }
@@ -300,7 +300,7 @@ static hone_rc read_all(const hn_reader *r) {
         read_version,           read_names,       hn_read_params,  hn_read_commands,
         hn_read_sources,        hn_read_inputs,   hn_read_metrics, hn_read_parity,
         hn_read_outcome_limits, hn_read_contract, read_stages,     read_budget,
-        read_measure,           read_engine,      read_proof,
+        read_measure,           read_engine,      read_proof,      hn_read_run,
     };
     if (r->root->kind == HN_Y_NULL)
         return hn_yaml_fail(r->doc, r->root, r->err, "an empty workload file; 'hone init' writes one to start from");
@@ -380,6 +380,19 @@ static void add_number(hn_hash *h, double v) {
     hn_hash_text(h, hn_double_text(v, text));
 }
 
+static void add_code_choice(hn_hash *h, const hn_code_choice *c) {
+    hn_hash_text(h, "device code");
+    for (size_t i = 0; i < c->n; i++) {
+        hn_hash_text(h, c->kernel[i]);
+        add_number(h, c->weight[i]);
+    }
+    hn_hash_text(h, c->file);
+    add_number(h, (double)c->shared_b);
+    add_number(h, c->sm);
+    add_number(h, c->threads);
+    add_number(h, c->prior);
+}
+
 static void add_outcome(hn_hash *h, const hone_workload *w) {
     add_number(h, w->time_source);
     add_number(h, (double)w->n_objectives);
@@ -393,6 +406,7 @@ static void add_outcome(hn_hash *h, const hone_workload *w) {
     }
     add_number(h, (double)w->n_limit_rules);
     for (size_t i = 0; i < w->n_limit_rules; i++) hn_hash_text(h, w->limit_rule[i].text);
+    if (w->code.n_slots || w->code.prior) add_code_choice(h, &w->code);
     add_number(h, w->parity);
     add_number(h, w->parity_tol);
     hn_hash_text(h, w->parity_command);

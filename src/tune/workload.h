@@ -26,9 +26,20 @@ typedef enum hn_source {
     HN_FROM_COMPILE_TIME, /* seconds: "compile_time" */
     HN_FROM_INSTRUCTIONS, /* count: "instructions" */
     HN_FROM_ENERGY,       /* joules: "energy" */
+    HN_FROM_CODE,         /* device code in the built file: "sass.registers", docs/gpu-metrics.md */
 } hn_source;
 
-typedef enum hn_aggregate { HN_AGG_MEDIAN, HN_AGG_MEAN, HN_AGG_MIN, HN_AGG_MAX, HN_AGG_PERCENTILE } hn_aggregate;
+enum { HN_MAX_QUANTITIES = HONE_MAX_OBJECTIVES + HONE_MAX_CONSTRAINTS };
+
+/* Over samples; of device code over kernels. */
+typedef enum hn_aggregate {
+    HN_AGG_MEDIAN,
+    HN_AGG_MEAN,
+    HN_AGG_MIN,
+    HN_AGG_MAX,
+    HN_AGG_PERCENTILE,
+    HN_AGG_SUM, /* of device code alone */
+} hn_aggregate;
 
 /* "p95(latency)", "code_size", "mean(throughput)": an aggregate of a metric over its samples. */
 typedef struct hn_quantity {
@@ -36,6 +47,8 @@ typedef struct hn_quantity {
     hn_source source;
     hn_aggregate aggregate;
     double percentile; /* 0..100 for HN_AGG_PERCENTILE */
+    unsigned code;     /* hn_code_metric for HN_FROM_CODE */
+    size_t slot;       /* where hn_build keeps its value */
 } hn_quantity;
 
 typedef struct hn_objective {
@@ -43,10 +56,12 @@ typedef struct hn_objective {
     bool maximize;
 } hn_objective;
 
-/* quantity <= bound or >= bound, in the metric's unit (seconds, bytes, …). `max_rel_error <= x` is parity's. */
+/* quantity <= bound, >= or ==, in the metric's unit (seconds, bytes, …). `max_rel_error <= x` is parity's. */
 typedef struct hn_limit_rule {
     hn_quantity quantity;
-    bool at_least; /* >=, else <= */
+    bool at_least;    /* >=, else <= */
+    bool equal;       /* == */
+    bool of_baseline; /* the bound is what the baseline has */
     double bound;
     const char *text; /* as canonical text: "p99(latency) <= 0.0012" */
 } hn_limit_rule;
@@ -84,14 +99,27 @@ typedef struct hn_proof_needs {
     size_t pairs, pairs_most, variants;
 } hn_proof_needs;
 
+/* Which device code is looked at, and how. */
+typedef struct hn_code_choice {
+    const char **kernel; /* names or patterns; none: all */
+    double *weight;
+    size_t n;
+    const char *file; /* where the code is, in the private folder; NULL: {out} */
+    uint64_t shared_b;
+    unsigned sm, threads;
+    bool plain_names; /* source: sass */
+    bool prior;       /* its figures rank and prune what is timed */
+    size_t n_slots;   /* quantities of device code */
+} hn_code_choice;
+
 struct hone_workload {
     hn_arena arena;
     const char *path, *dir, *name, *doc; /* dir: absolute */
     const char **source;                 /* files the build reads; relative to dir */
     size_t n_sources;
-    const char *build;     /* shell text with placeholders, see docs/workload.md; "" = nothing to build */
-    const char *train;     /* run between the two builds of PGO: shell text; NULL: the run command on each input */
-    const char *run;       /* shell text with {out} {input} {output} */
+    const char *build; /* shell text with placeholders, see docs/workload.md; "" = nothing to build */
+    const char *train; /* run between the two builds of PGO: shell text; NULL: the run command on each input */
+    const char *run;   /* shell text with {out} {input} {output}; "": nothing runs, all quantities are of the build */
     const char **compiler; /* commands offered, the baseline's first */
     size_t n_compilers;
     const char *baseline; /* baseline flags, e.g. "-O3 -march=native" */
@@ -110,6 +138,7 @@ struct hone_workload {
     size_t n_metrics;
     hn_objective *objective;
     size_t n_objectives;
+    hn_code_choice code;
     hn_limit_rule *limit_rule;
     size_t n_limit_rules;
     hn_parity_check parity;
@@ -126,6 +155,9 @@ struct hone_workload {
     const char *engine; /* NULL: auto */
     char hash[33];
 };
+
+/* "<=", ">=" or "==". */
+const char *hn_limit_sign(const hn_limit_rule *rule);
 
 /* --- commands ------------------------------------------------------------------------------------------------------
  * In a command text `{name}` is a placeholder, `{{` and `}}` are braces, `${...}` is left to the shell, and a brace

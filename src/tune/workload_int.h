@@ -37,6 +37,8 @@ typedef struct hn_field {
  * alone. Texts are copied into the workload's arena. */
 hone_rc hn_read_fields(const hn_reader *r, const hn_ynode *map, const char *what, const hn_field *field, size_t n,
                        void *into);
+/* One key's value by its row. */
+hone_rc hn_read_field(const hn_reader *r, const hn_ynode *node, const hn_field *f, void *into);
 /* A scalar that must be one of n words. */
 hone_rc hn_read_word(const hn_reader *r, const hn_ynode *node, const char *what, const char *const *word, size_t n,
                      size_t *out);
@@ -64,7 +66,14 @@ hone_rc hn_read_inputs(const hn_reader *r);         /* inputs */
 hone_rc hn_read_metrics(const hn_reader *r);        /* metrics, objectives */
 hone_rc hn_read_parity(const hn_reader *r);         /* parity */
 hone_rc hn_read_outcome_limits(const hn_reader *r); /* limits; may set the parity rule */
+hone_rc hn_read_run(const hn_reader *r);            /* does a workload without a run need none? */
 hone_rc hn_read_contract(const hn_reader *r);       /* baseline, floating_point, controls.numeric */
+
+/* The keys of `metrics` about device code. */
+hone_rc hn_read_code_choice(const hn_reader *r, const hn_ynode *node);
+/* Is q->metric one of device code? Then *taken, and its source, metric, aggregate (bare: that of the metric) and slot.
+ */
+hone_rc hn_code_quantity(const hn_reader *r, const hn_ynode *at, bool bare, hn_quantity *q, bool *taken);
 
 /* Fills w->hash. */
 void hn_workload_set_hash(hone_workload *w);

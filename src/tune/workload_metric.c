@@ -1,13 +1,14 @@
 /* tune/workload_metric.c — metrics, objectives, limits on outcomes, parity and the floating-point contract it admits.
  *
  *     objective = ("minimize" | "maximize") quantity
- *     limit     = quantity ("<=" | ">=") number [unit]
+ *     limit     = quantity ("<=" | ">=" | "==") (number [unit] | "baseline")
  *     quantity  = metric | aggregate "(" metric ")" | aggregate        the last: of the first objective's metric
- *     aggregate = "median" | "mean" | "min" | "max" | "p" number       number in 0..100 */
+ *     aggregate = "median" | "mean" | "min" | "max" | "sum" | "p" number     number in 0..100; sum: of device code */
 #include "tune/workload_int.h"
 
 #include "base/err.h"
 #include "base/locale.h"
+#include "cubin/cubin.h"
 #include "target/family.h"
 
 #include <ctype.h>
@@ -68,7 +69,8 @@ static bool percentile_of(const char *s, double *p) {
 
 static bool is_aggregate(const char *s) {
     double p;
-    return percentile_of(s, &p) || !strcmp(s, "median") || !strcmp(s, "mean") || !strcmp(s, "min") || !strcmp(s, "max");
+    return percentile_of(s, &p) || !strcmp(s, "median") || !strcmp(s, "mean") || !strcmp(s, "min") ||
+           !strcmp(s, "max") || !strcmp(s, "sum");
 }
 
 /* p0, p50 and p100 become min, median and max, so that equal quantities are equal. */
@@ -81,6 +83,10 @@ static hone_rc set_aggregate(const hn_reader *r, const hn_ynode *at, const char 
             q->aggregate = (hn_aggregate)i;
             return HONE_OK;
         }
+    if (!strcmp(s, "sum")) {
+        q->aggregate = HN_AGG_SUM;
+        return HONE_OK;
+    }
     if (percentile_of(s, &p)) {
         if (p > 100)
             return hn_yaml_fail(r->doc, at, r->err, "percentile '%s' is beyond 100; write p0 to p100, such as p99.9",
@@ -137,11 +143,16 @@ static hone_rc expect_metric(const hn_reader *r, const char *name) {
 }
 
 /* A declared name hides the built-in of the same name: what the program prints is then meant. */
-static hone_rc resolve(const hn_reader *r, const hn_ynode *at, bool strict, hn_quantity *q) {
+static hone_rc resolve(const hn_reader *r, const hn_ynode *at, bool strict, bool bare, hn_quantity *q) {
     hone_workload *w = r->w;
     const struct builtin *b = find_builtin(q->metric);
     q->source = w->time_source;
     if (is_declared(w, q->metric)) return HONE_OK;
+    bool taken;
+    hone_rc rc = hn_code_quantity(r, at, bare, q, &taken);
+    if (rc || taken) return rc;
+    if (q->aggregate == HN_AGG_SUM)
+        return hn_yaml_fail(r->doc, at, r->err, "'sum' is over kernels, of metrics of device code such as sass.spills");
     if (b) {
         q->source = b->source;
         return HONE_OK;
@@ -167,7 +178,7 @@ static const char *default_metric(const hone_workload *w) {
 }
 
 static hone_rc name_quantity(const hn_reader *r, hn_quantity *q, bool bare) {
-    static const char *const word[] = {"median", "mean", "min", "max"};
+    static const char *const word[] = {"median", "mean", "min", "max", [HN_AGG_SUM] = "sum"};
     hn_arena *a = &r->w->arena;
     char p[32];
     if (bare)
@@ -203,7 +214,7 @@ static hone_rc read_quantity(const hn_reader *r, const hn_ynode *at, const char 
         if (!q->metric) return hn_yaml_fail(r->doc, at, r->err, "'%s' of which metric? write %s(METRIC)", head, head);
     }
     if (!q->metric) return hn_reader_nomem(r);
-    rc = resolve(r, at, strict, q);
+    rc = resolve(r, at, strict, bare, q);
     return rc ? rc : name_quantity(r, q, bare);
 }
 
@@ -218,10 +229,11 @@ static bool uses_harness(const hone_workload *w) {
 }
 
 static hone_rc read_source(const hn_reader *r, const hn_ynode *node) {
-    static const char *const word[] = {"harness", "lines"};
+    static const char *const word[] = {"harness", "lines", "sass"};
     size_t which;
-    hone_rc rc = hn_read_word(r, node, "source of metrics", word, 2, &which);
+    hone_rc rc = hn_read_word(r, node, "source of metrics", word, 3, &which);
     if (!rc) r->w->time_source = which ? HN_FROM_LINES : HN_FROM_HARNESS;
+    if (!rc) r->w->code.plain_names = which == 2;
     if (!rc && !which && *r->w->build && !uses_harness(r->w))
         return hn_yaml_fail(r->doc, node, r->err,
                             "metrics come from the harness, but the build command has no {harness} to link it, and the "
@@ -240,19 +252,19 @@ static hone_rc read_metric_names(const hn_reader *r, const hn_ynode *node) {
     return rc;
 }
 
-/* metrics: harness | lines | [names] | {source: …, names: […]} */
+/* metrics: harness | lines | sass | [names] | {source: …, names: […], and what hn_read_code_choice takes} */
 static hone_rc read_metric_block(const hn_reader *r) {
-    static const char *const known[] = {"source", "names"};
+    static const char *const known[] = {"source", "names", "kernel", "threads", "shared", "arch", "file", "prior"};
     const hn_ynode *node = hn_yaml_get(r->root, "metrics");
     r->w->time_source = uses_harness(r->w) ? HN_FROM_HARNESS : HN_FROM_LINES;
     if (!node) return HONE_OK;
     if (node->kind == HN_Y_SCALAR) return read_source(r, node);
     if (node->kind == HN_Y_SEQ) return read_metric_names(r, node);
-    hone_rc rc = hn_yaml_check_keys(r->doc, node, "metrics", known, 2, r->err);
+    hone_rc rc = hn_yaml_check_keys(r->doc, node, "metrics", known, sizeof known / sizeof *known, r->err);
     const hn_ynode *source = hn_yaml_get(node, "source"), *names = hn_yaml_get(node, "names");
     if (!rc && source) rc = read_source(r, source);
     if (!rc && names) rc = read_metric_names(r, names);
-    return rc;
+    return rc ? rc : hn_read_code_choice(r, node);
 }
 
 static hone_rc read_objective(const hn_reader *r, const hn_ynode *node, bool strict, hn_objective *out) {
@@ -277,6 +289,7 @@ static hone_rc default_objective(const hn_reader *r) {
     hone_workload *w = r->w;
     hn_ynode at = {.kind = HN_Y_SCALAR, .line = 1, .column = 1};
     at.text = w->n_metrics                        ? hn_format(&w->arena, "minimize %s", w->metric[0])
+              : w->code.plain_names               ? "minimize sass.instructions"
               : w->time_source == HN_FROM_HARNESS ? "minimize median(latency)"
                                                   : "minimize time";
     if (!at.text) return hn_reader_nomem(r);
@@ -313,6 +326,7 @@ hone_rc hn_read_metrics(const hn_reader *r) {
 /* --- limits on outcomes ------------------------------------------------------------------------------------------- */
 
 static unit_kind unit_of(const hn_quantity *q) {
+    if (q->source == HN_FROM_CODE) return hn_code_metric_at(q->code)->bytes ? UNIT_BYTES : UNIT_COUNT;
     for (size_t i = 0; i < N_BUILTINS; i++)
         if (builtins[i].source == q->source) return builtins[i].unit;
     return UNIT_ANY;
@@ -384,33 +398,50 @@ static hone_rc set_parity_limit(const hn_reader *r, const hn_ynode *x, hn_parity
     return rc;
 }
 
+const char *hn_limit_sign(const hn_limit_rule *rule) { return rule->equal ? "==" : rule->at_least ? ">=" : "<="; }
+
+/* What varies from run to run equals nothing, and the baseline's own value of it is known too late. */
+static hone_rc check_exact(const hn_reader *r, const hn_ynode *node, const hn_limit_rule *l) {
+    hn_source from = l->quantity.source;
+    if (from == HN_FROM_CODE || from == HN_FROM_CODE_SIZE || from == HN_FROM_FILE_SIZE) return HONE_OK;
+    return hn_yaml_fail(
+        r->doc, node, r->err,
+        "limit '%s': %s is for figures of the build (code_size, file_size, sass.registers …); write <= or "
+        ">= and a number",
+        node->text, l->equal ? "'=='" : "a bound relative to the baseline");
+}
+
 static hone_rc read_limit(const hn_reader *r, const hn_ynode *node, bool strict) {
     hone_workload *w = r->w;
     const char *text;
     hone_rc rc = hn_read_text(r, node, &text);
     if (rc) return rc;
     size_t n = strcspn(text, "<>=");
-    bool at_least = text[n] == '>';
-    if (!text[n] || text[n + 1] != '=' || text[n] == '=' || strspn(text + n, "<>=") != 2)
+    bool at_least = text[n] == '>', equal = text[n] == '=';
+    if (!text[n] || text[n + 1] != '=' || strspn(text + n, "<>=") != 2)
         return hn_yaml_fail(r->doc, node, r->err,
-                            "limit '%s' must have the form QUANTITY <= BOUND or QUANTITY >= BOUND", text);
+                            "limit '%s' must have the form QUANTITY <= BOUND, QUANTITY >= BOUND or QUANTITY == BOUND",
+                            text);
     hn_ynode bound = *node; /* the text after the sign, at the limit's place */
     bound.text = cut(&w->arena, text + n + 2, strlen(text + n + 2));
     bound.quoted = false;
     char *name = cut(&w->arena, text, n);
     if (!bound.text || !name) return hn_reader_nomem(r);
     hn_parity_check rule;
-    if (parity_limit(name, &rule)) return set_parity_limit(r, &bound, rule, at_least);
+    if (parity_limit(name, &rule)) return set_parity_limit(r, &bound, rule, at_least || equal);
     hn_limit_rule *l = &w->limit_rule[w->n_limit_rules];
     rc = read_quantity(r, node, text, n, strict, &l->quantity);
-    if (!rc) rc = read_bound(r, &bound, &l->quantity, &l->bound);
+    l->at_least = at_least, l->equal = equal;
+    l->of_baseline = !strcmp(bound.text, "baseline") || !strcmp(bound.text, "default");
+    if (!rc && (equal || l->of_baseline)) rc = check_exact(r, node, l);
+    if (!rc && !l->of_baseline) rc = read_bound(r, &bound, &l->quantity, &l->bound);
     if (rc) return rc;
     char number[32];
-    l->at_least = at_least;
-    l->text =
-        hn_format(&w->arena, "%s %s %s", l->quantity.text, at_least ? ">=" : "<=", hn_double_text(l->bound, number));
+    l->text = hn_format(&w->arena, "%s %s %s", l->quantity.text, hn_limit_sign(l),
+                        l->of_baseline ? "baseline" : hn_double_text(l->bound, number));
     for (size_t i = 0; i < w->n_limit_rules; i++)
-        if (same_quantity(&w->limit_rule[i].quantity, &l->quantity) && w->limit_rule[i].at_least == at_least)
+        if (same_quantity(&w->limit_rule[i].quantity, &l->quantity) &&
+            !strcmp(hn_limit_sign(&w->limit_rule[i]), hn_limit_sign(l)))
             return hn_yaml_fail(r->doc, node, r->err, "a second limit on '%s'", l->quantity.text);
     w->n_limit_rules++;
     return l->text ? HONE_OK : hn_reader_nomem(r);

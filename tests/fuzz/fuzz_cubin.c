@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     case 'L':
         if (hn_sass_read(text, n - 1, &a, &t, NULL)) break;
         hn_sass_count(t.line, t.n, &a, &k[0]);
-        if (k[0].value[HN_CODE_INSTRUCTIONS] > (double)t.n) abort();
+        if (k[0].value[HN_GPU_INSTRUCTIONS] > (double)t.n) abort();
         break;
     case 'U': hn_usage_read(text, n - 1, &c); break;
     case 'P': hn_ptxas_read(text, n - 1, &c); break;

@@ -106,7 +106,7 @@ static void test_texts(void) {
     char *usage = corpus("usage.txt", &n), *ptxas = corpus("ptxas.txt", &m);
     hn_gpu_kernel k[] = {{.name = "small"}, {.name = "_Z5mixedPf"}};
     hn_cubin c = {.sm = 90, .kernel = k, .n = 2};
-    k[1].value[HN_CODE_SPILLS] = NAN;
+    k[1].value[HN_GPU_SPILLS] = NAN;
     if (usage) hn_usage_read(usage + 1, n - 1, &c);
     if (ptxas) hn_ptxas_read(ptxas + 1, m - 1, &c);
     ok(of(&k[0], "registers") == 12 && of(&k[0], "shared") == 512 && of(&k[0], "constants") == 548,
@@ -127,7 +127,7 @@ static void test_names(void) {
     ok(hn_gpu_kernel_is(&deep, "deep") && hn_gpu_kernel_is(&deep, "ns::deep") && hn_gpu_kernel_is(&deep, "ns::*"),
        "names/in_namespaces");
     ok(hn_gpu_kernel_is(&plain, "gemm_*") && !hn_gpu_kernel_is(&plain, "gemm"), "names/patterns");
-    ok(hn_code_metric_find("registers") == HN_CODE_REGISTERS && hn_code_metric_find("nothing") == HN_N_CODE_METRICS,
+    ok(hn_code_metric_find("registers") == HN_GPU_REGISTERS && hn_code_metric_find("nothing") == HN_N_CODE_METRICS,
        "names/of_metrics");
 }
 
@@ -273,7 +273,7 @@ static void test_elf(void) {
     hone_rc rc = hn_cubin_elf(image, n, "x.cubin", &a, &c, &err);
     ok(!rc && c.sm == 90 && c.n == 1 && !strcmp(c.kernel[0].name, "k") && c.kernel[0].entry, "elf/kernel: %s",
        err.text);
-    ok(!rc && c.kernel[0].threads == 256 && c.kernel[0].barriers == 3 && c.kernel[0].value[HN_CODE_CODE] == 16,
+    ok(!rc && c.kernel[0].threads == 256 && c.kernel[0].barriers == 3 && c.kernel[0].value[HN_GPU_CODE] == 16,
        "elf/launch_bounds");
     for (size_t k = 0; k < n; k++) {
         char *cut = malloc(k + 1); /* of its own, so that ASan sees what is read beyond */

@@ -18,6 +18,7 @@ static hone_workload *parse(const char *text) {
 
 #define CMD "build: '{cc} {flags} k.c -o {out}'\nrun: '{out} {input}'\n"
 #define PAR "build: '{cc} {flags} {defines} k.c -o {out}'\nrun: '{out} {input}'\nparameters:\n"
+#define STATIC "build: '{cc} {flags} k.c -o {out}'\nobjectives: minimize sass.instructions\n"
 #define TWO "{type: int, range: [1, 2], default: 1}\n"
 
 static const struct bad {
@@ -96,6 +97,21 @@ static const struct bad {
     {"limit_printed_unit", CMD "limits: [rate >= 1 furlong]\n", "w.yaml:3:10: |no bound for 'rate'"},
     {"limit_unknown_metric", CMD "metrics: [rate]\nlimits: [rat <= 1]\n", "w.yaml:4:10: |'rat'|'rate'"},
     {"limit_twice", CMD "limits: [time <= 1, p50(time) <= 2]\n", "w.yaml:3:21: |second limit"},
+    {"limit_equal_to_a_timing", CMD "limits: [time == 1]\n", "w.yaml:3:10: |figures of the build"},
+    {"limit_of_a_timing_to_baseline", CMD "limits: [time <= baseline]\n", "w.yaml:3:10: |relative to the baseline"},
+    {"limit_equal_twice", CMD "limits: [code_size == 1, code_size == 2]\n", "w.yaml:3:26: |second limit"},
+    {"code_metric", CMD "objectives: minimize sass.register\n", "w.yaml:3:13: |'sass.register'|mean 'sass.registers'"},
+    {"code_metric_plain", CMD "objectives: minimize registers\nmetrics: [latency]\n", "w.yaml:3:13: |unknown metric"},
+    {"code_metric_unit", CMD "limits: [sass.registers <= 1 KiB]\n", "w.yaml:3:10: |a number"},
+    {"code_sum_of_a_timing", CMD "objectives: minimize sum(time)\n", "w.yaml:3:13: |'sum' is over kernels"},
+    {"code_without_build", "controls: false\nrun: ./a\nobjectives: minimize sass.spills\n", "w.yaml:3:13: |no 'build'"},
+    {"code_arch", CMD "metrics: {source: sass, arch: hopper}\n", "w.yaml:3:31: |'hopper'|sm_90"},
+    {"code_weight", CMD "metrics: {source: sass, kernel: {a: 0}}\n", "w.yaml:3:37: |weight of kernel 'a'"},
+    {"code_file", CMD "metrics: {source: sass, file: ../x}\n", "w.yaml:3:31: |'../x'|inside"},
+    {"code_threads", CMD "metrics: {source: sass, threads: 2000}\n", "w.yaml:3:34: |'threads'|1024"},
+    {"no_run_and_time", "build: '{cc} {flags} k.c -o {out}'\nobjectives: [minimize code_size, minimize time]\n",
+     "w.yaml:1:1: |no 'run'|figures of the build"},
+    {"no_run_and_parity", STATIC "parity: {rule: rel, tolerance: 1e-5}\n", "w.yaml:3:9: |no output"},
     {"limit_as_map", CMD "limits: {run: 1 s}\n", "w.yaml:3:9: |'stages'"},
     {"limit_seventeen",
      CMD "limits: [a<=1, b<=1, c<=1, d<=1, ee<=1, f<=1, g<=1, h<=1, i<=1, j<=1, k<=1, l<=1, m<=1, n<=1, o<=1, p<=1,"
@@ -321,6 +337,41 @@ static void test_hash(void) {
     hone_workload_free(w);
 }
 
+/* --- device code -------------------------------------------------------------------------------------------------- */
+
+static void test_code(void) {
+    hone_workload *w =
+        parse(STATIC "metrics: {kernel: {softmax: 3, '*gemm*': 1}, arch: sm_90a, threads: 128, shared: 8 KiB}\n"
+                     "limits: [sass.spills == 0, sass.registers <= 128, sass.occupancy >= default,\n"
+                     "         max(sass.instructions) <= 9, sum(sass.instructions) <= 10]\n");
+    if (ok(w, "code/parses: %s", e.text)) {
+        const hn_limit_rule *l = w->limit_rule;
+        ok(!*w->run && w->parity == HN_PARITY_NONE && w->fp_max == w->fp_baseline, "code/runs_nothing");
+        ok(w->code.n == 2 && w->code.weight[0] == 3 && w->code.sm == 90 && w->code.threads == 128 &&
+               w->code.shared_b == 8192,
+           "code/choice");
+        is_text(w->objective[0].quantity.text, "sass.instructions", "code/objective");
+        ok(w->objective[0].quantity.source == HN_FROM_CODE && w->objective[0].quantity.aggregate == HN_AGG_SUM,
+           "code/instructions_are_summed");
+        is_text(l[0].text, "sass.spills == 0", "code/equal");
+        is_text(l[2].text, "sass.occupancy >= baseline", "code/of_baseline");
+        ok(l[1].quantity.aggregate == HN_AGG_MAX && l[2].quantity.aggregate == HN_AGG_MIN, "code/folds");
+        ok(l[4].quantity.slot == w->objective[0].quantity.slot && l[3].quantity.slot != l[4].quantity.slot &&
+               w->code.n_slots == 5,
+           "code/equal_quantities_share_a_slot: %zu", w->code.n_slots);
+    }
+    hone_workload_free(w);
+    w = parse("build: '{cc} {flags} k.c -o {out}'\nmetrics: sass\nlimits: [spills == 0]\n");
+    if (ok(w, "code/plain_names: %s", e.text)) {
+        is_text(w->objective[0].quantity.text, "sass.instructions", "code/default_objective");
+        is_text(w->limit_rule[0].text, "sass.spills == 0", "code/plain_name_is_completed");
+    }
+    hone_workload_free(w);
+    w = parse(CMD "objectives: [minimize instructions]\n");
+    ok(w && w->objective[0].quantity.source == HN_FROM_INSTRUCTIONS, "code/host_metric_keeps_its_name");
+    hone_workload_free(w);
+}
+
 int main(void) {
     static const char *const file[] = {"k.c", "a.h", "sub/b.h", "sub/x/y.h", "sub/.hidden"};
     strcpy(dir, "/tmp/hone-workload-XXXXXX");
@@ -337,6 +388,7 @@ int main(void) {
     test_full();
     test_contracts();
     test_hash();
+    test_code();
     hn_remove_tree(dir, NULL);
     return done_testing();
 }
