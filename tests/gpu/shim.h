@@ -334,14 +334,30 @@ static inline void explain_stuck() {
     report("threads of block %u,%u,%u wait for each other for ever", blockIdx.x, blockIdx.y, blockIdx.z);
 }
 
-/* Lets waiting threads go on; false when none can. */
+/* Runs the threads of a warp until each has ended or waits for other warps: it gets as far ahead of the others as the
+ * barriers let it, so that what a barrier should have kept apart meets. */
+static inline void run_warp(unsigned first) {
+    unsigned list[32];
+    const unsigned n = n_threads - first < 32 ? n_threads - first : 32;
+    for (bool any = true; any && !fault[0];) {
+        any = false;
+        arrange(list, n);
+        for (unsigned k = 0; k < n && !fault[0]; k++)
+            if (fibres[first + list[k]].state == READY) resume(first + list[k]);
+        for (unsigned i = first; i < first + n && !fault[0]; i++) {
+            if (fibres[i].state == IN_WARP) release_warp(i);
+            any |= fibres[i].state == READY;
+        }
+    }
+}
+
+/* Lets threads go on that wait for more than their warp; false when none can. */
 static inline bool release(bool *all_ended) {
     bool any = false;
     *all_ended = true;
     for (unsigned i = 0; i < n_threads; i++) {
         fibre *f = &fibres[i];
         if (f->state == PAUSED) f->state = READY;
-        if (f->state == IN_WARP) release_warp(i);
         any |= f->state == READY;
         *all_ended &= f->state == ENDED;
     }
@@ -349,15 +365,15 @@ static inline bool release(bool *all_ended) {
 }
 
 static inline void run_block() {
-    static unsigned list[MOST_THREADS];
+    static unsigned list[MOST_THREADS / 32];
     for (unsigned i = 0; i < n_threads; i++) {
         prepare(i);
         fibres[i].thread = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)};
     }
     for (bool ended = false; !ended && !fault[0];) {
-        arrange(list, n_threads);
-        for (unsigned k = 0; k < n_threads && !fault[0]; k++)
-            if (fibres[list[k]].state == READY) resume(list[k]);
+        const unsigned n_warps = (n_threads + 31) / 32;
+        arrange(list, n_warps);
+        for (unsigned k = 0; k < n_warps && !fault[0]; k++) run_warp(list[k] * 32);
         if (!fault[0] && !release(&ended) && !ended) explain_stuck();
     }
 }

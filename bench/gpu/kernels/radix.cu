@@ -36,7 +36,6 @@ extern "C" __global__ void HONE_LAUNCH(BLOCK)
         }
         if (there) HONE_STORE(SORTED, &sorted[before], key);
         __syncthreads();
-        if (threadIdx.x < 16) next[threadIdx.x] += all;
-        __syncthreads();
+        if (threadIdx.x < 16) next[threadIdx.x] += all; /* read behind the next turn's barriers */
     }
 }
