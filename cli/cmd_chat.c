@@ -96,6 +96,7 @@ static hone_rc run_chat(cli *c, hone_err *err) {
     q.r.max_tokens = (uint32_t)cli_count(c, "max-tokens", 0);
     q.r.on_text = say;
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    o.chat = true;
     o.exact = cli_given(c, "exact");
     o.context = (int64_t)cli_count(c, "context", 0);
     o.cache = cli_text(c, "cache-type", NULL);

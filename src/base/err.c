@@ -83,3 +83,8 @@ hone_rc hn_context(hone_err *err, const char *fmt, ...) {
     trim_partial(err->text, sizeof err->text);
     return err->rc;
 }
+
+hone_rc hn_context_file(hone_err *err, hone_rc rc, const char *path) {
+    if (err && rc && rc != HONE_E_INTERRUPTED && !strstr(err->text, path)) hn_context(err, "'%s': ", path);
+    return rc;
+}

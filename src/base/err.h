@@ -10,5 +10,7 @@ hone_rc hn_fail(hone_err *err, hone_rc rc, const char *fmt, ...) HONE_PRINTF(3, 
 /* Puts a prefix in front of the text already in *err and returns its rc: adds context on the way up.
  * A NULL err holds no rc, so then it returns E_FAILED: a function that may be given NULL keeps the rc itself. */
 hone_rc hn_context(hone_err *err, const char *fmt, ...) HONE_PRINTF(2, 3);
+/* Puts the name of the file that is at fault in front, unless the text has it. Returns rc. */
+hone_rc hn_context_file(hone_err *err, hone_rc rc, const char *path);
 
 #endif

@@ -351,3 +351,8 @@ const char *hn_noexec_advice(const char *why) {
                     "temporary)"
                   : "";
 }
+
+bool hn_is_lfs_pointer(const void *data, size_t n) {
+    static const char begin[] = "version https://git-lfs.github.com/spec/";
+    return n >= sizeof begin - 1 && !memcmp(data, begin, sizeof begin - 1);
+}

@@ -22,6 +22,8 @@ hone_rc hn_make_dirs(const char *path, hone_err *err);
 hone_rc hn_remove_tree(const char *path, hone_err *err);
 bool hn_exists(const char *path);
 bool hn_is_folder(const char *path); /* or a link to one */
+/* Do the bytes say where Git LFS has the file, in its place? */
+bool hn_is_lfs_pointer(const void *data, size_t n);
 /* Path of a command as execvp would find it (PATH, or as is when it has a slash), resolved; malloc'ed; NULL if none.
  * An empty element of PATH, the current folder to execvp, is passed over. */
 char *hn_which(const char *command);

@@ -40,22 +40,32 @@ static hone_rc check(const hn_decoder *d, hone_err *err) {
         const char *name;
         int64_t value, most;
     } size[] = {
-        {"layers", d->layers, 10000},           {"width", d->width, 1 << 24},         {"heads", d->heads, 1 << 16},
-        {"kv heads", d->kv_heads, 1 << 16},     {"head size", d->head_size, 1 << 16}, {"MLP", d->mlp, 1 << 26},
-        {"vocabulary", d->vocabulary, 1 << 28}, {"context", d->context, 1 << 30},
+        {"number of layers", d->layers, 10000},
+        {"width", d->width, 1 << 24},
+        {"number of heads", d->heads, 1 << 16},
+        {"number of heads of keys", d->kv_heads, 1 << 16},
+        {"head size", d->head_size, 1 << 16},
+        {"size of the MLP", d->mlp, 1 << 26},
+        {"size of the vocabulary", d->vocabulary, 1 << 28},
+        {"context", d->context, 1 << 30},
     };
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         if (size[i].value < 1 || size[i].value > size[i].most)
             return hn_fail(err, HONE_E_INPUT, "the model's %s is %" PRId64 "; 1 to %" PRId64 " are read", size[i].name,
                            size[i].value, size[i].most);
     if (d->heads % d->kv_heads)
-        return hn_fail(err, HONE_E_INPUT, "%" PRId64 " heads of queries cannot share %" PRId64 " heads of keys",
+        return hn_fail(err, HONE_E_INPUT,
+                       "%" PRId64 " heads of queries cannot share %" PRId64 " heads of keys; a multiple is meant",
                        d->heads, d->kv_heads);
     if (d->rotary < 0 || d->rotary % 2 || d->rotary > d->head_size || d->rotary > HN_DECODER_ROTARY)
-        return hn_fail(err, HONE_E_INPUT, "%" PRId64 " rotary elements of a head of %" PRId64, d->rotary, d->head_size);
+        return hn_fail(err, HONE_E_INPUT,
+                       "rotary positions of %" PRId64 " elements of a head of %" PRId64
+                       "; an even number up to its size is read, at most %d",
+                       d->rotary, d->head_size, HN_DECODER_ROTARY);
     if (d->rotary && !(d->rotary_base > 0 && isfinite(d->rotary_base) && d->rotary_base_local >= 0 &&
                        isfinite(d->rotary_base_local)))
-        return hn_fail(err, HONE_E_INPUT, "rotary positions with a base of %g, and %g in layers with a window",
+        return hn_fail(err, HONE_E_INPUT,
+                       "rotary positions with a base of %g, and %g in layers with a window; numbers above 0 are meant",
                        d->rotary_base, d->rotary_base_local);
     if (d->has_pattern && d->layers > HN_DECODER_PATTERN)
         return hn_fail(err, HONE_E_INPUT, "a pattern of windows for %" PRId64 " layers; at most %d are read", d->layers,

@@ -5,6 +5,7 @@
 #include "compose/packed.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static const char *const role_name[HN_ROLES] = {
     [HN_ROLE_EMBEDDING] = "token embeddings",
@@ -52,11 +53,24 @@ static const char *const role_name[HN_ROLES] = {
 
 const char *hn_decoder_role_name(hn_decoder_role role) { return role_name[role]; }
 
+static bool of_a_layer(hn_decoder_role role) {
+    return role != HN_ROLE_EMBEDDING && role != HN_ROLE_OUTPUT_NORM && role != HN_ROLE_OUTPUT &&
+           role != HN_ROLE_ROTARY_FACTORS && role != HN_ROLE_ROTARY_SHORT && role != HN_ROLE_ROTARY_LONG &&
+           role != HN_ROLE_POSITION && role != HN_ROLE_OUTPUT_NORM_BIAS && role != HN_ROLE_OUTPUT_BIAS;
+}
+
+/* "layer 3", or "the model" of what it has once. */
+static const char *place(hn_decoder_role role, int64_t layer, char out[40]) {
+    snprintf(out, 40, "layer %" PRId64, layer);
+    return of_a_layer(role) ? out : "the model";
+}
+
 static hn_val given(step *s, hn_decoder_role role, int64_t layer, bool optional) {
     if (s->rc) return 0;
+    char where[40];
     hn_val v = s->d->weight(s->d->arg, &s->b, role, layer);
     if (!v && !optional && hn_graph_ok(s->b.g))
-        s->rc = hn_fail(s->err, HONE_E_INPUT, "layer %" PRId64 " has no %s", layer, role_name[role]);
+        s->rc = hn_fail(s->err, HONE_E_INPUT, "%s has no %s", place(role, layer, where), role_name[role]);
     return v;
 }
 
@@ -66,12 +80,13 @@ static int64_t extent(const step *s, hn_val v, size_t axis) {
 }
 
 static hn_val misfit(step *s, hn_decoder_role role, int64_t layer, hn_val v, int64_t rows, int64_t columns) {
+    char where[40];
     size_t last = hn_rank(&s->b, v) > 1 ? hn_rank(&s->b, v) - 1 : 1;
     s->rc = hn_fail(s->err, HONE_E_INPUT,
-                    "the %s of layer %" PRId64 " are %" PRId64 " x %" PRId64 "; the model's sizes ask for %" PRId64
-                    " x %" PRId64,
-                    role_name[role], layer, extent(s, v, last - 1), last < hn_rank(&s->b, v) ? extent(s, v, last) : 0,
-                    rows, columns);
+                    "the %s of %s are %" PRId64 " x %" PRId64 "; the model's sizes ask for %" PRId64 " x %" PRId64
+                    ": the file is damaged, or its keys are another model's",
+                    role_name[role], place(role, layer, where), extent(s, v, last - 1),
+                    last < hn_rank(&s->b, v) ? extent(s, v, last) : 0, rows, columns);
     return 0;
 }
 

@@ -330,6 +330,8 @@ static void read_all(keys *k, hn_decoder *d) {
     if (count(k, "attention.value_length", d->head_size) != d->head_size)
         refuse(k, "attention.value_length", "values of another size than keys are not read");
     if (!flag(k, "attention.causal", true)) refuse(k, "attention.causal", "only causal attention is read");
+    if (!k->rc && d->layers < 1)
+        k->rc = hn_fail(k->err, HONE_E_INPUT, "'%s.block_count' is 0; a model has layers", k->a->name);
     read_rotary(k, d);
     read_windows(k, d);
     read_experts(k, d);

@@ -2,6 +2,7 @@
 #include "gguf/gguf.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/map.h"
 #include "base/names.h"
 #include "base/utf8.h"
@@ -122,7 +123,7 @@ static hone_rc check_extent(reader *r, hn_gguf_tensor *t) {
     if (!type)
         return hn_fail(r->err, HONE_E_UNSUPPORTED,
                        "%s: tensor '%s' has element type %" PRIu32
-                       ", which is not known; `hone inspect` lists the types of a file",
+                       ", which is not known; the file is damaged, or newer than this hone",
                        r->path, t->name, t->type);
     for (size_t d = 0; d < t->rank; d++)
         if (!t->dim[d] || __builtin_mul_overflow(n, t->dim[d], &n))
@@ -158,6 +159,9 @@ bool hn_gguf_sniff(const void *data, size_t n) { return n >= 4 && !memcmp(data, 
 
 static hone_rc read_head(reader *r, uint32_t *version, uint64_t *n_tensor, uint64_t *n_pair) {
     uint64_t v = 0;
+    if (hn_is_lfs_pointer(r->at, r->n))
+        return hn_fail(r->err, HONE_E_INPUT, "'%s' is a pointer of Git LFS, not the model: run git lfs pull there",
+                       r->path);
     if (!hn_gguf_sniff(r->at, r->n))
         return hn_fail(r->err, HONE_E_INPUT, "'%s' does not begin with GGUF; is it a model in that format?", r->path);
     r->pos = 4;

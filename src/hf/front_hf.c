@@ -200,6 +200,7 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
     }
     if (h) let_go(h);
     if (g) hn_graph_free(g);
+    hn_context_file(&own, rc, hn_front_label(from));
     return hn_fail(err, rc, "%s", own.text);
 }
 

@@ -163,6 +163,9 @@ static hone_rc read_file(hn_safetensors *s, const uint8_t *at, size_t n, const c
     if (n < 8)
         return hn_fail(err, HONE_E_INPUT, "'%s' has %zu bytes: too short for a safetensors file; fetch it again", file,
                        n);
+    if (hn_is_lfs_pointer(at, n))
+        return hn_fail(err, HONE_E_INPUT, "'%s' is a pointer of Git LFS, not the weights: run git lfs pull there",
+                       file);
     if (header_b > HEADER_B)
         return hn_fail(err, HONE_E_LIMIT,
                        "'%s' says that its header has %" PRIu64 " bytes; a safetensors header has at most %d", file,

@@ -9,13 +9,17 @@ static json_t *token_text(const hone_text *m, int32_t id) {
     return json_stringn_nocheck(s.text, s.n);
 }
 
+hone_rc hn_no_template(const hone_text *m, hone_err *err) {
+    return hn_fail(err, HONE_E_NOTFOUND, "'%s' has no chat template; give it a prompt as it is (hone generate)",
+                   m->path);
+}
+
 hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, char **prompt, hone_err *err) {
     json_error_t why;
     hn_str out = {0};
     hone_rc rc = hn_language_ready(m, true, false, err);
     if (rc) return rc;
-    if (!m->chat_template)
-        return hn_fail(err, HONE_E_NOTFOUND, "'%s' has no chat template; give it a prompt as it is", m->path);
+    if (!m->chat_template) return hn_no_template(m, err);
     json_t *list = json_loads(messages, 0, &why);
     if (!list || !json_is_array(list)) {
         json_decref(list);

@@ -133,12 +133,22 @@ static hone_rc open_folder_tokenizer(hone_text *m, hone_err *err) {
     return rc ? rc : hn_hf_chat_template(m->path, &m->chat_template, &m->n_chat_template, err);
 }
 
-static hone_rc open_tokenizer(hone_text *m, hone_err *err) {
+static hone_rc too_many_tokens(const hone_text *m, int64_t logits, hone_err *err) {
+    size_t n = m->tokenizer ? hn_tokenizer_size(m->tokenizer) : 0;
+    if ((int64_t)n <= logits) return HONE_OK;
+    return hn_fail(err, HONE_E_INPUT,
+                   "'%s' has %zu tokens, but logits for %" PRId64 "; its tokenizer is another model's", m->path, n,
+                   logits);
+}
+
+static hone_rc open_tokenizer(hone_text *m, bool library, hone_err *err) {
     hn_gguf *g = NULL;
     if (hn_is_folder(m->path)) return open_folder_tokenizer(m, err);
     hone_rc rc = hn_gguf_open(m->path, &g, err);
     hn_gguf_text t;
     if (!rc) rc = hn_gguf_tokenizer(g, &m->tokenizer, err);
+    const hn_gguf_tensor *rows = rc || !library ? NULL : hn_gguf_tensor_named(g, "token_embd.weight");
+    if (rows && rows->rank == 2) rc = too_many_tokens(m, (int64_t)rows->dim[0], err);
     if (!rc && hn_gguf_string(hn_gguf_find(g, "tokenizer.chat_template"), &t)) {
         m->n_chat_template = t.n;
         if (!(m->chat_template = strndup(t.text, t.n)))
@@ -169,12 +179,10 @@ static hone_rc open_model(const char *path, const hone_text_options *o, bool lib
         free(m);
         return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", path);
     }
-    hone_rc rc = o && o->no_tokenizer ? HONE_OK : open_tokenizer(m, err);
+    hone_rc rc = o && o->no_tokenizer ? HONE_OK : hn_context_file(err, open_tokenizer(m, library, err), path);
+    if (!rc && o && o->chat && !m->chat_template) rc = hn_no_template(m, err);
     if (!rc && library) rc = open_library(m, o, err);
-    if (!rc && library && m->tokenizer && (int64_t)hn_tokenizer_size(m->tokenizer) > m->vocabulary)
-        rc = hn_fail(err, HONE_E_INPUT,
-                     "'%s' has %zu tokens, but logits for %" PRId64 "; its tokenizer is another model's", path,
-                     hn_tokenizer_size(m->tokenizer), m->vocabulary);
+    if (!rc && library) rc = too_many_tokens(m, m->vocabulary, err);
     if (rc) {
         hone_text_close(m);
         return rc;

@@ -44,6 +44,9 @@ struct hone_text_session {
 /* E_USAGE unless the model was opened with the one, the other, or both. */
 hone_rc hn_language_ready(const hone_text *m, bool tokenizer, bool library, hone_err *err);
 
+/* chat.c: E_NOTFOUND. */
+hone_rc hn_no_template(const hone_text *m, hone_err *err);
+
 /* renew.c: what hone_text_renew says of a file. */
 void hn_language_stamp(hn_hash *h, const char *real);
 

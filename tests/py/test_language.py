@@ -4,6 +4,7 @@ by token; the whole way through the command, on the real model of the package ll
 import json
 import math
 import os
+import struct
 import subprocess
 
 import hone
@@ -443,6 +444,49 @@ def test_what_is_not_known_is_refused(tmp_path):
     write(tmp_path / "less.gguf", s, less)
     got = command("compile", tmp_path / "less.gguf", "-o", tmp_path / "less")
     assert got.returncode and "layer 1 has no down weights" in got.stderr
+
+
+def test_bad_files(tmp_path):
+    """Each is refused before anything is compiled, with the file's name and what is wrong."""
+    s = MODELS["llama"]
+    w = weights_of(s, np.random.default_rng(1))
+    write(tmp_path / "m.gguf", s, w)
+    good = (tmp_path / "m.gguf").read_bytes()
+    embedding = good.index(b"token_embd.weight") + len(b"token_embd.weight") + 4  # its extents, type, offset
+    norm = good.index(b"output_norm.weight") + len(b"output_norm.weight") + 16
+    written = {
+        "less": w | {k: w[k][:200] for k in ("token_embd.weight", "output.weight")},
+        "two": w | {"output.weight": w["output.weight"][:280]},
+        "turned": w | {"blk.1.ffn_down.weight": w["blk.1.ffn_down.weight"].T.copy()},
+        "without": {k: x for k, x in w.items() if k != "output_norm.weight"},
+    }
+    shapes = {"layers": {"layers": 3}, "none": {"layers": 0}, "heads": {"heads": 3}, "rotary": {"rotary": 9}}
+    for name, x in written.items():
+        write(tmp_path / f"{name}.gguf", s, x)
+    for name, x in shapes.items():
+        write(tmp_path / f"{name}.gguf", Shape("llama", interleaved=True, **x), w)
+    changed = {
+        "empty": b"", "pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "cut": good[:700], "short": good[:-5000],
+        "v1": good[:4] + struct.pack("<I", 1) + good[8:], "turned_bytes": good[:4] + struct.pack(">I", 3) + good[8:],
+        "type": good[:embedding + 16] + struct.pack("<I", 999) + good[embedding + 20:],
+        "wide": good[:embedding] + struct.pack("<Q", 1 << 62) + good[embedding + 8:],
+        "beyond": good[:embedding + 20] + struct.pack("<Q", 1 << 30) + good[embedding + 28:],
+        "overlap": good[:norm] + struct.pack("<Q", 0) + good[norm + 8:],
+    }
+    for name, x in changed.items():
+        (tmp_path / f"{name}.gguf").write_bytes(x)
+    for name, what in {
+            "less": "300 tokens, but logits for 200", "two": "output weights of the model are 280 x 32", "turned": "down weights of layer 1 are 48 x 32",
+            "without": "the model has no output norm", "layers": "layer 2 has no attention norm", "none": "'llama.block_count' is 0",
+            "heads": "3 heads of queries cannot share 2", "rotary": "9 elements of a head of 8", "empty": "does not begin with GGUF",
+            "pointer": "git lfs pull", "cut": "tokenizer.ggml.tokens", "short": "the file was cut short", "v1": "GGUF version 1",
+            "turned_bytes": "in the other order", "type": "element type 999", "wide": "too large in tensor 'token_embd.weight'",
+            "beyond": "behind the data's start", "overlap": "'token_embd.weight' and 'output_norm.weight' share bytes"}.items():
+        got = command("generate", tmp_path / f"{name}.gguf", "--prompt", "x", "--json")
+        assert got.returncode in (3, 14) and what in got.stderr and f"{name}.gguf" in got.stderr, name
+        assert json.loads(got.stdout)["error"]["exit"] == got.returncode
+    got = command("chat", tmp_path / "m.gguf")
+    assert got.returncode == 6 and "no chat template" in got.stderr
 
 
 def test_the_command(tmp_path, monkeypatch):
