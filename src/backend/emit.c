@@ -102,6 +102,9 @@ hone_rc hn_emit_kernel(hn_graph *g, hn_block body, const char *kind, const char 
     if (!b->print) return hn_fail(err, HONE_E_UNSUPPORTED, "backend '%s' takes no nests", b->name);
     if (b->whole) {
         hone_rc whole = b->whole(g, body, name, how, a, out, err);
+        if (!whole && want && strcmp(want, out->schedule) != 0)
+            return hn_fail(err, HONE_E_INPUT, "kernel '%s' has no schedule but '%s'; '%s' was asked for", name,
+                           out->schedule, want);
         if (whole != HONE_E_UNSUPPORTED) return whole;
     }
     if (want) {

@@ -21,9 +21,9 @@ static hn_dim room_b(hn_ref *e, const hn_type *q, const hn_type *k, int64_t bloc
     hn_dim rows = hn_dim_mul(t, lit(e, TOKENS), hn_dim_floordiv(t, q->dim[1], k->dim[1]));
     hn_dim wide = up_to_16(e, q->dim[2]);
     hn_dim each = hn_dim_mul(t, hn_dim_mul(t, lit(e, 2), rows), wide);
-    each = hn_dim_add(t, each, hn_dim_mul(t, lit(e, 3), up_to_16(e, rows)));
+    each = hn_dim_add(t, each, hn_dim_mul(t, lit(e, 18), up_to_16(e, rows)));
     hn_dim n = hn_dim_add(t, hn_dim_mul(t, k->dim[1], each), hn_dim_mul(t, lit(e, 2 * (block + 16)), wide));
-    n = hn_dim_add(t, n, hn_dim_mul(t, rows, up_to_16(e, lit(e, block))));
+    n = hn_dim_add(t, n, hn_dim_mul(t, hn_dim_add(t, rows, lit(e, 2)), up_to_16(e, lit(e, block))));
     return hn_dim_mul(t, n, lit(e, 4));
 }
 

@@ -19,6 +19,7 @@ CARRY(convert, "src/backend/cpu/rt/convert.h")
 CARRY(scalar, "src/backend/cpu/rt/scalar.h")
 CARRY(philox, "src/ir/philox.h")
 CARRY(block_decode, "src/ir/block_decode.h")
+CARRY(lanes, "src/backend/cpu/rt/lanes.h")
 CARRY(packed, "src/backend/cpu/rt/packed.h")
 CARRY(order, "src/backend/cpu/rt/order.h")
 CARRY(odd, "src/backend/cpu/rt/odd.h")
@@ -45,10 +46,10 @@ static const part parts[] = {
     {"order", hn_rt_order, "base convert"},
     {"odd", hn_rt_odd, "base convert order"},
     {"pool", hn_rt_pool, "base"},
-    {"attend", hn_rt_attend, "base convert"},
-    {"pool", hn_rt_pool, "base"},
+    {"lanes", hn_rt_lanes, "base"},
+    {"attend", hn_rt_attend, "base convert lanes"},
     {"block_decode", hn_rt_block_decode, ""},
-    {"packed", hn_rt_packed, "base"},
+    {"packed", hn_rt_packed, "base lanes"},
 };
 /* Written once per vector width, by nest_c_math.c. */
 static const part by_width[] = {

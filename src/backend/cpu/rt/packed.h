@@ -8,28 +8,10 @@
  * Other operand: rounded to bytes in blocks of 32 (quantize_blocks): q, the scale d of each block, the sums of each
  * 16 bytes; or floats. A column's sum goes block after block in one order, whatever the number of rows, columns,
  * threads or work items; inside a block the sum of bytes is exact. So results do not depend on neighbours.
- * Needs base.h.
+ * Needs base.h and lanes.h.
  *
  * A codec unpacks 32 elements of its columns: w[8], each with four elements a lane as bytes from 0 to 255; the value
  * is s[g] (byte - OFF) + m[g], for each group g of 16 (GROUPS 2) or all 32 (GROUPS 1). */
-#if defined(__AVX512BW__)
-#define HNR_L 16
-#elif defined(__AVX2__)
-#define HNR_L 8
-#else
-#define HNR_L 4
-#endif
-typedef float hnr_pf __attribute__((vector_size(4 * HNR_L)));
-typedef int32_t hnr_pi __attribute__((vector_size(4 * HNR_L)));
-typedef uint32_t hnr_pu __attribute__((vector_size(4 * HNR_L)));
-typedef int16_t hnr_ps __attribute__((vector_size(4 * HNR_L)));
-typedef char hnr_pb __attribute__((vector_size(4 * HNR_L)));
-typedef uint16_t hnr_ph __attribute__((vector_size(2 * HNR_L)));
-typedef uint8_t hnr_pc __attribute__((vector_size(HNR_L)));
-typedef hnr_pf hnr_pf_any __attribute__((aligned(1)));
-typedef hnr_pu hnr_pu_any __attribute__((aligned(1)));
-typedef hnr_ph hnr_ph_any __attribute__((aligned(1)));
-typedef hnr_pc hnr_pc_any __attribute__((aligned(1)));
 /* Instructions that have no form in C, by the compilers' names; headers of intrinsics cost 200 ms a compilation. */
 #if defined(__clang__)
 #define HNR_X86_DOT(c, a, x) __builtin_ia32_vpdpbusd512(c, a, x)
@@ -38,86 +20,60 @@ typedef hnr_pc hnr_pc_any __attribute__((aligned(1)));
 #define HNR_X86_LOOK_UP(table, x) __builtin_ia32_pshufb512(table, x)
 #else
 #define HNR_X86_DOT(c, a, x) __builtin_ia32_vpdpbusd_v16si(c, a, x)
-#define HNR_X86_PAIRS(a, b) __builtin_ia32_pmaddwd512_mask(a, b, (hnr_pi){0}, -1)
-#define HNR_X86_PAIRS_B(a, b) __builtin_ia32_pmaddubsw512_mask(a, b, (hnr_ps){0}, -1)
+#define HNR_X86_PAIRS(a, b) __builtin_ia32_pmaddwd512_mask(a, b, (hnr_li){0}, -1)
+#define HNR_X86_PAIRS_B(a, b) __builtin_ia32_pmaddubsw512_mask(a, b, (hnr_ls){0}, -1)
 #define HNR_X86_LOOK_UP(table, x) __builtin_ia32_pshufb512_mask(table, x, x, -1)
 #endif
 #if defined(__ARM_FEATURE_DOTPROD)
 #include <arm_neon.h>
 #endif
-#define HNR_UNROLL _Pragma("GCC unroll 16")
-#define HNR_ALWAYS static inline __attribute__((always_inline))
-
-HNR_ALWAYS hnr_pf hnr_p_fma(hnr_pf a, hnr_pf b, hnr_pf c) {
-#if defined(__AVX512BW__)
-    return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
-#elif defined(__AVX2__) && defined(__FMA__)
-    return __builtin_ia32_vfmaddps256(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
 
 /* c + the sums of each lane's four products; a: bytes from 0 to 255, of codecs with SMALL up to 127; x: -127 to 127. */
-HNR_ALWAYS hnr_pi hnr_p_dot(hnr_pi c, hnr_pu a, hnr_pi x, int small) {
+HNR_ALWAYS hnr_li hnr_p_dot(hnr_li c, hnr_lu a, hnr_li x, int small) {
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__)
     (void)small;
-    return HNR_X86_DOT(c, (hnr_pi)a, x);
+    return HNR_X86_DOT(c, (hnr_li)a, x);
 #elif defined(__AVX512BW__)
-    if (small) return c + HNR_X86_PAIRS(HNR_X86_PAIRS_B((hnr_pb)a, (hnr_pb)x), (hnr_ps){0} + 1);
-    hnr_ps even = (hnr_ps)(a & 0x00ff00ff), odd = (hnr_ps)(a >> 8 & 0x00ff00ff);
-    c += HNR_X86_PAIRS(even, (hnr_ps)x << 8 >> 8);
-    return c + HNR_X86_PAIRS(odd, (hnr_ps)x >> 8);
+    if (small) return c + HNR_X86_PAIRS(HNR_X86_PAIRS_B((hnr_lb)a, (hnr_lb)x), (hnr_ls){0} + 1);
+    hnr_ls even = (hnr_ls)(a & 0x00ff00ff), odd = (hnr_ls)(a >> 8 & 0x00ff00ff);
+    c += HNR_X86_PAIRS(even, (hnr_ls)x << 8 >> 8);
+    return c + HNR_X86_PAIRS(odd, (hnr_ls)x >> 8);
 #elif defined(__AVX2__)
-    if (small) return c + __builtin_ia32_pmaddwd256(__builtin_ia32_pmaddubsw256((hnr_pb)a, (hnr_pb)x), (hnr_ps){0} + 1);
-    hnr_ps even = (hnr_ps)(a & 0x00ff00ff), odd = (hnr_ps)(a >> 8 & 0x00ff00ff);
-    c += __builtin_ia32_pmaddwd256(even, (hnr_ps)x << 8 >> 8);
-    return c + __builtin_ia32_pmaddwd256(odd, (hnr_ps)x >> 8);
+    if (small) return c + __builtin_ia32_pmaddwd256(__builtin_ia32_pmaddubsw256((hnr_lb)a, (hnr_lb)x), (hnr_ls){0} + 1);
+    hnr_ls even = (hnr_ls)(a & 0x00ff00ff), odd = (hnr_ls)(a >> 8 & 0x00ff00ff);
+    c += __builtin_ia32_pmaddwd256(even, (hnr_ls)x << 8 >> 8);
+    return c + __builtin_ia32_pmaddwd256(odd, (hnr_ls)x >> 8);
 #elif defined(__ARM_FEATURE_DOTPROD)
-    if (small) return (hnr_pi)vdotq_s32((int32x4_t)c, (int8x16_t)a, (int8x16_t)x);
-    c = (hnr_pi)vdotq_s32((int32x4_t)c, (int8x16_t)(a & 0x7f7f7f7f), (int8x16_t)x);
-    return c + ((hnr_pi)vdotq_s32((int32x4_t){0}, (int8x16_t)(a >> 7 & 0x01010101), (int8x16_t)x) << 7);
+    if (small) return (hnr_li)vdotq_s32((int32x4_t)c, (int8x16_t)a, (int8x16_t)x);
+    c = (hnr_li)vdotq_s32((int32x4_t)c, (int8x16_t)(a & 0x7f7f7f7f), (int8x16_t)x);
+    return c + ((hnr_li)vdotq_s32((int32x4_t){0}, (int8x16_t)(a >> 7 & 0x01010101), (int8x16_t)x) << 7);
 #elif defined(__SSE2__)
     (void)small;
-    hnr_ps even = (hnr_ps)(a & 0x00ff00ff), odd = (hnr_ps)(a >> 8 & 0x00ff00ff);
-    c += __builtin_ia32_pmaddwd128(even, (hnr_ps)x << 8 >> 8);
-    return c + __builtin_ia32_pmaddwd128(odd, (hnr_ps)x >> 8);
+    hnr_ls even = (hnr_ls)(a & 0x00ff00ff), odd = (hnr_ls)(a >> 8 & 0x00ff00ff);
+    c += __builtin_ia32_pmaddwd128(even, (hnr_ls)x << 8 >> 8);
+    return c + __builtin_ia32_pmaddwd128(odd, (hnr_ls)x >> 8);
 #else
     (void)small;
-    hnr_pi b = (hnr_pi)a;
+    hnr_li b = (hnr_li)a;
     c += (b & 255) * (x << 24 >> 24) + (b >> 8 & 255) * (x << 16 >> 24);
     return c + (b >> 16 & 255) * (x << 8 >> 24) + (b >> 24 & 255) * (x >> 24);
 #endif
 }
 
-HNR_ALWAYS hnr_pf hnr_p_float(hnr_pi x) { return __builtin_convertvector(x, hnr_pf); }
-HNR_ALWAYS hnr_pf hnr_p_half(const uint8_t *p) {
-    hnr_ph h = *(const hnr_ph_any *)p;
-#if defined(__AVX512BW__)
-    return __builtin_ia32_vcvtph2ps512_mask((__attribute__((vector_size(32))) int16_t)h, (hnr_pf){0}, -1, 4);
-#elif defined(__AVX2__) && defined(__F16C__)
-    return __builtin_ia32_vcvtph2ps256((__attribute__((vector_size(16))) int16_t)h);
-#else
-    hnr_pu w = __builtin_convertvector(h, hnr_pu), rest = w & 0x7fff, sign = (w & 0x8000) << 16;
-    hnr_pu scaled = (hnr_pu)((hnr_pf)(rest << 13) * 0x1p112f), odd = 0x7f800000u | (rest & 0x3ff) << 13;
-    hnr_pu is_odd = (hnr_pu)(rest >= 0x7c00);
-    return (hnr_pf)(((scaled & ~is_odd) | (odd & is_odd)) | sign);
-#endif
-}
-HNR_ALWAYS hnr_pu hnr_p_word(const uint8_t *p) { return *(const hnr_pu_any *)p; }
+HNR_ALWAYS hnr_lu hnr_p_word(const uint8_t *p) { return *(const hnr_lu_any *)p; }
 /* Bits [from, from + 6) … of each lane as a float. */
-HNR_ALWAYS hnr_pf hnr_p_bits(hnr_pu w, int from, uint32_t mask) { return hnr_p_float((hnr_pi)(w >> from & mask)); }
+HNR_ALWAYS hnr_lf hnr_p_bits(hnr_lu w, int from, uint32_t mask) { return hnr_l_float((hnr_li)(w >> from & mask)); }
 
 /* Units of a block of 16 columns: halves and words behind `at` bytes of headers a column; h: the first column. */
-#define HNR_HALF(at) hnr_p_half(p + 16 * (at) + 2 * h)
+#define HNR_HALF(at) hnr_l_half(p + 16 * (at) + 2 * h)
 #define HNR_WORD(at, i) hnr_p_word(p + 16 * (at) + 64 * (i) + 4 * h)
 #define HNR_UNPACK(name)                                                                                               \
-    HNR_ALWAYS void hnr_un_##name(const uint8_t *p, int h, int j, hnr_pu w[8], hnr_pf s[2], hnr_pf m[2])
+    HNR_ALWAYS void hnr_un_##name(const uint8_t *p, int h, int j, hnr_lu w[8], hnr_lf s[2], hnr_lf m[2])
 #define HNR_UNUSED (void)j, (void)m
 
 #define HNR_NIBBLES(at)                                                                                                \
     HNR_UNROLL for (int t = 0; t < 4; t++) {                                                                           \
-        hnr_pu x = HNR_WORD(at, t);                                                                                    \
+        hnr_lu x = HNR_WORD(at, t);                                                                                    \
         w[t] = x & 0x0f0f0f0f;                                                                                         \
         w[t + 4] = x >> 4 & 0x0f0f0f0f;                                                                                \
     }
@@ -135,20 +91,20 @@ HNR_UNPACK(q4_1) {
     HNR_NIBBLES(4)
 }
 /* Bit e of a column's word is the fifth bit of element e: four of them to the bytes of a lane. */
-HNR_ALWAYS hnr_pu hnr_p_fifth(hnr_pu high, int t) {
-    hnr_pu x = high >> 4 * t & 15;
+HNR_ALWAYS hnr_lu hnr_p_fifth(hnr_lu high, int t) {
+    hnr_lu x = high >> 4 * t & 15;
     return (x & 1) << 4 | (x & 2) << 11 | (x & 4) << 18 | (x & 8) << 25;
 }
 HNR_UNPACK(q5_0) {
     HNR_UNUSED;
-    hnr_pu high = HNR_WORD(2, 0);
+    hnr_lu high = HNR_WORD(2, 0);
     s[0] = HNR_HALF(0);
     HNR_NIBBLES(6)
     HNR_UNROLL for (int t = 0; t < 8; t++) w[t] |= hnr_p_fifth(high, t);
 }
 HNR_UNPACK(q5_1) {
     HNR_UNUSED;
-    hnr_pu high = HNR_WORD(4, 0);
+    hnr_lu high = HNR_WORD(4, 0);
     s[0] = HNR_HALF(0), m[0] = HNR_HALF(2);
     HNR_NIBBLES(8)
     HNR_UNROLL for (int t = 0; t < 8; t++) w[t] |= hnr_p_fifth(high, t);
@@ -161,26 +117,26 @@ HNR_UNPACK(q8_0) {
 /* Scales and minima as floats: of hone, for files whose scales are. */
 HNR_UNPACK(n4) {
     HNR_UNUSED;
-    s[0] = (hnr_pf)HNR_WORD(0, 0), m[0] = (hnr_pf)HNR_WORD(4, 0);
+    s[0] = (hnr_lf)HNR_WORD(0, 0), m[0] = (hnr_lf)HNR_WORD(4, 0);
     HNR_NIBBLES(8)
 }
 HNR_UNPACK(n8) {
     HNR_UNUSED;
-    s[0] = (hnr_pf)HNR_WORD(0, 0), m[0] = (hnr_pf)HNR_WORD(4, 0);
+    s[0] = (hnr_lf)HNR_WORD(0, 0), m[0] = (hnr_lf)HNR_WORD(4, 0);
     HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = HNR_WORD(8, t);
 }
 /* Values of nibbles by a table of 16 bytes. */
-HNR_ALWAYS hnr_pu hnr_p_table(hnr_pu x, const uint8_t table[16]) {
+HNR_ALWAYS hnr_lu hnr_p_table(hnr_lu x, const uint8_t table[16]) {
     union {
         uint8_t b[4 * HNR_L];
-        hnr_pb v;
-        hnr_pu u;
+        hnr_lb v;
+        hnr_lu u;
     } t, in = {.u = x};
     for (int i = 0; i < 4 * HNR_L; i++) t.b[i] = table[i & 15];
 #if defined(__AVX512BW__)
-    return (hnr_pu)HNR_X86_LOOK_UP(t.v, in.v);
+    return (hnr_lu)HNR_X86_LOOK_UP(t.v, in.v);
 #elif defined(__AVX2__)
-    return (hnr_pu)__builtin_ia32_pshufb256(t.v, in.v);
+    return (hnr_lu)__builtin_ia32_pshufb256(t.v, in.v);
 #else
     for (int i = 0; i < 4 * HNR_L; i++) t.b[i] = table[in.b[i]];
     return t.u;
@@ -197,15 +153,15 @@ HNR_UNPACK(iq4_nl) {
 HNR_UNPACK(mxfp4) {
     static const uint8_t table[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0}; /* value + 12 */
     HNR_UNUSED;
-    hnr_pu e = __builtin_convertvector(*(const hnr_pc_any *)(p + h), hnr_pu), tiny = (hnr_pu)(e < 2);
-    s[0] = (hnr_pf)(((e - 1) << 23 & ~tiny) | ((e + 1) * 0x00200000u & tiny));
+    hnr_lu e = __builtin_convertvector(*(const hnr_lc_any *)(p + h), hnr_lu), tiny = (hnr_lu)(e < 2);
+    s[0] = (hnr_lf)(((e - 1) << 23 & ~tiny) | ((e + 1) * 0x00200000u & tiny));
     HNR_NIBBLES(1)
     HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = hnr_p_table(w[t], table);
 }
 /* Blocks of 256; j: which 32 of them. */
 HNR_UNPACK(q2_k) {
-    hnr_pf d = HNR_HALF(80), low = HNR_HALF(82);
-    hnr_pu scale = HNR_WORD(0, j / 2) >> 16 * (j % 2);
+    hnr_lf d = HNR_HALF(80), low = HNR_HALF(82);
+    hnr_lu scale = HNR_WORD(0, j / 2) >> 16 * (j % 2);
     for (int g = 0; g < 2; g++) {
         s[g] = d * hnr_p_bits(scale, 8 * g, 15);
         m[g] = -(low * hnr_p_bits(scale, 8 * g + 4, 15));
@@ -214,22 +170,22 @@ HNR_UNPACK(q2_k) {
 }
 HNR_UNPACK(q3_k) {
     (void)m;
-    hnr_pf d = HNR_HALF(108);
+    hnr_lf d = HNR_HALF(108);
     for (int g = 0; g < 2; g++) {
         int i = 2 * j + g;
-        hnr_pu low = HNR_WORD(96, i % 8 / 4) >> (8 * (i % 4) + 4 * (i / 8)) & 15;
-        hnr_pu high = HNR_WORD(96, 2) >> (8 * (i % 4) + 2 * (i / 4)) & 3;
-        s[g] = d * hnr_p_float((hnr_pi)(low | high << 4) - 32);
+        hnr_lu low = HNR_WORD(96, i % 8 / 4) >> (8 * (i % 4) + 4 * (i / 8)) & 15;
+        hnr_lu high = HNR_WORD(96, 2) >> (8 * (i % 4) + 2 * (i / 4)) & 3;
+        s[g] = d * hnr_l_float((hnr_li)(low | high << 4) - 32);
     }
     HNR_UNROLL for (int t = 0; t < 8; t++) w[t] =
         (HNR_WORD(32, 8 * (j / 4) + t) >> 2 * (j % 4) & 0x03030303) | (HNR_WORD(0, t) >> j & 0x01010101) << 2;
 }
-HNR_ALWAYS void hnr_p_scales(const uint8_t *p, int h, int j, hnr_pf *s, hnr_pf *m) {
-    hnr_pu a = HNR_WORD(4, 0), b = HNR_WORD(4, 1), c = HNR_WORD(4, 2);
+HNR_ALWAYS void hnr_p_scales(const uint8_t *p, int h, int j, hnr_lf *s, hnr_lf *m) {
+    hnr_lu a = HNR_WORD(4, 0), b = HNR_WORD(4, 1), c = HNR_WORD(4, 2);
     int at = 8 * (j % 4);
-    hnr_pu scale = a >> at, low = b >> at;
+    hnr_lu scale = a >> at, low = b >> at;
     if (j >= 4) {
-        hnr_pu both = c >> at;
+        hnr_lu both = c >> at;
         scale = (both & 15) | (scale >> 2 & 48);
         low = (both >> 4 & 15) | (low >> 2 & 48);
     }
@@ -247,38 +203,36 @@ HNR_UNPACK(q5_k) {
 }
 HNR_UNPACK(q6_k) {
     (void)m;
-    hnr_pf d = HNR_HALF(208);
-    hnr_pi scale = (hnr_pi)(HNR_WORD(192, j / 2) >> 16 * (j % 2));
+    hnr_lf d = HNR_HALF(208);
+    hnr_li scale = (hnr_li)(HNR_WORD(192, j / 2) >> 16 * (j % 2));
     int part = j % 4;
-    s[0] = d * hnr_p_float(scale << 24 >> 24);
-    s[1] = d * hnr_p_float(scale << 16 >> 24);
+    s[0] = d * hnr_l_float(scale << 24 >> 24);
+    s[1] = d * hnr_l_float(scale << 16 >> 24);
     HNR_UNROLL for (int t = 0; t < 8; t++) w[t] =
         (HNR_WORD(0, 16 * (j / 4) + 8 * (part & 1) + t) >> 4 * (part / 2) & 0x0f0f0f0f) |
         (HNR_WORD(128, 8 * (j / 4) + t) >> 2 * part & 0x03030303) << 4;
 }
 
 /* Element 4 t + i of the 32 as a float, as the codec defines it: GROUPS, OFF and MIN are the codec's. */
-HNR_ALWAYS hnr_pf hnr_p_value(hnr_pu w, int i, hnr_pf s, hnr_pf m, int off, int min) {
-    hnr_pf x = s * hnr_p_float((hnr_pi)(w >> 8 * i & 255) - off);
+HNR_ALWAYS hnr_lf hnr_p_value(hnr_lu w, int i, hnr_lf s, hnr_lf m, int off, int min) {
+    hnr_lf x = s * hnr_l_float((hnr_li)(w >> 8 * i & 255) - off);
     return min ? x + m : x;
 }
 #define HNR_VALUE(name, t, i, GROUPS, OFF, MIN)                                                                        \
     (GROUPS ? hnr_p_value(w[t], i, s[GROUPS == 2 ? (t) / 4 : 0], m[GROUPS == 2 ? (t) / 4 : 0], OFF, MIN)               \
             : hnr_value_##name(p + 128 * (t) + 32 * (i) + 2 * h))
-HNR_ALWAYS hnr_pf hnr_value_f16(const uint8_t *p) { return hnr_p_half(p); }
-HNR_ALWAYS hnr_pf hnr_value_bf16(const uint8_t *p) {
-    return (hnr_pf)(__builtin_convertvector(*(const hnr_ph_any *)p, hnr_pu) << 16);
-}
+HNR_ALWAYS hnr_lf hnr_value_f16(const uint8_t *p) { return hnr_l_half(p); }
+HNR_ALWAYS hnr_lf hnr_value_bf16(const uint8_t *p) { return hnr_l_brain(p); }
 #define HNR_NO_VALUE(name)                                                                                             \
-    HNR_ALWAYS hnr_pf hnr_value_##name(const uint8_t *p) {                                                             \
+    HNR_ALWAYS hnr_lf hnr_value_##name(const uint8_t *p) {                                                             \
         (void)p;                                                                                                       \
-        return (hnr_pf){0};                                                                                            \
+        return (hnr_lf){0};                                                                                            \
     }
 
 /* The 16 columns of R rows, of which `columns` are results. */
-HNR_ALWAYS void hnr_p_store(float *y, int64_t columns, int h, hnr_pf x) {
+HNR_ALWAYS void hnr_p_store(float *y, int64_t columns, int h, hnr_lf x) {
     if (columns >= h + HNR_L)
-        *(hnr_pf_any *)(y + h) = x;
+        *(hnr_lf_any *)(y + h) = x;
     else
         for (int i = 0; i < HNR_L && h + i < columns; i++) y[h + i] = x[i];
 }
@@ -297,33 +251,32 @@ typedef struct hnr_packed {
 
 /* R rows times the 16 columns of a panel. first, low: what sums of bytes begin with, and what minima are multiplied
  * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row. */
-#define HNR_TILE(name, BLOCKS, R, GROUPS, OFF, MIN, SMALL, BYTES, SUB, AHEAD)                                          \
+#define HNR_TILE(name, BLOCKS, R, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                 \
     static __attribute__((noinline)) void hnr_tile_##name##_##BLOCKS##_##R(                                            \
         const uint8_t *panel, const int8_t *q, const float *d, const int32_t *first, const float *low, float *y,       \
         int64_t to_next, int64_t columns) {                                                                            \
         for (int h = 0; h < 16; h += HNR_L) {                                                                          \
-            hnr_pf acc[R];                                                                                             \
+            hnr_lf acc[R];                                                                                             \
             const uint8_t *p = panel;                                                                                  \
-            HNR_UNROLL for (int r = 0; r < R; r++) acc[r] = (hnr_pf){0};                                               \
+            HNR_UNROLL for (int r = 0; r < R; r++) acc[r] = (hnr_lf){0};                                               \
             for (int64_t b = 0; b < BLOCKS; p += 16 * BYTES) {                                                         \
-                if (AHEAD) HNR_UNROLL for (int i = 0; i < 16 * BYTES; i += 64) __builtin_prefetch(p + AHEAD + i);      \
                 for (int j = 0; j < SUB; j++, b++) {                                                                   \
-                    hnr_pu w[8];                                                                                       \
-                    hnr_pf s[2], m[2];                                                                                 \
+                    hnr_lu w[8];                                                                                       \
+                    hnr_lf s[2], m[2];                                                                                 \
                     hnr_un_##name(p, h, j, w, s, m);                                                                   \
                     HNR_UNROLL for (int r = 0; r < R; r++) {                                                           \
                         const int8_t *qr = q + (r * BLOCKS + b) * 32;                                                  \
-                        hnr_pi t[2] = {{0}, {0}};                                                                      \
+                        hnr_li t[2] = {{0}, {0}};                                                                      \
                         for (int g = 0; g < GROUPS && OFF; g++) t[g] += first[(r * BLOCKS + b) * GROUPS + g];          \
                         HNR_UNROLL for (int k = 0; k < 8; k++) {                                                       \
                             int g = GROUPS == 2 ? k / 4 : 0;                                                           \
                             hnr_word four = *(const hnr_word *)(qr + 4 * k);                                           \
-                            t[g] = hnr_p_dot(t[g], w[k], (hnr_pi){0} + four, SMALL);                                   \
+                            t[g] = hnr_p_dot(t[g], w[k], (hnr_li){0} + four, SMALL);                                   \
                         }                                                                                              \
                         HNR_UNROLL for (int g = 0; g < GROUPS; g++) {                                                  \
-                            acc[r] = hnr_p_fma(hnr_p_float(t[g]), s[g] * d[r * BLOCKS + b], acc[r]);                   \
+                            acc[r] = hnr_l_fma(hnr_l_float(t[g]), s[g] * d[r * BLOCKS + b], acc[r]);                   \
                             if (MIN)                                                                                   \
-                                acc[r] = hnr_p_fma(m[g], (hnr_pf){0} + low[(r * BLOCKS + b) * GROUPS + g], acc[r]);    \
+                                acc[r] = hnr_l_fma(m[g], (hnr_lf){0} + low[(r * BLOCKS + b) * GROUPS + g], acc[r]);    \
                         }                                                                                              \
                     }                                                                                                  \
                 }                                                                                                      \
@@ -362,11 +315,11 @@ HNR_ALWAYS void hnr_packed_sums(const int8_t *q, const float *d, int64_t blocks,
 /* Work items: a panel for a block of HNR_ROWS rows, panels first. scratch: twice HNR_ROWS * BLOCKS * GROUPS words. */
 enum { HNR_ROWS = 64 };
 #define HNR_DOT(name, BLOCKS, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
-    HNR_TILE(name, BLOCKS, 1, GROUPS, OFF, MIN, SMALL, BYTES, SUB, 0)                                                  \
-    HNR_TILE(name, BLOCKS, 2, GROUPS, OFF, MIN, SMALL, BYTES, SUB, 0)                                                  \
-    HNR_TILE(name, BLOCKS, 4, GROUPS, OFF, MIN, SMALL, BYTES, SUB, 0)                                                  \
-    HNR_TILE(name, BLOCKS, 8, GROUPS, OFF, MIN, SMALL, BYTES, SUB, 0)                                                  \
-    HNR_TILE(name, BLOCKS, 16, GROUPS, OFF, MIN, SMALL, BYTES, SUB, 0)                                                 \
+    HNR_TILE(name, BLOCKS, 1, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
+    HNR_TILE(name, BLOCKS, 2, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
+    HNR_TILE(name, BLOCKS, 4, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
+    HNR_TILE(name, BLOCKS, 8, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
+    HNR_TILE(name, BLOCKS, 16, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                    \
     static __attribute__((noinline)) void hnr_dot_##name##_##BLOCKS(const hnr_packed *a, int64_t begin, int64_t end,   \
                                                                     char *scratch) {                                   \
         int32_t *first = (int32_t *)(void *)scratch;                                                                   \
@@ -398,19 +351,19 @@ enum { HNR_ROWS = 64 };
     static __attribute__((noinline)) void hnr_tile_f_##name##_##BLOCKS##_##R(                                          \
         const uint8_t *panel, const float *x, float *y, int64_t to_next, int64_t columns) {                            \
         for (int h = 0; h < 16; h += HNR_L) {                                                                          \
-            hnr_pf acc[R];                                                                                             \
+            hnr_lf acc[R];                                                                                             \
             const uint8_t *p = panel;                                                                                  \
-            HNR_UNROLL for (int r = 0; r < R; r++) acc[r] = (hnr_pf){0};                                               \
+            HNR_UNROLL for (int r = 0; r < R; r++) acc[r] = (hnr_lf){0};                                               \
             for (int64_t b = 0; b < BLOCKS; p += 16 * BYTES)                                                           \
                 for (int j = 0; j < SUB; j++, b++) {                                                                   \
-                    hnr_pu w[8];                                                                                       \
-                    hnr_pf s[2], m[2], t[4][R];                                                                        \
+                    hnr_lu w[8];                                                                                       \
+                    hnr_lf s[2], m[2], t[4][R];                                                                        \
                     hnr_un_##name(p, h, j, w, s, m);                                                                   \
                     HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < 4; i++) {                    \
-                        hnr_pf v = HNR_VALUE(name, k, i, GROUPS, OFF, MIN);                                            \
+                        hnr_lf v = HNR_VALUE(name, k, i, GROUPS, OFF, MIN);                                            \
                         HNR_UNROLL for (int r = 0; r < R; r++) {                                                       \
-                            hnr_pf e = (hnr_pf){0} + x[(r * BLOCKS + b) * 32 + 4 * k + i];                             \
-                            t[i][r] = k ? hnr_p_fma(v, e, t[i][r]) : v * e;                                            \
+                            hnr_lf e = (hnr_lf){0} + x[(r * BLOCKS + b) * 32 + 4 * k + i];                             \
+                            t[i][r] = k ? hnr_l_fma(v, e, t[i][r]) : v * e;                                            \
                         }                                                                                              \
                     }                                                                                                  \
                     HNR_UNROLL for (int r = 0; r < R; r++) acc[r] += (t[0][r] + t[1][r]) + (t[2][r] + t[3][r]);        \
@@ -445,11 +398,11 @@ enum { HNR_ROWS = 64 };
 HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
     enum { N = 32 / HNR_L };
     union {
-        hnr_pi v;
+        hnr_li v;
         int32_t e[HNR_L];
     } most = {.v = {0}};
     HNR_UNROLL for (int i = 0; i < N; i++) {
-        hnr_pi y = (hnr_pi)(*(const hnr_pu_any *)(const void *)(x + i * HNR_L) & 0x7fffffff), more = y > most.v;
+        hnr_li y = (hnr_li)(*(const hnr_lu_any *)(const void *)(x + i * HNR_L) & 0x7fffffff), more = y > most.v;
         most.v = (y & more) | (most.v & ~more); /* floats that are not negative are ordered as their bits */
     }
     HNR_UNROLL for (int k = HNR_L / 2; k; k /= 2) for (int i = 0; i < k; i++) most.e[i] =
@@ -460,8 +413,8 @@ HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
     if (!(by < __builtin_inff())) by = 0;
     *d = by > 0 ? largest / 127.0f : 0;
     HNR_UNROLL for (int i = 0; i < N; i++) {
-        hnr_pf y = *(const hnr_pf_any *)(x + i * HNR_L) * by + 12582912.0f;
-        hnr_pi whole = (hnr_pi)y - 0x4b400000;
+        hnr_lf y = *(const hnr_lf_any *)(x + i * HNR_L) * by + 12582912.0f;
+        hnr_li whole = (hnr_li)y - 0x4b400000;
         typedef int8_t bytes __attribute__((vector_size(HNR_L), aligned(1)));
         *(bytes *)(q + i * HNR_L) = __builtin_convertvector(whole, bytes);
     }
