@@ -71,7 +71,7 @@ $(filter $(BUILD)/obj/src/onnx/%,$(LIB_OBJ)): ALL_CFLAGS += -isystem $(BUILD)/ge
 
 # The supervisor of child processes: a small static program, carried inside the library (src/proc/image.c).
 SUPERVISOR     := $(BUILD)/obj/hone-supervisor
-SUPERVISOR_SRC := src/proc/supervise.c src/proc/tree.c src/proc/count.c src/proc/cgroup.c
+SUPERVISOR_SRC := src/proc/supervise.c src/proc/tree.c src/proc/count.c src/proc/cgroup.c src/proc/confine.c
 $(SUPERVISOR): $(SUPERVISOR_SRC) src/proc/proc.h src/proc/proc_int.h src/base/clock.h
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) -O2 -static -s -DHN_SUPERVISOR_MAIN -o $@ $(SUPERVISOR_SRC) -lm || \

@@ -3,6 +3,7 @@
 
 #include <hone/device.h>
 #include <hone/machine.h>
+#include <hone/process.h>
 #include <hone/target.h>
 
 #include <math.h>
@@ -125,6 +126,19 @@ static void check_counters(findings *f) {
          NULL);
     note(f, GOOD, "limits", cli_strdup(m->cgroup ? "by cgroup and rlimit" : "by rlimit (no writable cgroup)"), NULL,
          NULL);
+}
+
+static void check_confinement(findings *f) {
+    hone_confinement c;
+    hone_confinement_get(&c);
+    if (!c.writes)
+        note(f, NOTE, "confinement", cli_strdup("builds and runs may write wherever you may, and use the network"),
+             "Linux 5.13 confines them (Landlock, where it is built in and named in /sys/kernel/security/lsm)", NULL);
+    else
+        note(f, GOOD, "confinement",
+             cli_format("builds and runs write in their private folder alone%s, by %s",
+                        c.network ? " and have no network" : "; the network is theirs", c.by),
+             NULL, NULL);
 }
 
 static void check_compilers(findings *f) {
@@ -300,6 +314,7 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
     check_clock(&f);
     check_noise(&f);
     check_counters(&f);
+    check_confinement(&f);
     check_disk(&f);
     if (c->json)
         print_json(c, &f);

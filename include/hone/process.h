@@ -1,5 +1,5 @@
-/* hone/process.h — a fork whose descendants cannot outlive it, and a temporary folder that does not outlive its
- * process.
+/* hone/process.h — a fork whose descendants cannot outlive it, a temporary folder that does not outlive its process,
+ * and how far programs can be confined here.
  *
  * Threads: any.   Errors: E_IO when no process or folder can be made.
  */
@@ -26,6 +26,14 @@ typedef struct hone_temp hone_temp;
 HONE_API hone_rc hone_temp_open(const char *prefix, hone_temp **out, hone_err *err);
 HONE_API const char *hone_temp_path(const hone_temp *t);
 HONE_API void hone_temp_close(hone_temp *t); /* accepts NULL */
+
+/* What candidates' builds and runs are kept from on this machine, tried out in a process of its own. */
+typedef struct hone_confinement {
+    bool writes;  /* outside their private folder */
+    bool network; /* sockets but local ones */
+    char by[64];  /* "Landlock (version 7)"; "" for neither */
+} hone_confinement;
+HONE_API void hone_confinement_get(hone_confinement *out);
 
 #ifdef __cplusplus
 }

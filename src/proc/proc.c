@@ -1,4 +1,6 @@
 /* proc/proc.c — starting, awaiting and collecting runs; the work is done by their supervisors (supervise.c). */
+#include <hone/process.h>
+
 #include "proc/proc_int.h"
 
 #include "base/clock.h"
@@ -167,7 +169,8 @@ static hn_proc_running *map_memory(hn_proc *proc) {
 static bool map_run(hn_proc *proc, const hn_proc_spec *spec) {
     uint64_t keep_b = spec->keep_b ? spec->keep_b : 16u << 20;
     if (keep_b > (uint64_t)1 << 40) keep_b = (uint64_t)1 << 40;
-    size_t texts_b = text_b(spec->cwd) + text_b(spec->stdin_path) + text_b(spec->stdout_path);
+    size_t texts_b = text_b(spec->cwd) + text_b(spec->stdin_path) + text_b(spec->stdout_path) + 1;
+    for (size_t i = 0; spec->write && spec->write[i]; i++) texts_b += text_b(spec->write[i]);
     proc->run_b = sizeof(hn_proc_running) + texts_b + (size_t)keep_b;
     hn_proc_running *run = proc->run = map_memory(proc);
     if (!run) return false;
@@ -183,6 +186,7 @@ static bool map_run(hn_proc *proc, const hn_proc_spec *spec) {
         .no_aslr = spec->no_aslr,
         .count_instructions = spec->count_instructions,
         .count_energy = spec->count_energy,
+        .confine = spec->confine,
         .instructions = NAN,
         .energy_j = NAN,
         .hone = getpid(),
@@ -191,6 +195,9 @@ static bool map_run(hn_proc *proc, const hn_proc_spec *spec) {
     run->cwd_at = put_text(run, &at, spec->cwd);
     run->stdin_at = put_text(run, &at, spec->stdin_path);
     run->stdout_at = put_text(run, &at, spec->stdout_path);
+    run->write_at = at;
+    for (size_t i = 0; spec->write && spec->write[i]; i++) put_text(run, &at, spec->write[i]);
+    put_text(run, &at, "");
     run->out_at = at;
     make_mark(run);
     if (run->memory_b || run->n_procs) hn_cgroup_find(strchr(run->mark, '=') + 1, run->cgroup);
@@ -445,6 +452,7 @@ void hn_proc_collect(hn_proc *proc, hn_proc_result *out) {
         .max_rss_b = run->max_rss_b,
         .instructions = run->instructions,
         .energy_j = run->energy_j,
+        .confined = run->confined,
     };
     copy_err_tail(run, out->err_tail);
     classify(proc, out);
@@ -489,6 +497,14 @@ hn_proc_offer hn_proc_offers(void) {
     out.cgroup = hn_cgroup_offered();
     if (fd >= 0) close(fd);
     return out;
+}
+
+void hone_confinement_get(hone_confinement *out) {
+    int landlock;
+    unsigned is = hn_proc_confines(&landlock);
+    *out = (hone_confinement){.writes = is & HN_CONFINED_WRITES, .network = is & HN_CONFINED_NETWORK};
+    if (is & HN_BY_LANDLOCK) snprintf(out->by, sizeof out->by, "Landlock (version %d)", landlock);
+    if (is & HN_BY_NAMESPACE) snprintf(out->by, sizeof out->by, "a user namespace");
 }
 
 /* --- describe -------------------------------------------------------------------------------------------------- */

@@ -13,24 +13,29 @@
 #include <hone/base.h>
 
 typedef struct hn_proc_spec {
-    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH. Required */
-    const char *shell;       /* instead of argv: a text for /bin/sh -c */
-    const char *const *env;  /* extra "NAME=value" texts on top of the inherited ones, NULL-terminated; may be NULL */
-    const char *cwd;         /* NULL: inherited */
-    const char *stdin_path;  /* NULL: /dev/null */
-    const char *stdout_path; /* file for the whole stdout (subject to file_b); NULL: captured, up to out_b */
-    int cpu;                 /* core to pin to, -1: none */
-    size_t stack_pad_b;      /* grow the environment by this many bytes, to move the stack */
-    double wall_s, cpu_s;    /* limits, 0 = none */
-    uint64_t memory_b;       /* 0 = none */
-    uint64_t file_b;         /* largest file it may write, 0 = none */
-    uint64_t out_b;          /* most stdout + stderr it may print before it is ended; 0 = 64 MiB */
-    uint64_t keep_b;         /* most stdout kept (the head); 0 = 16 MiB. Of stderr the last 4 KiB are kept */
-    unsigned n_procs;        /* most processes and threads at once; 0 = none */
-    bool no_aslr;            /* personality(ADDR_NO_RANDOMIZE) */
-    bool count_instructions; /* user-space instructions of all descendants, by perf_event_open, else callgrind */
-    bool count_energy;       /* RAPL package energy over the run */
+    const char *const *argv;  /* NULL-terminated; argv[0] is looked up in PATH. Required */
+    const char *shell;        /* instead of argv: a text for /bin/sh -c */
+    const char *const *env;   /* extra "NAME=value" texts on top of the inherited ones, NULL-terminated; may be NULL */
+    const char *cwd;          /* NULL: inherited */
+    const char *stdin_path;   /* NULL: /dev/null */
+    const char *stdout_path;  /* file for the whole stdout (subject to file_b); NULL: captured, up to out_b */
+    int cpu;                  /* core to pin to, -1: none */
+    size_t stack_pad_b;       /* grow the environment by this many bytes, to move the stack */
+    double wall_s, cpu_s;     /* limits, 0 = none */
+    uint64_t memory_b;        /* 0 = none */
+    uint64_t file_b;          /* largest file it may write, 0 = none */
+    uint64_t out_b;           /* most stdout + stderr it may print before it is ended; 0 = 64 MiB */
+    uint64_t keep_b;          /* most stdout kept (the head); 0 = 16 MiB. Of stderr the last 4 KiB are kept */
+    unsigned n_procs;         /* most processes and threads at once; 0 = none */
+    bool no_aslr;             /* personality(ADDR_NO_RANDOMIZE) */
+    bool count_instructions;  /* user-space instructions of all descendants, by perf_event_open, else callgrind */
+    bool count_energy;        /* RAPL package energy over the run */
+    bool confine;             /* no writes but below cwd and `write`, no network, as far as the kernel can; needs cwd */
+    const char *const *write; /* files and folders, NULL-terminated; what is not there is passed over; may be NULL */
 } hn_proc_spec;
+
+/* How far a run is confined, and by what. */
+enum { HN_CONFINED_WRITES = 1, HN_CONFINED_NETWORK = 2, HN_BY_LANDLOCK = 4, HN_BY_NAMESPACE = 8 };
 
 typedef enum hn_proc_end {
     HN_PROC_EXITED,   /* see code */
@@ -52,6 +57,7 @@ typedef struct hn_proc_result {
         sys_s; /* wall: from exec to exit as the supervisor saw it; cpu: of all waited-for descendants */
     uint64_t max_rss_b;
     double instructions, energy_j; /* NAN when not asked for or not available */
+    unsigned confined;             /* HN_CONFINED_… */
     char *out;                     /* kept stdout, NUL-terminated */
     size_t out_n;
     char err_tail[4097]; /* last of stderr, NUL-terminated, control characters made visible */
@@ -89,5 +95,7 @@ typedef struct hn_proc_offer {
     bool cgroup;    /* a cgroup can be made for a child */
 } hn_proc_offer;
 hn_proc_offer hn_proc_offers(void);
+/* How far this machine can confine a run, tried out in a process of its own. *version: Landlock's, 0 for none. */
+unsigned hn_proc_confines(int *version);
 
 #endif

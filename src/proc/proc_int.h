@@ -20,12 +20,13 @@ enum { HN_ERR_TAIL_B = 4096, HN_MARK_B = 64, HN_CGROUP_DIR_B = 320 };
 typedef struct hn_proc_running {
     /* hone to supervisor */
     uint64_t cwd_at, stdin_at, stdout_at, out_at; /* offsets of texts and of the kept stdout; 0: none */
+    uint64_t write_at;                            /* of texts one behind the other, the last is "" */
     char mark[HN_MARK_B];                         /* NAME=value in the environment of every descendant */
     int cpu, control_fd, done_fd;
     double wall_s, cpu_s;
     uint64_t memory_b, file_b, out_b, keep_b;
     unsigned n_procs;
-    bool no_aslr, count_instructions, count_energy, callgrind;
+    bool no_aslr, count_instructions, count_energy, callgrind, confine;
     pid_t hone;
     char cgroup[HN_CGROUP_DIR_B]; /* folder to be made; "" for none */
     /* supervisor to hone */
@@ -38,6 +39,7 @@ typedef struct hn_proc_running {
     double started_s, ended_s, user_s, sys_s, instructions, energy_j;
     uint64_t max_rss_b, out_n, total_b, err_n; /* err_n: all bytes of stderr seen */
     bool oom_killed, count_refused;
+    unsigned confined;
     char err_ring[HN_ERR_TAIL_B];
     char log[256]; /* callgrind: unfinished line of its log */
 } hn_proc_running;
@@ -80,6 +82,12 @@ pid_t hn_cgroup_fork(int dir);
 void hn_cgroup_stop(int dir); /* prevents further forks in it; kills its processes where the kernel can */
 void hn_cgroup_read(int dir, bool *oom_killed, bool *count_refused);
 void hn_cgroup_remove(const char *path);
+
+/* --- confine.c: writes and network ------------------------------------------------------------------------ */
+
+/* In the child: from now on this process and its descendants write below `here` and `paths` (texts one behind the
+ * other, the last is ""; may be NULL) alone, and have no network. Gives what holds, HN_CONFINED_…; 0: nothing does. */
+unsigned hn_confine_self(const char *here, const char *paths);
 
 /* --- count.c: instruction and energy counters ------------------------------------------------------------- */
 

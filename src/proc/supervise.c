@@ -84,6 +84,10 @@ static const char *prepare(const hn_proc_running *run, const struct child_fds *f
     return NULL;
 }
 
+static void confine(hn_proc_running *run) {
+    if (run->confine && run->cwd_at) run->confined = hn_confine_self(".", hn_run_text(run, run->write_at));
+}
+
 static void fail(hn_proc_running *run, const char *step) {
     run->fail_errno = errno;
     strncpy(run->fail_step, step, sizeof run->fail_step - 1);
@@ -98,6 +102,7 @@ static pid_t start_child(hn_proc_running *run, const struct child_fds *fds, char
     if (pid != 0) return pid;
     const char *step = prepare(run, fds);
     if (!step) {
+        confine(run);
         run->started_s = hn_now_s();
         execvp(argv[0], argv);
         step = "execute it";

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "device/gpu.h"
 #include "measure/outcome.h"
-#include "proc/proc.h"
+#include "tune/confine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -203,7 +203,12 @@ static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
         .keep_b = 4096,
         .n_procs = limit->n_procs,
     };
-    return hn_proc_start(&j->spec, &j->proc, err);
+    hn_arena a = {0};
+    rc = hn_confine_run(cfg->w, j->compiles, &a, &j->spec, err);
+    if (!rc) rc = hn_proc_start(&j->spec, &j->proc, err);
+    j->spec.env = j->spec.write = NULL;
+    hn_arena_free(&a);
+    return rc;
 }
 
 static hone_outcome_class build_class(const hn_proc_result *r) {
@@ -222,8 +227,9 @@ static void fail_build(const job *j, const hn_proc_result *r) {
     char what[200];
     j->b->cls = build_class(r);
     hn_proc_describe(&j->spec, r, what, sizeof what);
-    snprintf(j->b->detail, sizeof j->b->detail, "%s %s%s%s%.3900s", j->compiles ? "the build" : "the training run",
-             r->end == HN_PROC_EXITED ? "ended with " : "", what, *r->err_tail ? ": " : "", r->err_tail);
+    snprintf(j->b->detail, sizeof j->b->detail, "%s %s%s%s%.3900s%s", j->compiles ? "the build" : "the training run",
+             r->end == HN_PROC_EXITED ? "ended with " : "", what, *r->err_tail ? ": " : "", r->err_tail,
+             hn_confine_hint(r));
 }
 
 static void finish_build(job *j) {

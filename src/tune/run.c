@@ -7,7 +7,7 @@
 #include "cubin/cubin.h"
 #include "cubin/tools.h"
 #include "measure/outcome.h"
-#include "proc/proc.h"
+#include "tune/confine.h"
 
 #include <hone/stat.h>
 
@@ -195,7 +195,8 @@ static hone_rc execute(const start *s, const mode *m, hn_proc_result *out, char 
         spec.count_instructions = m->counts;
         spec.count_energy = m->energy;
         double t0 = hn_now_s();
-        rc = hn_proc_run(&spec, stop, out, err);
+        rc = hn_confine_run(w, false, &a, &spec, err);
+        if (!rc) rc = hn_proc_run(&spec, stop, out, err);
         *s->cfg->waited_s += hn_now_s() - t0;
         if (!rc) hn_proc_describe(&spec, out, what, n_what);
         if (!rc && stop && *stop && out->end == HN_PROC_STOPPED) {
@@ -513,8 +514,9 @@ static hone_rc one_process(const start *s, const mode *m, bool counted, bool jud
     if (out->cls != HONE_RUN_OK && *fault)
         snprintf(out->detail, sizeof out->detail, "input '%s': %s", w->input[s->input].name, fault);
     else if (out->cls != HONE_RUN_OK)
-        snprintf(out->detail, sizeof out->detail, "input '%s': the run %s%s%s%.3500s", w->input[s->input].name,
-                 r.end == HN_PROC_EXITED ? "ended with " : "", what, *r.err_tail ? ": " : "", r.err_tail);
+        snprintf(out->detail, sizeof out->detail, "input '%s': the run %s%s%s%.3500s%s", w->input[s->input].name,
+                 r.end == HN_PROC_EXITED ? "ended with " : "", what, *r.err_tail ? ": " : "", r.err_tail,
+                 hn_confine_hint(&r));
     if (!rc && out->cls == HONE_RUN_OK && judge) rc = judge_output(s, &r, purpose, out, err);
     if (!rc && out->cls == HONE_RUN_OK && purpose == HN_RUN_MEASURE)
         rc = gather(s, &r, counted, side, pools, samples, err);

@@ -123,6 +123,7 @@ static hone_rc read_number(const hn_reader *r, const hn_ynode *node, const hn_fi
 
 hone_rc hn_read_field(const hn_reader *r, const hn_ynode *node, const hn_field *f, void *into) {
     char *at = (char *)into + f->offset;
+    if (f->type == HN_F_OTHER) return HONE_OK;
     if (f->type == HN_F_TEXT) return hn_read_text(r, node, (const char **)(void *)at);
     if (f->type == HN_F_BOOL) return hn_yaml_bool(r->doc, node, (bool *)at, r->err);
     double v = 0;
@@ -155,6 +156,32 @@ hone_rc hn_read_fields(const hn_reader *r, const hn_ynode *map, const char *what
 #define SECONDS_MAX (365.0 * 24 * 3600)
 #define BYTES_MAX 0x1p50
 
+/* A folder that builds and runs may write: absolute, below "~/", or relative to the workload's folder. */
+static hone_rc read_writable(const hn_reader *r, const hn_ynode *node, const char **path) {
+    hone_workload *w = r->w;
+    if (!strncmp(*path, "~/", 2)) {
+        char *home = hn_home_dir();
+        *path = home ? hn_format(&w->arena, "%s/%s", home, *path + 2) : *path;
+        free(home);
+    } else if (**path != '/') {
+        *path = hn_format(&w->arena, "%s/%s", w->dir, *path);
+    }
+    if (!*path) return hn_reader_nomem(r);
+    if (hn_exists(*path)) return HONE_OK;
+    return hn_yaml_fail(r->doc, node, r->err, "'%s' does not exist; make it, or name the folder that it will be in",
+                        *path);
+}
+
+/* stages.confine: false, or what may be written besides the private folder. */
+static hone_rc read_confine(const hn_reader *r, const hn_ynode *node) {
+    hone_workload *w = r->w;
+    bool is_bool = node->kind == HN_Y_SCALAR && (!strcmp(node->text, "true") || !strcmp(node->text, "false"));
+    if (is_bool) return hn_yaml_bool(r->doc, node, &w->confine, r->err);
+    hone_rc rc = hn_read_texts(r, node, "confine", 64, &w->writable, &w->n_writable);
+    for (size_t i = 0; !rc && i < w->n_writable; i++) rc = read_writable(r, hn_item(node, i), &w->writable[i]);
+    return rc;
+}
+
 static hone_rc read_stages(const hn_reader *r) {
     typedef struct stages {
         hn_limits l;
@@ -168,14 +195,15 @@ static hone_rc read_stages(const hn_reader *r) {
         {"output", HN_F_BYTES, offsetof(stages, l.output_b), 1 << 10, BYTES_MAX},
         {"file", HN_F_BYTES, offsetof(stages, l.file_b), 1 << 10, BYTES_MAX},
         {"processes", HN_F_COUNT, offsetof(stages, n_procs), 1, 1e6},
+        {"confine", HN_F_OTHER, 0, 0, 0},
     };
-    const hn_ynode *node = hn_yaml_get(r->root, "stages");
+    const hn_ynode *node = hn_yaml_get(r->root, "stages"), *confine = node ? hn_yaml_get(node, "confine") : NULL;
     stages s = {.l = r->w->limits, .n_procs = r->w->limits.n_procs};
     hone_rc rc = node ? hn_read_fields(r, node, "stages", field, sizeof field / sizeof *field, &s) : HONE_OK;
     if (rc) return rc;
     r->w->limits = s.l;
     r->w->limits.n_procs = (unsigned)s.n_procs;
-    return HONE_OK;
+    return confine ? read_confine(r, confine) : HONE_OK;
 }
 
 static hone_rc read_budget(const hn_reader *r) {
@@ -282,6 +310,7 @@ static void set_defaults(hone_workload *w) {
     w->build = "";
     w->controls = true;
     w->lto = true;
+    w->confine = true;
     w->limits = (hn_limits){.build_s = 120,
                             .run_s = 60,
                             .memory_b = (uint64_t)4 << 30,
@@ -414,8 +443,8 @@ static void add_outcome(hn_hash *h, const hone_workload *w) {
 }
 
 /* Everything that gives measurements their meaning: commands, baseline, inputs, metrics, parity, limits, protocol. Left
- * out: name, doc, budget, engine and proof, which change no measurement, and sources, space and compilers, which a
- * session records by themselves. */
+ * out: name, doc, budget, engine, proof and what a run may write, which change no measurement, and sources, space and
+ * compilers, which a session records by themselves. */
 void hn_workload_set_hash(hone_workload *w) {
     hn_hash h;
     hn_hash_begin(&h);

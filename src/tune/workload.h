@@ -146,6 +146,9 @@ struct hone_workload {
     const char *parity_command; /* shell text with {expected} {actual}; exit 0 = equal */
     const char *parity_output;  /* file the run writes, relative to its folder; NULL: harness outputs, else stdout */
     hn_limits limits;
+    bool confine;          /* builds and runs write below their folder and `writable` alone, and have no network */
+    const char **writable; /* absolute */
+    size_t n_writable;
     hn_budget budget;
     hn_proof_needs proof;
     double floor;       /* results below floor * baseline are suspect; default 0.15 */

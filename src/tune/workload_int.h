@@ -24,7 +24,8 @@ typedef enum hn_field_type {
     HN_F_NUMBER,
     HN_F_SECONDS,
     HN_F_BYTES,
-    HN_F_SHARE
+    HN_F_SHARE,
+    HN_F_OTHER /* a key that is read elsewhere */
 } hn_field_type;
 typedef struct hn_field {
     const char *key;

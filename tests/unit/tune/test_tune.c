@@ -239,7 +239,7 @@ static void lucky_once(const char *name, const char *more, const char *what) {
         "hone: 1\nname: %s\ncontrols: false\nrun: 'r=1$(date +%%N); f=%s/%s-{A}; n=1; test -f $f && n=2; touch $f; "
         "echo cost: $(( (1000 + {A} + r %% 7) * (n == 1 && {A} == 5 ? 1 : 2) )); echo size: $((20 - {A}))'\n"
         "parameters:\n  A: {type: int, range: [0, 9], default: 0}\nparity: none\n"
-        "metrics: {source: lines, names: [cost, size]}\n%sbudget: {evaluations: 10}\n",
+        "metrics: {source: lines, names: [cost, size]}\nstages: {confine: false}\n%sbudget: {evaluations: 10}\n",
         name, root, name, more);
     hone_tune_result r = {0};
     hone_err err = {0};
