@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* --- Landlock (include/uapi/linux/landlock.h; headers of older systems know a part of it) ------------------------ */
+/* --- Landlock (landlock(7); headers of older systems know a part) ------------------------ */
 
 enum { LANDLOCK_CREATE = 444, LANDLOCK_ADD = 445, LANDLOCK_RESTRICT = 446, ASK_VERSION = 1, BENEATH = 1 };
 enum {
