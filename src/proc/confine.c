@@ -68,16 +68,13 @@ static void allow(int set, const char *path, uint64_t rights) {
 
 /* Files of the system that are no one's: the usual devices, shared memory, and the processors that are not the CPU. */
 static void allow_devices(int set, uint64_t rights) {
-    static const char *const path[] = {"/dev/null",    "/dev/zero",  "/dev/full", "/dev/random",
-                                       "/dev/urandom", "/dev/tty",   "/dev/shm",  "/dev/dri",
-                                       "/dev/kfd",     "/dev/accel", "/dev/dxg",  "/dev/nvidia-caps"};
+    static const char *const path[] = {
+        "/dev/null",          "/dev/zero",        "/dev/full",      "/dev/random",     "/dev/urandom",
+        "/dev/tty",           "/dev/shm",         "/dev/dri",       "/dev/kfd",        "/dev/accel",
+        "/dev/dxg",           "/dev/nvidia-caps", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
+        "/dev/nvidia-modeset"};
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) allow(set, path[i], rights);
-    static const char *const nvidia[] = {"ctl", "-uvm", "-uvm-tools", "-modeset"};
     char name[40] = "/dev/nvidia";
-    for (size_t i = 0; i < sizeof nvidia / sizeof *nvidia; i++) {
-        strcpy(name + 11, nvidia[i]);
-        allow(set, name, rights);
-    }
     for (int i = 0; i < 32; i++) {
         char *p = name + 11;
         if (i > 9) *p++ = (char)('0' + i / 10);
