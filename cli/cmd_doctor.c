@@ -130,7 +130,7 @@ static void check_counters(findings *f) {
 
 static void check_confinement(findings *f) {
     hone_confinement c;
-    hone_confinement_get(&c);
+    hone_process_confinement(&c);
     if (!c.writes)
         note(f, NOTE, "confinement", cli_strdup("builds and runs may write wherever you may, and use the network"),
              "Linux 5.13 confines them (Landlock, where it is built in and named in /sys/kernel/security/lsm)", NULL);

@@ -33,7 +33,7 @@ typedef struct hone_confinement {
     bool network; /* sockets but local ones */
     char by[64];  /* "Landlock (version 7)"; "" for neither */
 } hone_confinement;
-HONE_API void hone_confinement_get(hone_confinement *out);
+HONE_API void hone_process_confinement(hone_confinement *out);
 
 #ifdef __cplusplus
 }

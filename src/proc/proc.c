@@ -499,7 +499,7 @@ hn_proc_offer hn_proc_offers(void) {
     return out;
 }
 
-void hone_confinement_get(hone_confinement *out) {
+void hone_process_confinement(hone_confinement *out) {
     int landlock;
     unsigned is = hn_proc_confines(&landlock);
     *out = (hone_confinement){.writes = is & HN_CONFINED_WRITES, .network = is & HN_CONFINED_NETWORK};
