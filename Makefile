@@ -110,6 +110,9 @@ $(PAGE_OBJ): ALL_CFLAGS += -DHN_CHART_JS='"$(CHART_JS)"' -DHN_CHART_LICENCE='"$(
 $(CHART_JS) $(CHART_JS_LICENCE):
 	@echo "hone: '$@' is missing; install the package libjs-chart.js (make deps does), or set CHART_JS and CHART_JS_LICENCE" >&2; exit 1
 
+# What teaches agents, carried inside the program.
+$(BUILD)/obj/cli/skills.o: $(wildcard skills/*/SKILL.md)
+
 # The program that runs other engines of language models, carried inside the library.
 $(BUILD)/obj/src/peer/text_peer.o: src/peer/text_peer.py
 
