@@ -420,6 +420,7 @@ static void sample_cold(hone_gpu *g, const hn_gpu_plan *plan, hn_gpu_reading *ou
         sum += ms;
     }
     out->s = 1e-3 * sum / (double)n;
+    out->ran = (double)n;
 }
 
 static void sample(hone_gpu *g, const hn_gpu_plan *plan, hn_gpu_reading *out) {
@@ -443,6 +444,7 @@ static void sample(hone_gpu *g, const hn_gpu_plan *plan, hn_gpu_reading *out) {
     must(g, c->f.cuEventSynchronize(c->to), "running the kernel");
     must(g, c->f.cuEventElapsedTime(&ms, c->from, c->to), "reading the time");
     out->s = 1e-3 * ms / (double)(in_graph * replays);
+    out->ran = (double)(in_graph * (replays + 1));
 }
 
 static double energy(hone_gpu *g) {

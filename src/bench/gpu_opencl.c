@@ -457,7 +457,7 @@ static void sample(hone_gpu *g, const hn_gpu_plan *plan, hn_gpu_reading *out) {
         sum += batch(g, n);
         i += n;
     }
-    *out = (hn_gpu_reading){.s = sum / (double)plan->calls};
+    *out = (hn_gpu_reading){.s = sum / (double)plan->calls, .ran = (double)plan->calls};
 }
 
 const hn_gpu_api hn_gpu_opencl = {

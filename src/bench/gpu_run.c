@@ -232,7 +232,7 @@ static void report_energy(hone_gpu *g, const char *metric, const hn_gpu_plan *pl
     double want = g->b->opt.energy_s, from = now_s(), calls = 0;
     if (!(want > 0)) return;
     double before = g->api->energy ? g->api->energy(g) : NAN;
-    for (hn_gpu_reading r; isfinite(before) && now_s() < from + want; calls += (double)plan->calls)
+    for (hn_gpu_reading r; isfinite(before) && now_s() < from + want; calls += r.ran)
         g->api->sample(g, plan, &r);
     double joules = isfinite(before) ? g->api->energy(g) - before : NAN;
     double *x = hn_gpu_memory(g, 1, sizeof *x);
