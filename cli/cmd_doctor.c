@@ -164,6 +164,33 @@ static void check_compilers(findings *f) {
     if (!total) note(f, MISSING, "compiler", cli_strdup("none found in PATH"), "install gcc or clang", "gcc");
 }
 
+/* Devices of CUDA and OpenCL with their drivers; a kind without one is worth no more than a note. */
+static void check_gpus(findings *f) {
+    hone_device_gpu *list = NULL;
+    size_t n = 0;
+    hone_err why;
+    if (hone_device_gpus(&list, &n, &why)) {
+        note(f, NOTE, "gpu", cli_strdup(why.text), "`hone-gpu-bench --devices` asks the drivers", NULL);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const hone_device_gpu *x = &list[i];
+        bool cuda = !strcmp(x->api, "cuda");
+        const char *kind = cuda ? "cuda" : "opencl";
+        if (x->index >= 0)
+            note(f, GOOD, kind,
+                 cli_format("%s:%d: %s, %s, driver %s, %s", kind, x->index, x->name, x->arch,
+                            *x->driver ? x->driver : "unknown", x->version),
+                 NULL, NULL);
+        else
+            note(f, NOTE, kind, cli_strdup(x->name),
+                 cuda ? "needed only to time CUDA kernels: NVIDIA's driver brings the library"
+                      : "needed only to time OpenCL kernels: a loader and a driver, such as these",
+                 cuda ? NULL : "ocl-icd-libopencl1 pocl-opencl-icd");
+    }
+    hone_free(list);
+}
+
 static void check_noise(findings *f) {
     const hone_noise *n = &f->noise;
     bool loud = n->rel_mad > 0.01 || n->rel_p95 > 0.05;
@@ -311,6 +338,7 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
     check_machine(&f);
     check_device(&f);
     check_compilers(&f);
+    check_gpus(&f);
     check_clock(&f);
     check_noise(&f);
     check_counters(&f);

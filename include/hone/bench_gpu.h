@@ -12,7 +12,8 @@
  *         int x = hone_gpu_buffer(g, "x", HONE_GPU_IN, HONE_GPU_F32, (size_t)n, NULL);
  *         int y = hone_gpu_buffer(g, "y", HONE_GPU_OUT, HONE_GPU_F32, (size_t)n, NULL);
  *         hone_gpu_arg arg[] = {hone_gpu_pass(x), hone_gpu_pass(y), hone_gpu_value(&n, sizeof n)};
- *         hone_gpu_launch(g, "scale", (hone_gpu_dim){(unsigned)n / 256}, (hone_gpu_dim){256}, 0, arg, 3);
+ *         hone_gpu_dim grid = {(unsigned)n / 256, 1, 1}, block = {256, 1, 1};
+ *         hone_gpu_launch(g, "scale", grid, block, 0, arg, 3);
  *         hone_gpu_run(g, "latency"); // times the launches above, checks guards, hands outputs to parity
  *         hone_gpu_close(g);
  *         return hone_bench_close(b);

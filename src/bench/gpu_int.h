@@ -63,7 +63,7 @@ typedef struct hn_gpu_info {
 
 /* One sample. */
 typedef struct hn_gpu_reading {
-    double s;  /* per call */
+    double s;   /* per call */
     double ran; /* calls that ran for it, timed or not */
     double clock_mhz;
     unsigned long long throttle;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CALLS_MOST = 1 << 20, COLD_CALLS_MOST = 32, SAMPLES_LEAST = 3 };
+enum { CALLS_MOST = 1 << 20, COLD_CALLS_MOST = 32, SAMPLES_LEAST = 3, STILL_MOST = 10000 };
 static const double clock_least = 0.75, gpu_warm_s = 0.25, cold_sample_s = 200e-6;
 
 static double now_s(void) { return 1e-9 * (double)hn_bench_now_ns(); }
@@ -165,6 +165,10 @@ static double warm_up(hone_gpu *g, hn_gpu_plan *plan) {
     return r.s;
 }
 
+static void must_move(hone_gpu *g, const hn_gpu_reading *r) {
+    if (!(r->s > 0)) hn_gpu_fault(g, HN_GPU_DEVICE_FAULT, "the device's clock stood still during a sample");
+}
+
 /* Calls of a sample, so that it lasts the minimum time. */
 static void find_calls(hone_gpu *g, hn_gpu_plan *plan, double s) {
     const hn_bench_options *o = &g->b->opt;
@@ -180,6 +184,7 @@ static void find_calls(hone_gpu *g, hn_gpu_plan *plan, double s) {
     for (hn_gpu_reading r = {.s = s}; plan->calls < CALLS_MOST && r.s * (double)plan->calls < o->min_s;) {
         double grow = r.s > 0 ? ceil(1.2 * o->min_s / (r.s * (double)plan->calls)) : 10;
         plan->calls = in_sets(g, (double)plan->calls * (grow < 2 ? 2 : grow > 10 ? 10 : grow));
+        if (plan->calls > STILL_MOST) must_move(g, &r);
         g->api->sample(g, plan, &r);
     }
 }
@@ -197,7 +202,7 @@ static taken take_samples(hone_gpu *g, const hn_gpu_plan *plan) {
     hn_gpu_reading last = {0};
     while (t.n < want && t.dropped <= 3 * want && (t.n + t.dropped < least || now_s() < until)) {
         g->api->sample(g, plan, &last);
-        if (!(last.s > 0)) hn_gpu_fault(g, HN_GPU_DEVICE_FAULT, "the device's clock stood still during a sample");
+        must_move(g, &last);
         if (is_slow(g, &last)) {
             t.dropped++;
             pause_s(0.02);
@@ -232,8 +237,7 @@ static void report_energy(hone_gpu *g, const char *metric, const hn_gpu_plan *pl
     double want = g->b->opt.energy_s, from = now_s(), calls = 0;
     if (!(want > 0)) return;
     double before = g->api->energy ? g->api->energy(g) : NAN;
-    for (hn_gpu_reading r; isfinite(before) && now_s() < from + want; calls += r.ran)
-        g->api->sample(g, plan, &r);
+    for (hn_gpu_reading r; isfinite(before) && now_s() < from + want; calls += r.ran) g->api->sample(g, plan, &r);
     double joules = isfinite(before) ? g->api->energy(g) - before : NAN;
     double *x = hn_gpu_memory(g, 1, sizeof *x);
     char name[HN_BENCH_NAME_B];

@@ -100,15 +100,16 @@ static hone_rc read_lines(char *text, hone_device_gpu **out, size_t *n, hone_err
     return HONE_OK;
 }
 
-hone_rc hone_device_gpus(hone_device_gpu **out, size_t *n, hone_err *err) {
+/* api: "cuda", "opencl", or "" for both. */
+static hone_rc ask(const char *api, hone_device_gpu **out, size_t *n, hone_err *err) {
     hn_temp dir = {0};
     hone_rc rc = hn_temp_make(NULL, "hone-gpu-", &dir, err);
     if (rc) return rc;
     rc = hn_gpu_program(dir.path, err);
     if (!rc) {
-        hn_proc_spec spec = {.shell = "exec ./" HN_GPU_PROGRAM_NAME " --devices", .cwd = dir.path, .cpu = -1};
+        const char *argv[] = {"./" HN_GPU_PROGRAM_NAME, "--devices", *api ? api : NULL, NULL};
+        hn_proc_spec spec = {.argv = argv, .cwd = dir.path, .cpu = -1, .wall_s = LIST_S};
         hn_proc_result r;
-        spec.wall_s = LIST_S;
         rc = hn_proc_run(&spec, NULL, &r, err);
         if (!rc && (r.end != HN_PROC_EXITED || r.code)) {
             char what[200];
@@ -122,17 +123,24 @@ hone_rc hone_device_gpus(hone_device_gpu **out, size_t *n, hone_err *err) {
     return rc;
 }
 
-const char *hn_gpu_identity(hn_arena *a, const char *api) {
+hone_rc hone_device_gpus(hone_device_gpu **out, size_t *n, hone_err *err) { return ask("", out, n, err); }
+
+static const char *text_of(hn_arena *a, const hone_device_gpu *x) {
+    return hn_format(a, "%s%s%s%s%s%s%s", x->name, *x->arch ? ", " : "", x->arch, *x->driver ? ", driver " : "",
+                     x->driver, *x->version ? ", " : "", x->version);
+}
+
+const char *hn_gpu_identity(hn_arena *a, const char *device) {
     hone_device_gpu *list = NULL;
-    size_t n = 0;
+    size_t n = 0, n_api = device ? strcspn(device, ":") : 0;
+    char api[16] = "";
     const char *text = "none";
-    if (hone_device_gpus(&list, &n, NULL)) return text;
-    for (size_t i = n; i-- > 0;) {
-        const hone_device_gpu *x = &list[i];
-        if (strcmp(x->api, api) != 0 || x->index < 0) continue;
-        text = hn_format(a, "%s%s%s%s%s%s%s", x->name, *x->arch ? ", " : "", x->arch, *x->driver ? ", driver " : "",
-                         x->driver, *x->version ? ", " : "", x->version);
-    }
+    int index = device && device[n_api] ? atoi(device + n_api + 1) : 0;
+    if (n_api >= sizeof api) return text;
+    if (device) memcpy(api, device, n_api);
+    if (ask(api, &list, &n, NULL)) return text;
+    for (size_t i = n; i-- > 0;)
+        if (list[i].index == index && (!*api || !strcmp(list[i].api, api))) text = text_of(a, &list[i]);
     free(list);
     return text ? text : "none";
 }

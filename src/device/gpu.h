@@ -14,7 +14,8 @@
 
 /* Writes the program into the folder, executable. E_UNSUPPORTED: this build of hone carries none. */
 hone_rc hn_gpu_program(const char *dir, hone_err *err);
-/* The first device of an api ("cuda", "opencl"): "NVIDIA H200, sm_90, driver 580.65, CUDA 13.0"; "none". In `a`. */
-const char *hn_gpu_identity(hn_arena *a, const char *api);
+/* A device ("cuda", "opencl", with ":N" the Nth; NULL: the first there is, CUDA's before OpenCL's) and what drives it:
+ * "NVIDIA H200, sm_90, driver 580.65, CUDA 13.0"; "none". In `a`. */
+const char *hn_gpu_identity(hn_arena *a, const char *device);
 
 #endif

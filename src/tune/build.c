@@ -100,7 +100,7 @@ static hone_rc make_folder(const hn_build_config *cfg, const char *name, hn_buil
     hone_rc rc = hn_remove_tree(b->dir, err);
     if (!rc) rc = hn_make_dirs(b->dir, err);
     for (size_t i = 0; !rc && i < cfg->w->n_sources; i++) rc = link_source(cfg->w, b->dir, cfg->w->source[i], err);
-    if (!rc && hn_workload_on_gpu(cfg->w)) rc = hn_gpu_program(b->dir, err);
+    if (!rc && hn_template_has(cfg->w->run, "gpu_bench")) rc = hn_gpu_program(b->dir, err);
     return rc;
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/hash.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -42,8 +43,20 @@ static const char *objectives_json(hn_tuner *t) {
 
 static const char *machine_line(hn_tuner *t) {
     const hone_machine *m = &t->machine;
-    return hn_format(&t->arena, "%s, %d cores, %.1f GiB, %s", m->cpu, m->n_cpu, (double)m->memory_b / 0x1p30,
-                     m->kernel);
+    return hn_format(&t->arena, "%s, %d cores, %.1f GiB, %s%s%s", m->cpu, m->n_cpu, (double)m->memory_b / 0x1p30,
+                     m->kernel, t->gpu ? "; " : "", t->gpu ? t->gpu : "");
+}
+
+/* Of the machine and, where kernels run on a device, of that. */
+static const char *machine_hash(hn_tuner *t) {
+    char hex[33];
+    hn_hash h;
+    if (!t->gpu) return t->machine.hash;
+    hn_hash_begin(&h);
+    hn_hash_text(&h, t->machine.hash);
+    hn_hash_text(&h, t->gpu);
+    hn_hash_end(&h, hex);
+    return hn_strdup(&t->arena, hex);
 }
 
 static const char *space_text(hn_tuner *t, hone_err *err) {
@@ -72,7 +85,7 @@ static hone_rc describe(hn_tuner *t, hone_session *s, hone_err *err) {
         .source_hash = hn_strdup(&t->arena, hex),
         .space_hash = keep_hash(t, hone_space_hash),
         .space_text = space,
-        .machine_hash = t->machine.hash,
+        .machine_hash = machine_hash(t),
         .machine = machine_line(t),
         .compilers = compilers_json(t),
         .objectives = objectives_json(t),

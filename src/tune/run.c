@@ -154,6 +154,7 @@ static hone_rc make_env(const start *s, const mode *m, hn_arena *a, const char *
     if (m->data) env[n++] = "HONE_BENCH_DATA=" DATA_FILE;
     if (m->once) env[n++] = "HONE_BENCH_ONCE=1";
     if (s->cfg->w->cold) env[n++] = "HONE_BENCH_COLD=1";
+    if (s->cfg->w->device) env[n++] = hn_format(a, "HONE_GPU_DEVICE=%s", s->cfg->w->device);
     if (s->cfg->w->min_run_s > 0) env[n++] = hn_format(a, "HONE_BENCH_MIN_TIME=%.9g", s->cfg->w->min_run_s);
     if (m->n_calls) {
         env[n++] = hn_format(a, "HONE_BENCH_CALLS=%llu", (unsigned long long)m->n_calls);
@@ -417,6 +418,16 @@ static bool recorded_before(const hone_workload *w, size_t k) {
     return false;
 }
 
+/* What a GPU's harness says beside a timing, sample by sample: clock, reasons of throttling. */
+static void record_beside(const start *s, const hn_quantity *q, const hn_metrics *got, int side, hn_samples *samples) {
+    const hone_workload *w = s->cfg->w;
+    for (size_t i = 0; i < HN_N_BESIDE; i++) {
+        const hn_metric *m = hn_metrics_find(got, q->beside[i]);
+        for (size_t k = 0; m && k < m->n; k++)
+            hn_samples_add(samples, q->beside[i], w->input[s->input].name, side, m->sample[k]);
+    }
+}
+
 static hone_rc gather(const start *s, const hn_proc_result *r, bool counted, int side, pool *pools, hn_samples *samples,
                       hone_err *err) {
     const hone_workload *w = s->cfg->w;
@@ -435,8 +446,9 @@ static hone_rc gather(const start *s, const hn_proc_result *r, bool counted, int
             x = m ? m->sample : NULL;
         }
         if (n && !pool_add(&pools[k], x, n)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
-        for (size_t i = 0; samples && i < n && !recorded_before(w, k); i++)
-            hn_samples_add(samples, q->metric, w->input[s->input].name, side, x[i]);
+        if (!samples || recorded_before(w, k)) continue;
+        for (size_t i = 0; i < n; i++) hn_samples_add(samples, q->metric, w->input[s->input].name, side, x[i]);
+        if (q->beside) record_beside(s, q, &got.m, side, samples);
     }
     hn_arena_free(&got.arena);
     return rc;

@@ -341,16 +341,16 @@ static hone_rc cost_of_calls(hn_bench_ctx *ctx, const hn_recipe *r, const hn_bui
 }
 
 /* Candidate / baseline by CPU time, as other programs disturb wall time. A program with threads may be faster at the
- * same CPU time, though. NAN when unknown. */
+ * same CPU time, though, and what runs on a device is waited for by wall time. NAN when unknown. */
 static hone_rc seen_ratio(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b, size_t input, double *out,
                           hone_err *err) {
-    bool harness = ctx->run.w->time_source == HN_FROM_HARNESS;
+    bool harness = ctx->run.w->time_source == HN_FROM_HARNESS, gpu = hn_workload_on_gpu(ctx->run.w);
     uint64_t n = harness ? 16 : 0;
     hn_run_cost base = {0, 0}, cand;
     hone_rc rc;
     do {
         rc = cost_of_calls(ctx, &ctx->base.recipe, &ctx->base.build, input, n, &base, err);
-        if (rc || !harness || base.cpu_s >= fixed_min_s || n > (1u << 26)) break;
+        if (rc || !harness || (gpu ? base.wall_s : base.cpu_s) >= fixed_min_s || n > (1u << 26)) break;
         n *= 8;
     } while (true);
     if (!rc) rc = cost_of_calls(ctx, r, b, input, n, &cand, err);
@@ -358,7 +358,7 @@ static hone_rc seen_ratio(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build 
     double by_cpu = base.cpu_s > 0 ? cand.cpu_s / base.cpu_s : NAN;
     double by_wall = base.wall_s > 0 ? cand.wall_s / base.wall_s : NAN;
     bool threads = cand.cpu_s > 1.3 * cand.wall_s;
-    *out = threads ? fmin(by_cpu, by_wall) : by_cpu;
+    *out = gpu ? by_wall : threads ? fmin(by_cpu, by_wall) : by_cpu;
     return HONE_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/options.h"
 #include "base/str.h"
+#include "device/gpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -340,6 +341,10 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_trials past = {0};
     hn_tuner_emit(t, HONE_TUNE_DISCOVER, 0, 0, NULL, NULL);
     hone_machine_get(&t->machine);
+    if (hn_workload_on_gpu(t->w)) {
+        const char *set = getenv("HONE_GPU_DEVICE");
+        t->gpu = hn_gpu_identity(&t->arena, t->w->device ? t->w->device : set && *set ? set : NULL);
+    }
     hone_progress progress = {tell_discovery, t};
     hone_rc rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
     t->waited_s += hn_now_s() - t->started_s; /* nearly all of it in compilers */

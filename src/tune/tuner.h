@@ -42,7 +42,8 @@ typedef struct hn_tuner {
     hn_known known;
     hn_elite elite;
     hone_machine machine;
-    char *work_dir; /* private folders of this session */
+    const char *gpu; /* the device that kernels run on and what drives it; NULL: the workload has none */
+    char *work_dir;  /* private folders of this session */
     double started_s, waited_s;
     double deadline_s; /* of the search, monotonic; INFINITY when there is no time budget */
     double end_s;      /* of the closing race too */

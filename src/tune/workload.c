@@ -220,15 +220,34 @@ static hone_rc read_budget(const hn_reader *r) {
     return rc;
 }
 
+/* "cuda", "opencl:1" */
+static bool is_device(const char *text) {
+    static const char *const kind[] = {"cuda", "opencl"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(kind[i]);
+        if (strncmp(text, kind[i], n) != 0) continue;
+        const char *rest = text + n;
+        return !*rest || (*rest == ':' && rest[1] && strspn(rest + 1, "0123456789") == strlen(rest + 1));
+    }
+    return false;
+}
+
 static hone_rc read_measure(const hn_reader *r) {
     static const hn_field field[] = {
         {"repeats", HN_F_COUNT, offsetof(hone_workload, repeats), 1, 1000},
         {"min_time", HN_F_SECONDS, offsetof(hone_workload, min_run_s), 1e-6, 3600},
         {"cold", HN_F_BOOL, offsetof(hone_workload, cold), 0, 0},
         {"floor", HN_F_NUMBER, offsetof(hone_workload, floor), 0, 1},
+        {"device", HN_F_TEXT, offsetof(hone_workload, device), 0, 0},
     };
     const hn_ynode *node = hn_yaml_get(r->root, "measure");
-    return node ? hn_read_fields(r, node, "measure", field, sizeof field / sizeof *field, r->w) : HONE_OK;
+    hone_rc rc = node ? hn_read_fields(r, node, "measure", field, sizeof field / sizeof *field, r->w) : HONE_OK;
+    if (!rc && r->w->device && !is_device(r->w->device))
+        return hn_yaml_fail(r->doc, hn_yaml_get(node, "device"), r->err,
+                            "device '%s' is not known; it is cuda or opencl, with :N for the Nth of that kind, as "
+                            "`hone doctor` lists them",
+                            r->w->device);
+    return rc;
 }
 
 static hone_rc read_proof(const hn_reader *r) {
@@ -463,5 +482,6 @@ void hn_workload_set_hash(hone_workload *w) {
     double number[] = {l->build_s,        l->run_s,   l->cpu_s,           (double)l->memory_b, (double)l->output_b,
                        (double)l->file_b, l->n_procs, (double)w->repeats, w->min_run_s,        w->cold};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) add_number(&h, number[i]);
+    if (w->device) hn_hash_text(&h, w->device); /* so that hashes of other workloads stay */
     hn_hash_end(&h, w->hash);
 }

@@ -41,14 +41,17 @@ typedef enum hn_aggregate {
     HN_AGG_SUM, /* of device code alone */
 } hn_aggregate;
 
+enum { HN_N_BESIDE = 2 }; /* METRIC_clock, METRIC_throttle of the GPU harness */
+
 /* "p95(latency)", "code_size", "mean(throughput)": an aggregate of a metric over its samples. */
 typedef struct hn_quantity {
     const char *text, *metric;
     hn_source source;
     hn_aggregate aggregate;
-    double percentile; /* 0..100 for HN_AGG_PERCENTILE */
-    unsigned code;     /* hn_code_metric for HN_FROM_CODE */
-    size_t slot;       /* where hn_build keeps its value */
+    double percentile;         /* 0..100 for HN_AGG_PERCENTILE */
+    unsigned code;             /* hn_code_metric for HN_FROM_CODE */
+    size_t slot;               /* where hn_build keeps its value */
+    const char *const *beside; /* HN_N_BESIDE metrics that are recorded with it; NULL: none */
 } hn_quantity;
 
 typedef struct hn_objective {
@@ -155,6 +158,7 @@ struct hone_workload {
     size_t repeats;     /* runs of the process per sample set; default 1 */
     double min_run_s;   /* handed to the harness */
     bool cold;          /* harness cold-cache mode */
+    const char *device; /* "cuda:0", "opencl": handed to the harness; NULL: its own choice */
     const char *engine; /* NULL: auto */
     char hash[33];
 };
@@ -188,7 +192,7 @@ bool hn_template_each(const char *text, bool (*seen)(void *ctx, const char *name
  * itself. E_NOTFOUND lists where it looked. */
 hone_rc hn_harness_flags(char **flags, hone_err *err);
 
-/* Does the run time a kernel by the ready program {gpu_bench}? */
+/* Is a kernel on a device timed: by the ready program {gpu_bench}, or by a program whose device the workload names? */
 bool hn_workload_on_gpu(const hone_workload *w);
 
 /* Hash over names and contents of the sources. E_IO names the file that cannot be read. */

@@ -187,6 +187,13 @@ static hone_rc name_quantity(const hn_reader *r, hn_quantity *q, bool bare) {
         q->text = hn_format(a, "p%s(%s)", hn_double_text(q->percentile, p), q->metric);
     else
         q->text = hn_format(a, "%s(%s)", word[q->aggregate], q->metric);
+    if (q->source == HN_FROM_HARNESS) {
+        const char **beside = HN_NEW_N(a, const char *, HN_N_BESIDE);
+        if (!beside) return hn_reader_nomem(r);
+        beside[0] = hn_format(a, "%s_clock", q->metric);
+        beside[1] = hn_format(a, "%s_throttle", q->metric);
+        q->beside = beside;
+    }
     return q->text ? HONE_OK : hn_reader_nomem(r);
 }
 
@@ -225,7 +232,7 @@ static bool same_quantity(const hn_quantity *a, const hn_quantity *b) {
 /* --- metrics, objectives ------------------------------------------------------------------------------------------ */
 
 static bool uses_harness(const hone_workload *w) {
-    return hn_template_has(w->build, "harness") || hn_workload_on_gpu(w);
+    return hn_template_has(w->build, "harness") || hn_template_has(w->run, "gpu_bench");
 }
 
 static hone_rc read_source(const hn_reader *r, const hn_ynode *node) {

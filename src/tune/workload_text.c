@@ -286,7 +286,7 @@ hone_rc hn_workload_source_hash(const hone_workload *w, char hex[33], hone_err *
     return HONE_OK;
 }
 
-bool hn_workload_on_gpu(const hone_workload *w) { return hn_template_has(w->run, "gpu_bench"); }
+bool hn_workload_on_gpu(const hone_workload *w) { return w->device || hn_template_has(w->run, "gpu_bench"); }
 
 /* --- the harness -------------------------------------------------------------------------------------------------- */
 

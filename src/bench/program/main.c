@@ -1,12 +1,14 @@
-/* bench/program/main.c — hone-gpu-bench DESCRIPTION IMAGE [name=value …] [--hone-… …]; hone-gpu-bench --devices. */
+/* bench/program/main.c — hone-gpu-bench DESCRIPTION IMAGE [name=value …] [--hone-… …]; hone-gpu-bench --devices [API].
+ */
 #include "program.h"
 
 #include <string.h>
 #include <unistd.h>
 
 /* One line a device, then why a kind has none: "none<TAB>cuda<TAB>reason". */
-static int list_devices(void) {
+static int list_devices(const char *api) {
     for (size_t i = 0; hn_gpu_apis[i]; i++) {
+        if (api && strcmp(api, hn_gpu_apis[i]->name) != 0) continue;
         char why[500];
         if (!hn_gpu_apis[i]->list(stdout, why, sizeof why)) printf("none\t%s\t%s\n", hn_gpu_apis[i]->name, why);
     }
@@ -17,7 +19,7 @@ static int list_devices(void) {
 static int usage(void) {
     fprintf(stderr,
             "usage: hone-gpu-bench DESCRIPTION IMAGE [name=value …] [--hone-… …]\n"
-            "       hone-gpu-bench --devices\n"
+            "       hone-gpu-bench --devices [cuda|opencl]\n"
             "IMAGE: a cubin, fatbin or PTX file, an OpenCL source or binary; DESCRIPTION: docs/harness-gpu.md\n");
     return 2;
 }
@@ -43,7 +45,7 @@ __asm__(".globl _start\n"
 #endif
 
 int main(int argc, char **argv) {
-    if (argc == 2 && !strcmp(argv[1], "--devices")) return list_devices();
+    if (argc >= 2 && argc <= 3 && !strcmp(argv[1], "--devices")) return list_devices(argc == 3 ? argv[2] : NULL);
     if (argc < 3 || argv[1][0] == '-' || argv[2][0] == '-') return usage();
     char *description = argv[1], *image = argv[2];
     argv[2] = argv[0];
