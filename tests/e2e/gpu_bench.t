@@ -310,7 +310,7 @@ def records():
 
 
 def opencl():
-    names = ("runs", "data", "behind", "silent", "large", "build", "hang", "tuned")
+    names = ("runs", "data", "behind", "silent", "large", "build", "tuned")
     r = subprocess.run([PROGRAM, "--devices", "opencl"], capture_output=True, text=True)
     if not r.stdout.startswith("opencl\t"):
         for name in names:
@@ -334,24 +334,21 @@ def opencl():
     write("pocl.yaml", """name: pocl
 sources: [blur.cl, blur_cl.kernel, hang_cl.kernel, behind_cl.kernel]
 controls: false
-run: "{gpu_bench} {KERNEL}_cl.kernel blur.cl BX={BX}"
+run: "{gpu_bench} {KERNEL}_cl.kernel blur.cl"
 parameters:
   KERNEL: {type: choice, values: [blur, behind, hang], default: blur}
-  BX: {type: choice, values: [1, 64], default: 1}
 measure: {min_time: 1 ms}
 parity: {rule: rel, tolerance: 1e-6}
-stages: {run: 6 s}
-budget: {evaluations: 6, time: 60 s}
+stages: {run: 5 s}
+budget: {evaluations: 3}
 engine: random
 """)
     env = dict(os.environ, HONE_BENCH_SAMPLES="3", HONE_BENCH_WARMUP="0")
     r = subprocess.run([HONE, "tune", "pocl.yaml", "--new"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
     db = sqlite3.connect("file:" + path(".hone/hone.db") + "?mode=ro", uri=True)
     rows = db.execute("select point, class from trial t join session s on t.session = s.id where s.workload = 'pocl' and phase in ('search', 'baseline')")
-    got = {tuple(json.loads(p).values()): c for p, c in rows}
-    want = {(k, x): c for k, c in (("blur", "ok"), ("behind", "memory_fault"), ("hang", "run_timeout")) for x in (1, 64)}
-    got = {(k if isinstance(k, str) else x, x if isinstance(k, str) else k): c for (k, x), c in got.items()}
-    check(all(got.get(k) == c for k, c in want.items() if k[0] == "hang"), "opencl/hang", f"{got} {r.stderr}")
+    got = {json.loads(p)["KERNEL"]: c for p, c in rows}
+    want = {"blur": "ok", "behind": "memory_fault", "hang": "run_timeout"}
     check(r.returncode == 0 and got == want, "opencl/tuned", f"{got} {r.stdout} {r.stderr}")
 
 
