@@ -3,6 +3,7 @@
 import copy
 import ctypes as c
 import os
+import subprocess
 import sys
 
 import pytest
@@ -150,19 +151,40 @@ def test_fork_and_truncate(model):
 def test_the_same_bits(file, cache):
     """However the tokens come, beside whatever, with one thread or two, a prefix found or not, preempted or not."""
     m = Model(file, cache=cache.encode(), n_threads=1)
-    s = m.session()
-    whole = s.feed(TOKENS, len(TOKENS))
+    whole = m.session().feed(TOKENS, len(TOKENS))
     exact = Model(file) if cache != "f32" else m
     reference = exact.session().feed(TOKENS, len(TOKENS))
     assert np.abs(whole - reference).max() <= {"f32": 0, "f16": 2e-3, "bf16": 2e-2, "q8": 2e-2}[cache] * np.abs(reference).max()
-    two = Model(file, cache=cache.encode(), n_threads=2)
-    for n in (1, 7, 30, 64):
+    hold_to_the_same_bits(file, cache, (1, 7, 30, 64), (1, 3, 15))
+
+
+@pytest.mark.parametrize("name, kind, cache, sizes", [
+    ("qwen2", "q4_K_M", "f16", {"width": 256, "mlp": 256, "heads": 8, "kv_heads": 2, "head_size": 32, "rotary": 32}),
+    ("qwen2moe", "q4_0", "q8", {"width": 64, "expert_mlp": 32, "shared": 32, "mlp": 64})])
+def test_the_same_bits_of_packed_weights(tmp_path, monkeypatch, name, kind, cache, sizes):
+    """Products of int8 activations and packed rows: of one to a hundred rows, of experts that other rows choose, too."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    shape = copy.copy(language.MODELS[name])
+    shape.__dict__.update(sizes)
+    language.write(tmp_path / "m.gguf", shape, language.weights_of(shape, np.random.default_rng(6)), context=256)
+    subprocess.run([os.environ.get("HONE_BUILD", "build") + "/hone", "quantize", tmp_path / "m.gguf", "-o", tmp_path / "p.gguf", "--type", kind], check=True,
+                   capture_output=True)
+    hold_to_the_same_bits(tmp_path / "p.gguf", cache, (1, 2, 3, 4, 5, 8, 9, 12, 16, 17, 31, 32, 33, 64), range(1, 17), no_parity=True)
+
+
+def hold_to_the_same_bits(file, cache, chunks, crowds, **how):
+    how["cache"] = cache.encode()
+    m = Model(file, n_threads=1, **how)
+    s = m.session()
+    whole = s.feed(TOKENS, len(TOKENS))
+    two = Model(file, n_threads=2, **how)
+    for n in chunks:
         for x in (m, two):
             t = x.session()
             got = [t.feed(TOKENS[i:i + n], len(TOKENS[i:i + n])) for i in range(0, len(TOKENS), n)]
             assert same(np.concatenate(got), whole), n
             t.close()
-    for neighbours in (1, 3, 15):
+    for neighbours in crowds:
         others = [m.session() for _ in range(neighbours)]
         t = m.session()
         for i in range(0, len(TOKENS), 20):
@@ -172,7 +194,7 @@ def test_the_same_bits(file, cache):
             assert same(m.feed_all(feeds)[at], whole[i:i + 20]), neighbours
         for o in [*others, t]:
             o.close()
-    few = Model(file, cache=cache.encode(), n_threads=1, cached_tokens=256)
+    few = Model(file, n_threads=1, cached_tokens=256, **how)
     sessions = [few.session() for _ in range(4)]
     for i in range(0, len(TOKENS), 25):
         for k, t in enumerate(sessions):
