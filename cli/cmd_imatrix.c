@@ -68,9 +68,10 @@ static const cli_option options[] = {
 const cli_command cli_cmd_imatrix = {
     "imatrix",
     "Models",
-    "MODEL.gguf TEXT.txt",
+    "MODEL TEXT.txt",
     "how much each column of a model's matrices matters, for hone quantize",
-    "Runs the model over a text and writes the sums of the squares of what each column of each matrix is multiplied "
+    "Runs the model (a GGUF file, or a folder as `hone quantize` reads them) over a text and writes the sums of the "
+    "squares of what each column of each matrix is multiplied "
     "with: "
     "a GGUF file as llama.cpp's `llama-imatrix` writes them. `hone quantize --importance FILE` then weighs errors by "
     "their means. The text should be of the kind that the model will read; some ten thousand tokens are enough. "

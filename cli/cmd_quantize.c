@@ -1,6 +1,7 @@
 /* cmd_quantize.c — `hone quantize`: a language model's weights in smaller types. */
 #include "cli.h"
 #include "signals.h"
+#include "text_file.h"
 
 #include <hone/quantize.h>
 
@@ -24,7 +25,7 @@ static void show_progress(void *arg, const hone_event *e) {
     char left[CLI_TEXT_N] = "";
     if (e->done < e->total && isfinite(e->left_s)) cli_text_duration(e->left_s, left);
     fprintf(stderr, "\r%s%3.0f %%  %-8s %-48.48s%s", cli_paint(c->color_err, CLI_DIM),
-            e->total ? 100.0 * (double)e->done / (double)e->total : 100.0, left, e->text,
+            e->total ? 100.0 * (double)e->done / (double)e->total : 100.0, left, e->text ? e->text : e->stage,
             cli_paint(c->color_err, CLI_PLAIN));
     if (e->done >= e->total) fprintf(stderr, "\r%*s\r", 64, "");
     fflush(stderr);
@@ -158,15 +159,20 @@ static hone_rc run_quantize(cli *c, hone_err *err) {
         while (rules[o.n_tensor_type]) o.n_tensor_type++;
     }
     o.importance = cli_text(c, "importance", NULL);
+    char *sample = NULL;
+    hone_rc rc = HONE_OK;
+    if (cli_given(c, "importance-text"))
+        rc = cli_read_bytes(cli_text(c, "importance-text", ""), &sample, &o.n_importance_text, err);
+    o.importance_text = sample;
     o.n_jobs = (uint32_t)cli_count(c, "jobs", 0);
     o.force = cli_given(c, "force");
     o.dry_run = cli_given(c, "dry-run");
     o.stop = cli_catch_signals(false).stop;
     if (cli_width(stderr)) o.progress = (hone_progress){show_progress, c};
-    hone_rc rc = hone_quantize_file(path, output, &o, &r, err);
+    if (!rc) rc = hone_quantize_file(path, output, &o, &r, err);
     if (rc && cli_width(stderr)) fprintf(stderr, "\r%*s\r", 64, "");
     if (!rc) {
-        put_notes(&r, o.importance != NULL);
+        put_notes(&r, o.importance || o.importance_text);
         if (c->json)
             put_json(c, &r, o.dry_run ? NULL : output, type);
         else
@@ -174,6 +180,7 @@ static hone_rc run_quantize(cli *c, hone_err *err) {
     }
     hone_quantize_result_free(&r);
     free(rules);
+    free(sample);
     free(text);
     free(output);
     return rc;
@@ -187,6 +194,7 @@ static const cli_option options[] = {
      "another type for tensors whose names the shell pattern fits: '*attn_v*=q8_0,blk.0.*=f16'"},
     {"importance", 0, CLI_TEXT, "FILE", 0, 0,
      "how much each column matters: a file of `hone imatrix` or of llama-imatrix"},
+    {"importance-text", 0, CLI_TEXT, "FILE", 0, 0, "the same, computed from this text first, as `hone imatrix` does"},
     {"jobs", 'j', CLI_COUNT, "N", 1, 256, "threads; else one per processor. The output does not depend on it"},
     {"force", 'f', CLI_FLAG, NULL, 0, 0, "replace an output that is there"},
     {"dry-run", 'n', CLI_FLAG, NULL, 0, 0, "write nothing; list what each tensor would become, and the sizes"},
@@ -212,6 +220,7 @@ const cli_command cli_cmd_quantize = {
     "hone quantize model-f16.gguf\tmodel-f16-q4_K_M.gguf\n"
     "hone quantize model-f16.gguf -t q8_0 -o small.gguf\ta type and a name\n"
     "hone quantize SmolLM2-135M/ -t q8_0\tSmolLM2-135M-q8_0.gguf from a folder\n"
+    "hone quantize model-f16.gguf --importance-text text.txt\terrors weighed by what the text makes of the columns\n"
     "hone quantize model-f16.gguf --dry-run\twhat would become what\n",
     1,
     1,

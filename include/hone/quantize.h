@@ -32,8 +32,10 @@ typedef struct hone_quantize_options {
     uint32_t n_jobs;        /* threads; 0: processors */
     bool force;             /* an output that is there is replaced */
     bool dry_run;           /* nothing is written: types and sizes alone */
-    hone_progress progress; /* stage "quantize", in bytes of the input */
+    hone_progress progress; /* stage "quantize", in bytes of the input; before it those of hone_quantize_importance */
     const volatile int *stop;
+    const char *importance_text; /* in place of a file: importances from this text; NULL: none */
+    size_t n_importance_text;    /* its bytes */
 } hone_quantize_options;
 static inline hone_quantize_options hone_quantize_defaults(void) {
     hone_quantize_options o = HONE_ZERO;
@@ -92,9 +94,10 @@ typedef struct hone_quantize_importance_result {
     double time_s;
 } hone_quantize_importance_result;
 
-/* Compiles the model with a sum beside each product of a matrix, runs it over a text of n bytes, and writes a GGUF
- * file: NAME.in_sum2, the sum of the squares of what each column is multiplied with, and NAME.counts, how many there
- * were. Experts' matrices are left out. result may be NULL. Errors besides those above: of hone_compile_model. */
+/* path: a GGUF file or a folder. Compiles the model with a sum beside each product of a matrix, runs it over a text of
+ * n bytes, and writes a GGUF file: NAME.in_sum2, the sum of the squares of what each column is multiplied with, and
+ * NAME.counts, how many there were. Experts' matrices are left out. result may be NULL. Errors besides those above: of
+ * hone_compile_model. */
 HONE_API hone_rc hone_quantize_importance(const char *path, const char *text, size_t n, const char *output,
                                           const hone_quantize_importance_options *options,
                                           hone_quantize_importance_result *result, hone_err *err);

@@ -2,6 +2,7 @@
  * it. */
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/options.h"
 #include "gguf/front_gguf.h"
 #include "gguf/tokenizer_of.h"
@@ -24,7 +25,8 @@ enum { USUAL_WINDOW = 512, STEP = 128 }; /* tokens; STEP: whose logits are in me
 static const char prefix[] = "sum2.";
 
 typedef struct reader {
-    const char *path;
+    const char *path, *file; /* the model; the GGUF file: of a folder one made of it */
+    char *made;
     const hone_quantize_importance_options *o;
     hone_temp *temp;
     hone_artifact *library;
@@ -56,19 +58,33 @@ static hone_rc compile(reader *r, char *output, hone_err *err) {
     c.n_state = 1;
     c.progress = r->o->progress;
     c.stop = r->o->stop;
-    hone_rc rc = hn_gguf_import_sums(r->path, &g, err);
+    hone_rc rc = hn_gguf_import_sums(r->file, &g, err);
     if (!rc) rc = hone_compile_graph(g, "importance", &c, &made, err);
     hone_free(made.text);
     hone_graph_free(g);
     return rc;
 }
 
+/* Of a folder its GGUF file is made first; bf16 is enough for what the columns are multiplied with. */
+static hone_rc open_file(reader *r, hone_err *err) {
+    hone_quantize_options o = hone_quantize_defaults();
+    hone_rc rc = hone_temp_open("hone-importance.", &r->temp, err);
+    r->file = r->path;
+    if (rc || !hn_is_folder(r->path)) return rc;
+    if (asprintf(&r->made, "%s/model.gguf", hone_temp_path(r->temp)) < 0)
+        return hn_fail(err, HONE_E_NOMEM, "out of memory for '%s'", r->path);
+    o.type = "bf16";
+    o.stop = r->o->stop;
+    o.progress = r->o->progress;
+    r->file = r->made;
+    return hone_quantize_file(r->path, r->made, &o, NULL, err);
+}
+
 static hone_rc open_model(reader *r, hone_err *err) {
     hone_artifact_options how = hone_artifact_defaults();
     hone_model_config config = hone_model_defaults();
     char *output = NULL, *library = NULL;
-    hone_rc rc = hone_temp_open("hone-importance.", &r->temp, err);
-    if (rc) return rc;
+    hone_rc rc = HONE_OK;
     if (asprintf(&output, "%s/model", hone_temp_path(r->temp)) < 0 || asprintf(&library, "%s.so", output) < 0)
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory for '%s'", r->path);
     if (!rc) rc = compile(r, output, err);
@@ -105,7 +121,7 @@ static hone_rc make_room(reader *r, hone_err *err) {
 static hone_rc read_tokens(reader *r, const char *text, size_t n, hone_err *err) {
     hn_gguf *g = NULL;
     hn_tokenizer *t = NULL;
-    hone_rc rc = hn_gguf_open(r->path, &g, err);
+    hone_rc rc = hn_gguf_open(r->file, &g, err);
     if (!rc) rc = hn_gguf_tokenizer(g, &t, err);
     if (!rc) rc = hn_tokenizer_encode(t, text, n, true, false, &r->token, &r->n, err);
     if (!rc && !r->n) rc = hn_fail(err, HONE_E_EMPTY, "the text has no tokens");
@@ -223,6 +239,7 @@ static void drop(reader *r) {
     free(r->sum);
     free(r->logits);
     free(r->token);
+    free(r->made);
     if (r->instance) r->model->free(r->instance);
     hone_artifact_free(r->library);
     hone_temp_close(r->temp);
@@ -236,6 +253,7 @@ hone_rc hone_quantize_importance(const char *path, const char *text, size_t n, c
     hone_rc rc = hn_options_read(&o, sizeof o, options, "quantize_importance", err);
     if (rc) return rc;
     rc = hn_output_check(path, output, o.force, err);
+    if (!rc) rc = open_file(&r, err);
     if (!rc) rc = read_tokens(&r, text, n, err);
     if (!rc) rc = open_model(&r, err);
     if (!rc) rc = make_room(&r, err);

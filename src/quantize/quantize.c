@@ -11,11 +11,13 @@
 #include "quantize/rows.h"
 #include "quantize/source.h"
 
+#include <hone/process.h>
 #include <hone/quantize.h>
 
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,7 +123,8 @@ static hone_rc plan_tensor(task *t, const hn_mix_model *model, size_t i, hone_er
         return hn_fail(err, HONE_E_INPUT,
                        "'%s': %" PRIu64 " x %" PRIu64 " importances for tensor '%s', which has %" PRIu64
                        " matrices of %" PRIu64 " columns; they are another model's",
-                       t->o->importance, e->matrices, e->columns, x->name, matrices, columns);
+                       t->o->importance ? t->o->importance : t->path, e->matrices, e->columns, x->name, matrices,
+                       columns);
     *p = (hone_quantize_tensor){.name = x->name,
                                 .from = from->name,
                                 .to = to->name,
@@ -161,7 +164,8 @@ static hone_rc put_keys(task *t, hone_err *err) {
     hn_gguf_put_u32(t->out, "general.quantization_version", BLOCKS_VERSION);
     if (!t->importance.n) return HONE_OK;
     const char *text = t->importance.dataset;
-    hn_gguf_put_text(t->out, "quantize.imatrix.file", t->o->importance, strlen(t->o->importance));
+    const char *from = t->o->importance ? t->o->importance : "a text";
+    hn_gguf_put_text(t->out, "quantize.imatrix.file", from, strlen(from));
     if (text) hn_gguf_put_text(t->out, "quantize.imatrix.dataset", text, strlen(text));
     hn_gguf_put_i32(t->out, "quantize.imatrix.entries_count", (int32_t)t->importance.n);
     if (t->importance.chunks) hn_gguf_put_i32(t->out, "quantize.imatrix.chunks_count", (int32_t)t->importance.chunks);
@@ -296,6 +300,29 @@ static void drop(task *t) {
     hn_model_source_close(&t->in);
 }
 
+/* Importances from a file, or from a text by a file of their own. */
+static hone_rc read_importance(task *t, hone_err *err) {
+    const hone_quantize_options *o = t->o;
+    hone_quantize_importance_options how = hone_quantize_importance_defaults();
+    hone_temp *temp = NULL;
+    char *file = NULL;
+    if (o->importance && o->importance_text)
+        return hn_fail(err, HONE_E_USAGE, "importances from a file and from a text; give one of them");
+    if (o->importance) return hn_imatrix_read(o->importance, &t->importance, err);
+    if (!o->importance_text) return HONE_OK;
+    how.progress = o->progress;
+    how.stop = o->stop;
+    how.n_threads = o->n_jobs;
+    hone_rc rc = hone_temp_open("hone-importance.", &temp, err);
+    if (!rc && asprintf(&file, "%s/importance.gguf", hone_temp_path(temp)) < 0)
+        rc = hn_fail(err, HONE_E_NOMEM, "out of memory for '%s'", t->path);
+    if (!rc) rc = hone_quantize_importance(t->path, o->importance_text, o->n_importance_text, file, &how, NULL, err);
+    if (!rc) rc = hn_imatrix_read(file, &t->importance, err);
+    free(file);
+    hone_temp_close(temp);
+    return rc;
+}
+
 hone_rc hone_quantize_file(const char *path, const char *output, const hone_quantize_options *options,
                            hone_quantize_result *result, hone_err *err) {
     hone_quantize_options o = hone_quantize_defaults();
@@ -308,7 +335,7 @@ hone_rc hone_quantize_file(const char *path, const char *output, const hone_quan
     if (!rc && !o.dry_run) rc = hn_output_check(path, output, o.force, err);
     if (!rc && !(t.out = hn_gguf_writer_new())) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for '%s'", path);
     if (!rc) rc = hn_model_source_open(path, &t.in, err);
-    if (!rc && o.importance) rc = hn_imatrix_read(o.importance, &t.importance, err);
+    if (!rc) rc = read_importance(&t, err);
     if (!rc) rc = plan(&t, err);
     if (!rc) rc = put_keys(&t, err);
     if (!rc && !o.dry_run) rc = hn_gguf_write(t.out, output, fill, &t, err);

@@ -225,6 +225,12 @@ def test_importances_from_a_text(tmp_path):
     assert values[f"blk.{shape.layers - 1}.ffn_down.weight.in_sum2"].size == shape.mlp and values["output.weight.in_sum2"].size == shape.width
     assert all((v > 0).all() for v in values.values())
     assert "--force" in hone("imatrix", "m.gguf", "t.txt", "-o", "i.gguf", rc=2, folder=tmp_path).stderr
+    hone("imatrix", "m.gguf", "t.txt", "-o", "j.gguf", folder=tmp_path)
+    for how in (("--importance", "j.gguf", "-o", "1.gguf"), ("--importance-text", "t.txt", "-o", "2.gguf"), ("-o", "3.gguf")):
+        hone("quantize", "m.gguf", "-t", "q4_0", *how, folder=tmp_path)
+    one, two, without = ([t.data.tobytes() for t in gguf.GGUFReader(tmp_path / f"{k}.gguf").tensors] for k in (1, 2, 3))
+    assert one == two != without
+    assert "give one of them" in hone("quantize", "m.gguf", "--importance", "j.gguf", "--importance-text", "t.txt", rc=2, folder=tmp_path).stderr
     plan = json.loads(hone("quantize", "m.gguf", "-n", "-t", "q4_0", "--importance", "i.gguf", "--json", folder=tmp_path).stdout)["tensors"]
     assert {t["name"] for t in plan if t["weighted"]} == {t["name"] for t in plan if t["to"][0] == "Q" and "embd" not in t["name"]}
 
@@ -275,6 +281,10 @@ def test_a_folder_becomes_a_file(tmp_path, name, kind, pre):
     assert np.abs(got - want).max() / np.abs(want).max() < 1e-4
     small = json.loads(hone("quantize", at, "-t", "q8_0", "-n", "--json", folder=tmp_path).stdout)["tensors"]
     assert "Q8_0" in {t["to"] for t in small} and all(t["to"] == "F32" for t in small if "norm" in t["name"] or "bias" in t["name"])
+    if name == "qwen2":
+        (tmp_path / "t.txt").write_text(text[:-5])
+        said = json.loads(hone("imatrix", at, "t.txt", "-o", "i.gguf", "--json", folder=tmp_path).stdout)
+        assert said["tokens"] == len(t.encode(text[:-5]).ids) and said["tensors"] == 7 * s.layers + 1
 
 
 def test_folders_that_gguf_cannot_say(tmp_path):
