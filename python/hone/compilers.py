@@ -257,6 +257,7 @@ def tune(
     canary: bool = True,
     seeds: Sequence[Point] = (),
     engine_options: Optional[Mapping[str, Any]] = None,
+    workers: Any = None,
     **options: Any,
 ) -> TuneResult: ...
 def tune(
@@ -267,6 +268,7 @@ def tune(
     canary: bool = True,
     seeds: Sequence[Point] = (),
     engine_options: Optional[Mapping[str, Any]] = None,
+    workers: Any = None,
     **options: Any,
 ) -> Union[TuneResult, TunedModel]:
     """Searches for the best controls of a workload, as the command `hone tune` does. The path of a model (.onnx, .ir) is
@@ -277,6 +279,7 @@ def tune(
       canary: first check that flags reach the program and that the measurement feels them
       seeds: points tried first, right after the baseline, as dicts or JSON
       engine_options: of the search engine, by name
+      workers: "ray" measures on a Ray cluster, with num_workers, num_gpus, num_cpus, address, batch; or a hone.workers.Fleet
       {options}
 
     Ctrl-C ends it with what was finished recorded; the same call again goes on (resume=-1 begins anew).
@@ -288,11 +291,17 @@ def tune(
         return tune_model(workload, budget, callback=callback, **options)
     if budget is not None:
         raise _hone.UsageError("'budget' is for models; a workload's is max_evals and max_seconds, or stands in its file")
-    got = _hone.tune(
-        os.fspath(workload), canary, tuple(map(_text, seeds)),
-        tuple(f"{k}={v}" for k, v in (engine_options or {}).items()), plain(options),
-        None if callback is None else lambda event: callback(_event(event)),
-    )  # fmt: skip
+    shown = None if callback is None else lambda event: callback(_event(event))
+    if workers is not None:
+        from .workers import fleet
+
+        if engine_options:
+            raise _hone.UsageError("'engine_options' are not for workers")
+        own = plain(options)
+        got = fleet.tune(os.fspath(workload), fleet.fleet_of(workers, own), canary, tuple(map(_text, seeds)), own, shown)
+    else:
+        words = tuple(f"{k}={v}" for k, v in (engine_options or {}).items())
+        got = _hone.tune(os.fspath(workload), canary, tuple(map(_text, seeds)), words, plain(options), shown)
     got["best_point"] = None if got["best_point"] is None else json.loads(got["best_point"])
     return TuneResult(**got)
 
@@ -305,13 +314,14 @@ def validate(
     top: Optional[int] = None,
     output: Optional[PathLike] = None,
     callback: Optional[Callable[[ProveEvent], object]] = None,
+    workers: Any = None,
     **options: Any,
 ) -> Validation:
     """Proves points against the baseline with builds and pairs of runs of its own (docs/proof.md).
 
     points: as dicts or JSON; none: the best `top` of the record's session, each with a program of its own (three; of several
     objectives the whole Pareto front). session: its number, 0 is the newest. output: the controls file to write of the best
-    one kept, with its response file beside it.
+    one kept, with its response file beside it. workers: as of `hone.tune`; all pairs run on one of them.
 
     Options:
       {options}
@@ -325,6 +335,12 @@ def validate(
         raise _hone.UsageError(f"'top' is a whole number from 1, not {top!r}")
     if isinstance(points, (str, Mapping)):
         points = (points,)
+    if workers is not None:
+        from .workers import fleet
+
+        own = plain(options)
+        told = fleet.validate(os.fspath(workload), fleet.fleet_of(workers, own), tuple(map(_text, points)), session, _name(output), top or 0, own)
+        return Validation(_proofs(told["proofs"]), _path(told["controls"]), told["session"])
     got = _hone.validate(os.fspath(workload), tuple(map(_text, points)), session, _name(output), top or 0, plain(options),
                          _prove_callback(callback))  # fmt: skip
     return Validation(_proofs(got["proofs"]), _path(got["controls"]), got["session"])

@@ -461,6 +461,33 @@ static PyObject *report_session(PyObject *module, PyObject *args) {
     return out;
 }
 
+/* --- what a workload says
+ * --------------------------------------------------------------------------------------------------- */
+
+/* (path): its name, folder, hash and objectives */
+static PyObject *workload_facts(PyObject *module, PyObject *args) {
+    const char *path;
+    hone_workload *w = NULL;
+    hone_err err;
+    char hash[33];
+    if (!PyArg_ParseTuple(args, "s", &path)) return NULL;
+    if (hone_workload_load(path, &w, &err)) return hn_py_raise(hn_py_module_state(module), &err);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < hone_workload_n_objectives(w); i++) {
+        bool up = false;
+        const char *text = hone_workload_objective(w, i, &up);
+        PyObject *one = Py_BuildValue("(sO)", text, up ? Py_True : Py_False);
+        if (!one || PyList_Append(list, one)) Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    hone_workload_hash(w, hash);
+    PyObject *out = list ? Py_BuildValue("{s:s,s:s,s:s,s:N}", "name", hone_workload_name(w), "dir",
+                                         hone_workload_dir(w), "hash", hash, "objectives", list)
+                         : NULL;
+    hone_workload_free(w);
+    return out;
+}
+
 /* --- the part
  * ---------------------------------------------------------------------------------------------------------- */
 
@@ -469,6 +496,7 @@ static PyMethodDef functions[] = {
     {"validate", validate_points, METH_VARARGS, "(path, points, session, controls file, top, options, callback)"},
     {"minimize", minimize_point, METH_VARARGS, "(path, point, session, controls file, prove, options, callback)"},
     {"check", check_controls, METH_VARARGS, "(path, workload, public key, ignore, measure, options, callback)"},
+    {"workload_facts", workload_facts, METH_VARARGS, "(path): name, folder, hash and objectives of a workload"},
     {"report", report_session, METH_VARARGS, "(path, session, store, controls, out): JSON, and HTML where out is None"},
     {0},
 };

@@ -1,6 +1,8 @@
 /* python/src/space.c — the type hone._hone.Space. See space.h. */
 #include "space.h"
 
+#include <hone/tune.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -209,6 +211,25 @@ static PyObject *parse(PyObject *type, PyObject *args) {
     if (!PyArg_ParseTuple(args, "s#|s", &text, &n, &label)) return NULL;
     hn_py_space *s = make((PyTypeObject *)type, -1);
     hone_rc rc = s ? hone_space_parse(text, (size_t)n, label, &s->space, &err) : HONE_OK;
+    return s ? finished(s, rc, &err) : NULL;
+}
+
+/* The joined space of a workload file; its compilers are opened and probed. */
+static PyObject *workload(PyObject *type, PyObject *args) {
+    PyObject *path;
+    hone_workload *w = NULL;
+    hone_tune_options o = hone_tune_defaults();
+    hone_err err = {HONE_OK, ""};
+    if (!PyArg_ParseTuple(args, "O&", PyUnicode_FSConverter, &path)) return NULL;
+    hn_py_space *s = make((PyTypeObject *)type, -1);
+    hone_rc rc = HONE_OK;
+    if (s) {
+        Py_BEGIN_ALLOW_THREADS rc = hone_workload_load(PyBytes_AS_STRING(path), &w, &err);
+        if (!rc) rc = hone_workload_space(w, &o, &s->space, &err);
+        hone_workload_free(w);
+        Py_END_ALLOW_THREADS
+    }
+    Py_DECREF(path);
     return s ? finished(s, rc, &err) : NULL;
 }
 
@@ -659,6 +680,7 @@ static PyObject *get_slots(PyObject *self, void *unused) {
 static PyMethodDef methods[] = {
     {"load", load, METH_VARARGS | METH_CLASS, "load(path): the sealed space of a YAML file (docs/space-file.md)."},
     {"parse", parse, METH_VARARGS | METH_CLASS, "parse(text, label='space'): as load, from text."},
+    {"workload", workload, METH_VARARGS | METH_CLASS, "workload(path): the joined space of a workload file."},
     {"compiler", (PyCFunction)(void (*)(void))compiler, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "compiler(command, make, floating_point='strict', all=False, cache_dir=None): the sealed space of a compiler's "
      "controls; make(flags, environment, pgo, genes) gives what objectives receive."},

@@ -9,13 +9,14 @@ from .base import Done, Job, Task, Worker
 
 if TYPE_CHECKING:
     from .aio import AsyncWorker
+    from .fleet import Fleet
     from .inline import InlineWorker
     from .on_ray import RayWorker
     from .pool import PoolWorker
 
-__all__ = ["AsyncWorker", "Done", "InlineWorker", "Job", "PoolWorker", "RayWorker", "Task", "Worker", "make"]
+__all__ = ["AsyncWorker", "Done", "Fleet", "InlineWorker", "Job", "PoolWorker", "RayWorker", "Task", "Worker", "make"]
 
-_MODULES = {"AsyncWorker": "aio", "InlineWorker": "inline", "PoolWorker": "pool", "RayWorker": "on_ray"}
+_MODULES = {"AsyncWorker": "aio", "Fleet": "fleet", "InlineWorker": "inline", "PoolWorker": "pool", "RayWorker": "on_ray"}
 # Name for start(worker=...) -> class and its arguments.
 _NAMED: dict[str, tuple[str, dict[str, Any]]] = {
     "inline": ("InlineWorker", {}),
