@@ -27,7 +27,10 @@ static const char *const seeds[] = {
 #undef HN_SEED
     NULL};
 
-static bool recognise(const char *version) { return strstr(version, "clang version") != NULL; }
+/* clang itself, not a front that has it behind. */
+static bool recognise(const char *version) {
+    return strstr(version, "clang version") && strncmp(version, "hone-", 5) != 0;
+}
 
 /* The word after `key` in a -### line: "-target-cpu" "znver5". */
 static const char *quoted_after(const char *text, const char *key, size_t *n) {
@@ -76,21 +79,21 @@ static hone_rc native(hone_target *t, const char **cpu, const char **features, h
     return HONE_OK;
 }
 
-static hone_rc ask_llvm(hone_target *t, char **help, char **values, hone_err *err) {
-    static const char *const list[] = {"-mllvm", "--help-list-hidden", "-x", "c", "-c", "/dev/null",
-                                       "-o",     "/dev/null",          NULL};
-    static const char *const now[] = {"-O3",       "-mllvm", "-print-all-options", "-x", "c", "-c",
-                                      "/dev/null", "-o",     "/dev/null",          NULL};
-    hone_rc rc = hn_tool_ask(t, list, help, err);
-    if (!rc && (rc = hn_tool_ask(t, now, values, err))) free(*help);
+/* behind: through a front that hands on what follows --clang. */
+static hone_rc ask_llvm(hone_target *t, bool behind, char **help, char **values, hone_err *err) {
+    static const char *const list[] = {"--clang",   "-mllvm", "--help-list-hidden", "-x", "c", "-c",
+                                       "/dev/null", "-o",     "/dev/null",          NULL};
+    static const char *const now[] = {"--clang", "-O3",       "-mllvm", "-print-all-options", "-x", "c",
+                                      "-c",      "/dev/null", "-o",     "/dev/null",          NULL};
+    hone_rc rc = hn_tool_ask(t, behind ? list : list + 1, help, err);
+    if (!rc && (rc = hn_tool_ask(t, behind ? now : now + 1, values, err))) free(*help);
     return rc;
 }
 
-static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out, hone_err *err) {
+hone_rc hn_clang_discover(hone_target *t, hn_arena *a, bool behind, bool all, hn_controls *out, hone_err *err) {
     char *help, *values;
-    hone_rc rc = ask_llvm(t, &help, &values, err);
+    hone_rc rc = ask_llvm(t, behind, &help, &values, err);
     if (rc) return rc;
-    hn_structure_add(t, a, out, &hn_cc_structure);
     for (size_t i = 0; i < sizeof driver_flags / sizeof *driver_flags; i++) {
         hn_control *c = hn_control_add(a, out, driver_flags[i].name, driver_flags[i].doc, driver_flags[i].cls);
         if (c) hn_control_values(a, c, driver_flags[i].values, '|');
@@ -99,6 +102,11 @@ static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out,
     free(help);
     free(values);
     return rc ? hn_context(err, "'%s' is no full clang: ", t->print.command) : HONE_OK;
+}
+
+static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out, hone_err *err) {
+    hn_structure_add(t, a, out, &hn_cc_structure);
+    return hn_clang_discover(t, a, false, all, out, err);
 }
 
 /* The tool that clang itself names, which may be any one in PATH; else the one of its version. */

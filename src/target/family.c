@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 extern const hn_family hn_family_gcc, hn_family_clang, hn_family_rustc, hn_family_nvcc, hn_family_nvrtc,
-    hn_family_ptxas;
-const hn_family *const hn_families[] = {
-    &hn_family_gcc, &hn_family_clang, &hn_family_rustc, &hn_family_nvcc, &hn_family_nvrtc, &hn_family_ptxas, NULL};
+    hn_family_ptxas, hn_family_clang_cuda, hn_family_opencl;
+const hn_family *const hn_families[] = {&hn_family_gcc,        &hn_family_clang,  &hn_family_rustc,
+                                        &hn_family_nvcc,       &hn_family_nvrtc,  &hn_family_ptxas,
+                                        &hn_family_clang_cuda, &hn_family_opencl, NULL};
 
 const hn_family *hn_target_family(const hone_target *t) { return t ? t->family : hn_families[0]; }
 

@@ -18,4 +18,7 @@ hone_rc hn_llvm_code_files(hone_target *t, char **lines, hone_err *err);
  * LLVM as a hint of the programmer's that floating-point reductions may be reordered. */
 const char *hn_llvm_companion(const char *name);
 
+/* clang's own -f options and LLVM's. behind: the target is a front that hands on what follows --clang. clang.c */
+hone_rc hn_clang_discover(hone_target *t, hn_arena *a, bool behind, bool all, hn_controls *out, hone_err *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "device/cuda.h"
+#include "device/gpu.h"
 #include "target/cc.h"
 
 #include <elf.h>
@@ -217,6 +218,8 @@ hone_rc hn_nv_native(hone_target *t, const char **cpu, const char **features, ho
     *cpu = "device";
     return HONE_OK;
 }
+
+const char *hn_nv_driver(hn_arena *a) { return hn_gpu_identity(a, "cuda"); }
 
 bool hn_nv_recognise(const char *version, const char *words) { return strstr(version, words) != NULL; }
 

@@ -23,6 +23,8 @@ void hn_nv_read(const char *level, const char *const *word, size_t n, hn_said *o
 char *hn_nv_locate(const char *command);
 /* Code for a device depends on no processor. */
 hone_rc hn_nv_native(hone_target *t, const char **cpu, const char **features, hone_err *err);
+/* The device, its driver and what that supports. */
+const char *hn_nv_driver(hn_arena *a);
 bool hn_nv_recognise(const char *version, const char *words);
 bool hn_nv_is_cubin(const char *path);
 hone_fp hn_nv_contract_of(const char *baseline, const char *build);
@@ -37,9 +39,9 @@ extern const char *const hn_nv_levels[], *const hn_nv_seeds[]; /* of compilers t
 
 /* What nvcc and NVRTC share. */
 #define HN_NV_PASSING                                                                                                  \
-    .version = 1, .aliases = "", .version_key = "release ", .native = hn_nv_native, .level = "-Xptxas=-O",             \
-    .arch = "-arch", .levels = hn_nv_levels, .seeds = hn_nv_seeds, .spell = hn_nv_spell, .define = hn_cc_define,       \
-    .baseline = "-Xptxas=-O3", .plain = "-Xptxas=-O3", .worst = "-Xptxas=-O0",                                         \
+    .version = 1, .aliases = "", .version_key = "release ", .native = hn_nv_native, .driver = hn_nv_driver,            \
+    .level = "-Xptxas=-O", .arch = "-arch", .levels = hn_nv_levels, .seeds = hn_nv_seeds, .spell = hn_nv_spell,        \
+    .define = hn_cc_define, .baseline = "-Xptxas=-O3", .plain = "-Xptxas=-O3", .worst = "-Xptxas=-O0",                 \
     .tunable = "-Xptxas*|--ptxas-options*|-maxrregcount*|--maxrregcount*|-use_fast_math|--use_fast_math|-fmad*|"       \
                "--fmad*|-ftz*|--ftz*|-prec-*|--prec-*|-Ofc*|-jtd*",                                                    \
     .stays = "", .no_program = "-cubin|--cubin|-fatbin|-ptx|-c|-dc",                                                   \

@@ -73,6 +73,7 @@ const hn_family hn_family_ptxas = {
     .version_key = "release ",
     .code_files = code_files,
     .native = hn_nv_native,
+    .driver = hn_nv_driver,
     .discover = discover,
     .classify = classify,
     .level = "-O",

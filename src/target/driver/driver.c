@@ -153,8 +153,10 @@ int main(int argc, char **argv) {
     const char *mode = hn_setting("mode");
     hn_job job = {.name = mode ? hn_text("hone-%s", mode) : "hone-gpu-cc"};
     if (!mode) return hn_complain(&job, "it was not written by hone, which says what it compiles");
-    if (read_words(&job, argc, argv)) return 1;
-    if (!job.version && !job.where && !(job.options.n && !strcmp(job.options.word[0], "--clang"))) {
+    bool question = argc > 1 && !strcmp(argv[1], "--clang"); /* words for what is behind it, as they are */
+    for (int i = 1; i < argc && question; i++) hn_words_add(&job.options, argv[i]);
+    if (!question && read_words(&job, argc, argv)) return 1;
+    if (!job.version && !job.where && !question) {
         if (!job.input) return hn_complain(&job, "no input: %s [OPTION]… FILE -o OUT", job.name);
         if (!job.out) return hn_complain(&job, "no output: say -o FILE");
     }

@@ -30,6 +30,8 @@ enum {
 };
 static const uint64_t type_all = 0xFFFFFFFF;
 
+static const char strict[] = "-ffp-contract=off", pragma[] = "#pragma OPENCL FP_CONTRACT OFF\n#line 1\n";
+
 typedef void *handle;
 static struct {
     int (*GetPlatformIDs)(unsigned n, handle *, unsigned *found);
@@ -107,7 +109,7 @@ static int show_files(void) {
     FILE *f = fopen("/proc/self/maps", "re");
     while (f && fgets(line, sizeof line, f)) {
         char *path = strchr(line, '/');
-        if (!path || !strcmp(path, last)) continue;
+        if (!path || !strcmp(path, last) || strstr(path, "/hone-opencl")) continue;
         snprintf(last, sizeof last, "%s", path);
         for (size_t i = 0; i < sizeof part / sizeof *part; i++)
             if (strstr(path, part[i])) {
@@ -126,7 +128,7 @@ static const char *joined(const hn_job *job, const device *d) {
     const char *slash = strrchr(job->input, '/');
     for (size_t i = 0; i < job->options.n; i++) {
         const char *w = job->options.word[i];
-        if (!strncmp(w, "-device=", 8) || !strcmp(w, "-O3")) continue;
+        if (!strncmp(w, "-device=", 8) || !strcmp(w, "-O3") || !strcmp(w, strict)) continue;
         if (!strcmp(w, "-O0")) w = "-cl-opt-disable";
         if (nvidia && !strncmp(w, "-O", 2) && w[2] && !w[3]) w = hn_text("-cl-nv-opt-level=%s", w + 2);
         text = hn_text(strchr(w, ' ') ? "%s\"%s\" " : "%s%s ", text, w);
@@ -162,6 +164,8 @@ static int build(const hn_job *job, const device *d) {
     char *text = hn_slurp(job, job->input, &n);
     if (!text) return 1;
     const char *source = text;
+    for (size_t i = 0; i < job->options.n; i++)
+        if (!strcmp(job->options.word[i], strict)) n = strlen(source = hn_text("%s%s", pragma, text));
     handle program = cl.CreateProgramWithSource(context, 1, &source, &n, &rc);
     if (!program) return hn_complain(job, "no program of '%s': error %d", job->input, rc);
     rc = cl.BuildProgram(program, 1, &d->id, joined(job, d), NULL, NULL);
@@ -179,7 +183,7 @@ int hn_opencl(hn_job *job) {
     if (!d) return hn_complain(job, "no such device among the %zu there are: clinfo -l lists them", n);
     if (job->where) return show_files();
     if (job->version)
-        return printf("hone-opencl: %s, %s, device %s, driver %s\n", d->platform_name, d->platform_version, d->name,
-                      d->driver) < 0;
+        return printf("hone-opencl: %.40s, %.24s, driver %.40s, device %.60s\n", d->platform_name, d->platform_version,
+                      d->driver, d->name) < 0;
     return build(job, d);
 }
