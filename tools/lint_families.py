@@ -9,7 +9,7 @@ import fnmatch, os, re, sys
 
 FLAG = re.compile(r"(?<![\w-])(-O([0-9szg]|fast)?\b|-[fm][a-z][a-z0-9-]{2,}|-W[a-z][a-z-]{2,}|-Wl,|-std=|-shared\b|-nostdlib\b|"
                   r"-nostartfiles\b|-l(m|pthread|dl|gcc)\b|-pthread\b|--param=|--target=|--crate-|-C ?[a-z]+(-[a-z]+)+|-D%s)")
-GENERIC = ("cc", "c++")  # whatever compiler the system has
+GENERIC = ("cc", "c++", "opencl")  # whatever compiler the system has; an interface to devices, too
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 # file pattern, pattern of the literal, reason
 ALLOWED = [

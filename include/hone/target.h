@@ -59,6 +59,10 @@ typedef struct hone_target_options {
     bool no_probe;          /* offer unprobed controls (tests only) */
     bool pgo, lto;          /* offer these genes (the build supports them) */
     hone_progress progress; /* of probing */
+    /* Files of controls that a compiler may be told to apply, as the build finds them; only where it takes such files.
+     */
+    const char *const *files;
+    size_t n_files;
 } hone_target_options;
 static inline hone_target_options hone_target_defaults(void) {
     hone_target_options o = HONE_ZERO;

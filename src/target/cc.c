@@ -95,8 +95,9 @@ const char *const hn_cc_levels[] = {"-O 3; -march native", "-O 2; -march native"
 
 const hn_structure hn_cc_structure = {"1|2|3|s|z", "-mtune", "-mprefer-vector-width"};
 
-const hn_language hn_language_c = {".c|.s|.S", "gcc", true, " -lm", " -pthread", " -fopenmp"};
-const hn_language hn_language_cxx = {".cc|.cpp|.cxx|.C", "g++", true, " -lm", " -pthread", " -fopenmp"};
+const hn_language hn_language_c = {".c|.s|.S", "gcc", true, " -lm", " -pthread", " -fopenmp", NULL, "", false};
+const hn_language hn_language_cxx = {".cc|.cpp|.cxx|.C", "g++", true, " -lm", " -pthread",
+                                     " -fopenmp",        NULL,  "",   false};
 
 /* Loops over integers and floats, calls, recursion, a switch, strings, structures: every kind of pass has code to work
  * on. */

@@ -52,6 +52,9 @@ typedef struct hn_language {
     const char *command;                 /* that compiles it */
     bool harness;                        /* its programs can use hone's C harness */
     const char *math, *threads, *openmp; /* words that link what a source needs; "" */
+    const char *device;                  /* of code for a device: its build, %s for the file; NULL: of a program */
+    const char *others;                  /* other compilers of the same file, for a comment; "" */
+    bool figures;                        /* of that code: registers and the like are known without running it */
 } hn_language;
 
 /* The program that controls are tried on. */

@@ -87,7 +87,13 @@ static const char program[] = "float step(float x) { return x > 0.5f ? sqrt(x) /
                               "    out[get_global_id(0)] = part[(me + 1) & 63];\n"
                               "}\n";
 static const hn_probe_program probe = {".cl", program, "-w", is_binary};
-static const hn_language cl = {".cl", "opencl", false, "", "", ""};
+static const hn_language cl = {.endings = ".cl",
+                               .command = "opencl",
+                               .math = "",
+                               .threads = "",
+                               .openmp = "",
+                               .device = "{cc} {flags} {defines} %s -o {out}",
+                               .others = ""};
 static const hn_language *const languages[] = {&cl, NULL};
 static const char *const fast[] = {"-cl-fast-relaxed-math", NULL};
 static const char *const levels[] = {"-O 3", "-O 2", "-O 1", NULL};

@@ -8,7 +8,9 @@
 
 enum { MAX_VALUES = 64, SHRINKS = 6 };
 
-static bool special(const hn_control *c) { return !strcmp(c->name, "lto") || !strcmp(c->name, "pgo"); }
+static bool special(const hn_control *c) {
+    return !strcmp(c->name, "lto") || !strcmp(c->name, "pgo") || hn_control_takes_file(c);
+}
 static bool choice(const hn_control *c) { return c->form == HN_CHOICE && !special(c) && c->cls != HN_IRRELEVANT; }
 static bool ranged(const hn_control *c) { return c->form == HN_RANGE && c->cls != HN_IRRELEVANT; }
 

@@ -45,7 +45,14 @@ static const char program[] =
 #include "target/ptxas_probe.inc"
     ;
 static const hn_probe_program probe = {".ptx", program, "-m64", hn_nv_is_cubin};
-static const hn_language ptx = {".ptx", "ptxas", false, "", "", ""};
+static const hn_language ptx = {.endings = ".ptx",
+                                .command = "ptxas",
+                                .math = "",
+                                .threads = "",
+                                .openmp = "",
+                                .device = "{cc} {flags} -arch=sm_90 %s -o {out}",
+                                .others = "",
+                                .figures = true};
 static const hn_language *const languages[] = {&ptx, NULL};
 static const char *const levels[] = {"-O 3", "-O 2", "-O 1", NULL};
 static const char *const seeds[] = {"-O 3",

@@ -22,6 +22,9 @@ typedef struct hn_control {
     size_t n_values;
     double lo, hi, dflt; /* HN_RANGE: dflt is the compiler's own where known, else NAN */
 } hn_control;
+/* The only value of a control that takes a file: the caller's files stand there when a space is made. */
+#define HN_FILE_VALUE "{file}"
+bool hn_control_takes_file(const hn_control *c);
 typedef struct hn_controls {
     hn_control *item;
     size_t n, room;

@@ -34,6 +34,8 @@ static hone_rc add(const hone_target *t, hone_space *space, const hn_control *c,
                    hone_err *err) {
     bool lto = !strcmp(c->name, "lto"), pgo = !strcmp(c->name, "pgo");
     if ((lto && !o->lto) || (pgo && !o->pgo) || (c->cls == HN_NUMERIC && !o->numeric)) return HONE_OK;
+    bool file = hn_control_takes_file(c);
+    if (file && !o->n_files) return HONE_OK;
     hone_param p = {.name = c->name,
                     .doc = c->doc[0] ? c->doc : NULL,
                     .tag = c->cls == HN_NUMERIC ? "numeric" : "codegen",
@@ -48,8 +50,8 @@ static hone_rc add(const hone_target *t, hone_space *space, const hn_control *c,
         range(&p, c);
     } else {
         p.kind = HONE_CHOICE;
-        p.values = c->value;
-        p.n_values = c->n_values;
+        p.values = file ? o->files : c->value;
+        p.n_values = file ? o->n_files : c->n_values;
         if (!strcmp(c->name, t->family->level)) {
             p.optional = false;
             p.knockout = 0;

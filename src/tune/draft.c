@@ -252,7 +252,7 @@ static void add_contracts(hn_str *s, const hn_family *family) {
 }
 
 static void add_rest(hn_str *s, const hn_family *family) {
-    if (family->contract[HONE_FP_FAST]) add_contracts(s, family);
+    if (family->contract[HONE_FP_FAST] && *family->contract[HONE_FP_FAST]) add_contracts(s, family);
     hn_str_add(
         s, "\n# Limits of one build and one run.\nstages: {build: 120 s, run: 60 s, memory: 4 GiB}\n"
            "\n# When to stop: at the first of these.\nbudget: {evaluations: 200} # time: 10 min, plateau: 60, target: "
@@ -279,6 +279,49 @@ static void add_file_word(hn_str *s, const char *path) {
     hn_str_free(&word);
 }
 
+/* What better means for code whose figures are known from the build. */
+static void add_figures(hn_str *s) {
+    hn_str_add(s,
+               "\n# Figures of the machine code (docs/workload.md lists them); no device is needed. They rank "
+               "candidates, they\n"
+               "# prove nothing: where a device is, time them with the two lines below instead (docs/harness-gpu.md).\n"
+               "metrics: {source: sass} # kernel: NAME, threads: 256 a block, for occupancy\n"
+               "objectives:\n  - minimize instructions\n"
+               "limits:\n  - spills == 0\n  - occupancy >= baseline\n");
+}
+
+/* Code for a device: built, and looked at or run by hone's own program. */
+static hone_rc draft_device(const char *source, const scan *f, const hn_family *family, const hn_language *language,
+                            char **text, hone_err *err) {
+    hn_str s = {0}, file = {0}, run = {0};
+    hn_arena a = {0};
+    add_head(&s);
+    add_draft_name(&s, source);
+    add_quoted(&s, "sources", source);
+    add_file_word(&file, source);
+    hn_str_add(&s,
+               "\n# {cc} {flags} {defines} {out} are filled in for each candidate; state the device's architecture.\n");
+    add_quoted(&s, "build", hn_fill(&a, language->device, file.text ? file.text : ""));
+    hn_str_addf(&s, "compilers: [%s]%s%s\n", language->command, *language->others ? " # " : "", language->others);
+    hn_str_addf(&s, "baseline: %s # what gains are measured against\n", family->baseline);
+    if (strstr(language->device, "{defines}")) add_macros(&s, f, family);
+    if (language->figures) add_figures(&s);
+    hn_str_addf(&run, "{gpu_bench} %.*s.kernel {out} {input}", (int)(strrchr(source, '.') - source), source);
+    hn_str_addf(&s,
+                "\n# What runs it: a file that says buffers, grid and arguments (docs/harness-gpu.md); name it under "
+                "sources.\n%s",
+                language->figures ? "#" : "");
+    add_quoted(&s, "run", run.text);
+    hn_str_addf(&s, "%s\n",
+                language->figures ? "#objectives: [minimize p50(latency)]" : "objectives: [minimize p50(latency)]");
+    add_rest(&s, family);
+    s.failed |= file.failed || run.failed || !hn_arena_ok(&a);
+    hn_str_free(&file);
+    hn_str_free(&run);
+    hn_arena_free(&a);
+    return finish(&s, text, err);
+}
+
 static hone_rc draft_source(const char *source, char **text, hone_err *err) {
     char *code;
     size_t n;
@@ -290,6 +333,7 @@ static hone_rc draft_source(const char *source, char **text, hone_err *err) {
     const hn_family *family = hn_family_of_command(NULL);
     const hn_language *language = hn_language_of(source, &family);
     if (!language) language = family->languages[0];
+    if (language->device) return draft_device(source, &f, family, language, text, err);
     hn_str s = {0}, build = {0};
     add_head(&s);
     add_draft_name(&s, source);

@@ -123,7 +123,9 @@ static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hone
                                   .numeric = w->numeric,
                                   .all = w->all_controls,
                                   .lto = w->lto,
-                                  .pgo = w->pgo};
+                                  .pgo = w->pgo,
+                                  .files = w->control_file,
+                                  .n_files = w->n_control_files};
         if (progress) to.progress = *progress;
         rc = hone_target_space(plan->target[t], &to, &plan->part[t], err);
         if (rc) break;

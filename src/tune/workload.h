@@ -120,6 +120,9 @@ struct hone_workload {
     const char *path, *dir, *name, *doc; /* dir: absolute */
     const char **source;                 /* files the build reads; relative to dir */
     size_t n_sources;
+    const char *control_files; /* a file, folder or pattern: files of compiler controls, opaque; NULL: none */
+    const char **control_file; /* those found, sources too */
+    size_t n_control_files;
     const char *build; /* shell text with placeholders, see docs/workload.md; "" = nothing to build */
     const char *train; /* run between the two builds of PGO: shell text; NULL: the run command on each input */
     const char *run;   /* shell text with {out} {input} {output}; "": nothing runs, all quantities are of the build */

@@ -256,6 +256,24 @@ static hone_rc keep_sources(const hn_reader *r, const hn_ynode *node, paths *l) 
     return hn_arena_ok(&w->arena) ? HONE_OK : hn_reader_nomem(r);
 }
 
+/* The files of compiler controls: sources as well, so that their contents count and the build finds them. */
+static hone_rc add_control_files(const hn_reader *r, paths *sources) {
+    hone_workload *w = r->w;
+    const hn_ynode *node = hn_yaml_get(hn_yaml_get(r->root, "controls"), "files");
+    if (!w->control_files || !node) return HONE_OK;
+    paths l = {0};
+    hone_rc rc = add_source(r, node, w->control_files, &l);
+    if (l.n) qsort(l.p, l.n, sizeof *l.p, by_text);
+    w->control_file = HN_NEW_N(&w->arena, const char *, l.n + 1);
+    for (size_t i = 0; i < l.n && !rc && w->control_file; i++) {
+        add_path(sources, l.p[i]);
+        w->control_file[w->n_control_files++] = hn_strdup(&w->arena, l.p[i]);
+    }
+    sources->failed |= l.failed;
+    free_paths(&l);
+    return rc;
+}
+
 hone_rc hn_read_sources(const hn_reader *r) {
     const hn_ynode *node = hn_yaml_get(r->root, "sources");
     const char **entry = NULL;
@@ -264,6 +282,7 @@ hone_rc hn_read_sources(const hn_reader *r) {
     hone_rc rc = node ? hn_read_texts(r, node, "sources", SOURCES_MAX, &entry, &n) : HONE_OK;
     for (size_t i = 0; i < n && !rc; i++) rc = add_source(r, hn_item(node, i), entry[i], &l);
     if (!node) guess_sources(r->w, &l);
+    if (!rc) rc = add_control_files(r, &l);
     if (!rc) rc = keep_sources(r, node ? node : r->root, &l);
     free_paths(&l);
     return rc;
