@@ -205,12 +205,17 @@ HN_CUDA_BOTH constexpr bool hn_cuda_known(const char *text, const char *name) {
                    "HONE_STORE_" #name),                                                                               \
      HN_CUDA_SECOND(HN_CUDA_JOIN(HN_CUDA_STORE_, HONE_STORE_##name), HN_CUDA_ASSIGN)(p, v))
 
+#ifdef __CUDACC_RTC__
+#define HN_CUDA_COPY memcpy /* known without a header */
+#else
+#define HN_CUDA_COPY __builtin_memcpy
+#endif
 template <unsigned size_b> struct hn_cuda_bytes {};
 #define HN_CUDA_ONE_LOAD(NAME, ASM, OP, SIZE, TYPE, LETTER, UNIT)                                                      \
     __device__ __forceinline__ void hn_cuda_##NAME(void *to, const void *p, hn_cuda_bytes<SIZE>) {                     \
         TYPE x;                                                                                                        \
         ASM("ld.global" OP "." UNIT " %0, [%1];" : "=" LETTER(x) : "l"(p));                                            \
-        __builtin_memcpy(to, &x, SIZE);                                                                                \
+        HN_CUDA_COPY(to, &x, SIZE);                                                                                    \
     }
 #define HN_CUDA_LOADS(NAME, ASM, OP)                                                                                   \
     HN_CUDA_ONE_LOAD(NAME, ASM, OP, 1, unsigned short, "h", "u8")                                                      \
@@ -220,7 +225,7 @@ template <unsigned size_b> struct hn_cuda_bytes {};
     __device__ __forceinline__ void hn_cuda_##NAME(void *to, const void *p, hn_cuda_bytes<16>) {                       \
         unsigned long long x[2];                                                                                       \
         ASM("ld.global" OP ".v2.u64 {%0, %1}, [%2];" : "=l"(x[0]), "=l"(x[1]) : "l"(p));                               \
-        __builtin_memcpy(to, x, 16);                                                                                   \
+        HN_CUDA_COPY(to, x, 16);                                                                                       \
     }                                                                                                                  \
     template <class T> __device__ __forceinline__ T hn_cuda_##NAME(const T *p) {                                       \
         T x;                                                                                                           \
@@ -230,7 +235,7 @@ template <unsigned size_b> struct hn_cuda_bytes {};
 #define HN_CUDA_ONE_STORE(NAME, OP, SIZE, TYPE, LETTER, UNIT)                                                          \
     __device__ __forceinline__ void hn_cuda_##NAME(void *p, const void *from, hn_cuda_bytes<SIZE>) {                   \
         TYPE x = 0;                                                                                                    \
-        __builtin_memcpy(&x, from, SIZE);                                                                              \
+        HN_CUDA_COPY(&x, from, SIZE);                                                                                  \
         asm volatile("st.global" OP "." UNIT " [%0], %1;" ::"l"(p), LETTER(x) : "memory");                             \
     }
 #define HN_CUDA_STORES(NAME, OP)                                                                                       \
@@ -240,7 +245,7 @@ template <unsigned size_b> struct hn_cuda_bytes {};
     HN_CUDA_ONE_STORE(NAME, OP, 8, unsigned long long, "l", "u64")                                                     \
     __device__ __forceinline__ void hn_cuda_##NAME(void *p, const void *from, hn_cuda_bytes<16>) {                     \
         unsigned long long x[2];                                                                                       \
-        __builtin_memcpy(x, from, 16);                                                                                 \
+        HN_CUDA_COPY(x, from, 16);                                                                                     \
         asm volatile("st.global" OP ".v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(x[0]), "l"(x[1]) : "memory");              \
     }                                                                                                                  \
     template <class T, class V> __device__ __forceinline__ void hn_cuda_##NAME(T *p, V v) {                            \

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """tests/gpu/controls.t: hone/cuda_controls.h. With nothing set a kernel is exactly the plain one; every value of every macro is
-accepted by nvcc and clang, and the PTX (for registers: the machine code) follows it. TAP; what is not installed is skipped by name."""
+accepted by nvcc, NVRTC and clang, and the PTX (for registers: the machine code) follows it. TAP; what is not installed is skipped by name."""
 
+import ctypes
+import json
 import os
 import re
 import shutil
@@ -32,11 +34,12 @@ extern "C" __global__ void HONE_LAUNCH(256) HONE_KERNEL_NAME(scale)(const float 
     for (int k = 0; k < TILE; k++) HONE_STORE(Y, &y[i * TILE + k], s + k);
 }
 """
-PLAIN = """extern "C" __global__ void scale(const float *a, float *y, int n) {
+PLAIN = """constexpr int TILE = 4;
+extern "C" __global__ void scale(const float *a, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float s = 0;
     for (int k = 0; k < n; k++) s += a[i + k * n];
-    for (int k = 0; k < 4; k++) y[i * 4 + k] = s + k;
+    for (int k = 0; k < TILE; k++) y[i * TILE + k] = s + k;
 }
 """
 # A kernel that wants more registers than it may have.
@@ -123,12 +126,32 @@ class Clang(Nvcc):
         return done.stdout if not done.returncode else "failed: " + done.stderr
 
 
+class Nvrtc:
+    """NVRTC through its library, as the driver of hone uses it: no header of CUDA is there."""
+
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(path)
+
+    def ptx(self, text, *flags, arch="sm_90"):
+        program, size = ctypes.c_void_p(), ctypes.c_size_t()
+        options = [f"-arch={arch}", INCLUDE, *flags]
+        array = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
+        self.lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"k.cu", 0, None, None)
+        failed = self.lib.nvrtcCompileProgram(program, len(options), array)
+        for size_of, get in (("nvrtcGetProgramLogSize", "nvrtcGetProgramLog"), ("nvrtcGetPTXSize", "nvrtcGetPTX"))[not failed :][:1]:
+            getattr(self.lib, size_of)(program, ctypes.byref(size))
+            out = ctypes.create_string_buffer(size.value)
+            getattr(self.lib, get)(program, out)
+        self.lib.nvrtcDestroyProgram(ctypes.byref(program))
+        return ("failed: " if failed else "") + out.value.decode()
+
+
 def without_comments(ptx):
     return re.sub(r"//.*", "", ptx)
 
 
 def check_one(tap, who, cc):
-    plain = PLAIN if who == "nvcc" else "#include <hone/cuda_controls.h>\n" + PLAIN
+    plain = PLAIN if who != "clang" else "#include <hone/cuda_controls.h>\n" + PLAIN
     same = without_comments(cc.ptx(KERNEL)), without_comments(cc.ptx(plain))
     tap.ok(same[0] == same[1] and "entry" in same[0], f"{who}_nothing_set_is_the_plain_kernel", *same)
     every = cc.ptx(every_value())
@@ -167,14 +190,39 @@ def check_nvcc(tap, cc):
     tap.ok(smem[0] == 0 < smem[1] and local[1] < local[0], "nvcc_smem_spill_moves_spills", *said)
 
 
+def check_page(tap):
+    """The space on the page can be read, and offers no value that the header does not know."""
+    if not tools.HONE:
+        return tap.skip("page", "hone is not built")
+    with open(f"{tools.ROOT}/docs/cuda-controls.md", encoding="utf-8") as f:
+        text = re.search(r"```yaml\n(.*?)```", f.read(), re.S)[1]
+    with tools.folder() as where:
+        path = os.path.join(where, "space.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        done = tools.run([tools.HONE, "space", "print", path, "--json"])
+    if not tap.ok(done.returncode == 0, "page_has_a_space", done.stderr):
+        return None
+    for p in json.loads(done.stdout)["parameters"]:
+        known = {"HONE_LOAD_X": ["plain", *LOADS], "HONE_STORE_Y": ["plain", *STORES], "HONE_UNROLL_I": ["0", *map(str, UNROLLS)]}.get(p["name"])
+        tap.ok(known is None or set(p["values"]) <= set(known), f"page_{p['name']}", p["values"])
+    return None
+
+
 def main():
     tap = tools.Tap("gpu/controls")
+    check_page(tap)
     nvcc, clang = tools.find("nvcc"), shutil.which("clang-19")
     with tools.folder() as where:
         if nvcc:
             check_nvcc(tap, Nvcc(nvcc, where))
         else:
             tap.skip("nvcc", "nvcc is not installed")
+        nvrtc = tools.library("libnvrtc.so")
+        if nvrtc:
+            check_one(tap, "nvrtc", Nvrtc(nvrtc))
+        else:
+            tap.skip("nvrtc", "NVRTC is not installed")
         if clang:
             cc = Clang(clang, where)
             check_one(tap, "clang", cc)

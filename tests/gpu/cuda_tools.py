@@ -1,5 +1,6 @@
 """What the tests of CUDA sources share: where nvcc, NVRTC and clang are, and TAP."""
 
+import glob
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import tempfile
 
 ROOT = os.environ.get("HONE_ROOT", os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../..")))
 BUILD = os.environ.get("HONE_BUILD", os.path.join(ROOT, "build"))
+HONE = next((p for p in (os.environ.get("HONE"), f"{BUILD}/hone") if p and os.access(p, os.X_OK)), None)
 
 
 class Tap:
@@ -39,6 +41,15 @@ def find(program):
     own = os.path.join(os.environ.get("HONE_CUDA", f"{BUILD}/cuda"), "bin", program)
     places = [own, shutil.which(program), f"/usr/local/cuda/bin/{program}"]
     return next((p for p in places if p and os.access(p, os.X_OK)), None)
+
+
+def library(name):
+    """A library of the toolkit, by the beginning of its name."""
+    for folder in (os.environ.get("HONE_CUDA", f"{BUILD}/cuda"), "/usr/local/cuda"):
+        for path in sorted(glob.glob(f"{folder}/lib*/{name}*")):
+            if "alt" not in path and "builtins" not in path:
+                return path
+    return None
 
 
 def run(command, **more):

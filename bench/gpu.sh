@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# bench/gpu.sh — hone on a machine with a GPU: what it measures, finds and proves there.
+#
+# usage: bench/gpu.sh tuner
+#   TIME=20m                    for all of it; the parts get shares
+#   ONLY="truth examples spaces"  parts: A/A and planted gains; the five examples tuned and proven beside random search and,
+#                               where they can be imported, Kernel Tuner and Triton; two spaces measured exhaustively
+#   HONE=FILE                   hone (default: build/portable/hone, build/hone, hone in PATH)
+#   PYTHON=python3              an interpreter; the one that has kernel_tuner or triton, for those peers
+#   HONE_GPU_DEVICE=opencl:1    the device, as docs/harness-gpu.md names it (default: CUDA's first, else OpenCL's first)
+#   BUILD=build                 build folder
+# Needs hone, Python, and for CUDA nvcc or NVRTC; nothing is built. Results are kept in $BUILD/bench/gpu: what is there is not
+# measured again, remove the folder to do so. Recorded spaces are in spaces/ there, for `hone replay`. Without a device it says
+# so and ends with status 3. docs/benchmarks.md says how to read the tables.
+set -eu
+case "${1:-}" in
+tuner) shift ;;
+-h | --help) exec awk 'NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$0" ;;
+*) echo "usage: bench/gpu.sh tuner (--help says more)" >&2; exit 2 ;;
+esac
+[ $# -eq 0 ] || { echo "bench/gpu.sh tuner takes no argument: '$1'" >&2; exit 2; }
+cd "$(dirname "$0")/.."
+BUILD=${BUILD:-build}
+for hone in "${HONE:-}" "$BUILD/portable/hone" "$BUILD/hone" "$(command -v hone || true)"; do
+    if [ -n "$hone" ] && [ -x "$hone" ]; then break; fi
+done
+[ -n "$hone" ] && [ -x "$hone" ] || { echo "no hone: set HONE, or run make" >&2; exit 1; }
+exec "${PYTHON:-python3}" bench/gpu_tuner.py --hone "$hone" --out "${OUT:-$BUILD/bench}/gpu" --time "${TIME:-20m}" \
+    --only "${ONLY:-truth examples spaces}"
