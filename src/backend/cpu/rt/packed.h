@@ -249,6 +249,8 @@ typedef struct hnr_packed {
     int64_t rows, columns;
 } hnr_packed;
 
+/* Rows whose sums of bytes grow side by side, so that an instruction need not wait for the one before. */
+#define HNR_SIDE(R) (HNR_L < 16 ? 1 : (R) < 4 ? (R) : 4)
 /* R rows times the 16 columns of a panel. first, low: what sums of bytes begin with, and what minima are multiplied
  * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row. */
 #define HNR_TILE(name, BLOCKS, R, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                 \
@@ -264,17 +266,18 @@ typedef struct hnr_packed {
                     hnr_lu w[8];                                                                                       \
                     hnr_lf s[2], m[2];                                                                                 \
                     hnr_un_##name(p, h, j, w, s, m);                                                                   \
-                    HNR_UNROLL for (int r = 0; r < R; r++) {                                                           \
-                        const int8_t *qr = q + (r * BLOCKS + b) * 32;                                                  \
-                        hnr_li t[2] = {{0}, {0}};                                                                      \
-                        for (int g = 0; g < GROUPS && OFF; g++) t[g] += first[(r * BLOCKS + b) * GROUPS + g];          \
-                        HNR_UNROLL for (int k = 0; k < 8; k++) {                                                       \
+                    HNR_UNROLL for (int at = 0; at < R; at += HNR_SIDE(R)) {                                           \
+                        hnr_li t[HNR_SIDE(R)][2] = {{{0}}};                                                            \
+                        HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS && OFF; g++)       \
+                            t[i][g] += first[((at + i) * BLOCKS + b) * GROUPS + g];                                    \
+                        HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) {      \
                             int g = GROUPS == 2 ? k / 4 : 0;                                                           \
-                            hnr_word four = *(const hnr_word *)(qr + 4 * k);                                           \
-                            t[g] = hnr_p_dot(t[g], w[k], (hnr_li){0} + four, SMALL);                                   \
+                            hnr_word four = *(const hnr_word *)(q + ((at + i) * BLOCKS + b) * 32 + 4 * k);             \
+                            t[i][g] = hnr_p_dot(t[i][g], w[k], (hnr_li){0} + four, SMALL);                             \
                         }                                                                                              \
-                        HNR_UNROLL for (int g = 0; g < GROUPS; g++) {                                                  \
-                            acc[r] = hnr_l_fma(hnr_l_float(t[g]), s[g] * d[r * BLOCKS + b], acc[r]);                   \
+                        HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) HNR_UNROLL for (int g = 0; g < GROUPS; g++) { \
+                            int r = at + i;                                                                            \
+                            acc[r] = hnr_l_fma(hnr_l_float(t[i][g]), s[g] * d[r * BLOCKS + b], acc[r]);                \
                             if (MIN)                                                                                   \
                                 acc[r] = hnr_l_fma(m[g], (hnr_lf){0} + low[(r * BLOCKS + b) * GROUPS + g], acc[r]);    \
                         }                                                                                              \
