@@ -55,4 +55,9 @@ hn_phrase *hn_json_repeat(hn_schema *s, hn_phrase *f, uint32_t least, uint32_t m
 #define HN_ANY(s, ...)                                                                                                 \
     hn_json_any(s, sizeof((hn_phrase *[]){__VA_ARGS__}) / sizeof(hn_phrase *), (hn_phrase *[]){__VA_ARGS__})
 
+/* grammar_format.c: a format of strings as a phrase of GBNF; "": any text; NULL: it is not known. Their names, NULL
+ * past the last. */
+const char *hn_json_format(const char *name);
+const char *hn_json_format_at(size_t i);
+
 #endif

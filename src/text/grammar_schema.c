@@ -39,6 +39,11 @@ static const struct {
                 {"deprecated", SAYS},
                 {"readOnly", SAYS},
                 {"writeOnly", SAYS},
+                {"nullable", SAYS}, /* OpenAPI's; type looks at it */
+                {"discriminator", SAYS},
+                {"externalDocs", SAYS},
+                {"contentEncoding", SAYS},
+                {"contentMediaType", SAYS},
                 {"type", ALL},
                 {"enum", COMBINES},
                 {"const", COMBINES},
@@ -168,32 +173,19 @@ static hn_phrase *reference(hn_schema *s, json_t *ref) {
 
 /* --- strings ----------------------------------------------------------------------------------------------------- */
 
-#define DATE                                                                                                           \
-    "[12] [0-9]{3} \"-\" ((\"0\" [13578] | \"10\" | \"12\") \"-\" (\"0\" [1-9] | [12] [0-9] | \"3\" [01]) | (\"0\" "   \
-    "[469] | \"11\") \"-\" (\"0\" [1-9] | [12] [0-9] | \"30\") | \"02-\" (\"0\" [1-9] | \"1\" [0-9] | \"2\" [0-8]))"
-#define TIME                                                                                                           \
-    "([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9] \":\" [0-5] [0-9] (\".\" [0-9]{1,6})? (\"Z\" | [+-] ([01] [0-9] | "  \
-    "\"2\" [0-3]) \":\" [0-5] [0-9])"
-#define BYTE "(\"25\" [0-5] | \"2\" [0-4] [0-9] | \"1\" [0-9] [0-9] | [1-9]? [0-9])"
-
-static const struct {
-    const char *name, *gbnf;
-} formats[] = {
-    {"date", DATE},
-    {"time", TIME},
-    {"date-time", "(" DATE ") \"T\" " TIME},
-    {"uuid", "[0-9a-f]{8} \"-\" [0-9a-f]{4} \"-\" [0-9a-f]{4} \"-\" [0-9a-f]{4} \"-\" [0-9a-f]{12}"},
-    {"ipv4", BYTE "\".\"" BYTE "\".\"" BYTE "\".\"" BYTE},
-};
-
 static hn_phrase *format(hn_schema *s, const char *name) {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (!strcmp(name, formats[i].name)) {
-            hn_phrase *f = hn_schema_made(s, hn_gbnf_phrase(s->rules, formats[i].gbnf, s->err));
-            return HN_ALL(s, hn_json_text(s, "\""), f, hn_json_text(s, "\""));
-        }
-    return hn_schema_wrong(s, HONE_E_UNSUPPORTED,
-                           "format '%s' is not translated; date, time, date-time, uuid and ipv4 are", name);
+    const char *gbnf = hn_json_format(name);
+    if (!gbnf) {
+        hn_str known = {0};
+        for (size_t i = 0; hn_json_format_at(i); i++) hn_str_addf(&known, "%s%s", i ? ", " : "", hn_json_format_at(i));
+        hn_schema_wrong(s, HONE_E_UNSUPPORTED, "format '%s' is not translated; known are %s", name,
+                        known.text ? known.text : "");
+        hn_str_free(&known);
+        return NULL;
+    }
+    if (!*gbnf) return hn_json_string(s);
+    hn_phrase *f = hn_schema_made(s, hn_gbnf_phrase(s->rules, gbnf, s->err));
+    return HN_ALL(s, hn_json_text(s, "\""), f, hn_json_text(s, "\""));
 }
 
 /* A count of at most HN_PHRASE_MANY. */
@@ -521,6 +513,7 @@ static int types(hn_schema *s, json_t *v) {
         all |= one;
     }
     if (!all) hn_schema_wrong(s, HONE_E_INPUT, "type is an empty list");
+    if (all && json_is_true(json_object_get(v, "nullable"))) all |= NIL;
     return all;
 }
 

@@ -43,6 +43,8 @@ SCHEMAS = [
     {"type": "array", "items": {"type": "integer"}, "minItems": 4, "maxItems": 6},
     {"oneOf": [{"type": "string", "format": "date-time"}, {"prefixItems": [{"const": 1.5}, True], "items": False, "type": "array"}]},
     {"type": "array", "items": {"anyOf": [{"type": "string", "format": f} for f in ("date", "time", "uuid", "ipv4", "date-time")]}, "minItems": 3, "maxItems": 9},
+    {"type": "array", "items": {"anyOf": [{"type": "string", "format": f} for f in ("duration", "email", "hostname", "uri", "ipv6")]}, "minItems": 3, "maxItems": 9},
+    {"type": "array", "items": {"type": "string", "format": "ipv6"}, "minItems": 4, "maxItems": 9},
     {"type": "object", "required": ["a", "z"], "properties": {"a": {"const": {"x": [1, 2.5, "é"]}}, "ab": {"type": "null"}, "b": False},
      "additionalProperties": {"type": "integer"}},
     {"type": "object", "additionalProperties": {"$ref": "#"}},
@@ -51,9 +53,19 @@ SCHEMAS = [
 ]
 
 
+HOST = r"(?=.{1,253}(?:[/:?#]|$))[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*"
+INSIDE = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-F]{2}"
+FORMATS = {  # RFC 3339, 5322, 1123, 3986
+    "duration": r"P(?:\d+W|(?=.)(?:(?:\d+Y)?(?:\d+M)?(?:\d+D)?)(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)",
+    "email": r"[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@" + HOST, "hostname": HOST,
+    "uri": rf"https?://{HOST}(?::\d+)?(?:/{INSIDE})*)*(?:\?{INSIDE}|[/?])*)?(?:#{INSIDE}|[/?])*)?"}
+
+
 def checker(schema):
     jsonschema = pytest.importorskip("jsonschema")
-    formats = jsonschema.FormatChecker(["date", "uuid", "ipv4"])
+    formats = jsonschema.FormatChecker(["date", "uuid", "ipv4", "ipv6"])
+    for name, form in FORMATS.items():
+        formats.checks(name)(lambda text, form=form: bool(re.fullmatch(form, text)))
     return jsonschema.Draft202012Validator(schema, format_checker=formats)
 
 

@@ -244,7 +244,7 @@ static const struct {
     {"one_of", "{\"oneOf\":[{\"type\":\"string\"},{\"const\":\"a\"}]}", "a value may be of both schemas 0 and 1"},
     {"required", "{\"required\":[\"a\"],\"additionalProperties\":false}", "'a' is required, but"},
     {"all_of", "{\"allOf\":[{},{}]}", "allOf of several"},
-    {"format", "{\"format\":\"email\"}", "format 'email' is not translated"},
+    {"format", "{\"format\":\"iri\"}", "format 'iri' is not translated"},
     {"beside", "{\"$ref\":\"#/$defs/a\",\"minLength\":1,\"$defs\":{\"a\":{}}}", "beside"},
 };
 
