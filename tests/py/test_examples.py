@@ -18,7 +18,7 @@ SAYS = {
     "ray_cluster.py": "score=",
     "c_kernel.py": " us with ",
     "model.py": "as the interpreter",
-    "triton_controls.py": " ms with ",
+    "triton_controls.py": "BLOCK=",
 }
 
 

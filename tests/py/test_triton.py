@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import shutil
+import subprocess
 from types import SimpleNamespace
 
 import hone
@@ -61,7 +62,8 @@ def stand_in(monkeypatch, tmp_path):
     def made(kernel, *args, target="sm_90", **given):
         if given.get("num_warps") == 32:
             raise hone.ToolError("out of resources: shared memory\nmore of that")
-        text = PTX + "".join(f"// {k}={v}\n" for k, v in sorted(given.items()))
+        more = "fma.rn.f32 %f2, %f2, %f2, %f1; " * (given.get("BLOCK", 0) == 32) * 9
+        text = PTX.replace("st.global", more + "st.global") + "".join(f"// {k}={v}\n" for k, v in sorted(given.items()))
         return ht.Compiled("twice", text, b"", "sm_80", 32 * given.get("num_warps", 4), 512, 0, given.get("num_ctas", 1), True)
 
     assembler = tmp_path / "assembler"
@@ -116,6 +118,10 @@ def test_what_is_launched(stand_in):
     text = (made.path / "launch" / "64-8.kernel").read_text()
     assert text.splitlines()[1:] == ["buffer out out f32 1920", "buffer x in f32 1920 normal", "launch twice", "  grid 2 30", "  block 256",
                                      "  shared 512", "  pass out x 30:i32 0:u64 0:u64"]  # fmt: skip
+    program = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone-gpu-bench")
+    if os.path.exists(program):  # which reads that
+        done = subprocess.run([program, "launch/64-8.kernel", "ptx/64-8.ptx", "--hone-help"], cwd=made.path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
     rows = dict(line.split(": ", 1) for line in made.workload.read_text().splitlines() if ": " in line)
     assert json.loads(rows["build"]) == "{cc} -v -a {flags} --gpu-name=sm_80 ptx/{BLOCK}-{num_warps}.ptx -o {out}"
     assert json.loads(rows["run"]) == "{gpu_bench} launch/{BLOCK}-{num_warps}.kernel {out}"
@@ -224,6 +230,17 @@ def test_ptxas_is_a_compiler_of_a_space():
     assert len({str(f) for f in flags}) > 10 and all(ht.render(f) == " ".join(f) for f in flags)
 
 
+@pytest.mark.skipif(not ptxas() or not os.path.exists(os.path.join(os.path.dirname(ptxas()), "nvdisasm")), reason="no nvdisasm: tools/cuda-tools.sh")
+def test_static_search(stand_in, monkeypatch):
+    real = ht.kernel.Toolkit("9.9", ptxas(), "ptxas", ())
+    for where in ("folder", "tuned"):
+        monkeypatch.setattr(f"hone.triton.{where}.toolkit", lambda target: real)
+    k = ht.tune(SPACE, winners=stand_in / "w.db", device=DEVICE)(Kernel())
+    found = k.static(TENSOR, TENSOR, 30, target="sm_80", limits=["spills == 0", "registers <= 64"], max_evals=12)
+    assert found.config["BLOCK"] == 64 and not found.kept and found.trials == 12 and "not measured" in str(found)
+    assert hone.Winners(stand_in / "w.db").rows() == [] and k.options(TENSOR, TENSOR, 30)["BLOCK"] == 32
+
+
 # --- Triton itself
 
 
@@ -283,8 +300,6 @@ def code(cubin):
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 def test_the_workload_builds_what_a_launch_would(softmax, target, tmp_path):
     """Also where Triton's own words for ptxas change."""
-    import subprocess
-
     made = ht.write(tmp_path, softmax, WIDE, WIDE, 1000, space={"BLOCK": [1024], "num_warps": [8]}, target=target)
     build = json.loads(next(line for line in made.workload.read_text().splitlines() if line.startswith("build: "))[7:])
     words = "-O1 -maxrregcount=32"

@@ -239,6 +239,7 @@ class TunedKernel:
         import shlex
 
         words = shlex.split(argv or "")[1:] if self._settings.get("controls", True) else []
+        words = [w for w in words if w != "-O3"]  # as it is without
         if list(self._values) == ["config"] and "config" not in self._configs[0]:
             config = dict(self._configs[int(point.get("config", 0))])
         else:
