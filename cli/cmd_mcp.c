@@ -76,6 +76,7 @@ static hone_rc run_mcp(cli *c, hone_err *err) {
     signal(SIGPIPE, SIG_IGN);
     serve(&m, on.stop);
     cli_mcp_jobs_end(&m.jobs);
+    cli_mcp_wire_flush(&m.wire);
     while (m.calls) cli_mcp_drop(&m, m.calls);
     cli_mcp_wire_free(&m.wire);
     return HONE_OK;

@@ -33,6 +33,7 @@ void cli_mcp_wire_read(cli_mcp_wire *w, void (*line)(void *arg, const char *text
 void cli_mcp_wire_send(cli_mcp_wire *w, json_t *message); /* takes it */
 bool cli_mcp_wire_full(const cli_mcp_wire *w);            /* the client is slow: what may be left out is */
 void cli_mcp_wire_write(cli_mcp_wire *w);                 /* as much as goes without waiting */
+void cli_mcp_wire_flush(cli_mcp_wire *w); /* the rest, for a second at most: the client may still read */
 void cli_mcp_wire_free(cli_mcp_wire *w);
 
 /* --- tools -------------------------------------------------------------------------------------------------------- */

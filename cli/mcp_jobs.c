@@ -197,7 +197,7 @@ static void read_reports(cli_mcp_job *job, void (*reported)(void *, cli_mcp_job 
         take_report(job, p->text + p->at, (size_t)(end - p->text) - p->at, reported, arg);
         p->at = (size_t)(end - p->text) + 1;
     }
-    memmove(p->text, p->text + p->at, p->n - p->at);
+    if (p->at) memmove(p->text, p->text + p->at, p->n - p->at);
     p->n -= p->at;
     p->at = 0;
 }

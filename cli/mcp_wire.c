@@ -71,6 +71,15 @@ void cli_mcp_wire_write(cli_mcp_wire *w) {
     }
 }
 
+void cli_mcp_wire_flush(cli_mcp_wire *w) {
+    struct pollfd can = {w->out, POLLOUT, 0};
+    w->ended = false;
+    for (int i = 0; i < 20 && w->queue_at < w->queue_n && !w->ended; i++) {
+        poll(&can, 1, 50);
+        cli_mcp_wire_write(w);
+    }
+}
+
 void cli_mcp_wire_free(cli_mcp_wire *w) {
     free(w->line);
     free(w->queue);

@@ -473,6 +473,18 @@ def test_bad_lines(tmp_path):
     raw.end()
 
 
+def test_answers_that_are_ready_are_given_after_the_end_of_input(tmp_path):
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}
+    lines = [hello] + [{"jsonrpc": "2.0", "id": i, "method": "tools/list"} for i in range(1, 9)]  # more than a pipe holds
+    process = subprocess.Popen([HONE, "mcp"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
+    process.stdin.close()
+    time.sleep(0.2)
+    answers = [json.loads(line) for line in process.stdout.read().splitlines()]
+    process.stdout.close()
+    assert process.wait(20) == 0 and [a["id"] for a in answers] == list(range(9))
+
+
 def test_an_id_is_used_once_at_a_time(slow):
     folder, words = slow
     raw = Raw(folder)

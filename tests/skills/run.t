@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 HONE = os.path.realpath(os.path.join(os.environ.get("HONE_BUILD", os.path.join(ROOT, "build")), "hone"))  # without ASan: others run with it
 CACHE = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-SMALLER = [(r"--evals \d+", "--evals 3"), (r"--time \S+", "--time 2s"), (r"--budget \S+", "--budget 2s"), (r"--seconds \S+", "--seconds 0.1")]
+SMALLER = [(r"--evals \d+", "--evals 3"), (r"--time \d+m", "--time 20s"), (r"--budget \S+", "--budget 2s"), (r"--seconds \S+", "--seconds 0.1")]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 LONGEST = 90, 1024  # lines of a skill, characters of a description
 
