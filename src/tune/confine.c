@@ -61,7 +61,9 @@ hone_rc hn_confine_run(const hone_workload *w, bool builds, hn_arena *a, hn_proc
     if (!temp || !l.env || !l.write) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hn_make_dirs(temp, err);
     if (rc) return rc;
-    char *home = hn_home_dir();
+    char *full = realpath(temp, NULL), *home = hn_home_dir(); /* the run is in another folder */
+    if (full) temp = hn_format(a, "%s", full);
+    free(full);
     for (; l.n_env < n; l.n_env++) l.env[l.n_env] = spec->env[l.n_env];
     for (; l.n_write < w->n_writable; l.n_write++) l.write[l.n_write] = w->writable[l.n_write];
     for (size_t i = 0; i < N_PLACES; i++)
