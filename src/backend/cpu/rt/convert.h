@@ -71,11 +71,23 @@ HNR uint32_t hnr_pack(double x, int e, int m, int bias, int kind, int saturate) 
 }
 
 /* get, put, and cut: as put, but what is too large becomes infinity or NaN where put clips (8-bit formats). */
+#define HNR_SMALL_GET(name, e, m, bias, kind)                                                                          \
+    HNR double hnr_get_##name(hnr_##name x) { return hnr_unpack(x, e, m, bias, kind); }
 #define HNR_SMALL(name, e, m, bias, kind, clips)                                                                       \
-    HNR double hnr_get_##name(hnr_##name x) { return hnr_unpack(x, e, m, bias, kind); }                                \
+    HNR_SMALL_GET(name, e, m, bias, kind)                                                                              \
     HNR hnr_##name hnr_put_##name(double x) { return (hnr_##name)hnr_pack(x, e, m, bias, kind, clips); }               \
     HNR hnr_##name hnr_cut_##name(double x) { return (hnr_##name)hnr_pack(x, e, m, bias, kind, 0); }
-HNR_SMALL(f16, 5, 10, 15, HNR_IEEE, 0)
+HNR_SMALL_GET(f16, 5, 10, 15, HNR_IEEE)
+HNR hnr_f16 hnr_put_f16(double x) {
+#if defined(__F16C__)
+    typedef float four __attribute__((vector_size(16)));
+    typedef int16_t eight __attribute__((vector_size(16)));
+    float f = (float)x;
+    if ((double)f == x) return (hnr_f16)((eight)__builtin_ia32_vcvtps2ph((four){f, 0, 0, 0}, 0))[0]; /* to even */
+#endif
+    return (hnr_f16)hnr_pack(x, 5, 10, 15, HNR_IEEE, 0);
+}
+HNR hnr_f16 hnr_cut_f16(double x) { return hnr_put_f16(x); }
 HNR_SMALL(bf16, 8, 7, 127, HNR_IEEE, 0)
 HNR_SMALL(f8e4m3fn, 4, 3, 7, HNR_FN, 1)
 HNR_SMALL(f8e4m3fnuz, 4, 3, 8, HNR_FNUZ, 1)
