@@ -69,14 +69,32 @@ static void put_diff(const cli *c, const hone_explanation *x) {
     free(b.line), free(b.text);
 }
 
+/* --- device code ----------------------------------------------------------------------------------------------------
+ */
+
+/* Files of device code are told from controls files and sessions by the ends of their names. */
+static bool is_code_file(const char *name) {
+    static const char *const end[] = {".cubin", ".fatbin", ".ptx", ".o", ".so"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
+        size_t m = strlen(end[i]);
+        if (n > m && !strcmp(name + n - m, end[i])) return true;
+    }
+    return false;
+}
+
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 static void put_json(cli *c, const cli_chosen *from, const hone_explanation *x) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
-    cli_json_kcount(&j, "session", (uint64_t)from->session);
-    cli_json_ktext(&j, "workload", hone_workload_name(from->workload));
-    cli_json_kraw(&j, "point", from->point);
+    if (from->workload) {
+        cli_json_kcount(&j, "session", (uint64_t)from->session);
+        cli_json_ktext(&j, "workload", hone_workload_name(from->workload));
+        cli_json_kraw(&j, "point", from->point);
+    } else {
+        cli_json_ktext(&j, "files", from->from);
+    }
     cli_json_key(&j, "sentences");
     cli_json_array(&j);
     for (size_t i = 0; i < x->n_sentences; i++) cli_json_text(&j, x->sentence[i]);
@@ -102,7 +120,7 @@ static void cell_count(cli_table *t, double x) {
     if (isnan(x))
         cli_table_cell(t, "-");
     else
-        cli_table_cell(t, "%.0f", x);
+        cli_table_cell(t, "%.*f", x == floor(x) ? 0 : 4, x);
 }
 
 /* Facts that are 0 on both sides are left out. */
@@ -143,6 +161,29 @@ static void put_text(const cli *c, const cli_chosen *from, const hone_explanatio
         printf("\nno function that is on both sides differs\n");
 }
 
+static hone_rc explain_files(cli *c, hone_err *err) {
+    hone_code_options o = hone_code_defaults();
+    hone_explanation x;
+    const char *tuned = c->n_args > 1 ? c->arg[1] : NULL;
+    const char *arch = cli_text(c, "arch", "");
+    char *end = NULL;
+    if (*arch) {
+        o.sm = strncmp(arch, "sm_", 3) ? 0 : (uint32_t)strtoul(arch + 3, &end, 10);
+        if (!o.sm) return cli_fail(err, HONE_E_USAGE, "'%s' is no architecture of device code; write sm_90", arch);
+    }
+    o.threads = (uint32_t)cli_count(c, "threads", 0);
+    hone_rc rc = hone_explanation_of_code(c->arg[0], tuned, &o, &x, err);
+    if (rc) return rc;
+    cli_chosen from = {.from = tuned ? cli_format("%s and %s", c->arg[0], tuned) : cli_strdup(c->arg[0])};
+    if (c->json)
+        put_json(c, &from, &x);
+    else
+        put_text(c, &from, &x);
+    free(from.from);
+    hone_explanation_free(&x);
+    return HONE_OK;
+}
+
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 static hone_rc explain(cli *c, const cli_chosen *from, hone_err *err) {
@@ -164,6 +205,7 @@ static hone_rc explain(cli *c, const cli_chosen *from, hone_err *err) {
 
 static hone_rc run_explain(cli *c, hone_err *err) {
     cli_chosen from;
+    if (c->n_args == 2 || (c->n_args == 1 && is_code_file(c->arg[0]))) return explain_files(c, err);
     hone_rc rc = cli_chosen_open(c, &from, err);
     if (rc) return rc;
     rc = explain(c, &from, err);
@@ -174,6 +216,9 @@ static hone_rc run_explain(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"diff", 'd', CLI_FLAG, NULL, 0, 0,
      "both sides of the changed function that loops most, instruction by instruction"},
+    {"arch", 0, CLI_TEXT, "sm_NN", 0, 0, "device code: of this architecture, where a file has several"},
+    {"threads", 0, CLI_COUNT, "N", 1, 1024,
+     "device code: of a block, for occupancy (default: launch bounds, else 256)"},
     {"jobs", 'j', CLI_COUNT, "N", 1, 1024, "builds side by side (default: one per core)"},
     {"quiet", 'q', CLI_FLAG, NULL, 0, 0, "no progress, only the result"},
     CLI_CHOSEN_OPTIONS,
@@ -183,20 +228,26 @@ static const cli_option options[] = {
 const cli_command cli_cmd_explain = {
     "explain",
     "Prove",
-    "[SESSION|FILE.hone]",
+    "[SESSION|FILE.hone|CODE [CODE]]",
     "show what a point changes in the machine code",
     "Builds the baseline and the point and compares their machine code, function by function, as `objdump` shows it: "
     "vector width, stack accesses in loops (spills, mostly), fused multiply-adds, gathers, loops and their size, calls "
     "that are gone or new, functions that were inlined, bytes. First in sentences, then as a table of all that "
     "differs. "
     "Functions that come with the C library or the harness are left out.\n\n"
+    "Device code for NVIDIA's GPUs is read through cuobjdump and nvdisasm: registers, spills, occupancy, instructions "
+    "by "
+    "class, live registers, stalls. Two files of it (.cubin, .fatbin, .ptx, programs) are compared without a workload; "
+    "of "
+    "one all figures are shown.\n\n"
     "The point is the newest kept proof of a session (the newest unless a number is given), else the session's best, "
     "or that of a controls file.",
     options,
     "hone explain\tthe newest session\n"
     "hone explain softmax.hone --diff\ta controls file, with the code itself\n"
+    "hone explain old.cubin new.cubin --diff\ttwo builds of a kernel\n"
     "hone explain --json -q\tfor scripts\n",
     0,
-    1,
+    2,
     run_explain,
 };

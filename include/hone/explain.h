@@ -1,4 +1,5 @@
-/* hone/explain.h — what a point changes in the machine code; docs/explain.md.
+/* hone/explain.h — what a point changes in the machine code, or one build's device code against another's;
+ * docs/explain.md.
  *
  * Owns, units, errors: as hone/prove.h.
  */
@@ -29,6 +30,24 @@ typedef struct hone_explanation {
 } hone_explanation;
 HONE_API hone_rc hone_prove_explain(const hone_workload *workload, const char *point, const hone_prove_options *options,
                                     hone_explanation *out, hone_err *err);
+/* Device code for NVIDIA's GPUs: cubins, fatbins, programs that hold them, PTX. `what` in the facts is then a metric of
+ * docs/gpu-metrics.md without "sass."; a program built with such code is explained like that too. */
+typedef struct hone_code_options {
+    size_t size;       /* hone_code_defaults() sets it */
+    uint32_t sm;       /* 90: the code for sm_90; 0: the only one in the file */
+    uint32_t threads;  /* of a block, for occupancy; 0: launch bounds, else 256 */
+    uint64_t shared_b; /* dynamic shared memory of a block */
+    const volatile int *stop;
+} hone_code_options;
+static inline hone_code_options hone_code_defaults(void) {
+    hone_code_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
+/* tuned NULL: all figures of one file, as both sides. E_TOOL when cuobjdump or nvdisasm is missing, E_INPUT when a file
+ * holds no device code. */
+HONE_API hone_rc hone_explanation_of_code(const char *baseline, const char *tuned, const hone_code_options *options,
+                                          hone_explanation *out, hone_err *err);
 HONE_API void hone_explanation_free(hone_explanation *explanation);
 
 #ifdef __cplusplus

@@ -38,6 +38,7 @@ typedef struct hn_gpu_kernel {
     const char *name;                /* the symbol */
     bool entry;                      /* a kernel; else a function that kernels call */
     unsigned threads;                /* launch bounds: the most threads of a block; 0: not said */
+    const char *bound_by;            /* what occupancy is limited by; NULL: not known */
     unsigned barriers;               /* named barriers */
     double value[HN_N_CODE_METRICS]; /* NAN: not known */
     const char **unknown;            /* opcodes that are in no class, each once */

@@ -131,6 +131,9 @@ static hone_rc extract(const batch *b, size_t i, const char *path, hone_err *err
     hone_rc rc = hn_remove_tree(dir, err);
     if (!rc) rc = hn_make_dirs(dir, err);
     if (!rc) rc = hn_tool_text(&run, b->a, err);
+    if (rc == HONE_E_TOOL && strstr(err->text, "does not contain device code"))
+        return hn_fail(err, HONE_E_INPUT,
+                       "'%s' holds no device code; name a cubin, a fatbin, PTX or a program with kernels", path);
     if (!rc) rc = list_cubins(dir, b->a, &name, &n, err);
     return rc ? rc : choose(b, i, path, name, n, err);
 }
@@ -166,6 +169,7 @@ static void find_occupancy(const hn_code_ask *ask, unsigned sm, hn_gpu_kernel *k
     if (!(k->value[HN_GPU_REGISTERS] >= 0)) return;
     uint64_t shared_b = (uint64_t)k->value[HN_GPU_SHARED] + ask->shared_b;
     if (!hn_occupancy_of(sm, (unsigned)k->value[HN_GPU_REGISTERS], threads, shared_b, k->barriers, &o)) return;
+    k->bound_by = o.limit;
     k->value[HN_GPU_WARPS] = o.warps;
     k->value[HN_GPU_BLOCKS] = o.blocks;
     k->value[HN_GPU_OCCUPANCY] = (double)o.warps / o.most_warps;

@@ -3,9 +3,11 @@
 #include "base/fs.h"
 #include "base/options.h"
 #include "base/str.h"
+#include "explain/explain_code.h"
 #include "explain/explain_text.h"
 #include "proc/proc.h"
 #include "prove/site.h"
+#include "tune/code.h"
 
 #include <hone/explain.h>
 
@@ -123,6 +125,30 @@ static hone_rc check_builds(const hn_build *b, hone_err *err) {
     return HONE_OK;
 }
 
+/* --- device code ----------------------------------------------------------------------------------------------------
+ */
+
+/* Is that what the build leaves? */
+static bool is_device_code(const hn_site *site, const hn_recipe *recipe) {
+    return hn_code_is_read(site->w) || hn_target_family(recipe->target)->listing->device;
+}
+
+static hone_rc explain_code(hn_site *site, const hn_build build[2], hn_arena *keep, hone_explanation *out,
+                            hone_err *err) {
+    const hn_code_choice *choice = &site->w->code;
+    hn_code_ask ask = {.dir = site->dir, .sm = choice->sm, .threads = choice->threads, .shared_b = choice->shared_b};
+    hn_cubin side[2];
+    hone_rc rc = HONE_OK;
+    ask.live = ask.listing = true;
+    ask.stop = site->o->stop;
+    for (int i = 0; !rc && i < 2; i++) {
+        const char *path = hn_format(&site->arena, "%s/%s", build[i].dir, choice->file ? choice->file : "prog");
+        rc = path ? hn_cubin_read(path, hn_code_log(&build[i], &site->arena), &ask, keep, &side[i], err)
+                  : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    }
+    return rc ? rc : hn_explain_code(side, false, keep, out, err);
+}
+
 static hone_rc explain(hn_site *site, const char *point, hn_arena *keep, hone_explanation *out, hone_err *err) {
     hn_recipe recipe[2] = {{.n_flags = 0}};
     hn_build build[2] = {{.dir = NULL}};
@@ -134,9 +160,11 @@ static hone_rc explain(hn_site *site, const char *point, hn_arena *keep, hone_ex
     if (!rc) rc = hn_build_all(&site->builder, recipe, name, 2, build, err);
     if (!rc) hn_site_tell(site, HONE_PROVE_BUILD, 2, 2, unknown, NULL);
     if (!rc) rc = check_builds(build, err);
-    if (!rc) rc = disassemble(site, &recipe[BASELINE], &build[BASELINE], &c.baseline, err);
-    if (!rc) rc = disassemble(site, &recipe[TUNED], &build[TUNED], &c.tuned, err);
-    if (!rc) {
+    bool device = !rc && is_device_code(site, &recipe[BASELINE]);
+    if (device) rc = explain_code(site, build, keep, out, err);
+    if (!rc && !device) rc = disassemble(site, &recipe[BASELINE], &build[BASELINE], &c.baseline, err);
+    if (!rc && !device) rc = disassemble(site, &recipe[TUNED], &build[TUNED], &c.tuned, err);
+    if (!rc && !device) {
         read_foreign(site, &c);
         c.compiler[0] = recipe[BASELINE].cc;
         c.compiler[1] = recipe[TUNED].cc;

@@ -76,6 +76,7 @@ typedef struct hn_listing {
     const char *const *argv; /* the program's path comes last */
     const char *package;     /* that has the command */
     hone_rc (*read)(const char *text, size_t n, hn_arena *a, hn_disassembly *out, hone_err *err);
+    bool device; /* code for a GPU: the room cubin reads it, and argv and read are NULL */
 } hn_listing;
 
 /* All functions are pure but for running the compiler. May be NULL where it says so. */

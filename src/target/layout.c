@@ -150,4 +150,4 @@ const char *hn_elf_source_name(hn_arena *a, const char *symbol) {
 }
 
 static const char *const objdump[] = {"objdump", "-d", "-w", NULL};
-const hn_listing hn_listing_objdump = {objdump, "binutils", hn_objdump_read};
+const hn_listing hn_listing_objdump = {objdump, "binutils", hn_objdump_read, false};

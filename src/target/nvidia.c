@@ -281,3 +281,5 @@ const char *const hn_nv_seeds[] = {"-Xptxas=-O 3",
                                    "-Xptxas=-O min",
                                    "-Xptxas=-O 1",
                                    NULL};
+
+const hn_listing hn_listing_sass = {.package = "nvidia-cuda-cuobjdump of PyPI (tools/cuda-tools.sh)", .device = true};

@@ -156,6 +156,16 @@ static bool asks_resources(const hone_workload *w) {
     return only;
 }
 
+const char *hn_code_log(const hn_build *b, hn_arena *a) {
+    char *log = NULL, *path = hn_path_join(b->dir, LOG);
+    size_t n;
+    const char *kept = NULL;
+    if (path && hn_exists(path) && !hn_read_file(path, &log, &n, NULL)) kept = hn_strdup(a, log);
+    free(log);
+    free(path);
+    return kept;
+}
+
 typedef struct reading {
     const char **path, **text;
     hn_cubin *cubin;
@@ -175,14 +185,9 @@ static hone_rc gather(const hn_build_config *cfg, hn_build *b, size_t n, hn_aren
                    0};
     const char *file = cfg->w->code.file ? cfg->w->code.file : "prog";
     for (size_t i = 0; hn_arena_ok(a) && i < n; i++) {
-        char *log = NULL;
-        size_t log_n;
         if (b[i].cls != HONE_RUN_OK) continue;
         r->path[r->n] = hn_format(a, "%s/%s", b[i].dir, file);
-        char *path = hn_path_join(b[i].dir, LOG);
-        if (path && hn_exists(path) && !hn_read_file(path, &log, &log_n, NULL)) r->text[r->n] = hn_strdup(a, log);
-        free(log);
-        free(path);
+        r->text[r->n] = hn_code_log(&b[i], a);
         r->build[r->n++] = i;
     }
     return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");

@@ -11,6 +11,8 @@
 bool hn_code_is_read(const hone_workload *w);
 /* Makes a build command keep what it says on stderr (spills and warnings of ptxas) in a file of its folder. */
 void hn_code_keep_log(hn_str *command);
+/* What the build said, in `a`; NULL: nothing was kept. */
+const char *hn_code_log(const hn_build *b, hn_arena *a);
 /* Fills figure and prior of the builds that succeeded. */
 hone_rc hn_code_of_builds(const hn_build_config *cfg, hn_build *b, size_t n, hone_err *err);
 

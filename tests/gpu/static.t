@@ -96,6 +96,26 @@ def check_limits(t, ptxas):
         t.ok(gain["lo"] == gain["hi"], "proof_is_a_comparison", gain)
 
 
+def check_explain(t, ptxas):
+    """Two cubins, one alone, and a point of a workload."""
+    with tools.folder() as folder:
+        write(folder, ptxas, "[minimize registers]", "[]")
+        for name, regs in (("few", "24"), ("many", "128")):
+            tools.run([ptxas, "-arch=sm_90", "-maxrregcount", regs, f"{folder}/k.ptx", "-o", f"{folder}/{name}.cubin"])
+        two = hone(folder, "explain", "--json", "many.cubin", "few.cubin")
+        x = json.loads(two.stdout)
+        facts = {(f["function"], f["what"]): (f["baseline"], f["tuned"]) for f in x["facts"]}
+        t.ok(facts["sums", "registers"][1] == 24 and facts["sums", "spills"][0] == 0 < facts["sums", "spills"][1], "two_cubins", facts)
+        t.ok("sums: " in x["sentences"][0] and "bytes spilled, none before" in x["sentences"][0], "sentences", x["sentences"])
+        t.ok(x["function"] == "sums" and "STL" in x["tuned_code"] and "STL" not in x["baseline_code"], "listings", x["function"])
+        t.ok("live_registers" in hone(folder, "explain", "few.cubin").stdout, "one_cubin")
+        t.ok(hone(folder, "explain", "k.ptx").returncode == 0, "ptx")
+        of = json.loads(hone(folder, "explain", "-q", "--json", "--point", '{"REGS": "24", "LEVEL": "3"}').stdout)
+        t.ok("bytes spilled, none before" in of["sentences"][0], "point_of_a_workload", of)
+        bad = hone(folder, "explain", "hone.yaml", "k.ptx")
+        t.ok(bad.returncode != 0 and "'hone.yaml'" in bad.stderr, "no_device_code", bad.stderr)
+
+
 def check_faults(t, ptxas):
     with tools.folder() as folder:
         write(folder, ptxas, "[minimize registers]", "[]")
@@ -122,6 +142,7 @@ def main():
     os.environ["HONE_CUDA"] = os.path.dirname(os.path.dirname(found["cuobjdump"]))
     check_one(t, found["ptxas"], found["cuobjdump"])
     check_limits(t, found["ptxas"])
+    check_explain(t, found["ptxas"])
     check_faults(t, found["ptxas"])
     t.done()
 
