@@ -120,6 +120,7 @@ void hn_sass_count(const hn_sass *line, size_t n, hn_arena *a, hn_gpu_kernel *k)
     for (unsigned c = HN_SASS_FIRST; c < HN_N_CODE_METRICS; c++) k->value[c] = 0;
     while (n && !strncmp(line[n - 1].text, "NOP", 3)) n--;
     k->value[HN_GPU_INSTRUCTIONS] = (double)n;
+    size_t n_silent = 0;
     for (size_t i = 0; i < n; i++) {
         hn_control_word w = hn_sass_control(line[i].word[1]);
         unsigned bytes;
@@ -127,10 +128,12 @@ void hn_sass_count(const hn_sass *line, size_t n, hn_arena *a, hn_gpu_kernel *k)
         k->value[c]++;
         count_bytes(c, bytes, k);
         k->value[HN_GPU_STALLS] += w.stall;
+        n_silent += !w.stall;
         k->value[HN_GPU_WAITS] += w.wait_mask != 0;
         k->value[HN_GPU_YIELDS] += w.yield;
         k->value[HN_GPU_REUSES] += bits(w.reuse);
         raise_live(&line[i], k);
         if (!hn_sass_known(line[i].text)) note_unknown(line[i].text, a, k);
     }
+    if (2 * n_silent > n) k->value[HN_GPU_STALLS] = NAN; /* code without a schedule */
 }

@@ -104,8 +104,9 @@ static bool fold_metric(const picked *p, hn_code_metric m, hn_aggregate how, dou
         if (!isnan(k->value[m])) continue;
         char text[600];
         bool occupancy = m == HN_GPU_OCCUPANCY || m == HN_GPU_WARPS || m == HN_GPU_BLOCKS;
-        snprintf(text, sizeof text, "'%s' of kernel '%s' is not known%s%s", hn_code_metric_at(m)->name, k->name,
-                 occupancy ? "; occupancy is for the architectures " : "", occupancy ? hn_occupancy_known() : "");
+        const char *why = m == HN_GPU_STALLS ? "; code without optimisation states no stalls" : "";
+        snprintf(text, sizeof text, "'%s' of kernel '%s' is not known%s%s%s", hn_code_metric_at(m)->name, k->name,
+                 occupancy ? "; occupancy is for the architectures " : "", occupancy ? hn_occupancy_known() : "", why);
         return fail_build(b, text);
     }
     if (!n) return fail_build(b, "the device code that was built has no kernel");
