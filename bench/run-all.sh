@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bench/run-all.sh — all benchmarks, one after the other; their tables as markdown in $BUILD/bench/*.md.
 #
-# usage: bench/run-all.sh [NAME...]     names: overhead search-quality proof real-gains minimize high-dim static-search programs compile models other-models sequence-models tune-model default-vs-tuned gemm attention rows operators narrow-models dynamic scaling math python-overhead (default: all)
+# usage: bench/run-all.sh [NAME...]     names: overhead search-quality proof real-gains minimize high-dim static-search opencl programs compile models other-models sequence-models tune-model default-vs-tuned gemm attention rows operators narrow-models dynamic scaling math python-overhead (default: all)
 #   SEEDS, EVALS, JOBS, BUILD and the rest are handed on; each script's --help says what it reads.
 # Takes hours with the defaults; search-quality and high-dim go on where they were when started again.
 set -eu
@@ -9,7 +9,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 case "${1:-}" in -h | --help) usage bench/run-all.sh ;; esac
 need_hone
-all=(overhead search-quality proof real-gains minimize high-dim static-search programs compile models other-models sequence-models tune-model default-vs-tuned gemm attention rows operators narrow-models dynamic scaling math python-overhead)
+all=(overhead search-quality proof real-gains minimize high-dim static-search opencl programs compile models other-models sequence-models tune-model default-vs-tuned gemm attention rows operators narrow-models dynamic scaling math python-overhead)
 [ $# -gt 0 ] || set -- "${all[@]}"
 mkdir -p "$OUT"
 failed=

@@ -34,8 +34,9 @@ BLUR_CL = """
 __kernel void blur(__global const float *x, __global float *y, int w, int h) {
     int i = get_global_id(0), j = get_global_id(1);
     float s = 0;
-    for (int dy = -1; dy <= 1; dy++)
-        for (int dx = -1; dx <= 1; dx++) s += x[clamp(j + dy, 0, h - 1) * w + clamp(i + dx, 0, w - 1)];
+    for (int k = 0; k < WORK; k++, s = k < WORK ? 0 : s)
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++) s += x[clamp(j + dy, 0, h - 1) * w + clamp(i + dx, 0, w - 1)];
     y[j * w + i] = s / 9;
 }
 __kernel void behind(__global const float *x, __global float *y, int w, int h) { y[w * h + get_global_id(0)] = 1; }
@@ -46,9 +47,10 @@ __kernel void large(__global const float *x, __global float *y, int w, int h, __
 BLUR = """parameter w 64
 parameter h 32
 parameter BX 8
+parameter WORK 1
 buffer x in f32 w*h uniform 0 1
 buffer y out f32 w*h
-options -DBX={BX}
+options -DBX={BX} -DWORK={WORK}
 launch KERNEL
   grid w/BX h
   block BX
@@ -310,7 +312,7 @@ def records():
 
 
 def opencl():
-    names = ("runs", "data", "behind", "silent", "large", "build", "tuned")
+    names = ("runs", "data", "behind", "silent", "large", "build", "classes", "tuned", "proven", "other_device")
     r = subprocess.run([PROGRAM, "--devices", "opencl"], capture_output=True, text=True)
     if not r.stdout.startswith("opencl\t"):
         for name in names:
@@ -349,7 +351,28 @@ engine: random
     rows = db.execute("select point, class from trial t join session s on t.session = s.id where s.workload = 'pocl' and phase in ('search', 'baseline')")
     got = {json.loads(p)["KERNEL"]: c for p, c in rows}
     want = {"blur": "ok", "behind": "memory_fault", "hang": "run_timeout"}
-    check(r.returncode == 0 and got == want, "opencl/tuned", f"{got} {r.stdout} {r.stderr}")
+    check(r.returncode == 0 and got == want, "opencl/classes", f"{got} {r.stdout} {r.stderr}")
+
+    write("gain.yaml", """name: gain
+sources: [blur.cl, blur_cl.kernel]
+controls: false
+run: "{gpu_bench} blur_cl.kernel blur.cl {input} WORK={WORK}"
+parameters:
+  WORK: {type: choice, values: [1, 400], default: 400}
+inputs: [w=256]
+measure: {min_time: 1 ms, device: opencl}
+parity: {rule: rel, tolerance: 1e-6}
+proof: {min_gain: 5 %, pairs: 10, pairs_most: 30, variants: 3}
+budget: {evaluations: 2, time: 30 s}
+engine: random
+""")
+    r = subprocess.run([HONE, "tune", "gain.yaml", "--new", "--json"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
+    check(r.returncode == 0 and '"WORK":1' in r.stdout.replace(" ", ""), "opencl/tuned", r.stdout + r.stderr)
+    r = subprocess.run([HONE, "validate", "-w", "gain.yaml", "-n", "1"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
+    check(r.returncode == 0 and "kept" in r.stdout, "opencl/proven", r.stdout + r.stderr)
+    write("gain.yaml", open(path("gain.yaml")).read().replace("device: opencl", "device: 'opencl:7'"))
+    r = subprocess.run([HONE, "tune", "gain.yaml", "--new"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)
+    check(r.returncode == 10 and "no_device" in r.stderr and "opencl:7" in r.stderr, "opencl/other_device", r.stdout + r.stderr)
 
 
 def main():
