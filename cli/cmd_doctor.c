@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 typedef enum level { GOOD, NOTE, WARN, MISSING } level; /* MISSING: hone cannot tune without it */
 static const char *const level_name[] = {"ok", "note", "warning", "missing"};
@@ -141,6 +142,18 @@ static void check_confinement(findings *f) {
              NULL, NULL);
 }
 
+/* Compilers of device code are found elsewhere, too; they alone do not make a machine that can build programs. */
+static bool in_path(const char *command) {
+    const char *path = getenv("PATH");
+    for (const char *at = path; at && *at; at += strcspn(at, ":"), at += *at == ':') {
+        char *file = cli_format("%.*s/%s", (int)strcspn(at, ":"), at, command);
+        bool found = access(file, X_OK) == 0;
+        free(file);
+        if (found) return true;
+    }
+    return false;
+}
+
 static void check_compilers(findings *f) {
     hone_family_info family;
     size_t total = 0;
@@ -151,7 +164,7 @@ static void check_compilers(findings *f) {
         FILE *mem = open_memstream(&text, &size);
         for (size_t k = 0; mem && k < n; k++) fprintf(mem, "%s%s", k ? ", " : "", names[k]);
         if (mem) fclose(mem);
-        total += n;
+        for (size_t k = 0; k < n; k++) total += in_path(names[k]);
         if (n)
             note(f, GOOD, family.name, text ? text : cli_strdup(""), NULL, NULL);
         else {

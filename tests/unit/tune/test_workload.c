@@ -148,6 +148,8 @@ static const struct bad {
     {"budget_fraction", CMD "budget: {evaluations: 1.5}\n", "w.yaml:3:23: |whole number"},
     {"budget_target", CMD "budget: {target: 0.5}\n", "w.yaml:3:18: |'target'"},
     {"measure_floor", CMD "measure: {floor: 2}\n", "w.yaml:3:18: |'floor'"},
+    {"measure_device", CMD "measure: {device: cuda9}\n", "w.yaml:3:19: |'cuda9'|cuda or opencl"},
+    {"measure_device_number", CMD "measure: {device: 'opencl:x'}\n", "w.yaml:3:19: |'opencl:x'"},
     {"measure_repeats", CMD "measure: {repeats: 0}\n", "w.yaml:3:20: |'repeats'"},
     {"engine", CMD "engine: forrest\n", "w.yaml:3:9: |'forrest'|'forest'"},
     {"proof_key", CMD "proof: {min_gian: 1 %}\n", "w.yaml:3:9: |'min_gian'|'min_gain'"},
