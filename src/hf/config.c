@@ -44,6 +44,8 @@ static const char *const other_name[][2] = {
     {"num_experts", "num_local_experts"},
     {"hidden_act", "hidden_activation"},
     {"hidden_act", "activation_function"},
+    {"partial_rotary_factor", "rotary_pct"},
+    {"rope_theta", "rotary_emb_base"},
 };
 
 /* NULL where it is missing or null. */

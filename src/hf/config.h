@@ -23,6 +23,7 @@ typedef struct hn_hf_arch {
     bool tied;                  /* whether the head is the embedding where `tie_word_embeddings` is missing */
     bool norms_from_one;        /* norms' scales are stored as what is added to 1 */
     bool transposed;            /* layers' matrices are [summed, results] */
+    bool head_by_head;          /* joint rows: query, key and value of the first head, those of the second, … */
     bool shares_normalised;     /* of experts, where `norm_topk_prob` is missing */
     hn_hf_window window;
 } hn_hf_arch;

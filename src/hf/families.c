@@ -87,9 +87,22 @@ static const char *const gpt2_names[HN_ROLES] = {[HN_ROLE_EMBEDDING] = "wte.weig
                                                  NAMED(UP, "h.%.mlp.c_fc"),
                                                  NAMED(DOWN, "h.%.mlp.c_proj")};
 
+static const char *const neox_names[HN_ROLES] = {[HN_ROLE_EMBEDDING] = "embed_in.weight",
+                                                 [HN_ROLE_OUTPUT] = "embed_out.weight",
+                                                 NAMED(OUTPUT_NORM, "final_layer_norm"),
+                                                 NAMED(ATTENTION_NORM, "layers.%.input_layernorm"),
+                                                 NAMED(MLP_NORM, "layers.%.post_attention_layernorm"),
+                                                 NAMED(QUERY_KEY_VALUE, "layers.%.attention.query_key_value"),
+                                                 NAMED(ATTENTION_OUT, "layers.%.attention.dense"),
+                                                 NAMED(UP, "layers.%.mlp.dense_h_to_4h"),
+                                                 NAMED(DOWN, "layers.%.mlp.dense_4h_to_h")};
+
 /* What old writers stored beside the weights, computed from the configuration. */
 static const char *const angles[] = {"layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq", NULL};
 static const char *const masks[] = {"h.*.attn.bias", "h.*.attn.masked_bias", NULL};
+
+static const char *const neox_masks[] = {"layers.*.attention.bias", "layers.*.attention.masked_bias",
+                                         "layers.*.attention.rotary_emb.inv_freq", NULL};
 
 static const hn_hf_arch archs[] = {
     {.type = "llama", .gguf = "llama", .tensor = llama_names, .ignored = angles},
@@ -122,6 +135,7 @@ static const hn_hf_arch archs[] = {
     {.type = "phi", .gguf = "phi2", .tensor = phi_names, .ignored = angles},
     {.type = "phi3", .gguf = "phi3", .tensor = phi3_names, .ignored = angles, .window = HN_HF_WINDOW_KEY},
     {.type = "gpt2", .gguf = "gpt2", .tensor = gpt2_names, .ignored = masks, .tied = true, .transposed = true},
+    {.type = "gpt_neox", .gguf = "gptneox", .tensor = neox_names, .ignored = neox_masks, .head_by_head = true},
     {.type = "starcoder2", .gguf = "starcoder2", .tensor = starcoder2_names, .tied = true, .window = HN_HF_WINDOW_KEY},
     {.type = "stablelm", .gguf = "stablelm", .tensor = llama_names, .ignored = angles},
     {.type = "olmo2", .gguf = "olmo2", .tensor = olmo2_names},

@@ -52,7 +52,7 @@ static bool read_type(const char *type) {
     return !strcmp(type, "F32") || !strcmp(type, "F16") || !strcmp(type, "BF16");
 }
 
-static const char *const prefix[] = {"model.", "transformer."};
+static const char *const prefix[] = {"model.", "transformer.", "gpt_neox."};
 
 /* With a prefix that files of whole models have, or without it. */
 static const hn_st_tensor *tensor_of(const hn_safetensors *s, const char *name) {
@@ -101,6 +101,24 @@ static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t laye
     return part && n ? hn_weight_stack(&h->weights, b, part, n, false) : 0;
 }
 
+/* Joint rows in the order of all other families: queries of all heads, keys, values. */
+static hn_val by_parts(held *h, hn_builder *b, hn_weight *w) {
+    const hn_decoder *d = &h->config.d;
+    uint64_t rows = (uint64_t)(3 * d->heads * d->head_size);
+    if (w->dim[0] != rows || d->kv_heads != d->heads)
+        return hn_graph_fail(b->g, HONE_E_INPUT,
+                             "tensor '%s' has %" PRIu64 " rows; %" PRIu64 " are meant, three of each head's elements",
+                             w->name, w->dim[0], rows);
+    uint64_t size_b = w->n_elements / rows * w->type->size_b;
+    uint8_t *to = hn_weights_room(&h->weights, rows * size_b);
+    if (!to) return hn_graph_fail(b->g, HONE_E_NOMEM, "out of memory for the weights '%s'", w->name);
+    uint64_t part_b = (uint64_t)d->head_size * size_b, heads = (uint64_t)d->heads;
+    for (uint64_t i = 0; i < 3 * heads; i++)
+        memcpy(to + (i % 3 * heads + i / 3) * part_b, (const uint8_t *)w->data + i * part_b, part_b);
+    w->data = to;
+    return 0;
+}
+
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
     held *h = arg;
     char name[128];
@@ -119,7 +137,10 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     if (!read_type(t->type)) return refuse_type(b, t);
     if (t->rank > HN_RANK_MAX) return hn_graph_fail(b->g, HONE_E_UNSUPPORTED, "tensor '%s' has too many axes", t->name);
     mark_used(h, t);
-    const hn_weight w = weight_of(t);
+    hn_weight w = weight_of(t);
+    bool joint = role == HN_ROLE_QUERY_KEY_VALUE || role == HN_ROLE_QUERY_KEY_VALUE_BIAS;
+    if (h->config.arch->head_by_head && joint && t->rank) by_parts(h, b, &w);
+    if (!hn_graph_ok(b->g)) return 0;
     bool transposed = t->rank == 2 && hn_hf_transposed(h->config.arch, role);
     hn_val v = transposed ? 0 : hn_weight_packed(b, &w, false);
     if (!v) v = hn_weight_floats(&h->weights, b, &w, h->config.arch->norms_from_one && is_norm(role) ? 1.0f : 0);

@@ -13,7 +13,7 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("gguf")
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from test_language import HONE, MODELS, TOKENS, VOCABULARY, logits_of, step, vocabulary, weights_of  # noqa: E402
+from test_language import HONE, MODELS, MORE, TOKENS, VOCABULARY, logits_of, step, vocabulary, weights_of  # noqa: E402
 
 TYPE = {"F32": 4, "F16": 2, "BF16": 2}
 NAMES = {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight", "output.weight": "lm_head.weight"}
@@ -28,6 +28,9 @@ MOE = LAYER | {"ffn_gate_inp": "mlp.gate", "ffn_gate_inp_shexp": "mlp.shared_exp
                "ffn_up_shexp": "mlp.shared_expert.up_proj", "ffn_down_shexp": "mlp.shared_expert.down_proj"}
 GPT2 = {"attn_norm": "ln_1", "attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj", "ffn_norm": "ln_2", "ffn_up": "mlp.c_fc",
         "ffn_down": "mlp.c_proj"}
+NEOX = {"attn_norm": "input_layernorm", "attn_qkv": "attention.query_key_value", "attn_output": "attention.dense",
+        "ffn_norm": "post_attention_layernorm", "ffn_up": "mlp.dense_h_to_4h", "ffn_down": "mlp.dense_4h_to_h"}
+NEOX_NAMES = {"token_embd": "gpt_neox.embed_in", "output_norm": "gpt_neox.final_layer_norm", "output": "embed_out"}
 GPT2_NAMES = {"token_embd": "wte", "position_embd": "wpe", "output_norm": "ln_f"}
 KIND = {"qwen2moe": "qwen2_moe", "phi3-long": "phi3", "llama": "llama", "llama3": "llama", "gemma3": "gemma3_text"}
 
@@ -74,10 +77,26 @@ def gpt2_weights(w):
     return out
 
 
+def neox_weights(s, w):
+    """Joint rows are those of one head after the other; masks are stored as well."""
+    out = {"gpt_neox.layers.0.attention.bias": np.ones((1, 1, 8, 8), np.float32)}
+    for key, x in w.items():
+        parts = key.split(".")
+        if parts[0] != "blk":
+            out[f"{NEOX_NAMES[parts[0]]}.{parts[1]}"] = x
+            continue
+        if parts[2] == "attn_qkv":
+            x = x.reshape(3, s.heads, s.head_size, -1).swapaxes(0, 1).reshape(x.shape)
+        out[f"gpt_neox.layers.{parts[1]}.{NEOX[parts[2]]}.{parts[3]}"] = x
+    return out
+
+
 def hf_weights(name, s, w):
     """GGUF's names and order as Hugging Face has them. Rows of queries and keys of llama are pairs of neighbours in GGUF."""
     if s.learned:
         return gpt2_weights(w)
+    if s.arch == "gptneox":
+        return neox_weights(s, w)
     names = GEMMA if s.post_norm else PHI3 if s.fused else MOE if s.experts else LAYER
     out = {}
     for key, x in w.items():
@@ -107,6 +126,12 @@ def config_of(name, s):
     if s.learned:
         c = {"model_type": "gpt2", "n_embd": s.width, "n_layer": s.layers, "n_head": s.heads, "n_inner": s.mlp, "vocab_size": VOCABULARY,
              "n_positions": s.context, "layer_norm_epsilon": s.eps, "activation_function": "gelu_new"}
+    if s.arch == "gptneox":
+        c = {"model_type": "gpt_neox", "hidden_size": s.width, "num_hidden_layers": s.layers, "num_attention_heads": s.heads,
+             "intermediate_size": s.mlp, "vocab_size": VOCABULARY, "max_position_embeddings": s.context, "layer_norm_eps": s.eps,
+             "rotary_emb_base": s.base, "rotary_pct": s.rotary / s.head_size, "hidden_act": "gelu", "use_parallel_residual": True,
+             "tie_word_embeddings": False}
+        return c
     if s.experts:
         c |= {"num_experts": s.experts, "num_experts_per_tok": s.used, "moe_intermediate_size": s.expert_mlp,
               "shared_expert_intermediate_size": s.shared, "norm_topk_prob": s.normalised, "mlp_only_layers": list(s.dense)}
@@ -138,7 +163,7 @@ def llama3_factors(s):
 
 
 def folder(tmp_path, name, kind="F32", shards=1, **more):
-    s = MODELS[name]
+    s = (MODELS | MORE)[name]
     w = {k: rounded(x, kind) for k, x in weights_of(s, np.random.default_rng(len(name))).items()}
     if s.factors:
         w["rope_freqs.weight"] = llama3_factors(s)
@@ -167,7 +192,7 @@ def folder(tmp_path, name, kind="F32", shards=1, **more):
 
 @pytest.mark.parametrize("name,kind,shards", [("llama", "F32", 1), ("llama3", "BF16", 3), ("qwen2", "F16", 1), ("qwen3", "F32", 2),
                                               ("gemma2", "F32", 1), ("gemma3", "BF16", 1), ("phi3", "F16", 1),
-                                              ("phi3-long", "F32", 1), ("qwen2moe", "BF16", 2), ("gpt2", "F32", 1)])
+                                              ("phi3-long", "F32", 1), ("qwen2moe", "BF16", 2), ("gpt2", "F32", 1), ("gptneox", "F16", 1)])
 def test_an_architecture(tmp_path, name, kind, shards):
     at, s, w = folder(tmp_path, name, kind, shards)
     token = np.random.default_rng(9).integers(0, VOCABULARY, TOKENS)

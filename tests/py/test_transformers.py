@@ -57,7 +57,6 @@ CASES = {
                                        "attention_multiplier": 0.2}),
 }
 
-NOT_FOLDERS = {"gpt_neox"}  # joint weights head by head
 
 
 def model_of(name):
@@ -210,8 +209,6 @@ def run(m, token, want, cache):
 @pytest.mark.parametrize("name", CASES)
 def test_a_model(tmp_path, name, form):
     theirs, arch = model_of(name)
-    if form == "folder" and name in NOT_FOLDERS:
-        pytest.skip("no row for folders")
     if form == "folder":
         theirs.save_pretrained(tmp_path / "m")
     else:
