@@ -69,6 +69,9 @@ $(PROTO_OBJ): $(BUILD)/gen/onnx.pb-c.c $(PROTO_H)
 $(filter $(BUILD)/obj/src/onnx/%,$(LIB_OBJ)): $(PROTO_H)
 $(filter $(BUILD)/obj/src/onnx/%,$(LIB_OBJ)): ALL_CFLAGS += -isystem $(BUILD)/gen
 
+# The linker warns of functions of the C library that tools/portable.c replaces in static programs.
+NO_LINK_WARNINGS = $(shell $(CC) -Wl,--help 2>/dev/null | sed -n 's/.*\(--no-warnings\).*/-Wl,\1/p')
+
 # The supervisor of child processes: a small static program, carried inside the library (src/proc/image.c).
 SUPERVISOR     := $(BUILD)/obj/hone-supervisor
 SUPERVISOR_SRC := src/proc/supervise.c src/proc/tree.c src/proc/count.c src/proc/cgroup.c src/proc/confine.c
@@ -97,6 +100,17 @@ $(GPU_CC): $(DRIVER_SRC) src/target/driver/driver.h
 	$(CC) $(STD) $(WARN) -O2 -s -o $@ $(DRIVER_SRC) -ldl
 $(BUILD)/obj/src/target/carried.o: $(GPU_CC) include/hone/cuda_controls.h
 $(BUILD)/obj/src/target/carried.o: ALL_CFLAGS += -DHN_GPU_CC='"$(GPU_CC)"'
+
+# The agent that runs programs on another machine: a static program too, carried inside the library (src/far/image.c).
+FAR_AGENT     := $(BUILD)/obj/hone-agent
+FAR_AGENT_SRC := $(addprefix src/far/,agent.c wire.c gpus.c) $(SUPERVISOR_SRC) src/proc/proc.c src/proc/image.c src/measure/machine.c \
+                 $(addprefix src/base/,arena.c err.c fs.c hash.c str.c) tools/portable.c
+FAR_AGENT_CC   = $(CC) $(STD) $(WARN) -O2 -s -DHN_FAR_AGENT_MAIN $(shell pkg-config --cflags libsodium) -o $@ $(FAR_AGENT_SRC)
+$(FAR_AGENT): $(FAR_AGENT_SRC) $(wildcard src/far/*.h src/proc/*.h src/base/*.h) include/hone/machine.h include/hone/process.h
+	@mkdir -p $(@D)
+	$(FAR_AGENT_CC) -static $(NO_LINK_WARNINGS) $(shell pkg-config --static --libs libsodium) -lm -lpthread || $(FAR_AGENT_CC) -lsodium -lm -lpthread
+$(BUILD)/obj/src/far/image.o: $(FAR_AGENT)
+$(BUILD)/obj/src/far/image.o: ALL_CFLAGS += -DHN_FAR_AGENT='"$(FAR_AGENT)"'
 
 # Texts of artifacts, carried inside the library.
 $(BUILD)/obj/src/artifact/carried.o: src/artifact/entry.h src/artifact/instance.h src/artifact/part.h src/artifact/state.h src/backend/cpu/remote_order.h src/backend/cpu/runner.h include/hone/model.h src/plan/plan.h src/plan/place.c
@@ -145,8 +159,7 @@ $(BUILD)/hone: $(CLI_OBJ) $(BUILD)/libhone.a
 PORTABLE      := $(BUILD)/portable
 PORTABLE_SRC  := cli/npz.c tools/portable.c
 PORTABLE_OBJ  := $(PORTABLE_SRC:%.c=$(PORTABLE)/obj/%.o)
-# The linker warns of what portable.c replaces.
-PORTABLE_LIBS  = $(shell $(CC) -Wl,--help 2>/dev/null | sed -n 's/.*\(--no-warnings\).*/-Wl,\1/p') $(shell pkg-config --static --libs $(PKGS)) -lm -lpthread
+PORTABLE_LIBS  = $(NO_LINK_WARNINGS) $(shell pkg-config --static --libs $(PKGS)) -lm -lpthread
 $(PORTABLE)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DHN_PORTABLE -MMD -MP -c $< -o $@

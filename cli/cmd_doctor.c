@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <hone/device.h>
+#include <hone/far.h>
 #include <hone/machine.h>
 #include <hone/process.h>
 #include <hone/target.h>
@@ -28,6 +29,8 @@ typedef struct findings {
     hone_noise noise;
     hone_device device;
     hone_err unread; /* why the device table is not used */
+    const char *on;  /* the far machine that is looked at; NULL: this one */
+    hone_far_info far;
 } findings;
 
 static void note(findings *f, level l, const char *subject, char *text, const char *advice, const char *package) {
@@ -36,6 +39,16 @@ static void note(findings *f, level l, const char *subject, char *text, const ch
 }
 
 /* --- what is looked at ---------------------------------------------------------------------------------------- */
+
+static void check_system(findings *f) {
+    const hone_machine *m = &f->machine;
+    note(f, GOOD, "system",
+         cli_format("%s%s%s%s", m->os, *m->os ? ", " : "", m->kernel, m->virtual_machine ? ", virtual machine" : ""),
+         NULL, NULL);
+    if (m->n_usable < 2)
+        note(f, WARN, "cores", cli_strdup("one core: builds and hone itself disturb what is measured"),
+             "tune where a second core is free, or give the budget more repeats", NULL);
+}
 
 static void check_machine(findings *f) {
     const hone_machine *m = &f->machine;
@@ -46,12 +59,7 @@ static void check_machine(findings *f) {
                     cli_text_bytes((double)f->device.l1d_b, b), cli_text_bytes((double)f->device.l2_b, c),
                     cli_text_bytes((double)f->device.l3_b, d)),
          NULL, NULL);
-    note(f, GOOD, "system",
-         cli_format("%s%s%s%s", m->os, *m->os ? ", " : "", m->kernel, m->virtual_machine ? ", virtual machine" : ""),
-         NULL, NULL);
-    if (m->n_usable < 2)
-        note(f, WARN, "cores", cli_strdup("one core: builds and hone itself disturb what is measured"),
-             "tune where a second core is free, or give the budget more repeats", NULL);
+    check_system(f);
 }
 
 static void check_device(findings *f) {
@@ -132,6 +140,10 @@ static void check_counters(findings *f) {
 static void check_confinement(findings *f) {
     hone_confinement c;
     hone_process_confinement(&c);
+    if (f->on) {
+        c = (hone_confinement){.writes = f->far.confines_writes, .network = f->far.confines_network};
+        memcpy(c.by, f->far.confined_by, sizeof c.by);
+    }
     if (!c.writes)
         note(f, NOTE, "confinement", cli_strdup("builds and runs may write wherever you may, and use the network"),
              "Linux 5.13 confines them (Landlock, where it is built in and named in /sys/kernel/security/lsm)", NULL);
@@ -296,10 +308,15 @@ static void print_json(cli *c, const findings *f) {
     cli_json_object(&j);
     cli_json_key(&j, "machine");
     machine_json(&j, &f->machine);
-    cli_json_key(&j, "device");
-    device_json(&j, &f->device);
-    cli_json_key(&j, "noise");
-    noise_json(&j, &f->noise);
+    if (f->on) {
+        cli_json_ktext(&j, "on", f->on);
+        cli_json_ktext(&j, "gpus", f->far.gpus);
+    } else {
+        cli_json_key(&j, "device");
+        device_json(&j, &f->device);
+        cli_json_key(&j, "noise");
+        noise_json(&j, &f->noise);
+    }
     cli_json_key(&j, "findings");
     cli_json_array(&j);
     for (size_t i = 0; i < f->n; i++) {
@@ -338,9 +355,40 @@ static void print_text(const cli *c, const findings *f) {
     if (*gap == ' ') putchar('\n');
 }
 
+/* What a machine of measure.on has. */
+static hone_rc check_far(findings *f, hone_err *err) {
+    char a[CLI_TEXT_N];
+    hone_rc rc = hone_far_ask(f->on, &f->far, err);
+    if (rc) return rc;
+    f->machine = f->far.machine;
+    const hone_machine *m = &f->machine;
+    note(f, GOOD, "processor", cli_format("%s, %d of %d cores usable", m->cpu, m->n_usable, m->n_cpu), NULL, NULL);
+    note(f, GOOD, "memory", cli_text_bytes((double)m->memory_b, a) ? cli_strdup(a) : NULL, NULL, NULL);
+    check_system(f);
+    note(f, *f->far.gpus ? GOOD : NOTE, "GPUs",
+         cli_strdup(*f->far.gpus ? f->far.gpus : "none that its kernel tells of"), NULL, NULL);
+    check_clock(f);
+    check_counters(f);
+    check_confinement(f);
+    bool low = f->far.free_b < 256e6;
+    note(f, low ? WARN : GOOD, "disk", cli_format("%s free in hone's folder", cli_text_bytes((double)f->far.free_b, a)),
+         low ? "make room: programs and their inputs are copied there" : NULL, NULL);
+    return HONE_OK;
+}
+
 static hone_rc run_doctor(cli *c, hone_err *err) {
-    findings f = {0};
+    findings f = {.on = cli_text(c, "on", NULL)};
     bool missing = false;
+    if (f.on) {
+        hone_rc rc = check_far(&f, err);
+        if (!rc && c->json)
+            print_json(c, &f);
+        else if (!rc)
+            print_text(c, &f);
+        for (size_t i = 0; i < f.n; i++) free(f.item[i].text);
+        free(f.item);
+        return rc;
+    }
     hone_machine_get(&f.machine);
     hone_rc rc = get_device(c, &f, err);
     if (rc) return rc;
@@ -372,6 +420,7 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
 
 static const cli_option options[] = {
     {"seconds", 0, CLI_SECONDS, "TIME", 0, 0, "how long to measure the noise (default 3s)"},
+    {"on", 0, CLI_TEXT, "URL", 0, 0, "look at the machine ssh://USER@HOST:PORT/FOLDER of `measure.on` instead"},
     {"measure", 0, CLI_FLAG, NULL, 0, 0, "measure peak arithmetic and bandwidth, too, and keep them for later"},
     {"cc", 0, CLI_TEXT, "CC", 0, 0, "the compiler of the programs that --measure runs (default cc)"},
     {0},
@@ -393,7 +442,8 @@ const cli_command cli_cmd_doctor = {
     "arithmetic of one core and of all, bandwidth of caches and memory. Commands that compare with a peak read it.",
     options,
     "hone doctor\tbefore the first tuning on a machine\n"
-    "hone doctor --seconds 30 --json\ta longer look, as data\n",
+    "hone doctor --seconds 30 --json\ta longer look, as data\n"
+    "hone doctor --on ssh://me@gpu1\twhat another machine offers to programs that run there\n",
     0,
     0,
     run_doctor,

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/options.h"
 #include "record/controls_file.h"
+#include "tune/host.h"
 
 #include <hone/check.h>
 
@@ -151,8 +152,11 @@ static hone_rc check_key(hn_checker *k, hone_err *err) {
     bool tools;
     hone_rc rc = today_workload(k, &now, err);
     if (!rc) rc = today_tools(k, &now, &tools, err);
-    hone_machine_get(&machine);
-    if (!rc) rc = hn_key_machine(&machine, &now, k->a, err);
+    if (!rc && k->w)
+        rc = hn_host_machine(k->w, NULL, &machine, err);
+    else
+        hone_machine_get(&machine);
+    if (!rc) rc = hn_key_machine(&machine, k->w ? hn_host_gpus(k->w, k->a) : NULL, &now, k->a, err);
     if (rc) return rc;
     if (!k->w) skip[n++] = "workload", skip[n++] = "source";
     if (!tools) skip[n++] = "compiler";

@@ -288,12 +288,14 @@ hone_rc hn_key_tools(const char *baseline_compiler, hone_controls *c, hn_arena *
     return rc;
 }
 
-hone_rc hn_key_machine(const hone_machine *machine, hone_controls *c, hn_arena *a, hone_err *err) {
+hone_rc hn_key_machine(const hone_machine *machine, const char *gpus, hone_controls *c, hn_arena *a, hone_err *err) {
     const hn_family *family = hn_family_of_command(c->compiler);
     uint64_t gib = (machine->memory_b + (1u << 29)) >> 30;
     const hone_pair from[] = {{"cpu", machine->cpu},
                               {"features", machine->features},
-                              {"driver", family->driver ? family->driver(a) : "none"},
+                              {"driver", gpus             ? gpus
+                                         : family->driver ? family->driver(a)
+                                                          : "none"},
                               {"kernel", machine->kernel},
                               {"memory", hn_format(a, "%llu GiB", (unsigned long long)gib)}};
     size_t n = sizeof from / sizeof *from;

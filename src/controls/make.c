@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/options.h"
 #include "record/controls_file.h"
+#include "tune/host.h"
 #include "tune/plan.h"
 
 #include <hone/check.h>
@@ -118,12 +119,13 @@ static const char *workload_path(maker *m, const char *dir) {
 
 static hone_rc add_key(maker *m, const char *dir, hone_err *err) {
     hone_machine machine;
-    hone_machine_get(&machine);
+    hone_rc rc = hn_host_machine(m->w, NULL, &machine, err);
+    if (rc) return rc;
     m->c->workload = workload_path(m, dir);
-    hone_rc rc = hn_key_workload(m->w, m->c, m->a, err);
+    rc = hn_key_workload(m->w, m->c, m->a, err);
     if (!rc) rc = hn_key_sources(m->w, m->c, m->a, err);
     if (!rc) rc = hn_key_tools(m->w->compiler[0], m->c, m->a, m->o ? m->o->cache_dir : NULL, err);
-    if (!rc) rc = hn_key_machine(&machine, m->c, m->a, err);
+    if (!rc) rc = hn_key_machine(&machine, hn_host_gpus(m->w, m->a), m->c, m->a, err);
     return rc;
 }
 

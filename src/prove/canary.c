@@ -1,5 +1,6 @@
 /* prove/canary.c — do the controls reach the compiler, and do they change the measured values? Three builds on the same
  * path as every candidate: the baseline, the baseline's flags as a point of the space, the baseline with -O0. */
+#include "tune/host.h"
 #include "tune/trial.h"
 
 #include <hone/prove.h>
@@ -212,7 +213,7 @@ hone_rc hone_canary_run(const hone_workload *workload, const hone_prove_options 
     }
     canary c = {.w = workload, .o = &o, .started_s = hn_now_s()};
     c.tune = hn_prove_tuning(&o);
-    c.tune.cpu = hn_measuring_cpu(o.cpu);
+    c.tune.cpu = hn_host_core(workload, o.cpu);
     hone_progress progress = {tell_discovery, &c};
     rc = hn_plan_open(workload, &c.tune, &progress, &c.plan, err);
     if (!rc) emit(&c, HONE_PROVE_MEASURE, 0, PAIRS_MOST);

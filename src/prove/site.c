@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "tune/host.h"
 
 #include <hone/machine.h>
 
@@ -75,7 +76,7 @@ hone_rc hn_site_open(hn_site *site, const hone_workload *w, const hone_prove_opt
     site->builder.jobs = jobs_of(site);
     site->run.w = w;
     site->run.options = &site->tune;
-    site->run.cpu = hn_measuring_cpu(o->cpu);
+    site->run.cpu = hn_host_core(w, o->cpu);
     site->run.waited_s = &site->waited_s;
     return HONE_OK;
 }

@@ -8,8 +8,10 @@
 #include "base/fs.h"
 #include "base/options.h"
 #include "experiment/contest.h"
+#include "far/far.h"
 #include "prove/site.h"
 #include "record/proofs.h"
+#include "tune/host.h"
 
 #include <hone/machine.h>
 #include <hone/stat.h>
@@ -114,6 +116,8 @@ static hone_rc open_folders(prover *p, hone_err *err) {
     return p->bench.run.ref_dir ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
+static void tell_far(void *ctx, const char *text) { emit(ctx, HONE_PROVE_WARNING, 0, 0, unknown, text); }
+
 static void set_up_configs(prover *p) {
     hone_machine machine;
     hone_machine_get(&machine);
@@ -124,9 +128,10 @@ static void set_up_configs(prover *p) {
     p->builder = (hn_build_config){.w = p->w, .options = &p->tune, .root = p->work_dir, .waited_s = &p->waited_s};
     p->builder.jobs = times_builds ? 1 : p->o->n_jobs ? (int)p->o->n_jobs : usable;
     if (p->builder.jobs > JOBS_MOST) p->builder.jobs = JOBS_MOST;
+    if (p->w->far) hn_far_watch(p->w->far, tell_far, p);
     p->bench.run.w = p->w;
     p->bench.run.options = &p->tune;
-    p->bench.run.cpu = hn_measuring_cpu(p->o->cpu);
+    p->bench.run.cpu = hn_host_core(p->w, p->o->cpu);
     p->bench.run.waited_s = &p->waited_s;
     p->bench.seed = p->o->seed;
     p->bench.all_inputs = true;
@@ -151,6 +156,7 @@ static hone_rc open_prover(prover *p, hone_err *err) {
 }
 
 static void close_prover(prover *p) {
+    if (p->w && p->w->far) hn_far_watch(p->w->far, NULL, NULL);
     p->bench.base.build = (hn_build){0}; /* both belong to the side */
     p->bench.base.recipe = (hn_recipe){0};
     hn_bench_close(&p->bench);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/rng.h"
 #include "device/gpu.h"
 #include "measure/outcome.h"
 #include "tune/confine.h"
@@ -51,7 +52,8 @@ hone_rc hn_recipe_expand(const hone_workload *w, const hn_recipe *r, const char 
         bind[n++] = (hn_binding){"input", input ? input : ""};
         bind[n++] = (hn_binding){"output", output ? output : ""};
         bind[n++] = (hn_binding){"gpu_bench", "./" HN_GPU_PROGRAM_NAME};
-        bind[n++] = (hn_binding){"src", hn_quoted(&a, w->dir)};
+        bool there = w->far && text == w->run; /* where the sources lie in the folder itself */
+        bind[n++] = (hn_binding){"src", there ? "." : hn_quoted(&a, w->dir)};
         bind[n++] = (hn_binding){"dir", "."};
         for (size_t i = 0; i < r->n_app; i++) bind[n++] = (hn_binding){r->app_name[i], hn_quoted(&a, r->app_text[i])};
         rc = hn_arena_ok(&a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
@@ -97,6 +99,7 @@ static hone_rc link_source(const hone_workload *w, const char *dir, const char *
 static hone_rc make_folder(const hn_build_config *cfg, const char *name, hn_build *b, hone_err *err) {
     b->dir = hn_path_join(cfg->root, name);
     if (!b->dir) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    b->made = (uint64_t)(1e9 * hn_now_s()) ^ hn_mix64((uint64_t)(uintptr_t)b);
     hone_rc rc = hn_remove_tree(b->dir, err);
     if (!rc) rc = hn_make_dirs(b->dir, err);
     for (size_t i = 0; !rc && i < cfg->w->n_sources; i++) rc = link_source(cfg->w, b->dir, cfg->w->source[i], err);
@@ -204,7 +207,7 @@ static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
         .n_procs = limit->n_procs,
     };
     hn_arena a = {0};
-    rc = hn_confine_run(cfg->w, j->compiles, &a, &j->spec, err);
+    rc = hn_confine_run(cfg->w, j->compiles ? HN_CONFINE_BUILD : HN_CONFINE_TRAINING, &a, &j->spec, err);
     if (!rc) rc = hn_proc_start(&j->spec, &j->proc, err);
     j->spec.env = j->spec.write = NULL;
     hn_arena_free(&a);

@@ -21,6 +21,7 @@ typedef enum hn_prior {
 typedef struct hn_build {
     hone_outcome_class cls; /* HONE_RUN_OK when it was built */
     char *dir;
+    uint64_t made;        /* no two folders that were made have the same number */
     char object_hash[33]; /* of ./prog; "" when it was not built */
     uint64_t code_b, file_b;
     double build_s;                   /* compile time; without training runs */

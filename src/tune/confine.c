@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "far/far.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,16 +51,17 @@ static void add_place(const place *p, const hn_proc_spec *spec, const char *temp
         l->write[l->n_write++] = hn_format(a, "%s/%s", home, p->fallback[i]);
 }
 
-hone_rc hn_confine_run(const hone_workload *w, bool builds, hn_arena *a, hn_proc_spec *spec, hone_err *err) {
+hone_rc hn_confine_run(const hone_workload *w, hn_confined what, hn_arena *a, hn_proc_spec *spec, hone_err *err) {
     if (!w->confine) return HONE_OK;
     lists l = {0};
     size_t n = 0;
     while (spec->env && spec->env[n]) n++;
-    const char *temp = hn_format(a, "%s/" TEMP, spec->cwd);
+    bool far = w->far && what == HN_CONFINE_RUN, builds = what == HN_CONFINE_BUILD;
+    const char *temp = hn_format(a, "%s/" TEMP, far ? HN_FAR_HERE : spec->cwd);
     l.env = HN_NEW_N(a, const char *, n + N_PLACES + 1);
     l.write = HN_NEW_N(a, const char *, w->n_writable + 2 * N_PLACES + 1);
     if (!temp || !l.env || !l.write) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_rc rc = hn_make_dirs(temp, err);
+    hone_rc rc = far ? HONE_OK : hn_make_dirs(temp, err);
     if (rc) return rc;
     char *full = realpath(temp, NULL), *home = hn_home_dir(); /* the run is in another folder */
     if (full) temp = hn_format(a, "%s", full);

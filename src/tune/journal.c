@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "tune/host.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -43,8 +44,8 @@ static const char *objectives_json(hn_tuner *t) {
 
 static const char *machine_line(hn_tuner *t) {
     const hone_machine *m = &t->machine;
-    return hn_format(&t->arena, "%s, %d cores, %.1f GiB, %s%s%s", m->cpu, m->n_cpu, (double)m->memory_b / 0x1p30,
-                     m->kernel, t->gpu ? "; " : "", t->gpu ? t->gpu : "");
+    return hn_format(&t->arena, "%s, %d cores, %.1f GiB, %s%s%s%s", m->cpu, m->n_cpu, (double)m->memory_b / 0x1p30,
+                     m->kernel, t->gpu ? "; " : "", t->gpu ? t->gpu : "", hn_host_line(t->w, &t->arena));
 }
 
 /* Of the machine and, where kernels run on a device, of that. */

@@ -6,8 +6,10 @@
 #include "base/fs.h"
 #include "cubin/cubin.h"
 #include "cubin/tools.h"
+#include "far/far.h"
 #include "measure/outcome.h"
 #include "tune/confine.h"
+#include "tune/host.h"
 
 #include <hone/stat.h>
 
@@ -41,7 +43,9 @@ bool hn_quantity_is_noisy(const hn_quantity *q) {
 }
 
 hone_rc hn_counters_present(const hone_workload *w, hone_err *err) {
-    hn_proc_offer offer = hn_proc_offers();
+    hone_machine offer;
+    hone_rc rc = hn_host_machine(w, NULL, &offer, err);
+    if (rc) return rc;
     for (size_t k = 0; k < hn_n_quantities(w); k++) {
         hn_source from = hn_quantity_at(w, k)->source;
         if (from == HN_FROM_ENERGY && !offer.rapl)
@@ -49,7 +53,7 @@ hone_rc hn_counters_present(const hone_workload *w, hone_err *err) {
                 err, HONE_E_UNSUPPORTED,
                 "'energy' cannot be measured here: no readable RAPL counter in /sys/class/powercap; where the "
                 "processor has one, root may read it");
-        if (from == HN_FROM_INSTRUCTIONS && !offer.perf && !offer.callgrind)
+        if (from == HN_FROM_INSTRUCTIONS && !offer.perf_instructions && !offer.callgrind)
             return hn_fail(err, HONE_E_UNSUPPORTED,
                            "'instructions' cannot be counted here: perf events are not allowed "
                            "(kernel.perf_event_paranoid) and valgrind is not installed; install valgrind");
@@ -175,6 +179,15 @@ static void remove_stale(const hone_workload *w, const hn_build *b) {
     }
 }
 
+/* Here, or on the machine of measure.on: the files that a run leaves are brought back. */
+static hone_rc run_where(const start *s, const hn_proc_spec *spec, const volatile int *stop, hn_proc_result *out,
+                         hone_err *err) {
+    const hone_workload *w = s->cfg->w;
+    const char *const back[] = {METRICS_FILE, DATA_FILE, OUTPUT_FILE, w->parity_output, NULL};
+    if (!w->far) return hn_proc_run(spec, stop, out, err);
+    return hn_far_run(w->far, s->b->dir, s->b->made, spec, back, stop, out, err);
+}
+
 static hone_rc execute(const start *s, const mode *m, hn_proc_result *out, char *what, size_t n_what, hone_err *err) {
     const hone_workload *w = s->cfg->w;
     const volatile int *stop = s->cfg->options ? s->cfg->options->stop : NULL;
@@ -196,8 +209,8 @@ static hone_rc execute(const start *s, const mode *m, hn_proc_result *out, char 
         spec.count_instructions = m->counts;
         spec.count_energy = m->energy;
         double t0 = hn_now_s();
-        rc = hn_confine_run(w, false, &a, &spec, err);
-        if (!rc) rc = hn_proc_run(&spec, stop, out, err);
+        rc = hn_confine_run(w, HN_CONFINE_RUN, &a, &spec, err);
+        if (!rc) rc = run_where(s, &spec, stop, out, err);
         *s->cfg->waited_s += hn_now_s() - t0;
         if (!rc) hn_proc_describe(&spec, out, what, n_what);
         if (!rc && stop && *stop && out->end == HN_PROC_STOPPED) {

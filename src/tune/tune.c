@@ -8,6 +8,8 @@
 #include "base/options.h"
 #include "base/str.h"
 #include "device/gpu.h"
+#include "far/far.h"
+#include "tune/host.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,7 +124,9 @@ static hone_rc open_search(hn_tuner *t, hone_err *err) {
 }
 
 static void set_up_configs(hn_tuner *t) {
-    int usable = t->machine.n_usable > 0 ? t->machine.n_usable : 1;
+    hone_machine here;
+    hone_machine_get(&here); /* it builds, whichever runs */
+    int usable = here.n_usable > 0 ? here.n_usable : 1;
     bool times_builds = false;
     for (size_t k = 0; k < hn_n_quantities(t->w); k++)
         times_builds |= hn_quantity_at(t->w, k)->source == HN_FROM_COMPILE_TIME;
@@ -130,7 +134,7 @@ static void set_up_configs(hn_tuner *t) {
     t->builder.jobs = times_builds ? 1 : t->o->n_jobs ? (int)t->o->n_jobs : usable;
     if (t->builder.jobs > BATCH_MOST) t->builder.jobs = BATCH_MOST;
     t->bench.run = (hn_run_config){.w = t->w, .options = t->o, .waited_s = &t->waited_s};
-    t->bench.run.cpu = hn_measuring_cpu(t->o->cpu);
+    t->bench.run.cpu = hn_host_core(t->w, t->o->cpu);
     t->bench.seed = t->o->seed;
     t->elite.n_slots = hone_space_slots(t->plan->space);
     t->elite.n_objectives = t->w->n_objectives;
@@ -312,6 +316,7 @@ static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
  * --------------------------------------------------------------------------------------------------------------- */
 
 static void close_tuner(hn_tuner *t) {
+    if (t->w->far) hn_far_watch(t->w->far, NULL, NULL);
     hn_bench_close(&t->bench);
     hone_search_close(t->search);
     hn_known_free(&t->known);
@@ -337,16 +342,21 @@ static size_t most_evaluations(const hn_tuner *t) {
     return fewer ? (size_t)points.n : most;
 }
 
+static void tell_far(void *ctx, const char *text) { hn_tuner_emit(ctx, HONE_TUNE_WARNING, 0, 0, NULL, text); }
+
 static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_trials past = {0};
     hn_tuner_emit(t, HONE_TUNE_DISCOVER, 0, 0, NULL, NULL);
-    hone_machine_get(&t->machine);
-    if (hn_workload_on_gpu(t->w)) {
+    if (hn_workload_on_gpu(t->w) && !t->w->far) {
         const char *set = getenv("HONE_GPU_DEVICE");
         t->gpu = hn_gpu_identity(&t->arena, t->w->device ? t->w->device : set && *set ? set : NULL);
     }
     hone_progress progress = {tell_discovery, t};
-    hone_rc rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
+    if (t->w->far) hn_far_watch(t->w->far, tell_far, t);
+    hone_rc rc = hn_host_machine(t->w, t->o->stop, &t->machine, err);
+    const char *doubt = rc ? NULL : hn_host_doubt(t->w, &t->machine, &t->arena);
+    if (doubt) hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, doubt);
+    if (!rc) rc = hn_plan_open(t->w, t->o, &progress, &t->plan, err);
     t->waited_s += hn_now_s() - t->started_s; /* nearly all of it in compilers */
     /* Probing happens once per compiler, not once per search: it does not count against the budget. */
     if (t->o->budget_s > 0) {

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/locale.h"
+#include "far/far.h"
 
 #include <hone/search.h>
 
@@ -239,15 +240,21 @@ static hone_rc read_measure(const hn_reader *r) {
         {"cold", HN_F_BOOL, offsetof(hone_workload, cold), 0, 0},
         {"floor", HN_F_NUMBER, offsetof(hone_workload, floor), 0, 1},
         {"device", HN_F_TEXT, offsetof(hone_workload, device), 0, 0},
+        {"on", HN_F_TEXT, offsetof(hone_workload, on), 0, 0},
+        {"wait", HN_F_SECONDS, offsetof(hone_workload, wait_s), 0, SECONDS_MAX},
     };
     const hn_ynode *node = hn_yaml_get(r->root, "measure");
+    hone_err why;
     hone_rc rc = node ? hn_read_fields(r, node, "measure", field, sizeof field / sizeof *field, r->w) : HONE_OK;
     if (!rc && r->w->device && !is_device(r->w->device))
         return hn_yaml_fail(r->doc, hn_yaml_get(node, "device"), r->err,
                             "device '%s' is not known; it is cuda or opencl, with :N for the Nth of that kind, as "
                             "`hone doctor` lists them",
                             r->w->device);
-    return rc;
+    if (rc || !r->w->on) return rc;
+    rc = hn_far_new(r->w->on, r->w->wait_s, &r->w->far, &why);
+    if (rc == HONE_E_NOMEM) return hn_reader_nomem(r);
+    return rc ? hn_yaml_fail(r->doc, hn_yaml_get(node, "on"), r->err, "%s", why.text) : HONE_OK;
 }
 
 static hone_rc read_proof(const hn_reader *r) {
@@ -340,6 +347,7 @@ static void set_defaults(hone_workload *w) {
     w->floor = 0.15;
     w->repeats = 1;
     w->min_run_s = 0.05;
+    w->wait_s = 600;
     w->parity = HN_PARITY_EXACT;
 }
 
@@ -405,6 +413,7 @@ hone_rc hone_workload_load(const char *path, hone_workload **out, hone_err *err)
 
 void hone_workload_free(hone_workload *w) {
     if (!w) return;
+    hn_far_free(w->far);
     hone_space_free(w->params);
     hn_arena_free(&w->arena);
     free(w);

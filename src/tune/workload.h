@@ -160,6 +160,9 @@ struct hone_workload {
     double floor;       /* results below floor * baseline are suspect; default 0.15 */
     size_t repeats;     /* runs of the process per sample set; default 1 */
     double min_run_s;   /* handed to the harness */
+    const char *on;     /* "ssh://…": the machine that programs run on; NULL: this one */
+    double wait_s;      /* how long it is waited for when it is lost */
+    struct hn_far *far; /* of `on`; opened at the first use, whoever holds the workload */
     bool cold;          /* harness cold-cache mode */
     const char *device; /* "cuda:0", "opencl": handed to the harness; NULL: its own choice */
     const char *engine; /* NULL: auto */
