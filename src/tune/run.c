@@ -57,10 +57,7 @@ hone_rc hn_counters_present(const hone_workload *w, hone_err *err) {
             return hn_fail(err, HONE_E_UNSUPPORTED,
                            "'instructions' cannot be counted here: perf events are not allowed "
                            "(kernel.perf_event_paranoid) and valgrind is not installed; install valgrind");
-        if (from == HN_FROM_CODE) {
-            hone_rc rc = hn_code_tools_present(err);
-            if (rc) return rc;
-        }
+        if (from == HN_FROM_CODE && (rc = hn_code_tools_present(err))) return rc;
     }
     return HONE_OK;
 }
