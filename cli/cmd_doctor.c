@@ -146,7 +146,9 @@ static void check_confinement(findings *f) {
     }
     if (!c.writes)
         note(f, NOTE, "confinement", cli_strdup("builds and runs may write wherever you may, and use the network"),
-             "Linux 5.13 confines them (Landlock, where it is built in and named in /sys/kernel/security/lsm)", NULL);
+             "Landlock (Linux 5.13, named in /sys/kernel/security/lsm) or user namespaces (sysctl "
+             "user.max_user_namespaces) confine them",
+             NULL);
     else
         note(f, GOOD, "confinement",
              cli_format("builds and runs write in their private folder alone%s, by %s",

@@ -1,11 +1,12 @@
 /* proc/confine.c — what a run is kept from: writes outside the folders it was given, and the network.
  *
  * Writes: Landlock (Linux 5.13), by its system calls, as the C library has no functions for them. Each version of its
- * interface knows more rights; those that the kernel knows are handled. Reading stays free. Network: sockets of other
- * families than local and netlink are refused by a seccomp filter, and where Landlock knows of TCP (version 4) by it,
- * too. The filter says that the run wants no slow-downs against speculation (SPEC_ALLOW), so that nothing timed
- * changes. All of it holds for the process and its descendants for ever and needs no rights; set-user-id programs run
- * without theirs. What the kernel does not offer is left out; the bits given back say what holds.
+ * interface knows more rights; those that the kernel knows are handled. Without it: a user namespace and a mount
+ * namespace, in which all is mounted read-only but the folders that may be written. Reading stays free. Network:
+ * sockets of other families than local and netlink are refused by a seccomp filter, and where Landlock knows of TCP
+ * (version 4) by it, too. The filter says that the run wants no slow-downs against speculation (SPEC_ALLOW), so that
+ * nothing timed changes. All of it holds for the process and its descendants for ever and needs no rights; set-user-id
+ * programs run without theirs. What the kernel does not offer is left out; the bits given back say what holds.
  * Async-signal-safe, as it runs between vfork and exec.
  */
 #include "proc/proc_int.h"
@@ -15,9 +16,13 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/securebits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -100,6 +105,149 @@ static unsigned by_landlock(const char *here, const char *paths) {
     return held ? HN_CONFINED_WRITES | HN_BY_LANDLOCK : 0;
 }
 
+/* --- a user namespace and a mount namespace ----------------------------------------------------------------------- */
+
+enum { MOUNT_SETATTR = 442, READ_ONLY = 1, ALL_BELOW = 0x8000, PATH_B = 4096 };
+
+struct attributes {
+    uint64_t set, clear, propagation, user_ns;
+};
+
+/* Linux 5.12. */
+static bool set_read_only(const char *path, bool all_below, bool on) {
+    struct attributes a = {.set = on ? READ_ONLY : 0, .clear = on ? 0 : READ_ONLY};
+    return syscall(MOUNT_SETATTR, AT_FDCWD, path, all_below ? ALL_BELOW : 0, &a, sizeof a) == 0;
+}
+
+static bool put(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0) close(fd);
+    return good;
+}
+
+/* "ID ID 1" */
+static bool put_map(const char *path, unsigned id) {
+    char text[40], digits[12];
+    size_t n = 0, at = 0;
+    do digits[n++] = (char)('0' + id % 10);
+    while ((id /= 10) > 0);
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = n; i-- > 0;) text[at++] = digits[i];
+        text[at++] = ' ';
+    }
+    text[at++] = '1';
+    text[at] = 0;
+    return put(path, text);
+}
+
+/* A mount point of mountinfo: blanks and backslashes are three octal digits. In place. */
+static void unescape(char *s) {
+    char *to = s;
+    for (; *s; s++) {
+        if (*s == '\\' && s[1] && s[2] && s[3]) {
+            *to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+            s += 3;
+        } else
+            *to++ = *s;
+    }
+    *to = 0;
+}
+
+/* Flags that this namespace may not take away. */
+static unsigned long locked_flags(const char *options) {
+    static const struct {
+        const char *name;
+        unsigned long flag;
+    } known[] = {{"nosuid", MS_NOSUID},   {"nodev", MS_NODEV},           {"noexec", MS_NOEXEC},
+                 {"noatime", MS_NOATIME}, {"nodiratime", MS_NODIRATIME}, {"relatime", MS_RELATIME},
+                 {"ro", MS_RDONLY}};
+    unsigned long flags = 0;
+    for (const char *p = options; *p; p += strcspn(p, ","), p += *p == ',')
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (strcspn(p, ",") == strlen(known[i].name) && !strncmp(p, known[i].name, strlen(known[i].name)))
+                flags |= known[i].flag;
+    return flags;
+}
+
+static bool is_among(const char *point, const char *here, const char *paths) {
+    if (!strcmp(point, here) || !strcmp(point, "/dev/shm")) return true;
+    for (const char *p = paths; p && *p; p += strlen(p) + 1)
+        if (!strcmp(point, p)) return true;
+    return false;
+}
+
+/* A line of mountinfo, whose fifth and sixth fields are the mount point and its options. */
+static bool remount(char *line, const char *here, const char *paths) {
+    char *field[6], *p = line;
+    for (size_t i = 0; i < 6; i++) {
+        field[i] = p;
+        p += strcspn(p, " ");
+        if (!*p) return true;
+        *p++ = 0;
+    }
+    unescape(field[4]);
+    if (is_among(field[4], here, paths)) return true;
+    unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | locked_flags(field[5]);
+    bool good = mount(NULL, field[4], NULL, flags, NULL) == 0;
+    return good || strcmp(field[4], "/") != 0;
+}
+
+/* Before Linux 5.12: mount by mount. False when the root stays writable. */
+static bool remount_all(const char *here, const char *paths) {
+    char buf[PATH_B * 2];
+    size_t n = 0;
+    bool good = true;
+    int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    for (ssize_t k; good && (k = read(fd, buf + n, sizeof buf - 1 - n)) > 0;) {
+        n += (size_t)k;
+        buf[n] = 0;
+        char *line = buf;
+        for (char *end; good && (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            good = remount(line, here, paths);
+        }
+        n -= (size_t)(line - buf);
+        memmove(buf, line, n);
+        if (n == sizeof buf - 1) n = 0; /* a line that is too long */
+    }
+    close(fd);
+    return good;
+}
+
+static void keep_writable(const char *path) {
+    if (*path == '/') mount(path, path, NULL, MS_BIND, NULL);
+}
+
+static bool make_read_only(const char *here, const char *paths, bool one_by_one) {
+    keep_writable(here);
+    keep_writable("/dev/shm");
+    for (const char *p = paths; p && *p; p += strlen(p) + 1) keep_writable(p);
+    if (one_by_one || !set_read_only("/", true, true)) return remount_all(here, paths);
+    set_read_only(here, false, false);
+    set_read_only("/dev/shm", false, false);
+    for (const char *p = paths; p && *p; p += strlen(p) + 1) set_read_only(p, false, false);
+    return true;
+}
+
+/* What a new namespace gives this process is given back: neither it nor what it executes mounts anything. */
+static bool give_up_rights(void) {
+    return prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0) == 0;
+}
+
+static unsigned by_namespace(const char *here, const char *paths, bool one_by_one) {
+    char folder[PATH_B];
+    unsigned uid = geteuid(), gid = getegid();
+    if (chdir(here) != 0 || syscall(SYS_getcwd, folder, sizeof folder) <= 0) return 0;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return 0;
+    put("/proc/self/setgroups", "deny");
+    bool good = put_map("/proc/self/uid_map", uid) && put_map("/proc/self/gid_map", gid) &&
+                mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && make_read_only(folder, paths, one_by_one);
+    good = chdir(folder) == 0 && good; /* into the mount of its own */
+    return give_up_rights() && good ? HN_CONFINED_WRITES | HN_BY_NAMESPACE : 0;
+}
+
 /* --- seccomp ------------------------------------------------------------------------------------------------------ */
 
 #if defined __x86_64__
@@ -134,10 +282,19 @@ static unsigned by_seccomp(void) {
 
 /* --- both --------------------------------------------------------------------------------------------------------- */
 
-unsigned hn_confine_self(const char *here, const char *paths) {
+bool hn_confine_forks(unsigned char means) { return means != HN_CONFINE_BEST || version() < 1; }
+
+unsigned hn_confine_self(unsigned char means, const char *here, const char *paths) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 0;
-    unsigned by = by_landlock(here, paths);
-    return by ? by | by_seccomp() : 0;
+    unsigned by = means == HN_CONFINE_BEST ? by_landlock(here, paths) : 0;
+    if (!by) by = by_namespace(here, paths, means == HN_CONFINE_REMOUNT);
+    return by | by_seccomp();
+}
+
+unsigned char hn_confine_means(void) {
+    const char *asked = getenv("HONE_CONFINE");
+    if (asked && !strcmp(asked, "namespace")) return HN_CONFINE_NAMESPACE;
+    return asked && !strcmp(asked, "remount") ? HN_CONFINE_REMOUNT : HN_CONFINE_BEST;
 }
 
 /* A process that tries. */
@@ -145,7 +302,7 @@ unsigned hn_proc_confines(int *landlock) {
     *landlock = version();
     pid_t pid = fork();
     if (pid == 0) {
-        unsigned by = hn_confine_self("/proc/self/fdinfo", NULL);
+        unsigned by = hn_confine_self(hn_confine_means(), "/proc/self/fdinfo", NULL);
         int file = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600), net = socket(AF_INET, SOCK_DGRAM, 0);
         if (file >= 0) by &= ~(unsigned)HN_CONFINED_WRITES;
         if (net >= 0) by &= ~(unsigned)HN_CONFINED_NETWORK;

@@ -186,7 +186,7 @@ static bool map_run(hn_proc *proc, const hn_proc_spec *spec) {
         .no_aslr = spec->no_aslr,
         .count_instructions = spec->count_instructions,
         .count_energy = spec->count_energy,
-        .confine = spec->confine,
+        .confine = spec->confine ? hn_confine_means() : HN_CONFINE_NOT,
         .instructions = NAN,
         .energy_j = NAN,
         .hone = getpid(),

@@ -26,7 +26,8 @@ typedef struct hn_proc_running {
     double wall_s, cpu_s;
     uint64_t memory_b, file_b, out_b, keep_b;
     unsigned n_procs;
-    bool no_aslr, count_instructions, count_energy, callgrind, confine;
+    bool no_aslr, count_instructions, count_energy, callgrind;
+    unsigned char confine; /* hn_confine_means */
     pid_t hone;
     char cgroup[HN_CGROUP_DIR_B]; /* folder to be made; "" for none */
     /* supervisor to hone */
@@ -87,7 +88,12 @@ void hn_cgroup_remove(const char *path);
 
 /* In the child: from now on this process and its descendants write below `here` and `paths` (texts one behind the
  * other, the last is ""; may be NULL) alone, and have no network. Gives what holds, HN_CONFINED_…; 0: nothing does. */
-unsigned hn_confine_self(const char *here, const char *paths);
+unsigned hn_confine_self(unsigned char means, const char *here, const char *paths);
+/* By which means: none, the best there is, or one for tests (in hone: the variable HONE_CONFINE). Does it need a
+ * process that shares no memory with its parent? */
+enum { HN_CONFINE_NOT, HN_CONFINE_BEST, HN_CONFINE_NAMESPACE, HN_CONFINE_REMOUNT };
+unsigned char hn_confine_means(void);
+bool hn_confine_forks(unsigned char means);
 
 /* --- count.c: instruction and energy counters ------------------------------------------------------------- */
 

@@ -85,7 +85,8 @@ static const char *prepare(const hn_proc_running *run, const struct child_fds *f
 }
 
 static void confine(hn_proc_running *run) {
-    if (run->confine && run->cwd_at) run->confined = hn_confine_self(".", hn_run_text(run, run->write_at));
+    if (run->confine && run->cwd_at)
+        run->confined = hn_confine_self(run->confine, ".", hn_run_text(run, run->write_at));
 }
 
 static void fail(hn_proc_running *run, const char *step) {
@@ -97,7 +98,8 @@ static void fail(hn_proc_running *run, const char *step) {
  * process. */
 static pid_t start_child(hn_proc_running *run, const struct child_fds *fds, char *const *argv, char *const *env) {
     environ = (char **)env;
-    pid_t pid = fds->cgroup >= 0 ? hn_cgroup_fork(fds->cgroup) : vfork();
+    bool forks = run->confine && hn_confine_forks(run->confine);
+    pid_t pid = fds->cgroup >= 0 ? hn_cgroup_fork(fds->cgroup) : forks ? fork() : vfork();
     if (pid < 0) fail(run, "start a process");
     if (pid != 0) return pid;
     const char *step = prepare(run, fds);

@@ -53,21 +53,23 @@ static const row rows[] = {
     {"a_way_around", "ln -s \"$OTHER\" way; echo x >way/new; rc=$?; rm way; exit $rc", false},
 };
 
-static void check_writes(const folders *f) {
+static void check_writes(const folders *f, const char *means, unsigned by) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char name[100], path[1200];
         snprintf(path, sizeof path, "%s/gone", f->other);
         hn_write_file(path, "x", 1, NULL);
         hn_proc_result r = run(f, rows[i].shell, false);
-        snprintf(name, sizeof name, "confine/%s_works_unconfined", rows[i].name);
+        snprintf(name, sizeof name, "confine/%s_%s_works_unconfined", means, rows[i].name);
         ok(r.end == HN_PROC_EXITED && r.code == 0 && !r.confined, "%s", name);
         hn_proc_result_free(&r);
         snprintf(path, sizeof path, "rm -f '%s/new' '%s/a'; echo x >'%s/gone'", f->other, f->other, f->other);
         if (system(path)) break;
         r = run(f, rows[i].shell, true);
-        snprintf(name, sizeof name, "confine/%s_is_%s", rows[i].name, rows[i].allowed ? "allowed" : "refused");
-        ok(r.end == HN_PROC_EXITED && (r.code == 0) == rows[i].allowed && (r.confined & HN_CONFINED_WRITES), "%s",
-           name);
+        snprintf(name, sizeof name, "confine/%s_%s_is_%s", means, rows[i].name,
+                 rows[i].allowed ? "allowed" : "refused");
+        ok(r.end == HN_PROC_EXITED && (r.code == 0) == rows[i].allowed && (r.confined & HN_CONFINED_WRITES) &&
+               (r.confined & by),
+           "%s", name);
         if ((r.code == 0) != rows[i].allowed) printf("# %s: %d %s\n", rows[i].shell, r.code, r.err_tail);
         hn_proc_result_free(&r);
     }
@@ -107,17 +109,15 @@ static void check_network(const folders *f) {
     close(fd);
 }
 
+static const struct {
+    const char *name;
+    unsigned by;
+} means[] = {{"landlock", HN_BY_LANDLOCK}, {"namespace", HN_BY_NAMESPACE}, {"remount", HN_BY_NAMESPACE}};
+
 int main(int argc, char **argv) {
     if (argc == 3 && !strcmp(argv[1], "connect")) return connects(argv[2]);
-    int landlock;
-    unsigned offered = hn_proc_confines(&landlock);
     folders f;
     hone_err err;
-    if (!(offered & HN_CONFINED_WRITES)) {
-        skip(1, "confine/writes: this kernel confines none");
-        return done_testing();
-    }
-    ok(landlock > 0 || (offered & HN_BY_NAMESPACE), "confine/what_is_offered_has_a_means");
     if (hn_temp_make(NULL, "confine-", &f.top, &err)) return 1;
     snprintf(f.own, sizeof f.own, "%s/own", f.top.path);
     snprintf(f.other, sizeof f.other, "%s/other", f.top.path);
@@ -128,8 +128,17 @@ int main(int argc, char **argv) {
     hn_make_dirs(f.given, NULL);
     snprintf(path, sizeof path, "%s/read", f.other);
     hn_write_file(path, "text\n", 5, NULL);
-    check_writes(&f);
-    if (offered & HN_CONFINED_NETWORK) check_network(&f);
+    for (size_t i = 0; i < sizeof means / sizeof *means; i++) {
+        int landlock;
+        setenv("HONE_CONFINE", means[i].name, 1);
+        unsigned offered = hn_proc_confines(&landlock);
+        if (!(offered & HN_CONFINED_WRITES) || !(offered & means[i].by)) {
+            skip(1, "confine/%s: this kernel does not offer it", means[i].name);
+            continue;
+        }
+        check_writes(&f, means[i].name, means[i].by);
+        if (offered & HN_CONFINED_NETWORK) check_network(&f);
+    }
     hn_temp_free(&f.top);
     return done_testing();
 }
