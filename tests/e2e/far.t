@@ -236,6 +236,32 @@ def proves(top, machine, name):
           f"{run.returncode}\n{run.stdout}{run.stderr}")
 
 
+def frame(kind, *fields, raw=b""):
+    body = b"".join(f.encode() + b"\0" for f in fields) + raw
+    return f"hn{kind}{len(body):012d}\n".encode() + body
+
+
+def agent_stands(top, machine):
+    """What the agent answers to messages that are wrong; none ends it but a head that is none."""
+    folder = os.path.join(top, "agent")
+    os.makedirs(folder)
+    agent = os.path.join(machine.there, [n for n in os.listdir(machine.there) if n.startswith("agent-")][0])
+    zero = "0" * 32
+    wrong = {
+        "path_outside": frame("f", "slot", "../../x", "420", "1", zero), "absolute_path": frame("l", "slot", "/tmp/x", "420", "1", zero),
+        "folder_outside": frame("l", "../x"), "no_hash": frame("f", "slot", "x", "420", "1", "../../etc/passwd"),
+        "content_nobody_sent": frame("l", "slot", "x", "420", "1", zero), "cut_off": frame("l", "slot", "x", "420", raw=b"1"),
+        "content_without_hash": frame("b", "../x", raw=b"text"), "empty_run": frame("r"), "run_of_garbage": frame("r", "slot", "true", *["x"] * 20),
+    }
+    for name, message in wrong.items():
+        run = subprocess.run([agent], cwd=folder, input=message + frame("i"), capture_output=True, timeout=20)
+        kinds = [run.stdout[i + 2:i + 3] for i in range(len(run.stdout)) if run.stdout[i:i + 2] == b"hn" and run.stdout[i + 3:i + 15].isdigit()]
+        check(run.returncode == 0 and kinds == [b"e", b"i"], f"agent_refuses {name}", f"{run.returncode} {kinds} {run.stdout[:300]}")
+    run = subprocess.run([agent], cwd=folder, input=b"GET / HTTP/1.1 and more\n", capture_output=True, timeout=20)
+    check(run.returncode == 0 and run.stdout == b"\nhone-far 1\n" and os.listdir(os.path.join(folder, "w")) == [], "agent_ends_at_garbage", run)
+    check(sorted(os.listdir(top)) == ["agent", "fake", "sshd", "work"], "agent_wrote_nothing_outside", os.listdir(top))
+
+
 def refuses(top, env):
     bad = {"gpu1": "does not begin with ssh://", "ssh://": "names no host", "ssh://-oProxyCommand=x": "names no host",
            "ssh://a b": "names no host", "ssh://h:x/": "port is no number", "ssh://h:123456": "port is no number",
@@ -260,6 +286,7 @@ def main():
         kills_its_machine(top, fake, "fake_killed")
         confined(top, fake, "fake_confined")
         proves(top, fake, "fake_proves")
+        agent_stands(top, fake)
         refuses(top, fake.env)
         if not shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin") or not shutil.which("ssh-keygen"):
             skip("sshd", "needs openssh-server")
