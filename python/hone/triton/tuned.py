@@ -160,13 +160,15 @@ class TunedKernel:
     # --- searching
 
     def tune(self, grid: Any, *args: Any, max_evals: int = 0, max_seconds: float = 0.0, seed: int = 0, top: int = 3,
-             folder: Union[None, str, "os.PathLike[str]"] = None, callback: Optional[Callable[[Any], object]] = None,
-             settings: Optional[Mapping[str, Any]] = None, workers: Any = None, **kwargs: Any) -> Tuned:  # fmt: skip
+             reduce: bool = False, folder: Union[None, str, "os.PathLike[str]"] = None,
+             callback: Optional[Callable[[Any], object]] = None, settings: Optional[Mapping[str, Any]] = None,
+             **kwargs: Any) -> Tuned:  # fmt: skip
         """Searches configurations and controls of ptxas for these arguments on this device, proves the best `top` against the first
         configuration, and keeps what was proven: later launches take it, in other processes, too. Each candidate runs in a process of
         its own, on data of its own; the arguments are not written.
 
-        max_evals, max_seconds: of the search; 200 evaluations unless given. folder: for the workload; one in the cache unless given,
+        max_evals, max_seconds: of the search; 200 evaluations unless given. reduce: what was proven is reduced to what carries the
+        gain, and proven again. folder: for the workload; one in the cache unless given,
         where the same call goes on. settings: more keys of the workload file. callback: as of hone.tune.
 
         Raises hone.UnsupportedError without a GPU.
@@ -175,7 +177,7 @@ class TunedKernel:
         bound = bind(self.fn, args, kwargs)
         row = self._row(bound)
         made = self._written(folder or _cached(row), args, kwargs, grid, device.target, self._bench, settings)
-        return self._search(made, row, bound, top, {"max_evals": max_evals, "max_seconds": max_seconds, "seed": seed}, callback)
+        return self._search(made, row, bound, top, reduce, {"max_evals": max_evals, "max_seconds": max_seconds, "seed": seed}, callback)
 
     def static(self, *args: Any, target: Union[str, int] = "sm_90", objective: str = "minimize instructions", limits: Sequence[str] = (),
                max_evals: int = 0, max_seconds: float = 0.0, seed: int = 0, folder: Union[None, str, "os.PathLike[str]"] = None,
@@ -202,9 +204,9 @@ class TunedKernel:
             warnings.warn(f"hone.triton leaves {config} out: {why.splitlines()[0]}", stacklevel=3)
         return made
 
-    def _search(self, made: Folder, row: Mapping[str, str], bound: Sequence[Argument], top: int, options: Mapping[str, Any],
+    def _search(self, made: Folder, row: Mapping[str, str], bound: Sequence[Argument], top: int, reduce: bool, options: Mapping[str, Any],
                 callback: Optional[Callable[[Any], object]]) -> Tuned:  # fmt: skip
-        from ..compilers import Controls, tune as run, validate
+        from ..compilers import Controls, minimize, tune as run, validate
 
         found = run(made.workload, canary=False, callback=callback, seeds=self._seeds(made, options["max_evals"]), **options)
         file = made.path / f"{self.fn.__name__}.hone"
@@ -213,9 +215,12 @@ class TunedKernel:
             text = proofs.proofs[0].verdict if proofs and proofs.proofs else "nothing beat the first configuration"
             self._known[self._short(bound)] = {}
             return Tuned(dict(self._configs[0]), "", False, (float("nan"),) * 3, text, made.path, found.trials)
+        kept = [p for p in proofs.proofs if p]
+        if reduce:
+            kept += [p for p in minimize(made.workload, Controls.load(file).point, session=found.session, output=file).proofs if p]
         controls = Controls.load(file)
         config, words = self._of_point(controls.point, " ".join(["ptxas", *controls.flags]))
-        best = next(p for p in proofs.proofs if p and p.point == controls.point)
+        best = next(p for p in reversed(kept) if p.point == controls.point)
         overall = best.data["overall"][0]
         lo, mid, hi = (float(overall["gain"][k]) for k in ("lo", "mid", "hi"))
         _hone.winners_put(self._winners, {
