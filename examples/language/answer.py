@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A language model in Python: an answer as it comes, a batch, logits. Usage: answer.py MODEL.gguf [PROMPT]"""
+"""A language model in Python: an answer as it comes, a batch, logits, sessions that part. Usage: answer.py MODEL.gguf [PROMPT]"""
 import sys
 
 import hone
@@ -19,6 +19,10 @@ def main(path, prompt="Once upon a time"):
         tokens = m.tokenize(prompt, frame=True)
         best = np.argsort(m.logits(tokens, last=True))[::-1][:3]
         print(f"-- behind the prompt's {len(tokens)} tokens the likeliest are {', '.join(repr(m.detokenize([t])) for t in best)}")
+        with m.session(tokens) as here:
+            ways = [here.fork() for _ in best]  # they share what was computed of the prompt
+            for way, row in zip(ways, m.feed([(way, [int(t)]) for way, t in zip(ways, best)])):  # one step for all
+                print(f"-- behind {m.detokenize(way.tokens[-1:])!r} comes {m.detokenize([int(row[-1].argmax())])!r}")
         print(f"-- perplexity of the prompt: {m.perplexity(prompt):.2f}")
 
 

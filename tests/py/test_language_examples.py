@@ -41,7 +41,7 @@ def test_c(place):
 
 def test_python(place):
     told = run(sys.executable, FOLDER / "answer.py", place / "tiny.gguf", "A text", cwd=place)
-    assert "'A' goes on with" in told and "perplexity of the prompt:" in told
+    assert "'A' goes on with" in told and told.count(" comes ") == 3 and "perplexity of the prompt:" in told
 
 
 def test_shell(place):
