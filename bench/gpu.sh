@@ -8,6 +8,8 @@
 #   HONE=FILE                   hone (default: build/portable/hone, build/hone, hone in PATH)
 #   PYTHON=python3              an interpreter; the one that has kernel_tuner or triton, for those peers
 #   HONE_GPU_DEVICE=opencl:1    the device, as docs/harness-gpu.md names it (default: CUDA's first, else OpenCL's first)
+#   ARCH=sm_90                  what is compiled for (default: as nvidia-smi says); compute_90: PTX, which the driver compiles
+#   SMALL=1                     the planted gains on small data (default on OpenCL devices that are not NVIDIA's)
 #   BUILD=build                 build folder
 # Needs hone, Python, and for CUDA nvcc or NVRTC; nothing is built. Results are kept in $BUILD/bench/gpu: what is there is not
 # measured again, remove the folder to do so. Recorded spaces are in spaces/ there, for `hone replay`. Without a device it says

@@ -21,18 +21,18 @@ ROOT = os.path.dirname(HERE)
 NO_DEVICE = 3
 EXAMPLES = ("reduction", "softmax", "gemm", "attention", "convolution")
 PLANTED = (1.02, 1.05, 1.10)
-# Of the time: one proof of truth, one search, one proof of an example, one recording.
-SHARE = {"truth": 0.03, "search": 0.045, "proof": 0.03, "space": 0.08}
+# Of the time: all of truth, all examples, both recordings. The rest is for what takes longer than it should.
+SHARE = {"truth": 0.10, "examples": 0.68, "spaces": 0.15}
 QUICK = "proof: {pairs: 10, pairs_most: 30, variants: 3, min_gain: 0.5 %}\n"
 SPACES = {  # example: (workload, parameters), for each kind of device
     "cuda": {
-        "softmax": {"BLOCK": [64, 128, 256, 512, 1024], "HONE_UNROLL_READ": [0, 2, 4, 8], "HONE_UNROLL_WRITE": [0, 4],
-                    "HONE_LOAD_FIRST": ["plain", "nc_evict_last"], "HONE_STORE_Y": ["plain", "cs"]},
-        "gemm": {"BM": [32, 64, 128], "BN": [32, 64, 128], "BK": [8, 16, 32], "TM": [4, 8], "TN": [4, 8]},
+        "softmax": {"BLOCK": [64, 128, 256, 512, 1024], "HONE_UNROLL_READ": [0, 4], "HONE_UNROLL_WRITE": [0, 4],
+                    "HONE_LOAD_FIRST": ["plain", "nc_evict_last"]},
+        "gemm": {"BM": [32, 64, 128], "BN": [32, 64, 128], "BK": [8, 16], "TM": [4, 8], "TN": [4, 8]},
     },
     "opencl": {
-        "convolution": {"SIZE": [5], "TX": [8, 16, 32, 64], "TY": [1, 2, 4, 8], "PX": [1, 2, 4], "STAGE": [0, 1]},
-        "convolution-7": {"SIZE": [7], "TX": [8, 16, 32, 64], "TY": [1, 2, 4, 8], "PX": [1, 2, 4], "STAGE": [0, 1]},
+        "convolution": {"SIZE": [5], "TX": [8, 16, 64], "TY": [1, 4, 8], "PX": [1, 4], "STAGE": [0, 1]},
+        "convolution-7": {"SIZE": [7], "TX": [8, 16, 64], "TY": [1, 4, 8], "PX": [1, 4], "STAGE": [0, 1]},
     },
 }  # fmt: skip
 FAILED = {"build_error": "CompilationFailedConfig", "build_timeout": "CompilationFailedConfig"}
@@ -54,6 +54,13 @@ class Bench:
         self.hone_path, self.out = os.path.abspath(args.hone), os.path.abspath(args.out)
         self.total_s, self.begin = seconds(args.time), time.monotonic()
         os.makedirs(os.path.join(self.out, "spaces"), exist_ok=True)
+
+    def share_s(self, what):
+        """The time of one search, proof or recording, as far as there is any left."""
+        tuners = 3 if importlib.util.find_spec("kernel_tuner") else 2
+        each = {"truth": SHARE["truth"] / (len(PLANTED) + 1) / len(self.devices), "space": SHARE["spaces"] / 2,
+                "search": 0.6 * SHARE["examples"] / self.n_examples / tuners, "proof": 0.4 * SHARE["examples"] / self.n_examples / tuners}  # fmt: skip
+        return max(5.0, min(each[what] * self.total_s, self.left_s()))
 
     def left_s(self):
         return self.total_s - (time.monotonic() - self.begin)
@@ -95,13 +102,13 @@ class Bench:
         return found
 
     def tune(self, workload, store, share, *more):
-        limit = max(5.0, min(SHARE[share] * self.total_s, self.left_s()))
-        return self.hone("tune", workload, "--store", store, "--new", "-q", "--json", "-t", f"{limit:.0f}s", *more, limit_s=limit * 3 + 120)
+        limit = self.share_s(share)
+        return self.hone("tune", workload, "--store", store, "--new", "-q", "--json", "-t", f"{limit:.0f}s", *more, limit_s=limit * 2 + 60)
 
     def prove(self, workload, point, share):
-        limit = max(5.0, min(SHARE[share] * self.total_s, self.left_s()))
+        limit = self.share_s(share)
         found = self.hone("validate", "-w", workload, "--point", json.dumps(point), "--no-controls", "-q", "--json", "-t",
-                          f"{limit:.0f}s", limit_s=limit * 3 + 120)  # fmt: skip
+                          f"{limit:.0f}s", limit_s=limit * 2 + 60)  # fmt: skip
         proof = found["proofs"][0]["proof"]
         if not proof["overall"]:
             return {"kept": False, "why": proof["why"] or proof["verdict"], "gain": None, "seconds": proof["seconds"]}
@@ -168,7 +175,7 @@ def arch(bench):
 
 
 def build_command(bench, source, flags=""):
-    how = "-cubin " if bench.compiler == "nvcc" else ""
+    how = "" if bench.compiler != "nvcc" else "-ptx " if bench.arch.startswith("compute_") else "-cubin "
     return f"{{cc}} {{flags}} {{defines}} {flags}-I{ROOT}/include -arch={bench.arch} {how}{source} -o {{out}}"
 
 
@@ -178,7 +185,7 @@ def build_command(bench, source, flags=""):
 def planted_workload(folder, api, kernel, parameters, bench, defaults=None):
     for name in os.listdir(f"{HERE}/gpu/planted"):
         shutil.copy(f"{HERE}/gpu/planted/{name}", folder)
-    small = " n=65536" if api == "opencl" and not os.environ.get("LARGE") else ""
+    small = " n=65536" if os.environ.get("SMALL", "1" if api == "opencl" and "CUDA" not in bench.devices.get(api, "") else "") else ""
     words = " ".join(f"{p}={{{p}}}" for p in parameters)
     if kernel:
         build = "controls: false\n"
@@ -210,17 +217,23 @@ def truth(bench, api):
 # --- the examples
 
 
+def kind_of(name):
+    return "opencl" if os.path.exists(f"{ROOT}/examples/gpu/{name}/{name}.cl") else "cuda"
+
+
 def example_workload(bench, name, folder):
     """The example's timed workload for this device, in a folder; None when it cannot run here."""
     source = f"{ROOT}/examples/gpu/{name}"
-    opencl = os.path.exists(f"{source}/{name}.cl")
-    if ("opencl" if opencl else "cuda") not in bench.devices:
+    opencl = kind_of(name) == "opencl"
+    if kind_of(name) not in bench.devices:
         return None
     for file in os.listdir(source):
         shutil.copy(os.path.join(source, file), folder)
     with open(os.path.join(source, "hone.yaml" if opencl else "timed.yaml"), encoding="utf-8") as f:
         text = f.read()
     text = text.replace("-I{src}/../../../include", f"-I{ROOT}/include").replace("-arch=sm_90", f"-arch={getattr(bench, 'arch', '')}")
+    if getattr(bench, "arch", "").startswith("compute_"):
+        text = text.replace(" -cubin ", " -ptx ")
     if not opencl and bench.compiler == "nvrtc":
         text = text.replace("compilers: [nvcc]", "compilers: [nvrtc]").replace(" -cubin", "").replace("baseline: -Xptxas=-O3\n", "")
     path = os.path.join(folder, "workload.yaml")
@@ -249,9 +262,9 @@ def kernel_tuner(bench, name):
         path = example_workload(bench, name, folder)
         if path is None:
             raise Failed("no device for it")
-        limit = max(5.0, min(SHARE["search"] * bench.total_s, bench.left_s()))
+        limit = bench.share_s("search")
         done = subprocess.run([sys.executable, f"{HERE}/gpu/peer_kernel_tuner.py", name, folder, f"{ROOT}/include", str(limit)],
-                              capture_output=True, text=True, timeout=limit * 3 + 120, check=False)  # fmt: skip
+                              capture_output=True, text=True, timeout=limit * 2 + 60, check=False)  # fmt: skip
         if done.returncode:
             raise Failed(f"kernel_tuner: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
         found = json.loads(done.stdout.splitlines()[-1])
@@ -265,8 +278,8 @@ def triton(bench, name):
         raise Failed("triton and torch cannot be imported")
     if name not in ("softmax", "gemm"):
         raise Failed("no Triton kernel for it here")
-    limit = max(5.0, SHARE["search"] * bench.total_s)
-    done = subprocess.run([sys.executable, f"{HERE}/gpu/peer_triton.py", name], capture_output=True, text=True, timeout=limit * 3 + 120, check=False)
+    limit = bench.share_s("search")
+    done = subprocess.run([sys.executable, f"{HERE}/gpu/peer_triton.py", name], capture_output=True, text=True, timeout=limit * 2 + 60, check=False)
     if done.returncode:
         raise Failed(f"triton: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -330,8 +343,8 @@ def space(bench, api, label, parameters):
 def gain_text(row):
     if row.get("failed"):
         return row["failed"]
-    if not row.get("gain"):
-        return f"not kept: {row.get('why') or 'the default is the best'}"[:60]
+    if not row.get("gain") or row["gain"]["mid"] is None:
+        return f"not kept: {'the default is the best' if row.get('why') in (None, 'same') else row['why']}"[:60]
     g = row["gain"]
     return f"{g['mid']:.3f} ({g['lo']:.3f} to {g['hi']:.3f})" + ("" if row["kept"] else ", not kept")
 
@@ -374,6 +387,7 @@ def main():
         raise SystemExit(f"ONLY: no part '{min(unknown)}'; there are truth, examples and spaces")
     bench = Bench(args)
     bench.devices = devices(bench)
+    bench.n_examples = max(1, sum(kind_of(n) in bench.devices for n in EXAMPLES))
     if not bench.devices:
         print("no GPU: neither a CUDA nor an OpenCL device answers (above is why); nothing was measured", file=sys.stderr)
         sys.exit(NO_DEVICE)
@@ -387,6 +401,9 @@ def main():
     if "examples" in args.only:
         rows = {}
         for name in EXAMPLES:
+            if kind_of(name) not in bench.devices:
+                print(f"\n{name}: skipped, it needs a device for {kind_of(name).replace('cuda', 'CUDA').replace('opencl', 'OpenCL')}")
+                continue
             rows[name] = {engine: bench.part(f"{name}-{engine}", lambda n=name, e=engine: search(bench, n, e)) for engine in ("auto", "random")}
             rows[name]["kernel_tuner"] = bench.part(f"{name}-kernel_tuner", lambda n=name: kernel_tuner(bench, n))
             rows[name]["triton"] = bench.part(f"{name}-triton", lambda n=name: triton(bench, n))

@@ -5,6 +5,7 @@
  * cannot be waited for; event nodes exist in captures only; the time between events can be read after a
  * synchronisation. Memory is the host's, with a check of every range. Time is counted: a launch takes 10 us, 4 us when
  * all it touches is in a cache of 1 MiB (least recently used), and 7 us pass before work reaches an idle stream.
+ * A launch of `planted` takes its fourth argument's tenth more.
  * Kernels are known by name; an image is PTX text that holds the names. HONE_FAKE_LOG: a file for the calls, one a
  * line. HONE_FAKE: words "no_device", "old", "broken_clock", "slow", "recovers", "no_energy" play what goes wrong.
  */
@@ -49,7 +50,7 @@ typedef struct node {
     kind kind;
     int kernel;
     address a, b; /* buffers of a launch; SET: from, bytes */
-    int n;
+    int n, steps; /* steps: of `planted`, 0.1 us each */
     void *event;
     unsigned char byte;
 } node;
@@ -79,8 +80,8 @@ static struct {
     char text[1 << 16];
 } device = {.idle = true};
 
-static const char *const kernels[] = {"scale",  "behind", "before", "far",    "trap",
-                                      "silent", "spoil",  "hang",   "shared", "narrow"};
+static const char *const kernels[] = {"planted", "scale", "behind", "before", "far",   "trap",
+                                      "silent",  "spoil", "hang",   "shared", "narrow"};
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
 
 static bool plays(const char *word) {
@@ -213,7 +214,7 @@ static void run(const node *x) {
         return;
     }
     bool in = touch(block_of(x->a, 1)), out = touch(block_of(x->b, 1));
-    device.us += in && out ? 4 : 10;
+    device.us += (in && out ? 4 : 10) + x->steps / 10.0;
     device.mj += 1;
     compute(x);
 }
@@ -247,6 +248,7 @@ API(cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned 
     memcpy(&x.a, param[0], sizeof x.a);
     memcpy(&x.b, param[1], sizeof x.b);
     memcpy(&x.n, param[2], sizeof x.n);
+    if (!strcmp(kernels[x.kernel], "planted")) memcpy(&x.steps, param[3], sizeof x.steps);
     submit(&x);
     return 0;
 }
