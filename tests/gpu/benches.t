@@ -90,7 +90,7 @@ def test_static(tap, where):
     gains = [float(g) for g in re.findall(r"^\| (?:auto|random) \|.* (\d\.\d+) \|", done.stdout, re.M)]
     tap.ok(len(gains) == 2 and min(gains) >= 1, "static_search_gains", done.stdout)
     again = bench(where, f"{tools.ROOT}/bench/static-search.sh", "spmv", CC="nvrtc", EVALS="12", SEEDS="1", TUNERS="auto random", JOBS="1")
-    tail = [re.sub(r".*?- compiler", "", d.stdout, count=1, flags=re.S) for d in (done, again)]
+    tail = [re.sub(r".*?- compiler: ", "", d.stdout, count=1, flags=re.S) for d in (done, again)]
     tap.ok(tail[0] == tail[1] and tail[0], "static_search_is_resumed", again.stdout)
     return None
 
