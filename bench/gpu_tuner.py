@@ -328,15 +328,16 @@ def space(bench, api, label, parameters):
     for t in trials:
         if t["phase"] in ("baseline", "search"):
             seen.setdefault(tuple(str(t["point"].get(p, v[0])) for p, v in parameters.items()), t)
-    file = os.path.join(bench.out, "spaces", f"{label}-{bench.devices[api].split(',')[0].replace(' ', '_').replace('/', '_')}.tsv")
+    partial = "-partial" if len(seen) < n else ""  # for replay what is missing would break a constraint
+    file = os.path.join(bench.out, "spaces", f"{label}{partial}-{bench.devices[api].split(',')[0].replace(' ', '_').replace('/', '_')}.tsv")
     with open(file, "w", encoding="utf-8") as f:
         f.write(f"# kernel={name} device={bench.devices[api]} problem={re.search('args: ([^},]*)', text)[1].strip()} objective=time unit=ms\n")
         f.write("# values " + " ".join(f"{p}={'|'.join(map(str, v))}" for p, v in parameters.items()) + "\n")
         f.write("\t".join(parameters) + "\ttime_ms\tsd_ms\tcompile_ms\tstatus\n")
         for point, t in sorted(seen.items()):
             if t["class"] == "ok":
-                mean, low, high = list(t["values"].values())[:3]
-                cells = [f"{mean * 1e3:.6g}", f"{(high - low) / 2 * 1e3:.3g}", f"{t['build_s'] * 1e3:.1f}" if t["build_s"] else "-", "ok"]
+                mean, low, high = (t["values"][f"{q}(latency)"] for q in ("mean", "p16", "p84"))
+                cells = [f"{mean * 1e3:.6g}", f"{max(high - low, 0) / 2 * 1e3:.3g}", f"{t['build_s'] * 1e3:.1f}" if t["build_s"] else "-", "ok"]
             else:
                 cells = ["-", "-", "-", FAILED.get(t["class"], "RuntimeFailedConfig")]
             f.write("\t".join([*point, *cells]) + "\n")

@@ -38,16 +38,16 @@ def opencl_here(where):
 def test_opencl(tap, where):
     if not opencl_here(where):
         return tap.skip("opencl", "no OpenCL device (pocl-opencl-icd)")
-    done = bench(where, GPU, "tuner", HONE_GPU_DEVICE="opencl", TIME="300s", HONE_BENCH_SAMPLES="3", HONE_BENCH_WARMUP="0")
+    done = bench(where, GPU, "tuner", HONE_GPU_DEVICE="opencl", TIME="900s", HONE_BENCH_SAMPLES="3", HONE_BENCH_MIN_TIME="1ms", HONE_BENCH_WARMUP="0")
     tap.ok(done.returncode == 0 and "## GPU tuner" in done.stdout, "opencl_ends", done.stdout, done.stderr)
     tap.ok(len(re.findall(r"^\| 1\.\d\d \| \d\.\d+ \(", done.stdout, re.M)) == 4, "opencl_truth_has_four_rows", done.stdout)
     tap.ok(re.search(r"^\| convolution \| (\d|not kept)", done.stdout, re.M), "opencl_convolution_is_tuned", done.stdout)
     spaces = glob.glob(f"{where}/gpu/spaces/*.tsv")
-    tap.ok(len(spaces) == 2, "opencl_spaces_are_there", done.stdout, done.stderr)
+    tap.ok(len(spaces) == 2, "opencl_spaces_are_recorded", done.stdout, done.stderr)
     for space in spaces:
         said = tools.run([RELEASE, "replay", space, "--engine", "random", "--evals", "10", "--seeds", "3", "--json"])
         tap.ok(said.returncode == 0 and json.loads(said.stdout)["fraction_of_best"], f"replay_reads_{os.path.basename(space)[:13]}", said.stderr)
-    again = bench(where, GPU, "tuner", HONE_GPU_DEVICE="opencl", TIME="100s")
+    again = bench(where, GPU, "tuner", HONE_GPU_DEVICE="opencl", TIME="900s", ONLY="truth")
     tap.ok(again.returncode == 0 and "truth-opencl" not in again.stderr, "opencl_is_not_measured_again", again.stderr)
     return None
 
