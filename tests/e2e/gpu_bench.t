@@ -276,7 +276,7 @@ parameters:
   KERNEL: {{type: choice, values: [{kernels}], default: scale}}
 measure: {{min_time: 1 ms, device: cuda}}
 parity: exact
-stages: {{run: 3 s}}
+stages: {{run: 6 s}}
 budget: {{evaluations: 20}}
 engine: random
 """
@@ -341,7 +341,7 @@ parameters:
   KERNEL: {type: choice, values: [blur, behind, hang], default: blur}
 measure: {min_time: 1 ms}
 parity: {rule: rel, tolerance: 1e-6}
-stages: {run: 5 s}
+stages: {run: 60 s, cpu: 5 s}
 budget: {evaluations: 3}
 engine: random
 """)
