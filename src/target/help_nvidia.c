@@ -22,6 +22,8 @@ static hn_help_span short_name(hn_help_span line) {
 
 static hn_help_row *option(hn_arena *a, hn_help *out, hn_help_span line) {
     hn_help_span rest = line, name = hn_span_word(&rest), brief = short_name(line);
+    size_t bracket = hn_span_find(name, "("); /* a name that fills its column */
+    if (bracket != SIZE_MAX) name.n = bracket;
     if (!hn_span_name(name) || name.n < 3) return NULL;
     hn_help_row *r = hn_help_add(a, out, hn_span_name(brief) ? brief : name);
     if (!r) return NULL;
