@@ -41,7 +41,7 @@ void hn_control_values(hn_arena *a, hn_control *c, const char *text, char separa
 }
 
 bool hn_control_takes_file(const hn_control *c) {
-    return c->form == HN_CHOICE && c->n_values == 1 && !strcmp(c->value[0], HN_FILE_VALUE);
+    return c->form == HN_CHOICE && c->n_values == 1 && c->value[0] && !strcmp(c->value[0], HN_FILE_VALUE);
 }
 
 void hn_control_range(hn_control *c, double lo, double hi, double dflt) {
