@@ -27,7 +27,8 @@ static void test_parts(const hn_family *f) {
        "families/%s_is_probed", f->name);
     ok(!f->probe->accepts("/dev/null") && !f->probe->accepts("/nonexistent"), "families/%s_accepts_no_empty_file",
        f->name);
-    ok(f->listing && f->listing->argv[0] && f->listing->package && f->listing->read && f->source_name,
+    ok(f->listing && f->listing->package && f->source_name &&
+           (f->listing->device ? !f->listing->argv && !f->listing->read : f->listing->argv[0] && f->listing->read),
        "families/%s_lists_machine_code", f->name);
     ok(hn_family_named(f->name) == f && hone_family_kernel_flags(f->name) == f->kernel_flags,
        "families/%s_is_found_by_name", f->name);
