@@ -145,7 +145,9 @@ static void check_confinement(findings *f) {
         memcpy(c.by, f->far.confined_by, sizeof c.by);
     }
     if (!c.writes)
-        note(f, NOTE, "confinement", cli_strdup("builds and runs may write wherever you may, and use the network"),
+        note(f, NOTE, "confinement",
+             cli_format("builds and runs may write wherever you may%s",
+                        c.network ? ", but have no network" : ", and use the network"),
              "Landlock (Linux 5.13, named in /sys/kernel/security/lsm) or user namespaces (sysctl "
              "user.max_user_namespaces) confine them",
              NULL);
