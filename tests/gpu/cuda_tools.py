@@ -66,7 +66,7 @@ def on_the_shim(source, where, *flags):
     if not cxx:
         return None, "g++ is not installed"
     program = os.path.join(where, source.replace(".cpp", ""))
-    command = [cxx, "-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-function",
+    command = [cxx, "-std=c++20", "-O0", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-function",
                "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fsanitize-sections=shim_shared",
                *flags, f"-I{ROOT}/include", f"-I{ROOT}", f"{ROOT}/tests/gpu/{source}", "-o", program]  # fmt: skip
     done = run(command)
