@@ -170,6 +170,19 @@ static bool in_path(const char *command) {
     return false;
 }
 
+/* Compilers of code for processors are few; all others are for GPUs. */
+static void missing(findings *f, const char *name) {
+    static const char *const here[] = {"gcc", "clang", "rustc"};
+    bool known = false;
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++) known |= strcmp(name, here[i]) == 0;
+    if (known)
+        note(f, NOTE, name, cli_strdup("not installed"), "a second compiler often gains more than any flag",
+             strcmp(name, "gcc") == 0 ? "gcc" : "clang");
+    else
+        note(f, NOTE, name, cli_strdup("not installed"),
+             "for GPUs alone: set HONE_CUDA to a CUDA toolkit; OpenCL needs a driver, such as pocl-opencl-icd", NULL);
+}
+
 static void check_compilers(findings *f) {
     hone_family_info family;
     size_t total = 0;
@@ -185,8 +198,7 @@ static void check_compilers(findings *f) {
             note(f, GOOD, family.name, text ? text : cli_strdup(""), NULL, NULL);
         else {
             free(text);
-            note(f, NOTE, family.name, cli_strdup("not installed"), "a second compiler often gains more than any flag",
-                 strcmp(family.name, "gcc") == 0 ? "gcc" : "clang");
+            missing(f, family.name);
         }
         hone_free(names);
     }
