@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs that run on another machine (measure.on), tested on this one: by a fake ssh ($HONE_SSH) that can die on command,
 and by an sshd of its own on loopback where openssh-server is installed. TAP."""
-import getpass, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+import ctypes, getpass, json, os, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HONE = os.environ.get("HONE", os.path.join(HERE, "../../build/asan/hone"))
@@ -55,6 +55,11 @@ def kill(pid):
         pass
 
 
+def end_with_parent():
+    """PR_SET_PDEATHSIG: what this test started does not outlive it."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 class Fake:
     """A machine behind the fake ssh."""
 
@@ -104,7 +109,7 @@ class Sshd:
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)
         self.process = subprocess.Popen([self.program, "-D", "-e", "-f", os.path.join(self.top, "sshd_config")],
-                                        stderr=subprocess.DEVNULL, start_new_session=True)
+                                        stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=end_with_parent)
         for _ in range(100):
             with socket.socket() as s:
                 if s.connect_ex(("127.0.0.1", self.port)) == 0:
