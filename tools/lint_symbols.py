@@ -3,7 +3,8 @@
 
 1. libhone.so exports exactly the functions that the public headers declare HONE_API, all named hone_*.
 2. libhone.a and libhonebench.a hold no writable data (tables that need relocation, .data.rel.ro, are constant).
-3. Functions shared inside the library are named hn_* or hone_*; in libhonebench.a hone_bench_* or hn_bench_*.
+3. Functions shared inside the library are named hn_* or hone_*; in libhonebench.a *_bench_*, *_gpu_* or *_nvml_*.
+4. No name is global in both archives: programs link both.
 """
 import os, re, subprocess, sys
 
@@ -54,11 +55,15 @@ def data_faults(archive):
             yield f"{os.path.basename(archive)}({member}): '{name}' is writable data in {section}"
 
 
+def globals_of(archive):
+    rows = (line.split() for line in lines("nm", "--defined-only", "--extern-only", archive))
+    return {r[2] for r in rows if len(r) == 3}
+
+
 def name_faults(archive, pattern):
-    for line in lines("nm", "--defined-only", "--extern-only", archive):
-        part = line.split()
-        if len(part) == 3 and not re.match(pattern, part[2]):
-            yield f"{os.path.basename(archive)}: global '{part[2]}' is not named {pattern}"
+    for name in sorted(globals_of(archive)):
+        if not re.match(pattern, name):
+            yield f"{os.path.basename(archive)}: global '{name}' is not named {pattern}"
 
 
 def main():
@@ -71,7 +76,8 @@ def main():
         faults += name_faults(lib, "(hone|hn)_")
         if lines("ar", "t", harness):
             faults += data_faults(harness)
-            faults += name_faults(harness, "(hone|hn)_bench_")
+            faults += name_faults(harness, "(hone|hn)_(bench|gpu|nvml)_")
+            faults += [f"'{n}' is global in libhone.a and in libhonebench.a" for n in sorted(globals_of(lib) & globals_of(harness))]
     except subprocess.CalledProcessError as why:
         faults.append(f"{' '.join(why.cmd)}: {why.stderr.strip()}")
     for f in faults:
