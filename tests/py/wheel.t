@@ -17,7 +17,7 @@ skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 isolation=()
 "$python" -c 'import setuptools, wheel' 2>/dev/null && isolation=(--no-build-isolation)
 mkdir "$work/source" # pip builds inside the folder it is given
-(cd "$root" && cp -rp pyproject.toml setup.py README.md Makefile include src python "$work/source/")
+(cd "$root" && cp -rp pyproject.toml setup.py README.md Makefile include skills src python tools "$work/source/")
 if ! HONE_BUILD=$build "$python" -m pip wheel --quiet --disable-pip-version-check "${isolation[@]}" --no-deps -w "$work" "$work/source" \
     >"$work/log" 2>&1; then
     grep -qiE 'could not find a version|connection|network' "$work/log" && skip_all "setuptools cannot be had"
