@@ -170,13 +170,12 @@ static void test_refusals(void) {
 /* Noise that is the same every time: with a real one the verdict would be another one of twenty times. */
 static void test_noise_is_told_before(void) {
     char text[1000], *count = sub("noisy", "-runs");
-    snprintf(
-        text, sizeof text,
-        "hone: 1\nname: noisy\ncontrols: false\n"
-        "run: 'echo >>%s; n=$(wc -l <%s); echo cost: $(( {A} + n * n * 48271 %% 65537 %% 5000 ))'\nparity: none\n"
-        "parameters:\n  A: {type: int, range: [1, 2000], default: 1000}\nmetrics: {source: lines, names: [cost]}\n"
-        "stages: {confine: false}\n",
-        count, count);
+    snprintf(text, sizeof text,
+             "hone: 1\nname: noisy\ncontrols: false\n"
+             "run: 'echo >>%s; n=$(wc -l <%s); echo cost: $(( {A} + n * n * 48271 %% 65537 %% 5000 ))'\nparity: none\n"
+             "parameters:\n  A: {type: int, range: [1, 2000], default: 1000}\nmetrics: {source: lines, names: [cost]}\n"
+             "stages: {confine: false}\n",
+             count, count);
     free(count);
     static const char *const a[] = {"{\"A\":999}"};
     hone_prove_options o = small();
