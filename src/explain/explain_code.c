@@ -4,16 +4,14 @@
 
 #include "base/err.h"
 #include "base/options.h"
-#include "base/str.h"
+#include "explain/said.h"
 #include "proc/temp.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCES_MOST = 12, MOVES_SHOWN = 4 };
+enum { MOVES_SHOWN = 4 };
 
 typedef struct pair {
     const char *name;
@@ -23,11 +21,10 @@ typedef struct pair {
 } pair;
 
 typedef struct comparison {
+    hn_explaining to;
     const hn_cubin *side;
-    hn_arena *a;
     pair *pair;
-    size_t n, room_facts;
-    hone_explanation *out;
+    size_t n;
     bool all;
 } comparison;
 
@@ -71,14 +68,14 @@ static size_t lone(const comparison *x, int side) {
 }
 
 static bool make_pairs(comparison *x) {
-    x->pair = HN_NEW_N(x->a, pair, x->side[0].n + x->side[1].n + 1);
+    x->pair = HN_NEW_N(x->to.a, pair, x->side[0].n + x->side[1].n + 1);
     if (!x->pair) return false;
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < x->side[side].n; i++) {
             const hn_gpu_kernel *k = &x->side[side].kernel[i];
             size_t at = 0;
             while (at < x->n && (x->pair[at].k[side] || strcmp(x->pair[at].k[0]->name, k->name))) at++;
-            if (at == x->n) x->pair[x->n++] = (pair){.name = hn_gpu_kernel_plain(x->a, k->name)};
+            if (at == x->n) x->pair[x->n++] = (pair){.name = hn_gpu_kernel_plain(x->to.a, k->name)};
             x->pair[at].k[side] = k;
         }
     size_t gone = lone(x, 1), new = lone(x, 0);
@@ -96,19 +93,6 @@ static bool make_pairs(comparison *x) {
 
 /* --- facts -------------------------------------------------------------------------------------------------------- */
 
-static void add_fact(comparison *x, const char *function, const char *what, double baseline, double tuned) {
-    hone_explanation *out = x->out;
-    if (out->n_facts == x->room_facts) {
-        size_t room = x->room_facts ? 2 * x->room_facts : 128;
-        hone_code_fact *more = HN_NEW_N(x->a, hone_code_fact, room);
-        if (!more) return;
-        if (out->n_facts) memcpy(more, out->fact, out->n_facts * sizeof *more);
-        out->fact = more;
-        x->room_facts = room;
-    }
-    out->fact[out->n_facts++] = (hone_code_fact){function, what, baseline, tuned};
-}
-
 /* Of all kernels, as a workload without `kernel` folds them; what is not known of one is not known of all. */
 static double folded(const hn_cubin *c, unsigned m) {
     const hn_code_metric_info *info = hn_code_metric_at(m);
@@ -122,51 +106,41 @@ static double folded(const hn_cubin *c, unsigned m) {
 }
 
 static void add_facts(comparison *x) {
-    add_fact(x, "", "kernels", (double)x->side[0].n, (double)x->side[1].n);
+    hn_explain_fact(&x->to, "", "kernels", (double)x->side[0].n, (double)x->side[1].n);
     for (unsigned m = 0; m < HN_N_CODE_METRICS; m++) {
         double was = folded(&x->side[0], m), is = folded(&x->side[1], m);
-        if (!isnan(was) || !isnan(is)) add_fact(x, "", hn_code_metric_at(m)->name, was, is);
+        if (!isnan(was) || !isnan(is)) hn_explain_fact(&x->to, "", hn_code_metric_at(m)->name, was, is);
     }
     for (size_t i = 0; i < x->n; i++)
         for (unsigned m = 0; m < HN_N_CODE_METRICS && (x->all || x->pair[i].differs); m++) {
             const pair *p = &x->pair[i];
             double was = p->k[0] ? p->k[0]->value[m] : NAN, is = p->k[1] ? p->k[1]->value[m] : NAN;
             bool known = !isnan(was) || !isnan(is);
-            if (known && (x->all || !same_value(was, is))) add_fact(x, p->name, hn_code_metric_at(m)->name, was, is);
+            if (known && (x->all || !same_value(was, is)))
+                hn_explain_fact(&x->to, p->name, hn_code_metric_at(m)->name, was, is);
         }
 }
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
-
-static void clause(hn_str *s, const char *fmt, ...) HONE_PRINTF(2, 3);
-static void clause(hn_str *s, const char *fmt, ...) {
-    char text[400];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    if (s->n && s->text[s->n - 1] != ' ') hn_str_add(s, "; ");
-    hn_str_add(s, text);
-}
 
 /* "40 registers instead of 32". */
 static void say_count(const pair *p, hn_code_metric m, const char *what, hn_str *s) {
     double was = p->k[0]->value[m], is = p->k[1]->value[m];
     if (isnan(was) || isnan(is) || was == is) return;
     if (is == 0)
-        clause(s, "no %s any more, %.0f before", what, was);
+        hn_explain_clause(s, "no %s any more, %.0f before", what, was);
     else if (was == 0)
-        clause(s, "%.0f %s, none before", is, what);
+        hn_explain_clause(s, "%.0f %s, none before", is, what);
     else
-        clause(s, "%.0f %s instead of %.0f", is, what, was);
+        hn_explain_clause(s, "%.0f %s instead of %.0f", is, what, was);
 }
 
 static void say_occupancy(const pair *p, hn_str *s) {
     const hn_gpu_kernel *b = p->k[0], *t = p->k[1];
     double was = b->value[HN_GPU_OCCUPANCY], is = t->value[HN_GPU_OCCUPANCY];
     if (isnan(was) || isnan(is) || was == is) return;
-    clause(s, "occupancy %.4g %% instead of %.4g %%, limited by %s", 100 * is, 100 * was,
-           t->bound_by ? t->bound_by : "registers");
+    hn_explain_clause(s, "occupancy %.4g %% instead of %.4g %%, limited by %s", 100 * is, 100 * was,
+                      t->bound_by ? t->bound_by : "registers");
 }
 
 /* The classes whose counts moved most: "fp32 120 -> 96, control 80 -> 20". */
@@ -185,7 +159,7 @@ static void say_classes(const pair *p, hn_str *s) {
         hn_str_addf(&list, "%s%s %.0f -> %.0f", list.n ? ", " : "", hn_code_metric_at(at)->name, class_of(p->k[0], at),
                     class_of(p->k[1], at));
     }
-    if (list.n) clause(s, "most moved: %s", list.text);
+    if (list.n) hn_explain_clause(s, "most moved: %s", list.text);
     hn_str_free(&list);
 }
 
@@ -193,10 +167,11 @@ static void say_pair(const pair *p, hn_str *s) {
     hn_str_addf(s, "%s: ", p->name);
     if (!p->k[0] || !p->k[1]) {
         const hn_gpu_kernel *k = p->k[p->k[1] != NULL];
-        clause(s, p->k[1] ? "new, %.0f instructions" : "gone, %.0f instructions before", k->value[HN_GPU_INSTRUCTIONS]);
+        hn_explain_clause(s, p->k[1] ? "new, %.0f instructions" : "gone, %.0f instructions before",
+                          k->value[HN_GPU_INSTRUCTIONS]);
         return;
     }
-    if (strcmp(p->k[0]->name, p->k[1]->name)) clause(s, "named '%s' before", p->k[0]->name);
+    if (strcmp(p->k[0]->name, p->k[1]->name)) hn_explain_clause(s, "named '%s' before", p->k[0]->name);
     say_count(p, HN_GPU_SPILLS, "bytes spilled", s);
     say_count(p, HN_GPU_REGISTERS, "registers", s);
     say_occupancy(p, s);
@@ -207,18 +182,8 @@ static void say_pair(const pair *p, hn_str *s) {
     say_count(p, HN_GPU_LIVE_REGISTERS, "live registers at most", s);
     say_count(p, HN_GPU_STALLS, "cycles of stalls", s);
     say_count(p, HN_GPU_WAITS, "waits", s);
-    if (s->text && s->text[s->n - 1] == ' ') clause(s, "as many of everything, other instructions or another order");
-}
-
-static void keep_sentence(comparison *x, hn_str *s) {
-    char *text = hn_str_take(s);
-    const char *kept = text ? hn_strdup(x->a, text) : NULL;
-    free(text);
-    *s = (hn_str){0};
-    if (kept)
-        x->out->sentence[x->out->n_sentences++] = kept;
-    else
-        x->a->failed = true;
+    if (s->text && s->text[s->n - 1] == ' ')
+        hn_explain_clause(s, "as many of everything, other instructions or another order");
 }
 
 static void say_unknown(comparison *x) {
@@ -230,7 +195,7 @@ static void say_unknown(comparison *x) {
                 if (!s.text || !strstr(s.text, name))
                     hn_str_addf(&s, "%s%s", s.n ? ", " : "opcodes in no class: ", name);
             }
-    if (s.n) keep_sentence(x, &s);
+    if (s.n) hn_explain_sentence(&x->to, &s);
     hn_str_free(&s);
 }
 
@@ -246,19 +211,19 @@ static void say_whole(comparison *x, size_t n_differ) {
         hn_str_addf(&s, "%zu of %zu kernel%s differ%s; %.0f -> %.0f instructions for sm_%u", n_differ, x->n,
                     x->n == 1 ? "" : "s", n_differ == 1 ? "s" : "", was, is, x->side[1].sm);
     if (x->side[0].sm != x->side[1].sm) hn_str_addf(&s, "; the baseline is for sm_%u", x->side[0].sm);
-    keep_sentence(x, &s);
+    hn_explain_sentence(&x->to, &s);
 }
 
 static void add_sentences(comparison *x) {
     size_t n_differ = 0;
-    x->out->sentence = HN_NEW_N(x->a, const char *, SENTENCES_MOST + 3);
-    if (!x->out->sentence) return;
+    x->to.out->sentence = HN_NEW_N(x->to.a, const char *, HN_SENTENCES_MOST + 3);
+    if (!x->to.out->sentence) return;
     for (size_t i = 0; i < x->n; i++) {
         hn_str s = {0};
         if (!x->pair[i].differs) continue;
-        if (n_differ++ >= SENTENCES_MOST) continue;
+        if (n_differ++ >= HN_SENTENCES_MOST) continue;
         say_pair(&x->pair[i], &s);
-        keep_sentence(x, &s);
+        hn_explain_sentence(&x->to, &s);
     }
     say_unknown(x);
     say_whole(x, n_differ);
@@ -268,15 +233,15 @@ static void choose_listing(comparison *x) {
     for (size_t i = 0; i < x->n; i++) {
         const pair *p = &x->pair[i];
         if ((!p->differs && !x->all) || !p->k[0] || !p->k[1] || !p->k[0]->listing || !p->k[1]->listing) continue;
-        x->out->function = p->name;
-        x->out->listing[0] = p->k[0]->listing;
-        x->out->listing[1] = p->k[1]->listing;
+        x->to.out->function = p->name;
+        x->to.out->listing[0] = p->k[0]->listing;
+        x->to.out->listing[1] = p->k[1]->listing;
         return;
     }
 }
 
 hone_rc hn_explain_code(const hn_cubin side[2], bool all, hn_arena *a, hone_explanation *out, hone_err *err) {
-    comparison x = {.side = side, .a = a, .out = out, .all = all};
+    comparison x = {.to = {.a = a, .out = out}, .side = side, .all = all};
     if (make_pairs(&x)) {
         add_facts(&x);
         add_sentences(&x);

@@ -4,17 +4,13 @@
 #include "explain/explain_text.h"
 
 #include "base/err.h"
-#include "base/str.h"
-
-#include <hone/explain.h>
+#include "explain/said.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCES_MOST = 12, CALLEES_SHOWN = 3 };
+enum { CALLEES_SHOWN = 3 };
 
 /* What objdump calls all the code of a program without symbols. */
 #define STRIPPED ".text"
@@ -30,12 +26,10 @@ typedef struct pair {
 } pair;
 
 typedef struct comparison {
+    hn_explaining to;
     const hn_comparand *c;
-    hn_arena *a;
     pair *pair;
     size_t n;
-    hone_explanation *out;
-    size_t room_facts;
 } comparison;
 
 /* --- pairing --------------------------------------------------------------------------------------------------------
@@ -62,7 +56,7 @@ static bool is_start_up(const char *name) {
 }
 
 static pair *pair_of(comparison *x, const char *symbol, int side) {
-    const char *name = hn_family_of_command(x->c->compiler[side])->source_name(x->a, symbol);
+    const char *name = hn_family_of_command(x->c->compiler[side])->source_name(x->to.a, symbol);
     for (size_t i = 0; name && i < x->n; i++)
         if (!strcmp(x->pair[i].name, name)) return &x->pair[i];
     x->pair[x->n] = (pair){.name = name};
@@ -113,7 +107,7 @@ static int by_weight(const void *a, const void *b) {
 
 static bool make_pairs(comparison *x) {
     size_t most = x->c->baseline.n + x->c->tuned.n, kept = 0;
-    x->pair = HN_NEW_N(x->a, pair, most + 1);
+    x->pair = HN_NEW_N(x->to.a, pair, most + 1);
     if (!x->pair) return false;
     add_side(x, &x->c->baseline, 0);
     add_side(x, &x->c->tuned, 1);
@@ -130,19 +124,6 @@ static bool make_pairs(comparison *x) {
 /* --- facts ----------------------------------------------------------------------------------------------------------
  */
 
-static void add_fact(comparison *x, const char *function, const char *what, double baseline, double tuned) {
-    hone_explanation *out = x->out;
-    if (out->n_facts == x->room_facts) {
-        size_t room = x->room_facts ? 2 * x->room_facts : 128;
-        hone_code_fact *more = HN_NEW_N(x->a, hone_code_fact, room);
-        if (!more) return;
-        if (out->n_facts) memcpy(more, out->fact, out->n_facts * sizeof *more);
-        out->fact = more;
-        x->room_facts = room;
-    }
-    out->fact[out->n_facts++] = (hone_code_fact){function, what, baseline, tuned};
-}
-
 /* The program's sums; then, of every function that differs, the counts that do. NAN: there is no such function. */
 static void add_facts(comparison *x) {
     double sum[2][HN_N_CODE_COUNTS] = {{0}}, n[2] = {0};
@@ -151,33 +132,22 @@ static void add_facts(comparison *x) {
             add_counts(sum[side], x->pair[i].count[side]);
             n[side] += x->pair[i].n_clones[side] > 0;
         }
-    add_fact(x, "", "functions", n[0], n[1]);
-    for (int k = 0; k < HN_N_CODE_COUNTS; k++) add_fact(x, "", hn_code_count_name(k), sum[0][k], sum[1][k]);
+    hn_explain_fact(&x->to, "", "functions", n[0], n[1]);
+    for (int k = 0; k < HN_N_CODE_COUNTS; k++) hn_explain_fact(&x->to, "", hn_code_count_name(k), sum[0][k], sum[1][k]);
     for (size_t i = 0; i < x->n; i++) {
         const pair *p = &x->pair[i];
         if (!p->differs) continue;
         if (p->n_clones[0] != p->n_clones[1])
-            add_fact(x, p->name, "clones", (double)p->n_clones[0], (double)p->n_clones[1]);
+            hn_explain_fact(&x->to, p->name, "clones", (double)p->n_clones[0], (double)p->n_clones[1]);
         for (int k = 0; k < HN_N_CODE_COUNTS; k++)
             if (p->count[0][k] != p->count[1][k])
-                add_fact(x, p->name, hn_code_count_name(k), p->n_clones[0] ? p->count[0][k] : NAN,
-                         p->n_clones[1] ? p->count[1][k] : NAN);
+                hn_explain_fact(&x->to, p->name, hn_code_count_name(k), p->n_clones[0] ? p->count[0][k] : NAN,
+                                p->n_clones[1] ? p->count[1][k] : NAN);
     }
 }
 
 /* --- sentences ------------------------------------------------------------------------------------------------------
  */
-
-static void clause(hn_str *s, const char *fmt, ...) HONE_PRINTF(2, 3);
-static void clause(hn_str *s, const char *fmt, ...) {
-    char text[300];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    if (s->n && s->text[s->n - 1] != ' ') hn_str_add(s, "; ");
-    hn_str_add(s, text);
-}
 
 static const char *plural(double n) { return n == 1 ? "" : "s"; }
 
@@ -188,16 +158,17 @@ static void say_vectors(const pair *p, hn_str *s) {
     double was = b[what], is = t[what];
     const char *where = loops ? " in its loops" : "";
     if (was != is && was == 0)
-        clause(s, "%.0f-bit vectors%s, none before", is, where);
+        hn_explain_clause(s, "%.0f-bit vectors%s, none before", is, where);
     else if (was != is && is == 0)
-        clause(s, "no vectors%s any more, %.0f-bit before", where, was);
+        hn_explain_clause(s, "no vectors%s any more, %.0f-bit before", where, was);
     else if (was != is)
-        clause(s, "%.0f-bit vectors%s instead of %.0f", is, where, was);
+        hn_explain_clause(s, "%.0f-bit vectors%s instead of %.0f", is, where, was);
     if (was != is || !loops || is == 0) return;
     double share_b = b[HN_CODE_VECTOR_IN_LOOPS] / b[HN_CODE_IN_LOOPS],
            share_t = t[HN_CODE_VECTOR_IN_LOOPS] / t[HN_CODE_IN_LOOPS];
     if (fabs(share_b - share_t) >= 0.1)
-        clause(s, "%.0f %% of the instructions in loops work on vectors, %.0f %% before", 100 * share_t, 100 * share_b);
+        hn_explain_clause(s, "%.0f %% of the instructions in loops work on vectors, %.0f %% before", 100 * share_t,
+                          100 * share_b);
 }
 
 /* "4 gathers gone", "4 gathers, none before", "4 gathers, 9 before". */
@@ -205,21 +176,21 @@ static void say_count(const pair *p, hn_code_count what, const char *one, const 
     double was = p->count[0][what], is = p->count[1][what];
     if (was == is) return;
     if (is == 0)
-        clause(s, "%.0f %s gone", was, was == 1 ? one : many);
+        hn_explain_clause(s, "%.0f %s gone", was, was == 1 ? one : many);
     else if (was == 0)
-        clause(s, "%.0f %s, none before", is, is == 1 ? one : many);
+        hn_explain_clause(s, "%.0f %s, none before", is, is == 1 ? one : many);
     else
-        clause(s, "%.0f %s, %.0f before", is, is == 1 ? one : many, was);
+        hn_explain_clause(s, "%.0f %s, %.0f before", is, is == 1 ? one : many, was);
 }
 
 static void say_loops(const pair *p, hn_str *s) {
     const double *b = p->count[0], *t = p->count[1];
     double was = b[HN_CODE_LARGEST_INNER], is = t[HN_CODE_LARGEST_INNER];
     if (b[HN_CODE_LOOPS] != t[HN_CODE_LOOPS])
-        clause(s, "%.0f loop%s, %.0f before", t[HN_CODE_LOOPS], plural(t[HN_CODE_LOOPS]), b[HN_CODE_LOOPS]);
+        hn_explain_clause(s, "%.0f loop%s, %.0f before", t[HN_CODE_LOOPS], plural(t[HN_CODE_LOOPS]), b[HN_CODE_LOOPS]);
     if (was > 0 && is > 0 && (is >= 1.5 * was || was >= 1.5 * is))
-        clause(s, "its largest inner loop has %.0f instructions, %.0f before%s", is, was,
-               is >= 1.5 * was ? " (unrolled or widened)" : "");
+        hn_explain_clause(s, "its largest inner loop has %.0f instructions, %.0f before%s", is, was,
+                          is >= 1.5 * was ? " (unrolled or widened)" : "");
 }
 
 static bool calls(const hn_function *f, const char *name) {
@@ -238,7 +209,7 @@ static void say_calls(const pair *p, hn_str *s) {
             if (n++ < CALLEES_SHOWN) hn_str_addf(&names, "%s%.60s", names.n ? ", " : "", mine->callee[i]);
         }
         if (n > CALLEES_SHOWN) hn_str_addf(&names, " and %zu more", n - CALLEES_SHOWN);
-        if (n) clause(s, side ? "now calls %s" : "no longer calls %s", names.text ? names.text : "");
+        if (n) hn_explain_clause(s, side ? "now calls %s" : "no longer calls %s", names.text ? names.text : "");
         hn_str_free(&names);
     }
 }
@@ -248,9 +219,10 @@ static void say_pair(const pair *p, hn_str *s) {
     if (!p->n_clones[1] || !p->n_clones[0]) {
         double bytes = p->count[p->n_clones[1] ? 1 : 0][HN_CODE_BYTES];
         if (p->n_clones[1])
-            clause(s, "a function of its own now (%.0f byte%s); inlined or not there before", bytes, plural(bytes));
+            hn_explain_clause(s, "a function of its own now (%.0f byte%s); inlined or not there before", bytes,
+                              plural(bytes));
         else
-            clause(s, "inlined into its callers, or gone (%.0f byte%s before)", bytes, plural(bytes));
+            hn_explain_clause(s, "inlined into its callers, or gone (%.0f byte%s before)", bytes, plural(bytes));
         return;
     }
     say_vectors(p, s);
@@ -261,23 +233,13 @@ static void say_pair(const pair *p, hn_str *s) {
     say_loops(p, s);
     say_calls(p, s);
     if (p->n_clones[0] != p->n_clones[1])
-        clause(s, "%zu cop%s of it, %zu before", p->n_clones[1], p->n_clones[1] == 1 ? "y" : "ies", p->n_clones[0]);
+        hn_explain_clause(s, "%zu cop%s of it, %zu before", p->n_clones[1], p->n_clones[1] == 1 ? "y" : "ies",
+                          p->n_clones[0]);
     double was = p->count[0][HN_CODE_BYTES], is = p->count[1][HN_CODE_BYTES];
     if (was != is)
-        clause(s, "%.0f -> %.0f bytes", was, is);
+        hn_explain_clause(s, "%.0f -> %.0f bytes", was, is);
     else
-        clause(s, "the same size, other instructions");
-}
-
-static void add_sentence(comparison *x, hn_str *s) {
-    char *text = hn_str_take(s);
-    const char *kept = text ? hn_strdup(x->a, text) : NULL;
-    free(text);
-    *s = (hn_str){0};
-    if (kept)
-        x->out->sentence[x->out->n_sentences++] = kept;
-    else
-        x->a->failed = true;
+        hn_explain_clause(s, "the same size, other instructions");
 }
 
 static void say_program(comparison *x, size_t n_differ) {
@@ -300,7 +262,7 @@ static void say_program(comparison *x, size_t n_differ) {
         hn_str_addf(&s, "%zu of %zu function%s differ%s; %.0f -> %.0f bytes of code in %zu function%s, %zu before",
                     n_differ, x->n, plural((double)x->n), n_differ == 1 ? "s" : "", bytes[0], bytes[1], n[1],
                     plural((double)n[1]), n[0]);
-    add_sentence(x, &s);
+    hn_explain_sentence(&x->to, &s);
 }
 
 static void say_stripped(comparison *x) {
@@ -308,29 +270,29 @@ static void say_stripped(comparison *x) {
         if (strcmp(x->pair[i].name, STRIPPED) != 0) continue;
         hn_str s = {0};
         hn_str_add(&s, "the program is stripped: without names of functions, all its code is taken as one");
-        add_sentence(x, &s);
+        hn_explain_sentence(&x->to, &s);
     }
 }
 
 static void add_sentences(comparison *x) {
     size_t n_differ = 0, n_more = 0;
     for (size_t i = 0; i < x->n; i++) n_differ += x->pair[i].differs;
-    x->out->sentence = HN_NEW_N(x->a, const char *, SENTENCES_MOST + 3);
-    if (!x->out->sentence) return;
+    x->to.out->sentence = HN_NEW_N(x->to.a, const char *, HN_SENTENCES_MOST + 3);
+    if (!x->to.out->sentence) return;
     for (size_t i = 0; i < x->n; i++) {
         hn_str s = {0};
         if (!x->pair[i].differs) continue;
-        if (x->out->n_sentences == SENTENCES_MOST) {
+        if (x->to.out->n_sentences == HN_SENTENCES_MOST) {
             n_more++;
             continue;
         }
         say_pair(&x->pair[i], &s);
-        add_sentence(x, &s);
+        hn_explain_sentence(&x->to, &s);
     }
     if (n_more) {
         hn_str s = {0};
         hn_str_addf(&s, "%zu further function%s differ%s", n_more, plural((double)n_more), n_more == 1 ? "s" : "");
-        add_sentence(x, &s);
+        hn_explain_sentence(&x->to, &s);
     }
     say_stripped(x);
     say_program(x, n_differ);
@@ -340,15 +302,15 @@ static void choose_listing(comparison *x) {
     for (size_t i = 0; i < x->n; i++) {
         const pair *p = &x->pair[i];
         if (!p->differs || !p->shown[0] || !p->shown[1]) continue;
-        x->out->function = p->name;
-        x->out->listing[0] = hn_strdup(x->a, p->shown[0]->listing);
-        x->out->listing[1] = hn_strdup(x->a, p->shown[1]->listing);
+        x->to.out->function = p->name;
+        x->to.out->listing[0] = hn_strdup(x->to.a, p->shown[0]->listing);
+        x->to.out->listing[1] = hn_strdup(x->to.a, p->shown[1]->listing);
         return;
     }
 }
 
 hone_rc hn_explain_compare(const hn_comparand *c, hn_arena *a, hone_explanation *out, hone_err *err) {
-    comparison x = {.c = c, .a = a, .out = out};
+    comparison x = {.to = {.a = a, .out = out}, .c = c};
     if (make_pairs(&x)) {
         add_facts(&x);
         add_sentences(&x);

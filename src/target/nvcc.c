@@ -43,21 +43,17 @@ static hn_rule classify(const char *name, bool takes_value) {
     return hn_nv_classify('N', name);
 }
 
-static void read_flag(const hone_target *t, const char *const *word, size_t n, hn_said *out) {
-    (void)t;
-    hn_nv_read("-Xptxas=-O", word, n, out);
-}
-
 static const hn_probe_program probe = {".cu", hn_nv_kernel, "-cubin", hn_nv_is_cubin};
-static const hn_language cuda = {.endings = ".cu",
-                                 .command = "nvcc",
-                                 .math = "",
-                                 .threads = "",
-                                 .openmp = "",
-                                 .device = "{cc} {flags} {defines} -arch=sm_90 -cubin %s -o {out}",
-                                 .others = "nvrtc, five times as fast where the file has no code for the host, and "
-                                           "clang-cuda compile the same",
-                                 .figures = true};
+static const hn_language cuda = {
+    .endings = ".cu",
+    .command = "nvcc",
+    .math = "",
+    .threads = "",
+    .openmp = "",
+    .device = "{cc} {flags} {defines} -arch=sm_90 -cubin %s -o {out}",
+    .others = "nvrtc, faster where the file has no code for the host, and clang-cuda compile the "
+              "same",
+    .figures = true};
 static const hn_language *const languages[] = {&cuda, NULL};
 
 extern const hn_family hn_family_nvcc;
@@ -71,7 +67,6 @@ const hn_family hn_family_nvcc = {
     .code_files = code_files,
     .discover = discover,
     .classify = classify,
-    .read = read_flag,
     .languages = languages,
     .probe = &probe,
 };

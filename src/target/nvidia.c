@@ -192,6 +192,11 @@ void hn_nv_read(const char *level, const char *const *word, size_t n, hn_said *o
     out->contract = is_contract(out->name);
 }
 
+void hn_nv_read_passing(const hone_target *t, const char *const *word, size_t n, hn_said *out) {
+    (void)t;
+    hn_nv_read("-Xptxas=-O", word, n, out);
+}
+
 const char *const hn_nv_strict[] = {"-fmad=false", NULL};
 const char *const hn_nv_fast[] = {"-use_fast_math", NULL};
 const char *const hn_nv_none[] = {NULL}; /* multiply-add is fused where nothing is said */

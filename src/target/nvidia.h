@@ -19,6 +19,9 @@ void hn_nv_spell(hn_flags *f, const hone_target *t, const char *name, const char
 /* Long names and values in a word of their own are read as well. level: the gene. */
 void hn_nv_read(const char *level, const char *const *word, size_t n, hn_said *out);
 
+/* Of compilers whose level is that of the ptxas that they call. */
+void hn_nv_read_passing(const hone_target *t, const char *const *word, size_t n, hn_said *out);
+
 /* The command without its version, among CUDA's tools; malloc'ed. */
 char *hn_nv_locate(const char *command);
 /* Code for a device depends on no processor. */
@@ -41,7 +44,8 @@ extern const char *const hn_nv_levels[], *const hn_nv_seeds[]; /* of compilers t
 #define HN_NV_PASSING                                                                                                  \
     .version = 1, .aliases = "", .version_key = "release ", .native = hn_nv_native, .driver = hn_nv_driver,            \
     .level = "-Xptxas=-O", .arch = "-arch", .levels = hn_nv_levels, .seeds = hn_nv_seeds, .spell = hn_nv_spell,        \
-    .define = hn_cc_define, .baseline = "-Xptxas=-O3", .plain = "-Xptxas=-O3", .worst = "-Xptxas=-O0",                 \
+    .read = hn_nv_read_passing, .define = hn_cc_define, .baseline = "-Xptxas=-O3", .plain = "-Xptxas=-O3",             \
+    .worst = "-Xptxas=-O0",                                                                                            \
     .tunable = "-Xptxas*|--ptxas-options*|-maxrregcount*|--maxrregcount*|-use_fast_math|--use_fast_math|-fmad*|"       \
                "--fmad*|-ftz*|--ftz*|-prec-*|--prec-*|-Ofc*|-jtd*",                                                    \
     .stays = "", .no_program = "-cubin|--cubin|-fatbin|-ptx|-c|-dc",                                                   \

@@ -1,7 +1,7 @@
 /* target/nvrtc.c — NVRTC, NVIDIA's compiler of CUDA C++ that is a library, through the carried hone-nvrtc.
  *
- * It takes nvcc's options for device code and some five times less time: no host compiler runs. Which of them a version
- * takes, it does not list; probing tells. */
+ * It takes nvcc's options for device code and less time (bench/nvrtc-pace.sh): no host compiler runs. Which of them a
+ * version takes, it does not list; probing tells. */
 #include "device/cuda.h"
 #include "target/carried.h"
 #include "target/cc.h"
@@ -37,18 +37,13 @@ static hn_rule classify(const char *name, bool takes_value) {
     return hn_nv_classify('R', name);
 }
 
-static void read_flag(const hone_target *t, const char *const *word, size_t n, hn_said *out) {
-    (void)t;
-    hn_nv_read("-Xptxas=-O", word, n, out);
-}
-
 static const hn_probe_program probe = {".cu", hn_nv_kernel, "-cubin", hn_nv_is_cubin};
 
 extern const hn_family hn_family_nvrtc;
 const hn_family hn_family_nvrtc = {
     HN_NV_PASSING,
     .name = "nvrtc",
-    .summary = "NVRTC, CUDA C++ compiled by a library: nvcc's options for device code, in a fifth of the time",
+    .summary = "NVRTC, CUDA C++ compiled by a library: nvcc's options for device code, in less time",
     .command = "nvrtc",
     .locate = locate,
     .recognise = recognise,
@@ -56,6 +51,5 @@ const hn_family hn_family_nvrtc = {
     .code_files = hn_carried_code_files,
     .discover = discover,
     .classify = classify,
-    .read = read_flag,
     .probe = &probe,
 };

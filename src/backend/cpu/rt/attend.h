@@ -387,13 +387,16 @@ HNR void hnr_attend_end(const hnr_attend_item *t) {
     }
 }
 
-/* Reads a block of the pool in its order, a word of each line: heads read it in pieces too short for a processor to see
- * where they lead, and requests in advance (prefetch instructions) were measured to do little. */
-HNR void hnr_attend_touch(const hnr_attend *j, int64_t at) {
-    const int64_t size_b = j->type == HNR_ATTEND_F32 ? 4 : j->type == HNR_ATTEND_I8 ? 1 : 2;
-    const int64_t block_b = j->block * j->kv_heads * j->size * size_b;
-    const char *k = (const char *)j->keys + at * block_b, *v = (const char *)j->values + at * block_b;
-    for (int64_t b = 0; b < block_b; b += 64) __asm__ __volatile__("" ::"r"(k[b]), "r"(v[b]));
+/* Reads a block of the pool, of heads kv to end, in its order, a word of each line: heads read it in pieces too short
+ * for a processor to see where they lead, and requests in advance (prefetch instructions) were measured to do little.
+ */
+HNR void hnr_attend_touch(const hnr_attend *j, int64_t at, int64_t kv, int64_t end) {
+    const int64_t head_b = j->size * (j->type == HNR_ATTEND_F32 ? 4 : j->type == HNR_ATTEND_I8 ? 1 : 2);
+    for (int64_t row = at * j->block; row < (at + 1) * j->block; row++) {
+        const int64_t first = (row * j->kv_heads + kv) * head_b, last = first + (end - kv) * head_b;
+        const char *k = (const char *)j->keys, *v = (const char *)j->values;
+        for (int64_t b = first; b < last; b += 64) __asm__ __volatile__("" ::"r"(k[b]), "r"(v[b]));
+    }
 }
 
 /* The item's tokens, all of one sequence, with heads of keys kv to end: block by block, so that the rows of the pool
@@ -416,7 +419,7 @@ HNR void hnr_attend_run(hnr_attend_item *t, int64_t kv, int64_t end, float *room
         t->at = at * j->block, t->from = b * j->block;
         t->until = t->from + j->block - 1 < last ? t->from + j->block - 1 : last;
         int64_t next = (b + 1) * j->block <= last ? j->table[sequence * j->blocks + b + 1] : -1;
-        if (next >= 0 && next < j->rows / j->block) hnr_attend_touch(j, next);
+        if (next >= 0 && next < j->rows / j->block) hnr_attend_touch(j, next, kv, end);
         for (int64_t h = kv; h < end; h++) {
             hnr_attend_head(t, h, kv, room);
             hnr_attend_block(t);
