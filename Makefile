@@ -31,7 +31,8 @@ LIB_SRC   := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 CLI_SRC   := $(sort $(wildcard cli/*.c))
 BENCH_SRC := $(sort $(wildcard src/bench/*.c))
 DRIVER_SRC := $(sort $(wildcard src/target/driver/*.c))
-LIB_SRC   := $(filter-out $(BENCH_SRC) src/bench/% $(DRIVER_SRC),$(LIB_SRC))
+SHIM_SRC  := $(sort $(wildcard src/shim/rt/*.c))
+LIB_SRC   := $(filter-out $(BENCH_SRC) src/bench/% $(DRIVER_SRC) $(SHIM_SRC) src/shim/cc/%,$(LIB_SRC))
 UNIT_SRC  := $(sort $(wildcard tests/unit/*/test_*.c tests/prop/*/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/helper/*.c))
 FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -100,6 +101,20 @@ $(GPU_CC): $(DRIVER_SRC) src/target/driver/driver.h
 	$(CC) $(STD) $(WARN) -O2 -s -o $@ $(DRIVER_SRC) -ldl
 $(BUILD)/obj/src/target/carried.o: $(GPU_CC) include/hone/cuda_controls.h
 $(BUILD)/obj/src/target/carried.o: ALL_CFLAGS += -DHN_GPU_CC='"$(GPU_CC)"'
+
+# What runs CUDA kernels on the CPU: a library, a compiler's driver and headers, carried inside libhone (src/shim/carried.c).
+SHIM_DIR := $(BUILD)/shim
+SHIM_TEXT := shim.cuh shim.h shim_ops.h
+$(SHIM_DIR)/hone-shim.so: $(SHIM_SRC) $(wildcard src/shim/rt/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) -O2 -fPIC -shared -s -o $@ $(SHIM_SRC) -ldl -lm
+$(SHIM_DIR)/hone-shim-cc: src/shim/cc/cc.c $(SHIM_TEXT:%=src/shim/rt/%) include/hone/cuda_controls.h | $(SHIM_DIR)/hone-shim.so
+	@mkdir -p $(@D)/hone
+	cp $(SHIM_TEXT:%=src/shim/rt/%) $(@D)
+	cp include/hone/cuda_controls.h $(@D)/hone
+	$(CC) $(STD) $(WARN) -O2 -s -o $@ src/shim/cc/cc.c
+$(BUILD)/obj/src/shim/carried.o: $(SHIM_DIR)/hone-shim-cc $(SHIM_DIR)/hone-shim.so
+$(BUILD)/obj/src/shim/carried.o: ALL_CFLAGS += -DHN_SHIM_DIR='"$(SHIM_DIR)"'
 
 # The agent that runs programs on another machine: a static program too, carried inside the library (src/far/image.c).
 FAR_AGENT     := $(BUILD)/obj/hone-agent

@@ -29,7 +29,7 @@ ALLOWED = {
 }
 WHY = {name: why for names, why in BANNED.items() for name in names.split()}
 # Programs of their own, which people run: the harness, and the driver of compilers that are libraries.
-PROGRAMS = (os.path.join("src", "bench"), os.path.join("src", "target", "driver"))
+PROGRAMS = tuple(os.path.join("src", *p) for p in (("bench",), ("target", "driver"), ("shim", "rt"), ("shim", "cc")))
 CALL = re.compile(r'(?<![\w.>])(' + "|".join(WHY) + r')\s*\(|\b(stdout|stderr)\b')
 
 

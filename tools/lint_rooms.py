@@ -47,7 +47,7 @@ def way(edges, start, end):
 
 
 # Programs of their own, which the library carries.
-PROGRAMS = ("src/bench/program/", "src/target/driver/")
+PROGRAMS = ("src/bench/program/", "src/target/driver/", "src/shim/rt/", "src/shim/cc/")
 
 
 def main():

@@ -64,17 +64,18 @@ typedef struct hone_gpu_arg {
     int buffer;        /* -1: not a buffer */
     const void *value; /* NULL: size bytes of local memory (OpenCL) */
     size_t size;
+    int real; /* a float or a double: matters on the shim alone */
 } hone_gpu_arg;
 static inline hone_gpu_arg hone_gpu_pass(int buffer) {
-    hone_gpu_arg a = {buffer, NULL, 0};
+    hone_gpu_arg a = {buffer, NULL, 0, 0};
     return a;
 }
 static inline hone_gpu_arg hone_gpu_value(const void *value, size_t size) {
-    hone_gpu_arg a = {-1, value, size};
+    hone_gpu_arg a = {-1, value, size, 0};
     return a;
 }
 static inline hone_gpu_arg hone_gpu_local(size_t size) {
-    hone_gpu_arg a = {-1, NULL, size};
+    hone_gpu_arg a = {-1, NULL, size, 0};
     return a;
 }
 

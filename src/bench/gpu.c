@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const hn_gpu_api *const hn_gpu_apis[] = {&hn_gpu_cuda, &hn_gpu_opencl, NULL};
+const hn_gpu_api *const hn_gpu_apis[] = {&hn_gpu_cuda, &hn_gpu_shim, &hn_gpu_opencl, NULL};
 
 /* --- faults ---------------------------------------------------------------------------------------------------- */
 

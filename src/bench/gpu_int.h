@@ -98,7 +98,8 @@ typedef struct hn_gpu_api {
     const char *name;
     bool whole_sets; /* a sample uses each set of operands equally often; else rotation goes on in the next sample */
     bool (*takes)(const void *image, size_t size);
-    /* Prints one line for each device: api, index, name, arch, driver, version. False with why where there are none. */
+    /* Prints one line for each device: api, index, name, arch, driver, version. False with why where there are none.
+     * NULL: no device of this machine. */
     bool (*list)(FILE *f, char *why, size_t n);
     void (*open)(hone_gpu *g);
     void (*close)(hone_gpu *g);
@@ -115,7 +116,7 @@ typedef struct hn_gpu_api {
     double (*energy)(hone_gpu *g); /* joules since some time; NAN: not known. NULL: never */
 } hn_gpu_api;
 
-extern const hn_gpu_api hn_gpu_cuda, hn_gpu_opencl;
+extern const hn_gpu_api hn_gpu_cuda, hn_gpu_opencl, hn_gpu_shim;
 extern const hn_gpu_api *const hn_gpu_apis[]; /* NULL-terminated */
 
 const char *hn_gpu_class_name(hn_gpu_class c);

@@ -1,5 +1,5 @@
 /* The CUDA examples on the shim, against plain C, with the sizes as they are and with others. */
-#include "shim.h"
+#include "shim.cuh"
 
 #include "cases.h"
 

@@ -1,6 +1,6 @@
 /* The twelve kernels of bench/static-search.sh on the shim, against plain C, with the sizes as they are and with
  * others. */
-#include "shim.h"
+#include "shim.cuh"
 
 #include "cases.h"
 

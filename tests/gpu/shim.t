@@ -8,16 +8,16 @@ import cuda_tools as tools
 
 FAULTS = {  # fault: what must be said, by the shim or by a sanitizer
     "missing_barrier": r"right in 0 of 3 orders",
-    "divergent_barrier": r"divergent barrier in block 0,0,0: thread 0 waits in __syncthreads at shim_cases.cpp:\d+, thread 32 has ended",
-    "two_barriers": r"divergent barrier .*thread 0 waits .*thread 32 waits",
-    "lonely_lane": r"lanes of a mask do not meet .*thread 5 waits in __syncthreads",
-    "outside_the_mask": r"thread 0 of block 0,0,0 reads lane 20, which takes no part",
-    "not_in_its_mask": r"thread 16 is not in its own mask 0000ffff",
+    "divergent_barrier": r"divergent barrier: thread 0,0,0 of block 0,0,0 waits in __syncthreads at shim_cases.cpp:\d+; thread 32,0,0 .* has ended",
+    "two_barriers": r"divergent barrier: thread 0,0,0 .* waits .*; thread 32,0,0 .* waits",
+    "lonely_lane": r"lanes of a mask do not meet: .*thread 5,0,0 .* waits in __syncthreads",
+    "outside_the_mask": r"reads lane 20, which takes no part, in __shfl_sync: thread 0,0,0",
+    "not_in_its_mask": r"not in its own mask 0000ffff in __shfl_sync: thread 16,0,0",
     "too_many_threads": r"2048 threads in a block: 1 to 1024 are possible",
     "too_much_shared": r"307200 bytes of shared memory",
-    "global_overrun": r"heap-buffer-overflow[\s\S]*WRITE of size 4[\s\S]*write_global",
-    "dynamic_overrun": r"heap-buffer-overflow[\s\S]*WRITE of size 4[\s\S]*block_total",
-    "shared_overrun": r"(global-buffer-overflow|insufficient space)[\s\S]*",
+    "global_overrun": r"out of bounds: thread 0,0,0 of block 2,0,0 writes 4 bytes, 4 past the end of global 'array' of 256 bytes at shim_cases.cpp:\d+",
+    "dynamic_overrun": r"out of bounds: thread 32,0,0 .* writes 4 bytes, 4 past the end of the 8 of dynamic shared memory at shim_cases.cpp:\d+",
+    "shared_overrun": r"(outside of every array|no thread of the block wrote).* at shim_cases.cpp:\d+",
     "right_after_a_fault": r"not reported",
 }
 

@@ -210,7 +210,9 @@ static hone_gpu_arg read_scalar(reader *r, char *word, char *colon) {
     hone_gpu_type type = type_of(r, colon + 1);
     double x = value_of(r, word, !hn_gpu_is_float(type));
     hone_gpu_fill_constant(to, type, 1, x);
-    return hone_gpu_value(to, hone_gpu_type_size(type));
+    hone_gpu_arg a = hone_gpu_value(to, hone_gpu_type_size(type));
+    a.real = type == HONE_GPU_F32 || type == HONE_GPU_F64;
+    return a;
 }
 
 static void read_pass(reader *r) {

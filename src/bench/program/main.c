@@ -8,6 +8,7 @@
 /* One line a device, then why a kind has none: "none<TAB>cuda<TAB>reason". */
 static int list_devices(const char *api) {
     for (size_t i = 0; hn_gpu_apis[i]; i++) {
+        if (!hn_gpu_apis[i]->list) continue; /* no device */
         if (api && strcmp(api, hn_gpu_apis[i]->name) != 0) continue;
         char why[500];
         if (!hn_gpu_apis[i]->list(stdout, why, sizeof why)) printf("none\t%s\t%s\n", hn_gpu_apis[i]->name, why);
