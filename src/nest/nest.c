@@ -64,6 +64,27 @@ hn_st hn_nest_stmt(hn_nest *n, const hn_stmt *x) {
     return n->n_st++;
 }
 
+hn_st hn_nest_store(hn_nest *n, hn_buf b, hn_ix at, hn_sv value, uint32_t n_guard, const hn_ix *guard) {
+    return hn_nest_stmt(
+        n, &(hn_stmt){.kind = HN_ST_STORE, .buf = b, .at = at, .value = value, .n_guard = n_guard, .guard = guard});
+}
+
+hn_st hn_nest_update(hn_nest *n, hn_buf b, hn_ix at, hn_op op, hn_sv value, uint32_t n_guard, const hn_ix *guard) {
+    hn_st s = hn_nest_store(n, b, at, value, n_guard, guard);
+    if (!s) return 0;
+    n->st[s].kind = HN_ST_UPDATE;
+    n->st[s].op = op;
+    return s;
+}
+
+hn_st hn_nest_barrier(hn_nest *n) { return hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_BARRIER}); }
+
+bool hn_nest_has_group(const hn_nest *n) {
+    for (hn_st s = 1; s < n->n_st; s++)
+        if (n->st[s].kind == HN_ST_LOOP && (n->st[s].loop == HN_GROUP || n->st[s].loop == HN_ROLE)) return true;
+    return false;
+}
+
 bool hn_scalar_same(const hn_scalar *a, const hn_scalar *b) {
     if (a->kind != b->kind || a->dtype != b->dtype || a->op != b->op || a->n_arg != b->n_arg || a->buf != b->buf)
         return false;
@@ -94,19 +115,19 @@ static bool is_held(const copy *c, hn_ix guard) {
 }
 
 /* Guards in their new ranges: those that always hold go. False: one never holds. */
-static bool copy_guards(copy *c, hn_scalar *x) {
+static bool copy_guards(copy *c, uint32_t *n_guard, const hn_ix **from) {
     hn_nest *n = c->n;
-    hn_ix *guard = HN_NEW_N(n->a, hn_ix, x->n_guard);
+    hn_ix *guard = HN_NEW_N(n->a, hn_ix, *n_guard);
     uint32_t kept = 0;
-    for (uint32_t k = 0; guard && k < x->n_guard; k++) {
-        if (is_held(c, x->guard[k])) continue;
-        guard[kept] = hn_ix_subst(n, x->guard[k], &c->subst);
+    for (uint32_t k = 0; guard && k < *n_guard; k++) {
+        if (is_held(c, (*from)[k])) continue;
+        guard[kept] = hn_ix_subst(n, (*from)[k], &c->subst);
         hn_dim high = hn_ix_high(n, guard[kept]);
         if (high && hn_dim_below(n->dims, high, hn_dim_int(n->dims, 0))) return false;
         kept += !hn_ix_never_negative(n, guard[kept]);
     }
-    x->guard = guard;
-    x->n_guard = guard ? kept : 0;
+    *from = guard;
+    *n_guard = guard ? kept : 0;
     return true;
 }
 
@@ -119,7 +140,7 @@ static hn_sv copy_scalar(copy *c, hn_sv id, bool *fresh) {
         if (c->sv[x.arg[k]]) x.arg[k] = c->sv[x.arg[k]];
     if (x.at) x.at = hn_ix_subst(n, x.at, &c->subst);
     if (x.buf && c->buf[x.buf]) x.buf = c->buf[x.buf];
-    bool holds = !x.n_guard || copy_guards(c, &x);
+    bool holds = !x.n_guard || copy_guards(c, &x.n_guard, &x.guard);
     if (x.kind == HN_SV_PICK && (!holds || !x.n_guard)) {
         *fresh = false;
         return c->sv[id] = holds ? x.arg[0] : x.arg[1];
@@ -154,7 +175,9 @@ static hn_st copy_list(copy *c, hn_st first) {
             x.at = hn_ix_subst(n, x.at, &c->subst);
             if (c->sv[x.value]) x.value = c->sv[x.value];
             if (c->buf[x.buf]) x.buf = c->buf[x.buf];
+            fresh = !x.n_guard || copy_guards(c, &x.n_guard, &x.guard);
             break;
+        case HN_ST_BARRIER: break;
         }
         if (!fresh) continue;
         x.next = 0;

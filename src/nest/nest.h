@@ -5,7 +5,8 @@
  * scalar definitions, stores, updates. Everything is an id into an array of the nest; 0 is "none".
  *
  * Index expressions (hn_ix) are sums coefficient * atom + offset; coefficient and offset are dimension expressions, an
- * atom is a loop variable, a scalar of type i64 (gather), or floordiv / mod by a dimension, min, max of such sums. They
+ * atom is a loop variable, a scalar of type i64 (gather), or floordiv / mod by a dimension, min, max, xor of such sums
+ * (xor: of the bits of sums that are never negative; swizzles of shared memory). They
  * are interned in one canonical form: equal ids are equal expressions. Buffers are indexed flat, in elements.
  * A guard is a list of index expressions that must all be >= 0.
  *
@@ -15,12 +16,26 @@
  * is unroll-and-jam, and its registers are the named accumulators of a register tile. An update of a register that all
  * lanes share adds them in order (unroll) or folded in halves: lane l and l + n/2, then n/4 … (vector).
  *
+ * Machines with blocks of threads: the iterations of parallel loops are the blocks, those of *group* loops the threads
+ * of a block. One to three group loops stand directly inside each other (the innermost is x) and directly in the
+ * parallel ones; there may be several side by side, those of a level of one length. Threads run in lockstep as lanes
+ * do: a register exists once for every thread of the group loops around it, so one declared in front of all of them
+ * holds one value for the block, and an update of it further in folds over the threads that share it (hn_stmt.op), each
+ * of which sees the result in the next statement. A statement outside of a group loop is executed once for its threads.
+ * Shared memory is a block's: it starts undefined, and threads fill it and read it with ordinary statements. Role loops
+ * stand where group loops may and have group loops inside: neighbours run side by side, each iteration with threads of
+ * its own. A loop whose extent differs from thread to thread is divergent: no barrier in it, no update over threads but
+ * those of one warp of 32. Barriers are derived; schedules never write them.
+ *
  * Text: docs/loop-nests.md.   Owns: everything in the arena handed in; borrows the dimension table.
  * Threads: one at a time.   Errors: sticky in the arena; hn_nest_verify checks the invariants:
  * 1 variables and scalars are used inside the scope that defines them; 2 stores go to results, locals and registers,
  * loads never to results; 3 scalar types fit the operations; 4 parallel loops have only loops parallel around them;
  * 5 the extents of unroll and vector loops are constant, 1..1024, and vector loops do not nest; 6 registers have
- * constant sizes, and their indices depend on unroll and vector loops alone.
+ * constant sizes, and their indices depend on unroll and vector loops alone; 7 group and role loops stand as said
+ * above, have constant extents, and a block has at most 1024 threads; 8 shared memory has a constant size, in nests
+ * with group loops; 9 a register that threads share gets one value for all of them, at one index, and is updated where
+ * all of them are; 10 barriers stand where all threads of a block come by.
  */
 #ifndef HN_NEST_H
 #define HN_NEST_H
@@ -34,11 +49,11 @@ typedef uint32_t hn_sv;  /* scalar value */
 typedef uint32_t hn_buf; /* buffer */
 typedef uint32_t hn_st;  /* statement */
 
-typedef enum hn_at_kind { HN_AT_VAR, HN_AT_VALUE, HN_AT_DIV, HN_AT_MOD, HN_AT_MIN, HN_AT_MAX } hn_at_kind;
+typedef enum hn_at_kind { HN_AT_VAR, HN_AT_VALUE, HN_AT_DIV, HN_AT_MOD, HN_AT_MIN, HN_AT_MAX, HN_AT_XOR } hn_at_kind;
 typedef struct hn_atom {
     hn_at_kind kind;
     uint32_t id; /* variable or scalar */
-    hn_ix a, b;  /* operands of min and max; a alone of floordiv and mod */
+    hn_ix a, b;  /* operands of min, max and xor; a alone of floordiv and mod */
     hn_dim by;   /* divisor */
 } hn_atom;
 typedef struct hn_term {
@@ -51,13 +66,15 @@ typedef struct hn_linear {
     const hn_term *term; /* ascending by atom, coefficients not 0 */
 } hn_linear;
 
-/* WORDS: a parameter of 8-bit integers again, as i32: element i is its bytes 4*i … 4*i + 3, the first one lowest. */
-typedef enum hn_space { HN_PARAM, HN_RESULT, HN_LOCAL, HN_REG, HN_WORDS } hn_space;
+/* WORDS: a parameter of 8-bit integers again, as i32: element i is its bytes 4*i … 4*i + 3, the first one lowest.
+ * LOCAL: memory of a work item; on machines with blocks, of a block. SHARED: fast memory of a block, of constant size.
+ */
+typedef enum hn_space { HN_PARAM, HN_RESULT, HN_LOCAL, HN_REG, HN_WORDS, HN_SHARED } hn_space;
 typedef struct hn_nbuf {
     hn_space space;
     hone_dtype dtype;
     hn_dim size;    /* elements */
-    uint32_t index; /* which parameter (that of words, too), result, local, register */
+    uint32_t index; /* which parameter (that of words, too), result, local, register, shared */
 } hn_nbuf;
 
 typedef enum hn_sv_kind { HN_SV_CONST, HN_SV_LOAD, HN_SV_INDEX, HN_SV_OP, HN_SV_PICK, HN_SV_WRAP } hn_sv_kind;
@@ -82,8 +99,16 @@ typedef struct hn_scalar {
                            such ones before the loop around */
 } hn_scalar;
 
-typedef enum hn_st_kind { HN_ST_LOOP, HN_ST_LET, HN_ST_STORE, HN_ST_UPDATE, HN_ST_REG, HN_ST_PREFETCH } hn_st_kind;
-typedef enum hn_loop_kind { HN_SERIAL, HN_PARALLEL, HN_VECTOR, HN_UNROLL } hn_loop_kind;
+typedef enum hn_st_kind {
+    HN_ST_LOOP,
+    HN_ST_LET,
+    HN_ST_STORE,
+    HN_ST_UPDATE,
+    HN_ST_REG,
+    HN_ST_PREFETCH,
+    HN_ST_BARRIER /* what threads of the block wrote before is there for all of them behind it */
+} hn_st_kind;
+typedef enum hn_loop_kind { HN_SERIAL, HN_PARALLEL, HN_VECTOR, HN_UNROLL, HN_GROUP, HN_ROLE } hn_loop_kind;
 typedef struct hn_stmt {
     hn_st_kind kind;
     hn_st next;
@@ -94,7 +119,10 @@ typedef struct hn_stmt {
     hn_buf buf;        /* STORE, UPDATE, REG, PREFETCH: memory that will be read or, of results, written; the element
                           need not be there */
     hn_ix at;
-    hn_op op; /* UPDATE: add, mul, min, max: buf[at] = buf[at] op value */
+    hn_op op; /* UPDATE: add, mul, min, max: buf[at] = buf[at] op value. Over threads: in halves of every 32 neighbours
+                 (x is the fastest), then in halves of what those gave */
+    uint32_t n_guard;
+    const hn_ix *guard; /* STORE, UPDATE: no effect where one is below 0 */
 } hn_stmt;
 
 typedef struct hn_nest {
@@ -127,6 +155,7 @@ hn_ix hn_ix_div(hn_nest *n, hn_ix a, hn_dim by); /* floor; simplified where rang
 hn_ix hn_ix_mod(hn_nest *n, hn_ix a, hn_dim by); /* of the divisor's sign */
 hn_ix hn_ix_min(hn_nest *n, hn_ix a, hn_ix b);
 hn_ix hn_ix_max(hn_nest *n, hn_ix a, hn_ix b);
+hn_ix hn_ix_xor(hn_nest *n, hn_ix a, hn_ix b);           /* neither is ever negative */
 bool hn_ix_is_dim(const hn_nest *n, hn_ix i, hn_dim *d); /* no atom in it; d may be NULL */
 bool hn_ix_is_int(const hn_nest *n, hn_ix i, int64_t *v);
 /* Bounds over all iterations as dimension expressions, 0 where none can be given. */
@@ -158,6 +187,10 @@ bool hn_nest_constant(const hn_nest *n, hn_buf b); /* memory that nothing in the
 hn_var hn_nest_var(hn_nest *n, hn_ix extent);
 hn_sv hn_nest_scalar(hn_nest *n, const hn_scalar *x);
 hn_st hn_nest_stmt(hn_nest *n, const hn_stmt *s);
+/* How statements that write are made, with conditions (n_guard may be 0; borrowed). */
+hn_st hn_nest_store(hn_nest *n, hn_buf b, hn_ix at, hn_sv value, uint32_t n_guard, const hn_ix *guard);
+hn_st hn_nest_update(hn_nest *n, hn_buf b, hn_ix at, hn_op op, hn_sv value, uint32_t n_guard, const hn_ix *guard);
+hn_st hn_nest_barrier(hn_nest *n);
 /* Structural equality of two definitions (not of what they load from memory that changes). */
 bool hn_scalar_same(const hn_scalar *a, const hn_scalar *b);
 /* Copies a list of statements with everything defined inside renewed, outer things replaced by s (may be NULL). */
@@ -166,6 +199,7 @@ hn_st hn_nest_clone(hn_nest *n, hn_st first, const hn_subst *s);
 hn_st hn_nest_clone_where(hn_nest *n, hn_st first, const hn_subst *s, uint32_t n_holds, const hn_ix *holds);
 
 hone_rc hn_nest_verify(hn_nest *n, hone_err *err);
+bool hn_nest_has_group(const hn_nest *n); /* is it for a machine with blocks of threads? */
 struct hn_str;
 void hn_nest_print(const hn_nest *n, struct hn_str *out);
 hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **out, hone_err *err);

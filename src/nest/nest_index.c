@@ -132,6 +132,19 @@ hn_ix hn_ix_scale(hn_nest *n, hn_ix a, hn_dim by) {
 /* -- bounds */
 static hn_dim bound(hn_nest *n, hn_ix i, bool high);
 
+/* All bits up to the highest one of either operand; 0: not known. */
+static hn_dim xor_high(hn_nest *n, const hn_atom *x) {
+    int64_t top = 0, all = 0;
+    for (int k = 0; k < 2; k++) {
+        int64_t v;
+        hn_dim d = bound(n, k ? x->b : x->a, true);
+        if (!d || !hn_dim_is_int(n->dims, d, &v)) return 0;
+        top = v > top ? v : top;
+    }
+    while (all < top) all = 2 * all + 1;
+    return lit(n, all);
+}
+
 static hn_dim atom_bound(hn_nest *n, const hn_atom *x, bool high) {
     hn_dim one = lit(n, 1), d;
     switch (x->kind) {
@@ -151,6 +164,7 @@ static hn_dim atom_bound(hn_nest *n, const hn_atom *x, bool high) {
         if (a && b) return min ? hn_dim_min(n->dims, a, b) : hn_dim_max(n->dims, a, b);
         return min == high ? (a ? a : b) : 0;
     }
+    case HN_AT_XOR: return high ? xor_high(n, x) : lit(n, 0);
     }
     return 0;
 }
@@ -182,7 +196,7 @@ bool hn_ix_never_negative(hn_nest *n, hn_ix i) {
     return low && hn_dim_below(n->dims, lit(n, -1), low);
 }
 
-/* -- floordiv, mod, min, max */
+/* -- floordiv, mod, min, max, xor */
 /* Splits i into by*quotient + rest by divisibility of the coefficients. */
 static void split(hn_nest *n, hn_ix i, hn_dim by, hn_ix *quotient, hn_ix *rest) {
     const hn_linear l = n->ix[i];
@@ -281,6 +295,15 @@ static hn_ix extremum(hn_nest *n, hn_ix a, hn_ix b, hn_at_kind kind) {
 hn_ix hn_ix_min(hn_nest *n, hn_ix a, hn_ix b) { return extremum(n, a, b, HN_AT_MIN); }
 hn_ix hn_ix_max(hn_nest *n, hn_ix a, hn_ix b) { return extremum(n, a, b, HN_AT_MAX); }
 
+hn_ix hn_ix_xor(hn_nest *n, hn_ix a, hn_ix b) {
+    int64_t x, y;
+    bool a_int = hn_ix_is_int(n, a, &x), b_int = hn_ix_is_int(n, b, &y);
+    if (a_int && b_int) return hn_ix_int(n, x ^ y);
+    if (a == b || (a_int && x == 0)) return a == b ? hn_ix_int(n, 0) : b;
+    if (b_int && y == 0) return a;
+    return from_atom(n, &(hn_atom){.kind = HN_AT_XOR, .a = a < b ? a : b, .b = a < b ? b : a});
+}
+
 /* -- questions */
 bool hn_ix_is_dim(const hn_nest *n, hn_ix i, hn_dim *d) {
     if (n->ix[i].n) return false;
@@ -348,6 +371,7 @@ static hn_ix atom_subst(hn_nest *n, hn_at at, const hn_subst *s) {
     case HN_AT_MOD: return hn_ix_mod(n, hn_ix_subst(n, x.a, s), x.by);
     case HN_AT_MIN: return hn_ix_min(n, hn_ix_subst(n, x.a, s), hn_ix_subst(n, x.b, s));
     case HN_AT_MAX: return hn_ix_max(n, hn_ix_subst(n, x.a, s), hn_ix_subst(n, x.b, s));
+    case HN_AT_XOR: return hn_ix_xor(n, hn_ix_subst(n, x.a, s), hn_ix_subst(n, x.b, s));
     }
     return 1;
 }

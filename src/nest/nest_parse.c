@@ -106,6 +106,10 @@ static bool call(parser *p, const char *name, hn_ix *out) {
     if (!expect(p, "(") || !sum(p, &a) || !expect(p, ",") || !sum(p, &b) || !expect(p, ")")) return false;
     bool known = hn_ix_is_dim(n, b, &y), pure = known && hn_ix_is_dim(n, a, &x);
     bool min = !strcmp(name, "min"), max = !strcmp(name, "max");
+    if (!strcmp(name, "xor")) {
+        *out = hn_ix_xor(n, a, b);
+        return (hn_ix_never_negative(n, a) && hn_ix_never_negative(n, b)) || wrong(p, "xor of what may be negative");
+    }
     if (min)
         *out = pure ? hn_ix_dim(n, hn_dim_min(n->dims, x, y)) : hn_ix_min(n, a, b);
     else if (max)
@@ -123,7 +127,8 @@ static bool named(parser *p, hn_ix *out) {
     char name[64];
     const char *from = p->at;
     if (!word(p, name, sizeof name)) return false;
-    if (!strcmp(name, "floordiv") || !strcmp(name, "mod") || !strcmp(name, "min") || !strcmp(name, "max"))
+    if (!strcmp(name, "floordiv") || !strcmp(name, "mod") || !strcmp(name, "min") || !strcmp(name, "max") ||
+        !strcmp(name, "xor"))
         return call(p, name, out);
     char *end;
     unsigned long v = name[0] == 'i' && isdigit((unsigned char)name[1]) ? strtoul(name + 1, &end, 10) : IDS_MAX;
@@ -223,6 +228,7 @@ static bool access(parser *p, hn_buf *b, hn_ix *at) {
          : letter == 'r' ? nth(p->n, HN_RESULT, k)
          : letter == 't' ? nth(p->n, HN_LOCAL, k)
          : letter == 'w' ? nth(p->n, HN_WORDS, k)
+         : letter == 's' ? nth(p->n, HN_SHARED, k)
                          : 0;
     if (!*b) return wrong(p, "no buffer is called '%c%u'", letter, k);
     return expect(p, "[") && sum(p, at) && expect(p, "]");
@@ -243,17 +249,17 @@ static bool operation(const char *name, hn_op *op) {
     return false;
 }
 
-static bool guards(parser *p, hn_scalar *x) {
+static bool guards(parser *p, uint32_t *n, const hn_ix **guard) {
     hn_ix list[64];
     if (!accept(p, "if")) return true;
     do {
-        if (x->n_guard == 64) return wrong(p, "more than 64 conditions");
-        if (!sum(p, &list[x->n_guard++])) return false;
+        if (*n == 64) return wrong(p, "more than 64 conditions");
+        if (!sum(p, &list[(*n)++])) return false;
     } while (accept(p, ","));
-    hn_ix *to = HN_NEW_N(p->n->a, hn_ix, x->n_guard);
+    hn_ix *to = HN_NEW_N(p->n->a, hn_ix, *n);
     if (!to) return wrong(p, "out of memory");
-    memcpy(to, list, x->n_guard * sizeof *to);
-    x->guard = to;
+    memcpy(to, list, *n * sizeof *to);
+    *guard = to;
     return true;
 }
 
@@ -294,7 +300,7 @@ static bool let(parser *p, hn_st *out) {
     x.bytes = accept(p, "bytes");
     x.part = accept(p, "part");
     if (accept(p, "below") && !dimension(p, &x.below)) return false;
-    if (!guards(p, &x)) return false;
+    if (!guards(p, &x.n_guard, &x.guard)) return false;
     hn_sv id = hn_nest_scalar(p->n, &x);
     *out = hn_nest_stmt(p->n, &(hn_stmt){.kind = HN_ST_LET, .value = id});
     return define(p, &p->sv, k, id);
@@ -320,7 +326,7 @@ static bool write(parser *p, bool update, hn_st *out) {
     char name[32];
     if (!access(p, &s.buf, &s.at)) return false;
     if (update && (!word(p, name, sizeof name) || !operation(name, &s.op))) return wrong(p, "expected an operation");
-    if (!scalar(p, &s.value)) return false;
+    if (!scalar(p, &s.value) || !guards(p, &s.n_guard, &s.guard)) return false;
     *out = hn_nest_stmt(p->n, &s);
     return true;
 }
@@ -343,10 +349,10 @@ static bool reg(parser *p, hn_st *out) {
 }
 
 static bool statement(parser *p, hn_st *out) {
-    static const char *const kind[] = {
-        [HN_SERIAL] = "for i", [HN_PARALLEL] = "parallel i", [HN_VECTOR] = "vector i", [HN_UNROLL] = "unroll i"};
+    static const char *const kind[] = {[HN_SERIAL] = "for i",    [HN_PARALLEL] = "parallel i", [HN_VECTOR] = "vector i",
+                                       [HN_UNROLL] = "unroll i", [HN_GROUP] = "group i",       [HN_ROLE] = "role i"};
     blanks(p);
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k <= HN_ROLE; k++)
         if (!strncmp(p->at, kind[k], strlen(kind[k]))) {
             p->at += strlen(kind[k]);
             return loop(p, (hn_loop_kind)k, out);
@@ -358,6 +364,7 @@ static bool statement(parser *p, hn_st *out) {
     if (accept(p, "store")) return write(p, false, out);
     if (accept(p, "update")) return write(p, true, out);
     if (accept(p, "prefetch")) return prefetch(p, out);
+    if (accept(p, "barrier")) return (*out = hn_nest_barrier(p->n)) || wrong(p, "out of memory");
     if (!strncmp(p->at, "reg a", 5)) {
         p->at += 5;
         return reg(p, out);
@@ -421,6 +428,8 @@ hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **ou
             fine = buffer_line(&p, 'r', HN_RESULT);
         else if (accept(&p, "local"))
             fine = buffer_line(&p, 't', HN_LOCAL);
+        else if (accept(&p, "shared"))
+            fine = buffer_line(&p, 's', HN_SHARED);
         else if (accept(&p, "words"))
             fine = words_line(&p);
         else

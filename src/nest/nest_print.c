@@ -19,7 +19,7 @@ static void print_ix(printer *p, hn_ix i);
 static void print_buf(printer *p, hn_buf b) {
     const hn_nbuf *x = &p->n->buf[b];
     static const char letter[] = {
-        [HN_PARAM] = 'p', [HN_RESULT] = 'r', [HN_LOCAL] = 't', [HN_REG] = 'a', [HN_WORDS] = 'w'};
+        [HN_PARAM] = 'p', [HN_RESULT] = 'r', [HN_LOCAL] = 't', [HN_REG] = 'a', [HN_WORDS] = 'w', [HN_SHARED] = 's'};
     hn_str_addf(p->out, "%c%u", letter[x->space], x->space == HN_REG ? p->reg[b] - 1 : x->index);
 }
 
@@ -46,7 +46,7 @@ static char *ix_text(printer *p, hn_ix i) {
 
 static void print_call(printer *p, const hn_atom *x) {
     static const char *const call[] = {
-        [HN_AT_DIV] = "floordiv", [HN_AT_MOD] = "mod", [HN_AT_MIN] = "min", [HN_AT_MAX] = "max"};
+        [HN_AT_DIV] = "floordiv", [HN_AT_MOD] = "mod", [HN_AT_MIN] = "min", [HN_AT_MAX] = "max", [HN_AT_XOR] = "xor"};
     char *a = ix_text(p, x->a), *b = x->b ? ix_text(p, x->b) : NULL;
     bool swap = a && b && strcmp(a, b) > 0;
     if (!a || (x->b && !b))
@@ -106,10 +106,10 @@ static void print_ix(printer *p, hn_ix i) {
     hn_dim_print(p->n->dims, f->offset, p->out);
 }
 
-static void print_guards(printer *p, const hn_scalar *x) {
-    for (uint32_t k = 0; k < x->n_guard; k++) {
+static void print_guards(printer *p, uint32_t n, const hn_ix *guard) {
+    for (uint32_t k = 0; k < n; k++) {
         hn_str_add(p->out, k ? ", " : " if ");
-        print_ix(p, x->guard[k]);
+        print_ix(p, guard[k]);
     }
 }
 
@@ -153,12 +153,12 @@ static void print_let(printer *p, hn_sv id) {
         hn_str_add(p->out, " below ");
         hn_dim_print(p->n->dims, x->below, p->out);
     }
-    print_guards(p, x);
+    print_guards(p, x->n_guard, x->guard);
 }
 
 static void print_list(printer *p, hn_st first, int depth) {
-    static const char *const loop[] = {
-        [HN_SERIAL] = "for", [HN_PARALLEL] = "parallel", [HN_VECTOR] = "vector", [HN_UNROLL] = "unroll"};
+    static const char *const loop[] = {[HN_SERIAL] = "for",    [HN_PARALLEL] = "parallel", [HN_VECTOR] = "vector",
+                                       [HN_UNROLL] = "unroll", [HN_GROUP] = "group",       [HN_ROLE] = "role"};
     for (hn_st id = first; id; id = p->n->st[id].next) {
         const hn_stmt *s = &p->n->st[id];
         hn_str_addf(p->out, "%*s", 2 * depth, "");
@@ -181,19 +181,24 @@ static void print_list(printer *p, hn_st first, int depth) {
             hn_str_add(p->out, "prefetch");
             print_access(p, s->buf, s->at);
             break;
+        case HN_ST_BARRIER: hn_str_add(p->out, "barrier"); break;
         default:
             hn_str_add(p->out, s->kind == HN_ST_STORE ? "store" : "update");
             print_access(p, s->buf, s->at);
             if (s->kind == HN_ST_UPDATE) hn_str_addf(p->out, " %s", hn_op_of(s->op)->text);
             hn_str_addf(p->out, " %%%u", p->sv[s->value] ? p->sv[s->value] - 1 : UINT32_MAX);
+            print_guards(p, s->n_guard, s->guard);
         }
         hn_str_add(p->out, "\n");
     }
 }
 
 void hn_nest_print(const hn_nest *n, hn_str *out) {
-    static const char *const space[] = {
-        [HN_PARAM] = "param p", [HN_RESULT] = "result r", [HN_LOCAL] = "local t", [HN_WORDS] = "words w"};
+    static const char *const space[] = {[HN_PARAM] = "param p",
+                                        [HN_RESULT] = "result r",
+                                        [HN_LOCAL] = "local t",
+                                        [HN_WORDS] = "words w",
+                                        [HN_SHARED] = "shared s"};
     printer p = {.n = n, .out = out};
     p.sv = calloc(n->n_sv + 1u, sizeof *p.sv);
     p.var = calloc(n->n_var + 1u, sizeof *p.var);

@@ -85,6 +85,8 @@ static hone_rc check_write(verifier *v, const hn_stmt *s) {
     if (v->n->sv[s->value].dtype != b->dtype) return broken(v, 3, "a value is stored into a buffer of another type");
     if (b->space == HN_REG && !reg_index_fine(v, s->at)) return broken(v, 6, "a register's index depends on a loop");
     if (s->kind == HN_ST_UPDATE && b->space != HN_REG) return broken(v, 2, "an update of what is no register");
+    for (uint32_t k = 0; k < s->n_guard; k++)
+        if (!ix_in_scope(v, s->guard[k])) return broken(v, 1, "a condition uses what is not in scope");
     return HONE_OK;
 }
 
@@ -99,6 +101,7 @@ static hone_rc check_list(verifier *v, hn_st first);
 static hone_rc check_loop(verifier *v, const hn_stmt *s) {
     int64_t e;
     bool lanes = s->loop == HN_VECTOR || s->loop == HN_UNROLL;
+    bool threads = s->loop == HN_GROUP || s->loop == HN_ROLE;
     hn_ix extent = v->n->extent[s->var];
     if (v->var[s->var]) return broken(v, 1, "a variable has two loops");
     if (!ix_in_scope(v, extent)) return broken(v, 1, "an extent uses what is not in scope");
@@ -107,6 +110,7 @@ static hone_rc check_loop(verifier *v, const hn_stmt *s) {
         return broken(v, 5, "lanes without a constant number");
     if (s->loop == HN_VECTOR && v->n_vector) return broken(v, 5, "a vector loop inside another");
     if (!lanes && v->n_serial == 64) return broken(v, 5, "more than 64 loops inside each other");
+    if (threads && v->n_vector) return broken(v, 7, "a group or role loop inside a vector");
     if (!lanes) v->serial[v->n_serial++] = s->var;
     v->n_vector += s->loop == HN_VECTOR;
     v->n_not_parallel += s->loop != HN_PARALLEL;
@@ -130,8 +134,10 @@ static hone_rc check_list(verifier *v, hn_st first) {
             rc = check_let(v, s.value);
         else if (s.kind == HN_ST_PREFETCH)
             rc = check_prefetch(v, &s);
-        else if (s.kind != HN_ST_REG)
+        else if (s.kind == HN_ST_STORE || s.kind == HN_ST_UPDATE)
             rc = check_write(v, &s);
+        else if (s.kind == HN_ST_BARRIER)
+            continue;
         else if (!hn_dim_is_int(v->n->dims, v->n->buf[s.buf].size, &size) || size < 1 || size > 4096)
             rc = broken(v, 6, "a register without a constant size");
         else
@@ -152,5 +158,5 @@ hone_rc hn_nest_verify(hn_nest *n, hone_err *err) {
     v.reg = HN_NEW_N(&a, bool, n->n_buf + 1);
     hone_rc rc = hn_arena_ok(&a) ? check_list(&v, n->first) : hn_fail(err, HONE_E_NOMEM, "out of memory");
     hn_arena_free(&a);
-    return rc;
+    return rc ? rc : hn_nest_verify_threads(n, err);
 }

@@ -282,9 +282,11 @@ static bool list(hn_c *c, hn_st first) {
     bool fine = true;
     for (hn_st id = first; id && fine && !c->why; id = c->n->st[id].next) {
         const hn_stmt *s = &c->n->st[id];
+        if (s->n_guard) return refuse(c, "a store under conditions");
         switch (s->kind) {
         case HN_ST_LOOP: fine = loop(c, s); break;
         case HN_ST_LET: hn_c_let(c, s->value); break;
+        case HN_ST_BARRIER: return refuse(c, "a barrier");
         case HN_ST_STORE: for_lanes(c, store_mask(c, s), 0, s, store); break;
         case HN_ST_UPDATE: for_lanes(c, store_mask(c, s), 0, s, update); break;
         case HN_ST_PREFETCH: for_lanes(c, hn_c_ix_mask(c, s->at), 0, s, prefetch); break;
@@ -390,6 +392,8 @@ bool hn_c_nest(hn_c *c) {
     find_products(c, n->first, 0);
     find_chunks(c, n->first, 0);
     c->calls = has_calls(n, n->first);
+    for (uint32_t x = 1; x < n->n_atom; x++)
+        if (n->atom[x].kind == HN_AT_XOR) return refuse(c, "an index with xor");
     hn_c_line(c, "if (begin >= end) return;");
     for (hn_st id = n->first; id && fine && !c->why; id = n->st[id].next) {
         const hn_stmt *s = &n->st[id];

@@ -71,6 +71,8 @@ static bool command(hn_nest *n, const char *text, const char **why) {
 #define ADD "    update a0[0] add %5\n"
 #define ADD_WHERE(c) "    %6 = pick i32 %5 %0 if " c "\n    update a0[0] add %6\n"
 
+#define BLOCK "reg a0 f32 1\ngroup i0 < 8 {\n"
+
 static const text_case cases[] = {
 #include "nest_cases.inc"
 };
@@ -91,6 +93,45 @@ static const char *const bad[][3] = {
     {"buffer", COPY "for i0 < 24 {\n  %0 = load f32 p3[i0]\n}\n", "line 4: no buffer is called 'p3'"},
     {"word", COPY "while\n", "line 3: no statement begins with"},
     {"open", COPY "for i0 < 24 {\n", "line 4: expected '}'"},
+    {"group_in_loop", COPY "for i0 < 4 {\n  group i1 < 6 {\n  }\n}\n", "loop nest, invariant 7: a group loop is not"},
+    {"group_in_vector", COPY "vector i0 < 4 {\n  group i1 < 6 {\n  }\n}\n", "loop nest, invariant 7"},
+    {"groups_in_groups", COPY "group i0 < 2 {\n group i1 < 2 {\n group i2 < 2 {\n group i3 < 2 {\n}\n}\n}\n}\n",
+     "loop nest, invariant 7: more than three"},
+    {"group_of_unknown_length", "param p0 f32 n\ngroup i0 < n {\n  %0 = load f32 p0[i0]\n}\n",
+     "loop nest, invariant 7: a group loop without a constant"},
+    {"threads", COPY "group i0 < 32 {\n  group i1 < 33 {\n  }\n}\n", "loop nest, invariant 7: more than 1024"},
+    {"group_lengths", COPY "group i0 < 32 {\n}\ngroup i1 < 33 {\n}\n",
+     "loop nest, invariant 7: group loops of one level"},
+    {"role_without_group", COPY "role i0 < 2 {\n}\n", "loop nest, invariant 7: a role loop without a group"},
+    {"role_in_group", COPY "group i0 < 2 {\n  role i1 < 2 {\n  }\n}\n", "loop nest, invariant 7: a role loop is not"},
+    {"role_beside_group", COPY "group i0 < 2 {\n}\nrole i1 < 2 {\n  group i2 < 2 {\n  }\n}\n",
+     "loop nest, invariant 7: a role loop beside"},
+    {"group_beside_role", COPY "role i1 < 2 {\n  group i2 < 2 {\n  }\n}\ngroup i0 < 2 {\n}\n",
+     "loop nest, invariant 7: a group loop beside"},
+    {"threads_of_roles", COPY "role i1 < 2 {\n  group i2 < 513 {\n  }\n}\n", "loop nest, invariant 7: more than 1024"},
+    {"shared_size", "param p0 f32 n\nshared s0 f32 n\ngroup i0 < 2 {\n}\n",
+     "loop nest, invariant 8: shared memory without a"},
+    {"shared_alone", COPY "shared s0 f32 2\nfor i0 < 2 {\n}\n", "loop nest, invariant 8: shared memory without group"},
+    {"block_register_index", COPY "reg a0 f32 8\ngroup i0 < 8 {\n  %0 = load f32 p0[0]\n  store a0[i0] %0\n}\n",
+     "loop nest, invariant 6"},
+    {"block_register_value", COPY BLOCK "  %0 = load f32 p0[i0]\n  store a0[0] %0\n}\n",
+     "loop nest, invariant 9: a block's register gets a thread's value"},
+    {"block_register_through_another",
+     COPY BLOCK
+     "  reg a1 f32 1\n  %0 = load f32 p0[i0]\n  store a1[0] %0\n  %1 = load f32 a1[0]\n  store a0[0] %1\n}\n",
+     "loop nest, invariant 9: a block's register gets a thread's value"},
+    {"block_register_where", COPY BLOCK "  %0 = load f32 p0[0]\n  store a0[0] %0 if i0 - 3\n}\n",
+     "loop nest, invariant 9: a block's register is stored by some"},
+    {"block_update_apart", COPY BLOCK "  for i1 < i0 {\n    %0 = load f32 p0[i1]\n    update a0[0] add %0\n  }\n}\n",
+     "loop nest, invariant 9: a block's register is written where some threads are not"},
+    {"barrier_apart", COPY BLOCK "  for i1 < i0 {\n    barrier\n  }\n}\n",
+     "loop nest, invariant 10: a barrier where some"},
+    {"barrier_apart_inside", COPY BLOCK "  for i1 < i0 {\n    for i2 < 3 {\n      barrier\n    }\n  }\n}\n",
+     "loop nest, invariant 10: a barrier where some"},
+    {"barrier_alone", COPY "for i0 < 2 {\n  barrier\n}\n", "loop nest, invariant 10: a barrier without"},
+    {"store_condition", COPY "%0 = const f32 0x0p+0\nfor i0 < 2 {\n}\nstore r0[0] %0 if i0\n",
+     "loop nest, invariant 1: a condition"},
+    {"xor", COPY "for i0 < 4 {\n  %0 = load f32 p0[xor(i0 - 1, 2)]\n}\n", "line 4: xor of what may be negative"},
     {"product", COPY "for i0 < 4 {\n  %0 = load f32 p0[i0*i0]\n}\n", "line 4: a product of two loop variables"},
 };
 

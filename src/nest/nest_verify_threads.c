@@ -1,0 +1,115 @@
+/* nest/nest_verify_threads.c — the invariants of nest/nest.h for machines with blocks of threads: 7 to 10. */
+#include "base/err.h"
+#include "nest/nest_int.h"
+#include "nest/threads.h"
+
+enum { THREADS_MAX = 1024, WARP = 32 };
+
+typedef struct verifier {
+    hn_nest *n;
+    hn_threads t;
+    int64_t size[3]; /* of the group loops by level; 0: none met */
+    int64_t roles;   /* threads of the roles so far; -1: none met */
+    hone_err *err;
+} verifier;
+
+static hone_rc broken(const verifier *v, int invariant, const char *what) {
+    return hn_fail(v->err, HONE_E_INPUT, "loop nest, invariant %d: %s", invariant, what);
+}
+
+/* What kind of loops a list stands in. */
+typedef enum around { IN_PARALLEL, IN_ROLE, IN_GROUP, IN_OTHER } around;
+
+static hone_rc check_list(verifier *v, hn_st first, around in, int level);
+
+static int64_t threads_of(const verifier *v) {
+    int64_t all = 1;
+    for (int k = 0; k < 3 && v->size[k]; k++) all *= v->size[k];
+    return all;
+}
+
+static hone_rc check_group(verifier *v, const hn_stmt *s, around in, int level) {
+    int64_t e;
+    if (in == IN_OTHER) return broken(v, 7, "a group loop is not directly inside parallel or group loops");
+    if (in == IN_PARALLEL && v->roles >= 0) return broken(v, 7, "a group loop beside a role loop");
+    if (level == 3) return broken(v, 7, "more than three group loops inside each other");
+    if (!hn_ix_is_int(v->n, v->n->extent[s->var], &e) || e < 1 || e > THREADS_MAX)
+        return broken(v, 7, "a group loop without a constant number of threads, 1 to 1024");
+    if (v->size[level] && v->size[level] != e) return broken(v, 7, "group loops of one level have different lengths");
+    v->size[level] = e;
+    if (threads_of(v) > THREADS_MAX) return broken(v, 7, "more than 1024 threads in a block");
+    return check_list(v, s->body, IN_GROUP, level + 1);
+}
+
+static hone_rc check_role(verifier *v, const hn_stmt *s, around in) {
+    int64_t e;
+    if (in != IN_PARALLEL) return broken(v, 7, "a role loop is not directly inside the parallel loops");
+    if (v->roles < 0 && v->size[0]) return broken(v, 7, "a role loop beside a group loop");
+    if (v->roles < 0) v->roles = 0;
+    if (!hn_ix_is_int(v->n, v->n->extent[s->var], &e) || e < 1 || e > THREADS_MAX)
+        return broken(v, 7, "a role loop without a constant extent, 1 to 1024");
+    memset(v->size, 0, sizeof v->size);
+    hone_rc rc = check_list(v, s->body, IN_ROLE, 0);
+    if (rc) return rc;
+    if (!v->size[0]) return broken(v, 7, "a role loop without a group loop in it");
+    v->roles += e * threads_of(v);
+    return v->roles > THREADS_MAX ? broken(v, 7, "more than 1024 threads in the roles of a block") : HONE_OK;
+}
+
+/* A write to a register that several threads share: those that differ in the levels of `shared`. */
+static hone_rc check_shared_register(verifier *v, hn_st id, int level) {
+    const hn_stmt *s = &v->n->st[id];
+    int depth = v->t.depth[s->buf];
+    unsigned shared = 7u & ~((1u << depth) - 1);
+    int64_t folded = 1;
+    if (hn_threads_differ(v->n, &v->t, s->at) & shared) return broken(v, 9, "a block's register at a thread's index");
+    for (int k = depth; k < level; k++) folded *= v->size[k];
+    bool warp = folded == WARP && !(v->t.apart[id] & shared);
+    if (v->t.apart[id] && !(s->kind == HN_ST_STORE ? !(v->t.apart[id] & shared) : warp))
+        return broken(v, 9, "a block's register is written where some threads are not");
+    if (s->kind == HN_ST_UPDATE) return HONE_OK;
+    if (v->t.sv[s->value] & shared) return broken(v, 9, "a block's register gets a thread's value");
+    for (uint32_t k = 0; k < s->n_guard; k++)
+        if (hn_threads_differ(v->n, &v->t, s->guard[k]) & shared)
+            return broken(v, 9, "a block's register is stored by some threads alone");
+    return HONE_OK;
+}
+
+static hone_rc check_list(verifier *v, hn_st first, around in, int level) {
+    hone_rc rc = HONE_OK;
+    for (hn_st id = first; id && !rc; id = v->n->st[id].next) {
+        const hn_stmt *s = &v->n->st[id];
+        bool write = s->kind == HN_ST_STORE || s->kind == HN_ST_UPDATE;
+        if (s->kind == HN_ST_LOOP && s->loop == HN_GROUP)
+            rc = check_group(v, s, in, level);
+        else if (s->kind == HN_ST_LOOP && s->loop == HN_ROLE)
+            rc = check_role(v, s, in);
+        else if (s->kind == HN_ST_LOOP)
+            rc = check_list(v, s->body, in == IN_PARALLEL && s->loop == HN_PARALLEL ? in : IN_OTHER, level);
+        else if (s->kind == HN_ST_BARRIER && v->t.apart[id])
+            rc = broken(v, 10, "a barrier where some threads are not");
+        else if (write && v->n->buf[s->buf].space == HN_REG && v->t.depth[s->buf] < level)
+            rc = check_shared_register(v, id, level);
+    }
+    return rc;
+}
+
+hone_rc hn_nest_verify_threads(hn_nest *n, hone_err *err) {
+    hn_arena a = {0};
+    verifier v = {.n = n, .roles = -1, .err = err};
+    int64_t size;
+    bool threads = hn_nest_has_group(n);
+    for (hn_buf b = 1; b < n->n_buf; b++) {
+        if (n->buf[b].space != HN_SHARED) continue;
+        if (!threads) return broken(&v, 8, "shared memory without group loops");
+        if (!hn_dim_is_int(n->dims, n->buf[b].size, &size) || size < 1)
+            return broken(&v, 8, "shared memory without a constant size");
+    }
+    for (hn_st s = 1; s < n->n_st && !threads; s++)
+        if (n->st[s].kind == HN_ST_BARRIER) return broken(&v, 10, "a barrier without group loops");
+    if (!threads) return HONE_OK;
+    hone_rc rc = hn_nest_threads(n, &a, &v.t) ? check_list(&v, n->first, IN_PARALLEL, 0)
+                                              : hn_fail(err, HONE_E_NOMEM, "out of memory in checking a loop nest");
+    hn_arena_free(&a);
+    return rc;
+}
