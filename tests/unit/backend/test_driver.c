@@ -1,0 +1,133 @@
+/* Drivers of devices: OpenCL as it is here (PoCL); skipped where there is none. */
+#include "backend/gpu/rt/driver.h"
+
+#include "backend/gpu/rt/cache.h"
+#include "backend/gpu/rt/opencl.h"
+#include "tap.h"
+
+#include <dirent.h>
+
+static const char text[] =
+    "__kernel void scale(__global char *a, long oa, __global char *b, long ob, long n, long by,\n"
+    "                    __global char *none, long on) {\n"
+    "    __global const float *x = (__global const float *)(a + oa);\n"
+    "    __global float *y = (__global float *)(b + ob);\n"
+    "    for (long i = get_global_id(0); i < n; i += get_global_size(0))\n"
+    "        y[i] = none == 0 ? x[i] * by : -1;\n"
+    "}\n";
+enum { N = 1000 };
+
+static void test_errors(const hnd_driver *d, void *device, void *queue, hnd_at at) {
+    hnd_err err = {0};
+    void *x = NULL;
+    char byte = 0;
+    const hnd_source bad = {.text = "__kernel void f( {", .text_b = 18};
+    ok(d->open(1000, &x, &err) == HND_NO_DRIVER && !x && strstr(err.text, "1000"), "driver/%s_has_no_such_device",
+       d->name);
+    ok(d->load(device, &bad, &x, &err) == HND_BUILD && *err.text && !x, "driver/%s_says_why_a_text_is_wrong: %s",
+       d->name, err.text);
+    ok(d->get(device, queue, &byte, at + N * 4, 1, &err) == HND_REFUSED && strstr(err.text, "bytes"),
+       "driver/%s_refuses_what_is_outside: %s", d->name, err.text);
+    ok(d->alloc(device, INT64_C(1) << 60, &at, &err) && *err.text, "driver/%s_has_no_such_memory: %s", d->name,
+       err.text);
+}
+
+static bool run(const hnd_driver *d, void *device, void *queue, void *kernel, hnd_at a, hnd_at b, hnd_err *err) {
+    const hnd_arg arg[] = {{(int64_t)a + 400, 1}, {(int64_t)b + 400, 1}, {N - 100, 0}, {3, 0}, {0, 1}};
+    const hnd_launch l = {.kernel = kernel, .grid = 3, .threads = {64, 1, 1}, .arg = arg, .n_arg = 5};
+    return !d->launch(device, queue, &l, err);
+}
+
+static void test_launch(const hnd_driver *d, void *device, void *queue, void *kernel) {
+    hnd_err err = {0};
+    hnd_at a = 0, b = 0;
+    float x[N], y[N];
+    void *from = NULL, *to = NULL;
+    double s = -1;
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    bool good = !d->alloc(device, sizeof x, &a, &err) && !d->alloc(device, sizeof x, &b, &err);
+    good = good && !d->put(device, queue, a, x, sizeof x, &err) && !d->fill(device, queue, b, 0, sizeof x, &err);
+    good = good && !d->mark(device, queue, &from, &err) && run(d, device, queue, kernel, a, b, &err) &&
+           !d->mark(device, queue, &to, &err) && !d->get(device, queue, y, b, sizeof y, &err);
+    for (int i = 0; good && i < N; i++) good = y[i] == (i < 100 ? 0 : 3 * x[i]);
+    ok(good, "driver/%s_launches_at_addresses: %s", d->name, err.text);
+    ok(good && !d->between(device, from, to, &s, &err) && s > 0 && s < 10, "driver/%s_has_a_clock: %g", d->name, s);
+    d->drop_mark(device, from);
+    d->drop_mark(device, to);
+    good = good && !d->copy(device, queue, a, b + 2000, 1000, &err) && !d->get(device, queue, y, a, sizeof y, &err);
+    ok(good && y[0] == 1500 && y[249] == 3 * 749 && y[250] == 250 && !d->sync(device, queue, &err), "driver/%s_copies",
+       d->name);
+    test_errors(d, device, queue, a);
+    d->free(device, a);
+    ok(d->get(device, queue, y, a, 4, &err) == HND_REFUSED, "driver/%s_forgets_what_is_freed", d->name);
+}
+
+static int n_cached(const char *folder) {
+    DIR *dir = opendir(folder);
+    int n = 0;
+    for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) n += strlen(e->d_name) == 32;
+    if (dir) closedir(dir);
+    return n;
+}
+
+static void test_driver(const hnd_driver *d, const char *folder) {
+    hnd_err err = {0};
+    hnd_info info;
+    void *device = NULL, *queue = NULL, *module = NULL, *kernel = NULL, *again = NULL;
+    const hnd_source source = {.text = text, .text_b = sizeof text - 1};
+    if (!d->count(&err)) {
+        skip(1, "%s: %s", d->name, err.text);
+        return;
+    }
+    ok(!d->describe(0, &info, &err) && *info.name && info.memory_b && info.units && info.threads_most,
+       "driver/%s_describes", d->name);
+    if (!ok(!d->open(0, &device, &err) && !d->queue(device, &queue, &err), "driver/%s_opens", d->name)) return;
+    ok(!d->load(device, &source, &module, &err) && !d->find(device, module, "scale", &kernel, &err),
+       "driver/%s_loads: %s", d->name, err.text);
+    ok(d->find(device, module, "none", &again, &err) && strstr(err.text, "none"), "driver/%s_has_no_such_kernel",
+       d->name);
+    if (kernel) test_launch(d, device, queue, kernel);
+    ok(n_cached(folder) == 1, "driver/%s_keeps_binaries", d->name);
+    ok(!d->load(device, &source, &again, &err) && !d->find(device, again, "scale", &kernel, &err) &&
+           n_cached(folder) == 1,
+       "driver/%s_takes_kept_ones", d->name);
+    if (kernel) test_launch(d, device, queue, kernel);
+    d->drop_queue(device, queue);
+    d->close(device);
+}
+
+static void test_cache(const char *folder) {
+    hnd_key a, b;
+    char path[4096];
+    size_t n = 0;
+    hnd_key_begin(&a, "x");
+    hnd_key_add(&a, "ab", 2);
+    hnd_key_add(&a, "c", 1);
+    hnd_key_begin(&b, "x");
+    hnd_key_add(&b, "a", 1);
+    hnd_key_add(&b, "bc", 2);
+    ok(a.a != b.a && a.b != b.b, "driver/parts_of_a_key_are_apart");
+    hnd_cache_write(&a, "hello", 6);
+    char *got = hnd_cache_read(&a, &n);
+    ok(got && n == 6 && !strcmp(got, "hello") && !hnd_cache_read(&b, &n), "driver/the_cache_keeps");
+    free(got);
+    FILE *f = hnd_cache_path(&a, path, sizeof path) ? fopen(path, "r+") : NULL;
+    if (f) fseek(f, -2, SEEK_END), fputc('X', f), fclose(f);
+    ok(f && !hnd_cache_read(&a, &n), "driver/what_is_damaged_is_not_taken");
+    unlink(path);
+    setenv("HONE_DEVICE_CACHE", "", 1);
+    hnd_cache_write(&a, "hello", 6);
+    ok(!hnd_cache_read(&a, &n), "driver/no_folder_no_cache");
+    setenv("HONE_DEVICE_CACHE", folder, 1);
+}
+
+int main(void) {
+    char folder[] = "/tmp/hone-driver-XXXXXX", inside[64], command[100];
+    if (!mkdtemp(folder)) return 1;
+    snprintf(inside, sizeof inside, "%s/cache", folder);
+    setenv("HONE_DEVICE_CACHE", inside, 1);
+    test_cache(inside);
+    test_driver(&hnd_opencl, inside);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) || done_testing();
+}
