@@ -18,9 +18,9 @@
  *  8 a launch names a kernel there is; an output lies over an input only where the kernel allows it;
  *  9 every output is written, and its buffer is taken by one value at most;
  * 10 a copy moves elements of one type, as many as there is room for;
- * 11 an item of the arena has one value, room for the largest size it can have, and lies inside the arena;
- * 12 a state has an old value, which is read alone, and a new one, which is written on every path and alone in its
- *    state's second buffer where it lies there; `state` puts rows behind the first dimension of one state's old value.
+ * 11 an item of the arena has one value in each space, room for the largest size it can have, and lies inside the
+ * arena; 12 a state has an old value, which is read alone, and a new one, which is written on every path and alone in
+ * its state's second buffer where it lies there; `state` puts rows behind the first dimension of one state's old value.
  */
 #ifndef HN_PROGRAM_H
 #define HN_PROGRAM_H
@@ -45,7 +45,7 @@ typedef enum hn_condition {
     HN_N_CHECKS
 } hn_condition;
 
-enum { HN_HOST = 0 }; /* memory spaces: the host's, then those of devices 1 … */
+enum { HN_HOST = 0, HN_DEVICE = 1 }; /* memory spaces: the host's, then those of devices 1 … */
 
 typedef struct hn_program_value {
     hn_type type;
@@ -127,6 +127,10 @@ typedef struct hn_lowering {
 
 /* Fills *out, which is zeroed; call hn_program_free in any case. */
 hone_rc hn_program_lower(hn_graph *g, const hn_layout *l, const hn_lowering *how, hn_program *out, hone_err *err);
+/* program_spaces.c: a lowered program, some of whose kernels are in space HN_DEVICE, gets copies between the spaces. */
+hone_rc hn_program_place(hn_program *p, hone_err *err);
+bool hn_program_on_device(const hn_program *p); /* any kernel */
+uint32_t hn_program_grown(const hn_program *p); /* growing buffers */
 hone_rc hn_program_verify(const hn_program *p, hone_err *err);
 /* Verified, and its text is read back as the same text. */
 hone_rc hn_program_check(const hn_program *p, hone_err *err);

@@ -87,13 +87,14 @@ static int64_t most_bytes(const checker *c, const hn_program_value *x) {
     return size_b;
 }
 
-static bool check_item(checker *c, hn_val v, bool *owned) {
+static bool check_item(checker *c, hn_val v, uint8_t *owned) {
     const hn_program_value *x = value_at(c, v);
     if ((uint32_t)x->index >= c->p->n_item)
         return fault(c, 11, "%%%u lies in item %d, which does not exist", v, x->index);
     const hn_plan_item *item = &c->p->item[x->index];
-    if (owned[x->index]) return fault(c, 11, "item %d has a second value, %%%u", x->index, v);
-    owned[x->index] = true;
+    const uint8_t bit = x->space == HN_HOST ? 1 : 2;
+    if (owned[x->index] & bit) return fault(c, 11, "item %d has a second value, %%%u", x->index, v);
+    owned[x->index] |= bit;
     if (c->p->sizes == HN_SIZES_OPEN) return true;
     if (item->offset % 64 || item->offset + item->size_b > c->p->arena_b)
         return fault(c, 11, "item %d does not lie at a multiple of 64 inside the arena", x->index);
@@ -101,7 +102,7 @@ static bool check_item(checker *c, hn_val v, bool *owned) {
            fault(c, 11, "%%%u can have more bytes than the %lld of item %d", v, (long long)item->size_b, x->index);
 }
 
-static bool check_value(checker *c, hn_val v, bool *owned) {
+static bool check_value(checker *c, hn_val v, uint8_t *owned) {
     const hn_program_value *x = value_at(c, v);
     if (x->output >= 0 && (x->where != HN_AT_ARENA || (uint32_t)x->output >= c->p->n_output))
         return fault(c, 9, "%%%u cannot take the buffer of output %d", v, x->output);
@@ -158,7 +159,7 @@ static bool check_states(checker *c) {
 }
 
 static bool check_values(checker *c) {
-    bool *owned = hn_alloc_n(&c->a, c->p->n_item + 1, sizeof *owned);
+    uint8_t *owned = hn_alloc_n(&c->a, c->p->n_item + 1, sizeof *owned);
     bool *taken = hn_alloc_n(&c->a, c->p->n_output + 1, sizeof *taken);
     if (!owned || !taken) return out_of_memory(c);
     for (hn_val v = 1; v < c->p->n_value; v++) {
@@ -215,6 +216,13 @@ static bool check_launch(checker *c, const hn_step *s) {
     return true;
 }
 
+static bool same_space(checker *c, const hn_step *s) {
+    for (uint32_t i = 0; i < s->n_in; i++)
+        if (value_at(c, s->in[i])->space != value_at(c, s->out[0])->space)
+            return fault(c, 5, "%%%u is not in the memory space of %%%u", s->in[i], s->out[0]);
+    return true;
+}
+
 static bool check_copy(checker *c, const hn_step *s) {
     const hn_type *from = &value_at(c, s->in[0])->type, *to = &value_at(c, s->out[0])->type;
     if (s->kind == HN_STEP_STACK ? from->dtype == to->dtype : same_bytes(c, from, to)) return true;
@@ -267,7 +275,7 @@ static bool check_step(checker *c, const hn_step *s, bool loop) {
     switch (s->kind) {
     case HN_STEP_LAUNCH: return check_launch(c, s);
     case HN_STEP_COPY: return check_copy(c, s);
-    case HN_STEP_STATE: return check_rows(c, s);
+    case HN_STEP_STATE: return same_space(c, s) && check_rows(c, s);
     case HN_STEP_STORE: return on_host(c, s->out[0], HONE_I64);
     case HN_STEP_CHECK: return s->check != HN_CHECK_SIZE || check_size(c, s);
     case HN_STEP_SIZE: return check_size(c, s);
@@ -279,7 +287,7 @@ static bool check_step(checker *c, const hn_step *s, bool loop) {
     case HN_STEP_AGAIN:
     case HN_STEP_STACK:
         if (!loop) return fault(c, 7, "this is not at the top of a loop's block");
-        return s->kind == HN_STEP_STACK ? check_copy(c, s) : on_host(c, s->in[0], HONE_BOOL);
+        return s->kind == HN_STEP_STACK ? same_space(c, s) && check_copy(c, s) : on_host(c, s->in[0], HONE_BOOL);
     default: return true;
     }
 }
@@ -427,7 +435,7 @@ static bool check_order(checker *c) {
 /* May two roots have a byte in common? */
 static bool overlap(const checker *c, hn_val a, hn_val b) {
     const hn_program_value *x = value_at(c, a), *y = value_at(c, b);
-    if (x->where != y->where) return false;
+    if (x->where != y->where || x->space != y->space) return false;
     if (x->where == HN_AT_GROWN || x->where == HN_AT_STATE || x->where == HN_AT_NEXT) return x->index == y->index;
     if (x->where != HN_AT_ARENA) return false;
     const hn_plan_item *s = &c->p->item[x->index], *t = &c->p->item[y->index];

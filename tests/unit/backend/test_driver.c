@@ -6,6 +6,11 @@
 #include "tap.h"
 
 #include <dirent.h>
+#include <stdbool.h>
+
+/* What PoCL and its compiler keep to the end of the process. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:libpocl\nleak:libLLVM\n"; }
 
 static const char text[] =
     "__kernel void scale(__global char *a, long oa, __global char *b, long ob, long n, long by,\n"
@@ -51,7 +56,8 @@ static void test_launch(const hnd_driver *d, void *device, void *queue, void *ke
            !d->mark(device, queue, &to, &err) && !d->get(device, queue, y, b, sizeof y, &err);
     for (int i = 0; good && i < N; i++) good = y[i] == (i < 100 ? 0 : 3 * x[i]);
     ok(good, "driver/%s_launches_at_addresses: %s", d->name, err.text);
-    ok(good && !d->between(device, from, to, &s, &err) && s > 0 && s < 10, "driver/%s_has_a_clock: %g", d->name, s);
+    good = good && !d->between(device, from, to, &s, &err);
+    ok(good && s > 0 && s < 10, "driver/%s_has_a_clock: %g", d->name, s);
     d->drop_mark(device, from);
     d->drop_mark(device, to);
     good = good && !d->copy(device, queue, a, b + 2000, 1000, &err) && !d->get(device, queue, y, a, sizeof y, &err);
