@@ -26,10 +26,10 @@ bool hn_device_bind(hn_nest *n, hn_st loop, int depth, int64_t f, hn_st *group, 
 bool hn_device_bind_rows(hn_nest *n, hn_st loop, int depth, int64_t f, hn_st *group, const char **why);
 
 /* The threads of a block that share work: which one, of how many. */
-typedef struct hn_team {
+typedef struct hn_sharers {
     hn_ix at;
     int64_t n;
-} hn_team;
+} hn_sharers;
 /* What has become of a loop: `loop` over `var`, element `element` of `elements`. */
 typedef struct hn_shared_loop {
     hn_st loop;
@@ -39,11 +39,11 @@ typedef struct hn_shared_loop {
 
 /* Of the iterations of the loop, and of the `depth`-1 lone loops inside, thread t takes every n-th: for j < ceil(E/n):
  * body with element n*j + t. Iterations must be independent. out: may be NULL. */
-bool hn_device_share(hn_nest *n, hn_st loop, int depth, const hn_team *t, hn_shared_loop *out, const char **why);
+bool hn_device_share(hn_nest *n, hn_st loop, int depth, const hn_sharers *t, hn_shared_loop *out, const char **why);
 /* As share, for a loop that does nothing but update one register (*acc) by one operation: every thread has a part,
  * which it adds to the register behind the loop. The register must stand outside of the group loop then. The loop's
  * statement becomes the first of those that take its place. */
-bool hn_device_fold(hn_nest *n, hn_st loop, int depth, const hn_team *t, hn_buf *acc, hn_shared_loop *out,
+bool hn_device_fold(hn_nest *n, hn_st loop, int depth, const hn_sharers *t, hn_buf *acc, hn_shared_loop *out,
                     const char **why);
 
 /* How a tile lies in shared memory and is filled. */
@@ -56,7 +56,7 @@ typedef struct hn_stage_how {
  * and iterations of the loops inside once, at the top of every iteration of the loop, by all threads together: x
  * becomes a load from that tile in shared memory, *tile (may be NULL). The tile lies with the loops inside the slowest,
  * then unrolled loops, threads, vectors. */
-bool hn_device_stage(hn_nest *n, hn_st loop, hn_sv x, const hn_team *t, const hn_stage_how *how, hn_buf *tile,
+bool hn_device_stage(hn_nest *n, hn_st loop, hn_sv x, const hn_sharers *t, const hn_stage_how *how, hn_buf *tile,
                      const char **why);
 
 /* for k { fill tiles; the rest } becomes fetch(0); put; for k { fetch(k + 1); the rest; put }: what the next

@@ -72,7 +72,7 @@ static bool independent(hn_nest *n, hn_st first, hn_st top, hn_var v, const char
 }
 
 /* The loops become the one that a thread takes; gives its loop's statements. */
-static hn_st share(hn_nest *n, hn_st loop, const hn_st *at, int depth, const hn_team *t, hn_shared_loop *out) {
+static hn_st share(hn_nest *n, hn_st loop, const hn_st *at, int depth, const hn_sharers *t, hn_shared_loop *out) {
     hn_dim by = hn_dim_int(n->dims, t->n);
     hn_ix all = depth == 1 ? n->extent[n->st[loop].var] : hn_ix_dim(n, hn_device_count(n, at, depth));
     hn_ix turns = hn_ix_div(n, hn_ix_add(n, all, hn_ix_int(n, t->n - 1)), by);
@@ -85,7 +85,7 @@ static hn_st share(hn_nest *n, hn_st loop, const hn_st *at, int depth, const hn_
     return body;
 }
 
-bool hn_device_share(hn_nest *n, hn_st loop, int depth, const hn_team *t, hn_shared_loop *out, const char **why) {
+bool hn_device_share(hn_nest *n, hn_st loop, int depth, const hn_sharers *t, hn_shared_loop *out, const char **why) {
     hn_st at[DEPTH_MAX];
     hn_shared_loop made;
     if (!together(n, loop, depth, at, why)) return false;
@@ -169,7 +169,7 @@ static hn_st behind(hn_nest *n, hn_st before, const hn_stmt *s) {
     return n->st[before].next = made;
 }
 
-bool hn_device_fold(hn_nest *n, hn_st loop, int depth, const hn_team *t, hn_buf *acc, hn_shared_loop *out,
+bool hn_device_fold(hn_nest *n, hn_st loop, int depth, const hn_sharers *t, hn_buf *acc, hn_shared_loop *out,
                     const char **why) {
     hn_st at[DEPTH_MAX], found = 0;
     hn_scalar none;

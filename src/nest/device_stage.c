@@ -112,7 +112,7 @@ static void decode(hn_nest *n, const tile *t, hn_var fast, hn_ix e, hn_ix *at) {
 }
 
 /* for j { x of the element; store } */
-static hn_st fill(hn_nest *n, const tile *t, hn_sv x, const hn_team *who, hn_var fast, hn_buf to) {
+static hn_st fill(hn_nest *n, const tile *t, hn_sv x, const hn_sharers *who, hn_var fast, hn_buf to) {
     hn_writer w;
     hn_ix at[TILE_VARS];
     int64_t all = 1;
@@ -134,7 +134,7 @@ static hn_st fill(hn_nest *n, const tile *t, hn_sv x, const hn_team *who, hn_var
     return w.head[0];
 }
 
-bool hn_device_stage(hn_nest *n, hn_st loop, hn_sv x, const hn_team *t, const hn_stage_how *how, hn_buf *tile_,
+bool hn_device_stage(hn_nest *n, hn_st loop, hn_sv x, const hn_sharers *t, const hn_stage_how *how, hn_buf *tile_,
                      const char **why) {
     path around = {.n = 0}, inside = {.n = 0};
     tile tl;

@@ -20,11 +20,11 @@ typedef struct rows {
     hn_nest *n;
     hn_chain c;
     int depth; /* loops of the chain that go over rows */
-    hn_team threads;
+    hn_sharers threads;
     hn_shared_loop shared[SHARED_MAX];
     int n_shared;
     hn_ix row;              /* which row of the block; 0: there is one */
-    int64_t many;           /* rows of a block */
+    int64_t many;           /* rows of a block, as many as there are threads for */
     hn_buf acc[SHARED_MAX]; /* registers that threads add up to: they stand around the threads' loop */
     int n_acc;
 } rows;
@@ -418,9 +418,11 @@ static bool rows_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     look l;
     hn_st block = 0;
     if (!recognise(n, &r, &l)) return hn_loop_no(why, "there are no rows");
-    if (r.depth && setting[ROWS] > 1) {
-        if (!hn_device_bind_rows(n, r.c.loop[0], r.depth, setting[ROWS], &block, why)) return false;
-        r.row = hn_ix_var(n, n->st[block].var), r.many = setting[ROWS];
+    int64_t most = (m->threads > 0 ? m->threads : BLOCK) / setting[THREADS];
+    r.many = setting[ROWS] < most ? setting[ROWS] : most;
+    if (r.depth && r.many > 1) {
+        if (!hn_device_bind_rows(n, r.c.loop[0], r.depth, r.many, &block, why)) return false;
+        r.row = hn_ix_var(n, n->st[block].var);
     } else {
         for (int k = 0; k < r.depth; k++)
             if (!hn_loop_parallelise(n, r.c.loop[k], why)) return false;
@@ -428,7 +430,7 @@ static bool rows_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     }
     hn_st list = block ? n->st[block].body : n->first;
     hn_var t = hn_nest_var(n, hn_ix_int(n, setting[THREADS]));
-    r.threads = (hn_team){hn_ix_var(n, t), setting[THREADS]};
+    r.threads = (hn_sharers){hn_ix_var(n, t), setting[THREADS]};
     share_list(&r, list, true);
     place_kept(&r, &list, shared_b(m));
     read_once(&r, &list);

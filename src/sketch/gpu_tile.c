@@ -352,7 +352,7 @@ static hn_sv pick_zero(hn_writer *w, hn_sv x, hn_ix where) {
 
 typedef struct place {
     hn_ix row_left, col_left;
-    hn_team threads;
+    hn_sharers threads;
     const int64_t *set;
 } place;
 
@@ -429,7 +429,7 @@ static void open_tile(hn_writer *w, const product *p, place *at) {
     hn_ix col = hn_write_loop(w, tiles_of(n, count_of(n, p->col, p->n_col), bn), HN_PARALLEL);
     hn_ix y = hn_write_times(w, s[DOWN], HN_GROUP), x = hn_write_times(w, s[ACROSS], HN_GROUP);
     hn_ix i = hn_write_times(w, s[ROWS], HN_UNROLL), j = hn_write_times(w, s[COLS], HN_UNROLL);
-    at->threads = (hn_team){hn_ix_add(n, hn_ix_scale(n, y, hn_dim_int(n->dims, s[ACROSS])), x), s[DOWN] * s[ACROSS]};
+    at->threads = (hn_sharers){hn_ix_add(n, hn_ix_scale(n, y, hn_dim_int(n->dims, s[ACROSS])), x), s[DOWN] * s[ACROSS]};
     row = hn_ix_add(n, hn_ix_scale(n, row, hn_dim_int(n->dims, bm)), y);
     row = hn_ix_add(n, row, hn_ix_scale(n, i, hn_dim_int(n->dims, s[DOWN])));
     col = hn_ix_add(n, hn_ix_scale(n, col, hn_dim_int(n->dims, bn)), x);
