@@ -2,7 +2,7 @@
 #include "backend/gpu/rt/driver.h"
 
 #include "backend/gpu/rt/cache.h"
-#include "backend/gpu/rt/opencl.h"
+#include "backend/gpu/rt/driver_opencl.h"
 #include "tap.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* rt/driver.h — what a driver of devices does, as a struct of functions: rt/opencl.h is one. Text carried
+/* rt/driver.h — what a driver of devices does, as a struct of functions: rt/driver_opencl.h is one. Text carried
  * into artifacts, and part of the library itself; C11 alone, nothing of hone.
  *
  * A *device* is opened by number and owns everything made on it (queues, memory, modules, kernels): close frees what is

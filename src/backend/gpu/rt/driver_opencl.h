@@ -1,4 +1,4 @@
-/* rt/opencl.h — devices of OpenCL 1.2, whose library is opened at run time and declared here (registry.khronos.org).
+/* rt/driver_opencl.h — devices of OpenCL 1.2, whose library is opened at run time and declared here (registry.khronos.org).
  * Text carried into artifacts, behind driver.h and cache.h.
  *
  * OpenCL has buffer objects that the host cannot add to. An address is a number out of a range of its own that each
