@@ -1,5 +1,5 @@
-/* rt/driver_opencl.h — devices of OpenCL 1.2, whose library is opened at run time and declared here (registry.khronos.org).
- * Text carried into artifacts, behind driver.h and cache.h.
+/* rt/driver_opencl.h — devices of OpenCL 1.2, whose library is opened at run time and declared here
+ * (registry.khronos.org). Text carried into artifacts, behind driver.h and cache.h.
  *
  * OpenCL has buffer objects that the host cannot add to. An address is a number out of a range of its own that each
  * buffer is given (never again another's); a table, in order, finds buffer and offset. A kernel takes both:
