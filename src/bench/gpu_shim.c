@@ -93,7 +93,7 @@ static void load(hone_gpu *g, const void *image, size_t size, const char *option
 static void *kernel(hone_gpu *g, const hn_gpu_launch *l) {
     shim *s = g->state;
     void *k = s->shim_kernel(s->module, l->entry);
-    if (!k) fault(g);
+    if (!k) hn_bench_die(g->b, "there is no kernel '%s' in the source", l->entry);
     return k;
 }
 

@@ -15,8 +15,8 @@ FAULTS = {  # fault: what must be said, by the shim or by a sanitizer
     "not_in_its_mask": r"not in its own mask 0000ffff in __shfl_sync: thread 16,0,0",
     "too_many_threads": r"2048 threads in a block: 1 to 1024 are possible",
     "too_much_shared": r"307200 bytes of shared memory",
-    "global_overrun": r"out of bounds: thread 0,0,0 of block 2,0,0 writes 4 bytes, 4 past the end of global 'array' of 256 bytes at shim_cases.cpp:\d+",
-    "dynamic_overrun": r"out of bounds: thread 32,0,0 .* writes 4 bytes, 4 past the end of the 8 of dynamic shared memory at shim_cases.cpp:\d+",
+    "global_overrun": r"out of bounds: thread 0,0,0 of block 2,0,0 writes 4 bytes at 256 of global 'array', which has 256 at shim_cases.cpp:\d+",
+    "dynamic_overrun": r"out of bounds: thread 32,0,0 .* writes 4 bytes at 8 of dynamic shared memory, which has 8 at shim_cases.cpp:\d+",
     "shared_overrun": r"(outside of every array|no thread of the block wrote).* at shim_cases.cpp:\d+",
     "right_after_a_fault": r"not reported",
 }

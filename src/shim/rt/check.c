@@ -60,16 +60,14 @@ static bool outside(uintptr_t at, size_t n, unsigned how, uint32_t site) {
     const hs_region *r = hs_region_at(at);
     if (r && r->freed)
         snprintf(what, sizeof what, "%zu bytes of memory that was freed", n);
-    else if (r && at < r->at)
-        snprintf(what, sizeof what, "%zu bytes, %zu before the start of global '%s'", n, (size_t)(r->at - at), r->name);
     else if (r)
-        snprintf(what, sizeof what, "%zu bytes, %zu past the end of global '%s' of %zu bytes", n,
-                 at + n > r->at + r->size_b ? (size_t)(at + n - r->at - r->size_b) : 0, r->name, r->size_b);
+        snprintf(what, sizeof what, "%zu bytes at %lld of global '%s', which has %zu", n, (long long)(at - r->at),
+                 r->name, r->size_b);
+    else if (at - hs.dynamic.at < HS_SHARED_MOST_B)
+        snprintf(what, sizeof what, "%zu bytes at %zu of dynamic shared memory, which has %zu", n,
+                 (size_t)(at - hs.dynamic.at), hs.dynamic_b);
     else if (hs.module && at - hs.module->shared.at < hs.module->shared_b)
         snprintf(what, sizeof what, "%zu bytes of shared memory outside of every array", n);
-    else if (at - hs.dynamic.at < HS_SHARED_MOST_B)
-        snprintf(what, sizeof what, "%zu bytes, %zu past the end of the %zu of dynamic shared memory", n,
-                 (size_t)(at + n - hs.dynamic.at - hs.dynamic_b), hs.dynamic_b);
     else
         snprintf(what, sizeof what, "%zu bytes at address 0x%llx, where nothing is", n, (unsigned long long)at);
     hs_say(HS_BOUNDS, "out of bounds");

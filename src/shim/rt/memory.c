@@ -164,7 +164,10 @@ static void find_variables(hs_module *m) {
     for (size_t i = 0; s && i < n && m->n_variable < UINT16_MAX - 1; i++) {
         if (ELF64_ST_TYPE(s[i].st_info) != STT_TLS || s[i].st_shndx == SHN_UNDEF) continue;
         const char *name = names + s[i].st_name;
-        if (!strcmp(name, "hs_dynamic_shared")) m->dynamic = m->shared.at + s[i].st_value;
+        if (!strcmp(name, "hs_dynamic_shared")) {
+            m->has_dynamic = true;
+            m->dynamic = s[i].st_value;
+        }
         if (s[i].st_value + s[i].st_size > m->shared_b || !s[i].st_size || !strcmp(name, "hs_dynamic_shared")) continue;
         m->variable[m->n_variable] = (hs_variable){name, s[i].st_value, s[i].st_size};
         m->n_variable++;
@@ -187,6 +190,16 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg) {
     return 1;
 }
 
+/* Where the shared variables of the calling thread lie. */
+static void find_shared(hs_module *m) {
+    struct tls_index first = {m->tls, 0};
+    const uintptr_t at = m->tls && m->shared_b ? (uintptr_t)__tls_get_addr(&first) : 0;
+    if (m->shared.at == at && m->shared.shared) return;
+    hs_region_free(&m->shared);
+    hs_region_init(&m->shared, at, m->shared_b, 0);
+    m->shared.shared = true;
+}
+
 static hs_module *module_at(uintptr_t base, const char *path) {
     for (hs_module *m = hs.modules; m; m = m->next)
         if (m->base == base) return m;
@@ -197,9 +210,6 @@ static hs_module *module_at(uintptr_t base, const char *path) {
     if (!m->image) m->image = read_whole("/proc/self/exe", &m->image_b);
     m->path = strdup(path);
     dl_iterate_phdr(look_at, m);
-    struct tls_index first = {m->tls, 0};
-    hs_region_init(&m->shared, m->tls && m->shared_b ? (uintptr_t)__tls_get_addr(&first) : 0, m->shared_b, 0);
-    m->shared.shared = true;
     find_variables(m);
     m->next = hs.modules;
     hs.modules = m;
@@ -249,10 +259,11 @@ bool hs_prepare_module(const void *code) {
     hs.base = hs.module->base;
     if (!hs.own_dynamic) hs.own_dynamic = calloc(1, HS_SHARED_MOST_B + 256);
     if (!hs.own_dynamic) return false;
+    find_shared(hs.module);
     hs_region_free(&hs.dynamic);
-    hs_region_init(&hs.dynamic,
-                   hs.module->dynamic ? hs.module->dynamic : ((uintptr_t)hs.own_dynamic + 255) & ~(uintptr_t)255,
-                   hs.dynamic_b, 0);
+    const uintptr_t own = ((uintptr_t)hs.own_dynamic + 255) & ~(uintptr_t)255;
+    hs_region_init(&hs.dynamic, hs.module->has_dynamic ? hs.module->shared.at + hs.module->dynamic : own, hs.dynamic_b,
+                   0);
     hs.dynamic.shared = true;
     snprintf(hs.dynamic.name, sizeof hs.dynamic.name, "dynamic shared memory");
     size_t all = hs.dynamic_b;

@@ -114,7 +114,8 @@ struct hs_module {
     size_t n_variable;
     uint16_t *variable_of; /* byte to variable + 1 */
     hs_region shared;      /* all of them */
-    uintptr_t dynamic;     /* a variable of the module that is dynamic shared memory; 0: none */
+    uintptr_t dynamic;     /* a variable of the module that is dynamic shared memory, from the first */
+    bool has_dynamic;
     struct hs_module *next;
 };
 

@@ -29,8 +29,9 @@
 #define __maxnreg__(n)
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
-#define __shared__ thread_local
+#define __shared__ __attribute__((used)) thread_local
 #define HONE_DYNAMIC_SHARED(type, name) type *name = static_cast<type *>(shim_dynamic())
+#define alignas(...) __attribute__((aligned(__VA_ARGS__))) /* may stand behind __shared__ */
 #define HS_PLAIN __attribute__((no_sanitize("thread", "bounds"), noinline))
 #define HS_SITE __builtin_return_address(0)
 
