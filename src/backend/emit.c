@@ -2,6 +2,7 @@
  * sketch, verified, handed to the backend's printer. */
 #include "backend/backend.h"
 #include "base/err.h"
+#include "nest/barrier.h"
 
 #include <string.h>
 
@@ -77,8 +78,8 @@ static hone_rc emit_with(hn_graph *g, hn_block body, const char *kind, const cha
     if (!s->apply(n, &how->machine, setting, &why)) return hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s", s->name, why);
     if (!takes(b, n)) return hn_fail(err, HONE_E_UNSUPPORTED, "backend '%s' takes no such nest", b->name);
     if (n->repeats) code.in_place = 0;
-    if ((rc = hn_nest_verify(n, err)) == HONE_E_INPUT)
-        rc = HONE_E_UNSUPPORTED; /* a defect of hone: the reference is used */
+    if (!(rc = hn_nest_barriers(n, err))) rc = hn_nest_verify_device(n, &how->machine, err);
+    if (rc == HONE_E_INPUT) rc = HONE_E_UNSUPPORTED; /* a defect of hone: the reference is used */
     if (rc) return rc;
     hn_sketch_text(s, &knobs, setting, text);
     if ((rc = b->print(n, name, how, &code, err))) return rc;

@@ -25,7 +25,7 @@
  * Shared memory is a block's: it starts undefined, and threads fill it and read it with ordinary statements. Role loops
  * stand where group loops may and have group loops inside: neighbours run side by side, each iteration with threads of
  * its own. A loop whose extent differs from thread to thread is divergent: no barrier in it, no update over threads but
- * those of one warp of 32. Barriers are derived; schedules never write them.
+ * those of one warp of 32. Barriers are derived (hn_nest_barriers); schedules never write them.
  *
  * Text: docs/loop-nests.md.   Owns: everything in the arena handed in; borrows the dimension table.
  * Threads: one at a time.   Errors: sticky in the arena; hn_nest_verify checks the invariants:

@@ -1,6 +1,7 @@
 /* Loop nests as text: what is read prints the same, what breaks an invariant is refused, and schedules are rewrites
  * from text to text. */
 #include "base/str.h"
+#include "nest/barrier.h"
 #include "nest/schedule.h"
 #include "sketch/sketch.h"
 #include "tap.h"
@@ -26,11 +27,18 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     hn_st part[3];
     hn_ix zero = hn_ix_int(n, 0);
     if (sscanf(text, " %19s %d %d %d", name, &loop, &f, &u) < 1) return false;
-    hn_st s = nth_loop(n, n->first, &loop);
+    int at = loop;
+    hn_st s = nth_loop(n, n->first, &at);
     *why = "no such loop or command";
     if (!strcmp(name, "tidy")) return hn_nest_tidy(n), true;
     if (!strcmp(name, "interleaved")) return hn_schedule_default(n, 8, 16) != NULL;
     if (!strcmp(name, "default")) return hn_schedule_default(n, 4, 16) != NULL;
+    if (!strcmp(name, "barriers") || !strcmp(name, "device")) {
+        static hone_err err;
+        hn_machine m = {.threads = loop, .shared_b = f};
+        *why = err.text;
+        return !strcmp(name, "device") ? !hn_nest_verify_device(n, &m, &err) : !hn_nest_barriers(n, &err);
+    }
     if (!s) return false;
     if (!strcmp(name, "split")) return hn_loop_split(n, s, f, NULL, NULL, why);
     if (!strcmp(name, "overlap")) return hn_loop_overlap(n, s, f, u, zero, &part[0], &part[1], NULL, why);
