@@ -105,9 +105,9 @@ $(BUILD)/obj/src/target/carried.o: ALL_CFLAGS += -DHN_GPU_CC='"$(GPU_CC)"'
 # What runs CUDA kernels on the CPU: a library, a compiler's driver and headers, carried inside libhone (src/shim/carried.c).
 SHIM_DIR := $(BUILD)/shim
 SHIM_TEXT := shim.cuh shim.h shim_ops.h
-$(SHIM_DIR)/hone-shim.so: $(SHIM_SRC) $(wildcard src/shim/rt/*.h)
+$(SHIM_DIR)/hone-shim.so: $(SHIM_SRC) $(wildcard src/shim/rt/*.h) src/backend/gpu/rt/driver.h
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) -O2 -fPIC -shared -s -o $@ $(SHIM_SRC) -ldl -lm
+	$(CC) $(STD) $(WARN) -O2 -fPIC -shared -s -o $@ $(SHIM_SRC) -ldl -lm -lpthread
 $(SHIM_DIR)/hone-shim-cc: src/shim/cc/cc.c $(SHIM_TEXT:%=src/shim/rt/%) include/hone/cuda_controls.h | $(SHIM_DIR)/hone-shim.so
 	@mkdir -p $(@D)/hone
 	cp $(SHIM_TEXT:%=src/shim/rt/%) $(@D)

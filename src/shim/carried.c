@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "proc/proc.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,6 +87,25 @@ static hone_rc put(const char *dir, size_t i, hone_err *err) {
     return rc;
 }
 
+/* CACHE/shim/hone-shim.so, where the driver looks for the library (backend/gpu/rt/driver_shim.h), is this one. */
+static hone_rc point_to(const char *dir, hone_err *err) {
+    hn_str link = {0}, made = {0};
+    const char *slash = strrchr(dir, '/');
+    char target[64], now[64] = "";
+    snprintf(target, sizeof target, "%.40s/hone-shim.so", slash ? slash + 1 : dir);
+    hn_str_addf(&link, "%.*s/hone-shim.so", (int)(slash ? slash - dir : 0), dir);
+    hn_str_addf(&made, "%s.%d", link.text ? link.text : "", (int)getpid());
+    hone_rc rc = link.failed || made.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : HONE_OK;
+    if (!rc && (readlink(link.text, now, sizeof now - 1) < 0 || strcmp(now, target) != 0)) {
+        unlink(made.text);
+        if (symlink(target, made.text) || rename(made.text, link.text))
+            rc = hn_fail(err, HONE_E_IO, "cannot write '%s': %s", link.text, strerror(errno));
+    }
+    hn_str_free(&link);
+    hn_str_free(&made);
+    return rc;
+}
+
 hone_rc hn_shim_folder(char **out, hone_err *err) {
     char *dir = folder(), *last = dir ? hn_path_join(dir, files[N_FILES - 1].name) : NULL;
     hone_rc rc = last ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
@@ -93,6 +113,7 @@ hone_rc hn_shim_folder(char **out, hone_err *err) {
         rc = hn_fail(err, HONE_E_UNSUPPORTED, "this build of hone does not carry the shim");
     if (!rc && access(last, X_OK))
         for (size_t i = 0; i < N_FILES && !rc; i++) rc = put(dir, i, err);
+    if (!rc) rc = point_to(dir, err);
     free(last);
     if (rc)
         free(dir);

@@ -80,6 +80,18 @@ static void note_use(names *used, const char *line) {
     }
 }
 
+/* Calls of the instrumentation go to the shim, whatever sanitizer's library the process has. */
+static void put_line(const char *line, FILE *out) {
+    static const char *const prefix[] = {"__tsan_", "__ubsan_", "__sanitizer_"};
+    for (const char *at = line; *at;) {
+        size_t k = 0;
+        while (k < 3 && strncmp(at, prefix[k], strlen(prefix[k])) != 0) k++;
+        if (k < 3) fputs("hsx", out); /* "hsx_tsan_read4" */
+        at += k < 3;
+        fputc(*at++, out);
+    }
+}
+
 /* Copies the assembly with gaps behind the variables of sections for threads' own; the names that it uses but does not
  * define are dynamic shared memory. */
 static void mark_variables(const char *from, const char *to) {
@@ -97,7 +109,7 @@ static void mark_variables(const char *from, const char *to) {
         const size_t n = strcspn(line, ":");
         if (tls && word == line && line[n] == ':') add(&defined, line, n);
         note_use(&used, line);
-        fputs(line, out);
+        put_line(line, out);
         if (tls && !strncmp(word, ".zero", 5)) fprintf(out, "\t.zero\t%d\n", GAP_B);
     }
     fprintf(out,

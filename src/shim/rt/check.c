@@ -61,8 +61,8 @@ static bool outside(uintptr_t at, size_t n, unsigned how, uint32_t site) {
     if (r && r->freed)
         snprintf(what, sizeof what, "%zu bytes of memory that was freed", n);
     else if (r)
-        snprintf(what, sizeof what, "%zu bytes at %lld of global '%s', which has %zu", n, (long long)(at - r->at),
-                 r->name, r->size_b);
+        snprintf(what, sizeof what, "%zu bytes at %lld of %s%s%s, which has %zu", n, (long long)(at - r->at),
+                 *r->name ? "global '" : "global memory", r->name, *r->name ? "'" : "", r->size_b);
     else if (at - hs.dynamic.at < HS_SHARED_MOST_B)
         snprintf(what, sizeof what, "%zu bytes at %zu of dynamic shared memory, which has %zu", n,
                  (size_t)(at - hs.dynamic.at), hs.dynamic_b);
@@ -196,16 +196,19 @@ static inline void access_by(uintptr_t at, size_t n, unsigned how, void *pc) {
 }
 
 #define PC __builtin_return_address(0)
+/* hone-shim-cc calls them by names of the shim's own, since the process may have a sanitizer's library. */
+#define ALIAS(own, name, ...) void own(__VA_ARGS__) __attribute__((alias(#name)));
 #define ACCESS(name, n, how)                                                                                           \
-    void name(void *at);                                                                                               \
-    void name(void *at) { access_by((uintptr_t)at, n, how, PC); }
+    void __##name(void *at);                                                                                           \
+    void __##name(void *at) { access_by((uintptr_t)at, n, how, PC); }                                                  \
+    ALIAS(hsx_##name, __##name, void *)
 #define ACCESSES(n)                                                                                                    \
-    ACCESS(__tsan_read##n, n, HS_READ)                                                                                 \
-    ACCESS(__tsan_write##n, n, HS_WRITE)                                                                               \
-    ACCESS(__tsan_unaligned_read##n, n, HS_READ)                                                                       \
-    ACCESS(__tsan_unaligned_write##n, n, HS_WRITE)                                                                     \
-    ACCESS(__tsan_volatile_read##n, n, HS_READ)                                                                        \
-    ACCESS(__tsan_volatile_write##n, n, HS_WRITE)
+    ACCESS(tsan_read##n, n, HS_READ)                                                                                   \
+    ACCESS(tsan_write##n, n, HS_WRITE)                                                                                 \
+    ACCESS(tsan_unaligned_read##n, n, HS_READ)                                                                         \
+    ACCESS(tsan_unaligned_write##n, n, HS_WRITE)                                                                       \
+    ACCESS(tsan_volatile_read##n, n, HS_READ)                                                                          \
+    ACCESS(tsan_volatile_write##n, n, HS_WRITE)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)
@@ -214,18 +217,25 @@ ACCESSES(16)
 
 void __tsan_read_range(void *at, size_t n);
 void __tsan_read_range(void *at, size_t n) { access_by((uintptr_t)at, n, HS_READ, PC); }
+ALIAS(hsx_tsan_read_range, __tsan_read_range, void *, size_t)
 void __tsan_write_range(void *at, size_t n);
 void __tsan_write_range(void *at, size_t n) { access_by((uintptr_t)at, n, HS_WRITE, PC); }
+ALIAS(hsx_tsan_write_range, __tsan_write_range, void *, size_t)
 void __tsan_init(void);
 void __tsan_init(void) {}
+ALIAS(hsx_tsan_init, __tsan_init, void)
 void __tsan_func_entry(void *pc);
 void __tsan_func_entry(void *pc) { (void)pc; }
+ALIAS(hsx_tsan_func_entry, __tsan_func_entry, void *)
 void __tsan_func_exit(void);
 void __tsan_func_exit(void) {}
+ALIAS(hsx_tsan_func_exit, __tsan_func_exit, void)
 void __tsan_vptr_update(void *at, void *v);
 void __tsan_vptr_update(void *at, void *v) { (void)at, (void)v; }
+ALIAS(hsx_tsan_vptr_update, __tsan_vptr_update, void *, void *)
 void __tsan_vptr_read(void *at);
 void __tsan_vptr_read(void *at) { (void)at; }
+ALIAS(hsx_tsan_vptr_read, __tsan_vptr_read, void *)
 
 void shim_atomic(const volatile void *at, int n, const void *site) {
     if (hs.running && !hs_touch((uintptr_t)at, (size_t)n, HS_BOTH | HS_ATOMIC, (uintptr_t)site)) hs_give_up();
@@ -255,10 +265,12 @@ void __ubsan_handle_out_of_bounds(const struct ubsan_index *data, uintptr_t inde
     hs_say_place(hs.current, hs.interval, does, 0, data->file, (int)data->line);
     hs_give_up();
 }
+ALIAS(hsx_ubsan_handle_out_of_bounds, __ubsan_handle_out_of_bounds, const struct ubsan_index *, uintptr_t)
 void __ubsan_handle_out_of_bounds_abort(const struct ubsan_index *data, uintptr_t index);
 void __ubsan_handle_out_of_bounds_abort(const struct ubsan_index *data, uintptr_t index) {
     __ubsan_handle_out_of_bounds(data, index);
 }
+ALIAS(hsx_ubsan_handle_out_of_bounds_abort, __ubsan_handle_out_of_bounds_abort, const struct ubsan_index *, uintptr_t)
 
 /* The compiler calls it in every piece of code that has no jumps (-fsanitize-coverage=trace-pc): loops without memory
  * end, too. */
@@ -269,3 +281,4 @@ void __sanitizer_cov_trace_pc(void) {
     hs_say_place(hs.current, hs.interval, "is", (uint32_t)((uintptr_t)PC - hs.base), NULL, 0);
     hs_give_up();
 }
+ALIAS(hsx_sanitizer_cov_trace_pc, __sanitizer_cov_trace_pc, void)

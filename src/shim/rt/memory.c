@@ -218,7 +218,7 @@ static hs_module *module_at(uintptr_t base, const char *path) {
 
 hs_module *shim_load(const char *path) {
     memset(&hs.report, 0, sizeof hs.report);
-    void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     struct link_map *map = NULL;
     if (!h || dlinfo(h, RTLD_DI_LINKMAP, &map)) {
         hs_say(HS_MISUSE, "cannot load '%s': %s", path, dlerror());

@@ -1,8 +1,11 @@
-/* Drivers of devices: OpenCL as it is here (PoCL); skipped where there is none. */
+/* Drivers of devices: OpenCL as it is here (PoCL) and the shim; skipped where there is none. */
 #include "backend/gpu/rt/driver.h"
 
 #include "backend/gpu/rt/cache.h"
 #include "backend/gpu/rt/driver_opencl.h"
+#include "backend/gpu/rt/driver_shim.h"
+#include "base/fs.h"
+#include "shim/kit.h"
 #include "tap.h"
 
 #include <dirent.h>
@@ -19,6 +22,13 @@ static const char text[] =
     "    __global float *y = (__global float *)(b + ob);\n"
     "    for (long i = get_global_id(0); i < n; i += get_global_size(0))\n"
     "        y[i] = none == 0 ? x[i] * by : -1;\n"
+    "}\n";
+static const char cuda_text[] =
+    "extern \"C\" __global__ void scale(char *a, char *b, long long n, long long by, char *none) {\n"
+    "    const float *x = (const float *)a;\n"
+    "    float *y = (float *)b;\n"
+    "    for (long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)\n"
+    "        y[i] = !none ? x[i] * by : -1;\n"
     "}\n";
 enum { N = 1000 };
 
@@ -80,7 +90,9 @@ static void test_driver(const hnd_driver *d, const char *folder) {
     hnd_err err = {0};
     hnd_info info;
     void *device = NULL, *queue = NULL, *module = NULL, *kernel = NULL, *again = NULL;
-    const hnd_source source = {.text = text, .text_b = sizeof text - 1};
+    const bool cuda = !strcmp(d->language, "cuda");
+    const hnd_source source = {.text = cuda ? cuda_text : text,
+                               .text_b = cuda ? sizeof cuda_text - 1 : sizeof text - 1};
     if (!d->count(&err)) {
         skip(1, "%s: %s", d->name, err.text);
         return;
@@ -93,13 +105,42 @@ static void test_driver(const hnd_driver *d, const char *folder) {
     ok(d->find(device, module, "none", &again, &err) && strstr(err.text, "none"), "driver/%s_has_no_such_kernel",
        d->name);
     if (kernel) test_launch(d, device, queue, kernel);
-    ok(n_cached(folder) == 1, "driver/%s_keeps_binaries", d->name);
+    ok(cuda || n_cached(folder) == 1, "driver/%s_keeps_binaries", d->name);
     ok(!d->load(device, &source, &again, &err) && !d->find(device, again, "scale", &kernel, &err) &&
-           n_cached(folder) == 1,
+           (cuda || n_cached(folder) == 1),
        "driver/%s_takes_kept_ones", d->name);
     if (kernel) test_launch(d, device, queue, kernel);
     d->drop_queue(device, queue);
     d->close(device);
+}
+
+/* A kernel that reads too far: the fault names it, and the device answers no more. */
+static void test_fault(const hnd_driver *d) {
+    hnd_err err = {0};
+    void *device = NULL, *queue = NULL, *module = NULL, *kernel = NULL;
+    const hnd_source source = {.text = cuda_text, .text_b = sizeof cuda_text - 1};
+    hnd_at a = 0;
+    bool good = !d->open(0, &device, &err) && !d->queue(device, &queue, &err) && !d->alloc(device, N * 4, &a, &err) &&
+                !d->load(device, &source, &module, &err) && !d->find(device, module, "scale", &kernel, &err);
+    const hnd_arg arg[] = {{(int64_t)a, 1}, {(int64_t)a, 1}, {N + 1, 0}, {3, 0}, {0, 1}};
+    const hnd_launch l = {.kernel = kernel, .grid = 3, .threads = {64, 1, 1}, .arg = arg, .n_arg = 5};
+    ok(good && d->launch(device, queue, &l, &err) == HND_FAULT && strstr(err.text, "'scale'") &&
+           strstr(err.text, "4000"),
+       "driver/%s_names_the_fault: %s", d->name, err.text);
+    ok(good && d->sync(device, queue, &err) == HND_FAULT, "driver/%s_answers_no_more_after_a_fault", d->name);
+    d->close(device);
+}
+
+static void test_shim(const char *folder) {
+    hone_err err = {0};
+    char *kit = NULL, *cxx = hn_which("g++");
+    if (!cxx) skip(1, "driver/shim: g++ is not installed");
+    if (cxx && ok(!hn_shim_folder(&kit, &err), "driver/shim_is_carried: %s", err.text)) {
+        test_driver(&hnd_shim, folder);
+        test_fault(&hnd_shim);
+    }
+    free(kit);
+    free(cxx);
 }
 
 static void test_cache(const char *folder) {
@@ -134,6 +175,7 @@ int main(void) {
     setenv("HONE_DEVICE_CACHE", inside, 1);
     test_cache(inside);
     test_driver(&hnd_opencl, inside);
+    test_shim(inside);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) || done_testing();
 }
