@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/gpu/kernels.t: the CUDA examples and the kernels of bench/static-search.sh: right on the shim in every order, and compiled by nvcc
+"""tests/gpu/kernels.t: the CUDA examples, the kernels of bench/static-search.sh and those of tests/gpu/kernels: right on the shim in every order, and compiled by nvcc
 without a warning and without spills: the examples for sm_90, with HONE_LONG all for sm_80 and sm_90. With HONE_LONG each barrier of
 theirs is left out once: a case must fail. TAP."""
 
@@ -9,8 +9,9 @@ import re
 
 import cuda_tools as tools
 
-PROGRAMS = ("example_cases", "kernel_cases")
+PROGRAMS = ("example_cases", "kernel_cases", "async_cases")
 SOURCES = sorted(glob.glob(f"{tools.ROOT}/examples/gpu/*/*.cu") + glob.glob(f"{tools.ROOT}/bench/gpu/kernels/*.cu"))
+ASYNC = sorted(glob.glob(f"{tools.ROOT}/tests/gpu/kernels/*.cu"))
 LONG = bool(os.environ.get("HONE_LONG"))
 
 
@@ -33,9 +34,9 @@ def compile_all(tap):
     nvcc = tools.find("nvcc")
     if not nvcc:
         return tap.skip("nvcc", "nvcc is not installed")
-    for source in SOURCES:
+    for source in SOURCES + ASYNC:
         name = os.path.basename(source)[:-3]
-        archs = ("sm_80", "sm_90") if LONG else ("sm_90",) if "examples" in source else ()
+        archs = ("sm_90",) if source in ASYNC else ("sm_80", "sm_90") if LONG else ("sm_90",) if "examples" in source else ()
         for arch in archs:
             done = tools.run([nvcc, f"-arch={arch}", "-Werror=all-warnings", "-Xptxas", "-v,--warning-as-error", f"-I{tools.ROOT}/include", "-cubin",
                               source, "-o", "/dev/null"])  # fmt: skip

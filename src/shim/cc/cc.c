@@ -151,7 +151,9 @@ static void compile(const char *dir, const char *source, const char *to, char **
                             "-fno-extern-tls-init",
                             "-fno-stack-protector",
                             "--param",
-                            "tsan-instrument-func-entry-exit=0"};
+                            "tsan-instrument-func-entry-exit=0",
+                            "--param",
+                            "tsan-distinguish-volatile=1"};
     char *argv[WORDS_MOST + 40];
     size_t n = 0;
     char *cxx = getenv("CXX");

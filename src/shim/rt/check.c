@@ -207,8 +207,8 @@ static inline void access_by(uintptr_t at, size_t n, unsigned how, void *pc) {
     ACCESS(tsan_write##n, n, HS_WRITE)                                                                                 \
     ACCESS(tsan_unaligned_read##n, n, HS_READ)                                                                         \
     ACCESS(tsan_unaligned_write##n, n, HS_WRITE)                                                                       \
-    ACCESS(tsan_volatile_read##n, n, HS_READ)                                                                          \
-    ACCESS(tsan_volatile_write##n, n, HS_WRITE)
+    ACCESS(tsan_volatile_read##n, n, HS_READ | HS_ATOMIC)                                                              \
+    ACCESS(tsan_volatile_write##n, n, HS_WRITE | HS_ATOMIC)
 ACCESSES(1)
 ACCESSES(2)
 ACCESSES(4)

@@ -105,7 +105,7 @@ static inline T hs_shuffle(unsigned mask, T v, int j, int width, bool index, con
     if (index) j = low | (j & (width - 1));
     const uint64_t w = shim_shuffle(mask, hs_pack(v), static_cast<unsigned>(j < low || j > high ? l : j), what, file, line);
     T out;
-    memcpy(&out, &w, sizeof out);
+    memcpy(static_cast<void *>(&out), &w, sizeof out);
     return out;
 }
 static inline int hs_width(int width = 32) { return width; }
@@ -238,7 +238,7 @@ static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned n) 
 template <class To, class From> static inline To hs_bits(From x) {
     static_assert(sizeof(To) == sizeof(From), "bits of one size");
     To y;
-    return memcpy(&y, &x, sizeof y), y;
+    return memcpy(static_cast<void *>(&y), &x, sizeof y), y;
 }
 static inline int __float_as_int(float x) { return hs_bits<int>(x); }
 static inline unsigned __float_as_uint(float x) { return hs_bits<unsigned>(x); }
@@ -286,7 +286,7 @@ static inline unsigned short hs_bf16_bits(float x) {
 #define HS_NARROW(name, value, bits_of)                                                                                \
     struct name {                                                                                                      \
         unsigned short bits;                                                                                           \
-        name() = default;                                                                                              \
+        constexpr name() : bits(0) {} /* as a constant: shared variables of it need no code that runs before */        \
         name(float x) : bits(bits_of(x)) {}                                                                            \
         operator float() const { return value(bits); }                                                                 \
         name &operator+=(name o) { return *this = name(value(bits) + value(o.bits)); }                                 \
