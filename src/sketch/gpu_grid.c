@@ -126,6 +126,7 @@ static bool lone_threads(hn_nest *n) {
 
 static bool grid_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
     (void)m;
+    hn_nest_trim(n, n->first); /* threads may differ in how long their loops are: none waits for another */
     hn_nest_tidy(n);
     hn_nest_collapse(n, n->first);
     hn_nest_tidy(n);

@@ -1,9 +1,10 @@
 /* Every sketch for GPUs on the nests of all kernel cases (tests/unit/backend/kernel_cases.inc): what fits is applied
- * with the cost model's knobs and with others, and the nest that comes out holds the invariants. */
+ * with the cost model's knobs and with others, and the nest that comes out holds the invariants, those of a
+ * device, too. */
 #include "base/err.h"
 #include "base/str.h"
 #include "ir/graph.h"
-#include "nest/schedule.h"
+#include "nest/barrier.h"
 #include "sketch/gpu.h"
 #include "tap.h"
 
@@ -54,7 +55,9 @@ static bool apply_one(const kernel_case *c, const hn_sketch *s, int which, int v
         *fits = knobs.n;
         for (int i = 0; i < knobs.n; i++) setting[i] = knobs.knob[i].model;
         if (which >= 0) setting[which] = knobs.knob[which].value[value % knobs.knob[which].n];
-        good = s->apply(n, &machine, setting, &why) && hn_nest_verify(n, &err) == HONE_OK && hn_arena_ok(&a);
+        good = s->apply(n, &machine, setting, &why) && hn_nest_verify(n, &err) == HONE_OK &&
+               hn_nest_barriers(n, &err) == HONE_OK && hn_nest_verify_device(n, &machine, &err) == HONE_OK &&
+               hn_arena_ok(&a);
         for (int i = 0; i < knobs.n && !good; i++)
             printf("# %s %s=%lld\n", i ? "" : s->name, knobs.knob[i].name, (long long)setting[i]);
         if (!good) printf("# %s: %s%s\n", c->name, why, err.text);
