@@ -119,7 +119,7 @@ static bool all_dims(hn_nest *n, const hn_chain *c) {
 /* Items as they are, each a thread with memory of its own. */
 static bool lone_threads(hn_nest *n) {
     hn_chain c = hn_chain_of(n, n->first);
-    for (int k = 0; k < c.n && hn_loop_parallelise(n, c.loop[k], NULL); k++) {
+    for (int k = 0; k < c.n && (n->st[c.loop[k]].loop == HN_PARALLEL || hn_loop_parallelise(n, c.loop[k], NULL)); k++) {
     }
     return true;
 }
@@ -140,9 +140,9 @@ static bool grid_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     int depth = together(n, &c), first = c.n - depth;
     for (int k = 0; k + 1 < c.n; k++)
         if (!hn_loop_sink(n, c.loop[k], NULL)) return lone_threads(n);
-    if (!hn_device_bind(n, c.loop[first], depth, setting[THREADS], NULL, NULL)) return lone_threads(n);
     for (int k = 0; k < first; k++)
-        if (!hn_loop_parallelise(n, c.loop[k], why)) return false;
+        if (!hn_loop_parallelise(n, c.loop[k], NULL)) return lone_threads(n);
+    if (!hn_device_bind(n, c.loop[first], depth, setting[THREADS], NULL, NULL)) return lone_threads(n);
     hn_nest_sweep(n);
     return true;
 }
