@@ -48,8 +48,10 @@ bool hn_device_fold(hn_nest *n, hn_st loop, int depth, const hn_sharers *t, hn_b
 
 /* How a tile lies in shared memory and is filled. */
 typedef struct hn_stage_how {
-    hn_var fast; /* of which loop neighbouring threads fill neighbouring iterations; 0: as the tile lies */
-    int64_t pad; /* elements that rows, one for each iteration of the serial loops inside, are longer */
+    hn_var fast[2]; /* of which loop neighbouring threads fill neighbouring iterations, and of which one those that it
+                       leaves; 0: as the tile lies */
+    int64_t pad;    /* elements that rows are longer: one for each iteration of the serial loops inside, where there are
+                       none of the loops around the innermost threads */
 } hn_stage_how;
 
 /* Scalar x, defined in the body of a serial loop from memory that nothing writes, is computed for all threads, lanes

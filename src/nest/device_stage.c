@@ -78,11 +78,11 @@ static bool find_tile(hn_nest *n, const path *around, const path *inside, hn_sv 
     return t->n > 0 || hn_loop_no(why, "it is the same for the whole block");
 }
 
-/* Strides in shared memory: rows of the slow loops are `pad` elements longer. */
+/* Strides in shared memory: rows are `pad` elements longer. */
 static bool lay_out(tile *t, int64_t pad) {
     int64_t size = 1;
     for (int k = t->n; k-- > 0;) {
-        if (k == t->n_slow - 1) size += pad;
+        if (k == (t->n_slow ? t->n_slow - 1 : t->n - 2)) size += pad;
         t->stride[k] = size;
         size *= t->extent[k];
         if (size > TILE_MAX) return false;
@@ -97,13 +97,14 @@ static hn_ix address(hn_nest *n, const tile *t, const hn_ix *at) {
     return sum;
 }
 
-/* Which element of the tile the fill's element e is: `fast` runs fastest. */
-static void decode(hn_nest *n, const tile *t, hn_var fast, hn_ix e, hn_ix *at) {
+/* Which element of the tile the fill's element e is: fast[0] runs fastest. */
+static void decode(hn_nest *n, const tile *t, const hn_var fast[2], hn_ix e, hn_ix *at) {
     int order[TILE_VARS], count = 0;
     for (int k = 0; k < t->n; k++)
-        if (t->var[k] != fast) order[count++] = k;
-    for (int k = 0; k < t->n; k++)
-        if (t->var[k] == fast) order[count++] = k;
+        if (t->var[k] != fast[0] && t->var[k] != fast[1]) order[count++] = k;
+    for (int f = 2; f-- > 0;)
+        for (int k = 0; k < t->n; k++)
+            if (t->var[k] == fast[f]) order[count++] = k;
     for (int k = t->n; k-- > 0;) {
         hn_dim by = hn_dim_int(n->dims, t->extent[order[k]]);
         at[order[k]] = k ? hn_ix_mod(n, e, by) : e;
@@ -112,7 +113,7 @@ static void decode(hn_nest *n, const tile *t, hn_var fast, hn_ix e, hn_ix *at) {
 }
 
 /* for j { x of the element; store } */
-static hn_st fill(hn_nest *n, const tile *t, hn_sv x, const hn_sharers *who, hn_var fast, hn_buf to) {
+static hn_st fill(hn_nest *n, const tile *t, hn_sv x, const hn_sharers *who, const hn_var fast[2], hn_buf to) {
     hn_writer w;
     hn_ix at[TILE_VARS];
     int64_t all = 1;

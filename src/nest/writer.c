@@ -102,7 +102,7 @@ hn_sv hn_write_copy(hn_writer *w, hn_sv id) {
     return w->sv[id] = hn_write_scalar(w, &x);
 }
 
-void hn_write_end(hn_writer *w) {
+void hn_write_finish(hn_writer *w) {
     hn_write_close(w, w->depth);
     hn_st last = 0;
     for (hn_st id = w->n->first; id && w->n->st[id].kind == HN_ST_LET; id = w->n->st[id].next) last = id;
@@ -110,5 +110,9 @@ void hn_write_end(hn_writer *w) {
         w->n->st[last].next = w->head[0];
     else
         w->n->first = w->head[0];
+}
+
+void hn_write_end(hn_writer *w) {
+    hn_write_finish(w);
     hn_nest_tidy(w->n);
 }

@@ -39,5 +39,6 @@ hn_sv hn_write_copy(hn_writer *w, hn_sv x);
 void hn_write_forget(hn_writer *w);
 /* Ends: the nest's statements are its outermost definitions and what has been written. */
 void hn_write_end(hn_writer *w);
+void hn_write_finish(hn_writer *w); /* likewise, but loops of one iteration stay */
 
 #endif

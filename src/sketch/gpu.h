@@ -10,6 +10,7 @@
 extern const hn_sketch *const hn_gpu_sketches[]; /* the most specific first; the last, "grid", fits every nest */
 extern const hn_sketch hn_sketch_gpu_attention;  /* sketch/gpu_attention.c */
 extern const hn_sketch hn_sketch_gpu_tile;       /* sketch/gpu_tile.c */
+extern const hn_sketch hn_sketch_gpu_transpose;  /* sketch/gpu_transpose.c */
 extern const hn_sketch hn_sketch_gpu_rows;       /* sketch/gpu_rows.c */
 extern const hn_sketch hn_sketch_gpu_grid;       /* sketch/gpu_grid.c */
 

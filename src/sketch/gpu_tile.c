@@ -356,15 +356,6 @@ typedef struct place {
     const int64_t *set;
 } place;
 
-/* As hn_write_end, but loops of one iteration stay. */
-static void end_writing(hn_writer *w) {
-    hn_nest *n = w->n;
-    hn_st *link = &n->first;
-    hn_write_close(w, w->depth);
-    while (*link && n->st[*link].kind == HN_ST_LET) link = &n->st[*link].next;
-    *link = w->head[0];
-}
-
 typedef struct staged {
     hn_st loop;
     hn_sv x, y;
@@ -399,7 +390,7 @@ static staged write_sum(hn_writer *w, const sum *s, const place *at, hn_buf acc)
 }
 
 static bool stage_sum(hn_nest *n, const sum *s, const staged *at, const place *p, const char **why) {
-    const hn_stage_how x = {s->fast_x ? at->step : 0, s->fast_x}, y = {s->fast_y ? at->step : 0, s->fast_y};
+    const hn_stage_how x = {{s->fast_x ? at->step : 0}, s->fast_x}, y = {{s->fast_y ? at->step : 0}, s->fast_y};
     if (!hn_device_stage(n, at->loop, at->y, &p->threads, &y, NULL, why)) return false;
     if (!hn_device_stage(n, at->loop, at->x, &p->threads, &x, NULL, why)) return false;
     return true;
@@ -458,7 +449,7 @@ static bool tile_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
         at[k] = write_sum(&w, &p.s[k], &here, acc[k]);
     }
     write_behind(&w, &p, &here, acc);
-    end_writing(&w);
+    hn_write_finish(&w);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
     for (int k = 0; k < p.n_sum; k++) {
         if (!stage_sum(n, &p.s[k], &at[k], &here, why)) return false;
