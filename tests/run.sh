@@ -75,4 +75,5 @@ if [ ${#programs[@]} -eq 0 ]; then
     echo "tests/run.sh: nothing to run${pattern:+ matches '$pattern'}; build the tests with make check" >&2
     exit 1
 fi
-prove --exec '' --timer -j "${JOBS:-2}" "${programs[@]}" </dev/null
+# Three at a time keep two cores busy: some tests wait for processes, machines that are away and time limits.
+prove --exec '' --timer -j "${JOBS:-3}" "${programs[@]}" </dev/null

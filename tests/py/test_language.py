@@ -47,12 +47,10 @@ MODELS = {
     "llama3": Shape("llama", interleaved=True, factors=True, tied=True, base=500000.0, heads=6, kv_heads=3),
     "llama-linear": Shape("llama", interleaved=True, scale=4.0, bias=True, other_bias=True, window=20),
     "mixtral": Shape("llama", interleaved=True, experts=4, mlp=24),
-    "mixtral-split": Shape("llama", interleaved=True, experts=4, mlp=24, split=True),
     "qwen2": Shape("qwen2", bias=True, tied=True, base=1e6),
     "qwen2-yarn": Shape("qwen2", bias=True, tied=True, yarn=YARN),
     "qwen2moe": Shape("qwen2moe", bias=True, experts=8, used=3, expert_mlp=16, shared=40, normalised=False, dense=(0,)),
     "qwen3": Shape("qwen3", qk_norm=True, head_size=12, rotary=12),
-    "qwen3moe": Shape("qwen3moe", qk_norm=True, head_size=12, rotary=12, experts=8, used=3, expert_mlp=16),
     "gemma2": Shape("gemma2", gelu=True, tied=True, post_norm=True, window=8, every=2, softcap=50.0, logit_softcap=30.0,
                     embedding_scale=np.sqrt(32)),
     "gemma3": Shape("gemma3", gelu=True, tied=True, post_norm=True, qk_norm=True, window=8, every=6, base=1e6, base_local=10000.0, scale=8.0,
@@ -65,6 +63,8 @@ MODELS = {
     "olmo2": Shape("olmo2", post_norm=True, wide_norm=True),
 }
 MORE = {  # for make check-long: what they have, others have too
+    "mixtral-split": Shape("llama", interleaved=True, experts=4, mlp=24, split=True),
+    "qwen3moe": Shape("qwen3moe", qk_norm=True, head_size=12, rotary=12, experts=8, used=3, expert_mlp=16),
     "gemma": Shape("gemma", gelu=True, tied=True, embedding_scale=np.sqrt(32), kv_heads=1),
     "phi2": Shape("phi2", **(GPT2 | {"tied": False}), parallel=True, one_norm=True, head_bias=True, rotary=4),
     "phi3-short": Shape("phi3", fused=True, long=LONG | {"original": 256}),

@@ -17,8 +17,8 @@ HONE = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
 
 def shape_of(name):
     """The model's shape with rows of whole blocks."""
-    s = copy.copy(language.MODELS[name])
-    s.__dict__.update(width=64, mlp=64)
+    s = copy.copy((language.MODELS | language.MORE)[name])
+    s.__dict__.update(width=64, mlp=64, layers=1)
     if s.experts:
         s.__dict__["expert_mlp"] = 64
     return s

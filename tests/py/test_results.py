@@ -140,14 +140,20 @@ def run_tool(*arguments, cwd=None):
                           env=dict(os.environ, PYTHONMALLOC="malloc", MYPYPATH=""))
 
 
-def test_the_package_is_typed(tmp_path):
+@pytest.fixture(scope="module")
+def mypy_cache(tmp_path_factory):
+    """The standard library and NumPy are read once."""
+    return str(tmp_path_factory.mktemp("mypy"))
+
+
+def test_the_package_is_typed(mypy_cache):
     pytest.importorskip("mypy", reason="mypy is not installed")
     root = os.environ["HONE_ROOT"]
-    done = run_tool("mypy", "--cache-dir", str(tmp_path), "--config-file", "pyproject.toml", "python/hone", cwd=root)
+    done = run_tool("mypy", "--cache-dir", mypy_cache, "--config-file", "pyproject.toml", "python/hone", cwd=root)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_programs_are_checked_against_it(tmp_path):
+def test_programs_are_checked_against_it(tmp_path, mypy_cache):
     pytest.importorskip("mypy", reason="mypy is not installed")
     (tmp_path / "good.py").write_text(
         "from hone import Search, SearchConfiguration, Results\nimport hone.space as ss\n"
@@ -158,7 +164,7 @@ def test_programs_are_checked_against_it(tmp_path):
         "from hone import Search, SearchConfiguration\nimport hone.space as ss\n"
         "SearchConfiguration(generations='5')\nss.range('a', 2)\nSearch(3, {}).start('x')\n")
     config = os.path.join(os.environ["HONE_ROOT"], "pyproject.toml")
-    mypy = ["mypy", "--config-file", config, "--cache-dir", str(tmp_path / "c")]
+    mypy = ["mypy", "--config-file", config, "--cache-dir", mypy_cache]
     environment = os.path.join(os.environ["HONE_ROOT"], "python")
     good = subprocess.run([sys.executable, "-m", *mypy, "good.py"], cwd=tmp_path, capture_output=True, text=True,
                           env=dict(os.environ, MYPYPATH=environment, PYTHONMALLOC="malloc"))

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tests/py/versions.t: the extension builds and works on every Python from 3.9 on that is installed with its headers. TAP.
+# tests/py/versions.t: the extension builds and works on every Python from 3.9 on that is installed with its headers; in the
+# short run on the oldest and the newest of them. TAP.
 set -u
 root=${HONE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${HONE_BUILD:-$root/build}
@@ -21,7 +22,9 @@ for minor in 9 10 11 12 13 14 15; do
         seen[$version]=$path
     done
 done
-for version in $(printf '%s\n' "${!seen[@]}" | sort -V); do
+mapfile -t versions < <(printf '%s\n' "${!seen[@]}" | sort -V)
+if [ -z "${HONE_LONG:-}" ] && [ ${#versions[@]} -gt 2 ]; then versions=("${versions[0]}" "${versions[-1]}"); fi
+for version in "${versions[@]}"; do
     path=${seen[$version]}
     if ! make -s -C "$root" BUILD="$build" PYTHON="$path" python >"$work/log" 2>&1; then
         tell "not ok" "python $version builds the extension"

@@ -42,6 +42,7 @@ typedef struct built {
     hn_kernel_code code;
     hone_rc rc;
     hone_err err;
+    bool left_out; /* not tried for this dialect in the short run */
 } built;
 
 static bool quiet; /* differences are what is expected */
@@ -239,6 +240,13 @@ static const char *schedule_of(const char *name, const hn_dialect *d) {
     return NULL;
 }
 
+/* The dialect of this machine takes all cases, each other one a third of them: the next one another third. */
+static bool is_left_out(int i, const hn_dialect *d) {
+    int row = 0;
+    while (hn_cpu_dialects[row] && strcmp(hn_cpu_dialects[row]->name, d->name) != 0) row++;
+    return d != hn_dialect_named("native") && !getenv("HONE_LONG") && (i + row) % 3;
+}
+
 static void emit_all(built *b, const hn_dialect *d, hn_str *source) {
     hn_emit_how how = how_for(d);
     hn_cpu_add_runtime(source, "base convert scalar");
@@ -246,7 +254,8 @@ static void emit_all(built *b, const hn_dialect *d, hn_str *source) {
         how.schedule = schedule_of(cases[i].name, d);
         char name[32];
         hn_str text = {0};
-        b[i] = (built){.rc = HONE_E_INPUT};
+        b[i] = (built){.rc = HONE_E_INPUT, .left_out = is_left_out(i, d)};
+        if (b[i].left_out) continue;
         hn_str_addf(&text, "ir 1\n%s", cases[i].text);
         snprintf(name, sizeof name, "k%d", i);
         if (hn_parse(text.text, text.n, cases[i].name, &b[i].g, &b[i].err) == HONE_OK)
@@ -263,8 +272,10 @@ static void emit_all(built *b, const hn_dialect *d, hn_str *source) {
 
 static void *compile(const char *dir, const hn_dialect *d, const hn_str *source) {
     char c_path[300], so_path[300];
+    /* Of all cases at once gcc's optimisation is three quarters of the time. */
+    const char *level = d == hn_dialect_named("native") && !getenv("HONE_LONG") ? "-O0" : "-O1";
     const char *argv[40] = {getenv("CC_UNDER_TEST") ? getenv("CC_UNDER_TEST") : "cc",
-                            "-O1",
+                            level,
                             "-w",
                             "-shared",
                             "-fPIC",
@@ -384,6 +395,7 @@ static void dialect(const hn_dialect *d, const char *dir) {
     ok(so, "%s/compiles", d->name);
     for (int i = 0; i < N_CASES; i++) {
         char name[32];
+        if (b[i].left_out) continue;
         snprintf(name, sizeof name, "xk%d", i);
         kernel_fn *k = so ? (kernel_fn *)(uintptr_t)dlsym(so, name) : NULL;
         if (ok(b[i].rc == HONE_OK, "%s/%s_emitted", d->name, cases[i].name) && k)
@@ -626,6 +638,7 @@ static void other_processor(const char *name, const char *dir) {
     bool opened = built_here && !hn_ground_open(&m, "model.so", &remote, &err);
     if (!ok(opened, "%s/compiles", name)) printf("# %s\n", err.text);
     for (int i = 0; i < N_CASES; i++) {
+        if (b[i].left_out) continue;
         remote_kernel = (uint32_t)i;
         if (ok(b[i].rc == HONE_OK, "%s/%s_emitted", name, cases[i].name) && remote.place)
             check(&cases[i], &b[i], far_away, name);
