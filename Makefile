@@ -150,6 +150,7 @@ $(BUILD)/obj/src/device/probe.o: src/device/probe_program.h
 
 # The text that goes into compiled models, carried inside the library.
 $(BUILD)/obj/src/backend/cpu/runtime.o: $(wildcard src/backend/cpu/rt/*.h) src/ir/philox.h
+$(BUILD)/obj/src/backend/gpu/runtime.o: $(wildcard src/backend/gpu/rt/*.h)
 
 $(BUILD)/libhone.a: $(LIB_OBJ)
 	@rm -f $@

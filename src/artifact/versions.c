@@ -28,6 +28,9 @@ static hone_rc add_target(hn_library *l, const char *name, size_t n, hone_err *e
     snprintf(text, sizeof text, "%.*s", (int)n, name);
     const hn_dialect *d = n && n < sizeof text ? hn_dialect_named(text) : NULL;
     if (!d) return unknown_target(name, n, err);
+    if (!d->backend->here)
+        return hn_fail(err, HONE_E_UNSUPPORTED, "libraries for '%s' cannot be built yet; name a processor's target",
+                       d->name);
     for (uint32_t i = 0; i < l->n_target; i++) {
         if (l->target[i] == d) return HONE_OK;
         if (l->target[i]->backend != d->backend)

@@ -58,6 +58,20 @@ typedef struct hn_dialect {
     const char *emulator;     /* that runs it on machines of another family, or NULL */
 } hn_dialect;
 
+/* How a device's kernel is launched (backend/gpu); threads 0: the kernel is a function of the host's.
+ * Its parameters, in this order: the buffers; the symbols listed; begin, end; scratch; the error slot. Symbols, begin
+ * and end are 64-bit integers; the others pointers into global memory, each a `__global char *` and a 64-bit offset in
+ * bytes where the language has no addresses (OpenCL). Any number of blocks is right: each thread (block_items: block)
+ * takes every n-th item, and has scratch_b bytes of scratch of its own, those of thread (block) i at i * scratch_b. */
+typedef struct hn_device_code {
+    int threads;            /* of a block, in one dimension */
+    bool block_items;       /* a work item is a block's, not a thread's */
+    bool shared_dynamic;    /* shared memory is given at the launch, else the text declares it */
+    int64_t shared_b;       /* shared memory of a block */
+    const uint32_t *symbol; /* numbers of the symbols that are handed in */
+    uint32_t n_symbol;
+} hn_device_code;
+
 typedef struct hn_kernel_code {
     const char *text;    /* the function, with its static tables; in the arena */
     const char *helpers; /* names of the runtime's parts that it needs, blank-separated (hn_backend.add_runtime) */
@@ -69,6 +83,7 @@ typedef struct hn_kernel_code {
                           written) */
     const char
         *schedule; /* one line, for the manifest, and input of the same call: "gemm rows=12 cols=2", "reference" */
+    hn_device_code device;
 } hn_kernel_code;
 
 /* How a kernel is to be emitted. */

@@ -61,19 +61,25 @@ static const hn_node *node_at(const hn_ref *e, uint32_t i) { return &e->g->node[
 /* --- where values live ------------------------------------------------------------------------------------------- */
 
 static const char *pointer(hn_ref *e, hn_val v, const char *name, const char *from) {
-    hn_ref_add(e, "hnr_%s *const %s = (hnr_%s *)%s;\n", hn_ref_dtype(e, v), name, hn_ref_dtype(e, v), from);
+    const char *space = name[0] == 'c' ? e->language->constant : e->language->global;
+    hn_ref_add(e, "%shnr_%s *const %s = (%shnr_%s *)%s;\n", space, hn_ref_dtype(e, v), name, space, hn_ref_dtype(e, v),
+               from);
     return name;
+}
+
+static const char *buffer(hn_ref *e, uint32_t i) {
+    return hn_format(e->a, e->language->device ? "HNR_AT(b%u)" : "buf[%u]", i);
 }
 
 static void place_ports(hn_ref *e) {
     const hn_blk *b = e->body;
     for (uint32_t i = 0; i < b->n_param; i++)
-        e->at[b->param[i]] = pointer(e, b->param[i], hn_format(e->a, "p%u", i), hn_format(e->a, "buf[%u]", i));
+        e->at[b->param[i]] = pointer(e, b->param[i], hn_format(e->a, "p%u", i), buffer(e, i));
     for (uint32_t i = 0; i < b->n_result; i++) {
         hn_val v = b->result[i];
         const hn_node *n = hn_def(e->g, v);
         if (e->at[v] || !n || n->op == HN_OP_CONST) continue;
-        e->at[v] = pointer(e, v, hn_format(e->a, "r%u", i), hn_format(e->a, "buf[%u]", b->n_param + i));
+        e->at[v] = pointer(e, v, hn_format(e->a, "r%u", i), buffer(e, b->n_param + i));
     }
 }
 
@@ -88,11 +94,12 @@ static void place_constant(hn_ref *e, const char *kernel, hn_val v) {
     const hn_tensor *t = hn_attr_get(e->n, HN_A_VALUE)->tensor;
     int64_t n = hn_tensor_n(t);
     const char *table = hn_format(e->a, "%s_c%u", kernel, e->n_table);
-    hn_str_addf(&e->tables, "static const uint%zu_t %s[] = {", hn_ref_size_b(e, v) * 8, table);
+    hn_str_addf(&e->tables, "%suint%zu_t %s[] = {", e->language->table, hn_ref_size_b(e, v) * 8, table);
     for (int64_t i = 0; i < n; i++)
         hn_str_addf(&e->tables, "%s0x%" PRIx64, i == 0 ? "" : i % 8 ? ", " : ",\n    ", bits_at(t, i));
     hn_str_add(&e->tables, n ? "};\n" : "0};\n");
-    e->at[v] = pointer(e, v, hn_format(e->a, "c%u", e->n_table++), hn_format(e->a, "(void *)(uintptr_t)%s", table));
+    const char *from = hn_format(e->a, e->language->device ? "%s" : "(void *)(uintptr_t)%s", table);
+    e->at[v] = pointer(e, v, hn_format(e->a, "c%u", e->n_table++), from);
 }
 
 bool hn_ref_is_view(const hn_ref *e, const hn_node *n) {
@@ -118,8 +125,10 @@ static void place_outputs(hn_ref *e) {
         hn_dim size_b = hn_dim_mul(e->g->dims, count, hn_dim_int(e->g->dims, (int64_t)hn_ref_size_b(e, v)));
         hn_ref_scratch(e, raw, size_b);
         if (e->rows)
-            raw = hn_format(e->a, "((uintptr_t)%s - (uintptr_t)row * (uintptr_t)%s)", raw, hn_ref_dim(e, size_b));
-        e->at[v] = pointer(e, v, name, e->rows ? raw : hn_format(e->a, "(void *)%s", raw));
+            raw = hn_format(
+                e->a, e->language->device ? "(%s - row * %s)" : "((uintptr_t)%s - (uintptr_t)row * (uintptr_t)%s)", raw,
+                hn_ref_dim(e, size_b));
+        e->at[v] = pointer(e, v, name, e->rows || e->language->device ? raw : hn_format(e->a, "(void *)%s", raw));
     }
 }
 
@@ -194,7 +203,7 @@ static void emit_nodes(hn_ref *e, const char *name) {
         if (e->n->op == HN_OP_CONST) place_constant(e, name, e->n->out[0]);
     }
     if (e->rows) hn_ref_add(e, "for (int64_t row = begin; row < end; row++) {\n");
-    hn_ref_add(e, "char *top = scratch;\n(void)top;\n");
+    hn_ref_add(e, "%schar *top = scratch;\n(void)top;\n", e->language->global);
     for (uint32_t i = 0; i < e->body->n_node && !e->rc; i++) {
         e->n = node_at(e, i);
         const hn_ref_row *row = row_of(e->n->op);
@@ -218,13 +227,17 @@ static void copy_results(hn_ref *e) {
         hn_val v = e->body->result[i];
         const char *home = e->at[v], *own = hn_format(e->a, "r%u", i);
         if (!home || !strcmp(home, own)) continue;
-        hn_ref_add(e, "memcpy(buf[%u], %s, (size_t)%s * %zu);\n", e->body->n_param + i, home,
-                   hn_ref_count(e, hn_ref_type(e, v)), hn_ref_size_b(e, v));
+        const char *n = hn_ref_count(e, hn_ref_type(e, v));
+        if (e->language->device)
+            hn_ref_add(e, "for (int64_t i = 0; i < %s; i++) ((%shnr_r%zu *)%s)[i] = %s;\n", n, e->language->global,
+                       hn_ref_size_b(e, v), buffer(e, e->body->n_param + i), hn_ref_raw(e, v, "i"));
+        else
+            hn_ref_add(e, "memcpy(buf[%u], %s, (size_t)%s * %zu);\n", e->body->n_param + i, home, n,
+                       hn_ref_size_b(e, v));
     }
 }
 
-/* Adds the lines of `text`, indented by its braces. */
-static void add_indented(hn_str *out, const char *text) {
+void hn_ref_add_indented(hn_str *out, const char *text) {
     int depth = 1;
     while (*text) {
         const char *end = strchr(text, '\n');
@@ -238,18 +251,19 @@ static void add_indented(hn_str *out, const char *text) {
     }
 }
 
-static void assemble(hn_ref *e, const char *name, hn_str *out) {
+static void assemble(hn_ref *e, const char *name, hn_str *out, hn_kernel_code *code) {
+    (void)code;
     hn_str_addf(out, "%s" HN_KERNEL_HEAD, e->tables.text ? e->tables.text : "", name);
     hn_str_add(out, "    (void)buf, (void)s, (void)scratch;\n    if (begin >= end) return;\n");
     for (size_t i = 0; i < hn_dims_symbols(e->g->dims); i++)
         if (e->used[i]) hn_str_addf(out, "    const int64_t s%zu = s[%zu];\n", i, i);
-    add_indented(out, e->text.text ? e->text.text : "");
+    hn_ref_add_indented(out, e->text.text ? e->text.text : "");
     hn_str_add(out, "}\n");
 }
 
 static hone_rc finish(hn_ref *e, const char *name, hn_kernel_code *out) {
     hn_str text = {0};
-    assemble(e, name, &text);
+    e->language->assemble(e, name, &text, out);
     hone_rc rc = e->rc;
     bool whole = !text.failed && !e->text.failed && !e->tables.failed && !e->guard.failed;
     out->text = whole ? hn_strdup(e->a, text.text) : NULL;
@@ -265,9 +279,16 @@ static hone_rc finish(hn_ref *e, const char *name, hn_kernel_code *out) {
     return rc;
 }
 
+static const hn_ref_language language_c = {false, "", "", "static const ", {"(", ")"}, assemble};
+
 hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out,
                          hone_err *err) {
-    hn_ref e = {.g = g, .body = &g->block[body], .a = a, .err = err, .parts = "base convert"};
+    return hn_reference(g, body, name, &language_c, a, out, err);
+}
+
+hone_rc hn_reference(hn_graph *g, hn_block body, const char *name, const hn_ref_language *language, hn_arena *a,
+                     hn_kernel_code *out, hone_err *err) {
+    hn_ref e = {.g = g, .language = language, .body = &g->block[body], .a = a, .err = err, .parts = "base convert"};
     hn_kernel_code code = {0};
     e.at = HN_NEW_N(a, const char *, g->n_value);
     e.used = HN_NEW_N(a, bool, hn_dims_symbols(g->dims));
@@ -277,7 +298,8 @@ hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena 
     place_ports(&e);
     for (uint32_t i = 0; i < e.body->n_node; i++)
         if (hn_defines_sizes(node_at(&e, i)))
-            hn_ref_add(&e, "int64_t *const defined = (int64_t *)buf[%u];\n", e.body->n_param + e.body->n_result);
+            hn_ref_add(&e, "%sint64_t *const defined = (%sint64_t *)%s;\n", language->global, language->global,
+                       buffer(&e, e.body->n_param + e.body->n_result));
     emit_nodes(&e, name);
     if (!e.rc) copy_results(&e);
     hone_rc rc = finish(&e, name, &code);

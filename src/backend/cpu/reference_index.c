@@ -154,12 +154,17 @@ static void scatter_open(hn_ref *e, const hn_type *t, size_t lead) {
     hn_val data = e->n->in[0], out = e->n->out[0];
     const hn_type *dt = hn_ref_type(e, data);
     const char *n = hn_ref_count(e, dt);
-    hn_ref_add(e, "if ((const char *)%s != (const char *)%s) memcpy(%s, %s, (size_t)%s * %zu);\n", e->at[out],
-               e->at[data], e->at[out], e->at[data], n, hn_ref_size_b(e, data));
+    if (e->language->device)
+        hn_ref_add(e, "for (int64_t j = 0; j < %s; j++) %s = %s;\n", n, hn_ref_raw(e, out, "j"),
+                   hn_ref_raw(e, data, "j"));
+    else
+        hn_ref_add(e, "if ((const char *)%s != (const char *)%s) memcpy(%s, %s, (size_t)%s * %zu);\n", e->at[out],
+                   e->at[data], e->at[out], e->at[data], n, hn_ref_size_b(e, data));
     if (collects(e)) {
         hn_dim eight = hn_dim_int(e->g->dims, 8);
         hn_ref_scratch(e, "wide", hn_dim_mul(e->g->dims, hn_ref_product(e, dt, 0, dt->rank), eight));
-        hn_ref_add(e, "double *const sum = (double *)(void *)wide;\n");
+        hn_ref_add(e, "%sdouble *const sum = (%sdouble *)%swide;\n", e->language->global, e->language->global,
+                   e->language->device ? "" : "(void *)");
         hn_ref_add(e, "for (int64_t j = 0; j < %s; j++) sum[j] = %s;\n", n, hn_ref_load(e, data, "j"));
     }
     hn_ref_guarded_open(e);

@@ -13,9 +13,26 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* The language of the text: that of this processor's compiler, or of devices, whose kernels begin otherwise and which
+ * tell memories apart. */
+typedef struct hn_ref hn_ref;
+typedef struct hn_ref_language {
+    bool device;
+    const char *global,  /* in front of what buffers and scratch hold */
+        *constant,       /* … what a kernel's tables hold */
+        *table;          /* in front of such a table */
+    const char *make[2]; /* around the type of a value of a struct */
+    /* The whole function, of e->tables and the statements e->text; sets what else a kernel's code has. */
+    void (*assemble)(hn_ref *e, const char *name, hn_str *out, hn_kernel_code *code);
+} hn_ref_language;
+/* The body node by node, in that language: the function of hn_backend. */
+hone_rc hn_reference(hn_graph *g, hn_block body, const char *name, const hn_ref_language *language, hn_arena *a,
+                     hn_kernel_code *out, hone_err *err);
+
 typedef enum hn_ref_kind { HN_DOM_F, HN_DOM_I, HN_DOM_U } hn_ref_kind;
-typedef struct hn_ref {
+struct hn_ref {
     hn_graph *g;
+    const hn_ref_language *language;
     const hn_blk *body;
     const hn_node *n; /* the node being emitted */
     hn_arena *a;
@@ -32,7 +49,7 @@ typedef struct hn_ref {
     bool guarded;
     hone_rc rc;
     hone_err *err;
-} hn_ref;
+};
 typedef void hn_ref_fn(hn_ref *e);
 typedef enum hn_ref_unit {
     HN_UNIT_NONE,    /* the whole node at once */
@@ -92,6 +109,10 @@ const char *hn_ref_load_f(hn_ref *e, hn_val v, const char *idx);
 void hn_ref_store(hn_ref *e, hn_val v, const char *idx, hn_ref_kind d, const char *expr);
 const char *hn_ref_c_type(hn_ref_kind d);
 const char *hn_ref_int(hn_ref *e, int64_t x); /* a literal of type int64_t */
+/* What stands in front of the element type in a pointer to v. */
+const char *hn_ref_space(const hn_ref *e, hn_val v);
+/* Adds the lines of `text`, indented by its braces. */
+void hn_ref_add_indented(hn_str *out, const char *text);
 
 /* A condition that must hold for the loop that is opened next. */
 void hn_ref_guard(hn_ref *e, const char *fmt, ...) HONE_PRINTF(2, 3);

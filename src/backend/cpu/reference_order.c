@@ -9,7 +9,9 @@ static hn_dim times(hn_ref *e, hn_dim a, int64_t n) { return hn_dim_mul(e->g->di
 static void array(hn_ref *e, const char *type, const char *name, hn_dim n, int64_t size_b) {
     const char *raw = hn_format(e->a, "%s_b", name);
     hn_ref_scratch(e, raw, times(e, n, size_b));
-    hn_ref_add(e, "%s *const %s = (%s *)(void *)%s;\n", type, name, type, raw);
+    const char *space = e->language->global;
+    hn_ref_add(e, "%s%s *const %s = (%s%s *)%s%s;\n", space, type, name, space, type,
+               e->language->device ? "" : "(void *)", raw);
 }
 
 static const char *key_of(hn_ref *e, hn_val v, const char *idx) {
@@ -26,7 +28,8 @@ static void keep_first(hn_ref *e, hn_val in, const char *n, const char *k, const
     hn_ref_add(e, "%s worst = 0;\nfor (int64_t j = 0; j < %s && %s > 0; j++) {\n", type[d], n, k);
     hn_ref_add(e, "const %s x = %s;\n", type[d], hn_ref_load(e, in, hn_format(e->a, "first + j * %s", inner)));
     hn_ref_add(e, "if (j >= %s && x %s worst) continue;\n", k, largest ? "<=" : ">=");
-    hn_ref_add(e, "hnr_keep(pair, j, %s, (hnr_pair){%shnr_key_%c(x), j});\n", k, largest ? "~" : "", "fiu"[d]);
+    hn_ref_add(e, "hnr_keep(pair, j, %s, %shnr_pair%s{%shnr_key_%c(x), j});\n", k, e->language->make[0],
+               e->language->make[1], largest ? "~" : "", "fiu"[d]);
     hn_ref_add(e, "worst = %s;\n}\nhnr_in_order(pair, %s);\n",
                hn_ref_load(e, in, hn_format(e->a, "first + pair[0].at * %s", inner)), k);
 }

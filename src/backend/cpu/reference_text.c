@@ -102,8 +102,13 @@ void hn_ref_index(hn_ref *e, const hn_type *t, const char **index) {
 
 /* --- elements ---------------------------------------------------------------------------------------------------- */
 
+const char *hn_ref_space(const hn_ref *e, hn_val v) {
+    const char *at = e->at[v]; /* a table, or a view of one, is called c0, c1, … */
+    return at && at[0] == 'c' ? e->language->constant : e->language->global;
+}
+
 const char *hn_ref_raw(hn_ref *e, hn_val v, const char *idx) {
-    return hn_format(e->a, "((hnr_r%zu *)%s)[%s]", hn_ref_size_b(e, v), e->at[v], idx);
+    return hn_format(e->a, "((%shnr_r%zu *)%s)[%s]", hn_ref_space(e, v), hn_ref_size_b(e, v), e->at[v], idx);
 }
 
 const char *hn_ref_load(hn_ref *e, hn_val v, const char *idx) {
@@ -200,7 +205,10 @@ void hn_ref_loop(hn_ref *e, hn_val v, bool with_index) {
     range(e, t, &lo, &hi);
     e->guarded = e->guard.n > 0;
     if (e->guarded)
-        hn_ref_add(e, "if (!(%s)) {\nhnr_fail(s);\nmemset(%s + %s, 0, (size_t)(%s - %s) * sizeof *%s);\n} else {\n",
+        hn_ref_add(e,
+                   e->language->device
+                       ? "if (!(%s)) {\nhnr_fail(s);\nhnr_zero(%s + %s, (%s - %s) * (int64_t)sizeof *%s);\n} else {\n"
+                       : "if (!(%s)) {\nhnr_fail(s);\nmemset(%s + %s, 0, (size_t)(%s - %s) * sizeof *%s);\n} else {\n",
                    e->guard.text, e->at[v], lo, hi, lo, e->at[v]);
     drop_guard(e);
     hn_ref_add(e, "{\n");
@@ -237,5 +245,6 @@ void hn_ref_scratch(hn_ref *e, const char *name, hn_dim size_b) {
     hn_dims *t = e->g->dims;
     hn_dim line = hn_dim_int(t, 64);
     e->scratch = hn_dim_add(t, e->scratch, hn_dim_mul(t, hn_dim_ceildiv(t, size_b, line), line));
-    hn_ref_add(e, "char *const %s = top;\ntop += hnr_round64(%s);\n", name, hn_ref_dim(e, size_b));
+    hn_ref_add(e, "%schar *const %s = top;\ntop += hnr_round64(%s);\n", e->language->global, name,
+               hn_ref_dim(e, size_b));
 }

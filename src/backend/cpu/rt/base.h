@@ -14,6 +14,9 @@
 #include <string.h>
 
 #define HNR static inline __attribute__((unused))
+/* Some texts serve devices, too (backend/gpu), whose language may tell memories apart. */
+#define HNR_GLOBAL
+#define HNR_MAKE(type) (type)
 
 /* Elements in memory; may_alias, because movement copies them as plain bits. */
 #define HNR_STORE(name, type) typedef type __attribute__((may_alias)) hnr_##name;

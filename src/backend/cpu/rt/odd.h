@@ -4,7 +4,7 @@
 
 /* Determinant of the n x n matrix a, which is destroyed: LU with partial pivoting (Golub & Van Loan, algorithm 3.4.1).
  */
-HNR double hnr_det(double *a, int64_t n) {
+HNR double hnr_det(HNR_GLOBAL double *a, int64_t n) {
     double det = 1;
     for (int64_t k = 0; k < n; k++) {
         int64_t p = k;
@@ -32,7 +32,7 @@ HNR double hnr_det(double *a, int64_t n) {
 typedef struct hnr_box {
     double low[2], high[2];
 } hnr_box;
-HNR hnr_box hnr_box_of(const double *b, int center) {
+HNR hnr_box hnr_box_of(HNR_GLOBAL const double *b, int center) {
     hnr_box r;
     for (int i = 0; i < 2; i++) {
         double x = center ? b[i] - b[i + 2] / 2 : b[i], y = center ? b[i] + b[i + 2] / 2 : b[i + 2];
@@ -51,11 +51,12 @@ HNR int hnr_overlap(hnr_box a, hnr_box b, double limit) {
 }
 
 /* One class of one batch: the boxes kept, best score first, are written to kept (n entries); how many. */
-HNR int64_t hnr_nms(const double *box, const double *score, int64_t n, int64_t limit, double overlap, double threshold,
-                    int center, hnr_pair *order, int64_t *kept) {
+HNR int64_t hnr_nms(HNR_GLOBAL const double *box, HNR_GLOBAL const double *score, int64_t n, int64_t limit,
+                    double overlap, double threshold, int center, HNR_GLOBAL hnr_pair *order,
+                    HNR_GLOBAL int64_t *kept) {
     int64_t m = 0, k = 0;
     for (int64_t i = 0; i < n; i++)
-        if (score[i] > threshold) order[m++] = (hnr_pair){~hnr_key_f(score[i]), i};
+        if (score[i] > threshold) order[m++] = HNR_MAKE(hnr_pair){~hnr_key_f(score[i]), i};
     hnr_first(order, m, m);
     for (int64_t i = 0; i < m && k < limit; i++) {
         hnr_box b = hnr_box_of(box + 4 * order[i].at, center);

@@ -1,0 +1,78 @@
+/* backend/gpu/gpu.c — the rows of the backends `opencl` and `cuda`, and their targets. */
+#include "backend/gpu/gpu.h"
+
+static hn_machine machine(const hn_dialect *d, const hone_device *device) {
+    (void)device;
+    return (hn_machine){.vector_b = d->vector_b,
+                        .registers = d->n_registers,
+                        .cores = 64,
+                        .line_b = 128,
+                        .l1d_b = 32 << 10,
+                        .l1d_ways = 8,
+                        .l2_b = 4 << 20,
+                        .l3_b = 32 << 20,
+                        .fma = d->fma};
+}
+
+extern const hn_backend hn_backend_opencl, hn_backend_cuda;
+
+static const char *const no_flags[] = {"-cl-std=CL1.2", NULL};
+static const hn_dialect opencl_row = {.backend = &hn_backend_opencl,
+                                      .name = "opencl",
+                                      .summary = "OpenCL C 1.2, compiled by the driver",
+                                      .vector_b = 16,
+                                      .n_registers = 64,
+                                      .fma = true,
+                                      .flags = no_flags,
+                                      .rank = 0,
+                                      .offered = "1"};
+static const hn_dialect *const opencl_rows[] = {&opencl_row, NULL};
+
+#define HN_ARCH(arch, rank_, text)                                                                                     \
+    static const char *const flags_##arch[] = {"--gpu-architecture=" #arch, "--fmad=false", NULL};
+#include "backend/gpu/archs.def"
+#undef HN_ARCH
+static const hn_dialect cuda_row[] = {
+#define HN_ARCH(arch, rank_, text)                                                                                     \
+    {.backend = &hn_backend_cuda,                                                                                      \
+     .name = "cuda:" #arch,                                                                                            \
+     .summary = text,                                                                                                  \
+     .vector_b = 16,                                                                                                   \
+     .n_registers = 64,                                                                                                \
+     .fma = true,                                                                                                      \
+     .flags = flags_##arch,                                                                                            \
+     .relaxed_flag = "--fmad=true",                                                                                    \
+     .rank = rank_,                                                                                                    \
+     .offered = "1"},
+#include "backend/gpu/archs.def"
+#undef HN_ARCH
+};
+enum {
+#define HN_ARCH(arch, ...) AT_##arch,
+#include "backend/gpu/archs.def"
+#undef HN_ARCH
+};
+static const hn_dialect *const cuda_rows[] = {
+#define HN_ARCH(arch, ...) &cuda_row[AT_##arch],
+#include "backend/gpu/archs.def"
+#undef HN_ARCH
+    NULL};
+
+static const hn_sketch *const sketches[] = {&hn_gpu_grid, NULL};
+
+#define COMMON                                                                                                         \
+    .version = HN_BACKEND_VERSION,                                                                                     \
+    .loops = HN_BIT(HN_SERIAL) | HN_BIT(HN_PARALLEL) | HN_BIT(HN_VECTOR) | HN_BIT(HN_UNROLL),                          \
+    .spaces = HN_BIT(HN_PARAM) | HN_BIT(HN_RESULT) | HN_BIT(HN_LOCAL) | HN_BIT(HN_REG) | HN_BIT(HN_WORDS),             \
+    .sketches = sketches, .print = hn_gpu_print, .reference = hn_gpu_reference, .machine = machine
+
+const hn_backend hn_backend_opencl = {.name = "opencl",
+                                      .summary = "OpenCL C 1.2 for devices with an OpenCL driver",
+                                      .dialects = opencl_rows,
+                                      .add_runtime = hn_opencl_add_runtime,
+                                      COMMON};
+const hn_backend hn_backend_cuda = {.name = "cuda",
+                                    .summary = "CUDA C for NVIDIA's devices",
+                                    .dialects = cuda_rows,
+                                    .add_runtime = hn_cuda_add_runtime,
+                                    COMMON};

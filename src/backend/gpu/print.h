@@ -1,0 +1,72 @@
+/* backend/gpu/print.h — a scheduled nest as a device's kernel. Private to the folder.
+ *
+ * Iterations of unroll and vector loops are lanes (nest/nest.h): every statement is written once per combination of the
+ * lanes that it depends on, on named scalars. Names: p0, r0, t0 (buffers), a0_<element>_<lanes> (registers), i0 (loop
+ * variables), v0_<lanes> (scalars), s_0 (symbols), s (error slot), w (work item).
+ */
+#ifndef HN_GPU_PRINT_H
+#define HN_GPU_PRINT_H
+
+#include "backend/gpu/gpu.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "nest/nest.h"
+
+enum { HN_GPU_LANES_MAX = 8 };
+
+typedef struct hn_gpu_lane { /* an unroll or vector loop around the statement being written */
+    hn_var var;
+    bool vector;
+    int64_t n, at; /* the iteration being written */
+} hn_gpu_lane;
+
+typedef struct hn_gp {
+    hn_nest *n;
+    hn_str *out;
+    int indent;
+    bool narrow;                    /* indices fit in 32 bits */
+    bool part_scalar, part_convert; /* of the runtime, that are used */
+    hn_gpu_lane lane[HN_GPU_LANES_MAX];
+    int n_lane;
+    uint32_t *sv_mask;          /* lanes that a scalar depends on, bit per place in lane[] */
+    uint32_t *buf_mask;         /* of registers: lanes around the declaration */
+    uint32_t *uses;             /* of scalars */
+    bool *inlined;              /* scalars written where they are used */
+    uint32_t *symbol, n_symbol; /* that the text written so far reads, each once */
+    bool *is_used;              /* scratch, by symbol */
+    const char *why;            /* first reason why it cannot be written */
+} hn_gp;
+
+/* print_index.c */
+uint32_t hn_gp_ix_mask(const hn_gp *c, hn_ix i);
+void hn_gp_ix(hn_gp *c, hn_str *out, hn_ix i);
+void hn_gp_dim(hn_gp *c, hn_str *out, hn_dim d);
+bool hn_gp_constant(hn_gp *c, hn_ix i, int64_t *value); /* with the lanes being written in place */
+void hn_gp_guards(hn_gp *c, hn_str *out, uint32_t n, const hn_ix *guard);
+/* 1: all hold in the lanes being written, 0: one does not, -1: that is known at run time alone. */
+int hn_gp_known_guards(hn_gp *c, uint32_t n, const hn_ix *guard);
+bool hn_gp_narrow(hn_nest *n); /* do all indices fit in 32 bits? */
+const char *hn_gp_ix_type(const hn_gp *c);
+
+/* print_scalar.c */
+void hn_gp_line(hn_gp *c, const char *fmt, ...) HONE_PRINTF(2, 3);
+void hn_gp_name(const hn_gp *c, hn_str *out, hn_sv x);
+void hn_gp_let(hn_gp *c, hn_sv x);
+void hn_gp_reg(hn_gp *c, hn_str *out, hn_buf b, hn_ix at);
+void hn_gp_access(hn_gp *c, hn_str *out, hn_buf b, hn_ix at);
+uint32_t hn_gp_mask(const hn_gp *c, const hn_scalar *x);
+const char *hn_gp_type(hone_dtype t); /* of a scalar in a register */
+/* What a pointer to it points at, behind "hnr_"; the letter of its name. */
+const char *hn_gp_pointee(const hn_nbuf *b);
+char hn_gp_letter(hn_space s);
+
+/* print_op.c: one operation on operands given as text */
+void hn_gp_op(hn_gp *c, hn_str *out, const hn_scalar *x, const char *const arg[3]);
+void hn_gp_fold(hn_gp *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b);
+void hn_gp_put(hn_gp *c, hn_str *out, hone_dtype t, const char *value); /* from register to memory form */
+void hn_gp_get(hn_gp *c, hn_str *out, hone_dtype t, const char *value); /* … and back */
+
+/* print_stmt.c: the body; false with c->why set. */
+bool hn_gp_nest(hn_gp *c);
+
+#endif

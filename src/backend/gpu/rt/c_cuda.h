@@ -1,0 +1,81 @@
+/* rt/c_cuda.h — the language CUDA C++ as kernels are printed: types, address spaces, ids, barriers.
+ *
+ * Text in front of every CUDA module. It needs no header under NVRTC; nvcc and clang bring theirs.
+ */
+#define HNR_CUDA 1
+#define HNR_DOUBLES 1
+#if defined(__CUDACC_RTC__)
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#define INT64_C(x) x##LL
+#define INT64_MAX 9223372036854775807LL
+#define INT64_MIN (-9223372036854775807LL - 1)
+#define UINT64_MAX 18446744073709551615ULL
+#define INT32_MAX 2147483647
+#define INT32_MIN (-2147483647 - 1)
+#else
+#include <math.h>
+#include <stdint.h>
+#endif
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fc00000)
+#endif
+
+#define HNR static __device__ inline __attribute__((unused))
+#define HNR_GLOBAL
+#define HNR_CONSTANT
+#define HNR_TABLE static __device__ const
+#define HNR_SHARED __shared__
+#define HNR_KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define HNR_MEM(name) char *name
+#define HNR_AT(name) (name)
+#define HNR_MAKE(type) type
+#define HNR_RESTRICT __restrict__
+
+#define HNR_THREAD ((int)threadIdx.x)
+#define HNR_ITEM ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define HNR_ITEMS ((int64_t)gridDim.x * blockDim.x)
+#define HNR_BLOCK ((int64_t)blockIdx.x)
+#define HNR_BLOCKS ((int64_t)gridDim.x)
+#define HNR_BARRIER() __syncthreads()
+
+HNR uint32_t hnr_float_bits(float x) { return __float_as_uint(x); }
+HNR float hnr_bits_float(uint32_t x) { return __uint_as_float(x); }
+/* Every thread that fails stores the same number. */
+HNR void hnr_fail(int64_t *s) { *(volatile int64_t *)s = 4; }
+/* IEEE halves, rounded to nearest even. */
+#if defined(__CUDA_ARCH__)
+HNR float hnr_f16_float(uint16_t x) {
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+}
+HNR uint16_t hnr_float_f16(float x) {
+    uint16_t y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+#else
+HNR float hnr_f16_float(uint16_t x) {
+    uint32_t sign = (uint32_t)(x & 0x8000) << 16, rest = x & 0x7fff;
+    if (rest >= 0x7c00) return hnr_bits_float(sign | 0x7f800000 | (rest & 0x3ff) << 13);
+    return hnr_bits_float(sign | 0x3f800000) * (hnr_bits_float(rest << 13) * 5192296858534827628530496329220096.0f);
+}
+HNR uint16_t hnr_float_f16(float x) {
+    uint32_t b = hnr_float_bits(x), sign = b >> 16 & 0x8000, e = b >> 23 & 255, m = (b & 0x7fffff) | 0x800000;
+    if (e == 255) return (uint16_t)(sign | 0x7c00 | (b & 0x7fffff ? 0x200 : 0));
+    if (e < 102) return (uint16_t)sign;
+    int drop = e < 113 ? 126 - (int)e : 13; /* bits of the fraction that are lost */
+    uint32_t rest = m & ((1u << drop) - 1), middle = 1u << (drop - 1),
+             code = (m >> drop) + (e < 113 ? 0 : (e - 113) << 10);
+    code += rest > middle || (rest == middle && (code & 1));
+    return (uint16_t)(sign | (code > 0x7c00 ? 0x7c00 : code));
+}
+#endif

@@ -1,0 +1,55 @@
+/* rt/c_opencl.h — the language OpenCL C 1.2 as kernels are printed: types, address spaces, ids, barriers.
+ *
+ * Text in front of every OpenCL program. Doubles are used where a kernel has them; halves are stored as bits.
+ */
+#pragma OPENCL FP_CONTRACT OFF
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define HNR_DOUBLES 1
+#endif
+#define HNR_OPENCL 1
+typedef char int8_t;
+typedef uchar uint8_t;
+typedef short int16_t;
+typedef ushort uint16_t;
+typedef int int32_t;
+typedef uint uint32_t;
+typedef long int64_t;
+typedef ulong uint64_t;
+#define INT64_C(x) x##L
+#define INT64_MAX LONG_MAX
+#define INT64_MIN LONG_MIN
+#define UINT64_MAX ULONG_MAX
+#define INT32_MAX INT_MAX
+#define INT32_MIN INT_MIN
+
+#define HNR static inline __attribute__((unused))
+#define HNR_GLOBAL __global
+#define HNR_CONSTANT __constant
+#define HNR_TABLE __constant
+#define HNR_SHARED __local
+#define HNR_KERNEL(name, threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
+#define HNR_MEM(name) __global char *name, int64_t name##_at
+#define HNR_AT(name) (name + name##_at)
+#define HNR_MAKE(type) (type)
+#define HNR_RESTRICT restrict
+
+#define HNR_THREAD ((int)get_local_id(0))
+#define HNR_ITEM ((int64_t)get_global_id(0))
+#define HNR_ITEMS ((int64_t)get_global_size(0))
+#define HNR_BLOCK ((int64_t)get_group_id(0))
+#define HNR_BLOCKS ((int64_t)get_num_groups(0))
+#define HNR_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
+HNR uint32_t hnr_float_bits(float x) { return as_uint(x); }
+HNR float hnr_bits_float(uint32_t x) { return as_float(x); }
+/* Every work item that fails stores the same number. */
+HNR void hnr_fail(__global int64_t *s) { *(volatile __global int64_t *)s = 4; }
+/* IEEE halves, rounded to nearest even. */
+HNR float hnr_f16_float(uint16_t x) { return vload_half(0, (const half *)&x); }
+HNR uint16_t hnr_float_f16(float x) {
+    uint16_t bits;
+    vstore_half_rte(x, 0, (half *)&bits);
+    return bits;
+}
+#define half hnr_half /* from here on a name like any other */
