@@ -1,18 +1,6 @@
 /* backend/gpu/gpu.c — the rows of the backends `opencl` and `cuda`, and their targets. */
 #include "backend/gpu/gpu.h"
-
-static hn_machine machine(const hn_dialect *d, const hone_device *device) {
-    (void)device;
-    return (hn_machine){.vector_b = d->vector_b,
-                        .registers = d->n_registers,
-                        .cores = 64,
-                        .line_b = 128,
-                        .l1d_b = 32 << 10,
-                        .l1d_ways = 8,
-                        .l2_b = 4 << 20,
-                        .l3_b = 32 << 20,
-                        .fma = d->fma};
-}
+#include "sketch/gpu.h"
 
 extern const hn_backend hn_backend_opencl, hn_backend_cuda;
 
@@ -58,13 +46,29 @@ static const hn_dialect *const cuda_rows[] = {
 #undef HN_ARCH
     NULL};
 
-static const hn_sketch *const sketches[] = {&hn_gpu_grid, NULL};
+static hn_machine machine(const hn_dialect *d, const hone_device *device) {
+    bool is_opencl = d == &opencl_row;
+    (void)device;
+    return (hn_machine){.vector_b = d->vector_b,
+                        .registers = d->n_registers,
+                        .cores = 64,
+                        .line_b = 128,
+                        .l1d_b = 32 << 10,
+                        .l1d_ways = 8,
+                        .l2_b = 4 << 20,
+                        .l3_b = 32 << 20,
+                        .fma = d->fma,
+                        .threads = is_opencl ? 256 : 1024,
+                        .shared_b = is_opencl ? 32 << 10 : 48 << 10,
+                        .warp = 32};
+}
 
 #define COMMON                                                                                                         \
     .version = HN_BACKEND_VERSION,                                                                                     \
-    .loops = HN_BIT(HN_SERIAL) | HN_BIT(HN_PARALLEL) | HN_BIT(HN_VECTOR) | HN_BIT(HN_UNROLL),                          \
-    .spaces = HN_BIT(HN_PARAM) | HN_BIT(HN_RESULT) | HN_BIT(HN_LOCAL) | HN_BIT(HN_REG) | HN_BIT(HN_WORDS),             \
-    .sketches = sketches, .print = hn_gpu_print, .reference = hn_gpu_reference, .machine = machine
+    .loops = HN_BIT(HN_SERIAL) | HN_BIT(HN_PARALLEL) | HN_BIT(HN_VECTOR) | HN_BIT(HN_UNROLL) | HN_BIT(HN_GROUP),       \
+    .spaces = HN_BIT(HN_PARAM) | HN_BIT(HN_RESULT) | HN_BIT(HN_LOCAL) | HN_BIT(HN_REG) | HN_BIT(HN_WORDS) |            \
+              HN_BIT(HN_SHARED),                                                                                       \
+    .sketches = hn_gpu_sketches, .print = hn_gpu_print, .reference = hn_gpu_reference, .machine = machine
 
 const hn_backend hn_backend_opencl = {.name = "opencl",
                                       .summary = "OpenCL C 1.2 for devices with an OpenCL driver",

@@ -35,6 +35,4 @@ typedef struct hn_gpu_missing {
 } hn_gpu_missing;
 extern const hn_gpu_missing hn_gpu_on_host[];
 
-extern const hn_sketch hn_gpu_grid; /* grid.c: every independent loop is work items, one a thread */
-
 #endif

@@ -26,6 +26,10 @@ static hn_dim buffers(hn_gp *c, hn_str *out) {
         else if (x->space == HN_RESULT)
             hn_str_addf(out, "    HNR_GLOBAL hnr_%s *const r%u = (HNR_GLOBAL hnr_%s *)HNR_AT(b%u);\n", type, x->index,
                         type, n->n_in + x->index);
+        int64_t elements;
+        if (x->space == HN_SHARED && hn_dim_is_int(n->dims, x->size, &elements))
+            hn_str_addf(out, "    HNR_SHARED hnr_%s s%u[%lld] HNR_ALIGNED;\n", type, x->index,
+                        (long long)(elements > 0 ? elements : 1));
         if (x->space != HN_LOCAL) continue;
         hn_str_addf(&at, "    HNR_GLOBAL hnr_%s *const t%u = (HNR_GLOBAL hnr_%s *)(own + ", type, x->index, type);
         hn_gp_dim(c, &at, used);
@@ -34,11 +38,13 @@ static hn_dim buffers(hn_gp *c, hn_str *out) {
         used = hn_dim_add(n->dims, used, hn_dim_mul(n->dims, hn_dim_ceildiv(n->dims, size_b, line), line));
     }
     if (at.n) {
-        hn_str_add(out, "    HNR_GLOBAL char *const own = HNR_AT(scratch) + HNR_ITEM * ");
+        hn_str_addf(out, "    HNR_GLOBAL char *const own = HNR_AT(scratch) + %s * ",
+                    c->group ? "HNR_BLOCK" : "HNR_ITEM");
         hn_gp_dim(c, out, used);
         hn_str_add(out, ";\n");
         hn_str_add(out, at.text);
     }
+    if (c->folds) hn_str_addf(out, "    HNR_SHARED uint64_t room[HNR_FOLD_ROOM(%lld)];\n", (long long)c->n_threads);
     hn_str_free(&at);
     return used;
 }
@@ -64,8 +70,11 @@ hone_rc hn_gpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_ke
         return hn_fail(err, HONE_E_UNSUPPORTED, "%s", c.why ? c.why : "the nest has no form on a device");
     }
     hn_dim scratch = buffers(&c, &heads);
-    out->device = (hn_device_code){.threads = HN_GPU_THREADS, .symbol = c.symbol, .n_symbol = c.n_symbol};
-    const hn_gpu_head head = {name, n->n_in + n->n_out, HN_GPU_THREADS, "s_", &out->device};
+    int threads = c.group ? (int)c.n_threads : HN_GPU_THREADS;
+    out->device =
+        (hn_device_code){.threads = threads, .block_items = c.group, .symbol = c.symbol, .n_symbol = c.n_symbol};
+    out->device.shared_b = c.group ? hn_nest_shared_b(n) + (c.folds ? 8 * c.n_threads : 0) : 0;
+    const hn_gpu_head head = {name, n->n_in + n->n_out, threads, "s_", &out->device};
     hn_gpu_add_head(&text, &head);
     hn_str_add(&text, heads.text ? heads.text : "");
     hn_str_add(&text, body.text ? body.text : "");

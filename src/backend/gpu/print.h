@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "nest/nest.h"
+#include "nest/threads.h"
 
 enum { HN_GPU_LANES_MAX = 8 };
 
@@ -24,6 +25,12 @@ typedef struct hn_gp {
     hn_nest *n;
     hn_str *out;
     int indent;
+    bool group;                     /* a work item is a block's */
+    hn_threads threads;             /* what differs between threads */
+    int n_level;                    /* group loops inside each other */
+    int64_t size[3];                /* threads of each level, from the outside */
+    int64_t n_threads;              /* of a block */
+    bool folds;                     /* values of threads are folded: memory for that is needed */
     bool narrow;                    /* indices fit in 32 bits */
     bool part_scalar, part_convert; /* of the runtime, that are used */
     hn_gpu_lane lane[HN_GPU_LANES_MAX];
@@ -65,6 +72,17 @@ void hn_gp_op(hn_gp *c, hn_str *out, const hn_scalar *x, const char *const arg[3
 void hn_gp_fold(hn_gp *c, hn_str *out, hn_op op, hone_dtype t, const char *a, const char *b);
 void hn_gp_put(hn_gp *c, hn_str *out, hone_dtype t, const char *value); /* from register to memory form */
 void hn_gp_get(hn_gp *c, hn_str *out, hone_dtype t, const char *value); /* … and back */
+
+/* print_wide.c: as accesses of 4, 8 or 16 bytes, where lanes of a vector loop lie next to each other. */
+bool hn_gp_wide_let(hn_gp *c, hn_sv x); /* writes the definition for all lanes of the vector loop; false: it does not */
+bool hn_gp_wide_store(hn_gp *c, const hn_stmt *s); /* likewise */
+
+/* print_group.c: blocks of threads */
+bool hn_gp_group_set_up(hn_gp *c);                       /* false: no such blocks are made, c->why */
+void hn_gp_group_var(hn_gp *c, hn_st loop);              /* the thread's place in a group loop */
+int hn_gp_sharers(const hn_gp *c, const hn_stmt *s);     /* levels whose threads share the register that s writes */
+bool hn_gp_first_thread(hn_gp *c, hn_str *out, hn_st s); /* a condition for what is done once; false: each does it */
+void hn_gp_fold_threads(hn_gp *c, const hn_stmt *s);     /* an update of a register that threads share */
 
 /* print_stmt.c: the body; false with c->why set. */
 bool hn_gp_nest(hn_gp *c);

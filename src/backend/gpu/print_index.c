@@ -122,6 +122,13 @@ static void atom(hn_gp *c, hn_str *out, const hn_atom *x) {
     case HN_AT_MOD: quotient(c, out, x); return;
     case HN_AT_MIN: call(c, out, c->narrow ? "hnr_min32" : "hn_min", x); return;
     case HN_AT_MAX: call(c, out, c->narrow ? "hnr_max32" : "hn_max", x); return;
+    case HN_AT_XOR:
+        hn_str_add(out, "((");
+        hn_gp_ix(c, out, x->a);
+        hn_str_add(out, ") ^ (");
+        hn_gp_ix(c, out, x->b);
+        hn_str_add(out, "))");
+        return;
     }
 }
 

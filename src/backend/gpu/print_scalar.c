@@ -18,7 +18,9 @@ const char *hn_gp_type(hone_dtype t) {
     return "int";
 }
 
-char hn_gp_letter(hn_space s) { return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : s == HN_WORDS ? 'w' : 't'; }
+char hn_gp_letter(hn_space s) {
+    return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : s == HN_WORDS ? 'w' : s == HN_SHARED ? 's' : 't';
+}
 const char *hn_gp_pointee(const hn_nbuf *b) { return b->space == HN_WORDS ? "word" : hn_dtype_of(b->dtype)->text; }
 
 void hn_gp_line(hn_gp *c, const char *fmt, ...) {
@@ -170,5 +172,5 @@ static void let_lanes(hn_gp *c, hn_sv x, int k) {
 
 void hn_gp_let(hn_gp *c, hn_sv x) {
     c->sv_mask[x] = hn_gp_mask(c, &c->n->sv[x]);
-    if (!c->inlined[x]) let_lanes(c, x, 0);
+    if (!c->inlined[x] && !hn_gp_wide_let(c, x)) let_lanes(c, x, 0);
 }

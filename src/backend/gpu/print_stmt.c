@@ -35,9 +35,26 @@ static void declare(hn_gp *c, const hn_stmt *s) {
 }
 
 /* -- stores and updates */
+/* "if (…) " where the statement has conditions, those of being done by one thread among them. False: it never runs. */
+static bool condition(hn_gp *c, const hn_stmt *s, hn_str *out) {
+    hn_str one = {0}, guards = {0};
+    int known = hn_gp_known_guards(c, s->n_guard, s->guard);
+    bool memory = c->n->buf[s->buf].space != HN_REG;
+    if (memory && hn_gp_first_thread(c, &one, (hn_st)(s - c->n->st))) hn_str_add(&guards, one.text);
+    if (known < 0) {
+        if (guards.n) hn_str_add(&guards, " && ");
+        hn_gp_guards(c, &guards, s->n_guard, s->guard);
+    }
+    if (guards.n) hn_str_addf(out, "if (%s) ", guards.text);
+    hn_str_free(&one);
+    hn_str_free(&guards);
+    return known != 0;
+}
+
 static void store(hn_gp *c, const hn_stmt *s) {
     const hn_nbuf *b = &c->n->buf[s->buf];
-    hn_str to = {0}, name = {0}, put = {0};
+    hn_str to = {0}, name = {0}, put = {0}, only = {0};
+    if (!condition(c, s, &only)) return;
     hn_gp_name(c, &name, s->value);
     if (b->space == HN_REG) {
         hn_gp_reg(c, &to, s->buf, s->at);
@@ -46,14 +63,17 @@ static void store(hn_gp *c, const hn_stmt *s) {
         hn_gp_access(c, &to, s->buf, s->at);
         hn_gp_put(c, &put, b->dtype, name.text ? name.text : "0");
     }
-    hn_gp_line(c, "%s = %s;", to.text ? to.text : "", put.text ? put.text : "0");
+    hn_gp_line(c, "%s%s = %s;", only.text ? only.text : "", to.text ? to.text : "", put.text ? put.text : "0");
     hn_str_free(&to);
     hn_str_free(&name);
     hn_str_free(&put);
+    hn_str_free(&only);
 }
 
 static uint32_t store_mask(const hn_gp *c, const hn_stmt *s) {
-    return hn_gp_ix_mask(c, s->at) | c->sv_mask[s->value] | c->buf_mask[s->buf];
+    uint32_t mask = hn_gp_ix_mask(c, s->at) | c->sv_mask[s->value] | c->buf_mask[s->buf];
+    for (uint32_t k = 0; k < s->n_guard; k++) mask |= hn_gp_ix_mask(c, s->guard[k]);
+    return mask;
 }
 
 /* The product that an update may fuse with its addition; a product picked against 0 gives its guards. */
@@ -74,7 +94,7 @@ static void update_one(hn_gp *c, const hn_stmt *s) {
     hone_dtype t = c->n->buf[s->buf].dtype;
     hn_str to = {0}, a = {0}, b = {0}, value = {0}, guards = {0};
     int known = pick ? hn_gp_known_guards(c, pick->n_guard, pick->guard) : 1;
-    if (!known) return;
+    if (!known || !condition(c, s, &guards)) return;
     hn_gp_reg(c, &to, s->buf, s->at);
     const char *reg = to.text ? to.text : "";
     if (x) {
@@ -124,14 +144,16 @@ static void folded(hn_gp *c, hn_str *out, const hn_stmt *s, int k, int64_t at, i
 static void update_folded(hn_gp *c, const hn_stmt *s) {
     int k = 0;
     while (!c->lane[k].vector) k++;
-    hn_str to = {0}, lanes = {0}, value = {0};
+    hn_str to = {0}, lanes = {0}, value = {0}, only = {0};
+    if (!condition(c, s, &only)) return;
     hn_gp_reg(c, &to, s->buf, s->at);
     folded(c, &lanes, s, k, 0, 1, c->lane[k].n);
     hn_gp_fold(c, &value, s->op, c->n->buf[s->buf].dtype, to.text ? to.text : "", lanes.text ? lanes.text : "0");
-    hn_gp_line(c, "%s = %s;", to.text ? to.text : "", value.text ? value.text : "0");
+    hn_gp_line(c, "%s%s = %s;", only.text ? only.text : "", to.text ? to.text : "", value.text ? value.text : "0");
     hn_str_free(&to);
     hn_str_free(&lanes);
     hn_str_free(&value);
+    hn_str_free(&only);
 }
 
 static void update(hn_gp *c, const hn_stmt *s) {
@@ -139,7 +161,10 @@ static void update(hn_gp *c, const hn_stmt *s) {
     int k = 0;
     while (k < c->n_lane && !c->lane[k].vector) k++;
     bool folds = k < c->n_lane && !(own >> k & 1) && c->sv_mask[s->value] >> k & 1 && !c->inlined[s->value];
-    if (folds)
+    for (uint32_t g = 0; folds && g < s->n_guard; g++) folds = !(hn_gp_ix_mask(c, s->guard[g]) >> k & 1);
+    if (hn_gp_sharers(c, s))
+        for_lanes(c, all, 0, s, hn_gp_fold_threads);
+    else if (folds)
         for_lanes(c, all & ~(1u << k), 0, s, update_folded);
     else
         for_lanes(c, all, 0, s, update_one); /* every iteration counts */
@@ -165,6 +190,16 @@ static bool loop(hn_gp *c, const hn_stmt *s) {
     hn_str extent = {0};
     hn_ix e = c->n->extent[s->var];
     if (s->loop == HN_UNROLL || s->loop == HN_VECTOR) return lanes(c, s);
+    if (s->loop == HN_GROUP) {
+        hn_gp_line(c, "{");
+        c->indent++;
+        hn_gp_group_var(c, (hn_st)(s - c->n->st));
+        bool inside = list(c, s->body);
+        c->indent--;
+        hn_gp_line(c, "}");
+        return inside;
+    }
+    if (s->loop != HN_SERIAL) return refuse(c, "a loop that has no form on a device");
     if (hn_gp_ix_mask(c, e)) return refuse(c, "lanes with loops of different lengths");
     hn_gp_ix(c, &extent, e);
     hn_gp_line(c, "for (%s i%u = 0, n%u = %s; i%u < n%u; i%u++) {", hn_gp_ix_type(c), s->var, s->var,
@@ -181,7 +216,10 @@ static bool one(hn_gp *c, const hn_stmt *s) {
     switch (s->kind) {
     case HN_ST_LOOP: return loop(c, s);
     case HN_ST_LET: hn_gp_let(c, s->value); break;
-    case HN_ST_STORE: for_lanes(c, store_mask(c, s), 0, s, store); break;
+    case HN_ST_BARRIER: hn_gp_line(c, "HNR_BARRIER();"); break;
+    case HN_ST_STORE:
+        if (!hn_gp_wide_store(c, s)) for_lanes(c, store_mask(c, s), 0, s, store);
+        break;
     case HN_ST_UPDATE: update(c, s); break;
     case HN_ST_PREFETCH: break; /* caches of devices are asked by many threads at once */
     case HN_ST_REG:
@@ -219,6 +257,7 @@ static void find_products(hn_gp *c, hn_st first, hn_var v) {
         const hn_stmt *s = &n->st[id];
         if (s->kind == HN_ST_LOOP) find_products(c, s->body, s->loop == HN_VECTOR ? s->var : v);
         if (s->kind != HN_ST_UPDATE || s->op != HN_OP_ADD || c->uses[s->value] != 1) continue;
+        if (hn_gp_sharers(c, s)) continue;
         hn_sv x = s->value;
         bool picked = n->sv[x].kind == HN_SV_PICK && is_zero(&n->sv[n->sv[x].arg[1]]);
         for (uint32_t k = 0; picked && k < n->sv[x].n_guard; k++)
@@ -292,20 +331,30 @@ static bool beside(hn_gp *c, hn_st id, bool several) {
     return fine;
 }
 
+/* Memory that the threads of a block share from one item to the next. */
+static bool has_memory(const hn_nest *n) {
+    for (hn_buf b = 1; b < n->n_buf; b++)
+        if (n->buf[b].space == HN_SHARED || n->buf[b].space == HN_LOCAL) return true;
+    return false;
+}
+
 bool hn_gp_nest(hn_gp *c) {
     hn_nest *n = c->n;
     bool fine = true, several = false;
+    if (!hn_gp_group_set_up(c)) return false;
     count(c, n->first);
     find_products(c, n->first, 0);
     c->narrow = hn_gp_narrow(n);
     for (hn_st id = n->first; id; id = n->st[id].next)
         several |= n->st[id].kind == HN_ST_LOOP && n->st[id].loop == HN_PARALLEL;
-    hn_gp_line(c, "for (int64_t w = begin + HNR_ITEM; w < end; w += HNR_ITEMS) {");
+    hn_gp_line(c, c->group ? "for (int64_t w = begin + HNR_BLOCK; w < end; w += HNR_BLOCKS) {"
+                           : "for (int64_t w = begin + HNR_ITEM; w < end; w += HNR_ITEMS) {");
     c->indent++;
     for (hn_st id = n->first; id && fine && !c->why; id = n->st[id].next) {
         const hn_stmt *s = &n->st[id];
         fine = s->kind == HN_ST_LOOP && s->loop == HN_PARALLEL ? items(c, id) : beside(c, id, several);
     }
+    if (c->group && has_memory(n)) hn_gp_line(c, "HNR_BARRIER(); /* the next item takes the same memory */");
     c->indent--;
     hn_gp_line(c, "}");
     return fine && !c->why;

@@ -19,6 +19,7 @@ CARRY(opencl)
 CARRY(cuda)
 CARRY(base)
 CARRY(scalar)
+CARRY(fold)
 
 typedef struct part {
     const char *name, *text; /* NULL: the CPU backend's of that name */
@@ -26,8 +27,13 @@ typedef struct part {
 } part;
 /* In an order in which every part stands behind those that it needs. */
 static const part parts[] = {
-    {"base", hn_gpu_rt_base, ""}, {"convert", NULL, "base"},       {"scalar", hn_gpu_rt_scalar, "base"},
-    {"philox", NULL, "base"},     {"order", NULL, "base convert"}, {"odd", NULL, "base convert order"},
+    {"base", hn_gpu_rt_base, ""},
+    {"convert", NULL, "base"},
+    {"scalar", hn_gpu_rt_scalar, "base"},
+    {"fold", hn_gpu_rt_fold, "base scalar"},
+    {"philox", NULL, "base"},
+    {"order", NULL, "base convert"},
+    {"odd", NULL, "base convert order"},
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 

@@ -33,11 +33,26 @@ typedef unsigned long long uint64_t;
 #define HNR_CONSTANT
 #define HNR_TABLE static __device__ const
 #define HNR_SHARED __shared__
+#define HNR_SHARED_MEMORY /* behind a pointer */
 #define HNR_KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
 #define HNR_MEM(name) char *name
 #define HNR_AT(name) (name)
 #define HNR_MAKE(type) type
 #define HNR_RESTRICT __restrict__
+
+#define HNR_ALIGNED __attribute__((aligned(16)))
+/* Accesses of 4, 8 and 16 bytes. */
+typedef uint32_t hnr_w1;
+typedef struct __attribute__((aligned(8))) hnr_w2 {
+    uint32_t x, y;
+} hnr_w2;
+typedef struct __attribute__((aligned(16))) hnr_w4 {
+    uint32_t x, y, z, w;
+} hnr_w4;
+#define HNR_W2(a, b)                                                                                                   \
+    hnr_w2 { a, b }
+#define HNR_W4(a, b, c, d)                                                                                             \
+    hnr_w4 { a, b, c, d }
 
 #define HNR_THREAD ((int)threadIdx.x)
 #define HNR_ITEM ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)

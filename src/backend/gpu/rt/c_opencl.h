@@ -28,11 +28,20 @@ typedef ulong uint64_t;
 #define HNR_CONSTANT __constant
 #define HNR_TABLE __constant
 #define HNR_SHARED __local
+#define HNR_SHARED_MEMORY __local /* behind a pointer */
 #define HNR_KERNEL(name, threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
 #define HNR_MEM(name) __global char *name, int64_t name##_at
 #define HNR_AT(name) (name + name##_at)
 #define HNR_MAKE(type) (type)
 #define HNR_RESTRICT restrict
+
+#define HNR_ALIGNED __attribute__((aligned(16)))
+/* Accesses of 4, 8 and 16 bytes. */
+typedef uint hnr_w1;
+typedef uint2 hnr_w2;
+typedef uint4 hnr_w4;
+#define HNR_W2(a, b) ((uint2)(a, b))
+#define HNR_W4(a, b, c, d) ((uint4)(a, b, c, d))
 
 #define HNR_THREAD ((int)get_local_id(0))
 #define HNR_ITEM ((int64_t)get_global_id(0))
