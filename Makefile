@@ -128,7 +128,7 @@ $(BUILD)/obj/src/far/image.o: $(FAR_AGENT)
 $(BUILD)/obj/src/far/image.o: ALL_CFLAGS += -DHN_FAR_AGENT='"$(FAR_AGENT)"'
 
 # Texts of artifacts, carried inside the library.
-$(BUILD)/obj/src/artifact/carried.o: src/artifact/entry.h src/artifact/instance.h src/artifact/part.h src/artifact/state.h src/backend/cpu/remote_order.h src/backend/cpu/runner.h include/hone/model.h src/plan/plan.h src/plan/place.c
+$(BUILD)/obj/src/artifact/carried.o: src/artifact/entry.h src/artifact/instance.h src/artifact/instance_device.h $(wildcard src/backend/gpu/rt/*.h) src/artifact/part.h src/artifact/state.h src/backend/cpu/remote_order.h src/backend/cpu/runner.h include/hone/model.h src/plan/plan.h src/plan/place.c
 
 # The pages (src/report/page.* of all, src/report/*_page.* of each) and Debian's Chart.js with its licence, carried inside the library.
 CHART_JS         ?= /usr/share/javascript/chart.js/chart.min.js

@@ -144,6 +144,7 @@ static const cli_option options[] = {
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs and of the order of turns; else 1"},
     CLI_BENCH_TEXT_OPTIONS,
     CLI_STEPS_OPTION("of a model with state: steps before the one that is timed; else 0"),
+    CLI_PLACE_OPTION,
     CLI_COMPILE_OPTIONS,
     CLI_STATE_OPTION,
     {0},

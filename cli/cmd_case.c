@@ -217,6 +217,7 @@ static hone_rc run_case(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"engine", 0, CLI_CHOICE, "interpreter|compiled", 0, 0, "what runs the model (default interpreter)"},
     CLI_THREADS("of a library; else one per processor"),
+    CLI_PLACE_OPTION,
     CLI_COMPILE_OPTIONS,
     {0},
 };

@@ -56,6 +56,7 @@ static const cli_option options[] = {
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs; else 1"},
     CLI_STEPS_OPTION("of a model with state: steps before the one that is profiled; else 0"),
     CLI_STATE_OPTION,
+    CLI_PLACE_OPTION,
     {"target", 't', CLI_TEXT, "T", 0, 0, "native, generic, x86-64-v3, x86-64-v4, x86-64-v4-vnni or aarch64"},
     {"relaxed", 0, CLI_FLAG, NULL, 0, 0, "allow rewrites that change rounding"},
     {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},

@@ -162,6 +162,7 @@ static const cli_option options[] = {
     {"state-in", 0, CLI_TEXT, "FILE", 0, 0, "begin with the state that was saved there"},
     {"state-out", 0, CLI_TEXT, "FILE", 0, 0, "save the state that the run leaves"},
     CLI_THREADS("threads; else one per processor"),
+    CLI_PLACE_OPTION,
     CLI_COMPILE_OPTIONS,
     CLI_STATE_OPTION,
     {0},

@@ -94,6 +94,7 @@ static hone_rc run_verify(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"key", 'k', CLI_TEXT, "PUB", 0, 0, "the public key you trust; without it, only damage is found"},
     CLI_VERIFY_MODEL_OPTIONS,
+    CLI_PLACE_OPTION,
     CLI_COMPILE_OPTIONS,
     CLI_STATE_OPTION,
     {0},

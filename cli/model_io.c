@@ -3,6 +3,7 @@
 
 #include <hone/artifact.h>
 #include <hone/compile.h>
+#include <hone/places.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,9 +24,35 @@ void cli_compiling_done(cli_compiling *x) {
     x->stage = NULL;
 }
 
+/* A library looks at HONE_MODEL_PLACE when an instance is created. */
+hone_rc cli_place_choose(const cli *c, hone_err *err) {
+    const char *name = cli_text(c, "place", NULL);
+    hone_place place;
+    if (!name) return HONE_OK;
+    if (cli_given(c, "target"))
+        return cli_fail(err, HONE_E_USAGE, "--place %s decides the target; leave --target out", name);
+    hone_rc rc = hone_place_find(name, &place, err);
+    if (rc) return rc;
+    if (setenv("HONE_MODEL_PLACE", place.name, 1)) return cli_fail(err, HONE_E_NOMEM, "out of memory");
+    return HONE_OK;
+}
+
+static void set_place(const cli *c, cli_compiling *x) {
+    const char *name = cli_text(c, "place", NULL);
+    hone_place place;
+    if (!name) return;
+    if (!strncmp(name, "opencl", 6))
+        snprintf(place.target, sizeof place.target, "opencl"); /* nobody need be asked */
+    else if (hone_place_find(name, &place, NULL))
+        return;
+    snprintf(x->place_target, sizeof x->place_target, "%s", place.target);
+    x->options.target = x->place_target;
+}
+
 void cli_compiling_set(const cli *c, cli_compiling *x) {
     *x = (cli_compiling){.c = c, .options = hone_compile_defaults()};
     x->options.target = cli_text(c, "target", NULL);
+    set_place(c, x);
     x->options.relaxed = cli_given(c, "relaxed");
     x->options.reference = cli_given(c, "reference");
     x->options.no_parity = cli_given(c, "no-parity");
@@ -118,7 +145,8 @@ static hone_rc open_model(const cli *c, const char *path, uint32_t n_threads, bo
     hone_artifact_options o = hone_artifact_defaults();
     o.n_threads = n_threads;
     *out = (cli_model){0};
-    if (cli_is_model(path)) rc = compile_here(c, path, profile, out, &library, err);
+    rc = cli_place_choose(c, err);
+    if (!rc && cli_is_model(path)) rc = compile_here(c, path, profile, out, &library, err);
     if (!rc) rc = hone_artifact_load(library ? library : path, &o, &out->program, err);
     free(library);
     if (rc) {

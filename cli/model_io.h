@@ -38,6 +38,10 @@
         "jobs", 'j', CLI_COUNT, "N", 1, 1024, "compilers at once; else one per processor"                              \
     }
 
+/* Where a model runs; a model file is compiled for that. */
+#define CLI_PLACE_OPTION                                                                                               \
+    { "place", 0, CLI_TEXT, "P", 0, 0, "where it runs: host, opencl:N, cuda:N (hone devices) or shim; else host" }
+
 #define CLI_STATE_OPTION                                                                                               \
     { "state", 0, CLI_TEXT, "IN=OUT,...", 0, 0, "inputs and outputs that stay in an instance: past.*=present.*" }
 
@@ -51,9 +55,12 @@ typedef struct cli_compiling {
     char *states;
     const char **state; /* as symbols */
     const char *specialize;
+    char place_target[32]; /* that --place stands for */
     const cli *c;
     const char *stage; /* progress: the line that is shown */
 } cli_compiling;
+/* Option --place, where it is given: the target that it stands for, and the variable that libraries look at. */
+hone_rc cli_place_choose(const cli *c, hone_err *err);
 /* Reads the options above; x stays where it is until cli_compiling_free. Progress goes to a terminal's stderr. */
 void cli_compiling_set(const cli *c, cli_compiling *x);
 void cli_compiling_free(cli_compiling *x);

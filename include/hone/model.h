@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define HONE_MODEL_ABI 4
+#define HONE_MODEL_ABI 5
 #define HONE_MODEL_RANK 16
 #define HONE_MODEL_THREADS 1024 /* of one instance, at most */
 
@@ -30,6 +30,7 @@ typedef enum hone_model_rc {
     HONE_MODEL_SMALL = 6,   /* an output buffer is too small; dims say what is needed */
     HONE_MODEL_TARGET = 7,  /* the processor does not offer what the library was compiled for */
     HONE_MODEL_STATE = 8,   /* the state was lost in a run that failed, or what is loaded is not this model's */
+    HONE_MODEL_DEVICE = 9,  /* the device failed, or refuses a kernel */
 } hone_model_rc;
 
 /* An input (data, dims set by the caller) or output (data and size_b of the buffer set by the caller, dims by run).
@@ -41,7 +42,8 @@ typedef struct hone_model_tensor {
     int32_t dtype;
     int32_t rank;
     int64_t dim[HONE_MODEL_RANK];
-    int32_t space; /* the memory space that data lies in: 0, the host's */
+    int32_t space; /* the memory space that data lies in: 0, the host's; 1, that of the instance's device. An output
+                    * without a buffer is given where its space says */
 } hone_model_tensor;
 
 /* A parameter of the model: dim -1 is symbolic, its expression is in `shape` ("[batch, seq]"), low and high bound it.
@@ -64,7 +66,7 @@ typedef struct hone_model_config {
     void *executor_context;
     int32_t n_threads; /* of the pool, or that the executor has, at most HONE_MODEL_THREADS; 0: all processors of the
                         * calling thread's affinity mask */
-    int32_t device;    /* that the instance runs on: 0, the host's processors */
+    int32_t device;    /* of a library for devices: number + 1; 0: the first one. Else 0, the host's processors */
 } hone_model_config;
 static inline hone_model_config hone_model_defaults(void) {
     hone_model_config c = {sizeof(hone_model_config), NULL, NULL, NULL, 0, 0};
@@ -73,7 +75,8 @@ static inline hone_model_config hone_model_defaults(void) {
 
 /* For inspection and for parity checks at compile time. symbol[-1] must be there and writable: a kernel that meets an
  * index out of range stores HONE_MODEL_INDEX in it. */
-/* Work items [begin, end) of a kernel. buf: inputs, then results; symbol: sizes, symbol[-1] the error slot. */
+/* Work items [begin, end) of a kernel. buf: inputs, then results; symbol: sizes, symbol[-1] the error slot. Of a device
+ * (hone_model.device): buf holds addresses there, symbol[-2] the hone_model_stream, which keeps the error slot. */
 typedef void hone_kernel_fn(void *const *buf, const int64_t *symbol, int64_t begin, int64_t end, char *scratch);
 
 typedef struct hone_model_kernel {
@@ -110,6 +113,24 @@ typedef struct hone_model_profile {
     const hone_model_call *call;
     const hone_model_time *(*time)(const hone_model_instance *m); /* n_calls of them, until the next run */
 } hone_model_profile;
+
+/* A queue of a device with its memory, whose addresses have addition and are followed by these functions (and, where
+ * the driver's are pointers, as CUDA's, by the driver's). Streams are used by one thread at a time. */
+typedef struct hone_model_stream hone_model_stream;
+typedef struct hone_model_device {
+    /* On device number `device` - 1, or (0) the first one. A failure's text: hone_model.error(NULL). */
+    hone_model_rc (*open)(int32_t device, hone_model_stream **out);
+    void (*close)(hone_model_stream *t); /* memory that is left goes with the device's last stream or instance */
+    void *(*alloc)(hone_model_stream *t, int64_t size_b); /* aligned to 256; NULL: there is none */
+    void (*free)(hone_model_stream *t, void *p);
+    hone_model_rc (*put)(hone_model_stream *t, void *to, const void *from, int64_t size_b); /* from the host */
+    hone_model_rc (*get)(hone_model_stream *t, void *to, const void *from, int64_t size_b); /* to the host; waits */
+    /* Waits for all launches; *error: what kernels stored in the error slot, which is 0 again. */
+    hone_model_rc (*sync)(hone_model_stream *t, int64_t *error);
+    const char *(*error)(hone_model_stream *t);           /* of the failure that the stream is left with; "" */
+    const char *(*about)(hone_model_stream *t);           /* the device's name */
+    hone_model_stream *(*stream)(hone_model_instance *m); /* of an instance: what it may be given memory of */
+} hone_model_device;
 
 typedef struct hone_model {
     int32_t abi; /* HONE_MODEL_ABI */
@@ -150,6 +171,7 @@ typedef struct hone_model {
     /* The first dimension of state i, which no input gives, becomes n. What is there stays, as far as it fits; further
      * elements hold anything. HONE_MODEL_SHAPE: beyond its bounds. */
     hone_model_rc (*resize)(hone_model_instance *m, int32_t i, int64_t n);
+    const hone_model_device *device; /* NULL: kernels run on the host's processors */
 } hone_model;
 
 /* Every shared library exports this one symbol; a static one exports <name>_model. Of several targets it gives the

@@ -51,6 +51,8 @@ struct hn_kernel {
     uint32_t index;        /* in the table of its target's kernels */
     uint32_t unit;         /* the C file it is in */
     bool reference;
+    bool on_host;           /* of a model for a device: it runs on the host all the same */
+    const char *why_host;   /* … because; or NULL */
     const char *cc, *flags; /* of a winner: its compiler ("": the usual one), and flags beyond the usual; NULL: none */
     const char *winner;     /* where its tuned schedule came from; NULL: the schedule is the cost model's choice */
     bool refused;           /* parity refused a winner for this kernel */
@@ -136,8 +138,9 @@ struct hn_library {
     const char
         *remote_root; /* where the emulator finds the target processor's shared libraries; NULL: no runner is built */
     uint64_t code_b;
-    char cache_key[33]; /* "": the library is not cached */
-    bool cached;        /* the library is an earlier compilation's */
+    char cache_key[33];                        /* "": the library is not cached */
+    bool cached;                               /* the library is an earlier compilation's */
+    const char *asked_driver, *driver_problem; /* hn_target_problem */
     double parity_s, compiler_s, passes_s, emit_s, time_s;
     void (*choose)(hn_model *m, hn_kernel *k); /* may replace k's code, which is the default, by a better one; NULL */
     void (*tamper)(hn_model *m);               /* tests of parity spoil kernels here, when they are emitted; NULL */
@@ -172,6 +175,8 @@ hone_rc hn_wrap_kernels(hn_graph *g, hone_err *err);
 hone_rc hn_kernels_make(hn_model *m, hone_err *err);
 /* Replaces the kernel by its reference version. */
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err);
+/* Of a model for a device: the kernel runs on the host from now on, because. */
+hone_rc hn_kernel_to_host(hn_model *m, hn_kernel *k, const char *why, hone_err *err);
 /* The work items of a call, at the values of all symbols; false: they cannot be computed. */
 bool hn_work_eval(const hn_graph *g, const hn_kernel_code *code, const int64_t *symbol, int64_t *work);
 /* Elementary operations of a call, as passed to the runtime. */
@@ -211,6 +216,15 @@ void hn_source_port_tables(const hn_library *l, const hn_graph *g, hn_str *out);
 /* The tables that reset, fork, save and load work on. */
 void hn_source_states(const hn_library *l, const hn_graph *g, hn_str *out);
 extern const char hn_source_prelude[];
+/* source_device.c: models whose kernels run on a device. */
+bool hn_is_on_device(const hn_dialect *d);
+bool hn_kernel_on_device(const hn_model *m, const hn_kernel *k);
+const hn_dialect *hn_host_dialect(const hn_model *m); /* of what runs on the host */
+void hn_source_device_runtime(const hn_model *m, bool drivers, hn_str *out);
+void hn_source_device_instance(const hn_model *m, hn_str *out);
+hone_rc hn_source_device_kernels(const hn_model *m, uint32_t unit, hn_str *out); /* E_FAILED: an unknown helper */
+/* The tables of slots: constants, items of the arena; of a device, too. */
+void hn_source_slots(const hn_model *m, hn_str *out);
 /* source_entry.c: the file that chooses among several models. */
 hone_rc hn_entry_make(hn_library *l, hone_err *err);
 /* Takes the text, which is freed; stale where that, or what compiles it, is not as before. */
@@ -225,6 +239,11 @@ const char *hn_carried_plan(void);
 const char *hn_carried_place(void);
 const char *hn_carried_remote_order(void);
 const char *hn_carried_runner(void);
+const char *hn_carried_instance_device(void);
+const char *hn_carried_device_driver(void);
+const char *hn_carried_driver_cache(void);
+const char *hn_carried_driver_opencl(void);
+const char *hn_carried_device(void);
 
 /* manifest.c */
 void hn_manifest(const hn_library *l, hn_str *out);

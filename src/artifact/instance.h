@@ -8,13 +8,15 @@
 #ifndef HNM_INSTANCE_H
 #define HNM_INSTANCE_H
 
+#define HNM_FRONT (1 + HNM_DEVICE) /* in front of the symbols: the error slot, before it the stream of a device */
+
 struct hone_model_instance {
     hnm_common *c, own; /* c: &own, but in the further versions of an instance */
     hn_plan_item *item; /* HNM_REPLANS: sizes and offsets of the sizes of the last run */
     int32_t *order;
     hone_model_rc rc;
     char error[256];
-    int64_t symbol[HNM_SYMBOLS + 1], planned[HNM_SYMBOLS + 1];
+    int64_t symbol[HNM_SYMBOLS + HNM_FRONT], planned[HNM_SYMBOLS + HNM_FRONT];
     int64_t *s;
     void *v[HNM_SLOTS + 1];
     hnm_buffer grown[HNM_GROWN + 1];
@@ -42,6 +44,17 @@ static const hn_plan_item hnm_item[HNM_ITEMS + 1];
 static hone_model_rc hnm_bind(hone_model_instance *m, const hone_model_tensor *in); /* symbols of the inputs' sizes */
 static void hnm_item_sizes(const hone_model_instance *m, hn_plan_item *item);
 static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *in, hone_model_tensor *out);
+#if HNM_DEVICE
+static const int32_t hnm_constant_slot_device[HNM_CONSTANTS + 1], hnm_item_slot_device[HNM_ITEMS + 1];
+static const uint8_t hnm_grown_device[HNM_GROWN + 1];  /* in the device's memory? */
+static const uint8_t hnm_input_device[HNM_INPUTS + 1]; /* read by the device alone? */
+static hone_model_rc hnm_reserve_device(hone_model_instance *m, hnm_buffer *b, int64_t size_b, int keep);
+static hone_model_rc hnm_device_open(hone_model_instance *m, const hone_model_config *config);
+static hone_model_rc hnm_device_weights(hone_model_instance *m);
+static hone_model_rc hnm_device_check(hone_model_instance *m);
+static hone_model_rc hnm_device_end(hone_model_instance *m);
+static void hnm_device_close(hone_model_instance *m);
+#endif
 
 /* --- errors ----------------------------------------------------------------------------------------------------------
  */
@@ -97,6 +110,17 @@ static hone_model_rc hnm_reserve(hone_model_instance *m, hnm_buffer *b, int64_t 
     return HONE_MODEL_OK;
 }
 
+#if !HNM_DEVICE
+#define hnm_reserve_state(m, b, size_b, keep) hnm_reserve(m, b, size_b, 1, keep)
+#define hnm_state_copy(m, to, from, size_b) memcpy(to, from, (size_t)(size_b))
+#define hnm_state_zero(m, to, size_b) memset(to, 0, (size_t)(size_b))
+#else
+#define hnm_reserve_state(m, b, size_b, keep) hnm_reserve_device(m, b, size_b, keep)
+#define hnm_state_copy(m, to, from, size_b)                                                                            \
+    hnd_move((m)->c->stream, (hnd_at)(uintptr_t)(to), (hnd_at)(uintptr_t)(from), size_b)
+#define hnm_state_zero(m, to, size_b) hnd_fill((m)->c->stream, (hnd_at)(uintptr_t)(to), 0, size_b)
+#endif
+
 /* Room in growing buffer i, the memory of that slot; what is in it stays. */
 HNR hone_model_rc hnm_grow(hone_model_instance *m, int32_t slot, int32_t i, int64_t size_b) {
     int64_t now = m->grown[i].size_b, more = now + now / 2;
@@ -115,14 +139,14 @@ HNR void hnm_point_state(hone_model_instance *m, int32_t i) {
 HNR hone_model_rc hnm_state_room(hone_model_instance *m, int32_t i, int64_t size_b) {
     hnm_state *s = &m->c->state[i];
     int64_t twice = 2 * s->b.size_b, most = hnm_state_most_b[i], more = twice < most ? twice : most;
-    hone_model_rc rc = hnm_reserve(m, &s->b, size_b > s->b.size_b && size_b < more ? more : size_b, 1, 1);
+    hone_model_rc rc = hnm_reserve_state(m, &s->b, size_b > s->b.size_b && size_b < more ? more : size_b, 1);
     hnm_point_state(m, i);
     return rc;
 }
 
 /* Room for the new value of state i, which slot `slot` points to … */
 HNR hone_model_rc hnm_state_next(hone_model_instance *m, int32_t i, int32_t slot, int64_t size_b) {
-    hone_model_rc rc = hnm_reserve(m, &m->c->state[i].next, size_b, 1, 0);
+    hone_model_rc rc = hnm_reserve_state(m, &m->c->state[i].next, size_b, 0);
     m->v[slot] = m->c->state[i].next.data;
     return rc;
 }
@@ -137,7 +161,7 @@ HNR void hnm_state_swap(hone_model_instance *m, int32_t i) {
 /* At the start of the steps: the old value, all zero after a reset. */
 HNR hone_model_rc hnm_state_begin(hone_model_instance *m, int32_t i, int64_t size_b) {
     hone_model_rc rc = hnm_state_room(m, i, size_b);
-    if (!rc && m->c->fresh && !m->c->state[i].made) memset(m->c->state[i].b.data, 0, (size_t)size_b);
+    if (!rc && m->c->fresh && !m->c->state[i].made) hnm_state_zero(m, m->c->state[i].b.data, size_b);
     return rc;
 }
 
@@ -155,11 +179,23 @@ HNR hone_model_rc hnm_state_check(hone_model_instance *m, int32_t i, int32_t d, 
 
 /* New rows behind the first `at` bytes, which stay. */
 HNR void hnm_state_append(hone_model_instance *m, int32_t i, int64_t at, const void *from, int64_t size_b) {
-    if (size_b > 0) memcpy(m->c->state[i].b.data + at, from, (size_t)size_b);
+    if (size_b > 0) hnm_state_copy(m, m->c->state[i].b.data + at, from, size_b);
 }
 
 static void hnm_point_items(hone_model_instance *m, const hn_plan_item *item) {
     for (int32_t i = 0; i < HNM_ITEMS; i++) m->v[hnm_item_slot[i]] = m->c->arena.data + item[i].offset;
+#if HNM_DEVICE
+    for (int32_t i = 0; i < HNM_ITEMS; i++) m->v[hnm_item_slot_device[i]] = m->c->device_arena.data + item[i].offset;
+#endif
+}
+
+/* The arena, and the device's, which has the same plan. */
+static hone_model_rc hnm_reserve_arena(hone_model_instance *m, int64_t size_b) {
+    hone_model_rc rc = hnm_reserve(m, &m->c->arena, size_b, 1, 0);
+#if HNM_DEVICE
+    if (!rc) rc = hnm_reserve_device(m, &m->c->device_arena, size_b, 0);
+#endif
+    return rc;
 }
 
 #if HNM_REPLANS
@@ -180,7 +216,7 @@ static hone_model_rc hnm_plan(hone_model_instance *m) {
     for (int32_t i = 0; i < HNM_ITEMS; i++)
         if (m->item[i].size_b < 0 || m->item[i].size_b > (int64_t)1 << 46)
             return hnm_fail(m, HONE_MODEL_NOMEM, "the sizes of the inputs need more memory than there can be");
-    rc = hnm_reserve(m, &m->c->arena, hn_plan_place(m->item, HNM_ITEMS, m->order), 1, 0);
+    rc = hnm_reserve_arena(m, hn_plan_place(m->item, HNM_ITEMS, m->order));
     if (rc) return rc;
     memcpy(m->planned, m->symbol, sizeof m->planned);
     hnm_point_items(m, m->item);
@@ -270,6 +306,7 @@ HNR hone_model_rc hnm_launch(hone_model_instance *m, hone_kernel_fn *run, void *
 
 static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_config *c) {
     m->c->n_threads = c->n_threads > 0 ? c->n_threads : hnr_processors();
+    if (!HNM_HOST_KERNELS) m->c->n_threads = 1;
     if (m->c->n_threads > HONE_MODEL_THREADS) m->c->n_threads = HONE_MODEL_THREADS;
     m->c->executor = c->executor;
     m->c->context = c->executor_context;
@@ -332,6 +369,15 @@ static int64_t hnm_bytes(const hone_model_tensor *t) {
     return n;
 }
 
+/* Does nothing but the device read it? */
+static int hnm_input_may_be_there(const hone_model_port *p) {
+#if HNM_DEVICE
+    return hnm_input_device[p - hnm_input];
+#else
+    return (void)p, 0;
+#endif
+}
+
 static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_port *p, const hone_model_tensor *t) {
     if (t->dtype != p->dtype)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has element type %s (%d) instead of %s (%d)", p->name,
@@ -350,10 +396,12 @@ static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_po
     if (size_b > (int64_t)1 << 46)
         return hnm_fail(m, HONE_MODEL_SHAPE, "input '%.80s' has more elements than memory holds", p->name);
     if (!t->data && size_b) return hnm_fail(m, HONE_MODEL_ARGUMENT, "input '%.80s' has no data", p->name);
-    if (t->space)
+    if (t->space && !(HNM_DEVICE && t->space == 1 && hnm_input_may_be_there(p)))
         return hnm_fail(m, HONE_MODEL_ARGUMENT,
-                        "input '%.80s' is in memory space %d; the library runs in the host's, 0", p->name,
-                        (int)t->space);
+                        HNM_DEVICE && t->space == 1
+                            ? "input '%.80s' is in memory space %d; the host reads it, and needs it in its own, 0"
+                            : "input '%.80s' is in memory space %d; the library runs in the host's, 0",
+                        p->name, (int)t->space);
     if ((uintptr_t)t->data % hnm_element[t->dtype].size_b)
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "the data of input '%.80s' is not aligned to its elements", p->name);
     return HONE_MODEL_OK;
@@ -364,7 +412,7 @@ HNR hone_model_rc hnm_check_output(hone_model_instance *m, const hone_model_tens
                                    int32_t j) {
     int64_t size_b = hnm_bytes(t);
     uintptr_t begin = (uintptr_t)t->data, end = begin + (uintptr_t)size_b;
-    if (t->space)
+    if (t->space && !(HNM_DEVICE && t->space == 1))
         return hnm_fail(m, HONE_MODEL_ARGUMENT,
                         "output '%.80s' is in memory space %d; the library runs in the host's, 0", hnm_output[j].name,
                         (int)t->space);
@@ -401,6 +449,9 @@ HNR void hnm_give_output(hone_model_instance *m, hone_model_tensor *t, int32_t s
 
 static void hnm_free(hone_model_instance *m) {
     if (!m) return;
+#if HNM_DEVICE
+    hnm_device_close(m);
+#endif
     if (m->c == &m->own) {
         if (m->own.pool) hnr_pool_free(m->own.pool);
         hnm_unmap_weights(m);
@@ -429,7 +480,7 @@ static hone_model_rc hnm_take_config(hone_model_instance *m, const hone_model_co
     c->size = sizeof *c;
     c->weights = config->weights ? strdup(config->weights) : NULL;
     if (config->weights && !c->weights) return hnm_fail(m, HONE_MODEL_NOMEM, "out of memory");
-    if (!c->device) return HONE_MODEL_OK;
+    if (HNM_DEVICE || !c->device) return HONE_MODEL_OK;
     return hnm_fail(m, HONE_MODEL_TARGET, "the library runs on the host's processors, device 0, not on device %d",
                     (int)c->device);
 }
@@ -448,13 +499,18 @@ static hone_model_rc hnm_create_in(const hone_model_config *config, hnm_common *
     hone_model_rc rc = HONE_MODEL_OK;
     if (!out) return hnm_create_fail(HONE_MODEL_ARGUMENT, "no place for the instance");
     if (!m) return hnm_create_fail(HONE_MODEL_NOMEM, "out of memory");
-    m->s = m->symbol + 1;
+    m->s = m->symbol + HNM_FRONT;
     m->c = common ? common : &m->own;
+    if (!common) m->own.memory = &hnm_host_storage;
     if (!common) rc = hnm_take_config(m, config);
     if (!common && !rc) rc = hnm_make_states(m);
     if (!common && !rc) rc = hnm_map_weights(m, m->c->config.weights);
     if (!common && !rc) rc = hnm_start_threads(m, &m->c->config);
-    if (!rc) rc = hnm_reserve(m, &m->c->arena, HNM_ARENA_B, 1, 0);
+#if HNM_DEVICE
+    if (!common && !rc) rc = hnm_device_open(m, &m->c->config);
+    if (!rc) rc = hnm_device_weights(m);
+#endif
+    if (!rc) rc = hnm_reserve_arena(m, HNM_ARENA_B);
     if (!rc) rc = hnm_reserve(m, &m->c->scratch, HNM_SCRATCH_B, m->c->n_threads, 0);
     for (int32_t i = 0; !rc && i < HNM_CONSTANTS; i++)
         m->v[hnm_constant_slot[i]] = (void *)(uintptr_t)(m->c->weights + hnm_constant_at[i]);
@@ -486,6 +542,9 @@ static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in
         return hnm_fail(m, HONE_MODEL_ARGUMENT, "the model has %d inputs and %d outputs, the call %zu and %zu",
                         HNM_INPUTS, HNM_OUTPUTS, n_in, n_out);
     memset(m->symbol, 0, sizeof m->symbol);
+#if HNM_DEVICE
+    m->s[-2] = (int64_t)(uintptr_t)m->c->stream;
+#endif
 #if HNM_PROFILE
     memset(m->time, 0, sizeof m->time);
     m->begun_ns = hnm_now_ns();
@@ -496,7 +555,10 @@ static hone_model_rc hnm_run(hone_model_instance *m, const hone_model_tensor *in
     if (!rc && m->c->lost)
         rc = hnm_fail(m, HONE_MODEL_STATE, "the state was lost in a run that failed: reset or load it");
     if (!rc) rc = hnm_steps(m, in, out);
-    if (!rc && m->symbol[0]) rc = hnm_fail(m, HONE_MODEL_INDEX, "an index computed from data is out of range");
+#if HNM_DEVICE
+    if (!rc) rc = hnm_device_end(m);
+#endif
+    if (!rc && m->s[-1]) rc = hnm_fail(m, HONE_MODEL_INDEX, "an index computed from data is out of range");
     if (!rc) m->c->lost = 0;
     return rc;
 }

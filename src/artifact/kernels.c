@@ -48,10 +48,19 @@ int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *val
 /* --- emission ------------------------------------------------------------------------------------------------------
  */
 
+hone_rc hn_kernel_to_host(hn_model *m, hn_kernel *k, const char *why, hone_err *err) {
+    k->on_host = true;
+    k->why_host = hn_strdup(&m->arena, why);
+    return hn_kernel_plain(m, k, err);
+}
+
 hone_rc hn_kernel_refer(hn_model *m, hn_kernel *k, hone_err *err) {
     hn_kernel_code code = {0};
-    hone_rc rc = hn_emit_reference(m->g, k->body, k->name, m->dialect, &m->arena, &code, err);
-    if (rc) return rc;
+    const hn_dialect *d = k->on_host ? hn_host_dialect(m) : m->dialect;
+    hone_err why = {0};
+    hone_rc rc = hn_emit_reference(m->g, k->body, k->name, d, &m->arena, &code, &why);
+    if (rc == HONE_E_UNSUPPORTED && hn_kernel_on_device(m, k)) return hn_kernel_to_host(m, k, why.text, err);
+    if (rc) return hn_fail(err, rc, "%s", why.text);
     k->code = code;
     k->winner = k->cc = k->flags = NULL;
     k->reference = true;
@@ -62,7 +71,8 @@ hone_rc hn_kernel_plain(hn_model *m, hn_kernel *k, hone_err *err) {
     hone_err why = {0};
     k->winner = k->cc = k->flags = NULL;
     if (m->options->reference) return hn_kernel_refer(m, k, err);
-    const hn_emit_how how = {.dialect = m->dialect, .machine = m->machine, .relaxed = m->options->relaxed};
+    hn_emit_how how = {.dialect = m->dialect, .machine = m->machine, .relaxed = m->options->relaxed};
+    if (k->on_host) how.dialect = hn_host_dialect(m), how.machine = hn_machine_of(how.dialect, NULL);
     hone_rc rc = hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &k->code, &why);
     if (rc == HONE_E_UNSUPPORTED) {
         k->declined = hn_strdup(&m->arena, why.text);

@@ -13,7 +13,9 @@ static bool describe(const hn_model *m, hn_arena *a, hn_lowering *out) {
     hn_launch_facts *launch = hn_alloc_n(a, m->g->n_node + 1, sizeof *launch);
     if (!kernel || !launch) return false;
     for (uint32_t i = 0; i < m->n_kernel; i++)
-        kernel[i] = (hn_program_kernel){m->kernel[i].name, m->kernel[i].kind, HN_HOST, m->kernel[i].code.in_place};
+        kernel[i] = (hn_program_kernel){m->kernel[i].name, m->kernel[i].kind,
+                                        hn_kernel_on_device(m, &m->kernel[i]) ? HN_DEVICE : HN_HOST,
+                                        m->kernel[i].code.in_place};
     for (uint32_t i = 0; i < m->n_uses; i++) {
         uint32_t k = m->kernel_of[m->call[i]] - 1;
         const hn_kernel_code *code = &m->kernel[k].code;
@@ -35,7 +37,8 @@ hone_rc hn_model_lower(hn_model *m, hone_err *err) {
     rc = describe(m, &scratch, &how) ? hn_program_lower(m->g, &m->layout, &how, &m->program, err)
                                      : hn_fail(err, HONE_E_NOMEM, "out of memory for the program");
     hn_arena_free(&scratch);
-    if (rc || !(HN_DEBUG_BUILD || m->program.n_state)) return rc;
+    if (!rc) rc = hn_program_place(&m->program, err);
+    if (rc || !(HN_DEBUG_BUILD || m->program.n_state || hn_is_on_device(m->dialect))) return rc;
     /* A state that is updated in place must be proven to be dead by then, in every build. */
     return HN_DEBUG_BUILD ? hn_program_check(&m->program, err) : hn_program_verify(&m->program, err);
 }

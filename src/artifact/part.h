@@ -50,8 +50,35 @@ typedef struct hnm_state {
     int32_t made; /* it has content, although no run has been */
 } hnm_state;
 
+/* The memory that states lie in: the host's, or a device's. */
+typedef enum hnm_way { HNM_WITHIN, HNM_FROM_HOST, HNM_TO_HOST } hnm_way;
+struct hnm_common;
+typedef struct hnm_storage {
+    char *(*make)(struct hnm_common *c, int64_t size_b); /* aligned to 64; NULL: there is none */
+    void (*drop)(struct hnm_common *c, char *p);
+    int (*copy)(struct hnm_common *c, void *to, const void *from, int64_t size_b, hnm_way way); /* 0: done */
+    int32_t space;
+} hnm_storage;
+
+__attribute__((unused)) static char *hnm_host_make(struct hnm_common *c, int64_t size_b) {
+    (void)c;
+    return (char *)aligned_alloc(64, (size_t)(size_b + 63) / 64 * 64 + 64);
+}
+__attribute__((unused)) static void hnm_host_drop(struct hnm_common *c, char *p) {
+    (void)c;
+    free(p);
+}
+__attribute__((unused)) static int hnm_host_copy(struct hnm_common *c, void *to, const void *from, int64_t size_b,
+                                                 hnm_way way) {
+    (void)c, (void)way;
+    if (size_b > 0) memcpy(to, from, (size_t)size_b);
+    return 0;
+}
+__attribute__((unused)) static const hnm_storage hnm_host_storage = {hnm_host_make, hnm_host_drop, hnm_host_copy, 0};
+
 /* What the versions of an instance share: it belongs to the version for all sizes. */
 struct hnr_pool;
+struct hnd_stream;
 typedef struct hnm_common {
     hone_model_executor *executor;
     void *context;
@@ -62,7 +89,10 @@ typedef struct hnm_common {
     size_t mapped_b;
     hone_model_config config; /* as it was created; the path of the weights is a copy */
     hnm_state *state;
-    int fresh, lost; /* the state: as reset left it; not to be used after a failure */
+    int fresh, lost;           /* the state: as reset left it; not to be used after a failure */
+    const hnm_storage *memory; /* of the state */
+    struct hnd_stream *stream; /* NULL: kernels run on the host */
+    hnm_buffer device_arena;
 } hnm_common;
 
 typedef struct hnm_part {
@@ -73,6 +103,7 @@ typedef struct hnm_part {
     const char *(*error)(const hone_model_instance *m);
     hnm_common *(*common)(hone_model_instance *m);
     const hone_model_time *(*times)(const hone_model_instance *m); /* NULL where nothing is timed */
+    int (*offers)(void);                                           /* is there a device for it? NULL: a CPU's model */
 } hnm_part;
 
 #endif

@@ -24,16 +24,21 @@ const char *hn_kernel_symbol(const hn_model *m, const hn_kernel *k) {
 /* Flags of its own, or a compiler: a file of its own. */
 static bool stands_alone(const hn_kernel *k) { return !k->same && ((k->cc && *k->cc) || (k->flags && *k->flags)); }
 
+/* Bytes of C; kernels of a device all stand in one file, as one text. */
+static size_t text_b(const hn_model *m, const hn_kernel *k) {
+    return k->same || hn_is_on_device(m->dialect) ? 0 : strlen(k->code.text);
+}
+
 /* Assigns files in order, so that a change of one kernel does not move the others. */
 static uint32_t assign_units(hn_model *m) {
     size_t total = 0, in_unit = 0;
     uint32_t unit = 0;
     for (uint32_t i = 0; i < m->n_kernel; i++)
-        if (!stands_alone(&m->kernel[i])) total += strlen(m->kernel[i].code.text);
+        if (!stands_alone(&m->kernel[i])) total += text_b(m, &m->kernel[i]);
     bool one = (total <= UNIT_B && m->lib->n_model == 1) || m->options->emit == HONE_EMIT_C;
     if (!one) unit = 1;
     for (uint32_t i = 0; i < m->n_kernel; i++) {
-        size_t n = m->kernel[i].same ? 0 : strlen(m->kernel[i].code.text);
+        size_t n = text_b(m, &m->kernel[i]);
         if (stands_alone(&m->kernel[i])) continue;
         if (in_unit && in_unit + n > UNIT_B) unit += !one, in_unit = 0;
         in_unit += n;
@@ -58,8 +63,9 @@ static void add_for_users(const hn_model *m, hn_str *out) {
         "-Wpragmas",          "-Wunknown-warning-option", "-Wpsabi",           "-Wtautological-compare",
         "-Wunused-parameter", "-Wunused-variable",        "-Wunused-function", "-Wunused-value"};
     hn_str_add(out, "/* Compile with: cc -O2 -c -fno-math-errno -fno-trapping-math");
-    for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++) hn_str_addf(out, " %s", m->dialect->flags[i]);
-    if (m->options->relaxed && m->dialect->relaxed_flag) hn_str_addf(out, " %s", m->dialect->relaxed_flag);
+    const hn_dialect *d = hn_host_dialect(m);
+    for (size_t i = 0; d->flags && d->flags[i]; i++) hn_str_addf(out, " %s", d->flags[i]);
+    if (m->options->relaxed && d->relaxed_flag) hn_str_addf(out, " %s", d->relaxed_flag);
     hn_str_add(out, "; link with -lm -lpthread. */\n#if defined(__GNUC__)\n");
     for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
         hn_str_addf(out, "#pragma GCC diagnostic ignored \"%s\"\n", quiet[i]);
@@ -70,11 +76,12 @@ static bool add_runtime(const hn_model *m, uint32_t unit, const char *first, hn_
     hn_str names = {0};
     hn_str_add(&names, first);
     for (uint32_t i = 0; i < m->n_kernel; i++)
-        if (m->kernel[i].unit == unit && !m->kernel[i].same && m->kernel[i].code.helpers) {
+        if (m->kernel[i].unit == unit && !m->kernel[i].same && m->kernel[i].code.helpers &&
+            !hn_kernel_on_device(m, &m->kernel[i])) {
             hn_str_add(&names, " ");
             hn_str_add(&names, m->kernel[i].code.helpers);
         }
-    bool good = !names.failed && m->dialect->backend->add_runtime(out, names.text);
+    bool good = !names.failed && hn_host_dialect(m)->backend->add_runtime(out, names.text);
     hn_str_free(&names);
     return good;
 }
@@ -89,7 +96,7 @@ void hn_source_export(hn_str *out, const char *visibility, const char *symbol, c
 static void add_kernels(const hn_model *m, uint32_t unit, hn_str *out) {
     for (uint32_t i = 0; i < m->n_kernel; i++) {
         const hn_kernel *k = &m->kernel[i];
-        if (k->unit != unit || k->same) continue;
+        if (k->unit != unit || k->same || hn_kernel_on_device(m, k)) continue;
         hn_str_add(out, k->code.text);
         hn_str_add(out, "\n");
         if (unit) hn_source_export(out, "hidden", hn_kernel_symbol(m, k), k->name);
@@ -103,12 +110,16 @@ static void add_numbers(const hn_model *m, hn_str *out) {
     const hn_layout *l = &m->layout;
     char head[64];
     hn_weights_head(m->lib, head);
+    long long n_host = 0;
+    for (uint32_t i = 0; i < m->n_kernel; i++) n_host += !hn_kernel_on_device(m, &m->kernel[i]);
     const struct {
         const char *name;
         long long value;
-    } number[] = {{"SLOTS", l->n_slot},
+    } number[] = {{"DEVICE", hn_is_on_device(m->dialect)},
+                  {"HOST_KERNELS", n_host},
+                  {"SLOTS", m->program.n_value},
                   {"SYMBOLS", (long long)hn_dims_symbols(m->g->dims)},
-                  {"GROWN", l->n_grown},
+                  {"GROWN", hn_program_grown(&m->program)},
                   {"INPUTS", hn_port_number(m->lib->states, m->g->block[0].n_param, false)},
                   {"OUTPUTS", hn_port_number(m->lib->states, m->g->block[0].n_result, true)},
                   {"STATES", m->lib->states.n},
@@ -276,12 +287,9 @@ static void add_tables(const hn_model *m, hn_str *out) {
         hn_str_addf(out, "{\"%s\", %u}, ", e->text, e->size_b);
     }
     hn_str_add(out, "};\n");
-    hn_str_add(out, "static const int32_t hnm_constant_slot[HNM_CONSTANTS + 1] = {");
-    for (uint32_t i = 0; i < l->n_constant; i++) hn_str_addf(out, "%u, ", l->constant[i]);
-    hn_str_add(out, "0};\nstatic const int64_t hnm_constant_at[HNM_CONSTANTS + 1] = {");
+    hn_source_slots(m, out);
+    hn_str_add(out, "static const int64_t hnm_constant_at[HNM_CONSTANTS + 1] = {");
     for (uint32_t i = 0; i < l->n_constant; i++) hn_str_addf(out, "%lld, ", (long long)m->weight_at[i]);
-    hn_str_add(out, "0};\nstatic const int32_t hnm_item_slot[HNM_ITEMS + 1] = {");
-    for (int32_t i = 0; i < l->n_item; i++) hn_str_addf(out, "%u, ", l->owner[i]);
     hn_str_add(out, "0};\nstatic const hn_plan_item hnm_item[HNM_ITEMS + 1] = {\n");
     for (int32_t i = 0; i < l->n_item; i++)
         hn_str_addf(out, "    {%lld, %d, %d, %d, %lld},\n", (long long)l->item[i].size_b, l->item[i].first,
@@ -343,9 +351,10 @@ static void add_entry(const hn_model *m, hn_str *out) {
                 ", HNM_INPUTS, HNM_OUTPUTS, %u, HNM_SYMBOLS, hnm_input, hnm_output, hnm_kernels, HNM_WEIGHTS_B, "
                 "HNM_ARENA_B, hnm_create%s, hnm_run, hnm_free, hnm_error, %s, 1, hnm_targets, 1, hnm_versions, "
                 "hnm_last_version, HNM_STATES, hnm_state_port, hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek, "
-                "hnm_resize};\n"
+                "hnm_resize, %s};\n"
                 "static const hone_model *const hnm_targets[1] = {&hnm_model};\n",
-                m->n_kernel, checks ? "_checked" : "", m->options->profile ? "&hnm_profile" : "NULL");
+                m->n_kernel, checks ? "_checked" : "", m->options->profile ? "&hnm_profile" : "NULL",
+                hn_is_on_device(m->dialect) ? "&hnm_device_api" : "NULL");
     hn_str_addf(out,
                 "__attribute__((visibility(\"default\"))) const hone_model *%s(void);\nconst hone_model *%s(void) { "
                 "return &hnm_model; }\n",
@@ -356,8 +365,9 @@ static void add_entry(const hn_model *m, hn_str *out) {
 static void add_part(const hn_model *m, hn_str *out) {
     hn_str_addf(out,
                 "extern const hnm_part hnm_part_%u __attribute__((visibility(\"hidden\")));\n"
-                "const hnm_part hnm_part_%u = {hnm_create_in, hnm_run, hnm_free, hnm_error, hnm_common_of, %s};\n",
-                m->number, m->number, m->options->profile ? "hnm_times" : "NULL");
+                "const hnm_part hnm_part_%u = {hnm_create_in, hnm_run, hnm_free, hnm_error, hnm_common_of, %s, %s};\n",
+                m->number, m->number, m->options->profile ? "hnm_times" : "NULL",
+                hn_is_on_device(m->dialect) ? "hnm_device_offers" : "NULL");
 }
 
 /* The carried planner, without the line that includes its header, under a name that no other model has. */
@@ -378,8 +388,11 @@ static hone_rc make_main(hn_model *m, hn_str *out) {
     add_planner(m, out);
     add_numbers(m, out);
     hone_rc rc = add_weights(m, out);
+    if (hn_is_on_device(m->dialect)) hn_source_device_runtime(m, true, out);
     hn_str_add(out, hn_carried_instance());
+    if (hn_is_on_device(m->dialect)) hn_source_device_instance(m, out);
     add_kernels(m, 0, out);
+    if (!rc) rc = hn_source_device_kernels(m, 0, out);
     add_declarations(m, out);
     hn_source_port_tables(m->lib, m->g, out);
     add_tables(m, out);
@@ -398,8 +411,9 @@ static hone_rc make_main(hn_model *m, hn_str *out) {
 static hone_rc make_unit(const hn_model *m, uint32_t unit, hn_str *out) {
     hn_str_add(out, hn_source_prelude);
     if (!add_runtime(m, unit, "base", out)) return HONE_E_FAILED;
+    if (hn_is_on_device(m->dialect)) hn_source_device_runtime(m, false, out);
     add_kernels(m, unit, out);
-    return HONE_OK;
+    return hn_source_device_kernels(m, unit, out);
 }
 
 hone_rc hn_unit_set(hn_arena *a, hn_unit *u, hn_str *text, const char *cc, const char *flags, hone_err *err) {

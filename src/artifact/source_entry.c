@@ -30,7 +30,11 @@ static void add_targets(const hn_library *l, hn_str *out) {
     hn_str_add(out, "static const char *const hnm_target_name[HNM_TARGETS] = {");
     for (uint32_t t = 0; t < l->n_target; t++) hn_str_addf(out, "\"%s\", ", l->target[t]->name);
     hn_str_add(out, "};\nstatic int hnm_offers(int32_t t) {\n    switch (t) {\n");
-    for (uint32_t t = 0; t < l->n_target; t++) hn_str_addf(out, "    case %u: return %s;\n", t, l->target[t]->offered);
+    for (uint32_t t = 0; t < l->n_target; t++)
+        if (hn_is_on_device(l->target[t]))
+            hn_str_addf(out, "    case %u: return hnm_parts[%u][0]->offers();\n", t, t);
+        else
+            hn_str_addf(out, "    case %u: return %s;\n", t, l->target[t]->offered);
     hn_str_add(out, "    default: return 0;\n    }\n}\n");
 }
 
@@ -108,7 +112,7 @@ static void add_model(const hn_library *l, uint32_t t, uint32_t n_kernels, hn_st
     hn_str_addf(out, l->options->profile ? "&hnm_profile_%u" : "NULL", t);
     hn_str_add(out,
                ", HNM_TARGETS, hnm_models, HNM_VERSIONS, hnm_versions, hnm_last_version, HNM_STATES, hnm_state_port, "
-               "hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek, hnm_resize};\n");
+               "hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek, hnm_resize, NULL};\n");
 }
 
 hone_rc hn_entry_make(hn_library *l, hone_err *err) {
@@ -118,8 +122,8 @@ hone_rc hn_entry_make(hn_library *l, hone_err *err) {
     hn_str_add(&out, hn_carried_part());
     add_numbers(l, &out);
     hn_source_port_tables(l, l->version[0].g, &out);
-    add_targets(l, &out);
     add_parts(l, &out);
+    add_targets(l, &out);
     add_versions(l, &out);
     hn_str_add(&out, hn_carried_entry());
     hn_source_states(l, l->version[0].g, &out);

@@ -48,11 +48,11 @@ static hone_model_rc hnm_reset(hone_model_instance *m) {
 }
 
 /* Room for n bytes; what was in it goes. */
-static hone_model_rc hnm_state_make(hnm_state *s, int64_t n) {
+static hone_model_rc hnm_state_make(hnm_common *c, hnm_state *s, int64_t n) {
     if (n <= s->b.size_b && s->b.data) return HONE_MODEL_OK;
-    char *p = (char *)aligned_alloc(64, (size_t)(n + 63) / 64 * 64 + 64);
+    char *p = c->memory->make(c, n);
     if (!p) return HONE_MODEL_NOMEM;
-    free(s->b.data);
+    c->memory->drop(c, s->b.data);
     s->b = (hnm_buffer){p, n};
     return HONE_MODEL_OK;
 }
@@ -68,12 +68,14 @@ static hone_model_rc hnm_fork(hone_model_instance *m, hone_model_instance **out)
     for (int32_t i = 0; !rc && i < HNM_STATES; i++) {
         int64_t size_b = c->fresh ? 0 : hnm_state_bytes(i, c->state[i].dim);
         memcpy(o->state[i].dim, c->state[i].dim, sizeof o->state[i].dim);
-        if (!(rc = hnm_state_make(&o->state[i], size_b)) && size_b)
-            memcpy(o->state[i].b.data, c->state[i].b.data, (size_t)size_b);
+        if (!(rc = hnm_state_make(o, &o->state[i], size_b)) && size_b &&
+            c->memory->copy(c, o->state[i].b.data, c->state[i].b.data, size_b, HNM_WITHIN))
+            rc = HONE_MODEL_DEVICE;
     }
     if (rc) {
         hnm_free(n);
-        return hnm_create_fail(rc, "out of memory for the state");
+        return hnm_create_fail(rc, rc == HONE_MODEL_NOMEM ? "out of memory for the state"
+                                                          : "the device does not copy the state");
     }
     *out = n;
     return HONE_MODEL_OK;
@@ -104,7 +106,8 @@ static hone_model_rc hnm_save(hone_model_instance *m, void *to, size_t *size_b) 
     for (int32_t i = 0; i < HNM_STATES; i++) {
         int64_t n = c->fresh ? 0 : hnm_state_bytes(i, c->state[i].dim);
         memcpy(at, c->state[i].dim, sizeof c->state[i].dim), at += sizeof c->state[i].dim;
-        if (n) memcpy(at, c->state[i].b.data, (size_t)n);
+        if (n && c->memory->copy(c, at, c->state[i].b.data, n, HNM_TO_HOST))
+            return hnm_state_fail(m, HONE_MODEL_DEVICE, "the device does not give the state back");
         at += n;
     }
     return HONE_MODEL_OK;
@@ -144,11 +147,10 @@ static hone_model_rc hnm_load(hone_model_instance *m, const void *from, size_t s
         int64_t dim[HONE_MODEL_RANK], n;
         memcpy(dim, at, sizeof dim), at += sizeof dim;
         n = h.fresh ? 0 : hnm_state_bytes(i, dim);
-        if (hnm_state_make(&c->state[i], n)) {
+        if (hnm_state_make(c, &c->state[i], n) || (n && c->memory->copy(c, c->state[i].b.data, at, n, HNM_FROM_HOST))) {
             c->lost = 1;
             return hnm_state_fail(m, HONE_MODEL_NOMEM, "out of memory for the state");
         }
-        if (n) memcpy(c->state[i].b.data, at, (size_t)n);
         memcpy(c->state[i].dim, dim, sizeof dim), at += n;
     }
     c->fresh = h.fresh != 0, c->lost = 0;
@@ -165,15 +167,15 @@ static hone_model_rc hnm_resize(hone_model_instance *m, int32_t i, int64_t n) {
     int64_t now = s->dim[0], size_b, old_b = hnm_state_bytes(i, s->dim);
     s->dim[0] = n;
     if ((size_b = hnm_state_bytes(i, s->dim)) > s->b.size_b || !s->b.data) {
-        char *p = size_b < INT64_MAX ? (char *)aligned_alloc(64, (size_t)(size_b + 63) / 64 * 64 + 64) : NULL;
-        if (!p) {
+        char *at = size_b < INT64_MAX ? c->memory->make(c, size_b) : NULL;
+        if (!at) {
             s->dim[0] = now;
             return hnm_state_fail(m, HONE_MODEL_NOMEM, "out of memory for the state");
         }
         if (s->b.data && (!c->fresh || s->made))
-            memcpy(p, s->b.data, (size_t)(old_b < s->b.size_b ? old_b : s->b.size_b));
-        free(s->b.data);
-        s->b = (hnm_buffer){p, size_b};
+            c->memory->copy(c, at, s->b.data, old_b < s->b.size_b ? old_b : s->b.size_b, HNM_WITHIN);
+        c->memory->drop(c, s->b.data);
+        s->b = (hnm_buffer){at, size_b};
     }
     s->made = 1;
     return HONE_MODEL_OK;
@@ -183,6 +185,7 @@ static hone_model_rc hnm_peek(hone_model_instance *m, int32_t i, hone_model_tens
     if (!m || !out || i < 0 || i >= HNM_STATES) return HONE_MODEL_ARGUMENT;
     const hnm_state *s = &hnm_common_of(m)->state[i];
     memset(out, 0, sizeof *out);
+    out->space = hnm_common_of(m)->memory->space;
     out->data = s->b.data, out->size_b = (size_t)hnm_state_bytes(i, s->dim);
     out->dtype = hnm_state_port[i].dtype, out->rank = hnm_state_port[i].rank;
     memcpy(out->dim, s->dim, sizeof out->dim);

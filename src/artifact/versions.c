@@ -4,6 +4,7 @@
  * other; symbols keep their numbers, so that kernels without a fixed size are the same text and are shared.
  */
 #include "artifact/artifact.h"
+#include "backend/device.h"
 #include "base/fs.h"
 
 #include <stdio.h>
@@ -98,7 +99,19 @@ const char *hn_library_emulator(const hn_library *l) {
     return "";
 }
 
+/* Kept with the library: a driver is asked once. */
+static const char *device_problem(const hn_library *library, const char *driver) {
+    hn_library *l = (hn_library *)(uintptr_t)library;
+    char text[200];
+    if (!l->asked_driver || strcmp(l->asked_driver, driver) != 0) {
+        l->asked_driver = driver;
+        l->driver_problem = hn_strdup(&l->arena, hn_device_problem(driver, text));
+    }
+    return l->driver_problem;
+}
+
 const char *hn_target_problem(const hn_library *l, const hn_dialect *d) {
+    if (d->backend->driver) return device_problem(l, d->backend->driver);
     const hn_dialect *native = hn_dialect_named("native");
     const char *emulator = hn_library_emulator(l);
     if (!emulator) return !d->processor || d->rank <= native->rank ? NULL : "this machine does not run the target";

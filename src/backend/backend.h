@@ -101,6 +101,8 @@ struct hn_backend {
     int version;
     const char *name, *summary;
     const hn_dialect *const *dialects; /* its targets, NULL-terminated */
+    const char *driver; /* that runs its kernels on a device ("opencl": backend/gpu/rt); NULL: they are functions of the
+                           host's */
 
     unsigned loops, spaces;           /* which nests it takes: bits of hn_loop_kind and of hn_space */
     const hn_sketch *const *sketches; /* schedules that suit it, the most specific first; NULL-terminated */

@@ -79,12 +79,15 @@ typedef struct hn_place {
     /* How much longer so many work items of a launch take on n threads than an even split of them would, given equal
      * items: at least 1. */
     double (*balance)(int64_t work, int64_t cost, uint32_t n_threads);
+    /* After a launch that returned false, in this process: what went wrong; "". NULL: the place cannot say. */
+    const char *(*trouble)(void *state);
 } hn_place;
 
 /* Elementary operations of a launch, about, that are worth a slice of their own: fewer than two slices take one thread.
  */
 enum { HN_SLICE_COST = 32768 };
 enum { HN_PLACE_VERSION = 1, HN_PLACE_THREADS = HONE_MODEL_THREADS };
+extern const hn_place hn_place_device;   /* a device, through its driver: backend/gpu/place_device.c */
 extern const hn_place hn_place_here;     /* this process: backend/cpu/place_here.c */
 extern const hn_place hn_place_emulated; /* a process under an emulator: backend/cpu/place_emulated.c */
 

@@ -68,9 +68,10 @@ static void add_machine(const hn_library *l, const char *cc, hn_command *c) {
 static void add_flags(const hn_model *m, hn_command *c) {
     hn_command_part(c, m && hn_is_tiny(m) ? HN_CC_TINY : HN_CC_LEVEL);
     hn_command_part(c, HN_CC_UNIT);
-    for (size_t i = 0; m && m->dialect->flags && m->dialect->flags[i]; i++) hn_command_add(c, m->dialect->flags[i]);
-    if (m && m->options->relaxed && m->dialect->relaxed_flag)
-        hn_command_add(c, m->dialect->relaxed_flag); /* the last flag of this kind counts */
+    const hn_dialect *d = m ? hn_host_dialect(m) : NULL;
+    for (size_t i = 0; d && d->flags && d->flags[i]; i++) hn_command_add(c, d->flags[i]);
+    if (d && m->options->relaxed && d->relaxed_flag)
+        hn_command_add(c, d->relaxed_flag); /* the last flag of this kind counts */
 }
 
 static void add_compiler(const hn_library *l, const hn_model *m, const char *cc, hn_command *c) {

@@ -111,8 +111,9 @@ static bool make_call(hn_trial *t, call *c) {
 
 static void run_part(hn_trial *t, call *c, int64_t begin, int64_t end) {
     c->l.begin = begin, c->l.end = end;
-    if (!t->where.place->launch(t->where.state, &c->l))
-        _exit(EXIT_FAILURE); /* it has crashed, and so does this process */
+    if (t->where.place->launch(t->where.state, &c->l)) return;
+    if (!t->where.place->trouble) _exit(EXIT_FAILURE); /* it has crashed, and so does this process */
+    differs(t, "%s", t->where.place->trouble(t->where.state));
 }
 
 static void fetch_results(const hn_trial *t, const call *c) {
@@ -123,6 +124,7 @@ static void fetch_results(const hn_trial *t, const call *c) {
 static bool run_pieces(hn_trial *t, call *c, int n_pieces) {
     t->symbol[-1] = 0;
     for (int p = 0; p < n_pieces; p++) run_part(t, c, c->work * p / n_pieces, c->work * (p + 1) / n_pieces);
+    if (t->result->end == HN_PARITY_DIFFERS) return false;
     if (t->symbol[-1]) return differs(t, "reports an index out of range where there is none");
     fetch_results(t, c);
     for (uint32_t i = 0; i < t->n_out; i++)
@@ -139,6 +141,7 @@ static bool run_slices(hn_trial *t, call *c) {
     t->symbol[-1] = 0;
     for (int i = 0; i < 3; i++)
         if (at[i] >= 0 && at[i] + part <= c->work) run_part(t, c, at[i], at[i] + part);
+    if (t->result->end == HN_PARITY_DIFFERS) return false;
     if (t->symbol[-1]) return differs(t, "reports an index out of range where there is none");
     fetch_results(t, c);
     return true;

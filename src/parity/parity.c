@@ -91,8 +91,8 @@ static void check_kernel(const hn_model *m, const hn_kernel *k, hn_ground where,
     hn_arena_free(&a);
 }
 
-hone_rc hn_ground_open(const hn_model *m, const char *library, hn_ground *out, hone_err *err) {
-    const hn_backend *b = m->dialect->backend;
+static hone_rc open_ground(const hn_model *m, const hn_dialect *d, const char *library, hn_ground *out, hone_err *err) {
+    const hn_backend *b = d->backend;
     hn_place_spec spec = {.library = library, .query = m->lib->query, .target = m->target};
     spec.emulator = hn_library_emulator(m->lib);
     spec.folder = m->lib->work;
@@ -101,6 +101,10 @@ hone_rc hn_ground_open(const hn_model *m, const char *library, hn_ground *out, h
     hone_rc rc = where.place->open(&spec, &where.state, err);
     if (!rc) *out = where;
     return rc;
+}
+
+hone_rc hn_ground_open(const hn_model *m, const char *library, hn_ground *out, hone_err *err) {
+    return open_ground(m, m->dialect, library, out, err);
 }
 
 /* A kernel that hangs is killed, whatever handlers the host has. 0: no limit. */
@@ -114,13 +118,15 @@ static void child(const hn_model *m, const char *path, shared *s, int self) {
     clockid_t clock = hn_library_emulator(m->lib) ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
     timer_t made, *timer = timer_create(clock, &kill_me, &made) ? NULL : &made;
     hone_err err = {0};
-    hn_ground where;
-    bool ready = hn_ground_open(m, path, &where, &err) == HONE_OK;
+    hn_ground on_device, on_host; /* one place, but for kernels of a device's model that stay on the host */
+    bool device = hn_is_on_device(m->dialect), ready = hn_ground_open(m, path, &on_device, &err) == HONE_OK;
+    if (ready && device) ready = open_ground(m, hn_host_dialect(m), path, &on_host, &err) == HONE_OK;
     if (!ready) snprintf(s->trouble, sizeof s->trouble, "%.199s", err.text);
     for (uint32_t i; ready && (i = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST)) < m->n_kernel;) {
         if (m->kernel[i].parity.end != HN_PARITY_NONE || m->kernel[i].same) continue;
+        hn_ground where = device && m->kernel[i].on_host ? on_host : on_device;
         s->at[self] = (int32_t)i + 1;
-        limit_time(timer, LIMIT_S);
+        limit_time(timer, device ? 4 * LIMIT_S : LIMIT_S); /* the driver compiles in between */
         check_kernel(m, &m->kernel[i], where, where.place->find(where.state, m->kernel[i].index), &s->verdict[i]);
         limit_time(timer, 0);
         s->at[self] = 0;

@@ -17,6 +17,11 @@ typedef struct printer {
     uint32_t launch; /* of the next one */
 } printer;
 
+/* In the memory of a device: its address is in the slot, and only the functions of instance_device.h follow it. */
+static bool on_device(const printer *w, hn_val v) {
+    return v && w->p->value[hn_program_root(w->p, v)].space != HN_HOST;
+}
+
 static uint32_t slot_of(const printer *w, hn_val v) { return hn_program_root(w->p, v); }
 static const hn_program_value *value_at(const printer *w, hn_val v) { return &w->p->value[v]; }
 
@@ -62,7 +67,7 @@ static void add_room(const printer *w, hn_val v, hn_val sized) {
     if (x->where == HN_AT_STATE)
         hn_str_addf(w->out, "    R(hnm_state_room(m, %d, ", x->index);
     else if (x->where == HN_AT_GROWN)
-        hn_str_addf(w->out, "    R(hnm_grow(m, %u, %d, ", slot_of(w, v), x->index);
+        hn_str_addf(w->out, "    R(hnm_grow%s(m, %u, %d, ", on_device(w, v) ? "_device" : "", slot_of(w, v), x->index);
     else
         return;
     if (sized)
@@ -199,12 +204,18 @@ static void add_check(const printer *w, const hn_step *s, bool late) {
 
 static void add_block(printer *w, uint32_t block);
 
+static bool launches_on_device(const printer *w, const hn_step *s) {
+    return s->kind == HN_STEP_LAUNCH && w->p->kernel[s->kernel].space != HN_HOST;
+}
+
 static void add_operands(const printer *w, const hn_step *s) {
     for (uint32_t i = 0; i < s->n_out; i++) add_room(w, s->out[i], 0);
     hn_str_add(w->out, "    { void *b[] = {");
     for (uint32_t i = 0; i < s->n_in; i++) hn_str_addf(w->out, s->in[i] ? "v[%u], " : "NULL, ", slot_of(w, s->in[i]));
     for (uint32_t i = 0; i < s->n_out; i++) hn_str_addf(w->out, "v[%u], ", slot_of(w, s->out[i]));
-    for (uint32_t i = 0; i < s->n_symbol; i++) hn_str_addf(w->out, "&S_%u, ", s->symbol[i]);
+    for (uint32_t i = 0; i < s->n_symbol; i++)
+        hn_str_addf(w->out, launches_on_device(w, s) ? "hnm_symbol_at(m, %u), " : "&S_%u, ",
+                    launches_on_device(w, s) ? i : s->symbol[i]);
     hn_str_add(w->out, "NULL};\n");
 }
 
@@ -212,7 +223,8 @@ static void add_launch(printer *w, const hn_step *s) {
     const hn_program_c *how = w->how;
     add_operands(w, s);
     if (how->before) how->before(how->arg, w->launch, w->out);
-    hn_str_addf(w->out, "      R(hnm_launch(m, %s, b, ", how->symbol(how->arg, s->kernel));
+    hn_str_addf(w->out, "      R(hnm_launch%s(m, %s, b, ", launches_on_device(w, s) ? "_device" : "",
+                how->symbol(how->arg, s->kernel));
     if (s->number)
         add_product(w, 1, s->dim + 2, s->n_dim - 2);
     else
@@ -231,6 +243,7 @@ static void add_launch(printer *w, const hn_step *s) {
     for (uint32_t i = 0; i < s->n_symbol; i++) {
         char value[32];
         snprintf(value, sizeof value, "S_%u", s->symbol[i]);
+        if (launches_on_device(w, s)) hn_str_addf(w->out, "    R(hnm_symbol_back(m, %u, &S_%u));\n", i, s->symbol[i]);
         add_define(w, s->symbol[i], value, 0);
     }
 }
@@ -241,11 +254,49 @@ static void add_library_call(const printer *w, const hn_step *s) {
     hn_str_addf(w->out, "      R(%s(b, m->s)); } }\n", s->text);
 }
 
-static void add_copy(const printer *w, const hn_step *s) {
-    add_room(w, s->out[0], s->in[0]);
-    hn_str_addf(w->out, "    hnm_copy(v[%u], v[%u], ", slot_of(w, s->out[0]), slot_of(w, s->in[0]));
+/* Does nothing but the end of the run read value v, which is output j of the host's? */
+static bool is_output_alone(const printer *w, hn_val v) {
+    for (uint32_t b = 0; b < w->p->n_block; b++)
+        for (uint32_t i = 0; i < w->p->block[b].n; i++) {
+            const hn_step *s = &w->p->block[b].step[i];
+            for (uint32_t k = 0; k < s->n_in; k++)
+                if (s->in[k] && slot_of(w, s->in[k]) == v) return false;
+        }
+    return true;
+}
+
+static void add_copy_across(const printer *w, const hn_step *s) {
+    const hn_program_value *from = value_at(w, slot_of(w, s->in[0])), *to = value_at(w, slot_of(w, s->out[0]));
+    if (on_device(w, s->out[0]) && from->where == HN_AT_INPUT && slot_of(w, s->in[0]) == s->in[0]) {
+        hn_str_addf(w->out, "    R(hnm_take_input(m, %u, %d, &in[%d], ", slot_of(w, s->out[0]), to->index, from->index);
+    } else if (on_device(w, s->out[0])) {
+        add_room(w, s->out[0], s->in[0]);
+        hn_str_addf(w->out, "    R(hnm_put(m, v[%u], v[%u], ", slot_of(w, s->out[0]), slot_of(w, s->in[0]));
+    } else {
+        for (uint32_t j = 0; j < w->p->n_output; j++)
+            if (slot_of(w, w->p->output[j].value) == s->out[0] && is_output_alone(w, s->out[0]))
+                hn_str_addf(w->out, "    if (!out[%u].space) {\n", j);
+        add_room(w, s->out[0], s->in[0]);
+        hn_str_addf(w->out, "    R(hnm_get(m, v[%u], v[%u], ", slot_of(w, s->out[0]), slot_of(w, s->in[0]));
+    }
     add_bytes(w, &value_at(w, s->in[0])->type);
-    hn_str_add(w->out, ");\n");
+    hn_str_add(w->out, "));\n");
+    for (uint32_t j = 0; j < w->p->n_output && !on_device(w, s->out[0]); j++)
+        if (slot_of(w, w->p->output[j].value) == s->out[0] && is_output_alone(w, s->out[0]))
+            hn_str_add(w->out, "    }\n");
+}
+
+static void add_copy(const printer *w, const hn_step *s) {
+    if (on_device(w, s->in[0]) != on_device(w, s->out[0])) {
+        add_copy_across(w, s);
+        return;
+    }
+    bool device = on_device(w, s->in[0]);
+    add_room(w, s->out[0], s->in[0]);
+    hn_str_addf(w->out, device ? "    R(hnm_move(m, v[%u], v[%u], " : "    hnm_copy(v[%u], v[%u], ",
+                slot_of(w, s->out[0]), slot_of(w, s->in[0]));
+    add_bytes(w, &value_at(w, s->in[0])->type);
+    hn_str_add(w->out, device ? "));\n" : ");\n");
 }
 
 static void add_store(const printer *w, const hn_step *s) {
@@ -292,8 +343,8 @@ static void add_if(printer *w, const hn_step *s) {
 
 static void add_stack(const printer *w, const hn_step *s) {
     const hn_program_value *x = value_at(w, slot_of(w, s->out[0]));
-    hn_str_addf(w->out, "    R(hnm_stack(m, %u, %d, turn, v[%u], ", slot_of(w, s->out[0]),
-                x->where == HN_AT_GROWN ? x->index : -1, slot_of(w, s->in[0]));
+    hn_str_addf(w->out, "    R(hnm_stack%s(m, %u, %d, turn, v[%u], ", on_device(w, s->out[0]) ? "_device" : "",
+                slot_of(w, s->out[0]), x->where == HN_AT_GROWN ? x->index : -1, slot_of(w, s->in[0]));
     add_bytes(w, &value_at(w, s->in[0])->type);
     hn_str_add(w->out, "));\n");
 }
@@ -304,7 +355,8 @@ static void add_empty_stacks(const printer *w, const hn_step_block *b) {
         if (b->step[i].kind != HN_STEP_STACK) continue;
         uint32_t slot = slot_of(w, b->step[i].out[0]);
         if (value_at(w, slot)->where == HN_AT_GROWN)
-            hn_str_addf(w->out, "    R(hnm_grow(m, %u, %d, 0));\n", slot, value_at(w, slot)->index);
+            hn_str_addf(w->out, "    R(hnm_grow%s(m, %u, %d, 0));\n", on_device(w, slot) ? "_device" : "", slot,
+                        value_at(w, slot)->index);
     }
 }
 
@@ -418,6 +470,16 @@ static void add_states_after(const printer *w) {
     if (w->p->n_state) hn_str_add(w->out, "    m->c->fresh = 0;\n");
 }
 
+/* The value of the device that is copied to v, or 0. */
+static hn_val home_of(const printer *w, hn_val v) {
+    for (uint32_t b = 0; b < w->p->n_block; b++)
+        for (uint32_t i = 0; i < w->p->block[b].n; i++) {
+            const hn_step *s = &w->p->block[b].step[i];
+            if (s->kind == HN_STEP_COPY && s->out[0] == v && on_device(w, s->in[0])) return slot_of(w, s->in[0]);
+        }
+    return 0;
+}
+
 static void add_run(printer *w, const bool *early, bool *used) {
     hn_str_add(w->out,
                "static hone_model_rc hnm_steps(hone_model_instance *m, const hone_model_tensor *in, hone_model_tensor "
@@ -425,16 +487,22 @@ static void add_run(printer *w, const bool *early, bool *used) {
     add_inputs(w);
     for (uint32_t j = 0; j < w->p->n_output; j++) {
         uint32_t slot = slot_of(w, w->p->output[j].value);
+        char giving[32] = "";
         if (!is_early(w, j, early, used)) continue;
         add_output_dims(w, j);
+        if (hn_program_on_device(w->p)) snprintf(giving, sizeof giving, "!out[%u].space && ", j);
         if (value_at(w, slot)->output == (int32_t)j)
-            hn_str_addf(w->out, "    if (out[%u].data) v[%u] = out[%u].data;\n", j, slot, j);
+            hn_str_addf(w->out, "    if (%sout[%u].data) v[%u] = out[%u].data;\n", giving, j, slot, j);
     }
     add_states_before(w);
     add_block(w, HN_STEPS_BLOCK);
     for (uint32_t j = 0; j < w->p->n_output; j++) {
         if (!is_early(w, j, early, used)) add_output_dims(w, j);
-        hn_str_addf(w->out, "    hnm_give_output(m, &out[%u], %u);\n", j, slot_of(w, w->p->output[j].value));
+        if (hn_program_on_device(w->p))
+            hn_str_addf(w->out, "    R(hnm_give_output_device(m, &out[%u], %u, %u));\n", j,
+                        slot_of(w, w->p->output[j].value), home_of(w, slot_of(w, w->p->output[j].value)));
+        else
+            hn_str_addf(w->out, "    hnm_give_output(m, &out[%u], %u);\n", j, slot_of(w, w->p->output[j].value));
     }
     add_states_after(w);
     hn_str_add(w->out, "    return HONE_MODEL_OK;\n}\n");

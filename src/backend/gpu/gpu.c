@@ -68,14 +68,17 @@ static hn_machine machine(const hn_dialect *d, const hone_device *device) {
     .loops = HN_BIT(HN_SERIAL) | HN_BIT(HN_PARALLEL) | HN_BIT(HN_VECTOR) | HN_BIT(HN_UNROLL) | HN_BIT(HN_GROUP),       \
     .spaces = HN_BIT(HN_PARAM) | HN_BIT(HN_RESULT) | HN_BIT(HN_LOCAL) | HN_BIT(HN_REG) | HN_BIT(HN_WORDS) |            \
               HN_BIT(HN_SHARED),                                                                                       \
-    .sketches = hn_gpu_sketches, .print = hn_gpu_print, .reference = hn_gpu_reference, .machine = machine
+    .sketches = hn_gpu_sketches, .print = hn_gpu_print, .reference = hn_gpu_reference, .machine = machine,             \
+    .here = &hn_place_device
 
 const hn_backend hn_backend_opencl = {.name = "opencl",
+                                      .driver = "opencl",
                                       .summary = "OpenCL C 1.2 for devices with an OpenCL driver",
                                       .dialects = opencl_rows,
                                       .add_runtime = hn_opencl_add_runtime,
                                       COMMON};
 const hn_backend hn_backend_cuda = {.name = "cuda",
+                                    .driver = "cuda",
                                     .summary = "CUDA C for NVIDIA's devices",
                                     .dialects = cuda_rows,
                                     .add_runtime = hn_cuda_add_runtime,

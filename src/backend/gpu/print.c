@@ -85,9 +85,8 @@ hone_rc hn_gpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_ke
     hn_str_free(&text);
     hn_str_free(&heads);
     if (!out->text) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
-    out->helpers = c.part_convert  ? c.part_scalar ? "base convert scalar" : "base convert"
-                   : c.part_scalar ? "base scalar"
-                                   : "base";
+    out->helpers = hn_format(n->a, "base%s%s%s", c.part_convert ? " convert" : "",
+                             c.part_scalar || c.folds ? " scalar" : "", c.folds ? " fold" : "");
     out->scratch_b = scratch;
     return HONE_OK;
 }

@@ -28,13 +28,17 @@ enum {
     HND_BUFFERS_MOST = 256
 };
 
-typedef struct hnd_module { /* of a library's text */
-    hnd_source source;
+typedef struct hnd_module {    /* of a library's text */
+    const char *head;          /* what all kernels need */
+    const char *const *kernel; /* their texts, NULL-terminated */
+    const char *options;       /* of the device's compiler */
+    const hnd_image *image;
+    uint32_t n_image;
     uint32_t slot; /* own number in the library */
 } hnd_module;
 
 typedef struct hnd_kernel {
-    const char *name;
+    const char *name, *text;
     const hnd_module *module;
     uint32_t slot; /* own number in the library */
     uint32_t n_buf, n_symbol;
@@ -50,7 +54,8 @@ typedef struct hnd_session {
     hnd_info info;
     pthread_mutex_t lock; /* of what follows */
     void **module, **kernel;
-    uint32_t n_module, n_kernel;
+    uint8_t *broken; /* by module: it does not build as a whole */
+    uint32_t n_module, n_kernel, n_broken;
     hnd_at weights;
     struct hnd_session *next;
 } hnd_session;
@@ -88,6 +93,7 @@ HND void hnd_session_close(hnd_sessions *all, hnd_session *s) {
     pthread_mutex_destroy(&s->lock);
     free(s->module);
     free(s->kernel);
+    free(s->broken);
     free(s);
 }
 
@@ -134,13 +140,47 @@ HND void **hnd_slot(void ***list, uint32_t *n, uint32_t i) {
     return &(*list)[i];
 }
 
-/* A module is built when the first of its kernels is launched, or asked for. */
-HND int hnd_session_module(hnd_session *s, const hnd_module *m, void **out, hnd_err *err) {
-    void **at = hnd_slot(&s->module, &s->n_module, m->slot);
-    int rc = at ? 0 : hnd_fail(err, HND_NOMEM, "out of memory");
-    if (!rc && !*at) rc = s->driver->load(s->device, &m->source, at, err);
-    if (!rc) *out = *at;
+/* The head and these kernels as one text; NULL: out of memory. */
+HND char *hnd_join(const char *head, const char *const *kernel, size_t *n) {
+    char *text, *to;
+    *n = strlen(head);
+    for (size_t i = 0; kernel[i]; i++) *n += strlen(kernel[i]);
+    if (!(text = (char *)malloc(*n + 1))) return NULL;
+    to = text + strlen(strcpy(text, head));
+    for (size_t i = 0; kernel[i]; i++) to += strlen(strcpy(to, kernel[i]));
+    return text;
+}
+
+HND int hnd_session_load(hnd_session *s, const hnd_module *m, const char *const *kernel, void **out, hnd_err *err) {
+    hnd_source source = {.options = m->options, .image = m->image, .n_image = m->n_image};
+    char *text = hnd_join(m->head, kernel, &source.text_b);
+    source.text = text;
+    int rc = text ? s->driver->load(s->device, &source, out, err) : hnd_fail(err, HND_NOMEM, "out of memory");
+    free(text);
     return rc;
+}
+
+/* A module is built when the first of its kernels is launched. Where it does not build, each kernel is built alone, so
+ * that one text that the device's compiler refuses leaves the others. */
+HND int hnd_session_module(hnd_session *s, const hnd_kernel *k, void **out, hnd_err *err) {
+    const hnd_module *m = k->module;
+    const char *const alone[] = {k->text, NULL};
+    void **at = hnd_slot(&s->module, &s->n_module, m->slot);
+    if (!at) return hnd_fail(err, HND_NOMEM, "out of memory");
+    if (m->slot >= s->n_broken) {
+        uint8_t *more = (uint8_t *)realloc(s->broken, s->n_module);
+        if (!more) return hnd_fail(err, HND_NOMEM, "out of memory");
+        memset(more + s->n_broken, 0, s->n_module - s->n_broken);
+        s->broken = more, s->n_broken = s->n_module;
+    }
+    if (!*at && !s->broken[m->slot]) {
+        int rc = hnd_session_load(s, m, m->kernel, at, err);
+        if (rc != HND_OK && rc != HND_BUILD) return rc;
+        s->broken[m->slot] = rc == HND_BUILD;
+    }
+    if (s->broken[m->slot]) return hnd_session_load(s, m, alone, out, err);
+    *out = *at;
+    return 0;
 }
 
 HND int hnd_session_kernel(hnd_session *s, const hnd_kernel *k, void **out, hnd_err *err) {
@@ -149,8 +189,9 @@ HND int hnd_session_kernel(hnd_session *s, const hnd_kernel *k, void **out, hnd_
     pthread_mutex_lock(&s->lock);
     void **at = hnd_slot(&s->kernel, &s->n_kernel, k->slot);
     if (!at) rc = hnd_fail(err, HND_NOMEM, "out of memory");
-    if (!rc && !*at) rc = hnd_session_module(s, k->module, &module, err);
+    if (!rc && !*at) rc = hnd_session_module(s, k, &module, err);
     if (!rc && !*at) rc = s->driver->find(s->device, module, k->name, at, err);
+    if (!rc && err) err->rc = 0;
     if (!rc) *out = *at;
     pthread_mutex_unlock(&s->lock);
     return rc;

@@ -215,10 +215,10 @@ HND uint64_t hnd_cl_number(const hnd_cl *c, unsigned what) {
 
 /* A text of a device, or of its platform; without tabs and line ends. */
 HND void hnd_cl_text(const hnd_cl *c, int of_platform, unsigned what, char *to, size_t n) {
-    int code = of_platform ? c->f.clGetPlatformInfo(c->platform, what, n, to, NULL)
-                           : c->f.clGetDeviceInfo(c->device, what, n, to, NULL);
-    if (code) *to = 0;
-    to[n - 1] = 0;
+    char all[8192] = "";
+    int code = of_platform ? c->f.clGetPlatformInfo(c->platform, what, sizeof all - 1, all, NULL)
+                           : c->f.clGetDeviceInfo(c->device, what, sizeof all - 1, all, NULL);
+    snprintf(to, n, "%.*s", (int)n - 1, code ? "" : all);
     for (char *p = to; *p; p++)
         if ((unsigned char)*p < ' ') *p = ' ';
 }
@@ -362,6 +362,7 @@ HND void hnd_cl_free(void *device, hnd_at at) {
 
 /* Buffer and offset of size_b bytes from an address on; the error names what for. */
 HND int hnd_cl_place(hnd_cl *c, hnd_at at, int64_t size_b, const char *what, hnd_cl_range *out, hnd_err *err) {
+    *out = (hnd_cl_range){0, 0, NULL};
     if (c->faulted) return hnd_fail(err, HND_FAULT, "the device has faulted before");
     pthread_mutex_lock(&c->lock);
     const hnd_cl_range *r = hnd_cl_range_of(c, at);

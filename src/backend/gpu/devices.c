@@ -1,0 +1,57 @@
+/* backend/gpu/devices.c — the devices there are, as a child process finds them. */
+#include "backend/gpu/rt/driver.h"
+
+#include "backend/gpu/rt/cache.h"
+#include "backend/gpu/rt/driver_opencl.h"
+
+#include "backend/device.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const hnd_driver *const drivers[] = {&hnd_opencl, NULL};
+
+static void list(const hnd_driver *d, hn_devices *out) {
+    hnd_err err = {0, ""};
+    int n = d->count(&err);
+    if (!n && out->n_why < sizeof out->why / sizeof *out->why)
+        snprintf(out->why[out->n_why++], sizeof *out->why, "%s: %.180s", d->name, err.text);
+    for (int i = 0; i < n && out->n < HN_DEVICES_MOST; i++) {
+        if (d->describe(i, &out->info[out->n], &err)) continue;
+        snprintf(out->place[out->n++], sizeof *out->place, "%s:%d", d->name, i);
+    }
+}
+
+static void list_all(const char *driver, hn_devices *out) {
+    for (size_t i = 0; drivers[i]; i++)
+        if (!driver || !strcmp(driver, drivers[i]->name)) list(drivers[i], out);
+}
+
+hone_rc hn_devices_find(const char *driver, hn_devices *out, hone_err *err) {
+    hn_devices *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 0;
+    if (shared == MAP_FAILED) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    pid_t pid = fork();
+    if (pid == 0) {
+        list_all(driver, shared);
+        _exit(0);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    *out = *shared;
+    munmap(shared, sizeof *shared);
+    if (pid < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
+    if (status && !out->n_why)
+        snprintf(out->why[out->n_why++], sizeof *out->why, "a driver ends the process that asks it for devices");
+    return HONE_OK;
+}
+
+const char *hn_device_problem(const char *driver, char text[200]) {
+    hn_devices found = {0};
+    if (hn_devices_find(driver, &found, NULL) == HONE_OK && found.n) return NULL;
+    snprintf(text, 200, "%.190s", found.n_why ? found.why[0] : "there is no such driver");
+    return text;
+}
