@@ -1,5 +1,6 @@
 /* tests/unit/backend/device_lab.h — kernels for devices, run: OpenCL C by whatever driver is installed (PoCL), CUDA C
- * compiled as C++ for this processor, one thread after the other (kernels whose threads do not wait for each other).
+ * by the shim; or CUDA C compiled as C++ for this processor, one thread after the other (kernels whose threads do not
+ * wait for each other).
  *
  * device_open, device_build once with the text of all kernels, device_launch for each run, device_close.
  */
@@ -7,7 +8,10 @@
 #define HN_DEVICE_LAB_H
 
 #include "backend/backend.h"
+#include "backend/gpu/rt/driver_opencl.h"
+#include "backend/gpu/rt/driver_shim.h"
 #include "base/str.h"
+#include "shim/kit.h"
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -21,9 +25,10 @@ typedef struct device_lab {
     const hn_backend *backend;
     hn_str source;
     char dir[64];
-    void *so;                                      /* of C++ */
-    void *cl, *context, *queue, *device, *program; /* of OpenCL */
-    const char *why;                               /* it cannot be opened */
+    void *so;                 /* of C++ */
+    const hnd_driver *driver; /* else */
+    void *device, *queue, *module;
+    char why[400]; /* it cannot be opened */
 } device_lab;
 
 typedef struct device_job {
@@ -36,102 +41,75 @@ typedef struct device_job {
     int64_t begin, end, scratch_b;
 } device_job;
 
-/* --- OpenCL ---------------------------------------------------------------------------------------------------------
+/* --- by a driver ----------------------------------------------------------------------------------------------------
  */
-#define CL(l, type, name) ((type)(uintptr_t)dlsym((l)->cl, name))
-
-static inline bool cl_open(device_lab *l) {
-    void *platform = NULL;
-    int code = 0;
-    l->cl = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!l->cl) return l->why = "libOpenCL.so.1 is not installed", false;
-    if (CL(l, int (*)(unsigned, void **, unsigned *), "clGetPlatformIDs")(1, &platform, NULL) ||
-        CL(l, int (*)(void *, uint64_t, unsigned, void **, unsigned *), "clGetDeviceIDs")(platform, 0xffffffff, 1,
-                                                                                          &l->device, NULL))
-        return l->why = "no OpenCL driver is installed", false;
-    l->context = CL(l, void *(*)(const intptr_t *, unsigned, void *const *, void *, void *, int *),
-                    "clCreateContext")(NULL, 1, &l->device, NULL, NULL, &code);
-    if (l->context)
-        l->queue =
-            CL(l, void *(*)(void *, void *, uint64_t, int *), "clCreateCommandQueue")(l->context, l->device, 0, &code);
-    if (!l->queue) l->why = "the OpenCL driver gives no queue";
+static inline bool driver_open(device_lab *l) {
+    hnd_err err = {0};
+    hone_err why = {0};
+    char *folder = NULL;
+    if (l->driver == &hnd_shim && hn_shim_folder(&folder, &why)) {
+        snprintf(l->why, sizeof l->why, "%.390s", why.text);
+        return false;
+    }
+    free(folder);
+    if (l->driver->count(&err) < 1 || l->driver->open(0, &l->device, &err) ||
+        l->driver->queue(l->device, &l->queue, &err))
+        snprintf(l->why, sizeof l->why, "%s", err.text);
     return l->queue != NULL;
 }
 
-static inline bool cl_build(device_lab *l, const char *options) {
-    const char *text = l->source.text;
-    int code;
-    l->program = CL(l, void *(*)(void *, unsigned, const char **, const size_t *, int *),
-                    "clCreateProgramWithSource")(l->context, 1, &text, NULL, &code);
-    code = CL(l, int (*)(void *, unsigned, void *const *, const char *, void *, void *),
-              "clBuildProgram")(l->program, 1, &l->device, options, NULL, NULL);
-    if (!code) return true;
-    char *log = calloc(1, 1 << 16);
-    CL(l, int (*)(void *, void *, unsigned, size_t, void *, size_t *), "clGetProgramBuildInfo")
-    (l->program, l->device, 0x1183, 65535, log, NULL);
-    printf("# OpenCL error %d\n# %.6000s\n", code, log);
-    free(log);
+static inline bool driver_build(device_lab *l) {
+    hnd_err err = {0};
+    hnd_source s = {
+        .text = l->source.text, .text_b = l->source.n, .options = l->driver == &hnd_opencl ? "-cl-std=CL1.2" : NULL};
+    if (!l->driver->load(l->device, &s, &l->module, &err)) return true;
+    printf("# %s\n", err.text);
     return false;
 }
 
-typedef struct cl_args {
+typedef struct driver_args {
     device_lab *l;
-    void *kernel, *mem[DEVICE_BUFFERS + 2];
-    unsigned n, n_mem;
-    bool good;
-} cl_args;
+    hnd_at at[DEVICE_BUFFERS + 2];
+    hnd_arg arg[2 * DEVICE_BUFFERS];
+    uint32_t n_at, n;
+    hnd_err err;
+} driver_args;
 
-static inline void cl_arg(cl_args *a, const void *value, size_t size) {
-    a->good &=
-        !CL(a->l, int (*)(void *, unsigned, size_t, const void *), "clSetKernelArg")(a->kernel, a->n++, size, value);
-}
-/* Memory behind a gap that the offset leaps. */
-static inline void cl_memory(cl_args *a, const void *data, size_t size_b) {
-    int code;
-    int64_t gap = 64;
-    void *m = CL(a->l, void *(*)(void *, uint64_t, size_t, void *, int *),
-                 "clCreateBuffer")(a->l->context, 1, size_b + 64 + (size_t)gap, NULL, &code);
-    a->mem[a->n_mem++] = m;
-    a->good &= m != NULL;
-    if (size_b && a->good)
-        a->good &= !CL(a->l, int (*)(void *, void *, unsigned, size_t, size_t, const void *, unsigned, void *, void *),
-                       "clEnqueueWriteBuffer")(a->l->queue, m, 1, (size_t)gap, size_b, data, 0, NULL, NULL);
-    cl_arg(a, &m, sizeof m);
-    cl_arg(a, &gap, sizeof gap);
-}
-static inline void cl_get(cl_args *a, unsigned i, void *to, size_t size_b) {
-    if (size_b && a->good)
-        a->good &= !CL(a->l, int (*)(void *, void *, unsigned, size_t, size_t, void *, unsigned, void *, void *),
-                       "clEnqueueReadBuffer")(a->l->queue, a->mem[i], 1, 64, size_b, to, 0, NULL, NULL);
+static inline void driver_int(driver_args *a, int64_t x) { a->arg[a->n++] = (hnd_arg){x, 0}; }
+static inline void driver_memory(driver_args *a, const void *data, size_t size_b) {
+    const hnd_driver *d = a->l->driver;
+    hnd_at *at = &a->at[a->n_at++];
+    if (!d->alloc(a->l->device, (int64_t)(size_b ? size_b : 1), at, &a->err) && size_b)
+        d->put(a->l->device, a->l->queue, *at, data, (int64_t)size_b, &a->err);
+    a->arg[a->n++] = (hnd_arg){(int64_t)*at, 1};
 }
 
-static inline bool cl_launch(device_lab *l, const device_job *j) {
-    const hn_device_code *d = &j->code->device;
-    size_t threads = (size_t)d->threads, all = threads * DEVICE_BLOCKS;
-    size_t slots = d->block_items ? DEVICE_BLOCKS : all;
-    int code;
-    cl_args a = {.l = l, .good = true};
-    a.kernel = CL(l, void *(*)(void *, const char *, int *), "clCreateKernel")(l->program, j->name, &code);
-    if (!a.kernel) return printf("# no kernel %s: %d\n", j->name, code), false;
-    for (size_t i = 0; i < j->n_buf; i++) cl_memory(&a, j->buf[i], j->size_b[i]);
-    for (uint32_t i = 0; i < d->n_symbol; i++) cl_arg(&a, &j->slot[1 + d->symbol[i]], 8);
-    cl_arg(&a, &j->begin, 8);
-    cl_arg(&a, &j->end, 8);
-    char *noise = malloc((size_t)j->scratch_b * slots + 1);
-    memset(noise, 0xff, (size_t)j->scratch_b * slots + 1);
-    cl_memory(&a, noise, (size_t)j->scratch_b * slots);
-    cl_memory(&a, j->slot, 8);
+static inline bool driver_launch(device_lab *l, const device_job *j) {
+    const hn_device_code *c = &j->code->device;
+    const hnd_driver *d = l->driver;
+    size_t room = (size_t)j->scratch_b * DEVICE_BLOCKS * (size_t)(c->block_items ? 1 : c->threads);
+    driver_args a = {.l = l};
+    hnd_launch launch = {.grid = DEVICE_BLOCKS, .threads = {(uint32_t)c->threads, 1, 1}};
+    for (size_t i = 0; i < j->n_buf; i++) driver_memory(&a, j->buf[i], j->size_b[i]);
+    for (uint32_t i = 0; i < c->n_symbol; i++) driver_int(&a, j->slot[1 + c->symbol[i]]);
+    driver_int(&a, j->begin);
+    driver_int(&a, j->end);
+    char *noise = malloc(room + 1);
+    memset(noise, 0xff, room + 1);
+    driver_memory(&a, noise, room);
+    driver_memory(&a, j->slot, 8);
     free(noise);
-    code = CL(
-        l, int (*)(void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned, void *, void *),
-        "clEnqueueNDRangeKernel")(l->queue, a.kernel, 1, NULL, &all, &threads, 0, NULL, NULL);
-    a.good &= !code;
-    for (unsigned i = 0; i < j->n_buf; i++) cl_get(&a, i, j->buf[i], j->size_b[i]);
-    cl_get(&a, (unsigned)j->n_buf + 1, j->slot, 8);
-    for (unsigned i = 0; i < a.n_mem; i++) CL(l, int (*)(void *), "clReleaseMemObject")(a.mem[i]);
-    CL(l, int (*)(void *), "clReleaseKernel")(a.kernel);
-    if (code) printf("# %s: OpenCL error %d\n", j->name, code);
-    return a.good;
+    launch.arg = a.arg;
+    launch.n_arg = a.n;
+    if (!a.err.rc) d->find(l->device, l->module, j->name, &launch.kernel, &a.err);
+    if (!a.err.rc) d->launch(l->device, l->queue, &launch, &a.err);
+    if (!a.err.rc) d->sync(l->device, l->queue, &a.err);
+    for (size_t i = 0; i < j->n_buf && !a.err.rc; i++)
+        if (j->size_b[i]) d->get(l->device, l->queue, j->buf[i], a.at[i], (int64_t)j->size_b[i], &a.err);
+    if (!a.err.rc) d->get(l->device, l->queue, j->slot, a.at[j->n_buf + 1], 8, &a.err);
+    for (uint32_t i = 0; i < a.n_at; i++) d->free(l->device, a.at[i]);
+    if (a.err.rc) printf("# %s: %s\n", j->name, a.err.text);
+    return !a.err.rc;
 }
 
 /* --- CUDA C as C++ --------------------------------------------------------------------------------------------------
@@ -199,34 +177,35 @@ static inline bool cpp_launch(device_lab *l, const device_job *j) {
 
 /* --- both -----------------------------------------------------------------------------------------------------------
  */
-/* False: it cannot run here, l->why. */
-static inline bool device_open(device_lab *l, const hn_backend *b) {
-    *l = (device_lab){.backend = b};
-    return strcmp(b->name, "opencl") != 0 || cl_open(l);
+/* driver NULL: CUDA C as C++. False: it cannot run here, l->why. */
+static inline bool device_open(device_lab *l, const hn_backend *b, const hnd_driver *driver) {
+    *l = (device_lab){.backend = b, .driver = driver};
+    return !driver || driver_open(l);
 }
 static inline bool device_build(device_lab *l, const char *helpers, const hn_str *kernels) {
-    bool cl = l->cl != NULL;
     hn_str rt = {0};
-    if (!cl) hn_str_add(&l->source, cpp_head);
+    if (!l->driver) hn_str_add(&l->source, cpp_head);
     bool good = l->backend->add_runtime(&rt, helpers);
     hn_str_add(&l->source, rt.text ? rt.text : "");
     hn_str_add(&l->source, kernels->text ? kernels->text : "");
     hn_str_free(&rt);
     const char *keep = getenv("HONE_KEEP");
     char path[300];
-    snprintf(path, sizeof path, "%s/device.%s", keep ? keep : "", cl ? "cl" : "cu");
+    snprintf(path, sizeof path, "%s/%s.text", keep ? keep : "", l->backend->name);
     FILE *f = keep ? fopen(path, "w") : NULL;
     if (f) fputs(l->source.text, f), fclose(f);
-    return good && (cl ? cl_build(l, "-cl-std=CL1.2") : cpp_build(l));
+    return good && (l->driver ? driver_build(l) : cpp_build(l));
 }
 static inline bool device_launch(device_lab *l, const device_job *j) {
-    return l->cl ? cl_launch(l, j) : cpp_launch(l, j);
+    return l->driver ? driver_launch(l, j) : cpp_launch(l, j);
 }
 static inline void device_close(device_lab *l) {
     char cmd[100];
     snprintf(cmd, sizeof cmd, "rm -rf '%s'", l->dir);
     if (l->dir[0] && system(cmd)) printf("# %s stays\n", l->dir);
     if (l->so) dlclose(l->so);
+    if (l->queue) l->driver->drop_queue(l->device, l->queue);
+    if (l->driver) l->driver->close(l->device);
     hn_str_free(&l->source);
 }
 

@@ -41,7 +41,7 @@ static void add(const spec *s, const char *type, const hn_dialect *d, hn_str *te
     for (uint32_t i = 0; i < b->n_node; i++) defined += hn_defines_sizes(&k->g->node[b->node[i]]);
     hn_str_add(text, k->code.text);
     hn_str_addf(helpers, "%s ", k->code.helpers);
-    if (!device.cl) cpp_entry(text, k->id, &k->code, b->n_param + b->n_result + defined);
+    if (!device.driver) cpp_entry(text, k->id, &k->code, b->n_param + b->n_result + defined);
     n_kernels++;
 }
 
@@ -118,13 +118,13 @@ static void check_all(const char *target) {
     }
 }
 
-static void target(const char *name, size_t step) {
+static void target(const char *name, const hnd_driver *driver, size_t step) {
     const hn_dialect *d = hn_dialect_named(name);
     const char *only = getenv("HONE_CASE");
     hn_str text = {0}, helpers = {0};
     size_t at = 0;
     n_kernels = 0;
-    if (!device_open(&device, d->backend)) {
+    if (!device_open(&device, d->backend, driver)) {
         skip(1, "%s/reference: %s", name, device.why);
         return;
     }
@@ -163,8 +163,8 @@ int main(void) {
     kernels = calloc(KERNELS_MAX, sizeof *kernels);
     if (!kernels) return 2;
     missing();
-    target("cuda:sm_80", whole ? 1 : 3);
-    target("opencl", whole ? 2 : 41);
+    target("cuda:sm_80", NULL, whole ? 1 : 3);
+    target("opencl", &hnd_opencl, whole ? 2 : 41);
     free(kernels);
     return done_testing();
 }

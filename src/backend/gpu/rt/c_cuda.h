@@ -64,7 +64,7 @@ typedef struct __attribute__((aligned(16))) hnr_w4 {
 HNR uint32_t hnr_float_bits(float x) { return __float_as_uint(x); }
 HNR float hnr_bits_float(uint32_t x) { return __uint_as_float(x); }
 /* Every thread that fails stores the same number. */
-HNR void hnr_fail(int64_t *s) { *(volatile int64_t *)s = 4; }
+HNR void hnr_fail(int64_t *s) { atomicExch((unsigned long long *)s, 4ull); }
 /* IEEE halves, rounded to nearest even. */
 #if defined(__CUDA_ARCH__)
 HNR float hnr_f16_float(uint16_t x) {

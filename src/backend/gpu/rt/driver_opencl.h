@@ -377,7 +377,7 @@ HND int hnd_cl_place(hnd_cl *c, hnd_at at, int64_t size_b, const char *what, hnd
 HND int hnd_cl_put(void *device, void *queue, hnd_at to, const void *from, int64_t size_b, hnd_err *err) {
     static const char what[] = "copying to the device";
     hnd_cl *c = (hnd_cl *)device;
-    hnd_cl_range r;
+    hnd_cl_range r = {0};
     if (!size_b) return 0;
     int rc = hnd_cl_place(c, to, size_b, what, &r, err);
     if (rc) return rc;
@@ -388,7 +388,7 @@ HND int hnd_cl_put(void *device, void *queue, hnd_at to, const void *from, int64
 HND int hnd_cl_get(void *device, void *queue, void *to, hnd_at from, int64_t size_b, hnd_err *err) {
     static const char what[] = "copying from the device";
     hnd_cl *c = (hnd_cl *)device;
-    hnd_cl_range r;
+    hnd_cl_range r = {0};
     if (!size_b) return 0;
     int rc = hnd_cl_place(c, from, size_b, what, &r, err);
     if (rc) return rc;
@@ -399,7 +399,7 @@ HND int hnd_cl_get(void *device, void *queue, void *to, hnd_at from, int64_t siz
 HND int hnd_cl_copy(void *device, void *queue, hnd_at to, hnd_at from, int64_t size_b, hnd_err *err) {
     static const char what[] = "copying on the device";
     hnd_cl *c = (hnd_cl *)device;
-    hnd_cl_range a, b;
+    hnd_cl_range a = {0}, b = {0};
     int rc;
     if (!size_b || to == from) return 0;
     if ((rc = hnd_cl_place(c, from, size_b, what, &a, err)) || (rc = hnd_cl_place(c, to, size_b, what, &b, err)))
@@ -412,7 +412,7 @@ HND int hnd_cl_fill(void *device, void *queue, hnd_at to, int byte, int64_t size
     static const char what[] = "filling the device's memory";
     hnd_cl *c = (hnd_cl *)device;
     const unsigned char pattern = (unsigned char)byte;
-    hnd_cl_range r;
+    hnd_cl_range r = {0};
     if (!size_b) return 0;
     int rc = hnd_cl_place(c, to, size_b, what, &r, err);
     if (rc) return rc;
