@@ -147,7 +147,7 @@ static int by_coef(const void *a, const void *b) {
 }
 
 /* c*mod(a, m) and c*mod(b, m), b - a never a multiple of m, and what is left of either in [0, c): other stages. */
-static bool other_stage(hn_nest *n, const uint8_t *role, hn_ix first, hn_ix second) {
+static bool other_stage(hn_nest *n, const uint8_t *role, hn_ix first, hn_ix second, const int64_t more[2]) {
     for (uint32_t s = 0; s < n->ix[first].n; s++) {
         const hn_term x = n->ix[first].term[s];
         const hn_atom a = n->atom[x.atom];
@@ -163,6 +163,8 @@ static bool other_stage(hn_nest *n, const uint8_t *role, hn_ix first, hn_ix seco
             hn_ix one = hn_ix_sub(n, first, hn_ix_scale(n, hn_ix_mod(n, a.a, a.by), x.coef));
             hn_ix two = hn_ix_sub(n, second, hn_ix_scale(n, hn_ix_mod(n, b.a, b.by), x.coef));
             hn_dim h1 = hn_ix_high(n, one), h2 = hn_ix_high(n, two);
+            if (h1) h1 = hn_dim_add(n->dims, h1, hn_dim_int(n->dims, more[0]));
+            if (h2) h2 = hn_dim_add(n->dims, h2, hn_dim_int(n->dims, more[1]));
             if (h1 && h2 && hn_ix_never_negative(n, one) && hn_ix_never_negative(n, two) &&
                 hn_dim_below(n->dims, h1, x.coef) && hn_dim_below(n->dims, h2, x.coef))
                 return true;
@@ -213,18 +215,22 @@ static bool add_terms(difference *d, hn_ix first, hn_ix second) {
     return true;
 }
 
-bool hn_never_meet(hn_nest *n, const uint8_t *role, bool known, hn_ix first, hn_ix second) {
+bool hn_never_meet(hn_nest *n, const uint8_t *role, bool known, hn_stretch one, hn_stretch other) {
     uint8_t *now = calloc(n->n_var + 1u, 1);
     if (!now) return false;
-    hn_ix was = turn_before(n, role, first, now);
+    const int64_t more[2] = {one.count - 1, other.count - 1};
+    hn_ix was = turn_before(n, role, one.at, now), second = other.at;
     difference d = {.n = n, .role = now};
     int64_t e;
     bool never = false;
     for (hn_var v = 1; v < n->n_var && d.n_thread < 3; v++)
         if (now[v] == HN_VAR_THREAD && !(hn_ix_is_int(n, n->extent[v], &e) && e == 1)) d.thread[d.n_thread++] = v;
-    if (known && was == second && ix_role(n, now, was) != HN_VAR_FREE && all_threads_in(&d, was)) never = true;
-    if (!never) never = other_stage(n, now, was, second);
-    if (!never && add_terms(&d, was, second)) {
+    if (known && was == second && !more[0] && !more[1] && ix_role(n, now, was) != HN_VAR_FREE &&
+        all_threads_in(&d, was))
+        never = true;
+    if (!never) never = other_stage(n, now, was, second, more);
+    if (!never && add_terms(&d, was, second) && add_part(&d, 1, 0, more[1], false) &&
+        add_part(&d, -1, 0, more[0], false)) {
         qsort(d.p, (size_t)d.count, sizeof *d.p, by_coef);
         answer a = solve(d.p, d.count, d.offset);
         bool all = true;

@@ -17,6 +17,10 @@ typedef enum hn_role_of_var {
 
 /* Provably none: role[v] of every variable. first was made before second. known: each access is that of the thread that
  * the variables tell; else only the elements decide. */
-bool hn_never_meet(hn_nest *n, const uint8_t *role, bool known, hn_ix first, hn_ix second);
+typedef struct hn_stretch { /* elements at … at + count - 1 */
+    hn_ix at;
+    int64_t count;
+} hn_stretch;
+bool hn_never_meet(hn_nest *n, const uint8_t *role, bool known, hn_stretch first, hn_stretch second);
 
 #endif

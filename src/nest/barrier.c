@@ -22,11 +22,13 @@ typedef struct touch {
     hn_st st;
     hn_buf buf;
     hn_ix at;
+    int64_t count; /* elements from there on */
     bool write;
     uint8_t level;
     int depth;
     const moment *path;
     hn_var thread[3]; /* variables of the group loops around, by level */
+    int under_way;    /* groups of copies that were committed since, plus one; 0: it is made */
 } touch;
 
 typedef struct open_loop {
@@ -46,6 +48,7 @@ typedef struct walker {
     bool insert; /* else: the first one that is missing is an error */
     uint8_t *role;
     int levels; /* of the block */
+    int groups; /* of copies that a wait leaves under way, at most */
     hone_err *err;
 } walker;
 
@@ -69,7 +72,7 @@ static hn_ix renamed(walker *w, const touch *p, const touch *now) {
 
 /* May the access meet the earlier one, made by another thread? */
 static bool meets(walker *w, const touch *p, const touch *now) {
-    if (p->buf != now->buf || (!p->write && !now->write)) return false;
+    if (p->buf != now->buf || (!p->write && !now->write) || p->under_way) return false; /* no barrier helps there */
     hn_nest *n = w->n;
     bool same = true, alike = p->level == now->level && p->level == w->levels;
     memset(w->role, HN_VAR_FREE, n->n_var + 1u);
@@ -84,7 +87,8 @@ static bool meets(walker *w, const touch *p, const touch *now) {
         if (s->loop == HN_GROUP && alike) w->role[s->var] = HN_VAR_THREAD;
         same = same && shared && ago == 0;
     }
-    return !hn_never_meet(n, w->role, alike, renamed(w, p, now), now->at);
+    return !hn_never_meet(n, w->role, alike, (hn_stretch){renamed(w, p, now), p->count},
+                          (hn_stretch){now->at, now->count});
 }
 
 static hone_rc stuck(walker *w, const touch *now, const char *why) {
@@ -117,7 +121,7 @@ static hone_rc put_barrier(walker *w, int depth, hn_st at, hn_st *prev) {
 static void settle(walker *w, int depth) {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < w->n_seen; k++)
-        if (common(w, &w->seen[k]) > depth) w->seen[kept++] = w->seen[k];
+        if (w->seen[k].under_way || common(w, &w->seen[k]) > depth) w->seen[kept++] = w->seen[k];
     w->n_seen = kept;
 }
 
@@ -142,6 +146,9 @@ static hone_rc remember(walker *w, touch *now) {
 
 static hone_rc touched(walker *w, hn_st id, hn_st *prev, hn_buf buf, hn_ix at, bool write) {
     touch now = {.st = id, .buf = buf, .at = at, .write = write, .depth = w->depth};
+    bool copy = w->n->st[id].kind == HN_ST_COPY;
+    now.under_way = copy;
+    now.count = copy ? w->n->st[id].count : 1;
     int depth = -1, group = 0;
     for (int d = 0; d < w->depth; d++) {
         hn_loop_kind k = w->n->st[w->loop[d].st].loop;
@@ -169,6 +176,15 @@ static hone_rc touched(walker *w, hn_st id, hn_st *prev, hn_buf buf, hn_ix at, b
     return remember(w, &now);
 }
 
+/* A group more, or no more than `most` of them: what is older is made now. */
+static void count_groups(walker *w, bool commit, int64_t most) {
+    for (uint32_t k = 0; k < w->n_seen; k++) {
+        touch *p = &w->seen[k];
+        if (p->under_way && commit) p->under_way++;
+        if (p->under_way > 1 && !commit && p->under_way - 1 > most) p->under_way = 0;
+    }
+}
+
 static bool is_passed(const hn_nest *n, hn_buf b) {
     return n->buf[b].space == HN_SHARED || n->buf[b].space == HN_LOCAL;
 }
@@ -179,7 +195,7 @@ static hone_rc walk_loop(walker *w, hn_st id, hn_st *prev) {
     const hn_stmt s = w->n->st[id];
     hn_ix extent = w->n->extent[s.var];
     int64_t e;
-    int turns = s.loop == HN_SERIAL ? TURNS : 1;
+    int turns = s.loop == HN_SERIAL ? TURNS + w->groups : 1;
     if (w->depth == DEPTH) return hn_fail(w->err, HONE_E_INPUT, "more than %d loops inside each other", DEPTH);
     if (hn_ix_is_int(w->n, extent, &e) && e < turns) turns = (int)e;
     bool may_skip = !hn_ix_never_negative(w->n, hn_ix_sub(w->n, extent, hn_ix_int(w->n, 1)));
@@ -213,7 +229,11 @@ static hone_rc walk_list(walker *w, hn_st first) {
         if (s.kind == HN_ST_LOOP)
             rc = walk_loop(w, id, &prev);
         else if (s.kind == HN_ST_BARRIER)
-            w->n_seen = 0;
+            settle(w, DEPTH);
+        else if (s.kind == HN_ST_COMMIT || s.kind == HN_ST_WAIT)
+            count_groups(w, s.kind == HN_ST_COMMIT, s.count);
+        else if (s.kind == HN_ST_COPY)
+            rc = touched(w, id, &prev, s.buf, s.at, true);
         else if (x && x->kind == HN_SV_LOAD && is_passed(w->n, x->buf))
             rc = touched(w, id, &prev, x->buf, x->at, false);
         else if (s.kind == HN_ST_STORE && is_passed(w->n, s.buf))
@@ -229,8 +249,11 @@ static hone_rc walk(hn_nest *n, bool insert, hone_err *err) {
     w.role = HN_NEW_N(&w.a, uint8_t, n->n_var + 1);
     if (!hn_nest_threads(n, &w.a, &w.t) || !w.role)
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory in placing barriers");
-    for (hn_st s = 1; !rc && s < n->n_st; s++)
+    for (hn_st s = 1; !rc && s < n->n_st; s++) {
         if (w.t.level[s] > w.levels) w.levels = w.t.level[s];
+        if (n->st[s].kind == HN_ST_WAIT && n->st[s].count > w.groups && n->st[s].count < 8)
+            w.groups = (int)n->st[s].count;
+    }
     if (!rc) rc = walk_list(&w, n->first);
     hn_arena_free(&w.a);
     return rc;

@@ -149,6 +149,17 @@ static hn_sv copy_scalar(copy *c, hn_sv id, bool *fresh) {
     return c->sv[id] = hn_nest_scalar(n, &x);
 }
 
+/* A copy whose conditions never hold still writes zeros. */
+static void copy_transfer(copy *c, hn_stmt *x) {
+    x->at = hn_ix_subst(c->n, x->at, &c->subst);
+    if (c->buf[x->buf]) x->buf = c->buf[x->buf];
+    for (int k = 0; k < 2; k++) {
+        if (x->from_at[k]) x->from_at[k] = hn_ix_subst(c->n, x->from_at[k], &c->subst);
+        if (c->buf[x->from[k]]) x->from[k] = c->buf[x->from[k]];
+    }
+    if (x->n_guard) copy_guards(c, &x->n_guard, &x->guard);
+}
+
 static hn_st copy_list(copy *c, hn_st first) {
     hn_nest *n = c->n;
     hn_st head = 0, tail = 0;
@@ -177,7 +188,11 @@ static hn_st copy_list(copy *c, hn_st first) {
             if (c->buf[x.buf]) x.buf = c->buf[x.buf];
             fresh = !x.n_guard || copy_guards(c, &x.n_guard, &x.guard);
             break;
-        case HN_ST_BARRIER: break;
+        case HN_ST_BARRIER:
+        case HN_ST_COMMIT:
+        case HN_ST_WAIT: break;
+        case HN_ST_COPY:
+        case HN_ST_MMA: copy_transfer(c, &x); break;
         }
         if (!fresh) continue;
         x.next = 0;

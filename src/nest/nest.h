@@ -35,7 +35,9 @@
  * constant sizes, and their indices depend on unroll and vector loops alone; 7 group and role loops stand as said
  * above, have constant extents, and a block has at most 1024 threads; 8 shared memory has a constant size, in nests
  * with group loops; 9 a register that threads share gets one value for all of them, at one index, and is updated where
- * all of them are; 10 barriers stand where all threads of a block come by.
+ * all of them are; 10 barriers stand where all threads of a block come by; 11 copies are of 4, 8 or 16 bytes, from a
+ * parameter to shared memory of its type, made by threads, not in vectors; 12 tile products are those of mma.def, on a
+ * thread's registers, where all threads of the block come by, whole warps.
  */
 #ifndef HN_NEST_H
 #define HN_NEST_H
@@ -106,7 +108,12 @@ typedef enum hn_st_kind {
     HN_ST_UPDATE,
     HN_ST_REG,
     HN_ST_PREFETCH,
-    HN_ST_BARRIER /* what threads of the block wrote before is there for all of them behind it */
+    HN_ST_BARRIER, /* what threads of the block wrote before is there for all of them behind it */
+    HN_ST_COPY,    /* count elements from constant memory to shared memory, zeros where a guard is below 0; they are
+                      there for the thread behind a WAIT for it, for others behind a barrier after that */
+    HN_ST_COMMIT,  /* the thread's copies since the last one are one more group under way */
+    HN_ST_WAIT,    /* until no more than count of the thread's latest groups are under way */
+    HN_ST_MMA      /* row count of mma.def, by the 32 threads of each warp: buf[at …] += from[0] * from[1] */
 } hn_st_kind;
 typedef enum hn_loop_kind { HN_SERIAL, HN_PARALLEL, HN_VECTOR, HN_UNROLL, HN_GROUP, HN_ROLE } hn_loop_kind;
 typedef struct hn_stmt {
@@ -123,6 +130,9 @@ typedef struct hn_stmt {
                  (x is the fastest), then in halves of what those gave */
     uint32_t n_guard;
     const hn_ix *guard; /* STORE, UPDATE: no effect where one is below 0 */
+    hn_buf from[2];     /* COPY: the source; MMA: registers of A and B */
+    hn_ix from_at[2];
+    int64_t count; /* COPY, WAIT, MMA */
 } hn_stmt;
 
 typedef struct hn_nest {

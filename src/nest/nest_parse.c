@@ -2,6 +2,7 @@
  * names the line. Nesting is bounded, so no text exhausts the stack. */
 #include "base/err.h"
 #include "base/locale.h"
+#include "nest/mma.h"
 #include "nest/nest_int.h"
 
 #include <ctype.h>
@@ -338,6 +339,46 @@ static bool prefetch(parser *p, hn_st *out) {
     return true;
 }
 
+static bool copy(parser *p, hn_st *out) {
+    hn_stmt s = {.kind = HN_ST_COPY};
+    uint32_t k;
+    if (!access(p, &s.buf, &s.at) || !access(p, &s.from[0], &s.from_at[0])) return false;
+    blanks(p);
+    if (!number(p, &k) || !guards(p, &s.n_guard, &s.guard)) return false;
+    s.count = k;
+    *out = hn_nest_stmt(p->n, &s);
+    return true;
+}
+
+static bool mma(parser *p, hn_st *out) {
+    hn_stmt s = {.kind = HN_ST_MMA};
+    char name[32];
+    size_t row;
+    if (!word(p, name, sizeof name)) return false;
+    if (!hn_mma_named(name, &row)) return wrong(p, "no tile product is called '%s'", name);
+    s.count = (int64_t)row;
+    if (!access(p, &s.buf, &s.at) || !access(p, &s.from[0], &s.from_at[0]) || !access(p, &s.from[1], &s.from_at[1]))
+        return false;
+    *out = hn_nest_stmt(p->n, &s);
+    return true;
+}
+
+/* "barrier", "commit", "wait N". */
+static bool order(parser *p, hn_st *out) {
+    hn_stmt s = {.kind = HN_ST_BARRIER};
+    uint32_t k = 0;
+    if (accept(p, "commit")) s.kind = HN_ST_COMMIT;
+    if (accept(p, "wait")) {
+        s.kind = HN_ST_WAIT;
+        blanks(p);
+        if (!number(p, &k)) return false;
+    }
+    if (s.kind == HN_ST_BARRIER && !accept(p, "barrier")) return false;
+    s.count = k;
+    *out = hn_nest_stmt(p->n, &s);
+    return true;
+}
+
 static bool reg(parser *p, hn_st *out) {
     hone_dtype t;
     hn_dim size;
@@ -364,7 +405,9 @@ static bool statement(parser *p, hn_st *out) {
     if (accept(p, "store")) return write(p, false, out);
     if (accept(p, "update")) return write(p, true, out);
     if (accept(p, "prefetch")) return prefetch(p, out);
-    if (accept(p, "barrier")) return (*out = hn_nest_barrier(p->n)) || wrong(p, "out of memory");
+    if (accept(p, "copy")) return copy(p, out);
+    if (accept(p, "mma")) return mma(p, out);
+    if (order(p, out)) return true;
     if (!strncmp(p->at, "reg a", 5)) {
         p->at += 5;
         return reg(p, out);

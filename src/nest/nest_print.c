@@ -1,6 +1,7 @@
 /* nest/nest_print.c — a nest as text (docs/loop-nests.md). Scalars, variables and registers are numbered in the order
  * of the text, so that equal nests print alike. */
 #include "base/str.h"
+#include "nest/mma.h"
 #include "nest/nest_int.h"
 
 #include <inttypes.h>
@@ -156,6 +157,17 @@ static void print_let(printer *p, hn_sv id) {
     print_guards(p, x->n_guard, x->guard);
 }
 
+static void print_transfer(printer *p, const hn_stmt *s) {
+    const hn_mma *row = s->kind == HN_ST_MMA ? hn_mma_at((size_t)s->count) : NULL;
+    hn_str_add(p->out, row ? "mma " : "copy");
+    if (row) hn_str_add(p->out, row->name);
+    print_access(p, s->buf, s->at);
+    for (int k = 0; k < 2; k++)
+        if (s->from[k]) print_access(p, s->from[k], s->from_at[k]);
+    if (!row) hn_str_addf(p->out, " %" PRId64, s->count);
+    print_guards(p, s->n_guard, s->guard);
+}
+
 static void print_list(printer *p, hn_st first, int depth) {
     static const char *const loop[] = {[HN_SERIAL] = "for",    [HN_PARALLEL] = "parallel", [HN_VECTOR] = "vector",
                                        [HN_UNROLL] = "unroll", [HN_GROUP] = "group",       [HN_ROLE] = "role"};
@@ -182,6 +194,10 @@ static void print_list(printer *p, hn_st first, int depth) {
             print_access(p, s->buf, s->at);
             break;
         case HN_ST_BARRIER: hn_str_add(p->out, "barrier"); break;
+        case HN_ST_COMMIT: hn_str_add(p->out, "commit"); break;
+        case HN_ST_WAIT: hn_str_addf(p->out, "wait %" PRId64, s->count); break;
+        case HN_ST_COPY:
+        case HN_ST_MMA: print_transfer(p, s); break;
         default:
             hn_str_add(p->out, s->kind == HN_ST_STORE ? "store" : "update");
             print_access(p, s->buf, s->at);

@@ -96,6 +96,22 @@ static hone_rc check_prefetch(verifier *v, const hn_stmt *s) {
     return HONE_OK;
 }
 
+/* What a copy or a tile product names is in scope; the rest is checked with the threads. */
+static hone_rc check_transfer(verifier *v, const hn_stmt *s) {
+    const hn_buf buf[3] = {s->buf, s->from[0], s->from[1]};
+    const hn_ix at[3] = {s->at, s->from_at[0], s->from_at[1]};
+    for (int k = 0; k < 3; k++) {
+        if (!buf[k]) continue;
+        if (!ix_in_scope(v, at[k])) return broken(v, 1, "an index uses what is not in scope");
+        if (v->n->buf[buf[k]].space != HN_REG) continue;
+        if (!v->reg[buf[k]]) return broken(v, 1, "a register is used outside its scope");
+        if (!reg_index_fine(v, at[k])) return broken(v, 6, "a register's index depends on a loop");
+    }
+    for (uint32_t k = 0; k < s->n_guard; k++)
+        if (!ix_in_scope(v, s->guard[k])) return broken(v, 1, "a condition uses what is not in scope");
+    return HONE_OK;
+}
+
 static hone_rc check_list(verifier *v, hn_st first);
 
 static hone_rc check_loop(verifier *v, const hn_stmt *s) {
@@ -136,7 +152,9 @@ static hone_rc check_list(verifier *v, hn_st first) {
             rc = check_prefetch(v, &s);
         else if (s.kind == HN_ST_STORE || s.kind == HN_ST_UPDATE)
             rc = check_write(v, &s);
-        else if (s.kind == HN_ST_BARRIER)
+        else if (s.kind == HN_ST_COPY || s.kind == HN_ST_MMA)
+            rc = check_transfer(v, &s);
+        else if (s.kind == HN_ST_BARRIER || s.kind == HN_ST_COMMIT || s.kind == HN_ST_WAIT)
             continue;
         else if (!hn_dim_is_int(v->n->dims, v->n->buf[s.buf].size, &size) || size < 1 || size > 4096)
             rc = broken(v, 6, "a register without a constant size");

@@ -1,5 +1,6 @@
 /* nest/nest_verify_threads.c — the invariants of nest/nest.h for machines with blocks of threads: 7 to 10. */
 #include "base/err.h"
+#include "nest/mma.h"
 #include "nest/nest_int.h"
 #include "nest/threads.h"
 
@@ -10,6 +11,7 @@ typedef struct verifier {
     hn_threads t;
     int64_t size[3]; /* of the group loops by level; 0: none met */
     int64_t roles;   /* threads of the roles so far; -1: none met */
+    int n_vector;
     hone_err *err;
 } verifier;
 
@@ -75,6 +77,45 @@ static hone_rc check_shared_register(verifier *v, hn_st id, int level) {
     return HONE_OK;
 }
 
+static hone_rc check_other_loop(verifier *v, const hn_stmt *s, around in, int level) {
+    v->n_vector += s->loop == HN_VECTOR;
+    hone_rc rc = check_list(v, s->body, in == IN_PARALLEL && s->loop == HN_PARALLEL ? in : IN_OTHER, level);
+    v->n_vector -= s->loop == HN_VECTOR;
+    return rc;
+}
+
+static hone_rc check_copy(verifier *v, const hn_stmt *s, int level) {
+    const hn_nbuf *to = &v->n->buf[s->buf], *from = &v->n->buf[s->from[0]];
+    int64_t bytes = s->count * hn_dtype_of(to->dtype)->size_b;
+    if (!level || v->n_vector) return broken(v, 11, "a copy that no thread makes, or a vector");
+    if (to->space != HN_SHARED || !hn_nest_constant(v->n, s->from[0]) || to->dtype != from->dtype)
+        return broken(v, 11, "a copy that is not from a parameter to shared memory of its type");
+    if (bytes != 4 && bytes != 8 && bytes != 16) return broken(v, 11, "a copy that is not of 4, 8 or 16 bytes");
+    return HONE_OK;
+}
+
+static hone_rc check_mma(verifier *v, hn_st id, int level) {
+    const hn_stmt *s = &v->n->st[id];
+    const hn_mma *row = hn_mma_at((size_t)s->count);
+    const hn_buf buf[3] = {s->buf, s->from[0], s->from[1]};
+    const hn_ix at[3] = {s->at, s->from_at[0], s->from_at[1]};
+    if (!level || v->n_vector) return broken(v, 12, "a tile product that no warp makes, or a vector");
+    if (v->t.apart[id]) return broken(v, 12, "a tile product where some threads are not");
+    if (threads_of(v) % HN_MMA_LANES) return broken(v, 12, "a tile product by threads that are no whole warps");
+    for (int k = 0; k < 3; k++) {
+        const hn_nbuf *b = &v->n->buf[buf[k]];
+        hn_dim high = hn_ix_high(v->n, at[k]);
+        int64_t size, top;
+        if (b->space != HN_REG || v->t.depth[buf[k]] != level)
+            return broken(v, 12, "a tile that is no thread's register");
+        if (b->dtype != (k ? row->dtype : HONE_F32)) return broken(v, 12, "a tile of another type");
+        if (!hn_dim_is_int(v->n->dims, b->size, &size) || !high || !hn_dim_is_int(v->n->dims, high, &top) ||
+            !hn_ix_never_negative(v->n, at[k]) || top + row->map[k].registers > size)
+            return broken(v, 12, "a tile reaches out of its register");
+    }
+    return HONE_OK;
+}
+
 static hone_rc check_list(verifier *v, hn_st first, around in, int level) {
     hone_rc rc = HONE_OK;
     for (hn_st id = first; id && !rc; id = v->n->st[id].next) {
@@ -85,13 +126,21 @@ static hone_rc check_list(verifier *v, hn_st first, around in, int level) {
         else if (s->kind == HN_ST_LOOP && s->loop == HN_ROLE)
             rc = check_role(v, s, in);
         else if (s->kind == HN_ST_LOOP)
-            rc = check_list(v, s->body, in == IN_PARALLEL && s->loop == HN_PARALLEL ? in : IN_OTHER, level);
+            rc = check_other_loop(v, s, in, level);
         else if (s->kind == HN_ST_BARRIER && v->t.apart[id])
             rc = broken(v, 10, "a barrier where some threads are not");
+        else if (s->kind == HN_ST_COPY)
+            rc = check_copy(v, s, level);
+        else if (s->kind == HN_ST_MMA)
+            rc = check_mma(v, id, level);
         else if (write && v->n->buf[s->buf].space == HN_REG && v->t.depth[s->buf] < level)
             rc = check_shared_register(v, id, level);
     }
     return rc;
+}
+
+static bool is_of_device(hn_st_kind k) {
+    return k == HN_ST_BARRIER || k == HN_ST_COPY || k == HN_ST_COMMIT || k == HN_ST_WAIT || k == HN_ST_MMA;
 }
 
 hone_rc hn_nest_verify_threads(hn_nest *n, hone_err *err) {
@@ -106,7 +155,7 @@ hone_rc hn_nest_verify_threads(hn_nest *n, hone_err *err) {
             return broken(&v, 8, "shared memory without a constant size");
     }
     for (hn_st s = 1; s < n->n_st && !threads; s++)
-        if (n->st[s].kind == HN_ST_BARRIER) return broken(&v, 10, "a barrier without group loops");
+        if (is_of_device(n->st[s].kind)) return broken(&v, 10, "a barrier, copy or tile product without group loops");
     if (!threads) return HONE_OK;
     hone_rc rc = hn_nest_threads(n, &a, &v.t) ? check_list(&v, n->first, IN_PARALLEL, 0)
                                               : hn_fail(err, HONE_E_NOMEM, "out of memory in checking a loop nest");

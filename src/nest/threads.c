@@ -64,6 +64,8 @@ static void walk_list(walk *w, hn_st first, uint8_t level, uint8_t apart) {
             in |= any_differ(w, s->n_guard, s->guard);
             uint8_t own = (uint8_t)(((1u << t->depth[s->buf]) - 1) | HN_ROLE_BIT);
             add(w, &t->content[s->buf], in & own);
+        } else if (s->kind == HN_ST_MMA) {
+            add(w, &t->content[s->buf], 7);
         }
     }
 }

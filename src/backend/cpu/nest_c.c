@@ -286,7 +286,11 @@ static bool list(hn_c *c, hn_st first) {
         switch (s->kind) {
         case HN_ST_LOOP: fine = loop(c, s); break;
         case HN_ST_LET: hn_c_let(c, s->value); break;
-        case HN_ST_BARRIER: return refuse(c, "a barrier");
+        case HN_ST_BARRIER:
+        case HN_ST_COPY:
+        case HN_ST_COMMIT:
+        case HN_ST_WAIT:
+        case HN_ST_MMA: return refuse(c, "statements of a device");
         case HN_ST_STORE: for_lanes(c, store_mask(c, s), 0, s, store); break;
         case HN_ST_UPDATE: for_lanes(c, store_mask(c, s), 0, s, update); break;
         case HN_ST_PREFETCH: for_lanes(c, hn_c_ix_mask(c, s->at), 0, s, prefetch); break;

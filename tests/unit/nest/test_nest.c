@@ -136,7 +136,7 @@ static const char *const bad[][3] = {
      "loop nest, invariant 10: a barrier where some"},
     {"barrier_apart_inside", COPY BLOCK "  for i1 < i0 {\n    for i2 < 3 {\n      barrier\n    }\n  }\n}\n",
      "loop nest, invariant 10: a barrier where some"},
-    {"barrier_alone", COPY "for i0 < 2 {\n  barrier\n}\n", "loop nest, invariant 10: a barrier without"},
+    {"barrier_alone", COPY "for i0 < 2 {\n  barrier\n}\n", "loop nest, invariant 10: a barrier, copy"},
     {"store_condition", COPY "%0 = const f32 0x0p+0\nfor i0 < 2 {\n}\nstore r0[0] %0 if i0\n",
      "loop nest, invariant 1: a condition"},
     {"xor", COPY "for i0 < 4 {\n  %0 = load f32 p0[xor(i0 - 1, 2)]\n}\n", "line 4: xor of what may be negative"},

@@ -1,0 +1,196 @@
+/* nest/interp_memory.c — buffers of a nest that runs: bounds, what is defined, which threads meet where. */
+#include "nest/interp_int.h"
+
+#include <stdio.h>
+
+/* The thread of a lane; *several: the statement stands outside of group loops, so that all threads further in do it. */
+int32_t hn_run_thread(const hn_run_state *s, int64_t lane, bool *several) {
+    int64_t thread = 0, rest = s->block / s->threads;
+    *several = rest > 1;
+    for (int d = 0; d < s->depth; d++) {
+        const hn_run_loop *l = &s->loop[d];
+        if (l->kind != HN_GROUP) continue;
+        thread = thread * l->extent + lane / (hn_run_lanes(s) / l->lanes) % l->extent;
+    }
+    return (int32_t)(thread * rest);
+}
+
+static const char *buffer_text(const hn_run_state *s, hn_buf b, char text[24]) {
+    static const char letter[] = {
+        [HN_PARAM] = 'p', [HN_RESULT] = 'r', [HN_LOCAL] = 't', [HN_REG] = 'a', [HN_WORDS] = 'w', [HN_SHARED] = 's'};
+    text[0] = letter[s->n->buf[b].space];
+    text[1] = 0;
+    if (s->n->buf[b].space != HN_REG) snprintf(text + 1, 22, "%u", s->n->buf[b].index);
+    return text;
+}
+
+hone_rc hn_run_declare(hn_run_state *s, hn_buf b) {
+    hn_run_memory *m = &s->mem[b];
+    int64_t lanes = hn_run_lanes(s), size = 0;
+    hn_dim_eval(s->n->dims, s->n->buf[b].size, s->run->symbol, &size);
+    if (m->lanes != lanes) {
+        int64_t all = lanes * size;
+        if (!hn_tensor_new(&s->a, s->n->buf[b].dtype, 1, &all, &m->data) ||
+            !(m->set = HN_NEW_N(&s->a, uint8_t, (size_t)all + 1)))
+            return hn_fail(s->err, HONE_E_NOMEM, "out of memory in running a loop nest");
+        m->lanes = lanes;
+        m->size = size;
+    }
+    for (int64_t l = 0; l < lanes; l++)
+        if (hn_run_takes_part(s, l)) memset(m->set + l * size, 0, (size_t)size);
+    return HONE_OK;
+}
+
+/* Element `at` of a register as the lane sees it; -1: outside. */
+static int64_t register_place(const hn_run_state *s, hn_buf b, int64_t at, int64_t lane) {
+    const hn_run_memory *m = &s->mem[b];
+    if (at < 0 || at >= m->size) return -1;
+    return lane / (hn_run_lanes(s) / m->lanes) * m->size + at;
+}
+
+static hone_rc outside(hn_run_state *s, hn_buf b, int64_t at) {
+    char text[24];
+    return hn_run_wrong(s, "is at element %lld of %s, which has %lld", (long long)at, buffer_text(s, b, text),
+                        (long long)s->mem[b].size);
+}
+
+static hone_rc race(hn_run_state *s, hn_buf b, int64_t at, int32_t one, int32_t other, const char *what) {
+    char text[24];
+    return hn_run_wrong(s, "of thread %d at %s[%lld], which thread %d %s with no barrier between", one,
+                        buffer_text(s, b, text), (long long)at, other, what);
+}
+
+hone_rc hn_run_read(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, void *out) {
+    hn_run_memory *m = &s->mem[b];
+    char text[24];
+    size_t size_b = hn_dtype_of(s->n->buf[b].dtype)->size_b;
+    if (s->n->buf[b].space == HN_REG) {
+        int64_t i = register_place(s, b, at, lane);
+        if (i < 0) return outside(s, b, at);
+        if (!m->set[i]) return hn_run_wrong(s, "reads a register that nothing has written");
+        memcpy(out, (const char *)m->data.data + (size_t)i * size_b, size_b);
+        return HONE_OK;
+    }
+    if (at < 0 || at >= m->size) return outside(s, b, at);
+    memcpy(out, (const char *)m->data.data + (size_t)at * size_b, size_b);
+    if (!m->shadow) return HONE_OK;
+    hn_shadow *x = &m->shadow[at];
+    bool several;
+    int32_t thread = hn_run_thread(s, lane, &several);
+    if (x->copy)
+        return hn_run_wrong(s, "reads %s[%lld], a copy that was not waited for", buffer_text(s, b, text),
+                            (long long)at);
+    if (!x->written || (x->item && x->item != s->item))
+        return hn_run_wrong(s, "reads %s[%lld], which nothing has written", buffer_text(s, b, text), (long long)at);
+    if (x->written == s->moment && x->item == s->item && (x->writer != thread || several))
+        return race(s, b, at, thread, x->writer, "has just written");
+    if (several || (x->read == s->moment && x->reader != thread))
+        x->reader = HN_RUN_MANY;
+    else
+        x->reader = thread;
+    x->read = s->moment;
+    return HONE_OK;
+}
+
+/* May the thread write here now? Also of copies, whose value comes later. */
+static hone_rc may_write(hn_run_state *s, hn_buf b, int64_t at, int32_t thread, bool same) {
+    hn_shadow *x = &s->mem[b].shadow[at];
+    char text[24];
+    bool result = s->n->buf[b].space == HN_RESULT;
+    if (x->copy)
+        return hn_run_wrong(s, "writes %s[%lld], where a copy is under way", buffer_text(s, b, text), (long long)at);
+    if (result && x->written && x->item != s->item && !same)
+        return hn_run_wrong(s, "writes %s[%lld], which another work item has written otherwise",
+                            buffer_text(s, b, text), (long long)at);
+    if (x->written == s->moment && x->item == s->item && x->writer != thread && !same)
+        return race(s, b, at, thread, x->writer, "has just written");
+    if (x->read == s->moment && x->reader != thread && !result)
+        return race(s, b, at, thread, x->reader == HN_RUN_MANY ? 0 : x->reader, "has just read");
+    return HONE_OK;
+}
+
+static void mark_written(hn_run_state *s, hn_buf b, int64_t at, int32_t thread) {
+    hn_shadow *x = &s->mem[b].shadow[at];
+    x->written = s->moment;
+    x->writer = thread;
+    x->item = s->item;
+}
+
+hone_rc hn_run_write(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, const void *from) {
+    hn_run_memory *m = &s->mem[b];
+    size_t size_b = hn_dtype_of(s->n->buf[b].dtype)->size_b;
+    if (s->n->buf[b].space == HN_REG) {
+        int64_t i = register_place(s, b, at, lane);
+        if (i < 0) return outside(s, b, at);
+        memcpy((char *)m->data.data + (size_t)i * size_b, from, size_b);
+        m->set[i] = 1;
+        return HONE_OK;
+    }
+    if (at < 0 || at >= m->size) return outside(s, b, at);
+    bool several;
+    int32_t thread = hn_run_thread(s, lane, &several);
+    char *to = (char *)m->data.data + (size_t)at * size_b;
+    hone_rc rc = may_write(s, b, at, thread, m->shadow[at].written && !memcmp(to, from, size_b));
+    if (rc) return rc;
+    memcpy(to, from, size_b);
+    mark_written(s, b, at, thread);
+    return HONE_OK;
+}
+
+/* -- copies */
+static hone_rc copy_lane(hn_run_state *s, const hn_stmt *x, int64_t lane) {
+    int64_t to, from;
+    bool holds, several;
+    size_t size_b = hn_dtype_of(s->n->buf[x->buf].dtype)->size_b;
+    hn_run_memory *m = &s->mem[x->buf];
+    int32_t thread = hn_run_thread(s, lane, &several);
+    hone_rc rc = hn_run_holds(s, x->n_guard, x->guard, lane, &holds);
+    if (!rc) rc = hn_run_index(s, x->at, lane, &to);
+    if (!rc && holds) rc = hn_run_index(s, x->from_at[0], lane, &from);
+    if (!rc && ((to < 0 || to + x->count > m->size))) rc = outside(s, x->buf, to);
+    if (!rc && holds && (from < 0 || from + x->count > s->mem[x->from[0]].size)) rc = outside(s, x->from[0], from);
+    if (!rc && (to * (int64_t)size_b % (x->count * (int64_t)size_b) ||
+                (holds && from * (int64_t)size_b % (x->count * (int64_t)size_b))))
+        rc = hn_run_wrong(s, "is at an element that is no multiple of its length");
+    if (!rc && !hn_nest_grow(&s->a, (void **)&s->way, s->n_way, &s->room_way, sizeof *s->way))
+        rc = hn_fail(s->err, HONE_E_NOMEM, "out of memory in running a loop nest");
+    for (int64_t k = 0; k < x->count && !rc; k++) {
+        if ((rc = may_write(s, x->buf, to + k, thread, false))) break;
+        char *at = (char *)m->data.data + (size_t)(to + k) * size_b;
+        memset(at, 0, size_b);
+        if (holds) memcpy(at, (const char *)s->mem[x->from[0]].data.data + (size_t)(from + k) * size_b, size_b);
+        m->shadow[to + k].copy = 1;
+    }
+    if (!rc) s->way[s->n_way++] = (hn_copy_way){x->buf, to, x->count, thread, 0};
+    return rc;
+}
+
+hone_rc hn_run_copy(hn_run_state *s, const hn_stmt *x) {
+    hone_rc rc = HONE_OK;
+    for (int64_t l = 0, n = hn_run_lanes(s); l < n && !rc; l++)
+        if (hn_run_takes_part(s, l)) rc = copy_lane(s, x, l);
+    return rc;
+}
+
+/* Threads commit and wait in lockstep: groups of all of them have one number. */
+void hn_run_commit(hn_run_state *s) {
+    s->n_group++;
+    for (uint32_t k = 0; k < s->n_way; k++)
+        if (!s->way[k].group) s->way[k].group = s->n_group;
+}
+
+void hn_run_wait(hn_run_state *s, int64_t most) {
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < s->n_way; k++) {
+        const hn_copy_way w = s->way[k];
+        if (!w.group || w.group > s->n_group - most) {
+            s->way[kept++] = w;
+            continue;
+        }
+        for (int64_t i = 0; i < w.count; i++) {
+            s->mem[w.to].shadow[w.at + i].copy = 0;
+            mark_written(s, w.to, w.at + i, w.thread);
+        }
+    }
+    s->n_way = kept;
+}
