@@ -66,6 +66,11 @@ bool hn_device_stage(hn_nest *n, hn_st loop, hn_sv x, const hn_sharers *t, const
  * first of those that take its place. */
 bool hn_device_pipeline(hn_nest *n, hn_st loop, const char **why);
 
+/* Elements of shared memory change places: of every row of `row` elements, a power of two, element c of row r lies at
+ * c xor (r mod row), wherever it is written or read. Threads that walk down the rows then meet different banks. Refused
+ * where vectors are read or written. */
+bool hn_device_swizzle(hn_nest *n, hn_buf b, int64_t row, const char **why);
+
 /* Definitions that nothing uses go. */
 void hn_nest_sweep(hn_nest *n);
 

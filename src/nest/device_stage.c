@@ -270,6 +270,50 @@ bool hn_device_pipeline(hn_nest *n, hn_st loop, const char **why) {
     return true;
 }
 
+/* -- swizzles */
+typedef struct places {
+    hn_buf b;
+    int64_t row;
+    bool move; /* else: only look whether they can move */
+    const char *why;
+} places;
+
+static void swizzle_at(hn_nest *n, hn_ix *at, places *p) {
+    if (!hn_ix_never_negative(n, *at)) p->why = "an index may be negative";
+    if (!p->move) return;
+    hn_dim by = hn_dim_int(n->dims, p->row);
+    hn_ix r = hn_ix_div(n, *at, by), c = hn_ix_mod(n, *at, by);
+    *at = hn_ix_add(n, hn_ix_scale(n, r, by), hn_ix_xor(n, c, hn_ix_mod(n, r, by)));
+}
+
+static void swizzle_list(hn_nest *n, hn_st first, hn_var vector, places *p) {
+    for (hn_st id = first; id && !p->why; id = n->st[id].next) {
+        hn_stmt *s = &n->st[id];
+        hn_scalar *x = s->kind == HN_ST_LET ? &n->sv[s->value] : NULL;
+        if (s->kind == HN_ST_LOOP) swizzle_list(n, s->body, s->loop == HN_VECTOR ? s->var : vector, p);
+        hn_ix *at = s->kind == HN_ST_STORE && s->buf == p->b       ? &s->at
+                    : x && x->kind == HN_SV_LOAD && x->buf == p->b ? &x->at
+                                                                   : NULL;
+        if (!at) continue;
+        if (vector && hn_ix_depends(n, *at, vector)) p->why = "vectors are read or written";
+        swizzle_at(n, at, p);
+    }
+}
+
+bool hn_device_swizzle(hn_nest *n, hn_buf b, int64_t row, const char **why) {
+    int64_t size;
+    places p = {.b = b, .row = row};
+    if (b < 1 || b >= n->n_buf || n->buf[b].space != HN_SHARED) return hn_loop_no(why, "it is no shared memory");
+    if (row < 2 || (row & (row - 1)) != 0) return hn_loop_no(why, "the length of a row is no power of two");
+    if (!hn_dim_is_int(n->dims, n->buf[b].size, &size) || size % row)
+        return hn_loop_no(why, "rows of that length do not fill the memory");
+    swizzle_list(n, n->first, 0, &p);
+    if (p.why) return hn_loop_no(why, p.why);
+    p.move = true;
+    swizzle_list(n, n->first, 0, &p);
+    return true;
+}
+
 /* -- what nothing uses */
 static void use_sv(const hn_nest *n, hn_sv id, bool *used);
 static void use_ix(const hn_nest *n, hn_ix i, bool *used) {

@@ -7,7 +7,7 @@
 #include "nest/writer.h"
 #include "sketch/gpu.h"
 
-enum { SIDE, DOWN, KNOBS };
+enum { SIDE, DOWN, SWIZZLE, KNOBS };
 enum { SIDE_MIN = 8, TURNED_MAX = 4 };
 
 typedef struct turned {
@@ -68,6 +68,7 @@ static bool transpose_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[DOWN] = (hn_knob){.name = "down", .n = 1, .value = {4}, .model = 4};
     for (int64_t d = 8; d <= 16 && d * 32 <= most; d *= 2) hn_knob_add(&out->knob[DOWN], d);
     if (most >= 256) out->knob[DOWN].model = 8;
+    out->knob[SWIZZLE] = (hn_knob){.name = "swizzle", .n = 2, .value = {0, 1}, .model = 0};
     return true;
 }
 
@@ -113,9 +114,12 @@ static bool transpose_apply(hn_nest *n, const hn_machine *m, const int64_t *sett
     hn_device_guard(n, w.head[w.depth], 2, guard);
     hn_write_finish(&w);
     const hn_sharers all = {hn_ix_add(n, hn_ix_scale(n, y, hn_dim_int(n->dims, side)), x), down * side};
-    const hn_stage_how how = {{thread_y, turn}, 1};
-    for (int k = 0; k < t.n; k++)
-        if (!hn_device_stage(n, once, made[k], &all, &how, NULL, why)) return false;
+    const hn_stage_how how = {{thread_y, turn}, setting[SWIZZLE] ? 0 : 1};
+    for (int k = 0; k < t.n; k++) {
+        hn_buf tile;
+        if (!hn_device_stage(n, once, made[k], &all, &how, &tile, why)) return false;
+        if (setting[SWIZZLE] && !hn_device_swizzle(n, tile, side, why)) return false;
+    }
     hn_nest_sweep(n);
     hn_nest_tidy(n);
     return hn_arena_ok(n->a) || hn_loop_no(why, "out of memory");
