@@ -129,8 +129,7 @@ static hn_st fill(hn_nest *n, const tile *t, hn_sv x, const hn_sharers *who, con
     if (!last) return 0;
     *last = hn_ix_sub(n, hn_ix_int(n, all - 1), e);
     hn_write_store(&w, to, address(n, t, at), value);
-    hn_stmt *store = &n->st[w.tail[w.depth]];
-    if (all % who->n) store->n_guard = 1, store->guard = last;
+    if (all % who->n) hn_device_guard(n, w.head[w.depth], 1, last); /* the last turn is not for all threads */
     hn_write_close(&w, 1);
     return w.head[0];
 }
