@@ -28,6 +28,7 @@ typedef struct touch {
     int depth;
     const moment *path;
     hn_var thread[3]; /* variables of the group loops around, by level */
+    bool landed;      /* a copy that a wait has ended: path is that of the wait */
     int under_way;    /* groups of copies that were committed since, plus one; 0: it is made */
 } touch;
 
@@ -82,7 +83,7 @@ static bool meets(walker *w, const touch *p, const touch *now) {
         const hn_stmt *s = &n->st[w->loop[d].st];
         bool shared = d < p->depth && p->path[d].instance == w->loop[d].m.instance;
         int ago = shared ? w->loop[d].m.turn - p->path[d].turn : 0;
-        if (s->loop == HN_SERIAL && shared && same)
+        if (s->loop == HN_SERIAL && shared && same && !p->landed)
             w->role[s->var] = ago == 0 ? HN_VAR_SAME : ago == 1 ? HN_VAR_BEFORE : HN_VAR_FREE;
         if (s->loop == HN_GROUP && alike) w->role[s->var] = HN_VAR_THREAD;
         same = same && shared && ago == 0;
@@ -177,12 +178,20 @@ static hone_rc touched(walker *w, hn_st id, hn_st *prev, hn_buf buf, hn_ix at, b
 }
 
 /* A group more, or no more than `most` of them: what is older is made now. */
-static void count_groups(walker *w, bool commit, int64_t most) {
+static hone_rc count_groups(walker *w, bool commit, int64_t most) {
+    moment *path = HN_NEW_N(&w->a, moment, (uint32_t)w->depth + 1);
+    if (!path) return hn_fail(w->err, HONE_E_NOMEM, "out of memory in placing barriers");
+    for (int d = 0; d < w->depth; d++) path[d] = w->loop[d].m;
     for (uint32_t k = 0; k < w->n_seen; k++) {
         touch *p = &w->seen[k];
         if (p->under_way && commit) p->under_way++;
-        if (p->under_way > 1 && !commit && p->under_way - 1 > most) p->under_way = 0;
+        if (!p->under_way || commit || p->under_way - 1 <= most) continue;
+        p->under_way = 0;
+        p->landed = true;
+        p->path = path;
+        p->depth = w->depth;
     }
+    return HONE_OK;
 }
 
 static bool is_passed(const hn_nest *n, hn_buf b) {
@@ -231,7 +240,7 @@ static hone_rc walk_list(walker *w, hn_st first) {
         else if (s.kind == HN_ST_BARRIER)
             settle(w, DEPTH);
         else if (s.kind == HN_ST_COMMIT || s.kind == HN_ST_WAIT)
-            count_groups(w, s.kind == HN_ST_COMMIT, s.count);
+            rc = count_groups(w, s.kind == HN_ST_COMMIT, s.count);
         else if (s.kind == HN_ST_COPY)
             rc = touched(w, id, &prev, s.buf, s.at, true);
         else if (x && x->kind == HN_SV_LOAD && is_passed(w->n, x->buf))
@@ -259,7 +268,34 @@ static hone_rc walk(hn_nest *n, bool insert, hone_err *err) {
     return rc;
 }
 
-hone_rc hn_nest_barriers(hn_nest *n, hone_err *err) { return walk(n, true, err); }
+/* What points at the statement; NULL: nothing does. */
+static hn_st *link_to(hn_nest *n, hn_st id) {
+    if (n->first == id) return &n->first;
+    for (hn_st s = 1; s < n->n_st; s++) {
+        if (s != id && n->st[s].next == id) return &n->st[s].next;
+        if (n->st[s].kind == HN_ST_LOOP && n->st[s].body == id) return &n->st[s].body;
+    }
+    return NULL;
+}
+
+/* A barrier that later ones have made needless goes. */
+static void drop_needless(hn_nest *n) {
+    uint32_t n_st = n->n_st;
+    for (hn_st s = 1; s < n_st; s++) {
+        hone_err ignored = {0};
+        hn_st *link = n->st[s].kind == HN_ST_BARRIER ? link_to(n, s) : NULL;
+        if (!link) continue;
+        *link = n->st[s].next;
+        if (walk(n, false, &ignored)) *link = s; /* the arrays stay where they are in a check */
+    }
+}
+
+hone_rc hn_nest_barriers(hn_nest *n, hone_err *err) {
+    uint32_t before = n->n_st;
+    hone_rc rc = walk(n, true, err);
+    if (!rc && n->n_st > before + 1) drop_needless(n);
+    return rc;
+}
 
 hone_rc hn_nest_verify_device(hn_nest *n, const hn_machine *m, hone_err *err) {
     hone_rc rc = hn_nest_verify(n, err);
