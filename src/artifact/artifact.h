@@ -243,6 +243,8 @@ const char *hn_carried_instance_device(void);
 const char *hn_carried_device_driver(void);
 const char *hn_carried_driver_cache(void);
 const char *hn_carried_driver_opencl(void);
+const char *hn_carried_driver_cuda(void);
+const char *hn_carried_driver_shim(void);
 const char *hn_carried_device(void);
 
 /* manifest.c */

@@ -4,13 +4,13 @@
  * Slots of values in the device's memory hold addresses there, which only the functions here follow. There are two
  * arenas of one plan: an item that both spaces see has two copies, at the same place. The stream stands in front of
  * the error slot, m->s[-2], where the kernels' functions find it (hnm_stream_of). Weights are on the device once for
- * all instances of a session. What stands behind this text: hnm_module, hnm_driver_name.
+ * all instances of a session. What stands behind this text: hnm_driver.
  */
 #ifndef HNM_INSTANCE_DEVICE_H
 #define HNM_INSTANCE_DEVICE_H
 
 static hnd_sessions hnm_sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static const hnd_driver *hnm_driver(hnd_err *err); /* of the model's target */
+static const hnd_driver *hnm_driver(void); /* of the model's target */
 
 HNR hnd_stream *hnm_stream_of(const int64_t *s) { return (hnd_stream *)(uintptr_t)s[-2]; }
 HNR hnd_at hnm_at(const void *p) { return (hnd_at)(uintptr_t)p; }
@@ -161,8 +161,7 @@ static int hnm_device_index(int32_t device) {
 
 static int hnm_stream_new(int32_t device, hnd_stream **out, hnd_err *err) {
     hnd_session *s = NULL;
-    const hnd_driver *d = hnm_driver(err);
-    int rc = d ? hnd_session_open(&hnm_sessions, d, hnm_device_index(device), &s, err) : HND_NO_DRIVER;
+    int rc = hnd_session_open(&hnm_sessions, hnm_driver(), hnm_device_index(device), &s, err);
     if (rc) return rc;
     rc = hnd_stream_open(s, out, err);
     if (rc) hnd_session_close(&hnm_sessions, s);

@@ -21,21 +21,29 @@ static void add_carried(const char *text, hn_str *out) {
     }
 }
 
+static bool is_cuda(const hn_model *m) { return !strcmp(m->dialect->backend->driver, "cuda"); }
+
 void hn_source_device_runtime(const hn_model *m, bool drivers, hn_str *out) {
     add_carried(hn_carried_device_driver(), out);
-    if (drivers && !strcmp(m->dialect->backend->driver, "opencl")) {
+    if (drivers) {
         add_carried(hn_carried_driver_cache(), out);
-        add_carried(hn_carried_driver_opencl(), out);
+        add_carried(is_cuda(m) ? hn_carried_driver_cuda() : hn_carried_driver_opencl(), out);
+        if (is_cuda(m)) add_carried(hn_carried_driver_shim(), out);
     }
     add_carried(hn_carried_device(), out);
 }
 
+/* CUDA's kernels run on the shim, too, where HONE_MODEL_PLACE asks for it. */
 void hn_source_device_instance(const hn_model *m, hn_str *out) {
     add_carried(hn_carried_instance_device(), out);
+    hn_str_add(out, "static const hnd_driver *hnm_driver(void) {\n");
+    if (is_cuda(m))
+        hn_str_add(out, "    const char *place = getenv(\"HONE_MODEL_PLACE\");\n"
+                        "    if (place && !strcmp(place, \"shim\")) return &hnd_shim;\n");
     hn_str_addf(out,
-                "static const hnd_driver *hnm_driver(hnd_err *err) {\n    (void)err;\n    return &hnd_%s;\n}\n"
-                "HNR int hnm_device_offers(void) {\n    return hnd_%s.count(NULL) > 0;\n}\n",
-                m->dialect->backend->driver, m->dialect->backend->driver);
+                "    return &hnd_%s;\n}\n"
+                "HNR int hnm_device_offers(void) { return hnm_driver()->count(NULL) > 0; }\n",
+                m->dialect->backend->driver);
 }
 
 /* What the kernels of the model that no earlier version has need all together. */

@@ -2,6 +2,7 @@
 #include "backend/backend.h"
 #include "backend/device.h"
 #include "base/str.h"
+#include "shim/kit.h"
 
 #include <hone/places.h>
 
@@ -101,7 +102,11 @@ static hone_rc find_device(const char *name, hone_place *out, hone_err *err) {
 hone_rc hone_place_find(const char *name, hone_place *out, hone_err *err) {
     hone_place x = {.is_cpu = 1, .shares_host = 1};
     bool host = !strcmp(name, "host"), shim = !strcmp(name, "shim");
+    char *folder = NULL;
     if (!host && !shim) return find_device(name, out, err);
+    hone_rc rc = shim ? hn_shim_folder(&folder, err) : HONE_OK;
+    free(folder);
+    if (rc) return rc;
     copy(x.name, sizeof x.name, name);
     copy(x.target, sizeof x.target, host ? "native" : shim_target);
     copy(x.device, sizeof x.device, host ? "the host's processors" : "CUDA kernels as fibres on the host's processors");
