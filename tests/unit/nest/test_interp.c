@@ -151,7 +151,75 @@ static void check_sketch(const hn_sketch *s, const hn_machine *m, int which) {
        s->name, m == &cpu ? "CPUs" : "devices", which, count[GOOD], count[BAD], count[LONG]);
 }
 
+/* What a nest must not do, and how the error begins behind the statement's number; NULL: it may. */
+#define IO "param p0 f32 64\nresult r0 f32 64\n"
+#define SHARED IO "shared s0 f32 64\n"
+#define PUT "  %0 = load f32 p0[i0]\n  store s0[i0] %0\n"
+#define GET "  %1 = load f32 s0[-1*i0 + 63]\n  store r0[i0] %1\n}\n"
+static const char *const wrong[][3] = {
+    {"right", SHARED "group i0 < 64 {\n" PUT "  barrier\n" GET, NULL},
+    {"read_after_write", SHARED "group i0 < 64 {\n" PUT GET, "with no barrier between"},
+    {"undefined_shared", SHARED "group i0 < 64 {\n" GET, "which nothing has written"},
+    {"undefined_in_the_next_block",
+     SHARED "shared s1 f32 1\nparallel i2 < 2 {\ngroup i0 < 64 {\n  %2 = load f32 p0[0]\n  store s1[0] %2 if -1*i2\n"
+            "  barrier\n  %3 = load f32 s1[0]\n  store r0[i0] %3\n}\n}\n",
+     "which nothing has written"},
+    {"write_after_read",
+     SHARED "group i0 < 64 {\n" PUT "  barrier\n  %1 = load f32 s0[-1*i0 + 63]\n  store s0[i0] %1\n"
+            "  store r0[i0] %1\n}\n",
+     "has just read"},
+    {"write_after_write", SHARED "group i0 < 64 {\n  %0 = load f32 p0[i0]\n  store s0[0] %0\n  store r0[i0] %0\n}\n",
+     "has just written"},
+    {"the_same_written", SHARED "group i0 < 64 {\n  %0 = load f32 p0[3]\n  store s0[0] %0\n  store r0[i0] %0\n}\n",
+     NULL},
+    {"undefined_register", IO "for i0 < 64 {\n  reg a0 f32 1\n  %0 = load f32 a0[0]\n  store r0[i0] %0\n}\n",
+     "reads a register that nothing has written"},
+    {"read_outside", IO "for i0 < 64 {\n  %0 = load f32 p0[i0 + 1]\n  store r0[i0] %0\n}\n",
+     "is at element 64 of p0, which has 64"},
+    {"read_before", IO "for i0 < 64 {\n  %0 = load f32 p0[i0 - 1]\n  store r0[i0] %0\n}\n",
+     "is at element -1 of p0, which has 64"},
+    {"guarded", IO "for i0 < 64 {\n  %0 = load f32 p0[i0 + 1] if -1*i0 + 62\n  store r0[i0] %0\n}\n", NULL},
+    {"stored_outside", IO "for i0 < 65 {\n  %0 = load f32 p0[0]\n  store r0[i0] %0\n}\n",
+     "is at element 64 of r0, which has 64"},
+    {"stored_under_conditions", IO "for i0 < 65 {\n  %0 = load f32 p0[0]\n  store r0[i0] %0 if -1*i0 + 63\n}\n", NULL},
+    {"not_stored", IO "for i0 < 63 {\n  %0 = load f32 p0[0]\n  store r0[i0] %0\n}\n",
+     "element 63 of result 0 is never written"},
+    {"items_differ", IO "parallel i0 < 64 {\n  %0 = load f32 p0[i0]\n  store r0[i0] %0\n  store r0[0] %0\n}\n",
+     "which another work item has written otherwise"},
+    {"copied",
+     SHARED "group i0 < 16 {\n  copy s0[4*i0] p0[4*i0] 4\n  commit\n  wait 0\n  barrier\n  for i1 < 4 {\n"
+            "    %0 = load f32 s0[-4*i0 + i1 + 60]\n    store r0[4*i0 + i1] %0\n  }\n}\n",
+     NULL},
+    {"not_waited_for",
+     SHARED "group i0 < 16 {\n  copy s0[4*i0] p0[4*i0] 4\n  commit\n  wait 1\n  barrier\n  for i1 < 4 {\n"
+            "    %0 = load f32 s0[4*i0 + i1]\n    store r0[4*i0 + i1] %0\n  }\n}\n",
+     "a copy that was not waited for"},
+    {"copied_crooked", SHARED "group i0 < 15 {\n  copy s0[4*i0] p0[4*i0 + 1] 4\n}\n", "no multiple of its length"},
+    {"block_sum_by_one",
+     IO "reg a0 f32 1\n%0 = const f32 0x0p+0\nstore a0[0] %0\ngroup i0 < 48 {\n  %1 = load f32 p0[i0]\n"
+        "  update a0[0] add %1 if i0 - 3\n}\n%2 = load f32 a0[0]\nfor i1 < 64 {\n  store r0[i1] %2\n}\n",
+     NULL},
+};
+
+static void check_wrong(const char *const *w) {
+    hn_arena a = {0};
+    hn_nest *n;
+    hone_err err = {0};
+    int64_t size = 64, symbol[1] = {0};
+    hn_tensor in, out;
+    hone_rc rc = hn_nest_parse(w[1], &a, hn_dims_new(&a), &n, &err);
+    bool room = hn_tensor_new(&a, HONE_F32, 1, &size, &in) && hn_tensor_new(&a, HONE_F32, 1, &size, &out);
+    for (int64_t i = 0; i < size && room; i++) hn_set_f(&in, i, (double)i);
+    hn_nest_run run = {.in = &in, .out = &out, .symbol = symbol};
+    if (!rc && room) rc = hn_nest_interpret(n, &run, &err);
+    bool fine = w[2] ? rc == HONE_E_INPUT && strstr(err.text, w[2]) : rc == HONE_OK;
+    ok(fine, "interpreter: %s", w[0]);
+    if (!fine) printf("# %s\n", rc ? err.text : "nothing was found");
+    hn_arena_free(&a);
+}
+
 int main(void) {
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) check_wrong(wrong[i]);
     for (int i = 0; hn_sketches[i]; i++) check_sketch(hn_sketches[i], &cpu, -1);
     for (int which = -1; which < (getenv("HONE_LONG") ? 3 : 0); which++)
         for (int i = 0; hn_gpu_sketches[i]; i++) check_sketch(hn_gpu_sketches[i], &gpu, which);

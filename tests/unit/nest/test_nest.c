@@ -79,6 +79,10 @@ static bool command(hn_nest *n, const char *text, const char **why) {
 #define ADD "    update a0[0] add %5\n"
 #define ADD_WHERE(c) "    %6 = pick i32 %5 %0 if " c "\n    update a0[0] add %6\n"
 
+#define FILL "param p0 f32 64\nresult r0 f32 64\nshared s0 f32 64\ngroup i0 < 16 {\n"
+#define MMA                                                                                                            \
+    "param p0 f16 64\nresult r0 f32 64\nshared s0 f16 64\ngroup i0 < 32 {\n  reg a0 f32 4\n  reg a1 f16 8\n"           \
+    "  reg a2 f16 4\n"
 #define BLOCK "reg a0 f32 1\ngroup i0 < 8 {\n"
 
 static const text_case cases[] = {
@@ -137,6 +141,26 @@ static const char *const bad[][3] = {
     {"barrier_apart_inside", COPY BLOCK "  for i1 < i0 {\n    for i2 < 3 {\n      barrier\n    }\n  }\n}\n",
      "loop nest, invariant 10: a barrier where some"},
     {"barrier_alone", COPY "for i0 < 2 {\n  barrier\n}\n", "loop nest, invariant 10: a barrier, copy"},
+    {"copy_elements", FILL "  copy s0[4*i0] p0[4*i0] 3\n}\n",
+     "loop nest, invariant 11: a copy that is not of 4, 8 or 16"},
+    {"copy_in_vector", FILL "  vector i1 < 2 {\n    copy s0[4*i0] p0[4*i0] 4\n  }\n}\n",
+     "loop nest, invariant 11: a copy that no thread makes"},
+    {"copy_to_result", FILL "  copy r0[4*i0] p0[4*i0] 4\n}\n", "loop nest, invariant 11: a copy that is not from"},
+    {"copy_alone", "param p0 f32 8\nresult r0 f32 8\nfor i0 < 2 {\n  copy r0[4*i0] p0[4*i0] 4\n}\n",
+     "loop nest, invariant 10: a barrier, copy"},
+    {"wait_for_what", FILL "  wait\n}\n", "line 5: expected a number"},
+    {"mma_row", MMA "  mma m16n8k99_f16 a0[0] a1[0] a2[0]\n}\n", "line 8: no tile product is called 'm16n8k99_f16'"},
+    {"mma_type", MMA "  mma m16n8k16_bf16 a0[0] a1[0] a2[0]\n}\n", "loop nest, invariant 12: a tile of another type"},
+    {"mma_size", MMA "  mma m16n8k16_f16 a0[0] a2[0] a1[0]\n}\n", "loop nest, invariant 12: a tile reaches out"},
+    {"mma_shared", MMA "  mma m16n8k16_f16 a0[0] a1[0] s0[0]\n}\n", "loop nest, invariant 12: a tile that is no"},
+    {"mma_apart", MMA "  for i1 < i0 {\n    mma m16n8k16_f16 a0[0] a1[0] a2[0]\n  }\n}\n",
+     "loop nest, invariant 12: a tile product where some"},
+    {"mma_warps",
+     "param p0 f16 8\nresult r0 f32 8\ngroup i0 < 48 {\n  reg a0 f32 4\n  reg a1 f16 8\n  reg a2 f16 4\n"
+     "  mma m16n8k16_f16 a0[0] a1[0] a2[0]\n}\n",
+     "loop nest, invariant 12: a tile product by threads that are no whole warps"},
+    {"mma_loop_index", MMA "  for i1 < 2 {\n    mma m16n8k16_f16 a0[i1] a1[0] a2[0]\n  }\n}\n",
+     "loop nest, invariant 6"},
     {"store_condition", COPY "%0 = const f32 0x0p+0\nfor i0 < 2 {\n}\nstore r0[0] %0 if i0\n",
      "loop nest, invariant 1: a condition"},
     {"xor", COPY "for i0 < 4 {\n  %0 = load f32 p0[xor(i0 - 1, 2)]\n}\n", "line 4: xor of what may be negative"},
