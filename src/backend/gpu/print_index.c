@@ -96,6 +96,9 @@ static void quotient(hn_gp *c, hn_str *out, const hn_atom *x) {
         hn_str_add(out, "((");
         hn_gp_ix(c, out, x->a);
         hn_str_addf(out, ") %c %lld)", div ? '/' : '%', (long long)by);
+    } else if (!number && hn_ix_never_negative(c->n, x->a)) {
+        if (c->narrow) hn_str_add(out, "(int32_t)");
+        call(c, out, div ? "hnr_quotient" : "hnr_rest", x);
     } else if (c->narrow && number) {
         call(c, out, div ? "hnr_floordiv32" : "hnr_mod32", x);
     } else {

@@ -186,6 +186,34 @@ static bool lanes(hn_gp *c, const hn_stmt *s) {
     return fine;
 }
 
+/* Updates that a list without further loops writes for one iteration, in its lanes; else far less than none. */
+static int64_t updates(const hn_gp *c, hn_st first) {
+    int64_t sum = 0, n;
+    for (hn_st id = first; id; id = c->n->st[id].next) {
+        const hn_stmt *s = &c->n->st[id];
+        if (s->kind == HN_ST_UPDATE) sum++;
+        if (s->kind != HN_ST_LOOP) continue;
+        bool lanes = s->loop == HN_UNROLL || s->loop == HN_VECTOR;
+        if (!lanes) return INT32_MIN;
+        sum += updates(c, s->body) * (lanes && hn_ix_is_int(c->n, c->n->extent[s->var], &n) ? n : 1);
+    }
+    for (int k = 0; k < c->n_lane; k++) sum *= c->lane[k].n;
+    return sum;
+}
+
+static bool has_barrier(const hn_nest *n, hn_st first) {
+    while (first && n->st[first].kind != HN_ST_BARRIER) first = n->st[first].next;
+    return first != 0;
+}
+
+/* A register tile's reduction, and the loop over tiles around it: compilers unroll them further until registers do not
+ * do. */
+static void limit_unrolling(hn_gp *c, const hn_stmt *s) {
+    int64_t n = updates(c, s->body);
+    if (has_barrier(c->n, s->body)) hn_gp_line(c, "HNR_UNROLL_NOT");
+    if (n >= 4) hn_gp_line(c, "HNR_UNROLL_%s", n >= 64 ? "1" : n >= 32 ? "2" : "4");
+}
+
 static bool loop(hn_gp *c, const hn_stmt *s) {
     hn_str extent = {0};
     hn_ix e = c->n->extent[s->var];
@@ -202,6 +230,7 @@ static bool loop(hn_gp *c, const hn_stmt *s) {
     if (s->loop != HN_SERIAL) return refuse(c, "a loop that has no form on a device");
     if (hn_gp_ix_mask(c, e)) return refuse(c, "lanes with loops of different lengths");
     hn_gp_ix(c, &extent, e);
+    limit_unrolling(c, s);
     hn_gp_line(c, "for (%s i%u = 0, n%u = %s; i%u < n%u; i%u++) {", hn_gp_ix_type(c), s->var, s->var,
                extent.text ? extent.text : "0", s->var, s->var, s->var);
     hn_str_free(&extent);
@@ -286,8 +315,14 @@ static bool items(hn_gp *c, hn_st first) {
     for (int k = depth; k-- > 1;) {
         hn_str extent = {0};
         hn_gp_ix(c, &extent, n->extent[var[k]]);
-        hn_gp_line(c, "const %s i%u = w_ %% (%s);", type, var[k], extent.text ? extent.text : "1");
-        hn_gp_line(c, "w_ /= (%s);", extent.text ? extent.text : "1");
+        const char *by = extent.text ? extent.text : "1";
+        if (c->narrow) {
+            hn_gp_line(c, "const %s i%u = w_ %% (%s);", type, var[k], by);
+            hn_gp_line(c, "w_ /= (%s);", by);
+        } else {
+            hn_gp_line(c, "const %s i%u = hnr_rest(w_, %s);", type, var[k], by);
+            hn_gp_line(c, "w_ = hnr_quotient(w_, %s);", by);
+        }
         hn_str_free(&extent);
     }
     hn_gp_line(c, "const %s i%u = w_;", type, var[0]);

@@ -54,6 +54,15 @@ HNR int64_t hn_mod(int64_t a, int64_t b) {
 }
 HNR int64_t hn_min(int64_t a, int64_t b) { return a < b ? a : b; }
 HNR int64_t hn_max(int64_t a, int64_t b) { return a > b ? a : b; }
+/* Of what is never negative: most are small, and devices divide 64 bits in a hundred instructions. */
+HNR int64_t hnr_quotient(int64_t a, int64_t b) {
+    if (b == 0) return 0;
+    return ((uint64_t)a | (uint64_t)b) >> 32 ? a / b : (int64_t)((uint32_t)a / (uint32_t)b);
+}
+HNR int64_t hnr_rest(int64_t a, int64_t b) {
+    if (b == 0) return 0;
+    return ((uint64_t)a | (uint64_t)b) >> 32 ? a % b : (int64_t)((uint32_t)a % (uint32_t)b);
+}
 /* Of 32-bit indices, by b > 0. */
 HNR int32_t hnr_floordiv32(int32_t a, int32_t b) { return a / b - (a % b < 0); }
 HNR int32_t hnr_mod32(int32_t a, int32_t b) {

@@ -40,6 +40,11 @@ typedef unsigned long long uint64_t;
 #define HNR_MAKE(type) type
 #define HNR_RESTRICT __restrict__
 
+/* In front of a loop of many, some, few multiply-adds: how often its body may stand. */
+#define HNR_UNROLL_NOT _Pragma("unroll 1")
+#define HNR_UNROLL_1 _Pragma("unroll 4")
+#define HNR_UNROLL_2 _Pragma("unroll 4")
+#define HNR_UNROLL_4 _Pragma("unroll 8")
 #define HNR_ALIGNED __attribute__((aligned(16)))
 /* Accesses of 4, 8 and 16 bytes. */
 typedef uint32_t hnr_w1;

@@ -29,16 +29,21 @@
 #define HNR_FOLD_ROOM(threads) 32
 #define HNR_FOLD(name, type, op)                                                                                       \
     HNR type hnr_fold_##name(type v, int n, uint64_t *memory) {                                                        \
-        type *room = (type *)memory;                                                                                   \
-        int t = HNR_THREAD;                                                                                            \
-        for (int step = n < 32 ? n / 2 : 16; step; step /= 2) v = op(v, __shfl_xor_sync(0xffffffffu, v, step));        \
+        type *room = (type *)memory, other;                                                                            \
+        int t = HNR_THREAD, warps = n / 32;                                                                            \
+        for (int step = n < 32 ? n / 2 : 16; step; step /= 2) {                                                        \
+            other = __shfl_xor_sync(0xffffffffu, v, step);                                                             \
+            v = op(v, other);                                                                                          \
+        }                                                                                                              \
         if (n <= 32) return v;                                                                                         \
         __syncthreads();                                                                                               \
         if (t % 32 == 0) room[t / 32] = v;                                                                             \
         __syncthreads();                                                                                               \
-        int warps = n / 32;                                                                                            \
         v = room[t / n * warps + (t & (warps - 1))];                                                                   \
-        for (int step = warps / 2; step; step /= 2) v = op(v, __shfl_xor_sync(0xffffffffu, v, step));                  \
+        for (int step = warps / 2; step; step /= 2) {                                                                  \
+            other = __shfl_xor_sync(0xffffffffu, v, step);                                                             \
+            v = op(v, other);                                                                                          \
+        }                                                                                                              \
         return v;                                                                                                      \
     }
 #endif

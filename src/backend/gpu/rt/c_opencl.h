@@ -35,6 +35,11 @@ typedef ulong uint64_t;
 #define HNR_MAKE(type) (type)
 #define HNR_RESTRICT restrict
 
+/* In front of a loop of many, some, few multiply-adds: how often its body may stand. */
+#define HNR_UNROLL_NOT _Pragma("unroll 1")
+#define HNR_UNROLL_1 _Pragma("unroll 1")
+#define HNR_UNROLL_2 _Pragma("unroll 2")
+#define HNR_UNROLL_4 _Pragma("unroll 4")
 #define HNR_ALIGNED __attribute__((aligned(16)))
 /* Accesses of 4, 8 and 16 bytes. */
 typedef uint hnr_w1;
