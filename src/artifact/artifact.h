@@ -138,9 +138,9 @@ struct hn_library {
     const char
         *remote_root; /* where the emulator finds the target processor's shared libraries; NULL: no runner is built */
     uint64_t code_b;
-    char cache_key[33];                        /* "": the library is not cached */
-    bool cached;                               /* the library is an earlier compilation's */
-    const char *asked_driver, *driver_problem; /* hn_target_problem */
+    char cache_key[33];                                          /* "": the library is not cached */
+    bool cached;                                                 /* the library is an earlier compilation's */
+    const char *asked_driver, *driver_problem, *driver_identity; /* hn_target_problem, hn_target_machine */
     double parity_s, compiler_s, passes_s, emit_s, time_s;
     void (*choose)(hn_model *m, hn_kernel *k); /* may replace k's code, which is the default, by a better one; NULL */
     void (*tamper)(hn_model *m);               /* tests of parity spoil kernels here, when they are emitted; NULL */
@@ -157,6 +157,8 @@ hone_rc hn_make_versions(hn_library *l, const hn_graph *g, hone_err *err);
 void hn_version_text(const hn_library *l, uint32_t version, hn_str *out); /* "batch=1,seq=128", "" */
 /* Why this machine cannot run a target, or NULL where it can, itself or by an emulator. */
 const char *hn_target_problem(const hn_library *l, const hn_dialect *d);
+/* Of a target for devices: the device that its kernels are checked on, and its driver; "": none. */
+const char *hn_target_machine(const hn_library *l, const hn_dialect *d);
 const char *hn_library_processor(const hn_library *l); /* "x86-64" …; NULL: of this machine, whatever it is */
 /* The program that runs the library's processor here; NULL: this machine does itself; "": there is none. */
 const char *hn_library_emulator(const hn_library *l);
@@ -207,6 +209,12 @@ void hn_source_calls(const hn_model *m, hn_str *out); /* rows of its table of ca
 /* Around launch number `launch` of a hn_model that is timed: hn_program_c's before and after. */
 void hn_source_time_begin(void *model, uint32_t launch, hn_str *out);
 void hn_source_time_end(void *model, uint32_t launch, hn_str *out);
+void hn_source_copy_end(void *model, uint32_t copy, const char *bytes, hn_str *out);
+/* Calls of a model in its table: launches, and in builds that are timed copies between memory spaces, too; they are
+ * calls of two kernels behind the others, which have no function: to the device, to the host. */
+uint32_t hn_source_n_calls(const hn_model *m);
+uint32_t hn_source_n_kernels(const hn_model *m, uint32_t n); /* of a table with n of its own */
+void hn_source_copy_rows(const hn_model *m, hn_str *out);
 /* A function of that name and visibility that calls a kernel, which is static. */
 void hn_source_export(hn_str *out, const char *visibility, const char *symbol, const char *kernel);
 /* The name by which unit 0 calls it. */

@@ -50,6 +50,7 @@ int64_t hn_kernel_cost(const hn_model *m, const hn_kernel *k, const int64_t *val
 
 hone_rc hn_kernel_to_host(hn_model *m, hn_kernel *k, const char *why, hone_err *err) {
     k->on_host = true;
+    k->reference = false;
     k->why_host = hn_strdup(&m->arena, why);
     return hn_kernel_plain(m, k, err);
 }

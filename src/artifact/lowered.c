@@ -45,6 +45,11 @@ hone_rc hn_model_lower(hn_model *m, hone_err *err) {
 
 void hn_model_steps(hn_model *m, hn_str *out) {
     const bool timed = m->options->profile;
-    const hn_program_c how = {m, symbol_of, timed ? hn_source_time_begin : NULL, timed ? hn_source_time_end : NULL};
+    const hn_program_c how = {.arg = m,
+                              .symbol = symbol_of,
+                              .before = timed ? hn_source_time_begin : NULL,
+                              .after = timed ? hn_source_time_end : NULL,
+                              .copy_before = timed ? hn_source_time_begin : NULL,
+                              .copy_after = timed ? hn_source_copy_end : NULL};
     hn_program_print_c(&m->program, &how, out);
 }

@@ -56,6 +56,7 @@ static void add_kernel(const hn_model *m, const hn_kernel *k, hn_str *out) {
     if (k->winner) add_pair(out, "    ", "winner", k->winner);
     if (k->declined) add_pair(out, "    ", "declined", k->declined);
     if (k->fallback) add_pair(out, "    ", "fallback", k->fallback);
+    if (k->on_host) add_pair(out, "    ", "on_host", k->why_host);
     add_parity(&k->parity, out);
 }
 
@@ -141,7 +142,7 @@ static void add_kinds(const hn_model *m, hn_str *out) {
 }
 
 typedef struct counts {
-    uint32_t n, n_reference, n_same, n_skipped, n_winner;
+    uint32_t n, n_reference, n_same, n_skipped, n_winner, n_host;
 } counts;
 
 static counts count(const hn_model *m) {
@@ -151,6 +152,7 @@ static counts count(const hn_model *m) {
         c.n++;
         c.n_reference += m->kernel[i].reference;
         c.n_winner += m->kernel[i].winner != NULL;
+        c.n_host += m->kernel[i].on_host;
         c.n_same += m->kernel[i].parity.end == HN_PARITY_SAME;
         c.n_skipped += m->kernel[i].parity.end == HN_PARITY_SKIPPED;
     }
@@ -169,6 +171,15 @@ static void add_parity_counts(const hn_model *m, hn_str *out) {
         hn_version_text(m->lib, m->version, out);
         hn_str_addf(out, ", %u more shared", m->n_kernel - c.n);
     }
+    hn_str_add(out, "\n");
+    if (!hn_is_on_device(m->dialect)) return;
+    hn_str_addf(out, "device    %u of %u kernels, %u copies between its memory and the host's in a run", c.n - c.n_host,
+                c.n, hn_program_crossings(&m->program, NULL, 0));
+    for (uint32_t i = 0, first = 1; i < m->n_kernel; i++)
+        if (m->kernel[i].on_host)
+            hn_str_addf(out, "%s%s (%.60s)", first ? "; on the host: " : ", ", m->kernel[i].name,
+                        m->kernel[i].why_host),
+                first = 0;
     hn_str_add(out, "\n");
 }
 

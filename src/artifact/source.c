@@ -127,7 +127,7 @@ static void add_numbers(const hn_model *m, hn_str *out) {
                   {"ITEMS", l->n_item},
                   {"ELEMENTS", HONE_N_DTYPES},
                   {"PROFILE", m->options->profile},
-                  {"CALLS", m->n_uses},
+                  {"CALLS", hn_source_n_calls(m)},
                   {"REPLANS", l->sizes == HN_SIZES_OPEN},
                   {"ARENA_B", l->arena_b},
                   {"SCRATCH_B", m->scratch_b},
@@ -319,8 +319,9 @@ void hn_source_kernel_row(const hn_model *m, const hn_kernel *k, hn_str *out) {
 }
 
 static void add_kernel_table(const hn_model *m, hn_str *out) {
-    hn_str_addf(out, "static const hone_model_kernel hnm_kernels[%u + 1] = {\n", m->n_kernel);
+    hn_str_addf(out, "static const hone_model_kernel hnm_kernels[%u + 1] = {\n", hn_source_n_kernels(m, m->n_kernel));
     for (uint32_t i = 0; i < m->n_kernel; i++) hn_source_kernel_row(m, &m->kernel[i], out);
+    hn_source_copy_rows(m, out);
     hn_str_add(out, "    {0},\n};\n");
 }
 
@@ -353,7 +354,8 @@ static void add_entry(const hn_model *m, hn_str *out) {
                 "hnm_last_version, HNM_STATES, hnm_state_port, hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek, "
                 "hnm_resize, %s};\n"
                 "static const hone_model *const hnm_targets[1] = {&hnm_model};\n",
-                m->n_kernel, checks ? "_checked" : "", m->options->profile ? "&hnm_profile" : "NULL",
+                hn_source_n_kernels(m, m->n_kernel), checks ? "_checked" : "",
+                m->options->profile ? "&hnm_profile" : "NULL",
                 hn_is_on_device(m->dialect) ? "&hnm_device_api" : "NULL");
     hn_str_addf(out,
                 "__attribute__((visibility(\"default\"))) const hone_model *%s(void);\nconst hone_model *%s(void) { "

@@ -5,7 +5,8 @@
 
 static void add_numbers(const hn_library *l, hn_str *out) {
     uint32_t calls = 0, guards = 0;
-    for (uint32_t v = 0; v < l->n_version; v++) calls += l->model[v].n_uses, guards += l->version[v].n_fixed;
+    for (uint32_t v = 0; v < l->n_version; v++)
+        calls += hn_source_n_calls(&l->model[v]), guards += l->version[v].n_fixed;
     const struct {
         const char *name;
         unsigned long long value;
@@ -66,7 +67,7 @@ static void add_versions(const hn_library *l, hn_str *out) {
         hn_str_addf(out, "\", %u, %lld},\n", l->model[v].n_uses, (long long)l->model[v].layout.arena_b);
     }
     hn_str_add(out, "};\n#if HNM_PROFILE\nstatic const int32_t hnm_first_call[HNM_VERSIONS + 1] = {");
-    for (uint32_t v = 0; v < l->n_version; call += l->model[v++].n_uses) hn_str_addf(out, "%u, ", call);
+    for (uint32_t v = 0; v < l->n_version; call += hn_source_n_calls(&l->model[v++])) hn_str_addf(out, "%u, ", call);
     hn_str_addf(out, "%u};\n#endif\n", call);
 }
 
@@ -88,6 +89,8 @@ static uint32_t add_kernels(const hn_library *l, uint32_t t, hn_str *out) {
                 hn_source_kernel_row(&m[v], &m[v].kernel[i], out);
                 n++;
             }
+    hn_source_copy_rows(m, out);
+    n = hn_source_n_kernels(m, n);
     hn_str_add(out, "    {0},\n};\n");
     if (!l->options->profile) return n;
     hn_str_addf(out, "static const hone_model_call hnm_calls_%u[HNM_CALLS + 1] = {\n", t);

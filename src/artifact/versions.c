@@ -100,13 +100,31 @@ const char *hn_library_emulator(const hn_library *l) {
 }
 
 /* Kept with the library: a driver is asked once. */
+static void ask_driver(hn_library *l, const char *driver) {
+    hn_devices *found = l->asked_driver && !strcmp(l->asked_driver, driver) ? NULL : calloc(1, sizeof *found);
+    if (!found) return;
+    l->asked_driver = driver;
+    l->driver_problem = "there is no such device";
+    if (hn_devices_find(driver, found, NULL) == HONE_OK && !found->n && found->n_why)
+        l->driver_problem = hn_strdup(&l->arena, found->why[0]);
+    if (found->n) {
+        l->driver_problem = NULL;
+        l->driver_identity = hn_format(&l->arena, "%s %s %s %s", found->info[0].name, found->info[0].arch,
+                                       found->info[0].driver, found->info[0].version);
+    }
+    free(found);
+}
+
+const char *hn_target_machine(const hn_library *library, const hn_dialect *d) {
+    hn_library *l = (hn_library *)(uintptr_t)library;
+    if (!d->backend->driver) return "";
+    ask_driver(l, d->backend->driver);
+    return l->driver_identity && !l->driver_problem ? l->driver_identity : "";
+}
+
 static const char *device_problem(const hn_library *library, const char *driver) {
     hn_library *l = (hn_library *)(uintptr_t)library;
-    char text[200];
-    if (!l->asked_driver || strcmp(l->asked_driver, driver) != 0) {
-        l->asked_driver = driver;
-        l->driver_problem = hn_strdup(&l->arena, hn_device_problem(driver, text));
-    }
+    ask_driver(l, driver);
     return l->driver_problem;
 }
 

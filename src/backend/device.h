@@ -20,7 +20,5 @@ typedef struct hn_devices {
 
 /* driver: "opencl", "cuda"; NULL: all. E_NOMEM, E_IO (no process). */
 hone_rc hn_devices_find(const char *driver, hn_devices *out, hone_err *err);
-/* Why a driver has no device here, or NULL: it has one. text: room for the reason. */
-const char *hn_device_problem(const char *driver, char text[200]);
 
 #endif

@@ -97,6 +97,7 @@ static bool add_model(hn_model *m, hn_hash *h) {
     bool good = true, tiny = hn_is_tiny(m);
     const char *problem = hn_target_problem(m->lib, m->dialect);
     hn_hash_add(h, &tiny, sizeof tiny);
+    hn_hash_text(h, hn_target_machine(m->lib, m->dialect));
     hn_hash_text(h, problem ? problem : ""); /* an emulator may come and go */
     for (uint32_t i = 0; i < m->n_unit && good; i++) good = add_unit(m, &m->unit[i], h);
     for (uint32_t i = 0; i < m->n_kernel && good; i++) add_body(m, &m->kernel[i], h);

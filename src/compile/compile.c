@@ -137,10 +137,12 @@ static hone_rc emit(hn_library *l, hone_err *err) {
 /* Takes over the parity result of an earlier version whose function this kernel shares. */
 static hone_rc follow(hn_model *m, hn_kernel *k, uint32_t *n, hone_err *err) {
     k->parity = k->same->parity;
-    if (k->same->reference == k->reference && k->same->refused == k->refused) return HONE_OK;
+    if (k->same->reference == k->reference && k->same->refused == k->refused && k->same->on_host == k->on_host)
+        return HONE_OK;
     k->fallback = k->same->fallback;
     k->refused = k->same->refused;
     ++*n;
+    if (k->same->on_host && !k->on_host) return hn_kernel_to_host(m, k, k->same->why_host, err);
     return k->same->reference ? hn_kernel_refer(m, k, err) : hn_kernel_plain(m, k, err);
 }
 
@@ -161,6 +163,13 @@ static hone_rc fall_back(hn_model *m, uint32_t *n, hone_err *err) {
             if (rc) return rc;
             k->parity = (hn_parity){0};
             k->refused = true;
+            ++*n;
+            continue;
+        }
+        if (k->reference && hn_kernel_on_device(m, k)) { /* the last way: on the host, with copies */
+            hone_rc rc = hn_kernel_to_host(m, k, k->parity.text, err);
+            if (rc) return rc;
+            k->parity = (hn_parity){0};
             ++*n;
             continue;
         }

@@ -113,6 +113,11 @@ hone_rc hn_winner_key_begin(hn_model *m, hone_err *err) {
         return hn_fail(err, HONE_E_TOOL, "winners are those of one compiler, and '%s' cannot be identified: %s",
                        hn_compiler_of(m), why.text);
     memcpy(m->family, family, sizeof m->family);
+    if (hn_is_on_device(m->dialect)) { /* the device with its driver, which is its compiler */
+        m->key.device = hn_target_machine(m->lib, m->dialect);
+        m->key.driver = m->dialect->backend->driver;
+        return HONE_OK;
+    }
     m->key.device = hn_device_text(&m->arena);
     return m->key.device ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }

@@ -130,6 +130,8 @@ hone_rc hn_program_lower(hn_graph *g, const hn_layout *l, const hn_lowering *how
 /* program_spaces.c: a lowered program, some of whose kernels are in space HN_DEVICE, gets copies between the spaces. */
 hone_rc hn_program_place(hn_program *p, hone_err *err);
 bool hn_program_on_device(const hn_program *p); /* any kernel */
+/* Copies from one space to another, in the order of the C, into list (NULL: none are listed); how many. */
+uint32_t hn_program_crossings(const hn_program *p, const hn_step **list, uint32_t room);
 uint32_t hn_program_grown(const hn_program *p); /* growing buffers */
 hone_rc hn_program_verify(const hn_program *p, hone_err *err);
 /* Verified, and its text is read back as the same text. */
@@ -146,6 +148,9 @@ typedef struct hn_program_c {
     const char *(*symbol)(void *arg, uint32_t kernel);
     void (*before)(void *arg, uint32_t launch, hn_str *out);
     void (*after)(void *arg, uint32_t launch, hn_str *out);
+    /* Likewise around copy number `copy` from one memory space to another; bytes: an expression. */
+    void (*copy_before)(void *arg, uint32_t copy, hn_str *out);
+    void (*copy_after)(void *arg, uint32_t copy, const char *bytes, hn_str *out);
 } hn_program_c;
 /* hnm_bind, hnm_item_sizes and hnm_steps: S_i is symbol i, v[i] the slot of value i. */
 void hn_program_print_c(const hn_program *p, const hn_program_c *how, hn_str *out);

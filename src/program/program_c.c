@@ -14,7 +14,7 @@ typedef struct printer {
     const hn_program *p;
     const hn_program_c *how;
     hn_str *out;
-    uint32_t launch; /* of the next one */
+    uint32_t launch, copy; /* of the next one */
 } printer;
 
 /* In the memory of a device: its address is in the slot, and only the functions of instance_device.h follow it. */
@@ -286,9 +286,25 @@ static void add_copy_across(const printer *w, const hn_step *s) {
             hn_str_add(w->out, "    }\n");
 }
 
-static void add_copy(const printer *w, const hn_step *s) {
+static void add_crossing(printer *w, const hn_step *s) {
+    const hn_program_c *how = w->how;
+    hn_str bytes = {0}, *out = w->out;
+    hn_str_add(out, "    {\n");
+    if (how->copy_before) how->copy_before(how->arg, w->copy, out);
+    add_copy_across(w, s);
+    w->out = &bytes;
+    add_bytes(w, &value_at(w, s->in[0])->type);
+    w->out = out;
+    if (how->copy_after) how->copy_after(how->arg, w->copy, bytes.text ? bytes.text : "0", out);
+    hn_str_add(out, "    }\n");
+    out->failed = out->failed || bytes.failed;
+    hn_str_free(&bytes);
+    w->copy++;
+}
+
+static void add_copy(printer *w, const hn_step *s) {
     if (on_device(w, s->in[0]) != on_device(w, s->out[0])) {
-        add_copy_across(w, s);
+        add_crossing(w, s);
         return;
     }
     bool device = on_device(w, s->in[0]);
@@ -522,7 +538,7 @@ static void add_item_sizes(const printer *w) {
 }
 
 void hn_program_print_c(const hn_program *p, const hn_program_c *how, hn_str *out) {
-    printer w = {p, how, out, 0};
+    printer w = {p, how, out, 0, 0};
     size_t n = hn_dims_symbols(p->dims);
     bool *early = calloc(2 * n + 1, sizeof *early);
     const hn_step_block *sizes = &p->block[HN_SIZES_BLOCK];

@@ -178,6 +178,24 @@ bool hn_program_on_device(const hn_program *p) {
     return false;
 }
 
+static uint32_t crossings_of(const hn_program *p, uint32_t block, const hn_step **list, uint32_t room, uint32_t n) {
+    for (uint32_t i = 0; i < p->block[block].n; i++) {
+        const hn_step *s = &p->block[block].step[i];
+        uint32_t inside = s->kind == HN_STEP_IF ? 2 : s->kind == HN_STEP_LOOP ? 1 : 0;
+        for (uint32_t k = 0; k < inside; k++) n = crossings_of(p, s->block[k], list, room, n);
+        if (s->kind != HN_STEP_COPY ||
+            p->value[hn_program_root(p, s->in[0])].space == p->value[hn_program_root(p, s->out[0])].space)
+            continue;
+        if (list && n < room) list[n] = s;
+        n++;
+    }
+    return n;
+}
+
+uint32_t hn_program_crossings(const hn_program *p, const hn_step **list, uint32_t room) {
+    return crossings_of(p, HN_STEPS_BLOCK, list, room, 0);
+}
+
 uint32_t hn_program_grown(const hn_program *p) {
     uint32_t n = 0;
     for (hn_val v = 1; v < p->n_value; v++)

@@ -56,10 +56,3 @@ hone_rc hn_devices_find(const char *driver, hn_devices *out, hone_err *err) {
         snprintf(out->why[out->n_why++], sizeof *out->why, "a driver ends the process that asks it for devices");
     return HONE_OK;
 }
-
-const char *hn_device_problem(const char *driver, char text[200]) {
-    hn_devices found = {0};
-    if (hn_devices_find(driver, &found, NULL) == HONE_OK && found.n) return NULL;
-    snprintf(text, 200, "%.190s", found.n_why ? found.why[0] : "there is no such driver");
-    return text;
-}
