@@ -215,6 +215,59 @@ static bool add_terms(difference *d, hn_ix first, hn_ix second) {
     return true;
 }
 
+/* Is every variable in it one of those, or the same in both accesses? but: of this one it does not matter. */
+static bool only_uses(const hn_nest *n, const uint8_t *role, const bool *equal, hn_ix i, hn_var but) {
+    for (uint32_t t = 0; t < n->ix[i].n; t++) {
+        const hn_atom *x = &n->atom[n->ix[i].term[t].atom];
+        if (x->kind == HN_AT_VALUE) return false;
+        if (x->kind == HN_AT_VAR && x->id != but && !equal[x->id] && role[x->id] != HN_VAR_SAME) return false;
+        if (x->a && !only_uses(n, role, equal, x->a, but)) return false;
+        if (x->b && !only_uses(n, role, equal, x->b, but)) return false;
+    }
+    return true;
+}
+
+/* An xor that is equal in both, in which everything is but variable v, which is then, too. */
+static bool decides(hn_nest *n, const uint8_t *role, const bool *equal, hn_at at, hn_var v) {
+    const hn_atom x = n->atom[at];
+    int64_t step;
+    if (x.kind != HN_AT_XOR || !only_uses(n, role, equal, x.a, v) || !only_uses(n, role, equal, x.b, v)) return false;
+    bool in_a = hn_ix_uses(n, x.a, v), in_b = hn_ix_uses(n, x.b, v);
+    return in_a != in_b && hn_ix_step(n, in_a ? x.a : x.b, v, &step) && step != 0;
+}
+
+/* One index in both accesses, in which variables and swizzles are digits of their own: then threads are told by it. */
+static bool by_digits(difference *d, hn_ix i) {
+    hn_nest *n = d->n;
+    bool *equal = calloc(n->n_var + 1u, 1), fine = equal != NULL, more = true;
+    const hn_linear f = n->ix[i];
+    d->count = 0;
+    for (uint32_t t = 0; fine && t < f.n; t++) {
+        const hn_atom x = n->atom[f.term[t].atom];
+        hn_role_of_var r = atom_role(n, d->role, f.term[t].atom);
+        int64_t coef, top;
+        if (r == HN_VAR_SAME) continue;
+        fine = hn_dim_is_int(n->dims, f.term[t].coef, &coef) && (x.kind == HN_AT_VAR || x.kind == HN_AT_XOR);
+        if (!fine) break;
+        hn_ix alone = x.kind == HN_AT_VAR ? hn_ix_var(n, x.id) : hn_ix_xor(n, x.a, x.b);
+        hn_dim high = hn_ix_high(n, alone);
+        if (!high || !hn_dim_is_int(n->dims, high, &top) || top > FAR) top = FAR;
+        fine = add_part(d, coef, -top, top, true);
+        if (x.kind == HN_AT_VAR) equal[x.id] = true;
+    }
+    qsort(d->p, (size_t)d->count, sizeof *d->p, by_coef);
+    fine = fine && solve(d->p, d->count, 0) == SAME_THREAD;
+    while (fine && more) {
+        more = false;
+        for (int k = 0; k < d->n_thread; k++)
+            for (uint32_t t = 0; t < f.n && !equal[d->thread[k]]; t++)
+                more |= equal[d->thread[k]] = decides(n, d->role, equal, f.term[t].atom, d->thread[k]);
+    }
+    for (int k = 0; fine && k < d->n_thread; k++) fine = equal[d->thread[k]];
+    free(equal);
+    return fine;
+}
+
 bool hn_never_meet(hn_nest *n, const uint8_t *role, bool known, hn_stretch one, hn_stretch other) {
     uint8_t *now = calloc(n->n_var + 1u, 1);
     if (!now) return false;
@@ -237,6 +290,8 @@ bool hn_never_meet(hn_nest *n, const uint8_t *role, bool known, hn_stretch one, 
         for (int k = 0; k < d.n_thread; k++) all &= d.thread_seen[k];
         never = a == NEVER || (a == SAME_THREAD && all && known);
     }
+    for (hn_var v = 1; v < n->n_var; v++) now[v] = role[v] == HN_VAR_BEFORE ? HN_VAR_FREE : role[v];
+    if (!never && known && one.at == second && !more[0] && !more[1]) never = by_digits(&d, second);
     free(now);
     return never;
 }
