@@ -62,8 +62,7 @@ static bool set_up(hn_gp *c) {
 
 hone_rc hn_gpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_kernel_code *out, hone_err *err) {
     hn_str body = {0}, text = {0}, heads = {0};
-    hn_gp c = {.n = n, .out = &body, .indent = 1};
-    (void)how;
+    hn_gp c = {.n = n, .out = &body, .indent = 1, .mma = how->dialect->rank >= 80};
     if (!set_up(&c)) return hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);
     if (!hn_gp_nest(&c)) {
         hn_str_free(&body);

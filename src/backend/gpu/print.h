@@ -31,6 +31,7 @@ typedef struct hn_gp {
     int64_t size[3];                /* threads of each level, from the outside */
     int64_t n_threads;              /* of a block */
     bool folds;                     /* values of threads are folded: memory for that is needed */
+    bool mma;                       /* the language has products of tiles */
     bool narrow;                    /* indices fit in 32 bits */
     bool part_scalar, part_convert; /* of the runtime, that are used */
     hn_gpu_lane lane[HN_GPU_LANES_MAX];
@@ -83,6 +84,10 @@ void hn_gp_group_var(hn_gp *c, hn_st loop);              /* the thread's place i
 int hn_gp_sharers(const hn_gp *c, const hn_stmt *s);     /* levels whose threads share the register that s writes */
 bool hn_gp_first_thread(hn_gp *c, hn_str *out, hn_st s); /* a condition for what is done once; false: each does it */
 void hn_gp_fold_threads(hn_gp *c, const hn_stmt *s);     /* an update of a register that threads share */
+
+/* print_tile.c: copies to shared memory, products of tiles by warps; for one combination of lanes */
+void hn_gp_copy(hn_gp *c, const hn_stmt *s);
+void hn_gp_mma(hn_gp *c, const hn_stmt *s);
 
 /* print_stmt.c: the body; false with c->why set. */
 bool hn_gp_nest(hn_gp *c);

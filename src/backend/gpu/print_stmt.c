@@ -241,11 +241,23 @@ static bool loop(hn_gp *c, const hn_stmt *s) {
     return fine;
 }
 
+/* Lanes that a copy or a product depends on. */
+static uint32_t tile_mask(const hn_gp *c, const hn_stmt *s, int n_from) {
+    uint32_t mask = hn_gp_ix_mask(c, s->at) | c->buf_mask[s->buf];
+    for (int k = 0; k < n_from; k++) mask |= hn_gp_ix_mask(c, s->from_at[k]) | c->buf_mask[s->from[k]];
+    for (uint32_t k = 0; k < s->n_guard; k++) mask |= hn_gp_ix_mask(c, s->guard[k]);
+    return mask;
+}
+
 static bool one(hn_gp *c, const hn_stmt *s) {
     switch (s->kind) {
     case HN_ST_LOOP: return loop(c, s);
     case HN_ST_LET: hn_gp_let(c, s->value); break;
     case HN_ST_BARRIER: hn_gp_line(c, "HNR_BARRIER();"); break;
+    case HN_ST_COPY: for_lanes(c, tile_mask(c, s, 1), 0, s, hn_gp_copy); break;
+    case HN_ST_COMMIT: hn_gp_line(c, "HNR_COMMIT();"); break;
+    case HN_ST_WAIT: hn_gp_line(c, "HNR_WAIT(%lld);", (long long)s->count); break;
+    case HN_ST_MMA: for_lanes(c, tile_mask(c, s, 2), 0, s, hn_gp_mma); break;
     case HN_ST_STORE:
         if (!hn_gp_wide_store(c, s)) for_lanes(c, store_mask(c, s), 0, s, store);
         break;

@@ -99,3 +99,52 @@ HNR uint16_t hnr_float_f16(float x) {
     return (uint16_t)(sign | (code > 0x7c00 ? 0x7c00 : code));
 }
 #endif
+
+/* Copies from global to shared memory that go on beside the thread, and products of tiles by warps. The shim has
+ * functions of its own for them. */
+#if !defined(HONE_CUDA_SHIM)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+HNR uint32_t hnr_shared_at(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+/* `bytes` of 16 (4, 8), the rest zeros. */
+#define HNR_CP_ASYNC(size, how)                                                                                        \
+    HNR void hnr_cp_async##size##_guard(void *to, const void *from, int bytes) {                                       \
+        asm volatile("cp.async." how ".shared.global [%0], [%1], " #size ", %2;" ::"r"(hnr_shared_at(to)), "l"(from),  \
+                     "r"(bytes)                                                                                        \
+                     : "memory");                                                                                      \
+    }
+HNR_CP_ASYNC(4, "ca")
+HNR_CP_ASYNC(8, "ca")
+HNR_CP_ASYNC(16, "cg")
+HNR void hnr_cp_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int n> static __device__ inline void hnr_cp_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
+}
+#define HNR_MMA(name, n_a, form)                                                                                       \
+    HNR void hnr_mma_##name(float *d, const uint32_t *a, const uint32_t *b) { HNR_MMA_##n_a(form); }
+#define HNR_MMA_4(form)                                                                                                \
+    asm volatile("mma.sync.aligned." form " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"           \
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                      \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+HNR_MMA(m16n8k16_f16, 4, "m16n8k16.row.col.f32.f16.f16.f32")
+HNR_MMA(m16n8k16_bf16, 4, "m16n8k16.row.col.f32.bf16.bf16.f32")
+HNR_MMA(m16n8k8_tf32, 4, "m16n8k8.row.col.f32.tf32.tf32.f32")
+#undef HNR_MMA
+#undef HNR_MMA_4
+#undef HNR_CP_ASYNC
+#else
+HNR void hnr_cp_part(void *to, const void *from, int size, int bytes) {
+    for (int i = 0; i < size; i++) ((char *)to)[i] = i < bytes ? ((const char *)from)[i] : 0;
+}
+HNR void hnr_cp_async4_guard(void *to, const void *from, int bytes) { hnr_cp_part(to, from, 4, bytes); }
+HNR void hnr_cp_async8_guard(void *to, const void *from, int bytes) { hnr_cp_part(to, from, 8, bytes); }
+HNR void hnr_cp_async16_guard(void *to, const void *from, int bytes) { hnr_cp_part(to, from, 16, bytes); }
+HNR void hnr_cp_commit() {}
+template <int n> static __device__ inline void hnr_cp_wait() {}
+#endif
+#else
+#define hnr_cp_async8_guard(to, from, bytes) shim_copy_async(to, from, 8, bytes, __FILE__, __LINE__)
+#endif
+#define HNR_COPY(size, to, from, holds)                                                                                \
+    hnr_cp_async##size##_guard(to, (holds) ? (const void *)(from) : (const void *)(to), (holds) ? size : 0)
+#define HNR_COMMIT() hnr_cp_commit()
+#define HNR_WAIT(n) hnr_cp_wait<n>()

@@ -67,3 +67,11 @@ HNR uint16_t hnr_float_f16(float x) {
     return bits;
 }
 #define half hnr_half /* from here on a name like any other */
+
+/* Copies from global to shared memory: at once. */
+#define HNR_COPY(size, to, from, holds) HNR_COPY_##size(to, from, holds)
+#define HNR_COPY_4(to, from, holds) *(__local uint *)(to) = (holds) ? *(const __global uint *)(from) : 0u
+#define HNR_COPY_8(to, from, holds) *(__local uint2 *)(to) = (holds) ? *(const __global uint2 *)(from) : (uint2)(0u)
+#define HNR_COPY_16(to, from, holds) *(__local uint4 *)(to) = (holds) ? *(const __global uint4 *)(from) : (uint4)(0u)
+#define HNR_COMMIT()
+#define HNR_WAIT(n)
