@@ -8,6 +8,7 @@
 #define HNM_ENTRY_H
 
 struct hone_model_instance {
+    hnm_common *c; /* first, as in the instances of versions */
     const hnm_part *const *part;
     int32_t last, target; /* the version of the last run */
     const char *said;     /* by the entry itself, of the last failure; NULL: the version says it */
@@ -39,11 +40,13 @@ static hone_model_rc hnm_create_of(int32_t t, const hone_model_config *config, h
     for (int32_t v = 0; !rc && v < HNM_VERSIONS; v++)
         if ((rc = m->part[v]->create(config, v ? m->part[0]->common(m->of[0]) : NULL, &m->of[v])))
             hnm_create_fail(rc, "%s", m->part[v]->error(NULL));
-    if (rc)
+    if (rc) {
         hnm_free(m);
-    else
-        *out = m;
-    return rc;
+        return rc;
+    }
+    m->c = m->part[0]->common(m->of[0]);
+    *out = m;
+    return HONE_MODEL_OK;
 }
 
 /* The first version whose sizes are these; the one for all sizes, number 0, where there is none. */
@@ -104,8 +107,9 @@ static int32_t hnm_target(void) {
     const char *want = getenv("HONE_MODEL_TARGET");
     for (int32_t t = 0; want && t < HNM_TARGETS; t++)
         if (!strcmp(want, hnm_target_name[t])) return t;
-    for (int32_t t = 0; t < HNM_TARGETS; t++)
-        if (hnm_offers(t)) return t;
+    for (int least = 2; least; least--) /* 2: at its best; 1: it runs, too, as OpenCL on a processor */
+        for (int32_t t = 0; t < HNM_TARGETS; t++)
+            if (hnm_offers(t) >= least) return t;
     return HNM_TARGETS - 1; /* its create says so */
 }
 

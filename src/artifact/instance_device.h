@@ -244,11 +244,29 @@ static hone_model_rc hnm_api_sync(hone_model_stream *stream, int64_t *error) {
 }
 static const char *hnm_api_error(hone_model_stream *t) { return ((hnd_stream *)t)->err.text; }
 static const char *hnm_api_about(hone_model_stream *t) { return ((hnd_stream *)t)->session->info.name; }
+/* Of this model's instance, or of one that chooses among versions: both begin with what versions share. */
 static hone_model_stream *hnm_api_stream(hone_model_instance *m) {
-    return (hone_model_stream *)hnm_common_of(m)->stream;
+    return (hone_model_stream *)(*(struct hnm_common **)(void *)m)->stream;
 }
-static const hone_model_device hnm_device_api
-    __attribute__((unused)) = {hnm_api_open, hnm_api_close, hnm_api_alloc, hnm_api_free,  hnm_api_put,
-                               hnm_api_get,  hnm_api_sync,  hnm_api_error, hnm_api_about, hnm_api_stream};
+#define HNM_DEVICE_API                                                                                                 \
+    {                                                                                                                  \
+        hnm_api_open, hnm_api_close, hnm_api_alloc, hnm_api_free, hnm_api_put, hnm_api_get, hnm_api_sync,              \
+            hnm_api_error, hnm_api_about, hnm_api_stream                                                               \
+    }
+static const hone_model_device hnm_device_api __attribute__((unused)) = HNM_DEVICE_API;
+
+/* Is there a device for the target? 2: yes; 1: one that is this machine's processor, which another target suits better
+ * where HONE_MODEL_PLACE does not ask for it. arch: 80 of sm_80, only: no later one; 0: any. */
+HNR int hnm_device_offers_arch(int arch, int only) {
+    const char *place = getenv("HONE_MODEL_PLACE");
+    const hnd_driver *d = hnm_driver();
+    size_t n = strlen(d->name);
+    hnd_info info;
+    if (d->describe(hnm_device_index(0), &info, NULL)) return 0;
+    int own = strncmp(info.arch, "sm_", 3) ? 0 : atoi(info.arch + 3);
+    if (arch && own && (own < arch || (only && own != arch))) return 0;
+    if (place && !strncmp(place, d->name, n) && (!place[n] || place[n] == ':')) return 2;
+    return place || info.has & HND_IS_CPU ? 1 : 2;
+}
 
 #endif

@@ -365,6 +365,11 @@ static void add_entry(const hn_model *m, hn_str *out) {
 
 /* One of several models: what the entry needs of it. */
 static void add_part(const hn_model *m, hn_str *out) {
+    if (hn_is_on_device(m->dialect))
+        hn_str_addf(out,
+                    "extern const hone_model_device hnm_device_api_%u __attribute__((visibility(\"hidden\")));\n"
+                    "const hone_model_device hnm_device_api_%u = HNM_DEVICE_API;\n",
+                    m->number, m->number);
     hn_str_addf(out,
                 "extern const hnm_part hnm_part_%u __attribute__((visibility(\"hidden\")));\n"
                 "const hnm_part hnm_part_%u = {hnm_create_in, hnm_run, hnm_free, hnm_error, hnm_common_of, %s, %s};\n",

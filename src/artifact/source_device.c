@@ -3,6 +3,7 @@
 #include "artifact/artifact.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool hn_is_on_device(const hn_dialect *d) { return d->backend->driver != NULL; }
@@ -35,6 +36,7 @@ void hn_source_device_runtime(const hn_model *m, bool drivers, hn_str *out) {
 
 /* CUDA's kernels run on the shim, too, where HONE_MODEL_PLACE asks for it. */
 void hn_source_device_instance(const hn_model *m, hn_str *out) {
+    const char *sm = strstr(m->dialect->name, "sm_");
     add_carried(hn_carried_instance_device(), out);
     hn_str_add(out, "static const hnd_driver *hnm_driver(void) {\n");
     if (is_cuda(m))
@@ -42,8 +44,8 @@ void hn_source_device_instance(const hn_model *m, hn_str *out) {
                         "    if (place && !strcmp(place, \"shim\")) return &hnd_shim;\n");
     hn_str_addf(out,
                 "    return &hnd_%s;\n}\n"
-                "HNR int hnm_device_offers(void) { return hnm_driver()->count(NULL) > 0; }\n",
-                m->dialect->backend->driver);
+                "HNR int hnm_device_offers(void) { return hnm_device_offers_arch(%d, %d); }\n",
+                m->dialect->backend->driver, sm ? atoi(sm + 3) : 0, sm && strchr(sm, 'a'));
 }
 
 /* What the kernels of the model that no earlier version has need all together. */

@@ -35,7 +35,7 @@ static void add_targets(const hn_library *l, hn_str *out) {
         if (hn_is_on_device(l->target[t]))
             hn_str_addf(out, "    case %u: return hnm_parts[%u][0]->offers();\n", t, t);
         else
-            hn_str_addf(out, "    case %u: return %s;\n", t, l->target[t]->offered);
+            hn_str_addf(out, "    case %u: return (%s) ? 2 : 0;\n", t, l->target[t]->offered);
     hn_str_add(out, "    default: return 0;\n    }\n}\n");
 }
 
@@ -102,6 +102,9 @@ static uint32_t add_kernels(const hn_library *l, uint32_t t, hn_str *out) {
 }
 
 static void add_model(const hn_library *l, uint32_t t, uint32_t n_kernels, hn_str *out) {
+    if (hn_is_on_device(l->target[t]))
+        hn_str_addf(out, "extern const hone_model_device hnm_device_api_%u __attribute__((visibility(\"hidden\")));\n",
+                    t * l->n_version);
     hn_str_addf(out,
                 "static hone_model_rc hnm_create_%u(const hone_model_config *config, hone_model_instance **out) {\n"
                 "    return hnm_create_of(%u, config, out);\n}\n"
@@ -115,7 +118,11 @@ static void add_model(const hn_library *l, uint32_t t, uint32_t n_kernels, hn_st
     hn_str_addf(out, l->options->profile ? "&hnm_profile_%u" : "NULL", t);
     hn_str_add(out,
                ", HNM_TARGETS, hnm_models, HNM_VERSIONS, hnm_versions, hnm_last_version, HNM_STATES, hnm_state_port, "
-               "hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek, hnm_resize, NULL};\n");
+               "hnm_reset, hnm_fork, hnm_save, hnm_load, hnm_peek, hnm_resize, ");
+    if (hn_is_on_device(l->target[t]))
+        hn_str_addf(out, "&hnm_device_api_%u};\n", t * l->n_version);
+    else
+        hn_str_add(out, "NULL};\n");
 }
 
 hone_rc hn_entry_make(hn_library *l, hone_err *err) {

@@ -34,6 +34,7 @@ static hone_rc add_target(hn_library *l, const char *name, size_t n, hone_err *e
                        d->name);
     for (uint32_t i = 0; i < l->n_target; i++) {
         if (l->target[i] == d) return HONE_OK;
+        if (hn_is_on_device(d) || hn_is_on_device(l->target[i])) continue; /* beside any other */
         if (l->target[i]->backend != d->backend)
             return hn_fail(err, HONE_E_USAGE,
                            "targets '%s' and '%s' are of different backends; a library is for one of them",
@@ -49,10 +50,14 @@ static hone_rc add_target(hn_library *l, const char *name, size_t n, hone_err *e
     return HONE_OK;
 }
 
-/* The more a target asks for, the earlier it is tried. */
+/* The more a target asks for, the earlier it is tried: CUDA's devices, OpenCL's, processors. */
+static int preference(const hn_dialect *d) {
+    return d->rank + (!hn_is_on_device(d) ? 0 : !strcmp(d->backend->driver, "cuda") ? 2000 : 1000);
+}
+
 static void sort_targets(hn_library *l) {
     for (uint32_t i = 1; i < l->n_target; i++)
-        for (uint32_t k = i; k && l->target[k]->rank > l->target[k - 1]->rank; k--) {
+        for (uint32_t k = i; k && preference(l->target[k]) > preference(l->target[k - 1]); k--) {
             const hn_dialect *swap = l->target[k];
             l->target[k] = l->target[k - 1];
             l->target[k - 1] = swap;
