@@ -21,13 +21,13 @@ bool cli_is_language_model(const char *path) {
 typedef struct cost {
     double weights_b, cache_b;    /* read per token; cache_b: and per token in front of it */
     double body, head, attention; /* weights that a token is multiplied with, the head's; 4 layers heads size */
-    double bandwidth_b_per_s, i8_ops_per_s; /* of this machine, on so many threads; 0: not known */
+    double i8_ops_per_s;          /* of this machine, on so many threads; 0: not known */
 } cost;
 
 typedef struct row {
     size_t prompt, tokens;
     hone_text_speed seen;
-    hone_interval share_bandwidth, share_i8;
+    hone_interval share_i8;
     double read_b; /* per token of the answer */
 } row;
 
@@ -123,19 +123,14 @@ static void look_at_machine(const cli *c, benching *b) {
             fputs("measuring this machine, as `hone doctor --measure` does once for all ...\n", stderr);
         if (hone_device_measure(cli_text(c, "cc", NULL), &d, NULL)) return;
     }
-    b->cost.bandwidth_b_per_s = hone_text_speed_bandwidth(&d, b->n_threads);
     b->cost.i8_ops_per_s = d.i8_ops * b->n_threads;
 }
 
 static hone_interval scaled(hone_interval x, double by) { return (hone_interval){x.lo * by, x.mid * by, x.hi * by}; }
 
-/* Shares of what the machine can do: bytes that must be read for a token of the answer, in the middle of it; operations
- * of the prompt, whose head is needed once. */
-static void find_shares(const cost *k, row *r) {
+/* The share of the operations that the machine can do: those of the prompt, whose head is needed once. */
+static void find_share(const cost *k, row *r) {
     double n = (double)r->prompt, ops = 2 * (k->body * n + k->head) + k->attention * n * (n + 1) / 2;
-    r->read_b = k->weights_b + k->cache_b * (n + (double)r->tokens / 2);
-    r->share_bandwidth =
-        scaled(r->seen.mine.generation, k->bandwidth_b_per_s > 0 ? r->read_b / k->bandwidth_b_per_s : NAN);
     r->share_i8 = scaled(r->seen.mine.prompt, k->i8_ops_per_s > 0 ? ops / n / k->i8_ops_per_s : NAN);
 }
 
@@ -163,7 +158,8 @@ static void put_row(cli_json *j, const benching *b, const row *r) {
     cli_json_kcount(j, "prompt_tokens", r->prompt);
     cli_json_kcount(j, "tokens", r->tokens);
     put_rates(j, &r->seen.mine);
-    put_interval(j, "share_of_bandwidth", r->share_bandwidth);
+    put_interval(j, "share_of_bandwidth", r->seen.bandwidth_share);
+    put_interval(j, "bandwidth_b_per_s", r->seen.bandwidth);
     put_interval(j, "share_of_int8_peak", r->share_i8);
     cli_json_knumber(j, "read_b_per_token", r->read_b);
     if (!b->peer) return;
@@ -188,7 +184,6 @@ static void put_json(cli *c, const benching *b) {
     put_row(&j, b, b->row);
     cli_json_knumber(&j, "weights_read_b_per_token", b->cost.weights_b);
     cli_json_knumber(&j, "cache_b_per_token", b->cost.cache_b);
-    cli_json_knumber(&j, "bandwidth_b_per_s", b->cost.bandwidth_b_per_s);
     cli_json_knumber(&j, "int8_ops_per_s", b->cost.i8_ops_per_s);
     cli_json_key(&j, "results");
     cli_json_array(&j);
@@ -220,7 +215,7 @@ static void table_row(cli_table *t, const row *r, const char *name, const hone_t
     rate_cell(t, x->prompt);
     share_cell(t, mine ? r->share_i8 : none);
     rate_cell(t, x->generation);
-    share_cell(t, mine ? r->share_bandwidth : none);
+    share_cell(t, mine ? r->seen.bandwidth_share : none);
     cli_table_cell(t, "%s", cli_text_seconds(x->first_s.mid, b[0]));
     cli_table_cell(t, "%s", x->resident_b ? cli_text_bytes((double)x->resident_b, b[1]) : "-");
 }
@@ -242,6 +237,9 @@ static void put_text(const cli *c, const benching *b) {
                s->prompt_ratio.lo, s->prompt_ratio.hi, s->generation_ratio.mid, s->generation_ratio.lo,
                s->generation_ratio.hi);
     }
+    if (isfinite(b->row->seen.bandwidth.mid))
+        printf("the memory gave %.3g GB/s (%.3g .. %.3g) to as many threads in the same rounds\n",
+               1e-9 * b->row->seen.bandwidth.mid, 1e-9 * b->row->seen.bandwidth.lo, 1e-9 * b->row->seen.bandwidth.hi);
     printf("%u threads, %u rounds; a token reads %.4g MB of weights, and %.4g kB of keys and values for each token in "
            "front of it\n",
            b->n_threads, b->rounds, 1e-6 * b->cost.weights_b, 1e-3 * b->cost.cache_b);
@@ -278,8 +276,12 @@ static hone_rc measure(const cli *c, benching *b, hone_text *m, hone_err *err) {
         o.seed = cli_count(c, "seed", 1);
         o.peer = b->peer;
         o.stop = b->stop;
+        /* what must be read for a token in the middle of the answer */
+        b->row[i].read_b = b->cost.weights_b + b->cost.cache_b * ((double)o.prompt_tokens + (double)o.tokens / 2);
+        o.read_b = isfinite(b->row[i].read_b) ? b->row[i].read_b : 0;
+        o.n_threads = b->n_threads;
         rc = hone_text_speed_measure(m, &o, &b->row[i].seen, err);
-        if (!rc) find_shares(&b->cost, &b->row[i]);
+        if (!rc) find_share(&b->cost, &b->row[i]);
     }
     return rc;
 }

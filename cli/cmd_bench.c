@@ -166,7 +166,8 @@ const cli_command cli_cmd_bench = {
     "one token after the other behind it; what is printed is tokens per second of both, the time to the first token, "
     "memory, and shares of what this machine can do: of the bandwidth of its memory by the bytes that a token must "
     "read (its weights as the file packs them, keys and values), and of its int8 peak by the operations of the prompt. "
-    "`hone doctor --measure` keeps the machine's figures; without them they are measured first. --against runs "
+    "The memory's bandwidth is measured within the same rounds; `hone doctor --measure` keeps the int8 peak, and it is "
+    "measured first where there is none. --against runs "
     "`llama-bench`, or the engine's Python package, in the same rounds.",
     options,
     "hone bench resnet50.so --threads 1\thow fast it is on one thread\n"

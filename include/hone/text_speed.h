@@ -26,6 +26,8 @@ typedef struct hone_text_speed_options {
     hone_text_peer *peer;         /* NULL: alone. Its turns are interleaved with the model's */
     hone_progress progress;       /* after each round */
     const volatile int *stop;
+    double read_b;      /* bytes that a token of the answer reads; 0: the memory's speed is not measured */
+    uint32_t n_threads; /* that read them; 0: one */
 } hone_text_speed_options;
 static inline hone_text_speed_options hone_text_speed_defaults(void) {
     hone_text_speed_options o = HONE_ZERO;
@@ -43,6 +45,9 @@ typedef struct hone_text_rates {
 typedef struct hone_text_speed {
     hone_text_rates mine, peer;                   /* peer: NANs where there was none */
     hone_interval prompt_ratio, generation_ratio; /* rates of mine / peer, of the same round */
+    /* Bytes per second that as many threads read, of memory as large as what a token reads, in the same rounds; and the
+     * share of them that the answer read, of the same round. NANs: not measured. */
+    hone_interval bandwidth, bandwidth_share;
 } hone_text_speed;
 
 HONE_API hone_rc hone_text_speed_measure(hone_text *m, const hone_text_speed_options *options, hone_text_speed *out,

@@ -83,11 +83,11 @@ HNR int64_t hnm_mul(int64_t a, int64_t b) {
 }
 
 /* Large pages where there is much: results of one kernel are the next one's operands, and a walk over pages of 4 KiB
- * waits for their translation (twice as long in a virtual machine). A multiple of the alignment is asked for only in
- * name: what is not touched takes no memory. */
+ * waits for their translation (twice as long in a virtual machine). What does not fill a large page keeps small ones, so
+ * that many states take no more memory than they have. */
 HNR void *hnm_memory(int64_t size_b) {
     enum { LARGE_B = 2 << 20 };
-    int64_t align = size_b < 2 * LARGE_B ? 64 : LARGE_B;
+    int64_t align = size_b < LARGE_B ? 64 : LARGE_B;
     size_t n = (size_t)((size_b + align - 1) / align * align);
     void *p = aligned_alloc((size_t)align, n);
 #ifdef MADV_HUGEPAGE
@@ -262,6 +262,9 @@ static hone_model_rc hnm_map_weights(hone_model_instance *m, const char *path) {
                         (unsigned long long)HNM_WEIGHTS_B + 64);
     m->c->weights = map;
     m->c->mapped_b = HNM_WEIGHTS_B + 64;
+#ifdef MADV_HUGEPAGE
+    madvise(map, m->c->mapped_b, MADV_HUGEPAGE); /* read ahead in large pages, where the file system has them */
+#endif
     if (memcmp(map, HNM_WEIGHTS_HEAD, 48))
         return hnm_fail(m, HONE_MODEL_WEIGHTS, "'%.150s' holds the weights of another model", path);
     m->c->weights += 64;

@@ -121,6 +121,13 @@ hone_rc hn_guess(hn_guesser *g, hn_sampler *sampler, const hn_constraint *c, int
 void hn_guesser_learn(hn_guesser *g, size_t guessed, size_t right, double s);
 enum { HN_MOST_GUESSED = 64 };
 
+/* bandwidth.c: memory of so many bytes (1 GiB at most), and how fast so many threads read it: bytes per second, 0 where
+ * threads cannot be started. E_NOMEM. */
+typedef struct hn_memory_reader hn_memory_reader;
+hone_rc hn_memory_reader_open(double size_b, uint32_t n_threads, hn_memory_reader **out, hone_err *err);
+double hn_memory_reader_speed(const hn_memory_reader *r);
+void hn_memory_reader_close(hn_memory_reader *r);
+
 /* beam.c: fills in all but the times. */
 hone_rc hn_beam_search(hone_text *m, const hone_text_generate_options *r, const hn_constraint *c, const int32_t *prompt,
                        size_t n_prompt, hone_text_answer *out, hone_err *err);

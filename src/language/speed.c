@@ -25,6 +25,8 @@ typedef struct contest {
     const hone_text_speed_options *o;
     int32_t *token; /* of the prompt and of the answer */
     side mine, peer;
+    hn_memory_reader *reader;
+    double *read_bps; /* of each round */
     uint64_t resident_b;
 } contest;
 
@@ -77,6 +79,13 @@ static hone_rc peer_turn(contest *c, size_t i, hone_err *err) {
     return rc;
 }
 
+/* The machine's memory is measured beside the answer: what it gives moves by half within minutes. */
+static hone_rc my_round(contest *c, size_t i, hone_err *err) {
+    hone_rc rc = my_turn(c, c->o->tokens, &c->mine.prompt_s[i], &c->mine.generate_s[i], &c->mine.first_s[i], err);
+    if (!rc && c->reader) c->read_bps[i] = hn_memory_reader_speed(c->reader);
+    return rc;
+}
+
 /* Other tokens in each round: keys and values of a prompt that was seen before would be found again. */
 static void draw_tokens(contest *c, hn_rng *random) {
     const hone_text *m = c->session->m;
@@ -94,7 +103,7 @@ static hone_rc compete(contest *c, hn_rng *random, hone_err *err) {
         bool first = hn_rng_below(random, 2);
         draw_tokens(c, random);
         if (first) rc = peer_turn(c, i, err);
-        if (!rc) rc = my_turn(c, o->tokens, &c->mine.prompt_s[i], &c->mine.generate_s[i], &c->mine.first_s[i], err);
+        if (!rc) rc = my_round(c, i, err);
         if (!rc && !first) rc = peer_turn(c, i, err);
         if (rc || !o->progress.fn) continue;
         double elapsed = hn_now_s() - start_s;
@@ -102,6 +111,8 @@ static hone_rc compete(contest *c, hn_rng *random, hone_err *err) {
                         NULL};
         o->progress.fn(o->progress.arg, &e);
     }
+    hn_memory_reader_close(c->reader); /* its memory is not the model's */
+    c->reader = NULL;
     c->resident_b = resident();
     return rc;
 }
@@ -125,13 +136,28 @@ static hone_text_rates rates_of(const contest *c, const side *s, double *scratch
     return r;
 }
 
+static void add_bandwidth(const contest *c, hone_text_speed *s, double *scratch) {
+    const hone_text_speed_options *o = c->o;
+    for (size_t i = 0; i < o->rounds; i++) {
+        if (!(c->read_bps[i] > 0)) return;
+        scratch[i] = c->read_bps[i];
+    }
+    s->bandwidth = hone_stat_bootstrap_median(scratch, o->rounds, 0.95, 0, 1);
+    for (size_t i = 0; i < o->rounds; i++)
+        scratch[i] = (double)o->tokens / c->mine.generate_s[i] * o->read_b / c->read_bps[i];
+    s->bandwidth_share = hone_stat_bootstrap_median(scratch, o->rounds, 0.95, 0, 1);
+}
+
 static hone_text_speed seen(const contest *c, double *scratch) {
     const hone_interval none = {NAN, NAN, NAN};
     hone_text_speed s = {.mine = rates_of(c, &c->mine, scratch),
                          .peer = {none, none, none, 0},
                          .prompt_ratio = none,
-                         .generation_ratio = none};
+                         .generation_ratio = none,
+                         .bandwidth = none,
+                         .bandwidth_share = none};
     s.mine.resident_b = c->resident_b;
+    add_bandwidth(c, &s, scratch);
     if (!c->o->peer) return s;
     s.peer = rates_of(c, &c->peer, scratch);
     s.peer.resident_b = hone_text_peer_resident(c->o->peer);
@@ -160,17 +186,19 @@ hone_rc hone_text_speed_measure(hone_text *m, const hone_text_speed_options *opt
     if (!rc) rc = check(m, &o, err);
     if (rc) return rc;
     size_t n = o.prompt_tokens + o.tokens;
-    double *room = calloc(7 * (size_t)o.rounds, sizeof *room), *at = room;
+    double *room = calloc(8 * (size_t)o.rounds, sizeof *room), *at = room;
     contest c = {.o = &o, .token = malloc(n * sizeof *c.token)};
     hn_rng random = hn_rng_make(o.seed, 0);
     if (!room || !c.token) rc = hn_fail(err, HONE_E_NOMEM, "out of memory for %u rounds", o.rounds);
-    double **const to[] = {&c.mine.prompt_s, &c.mine.generate_s, &c.mine.first_s,
-                           &c.peer.prompt_s, &c.peer.generate_s, &c.peer.first_s};
+    double **const to[] = {&c.mine.prompt_s,   &c.mine.generate_s, &c.mine.first_s, &c.peer.prompt_s,
+                           &c.peer.generate_s, &c.peer.first_s,    &c.read_bps};
     for (size_t i = 0; !rc && i < sizeof to / sizeof *to; i++, at += o.rounds) *to[i] = at;
     if (!rc) rc = hone_text_session_open(m, &c.session, err);
     if (!rc) c.session->alone = true;
+    if (!rc && o.read_b > 0) rc = hn_memory_reader_open(o.read_b, o.n_threads, &c.reader, err);
     if (!rc) rc = compete(&c, &random, err);
     if (!rc) *out = seen(&c, at);
+    hn_memory_reader_close(c.reader);
     hone_text_session_close(c.session);
     free(c.token);
     free(room);

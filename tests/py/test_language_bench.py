@@ -49,8 +49,8 @@ def figures(place, *words, **more):
 
 def test_figures_have_intervals_and_hang_together(place):
     x = figures(place, "--prompt-tokens", "20,40", "--tokens", "8", "--rounds", "3", "--cache-type", "f32")
-    assert x["bandwidth_b_per_s"] == x["int8_ops_per_s"] == 1e9
-    for key in ["prompt_tokens_per_s", "generation_tokens_per_s", "first_token_s", "share_of_bandwidth", "share_of_int8_peak"]:
+    assert x["int8_ops_per_s"] == 1e9
+    for key in ["prompt_tokens_per_s", "generation_tokens_per_s", "first_token_s", "share_of_bandwidth", "share_of_int8_peak", "bandwidth_b_per_s"]:
         assert x[key + "_ci"][0] <= x[key] <= x[key + "_ci"][1]
         assert x[key] > 0
     assert [(r["prompt_tokens"], r["tokens"]) for r in x["results"]] == [(20, 8), (40, 8)]
@@ -59,7 +59,9 @@ def test_figures_have_intervals_and_hang_together(place):
     s = test_language.MODELS["llama"]
     assert x["cache_b_per_token"] == s.layers * s.kv_heads * s.head_size * 2 * 4
     assert x["read_b_per_token"] == x["weights_read_b_per_token"] + x["cache_b_per_token"] * 24
-    assert x["share_of_bandwidth"] == pytest.approx(x["generation_tokens_per_s"] * x["read_b_per_token"] / x["bandwidth_b_per_s"])
+    read = [x["read_b_per_token"] * rate / by for rate in x["generation_tokens_per_s_ci"] for by in x["bandwidth_b_per_s_ci"]]
+    assert min(read) <= x["share_of_bandwidth"] <= max(read)  # measured in these rounds, whatever the table says
+    assert x["bandwidth_b_per_s"] > 2e8 and x["bandwidth_b_per_s"] != 1e9
     n, body = 20, s.layers * (s.width * s.head_size * 2 * (s.heads + s.kv_heads) + 3 * s.width * s.mlp)
     ops = 2 * (body * n + s.width * test_language.VOCABULARY) + 4 * s.layers * s.heads * s.head_size * n * (n + 1) / 2
     assert x["share_of_int8_peak"] == pytest.approx(x["prompt_tokens_per_s"] * ops / n / x["int8_ops_per_s"])
