@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """How far a language model's logits are from a float evaluation of the same dequantised weights.
 
-    bench/language_accuracy.py MODEL.gguf [--tokens 2048] [--text FILE] [--llama PYTHON]
+    bench/language_accuracy.py MODEL.gguf [--tokens 2048] [--text FILE] [--llama PYTHON] [--activations float,auto,int8,int8x2]
 
 MODEL: of the Llama family (SmolLM2). The reference is NumPy in f32 on the weights that the package `gguf` dequantises. Prints, for
---exact and for int8 activations: the largest difference of a logit, the mean Kullback-Leibler divergence, how often the likeliest
+each kind of activations: the largest difference of a logit, the mean Kullback-Leibler divergence, how often the likeliest
 token is the same, the perplexity. --llama: a Python with llama-cpp-python, whose perplexity on the same tokens is printed, too.
 The text is the GPL as Debian has it, unless another is named. Needs numpy, gguf and hone's package.
 """
@@ -90,6 +90,7 @@ def main():
     a.add_argument("model")
     a.add_argument("--tokens", type=int, default=2048)
     a.add_argument("--text", default="/usr/share/common-licenses/GPL-3")
+    a.add_argument("--activations", default="float,auto,int8,int8x2")
     a.add_argument("--llama", metavar="PYTHON")
     a.add_argument("--json", action="store_true")
     o = a.parse_args()
@@ -99,8 +100,8 @@ def main():
         tokens = m.tokenize(text, frame=True)[: o.tokens]
     want = reference(o.model, tokens)
     rows = {"reference": {"perplexity": perplexity(want, tokens)}}
-    for name, exact in (("exact", True), ("int8", False)):
-        with hone.LanguageModel(o.model, exact=exact, context=len(tokens)) as m:
+    for name in o.activations.split(","):
+        with hone.LanguageModel(o.model, activations=name, context=len(tokens)) as m:
             got = m.logits(tokens)
         kl = 0.0
         for i in range(len(tokens)):

@@ -181,6 +181,7 @@ static void put_json(cli *c, const benching *b) {
     cli_json_kcount(&j, "rounds", b->rounds);
     cli_json_ktext(&j, "cache", cli_text(c, "cache-type", cli_given(c, "exact") ? "f32" : "f16"));
     cli_json_kbool(&j, "exact", cli_given(c, "exact"));
+    cli_json_ktext(&j, "activations", cli_text(c, "activations", cli_given(c, "exact") ? "float" : "auto"));
     put_row(&j, b, b->row);
     cli_json_knumber(&j, "weights_read_b_per_token", b->cost.weights_b);
     cli_json_knumber(&j, "cache_b_per_token", b->cost.cache_b);
@@ -316,6 +317,7 @@ hone_rc cli_bench_text(cli *c, hone_err *err) {
     o.no_tokenizer = true;
     o.cache = cli_text(c, "cache-type", NULL);
     o.exact = cli_given(c, "exact");
+    o.activations = cli_text(c, "activations", NULL);
     o.progress = (hone_progress){tell, c};
     o.stop = b.stop;
     if (!rc) rc = hone_text_open(b.path, &o, &m, err);

@@ -14,6 +14,13 @@
         0,                                                                                                             \
         "language models: lengths of the prompt, one row for each; else 512"},                                         \
         {"exact", 0, CLI_FLAG, NULL, 0, 0, "language models: products with packed weights round nothing"},             \
+        {"activations",                                                                                                \
+         0,                                                                                                            \
+         CLI_CHOICE,                                                                                                   \
+         "auto|int8|int8x2|float",                                                                                     \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "language models: what products round the other operand to; else auto"},                                      \
         {"cache-type",                                                                                                 \
          0,                                                                                                            \
          CLI_CHOICE,                                                                                                   \

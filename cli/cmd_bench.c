@@ -115,7 +115,8 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
 }
 
 static hone_rc check_options(const cli *c, hone_err *err) {
-    static const char *const others[] = {"prompt-tokens", "tokens", "rounds", "peer", "cache-type", "exact"};
+    static const char *const others[] = {"prompt-tokens", "tokens", "rounds",     "peer",
+                                         "cache-type",    "exact",  "activations"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (cli_given(c, others[i]))
             return cli_fail(err, HONE_E_USAGE, "--%s is for language models; '%s' is none", others[i], c->arg[0]);

@@ -43,6 +43,13 @@ static char *default_output(const char *path) {
     return cli_format("%.*s", dot && dot != base ? (int)(dot - base) : (int)strlen(base), base);
 }
 
+/* As the library takes names: with the ending of what is made, or without. */
+static char *without_ending(const char *name, const char *ending) {
+    size_t n = strlen(name), k = strlen(ending);
+    bool has = n > k && !strcmp(name + n - k, ending) && name[n - k - 1] != '/';
+    return cli_format("%.*s", (int)(has ? n - k : n), name);
+}
+
 /* Says line by line what hone does not support. */
 static hone_rc explain_refusal(const cli_compiling *x, const char *path, hone_rc rc) {
     hone_import_options options = {
@@ -60,10 +67,12 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     cli_compiling x;
     hone_compile_result r = {0};
     const char *path = c->arg[0];
-    char *output = cli_given(c, "output") ? cli_strdup(cli_text(c, "output", "")) : default_output(path);
+    bool only_c = !strcmp(cli_text(c, "emit", "so"), "c");
+    char *output = cli_given(c, "output") ? without_ending(cli_text(c, "output", ""), only_c ? ".c" : ".so")
+                                          : default_output(path);
     cli_compiling_set(c, &x);
     x.options.output = output;
-    x.options.emit = !strcmp(cli_text(c, "emit", "so"), "c") ? HONE_EMIT_C : HONE_EMIT_SO;
+    x.options.emit = only_c ? HONE_EMIT_C : HONE_EMIT_SO;
     x.options.embed_weights = cli_given(c, "embed-weights");
     x.options.stop = cli_catch_signals(false).stop;
     hone_rc rc = hone_compile_model(path, &x.options, &r, err);

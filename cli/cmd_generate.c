@@ -63,6 +63,7 @@ static hone_rc run_generate(cli *c, hone_err *err) {
     if (!rc) rc = set_prompt(c, &q, err);
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
     o.exact = cli_given(c, "exact");
+    o.activations = cli_text(c, "activations", NULL);
     o.context = (int64_t)cli_count(c, "context", 0);
     o.cache = cli_text(c, "cache-type", NULL);
     o.compiler = cli_text(c, "cc", NULL);
@@ -110,8 +111,10 @@ static const cli_option options[] = {
     {"ignore-eos", 0, CLI_FLAG, NULL, 0, 0, "go on behind the token that ends a text"},
     {"context", 'c', CLI_COUNT, "N", 1, 1e9,
      "tokens at most, prompt and answer together; else the model's, at most 8,192"},
-    {"exact", 0, CLI_FLAG, NULL, 0, 0,
-     "round nothing in products with packed weights (slower); else activations are rounded to int8"},
+    {"exact", 0, CLI_FLAG, NULL, 0, 0, "round nothing in products with packed weights (slower): --activations float"},
+    {"activations", 0, CLI_CHOICE, "auto|int8|int8x2|float", 0, 0,
+     "how products with packed weights take the other operand: int8, and two bytes where an element stands out (auto, "
+     "the default); int8 alone; two bytes; floats"},
     {"cache-type", 0, CLI_TEXT, "T", 0, 0,
      "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
     {"target", 't', CLI_TEXT, "T", 0, 0, "instruction set, as of hone compile; else native"},

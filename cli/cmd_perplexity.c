@@ -60,6 +60,7 @@ static hone_rc run_perplexity(cli *c, hone_err *err) {
     hone_rc rc = cli_read_bytes(c->arg[1], &text, &n, err);
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
     o.exact = cli_given(c, "exact");
+    o.activations = cli_text(c, "activations", NULL);
     o.context = (int64_t)window;
     o.cache = cli_text(c, "cache-type", NULL);
     o.stop = on.stop;
@@ -79,8 +80,10 @@ static const cli_option options[] = {
     {"cache-type", 0, CLI_TEXT, "T", 0, 0,
      "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
     {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads to run on; else one per processor"},
-    {"exact", 0, CLI_FLAG, NULL, 0, 0,
-     "round nothing in products with packed weights (slower); else activations are rounded to int8"},
+    {"exact", 0, CLI_FLAG, NULL, 0, 0, "round nothing in products with packed weights (slower): --activations float"},
+    {"activations", 0, CLI_CHOICE, "auto|int8|int8x2|float", 0, 0,
+     "how products with packed weights take the other operand: int8, and two bytes where an element stands out (auto, "
+     "the default); int8 alone; two bytes; floats"},
     {0},
 };
 

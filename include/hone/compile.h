@@ -11,11 +11,11 @@ extern "C" {
 
 typedef enum hone_emit { HONE_EMIT_SO, HONE_EMIT_C } hone_emit;
 typedef struct hone_compile_options {
-    size_t size;          /* hone_compile_defaults() sets it */
-    const char *output;   /* "dir/model" gives dir/model.so, .h, .weights, .manifest; NULL: the model's name in the
-                             working folder */
-    const char *target;   /* NULL: "native", of C "generic"; "x86-64-v3", "x86-64-v4", "aarch64"; several in one
-                             library, chosen when it is loaded: "x86-64-v4,x86-64-v3,generic" */
+    size_t size;        /* hone_compile_defaults() sets it */
+    const char *output; /* "dir/model" or "dir/model.so" gives dir/model.so, .h, .weights, .manifest; NULL: the model's
+                           name in the working folder */
+    const char *target; /* NULL: "native", of C "generic"; "x86-64-v3", "x86-64-v4", "aarch64"; several in one
+                           library, chosen when it is loaded: "x86-64-v4,x86-64-v3,generic" */
     const char *compiler; /* NULL: cc */
     hone_emit emit;
     bool relaxed;              /* numeric mode */
@@ -38,6 +38,7 @@ typedef struct hone_compile_options {
     const volatile int *stop; /* ends with E_INTERRUPTED */
     const char *cache;        /* as hone_import_options */
     bool exact;               /* as hone_import_options */
+    const char *activations;  /* as hone_import_options */
 } hone_compile_options;
 static inline hone_compile_options hone_compile_defaults(void) {
     hone_compile_options o = HONE_ZERO;

@@ -18,6 +18,8 @@ typedef struct hone_import_options {
     const char *cache;   /* language models of files of weights: "f32", "f16", "bf16" or "q8": keys and values lie in
                             blocks of a pool; NULL: in one growing tensor of f32 */
     bool exact; /* products with packed weights round nothing; else they round activations to int8 in blocks of 32 */
+    const char *activations; /* of products with packed weights: "float" (as `exact`), "int8", "auto" (int8, and two
+                                bytes where an element stands out), "int8x2" (two bytes); NULL: auto */
 } hone_import_options;
 static inline hone_import_options hone_import_defaults(void) {
     hone_import_options o = HONE_ZERO;

@@ -37,6 +37,7 @@ typedef struct hone_text_options {
     int64_t cached_tokens; /* of all sessions together, at least the context; 0: 16 contexts */
     bool exact; /* products with packed weights round nothing; else they round activations to int8 in blocks of 32 */
     bool chat;  /* E_NOTFOUND, before anything is compiled, if the model has no chat template */
+    const char *activations; /* as hone_import_options */
 } hone_text_options;
 static inline hone_text_options hone_text_defaults(void) {
     hone_text_options o = HONE_ZERO;

@@ -83,8 +83,8 @@ HNR int64_t hnm_mul(int64_t a, int64_t b) {
 }
 
 /* Large pages where there is much: results of one kernel are the next one's operands, and a walk over pages of 4 KiB
- * waits for their translation (twice as long in a virtual machine). What does not fill a large page keeps small ones, so
- * that many states take no more memory than they have. */
+ * waits for their translation (twice as long in a virtual machine). What does not fill a large page keeps small ones,
+ * so that many states take no more memory than they have. */
 HNR void *hnm_memory(int64_t size_b) {
     enum { LARGE_B = 2 << 20 };
     int64_t align = size_b < LARGE_B ? 64 : LARGE_B;

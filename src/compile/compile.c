@@ -32,12 +32,20 @@ static const char *identifier_of(hn_arena *a, const char *name) {
     return s;
 }
 
+/* The name of the files, which may have been given with the library's ending. */
+static char *without_ending(hn_arena *a, const char *name, hone_emit emit) {
+    const char *ending = emit == HONE_EMIT_C ? ".c" : ".so";
+    size_t n = strlen(name), k = strlen(ending);
+    return hn_strndup(a, name, n > k && !strcmp(name + n - k, ending) ? n - k : n);
+}
+
 static hone_rc set_names(hn_library *l, const char *name, hone_err *err) {
     const char *output = l->options->output ? l->options->output : name, *slash = output ? strrchr(output, '/') : NULL;
     if (!output) output = "model";
     if (!l->options->output && slash) output = slash + 1, slash = NULL;
     l->folder = slash ? hn_strndup(&l->arena, output, slash == output ? 1 : (size_t)(slash - output)) : ".";
-    l->name = hn_strdup(&l->arena, slash ? slash + 1 : output);
+    const char *last = slash ? slash + 1 : output;
+    l->name = l->options->output ? without_ending(&l->arena, last, l->options->emit) : hn_strdup(&l->arena, last);
     if (!l->folder || !l->name) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!*l->name || !strcmp(l->name, ".") || !strcmp(l->name, ".."))
         return hn_fail(err, HONE_E_USAGE, "'%s' is no name for a library; give one such as build/model", output);
@@ -343,6 +351,7 @@ hone_rc hone_compile_model(const char *path, const hone_compile_options *options
     double start_s = hn_now_s();
     hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
     import.symbol = o.symbol, import.n_symbol = o.n_symbol, import.cache = o.cache, import.exact = o.exact;
+    import.activations = o.activations;
     if (!rc) rc = hone_import_model(path, &import, &g, NULL, err);
     if (rc) return rc;
     const char *slash = strrchr(path, '/'),

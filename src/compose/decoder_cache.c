@@ -1,8 +1,9 @@
 /* decoder_cache.c — keys and values in blocks of a pool, as f32, f16, bf16 or int8, and attention over them.
  *
  * The pool of a layer is a state: the new rows are put into it in place, each where input `slot` says, and attention
- * finds a sequence's rows through input `table`. int8 rows have one scale per token and head: the largest magnitude
- * becomes 127.
+ * finds a sequence's rows through input `table`. Blocks of keys lie transposed, [kv heads, size, block], as the
+ * products with them read them (docs/ir.md, `attend`). int8 rows have one scale per token and head: the largest
+ * magnitude becomes 127.
  */
 #include "base/err.h"
 #include "compose/decoder_int.h"
@@ -52,8 +53,9 @@ void hn_step_blocks(step *s) {
     s->table = input(s, "table", 2, sequences, blocks);
 }
 
-/* The pool past.WHAT.L with rows [tokens, kv heads, ...] in their slots, which is output present.WHAT.L. */
-static hn_val put(step *s, const char *what, int64_t l, hn_val rows) {
+/* The pool past.WHAT.L with rows [tokens, kv heads, ...] in their slots, which is output present.WHAT.L. turned: blocks
+ * lie transposed. */
+static hn_val put(step *s, const char *what, int64_t l, hn_val rows, bool turned) {
     hn_builder *b = &s->b;
     char name[64];
     if (!rows) return 0;
@@ -62,8 +64,8 @@ static hn_val put(step *s, const char *what, int64_t l, hn_val rows) {
     t.dim[0] = s->rows;
     snprintf(name, sizeof name, "past.%s.%" PRId64, what, l);
     hn_val in[3] = {hn_param(b->g, 0, hn_strdup(&b->g->arena, name), &t), hn_reshape(b, s->slot, 2, column), rows};
-    hn_attr set = hn_a_word(HN_A_MODE, "set");
-    hn_val all = hn_emit(b->g, b->b, HN_OP_SCATTER_ND, 3, in, 1, &set, 1);
+    hn_attr attr[] = {hn_a_word(HN_A_MODE, "set"), hn_a_int(HN_A_BLOCK, HN_CACHE_BLOCK)};
+    hn_val all = hn_emit(b->g, b->b, HN_OP_SCATTER_ND, 3, in, turned ? 2 : 1, attr, 1);
     snprintf(name, sizeof name, "present.%s.%" PRId64, what, l);
     if (all) hn_result(b->g, 0, all, hn_strdup(&b->g->arena, name));
     return all;
@@ -89,10 +91,11 @@ hn_val hn_step_attend_blocks(step *s, int64_t l, hn_val q, hn_val k, hn_val v, i
     q = hn_bin_f(b, HN_OP_MUL, q, d->attention_scale > 0 ? d->attention_scale : 1 / sqrt((double)d->head_size));
     k = q8 ? rounded(s, k, &scale[0]) : hn_cast(b, k, kinds[d->cache].type);
     v = q8 ? rounded(s, v, &scale[1]) : hn_cast(b, v, kinds[d->cache].type);
-    hn_val in[8] = {q, put(s, "key", l, k), put(s, "value", l, v), s->table, s->sequence, s->position, 0, 0};
+    hn_val in[8] = {q, put(s, "key", l, k, true), put(s, "value", l, v, false)};
+    in[3] = s->table, in[4] = s->sequence, in[5] = s->position;
     if (q8) {
-        in[6] = put(s, "key_scale", l, scale[0]);
-        in[7] = put(s, "value_scale", l, scale[1]);
+        in[6] = put(s, "key_scale", l, scale[0], false);
+        in[7] = put(s, "value_scale", l, scale[1], false);
     }
     hn_attr cap = {.id = HN_A_SOFTCAP, .kind = HN_K_FLOAT, .f = d->attention_softcap};
     hn_attr attr[3] = {hn_a_int(HN_A_BLOCK, HN_CACHE_BLOCK), cap, hn_a_int(HN_A_WINDOW, window)};

@@ -1,5 +1,6 @@
 /* packed.c — products and look-ups with weights that may be packed (ir/packed.h). */
 #include "compose/packed.h"
+#include "base/err.h"
 #include "ir/packed.h"
 
 #include <string.h>
@@ -10,9 +11,33 @@ static const hn_node *unpack_of(const hn_builder *b, hn_val w) {
     return n && n->op == HN_OP_UNPACK ? n : NULL;
 }
 
-hn_val hn_unpack(hn_builder *b, hn_val bytes, const hn_codec *c, size_t rank, const hn_dim *shape, bool int8) {
+/* Names of options, and of the operations' modes. */
+static const struct {
+    const char *name, *mode;
+} kinds[] = {[HN_FLOAT] = {"float", "exact"},
+             [HN_INT8] = {"int8", "int8"},
+             [HN_INT8_AUTO] = {"auto", "auto"},
+             [HN_INT8X2] = {"int8x2", "int8x2"}};
+static const hn_activations usual = HN_INT8_AUTO;
+
+hone_rc hn_activations_named(const char *name, bool exact, hn_activations *out, hone_err *err) {
+    hn_activations found = exact ? HN_FLOAT : usual;
+    size_t n = sizeof kinds / sizeof *kinds, i = 0;
+    while (name && i < n && strcmp(name, kinds[i].name) != 0) i++;
+    if (i == n)
+        return hn_fail(err, HONE_E_USAGE, "activations cannot be rounded as '%s'; give float, int8, auto or int8x2",
+                       name);
+    if (name) found = (hn_activations)i;
+    if (exact && found != HN_FLOAT)
+        return hn_fail(err, HONE_E_USAGE,
+                       "exact products leave activations as floats, not as '%s'; leave one of both out", name);
+    *out = found;
+    return HONE_OK;
+}
+
+hn_val hn_unpack(hn_builder *b, hn_val bytes, const hn_codec *c, size_t rank, const hn_dim *shape, hn_activations how) {
     const hn_attr attr[] = {hn_a_dims(HN_A_SHAPE, rank, shape), hn_a_word(HN_A_CODEC, c->text),
-                            hn_a_word(HN_A_MODE, int8 && c->groups ? "int8" : "exact")};
+                            hn_a_word(HN_A_MODE, kinds[c->groups ? how : HN_FLOAT].mode)};
     return bytes ? hn_emit(b->g, b->b, HN_OP_UNPACK, 1, &bytes, 3, attr, 1) : 0;
 }
 
@@ -23,8 +48,9 @@ static hn_val packed_dot(hn_builder *b, hn_val x, const hn_node *unpack, hn_val 
     const hn_attr attr[] = {hn_a_dims(HN_A_SHAPE, 2, shape), *hn_attr_get(unpack, HN_A_CODEC)};
     hn_val in[4] = {unpack->in[0], x};
     size_t n = 2;
-    if (!strcmp(hn_attr_get(unpack, HN_A_MODE)->name, "int8")) {
-        in[1] = hn_emit(b->g, b->b, HN_OP_QUANTIZE_BLOCKS, 1, &x, 0, NULL, 2);
+    const hn_attr *mode = hn_attr_get(unpack, HN_A_MODE);
+    if (strcmp(mode->name, "exact") != 0) {
+        in[1] = hn_emit(b->g, b->b, HN_OP_QUANTIZE_BLOCKS, 1, &x, strcmp(mode->name, "int8") != 0, mode, 2);
         in[2] = in[1] + 1;
         n = 3;
     }

@@ -6,9 +6,15 @@
 #include "compose/compose.h"
 
 struct hn_codec;
-/* The elements, f32 of this shape, of packed bytes u8 [.., rows, bytes of a row]. int8: products round what they are
- * multiplied with to int8 in blocks of 32, where the codec allows it; else they are exact. */
-hn_val hn_unpack(hn_builder *b, hn_val bytes, const struct hn_codec *c, size_t rank, const hn_dim *shape, bool int8);
+/* What products with packed weights do with the other operand: nothing; round it to int8 in blocks of 32; to int8, and
+ * words that stand out to two bytes an element; to two bytes. */
+typedef enum hn_activations { HN_FLOAT, HN_INT8, HN_INT8_AUTO, HN_INT8X2 } hn_activations;
+/* "float", "int8", "auto" or "int8x2"; NULL: float where `exact`, else the usual one. E_USAGE. */
+hone_rc hn_activations_named(const char *name, bool exact, hn_activations *out, hone_err *err);
+/* The elements, f32 of this shape, of packed bytes u8 [.., rows, bytes of a row]. how: of products with them, where the
+ * codec allows it; else they are exact. */
+hn_val hn_unpack(hn_builder *b, hn_val bytes, const struct hn_codec *c, size_t rank, const hn_dim *shape,
+                 hn_activations how);
 bool hn_is_packed(const hn_builder *b, hn_val w);
 /* x [.., k] times w [n, k], transposed: [.., n]. */
 hn_val hn_weight_product(hn_builder *b, hn_val x, hn_val w);

@@ -35,7 +35,8 @@ static size_t sizes(const hn_weight *t, size_t lead, int64_t *dim) {
     return lead + t->rank;
 }
 
-static hn_val packed(hn_builder *b, const hn_codec *c, const void *data, size_t rank, const int64_t *dim, bool int8) {
+static hn_val packed(hn_builder *b, const hn_codec *c, const void *data, size_t rank, const int64_t *dim,
+                     hn_activations how) {
     hn_tensor bytes = {.dtype = HONE_U8, .rank = (uint8_t)rank, .data = (void *)(uintptr_t)data}; /* never written */
     hn_dim shape[HN_RANK_MAX];
     for (size_t d = 0; d < rank; d++) {
@@ -43,7 +44,7 @@ static hn_val packed(hn_builder *b, const hn_codec *c, const void *data, size_t 
         shape[d] = hn_lit(b, dim[d]);
     }
     bytes.dim[rank - 1] = hn_codec_row_b(c, dim[rank - 1]);
-    return hn_unpack(b, hn_const(b, &bytes), c, rank, shape, int8);
+    return hn_unpack(b, hn_const(b, &bytes), c, rank, shape, how);
 }
 
 /* The codec that holds the tensor's rows as they are; NULL: none. */
@@ -52,10 +53,10 @@ static const hn_codec *codec_of(const hn_weight *t) {
     return c && t->rank >= 2 && hn_codec_row_b(c, (int64_t)t->dim[t->rank - 1]) ? c : NULL;
 }
 
-hn_val hn_weight_packed(hn_builder *b, const hn_weight *t, bool int8) {
+hn_val hn_weight_packed(hn_builder *b, const hn_weight *t, hn_activations how) {
     const hn_codec *c = t->rank <= 3 ? codec_of(t) : NULL;
     int64_t dim[HN_RANK_MAX];
-    return c ? packed(b, c, t->data, sizes(t, 0, dim), dim, int8) : 0;
+    return c ? packed(b, c, t->data, sizes(t, 0, dim), dim, how) : 0;
 }
 
 static hn_val floats(hn_builder *b, const float *data, size_t rank, const int64_t *dim) {
@@ -74,7 +75,7 @@ hn_val hn_weight_floats(hn_weights *w, hn_builder *b, const hn_weight *t, float 
     return floats(b, there ? t->data : data, sizes(t, 0, dim), dim);
 }
 
-hn_val hn_weight_stack(hn_weights *w, hn_builder *b, const hn_weight *t, uint64_t n, bool int8) {
+hn_val hn_weight_stack(hn_weights *w, hn_builder *b, const hn_weight *t, uint64_t n, hn_activations how) {
     const hn_codec *c = t->rank == 2 ? codec_of(t) : NULL;
     int64_t dim[HN_RANK_MAX] = {(int64_t)n};
     for (uint64_t i = 0; i < n; i++) {
@@ -93,5 +94,5 @@ hn_val hn_weight_stack(hn_weights *w, hn_builder *b, const hn_weight *t, uint64_
             hn_block_decode(t[i].type, t[i].data, t[i].n_elements, (float *)(void *)(all + i * each));
     }
     size_t rank = sizes(t, 1, dim);
-    return c ? packed(b, c, all, rank, dim, int8) : floats(b, (float *)(void *)all, rank, dim);
+    return c ? packed(b, c, all, rank, dim, how) : floats(b, (float *)(void *)all, rank, dim);
 }

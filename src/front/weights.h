@@ -4,6 +4,7 @@
 #ifndef HN_FRONT_WEIGHTS_H
 #define HN_FRONT_WEIGHTS_H
 
+#include "compose/packed.h"
 #include "ir/blocks.h"
 #include "ir/build.h"
 
@@ -24,13 +25,13 @@ typedef struct hn_weight {
     const uint64_t *dim; /* the outermost first */
     uint64_t n_elements;
 } hn_weight;
-/* A matrix, or several in one tensor, as it lies in the file; 0: its type or its rows do not allow it. int8: as
+/* A matrix, or several in one tensor, as it lies in the file; 0: its type or its rows do not allow it. how: as
  * hn_unpack. */
-hn_val hn_weight_packed(hn_builder *b, const hn_weight *t, bool int8);
+hn_val hn_weight_packed(hn_builder *b, const hn_weight *t, hn_activations how);
 /* Its elements as f32; add: to each of them. */
 hn_val hn_weight_floats(hn_weights *w, hn_builder *b, const hn_weight *t, float add);
 /* n matrices of one shape, n > 0, as one tensor [n, rows, columns]: as they lie in the file where all can, else as f32.
  * A shape that differs fails and names the tensor. */
-hn_val hn_weight_stack(hn_weights *w, hn_builder *b, const hn_weight *t, uint64_t n, bool int8);
+hn_val hn_weight_stack(hn_weights *w, hn_builder *b, const hn_weight *t, uint64_t n, hn_activations how);
 
 #endif

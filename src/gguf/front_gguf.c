@@ -17,8 +17,8 @@
 typedef struct held {
     hn_gguf *file;
     hn_weights weights;
-    bool *used; /* by tensor */
-    bool exact; /* products round nothing */
+    bool *used;         /* by tensor */
+    hn_activations how; /* of products with packed weights */
     bool sums;
     hn_val *value; /* by tensor: the matrix in the graph; for sums */
 } held;
@@ -49,7 +49,7 @@ static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t laye
         part[e] = weight_of(t);
         h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
     }
-    return part ? hn_weight_stack(&h->weights, b, part, n, !h->exact) : 0;
+    return part ? hn_weight_stack(&h->weights, b, part, n, h->how) : 0;
 }
 
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
@@ -60,7 +60,7 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     if (!t) return stacked(h, b, role, layer);
     size_t at = (size_t)(t - hn_gguf_tensor_at(h->file, 0));
     const hn_weight w = weight_of(t);
-    hn_val v = hn_weight_packed(b, &w, !h->exact);
+    hn_val v = hn_weight_packed(b, &w, h->how);
     h->used[at] = true;
     return h->value[at] = v ? v : hn_weight_floats(&h->weights, b, &w, 0);
 }
@@ -162,7 +162,8 @@ static hone_rc read_graph(const hn_front_source *from, const hone_import_options
                 !(h->value = calloc(hn_gguf_tensors(h->file) + 1, sizeof *h->value))))
         rc = hn_fail(&own, HONE_E_NOMEM, "out of memory reading '%s'", hn_front_label(from));
     if (!rc) rc = hn_cache_named(options->cache, &cache, &own);
-    if (!rc) h->exact = options->exact || sums;
+    if (!rc) rc = hn_activations_named(options->activations, options->exact, &h->how, &own);
+    if (!rc && sums) h->how = HN_FLOAT;
     if (h) h->sums = sums;
     if (!rc) rc = build(from, cache, h, g, report, &own);
     if (!rc) {

@@ -98,7 +98,7 @@ static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t laye
         part[e] = weight_of(t);
         mark_used(h, t);
     }
-    return part && n ? hn_weight_stack(&h->weights, b, part, n, false) : 0;
+    return part && n ? hn_weight_stack(&h->weights, b, part, n, HN_FLOAT) : 0;
 }
 
 /* Joint rows in the order of all other families: queries of all heads, keys, values. */
@@ -142,7 +142,7 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     if (h->config.arch->head_by_head && joint && t->rank) by_parts(h, b, &w);
     if (!hn_graph_ok(b->g)) return 0;
     bool transposed = t->rank == 2 && hn_hf_transposed(h->config.arch, role);
-    hn_val v = transposed ? 0 : hn_weight_packed(b, &w, false);
+    hn_val v = transposed ? 0 : hn_weight_packed(b, &w, HN_FLOAT);
     if (!v) v = hn_weight_floats(&h->weights, b, &w, h->config.arch->norms_from_one && is_norm(role) ? 1.0f : 0);
     return v && transposed ? hn_swap(b, v, 0, 1) : v;
 }

@@ -75,14 +75,15 @@ HN_DEC void hn_dec_q8_0(const uint8_t *b, float *out) {
     for (int j = 0; j < 32; j++) out[j] = d * (float)(int8_t)b[2 + j];
 }
 
-HN_DEC void hn_dec_iq4_nl(const uint8_t *b, float *out) {
+/* 32 nibbles by a table of values that are not evenly spaced. */
+HN_DEC void hn_dec_uneven(float d, const uint8_t *b, float *out) {
     static const int8_t value[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    float d = hn_dec_half_at(b);
     for (int j = 0; j < 16; j++) {
-        out[j] = d * (float)value[b[2 + j] & 15];
-        out[j + 16] = d * (float)value[b[2 + j] >> 4];
+        out[j] = d * (float)value[b[j] & 15];
+        out[j + 16] = d * (float)value[b[j] >> 4];
     }
 }
+HN_DEC void hn_dec_iq4_nl(const uint8_t *b, float *out) { hn_dec_uneven(hn_dec_half_at(b), b + 2, out); }
 
 /* The table holds twice the values of FP4 (E2M1), so the scale is half of 2^(e - 127): below e = 2 a subnormal. */
 HN_DEC void hn_dec_mxfp4(const uint8_t *b, float *out) {
@@ -160,6 +161,22 @@ HN_DEC void hn_dec_q6_k(const uint8_t *b, float *out) {
         int q = (low | (b[128 + 32 * half + l] >> 2 * part & 3) << 4) - 32;
         out[i] = d * (float)(int8_t)b[192 + 8 * half + 2 * part + l / 16] * (float)q;
     }
+}
+
+/* Six bits of the scale of each 32: four in bytes 4 to 7, two in bytes 2 and 3. */
+HN_DEC void hn_dec_iq4_xs(const uint8_t *b, float *out) {
+    float d = hn_dec_half_at(b);
+    int high = b[2] | b[3] << 8;
+    for (int j = 0; j < 8; j++) {
+        int scale = (b[4 + j / 2] >> 4 * (j % 2) & 15) | (high >> 2 * j & 3) << 4;
+        hn_dec_uneven(d * (float)(scale - 32), b + 8 + 16 * j, out + 32 * j);
+    }
+}
+
+/* -1, 0 or 1, laid out as Q2_K's. */
+HN_DEC void hn_dec_tq2_0(const uint8_t *b, float *out) {
+    float d = hn_dec_half_at(b + 64);
+    for (int i = 0; i < 256; i++) out[i] = d * (float)((b[32 * (i / 128) + i % 32] >> 2 * (i % 128 / 32) & 3) - 1);
 }
 
 /* --- blocks of 32 for codecs (ir/packed.def) ------------------------------------------------------------------------

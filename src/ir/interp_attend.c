@@ -34,10 +34,11 @@ static hone_rc find_rows(attending *a, int64_t sequence, int64_t p, int64_t *fir
     return HONE_OK;
 }
 
+/* Keys lie in blocks, [kv heads, size, block]. */
 static double score_of(const attending *a, int64_t q_at, int64_t kv, int64_t row) {
     double sum = 0;
-    for (int64_t d = 0; d < a->size; d++)
-        sum += hn_get_f(a->q, q_at + d) * number(a->key, (row * a->kv_heads + kv) * a->size + d);
+    int64_t first = (row / a->block * a->kv_heads + kv) * a->size * a->block + row % a->block;
+    for (int64_t d = 0; d < a->size; d++) sum += hn_get_f(a->q, q_at + d) * number(a->key, first + d * a->block);
     if (a->key_scale) sum *= hn_get_f(a->key_scale, row * a->kv_heads + kv);
     return a->cap > 0 ? a->cap * tanh(sum / a->cap) : sum;
 }

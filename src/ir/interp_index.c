@@ -188,8 +188,31 @@ hone_rc hn_eval_scatter_elements(hn_call *c) {
     return HONE_OK;
 }
 
+/* Rows of blocks that lie transposed: row r is element r % block of each row of block r / block. */
+static hone_rc scatter_turned(hn_call *c, int64_t block) {
+    const hn_tensor *x = c->in[0], *k = c->in[1];
+    int64_t inner = hn_product(x->dim, 1, x->rank), rows = x->dim[0] / block * block, n = hn_tensor_n(k);
+    scatter s;
+    hone_rc rc = scatter_begin(c, &s);
+    if (rc) return rc;
+    if (n * inner != hn_tensor_n(c->in[2])) return shapes_differ(c);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t row = hn_get_i(k, i);
+        if (row < 0) row += rows;
+        if (row < 0 || row >= rows)
+            return hn_fail(c->err, HONE_E_INPUT, "%s: index %lld is not in %lld rows", hn_call_name(c),
+                           (long long)hn_get_i(k, i), (long long)rows);
+        int64_t to = row / block * inner * block + row % block;
+        for (int64_t e = 0; e < inner; e++) scatter_one(&s, to + e * block, i * inner + e, 1);
+    }
+    scatter_end(&s);
+    return HONE_OK;
+}
+
 hone_rc hn_eval_scatter_nd(hn_call *c) {
     const hn_tensor *x = c->in[0], *k = c->in[1];
+    int64_t block = hn_attr_i(c->node, HN_A_BLOCK, 0);
+    if (block) return scatter_turned(c, block);
     int64_t stride[HN_RANK_MAX], depth = k->dim[k->rank - 1], rows = hn_product(k->dim, 0, k->rank - 1u);
     if (depth > x->rank) return shapes_differ(c);
     int64_t inner = hn_product(x->dim, (size_t)depth, x->rank), offset;

@@ -33,19 +33,36 @@ hone_rc hn_eval_unpack(hn_call *c) {
     return HONE_OK;
 }
 
-/* In floats throughout, so that ties fall as they do in kernels. */
+/* One block in floats throughout, so that ties fall as they do in kernels (rt/packed.h). row: the row's largest. */
+static void quantize(const float *x, hn_digits how, float row, int8_t *low, int8_t *high, float *scale) {
+    float word[8] = {0}, most = 0, rest = 0, by;
+    for (int i = 0; i < 32; i++) word[i / 4] = fmaxf(word[i / 4], fabsf(x[i]));
+    for (int i = 0; i < 8; i++) most = fmaxf(most, word[i]);
+    for (int i = 0; i < 8; i++)
+        if (word[i] < most) rest = fmaxf(rest, word[i]);
+    bool apart = how == HN_DIGITS_AUTO && most >= 2 * rest && most >= 0.25f * row;
+    float unit = how == HN_DIGITS_TWO ? most / 128.0f : apart ? fmaxf(rest, most / 128.0f) : most;
+    by = unit > 0 ? 127.0f / unit : 0;
+    if (!isfinite(by)) by = 0;
+    *scale = by > 0 ? unit / 127.0f : 0;
+    for (int i = 0; i < 32; i++) {
+        int v = (int)rintf(x[i] * by), up = how == HN_DIGITS_TWO || (apart && word[i / 4] >= most) ? (v + 64) >> 7 : 0;
+        low[i] = (int8_t)(v - 128 * up);
+        if (how) high[i] = (int8_t)up;
+    }
+}
+
 hone_rc hn_eval_quantize_blocks(hn_call *c) {
     const hn_tensor *x = c->in[0];
-    const float *from = x->data;
-    int8_t *q = c->out[0].data;
-    float *scale = c->out[1].data;
-    for (int64_t b = 0; b < hn_tensor_n(x) / 32; b++, from += 32, q += 32) {
+    hn_digits how = hn_digits_of(c->node);
+    int64_t k = x->dim[x->rank - 1u], rows = k ? hn_tensor_n(x) / k : 0;
+    for (int64_t r = 0; r < rows; r++) {
+        const float *from = (const float *)x->data + r * k;
+        int8_t *low = (int8_t *)c->out[0].data + r * k * (how ? 2 : 1);
         float most = 0;
-        for (int i = 0; i < 32; i++) most = fabsf(from[i]) > most ? fabsf(from[i]) : most;
-        float by = most > 0 ? 127.0f / most : 0;
-        if (!isfinite(by)) by = 0;
-        scale[b] = by > 0 ? most / 127.0f : 0;
-        for (int i = 0; i < 32; i++) q[i] = (int8_t)rintf(from[i] * by);
+        for (int64_t i = 0; how == HN_DIGITS_AUTO && i < k; i++) most = fmaxf(most, fabsf(from[i]));
+        for (int64_t i = 0; i < k; i += 32)
+            quantize(from + i, how, most, low + i, low + k + i, (float *)c->out[1].data + (r * k + i) / 32);
     }
     return HONE_OK;
 }
@@ -56,9 +73,11 @@ static void other_row(const hn_call *c, int64_t i, int64_t k, double *out) {
         for (int64_t j = 0; j < k; j++) out[j] = (double)((const float *)c->in[1]->data)[i * k + j];
         return;
     }
-    const int8_t *q = (const int8_t *)c->in[1]->data + i * k;
+    int digits = hn_dot_digits(c->g, c->node);
+    const int8_t *q = (const int8_t *)c->in[1]->data + i * k * digits;
     const float *scale = (const float *)c->in[2]->data + i * k / 32;
-    for (int64_t j = 0; j < k; j++) out[j] = (double)q[j] * (double)scale[j / 32];
+    for (int64_t j = 0; j < k; j++)
+        out[j] = (double)(q[j] + (digits == 2 ? 128 * q[k + j] : 0)) * (double)scale[j / 32];
 }
 
 static hone_rc which(const hn_call *c, int64_t i, int64_t n, int64_t *out) {
@@ -72,7 +91,7 @@ static hone_rc which(const hn_call *c, int64_t i, int64_t n, int64_t *out) {
 
 hone_rc hn_eval_packed_dot(hn_call *c) {
     hn_tensor *y = &c->out[0];
-    int64_t rows = y->dim[0], columns = y->dim[1], k = c->in[1]->dim[1], first = 0;
+    int64_t rows = y->dim[0], columns = y->dim[1], k = hn_dot_length(c->g, c->node), first = 0;
     bool chosen = hn_dot_chooses(c->g, c->node);
     matrix m = matrix_of(c, k);
     double *x = HN_NEW_N(c->scratch, double, (size_t)(rows * k) + 1);

@@ -33,6 +33,23 @@ const hn_codec *hn_codec_of(const hn_node *n) {
 }
 
 bool hn_dot_of_bytes(const hn_graph *g, const hn_node *n) { return hn_type_of(g, n->in[1])->dtype == HONE_I8; }
+
+static int64_t last_of(const hn_graph *g, hn_val v) {
+    const hn_type *t = hn_type_of(g, v);
+    int64_t n = -1;
+    return hn_dim_is_int(g->dims, t->dim[t->rank - 1u], &n) ? n : -1;
+}
+int hn_dot_digits(const hn_graph *g, const hn_node *n) {
+    return hn_dot_of_bytes(g, n) && last_of(g, n->in[1]) == 64 * last_of(g, n->in[2]) ? 2 : 1;
+}
+int64_t hn_dot_length(const hn_graph *g, const hn_node *n) {
+    int64_t k = last_of(g, n->in[1]);
+    return k < 0 ? k : k / hn_dot_digits(g, n);
+}
+hn_digits hn_digits_of(const hn_node *n) {
+    const hn_attr *mode = hn_attr_get(n, HN_A_MODE);
+    return !mode ? HN_DIGITS_ONE : !strcmp(mode->name, "auto") ? HN_DIGITS_AUTO : HN_DIGITS_TWO;
+}
 bool hn_dot_chooses(const hn_graph *g, const hn_node *n) { return n->n_in == (hn_dot_of_bytes(g, n) ? 4 : 3); }
 
 int64_t hn_codec_row_b(const hn_codec *c, int64_t elements) {

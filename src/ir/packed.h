@@ -29,6 +29,11 @@ const hn_codec *hn_codec_of(const hn_node *n); /* of its attribute; verified gra
 /* Of a packed_dot: are its rows bytes with scales; does it choose one of several matrices? */
 bool hn_dot_of_bytes(const hn_graph *g, const hn_node *n);
 bool hn_dot_chooses(const hn_graph *g, const hn_node *n);
+int hn_dot_digits(const hn_graph *g, const hn_node *n);     /* bytes of an element of its rows of bytes: 1, 2 */
+int64_t hn_dot_length(const hn_graph *g, const hn_node *n); /* elements that are summed; -1: not known */
+/* Of a row of quantize_blocks: the rules of MODE. */
+typedef enum hn_digits { HN_DIGITS_ONE, HN_DIGITS_AUTO, HN_DIGITS_TWO } hn_digits;
+hn_digits hn_digits_of(const hn_node *n);
 
 /* Bytes of a row of so many elements; 0: no whole blocks. */
 int64_t hn_codec_row_b(const hn_codec *c, int64_t elements);

@@ -45,7 +45,7 @@ static void weights(hn_typing *c, size_t lead, hn_dim rows, hn_dim k) {
 }
 
 void hn_rule_unpack(hn_typing *c) {
-    static const char *const modes[] = {"exact", "int8", NULL};
+    static const char *const modes[] = {"exact", "int8", "auto", "int8x2", NULL};
     size_t rank = c->in[0]->rank;
     const hn_dim *shape = hn_type_dims(c, HN_A_SHAPE, rank);
     hn_type_word(c, HN_A_MODE, modes);
@@ -61,8 +61,11 @@ void hn_rule_unpack(hn_typing *c) {
 }
 
 void hn_rule_quantize_blocks(hn_typing *c) {
+    static const char *const modes[] = {"auto", "int8x2", NULL};
     const hn_type *x = c->in[0];
     int64_t k;
+    bool two = hn_type_attr_maybe(c, HN_A_MODE) != NULL;
+    if (two) hn_type_word(c, HN_A_MODE, modes);
     hn_type_want(c, 0, HONE_F32);
     hn_type_rank(c, 0, 1, HN_RANK_MAX);
     if (c->rc || !number(c, x->dim[x->rank - 1], &k, "the last dimension")) return;
@@ -72,6 +75,7 @@ void hn_rule_quantize_blocks(hn_typing *c) {
     }
     for (size_t i = 0; i < 2; i++) c->out[i] = *x;
     c->out[0].dtype = HONE_I8;
+    if (two) c->out[0].dim[x->rank - 1] = hn_dim_int(c->d, 2 * k);
     c->out[1].dim[x->rank - 1] = hn_dim_int(c->d, k / 32);
 }
 
@@ -85,15 +89,21 @@ void hn_rule_packed_dot(hn_typing *c) {
     if (c->rc) return;
     const hn_type *x = c->in[1];
     hn_type_equal(c, shape[0], x->dim[0], "number of rows");
-    weights(c, chosen, shape[1], x->dim[1]);
+    hn_dim length = x->dim[1];
     if (bytes) {
-        const hn_codec *codec = codec_of(c);
-        if (codec && !codec->groups) hn_type_wrong(c, "codec '%s' has no bytes to multiply", codec->text);
         hn_type_want(c, 2, HONE_F32);
         hn_type_rank(c, 2, 2, 2);
         if (c->rc) return;
+        length = hn_dim_mul(c->d, c->in[2]->dim[1], hn_dim_int(c->d, 32));
+        if (hn_dim_equal(c->d, hn_dim_mul(c->d, length, hn_dim_int(c->d, 2)), x->dim[1]) != HN_EQUAL) /* two bytes */
+            hn_type_equal(c, length, x->dim[1], "length of a row");
+    }
+    weights(c, chosen, shape[1], length);
+    if (bytes) {
+        const hn_codec *codec = codec_of(c);
+        if (codec && !codec->groups) hn_type_wrong(c, "codec '%s' has no bytes to multiply", codec->text);
+        if (c->rc) return;
         hn_type_equal(c, c->in[2]->dim[0], x->dim[0], "number of rows");
-        hn_type_equal(c, hn_dim_mul(c->d, c->in[2]->dim[1], hn_dim_int(c->d, 32)), x->dim[1], "length of a row");
     }
     if (chosen) {
         hn_type_is(c, c->n_in - 1, HN_ANY_INT);

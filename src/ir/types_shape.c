@@ -70,6 +70,12 @@ void hn_check_scatter(hn_typing *c) {
         hn_type_axis(c, x->rank);
     } else {
         size_t k = index_depth(c, x, index, 0);
+        if (hn_type_attr_maybe(c, HN_A_BLOCK)) {
+            const hn_attr *mode = hn_type_attr_maybe(c, HN_A_MODE);
+            hn_type_int(c, HN_A_BLOCK, 1, 1 << 16);
+            if (k != 1 || !mode || strcmp(mode->name, "set") != 0)
+                hn_type_wrong(c, "rows in transposed blocks are set, one at each index");
+        }
         if (c->rc) return;
         want.rank--;
         for (size_t i = k; i < x->rank; i++) hn_type_push(c, &want, x->dim[i]);

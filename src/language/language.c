@@ -48,6 +48,7 @@ static hone_rc key_of(const char *path, const hone_text_options *o, char key[33]
     hn_hash_text(&h, o->compiler);
     hn_hash_text(&h, o->target);
     hn_hash_text(&h, o->cache);
+    hn_hash_text(&h, o->activations);
     hn_hash_end(&h, key);
     free(real);
     return HONE_OK;
@@ -66,6 +67,7 @@ static hone_rc compile(const char *path, const char *folder, const hone_text_opt
     c.compiler = o->compiler;
     c.no_parity = o->no_parity;
     c.exact = o->exact;
+    c.activations = o->activations;
     c.stop = o->stop;
     static const char *const state[] = {"past.*=present.*"};
     c.state = state;
@@ -194,6 +196,7 @@ static hone_rc open_model(const char *path, const hone_text_options *o, bool lib
 hone_rc hone_text_open(const char *path, const hone_text_options *options, hone_text **out, hone_err *err) {
     hone_text_options o = hone_text_defaults();
     hone_rc rc = hn_options_read(&o, sizeof o, options, "text", err);
+    if (!rc && o.activations && !strcmp(o.activations, "float")) o.exact = true, o.activations = NULL;
     if (!o.cache) o.cache = o.exact ? "f32" : "f16";
     return rc ? rc : open_model(path, &o, true, out, err);
 }

@@ -1,5 +1,6 @@
-/* onnx/lower_bits.c — com.microsoft MatMulNBits. Constant weights in blocks of whole 32 elements stay packed
- * (docs/packed-weights.md); with accuracy_level 4 the other operand is rounded to int8, else nothing is. */
+/* onnx/lower_bits.c — com.microsoft MatMulNBits and GatherBlockQuantized. Constant weights in blocks of whole 32
+ * elements stay packed (docs/packed-weights.md); with accuracy_level 4 the other operand is rounded to int8, else
+ * nothing is. */
 #include "compose/packed.h"
 #include "ir/packed.h"
 #include "onnx/lower_contrib_int.h"
@@ -153,7 +154,7 @@ static hn_val packed(hn_lower *c, const bits *s) {
         for (int64_t k = 0; k < s->k; k += 32)
             put_block(&x, plain, r, k, (uint8_t *)out.data + r * row_b + k / 32 * codec->size_b);
     const hn_dim shape[2] = {hn_lit(b, s->n), hn_lit(b, s->k)};
-    return hn_unpack(b, hn_const(b, &out), codec, 2, shape, hn_int(c, "accuracy_level", 0) == 4);
+    return hn_unpack(b, hn_const(b, &out), codec, 2, shape, hn_int(c, "accuracy_level", 0) == 4 ? HN_INT8 : HN_FLOAT);
 }
 
 /* All elements as floats. */
@@ -177,4 +178,56 @@ void hn_lower_matmul_bits(hn_lower *c) {
         y = hn_matmul(b, x, hn_swap(b, decoded(c, &s), 0, 1), hn_dt(b, x));
     if (hn_in(c, 5)) y = hn_bin(b, HN_OP_ADD, y, hn_cast(b, hn_in(c, 5), hn_dt(b, y)));
     hn_out(c, 0, hn_cast(b, y, hn_dt(b, in)));
+}
+
+/* ---- GatherBlockQuantized: rows of an embedding in blocks; of u8 several elements a byte, as above ---- */
+
+typedef struct gathered {
+    int64_t bits, block;
+    size_t along, axis; /* of the data: what is gathered, what the blocks lie along */
+    bool bytes;         /* data are u8 */
+} gathered;
+
+static bool read_gathered(hn_lower *c, gathered *s) {
+    hn_builder *b = hn_lower_builder(c);
+    int64_t rank = (int64_t)hn_rank(b, hn_in(c, 0)), along = hn_int(c, "gather_axis", 0),
+            axis = hn_int(c, "quantize_axis", 1);
+    *s = (gathered){.bits = hn_int(c, "bits", 4), .block = hn_int(c, "block_size", 128)};
+    s->bytes = hn_dt(b, hn_in(c, 0)) == HONE_U8;
+    if (along < 0) along += rank;
+    if (axis < 0) axis += rank;
+    if (along < 0 || axis < 0 || along >= rank || axis >= rank || along == axis || s->block < 1 ||
+        s->block > INT32_MAX) {
+        hn_wrong(c, "'gather_axis' and 'quantize_axis' must be two dimensions of the data, 'block_size' positive");
+        return false;
+    }
+    s->along = (size_t)along, s->axis = (size_t)axis;
+    if (s->bytes && ((s->bits != 2 && s->bits != 4 && s->bits != 8) || axis != rank - 1)) {
+        hn_refuse(c, "%lld bits along dimension %lld of %lld", (long long)s->bits, (long long)axis, (long long)rank);
+        return false;
+    }
+    return true;
+}
+
+void hn_lower_gather_bits(hn_lower *c) {
+    hn_builder *b = hn_lower_builder(c);
+    gathered s;
+    if (!hn_need(c, 3) || !read_gathered(c, &s)) return;
+    hn_val scale = hn_in(c, 2), zero = hn_in(c, 3), y = hn_gather(b, hn_in(c, 0), hn_in(c, 1), (int64_t)s.along);
+    hone_dtype t = hn_dt(b, scale);
+    if (hn_rank(b, scale) != hn_rank(b, hn_in(c, 0)) || (zero && hn_rank(b, zero) != hn_rank(b, scale))) {
+        hn_wrong(c, "data, scales and zero points must have the same number of dimensions");
+        return;
+    }
+    size_t axis = s.axis < s.along ? s.axis : s.axis - 1 + hn_rank(b, hn_in(c, 1));
+    scale = f32(b, hn_gather(b, scale, hn_in(c, 1), (int64_t)s.along));
+    if (zero) zero = hn_gather(b, zero, hn_in(c, 1), (int64_t)s.along);
+    y = f32(b, s.bytes ? unpacked(b, y, s.bits) : y);
+    if (zero && s.bytes)
+        zero = hn_slice_axis(b, unpacked(b, zero, s.bits), (int64_t)axis, hn_lit(b, 0), hn_dim_of(b, scale, axis), 1);
+    if (zero)
+        y = hn_bin(b, HN_OP_SUB, y, hn_spread_blocks(b, f32(b, zero), y, axis, s.block));
+    else if (s.bytes)
+        y = hn_bin_f(b, HN_OP_SUB, y, (double)(1 << (s.bits - 1)));
+    hn_out(c, 0, hn_cast(b, hn_bin(b, HN_OP_MUL, y, hn_spread_blocks(b, scale, y, axis, s.block)), t));
 }

@@ -186,5 +186,6 @@ const hn_lower_row hn_lower_contrib[] = {
     {MS, "MatMulIntegerToFloat", 1, HN_OPSET_MAX, hn_lower_matmul_to_float, 0},
     {MS, "DynamicQuantizeMatMul", 1, HN_OPSET_MAX, hn_lower_matmul_to_float, 1},
     {MS, "MatMulNBits", 1, HN_OPSET_MAX, hn_lower_matmul_bits, 0},
+    {MS, "GatherBlockQuantized", 1, HN_OPSET_MAX, hn_lower_gather_bits, 0},
     {0},
 };

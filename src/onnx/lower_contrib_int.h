@@ -19,5 +19,6 @@ void hn_lower_qlinear_concat(hn_lower *c);
 void hn_lower_qgemm(hn_lower *c);
 void hn_lower_matmul_to_float(hn_lower *c); /* arg: 1 where the left operand is quantised at run time */
 void hn_lower_matmul_bits(hn_lower *c);
+void hn_lower_gather_bits(hn_lower *c);
 
 #endif

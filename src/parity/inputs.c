@@ -4,6 +4,7 @@
  * the operand back to the parameters. Large inputs repeat a table of prime length, so that filling costs no time and
  * no stride of the kernel meets the same values again.
  */
+#include "ir/packed.h"
 #include "parity/parity.h"
 
 #include <math.h>
@@ -170,6 +171,8 @@ static int64_t index_room(const hn_trial *t, const hn_node *n) {
         int64_t x = size_of(t, n->in[0], d);
         if (x < room) room = x;
     }
+    int64_t block = n->op == HN_OP_SCATTER_ND ? hn_attr_i(n, HN_A_BLOCK, 0) : 0;
+    if (block) room = room / block * block;
     return room == INT64_MAX ? 1 : room;
 }
 
@@ -218,6 +221,9 @@ static void add_node_traits(tracer *w, const hn_node *n) {
     if (n->op == HN_OP_POW) limit(w, n->in[1], 0, 4);
     if (n->op == HN_OP_NMS) limit(w, n->in[2], 0, 5);
     if (n->op == HN_OP_ATTEND) add_attend_traits(w, n);
+    /* High bytes are drawn as often as low ones: the terms of a block are 128 times as large, and may nearly cancel. */
+    if (n->op == HN_OP_PACKED_DOT && hn_dot_digits(g, n) == 2)
+        x->length = fmax(x->length, 8 * (double)hn_dot_length(g, n));
 }
 
 hone_rc hn_trial_traits(hn_trial *t, hn_traits *out) {

@@ -25,9 +25,15 @@ static hn_val operand(const hn_graph *g, const hn_node *n) {
 
 static int64_t rows_of(const hn_graph *g, const hn_node *n) { return hn_const_of(g, n->in[0])->dim[0]; }
 
+/* How its operand is rounded. */
+static hn_digits digits_of(const hn_graph *g, const hn_node *n) {
+    const hn_node *q = hn_def_op(g, n->in[1], HN_OP_QUANTIZE_BLOCKS);
+    return q ? hn_digits_of(q) : HN_DIGITS_ONE;
+}
+
 static bool alike(const hn_graph *g, const hn_node *a, const hn_node *b) {
     return operand(g, a) == operand(g, b) && hn_dot_of_bytes(g, a) == hn_dot_of_bytes(g, b) &&
-           hn_codec_of(a) == hn_codec_of(b);
+           hn_codec_of(a) == hn_codec_of(b) && digits_of(g, a) == digits_of(g, b);
 }
 
 /* The first product of the block that node i can join, if it is not the first itself. */

@@ -24,7 +24,7 @@ input %1 : i64[k, j] "at"
 %2 = gather_elements %0, %1 {axis = 1}
 output %2 "y"
 END
-hone compile pick.ir -o pick --target generic | grep parity; grep -c '    inputs: [1-9]' pick.manifest
+hone compile pick.ir -o pick.so --target generic | grep parity; grep -c '    inputs: [1-9]' pick.manifest
 cat > positions.ir <<'END'
 ir 1
 input %0 : i64[40] "before"

@@ -372,6 +372,11 @@ def contrib_quantised():
         n = 256 // block
         ms(f"MatMulNBits_packed_{bits}_{block}", "MatMulNBits", [f(2, 3, 256), u8(37, n, block * bits // 8), scales(37 * n)],
            K=256, N=37, bits=bits, block_size=block, const=(1, 2))
+    rows = i32([3, 0], [36, 5])
+    ms("GatherBlockQuantized_u8", "GatherBlockQuantized", [u8(37, 32), rows, scale(37 * 2).reshape(37, 2), u8(37, 1)], block_size=32, bits=4,
+       gather_axis=0, quantize_axis=1, const=(0, 2, 3))
+    ms("GatherBlockQuantized_middle", "GatherBlockQuantized", [u8(37, 32), rows, scale(37 * 4).reshape(37, 4)], block_size=16, bits=4,
+       gather_axis=0, quantize_axis=1, const=(0, 2))
     ms("MatMulNBits_packed_zeros", "MatMulNBits", [f(5, 256), u8(37, 4, 32), scale(148), u8(37, 2)], K=256, N=37, bits=4,
        block_size=64, const=(1, 2, 3))
 

@@ -48,7 +48,8 @@ def figures(place, *words, **more):
 
 
 def test_figures_have_intervals_and_hang_together(place):
-    x = figures(place, "--prompt-tokens", "20,40", "--tokens", "8", "--rounds", "3", "--cache-type", "f32")
+    x = figures(place, "--prompt-tokens", "20,40", "--tokens", "8", "--rounds", "3", "--cache-type", "f32", "--activations", "int8")
+    assert x["activations"] == "int8" and not x["exact"]
     assert x["int8_ops_per_s"] == 1e9
     for key in ["prompt_tokens_per_s", "generation_tokens_per_s", "first_token_s", "share_of_bandwidth", "share_of_int8_peak", "bandwidth_b_per_s"]:
         assert x[key + "_ci"][0] <= x[key] <= x[key + "_ci"][1]
@@ -96,6 +97,7 @@ def test_refusals_say_what_to_do(place):
         assert done.returncode != 0 and "pip install llama-cpp-python" in done.stderr and "llama-bench on PATH" in done.stderr
     for words, text in [(["--peer", "x"], "say which by --against"), (["--prompt-tokens", "0"], "no number of tokens"),
                         (["--against", "onnxruntime"], "there is no peer 'onnxruntime'"), (["--time", "3"], "not for language models"),
-                        (["--against", "llama.cpp", "--peer", "/bin/false"], "/bin/false")]:
+                        (["--against", "llama.cpp", "--peer", "/bin/false"], "/bin/false"), (["--activations", "int4"], "auto|int8|int8x2|float"),
+                        (["--exact", "--activations", "int8"], "leave one of both out")]:
         done = bench(place, *words)
         assert done.returncode != 0 and text in done.stderr, (words, done.stderr)

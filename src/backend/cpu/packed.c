@@ -40,13 +40,17 @@ static void add_dim(const hn_graph *g, hn_dim d, hn_str *out) {
 }
 
 /* The functions for this codec and length, once in a file. */
-static void add_functions(const hn_codec *c, bool bytes, int64_t blocks, hn_str *out) {
-    const char *f = bytes ? "" : "_F";
+static void add_functions(const hn_codec *c, int digits, int64_t blocks, hn_str *out) {
+    const char *f = digits == 2 ? "_2" : digits ? "" : "_F";
+    bool bytes = digits > 0;
     hn_str_addf(out, "#ifndef HNR_DOT%s_%s_%" PRId64 "\n#define HNR_DOT%s_%s_%" PRId64 "\n", f, c->text, blocks, f,
                 c->text, blocks);
     if (!bytes && c->groups)
         hn_str_addf(out, "#ifndef HNR_VALUE_%s\n#define HNR_VALUE_%s\nHNR_NO_VALUE(%s)\n#endif\n", c->text, c->text,
                     c->text);
+    if (digits == 2)
+        hn_str_addf(out, "#ifndef HNR_HIGH_%s\n#define HNR_HIGH_%s\nHNR_HIGH(%s, %d, %d)\n#endif\n", c->text, c->text,
+                    c->text, c->groups, c->small);
     hn_str_addf(out, "HNR_DOT%s(%s, %" PRId64 ", %d, %d, %d, %d, %d, %d)\n#endif\n", f, c->text, blocks, c->groups,
                 c->off, c->min, c->small, (int)c->size_b, (int)(c->elements / 32));
 }
@@ -63,10 +67,11 @@ static void add_index(const hn_graph *g, const hn_node *n, hn_str *out) {
 }
 
 static void add_call(const hn_graph *g, const hn_node *n, const hn_codec *c, int64_t k, hn_str *out) {
-    bool bytes = hn_dot_of_bytes(g, n), each = chooses_each(g, n), one = !each && hn_dot_chooses(g, n);
+    bool bytes = hn_dot_of_bytes(g, n), two = hn_dot_digits(g, n) == 2, each = chooses_each(g, n),
+         one = !each && hn_dot_chooses(g, n);
     int64_t columns = size_of(g, n->out[0], 1), panels = (columns + HN_PANEL - 1) / HN_PANEL;
     int64_t matrix_b = panels * HN_PANEL * hn_codec_row_b(c, k), matrices = each || one ? size_of(g, n->in[0], 0) : 1;
-    const char *f = bytes ? "" : "_f";
+    const char *f = two ? "_2" : bytes ? "" : "_f";
     if (each || one) add_index(g, n, out);
     hn_str_addf(out, "    const hnr_packed a = {.w = (const uint8_t *)buf[%u]", at(g, n, 0));
     if (one) hn_str_addf(out, " + hnr_index(s, which[0], %" PRId64 ") * %" PRId64, matrices, matrix_b);
@@ -74,6 +79,7 @@ static void add_call(const hn_graph *g, const hn_node *n, const hn_codec *c, int
         hn_str_addf(out, ", .q = buf[%u], .d = buf[%u], ", at(g, n, 1), at(g, n, 2));
     else
         hn_str_addf(out, ", .x = buf[%u], ", at(g, n, 1));
+    if (two) hn_str_add(out, ".two = 1, ");
     hn_str_addf(out, ".y = buf[%u], .rows = rows, .columns = %" PRId64 "};\n",
                 g->block[g->value[n->out[0]].block].n_param, columns);
     if (each)
@@ -93,10 +99,11 @@ hone_rc hn_cpu_whole(hn_graph *g, hn_block body, const char *name, const hn_emit
     if (!n) return HONE_E_UNSUPPORTED;
     const hn_codec *c = hn_codec_of(n);
     bool bytes = hn_dot_of_bytes(g, n), each = chooses_each(g, n);
-    int64_t k = size_of(g, n->in[1], 1), columns = size_of(g, n->out[0], 1);
+    int digits = bytes ? hn_dot_digits(g, n) : 0;
+    int64_t k = hn_dot_length(g, n), columns = size_of(g, n->out[0], 1);
     hn_dims *t = g->dims;
     hn_dim rows = hn_type_of(g, n->out[0])->dim[0];
-    add_functions(c, bytes, k / 32, &text);
+    add_functions(c, digits, k / 32, &text);
     hn_str_addf(&text, HN_KERNEL_HEAD, name);
     hn_str_add(&text, "    (void)buf, (void)s, (void)scratch;\n");
     add_dim(g, rows, &text);
@@ -105,7 +112,8 @@ hone_rc hn_cpu_whole(hn_graph *g, hn_block body, const char *name, const hn_emit
     *out = (hn_kernel_code){.helpers = "base packed", .schedule = "packed"};
     hn_dim panels = hn_dim_int(t, (columns + HN_PANEL - 1) / HN_PANEL);
     out->work = hn_dim_mul(t, panels, each ? rows : hn_dim_ceildiv(t, rows, hn_dim_int(t, 64)));
-    out->scratch_b = hn_dim_int(t, bytes ? 2 * 4 * 64 * (k / 32) * c->groups : 0);
+    /* sums of groups of 64 rows; words with high bytes of groups of 16 rows */
+    out->scratch_b = hn_dim_int(t, (bytes ? 2 * 4 * 64 * (k / 32) * c->groups : 0) + (digits == 2 ? 4 * (k / 32) : 0));
     out->text = text.failed ? NULL : hn_strdup(a, text.text);
     hn_str_free(&text);
     return out->text ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory in writing kernel '%s'", name);

@@ -196,8 +196,36 @@ void hn_ref_scatter_elements(hn_ref *e) {
     hn_ref_add(e, "}\n");
 }
 
+/* Rows of blocks that lie transposed: row r is element r % block of each row of block r / block. */
+static void scatter_turned(hn_ref *e, int64_t block) {
+    hn_val data = e->n->in[0], indices = e->n->in[1], updates = e->n->in[2];
+    const hn_type *t = hn_ref_type(e, data), *it = hn_ref_type(e, indices), *ut = hn_ref_type(e, updates);
+    const char *at[HN_RANK_MAX], *b = hn_ref_int(e, block);
+    size_t lead = it->rank - 1u;
+    for (size_t i = 0; i < lead; i++) at[i] = fmt_axis(e, "x", i), hn_ref_guard_equal(e, it->dim[i], ut->dim[i]);
+    for (size_t i = 1; i < t->rank; i++) hn_ref_guard_equal(e, t->dim[i], ut->dim[lead + i - 1]);
+    at[lead] = "0";
+    hn_ref_add(e, "{\n");
+    scatter_open(e, ut, lead);
+    hn_ref_add(e, "const int64_t rest = %s;\n", hn_ref_dim(e, hn_ref_product(e, t, 1, t->rank)));
+    hn_ref_add(e, "const int64_t row = hnr_index(s, (int64_t)%s, %s / %s * %s);\n",
+               hn_ref_load(e, indices, hn_ref_offset(e, it, at)), hn_ref_dim(e, t->dim[0]), b, b);
+    hn_ref_add(e, "const int64_t first = row / %s * %s * rest + row %% %s;\n", b, b, b);
+    hn_ref_add(e, "if (row < 0)\ni += rest;\nelse\nfor (int64_t j = 0; j < rest; j++) {\n");
+    hn_ref_add(e, "const int64_t at = first + j * %s;\n", b);
+    combine(e, updates, "at", "i");
+    hn_ref_add(e, "i++;\n}\n");
+    scatter_end(e);
+    hn_ref_add(e, "}\n");
+}
+
 void hn_ref_scatter_nd(hn_ref *e) {
     hn_val data = e->n->in[0], indices = e->n->in[1], updates = e->n->in[2];
+    int64_t block = hn_attr_i(e->n, HN_A_BLOCK, 0);
+    if (block) {
+        scatter_turned(e, block);
+        return;
+    }
     const hn_type *t = hn_ref_type(e, data), *it = hn_ref_type(e, indices), *ut = hn_ref_type(e, updates);
     size_t k = tuple(e, indices), lead = it->rank - 1u;
     const char *at[HN_RANK_MAX], *index[HN_RANK_MAX];

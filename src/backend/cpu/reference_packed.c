@@ -39,7 +39,14 @@ void hn_ref_unpack(hn_ref *e) {
 void hn_ref_quantize_blocks(hn_ref *e) {
     const char *const *at = e->at;
     const char *blocks = hn_ref_int(e, last_of(e, e->n->in[0]) / 32);
+    hn_digits how = hn_digits_of(e->n);
     rows_open(e);
+    if (how) {
+        hn_ref_add(e, "hnr_quantize_row((const float *)%s + 32 * %s * row, %s, %d, (int8_t *)%s + 64 * %s * row, ",
+                   at[e->n->in[0]], blocks, blocks, how == HN_DIGITS_TWO, at[e->n->out[0]], blocks);
+        hn_ref_add(e, "(float *)%s + %s * row);\n}\n", at[e->n->out[1]], blocks);
+        return;
+    }
     hn_ref_add(e, "for (int64_t b = row * %s; b < (row + 1) * %s; b++)\n", blocks, blocks);
     hn_ref_add(e, "hnr_quantize_32((const float *)%s + 32 * b, (int8_t *)%s + 32 * b, ", at[e->n->in[0]],
                at[e->n->out[0]]);
@@ -56,6 +63,11 @@ static void other_element(hn_ref *e, int64_t k) {
     const hn_val *in = e->n->in;
     if (!hn_dot_of_bytes(e->g, e->n))
         hn_ref_add(e, "const double x = (double)((const float *)%s)[row * %s + k];\n", at[in[1]], hn_ref_int(e, k));
+    else if (hn_dot_digits(e->g, e->n) == 2)
+        hn_ref_add(e,
+                   "const int8_t *const q = (const int8_t *)%s + row * %s * 2 + k;\nconst double x = (double)(q[0] + "
+                   "128 * q[%s]) * (double)((const float *)%s)[(row * %s + k) / 32];\n",
+                   at[in[1]], hn_ref_int(e, k), hn_ref_int(e, k), at[in[2]], hn_ref_int(e, k));
     else
         hn_ref_add(e,
                    "const double x = (double)((const int8_t *)%s)[row * %s + k] * (double)((const float *)%s)[(row * "
@@ -67,7 +79,7 @@ void hn_ref_packed_dot(hn_ref *e) {
     const hn_node *n = e->n;
     const hn_type *w = hn_ref_type(e, n->in[0]);
     bool chosen = hn_dot_chooses(e->g, n);
-    int64_t k = last_of(e, n->in[1]), columns = last_of(e, n->out[0]), matrices = 1, rows = 0;
+    int64_t k = hn_dot_length(e->g, n), columns = last_of(e, n->out[0]), matrices = 1, rows = 0;
     hn_dim_is_int(e->g->dims, w->dim[w->rank - 2u], &rows);
     if (chosen) hn_dim_is_int(e->g->dims, w->dim[0], &matrices);
     if (hn_attr_i(n, HN_A_PANEL, 0)) rows *= HN_PANEL;

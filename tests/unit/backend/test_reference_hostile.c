@@ -75,6 +75,11 @@ static const hostile cases[] = {
      "input %x : i64[4, 5] \"x\"\ninput %i : i32[9, 1] \"u\"\ninput %v : i64[9, 5] \"v\"\n%y = scatter_nd %x, %i, %v "
      "{mode = set}\noutput %y \"y\"\n",
      0},
+    {"scatter_nd_turned",
+     {0},
+     "input %x : i64[7, 5] \"x\"\ninput %i : i32[9, 1] \"u\"\ninput %v : i64[9, 5] \"v\"\n%y = scatter_nd %x, %i, %v "
+     "{mode = set, block = 4}\noutput %y \"y\"\n",
+     0},
     {"slice_beyond",
      {9, 3},
      "symbol n in 0..\nsymbol m in 0..\ninput %x : f32[m, 2] \"x\"\ninput %o : i8[n] \"o\"\n%y = slice %x {shape = [3, "

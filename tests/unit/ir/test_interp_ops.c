@@ -184,6 +184,10 @@ static const op_case cases[] = {
      C("x", "i32[2, 2]", "1, 2, 3, 4") C("i", "i64[1, 1]", "1")
          C("u", "i32[1, 2]", "5, 6") "%y = scatter_nd %x, %i, %u {mode = mul}\n",
      "i32[2, 2] (1, 2, 15, 24)"},
+    {"scatter_nd_turned",
+     C("x", "i32[4, 2]", "0, 0, 0, 0, 0, 0, 0, 0") C("i", "i64[2, 1]", "1, -2")
+         C("u", "i32[2, 2]", "5, 6, 7, 8") "%y = scatter_nd %x, %i, %u {mode = set, block = 2}\n",
+     "i32[4, 2] (0, 5, 0, 6, 7, 0, 8, 0)"},
     {"scatter_out_of_range",
      C("x", "f32[2]", "1, 2") C("i", "i64[1]", "-3")
          C("u", "f32[1]", "1") "%y = scatter_elements %x, %i, %u {axis = 0, mode = set}\n",

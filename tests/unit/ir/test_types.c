@@ -116,6 +116,11 @@ static const struct {
      "i64[1, 8, 4, floordiv(n, 2)]"},
     {"topk", "%r, %r2 = topk %x {axis = 2, largest = 1, shape = [2, 3, 2]}", "f32[2, 3, 2]"},
     {"topk_many", "%r, %r2 = topk %x {axis = 2, largest = 1, shape = [2, 3, 5]}", "more elements are asked for"},
+    {"scatter_turned",
+     "%at = const {value = i64[1, 1] (0)}\n%up = slice %w {shape = [1, 4, 3, 3], start = [0, 0, 0, 0], step = [1, 1, 1, "
+     "1]}\n"
+     "%r = scatter_nd %w, %at, %up {mode = add, block = 2}",
+     "rows in transposed blocks are set"},
     {"attend", ATTEND("f32", "6", "i64", "2"), "f32[2, 6, 8]"},
     {"attend_heads", ATTEND("f32", "5", "i64", "2"), "no multiple of those of keys"},
     {"attend_tokens", ATTEND("f32", "6", "i64", "3"), "numbers of tokens: 2 differs from 3"},

@@ -173,6 +173,17 @@ static const ot_case cases[] = {
      "node MatMulNBits x,w,b > y K=16 N=2 bits=4 block_size=16\n",
      "x f32 [1,16] = 0.25 0.25 0 0 -1.75 -0.5 -1.5 1.5 1.75 1.5 0 1.25 1.25 -0.75 -1.75 1.5\n",
      "y f32 [1,2] = -5 -9.5\n"},
+    {"rows_of_four_bits",
+     "opset 17\n"
+     "opset com.microsoft 1\n"
+     "const d u8 [2,16] = 33 67 101 135 169 203 237 15 0 0 0 0 0 0 0 136 1 35 69 103 137 171 205 239 0 0 0 0 0 0 0 "
+     "240\n"
+     "in i i64 [1]\n"
+     "const s f32 [2,2] = 1 2 0.5 -1\n"
+     "const z u8 [2,1] = 33 16\n"
+     "node GatherBlockQuantized d,i,s,z > y bits=4 block_size=16 gather_axis=0 quantize_axis=1\n",
+     "i i64 [1] = -1\n",
+     "y f32 [1,32] = 0.5 0 1.5 1 2.5 2 3.5 3 4.5 4 5.5 5 6.5 6 7.5 7 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 -14\n"},
 };
 
 int main(void) {

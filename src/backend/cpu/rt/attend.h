@@ -1,8 +1,8 @@
 /* rt/attend.h — attention over keys and values that lie in blocks of a pool. Needs base.h, convert.h and lanes.h.
  *
  * A work item is a few tokens and one head of keys; the heads of queries that share it are rows beside each other. The
- * keys of a block are widened to f32 and transposed in scratch, so that a lane is a key and no sum crosses lanes. The
- * softmax is the online one (Milakov & Gimelshein 2018), a step per block.
+ * keys of a block lie transposed in the pool, [kv heads, size, block], so that a lane is a key and no sum crosses
+ * lanes; values lie as rows. The softmax is the online one (Milakov & Gimelshein 2018), a step per block.
  *
  * The order of every sum follows from the token's position alone, never from what is computed beside it: a product with
  * a key is added up element by element; exponentials are 16 sums of every 16th, folded by
@@ -137,7 +137,7 @@ HNR_ALWAYS hnr_a16 hnr_attend_get16(const void *from, const int type, int64_t i)
 /* --- one item --- */
 typedef struct hnr_attend {
     const hnr_f32 *q;          /* [n, heads, size] */
-    const void *keys, *values; /* [rows, kv_heads, size] */
+    const void *keys, *values; /* [rows / block, kv_heads, size, block]; [rows, kv_heads, size] */
     int type;
     const hnr_f32 *key_scale, *value_scale; /* [rows, kv_heads]; NULL: none */
     const hnr_i64 *table, *sequence, *position;
@@ -152,9 +152,11 @@ typedef struct hnr_attend_item {
     const hnr_attend *j;
     int64_t kv, group, wide, first, n; /* rows n: tokens from `first` on times group; wide: size in whole vectors */
     float *q, *keys, *values, *scores, *key_scale, *value_scale, *mixed, *top, *sum, *keep;
-    const void *v; /* the block's values, of type `as`, from element v_at on, a row every v_step elements */
-    int as;
-    int64_t v_at, v_step;
+    /* The block's keys, of type k_as, an element of all of them every k_step from k_at on; its values, of type `as`, a
+     * row every v_step elements from v_at on. */
+    const void *k, *v;
+    int k_as, as;
+    int64_t k_at, k_step, v_at, v_step;
     int64_t at, from, until; /* its row in the pool; its keys' positions, as far as there are any */
 } hnr_attend_item;
 
@@ -174,14 +176,14 @@ HNR int64_t hnr_attend_position(const hnr_attend *j, int64_t token) {
 }
 
 /* Rows r to r + R with C times 16 keys from k on. */
-HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, const int R, const int C) {
+HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, const int R, const int C, const int as) {
     hnr_a16 sum[HNR_SCORE_ROWS][HNR_SCORE_KEYS];
-    int64_t step = hnr_attend_wide(t->j->block);
-    const float *q = t->q + r * t->wide, *keys = t->keys + k;
+    int64_t step = hnr_attend_wide(t->j->block), at = t->k_at + k;
+    const float *q = t->q + r * t->wide;
     HNR_UNROLL for (int i = 0; i < R; i++) HNR_UNROLL for (int c = 0; c < C; c++) sum[i][c] = hnr_a16_all(0);
-    for (int64_t d = 0; d < t->j->size; d++, keys += step) {
+    for (int64_t d = 0; d < t->j->size; d++, at += t->k_step) {
         hnr_a16 x[HNR_SCORE_KEYS];
-        HNR_UNROLL for (int c = 0; c < C; c++) x[c] = hnr_a16_load(keys + 16 * c);
+        HNR_UNROLL for (int c = 0; c < C; c++) x[c] = hnr_attend_get16(t->k, as, at + 16 * c);
         HNR_UNROLL for (int i = 0; i < R; i++) {
             hnr_a16 a = hnr_a16_all(q[i * t->wide + d]);
             HNR_UNROLL for (int c = 0; c < C; c++) sum[i][c] = hnr_a16_madd(a, x[c], sum[i][c]);
@@ -190,18 +192,28 @@ HNR_ALWAYS void hnr_attend_scores(hnr_attend_item *t, int64_t r, int64_t k, cons
     HNR_UNROLL for (int i = 0; i < R; i++) HNR_UNROLL for (int c = 0; c < C; c++)
         hnr_a16_store(t->scores + (r + i) * step + k + 16 * c, sum[i][c]);
 }
-HNR_ALWAYS void hnr_attend_scores_of(hnr_attend_item *t, int64_t k, const int C) {
+HNR_ALWAYS void hnr_attend_scores_of(hnr_attend_item *t, int64_t k, const int C, const int as) {
     int64_t r = 0;
-    for (; HNR_SCORE_ROWS >= 8 && r + 8 <= t->n; r += 8) hnr_attend_scores(t, r, k, 8, C);
-    for (; HNR_SCORE_ROWS >= 4 && r + 4 <= t->n; r += 4) hnr_attend_scores(t, r, k, 4, C);
-    for (; HNR_SCORE_ROWS >= 4 && r + 3 <= t->n; r += 3) hnr_attend_scores(t, r, k, 3, C);
-    for (; r + 2 <= t->n; r += 2) hnr_attend_scores(t, r, k, 2, C);
-    for (; r < t->n; r++) hnr_attend_scores(t, r, k, 1, C);
+    for (; HNR_SCORE_ROWS >= 8 && r + 8 <= t->n; r += 8) hnr_attend_scores(t, r, k, 8, C, as);
+    for (; HNR_SCORE_ROWS >= 4 && r + 4 <= t->n; r += 4) hnr_attend_scores(t, r, k, 4, C, as);
+    for (; HNR_SCORE_ROWS >= 4 && r + 3 <= t->n; r += 3) hnr_attend_scores(t, r, k, 3, C, as);
+    for (; r + 2 <= t->n; r += 2) hnr_attend_scores(t, r, k, 2, C, as);
+    for (; r < t->n; r++) hnr_attend_scores(t, r, k, 1, C, as);
+}
+HNR_ALWAYS void hnr_attend_products_as(hnr_attend_item *t, const int as) {
+    int64_t k = 0, n = t->until - t->from + 1;
+    for (; k + 16 * (HNR_SCORE_KEYS - 1) < n; k += 16 * HNR_SCORE_KEYS) hnr_attend_scores_of(t, k, HNR_SCORE_KEYS, as);
+    for (; k < n; k += 16) hnr_attend_scores_of(t, k, 1, as);
 }
 HNR void hnr_attend_products(hnr_attend_item *t) {
-    int64_t k = 0, n = t->until - t->from + 1;
-    for (; k + 16 * (HNR_SCORE_KEYS - 1) < n; k += 16 * HNR_SCORE_KEYS) hnr_attend_scores_of(t, k, HNR_SCORE_KEYS);
-    for (; k < n; k += 16) hnr_attend_scores_of(t, k, 1);
+    if (t->k_as == HNR_ATTEND_F16)
+        hnr_attend_products_as(t, HNR_ATTEND_F16);
+    else if (t->k_as == HNR_ATTEND_BF16)
+        hnr_attend_products_as(t, HNR_ATTEND_BF16);
+    else if (t->k_as == HNR_ATTEND_I8)
+        hnr_attend_products_as(t, HNR_ATTEND_I8);
+    else
+        hnr_attend_products_as(t, HNR_ATTEND_F32);
 }
 
 /* Keys that row r does not see. */
@@ -274,39 +286,20 @@ HNR_ALWAYS void hnr_attend_mix_rows(hnr_attend_item *t, int64_t r, int64_t d, co
     for (; r < t->n; r++) hnr_attend_mix(t, r, d, 1, C, as);
 }
 
-/* HNR_L keys from k on, elements d to d + HNR_L: transposed. Keys behind the last one count as zeros. */
-HNR_ALWAYS void hnr_attend_turn(hnr_attend_item *t, const int type, int64_t k, int64_t d) {
+/* Keys and values of a block as f32 in scratch, where they are not read as they are. */
+HNR_ALWAYS void hnr_attend_bring_keys(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
-    int64_t step = j->kv_heads * j->size, first = ((t->at + k) * j->kv_heads + t->kv) * j->size + d;
-    int64_t n = t->until - t->from + 1 - k, width = j->size - d, wide = hnr_attend_wide(j->block);
-    float *to = t->keys + d * wide + k;
-    hnr_lf x[HNR_L];
-    if (n >= HNR_L && width >= HNR_L) {
-        HNR_UNROLL for (int i = 0; i < HNR_L; i++) x[i] = hnr_attend_get(j->keys, type, first + i * step);
-    } else if (width >= HNR_L) {
-        for (int i = 0; i < HNR_L; i++) x[i] = i < n ? hnr_attend_get(j->keys, type, first + i * step) : hnr_l_all(0);
-    } else {
-        float some[HNR_L * HNR_L] = {0};
-        for (int64_t i = 0; i < n && i < HNR_L; i++)
-            for (int64_t e = 0; e < width && e < HNR_L; e++)
-                some[i * HNR_L + e] = hnr_attend_get_one(j->keys, type, first + i * step + e);
-        for (int i = 0; i < HNR_L; i++) x[i] = *(const hnr_lf_any *)(some + i * HNR_L);
+    int64_t first = (t->at * j->kv_heads + t->kv * j->block) * j->size, wide = hnr_attend_wide(j->block);
+    for (int64_t d = 0; d < j->size; d++, first += j->block) {
+        int64_t k = 0;
+        for (; k + HNR_L <= j->block; k += HNR_L)
+            *(hnr_lf_any *)(t->keys + d * wide + k) = hnr_attend_get(j->keys, type, first + k);
+        for (; k < j->block; k++) t->keys[d * wide + k] = hnr_attend_get_one(j->keys, type, first + k);
     }
-    hnr_l_transpose(x);
-    if (width < HNR_L) {
-        for (int i = 0; i < width; i++) *(hnr_lf_any *)(to + i * wide) = x[i];
-        return;
-    }
-    HNR_UNROLL for (int i = 0; i < HNR_L; i++) * (hnr_lf_any *)(to + i * wide) = x[i];
 }
-/* The keys of a block, transposed, and its values as rows of f32: few rows read values as they are, many share what is
- * widened once. */
-HNR_ALWAYS void hnr_attend_bring_as(hnr_attend_item *t, const int type) {
+HNR_ALWAYS void hnr_attend_bring_values(hnr_attend_item *t, const int type) {
     const hnr_attend *j = t->j;
     int64_t step = j->kv_heads * j->size, first = (t->at * j->kv_heads + t->kv) * j->size;
-    for (int64_t k = 0; t->from + k <= t->until; k += HNR_L)
-        for (int64_t d = 0; d < j->size; d += HNR_L) hnr_attend_turn(t, type, k, d);
-    if (t->as == type && t->v != t->values) return;
     for (int64_t k = 0; t->from + k <= t->until; k++) {
         int64_t i = 0, from = first + k * step;
         float *to = t->values + k * t->wide;
@@ -314,17 +307,27 @@ HNR_ALWAYS void hnr_attend_bring_as(hnr_attend_item *t, const int type) {
         for (; i < j->size; i++) to[i] = hnr_attend_get_one(j->values, type, from + i);
     }
 }
+HNR_ALWAYS void hnr_attend_bring_as(hnr_attend_item *t, const int type) {
+    if (t->k == t->keys) hnr_attend_bring_keys(t, type);
+    if (t->v == t->values) hnr_attend_bring_values(t, type);
+}
+/* Few rows read keys and values as they are, many share what is widened once. */
 HNR void hnr_attend_bring(hnr_attend_item *t) {
     const hnr_attend *j = t->j;
+    int as_is = j->type == HNR_ATTEND_F32 || t->n <= HNR_ATTEND_FEW;
     for (int64_t k = 0; j->key_scale && t->from + k <= t->until; k++) {
         t->key_scale[k] = j->key_scale[(t->at + k) * j->kv_heads + t->kv];
         t->value_scale[k] = j->value_scale[(t->at + k) * j->kv_heads + t->kv];
     }
-    if (t->wide == j->size && (j->type == HNR_ATTEND_F32 || t->n <= HNR_ATTEND_FEW)) {
-        t->v = j->values, t->as = j->type;
-        t->v_step = j->kv_heads * j->size, t->v_at = (t->at * j->kv_heads + t->kv) * j->size;
-    } else {
-        t->v = t->values, t->as = HNR_ATTEND_F32, t->v_step = t->wide, t->v_at = 0;
+    t->k = t->keys, t->k_as = HNR_ATTEND_F32, t->k_step = hnr_attend_wide(j->block), t->k_at = 0;
+    t->v = t->values, t->as = HNR_ATTEND_F32, t->v_step = t->wide, t->v_at = 0;
+    if (as_is && j->block % 16 == 0) {
+        t->k = j->keys, t->k_as = j->type, t->k_step = j->block;
+        t->k_at = (t->at * j->kv_heads + t->kv * j->block) * j->size;
+    }
+    if (as_is && t->wide == j->size) {
+        t->v = j->values, t->as = j->type, t->v_step = j->kv_heads * j->size;
+        t->v_at = (t->at * j->kv_heads + t->kv) * j->size;
     }
     if (j->type == HNR_ATTEND_F16)
         hnr_attend_bring_as(t, HNR_ATTEND_F16);
@@ -387,16 +390,18 @@ HNR void hnr_attend_end(const hnr_attend_item *t) {
     }
 }
 
+HNR_ALWAYS void hnr_attend_touch_bytes(const void *from, int64_t first, int64_t last) {
+    for (int64_t b = first; b < last; b += 64) __asm__ __volatile__("" ::"r"(((const char *)from)[b]));
+}
 /* Reads a block of the pool, of heads kv to end, in its order, a word of each line: heads read it in pieces too short
  * for a processor to see where they lead, and requests in advance (prefetch instructions) were measured to do little.
  */
 HNR void hnr_attend_touch(const hnr_attend *j, int64_t at, int64_t kv, int64_t end) {
     const int64_t head_b = j->size * (j->type == HNR_ATTEND_F32 ? 4 : j->type == HNR_ATTEND_I8 ? 1 : 2);
-    for (int64_t row = at * j->block; row < (at + 1) * j->block; row++) {
-        const int64_t first = (row * j->kv_heads + kv) * head_b, last = first + (end - kv) * head_b;
-        const char *k = (const char *)j->keys, *v = (const char *)j->values;
-        for (int64_t b = first; b < last; b += 64) __asm__ __volatile__("" ::"r"(k[b]), "r"(v[b]));
-    }
+    const int64_t first = at * j->block * j->kv_heads;
+    hnr_attend_touch_bytes(j->keys, (first + kv * j->block) * head_b, (first + end * j->block) * head_b);
+    for (int64_t row = at * j->block; row < (at + 1) * j->block; row++)
+        hnr_attend_touch_bytes(j->values, (row * j->kv_heads + kv) * head_b, (row * j->kv_heads + end) * head_b);
 }
 
 /* The item's tokens, all of one sequence, with heads of keys kv to end: block by block, so that the rows of the pool

@@ -6,9 +6,9 @@
  * quants are what instructions for products of bytes take: four steps of the sum in each lane.
  *
  * Other operand: rounded to bytes in blocks of 32 (quantize_blocks): q, the scale d of each block, the sums of each
- * 16 bytes; or floats. A column's sum goes block after block in one order, whatever the number of rows, columns,
- * threads or work items; inside a block the sum of bytes is exact. So results do not depend on neighbours.
- * Needs base.h and lanes.h.
+ * 16 bytes; of two bytes an element, low ones and, behind a row's, high ones, which count 128 times; or floats. A
+ * column's sum goes block after block in one order, whatever the number of rows, columns, threads or work items; inside
+ * a block the sum of bytes is exact. So results do not depend on neighbours. Needs base.h and lanes.h.
  *
  * A codec unpacks 32 elements of its columns: w[8], each with four elements a lane as bytes from 0 to 255; the value
  * is s[g] (byte - OFF) + m[g], for each group g of 16 (GROUPS 2) or all 32 (GROUPS 1). */
@@ -159,6 +159,24 @@ HNR_UNPACK(mxfp4) {
     HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = hnr_p_table(w[t], table);
 }
 /* Blocks of 256; j: which 32 of them. */
+HNR_UNPACK(iq4_xs) {
+    static const uint8_t table[16] = {1,   24,  45,  63,  79,  93,  106, 118,
+                                      129, 141, 153, 166, 181, 197, 217, 241}; /* value + 128 */
+    hnr_lu low = HNR_WORD(4, 0) >> 4 * j & 15;
+    hnr_lu high = __builtin_convertvector(*(const hnr_lh_any *)(p + 32 + 2 * h), hnr_lu) >> 2 * j & 3;
+    (void)m;
+    s[0] = HNR_HALF(0) * hnr_l_float((hnr_li)(low | high << 4) - 32);
+    HNR_UNROLL for (int t = 0; t < 4; t++) {
+        hnr_lu x = HNR_WORD(8, 4 * j + t);
+        w[t] = hnr_p_table(x & 0x0f0f0f0f, table);
+        w[t + 4] = hnr_p_table(x >> 4 & 0x0f0f0f0f, table);
+    }
+}
+HNR_UNPACK(tq2_0) {
+    (void)m;
+    s[0] = HNR_HALF(64);
+    HNR_UNROLL for (int t = 0; t < 8; t++) w[t] = HNR_WORD(0, 8 * (j / 4) + t) >> 2 * (j % 4) & 0x03030303;
+}
 HNR_UNPACK(q2_k) {
     hnr_lf d = HNR_HALF(80), low = HNR_HALF(82);
     hnr_lu scale = HNR_WORD(0, j / 2) >> 16 * (j % 2);
@@ -247,24 +265,68 @@ typedef struct hnr_packed {
     const float *x; /* or rows of floats */
     float *y;
     int64_t rows, columns;
+    int two; /* bytes an element of q */
 } hnr_packed;
 
 /* Rows whose sums of bytes grow side by side, so that an instruction need not wait for the one before. */
 #define HNR_SIDE(R) (HNR_L < 16 ? 1 : (R) < 4 ? (R) : 4)
+/* 128 times the sums of high bytes in a block, of rows row_b bytes apart; words: those that have some. Few have. */
+#define HNR_HIGH(name, GROUPS, SMALL)                                                                                  \
+    static __attribute__((noinline, unused)) void hnr_high_##name(                                                     \
+        const uint8_t *p, int h, int j, const int8_t *q, int64_t row_b, int rows, uint32_t words, hnr_li high[][2]) {  \
+        hnr_lu w[8];                                                                                                   \
+        hnr_lf s[2], m[2];                                                                                             \
+        const int one = __builtin_ctz(words), all = words == 255;                                                      \
+        hnr_un_##name(p, h, j, w, s, m);                                                                               \
+        for (int r = 0; r < rows; r++, q += row_b) {                                                                   \
+            hnr_li t[2] = {{0}};                                                                                       \
+            if (all) {                                                                                                 \
+                HNR_UNROLL for (int k = 0; k < 8; k++) {                                                               \
+                    hnr_word four = *(const hnr_word *)(q + 4 * k);                                                    \
+                    t[GROUPS == 2 ? k / 4 : 0] =                                                                       \
+                        hnr_p_dot(t[GROUPS == 2 ? k / 4 : 0], w[k], (hnr_li){0} + four, SMALL);                        \
+                }                                                                                                      \
+            } else {                                                                                                   \
+                hnr_word four = *(const hnr_word *)(q + 4 * one);                                                      \
+                high[r][0] = high[r][1] = (hnr_li){0};                                                                 \
+                if (!four && !(words & (words - 1))) continue;                                                         \
+                t[GROUPS == 2 ? one / 4 : 0] = hnr_p_dot((hnr_li){0}, w[one], (hnr_li){0} + four, SMALL);              \
+                for (uint32_t left = words & (words - 1); left; left &= left - 1) {                                    \
+                    int k = __builtin_ctz(left);                                                                       \
+                    four = *(const hnr_word *)(q + 4 * k);                                                             \
+                    t[GROUPS == 2 ? k / 4 : 0] =                                                                       \
+                        hnr_p_dot(t[GROUPS == 2 ? k / 4 : 0], w[k], (hnr_li){0} + four, SMALL);                        \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (int g = 0; g < GROUPS; g++) high[r][g] = t[g] << 7;                                                   \
+        }                                                                                                              \
+    }
+#define HNR_HIGH_2(name) hnr_high_##name
+#define HNR_HIGH_1(name) hnr_no_high
+HNR_ALWAYS void hnr_no_high(const uint8_t *p, int h, int j, const int8_t *q, int64_t row_b, int rows, uint32_t words,
+                            hnr_li high[][2]) {
+    (void)p, (void)h, (void)j, (void)q, (void)row_b, (void)rows, (void)words, (void)high;
+}
 /* R rows times the 16 columns of a panel. first, low: what sums of bytes begin with, and what minima are multiplied
- * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row. */
-#define HNR_TILE(name, BLOCKS, R, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                 \
-    static __attribute__((noinline)) void hnr_tile_##name##_##BLOCKS##_##R(                                            \
+ * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row.
+ * DIGITS: bytes an element of q; words: of each block, those of which some row has high bytes. The sums are those of
+ * integers, so that rows of which a word's high bytes are zero do not change by them. */
+#define HNR_TILE(FN, DIGITS, name, BLOCKS, R, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                     \
+    static __attribute__((noinline)) void FN##_##name##_##BLOCKS##_##R(                                                \
         const uint8_t *panel, const int8_t *q, const float *d, const int32_t *first, const float *low, float *y,       \
-        int64_t to_next, int64_t columns) {                                                                            \
+        int64_t to_next, int64_t columns, const uint8_t *words) {                                                      \
         for (int h = 0; h < 16; h += HNR_L) {                                                                          \
             hnr_lf acc[R];                                                                                             \
+            hnr_li high[DIGITS == 2 ? R : 1][2];                                                                       \
             const uint8_t *p = panel;                                                                                  \
+            if (DIGITS == 1) (void)words, (void)high;                                                                  \
             HNR_UNROLL for (int r = 0; r < R; r++) acc[r] = (hnr_lf){0};                                               \
             for (int64_t b = 0; b < BLOCKS; p += 16 * BYTES) {                                                         \
                 for (int j = 0; j < SUB; j++, b++) {                                                                   \
                     hnr_lu w[8];                                                                                       \
                     hnr_lf s[2], m[2];                                                                                 \
+                    if (DIGITS == 2 && words[b])                                                                       \
+                        HNR_HIGH_##DIGITS(name)(p, h, j, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, R, words[b], high);   \
                     hnr_un_##name(p, h, j, w, s, m);                                                                   \
                     HNR_UNROLL for (int at = 0; at < R; at += HNR_SIDE(R)) {                                           \
                         hnr_li t[HNR_SIDE(R)][2] = {{{0}}};                                                            \
@@ -272,9 +334,12 @@ typedef struct hnr_packed {
                             t[i][g] += first[((at + i) * BLOCKS + b) * GROUPS + g];                                    \
                         HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) {      \
                             int g = GROUPS == 2 ? k / 4 : 0;                                                           \
-                            hnr_word four = *(const hnr_word *)(q + ((at + i) * BLOCKS + b) * 32 + 4 * k);             \
+                            hnr_word four = *(const hnr_word *)(q + ((at + i) * DIGITS * BLOCKS + b) * 32 + 4 * k);    \
                             t[i][g] = hnr_p_dot(t[i][g], w[k], (hnr_li){0} + four, SMALL);                             \
                         }                                                                                              \
+                        if (DIGITS == 2 && words[b])                                                                   \
+                            HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS; g++)          \
+                                t[i][g] += high[at + i][g];                                                            \
                         HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) HNR_UNROLL for (int g = 0; g < GROUPS; g++) { \
                             int r = at + i;                                                                            \
                             acc[r] = hnr_l_fma(hnr_l_float(t[i][g]), s[g] * d[r * BLOCKS + b], acc[r]);                \
@@ -288,11 +353,12 @@ typedef struct hnr_packed {
         }                                                                                                              \
     }
 
-#define HNR_TAKE(name, BLOCKS, R, GROUPS)                                                                              \
+#define HNR_TAKE(FN, DIGITS, name, BLOCKS, R, GROUPS)                                                                  \
     for (; n - r >= R; r += R)                                                                                         \
-        hnr_tile_##name##_##BLOCKS##_##R(panel, a->q + (row + r) * BLOCKS * 32, a->d + (row + r) * BLOCKS,             \
-                                         first + r * BLOCKS * GROUPS, low + r * BLOCKS * GROUPS,                       \
-                                         a->y + (row + r) * a->columns + 16 * c, a->columns, a->columns - 16 * c);
+        FN##_##name##_##BLOCKS##_##R(panel, a->q + (row + r) * DIGITS * BLOCKS * 32, a->d + (row + r) * BLOCKS,        \
+                                     first + r * BLOCKS * GROUPS, low + r * BLOCKS * GROUPS,                           \
+                                     a->y + (row + r) * a->columns + 16 * c, a->columns, a->columns - 16 * c,          \
+                                     words + r / 16 * BLOCKS);
 /* The sum of 16 bytes from -127 to 127. */
 HNR_ALWAYS int32_t hnr_sum_16(const int8_t *q) {
     uint64_t x[2], even = 0;
@@ -315,36 +381,66 @@ HNR_ALWAYS void hnr_packed_sums(const int8_t *q, const float *d, int64_t blocks,
         }
     }
 }
-/* Work items: a panel for a block of HNR_ROWS rows, panels first. scratch: twice HNR_ROWS * BLOCKS * GROUPS words. */
+/* As above, of rows with high bytes; and for each block which words have some, of each 16 rows. */
+HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows, int64_t blocks, int groups, int off,
+                                  int32_t *first, float *low, uint8_t *words) {
+    memset(words, 0, (size_t)((rows + 15) / 16 * blocks));
+    for (int64_t r = 0; r < rows; r++, q += 64 * blocks, d += blocks, first += blocks * groups, low += blocks * groups)
+        for (int64_t b = 0; b < blocks; b++) {
+            const int8_t *up = q + 32 * (blocks + b);
+            int32_t half[2] = {hnr_sum_16(q + 32 * b), hnr_sum_16(q + 32 * b + 16)};
+            uint64_t pair[4];
+            __builtin_memcpy(pair, up, 32);
+            if (pair[0] | pair[1] | pair[2] | pair[3]) {
+                half[0] += 128 * hnr_sum_16(up), half[1] += 128 * hnr_sum_16(up + 16);
+                for (int i = 0; i < 4; i++)
+                    words[r / 16 * blocks + b] |= (uint8_t)(((uint32_t)pair[i] != 0) | (pair[i] >> 32 != 0) << 1)
+                                                  << 2 * i;
+            }
+            for (int g = 0; g < groups; g++) {
+                int32_t sum = groups == 1 ? half[0] + half[1] : half[g];
+                first[b * groups + g] = -off * sum;
+                low[b * groups + g] = (float)sum * d[b];
+            }
+        }
+}
+/* Work items: a panel for a block of HNR_ROWS rows, panels first. scratch: twice HNR_ROWS * BLOCKS * GROUPS words; with
+ * two bytes an element HNR_ROWS / 16 * BLOCKS bytes behind them. */
 enum { HNR_ROWS = 64 };
-#define HNR_DOT(name, BLOCKS, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
-    HNR_TILE(name, BLOCKS, 1, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
-    HNR_TILE(name, BLOCKS, 2, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
-    HNR_TILE(name, BLOCKS, 4, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
-    HNR_TILE(name, BLOCKS, 8, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                     \
-    HNR_TILE(name, BLOCKS, 16, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                    \
-    static __attribute__((noinline)) void hnr_dot_##name##_##BLOCKS(const hnr_packed *a, int64_t begin, int64_t end,   \
-                                                                    char *scratch) {                                   \
+#define HNR_DOT_N(FN, TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                 \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 1, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                       \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 2, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                       \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 4, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                       \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 8, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                       \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 16, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                      \
+    static __attribute__((noinline)) void FN##_##name##_##BLOCKS(const hnr_packed *a, int64_t begin, int64_t end,      \
+                                                                 char *scratch) {                                      \
         int32_t *first = (int32_t *)(void *)scratch;                                                                   \
         float *low = (float *)(void *)(first + HNR_ROWS * BLOCKS * GROUPS);                                            \
+        uint8_t *words = DIGITS == 2 ? (uint8_t *)(low + HNR_ROWS * BLOCKS * GROUPS) : (uint8_t *)scratch;             \
         const int64_t panels = (a->columns + 15) / 16;                                                                 \
         for (int64_t i = begin; i < end;) {                                                                            \
             int64_t row = i / panels * HNR_ROWS, stop = i / panels * panels + panels;                                  \
             int64_t n = a->rows - row < HNR_ROWS ? a->rows - row : HNR_ROWS;                                           \
             if (stop > end) stop = end;                                                                                \
-            if (OFF || MIN)                                                                                            \
+            if (DIGITS == 2)                                                                                           \
+                hnr_packed_sums_2(a->q + row * 2 * BLOCKS * 32, a->d + row * BLOCKS, n, BLOCKS, GROUPS, OFF, first,    \
+                                  low, words);                                                                         \
+            else if (OFF || MIN)                                                                                       \
                 hnr_packed_sums(a->q + row * BLOCKS * 32, a->d + row * BLOCKS, n * BLOCKS, GROUPS, OFF, first, low);   \
             for (int64_t c = i % panels; i < stop; i++, c++) {                                                         \
                 const uint8_t *panel = a->w + c * (16 * BYTES * (BLOCKS / SUB));                                       \
                 int64_t r = 0;                                                                                         \
-                HNR_TAKE(name, BLOCKS, 16, GROUPS)                                                                     \
-                HNR_TAKE(name, BLOCKS, 8, GROUPS)                                                                      \
-                HNR_TAKE(name, BLOCKS, 4, GROUPS)                                                                      \
-                HNR_TAKE(name, BLOCKS, 2, GROUPS)                                                                      \
-                HNR_TAKE(name, BLOCKS, 1, GROUPS)                                                                      \
+                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 16, GROUPS)                                                       \
+                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 8, GROUPS)                                                        \
+                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 4, GROUPS)                                                        \
+                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 2, GROUPS)                                                        \
+                HNR_TAKE(TILE, DIGITS, name, BLOCKS, 1, GROUPS)                                                        \
             }                                                                                                          \
         }                                                                                                              \
     }
+#define HNR_DOT(...) HNR_DOT_N(hnr_dot, hnr_tile, 1, __VA_ARGS__)
+#define HNR_DOT_2(...) HNR_DOT_N(hnr_dot_2, hnr_tile_2, 2, __VA_ARGS__) /* behind HNR_HIGH of the codec */
 
 /* --- rows of floats --------------------------------------------------------------------------------------------------
  */
@@ -423,6 +519,73 @@ HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
     }
 }
 
+/* The largest of the lanes. */
+HNR_ALWAYS int32_t hnr_p_largest(hnr_li x) {
+    union {
+        hnr_li v;
+        int32_t e[HNR_L];
+    } most = {.v = x};
+    HNR_UNROLL for (int k = HNR_L / 2; k; k /= 2) for (int i = 0; i < k; i++) most.e[i] =
+        most.e[i] > most.e[i + k] ? most.e[i] : most.e[i + k];
+    return most.e[0];
+}
+HNR_ALWAYS hnr_li hnr_p_larger(hnr_li a, hnr_li b) {
+    hnr_li more = a > b;
+    return (a & more) | (b & ~more);
+}
+/* Each lane becomes the largest of its four. */
+HNR_ALWAYS hnr_li hnr_p_words(hnr_li x) {
+#if HNR_L == 16
+    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
+    return hnr_p_larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+#elif HNR_L == 8
+    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6));
+    return hnr_p_larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5));
+#else
+    x = hnr_p_larger(x, __builtin_shufflevector(x, x, 1, 0, 3, 2));
+    return hnr_p_larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1));
+#endif
+}
+HNR_ALWAYS float hnr_p_as_float(int32_t bits) {
+    float x;
+    __builtin_memcpy(&x, &bits, 4);
+    return x;
+}
+/* A row, of which elements have two bytes: all of them, or those of words that stand out in their block (docs/ir.md,
+ * quantize_blocks). Floats that are not negative are ordered as their bits. */
+HNR void hnr_quantize_row(const float *x, int64_t blocks, int always, int8_t *q, float *d) {
+    enum { N = 32 / HNR_L };
+    typedef int8_t bytes __attribute__((vector_size(HNR_L), aligned(1)));
+    hnr_li all = {0};
+    for (int64_t i = 0; !always && i < 32 * blocks; i += HNR_L)
+        all = hnr_p_larger(all, (hnr_li)(*(const hnr_lu_any *)(const void *)(x + i) & 0x7fffffff));
+    const float row = hnr_p_as_float(hnr_p_largest(all));
+    for (int64_t b = 0; b < blocks; b++, x += 32, q += 32) {
+        hnr_li word[N], top = {0}, below = {0};
+        HNR_UNROLL for (int i = 0; i < N; i++) {
+            word[i] = hnr_p_words((hnr_li)(*(const hnr_lu_any *)(const void *)(x + i * HNR_L) & 0x7fffffff));
+            top = hnr_p_larger(top, word[i]);
+        }
+        const int32_t largest = hnr_p_largest(top);
+        HNR_UNROLL for (int i = 0; i < N; i++) below = hnr_p_larger(below, word[i] & (word[i] < largest));
+        const float most = hnr_p_as_float(largest), rest = hnr_p_as_float(hnr_p_largest(below));
+        const int apart = !always && most >= 2 * rest && most >= 0.25f * row;
+        float unit = always ? most / 128.0f : apart && most / 128.0f > rest ? most / 128.0f : apart ? rest : most;
+        float by = unit > 0 ? 127.0f / unit : 0;
+        if (!(by < __builtin_inff())) by = 0;
+        d[b] = by > 0 ? unit / 127.0f : 0;
+        HNR_UNROLL for (int i = 0; i < N; i++) {
+            hnr_lf y = *(const hnr_lf_any *)(x + i * HNR_L) * by + 12582912.0f;
+            hnr_li v = (hnr_li)y - 0x4b400000, two = always  ? (hnr_li){0} - 1
+                                                     : apart ? word[i] >= largest
+                                                             : (hnr_li){0};
+            hnr_li up = ((v + 64) >> 7) & two;
+            *(bytes *)(q + i * HNR_L) = __builtin_convertvector(v - (up << 7), bytes);
+            *(bytes *)(q + 32 * blocks + i * HNR_L) = __builtin_convertvector(up, bytes);
+        }
+    }
+}
+
 /* Rows that choose one of `matrices` of matrix_b bytes by at[row]: work items are a panel of a row. DOT: one of the
  * functions above; K: elements of a row. An index out of range is reported in the error slot. */
 #define HNR_CHOSEN(DOT, a, K, matrix_b, matrices, at, s, begin, end, scratch)                                          \
@@ -430,12 +593,13 @@ HNR_ALWAYS void hnr_quantize_32(const float *x, int8_t *q, float *d) {
         int64_t row = i / panels, stop = (row + 1) * panels < (end) ? (row + 1) * panels : (end);                      \
         int64_t e = hnr_index((s), (int64_t)(at)[row], (matrices));                                                    \
         hnr_packed one = {(a).w + e * (matrix_b),                                                                      \
-                          (a).q + row * (K),                                                                           \
+                          (a).q + row * (K) * ((a).two ? 2 : 1),                                                       \
                           (a).d + row * (K) / 32,                                                                      \
                           (a).x + row * (K),                                                                           \
                           (a).y + row * (a).columns,                                                                   \
                           1,                                                                                           \
-                          (a).columns};                                                                                \
+                          (a).columns,                                                                                 \
+                          (a).two};                                                                                    \
         DOT(&one, i - row * panels, stop - row * panels, scratch);                                                     \
         i = stop;                                                                                                      \
     }
