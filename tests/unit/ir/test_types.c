@@ -117,7 +117,8 @@ static const struct {
     {"topk", "%r, %r2 = topk %x {axis = 2, largest = 1, shape = [2, 3, 2]}", "f32[2, 3, 2]"},
     {"topk_many", "%r, %r2 = topk %x {axis = 2, largest = 1, shape = [2, 3, 5]}", "more elements are asked for"},
     {"scatter_turned",
-     "%at = const {value = i64[1, 1] (0)}\n%up = slice %w {shape = [1, 4, 3, 3], start = [0, 0, 0, 0], step = [1, 1, 1, "
+     "%at = const {value = i64[1, 1] (0)}\n%up = slice %w {shape = [1, 4, 3, 3], start = [0, 0, 0, 0], step = [1, 1, "
+     "1, "
      "1]}\n"
      "%r = scatter_nd %w, %at, %up {mode = add, block = 2}",
      "rows in transposed blocks are set"},
