@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(ROOT, "tools"))
 import device_steps  # noqa: E402
 
 FLOOR = 1400 / 1511  # of the cases with all kernels on the device
-EVERY = 1 if LONG else 160
+EVERY = 1 if LONG else 400
 NETWORKS = [] if LONG else ["mlp"]
 n = failed = 0
 
