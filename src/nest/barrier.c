@@ -11,7 +11,7 @@
 #include "nest/nest_int.h"
 #include "nest/threads.h"
 
-enum { DEPTH = 64, TURNS = 3 };
+enum { DEPTH = 64, TURNS = 3, TURNS_DEEP = 2, SERIAL_DEEP = 4 }; /* in so many loops two turns stand for any */
 
 typedef struct moment { /* one loop around an access */
     uint32_t instance;  /* of the loop */
@@ -35,6 +35,7 @@ typedef struct touch {
 typedef struct open_loop {
     hn_st st, prev; /* prev: the statement in front of the loop, 0: it is the first of its list */
     moment m;
+    bool deep; /* what was before is of any turn */
 } open_loop;
 
 typedef struct walker {
@@ -42,7 +43,7 @@ typedef struct walker {
     hn_arena a;
     hn_threads t;
     open_loop loop[DEPTH];
-    int depth;
+    int depth, n_serial;
     touch *seen;
     uint32_t n_seen, room_seen, n_instance;
     uint32_t inserted;
@@ -84,7 +85,7 @@ static bool meets(walker *w, const touch *p, const touch *now) {
         bool shared = d < p->depth && p->path[d].instance == w->loop[d].m.instance;
         int ago = shared ? w->loop[d].m.turn - p->path[d].turn : 0;
         if (s->loop == HN_SERIAL && shared && same && !p->landed)
-            w->role[s->var] = ago == 0 ? HN_VAR_SAME : ago == 1 ? HN_VAR_BEFORE : HN_VAR_FREE;
+            w->role[s->var] = ago == 0 ? HN_VAR_SAME : ago == 1 && !w->loop[d].deep ? HN_VAR_BEFORE : HN_VAR_FREE;
         if (s->loop == HN_GROUP && alike) w->role[s->var] = HN_VAR_THREAD;
         same = same && shared && ago == 0;
     }
@@ -198,26 +199,44 @@ static bool is_passed(const hn_nest *n, hn_buf b) {
     return n->buf[b].space == HN_SHARED || n->buf[b].space == HN_LOCAL;
 }
 
+/* Does the list pass memory on, or order it? */
+static bool is_of_use(const hn_nest *n, hn_st first) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        const hn_scalar *x = s->kind == HN_ST_LET ? &n->sv[s->value] : NULL;
+        if (s->kind == HN_ST_LOOP ? is_of_use(n, s->body) : s->kind == HN_ST_STORE ? is_passed(n, s->buf) : false)
+            return true;
+        if (x && x->kind == HN_SV_LOAD && is_passed(n, x->buf)) return true;
+        if (s->kind == HN_ST_BARRIER || s->kind == HN_ST_COPY || s->kind == HN_ST_COMMIT || s->kind == HN_ST_WAIT)
+            return true;
+    }
+    return false;
+}
+
 static hone_rc walk_list(walker *w, hn_st first);
 
 static hone_rc walk_loop(walker *w, hn_st id, hn_st *prev) {
     const hn_stmt s = w->n->st[id];
     hn_ix extent = w->n->extent[s.var];
     int64_t e;
-    int turns = s.loop == HN_SERIAL ? TURNS + w->groups : 1;
+    bool deep = w->n_serial >= SERIAL_DEEP;
+    int turns = s.loop != HN_SERIAL ? 1 : deep ? TURNS_DEEP : TURNS + w->groups;
+    if (s.loop == HN_SERIAL && !is_of_use(w->n, s.body)) return HONE_OK;
     if (w->depth == DEPTH) return hn_fail(w->err, HONE_E_INPUT, "more than %d loops inside each other", DEPTH);
     if (hn_ix_is_int(w->n, extent, &e) && e < turns) turns = (int)e;
     bool may_skip = !hn_ix_never_negative(w->n, hn_ix_sub(w->n, extent, hn_ix_int(w->n, 1)));
     uint32_t n_before = w->n_seen;
     touch *before = may_skip ? HN_NEW_N(&w->a, touch, n_before + 1) : NULL;
     if (before && n_before) memcpy(before, w->seen, n_before * sizeof *before);
-    w->loop[w->depth++] = (open_loop){id, *prev, {++w->n_instance, 0}};
+    w->loop[w->depth++] = (open_loop){id, *prev, {++w->n_instance, 0}, deep};
+    w->n_serial += s.loop == HN_SERIAL;
     hone_rc rc = HONE_OK;
     for (int turn = 0; turn < turns && !rc; turn++) {
         w->loop[w->depth - 1].m.turn = turn;
         rc = walk_list(w, w->n->st[id].body);
     }
     *prev = w->loop[--w->depth].prev;
+    w->n_serial -= s.loop == HN_SERIAL;
     for (uint32_t k = 0; before && k < n_before && !rc; k++) { /* where the loop takes no turn */
         bool there = false;
         for (uint32_t j = 0; j < w->n_seen && !there; j++) there = w->seen[j].path == before[k].path;

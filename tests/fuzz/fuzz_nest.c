@@ -1,5 +1,7 @@
-/* Loop nests as text: whatever is read verifies, prints, and what was printed reads and prints the same. */
+/* Loop nests as text: whatever is read verifies, prints, and what was printed reads and prints the same. Where barriers
+ * can be placed, none is missing then. */
 #include "base/str.h"
+#include "nest/barrier.h"
 #include "nest/schedule.h"
 
 #include <stdlib.h>
@@ -17,6 +19,7 @@ static char *printed(const char *text) {
     if (dims && hn_nest_parse(text, &a, dims, &nest, &err) == HONE_OK) {
         hn_nest_print(nest, &out);
         got = hn_str_take(&out);
+        if (!hn_nest_barriers(nest, &err) && hn_arena_ok(&a) && hn_nest_verify_device(nest, NULL, &err)) abort();
     }
     hn_arena_free(&a);
     return got;
