@@ -40,6 +40,7 @@ static void put_text(const cli *c, const contest *t, const char *name) {
         printf("%s / %s: %.3f (%.3f .. %.3f)\n", name, hone_peer_name(t->peer), a.mid / b.mid, a.lo / b.hi,
                a.hi / b.lo);
     }
+    if (t->model->device || t->model->n_targets > 1) printf("target %s\n", t->model->target);
 }
 
 static void json_series(cli_json *j, const char *name, const hone_latency_series *s) {
@@ -61,6 +62,7 @@ static void put_json(cli *c, const contest *t) {
     cli_json_object(&j);
     cli_json_ktext(&j, "model", c->arg[0]);
     cli_json_ktext(&j, "profile", t->pattern);
+    cli_json_ktext(&j, "target", t->model->target);
     cli_json_key(&j, "results");
     cli_json_array(&j);
     json_series(&j, "hone", &t->seen.mine);

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# tests/e2e/devices.t: models on devices: on OpenCL where a driver is (PoCL), as CUDA on the shim; sizes that are not known, a
+# loop, a branch, state; memory of the device handed in; a library for several machines. TAP.
+set -u
+root=${HONE_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${HONE_BUILD:-$root/build}
+hone=${HONE:-$build/hone}
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+cd "$top" || exit 1
+export HONE_DEVICE_CACHE=$top/device ASAN_OPTIONS=detect_leaks=0
+n=0
+failed=0
+ok() { # ok NAME COMMAND…: one line; the command's output is shown when it fails
+    local name=$1
+    shift
+    n=$((n + 1))
+    if "$@" >"$top/log" 2>&1; then echo "ok $n - e2e/devices_$name"; else
+        echo "not ok $n - e2e/devices_$name"
+        sed 's/^/# /' "$top/log"
+        failed=1
+    fi
+}
+
+cat > small.ir <<'END'
+ir 1
+symbol n in 1..40
+input %0 : f32[n, 8] "x"
+%1 = const {value = f32[8, 4] (0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)}
+%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}
+%3 = tanh %2
+output %3 "y"
+END
+cat > loop.ir <<'END'
+ir 1
+symbol k in 0..
+input %t : i64[] "t"
+input %x : f32[5] "x"
+%g = const {value = bool[] (true)}
+%lim = const {value = f32[] (40)}
+%y, %s = loop %t, %g, %x {count = 1, defines = [k]} do (%i : i64[], %go : bool[], %a : f32[5]) {
+  %b = add %a, %a
+  %m = sum %b {axes = [0], keep = 0}
+  %again = lt %m, %lim
+  yield %again, %b, %a
+}
+output %y "y"
+output %s "s"
+END
+cat > state.ir <<'END'
+ir 1
+symbol n in 1..8
+input %0 : f32[n, 4] "x"
+input %1 : f32[n, 4] "h"
+%2 = add %0, %1
+%3 = tanh %2
+output %3 "y"
+output %2 "h2"
+END
+cat > host.c <<'END'
+#include "both.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+/* The target that the library takes; then a run from memory of the device to memory of the device. */
+int main(int argc, char **argv) {
+    void *library = dlopen(argv[1], RTLD_NOW), *symbol = library ? dlsym(library, HONE_MODEL_ENTRY) : NULL;
+    hone_model_instance *i;
+    float x[16], y[8] = {0};
+    if (!symbol) return 1;
+    const hone_model *m = ((const hone_model *(*)(void))symbol)();
+    puts(m->target);
+    if (argc < 3) return 0;
+    if (!m->device || m->create(NULL, &i)) return puts(m->error(NULL)), 2;
+    hone_model_stream *t = m->device->stream(i);
+    for (int k = 0; k < 16; k++) x[k] = (float)k / 64;
+    void *from = m->device->alloc(t, sizeof x), *to = m->device->alloc(t, sizeof y);
+    hone_model_tensor in = {from, sizeof x, 0, 2, {2, 8}, 1}, out = {to, sizeof y, 0, 0, {0}, 1};
+    if (m->device->put(t, from, x, sizeof x) || m->run(i, &in, 1, &out, 1)) return puts(m->error(i)), 3;
+    if (m->device->get(t, y, to, sizeof y)) return 4;
+    printf("%.4f %.4f %s\n", y[0], y[7], *m->device->about(t) ? "device" : "");
+    m->device->free(t, from), m->device->free(t, to);
+    m->free(i);
+    return 0;
+}
+END
+
+ok are_listed bash -c "'$hone' devices && '$hone' devices --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d[\"devices\"], d[\"missing\"])'"
+ok unknown_place bash -c "! '$hone' verify small.ir --place nowhere 2> why && grep 'there is no place' why"
+ok place_and_target bash -c "! '$hone' verify small.ir --place host --target generic 2> why && grep 'leave --target out' why"
+ok the_host_is_a_place "$hone" verify small.ir --place host
+ok program_has_spaces bash -c "'$hone' ir --program small.ir --target opencl -o small.prog && grep 'device 1 weights 0' small.prog && grep -c 'copy %' small.prog | grep -x 2 && '$hone' ir --program small.prog"
+ok needs_a_driver bash -c "'$hone' compile small.ir --target cuda:sm_80 -o no/cuda && grep 'libcuda\|CUDA' no/cuda.manifest || '$hone' devices | grep cuda:0"
+
+if g++ --version > /dev/null 2>&1; then
+    ok model_on_the_shim "$hone" verify small.ir --place shim
+    ok loop_on_the_shim "$hone" verify loop.ir --place shim
+else
+    echo "ok $((n += 1)) # SKIP no g++"
+fi
+if "$hone" devices --json | grep -q '"opencl:0"'; then
+    ok model_on_opencl bash -c "'$hone' verify small.ir --place opencl:0"
+    ok loop_on_opencl bash -c "'$hone' verify loop.ir --place opencl"
+    ok state_on_opencl bash -c "'$hone' verify state.ir --place opencl --state h=h2 --steps 3"
+    ok no_such_device bash -c "! '$hone' verify small.ir --place opencl:77 2> why && grep 'opencl:77' why"
+    ok profile_shows_copies bash -c "'$hone' profile small.ir --place opencl --time 0.1s > out && grep 'to device' out && grep 'to host' out"
+    ok several_machines bash -c "'$hone' compile small.ir --target generic,opencl -o both | tee said && grep '1 of 1 kernels' said"
+    ok host_program bash -c "gcc -O1 -I. host.c -o host -ldl"
+    ok takes_the_processor_here bash -c "./host ./both.so | grep -x generic || '$hone' devices --json | grep '\"cpu\": false'"
+    ok takes_the_device_asked_for bash -c "HONE_MODEL_PLACE=opencl ./host ./both.so | grep -x opencl"
+    ok memory_of_the_device bash -c "HONE_MODEL_PLACE=opencl ./host ./both.so run | tee said && grep '^0.2153 0.6161 device' said"
+    ok bench_says_which bash -c "HONE_MODEL_PLACE=opencl '$hone' bench both.so --time 0.1s | grep '^target opencl'"
+else
+    echo "ok $((n += 1)) # SKIP no OpenCL device"
+fi
+echo "1..$n"
+exit $failed
