@@ -58,6 +58,8 @@ void hn_write_update(hn_writer *w, hn_buf b, hn_ix at, hn_op op, hn_sv x) {
     append(w, &(hn_stmt){.kind = HN_ST_UPDATE, .buf = b, .at = at, .op = op, .value = x});
 }
 
+void hn_write_statement(hn_writer *w, const hn_stmt *s) { append(w, s); }
+
 hn_sv hn_write_scalar(hn_writer *w, const hn_scalar *x) {
     hn_sv made = hn_nest_scalar(w->n, x);
     append(w, &(hn_stmt){.kind = HN_ST_LET, .value = made});

@@ -28,6 +28,7 @@ void hn_write_close(hn_writer *w, int loops);
 hn_buf hn_write_reg(hn_writer *w, hone_dtype t, int64_t size);
 void hn_write_store(hn_writer *w, hn_buf b, hn_ix at, hn_sv x);
 void hn_write_update(hn_writer *w, hn_buf b, hn_ix at, hn_op op, hn_sv x);
+void hn_write_statement(hn_writer *w, const hn_stmt *s); /* any that has no body */
 hn_sv hn_write_scalar(hn_writer *w, const hn_scalar *x);
 hn_sv hn_write_load(hn_writer *w, hn_buf b, hn_ix at);
 hn_sv hn_write_op(hn_writer *w, hn_op op, hone_dtype t, hn_sv a, hn_sv b);
