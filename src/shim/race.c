@@ -12,6 +12,7 @@
 
 #include <hone/race.h>
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,66 @@ static hone_rc find_description(race *r, hone_err *err) {
     r->description = rc ? NULL : realpath(path, NULL);
     if (!rc && !r->description) rc = hn_fail(err, HONE_E_IO, "cannot read '%s'", path);
     free(path);
+    return rc;
+}
+
+/* --- arguments -------------------------------------------------------------------------------------------------------
+ */
+
+/* Parameters of a kernel as its source declares them; false: it is not there as plain text (a macro, a header). */
+static bool count_parameters(const char *source, const char *kernel, unsigned *out) {
+    const size_t n = strlen(kernel);
+    for (const char *at = strstr(source, kernel); at; at = strstr(at + 1, kernel)) {
+        const char *end = at + n, *from = at;
+        if (at == source || isalnum((unsigned char)at[-1]) || at[-1] == '_') continue;
+        while (isspace((unsigned char)*end) || *end == ')') end++; /* HONE_KERNEL_NAME(softmax)( */
+        if (*end != '(') continue;
+        while (from > source && *from != ';' && *from != '}') from--;
+        const char *global = strstr(from, "__global__");
+        if (!global || global > at) continue;
+        unsigned depth = 0, commas = 0;
+        bool any = false;
+        for (; *end; end++) {
+            depth += strchr("([{<", *end) != NULL;
+            if (strchr(")]}>", *end) && --depth == 0) break;
+            commas += depth == 1 && *end == ',';
+            any |= depth == 1 && *end != '(' && !isspace((unsigned char)*end);
+        }
+        *out = any ? commas + 1 : 0;
+        return true;
+    }
+    return false;
+}
+
+static hone_rc check_launch(const race *r, const char *source, const char *kernel, unsigned given, hone_err *err) {
+    unsigned wants;
+    if (!*kernel || !count_parameters(source, kernel, &wants) || wants == given) return HONE_OK;
+    return hn_fail(err, HONE_E_INPUT, "kernel '%s' of '%s' takes %u argument%s, the launch passes %u", kernel,
+                   r->source, wants, wants == 1 ? "" : "s", given);
+}
+
+/* Each launch of the description passes as many arguments as its kernel takes. */
+static hone_rc check_arguments(const race *r, hone_err *err) {
+    char *source = NULL, *text = NULL, kernel[200] = "";
+    size_t n = 0;
+    hone_rc rc = hn_read_file(r->source, &source, &n, err);
+    if (!rc) rc = hn_read_file(r->description, &text, &n, err);
+    for (char *save = NULL, *line = rc ? NULL : strtok_r(text, "\n", &save); line && !rc;
+         line = strtok_r(NULL, "\n", &save)) {
+        char *words = NULL;
+        unsigned given = 0;
+        line[strcspn(line, "#")] = 0;
+        const char *first = strtok_r(line, " \t\r", &words);
+        if (first && !strcmp(first, "launch")) {
+            const char *name = strtok_r(NULL, " \t\r", &words);
+            snprintf(kernel, sizeof kernel, "%s", name ? name : "");
+        } else if (first && !strcmp(first, "pass")) {
+            while (strtok_r(NULL, " \t\r", &words)) given++;
+            rc = check_launch(r, source, kernel, given, err);
+        }
+    }
+    free(source);
+    free(text);
     return rc;
 }
 
@@ -182,6 +243,7 @@ hone_rc hone_race_run(const char *source, const hone_race_options *options, hone
     hone_rc rc = hn_options_read(&o, sizeof o, options, "race", err);
     if (!rc) rc = hn_temp_make(NULL, "hone-race-", &r.dir, err);
     if (!rc) rc = find_description(&r, err);
+    if (!rc) rc = check_arguments(&r, err);
     if (!rc) rc = build(&r, err);
     for (unsigned k = 0; !rc && found.clean && k < (o.runs ? o.runs : RUNS); k++) {
         found.runs = k + 1;

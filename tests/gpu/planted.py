@@ -27,7 +27,7 @@ KERNELS = {
                   {"rows": (1, 3), "cols": (150, 500)}),
     "fft": ("bench/gpu/kernels/fft.cu", "buffer x in f32 batch*512\nbuffer y out f32 batch*512\nlaunch fft\ngrid cdiv(batch,2)\nblock 64 2\n"
             "pass x y batch:i32\n", {"batch": (3, 5)}),
-    "product": ("tests/gpu/kernels/product.cu", None, {"m": (33, 80), "n": (8, 11), "k": (17, 22)}),
+    "product": ("tests/gpu/kernels/product.cu", None, {"m": (33, 63), "n": (9, 11), "k": (17, 19)}),
     "columns": ("tests/gpu/kernels/columns.cu", None, {"blocks": (1, 3)}),
     "turn": ("tests/gpu/kernels/turn.cu", None, {"rows": (40, 70), "cols": (40, 70)}),
 }  # fmt: skip
@@ -118,7 +118,8 @@ def stage_reused(rng, text, description):
                 lambda s: s.replace("at[next % STAGES], bt[next % STAGES]", "at[next % STAGES], bt[next % STAGES]".replace(f"{one}[next", f"{one}[(next + 1)")),
                 lambda s: s.replace("        hnr_cp_wait<STAGES - 2>();\n        __syncthreads();\n", "        hnr_cp_wait<STAGES - 2>();\n"),
                 lambda s: s.replace("next = s + STAGES - 1", "next = s + STAGES"),
-                lambda s: s.replace("s < STAGES - 1; s++", "s < STAGES; s++"),
+                # with two stages the wait covers the copy that is too early: no fault
+                lambda s: s.replace("s < STAGES - 1; s++", "s < STAGES; s++") if "STAGES = 2" not in s else s.replace("next = s + STAGES - 1", "next = s + STAGES"),
                 lambda s: s.replace(f"*{'as = at' if two == 'at' else 'bs = bt'}[s % STAGES]", f"*{'as = at' if two == 'at' else 'bs = bt'}[(s + 1) % STAGES]")
                 if two == "at" else s.replace("*bs = bt[s % STAGES]", "*bs = bt[(s + 1) % STAGES]").replace("bs = bt[s % STAGES]", "bs = bt[(s + 1) % STAGES]"),
                 lambda s: s.replace("as = at[s % STAGES]", "as = at[(s + STAGES - 1) % STAGES]"))  # fmt: skip
@@ -137,9 +138,9 @@ def past_the_end(rng, text, description):
     """A guard that lets too much through, an index too large, or a buffer that is too small for what the launch says."""
     places = [(m.start(1), m.end(1), f"{m[1]} + {rng.choice((1, 2, 7))}", True)
               for m in each(r"(?:i|first \+ j|first \+ i|at \+ k|row \+ i|col \+ j|\+ t|first \+ e / DEPTH|first \+ 8 \* c|col \+ 8 \* c) < "
-                            r"\b(n|m|k|cols|rows|n_q|n_k|n / 4|n4)\b(?=[ ;)&?])(?![^;]*THREADS)", text)]  # fmt: skip
+                            r"\b(n|m|k|cols|rows|n_q|n_k|n / 4)\b(?=[ ;)&?])(?![^;]*THREADS)", text)]  # fmt: skip
     places += [(m.start(1), m.end(1), f"{m[1]} + {rng.choice((64, 1000))}", True) for m in each(r"HONE_LOAD\([A-Z0-9]+, &\w+\[([^][]+)\]\)", text)]
-    places += [(m.start(1), m.end(1), f"{m[1]}-{rng.choice((1, 2, 5))}", False) for m in each(r"buffer \w+ (?:in|out|inout) \w+ ([\w*/+()]+)", description)
+    places += [(m.start(1), m.end(1), f"{m[1]}-{1 if m[1] == 'BLOCKS' else rng.choice((1, 2, 5))}", False) for m in each(r"buffer \w+ (?:in|out|inout) \w+ ([\w*/+()]+)", description)
                if not m[1].isdigit()]  # fmt: skip
     start, end, new, of_text = rng.choice(places)
     if of_text:
@@ -169,7 +170,8 @@ def run_module(module, description, sizes, data, order):
     if fault:
         return f"shim: {fault[1]}", done.stdout
     if done.returncode:
-        return f"harness: {done.stderr.strip()[-200:]}", done.stderr
+        fault = re.search(r"hone/bench: (memory_fault|device_fault|run_crash): ", done.stderr)
+        return (f"harness: {fault[1]}", "") if fault else (None, done.stderr)
     with open(data, "rb") as f:
         return None, f.read()
 

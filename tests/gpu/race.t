@@ -54,6 +54,20 @@ __global__ void shared_pointer(float *y, int n) {
 __global__ void between_blocks(float *y) { if (threadIdx.x == 0) y[0] = blockIdx.x; }
 __global__ void counts(int *y) { atomicAdd(y, 1); }
 __global__ void mixed(int *y) { atomicAdd(y, 1); if (threadIdx.x == 3) y[0] = 0; /* plain */ }
+__global__ void last_block(const float *x, float *parts, unsigned *done, float *y, int fenced) {
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = x[blockIdx.x];
+        if (fenced) __threadfence();
+        last = atomicAdd(done, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        float sum = 0;
+        for (unsigned b = 0; b < gridDim.x; b++) sum += parts[b];
+        y[0] = sum;
+    }
+}
 __global__ void warp_order(float *y) {
     __shared__ float t[32];
     t[threadIdx.x] = 1;
@@ -132,6 +146,8 @@ CASES = {
     "blocks_write_one_place": ("between_blocks", "2", "32", "y=inout:f32:32", [], "race", "block 0,0,0"),
     "atomics": ("counts", "3", "64", "y=inout:i32:1", [], None, ""),
     "atomic_and_plain": ("mixed", "1", "64", "y=inout:i32:1", [], "race", "updates global 'y'"),
+    "last_block_sums": ("last_block", "5", "32", "x=in:f32:5 p=out:f32:5 d=inout:u32:1:constant:0:anyway y=out:f32:1 1:i32", [], None, ""),
+    "last_block_without_a_fence": ("last_block", "5", "32", "x=in:f32:5 p=out:f32:5 d=inout:u32:1:constant:0:anyway y=out:f32:1 0:i32", [], "race", "global 'p'"),
     "syncwarp_orders": ("warp_order", "1", "32", "y=out:f32:32", [], None, ""),
     "shuffles_do_not": ("no_warp_order", "1", "32", "y=out:f32:32", [], "race", "shared 't'"),
     "divergent_barrier": ("divergent", "1", "64", "y=out:f32:64 40:i32", [], "divergent", "has ended"),
@@ -193,6 +209,8 @@ def main():
         tap.ok(done.returncode == 3 and "'nobody'" in done.stderr, "no_such_kernel", done.stderr)
         done = race(good, "--launch", "stranger", "--args", "y=out:f33:1")
         tap.ok(done.returncode == 3 and "f33" in done.stderr, "no_such_type", done.stderr)
+        done = race(good, "--launch", "add", "--args", "x=in:f32:64 y=out:f32:64")
+        tap.ok(done.returncode == 3 and "'add'" in done.stderr and "takes 3 arguments, the launch passes 2" in done.stderr, "too_few_arguments", done.stderr)
         done = race(good, "--grid", "3")
         tap.ok(done.returncode == 2 and "--launch" in done.stderr, "grid_without_launch", done.stderr)
     tap.done()

@@ -239,9 +239,8 @@ ALIAS(hsx_tsan_vptr_read, __tsan_vptr_read, void *)
 
 void shim_atomic(const volatile void *at, int n, const void *site) {
     if (hs.running && !hs_touch((uintptr_t)at, (size_t)n, HS_BOTH | HS_ATOMIC, (uintptr_t)site)) hs_give_up();
+    if (hs.running && hs_region_at((uintptr_t)at)) hs_tell((uintptr_t)at);
 }
-
-void shim_fence(void) {}
 
 /* An index beyond an array's type, from -fsanitize=bounds. */
 struct ubsan_type {

@@ -189,6 +189,7 @@ bool shim_launch_call(const char *name, hs_uint3 grid, hs_uint3 block, size_t dy
     hs.steps = 0;
     hs.steps_most = hs.options.steps_most ? hs.options.steps_most : 20000000000u;
     hs.n_blocks = 0;
+    hs_forget_flags();
     hs.launch_first = ++hs.interval;
     if (!make_stacks() || !hs_prepare_module(code)) {
         if (!hs.report.kind) hs_say(HS_LIMIT, "out of memory");

@@ -1,5 +1,5 @@
-/* matrix.c — matrix operations of a warp as plain C: ldmatrix and mma.sync m16n8k16, by the fragment maps of the PTX
- * manual.
+/* matrix.c — matrix operations of a warp as plain C: ldmatrix, mma.sync m16n8k16 and m16n8k8, by the fragment maps of
+ * the PTX manual.
  */
 #include "rt.h"
 #include "shim_ops.h"
@@ -15,14 +15,6 @@ static float half_value(uint16_t h) {
         return sign ? -x : x;
     }
     bits = exponent == 31 ? sign | 0x7f800000u | fraction << 13 : sign | (exponent + 112) << 23 | fraction << 13;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static float value(uint16_t h, int bf) {
-    const uint32_t bits = (uint32_t)h << 16;
-    float x;
-    if (!bf) return half_value(h);
     memcpy(&x, &bits, sizeof x);
     return x;
 }
@@ -74,22 +66,62 @@ static void gather(unsigned (*to)[4], const unsigned *mine, int n, const char *f
     }
 }
 
-/* Lane l holds of D rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next; of A the same rows, in registers 0 to 3
- * columns 2 (l % 4), of row l / 4, row + 8, and both with columns + 8; of B column l / 4, rows 2 (l % 4), and + 8 in
- * register 1. Sums are made in the order of K, in float. */
+typedef float value_at(unsigned (*as)[4], unsigned row, unsigned column);
+
+/* Lane l holds of D rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next: each of its sums, in the order of K, in
+ * float. */
+static void multiply(float *d, unsigned (*as)[4], unsigned (*bs)[4], unsigned n, value_at *a, value_at *b) {
+    const unsigned l = shim_lane();
+    for (unsigned r = 0; r < 4; r++) {
+        const unsigned row = l / 4 + (r & 2 ? 8 : 0), column = 2 * (l % 4) + (r & 1);
+        float sum = 0;
+        for (unsigned k = 0; k < n; k++) sum += a(as, row, k) * b(bs, k, column);
+        d[r] += sum;
+    }
+}
+
+/* Of A the same rows, in registers 0 to 3 columns 2 (l % 4), of row l / 4, row + 8, and both with columns + 8; of B
+ * column l / 4, rows 2 (l % 4), and + 8 in register 1. */
+static uint16_t half_a(unsigned (*as)[4], unsigned row, unsigned k) {
+    return (uint16_t)(as[row % 8 * 4 + k % 8 / 2][(k >= 8 ? 2u : 0u) + (row >= 8 ? 1u : 0u)] >> 16 * (k & 1));
+}
+static uint16_t half_b(unsigned (*bs)[4], unsigned k, unsigned column) {
+    return (uint16_t)(bs[column * 4 + k % 8 / 2][k >= 8] >> 16 * (k & 1));
+}
+static float f16_a(unsigned (*as)[4], unsigned row, unsigned k) { return half_value(half_a(as, row, k)); }
+static float f16_b(unsigned (*bs)[4], unsigned k, unsigned column) { return half_value(half_b(bs, k, column)); }
+static float as_float(unsigned bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+static float bf16_a(unsigned (*as)[4], unsigned row, unsigned k) {
+    return as_float((unsigned)half_a(as, row, k) << 16);
+}
+static float bf16_b(unsigned (*bs)[4], unsigned k, unsigned column) {
+    return as_float((unsigned)half_b(bs, k, column) << 16);
+}
+
 void shim_mma_16816(float *d, const unsigned *a, const unsigned *b, int bf, const char *file, int line) {
     unsigned as[HS_LANES][4], bs[HS_LANES][4];
     gather(as, a, 4, file, line);
     gather(bs, b, 2, file, line);
-    const unsigned l = shim_lane();
-    for (int r = 0; r < 4; r++) {
-        const unsigned row = l / 4 + (r & 2 ? 8 : 0), column = 2 * (l % 4) + (unsigned)(r & 1);
-        float sum = 0;
-        for (unsigned k = 0; k < 16; k++) {
-            const unsigned ra = (k >= 8 ? 2u : 0u) + (row >= 8 ? 1u : 0u), la = row % 8 * 4 + k % 8 / 2;
-            const unsigned rb = k >= 8, lb = column * 4 + k % 8 / 2, half = 16 * (k & 1);
-            sum += value((uint16_t)(as[la][ra] >> half), bf) * value((uint16_t)(bs[lb][rb] >> half), bf);
-        }
-        d[r] += sum;
-    }
+    multiply(d, as, bs, 16, bf ? bf16_a : f16_a, bf ? bf16_b : f16_b);
+}
+
+/* Floats of which the product sees sign, exponent and ten bits. Of A rows l / 4 (and + 8 in registers 1 and 3), columns
+ * l % 4 (and
+ * + 4 in registers 2 and 3); of B column l / 4, rows l % 4, and + 4 in register 1. */
+static float tf32_a(unsigned (*as)[4], unsigned row, unsigned k) {
+    return as_float(as[row % 8 * 4 + k % 4][(row >= 8 ? 1u : 0u) + (k >= 4 ? 2u : 0u)] & 0xffffe000u);
+}
+static float tf32_b(unsigned (*bs)[4], unsigned k, unsigned column) {
+    return as_float(bs[column * 4 + k % 4][k >= 4] & 0xffffe000u);
+}
+
+void shim_mma_1688(float *d, const unsigned *a, const unsigned *b, const char *file, int line) {
+    unsigned as[HS_LANES][4], bs[HS_LANES][4];
+    gather(as, a, 4, file, line);
+    gather(bs, b, 2, file, line);
+    multiply(d, as, bs, 8, tf32_a, tf32_b);
 }

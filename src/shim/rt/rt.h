@@ -24,7 +24,8 @@ enum {
     HS_GUARD_B = 4096,
     HS_SLOT_B = 64 << 10, /* global memory is given in such pieces */
     HS_MBARS_MOST = 256,
-    HS_NAMED_MOST = 16
+    HS_NAMED_MOST = 16,
+    HS_FLAGS_MOST = 64
 };
 
 typedef enum hs_wait {
@@ -58,6 +59,13 @@ typedef struct hs_mbar {
     uint16_t *clock, *next; /* what has happened before the last phase ended, and before this one will */
 } hs_mbar;
 
+/* A place in global memory by which blocks tell each other that they are through: an atomic operation after a fence. */
+typedef struct hs_flag {
+    uintptr_t at;
+    uint8_t *told; /* by number of the block in this launch */
+    uint32_t room;
+} hs_flag;
+
 typedef struct hs_fibre {
     void *sp, *context;
     hs_uint3 thread;
@@ -73,6 +81,7 @@ typedef struct hs_fibre {
     uint32_t parity, named, named_n;
     hs_copy *copies, *last; /* its own, oldest first */
     uint32_t groups;        /* committed so far */
+    bool fenced;            /* __threadfence, in this block */
 } hs_fibre;
 
 /* Who accessed a piece of memory. interval: barriers of the launch so far; 0: nobody. */
@@ -152,6 +161,9 @@ typedef struct hs_state {
     uint16_t (*seen)[HS_THREADS_MOST];         /* [thread][other]: other's clock that came before */
     hs_mbar mbar[HS_MBARS_MOST];
     unsigned n_mbar;
+    hs_flag flag[HS_FLAGS_MOST];
+    unsigned n_flag;
+    uint64_t heard; /* which flags this block has looked at */
 } hs_state;
 extern hs_state hs;
 
@@ -168,6 +180,9 @@ void hs_explain_stuck(void);
 void hs_start_block(void);
 void hs_next_interval(void);
 bool hs_is_before(const hs_access *a);
+/* An atomic operation on global memory: it tells of what came before a fence, and hears of what others told there. */
+void hs_tell(uintptr_t at);
+void hs_forget_flags(void);
 
 /* memory.c */
 hs_region *hs_region_at(uintptr_t at);

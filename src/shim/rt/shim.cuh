@@ -6,7 +6,7 @@
  * variables of a thread of the CPU (thread_local), of which there is one: so `extern __shared__` arrays and those of
  * templates are told from all others. C++ programs (tests) call shim::launch.
  *
- * Not here: textures, tensor cores beyond mma.sync m16n8k16, inline PTX, cooperative groups, clusters. */
+ * Not here: textures, tensor cores beyond mma.sync m16n8k16 and m16n8k8, inline PTX, cooperative groups, clusters. */
 #ifndef HONE_SHIM_CUH
 #define HONE_SHIM_CUH
 
@@ -321,6 +321,7 @@ static inline float2 __half22float2(__half2 h) { return {h.x, h.y}; }
 #define hnr_cp_async16(to, from) shim_copy_async(to, from, 16, 16, __FILE__, __LINE__)
 #define hnr_cp_async16_guard(to, from, bytes) shim_copy_async(to, from, 16, bytes, __FILE__, __LINE__)
 #define hnr_cp_async8(to, from) shim_copy_async(to, from, 8, 8, __FILE__, __LINE__)
+#define hnr_cp_async8_guard(to, from, bytes) shim_copy_async(to, from, 8, bytes, __FILE__, __LINE__)
 #define hnr_cp_async4(to, from) shim_copy_async(to, from, 4, 4, __FILE__, __LINE__)
 #define hnr_cp_async4_guard(to, from, bytes) shim_copy_async(to, from, 4, bytes, __FILE__, __LINE__)
 #define hnr_cp_commit() shim_copy_commit()
@@ -332,6 +333,7 @@ template <int LEFT> static inline void hnr_cp_wait() { shim_copy_wait(LEFT); }
 #define hnr_ldmatrix_x4_trans(out, row) shim_ldmatrix(out, row, 4, 1, __FILE__, __LINE__)
 #define hnr_ldmatrix_x2_trans(out, row) shim_ldmatrix(out, row, 2, 1, __FILE__, __LINE__)
 #define hnr_mma_m16n8k16_f16(d, a, b) shim_mma_16816(d, a, b, 0, __FILE__, __LINE__)
+#define hnr_mma_m16n8k8_tf32(d, a, b) shim_mma_1688(d, a, b, __FILE__, __LINE__)
 #define hnr_mma_m16n8k16_bf16(d, a, b) shim_mma_16816(d, a, b, 1, __FILE__, __LINE__)
 #define HS_MBAR(bar) reinterpret_cast<uint64_t *>(bar)
 #define hnr_mbar_init(bar, count) shim_mbar_init(HS_MBAR(bar), count, __FILE__, __LINE__)

@@ -44,6 +44,8 @@ void shim_fence(void);
 void shim_ldmatrix(unsigned *out, const void *row, int tiles, int transposed, const char *file, int line);
 /* d += a b of 16 x 8 x 16; bf: bfloat16, else half. */
 void shim_mma_16816(float *d, const unsigned *a, const unsigned *b, int bf, const char *file, int line);
+/* d += a b of 16 x 8 x 8, tf32. */
+void shim_mma_1688(float *d, const unsigned *a, const unsigned *b, const char *file, int line);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,7 @@ void hs_next_interval(void) {
 void hs_start_block(void) {
     hs_next_interval();
     hs.block_first = hs.interval;
+    hs.heard = 0;
     for (unsigned i = 0; i < hs.n_mbar; i++) {
         free(hs.mbar[i].clock);
         free(hs.mbar[i].next);
@@ -52,6 +53,7 @@ void hs_start_block(void) {
         }
         f->copies = f->last = NULL;
         f->groups = 0;
+        f->fenced = false;
     }
     if (hs.n_blocks == hs.blocks_room) {
         const uint32_t room = hs.blocks_room ? 2 * hs.blocks_room : 1024;
@@ -65,7 +67,8 @@ void hs_start_block(void) {
     hs.n_blocks++;
 }
 
-hs_uint3 hs_block_of(uint32_t interval) {
+/* The number in this launch of the block that an interval belongs to. */
+static uint32_t number_of(uint32_t interval) {
     uint32_t low = 0, high = hs.n_blocks;
     while (high - low > 1) {
         const uint32_t mid = low + (high - low) / 2;
@@ -74,13 +77,56 @@ hs_uint3 hs_block_of(uint32_t interval) {
         else
             high = mid;
     }
-    const uint32_t b = hs.n_blocks ? hs.block_of[2 * low + 1] : 0;
+    return low;
+}
+
+hs_uint3 hs_block_of(uint32_t interval) {
+    const uint32_t b = hs.n_blocks ? hs.block_of[2 * number_of(interval) + 1] : 0;
     return (hs_uint3){b % gridDim.x, b / gridDim.x % gridDim.y, b / (gridDim.x * gridDim.y)};
 }
 
+void hs_forget_flags(void) {
+    for (unsigned i = 0; i < hs.n_flag; i++) free(hs.flag[i].told);
+    hs.n_flag = 0;
+}
+
+static hs_flag *flag_at(uintptr_t at, bool make) {
+    for (unsigned i = 0; i < hs.n_flag; i++)
+        if (hs.flag[i].at == at) return &hs.flag[i];
+    if (!make || hs.n_flag == HS_FLAGS_MOST) return NULL;
+    hs.flag[hs.n_flag] = (hs_flag){.at = at};
+    return &hs.flag[hs.n_flag++];
+}
+
+void hs_tell(uintptr_t at) {
+    const uint32_t block = hs.n_blocks - 1;
+    hs_flag *f = flag_at(at, hs_me()->fenced);
+    if (!f) return;
+    hs.heard |= (uint64_t)1 << (f - hs.flag);
+    if (!hs_me()->fenced) return;
+    if (block >= f->room) {
+        const uint32_t room = 2 * block + 64;
+        uint8_t *more = realloc(f->told, room);
+        if (!more) return;
+        memset(more + f->room, 0, room - f->room);
+        f->told = more;
+        f->room = room;
+    }
+    f->told[block] = 1;
+}
+
+static bool was_told(uint32_t interval) {
+    const uint32_t block = hs.heard ? number_of(interval) : 0;
+    for (unsigned i = 0; hs.heard && i < hs.n_flag; i++)
+        if ((hs.heard >> i & 1) && block < hs.flag[i].room && hs.flag[i].told[block]) return true;
+    return false;
+}
+
+void shim_fence(void) { hs_me()->fenced = true; }
+
 bool hs_is_before(const hs_access *a) {
     if (a->interval < hs.launch_first) return true;
-    if (a->interval < hs.block_first) return false;
+    if (a->interval < hs.block_first) return was_told(a->interval);
     if (a->interval != hs.interval || (a->who & HS_WHO) == hs.current) return true;
     return a->clock <= hs.seen[hs.current][a->who & HS_WHO];
 }

@@ -118,14 +118,14 @@ static void products(void) {
         hone_rc rc = printed(&all[i], text.text, d, m->name);
         if (!ok(!rc && strstr(all[i].code.text, "hnr_mma_"), "tile/%s_is_printed", m->name))
             printf("# %s\n%s", all[i].err.text, text.text);
-        if (!rc && m->dtype != HONE_F32) hn_str_add(&kernels, all[i].code.text);
+        if (!rc) hn_str_add(&kernels, all[i].code.text);
         hn_str_free(&text);
     }
     if (!open)
         skip(1, "tile/products: %s", l.why);
     else if (ok(device_build(&l, "base", &kernels), "tile/compiles"))
         for (size_t i = 0; i < n; i++)
-            if (hn_mma_at(i)->dtype != HONE_F32) run(&l, &all[i], hn_mma_at(i), hn_mma_at(i)->name); /* no tf32 there */
+            run(&l, &all[i], hn_mma_at(i), hn_mma_at(i)->name);
     for (size_t i = 0; i < n; i++) release(&all[i]);
     free(all);
     hn_str_free(&kernels);
