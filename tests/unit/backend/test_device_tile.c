@@ -124,8 +124,7 @@ static void products(void) {
     if (!open)
         skip(1, "tile/products: %s", l.why);
     else if (ok(device_build(&l, "base", &kernels), "tile/compiles"))
-        for (size_t i = 0; i < n; i++)
-            run(&l, &all[i], hn_mma_at(i), hn_mma_at(i)->name);
+        for (size_t i = 0; i < n; i++) run(&l, &all[i], hn_mma_at(i), hn_mma_at(i)->name);
     for (size_t i = 0; i < n; i++) release(&all[i]);
     free(all);
     hn_str_free(&kernels);
