@@ -288,7 +288,13 @@ hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena 
 
 hone_rc hn_reference(hn_graph *g, hn_block body, const char *name, const hn_ref_language *language, hn_arena *a,
                      hn_kernel_code *out, hone_err *err) {
-    hn_ref e = {.g = g, .language = language, .body = &g->block[body], .a = a, .err = err, .parts = "base convert"};
+    hn_ref e = {.g = g,
+                .language = language,
+                .name = name,
+                .body = &g->block[body],
+                .a = a,
+                .err = err,
+                .parts = "base convert"};
     hn_kernel_code code = {0};
     e.at = HN_NEW_N(a, const char *, g->n_value);
     e.used = HN_NEW_N(a, bool, hn_dims_symbols(g->dims));

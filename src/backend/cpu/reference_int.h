@@ -33,6 +33,7 @@ typedef enum hn_ref_kind { HN_DOM_F, HN_DOM_I, HN_DOM_U } hn_ref_kind;
 struct hn_ref {
     hn_graph *g;
     const hn_ref_language *language;
+    const char *name; /* of the kernel */
     const hn_blk *body;
     const hn_node *n; /* the node being emitted */
     hn_arena *a;

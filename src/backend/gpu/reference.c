@@ -33,10 +33,6 @@ static const hn_ref_language language = {true,         "HNR_GLOBAL ",      "HNR_
 
 const hn_gpu_missing hn_gpu_on_host[] = {
     {HN_OP_ATTEND, "blocks of keys found by a table, on vectors of the processor"},
-    {HN_OP_UNPACK, "blocks of packed weights are decoded by functions of the processor"},
-    {HN_OP_QUANTIZE_BLOCKS, "as unpack"},
-    {HN_OP_PACKED_DOT, "as unpack"},
-    {HN_OP_PACKED_ROWS, "as unpack"},
     {HN_N_OPS, NULL},
 };
 

@@ -20,6 +20,7 @@ CARRY(cuda)
 CARRY(base)
 CARRY(scalar)
 CARRY(fold)
+CARRY(packed)
 
 typedef struct part {
     const char *name, *text; /* NULL: the CPU backend's of that name */
@@ -34,6 +35,8 @@ static const part parts[] = {
     {"philox", NULL, "base"},
     {"order", NULL, "base convert"},
     {"odd", NULL, "base convert order"},
+    {"block_decode", NULL, "base"},
+    {"packed", hn_gpu_rt_packed, "base"},
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
@@ -49,6 +52,8 @@ static bool mark(const char *names, uint32_t *wanted) {
     return true;
 }
 
+static const char no_further[] = "/* The block of one of 16 columns of a panel";
+
 static bool starts(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
 
 /* A text of the CPU backend in a device's language. */
@@ -60,6 +65,15 @@ static void add_adapted(hn_str *out, const char *text) {
             continue;
         }
         const char *line = text;
+        if (starts(line, "#define HN_DEC ")) { /* the prefix of that text's functions */
+            hn_str_add(out, "#define HN_DEC HNR\n");
+            text += n;
+            continue;
+        }
+        if (starts(line, no_further)) { /* what comes calls by pointers */
+            hn_str_add(out, "#endif\n");
+            return;
+        }
         if (starts(line, "static inline ")) {
             hn_str_add(out, "HNR ");
             line += strlen("static inline ");
@@ -68,6 +82,9 @@ static void add_adapted(hn_str *out, const char *text) {
             if (starts(line, "memcpy(")) {
                 hn_str_add(out, "hnr_bytes(");
                 line += strlen("memcpy(") - 1;
+            } else if (starts(line, "static const ")) { /* tables in functions */
+                hn_str_add(out, "const ");
+                line += strlen("static const ") - 1;
             } else {
                 hn_str_add_n(out, line, 1);
             }

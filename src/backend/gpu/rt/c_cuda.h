@@ -23,6 +23,9 @@ typedef unsigned long long uint64_t;
 #include <math.h>
 #include <stdint.h>
 #endif
+#ifndef NULL
+#define NULL 0
+#endif
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fc00000)
