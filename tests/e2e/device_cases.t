@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = os.environ.get("HONE_BUILD", os.path.join(ROOT, "build"))
@@ -79,6 +80,16 @@ def networks(place):
     ok(done.returncode == 0, f"{place}_networks", done.stdout + done.stderr)
 
 
+def bench():
+    """The script for machines with a GPU, on OpenCL's first device in a small setting."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = dict(os.environ, HONE=HONE, PYTHON="python3", OUT=folder, PLACE="opencl", MODELS="mlp:2", MEASURE="0.05")
+        done = subprocess.run([os.path.join(ROOT, "bench/gpu.sh"), "models"], env=env, capture_output=True, text=True)
+        ok(done.returncode == 0 and "| mlp | 2 | yes (" in done.stdout, "gpu_sh_models", done.stdout + done.stderr)
+        done = subprocess.run([os.path.join(ROOT, "bench/gpu.sh"), "models"], env=dict(env, PLACE="cuda:9"), capture_output=True, text=True)
+        ok(done.returncode == 3 and "no device" in done.stderr, "gpu_sh_models_without_a_device", done.stdout + done.stderr)
+
+
 def main():
     counted()
     here = subprocess.run([HONE, "devices", "--json"], capture_output=True, text=True)
@@ -88,6 +99,8 @@ def main():
             ok(True, "opencl # SKIP no OpenCL device: install pocl-opencl-icd and ocl-icd-libopencl1")
             continue
         cases(place)
+        if place == "opencl":
+            bench()
         if place == "opencl" or LONG:
             networks(place)
     print(f"1..{n}")
