@@ -1,4 +1,5 @@
 /* cmd_profile.c — `hone profile`: where a model's time goes, kernel by kernel, beside what the machine can do. */
+#include "bench_text.h"
 #include "model_io.h"
 #include "profile.h"
 
@@ -24,7 +25,9 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     hone_rc rc = cli_stateful_open(c, c->arg[0], m, &with, err);
     options.graph = with.graph;
     options.state = with.compiling.options.state, options.n_state = with.compiling.options.n_state;
-    options.sizes = cli_text(c, "size", NULL), options.seed = cli_count(c, "seed", 1);
+    /* of a language model: an answer, token by token */
+    const char *usual = cli_is_language_model(c->arg[0]) ? "tokens=1,past=128,wanted=1" : NULL;
+    options.sizes = cli_text(c, "size", usual), options.seed = cli_count(c, "seed", 1);
     options.n_steps = cli_count(c, "steps", 0);
     if (!rc && !with.graph) rc = cli_arrays_random(m, options.sizes, options.seed, &in, err);
     if (!rc) rc = hone_inputs_refused(m, hone_profile_model(m, in.a, &options, &p, err), err);
@@ -51,7 +54,8 @@ static const cli_option options[] = {
     {"html", 0, CLI_TEXT, "FILE", 0, 0, "write a page with the roofline and a sortable table, for a browser"},
     {"trace", 0, CLI_TEXT, "FILE", 0, 0, "write one run in Chrome's trace format"},
     CLI_THREADS("threads; else one per processor"),
-    {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
+    {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0,
+     "symbolic sizes; else their smallest, of language models tokens=1,past=128,wanted=1"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs; else 1"},
     CLI_STEPS_OPTION("of a model with state: steps before the one that is profiled; else 0"),
@@ -85,6 +89,7 @@ const cli_command cli_cmd_profile = {
     options,
     "hone profile resnet50.onnx --threads 1\twhich kernels take the time\n"
     "hone profile resnet50.onnx --html profile.html\tthe same as a page with the roofline\n"
+    "hone profile model.gguf --threads 1\ta step of a language model behind 128 tokens\n"
     "hone profile bert.onnx --size batch=1,seq=128 --calls --trace bert.json\tcall by call, and as a picture\n",
     1,
     1,

@@ -139,6 +139,20 @@ static hone_rc make(const hone_model_port *p, const char *sizes, uint64_t seed, 
     return HONE_OK;
 }
 
+/* Of the step of a language model (compose/decoder.h): the logits of the last tokens are wanted. */
+static void want_last(const hone_model *m, hone_array *in) {
+    const hone_array *token = NULL, *want = NULL;
+    for (int32_t i = 0; i < m->n_inputs; i++) {
+        bool list = in[i].dtype == HONE_I64 && in[i].rank == 1;
+        if (list && !strcmp(m->input[i].name, "token")) token = &in[i];
+        if (list && !strcmp(m->input[i].name, "want")) want = &in[i];
+    }
+    for (int64_t i = 0; token && want && i < want->dim[0]; i++) {
+        int64_t at = token->dim[0] - want->dim[0] + i;
+        ((int64_t *)want->data)[i] = at > 0 ? at : 0;
+    }
+}
+
 hone_rc hone_inputs_random(const hone_model *m, const char *sizes, uint64_t seed, hone_array *out, hone_err *err) {
     hone_rc rc = HONE_OK;
     int32_t n = 0;
@@ -149,6 +163,7 @@ hone_rc hone_inputs_random(const hone_model *m, const char *sizes, uint64_t seed
         rc = make(&m->input[n], sizes, seed * 1000003 + (uint64_t)n, &made[n], err);
         if (!rc) n++;
     }
+    if (!rc) want_last(m, made);
     if (!rc) memcpy(out, made, (size_t)n * sizeof *made);
     while (rc && n--) free(made[n].data);
     free(made);

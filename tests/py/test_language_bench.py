@@ -101,3 +101,12 @@ def test_refusals_say_what_to_do(place):
                         (["--exact", "--activations", "int8"], "leave one of both out")]:
         done = bench(place, *words)
         assert done.returncode != 0 and text in done.stderr, (words, done.stderr)
+
+
+def test_profile_of_a_step(place):
+    env = {**os.environ, "XDG_CACHE_HOME": str(place / "cache"), "PATH": "/usr/bin:/bin"}
+    for sizes in ([], ["--size", "tokens=5,past=7,wanted=2"]):
+        done = subprocess.run([HONE, "profile", str(place / "tiny.gguf"), "--threads", "1", "--time", "50ms", "--json", *sizes], env=env,
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["kernels"]
