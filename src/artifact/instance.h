@@ -405,8 +405,9 @@ static hone_model_rc hnm_check_input(hone_model_instance *m, const hone_model_po
                             ? "input '%.80s' is in memory space %d; the host reads it, and needs it in its own, 0"
                             : "input '%.80s' is in memory space %d; the library runs in the host's, 0",
                         p->name, (int)t->space);
-    if ((uintptr_t)t->data % hnm_element[t->dtype].size_b)
-        return hnm_fail(m, HONE_MODEL_ARGUMENT, "the data of input '%.80s' is not aligned to its elements", p->name);
+    if ((uintptr_t)t->data % (t->space ? 16 : hnm_element[t->dtype].size_b))
+        return hnm_fail(m, HONE_MODEL_ARGUMENT, "the data of input '%.80s' is not aligned to %s", p->name,
+                        t->space ? "16 bytes" : "its elements");
     return HONE_MODEL_OK;
 }
 

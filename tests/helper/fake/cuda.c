@@ -171,6 +171,34 @@ API(cuMemcpyDtoH_v2, (void *to, address from, size_t n)) {
     return wait_for_all();
 }
 
+/* In the order of the one stream there is. */
+API(cuMemcpyHtoDAsync_v2, (address to, const void *from, size_t n, void *stream)) {
+    ENTER(true);
+    if (device.capturing || stream != &device || !block_of(to, n)) return INVALID_VALUE;
+    memcpy((void *)(uintptr_t)to, from, n);
+    return 0;
+}
+
+API(cuMemcpyDtoHAsync_v2, (void *to, address from, size_t n, void *stream)) {
+    ENTER(true);
+    if (device.capturing || stream != &device || !block_of(from, n)) return INVALID_VALUE;
+    memcpy(to, (const void *)(uintptr_t)from, n);
+    return 0;
+}
+
+API(cuMemcpyDtoDAsync_v2, (address to, address from, size_t n, void *stream)) {
+    ENTER(true);
+    if (device.capturing || stream != &device || !block_of(from, n) || !block_of(to, n)) return INVALID_VALUE;
+    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, n);
+    return 0;
+}
+
+API(cuDeviceTotalMem_v2, (size_t * size_b, int which)) {
+    ENTER(false);
+    *size_b = (size_t)1 << 30;
+    return which ? INVALID_VALUE : 0;
+}
+
 API(cuMemGetInfo_v2, (size_t * free_b, size_t *total_b)) {
     ENTER(true);
     *free_b = *total_b = (size_t)1 << 30;
@@ -302,8 +330,13 @@ API(cuStreamEndCapture, (void *stream, void **out)) {
 
 API(cuGraphInstantiateWithFlags, (void **exec, void *of, unsigned long long flags)) {
     ENTER(true);
-    *exec = of;
-    return flags ? INVALID_VALUE : 0;
+    (void)flags;
+    const graph *from = of;
+    graph *g = malloc(sizeof *g);
+    *g = (graph){malloc((from->n + 1) * sizeof *g->node), from->n};
+    memcpy(g->node, from->node, from->n * sizeof *g->node);
+    *exec = g;
+    return 0;
 }
 
 API(cuGraphLaunch, (void *exec, void *stream)) {
@@ -316,7 +349,9 @@ API(cuGraphLaunch, (void *exec, void *stream)) {
 
 API(cuGraphExecDestroy, (void *exec)) {
     ENTER(true);
-    return exec ? 0 : INVALID_HANDLE;
+    free(((graph *)exec)->node);
+    free(exec);
+    return 0;
 }
 
 API(cuGraphDestroy, (void *of)) {

@@ -2,6 +2,7 @@
 #include "backend/gpu/rt/driver.h"
 
 #include "backend/gpu/rt/cache.h"
+#include "backend/gpu/rt/driver_cuda.h"
 #include "backend/gpu/rt/driver_opencl.h"
 #include "backend/gpu/rt/driver_shim.h"
 #include "base/fs.h"
@@ -168,6 +169,92 @@ static void test_cache(const char *folder) {
     setenv("HONE_DEVICE_CACHE", folder, 1);
 }
 
+/* --- CUDA, on a driver that is played (tests/helper/fake/cuda.c)
+ * ------------------------------------------------------- */
+
+static const char ptx[] = ".version 8.0 scale far planted", machine_code[] = "scale of machine code",
+                  broken[] = "broken scale";
+
+static bool open_played(const char *folder) {
+    char command[600];
+    const char *root = getenv("HONE_ROOT");
+    snprintf(command, sizeof command,
+             "gcc -std=c11 -D_GNU_SOURCE -shared -fPIC -Wl,-soname,libcuda.so.1 -o %s/libcuda.so.1 "
+             "%s/tests/helper/fake/cuda.c 2>&1",
+             folder, root ? root : ".");
+    if (system(command)) return false;
+    snprintf(command, sizeof command, "%s/libcuda.so.1", folder);
+    return dlopen(command, RTLD_NOW | RTLD_GLOBAL) != NULL;
+}
+
+/* Which image of these is taken on the played device, sm_90: what its kernels are called tells. */
+static void test_images(void *device) {
+    const hnd_image image[] = {{"sm_80", broken, sizeof broken, 0},
+                               {"sm_90a", machine_code, sizeof machine_code, 0},
+                               {"ptx", broken, sizeof broken, 100},
+                               {"ptx", ptx, sizeof ptx, 80}};
+    const hnd_driver *d = &hnd_cuda;
+    hnd_err err = {0};
+    void *module = NULL, *kernel = NULL;
+    hnd_source s = {.image = image, .n_image = 4};
+    ok(!d->load(device, &s, &module, &err) && !d->find(device, module, "scale", &kernel, &err) &&
+           d->find(device, module, "far", &kernel, &err) == HND_BUILD,
+       "driver/cuda_takes_its_own_machine_code: %s", err.text);
+    s.image = image + 2, s.n_image = 2;
+    ok(!d->load(device, &s, &module, &err) && !d->find(device, module, "far", &kernel, &err),
+       "driver/cuda_takes_ptx_of_an_earlier_one");
+    s.n_image = 1;
+    ok(d->load(device, &s, &module, &err) == HND_BUILD && strstr(err.text, "no text"),
+       "driver/cuda_has_nothing_for_it: %s", err.text);
+}
+
+static void test_played(void *device, void *queue) {
+    const hnd_driver *d = &hnd_cuda;
+    const hnd_image image = {"ptx", ptx, sizeof ptx, 50};
+    const hnd_source source = {.image = &image, .n_image = 1};
+    hnd_err err = {0};
+    hnd_at a = 0, b = 0;
+    void *module = NULL, *kernel = NULL, *recording = NULL;
+    float x[64], y[64] = {0};
+    for (int i = 0; i < 64; i++) x[i] = (float)i;
+    bool good = !d->load(device, &source, &module, &err) && !d->find(device, module, "scale", &kernel, &err) &&
+                !d->alloc(device, 256, &a, &err) && !d->alloc(device, 256, &b, &err) &&
+                !d->put(device, queue, a, x, 256, &err);
+    hnd_arg arg[] = {{(int64_t)a + 4, 1}, {(int64_t)b, 1}, {63, 0}};
+    hnd_launch l = {.kernel = kernel, .grid = 1, .threads = {64, 1, 1}, .arg = arg, .n_arg = 3};
+    good = good && !d->launch(device, queue, &l, &err) && !d->get(device, queue, y, b, 256, &err);
+    ok(good && y[0] == 2 && y[62] == 126, "driver/cuda_launches: %s", err.text);
+    good = !d->fill(device, queue, b, 0, 256, &err) && !d->record(device, queue, &err) &&
+           !d->launch(device, queue, &l, &err) && !d->record_end(device, queue, &recording, &err) &&
+           !d->get(device, queue, y, b, 256, &err) && y[0] == 0 && !d->replay(device, queue, recording, &err) &&
+           !d->get(device, queue, y, b, 256, &err);
+    ok(good && y[62] == 126, "driver/cuda_replays_what_was_recorded: %s", err.text);
+    d->drop_recording(device, recording);
+    good = !d->find(device, module, "far", &l.kernel, &err);
+    ok(good && !d->launch(device, queue, &l, &err) && d->sync(device, queue, &err) == HND_FAULT && strstr(err.text, "700"),
+       "driver/cuda_faults: %s", err.text);
+    ok(d->alloc(device, 4, &a, &err) == HND_FAULT && strstr(err.text, "before"), "driver/cuda_stays_at_fault");
+}
+
+static void test_cuda(const char *folder) {
+    const hnd_driver *d = &hnd_cuda;
+    hnd_err err = {0};
+    hnd_info info = {0};
+    void *device = NULL, *queue = NULL;
+    if (!open_played(folder)) {
+        skip(1, "no C compiler for the played driver");
+        return;
+    }
+    ok(d->count(&err) == 1 && !d->describe(0, &info, &err) && info.memory_b && !strncmp(info.arch, "sm_", 3),
+       "driver/cuda_describes: %s %s", info.arch, err.text);
+    ok(d->open(7, &device, &err) == HND_NO_DRIVER && strstr(err.text, "cuda:7"), "driver/cuda_has_no_such_device");
+    if (!ok(!d->open(0, &device, &err) && !d->queue(device, &queue, &err), "driver/cuda_opens: %s", err.text)) return;
+    test_images(device);
+    test_played(device, queue);
+    d->drop_queue(device, queue);
+    d->close(device);
+}
+
 int main(void) {
     char folder[] = "/tmp/hone-driver-XXXXXX", inside[64], command[100];
     if (!mkdtemp(folder)) return 1;
@@ -175,6 +262,7 @@ int main(void) {
     setenv("HONE_DEVICE_CACHE", inside, 1);
     test_cache(inside);
     test_driver(&hnd_opencl, inside);
+    test_cuda(folder);
     test_shim(inside);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) || done_testing();
