@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 typedef struct contest {
+    const char *where; /* of the model */
     const char *pattern;
     const hone_model *model;
     hone_peer *peer; /* NULL: alone */
@@ -40,7 +41,8 @@ static void put_text(const cli *c, const contest *t, const char *name) {
         printf("%s / %s: %.3f (%.3f .. %.3f)\n", name, hone_peer_name(t->peer), a.mid / b.mid, a.lo / b.hi,
                a.hi / b.lo);
     }
-    if (t->model->device || t->model->n_targets > 1) printf("target %s\n", t->model->target);
+    if (t->model->device || t->model->n_targets > 1)
+        printf("target %s%s%s\n", t->model->target, *t->where ? " on " : "", t->where);
 }
 
 static void json_series(cli_json *j, const char *name, const hone_latency_series *s) {
@@ -63,6 +65,7 @@ static void put_json(cli *c, const contest *t) {
     cli_json_ktext(&j, "model", c->arg[0]);
     cli_json_ktext(&j, "profile", t->pattern);
     cli_json_ktext(&j, "target", t->model->target);
+    cli_json_ktext(&j, "place", *t->where ? t->where : NULL);
     cli_json_key(&j, "results");
     cli_json_array(&j);
     json_series(&j, "hone", &t->seen.mine);
@@ -89,6 +92,7 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     cli_stateful with;
     uint64_t seed = cli_count(c, "seed", 1);
     t->model = m->model;
+    t->where = m->where;
     hone_rc rc = cli_stateful_open(c, c->arg[0], m->model, &with, err);
     if (!rc && !with.graph) rc = cli_arrays_random(m->model, cli_text(c, "size", NULL), seed, &in, err);
     if (!rc) rc = open_peer(c, t, with.graph ? NULL : &in, err);

@@ -36,6 +36,7 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     if (rc) return rc;
     cli_model_unlink(open); /* now, as a closed pipe may end hone without cleaning up */
     rc = show(c, &p, err);
+    if (!rc && *open->where && !c->json) printf("place     %s\n", open->where);
     hone_profile_free(&p);
     return rc;
 }

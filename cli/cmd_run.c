@@ -104,10 +104,11 @@ static void put_text(const cli *c, const cli_arrays *out) {
     }
 }
 
-static void put_json(cli *c, const hone_model *m, const cli_arrays *out) {
+static void put_json(cli *c, const cli_model *m, const cli_arrays *out) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
-    if (m->device || m->n_targets > 1) cli_json_ktext(&j, "target", m->target);
+    if (m->model->device || m->model->n_targets > 1) cli_json_ktext(&j, "target", m->model->target);
+    if (*m->where) cli_json_ktext(&j, "place", m->where);
     cli_json_key(&j, "outputs");
     cli_json_array(&j);
     for (size_t i = 0; i < out->n; i++) {
@@ -136,7 +137,7 @@ static hone_rc infer(cli *c, cli_model *m, cli_arrays *in, hone_err *err) {
     cli_model_unlink(m); /* now, as a closed pipe may end hone without cleaning up */
     if (!rc && cli_given(c, "output")) rc = cli_arrays_write(cli_text(c, "output", ""), &out, err);
     if (!rc && c->json)
-        put_json(c, m->model, &out);
+        put_json(c, m, &out);
     else if (!rc)
         put_text(c, &out);
     cli_arrays_free(&out);

@@ -24,15 +24,18 @@ void cli_compiling_done(cli_compiling *x) {
     x->stage = NULL;
 }
 
-/* A library looks at HONE_MODEL_PLACE when an instance is created. */
-hone_rc cli_place_choose(const cli *c, hone_err *err) {
+/* A library looks at HONE_MODEL_PLACE when an instance is created. PoCL 3.1 mixes up work groups that it runs at once
+ * on several threads (kernels with folds, now and then); its device `basic` has one, and is right. */
+hone_rc cli_place_choose(const cli *c, char said[200], hone_err *err) {
     const char *name = cli_text(c, "place", NULL);
     hone_place place;
     if (!name) return HONE_OK;
     if (cli_given(c, "target"))
         return cli_fail(err, HONE_E_USAGE, "--place %s decides the target; leave --target out", name);
+    if (setenv("POCL_DEVICES", "basic", 0)) return cli_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hone_place_find(name, &place, err);
     if (rc) return rc;
+    snprintf(said, 200, "%s, %.128s", place.name, place.device);
     if (setenv("HONE_MODEL_PLACE", place.name, 1)) return cli_fail(err, HONE_E_NOMEM, "out of memory");
     return HONE_OK;
 }
@@ -145,7 +148,7 @@ static hone_rc open_model(const cli *c, const char *path, uint32_t n_threads, bo
     hone_artifact_options o = hone_artifact_defaults();
     o.n_threads = n_threads;
     *out = (cli_model){0};
-    rc = cli_place_choose(c, err);
+    rc = cli_place_choose(c, out->where, err);
     if (!rc && cli_is_model(path)) rc = compile_here(c, path, profile, out, &library, err);
     if (!rc) rc = hone_artifact_load(library ? library : path, &o, &out->program, err);
     free(library);

@@ -59,8 +59,8 @@ typedef struct cli_compiling {
     const cli *c;
     const char *stage; /* progress: the line that is shown */
 } cli_compiling;
-/* Option --place, where it is given: the target that it stands for, and the variable that libraries look at. */
-hone_rc cli_place_choose(const cli *c, hone_err *err);
+/* Option --place, where it is given: sets the variable that libraries look at; said: the place and its device. */
+hone_rc cli_place_choose(const cli *c, char said[200], hone_err *err);
 /* Reads the options above; x stays where it is until cli_compiling_free. Progress goes to a terminal's stderr. */
 void cli_compiling_set(const cli *c, cli_compiling *x);
 void cli_compiling_free(cli_compiling *x);
@@ -73,6 +73,7 @@ typedef struct cli_model {
     hone_artifact *program;
     const hone_model *model;
     hone_temp *temp; /* where the library is, or NULL */
+    char where[200]; /* with --place: "opencl:0, NVIDIA H200"; else "" */
     cli_compiling compiling;
 } cli_model;
 bool cli_is_model(const char *path); /* of a format that hone imports */

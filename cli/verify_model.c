@@ -74,7 +74,8 @@ static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_in
 static void put_model(const cli *c, const char *path, const cli_model *m, const judge *j, const tally *t,
                       uint64_t n_inputs) {
     cli_put(c, stdout, path, 0);
-    printf(": %s %s on %llu inputs\n", t->same ? "agrees with" : "differs from", j->name, (unsigned long long)n_inputs);
+    printf(": %s %s on %llu inputs%s%s\n", t->same ? "agrees with" : "differs from", j->name,
+           (unsigned long long)n_inputs, *m->where ? "; it ran on " : "", m->where);
     for (int32_t i = 0; i < m->model->n_outputs; i++) {
         const hone_verify_output *v = &t->output[i];
         printf("  ");
@@ -115,6 +116,7 @@ static void json_model(cli *c, const char *path, const cli_model *m, const judge
     cli_json_object(&o);
     cli_json_ktext(&o, "file", path);
     cli_json_ktext(&o, "against", j->name);
+    if (*m->where) cli_json_ktext(&o, "place", m->where);
     cli_json_kbool(&o, "same", t->same);
     cli_json_kcount(&o, "inputs", n_inputs);
     cli_json_key(&o, "outputs");

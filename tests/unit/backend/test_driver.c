@@ -231,7 +231,8 @@ static void test_played(void *device, void *queue) {
     ok(good && y[62] == 126, "driver/cuda_replays_what_was_recorded: %s", err.text);
     d->drop_recording(device, recording);
     good = !d->find(device, module, "far", &l.kernel, &err);
-    ok(good && !d->launch(device, queue, &l, &err) && d->sync(device, queue, &err) == HND_FAULT && strstr(err.text, "700"),
+    ok(good && !d->launch(device, queue, &l, &err) && d->sync(device, queue, &err) == HND_FAULT &&
+           strstr(err.text, "700"),
        "driver/cuda_faults: %s", err.text);
     ok(d->alloc(device, 4, &a, &err) == HND_FAULT && strstr(err.text, "before"), "driver/cuda_stays_at_fault");
 }
