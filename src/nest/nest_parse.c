@@ -103,6 +103,7 @@ static bool sum(parser *p, hn_ix *out);
 static bool call(parser *p, const char *name, hn_ix *out) {
     hn_ix a, b;
     hn_dim x = 0, y = 0;
+    int64_t by;
     hn_nest *n = p->n;
     if (!expect(p, "(") || !sum(p, &a) || !expect(p, ",") || !sum(p, &b) || !expect(p, ")")) return false;
     bool known = hn_ix_is_dim(n, b, &y), pure = known && hn_ix_is_dim(n, a, &x);
@@ -117,6 +118,8 @@ static bool call(parser *p, const char *name, hn_ix *out) {
         *out = pure ? hn_ix_dim(n, hn_dim_max(n->dims, x, y)) : hn_ix_max(n, a, b);
     else if (!known)
         return wrong(p, "a divisor depends on a loop");
+    else if (hn_dim_is_int(n->dims, y, &by) && by == 0)
+        return wrong(p, "a divisor is 0");
     else if (!strcmp(name, "mod"))
         *out = pure ? hn_ix_dim(n, hn_dim_mod(n->dims, x, y)) : hn_ix_mod(n, a, y);
     else

@@ -163,6 +163,7 @@ static const char *const bad[][3] = {
      "loop nest, invariant 6"},
     {"store_condition", COPY "%0 = const f32 0x0p+0\nfor i0 < 2 {\n}\nstore r0[0] %0 if i0\n",
      "loop nest, invariant 1: a condition"},
+    {"divisor", COPY "for i0 < 4 {\n  %0 = load f32 p0[floordiv(i0, 0)]\n}\n", "line 4: a divisor is 0"},
     {"xor", COPY "for i0 < 4 {\n  %0 = load f32 p0[xor(i0 - 1, 2)]\n}\n", "line 4: xor of what may be negative"},
     {"product", COPY "for i0 < 4 {\n  %0 = load f32 p0[i0*i0]\n}\n", "line 4: a product of two loop variables"},
 };
