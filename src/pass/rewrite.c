@@ -114,7 +114,7 @@ void hn_rewrite(hn_rewriter *r, hn_rewrite_fn *rule) {
 }
 
 hone_rc hn_rewrite_all(hn_graph *g, hn_pass_ctx *ctx, hn_rewrite_fn *rule, unsigned most, hone_err *err) {
-    hn_rewriter r = {.g = g, .relaxed = ctx->relaxed};
+    hn_rewriter r = {.g = g, .relaxed = ctx->relaxed, .layout = ctx->layout};
     for (unsigned i = 0; i < most && hn_graph_ok(g); i++) {
         hn_rewrite(&r, rule);
         ctx->n_rewrites += r.n_rewrites;

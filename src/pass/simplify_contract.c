@@ -101,6 +101,7 @@ static hn_val before_split(hn_rewriter *r, const hn_node *n) {
 static hn_val in_single(hn_rewriter *r, const hn_node *n) {
     hn_attr attr[HN_N_ATTRS];
     hone_dtype t = hn_type_of(r->g, n->out[0])->dtype;
+    if (r->layout && r->layout->halves) return 0;
     if (!hn_is_half(hn_type_of(r->g, n->in[0])->dtype) && !hn_is_half(hn_type_of(r->g, n->in[1])->dtype)) return 0;
     const hn_op op = n->op;
     const uint16_t n_attr = n->n_attr;

@@ -77,7 +77,10 @@ const hn_backend hn_backend_opencl = {.name = "opencl",
                                       .dialects = opencl_rows,
                                       .add_runtime = hn_opencl_add_runtime,
                                       COMMON};
+/* Products of halves are products of tiles there (sketch `mma`). */
+static const hn_layout_facts cuda_layout = {.panel = 16, .channels_last = true, .halves = true};
 const hn_backend hn_backend_cuda = {.name = "cuda",
+                                    .layout = &cuda_layout,
                                     .driver = "cuda",
                                     .summary = "CUDA C for NVIDIA's devices",
                                     .dialects = cuda_rows,
