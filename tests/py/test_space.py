@@ -183,3 +183,15 @@ def test_the_command_samples_the_same_points(tmp_path):
     theirs = json.loads(out)
     theirs = theirs if isinstance(theirs, list) else next(v for v in theirs.values() if isinstance(v, list))
     assert [json.loads(space.to_json(space.point(c))) for c in mine] == theirs
+
+
+@pytest.mark.parametrize("command, of, least", [("opencl", "-O", 2), ("nvrtc", "maxrregcount", 9), *([("nvcc", "maxrregcount", 9)] if os.environ.get("HONE_LONG") else [])])
+def test_compilers_for_gpus(command, of, least):
+    """Their controls are a space like any other; a point is a tuple of words. OpenCL's keep to strict floating point here, which leaves few."""
+    try:
+        space = ss.compiler(command)
+    except hone.Error as error:
+        pytest.skip(f"{command}: {error}")
+    words = [space.config(p) for p in points(space, 20)]
+    assert all(isinstance(w, ss.Flags) for w in words) and len({str(w) for w in words}) >= least
+    assert any(of in str(w) for w in words), words
