@@ -93,15 +93,15 @@ ok program_has_spaces bash -c "'$hone' ir --program small.ir --target opencl -o 
 ok needs_a_driver bash -c "'$hone' compile small.ir --target cuda:sm_80 -o no/cuda && grep 'libcuda\|CUDA' no/cuda.manifest || '$hone' devices | grep cuda:0"
 
 if g++ --version > /dev/null 2>&1; then
-    ok model_on_the_shim "$hone" verify small.ir --place shim
-    ok loop_on_the_shim "$hone" verify loop.ir --place shim
+    ok model_on_the_shim "$hone" verify small.ir --place shim --inputs 1
+    ok loop_on_the_shim "$hone" verify loop.ir --place shim --inputs 1 --no-parity
 else
     echo "ok $((n += 1)) # SKIP no g++"
 fi
 if "$hone" devices --json | grep -q '"opencl:0"'; then
-    ok model_on_opencl bash -c "'$hone' verify small.ir --place opencl:0"
-    ok loop_on_opencl bash -c "'$hone' verify loop.ir --place opencl"
-    ok state_on_opencl bash -c "'$hone' verify state.ir --place opencl --state h=h2 --steps 3"
+    ok model_on_opencl bash -c "'$hone' verify small.ir --place opencl:0 --inputs 1"
+    ok loop_on_opencl bash -c "'$hone' verify loop.ir --place opencl --inputs 1 --no-parity"
+    ok state_on_opencl bash -c "'$hone' verify state.ir --place opencl --inputs 1 --no-parity --state h=h2 --steps 3"
     ok no_such_device bash -c "! '$hone' verify small.ir --place opencl:77 2> why && grep 'opencl:77' why"
     ok profile_shows_copies bash -c "'$hone' profile small.ir --place opencl --time 0.1s > out && grep 'to device' out && grep 'to host' out"
     ok several_machines bash -c "'$hone' compile small.ir --target generic,opencl -o both | tee said && grep '1 of 1 kernels' said"
