@@ -21,7 +21,9 @@
 
 /* What PoCL and its LLVM keep to the end of the process. */
 const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:libpocl\nleak:libLLVM\nleak:libOpenCL\n"; }
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void) {
+    return "leak:libpocl\nleak:libLLVM\nleak:libOpenCL\n";
+}
 
 enum { DEVICE_BUFFERS = 24, DEVICE_BLOCKS = 3, DEVICE_KERNELS = 1200 };
 

@@ -14,7 +14,9 @@
 
 /* What PoCL and its compiler keep to the end of the process. */
 const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:libpocl\nleak:libLLVM\n"; }
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void) {
+    return "leak:libpocl\nleak:libLLVM\n";
+}
 
 static const char text[] =
     "__kernel void scale(__global char *a, long oa, __global char *b, long ob, long n, long by,\n"
