@@ -1,5 +1,5 @@
 /* tune/seeds.c — the points a search begins with: the baseline, the main alternatives (floating-point contracts and
- * plain levels), the targets' rule seeds. */
+ * plain levels), the targets' rule seeds, dealt in turn with points of the workload's own parameters. */
 #include "tune/plan.h"
 
 #include "base/err.h"
@@ -108,7 +108,22 @@ static void add_plain(const hn_plan *plan, const part_points *level, hn_seeds *s
             if (k < CROSSED_LEVELS || (double)fp == base) add_levels(plan, level, k, fp, s);
 }
 
-/* One of each target in turn, so that a small budget tries every compiler. */
+/* A point drawn for the workload's own parameters, with every control as in the baseline: what they bring is seen by
+ * itself, and a kernel's own parameters often bring the most. */
+static bool add_drawn(const hn_plan *plan, uint64_t number, hn_seeds *s) {
+    double *point = next(plan, s);
+    const double *base = plan->base;
+    if (hone_space_sample(plan->space, number, true, point, NULL)) return false;
+    for (size_t i = plan->n_app; i < hone_space_n_params(plan->space); i++) {
+        const hone_param *p = hone_space_param(plan->space, i);
+        memcpy(point + p->slot, base + p->slot, p->n_slots * sizeof *point);
+    }
+    hone_point_canon(plan->space, point);
+    return hone_point_legal(plan->space, point, NULL) && add_if_new(plan, s);
+}
+
+/* One of each target in turn, so that a small budget tries every compiler; where the workload has parameters of its
+ * own, a point of those after each. */
 static void add_rules(const hn_plan *plan, const part_points *rule, size_t most, hn_seeds *s) {
     for (size_t k = 0, dealt = 1, n = 0; dealt; k++) {
         dealt = 0;
@@ -117,6 +132,7 @@ static void add_rules(const hn_plan *plan, const part_points *rule, size_t most,
             to_joined_point(plan, t, part_point(plan, rule, t, k), next(plan, s));
             n += add_if_new(plan, s);
             dealt++;
+            if (plan->n_app) add_drawn(plan, k * plan->n_targets + t, s);
         }
     }
 }
@@ -133,7 +149,7 @@ hone_rc hn_plan_seeds(const hn_plan *plan, size_t most_rules, hn_seeds *out, hon
     for (size_t t = 0; !rc && plan->w->controls && t < plan->n_targets; t++) {
         rc = hone_target_levels(plan->target[t], plan->part[t], &level[t].point, &level[t].n, err);
         if (!rc) rc = hone_target_seeds(plan->target[t], plan->part[t], &rule[t].point, &rule[t].n, err);
-        room += level[t].n * n_contracts(plan) + rule[t].n;
+        room += level[t].n * n_contracts(plan) + 2 * rule[t].n;
     }
     hn_seeds s = {.n = 1};
     if (!rc) s.point = malloc(room * (slots + 1) * sizeof *s.point);

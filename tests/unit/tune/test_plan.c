@@ -142,15 +142,22 @@ static void test_two_compilers(void) {
         return;
     }
     hn_seeds s = {0};
-    size_t slots = hone_space_slots(plan->space), of[2] = {0, 0}, n_legal = 0;
-    ok(hn_plan_seeds(plan, 6, &s, NULL) == HONE_OK && s.n == 1 + s.n_plain + 6, "plan/as_many_rule_seeds_as_asked");
+    size_t slots = hone_space_slots(plan->space), of[2] = {0, 0}, n_legal = 0, n_drawn = 0, at_drawn = 0;
+    ok(hn_plan_seeds(plan, 6, &s, NULL) == HONE_OK && s.n == 1 + s.n_plain + 6 + 1, "plan/as_many_rule_seeds_as_asked");
     ok(s.n && !memcmp(s.point, plan->base, slots * sizeof *s.point), "plan/first_seed_is_the_baseline");
     for (size_t i = 1; i < s.n; i++) {
-        of[(size_t)gene(plan, s.point + i * slots, "compiler")] += i > s.n_plain;
+        bool drawn = gene(plan, s.point + i * slots, "N") != plan->base[0]; /* the only other value of N */
+        if (drawn) n_drawn++, at_drawn = i;
+        of[(size_t)gene(plan, s.point + i * slots, "compiler")] += i > s.n_plain && !drawn;
         n_legal += hone_point_legal(plan->space, s.point + i * slots, NULL);
     }
     ok(of[0] == 3 && of[1] == 3, "plan/rule_seeds_are_dealt_in_turn");
     ok(n_legal == s.n - 1, "plan/seeds_are_legal");
+    ok(n_drawn == 1 && at_drawn > s.n_plain && at_drawn < s.n - 1, "plan/own_parameters_are_drawn_among_the_rules");
+    if (n_drawn) {
+        const double *p = s.point + at_drawn * slots;
+        ok(!memcmp(p + 1, plan->base + 1, (slots - 1) * sizeof *p), "plan/controls_stay_where_parameters_are_drawn");
+    }
     hn_recipe r;
     if (ok(s.n > 2 && hn_plan_recipe(plan, s.point + 2 * slots, &r, NULL) == HONE_OK, "plan/recipe_of_the_other")) {
         is_text(r.cc, "gcc-12", "plan/other_compiler_builds");
