@@ -24,15 +24,13 @@ void cli_compiling_done(cli_compiling *x) {
     x->stage = NULL;
 }
 
-/* A library looks at HONE_MODEL_PLACE when an instance is created. PoCL 3.1 mixes up work groups that it runs at once
- * on several threads (kernels with folds, now and then); its device `basic` has one, and is right. */
+/* A library looks at HONE_MODEL_PLACE when an instance is created. */
 hone_rc cli_place_choose(const cli *c, char said[200], hone_err *err) {
     const char *name = cli_text(c, "place", NULL);
     hone_place place;
     if (!name) return HONE_OK;
     if (cli_given(c, "target"))
         return cli_fail(err, HONE_E_USAGE, "--place %s decides the target; leave --target out", name);
-    if (setenv("POCL_DEVICES", "basic", 0)) return cli_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hone_place_find(name, &place, err);
     if (rc) return rc;
     snprintf(said, 200, "%s, %.128s", place.name, place.device);
