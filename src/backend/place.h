@@ -83,6 +83,12 @@ typedef struct hn_place {
     const char *(*trouble)(void *state);
 } hn_place;
 
+/* For places of this process. A model's library is opened, until dlclose(*library): E_TOOL, and nothing is open. */
+hone_rc hn_place_library(const hn_place_spec *s, void **library, const hone_model **out, hone_err *err);
+double hn_place_now_s(void *state); /* hn_place.now_s, and run, whose outputs are the host's when it returns */
+hone_model_rc hn_place_run(void *state, const hone_model *m, hone_model_instance *i, const hone_model_tensor *in,
+                           hone_model_tensor *out, double *time_s);
+
 /* Elementary operations of a launch, about, that are worth a slice of their own: fewer than two slices take one thread.
  */
 enum { HN_SLICE_COST = 32768 };

@@ -1,6 +1,9 @@
 /* backend/spelling.c — the table of spellings, and operands put into one. */
 #include "backend/spelling.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 const hn_spelling hn_spellings[HN_N_OPS] = {
 #define BASE HN_MATH_BASE
 #define ROOT HN_MATH_ROOT
@@ -22,4 +25,29 @@ void hn_spell(hn_str *out, const char *form, const char *cast_double, const char
         if (*form == '#') hn_str_add(out, cast_double);
         hn_str_add(out, operand[*++form - '0']);
     }
+}
+
+char hn_buf_letter(hn_space s) {
+    return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : s == HN_WORDS ? 'w' : s == HN_SHARED ? 's' : 't';
+}
+const char *hn_buf_pointee(const hn_nbuf *b) { return b->space == HN_WORDS ? "word" : hn_dtype_of(b->dtype)->text; }
+
+void hn_spell_line(hn_str *out, int indent, const char *fmt, va_list ap) {
+    char buf[512], *text = buf;
+    va_list again;
+    va_copy(again, ap);
+    for (int k = 0; k < indent; k++) hn_str_add(out, "    ");
+    int n = vsnprintf(buf, sizeof buf, fmt, ap);
+    if (n >= (int)sizeof buf) {
+        text = malloc((size_t)n + 1);
+        if (text) vsnprintf(text, (size_t)n + 1, fmt, again);
+    }
+    va_end(again);
+    if (!text || n < 0) {
+        out->failed = true;
+        return;
+    }
+    hn_str_add(out, text);
+    hn_str_add(out, "\n");
+    if (text != buf) free(text);
 }

@@ -3,7 +3,9 @@
 #define HN_SPELLING_H
 
 #include "base/str.h"
-#include "ir/graph.h"
+#include "nest/nest.h"
+
+#include <stdarg.h>
 
 /* Files rt/math_*.h of the functions on vectors, in the order in which they compile. */
 typedef enum hn_math_part {
@@ -27,6 +29,11 @@ extern const hn_spelling hn_spellings[HN_N_OPS]; /* all NULL: the operation is n
 
 static inline bool hn_is_comparison(hn_op op) { return hn_spellings[op].turned != NULL; }
 
+/* The letter of a buffer's name; what a pointer to it points at, behind "hnr_". */
+char hn_buf_letter(hn_space s);
+const char *hn_buf_pointee(const hn_nbuf *b);
+/* Appends a line of code, so many blocks deep. */
+void hn_spell_line(hn_str *out, int indent, const char *fmt, va_list ap);
 /* Appends a form with its operands in place. cast_double: what turns an operand into a double ("", "(double)"). */
 void hn_spell(hn_str *out, const char *form, const char *cast_double, const char *const operand[]);
 

@@ -2,9 +2,11 @@
  *
  * Children take kernels off a shared counter and write verdicts into shared memory; a child that a kernel kills is
  * replaced, and the kernel it was at has crashed. So has one that takes more than LIMIT_S of the processor (under an
- * emulator: of the clock): a machine that is busy with other things makes none fail.
+ * emulator, and on a device: of the clock): a machine that is busy with other things makes none fail. Where a driver of
+ * devices is open in this process already, a device's kernels are checked here, without a limit.
  */
 #include "parity/parity.h"
+#include "backend/device.h"
 #include "base/fs.h"
 #include "build/build.h"
 
@@ -113,12 +115,10 @@ static void limit_time(timer_t *timer, time_t s) {
     if (timer) timer_settime(*timer, 0, &when, NULL);
 }
 
-static void child(const hn_model *m, const char *path, shared *s, int self) {
-    struct sigevent kill_me = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    clockid_t clock = hn_library_emulator(m->lib) ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID;
-    timer_t made, *timer = timer_create(clock, &kill_me, &made) ? NULL : &made;
+/* Kernels off the counter until there are none. False: the library does not load. timer: NULL: no limit. */
+static bool check_kernels(const hn_model *m, const char *path, shared *s, int self, timer_t *timer) {
     hone_err err = {0};
-    hn_ground on_device, on_host; /* one place, but for kernels of a device's model that stay on the host */
+    hn_ground on_device = {0}, on_host = {0}; /* one place, but for kernels of a device's model that stay on the host */
     bool device = hn_is_on_device(m->dialect), ready = hn_ground_open(m, path, &on_device, &err) == HONE_OK;
     if (ready && device) ready = open_ground(m, hn_host_dialect(m), path, &on_host, &err) == HONE_OK;
     if (!ready) snprintf(s->trouble, sizeof s->trouble, "%.199s", err.text);
@@ -132,7 +132,18 @@ static void child(const hn_model *m, const char *path, shared *s, int self) {
         s->at[self] = 0;
         __atomic_fetch_add(&s->n_done, 1, __ATOMIC_SEQ_CST);
     }
-    _exit(ready ? DONE : NO_LIBRARY);
+    if (on_device.place) on_device.place->close(on_device.state);
+    if (on_host.place) on_host.place->close(on_host.state);
+    return ready;
+}
+
+/* A device computes while the processor waits, so that its kernels are limited by the clock. */
+static void child(const hn_model *m, const char *path, shared *s, int self) {
+    struct sigevent kill_me = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    bool waits = hn_library_emulator(m->lib) || hn_is_on_device(m->dialect);
+    timer_t made,
+        *timer = timer_create(waits ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &kill_me, &made) ? NULL : &made;
+    _exit(check_kernels(m, path, s, self, timer) ? DONE : NO_LIBRARY);
 }
 
 /* --- in the parent ---------------------------------------------------------------------------------------------------
@@ -178,6 +189,9 @@ static hone_rc supervise(const hn_model *m, const char *path, shared *s, hone_er
     hone_rc rc = HONE_OK;
     if (m->n_kernel < (uint32_t)n) n = m->n_kernel ? (int)m->n_kernel : 1;
     if (hn_is_tiny(m)) n = 1;
+    bool here = hn_is_on_device(m->dialect) && hn_drivers_are_open(); /* it works in no child of this process */
+    if (here) check_kernels(m, path, s, 0, NULL);
+    if (here) n = 0;
     for (int i = 0; i < n; i++)
         if ((pid[i] = start(m, path, s, i)) < 0) return hn_fail(err, HONE_E_IO, "cannot fork: %s", strerror(errno));
     for (int i = 0; i < n; i++) {

@@ -8,9 +8,9 @@ static hn_dim buffers(hn_c *c, hn_str *out) {
     hn_dim used = hn_dim_int(n->dims, 0), line = hn_dim_int(n->dims, 64);
     for (hn_buf b = 1; b < n->n_buf; b++) {
         const hn_nbuf *x = &n->buf[b];
-        const char *type = hn_c_pointee(x);
+        const char *type = hn_buf_pointee(x);
         if (hn_nest_constant(n, b))
-            hn_str_addf(out, "    const hnr_%s *%c%u = (const hnr_%s *)buf[%u];\n", type, hn_c_letter(x->space),
+            hn_str_addf(out, "    const hnr_%s *%c%u = (const hnr_%s *)buf[%u];\n", type, hn_buf_letter(x->space),
                         x->index, type, x->index);
         else if (x->space == HN_RESULT)
             hn_str_addf(out, "    hnr_%s *r%u = (hnr_%s *)buf[%u];\n", type, x->index, type, n->n_in + x->index);

@@ -64,20 +64,20 @@ static void memory_store(hn_c *c, const hn_stmt *s, bool vector) {
     hn_c_ix(c, &at, s->at, vector && !whole ? "l" : "0");
     if (whole && b->dtype == HONE_BOOL) {
         hn_c_line(c, "*(hnk_u8_x%du *)&%c%u[%s] = __builtin_convertvector(-%s, hnk_u8_x%d);", c->width,
-                  hn_c_letter(b->space), b->index, at.text, value.text, c->width);
+                  hn_buf_letter(b->space), b->index, at.text, value.text, c->width);
     } else if (whole && half) {
-        hn_c_line(c, "*(hnk_u16_x%du *)&%c%u[%s] = hnk_narrow_%s_x%d(%s);", c->width, hn_c_letter(b->space), b->index,
+        hn_c_line(c, "*(hnk_u16_x%du *)&%c%u[%s] = hnk_narrow_%s_x%d(%s);", c->width, hn_buf_letter(b->space), b->index,
                   at.text, name, c->width, value.text);
     } else if (whole) {
-        hn_c_line(c, "*(hnk_%s_x%du *)&%c%u[%s] = %s;", name, c->width, hn_c_letter(b->space), b->index, at.text,
+        hn_c_line(c, "*(hnk_%s_x%du *)&%c%u[%s] = %s;", name, c->width, hn_buf_letter(b->space), b->index, at.text,
                   value.text);
     } else {
         hn_c_put(c, &put, b->dtype, value.text);
         if (vector)
-            hn_c_line(c, "for (int l = 0; l < %d; l++) %c%u[%s] = %s;", c->width, hn_c_letter(b->space), b->index,
+            hn_c_line(c, "for (int l = 0; l < %d; l++) %c%u[%s] = %s;", c->width, hn_buf_letter(b->space), b->index,
                       at.text, put.text);
         else
-            hn_c_line(c, "%c%u[%s] = %s;", hn_c_letter(b->space), b->index, at.text, put.text);
+            hn_c_line(c, "%c%u[%s] = %s;", hn_buf_letter(b->space), b->index, at.text, put.text);
     }
     hn_str_free(&at);
     hn_str_free(&value);

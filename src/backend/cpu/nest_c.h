@@ -8,6 +8,7 @@
 #define HN_NEST_C_H
 
 #include "backend/backend.h"
+#include "backend/spelling.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "nest/nest.h"
@@ -66,9 +67,6 @@ uint32_t hn_c_ix_mask(const hn_c *c, hn_ix i);
 /* lane: text for the vector loop's variable ("0", "l"). */
 void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane);
 void hn_c_dim(hn_c *c, hn_str *out, hn_dim d); /* text that is dropped again: set c->n_symbol back as well */
-/* The letter of a buffer's name. */
-char hn_c_letter(hn_space s);
-const char *hn_c_pointee(const hn_nbuf *b); /* what a pointer to it points at, behind "hnr_" */
 /* Pointers for the loads and prefetches in a reduction's loop, which is about to be written: one for all lanes. */
 void hn_c_bases(hn_c *c, const hn_stmt *loop);
 /* buf[at], relative to such a pointer where there is one. */

@@ -166,9 +166,6 @@ void hn_c_guards(hn_c *c, hn_str *out, uint32_t n, const hn_ix *guard, const cha
     }
 }
 
-char hn_c_letter(hn_space s) { return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : s == HN_WORDS ? 'w' : 't'; }
-const char *hn_c_pointee(const hn_nbuf *b) { return b->space == HN_WORDS ? "word" : hn_dtype_of(b->dtype)->text; }
-
 /* -- bases: a compiler that is given whole indices keeps more pointers in a register tile's loop than there are
  * registers; given one pointer per operand that it knows nothing about, it adds constants to it. */
 
@@ -210,7 +207,7 @@ static const hn_c_base *base_of(const hn_c *c, hn_buf b, hn_ix base, hn_var loop
  * ahead may lie outside of the buffer. */
 static void add_base(hn_c *c, hn_buf b, hn_ix at, const hn_stmt *loop) {
     const hn_nbuf *x = &c->n->buf[b];
-    const char *type = hn_c_pointee(x);
+    const char *type = hn_buf_pointee(x);
     hn_str text = {0};
     hn_ix base;
     if (x->space == HN_REG || c->n_base == HN_BASES_MAX) return;
@@ -220,7 +217,7 @@ static void add_base(hn_c *c, hn_buf b, hn_ix at, const hn_stmt *loop) {
     unsigned k = ++c->n_base_ever;
     hn_c_ix(c, &text, base, "0");
     hn_c_line(c, "const hnr_%s *b%u = (const hnr_%s *)((uintptr_t)%c%u + sizeof *b%u * (uintptr_t)(%s));", type, k,
-              type, hn_c_letter(x->space), x->index, k, text.text ? text.text : "0");
+              type, hn_buf_letter(x->space), x->index, k, text.text ? text.text : "0");
     hn_c_line(c, "__asm__(\"\" : \"+r\"(b%u));", k);
     hn_str_free(&text);
     c->base[c->n_base++] = (hn_c_base){b, base, loop->var, k};
@@ -252,7 +249,7 @@ static void pointer(const hn_c *c, hn_str *out, hn_buf b, const hn_c_base *base)
     if (base)
         hn_str_addf(out, "b%u", base->id);
     else
-        hn_str_addf(out, "%c%u", hn_c_letter(c->n->buf[b].space), c->n->buf[b].index);
+        hn_str_addf(out, "%c%u", hn_buf_letter(c->n->buf[b].space), c->n->buf[b].index);
 }
 
 void hn_c_address(hn_c *c, hn_str *out, hn_buf b, hn_ix at) {

@@ -29,25 +29,10 @@ const char *hn_c_lane(hone_dtype t) {
 void hn_c_vtype(const hn_c *c, hn_str *out, hone_dtype t) { hn_str_addf(out, "hnk_%s_x%d", hn_c_lane(t), c->width); }
 
 void hn_c_line(hn_c *c, const char *fmt, ...) {
-    char buf[512], *text = buf;
     va_list ap;
-    for (int k = 0; k < c->indent; k++) hn_str_add(c->out, "    ");
     va_start(ap, fmt);
-    int n = vsnprintf(buf, sizeof buf, fmt, ap);
+    hn_spell_line(c->out, c->indent, fmt, ap);
     va_end(ap);
-    if (n >= (int)sizeof buf) {
-        text = malloc((size_t)n + 1);
-        if (!text) {
-            c->out->failed = true;
-            return;
-        }
-        va_start(ap, fmt);
-        vsnprintf(text, (size_t)n + 1, fmt, ap);
-        va_end(ap);
-    }
-    hn_str_add(c->out, text);
-    hn_str_add(c->out, "\n");
-    if (text != buf) free(text);
 }
 
 uint32_t hn_c_mask(const hn_c *c, const hn_scalar *x) {

@@ -17,6 +17,7 @@ _Static_assert(_Generic((hnr_job){0}.run, hone_kernel_fn * : 1, default : 0), "a
 _Static_assert((int)HN_SLICE_COST == (int)HNR_SLICE_COST, "the runtime shares work as winners are told");
 
 typedef struct here {
+    void *library;
     const hone_model *model; /* NULL: kernels are loaded */
     hn_arena plain;
     hn_mark start;
@@ -44,19 +45,10 @@ static void line_up(here *h, const hn_place_spec *s) {
     }
 }
 
-static hone_rc open_library(const hn_place_spec *s, const hone_model **out, hone_err *err) {
-    hone_model_entry *entry = NULL;
-    void *library = dlopen(s->library, RTLD_NOW | RTLD_LOCAL), *symbol = library ? dlsym(library, s->query) : NULL;
-    memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) return hn_fail(err, HONE_E_TOOL, "%s", library ? "it has no entry" : dlerror());
-    *out = entry()->targets[s->target];
-    return HONE_OK;
-}
-
 static hone_rc open_here(const hn_place_spec *s, void **state, hone_err *err) {
     here *h = calloc(1, sizeof *h);
     if (!h) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    hone_rc rc = s->library ? open_library(s, &h->model, err) : HONE_OK;
+    hone_rc rc = s->library ? hn_place_library(s, &h->library, &h->model, err) : HONE_OK;
     if (rc) {
         free(h);
         return rc;
@@ -73,6 +65,7 @@ static void close_here(void *state) {
     if (!h) return;
     hnr_pool_free(h->pool);
     hn_arena_free(&h->plain);
+    if (h->library) dlclose(h->library);
     free(h);
 }
 
@@ -161,11 +154,6 @@ static bool launch(void *state, const hn_launch *l) {
     return true;
 }
 
-static double now_s(void *state) {
-    (void)state;
-    return hn_now_s();
-}
-
 static double time_of(void *state, const hn_launch *list, uint32_t n_list, uint32_t *turn, int64_t n) {
     double start_s = hn_now_s();
     for (int64_t i = 0; i < n; i++) {
@@ -173,14 +161,6 @@ static double time_of(void *state, const hn_launch *list, uint32_t n_list, uint3
         *turn = *turn + 1 == n_list ? 0 : *turn + 1;
     }
     return hn_now_s() - start_s;
-}
-
-static hone_model_rc run_model(void *state, const hone_model *m, hone_model_instance *i, const hone_model_tensor *in,
-                               hone_model_tensor *out, double *time_s) {
-    double start_s = now_s(state);
-    hone_model_rc rc = m->run(i, in, (size_t)m->n_inputs, out, (size_t)m->n_outputs);
-    *time_s = now_s(state) - start_s;
-    return rc;
 }
 
 /* The next slice goes to the thread that is through first (Graham 1966, list scheduling), which is what helping comes
@@ -213,6 +193,6 @@ const hn_place hn_place_here = {.version = HN_PLACE_VERSION,
                                 .get = get,
                                 .launch = launch,
                                 .time = time_of,
-                                .run = run_model,
-                                .now_s = now_s,
+                                .run = hn_place_run,
+                                .now_s = hn_place_now_s,
                                 .balance = balance};

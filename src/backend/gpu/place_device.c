@@ -10,6 +10,7 @@
 enum { FRONT = 2 }; /* in front of the symbols: the stream, the error slot */
 
 typedef struct there {
+    void *library;
     const hone_model *model;
     hone_model_stream *stream;
     void **plain; /* until reset */
@@ -19,13 +20,14 @@ typedef struct there {
 } there;
 
 static hone_rc open_library(there *t, const hn_place_spec *s, hone_err *err) {
-    hone_model_entry *entry = NULL;
-    void *library = dlopen(s->library, RTLD_NOW | RTLD_LOCAL), *symbol = library ? dlsym(library, s->query) : NULL;
-    memcpy(&entry, &symbol, sizeof entry);
-    if (!entry) return hn_fail(err, HONE_E_TOOL, "%s", library ? "it has no entry" : dlerror());
-    t->model = entry()->targets[s->target];
-    if (!t->model->device) return hn_fail(err, HONE_E_TOOL, "'%s' is no library for a device", s->library);
-    return t->model->device->open(0, &t->stream) ? hn_fail(err, HONE_E_TOOL, "%s", t->model->error(NULL)) : HONE_OK;
+    hone_rc rc = hn_place_library(s, &t->library, &t->model, err);
+    if (rc) return rc;
+    if (!t->model->device)
+        rc = hn_fail(err, HONE_E_TOOL, "'%s' is no library for a device", s->library);
+    else if (t->model->device->open(0, &t->stream))
+        rc = hn_fail(err, HONE_E_TOOL, "%s", t->model->error(NULL));
+    if (rc) dlclose(t->library);
+    return rc;
 }
 
 /* Without a library: for runs of instances that were made elsewhere. */
@@ -53,6 +55,7 @@ static void close_there(void *state) {
         reset(t);
         t->model->device->close(t->stream);
     }
+    if (t->library) dlclose(t->library);
     free(t->plain);
     free(t->symbol);
     free(t);
@@ -117,11 +120,6 @@ static const char *trouble(void *state) {
     return t->model->device->error(t->stream);
 }
 
-static double now_s(void *state) {
-    (void)state;
-    return hn_now_s();
-}
-
 static double time_of(void *state, const hn_launch *list, uint32_t n_list, uint32_t *turn, int64_t n) {
     there *t = state;
     int64_t error = 0;
@@ -133,15 +131,6 @@ static double time_of(void *state, const hn_launch *list, uint32_t n_list, uint3
         *turn = *turn + 1 == n_list ? 0 : *turn + 1;
     }
     return t->model->device->sync(t->stream, &error) ? 0 : hn_now_s() - start_s;
-}
-
-/* Outputs come to the host, so that the run is over when it returns. */
-static hone_model_rc run_model(void *state, const hone_model *m, hone_model_instance *i, const hone_model_tensor *in,
-                               hone_model_tensor *out, double *time_s) {
-    double start_s = now_s(state);
-    hone_model_rc rc = m->run(i, in, (size_t)m->n_inputs, out, (size_t)m->n_outputs);
-    *time_s = now_s(state) - start_s;
-    return rc;
 }
 
 static double balance(int64_t work, int64_t cost, uint32_t n_threads) {
@@ -161,7 +150,7 @@ const hn_place hn_place_device = {.version = HN_PLACE_VERSION,
                                   .get = get,
                                   .launch = launch,
                                   .time = time_of,
-                                  .run = run_model,
-                                  .now_s = now_s,
+                                  .run = hn_place_run,
+                                  .now_s = hn_place_now_s,
                                   .balance = balance,
                                   .trouble = trouble};

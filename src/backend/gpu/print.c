@@ -19,10 +19,10 @@ static hn_dim buffers(hn_gp *c, hn_str *out) {
     hn_str at = {0};
     for (hn_buf b = 1; b < n->n_buf; b++) {
         const hn_nbuf *x = &n->buf[b];
-        const char *type = hn_gp_pointee(x);
+        const char *type = hn_buf_pointee(x);
         if (hn_nest_constant(n, b))
             hn_str_addf(out, "    const HNR_GLOBAL hnr_%s *const %c%u = (const HNR_GLOBAL hnr_%s *)HNR_AT(b%u);\n",
-                        type, hn_gp_letter(x->space), x->index, type, x->index);
+                        type, hn_buf_letter(x->space), x->index, type, x->index);
         else if (x->space == HN_RESULT)
             hn_str_addf(out, "    HNR_GLOBAL hnr_%s *const r%u = (HNR_GLOBAL hnr_%s *)HNR_AT(b%u);\n", type, x->index,
                         type, n->n_in + x->index);

@@ -8,6 +8,7 @@
 #define HN_GPU_PRINT_H
 
 #include "backend/gpu/gpu.h"
+#include "backend/spelling.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "nest/nest.h"
@@ -64,9 +65,6 @@ void hn_gp_reg(hn_gp *c, hn_str *out, hn_buf b, hn_ix at);
 void hn_gp_access(hn_gp *c, hn_str *out, hn_buf b, hn_ix at);
 uint32_t hn_gp_mask(const hn_gp *c, const hn_scalar *x);
 const char *hn_gp_type(hone_dtype t); /* of a scalar in a register */
-/* What a pointer to it points at, behind "hnr_"; the letter of its name. */
-const char *hn_gp_pointee(const hn_nbuf *b);
-char hn_gp_letter(hn_space s);
 
 /* print_op.c: one operation on operands given as text */
 void hn_gp_op(hn_gp *c, hn_str *out, const hn_scalar *x, const char *const arg[3]);

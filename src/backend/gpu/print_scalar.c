@@ -18,31 +18,11 @@ const char *hn_gp_type(hone_dtype t) {
     return "int";
 }
 
-char hn_gp_letter(hn_space s) {
-    return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : s == HN_WORDS ? 'w' : s == HN_SHARED ? 's' : 't';
-}
-const char *hn_gp_pointee(const hn_nbuf *b) { return b->space == HN_WORDS ? "word" : hn_dtype_of(b->dtype)->text; }
-
 void hn_gp_line(hn_gp *c, const char *fmt, ...) {
-    char buf[512], *text = buf;
     va_list ap;
-    for (int k = 0; k < c->indent; k++) hn_str_add(c->out, "    ");
     va_start(ap, fmt);
-    int n = vsnprintf(buf, sizeof buf, fmt, ap);
+    hn_spell_line(c->out, c->indent, fmt, ap);
     va_end(ap);
-    if (n >= (int)sizeof buf) {
-        text = malloc((size_t)n + 1);
-        if (!text) {
-            c->out->failed = true;
-            return;
-        }
-        va_start(ap, fmt);
-        vsnprintf(text, (size_t)n + 1, fmt, ap);
-        va_end(ap);
-    }
-    hn_str_add(c->out, text);
-    hn_str_add(c->out, "\n");
-    if (text != buf) free(text);
 }
 
 uint32_t hn_gp_mask(const hn_gp *c, const hn_scalar *x) {
@@ -73,7 +53,7 @@ void hn_gp_reg(hn_gp *c, hn_str *out, hn_buf b, hn_ix at) {
 }
 
 void hn_gp_access(hn_gp *c, hn_str *out, hn_buf b, hn_ix at) {
-    hn_str_addf(out, "%c%u[", hn_gp_letter(c->n->buf[b].space), c->n->buf[b].index);
+    hn_str_addf(out, "%c%u[", hn_buf_letter(c->n->buf[b].space), c->n->buf[b].index);
     hn_gp_ix(c, out, at);
     hn_str_add(out, "]");
 }
