@@ -101,6 +101,10 @@ struct hn_model {
     char family[16];              /* of the usual compiler */
     const char *winners_note;     /* why they are not used, where the user did not ask for that */
     uint32_t n_missed[HN_MISSES]; /* kernels without a usable winner, by reason */
+    const char *image_text;       /* machine code for a device: of which text, */
+    const char *images;           /* what there is, or why there is none; NULL: the backend makes none */
+    uint64_t image_b;
+    bool image_stale;
 };
 
 enum { HN_TARGETS_MAX = 8, HN_VERSIONS_MAX = 64, HN_FIXED_MAX = 8 };
@@ -141,7 +145,7 @@ struct hn_library {
     char cache_key[33];                                          /* "": the library is not cached */
     bool cached;                                                 /* the library is an earlier compilation's */
     const char *asked_driver, *driver_problem, *driver_identity; /* hn_target_problem, hn_target_machine */
-    double parity_s, compiler_s, passes_s, emit_s, time_s;
+    double parity_s, compiler_s, passes_s, emit_s, time_s, images_s;
     void (*choose)(hn_model *m, hn_kernel *k); /* may replace k's code, which is the default, by a better one; NULL */
     void (*tamper)(hn_model *m);               /* tests of parity spoil kernels here, when they are emitted; NULL */
 };
@@ -231,6 +235,9 @@ const hn_dialect *hn_host_dialect(const hn_model *m); /* of what runs on the hos
 void hn_source_device_runtime(const hn_model *m, bool drivers, hn_str *out);
 void hn_source_device_instance(const hn_model *m, hn_str *out);
 hone_rc hn_source_device_kernels(const hn_model *m, uint32_t unit, hn_str *out); /* E_FAILED: an unknown helper */
+/* The text of the device's module: what all kernels need, and the kernels; its compiler's options. */
+hone_rc hn_source_device_text(const hn_model *m, hn_str *out);
+const char *hn_source_device_options(const hn_model *m, hn_arena *a);
 /* The tables of slots: constants, items of the arena; of a device, too. */
 void hn_source_slots(const hn_model *m, hn_str *out);
 /* source_entry.c: the file that chooses among several models. */

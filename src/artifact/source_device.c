@@ -34,17 +34,28 @@ void hn_source_device_runtime(const hn_model *m, bool drivers, hn_str *out) {
     add_carried(hn_carried_device(), out);
 }
 
+/* What the build writes beside a library's sources: the machine code there is (src/build/images.c). */
+static bool has_images(const hn_model *m) { return m->dialect->backend->images && m->options->emit == HONE_EMIT_SO; }
+
+static void add_images(const hn_model *m, const char *before, hn_str *out) {
+    if (has_images(m))
+        hn_str_addf(out, "%s#include \"m%u_images.h\"\n", before, m->number);
+    else
+        hn_str_add(out, *before ? "enum { HNM_N_IMAGES = 0 };\n" : "#define HNM_PTX 0\n");
+}
+
 /* CUDA's kernels run on the shim, too, where HONE_MODEL_PLACE asks for it. */
 void hn_source_device_instance(const hn_model *m, hn_str *out) {
     const char *sm = strstr(m->dialect->name, "sm_");
     add_carried(hn_carried_instance_device(), out);
+    add_images(m, "", out);
     hn_str_add(out, "static const hnd_driver *hnm_driver(void) {\n");
     if (is_cuda(m))
         hn_str_add(out, "    const char *place = getenv(\"HONE_MODEL_PLACE\");\n"
                         "    if (place && !strcmp(place, \"shim\")) return &hnd_shim;\n");
     hn_str_addf(out,
                 "    return &hnd_%s;\n}\n"
-                "HNR int hnm_device_offers(void) { return hnm_device_offers_arch(%d, %d); }\n",
+                "HNR int hnm_device_offers(void) { return hnm_device_offers_arch(%d, %d && !HNM_PTX); }\n",
                 m->dialect->backend->driver, sm ? atoi(sm + 3) : 0, sm && strchr(sm, 'a'));
 }
 
@@ -87,6 +98,29 @@ static void add_text(const char *name, const char *text, hn_str *out) {
     hn_str_add(out, ";\n");
 }
 
+static void add_options(const hn_model *m, hn_str *out) {
+    for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++)
+        hn_str_addf(out, "%s%s", i ? " " : "", m->dialect->flags[i]);
+    if (m->options->relaxed && m->dialect->relaxed_flag) hn_str_addf(out, " %s", m->dialect->relaxed_flag);
+}
+
+const char *hn_source_device_options(const hn_model *m, hn_arena *a) {
+    hn_str text = {0};
+    add_options(m, &text);
+    const char *kept = text.failed ? NULL : hn_strdup(a, text.text ? text.text : "");
+    hn_str_free(&text);
+    return kept;
+}
+
+hone_rc hn_source_device_text(const hn_model *m, hn_str *out) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->n_kernel; i++) n += !m->kernel[i].same && hn_kernel_on_device(m, &m->kernel[i]);
+    hone_rc rc = n ? make_head(m, out) : HONE_OK;
+    for (uint32_t i = 0; i < m->n_kernel && !rc; i++)
+        if (!m->kernel[i].same && hn_kernel_on_device(m, &m->kernel[i])) hn_str_add(out, m->kernel[i].code.text);
+    return rc;
+}
+
 static void add_module(const hn_model *m, const char *head, hn_str *out) {
     add_text("head", head, out);
     for (uint32_t i = 0; i < m->n_kernel; i++)
@@ -96,11 +130,11 @@ static void add_module(const hn_model *m, const char *head, hn_str *out) {
     for (uint32_t i = 0; i < m->n_kernel; i++)
         if (!m->kernel[i].same && hn_kernel_on_device(m, &m->kernel[i]))
             hn_str_addf(out, "hnm_text_%s, ", m->kernel[i].name);
-    hn_str_add(out, "NULL};\nstatic const hnd_module hnm_module = {hnm_text_head, hnm_texts, \"");
-    for (size_t i = 0; m->dialect->flags && m->dialect->flags[i]; i++)
-        hn_str_addf(out, "%s%s", i ? " " : "", m->dialect->flags[i]);
-    if (m->options->relaxed && m->dialect->relaxed_flag) hn_str_addf(out, " %s", m->dialect->relaxed_flag);
-    hn_str_addf(out, "\", NULL, 0, %u};\n", m->version);
+    hn_str_add(out, "NULL};\n");
+    add_images(m, "#define HNM_WITH_IMAGES\n", out);
+    hn_str_add(out, "static const hnd_module hnm_module = {hnm_text_head, hnm_texts, \"");
+    add_options(m, out);
+    hn_str_addf(out, "\", %s, HNM_N_IMAGES, %u};\n", has_images(m) ? "hnm_images" : "NULL", m->version);
 }
 
 /* The function that launches a kernel: a hone_kernel_fn, whose scratch is the stream's. */

@@ -125,6 +125,7 @@ struct hn_backend {
     const hn_place *emulated;      /* … where an emulator does (hn_dialect.emulator); NULL: none can */
     /* The figures that schedules of this target are made for, on this device. */
     hn_machine (*machine)(const hn_dialect *d, const hone_device *device);
+    const struct hn_image_maker *images; /* machine code of its kernels ahead of time (backend/image.h); NULL: none */
 };
 
 extern const hn_backend *const hn_backends[]; /* NULL-terminated: the rows of backends.def */

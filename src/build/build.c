@@ -290,6 +290,7 @@ hone_rc hn_build(hn_library *l, hone_err *err) {
     hone_rc rc = HONE_OK;
     unit_ref u;
     bool one = count_units(l) == 1;
+    if (hn_has_images(l)) rc = hn_build_images(l, jobs_of(l), err);
     for (uint32_t i = 0; !rc && unit_at(l, i, &u); i++)
         if (u.u->stale) rc = write_unit(l, &u, err);
     if (!rc && l->options->emit == HONE_EMIT_SO && !l->weights_file)

@@ -10,6 +10,10 @@
 
 /* build.c: the library at work/model.so from the units that are stale. */
 hone_rc hn_build(hn_library *l, hone_err *err);
+/* images.c: machine code of the models for devices that a compiler here makes, and mN_images.h for each. */
+hone_rc hn_build_images(hn_library *l, size_t n_at_once, hone_err *err);
+bool hn_has_images(const hn_library *l);
+void hn_images_identity(const hn_library *l, char *out, size_t n); /* "": no compiler */
 const char *hn_compiler_of(const hn_model *m);
 /* A command line that is put together in an array. */
 enum { HN_MOST_ARGS = 80 };

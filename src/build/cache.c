@@ -109,6 +109,9 @@ static bool find_key(hn_library *l, char hex[33]) {
     hn_hash h;
     hn_hash_begin(&h);
     bool good = hn_hash_hone(&h) && add_compiler(l, hn_compiler_of(&l->model[0]), &h);
+    char images[400];
+    hn_images_identity(l, images, sizeof images);
+    hn_hash_text(&h, images);
     const bool facts[] = {l->options->no_parity, l->options->relaxed, l->options->reference};
     hn_hash_add(&h, facts, sizeof facts);
     hn_hash_add(&h, l->entry.text, l->entry.n);
@@ -122,12 +125,14 @@ static bool find_key(hn_library *l, char hex[33]) {
 
 static void add_verdicts(const hn_library *l, const char *hash, hn_str *out) {
     hn_str_addf(out, "%s\n%s\n", hash, l->compiler_text);
-    for (uint32_t k = 0; k < l->n_model; k++)
+    for (uint32_t k = 0; k < l->n_model; k++) {
+        if (l->model[k].images) hn_str_addf(out, "%s\n", l->model[k].images);
         for (uint32_t i = 0; i < l->model[k].n_kernel; i++) {
             const hn_parity *p = &l->model[k].kernel[i].parity;
             hn_str_addf(out, "%d %u %a %a %a %a %s\n", (int)p->end, p->n_inputs, p->rtol, p->atol, p->max_abs,
                         p->max_rel, p->text);
         }
+    }
 }
 
 static const char *next_line(const char *p) {
@@ -147,6 +152,10 @@ static bool read_verdict(const char *line, hn_parity *p) {
 }
 
 static const char *read_model(hn_model *m, const char *line) {
+    if (m->dialect->backend->images) {
+        line = next_line(line);
+        m->images = hn_strndup(&m->arena, line, strcspn(line, "\n"));
+    }
     for (uint32_t i = 0; i < m->n_kernel; i++)
         if (!read_verdict(line = next_line(line), &m->kernel[i].parity)) return NULL;
     return line;

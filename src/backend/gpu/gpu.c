@@ -1,5 +1,6 @@
 /* backend/gpu/gpu.c — the rows of the backends `opencl` and `cuda`, and their targets. */
 #include "backend/gpu/gpu.h"
+#include "backend/image.h"
 #include "sketch/gpu.h"
 
 extern const hn_backend hn_backend_opencl, hn_backend_cuda;
@@ -82,6 +83,7 @@ static const hn_layout_facts cuda_layout = {.panel = 16, .channels_last = true, 
 const hn_backend hn_backend_cuda = {.name = "cuda",
                                     .layout = &cuda_layout,
                                     .driver = "cuda",
+                                    .images = &hn_cuda_images,
                                     .summary = "CUDA C for NVIDIA's devices",
                                     .dialects = cuda_rows,
                                     .add_runtime = hn_cuda_add_runtime,

@@ -338,13 +338,15 @@ typedef struct hnd_nvrtc {
     int (*compile)(void *p, int n, const char *const *option);
     int (*log_b)(void *p, size_t *n), (*log)(void *p, char *to);
     int (*code_b)(void *p, size_t *n), (*code)(void *p, char *to);
+    int (*ptx_b)(void *p, size_t *n), (*ptx)(void *p, char *to);
     int (*destroy)(void **p);
 } hnd_nvrtc;
 
 HND int hnd_nvrtc_open(hnd_nvrtc *f, hnd_err *err) {
     static const char *const symbol[] = {"nvrtcVersion",           "nvrtcCreateProgram", "nvrtcCompileProgram",
                                          "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize",
-                                         "nvrtcGetCUBIN",          "nvrtcDestroyProgram"};
+                                         "nvrtcGetCUBIN",          "nvrtcGetPTXSize",    "nvrtcGetPTX",
+                                         "nvrtcDestroyProgram"};
     const char *set = getenv("HONE_NVRTC"), *cuda = getenv("HONE_CUDA");
     char at[2][4096] = {"", ""};
     snprintf(at[0], sizeof at[0], "%s", set ? set : "");
@@ -375,11 +377,12 @@ HND int hnd_cu_options(char *text, const char **option, int most) {
     return n;
 }
 
-HND int hnd_cu_compiled(hnd_cu *c, const hnd_nvrtc *f, void *p, const hnd_source *s, hnd_err *err) {
-    char arch[40], text[1024], log[300] = "";
-    const char *option[32] = {arch};
+/* arch: "sm_90a", or "compute_90" for PTX alone. */
+HND int hnd_nvrtc_run(const hnd_nvrtc *f, void *p, const hnd_source *s, const char *arch, hnd_err *err) {
+    char first[60], text[1024], log[300] = "";
+    const char *option[32] = {first};
     size_t n = 0;
-    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d%s", c->arch, c->arch >= 90 ? "a" : "");
+    snprintf(first, sizeof first, "--gpu-architecture=%s", arch);
     snprintf(text, sizeof text, "%s", s->options ? s->options : "");
     int code = f->compile(p, 1 + hnd_cu_options(text, option + 1, 31), option);
     if (!code) return 0;
@@ -391,36 +394,44 @@ HND int hnd_cu_compiled(hnd_cu *c, const hnd_nvrtc *f, void *p, const hnd_source
     return hnd_fail(err, HND_BUILD, "NVRTC refuses the text (%d): %s", code, log);
 }
 
-HND int hnd_cu_compile(hnd_cu *c, const hnd_source *s, char **code, size_t *n, hnd_err *err) {
-    hnd_nvrtc f;
+/* What a program was compiled to, of the size that one function tells and the other fills; NULL: nothing. */
+HND char *hnd_nvrtc_take(void *p, int (*size)(void *p, size_t *n), int (*fill)(void *p, char *to), size_t *n) {
+    char *code = !size(p, n) && *n ? (char *)malloc(*n + 1) : NULL;
+    if (code && !fill(p, code)) return code;
+    free(code);
+    return NULL;
+}
+
+/* Machine code, or PTX, of a text. To be freed. */
+HND int hnd_nvrtc_compile(const hnd_nvrtc *f, const hnd_source *s, const char *arch, char **code, size_t *n,
+                          hnd_err *err) {
     void *p = NULL;
-    int rc = hnd_nvrtc_open(&f, err);
-    if (rc) return rc;
-    if (f.create(&p, s->text, "kernels.cu", 0, NULL, NULL)) return hnd_fail(err, HND_BUILD, "NVRTC does not start");
-    rc = hnd_cu_compiled(c, &f, p, s, err);
-    if (!rc && (f.code_b(p, n) || !(*code = (char *)malloc(*n + 1)) || f.code(p, *code))) {
-        free(*code);
-        *code = NULL;
-        rc = hnd_fail(err, HND_BUILD, "NVRTC gives no machine code");
-    }
-    f.destroy(&p);
+    if (f->create(&p, s->text, "kernels.cu", 0, NULL, NULL)) return hnd_fail(err, HND_BUILD, "NVRTC does not start");
+    int rc = hnd_nvrtc_run(f, p, s, arch, err), ptx = !strncmp(arch, "compute_", 8);
+    if (!rc && !(*code = hnd_nvrtc_take(p, ptx ? f->ptx_b : f->code_b, ptx ? f->ptx : f->code, n)))
+        rc = hnd_fail(err, HND_BUILD, "NVRTC gives no %s", ptx ? "PTX" : "machine code");
+    f->destroy(&p);
     return rc;
 }
 
 HND int hnd_cu_load_text(hnd_cu *c, const hnd_source *s, void **module, hnd_err *err) {
     hnd_nvrtc f;
     hnd_key key;
-    int version[2] = {0, 0}, rc = 0;
+    hnd_err why = {0, ""};
+    char arch[20];
+    int version[2] = {0, 0}, rc = 0, missing;
     size_t n = 0;
     if (!s->text) return hnd_fail(err, HND_BUILD, "the library has no code for sm_%d, and no text", c->arch);
-    if (!hnd_nvrtc_open(&f, NULL)) f.version(&version[0], &version[1]);
+    if (!(missing = hnd_nvrtc_open(&f, &why))) f.version(&version[0], &version[1]);
+    snprintf(arch, sizeof arch, "sm_%d%s", c->arch, c->arch >= 90 ? "a" : "");
     hnd_key_begin(&key, "cuda");
     hnd_key_add(&key, &c->arch, sizeof c->arch);
     hnd_key_add(&key, version, sizeof version);
     hnd_key_add(&key, s->options ? s->options : "", s->options ? strlen(s->options) : 0);
     hnd_key_add(&key, s->text, s->text_b);
     char *code = (char *)hnd_cache_read(&key, &n);
-    if (!code && !(rc = hnd_cu_compile(c, s, &code, &n, err))) hnd_cache_write(&key, code, n);
+    if (!code && missing) return hnd_fail(err, missing, "%s", why.text);
+    if (!code && !(rc = hnd_nvrtc_compile(&f, s, arch, &code, &n, err))) hnd_cache_write(&key, code, n);
     if (!rc) rc = hnd_cu_load_image(c, code, "what NVRTC made", module, err);
     free(code);
     return rc;
