@@ -13,7 +13,7 @@ CFLAGS  ?= -O2 -g
 SAN     ?= -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SOVER   := $(shell sed -n 's/^\#define HONE_ABI \([0-9]*\).*/\1/p' include/hone/base.h)
 VERSION := $(shell sed -n 's/^\#define HONE_VERSION "\(.*\)"/\1/p' include/hone/base.h)
-PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc
+PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion $(WERROR)

@@ -11,7 +11,7 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.path.join(ROOT, os.environ.get("HONE_BUILD", "build")))
-PACKAGES = ["yaml-0.1", "jansson", "sqlite3", "libsodium", "liblzma", "libprotobuf-c", "libpcre2-8", "libutf8proc"]
+PACKAGES = ["yaml-0.1", "jansson", "sqlite3", "libsodium", "liblzma", "libprotobuf-c", "libpcre2-8", "libutf8proc", "libevent_core", "libevent_extra"]
 
 
 def version():

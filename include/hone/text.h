@@ -211,6 +211,11 @@ HONE_API size_t hone_text_logits(const hone_text *m);
  * "..."}; answer: the text ends where the model's answer begins. *prompt: hone_free. E_NOTFOUND: the model has no
  * template; E_INPUT: it refuses these messages, or cannot be read (says the line). */
 HONE_API hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, char **prompt, hone_err *err);
+/* The same with further names that the template may use: a JSON object, {"tools": [...]}. */
+HONE_API hone_rc hone_text_prompt_with(const hone_text *m, const char *messages, const char *names, bool answer,
+                                       char **prompt, hone_err *err);
+/* Whether the chat template has this text in it ("tools"); false where there is no template. */
+HONE_API bool hone_text_template_names(const hone_text *m, const char *word);
 
 /* The log-probability of each of tokens 1 .. n-1 behind those in front of it, into logprob[n-1]. Longer than the
  * context: E_LIMIT. */

@@ -68,6 +68,8 @@ hone_rc hn_session_step(hone_text_session *s, const int32_t *token, size_t n, si
 hone_rc hn_session_feed(hone_text_session *s, const int32_t *token, size_t n, const volatile int *stop, hone_err *err);
 /* Cuts the session to what it has in common with these tokens, and not all of them. Gives the tokens kept. */
 size_t hn_session_keep(hone_text_session *s, const int32_t *token, size_t n);
+/* An empty session takes what the pool has of these tokens (n fit), but for the last one. Gives the tokens taken. */
+size_t hn_session_begin(hone_text_session *s, const int32_t *token, size_t n);
 
 /* --- what answers are made of ------------------------------------------------------------------------------------ */
 

@@ -318,6 +318,14 @@ size_t hn_session_keep(hone_text_session *s, const int32_t *token, size_t n) {
     return k;
 }
 
+size_t hn_session_begin(hone_text_session *s, const int32_t *token, size_t n) {
+    memcpy(s->token, token, n * sizeof *token);
+    s->n = n;
+    s->used = ++s->m->clock;
+    find(s, 1);
+    return s->n = s->n_kept;
+}
+
 hone_rc hone_text_session_open(hone_text *m, hone_text_session **out, hone_err *err) {
     hone_rc rc = hn_language_ready(m, false, true, err);
     if (rc) return rc;

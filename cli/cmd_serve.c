@@ -1,0 +1,99 @@
+/* cmd_serve.c — `hone serve`: models behind HTTP. */
+#include "cli.h"
+#include "signals.h"
+
+#include <hone/serve.h>
+
+#include <signal.h>
+#include <stdlib.h>
+
+static void say_ready(void *arg, const char *host, uint16_t port) {
+    const cli *c = arg;
+    if (c->json) {
+        cli_json j = cli_json_begin(arg, true);
+        cli_json_object(&j);
+        cli_json_ktext(&j, "host", host);
+        cli_json_kcount(&j, "port", port);
+        cli_json_close(&j);
+        cli_json_end(&j);
+        fflush(stdout);
+    } else
+        fprintf(stderr, "ready: http://%s:%u\n", host, port);
+}
+
+static hone_rc run_serve(cli *c, hone_err *err) {
+    hone_serve_options o = hone_serve_defaults();
+    cli_signals on = cli_catch_signals(false);
+    signal(SIGPIPE, SIG_IGN); /* a client that goes is noticed otherwise */
+    o.model = c->arg;
+    o.n_model = c->n_args;
+    o.host = cli_text(c, "host", NULL);
+    o.port = (uint16_t)cli_count(c, "port", 8000);
+    o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    o.at_once = (uint32_t)cli_count(c, "at-once", 0);
+    o.step_tokens = (uint32_t)cli_count(c, "step-tokens", 0);
+    o.max_queue = (uint32_t)cli_count(c, "max-queue", 0);
+    o.context = (int64_t)cli_count(c, "context", 0);
+    o.cached_tokens = (int64_t)cli_count(c, "cached-tokens", 0);
+    o.cache = cli_text(c, "cache-type", NULL);
+    o.exact = cli_given(c, "exact");
+    o.no_parity = cli_given(c, "no-parity");
+    o.batch_delay_s = cli_seconds(c, "batch-delay", 0);
+    o.max_batch = (uint32_t)cli_count(c, "max-batch", 0);
+    o.key_file = cli_text(c, "api-key-file", NULL);
+    o.log = cli_text(c, "log", NULL);
+    o.max_body_b = (size_t)cli_count(c, "max-body", 0) << 20;
+    o.read_timeout_s = cli_seconds(c, "read-timeout", 0);
+    o.idle_timeout_s = cli_seconds(c, "idle-timeout", 0);
+    o.drain_s = cli_seconds(c, "drain", 0);
+    o.stop = on.stop;
+    o.on_ready = say_ready;
+    o.on_ready_arg = c;
+    return hone_serve_run(&o, err);
+}
+
+static const cli_option options[] = {
+    {"port", 'p', CLI_COUNT, "N", 0, 65535, "listen there; 0: a free port, which is printed (8000)"},
+    {"host", 0, CLI_TEXT, "ADDRESS", 0, 0, "listen on this address; else on 127.0.0.1 alone"},
+    {"threads", 't', CLI_COUNT, "N", 1, 1024, "threads of each model's kernels; else all processors"},
+    {"at-once", 0, CLI_COUNT, "N", 1, 64, "answers that share a step of a language model at most (16)"},
+    {"step-tokens", 0, CLI_COUNT, "N", 1, 1e6, "tokens of a step at most: answers first, then pieces of prompts (256)"},
+    {"max-queue", 0, CLI_COUNT, "N", 1, 1e6, "requests that wait; more are answered 429 (256)"},
+    {"context", 'c', CLI_COUNT, "N", 1, 1e9, "tokens of prompt and answer at most; else the model's, at most 8,192"},
+    {"cached-tokens", 0, CLI_COUNT, "N", 1, 1e9,
+     "tokens whose keys and values are kept, of all requests (16 contexts)"},
+    {"cache-type", 0, CLI_TEXT, "T", 0, 0,
+     "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
+    {"exact", 0, CLI_FLAG, NULL, 0, 0, "round nothing in products with packed weights (slower)"},
+    {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "compile without checking kernels against the interpreter"},
+    {"batch-delay", 0, CLI_SECONDS, "TIME", 0, 0,
+     "models of tensors: a request waits so long for others to share its run; else none is shared"},
+    {"max-batch", 0, CLI_COUNT, "N", 1, 1e6, "rows of such a run at most (32)"},
+    {"api-key-file", 0, CLI_TEXT, "FILE", 0, 0, "a key a line, `KEY [NAME [ANSWERS-AT-ONCE]]`: calls need one of them"},
+    {"log", 0, CLI_TEXT, "FILE", 0, 0, "a line of JSON for each call; - is stderr"},
+    {"max-body", 0, CLI_COUNT, "MIB", 1, 4096, "a request's body at most (32)"},
+    {"read-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a request that is not whole by then ends its connection (30s)"},
+    {"idle-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a connection without a request ends (300s)"},
+    {"drain", 0, CLI_SECONDS, "TIME", 0, 0, "when the server is told to end, answers under way may take so long (30s)"},
+    {0},
+};
+
+const cli_command cli_cmd_serve = {
+    "serve",
+    "Models",
+    "MODEL...",
+    "answer requests for models over HTTP",
+    "Serves language models (GGUF files, folders) by OpenAI's calls, and other models (ONNX, compiled libraries) by "
+    "the Open "
+    "Inference Protocol. Answers of several clients share the steps of a language model; each is the same as alone. A "
+    "model "
+    "is named for its file; NAME=PATH gives another name. `/ready` answers 200 when all models are loaded, `/metrics` "
+    "is for "
+    "Prometheus. The first SIGTERM or Ctrl-C ends the server when the answers under way are out, the second at once.",
+    options,
+    "hone serve model.gguf --port 8000\tOpenAI's calls at http://127.0.0.1:8000/v1\n"
+    "hone serve chat=model.gguf resnet.onnx --batch-delay 2ms\ttwo models\n",
+    1,
+    64,
+    run_serve,
+};

@@ -1,0 +1,59 @@
+/* hone/serve.h — models behind HTTP: language models by OpenAI's calls, other models by the Open Inference Protocol.
+ *
+ *     hone_serve_options o = hone_serve_defaults();
+ *     o.model = (const char *const[]){"model.gguf"}, o.n_model = 1, o.port = 8000;
+ *     hone_serve_run(&o, &err);                                   returns when *o.stop was set and all answers are out
+ *
+ * One thread speaks HTTP, one runs the models (with their kernels' threads). docs/serve.md has the calls.
+ * Units:   seconds, bytes, tokens.   Threads: the calling one speaks HTTP.
+ * Errors:  E_IO (the address is taken, a file cannot be read), E_USAGE (names), E_INPUT (a keys file), and those of
+ *          opening the models.
+ */
+#ifndef HONE_SERVE_H
+#define HONE_SERVE_H
+
+#include <hone/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_serve_options {
+    size_t size;
+    const char *const *model; /* paths, or NAME=PATH: GGUF files and folders of language models, ONNX, libraries */
+    size_t n_model;
+    const char *host;               /* NULL: 127.0.0.1 */
+    uint16_t port;                  /* 0: a free one, which on_ready is told */
+    uint32_t n_threads;             /* of each model's kernels; 0: processors */
+    uint32_t at_once;               /* requests in a language model's step at most; 0: 16 */
+    uint32_t step_tokens;           /* tokens of a step at most, answers first, then prompts; 0: 256 */
+    uint32_t max_queue;             /* requests that wait, of all models together; beyond: 429. 0: 256 */
+    int64_t context, cached_tokens; /* as hone_text_options */
+    const char *cache;
+    bool exact, no_parity;
+    double batch_delay_s;  /* other models: how long a request waits for others to share its run; 0: not at all */
+    uint32_t max_batch;    /* rows of such a run; 0: 32 */
+    const char *key_file;  /* a key a line, `KEY [NAME [REQUESTS_AT_ONCE]]`; NULL: no keys are asked for */
+    const char *admin;     /* path of a unix socket for admin calls; NULL: none */
+    const char *log;       /* a file, "-" for stderr: a line of JSON a request; NULL: none */
+    size_t max_body_b;     /* 0: 32 MiB */
+    double read_timeout_s; /* a request that is not whole by then ends its connection; 0: 30 */
+    double idle_timeout_s; /* 0: 300 */
+    double drain_s;        /* how long answers may take when *stop is set; 0: 30 */
+    const volatile int *stop;
+    /* Called once, when all models are loaded. */
+    void (*on_ready)(void *arg, const char *host, uint16_t port);
+    void *on_ready_arg;
+} hone_serve_options;
+static inline hone_serve_options hone_serve_defaults(void) {
+    hone_serve_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
+
+HONE_API hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+/* serve/figures.h — what a server counts, as Prometheus reads it.
+ *
+ * Threads: all functions lock.   Errors: none; what cannot be counted is left out.
+ */
+#ifndef HN_SERVE_FIGURES_H
+#define HN_SERVE_FIGURES_H
+
+#include "base/str.h"
+
+#include <pthread.h>
+
+/* Seconds (or numbers) in buckets. */
+enum { HN_BUCKETS = 16 };
+typedef struct hn_histogram {
+    uint64_t count[HN_BUCKETS + 1];
+    double sum;
+} hn_histogram;
+
+enum { HN_CODES = 600 };
+/* Of one model; of none (calls that name no model) where the name is "". */
+typedef struct hn_figures {
+    const char *name;
+    const char *version;
+    pthread_mutex_t lock;
+    uint64_t answered[HN_CODES]; /* by status */
+    uint64_t prompt_tokens, found_tokens, answer_tokens, preempted, cancelled, steps;
+    hn_histogram first_s, between_s, whole_s, batch;
+    uint64_t waiting, running, cache_blocks, cache_used;
+} hn_figures;
+
+void hn_histogram_add(hn_histogram *h, const double *bounds, double x);
+extern const double hn_bounds_s[HN_BUCKETS], hn_bounds_batch[HN_BUCKETS];
+/* All of n, in the text format 0.0.4. */
+void hn_figures_text(hn_figures *const *list, size_t n, hn_str *out);
+
+#endif

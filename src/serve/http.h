@@ -1,0 +1,115 @@
+/* serve/http.h — a call of a client: who asks, the jobs it became, the reply.
+ *
+ * Threads: the HTTP thread alone.
+ */
+#ifndef HN_SERVE_HTTP_H
+#define HN_SERVE_HTTP_H
+
+#include "serve/engine.h"
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <jansson.h>
+
+typedef struct hn_key {
+    char *key, *name;
+    uint64_t most, now; /* answers at once; most 0: any number */
+} hn_key;
+
+typedef struct hn_server {
+    hone_serve_options o;
+    hn_runner *engine;
+    struct event_base *base;
+    struct evhttp *http, *admin;
+    struct evhttp_bound_socket *bound;
+    struct hn_guard *guard;
+    struct event *heard, *tick;
+    struct hn_visit *calls;
+    size_t n_calls;
+    hn_key *key;
+    size_t n_key;
+    FILE *log;
+    hn_figures figures; /* of calls without a model */
+    bool told, ending;
+    double end_s;
+    uint64_t next_id;
+    hone_err why; /* why it ended */
+} hn_server;
+
+typedef enum hn_visit_form { HN_FORM_COMPLETION, HN_FORM_CHAT, HN_FORM_TENSOR } hn_visit_form;
+
+/* Tools of a chat. */
+typedef enum hn_tool_style { HN_TOOLS_NONE, HN_TOOLS_TAGGED, HN_TOOLS_BARE, HN_TOOLS_FORCED } hn_tool_style;
+
+typedef struct hn_choice {
+    hn_str text;    /* of a stream, so far */
+    size_t n_given; /* bytes that the client has; of chats with tools */
+    size_t n_tokens;
+    bool begun, called;
+} hn_choice;
+
+typedef struct hn_visit {
+    hn_server *server;
+    struct evhttp_request *request; /* NULL: the client is gone */
+    struct hn_visit *next, **at;
+    hn_visit_form form;
+    hn_served *model;
+    hn_key *key;
+    char id[48], *path, *why;
+    double arrived_s, created_s;
+    int status;
+    json_t *body;
+    /* what jobs point to */
+    char *prompt_text, *schema;
+    int32_t **token;
+    size_t n_token;
+    const char **stop;
+    hone_text_bias *bias;
+    void *tensor; /* data of inputs that were not sent as such */
+    hn_task **job;
+    hn_choice *choice;
+    size_t n_job, n_done, n_per_prompt, charged;
+    bool stream, started, usage, binary, quiet;
+    uint32_t n_top;
+    hn_tool_style tools;
+} hn_visit;
+
+/* --- http.c --- */
+int hn_status_of(hone_rc rc);
+/* Replies and ends the call; `json` is given away. */
+void hn_visit_reply(hn_visit *c, int status, json_t *json);
+void hn_visit_reply_data(hn_visit *c, int status, const char *type, struct evbuffer *data);
+void hn_visit_fail(hn_visit *c, int status, const char *text);
+/* One event of a stream; the first begins the reply. */
+void hn_visit_event(hn_visit *c, json_t *json);
+void hn_visit_end_stream(hn_visit *c);
+/* Hands the jobs over, or replies why not. */
+void hn_visit_submit(hn_visit *c);
+hn_task *hn_visit_job(hn_visit *c); /* one more; NULL: no memory */
+/* --- keys.c --- */
+hone_rc hn_keys_read(const char *path, hn_key **out, size_t *n, hone_err *err);
+void hn_keys_free(hn_key *key, size_t n);
+hn_key *hn_keys_find(hn_key *key, size_t n, const char *bearer);
+/* --- guard.c: connections whose requests take too long to come are ended --- */
+typedef struct hn_guard hn_guard;
+hn_guard *hn_guard_new(double limit_s);
+void hn_guard_free(hn_guard *g);
+struct bufferevent *hn_guard_watch(struct event_base *base, void *guard); /* for evhttp_set_bevcb */
+void hn_guard_whole(hn_guard *g, struct evhttp_connection *con);          /* a request is there */
+void hn_guard_sweep(hn_guard *g, double now_s);
+/* --- request.c: the body of /v1/completions or /v1/chat/completions becomes jobs --- */
+hone_rc hn_request_text(hn_visit *c, hone_err *err);
+/* --- answer.c --- */
+void hn_answer_piece(hn_visit *c, const hn_heard *h);
+void hn_answer_end(hn_visit *c, hn_task *j); /* of one job; the reply behind the last one */
+/* --- tensors.c: the Open Inference Protocol --- */
+void hn_tensors_call(hn_visit *c, const char *path);
+void hn_tensors_end(hn_visit *c, hn_task *j);
+/* --- tools.c --- */
+hone_rc hn_tools_prompt(hn_visit *c, char **prompt, hone_err *err);
+/* Calls in an answer's text as OpenAI writes them, NULL: none; *n_front: bytes of text in front of them. */
+json_t *hn_tools_calls(const hn_visit *c, const char *text, size_t n, size_t *n_front);
+size_t hn_tools_certain(const hn_visit *c, const char *text, size_t n); /* bytes that are no call, whatever comes */
+
+#endif

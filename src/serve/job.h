@@ -1,0 +1,46 @@
+/* serve/job.h — one answer that is asked of a model, on its way from the HTTP thread to the engine's and back.
+ *
+ * The HTTP thread makes a job and hands it over with hn_runner_submit. From then on it may set `gone` alone, until it
+ * has heard that the job is done: then it is the HTTP thread's again.
+ */
+#ifndef HN_SERVE_JOB_H
+#define HN_SERVE_JOB_H
+
+#include "language/seat.h"
+
+#include <hone/array.h>
+#include <stdatomic.h>
+
+struct hn_served;
+struct hn_visit;
+
+typedef struct hn_task {
+    struct hn_served *model;
+    struct hn_visit *call; /* of the HTTP thread */
+    size_t index;          /* among the call's */
+    atomic_int gone;       /* nobody waits for the answer */
+    /* Order: */
+    uint64_t client;
+    int64_t priority;               /* the lower, the earlier */
+    double arrived_s, deadline_s;   /* by hn_now_s; deadline 0: none */
+    const struct hn_task *first;    /* goes before this one, which has the same prompt; NULL: none */
+    bool begun, prompt_done, ended; /* of the engine */
+    /* A language model's: */
+    hone_text_generate_options ask;
+    bool stream, want_logprobs;
+    hn_seat *seat;
+    size_t n_told, n_found;
+    double first_s, last_s;
+    hone_text_answer answer;
+    /* Another model's: */
+    hone_array *in, *out;
+    size_t n_in, n_out;
+    int64_t rows; /* in the symbolic batch; 0: cannot be joined with others */
+    /* The end: */
+    hone_rc rc;
+    hone_err why;
+    struct hn_task *next; /* in a list of the engine's */
+    struct hn_runner *engine;
+} hn_task;
+
+#endif

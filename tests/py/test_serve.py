@@ -1,0 +1,330 @@
+"""hone serve: OpenAI's client unmodified, streams, tools, schemas, limits, clients that go, answers under load as alone; on a tiny model."""
+
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("gguf")
+openai = pytest.importorskip("openai")
+test_language = pytest.importorskip("test_language")
+HONE = os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
+PROMPT = "A brief AB"
+TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+
+
+class Server:
+    """A hone serve of its own, on a free port."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([HONE, "serve", *arguments, "--port", "0", "--threads", "1", "--no-parity", "--json"],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        self.port = json.loads(line)["port"]
+
+    def client(self, key="none", **more):
+        return openai.OpenAI(base_url=f"http://127.0.0.1:{self.port}/v1", api_key=key, max_retries=0, **more)
+
+    def call(self, method, path, body=None, headers=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        c.request(method, path, body if body is None or isinstance(body, (bytes, str)) else json.dumps(body), headers or {})
+        r = c.getresponse()
+        text = r.read()
+        c.close()
+        return r.status, text, r.headers
+
+    def figures(self):
+        """{name: sum over models} of /metrics."""
+        out = {}
+        for line in self.call("GET", "/metrics")[1].decode().splitlines():
+            if not line.startswith("#"):
+                name = line.split("{")[0]
+                out[name] = out.get(name, 0) + float(line.rsplit(" ", 1)[1])
+        return out
+
+    def wait(self, name, least):
+        for _ in range(600):
+            if self.figures()[name] >= least:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"{name} did not reach {least}")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        out = self.process.communicate(timeout=60)
+        return self.process.returncode, out
+
+
+@contextlib.contextmanager
+def serving(*arguments):
+    s = Server(*arguments)
+    try:
+        yield s
+    finally:
+        s.process.kill()
+        s.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    s = test_language.MODELS["llama"]
+    path = str(tmp_path_factory.mktemp("serve") / "tiny.gguf")
+    test_language.write(path, s, test_language.weights_of(s, np.random.default_rng(1)), context=4096, template=TEMPLATE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(path):
+    with serving(path) as s:
+        yield s
+
+
+def prompts(n, most=60):
+    rng = np.random.default_rng(7)
+    return ["".join(rng.choice(list("ABab nHe"), size=int(rng.integers(1, most)))) for _ in range(n)]
+
+
+def test_it_says_what_it_is(server):
+    assert server.call("GET", "/health")[0] == server.call("GET", "/ready")[0] == 200
+    models = list(server.client().models.list())
+    assert [m.id for m in models] == ["tiny"]
+    parser = pytest.importorskip("prometheus_client.parser")
+    families = {f.name: f for f in parser.text_string_to_metric_families(server.call("GET", "/metrics")[1].decode())}
+    assert families["hone_serve_first_token_seconds"].type == "histogram" and families["hone_serve_requests"].type == "counter"
+
+
+def test_answers_are_those_of_the_command(server, path):
+    done = subprocess.run([HONE, "generate", path, "-p", PROMPT, "-n", "12", "--temperature", "0", "--threads", "1", "--no-parity", "--json"],
+                          capture_output=True, text=True, check=True)
+    want = json.loads(done.stdout)
+    got = server.client().completions.create(model="tiny", prompt=PROMPT, max_tokens=12, temperature=0, logprobs=2)
+    one = got.choices[0]
+    assert (one.text, one.finish_reason) == (want["text"], "length")
+    assert one.logprobs.token_logprobs == want["logprobs"]
+    assert (got.usage.prompt_tokens, got.usage.completion_tokens) == (want["prompt_tokens"], 12)
+
+
+def test_a_stream_is_the_answer_in_pieces(server):
+    c, ask = server.client(), dict(model="tiny", messages=[{"role": "user", "content": PROMPT}], max_tokens=20, seed=3)
+    whole = c.chat.completions.create(**ask, logprobs=True, top_logprobs=2)
+    pieces = list(c.chat.completions.create(**ask, stream=True, stream_options={"include_usage": True}, logprobs=True, top_logprobs=2))
+    assert "".join(p.choices[0].delta.content or "" for p in pieces if p.choices) == whole.choices[0].message.content
+    assert pieces[0].choices[0].delta.role == "assistant" and pieces[-2].choices[0].finish_reason == whole.choices[0].finish_reason
+    usage = pieces[-1].usage
+    assert (usage.prompt_tokens, usage.completion_tokens) == (whole.usage.prompt_tokens, whole.usage.completion_tokens)
+    told = [t for p in pieces if p.choices and p.choices[0].logprobs for t in p.choices[0].logprobs.content]
+    assert [(t.logprob, t.bytes) for t in told] == [(t.logprob, t.bytes) for t in whole.choices[0].logprobs.content]
+    assert all(len(t.top_logprobs) == 2 for t in told)
+
+
+def test_n_stop_and_several_prompts(server):
+    c = server.client()
+    got = c.completions.create(model="tiny", prompt=["AB AB", "e n"], n=3, max_tokens=6, temperature=0)
+    assert [x.index for x in got.choices] == list(range(6))
+    assert len({x.text for x in got.choices[:3]}) == len({x.text for x in got.choices[3:]}) == 1
+    drawn = c.completions.create(model="tiny", prompt=PROMPT, n=3, max_tokens=10, seed=1)
+    assert len({x.text for x in drawn.choices}) > 1
+    long = c.completions.create(model="tiny", prompt=PROMPT, max_tokens=30, temperature=0).choices[0].text
+    stop = long[8:10]
+    cut = c.completions.create(model="tiny", prompt=PROMPT, max_tokens=30, temperature=0, stop=[stop]).choices[0]
+    assert cut.text == long[:long.index(stop)] and cut.finish_reason == "stop"
+
+
+def test_json_and_schemas(server):
+    schema = {"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {"type": "boolean"}}, "required": ["a", "b"], "additionalProperties": False}
+    got = server.client().chat.completions.create(
+        model="tiny", messages=[{"role": "user", "content": "x"}], seed=2,
+        response_format={"type": "json_schema", "json_schema": {"name": "s", "schema": schema}})
+    answer = json.loads(got.choices[0].message.content)
+    assert answer["a"] in (1, 2) and isinstance(answer["b"], bool) and got.choices[0].finish_reason == "stop"
+    with pytest.raises(openai.BadRequestError, match="schema"):
+        server.client().chat.completions.create(model="tiny", messages=[{"role": "user", "content": "x"}],
+                                                response_format={"type": "json_schema", "json_schema": {"name": "s"}})
+
+
+TOOL = {"type": "function", "function": {"name": "weather", "parameters": {
+    "type": "object", "properties": {"city": {"enum": ["A", "B"]}}, "required": ["city"], "additionalProperties": False}}}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_tool_is_called(server, stream):
+    got = server.client().chat.completions.create(model="tiny", messages=[{"role": "user", "content": "x"}], tools=[TOOL], seed=4,
+                                                  tool_choice={"type": "function", "function": {"name": "weather"}}, stream=stream)
+    if stream:
+        pieces = list(got)
+        calls = [t for p in pieces for t in p.choices[0].delta.tool_calls or []]
+        end = pieces[-1].choices[0].finish_reason
+    else:
+        calls, end = got.choices[0].message.tool_calls, got.choices[0].finish_reason
+    assert [c.function.name for c in calls] == ["weather"] and end == "tool_calls"
+    assert json.loads(calls[0].function.arguments)["city"] in ("A", "B")
+
+
+def test_tokens_and_back(server):
+    tokens = json.loads(server.call("POST", "/tokenize", {"text": PROMPT})[1])["tokens"]
+    assert json.loads(server.call("POST", "/detokenize", {"tokens": tokens})[1]) == {"text": PROMPT}
+    c = server.client()
+    assert (c.completions.create(model="tiny", prompt=tokens, max_tokens=4, temperature=0).choices[0].text
+            != "" and server.call("POST", "/detokenize", {"tokens": [-1]})[0] == 400)
+
+
+BAD = [
+    ("POST", "/v1/completions", b"{", 400, "no JSON object"),
+    ("POST", "/v1/completions", b"[]", 400, "no JSON object"),
+    ("POST", "/v1/completions", b"", 400, "empty"),
+    ("POST", "/v1/completions", b"[" * 100000, 400, "no JSON object"),
+    ("POST", "/v1/completions", b'{"prompt": "\xff"}', 400, "no JSON object"),
+    ("POST", "/v1/completions", {"model": "tiny"}, 400, "'prompt' is missing"),
+    ("POST", "/v1/completions", {"prompt": [1, 99999999]}, 400, "no token"),
+    ("POST", "/v1/completions", {"prompt": "a", "temperature": "hot"}, 400, "'temperature'"),
+    ("POST", "/v1/completions", {"prompt": "a", "n": 0}, 400, "'n'"),
+    ("POST", "/v1/completions", {"prompt": "a", "max_tokens": -1}, 400, "'max_tokens'"),
+    ("POST", "/v1/completions", {"prompt": "A" * 20000, "max_tokens": 1}, 400, "context"),
+    ("POST", "/v1/completions", {"prompt": "a", "grammar": "root ::= ("}, 400, "grammar"),
+    ("POST", "/v1/completions", {"prompt": "a", "model": "other"}, 404, "no model 'other'"),
+    ("POST", "/v1/chat/completions", {"messages": [{"content": "x"}]}, 400, "'role'"),
+    ("POST", "/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "text alone"),
+    ("GET", "/v1/completions", None, 405, "POST"),
+    ("GET", "/nowhere", None, 404, "no such call"),
+]
+
+
+@pytest.mark.parametrize("method,path_,body,status,text", BAD)
+def test_bad_requests_are_told_why(server, method, path_, body, status, text):
+    got, told, _ = server.call(method, path_, body)
+    assert got == status and text in json.loads(told)["error"]["message"]
+
+
+def test_answers_under_load_are_those_alone(server):
+    c, ask = server.client(), dict(model="tiny", max_tokens=16, temperature=0, logprobs=1)
+    some = prompts(40, 300)
+
+    def one(p):
+        got = c.completions.create(prompt=p, **ask).choices[0]
+        return got.text, got.logprobs.token_logprobs
+
+    alone = [one(p) for p in some]
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(one, some)) == alone
+    steps = server.figures()
+    assert steps["hone_serve_batch_size_sum"] > 1.2 * steps["hone_serve_batch_size_count"]
+
+
+def test_little_memory_pauses_answers_and_changes_none(path):
+    with serving(path, "--context", "256", "--cached-tokens", "256") as s:
+        c, some = s.client(), prompts(8, 100)
+
+        def one(p):
+            return c.completions.create(model="tiny", prompt=p, max_tokens=100, temperature=0).choices[0].text
+
+        alone = [one(p) for p in some]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(one, some)) == alone
+        assert s.figures()["hone_serve_preemptions_total"] > 0
+
+
+def test_a_client_that_goes_ends_its_answer(server):
+    before = server.figures()["hone_serve_cancelled_total"]
+    for body in ({"prompt": "A", "max_tokens": 4000, "ignore_eos": True}, {"prompt": "A", "max_tokens": 4000, "ignore_eos": True, "stream": True},
+                 {"prompt": "AB n" * 900, "max_tokens": 1000, "ignore_eos": True}):
+        text = json.dumps(body)
+        with socket.create_connection(("127.0.0.1", server.port)) as c:
+            c.sendall(f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
+            time.sleep(0.05)
+    server.wait("hone_serve_cancelled_total", before + 3)
+
+
+def test_a_deadline_and_a_full_queue(path):
+    with serving(path, "--at-once", "1", "--max-queue", "2") as s:
+        c = s.client()
+        long = dict(model="tiny", prompt="A", max_tokens=4000, temperature=0, extra_body={"ignore_eos": True})
+        with pytest.raises(openai.APIStatusError, match="deadline") as late:
+            c.completions.create(**{**long, "extra_body": {"ignore_eos": True, "deadline_ms": 20}})
+        assert late.value.status_code == 504
+        streams = [c.completions.create(**long, stream=True)]
+        next(iter(streams[0]))
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            more = [pool.submit(c.completions.create, **{**long, "max_tokens": 5}) for _ in range(2)]
+            s.wait("hone_serve_waiting", 2)
+            with pytest.raises(openai.RateLimitError) as full:
+                c.completions.create(**long)
+            assert full.value.response.headers["retry-after"]
+            streams[0].close()
+            assert all(m.result().choices for m in more)
+
+
+def test_keys_and_their_limits(path, tmp_path):
+    keys, log = tmp_path / "keys", tmp_path / "log"
+    keys.write_text("# who may\nsecret-key-1 alice 1\nsecret-key-2\n")
+    with serving(path, "--api-key-file", str(keys), "--log", str(log)) as s:
+        with pytest.raises(openai.AuthenticationError):
+            s.client("secret-key-3").models.list()
+        assert s.call("GET", "/ready")[0] == 200 and s.call("GET", "/metrics")[0] == 401
+        stream = s.client("secret-key-1").completions.create(model="tiny", prompt="A", max_tokens=4000, stream=True, extra_body={"ignore_eos": True})
+        next(iter(stream))
+        with pytest.raises(openai.RateLimitError, match="alice"):
+            s.client("secret-key-1").completions.create(model="tiny", prompt="A")
+        assert s.client("secret-key-2").completions.create(model="tiny", prompt="A").choices
+        stream.close()
+        lines = [json.loads(x) for x in log.read_text().splitlines()]
+        assert {"alice", "key-3"} <= {x.get("key") for x in lines} and "secret-key-1" not in log.read_text()
+    keys.write_text("short\n")
+    done = subprocess.run([HONE, "serve", path, "--port", "0", "--api-key-file", str(keys)], capture_output=True, text=True)
+    assert done.returncode == 3 and f"{keys}:1:1: a key of 5 characters" in done.stderr
+
+
+def test_slow_clients_are_ended_and_hurt_nobody(path):
+    with serving(path, "--read-timeout", "1s") as s:
+        with socket.create_connection(("127.0.0.1", s.port)) as slow, socket.create_connection(("127.0.0.1", s.port)) as idle:
+            slow.settimeout(0.2)
+            begin, ended = time.monotonic(), False
+            while not ended and time.monotonic() - begin < 20:
+                try:
+                    slow.sendall(b"G")
+                    ended = slow.recv(1) == b""
+                except TimeoutError:
+                    assert s.call("GET", "/health")[0] == 200
+                except OSError:
+                    ended = True
+            assert ended
+            idle.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert idle.recv(12) == b"HTTP/1.1 200"
+
+
+def test_bytes_that_are_no_http(server):
+    rng = np.random.default_rng(5)
+    begin = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 30\r\n\r\n" + b'{"prompt": "A", "max_tokens":1}'
+    for _ in range(200):
+        data = bytearray(begin)
+        for _ in range(int(rng.integers(1, 6))):
+            data[int(rng.integers(0, len(data)))] = int(rng.integers(0, 256))
+        with socket.create_connection(("127.0.0.1", server.port)) as c:
+            c.sendall(bytes(data[:int(rng.integers(1, len(data) + 1))]))
+    status, _, _ = server.call("POST", "/v1/completions", {"prompt": "A", "max_tokens": 1})
+    assert status == 200
+
+
+def test_sigterm_waits_for_answers(path):
+    with serving(path) as s:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(s.client().completions.create, model="tiny", prompt="A", max_tokens=1500, extra_body={"ignore_eos": True})
+            s.wait("hone_serve_running", 1)
+            code, _ = s.end()
+            assert answer.result().usage.completion_tokens == 1500 and code == 0
+
+
+def test_what_cannot_be_served(path, tmp_path):
+    for arguments, code, text in ((["/nowhere.gguf"], 4, "no such model"), ([path, path], 2, "two models are named 'tiny'"),
+                                  ([path, "--host", "203.0.113.7"], 4, "cannot listen")):
+        done = subprocess.run([HONE, "serve", *arguments, "--port", "0"], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, text in done.stderr) == (code, True), done.stderr
