@@ -34,7 +34,7 @@ void hn_source_device_runtime(const hn_model *m, bool drivers, hn_str *out) {
     add_carried(hn_carried_device(), out);
 }
 
-/* What the build writes beside a library's sources: the machine code there is (src/build/images.c). */
+/* What the build writes beside a library's sources: the machine code there is (room build). */
 static bool has_images(const hn_model *m) { return m->dialect->backend->images && m->options->emit == HONE_EMIT_SO; }
 
 static void add_images(const hn_model *m, const char *before, hn_str *out) {
