@@ -187,7 +187,7 @@ static void plan(hn_ref *e, hn_kernel_code *out) {
             out->work_by = by;
             out->n_work_by = by ? t_out->rank : 0;
         }
-        if (unit == HN_UNIT_TOKENS) out->work = hn_ref_attend_work(e, n);
+        if (unit == HN_UNIT_TOKENS) out->work = e->language->attend_work(e, n);
         if (unit == HN_UNIT_ROW)
             out->work = hn_ref_product(e, hn_ref_type(e, n->out[0]), 0, hn_ref_type(e, n->out[0])->rank - 1u);
         if (unit == HN_UNIT_LINE) out->work = hn_ref_n_lines(e, n->in[0], (size_t)hn_attr_i(n, HN_A_AXIS, 0));
@@ -215,7 +215,7 @@ static void emit_nodes(hn_ref *e, const char *name) {
         e->parts = hn_format(e->a, "%s %s", e->parts, row->parts);
         if (hn_ref_is_view(e, e->n) && e->at[e->n->out[0]] == e->at[e->n->in[0]]) continue;
         hn_ref_add(e, "{ /* %s */\n", hn_op_of(e->n->op)->text);
-        row->emit(e);
+        (e->n->op == HN_OP_ATTEND ? e->language->attend : row->emit)(e);
         hn_ref_add(e, "}\n");
     }
     if (e->rows) hn_ref_add(e, "}\n");
@@ -279,7 +279,8 @@ static hone_rc finish(hn_ref *e, const char *name, hn_kernel_code *out) {
     return rc;
 }
 
-static const hn_ref_language language_c = {false, "", "", "static const ", {"(", ")"}, assemble};
+static const hn_ref_language language_c = {
+    false, "", "", "static const ", {"(", ")"}, assemble, hn_ref_attend, hn_ref_attend_work};
 
 hone_rc hn_cpu_reference(hn_graph *g, hn_block body, const char *name, hn_arena *a, hn_kernel_code *out,
                          hone_err *err) {

@@ -16,6 +16,7 @@
 /* The language of the text: that of this processor's compiler, or of devices, whose kernels begin otherwise and which
  * tell memories apart. */
 typedef struct hn_ref hn_ref;
+typedef void hn_ref_fn(hn_ref *e);
 typedef struct hn_ref_language {
     bool device;
     const char *global,  /* in front of what buffers and scratch hold */
@@ -24,6 +25,9 @@ typedef struct hn_ref_language {
     const char *make[2]; /* around the type of a value of a struct */
     /* The whole function, of e->tables and the statements e->text; sets what else a kernel's code has. */
     void (*assemble)(hn_ref *e, const char *name, hn_str *out, hn_kernel_code *code);
+    /* Attention over blocks of keys, and its work items. */
+    hn_ref_fn *attend;
+    hn_dim (*attend_work)(hn_ref *e, const hn_node *n);
 } hn_ref_language;
 /* The body node by node, in that language: the function of hn_backend. */
 hone_rc hn_reference(hn_graph *g, hn_block body, const char *name, const hn_ref_language *language, hn_arena *a,
@@ -47,11 +51,13 @@ struct hn_ref {
     bool split; /* loops go over [begin, end) */
     bool rows;  /* … of the outermost dimension, inside a loop over rows `row` */
     uint32_t n_temp, n_table;
+    const char *shared; /* of devices: an item is a block of `threads`; declarations of its shared memory */
+    int threads;
+    int64_t shared_b;
     bool guarded;
     hone_rc rc;
     hone_err *err;
 };
-typedef void hn_ref_fn(hn_ref *e);
 typedef enum hn_ref_unit {
     HN_UNIT_NONE,    /* the whole node at once */
     HN_UNIT_ELEMENT, /* an element of output 0 */

@@ -87,19 +87,15 @@ void hn_ref_quantize_blocks(hn_ref *e) {
     const char *const *at = e->at;
     const char *blocks = hn_ref_int(e, last_of(e, e->n->in[0]) / 32);
     hn_digits how = hn_digits_of(e->n);
-    if (how && e->language->device) {
-        hn_ref_decline(e, "digits have no form on devices");
-        return;
-    }
+    const char *space = e->language->global;
     rows_open(e);
     if (how) {
-        hn_ref_add(e, "hnr_quantize_row((const float *)%s + 32 * %s * row, %s, %d, (int8_t *)%s + 64 * %s * row, ",
-                   at[e->n->in[0]], blocks, blocks, how == HN_DIGITS_TWO, at[e->n->out[0]], blocks);
-        hn_ref_add(e, "(float *)%s + %s * row);\n}\n", at[e->n->out[1]], blocks);
+        hn_ref_add(e, "hnr_quantize_row((%sconst float *)%s + 32 * %s * row, %s, %d, (%sint8_t *)%s + 64 * %s * row, ",
+                   space, at[e->n->in[0]], blocks, blocks, how == HN_DIGITS_TWO, space, at[e->n->out[0]], blocks);
+        hn_ref_add(e, "(%sfloat *)%s + %s * row);\n}\n", space, at[e->n->out[1]], blocks);
         return;
     }
     hn_ref_add(e, "for (int64_t b = row * %s; b < (row + 1) * %s; b++)\n", blocks, blocks);
-    const char *space = e->language->global;
     hn_ref_add(e, "hnr_quantize_32((%sconst float *)%s + 32 * b, (%sint8_t *)%s + 32 * b, ", space, at[e->n->in[0]],
                space, at[e->n->out[0]]);
     hn_ref_add(e, "(%sfloat *)%s + b);\n}\n", space, at[e->n->out[1]]);

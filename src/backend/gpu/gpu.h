@@ -28,11 +28,9 @@ typedef struct hn_gpu_head {
 } hn_gpu_head;
 void hn_gpu_add_head(hn_str *out, const hn_gpu_head *h);
 
-/* Operations that no device runs, and why; the last has no reason. They stay on the host. */
-typedef struct hn_gpu_missing {
-    hn_op op;
-    const char *why;
-} hn_gpu_missing;
-extern const hn_gpu_missing hn_gpu_on_host[];
+/* Attention over blocks of keys in a device's language (reference_attend.c). */
+struct hn_ref;
+void hn_gpu_attend(struct hn_ref *e);
+hn_dim hn_gpu_attend_work(struct hn_ref *e, const hn_node *n);
 
 #endif

@@ -21,6 +21,7 @@ CARRY(base)
 CARRY(scalar)
 CARRY(fold)
 CARRY(packed)
+CARRY(attend)
 
 typedef struct part {
     const char *name, *text; /* NULL: the CPU backend's of that name */
@@ -37,6 +38,7 @@ static const part parts[] = {
     {"odd", NULL, "base convert order"},
     {"block_decode", NULL, "base"},
     {"packed", hn_gpu_rt_packed, "base"},
+    {"attend", hn_gpu_rt_attend, "base scalar"},
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
