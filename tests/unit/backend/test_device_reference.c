@@ -29,7 +29,7 @@ static const spec packed_specs[] = {
      "output %y \"y\"\n"},
     {"quantize_blocks", "f32", "",
      "input %x : $[7, 96] \"f\"\n%q, %d = quantize_blocks %x\noutput %q \"q\"\noutput %d \"d\"\n"},
-    {"quantize_blocks_two", "auto two", "",
+    {"quantize_blocks_two", "auto int8x2", "",
      "input %x : f32[7, 96] \"f\"\n%y = mul %x, %x\n%z = mul %y, %y\n%q, %d = quantize_blocks %z {mode = $}\n"
      "output %q \"q\"\noutput %d \"d\"\n"},
 };
@@ -191,7 +191,7 @@ static void target(const char *name, const hnd_driver *driver, size_t step) {
         snprintf(types, sizeof types, "%s", s->types);
         for (char *t = strtok_r(types, " ", &save); t; t = strtok_r(NULL, " ", &save))
             if (only ? strstr(s->name, only) != NULL
-                     : at++ % step == 0 || (i >= N_SPECS && (step < 10 || i >= N_SPECS + N_PACKED)))
+                     : at++ % step == 0 || (i >= N_SPECS && step < 10) || s == &block_specs[2] || s == &block_specs[5])
                 add(s, t, d, &text, &helpers);
     }
     if (ok(device_build(&device, helpers.text ? helpers.text : "", &text), "%s/%zu kernels compile", name, n_kernels))
