@@ -268,6 +268,10 @@ typedef struct hnr_packed {
     int two; /* bytes an element of q */
 } hnr_packed;
 
+/* Asks for what lies 24 blocks ahead of the SIZE bytes at p: panels lie behind each other, and a processor that reads
+ * ahead by itself begins anew at each page. One row needs it once, of several the next tile comes again. */
+#define HNR_AHEAD(p, SIZE, R)                                                                                          \
+    HNR_UNROLL for (int z = 0; z < (SIZE); z += 64) __builtin_prefetch((p) + z + 24 * (SIZE), 0, (R) == 1 ? 0 : 3)
 /* Rows whose sums of bytes grow side by side, so that an instruction need not wait for the one before. */
 #define HNR_SIDE(R) (HNR_L < 16 ? 1 : (R) < 4 ? (R) : 4)
 /* 128 times the sums of high bytes in a block, of rows row_b bytes apart; words: those that have some. Few have. */
@@ -328,6 +332,7 @@ HNR_ALWAYS void hnr_no_high(const uint8_t *p, int h, int j, const int8_t *q, int
                     if (DIGITS == 2 && words[b])                                                                       \
                         HNR_HIGH_##DIGITS(name)(p, h, j, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, R, words[b], high);   \
                     hnr_un_##name(p, h, j, w, s, m);                                                                   \
+                    if (h == 0) HNR_AHEAD(p + j * (16 * BYTES / SUB), 16 * BYTES / SUB, R);                            \
                     HNR_UNROLL for (int at = 0; at < R; at += HNR_SIDE(R)) {                                           \
                         hnr_li t[HNR_SIDE(R)][2] = {{{0}}};                                                            \
                         HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS && OFF; g++)       \
@@ -458,6 +463,7 @@ enum { HNR_ROWS = 64 };
                     hnr_lu w[8];                                                                                       \
                     hnr_lf s[2], m[2], t[4][R];                                                                        \
                     hnr_un_##name(p, h, j, w, s, m);                                                                   \
+                    if (h == 0) HNR_AHEAD(p + j * (16 * BYTES / SUB), 16 * BYTES / SUB, R);                            \
                     HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < 4; i++) {                    \
                         hnr_lf v = HNR_VALUE(name, k, i, GROUPS, OFF, MIN);                                            \
                         HNR_UNROLL for (int r = 0; r < R; r++) {                                                       \
