@@ -269,9 +269,13 @@ typedef struct hnr_packed {
 } hnr_packed;
 
 /* Asks for what lies 24 blocks ahead of the SIZE bytes at p: panels lie behind each other, and a processor that reads
- * ahead by itself begins anew at each page. One row needs it once, of several the next tile comes again. */
+ * ahead by itself begins anew at each page. One row needs it once; of several the next tile comes again, and wide
+ * blocks would push their rows out of the first-level cache. */
 #define HNR_AHEAD(p, SIZE, R)                                                                                          \
-    HNR_UNROLL for (int z = 0; z < (SIZE); z += 64) __builtin_prefetch((p) + z + 24 * (SIZE), 0, (R) == 1 ? 0 : 3)
+    HNR_UNROLL for (int z = 0; z < (SIZE); z += 64) __builtin_prefetch((p) + z + 24 * (SIZE), 0,                       \
+                                                                       (R) == 1       ? 0                              \
+                                                                       : (SIZE) < 400 ? 3                              \
+                                                                                      : 2)
 /* Rows whose sums of bytes grow side by side, so that an instruction need not wait for the one before. */
 #define HNR_SIDE(R) (HNR_L < 16 ? 1 : (R) < 4 ? (R) : 4)
 /* 128 times the sums of high bytes in a block, of rows row_b bytes apart; words: those that have some. Few have. */
