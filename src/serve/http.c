@@ -39,6 +39,7 @@ static void free_call(hn_visit *c) {
         hn_task *j = c->job[i];
         hone_text_answer_free(&j->answer);
         for (size_t k = 0; k < j->n_out; k++) hone_free(j->out[k].data);
+        for (size_t k = 0; k < j->n_in; k++) free(j->in[k].data);
         free(j->in);
         free(j->out);
         free(j);
@@ -50,7 +51,6 @@ static void free_call(hn_visit *c) {
     free(c->token);
     free(c->stop);
     free(c->bias);
-    free(c->tensor);
     free(c->schema);
     free(c->why);
     hone_free(c->prompt_text);

@@ -66,7 +66,6 @@ typedef struct hn_visit {
     size_t n_token;
     const char **stop;
     hone_text_bias *bias;
-    void *tensor; /* data of inputs that were not sent as such */
     hn_task **job;
     hn_choice *choice;
     size_t n_job, n_done, n_per_prompt, charged;

@@ -328,3 +328,97 @@ def test_what_cannot_be_served(path, tmp_path):
                                   ([path, "--host", "203.0.113.7"], 4, "cannot listen")):
         done = subprocess.run([HONE, "serve", *arguments, "--port", "0"], capture_output=True, text=True, timeout=60)
         assert (done.returncode, text in done.stderr) == (code, True), done.stderr
+
+
+# --- models of tensors ---
+
+
+@pytest.fixture(scope="module")
+def tensors(tmp_path_factory, path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto as T, helper as h
+    x, w = h.make_tensor_value_info("x", T.FLOAT, ["batch", 4]), np.arange(12, dtype=np.float32).reshape(4, 3)
+    index, graph = h.make_tensor_value_info("index", T.INT64, ["batch"]), [
+        h.make_node("MatMul", ["x", "w"], ["xw"]), h.make_node("Gather", ["table", "index"], ["row"]), h.make_node("Add", ["xw", "row"], ["y"])]
+    table = np.arange(15, dtype=np.float32).reshape(5, 3)
+    model = h.make_model(h.make_graph(graph, "g", [x, index], [h.make_tensor_value_info("y", T.FLOAT, ["batch", 3])],
+                                      [onnx.numpy_helper.from_array(w, "w"), onnx.numpy_helper.from_array(table, "table")]),
+                         opset_imports=[h.make_opsetid("", 17)])
+    file = str(tmp_path_factory.mktemp("tensors") / "linear.onnx")
+    onnx.save(model, file)
+    with serving(file, "talk=" + path, "--batch-delay", "30ms") as s:
+        yield s, lambda a, i: a @ w + table[i]
+
+
+def test_tritonclient(tensors):
+    client = pytest.importorskip("tritonclient.http")
+    server, want = tensors
+    c = client.InferenceServerClient(f"127.0.0.1:{server.port}")
+    assert c.is_server_live() and c.is_server_ready() and c.is_model_ready("linear")
+    about = c.get_model_metadata("linear")
+    assert about["inputs"][0] == {"name": "x", "datatype": "FP32", "shape": [-1, 4]}
+    a, i = np.arange(8, dtype=np.float32).reshape(2, 4), np.array([1, 4])
+    for binary in (True, False):
+        given = [client.InferInput("x", a.shape, "FP32"), client.InferInput("index", i.shape, "INT64")]
+        given[0].set_data_from_numpy(a, binary_data=binary)
+        given[1].set_data_from_numpy(i, binary_data=binary)
+        got = c.infer("linear", given, outputs=[client.InferRequestedOutput("y", binary_data=binary)], request_id="7")
+        assert np.array_equal(got.as_numpy("y"), want(a, i)) and got.get_response()["id"] == "7"
+        assert np.array_equal(c.infer("linear", given).as_numpy("y"), want(a, i))
+    bad = client.InferInput("x", [2, 5], "FP32")
+    bad.set_data_from_numpy(np.zeros((2, 5), np.float32))
+    with pytest.raises(client.InferenceServerException, match="missing"):
+        c.infer("linear", [bad])
+    c.close()
+
+
+def infer(server, a, i):
+    body = {"inputs": [{"name": "x", "shape": list(a.shape), "datatype": "FP32", "data": a.tolist()},
+                       {"name": "index", "shape": [len(i)], "datatype": "INT64", "data": [int(k) for k in i]}]}
+    status, text, _ = server.call("POST", "/v2/models/linear/infer", body)
+    return status, json.loads(text)
+
+
+def test_requests_share_runs_and_one_s_bad_index_is_its_own(tensors):
+    server, want = tensors
+    rng = np.random.default_rng(3)
+    asked = [(rng.integers(-4, 5, (int(n), 4)).astype(np.float32), rng.integers(0, 5, int(n))) for n in rng.integers(1, 4, 24)]
+    asked[7] = (asked[7][0], np.full(len(asked[7][1]), 99))
+    before = server.figures()
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        got = list(pool.map(lambda q: infer(server, *q), asked))
+    for k, ((a, i), (status, told)) in enumerate(zip(asked, got)):
+        if k == 7:
+            assert status >= 400 and "out of range" in told["error"]
+        else:
+            y = told["outputs"][0]
+            assert status == 200 and np.array_equal(np.array(y["data"]).reshape(y["shape"]), want(a, i))
+    after = server.figures()
+    assert after["hone_serve_steps_total"] - before["hone_serve_steps_total"] < len(asked)
+
+
+@pytest.mark.parametrize("change,text", [
+    (lambda b: b.pop("inputs"), "'x' is missing"),
+    (lambda b: b["inputs"][0].update(shape=[1, -4]), "no list of sizes"),
+    (lambda b: b["inputs"][0].update(shape=[1 << 30, 1 << 30, 1 << 30]), "no list of sizes"),
+    (lambda b: b["inputs"][0].update(datatype="INT8"), "not FP32"),
+    (lambda b: b["inputs"][0].update(data=[1, 2, 3]), "not 4 numbers"),
+    (lambda b: b["inputs"][0].update(data=[1, 2, 3, "x"]), "not 4 numbers"),
+    (lambda b: b["inputs"][0].update(parameters={"binary_data_size": 16}), "0 are there"),
+    (lambda b: b["inputs"][0].update(name="z"), "no input 'z'"),
+    (lambda b: b.update(outputs=[{"name": "z"}]), "no output 'z'"),
+])
+def test_bad_tensors_are_told_why(tensors, change, text):
+    body = {"inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP32", "data": [1, 2, 3, 4]},
+                       {"name": "index", "shape": [1], "datatype": "INT64", "data": [0]}]}
+    change(body)
+    status, told, _ = tensors[0].call("POST", "/v2/models/linear/infer", body)
+    assert status == 400 and text in json.loads(told)["error"]
+
+
+def test_two_models_in_one_server(tensors):
+    server, _ = tensors
+    assert server.client().completions.create(model="talk", prompt="A", max_tokens=2).usage.completion_tokens == 2
+    assert server.call("POST", "/v1/completions", {"model": "linear", "prompt": "A"})[0] == 400
+    assert server.call("POST", "/v2/models/talk/infer", {"inputs": []})[0] == 400
+    assert server.call("POST", "/v2/models/none/infer", {"inputs": []})[0] == 404
