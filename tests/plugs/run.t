@@ -33,7 +33,7 @@ def copy_build(top):
     """Objects, and lists of what each is made from: make rebuilds what the addition touches."""
     to = os.path.join(top, "build", "asan")
     os.makedirs(to)
-    for name in ("obj", "gen", "include", "libhonebench.a"):
+    for name in ("obj", "gen", "include", "shim", "libhonebench.a", "hone-gpu-bench"):
         subprocess.run(["cp", "-a", os.path.join(BUILD, name), to], check=True)
     here = os.path.relpath(BUILD, ROOT)
     for path in lint_plugs.walk(to, ["obj"]) if here != "build/asan" else []:

@@ -3,7 +3,8 @@
 
 Runs on the interpreter of build/venv with the package of build/python (make python) and with PYTHONMALLOC=debug, so that an
 overrun or a use after free of the extension ends the run. HONE_PACKAGE names another folder with the package; where that is
-one built with AddressSanitizer (tests/py/sanitized.t), what leaked is looked for at the end. usage: python.t [pytest's arguments]
+one built with AddressSanitizer (tests/py/sanitized.t), what leaked is looked for at the end.
+usage: python.t [K/N | pytest's arguments]   K/N: one of N processes that share the files: each takes the next that none has taken
 """
 import os
 import re
@@ -83,6 +84,28 @@ class Tap:
             print("\n".join("# " + text for text in str(report.longrepr).splitlines()))
 
 
+class Share:
+    """Of processes that one parent started, each file of tests is run by the first that comes to it."""
+
+    def __init__(self):
+        self.folder = os.path.join(tempfile.gettempdir(), f"python.t-{os.getppid()}")
+        self.mine = {}
+        os.makedirs(self.folder, exist_ok=True)
+
+    def take(self, name):
+        try:
+            os.close(os.open(os.path.join(self.folder, name), os.O_CREAT | os.O_EXCL))
+            return True
+        except FileExistsError:
+            return False
+
+    def pytest_runtest_protocol(self, item):
+        name = os.path.basename(item.location[0])
+        if name not in self.mine:
+            self.mine[name] = self.take(name)
+        return None if self.mine[name] else True  # True: it has been seen to
+
+
 def leaks():
     """Blocks that nothing points to and that the extension, or hone below it, asked for; None without AddressSanitizer.
 
@@ -116,9 +139,10 @@ def main():
     print(f"# hone {hone.__version__} on Python {sys.version.split()[0]}", flush=True)
     tap = Tap()
     arguments = ["-p", "no:terminal", "-p", "no:cacheprovider", "-W", "error::ResourceWarning", "--rootdir", ROOT]
+    share = [Share()] if re.fullmatch(r"\d+/\d+", " ".join(sys.argv[1:])) else []
     with tempfile.TemporaryDirectory() as folder:
         keep_to_ourselves(folder)
-        code = pytest.main([*arguments, *(sys.argv[1:] or [os.path.join(ROOT, "tests/py")])], plugins=[tap])
+        code = pytest.main([*arguments, *(not share and sys.argv[1:] or [os.path.join(ROOT, "tests/py")])], plugins=[tap, *share])
     lost = leaks()
     if lost is not None:
         tap.line(not lost, "nothing leaks")
