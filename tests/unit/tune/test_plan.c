@@ -220,6 +220,64 @@ static void test_big_choices(void) {
     hone_workload_free(w);
 }
 
+/* Whether a big choice is under this contract and, with a level, has its genes. */
+static bool has_choice(const hn_plan *plan, const hn_seeds *s, const double *level, size_t fp) {
+    for (size_t i = 0; i <= s->n_plain; i++) {
+        const double *point = s->point + i * hone_space_slots(plan->space);
+        bool same = gene(plan, point, "fp") == (double)fp;
+        for (size_t k = 0; level && same && k < hone_space_n_params(plan->part[0]); k++) {
+            const hone_param *from = hone_space_param(plan->part[0], k);
+            const hone_param *to = hone_space_param(plan->space, hn_plan_control(plan, 0, from->name));
+            double want = level[from->slot], got = point[to->slot];
+            same = got == want || (isnan(got) && isnan(want)) || (from->optional && !isnan(want));
+        }
+        if (same) return true;
+    }
+    return false;
+}
+
+/* Whatever the compiler: its baseline and its first level under each contract that it offers come before all rule
+ * seeds, and rule seeds stay under the baseline's contract. */
+static void test_contracts_of(const hn_family *family) {
+    static const char *const name[] = {
+        [HONE_FP_STRICT] = "strict", [HONE_FP_CONTRACT] = "contract", [HONE_FP_FAST] = "fast"};
+    hone_target *t = NULL;
+    size_t most = HONE_N_FP, n = 0, kept = 0;
+    while (most-- > 0 && !family->contract[most]) {
+    }
+    if (hone_target_open(family->command, NULL, &t, NULL)) {
+        skip(1, "plan: '%s' is not here", family->command);
+        return;
+    }
+    hone_target_close(t);
+    hn_str text = {0};
+    hn_str_addf(&text,
+                "hone: 1\nname: each\nbuild: '{cc} {flags} a -o {out}'\nrun: '{out}'\ncompilers: [%s]\n"
+                "baseline: {flags: '%s'}\nfloating_point: %s\nobjectives: [minimize code_size]\n"
+                "parity: {rule: rel, tolerance: 1e-4}\n",
+                family->command, family->baseline, name[most]);
+    hone_workload *w = parse(text.text);
+    hn_plan *plan = open_plan(w);
+    hn_seeds s = {0};
+    double *level = NULL;
+    if (ok(plan && !hn_plan_seeds(plan, 4, &s, NULL), "plan/%s_opens", family->name)) {
+        size_t slots = hone_space_slots(plan->space), i_fp = plan->i_fp, missing = 0;
+        size_t contracts = i_fp == SIZE_MAX ? 0 : hone_space_param(plan->space, i_fp)->n_values;
+        ok(!hone_target_levels(plan->target[0], plan->part[0], &level, &n, NULL) && n, "plan/%s_levels", family->name);
+        for (size_t fp = 0; fp < contracts; fp++)
+            missing += !has_choice(plan, &s, NULL, fp) + !has_choice(plan, &s, level, fp);
+        ok(!missing, "plan/%s_plain_under_each_of_%zu_contracts", family->name, contracts);
+        for (size_t i = 1 + s.n_plain; i < s.n; i++)
+            kept += i_fp == SIZE_MAX || gene(plan, s.point + i * slots, "fp") == gene(plan, plan->base, "fp");
+        ok(s.n_plain && kept == s.n - 1 - s.n_plain, "plan/%s_rules_under_the_baselines_contract", family->name);
+    }
+    hone_free(level);
+    hn_seeds_free(&s);
+    hn_plan_close(plan);
+    hone_workload_free(w);
+    hn_str_free(&text);
+}
+
 /* Values with quotes, spaces and dollars; flags as 1 and 0; absent parameters. */
 static void test_defines(void) {
     static const char text[] =
@@ -277,6 +335,8 @@ int main(void) {
     test_contracts();
     test_two_compilers();
     test_big_choices();
+    for (size_t i = 0; hn_families[i]; i++) /* asking all compilers for their options takes minutes */
+        if (getenv("HONE_LONG") || !strcmp(hn_families[i]->name, "gcc")) test_contracts_of(hn_families[i]);
     test_defines();
     return done_testing();
 }
