@@ -260,6 +260,7 @@ const char *hn_carried_driver_cache(void);
 const char *hn_carried_driver_opencl(void);
 const char *hn_carried_driver_cuda(void);
 const char *hn_carried_driver_shim(void);
+const char *hn_carried_graph(void);
 const char *hn_carried_device(void);
 
 /* manifest.c */

@@ -125,7 +125,7 @@ HNR hone_model_rc hnm_symbol_back(hone_model_instance *m, int32_t i, int64_t *to
 
 /* What the kernels of a run have reported. */
 static hone_model_rc hnm_device_end(hone_model_instance *m) {
-    if (hnd_take_error(m->c->stream, &m->s[-1])) return hnm_device_check(m);
+    if (hnd_take_error(m->c->stream, &m->s[-1]) || hnd_flush(m->c->stream)) return hnm_device_check(m);
     return HONE_MODEL_OK;
 }
 

@@ -31,6 +31,7 @@ void hn_source_device_runtime(const hn_model *m, bool drivers, hn_str *out) {
         add_carried(is_cuda(m) ? hn_carried_driver_cuda() : hn_carried_driver_opencl(), out);
         if (is_cuda(m)) add_carried(hn_carried_driver_shim(), out);
     }
+    add_carried(hn_carried_graph(), out);
     add_carried(hn_carried_device(), out);
 }
 

@@ -34,7 +34,21 @@ typedef struct device {
     hnd_at *memory; /* what is allocated */
     size_t n_memory;
     kernel *kernels;
+    struct recording *recording; /* that takes what comes, or NULL */
 } device;
+
+/* What a queue was given, to be done later. */
+typedef struct op {
+    hnd_launch launch; /* kernel NULL: a copy, or a fill where `from` is 0 */
+    hnd_arg *arg;
+    hnd_at to, from;
+    int byte;
+    int64_t size_b;
+    struct op *next;
+} op;
+typedef struct recording {
+    op *first, **last;
+} recording;
 
 static int answer(device *d, int rc) {
     if (rc == HND_FAULT && d) d->faulted = true;
@@ -154,20 +168,45 @@ static int get(void *d, void *queue, void *to, hnd_at from, int64_t size_b, hnd_
     return answer(d, rc);
 }
 
-static int copy(void *d, void *queue, hnd_at to, hnd_at from, int64_t size_b, hnd_err *err) {
+/* What is given while the queue is recorded. */
+static int note(device *d, op o, hnd_err *err) {
+    op *made = malloc(sizeof *made);
+    hnd_arg *arg = calloc(o.launch.n_arg + 1, sizeof *arg);
+    if (!made || !arg) {
+        free(made);
+        free(arg);
+        return hnd_fail(err, HND_NOMEM, "out of memory");
+    }
+    if (o.launch.n_arg) memcpy(arg, o.launch.arg, o.launch.n_arg * sizeof *arg);
+    *made = o;
+    made->arg = arg, made->launch.arg = arg, made->next = NULL;
+    *d->recording->last = made;
+    d->recording->last = &made->next;
+    return HND_OK;
+}
+
+static int copy(void *device_, void *queue, hnd_at to, hnd_at from, int64_t size_b, hnd_err *err) {
+    device *d = device_;
     int rc = enter(d, err);
     (void)queue;
     if (!rc) rc = outside((void *)to, size_b, "copy", err);
     if (!rc) rc = outside((void *)from, size_b, "copy", err);
-    if (!rc && size_b) memmove((void *)to, (void *)from, (size_t)size_b);
+    if (!rc && d->recording)
+        rc = note(d, (op){.to = to, .from = from, .size_b = size_b}, err);
+    else if (!rc && size_b)
+        memmove((void *)to, (void *)from, (size_t)size_b);
     return answer(d, rc);
 }
 
-static int fill(void *d, void *queue, hnd_at to, int byte, int64_t size_b, hnd_err *err) {
+static int fill(void *device_, void *queue, hnd_at to, int byte, int64_t size_b, hnd_err *err) {
+    device *d = device_;
     int rc = enter(d, err);
     (void)queue;
     if (!rc) rc = outside((void *)to, size_b, "fill", err);
-    if (!rc && size_b) memset((void *)to, byte, (size_t)size_b);
+    if (!rc && d->recording)
+        rc = note(d, (op){.to = to, .size_b = size_b, .byte = byte}, err);
+    else if (!rc && size_b)
+        memset((void *)to, byte, (size_t)size_b);
     return answer(d, rc);
 }
 
@@ -272,6 +311,40 @@ static int find(void *device_, void *module, const char *name, void **out, hnd_e
     return answer(d, HND_OK);
 }
 
+/* --- recordings ------------------------------------------------------------------------------------------------------
+ */
+
+static int record(void *device_, void *queue, hnd_err *err) {
+    device *d = device_;
+    (void)queue;
+    int rc = enter(d, err);
+    if (!rc && d->recording) rc = hnd_fail(err, HND_REFUSED, "the queue is recorded already");
+    if (!rc && !(d->recording = calloc(1, sizeof(recording)))) rc = hnd_fail(err, HND_NOMEM, "out of memory");
+    if (!rc) d->recording->last = &d->recording->first;
+    return answer(d, rc);
+}
+
+static int record_end(void *device_, void *queue, void **out, hnd_err *err) {
+    device *d = device_;
+    (void)queue;
+    int rc = enter(d, err);
+    if (!rc && !d->recording) rc = hnd_fail(err, HND_REFUSED, "the queue is not recorded");
+    if (!rc) *out = d->recording;
+    d->recording = NULL;
+    return answer(d, rc);
+}
+
+static void drop_recording(void *d, void *recording_) {
+    recording *r = recording_;
+    (void)d;
+    for (op *o = r ? r->first : NULL, *next; o; o = next) {
+        next = o->next;
+        free(o->arg);
+        free(o);
+    }
+    free(r);
+}
+
 static int launch(void *device_, void *queue, const hnd_launch *l, hnd_err *err) {
     device *d = device_;
     const kernel *k = l->kernel;
@@ -282,12 +355,22 @@ static int launch(void *device_, void *queue, const hnd_launch *l, hnd_err *err)
         rc =
             hnd_fail(err, HND_REFUSED, "kernel '%s': %u arguments, %lld blocks", k->name, l->n_arg, (long long)l->grid);
     if (rc) return answer(d, rc);
+    if (d->recording) return answer(d, note(d, (op){.launch = *l}, err));
     for (uint32_t i = 0; i < l->n_arg; i++) word[i] = (uint64_t)l->arg[i].value;
     const hs_uint3 grid = {(unsigned)l->grid, 1, 1}, block = {l->threads[0], l->threads[1], l->threads[2]};
     if (shim_launch(k->code, k->name, grid, block, l->shared_b, word, NULL, l->n_arg)) return answer(d, HND_OK);
     snprintf(d->why, sizeof d->why, "%.390s", hs.report.text);
     const int kind = hs.report.kind == HS_LIMIT ? HND_REFUSED : HND_FAULT;
     return answer(d, hnd_fail(err, kind, "%.390s", hs.report.text));
+}
+
+static int replay(void *device_, void *queue, void *recording_, hnd_err *err) {
+    int rc = HND_OK;
+    for (const op *o = ((recording *)recording_)->first; o && !rc; o = o->next)
+        rc = o->launch.kernel ? launch(device_, queue, &o->launch, err)
+             : o->from        ? copy(device_, queue, o->to, o->from, o->size_b, err)
+                              : fill(device_, queue, o->to, o->byte, o->size_b, err);
+    return rc;
 }
 
 static int sync_queue(void *d, void *queue, hnd_err *err) {
@@ -342,4 +425,8 @@ const hnd_driver hnd_shim_driver = {
     .mark = mark,
     .between = between,
     .drop_mark = drop_mark,
+    .record = record,
+    .record_end = record_end,
+    .replay = replay,
+    .drop_recording = drop_recording,
 };

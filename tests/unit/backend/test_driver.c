@@ -2,6 +2,7 @@
 #include "backend/gpu/rt/driver.h"
 
 #include "backend/gpu/rt/cache.h"
+#include "backend/gpu/rt/device.h"
 #include "backend/gpu/rt/driver_cuda.h"
 #include "backend/gpu/rt/driver_opencl.h"
 #include "backend/gpu/rt/driver_shim.h"
@@ -210,6 +211,93 @@ static void test_images(void *device) {
        "driver/cuda_has_nothing_for_it: %s", err.text);
 }
 
+/* --- what a stream is given again and again ------------------------------------------------------------------------
+ */
+
+/* Lines of the played driver's log that hold a word, since the last call for that word's file. */
+static int n_calls(const char *log, const char *word) {
+    char line[200];
+    int n = 0;
+    FILE *f = fopen(log, "r");
+    while (f && fgets(line, sizeof line, f)) n += strstr(line, word) != NULL;
+    if (f) fclose(f);
+    return n;
+}
+
+static const hnd_image graph_image = {"ptx", ptx, sizeof ptx, 50};
+static const char *const no_texts[] = {NULL};
+static const hnd_module graph_module = {"", no_texts, "", &graph_image, 1, 0};
+static const uint32_t graph_symbol[] = {0};
+static const hnd_kernel graph_kernel = {"scale", "", &graph_module, 0, 2, 1, graph_symbol, 32, 0, 0};
+
+/* One run: `from` doubled into `between`, that doubled into `to`, and the last of n elements fetched: 4 times as much.
+ */
+static bool graph_run(hnd_stream *t, hnd_at from, hnd_at between, hnd_at to, int n, float first) {
+    float x[64], y = 0;
+    int64_t s[] = {n};
+    void *one[] = {(void *)(uintptr_t)from, (void *)(uintptr_t)between},
+         *two[] = {(void *)(uintptr_t)between, (void *)(uintptr_t)to};
+    for (int i = 0; i < 64; i++) x[i] = first + (float)i;
+    hnd_put(t, from, x, sizeof x);
+    hnd_run(t, &graph_kernel, one, s, 0, 64, 0);
+    hnd_run(t, &graph_kernel, two, s, 0, 64, 0);
+    hnd_get(t, &y, to + 4 * (uint64_t)(n - 1), sizeof y);
+    return !t->err.rc && y == 4 * (first + (float)(n - 1));
+}
+
+static void test_graphs(const char *folder) {
+    hnd_sessions all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    hnd_session *s = NULL;
+    hnd_stream *t = NULL;
+    hnd_err err = {0};
+    char log[600];
+    snprintf(log, sizeof log, "%s/calls", folder);
+    bool good = !hnd_session_open(&all, &hnd_cuda, 0, &s, &err) && !hnd_stream_open(s, &t, &err);
+    if (!ok(good, "driver/graphs_have_a_stream: %s", err.text)) return;
+    hnd_at a = hnd_take(t, 256), b = hnd_take(t, 256), c = hnd_take(t, 256);
+    setenv("HONE_FAKE_LOG", log, 1);
+    good = graph_run(t, a, b, c, 64, 1);
+    ok(good && n_calls(log, "cuLaunchKernel") == 2 && !n_calls(log, "Graph"), "driver/a_first_run_is_no_graph: %s",
+       t->err.text);
+    good = graph_run(t, a, b, c, 64, 2);
+    ok(good && n_calls(log, "captured cuLaunchKernel") == 2 && n_calls(log, "cuGraphLaunch") == 1,
+       "driver/the_second_is_captured: %s", t->err.text);
+    good = graph_run(t, a, b, c, 64, 3) && graph_run(t, a, b, c, 64, 4);
+    ok(good && n_calls(log, "cuLaunchKernel") == 4 && n_calls(log, "cuGraphLaunch") == 3 &&
+           n_calls(log, "cuGraphInstantiate") == 1,
+       "driver/later_ones_are_replayed: %s", t->err.text);
+    good = graph_run(t, a, b, c, 60, 5);
+    ok(good && n_calls(log, "cuGraphLaunch") == 3 && n_calls(log, "cuLaunchKernel") == 6,
+       "driver/another_size_is_no_replay: %s", t->err.text);
+    good = graph_run(t, a, b, a, 64, 6);
+    ok(good && n_calls(log, "cuGraphLaunch") == 3 && n_calls(log, "cuGraphExecDestroy") == 1,
+       "driver/another_address_on_the_way_drops_it: %s", t->err.text);
+    good = graph_run(t, a, b, c, 60, 7) && graph_run(t, a, b, c, 60, 8);
+    ok(good && n_calls(log, "cuGraphLaunch") == 5, "driver/sizes_have_their_own: %s", t->err.text);
+    int64_t error = 0, n = 64;
+    void *one[] = {(void *)(uintptr_t)a, (void *)(uintptr_t)b};
+    for (int i = 0; i < 3; i++) { /* what a caller waits for is done, whatever it was held back for */
+        hnd_run(t, &graph_kernel, one, &n, 0, 64, 0);
+        hnd_run(t, &graph_kernel, one, &n, 0, 64, 0);
+        good = good && !hnd_take_error(t, &error) && !hnd_sync(t);
+    }
+    ok(good && t->graphs.now == NULL, "driver/nothing_is_left_behind: %s", t->err.text);
+    unsetenv("HONE_FAKE_LOG");
+    hnd_give(t, a), hnd_give(t, b), hnd_give(t, c);
+    hnd_stream_close(t);
+    setenv("HONE_DEVICE_GRAPHS", "0", 1);
+    unlink(log);
+    good = !hnd_stream_open(s, &t, &err);
+    a = good ? hnd_take(t, 256) : 0, b = good ? hnd_take(t, 256) : 0;
+    setenv("HONE_FAKE_LOG", log, 1);
+    for (int i = 0; i < 3; i++) good = good && graph_run(t, a, b, a, 64, 1);
+    ok(good && !n_calls(log, "Graph") && n_calls(log, "cuLaunchKernel") == 6, "driver/graphs_can_be_left_out");
+    unsetenv("HONE_FAKE_LOG");
+    unsetenv("HONE_DEVICE_GRAPHS");
+    hnd_stream_close(t);
+    hnd_session_close(&all, s);
+}
+
 static void test_played(void *device, void *queue) {
     const hnd_driver *d = &hnd_cuda;
     const hnd_image image = {"ptx", ptx, sizeof ptx, 50};
@@ -253,6 +341,7 @@ static void test_cuda(const char *folder) {
     ok(d->open(7, &device, &err) == HND_NO_DRIVER && strstr(err.text, "cuda:7"), "driver/cuda_has_no_such_device");
     if (!ok(!d->open(0, &device, &err) && !d->queue(device, &queue, &err), "driver/cuda_opens: %s", err.text)) return;
     test_images(device);
+    test_graphs(folder);
     test_played(device, queue);
     d->drop_queue(device, queue);
     d->close(device);

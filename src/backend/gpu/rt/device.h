@@ -17,6 +17,8 @@
 
 #include "driver.h"
 
+#include "graph.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +69,7 @@ typedef struct hnd_stream {
     hnd_at scratch;
     int64_t scratch_b;
     int32_t launched; /* something may be in the error slot */
+    hnd_graphs graphs;
     hnd_err err;
 } hnd_stream;
 
@@ -200,9 +203,26 @@ HND int hnd_session_kernel(hnd_session *s, const hnd_kernel *k, void **out, hnd_
 /* --- streams
  * ------------------------------------------------------------------------------------------------------------ */
 
+HND hnd_to hnd_to_queue(const hnd_stream *t) { return (hnd_to){t->session->driver, t->session->device, t->queue}; }
+
+/* What is held back (graph.h) goes to the queue, in front of whatever follows. */
+HND int hnd_flush(hnd_stream *t) {
+    const hnd_to to = hnd_to_queue(t);
+    hnd_graph_flush(&to, &t->graphs, t->err.rc != 0, &t->err);
+    return t->err.rc;
+}
+
+HND int hnd_do(hnd_stream *t, const hnd_op *o, const hnd_arg *arg) {
+    const hnd_to to = hnd_to_queue(t);
+    return hnd_graph_do(&to, &t->graphs, o, arg, &t->err);
+}
+
 HND void hnd_stream_close(hnd_stream *t) {
     if (!t) return;
     hnd_session *s = t->session;
+    const hnd_to to = hnd_to_queue(t);
+    hnd_flush(t);
+    hnd_graph_close(&to, &t->graphs);
     s->driver->drop_queue(s->device, t->queue);
     s->driver->free(s->device, t->slots);
     s->driver->free(s->device, t->scratch);
@@ -227,30 +247,35 @@ HND int hnd_stream_open(hnd_session *s, hnd_stream **out, hnd_err *err) {
 
 /* Each does nothing where the stream has failed before. */
 HND int hnd_put(hnd_stream *t, hnd_at to, const void *from, int64_t size_b) {
-    if (t->err.rc || size_b <= 0) return t->err.rc;
+    if (t->err.rc || size_b <= 0 || hnd_flush(t)) return t->err.rc;
     return t->session->driver->put(t->session->device, t->queue, to, from, size_b, &t->err);
 }
 HND int hnd_get(hnd_stream *t, void *to, hnd_at from, int64_t size_b) {
-    if (t->err.rc || size_b <= 0) return t->err.rc;
+    if (t->err.rc || size_b <= 0 || hnd_flush(t)) return t->err.rc;
     return t->session->driver->get(t->session->device, t->queue, to, from, size_b, &t->err);
 }
 HND int hnd_move(hnd_stream *t, hnd_at to, hnd_at from, int64_t size_b) {
     if (t->err.rc || size_b <= 0 || to == from) return t->err.rc;
-    return t->session->driver->copy(t->session->device, t->queue, to, from, size_b, &t->err);
+    const hnd_op o = {.kind = HND_OP_COPY, .to = to, .from = from, .size_b = size_b};
+    return hnd_do(t, &o, NULL);
 }
 HND int hnd_fill(hnd_stream *t, hnd_at to, int byte, int64_t size_b) {
     if (t->err.rc || size_b <= 0) return t->err.rc;
-    return t->session->driver->fill(t->session->device, t->queue, to, byte, size_b, &t->err);
+    const hnd_op o = {.kind = HND_OP_FILL, .to = to, .size_b = size_b, .byte = byte};
+    return hnd_do(t, &o, NULL);
 }
 HND int hnd_sync(hnd_stream *t) {
-    return t->err.rc ? t->err.rc : t->session->driver->sync(t->session->device, t->queue, &t->err);
+    return t->err.rc || hnd_flush(t) ? t->err.rc : t->session->driver->sync(t->session->device, t->queue, &t->err);
 }
 HND hnd_at hnd_take(hnd_stream *t, int64_t size_b) {
     hnd_at at = 0;
     if (!t->err.rc) t->session->driver->alloc(t->session->device, size_b, &at, &t->err);
     return at;
 }
-HND void hnd_give(hnd_stream *t, hnd_at at) { t->session->driver->free(t->session->device, at); }
+HND void hnd_give(hnd_stream *t, hnd_at at) {
+    hnd_flush(t);
+    t->session->driver->free(t->session->device, at);
+}
 
 /* The content of the error slot, which is 0 again. Waits for what was launched. */
 HND int hnd_take_error(hnd_stream *t, int64_t *out) {
@@ -304,11 +329,7 @@ HND void hnd_run(hnd_stream *t, const hnd_kernel *k, void *const *buf, const int
     arg[l.n_arg++] = (hnd_arg){(int64_t)t->slots, 1};
     if (hnd_session_kernel(t->session, k, &l.kernel, &t->err)) return;
     t->launched = 1;
-    if (t->session->driver->launch(t->session->device, t->queue, &l, &t->err)) {
-        char why[300];
-        snprintf(why, sizeof why, "%.299s", t->err.text);
-        snprintf(t->err.text, sizeof t->err.text, "kernel '%.60s': %s", k->name, why);
-    }
+    hnd_do(t, &(hnd_op){.kind = HND_OP_LAUNCH, .name = k->name, .launch = l}, arg);
 }
 
 #endif

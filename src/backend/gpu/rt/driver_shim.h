@@ -91,6 +91,22 @@ HND int hnd_shim_between(void *device, void *from, void *to, double *seconds, hn
     const hnd_driver *d = hnd_shim_library(err);
     return d ? d->between(device, from, to, seconds, err) : HND_NO_DRIVER;
 }
+HND int hnd_shim_record(void *device, void *queue, hnd_err *err) {
+    const hnd_driver *d = hnd_shim_library(err);
+    return d && d->record ? d->record(device, queue, err) : HND_NO_DRIVER;
+}
+HND int hnd_shim_record_end(void *device, void *queue, void **recording, hnd_err *err) {
+    const hnd_driver *d = hnd_shim_library(err);
+    return d && d->record_end ? d->record_end(device, queue, recording, err) : HND_NO_DRIVER;
+}
+HND int hnd_shim_replay(void *device, void *queue, void *recording, hnd_err *err) {
+    const hnd_driver *d = hnd_shim_library(err);
+    return d && d->replay ? d->replay(device, queue, recording, err) : HND_NO_DRIVER;
+}
+HND void hnd_shim_drop_recording(void *device, void *recording) {
+    const hnd_driver *d = hnd_shim_library(NULL);
+    if (d && d->drop_recording) d->drop_recording(device, recording);
+}
 HND void hnd_shim_close(void *device) {
     const hnd_driver *d = hnd_shim_library(NULL);
     if (d) d->close(device);
@@ -129,6 +145,10 @@ static const hnd_driver hnd_shim __attribute__((unused)) = {.version = HND_VERSI
                                                             .close = hnd_shim_close,
                                                             .drop_queue = hnd_shim_drop_queue,
                                                             .free = hnd_shim_free,
-                                                            .drop_mark = hnd_shim_drop_mark};
+                                                            .drop_mark = hnd_shim_drop_mark,
+                                                            .record = hnd_shim_record,
+                                                            .record_end = hnd_shim_record_end,
+                                                            .replay = hnd_shim_replay,
+                                                            .drop_recording = hnd_shim_drop_recording};
 
 #endif
