@@ -26,7 +26,7 @@ static bool loop_of_sum(hn_nest *n, hn_st loop, hn_product_sum *s) {
     }
     if (!update || n->st[update].op != HN_OP_ADD || n->st[update].at != hn_ix_int(n, 0)) return false;
     s->acc = n->st[update].buf;
-    s->product = n->st[update].value;
+    s->product = s->whole = n->st[update].value;
     return true;
 }
 

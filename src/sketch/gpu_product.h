@@ -17,7 +17,8 @@ typedef struct hn_product_sum {
     hn_sv start, done; /* the first value; the load behind it */
     hn_var var[HN_PRODUCT_LOOPS];
     int n;
-    hn_sv product, x, y; /* factors: x by rows, y by columns */
+    hn_sv whole;         /* what is added: the product, or 0 where conditions do not hold */
+    hn_sv product, x, y; /* factors: x by rows, y by columns; the one that conditions speak of is 0 outside of them */
     bool fast_x, fast_y; /* is the factor contiguous along the sum's innermost loop? */
 } hn_product_sum;
 

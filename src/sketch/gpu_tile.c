@@ -5,6 +5,9 @@
  * one. A block has across x down threads, each of which has cols x rows results in registers; depth steps of the sum at
  * a time, what they need of both factors is brought to shared memory by all threads, edges and padding as zeros. With
  * `ahead`, what the next steps need is read while these are computed. All sums go in the order of the sum's loops.
+ *
+ * Outside of an image a factor is 0 in the tile, and multiplied. Where the other one is infinite or no number, so is
+ * the result; a thread that has such a result computes its results again, one by one, without what lies outside.
  */
 #include "nest/schedule.h"
 #include "sketch/gpu_product.h"
@@ -75,6 +78,8 @@ typedef struct place {
     hn_ix row_left, col_left;
     hn_sharers threads;
     const int64_t *set;
+    hn_ix row, col; /* of the thread's first result */
+    hn_buf again;   /* a register: 1 where a result of the thread is no number; 0: there is none */
 } place;
 
 typedef struct staged {
@@ -122,7 +127,13 @@ static void write_behind(hn_writer *w, const hn_product *p, const place *at, con
     hn_nest *n = w->n;
     hn_write_forget(w);
     hn_st from = w->tail[w->depth];
-    for (int k = 0; k < p->n_sum; k++) w->sv[p->s[k].done] = hn_write_load(w, acc[k], hn_ix_int(n, 0));
+    for (int k = 0; k < p->n_sum; k++) {
+        hn_sv sum = hn_write_load(w, acc[k], hn_ix_int(n, 0));
+        w->sv[p->s[k].done] = sum;
+        if (!at->again) continue;
+        hn_sv odd = hn_write_op(w, HN_OP_NE, HONE_BOOL, sum, sum);
+        hn_write_update(w, at->again, hn_ix_int(n, 0), HN_OP_MAX, hn_write_op(w, HN_OP_CAST, HONE_I64, odd, 0));
+    }
     for (hn_st id = p->list; id; id = n->st[id].next) {
         const hn_stmt s = n->st[id];
         if (s.kind != HN_ST_STORE || n->buf[s.buf].space != HN_RESULT) continue;
@@ -130,6 +141,47 @@ static void write_behind(hn_writer *w, const hn_product *p, const place *at, con
         hn_write_store(w, s.buf, hn_ix_subst(n, s.at, &(hn_subst){w->var, w->sv, w->n_var, w->n_sv}), value);
     }
     hn_product_guard(w, from, at->row_left, at->col_left);
+}
+
+static bool has_conditions(const hn_product *p) {
+    for (int k = 0; k < p->n_sum; k++)
+        if (p->s[k].whole != p->s[k].product) return true;
+    return false;
+}
+
+/* The thread's results again where one is no number: element by element, from memory, under the sums' conditions. */
+static void write_again(hn_writer *w, const hn_product *p, const place *at) {
+    hn_nest *n = w->n;
+    const int64_t *s = at->set;
+    place one = *at;
+    hn_buf acc[HN_PRODUCT_SUMS];
+    one.again = 0;
+    hn_write_forget(w);
+    hn_scalar load = {.kind = HN_SV_LOAD, .dtype = HONE_I64, .buf = at->again, .at = hn_ix_int(n, 0)};
+    hn_sv flag = hn_write_scalar(w, &load);
+    flag = hn_write_scalar(
+        w, &(hn_scalar){
+               .kind = HN_SV_WRAP, .dtype = HONE_I64, .n_arg = 1, .arg = {flag}, .below = hn_dim_int(n->dims, 2)});
+    hn_ix i = hn_write_loop(w, hn_ix_scale(n, hn_ix_value(n, flag), hn_dim_int(n->dims, s[ROWS])), HN_SERIAL);
+    hn_ix j = hn_write_times(w, s[COLS], HN_SERIAL);
+    hn_ix row = hn_ix_add(n, at->row, hn_ix_scale(n, i, hn_dim_int(n->dims, s[DOWN])));
+    hn_ix col = hn_ix_add(n, at->col, hn_ix_scale(n, j, hn_dim_int(n->dims, s[ACROSS])));
+    one.row_left = hn_product_spread(w, p->row, p->n_row, row);
+    one.col_left = hn_product_spread(w, p->col, p->n_col, col);
+    for (int k = 0; k < p->n_sum; k++) {
+        const hn_product_sum *x = &p->s[k];
+        const hn_scalar start = n->sv[x->start];
+        acc[k] = hn_write_reg(w, n->buf[x->acc].dtype, 1);
+        hn_write_store(w, acc[k], hn_ix_int(n, 0), hn_write_scalar(w, &start));
+        for (int q = 0; q < x->n; q++) w->var[x->var[q]] = hn_write_loop(w, n->extent[x->var[q]], HN_SERIAL);
+        hn_write_forget(w);
+        hn_write_update(w, acc[k], hn_ix_int(n, 0), HN_OP_ADD, hn_write_copy(w, x->whole));
+        hn_product_guard(w, 0, one.row_left, one.col_left);
+        hn_write_close(w, x->n);
+    }
+    write_behind(w, p, &one, acc);
+    hn_write_close(w, 2);
+    n->repeats = true;
 }
 
 /* Blocks, threads and the results of a thread: rows and columns of neighbouring threads are neighbours. */
@@ -140,12 +192,17 @@ static void open_tile(hn_writer *w, const hn_product *p, place *at) {
     hn_ix row = hn_write_loop(w, hn_product_tiles(n, hn_product_count(n, p->row, p->n_row), bm), HN_PARALLEL);
     hn_ix col = hn_write_loop(w, hn_product_tiles(n, hn_product_count(n, p->col, p->n_col), bn), HN_PARALLEL);
     hn_ix y = hn_write_times(w, s[DOWN], HN_GROUP), x = hn_write_times(w, s[ACROSS], HN_GROUP);
+    if (has_conditions(p)) {
+        const hn_scalar no = {.kind = HN_SV_CONST, .dtype = HONE_I64};
+        at->again = hn_write_reg(w, HONE_I64, 1);
+        hn_write_store(w, at->again, hn_ix_int(n, 0), hn_write_scalar(w, &no));
+    }
     hn_ix i = hn_write_times(w, s[ROWS], HN_UNROLL), j = hn_write_times(w, s[COLS], HN_UNROLL);
     at->threads = (hn_sharers){hn_ix_add(n, hn_ix_scale(n, y, hn_dim_int(n->dims, s[ACROSS])), x), s[DOWN] * s[ACROSS]};
-    row = hn_ix_add(n, hn_ix_scale(n, row, hn_dim_int(n->dims, bm)), y);
-    row = hn_ix_add(n, row, hn_ix_scale(n, i, hn_dim_int(n->dims, s[DOWN])));
-    col = hn_ix_add(n, hn_ix_scale(n, col, hn_dim_int(n->dims, bn)), x);
-    col = hn_ix_add(n, col, hn_ix_scale(n, j, hn_dim_int(n->dims, s[ACROSS])));
+    at->row = hn_ix_add(n, hn_ix_scale(n, row, hn_dim_int(n->dims, bm)), y);
+    row = hn_ix_add(n, at->row, hn_ix_scale(n, i, hn_dim_int(n->dims, s[DOWN])));
+    at->col = hn_ix_add(n, hn_ix_scale(n, col, hn_dim_int(n->dims, bn)), x);
+    col = hn_ix_add(n, at->col, hn_ix_scale(n, j, hn_dim_int(n->dims, s[ACROSS])));
     at->row_left = hn_product_spread(w, p->row, p->n_row, row);
     at->col_left = hn_product_spread(w, p->col, p->n_col, col);
 }
@@ -170,6 +227,10 @@ static bool tile_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
         at[k] = write_sum(&w, &p.s[k], &here, acc[k]);
     }
     write_behind(&w, &p, &here, acc);
+    if (here.again) {
+        hn_write_close(&w, 2);
+        write_again(&w, &p, &here);
+    }
     hn_write_finish(&w);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
     for (int k = 0; k < p.n_sum; k++) {
