@@ -34,7 +34,6 @@ typedef struct hone_serve_options {
     double batch_delay_s;  /* other models: how long a request waits for others to share its run; 0: not at all */
     uint32_t max_batch;    /* rows of such a run; 0: 32 */
     const char *key_file;  /* a key a line, `KEY [NAME [REQUESTS_AT_ONCE]]`; NULL: no keys are asked for */
-    const char *admin;     /* path of a unix socket for admin calls; NULL: none */
     const char *log;       /* a file, "-" for stderr: a line of JSON a request; NULL: none */
     size_t max_body_b;     /* 0: 32 MiB */
     double read_timeout_s; /* a request that is not whole by then ends its connection; 0: 30 */

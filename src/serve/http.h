@@ -21,7 +21,7 @@ typedef struct hn_server {
     hone_serve_options o;
     hn_runner *engine;
     struct event_base *base;
-    struct evhttp *http, *admin;
+    struct evhttp *http;
     struct evhttp_bound_socket *bound;
     struct hn_guard *guard;
     struct event *heard, *tick;

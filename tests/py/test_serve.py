@@ -422,3 +422,36 @@ def test_two_models_in_one_server(tensors):
     assert server.call("POST", "/v1/completions", {"model": "linear", "prompt": "A"})[0] == 400
     assert server.call("POST", "/v2/models/talk/infer", {"inputs": []})[0] == 400
     assert server.call("POST", "/v2/models/none/infer", {"inputs": []})[0] == 404
+
+
+# --- hone load ---
+
+
+def load(*arguments):
+    done = subprocess.run([HONE, "load", *arguments, "--json"], capture_output=True, text=True, timeout=60)
+    return done.returncode, json.loads(done.stdout or "null"), done.stderr
+
+
+@pytest.mark.parametrize("how", [["--clients", "4"], ["--per-minute", "60000"], ["--per-minute", "60000", "--burst", "4"]])
+def test_load_counts_what_the_server_counts(server, how):
+    before = server.figures()
+    code, told, why = load(f"http://127.0.0.1:{server.port}", *how, "--requests", "8", "--rounds", "2", "--tokens", "6", "--prompt", "5")
+    assert code == 0, why
+    one = told["servers"][0]
+    assert (one["requests"], one["failed"], one["tokens"]) == (16, 0, 96)
+    assert 0 < one["first_s"]["p50"] <= one["first_s"]["p95"] <= one["whole_s"]["p99"] and told["ratio"][1] is None
+    after = server.figures()
+    assert after["hone_serve_answer_tokens_total"] - before["hone_serve_answer_tokens_total"] == 3 * 8 * 6
+
+
+def test_load_on_two_servers_and_on_none(server):
+    url = f"http://127.0.0.1:{server.port}"
+    code, told, _ = load(url, "--against", url, "--requests", "4", "--rounds", "2", "--tokens", "4", "--prompt", "5")
+    assert code == 0 and len(told["servers"]) == 2 and told["ratio"][0] <= told["ratio"][1] <= told["ratio"][2]
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        code, _, why = load(f"http://127.0.0.1:{s.getsockname()[1]}", "--requests", "2")
+        assert code == 4 and "nobody answers" in why
+    code, _, why = load(url, "--model", "other", "--requests", "2")
+    assert code == 1 and "with 404" in why
+    assert load("here:80")[0] == 2

@@ -1,0 +1,135 @@
+/* cmd_load.c — `hone load`: how a server of language models does under load, alone or beside another one. */
+#include "cli.h"
+#include "signals.h"
+
+#include <hone/load.h>
+
+#include <signal.h>
+
+static void put_times(cli_json *j, const char *key, const hone_load_times *t) {
+    cli_json_key(j, key);
+    cli_json_object(j);
+    cli_json_knumber(j, "p50", t->p50);
+    cli_json_knumber(j, "p95", t->p95);
+    cli_json_knumber(j, "p99", t->p99);
+    cli_json_close(j);
+}
+
+static void put_interval(cli_json *j, const char *key, const hone_interval *x) {
+    cli_json_key(j, key);
+    cli_json_array(j);
+    cli_json_number(j, x->lo);
+    cli_json_number(j, x->mid);
+    cli_json_number(j, x->hi);
+    cli_json_close(j);
+}
+
+static void put_side(cli_json *j, const char *url, const hone_load_side *s) {
+    cli_json_object(j);
+    cli_json_ktext(j, "url", url);
+    cli_json_kcount(j, "requests", s->n);
+    cli_json_kcount(j, "failed", s->n_failed);
+    cli_json_kcount(j, "tokens", s->n_tokens);
+    put_interval(j, "tokens_per_s", &s->tokens_per_s);
+    put_times(j, "first_s", &s->first_s);
+    put_times(j, "between_s", &s->between_s);
+    put_times(j, "whole_s", &s->whole_s);
+    cli_json_close(j);
+}
+
+static void row(cli_table *t, const char *name, const hone_load_times *x) {
+    char text[CLI_TEXT_N];
+    cli_table_cell(t, "%s", name);
+    cli_table_cell(t, "%s", cli_text_seconds(x->p50, text));
+    cli_table_cell(t, "%s", cli_text_seconds(x->p95, text));
+    cli_table_cell(t, "%s", cli_text_seconds(x->p99, text));
+}
+
+static void put_text(const cli *c, const char *url, const hone_load_side *s) {
+    cli_table *t = cli_table_new("lrrr");
+    printf("%s: %zu requests, %zu failed, %.4g tokens a second (%.4g to %.4g)\n", url, s->n, s->n_failed,
+           s->tokens_per_s.mid, s->tokens_per_s.lo, s->tokens_per_s.hi);
+    cli_table_head(t, "");
+    cli_table_head(t, "p50");
+    cli_table_head(t, "p95");
+    cli_table_head(t, "p99");
+    row(t, "first token", &s->first_s);
+    row(t, "between tokens", &s->between_s);
+    row(t, "whole answer", &s->whole_s);
+    cli_table_print(c, t, stdout, 0);
+}
+
+static hone_rc run_load(cli *c, hone_err *err) {
+    hone_load_options o = hone_load_defaults();
+    hone_load_result got;
+    cli_signals on = cli_catch_signals(false);
+    signal(SIGPIPE, SIG_IGN); /* a server that goes is told otherwise */
+    o.url = c->arg[0];
+    o.against = cli_text(c, "against", NULL);
+    o.model = cli_text(c, "model", NULL);
+    o.key = cli_text(c, "key", NULL);
+    o.n = (size_t)cli_count(c, "requests", 0);
+    o.rounds = (uint32_t)cli_count(c, "rounds", 0);
+    o.rate = (double)cli_count(c, "per-minute", 0) / 60;
+    o.burst = (uint32_t)cli_count(c, "burst", 0);
+    o.n_clients = (uint32_t)cli_count(c, "clients", 0);
+    o.prompt_words = (uint32_t)cli_count(c, "prompt", 0);
+    o.tokens = (uint32_t)cli_count(c, "tokens", 0);
+    o.seed = cli_count(c, "seed", 0);
+    o.stop = on.stop;
+    hone_rc rc = hone_load_run(&o, &got, err);
+    if (rc) return rc;
+    if (c->json) {
+        cli_json j = cli_json_begin(c, false);
+        cli_json_object(&j);
+        cli_json_key(&j, "servers");
+        cli_json_array(&j);
+        put_side(&j, o.url, &got.mine);
+        if (o.against) put_side(&j, o.against, &got.peer);
+        cli_json_close(&j);
+        put_interval(&j, "ratio", &got.ratio);
+        cli_json_close(&j);
+        cli_json_end(&j);
+        return HONE_OK;
+    }
+    put_text(c, o.url, &got.mine);
+    if (!o.against) return HONE_OK;
+    put_text(c, o.against, &got.peer);
+    printf("tokens a second, first / second: %.4g (%.4g to %.4g)\n", got.ratio.mid, got.ratio.lo, got.ratio.hi);
+    return HONE_OK;
+}
+
+static const cli_option options[] = {
+    {"requests", 'n', CLI_COUNT, "N", 1, 1e7, "requests of a round (32)"},
+    {"rounds", 0, CLI_COUNT, "N", 1, 64, "rounds that count, behind one that warms up (3)"},
+    {"clients", 0, CLI_COUNT, "N", 1, 4096, "clients, each of which asks again when it has its answer (1)"},
+    {"per-minute", 0, CLI_COUNT, "N", 1, 1e7, "instead: requests a minute at random times, however many are under way"},
+    {"burst", 0, CLI_COUNT, "N", 1, 4096, "so many of them come at once (1)"},
+    {"prompt", 0, CLI_COUNT, "N", 1, 1e6, "words of a prompt (64)"},
+    {"tokens", 0, CLI_COUNT, "N", 1, 1e6, "tokens of an answer (64)"},
+    {"seed", 0, CLI_COUNT, "N", 0, 0, "of prompts and times (0)"},
+    {"against", 0, CLI_TEXT, "URL", 0, 0, "a second server, in turns with the first, with the same requests"},
+    {"model", 0, CLI_TEXT, "NAME", 0, 0, "the model's name, where the server has several"},
+    {"key", 0, CLI_TEXT, "KEY", 0, 0, "an API key"},
+    {0},
+};
+
+const cli_command cli_cmd_load = {
+    "load",
+    "Models",
+    "URL",
+    "time a server of language models under load, alone or beside another one",
+    "Sends streams of /v1/completions to http://HOST:PORT and times them: to the first token, between pieces of text, "
+    "to the "
+    "end. Clients ask one after the other, or requests come at random times (Poisson) at a rate, in bursts if wanted; "
+    "then "
+    "times count from when a request was due. Prompts and times follow from the seed. Rates have the 95 % interval of "
+    "the "
+    "median over the rounds. Two servers get the same requests, in turns.",
+    options,
+    "hone load http://127.0.0.1:8000 --clients 16\tsixteen clients\n"
+    "hone load http://127.0.0.1:8000 --per-minute 240 --burst 32 --json\tbursts, for scripts\n",
+    1,
+    1,
+    run_load,
+};

@@ -1,0 +1,304 @@
+/* generator.c — requests by a plan, sent whatever the server does; the times of each.
+ *
+ * With a rate the loop is open: a request's times count from when it was due, so a server that stalls does not slow
+ * down the questions (Tene's "coordinated omission"). Two servers take turns, round by round. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/options.h"
+#include "base/rng.h"
+#include "base/str.h"
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <hone/load.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROUNDS = 64, TIMEOUT_S = 600 };
+
+typedef struct series {
+    double *x;
+    size_t n, room;
+} series;
+
+typedef struct side {
+    const char *host;
+    char *name;
+    uint16_t port;
+    series first, between, whole;
+    double rate[MOST_ROUNDS];
+    size_t n_rounds, n, n_failed, n_tokens;
+    int last_status;
+} side;
+
+typedef struct load {
+    hone_load_options o;
+    struct event_base *base;
+    side *side;
+    bool warm; /* a round that counts */
+    size_t n_sent, n_over, n_tokens;
+    uint64_t round;
+    double begin_s;
+    hn_rng gaps;
+    bool nomem;
+} load;
+
+typedef struct shot {
+    load *l;
+    struct evhttp_connection *con;
+    double due_s, first_s, last_s;
+    size_t n_tokens;
+    bool over;
+} shot;
+
+static void push(load *l, series *s, double x) {
+    if (s->n == s->room) {
+        size_t room = s->room ? 2 * s->room : 256;
+        double *more = realloc(s->x, room * sizeof *more);
+        if (!more) {
+            l->nomem = true;
+            return;
+        }
+        s->x = more;
+        s->room = room;
+    }
+    s->x[s->n++] = x;
+}
+
+/* --- one request -------------------------------------------------------------------------------------------------- */
+
+static void send_one(load *l, double due_s);
+
+/* Lines of events: each with text is a token or more, the last one says how many there were. */
+static void on_chunk(struct evhttp_request *r, void *arg) {
+    shot *t = arg;
+    struct evbuffer *in = evhttp_request_get_input_buffer(r);
+    double now_s = hn_now_s();
+    char *line;
+    size_t n;
+    while ((line = evbuffer_readln(in, &n, EVBUFFER_EOL_LF))) {
+        json_t *o = strncmp(line, "data: {", 7) ? NULL : json_loads(line + 6, 0, NULL);
+        const json_t *choice = json_array_get(json_object_get(o, "choices"), 0);
+        if (json_string_length(json_object_get(choice, "text"))) {
+            if (t->first_s > 0 && t->l->warm) push(t->l, &t->l->side->between, now_s - t->last_s);
+            if (!(t->first_s > 0)) t->first_s = now_s;
+            t->last_s = now_s;
+        }
+        json_int_t k = json_integer_value(json_object_get(json_object_get(o, "usage"), "completion_tokens"));
+        if (k > 0) t->n_tokens = (size_t)k;
+        json_decref(o);
+        free(line);
+    }
+}
+
+static void on_end(struct evhttp_request *r, void *arg) {
+    shot *t = arg;
+    load *l = t->l;
+    side *s = l->side;
+    int status = r ? evhttp_request_get_response_code(r) : 0;
+    double now_s = hn_now_s();
+    if (t->over) return;
+    t->over = true;
+    l->n_over++;
+    l->n_tokens += t->n_tokens;
+    bool good = status == 200 && t->n_tokens > 0;
+    if (!good) s->last_status = status;
+    if (l->warm) {
+        s->n++;
+        s->n_failed += !good;
+        s->n_tokens += t->n_tokens;
+        if (good && t->first_s > 0) push(l, &s->first, t->first_s - t->due_s);
+        if (good) push(l, &s->whole, now_s - t->due_s);
+    }
+    evhttp_connection_free_on_completion(t->con);
+    if (!(l->o.rate > 0) && l->n_sent < l->o.n) send_one(l, now_s);
+    if (l->n_over == l->o.n) event_base_loopbreak(l->base);
+    free(t);
+}
+
+static char *body_of(const load *l, uint64_t index) {
+    static const char *const word[] = {"time", "water", "light", "house", "people", "number", "sound", "place",
+                                       "year", "work",  "world", "hand",  "night",  "story",  "river", "line"};
+    hn_rng r = hn_rng_make(l->o.seed, 1000 * l->round + index + 1);
+    hn_str text = {0};
+    for (uint32_t i = 0; i < l->o.prompt_words; i++)
+        hn_str_addf(&text, "%s%s", i ? " " : "", word[hn_rng_below(&r, sizeof word / sizeof *word)]);
+    json_t *o = json_pack("{s:s, s:i, s:f, s:b, s:b, s:{s:b}}", "prompt", text.failed ? "" : text.text, "max_tokens",
+                          (int)l->o.tokens, "temperature", 0., "ignore_eos", 1, "stream", 1, "stream_options",
+                          "include_usage", 1);
+    if (o && l->o.model) json_object_set_new(o, "model", json_string(l->o.model));
+    char *body = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    json_decref(o);
+    hn_str_free(&text);
+    return body;
+}
+
+static void send_one(load *l, double due_s) {
+    shot *t = calloc(1, sizeof *t);
+    struct evhttp_request *r = t ? evhttp_request_new(on_end, t) : NULL;
+    char *body = r ? body_of(l, l->n_sent) : NULL, bearer[300];
+    l->n_sent++;
+    if (body) t->con = evhttp_connection_base_new(l->base, NULL, l->side->host, l->side->port);
+    if (!body || !t->con) {
+        l->nomem = true;
+        event_base_loopbreak(l->base);
+        if (r) evhttp_request_free(r);
+        free(body);
+        free(t);
+        return;
+    }
+    t->l = l;
+    t->due_s = due_s;
+    struct evkeyvalq *head = evhttp_request_get_output_headers(r);
+    evhttp_connection_set_timeout(t->con, TIMEOUT_S);
+    evhttp_request_set_chunked_cb(r, on_chunk);
+    evhttp_add_header(head, "Host", l->side->name);
+    evhttp_add_header(head, "Content-Type", "application/json");
+    evhttp_add_header(head, "Connection", "close");
+    snprintf(bearer, sizeof bearer, "Bearer %s", l->o.key ? l->o.key : "");
+    if (l->o.key) evhttp_add_header(head, "Authorization", bearer);
+    evbuffer_add(evhttp_request_get_output_buffer(r), body, strlen(body));
+    free(body);
+    evhttp_make_request(t->con, r, EVHTTP_REQ_POST, "/v1/completions"); /* a failure comes through on_end */
+}
+
+/* --- a round ------------------------------------------------------------------------------------------------------ */
+
+static void plan_next(load *l);
+static void on_due(evutil_socket_t fd, short what, void *arg) {
+    load *l = arg;
+    (void)fd;
+    (void)what;
+    double due_s = l->begin_s;
+    for (uint32_t i = 0; i < l->o.burst && l->n_sent < l->o.n; i++) send_one(l, due_s);
+    plan_next(l);
+}
+
+/* begin_s: when the last requests were due. Bursts keep the rate: the gaps between them are longer. */
+static void plan_next(load *l) {
+    if (l->n_sent >= l->o.n) return;
+    l->begin_s += -log(1 - hn_rng_unit(&l->gaps)) * l->o.burst / l->o.rate;
+    double wait_s = l->begin_s - hn_now_s();
+    if (wait_s < 0) wait_s = 0;
+    struct timeval t = {(time_t)wait_s, (suseconds_t)(1e6 * (wait_s - floor(wait_s)))};
+    if (event_base_once(l->base, -1, EV_TIMEOUT, on_due, l, &t)) {
+        l->nomem = true;
+        event_base_loopbreak(l->base);
+    }
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg) {
+    load *l = arg;
+    (void)fd;
+    (void)what;
+    if (l->o.stop && *l->o.stop) event_base_loopbreak(l->base);
+}
+
+static hone_rc run_round(load *l, side *s, uint64_t round, hone_err *err) {
+    l->side = s;
+    l->round = round;
+    l->warm = round > 0;
+    l->n_sent = l->n_over = l->n_tokens = 0;
+    l->gaps = hn_rng_make(l->o.seed, 1000000 + round);
+    double begin_s = l->begin_s = hn_now_s();
+    if (l->o.rate > 0)
+        on_due(-1, 0, l);
+    else
+        for (uint32_t i = 0; i < l->o.n_clients && l->n_sent < l->o.n; i++) send_one(l, begin_s);
+    event_base_dispatch(l->base);
+    if (l->o.stop && *l->o.stop) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
+    if (l->nomem) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (l->n_over < l->o.n) return hn_fail(err, HONE_E_FAILED, "the loop of events ended early");
+    if (!l->n_tokens && s->last_status)
+        return hn_fail(err, HONE_E_FAILED, "http://%s answers /v1/completions with %d", s->name, s->last_status);
+    if (!l->n_tokens) return hn_fail(err, HONE_E_IO, "nobody answers at http://%s", s->name);
+    if (l->warm) s->rate[s->n_rounds++] = (double)l->n_tokens / (hn_now_s() - begin_s);
+    return HONE_OK;
+}
+
+/* --- all ---------------------------------------------------------------------------------------------------------- */
+
+static hone_rc read_url(const char *url, side *s, hone_err *err) {
+    struct evhttp_uri *uri = evhttp_uri_parse(url);
+    const char *scheme = uri ? evhttp_uri_get_scheme(uri) : NULL, *host = uri ? evhttp_uri_get_host(uri) : NULL;
+    int port = uri ? evhttp_uri_get_port(uri) : 0;
+    hone_rc rc = HONE_OK;
+    if (!scheme || strcmp(scheme, "http") || !host || !*host)
+        rc = hn_fail(err, HONE_E_USAGE, "'%s' is no address of a server; write http://HOST:PORT", url);
+    s->port = (uint16_t)(port > 0 ? port : 80);
+    if (!rc && (asprintf(&s->name, "%s:%u", host, s->port) < 0 || !(s->host = strdup(host))))
+        rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (uri) evhttp_uri_free(uri);
+    return rc;
+}
+
+static hone_load_times times_of(const series *s) {
+    if (!s->n) return (hone_load_times){NAN, NAN, NAN};
+    return (hone_load_times){hone_stat_percentile(s->x, s->n, 50), hone_stat_percentile(s->x, s->n, 95),
+                             hone_stat_percentile(s->x, s->n, 99)};
+}
+
+static hone_interval over_rounds(const double *x, size_t n, uint64_t seed) {
+    if (!n) return (hone_interval){NAN, NAN, NAN};
+    return hone_stat_bootstrap_median(x, n, .95, 2000, seed);
+}
+
+static hone_load_side told(const side *s, uint64_t seed) {
+    return (hone_load_side){s->n,
+                            s->n_failed,
+                            s->n_tokens,
+                            times_of(&s->first),
+                            times_of(&s->between),
+                            times_of(&s->whole),
+                            over_rounds(s->rate, s->n_rounds, seed),
+                            s->last_status};
+}
+
+static hone_rc run_all(load *l, side two[2], hone_err *err) {
+    int n = l->o.against ? 2 : 1;
+    hone_rc rc = HONE_OK;
+    for (uint64_t round = 0; !rc && round <= l->o.rounds; round++)
+        for (int i = 0; !rc && i < n; i++) rc = run_round(l, &two[(round + (uint64_t)i) % (uint64_t)n], round, err);
+    return rc;
+}
+
+hone_rc hone_load_run(const hone_load_options *options, hone_load_result *out, hone_err *err) {
+    static const struct timeval often = {0, 50000};
+    load l = {.o = hone_load_defaults()};
+    side two[2] = {{0}, {0}};
+    hone_rc rc = hn_options_read(&l.o, sizeof l.o, options, "load", err);
+    if (!rc && !l.o.url) rc = hn_fail(err, HONE_E_USAGE, "there is no server; write http://HOST:PORT");
+    if (!l.o.n) l.o.n = 32;
+    if (!l.o.rounds) l.o.rounds = 3;
+    if (!l.o.burst) l.o.burst = 1;
+    if (!l.o.n_clients) l.o.n_clients = 1;
+    if (!l.o.prompt_words) l.o.prompt_words = 64;
+    if (!l.o.tokens) l.o.tokens = 64;
+    if (!rc && l.o.rounds > MOST_ROUNDS)
+        rc = hn_fail(err, HONE_E_USAGE, "%u rounds; %d are the most", l.o.rounds, MOST_ROUNDS);
+    if (!rc) rc = read_url(l.o.url, &two[0], err);
+    if (!rc && l.o.against) rc = read_url(l.o.against, &two[1], err);
+    l.base = rc ? NULL : event_base_new();
+    struct event *tick = l.base ? event_new(l.base, -1, EV_PERSIST, on_tick, &l) : NULL;
+    if (!rc && (!tick || event_add(tick, &often))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc) rc = run_all(&l, two, err);
+    if (!rc) {
+        double ratio[MOST_ROUNDS];
+        for (size_t i = 0; i < two[1].n_rounds; i++) ratio[i] = two[0].rate[i] / two[1].rate[i];
+        *out = (hone_load_result){told(&two[0], l.o.seed), told(&two[1], l.o.seed),
+                                  over_rounds(ratio, two[1].n_rounds, l.o.seed)};
+    }
+    if (tick) event_free(tick);
+    if (l.base) event_base_free(l.base);
+    for (int i = 0; i < 2; i++) {
+        free((char *)two[i].host);
+        free(two[i].name);
+        free(two[i].first.x);
+        free(two[i].between.x);
+        free(two[i].whole.x);
+    }
+    return rc;
+}
