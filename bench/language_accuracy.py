@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far a language model's logits are from a float evaluation of the same dequantised weights.
 
-    bench/language_accuracy.py MODEL.gguf [--tokens 2048] [--text FILE] [--llama PYTHON] [--activations float,auto,int8,int8x2]
+    bench/language_accuracy.py MODEL.gguf [--tokens 2048] [--text FILE] [--llama PYTHON] [--activations float,default,auto,int8,int8x2]
 
 MODEL: of the Llama family (SmolLM2). The reference is NumPy in f32 on the weights that the package `gguf` dequantises. Prints, for
 each kind of activations: the largest difference of a logit, the mean Kullback-Leibler divergence, how often the likeliest
@@ -101,7 +101,7 @@ def main():
     want = reference(o.model, tokens)
     rows = {"reference": {"perplexity": perplexity(want, tokens)}}
     for name in o.activations.split(","):
-        with hone.LanguageModel(o.model, activations=name, context=len(tokens)) as m:
+        with hone.LanguageModel(o.model, activations=None if name == "default" else name, context=len(tokens)) as m:
             got = m.logits(tokens)
         kl = 0.0
         for i in range(len(tokens)):

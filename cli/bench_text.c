@@ -181,7 +181,7 @@ static void put_json(cli *c, const benching *b) {
     cli_json_kcount(&j, "rounds", b->rounds);
     cli_json_ktext(&j, "cache", cli_text(c, "cache-type", cli_given(c, "exact") ? "f32" : "f16"));
     cli_json_kbool(&j, "exact", cli_given(c, "exact"));
-    cli_json_ktext(&j, "activations", cli_text(c, "activations", cli_given(c, "exact") ? "float" : "int8"));
+    cli_json_ktext(&j, "activations", cli_text(c, "activations", cli_given(c, "exact") ? "float" : "auto"));
     put_row(&j, b, b->row);
     cli_json_knumber(&j, "weights_read_b_per_token", b->cost.weights_b);
     cli_json_knumber(&j, "cache_b_per_token", b->cost.cache_b);

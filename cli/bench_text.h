@@ -20,7 +20,7 @@
          "auto|int8|int8x2|float",                                                                                     \
          0,                                                                                                            \
          0,                                                                                                            \
-         "language models: what products round the other operand to; else int8"},                                      \
+         "language models: what products round the other operand to; else auto"},                                      \
         {"cache-type",                                                                                                 \
          0,                                                                                                            \
          CLI_CHOICE,                                                                                                   \

@@ -113,8 +113,8 @@ static const cli_option options[] = {
      "tokens at most, prompt and answer together; else the model's, at most 8,192"},
     {"exact", 0, CLI_FLAG, NULL, 0, 0, "round nothing in products with packed weights (slower): --activations float"},
     {"activations", 0, CLI_CHOICE, "auto|int8|int8x2|float", 0, 0,
-     "how products with packed weights take the other operand: int8 (the default); int8, and two bytes where an "
-     "element stands out (auto); two bytes; floats"},
+     "how products with packed weights take the other operand: int8, and two bytes where they matter most (auto, the "
+     "default); int8; two bytes throughout; as it is"},
     {"cache-type", 0, CLI_TEXT, "T", 0, 0,
      "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
     {"target", 't', CLI_TEXT, "T", 0, 0, "instruction set, as of hone compile; else native"},

@@ -82,8 +82,8 @@ static const cli_option options[] = {
     {"threads", 0, CLI_COUNT, "N", 1, 1024, "threads to run on; else one per processor"},
     {"exact", 0, CLI_FLAG, NULL, 0, 0, "round nothing in products with packed weights (slower): --activations float"},
     {"activations", 0, CLI_CHOICE, "auto|int8|int8x2|float", 0, 0,
-     "how products with packed weights take the other operand: int8 (the default); int8, and two bytes where an "
-     "element stands out (auto); two bytes; floats"},
+     "how products with packed weights take the other operand: int8, and two bytes where they matter most (auto, the "
+     "default); int8; two bytes throughout; as it is"},
     {0},
 };
 

@@ -19,7 +19,8 @@ typedef struct hone_import_options {
                             blocks of a pool; NULL: in one growing tensor of f32 */
     bool exact; /* products with packed weights round nothing; else they round activations to int8 in blocks of 32 */
     const char *activations; /* of products with packed weights: "float" (as `exact`), "int8", "auto" (int8, and two
-                                bytes where an element stands out), "int8x2" (two bytes); NULL: int8 */
+                                bytes where they matter most), "int8x2" (two bytes); NULL: auto; hone_compile_model
+                                takes int8 where a target is a device's */
 } hone_import_options;
 static inline hone_import_options hone_import_defaults(void) {
     hone_import_options o = HONE_ZERO;

@@ -343,6 +343,18 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
     return rc;
 }
 
+/* Whether one of the targets ("x86-64-v3,opencl") is a device's: products there have no form for two bytes. */
+static bool for_a_device(const char *targets) {
+    for (const char *t = targets, *end; t && *t; t = *end ? end + 1 : end) {
+        char name[40];
+        end = t + strcspn(t, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(end - t), t);
+        const hn_dialect *d = hn_dialect_named(name);
+        if (d && hn_is_on_device(d)) return true;
+    }
+    return false;
+}
+
 hone_rc hone_compile_model(const char *path, const hone_compile_options *options, hone_compile_result *out,
                            hone_err *err) {
     hone_import_options import = hone_import_defaults();
@@ -351,7 +363,7 @@ hone_rc hone_compile_model(const char *path, const hone_compile_options *options
     double start_s = hn_now_s();
     hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
     import.symbol = o.symbol, import.n_symbol = o.n_symbol, import.cache = o.cache, import.exact = o.exact;
-    import.activations = o.activations;
+    import.activations = o.activations || o.exact || !for_a_device(o.target) ? o.activations : "int8";
     if (!rc) rc = hone_import_model(path, &import, &g, NULL, err);
     if (rc) return rc;
     const char *slash = strrchr(path, '/'),

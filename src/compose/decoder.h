@@ -23,6 +23,7 @@
 
 #include "compose/cache.h"
 #include "compose/compose.h"
+#include "compose/packed.h"
 #include "compose/rotary.h"
 
 typedef enum hn_decoder_role {                    /* matrices are [results, summed], vectors [elements] */
@@ -129,6 +130,10 @@ typedef struct hn_decoder_cost {
 void hn_decoder_count(hn_decoder_cost *c, const hn_decoder *d, hn_decoder_role role, bool tied, uint64_t size_b,
                       uint64_t n_elements, bool matrix);
 uint64_t hn_decoder_cache_b(const hn_decoder *d); /* keys and values of one token in all layers */
+
+/* How products with a weight of this role round what they are multiplied with, where the model is told `how`: auto
+ * takes two bytes where single bytes were found to cost most. */
+hn_activations hn_decoder_activations(hn_activations how, hn_decoder_role role, int64_t layer, int64_t layers);
 
 const char *hn_decoder_role_name(hn_decoder_role role); /* "key weights", for messages */
 

@@ -23,5 +23,5 @@ void hn_decoder_count(hn_decoder_cost *c, const hn_decoder *d, hn_decoder_role r
 
 uint64_t hn_decoder_cache_b(const hn_decoder *d) {
     double n = (double)d->layers * (double)d->kv_heads * (double)d->head_size * 2 * sizeof(float);
-    return n < 0x1p60 ? (uint64_t)n : UINT64_MAX;
+    return n < 0x1p60 ? (uint64_t)n : INT64_MAX; /* JSON has no larger one */
 }

@@ -59,6 +59,14 @@ static bool of_a_layer(hn_decoder_role role) {
            role != HN_ROLE_POSITION && role != HN_ROLE_OUTPUT_NORM_BIAS && role != HN_ROLE_OUTPUT_BIAS;
 }
 
+/* Measured on SmolLM2-135M (docs/language-models.md): behind the last sixth of the layers, and behind the head, nothing
+ * evens an error out; two bytes there are what brings the divergence below 1e-3 and keeps 99 % of first choices. */
+hn_activations hn_decoder_activations(hn_activations how, hn_decoder_role role, int64_t layer, int64_t layers) {
+    bool head = role == HN_ROLE_OUTPUT || role == HN_ROLE_EMBEDDING;
+    if (how != HN_INT8_AUTO) return how;
+    return head || (of_a_layer(role) && layer >= layers - layers / 6) ? HN_INT8X2 : how;
+}
+
 /* "layer 3", or "the model" of what it has once. */
 static const char *place(hn_decoder_role role, int64_t layer, char out[40]) {
     snprintf(out, 40, "layer %" PRId64, layer);

@@ -18,7 +18,7 @@ static const struct {
              [HN_INT8] = {"int8", "int8"},
              [HN_INT8_AUTO] = {"auto", "auto"},
              [HN_INT8X2] = {"int8x2", "int8x2"}};
-static const hn_activations usual = HN_INT8;
+static const hn_activations usual = HN_INT8_AUTO;
 
 hone_rc hn_activations_named(const char *name, bool exact, hn_activations *out, hone_err *err) {
     hn_activations found = exact ? HN_FLOAT : usual;

@@ -1,5 +1,6 @@
 /* weights.c — see weights.h. */
 #include "front/weights.h"
+#include "base/err.h"
 #include "compose/packed.h"
 #include "ir/packed.h"
 
@@ -57,6 +58,18 @@ hn_val hn_weight_packed(hn_builder *b, const hn_weight *t, hn_activations how) {
     const hn_codec *c = t->rank <= 3 ? codec_of(t) : NULL;
     int64_t dim[HN_RANK_MAX];
     return c ? packed(b, c, t->data, sizes(t, 0, dim), dim, how) : 0;
+}
+
+hone_rc hn_weight_readable(hn_weights *w, hn_weight *t, hone_err *err) {
+    const hn_block_type *two = hn_block_type_named("TQ2_0");
+    if (strcmp(t->type->name, "TQ1_0") != 0) return HONE_OK;
+    uint64_t n = t->n_elements / two->elements;
+    uint8_t *data = hn_weights_room(w, n * two->size_b);
+    if (!data) return hn_fail(err, HONE_E_NOMEM, "out of memory for the weights '%s'", t->name);
+    hn_block_two_bits(t->data, n, data);
+    t->type = two;
+    t->data = data;
+    return HONE_OK;
 }
 
 static hn_val floats(hn_builder *b, const float *data, size_t rank, const int64_t *dim) {

@@ -25,6 +25,8 @@ typedef struct hn_weight {
     const uint64_t *dim; /* the outermost first */
     uint64_t n_elements;
 } hn_weight;
+/* Weights of a type that no product reads, of another type that one does, with the same values. */
+hone_rc hn_weight_readable(hn_weights *w, hn_weight *t, hone_err *err);
 /* A matrix, or several in one tensor, as it lies in the file; 0: its type or its rows do not allow it. how: as
  * hn_unpack. */
 hn_val hn_weight_packed(hn_builder *b, const hn_weight *t, hn_activations how);

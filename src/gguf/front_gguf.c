@@ -19,6 +19,7 @@ typedef struct held {
     hn_weights weights;
     bool *used;         /* by tensor */
     hn_activations how; /* of products with packed weights */
+    int64_t layers;
     bool sums;
     hn_val *value; /* by tensor: the matrix in the graph; for sums */
 } held;
@@ -32,8 +33,16 @@ static void let_go(void *p) {
     free(h);
 }
 
-static hn_weight weight_of(const hn_gguf_tensor *t) {
-    return (hn_weight){t->name, hn_block_type_of(t->type), t->data, t->rank, t->dim, t->n_elements};
+static hn_weight weight_of(held *h, hn_builder *b, const hn_gguf_tensor *t) {
+    hone_err err = {0};
+    hn_weight w = {t->name, hn_block_type_of(t->type), t->data, t->rank, t->dim, t->n_elements};
+    hone_rc rc = t->rank > 1 ? hn_weight_readable(&h->weights, &w, &err) : HONE_OK;
+    if (rc) hn_graph_fail(b->g, rc, "%s", err.text);
+    return w;
+}
+
+static hn_activations how_of(const held *h, hn_decoder_role role, int64_t layer) {
+    return hn_decoder_activations(h->how, role, layer, h->layers);
 }
 
 /* Experts' matrices that the file has one by one, as one. */
@@ -46,10 +55,10 @@ static hn_val stacked(held *h, hn_builder *b, hn_decoder_role role, int64_t laye
     for (uint64_t e = 0; part && e < n; e++) {
         hn_arch_expert_tensor(role, layer, (int64_t)e, name, sizeof name);
         const hn_gguf_tensor *t = hn_gguf_tensor_named(h->file, name);
-        part[e] = weight_of(t);
+        part[e] = weight_of(h, b, t);
         h->used[t - hn_gguf_tensor_at(h->file, 0)] = true;
     }
-    return part ? hn_weight_stack(&h->weights, b, part, n, h->how) : 0;
+    return part ? hn_weight_stack(&h->weights, b, part, n, how_of(h, role, layer)) : 0;
 }
 
 static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t layer) {
@@ -59,8 +68,8 @@ static hn_val weight(void *arg, hn_builder *b, hn_decoder_role role, int64_t lay
     const hn_gguf_tensor *t = hn_gguf_tensor_named(h->file, name);
     if (!t) return stacked(h, b, role, layer);
     size_t at = (size_t)(t - hn_gguf_tensor_at(h->file, 0));
-    const hn_weight w = weight_of(t);
-    hn_val v = hn_weight_packed(b, &w, h->how);
+    const hn_weight w = weight_of(h, b, t);
+    hn_val v = hn_weight_packed(b, &w, how_of(h, role, layer));
     h->used[at] = true;
     return h->value[at] = v ? v : hn_weight_floats(&h->weights, b, &w, 0);
 }
@@ -138,6 +147,7 @@ static hone_rc build(const hn_front_source *from, hn_cache cache, held *h, hn_gr
     hone_rc rc = hn_arch_read(a, h->file, &d, &lines, err);
     d.weight = weight;
     d.arg = h;
+    h->layers = d.layers;
     d.cache = cache;
     if (h->sums) d.seen = put_sums;
     if (!rc && !lines.n) rc = hn_decoder_emit(g, &d, err);

