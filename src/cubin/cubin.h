@@ -68,8 +68,9 @@ typedef struct hn_code_ask {
 } hn_code_ask;
 
 /* Reads n files together: instructions of all of them are disassembled by one run of nvdisasm where `live` is not asked
- * for, since it starts slowly. What one file has wrong is in its own error: rc[i] and err[i]; the return code is for
- * what concerns all. text[i] (may be NULL): what the build printed, for spills and warnings of ptxas. */
+ * for, since it starts slowly, and by none where all are of kinds that it told before (opcodes.h). What one file has
+ * wrong is in its own error: rc[i] and err[i]; the return code is for what concerns all. text[i] (may be NULL): what
+ * the build printed, for spills and warnings of ptxas. */
 hone_rc hn_cubin_read_all(const char *const *path, const char *const *text, size_t n, const hn_code_ask *ask,
                           hn_arena *a, hn_cubin *out, hone_rc *rc, hone_err *each, hone_err *err);
 hone_rc hn_cubin_read(const char *path, const char *text, const hn_code_ask *ask, hn_arena *a, hn_cubin *out,
@@ -119,6 +120,8 @@ typedef struct hn_control_word {
 hn_control_word hn_sass_control(uint64_t second_word);
 /* The class of an instruction's text; *bytes (may be NULL): what a memory access moves for one thread. */
 hn_code_metric hn_sass_class(const char *text, unsigned *bytes);
+/* Where its opcode begins, behind a predicate ("@!UP0"). */
+const char *hn_sass_opcode(const char *text);
 /* Is its opcode in the table? */
 bool hn_sass_known(const char *text);
 /* Counts the instructions into k; no-operations at the end are padding. */

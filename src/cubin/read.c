@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "cubin/cubin.h"
+#include "cubin/opcodes.h"
 #include "cubin/tools.h"
 
 #include <dirent.h>
@@ -28,6 +29,7 @@ typedef struct batch {
     hone_rc *rc;
     hone_err *each;
     size_t n;
+    bool *recalled; /* the files whose instructions are counted: all of them were of known kinds */
 } batch;
 
 /* --- finding the cubins ------------------------------------------------------------------------------------------- */
@@ -257,25 +259,50 @@ static hone_rc share_lines(const batch *b, size_t i, const hn_sass_text *t, uint
     return whole ? HONE_OK : whole_file(b, i, err);
 }
 
-/* All files of one architecture as one image. */
+static bool recall(const batch *b, size_t i, const hn_opcodes *memo) {
+    hn_cubin *c = &b->cubin[i];
+    hn_sass **line = HN_NEW_N(b->a, hn_sass *, c->n + 1);
+    bool all = line != NULL && !b->ask->listing;
+    for (size_t k = 0; all && k < c->n; k++)
+        all = hn_opcodes_recall(memo, b->file[i].data + c->kernel[k].code_at, (size_t)c->kernel[k].value[HN_GPU_CODE],
+                                &line[k]);
+    for (size_t k = 0; all && k < c->n; k++)
+        take_lines(b, &c->kernel[k], line[k], (size_t)c->kernel[k].value[HN_GPU_CODE] / INSTRUCTION_B);
+    return all;
+}
+
+static bool in_image(const batch *b, size_t i, unsigned sm) {
+    return !b->rc[i] && b->cubin[i].sm == sm && !b->recalled[i];
+}
+
+/* All files of one architecture as one image, but those of known instructions. */
 static hone_rc raw_image(const batch *b, unsigned sm, hone_err *err) {
     char *path = hn_format(b->a, "%s/code-sm%u.bin", b->ask->dir, sm);
     /* The names with an `a` know the instructions of the plain ones, and more. */
     const char *arch = hn_format(b->a, "SM%u%s", sm, sm >= 90 ? "a" : "");
     hn_str image = {0};
     hn_sass_text t = {0};
+    hn_opcodes memo;
+    bool any = false;
+    hn_opcodes_open(sm, b->a, &memo);
+    for (size_t i = 0; i < b->n; i++) {
+        b->recalled[i] = in_image(b, i, sm) && recall(b, i, &memo);
+        any = any || in_image(b, i, sm);
+    }
+    if (!any) return HONE_OK;
     hone_rc rc = path && arch ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t i = 0; !rc && i < b->n; i++)
-        if (!b->rc[i] && b->cubin[i].sm == sm && !append_code(b, i, &image))
-            rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+        if (in_image(b, i, sm) && !append_code(b, i, &image)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = hn_write_file(path, image.text ? image.text : "", image.n, err);
     hn_str_free(&image);
     const char *const argv[] = {"-b", arch, "-hex", path, NULL};
     if (!rc) rc = disassemble(b, argv, &t, err);
+    if (!rc) hn_opcodes_learn(&memo, t.line, t.n);
+    if (!rc) hn_opcodes_keep(&memo);
     uint64_t from = 0;
     size_t at = 0;
     for (size_t i = 0; !rc && i < b->n; i++)
-        if (!b->rc[i] && b->cubin[i].sm == sm) rc = share_lines(b, i, &t, &from, &at, err);
+        if (in_image(b, i, sm)) rc = share_lines(b, i, &t, &from, &at, err);
     return rc;
 }
 
@@ -296,8 +323,8 @@ static hone_rc read_code(const batch *b, hone_err *err) {
 
 hone_rc hn_cubin_read_all(const char *const *path, const char *const *text, size_t n, const hn_code_ask *ask,
                           hn_arena *a, hn_cubin *out, hone_rc *rc, hone_err *each, hone_err *err) {
-    batch b = {ask, a, HN_NEW_N(a, file, n + 1), out, rc, each, n};
-    if (!b.file) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    batch b = {ask, a, HN_NEW_N(a, file, n + 1), out, rc, each, n, HN_NEW_N(a, bool, n + 1)};
+    if (!b.file || !b.recalled) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     bool any = false;
     hone_rc whole = HONE_OK;
     for (size_t i = 0; i < n; i++) {

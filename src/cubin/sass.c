@@ -28,8 +28,7 @@ hn_control_word hn_sass_control(uint64_t w) {
                              .reuse = w >> 58 & 15};
 }
 
-/* Behind a predicate ("@!UP0"). */
-static const char *opcode_of(const char *text) {
+const char *hn_sass_opcode(const char *text) {
     while (*text == ' ' || *text == '{') text++;
     if (*text != '@') return text;
     text += strcspn(text, " ");
@@ -68,7 +67,7 @@ static unsigned width_of(const char *opcode) {
 static bool moves_memory(hn_code_metric c) { return c >= HN_SASS_GLOBAL_LOAD && c <= HN_SASS_GENERIC_STORE; }
 
 hn_code_metric hn_sass_class(const char *text, unsigned *bytes) {
-    const char *opcode = opcode_of(text);
+    const char *opcode = hn_sass_opcode(text);
     const struct op *o = find(opcode);
     hn_code_metric c = o ? o->cls : HN_SASS_OTHER;
     bool per_thread = moves_memory(c) || (o && !strcmp(o->name, "LDGSTS"));
@@ -76,13 +75,13 @@ hn_code_metric hn_sass_class(const char *text, unsigned *bytes) {
     return c == HN_SASS_INTEGER && has_modifier(opcode, ".MOV") ? HN_SASS_MOVE : c;
 }
 
-bool hn_sass_known(const char *text) { return find(opcode_of(text)) != NULL; }
+bool hn_sass_known(const char *text) { return find(hn_sass_opcode(text)) != NULL; }
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
 static void note_unknown(const char *text, hn_arena *a, hn_gpu_kernel *k) {
     enum { MOST = 32 };
-    const char *opcode = opcode_of(text);
+    const char *opcode = hn_sass_opcode(text);
     size_t n = name_length(opcode);
     for (size_t i = 0; i < k->n_unknown; i++)
         if (!strncmp(k->unknown[i], opcode, n) && !k->unknown[i][n]) return;

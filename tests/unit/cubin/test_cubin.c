@@ -2,6 +2,7 @@
  * installed, the whole way from PTX. */
 #include "base/fs.h"
 #include "cubin/cubin.h"
+#include "cubin/opcodes.h"
 #include "cubin/tools.h"
 #include "proc/temp.h"
 
@@ -100,6 +101,39 @@ static void test_listing(void) {
 }
 
 /* --- texts of the tools ------------------------------------------------------------------------------------------- */
+
+/* Instructions of a listing, learnt, written as a text and recalled from their bytes with other registers; a kind of
+ * two classes is never recalled. */
+static void test_memo(void) {
+    size_t n = 0;
+    char *text = corpus("listing_sm90.txt", &n);
+    hn_arena a = {0};
+    hn_opcodes m = {.a = &a};
+    hn_sass_text t = {0};
+    hn_sass *line = NULL;
+    ok(text && !hn_sass_read(text, n, &a, &t, NULL) && t.n, "memo/listing");
+    ok(!hn_opcodes_recall(&m, (const char *)t.line[0].word, 16, &line), "memo/nothing_is_known_at_first");
+    hn_opcodes_learn(&m, t.line, t.n);
+    bool same = m.n > 0;
+    for (size_t i = 0; i < t.n; i++) {
+        uint64_t w[2] = {t.line[i].word[0], t.line[i].word[1] ^ UINT64_C(0x1f) << 41}; /* another stall */
+        unsigned x, y;
+        if ((w[0] >> 16 & 255) != 255) w[0] ^= 1 << 16; /* another register */
+        same = same && hn_opcodes_recall(&m, (const char *)w, 16, &line) && line[0].word[1] == w[1] &&
+               hn_sass_class(line[0].text, &x) == hn_sass_class(t.line[i].text, &y) && x == y;
+    }
+    ok(same, "memo/classes_are_recalled");
+    hn_sass other = t.line[0];
+    other.text = hn_sass_class(other.text, NULL) == HN_SASS_FP64 ? "FADD R1, R2, R3" : "DADD R2, R4, R6";
+    hn_opcodes_learn(&m, &other, 1);
+    ok(!hn_opcodes_recall(&m, (const char *)other.word, 16, &line), "memo/two_classes_are_none");
+    static const char damaged[] = "hone-opcodes 1\n12\n12 x\nzz FADD\n5 FADD\n6 DADD";
+    hn_opcodes d = {.a = &a};
+    hn_opcodes_read(damaged, sizeof damaged - 1, &d);
+    ok(d.n == 1 && d.kind[0].key == 5, "memo/damaged_lines_are_passed_over");
+    hn_arena_free(&a);
+    free(text);
+}
 
 static void test_texts(void) {
     size_t n = 0, m = 0;
@@ -290,6 +324,7 @@ int main(void) {
     test_classes();
     test_control_words();
     test_listing();
+    test_memo();
     test_texts();
     test_names();
     test_occupancy();

@@ -1,6 +1,7 @@
 /* No value that is offered for device code is refused: every value of every control is compiled once, by itself, the
  * ends and the middle of ranges. With HONE_LONG every compiler on three kernels, which takes half an hour; else ptxas
- * alone on one. HONE_FAMILY=NAME takes one family. A compiler that is not installed is skipped by name. */
+ * alone on one. HONE_FAMILY=NAME takes one family, HONE_PART=K/N the K-th of N parts of its controls. A compiler that
+ * is not installed is skipped by name. */
 #include "base/fs.h"
 #include "device/cuda.h"
 #include "proc/temp.h"
@@ -78,7 +79,10 @@ static void compile(bench *b, const char *name, const char *value) {
 }
 
 static void every_value(bench *b, const hone_space *space) {
-    for (size_t i = 0; i < hone_space_n_params(space); i++) {
+    unsigned part = 1, parts = 1;
+    const char *asked = getenv("HONE_PART");
+    if (asked && (sscanf(asked, "%u/%u", &part, &parts) != 2 || !part || part > parts)) part = parts = 1;
+    for (size_t i = part - 1; i < hone_space_n_params(space); i += parts) {
         const hone_param *p = hone_space_param(space, i);
         char text[40];
         for (size_t k = 0; p->kind == HONE_CHOICE && k < p->n_values; k++) compile(b, p->name, p->values[k]);
