@@ -4,7 +4,9 @@
  * room: shared memory, HNR_FOLD_ROOM(threads of the block) entries.
  */
 #ifdef HNR_OPENCL
-/* No language of warps: a tree through shared memory, of the same order. */
+/* No language of warps: a tree through shared memory, of the same order. It must become a part of the kernel at once: a
+ * compiler that takes the shared array for a constant of the function leaves it where PoCL 3.1 does not look for it
+ * (docs/gpu-compiler.md). */
 #define HNR_FOLD_ROOM(threads) threads
 #define HNR_FOLD_STEP(type, op)                                                                                        \
     {                                                                                                                  \
@@ -15,7 +17,7 @@
         barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
     }
 #define HNR_FOLD(name, type, op)                                                                                       \
-    HNR type hnr_fold_##name(type v, int n, __local uint64_t *memory) {                                                \
+    HNR __attribute__((always_inline)) type hnr_fold_##name(type v, int n, __local uint64_t *memory) {                 \
         __local type *room = (__local type *)memory;                                                                   \
         int t = HNR_THREAD;                                                                                            \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
