@@ -153,8 +153,8 @@ HND int hnd_cl_open_library(hnd_cl_table *f, hnd_err *err) {
         HND_CL_FUNCTIONS(F)
 #undef F
     };
-    /* PoCL 3.1 gives wrong results now and then where several threads run groups of one kernel at once; its driver
-     * `basic` has one thread. What the user sets stays. */
+    /* PoCL 3.1 on several threads lets functions that it does not inline share a kernel's local arrays between groups
+     * (docs/gpu-compiler.md); its device `basic` has one thread. What the user sets stays. */
     setenv("POCL_DEVICES", "basic", 0);
     void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library)
