@@ -106,7 +106,7 @@ static void tile_off_by_one(const char *text, hn_rng *rng, places *out) {
 }
 
 static void swizzle_wrong(const char *text, hn_rng *rng, places *out) {
-    static const char *const now[] = {"^ 1 ^", "^ 2 ^", "+ 0 *", "^ 7 &"};
+    static const char *const now[] = {"^ 1 ^", "^ 2 ^", "+ 0 *", "^ 3 &"};
     for (const char *p = text; (p = strchr(p, '^')); p++) add(out, text, p, 1, now[hn_rng_below(rng, 4)]);
 }
 
@@ -153,13 +153,17 @@ static void plant(hn_model *m) {
     free(all.place);
 }
 
-/* "values", or the shim's word for what it saw. */
+/* "values", or what the shim saw. */
 static const char *found_by(const char *text) {
-    static const char *const word[] = {
-        "race:", "bounds:", "undefined:", "divergent:", "stuck:", "in_flight:", "warp:", "misuse:", "limit:"};
-    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-        if (strstr(text, word[i])) return word[i];
-    return "values";
+    static const struct {
+        const char *said, *name;
+    } seen[] = {{"race:", "shim: race"},
+                {"that no thread of the block wrote", "shim: undefined"},
+                {"divergent", "shim: divergent"},
+                {"result ", "values"}};
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+        if (strstr(text, seen[i].said)) return seen[i].name;
+    return strstr(text, "of block") ? "shim: bounds" : "parity";
 }
 
 /* The compiled library on the shim computes what the interpreter does. */
@@ -237,7 +241,7 @@ static void try_fault(const char *dir, size_t fault, int n, uint64_t seed) {
     }
     ok(planted == n && found == n && right, "planted_device/%s", faults[fault].name);
     printf("# %s: %d planted, %d found:", faults[fault].name, planted, found);
-    for (size_t w = 0; w < WORDS && word[w]; w++) printf(" %s %d", word[w], count[w]);
+    for (size_t w = 0; w < WORDS && word[w]; w++) printf(" %s %d,", word[w], count[w]);
     printf("\n");
 }
 
