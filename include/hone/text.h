@@ -35,7 +35,7 @@ typedef struct hone_text_options {
     bool no_tokenizer; /* tokens in, tokens out: a file's tokenizer is not read, and there need be none */
     const char *cache; /* keys and values are kept as "f32", "f16", "bf16" or "q8"; NULL: f16, of exact models f32 */
     int64_t cached_tokens; /* of all sessions together, at least the context; 0: 16 contexts */
-    bool exact; /* products with packed weights round nothing; else they round activations to int8 in blocks of 32 */
+    bool exact; /* products with packed weights round nothing; else they round as `activations` says */
     bool chat;  /* E_NOTFOUND, before anything is compiled, if the model has no chat template */
     const char *activations; /* as hone_import_options */
 } hone_text_options;
