@@ -34,9 +34,9 @@ typedef struct hone_text_options {
     const volatile int *stop;
     bool no_tokenizer; /* tokens in, tokens out: a file's tokenizer is not read, and there need be none */
     const char *cache; /* keys and values are kept as "f32", "f16", "bf16" or "q8"; NULL: f16, of exact models f32 */
-    int64_t cached_tokens; /* of all sessions together, at least the context; 0: 16 contexts */
-    bool exact; /* products with packed weights round nothing; else they round as `activations` says */
-    bool chat;  /* E_NOTFOUND, before anything is compiled, if the model has no chat template */
+    int64_t cached_tokens;   /* of all sessions together, at least the context; 0: 16 contexts */
+    bool exact;              /* products with packed weights round nothing; else they round as `activations` says */
+    bool chat;               /* E_NOTFOUND, before anything is compiled, if the model has no chat template */
     const char *activations; /* as hone_import_options */
 } hone_text_options;
 static inline hone_text_options hone_text_defaults(void) {
