@@ -69,6 +69,7 @@ typedef struct hnd_stream {
     hnd_at scratch;
     int64_t scratch_b;
     int32_t launched; /* something may be in the error slot */
+    const char *last; /* the kernel that was launched last; NULL: none since the host waited */
     hnd_graphs graphs;
     hnd_err err;
 } hnd_stream;
@@ -245,6 +246,18 @@ HND int hnd_stream_open(hnd_session *s, hnd_stream **out, hnd_err *err) {
     return 0;
 }
 
+/* Behind each wait. A fault shows there, not at the launch: what ran may be any kernel up to the last. */
+HND int hnd_waited(hnd_stream *t) {
+    char why[240];
+    if (t->err.rc == HND_FAULT && t->last) {
+        snprintf(why, sizeof why, "%.239s", t->err.text);
+        snprintf(t->err.text, sizeof t->err.text, "%s; kernel '%.60s' or one before it: HONE_DEVICE_SYNC=1 tells which",
+                 why, t->last);
+    }
+    t->last = NULL;
+    return t->err.rc;
+}
+
 /* Each does nothing where the stream has failed before. */
 HND int hnd_put(hnd_stream *t, hnd_at to, const void *from, int64_t size_b) {
     if (t->err.rc || size_b <= 0 || hnd_flush(t)) return t->err.rc;
@@ -252,7 +265,8 @@ HND int hnd_put(hnd_stream *t, hnd_at to, const void *from, int64_t size_b) {
 }
 HND int hnd_get(hnd_stream *t, void *to, hnd_at from, int64_t size_b) {
     if (t->err.rc || size_b <= 0 || hnd_flush(t)) return t->err.rc;
-    return t->session->driver->get(t->session->device, t->queue, to, from, size_b, &t->err);
+    t->session->driver->get(t->session->device, t->queue, to, from, size_b, &t->err);
+    return hnd_waited(t);
 }
 HND int hnd_move(hnd_stream *t, hnd_at to, hnd_at from, int64_t size_b) {
     if (t->err.rc || size_b <= 0 || to == from) return t->err.rc;
@@ -265,7 +279,9 @@ HND int hnd_fill(hnd_stream *t, hnd_at to, int byte, int64_t size_b) {
     return hnd_do(t, &o, NULL);
 }
 HND int hnd_sync(hnd_stream *t) {
-    return t->err.rc || hnd_flush(t) ? t->err.rc : t->session->driver->sync(t->session->device, t->queue, &t->err);
+    if (t->err.rc || hnd_flush(t)) return t->err.rc;
+    t->session->driver->sync(t->session->device, t->queue, &t->err);
+    return hnd_waited(t);
 }
 HND hnd_at hnd_take(hnd_stream *t, int64_t size_b) {
     hnd_at at = 0;
@@ -330,6 +346,13 @@ HND void hnd_run(hnd_stream *t, const hnd_kernel *k, void *const *buf, const int
     if (hnd_session_kernel(t->session, k, &l.kernel, &t->err)) return;
     t->launched = 1;
     hnd_do(t, &(hnd_op){.kind = HND_OP_LAUNCH, .name = k->name, .launch = l}, arg);
+    t->last = k->name;
+    const char *each = getenv("HONE_DEVICE_SYNC");
+    if (!t->err.rc && each && !strcmp(each, "1") && !hnd_flush(t)) {
+        t->session->driver->sync(t->session->device, t->queue, &t->err);
+        if (t->err.rc) hnd_name(&t->err, k->name);
+        t->last = NULL;
+    }
 }
 
 #endif

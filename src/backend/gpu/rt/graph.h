@@ -76,16 +76,21 @@ HND int hnd_op_same(const hnd_segment *s, const hnd_op *a, const hnd_op *b, cons
     return 1;
 }
 
+/* A failure of a kernel names it. */
+HND void hnd_name(hnd_err *err, const char *kernel) {
+    char why[300];
+    snprintf(why, sizeof why, "%.299s", err->text);
+    snprintf(err->text, sizeof err->text, "kernel '%.60s': %s", kernel, why);
+}
+
 HND int hnd_op_do(const hnd_to *t, const hnd_op *o, const hnd_arg *arg, hnd_err *err) {
     hnd_launch l = o->launch;
-    char why[300];
     int rc;
     if (o->kind == HND_OP_COPY) return t->driver->copy(t->device, t->queue, o->to, o->from, o->size_b, err);
     if (o->kind == HND_OP_FILL) return t->driver->fill(t->device, t->queue, o->to, o->byte, o->size_b, err);
     l.arg = arg;
-    if (!(rc = t->driver->launch(t->device, t->queue, &l, err)) || !err) return rc;
-    snprintf(why, sizeof why, "%.299s", err->text);
-    snprintf(err->text, sizeof err->text, "kernel '%.60s': %s", o->name, why);
+    rc = t->driver->launch(t->device, t->queue, &l, err);
+    if (rc && err) hnd_name(err, o->name);
     return rc;
 }
 
