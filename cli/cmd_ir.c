@@ -145,6 +145,57 @@ static hone_rc put_program(cli *c, const cli_compiling *x, hone_err *err) {
     return rc;
 }
 
+/* --- the nests -------------------------------------------------------------------------------------------------- */
+
+typedef struct nests {
+    const char *kernel; /* this one alone */
+    uint32_t n;
+    FILE *to;
+    cli_json j;
+    bool json;
+} nests;
+
+static hone_rc put_nest(void *ctx, const hone_nest *x, hone_err *err) {
+    nests *p = ctx;
+    (void)err;
+    if (p->kernel && strcmp(p->kernel, x->kernel) != 0) return HONE_OK;
+    p->n++;
+    if (p->json) {
+        cli_json_object(&p->j);
+        cli_json_ktext(&p->j, "kernel", x->kernel);
+        cli_json_ktext(&p->j, "kind", x->kind);
+        if (x->schedule) cli_json_ktext(&p->j, "schedule", x->schedule);
+        cli_json_ktext(&p->j, x->text ? "nest" : "why_none", x->text ? x->text : x->why);
+        cli_json_close(&p->j);
+        return HONE_OK;
+    }
+    fprintf(p->to, "%s# %s, %s", p->n > 1 ? "\n" : "", x->kernel, x->kind);
+    if (x->schedule) fprintf(p->to, ", schedule %s", x->schedule);
+    fprintf(p->to, x->text ? "\n%s" : "\n# no nest: %s\n", x->text ? x->text : x->why);
+    return HONE_OK;
+}
+
+static hone_rc put_nests(cli *c, const cli_compiling *x, hone_err *err) {
+    const char *output = cli_text(c, "output", NULL);
+    nests p = {.kernel = cli_text(c, "kernel", NULL), .to = stdout, .json = c->json && !output};
+    hone_graph *g = NULL;
+    hone_rc rc = cli_graph_open(c->arg[0], x, &g, err);
+    if (!rc && output && !(p.to = fopen(output, "w")))
+        rc = cli_fail(err, HONE_E_IO, "cannot write '%s': %s", output, strerror(errno));
+    if (!rc && p.json) {
+        p.j = cli_json_begin(c, false);
+        cli_json_array(&p.j);
+    }
+    if (!rc) rc = hone_nests(g, c->arg[0], &x->options, cli_given(c, "target"), put_nest, &p, err);
+    if (!rc && p.json) cli_json_end(&p.j);
+    if (!rc && p.kernel && !p.n)
+        rc = cli_fail(err, HONE_E_INPUT, "there is no kernel '%s'; without --kernel all are printed", p.kernel);
+    if (p.to && p.to != stdout && fclose(p.to) && !rc)
+        rc = cli_fail(err, HONE_E_IO, "cannot write '%s': %s", output, strerror(errno));
+    hone_graph_free(g);
+    return rc;
+}
+
 static hone_rc run_ir(cli *c, hone_err *err) {
     cli_compiling x;
     hone_graph *g = NULL;
@@ -155,8 +206,8 @@ static hone_rc run_ir(cli *c, hone_err *err) {
     const hone_pass_options how = {
         .size = sizeof how, .relaxed = cli_given(c, "relaxed"), .bytes = cli_given(c, "bytes")};
     cli_compiling_set(c, &x);
-    if (cli_given(c, "program")) {
-        hone_rc made = put_program(c, &x, err);
+    if (cli_given(c, "program") || cli_given(c, "nest")) {
+        hone_rc made = cli_given(c, "nest") ? put_nests(c, &x, err) : put_program(c, &x, err);
         cli_compiling_free(&x);
         return made;
     }
@@ -178,7 +229,10 @@ static const cli_option options[] = {
     {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},
     {"stats", 0, CLI_FLAG, NULL, 0, 0, "what each pass did, instead of the graph (which -o still writes)"},
     {"program", 0, CLI_FLAG, NULL, 0, 0, "the steps of a run instead of the graph, verified; of a file PROGRAM, too"},
-    {"target", 't', CLI_TEXT, "T", 0, 0, "with --program: whose kernels; else native"},
+    {"nest", 0, CLI_FLAG, NULL, 0, 0,
+     "the kernels' loop nests instead of the graph: as lowered; with --target scheduled"},
+    {"kernel", 'k', CLI_TEXT, "NAME", 0, 0, "with --nest: this kernel alone"},
+    {"target", 't', CLI_TEXT, "T", 0, 0, "with --program and --nest: whose kernels; else native"},
     CLI_STATE_OPTION, /* with --program */
     {"weights", 0, CLI_TEXT, "FILE", 0, 0, "constants of more than 256 elements go to this file"},
     {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the graph, or the program, there"},
@@ -196,13 +250,17 @@ const cli_command cli_cmd_ir = {
     "With `--weights` the file of constants must lie beside the text, which names it.\n\n"
     "With `--program` the graph is fused and lowered to its program (docs/program.md): what the host does in a run, "
     "and "
-    "where every value lies. A file that is no model is read as the text of a program and verified.",
+    "where every value lies. A file that is no model is read as the text of a program and verified.\n\n"
+    "With `--nest` the loops of every kernel are printed (docs/loop-nests.md), as they are lowered, or as a target's "
+    "default "
+    "schedules make them.",
     options,
     "hone ir model.onnx\tas imported\n"
     "hone ir model.onnx --after=simplify\tafter the passes up to simplify\n"
     "hone ir model.onnx --all --stats\twhat each pass did\n"
     "hone ir model.onnx --weights m.weights -o m.ir\ttext and constants in two files\n"
     "hone ir model.onnx --program\tthe steps of a run\n"
+    "hone ir model.onnx --nest -t cuda:sm_80\tthe kernels' scheduled loops\n"
     "hone ir --list\tthe passes\n",
     0,
     1,

@@ -92,6 +92,7 @@ typedef struct hn_emit_how {
     hn_machine machine; /* hn_machine_of(dialect, …) */
     bool relaxed;
     const char *schedule; /* text of sketch/sketch.h; NULL: the first sketch that fits, with its cost model's knobs */
+    struct hn_str *nest;  /* the scheduled nest's text is added here; NULL: it is not wanted */
 } hn_emit_how;
 
 #define HN_BIT(kind) (1u << (kind)) /* of hn_backend.loops and .spaces */

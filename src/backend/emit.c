@@ -83,6 +83,7 @@ static hone_rc emit_with(hn_graph *g, hn_block body, const char *kind, const cha
     if (rc) return rc;
     hn_sketch_text(s, &knobs, setting, text);
     if ((rc = b->print(n, name, how, &code, err))) return rc;
+    if (how->nest) hn_nest_print(n, how->nest);
     code.schedule = hn_strdup(a, text);
     find_work(n, &code);
     *out = code;

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEPTH_MAX = 64, IDS_MAX = 1 << 20 };
 
@@ -41,14 +42,20 @@ static bool wrong(parser *p, const char *fmt, ...) {
 static void blanks(parser *p) {
     while (*p->at == ' ') p->at++;
 }
-static bool end_of_line(parser *p) {
-    blanks(p);
-    if (*p->at != '\n') return wrong(p, "expected the end of the line at '%.20s'", p->at);
-    while (*p->at == '\n') {
+/* Lines without anything, and what stands behind a #. */
+static void empty_lines(parser *p) {
+    for (;;) {
+        blanks(p);
+        if (*p->at == '#') p->at += strcspn(p->at, "\n");
+        if (*p->at != '\n') return;
         p->at++;
         p->line++;
-        blanks(p);
     }
+}
+static bool end_of_line(parser *p) {
+    blanks(p);
+    if (*p->at != '\n' && *p->at != '#') return wrong(p, "expected the end of the line at '%.20s'", p->at);
+    empty_lines(p);
     return true;
 }
 static bool accept(parser *p, const char *what) {
@@ -467,6 +474,7 @@ hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **ou
     parser p = {.at = text, .line = 1, .err = err, .rc = HONE_OK};
     if (!(p.n = hn_nest_new(a, dims))) return hn_fail(err, HONE_E_NOMEM, "out of memory in reading a loop nest");
     bool fine = true;
+    empty_lines(&p);
     while (fine) {
         if (accept(&p, "param"))
             fine = buffer_line(&p, 'p', HN_PARAM);

@@ -63,3 +63,8 @@ sed 's/-> (%[0-9]*)/-> (%1)/' p.prog > bad.prog
 hone ir --program bad.prog
 sed 's/launch/lunch/' p.prog > worse.prog
 hone ir --program worse.prog
+echo "-- nest"
+hone ir --nest p.ir
+hone ir --nest -t cuda:sm_80 p.ir
+hone ir --nest -t opencl p.ir --json | sed 's/"nest":.*/"nest": …/'
+hone ir --nest --kernel other p.ir
