@@ -155,7 +155,7 @@ typedef struct nests {
     bool json;
 } nests;
 
-static hone_rc put_nest(void *ctx, const hone_nest *x, hone_err *err) {
+static hone_rc put_nest(void *ctx, const hone_program_nest *x, hone_err *err) {
     nests *p = ctx;
     (void)err;
     if (p->kernel && strcmp(p->kernel, x->kernel) != 0) return HONE_OK;
@@ -186,7 +186,7 @@ static hone_rc put_nests(cli *c, const cli_compiling *x, hone_err *err) {
         p.j = cli_json_begin(c, false);
         cli_json_array(&p.j);
     }
-    if (!rc) rc = hone_nests(g, c->arg[0], &x->options, cli_given(c, "target"), put_nest, &p, err);
+    if (!rc) rc = hone_program_nests(g, c->arg[0], &x->options, cli_given(c, "target"), put_nest, &p, err);
     if (!rc && p.json) cli_json_end(&p.j);
     if (!rc && p.kernel && !p.n)
         rc = cli_fail(err, HONE_E_INPUT, "there is no kernel '%s'; without --kernel all are printed", p.kernel);

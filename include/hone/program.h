@@ -23,18 +23,18 @@ HONE_API hone_rc hone_program_print(hone_graph *g, const char *name, const hone_
 HONE_API hone_rc hone_program_read(const char *path, char **text, hone_program_counts *counts, hone_err *err);
 
 /* The loop nest of a kernel (docs/loop-nests.md). */
-typedef struct hone_nest {
+typedef struct hone_program_nest {
     const char *kernel, *kind;
     const char *schedule; /* what made it so; NULL: as lowered */
     const char *text;     /* NULL: it has none, and why */
     const char *why;
-} hone_nest;
-typedef hone_rc hone_nest_fn(void *ctx, const hone_nest *nest, hone_err *err);
+} hone_program_nest;
+typedef hone_rc hone_program_nest_fn(void *ctx, const hone_program_nest *nest, hone_err *err);
 /* The nests of the graph's kernels, as the first of the options' targets has them fused: as lowered, or as the target's
  * default schedules make them. fn is called for each, what it is given lives until it returns; where it fails, so does
  * this. Other failures: those of hone_compile_graph. */
-HONE_API hone_rc hone_nests(hone_graph *g, const char *name, const hone_compile_options *options, bool scheduled,
-                            hone_nest_fn *fn, void *ctx, hone_err *err);
+HONE_API hone_rc hone_program_nests(hone_graph *g, const char *name, const hone_compile_options *options,
+                                    bool scheduled, hone_program_nest_fn *fn, void *ctx, hone_err *err);
 
 #ifdef __cplusplus
 }
