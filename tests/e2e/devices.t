@@ -47,6 +47,15 @@ input %x : f32[5] "x"
 output %y "y"
 output %s "s"
 END
+cat > two.ir <<'END'
+ir 1
+input %0 : f32[6, 8] "x"
+%1 = const {value = f32[8, 2] (0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)}
+%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}
+%3 = tanh %2
+%4 = sum %3 {axes = [0], keep = 0}
+output %4 "y"
+END
 cat > state.ir <<'END'
 ir 1
 symbol n in 1..8
@@ -94,6 +103,7 @@ ok needs_a_driver bash -c "'$hone' compile small.ir --target cuda:sm_80 -o no/cu
 
 if g++ --version > /dev/null 2>&1; then
     ok model_on_the_shim "$hone" verify small.ir --place shim --inputs 1
+    ok replayed_on_the_shim "$hone" verify two.ir --place shim --inputs 4 --no-parity
     ok loop_on_the_shim "$hone" verify loop.ir --place shim --inputs 1 --no-parity
 else
     echo "ok $((n += 1)) # SKIP no g++"
@@ -109,6 +119,9 @@ if "$hone" devices --json | grep -q '"opencl:0"'; then
     ok takes_the_processor_here bash -c "./host ./both.so | grep -x generic || '$hone' devices --json | grep '\"cpu\": false'"
     ok takes_the_device_asked_for bash -c "HONE_MODEL_PLACE=opencl ./host ./both.so | grep -x opencl"
     ok memory_of_the_device bash -c "HONE_MODEL_PLACE=opencl ./host ./both.so run | tee said && grep '^0.2153 0.6161 device' said"
+    ok sizes_made_for bash -c "'$hone' compile small.ir --target opencl --specialize n=2 -o made/both | tee said && grep 'parity .*n=2' said && ! grep 'not checked' said"
+    ok take_their_version bash -c "HONE_MODEL_PLACE=opencl ./host made/both.so run | tee said && grep '^0.2153 0.6161 device' said"
+    ok sizes_made_for_others bash -c "'$hone' compile small.ir --target opencl --specialize n=3 -o made/other && HONE_MODEL_PLACE=opencl ./host made/other.so run | tee said && grep '^0.2153 0.6161 device' said"
     ok bench_says_which bash -c "HONE_MODEL_PLACE=opencl '$hone' bench both.so --time 0.1s | grep '^target opencl'"
 else
     echo "ok $((n += 1)) # SKIP no OpenCL device"
