@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the links of all Markdown files: a relative one leads to a file here, its #anchor to a heading there; and every page
 of docs/ can be reached from README.md, and every docs/NAME.md that a source names is there. Every command has its row in
-docs/commands.md, and every key that a command prints as JSON stands in a page. usage: lint_docs.py [ROOT]"""
+docs/commands.md, and every key that a command prints as JSON stands in a page. README.md shows a picture on its first screen and
+has one table of at most ten rows. usage: lint_docs.py [ROOT]"""
 import os, re, sys
 
 LINK = re.compile(r'(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)')
@@ -81,8 +82,25 @@ def undocumented(root):
                 yield f"cli/{file}: key '{key}' of its JSON stands in no page of docs/"
 
 
+SCREEN, ROWS = 30, 10
+
+
+def first_page(root):
+    """What a newcomer sees: a picture on the first screen, one table of at most ten rows."""
+    lines = FENCE.sub("", text_of(os.path.join(root, "README.md"))).splitlines()
+    if not any(line.startswith("![") for line in lines[:SCREEN]):
+        yield f"README.md: no picture of a result in its first {SCREEN} lines"
+    tables = [i for i, line in enumerate(lines) if re.match(r'\|[\s:|-]+\|$', line)]
+    if len(tables) > 1:
+        yield f"README.md: {len(tables)} tables, but one is for the first page; the rest belongs into docs/figures.md"
+    rows = sum(line.startswith("|") for line in lines) - 2 * len(tables)
+    if rows > ROWS:
+        yield f"README.md: {rows} rows of a table, more than {ROWS}; the rest belongs into docs/figures.md"
+
+
 def faults(root):
     yield from undocumented(root)
+    yield from first_page(root)
     for file, page in named_in_sources(root):
         if not os.path.exists(os.path.join(root, page)):
             yield f"{file}: names '{page}', which is not there"

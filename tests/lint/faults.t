@@ -4,6 +4,8 @@ import os, subprocess, sys, tempfile
 
 ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 ORDER = "<!-- rooms: order -->\n\n    ground: base\n    tuner:\n    both:\n    compiler:\n\n<!-- end of rooms -->\n"
+PICTURE = "![result](https://example.org/result.svg)\n"
+TOP = "# Top\n[here](docs/a.md#second-part) [all](docs/commands.md) [web](https://example.org) `[no](link.md)`\n"
 SOUND = {
     "include/hone/base.h": "#include <stddef.h>\n",
     "include/hone/space.h": "#include <hone/base.h>\n",
@@ -16,7 +18,7 @@ SOUND = {
     "src/bench/bench.c": '#include "bench_int.h"\n#include <hone/bench.h>\n#include <time.h>\n',
     "cli/main.c": '#include "cli.h"\n#include <hone/tune.h>\n',
     "examples/a/a.c": "#include <hone/bench.h>\n",
-    "README.md": "# Top\n[here](docs/a.md#second-part) [all](docs/commands.md) [web](https://example.org) `[no](link.md)`\n",
+    "README.md": PICTURE + TOP,
     "tools/rooms.txt": "# name | wing | headers | what\nbase | ground | base | errors\n",
     "CONTRIBUTING.md": "# Contributing\n" + ORDER, "docs/style.md": "# Style\n[a](a.md)\n" + ORDER,
     "docs/design.md": "# Design\n[s](style.md)\n<!-- rooms: tuner -->\n\n| room | what lives there | public header |\n|---|---|---|\n"
@@ -60,6 +62,9 @@ FAULTS = [
     ("library_reads_by_locale", "calls", "src/space/a.c", "double f(char *s) { return strtod(s, 0); }\n", "locale"),
     ("link_to_no_file", "docs", "docs/b.md", "[x](nowhere.md)\n", "no such file"),
     ("page_that_nothing_links", "docs", "docs/b.md", "# Alone\n", "cannot be reached"),
+    ("first_page_without_a_picture", "docs", "README.md", TOP + "\n" * 40 + PICTURE, "no picture"),
+    ("first_page_with_eleven_rows", "docs", "README.md", PICTURE + TOP + "| a |\n|---|\n" + "| b |\n" * 11, "11 rows of a table"),
+    ("first_page_with_two_tables", "docs", "README.md", PICTURE + TOP + "| a |\n|---|\n| b |\n\n" * 2, "2 tables"),
     ("source_names_no_page", "docs", "src/base/a.c", "/* see docs/b.md */\n", "names 'docs/b.md'"),
     ("command_without_a_row", "docs", "cli/commands.def", "CLI_COMMAND(tune)\nCLI_COMMAND(best)\n", "command 'best'"),
     ("json_key_in_no_page", "docs", "cli/cmd_tune.c", 'void f(void) { cli_json_ktext(&j, "pith", x); }\n', "key 'pith'"),
