@@ -128,7 +128,11 @@ static hone_rc refuse(const char *source, const hn_proc_spec *spec, const hn_pro
     const char *text = strstr(r->err_tail, "error:");
     while (text && text > r->err_tail && text[-1] != '\n') text--;
     if (r->end == HN_PROC_EXITED && text)
-        return hn_fail(err, HONE_E_TOOL, "'%s' does not compile as C++ on the shim: %.700s", source, text);
+        return hn_fail(
+            err, HONE_E_TOOL, "'%s' does not compile as C++ on the shim: %.700s%s", source, text,
+            strstr(text, "No such file or directory")
+                ? "; the shim's own headers are listed by docs/race.md, --include DIR names folders of others"
+                : "");
     return hn_fail(err, HONE_E_TOOL, "compiling '%s' for the shim: %s: %.500s", source,
                    hn_proc_describe(spec, r, what, sizeof what), r->err_tail);
 }

@@ -68,6 +68,21 @@ __global__ void last_block(const float *x, float *parts, unsigned *done, float *
         y[0] = sum;
     }
 }
+__device__ unsigned ticket;
+__global__ void last_by_ticket(const float *x, float *parts, float *y, int fenced) {
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = x[blockIdx.x];
+        if (fenced) __threadfence();
+        last = atomicInc(&ticket, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        float sum = 0;
+        for (unsigned b = 0; b < gridDim.x; b++) sum += ((volatile float *)parts)[b];
+        y[0] = sum;
+    }
+}
 __global__ void warp_order(float *y) {
     __shared__ float t[32];
     t[threadIdx.x] = 1;
@@ -148,6 +163,8 @@ CASES = {
     "atomic_and_plain": ("mixed", "1", "64", "y=inout:i32:1", [], "race", "updates global 'y'"),
     "last_block_sums": ("last_block", "5", "32", "x=in:f32:5 p=out:f32:5 d=inout:u32:1:constant:0:anyway y=out:f32:1 1:i32", [], None, ""),
     "last_block_without_a_fence": ("last_block", "5", "32", "x=in:f32:5 p=out:f32:5 d=inout:u32:1:constant:0:anyway y=out:f32:1 0:i32", [], "race", "global 'p'"),
+    "last_block_by_a_variable": ("last_by_ticket", "5", "32", "x=in:f32:5 p=out:f32:5 y=out:f32:1 1:i32", [], None, ""),
+    "last_block_by_a_variable_without_a_fence": ("last_by_ticket", "5", "32", "x=in:f32:5 p=out:f32:5 y=out:f32:1 0:i32", [], "race", "global 'p'"),
     "syncwarp_orders": ("warp_order", "1", "32", "y=out:f32:32", [], None, ""),
     "shuffles_do_not": ("no_warp_order", "1", "32", "y=out:f32:32", [], "race", "shared 't'"),
     "divergent_barrier": ("divergent", "1", "64", "y=out:f32:64 40:i32", [], "divergent", "has ended"),
@@ -202,6 +219,11 @@ def main():
             f.write("__global__ void k(float *y) { y[0] = nothing; }\n")
         done = race(bad, "--launch", "k", "--args", "y=out:f32:1")
         tap.ok(done.returncode == 9 and "bad.cu:1" in done.stderr and "nothing" in done.stderr, "source_that_does_not_compile", done.stderr)
+        header = os.path.join(where, "header.cu")
+        with open(header, "w", encoding="utf-8") as f:
+            f.write("#include <cuda/pipeline>\n__global__ void k(float *y) { y[0] = 1; }\n")
+        done = race(header, "--launch", "k", "--args", "y=out:f32:1")
+        tap.ok(done.returncode == 9 and "header.cu:1" in done.stderr and "docs/race.md" in done.stderr, "header_that_is_not_there", done.stderr)
         done = race(bad)
         tap.ok(done.returncode == 6 and "bad.kernel" in done.stderr, "no_description", done.stderr)
         good = os.path.join(where, "kernels.cu")

@@ -237,9 +237,15 @@ void __tsan_vptr_read(void *at);
 void __tsan_vptr_read(void *at) { (void)at; }
 ALIAS(hsx_tsan_vptr_read, __tsan_vptr_read, void *)
 
+/* Buffers and variables of the program (`__device__`): all blocks see them. */
+static bool is_global(uintptr_t at) {
+    const hs_module *m = hs.module;
+    return at - hs.stack >= HS_STACK_B && at - hs.dynamic.at >= HS_SHARED_MOST_B && at - m->shared.at >= m->shared_b;
+}
+
 void shim_atomic(const volatile void *at, int n, const void *site) {
     if (hs.running && !hs_touch((uintptr_t)at, (size_t)n, HS_BOTH | HS_ATOMIC, (uintptr_t)site)) hs_give_up();
-    if (hs.running && hs_region_at((uintptr_t)at)) hs_tell((uintptr_t)at);
+    if (hs.running && is_global((uintptr_t)at)) hs_tell((uintptr_t)at);
 }
 
 /* An index beyond an array's type, from -fsanitize=bounds. */
