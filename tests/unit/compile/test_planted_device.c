@@ -133,7 +133,7 @@ static struct {
 
 static void plant(hn_model *m) {
     hn_kernel *k = &m->kernel[0];
-    const hn_emit_how how = {m->dialect, m->machine, false, plan.schedule};
+    const hn_emit_how how = {.dialect = m->dialect, .machine = m->machine, .schedule = plan.schedule};
     hone_err err = {0};
     places all = {calloc(PLACES, sizeof *all.place), 0};
     plan.done = false;
