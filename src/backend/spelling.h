@@ -33,7 +33,7 @@ static inline bool hn_is_comparison(hn_op op) { return hn_spellings[op].turned !
 char hn_buf_letter(hn_space s);
 const char *hn_buf_pointee(const hn_nbuf *b);
 /* Appends a line of code, so many blocks deep. */
-void hn_spell_line(hn_str *out, int indent, const char *fmt, va_list ap);
+__attribute__((format(printf, 3, 0))) void hn_spell_line(hn_str *out, int indent, const char *fmt, va_list ap);
 /* Appends a form with its operands in place. cast_double: what turns an operand into a double ("", "(double)"). */
 void hn_spell(hn_str *out, const char *form, const char *cast_double, const char *const operand[]);
 

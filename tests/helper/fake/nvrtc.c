@@ -10,6 +10,18 @@ typedef struct program {
     char made[200], arch[60];
 } program;
 
+int nvrtcVersion(int *major, int *minor);
+int nvrtcCreateProgram(program **p, const char *text, const char *name, int n, const char *const *header,
+                       const char *const *as);
+int nvrtcCompileProgram(program *p, int n, const char *const *option);
+int nvrtcGetProgramLogSize(program *p, size_t *n);
+int nvrtcGetProgramLog(program *p, char *to);
+int nvrtcGetCUBINSize(program *p, size_t *n);
+int nvrtcGetCUBIN(program *p, char *to);
+int nvrtcGetPTXSize(program *p, size_t *n);
+int nvrtcGetPTX(program *p, char *to);
+int nvrtcDestroyProgram(program **p);
+
 static int plays(const char *word) {
     const char *set = getenv("HONE_FAKE");
     return set && strstr(set, word) != NULL;

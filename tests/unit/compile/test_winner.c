@@ -50,7 +50,7 @@ static int make_winner(hone_winners *file, const char *flags, hone_winner *out) 
     if (good) {
         hn_model *m = &lib.model[0];
         hn_kernel *k = &m->kernel[0];
-        const hn_emit_how how = {m->dialect, m->machine, false, "plain"};
+        const hn_emit_how how = {.dialect = m->dialect, .machine = m->machine, .schedule = "plain"};
         good = hn_winner_key(m, k, NULL, 1, &w) &&
                !hn_emit_kernel(m->g, k->body, k->kind, k->name, &how, &m->arena, &code, &err);
         hn_code_hash(&k->code, k->name, "", "", dflt);

@@ -58,7 +58,7 @@ static int begin(hn_tuning *t, hn_tuned *k, const hone_tune_model_options *o, co
     hone_graph_free(g);
     if (rc) return printf("# %s\n", err.text), 0;
     t->symbol = (int64_t *)hn_alloc(&t->a, 64) + 1;
-    const hn_emit_how how = {t->m->dialect, t->m->machine, false, "plain"};
+    const hn_emit_how how = {.dialect = t->m->dialect, .machine = t->m->machine, .schedule = "plain"};
     *k = (hn_tuned){.k = &t->m->kernel[0], .share = 1, .default_s = NAN, .fastest_s = {NAN, NAN}, .best = 1};
     rc = hn_emit_kernel(t->m->g, k->k->body, k->k->kind, k->k->name, &how, &t->m->arena, &k->k->code, &err);
     return !rc && !hn_tuned_open(t, k, &err);
