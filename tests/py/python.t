@@ -67,6 +67,8 @@ class Tap:
     def line(self, good, name, note=""):
         self.n += 1
         print(f"{'' if good else 'not '}ok {self.n} - {name}{note}", flush=True)
+        if not good:
+            print(f"python.t: failed: {name}", file=sys.stderr, flush=True)  # prove shows this, and no comment
 
     def pytest_runtest_logreport(self, report):
         name = report.nodeid.removeprefix("tests/py/").replace("#", "")
@@ -75,6 +77,8 @@ class Tap:
             self.line(True, name, " # SKIP " + why.removeprefix("Skipped: "))
         elif report.when == "call" or report.failed:
             self.line(report.passed, name)
+            if report.failed:
+                print("\n".join(str(report.longrepr).splitlines()[-12:]), file=sys.stderr, flush=True)
             for text in [] if report.passed else str(report.longrepr).splitlines():
                 print("# " + text)
 
