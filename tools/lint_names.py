@@ -45,7 +45,8 @@ def every_file(root):
         if os.path.isfile(os.path.join(root, top)):
             yield top
         for path, folders, names in os.walk(os.path.join(root, top)):
-            folders[:] = [f for f in folders if f not in ("__pycache__", "corpus", "build")]
+            sources_of_build = top == "src/" and path.rstrip("/").endswith("/src")  # the room; elsewhere: outputs
+            folders[:] = [f for f in folders if f not in ("__pycache__", "corpus") and (f != "build" or sources_of_build)]
             yield from (os.path.relpath(os.path.join(path, n), root) for n in names)
 
 

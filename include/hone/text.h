@@ -8,7 +8,7 @@
  *
  * Owns:    a model owns its library, tokenizer and cache of keys and values.
  * Units:   seconds, bytes, tokens; log-probabilities are natural logarithms.
- * Threads: a model is used by one thread at a time.
+ * Threads: a model is used by one thread at a time; functions that take a const model may run beside it, in others.
  * Errors:  those of hone_import_model and hone_compile_model; E_NOTFOUND (no tokenizer in the file), E_LIMIT (a context
  * that overflows: says its length), E_INTERRUPTED (*stop). Repeat:  the same request gives the same tokens.
  */

@@ -145,7 +145,7 @@ static void end_choice(hn_visit *c, const hn_task *j) {
     const hone_text_answer *a = &j->answer;
     size_t front = a->n_text;
     begin_stream(c, j);
-    json_t *calls = c->form == HN_FORM_CHAT ? hn_tools_calls(c, a->text, a->n_text, &front) : NULL;
+    json_t *calls = c->form == HN_FORM_CHAT ? hn_tools_calls(c, j->index, a->text, a->n_text, &front) : NULL;
     if (c->tools != HN_TOOLS_NONE && front > x->n_given)
         give(c, j, a->text + x->n_given, front - x->n_given, json_null());
     x->called = calls != NULL;
@@ -163,7 +163,7 @@ static json_t *whole_choice(const hn_visit *c, const hn_task *j) {
     const hone_text_answer *a = &j->answer;
     tokens t = {a->token, a->logprob, a->top, a->n, a->n_top};
     size_t front = a->n_text;
-    json_t *calls = c->form == HN_FORM_CHAT ? hn_tools_calls(c, a->text, a->n_text, &front) : NULL;
+    json_t *calls = c->form == HN_FORM_CHAT ? hn_tools_calls(c, j->index, a->text, a->n_text, &front) : NULL;
     json_t *o = json_pack("{s:i, s:o, s:s}", "index", (int)j->index, "logprobs", logprobs(c, j->want_logprobs, t, 0),
                           "finish_reason", end_of(j, calls != NULL));
     if (c->form != HN_FORM_CHAT) {

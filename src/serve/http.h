@@ -107,8 +107,8 @@ void hn_tensors_call(hn_visit *c, const char *path);
 void hn_tensors_end(hn_visit *c, hn_task *j);
 /* --- tools.c --- */
 hone_rc hn_tools_prompt(hn_visit *c, char **prompt, hone_err *err);
-/* Calls in an answer's text as OpenAI writes them, NULL: none; *n_front: bytes of text in front of them. */
-json_t *hn_tools_calls(const hn_visit *c, const char *text, size_t n, size_t *n_front);
+/* Calls in the text of one choice as OpenAI writes them, NULL: none; *n_front: bytes of text in front of them. */
+json_t *hn_tools_calls(const hn_visit *c, size_t choice, const char *text, size_t n, size_t *n_front);
 size_t hn_tools_certain(const hn_visit *c, const char *text, size_t n); /* bytes that are no call, whatever comes */
 
 #endif

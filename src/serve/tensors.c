@@ -222,8 +222,8 @@ static json_t *get_number(const char *p, hone_dtype t) {
     case HONE_I8: return json_integer(x.i8);
     case HONE_I16: return json_integer(x.i16);
     case HONE_I32: return json_integer(x.i32);
-    case HONE_I64:
-    case HONE_U64: return json_integer(x.i64);
+    case HONE_I64: return json_integer(x.i64);
+    case HONE_U64: return x.i64 < 0 ? NULL : json_integer(x.i64); /* jansson's integers have a sign */
     case HONE_U8: return json_integer(x.u8);
     case HONE_U16: return json_integer(x.u16);
     case HONE_U32: return json_integer(x.u32);

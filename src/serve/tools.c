@@ -179,8 +179,8 @@ static const char *skip_space(const char *p, const char *end) {
     return p;
 }
 
-/* One call of JSON at p; *p behind it. */
-static json_t *read_call(const hn_visit *c, const char **p, const char *end, size_t index) {
+/* One call of JSON at p; *p behind it. choice, index: its id is made of them. */
+static json_t *read_call(const hn_visit *c, size_t choice, const char **p, const char *end, size_t index) {
     json_error_t why;
     const char *from = skip_space(*p, end);
     json_t *o = json_loadb(from, (size_t)(end - from), JSON_DISABLE_EOF_CHECK, &why), *call = NULL;
@@ -189,8 +189,10 @@ static json_t *read_call(const hn_visit *c, const char **p, const char *end, siz
     if (json_is_string(name) && given) {
         char *text = json_is_string(given) ? strdup(json_string_value(given))
                                            : json_dumps(given, JSON_COMPACT | JSON_ENCODE_ANY);
-        call = json_pack("{s:s++, s:s, s:i, s:{s:O, s:s}}", "id", "call_", c->id, index ? "+" : "", "type", "function",
-                         "index", (int)index, "function", "name", name, "arguments", text ? text : "{}");
+        char id[sizeof c->id + 40];
+        snprintf(id, sizeof id, "call_%s_%zu_%zu", c->id, choice, index);
+        call = json_pack("{s:s, s:s, s:i, s:{s:O, s:s}}", "id", id, "type", "function", "index", (int)index, "function",
+                         "name", name, "arguments", text ? text : "{}");
         free(text);
     }
     *p = call ? from + why.position : *p;
@@ -198,7 +200,7 @@ static json_t *read_call(const hn_visit *c, const char **p, const char *end, siz
     return call;
 }
 
-json_t *hn_tools_calls(const hn_visit *c, const char *text, size_t n, size_t *n_front) {
+json_t *hn_tools_calls(const hn_visit *c, size_t choice, const char *text, size_t n, size_t *n_front) {
     json_t *list = json_array(), *call;
     const char *end = text + n, *p = text;
     *n_front = n;
@@ -206,11 +208,11 @@ json_t *hn_tools_calls(const hn_visit *c, const char *text, size_t n, size_t *n_
         while ((p = memmem(p, (size_t)(end - p), tag, sizeof tag - 1))) {
             const char *at = p;
             p += sizeof tag - 1;
-            if (!(call = read_call(c, &p, end, json_array_size(list)))) continue;
+            if (!(call = read_call(c, choice, &p, end, json_array_size(list)))) continue;
             if (!json_array_size(list)) *n_front = (size_t)(at - text);
             json_array_append_new(list, call);
         }
-    } else if (c->tools != HN_TOOLS_NONE && (call = read_call(c, &p, end, 0))) {
+    } else if (c->tools != HN_TOOLS_NONE && (call = read_call(c, choice, &p, end, 0))) {
         *n_front = 0;
         json_array_append_new(list, call);
     }

@@ -69,6 +69,7 @@ def check(condition, name, detail=""):
     print(f"{'' if condition else 'not '}ok {count} - {name}", flush=True)
     if not condition and detail != "":
         print("\n".join("# " + line for line in str(detail).splitlines()))
+        print(f"{name}: {str(detail)[:2000]}", file=sys.stderr)  # prove shows no comments
 
 
 def path(name):
@@ -341,7 +342,7 @@ parameters:
   KERNEL: {type: choice, values: [blur, behind, hang], default: blur}
 measure: {min_time: 1 ms}
 parity: {rule: rel, tolerance: 1e-6}
-stages: {run: 60 s, cpu: 5 s}
+stages: {run: 120 s, cpu: 12 s}
 budget: {evaluations: 3}
 engine: random
 """)

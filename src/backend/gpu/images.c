@@ -5,9 +5,7 @@
 #include "backend/gpu/rt/driver_cuda.h"
 #include "device/cuda.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,19 +39,6 @@ static bool write_all(const char *path, const char *data, size_t n) {
     return !fclose(f) && good;
 }
 
-/* NVRTC opens its builtins by name and finds them beside itself, but for programs that put their own dlopen in front
- * (AddressSanitizer's does): so they are opened first. */
-static void open_builtins(const char *path) {
-    const char *slash = strrchr(path, '/');
-    char pattern[4096];
-    glob_t found;
-    snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*", slash ? (int)(slash - path) : 1,
-             slash ? path : ".");
-    if (glob(pattern, 0, NULL, &found)) return;
-    for (size_t i = 0; i < found.gl_pathc; i++) dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
-    globfree(&found);
-}
-
 /* In the child: *to is shared with the parent. */
 static void compile_one(const hn_image_job *from, hn_image_job *to) {
     hnd_nvrtc f;
@@ -61,10 +46,7 @@ static void compile_one(const hn_image_job *from, hn_image_job *to) {
     const hnd_source source = {.text = from->text, .text_b = strlen(from->text), .options = from->options};
     char *code = NULL, *path = compiler();
     size_t n = 0;
-    if (path) {
-        setenv("HONE_NVRTC", path, 1);
-        open_builtins(path);
-    }
+    if (path) setenv("HONE_NVRTC", path, 1);
     alarm(LIMIT_S);
     int rc = hnd_nvrtc_open(&f, &err);
     if (!rc) rc = hnd_nvrtc_compile(&f, &source, from->arch, &code, &n, &err);

@@ -307,11 +307,11 @@ static bool far_run(bool each, hnd_err *out) {
     hnd_session *s = NULL;
     hnd_stream *t = NULL;
     float y;
+    if (each) setenv("HONE_DEVICE_SYNC", "1", 1);
     if (hnd_session_open(&all, &hnd_cuda, 0, &s, out) || hnd_stream_open(s, &t, out)) return false;
     hnd_at a = hnd_take(t, 256), b = hnd_take(t, 256);
     int64_t n = 64;
     void *buf[] = {(void *)(uintptr_t)a, (void *)(uintptr_t)b};
-    if (each) setenv("HONE_DEVICE_SYNC", "1", 1);
     hnd_run(t, &far_kernel, buf, &n, 0, 64, 0);
     hnd_run(t, &graph_kernel, buf, &n, 0, 64, 0);
     hnd_get(t, &y, b, 4);

@@ -69,6 +69,7 @@ typedef struct hnd_stream {
     hnd_at scratch;
     int64_t scratch_b;
     int32_t launched; /* something may be in the error slot */
+    int32_t sync_each; /* HONE_DEVICE_SYNC=1: the host waits for every kernel */
     const char *last; /* the kernel that was launched last; NULL: none since the host waited */
     hnd_graphs graphs;
     hnd_err err;
@@ -235,6 +236,8 @@ HND int hnd_stream_open(hnd_session *s, hnd_stream **out, hnd_err *err) {
     const int64_t size_b = (1 + HND_SYMBOLS) * (int64_t)sizeof(int64_t);
     if (!t) return hnd_fail(err, HND_NOMEM, "out of memory");
     t->session = s;
+    const char *each = getenv("HONE_DEVICE_SYNC");
+    t->sync_each = each && !strcmp(each, "1");
     int rc = s->driver->queue(s->device, &t->queue, err);
     if (!rc) rc = s->driver->alloc(s->device, size_b, &t->slots, err);
     if (!rc) rc = s->driver->fill(s->device, t->queue, t->slots, 0, size_b, err);
@@ -347,8 +350,7 @@ HND void hnd_run(hnd_stream *t, const hnd_kernel *k, void *const *buf, const int
     t->launched = 1;
     hnd_do(t, &(hnd_op){.kind = HND_OP_LAUNCH, .name = k->name, .launch = l}, arg);
     t->last = k->name;
-    const char *each = getenv("HONE_DEVICE_SYNC");
-    if (!t->err.rc && each && !strcmp(each, "1") && !hnd_flush(t)) {
+    if (!t->err.rc && t->sync_each && !hnd_flush(t)) {
         t->session->driver->sync(t->session->device, t->queue, &t->err);
         if (t->err.rc) hnd_name(&t->err, k->name);
         t->last = NULL;

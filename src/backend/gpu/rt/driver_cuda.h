@@ -13,6 +13,7 @@
 #include "cache.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,6 +343,20 @@ typedef struct hnd_nvrtc {
     int (*destroy)(void **p);
 } hnd_nvrtc;
 
+/* NVRTC opens its builtins by name and finds them beside itself, but in programs that put their own dlopen in front
+ * (AddressSanitizer's does): so they are opened first. */
+HND void hnd_nvrtc_builtins(void *symbol) {
+    Dl_info where;
+    char pattern[4096];
+    glob_t found;
+    const char *slash = dladdr(symbol, &where) && where.dli_fname ? strrchr(where.dli_fname, '/') : NULL;
+    if (!slash) return;
+    snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*", (int)(slash - where.dli_fname), where.dli_fname);
+    if (glob(pattern, 0, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+    globfree(&found);
+}
+
 HND int hnd_nvrtc_open(hnd_nvrtc *f, hnd_err *err) {
     static const char *const symbol[] = {"nvrtcVersion",           "nvrtcCreateProgram", "nvrtcCompileProgram",
                                          "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize",
@@ -364,6 +379,7 @@ HND int hnd_nvrtc_open(hnd_nvrtc *f, hnd_err *err) {
         void *p = dlsym(library, symbol[i]);
         if (!p) return hnd_fail(err, HND_BUILD, "libnvrtc.so has no %s", symbol[i]);
         memcpy((char *)f + i * sizeof p, &p, sizeof p);
+        if (!i) hnd_nvrtc_builtins(p);
     }
     return 0;
 }

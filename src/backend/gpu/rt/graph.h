@@ -58,8 +58,10 @@ typedef struct hnd_to {
 } hnd_to;
 
 HND int hnd_graph_is_on(hnd_graphs *g, const hnd_driver *d) {
-    const char *set = getenv("HONE_DEVICE_GRAPHS");
-    if (!g->on) g->on = d->record && d->record_end && d->replay && !(set && !strcmp(set, "0")) ? 1 : -1;
+    if (!g->on) {
+        const char *set = getenv("HONE_DEVICE_GRAPHS");
+        g->on = d->record && d->record_end && d->replay && !(set && !strcmp(set, "0")) ? 1 : -1;
+    }
     return g->on > 0;
 }
 
