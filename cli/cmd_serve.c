@@ -84,12 +84,10 @@ const cli_command cli_cmd_serve = {
     "MODEL...",
     "answer requests for models over HTTP",
     "Serves language models (GGUF files, folders) by OpenAI's calls, and other models (ONNX, compiled libraries) by "
-    "the Open "
-    "Inference Protocol. Answers of several clients share the steps of a language model; each is the same as alone. A "
-    "model "
-    "is named for its file; NAME=PATH gives another name. `/ready` answers 200 when all models are loaded, `/metrics` "
-    "is for "
-    "Prometheus. The first SIGTERM or Ctrl-C ends the server when the answers under way are out, the second at once.",
+    "the Open Inference Protocol. Answers of several clients share the steps of a language model; each is the same as "
+    "alone. A model is named for its file; NAME=PATH gives another name. `/ready` answers 200 when all models are "
+    "loaded, `/metrics` is for Prometheus. The first SIGTERM or Ctrl-C ends the server when the answers under way are "
+    "out, the second at once.",
     options,
     "hone serve model.gguf --port 8000\tOpenAI's calls at http://127.0.0.1:8000/v1\n"
     "hone serve chat=model.gguf resnet.onnx --batch-delay 2ms\ttwo models\n",

@@ -85,7 +85,7 @@ bool hn_py_text_hold(hn_py_text *t) {
 }
 
 void hn_py_text_release(hn_py_text *t) {
-    hn_py_seats_reap(t, false);
+    hn_py_handles_reap(t, false);
     hn_py_lock_give(&t->lock);
 }
 
@@ -165,7 +165,7 @@ static PyObject *new_text(PyTypeObject *type, PyObject *args, PyObject *kw) {
 static void dealloc_text(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     hn_py_text *t = (hn_py_text *)self;
-    hn_py_seats_reap(t, true);
+    hn_py_handles_reap(t, true);
     hone_text_close(t->m);
     hn_py_lock_free(&t->lock);
     type->tp_free(self);
@@ -184,7 +184,7 @@ static PyObject *close_text(PyObject *self, PyObject *none) {
     Py_XDECREF(stop_text(self, none));
     hn_py_lock_take(&t->lock);
     hone_text *m = t->m;
-    hn_py_seats_reap(t, true);
+    hn_py_handles_reap(t, true);
     t->m = NULL;
     hone_text_close(m);
     hn_py_lock_give(&t->lock);

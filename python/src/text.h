@@ -12,23 +12,23 @@
 #include <hone/text.h>
 
 /* A session of a model, whose object of Python may be gone already. */
-typedef struct hn_py_seat {
+typedef struct hn_py_handle {
     hone_text_session *s; /* NULL: closed */
     bool left;            /* nobody has it any more */
-    struct hn_py_seat *next;
-} hn_py_seat;
+    struct hn_py_handle *next;
+} hn_py_handle;
 
 typedef struct hn_py_text {
     PyObject_HEAD hone_text *m; /* NULL: closed */
     hn_py_state *state;
-    hn_py_lock lock;    /* of calls that run the model */
-    hn_py_call *active; /* the GIL's: the call that runs now, for stop() */
-    hn_py_seat *seats;  /* the GIL's and the lock's */
+    hn_py_lock lock;       /* of calls that run the model */
+    hn_py_call *active;    /* the GIL's: the call that runs now, for stop() */
+    hn_py_handle *handles; /* the GIL's and the lock's */
 } hn_py_text;
 
 typedef struct hn_py_session {
     PyObject_HEAD hn_py_text *model;
-    hn_py_seat *seat;
+    hn_py_handle *handle;
 } hn_py_session;
 
 /* Tokens of any sequence of whole numbers; *out is the caller's. 0, or -1 with an exception. */
@@ -54,7 +54,7 @@ PyObject *hn_py_text_score(PyObject *self, PyObject *args);
 PyObject *hn_py_text_session(PyObject *self, PyObject *none);
 PyObject *hn_py_text_load(PyObject *self, PyObject *args);
 /* Frees the sessions that nobody has; all: every one of them. With the lock. */
-void hn_py_seats_reap(hn_py_text *t, bool all);
+void hn_py_handles_reap(hn_py_text *t, bool all);
 int hn_py_add_text_generate(PyObject *module);
 int hn_py_add_text_session(PyObject *module);
 

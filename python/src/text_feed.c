@@ -11,7 +11,7 @@ enum { CHUNK = 256 }; /* tokens of a session that go into one call: between call
  */
 
 typedef struct ration {
-    hn_py_seat *seat; /* NULL: a session of its own, which ends with the call */
+    hn_py_handle *handle; /* NULL: a session of its own, which ends with the call */
     int32_t *token;
     size_t n, n_want, fed,
         before; /* tokens: all, of how many of the last ones logits are wanted, fed so far, there before */
@@ -43,7 +43,7 @@ static void next_feeds(feeding *f, hone_text_session *own, size_t *n) {
         ration *r = &f->ration[i];
         size_t k = r->n - r->fed < CHUNK ? r->n - r->fed : CHUNK, end = r->fed + k, first = r->n - r->n_want;
         if (!k) continue;
-        hone_text_session *s = r->seat ? r->seat->s : own;
+        hone_text_session *s = r->handle ? r->handle->s : own;
         size_t from = first > r->fed ? first : r->fed;
         f->feed[(*n)++] = (hone_text_feed){s, r->token + r->fed, k, end > from ? end - from : 0, NULL};
     }
@@ -66,9 +66,9 @@ static hone_rc prepare(feeding *f, hone_err *err) {
     f->width = hone_text_logits(f->m);
     for (size_t i = 0; i < f->n; i++) {
         ration *r = &f->ration[i];
-        if (r->seat && !r->seat->s) return usage(err, "the session is closed");
-        if (r->seat && !r->n) return usage(err, "no tokens for a session; feed it some");
-        if (r->seat) hone_text_session_tokens(r->seat->s, &r->before);
+        if (r->handle && !r->handle->s) return usage(err, "the session is closed");
+        if (r->handle && !r->n) return usage(err, "no tokens for a session; feed it some");
+        if (r->handle) hone_text_session_tokens(r->handle->s, &r->before);
         if (!(r->out = malloc((r->n_want ? r->n_want : 1) * f->width * sizeof *r->out))) return no_memory(err);
     }
     return HONE_OK;
@@ -86,8 +86,8 @@ static hone_rc feed_run(void *arg, hone_err *err) {
         if (!rc) take_logits(f);
     }
     for (size_t i = 0; rc && i < f->n; i++)
-        if (f->ration[i].fed && f->ration[i].seat)
-            hone_text_session_truncate(f->ration[i].seat->s, f->ration[i].before, &ignored);
+        if (f->ration[i].fed && f->ration[i].handle)
+            hone_text_session_truncate(f->ration[i].handle->s, f->ration[i].before, &ignored);
     hone_text_session_close(own);
     return rc;
 }
@@ -105,7 +105,7 @@ static int read_ration(hn_py_text *t, PyObject *given, ration *r) {
             hn_py_raise(t->state, &(hone_err){.rc = HONE_E_USAGE, .text = "that is no session of this model"});
             return -1;
         }
-        r->seat = ((hn_py_session *)session)->seat;
+        r->handle = ((hn_py_session *)session)->handle;
     }
     if (hn_py_tokens_take(tokens, &r->token, &r->n)) {
         r->token = NULL;

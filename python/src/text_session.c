@@ -1,53 +1,54 @@
 /* python/src/text_session.c — hone._hone.TextSession: tokens and what a model computed of them.
  *
- * Owns: an object owns its seat in the list of its model until the model closes or the seat is left.
+ * Owns: an object owns its handle in the list of its model until the model closes or the handle is left.
  */
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- seats ----------------------------------------------------------------------------------------------------------
+/* --- handles
+ * ----------------------------------------------------------------------------------------------------------
  */
 
-void hn_py_seats_reap(hn_py_text *t, bool all) {
-    for (hn_py_seat **at = &t->seats; *at;) {
-        hn_py_seat *seat = *at;
-        if (all || seat->left) {
-            hone_text_session_close(seat->s);
-            seat->s = NULL;
+void hn_py_handles_reap(hn_py_text *t, bool all) {
+    for (hn_py_handle **at = &t->handles; *at;) {
+        hn_py_handle *handle = *at;
+        if (all || handle->left) {
+            hone_text_session_close(handle->s);
+            handle->s = NULL;
         }
-        if (!seat->left) {
-            at = &seat->next;
+        if (!handle->left) {
+            at = &handle->next;
             continue;
         }
-        *at = seat->next;
-        free(seat);
+        *at = handle->next;
+        free(handle);
     }
 }
 
 /* Takes s over, which is of a model that is held. */
 static PyObject *new_session(hn_py_text *t, hone_text_session *s) {
     PyTypeObject *type = t->state->text_session;
-    hn_py_seat *seat = calloc(1, sizeof *seat);
-    hn_py_session *x = seat ? (hn_py_session *)type->tp_alloc(type, 0) : NULL;
+    hn_py_handle *handle = calloc(1, sizeof *handle);
+    hn_py_session *x = handle ? (hn_py_session *)type->tp_alloc(type, 0) : NULL;
     if (!x) {
-        if (!seat) PyErr_NoMemory();
-        free(seat);
+        if (!handle) PyErr_NoMemory();
+        free(handle);
         hone_text_session_close(s);
         return NULL;
     }
-    *seat = (hn_py_seat){.s = s, .next = t->seats};
-    t->seats = seat;
+    *handle = (hn_py_handle){.s = s, .next = t->handles};
+    t->handles = handle;
     Py_INCREF(t);
-    x->model = t, x->seat = seat;
+    x->model = t, x->handle = handle;
     return (PyObject *)x;
 }
 
 static void dealloc_session(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     hn_py_session *x = (hn_py_session *)self;
-    if (x->seat) x->seat->left = true;
+    if (x->handle) x->handle->left = true;
     if (x->model && PyThread_acquire_lock(x->model->lock.lock, NOWAIT_LOCK)) hn_py_text_release(x->model);
     Py_XDECREF(x->model);
     type->tp_free(self);
@@ -57,7 +58,7 @@ static void dealloc_session(PyObject *self) {
 /* Its model is held; false: an exception is set. */
 static bool hold(hn_py_session *x) {
     if (!hn_py_text_hold(x->model)) return false;
-    if (x->seat->s) return true;
+    if (x->handle->s) return true;
     hn_py_raise(x->model->state, &(hone_err){.rc = HONE_E_USAGE, .text = "the session is closed"});
     hn_py_text_release(x->model);
     return false;
@@ -88,7 +89,7 @@ static PyObject *fork_session(PyObject *self, PyObject *none) {
     PyObject *out = NULL;
     (void)none;
     if (!hold(x)) return NULL;
-    if (hone_text_session_fork(x->seat->s, &s, &err))
+    if (hone_text_session_fork(x->handle->s, &s, &err))
         hn_py_raise(x->model->state, &err);
     else
         out = new_session(x->model, s);
@@ -98,7 +99,7 @@ static PyObject *fork_session(PyObject *self, PyObject *none) {
 
 typedef struct keeping {
     hone_text *m;
-    hn_py_seat *seat;
+    hn_py_handle *handle;
     const char *path, *note;
     hone_text_session *s;
     char *found; /* the note of a file */
@@ -107,7 +108,7 @@ typedef struct keeping {
 
 static hone_rc save_run(void *arg, hone_err *err) {
     keeping *k = arg;
-    if (k->seat->s) return hone_text_session_save(k->seat->s, k->note, k->path, err);
+    if (k->handle->s) return hone_text_session_save(k->handle->s, k->note, k->path, err);
     snprintf(err->text, sizeof err->text, "the session is closed");
     return err->rc = HONE_E_USAGE;
 }
@@ -120,7 +121,7 @@ static hone_rc load_run(void *arg, hone_err *err) {
 /* (path, note) */
 static PyObject *save_session(PyObject *self, PyObject *args) {
     hn_py_session *x = (hn_py_session *)self;
-    keeping k = {.seat = x->seat};
+    keeping k = {.handle = x->handle};
     if (!PyArg_ParseTuple(args, "ss", &k.path, &k.note)) return NULL;
     k.call.run = save_run, k.call.arg = &k;
     if (hn_py_text_run(x->model, NULL, &k.call)) return NULL;
@@ -159,7 +160,7 @@ static PyObject *truncate_session(PyObject *self, PyObject *args) {
     Py_ssize_t n;
     hone_err err;
     if (!PyArg_ParseTuple(args, "n", &n) || !hold(x)) return NULL;
-    bool bad = hone_text_session_truncate(x->seat->s, (size_t)n, &err);
+    bool bad = hone_text_session_truncate(x->handle->s, (size_t)n, &err);
     if (bad) hn_py_raise(x->model->state, &err);
     hn_py_text_release(x->model);
     if (bad) return NULL;
@@ -171,7 +172,7 @@ static PyObject *session_tokens(PyObject *self, PyObject *none) {
     size_t n;
     (void)none;
     if (!hold(x)) return NULL;
-    const int32_t *token = hone_text_session_tokens(x->seat->s, &n);
+    const int32_t *token = hone_text_session_tokens(x->handle->s, &n);
     PyObject *list = hn_py_tokens_list(token, n);
     hn_py_text_release(x->model);
     return list;
@@ -181,15 +182,15 @@ static PyObject *close_session(PyObject *self, PyObject *none) {
     hn_py_session *x = (hn_py_session *)self;
     (void)none;
     hn_py_lock_take(&x->model->lock);
-    hone_text_session_close(x->seat->s);
-    x->seat->s = NULL;
+    hone_text_session_close(x->handle->s);
+    x->handle->s = NULL;
     hn_py_text_release(x->model);
     Py_RETURN_NONE;
 }
 
 static PyObject *get_closed(PyObject *self, void *closure) {
     (void)closure;
-    return PyBool_FromLong(((hn_py_session *)self)->seat->s == NULL);
+    return PyBool_FromLong(((hn_py_session *)self)->handle->s == NULL);
 }
 
 /* --- the type -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 /* build.c — the C compiler: units in parallel, then one shared library; a single unit goes there in one call.
  *
- * Works inside the temporary folder, where file names are hone's own (a C text for each unit and the entry). Exact mode never
- * reassociates: no -ffast-math, no fused multiply-add but where the code has one (relaxed: wherever the compiler can).
+ * Works inside the temporary folder, where file names are hone's own (a C text for each unit and the entry). Exact mode
+ * never reassociates: no -ffast-math, no fused multiply-add but where the code has one (relaxed: wherever the compiler
+ * can).
  */
 #include "build/build.h"
 

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/options.h"
 #include "language/language_int.h"
-#include "language/seat.h"
+#include "language/slot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -269,7 +269,7 @@ hone_rc hone_text_generate(hone_text *m, const hone_text_generate_options *optio
 /* --- several at once ------------------------------------------------------------------------------------------------
  */
 
-struct hn_seat {
+struct hn_slot {
     hone_text_session *session;
     hone_text_generate_options r;
     hone_text_answer made;
@@ -279,7 +279,7 @@ struct hn_seat {
     double begin_s, prompt_end_s;
 };
 
-static hone_rc sit_down(hone_text *m, const hone_text_generate_options *o, hn_seat *t, hone_err *err) {
+static hone_rc sit_down(hone_text *m, const hone_text_generate_options *o, hn_slot *t, hone_err *err) {
     size_t n = 0;
     t->r = hone_text_generate_defaults();
     t->a = (answering){.m = m, .r = &t->r, .out = &t->made, .place = HN_PLACE_START};
@@ -300,7 +300,7 @@ static hone_rc sit_down(hone_text *m, const hone_text_generate_options *o, hn_se
 }
 
 /* The answer, or why there is none. */
-static void stand_up(hn_seat *t, hone_rc rc, hone_text_answer *out, hone_err *why) {
+static void stand_up(hn_slot *t, hone_rc rc, hone_text_answer *out, hone_err *why) {
     t->made.generate_s = hn_now_s() - (t->prompt_end_s > 0 ? t->prompt_end_s : t->begin_s);
     if (!rc) rc = hn_answer_text_end(&t->a.said, &t->r, why);
     if (!rc && t->a.said.stopped) t->made.end = HONE_TEXT_STOP;
@@ -316,10 +316,10 @@ static void stand_up(hn_seat *t, hone_rc rc, hone_text_answer *out, hone_err *wh
     hn_sampler_free(t->a.sampler);
     hone_text_session_close(t->session);
     free(t->prompt);
-    *t = (hn_seat){0};
+    *t = (hn_slot){0};
 }
 
-bool hn_seat_next(hn_seat *t, size_t most, hone_text_feed *feed) {
+bool hn_slot_next(hn_slot *t, size_t most, hone_text_feed *feed) {
     size_t have = t->session->n, left = have < t->made.n_prompt ? t->made.n_prompt - have : 0;
     size_t n = left < most ? left : most;
     if (left)
@@ -329,7 +329,7 @@ bool hn_seat_next(hn_seat *t, size_t most, hone_text_feed *feed) {
     return left > 0;
 }
 
-hone_rc hn_seat_take(hn_seat *t, const hone_text_feed *fed, hone_err *err) {
+hone_rc hn_slot_take(hn_slot *t, const hone_text_feed *fed, hone_err *err) {
     size_t right;
     if (!fed->n_want) return HONE_OK;
     if (!(t->prompt_end_s > 0)) {
@@ -342,17 +342,17 @@ hone_rc hn_seat_take(hn_seat *t, const hone_text_feed *fed, hone_err *err) {
     return rc;
 }
 
-bool hn_seat_over(const hn_seat *t) { return t->a.over; }
-const hone_text_answer *hn_seat_answer(const hn_seat *t) { return &t->made; }
-size_t hn_seat_found(const hn_seat *t) { return t->n_found; }
+bool hn_slot_over(const hn_slot *t) { return t->a.over; }
+const hone_text_answer *hn_slot_answer(const hn_slot *t) { return &t->made; }
+size_t hn_slot_found(const hn_slot *t) { return t->n_found; }
 
-void hn_seat_memory(const hone_text *m, size_t *used, size_t *most) {
+void hn_slot_memory(const hone_text *m, size_t *used, size_t *most) {
     *used = (size_t)hn_kv_used(&m->pool);
     *most = (size_t)m->pool.most;
 }
 
-hone_rc hn_seat_open(hone_text *m, const hone_text_generate_options *o, hn_seat **out, hone_err *err) {
-    hn_seat *t = calloc(1, sizeof *t);
+hone_rc hn_slot_open(hone_text *m, const hone_text_generate_options *o, hn_slot **out, hone_err *err) {
+    hn_slot *t = calloc(1, sizeof *t);
     hone_rc rc = t ? hn_language_ready(m, true, true, err) : hn_fail(err, HONE_E_NOMEM, "out of memory generating");
     if (!rc) rc = sit_down(m, o, t, err);
     if (rc) {
@@ -365,7 +365,7 @@ hone_rc hn_seat_open(hone_text *m, const hone_text_generate_options *o, hn_seat 
     return HONE_OK;
 }
 
-hone_rc hn_seat_close(hn_seat *t, hone_text_answer *out, hone_err *err) {
+hone_rc hn_slot_close(hn_slot *t, hone_text_answer *out, hone_err *err) {
     hone_err why = {0};
     if (!t) return HONE_OK;
     stand_up(t, out ? HONE_OK : HONE_E_INTERRUPTED, out, &why);
@@ -374,20 +374,20 @@ hone_rc hn_seat_close(hn_seat *t, hone_text_answer *out, hone_err *err) {
     return out ? why.rc : HONE_OK;
 }
 
-static hone_rc step_all(hone_text *m, hn_seat *team, size_t n, hone_text_answer *out, hone_err *why, hone_err *err) {
+static hone_rc step_all(hone_text *m, hn_slot *team, size_t n, hone_text_answer *out, hone_err *why, hone_err *err) {
     hone_text_feed feed[HONE_TEXT_AT_ONCE];
-    hn_seat *of[HONE_TEXT_AT_ONCE];
+    hn_slot *of[HONE_TEXT_AT_ONCE];
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
-        hn_seat *t = &team[i];
+        hn_slot *t = &team[i];
         if (!t->session) continue;
         of[k] = t;
-        hn_seat_next(t, SIZE_MAX, &feed[k++]);
+        hn_slot_next(t, SIZE_MAX, &feed[k++]);
     }
     hone_rc rc = k ? hn_session_feed_all(m, feed, k, of[0]->r.stop, err) : HONE_OK;
     for (size_t i = 0; !rc && i < k; i++) {
         size_t at = of[i]->request;
-        hone_rc own = hn_seat_take(of[i], &feed[i], &why[at]);
+        hone_rc own = hn_slot_take(of[i], &feed[i], &why[at]);
         if (own || of[i]->a.over) stand_up(of[i], own, &out[at], &why[at]);
     }
     return rc;
@@ -395,7 +395,7 @@ static hone_rc step_all(hone_text *m, hn_seat *team, size_t n, hone_text_answer 
 
 hone_rc hone_text_generate_all(hone_text *m, const hone_text_generate_options *const *options, size_t n,
                                hone_text_answer *out, hone_err *why, hone_err *err) {
-    hn_seat *team = calloc(HONE_TEXT_AT_ONCE, sizeof *team);
+    hn_slot *team = calloc(HONE_TEXT_AT_ONCE, sizeof *team);
     size_t next = 0, live = 1;
     hone_rc rc = team ? hn_language_ready(m, true, true, err) : hn_fail(err, HONE_E_NOMEM, "out of memory generating");
     memset(out, 0, n * sizeof *out);

@@ -19,7 +19,7 @@ typedef struct tokens {
     size_t n, n_top;
 } tokens;
 
-static json_t *text_of(const hn_visit *c, int32_t token) {
+static json_t *text_of(const hn_http_call *c, int32_t token) {
     char *text = NULL;
     size_t n = 0;
     if (hone_text_decode(c->model->text, &token, 1, true, &text, &n, NULL)) return json_string("");
@@ -28,7 +28,7 @@ static json_t *text_of(const hn_visit *c, int32_t token) {
     return s ? s : json_string("");
 }
 
-static json_t *one_token(const hn_visit *c, int32_t token, double logprob) {
+static json_t *one_token(const hn_http_call *c, int32_t token, double logprob) {
     json_t *bytes = json_array();
     hn_span s = hn_tokenizer_bytes(c->model->text->tokenizer, token, NULL);
     for (size_t i = 0; i < s.n; i++) json_array_append_new(bytes, json_integer((unsigned char)s.text[i]));
@@ -36,7 +36,7 @@ static json_t *one_token(const hn_visit *c, int32_t token, double logprob) {
                      "bytes", bytes);
 }
 
-static json_t *chat_logprobs(const hn_visit *c, tokens t) {
+static json_t *chat_logprobs(const hn_http_call *c, tokens t) {
     json_t *list = json_array();
     for (size_t i = 0; i < t.n; i++) {
         json_t *o = one_token(c, t.token[i], t.logprob[i]), *top = json_array();
@@ -48,7 +48,7 @@ static json_t *chat_logprobs(const hn_visit *c, tokens t) {
     return json_pack("{s:o, s:n}", "content", list, "refusal");
 }
 
-static json_t *plain_logprobs(const hn_visit *c, tokens t, size_t offset) {
+static json_t *plain_logprobs(const hn_http_call *c, tokens t, size_t offset) {
     json_t *name = json_array(), *p = json_array(), *tops = json_array(), *at = json_array();
     for (size_t i = 0; i < t.n; i++) {
         json_t *text = text_of(c, t.token[i]), *top = json_object();
@@ -67,14 +67,14 @@ static json_t *plain_logprobs(const hn_visit *c, tokens t, size_t offset) {
                      at);
 }
 
-static json_t *logprobs(const hn_visit *c, bool want, tokens t, size_t offset) {
+static json_t *logprobs(const hn_http_call *c, bool want, tokens t, size_t offset) {
     if (!want) return json_null();
     return c->form == HN_FORM_CHAT ? chat_logprobs(c, t) : plain_logprobs(c, t, offset);
 }
 
 /* --- what all have ------------------------------------------------------------------------------------------------ */
 
-static json_t *usage_of(const hn_visit *c) {
+static json_t *usage_of(const hn_http_call *c) {
     size_t prompt = 0, found = 0, n_tokens = 0;
     for (size_t i = 0; i < c->n_job; i++) {
         const hn_task *j = c->job[i];
@@ -86,7 +86,7 @@ static json_t *usage_of(const hn_visit *c) {
                      "cached_tokens", (json_int_t)found);
 }
 
-static json_t *frame(const hn_visit *c, bool chunk, json_t *choices) {
+static json_t *frame(const hn_http_call *c, bool chunk, json_t *choices) {
     bool chat = c->form == HN_FORM_CHAT;
     const char *object = !chat ? "text_completion" : chunk ? "chat.completion.chunk" : "chat.completion";
     return json_pack("{s:s+, s:s, s:I, s:s, s:s, s:o}", "id", chat ? "chatcmpl-" : "cmpl-", c->id + 4, "object", object,
@@ -97,7 +97,7 @@ static json_t *frame(const hn_visit *c, bool chunk, json_t *choices) {
 /* --- streams ------------------------------------------------------------------------------------------------------ */
 
 /* `delta` (a chat's) or the text is given away or copied. */
-static void chunk(hn_visit *c, const hn_task *j, json_t *delta, const char *text, size_t n, json_t *probs,
+static void chunk(hn_http_call *c, const hn_task *j, json_t *delta, const char *text, size_t n, json_t *probs,
                   const char *end) {
     json_t *choice = json_pack("{s:i, s:o, s:s?}", "index", (int)j->index, "logprobs", probs, "finish_reason", end);
     if (c->form == HN_FORM_CHAT)
@@ -106,22 +106,22 @@ static void chunk(hn_visit *c, const hn_task *j, json_t *delta, const char *text
         json_object_set_new(choice, "text", json_stringn(text, n));
     json_t *o = frame(c, true, json_pack("[o]", choice));
     if (c->usage) json_object_set_new(o, "usage", json_null());
-    hn_visit_event(c, o);
+    hn_http_event(c, o);
 }
 
-static void begin_stream(hn_visit *c, const hn_task *j) {
+static void begin_stream(hn_http_call *c, const hn_task *j) {
     hn_choice *x = &c->choice[j->index];
     if (x->begun || c->form != HN_FORM_CHAT) return;
     x->begun = true;
     chunk(c, j, json_pack("{s:s, s:s}", "role", "assistant", "content", ""), NULL, 0, json_null(), NULL);
 }
 
-static void give(hn_visit *c, const hn_task *j, const char *text, size_t n, json_t *probs) {
+static void give(hn_http_call *c, const hn_task *j, const char *text, size_t n, json_t *probs) {
     json_t *delta = c->form == HN_FORM_CHAT ? json_pack("{s:s%}", "content", text, n) : NULL;
     chunk(c, j, delta, text, n, probs, NULL);
 }
 
-void hn_answer_piece(hn_visit *c, const hn_heard *h) {
+void hn_answer_piece(hn_http_call *c, const hn_event *h) {
     const hn_task *j = h->job;
     hn_choice *x = &c->choice[j->index];
     tokens t = {h->token, h->logprob, h->top, h->n, h->n_top};
@@ -140,7 +140,7 @@ void hn_answer_piece(hn_visit *c, const hn_heard *h) {
 }
 
 /* What is left to say of a choice, and how it ended. */
-static void end_choice(hn_visit *c, const hn_task *j) {
+static void end_choice(hn_http_call *c, const hn_task *j) {
     hn_choice *x = &c->choice[j->index];
     const hone_text_answer *a = &j->answer;
     size_t front = a->n_text;
@@ -159,7 +159,7 @@ static void end_choice(hn_visit *c, const hn_task *j) {
 
 /* --- whole answers ------------------------------------------------------------------------------------------------ */
 
-static json_t *whole_choice(const hn_visit *c, const hn_task *j) {
+static json_t *whole_choice(const hn_http_call *c, const hn_task *j) {
     const hone_text_answer *a = &j->answer;
     tokens t = {a->token, a->logprob, a->top, a->n, a->n_top};
     size_t front = a->n_text;
@@ -177,15 +177,15 @@ static json_t *whole_choice(const hn_visit *c, const hn_task *j) {
     return o;
 }
 
-static void reply_whole(hn_visit *c) {
+static void reply_whole(hn_http_call *c) {
     json_t *choices = json_array();
     for (size_t i = 0; i < c->n_job; i++) json_array_append_new(choices, whole_choice(c, c->job[i]));
     json_t *o = frame(c, false, choices);
     if (o) json_object_set_new(o, "usage", usage_of(c));
-    hn_visit_reply(c, 200, o);
+    hn_http_reply(c, 200, o);
 }
 
-void hn_answer_end(hn_visit *c, hn_task *j) {
+void hn_answer_end(hn_http_call *c, hn_task *j) {
     if (c->stream && !j->rc) end_choice(c, j);
     if (j->rc) /* the others' answers are of no use now */
         for (size_t i = 0; i < c->n_job; i++) atomic_store(&c->job[i]->gone, 1);
@@ -194,15 +194,15 @@ void hn_answer_end(hn_visit *c, hn_task *j) {
     for (size_t i = 0; i < c->n_job; i++)
         if (c->job[i]->rc && (!failed || failed->rc == HONE_E_INTERRUPTED)) failed = c->job[i];
     if (failed)
-        hn_visit_fail(c, hn_status_of(failed->rc), failed->why.text);
+        hn_http_fail(c, hn_status_of(failed->rc), failed->why.text);
     else if (!c->stream)
         reply_whole(c);
     else {
         if (c->usage) {
             json_t *o = frame(c, true, json_array());
             json_object_set_new(o, "usage", usage_of(c));
-            hn_visit_event(c, o);
+            hn_http_event(c, o);
         }
-        hn_visit_end_stream(c);
+        hn_http_end_stream(c);
     }
 }

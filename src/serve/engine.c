@@ -12,7 +12,7 @@
 
 /* --- out ---------------------------------------------------------------------------------------------------------- */
 
-void hn_heard_free(hn_heard *h) {
+void hn_event_free(hn_event *h) {
     if (!h) return;
     free(h->text);
     free(h->token);
@@ -21,7 +21,7 @@ void hn_heard_free(hn_heard *h) {
     free(h);
 }
 
-void hn_runner_say(hn_runner *e, hn_heard *h) {
+void hn_runner_post(hn_runner *e, hn_event *h) {
     const uint64_t one = 1;
     pthread_mutex_lock(&e->lock);
     if (e->out_last)
@@ -33,11 +33,11 @@ void hn_runner_say(hn_runner *e, hn_heard *h) {
     if (write(e->fd, &one, sizeof one) < 0) return; /* the counter is full: it is readable */
 }
 
-hn_heard *hn_runner_hear(hn_runner *e) {
+hn_event *hn_runner_events(hn_runner *e) {
     uint64_t n;
     if (read(e->fd, &n, sizeof n) < 0 && errno != EAGAIN) return NULL;
     pthread_mutex_lock(&e->lock);
-    hn_heard *list = e->out;
+    hn_event *list = e->out;
     e->out = e->out_last = NULL;
     pthread_mutex_unlock(&e->lock);
     return list;
@@ -69,14 +69,14 @@ void hn_runner_finish(hn_runner *e, hn_served *m, hn_task *j) {
     m->figures.cancelled += j->rc == HONE_E_INTERRUPTED;
     if (!j->rc) hn_histogram_add(&m->figures.whole_s, hn_bounds_s, now_s - j->arrived_s);
     pthread_mutex_unlock(&m->figures.lock);
-    hn_heard *h = calloc(1, sizeof *h);
-    while (!h) { /* an end must be heard */
+    hn_event *h = calloc(1, sizeof *h);
+    while (!h) { /* the end of a job must arrive */
         usleep(10000);
         h = calloc(1, sizeof *h);
     }
     h->job = j;
     h->done = true;
-    hn_runner_say(e, h);
+    hn_runner_post(e, h);
 }
 
 /* --- in ----------------------------------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ hn_served *hn_runner_model(hn_runner *e, const char *name) {
 static hone_rc load_all(hn_runner *e) {
     hone_rc rc = HONE_OK;
     hone_err why = {0};
-    for (size_t i = 0; !rc && i < e->n_model; i++) rc = hn_served_load(&e->model[i], e->o, &why);
+    for (size_t i = 0; !rc && i < e->n_model; i++) rc = hn_served_open(&e->model[i], e->o, &why);
     pthread_mutex_lock(&e->lock);
     e->loaded = !rc;
     e->dead = rc != HONE_OK;
@@ -182,8 +182,8 @@ static void end_all(hn_runner *e) {
         }
         for (size_t k = 0; k < m->n_running; k++) {
             hn_task *j = m->running[k];
-            hn_seat_close(j->seat, NULL, NULL);
-            j->seat = NULL;
+            hn_slot_close(j->slot, NULL, NULL);
+            j->slot = NULL;
             j->rc = hn_fail(&j->why, HONE_E_FAILED, "the server is ending");
             hn_runner_finish(e, m, j);
         }
@@ -284,9 +284,9 @@ void hn_runner_free(hn_runner *e) {
         pthread_mutex_unlock(&e->lock);
         pthread_join(e->thread, NULL);
     }
-    for (hn_heard *h = e->out, *next; h; h = next) {
+    for (hn_event *h = e->out, *next; h; h = next) {
         next = h->next;
-        hn_heard_free(h);
+        hn_event_free(h);
     }
     for (size_t i = 0; i < e->n_model; i++) {
         hn_served_close(&e->model[i]);

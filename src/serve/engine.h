@@ -1,7 +1,7 @@
 /* serve/engine.h — the thread that runs models: jobs come in, pieces and ends of answers go out.
  *
- * Owns:    its models; a job from hn_runner_submit on until it is heard to be done.
- * Threads: one hands jobs in and hears; `fd` becomes readable when there is something to hear.
+ * Owns:    its models; a job from hn_runner_submit on until the event of its end is taken.
+ * Threads: one hands jobs in and takes events; `fd` becomes readable when there are some.
  * Errors:  E_BUSY (the queue is full), E_NOMEM, and those of opening the models.
  */
 #ifndef HN_SERVE_ENGINE_H
@@ -32,18 +32,18 @@ typedef struct hn_served {
     size_t n_running, n_paused; /* the last n_paused wait for memory */
 } hn_served;
 
-/* What the HTTP thread hears. */
-typedef struct hn_heard {
-    struct hn_heard *next;
+/* What happened to a job, for the HTTP thread. */
+typedef struct hn_event {
+    struct hn_event *next;
     hn_task *job;
-    bool done; /* nothing comes behind it: the job is the hearer's */
+    bool done; /* nothing comes behind it: the job is the HTTP thread's again */
     char *text;
     size_t n_text;
     size_t n, n_top; /* tokens, where log-probabilities are wanted: */
     int32_t *token;
     double *logprob;
     hone_text_top *top;
-} hn_heard;
+} hn_event;
 
 typedef struct hn_runner {
     const hone_serve_options *o;
@@ -55,7 +55,7 @@ typedef struct hn_runner {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t wake;
     hn_task *in;
-    hn_heard *out, *out_last;
+    hn_event *out, *out_last;
     bool stop, loaded, dead;
     uint32_t n_queued; /* submitted, not begun */
     hone_err why;      /* dead: why */
@@ -63,28 +63,28 @@ typedef struct hn_runner {
 
 /* o is borrowed; its defaults are filled in. */
 hone_rc hn_runner_start(const hone_serve_options *o, hn_runner **out, hone_err *err);
-/* Ends what is under way, and frees what nobody heard. */
+/* Ends what is under way, and frees what nobody took. */
 void hn_runner_free(hn_runner *e);
 /* All n or none. */
 hone_rc hn_runner_submit(hn_runner *e, hn_task **jobs, size_t n, hone_err *err);
 void hn_runner_wake(hn_runner *e);
-/* The list of what is new, to be freed with hn_heard_free each; NULL: nothing. */
-hn_heard *hn_runner_hear(hn_runner *e);
-void hn_heard_free(hn_heard *h);
+/* The list of what is new, to be freed with hn_event_free each; NULL: nothing. */
+hn_event *hn_runner_events(hn_runner *e);
+void hn_event_free(hn_event *h);
 /* Whether all models are loaded; *why: or that they cannot be (rc is not 0 then). */
 bool hn_runner_ready(hn_runner *e, hone_err *why);
 hn_served *hn_runner_model(hn_runner *e, const char *name); /* NULL: no such one */
 
 /* --- between the engine's files --- */
 
-void hn_runner_say(hn_runner *e, hn_heard *h);
+void hn_runner_post(hn_runner *e, hn_event *h);
 void hn_runner_begun(hn_runner *e, hn_task *j); /* it waits no longer */
 /* The job's end, by its rc and why. */
 void hn_runner_finish(hn_runner *e, hn_served *m, hn_task *j);
 /* E_INTERRUPTED or E_LIMIT as rc, for a job that hn_waiting_late would take; false: it is neither gone nor late. */
 bool hn_task_late(hn_task *j, double now_s);
-/* load.c */
-hone_rc hn_served_load(hn_served *m, const hone_serve_options *o, hone_err *err);
+/* open.c */
+hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err);
 void hn_served_close(hn_served *m);
 /* text_turn.c, tensor_turn.c: one run of the model for those who are there. True: there is more to do at once; *due_s:
  * lowered to when there will be. */

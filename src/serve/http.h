@@ -24,8 +24,8 @@ typedef struct hn_server {
     struct evhttp *http;
     struct evhttp_bound_socket *bound;
     struct hn_guard *guard;
-    struct event *heard, *tick;
-    struct hn_visit *calls;
+    struct event *on_event, *tick;
+    struct hn_http_call *calls;
     size_t n_calls;
     hn_key *key;
     size_t n_key;
@@ -37,7 +37,7 @@ typedef struct hn_server {
     hone_err why; /* why it ended */
 } hn_server;
 
-typedef enum hn_visit_form { HN_FORM_COMPLETION, HN_FORM_CHAT, HN_FORM_TENSOR } hn_visit_form;
+typedef enum hn_http_form { HN_FORM_COMPLETION, HN_FORM_CHAT, HN_FORM_TENSOR } hn_http_form;
 
 /* Tools of a chat. */
 typedef enum hn_tool_style { HN_TOOLS_NONE, HN_TOOLS_TAGGED, HN_TOOLS_BARE, HN_TOOLS_FORCED } hn_tool_style;
@@ -49,11 +49,11 @@ typedef struct hn_choice {
     bool begun, called;
 } hn_choice;
 
-typedef struct hn_visit {
+typedef struct hn_http_call {
     hn_server *server;
     struct evhttp_request *request; /* NULL: the client is gone */
-    struct hn_visit *next, **at;
-    hn_visit_form form;
+    struct hn_http_call *next, **at;
+    hn_http_form form;
     hn_served *model;
     hn_key *key;
     char id[48], *path, *why;
@@ -72,20 +72,24 @@ typedef struct hn_visit {
     bool stream, started, usage, binary, quiet;
     uint32_t n_top;
     hn_tool_style tools;
-} hn_visit;
+} hn_http_call;
 
-/* --- http.c --- */
+/* --- call.c --- */
 int hn_status_of(hone_rc rc);
 /* Replies and ends the call; `json` is given away. */
-void hn_visit_reply(hn_visit *c, int status, json_t *json);
-void hn_visit_reply_data(hn_visit *c, int status, const char *type, struct evbuffer *data);
-void hn_visit_fail(hn_visit *c, int status, const char *text);
+void hn_http_reply(hn_http_call *c, int status, json_t *json);
+void hn_http_reply_data(hn_http_call *c, int status, const char *type, struct evbuffer *data);
+void hn_http_fail(hn_http_call *c, int status, const char *text);
 /* One event of a stream; the first begins the reply. */
-void hn_visit_event(hn_visit *c, json_t *json);
-void hn_visit_end_stream(hn_visit *c);
+void hn_http_event(hn_http_call *c, json_t *json);
+void hn_http_end_stream(hn_http_call *c);
 /* Hands the jobs over, or replies why not. */
-void hn_visit_submit(hn_visit *c);
-hn_task *hn_visit_job(hn_visit *c); /* one more; NULL: no memory */
+void hn_http_submit(hn_http_call *c);
+hn_task *hn_http_job(hn_http_call *c); /* one more; NULL: no memory */
+void hn_http_watch(hn_http_call *c);   /* from its request on: that the client goes, or never reads, is seen */
+void hn_http_end(hn_http_call *c);     /* the reply is out, or nobody is there to have it, and no job is under way */
+/* --- routes.c --- */
+void hn_http_route(hn_http_call *c, bool post);
 /* --- keys.c --- */
 hone_rc hn_keys_read(const char *path, hn_key **out, size_t *n, hone_err *err);
 void hn_keys_free(hn_key *key, size_t n);
@@ -98,17 +102,17 @@ struct bufferevent *hn_guard_watch(struct event_base *base, void *guard); /* for
 void hn_guard_whole(hn_guard *g, struct evhttp_connection *con);          /* a request is there */
 void hn_guard_sweep(hn_guard *g, double now_s);
 /* --- request.c: the body of /v1/completions or /v1/chat/completions becomes jobs --- */
-hone_rc hn_request_text(hn_visit *c, hone_err *err);
+hone_rc hn_request_text(hn_http_call *c, hone_err *err);
 /* --- answer.c --- */
-void hn_answer_piece(hn_visit *c, const hn_heard *h);
-void hn_answer_end(hn_visit *c, hn_task *j); /* of one job; the reply behind the last one */
+void hn_answer_piece(hn_http_call *c, const hn_event *h);
+void hn_answer_end(hn_http_call *c, hn_task *j); /* of one job; the reply behind the last one */
 /* --- tensors.c: the Open Inference Protocol --- */
-void hn_tensors_call(hn_visit *c, const char *path);
-void hn_tensors_end(hn_visit *c, hn_task *j);
+void hn_tensors_call(hn_http_call *c, const char *path);
+void hn_tensors_end(hn_http_call *c, hn_task *j);
 /* --- tools.c --- */
-hone_rc hn_tools_prompt(hn_visit *c, char **prompt, hone_err *err);
+hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, hone_err *err);
 /* Calls in the text of one choice as OpenAI writes them, NULL: none; *n_front: bytes of text in front of them. */
-json_t *hn_tools_calls(const hn_visit *c, size_t choice, const char *text, size_t n, size_t *n_front);
-size_t hn_tools_certain(const hn_visit *c, const char *text, size_t n); /* bytes that are no call, whatever comes */
+json_t *hn_tools_calls(const hn_http_call *c, size_t choice, const char *text, size_t n, size_t *n_front);
+size_t hn_tools_certain(const hn_http_call *c, const char *text, size_t n); /* bytes that are no call, whatever comes */
 
 #endif

@@ -1,24 +1,24 @@
 /* serve/job.h — one answer that is asked of a model, on its way from the HTTP thread to the engine's and back.
  *
  * The HTTP thread makes a job and hands it over with hn_runner_submit. From then on it may set `gone` alone, until it
- * has heard that the job is done: then it is the HTTP thread's again.
+ * has taken the event of its end: then it is the HTTP thread's again.
  */
 #ifndef HN_SERVE_JOB_H
 #define HN_SERVE_JOB_H
 
-#include "language/seat.h"
+#include "language/slot.h"
 
 #include <hone/array.h>
 #include <stdatomic.h>
 
 struct hn_served;
-struct hn_visit;
+struct hn_http_call;
 
 typedef struct hn_task {
     struct hn_served *model;
-    struct hn_visit *call; /* of the HTTP thread */
-    size_t index;          /* among the call's */
-    atomic_int gone;       /* nobody waits for the answer */
+    struct hn_http_call *call; /* of the HTTP thread */
+    size_t index;              /* among the call's */
+    atomic_int gone;           /* nobody waits for the answer */
     /* Order: */
     uint64_t client;
     int64_t priority;               /* the lower, the earlier */
@@ -28,7 +28,7 @@ typedef struct hn_task {
     /* A language model's: */
     hone_text_generate_options ask;
     bool stream, want_logprobs;
-    hn_seat *seat;
+    hn_slot *slot;
     size_t n_told, n_found;
     double first_s, last_s;
     hone_text_answer answer;

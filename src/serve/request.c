@@ -52,7 +52,7 @@ static hone_rc truth(const json_t *o, const char *key, bool *out, hone_err *err)
 
 /* --- what is drawn ------------------------------------------------------------------------------------------------ */
 
-static hone_rc sampling(const hn_visit *c, hone_text_generate_options *r, hone_err *err) {
+static hone_rc sampling(const hn_http_call *c, hone_text_generate_options *r, hone_err *err) {
     const json_t *o = c->body;
     const struct {
         const char *key;
@@ -87,7 +87,7 @@ static hone_rc sampling(const hn_visit *c, hone_text_generate_options *r, hone_e
     return rc;
 }
 
-static hone_rc stops(hn_visit *c, hone_text_generate_options *r, hone_err *err) {
+static hone_rc stops(hn_http_call *c, hone_text_generate_options *r, hone_err *err) {
     const json_t *v = member(c->body, "stop");
     size_t n = json_is_array(v) ? json_array_size(v) : v != NULL;
     if (!n) return HONE_OK;
@@ -103,7 +103,7 @@ static hone_rc stops(hn_visit *c, hone_text_generate_options *r, hone_err *err) 
     return HONE_OK;
 }
 
-static hone_rc biases(hn_visit *c, hone_text_generate_options *r, hone_err *err) {
+static hone_rc biases(hn_http_call *c, hone_text_generate_options *r, hone_err *err) {
     json_t *v = member(c->body, "logit_bias"), *x;
     const char *key;
     size_t n = 0;
@@ -126,7 +126,7 @@ static hone_rc biases(hn_visit *c, hone_text_generate_options *r, hone_err *err)
 }
 
 /* response_format, or the extensions `grammar` and `json_schema`. */
-static hone_rc format(hn_visit *c, hone_text_generate_options *r, hone_err *err) {
+static hone_rc format(hn_http_call *c, hone_text_generate_options *r, hone_err *err) {
     const json_t *f = member(c->body, "response_format"), *grammar = member(c->body, "grammar"), *schema = NULL;
     const char *type = json_string_value(json_object_get(f, "type"));
     if (grammar && !json_is_string(grammar)) return wrong(err, "grammar", "a text");
@@ -144,7 +144,7 @@ static hone_rc format(hn_visit *c, hone_text_generate_options *r, hone_err *err)
     return HONE_OK;
 }
 
-static hone_rc logprobs(hn_visit *c, hone_text_generate_options *r, bool *want, hone_err *err) {
+static hone_rc logprobs(hn_http_call *c, hone_text_generate_options *r, bool *want, hone_err *err) {
     const json_t *v = member(c->body, "logprobs");
     int64_t top = 0;
     hone_rc rc = HONE_OK;
@@ -161,7 +161,7 @@ static hone_rc logprobs(hn_visit *c, hone_text_generate_options *r, bool *want, 
 
 /* --- prompts ------------------------------------------------------------------------------------------------------ */
 
-static hone_rc tokens_of(hn_visit *c, const json_t *list, hone_text_generate_options *r, hone_err *err) {
+static hone_rc tokens_of(hn_http_call *c, const json_t *list, hone_text_generate_options *r, hone_err *err) {
     size_t n = json_array_size(list), vocabulary = hone_text_vocabulary(c->model->text);
     int32_t *token = malloc((n + 1) * sizeof *token), **more = realloc(c->token, (c->n_token + 1) * sizeof *more);
     if (more) c->token = more;
@@ -183,14 +183,14 @@ static hone_rc tokens_of(hn_visit *c, const json_t *list, hone_text_generate_opt
 }
 
 /* n jobs of one prompt; those behind the first find what it computed. */
-static hone_rc add_jobs(hn_visit *c, const hone_text_generate_options *r, bool want, int64_t n, hone_err *err) {
+static hone_rc add_jobs(hn_http_call *c, const hone_text_generate_options *r, bool want, int64_t n, hone_err *err) {
     const hn_task *first = NULL;
     int64_t priority = 0;
     double deadline_ms = 0;
     hone_rc rc = count(c->body, "priority", -1000000, 1000000, &priority, err);
     if (!rc) rc = number(c->body, "deadline_ms", 1, 1e9, &deadline_ms, err);
     for (int64_t i = 0; !rc && i < n; i++) {
-        hn_task *j = hn_visit_job(c);
+        hn_task *j = hn_http_job(c);
         if (!j) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         j->ask = *r;
         j->ask.seed += (uint64_t)i;
@@ -204,7 +204,7 @@ static hone_rc add_jobs(hn_visit *c, const hone_text_generate_options *r, bool w
     return rc;
 }
 
-static hone_rc one_prompt(hn_visit *c, const json_t *v, hone_text_generate_options *r, hone_err *err) {
+static hone_rc one_prompt(hn_http_call *c, const json_t *v, hone_text_generate_options *r, hone_err *err) {
     r->prompt = NULL;
     r->token = NULL;
     r->n_token = 0;
@@ -216,7 +216,7 @@ static hone_rc one_prompt(hn_visit *c, const json_t *v, hone_text_generate_optio
     return HONE_OK;
 }
 
-static hone_rc prompts(hn_visit *c, hone_text_generate_options *r, bool want, int64_t n, hone_err *err) {
+static hone_rc prompts(hn_http_call *c, hone_text_generate_options *r, bool want, int64_t n, hone_err *err) {
     const json_t *v = member(c->body, "prompt");
     bool several = json_is_array(v) && json_array_size(v) && !json_is_integer(json_array_get(v, 0));
     size_t n_prompt = several ? json_array_size(v) : 1;
@@ -240,7 +240,7 @@ static hone_rc refuse(const json_t *body, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hn_request_text(hn_visit *c, hone_err *err) {
+hone_rc hn_request_text(hn_http_call *c, hone_err *err) {
     hone_text_generate_options r = hone_text_generate_defaults();
     const json_t *stream_options = member(c->body, "stream_options");
     int64_t n = 1;

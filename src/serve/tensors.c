@@ -39,13 +39,13 @@ static json_t *ports(const hone_model_port *p, int32_t n) {
     return list;
 }
 
-static void describe(hn_visit *c) {
+static void describe(hn_http_call *c) {
     const hn_served *m = c->model;
     const hone_model *x = m->model;
-    hn_visit_reply(c, 200,
-                   json_pack("{s:s, s:[s], s:s, s:o, s:o}", "name", m->name, "versions", m->version, "platform", "hone",
-                             "inputs", x ? ports(x->input, x->n_inputs) : json_array(), "outputs",
-                             x ? ports(x->output, x->n_outputs) : json_array()));
+    hn_http_reply(c, 200,
+                  json_pack("{s:s, s:[s], s:s, s:o, s:o}", "name", m->name, "versions", m->version, "platform", "hone",
+                            "inputs", x ? ports(x->input, x->n_inputs) : json_array(), "outputs",
+                            x ? ports(x->output, x->n_outputs) : json_array()));
 }
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static const json_t *named(const json_t *list, const char *name) {
 }
 
 /* Binary data lie in the order of the request's inputs, so these are read in that order. */
-static hone_rc read_inputs(hn_visit *c, hn_task *j, body *b, hone_err *err) {
+static hone_rc read_inputs(hn_http_call *c, hn_task *j, body *b, hone_err *err) {
     const hone_model *x = c->model->model;
     const json_t *inputs = json_object_get(c->body, "inputs"), *o;
     size_t i;
@@ -177,7 +177,7 @@ static hone_rc read_inputs(hn_visit *c, hn_task *j, body *b, hone_err *err) {
     return HONE_OK;
 }
 
-static hone_rc read_request(hn_visit *c, hone_err *err) {
+static hone_rc read_request(hn_http_call *c, hone_err *err) {
     struct evbuffer *in = evhttp_request_get_input_buffer(c->request);
     size_t n = evbuffer_get_length(in), n_json = n;
     const char *length = evhttp_find_header(evhttp_request_get_input_headers(c->request), header);
@@ -189,7 +189,7 @@ static hone_rc read_request(hn_visit *c, hone_err *err) {
         return hn_fail(err, HONE_E_INPUT, "the header %s is no length of the JSON", header);
     c->body = json_loadb(text, n_json, JSON_ALLOW_NUL, &why);
     if (!json_is_object(c->body)) return hn_fail(err, HONE_E_INPUT, "the body is no JSON object: %s", why.text);
-    hn_task *j = hn_visit_job(c);
+    hn_task *j = hn_http_job(c);
     if (!j) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     size_t n_in = (size_t)c->model->model->n_inputs, n_out = (size_t)c->model->model->n_outputs;
     j->in = calloc(n_in + 1, sizeof *j->in);
@@ -232,14 +232,14 @@ static json_t *get_number(const char *p, hone_dtype t) {
     }
 }
 
-static bool wants_bytes(const hn_visit *c, const json_t *asked) {
+static bool wants_bytes(const hn_http_call *c, const json_t *asked) {
     const json_t *all = json_object_get(json_object_get(c->body, "parameters"), "binary_data_output");
     const json_t *one = json_object_get(json_object_get(asked, "parameters"), "binary_data");
     return one ? json_is_true(one) : json_is_true(all);
 }
 
 /* NULL: a type that JSON cannot have. */
-static json_t *output_of(hn_visit *c, const hone_array *a, const char *name, const json_t *asked,
+static json_t *output_of(hn_http_call *c, const hone_array *a, const char *name, const json_t *asked,
                          struct evbuffer *bytes) {
     json_t *shape = json_array(), *o;
     size_t n = 1, size_b = hone_dtype_size_b(a->dtype);
@@ -265,7 +265,7 @@ static json_t *output_of(hn_visit *c, const hone_array *a, const char *name, con
     return o;
 }
 
-void hn_tensors_end(hn_visit *c, hn_task *j) {
+void hn_tensors_end(hn_http_call *c, hn_task *j) {
     const hone_model *x = c->model->model;
     const json_t *asked = json_object_get(c->body, "outputs"), *id = json_object_get(c->body, "id");
     struct evbuffer *bytes = j->rc ? NULL : evbuffer_new(), *all = evbuffer_new();
@@ -282,17 +282,17 @@ void hn_tensors_end(hn_visit *c, hn_task *j) {
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL, length[24], why[200];
     json_decref(o);
     if (j->rc)
-        hn_visit_fail(c, hn_status_of(j->rc), j->why.text);
+        hn_http_fail(c, hn_status_of(j->rc), j->why.text);
     else if (refused || !text || !bytes || !all) {
         snprintf(why, sizeof why, "output '%.100s' cannot be written as JSON; ask for binary data",
                  refused ? refused : "");
-        hn_visit_fail(c, refused ? 400 : 500, why);
+        hn_http_fail(c, refused ? 400 : 500, why);
     } else {
         snprintf(length, sizeof length, "%zu", strlen(text));
         if (c->binary) evhttp_add_header(evhttp_request_get_output_headers(c->request), header, length);
         evbuffer_add(all, text, strlen(text));
         evbuffer_add_buffer(all, bytes);
-        hn_visit_reply_data(c, 200, c->binary ? "application/octet-stream" : "application/json", all);
+        hn_http_reply_data(c, 200, c->binary ? "application/octet-stream" : "application/json", all);
         all = NULL;
     }
     free(text);
@@ -302,26 +302,26 @@ void hn_tensors_end(hn_visit *c, hn_task *j) {
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-static void infer(hn_visit *c) {
+static void infer(hn_http_call *c) {
     hone_err why = {0};
     if (c->model->language) {
-        hn_visit_fail(c, 400, "this is a language model; call /v1/completions or /v1/chat/completions");
+        hn_http_fail(c, 400, "this is a language model; call /v1/completions or /v1/chat/completions");
         return;
     }
     hone_rc rc = read_request(c, &why);
     if (rc) {
         c->n_done = c->n_job;
-        hn_visit_fail(c, hn_status_of(rc), why.text);
+        hn_http_fail(c, hn_status_of(rc), why.text);
     } else
-        hn_visit_submit(c);
+        hn_http_submit(c);
 }
 
 /* What is asked of a model; false: there is no such call. */
-static bool model_call(hn_visit *c, const char *rest, bool post) {
+static bool model_call(hn_http_call *c, const char *rest, bool post) {
     if (!rest && !post)
         describe(c);
     else if (rest && !strcmp(rest, "ready") && !post)
-        hn_visit_reply(c, 200, json_pack("{s:s, s:b}", "name", c->model->name, "ready", 1));
+        hn_http_reply(c, 200, json_pack("{s:s, s:b}", "name", c->model->name, "ready", 1));
     else if (rest && !strcmp(rest, "infer") && post)
         infer(c);
     else
@@ -330,18 +330,14 @@ static bool model_call(hn_visit *c, const char *rest, bool post) {
 }
 
 /* path: behind "/v2". */
-void hn_tensors_call(hn_visit *c, const char *path) {
+void hn_tensors_call(hn_http_call *c, const char *path) {
     static const char models[] = "/models/";
     bool post = evhttp_request_get_command(c->request) == EVHTTP_REQ_POST;
     char name[300], *rest;
     if (!*path) {
-        hn_visit_reply(c, 200,
-                       json_pack("{s:s, s:s, s:[s]}", "name", "hone", "version", hone_version(), "extensions",
-                                 "binary_tensor_data"));
-        return;
-    }
-    if (!strcmp(path, "/health/live") || !strcmp(path, "/health/ready")) {
-        hn_visit_reply(c, 200, json_pack("{s:b}", path[8] == 'l' ? "live" : "ready", 1));
+        hn_http_reply(c, 200,
+                      json_pack("{s:s, s:s, s:[s]}", "name", "hone", "version", hone_version(), "extensions",
+                                "binary_tensor_data"));
         return;
     }
     if (!strncmp(path, models, sizeof models - 1) && strlen(path) < sizeof name) {
@@ -355,7 +351,7 @@ void hn_tensors_call(hn_visit *c, const char *path) {
         }
         if (c->model && model_call(c, rest, post)) return;
     }
-    hn_visit_fail(c, 404,
-                  c->model ? "there is no such call of a model; docs/serve.md lists them"
-                           : "there is no such model or call; GET /v1/models lists the models");
+    hn_http_fail(c, 404,
+                 c->model ? "there is no such call of a model; docs/serve.md lists them"
+                          : "there is no such model or call; GET /v1/models lists the models");
 }

@@ -13,7 +13,7 @@
 
 /* --- pieces of answers -------------------------------------------------------------------------------------------- */
 
-static bool copy_tokens(const hone_text_answer *a, size_t from, hn_heard *h) {
+static bool copy_tokens(const hone_text_answer *a, size_t from, hn_event *h) {
     size_t n = a->n - from;
     h->n_top = a->n_top;
     h->token = malloc((n + 1) * sizeof *h->token);
@@ -30,10 +30,10 @@ static bool copy_tokens(const hone_text_answer *a, size_t from, hn_heard *h) {
 /* Text as it comes; with it go the tokens since the last one. False ends the answer: there is no memory. */
 static bool on_text(void *arg, const char *text, size_t n) {
     hn_task *j = arg;
-    hn_heard *h = calloc(1, sizeof *h);
+    hn_event *h = calloc(1, sizeof *h);
     if (h) h->text = malloc(n + 1);
-    if (!h || !h->text || (j->want_logprobs && !copy_tokens(hn_seat_answer(j->seat), j->n_told, h))) {
-        hn_heard_free(h);
+    if (!h || !h->text || (j->want_logprobs && !copy_tokens(hn_slot_answer(j->slot), j->n_told, h))) {
+        hn_event_free(h);
         return false;
     }
     memcpy(h->text, text, n);
@@ -41,7 +41,7 @@ static bool on_text(void *arg, const char *text, size_t n) {
     h->n_text = n;
     h->job = j;
     j->n_told += h->n;
-    hn_runner_say(j->engine, h);
+    hn_runner_post(j->engine, h);
     return true;
 }
 
@@ -52,13 +52,13 @@ static void leave(hn_runner *e, hn_served *m, size_t at) {
     if (at + m->n_paused >= m->n_running && m->n_paused) m->n_paused--;
     memmove(&m->running[at], &m->running[at + 1], (m->n_running - at - 1) * sizeof *m->running);
     m->n_running--;
-    const hone_text_answer *so_far = hn_seat_answer(j->seat);
+    const hone_text_answer *so_far = hn_slot_answer(j->slot);
     pthread_mutex_lock(&m->figures.lock);
     m->figures.answer_tokens += so_far->n;
     pthread_mutex_unlock(&m->figures.lock);
-    hone_rc rc = hn_seat_close(j->seat, j->rc ? NULL : &j->answer, &j->why);
+    hone_rc rc = hn_slot_close(j->slot, j->rc ? NULL : &j->answer, &j->why);
     if (!j->rc) j->rc = rc;
-    j->seat = NULL;
+    j->slot = NULL;
     hn_runner_finish(e, m, j);
 }
 
@@ -75,18 +75,18 @@ static void send_away(hn_runner *e, hn_served *m) {
 static void sit_down(hn_runner *e, hn_served *m, hn_task *j) {
     hn_runner_begun(e, j);
     if (j->stream) j->ask.on_text = on_text, j->ask.on_text_arg = j;
-    j->rc = hn_seat_open(m->text, &j->ask, &j->seat, &j->why);
+    j->rc = hn_slot_open(m->text, &j->ask, &j->slot, &j->why);
     if (j->rc) {
         hn_runner_finish(e, m, j);
         return;
     }
-    j->n_found = hn_seat_found(j->seat);
+    j->n_found = hn_slot_found(j->slot);
     pthread_mutex_lock(&m->figures.lock);
-    m->figures.prompt_tokens += hn_seat_answer(j->seat)->n_prompt;
+    m->figures.prompt_tokens += hn_slot_answer(j->slot)->n_prompt;
     m->figures.found_tokens += j->n_found;
     pthread_mutex_unlock(&m->figures.lock);
     m->running[m->n_running++] = j;
-    if (hn_seat_over(j->seat)) leave(e, m, m->n_running - 1);
+    if (hn_slot_over(j->slot)) leave(e, m, m->n_running - 1);
 }
 
 /* --- a step ------------------------------------------------------------------------------------------------------- */
@@ -102,13 +102,13 @@ static void fill(const hn_runner *e, const hn_served *m, step *s) {
     hone_text_feed f;
     s->n = 0;
     for (size_t i = 0; i < live; i++) /* answers */
-        if (!hn_seat_next(m->running[i]->seat, 1, &f)) {
+        if (!hn_slot_next(m->running[i]->slot, 1, &f)) {
             s->at[s->n] = i;
             s->feed[s->n++] = f;
             left -= left > 0;
         }
     for (size_t i = 0; i < live && (left || !s->n); i++) { /* prompts */
-        if (!hn_seat_next(m->running[i]->seat, left ? left : 1, &f)) continue;
+        if (!hn_slot_next(m->running[i]->slot, left ? left : 1, &f)) continue;
         s->at[s->n] = i;
         s->feed[s->n++] = f;
         left -= f.n < left ? f.n : left;
@@ -146,7 +146,7 @@ static void take(hn_runner *e, hn_served *m, const step *s, hone_rc rc, const ho
         hn_task *j = m->running[s->at[i]];
         j->rc = rc;
         j->why = *err;
-        if (!rc) j->rc = hn_seat_take(j->seat, &s->feed[i], &j->why);
+        if (!rc) j->rc = hn_slot_take(j->slot, &s->feed[i], &j->why);
         if (!j->rc && s->feed[i].n_want) j->prompt_done = true;
     }
     double now_s = hn_now_s();
@@ -157,13 +157,13 @@ static void take(hn_runner *e, hn_served *m, const step *s, hone_rc rc, const ho
     hn_histogram_add(&m->figures.batch, hn_bounds_batch, (double)s->n);
     pthread_mutex_unlock(&m->figures.lock);
     for (size_t i = m->n_running; i-- > 0;)
-        if (m->running[i]->rc || hn_seat_over(m->running[i]->seat)) leave(e, m, i);
+        if (m->running[i]->rc || hn_slot_over(m->running[i]->slot)) leave(e, m, i);
     if (m->n_running < before) m->n_paused = 0;
 }
 
 static void tell(hn_served *m) {
     size_t used, most;
-    hn_seat_memory(m->text, &used, &most);
+    hn_slot_memory(m->text, &used, &most);
     pthread_mutex_lock(&m->figures.lock);
     m->figures.waiting = m->waiting.n;
     m->figures.running = m->n_running;

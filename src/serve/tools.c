@@ -51,7 +51,7 @@ static void open_arguments(json_t *message) {
     }
 }
 
-static hone_rc read_messages(const hn_visit *c, json_t **out, hone_err *err) {
+static hone_rc read_messages(const hn_http_call *c, json_t **out, hone_err *err) {
     const json_t *given = json_object_get(c->body, "messages");
     json_t *list = json_is_array(given) ? json_deep_copy(given) : NULL, *m;
     hone_rc rc = HONE_OK;
@@ -103,7 +103,7 @@ static json_t *call_schema(const json_t *function) {
 }
 
 /* The schema of a call of one of the tools (name NULL: of any). */
-static hone_rc force(hn_visit *c, const json_t *tools, const char *name, hone_err *err) {
+static hone_rc force(hn_http_call *c, const json_t *tools, const char *name, hone_err *err) {
     json_t *any = json_array(), *t, *all;
     size_t i;
     json_array_foreach(tools, i, t) {
@@ -124,7 +124,7 @@ static hone_rc force(hn_visit *c, const json_t *tools, const char *name, hone_er
     return c->schema ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-static hone_rc choose(hn_visit *c, const json_t *tools, hone_err *err) {
+static hone_rc choose(hn_http_call *c, const json_t *tools, hone_err *err) {
     const json_t *choice = json_object_get(c->body, "tool_choice"), *t;
     const char *word = json_string_value(choice);
     size_t i;
@@ -147,7 +147,7 @@ static hone_rc choose(hn_visit *c, const json_t *tools, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hn_tools_prompt(hn_visit *c, char **prompt, hone_err *err) {
+hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, hone_err *err) {
     json_t *messages = NULL, *tools = json_object_get(c->body, "tools"), *names = json_object();
     json_t *more = json_object_get(c->body, "chat_template_kwargs");
     bool some = json_is_array(tools) && json_array_size(tools);
@@ -180,7 +180,7 @@ static const char *skip_space(const char *p, const char *end) {
 }
 
 /* One call of JSON at p; *p behind it. choice, index: its id is made of them. */
-static json_t *read_call(const hn_visit *c, size_t choice, const char **p, const char *end, size_t index) {
+static json_t *read_call(const hn_http_call *c, size_t choice, const char **p, const char *end, size_t index) {
     json_error_t why;
     const char *from = skip_space(*p, end);
     json_t *o = json_loadb(from, (size_t)(end - from), JSON_DISABLE_EOF_CHECK, &why), *call = NULL;
@@ -200,7 +200,7 @@ static json_t *read_call(const hn_visit *c, size_t choice, const char **p, const
     return call;
 }
 
-json_t *hn_tools_calls(const hn_visit *c, size_t choice, const char *text, size_t n, size_t *n_front) {
+json_t *hn_tools_calls(const hn_http_call *c, size_t choice, const char *text, size_t n, size_t *n_front) {
     json_t *list = json_array(), *call;
     const char *end = text + n, *p = text;
     *n_front = n;
@@ -221,7 +221,7 @@ json_t *hn_tools_calls(const hn_visit *c, size_t choice, const char *text, size_
     return NULL;
 }
 
-size_t hn_tools_certain(const hn_visit *c, const char *text, size_t n) {
+size_t hn_tools_certain(const hn_http_call *c, const char *text, size_t n) {
     const char *first = skip_space(text, text + n);
     if (c->tools == HN_TOOLS_NONE) return n;
     if (c->tools == HN_TOOLS_FORCED) return 0;

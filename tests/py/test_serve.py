@@ -170,6 +170,12 @@ def test_a_tool_is_called(server, stream):
     assert json.loads(calls[0].function.arguments)["city"] in ("A", "B")
 
 
+def test_calls_of_several_choices_have_ids_of_their_own(server):
+    got = server.client().chat.completions.create(model="tiny", messages=[{"role": "user", "content": "x"}], tools=[TOOL], seed=4, n=3,
+                                                  tool_choice={"type": "function", "function": {"name": "weather"}})
+    assert len({c.message.tool_calls[0].id for c in got.choices}) == 3
+
+
 def test_tokens_and_back(server):
     tokens = json.loads(server.call("POST", "/tokenize", {"text": PROMPT})[1])["tokens"]
     assert json.loads(server.call("POST", "/detokenize", {"tokens": tokens})[1]) == {"text": PROMPT}
@@ -269,6 +275,8 @@ def test_keys_and_their_limits(path, tmp_path):
     with serving(path, "--api-key-file", str(keys), "--log", str(log)) as s:
         with pytest.raises(openai.AuthenticationError):
             s.client("secret-key-3").models.list()
+        assert s.call("GET", "/v2/health/live")[:2] == (200, b'{"live":true}')
+        assert s.call("GET", "/v2/health/ready")[:2] == (200, b'{"ready":true}') and s.call("GET", "/v2")[0] == 401
         assert s.call("GET", "/ready")[0] == 200 and s.call("GET", "/metrics")[0] == 401
         stream = s.client("secret-key-1").completions.create(model="tiny", prompt="A", max_tokens=4000, stream=True, extra_body={"ignore_eos": True})
         next(iter(stream))

@@ -68,9 +68,9 @@ typedef struct hnd_stream {
     hnd_at slots; /* the error slot, then the symbols */
     hnd_at scratch;
     int64_t scratch_b;
-    int32_t launched; /* something may be in the error slot */
+    int32_t launched;  /* something may be in the error slot */
     int32_t sync_each; /* HONE_DEVICE_SYNC=1: the host waits for every kernel */
-    const char *last; /* the kernel that was launched last; NULL: none since the host waited */
+    const char *last;  /* the kernel that was launched last; NULL: none since the host waited */
     hnd_graphs graphs;
     hnd_err err;
 } hnd_stream;

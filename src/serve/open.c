@@ -1,4 +1,4 @@
-/* load.c — a model of any kind is opened to be served; what has no library yet is compiled. */
+/* open.c — a model of any kind is opened to be served; what has no library yet is compiled. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -85,7 +85,7 @@ static bool ends_in(const char *path, const char *end) {
     return n >= k && !strcmp(path + n - k, end);
 }
 
-hone_rc hn_served_load(hn_served *m, const hone_serve_options *o, hone_err *err) {
+hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err) {
     struct stat st;
     if (stat(m->path, &st)) return hn_fail(err, HONE_E_IO, "cannot open '%s': there is no such model", m->path);
     snprintf(m->version, sizeof m->version, "%llx-%llx", (unsigned long long)st.st_mtim.tv_sec,

@@ -1,0 +1,177 @@
+/* server.c — the loop that takes calls in, hands events of the engine to them, and ends. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/options.h"
+#include "serve/http.h"
+
+#include <errno.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static void on_events(evutil_socket_t fd, short what, void *arg) {
+    hn_server *s = arg;
+    (void)fd;
+    (void)what;
+    for (hn_event *h = hn_runner_events(s->engine), *next; h; h = next) {
+        next = h->next;
+        hn_task *j = h->job;
+        hn_http_call *c = j->call;
+        if (h->done) c->n_done++;
+        if (!c->request) {
+            if (c->n_done == c->n_job) hn_http_end(c);
+        } else if (!h->done)
+            hn_answer_piece(c, h);
+        else if (c->form == HN_FORM_TENSOR)
+            hn_tensors_end(c, j);
+        else
+            hn_answer_end(c, j);
+        hn_event_free(h);
+    }
+}
+
+static void on_request(struct evhttp_request *request, void *arg) {
+    hn_server *s = arg;
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+    const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+    hn_http_call *c = calloc(1, sizeof *c);
+    if (!c || !(c->path = strdup(path ? path : "/"))) {
+        free(c);
+        evhttp_send_error(request, 503, "out of memory");
+        return;
+    }
+    hn_guard_whole(s->guard, evhttp_request_get_connection(request));
+    c->server = s;
+    c->request = request;
+    c->arrived_s = hn_now_s();
+    c->created_s = hn_unix_s();
+    snprintf(c->id, sizeof c->id, "req-%08" PRIx64 "%08" PRIx64, (uint64_t)c->created_s & 0xffffffff, ++s->next_id);
+    c->next = s->calls;
+    c->at = &s->calls;
+    if (s->calls) s->calls->at = &c->next;
+    s->calls = c;
+    s->n_calls++;
+    hn_http_watch(c);
+    hn_http_route(c, evhttp_request_get_command(request) == EVHTTP_REQ_POST);
+}
+
+/* --- the loop ----------------------------------------------------------------------------------------------------- */
+
+static uint16_t port_of(const hn_server *s) {
+    struct sockaddr_storage a;
+    socklen_t n = sizeof a;
+    if (getsockname(evhttp_bound_socket_get_fd(s->bound), (struct sockaddr *)&a, &n)) return 0;
+    return ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
+                                         : ((struct sockaddr_in *)&a)->sin_port);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg) {
+    hn_server *s = arg;
+    double now_s = hn_now_s();
+    (void)fd;
+    (void)what;
+    hn_guard_sweep(s->guard, now_s);
+    bool ready = hn_runner_ready(s->engine, &s->why);
+    if (ready && !s->told) {
+        s->told = true;
+        if (s->o.on_ready) s->o.on_ready(s->o.on_ready_arg, s->o.host, port_of(s));
+    }
+    if (!s->ending && s->o.stop && *s->o.stop) {
+        s->ending = true;
+        s->end_s = now_s + s->o.drain_s;
+        evhttp_del_accept_socket(s->http, s->bound);
+        s->bound = NULL;
+    }
+    if (s->why.rc || (s->ending && (!s->n_calls || now_s > s->end_s))) event_base_loopbreak(s->base);
+}
+
+static hone_rc open_http(hn_server *s, hone_err *err) {
+    const hone_serve_options *o = &s->o;
+    s->http = evhttp_new(s->base);
+    if (!s->http) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    evhttp_set_allowed_methods(s->http, EVHTTP_REQ_GET | EVHTTP_REQ_POST);
+    evhttp_set_max_headers_size(s->http, 64 << 10);
+    evhttp_set_max_body_size(s->http, (ev_ssize_t)o->max_body_b);
+    evhttp_set_timeout(s->http, (int)(o->idle_timeout_s < 1 ? 1 : o->idle_timeout_s));
+    evhttp_set_bevcb(s->http, hn_guard_watch, s->guard);
+    evhttp_set_gencb(s->http, on_request, s);
+    s->bound = evhttp_bind_socket_with_handle(s->http, o->host, o->port);
+    if (!s->bound)
+        return hn_fail(err, HONE_E_IO, "cannot listen on %s, port %u: %s; choose another --port", o->host, o->port,
+                       strerror(errno));
+    return HONE_OK;
+}
+
+static hone_rc open_log(hn_server *s, hone_err *err) {
+    if (!s->o.log) return HONE_OK;
+    s->log = fopen(strcmp(s->o.log, "-") ? s->o.log : "/dev/stderr", "ae");
+    return s->log ? HONE_OK : hn_fail(err, HONE_E_IO, "cannot open '%s': %s", s->o.log, strerror(errno));
+}
+
+static hone_rc open_server(hn_server *s, hone_err *err) {
+    static const struct timeval often = {0, 50000};
+    hone_rc rc = s->o.key_file ? hn_keys_read(s->o.key_file, &s->key, &s->n_key, err) : HONE_OK;
+    s->figures.name = "";
+    pthread_mutex_init(&s->figures.lock, NULL);
+    if (!rc) rc = open_log(s, err);
+    s->base = event_base_new();
+    s->guard = hn_guard_new(s->o.read_timeout_s);
+    if (!rc && (!s->base || !s->guard)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc) rc = open_http(s, err);
+    if (!rc) rc = hn_runner_start(&s->o, &s->engine, err);
+    if (rc) return rc;
+    s->on_event = event_new(s->base, s->engine->fd, EV_READ | EV_PERSIST, on_events, s);
+    s->tick = event_new(s->base, -1, EV_PERSIST, on_tick, s);
+    if (!s->on_event || !s->tick || event_add(s->on_event, NULL) || event_add(s->tick, &often))
+        return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    return HONE_OK;
+}
+
+static void close_server(hn_server *s) {
+    if (s->on_event) event_free(s->on_event);
+    if (s->tick) event_free(s->tick);
+    if (s->http) evhttp_free(s->http); /* calls under way lose their clients */
+    hn_runner_free(s->engine);
+    while (s->calls) {
+        s->calls->n_done = s->calls->n_job;
+        s->calls->model = NULL; /* it is closed */
+        hn_http_end(s->calls);
+    }
+    hn_guard_free(s->guard);
+    if (s->base) event_base_free(s->base);
+    hn_keys_free(s->key, s->n_key);
+    if (s->log) fclose(s->log);
+    pthread_mutex_destroy(&s->figures.lock);
+}
+
+static void usual(hone_serve_options *o) {
+    if (!o->host) o->host = "127.0.0.1";
+    if (!o->at_once) o->at_once = HONE_TEXT_AT_ONCE;
+    if (o->at_once > HN_AT_ONCE) o->at_once = HN_AT_ONCE;
+    if (!o->step_tokens) o->step_tokens = 256;
+    if (!o->max_queue) o->max_queue = 256;
+    if (!o->max_batch) o->max_batch = 32;
+    if (!o->max_body_b) o->max_body_b = (size_t)32 << 20;
+    if (!(o->read_timeout_s > 0)) o->read_timeout_s = 30;
+    if (!(o->idle_timeout_s > 0)) o->idle_timeout_s = 300;
+    if (!(o->drain_s > 0)) o->drain_s = 30;
+}
+
+hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err) {
+    hn_server s = {.o = hone_serve_defaults()};
+    hone_rc rc = hn_options_read(&s.o, sizeof s.o, options, "serve", err);
+    if (!rc && !s.o.n_model) rc = hn_fail(err, HONE_E_USAGE, "there is no model to serve; name one");
+    if (rc) return rc;
+    usual(&s.o);
+    rc = open_server(&s, err);
+    if (!rc && event_base_dispatch(s.base) < 0) rc = hn_fail(err, HONE_E_FAILED, "the loop of events failed");
+    if (!rc && s.why.rc) {
+        rc = s.why.rc;
+        if (err) *err = s.why;
+    }
+    close_server(&s);
+    return rc;
+}
