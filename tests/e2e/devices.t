@@ -9,18 +9,8 @@ top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 cd "$top" || exit 1
 export HONE_DEVICE_CACHE=$top/device ASAN_OPTIONS=detect_leaks=0
-n=0
-failed=0
-ok() { # ok NAME COMMAND…: one line; the command's output is shown when it fails
-    local name=$1
-    shift
-    n=$((n + 1))
-    if "$@" >"$top/log" 2>&1; then echo "ok $n - e2e/devices_$name"; else
-        echo "not ok $n - e2e/devices_$name"
-        sed 's/^/# /' "$top/log"
-        failed=1
-    fi
-}
+tap=e2e/devices_ tap_log=$top/log
+. "$root/tests/helper/tap.sh"
 
 cat > small.ir <<'END'
 ir 1

@@ -7,18 +7,8 @@ build=${HONE_BUILD:-$root/build}
 here=$(dirname "$(readlink -f "$0")")
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
-n=0
-failed=0
-ok() { # ok NAME COMMAND…: one line; the command's output is shown when it fails
-    local name=$1
-    shift
-    n=$((n + 1))
-    if "$@" >"$top/log" 2>&1; then echo "ok $n - e2e/$name"; else
-        echo "not ok $n - e2e/$name"
-        sed 's/^/# /' "$top/log"
-        failed=1
-    fi
-}
+tap=e2e/ tap_log=$top/log
+. "$root/tests/helper/tap.sh"
 
 dest=$top/dest
 prefix=/opt/hone

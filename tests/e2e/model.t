@@ -9,18 +9,8 @@ here=$(dirname "$(readlink -f "$0")")
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 cd "$top" || exit 1
-n=0
-failed=0
-ok() { # ok NAME COMMAND…: one line; the command's output is shown when it fails
-    local name=$1
-    shift
-    n=$((n + 1))
-    if "$@" >"$top/log" 2>&1; then echo "ok $n - e2e/model_$name"; else
-        echo "not ok $n - e2e/model_$name"
-        sed 's/^/# /' "$top/log"
-        failed=1
-    fi
-}
+tap=e2e/model_ tap_log=$top/log
+. "$root/tests/helper/tap.sh"
 not() { ! "$@"; }
 
 cat > dense.ir <<'END'

@@ -12,18 +12,8 @@ cd "$top" || exit 1
 export ASAN_OPTIONS=detect_leaks=0 XDG_CACHE_HOME=$top/cache
 real=$(python3 -c "import sys; sys.path.insert(0, '$root/tests/gpu'); import cuda_tools as t; print(t.library('libnvrtc.so') or '')")
 unset HONE_NVRTC
-n=0
-failed=0
-ok() { # ok NAME COMMAND…: one line; the command's output is shown when it fails
-    local name=$1
-    shift
-    n=$((n + 1))
-    if "$@" >"$top/log" 2>&1; then echo "ok $n - gpu/images_$name"; else
-        echo "not ok $n - gpu/images_$name"
-        sed 's/^/# /' "$top/log"
-        failed=1
-    fi
-}
+tap=gpu/images_ tap_log=$top/log
+. "$root/tests/helper/tap.sh"
 compile() { # compile OUTPUT TARGETS [OPTION…]
     local output=$1 target=$2
     shift 2
