@@ -47,7 +47,7 @@ FUZZ_REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/tests/fuzz/%_replay)
 .PHONY: all lib portable help python python-extension unit-tests objects print-cflags print-san deps test-deps test-deps-gpu demo check check-long check-built lint bench fuzz install uninstall clean format
 .DELETE_ON_ERROR:
 
-all: $(BUILD)/hone $(BUILD)/libhone.a $(BUILD)/libhone.so $(BUILD)/libhonebench.a $(BUILD)/hone.pc $(BUILD)/man/hone.1
+all: $(BUILD)/hone $(BUILD)/libhone.a $(BUILD)/libhone.so $(BUILD)/libhonebench.a $(BUILD)/hone.pc $(BUILD)/man/hone.1 $(BUILD)/man/hone-gpu-bench.1
 lib: $(BUILD)/libhone.a
 
 $(BUILD)/obj/src/bench/%.o: src/bench/%.c
@@ -190,6 +190,9 @@ portable: $(PORTABLE)/hone $(PORTABLE)/lib/libhonebench.a ## one static program 
 # One page per command, from the table that its --help comes from.
 $(BUILD)/man/hone.1: $(BUILD)/hone
 	$(BUILD)/hone man -o $(@D)
+$(BUILD)/man/hone-gpu-bench.1: src/bench/program/hone-gpu-bench.1
+	@mkdir -p $(@D)
+	cp $< $@
 
 PC_EDIT = -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|'
 $(BUILD)/hone.pc: tools/hone.pc.in include/hone/base.h

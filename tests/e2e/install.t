@@ -15,9 +15,17 @@ prefix=/opt/hone
 ok install make -s -C "$root" BUILD="$build" DESTDIR="$dest" PREFIX=$prefix install
 lib=$dest$prefix/lib
 for f in bin/hone include/hone/space.h include/hone/bench.h lib/libhone.a lib/libhone.so lib/libhone.so.3 lib/libhonebench.a \
-    lib/pkgconfig/hone.pc share/man/man1/hone.1 share/man/man1/hone-tune.1; do
+    lib/pkgconfig/hone.pc share/man/man1/hone.1 share/man/man1/hone-tune.1 share/man/man1/hone-gpu-bench.1; do
     ok "installed_$f" test -s "$dest$prefix/$f"
 done
+
+page_has_every_option() { # the page of hone-gpu-bench is written by hand
+    local option
+    while read -r option; do
+        sed 's/\\-/-/g; s/\\f[BRI]//g' "$dest$prefix/share/man/man1/hone-gpu-bench.1" | grep -q -- "^$option\b" || { echo "no $option"; return 1; }
+    done < <(grep -o -- '"--hone-[a-z-]*"' "$root/src/bench/bench_options.c" | tr -d '"')
+}
+ok gpu_bench_page_has_every_option page_has_every_option
 
 export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dest
 version=$(sed -n 's/^#define HONE_VERSION "\(.*\)"/\1/p' "$root/include/hone/base.h")
