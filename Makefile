@@ -190,12 +190,12 @@ portable: $(PORTABLE)/hone $(PORTABLE)/lib/libhonebench.a ## one static program 
 # One page per command, from the table that its --help comes from.
 $(BUILD)/man/hone.1: $(BUILD)/hone
 	$(BUILD)/hone man -o $(@D)
-$(BUILD)/man/hone-gpu-bench.1: src/bench/program/hone-gpu-bench.1
-	@mkdir -p $(@D)
-	cp $< $@
 
 PC_EDIT = -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@PKGS@|$(PKGS)|'
 $(BUILD)/hone.pc: tools/hone.pc.in include/hone/base.h
+	@mkdir -p $(@D)
+	sed $(PC_EDIT) $< > $@
+$(BUILD)/man/hone-gpu-bench.1: src/bench/program/hone-gpu-bench.1 include/hone/base.h
 	@mkdir -p $(@D)
 	sed $(PC_EDIT) $< > $@
 

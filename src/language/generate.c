@@ -279,7 +279,7 @@ struct hn_slot {
     double begin_s, prompt_end_s;
 };
 
-static hone_rc sit_down(hone_text *m, const hone_text_generate_options *o, hn_slot *t, hone_err *err) {
+static hone_rc slot_begin(hone_text *m, const hone_text_generate_options *o, hn_slot *t, hone_err *err) {
     size_t n = 0;
     t->r = hone_text_generate_defaults();
     t->a = (answering){.m = m, .r = &t->r, .out = &t->made, .place = HN_PLACE_START};
@@ -300,7 +300,7 @@ static hone_rc sit_down(hone_text *m, const hone_text_generate_options *o, hn_sl
 }
 
 /* The answer, or why there is none. */
-static void stand_up(hn_slot *t, hone_rc rc, hone_text_answer *out, hone_err *why) {
+static void slot_end(hn_slot *t, hone_rc rc, hone_text_answer *out, hone_err *why) {
     t->made.generate_s = hn_now_s() - (t->prompt_end_s > 0 ? t->prompt_end_s : t->begin_s);
     if (!rc) rc = hn_answer_text_end(&t->a.said, &t->r, why);
     if (!rc && t->a.said.stopped) t->made.end = HONE_TEXT_STOP;
@@ -354,9 +354,9 @@ void hn_slot_memory(const hone_text *m, size_t *used, size_t *most) {
 hone_rc hn_slot_open(hone_text *m, const hone_text_generate_options *o, hn_slot **out, hone_err *err) {
     hn_slot *t = calloc(1, sizeof *t);
     hone_rc rc = t ? hn_language_ready(m, true, true, err) : hn_fail(err, HONE_E_NOMEM, "out of memory generating");
-    if (!rc) rc = sit_down(m, o, t, err);
+    if (!rc) rc = slot_begin(m, o, t, err);
     if (rc) {
-        if (t) stand_up(t, rc, NULL, NULL);
+        if (t) slot_end(t, rc, NULL, NULL);
         free(t);
         return rc;
     }
@@ -368,18 +368,18 @@ hone_rc hn_slot_open(hone_text *m, const hone_text_generate_options *o, hn_slot 
 hone_rc hn_slot_close(hn_slot *t, hone_text_answer *out, hone_err *err) {
     hone_err why = {0};
     if (!t) return HONE_OK;
-    stand_up(t, out ? HONE_OK : HONE_E_INTERRUPTED, out, &why);
+    slot_end(t, out ? HONE_OK : HONE_E_INTERRUPTED, out, &why);
     free(t);
     if (out && why.rc && err) *err = why;
     return out ? why.rc : HONE_OK;
 }
 
-static hone_rc step_all(hone_text *m, hn_slot *team, size_t n, hone_text_answer *out, hone_err *why, hone_err *err) {
+static hone_rc step_all(hone_text *m, hn_slot *slots, size_t n, hone_text_answer *out, hone_err *why, hone_err *err) {
     hone_text_feed feed[HONE_TEXT_AT_ONCE];
     hn_slot *of[HONE_TEXT_AT_ONCE];
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
-        hn_slot *t = &team[i];
+        hn_slot *t = &slots[i];
         if (!t->session) continue;
         of[k] = t;
         hn_slot_next(t, SIZE_MAX, &feed[k++]);
@@ -388,42 +388,42 @@ static hone_rc step_all(hone_text *m, hn_slot *team, size_t n, hone_text_answer 
     for (size_t i = 0; !rc && i < k; i++) {
         size_t at = of[i]->request;
         hone_rc own = hn_slot_take(of[i], &feed[i], &why[at]);
-        if (own || of[i]->a.over) stand_up(of[i], own, &out[at], &why[at]);
+        if (own || of[i]->a.over) slot_end(of[i], own, &out[at], &why[at]);
     }
     return rc;
 }
 
 hone_rc hone_text_generate_all(hone_text *m, const hone_text_generate_options *const *options, size_t n,
                                hone_text_answer *out, hone_err *why, hone_err *err) {
-    hn_slot *team = calloc(HONE_TEXT_AT_ONCE, sizeof *team);
+    hn_slot *slots = calloc(HONE_TEXT_AT_ONCE, sizeof *slots);
     size_t next = 0, live = 1;
-    hone_rc rc = team ? hn_language_ready(m, true, true, err) : hn_fail(err, HONE_E_NOMEM, "out of memory generating");
+    hone_rc rc = slots ? hn_language_ready(m, true, true, err) : hn_fail(err, HONE_E_NOMEM, "out of memory generating");
     memset(out, 0, n * sizeof *out);
     for (size_t i = 0; i < n; i++)
         if (options[i]) why[i] = (hone_err){0};
     while (!rc && (next < n || live)) {
         live = 0;
         for (size_t i = 0; i < HONE_TEXT_AT_ONCE; i++) {
-            while (!team[i].session && next < n) {
+            while (!slots[i].session && next < n) {
                 size_t at = next++;
                 if (!options[at]) continue;
-                team[i].request = at;
-                hone_rc own = sit_down(m, options[at], &team[i], &why[at]);
-                const hone_text_generate_options *r = &team[i].r;
+                slots[i].request = at;
+                hone_rc own = slot_begin(m, options[at], &slots[i], &why[at]);
+                const hone_text_generate_options *r = &slots[i].r;
                 bool alone = !own && (r->n_beams > 1 || r->draft || r->lookup);
-                if (own || team[i].a.over || alone) stand_up(&team[i], own, &out[at], &why[at]);
+                if (own || slots[i].a.over || alone) slot_end(&slots[i], own, &out[at], &why[at]);
                 if (!alone) continue;
                 hone_text_answer_free(&out[at]);
                 hone_text_generate(m, options[at], &out[at], &why[at]);
             }
-            live += team[i].session != NULL;
+            live += slots[i].session != NULL;
         }
-        rc = step_all(m, team, HONE_TEXT_AT_ONCE, out, why, err);
+        rc = step_all(m, slots, HONE_TEXT_AT_ONCE, out, why, err);
     }
-    for (size_t i = 0; team && i < HONE_TEXT_AT_ONCE; i++)
-        if (team[i].session) stand_up(&team[i], HONE_E_FAILED, NULL, NULL);
+    for (size_t i = 0; slots && i < HONE_TEXT_AT_ONCE; i++)
+        if (slots[i].session) slot_end(&slots[i], HONE_E_FAILED, NULL, NULL);
     for (size_t i = 0; rc && i < n; i++) hone_text_answer_free(&out[i]);
-    free(team);
+    free(slots);
     return rc;
 }
 

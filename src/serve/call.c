@@ -111,10 +111,25 @@ void hn_http_watch(hn_http_call *c) {
     bufferevent_enable(bev, EV_READ);
 }
 
+static void on_written(struct evhttp_request *request, void *arg) {
+    hn_server *s = arg;
+    s->n_writing--;
+    evhttp_connection_set_closecb(evhttp_request_get_connection(request), NULL, NULL);
+}
+
+static void on_lost(struct evhttp_connection *con, void *arg) {
+    hn_server *s = arg;
+    s->n_writing--;
+    evhttp_connection_set_closecb(con, NULL, NULL);
+}
+
+/* Before the last bytes of the reply: the server does not end while they are on their way. */
 static void let_go(hn_http_call *c) {
     struct evhttp_connection *con = evhttp_request_get_connection(c->request);
     const struct timeval idle = {(time_t)c->server->o.idle_timeout_s, 0}, write_s = {WRITE_S, 0};
-    evhttp_connection_set_closecb(con, NULL, NULL);
+    c->server->n_writing++;
+    evhttp_request_set_on_complete_cb(c->request, on_written, c->server);
+    evhttp_connection_set_closecb(con, on_lost, c->server);
     bufferevent_set_timeouts(evhttp_connection_get_bufferevent(con), &idle, &write_s);
     if (c->server->ending) evhttp_add_header(evhttp_request_get_output_headers(c->request), "Connection", "close");
 }

@@ -26,7 +26,7 @@ typedef struct hn_server {
     struct hn_guard *guard;
     struct event *on_event, *tick;
     struct hn_http_call *calls;
-    size_t n_calls;
+    size_t n_calls, n_writing; /* under way; replies whose last bytes are not out */
     hn_key *key;
     size_t n_key;
     FILE *log;

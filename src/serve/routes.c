@@ -142,15 +142,17 @@ static void detokenize_call(hn_http_call *c) {
 }
 
 static void live_call(hn_http_call *c) { hn_http_reply(c, 200, json_pack("{s:b}", "live", 1)); }
-static void all_ready_call(hn_http_call *c) {
+static bool is_ready(const hn_http_call *c) {
     hone_err why;
-    bool ready = hn_runner_ready(c->server->engine, &why) && !c->server->ending;
+    return hn_runner_ready(c->server->engine, &why) && !c->server->ending;
+}
+static void all_ready_call(hn_http_call *c) {
+    bool ready = is_ready(c);
     hn_http_reply(c, ready ? 200 : 503, json_pack("{s:b}", "ready", ready));
 }
 static void health_call(hn_http_call *c) { hn_http_reply(c, 200, json_pack("{s:s}", "status", "ok")); }
 static void ready_call(hn_http_call *c) {
-    hone_err why;
-    bool ready = hn_runner_ready(c->server->engine, &why) && !c->server->ending;
+    bool ready = is_ready(c);
     hn_http_reply(c, ready ? 200 : 503,
                   json_pack("{s:s}", "status",
                             ready               ? "ready"

@@ -85,7 +85,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
         evhttp_del_accept_socket(s->http, s->bound);
         s->bound = NULL;
     }
-    if (s->why.rc || (s->ending && (!s->n_calls || now_s > s->end_s))) event_base_loopbreak(s->base);
+    if (s->why.rc || (s->ending && (!(s->n_calls + s->n_writing) || now_s > s->end_s))) event_base_loopbreak(s->base);
 }
 
 static hone_rc open_http(hn_server *s, hone_err *err) {

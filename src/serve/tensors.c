@@ -283,11 +283,12 @@ void hn_tensors_end(hn_http_call *c, hn_task *j) {
     json_decref(o);
     if (j->rc)
         hn_http_fail(c, hn_status_of(j->rc), j->why.text);
-    else if (refused || !text || !bytes || !all) {
-        snprintf(why, sizeof why, "output '%.100s' cannot be written as JSON; ask for binary data",
-                 refused ? refused : "");
-        hn_http_fail(c, refused ? 400 : 500, why);
-    } else {
+    else if (refused) {
+        snprintf(why, sizeof why, "output '%.100s' cannot be written as JSON; ask for binary data", refused);
+        hn_http_fail(c, 400, why);
+    } else if (!text || !bytes || !all)
+        hn_http_fail(c, 500, "out of memory writing the outputs");
+    else {
         snprintf(length, sizeof length, "%zu", strlen(text));
         if (c->binary) evhttp_add_header(evhttp_request_get_output_headers(c->request), header, length);
         evbuffer_add(all, text, strlen(text));

@@ -72,7 +72,7 @@ static void send_away(hn_runner *e, hn_served *m) {
         if (hn_task_late(m->running[i], now_s)) leave(e, m, i);
 }
 
-static void sit_down(hn_runner *e, hn_served *m, hn_task *j) {
+static void begin(hn_runner *e, hn_served *m, hn_task *j) {
     hn_runner_begun(e, j);
     if (j->stream) j->ask.on_text = on_text, j->ask.on_text_arg = j;
     j->rc = hn_slot_open(m->text, &j->ask, &j->slot, &j->why);
@@ -179,7 +179,7 @@ bool hn_text_turn(hn_runner *e, hn_served *m) {
     while (m->n_running < e->o->at_once && !m->n_paused) {
         hn_task *j = hn_waiting_next(&m->waiting);
         if (!j) break;
-        sit_down(e, m, j);
+        begin(e, m, j);
     }
     tell(m);
     if (!m->n_running) return false;

@@ -234,8 +234,11 @@ def test_little_memory_pauses_answers_and_changes_none(path):
             return c.completions.create(model="tiny", prompt=p, max_tokens=100, temperature=0).choices[0].text
 
         alone = [one(p) for p in some]
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(one, some)) == alone
+        for _ in range(20):  # on a busy machine the clients may come too far apart to meet
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                assert list(pool.map(one, some)) == alone
+            if s.figures()["hone_serve_preemptions_total"]:
+                break
         assert s.figures()["hone_serve_preemptions_total"] > 0
 
 
@@ -331,6 +334,23 @@ def test_sigterm_waits_for_answers(path):
             assert answer.result().usage.completion_tokens == 1500 and code == 0
 
 
+def test_sigterm_waits_until_replies_are_out(path):
+    body = json.dumps({"model": "tiny", "messages": [{"role": "user", "content": "A"}], "max_tokens": 1500, "ignore_eos": True,
+                       "logprobs": True, "top_logprobs": 20}).encode()
+    with serving(path) as s, socket.socket() as c:
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        c.connect(("127.0.0.1", s.port))
+        c.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        s.wait("hone_serve_running", 1)
+        s.process.send_signal(signal.SIGTERM)
+        assert c.recv(1, socket.MSG_PEEK)  # the reply begins to come
+        time.sleep(0.5)
+        reply = http.client.HTTPResponse(c)
+        reply.begin()
+        assert len(json.loads(reply.read())["choices"][0]["logprobs"]["content"]) == 1500
+        assert s.process.wait(60) == 0
+
+
 def test_what_cannot_be_served(path, tmp_path):
     for arguments, code, text in ((["/nowhere.gguf"], 4, "no such model"), ([path, path], 2, "two models are named 'tiny'"),
                                   ([path, "--host", "203.0.113.7"], 4, "cannot listen")):
@@ -422,6 +442,23 @@ def test_bad_tensors_are_told_why(tensors, change, text):
     change(body)
     status, told, _ = tensors[0].call("POST", "/v2/models/linear/infer", body)
     assert status == 400 and text in json.loads(told)["error"]
+
+
+def test_a_number_that_json_cannot_have_is_refused(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto as T, helper as h
+    model = h.make_model(h.make_graph([h.make_node("Cast", ["x"], ["y"], to=T.UINT64)], "g", [h.make_tensor_value_info("x", T.INT64, [2])],
+                                      [h.make_tensor_value_info("y", T.UINT64, [2])]), opset_imports=[h.make_opsetid("", 17)])
+    onnx.save(model, str(tmp_path / "cast.onnx"))
+    with serving(str(tmp_path / "cast.onnx")) as s:
+        def ask(values, **more):
+            x = {"name": "x", "datatype": "INT64", "shape": [2], "data": values}
+            return s.call("POST", "/v2/models/cast/infer", {"inputs": [x], **more})
+        assert json.loads(ask([1, 2])[1])["outputs"][0]["data"] == [1, 2]
+        status, text, _ = ask([1, -1])  # 2^64 - 1
+        assert status == 400 and b"ask for binary data" in text
+        status, data, head = ask([1, -1], parameters={"binary_data_output": True})
+        assert status == 200 and np.frombuffer(data[int(head["Inference-Header-Content-Length"]):], np.uint64).tolist() == [1, 2**64 - 1]
 
 
 def test_two_models_in_one_server(tensors):
