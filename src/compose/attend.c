@@ -244,3 +244,16 @@ hn_val hn_kv_append(hn_builder *b, hn_val past, hn_val x, hn_val before, hn_dim 
     if (past) old = hn_pad_axis(b, past, 2, hn_lit(b, 0), hn_dim_sub(t, length, hn_dim_of(b, past, 2)), 0);
     return hn_where(b, hn_bin(b, HN_OP_LT, at, hn_const_i(b, HONE_I64, 0)), old, y);
 }
+
+hn_val hn_padding_bias(hn_builder *b, hn_val mask, hn_dim keys, double masked, hone_dtype t) {
+    hn_val keep;
+    if (hn_rank(b, mask) == 1) {
+        hn_dim shape[4] = {hn_dim_of(b, mask, 0), hn_lit(b, 1), hn_lit(b, 1), hn_lit(b, 1)};
+        hn_val n = hn_reshape(b, hn_cast(b, mask, HONE_I64), 4, shape);
+        keep = hn_bin(b, HN_OP_LT, hn_iota(b, HONE_I64, 1, &keys, 0), n);
+    } else {
+        keep = hn_unsqueeze(b, hn_bin(b, HN_OP_LT, hn_const_i(b, hn_dt(b, mask), 0), mask), 1);
+        if (hn_rank(b, mask) == 2) keep = hn_unsqueeze(b, keep, 1);
+    }
+    return hn_where(b, keep, hn_const_f(b, t, 0), hn_const_f(b, t, masked));
+}

@@ -132,6 +132,9 @@ hn_val hn_instance_norm(hn_builder *b, hn_val x, hn_val scale, hn_val shift, dou
 /* Of a trained model, in the type of x: all four broadcast to x. They are joined first: what is left folds into a
  * convolution. */
 hn_val hn_batch_norm(hn_builder *b, hn_val x, hn_val scale, hn_val shift, hn_val mean, hn_val variance, double epsilon);
+/* Of a model that trains: mean and variance of the batch x [N, C, …] over axis 0 and, `spatial`, over 2.. (in *m). */
+hn_val hn_batch_norm_trained(hn_builder *b, hn_val x, hn_val scale, hn_val shift, bool spatial, double epsilon,
+                             hn_moments *m);
 hn_val hn_lp_norm(hn_builder *b, hn_val x, int p, int64_t axis); /* x / norm, 0 where that is 0; p: 1 or 2 */
 
 /* --- attend.c ----------------------------------------------------------------------------------------------------- */
@@ -168,6 +171,10 @@ typedef struct hn_attend {
 /* [batch, q heads, q length, v size] in the type `out`. E_UNSUPPORTED: numbers of heads that are not known; E_INPUT:
  * kv heads that do not divide q heads. */
 hn_val hn_attend_emit(hn_builder *b, hn_attend *a, hone_dtype out, hone_err *err);
+
+/* A padding mask as a bias of the scores, 0 or `masked`, in the type t. mask: integers, [batch] lengths, or
+ * [batch, keys] or [batch, queries, keys] that are above 0 where a key is seen. */
+hn_val hn_padding_bias(hn_builder *b, hn_val mask, hn_dim keys, double masked, hone_dtype t);
 
 /* Rotary embedding: turns pairs of x [.., size], the first 2 * half elements of the last axis; cosines and sines
  * broadcast to [.., half]. Pairs are (i, i + half), interleaved: (2 i, 2 i + 1). */
@@ -270,6 +277,16 @@ hn_val hn_channel_bias(hn_builder *b, hn_val y, hn_val bias);
 /* Weights [C, M / groups, kernel…] of a transposed convolution as those of the convolution that it is: [M, C / groups,
  * kernel…] with every kernel mirrored. */
 hn_val hn_mirror_weights(hn_builder *b, hn_val w, int64_t groups);
+/* x [N, C, …], weight [C, M / groups, kernel…]: a transposed convolution in the type `out`. Behind the result extra[i]
+ * elements are added; then it loses low[i] in front and high[i] behind. The rank of x is below HN_RANK_MAX where there
+ * are groups. */
+hn_val hn_conv_transposed(hn_builder *b, hn_val x, hn_val weight, const hn_window *w, const int64_t *extra,
+                          hone_dtype out);
+/* Its size along spatial dimension i before it loses anything. */
+hn_dim hn_window_full(hn_builder *b, hn_val x, const hn_window *w, int64_t extra, size_t i);
+/* Lets it lose `total` along spatial dimension i; the odd element behind (upper) or in front. Below 0: zeros are added
+ * behind. */
+void hn_window_crop(hn_builder *b, hn_dim total, bool upper, hn_window *w, size_t i);
 
 /* --- quantise.c --------------------------------------------------------------------------------------------------- */
 

@@ -104,6 +104,15 @@ hn_val hn_batch_norm(hn_builder *b, hn_val x, hn_val scale, hn_val shift, hn_val
     return hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_MUL, x, scale), shift);
 }
 
+hn_val hn_batch_norm_trained(hn_builder *b, hn_val x, hn_val scale, hn_val shift, bool spatial, double epsilon,
+                             hn_moments *m) {
+    int64_t axes[HN_RANK_MAX] = {0};
+    size_t n = 1;
+    for (size_t i = 2; spatial && i < hn_rank(b, x); i++) axes[n++] = (int64_t)i;
+    *m = hn_moments_of(b, x, n, axes, epsilon);
+    return hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_MUL, hn_normalised(b, *m), scale), shift);
+}
+
 hn_val hn_lp_norm(hn_builder *b, hn_val in, int p, int64_t axis) {
     hn_val x = hn_work(b, in), part = p == 1 ? hn_un(b, HN_OP_ABS, x) : hn_bin(b, HN_OP_MUL, x, x);
     hn_val norm = hn_reduce1(b, HN_OP_RSUM, part, axis, true);

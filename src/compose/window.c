@@ -117,3 +117,34 @@ hn_val hn_mirror_weights(hn_builder *b, hn_val w, int64_t groups) {
     for (size_t i = 2; i < rank; i++) w = hn_flip(b, w, (int64_t)i);
     return w;
 }
+
+/* --- transposed convolutions -------------------------------------------------------------------------------------- */
+
+hn_dim hn_window_full(hn_builder *b, hn_val x, const hn_window *w, int64_t extra, size_t i) {
+    hn_dims *t = b->g->dims;
+    hn_dim last = hn_dim_sub(t, hn_dim_of(b, x, i + 2), hn_lit(b, 1));
+    return hn_dim_add(t, hn_dim_mul(t, last, hn_lit(b, w->stride[i])), hn_lit(b, extent(w, i) + extra));
+}
+
+void hn_window_crop(hn_builder *b, hn_dim total, bool upper, hn_window *w, size_t i) {
+    hn_dims *t = b->g->dims;
+    hn_dim most = hn_dim_max(t, total, hn_lit(b, 0)), half = hn_dim_floordiv(t, most, hn_lit(b, 2));
+    w->low[i] = upper ? half : hn_dim_sub(t, most, half);
+    w->high[i] = hn_dim_sub(t, total, w->low[i]);
+}
+
+/* A convolution of stride 1 over the input spread by the stride (inflate), with mirrored weights and extent - 1 - crop
+ * zeros around (Dumoulin & Visin, "A guide to convolution arithmetic", ch. 4). */
+hn_val hn_conv_transposed(hn_builder *b, hn_val x, hn_val weight, const hn_window *w, const int64_t *extra,
+                          hone_dtype out) {
+    hn_dims *t = b->g->dims;
+    hn_window win = *w;
+    for (size_t i = 0; i < w->n; i++) {
+        hn_dim reach = hn_lit(b, extent(w, i) - 1);
+        win.low[i] = hn_dim_sub(t, reach, w->low[i]);
+        win.high[i] = hn_dim_sub(t, hn_dim_add(t, reach, hn_lit(b, extra[i])), w->high[i]);
+        win.inflate[i] = w->stride[i];
+        win.stride[i] = 1;
+    }
+    return hn_conv_emit(b, x, hn_mirror_weights(b, weight, w->groups), &win, out);
+}

@@ -8,30 +8,18 @@
 
 /* ---- masks ---- */
 
-/* A padding mask: int32 [batch] lengths, [batch, keys] or [batch, queries, keys] with 0 where masked; as a bias that
- * broadcasts to the scores. */
+/* A padding mask, 0 where masked, as a bias that broadcasts to the scores. */
 static hn_val padding_bias(hn_lower *c, hn_val mask, hn_dim batch, hn_dim keys, hone_dtype t) {
     hn_builder *b = hn_lower_builder(c);
-    hn_val keep;
     if (!mask) return 0;
-    if (hn_rank(b, mask) == 1) {
-        if (hn_dim_equal(b->g->dims, hn_dim_of(b, mask, 0), batch) == HN_DIFFERENT) {
-            hn_refuse(c, "a mask of cumulated lengths");
-            return 0;
-        }
-        hn_dim shape[4] = {hn_dim_of(b, mask, 0), hn_lit(b, 1), hn_lit(b, 1), hn_lit(b, 1)};
-        hn_val n = hn_reshape(b, hn_cast(b, mask, HONE_I64), 4, shape);
-        keep = hn_bin(b, HN_OP_LT, hn_iota(b, HONE_I64, 1, &keys, 0), n);
-    } else if (hn_rank(b, mask) == 2 || hn_rank(b, mask) == 3) {
-        keep = hn_bin(b, HN_OP_LT, hn_const_i(b, hn_dt(b, mask), 0), mask);
-        keep = hn_unsqueeze(b, keep, 1);
-        if (hn_rank(b, mask) == 2) keep = hn_unsqueeze(b, keep, 1);
-    } else {
+    bool lengths = hn_rank(b, mask) == 1;
+    if (lengths && hn_dim_equal(b->g->dims, hn_dim_of(b, mask, 0), batch) == HN_DIFFERENT)
+        hn_refuse(c, "a mask of cumulated lengths");
+    else if (hn_rank(b, mask) < 1 || hn_rank(b, mask) > 3)
         hn_refuse(c, "a mask of rank %zu", hn_rank(b, mask));
-        return 0;
-    }
-    hn_val low = hn_const_f(b, t, hn_float(c, "mask_filter_value", -10000));
-    return hn_where(b, keep, hn_const_f(b, t, 0), low);
+    else
+        return hn_padding_bias(b, mask, keys, hn_float(c, "mask_filter_value", -10000), t);
+    return 0;
 }
 
 static bool heads_of(hn_lower *c, const char *name, int64_t *n) {

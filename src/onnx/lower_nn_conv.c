@@ -45,11 +45,6 @@ void hn_lower_conv(hn_lower *c) {
     if (y) hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
 }
 
-/* What the result loses in front and behind: `pads`, or what brings it to output_shape or to input * stride. */
-typedef struct crop {
-    hn_dim low[HN_RANK_MAX], high[HN_RANK_MAX];
-} crop;
-
 static bool list_of(hn_lower *c, const char *name, size_t n, const int64_t **out, size_t *m) {
     *m = hn_ints(c, name, out);
     for (size_t i = 0; i < *m; i++)
@@ -62,15 +57,8 @@ static bool list_of(hn_lower *c, const char *name, size_t n, const int64_t **out
     return false;
 }
 
-/* Where the result is larger than the full one (total < 0), the rest is added behind. */
-static void crop_total(hn_builder *b, hn_dim total, bool front_less, crop *out, size_t i) {
-    hn_dims *t = b->g->dims;
-    hn_dim most = hn_dim_max(t, total, hn_lit(b, 0)), half = hn_dim_floordiv(t, most, hn_lit(b, 2));
-    out->low[i] = front_less ? half : hn_dim_sub(t, most, half);
-    out->high[i] = hn_dim_sub(t, total, out->low[i]);
-}
-
-static bool crops(hn_lower *c, hn_val x, const hn_window *w, const int64_t *extra, crop *out) {
+/* What the result loses in front and behind: `pads`, or what brings it to output_shape or to input * stride. */
+static bool crops(hn_lower *c, hn_val x, const int64_t *extra, hn_window *w) {
     hn_builder *b = hn_lower_builder(c);
     hn_dims *t = b->g->dims;
     const char *mode = hn_string(c, "auto_pad", "NOTSET");
@@ -87,19 +75,16 @@ static bool crops(hn_lower *c, hn_val x, const hn_window *w, const int64_t *extr
         hn_wrong(c, "'output_shape' has %zu entries; this input needs %zu", n_shape, n);
         return false;
     }
+    bool use = n_pads && strcmp(mode, "VALID") != 0;
     for (size_t i = 0; i < n; i++) {
-        hn_dim in = hn_dim_of(b, x, i + 2), s = hn_lit(b, w->stride[i]);
-        hn_dim full = hn_dim_add(t, hn_dim_mul(t, hn_dim_sub(t, in, hn_lit(b, 1)), s),
-                                 hn_lit(b, (w->kernel[i] - 1) * w->dilation[i] + 1 + extra[i]));
+        hn_dim full = hn_window_full(b, x, w, extra[i], i);
+        hn_dim wide = hn_dim_mul(t, hn_dim_of(b, x, i + 2), hn_lit(b, w->stride[i]));
+        w->low[i] = hn_lit(b, use ? pads[i] : 0);
+        w->high[i] = hn_lit(b, use ? pads[i + n] : 0);
         if (n_shape)
-            crop_total(b, hn_dim_sub(t, full, hn_lit(b, shape[i])), upper, out, i);
+            hn_window_crop(b, hn_dim_sub(t, full, hn_lit(b, shape[i])), upper, w, i);
         else if (same)
-            crop_total(b, hn_dim_max(t, hn_dim_sub(t, full, hn_dim_mul(t, in, s)), hn_lit(b, 0)), upper, out, i);
-        else {
-            bool use = n_pads && strcmp(mode, "VALID") != 0;
-            out->low[i] = hn_lit(b, use ? pads[i] : 0);
-            out->high[i] = hn_lit(b, use ? pads[i + n] : 0);
-        }
+            hn_window_crop(b, hn_dim_max(t, hn_dim_sub(t, full, wide), hn_lit(b, 0)), upper, w, i);
     }
     return true;
 }
@@ -116,15 +101,12 @@ static bool transposed_fits(hn_lower *c, hn_val x, hn_val w, int64_t groups) {
     return false;
 }
 
-/* A transposed convolution is a convolution of stride 1 over the input spread by the stride (inflate), with mirrored
- * weights and extent - 1 - pad zeros around (Dumoulin & Visin, "A guide to convolution arithmetic", ch. 4). */
 void hn_lower_conv_transpose(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     int64_t kernel[HN_RANK_MAX], extra[HN_RANK_MAX] = {0};
     const int64_t *given;
     size_t n_given;
     hn_window win;
-    crop cut;
     if (!hn_need(c, 2)) return;
     hn_val x = hn_in(c, 0), w = hn_in(c, 1), bias = hn_in(c, 2);
     if (!hn_need_rank(c, 1, hn_rank(b, x), hn_rank(b, x)) || !hn_kernel_sizes(c, 1, kernel) ||
@@ -136,16 +118,9 @@ void hn_lower_conv_transpose(hn_lower *c) {
         return;
     }
     for (size_t i = 0; i < n_given; i++) extra[i] = given[i];
-    if (!crops(c, x, &win, extra, &cut)) return;
-    for (size_t i = 0; i < win.n; i++) {
-        hn_dim reach = hn_lit(b, (win.kernel[i] - 1) * win.dilation[i]);
-        win.low[i] = hn_dim_sub(b->g->dims, reach, cut.low[i]);
-        win.high[i] = hn_dim_sub(b->g->dims, hn_dim_add(b->g->dims, reach, hn_lit(b, extra[i])), cut.high[i]);
-        win.inflate[i] = win.stride[i];
-        win.stride[i] = 1;
-    }
+    if (!crops(c, x, extra, &win)) return;
     hone_dtype t = hn_dt(b, x);
-    hn_val y = hn_conv_emit(b, x, hn_mirror_weights(b, w, win.groups), &win, bias ? hn_work_type(t) : t);
+    hn_val y = hn_conv_transposed(b, x, w, &win, extra, bias ? hn_work_type(t) : t);
     hn_out(c, 0, hn_cast(b, hn_channel_bias(b, y, bias), t));
 }
 

@@ -33,12 +33,8 @@ static hn_val running(hn_lower *c, hn_val old, hn_val now, size_t i) {
 
 static void batch_training(hn_lower *c, const batch *n) {
     hn_builder *b = hn_lower_builder(c);
-    int64_t axes[HN_RANK_MAX] = {0};
-    size_t n_axes = 1;
-    if (n->spatial)
-        for (size_t i = 2; i < hn_rank(b, n->x); i++) axes[n_axes++] = (int64_t)i;
-    hn_moments m = hn_moments_of(b, n->x, n_axes, axes, n->epsilon);
-    hn_val y = hn_bin(b, HN_OP_ADD, hn_bin(b, HN_OP_MUL, hn_normalised(b, m), n->scale), n->shift);
+    hn_moments m;
+    hn_val y = hn_batch_norm_trained(b, n->x, n->scale, n->shift, n->spatial, n->epsilon, &m);
     hn_out(c, 0, hn_cast(b, y, hn_dt(b, hn_in(c, 0))));
     if (hn_wants(c, 1)) hn_out(c, 1, running(c, n->mean, m.mean, 3));
     if (hn_wants(c, 2)) hn_out(c, 2, running(c, n->var, m.variance, 4));
