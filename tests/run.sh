@@ -77,13 +77,13 @@ if [ ${#programs[@]} -eq 0 ]; then
 fi
 # Three at a time keep two cores busy: some tests wait for processes, machines that are away and time limits.
 # What each program says is kept, so that a failure is explained at the end, where a log that was cut still shows it.
-export HONE_KEEP=$tmp/said
-mkdir "$HONE_KEEP"
+export HONE_TEST_SAID=$tmp/said
+mkdir "$HONE_TEST_SAID"
 status=0
 prove --exec "$root/tests/helper/keep.sh" --timer -j "${JOBS:-3}" "${programs[@]}" </dev/null || status=$?
 if [ "$status" -ne 0 ]; then
     echo "What failed:"
-    for said in "$HONE_KEEP"/*; do
+    for said in "$HONE_TEST_SAID"/*; do
         awk -v name="${said##*/}" '/^not ok/ { left = 6; print name ": " substr($0, 1, 200); next }
             /^#/ && left-- > 0 { print "    " substr($0, 1, 400); next } { left = 0 }' "$said"
     done | head -n 24
