@@ -86,6 +86,11 @@ HNR hone_model_rc hnm_take_input(hone_model_instance *m, int32_t slot, int32_t g
     return rc ? rc : hnm_put(m, m->v[slot], t->data, size_b);
 }
 
+/* An input as the beginning of what the device then changes. */
+HNR hone_model_rc hnm_copy_input(hone_model_instance *m, void *to, const hone_model_tensor *t, int64_t size_b) {
+    return t->space ? hnm_move(m, to, t->data, size_b) : hnm_put(m, to, t->data, size_b);
+}
+
 /* At the end of a run: output in slot v, of which the device has `home` (0: not). */
 HNR hone_model_rc hnm_give_output_device(hone_model_instance *m, hone_model_tensor *t, int32_t slot, int32_t home) {
     int64_t size_b = hnm_bytes(t);

@@ -267,8 +267,12 @@ static bool is_output_alone(const printer *w, hn_val v) {
 
 static void add_copy_across(const printer *w, const hn_step *s) {
     const hn_program_value *from = value_at(w, slot_of(w, s->in[0])), *to = value_at(w, slot_of(w, s->out[0]));
-    if (on_device(w, s->out[0]) && from->where == HN_AT_INPUT && slot_of(w, s->in[0]) == s->in[0]) {
+    bool input = from->where == HN_AT_INPUT && slot_of(w, s->in[0]) == s->in[0];
+    if (on_device(w, s->out[0]) && input && to->where == HN_AT_GROWN) {
         hn_str_addf(w->out, "    R(hnm_take_input(m, %u, %d, &in[%d], ", slot_of(w, s->out[0]), to->index, from->index);
+    } else if (on_device(w, s->out[0]) && input) {
+        add_room(w, s->out[0], s->in[0]);
+        hn_str_addf(w->out, "    R(hnm_copy_input(m, v[%u], &in[%d], ", slot_of(w, s->out[0]), from->index);
     } else if (on_device(w, s->out[0])) {
         add_room(w, s->out[0], s->in[0]);
         hn_str_addf(w->out, "    R(hnm_put(m, v[%u], v[%u], ", slot_of(w, s->out[0]), slot_of(w, s->in[0]));

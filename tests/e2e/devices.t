@@ -37,6 +37,29 @@ input %x : f32[5] "x"
 output %y "y"
 output %s "s"
 END
+cat > inputs.ir <<'END'
+ir 1
+symbol k in 0..
+input %t : i64[] "t"
+input %p : f32[600] "p"
+input %q : f32[600] "q"
+input %r : f32[600] "r"
+input %x : f32[9000] "x"
+input %z : f32[9000] "z"
+%g = const {value = bool[] (true)}
+%y, %yz, %s = loop %t, %g, %x, %z {count = 1, defines = [k]} do (%i : i64[], %go : bool[], %a : f32[9000], %c : f32[9000]) {
+  %f = mul %p, %q
+  %h = add %f, %r
+  %m = sum %h {axes = [0], keep = 0}
+  %w = broadcast %m {shape = [9000], map = []}
+  %b = add %a, %w
+  %d = sub %c, %b
+  yield %g, %b, %d, %h
+}
+output %y "y"
+output %yz "yz"
+output %s "s"
+END
 cat > two.ir <<'END'
 ir 1
 input %0 : f32[6, 8] "x"
@@ -95,6 +118,7 @@ if g++ --version > /dev/null 2>&1; then
     ok model_on_the_shim "$hone" verify small.ir --place shim --inputs 1
     ok replayed_on_the_shim "$hone" verify two.ir --place shim --inputs 4 --no-parity
     ok loop_on_the_shim "$hone" verify loop.ir --place shim --inputs 1 --no-parity
+    ok loop_of_several_inputs_on_the_shim "$hone" verify inputs.ir --place shim --inputs 1 --no-parity
 else
     echo "ok $((n += 1)) # SKIP no g++"
 fi
