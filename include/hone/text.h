@@ -192,6 +192,12 @@ typedef struct hone_text_feed {
     const float *logits; /* out */
 } hone_text_feed;
 HONE_API hone_rc hone_text_feed_all(hone_text *m, hone_text_feed *feed, size_t n, hone_err *err);
+/* A vector for n tokens, into `out`, hone_text_width floats, of length 1: the last layer's states behind the model's
+ * last norm, of all tokens on average, or of the last one. E_LIMIT: more tokens than the context holds. */
+typedef enum hone_text_pooling { HONE_TEXT_MEAN, HONE_TEXT_LAST } hone_text_pooling;
+HONE_API size_t hone_text_width(const hone_text *m);
+HONE_API hone_rc hone_text_embed(hone_text *m, const int32_t *token, size_t n, hone_text_pooling pooling, float *out,
+                                 hone_err *err);
 /* Another session with the same tokens; they part from here on. */
 HONE_API hone_rc hone_text_session_fork(const hone_text_session *s, hone_text_session **out, hone_err *err);
 /* Forgets all but the first n tokens. */

@@ -321,6 +321,15 @@ class LanguageModel:
 
         return np.asarray(self._text.score(self._tokens(tokens)))
 
+    def embed(self, text: Union[str, Tokens], *, pooling: str = "mean") -> Any:
+        """A vector of length 1 that stands for a text: float32 [width]. The last layer's states behind the model's last norm, of all tokens
+        on average ("mean") or of the last one ("last")."""
+        import numpy as np
+
+        if pooling not in ("mean", "last"):
+            raise _hone.UsageError(f"pooling is {pooling!r}; give 'mean' or 'last'")
+        return np.asarray(self._text.embed(self._tokens(text), pooling == "last"))
+
     def perplexity(self, text: Union[str, Tokens], *, window: int = 0) -> float:
         """The exponential of the mean loss of a text's tokens, in windows one behind the other, each on its own. window: their length; 0:
         the context."""

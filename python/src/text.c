@@ -271,6 +271,7 @@ static PyMethodDef methods[] = {
     {"prompt", prompt, METH_VARARGS, "(messages as JSON, answer): the conversation as a prompt"},
     {"generate", hn_py_text_generate, METH_VARARGS, "(requests, draft, callback): an answer or an exception of each"},
     {"feed", hn_py_text_feed, METH_VARARGS, "([(session, tokens, wanted)]): an array of logits of each"},
+    {"embed", hn_py_text_embed, METH_VARARGS, "(tokens, of the last one): a vector"},
     {"score", hn_py_text_score, METH_VARARGS, "(tokens): log-probabilities of all but the first"},
     {"session", hn_py_text_session, METH_NOARGS, "a session without tokens"},
     {"load", hn_py_text_load, METH_VARARGS, "(path): a session that was saved, and its note"},

@@ -51,6 +51,7 @@ hone_rc hn_py_text_stopped(hone_err *err);
 PyObject *hn_py_text_generate(PyObject *self, PyObject *args);
 PyObject *hn_py_text_feed(PyObject *self, PyObject *args);
 PyObject *hn_py_text_score(PyObject *self, PyObject *args);
+PyObject *hn_py_text_embed(PyObject *self, PyObject *args);
 PyObject *hn_py_text_session(PyObject *self, PyObject *none);
 PyObject *hn_py_text_load(PyObject *self, PyObject *args);
 /* Frees the sessions that nobody has; all: every one of them. With the lock. */

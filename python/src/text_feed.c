@@ -184,3 +184,40 @@ PyObject *hn_py_text_score(PyObject *self, PyObject *args) {
     a.dim[0] = r.n ? (int64_t)r.n - 1 : 0;
     return hn_py_array_new(t->state->array, &a);
 }
+
+/* --- vectors ------------------------------------------------------------------------------------------------------ */
+
+typedef struct embedding {
+    hone_text *m;
+    int32_t *token;
+    size_t n;
+    int last;
+    float *x;
+    hn_py_call call;
+} embedding;
+
+static hone_rc embed_run(void *arg, hone_err *err) {
+    embedding *r = arg;
+    if (!(r->x = malloc((hone_text_width(r->m) + 1) * sizeof *r->x))) return no_memory(err);
+    return hone_text_embed(r->m, r->token, r->n, r->last ? HONE_TEXT_LAST : HONE_TEXT_MEAN, r->x, err);
+}
+
+/* (tokens, of the last one) */
+PyObject *hn_py_text_embed(PyObject *self, PyObject *args) {
+    hn_py_text *t = (hn_py_text *)self;
+    embedding r = {.m = t->m};
+    PyObject *given;
+    if (!PyArg_ParseTuple(args, "Op", &given, &r.last) || !hn_py_text_is_open(t) ||
+        hn_py_tokens_take(given, &r.token, &r.n))
+        return NULL;
+    r.call.run = embed_run, r.call.arg = &r;
+    int bad = hn_py_text_run(t, NULL, &r.call);
+    free(r.token);
+    if (bad) {
+        free(r.x);
+        return NULL;
+    }
+    hone_array a = {.data = r.x, .dtype = HONE_F32, .rank = 1};
+    a.dim[0] = (int64_t)hone_text_width(t->m);
+    return hn_py_array_new(t->state->array, &a);
+}

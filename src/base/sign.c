@@ -4,6 +4,7 @@
 #include "base/err.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 _Static_assert(crypto_sign_SEEDBYTES == 32 && crypto_sign_PUBLICKEYBYTES == 32, "HN_KEY_TEXT holds 32 bytes");
@@ -57,4 +58,10 @@ bool hn_sign_holds(const char *public, const char *signature, const void *data, 
     unsigned char pk[crypto_sign_PUBLICKEYBYTES], raw[crypto_sign_BYTES];
     if (!decode(public, pk, sizeof pk) || !decode(signature, raw, sizeof raw)) return false;
     return crypto_sign_verify_detached(raw, data, n, pk) == 0;
+}
+
+char *hn_base64(const void *data, size_t n) {
+    size_t room = sodium_base64_ENCODED_LEN(n, VARIANT);
+    char *text = malloc(room);
+    return text ? sodium_bin2base64(text, room, data, n, VARIANT) : NULL;
 }

@@ -19,4 +19,7 @@ hone_rc hn_sign(const char *secret, const void *data, size_t n, char public[HN_K
 bool hn_sign_holds(const char *public, const char *signature, const void *data, size_t n);
 bool hn_is_key(const char *text);
 
+/* Base64 of n bytes, to be freed; NULL: no memory. */
+char *hn_base64(const void *data, size_t n);
+
 #endif

@@ -92,10 +92,10 @@ static hn_val embedded(step *s, hn_val embedding, hn_val token) {
     return x && learned ? hn_bin(&s->b, HN_OP_ADD, x, hn_step_embed(s, learned, s->position)) : x;
 }
 
-static hn_val head(step *s, hn_val x, hn_val want, hn_val embedding) {
+/* The logits of the last state x [wanted, width]. */
+static hn_val head(step *s, hn_val x, hn_val embedding) {
     const hn_decoder *d = s->d;
     hn_val w = hn_step_weight(s, HN_ROLE_OUTPUT, 0, d->vocabulary, d->width, true);
-    x = normed(s, hn_gather(&s->b, x, want, 0), HN_ROLE_OUTPUT_NORM, HN_ROLE_OUTPUT_NORM_BIAS, 0, false);
     x = hn_step_product(s, x, w ? w : embedding, hn_step_weight(s, HN_ROLE_OUTPUT_BIAS, 0, d->vocabulary, 0, true));
     if (x && d->logit_scale > 0) x = hn_bin_f(&s->b, HN_OP_MUL, x, d->logit_scale);
     if (x && d->logit_softcap > 0)
@@ -121,8 +121,11 @@ hone_rc hn_decoder_emit(hn_graph *g, const hn_decoder *d, hone_err *err) {
     hn_val embedding = hn_step_weight(&s, HN_ROLE_EMBEDDING, 0, d->vocabulary, d->width, false);
     hn_val x = embedded(&s, embedding, token);
     for (int64_t l = 0; x && l < d->layers; l++) x = layer(&s, x, l);
-    x = x ? head(&s, x, want, embedding) : 0;
+    if (x) x = normed(&s, hn_gather(&s.b, x, want, 0), HN_ROLE_OUTPUT_NORM, HN_ROLE_OUTPUT_NORM_BIAS, 0, false);
+    hn_val state = x;
+    x = x ? head(&s, x, embedding) : 0;
     if (x) hn_result(g, 0, x, "logits");
+    if (x && d->cache) hn_result(g, 0, state, "hidden");
     if (s.rc) return s.rc;
     if (!hn_graph_ok(g))
         return g->err.rc ? hn_fail(err, g->err.rc, "%s", g->err.text)

@@ -9,14 +9,19 @@
  *   inputs   token i64[tokens]; want i64[wanted]: which of the new tokens' logits are asked for;
  *            past.key.L, past.value.L f32[past, kv heads, size] for each layer L from 0
  *   outputs  logits f32[wanted, vocabulary]; present.key.L, present.value.L f32[past + tokens, kv heads, size]
+ *
  * With keys and values in blocks (hn_cache) it is a step over tokens of several sequences:
  *   inputs   token, position, sequence, slot i64[tokens]: each token's place in its sequence, row of `table`, and row
- * of the pools for its keys and values; table i64[sequences, blocks]: numbers of blocks; want; past.key.L, past.value.L
- * TYPE[rows, kv heads, size], each block of keys transposed; of q8 also past.key_scale.L, past.value_scale.L f32[rows,
- * kv heads] outputs  logits; present.*: the pools with the new rows in their slots Symbols: tokens, wanted, past, each
- * bounded by the context. Sources: Vaswani et al. 2017; RMS norm: Zhang & Sennrich 2019; rotary positions: Su et al.
- * 2021; gated units: Shazeer 2020; grouped queries: Ainslie et al. 2023. Rotary scaling and experts: compose/rotary.h,
- * compose/experts.h.
+ *            of the pools for its keys and values; table i64[sequences, blocks]: numbers of blocks; want;
+ *            past.key.L, past.value.L TYPE[rows, kv heads, size], each block of keys transposed; of q8 also
+ *            past.key_scale.L, past.value_scale.L f32[rows, kv heads]
+ *   outputs  logits; hidden f32[wanted, width]: the states that they are of, behind the last norm; present.*: the
+ *            pools with the new rows in their slots
+ *
+ * Symbols: tokens, wanted, past, each bounded by the context.
+ *
+ * Sources: Vaswani et al. 2017; RMS norm: Zhang & Sennrich 2019; rotary positions: Su et al. 2021; gated units: Shazeer
+ * 2020; grouped queries: Ainslie et al. 2023. Rotary scaling and experts: compose/rotary.h, compose/experts.h.
  */
 #ifndef HN_DECODER_H
 #define HN_DECODER_H

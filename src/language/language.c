@@ -113,13 +113,14 @@ static hone_rc no_language(const hone_text *m, hone_err *err) {
 static hone_rc look_at(hone_text *m, const hone_text_options *o, hone_err *err) {
     static const char *const input[] = {"token", "want", "position", "sequence", "slot", "table"};
     const hone_model *x = m->model;
-    bool good = x->n_inputs == 6 && x->n_outputs == 1 && x->n_states >= 2;
+    bool good = x->n_inputs == 6 && x->n_outputs == 2 && x->n_states >= 2;
     for (int32_t i = 0; good && i < 6; i++) good = !strcmp(x->input[i].name, input[i]);
     if (!good) return no_language(m, err);
     const char *window = strstr(x->input[5].shape, HN_CACHE_WINDOW);
     if (window) m->window = strtoll(window + strlen(HN_CACHE_WINDOW), NULL, 10);
     int64_t most = x->input[0].high[0];
     m->vocabulary = x->output[0].dim[1];
+    m->width = x->output[1].dim[1];
     m->context = o->context ? o->context : most < USUAL_CONTEXT ? most : USUAL_CONTEXT;
     if (m->context > most)
         return hn_fail(err, HONE_E_LIMIT, "a context of %" PRId64 " tokens: '%s' has at most %" PRId64, m->context,
@@ -214,6 +215,7 @@ void hone_text_close(hone_text *m) {
     hn_tokenizer_free(m->tokenizer);
     free(m->chat_template);
     free(m->logits);
+    free(m->hidden);
     free(m->pool.block);
     free(m->path);
     free(m);
@@ -231,6 +233,7 @@ hone_rc hn_language_ready(const hone_text *m, bool tokenizer, bool library, hone
 }
 
 size_t hone_text_logits(const hone_text *m) { return (size_t)m->vocabulary; }
+size_t hone_text_width(const hone_text *m) { return (size_t)m->width; }
 
 uint64_t hone_text_cache_b(const hone_text *m) {
     uint64_t sum = 0;

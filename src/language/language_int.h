@@ -24,8 +24,8 @@ struct hone_text {
     hn_kv_pool pool;                       /* of the instance's states */
     hone_text_session *sessions, *session; /* all of them; that of hone_text_generate */
     uint64_t clock;
-    float *logits; /* of the rows asked for last */
-    int64_t n_logits;
+    float *logits, *hidden; /* of the rows asked for last: [rows, vocabulary], [rows, width] */
+    int64_t n_logits, width;
     hn_pieces *pieces; /* made when a grammar asks for them */
 };
 
@@ -100,6 +100,17 @@ hone_rc hn_answer_text_push(hn_answer_text *s, const hone_text *m, const hone_te
                             hone_err *err);
 hone_rc hn_answer_text_end(hn_answer_text *s, const hone_text_generate_options *r, hone_err *err);
 hone_rc hn_answer_text_copy(const hn_answer_text *s, hn_answer_text *out, hone_err *err);
+
+/* embed.c: one vector of many tokens, step by step, so that others' answers go on in between. Owns a session. */
+typedef struct hn_embedding hn_embedding;
+/* The tokens, n > 0, are borrowed. E_LIMIT: too many for the context. */
+hone_rc hn_embedding_open(hone_text *m, const int32_t *token, size_t n, hone_text_pooling pooling, hn_embedding **out,
+                          hone_err *err);
+hone_rc hn_embedding_step(hn_embedding *e, hone_err *err);
+bool hn_embedding_over(const hn_embedding *e);
+/* hone_text_width floats, of length 1 (0 where all are 0), once it is over. */
+void hn_embedding_take(const hn_embedding *e, float *out);
+void hn_embedding_close(hn_embedding *e);
 
 /* generate.c: the prompt's tokens, *token to be freed. */
 hone_rc hn_prompt_of(const hone_text *m, const hone_text_generate_options *r, int32_t **token, size_t *n,

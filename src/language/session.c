@@ -183,8 +183,8 @@ static void add_piece(inputs *x, const piece *p, int64_t sequence) {
     }
 }
 
-/* Logits wanted go to `to`; where none are, one row is written all the same. */
-static hone_rc run(hone_text *m, const piece *list, size_t n_list, float *to, hone_err *err) {
+/* Logits wanted go behind the first `done` rows of m->logits; where none are, one row is written all the same. */
+static hone_rc run(hone_text *m, const piece *list, size_t n_list, size_t done, hone_err *err) {
     size_t n = 0,
            width = (size_t)(m->context + HN_CACHE_BLOCK - 1) / HN_CACHE_BLOCK; /* some scalings of positions ask */
     for (size_t i = 0; i < n_list; i++) {
@@ -200,8 +200,9 @@ static hone_rc run(hone_text *m, const piece *list, size_t n_list, float *to, ho
         tensor(x.token, HONE_I64, 1, x.n, 0),    tensor(x.want, HONE_I64, 1, x.n_want, 0),
         tensor(x.position, HONE_I64, 1, x.n, 0), tensor(x.sequence, HONE_I64, 1, x.n, 0),
         tensor(x.slot, HONE_I64, 1, x.n, 0),     tensor(x.table, HONE_I64, 2, (int64_t)n_list, x.n_table)};
-    hone_model_tensor out = tensor(to, HONE_F32, 2, x.n_want, m->vocabulary);
-    hone_rc rc = m->model->run(m->instance, in, 6, &out, 1) ? lost(m, err) : HONE_OK;
+    hone_model_tensor out[2] = {tensor(m->logits + done * (size_t)m->vocabulary, HONE_F32, 2, x.n_want, m->vocabulary),
+                                tensor(m->hidden + done * (size_t)m->width, HONE_F32, 2, x.n_want, m->width)};
+    hone_rc rc = m->model->run(m->instance, in, 6, out, 2) ? lost(m, err) : HONE_OK;
     free(room);
     for (size_t i = 0; !rc && i < n_list; i++) hn_session_kept(list[i].s, list[i].n);
     return rc;
@@ -213,8 +214,10 @@ static hone_rc run(hone_text *m, const piece *list, size_t n_list, float *to, ho
 static hone_rc room_for_logits(hone_text *m, int64_t n, hone_err *err) {
     if (n <= m->n_logits) return HONE_OK;
     float *more = realloc(m->logits, (size_t)(n * m->vocabulary) * sizeof *more);
-    if (!more) return hn_fail(err, HONE_E_NOMEM, "out of memory for the logits of %" PRId64 " tokens", n);
-    m->logits = more;
+    if (more) m->logits = more;
+    float *state = realloc(m->hidden, (size_t)(n * m->width) * sizeof *state);
+    if (state) m->hidden = state;
+    if (!more || !state) return hn_fail(err, HONE_E_NOMEM, "out of memory for the logits of %" PRId64 " tokens", n);
     m->n_logits = n;
     return HONE_OK;
 }
@@ -237,7 +240,7 @@ static hone_rc compute(hone_text *m, hone_text_feed *feed, size_t n, const volat
             rc = own_blocks(s, end, err);
             if (some == all) k = i + 1;
         }
-        if (!rc) rc = run(m, list, n_list, m->logits + done * (size_t)m->vocabulary, err);
+        if (!rc) rc = run(m, list, n_list, done, err);
         done += want;
     }
     free(list);

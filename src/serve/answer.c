@@ -195,6 +195,8 @@ void hn_answer_end(hn_http_call *c, hn_task *j) {
         if (c->job[i]->rc && (!failed || failed->rc == HONE_E_INTERRUPTED)) failed = c->job[i];
     if (failed)
         hn_http_fail(c, hn_status_of(failed->rc), failed->why.text);
+    else if (c->form == HN_FORM_EMBEDDING)
+        hn_embeddings_end(c);
     else if (!c->stream)
         reply_whole(c);
     else {

@@ -33,6 +33,7 @@ static void free_call(hn_http_call *c) {
     for (size_t i = 0; i < c->n_job; i++) {
         hn_task *j = c->job[i];
         hone_text_answer_free(&j->answer);
+        free(j->vector);
         for (size_t k = 0; k < j->n_out; k++) hone_free(j->out[k].data);
         for (size_t k = 0; k < j->n_in; k++) free(j->in[k].data);
         free(j->in);

@@ -188,6 +188,11 @@ static void end_all(hn_runner *e) {
             hn_runner_finish(e, m, j);
         }
         m->n_running = 0;
+        while (m->n_embedding) {
+            hn_task *j = m->embedding[0];
+            j->rc = hn_fail(&j->why, HONE_E_FAILED, "the server is ending");
+            hn_embedding_end(e, m, 0);
+        }
     }
 }
 

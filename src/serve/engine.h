@@ -29,7 +29,9 @@ typedef struct hn_served {
     /* of the engine's thread */
     hn_waiting waiting;
     hn_task *running[HN_AT_ONCE];
-    size_t n_running, n_paused; /* the last n_paused wait for memory */
+    size_t n_running, n_paused;     /* the last n_paused wait for memory */
+    hn_task *embedding[HN_AT_ONCE]; /* the first is under way */
+    size_t n_embedding;
 } hn_served;
 
 /* What happened to a job, for the HTTP thread. */
@@ -86,10 +88,13 @@ bool hn_task_late(hn_task *j, double now_s);
 /* open.c */
 hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err);
 void hn_served_close(hn_served *m);
+/* embedding_turn.c: one step of the vector that came first. */
+void hn_embedding_begin(hn_runner *e, hn_served *m, hn_task *j);
+void hn_embedding_turn(hn_runner *e, hn_served *m);
+void hn_embedding_end(hn_runner *e, hn_served *m, size_t at); /* by its rc and why */
 /* text_turn.c, tensor_turn.c: one run of the model for those who are there. True: there is more to do at once; *due_s:
  * lowered to when there will be. */
 bool hn_text_turn(hn_runner *e, hn_served *m);
 bool hn_tensor_turn(hn_runner *e, hn_served *m, double *due_s);
-hone_rc hn_text_job_prepare(hn_task *j);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct hn_server {
     hone_err why; /* why it ended */
 } hn_server;
 
-typedef enum hn_http_form { HN_FORM_COMPLETION, HN_FORM_CHAT, HN_FORM_TENSOR } hn_http_form;
+typedef enum hn_http_form { HN_FORM_COMPLETION, HN_FORM_CHAT, HN_FORM_EMBEDDING, HN_FORM_TENSOR } hn_http_form;
 
 /* Tools of a chat. */
 typedef enum hn_tool_style { HN_TOOLS_NONE, HN_TOOLS_TAGGED, HN_TOOLS_BARE, HN_TOOLS_FORCED } hn_tool_style;
@@ -71,6 +71,8 @@ typedef struct hn_http_call {
     size_t n_job, n_done, n_per_prompt, charged;
     bool stream, started, usage, binary, quiet;
     uint32_t n_top;
+    size_t n_dimension; /* of vectors */
+    bool base64;
     hn_tool_style tools;
 } hn_http_call;
 
@@ -103,6 +105,17 @@ void hn_guard_whole(hn_guard *g, struct evhttp_connection *con);          /* a r
 void hn_guard_sweep(hn_guard *g, double now_s);
 /* --- request.c: the body of /v1/completions or /v1/chat/completions becomes jobs --- */
 hone_rc hn_request_text(hn_http_call *c, hone_err *err);
+/* A text or a list of tokens, which the body has by the name `key`. */
+hone_rc hn_request_prompt(hn_http_call *c, const char *key, const json_t *v, hone_text_generate_options *r,
+                          hone_err *err);
+/* Is it a list of texts or of lists of tokens? */
+bool hn_request_several(const json_t *v);
+/* n jobs of one prompt; those behind the first find what it computed. */
+hone_rc hn_request_jobs(hn_http_call *c, const hone_text_generate_options *r, bool want_logprobs, int64_t n,
+                        hone_err *err);
+/* --- embeddings.c --- */
+hone_rc hn_embeddings_request(hn_http_call *c, hone_err *err);
+void hn_embeddings_end(hn_http_call *c);
 /* --- answer.c --- */
 void hn_answer_piece(hn_http_call *c, const hn_event *h);
 void hn_answer_end(hn_http_call *c, hn_task *j); /* of one job; the reply behind the last one */

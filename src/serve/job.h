@@ -31,7 +31,12 @@ typedef struct hn_task {
     hn_slot *slot;
     size_t n_told, n_found;
     double first_s, last_s;
-    hone_text_answer answer;
+    hone_text_answer answer; /* of an embedding n_prompt alone */
+    bool embed;              /* a vector is asked for */
+    hone_text_pooling pooling;
+    struct hn_embedding *embedding;
+    int32_t *token; /* that it is of */
+    float *vector;  /* hone_text_width */
     /* Another model's: */
     hone_array *in, *out;
     size_t n_in, n_out;

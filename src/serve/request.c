@@ -161,7 +161,8 @@ static hone_rc logprobs(hn_http_call *c, hone_text_generate_options *r, bool *wa
 
 /* --- prompts ------------------------------------------------------------------------------------------------------ */
 
-static hone_rc tokens_of(hn_http_call *c, const json_t *list, hone_text_generate_options *r, hone_err *err) {
+static hone_rc tokens_of(hn_http_call *c, const char *key, const json_t *list, hone_text_generate_options *r,
+                         hone_err *err) {
     size_t n = json_array_size(list), vocabulary = hone_text_vocabulary(c->model->text);
     int32_t *token = malloc((n + 1) * sizeof *token), **more = realloc(c->token, (c->n_token + 1) * sizeof *more);
     if (more) c->token = more;
@@ -174,16 +175,17 @@ static hone_rc tokens_of(hn_http_call *c, const json_t *list, hone_text_generate
         const json_t *x = json_array_get(list, i);
         json_int_t id = json_integer_value(x);
         if (!json_is_integer(x) || id < 0 || (size_t)id >= vocabulary)
-            return hn_fail(err, HONE_E_INPUT, "'prompt' holds what is no token; they go from 0 to %zu", vocabulary - 1);
+            return hn_fail(err, HONE_E_INPUT, "'%s' holds what is no token; they go from 0 to %zu", key,
+                           vocabulary - 1);
         token[i] = (int32_t)id;
     }
     r->token = token;
     r->n_token = n;
-    return n ? HONE_OK : hn_fail(err, HONE_E_INPUT, "'prompt' is empty");
+    return n ? HONE_OK : hn_fail(err, HONE_E_INPUT, "'%s' is empty", key);
 }
 
-/* n jobs of one prompt; those behind the first find what it computed. */
-static hone_rc add_jobs(hn_http_call *c, const hone_text_generate_options *r, bool want, int64_t n, hone_err *err) {
+hone_rc hn_request_jobs(hn_http_call *c, const hone_text_generate_options *r, bool want_logprobs, int64_t n,
+                        hone_err *err) {
     const hn_task *first = NULL;
     int64_t priority = 0;
     double deadline_ms = 0;
@@ -195,7 +197,7 @@ static hone_rc add_jobs(hn_http_call *c, const hone_text_generate_options *r, bo
         j->ask = *r;
         j->ask.seed += (uint64_t)i;
         j->stream = c->stream;
-        j->want_logprobs = want;
+        j->want_logprobs = want_logprobs;
         j->priority = priority;
         j->deadline_s = deadline_ms > 0 ? c->arrived_s + 1e-3 * deadline_ms : 0;
         j->first = first;
@@ -204,21 +206,26 @@ static hone_rc add_jobs(hn_http_call *c, const hone_text_generate_options *r, bo
     return rc;
 }
 
-static hone_rc one_prompt(hn_http_call *c, const json_t *v, hone_text_generate_options *r, hone_err *err) {
+hone_rc hn_request_prompt(hn_http_call *c, const char *key, const json_t *v, hone_text_generate_options *r,
+                          hone_err *err) {
     r->prompt = NULL;
     r->token = NULL;
     r->n_token = 0;
-    if (json_is_array(v)) return tokens_of(c, v, r, err);
-    if (!json_is_string(v)) return wrong(err, "prompt", "a text, a list of tokens, or a list of these");
+    if (json_is_array(v)) return tokens_of(c, key, v, r, err);
+    if (!json_is_string(v)) return wrong(err, key, "a text, a list of tokens, or a list of these");
     if (strlen(json_string_value(v)) != json_string_length(v))
-        return hn_fail(err, HONE_E_INPUT, "'prompt' holds the character U+0000");
+        return hn_fail(err, HONE_E_INPUT, "'%s' holds the character U+0000", key);
     r->prompt = json_string_value(v);
     return HONE_OK;
 }
 
+bool hn_request_several(const json_t *v) {
+    return json_is_array(v) && json_array_size(v) && !json_is_integer(json_array_get(v, 0));
+}
+
 static hone_rc prompts(hn_http_call *c, hone_text_generate_options *r, bool want, int64_t n, hone_err *err) {
     const json_t *v = member(c->body, "prompt");
-    bool several = json_is_array(v) && json_array_size(v) && !json_is_integer(json_array_get(v, 0));
+    bool several = hn_request_several(v);
     size_t n_prompt = several ? json_array_size(v) : 1;
     hone_rc rc = HONE_OK;
     if (!v) return hn_fail(err, HONE_E_INPUT, "'prompt' is missing");
@@ -226,8 +233,8 @@ static hone_rc prompts(hn_http_call *c, hone_text_generate_options *r, bool want
         return hn_fail(err, HONE_E_INPUT, "%zu prompts, %lld answers each; %d answers are the most", n_prompt,
                        (long long)n, MOST_CHOICES);
     for (size_t i = 0; !rc && i < n_prompt; i++) {
-        rc = one_prompt(c, several ? json_array_get(v, i) : v, r, err);
-        if (!rc) rc = add_jobs(c, r, want, n, err);
+        rc = hn_request_prompt(c, "prompt", several ? json_array_get(v, i) : v, r, err);
+        if (!rc) rc = hn_request_jobs(c, r, want, n, err);
     }
     return rc;
 }
@@ -264,5 +271,5 @@ hone_rc hn_request_text(hn_http_call *c, hone_err *err) {
         r.constraint_name = "tools";
     }
     r.prompt = c->prompt_text;
-    return rc ? rc : add_jobs(c, &r, want, n, err);
+    return rc ? rc : hn_request_jobs(c, &r, want, n, err);
 }

@@ -78,7 +78,7 @@ static void generate_call(hn_http_call *c, hn_http_form form) {
     hone_err why = {0};
     c->form = form;
     if (!read_body(c) || !find_model(c, true)) return;
-    hone_rc rc = hn_request_text(c, &why);
+    hone_rc rc = form == HN_FORM_EMBEDDING ? hn_embeddings_request(c, &why) : hn_request_text(c, &why);
     if (rc) {
         c->n_done = c->n_job;
         hn_http_fail(c, hn_status_of(rc), why.text);
@@ -89,10 +89,7 @@ static void generate_call(hn_http_call *c, hn_http_form form) {
 static void chat_call(hn_http_call *c) { generate_call(c, HN_FORM_CHAT); }
 static void completion_call(hn_http_call *c) { generate_call(c, HN_FORM_COMPLETION); }
 
-static void embeddings_call(hn_http_call *c) {
-    if (!read_body(c) || !find_model(c, true)) return;
-    hn_http_fail(c, 501, "language models give no embeddings here yet; serve an ONNX model of embeddings and call /v2");
-}
+static void embeddings_call(hn_http_call *c) { generate_call(c, HN_FORM_EMBEDDING); }
 
 static void tokenize_call(hn_http_call *c) {
     if (!read_body(c) || !find_model(c, true)) return;

@@ -70,6 +70,8 @@ static void send_away(hn_runner *e, hn_served *m) {
     }
     for (size_t i = m->n_running; i-- > 0;)
         if (hn_task_late(m->running[i], now_s)) leave(e, m, i);
+    for (size_t i = m->n_embedding; i-- > 0;)
+        if (hn_task_late(m->embedding[i], now_s)) hn_embedding_end(e, m, i);
 }
 
 static void begin(hn_runner *e, hn_served *m, hn_task *j) {
@@ -140,19 +142,27 @@ static void note_token(hn_served *m, hn_task *j, double now_s) {
     j->last_s = now_s;
 }
 
-static void take(hn_runner *e, hn_served *m, const step *s, hone_rc rc, const hone_err *err) {
+static void take_one(hn_task *j, const hone_text_feed *fed, hone_rc rc) {
+    j->rc = rc ? rc : hn_slot_take(j->slot, fed, &j->why);
+    if (!j->rc && fed->n_want) j->prompt_done = true;
+}
+
+/* What a step gave. One that failed is taken apart: only those fail that fail alone. */
+static void take(hn_runner *e, hn_served *m, step *s, hone_rc rc, const hone_err *err) {
     size_t before = m->n_running;
     for (size_t i = 0; i < s->n; i++) {
         hn_task *j = m->running[s->at[i]];
-        j->rc = rc;
-        j->why = *err;
-        if (!rc) j->rc = hn_slot_take(j->slot, &s->feed[i], &j->why);
-        if (!j->rc && s->feed[i].n_want) j->prompt_done = true;
+        hone_rc own = rc;
+        if (rc && s->n > 1)
+            own = hone_text_feed_all(m->text, &s->feed[i], 1, &j->why);
+        else if (rc)
+            j->why = *err;
+        take_one(j, &s->feed[i], own);
     }
     double now_s = hn_now_s();
     pthread_mutex_lock(&m->figures.lock);
-    for (size_t i = 0; !rc && i < s->n; i++)
-        if (s->feed[i].n_want) note_token(m, m->running[s->at[i]], now_s);
+    for (size_t i = 0; i < s->n; i++)
+        if (!m->running[s->at[i]]->rc && s->feed[i].n_want) note_token(m, m->running[s->at[i]], now_s);
     m->figures.steps++;
     hn_histogram_add(&m->figures.batch, hn_bounds_batch, (double)s->n);
     pthread_mutex_unlock(&m->figures.lock);
@@ -176,15 +186,20 @@ bool hn_text_turn(hn_runner *e, hn_served *m) {
     step s;
     hone_err err = {0};
     send_away(e, m);
-    while (m->n_running < e->o->at_once && !m->n_paused) {
+    while (m->n_running + m->n_embedding < e->o->at_once && !m->n_paused) {
         hn_task *j = hn_waiting_next(&m->waiting);
         if (!j) break;
-        begin(e, m, j);
+        if (j->embed)
+            hn_embedding_begin(e, m, j);
+        else
+            begin(e, m, j);
     }
     tell(m);
-    if (!m->n_running) return false;
-    hone_rc rc = feed(e, m, &s, &err);
-    take(e, m, &s, rc, &err);
+    if (m->n_running) {
+        hone_rc rc = feed(e, m, &s, &err);
+        take(e, m, &s, rc, &err);
+    }
+    hn_embedding_turn(e, m);
     tell(m);
-    return m->n_running > 0 || m->waiting.n > 0;
+    return m->n_running > 0 || m->n_embedding > 0 || m->waiting.n > 0;
 }

@@ -331,8 +331,8 @@ def mlp(x, s, w, p):
     return product(function(gate, s) * up, w, p + "ffn_down")
 
 
-def logits_of(s, w, token):
-    w = {k: v.astype(np.float64) for k, v in w.items()}
+def states_of(s, w, token):
+    """Of all tokens, behind the last norm; w in float64."""
     x = w["token_embd.weight"][token] * (s.embedding_scale or 1)
     by = s.residual_scale or 1
     if s.learned:
@@ -344,7 +344,12 @@ def logits_of(s, w, token):
         before, x = x, x + by * norm(y, s, w, p + "post_attention_norm")
         read = read if s.one_norm else norm(before if s.parallel else x, s, w, p + "ffn_norm")
         x = x + by * norm(mlp(read, s, w, p), s, w, p + "post_ffw_norm")
-    y = norm(x, s, w, "output_norm") @ w["token_embd.weight" if s.tied else "output.weight"].T + w.get("output.bias", 0)
+    return norm(x, s, w, "output_norm")
+
+
+def logits_of(s, w, token):
+    w = {k: v.astype(np.float64) for k, v in w.items()}
+    y = states_of(s, w, token) @ w["token_embd.weight" if s.tied else "output.weight"].T + w.get("output.bias", 0)
     y /= s.logit_scale or 1
     return s.logit_softcap * np.tanh(y / s.logit_softcap) if s.logit_softcap else y
 

@@ -66,6 +66,27 @@ def test_an_answer_is_that_of_the_command(m, path):
         prompt_s=a.prompt_s, first_token_s=a.first_token_s, generate_s=a.generate_s)
 
 
+@pytest.mark.parametrize("name", ["llama", "gpt2", "gemma2"])
+def test_a_vector_stands_for_a_text(tmp_path, name):
+    s, r = test_language.MODELS[name], np.random.default_rng(8)
+    path, w = str(tmp_path / "vectors.gguf"), test_language.weights_of(s, r)
+    test_language.write(path, s, w, context=s.context)
+    w = {k: v.astype(np.float64) for k, v in w.items()}
+    with hone.LanguageModel(path, threads=1, parity=False, exact=True) as m:
+        for n in (1, 7, 33, 100):
+            token = r.integers(0, m.vocabulary, n)
+            states = test_language.states_of(s, w, token)
+            for pooling, want in (("mean", states.mean(0)), ("last", states[-1])):
+                got = m.embed(token, pooling=pooling)
+                assert got.dtype == np.float32 and np.abs(got - want / np.linalg.norm(want)).max() < 1e-4
+        assert (m.embed(PROMPT) == m.embed(m.tokenize(PROMPT, frame=True))).all()
+        for bad, text in (([], "no tokens"), (np.zeros(m.context + 1, int), "too many for a context")):
+            with pytest.raises(hone.Error, match=text):
+                m.embed(bad)
+        with pytest.raises(hone.UsageError, match="'mean' or 'last'"):
+            m.embed([1], pooling="max")
+
+
 def test_pieces_are_the_answer(m):
     whole = m.generate(PROMPT, max_tokens=20, seed=5)
     stream = m.generate(PROMPT, max_tokens=20, seed=5, stream=True)

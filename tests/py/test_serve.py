@@ -325,6 +325,39 @@ def test_bytes_that_are_no_http(server):
     assert status == 200
 
 
+def test_embeddings(path):
+    import hone
+    texts = ["A brief AB", "something else", "A" * 90]
+    with hone.LanguageModel(path, threads=1, parity=False) as m:
+        want = [m.embed(t) for t in texts]
+        last, token = m.embed(texts[0], pooling="last"), m.tokenize(texts[0], frame=True)
+    with serving(path) as s:
+        c = s.client()
+        got = c.embeddings.create(model="tiny", input=texts)  # the client asks for base64
+        assert [d.index for d in got.data] == [0, 1, 2] and got.usage.prompt_tokens == got.usage.total_tokens > 90
+        assert all((np.array(d.embedding, np.float32) == x).all() for d, x in zip(got.data, want))
+        one = c.embeddings.create(model="tiny", input=token, encoding_format="float").data[0].embedding
+        assert (np.array(one, np.float32) == want[0]).all()
+        some = c.embeddings.create(model="tiny", input=texts[0], dimensions=5, encoding_format="float").data[0].embedding
+        assert np.abs(np.array(some) - want[0][:5] / np.linalg.norm(want[0][:5])).max() < 1e-6
+        one = c.embeddings.create(model="tiny", input=[token], encoding_format="float", extra_body={"pooling": "last"}).data[0].embedding
+        assert (np.array(one, np.float32) == last).all()
+        # beside answers, which stay the same
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            ask = {"model": "tiny", "prompt": PROMPT, "max_tokens": 60, "temperature": 0}
+            alone = c.completions.create(**ask).choices[0].text
+            answers = [pool.submit(c.completions.create, **ask) for _ in range(4)]
+            vectors = [pool.submit(c.embeddings.create, model="tiny", input=texts) for _ in range(8)]
+            assert {a.result().choices[0].text for a in answers} == {alone}
+            assert all((np.array(d.embedding, np.float32) == x).all() for v in vectors for d, x in zip(v.result().data, want))
+        for body, text in (({}, "'input' is missing"), ({"input": ""}, "'input' is empty"), ({"input": []}, "'input' is empty"), ({"input": 3}, "'input' is not"),
+                           ({"input": [70000]}, "no token"), ({"input": "A", "dimensions": 0}, "from 1 to 32"),
+                           ({"input": "A", "encoding_format": "int8"}, "encoding_format"), ({"input": "A" * 200000}, "too many for a context")):
+            status, told, _ = s.call("POST", "/v1/embeddings", {"model": "tiny", **body})
+            assert status == 400 and text in json.loads(told)["error"]["message"], told
+        assert s.figures()["hone_serve_prompt_tokens_total"] > 0
+
+
 def test_sigterm_waits_for_answers(path):
     with serving(path) as s:
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
