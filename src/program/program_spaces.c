@@ -5,6 +5,7 @@
  * loop's counter, kernels that stay on the host), else the device's. A value that the other space reads, too, has a
  * twin there, written right behind every write of it, so that the twin is written on every path on which it is. A
  * twin of what lies in the arena lies in the same item of the other space's arena; others have a growing buffer.
+ * Outputs that no step of the host reads are copied behind the last step: nothing on the device waits for them.
  */
 #include "program/program.h"
 
@@ -13,6 +14,7 @@
 typedef struct placer {
     hn_program *p;
     uint8_t *wanted; /* by root: bits of the spaces that it is read or written in */
+    bool *late;      /* by root: of the host's steps none reads it, only the run's end does */
     hn_val *twin;    /* by value: of it in the other space, 0: none yet */
     uint32_t n_old, room, n_grown;
     bool inside; /* the copies that belong to a block's begin are there */
@@ -70,6 +72,10 @@ static void find_wanted(placer *w) {
             const hn_step *s = &w->p->block[b].step[i];
             for (uint32_t k = 0; k < s->n_in; k++) want(w, s->in[k], space_for(w, s, false));
         }
+    for (uint32_t j = 0; j < w->p->n_output; j++) {
+        hn_val root = hn_program_root(w->p, w->p->output[j].value);
+        w->late[root] = !(w->wanted[root] & HOST_BIT);
+    }
     for (uint32_t j = 0; j < w->p->n_output; j++) want(w, w->p->output[j].value, HN_HOST);
 }
 
@@ -141,6 +147,24 @@ static void put_copy(placer *w, uint32_t block, hn_val root) {
     if (hn_step_lists(w->p, s, 1, 1, 0, 0)) s->in[0] = root, s->out[0] = twin;
 }
 
+/* Behind a write in the main block; false: later. */
+static bool copies_late(const placer *w, uint32_t block, hn_val root) {
+    hn_memory where = w->p->value[root].where;
+    return block == HN_STEPS_BLOCK && root < w->n_old && w->late[root] &&
+           (where == HN_AT_ARENA || where == HN_AT_GROWN);
+}
+
+static void put_late(placer *w, const hn_step_block *old) {
+    for (uint32_t i = 0; i < old->n; i++)
+        for (uint32_t k = 0; k < old->step[i].n_out; k++) {
+            hn_val root = hn_program_root(w->p, old->step[i].out[k]);
+            bool later = old->step[i].kind != HN_STEP_LOOP && old->step[i].kind != HN_STEP_STACK;
+            if (!later || !copies_late(w, HN_STEPS_BLOCK, root)) continue;
+            put_copy(w, HN_STEPS_BLOCK, root);
+            w->late[root] = false; /* once, if it is written twice */
+        }
+}
+
 static void put_back(placer *w, uint32_t block, const hn_step *s) {
     hn_step *x = hn_program_add(w->p, block, s->kind);
     if (x) *x = *s;
@@ -163,13 +187,16 @@ static void copy_in_block(placer *w, uint32_t block, const hn_step *loop) {
         if (s.kind == HN_STEP_IF) copy_in_block(w, s.block[0], NULL), copy_in_block(w, s.block[1], NULL);
         if (s.kind == HN_STEP_LOOP) copy_in_block(w, s.block[0], &s);
         put_back(w, block, &s);
-        for (uint32_t k = 0; k < s.n_out && s.kind != HN_STEP_LOOP && s.kind != HN_STEP_STACK; k++)
-            put_copy(w, block, hn_program_root(w->p, s.out[k]));
+        for (uint32_t k = 0; k < s.n_out && s.kind != HN_STEP_LOOP && s.kind != HN_STEP_STACK; k++) {
+            hn_val root = hn_program_root(w->p, s.out[k]);
+            if (!copies_late(w, block, root)) put_copy(w, block, root);
+        }
         if (s.kind != HN_STEP_LOOP) continue;
         const hn_step_block *b = &w->p->block[s.block[0]]; /* what is stacked is whole behind the loop */
         for (uint32_t k = 0; k < b->n; k++)
             if (b->step[k].kind == HN_STEP_STACK) put_copy(w, block, hn_program_root(w->p, b->step[k].out[0]));
     }
+    if (block == HN_STEPS_BLOCK) put_late(w, &old);
 }
 
 bool hn_program_on_device(const hn_program *p) {
@@ -207,8 +234,9 @@ hone_rc hn_program_place(hn_program *p, hone_err *err) {
     placer w = {.p = p, .n_old = p->n_value, .room = p->n_value, .n_grown = hn_program_grown(p)};
     if (!hn_program_on_device(p)) return HONE_OK;
     w.wanted = hn_alloc_n(&p->arena, w.n_old, sizeof *w.wanted);
+    w.late = hn_alloc_n(&p->arena, w.n_old, sizeof *w.late);
     w.twin = hn_alloc_n(&p->arena, w.n_old, sizeof *w.twin);
-    if (w.wanted && w.twin) {
+    if (w.wanted && w.late && w.twin) {
         set_homes(&w);
         find_wanted(&w);
         for (hn_val v = 1; v < w.n_old; v++) /* constants that the host alone reads stay there */
