@@ -52,6 +52,7 @@ typedef struct hn_cubin {
     unsigned sm;      /* 90 */
     hn_gpu_kernel *kernel;
     size_t n;
+    bool has_usage; /* registers, stack, shared memory and constants of all kernels stood in the file itself */
 } hn_cubin;
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -85,11 +86,17 @@ const char *hn_gpu_kernel_plain(hn_arena *a, const char *name);
 /* --- parts, pure ----------------------------------------------------------------------------------------------------
  */
 
-/* A cubin's ELF file: kernels with their places, launch bounds, code size. Any bytes are safe. E_INPUT. */
+/* A cubin's ELF file: kernels with their places, launch bounds, code size, and what they use as far as it says so. Any
+ * bytes are safe. E_INPUT. */
 hone_rc hn_cubin_elf(const char *data, size_t n, const char *label, hn_arena *a, hn_cubin *out, hone_err *err);
 /* Is it such a file? */
 bool hn_is_cubin(const char *data, size_t n);
 
+/* Shared memory of a block but for the 1 KiB that the system reserves from 9.0 on in every block that has some, and
+ * that cubins and cuobjdump count. */
+static inline double hn_shared_own(unsigned sm, double shared_b) {
+    return sm >= 90 && shared_b >= 1024 ? shared_b - 1024 : shared_b;
+}
 /* `cuobjdump -res-usage`: fills registers, stack, local, shared, constants of the kernels that it names. Any text is
  * safe. */
 void hn_usage_read(const char *text, size_t n, hn_cubin *io);

@@ -2,7 +2,8 @@
  *
  * Every offset is checked against the file's size, so that any bytes are safe. Attributes of a kernel (.nv.info.NAME)
  * are records of a format, an attribute and a value, as nvdisasm shows them: format 1 has no value, 2 and 3 hold it in
- * place, 4 gives its size. */
+ * place, 4 gives its size. Registers and stack stand in such records of the whole file (.nv.info), which name a symbol;
+ * shared memory and constants are as large as the kernel's sections of them. `cuobjdump -elf` shows all of it. */
 #include "base/err.h"
 #include "cubin/cubin.h"
 
@@ -17,6 +18,8 @@ enum {
     OTHER_ENTRY = 0x10, /* in st_other: a kernel */
     ATTR_MAX_THREADS = 0x05,
     ATTR_REQNTID = 0x10,
+    ATTR_MIN_STACK_SIZE = 0x12,
+    ATTR_REGCOUNT = 0x2f,
     ATTR_NUM_BARRIERS = 0x4c,
     KERNELS_MOST = 100000
 };
@@ -109,6 +112,66 @@ static void read_attributes(const char *p, size_t n, hn_gpu_kernel *k) {
     }
 }
 
+/* --- registers, stack, shared memory, constants ------------------------------------------------------------------- */
+
+/* The kernel whose function symbol i of a table is; NULL: none of ours. */
+static hn_gpu_kernel *kernel_of(const image *e, uint64_t table, uint32_t i, hn_cubin *c) {
+    Elf64_Shdr s;
+    Elf64_Sym y;
+    if (!section(e, table, &s) || s.sh_type != SHT_SYMTAB || s.sh_size / sizeof y <= i) return NULL;
+    memcpy(&y, e->data + s.sh_offset + i * sizeof y, sizeof y);
+    return find(c, string_at(e, s.sh_link, y.st_name));
+}
+
+static void read_file_attributes(const image *e, const Elf64_Shdr *s, hn_cubin *c) {
+    const char *p = e->data + s->sh_offset;
+    for (size_t at = 0; at + 4 <= s->sh_size;) {
+        unsigned format = (unsigned char)p[at], what = (unsigned char)p[at + 1];
+        size_t size = (unsigned char)p[at + 2] | (size_t)(unsigned char)p[at + 3] << 8;
+        at += 4;
+        if (format != 4) continue;
+        if (size > s->sh_size - at) return;
+        hn_gpu_kernel *k = size == 8 ? kernel_of(e, s->sh_link, word_at(p + at), c) : NULL;
+        if (k && what == ATTR_REGCOUNT) k->value[HN_GPU_REGISTERS] = word_at(p + at + 4);
+        if (k && what == ATTR_MIN_STACK_SIZE) k->value[HN_GPU_STACK] = word_at(p + at + 4);
+        at += size;
+    }
+}
+
+/* ".nv.shared.NAME", ".nv.constant0.NAME": whose it is, and which figure it adds to. */
+static hn_gpu_kernel *sized_by(const char *name, hn_cubin *c, hn_code_metric *m) {
+    static const char shared[] = ".nv.shared.", local[] = ".nv.local.", constant[] = ".nv.constant";
+    *m = !strncmp(name, shared, sizeof shared - 1) ? HN_GPU_SHARED : HN_GPU_LOCAL;
+    if (*m == HN_GPU_SHARED) return find(c, name + sizeof shared - 1);
+    if (!strncmp(name, local, sizeof local - 1)) return find(c, name + sizeof local - 1);
+    if (strncmp(name, constant, sizeof constant - 1)) return NULL;
+    *m = HN_GPU_CONSTANTS;
+    const char *dot = strchr(name + sizeof constant - 1, '.');
+    return dot ? find(c, dot + 1) : NULL;
+}
+
+/* True: the file says all of it, of every kernel. */
+static bool read_resources(const image *e, hn_cubin *c) {
+    Elf64_Shdr s;
+    bool all = c->n > 0;
+    for (uint64_t i = 0; i < e->h.e_shnum; i++)
+        if (section(e, i, &s) && s.sh_type != SHT_NOBITS && !strcmp(name_of(e, &s), ".nv.info"))
+            read_file_attributes(e, &s, c);
+    for (size_t k = 0; k < c->n; k++) {
+        double *v = c->kernel[k].value;
+        all &= !isnan(v[HN_GPU_REGISTERS]) && !isnan(v[HN_GPU_STACK]);
+        v[HN_GPU_SHARED] = v[HN_GPU_LOCAL] = v[HN_GPU_CONSTANTS] = 0;
+    }
+    for (uint64_t i = 0; i < e->h.e_shnum; i++) {
+        hn_code_metric m;
+        hn_gpu_kernel *k = section(e, i, &s) ? sized_by(name_of(e, &s), c, &m) : NULL;
+        if (k) k->value[m] += (double)s.sh_size;
+    }
+    for (size_t k = 0; k < c->n; k++)
+        c->kernel[k].value[HN_GPU_SHARED] = hn_shared_own(c->sm, c->kernel[k].value[HN_GPU_SHARED]);
+    return all;
+}
+
 static bool add_kernel(const image *e, const Elf64_Shdr *s, hn_arena *a, hn_cubin *io) {
     static const char text[] = ".text.";
     const char *name = name_of(e, s);
@@ -146,6 +209,7 @@ hone_rc hn_cubin_elf(const char *data, size_t n, const char *label, hn_arena *a,
         if (k) read_attributes(data + s.sh_offset, s.sh_size, k);
         if (s.sh_type == SHT_SYMTAB) read_symbols(&e, &s, &c);
     }
+    c.has_usage = read_resources(&e, &c);
     *out = c;
     return HONE_OK;
 }

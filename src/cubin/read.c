@@ -329,7 +329,7 @@ hone_rc hn_cubin_read_all(const char *const *path, const char *const *text, size
     hone_rc whole = HONE_OK;
     for (size_t i = 0; i < n; i++) {
         rc[i] = open_one(&b, i, path[i], &each[i]);
-        if (!rc[i]) rc[i] = read_usage(&b, i, &each[i]);
+        if (!rc[i] && !out[i].has_usage) rc[i] = read_usage(&b, i, &each[i]);
         any |= !rc[i];
         if (rc[i] == HONE_E_INTERRUPTED || rc[i] == HONE_E_NOMEM) whole = hn_fail(err, rc[i], "%s", each[i].text);
         for (size_t k = 0; !rc[i] && k < out[i].n; k++) find_occupancy(ask, out[i].sm, &out[i].kernel[k]);

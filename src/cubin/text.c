@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From 9.0 on cuobjdump's figure holds the 1 KiB that the system reserves in every block with shared memory. */
-enum { RESERVED_B = 1024, RESERVED_SM = 90 };
-
 typedef struct line {
     const char *p, *end;
 } line;
@@ -60,8 +57,7 @@ static void read_figures(const line *l, unsigned sm, hn_gpu_kernel *k) {
         const char *p = after(l, field[i].word);
         if (p && number(p, l->end, &v)) k->value[field[i].m] = v;
     }
-    double *shared = &k->value[HN_GPU_SHARED];
-    if (sm >= RESERVED_SM && *shared >= RESERVED_B) *shared -= RESERVED_B;
+    k->value[HN_GPU_SHARED] = hn_shared_own(sm, k->value[HN_GPU_SHARED]);
     line rest = *l;
     double sum = 0;
     for (const char *p; (p = after(&rest, "CONSTANT[")); rest.p = p) {

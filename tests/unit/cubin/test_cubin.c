@@ -205,16 +205,24 @@ static void test_occupancy(void) {
 
 /* --- with the tools ----------------------------------------------------------------------------------------------- */
 
-static const char ptx[] = ".version 8.0\n.target %s\n.address_size 64\n"
-                          ".visible .entry copy(.param .u64 a, .param .u64 b) .maxntid 64, 2, 1 {\n"
-                          ".reg .b64 %%rd<8>; .reg .b32 %%r<4>;\n"
-                          "ld.param.u64 %%rd1, [a]; ld.param.u64 %%rd2, [b]; mov.u32 %%r1, %%tid.x;\n"
-                          "mul.wide.u32 %%rd3, %%r1, 4; add.s64 %%rd4, %%rd1, %%rd3; add.s64 %%rd5, %%rd2, %%rd3;\n"
-                          "ld.global.u32 %%r2, [%%rd4]; st.global.u32 [%%rd5], %%r2; ret; }\n"
-                          ".visible .entry quiet() { ret; }\n";
+static const char ptx[] =
+    ".version 8.0\n.target %s\n.address_size 64\n"
+    ".visible .entry copy(.param .u64 a, .param .u64 b) .maxntid 64, 2, 1 {\n"
+    ".reg .b64 %%rd<8>; .reg .b32 %%r<4>;\n"
+    "ld.param.u64 %%rd1, [a]; ld.param.u64 %%rd2, [b]; mov.u32 %%r1, %%tid.x;\n"
+    "mul.wide.u32 %%rd3, %%r1, 4; add.s64 %%rd4, %%rd1, %%rd3; add.s64 %%rd5, %%rd2, %%rd3;\n"
+    "ld.global.u32 %%r2, [%%rd4]; st.global.u32 [%%rd5], %%r2; ret; }\n"
+    ".visible .entry quiet() { ret; }\n"
+    ".visible .entry uses(.param .u64 a) {\n"
+    ".shared .align 4 .b8 s[512]; .local .align 4 .b8 l[64]; .reg .b64 %%rd<8>; .reg .b32 %%r<8>;\n"
+    "ld.param.u64 %%rd1, [a]; mov.u32 %%r1, %%tid.x; and.b32 %%r1, %%r1, 15; shl.b32 %%r2, %%r1, 2;\n"
+    "mov.u32 %%r3, s; add.u32 %%r4, %%r3, %%r2; st.shared.u32 [%%r4], %%r1; mov.u64 %%rd2, l;\n"
+    "cvt.u64.u32 %%rd3, %%r2; add.s64 %%rd4, %%rd2, %%rd3; st.local.u32 [%%rd4], %%r1; bar.sync 0;\n"
+    "ld.local.u32 %%r5, [%%rd2+4]; ld.shared.u32 %%r6, [%%r3+8]; add.u32 %%r5, %%r5, %%r6;\n"
+    "st.global.u32 [%%rd1], %%r5; ret; }\n";
 
 static void write_ptx(const char *path, const char *arch) {
-    char text[2000];
+    char text[4000];
     int n = snprintf(text, sizeof text, ptx, arch);
     if (hn_write_file(path, text, (size_t)n, NULL)) exit(1);
 }
@@ -223,6 +231,30 @@ static const hn_gpu_kernel *kernel(const hn_cubin *c, const char *name) {
     for (size_t i = 0; i < c->n; i++)
         if (!strcmp(c->kernel[i].name, name)) return &c->kernel[i];
     return NULL;
+}
+
+/* What a cubin says of itself is what cuobjdump says of it. */
+static void test_usage(const char *path, hn_arena *a) {
+    static const hn_code_metric m[] = {HN_GPU_REGISTERS, HN_GPU_STACK, HN_GPU_SHARED, HN_GPU_LOCAL, HN_GPU_CONSTANTS};
+    const char *const argv[] = {"-res-usage", path, NULL};
+    hn_tool_run run = {.tool = HN_CUOBJDUMP, .argv = argv};
+    hone_err err = {0};
+    char *data = NULL;
+    size_t n = 0, same = 0;
+    hn_cubin own, told;
+    hone_rc rc = hn_tool_text(&run, a, &err);
+    if (!rc) rc = hn_read_file(path, &data, &n, &err);
+    if (!rc) rc = hn_cubin_elf(data, n, path, a, &own, &err);
+    if (!rc) rc = hn_cubin_elf(data, n, path, a, &told, &err);
+    for (size_t i = 0; !rc && i < told.n; i++)
+        for (size_t k = 0; k < 5; k++) told.kernel[i].value[m[k]] = NAN;
+    if (!rc) hn_usage_read(run.out, run.out_n, &told);
+    for (size_t i = 0; !rc && i < told.n; i++)
+        for (size_t k = 0; k < 5; k++) same += own.kernel[i].value[m[k]] == told.kernel[i].value[m[k]];
+    ok(!rc && own.has_usage && own.n == 3 && same == 15, "tools/usage_as_cuobjdump_says: %zu of 15 %s", same, err.text);
+    const hn_gpu_kernel *k = rc ? NULL : kernel(&own, "uses");
+    ok(k && of(k, "shared") == 512 && of(k, "constants") > 0, "tools/usage");
+    free(data);
 }
 
 /* A batch of three: two architectures, and one that is no code. Then one with live registers: the same counts. */
@@ -243,11 +275,16 @@ static void test_tools(void) {
     ok(strstr(each[2].text, "none.txt"), "tools/no_code_is_said: %s", each[2].text);
     if (!all && !rc[0] && !rc[1]) {
         const hn_gpu_kernel *k = kernel(&c[0], "copy"), *quiet = kernel(&c[0], "quiet");
-        ok(c[0].sm == 90 && c[1].sm == 80 && c[0].n == 2 && k && quiet, "tools/kernels");
+        ok(c[0].sm == 90 && c[1].sm == 80 && c[0].n == 3 && k && quiet, "tools/kernels");
         ok(k->entry && k->threads == 128 && of(k, "registers") > 2 && of(k, "global_loads") == 1 &&
                of(k, "global_bytes") == 8 && of(k, "spills") == 0 && of(k, "occupancy") == 1,
            "tools/figures");
         ok(of(quiet, "global_loads") == 0 && of(quiet, "instructions") < of(k, "instructions"), "tools/each_its_own");
+        for (int i = 0; i < 2; i++) {
+            char *cubin = hn_path_join(dir.path, i ? "1.cubin" : "0.cubin");
+            test_usage(cubin, &a);
+            free(cubin);
+        }
         ok(isnan(of(k, "live_registers")), "tools/live_registers_only_when_asked");
         ask.live = ask.listing = true;
         hone_rc one = hn_cubin_read(path[0], NULL, &ask, &a, &live, &err);
