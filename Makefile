@@ -102,6 +102,11 @@ $(GPU_CC): $(DRIVER_SRC) src/target/driver/driver.h
 $(BUILD)/obj/src/target/carried.o: $(GPU_CC) include/hone/cuda_controls.h
 $(BUILD)/obj/src/target/carried.o: ALL_CFLAGS += -DHN_GPU_CC='"$(GPU_CC)"'
 
+# What hone knows of compilers: answers that were kept are asked for again when any of it has changed.
+TARGET_SRC := $(sort $(wildcard src/target/*.[ch] src/target/*.def src/target/*.inc src/target/driver/*.[ch]))
+$(BUILD)/obj/src/target/target_cache.o: $(TARGET_SRC)
+$(BUILD)/obj/src/target/target_cache.o: ALL_CFLAGS += -DHN_TARGET_TABLES='"$(shell cat $(TARGET_SRC) | sha256sum | cut -c 1-16)"'
+
 # What runs CUDA kernels on the CPU: a library, a compiler's driver and headers, carried inside libhone (src/shim/carried.c).
 SHIM_DIR := $(BUILD)/shim
 SHIM_TEXT := shim.cuh shim.h shim_ops.h

@@ -150,8 +150,10 @@ static hn_gpu_kernel *sized_by(const char *name, hn_cubin *c, hn_code_metric *m)
     return dot ? find(c, dot + 1) : NULL;
 }
 
-/* True: the file says all of it, of every kernel. */
+/* False, and nothing is known, unless the file says all of it, of every kernel. */
 static bool read_resources(const image *e, hn_cubin *c) {
+    static const hn_code_metric figure[] = {HN_GPU_REGISTERS, HN_GPU_STACK, HN_GPU_SHARED, HN_GPU_LOCAL,
+                                            HN_GPU_CONSTANTS};
     Elf64_Shdr s;
     bool all = c->n > 0;
     for (uint64_t i = 0; i < e->h.e_shnum; i++)
@@ -167,8 +169,11 @@ static bool read_resources(const image *e, hn_cubin *c) {
         hn_gpu_kernel *k = section(e, i, &s) ? sized_by(name_of(e, &s), c, &m) : NULL;
         if (k) k->value[m] += (double)s.sh_size;
     }
-    for (size_t k = 0; k < c->n; k++)
-        c->kernel[k].value[HN_GPU_SHARED] = hn_shared_own(c->sm, c->kernel[k].value[HN_GPU_SHARED]);
+    for (size_t k = 0; k < c->n; k++) {
+        double *v = c->kernel[k].value;
+        v[HN_GPU_SHARED] = hn_shared_own(c->sm, v[HN_GPU_SHARED]);
+        for (size_t i = 0; !all && i < sizeof figure / sizeof *figure; i++) v[figure[i]] = NAN;
+    }
     return all;
 }
 
@@ -209,7 +214,7 @@ hone_rc hn_cubin_elf(const char *data, size_t n, const char *label, hn_arena *a,
         if (k) read_attributes(data + s.sh_offset, s.sh_size, k);
         if (s.sh_type == SHT_SYMTAB) read_symbols(&e, &s, &c);
     }
-    c.has_usage = read_resources(&e, &c);
+    c.has_usage = e.h.e_type == ET_EXEC && read_resources(&e, &c); /* what is not linked says less */
     *out = c;
     return HONE_OK;
 }

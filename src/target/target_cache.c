@@ -1,6 +1,6 @@
 /* target/target_cache.c — what probing found, as a readable table CACHE/FAMILY-HASH.tsv.
  *
- *     hone-target 1 TABLES                        TABLES: HN_TARGET_TABLES
+ *     hone-target 1 TABLES                        TABLES: of this room's sources (Makefile)
  *     compiler HASH MARCH
  *     stats DISCOVERED UNSAFE NUMERIC REJECTED SECONDS
  *     lto FLAGS            (- = does not link)
@@ -59,7 +59,7 @@ hone_rc hn_cache_write(hone_target *t, bool all, const hn_controls *list, hone_e
     hn_str s = {0};
     char hex[33];
     const hone_target_stats *st = &t->stats;
-    hn_str_addf(&s, "hone-target\t1\t%d\ncompiler\t%s\t%s\n", HN_TARGET_TABLES, t->print.hash, t->print.march);
+    hn_str_addf(&s, "hone-target\t1\t%s\ncompiler\t%s\t%s\n", HN_TARGET_TABLES, t->print.hash, t->print.march);
     char seconds[32];
     hn_str_addf(&s, "stats\t%zu\t%zu\t%zu\t%zu\t%s\n", st->n_discovered, st->n_unsafe, st->n_numeric, st->n_rejected,
                 hn_double_text(st->probe_s, seconds));
@@ -114,7 +114,7 @@ static bool same_key(const hone_target *t, char **line, size_t n) {
     char *field[MAX_FIELDS];
     if (n < 4 || cut(line[0], field) != 3 || strcmp(field[0], "hone-target") != 0 || strcmp(field[1], "1") != 0)
         return false;
-    if (atoi(field[2]) != HN_TARGET_TABLES || cut(line[1], field) != 3) return false;
+    if (strcmp(field[2], HN_TARGET_TABLES) != 0 || cut(line[1], field) != 3) return false;
     return !strcmp(field[1], t->print.hash) && !strcmp(field[2], t->print.march);
 }
 

@@ -10,9 +10,6 @@
 #include "target/family.h"
 #include "target/help.h"
 
-/* Raise when discovery, classification or probing changes: older caches are then probed again. */
-#define HN_TARGET_TABLES 7
-
 typedef enum hn_form { HN_CHOICE, HN_RANGE } hn_form;
 typedef struct hn_control {
     const char *name, *doc;

@@ -1,4 +1,5 @@
 /* Compilers that are missing, hang, crash, print garbage, or refuse some controls. */
+#include "base/hash.h"
 #include "fake.h"
 
 #include "tap.h"
@@ -120,6 +121,23 @@ static bool same_space(const hone_space *a, const hone_space *b) {
     return true;
 }
 
+/* The same file, as another version of hone's tables would have written it. */
+static void of_other_tables(const char *file) {
+    char *text, sum[33];
+    size_t n;
+    hn_hash h;
+    if (hn_read_file(file, &text, &n, NULL)) exit(1);
+    char *tables = strchr(strchr(text, '\t') + 1, '\t') + 1, *end = text;
+    for (char *p = text; (p = strstr(p, "\nend\t")); p++) end = p + 1;
+    *tables = *tables == '0' ? '1' : '0';
+    hn_hash_begin(&h);
+    hn_hash_add(&h, text, (size_t)(end - text));
+    hn_hash_end(&h, sum);
+    memcpy(end + 4, sum, 32);
+    (void)hn_write_file(file, text, n, NULL);
+    free(text);
+}
+
 static void test_probing(void) {
     char script[4000], object[128] = "\177ELF\2\1\1";
     object[16] = 1;
@@ -155,6 +173,13 @@ static void test_probing(void) {
     (void)hn_write_file(file, "hone-target\t1\n", 14, NULL);
     b = space_of(path, &second, &err);
     ok(b != NULL && second.probe_s != third.probe_s, "fakes/torn_cache_is_probed_again");
+    hone_space_free(b);
+    b = space_of(path, &third, &err);
+    ok(b != NULL && second.probe_s == third.probe_s, "fakes/that_is_cached_too");
+    hone_space_free(b);
+    of_other_tables(file);
+    b = space_of(path, &third, &err);
+    ok(b != NULL && second.probe_s != third.probe_s, "fakes/a_cache_of_other_tables_is_probed_again");
     hone_space_free(b);
     hone_space_free(a);
 }
