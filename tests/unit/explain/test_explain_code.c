@@ -35,7 +35,7 @@ static void test_compare(void) {
     hn_gpu_kernel b[] = {kernel("_Z4copyPf", 16, 1, 10, "MOV\n"), kernel("_Z7softmaxPfi", 64, 0.5, 100, "FADD\n"),
                          kernel("gone", 48, 1, 5, "")},
                   t[] = {kernel("_Z7softmaxPfi", 32, 1, 80, "FMUL\n"), kernel("_Z4copyPf", 16, 1, 10, "MOV\n")};
-    const hn_cubin side[2] = {{"a", 90, b, 3}, {"b", 90, t, 2}};
+    const hn_cubin side[2] = {{"a", 90, b, 3, false}, {"b", 90, t, 2, false}};
     hn_arena a = {0};
     hone_explanation x = {0};
     static const char *const unknown[] = {"FROB"};
@@ -61,7 +61,7 @@ static void test_compare(void) {
 static void test_names(void) {
     hn_gpu_kernel b[] = {kernel("gemm", 64, 0.5, 100, "A\n"), kernel("copy", 16, 1, 10, "B\n")},
                   t[] = {kernel("cutlass_gemm", 64, 0.5, 100, "C\n"), kernel("copy", 16, 1, 10, "B\n")};
-    hn_cubin side[2] = {{"a", 90, b, 2}, {"b", 80, t, 2}};
+    hn_cubin side[2] = {{"a", 90, b, 2, false}, {"b", 80, t, 2, false}};
     hn_arena a = {0};
     hone_explanation x = {0};
     ok(!hn_explain_code(side, false, &a, &x, NULL) && said(&x, "named 'gemm' before"),
@@ -76,7 +76,7 @@ static void test_names(void) {
     ok(!hn_explain_code(side, true, &a, &x, NULL) && fact(&x, "copy", "registers", 0) == 16 && x.function,
        "explain_code/all_of_one_file");
     t[0] = b[0], t[0].listing = "other\n", t[1] = b[1];
-    side[1] = (hn_cubin){"b", 90, t, 2};
+    side[1] = (hn_cubin){"b", 90, t, 2, false};
     x = (hone_explanation){0};
     ok(!hn_explain_code(side, false, &a, &x, NULL) && said(&x, "other instructions or another order"),
        "explain_code/same_figures");
