@@ -6,21 +6,32 @@
 
 #include <signal.h>
 
-static void put_times(cli_json *j, const char *key, const hone_load_times *t) {
-    cli_json_key(j, key);
-    cli_json_object(j);
-    cli_json_knumber(j, "p50", t->p50);
-    cli_json_knumber(j, "p95", t->p95);
-    cli_json_knumber(j, "p99", t->p99);
-    cli_json_close(j);
-}
-
 static void put_interval(cli_json *j, const char *key, const hone_interval *x) {
     cli_json_key(j, key);
     cli_json_array(j);
     cli_json_number(j, x->lo);
     cli_json_number(j, x->mid);
     cli_json_number(j, x->hi);
+    cli_json_close(j);
+}
+
+static void put_numbers(cli_json *j, const char *key, const double *x, size_t n) {
+    cli_json_key(j, key);
+    cli_json_array(j);
+    for (size_t i = 0; i < n; i++) cli_json_number(j, x[i]);
+    cli_json_close(j);
+}
+
+static void put_times(cli_json *j, const char *key, const hone_load_times *t) {
+    cli_json_key(j, key);
+    cli_json_object(j);
+    cli_json_knumber(j, "p50", t->p50);
+    cli_json_knumber(j, "p95", t->p95);
+    cli_json_knumber(j, "p99", t->p99);
+    put_interval(j, "p50_range", &t->p50_range);
+    put_interval(j, "p95_range", &t->p95_range);
+    put_interval(j, "p99_range", &t->p99_range);
+    put_numbers(j, "quantiles", t->quantile, sizeof t->quantile / sizeof *t->quantile);
     cli_json_close(j);
 }
 
@@ -31,18 +42,24 @@ static void put_side(cli_json *j, const char *url, const hone_load_side *s) {
     cli_json_kcount(j, "failed", s->n_failed);
     cli_json_kcount(j, "tokens", s->n_tokens);
     put_interval(j, "tokens_per_s", &s->tokens_per_s);
+    put_numbers(j, "rounds", s->rate, s->n_rounds);
     put_times(j, "first_s", &s->first_s);
     put_times(j, "between_s", &s->between_s);
     put_times(j, "whole_s", &s->whole_s);
     cli_json_close(j);
 }
 
+static void cell(cli_table *t, const hone_interval *x) {
+    char mid[CLI_TEXT_N], lo[CLI_TEXT_N], hi[CLI_TEXT_N];
+    cli_table_cell(t, "%s (%s to %s)", cli_text_seconds(x->mid, mid), cli_text_seconds(x->lo, lo),
+                   cli_text_seconds(x->hi, hi));
+}
+
 static void row(cli_table *t, const char *name, const hone_load_times *x) {
-    char text[CLI_TEXT_N];
     cli_table_cell(t, "%s", name);
-    cli_table_cell(t, "%s", cli_text_seconds(x->p50, text));
-    cli_table_cell(t, "%s", cli_text_seconds(x->p95, text));
-    cli_table_cell(t, "%s", cli_text_seconds(x->p99, text));
+    cell(t, &x->p50_range);
+    cell(t, &x->p95_range);
+    cell(t, &x->p99_range);
 }
 
 static void put_text(const cli *c, const char *url, const hone_load_side *s) {
@@ -59,7 +76,31 @@ static void put_text(const cli *c, const char *url, const hone_load_side *s) {
     cli_table_print(c, t, stdout, 0);
 }
 
+static void on_round(void *arg, const hone_event *e) {
+    (void)arg;
+    if (e->done)
+        fprintf(stderr, "round %llu of %llu\n", (unsigned long long)e->done, (unsigned long long)e->total);
+    else
+        fputs("warmed up\n", stderr);
+}
+
+/* The plans exclude each other. */
+static hone_rc check_plan(const cli *c, hone_err *err) {
+    static const char *const plan[] = {"single", "clients", "per-minute", "trace"};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof plan / sizeof *plan; i++) {
+        if (!cli_given(c, plan[i])) continue;
+        if (first) return cli_fail(err, HONE_E_USAGE, "--%s and --%s are two plans; give one", first, plan[i]);
+        first = plan[i];
+    }
+    if (cli_given(c, "burst") && !cli_given(c, "per-minute"))
+        return cli_fail(err, HONE_E_USAGE, "--burst needs --per-minute, the rate that bursts keep");
+    return HONE_OK;
+}
+
 static hone_rc run_load(cli *c, hone_err *err) {
+    hone_rc rc = check_plan(c, err);
+    if (rc) return rc;
     hone_load_options o = hone_load_defaults();
     hone_load_result got;
     cli_signals on = cli_catch_signals(false);
@@ -77,7 +118,10 @@ static hone_rc run_load(cli *c, hone_err *err) {
     o.tokens = (uint32_t)cli_count(c, "tokens", 0);
     o.seed = cli_count(c, "seed", 0);
     o.stop = on.stop;
-    hone_rc rc = hone_load_run(&o, &got, err);
+    o.trace = cli_text(c, "trace", NULL);
+    o.save_trace = cli_text(c, "save-trace", NULL);
+    if (cli_width(stderr)) o.progress = (hone_progress){on_round, c};
+    rc = hone_load_run(&o, &got, err);
     if (rc) return rc;
     if (c->json) {
         cli_json j = cli_json_begin(c, false);
@@ -102,9 +146,13 @@ static hone_rc run_load(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"requests", 'n', CLI_COUNT, "N", 1, 1e7, "requests of a round (32)"},
     {"rounds", 0, CLI_COUNT, "N", 1, 64, "rounds that count, behind one that warms up (3)"},
+    {"single", 0, CLI_FLAG, NULL, 0, 0, "single-shot: one request after another (when no other plan is given)"},
     {"clients", 0, CLI_COUNT, "N", 1, 4096, "clients, each of which asks again when it has its answer (1)"},
     {"per-minute", 0, CLI_COUNT, "N", 1, 1e7, "instead: requests a minute at random times, however many are under way"},
     {"burst", 0, CLI_COUNT, "N", 1, 4096, "so many of them come at once (1)"},
+    {"trace", 0, CLI_TEXT, "FILE", 0, 0,
+     "instead: recorded times and lengths, a line of JSON for each request; the log of `hone serve` is such a file"},
+    {"save-trace", 0, CLI_TEXT, "FILE", 0, 0, "write the first round that counts as such a file"},
     {"prompt", 0, CLI_COUNT, "N", 1, 1e6, "words of a prompt (64)"},
     {"tokens", 0, CLI_COUNT, "N", 1, 1e6, "tokens of an answer (64)"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of prompts and times (0)"},
@@ -125,7 +173,7 @@ const cli_command cli_cmd_load = {
     "then "
     "times count from when a request was due. Prompts and times follow from the seed. Rates have the 95 % interval of "
     "the "
-    "median over the rounds. Two servers get the same requests, in turns.",
+    "median over the rounds, percentiles that of order statistics. Two servers get the same requests, in turns.",
     options,
     "hone load http://127.0.0.1:8000 --clients 16\tsixteen clients\n"
     "hone load http://127.0.0.1:8000 --per-minute 240 --burst 32 --json\tbursts, for scripts\n",

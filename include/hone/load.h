@@ -6,7 +6,8 @@
  *
  * Requests go to /v1/completions as streams. Their prompts, lengths and times follow from the seed alone.
  * Units:   seconds.   Threads: one run at a time for a result.
- * Errors:  E_USAGE (a URL or plan that is none), E_IO (nobody answers), E_NOMEM, E_INTERRUPTED.
+ * Errors:  E_USAGE (a URL or plan that is none), E_IO (nobody answers; a trace cannot be read or written), E_INPUT (a
+ * trace that is none), E_NOMEM, E_INTERRUPTED.
  */
 #ifndef HONE_LOAD_H
 #define HONE_LOAD_H
@@ -17,6 +18,7 @@
 extern "C" {
 #endif
 
+enum { HONE_LOAD_ROUNDS = 64 }; /* at most */
 typedef struct hone_load_options {
     size_t size;
     const char *url, *against; /* "http://HOST:PORT"; against: a second server, in turns with the first; NULL: none */
@@ -29,6 +31,11 @@ typedef struct hone_load_options {
     uint32_t prompt_words, tokens; /* 0: 64 and 64 */
     uint64_t seed;
     const volatile int *stop;
+    /* A file of recorded requests, docs/serve.md: their times and lengths in place of n, rate and lengths (n cuts it).
+     * Rounds: 1 when 0. The round that warms up sends its first 32 one after another. NULL: none. */
+    const char *trace;
+    const char *save_trace; /* the first round that counts is written there as such a file; NULL: nowhere */
+    hone_progress progress; /* after each round: stage "round" */
 } hone_load_options;
 static inline hone_load_options hone_load_defaults(void) {
     hone_load_options o = HONE_ZERO;
@@ -36,8 +43,12 @@ static inline hone_load_options hone_load_defaults(void) {
     return o;
 }
 
+/* Of each percentile a 95 % interval from order statistics (Hahn and Meeker 1991, 5.2): it takes the values as
+ * independent, and nothing else. NANs: there were none; an end alone: too few values to have it. */
 typedef struct hone_load_times {
-    double p50, p95, p99; /* NAN: there were none */
+    double p50, p95, p99;
+    hone_interval p50_range, p95_range, p99_range;
+    double quantile[101]; /* the percentiles 0 to 100 */
 } hone_load_times;
 
 typedef struct hone_load_side {
@@ -45,6 +56,8 @@ typedef struct hone_load_side {
     hone_load_times first_s, between_s, whole_s; /* over all rounds */
     hone_interval tokens_per_s;                  /* over the rounds: the bootstrap's of the median, 95 % */
     int last_status;                             /* of a request that failed; 0: no answer */
+    double rate[HONE_LOAD_ROUNDS];               /* tokens a second of each round */
+    size_t n_rounds;
 } hone_load_side;
 
 typedef struct hone_load_result {

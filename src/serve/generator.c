@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "serve/trace.h"
 
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROUNDS = 64, TIMEOUT_S = 600 };
+enum { TIMEOUT_S = 600, WARM_UP = 32 /* requests of a trace */ };
 
 typedef struct series {
     double *x;
@@ -29,7 +30,7 @@ typedef struct side {
     char *name;
     uint16_t port;
     series first, between, whole;
-    double rate[MOST_ROUNDS];
+    double rate[HONE_LOAD_ROUNDS];
     size_t n_rounds, n, n_failed, n_tokens;
     int last_status;
 } side;
@@ -38,10 +39,13 @@ typedef struct load {
     hone_load_options o;
     struct event_base *base;
     side *side;
-    bool warm; /* a round that counts */
-    size_t n_sent, n_over, n_tokens;
+    bool warm;                          /* a round that counts */
+    size_t n, n_sent, n_over, n_tokens; /* of this round */
+    bool open;                          /* requests come when they are due */
     uint64_t round;
-    double begin_s;
+    hn_trace trace, saved;
+    bool saving;
+    double begin_s, due_s; /* of the round; of the requests that come next */
     hn_rng gaps;
     bool nomem;
 } load;
@@ -50,7 +54,7 @@ typedef struct shot {
     load *l;
     struct evhttp_connection *con;
     double due_s, first_s, last_s;
-    size_t n_tokens;
+    size_t n_prompt, n_tokens;
     bool over;
 } shot;
 
@@ -87,8 +91,11 @@ static void on_chunk(struct evhttp_request *r, void *arg) {
             if (!(t->first_s > 0)) t->first_s = now_s;
             t->last_s = now_s;
         }
-        json_int_t k = json_integer_value(json_object_get(json_object_get(o, "usage"), "completion_tokens"));
+        const json_t *usage = json_object_get(o, "usage");
+        json_int_t k = json_integer_value(json_object_get(usage, "completion_tokens"));
         if (k > 0) t->n_tokens = (size_t)k;
+        k = json_integer_value(json_object_get(usage, "prompt_tokens"));
+        if (k > 0) t->n_prompt = (size_t)k;
         json_decref(o);
         free(line);
     }
@@ -113,9 +120,12 @@ static void on_end(struct evhttp_request *r, void *arg) {
         if (good && t->first_s > 0) push(l, &s->first, t->first_s - t->due_s);
         if (good) push(l, &s->whole, now_s - t->due_s);
     }
+    if (l->saving && good && t->n_prompt &&
+        !hn_trace_add(&l->saved, (hn_trace_row){t->due_s, (uint32_t)t->n_prompt, (uint32_t)t->n_tokens}))
+        l->nomem = true;
     evhttp_connection_free_on_completion(t->con);
-    if (!(l->o.rate > 0) && l->n_sent < l->o.n) send_one(l, now_s);
-    if (l->n_over == l->o.n) event_base_loopbreak(l->base);
+    if (!l->open && l->n_sent < l->n) send_one(l, now_s);
+    if (l->n_over == l->n) event_base_loopbreak(l->base);
     free(t);
 }
 
@@ -124,11 +134,12 @@ static char *body_of(const load *l, uint64_t index) {
                                        "year", "work",  "world", "hand",  "night",  "story",  "river", "line"};
     hn_rng r = hn_rng_make(l->o.seed, 1000 * l->round + index + 1);
     hn_str text = {0};
-    for (uint32_t i = 0; i < l->o.prompt_words; i++)
+    uint32_t n_words = l->trace.n ? l->trace.row[index].prompt : l->o.prompt_words;
+    for (uint32_t i = 0; i < n_words; i++)
         hn_str_addf(&text, "%s%s", i ? " " : "", word[hn_rng_below(&r, sizeof word / sizeof *word)]);
     json_t *o = json_pack("{s:s, s:i, s:f, s:b, s:b, s:{s:b}}", "prompt", text.failed ? "" : text.text, "max_tokens",
-                          (int)l->o.tokens, "temperature", 0., "ignore_eos", 1, "stream", 1, "stream_options",
-                          "include_usage", 1);
+                          (int)(l->trace.n ? l->trace.row[index].answer : l->o.tokens), "temperature", 0., "ignore_eos",
+                          1, "stream", 1, "stream_options", "include_usage", 1);
     if (o && l->o.model) json_object_set_new(o, "model", json_string(l->o.model));
     char *body = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
@@ -172,16 +183,19 @@ static void on_due(evutil_socket_t fd, short what, void *arg) {
     load *l = arg;
     (void)fd;
     (void)what;
-    double due_s = l->begin_s;
-    for (uint32_t i = 0; i < l->o.burst && l->n_sent < l->o.n; i++) send_one(l, due_s);
+    double due_s = l->due_s;
+    for (uint32_t i = 0; i < (l->trace.n ? 1 : l->o.burst) && l->n_sent < l->n; i++) send_one(l, due_s);
     plan_next(l);
 }
 
-/* begin_s: when the last requests were due. Bursts keep the rate: the gaps between them are longer. */
+/* Bursts keep the rate: the gaps between them are longer. */
 static void plan_next(load *l) {
-    if (l->n_sent >= l->o.n) return;
-    l->begin_s += -log(1 - hn_rng_unit(&l->gaps)) * l->o.burst / l->o.rate;
-    double wait_s = l->begin_s - hn_now_s();
+    if (l->n_sent >= l->n) return;
+    if (l->trace.n)
+        l->due_s = l->begin_s + l->trace.row[l->n_sent].at_s;
+    else
+        l->due_s += -log(1 - hn_rng_unit(&l->gaps)) * l->o.burst / l->o.rate;
+    double wait_s = l->due_s - hn_now_s();
     if (wait_s < 0) wait_s = 0;
     struct timeval t = {(time_t)wait_s, (suseconds_t)(1e6 * (wait_s - floor(wait_s)))};
     if (event_base_once(l->base, -1, EV_TIMEOUT, on_due, l, &t)) {
@@ -197,25 +211,31 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
     if (l->o.stop && *l->o.stop) event_base_loopbreak(l->base);
 }
 
-static hone_rc run_round(load *l, side *s, uint64_t round, hone_err *err) {
+static void begin_round(load *l, side *s, uint64_t round) {
     l->side = s;
     l->round = round;
     l->warm = round > 0;
+    l->open = l->trace.n ? l->warm : l->o.rate > 0;
+    l->n = l->trace.n && !l->warm && l->o.n > WARM_UP ? WARM_UP : l->o.n;
     l->n_sent = l->n_over = l->n_tokens = 0;
     l->gaps = hn_rng_make(l->o.seed, 1000000 + round);
-    double begin_s = l->begin_s = hn_now_s();
-    if (l->o.rate > 0)
+    l->begin_s = l->due_s = hn_now_s();
+    if (l->open)
         on_due(-1, 0, l);
     else
-        for (uint32_t i = 0; i < l->o.n_clients && l->n_sent < l->o.n; i++) send_one(l, begin_s);
+        for (uint32_t i = 0; i < l->o.n_clients && l->n_sent < l->n; i++) send_one(l, l->begin_s);
+}
+
+static hone_rc run_round(load *l, side *s, uint64_t round, hone_err *err) {
+    begin_round(l, s, round);
     event_base_dispatch(l->base);
     if (l->o.stop && *l->o.stop) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
     if (l->nomem) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (l->n_over < l->o.n) return hn_fail(err, HONE_E_FAILED, "the loop of events ended early");
+    if (l->n_over < l->n) return hn_fail(err, HONE_E_FAILED, "the loop of events ended early");
     if (!l->n_tokens && s->last_status)
         return hn_fail(err, HONE_E_FAILED, "http://%s answers /v1/completions with %d", s->name, s->last_status);
     if (!l->n_tokens) return hn_fail(err, HONE_E_IO, "nobody answers at http://%s", s->name);
-    if (l->warm) s->rate[s->n_rounds++] = (double)l->n_tokens / (hn_now_s() - begin_s);
+    if (l->warm) s->rate[s->n_rounds++] = (double)l->n_tokens / (hn_now_s() - l->begin_s);
     return HONE_OK;
 }
 
@@ -235,10 +255,44 @@ static hone_rc read_url(const char *url, side *s, hone_err *err) {
     return rc;
 }
 
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* P(B = k) of a binomial B(n, q). */
+static double binomial_at(size_t k, size_t n, double q) {
+    double i = (double)k, all = (double)n;
+    return exp(lgamma(all + 1) - lgamma(i + 1) - lgamma(all - i + 1) + i * log(q) + (all - i) * log1p(-q));
+}
+
+/* The order statistics between which a percentile lies: below the k-th value at most 2.5 %, above at most 2.5 %. x is
+ * sorted. Of more than 10,000 values the normal limit of the ranks. */
+static hone_interval range_of(const double *x, size_t n, double p) {
+    double q = p / 100, sd = sqrt((double)n * q * (1 - q));
+    size_t lo = 0, hi = n; /* x[lo - 1], x[hi]: the ends */
+    if (n > 10000) {
+        lo = (size_t)((double)n * q - 1.96 * sd);
+        hi = (size_t)((double)n * q + 1.96 * sd) + 1;
+    } else {
+        double below = binomial_at(0, n, q); /* P(B <= lo), then P(B <= hi) */
+        while (lo < n && below <= .025) below += binomial_at(++lo, n, q);
+        for (hi = lo; hi < n && below < .975;) below += binomial_at(++hi, n, q);
+    }
+    return (hone_interval){lo ? x[lo - 1] : NAN, hone_stat_percentile(x, n, p), hi < n ? x[hi] : NAN};
+}
+
 static hone_load_times times_of(const series *s) {
-    if (!s->n) return (hone_load_times){NAN, NAN, NAN};
-    return (hone_load_times){hone_stat_percentile(s->x, s->n, 50), hone_stat_percentile(s->x, s->n, 95),
-                             hone_stat_percentile(s->x, s->n, 99)};
+    const hone_interval none = {NAN, NAN, NAN};
+    hone_load_times t = {NAN, NAN, NAN, none, none, none, {0}};
+    for (int i = 0; i <= 100; i++) t.quantile[i] = s->n ? hone_stat_percentile(s->x, s->n, i) : NAN;
+    if (!s->n) return t;
+    qsort(s->x, s->n, sizeof *s->x, by_size);
+    t.p50_range = range_of(s->x, s->n, 50);
+    t.p95_range = range_of(s->x, s->n, 95);
+    t.p99_range = range_of(s->x, s->n, 99);
+    t.p50 = t.p50_range.mid, t.p95 = t.p95_range.mid, t.p99 = t.p99_range.mid;
+    return t;
 }
 
 static hone_interval over_rounds(const double *x, size_t n, uint64_t seed) {
@@ -247,22 +301,59 @@ static hone_interval over_rounds(const double *x, size_t n, uint64_t seed) {
 }
 
 static hone_load_side told(const side *s, uint64_t seed) {
-    return (hone_load_side){s->n,
-                            s->n_failed,
-                            s->n_tokens,
-                            times_of(&s->first),
-                            times_of(&s->between),
-                            times_of(&s->whole),
-                            over_rounds(s->rate, s->n_rounds, seed),
-                            s->last_status};
+    hone_load_side out = {.n = s->n,
+                          .n_failed = s->n_failed,
+                          .n_tokens = s->n_tokens,
+                          .first_s = times_of(&s->first),
+                          .between_s = times_of(&s->between),
+                          .whole_s = times_of(&s->whole),
+                          .tokens_per_s = over_rounds(s->rate, s->n_rounds, seed),
+                          .last_status = s->last_status,
+                          .n_rounds = s->n_rounds};
+    memcpy(out.rate, s->rate, sizeof out.rate);
+    return out;
+}
+
+static void tell(const load *l, uint64_t round) {
+    const hone_event e = {.stage = "round", .done = round, .total = l->o.rounds};
+    if (l->o.progress.fn) l->o.progress.fn(l->o.progress.arg, &e);
 }
 
 static hone_rc run_all(load *l, side two[2], hone_err *err) {
     int n = l->o.against ? 2 : 1;
     hone_rc rc = HONE_OK;
-    for (uint64_t round = 0; !rc && round <= l->o.rounds; round++)
-        for (int i = 0; !rc && i < n; i++) rc = run_round(l, &two[(round + (uint64_t)i) % (uint64_t)n], round, err);
+    for (uint64_t round = 0; !rc && round <= l->o.rounds; round++) {
+        for (int i = 0; !rc && i < n; i++) {
+            side *s = &two[(round + (uint64_t)i) % (uint64_t)n];
+            l->saving = l->o.save_trace && round == 1 && s == two;
+            rc = run_round(l, s, round, err);
+        }
+        if (!rc) tell(l, round);
+    }
+    if (!rc && l->o.save_trace) rc = hn_trace_write(l->o.save_trace, &l->saved, err);
     return rc;
+}
+
+/* What was left out. */
+static hone_rc complete(load *l, hone_err *err) {
+    hone_load_options *o = &l->o;
+    if (o->trace && (o->rate > 0 || o->burst || o->n_clients || o->prompt_words || o->tokens))
+        return hn_fail(err, HONE_E_USAGE, "a trace says when requests come and how long they are; leave out the rest");
+    if (o->trace) {
+        hone_rc rc = hn_trace_read(o->trace, &l->trace, err);
+        if (rc) return rc;
+        if (!o->n || o->n > l->trace.n) o->n = l->trace.n;
+        if (!o->rounds) o->rounds = 1;
+    }
+    if (!o->n) o->n = 32;
+    if (!o->rounds) o->rounds = 3;
+    if (!o->burst) o->burst = 1;
+    if (!o->n_clients) o->n_clients = 1;
+    if (!o->prompt_words) o->prompt_words = 64;
+    if (!o->tokens) o->tokens = 64;
+    if (o->rounds > HONE_LOAD_ROUNDS)
+        return hn_fail(err, HONE_E_USAGE, "%u rounds; %d are the most", o->rounds, HONE_LOAD_ROUNDS);
+    return HONE_OK;
 }
 
 hone_rc hone_load_run(const hone_load_options *options, hone_load_result *out, hone_err *err) {
@@ -271,14 +362,7 @@ hone_rc hone_load_run(const hone_load_options *options, hone_load_result *out, h
     side two[2] = {{0}, {0}};
     hone_rc rc = hn_options_read(&l.o, sizeof l.o, options, "load", err);
     if (!rc && !l.o.url) rc = hn_fail(err, HONE_E_USAGE, "there is no server; write http://HOST:PORT");
-    if (!l.o.n) l.o.n = 32;
-    if (!l.o.rounds) l.o.rounds = 3;
-    if (!l.o.burst) l.o.burst = 1;
-    if (!l.o.n_clients) l.o.n_clients = 1;
-    if (!l.o.prompt_words) l.o.prompt_words = 64;
-    if (!l.o.tokens) l.o.tokens = 64;
-    if (!rc && l.o.rounds > MOST_ROUNDS)
-        rc = hn_fail(err, HONE_E_USAGE, "%u rounds; %d are the most", l.o.rounds, MOST_ROUNDS);
+    if (!rc) rc = complete(&l, err);
     if (!rc) rc = read_url(l.o.url, &two[0], err);
     if (!rc && l.o.against) rc = read_url(l.o.against, &two[1], err);
     l.base = rc ? NULL : event_base_new();
@@ -286,13 +370,15 @@ hone_rc hone_load_run(const hone_load_options *options, hone_load_result *out, h
     if (!rc && (!tick || event_add(tick, &often))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = run_all(&l, two, err);
     if (!rc) {
-        double ratio[MOST_ROUNDS];
+        double ratio[HONE_LOAD_ROUNDS];
         for (size_t i = 0; i < two[1].n_rounds; i++) ratio[i] = two[0].rate[i] / two[1].rate[i];
         *out = (hone_load_result){told(&two[0], l.o.seed), told(&two[1], l.o.seed),
                                   over_rounds(ratio, two[1].n_rounds, l.o.seed)};
     }
     if (tick) event_free(tick);
     if (l.base) event_base_free(l.base);
+    hn_trace_free(&l.trace);
+    hn_trace_free(&l.saved);
     for (int i = 0; i < 2; i++) {
         free((char *)two[i].host);
         free(two[i].name);
