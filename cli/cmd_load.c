@@ -3,8 +3,10 @@
 #include "signals.h"
 
 #include <hone/load.h>
+#include <hone/report.h>
 
 #include <signal.h>
+#include <stdlib.h>
 
 static void put_interval(cli_json *j, const char *key, const hone_interval *x) {
     cli_json_key(j, key);
@@ -76,6 +78,35 @@ static void put_text(const cli *c, const char *url, const hone_load_side *s) {
     cli_table_print(c, t, stdout, 0);
 }
 
+static void put_json(cli_json *j, const hone_load_options *o, const hone_load_result *got) {
+    cli_json_object(j);
+    cli_json_key(j, "servers");
+    cli_json_array(j);
+    put_side(j, o->url, &got->mine);
+    if (o->against) put_side(j, o->against, &got->peer);
+    cli_json_close(j);
+    put_interval(j, "ratio", &got->ratio);
+    cli_json_close(j);
+    cli_json_end(j);
+}
+
+static hone_rc write_page(const hone_load_options *o, const hone_load_result *got, const char *path, hone_err *err) {
+    char *json = NULL, first[CLI_TEXT_N];
+    size_t n = 0;
+    FILE *f = open_memstream(&json, &n);
+    if (!f) return cli_fail(err, HONE_E_NOMEM, "out of memory");
+    cli_json j = cli_json_to(f, true);
+    put_json(&j, o, got);
+    if (fclose(f)) return free(json), cli_fail(err, HONE_E_NOMEM, "out of memory");
+    char *sentence =
+        cli_format("%zu requests, %zu failed: %.4g tokens a second, the first after %s (median)", got->mine.n,
+                   got->mine.n_failed, got->mine.tokens_per_s.mid, cli_text_seconds(got->mine.first_s.p50, first));
+    hone_rc rc = hone_report_load(o->url, sentence, json, path, NULL, err);
+    free(sentence);
+    free(json);
+    return rc;
+}
+
 static void on_round(void *arg, const hone_event *e) {
     (void)arg;
     if (e->done)
@@ -123,17 +154,12 @@ static hone_rc run_load(cli *c, hone_err *err) {
     if (cli_width(stderr)) o.progress = (hone_progress){on_round, c};
     rc = hone_load_run(&o, &got, err);
     if (rc) return rc;
+    const char *page = cli_text(c, "report", NULL);
+    if (page) rc = write_page(&o, &got, page, err);
+    if (rc) return rc;
     if (c->json) {
         cli_json j = cli_json_begin(c, false);
-        cli_json_object(&j);
-        cli_json_key(&j, "servers");
-        cli_json_array(&j);
-        put_side(&j, o.url, &got.mine);
-        if (o.against) put_side(&j, o.against, &got.peer);
-        cli_json_close(&j);
-        put_interval(&j, "ratio", &got.ratio);
-        cli_json_close(&j);
-        cli_json_end(&j);
+        put_json(&j, &o, &got);
         return HONE_OK;
     }
     put_text(c, o.url, &got.mine);
@@ -153,6 +179,7 @@ static const cli_option options[] = {
     {"trace", 0, CLI_TEXT, "FILE", 0, 0,
      "instead: recorded times and lengths, a line of JSON for each request; the log of `hone serve` is such a file"},
     {"save-trace", 0, CLI_TEXT, "FILE", 0, 0, "write the first round that counts as such a file"},
+    {"report", 0, CLI_TEXT, "FILE", 0, 0, "also write a page with pictures: latencies, tokens per second"},
     {"prompt", 0, CLI_COUNT, "N", 1, 1e6, "words of a prompt (64)"},
     {"tokens", 0, CLI_COUNT, "N", 1, 1e6, "tokens of an answer (64)"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of prompts and times (0)"},

@@ -101,6 +101,10 @@ HONE_API hone_rc hone_report_write(const hone_report *report, const char *path, 
  * what `hone profile --json` prints (docs/profile.md); sentence: the heading text. */
 HONE_API hone_rc hone_report_profile(const char *name, const char *sentence, const char *json, const char *path,
                                      size_t *n, hone_err *err);
+/* The same about load on servers: latencies as distributions, tokens a second of each round. json: what `hone load
+ * --json` prints (docs/serve.md). */
+HONE_API hone_rc hone_report_load(const char *name, const char *sentence, const char *json, const char *path, size_t *n,
+                                  hone_err *err);
 
 #ifdef __cplusplus
 }

@@ -159,21 +159,38 @@ hone_rc hone_report_write(const hone_report *report, const char *path, size_t *n
     return write_page(rc, html, size, path, n, err);
 }
 
-hone_rc hone_report_profile(const char *name, const char *sentence, const char *json, const char *path, size_t *n,
-                            hone_err *err) {
+/* A page with one heading, whose script draws the JSON. */
+static hone_rc write_drawn(page p, const char *json, const char *path, size_t *n, hone_err *err) {
     char *html = NULL;
     size_t size = 0;
     hn_str safe = {0};
     hn_report_json_safe(&safe, json);
+    p.json = safe.text;
+    hone_rc rc = safe.failed || !safe.text ? hn_fail(err, HONE_E_NOMEM, "out of memory") : make(&p, &html, &size, err);
+    hn_str_free(&safe);
+    return write_page(rc, html, size, path, n, err);
+}
+
+hone_rc hone_report_profile(const char *name, const char *sentence, const char *json, const char *path, size_t *n,
+                            hone_err *err) {
     page p = {.kind = "profile",
               .title = name,
               .name = name,
               .standing = "plain",
               .sentence = sentence,
               .sections = hn_profile_page_html,
-              .script = hn_profile_page_js,
-              .json = safe.text};
-    hone_rc rc = safe.failed || !safe.text ? hn_fail(err, HONE_E_NOMEM, "out of memory") : make(&p, &html, &size, err);
-    hn_str_free(&safe);
-    return write_page(rc, html, size, path, n, err);
+              .script = hn_profile_page_js};
+    return write_drawn(p, json, path, n, err);
+}
+
+hone_rc hone_report_load(const char *name, const char *sentence, const char *json, const char *path, size_t *n,
+                         hone_err *err) {
+    page p = {.kind = "load",
+              .title = name,
+              .name = name,
+              .standing = "plain",
+              .sentence = sentence,
+              .sections = hn_load_page_html,
+              .script = hn_load_page_js};
+    return write_drawn(p, json, path, n, err);
 }

@@ -41,5 +41,6 @@ void hn_report_json_safe(hn_str *s, const char *json);
 /* The files that pages are made of, NUL-terminated (page_files.c): of all, and each page's sections and script. */
 extern const char hn_page_html[], hn_page_css[], hn_page_js[], hn_chart_js[], hn_chart_licence[];
 extern const char hn_report_page_html[], hn_report_page_js[], hn_profile_page_html[], hn_profile_page_js[];
+extern const char hn_load_page_html[], hn_load_page_js[];
 
 #endif

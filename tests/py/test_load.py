@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -140,3 +141,17 @@ def test_what_is_no_trace(stub, tmp_path, text, why):
 def test_plans_that_exclude_each_other(stub, plan, why):
     code, _, told = load(stub.url, *plan)
     assert code != 0 and why in told and not stub.seen
+
+
+def test_a_page_draws_both_servers(stub, tmp_path):
+    page = tmp_path / "load.html"
+    code, told, why = load(stub.url, "--against", stub.url, "-n", 4, "--rounds", 2, "--tokens", 2, "--report", page)
+    assert code == 0, why
+    html = page.read_text()
+    assert json.loads(html.split('type="application/json"')[1].split(">", 1)[1].split("</script>")[0]) == told
+    browser = shutil.which("chromium")
+    if not browser:
+        pytest.skip("no chromium")
+    shown = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={tmp_path}/profile",
+                            "--virtual-time-budget=5000", "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=60).stdout
+    assert 'data-pictures="4"' in shown and "First / second" in shown and "Whole answer</td>" in shown
