@@ -123,7 +123,6 @@ static void on_end(struct evhttp_request *r, void *arg) {
     if (l->saving && good && t->n_prompt &&
         !hn_trace_add(&l->saved, (hn_trace_row){t->due_s, (uint32_t)t->n_prompt, (uint32_t)t->n_tokens}))
         l->nomem = true;
-    evhttp_connection_free_on_completion(t->con);
     if (!l->open && l->n_sent < l->n) send_one(l, now_s);
     if (l->n_over == l->n) event_base_loopbreak(l->base);
     free(t);
@@ -165,6 +164,7 @@ static void send_one(load *l, double due_s) {
     t->due_s = due_s;
     struct evkeyvalq *head = evhttp_request_get_output_headers(r);
     evhttp_connection_set_timeout(t->con, TIMEOUT_S);
+    evhttp_connection_free_on_completion(t->con); /* looked at before on_end is called */
     evhttp_request_set_chunked_cb(r, on_chunk);
     evhttp_add_header(head, "Host", l->side->name);
     evhttp_add_header(head, "Content-Type", "application/json");
