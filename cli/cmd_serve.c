@@ -21,6 +21,11 @@ static void say_ready(void *arg, const char *host, uint16_t port) {
         fprintf(stderr, "ready: http://%s:%u\n", host, port);
 }
 
+static void say_broken(void *arg, const char *model, const hone_err *why) {
+    (void)arg;
+    fprintf(stderr, "hone: the model '%s' is not served: %s\n", model, why->text);
+}
+
 static hone_rc run_serve(cli *c, hone_err *err) {
     hone_serve_options o = hone_serve_defaults();
     cli_signals on = cli_catch_signals(false);
@@ -49,6 +54,8 @@ static hone_rc run_serve(cli *c, hone_err *err) {
     o.stop = on.stop;
     o.on_ready = say_ready;
     o.on_ready_arg = c;
+    o.on_broken = say_broken;
+    o.require_all = cli_given(c, "require-all");
     return hone_serve_run(&o, err);
 }
 
@@ -74,6 +81,7 @@ static const cli_option options[] = {
     {"max-body", 0, CLI_COUNT, "MIB", 1, 4096, "a request's body at most (32)"},
     {"read-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a request that is not whole by then ends its connection (30s)"},
     {"idle-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a connection without a request ends (300s)"},
+    {"require-all", 0, CLI_FLAG, NULL, 0, 0, "end where a model cannot be loaded; else the others are served"},
     {"drain", 0, CLI_SECONDS, "TIME", 0, 0, "when the server is told to end, answers under way may take so long (30s)"},
     {0},
 };

@@ -40,9 +40,12 @@ typedef struct hone_serve_options {
     double idle_timeout_s; /* 0: 300 */
     double drain_s;        /* how long answers may take when *stop is set; 0: 30 */
     const volatile int *stop;
-    /* Called once, when all models are loaded. */
+    /* Called once, when loading is over. */
     void (*on_ready)(void *arg, const char *host, uint16_t port);
     void *on_ready_arg;
+    bool require_all; /* a model that cannot be loaded ends the server; else the others are served, if there are any */
+    /* A model answers nothing: it could not be loaded, or its file was changed. Gets on_ready_arg. */
+    void (*on_broken)(void *arg, const char *model, const hone_err *why);
 } hone_serve_options;
 static inline hone_serve_options hone_serve_defaults(void) {
     hone_serve_options o = HONE_ZERO;

@@ -2,6 +2,7 @@
  * average or of the last one. */
 #include "base/err.h"
 #include "language/language_int.h"
+#include "language/slot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,11 +47,23 @@ hone_rc hn_embedding_open(hone_text *m, const int32_t *token, size_t n, hone_tex
     return HONE_OK;
 }
 
+static size_t next_n(const hn_embedding *e) {
+    size_t left = e->n - e->done, most = e->pooling == HONE_TEXT_MEAN ? ROWS : HN_CHUNK;
+    return left < most ? left : most;
+}
+
+bool hn_embedding_fits(const hn_embedding *e) {
+    const hone_text_session *s = e->session;
+    size_t used, most, end = (e->done + next_n(e) + HN_CACHE_BLOCK - 1) / HN_CACHE_BLOCK;
+    hn_slot_memory(s->m, &used, &most);
+    return end <= s->n_block + (most - used);
+}
+
 bool hn_embedding_over(const hn_embedding *e) { return e->done == e->n; }
 
 hone_rc hn_embedding_step(hn_embedding *e, hone_err *err) {
     hone_text *m = e->session->m;
-    size_t left = e->n - e->done, most = e->pooling == HONE_TEXT_MEAN ? ROWS : HN_CHUNK, n = left < most ? left : most;
+    size_t left = e->n - e->done, n = next_n(e);
     size_t want = e->pooling == HONE_TEXT_MEAN ? n : n == left;
     hone_rc rc = hn_session_step(e->session, e->token + e->done, n, want, err);
     for (size_t i = 0; !rc && i < want; i++)

@@ -107,6 +107,8 @@ typedef struct hn_embedding hn_embedding;
 hone_rc hn_embedding_open(hone_text *m, const int32_t *token, size_t n, hone_text_pooling pooling, hn_embedding **out,
                           hone_err *err);
 hone_rc hn_embedding_step(hn_embedding *e, hone_err *err);
+/* Whether the next step needs no blocks that other sessions have. */
+bool hn_embedding_fits(const hn_embedding *e);
 bool hn_embedding_over(const hn_embedding *e);
 /* hone_text_width floats, of length 1 (0 where all are 0), once it is over. */
 void hn_embedding_take(const hn_embedding *e, float *out);

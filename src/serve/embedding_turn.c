@@ -21,6 +21,7 @@ void hn_embedding_begin(hn_runner *e, hn_served *m, hn_task *j) {
 void hn_embedding_end(hn_runner *e, hn_served *m, size_t at) {
     hn_task *j = m->embedding[at];
     m->n_embedding--;
+    m->embedding_waits = false;
     memmove(&m->embedding[at], &m->embedding[at + 1], (m->n_embedding - at) * sizeof *m->embedding);
     if (!j->rc) hn_embedding_take(j->embedding, j->vector);
     hn_embedding_close(j->embedding);
@@ -33,9 +34,20 @@ void hn_embedding_end(hn_runner *e, hn_served *m, size_t at) {
     hn_runner_finish(e, m, j);
 }
 
+/* Blocks that answers under way have are not taken from them: it waits, and new answers wait with it. */
+static bool has_room(hn_served *m, const hn_task *j) {
+    bool waits = m->n_running > 0 && !hn_embedding_fits(j->embedding), newly = waits && !m->embedding_waits;
+    m->embedding_waits = waits;
+    pthread_mutex_lock(&m->figures.lock);
+    m->figures.preempted += newly;
+    pthread_mutex_unlock(&m->figures.lock);
+    return !waits;
+}
+
 void hn_embedding_turn(hn_runner *e, hn_served *m) {
     if (!m->n_embedding) return;
     hn_task *j = m->embedding[0];
+    if (!has_room(m, j)) return;
     j->rc = hn_embedding_step(j->embedding, &j->why);
     if (j->rc || hn_embedding_over(j->embedding)) hn_embedding_end(e, m, 0);
 }

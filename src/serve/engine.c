@@ -110,12 +110,30 @@ void hn_runner_wake(hn_runner *e) {
     pthread_mutex_unlock(&e->lock);
 }
 
+uint32_t hn_runner_queued(hn_runner *e) {
+    pthread_mutex_lock(&e->lock);
+    uint32_t n = e->n_queued;
+    pthread_mutex_unlock(&e->lock);
+    return n;
+}
+
 bool hn_runner_ready(hn_runner *e, hone_err *why) {
     pthread_mutex_lock(&e->lock);
     bool ready = e->loaded && !e->dead;
     *why = e->dead ? e->why : (hone_err){0};
     pthread_mutex_unlock(&e->lock);
     return ready;
+}
+
+void hn_served_break(hn_served *m, hn_broken how, const hone_err *why) {
+    m->why = *why;
+    atomic_store(&m->broken, how);
+}
+
+hn_broken hn_served_broken(const hn_served *m, hone_err *why) {
+    int broken = atomic_load(&m->broken);
+    if (broken) *why = m->why;
+    return (hn_broken)broken;
 }
 
 hn_served *hn_runner_model(hn_runner *e, const char *name) {
@@ -129,7 +147,16 @@ hn_served *hn_runner_model(hn_runner *e, const char *name) {
 static hone_rc load_all(hn_runner *e) {
     hone_rc rc = HONE_OK;
     hone_err why = {0};
-    for (size_t i = 0; !rc && i < e->n_model; i++) rc = hn_served_open(&e->model[i], e->o, &why);
+    size_t n_whole = 0;
+    for (size_t i = 0; !rc && i < e->n_model; i++) {
+        hone_err own = {0};
+        rc = hn_served_open(&e->model[i], e->o, &own);
+        n_whole += !rc;
+        if (!rc) continue;
+        why = own;
+        hn_served_break(&e->model[i], HN_NOT_LOADED, &own);
+        if (!e->o->require_all && rc != HONE_E_INTERRUPTED && (n_whole || i + 1 < e->n_model)) rc = HONE_OK;
+    }
     pthread_mutex_lock(&e->lock);
     e->loaded = !rc;
     e->dead = rc != HONE_OK;
@@ -171,28 +198,27 @@ static double next_deadline(const hn_served *m, double due_s) {
     return due_s;
 }
 
-static void end_all(hn_runner *e) {
-    for (size_t i = 0; i < e->n_model; i++) {
-        hn_served *m = &e->model[i];
-        for (hn_task *j; (j = m->waiting.first);) {
-            m->waiting.first = j->next;
-            if (!m->waiting.first) m->waiting.last = NULL;
-            j->rc = hn_fail(&j->why, HONE_E_FAILED, "the server is ending");
-            hn_runner_finish(e, m, j);
-        }
-        for (size_t k = 0; k < m->n_running; k++) {
-            hn_task *j = m->running[k];
-            hn_slot_close(j->slot, NULL, NULL);
-            j->slot = NULL;
-            j->rc = hn_fail(&j->why, HONE_E_FAILED, "the server is ending");
-            hn_runner_finish(e, m, j);
-        }
-        m->n_running = 0;
-        while (m->n_embedding) {
-            hn_task *j = m->embedding[0];
-            j->rc = hn_fail(&j->why, HONE_E_FAILED, "the server is ending");
-            hn_embedding_end(e, m, 0);
-        }
+/* All that is asked of a model fails, and why. */
+static void end_model(hn_runner *e, hn_served *m, const char *why) {
+    for (hn_task *j; (j = m->waiting.first);) {
+        m->waiting.first = j->next;
+        if (!m->waiting.first) m->waiting.last = NULL;
+        m->waiting.n--;
+        j->rc = hn_fail(&j->why, HONE_E_FAILED, "%s", why);
+        hn_runner_finish(e, m, j);
+    }
+    for (size_t k = 0; k < m->n_running; k++) {
+        hn_task *j = m->running[k];
+        hn_slot_close(j->slot, NULL, NULL);
+        j->slot = NULL;
+        j->rc = hn_fail(&j->why, HONE_E_FAILED, "%s", why);
+        hn_runner_finish(e, m, j);
+    }
+    m->n_running = m->n_paused = 0;
+    while (m->n_embedding) {
+        hn_task *j = m->embedding[0];
+        j->rc = hn_fail(&j->why, HONE_E_FAILED, "%s", why);
+        hn_embedding_end(e, m, 0);
     }
 }
 
@@ -201,6 +227,7 @@ static void *work(void *arg) {
     bool busy = false;
     double due_s = INFINITY;
     const uint64_t one = 1;
+    hone_err why = {0};
     hone_rc rc = load_all(e);
     if (write(e->fd, &one, sizeof one) < 0) return NULL;
     while (!rc && take_in(e, busy, due_s)) {
@@ -208,11 +235,15 @@ static void *work(void *arg) {
         due_s = INFINITY;
         for (size_t i = 0; i < e->n_model; i++) {
             hn_served *m = &e->model[i];
+            if (hn_served_broken(m, &why)) {
+                end_model(e, m, why.text);
+                continue;
+            }
             busy |= m->language ? hn_text_turn(e, m) : hn_tensor_turn(e, m, &due_s);
             due_s = next_deadline(m, due_s);
         }
     }
-    end_all(e);
+    for (size_t i = 0; i < e->n_model; i++) end_model(e, &e->model[i], "the server is ending");
     return NULL;
 }
 

@@ -15,6 +15,9 @@
 
 enum { HN_AT_ONCE = 64 };
 
+/* Why a model answers nothing: it was never loaded, or its file is not what it was. */
+typedef enum hn_broken { HN_WHOLE, HN_NOT_LOADED, HN_DAMAGED } hn_broken;
+
 /* A model that is served. */
 typedef struct hn_served {
     char *name, *path;
@@ -25,6 +28,9 @@ typedef struct hn_served {
     const hone_model *model;
     bool joins; /* requests may share a run: the first dimension of all inputs and outputs is one symbol */
     double loaded_s;
+    atomic_int broken; /* a hn_broken; `why` was written before */
+    hone_err why;
+    bool told; /* of the HTTP thread: who started the server knows that it is broken */
     hn_figures figures;
     /* of the engine's thread */
     hn_waiting waiting;
@@ -32,6 +38,7 @@ typedef struct hn_served {
     size_t n_running, n_paused;     /* the last n_paused wait for memory */
     hn_task *embedding[HN_AT_ONCE]; /* the first is under way */
     size_t n_embedding;
+    bool embedding_waits; /* for memory of keys and values, which answers have */
 } hn_served;
 
 /* What happened to a job, for the HTTP thread. */
@@ -73,9 +80,13 @@ void hn_runner_wake(hn_runner *e);
 /* The list of what is new, to be freed with hn_event_free each; NULL: nothing. */
 hn_event *hn_runner_events(hn_runner *e);
 void hn_event_free(hn_event *h);
-/* Whether all models are loaded; *why: or that they cannot be (rc is not 0 then). */
+/* Whether loading is over, and a model at least is there; *why: or that none is (rc is not 0 then). */
 bool hn_runner_ready(hn_runner *e, hone_err *why);
-hn_served *hn_runner_model(hn_runner *e, const char *name); /* NULL: no such one */
+hn_served *hn_runner_model(hn_runner *e, const char *name);             /* NULL: no such one */
+void hn_served_break(hn_served *m, hn_broken how, const hone_err *why); /* of the engine's thread */
+uint32_t hn_runner_queued(hn_runner *e);                                /* handed in, not begun */
+/* From any thread; HN_WHOLE leaves *why as it is. */
+hn_broken hn_served_broken(const hn_served *m, hone_err *why);
 
 /* --- between the engine's files --- */
 

@@ -2,6 +2,9 @@
 #include "serve/figures.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 const double hn_bounds_s[HN_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075,
                                         0.1,   0.2,    0.5,   1,    2,    5,    10,   30};
@@ -12,6 +15,36 @@ void hn_histogram_add(hn_histogram *h, const double *bounds, double x) {
     while (i < HN_BUCKETS && x > bounds[i]) i++;
     h->count[i]++;
     h->sum += x;
+    h->recent[h->n++ % HN_RECENT] = (float)x;
+}
+
+static int by_size(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+size_t hn_histogram_quantiles(const hn_histogram *h, const double *at, size_t n_at, double *out) {
+    float x[HN_RECENT];
+    size_t n = h->n < HN_RECENT ? (size_t)h->n : HN_RECENT;
+    memcpy(x, h->recent, n * sizeof *x);
+    qsort(x, n, sizeof *x, by_size);
+    for (size_t i = 0; i < n_at; i++) out[i] = n ? (double)x[(size_t)(at[i] * (double)(n - 1) + 0.5)] : NAN;
+    return n;
+}
+
+void hn_rate_add(hn_rate *r, double now_s) {
+    uint64_t second = (uint64_t)now_s;
+    size_t i = second % (2 * HN_RATE_S);
+    if (r->second[i] != second) r->n[i] = 0;
+    r->second[i] = second;
+    r->n[i]++;
+}
+
+double hn_rate_now(const hn_rate *r, double now_s) {
+    uint64_t second = (uint64_t)now_s, n = 0;
+    for (size_t i = 0; i < 2 * HN_RATE_S; i++)
+        if (r->second[i] < second && r->second[i] + HN_RATE_S >= second) n += r->n[i];
+    return (double)n / HN_RATE_S;
 }
 
 typedef struct counter {
@@ -23,7 +56,7 @@ static const counter counters[] = {
     {"hone_serve_cached_tokens_total", "counter", "tokens of prompts that were computed before",
      offsetof(hn_figures, found_tokens)},
     {"hone_serve_answer_tokens_total", "counter", "tokens of answers", offsetof(hn_figures, answer_tokens)},
-    {"hone_serve_preemptions_total", "counter", "answers that waited for memory of keys and values",
+    {"hone_serve_preemptions_total", "counter", "answers and embeddings that waited for memory of keys and values",
      offsetof(hn_figures, preempted)},
     {"hone_serve_cancelled_total", "counter", "answers nobody waited for any more", offsetof(hn_figures, cancelled)},
     {"hone_serve_steps_total", "counter", "runs of the model", offsetof(hn_figures, steps)},

@@ -32,7 +32,7 @@ typedef struct hn_server {
     FILE *log;
     hn_figures figures; /* of calls without a model */
     bool told, ending;
-    double end_s;
+    double begin_s, end_s;
     uint64_t next_id;
     hone_err why; /* why it ended */
 } hn_server;
@@ -90,7 +90,14 @@ void hn_http_submit(hn_http_call *c);
 hn_task *hn_http_job(hn_http_call *c); /* one more; NULL: no memory */
 void hn_http_watch(hn_http_call *c);   /* from its request on: that the client goes, or never reads, is seen */
 void hn_http_end(hn_http_call *c);     /* the reply is out, or nobody is there to have it, and no job is under way */
+/* --- status.c --- */
+void hn_status_live(hn_http_call *c);
+void hn_status_all_ready(hn_http_call *c);
+void hn_status_health(hn_http_call *c);
+void hn_status_ready(hn_http_call *c);
+void hn_status_call(hn_http_call *c);
 /* --- routes.c --- */
+bool hn_http_broken(hn_http_call *c); /* true: its model answers nothing, and the reply says why */
 void hn_http_route(hn_http_call *c, bool post);
 /* --- keys.c --- */
 hone_rc hn_keys_read(const char *path, hn_key **out, size_t *n, hone_err *err);
@@ -121,6 +128,7 @@ void hn_answer_piece(hn_http_call *c, const hn_event *h);
 void hn_answer_end(hn_http_call *c, hn_task *j); /* of one job; the reply behind the last one */
 /* --- tensors.c: the Open Inference Protocol --- */
 void hn_tensors_call(hn_http_call *c, const char *path);
+json_t *hn_tensors_ports(const hone_model_port *p, int32_t n);
 void hn_tensors_end(hn_http_call *c, hn_task *j);
 /* --- tools.c --- */
 hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, hone_err *err);

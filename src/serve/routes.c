@@ -8,8 +8,10 @@
 static void models_call(hn_http_call *c) {
     hn_runner *e = c->server->engine;
     json_t *list = json_array();
+    hone_err why;
     for (size_t i = 0; i < e->n_model; i++) {
         const hn_served *m = &e->model[i];
+        if (hn_served_broken(m, &why)) continue;
         json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "id", m->name, "object", "model",
                                               "created", (json_int_t)m->loaded_s, "owned_by", "hone", "version",
                                               m->version, "kind", m->language ? "language" : "tensors"));
@@ -51,6 +53,13 @@ static bool read_body(hn_http_call *c) {
     return true;
 }
 
+bool hn_http_broken(hn_http_call *c) {
+    hone_err why;
+    if (!hn_served_broken(c->model, &why)) return false;
+    hn_http_fail(c, 503, why.text);
+    return true;
+}
+
 static bool find_model(hn_http_call *c, bool language) {
     hn_runner *e = c->server->engine;
     const json_t *name = json_object_get(c->body, "model");
@@ -61,6 +70,7 @@ static bool find_model(hn_http_call *c, bool language) {
     }
     if (!name && e->n_model == 1) c->model = &e->model[0];
     if (name) c->model = hn_runner_model(e, json_string_value(name));
+    if (c->model && hn_http_broken(c)) return false;
     if (c->model && c->model->language == language) return true;
     if (c->model)
         snprintf(message, sizeof message, "'%.200s' is no language model; call /v2/models/%.200s/infer", c->model->name,
@@ -138,36 +148,18 @@ static void detokenize_call(hn_http_call *c) {
     hone_free(text);
 }
 
-static void live_call(hn_http_call *c) { hn_http_reply(c, 200, json_pack("{s:b}", "live", 1)); }
-static bool is_ready(const hn_http_call *c) {
-    hone_err why;
-    return hn_runner_ready(c->server->engine, &why) && !c->server->ending;
-}
-static void all_ready_call(hn_http_call *c) {
-    bool ready = is_ready(c);
-    hn_http_reply(c, ready ? 200 : 503, json_pack("{s:b}", "ready", ready));
-}
-static void health_call(hn_http_call *c) { hn_http_reply(c, 200, json_pack("{s:s}", "status", "ok")); }
-static void ready_call(hn_http_call *c) {
-    bool ready = is_ready(c);
-    hn_http_reply(c, ready ? 200 : 503,
-                  json_pack("{s:s}", "status",
-                            ready               ? "ready"
-                            : c->server->ending ? "ending"
-                                                : "loading"));
-}
-
 typedef struct route {
     const char *path;
     bool post, open, early; /* open: without a key; early: before the models are loaded */
     void (*run)(hn_http_call *c);
 } route;
 static const route routes[] = {
-    {"/health", false, true, true, health_call},
-    {"/ready", false, true, true, ready_call},
-    {"/v2/health/live", false, true, true, live_call},
-    {"/v2/health/ready", false, true, true, all_ready_call},
+    {"/health", false, true, true, hn_status_health},
+    {"/ready", false, true, true, hn_status_ready},
+    {"/v2/health/live", false, true, true, hn_status_live},
+    {"/v2/health/ready", false, true, true, hn_status_all_ready},
     {"/metrics", false, false, true, figures_call},
+    {"/status", false, false, true, hn_status_call},
     {"/v1/models", false, false, false, models_call},
     {"/v1/chat/completions", true, false, false, chat_call},
     {"/v1/completions", true, false, false, completion_call},

@@ -68,6 +68,17 @@ static uint16_t port_of(const hn_server *s) {
                                          : ((struct sockaddr_in *)&a)->sin_port);
 }
 
+/* Who started the server is told once of each model that answers nothing. */
+static void tell_broken(hn_server *s) {
+    hone_err why;
+    for (size_t i = 0; i < s->engine->n_model; i++) {
+        hn_served *m = &s->engine->model[i];
+        if (m->told || !hn_served_broken(m, &why)) continue;
+        m->told = true;
+        if (s->o.on_broken) s->o.on_broken(s->o.on_ready_arg, m->name, &why);
+    }
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg) {
     hn_server *s = arg;
     double now_s = hn_now_s();
@@ -77,8 +88,10 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
     bool ready = hn_runner_ready(s->engine, &s->why);
     if (ready && !s->told) {
         s->told = true;
+        tell_broken(s);
         if (s->o.on_ready) s->o.on_ready(s->o.on_ready_arg, s->o.host, port_of(s));
     }
+    if (s->told || (s->why.rc && s->o.n_model > 1)) tell_broken(s);
     if (!s->ending && s->o.stop && *s->o.stop) {
         s->ending = true;
         s->end_s = now_s + s->o.drain_s;
@@ -115,6 +128,7 @@ static hone_rc open_server(hn_server *s, hone_err *err) {
     static const struct timeval often = {0, 50000};
     hone_rc rc = s->o.key_file ? hn_keys_read(s->o.key_file, &s->key, &s->n_key, err) : HONE_OK;
     s->figures.name = "";
+    s->begin_s = hn_now_s();
     pthread_mutex_init(&s->figures.lock, NULL);
     if (!rc) rc = open_log(s, err);
     s->base = event_base_new();

@@ -28,7 +28,7 @@ static const char *type_text(int32_t dtype) {
 
 /* --- metadata ----------------------------------------------------------------------------------------------------- */
 
-static json_t *ports(const hone_model_port *p, int32_t n) {
+json_t *hn_tensors_ports(const hone_model_port *p, int32_t n) {
     json_t *list = json_array();
     for (int32_t i = 0; i < n; i++) {
         json_t *shape = json_array();
@@ -44,8 +44,8 @@ static void describe(hn_http_call *c) {
     const hone_model *x = m->model;
     hn_http_reply(c, 200,
                   json_pack("{s:s, s:[s], s:s, s:o, s:o}", "name", m->name, "versions", m->version, "platform", "hone",
-                            "inputs", x ? ports(x->input, x->n_inputs) : json_array(), "outputs",
-                            x ? ports(x->output, x->n_outputs) : json_array()));
+                            "inputs", x ? hn_tensors_ports(x->input, x->n_inputs) : json_array(), "outputs",
+                            x ? hn_tensors_ports(x->output, x->n_outputs) : json_array()));
 }
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
@@ -322,7 +322,8 @@ static bool model_call(hn_http_call *c, const char *rest, bool post) {
     if (!rest && !post)
         describe(c);
     else if (rest && !strcmp(rest, "ready") && !post)
-        hn_http_reply(c, 200, json_pack("{s:s, s:b}", "name", c->model->name, "ready", 1));
+        hn_http_reply(c, 200,
+                      json_pack("{s:s, s:b}", "name", c->model->name, "ready", 1)); /* hn_http_broken was asked */
     else if (rest && !strcmp(rest, "infer") && post)
         infer(c);
     else
@@ -350,6 +351,7 @@ void hn_tensors_call(hn_http_call *c, const char *path) {
             if ((rest = strchr(version, '/'))) *rest++ = 0;
             if (strcmp(version, c->model->version)) c->model = NULL;
         }
+        if (c->model && hn_http_broken(c)) return;
         if (c->model && model_call(c, rest, post)) return;
     }
     hn_http_fail(c, 404,

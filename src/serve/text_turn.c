@@ -133,6 +133,7 @@ static hone_rc feed(hn_runner *e, hn_served *m, step *s, hone_err *err) {
 }
 
 static void note_token(hn_served *m, hn_task *j, double now_s) {
+    hn_rate_add(&m->figures.tokens_now, now_s);
     if (j->first_s > 0)
         hn_histogram_add(&m->figures.between_s, hn_bounds_s, now_s - j->last_s);
     else {
@@ -186,7 +187,7 @@ bool hn_text_turn(hn_runner *e, hn_served *m) {
     step s;
     hone_err err = {0};
     send_away(e, m);
-    while (m->n_running + m->n_embedding < e->o->at_once && !m->n_paused) {
+    while (m->n_running + m->n_embedding < e->o->at_once && !m->n_paused && !m->embedding_waits) {
         hn_task *j = hn_waiting_next(&m->waiting);
         if (!j) break;
         if (j->embed)
