@@ -269,7 +269,8 @@ static hone_rc run_winners(cli *c, hone_err *err) {
 }
 
 static const cli_option options[] = {
-    {"winners", 0, CLI_TEXT, "FILE", 0, 0, "the file they are kept in (default: the user's)"},
+    {"winners", 0, CLI_TEXT, "FILE|URL", 0, 0,
+     "where they are kept: a file, or postgresql://HOST/DATABASE (default: HONE_WINNERS, else the user's file)"},
     {"older", 0, CLI_SECONDS, "TIME", 0, 0, "prune: those found longer ago than this: 90d"},
     {"all", 0, CLI_FLAG, NULL, 0, 0, "prune: all of them"},
     {0},
@@ -285,12 +286,15 @@ const cli_command cli_cmd_winners = {
     "kernel on a processor under a compiler. `hone compile` takes it wherever the same kernel occurs.\n\n"
     "`list` shows them, `export [FILE]` writes them as YAML (to standard output without a file), `import FILE...` "
     "takes such "
-    "text in, where what is newer stays; `prune` removes winners by id (or its beginning), by age, or all of them.",
+    "text in, where what is newer stays; `prune` removes winners by id (or its beginning), by age, or all of them.\n\n"
+    "Many machines share winners at a server of PostgreSQL, where the better proof stays. A password is best left to "
+    "~/.pgpass or PGPASSWORD: what stands on a command line, all users of the machine can read.",
     options,
     "hone winners list\twhat was found, the newest first\n"
     "hone winners export winners.yaml\tto review, keep or carry\n"
     "hone winners import winners.yaml\ton another machine\n"
-    "hone winners prune --older 90d\tremove old ones\n",
+    "hone winners prune --older 90d\tremove old ones\n"
+    "HONE_WINNERS=postgresql://tuner@db.example/hone hone tune model.onnx\tshared with other machines\n",
     1,
     1000,
     run_winners,

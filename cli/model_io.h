@@ -32,7 +32,13 @@
         {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},          \
         {"specialize", 0, CLI_TEXT, "NAME=N,...", 0, 0, "further versions for these sizes: seq=128,512"},              \
         {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},                                                    \
-        {"winners", 0, CLI_TEXT, "FILE", 0, 0, "what tuning found; else the user's file (`hone winners`)"},            \
+        {"winners",                                                                                                    \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "FILE|URL",                                                                                                   \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "what tuning found; else HONE_WINNERS, or the user's file (`hone winners`)"},                                 \
         {"no-winners", 0, CLI_FLAG, NULL, 0, 0, "default schedules alone"},                                            \
         {"no-cache", 0, CLI_FLAG, NULL, 0, 0, "compile even what was compiled before"}, {                              \
         "jobs", 'j', CLI_COUNT, "N", 1, 1024, "compilers at once; else one per processor"                              \

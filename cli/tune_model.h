@@ -12,7 +12,13 @@
         {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "sizes to measure at, where they stay symbolic (of a model)"},       \
         CLI_THREADS("threads that it is to run on (of a model; default: one per processor)"),                          \
         {"kernels", 'k', CLI_TEXT, "LIST", 0, 0, "only these kernels (k1,k4) or kinds (contract) (of a model)"},       \
-        {"winners", 0, CLI_TEXT, "FILE", 0, 0, "where winners are kept (of a model; default: the user's file)"},       \
+        {"winners",                                                                                                    \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "FILE|URL",                                                                                                   \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "where winners are kept (of a model; default: HONE_WINNERS, else the user's file)"},                          \
         {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler (of a model; default cc)"},                                    \
         {"exhaust",                                                                                                    \
          0,                                                                                                            \

@@ -30,7 +30,7 @@ mkdir -p "$HONE_CACHE"
 [ -z "$long" ] || export HONE_LONG=1
 [ ! -d "$root/../shared" ] || export HONE_SHARED=$root/../shared
 if [ -z "${HONE_CUDA:-}" ] && [ -d "$build/cuda" ]; then export HONE_CUDA=$build/cuda; fi
-unset MAKEFLAGS MFLAGS MAKELEVEL HONE_BENCH_OUT 2>/dev/null || true
+unset MAKEFLAGS MFLAGS MAKELEVEL HONE_BENCH_OUT HONE_WINNERS 2>/dev/null || true
 
 # Leaks are looked for where the kernel lets LeakSanitizer stop its own threads (it needs ptrace).
 leaks() {

@@ -40,14 +40,15 @@ for f in sys.argv[1:]: ast.parse(open(f, encoding="utf-8").read(), f)' $(pythons
 }
 # Each public header compiles alone, in C and in C++.
 step_headers() {
-    local h rc=0
+    local h rc=0 packages
+    read -ra packages <<< "$(pkg-config --cflags libpq)"
     for h in include/hone/*.h; do
         gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c "$h" || rc=1
         echo "#include <hone/${h##*/}>" | clang-19 -std=c++11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ - || rc=1
     done
     for h in src/*/*.h src/*/*/*.h; do
         ! head -1 "$h" | grep -q 'Text carried into artifacts\|Carried as text' || continue # compiled by the tests, inside what carries it
-        gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-function -Werror -Iinclude -Isrc -fsyntax-only -x c "$h" || rc=1
+        gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-function -Werror -Iinclude -Isrc "${packages[@]}" -fsyntax-only -x c "$h" || rc=1
     done
     return $rc
 }

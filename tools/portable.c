@@ -18,7 +18,7 @@ void *dlopen(const char *path, int flags) {
 
 char *dlerror(void) {
     static const char text[] = "this hone is the portable one, which is statically linked and loads no libraries; "
-                               "compiled models need a hone built by plain `make`";
+                               "what needs them works in a hone built by plain `make`";
     return (char *)(uintptr_t)text;
 }
 

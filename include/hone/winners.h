@@ -1,11 +1,14 @@
 /* hone/winners.h — what tuning found: for a kernel on a device under a compiler, the schedule and flags proven faster
- * than the default ones. Kept in SQLite (WAL), exchanged as YAML (docs/winners.md).
+ * than the default ones. Kept in a file (SQLite, WAL) or, for many machines, in PostgreSQL; exchanged as YAML
+ * (docs/winners.md).
  *
  * A winner is found again by its kernel's text, wherever that kernel comes from: another model may use it. What was
  * measured on the way (trials) is kept, too, so that a search that was cut short goes on.
  * After a write returned HONE_OK, kill -9 loses nothing; on a full disk the file gives up a reserve it keeps for this,
- * writes, and says so (E_STORE). Any number of readers and writers.
- * Units: seconds, ratios.   Errors: E_STORE, E_BUSY, E_NOTFOUND, E_INPUT (text, with line and column), E_NOMEM.
+ * writes, and says so (E_STORE). Any number of readers and writers. A server that is away or does not answer in time is
+ * E_STORE; no message holds a password.
+ * Units: seconds, ratios.   Errors: E_STORE, E_BUSY, E_NOTFOUND, E_INPUT (text, with line and column), E_NOMEM; of URLs
+ * also E_USAGE, E_UNSUPPORTED (libpq is not there).
  */
 #ifndef HONE_WINNERS_H
 #define HONE_WINNERS_H
@@ -51,12 +54,17 @@ HONE_API void hone_winner_free(hone_winner *w); /* contents only */
 typedef struct hone_winners hone_winners;
 
 /* $XDG_DATA_HOME/hone/winners.db, else ~/.local/share/hone/winners.db. Free with hone_free; NULL: no memory. */
+HONE_API char *hone_winners_file(void);
+/* $HONE_WINNERS (a file or a URL, which may hold a password), else that file. Free with hone_free; NULL: no memory. */
 HONE_API char *hone_winners_path(void);
-/* path NULL: that file. Created when write is set; else a file that is not there is E_NOTFOUND. */
-HONE_API hone_rc hone_winners_open(const char *path, bool write, hone_winners **out, hone_err *err);
+/* A file or a URL as it may be shown: without user and password. Free with hone_free; NULL: no memory. */
+HONE_API char *hone_winners_name(const char *where);
+/* where: a file, or postgresql://[USER@]HOST[:PORT]/DATABASE; NULL: hone_winners_path. Created when write is set; else
+ * what is not there is E_NOTFOUND. */
+HONE_API hone_rc hone_winners_open(const char *where, bool write, hone_winners **out, hone_err *err);
 HONE_API void hone_winners_close(hone_winners *w); /* accepts NULL */
 
-/* Replaces the row of the same key. */
+/* Replaces the row of the same key; at a server a better proof that is there stays (docs/winners.md). */
 HONE_API hone_rc hone_winners_put(hone_winners *w, const hone_winner *winner, hone_err *err);
 /* By the key fields of `key`: the row with its sizes, else the newest of its family. E_NOTFOUND; hone_winner_free. */
 HONE_API hone_rc hone_winners_find(hone_winners *w, const hone_winner *key, hone_winner *out, hone_err *err);
@@ -68,7 +76,8 @@ HONE_API void hone_winners_list_free(hone_winner *list, size_t n);
 /* Takes the row with this id out, and its trials. E_NOTFOUND. */
 HONE_API hone_rc hone_winners_remove(hone_winners *w, const char *id, hone_err *err);
 
-/* YAML, and back. What is there already stays when it is newer. n_new: rows added or replaced. */
+/* YAML, and back. What is there already stays when it is newer, at a server when its proof is better. n_new: rows added
+ * or replaced. */
 HONE_API hone_rc hone_winners_export(hone_winners *w, char **text, hone_err *err);
 HONE_API hone_rc hone_winners_import(hone_winners *w, const char *text, size_t n, const char *label, size_t *n_read,
                                      size_t *n_new, hone_err *err);

@@ -46,7 +46,7 @@ class TunedModel(NamedTuple):
     candidates: int
     rate: float  #: candidates per second
     elapsed_s: float
-    winners: Path  #: their file
+    winners: Union[Path, str]  #: their file; of a server its URL, without user and password
     gain_also: Interval  #: as gain, at the sizes of `also`; of a language model, a prompt
 
     def _rows(self) -> list[list[str]]:
@@ -87,7 +87,7 @@ def tune_model(
         options["budget_s"] = duration_s(budget)
     got = _hone.tune_model(os.fspath(model), _symbols(symbols), {**plain(options), "sizes": _sizes(sizes)},
                            None if callback is None else lambda event: callback(TunedEvent(**event)))  # fmt: skip
-    got["winners"] = Path(got["winners"])
+    got["winners"] = _shown(got["winners"])
     return TunedModel(**got)
 
 
@@ -101,16 +101,21 @@ def duration_s(text: Union[str, float]) -> float:
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
+def _shown(name: str) -> Union[Path, str]:
+    return name if "://" in name else Path(name)
+
+
 class Winners:
-    """A file of winners; without a path the one that compilations take. Iterates over rows, the newest first: dicts of `id`,
+    """Winners in a file or at a server, `postgresql://HOST/DATABASE`; without a path those that compilations take. Iterates over rows, the newest first: dicts of `id`,
     `kind`, `sizes`, `target`, `device`, `compiler`, `schedule`, `flags`, `default_s`, `tuned_s`, `gain` (low, middle, high), `body` ..."""
 
     def __init__(self, path: Optional[PathLike] = None) -> None:
         self._given = None if path is None else os.fspath(path)
 
     @property
-    def path(self) -> Path:
-        return Path(self._given or _hone.winners_path())
+    def path(self) -> Union[Path, str]:
+        """The file; of a server its URL, without user and password."""
+        return _shown(_hone.winners_name(self._given))
 
     def rows(self) -> list[dict[str, Any]]:
         """All of them; none where there is no file yet."""

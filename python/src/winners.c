@@ -35,12 +35,17 @@ static PyObject *winners_rows(const hone_winner *list, size_t n) {
     return rows;
 }
 
-static PyObject *winners_path(PyObject *module, PyObject *none) {
-    (void)module, (void)none;
-    char *path = hone_winners_path();
-    if (!path) return PyErr_NoMemory();
-    PyObject *out = PyUnicode_DecodeFSDefault(path);
-    hone_free(path);
+/* (path or None): as it may be shown */
+static PyObject *winners_name(PyObject *module, PyObject *args) {
+    (void)module;
+    const char *path;
+    if (!PyArg_ParseTuple(args, "z", &path)) return NULL;
+    char *usual = path ? NULL : hone_winners_path();
+    char *name = path || usual ? hone_winners_name(path ? path : usual) : NULL;
+    hone_free(usual);
+    if (!name) return PyErr_NoMemory();
+    PyObject *out = PyUnicode_DecodeFSDefault(name);
+    hone_free(name);
     return out;
 }
 
@@ -282,7 +287,7 @@ static PyObject *tune_model(PyObject *module, PyObject *args) {
  */
 
 static PyMethodDef functions[] = {
-    {"winners_path", winners_path, METH_NOARGS, "where the file is unless it is named"},
+    {"winners_name", winners_name, METH_VARARGS, "(path or None): the file, or a URL without user and password"},
     {"winners_list", winners_list, METH_VARARGS, "(path or None): all rows, the newest first"},
     {"winners_remove", winners_remove, METH_VARARGS, "(path or None, id)"},
     {"winners_put", winners_put, METH_VARARGS, "(path or None, dict): replaces the row of the same key"},

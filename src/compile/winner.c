@@ -240,10 +240,19 @@ void hn_winner_apply(hn_model *m, hn_kernel *k) {
 /* --- the file ------------------------------------------------------------------------------------------------------
  */
 
-/* A file given by name must be valid; an invalid default file is ignored with a note. */
+/* The file of this machine, when the place that HONE_WINNERS names cannot be had. */
+static void use_local(hn_model *m, const char *why) {
+    char *file = hone_winners_file();
+    bool local = file && !hone_winners_open(file, false, &m->winners, NULL) && !hn_winner_key_begin(m, NULL);
+    if (!local) hn_winners_end(m);
+    m->winners_note = hn_format(&m->arena, "%s%s", why, local ? "; those of this machine are taken instead" : "");
+    free(file);
+}
+
+/* A place given by name must be valid; the usual one is passed over with a note when it cannot be read. */
 hone_rc hn_winners_begin(hn_model *m, hone_err *err) {
     hone_err why = {0};
-    const char *path = m->options->winners;
+    const char *path = m->options->winners, *named = getenv("HONE_WINNERS");
     if (m->options->no_winners || m->options->reference) return HONE_OK;
     hone_rc rc = hone_winners_open(path, false, &m->winners, &why);
     if (rc == HONE_E_NOTFOUND && !path) return HONE_OK;
@@ -251,7 +260,10 @@ hone_rc hn_winners_begin(hn_model *m, hone_err *err) {
     if (!rc) return HONE_OK;
     hn_winners_end(m);
     if (path) return hn_fail(err, rc, "%s", why.text);
-    m->winners_note = hn_strdup(&m->arena, why.text);
+    if (named && *named)
+        use_local(m, why.text);
+    else
+        m->winners_note = hn_strdup(&m->arena, why.text);
     return HONE_OK;
 }
 

@@ -437,7 +437,9 @@ static void fill_result(hn_tuning *t, hone_tune_model_result *out) {
     out->n_candidates = t->n_candidates;
     out->rate = t->search_s > 0 ? (double)t->n_candidates / t->search_s : NAN;
     out->elapsed_s = hn_now_s() - t->start_s;
-    out->winners = hn_strdup(&t->a, t->winners_path);
+    char *winners = hone_winners_name(t->winners_path);
+    out->winners = hn_strdup(&t->a, winners);
+    free(winners);
 }
 
 /* --- the call ------------------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ FAULTS = [
     ("cli_includes_internal", "includes", "cli/a.c", '#include "base/str.h"\n', "only public headers"),
     ("example_includes_internal", "includes", "examples/a/b.c", '#include "space/space.h"\n', "only public headers"),
     ("cli_includes_sqlite", "includes", "cli/a.c", "#include <sqlite3.h>\n", "wrapped by record"),
+    ("space_includes_libpq", "includes", "src/space/a.c", "#include <libpq-fe.h>\n", "wrapped by record"),
     ("engine_includes_yaml", "includes", "src/engine/a.c", "#include <yaml.h>\n", "wrapped by base"),
     ("public_header_upwards", "includes", "include/hone/search.h", "#include <hone/tune.h>\n", "engine stands below tune"),
     ("public_header_includes_stdio", "includes", "include/hone/search.h", "#include <stdio.h>\n", "need no more"),

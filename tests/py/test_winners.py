@@ -49,6 +49,18 @@ def test_winners(tuned, tmp_path):
     assert hone.Winners().path.name == "winners.db"
 
 
+def test_a_place_that_is_a_server(tmp_path, monkeypatch):
+    url = f"postgresql://u:secret@/none?host={tmp_path}"
+    monkeypatch.setenv("HONE_WINNERS", url)
+    for w in (hone.Winners(), hone.Winners(url)):
+        assert w.path == "postgresql:///none" and "secret" not in repr(w)
+        with pytest.raises((hone.StoreError, hone.UnsupportedError), match="winners at") as e:
+            w.rows()
+        assert "secret" not in str(e.value)
+    monkeypatch.setenv("HONE_WINNERS", str(tmp_path / "w.db"))
+    assert hone.Winners().path == tmp_path / "w.db" and hone.Winners().rows() == []
+
+
 def test_compile_takes_them(tuned):
     folder, result, _ = tuned
     m = hone.compile(folder / "model.onnx", winners=folder / "winners.db")

@@ -46,6 +46,25 @@ static const char *file_named(const char *name) {
     return path;
 }
 
+/* Where the cases of rows and trials are kept: a file of that name, or the place that HONE_TEST_WINNERS says
+ * (tests/e2e/winners_server.t runs this program on a server). */
+static hone_winners *place(const char *name) {
+    const char *url = getenv("HONE_TEST_WINNERS");
+    hone_winners *w = NULL;
+    hone_err err = {0};
+    ok(hone_winners_open(url ? url : file_named(name), true, &w, &err) == HONE_OK, "winners/opens_%s: %s", name,
+       err.text);
+    return w;
+}
+static void make_empty(hone_winners *w) {
+    hone_winner *list = NULL;
+    size_t n = 0;
+    char id[33];
+    if (hone_winners_list(w, &list, &n, NULL)) return;
+    for (size_t i = 0; i < n; i++) hone_winner_id(&list[i], id), hone_winners_remove(w, id, NULL);
+    hone_winners_list_free(list, n);
+}
+
 static void test_key(void) {
     char id[33], other[33], family[33], family2[33];
     hone_winner w = sample("%1 = add %0, %0\n", "n=4", 1), x = w;
@@ -64,13 +83,14 @@ static void test_key(void) {
 }
 
 static void test_rows(void) {
-    hone_winners *w = NULL;
+    hone_winners *none = NULL, *w;
     hone_winner a = sample("a\n", "n=4", 1), b = sample("a\n", "n=8", 2), key = a, got = {0}, *list = NULL;
     size_t n = 0;
     hone_err err = {0};
-    ok(hone_winners_open(file_named("none.db"), false, &w, &err) == HONE_E_NOTFOUND,
+    ok(hone_winners_open(file_named("none.db"), false, &none, &err) == HONE_E_NOTFOUND,
        "winners/missing_file_is_notfound");
-    ok(hone_winners_open(file_named("w.db"), true, &w, &err) == HONE_OK, "winners/opens: %s", err.text);
+    w = place("w.db");
+    make_empty(w);
     ok(!hone_winners_put(w, &a, NULL) && !hone_winners_put(w, &b, NULL), "winners/put");
     ok(!hone_winners_find(w, &key, &got, NULL) && !strcmp(got.sizes, "n=4") && got.tuned_s == 0.1 + 0.2 &&
            !strcmp(got.flags, a.flags) && got.pairs == 100,
@@ -82,7 +102,7 @@ static void test_rows(void) {
     hone_winner_free(&got);
     key.numeric = "relaxed";
     ok(hone_winners_find(w, &key, &got, NULL) == HONE_E_NOTFOUND, "winners/find_another_key");
-    a.gain = 3;
+    a.gain = 3, a.gain_lo = 2;
     ok(!hone_winners_put(w, &a, NULL) && !hone_winners_list(w, &list, &n, NULL) && n == 2, "winners/put_replaces");
     ok(list[0].at_s == 2 && list[1].gain == 3, "winners/list_newest_first");
     char id[33], trials[33];
@@ -107,10 +127,9 @@ static void test_rows(void) {
 }
 
 static void test_trials(void) {
-    hone_winners *w = NULL;
+    hone_winners *w = place("w.db");
     hone_winner_trial *t = NULL;
     size_t n = 9;
-    hone_winners_open(file_named("w.db"), true, &w, NULL);
     ok(!hone_winners_trials(w, "x", &t, &n, NULL) && n == 0, "winners/no_trials");
     hone_free(t);
     hone_winner_trial one = {"{\"a\": 1}", "c1", HONE_RUN_OK, 0.5, 1e-3, 10},
@@ -126,14 +145,14 @@ static void test_trials(void) {
 }
 
 static void test_text(void) {
-    hone_winners *from = NULL, *to = NULL;
+    hone_winners *from = NULL, *to = place("to.db");
     hone_winner odd = sample("  first line is indented\n\n  x: \"y\" # no comment\n", "", 7);
     hone_winner plain = sample("no line end", "n=1", 8), nasty = sample("tab\there\nB\xc3\xa4r\n", "", 9);
     char *text = NULL, *again = NULL;
     size_t n_read = 0, n_new = 0;
     hone_err err = {0};
     hone_winners_open(file_named("from.db"), true, &from, NULL);
-    hone_winners_open(file_named("to.db"), true, &to, NULL);
+    make_empty(to);
     hone_winners_put(from, &odd, NULL), hone_winners_put(from, &plain, NULL), hone_winners_put(from, &nasty, NULL);
     ok(!hone_winners_export(from, &text, NULL) && strstr(text, "hone-winners: 1"), "winners/export");
     ok(!hone_winners_import(to, text, strlen(text), "t", &n_read, &n_new, &err) && n_read == 3 && n_new == 3,
@@ -177,6 +196,82 @@ static void test_bad_text(void) {
     hone_free(text);
 }
 
+/* What two places do with a second proof of the same key. */
+static void test_second_proof(void) {
+    static const struct {
+        const char *name, *default_code;
+        double lo, pairs, at_s;
+        bool stays; /* at a server; a file takes the latest word */
+    } cases[] = {{"less_gain", "bb", 1.005, 500, 9, true},     {"more_gain", "bb", 1.02, 10, 1, false},
+                 {"same_less_pairs", "bb", 1.01, 99, 9, true}, {"same_more_pairs", "bb", 1.01, 101, 1, false},
+                 {"same_newer", "bb", 1.01, 100, 9, false},    {"same_older", "bb", 1.01, 100, 1, true},
+                 {"other_code_newer", "cc", 1, 1, 9, false},   {"other_code_older", "cc", 9, 900, 1, true}};
+    bool server = getenv("HONE_TEST_WINNERS") != NULL;
+    hone_winners *w = place("w.db");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hone_winner old = sample("second\n", "n=1", 5), new = old, got = {0};
+        make_empty(w);
+        new.default_code = cases[i].default_code, new.gain_lo = cases[i].lo, new.pairs = cases[i].pairs;
+        new.at_s = cases[i].at_s, new.provenance = "new";
+        bool put = !hone_winners_put(w, &old, NULL) && !hone_winners_put(w, &new, NULL);
+        put = put && !hone_winners_find(w, &old, &got, NULL);
+        ok(put && !strcmp(got.provenance, "new") == !(server && cases[i].stays), "winners/second_proof_%s",
+           cases[i].name);
+        hone_winner_free(&got);
+    }
+    make_empty(w);
+    hone_winners_close(w);
+}
+
+/* HONE_TEST_BREAK: a command that ends all connections to the server. */
+static void test_broken_connection(void) {
+    const char *command = getenv("HONE_TEST_BREAK");
+    hone_winner a = sample("broken\n", "n=1", 5), got = {0};
+    hone_err err = {0};
+    if (!command) return;
+    hone_winners *w = place("w.db");
+    ok(!system(command) && !hone_winners_put(w, &a, &err), "winners/put_connects_again: %s", err.text);
+    ok(!system(command) && !hone_winners_find(w, &a, &got, &err), "winners/find_connects_again: %s", err.text);
+    hone_winner_free(&got);
+    make_empty(w);
+    hone_winners_close(w);
+}
+
+static void test_places(void) {
+    static const struct {
+        const char *where, *name;
+    } cases[] = {
+        {"/var/winners.db", "/var/winners.db"},
+        {"winners.db", "winners.db"},
+        {"sqlite:///var/w.db", "/var/w.db"},
+        {"postgresql://db.example/hone", "postgresql://db.example/hone"},
+        {"postgres://u@db.example:5432/hone", "postgresql://db.example:5432/hone"},
+        {"postgresql://u:secret@db.example/hone?sslmode=require", "postgresql://db.example/hone"},
+        {"postgresql://u:sec%2fret@/hone?host=/run/secret", "postgresql:///hone"},
+        {"postgresql://a:1,b:2/hone", "postgresql://a:1,b:2/hone"},
+        {"postgresql://u:secret@[::1]:5432/hone", "postgresql://[::1]:5432/hone"},
+        {"postgresql://h/hone?user=u&password=secret@x", "postgresql://h/hone"},
+        /* a password that was not encoded, or stands where it does not belong */
+        {"postgresql://u:secret", "postgresql://…"},
+        {"postgresql://u:sec/secret@db/hone", "postgresql://…"},
+        {"postgresql://u:x@secret@db/hone", "postgresql://…"},
+        {"postgresql://u:x?secret@db/hone", "postgresql://…"},
+        {"postgresql://u:x@db/hone@secret", "postgresql://…"},
+        {"mysql://u:secret@db/hone", "mysql://…"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hone_winners *w = NULL;
+        hone_err err = {0};
+        char *name = hone_winners_name(cases[i].where);
+        is_text(name, cases[i].name, "winners/name_of_a_place");
+        hone_free(name);
+        if (!strstr(cases[i].name, "…")) continue;
+        hone_rc rc = hone_winners_open(cases[i].where, true, &w, &err);
+        ok((rc == HONE_E_USAGE || rc == HONE_E_UNSUPPORTED) && !strstr(err.text, "secret"),
+           "winners/unclear_url_is_refused: %s", err.text);
+    }
+}
+
 static void test_bad_file(void) {
     hone_winners *w = NULL;
     hone_err err = {0};
@@ -192,6 +287,9 @@ int main(void) {
     test_rows();
     test_trials();
     test_text();
+    test_second_proof();
+    test_broken_connection();
+    test_places();
     test_bad_text();
     test_bad_file();
     char command[100];
