@@ -7,6 +7,11 @@
 #include <signal.h>
 #include <stdlib.h>
 
+static void say_note(void *arg, const char *text) {
+    (void)arg;
+    fprintf(stderr, "hone: %s\n", text);
+}
+
 static void say_ready(void *arg, const char *host, uint16_t port) {
     const cli *c = arg;
     if (c->json) {
@@ -56,6 +61,8 @@ static hone_rc run_serve(cli *c, hone_err *err) {
     o.on_ready_arg = c;
     o.on_broken = say_broken;
     o.require_all = cli_given(c, "require-all");
+    o.admin = cli_given(c, "no-admin") ? "" : cli_text(c, "admin", NULL);
+    o.on_note = say_note;
     return hone_serve_run(&o, err);
 }
 
@@ -77,6 +84,9 @@ static const cli_option options[] = {
      "models of tensors: a request waits so long for others to share its run; else none is shared"},
     {"max-batch", 0, CLI_COUNT, "N", 1, 1e6, "rows of such a run at most (32)"},
     {"api-key-file", 0, CLI_TEXT, "FILE", 0, 0, "a key a line, `KEY [NAME [ANSWERS-AT-ONCE]]`: calls need one of them"},
+    {"admin", 0, CLI_TEXT, "PATH", 0, 0,
+     "the socket for `hone deploy` and other admin calls; else serve-PORT.sock in $XDG_RUNTIME_DIR/hone or the cache"},
+    {"no-admin", 0, CLI_FLAG, NULL, 0, 0, "no such socket"},
     {"log", 0, CLI_TEXT, "FILE", 0, 0, "a line of JSON for each call; - is stderr"},
     {"max-body", 0, CLI_COUNT, "MIB", 1, 4096, "a request's body at most (32)"},
     {"read-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a request that is not whole by then ends its connection (30s)"},

@@ -75,10 +75,16 @@ static void log_call(const hn_http_call *c) {
     json_decref(o);
 }
 
+void hn_http_use(hn_http_call *c, hn_served *m) {
+    if (m) hn_served_use(m);
+    if (c->model) hn_served_release(c->server->engine, c->model);
+    c->model = m;
+}
+
 /* The reply is out, or nobody is there to have it, and no job is under way. */
 void hn_http_end(hn_http_call *c) {
     hn_server *s = c->server;
-    hn_figures *f = c->model ? &c->model->figures : &s->figures;
+    hn_figures *f = c->model ? c->model->figures : &s->figures;
     pthread_mutex_lock(&f->lock);
     if (c->status > 0 && c->status < HN_CODES) f->answered[c->status]++;
     pthread_mutex_unlock(&f->lock);
@@ -87,6 +93,7 @@ void hn_http_end(hn_http_call *c) {
     *c->at = c->next;
     if (c->next) c->next->at = c->at;
     s->n_calls--;
+    hn_http_use(c, NULL);
     free_call(c);
 }
 
@@ -95,6 +102,7 @@ static void on_close(struct evhttp_connection *con, void *arg) {
     (void)con;
     c->request = NULL;
     c->status = c->started ? c->status : 499;
+    if (c->held) return;
     for (size_t i = 0; i < c->n_job; i++) atomic_store(&c->job[i]->gone, 1);
     if (c->n_done < c->n_job)
         hn_runner_wake(c->server->engine);

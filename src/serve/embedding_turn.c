@@ -28,9 +28,9 @@ void hn_embedding_end(hn_runner *e, hn_served *m, size_t at) {
     j->embedding = NULL;
     free(j->token);
     j->token = NULL;
-    pthread_mutex_lock(&m->figures.lock);
-    if (!j->rc) m->figures.prompt_tokens += j->answer.n_prompt;
-    pthread_mutex_unlock(&m->figures.lock);
+    pthread_mutex_lock(&m->figures->lock);
+    if (!j->rc) m->figures->prompt_tokens += j->answer.n_prompt;
+    pthread_mutex_unlock(&m->figures->lock);
     hn_runner_finish(e, m, j);
 }
 
@@ -38,9 +38,9 @@ void hn_embedding_end(hn_runner *e, hn_served *m, size_t at) {
 static bool has_room(hn_served *m, const hn_task *j) {
     bool waits = m->n_running > 0 && !hn_embedding_fits(j->embedding), newly = waits && !m->embedding_waits;
     m->embedding_waits = waits;
-    pthread_mutex_lock(&m->figures.lock);
-    m->figures.preempted += newly;
-    pthread_mutex_unlock(&m->figures.lock);
+    pthread_mutex_lock(&m->figures->lock);
+    m->figures->preempted += newly;
+    pthread_mutex_unlock(&m->figures->lock);
     return !waits;
 }
 

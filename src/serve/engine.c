@@ -21,6 +21,12 @@ void hn_event_free(hn_event *h) {
     free(h);
 }
 
+hn_event *hn_event_new(void) {
+    hn_event *h;
+    while (!(h = calloc(1, sizeof *h))) usleep(10000);
+    return h;
+}
+
 void hn_runner_post(hn_runner *e, hn_event *h) {
     const uint64_t one = 1;
     pthread_mutex_lock(&e->lock);
@@ -65,15 +71,11 @@ void hn_runner_finish(hn_runner *e, hn_served *m, hn_task *j) {
     hn_runner_begun(e, j);
     j->ended = true;
     double now_s = hn_now_s();
-    pthread_mutex_lock(&m->figures.lock);
-    m->figures.cancelled += j->rc == HONE_E_INTERRUPTED;
-    if (!j->rc) hn_histogram_add(&m->figures.whole_s, hn_bounds_s, now_s - j->arrived_s);
-    pthread_mutex_unlock(&m->figures.lock);
-    hn_event *h = calloc(1, sizeof *h);
-    while (!h) { /* the end of a job must arrive */
-        usleep(10000);
-        h = calloc(1, sizeof *h);
-    }
+    pthread_mutex_lock(&m->figures->lock);
+    m->figures->cancelled += j->rc == HONE_E_INTERRUPTED;
+    if (!j->rc) hn_histogram_add(&m->figures->whole_s, hn_bounds_s, now_s - j->arrived_s);
+    pthread_mutex_unlock(&m->figures->lock);
+    hn_event *h = hn_event_new();
     h->job = j;
     h->done = true;
     hn_runner_post(e, h);
@@ -136,12 +138,6 @@ hn_broken hn_served_broken(const hn_served *m, hone_err *why) {
     return (hn_broken)broken;
 }
 
-hn_served *hn_runner_model(hn_runner *e, const char *name) {
-    for (size_t i = 0; i < e->n_model; i++)
-        if (!strcmp(e->model[i].name, name)) return &e->model[i];
-    return NULL;
-}
-
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
 static hone_rc load_all(hn_runner *e) {
@@ -149,12 +145,18 @@ static hone_rc load_all(hn_runner *e) {
     hone_err why = {0};
     size_t n_whole = 0;
     for (size_t i = 0; !rc && i < e->n_model; i++) {
+        hn_served *m = e->model[i];
         hone_err own = {0};
-        rc = hn_served_open(&e->model[i], e->o, &own);
+        rc = hn_served_open(m, e->o, &own);
+        pthread_mutex_lock(&m->figures->lock);
+        strcpy(m->figures->version, m->version);
+        pthread_mutex_unlock(&m->figures->lock);
+        m->next = e->live;
+        e->live = m;
         n_whole += !rc;
         if (!rc) continue;
         why = own;
-        hn_served_break(&e->model[i], HN_NOT_LOADED, &own);
+        hn_served_break(m, HN_NOT_LOADED, &own);
         if (!e->o->require_all && rc != HONE_E_INTERRUPTED && (n_whole || i + 1 < e->n_model)) rc = HONE_OK;
     }
     pthread_mutex_lock(&e->lock);
@@ -176,14 +178,46 @@ static void wait_until(hn_runner *e, double due_s) {
     pthread_cond_timedwait(&e->wake, &e->lock, &t);
 }
 
-/* Jobs that came, to their models. False: the engine stops. */
+static void take_up(hn_runner *e, hn_served *coming) {
+    for (hn_served *m; (m = coming);) {
+        coming = m->next;
+        m->next = e->live;
+        e->live = m;
+    }
+}
+
+/* A version without calls. What it held goes here, the rest with the event. */
+static void close_one(hn_runner *e, hn_served *m) {
+    for (hn_served **at = &e->live; *at; at = &(*at)->next)
+        if (*at == m) {
+            *at = m->next;
+            break;
+        }
+    hn_served_close(m);
+    pthread_mutex_lock(&m->figures->lock);
+    m->figures->waiting = m->figures->running = m->figures->cache_blocks = m->figures->cache_used = 0;
+    pthread_mutex_unlock(&m->figures->lock);
+    hn_event *h = hn_event_new();
+    h->closed = m;
+    hn_runner_post(e, h);
+}
+
+/* Jobs that came, to their models; versions that come and go. False: the engine stops. */
 static bool take_in(hn_runner *e, bool busy, double due_s) {
     pthread_mutex_lock(&e->lock);
-    if (!e->stop && !e->in && !busy && hn_now_s() < due_s) wait_until(e, due_s);
+    if (!e->stop && !e->in && !e->coming && !e->going && !busy && hn_now_s() < due_s) wait_until(e, due_s);
     hn_task *list = e->in;
+    hn_served *coming = e->coming, *going = e->stop ? NULL : e->going;
     bool stop = e->stop;
     e->in = NULL;
+    e->coming = NULL;
+    if (!stop) e->going = NULL;
     pthread_mutex_unlock(&e->lock);
+    take_up(e, coming);
+    for (hn_served *m; (m = going);) {
+        going = m->gone_next;
+        close_one(e, m);
+    }
     while (list) {
         hn_task *j = list;
         list = j->next;
@@ -233,8 +267,7 @@ static void *work(void *arg) {
     while (!rc && take_in(e, busy, due_s)) {
         busy = false;
         due_s = INFINITY;
-        for (size_t i = 0; i < e->n_model; i++) {
-            hn_served *m = &e->model[i];
+        for (hn_served *m = e->live; m; m = m->next) {
             if (hn_served_broken(m, &why)) {
                 end_model(e, m, why.text);
                 continue;
@@ -243,64 +276,25 @@ static void *work(void *arg) {
             due_s = next_deadline(m, due_s);
         }
     }
-    for (size_t i = 0; i < e->n_model; i++) end_model(e, &e->model[i], "the server is ending");
+    for (hn_served *m = e->live; m; m = m->next) end_model(e, m, "the server is ending");
     return NULL;
 }
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
-/* NAME=PATH, or PATH, whose last part without its ending is the name. */
-static hone_rc name_model(hn_served *m, const char *text, hone_err *err) {
-    const char *equals = strchr(text, '='), *slash = strchr(text, '/');
-    bool named = equals && equals > text && (!slash || equals < slash);
-    m->path = strdup(named ? equals + 1 : text);
-    if (named)
-        m->name = strndup(text, (size_t)(equals - text));
-    else if (m->path) {
-        size_t n = strlen(m->path);
-        while (n > 1 && m->path[n - 1] == '/') m->path[--n] = 0;
-        const char *base = strrchr(m->path, '/');
-        base = base ? base + 1 : m->path;
-        const char *dot = strrchr(base, '.');
-        m->name = strndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
-    }
-    if (!m->path || !m->name) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    m->figures.name = m->name;
-    m->figures.version = m->version;
-    return HONE_OK;
-}
-
-static hone_rc name_all(hn_runner *e, hone_err *err) {
-    for (size_t i = 0; i < e->n_model; i++) {
-        hone_rc rc = name_model(&e->model[i], e->o->model[i], err);
-        if (rc) return rc;
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(e->model[k].name, e->model[i].name))
-                return hn_fail(err, HONE_E_USAGE, "two models are named '%s'; give one another name: NAME=%s",
-                               e->model[i].name, e->model[i].path);
-    }
-    return HONE_OK;
-}
-
 hone_rc hn_runner_start(const hone_serve_options *o, hn_runner **out, hone_err *err) {
     pthread_condattr_t how;
     hn_runner *e = calloc(1, sizeof *e);
-    if (e && !(e->model = calloc(o->n_model + 1, sizeof *e->model))) {
-        free(e);
-        e = NULL;
-    }
     if (!e) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     e->o = o;
-    e->n_model = o->n_model;
     pthread_mutex_init(&e->lock, NULL);
     pthread_condattr_init(&how);
     pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
     pthread_cond_init(&e->wake, &how);
     pthread_condattr_destroy(&how);
-    for (size_t i = 0; i < e->n_model; i++) pthread_mutex_init(&e->model[i].figures.lock, NULL);
     e->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     hone_rc rc = e->fd < 0 ? hn_fail(err, HONE_E_IO, "cannot make an event counter: %s", strerror(errno)) : HONE_OK;
-    if (!rc) rc = name_all(e, err);
+    if (!rc) rc = hn_runner_name(e, err);
     if (!rc && pthread_create(&e->thread, NULL, work, e)) rc = hn_fail(err, HONE_E_NOMEM, "cannot start a thread");
     e->started = !rc;
     if (rc) {
@@ -313,6 +307,7 @@ hone_rc hn_runner_start(const hone_serve_options *o, hn_runner **out, hone_err *
 
 void hn_runner_free(hn_runner *e) {
     if (!e) return;
+    hn_runner_stop_load(e);
     if (e->started) {
         pthread_mutex_lock(&e->lock);
         e->stop = true;
@@ -322,15 +317,12 @@ void hn_runner_free(hn_runner *e) {
     }
     for (hn_event *h = e->out, *next; h; h = next) {
         next = h->next;
+        hn_served_free(h->closed);
         hn_event_free(h);
     }
-    for (size_t i = 0; i < e->n_model; i++) {
-        hn_served_close(&e->model[i]);
-        pthread_mutex_destroy(&e->model[i].figures.lock);
-    }
+    hn_runner_close(e);
     if (e->fd >= 0) close(e->fd);
     pthread_cond_destroy(&e->wake);
     pthread_mutex_destroy(&e->lock);
-    free(e->model);
     free(e);
 }

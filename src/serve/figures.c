@@ -97,6 +97,10 @@ static void begin(hn_str *out, const char *name, const char *part, const hn_figu
     hn_str_addf(out, "%s%s{model=\"", name, part);
     label(out, f->name);
     hn_str_add(out, "\"");
+    if (!*f->name) return;
+    hn_str_add(out, ",version=\"");
+    label(out, f->version);
+    hn_str_add(out, "\"");
 }
 
 static void put_spread(hn_str *out, const spread *s, hn_figures *f) {
@@ -128,9 +132,7 @@ void hn_figures_text(hn_figures *const *list, size_t n, hn_str *out) {
     for (size_t i = 0; i < n; i++) {
         if (!*list[i]->name) continue;
         begin(out, "hone_serve_model_info", "", list[i]);
-        hn_str_add(out, ",version=\"");
-        label(out, list[i]->version ? list[i]->version : "");
-        hn_str_add(out, "\"} 1\n");
+        hn_str_add(out, "} 1\n");
     }
     for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) {
         const counter *c = &counters[k];

@@ -24,10 +24,10 @@ typedef struct hn_rate {
 } hn_rate;
 
 enum { HN_CODES = 600 };
-/* Of one model; of none (calls that name no model) where the name is "". */
+/* Of one version of a model; of none (calls that name no model) where the name is "". */
 typedef struct hn_figures {
-    const char *name;
-    const char *version;
+    char *name;
+    char version[40];
     pthread_mutex_t lock;
     uint64_t answered[HN_CODES]; /* by status */
     uint64_t prompt_tokens, found_tokens, answer_tokens, preempted, cancelled, steps;

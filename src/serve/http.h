@@ -25,13 +25,15 @@ typedef struct hn_server {
     struct evhttp_bound_socket *bound;
     struct hn_guard *guard;
     struct event *on_event, *tick;
+    struct evhttp *admin; /* the socket of admin calls; NULL: none */
+    char *admin_path;
     struct hn_http_call *calls;
     size_t n_calls, n_writing; /* under way; replies whose last bytes are not out */
     hn_key *key;
     size_t n_key;
     FILE *log;
     hn_figures figures; /* of calls without a model */
-    bool told, ending;
+    bool told, ending, drain; /* drain: it is to end */
     double begin_s, end_s;
     uint64_t next_id;
     hone_err why; /* why it ended */
@@ -70,6 +72,7 @@ typedef struct hn_http_call {
     hn_choice *choice;
     size_t n_job, n_done, n_per_prompt, charged;
     bool stream, started, usage, binary, quiet;
+    bool held; /* an admin call that waits for something that is no job */
     uint32_t n_top;
     size_t n_dimension; /* of vectors */
     bool base64;
@@ -87,6 +90,7 @@ void hn_http_event(hn_http_call *c, json_t *json);
 void hn_http_end_stream(hn_http_call *c);
 /* Hands the jobs over, or replies why not. */
 void hn_http_submit(hn_http_call *c);
+void hn_http_use(hn_http_call *c, hn_served *m); /* the version that answers it; NULL is accepted */
 hn_task *hn_http_job(hn_http_call *c); /* one more; NULL: no memory */
 void hn_http_watch(hn_http_call *c);   /* from its request on: that the client goes, or never reads, is seen */
 void hn_http_end(hn_http_call *c);     /* the reply is out, or nobody is there to have it, and no job is under way */
@@ -96,9 +100,21 @@ void hn_status_all_ready(hn_http_call *c);
 void hn_status_health(hn_http_call *c);
 void hn_status_ready(hn_http_call *c);
 void hn_status_call(hn_http_call *c);
+hn_http_call *hn_http_begin(hn_server *s, struct evhttp_request *request); /* NULL: replied that there is no memory */
 /* --- routes.c --- */
 bool hn_http_broken(hn_http_call *c); /* true: its model answers nothing, and the reply says why */
 void hn_http_route(hn_http_call *c, bool post);
+bool hn_http_read_body(hn_http_call *c); /* a JSON object; false: replied that it is none */
+/* --- admin.c: calls on a socket of its own --- */
+hone_rc hn_admin_open(hn_server *s, uint16_t port, hone_err *err);
+void hn_admin_close(hn_server *s);
+void hn_admin_fail(hn_http_call *c, hone_rc rc, const hone_err *why);
+json_t *hn_admin_model(hn_server *s, size_t at); /* its versions */
+/* --- deploy.c: of the engine's model number `at` --- */
+void hn_deploy_begin(hn_http_call *c, size_t at);
+void hn_deploy_revert(hn_http_call *c, size_t at);
+/* --- server.c --- */
+void hn_server_note(hn_server *s, const char *fmt, ...) HONE_PRINTF(2, 3); /* for people, and into the log */
 /* --- keys.c --- */
 hone_rc hn_keys_read(const char *path, hn_key **out, size_t *n, hone_err *err);
 void hn_keys_free(hn_key *key, size_t n);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static hone_rc open_text(hn_served *m, const hone_serve_options *o, hone_err *err) {
     hone_text_options t = hone_text_defaults();
@@ -86,13 +85,11 @@ static bool ends_in(const char *path, const char *end) {
 }
 
 hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err) {
-    struct stat st;
-    if (stat(m->path, &st)) return hn_fail(err, HONE_E_IO, "cannot open '%s': there is no such model", m->path);
-    snprintf(m->version, sizeof m->version, "%llx-%llx", (unsigned long long)st.st_mtim.tv_sec,
-             (unsigned long long)st.st_size);
+    hone_rc rc = hn_version_of(m->path, m->version, err);
+    if (rc) return rc;
     const char *format = hone_import_format_of(m->path);
     bool language = hn_is_folder(m->path) || ends_in(m->path, ".gguf") || (format && !strcmp(format, "gguf"));
-    hone_rc rc = language ? open_text(m, o, err) : open_library(m, o, ends_in(m->path, ".so"), err);
+    rc = language ? open_text(m, o, err) : open_library(m, o, ends_in(m->path, ".so"), err);
     m->loaded_s = hn_unix_s();
     return rc;
 }
@@ -100,6 +97,14 @@ hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err)
 void hn_served_close(hn_served *m) {
     hone_text_close(m->text);
     hone_artifact_free(m->library);
+    m->text = NULL;
+    m->library = NULL;
+    m->model = NULL;
+}
+
+void hn_served_free(hn_served *m) {
+    if (!m) return;
     free(m->path);
     free(m->name);
+    free(m);
 }

@@ -10,7 +10,7 @@ static void models_call(hn_http_call *c) {
     json_t *list = json_array();
     hone_err why;
     for (size_t i = 0; i < e->n_model; i++) {
-        const hn_served *m = &e->model[i];
+        const hn_served *m = e->model[i];
         if (hn_served_broken(m, &why)) continue;
         json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "id", m->name, "object", "model",
                                               "created", (json_int_t)m->loaded_s, "owned_by", "hone", "version",
@@ -22,12 +22,13 @@ static void models_call(hn_http_call *c) {
 static void figures_call(hn_http_call *c) {
     hn_server *s = c->server;
     hn_str text = {0};
-    hn_figures **list = calloc(s->engine->n_model + 1, sizeof *list);
+    const hn_runner *e = s->engine;
+    hn_figures **list = calloc(e->n_figures + 1, sizeof *list);
     struct evbuffer *data = evbuffer_new();
     if (list) {
         list[0] = &s->figures;
-        for (size_t i = 0; i < s->engine->n_model; i++) list[i + 1] = &s->engine->model[i].figures;
-        hn_figures_text(list, s->engine->n_model + 1, &text);
+        for (size_t i = 0; i < e->n_figures; i++) list[i + 1] = e->figures[i];
+        hn_figures_text(list, e->n_figures + 1, &text);
     }
     bool fine = list && data && !text.failed && !evbuffer_add(data, text.text, text.n);
     free(list);
@@ -36,7 +37,7 @@ static void figures_call(hn_http_call *c) {
 }
 
 /* The body as a JSON object, and the model that it names. */
-static bool read_body(hn_http_call *c) {
+bool hn_http_read_body(hn_http_call *c) {
     struct evbuffer *in = evhttp_request_get_input_buffer(c->request);
     size_t n = evbuffer_get_length(in);
     json_error_t why = {0};
@@ -68,8 +69,8 @@ static bool find_model(hn_http_call *c, bool language) {
         hn_http_fail(c, 400, "'model' is no text");
         return false;
     }
-    if (!name && e->n_model == 1) c->model = &e->model[0];
-    if (name) c->model = hn_runner_model(e, json_string_value(name));
+    if (!name && e->n_model == 1) hn_http_use(c, e->model[0]);
+    if (name) hn_http_use(c, hn_runner_model(e, json_string_value(name)));
     if (c->model && hn_http_broken(c)) return false;
     if (c->model && c->model->language == language) return true;
     if (c->model)
@@ -87,7 +88,7 @@ static bool find_model(hn_http_call *c, bool language) {
 static void generate_call(hn_http_call *c, hn_http_form form) {
     hone_err why = {0};
     c->form = form;
-    if (!read_body(c) || !find_model(c, true)) return;
+    if (!hn_http_read_body(c) || !find_model(c, true)) return;
     hone_rc rc = form == HN_FORM_EMBEDDING ? hn_embeddings_request(c, &why) : hn_request_text(c, &why);
     if (rc) {
         c->n_done = c->n_job;
@@ -102,7 +103,7 @@ static void completion_call(hn_http_call *c) { generate_call(c, HN_FORM_COMPLETI
 static void embeddings_call(hn_http_call *c) { generate_call(c, HN_FORM_EMBEDDING); }
 
 static void tokenize_call(hn_http_call *c) {
-    if (!read_body(c) || !find_model(c, true)) return;
+    if (!hn_http_read_body(c) || !find_model(c, true)) return;
     const json_t *text = json_object_get(c->body, "text");
     if (!text) text = json_object_get(c->body, "content");
     if (!text) text = json_object_get(c->body, "prompt");
@@ -127,7 +128,7 @@ static void tokenize_call(hn_http_call *c) {
 }
 
 static void detokenize_call(hn_http_call *c) {
-    if (!read_body(c) || !find_model(c, true)) return;
+    if (!hn_http_read_body(c) || !find_model(c, true)) return;
     const json_t *list = json_object_get(c->body, "tokens");
     size_t n = json_array_size(list), n_text = 0, good = 0;
     int32_t *id = malloc((n + 1) * sizeof *id);

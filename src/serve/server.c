@@ -8,9 +8,25 @@
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+void hn_server_note(hn_server *s, const char *fmt, ...) {
+    hone_err text = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text.text, sizeof text.text, fmt, ap);
+    va_end(ap);
+    if (s->o.on_note) s->o.on_note(s->o.on_note_arg, text.text);
+    json_t *o = s->log ? json_pack("{s:f, s:s}", "time", hn_unix_s(), "note", text.text) : NULL;
+    char *line = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+    if (line) fprintf(s->log, "%s\n", line);
+    if (line) fflush(s->log);
+    free(line);
+    json_decref(o);
+}
 
 static void on_events(evutil_socket_t fd, short what, void *arg) {
     hn_server *s = arg;
@@ -19,6 +35,11 @@ static void on_events(evutil_socket_t fd, short what, void *arg) {
     for (hn_event *h = hn_runner_events(s->engine), *next; h; h = next) {
         next = h->next;
         hn_task *j = h->job;
+        if (!j) {
+            hn_runner_take(s->engine, h);
+            hn_event_free(h);
+            continue;
+        }
         hn_http_call *c = j->call;
         if (h->done) c->n_done++;
         if (!c->request) {
@@ -33,15 +54,14 @@ static void on_events(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-static void on_request(struct evhttp_request *request, void *arg) {
-    hn_server *s = arg;
+hn_http_call *hn_http_begin(hn_server *s, struct evhttp_request *request) {
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
     const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
     hn_http_call *c = calloc(1, sizeof *c);
     if (!c || !(c->path = strdup(path ? path : "/"))) {
         free(c);
         evhttp_send_error(request, 503, "out of memory");
-        return;
+        return NULL;
     }
     hn_guard_whole(s->guard, evhttp_request_get_connection(request));
     c->server = s;
@@ -55,7 +75,12 @@ static void on_request(struct evhttp_request *request, void *arg) {
     s->calls = c;
     s->n_calls++;
     hn_http_watch(c);
-    hn_http_route(c, evhttp_request_get_command(request) == EVHTTP_REQ_POST);
+    return c;
+}
+
+static void on_request(struct evhttp_request *request, void *arg) {
+    hn_http_call *c = hn_http_begin(arg, request);
+    if (c) hn_http_route(c, evhttp_request_get_command(request) == EVHTTP_REQ_POST);
 }
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */
@@ -72,7 +97,7 @@ static uint16_t port_of(const hn_server *s) {
 static void tell_broken(hn_server *s) {
     hone_err why;
     for (size_t i = 0; i < s->engine->n_model; i++) {
-        hn_served *m = &s->engine->model[i];
+        hn_served *m = s->engine->model[i];
         if (m->told || !hn_served_broken(m, &why)) continue;
         m->told = true;
         if (s->o.on_broken) s->o.on_broken(s->o.on_ready_arg, m->name, &why);
@@ -92,8 +117,9 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
         if (s->o.on_ready) s->o.on_ready(s->o.on_ready_arg, s->o.host, port_of(s));
     }
     if (s->told || (s->why.rc && s->o.n_model > 1)) tell_broken(s);
-    if (!s->ending && s->o.stop && *s->o.stop) {
+    if (!s->ending && ((s->o.stop && *s->o.stop) || s->drain)) {
         s->ending = true;
+        s->engine->stop_load = 1;
         s->end_s = now_s + s->o.drain_s;
         evhttp_del_accept_socket(s->http, s->bound);
         s->bound = NULL;
@@ -135,6 +161,7 @@ static hone_rc open_server(hn_server *s, hone_err *err) {
     s->guard = hn_guard_new(s->o.read_timeout_s);
     if (!rc && (!s->base || !s->guard)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = open_http(s, err);
+    if (!rc) rc = hn_admin_open(s, port_of(s), err);
     if (!rc) rc = hn_runner_start(&s->o, &s->engine, err);
     if (rc) return rc;
     s->on_event = event_new(s->base, s->engine->fd, EV_READ | EV_PERSIST, on_events, s);
@@ -147,6 +174,7 @@ static hone_rc open_server(hn_server *s, hone_err *err) {
 static void close_server(hn_server *s) {
     if (s->on_event) event_free(s->on_event);
     if (s->tick) event_free(s->tick);
+    hn_admin_close(s);
     if (s->http) evhttp_free(s->http); /* calls under way lose their clients */
     hn_runner_free(s->engine);
     while (s->calls) {

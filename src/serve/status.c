@@ -14,9 +14,9 @@ static json_t *broken_models(const hn_runner *e) {
     json_t *o = NULL;
     hone_err why;
     for (size_t i = 0; i < e->n_model; i++) {
-        if (!hn_served_broken(&e->model[i], &why)) continue;
+        if (!hn_served_broken(e->model[i], &why)) continue;
         if (!o) o = json_object();
-        json_object_set_new(o, e->model[i].name, json_string(why.text));
+        json_object_set_new(o, e->model[i]->name, json_string(why.text));
     }
     return o;
 }
@@ -82,7 +82,7 @@ static json_t *figures_of(hn_figures *f) {
 static json_t *model_of(const hn_http_call *c, hn_served *m, bool loaded) {
     hone_err why = {0};
     hn_broken broken = hn_served_broken(m, &why);
-    json_t *o = figures_of(&m->figures);
+    json_t *o = figures_of(m->figures);
     const char *state = broken == HN_DAMAGED ? "damaged" : broken ? "failed" : loaded ? "ready" : "loading";
     bool shown = loaded && !broken;
     (void)c;
@@ -107,7 +107,7 @@ void hn_status_call(hn_http_call *c) {
     bool loaded = hn_runner_ready(s->engine, &why);
     json_t *broken = broken_models(s->engine), *models = json_array();
     for (size_t i = 0; i < s->engine->n_model; i++)
-        json_array_append_new(models, model_of(c, &s->engine->model[i], loaded));
+        json_array_append_new(models, model_of(c, s->engine->model[i], loaded));
     hn_http_reply(c, 200,
                   json_pack("{s:s, s:s, s:f, s:I, s:I, s:I, s:o, s:[]}", "version", hone_version(), "status",
                             state_of(c, broken), "up_s", hn_now_s() - s->begin_s, "calls", (json_int_t)s->n_calls,

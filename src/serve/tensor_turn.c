@@ -132,14 +132,14 @@ bool hn_tensor_turn(hn_runner *e, hn_served *m, double *due_s) {
         m->running[m->n_running++] = j;
     }
     size_t n = m->n_running ? gather(e, m, job, &rows, due_s) : 0;
-    pthread_mutex_lock(&m->figures.lock);
-    m->figures.waiting = m->waiting.n + m->n_running;
-    m->figures.running = n;
+    pthread_mutex_lock(&m->figures->lock);
+    m->figures->waiting = m->waiting.n + m->n_running;
+    m->figures->running = n;
     if (n) {
-        m->figures.steps++;
-        hn_histogram_add(&m->figures.batch, hn_bounds_batch, (double)n);
+        m->figures->steps++;
+        hn_histogram_add(&m->figures->batch, hn_bounds_batch, (double)n);
     }
-    pthread_mutex_unlock(&m->figures.lock);
+    pthread_mutex_unlock(&m->figures->lock);
     if (n == 1) run_alone(m, job[0]);
     if (n > 1) run_joined(m, job, n, rows);
     for (size_t i = 0; i < n; i++) hn_runner_finish(e, m, job[i]);

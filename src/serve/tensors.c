@@ -345,12 +345,13 @@ void hn_tensors_call(hn_http_call *c, const char *path) {
     if (!strncmp(path, models, sizeof models - 1) && strlen(path) < sizeof name) {
         strcpy(name, path + sizeof models - 1);
         if ((rest = strchr(name, '/'))) *rest++ = 0;
-        c->model = hn_runner_model(c->server->engine, name);
-        if (c->model && rest && !strncmp(rest, "versions/", 9)) {
+        hn_served *m = hn_runner_model(c->server->engine, name);
+        if (m && rest && !strncmp(rest, "versions/", 9)) {
             char *version = rest + 9;
             if ((rest = strchr(version, '/'))) *rest++ = 0;
-            if (strcmp(version, c->model->version)) c->model = NULL;
+            if (strcmp(version, m->version)) m = NULL;
         }
+        hn_http_use(c, m);
         if (c->model && hn_http_broken(c)) return;
         if (c->model && model_call(c, rest, post)) return;
     }

@@ -53,9 +53,9 @@ static void leave(hn_runner *e, hn_served *m, size_t at) {
     memmove(&m->running[at], &m->running[at + 1], (m->n_running - at - 1) * sizeof *m->running);
     m->n_running--;
     const hone_text_answer *so_far = hn_slot_answer(j->slot);
-    pthread_mutex_lock(&m->figures.lock);
-    m->figures.answer_tokens += so_far->n;
-    pthread_mutex_unlock(&m->figures.lock);
+    pthread_mutex_lock(&m->figures->lock);
+    m->figures->answer_tokens += so_far->n;
+    pthread_mutex_unlock(&m->figures->lock);
     hone_rc rc = hn_slot_close(j->slot, j->rc ? NULL : &j->answer, &j->why);
     if (!j->rc) j->rc = rc;
     j->slot = NULL;
@@ -83,10 +83,10 @@ static void begin(hn_runner *e, hn_served *m, hn_task *j) {
         return;
     }
     j->n_found = hn_slot_found(j->slot);
-    pthread_mutex_lock(&m->figures.lock);
-    m->figures.prompt_tokens += hn_slot_answer(j->slot)->n_prompt;
-    m->figures.found_tokens += j->n_found;
-    pthread_mutex_unlock(&m->figures.lock);
+    pthread_mutex_lock(&m->figures->lock);
+    m->figures->prompt_tokens += hn_slot_answer(j->slot)->n_prompt;
+    m->figures->found_tokens += j->n_found;
+    pthread_mutex_unlock(&m->figures->lock);
     m->running[m->n_running++] = j;
     if (hn_slot_over(j->slot)) leave(e, m, m->n_running - 1);
 }
@@ -125,20 +125,20 @@ static hone_rc feed(hn_runner *e, hn_served *m, step *s, hone_err *err) {
         rc = hone_text_feed_all(m->text, s->feed, s->n, err);
         if (rc != HONE_E_LIMIT || m->n_running - m->n_paused <= 1) break;
         m->n_paused++;
-        pthread_mutex_lock(&m->figures.lock);
-        m->figures.preempted++;
-        pthread_mutex_unlock(&m->figures.lock);
+        pthread_mutex_lock(&m->figures->lock);
+        m->figures->preempted++;
+        pthread_mutex_unlock(&m->figures->lock);
     }
     return rc;
 }
 
 static void note_token(hn_served *m, hn_task *j, double now_s) {
-    hn_rate_add(&m->figures.tokens_now, now_s);
+    hn_rate_add(&m->figures->tokens_now, now_s);
     if (j->first_s > 0)
-        hn_histogram_add(&m->figures.between_s, hn_bounds_s, now_s - j->last_s);
+        hn_histogram_add(&m->figures->between_s, hn_bounds_s, now_s - j->last_s);
     else {
         j->first_s = now_s;
-        hn_histogram_add(&m->figures.first_s, hn_bounds_s, now_s - j->arrived_s);
+        hn_histogram_add(&m->figures->first_s, hn_bounds_s, now_s - j->arrived_s);
     }
     j->last_s = now_s;
 }
@@ -161,12 +161,12 @@ static void take(hn_runner *e, hn_served *m, step *s, hone_rc rc, const hone_err
         take_one(j, &s->feed[i], own);
     }
     double now_s = hn_now_s();
-    pthread_mutex_lock(&m->figures.lock);
+    pthread_mutex_lock(&m->figures->lock);
     for (size_t i = 0; i < s->n; i++)
         if (!m->running[s->at[i]]->rc && s->feed[i].n_want) note_token(m, m->running[s->at[i]], now_s);
-    m->figures.steps++;
-    hn_histogram_add(&m->figures.batch, hn_bounds_batch, (double)s->n);
-    pthread_mutex_unlock(&m->figures.lock);
+    m->figures->steps++;
+    hn_histogram_add(&m->figures->batch, hn_bounds_batch, (double)s->n);
+    pthread_mutex_unlock(&m->figures->lock);
     for (size_t i = m->n_running; i-- > 0;)
         if (m->running[i]->rc || hn_slot_over(m->running[i]->slot)) leave(e, m, i);
     if (m->n_running < before) m->n_paused = 0;
@@ -175,12 +175,12 @@ static void take(hn_runner *e, hn_served *m, step *s, hone_rc rc, const hone_err
 static void tell(hn_served *m) {
     size_t used, most;
     hn_slot_memory(m->text, &used, &most);
-    pthread_mutex_lock(&m->figures.lock);
-    m->figures.waiting = m->waiting.n;
-    m->figures.running = m->n_running;
-    m->figures.cache_used = used;
-    m->figures.cache_blocks = most;
-    pthread_mutex_unlock(&m->figures.lock);
+    pthread_mutex_lock(&m->figures->lock);
+    m->figures->waiting = m->waiting.n;
+    m->figures->running = m->n_running;
+    m->figures->cache_used = used;
+    m->figures->cache_blocks = most;
+    pthread_mutex_unlock(&m->figures->lock);
 }
 
 bool hn_text_turn(hn_runner *e, hn_served *m) {
