@@ -13,7 +13,7 @@
 
 /* body: given away; NULL: a GET. *reply: json_decref. The rc and the text are the server's. */
 hone_rc cli_admin_ask(const cli *c, const char *path, json_t *body, json_t **reply, hone_err *err);
-void cli_admin_print(cli *c, const json_t *o); /* on stdout */
+void cli_admin_print(cli *c, const json_t *o);                /* on stdout */
 const char *cli_admin_text(const json_t *o, const char *key); /* "" where there is no text */
 
 #endif

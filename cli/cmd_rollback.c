@@ -26,7 +26,8 @@ const cli_command cli_cmd_rollback = {
     "Models",
     "[MODEL]",
     "let the version of a model that answered before answer again",
-    "The version that answered before the last replacement is still open in the server, so it answers at once; requests "
+    "The version that answered before the last replacement is still open in the server, so it answers at once; "
+    "requests "
     "under way end with the version that they began with.",
     options,
     "hone rollback model\tat once\n",

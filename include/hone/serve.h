@@ -47,7 +47,8 @@ typedef struct hone_serve_options {
     /* A model answers nothing: it could not be loaded, or its file was changed. Gets on_ready_arg. */
     void (*on_broken)(void *arg, const char *model, const hone_err *why);
     const char *admin; /* the socket of admin calls; NULL: hone_serve_admin_path, "": none */
-    /* Words for people: what became of deployments, and why there is no socket at the usual path. On the HTTP thread. */
+    /* Words for people: what became of deployments, and why there is no socket at the usual path. On the HTTP thread.
+     */
     void (*on_note)(void *arg, const char *text);
     void *on_note_arg;
 } hone_serve_options;
@@ -64,9 +65,9 @@ HONE_API hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err
 /* Where a server on this port has its socket: $XDG_RUNTIME_DIR/hone/serve-PORT.sock, else in the cache folder,
  * ~/.cache/hone/serve-PORT.sock. Free with hone_free; NULL: no memory. */
 HONE_API char *hone_serve_admin_path(uint16_t port);
-/* One call: body NULL is a GET, else a POST of this JSON text. *reply: JSON; hone_free. Waits for the answer, which takes
- * as long as a version needs to open. A failure of the call is one of this function: the same rc and text. E_NOTFOUND:
- * no server has that socket. */
+/* One call: body NULL is a GET, else a POST of this JSON text. *reply: JSON; hone_free. Waits for the answer, which
+ * takes as long as a version needs to open. A failure of the call is one of this function: the same rc and text.
+ * E_NOTFOUND: no server has that socket. */
 HONE_API hone_rc hone_serve_ask(const char *socket, const char *path, const char *body, char **reply, hone_err *err);
 
 #ifdef __cplusplus

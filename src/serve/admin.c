@@ -19,9 +19,9 @@ void hn_admin_fail(hn_http_call *c, hone_rc rc, const hone_err *why) {
     int status = rc == HONE_E_BUSY ? 409 : hn_status_of(rc);
     free(c->why);
     c->why = strdup(why->text);
-    hn_http_reply(c, status,
-                  json_pack("{s:{s:s%, s:s}}", "error", "message", why->text, strlen(why->text), "name",
-                            hone_rc_name(rc)));
+    hn_http_reply(
+        c, status,
+        json_pack("{s:{s:s%, s:s}}", "error", "message", why->text, strlen(why->text), "name", hone_rc_name(rc)));
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ typedef struct hn_served {
     double loaded_s;
     atomic_int broken; /* a hn_broken; `why` was written before */
     hone_err why;
-    bool told; /* of the HTTP thread: who started the server knows that it is broken */
+    bool told;           /* of the HTTP thread: who started the server knows that it is broken */
     hn_figures *figures; /* the runner's */
     /* of the HTTP thread */
     size_t n_calls; /* that point to it */
@@ -65,7 +65,7 @@ typedef struct hn_event {
     hn_task *job; /* NULL: the event is of a version */
     hn_load *load;
     hn_served *closed; /* it is to be freed */
-    bool done; /* nothing comes behind it: the job is the HTTP thread's again */
+    bool done;         /* nothing comes behind it: the job is the HTTP thread's again */
     char *text;
     size_t n_text;
     size_t n, n_top; /* tokens, where log-probabilities are wanted: */
@@ -119,8 +119,8 @@ hn_broken hn_served_broken(const hn_served *m, hone_err *why);
 
 /* --- replace.c: of the HTTP thread --- */
 
-hone_rc hn_runner_name(hn_runner *e, hone_err *err); /* the versions that o->model names, not open yet */
-void hn_runner_close(hn_runner *e);                  /* the engine's thread has ended */
+hone_rc hn_runner_name(hn_runner *e, hone_err *err);        /* the versions that o->model names, not open yet */
+void hn_runner_close(hn_runner *e);                         /* the engine's thread has ended */
 hn_served *hn_runner_model(hn_runner *e, const char *name); /* that answers; NULL: no such name */
 size_t hn_runner_at(const hn_runner *e, const char *name);  /* n_model: no such name */
 /* Calls that a version has. When the last call of one that is retired ends, it is closed. */
@@ -141,14 +141,14 @@ void hn_runner_take(hn_runner *e, hn_event *h); /* an event without a job */
 
 hn_event *hn_event_new(void); /* waits for memory: the end of a job must arrive */
 void hn_runner_post(hn_runner *e, hn_event *h);
-void hn_runner_stop_load(hn_runner *e); /* and waits for it */
+void hn_runner_stop_load(hn_runner *e);         /* and waits for it */
 void hn_runner_begun(hn_runner *e, hn_task *j); /* it waits no longer */
 /* The job's end, by its rc and why. */
 void hn_runner_finish(hn_runner *e, hn_served *m, hn_task *j);
 /* E_INTERRUPTED or E_LIMIT as rc, for a job that hn_waiting_late would take; false: it is neither gone nor late. */
 bool hn_task_late(hn_task *j, double now_s);
-/* version.c: what the file or folder holds, 16 hexadecimal digits of a hash. Of more than 256 MiB the times and sizes of
- * the files and the ends of each are hashed, not all. E_IO: there is no such model. */
+/* version.c: what the file or folder holds, 16 hexadecimal digits of a hash. Of more than 256 MiB the times and sizes
+ * of the files and the ends of each are hashed, not all. E_IO: there is no such model. */
 hone_rc hn_version_of(const char *path, char version[40], hone_err *err);
 /* open.c */
 hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err);

@@ -32,7 +32,7 @@ typedef struct hn_server {
     hn_key *key;
     size_t n_key;
     FILE *log;
-    hn_figures figures; /* of calls without a model */
+    hn_figures figures;       /* of calls without a model */
     bool told, ending, drain; /* drain: it is to end */
     double begin_s, end_s;
     uint64_t next_id;
@@ -91,9 +91,9 @@ void hn_http_end_stream(hn_http_call *c);
 /* Hands the jobs over, or replies why not. */
 void hn_http_submit(hn_http_call *c);
 void hn_http_use(hn_http_call *c, hn_served *m); /* the version that answers it; NULL is accepted */
-hn_task *hn_http_job(hn_http_call *c); /* one more; NULL: no memory */
-void hn_http_watch(hn_http_call *c);   /* from its request on: that the client goes, or never reads, is seen */
-void hn_http_end(hn_http_call *c);     /* the reply is out, or nobody is there to have it, and no job is under way */
+hn_task *hn_http_job(hn_http_call *c);           /* one more; NULL: no memory */
+void hn_http_watch(hn_http_call *c); /* from its request on: that the client goes, or never reads, is seen */
+void hn_http_end(hn_http_call *c);   /* the reply is out, or nobody is there to have it, and no job is under way */
 /* --- status.c --- */
 void hn_status_live(hn_http_call *c);
 void hn_status_all_ready(hn_http_call *c);

@@ -145,7 +145,8 @@ void hn_served_release(hn_runner *e, hn_served *m) {
 static void *open_version(void *arg) {
     hn_load *l = arg;
     double begin_s = hn_now_s();
-    setpriority(PRIO_PROCESS, 0, LOADER_NICE); /* of this thread, and the compilers that it starts; it cannot be refused */
+    setpriority(PRIO_PROCESS, 0,
+                LOADER_NICE); /* of this thread, and the compilers that it starts; it cannot be refused */
     l->rc = hn_served_open(l->model, &l->engine->load_o, &l->why);
     l->seconds = hn_now_s() - begin_s;
     hn_event *h = hn_event_new();
@@ -203,19 +204,21 @@ void hn_runner_take(hn_runner *e, hn_event *h) {
     free_load(l);
 }
 
-static hone_rc same_ports(const hone_model_port *a, int32_t n_a, const hone_model_port *b, int32_t n_b, const char *what,
-                          const char *path, hone_err *err) {
+static hone_rc same_ports(const hone_model_port *a, int32_t n_a, const hone_model_port *b, int32_t n_b,
+                          const char *what, const char *path, hone_err *err) {
     if (n_a != n_b)
         return hn_fail(err, HONE_E_MISMATCH, "'%s' has %d %ss, the model that answers has %d", path, n_b, what, n_a);
     for (int32_t i = 0; i < n_a; i++) {
         if (strcmp(a[i].name, b[i].name))
-            return hn_fail(err, HONE_E_MISMATCH, "'%s' names its %s %d '%s'; the model that answers names it '%s'", path,
-                           what, i, b[i].name, a[i].name);
+            return hn_fail(err, HONE_E_MISMATCH, "'%s' names its %s %d '%s'; the model that answers names it '%s'",
+                           path, what, i, b[i].name, a[i].name);
         bool same = a[i].dtype == b[i].dtype && a[i].rank == b[i].rank;
         for (int32_t d = 0; same && d < a[i].rank; d++) same = a[i].dim[d] == b[i].dim[d];
         if (!same)
-            return hn_fail(err, HONE_E_MISMATCH, "'%s': its %s '%s' has another type or shape than that of the model "
-                           "that answers: %s, not %s", path, what, b[i].name, b[i].shape, a[i].shape);
+            return hn_fail(err, HONE_E_MISMATCH,
+                           "'%s': its %s '%s' has another type or shape than that of the model "
+                           "that answers: %s, not %s",
+                           path, what, b[i].name, b[i].shape, a[i].shape);
     }
     return HONE_OK;
 }
@@ -227,8 +230,8 @@ hone_rc hn_served_fits(const hn_served *now, const hn_served *m, hone_err *err) 
         return hn_fail(err, HONE_E_MISMATCH, "'%s' is %s, the model that answers is %s", m->path,
                        m->language ? "a language model" : "no language model", now->language ? "one" : "none");
     if (now->language) return HONE_OK;
-    hone_rc rc = same_ports(now->model->input, now->model->n_inputs, m->model->input, m->model->n_inputs, "input",
-                            m->path, err);
+    hone_rc rc =
+        same_ports(now->model->input, now->model->n_inputs, m->model->input, m->model->n_inputs, "input", m->path, err);
     if (!rc)
         rc = same_ports(now->model->output, now->model->n_outputs, m->model->output, m->model->n_outputs, "output",
                         m->path, err);
