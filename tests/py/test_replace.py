@@ -106,21 +106,23 @@ def test_an_answer_under_way_ends_with_the_version_that_it_began_with(tmp_path):
     for name, more in (("one", {"template": deploying.test_serve.TEMPLATE}), ("two", {})):  # the same kernels as in test_serve.py
         shape = t.MODELS["llama"]
         t.write(str(tmp_path / f"{name}.gguf"), shape, t.weights_of(shape, np.random.default_rng(1)), context=4096, **more)
-    ask = {"model": "m", "prompt": "A brief AB", "max_tokens": 800, "temperature": 0, "ignore_eos": True}
+    ask = {"model": "m", "prompt": "A brief AB", "max_tokens": 3000, "temperature": 0, "ignore_eos": True}
     with serving(f"m={tmp_path / 'one.gguf'}") as s:
         alone = json.loads(s.call("POST", "/v1/completions", ask)[1])["choices"][0]["text"]
-        got = {}
+        got, begun = {}, threading.Event()
         c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=120)
 
         def stream():
             c.request("POST", "/v1/completions", json.dumps({**ask, "stream": True}))
-            lines = [line[6:] for line in c.getresponse().read().decode().split("\n\n") if line.startswith("data: {")]
+            r = c.getresponse()  # its first piece is there
+            begun.set()
+            lines = [line[6:] for line in r.read().decode().split("\n\n") if line.startswith("data: {")]
             got["text"] = "".join(json.loads(line)["choices"][0]["text"] for line in lines)
             got["version"] = {json.loads(line)["system_fingerprint"] for line in lines}
 
         thread = threading.Thread(target=stream)
         thread.start()
-        s.wait("hone_serve_running", 1)
+        assert begun.wait(60)
         model = run(s, "deploy", str(tmp_path / "two.gguf"), "--replace")["model"]
         run(s, "deploy", str(tmp_path / "one.gguf"), "--replace")  # the first version is closed while it answers, once it has
         other = json.loads(s.call("POST", "/v1/completions", {**ask, "max_tokens": 20})[1])
