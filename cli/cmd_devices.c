@@ -1,10 +1,40 @@
 /* cmd_devices.c — `hone devices`: the devices that models can be compiled for and run on here. */
-#include "cli.h"
+#include "devices.h"
 
-#include <hone/places.h>
-
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
+
+static const struct {
+    const char *key;
+    size_t at;
+} rates[] = {
+#define RATE(field)                                                                                                    \
+    { #field, offsetof(hone_place_rates, field) }
+    RATE(f32_flops), RATE(f16_flops), RATE(read_bps), RATE(copy_bps), RATE(put_bps),
+    RATE(get_bps),   RATE(put_s),     RATE(get_s),    RATE(launch_s), RATE(wait_s),
+#undef RATE
+};
+
+/* What was measured of a device, under this driver; else null. */
+void cli_place_rates_json(cli_json *j, const hone_place *p) {
+    hone_place_rates r;
+    cli_json_key(j, "measured");
+    if (hone_place_rates_read(p, NULL, &r, NULL)) {
+        cli_json_raw(j, "null");
+        return;
+    }
+    cli_json_object(j);
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        cli_json_knumber(j, rates[i].key, *(double *)(void *)((char *)&r + rates[i].at));
+    cli_json_close(j);
+}
+
+char *cli_place_rates_text(const hone_place_rates *r) {
+    return cli_format("f32 %.1f GFLOP/s, f16 %.1f (0: not offered); reads %.1f, copies %.1f GB/s; from the host %.1f, "
+                      "to it %.1f GB/s; a launch %.1f us, one that is waited for %.1f us",
+                      1e-9 * r->f32_flops, 1e-9 * r->f16_flops, 1e-9 * r->read_bps, 1e-9 * r->copy_bps,
+                      1e-9 * r->put_bps, 1e-9 * r->get_bps, 1e6 * r->launch_s, 1e6 * r->wait_s);
+}
 
 static void put_json(cli *c, const hone_place *p, size_t n, const char *why) {
     cli_json j = cli_json_begin(c, false);
@@ -29,6 +59,7 @@ static void put_json(cli *c, const hone_place *p, size_t n, const char *why) {
         cli_json_kbool(&j, "f64", p[i].has_f64);
         cli_json_kbool(&j, "f16", p[i].has_f16);
         cli_json_kbool(&j, "cpu", p[i].is_cpu);
+        cli_place_rates_json(&j, &p[i]);
         cli_json_close(&j);
     }
     cli_json_close(&j);
@@ -44,6 +75,16 @@ static void put_text(const cli *c, const hone_place *p, size_t n, const char *wh
                (double)p[i].memory_b / 1073741824., p[i].n_units, p[i].clock_mhz, p[i].n_threads,
                (double)p[i].shared_b / 1024.);
         printf("    f64 %s, f16 %s\n", p[i].has_f64 ? "yes" : "no", p[i].has_f16 ? "yes" : "in memory alone");
+        hone_place_rates r;
+        char *text = hone_place_rates_read(&p[i], NULL, &r, NULL) ? NULL : cli_place_rates_text(&r);
+        if (text) {
+            fputs("    ", stdout);
+            cli_put(c, stdout, text, 0);
+            putchar('\n');
+        } else {
+            puts("    not measured: hone doctor --measure");
+        }
+        free(text);
         printf("    hone compile MODEL --target %s; hone run, bench, verify or profile MODEL --place %s\n", p[i].target,
                p[i].name);
     }
@@ -74,7 +115,8 @@ const cli_command cli_cmd_devices = {
     "list the devices that models run on",
     "Lists the devices that OpenCL and CUDA find here, with their memory, units and drivers, and how they are called: "
     "--place takes the name, --target of `hone compile` the target. Drivers are opened when they are asked; nothing of "
-    "them needs to be installed to use hone.",
+    "them needs to be installed to use hone.\n\n"
+    "What `hone doctor --measure` found out about a device under its driver is shown, too.",
     options,
     "hone devices\twhat is here\n"
     "hone devices --json\tfor scripts\n"

@@ -1,5 +1,5 @@
 /* cmd_doctor.c — `hone doctor`: what this machine offers to a tuner, what disturbs it, what is missing. */
-#include "cli.h"
+#include "devices.h"
 
 #include <hone/device.h>
 #include <hone/far.h>
@@ -96,6 +96,51 @@ static hone_rc get_device(const cli *c, findings *f, hone_err *err) {
     hone_rc rc = hone_device_measure(cli_text(c, "cc", NULL), &f->device, err);
     if (cli_width(stderr)) fprintf(stderr, "\r%50s\r", "");
     return rc ? rc : hone_device_write(&f->device, NULL, err);
+}
+
+/* Why a driver has no device says check_gpus. */
+static void measure_one(findings *f, const hone_place *p) {
+    hone_place_rates r;
+    hone_err why;
+    if (cli_width(stderr)) fprintf(stderr, "measuring %s ...", p->name);
+    hone_rc rc = hone_place_measure(p->name, &r, &why);
+    if (!rc) rc = hone_place_rates_write(p, &r, NULL, &why);
+    if (cli_width(stderr)) fprintf(stderr, "\r%50s\r", "");
+    if (rc)
+        note(f, WARN, "device", cli_strdup(why.text), "the models of this device are compiled with assumed figures",
+             NULL);
+}
+
+/* With --measure: every device that models run on, its figures kept by device and driver. */
+static void measure_devices(findings *f) {
+    hone_place *p = NULL;
+    size_t n = 0;
+    hone_err why;
+    if (hone_places_find(&p, &n, NULL, &why)) {
+        note(f, WARN, "device", cli_strdup(why.text), "nothing of it was measured", NULL);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) measure_one(f, &p[i]);
+    if (!hone_place_find("shim", &(hone_place){0}, NULL) && hone_place_measure("shim", &(hone_place_rates){0}, &why))
+        note(f, NOTE, "shim", cli_strdup(why.text), NULL, NULL);
+    hone_free(p);
+}
+
+/* What is known of the devices by now. */
+static void check_devices(findings *f) {
+    hone_place *p = NULL;
+    size_t n = 0;
+    if (hone_places_find(&p, &n, NULL, NULL)) return;
+    for (size_t i = 0; i < n; i++) {
+        hone_place_rates r;
+        bool known = !hone_place_rates_read(&p[i], NULL, &r, NULL);
+        char *text = known ? cli_place_rates_text(&r) : NULL;
+        note(f, known ? GOOD : NOTE, "device", cli_format("%s: %s", p[i].name, known ? text : "not measured"),
+             known ? NULL : "`hone doctor --measure` measures it, for models that are split between it and the host",
+             NULL);
+        free(text);
+    }
+    hone_free(p);
 }
 
 static void check_clock(findings *f) {
@@ -416,6 +461,8 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
     check_device(&f);
     check_compilers(&f);
     check_gpus(&f);
+    if (cli_given(c, "measure")) measure_devices(&f);
+    check_devices(&f);
     check_clock(&f);
     check_noise(&f);
     check_counters(&f);
@@ -437,7 +484,8 @@ static hone_rc run_doctor(cli *c, hone_err *err) {
 static const cli_option options[] = {
     {"seconds", 0, CLI_SECONDS, "TIME", 0, 0, "how long to measure the noise (default 3s)"},
     {"on", 0, CLI_TEXT, "URL", 0, 0, "look at the machine ssh://USER@HOST:PORT/FOLDER of `measure.on` instead"},
-    {"measure", 0, CLI_FLAG, NULL, 0, 0, "measure peak arithmetic and bandwidth, too, and keep them for later"},
+    {"measure", 0, CLI_FLAG, NULL, 0, 0,
+     "measure peak arithmetic and bandwidth of processor and devices, too, and keep them"},
     {"cc", 0, CLI_TEXT, "CC", 0, 0, "the compiler of the programs that --measure runs (default cc)"},
     {0},
 };
@@ -455,7 +503,10 @@ const cli_command cli_cmd_doctor = {
     "--measure takes some seconds more and writes the device table (device.yaml in $XDG_CACHE_HOME/hone, or "
     "~/.cache/hone): "
     "peak "
-    "arithmetic of one core and of all, bandwidth of caches and memory. Commands that compare with a peak read it.",
+    "arithmetic of one core and of all, bandwidth of caches and memory. Commands that compare with a peak read it. "
+    "Devices of OpenCL and CUDA are measured, too: arithmetic, bandwidth of their memory, copies from and to the "
+    "host's, what a launch costs; kept by device and driver in devices.yaml beside it. The shim has no times of its "
+    "own.",
     options,
     "hone doctor\tbefore the first tuning on a machine\n"
     "hone doctor --seconds 30 --json\ta longer look, as data\n"

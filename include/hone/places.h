@@ -3,7 +3,7 @@
  * A place has a name ("host", "opencl:0", "cuda:0", "shim": CUDA kernels checked on the processor) and a target, which
  * a model is compiled for. A library for devices runs on its driver's first device, or on the place that the
  * environment variable HONE_MODEL_PLACE names when an instance is created. Drivers are asked in a child process. Sizes
- * in bytes; 0: not known.
+ * in bytes; 0: not known. What devices do at most is measured on demand (`hone doctor --measure`) and kept.
  */
 #ifndef HONE_PLACES_H
 #define HONE_PLACES_H
@@ -29,6 +29,29 @@ HONE_API hone_rc hone_places_find(hone_place **out, size_t *n, char **why, hone_
  * reason.
  */
 HONE_API hone_rc hone_place_find(const char *name, hone_place *out, hone_err *err);
+
+/* What a device does at most, measured. 0: not measured, or not offered. Per second, seconds. */
+typedef struct hone_place_rates {
+    double f32_flops;          /* multiply-adds out of registers, two operations each; all units together */
+    double f16_flops;          /* of halves: in products of tiles on CUDA (mma.sync, sm_80), multiply-adds in OpenCL */
+    double read_bps, copy_bps; /* its memory: reading; memory to memory, read plus written */
+    double put_bps, get_bps; /* from the host's memory to its own; back; ordinary memory of the host's, large pieces */
+    double put_s, get_s;     /* four bytes there; back, with all that it waits for */
+    double launch_s, wait_s; /* a kernel that does nothing: one of many behind one another; one that is waited for */
+} hone_place_rates;
+
+/* Measures with small kernels, in a child process under a time limit; takes some seconds. The best of several repeats
+ * counts. E_UNSUPPORTED: the place has no times of its own (shim) or another table (host: hone_device_measure);
+ * E_NOTFOUND, E_USAGE as hone_place_find; E_TOOL: the device or its compiler fails. */
+HONE_API hone_rc hone_place_measure(const char *name, hone_place_rates *out, hone_err *err);
+/* Where measured rates are kept: devices.yaml beside the machine's table (hone_device_path), by device, architecture,
+ * driver and version. Free with hone_free. */
+HONE_API char *hone_place_rates_path(void);
+/* path NULL: hone_place_rates_path. Reading: E_NOTFOUND where this device under this driver was not measured, E_INPUT
+ * where the file is damaged. Writing keeps what the file says of other devices; a damaged file is written anew. */
+HONE_API hone_rc hone_place_rates_read(const hone_place *place, const char *path, hone_place_rates *out, hone_err *err);
+HONE_API hone_rc hone_place_rates_write(const hone_place *place, const hone_place_rates *rates, const char *path,
+                                        hone_err *err);
 
 #ifdef __cplusplus
 }

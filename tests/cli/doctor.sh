@@ -25,6 +25,15 @@ d = json.load(open("out.json"))["device"]
 print(sorted(d))
 print(all(d[k] > 0 for k in ("f32_flops", "f64_flops", "l1_bps", "memory_bps", "copy_bps", "all_f32_flops", "all_memory_bps")))
 P
+"$HONE" devices --json > devices.json
+python3 - <<'P'
+import json
+said = [f["text"] for f in json.load(open("out.json"))["findings"]]
+devices = json.load(open("devices.json"))["devices"]
+measured = [d["measured"] for d in devices]
+print(all(m and m["f32_flops"] > 0 and m["put_bps"] > 0 and m["launch_s"] > 0 for m in measured))
+print(all(any(t.startswith(d["place"] + ": f32") for t in said) for d in devices), any("shim cannot be measured" in t for t in said))
+P
 "$HONE" doctor --seconds 0.05 | grep -cE '^ok +(vectors|arithmetic|bandwidth)'
 sed -i 's/^key: .*/key: "0"/' cache/hone/device.yaml
 "$HONE" doctor --seconds 0.05 | grep -E '^warning +peaks' | tr -s ' '

@@ -1,13 +1,13 @@
 /* tests/helper/fake/nvrtc.c — a libnvrtc.so that compiles nothing: what it gives names what it was asked for, so that
- * tests see which text was compiled for what. HONE_FAKE: words "refuses sm_80" (an error in that architecture's text),
- * "ends" (the process dies), "old" (no PTX). */
+ * tests see which text was compiled for what, and the kernels' names, by which the played driver knows them. HONE_FAKE:
+ * words "refuses sm_80" (an error in that architecture's text), "ends" (the process dies), "old" (no PTX). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct program {
     size_t text_b;
-    char made[200], arch[60];
+    char made[1200], arch[60], names[1000]; /* of kernels in the text */
 } program;
 
 int nvrtcVersion(int *major, int *minor);
@@ -32,6 +32,10 @@ int nvrtcCreateProgram(program **p, const char *text, const char *name, int n, c
     (void)name, (void)header, (void)as;
     if (n || !(*p = calloc(1, sizeof **p))) return 1;
     (*p)->text_b = strlen(text);
+    for (const char *at = text; (at = strstr(at, "\nHNR_KERNEL(")); at++) {
+        size_t have = strlen((*p)->names), k = strcspn(at + 12, ",)");
+        if (have + k + 2 < sizeof(*p)->names) sprintf((*p)->names + have, " %.*s", (int)k, at + 12);
+    }
     return 0;
 }
 int nvrtcCompileProgram(program *p, int n, const char *const *option) {
@@ -41,7 +45,7 @@ int nvrtcCompileProgram(program *p, int n, const char *const *option) {
     snprintf(refused, sizeof refused, "refuses %s", p->arch);
     if (plays("ends")) abort();
     if (plays(refused)) return 6;
-    snprintf(p->made, sizeof p->made, "played code of %zu bytes for %s,", p->text_b, p->arch);
+    snprintf(p->made, sizeof p->made, "played code of %zu bytes for %s,%s", p->text_b, p->arch, p->names);
     return 0;
 }
 int nvrtcGetProgramLogSize(program *p, size_t *n) { return *n = strlen(p->arch) + 30, 0; }
