@@ -95,11 +95,24 @@ static void follow_control(sweeper *s, const hn_node *n) {
             if (mentions(s, n->out[i], defines->dims[j])) live_value(s, n->out[i]);
 }
 
+/* A `bind` of a symbol that has to be a number is a check of the run, and stays where its block does. */
+static void live_checks(sweeper *s, hn_block b) {
+    const hn_blk *k = &s->g->block[b];
+    for (uint32_t i = 0; i < k->n_node; i++) {
+        const hn_node *n = &s->g->node[k->node[i]];
+        const hn_attr *a = n->op == HN_OP_BIND ? hn_attr_get(n, HN_A_DEFINES) : NULL;
+        for (uint32_t j = 0; a && j < a->n; j++)
+            if (hn_dim_is_int(s->g->dims, hn_dim_standing(s->g->dims, a->dims[j]), NULL)) live_node(s, k->node[i]);
+    }
+}
+
 static void follow(sweeper *s, uint32_t id) {
     const hn_node *n = &s->g->node[id];
     if (s->owner[id]) live_node(s, s->owner[id] - 1);
     if (is_control(n)) {
+        const hn_attr *body = hn_attr_get(n, HN_A_BODY);
         follow_control(s, n);
+        for (uint32_t j = 0; j < body->n; j++) live_checks(s, body->blocks[j]);
         return;
     }
     for (size_t i = 0; i < n->n_in; i++) live_value(s, n->in[i]);
@@ -207,6 +220,7 @@ size_t hn_sweep(hn_graph *g) {
         s.seen = s.symbol + s.n_symbols;
         find_definers(&s, 0, 0);
         live_block(&s, 0);
+        live_checks(&s, 0);
         while (s.n_todo || s.n_wanted)
             if (s.n_wanted)
                 follow_value(&s, s.wanted[--s.n_wanted]);

@@ -55,6 +55,8 @@ hn_val hn_in(hn_lower *c, size_t i) {
 bool hn_has_in(hn_lower *c, size_t i) { return hn_in_bound(c, i) != NULL; }
 bool hn_wants(const hn_lower *c, size_t i) { return i < c->node->n_output && c->node->output[i][0]; }
 
+const char *hn_out_name(const hn_lower *c, size_t i) { return c->node->output[i]; }
+
 void hn_out_bound(hn_lower *c, size_t i, const hn_bound *b) {
     if (i < c->node->n_output) c->out[i] = b;
 }

@@ -41,6 +41,8 @@ static void add_output(hn_importer *im, hn_scope *s, const HnOnnx__ValueInfo *v)
     const char *name = v->name ? v->name : "", *shown = hn_shown(im->arena, name);
     const hn_bound *b = hn_scope_find(s, name);
     hone_dtype declared;
+    hn_type type;
+    const char *why;
     if (b && b->kind == HN_BOUND_OPTIONAL && b->n) b = b->item[0];
     if (!b)
         hn_import_wrong(im, HONE_E_INPUT, "nothing defines the graph's output '%s'", shown);
@@ -52,6 +54,10 @@ static void add_output(hn_importer *im, hn_scope *s, const HnOnnx__ValueInfo *v)
              declared != hn_type_of(im->g, b->v)->dtype)
         hn_import_wrong(im, HONE_E_INPUT, "output '%s' is declared as %s, but its node makes %s", shown,
                         hn_dtype_of(declared)->text, hn_dtype_of(hn_type_of(im->g, b->v)->dtype)->text);
+    else if (im->choices.n && hn_import_type(im, v->type, NULL, &type, &why) &&
+             type.rank != hn_type_of(im->g, b->v)->rank)
+        hn_import_wrong(im, HONE_E_INPUT, "output '%s' is declared with rank %u, but its node makes rank %u", shown,
+                        type.rank, hn_type_of(im->g, b->v)->rank);
     else
         hn_result(im->g, 0, b->v, name);
 }
@@ -66,6 +72,18 @@ static void import_model(hn_importer *im) {
     if (hn_import_ok(im)) hn_import_graph(im, &s, m->graph);
     for (size_t i = 0; i < m->graph->n_output && hn_import_ok(im); i++) add_output(im, &s, m->graph->output[i]);
     if (!m->graph->n_output) hn_import_wrong(im, HONE_E_INPUT, "the graph has no outputs");
+}
+
+/* One reading of the model under the choices so far, into a new graph; true where nothing stands against it. */
+static bool read_once(hn_importer *im) {
+    hn_graph_free(im->g);
+    im->symbol = im->function = (hn_names){0};
+    im->n_refused = im->n_lowered = 0;
+    im->err = (hone_err){0};
+    if (im->report.text) im->report.text[im->report.n = 0] = 0;
+    im->g = hn_graph_new();
+    if (im->g) import_model(im);
+    return im->g && hn_import_ok(im) && !im->n_refused;
 }
 
 /* The result of the import, before the graph itself is checked. */
@@ -89,22 +107,22 @@ static hone_rc import(const hn_front_source *from, const hone_import_options *op
     hn_onnx *m;
     hone_rc rc = hn_onnx_open(from, &m, err);
     if (rc) return rc;
-    hn_importer im = {.m = m, .arena = hn_onnx_arena(m), .g = hn_graph_new()};
-    if (!im.g) {
-        hn_onnx_close(m);
-        return hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", hn_front_label(from));
-    }
-    im.g->hold = m;
-    im.g->let_go = let_go;
+    hn_importer im = {.m = m, .arena = hn_onnx_arena(m)};
     rc = hn_symbol_options_read(im.arena, options, &im.options, err);
     if (!rc) {
-        import_model(&im);
-        rc = verdict(&im, hn_front_label(from), err);
+        hn_choices_search(&im, read_once);
+        rc = im.g ? verdict(&im, hn_front_label(from), err)
+                  : hn_fail(err, HONE_E_NOMEM, "out of memory importing '%s'", hn_front_label(from));
     }
     *report = hn_str_take(&im.report);
     hn_str_free(&im.report);
-    if (!rc) return hn_front_finish(from, im.g, out, err);
+    if (!rc) {
+        im.g->hold = m;
+        im.g->let_go = let_go;
+        return hn_front_finish(from, im.g, out, err);
+    }
     hn_graph_free(im.g);
+    hn_onnx_close(m);
     return rc;
 }
 

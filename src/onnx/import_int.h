@@ -11,6 +11,7 @@
 
 #include "base/names.h"
 #include "base/str.h"
+#include "onnx/choices.h"
 #include "onnx/lower.h"
 #include "onnx/onnx.h"
 
@@ -49,7 +50,9 @@ typedef struct hn_scope {          /* one graph or function body */
     const struct hn_scope *parent; /* whose names are visible too */
     const hn_frame *frame;
     hn_block block;
-    hn_names value, hint; /* name -> hn_bound *, name -> HnOnnx__Type * */
+    hn_names value, hint;              /* name -> hn_bound *, name -> HnOnnx__Type * */
+    const struct HnOnnx__Graph *graph; /* whose nodes stand in it; NULL: the body of frame->function */
+    bool done;                         /* an If took the nodes behind it into its branches: choices.h */
 } hn_scope;
 
 typedef struct hn_importer {
@@ -61,6 +64,7 @@ typedef struct hn_importer {
     hn_str report;
     size_t n_refused, n_lowered;
     hone_err err; /* rc OK while the model is all right */
+    hn_choices choices;
 } hn_importer;
 
 struct hn_lower {
@@ -74,6 +78,8 @@ struct hn_lower {
     const hn_bound **in;  /* one per input; NULL: absent */
     const hn_bound **out; /* one per output; NULL: not set */
     bool refused;
+    struct HnOnnx__Node *const *later; /* the node itself, then those behind it in its graph */
+    size_t n_later;
 };
 
 /* --- lower.c ----------------------------------------------------------------------------------------------------- */
@@ -97,6 +103,7 @@ const char *hn_node_shown(hn_importer *im, const struct HnOnnx__Node *node);
 /* A declared tensor type; dimensions that are not known are 0 unless `make` is a name to make symbols of. False: no
  * tensor of a known rank; *why says what it is. */
 bool hn_import_type(hn_importer *im, const struct HnOnnx__Type *t, const char *make, hn_type *out, const char **why);
+bool hn_import_names_dim(const char *text); /* false: NULL, "", and what stands for an unknown size, such as "?" */
 hone_rc hn_check_symbol_options(const hn_importer *im, hone_err *err);
 
 /* --- functions.c -------------------------------------------------------------------------------------------------- */
@@ -120,9 +127,12 @@ hone_rc hn_onnx_inspect(const hn_front_source *from, hn_model_summary *out, hone
 /* --- for the families that see more than tensors ------------------------------------------------------------------ */
 const hn_bound *hn_in_bound(hn_lower *c, size_t i); /* NULL where absent */
 void hn_out_bound(hn_lower *c, size_t i, const hn_bound *b);
+const char *hn_out_name(const hn_lower *c, size_t i);
 /* As hn_subgraph, but parameters and results may be anything. */
 bool hn_subgraph_bound(hn_lower *c, const char *name, hn_block block, size_t n_param, const hn_bound *const *param,
                        size_t room, const hn_bound **result, size_t *n_result);
 const struct HnOnnx__Graph *hn_graph_attr(hn_lower *c, const char *name);
+size_t hn_scope_outputs(const hn_scope *s);
+const char *hn_scope_output(const hn_scope *s, size_t i); /* of the graph or function whose scope it is */
 
 #endif

@@ -115,7 +115,7 @@ static void set_shape(inspection *in, hn_summary_port *p, const HnOnnx__Shape *s
         const HnOnnx__Dim *d = shape->dim[p->rank];
         hn_summary_dim *to = &p->dim[p->rank];
         to->size = d->has_dim_value ? d->dim_value : -1;
-        if (!d->has_dim_value && d->dim_param && d->dim_param[0]) to->name = hn_strdup(in->arena, d->dim_param);
+        if (!d->has_dim_value && hn_import_names_dim(d->dim_param)) to->name = hn_strdup(in->arena, d->dim_param);
     }
 }
 

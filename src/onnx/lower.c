@@ -181,7 +181,7 @@ static void bind_outputs(hn_lower *c, bool poisoned) {
 
 static void lower_node(hn_importer *im, hn_scope *s, HnOnnx__Node *const *later, size_t n_later) {
     const HnOnnx__Node *node = later[0];
-    hn_lower c = {.im = im, .scope = s, .node = node, .b = {im->g, s->block}};
+    hn_lower c = {.im = im, .scope = s, .node = node, .b = {im->g, s->block}, .later = later, .n_later = n_later};
     bool poisoned = false;
     if (++im->n_lowered > MAX_NODES) {
         hn_import_wrong(im, HONE_E_LIMIT, "more than %d nodes once functions are expanded", MAX_NODES);
@@ -208,12 +208,19 @@ static void lower_node(hn_importer *im, hn_scope *s, HnOnnx__Node *const *later,
     } else {
         c.row->lower(&c);
     }
-    bind_outputs(&c, poisoned && !f);
+    if (!s->done) bind_outputs(&c, poisoned && !f);
     im->g->at_source = outer;
 }
 
 void hn_import_nodes(hn_importer *im, hn_scope *s, HnOnnx__Node *const *node, size_t n) {
-    for (size_t i = 0; i < n && hn_import_ok(im); i++) lower_node(im, s, node + i, n - i);
+    for (size_t i = 0; i < n && hn_import_ok(im) && !s->done; i++) lower_node(im, s, node + i, n - i);
+}
+
+size_t hn_scope_outputs(const hn_scope *s) { return s->graph ? s->graph->n_output : s->frame->function->n_output; }
+
+const char *hn_scope_output(const hn_scope *s, size_t i) {
+    const char *name = s->graph ? s->graph->output[i]->name : s->frame->function->output[i];
+    return name ? name : "";
 }
 
 /* --- a graph ------------------------------------------------------------------------------------------------------ */
@@ -255,6 +262,7 @@ static void bind_initialisers(hn_importer *im, hn_scope *s, const HnOnnx__Graph 
 }
 
 void hn_import_graph(hn_importer *im, hn_scope *s, const HnOnnx__Graph *g) {
+    s->graph = g;
     set_hints(im, s, g->value_info, g->n_value_info);
     set_hints(im, s, g->output, g->n_output);
     bind_initialisers(im, s, g);

@@ -1,5 +1,5 @@
-/* lower_control.c — If, Loop, Scan. Bodies become regions; a carried value whose size changes gets a symbol for it, and
- * the body is read again with that. Scan is a loop over the slices of its inputs. */
+/* lower_control.c — Loop, Scan. Bodies become regions; a carried value whose size changes gets a symbol for it, and
+ * the body is read again with that. Scan is a loop over the slices of its inputs. If: lower_if.c. */
 #include "onnx/import_int.h"
 #include "onnx/lower_fns.h"
 
@@ -8,68 +8,6 @@
 enum { MAX_RESULTS = 256 };
 
 static hn_type scalar_type(hone_dtype t) { return (hn_type){.dtype = t}; }
-
-/* --- If
- * ----------------------------------------------------------------------------------------------------------------- */
-
-static void inline_branch(hn_lower *c, const char *name) {
-    const hn_bound *result[MAX_RESULTS];
-    size_t n = 0;
-    if (!hn_subgraph_bound(c, name, c->b.b, 0, NULL, MAX_RESULTS, result, &n)) return;
-    for (size_t i = 0; i < n; i++) hn_out_bound(c, i, result[i]);
-}
-
-/* A region made of a graph attribute without inputs; its results. */
-static bool branch(hn_lower *c, const char *name, hn_block *block, hn_val *result, size_t *n) {
-    hn_graph *g = c->b.g;
-    *block = hn_block_new(g, c->b.b);
-    if (!hn_subgraph(c, name, *block, 0, NULL, MAX_RESULTS, result, n)) return false;
-    for (size_t i = 0; i < *n; i++) hn_result(g, *block, result[i], NULL);
-    return hn_graph_ok(g);
-}
-
-/* Symbols for the dimensions in which two branches differ; false after a refusal. */
-static bool differences(hn_lower *c, size_t n, const hn_val *yes, const hn_val *no, hn_dim *out, size_t *n_out) {
-    hn_graph *g = c->b.g;
-    *n_out = 0;
-    for (size_t i = 0; i < n; i++) {
-        hn_type a = *hn_type_of(g, yes[i]), b = *hn_type_of(g, no[i]);
-        if (a.dtype != b.dtype || a.rank != b.rank) {
-            hn_refuse(c, "its branches give output %zu another element type or rank", i);
-            return false;
-        }
-        for (size_t k = 0; k < a.rank; k++) {
-            if (hn_dim_equal(g->dims, a.dim[k], b.dim[k]) == HN_EQUAL) continue;
-            if (*n_out == MAX_RESULTS) return false;
-            out[(*n_out)++] = hn_dim_symbol(g->dims, "if", 0, INT64_MAX);
-        }
-    }
-    return true;
-}
-
-static void if_else(hn_lower *c) {
-    hn_builder *b = hn_lower_builder(c);
-    hn_val cond = hn_in(c, 0), yes[MAX_RESULTS], no[MAX_RESULTS];
-    hn_dim symbol[MAX_RESULTS];
-    hn_block block[2];
-    size_t n_yes, n_no, n_symbol;
-    if (!cond) return;
-    const hn_tensor *known = hn_known_tensor(b, cond);
-    if (known && hn_tensor_n(known) == 1) {
-        inline_branch(c, hn_get_i(known, 0) ? "then_branch" : "else_branch");
-        return;
-    }
-    cond = hn_scalar(b, cond);
-    if (!branch(c, "then_branch", &block[0], yes, &n_yes) || !branch(c, "else_branch", &block[1], no, &n_no)) return;
-    if (n_yes != n_no || n_yes != hn_n_out(c)) {
-        hn_wrong(c, "its branches have %zu and %zu outputs, the node %zu", n_yes, n_no, hn_n_out(c));
-        return;
-    }
-    if (!differences(c, n_yes, yes, no, symbol, &n_symbol)) return;
-    hn_attr attr[] = {hn_a_blocks(2, block), hn_a_dims(HN_A_DEFINES, n_symbol, symbol)};
-    hn_val v = hn_emit(b->g, b->b, HN_OP_IF, 1, &cond, n_symbol ? 2 : 1, attr, n_yes);
-    for (size_t i = 0; i < n_yes && v; i++) hn_out(c, i, v + (hn_val)i);
-}
 
 /* --- loops
  * -------------------------------------------------------------------------------------------------------------- */
@@ -329,7 +267,7 @@ static void scan8(hn_lower *c) {
 
 #define M HN_OPSET_MAX
 const hn_lower_row hn_lower_control[] = {
-    {"", "If", 1, M, if_else, 0},
+    {"", "If", 1, M, hn_lower_if, 0},
     {"", "Loop", 1, M, for_while, 0},
     {"", "Scan", 8, 8, scan8, 0},
     {"", "Scan", 9, M, scan, 0},

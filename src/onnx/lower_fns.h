@@ -60,6 +60,9 @@ void hn_lower_nonzero(hn_lower *c);
 void hn_lower_unique(hn_lower *c);
 void hn_lower_nms(hn_lower *c);
 
+/* lower_if.c */
+void hn_lower_if(hn_lower *c);
+
 /* lower_sequence.c */
 void hn_lower_optional(hn_lower *c);
 void hn_lower_optional_has(hn_lower *c);

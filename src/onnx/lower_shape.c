@@ -138,6 +138,7 @@ static void squeeze_at_run_time(hn_lower *c, hn_val x) {
     if (hn_vec_dims(c, sizes, rank - n, d)) hn_out(c, 0, hn_reshape(b, x, rank - n, d));
 }
 
+/* In a region a size that has to be 1 is cut to it: that it is 1 holds where the region runs, and nowhere else. */
 static void squeeze(hn_lower *c) {
     hn_builder *b = hn_lower_builder(c);
     hn_val x = hn_in(c, 0);
@@ -157,6 +158,7 @@ static void squeeze(hn_lower *c) {
         bool named = k < n && axes[k] == (int64_t)i;
         k += named;
         if (named && one == HN_DIFFERENT) hn_wrong(c, "dimension %zu is not 1", i);
+        if (named && one == HN_MAYBE && b->b) x = hn_slice_axis(b, x, (int64_t)i, hn_lit(b, 0), hn_lit(b, 1), 1);
         if (named ? false : !(all && one == HN_EQUAL)) d[left++] = t.dim[i];
     }
     if (!hn_lower_failed(c)) hn_out(c, 0, hn_reshape(b, x, left, d));

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "onnx/import_int.h"
 
+#include <ctype.h>
 #include <onnx.pb-c.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,19 @@ static hn_dim symbol_of(hn_importer *im, const char *text, bool make) {
     return *d;
 }
 
+/* What exporters write for a size that they do not know is no name: two of them need not be equal. */
+bool hn_import_names_dim(const char *text) {
+    static const char *const unknown[] = {"None", "none", "-1", "unk"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        if (text && !strcmp(text, unknown[i])) return false;
+    for (const char *p = text ? text : ""; *p; p++)
+        if (isalnum((unsigned char)*p) || *p == '_' || (unsigned char)*p >= 128) return true;
+    return false;
+}
+
 static hn_dim dim_of(hn_importer *im, const HnOnnx__Dim *d, const char *make, size_t axis) {
     if (d->has_dim_value && d->dim_value >= 0) return hn_dim_int(im->g->dims, d->dim_value);
-    if (d->dim_param && d->dim_param[0]) return symbol_of(im, d->dim_param, make != NULL);
+    if (hn_import_names_dim(d->dim_param)) return symbol_of(im, d->dim_param, make != NULL);
     if (!make) return 0;
     const char *name = hn_format(im->arena, "%s_dim%zu", make, axis);
     return name ? symbol_of(im, name, true) : 0;

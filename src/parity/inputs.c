@@ -66,10 +66,35 @@ static bool all_indices_inside(hn_trial *t, bool fit) {
     return true;
 }
 
+/* Do the positions of slice n lie in its operand? Where a size is not known yet: yes. */
+static bool slice_inside(const hn_trial *t, const hn_node *n) {
+    const hn_graph *g = t->m->g;
+    const hn_type *x = hn_type_of(g, n->in[0]), *y = hn_type_of(g, n->out[0]);
+    const hn_attr *start = hn_attr_get(n, HN_A_START), *step = hn_attr_get(n, HN_A_STEP);
+    for (size_t d = 0; d < y->rank; d++) {
+        int64_t have, want, first, last;
+        if (!hn_dim_eval(g->dims, x->dim[d], t->symbol, &have) || !hn_dim_eval(g->dims, y->dim[d], t->symbol, &want) ||
+            !hn_dim_eval(g->dims, start->dims[d], t->symbol, &first) || want < 1)
+            continue;
+        last = first + (want - 1) * step->ints[d];
+        if (first < 0 || first >= have || last < 0 || last >= have) return false;
+    }
+    return true;
+}
+
+static bool all_slices_inside(const hn_trial *t) {
+    const hn_blk *b = &t->m->g->block[t->k->body];
+    for (uint32_t i = 0; i < b->n_node; i++) {
+        const hn_node *n = &t->m->g->node[b->node[i]];
+        if (n->op == HN_OP_SLICE && !slice_inside(t, n)) return false;
+    }
+    return true;
+}
+
 static bool legal_sizes(hn_trial *t) {
     const hn_graph *g = t->m->g;
     const hn_blk *b = &g->block[t->k->body];
-    if (!relations_hold(t) || !all_indices_inside(t, false)) return false;
+    if (!relations_hold(t) || !all_indices_inside(t, false) || !all_slices_inside(t)) return false;
     for (uint32_t i = 0; i < b->n_param; i++)
         if (!legal_type(t, hn_type_of(g, b->param[i]))) return false;
     for (uint32_t i = 0; i < b->n_node; i++)
@@ -99,8 +124,9 @@ static void follow_equalities(hn_trial *t) {
 }
 
 bool hn_trial_sizes(hn_trial *t, unsigned set) {
-    static const int64_t first[] = {5, 1, 17, 0, 33, 8, 64};
-    static const int64_t step[] = {2, 0, 4, 0, 3, 0, 0};
+    /* the large ones: for kernels whose sizes are quotients of these, and 0 for all before */
+    static const int64_t first[] = {5, 1, 17, 0, 33, 8, 64, 200, 520, 1000};
+    static const int64_t step[] = {2, 0, 4, 0, 3, 0, 0, 0, 0, 0};
     hn_symbol inner[64];
     const hn_graph *g = t->m->g;
     if (set >= sizeof first / sizeof *first) return false;

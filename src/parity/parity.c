@@ -83,6 +83,8 @@ static void check_kernel(const hn_model *m, const hn_kernel *k, hn_ground where,
         bool legal = hn_trial_sizes(&t, set);
         if (legal || !open) good = try_sizes(&t, set, set ? 2 : HN_N_FILLS);
     }
+    for (unsigned set = SETS; open && good && !out->n_inputs && set < HN_ALL_SIZES; set++)
+        if (hn_trial_sizes(&t, set)) good = try_sizes(&t, set, HN_N_FILLS);
     if (good && out->n_inputs) {
         out->end = HN_PARITY_SAME;
         out->text[0] = 0;

@@ -57,7 +57,9 @@ hone_rc hn_parity_run(hn_model *m, const char *path, hone_err *err);
 /* One kernel, of a library that exports it as `hone_kernel`. */
 hone_rc hn_parity_one(const hn_model *m, const hn_kernel *k, const char *path, hn_parity *out, hone_err *err);
 
-/* Symbol values of size set `set`: false where no legal ones are found. */
+/* Symbol values of size set `set`: false where no legal ones are found. The last ones are large, for
+ * kernels that the others leave without any. */
+enum { HN_ALL_SIZES = 10 };
 bool hn_trial_sizes(hn_trial *t, unsigned set);
 hone_rc hn_trial_traits(hn_trial *t, hn_traits *out);
 bool hn_trial_inputs(hn_trial *t, const hn_traits *traits, hn_fill fill);
