@@ -49,7 +49,8 @@ static void guard_list(hn_nest *n, hn_st first, hn_st top, uint32_t n_guard, con
         hn_scalar *x = s->kind == HN_ST_LET ? &n->sv[s->value] : NULL;
         bool memory = s->buf && n->buf[s->buf].space != HN_REG;
         if (s->kind == HN_ST_LOOP) guard_list(n, s->body, top, n_guard, guard);
-        if ((s->kind == HN_ST_STORE || s->kind == HN_ST_UPDATE) && (memory || !declares(n, top, s->buf)))
+        if (s->kind == HN_ST_COPY || ((s->kind == HN_ST_STORE || s->kind == HN_ST_UPDATE) &&
+                                      (memory || !declares(n, top, s->buf)))) /* copies: zeros are there */
             add_guards(n, &s->n_guard, &s->guard, n_guard, guard);
         if (x && x->kind == HN_SV_LOAD && n->buf[x->buf].space != HN_REG)
             add_guards(n, &x->n_guard, &x->guard, n_guard, guard);

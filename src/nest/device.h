@@ -52,6 +52,8 @@ typedef struct hn_stage_how {
                        leaves; 0: as the tile lies */
     int64_t pad;    /* elements that rows are longer: one for each iteration of the serial loops inside, where there are
                        none of the loops around the innermost threads */
+    bool copies;    /* filled by copies (nest.h) of 16, 8 or 4 bytes, for hn_device_pipeline_copies; refused where x is
+                       no memory as it stands */
 } hn_stage_how;
 
 /* Scalar x, defined in the body of a serial loop from memory that nothing writes, is computed for all threads, lanes
@@ -66,10 +68,25 @@ bool hn_device_stage(hn_nest *n, hn_st loop, hn_sv x, const hn_sharers *t, const
  * first of those that take its place. */
 bool hn_device_pipeline(hn_nest *n, hn_st loop, const char **why);
 
+/* for k { tiles that are copied (hn_stage_how.copies); the rest } becomes for s < stages-1 { copy(s); commit }
+ * for k { wait; copy(k + stages-1); commit; the rest } wait: every tile is there `stages` times, and copies of the next
+ * steps are under way while one is used. The loop's statement becomes the first of those that take its place. */
+bool hn_device_pipeline_copies(hn_nest *n, hn_st loop, int64_t stages, const char **why);
+
 /* Elements of shared memory change places: of every row of `row` elements, a power of two, element c of row r lies at
  * c xor (r mod row), wherever it is written or read. Threads that walk down the rows then meet different banks. Refused
  * where vectors are read or written. */
 bool hn_device_swizzle(hn_nest *n, hn_buf b, int64_t row, const char **why);
+
+/* For schedules that write their fills themselves. The value x, written to the innermost open list for lane `lane`, 0
+ * to wide-1, becomes a copy of all `wide` lanes to `to`; false, and nothing changes, where it is no memory as it
+ * stands, or lanes do not lie next to each other at a multiple of their length, in either memory. */
+struct hn_writer;
+bool hn_device_copy(struct hn_writer *w, hn_sv x, hn_var lane, int64_t wide, hn_buf to, hn_ix at);
+int64_t hn_device_copy_most(hone_dtype t);          /* elements of the widest copy */
+bool hn_device_copy_is(hone_dtype t, int64_t wide); /* is there a copy of so many, a power of two? */
+/* Opens the loop in which threads take `all` pieces, each every n-th: its variable. unrolled: turns, at most. */
+hn_ix hn_device_turns(struct hn_writer *w, int64_t all, const hn_sharers *who, int64_t unrolled);
 
 /* Definitions that nothing uses go. */
 void hn_nest_sweep(hn_nest *n);

@@ -1,10 +1,10 @@
 /* nest/device_stage.c — tiles in shared memory, filled by all threads of a block, and filled one step ahead. */
-#include "nest/device.h"
+#include "nest/device_int.h"
 #include "nest/nest_int.h"
 #include "nest/schedule.h"
 #include "nest/writer.h"
 
-enum { PATH_MAX_ = 64, TILE_VARS = 12, UNROLLED_MAX = 32, TILE_MAX = 1 << 16 };
+enum { PATH_MAX_ = 64, TILE_VARS = HN_TILE_VARS, UNROLLED_MAX = HN_TILE_UNROLLED, TILE_MAX = 1 << 16 };
 
 /* -- where a scalar is defined, and in which loops */
 typedef struct path {
@@ -46,11 +46,7 @@ static bool is_pure(const hn_nest *n, hn_sv id) {
 }
 
 /* -- tiles */
-typedef struct tile {
-    hn_var var[TILE_VARS]; /* the slowest first, as they lie in shared memory */
-    int64_t extent[TILE_VARS], stride[TILE_VARS], size;
-    int n, n_slow; /* the first n_slow: of loops inside */
-} tile;
+typedef hn_shared_tile tile;
 
 static bool add_var(hn_nest *n, tile *t, hn_st loop, hn_sv x, const char **why) {
     int64_t e;
@@ -91,14 +87,13 @@ static bool lay_out(tile *t, int64_t pad) {
     return true;
 }
 
-static hn_ix address(hn_nest *n, const tile *t, const hn_ix *at) {
+hn_ix hn_shared_tile_address(hn_nest *n, const hn_shared_tile *t, const hn_ix *at) {
     hn_ix sum = hn_ix_int(n, 0);
     for (int k = 0; k < t->n; k++) sum = hn_ix_add(n, sum, hn_ix_scale(n, at[k], hn_dim_int(n->dims, t->stride[k])));
     return sum;
 }
 
-/* Which element of the tile the fill's element e is: fast[0] runs fastest. */
-static void decode(hn_nest *n, const tile *t, const hn_var fast[2], hn_ix e, hn_ix *at) {
+int hn_shared_tile_decode(hn_nest *n, const hn_shared_tile *t, const hn_var fast[2], int64_t wide, hn_ix e, hn_ix *at) {
     int order[TILE_VARS], count = 0;
     for (int k = 0; k < t->n; k++)
         if (t->var[k] != fast[0] && t->var[k] != fast[1]) order[count++] = k;
@@ -106,10 +101,11 @@ static void decode(hn_nest *n, const tile *t, const hn_var fast[2], hn_ix e, hn_
         for (int k = 0; k < t->n; k++)
             if (t->var[k] == fast[f]) order[count++] = k;
     for (int k = t->n; k-- > 0;) {
-        hn_dim by = hn_dim_int(n->dims, t->extent[order[k]]);
+        hn_dim by = hn_dim_int(n->dims, t->extent[order[k]] / (k + 1 == t->n ? wide : 1));
         at[order[k]] = k ? hn_ix_mod(n, e, by) : e;
         e = hn_ix_div(n, e, by);
     }
+    return order[t->n - 1];
 }
 
 /* for j { x of the element; store } */
@@ -122,13 +118,13 @@ static hn_st fill(hn_nest *n, const tile *t, hn_sv x, const hn_sharers *who, con
     if (!hn_write_begin(&w, n)) return 0;
     hn_ix j = hn_write_times(&w, turns, turns <= UNROLLED_MAX ? HN_UNROLL : HN_SERIAL);
     hn_ix e = hn_ix_add(n, hn_ix_scale(n, j, hn_dim_int(n->dims, who->n)), who->at);
-    decode(n, t, fast, e, at);
+    hn_shared_tile_decode(n, t, fast, 1, e, at);
     for (int k = 0; k < t->n; k++) w.var[t->var[k]] = at[k];
     hn_sv value = hn_write_copy(&w, x);
     hn_ix *last = HN_NEW(n->a, hn_ix);
     if (!last) return 0;
     *last = hn_ix_sub(n, hn_ix_int(n, all - 1), e);
-    hn_write_store(&w, to, address(n, t, at), value);
+    hn_write_store(&w, to, hn_shared_tile_address(n, t, at), value);
     if (all % who->n) hn_device_guard(n, w.head[w.depth], 1, last); /* the last turn is not for all threads */
     hn_write_close(&w, 1);
     return w.head[0];
@@ -155,10 +151,13 @@ bool hn_device_stage(hn_nest *n, hn_st loop, hn_sv x, const hn_sharers *t, const
     if (!find_tile(n, &around, &inside, x, &tl, why)) return false;
     if (!lay_out(&tl, how->pad)) return hn_loop_no(why, "the tile is too large");
     hn_buf to = hn_nest_buf(n, HN_SHARED, n->sv[x].dtype, hn_dim_int(n->dims, tl.size));
-    hn_st filled = fill(n, &tl, x, t, how->fast, to);
+    hn_st filled =
+        how->copies ? hn_shared_tile_copies(n, &tl, x, t, how->fast, to, why) : fill(n, &tl, x, t, how->fast, to);
+    if (!filled && hn_arena_ok(n->a) && how->copies) return false;
     if (!filled || !hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
     for (int k = 0; k < tl.n; k++) at[k] = hn_ix_var(n, tl.var[k]);
-    n->sv[x] = (hn_scalar){.kind = HN_SV_LOAD, .dtype = n->sv[x].dtype, .buf = to, .at = address(n, &tl, at)};
+    n->sv[x] =
+        (hn_scalar){.kind = HN_SV_LOAD, .dtype = n->sv[x].dtype, .buf = to, .at = hn_shared_tile_address(n, &tl, at)};
     hn_st last = filled;
     while (n->st[last].next) last = n->st[last].next;
     n->st[last].next = n->st[loop].body;
@@ -341,6 +340,8 @@ static void use_list(const hn_nest *n, hn_st first, bool *used) {
         if (s->kind == HN_ST_LET || s->kind == HN_ST_REG || s->kind == HN_ST_LOOP) continue;
         if (s->value) use_sv(n, s->value, used);
         if (s->at) use_ix(n, s->at, used);
+        for (int k = 0; k < 2; k++)
+            if (s->from_at[k]) use_ix(n, s->from_at[k], used);
         for (uint32_t k = 0; k < s->n_guard; k++) use_ix(n, s->guard[k], used);
     }
 }

@@ -138,6 +138,12 @@ static hone_rc run_serial(hn_run_state *s, const hn_stmt *x) {
     return rc;
 }
 
+/* What a work item leaves under way reaches into the next one of its block. */
+static hone_rc end_item(hn_run_state *s) {
+    if (!s->n_way) return HONE_OK;
+    return hn_run_wrong(s, "ends a work item with copies that were not waited for");
+}
+
 /* A work item begins: what is shared and local is undefined, unless it was made outside of all items. */
 static void begin_item(hn_run_state *s) {
     static const hn_shadow none;
@@ -166,6 +172,7 @@ static hone_rc run_parallel(hn_run_state *s, const hn_stmt *x) {
         s->var[x->var] = v;
         if (!inner) begin_item(s);
         rc = run_list(s, x->body);
+        if (!inner && !rc) rc = end_item(s);
     }
     s->depth--;
     return rc;
@@ -263,6 +270,7 @@ hone_rc hn_nest_interpret(hn_nest *n, hn_nest_run *run, hone_err *err) {
     if (!rc && !room)
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory in running a loop nest, or a size that is not known");
     if (!rc) rc = run_list(&s, n->first);
+    if (!rc) rc = end_item(&s);
     if (!rc) rc = all_written(&s);
     hn_arena_free(&s.a);
     return rc;

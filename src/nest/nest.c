@@ -157,7 +157,10 @@ static void copy_transfer(copy *c, hn_stmt *x) {
         if (x->from_at[k]) x->from_at[k] = hn_ix_subst(c->n, x->from_at[k], &c->subst);
         if (c->buf[x->from[k]]) x->from[k] = c->buf[x->from[k]];
     }
-    if (x->n_guard) copy_guards(c, &x->n_guard, &x->guard);
+    if (!x->n_guard || copy_guards(c, &x->n_guard, &x->guard)) return;
+    hn_ix *never = HN_NEW(c->n->a, hn_ix);
+    if (never) *never = hn_ix_int(c->n, -1);
+    x->n_guard = never != NULL, x->guard = never;
 }
 
 static hn_st copy_list(copy *c, hn_st first) {

@@ -119,10 +119,14 @@ hn_block_size hn_nest_block(const hn_nest *n) {
     return b;
 }
 
+int64_t hn_shared_room_b(int64_t elements, hone_dtype t) {
+    return (elements * (int64_t)hn_dtype_of(t)->size_b + 15) / 16 * 16;
+}
+
 int64_t hn_nest_shared_b(const hn_nest *n) {
     int64_t sum = 0, size;
     for (hn_buf b = 1; b < n->n_buf; b++)
         if (n->buf[b].space == HN_SHARED && hn_dim_is_int(n->dims, n->buf[b].size, &size))
-            sum += (size * hn_dtype_of(n->buf[b].dtype)->bits / 8 + 15) / 16 * 16;
+            sum += hn_shared_room_b(size, n->buf[b].dtype);
     return sum;
 }

@@ -29,6 +29,7 @@ typedef struct hn_block_size {
 } hn_block_size;
 hn_block_size hn_nest_block(const hn_nest *n);
 /* Bytes of shared memory of a block; each buffer begins at a multiple of 16. */
+int64_t hn_shared_room_b(int64_t elements, hone_dtype t); /* of one buffer */
 int64_t hn_nest_shared_b(const hn_nest *n);
 
 #endif

@@ -2,15 +2,16 @@
  *
  * A block has some warps below each other, each of which has rows x cols tiles of 16 x 8 results in registers. Tiles of
  * both factors, `depth` steps of the sum, are brought to shared memory by all threads; every warp takes the fragments
- * it multiplies from there. Products are summed in f32. Machines without such products refuse what comes out, and the
- * next sketch is taken.
+ * it multiplies from there. With several `stages` the tiles are copied there beside the threads, so many steps ahead,
+ * where what lies next to each other in memory does in the tile. Products are summed in f32. Machines without such
+ * products refuse what comes out, and the next sketch is taken.
  */
 #include "nest/mma.h"
 #include "nest/schedule.h"
 #include "sketch/gpu_product.h"
 
-enum { WARPS, ROWS, COLS, DEPTH, KNOBS };
-enum { LEAST_SIDE = 16, SHARED_B = 48 << 10, PAD = 8 };
+enum { WARPS, ROWS, COLS, DEPTH, STAGES, KNOBS };
+enum { LEAST_SIDE = 16, SHARED_B = 48 << 10, PAD = 8, STAGES_MOST = 4, TURNS_UNROLLED = 16 };
 
 typedef struct tiles {
     hn_nest *n;
@@ -23,7 +24,10 @@ typedef struct tiles {
     hn_sv x, y;    /* the factors, not yet cast to f32 */
     hn_ix warp, lane, block_row, block_col;
     hn_sharers all;
-    hn_buf a, b;                   /* shared: [row][step], [step][column] */
+    hn_buf a, b;             /* shared: by row and step, by step and column; what is contiguous in memory is fast */
+    bool a_turned, b_turned; /* the first of the two is */
+    int64_t stages;
+    hn_st loop;                    /* over steps */
     hn_buf d_part, a_part, b_part; /* fragments */
 } tiles;
 
@@ -70,7 +74,10 @@ static bool mma_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[ROWS] = (hn_knob){.name = "rows", .n = 2, .value = {1, 2}, .model = large ? 2 : 1};
     out->knob[COLS] = (hn_knob){.name = "cols", .n = 3, .value = {2, 4, 8}, .model = large ? 8 : 4};
     out->knob[DEPTH] = (hn_knob){.name = "depth", .n = 2, .value = {16, 32}, .model = t.p.k && t.p.k <= 16 ? 16 : 32};
+    bool few = t.p.k && t.p.k <= out->knob[DEPTH].model;
+    out->knob[STAGES] = (hn_knob){.name = "stages", .model = m->copies && !few ? 3 : 1};
     for (int64_t w = 1; w <= 8 && 32 * w <= most; w *= 2) hn_knob_add(&out->knob[WARPS], w);
+    for (int64_t k = 1; k <= STAGES_MOST; k++) hn_knob_add(&out->knob[STAGES], k);
     return true;
 }
 
@@ -79,7 +86,7 @@ static hn_ix number(tiles *t, int64_t x) { return hn_ix_int(t->n, x); }
 static hn_ix plus(tiles *t, hn_ix a, hn_ix b) { return hn_ix_add(t->n, a, b); }
 static hn_ix times(tiles *t, hn_ix a, int64_t by) { return hn_ix_scale(t->n, a, hn_dim_int(t->n->dims, by)); }
 
-/* A tile of `many` by `length` elements: element (i, j) is at i*stride + j. */
+/* A tile of `many` by `length` elements. */
 typedef struct fill {
     hn_buf to;
     hn_sv x;
@@ -87,26 +94,90 @@ typedef struct fill {
     const hn_var *vi, *vj; /* the loops along i and j */
     int ni, nj;
     hn_ix first_i, first_j;
-    bool turned; /* i runs fastest over threads */
+    bool turned; /* i runs fastest, over threads and in the tile */
 } fill;
 
-static void write_fill(tiles *t, const fill *f) {
+/* Where element (i, j) lies. */
+static hn_ix lies(tiles *t, int64_t many, int64_t length, bool turned, hn_ix i, hn_ix j) {
+    return turned ? plus(t, times(t, j, many + PAD), i) : plus(t, times(t, i, length + PAD), j);
+}
+static hn_ix a_at(tiles *t, hn_ix row, hn_ix step) { return lies(t, t->m, t->set[DEPTH], t->a_turned, row, step); }
+static hn_ix b_at(tiles *t, hn_ix step, hn_ix col) { return lies(t, t->set[DEPTH], t->n_, t->b_turned, step, col); }
+static int64_t room(int64_t many, int64_t length, bool turned) {
+    return turned ? length * (many + PAD) : many * (length + PAD);
+}
+
+/* The factor's element (i, j), 0 outside; to the list being written. */
+static hn_sv factor(tiles *t, const fill *f, hn_ix i, hn_ix j) {
     hn_writer *w = &t->w;
-    hn_nest *n = t->n;
-    int64_t all = f->many * f->length, turns = (all + t->all.n - 1) / t->all.n, inner = f->turned ? f->many : f->length;
-    hn_ix e = plus(t, times(t, hn_write_times(w, turns, turns <= 16 ? HN_UNROLL : HN_SERIAL), t->all.n), t->all.at);
-    hn_ix over = hn_ix_div(n, e, hn_dim_int(n->dims, inner)), in = hn_ix_mod(n, e, hn_dim_int(n->dims, inner));
-    hn_ix i = f->turned ? in : over, j = f->turned ? over : in;
     hn_write_forget(w);
     hn_ix left_i = hn_product_spread(w, f->vi, f->ni, plus(t, f->first_i, i));
     hn_ix left_j = hn_product_spread(w, f->vj, f->nj, plus(t, f->first_j, j));
     hn_sv x = hn_write_copy(w, f->x);
     hn_product_guard(w, 0, left_i, left_j);
-    x = hn_product_zero(w, hn_product_zero(w, x, left_i), left_j);
-    hn_write_store(w, f->to, plus(t, times(t, i, f->length + PAD), j), x);
+    return hn_product_zero(w, hn_product_zero(w, x, left_i), left_j);
+}
+
+static void write_fill(tiles *t, const fill *f) {
+    hn_writer *w = &t->w;
+    hn_nest *n = t->n;
+    int64_t all = f->many * f->length, turns = (all + t->all.n - 1) / t->all.n, inner = f->turned ? f->many : f->length;
+    hn_loop_kind kind = turns <= TURNS_UNROLLED ? HN_UNROLL : HN_SERIAL;
+    hn_ix e = plus(t, times(t, hn_write_times(w, turns, kind), t->all.n), t->all.at);
+    hn_ix over = hn_ix_div(n, e, hn_dim_int(n->dims, inner)), in = hn_ix_mod(n, e, hn_dim_int(n->dims, inner));
+    hn_ix i = f->turned ? in : over, j = f->turned ? over : in;
+    hn_write_store(w, f->to, lies(t, f->many, f->length, f->turned, i, j), factor(t, f, i, j));
     hn_ix inside = hn_ix_sub(n, number(t, all - 1), e);
     hn_product_guard(w, 0, inside, inside);
     hn_write_close(w, 1);
+}
+
+/* With copies of so many elements; false: there are none. */
+static bool write_copies(tiles *t, const fill *f, int64_t wide) {
+    hn_writer *w = &t->w;
+    hn_nest *n = t->n;
+    int64_t inner = (f->turned ? f->many : f->length) / wide;
+    hn_dim by = hn_dim_int(n->dims, inner);
+    hn_var lane = hn_nest_var(n, number(t, wide));
+    hn_ix turn = hn_device_turns(w, f->many * f->length / wide, &t->all, TURNS_UNROLLED);
+    hn_ix e = plus(t, times(t, turn, t->all.n), t->all.at), over = hn_ix_div(n, e, by);
+    hn_ix in = plus(t, times(t, hn_ix_mod(n, e, by), wide), hn_ix_var(n, lane));
+    hn_ix i = f->turned ? in : over, j = f->turned ? over : in;
+    hn_sv x = factor(t, f, i, j);
+    if (!hn_device_copy(w, x, lane, wide, f->to, lies(t, f->many, f->length, f->turned, i, j))) return false;
+    hn_write_close(w, 1);
+    return true;
+}
+
+/* What was written since then goes. */
+static void back_to(tiles *t, const hn_writer *then) {
+    t->w = *then;
+    if (t->w.tail[t->w.depth]) t->n->st[t->w.tail[t->w.depth]].next = 0;
+}
+
+static bool write_copied_fill(tiles *t, const fill *f) {
+    const hn_writer then = t->w;
+    hone_dtype type = t->n->buf[f->to].dtype;
+    for (int64_t wide = hn_device_copy_most(type); hn_device_copy_is(type, wide); wide /= 2) {
+        if (write_copies(t, f, wide)) return true;
+        back_to(t, &then);
+    }
+    return false;
+}
+
+/* Both tiles for the steps from there on. */
+static void write_fills(tiles *t, hn_ix step) {
+    const hn_product *p = &t->p;
+    const hn_product_sum *s = &p->s[0];
+    const hn_writer then = t->w;
+    int64_t depth = t->set[DEPTH];
+    const fill a = {t->a, t->x, t->m, depth, p->row, s->var, p->n_row, s->n, t->block_row, step, t->a_turned};
+    const fill b = {t->b, t->y, depth, t->n_, s->var, p->col, s->n, p->n_col, step, t->block_col, t->b_turned};
+    if (t->stages > 1 && write_copied_fill(t, &a) && write_copied_fill(t, &b)) return;
+    back_to(t, &then);
+    t->stages = 1;
+    write_fill(t, &a);
+    write_fill(t, &b);
 }
 
 static hn_ix open_rows(tiles *t) { return hn_write_times(&t->w, t->set[ROWS], HN_UNROLL); }
@@ -122,14 +193,14 @@ static void multiply(tiles *t) {
     hn_ix i = open_rows(t), top = plus(t, times(t, t->warp, t->set[ROWS] * t->mma->m), times(t, i, t->mma->m));
     for (int r = 0; r < a->registers; r++) {
         hn_mma_index(n, a, t->lane, r, &row, &col);
-        hn_ix at = plus(t, times(t, plus(t, top, row), t->set[DEPTH] + PAD), plus(t, step, col));
+        hn_ix at = a_at(t, plus(t, top, row), plus(t, step, col));
         hn_write_store(w, t->a_part, plus(t, times(t, i, a->registers), number(t, r)), hn_write_load(w, t->a, at));
     }
     hn_write_close(w, 1);
     hn_ix j = open_cols(t);
     for (int r = 0; r < b->registers; r++) {
         hn_mma_index(n, b, t->lane, r, &row, &col);
-        hn_ix at = plus(t, times(t, plus(t, step, row), t->n_ + PAD), plus(t, times(t, j, t->mma->n), col));
+        hn_ix at = b_at(t, plus(t, step, row), plus(t, times(t, j, t->mma->n), col));
         hn_write_store(w, t->b_part, plus(t, times(t, j, b->registers), number(t, r)), hn_write_load(w, t->b, at));
     }
     hn_write_close(w, 1);
@@ -197,15 +268,12 @@ static void build(tiles *t) {
     hn_write_close(w, 1);
     hn_ix steps = hn_product_tiles(n, hn_product_count(n, s->var, s->n), t->set[DEPTH]);
     hn_ix step = times(t, hn_write_loop(w, steps, HN_SERIAL), t->set[DEPTH]);
-    write_fill(
-        t, &(fill){t->a, t->x, t->m, t->set[DEPTH], p->row, s->var, p->n_row, s->n, t->block_row, step, !s->fast_x});
-    write_fill(
-        t, &(fill){t->b, t->y, t->set[DEPTH], t->n_, s->var, p->col, s->n, p->n_col, step, t->block_col, s->fast_y});
+    t->loop = w->loop[w->depth];
+    write_fills(t, step);
     multiply(t);
     hn_write_close(w, 1);
     finish(t);
-    hn_write_end(w);
-    hn_nest_sweep(n);
+    hn_write_finish(w);
 }
 
 static bool mma_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, const char **why) {
@@ -213,12 +281,20 @@ static bool mma_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, c
     if (!recognise(n, &t)) return hn_loop_no(why, "no sum of products of halves");
     t.set = setting;
     t.m = setting[WARPS] * setting[ROWS] * t.mma->m, t.n_ = setting[COLS] * t.mma->n;
-    int64_t a = t.m * (setting[DEPTH] + PAD), b = setting[DEPTH] * (t.n_ + PAD);
-    if (2 * (a + b) > (m->shared_b > 0 ? m->shared_b : SHARED_B)) return hn_loop_no(why, "the tiles are too large");
+    t.a_turned = !t.p.s[0].fast_x, t.b_turned = t.p.s[0].fast_y;
+    int64_t a = room(t.m, setting[DEPTH], t.a_turned), b = room(setting[DEPTH], t.n_, t.b_turned);
+    int64_t most = m->shared_b > 0 ? m->shared_b : SHARED_B;
+    if (2 * (a + b) > most) return hn_loop_no(why, "the tiles are too large");
+    for (t.stages = setting[STAGES]; t.stages > 1 && 2 * (a + b) * t.stages > most; t.stages--) {
+    }
     t.a = hn_nest_buf(n, HN_SHARED, n->sv[t.x].dtype, hn_dim_int(n->dims, a));
     t.b = hn_nest_buf(n, HN_SHARED, n->sv[t.x].dtype, hn_dim_int(n->dims, b));
     if (!hn_write_begin(&t.w, n)) return hn_loop_no(why, "out of memory");
     build(&t);
+    if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
+    if (t.stages > 1 && !hn_device_pipeline_copies(n, t.loop, t.stages, why)) return false;
+    hn_nest_sweep(n);
+    hn_nest_tidy(n);
     return hn_arena_ok(n->a) || hn_loop_no(why, "out of memory");
 }
 

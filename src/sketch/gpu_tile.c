@@ -4,7 +4,8 @@
  * one on others (columns), and both on the rest (batches): rows and columns of several loops, as those of an image, are
  * one. A block has across x down threads, each of which has cols x rows results in registers; depth steps of the sum at
  * a time, what they need of both factors is brought to shared memory by all threads, edges and padding as zeros. With
- * `ahead`, what the next steps need is read while these are computed. All sums go in the order of the sum's loops.
+ * `ahead`, what the next steps need is read while these are computed; with several `stages` it is copied there beside
+ * the threads, so many steps ahead. All sums go in the order of the sum's loops.
  *
  * Outside of an image a factor is 0 in the tile, and multiplied. Where the other one is infinite or no number, so is
  * the result; a thread that has such a result computes its results again, one by one, without what lies outside.
@@ -12,7 +13,7 @@
 #include "nest/schedule.h"
 #include "sketch/gpu_product.h"
 
-enum { ROWS, COLS, DOWN, ACROSS, DEPTH, AHEAD, VECTOR, KNOBS };
+enum { ROWS, COLS, DOWN, ACROSS, DEPTH, AHEAD, STAGES, KNOBS };
 enum { LEAST_SIDE = 4, LEAST_DEPTH = 4, UNKNOWN = 512, USUAL_PROCESSORS = 64 };
 enum { SHARED_B = 48 << 10, LANES = 4 };
 
@@ -33,6 +34,17 @@ static double cost(const hn_product *p, const hn_machine *m, const int64_t *s) {
     return waves * work;
 }
 
+/* Can tiles be copied as they lie in memory? Smaller types have neighbours that are not sure to be there. */
+static bool may_copy(const hn_product *p) {
+    for (int k = 0; k < p->n_sum; k++)
+        for (int side = 0; side < 2; side++) {
+            const hn_scalar *x = &p->n->sv[side ? p->s[k].y : p->s[k].x];
+            while (x->kind == HN_SV_PICK) x = &p->n->sv[x->arg[0]];
+            if (x->kind != HN_SV_LOAD || hn_dtype_of(x->dtype)->size_b < 4) return false;
+        }
+    return true;
+}
+
 static void choose(const hn_product *p, const hn_machine *m, int64_t *best) {
     static const int64_t tiles[][4] = {{8, 8, 16, 16}, {8, 4, 16, 16}, {4, 8, 16, 16}, {4, 4, 16, 16}, {4, 4, 8, 16},
                                        {2, 4, 16, 16}, {4, 2, 16, 16}, {2, 2, 16, 16}, {4, 4, 8, 8},   {2, 4, 8, 16},
@@ -49,11 +61,11 @@ static void choose(const hn_product *p, const hn_machine *m, int64_t *best) {
     }
     best[DEPTH] = p->k && p->k < 16 ? (p->k < 8 ? 4 : 8) : 16;
     best[AHEAD] = !p->k || p->k > 2 * best[DEPTH];
-    best[VECTOR] = 1;
+    best[STAGES] = m->copies && may_copy(p) && best[AHEAD] ? 3 : 1;
 }
 
 static bool tile_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
-    static const char *const name[] = {"rows", "cols", "down", "across", "depth", "ahead", "vector"};
+    static const char *const name[] = {"rows", "cols", "down", "across", "depth", "ahead", "stages"};
     hn_product p;
     int64_t model[KNOBS] = {1, 1, 8, 8, 8, 0, 1};
     if (!hn_product_match(n, &p)) return false;
@@ -71,6 +83,7 @@ static bool tile_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
         hn_knob_add(&out->knob[DOWN], k), hn_knob_add(&out->knob[ACROSS], k);
     for (int64_t k = 4; k <= 16; k *= 2) hn_knob_add(&out->knob[DEPTH], k);
     for (int64_t k = 0; k < 2; k++) hn_knob_add(&out->knob[AHEAD], k);
+    for (int64_t k = 1; k <= (may_copy(&p) ? 4 : 1); k++) hn_knob_add(&out->knob[STAGES], k);
     return true;
 }
 
@@ -78,6 +91,7 @@ typedef struct place {
     hn_ix row_left, col_left;
     hn_sharers threads;
     const int64_t *set;
+    int64_t stages; /* those that fit */
     hn_ix row, col; /* of the thread's first result */
     hn_buf again;   /* a register: 1 where a result of the thread is no number; 0: there is none */
 } place;
@@ -116,10 +130,12 @@ static staged write_sum(hn_writer *w, const hn_product_sum *s, const place *at, 
 }
 
 static bool stage_sum(hn_nest *n, const hn_product_sum *s, const staged *at, const place *p, const char **why) {
-    const hn_stage_how x = {{s->fast_x ? at->step : 0}, s->fast_x}, y = {{s->fast_y ? at->step : 0}, s->fast_y};
+    const hn_stage_how x = {{s->fast_x ? at->step : 0}, s->fast_x, p->stages > 1};
+    const hn_stage_how y = {{s->fast_y ? at->step : 0}, s->fast_y, p->stages > 1};
     if (!hn_device_stage(n, at->loop, at->y, &p->threads, &y, NULL, why)) return false;
     if (!hn_device_stage(n, at->loop, at->x, &p->threads, &x, NULL, why)) return false;
-    return true;
+    if (p->stages > 1) return hn_device_pipeline_copies(n, at->loop, p->stages, why);
+    return !p->set[AHEAD] || hn_device_pipeline(n, at->loop, why);
 }
 
 /* What follows the sums, under the conditions of rows and columns. */
@@ -212,12 +228,14 @@ static bool tile_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     hn_writer w;
     staged at[HN_PRODUCT_SUMS];
     hn_buf acc[HN_PRODUCT_SUMS];
-    place here = {.set = setting};
+    place here = {.set = setting, .stages = setting[STAGES]};
     if (!hn_product_match(n, &p)) return hn_loop_no(why, "no sum of products");
     hn_product_orient(&p);
-    int64_t shared = (setting[ROWS] * setting[DOWN] + setting[COLS] * setting[ACROSS] + 2) * setting[DEPTH] * 4;
-    if (shared * p.n_sum > (m->shared_b > 0 ? m->shared_b : SHARED_B))
-        return hn_loop_no(why, "the tiles are too large");
+    int64_t shared = (setting[ROWS] * setting[DOWN] + setting[COLS] * setting[ACROSS] + 2) * setting[DEPTH];
+    shared *= hn_dtype_of(n->sv[p.s[0].x].dtype)->size_b;
+    int64_t room = m->shared_b > 0 ? m->shared_b : SHARED_B;
+    if (shared * p.n_sum > room) return hn_loop_no(why, "the tiles are too large");
+    while (here.stages > 1 && shared * p.n_sum * here.stages > room) here.stages--;
     if (!hn_write_begin(&w, n)) return hn_loop_no(why, "out of memory");
     open_tile(&w, &p, &here);
     for (int k = 0; k < p.n_sum; k++) {
@@ -235,7 +253,6 @@ static bool tile_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, 
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
     for (int k = 0; k < p.n_sum; k++) {
         if (!stage_sum(n, &p.s[k], &at[k], &here, why)) return false;
-        if (setting[AHEAD] && !hn_device_pipeline(n, at[k].loop, why)) return false;
     }
     hn_nest_sweep(n);
     hn_nest_tidy(n);

@@ -114,7 +114,7 @@ static bool transpose_apply(hn_nest *n, const hn_machine *m, const int64_t *sett
     hn_device_guard(n, w.head[w.depth], 2, guard);
     hn_write_finish(&w);
     const hn_sharers all = {hn_ix_add(n, hn_ix_scale(n, y, hn_dim_int(n->dims, side)), x), down * side};
-    const hn_stage_how how = {{thread_y, turn}, setting[SWIZZLE] ? 0 : 1};
+    const hn_stage_how how = {{thread_y, turn}, setting[SWIZZLE] ? 0 : 1, false};
     for (int k = 0; k < t.n; k++) {
         hn_buf tile;
         if (!hn_device_stage(n, once, made[k], &all, &how, &tile, why)) return false;

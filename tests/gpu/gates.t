@@ -102,6 +102,32 @@ def machine_code(folder, ptxas, nvrtc, name, text, kernels, arch):
     tap.ok(not wrong, f"{name}_for_{arch}_spills_nothing_and_takes_no_local_memory", *wrong)
 
 
+# Products whose tiles are copied ahead: architectures from sm_80 on have an instruction for that.
+PRODUCTS = {
+    "product_f32": "input %0 : f32[1024, 300] \"x\"\ninput %1 : f32[300, 1024] \"w\"\n"
+                   "%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\noutput %2 \"y\"\n",
+    "product_f16": "input %0 : f16[1024, 320] \"x\"\ninput %1 : f16[320, 1024] \"w\"\n"
+                   "%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\noutput %2 \"y\"\n",
+}  # fmt: skip
+
+
+def copied_ahead(folder, ptxas, nvrtc):
+    dump = tools.find("nvdisasm") or tools.find("cuobjdump")
+    for name, ir in PRODUCTS.items():
+        with open(f"{folder}/{name}.onnx", "w") as f:
+            f.write("ir 1\n" + ir)
+        for arch in ARCHS if LONG else ["sm_80"]:
+            text, kernels = emitted(folder, name, f"cuda:{arch}")
+            machine_code(folder, ptxas, nvrtc, name, text, kernels, arch)
+            if not dump:
+                tap.skip(f"{name}_for_{arch}_copies_ahead", "nvdisasm and cuobjdump are not installed")
+                continue
+            sass = tools.run([dump, *(["-sass"] if dump.endswith("cuobjdump") else []), f"{folder}/k.cubin"]).stdout
+            tap.ok("LDGSTS" in sass, f"{name}_for_{arch}_copies_ahead", "no LDGSTS in the machine code")
+            if name == "product_f16":
+                tap.ok("HMMA" in sass, f"{name}_for_{arch}_multiplies_tiles", "no HMMA in the machine code")
+
+
 def cuda(folder):
     path, ptxas = tools.library("libnvrtc.so"), tools.find("ptxas")
     if not path or not ptxas:
@@ -113,6 +139,7 @@ def cuda(folder):
         f.write(nvrtc.ptx(planted, "sm_80")[0])
     said = tools.run([ptxas, "-v", "-arch=sm_80", f"{folder}/p.ptx", "-o", f"{folder}/p.cubin"]).stderr
     tap.ok(figures(said).get("k", [0])[0] > 0, "planted_local_memory_is_seen", said)
+    copied_ahead(folder, ptxas, nvrtc)
     for model in MODELS:
         text, kernels = emitted(folder, model, "cuda:sm_80")
         for arch in ARCHS if LONG or model == "mlp" else ["sm_80"]:

@@ -17,12 +17,12 @@ static const hn_dialect opencl_row = {.backend = &hn_backend_opencl,
                                       .offered = "1"};
 static const hn_dialect *const opencl_rows[] = {&opencl_row, NULL};
 
-#define HN_ARCH(arch, rank_, text)                                                                                     \
+#define HN_ARCH(arch, rank_, shared, text)                                                                             \
     static const char *const flags_##arch[] = {"--gpu-architecture=" #arch, "--fmad=false", NULL};
 #include "backend/gpu/archs.def"
 #undef HN_ARCH
 static const hn_dialect cuda_row[] = {
-#define HN_ARCH(arch, rank_, text)                                                                                     \
+#define HN_ARCH(arch, rank_, shared, text)                                                                             \
     {.backend = &hn_backend_cuda,                                                                                      \
      .name = "cuda:" #arch,                                                                                            \
      .summary = text,                                                                                                  \
@@ -47,6 +47,18 @@ static const hn_dialect *const cuda_rows[] = {
 #undef HN_ARCH
     NULL};
 
+enum { OPENCL_SHARED_KB = 32, FOLDS_B = 1 << 10 /* for what folds use */, COPIES_RANK = 80 };
+
+/* Shared memory of a block, by the row of an architecture. */
+static int64_t shared_of(const hn_dialect *d) {
+    static const int64_t kb[] = {
+#define HN_ARCH(arch, rank_, shared, text) [AT_##arch] = shared,
+#include "backend/gpu/archs.def"
+#undef HN_ARCH
+    };
+    return d == &opencl_row ? OPENCL_SHARED_KB << 10 : (kb[d - cuda_row] << 10) - FOLDS_B;
+}
+
 static hn_machine machine(const hn_dialect *d, const hone_device *device) {
     bool is_opencl = d == &opencl_row;
     (void)device;
@@ -60,8 +72,9 @@ static hn_machine machine(const hn_dialect *d, const hone_device *device) {
                         .l3_b = 32 << 20,
                         .fma = d->fma,
                         .threads = is_opencl ? 256 : 1024,
-                        .shared_b = is_opencl ? 32 << 10 : 48 << 10,
-                        .warp = 32};
+                        .shared_b = shared_of(d),
+                        .warp = 32,
+                        .copies = !is_opencl && d->rank >= COPIES_RANK};
 }
 
 #define COMMON                                                                                                         \

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Shared memory that CUDA's kernels declare: more is asked for at the launch. For folds: HNR_FOLD_ROOM of c_fold.h. */
+enum { DECLARED_MOST_B = 48 << 10, FOLDS_B = 32 * 8 };
+
 void hn_gpu_add_head(hn_str *out, const hn_gpu_head *h) {
     hn_str_addf(out, "HNR_KERNEL(%s, %d)(", h->name, h->threads);
     for (uint32_t i = 0; i < h->n_buf; i++) hn_str_addf(out, "HNR_MEM(b%u), ", i);
@@ -12,11 +15,27 @@ void hn_gpu_add_head(hn_str *out, const hn_gpu_head *h) {
                     "    HNR_GLOBAL int64_t *const s = (HNR_GLOBAL int64_t *)HNR_AT(fail);\n    (void)s;\n");
 }
 
+/* Of the kernel's own arrays, or, at `at`, of the array that the launch makes. */
+static void shared_buffer(const hn_gp *c, hn_str *out, hn_buf b, int64_t *at) {
+    const hn_nbuf *x = &c->n->buf[b];
+    const char *type = hn_buf_pointee(x);
+    int64_t elements = 1;
+    hn_dim_is_int(c->n->dims, x->size, &elements);
+    if (c->pool)
+        hn_str_addf(out, "    hnr_%s *const s%u = (hnr_%s *)(pool + %lld);\n", type, x->index, type, (long long)*at);
+    else
+        hn_str_addf(out, "    HNR_SHARED hnr_%s s%u[%lld] HNR_ALIGNED;\n", type, x->index,
+                    (long long)(elements > 0 ? elements : 1));
+    *at += hn_shared_room_b(elements, x->dtype);
+}
+
 /* Pointers to buffers; locals one after the other in the scratch of a thread, aligned to 64. Gives the size. */
 static hn_dim buffers(hn_gp *c, hn_str *out) {
     hn_nest *n = c->n;
     hn_dim used = hn_dim_int(n->dims, 0), line = hn_dim_int(n->dims, 64);
+    int64_t shared = 0;
     hn_str at = {0};
+    if (c->pool) hn_str_add(out, "    HNR_POOL(pool);\n");
     for (hn_buf b = 1; b < n->n_buf; b++) {
         const hn_nbuf *x = &n->buf[b];
         const char *type = hn_buf_pointee(x);
@@ -26,10 +45,7 @@ static hn_dim buffers(hn_gp *c, hn_str *out) {
         else if (x->space == HN_RESULT)
             hn_str_addf(out, "    HNR_GLOBAL hnr_%s *const r%u = (HNR_GLOBAL hnr_%s *)HNR_AT(b%u);\n", type, x->index,
                         type, n->n_in + x->index);
-        int64_t elements;
-        if (x->space == HN_SHARED && hn_dim_is_int(n->dims, x->size, &elements))
-            hn_str_addf(out, "    HNR_SHARED hnr_%s s%u[%lld] HNR_ALIGNED;\n", type, x->index,
-                        (long long)(elements > 0 ? elements : 1));
+        if (x->space == HN_SHARED) shared_buffer(c, out, b, &shared);
         if (x->space != HN_LOCAL) continue;
         hn_str_addf(&at, "    HNR_GLOBAL hnr_%s *const t%u = (HNR_GLOBAL hnr_%s *)(own + ", type, x->index, type);
         hn_gp_dim(c, &at, used);
@@ -68,11 +84,13 @@ hone_rc hn_gpu_print(hn_nest *n, const char *name, const hn_emit_how *how, hn_ke
         hn_str_free(&body);
         return hn_fail(err, HONE_E_UNSUPPORTED, "%s", c.why ? c.why : "the nest has no form on a device");
     }
+    c.pool = hn_nest_shared_b(n) + FOLDS_B > DECLARED_MOST_B && how->dialect->rank > 0;
     hn_dim scratch = buffers(&c, &heads);
     int threads = c.group ? (int)c.n_threads : HN_GPU_THREADS;
     out->device =
         (hn_device_code){.threads = threads, .block_items = c.group, .symbol = c.symbol, .n_symbol = c.n_symbol};
-    out->device.shared_b = c.group ? hn_nest_shared_b(n) + (c.folds ? 8 * c.n_threads : 0) : 0;
+    out->device.shared_b = c.group ? hn_nest_shared_b(n) + (c.folds && !c.pool ? 8 * c.n_threads : 0) : 0;
+    out->device.shared_dynamic = c.pool;
     const hn_gpu_head head = {name, n->n_in + n->n_out, threads, "s_", &out->device};
     hn_gpu_add_head(&text, &head);
     hn_str_add(&text, heads.text ? heads.text : "");

@@ -33,6 +33,7 @@ typedef struct hn_gp {
     int64_t n_threads;              /* of a block */
     bool folds;                     /* values of threads are folded: memory for that is needed */
     bool mma;                       /* the language has products of tiles */
+    bool pool;                      /* shared memory is one array, as large as the launch says */
     bool narrow;                    /* indices fit in 32 bits */
     bool part_scalar, part_convert; /* of the runtime, that are used */
     hn_gpu_lane lane[HN_GPU_LANES_MAX];

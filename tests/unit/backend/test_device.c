@@ -126,8 +126,26 @@ static bool once(device_lab *l, const kernel_case *c, built *b, const char *name
     return good && slots[0] == 0;
 }
 
-static void emit(built *b, const kernel_case *c, const char *id, const hn_dialect *d, hn_str *kernels) {
-    hn_emit_how how = {.dialect = d, .machine = hn_machine_of(d, &(hone_device){.isa = ""})};
+/* A case, with a schedule that is not the default one. */
+typedef struct pick {
+    const char *name, *schedule;
+    bool cuda; /* alone */
+} pick;
+
+static const pick picks[] = {
+    {"matmul_tiles", "tile rows=2 cols=4 down=8 across=8 depth=8 stages=4", false},
+    {"matmul_tiles", "tile rows=8 cols=8 down=16 across=16 depth=16 stages=4", true}, /* more than 48 KiB */
+    {"conv", "tile rows=4 cols=1 down=8 across=8 depth=4 stages=3", false},
+    {"half_matmul_tiles", "mma warps=2 rows=2 cols=2 depth=16 stages=2", true},
+    {"half_matmul_tiles", "mma warps=4 rows=2 cols=8 depth=32 stages=4", true}, /* likewise */
+    {"half_matmul_odd", "mma warps=1 rows=1 cols=4 depth=16 stages=3", true},   /* neighbours that are not there */
+    {"bfloat_matmul_tiles", "mma warps=2 rows=1 cols=4 depth=16 stages=4", true},
+};
+enum { N_PICKS = sizeof picks / sizeof *picks };
+
+static void emit(built *b, const kernel_case *c, const char *schedule, const char *id, const hn_dialect *d,
+                 hn_str *kernels) {
+    hn_emit_how how = {.dialect = d, .machine = hn_machine_of(d, &(hone_device){.isa = ""}), .schedule = schedule};
     hn_str text = {0};
     *b = (built){.wanted = true};
     hn_str_addf(&text, "ir 1\n%s", c->text);
@@ -147,33 +165,51 @@ static void check(device_lab *l, const kernel_case *c, built *b, const char *id)
     if (!same && getenv("HONE_SHOW")) printf("%s\n", b->code.text);
 }
 
-/* Every step-th case; the pattern of HONE_CASE alone where it is set. */
+/* Case number k of a run, and its schedule; NULL: it is not one of them. */
+static const kernel_case *case_of(const hn_dialect *d, int k, int step, const char **schedule) {
+    const char *only = getenv("HONE_CASE");
+    const kernel_case *c = k < N_CASES ? &cases[k] : cases;
+    *schedule = NULL;
+    if (k < N_CASES) return (only ? strstr(c->name, only) != NULL : k % step == 0) ? c : NULL;
+    const pick *p = &picks[k - N_CASES];
+    *schedule = p->schedule;
+    while (c < cases + N_CASES && strcmp(c->name, p->name) != 0) c++;
+    if (c == cases + N_CASES) {
+        ok(0, "picked/%s_is_a_case", p->name);
+        return NULL;
+    }
+    bool on = (!only || strstr(c->name, only)) && (!p->cuda || strcmp(d->backend->name, "cuda") == 0);
+    return on ? c : NULL;
+}
+
+/* Every step-th case, and those that are picked; the pattern of HONE_CASE alone where it is set. */
 static void all_cases(const char *target, const hnd_driver *driver, int step) {
-    static built b[N_CASES];
+    static built b[N_CASES + N_PICKS];
+    static const kernel_case *c[N_CASES + N_PICKS];
     static device_lab l;
     const hn_dialect *d = hn_dialect_named(target);
     hn_str kernels = {0}, helpers = {0};
-    const char *only = getenv("HONE_CASE");
+    const char *schedule;
     if (!ok(d != NULL, "%s/is_a_target", target)) return;
     if (!device_open(&l, d->backend, driver)) {
         skip(1, "%s/cases: %s", target, l.why);
         return;
     }
-    for (int i = 0; i < N_CASES; i++) {
+    for (int i = 0; i < N_CASES + N_PICKS; i++) {
         char id[16];
         snprintf(id, sizeof id, "k%d", i);
         b[i].wanted = false;
-        if (only ? !strstr(cases[i].name, only) : i % step != 0) continue;
-        emit(&b[i], &cases[i], id, d, &kernels);
-        if (!ok(!b[i].rc, "%s/%s_emitted", target, cases[i].name)) printf("# %s\n", b[i].err.text);
+        if (!(c[i] = case_of(d, i, step, &schedule))) continue;
+        emit(&b[i], c[i], schedule, id, d, &kernels);
+        if (!ok(!b[i].rc, "%s/%s_emitted", target, c[i]->name)) printf("# %s\n", b[i].err.text);
         if (!b[i].rc) hn_str_addf(&helpers, "%s ", b[i].code.helpers);
     }
     bool built_all = device_build(&l, helpers.text ? helpers.text : "", &kernels);
     ok(built_all, "%s/compiles", target);
-    for (int i = 0; i < N_CASES; i++) {
+    for (int i = 0; i < N_CASES + N_PICKS; i++) {
         char id[16];
         snprintf(id, sizeof id, "k%d", i);
-        if (b[i].wanted && !b[i].rc && built_all) check(&l, &cases[i], &b[i], id);
+        if (b[i].wanted && !b[i].rc && built_all) check(&l, c[i], &b[i], id);
         if (!b[i].wanted) continue;
         hn_graph_free(b[i].g);
         hn_arena_free(&b[i].arena);

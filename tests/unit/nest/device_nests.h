@@ -48,6 +48,7 @@ static const char nest_pipelined[] =
     "      mma m16n8k16_f16 a0[4*i7] a1[0] a2[4*i7]\n"
     "    }\n"
     "  }\n"
+    "  wait 0\n"
     "  unroll i8 < 2 {\n"
     "    unroll i9 < 4 {\n"
     "      %3 = load f32 a0[4*i8 + i9]\n"

@@ -60,10 +60,12 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "share")) return hn_device_share(n, s, a, &all, NULL, why);
     if (!strcmp(name, "fold")) return hn_device_fold(n, s, a, &all, &acc, NULL, why);
     if (!strcmp(name, "pipeline")) return hn_device_pipeline(n, s, why);
+    if (!strcmp(name, "ahead")) return hn_device_pipeline_copies(n, s, a, why);
     if (!strcmp(name, "swizzle")) return hn_device_swizzle(n, (hn_buf)a, b, why);
-    if (strcmp(name, "stage") != 0) return false;
+    bool copies = !strcmp(name, "copy");
+    if (!copies && strcmp(name, "stage") != 0) return false;
     hn_sv load = nth_load(n, n->st[s].body, &a);
-    return hn_device_stage(n, s, load, &all, &(hn_stage_how){{0}, b}, NULL, why);
+    return hn_device_stage(n, s, load, &all, &(hn_stage_how){{0}, b, copies}, NULL, why);
 }
 
 #define COPY "param p0 f32 24\nresult r0 f32 24\n"
@@ -91,6 +93,14 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     "param p0 f32 16\nresult r0 f32 16\nshared s0 f32 16\nparallel i0 < 1 {\n  group i1 < 4 {\n    vector i2 < 4 {\n " \
     " "                                                                                                                \
     "    %0 = load f32 p0[4*i1 + i2]\n      store s0[4*i1 + i2] %0\n    }\n  }\n}\n"
+
+/* Sums of products: factors contiguous along the steps, and along threads of which some have edges. */
+#define SUM(type, index, edge)                                                                                         \
+    "param p0 " type                                                                                                   \
+    " 320\nresult r0 f32 16\nparallel i0 < 2 {\n  group i1 < 8 {\n    reg a0 f32 1\n    %0 = const f32 "               \
+    "0x0p+0\n    store a0[0] %0\n    for i2 < 5 {\n      for i3 < 4 {\n        %1 = load " type " p0[" index "]" edge  \
+    "\n        %2 = cast f32 %1\n        update a0[0] add %2\n      }\n    }\n    %3 = load f32 a0[0]\n    store "     \
+    "r0[8*i0 + i1] %3\n  }\n}\n"
 
 static const device_case cases[] = {
 #include "device_cases.inc"

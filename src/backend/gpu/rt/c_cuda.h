@@ -37,6 +37,12 @@ typedef unsigned long long uint64_t;
 #define HNR_TABLE static __device__ const
 #define HNR_SHARED __shared__
 #define HNR_SHARED_MEMORY /* behind a pointer */
+/* Shared memory as large as the launch says. */
+#if defined(HONE_CUDA_SHIM)
+#define HNR_POOL(name) HONE_DYNAMIC_SHARED(char, name)
+#else
+#define HNR_POOL(name) extern __shared__ __attribute__((aligned(16))) char name[]
+#endif
 #define HNR_KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
 #define HNR_MEM(name) char *name
 #define HNR_AT(name) (name)
