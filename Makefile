@@ -13,7 +13,7 @@ CFLAGS  ?= -O2 -g
 SAN     ?= -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SOVER   := $(shell sed -n 's/^\#define HONE_ABI \([0-9]*\).*/\1/p' include/hone/base.h)
 VERSION := $(shell sed -n 's/^\#define HONE_VERSION "\(.*\)"/\1/p' include/hone/base.h)
-PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra
+PKGS    := yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra libevent_openssl libssl libcrypto
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef \
            -Werror=implicit-function-declaration -Werror=incompatible-pointer-types -Werror=int-conversion $(WERROR)
@@ -21,7 +21,8 @@ STD     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc
 CLI_PKGS := libzip
 # PostgreSQL's client library is loaded when winners are asked for at a server (src/record/pq.h): its header is all that is needed here.
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) libpq 2>/dev/null)
-PKG_LIBS   = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm -lpthread
+# libevent_openssl asks for all of libevent, where core and extra will do.
+PKG_LIBS   = $(filter-out -levent,$(shell pkg-config --libs $(PKGS) 2>/dev/null)) -lm -lpthread
 # Nothing here asks errno of a mathematical function, and square roots that set it are not vectorised.
 ALL_CFLAGS = $(STD) $(WARN) -fno-math-errno -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS)
 

@@ -11,7 +11,8 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.path.join(ROOT, os.environ.get("HONE_BUILD", "build")))
-PACKAGES = ["yaml-0.1", "jansson", "sqlite3", "libsodium", "liblzma", "libprotobuf-c", "libpcre2-8", "libutf8proc", "libevent_core", "libevent_extra"]
+PACKAGES = ["yaml-0.1", "jansson", "sqlite3", "libsodium", "liblzma", "libprotobuf-c", "libpcre2-8", "libutf8proc", "libevent_core", "libevent_extra", "libevent_openssl",
+            "libssl", "libcrypto"]
 
 
 def version():
@@ -26,6 +27,7 @@ def sources():
 
 def libraries():
     words = subprocess.check_output(["pkg-config", "--libs", *PACKAGES], text=True).split()
+    words = [w for w in words if w != "-levent"]  # libevent_openssl asks for all of libevent, where core and extra will do
     return [*words, "-lm", "-lpthread"]
 
 

@@ -96,5 +96,5 @@ build_program() {
     mkdir -p "$(dirname "$2")"
     # shellcheck disable=SC2046
     ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -Werror=implicit-function-declaration -Iinclude -Isrc "$1" "$BUILD/libhone.a" -o "$2" \
-        $(pkg-config --cflags --libs yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra) -lm -lpthread
+        $(pkg-config --cflags --libs yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra libevent_openssl libssl libcrypto) -lm -lpthread
 }

@@ -149,6 +149,8 @@ static hone_rc run_load(cli *c, hone_err *err) {
     o.tokens = (uint32_t)cli_count(c, "tokens", 0);
     o.seed = cli_count(c, "seed", 0);
     o.stop = on.stop;
+    o.ca = cli_text(c, "ca", NULL);
+    o.insecure = cli_given(c, "insecure");
     o.trace = cli_text(c, "trace", NULL);
     o.save_trace = cli_text(c, "save-trace", NULL);
     if (cli_width(stderr)) o.progress = (hone_progress){on_round, c};
@@ -185,6 +187,8 @@ static const cli_option options[] = {
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of prompts and times (0)"},
     {"against", 0, CLI_TEXT, "URL", 0, 0, "a second server, in turns with the first, with the same requests"},
     {"model", 0, CLI_TEXT, "NAME", 0, 0, "the model's name, where the server has several"},
+    {"ca", 0, CLI_TEXT, "FILE", 0, 0, "https: trust these certificates (PEM); else those of the system"},
+    {"insecure", 0, CLI_FLAG, NULL, 0, 0, "https: trust any certificate"},
     {"key", 0, CLI_TEXT, "KEY", 0, 0, "an API key"},
     {0},
 };
@@ -194,7 +198,8 @@ const cli_command cli_cmd_load = {
     "Models",
     "URL",
     "time a server of language models under load, alone or beside another one",
-    "Sends streams of /v1/completions to http://HOST:PORT and times them: to the first token, between pieces of text, "
+    "Sends streams of /v1/completions to http://HOST:PORT or https://HOST:PORT and times them: to the first token, "
+    "between pieces of text, "
     "to the "
     "end. Clients ask one after the other, or requests come at random times (Poisson) at a rate, in bursts if wanted; "
     "then "

@@ -23,7 +23,15 @@ static void say_ready(void *arg, const char *host, uint16_t port) {
         cli_json_end(&j);
         fflush(stdout);
     } else
-        fprintf(stderr, "ready: http://%s:%u\n", host, port);
+        fprintf(stderr, "ready: %s://%s:%u\n", cli_given(c, "tls-cert") ? "https" : "http", host, port);
+}
+
+static void say_reloaded(void *arg, const hone_err *why) {
+    const cli *c = arg;
+    if (why)
+        fprintf(stderr, "hone: what was there stays in use: %s\n", why->text);
+    else if (cli_given(c, "tls-cert"))
+        fprintf(stderr, "read '%s' anew\n", cli_text(c, "tls-cert", ""));
 }
 
 static void say_broken(void *arg, const char *model, const hone_err *why) {
@@ -56,6 +64,10 @@ static hone_rc run_serve(cli *c, hone_err *err) {
     o.read_timeout_s = cli_seconds(c, "read-timeout", 0);
     o.idle_timeout_s = cli_seconds(c, "idle-timeout", 0);
     o.drain_s = cli_seconds(c, "drain", 0);
+    o.tls_cert = cli_text(c, "tls-cert", NULL);
+    o.tls_key = cli_text(c, "tls-key", NULL);
+    if (o.tls_cert || o.log) o.reload = cli_catch_hangup();
+    o.on_reload = say_reloaded;
     o.stop = on.stop;
     o.on_ready = say_ready;
     o.on_ready_arg = c;
@@ -87,6 +99,8 @@ static const cli_option options[] = {
     {"admin", 0, CLI_TEXT, "PATH", 0, 0,
      "the socket for `hone deploy` and other admin calls; else serve-PORT.sock in $XDG_RUNTIME_DIR/hone or the cache"},
     {"no-admin", 0, CLI_FLAG, NULL, 0, 0, "no such socket"},
+    {"tls-cert", 0, CLI_TEXT, "FILE", 0, 0, "HTTPS alone, with this certificate and its chain (PEM)"},
+    {"tls-key", 0, CLI_TEXT, "FILE", 0, 0, "its private key (PEM, without a passphrase)"},
     {"log", 0, CLI_TEXT, "FILE", 0, 0, "a line of JSON for each call; - is stderr"},
     {"max-body", 0, CLI_COUNT, "MIB", 1, 4096, "a request's body at most (32)"},
     {"read-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a request that is not whole by then ends its connection (30s)"},
@@ -105,9 +119,10 @@ const cli_command cli_cmd_serve = {
     "the Open Inference Protocol. Answers of several clients share the steps of a language model; each is the same as "
     "alone. A model is named for its file; NAME=PATH gives another name. `/ready` answers 200 when all models are "
     "loaded, `/metrics` is for Prometheus. The first SIGTERM or Ctrl-C ends the server when the answers under way are "
-    "out, the second at once.",
+    "out, the second at once. SIGHUP reads the certificate anew and opens the log again; connections go on.",
     options,
     "hone serve model.gguf --port 8000\tOpenAI's calls at http://127.0.0.1:8000/v1\n"
+    "hone serve model.gguf --tls-cert cert.pem --tls-key key.pem\tHTTPS alone\n"
     "hone serve chat=model.gguf resnet.onnx --batch-delay 2ms\ttwo models\n",
     1,
     64,

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* The only mutable globals of the program: a signal handler can communicate in no other way. */
-static volatile int stop_asked, window_resized, is_recorded;
+static volatile int stop_asked, window_resized, is_recorded, hangups;
 
 /* The first asks the command to end: it stops what is running and prints its results so far; the second ends hone at
  * once (the supervisors end its children, and finished work is recorded). */
@@ -25,6 +25,11 @@ static void on_resize(int sig) {
     window_resized = 1;
 }
 
+static void on_hangup(int sig) {
+    (void)sig;
+    hangups++;
+}
+
 static void handle(int sig, void (*handler)(int)) {
     struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&sa.sa_mask);
@@ -37,4 +42,9 @@ cli_signals cli_catch_signals(bool recorded) {
     handle(SIGTERM, on_stop);
     handle(SIGWINCH, on_resize);
     return (cli_signals){&stop_asked, &window_resized};
+}
+
+const volatile int *cli_catch_hangup(void) {
+    handle(SIGHUP, on_hangup);
+    return &hangups;
 }

@@ -10,5 +10,7 @@ typedef struct cli_signals {
 } cli_signals;
 /* From now on. recorded: the note on the first signal may say that what is finished is recorded. */
 cli_signals cli_catch_signals(bool recorded);
+/* From now on: how often SIGHUP came. */
+const volatile int *cli_catch_hangup(void);
 
 #endif

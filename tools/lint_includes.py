@@ -24,7 +24,8 @@ ALLOWED = {("shim", "backend/gpu/rt/driver.h"),  # the interface that artifacts 
            ("backend", "backend/cpu/reference_int.h"),  # kernels node by node are one text in all languages like C
            ("backend", "backend/cpu/cpu.h"),
            ("artifact", "hone/compile.h")}  # the options that it is made with
-WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "libpq-fe.h": "record", "pcre2.h": "text", "utf8proc.h": "text", "protobuf-c/protobuf-c.h": "onnx"}
+WRAPPED = {"yaml.h": "base", "sodium.h": "base", "sqlite3.h": "record", "libpq-fe.h": "record", "pcre2.h": "text", "utf8proc.h": "text", "protobuf-c/protobuf-c.h": "onnx",
+           "openssl/ssl.h": "serve", "openssl/err.h": "serve", "openssl/x509v3.h": "serve"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 

@@ -21,10 +21,11 @@ extern "C" {
 enum { HONE_LOAD_ROUNDS = 64 }; /* at most */
 typedef struct hone_load_options {
     size_t size;
-    const char *url, *against; /* "http://HOST:PORT"; against: a second server, in turns with the first; NULL: none */
-    const char *model, *key;   /* NULL: the server's only model; no key */
-    size_t n;                  /* requests of a round; 0: 32 */
-    uint32_t rounds;           /* of each server, behind one that warms up; 0: 3 */
+    const char *url,
+        *against; /* "http://HOST:PORT" or "https://…"; against: a second server, in turns with the first; NULL: none */
+    const char *model, *key; /* NULL: the server's only model; no key */
+    size_t n;                /* requests of a round; 0: 32 */
+    uint32_t rounds;         /* of each server, behind one that warms up; 0: 3 */
     double rate;        /* requests a second, at random times (Poisson), however many are under way; 0: by n_clients */
     uint32_t burst;     /* requests that come at once, with `rate`; 0: 1 */
     uint32_t n_clients; /* without a rate: each sends its next when it has its answer; 0: 1 */
@@ -36,6 +37,8 @@ typedef struct hone_load_options {
     const char *trace;
     const char *save_trace; /* the first round that counts is written there as such a file; NULL: nowhere */
     hone_progress progress; /* after each round: stage "round" */
+    const char *ca;         /* https: a file of certificates in PEM that are trusted; NULL: those of the system */
+    bool insecure;          /* https: any certificate will do */
 } hone_load_options;
 static inline hone_load_options hone_load_defaults(void) {
     hone_load_options o = HONE_ZERO;

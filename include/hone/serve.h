@@ -51,6 +51,9 @@ typedef struct hone_serve_options {
      */
     void (*on_note)(void *arg, const char *text);
     void *on_note_arg;
+    const char *tls_cert, *tls_key; /* files in PEM, the certificate with its chain: HTTPS alone; NULL: no TLS */
+    const volatile int *reload;     /* whenever it changes, the certificate is read and the log opened anew */
+    void (*on_reload)(void *arg, const hone_err *why); /* when that was done; why NULL: it went well */
 } hone_serve_options;
 static inline hone_serve_options hone_serve_defaults(void) {
     hone_serve_options o = HONE_ZERO;

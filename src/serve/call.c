@@ -99,7 +99,7 @@ void hn_http_end(hn_http_call *c) {
 
 static void on_close(struct evhttp_connection *con, void *arg) {
     hn_http_call *c = arg;
-    (void)con;
+    hn_guard_gone(c->server->guard, con);
     c->request = NULL;
     c->status = c->started ? c->status : 499;
     if (c->held) return;
@@ -123,12 +123,13 @@ void hn_http_watch(hn_http_call *c) {
 static void on_written(struct evhttp_request *request, void *arg) {
     hn_server *s = arg;
     s->n_writing--;
-    evhttp_connection_set_closecb(evhttp_request_get_connection(request), NULL, NULL);
+    hn_guard_between(s->guard, evhttp_request_get_connection(request));
 }
 
 static void on_lost(struct evhttp_connection *con, void *arg) {
     hn_server *s = arg;
     s->n_writing--;
+    hn_guard_gone(s->guard, con);
     evhttp_connection_set_closecb(con, NULL, NULL);
 }
 

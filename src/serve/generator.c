@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "serve/tls.h"
 #include "serve/trace.h"
 
 #include <event2/buffer.h>
@@ -26,8 +27,9 @@ typedef struct series {
 } series;
 
 typedef struct side {
-    const char *host;
+    const char *host, *scheme;
     char *name;
+    bool secure;
     uint16_t port;
     series first, between, whole;
     double rate[HONE_LOAD_ROUNDS];
@@ -38,6 +40,7 @@ typedef struct side {
 typedef struct load {
     hone_load_options o;
     struct event_base *base;
+    hn_tls *tls; /* NULL: no server needs it */
     side *side;
     bool warm;                          /* a round that counts */
     size_t n, n_sent, n_over, n_tokens; /* of this round */
@@ -146,12 +149,22 @@ static char *body_of(const load *l, uint64_t index) {
     return body;
 }
 
+static struct evhttp_connection *connect_to(const load *l) {
+    const side *s = l->side;
+    if (!s->secure) return evhttp_connection_base_new(l->base, NULL, s->host, s->port);
+    struct bufferevent *bev = hn_tls_connect(l->tls, l->base, s->host);
+    struct evhttp_connection *con =
+        bev ? evhttp_connection_base_bufferevent_new(l->base, NULL, bev, s->host, s->port) : NULL;
+    if (!con && bev) bufferevent_free(bev);
+    return con;
+}
+
 static void send_one(load *l, double due_s) {
     shot *t = calloc(1, sizeof *t);
     struct evhttp_request *r = t ? evhttp_request_new(on_end, t) : NULL;
     char *body = r ? body_of(l, l->n_sent) : NULL, bearer[300];
     l->n_sent++;
-    if (body) t->con = evhttp_connection_base_new(l->base, NULL, l->side->host, l->side->port);
+    if (body) t->con = connect_to(l);
     if (!body || !t->con) {
         l->nomem = true;
         event_base_loopbreak(l->base);
@@ -233,8 +246,13 @@ static hone_rc run_round(load *l, side *s, uint64_t round, hone_err *err) {
     if (l->nomem) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (l->n_over < l->n) return hn_fail(err, HONE_E_FAILED, "the loop of events ended early");
     if (!l->n_tokens && s->last_status)
-        return hn_fail(err, HONE_E_FAILED, "http://%s answers /v1/completions with %d", s->name, s->last_status);
-    if (!l->n_tokens) return hn_fail(err, HONE_E_IO, "nobody answers at http://%s", s->name);
+        return hn_fail(err, HONE_E_FAILED, "%s://%s answers /v1/completions with %d", s->scheme, s->name,
+                       s->last_status);
+    if (!l->n_tokens && s->secure && hn_tls_refused(l->tls))
+        return hn_fail(err, HONE_E_IO,
+                       "the certificate of https://%s is not trusted: %s; give --ca FILE, or --insecure to trust any",
+                       s->name, hn_tls_refused(l->tls));
+    if (!l->n_tokens) return hn_fail(err, HONE_E_IO, "nobody answers at %s://%s", s->scheme, s->name);
     if (l->warm) s->rate[s->n_rounds++] = (double)l->n_tokens / (hn_now_s() - l->begin_s);
     return HONE_OK;
 }
@@ -246,9 +264,12 @@ static hone_rc read_url(const char *url, side *s, hone_err *err) {
     const char *scheme = uri ? evhttp_uri_get_scheme(uri) : NULL, *host = uri ? evhttp_uri_get_host(uri) : NULL;
     int port = uri ? evhttp_uri_get_port(uri) : 0;
     hone_rc rc = HONE_OK;
-    if (!scheme || strcmp(scheme, "http") || !host || !*host)
-        rc = hn_fail(err, HONE_E_USAGE, "'%s' is no address of a server; write http://HOST:PORT", url);
-    s->port = (uint16_t)(port > 0 ? port : 80);
+    s->secure = scheme && !strcmp(scheme, "https");
+    s->scheme = s->secure ? "https" : "http";
+    if (!scheme || strcmp(scheme, s->scheme) || !host || !*host)
+        rc = hn_fail(err, HONE_E_USAGE, "'%s' is no address of a server; write http://HOST:PORT or https://HOST:PORT",
+                     url);
+    s->port = (uint16_t)(port > 0 ? port : s->secure ? 443 : 80);
     if (!rc && (asprintf(&s->name, "%s:%u", host, s->port) < 0 || !(s->host = strdup(host))))
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (uri) evhttp_uri_free(uri);
@@ -365,6 +386,7 @@ hone_rc hone_load_run(const hone_load_options *options, hone_load_result *out, h
     if (!rc) rc = complete(&l, err);
     if (!rc) rc = read_url(l.o.url, &two[0], err);
     if (!rc && l.o.against) rc = read_url(l.o.against, &two[1], err);
+    if (!rc && (two[0].secure || two[1].secure)) rc = hn_tls_client(l.o.ca, l.o.insecure, &l.tls, err);
     l.base = rc ? NULL : event_base_new();
     struct event *tick = l.base ? event_new(l.base, -1, EV_PERSIST, on_tick, &l) : NULL;
     if (!rc && (!tick || event_add(tick, &often))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
@@ -377,6 +399,7 @@ hone_rc hone_load_run(const hone_load_options *options, hone_load_result *out, h
     }
     if (tick) event_free(tick);
     if (l.base) event_base_free(l.base);
+    hn_tls_free(l.tls);
     hn_trace_free(&l.trace);
     hn_trace_free(&l.saved);
     for (int i = 0; i < 2; i++) {

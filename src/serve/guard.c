@@ -1,52 +1,89 @@
 /* guard.c — a request must be whole some time after its first byte: a client that sends a byte a second does not keep a
- * connection for ever.
+ * connection for ever. A handshake of TLS must be over as soon after the connection's beginning.
  *
- * evhttp has a limit on silence alone. Here connections are looked at once a second: one whose bytes have come, and are
+ * evhttp has a limit on silence alone. Here connections are looked at now and then: one whose bytes have come, and are
  * no whole request, for too long is shut down, and evhttp then ends it. A watch holds a reference to its connection's
- * buffer, and lets go of it when the socket is another one than at first: evhttp has closed it. Sockets are known by
- * their cookies, since numbers of descriptors come again. */
+ * buffer. It lets go of it when evhttp tells of the connection's end, before its socket is closed: a buffer that
+ * outlives its socket would read what comes to the next one of that number. Of a connection that never sent a byte
+ * evhttp tells nothing: there the watch lets go when the socket is another one than at first: evhttp has closed it.
+ * Sockets are known by their cookies, since numbers of descriptors come again. */
 #include "base/clock.h"
 #include "serve/http.h"
+#include "serve/tls.h"
 
 #include <event2/bufferevent.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
+static const double SWEEP_S = 0.25;
+
 typedef struct watch {
-    struct watch *next;
+    struct watch *next, **at;
     hn_guard *guard;
     struct bufferevent *bev;
     uint64_t cookie; /* 0: not looked at yet */
     double since_s;  /* 0: no byte of a request has come */
+    bool known;      /* its end will be told */
+    bool shaking;    /* since_s is when its handshake began */
 } watch;
 
 struct hn_guard {
-    double limit_s;
+    double limit_s, swept_s;
+    hn_tls *tls;
     watch *first;
     watch **of_fd; /* by descriptor: the watch that had input there last */
     size_t n;
+    void **part; /* of TLS connections that are gone: freed two sweeps later, when libevent has let go of them */
+    size_t n_part, n_old, room;
 };
 
-hn_guard *hn_guard_new(double limit_s) {
+hn_guard *hn_guard_new(double limit_s, hn_tls *tls) {
     hn_guard *g = calloc(1, sizeof *g);
-    if (g) g->limit_s = limit_s;
+    if (g) g->limit_s = limit_s, g->tls = tls;
     return g;
 }
+
+/* Those that were there at the last sweep. */
+static void free_parts(hn_guard *g) {
+    for (size_t i = 0; i < g->n_old; i++) hn_tls_free_part(g->part[i]);
+    g->n_part -= g->n_old;
+    if (g->n_part) memmove(g->part, g->part + g->n_old, g->n_part * sizeof *g->part);
+    g->n_old = g->n_part;
+}
+
+static void free_later(hn_guard *g, void *part) {
+    if (g->n_part == g->room) {
+        size_t room = 2 * g->room + 16;
+        void **more = realloc(g->part, room * sizeof *more);
+        if (!more) return; /* it is lost: better than freed too early */
+        g->part = more;
+        g->room = room;
+    }
+    g->part[g->n_part++] = part;
+}
+
+static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *info, void *arg);
 
 static void drop(watch *w) {
     hn_guard *g = w->guard;
     int fd = bufferevent_getfd(w->bev);
     if (fd >= 0 && (size_t)fd < g->n && g->of_fd[fd] == w) g->of_fd[fd] = NULL;
+    void *part = hn_tls_part(w->bev);
+    *w->at = w->next;
+    if (w->next) w->next->at = w->at;
+    evbuffer_remove_cb(bufferevent_get_input(w->bev), on_input, w);
     bufferevent_decref(w->bev);
+    if (part) free_later(g, part);
     free(w);
 }
 
 void hn_guard_free(hn_guard *g) {
     if (!g) return;
-    for (watch *w = g->first, *next; w; w = next) {
-        next = w->next;
-        drop(w);
-    }
+    while (g->first) drop(g->first);
+    free_parts(g);
+    free_parts(g);
+    free(g->part);
     free(g->of_fd);
     free(g);
 }
@@ -68,52 +105,90 @@ static bool has_room(hn_guard *g, size_t fd) {
     return true;
 }
 
+static void on_gone(struct evhttp_connection *con, void *guard) { hn_guard_gone(guard, con); }
+
+/* evhttp gives its connection to the callbacks of its buffer; so its end is seen from the first byte on, before there
+ * is a request. */
+static void watch_end(watch *w) {
+    void *con = NULL;
+    bufferevent_getcb(w->bev, NULL, NULL, NULL, &con);
+    w->known = true;
+    if (con) evhttp_connection_set_closecb(con, on_gone, w->guard);
+}
+
 static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *info, void *arg) {
     (void)buffer;
     watch *w = arg;
     int fd = bufferevent_getfd(w->bev);
-    if (!info->n_added || w->since_s > 0 || fd < 0 || !has_room(w->guard, (size_t)fd)) return;
+    if (!info->n_added || (w->since_s > 0 && !w->shaking) || fd < 0 || !has_room(w->guard, (size_t)fd)) return;
     w->since_s = hn_now_s();
+    w->shaking = false;
     w->guard->of_fd[fd] = w;
+    if (!w->known) watch_end(w);
+}
+
+/* Behind the callback that took the connection: its socket is known then, and not closed yet. */
+static void on_taken(evutil_socket_t none, short what, void *arg) {
+    watch *w = arg;
+    (void)none;
+    (void)what;
+    w->cookie = cookie_of(bufferevent_getfd(w->bev));
 }
 
 struct bufferevent *hn_guard_watch(struct event_base *base, void *guard) {
     hn_guard *g = guard;
-    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
+    struct bufferevent *bev = g->tls ? hn_tls_accept(g->tls, base) : bufferevent_socket_new(base, -1, 0);
     watch *w = bev ? malloc(sizeof *w) : NULL;
     if (!w) return bev;
     if (!evbuffer_add_cb(bufferevent_get_input(bev), on_input, w)) {
         free(w);
         return bev;
     }
-    *w = (watch){.next = g->first, .guard = g, .bev = bev};
+    *w = (watch){.next = g->first, .guard = g, .bev = bev, .since_s = g->tls ? hn_now_s() : 0, .shaking = g->tls};
+    w->at = &g->first;
+    if (w->next) w->next->at = &w->next;
     g->first = w;
     bufferevent_incref(bev);
+    event_base_once(base, -1, EV_TIMEOUT, on_taken, w, NULL);
     return bev;
 }
 
-void hn_guard_whole(hn_guard *g, struct evhttp_connection *con) {
+static watch *watch_of(const hn_guard *g, struct evhttp_connection *con) {
     struct bufferevent *bev = evhttp_connection_get_bufferevent(con);
     int fd = bufferevent_getfd(bev);
     watch *w = fd >= 0 && (size_t)fd < g->n ? g->of_fd[fd] : NULL;
-    if (w && w->bev == bev) w->since_s = 0;
+    return w && w->bev == bev ? w : NULL;
 }
 
+void hn_guard_whole(hn_guard *g, struct evhttp_connection *con) {
+    watch *w = watch_of(g, con);
+    if (w) w->since_s = 0;
+}
+
+void hn_guard_gone(hn_guard *g, struct evhttp_connection *con) {
+    watch *w = watch_of(g, con);
+    if (w) drop(w);
+}
+
+void hn_guard_between(hn_guard *g, struct evhttp_connection *con) { evhttp_connection_set_closecb(con, on_gone, g); }
+
 void hn_guard_sweep(hn_guard *g, double now_s) {
-    for (watch **at = &g->first; *at;) {
-        watch *w = *at;
+    if (now_s - g->swept_s < SWEEP_S && now_s >= g->swept_s) return;
+    g->swept_s = now_s;
+    free_parts(g);
+    for (watch *w = g->first, *next; w; w = next) {
+        next = w->next;
         int fd = bufferevent_getfd(w->bev);
         uint64_t cookie = cookie_of(fd);
         if (!w->cookie) w->cookie = cookie;
         if (!cookie || cookie != w->cookie) {
-            *at = w->next;
             drop(w);
             continue;
         }
+        if (w->shaking && hn_tls_ready(w->bev)) w->shaking = false, w->since_s = 0;
         if (w->since_s > 0 && now_s - w->since_s >= g->limit_s) {
             w->since_s = 0;
             shutdown(fd, SHUT_RDWR);
         }
-        at = &w->next;
     }
 }

@@ -24,6 +24,8 @@ typedef struct hn_server {
     struct evhttp *http;
     struct evhttp_bound_socket *bound;
     struct hn_guard *guard;
+    struct hn_tls *tls; /* NULL: none */
+    int reloaded;
     struct event *on_event, *tick;
     struct evhttp *admin; /* the socket of admin calls; NULL: none */
     char *admin_path;
@@ -121,10 +123,13 @@ void hn_keys_free(hn_key *key, size_t n);
 hn_key *hn_keys_find(hn_key *key, size_t n, const char *bearer);
 /* --- guard.c: connections whose requests take too long to come are ended --- */
 typedef struct hn_guard hn_guard;
-hn_guard *hn_guard_new(double limit_s);
+struct hn_tls;
+hn_guard *hn_guard_new(double limit_s, struct hn_tls *tls); /* tls: NULL: none */
 void hn_guard_free(hn_guard *g);
 struct bufferevent *hn_guard_watch(struct event_base *base, void *guard); /* for evhttp_set_bevcb */
 void hn_guard_whole(hn_guard *g, struct evhttp_connection *con);          /* a request is there */
+void hn_guard_gone(hn_guard *g, struct evhttp_connection *con);           /* before its socket is closed */
+void hn_guard_between(hn_guard *g, struct evhttp_connection *con);        /* no request: the guard is told of its end */
 void hn_guard_sweep(hn_guard *g, double now_s);
 /* --- request.c: the body of /v1/completions or /v1/chat/completions becomes jobs --- */
 hone_rc hn_request_text(hn_http_call *c, hone_err *err);

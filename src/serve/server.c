@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/options.h"
 #include "serve/http.h"
+#include "serve/tls.h"
 
 #include <errno.h>
 #include <event2/bufferevent.h>
@@ -104,6 +105,27 @@ static void tell_broken(hn_server *s) {
     }
 }
 
+static hone_rc open_log(const hn_server *s, FILE **out, hone_err *err) {
+    if (!s->o.log) return HONE_OK;
+    FILE *f = fopen(strcmp(s->o.log, "-") ? s->o.log : "/dev/stderr", "ae");
+    if (!f) return hn_fail(err, HONE_E_IO, "cannot open '%s': %s", s->o.log, strerror(errno));
+    *out = f;
+    return HONE_OK;
+}
+
+/* The certificate, and the log by its name, which may be another file by now. What fails stays as it was. */
+static void reload(hn_server *s) {
+    FILE *log = NULL;
+    hone_err why = {0};
+    hone_rc rc = s->tls ? hn_tls_reload(s->tls, &why) : HONE_OK;
+    hone_rc log_rc = open_log(s, &log, rc ? NULL : &why);
+    if (!log_rc && log) {
+        fclose(s->log);
+        s->log = log;
+    }
+    if (s->o.on_reload) s->o.on_reload(s->o.on_ready_arg, rc || log_rc ? &why : NULL);
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg) {
     hn_server *s = arg;
     double now_s = hn_now_s();
@@ -115,6 +137,10 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
         s->told = true;
         tell_broken(s);
         if (s->o.on_ready) s->o.on_ready(s->o.on_ready_arg, s->o.host, port_of(s));
+    }
+    if (s->o.reload && *s->o.reload != s->reloaded) {
+        s->reloaded = *s->o.reload;
+        reload(s);
     }
     if (s->told || (s->why.rc && s->o.n_model > 1)) tell_broken(s);
     if (!s->ending && ((s->o.stop && *s->o.stop) || s->drain)) {
@@ -144,10 +170,12 @@ static hone_rc open_http(hn_server *s, hone_err *err) {
     return HONE_OK;
 }
 
-static hone_rc open_log(hn_server *s, hone_err *err) {
-    if (!s->o.log) return HONE_OK;
-    s->log = fopen(strcmp(s->o.log, "-") ? s->o.log : "/dev/stderr", "ae");
-    return s->log ? HONE_OK : hn_fail(err, HONE_E_IO, "cannot open '%s': %s", s->o.log, strerror(errno));
+static hone_rc open_tls(hn_server *s, hone_err *err) {
+    const hone_serve_options *o = &s->o;
+    if (!o->tls_cert != !o->tls_key)
+        return hn_fail(err, HONE_E_USAGE, "a certificate and its key go together; give the %s, too",
+                       o->tls_cert ? "key" : "certificate");
+    return o->tls_cert ? hn_tls_open(o->tls_cert, o->tls_key, &s->tls, err) : HONE_OK;
 }
 
 static hone_rc open_server(hn_server *s, hone_err *err) {
@@ -156,9 +184,10 @@ static hone_rc open_server(hn_server *s, hone_err *err) {
     s->figures.name = "";
     s->begin_s = hn_now_s();
     pthread_mutex_init(&s->figures.lock, NULL);
-    if (!rc) rc = open_log(s, err);
+    if (!rc) rc = open_log(s, &s->log, err);
     s->base = event_base_new();
-    s->guard = hn_guard_new(s->o.read_timeout_s);
+    if (!rc) rc = open_tls(s, err);
+    s->guard = hn_guard_new(s->o.read_timeout_s, s->tls);
     if (!rc && (!s->base || !s->guard)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = open_http(s, err);
     if (!rc) rc = hn_admin_open(s, port_of(s), err);
@@ -183,6 +212,7 @@ static void close_server(hn_server *s) {
         hn_http_end(s->calls);
     }
     hn_guard_free(s->guard);
+    hn_tls_free(s->tls);
     if (s->base) event_base_free(s->base);
     hn_keys_free(s->key, s->n_key);
     if (s->log) fclose(s->log);

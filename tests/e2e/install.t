@@ -34,7 +34,7 @@ ok pkgconfig_prefix_of_the_install test "$(PKG_CONFIG_SYSROOT_DIR='' pkg-config 
 read -ra shared <<< "$(pkg-config --cflags --libs hone)"
 read -ra static <<< "$(pkg-config --static --cflags --libs hone | sed "s|-lhone |$lib/libhone.a |")"
 # Packages of the system are found without the sysroot.
-read -ra requires <<< "$(env -u PKG_CONFIG_SYSROOT_DIR -u PKG_CONFIG_PATH pkg-config --libs yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra)"
+read -ra requires <<< "$(env -u PKG_CONFIG_SYSROOT_DIR -u PKG_CONFIG_PATH pkg-config --libs yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra libevent_openssl libssl libcrypto)"
 
 warn=(-Wall -Wextra -Wpedantic -Werror)
 ok compile_shared gcc -std=c11 "${warn[@]}" "$here/ask_tell.c" -o "$top/shared" "${shared[@]}"

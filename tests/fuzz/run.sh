@@ -25,7 +25,7 @@ done
 mkdir -p "$build/findings"
 
 make -s -j "${JOBS:-$(nproc)}" BUILD="$build" CC="$cc" CFLAGS="${flags[*]} $san -fsanitize=fuzzer-no-link" lib
-read -ra packages <<< "$(pkg-config --cflags --libs yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra) $(pkg-config --cflags libpq)"
+read -ra packages <<< "$(pkg-config --cflags --libs yaml-0.1 jansson sqlite3 libsodium liblzma libprotobuf-c libpcre2-8 libutf8proc libevent_core libevent_extra libevent_openssl libssl libcrypto) $(pkg-config --cflags libpq)"
 for n in "${names[@]}"; do
     "$cc" -std=c11 -D_GNU_SOURCE -Iinclude -Isrc "${flags[@]}" $san -fsanitize=fuzzer "tests/fuzz/fuzz_$n.c" \
         -o "$build/fuzz_$n" "$build/libhone.a" "${packages[@]}" -lm -lpthread

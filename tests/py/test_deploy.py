@@ -42,7 +42,8 @@ def test_the_image():
     run = text[text.rindex("FROM "):]
     for library, package in (("libevent_core", "libevent-core"), ("libjansson", "libjansson4"), ("libzip", "libzip4"), ("libyaml", "libyaml-0"),
                              ("libsqlite3", "libsqlite3-0"), ("libsodium", "libsodium23"), ("libpcre2-8", "libpcre2-8-0"),
-                             ("libutf8proc", "libutf8proc2"), ("libprotobuf-c", "libprotobuf-c1"), ("libevent_extra", "libevent-extra")):
+                             ("libutf8proc", "libutf8proc2"), ("libprotobuf-c", "libprotobuf-c1"), ("libevent_extra", "libevent-extra"),
+                             ("libevent_openssl", "libevent-openssl"), ("libssl", "libssl3")):
         assert package in run or not any(x.startswith(library) for x in linked), package
 
 

@@ -4,6 +4,7 @@ hold on to connections. On loopback alone."""
 import concurrent.futures
 import json
 import os
+import socket
 import subprocess
 import time
 
@@ -97,3 +98,19 @@ def test_status(path):
             time.sleep(0.05)
         else:
             raise AssertionError("no rate")
+
+
+def test_sockets_whose_numbers_come_again(path):
+    body = json.dumps({"text": "A" * 200000}).encode()
+    with serving(path) as s:
+        for _ in range(10):  # the server ends a connection; the next one has its number, and sends much
+            with socket.create_connection(("127.0.0.1", s.port), timeout=60) as c:
+                c.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                while c.recv(1000):
+                    pass
+            assert s.call("POST", "/tokenize", body)[0] == 200
+            with socket.create_connection(("127.0.0.1", s.port), timeout=60) as c:
+                c.sendall(b"no HTTP\r\n\r\n")
+                while c.recv(1000):
+                    pass
+            assert s.call("POST", "/tokenize", body)[0] == 200
