@@ -62,6 +62,7 @@ static void one_json(cli *c, const cli_record *r) {
         cli_json_kcount(&j, hone_outcome_class_name((hone_outcome_class)i), n_class[i]);
     cli_json_close(&j);
     goals_json(&j, r);
+    cli_effects_json(&j, &r->effects);
     cli_json_ktext(&j, "machine", s->machine);
     cli_json_kraw(&j, "compilers", s->compilers);
     cli_json_ktext(&j, "space_hash", s->space_hash);
@@ -92,6 +93,14 @@ static void field(const cli *c, const char *name, const char *text) {
     putchar('\n');
 }
 
+static void print_effects(const cli *c, const cli_record *r) {
+    char text[400];
+    for (size_t i = 0; i < r->effects.n; i++) {
+        hone_tune_effect_text(&r->effects.effect[i], text, sizeof text);
+        field(c, i ? "" : "choices", text);
+    }
+}
+
 static void one_text(const cli *c, const cli_record *r) {
     const hone_session *s = &r->session;
     char a[CLI_TEXT_N], b[CLI_TEXT_N];
@@ -105,6 +114,7 @@ static void one_text(const cli *c, const cli_record *r) {
     printf("%-10s  %zu, %zu of them with an object that was known\n", "trials", n, n_reused);
     printf("%-10s  %s\n", "failures", *failures ? failures : "none");
     print_goals(c, r);
+    print_effects(c, r);
     field(c, "machine", s->machine);
     field(c, "record", r->dir);
     free(failures);

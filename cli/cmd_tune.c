@@ -86,6 +86,7 @@ static void result_json(cli *c, const summary *s) {
     for (int i = 0; i < HONE_N_CLASSES; i++)
         cli_json_kcount(&j, hone_outcome_class_name((hone_outcome_class)i), r->n_class[i]);
     cli_json_close(&j);
+    if (s->record) cli_effects_json(&j, &s->record->effects);
     cli_json_kraw(&j, "point", r->best_point);
     cli_json_ktext(&j, "argv", r->best_argv);
     cli_json_knumber(&j, "elapsed_s", r->elapsed_s);
@@ -293,8 +294,9 @@ const cli_command cli_cmd_tune = {
     "Tune",
     "[hone.yaml | MODEL]",
     "search for the best controls of a workload, or of a model's kernels",
-    "Builds and measures the baseline, then one candidate after another: first the plain levels of each compiler under "
-    "each floating-point contract, then known combinations, then what the search engine proposes. Candidates are built "
+    "Builds and measures the baseline, then one candidate after another: first a small experiment "
+    "that crosses compilers, floating-point contracts, levels and the like and says what each brought, then what its "
+    "result promises, known combinations, and what the search engine proposes. Candidates are built "
     "side by side in private folders, run alone, compared with a baseline measured at the same time, and checked for "
     "correct results. At the end the best few are built again and compared in interleaved rounds.\n\n"
     "Every finished trial is recorded at once. Ctrl-C ends the search with what it has found so far; the same command "

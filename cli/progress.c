@@ -187,6 +187,16 @@ static void put_plain(cli_live *l, const hone_tune_event *e, bool gain) {
     fprintf(stderr, "%s\n", cli_paint(l->c->color_err, CLI_PLAIN));
 }
 
+/* What the big choices brought, one a line. */
+static void put_effects(cli_live *l, const char *text) {
+    wipe(l);
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        fputs(at == text ? "choices     " : "            ", stderr);
+        fprintf(stderr, "%.*s\n", (int)strcspn(at, "\n"), at);
+    }
+    fflush(stderr);
+}
+
 static void on_trial(cli_live *l, const hone_tune_event *e) {
     bool gain = e->best_speedup > l->best * 1.0005;
     l->stage[0] = 0;
@@ -222,6 +232,10 @@ void cli_live_event(void *live, const hone_event *event) {
         if (!e->base.done) draw(l, true);
         break;
     case HONE_TUNE_TRIAL: on_trial(l, e); break;
+    case HONE_TUNE_EFFECTS:
+        if (!l->quiet) put_effects(l, e->base.text);
+        tell(l, e->base.stage, e->base.text);
+        return;
     case HONE_TUNE_RACE:
         snprintf(l->stage, sizeof l->stage, "racing the best: round %zu of %zu", e->base.done, e->base.total);
         draw(l, e->base.done == 1);

@@ -98,6 +98,7 @@ static hone_rc session_id(const cli *c, int64_t *id, hone_err *err) {
 static hone_rc load(cli_record *r, int64_t id, bool with_samples, hone_err *err) {
     hone_rc rc = hone_session_get(r->store, id, NULL, &r->session, err);
     if (!rc) rc = hone_trials_load(r->store, r->session.id, with_samples, &r->trials, err);
+    if (!rc) rc = hone_session_effects(r->store, r->session.id, &r->effects, err);
     if (rc) return rc;
     read_goals(r);
     find_best(r);
@@ -133,6 +134,7 @@ void cli_record_close(cli_record *r) {
     for (size_t i = 0; i < r->n_goals; i++) free(r->goal[i].expr);
     hone_trials_free(&r->trials);
     hone_session_free(&r->session);
+    hone_session_effects_free(&r->effects);
     hone_store_close(r->store);
     free(r->dir);
     free(r->workload);
@@ -219,4 +221,24 @@ hone_rc cli_workload_load(const char *path, hone_workload **out, hone_err *err) 
         return cli_fail(err, HONE_E_IO,
                         "there is no 'hone.yaml' here; `hone init` writes one, or name a workload file");
     return hone_workload_load(path, out, err);
+}
+
+void cli_effects_json(cli_json *j, const hone_effects *effects) {
+    cli_json_key(j, "effects");
+    cli_json_array(j);
+    for (size_t i = 0; i < effects->n; i++) {
+        const hone_effect *e = &effects->effect[i];
+        cli_json_object(j);
+        cli_json_ktext(j, "choice", e->choice);
+        cli_json_ktext(j, "value", e->value);
+        cli_json_ktext(j, "against", e->against);
+        cli_json_ktext(j, "words", e->words);
+        cli_json_knumber(j, "gain", e->gain);
+        cli_json_knumber(j, "lo", e->lo);
+        cli_json_knumber(j, "hi", e->hi);
+        cli_json_kcount(j, "trials", (uint64_t)e->n_trials);
+        cli_json_kcount(j, "failed", (uint64_t)e->n_failed);
+        cli_json_close(j);
+    }
+    cli_json_close(j);
 }

@@ -21,6 +21,7 @@ typedef struct cli_record {
     hone_store *store;
     hone_session session;
     hone_trials trials;
+    hone_effects effects; /* of the big choices */
     cli_goal goal[HONE_MAX_OBJECTIVES];
     size_t n_goals;
     const hone_trial *baseline; /* NULL when none was recorded */
@@ -52,6 +53,8 @@ double cli_gain(const cli_record *r, const hone_trial *t, size_t k);
 size_t cli_count_classes(const cli_record *r, size_t n_class[HONE_N_CLASSES], size_t *n_reused);
 /* "2 build_error, 1 wrong_result", "" when none failed; malloc'ed. */
 char *cli_failures_text(const size_t n_class[HONE_N_CLASSES]);
+/* The member "effects": what each of the big choices brought. */
+void cli_effects_json(cli_json *j, const hone_effects *effects);
 /* What a point sets other than the base does: "name=value name=value ..."; plain: only names without a dot, which are
  * not controls of a compiler. base may be NULL. malloc'ed. */
 char *cli_point_delta(const char *point, const char *base, bool plain);

@@ -94,6 +94,27 @@ HONE_API hone_rc hone_trials_load(hone_store *store, int64_t session, bool with_
                                   hone_err *err);
 HONE_API void hone_trials_free(hone_trials *trials);
 
+/* What one of the big choices brought in a session, by itself (docs/tuning.md): a main effect of the experiment that a
+ * search begins with. Pointers as in hone_trial. */
+typedef struct hone_effect {
+    const char *choice;          /* "compiler", "fp", "level", "others", or a control's name: stored */
+    const char *value, *against; /* what was chosen, and the baseline's; "": absent */
+    const char *words;           /* for people: "clang instead of gcc" */
+    double gain, lo, hi;         /* of the first objective, > 1 is better, 95 % interval; NAN: it never worked */
+    int64_t n_trials, n_failed;  /* trials with this value */
+} hone_effect;
+typedef struct hone_effects {
+    hone_effect *effect;
+    size_t n;
+    void *block;
+} hone_effects;
+/* Replaces the effects of the session. */
+HONE_API hone_rc hone_session_put_effects(hone_store *store, int64_t session, const hone_effect *effect, size_t n,
+                                          hone_err *err);
+/* In the order they were put. Free with hone_session_effects_free. */
+HONE_API hone_rc hone_session_effects(hone_store *store, int64_t session, hone_effects *out, hone_err *err);
+HONE_API void hone_session_effects_free(hone_effects *effects);
+
 /* Best points of earlier sessions over an equal space (space_hash), for warm starts: the best of each session, newest
  * first, then the second of each …; ok, within all limits, not suspect, none twice. n JSON texts, NULL-terminated; free
  * with hone_free. */

@@ -86,6 +86,9 @@ HONE_API hone_rc hone_search_open(const hone_space *space, const hone_search_opt
                                   hone_err *err);
 /* Proposes the next point (slots doubles, legal, canonical, new) and marks it pending. */
 HONE_API hone_rc hone_search_ask(hone_search *search, double *point, hone_err *err);
+/* Appends points to those that are proposed first (options.seeds), as if they had been given at the beginning. Copied.
+ */
+HONE_API hone_rc hone_search_add_seeds(hone_search *search, const double *points, size_t n, hone_err *err);
 /* Reports an outcome, for a pending point or for one measured elsewhere. A point told twice: the later outcome
  * replaces the earlier. */
 HONE_API hone_rc hone_search_tell(hone_search *search, const double *point, const hone_outcome *seen, hone_err *err);

@@ -71,6 +71,7 @@ typedef enum hone_tune_stage {
     HONE_TUNE_RACE,     /* the final race of the best: done of total */
     HONE_TUNE_DONE,
     HONE_TUNE_WARNING, /* text says what (noise, governor, suspect result …) */
+    HONE_TUNE_EFFECTS, /* the big choices were tried: text has what each brought, one a line */
 } hone_tune_stage;
 
 typedef struct hone_tune_event {
@@ -95,6 +96,10 @@ typedef struct hone_tune_result {
     const char *reason;            /* why it ended (static) */
     double elapsed_s, own_s;       /* wall time; hone's own share of it, beyond compilers and programs */
 } hone_tune_result;
+
+/* What a big choice brought, in words: "fast floating point: 1.92x (1.85 to 1.99)". As snprintf: returns the length
+ * that it has in full. */
+HONE_API size_t hone_tune_effect_text(const hone_effect *effect, char *buf, size_t n);
 
 HONE_API hone_rc hone_tune_run(const hone_workload *workload, const hone_tune_options *options, hone_tune_result *out,
                                hone_err *err);

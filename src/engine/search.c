@@ -177,6 +177,19 @@ void hone_search_close(hone_search *s) {
     free(s);
 }
 
+hone_rc hone_search_add_seeds(hone_search *s, const double *points, size_t n, hone_err *err) {
+    size_t slots = s->genes->slots, total = s->config.n_seeds + n;
+    if (!n) return HONE_OK;
+    if (total < n || total > SIZE_MAX / sizeof(double) / (slots + 1))
+        return hn_fail(err, HONE_E_LIMIT, "%zu seeds are too many", n);
+    double *seeds = realloc(s->seeds, (total * slots + 1) * sizeof *seeds);
+    if (!seeds) return hn_fail(err, HONE_E_NOMEM, "out of memory for the search");
+    memcpy(seeds + s->config.n_seeds * slots, points, n * slots * sizeof *seeds);
+    s->config.seeds = s->seeds = seeds;
+    s->config.n_seeds = total;
+    return HONE_OK;
+}
+
 /* --- asking --------------------------------------------------------------------------------------------------- */
 
 /* The first point of the default and the caller's seeds that is still new. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    FORMAT = 2,
+    FORMAT = 3,
     BUSY_MS = 10000,
     RESERVE_B = 1 << 20,
     CHECKPOINT_PAGES = 512, /* 2 MiB: the write-ahead log is folded into the database beyond this */
@@ -43,6 +43,9 @@ static const char *const migration[FORMAT] = {
     " point TEXT NOT NULL, kept INTEGER NOT NULL, why TEXT NOT NULL, verdict TEXT NOT NULL, at_s REAL NOT NULL,"
     " version TEXT NOT NULL, body TEXT NOT NULL);"
     "CREATE INDEX proof_session ON proof(session);",
+    "CREATE TABLE effect (session INTEGER NOT NULL REFERENCES session(id), id INTEGER NOT NULL, choice TEXT NOT NULL,"
+    " value TEXT NOT NULL, against TEXT NOT NULL, words TEXT NOT NULL, gain REAL, lo REAL, hi REAL,"
+    " n_trials INTEGER NOT NULL, n_failed INTEGER NOT NULL, PRIMARY KEY (session, id)) WITHOUT ROWID;",
 };
 
 static const hn_store_form store_form = {"store", "'hone tune'", 0x686f6e65 /* "hone" */, FORMAT, migration, false};

@@ -120,6 +120,8 @@ static char *profile_tool(hone_target *t) {
     return path;
 }
 
+static const char *const choices[] = {"-mprefer-vector-width 512|256|128", "-funroll-loops off", NULL};
+
 static hone_fp contract_of(const char *baseline, const char *build) { return hn_cc_contract(baseline, build, false); }
 
 /* One clang makes code for every machine, and must be told which. */
@@ -142,6 +144,7 @@ const hn_family hn_family_clang = {
     .discover = discover,
     .classify = hn_llvm_classify,
     .seeds = seeds,
+    .choices = choices,
     .contract_of = contract_of,
     .lto = {"-flto", "-flto -fuse-ld=lld -Wno-unused-command-line-argument", NULL},
     .pgo_extra = pgo_extra,

@@ -110,6 +110,10 @@ typedef struct hn_family {
     const char *level, *arch;  /* the genes for the level of optimisation and for the processor */
     const char *const *levels; /* plain levels, the fastest first; for this machine where that is offered: as seeds */
     const char *const *seeds;  /* combinations known to pay: "NAME VALUE; NAME VALUE" */
+    /* Controls that may decide more than all others together, crossed with compilers, contracts and levels before
+     * anything else is tried: "NAME VALUE|VALUE", of which the first two that are offered count. lto and pgo always
+     * belong to them. NULL: none. */
+    const char *const *choices;
 
     /* --- words of a command line --- */
     /* The words of one gene but lto and pgo; value as in the space ("on", "16", …). */

@@ -202,6 +202,8 @@ static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out,
     return HONE_OK;
 }
 
+static const char *const choices[] = {"-mprefer-vector-width 512|256|128", "-funroll-loops on", NULL};
+
 static hone_fp contract_of(const char *baseline, const char *build) { return hn_cc_contract(baseline, build, true); }
 
 static const char *const pgo_extra[] = {"-fprofile-correction", "-Wno-missing-profile", NULL};
@@ -231,6 +233,7 @@ const hn_family hn_family_gcc = {
     .discover = discover,
     .classify = classify,
     .seeds = seeds,
+    .choices = choices,
     .languages = languages,
     .contract_of = contract_of,
     .lto = {"-flto", NULL},

@@ -287,4 +287,6 @@ const char *const hn_nv_seeds[] = {"-Xptxas=-O 3",
                                    "-Xptxas=-O 1",
                                    NULL};
 
+const char *const hn_nv_choices[] = {"-maxrregcount 32|64|128", NULL};
+
 const hn_listing hn_listing_sass = {.package = "nvidia-cuda-cuobjdump of PyPI (tools/cuda-tools.sh)", .device = true};

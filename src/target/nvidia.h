@@ -37,15 +37,16 @@ const char *hn_nv_source_name(hn_arena *a, const char *symbol);
 
 extern const hn_listing hn_listing_sass;
 extern const char *const hn_nv_strict[], *const hn_nv_fast[], *const hn_nv_none[];
-extern const char hn_nv_kernel[];                              /* CUDA C that needs no header: the program to probe */
-extern const char *const hn_nv_levels[], *const hn_nv_seeds[]; /* of compilers that pass words to ptxas */
+extern const char hn_nv_kernel[]; /* CUDA C that needs no header: the program to probe */
+extern const char *const hn_nv_levels[], *const hn_nv_seeds[],
+                                             *const hn_nv_choices[]; /* of compilers that pass words to ptxas */
 
 /* What nvcc and NVRTC share. */
 #define HN_NV_PASSING                                                                                                  \
     .version = 1, .aliases = "", .version_key = "release ", .native = hn_nv_native, .driver = hn_nv_driver,            \
-    .level = "-Xptxas=-O", .arch = "-arch", .levels = hn_nv_levels, .seeds = hn_nv_seeds, .spell = hn_nv_spell,        \
-    .read = hn_nv_read_passing, .define = hn_cc_define, .baseline = "-Xptxas=-O3", .plain = "-Xptxas=-O3",             \
-    .worst = "-Xptxas=-O0",                                                                                            \
+    .level = "-Xptxas=-O", .arch = "-arch", .levels = hn_nv_levels, .seeds = hn_nv_seeds, .choices = hn_nv_choices,    \
+    .spell = hn_nv_spell, .read = hn_nv_read_passing, .define = hn_cc_define, .baseline = "-Xptxas=-O3",               \
+    .plain = "-Xptxas=-O3", .worst = "-Xptxas=-O0",                                                                    \
     .tunable = "-Xptxas*|--ptxas-options*|-maxrregcount*|--maxrregcount*|-use_fast_math|--use_fast_math|-fmad*|"       \
                "--fmad*|-ftz*|--ftz*|-prec-*|--prec-*|-Ofc*|-jtd*",                                                    \
     .stays = "", .no_program = "-cubin|--cubin|-fatbin|-ptx|-c|-dc",                                                   \

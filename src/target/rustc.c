@@ -285,6 +285,7 @@ static const hn_probe_program probe = {".rs", program, "--crate-type=rlib", is_a
 static const char *const none[] = {NULL};
 static const char *const levels[] = {"-Copt-level 3; -Ctarget-cpu native", "-Copt-level 2; -Ctarget-cpu native",
                                      "-Copt-level s; -Ctarget-cpu native", "-Copt-level 1; -Ctarget-cpu native", NULL};
+static const char *const choices[] = {"-Ccodegen-units 1", "-Cno-vectorize-loops on", NULL};
 static const hn_language rust = {".rs", "rustc", false, "", "", "", NULL, "", false};
 static const hn_language *const languages[] = {&rust, NULL};
 
@@ -305,6 +306,7 @@ const hn_family hn_family_rustc = {
     .arch = "-Ctarget-cpu",
     .levels = levels,
     .seeds = seeds,
+    .choices = choices,
     .spell = spell,
     .read = read_flag,
     .define = define,

@@ -102,6 +102,7 @@ static hone_rc count_trial(hn_tuner *t, const double *point, uint64_t key, const
     t->since_gain++;
     *gain = false;
     t->log_ratio = o->cls == HONE_RUN_OK ? log_ratio_of(t, o) : NAN;
+    hn_opening_told(t, point, feasible(t, o) ? t->log_ratio : NAN);
     if (!feasible(t, o)) return HONE_OK;
     double value[HONE_MAX_OBJECTIVES];
     values_of(t, o, value);
@@ -120,7 +121,8 @@ static void keep_incumbent(hn_tuner *t, const hn_measured *m) {
 
 /* A main alternative is reported with its command line, so that each can be shown with its result. */
 static void report_trial(hn_tuner *t, const hn_recipe *r, const hone_trial *trial) {
-    char *line = strcmp(trial->origin, "plain") ? NULL : hn_recipe_line(r, true);
+    bool shown = !strcmp(trial->origin, "plain") || !strcmp(trial->origin, "combined");
+    char *line = shown ? hn_recipe_line(r, true) : NULL;
     hn_tuner_emit(t, HONE_TUNE_TRIAL, t->n_trials, t->n_most, trial, line);
     free(line);
 }

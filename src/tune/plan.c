@@ -25,7 +25,7 @@ static void split_words(hn_arena *a, const char *text, const char ***out, size_t
     *n_out = n;
 }
 
-static bool set_value(const hone_space *s, double *point, size_t i, const char *text) {
+bool hn_plan_set(const hone_space *s, double *point, size_t i, const char *text) {
     if (i == SIZE_MAX) return false;
     const hone_param *p = hone_space_param(s, i);
     if (p->kind == HONE_INT) {
@@ -70,7 +70,8 @@ static void read_baseline(hn_plan *plan) {
     hn_said said;
     for (size_t i = 0; i < plan->n_base_words; i += said.n_words) {
         family->read(plan->target[0], plan->base_word + i, plan->n_base_words - i, &said);
-        bool known = *said.name && set_value(plan->space, plan->base, hn_plan_control(plan, 0, said.name), said.value);
+        bool known =
+            *said.name && hn_plan_set(plan->space, plan->base, hn_plan_control(plan, 0, said.name), said.value);
         if (said.level) plan->odd_level = !known && !said.contract;
         plan->contract_stated |= said.contract;
         bool keep = (!known && !said.level && !said.contract) || said.promise;

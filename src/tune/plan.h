@@ -60,16 +60,34 @@ void hn_plan_close(hn_plan *plan);
 /* The parameter of target t's control whose name is the first n bytes; SIZE_MAX: it has none of that name. */
 size_t hn_plan_control(const hn_plan *plan, size_t t, const char *name);
 
-/* Where a search begins: the baseline, then the main alternatives, then rule seeds of the targets in turn. The main
- * alternatives are the baseline under the other floating-point contracts and the plain levels of each compiler: the
- * first two levels under every contract, the loosest first, the others under the baseline's. An option that the
- * baseline and a plain level both set, such as the processor, is the baseline's. */
+/* Sets a parameter of the joined space by its text; false: it has no such value. i may be SIZE_MAX. */
+bool hn_plan_set(const hone_space *s, double *point, size_t i, const char *text);
+
+/* --- points of a target in the joined space (seeds.c) ------------------------------------------------------------- */
+
+/* Points of one target, in its own space. */
+typedef struct hn_part_points {
+    double *point;
+    size_t n;
+} hn_part_points;
+/* What one of hone_target_levels, hone_target_seeds gives, for each target. Free with hn_plan_free_parts. */
+typedef hone_rc hn_part_source(const hone_target *, const hone_space *, double **, size_t *, hone_err *);
+hone_rc hn_plan_parts(const hn_plan *plan, hn_part_source *of, hn_part_points **out, hone_err *err);
+void hn_plan_free_parts(const hn_plan *plan, hn_part_points *part);
+const double *hn_plan_part(const hn_plan *plan, const hn_part_points *part, size_t t, size_t k);
+/* A plain level in the joined space. Options that it sets besides the level, such as the processor, take the
+ * baseline's value where the baseline sets them. */
+void hn_plan_level(const hn_plan *plan, size_t t, const double *level, double *point);
+
+/* Rule seeds of the targets in turn, laid over `from`, the best point so far: its contract, and, for the compiler that
+ * it has, its controls where a rule says nothing. Where the workload has parameters of its own, a point drawn for those
+ * follows each, with every control as in `from`. */
 typedef struct hn_seeds {
-    double *point;     /* n * slots, of the joined space, all different */
-    size_t n, n_plain; /* n_plain main alternatives follow the first, the baseline */
+    double *point; /* n * slots, of the joined space, all different and none `from` */
+    size_t n;
 } hn_seeds;
 /* most_rules: of the rule seeds. Free with hn_seeds_free. */
-hone_rc hn_plan_seeds(const hn_plan *plan, size_t most_rules, hn_seeds *out, hone_err *err);
+hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules, hn_seeds *out, hone_err *err);
 void hn_seeds_free(hn_seeds *seeds);
 
 /* The recipe of a point; of the baseline when point is NULL. Free with hn_recipe_free. */

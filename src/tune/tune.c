@@ -19,28 +19,12 @@
 
 /* Candidates whose device code is read are disassembled together (cubin/read.c). */
 enum { CODE_BATCH = 8 };
-enum { BATCH_MOST = 16, WINNERS_MOST = 10, SEEDS_LEAST = 4, SEEDS_MOST = 24 };
+enum { BATCH_MOST = 16 };
 /* Share of a time budget kept for the closing race. */
 static const double race_share = 0.2;
 
 /* --- opening ---------------------------------------------------------------------------------------------------------
  */
-
-/* An eighth of the budget: rule seeds only start the search. */
-static size_t rules_wanted(const hn_tuner *t) {
-    size_t most = t->o->max_evals ? t->o->max_evals / 8 : SEEDS_MOST;
-    return most < SEEDS_LEAST ? SEEDS_LEAST : most > SEEDS_MOST ? SEEDS_MOST : most;
-}
-
-/* Keeps the first main alternatives, at most as many as half the budget. */
-static void limit_plain(const hn_tuner *t, hn_seeds *s) {
-    size_t slots = hone_space_slots(t->plan->space), most = t->o->max_evals / 2;
-    if (!t->o->max_evals || s->n_plain <= most) return;
-    size_t n_rules = s->n - 1 - s->n_plain;
-    memmove(s->point + (1 + most) * slots, s->point + (1 + s->n_plain) * slots, n_rules * slots * sizeof *s->point);
-    s->n_plain = most;
-    s->n = 1 + most + n_rules;
-}
 
 static bool grow_seeds(const hn_tuner *t, hn_seeds *s, size_t n_more) {
     double *more = realloc(s->point, ((s->n + n_more) * hone_space_slots(t->plan->space) + 1) * sizeof *more);
@@ -63,29 +47,14 @@ static hone_rc insert_given(const hn_tuner *t, hn_seeds *s, hone_err *err) {
     return HONE_OK;
 }
 
-static hone_rc add_winners(const hn_tuner *t, hn_seeds *s, hone_err *err) {
-    char **winner = NULL;
-    size_t n = 0, slots = hone_space_slots(t->plan->space);
-    hone_rc rc = hone_store_winners(t->store, t->session.space_hash, t->session.id, WINNERS_MOST, &winner, &n, err);
-    if (!rc && !grow_seeds(t, s, n)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
-    for (size_t i = 0; !rc && i < n; i++)
-        if (!hone_point_from_json(t->plan->space, winner[i], s->point + s->n * slots, NULL)) s->n++;
-    hone_free(winner);
-    return rc;
-}
-
-/* Remembers the main alternatives: the result of each is reported separately. */
+/* The baseline, points that were handed in, the experiment of the big choices. */
 static hone_rc gather_seeds(hn_tuner *t, hn_seeds *s, hone_err *err) {
-    size_t slots = hone_space_slots(t->plan->space);
-    hone_rc rc = hn_plan_seeds(t->plan, rules_wanted(t), s, err);
-    if (rc) return rc;
-    limit_plain(t, s);
-    t->n_plain = s->n_plain;
-    t->plain = HN_NEW_N(&t->arena, double, s->n_plain *slots + 1);
-    if (!t->plain) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    memcpy(t->plain, s->point + slots, s->n_plain * slots * sizeof *t->plain);
-    rc = insert_given(t, s, err);
-    return rc || !t->o->warm_start ? rc : add_winners(t, s, err);
+    size_t slots = hone_space_slots(t->plan->space), n = t->opening.n_design;
+    if (!grow_seeds(t, s, 1 + n)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    memcpy(s->point, t->plan->base, slots * sizeof *s->point);
+    memcpy(s->point + slots, t->opening.point, n * slots * sizeof *s->point);
+    s->n = 1 + n;
+    return insert_given(t, s, err);
 }
 
 static const char *engine_of(const hn_tuner *t) { return t->o->engine ? t->o->engine : t->w->engine; }
@@ -114,7 +83,8 @@ static hone_rc try_search(const hn_tuner *t, hone_err *err) {
 
 static hone_rc open_search(hn_tuner *t, hone_err *err) {
     hn_seeds seeds = {0};
-    hone_rc rc = gather_seeds(t, &seeds, err);
+    hone_rc rc = hn_opening_begin(t, err);
+    if (!rc) rc = gather_seeds(t, &seeds, err);
     hone_search_options c = search_config(t);
     c.seeds = seeds.point;
     c.n_seeds = seeds.n;
@@ -244,25 +214,19 @@ typedef struct batch {
     size_t n;
 } batch;
 
-static bool is_plain(const hn_tuner *t, const double *point) {
-    for (size_t i = 0; i < t->n_plain; i++)
-        if (hone_point_equal(t->plan->space, t->plain + i * hone_space_slots(t->plan->space), point)) return true;
-    return false;
-}
-
 static hone_rc ask_batch(hn_tuner *t, batch *b, bool *exhausted, hone_err *err) {
     size_t slots = hone_space_slots(t->plan->space), most = (size_t)t->builder.jobs;
     if (hn_code_is_read(t->w) && most < CODE_BATCH) most = CODE_BATCH;
     if (t->o->max_evals && t->o->max_evals - t->n_trials < most) most = t->o->max_evals - t->n_trials;
     b->n = 0;
-    while (b->n < most) {
+    while (b->n < most && !hn_opening_waits(t)) {
         double *p = b->point + b->n * slots;
         hone_rc rc = hone_search_ask(t->search, p, err);
         *exhausted = rc == HONE_E_EXHAUSTED;
         if (*exhausted) return HONE_OK;
         if (rc) return rc;
         t->n_asked++;
-        snprintf(b->origin[b->n], sizeof b->origin[0], "%s", is_plain(t, p) ? "plain" : hone_search_origin(t->search));
+        snprintf(b->origin[b->n], sizeof b->origin[0], "%s", hn_opening_asked(t, p, hone_search_origin(t->search)));
         rc = hn_plan_recipe(t->plan, p, &b->recipe[b->n], err);
         if (rc) return rc;
         b->n++;
@@ -300,7 +264,8 @@ static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
     size_t before = t->n_trials;
     double start_s = hn_now_s();
     while (!rc && !(*reason = reached(t))) {
-        rc = ask_batch(t, b, &exhausted, err);
+        rc = hn_opening_go_on(t, err);
+        if (!rc) rc = ask_batch(t, b, &exhausted, err);
         if (!rc && b->n) rc = run_batch(t, b, err);
         for (size_t i = 0; i < b->n; i++) hn_recipe_free(&b->recipe[i]);
         if (exhausted && !*reason) *reason = "exhausted";
@@ -309,7 +274,7 @@ static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
     if (t->n_trials > before) t->trial_s = (hn_now_s() - start_s) / (double)(t->n_trials - before);
     if (b) free(b->point);
     free(b);
-    return rc;
+    return rc ? rc : hn_opening_end(t, err);
 }
 
 /* --- hone_tune_run
@@ -319,6 +284,7 @@ static void close_tuner(hn_tuner *t) {
     if (t->w->far) hn_far_watch(t->w->far, NULL, NULL);
     hn_bench_close(&t->bench);
     hone_search_close(t->search);
+    hn_opening_close(t);
     hn_known_free(&t->known);
     hn_elite_free(&t->elite);
     if (t->work_dir && !t->o->keep_builds) hn_remove_tree(t->work_dir, NULL);
@@ -370,8 +336,10 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     if (!rc) rc = make_ref_dir(t, err);
     if (!rc) rc = open_search(t, err);
     if (!rc) rc = prepare_baseline(t, &past, err);
+    if (!rc) rc = hn_opening_go_on(t, err);
     for (size_t i = 0; !rc && i < past.n; i++) {
         rc = hn_resume_trial(t, &past.trial[i], err);
+        if (!rc) rc = hn_opening_go_on(t, err);
         t->n_asked = (size_t)past.trial[i].n_asked;
     }
     if (!rc && past.n) hone_search_skip(t->search, t->n_asked);

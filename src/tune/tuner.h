@@ -8,6 +8,7 @@
 #define HN_TUNER_H
 
 #include "experiment/known.h"
+#include "tune/opening.h"
 #include "tune/trial.h"
 
 #include <hone/machine.h>
@@ -50,8 +51,7 @@ typedef struct hn_tuner {
     double trial_s;    /* what a trial took on average in this run; 0: there was none */
     size_t n_most;     /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
-    double *plain; /* the main alternatives of hn_plan_seeds that this search begins with */
-    size_t n_plain;
+    hn_opening opening;
     size_t since_gain;               /* trials since the last improvement */
     double log_ratio;                /* of the last trial's first objective; NAN when it has none */
     double best_log_ratio;           /* of the first objective, lower is better; 0 = as the baseline */
@@ -69,6 +69,24 @@ hone_rc hn_journal_open(hn_tuner *t, hone_trials *past, hone_err *err);
 hone_rc hn_journal_trial(hn_tuner *t, hone_trial *trial, hone_err *err);
 void hn_tuner_emit(hn_tuner *t, hone_tune_stage stage, size_t done, size_t total, const hone_trial *trial,
                    const char *text);
+
+/* --- the opening -----------------------------------------------------------------------------------------------------
+ */
+
+/* Designs the experiment; its points are the first n_design of t->opening. */
+hone_rc hn_opening_begin(hn_tuner *t, hone_err *err);
+void hn_opening_close(hn_tuner *t);
+/* A point that the search gave: returns the origin to record, "plain" of the experiment, "combined" of what it
+ * promises. */
+const char *hn_opening_asked(hn_tuner *t, const double *point, const char *origin);
+/* The first objective's log-ratio at a point, lower is better; NAN: it failed. */
+void hn_opening_told(hn_tuner *t, const double *point, double log_ratio);
+/* Has everything of this stage been asked? Then what follows depends on what is told. */
+bool hn_opening_waits(const hn_tuner *t);
+/* When all of a stage is told: hands the search the next points; at the end records and reports the effects. */
+hone_rc hn_opening_go_on(hn_tuner *t, hone_err *err);
+/* The search ends: reports what is known of the effects if the opening was cut short. */
+hone_rc hn_opening_end(hn_tuner *t, hone_err *err);
 
 /* --- one candidate --------------------------------------------------------------------------------------------------
  */

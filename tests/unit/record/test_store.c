@@ -331,6 +331,35 @@ static size_t n_proofs(hone_store *s, int64_t session, char *first, size_t room)
     return n;
 }
 
+/* What the big choices brought is kept, replaced when it is put again, and absent from an older store. */
+static void test_effects(void) {
+    static const hone_effect two[] = {{"fp", "fast", "strict", "fast floating point", 1.9, 1.8, 2.0, 4, 0},
+                                      {"level", "s", "3", "-Os instead of -O3", NAN, NAN, NAN, 2, 2}};
+    fix_make_dir();
+    hone_store *s = open_store(true);
+    hone_session x = fix_session();
+    hone_effects all = {0};
+    hone_session_begin(s, &x, &e);
+    ok(!hone_session_effects(s, x.id, &all, &e) && all.n == 0, "store/no_effects_yet");
+    hone_session_effects_free(&all);
+    ok(!hone_session_put_effects(s, x.id, two, 2, &e) && !hone_session_put_effects(s, x.id, two, 2, &e),
+       "store/effects_are_put_again");
+    ok(!hone_session_effects(s, x.id, &all, &e) && all.n == 2, "store/effects_come_back");
+    ok(all.n == 2 && !strcmp(all.effect[0].words, "fast floating point") && all.effect[0].hi == 2 &&
+           all.effect[0].n_trials == 4,
+       "store/an_effect_is_whole");
+    ok(all.n == 2 && isnan(all.effect[1].gain) && all.effect[1].n_failed == 2 && !strcmp(all.effect[1].against, "3"),
+       "store/an_effect_that_never_worked");
+    hone_session_effects_free(&all);
+    hone_store_close(s);
+    run_sql("DROP TABLE effect; PRAGMA user_version = 2");
+    s = open_store(false);
+    ok(s && !hone_session_effects(s, x.id, &all, &e) && all.n == 0, "store/an_old_one_has_no_effects");
+    hone_session_effects_free(&all);
+    hone_store_close(s);
+    fix_remove_dir();
+}
+
 static void test_proofs(void) {
     fix_make_dir();
     hone_store *s = open_store(true);
@@ -339,7 +368,7 @@ static void test_proofs(void) {
     hone_session_begin(s, &x, &e);
     add(s, x.id, 0, 3);
     hone_store_close(s);
-    run_sql("DROP TABLE proof; PRAGMA user_version = 1");
+    run_sql("DROP TABLE proof; DROP TABLE effect; PRAGMA user_version = 1");
     s = open_store(false);
     ok(s && n_proofs(s, x.id, first, sizeof first) == 0, "store/an_old_one_that_is_only_read_has_no_proofs");
     hone_store_close(s);
@@ -369,6 +398,7 @@ static void test_proofs(void) {
 int main(void) {
     test_round_trip();
     test_proofs();
+    test_effects();
     test_duplicates();
     test_mismatch();
     test_lock();

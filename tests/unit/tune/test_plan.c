@@ -3,7 +3,7 @@
 
 #include "base/fs.h"
 #include "proc/proc.h"
-#include "tune/plan.h"
+#include "tune/choices.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -143,23 +143,25 @@ static void test_two_compilers(void) {
     }
     hn_seeds s = {0};
     size_t slots = hone_space_slots(plan->space), of[2] = {0, 0}, n_legal = 0, n_drawn = 0, at_drawn = 0;
-    ok(hn_plan_seeds(plan, 6, &s, NULL) == HONE_OK && s.n == 1 + s.n_plain + 6 + 1, "plan/as_many_rule_seeds_as_asked");
-    ok(s.n && !memcmp(s.point, plan->base, slots * sizeof *s.point), "plan/first_seed_is_the_baseline");
-    for (size_t i = 1; i < s.n; i++) {
+    ok(hn_plan_rules(plan, plan->base, 6, &s, NULL) == HONE_OK && s.n == 6 + 1, "plan/as_many_rule_seeds_as_asked");
+    for (size_t i = 0; i < s.n; i++) {
         bool drawn = gene(plan, s.point + i * slots, "N") != plan->base[0]; /* the only other value of N */
         if (drawn) n_drawn++, at_drawn = i;
-        of[(size_t)gene(plan, s.point + i * slots, "compiler")] += i > s.n_plain && !drawn;
+        of[(size_t)gene(plan, s.point + i * slots, "compiler")] += !drawn;
         n_legal += hone_point_legal(plan->space, s.point + i * slots, NULL);
     }
     ok(of[0] == 3 && of[1] == 3, "plan/rule_seeds_are_dealt_in_turn");
-    ok(n_legal == s.n - 1, "plan/seeds_are_legal");
-    ok(n_drawn == 1 && at_drawn > s.n_plain && at_drawn < s.n - 1, "plan/own_parameters_are_drawn_among_the_rules");
+    ok(n_legal == s.n, "plan/seeds_are_legal");
+    ok(n_drawn == 1 && at_drawn < s.n - 1, "plan/own_parameters_are_drawn_among_the_rules");
     if (n_drawn) {
         const double *p = s.point + at_drawn * slots;
         ok(!memcmp(p + 1, plan->base + 1, (slots - 1) * sizeof *p), "plan/controls_stay_where_parameters_are_drawn");
     }
     hn_recipe r;
-    if (ok(s.n > 2 && hn_plan_recipe(plan, s.point + 2 * slots, &r, NULL) == HONE_OK, "plan/recipe_of_the_other")) {
+    size_t other = 0;
+    while (other < s.n && gene(plan, s.point + other * slots, "compiler") == 0) other++;
+    if (ok(other < s.n && hn_plan_recipe(plan, s.point + other * slots, &r, NULL) == HONE_OK,
+           "plan/recipe_of_the_other")) {
         is_text(r.cc, "gcc-12", "plan/other_compiler_builds");
         is_text(r.defines, "-DN=1", "plan/defines_at_default");
         hn_recipe_free(&r);
@@ -169,80 +171,169 @@ static void test_two_compilers(void) {
     hone_workload_free(w);
 }
 
-/* The place of a command line among the seeds; 0: it is none of the big choices. */
-static size_t plain_at(const hn_plan *plan, const hn_seeds *s, const char *line) {
-    for (size_t i = 1; i <= s->n_plain; i++) {
-        hn_recipe r;
-        if (hn_plan_recipe(plan, s->point + i * hone_space_slots(plan->space), &r, NULL)) return 0;
-        char *text = hn_recipe_line(&r, true);
-        bool same = text && !strcmp(text, line);
-        free(text);
-        hn_recipe_free(&r);
-        if (same) return i;
-    }
-    return 0;
+typedef struct design {
+    hn_choices c;
+    hn_combination x[HN_DESIGN_MOST];
+    size_t n;
+    double *point;
+} design;
+
+static bool open_design(const hn_plan *plan, design *d) {
+    *d = (design){0};
+    if (!plan || hn_choices_open(plan, &d->c, NULL)) return false;
+    d->n = hn_choices_design(&d->c, d->x);
+    d->point = calloc((d->n + 1) * hone_space_slots(plan->space), sizeof *d->point);
+    return d->point != NULL;
 }
 
-/* Each compiler's -O3 under each contract is among the first points, before -O2 and all rule seeds. */
+static void close_design(design *d) {
+    if (d->c.plan) hn_choices_close(&d->c);
+    free(d->point);
+}
+
+static char *line_of(const design *d, size_t i) {
+    hn_recipe r;
+    double *point = d->point + i * hone_space_slots(d->c.plan->space);
+    if (!hn_choices_point(&d->c, &d->x[i], point) || hn_plan_recipe(d->c.plan, point, &r, NULL)) return NULL;
+    char *text = hn_recipe_line(&r, true);
+    hn_recipe_free(&r);
+    return text;
+}
+
+/* How often a level of a choice is in the design. */
+static size_t n_with(const design *d, const char *choice, const char *value) {
+    size_t n = 0;
+    for (size_t k = 0; k < d->c.factors.n; k++)
+        for (size_t i = 0; !strcmp(d->c.item[k].name, choice) && i < d->n; i++)
+            n += !strcmp(d->c.item[k].value[d->x[i].level[k]], value);
+    return n;
+}
+
+/* The contracts come first, each level of each choice is there, and nothing else differs from the baseline. */
 static void test_big_choices(void) {
     static const char text[] =
         "hone: 1\nname: big\nbuild: '{cc} {flags} a.c -o {out}'\nrun: '{out}'\ncompilers: [gcc, gcc-12]\n"
-        "baseline: {flags: '-O3 -march=x86-64-v3 -funroll-loops'}\nfloating_point: fast\n"
+        "baseline: {flags: '-O3 -march=x86-64-v3 -funroll-loops -fno-gcse'}\nfloating_point: fast\n"
         "objectives: [minimize code_size]\nparity: {rule: rel, tolerance: 1e-4}\n";
-    static const struct {
-        const char *line;
-        size_t before;
-    } want[] = {
-        {"gcc -O3 -march=x86-64-v3 -funroll-loops -ffast-math -ffp-contract=fast", 1},
-        {"gcc -O3 -march=x86-64-v3 -ffast-math -ffp-contract=fast", 8},
-        {"gcc-12 -O3 -march=x86-64-v3 -ffast-math -ffp-contract=fast", 8},
-        {"gcc -O3 -march=x86-64-v3 -ffp-contract=fast", 8},
-        {"gcc-12 -O3 -march=x86-64-v3 -ffp-contract=off", 8},
-        {"gcc -O3 -march=x86-64-v3 -ffp-contract=off", 8},
-        {"gcc -O2 -march=x86-64-v3 -ffast-math -ffp-contract=fast", 14},
-        {"gcc-12 -O2 -march=x86-64-v3 -ffp-contract=off", 14},
-        {"gcc -Os -march=x86-64-v3 -ffp-contract=fast", 18},
-        {"gcc-12 -O1 -march=x86-64-v3 -ffp-contract=fast", 18},
-    };
+    static const char *const each[][2] = {{"compiler", "gcc-12"}, {"fp", "fast"},        {"fp", "strict"},
+                                          {"level", "2"},         {"level", "s"},        {"level", "1"},
+                                          {"-funroll-loops", ""}, {"others", "left out"}};
+    hone_workload *w = parse(text);
+    hn_plan *plan = open_plan(w);
+    design d;
+    if (ok(open_design(plan, &d), "plan/big_choices_open")) {
+        size_t n_legal = 0, n_terms = 0;
+        for (size_t k = 0; k < d.c.factors.n; k++) n_terms += d.c.item[k].n - 1;
+        char *first = line_of(&d, 0), *second = line_of(&d, 1);
+        is_text(first ? first : "", "gcc -O3 -march=x86-64-v3 -fno-gcse -funroll-loops -ffast-math -ffp-contract=fast",
+                "plan/loosest_contract_alone_comes_first");
+        is_text(second ? second : "", "gcc -O3 -march=x86-64-v3 -fno-gcse -funroll-loops -ffp-contract=off",
+                "plan/then_the_others");
+        free(first);
+        free(second);
+        ok(d.n == n_terms + 3, "plan/three_more_than_effects (%zu for %zu)", d.n, n_terms);
+        for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+            ok(n_with(&d, each[i][0], each[i][1]) > 0, "plan/%s_%s_is_tried", each[i][0], each[i][1]);
+        ok(n_with(&d, "level", "1") <= 3 && n_with(&d, "fp", "fast") >= 5, "plan/what_may_pay_is_tried_often");
+        for (size_t i = 0; i < d.n; i++)
+            n_legal += hn_choices_point(&d.c, &d.x[i], d.point) && gene(plan, d.point, "gcc-12.-fgcse") != 0;
+        ok(n_legal == d.n, "plan/big_choices_are_legal");
+    }
+    close_design(&d);
+    hn_plan_close(plan);
+    hone_workload_free(w);
+}
+
+/* Effects planted in the design come back in words, a level that never works is named, and the best combination is
+ * the one that joins what helps and works. */
+static void test_effects_in_words(void) {
+    static const char text[] =
+        "hone: 1\nname: words\nbuild: '{cc} {flags} a.c -o {out}'\nrun: '{out}'\ncompilers: [gcc, gcc-12]\n"
+        "baseline: {flags: '-O2 -march=native'}\nfloating_point: fast\n"
+        "objectives: [minimize code_size]\nparity: {rule: rel, tolerance: 1e-4}\n";
+    hone_workload *w = parse(text);
+    hn_plan *plan = open_plan(w);
+    design d;
+    hn_effects e;
+    hn_combination seen[HN_DESIGN_MOST], best[3];
+    double y[HN_DESIGN_MOST];
+    bool failed[HN_DESIGN_MOST] = {false};
+    size_t n = 0, n_effects = 0, n_right = 0;
+    hone_effect *effect = NULL;
+    if (ok(open_design(plan, &d), "plan/effects_open")) {
+        for (size_t i = 0; i < d.n; i++) {
+            char *line = line_of(&d, i);
+            failed[i] = strstr(line, "-Os") != NULL;
+            double value = (strstr(line, "-ffast-math") ? -0.65 : 0) + (strstr(line, "gcc-12") ? -0.05 : 0) +
+                           (strstr(line, "-O3") ? -0.1 : 0) + (strstr(line, "-funroll") ? 0.08 : 0);
+            if (!failed[i]) seen[n] = d.x[i], y[n++] = value;
+            free(line);
+        }
+        hn_effects_fit(&d.c.factors, seen, y, n, 0.003, &e);
+        ok(!hn_choices_effects(&d.c, &e, d.x, failed, d.n, &effect, &n_effects, NULL), "plan/effects_are_told");
+        char words[200];
+        hone_tune_effect_text(&effect[0], words, sizeof words);
+        ok(!strncmp(words, "fast floating point: 1.9", 24), "plan/largest_effect_first (%s)", words);
+        for (size_t i = 0; i < n_effects; i++) {
+            hone_tune_effect_text(&effect[i], words, sizeof words);
+            n_right += !strncmp(words, "gcc-12 instead of gcc: 1.0", 26) ||
+                       !strncmp(words, "-O3 instead of -O2: 1.1", 23) ||
+                       !strncmp(words, "-Os instead of -O2: none of", 27) || !strncmp(words, "-funroll-loops: 0.9", 19);
+        }
+        if (!ok(n_right == 4, "plan/effects_in_words (%zu)", n_right))
+            for (size_t i = 0; i < n_effects; i++)
+                hone_tune_effect_text(&effect[i], words, sizeof words), printf("# %s\n", words);
+        size_t n_best = hn_choices_promising(&d.c, &e, d.x, failed, d.n, -0.5, 3, best);
+        double *point = d.point;
+        if (ok(n_best == 3 && hn_choices_point(&d.c, &best[0], point), "plan/combinations_are_promised")) {
+            ok(gene(plan, point, "compiler") == 1 && gene(plan, point, "fp") == 2 && line_has(plan, point, "-O3") &&
+                   !line_has(plan, point, "-funroll-loops"),
+               "plan/the_best_joins_what_helps");
+        }
+        ok(!hn_choices_promising(&d.c, &e, d.x, failed, d.n, -2, 3, best), "plan/none_beats_what_is_better_already");
+    }
+    close_design(&d);
+    hn_plan_close(plan);
+    hone_workload_free(w);
+}
+
+/* Rules are laid over the best point: its contract stays, and its own compiler's options where a rule says nothing. */
+static void test_rules_over_the_best(void) {
+    static const char text[] =
+        "hone: 1\nname: over\nbuild: '{cc} {flags} a.c -o {out}'\nrun: '{out}'\ncompilers: [gcc, gcc-12]\n"
+        "baseline: {flags: '-O3 -march=native'}\nfloating_point: fast\n"
+        "objectives: [minimize code_size]\nparity: {rule: rel, tolerance: 1e-4}\n";
     hone_workload *w = parse(text);
     hn_plan *plan = open_plan(w);
     hn_seeds s = {0};
-    if (ok(plan && !hn_plan_seeds(plan, 3, &s, NULL), "plan/big_choices_open")) {
-        for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-            size_t at = plain_at(plan, &s, want[i].line);
-            if (!ok(at && at <= want[i].before, "plan/big_choice_comes_early %s", want[i].line))
-                printf("# at %zu of %zu\n", at, s.n_plain);
+    if (ok(plan != NULL, "plan/over_opens")) {
+        size_t slots = hone_space_slots(plan->space), n_fast = 0, n_kept = 0, n_own = 0;
+        double *from = malloc(slots * sizeof *from);
+        memcpy(from, plan->base, slots * sizeof *from);
+        hn_plan_set(plan->space, from, plan->i_fp, "fast");
+        hn_plan_set(plan->space, from, hn_plan_control(plan, 0, "-fsplit-paths"), "off");
+        ok(!hn_plan_rules(plan, from, 8, &s, NULL) && s.n == 8, "plan/rules_over_the_best (%zu)", s.n);
+        for (size_t i = 0; i < s.n; i++) {
+            const double *point = s.point + i * slots;
+            bool own = gene(plan, point, "compiler") == 0;
+            n_fast += gene(plan, point, "fp") == 2;
+            n_own += own;
+            n_kept += own && line_has(plan, point, "-fno-split-paths");
         }
-        ok(s.n_plain == 18, "plan/big_choices_come_once (%zu)", s.n_plain);
+        ok(n_fast == s.n, "plan/rules_keep_the_best_contract");
+        ok(n_own && n_kept == n_own, "plan/rules_keep_what_they_do_not_say (%zu of %zu)", n_kept, n_own);
+        free(from);
     }
     hn_seeds_free(&s);
     hn_plan_close(plan);
     hone_workload_free(w);
 }
 
-/* Whether a big choice is under this contract and, with a level, has its genes. */
-static bool has_choice(const hn_plan *plan, const hn_seeds *s, const double *level, size_t fp) {
-    for (size_t i = 0; i <= s->n_plain; i++) {
-        const double *point = s->point + i * hone_space_slots(plan->space);
-        bool same = gene(plan, point, "fp") == (double)fp;
-        for (size_t k = 0; level && same && k < hone_space_n_params(plan->part[0]); k++) {
-            const hone_param *from = hone_space_param(plan->part[0], k);
-            const hone_param *to = hone_space_param(plan->space, hn_plan_control(plan, 0, from->name));
-            double want = level[from->slot], got = point[to->slot];
-            same = got == want || (isnan(got) && isnan(want)) || (from->optional && !isnan(want));
-        }
-        if (same) return true;
-    }
-    return false;
-}
-
-/* Whatever the compiler: its baseline and its first level under each contract that it offers come before all rule
- * seeds, and rule seeds stay under the baseline's contract. */
+/* Whatever the compiler: each contract and each plain level that it offers is in the design, and all of it can be
+ * built. */
 static void test_contracts_of(const hn_family *family) {
-    static const char *const name[] = {
-        [HONE_FP_STRICT] = "strict", [HONE_FP_CONTRACT] = "contract", [HONE_FP_FAST] = "fast"};
     hone_target *t = NULL;
-    size_t most = HONE_N_FP, n = 0, kept = 0;
+    size_t most = HONE_N_FP, n_points = 0, missing = 0;
     while (most-- > 0 && !family->contract[most]) {
     }
     if (hone_target_open(family->command, NULL, &t, NULL)) {
@@ -255,24 +346,19 @@ static void test_contracts_of(const hn_family *family) {
                 "hone: 1\nname: each\nbuild: '{cc} {flags} a -o {out}'\nrun: '{out}'\ncompilers: [%s]\n"
                 "baseline: {flags: '%s'}\nfloating_point: %s\nobjectives: [minimize code_size]\n"
                 "parity: {rule: rel, tolerance: 1e-4}\n",
-                family->command, family->baseline, name[most]);
+                family->command, family->baseline, hone_fp_name((hone_fp)most));
     hone_workload *w = parse(text.text);
     hn_plan *plan = open_plan(w);
-    hn_seeds s = {0};
-    double *level = NULL;
-    if (ok(plan && !hn_plan_seeds(plan, 4, &s, NULL), "plan/%s_opens", family->name)) {
-        size_t slots = hone_space_slots(plan->space), i_fp = plan->i_fp, missing = 0;
-        size_t contracts = i_fp == SIZE_MAX ? 0 : hone_space_param(plan->space, i_fp)->n_values;
-        ok(!hone_target_levels(plan->target[0], plan->part[0], &level, &n, NULL) && n, "plan/%s_levels", family->name);
-        for (size_t fp = 0; fp < contracts; fp++)
-            missing += !has_choice(plan, &s, NULL, fp) + !has_choice(plan, &s, level, fp);
-        ok(!missing, "plan/%s_plain_under_each_of_%zu_contracts", family->name, contracts);
-        for (size_t i = 1 + s.n_plain; i < s.n; i++)
-            kept += i_fp == SIZE_MAX || gene(plan, s.point + i * slots, "fp") == gene(plan, plan->base, "fp");
-        ok(s.n_plain && kept == s.n - 1 - s.n_plain, "plan/%s_rules_under_the_baselines_contract", family->name);
+    design d;
+    if (ok(open_design(plan, &d), "plan/%s_opens", family->name)) {
+        for (size_t k = 0; k < d.c.factors.n; k++)
+            for (size_t v = 0; d.c.item[k].kind != HN_CHOICE_CONTROL && v < d.c.item[k].n; v++)
+                missing += !n_with(&d, d.c.item[k].name, d.c.item[k].value[v]);
+        for (size_t i = 0; i < d.n; i++) n_points += hn_choices_point(&d.c, &d.x[i], d.point);
+        ok(d.n && n_points == d.n, "plan/%s_choices_can_be_built (%zu of %zu)", family->name, n_points, d.n);
+        ok(!missing, "plan/%s_tries_every_contract_and_level", family->name);
     }
-    hone_free(level);
-    hn_seeds_free(&s);
+    close_design(&d);
     hn_plan_close(plan);
     hone_workload_free(w);
     hn_str_free(&text);
@@ -335,6 +421,8 @@ int main(void) {
     test_contracts();
     test_two_compilers();
     test_big_choices();
+    test_effects_in_words();
+    test_rules_over_the_best();
     for (size_t i = 0; hn_families[i]; i++) /* asking all compilers for their options takes minutes */
         if (getenv("HONE_LONG") || !strcmp(hn_families[i]->name, "gcc")) test_contracts_of(hn_families[i]);
     test_defines();
