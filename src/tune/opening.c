@@ -19,7 +19,7 @@ static void add_combination(hn_tuner *t, const hn_combination *x) {
     hn_opening *o = &t->opening;
     const hone_space *space = t->plan->space;
     double *point = point_at(t, o->n);
-    if (!hn_choices_point(&o->choices, x, point) || hone_point_equal(space, point, t->plan->base)) return;
+    if (!hn_big_choices_point(&o->choices, x, point) || hone_point_equal(space, point, t->plan->base)) return;
     for (size_t i = 0; i < o->n; i++)
         if (hone_point_equal(space, point_at(t, i), point)) return;
     o->combination[o->n++] = *x;
@@ -29,18 +29,19 @@ static void add_combination(hn_tuner *t, const hn_combination *x) {
 hone_rc hn_opening_begin(hn_tuner *t, hone_err *err) {
     hn_opening *o = &t->opening;
     hn_combination design[HN_DESIGN_MOST];
-    hone_rc rc = hn_choices_open(t->plan, &o->choices, err);
+    hone_rc rc = hn_big_choices_open(t->plan, &o->choices, err);
     if (rc) return rc;
     o->point = malloc((HN_OPENING_MOST * hone_space_slots(t->plan->space) + 1) * sizeof *o->point);
     if (!o->point) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    size_t n = hn_choices_design(&o->choices, design), most = t->o->max_evals ? t->o->max_evals / 2 : HN_DESIGN_MOST;
+    size_t n = hn_big_choices_design(&o->choices, design),
+           most = t->o->max_evals ? t->o->max_evals / 2 : HN_DESIGN_MOST;
     for (size_t i = 0; i < n && o->n < most; i++) add_combination(t, &design[i]);
     o->n_design = o->n;
     return HONE_OK;
 }
 
 void hn_opening_close(hn_tuner *t) {
-    if (t->opening.choices.plan) hn_choices_close(&t->opening.choices);
+    if (t->opening.choices.plan) hn_big_choices_close(&t->opening.choices);
     free(t->opening.point);
     t->opening.point = NULL;
 }
@@ -137,7 +138,7 @@ static hone_rc report(hn_tuner *t, const hn_effects *e, hone_err *err) {
     hone_effect *effect;
     size_t n, n_told = 0;
     while (n_told < o->n && o->told[n_told]) n_told++;
-    hone_rc rc = hn_choices_effects(&o->choices, e, o->combination, o->failed, n_told, &effect, &n, err);
+    hone_rc rc = hn_big_choices_effects(&o->choices, e, o->combination, o->failed, n_told, &effect, &n, err);
     if (!rc) rc = hone_session_put_effects(t->store, t->session.id, effect, n, err);
     if (!rc && n) tell_effects(t, effect, n);
     return rc;
@@ -154,7 +155,7 @@ static hone_rc add_combined(hn_tuner *t, const hn_effects *e, hone_err *err) {
     double lead = fmin(0, t->best_log_ratio);
     if (most > HN_COMBINED_MOST) most = HN_COMBINED_MOST;
     if (t->w->n_objectives > 1) return HONE_OK;
-    size_t n = hn_choices_promising(&o->choices, e, o->combination, o->failed, o->n_design, lead, most, best);
+    size_t n = hn_big_choices_promising(&o->choices, e, o->combination, o->failed, o->n_design, lead, most, best);
     for (size_t i = 0; i < n; i++) add_combination(t, &best[i]);
     return hone_search_add_seeds(t->search, point_at(t, before), o->n - before, err);
 }

@@ -3,7 +3,7 @@
 
 #include "base/fs.h"
 #include "proc/proc.h"
-#include "tune/choices.h"
+#include "tune/big_choices.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -172,7 +172,7 @@ static void test_two_compilers(void) {
 }
 
 typedef struct design {
-    hn_choices c;
+    hn_big_choices c;
     hn_combination x[HN_DESIGN_MOST];
     size_t n;
     double *point;
@@ -180,21 +180,21 @@ typedef struct design {
 
 static bool open_design(const hn_plan *plan, design *d) {
     *d = (design){0};
-    if (!plan || hn_choices_open(plan, &d->c, NULL)) return false;
-    d->n = hn_choices_design(&d->c, d->x);
+    if (!plan || hn_big_choices_open(plan, &d->c, NULL)) return false;
+    d->n = hn_big_choices_design(&d->c, d->x);
     d->point = calloc((d->n + 1) * hone_space_slots(plan->space), sizeof *d->point);
     return d->point != NULL;
 }
 
 static void close_design(design *d) {
-    if (d->c.plan) hn_choices_close(&d->c);
+    if (d->c.plan) hn_big_choices_close(&d->c);
     free(d->point);
 }
 
 static char *line_of(const design *d, size_t i) {
     hn_recipe r;
     double *point = d->point + i * hone_space_slots(d->c.plan->space);
-    if (!hn_choices_point(&d->c, &d->x[i], point) || hn_plan_recipe(d->c.plan, point, &r, NULL)) return NULL;
+    if (!hn_big_choices_point(&d->c, &d->x[i], point) || hn_plan_recipe(d->c.plan, point, &r, NULL)) return NULL;
     char *text = hn_recipe_line(&r, true);
     hn_recipe_free(&r);
     return text;
@@ -236,7 +236,7 @@ static void test_big_choices(void) {
             ok(n_with(&d, each[i][0], each[i][1]) > 0, "plan/%s_%s_is_tried", each[i][0], each[i][1]);
         ok(n_with(&d, "level", "1") <= 3 && n_with(&d, "fp", "fast") >= 5, "plan/what_may_pay_is_tried_often");
         for (size_t i = 0; i < d.n; i++)
-            n_legal += hn_choices_point(&d.c, &d.x[i], d.point) && gene(plan, d.point, "gcc-12.-fgcse") != 0;
+            n_legal += hn_big_choices_point(&d.c, &d.x[i], d.point) && gene(plan, d.point, "gcc-12.-fgcse") != 0;
         ok(n_legal == d.n, "plan/big_choices_are_legal");
     }
     close_design(&d);
@@ -270,7 +270,7 @@ static void test_effects_in_words(void) {
             free(line);
         }
         hn_effects_fit(&d.c.factors, seen, y, n, 0.003, &e);
-        ok(!hn_choices_effects(&d.c, &e, d.x, failed, d.n, &effect, &n_effects, NULL), "plan/effects_are_told");
+        ok(!hn_big_choices_effects(&d.c, &e, d.x, failed, d.n, &effect, &n_effects, NULL), "plan/effects_are_told");
         char words[200];
         hone_tune_effect_text(&effect[0], words, sizeof words);
         ok(!strncmp(words, "fast floating point: 1.9", 24), "plan/largest_effect_first (%s)", words);
@@ -283,14 +283,15 @@ static void test_effects_in_words(void) {
         if (!ok(n_right == 4, "plan/effects_in_words (%zu)", n_right))
             for (size_t i = 0; i < n_effects; i++)
                 hone_tune_effect_text(&effect[i], words, sizeof words), printf("# %s\n", words);
-        size_t n_best = hn_choices_promising(&d.c, &e, d.x, failed, d.n, -0.5, 3, best);
+        size_t n_best = hn_big_choices_promising(&d.c, &e, d.x, failed, d.n, -0.5, 3, best);
         double *point = d.point;
-        if (ok(n_best == 3 && hn_choices_point(&d.c, &best[0], point), "plan/combinations_are_promised")) {
+        if (ok(n_best == 3 && hn_big_choices_point(&d.c, &best[0], point), "plan/combinations_are_promised")) {
             ok(gene(plan, point, "compiler") == 1 && gene(plan, point, "fp") == 2 && line_has(plan, point, "-O3") &&
                    !line_has(plan, point, "-funroll-loops"),
                "plan/the_best_joins_what_helps");
         }
-        ok(!hn_choices_promising(&d.c, &e, d.x, failed, d.n, -2, 3, best), "plan/none_beats_what_is_better_already");
+        ok(!hn_big_choices_promising(&d.c, &e, d.x, failed, d.n, -2, 3, best),
+           "plan/none_beats_what_is_better_already");
     }
     close_design(&d);
     hn_plan_close(plan);
@@ -354,7 +355,7 @@ static void test_contracts_of(const hn_family *family) {
         for (size_t k = 0; k < d.c.factors.n; k++)
             for (size_t v = 0; d.c.item[k].kind != HN_CHOICE_CONTROL && v < d.c.item[k].n; v++)
                 missing += !n_with(&d, d.c.item[k].name, d.c.item[k].value[v]);
-        for (size_t i = 0; i < d.n; i++) n_points += hn_choices_point(&d.c, &d.x[i], d.point);
+        for (size_t i = 0; i < d.n; i++) n_points += hn_big_choices_point(&d.c, &d.x[i], d.point);
         ok(d.n && n_points == d.n, "plan/%s_choices_can_be_built (%zu of %zu)", family->name, n_points, d.n);
         ok(!missing, "plan/%s_tries_every_contract_and_level", family->name);
     }

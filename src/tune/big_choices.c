@@ -1,5 +1,5 @@
-/* tune/choices.c — the big choices: which there are, their combinations, points, and what they brought. */
-#include "tune/choices.h"
+/* tune/big_choices.c — the big choices: which there are, their combinations, points, and what they brought. */
+#include "tune/big_choices.h"
 
 #include "base/err.h"
 #include "base/str.h"
@@ -24,7 +24,8 @@ static const char linked[] = "lto", profiled[] = "pgo";
 /* --- which choices there are ----------------------------------------------------------------------------------------
  */
 
-static hn_big_choice *add_choice(hn_choices *c, hn_choice_kind kind, const char *name, const char *of_baseline) {
+static hn_big_choice *add_choice(hn_big_choices *c, hn_big_choice_kind kind, const char *name,
+                                 const char *of_baseline) {
     if (c->factors.n == HN_FACTORS) return NULL;
     hn_big_choice *x = &c->item[c->factors.n++];
     *x = (hn_big_choice){.kind = kind, .name = name, .n = 1, .value = {of_baseline}};
@@ -32,7 +33,7 @@ static hn_big_choice *add_choice(hn_choices *c, hn_choice_kind kind, const char 
 }
 
 /* A further value, once. */
-static void add_value(hn_choices *c, hn_big_choice *x, const char *value, double sd) {
+static void add_value(hn_big_choices *c, hn_big_choice *x, const char *value, double sd) {
     if (!x || !value || x->n == HN_LEVELS) return;
     for (size_t i = 0; i < x->n; i++)
         if (!strcmp(x->value[i], value)) return;
@@ -41,12 +42,12 @@ static void add_value(hn_choices *c, hn_big_choice *x, const char *value, double
 }
 
 /* A choice without an alternative is none. */
-static void drop_if_single(hn_choices *c) {
+static void drop_if_single(hn_big_choices *c) {
     if (c->factors.n && c->item[c->factors.n - 1].n < 2) c->factors.n--;
 }
 
 /* The text of a gene, "" when it is absent; NULL: the compiler has no such control. */
-static const char *text_of(hn_choices *c, const double *point, size_t i) {
+static const char *text_of(hn_big_choices *c, const double *point, size_t i) {
     if (i == SIZE_MAX) return NULL;
     const hone_param *p = hone_space_param(c->plan->space, i);
     double v = point[p->slot];
@@ -56,14 +57,14 @@ static const char *text_of(hn_choices *c, const double *point, size_t i) {
     return hn_format(&c->arena, "%.0f", v);
 }
 
-static void add_compilers(hn_choices *c) {
+static void add_compilers(hn_big_choices *c) {
     const hone_workload *w = c->plan->w;
     if (c->plan->i_compiler == SIZE_MAX) return;
     hn_big_choice *x = add_choice(c, HN_CHOICE_COMPILER, "compiler", w->compiler[0]);
     for (size_t t = 1; t < w->n_compilers; t++) add_value(c, x, w->compiler[t], sd_compiler);
 }
 
-static void add_contracts(hn_choices *c) {
+static void add_contracts(hn_big_choices *c) {
     const hone_workload *w = c->plan->w;
     if (c->plan->i_fp == SIZE_MAX) return;
     hn_big_choice *x = add_choice(c, HN_CHOICE_FP, "fp", hone_fp_name(w->fp_baseline));
@@ -76,13 +77,13 @@ static size_t level_gene(const hn_plan *plan, size_t t) {
 }
 
 /* The value of a target's level gene in its k-th plain level. */
-static const char *plain_level(const hn_choices *c, size_t t, size_t k) {
+static const char *plain_level(const hn_big_choices *c, size_t t, size_t k) {
     const hone_space *part = c->plan->part[t];
     const hone_param *p = hone_space_param(part, hone_space_find(part, hn_target_family(c->plan->target[t])->level));
     return p->values[(size_t)hn_plan_part(c->plan, c->level, t, k)[p->slot]];
 }
 
-static void add_levels(hn_choices *c) {
+static void add_levels(hn_big_choices *c) {
     const hn_plan *plan = c->plan;
     const char *of_baseline = plan->odd_level ? "" : text_of(c, plan->base, level_gene(plan, 0));
     hn_big_choice *x = add_choice(c, HN_CHOICE_LEVEL, "level", of_baseline ? of_baseline : "");
@@ -92,7 +93,7 @@ static void add_levels(hn_choices *c) {
     drop_if_single(c);
 }
 
-static hn_big_choice *control_named(hn_choices *c, const char *name) {
+static hn_big_choice *control_named(hn_big_choices *c, const char *name) {
     for (size_t i = 0; i < c->factors.n; i++)
         if (c->item[i].kind == HN_CHOICE_CONTROL && !strcmp(c->item[i].name, name)) return &c->item[i];
     return NULL;
@@ -109,7 +110,7 @@ static bool has_value(const hn_plan *plan, size_t t, const char *name, const cha
 }
 
 /* A control of target t with the first of these values, "A|B", that it offers. */
-static void add_control(hn_choices *c, size_t t, const char *name, const char *values) {
+static void add_control(hn_big_choices *c, size_t t, const char *name, const char *values) {
     if (hn_plan_control(c->plan, t, name) == SIZE_MAX) return;
     hn_big_choice *x = control_named(c, name);
     const char *of_baseline = text_of(c, c->plan->base, hn_plan_control(c->plan, 0, name));
@@ -125,7 +126,7 @@ static void add_control(hn_choices *c, size_t t, const char *name, const char *v
     drop_if_single(c);
 }
 
-static void add_controls(hn_choices *c) {
+static void add_controls(hn_big_choices *c) {
     for (size_t t = 0; t < c->plan->n_targets; t++) {
         const char *const *row = hn_target_family(c->plan->target[t])->choices;
         for (; row && *row; row++) {
@@ -137,7 +138,7 @@ static void add_controls(hn_choices *c) {
     }
 }
 
-static bool is_choice(const hn_choices *c, const char *name) {
+static bool is_choice(const hn_big_choices *c, const char *name) {
     const hn_family *f = hn_target_family(c->plan->target[0]);
     if (!strcmp(name, f->level) || !strcmp(name, f->arch)) return true;
     for (size_t i = 0; i < c->factors.n; i++)
@@ -146,7 +147,7 @@ static bool is_choice(const hn_choices *c, const char *name) {
 }
 
 /* Controls of the baseline that are no choice of their own. */
-static void add_others(hn_choices *c) {
+static void add_others(hn_big_choices *c) {
     const hone_space *part = c->plan->part[0];
     bool any = false;
     for (size_t i = 0; part && i < hone_space_n_params(part); i++) {
@@ -160,18 +161,18 @@ static void add_others(hn_choices *c) {
 /* --- combinations ----------------------------------------------------------------------------------------------------
  */
 
-static const char *value_of(const hn_choices *c, const hn_combination *x, size_t i) {
+static const char *value_of(const hn_big_choices *c, const hn_combination *x, size_t i) {
     return c->item[i].value[x->level[i]];
 }
 
-static size_t compiler_of(const hn_choices *c, const hn_combination *x) {
+static size_t compiler_of(const hn_big_choices *c, const hn_combination *x) {
     for (size_t i = 0; i < c->factors.n; i++)
         if (c->item[i].kind == HN_CHOICE_COMPILER) return x->level[i];
     return 0;
 }
 
 /* Can this compiler choose that level of the choice? What it lacks stays at the baseline's. */
-static bool offers(const hn_choices *c, size_t t, const hn_big_choice *choice, size_t level) {
+static bool offers(const hn_big_choices *c, size_t t, const hn_big_choice *choice, size_t level) {
     const hn_plan *plan = c->plan;
     const hn_family *f = hn_target_family(plan->target[t]);
     const char *value = choice->value[level];
@@ -189,7 +190,7 @@ static bool offers(const hn_choices *c, size_t t, const hn_big_choice *choice, s
     }
 }
 
-static double cost_of(const hn_choices *c, const hn_combination *x) {
+static double cost_of(const hn_big_choices *c, const hn_combination *x) {
     double cost = 1;
     for (size_t i = 0; i < c->factors.n; i++) {
         bool on = x->level[i] && !strcmp(value_of(c, x, i), "on");
@@ -203,7 +204,7 @@ static double cost_of(const hn_choices *c, const hn_combination *x) {
 
 /* The i-th of all products; false: its compiler does not offer it, or it is the baseline. can: by compiler, choice and
  * level. */
-static bool combination(const hn_choices *c, const bool *can, size_t i, hn_combination *out) {
+static bool combination(const hn_big_choices *c, const bool *can, size_t i, hn_combination *out) {
     bool other = false;
     *out = (hn_combination){{0}};
     for (size_t k = 0; k < c->factors.n; k++) {
@@ -217,7 +218,7 @@ static bool combination(const hn_choices *c, const bool *can, size_t i, hn_combi
     return other;
 }
 
-static hone_rc list_combinations(hn_choices *c, hone_err *err) {
+static hone_rc list_combinations(hn_big_choices *c, hone_err *err) {
     size_t total = 1, n_targets = c->plan->n_targets;
     for (size_t k = 0; k < c->factors.n; k++) total *= c->factors.n_levels[k] = c->item[k].n;
     size_t step = total / COMBINATIONS_MOST + 1;
@@ -239,8 +240,8 @@ static hone_rc list_combinations(hn_choices *c, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hn_choices_open(const hn_plan *plan, hn_choices *out, hone_err *err) {
-    *out = (hn_choices){.plan = plan};
+hone_rc hn_big_choices_open(const hn_plan *plan, hn_big_choices *out, hone_err *err) {
+    *out = (hn_big_choices){.plan = plan};
     if (!plan->w->controls || !plan->n_targets) return HONE_OK;
     hone_rc rc = hn_plan_parts(plan, hone_target_levels, &out->level, err);
     if (rc) return rc;
@@ -250,27 +251,27 @@ hone_rc hn_choices_open(const hn_plan *plan, hn_choices *out, hone_err *err) {
     add_controls(out);
     add_others(out);
     rc = list_combinations(out, err);
-    if (rc) hn_choices_close(out);
+    if (rc) hn_big_choices_close(out);
     return rc;
 }
 
-void hn_choices_close(hn_choices *c) {
+void hn_big_choices_close(hn_big_choices *c) {
     if (c->level) hn_plan_free_parts(c->plan, c->level);
     hn_arena_free(&c->arena);
-    *c = (hn_choices){0};
+    *c = (hn_big_choices){0};
 }
 
 /* --- points
  * ----------------------------------------------------------------------------------------------------------- */
 
-static bool leaves_others_out(const hn_choices *c, const hn_combination *x) {
+static bool leaves_others_out(const hn_big_choices *c, const hn_combination *x) {
     for (size_t i = 0; i < c->factors.n; i++)
         if (c->item[i].kind == HN_CHOICE_OTHERS) return x->level[i] != 0;
     return false;
 }
 
 /* What every choice but compiler and others sets. */
-static void set_choices(const hn_choices *c, const hn_combination *x, size_t t, double *point) {
+static void set_choices(const hn_big_choices *c, const hn_combination *x, size_t t, double *point) {
     const hn_plan *plan = c->plan;
     for (size_t i = 0; i < c->factors.n; i++) {
         const char *value = value_of(c, x, i);
@@ -286,7 +287,7 @@ static void set_choices(const hn_choices *c, const hn_combination *x, size_t t, 
     }
 }
 
-bool hn_choices_point(const hn_choices *c, const hn_combination *x, double *point) {
+bool hn_big_choices_point(const hn_big_choices *c, const hn_combination *x, double *point) {
     const hn_plan *plan = c->plan;
     size_t t = compiler_of(c, x);
     if ((t || leaves_others_out(c, x)) && c->level[t].n)
@@ -303,14 +304,14 @@ bool hn_choices_point(const hn_choices *c, const hn_combination *x, double *poin
 /* --- the experiment
  * ---------------------------------------------------------------------------------------------------- */
 
-static size_t find_combination(const hn_choices *c, const hn_combination *x) {
+static size_t find_combination(const hn_big_choices *c, const hn_combination *x) {
     for (size_t i = 0; i < c->n_all; i++)
         if (!memcmp(&c->all[i], x, sizeof *x)) return i;
     return SIZE_MAX;
 }
 
 /* The baseline under each other contract; where no point has the baseline's level, at the first that one has. */
-static size_t contracts_alone(const hn_choices *c, size_t *chosen) {
+static size_t contracts_alone(const hn_big_choices *c, size_t *chosen) {
     size_t n = 0;
     for (size_t i = 0; i < c->factors.n; i++)
         for (size_t v = 1; c->item[i].kind == HN_CHOICE_FP && v < c->item[i].n; v++) {
@@ -324,7 +325,7 @@ static size_t contracts_alone(const hn_choices *c, size_t *chosen) {
     return n;
 }
 
-size_t hn_choices_design(const hn_choices *c, hn_combination out[HN_DESIGN_MOST]) {
+size_t hn_big_choices_design(const hn_big_choices *c, hn_combination out[HN_DESIGN_MOST]) {
     size_t chosen[HN_DESIGN_MOST], most = SPARE_RUNS;
     for (size_t i = 0; i < c->factors.n; i++) most += c->item[i].n - 1;
     if (most > HN_DESIGN_MOST) most = HN_DESIGN_MOST;
@@ -347,8 +348,8 @@ static void count_level(const hn_combination *seen, const bool *failed, size_t n
     }
 }
 
-static bool never_works(const hn_choices *c, const hn_combination *x, const hn_combination *seen, const bool *failed,
-                        size_t n_seen) {
+static bool never_works(const hn_big_choices *c, const hn_combination *x, const hn_combination *seen,
+                        const bool *failed, size_t n_seen) {
     for (size_t i = 0; i < c->factors.n; i++) {
         int64_t n, bad;
         count_level(seen, failed, n_seen, i, x->level[i], &n, &bad);
@@ -363,8 +364,8 @@ static bool is_among(const hn_combination *x, const hn_combination *list, size_t
     return false;
 }
 
-size_t hn_choices_promising(const hn_choices *c, const hn_effects *e, const hn_combination *seen, const bool *failed,
-                            size_t n_seen, double best, size_t most, hn_combination *out) {
+size_t hn_big_choices_promising(const hn_big_choices *c, const hn_effects *e, const hn_combination *seen,
+                                const bool *failed, size_t n_seen, double best, size_t most, hn_combination *out) {
     size_t n = 0;
     for (; n < most; n++) {
         double least = best;
@@ -384,7 +385,7 @@ size_t hn_choices_promising(const hn_choices *c, const hn_effects *e, const hn_c
  * ---------------------------------------------------------------------------------------------------------- */
 
 /* A control as its compiler's command line has it, of the first compiler that has it. */
-static const char *spelled(hn_choices *c, const char *name, const char *value) {
+static const char *spelled(hn_big_choices *c, const char *name, const char *value) {
     for (size_t t = 0; t < c->plan->n_targets; t++) {
         const hn_family *f = hn_target_family(c->plan->target[t]);
         const char *gene = strcmp(name, "level") ? name : f->level;
@@ -400,7 +401,7 @@ static const char *spelled(hn_choices *c, const char *name, const char *value) {
     return value;
 }
 
-static const char *words_of(hn_choices *c, const hn_big_choice *x, const char *value) {
+static const char *words_of(hn_big_choices *c, const hn_big_choice *x, const char *value) {
     static const char *const contract[HONE_N_FP] = {"strict floating point", "fused multiply-add (contract)",
                                                     "fast floating point"};
     const char *with = strcmp(value, "off") ? "" : "without ";
@@ -414,7 +415,7 @@ static const char *words_of(hn_choices *c, const hn_big_choice *x, const char *v
     return spelled(c, x->name, value);
 }
 
-static const char *sentence(hn_choices *c, const hn_big_choice *x, size_t level) {
+static const char *sentence(hn_big_choices *c, const hn_big_choice *x, size_t level) {
     const char *words = words_of(c, x, x->value[level]);
     bool against = x->kind == HN_CHOICE_COMPILER || x->kind == HN_CHOICE_LEVEL ||
                    (x->kind == HN_CHOICE_CONTROL && *x->value[0] && *x->value[level] && strcmp(x->value[0], "off") &&
@@ -423,7 +424,7 @@ static const char *sentence(hn_choices *c, const hn_big_choice *x, size_t level)
     return against ? hn_format(&c->arena, "%s instead of %s", words, was) : words;
 }
 
-static hone_effect effect_of(hn_choices *c, const hn_effects *e, size_t i, size_t level) {
+static hone_effect effect_of(hn_big_choices *c, const hn_effects *e, size_t i, size_t level) {
     const double wide = 1.96;
     const hn_big_choice *x = &c->item[i];
     size_t term = hn_factor_term(&c->factors, i, level);
@@ -443,8 +444,8 @@ static int by_size(const void *a, const void *b) {
     return p < q ? 1 : p > q ? -1 : 0;
 }
 
-hone_rc hn_choices_effects(hn_choices *c, const hn_effects *e, const hn_combination *seen, const bool *failed, size_t n,
-                           hone_effect **out, size_t *n_out, hone_err *err) {
+hone_rc hn_big_choices_effects(hn_big_choices *c, const hn_effects *e, const hn_combination *seen, const bool *failed,
+                               size_t n, hone_effect **out, size_t *n_out, hone_err *err) {
     hone_effect *list = HN_NEW_N(&c->arena, hone_effect, HN_FACTORS * HN_LEVELS);
     size_t n_list = 0;
     for (size_t i = 0; list && i < c->factors.n; i++)
