@@ -33,6 +33,9 @@ static void put_json(cli *c, const hone_compile_result *r, const char *output) {
     cli_json_knumber(&j, "compiler_s", r->compiler_s);
     cli_json_knumber(&j, "parity_s", r->parity_s);
     cli_json_close(&j);
+    char *split = cli_split_line(r->text);
+    cli_json_ktext(&j, "split", split);
+    free(split);
     cli_json_ktext(&j, "text", r->text);
     cli_json_end(&j);
 }
@@ -99,6 +102,7 @@ static const cli_option options[] = {
     {"emit", 0, CLI_CHOICE, "so|c", 0, 0, "a shared library, or one C file and its header"},
     {"embed-weights", 0, CLI_FLAG, NULL, 0, 0, "weights inside the library instead of a file beside it"},
     CLI_COMPILE_OPTIONS,
+    CLI_SPLIT_OPTION,
     CLI_STATE_OPTION,
     CLI_THREADS("threads that it is to run on: which winners are taken; else one per processor"),
     {"stats", 0, CLI_FLAG, NULL, 0, 0, "also how long each stage took"},

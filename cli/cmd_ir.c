@@ -233,7 +233,8 @@ static const cli_option options[] = {
      "the kernels' loop nests instead of the graph: as lowered; with --target scheduled"},
     {"kernel", 'k', CLI_TEXT, "NAME", 0, 0, "with --nest: this kernel alone"},
     {"target", 't', CLI_TEXT, "T", 0, 0, "with --program and --nest: whose kernels; else native"},
-    CLI_STATE_OPTION, /* with --program */
+    CLI_SPLIT_OPTION, /* with --program, as the next */
+    CLI_STATE_OPTION,
     {"weights", 0, CLI_TEXT, "FILE", 0, 0, "constants of more than 256 elements go to this file"},
     {"output", 'o', CLI_TEXT, "FILE", 0, 0, "write the graph, or the program, there"},
     {"list", 0, CLI_FLAG, NULL, 0, 0, "list the passes, in the order they run"},

@@ -37,6 +37,7 @@ static hone_rc hold(cli *c, cli_model *open, hone_err *err) {
     cli_model_unlink(open); /* now, as a closed pipe may end hone without cleaning up */
     rc = show(c, &p, err);
     if (!rc && *open->where && !c->json) printf("place     %s\n", open->where);
+    if (!rc && open->split && !c->json) printf("split     %s\n", open->split);
     hone_profile_free(&p);
     return rc;
 }

@@ -27,25 +27,31 @@ void cli_compiling_done(cli_compiling *x) {
 /* A library looks at HONE_MODEL_PLACE when an instance is created. */
 hone_rc cli_place_choose(const cli *c, char said[200], hone_err *err) {
     const char *name = cli_text(c, "place", NULL);
-    hone_place place;
+    hone_place place = {0};
     if (!name) return HONE_OK;
     if (cli_given(c, "target"))
         return cli_fail(err, HONE_E_USAGE, "--place %s decides the target; leave --target out", name);
-    hone_rc rc = hone_place_find(name, &place, err);
+    bool split = false;
+    hone_rc rc = hone_place_choose(name, &place, &split, err);
     if (rc) return rc;
-    snprintf(said, 200, "%s, %.128s", place.name, place.device);
+    snprintf(said, 200, "%s%s, %.128s", place.name, split ? " and the host" : "", place.device);
     if (setenv("HONE_MODEL_PLACE", place.name, 1)) return cli_fail(err, HONE_E_NOMEM, "out of memory");
     return HONE_OK;
 }
 
 static void set_place(const cli *c, cli_compiling *x) {
     const char *name = cli_text(c, "place", NULL);
-    hone_place place;
+    hone_place place = {0};
+    bool split = name && strchr(name, '+');
     if (!name) return;
-    if (!strncmp(name, "opencl", 6))
-        snprintf(place.target, sizeof place.target, "opencl"); /* nobody need be asked */
-    else if (hone_place_find(name, &place, NULL))
+    if (!strncmp(name, "opencl", 6)) { /* nobody need be asked */
+        snprintf(place.target, sizeof place.target, "opencl");
+        snprintf(place.name, sizeof place.name, "%.*s", (int)strcspn(name, "+"), name);
+    } else if (hone_place_choose(name, &place, &split, NULL)) {
         return;
+    }
+    snprintf(x->place, sizeof x->place, "%s", place.name);
+    if (split) x->options.split = x->place;
     snprintf(x->place_target, sizeof x->place_target, "%s", place.target);
     x->options.target = x->place_target;
 }
@@ -53,6 +59,7 @@ static void set_place(const cli *c, cli_compiling *x) {
 void cli_compiling_set(const cli *c, cli_compiling *x) {
     *x = (cli_compiling){.c = c, .options = hone_compile_defaults()};
     x->options.target = cli_text(c, "target", NULL);
+    x->options.split = cli_text(c, "split", NULL);
     set_place(c, x);
     x->options.relaxed = cli_given(c, "relaxed");
     x->options.reference = cli_given(c, "reference");
@@ -125,6 +132,12 @@ void cli_stateful_close(cli_stateful *x) {
     cli_compiling_free(&x->compiling);
 }
 
+char *cli_split_line(const char *summary) {
+    static const char head[] = "\nsplit     ";
+    const char *at = summary ? strstr(summary, head) : NULL;
+    return at ? cli_format("%.*s", (int)strcspn(at + strlen(head), "\n"), at + strlen(head)) : NULL;
+}
+
 static hone_rc compile_here(const cli *c, const char *path, bool profile, cli_model *m, char **library, hone_err *err) {
     hone_rc rc = hone_temp_open("hone-model-", &m->temp, err);
     if (rc) return rc;
@@ -132,7 +145,10 @@ static hone_rc compile_here(const cli *c, const char *path, bool profile, cli_mo
     cli_compiling_set(c, &m->compiling);
     m->compiling.options.output = output;
     if (profile) m->compiling.options.profile = m->compiling.options.no_parity = true;
-    rc = hone_compile_model(path, &m->compiling.options, NULL, err);
+    hone_compile_result made = {0};
+    rc = hone_compile_model(path, &m->compiling.options, &made, err);
+    if (!rc) m->split = cli_split_line(made.text);
+    hone_free(made.text);
     cli_compiling_free(&m->compiling);
     free(output);
     *library = cli_format("%s/model.so", hone_temp_path(m->temp));
@@ -175,6 +191,7 @@ void cli_model_unlink(cli_model *m) {
 void cli_model_close(cli_model *m) {
     hone_artifact_free(m->program);
     cli_model_unlink(m);
+    free(m->split);
     *m = (cli_model){0};
 }
 

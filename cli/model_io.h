@@ -46,7 +46,19 @@
 
 /* Where a model runs; a model file is compiled for that. */
 #define CLI_PLACE_OPTION                                                                                               \
-    { "place", 0, CLI_TEXT, "P", 0, 0, "where it runs: host, opencl:N, cuda:N (hone devices) or shim; else host" }
+    {                                                                                                                  \
+        "place", 0, CLI_TEXT, "P", 0, 0,                                                                               \
+            "where it runs: host, opencl:N, cuda:N (hone devices) or shim; cuda:0+host: split by cost; auto: the "     \
+            "best "                                                                                                    \
+            "device with the host; else host"                                                                          \
+    }
+
+#define CLI_SPLIT_OPTION                                                                                               \
+    {                                                                                                                  \
+        "split", 0, CLI_TEXT, "PLACE", 0, 0,                                                                           \
+            "targets for devices: kernels that this device's figures let expect to be faster on the host run there "   \
+            "(auto: the first)"                                                                                        \
+    }
 
 #define CLI_STATE_OPTION                                                                                               \
     { "state", 0, CLI_TEXT, "IN=OUT,...", 0, 0, "inputs and outputs that stay in an instance: past.*=present.*" }
@@ -61,7 +73,7 @@ typedef struct cli_compiling {
     char *states;
     const char **state; /* as symbols */
     const char *specialize;
-    char place_target[32]; /* that --place stands for */
+    char place_target[32], place[32]; /* that --place stands for */
     const cli *c;
     const char *stage; /* progress: the line that is shown */
 } cli_compiling;
@@ -80,8 +92,11 @@ typedef struct cli_model {
     const hone_model *model;
     hone_temp *temp; /* where the library is, or NULL */
     char where[200]; /* with --place: "opencl:0, NVIDIA H200"; else "" */
+    char *split;     /* how its kernels were divided between the device and the host; NULL: they were not */
     cli_compiling compiling;
 } cli_model;
+/* What a compilation's summary says of the split, to be freed, or NULL. */
+char *cli_split_line(const char *summary);
 bool cli_is_model(const char *path); /* of a format that hone imports */
 /* Imports a model; unsupported nodes are listed on stderr. */
 hone_rc cli_graph_open(const char *path, const cli_compiling *x, hone_graph **out, hone_err *err);

@@ -39,6 +39,10 @@ typedef struct hone_compile_options {
     const char *cache;        /* as hone_import_options */
     bool exact;               /* as hone_import_options */
     const char *activations;  /* as hone_import_options */
+    /* Of models for devices: kernels that are expected to be faster on the host, copies counted, run there. The place
+     * whose measured figures decide (hone/places.h): "cuda:0", "auto": the first of the target's driver. NULL: all that
+     * can run on the device do. */
+    const char *split;
 } hone_compile_options;
 static inline hone_compile_options hone_compile_defaults(void) {
     hone_compile_options o = HONE_ZERO;

@@ -10,6 +10,8 @@
 
 #include <hone/base.h>
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,6 +31,11 @@ HONE_API hone_rc hone_places_find(hone_place **out, size_t *n, char **why, hone_
  * reason.
  */
 HONE_API hone_rc hone_place_find(const char *name, hone_place *out, hone_err *err);
+
+/* As hone_place_find, and *split: the place shares the work with the host (hone_compile_options.split). "opencl:0+host"
+ * asks for that; "auto": the first device of CUDA, or of OpenCL that is no processor, with the host; the host alone
+ * where there is none. */
+HONE_API hone_rc hone_place_choose(const char *name, hone_place *out, bool *split, hone_err *err);
 
 /* What a device does at most, measured. 0: not measured, or not offered. Per second, seconds. */
 typedef struct hone_place_rates {

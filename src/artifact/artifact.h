@@ -105,6 +105,7 @@ struct hn_model {
     const char *images;           /* what there is, or why there is none; NULL: the backend makes none */
     uint64_t image_b;
     bool image_stale;
+    const char *split; /* how kernels were divided between device and host, and why; NULL: they were not */
 };
 
 enum { HN_TARGETS_MAX = 8, HN_VERSIONS_MAX = 64, HN_FIXED_MAX = 8 };
@@ -202,7 +203,8 @@ void hn_weights_head(const hn_library *l, char head[64]);
 /* lowered.c: m->layout and m->program, from the graph and its kernels; checked in debug builds. Call again after
  * these change. */
 hone_rc hn_model_lower(hn_model *m, hone_err *err);
-void hn_model_steps(hn_model *m, hn_str *out); /* hnm_bind, hnm_item_sizes, hnm_steps */
+hone_rc hn_model_lower_unplaced(hn_model *m, hone_err *err); /* without memory spaces */
+void hn_model_steps(hn_model *m, hn_str *out);               /* hnm_bind, hnm_item_sizes, hnm_steps */
 
 /* source.c, source_profile.c */
 hone_rc hn_source_make(hn_model *m, hone_err *err);

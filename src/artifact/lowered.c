@@ -26,7 +26,7 @@ static bool describe(const hn_model *m, hn_arena *a, hn_lowering *out) {
     return true;
 }
 
-hone_rc hn_model_lower(hn_model *m, hone_err *err) {
+hone_rc hn_model_lower_unplaced(hn_model *m, hone_err *err) {
     hn_arena scratch = {0};
     hn_lowering how;
     hn_program_free(&m->program);
@@ -37,6 +37,11 @@ hone_rc hn_model_lower(hn_model *m, hone_err *err) {
     rc = describe(m, &scratch, &how) ? hn_program_lower(m->g, &m->layout, &how, &m->program, err)
                                      : hn_fail(err, HONE_E_NOMEM, "out of memory for the program");
     hn_arena_free(&scratch);
+    return rc;
+}
+
+hone_rc hn_model_lower(hn_model *m, hone_err *err) {
+    hone_rc rc = hn_model_lower_unplaced(m, err);
     if (!rc) rc = hn_program_place(&m->program, err);
     if (rc || !(HN_DEBUG_BUILD || m->program.n_state || hn_is_on_device(m->dialect))) return rc;
     /* A state that is updated in place must be proven to be dead by then, in every build. */

@@ -97,6 +97,13 @@ void hn_manifest(const hn_library *l, hn_str *out) {
         add_pair(out, "  - ", "target", l->model[i].dialect->name);
         add_pair(out, "    ", "images", l->model[i].images);
     }
+    for (uint32_t i = 0, first = 1; i < l->n_model; i++) {
+        if (!l->model[i].split) continue;
+        if (first) hn_str_add(out, "split:\n");
+        first = 0;
+        add_pair(out, "  - ", "target", l->model[i].dialect->name);
+        add_pair(out, "    ", "text", l->model[i].split);
+    }
     hn_str_addf(out, "numeric: %s\n", l->options->relaxed ? "relaxed" : "exact");
     add_ports(m, "inputs", b->param, b->n_param, false, out);
     add_ports(m, "outputs", b->result, b->n_result, true, out);
@@ -188,6 +195,7 @@ static void add_parity_counts(const hn_model *m, hn_str *out) {
                         m->kernel[i].why_host),
                 first = 0;
     hn_str_add(out, "\n");
+    if (m->split) hn_str_addf(out, "split     %s\n", m->split);
     if (m->images) hn_str_addf(out, "code      %s: %s\n", m->dialect->name, m->images);
 }
 

@@ -335,12 +335,12 @@ static void add_offered(const hn_model *m, hn_str *out) {
                 "hone_model_instance **out) {\n"
                 "    if (%s) return hnm_create(config, out);\n"
                 "    return hnm_create_fail(HONE_MODEL_TARGET, \"this processor does not offer '%s'\");\n}\n",
-                m->dialect->offered, m->dialect->name);
+                hn_host_dialect(m)->offered, hn_host_dialect(m)->name);
 }
 
 /* The model of a library that has no other. */
 static void add_entry(const hn_model *m, hn_str *out) {
-    bool checks = strcmp(m->dialect->offered, "1") != 0;
+    bool checks = strcmp(hn_host_dialect(m)->offered, "1") != 0;
     if (checks) add_offered(m, out);
     hn_str_addf(out, "static const hone_model *const hnm_targets[1];\n"
                      "static const hone_model_version hnm_versions[] = {{\"\", HNM_CALLS, HNM_ARENA_B}};\n"

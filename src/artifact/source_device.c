@@ -8,8 +8,12 @@
 
 bool hn_is_on_device(const hn_dialect *d) { return d->backend->driver != NULL; }
 bool hn_kernel_on_device(const hn_model *m, const hn_kernel *k) { return hn_is_on_device(m->dialect) && !k->on_host; }
+/* Where kernels were put on the host because they are faster there, it is the library's best processor, or this one. */
 const hn_dialect *hn_host_dialect(const hn_model *m) {
-    return hn_is_on_device(m->dialect) ? hn_dialect_named("generic") : m->dialect;
+    if (!hn_is_on_device(m->dialect)) return m->dialect;
+    for (uint32_t t = 0; m->options->split && t < m->lib->n_target; t++)
+        if (!hn_is_on_device(m->lib->target[t])) return m->lib->target[t];
+    return hn_dialect_named(m->options->split ? "native" : "generic");
 }
 
 /* A carried text without the lines that include its neighbours. */
@@ -56,8 +60,9 @@ void hn_source_device_instance(const hn_model *m, hn_str *out) {
                         "    if (place && !strcmp(place, \"shim\")) return &hnd_shim;\n");
     hn_str_addf(out,
                 "    return &hnd_%s;\n}\n"
-                "HNR int hnm_device_offers(void) { return hnm_device_offers_arch(%d, %d && !HNM_PTX); }\n",
-                m->dialect->backend->driver, sm ? atoi(sm + 3) : 0, sm && strchr(sm, 'a'));
+                "HNR int hnm_device_offers(void) {\n"
+                "    return (%s) ? hnm_device_offers_arch(%d, %d && !HNM_PTX) : 0;\n}\n",
+                m->dialect->backend->driver, hn_host_dialect(m)->offered, sm ? atoi(sm + 3) : 0, sm && strchr(sm, 'a'));
 }
 
 /* What the kernels of the model that no earlier version has need all together. */

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "build/build.h"
 #include "compile/driver.h"
+#include "compile/split.h"
 #include "compile/winner.h"
 #include "parity/parity.h"
 #include "pass/pass.h"
@@ -133,6 +134,7 @@ static hone_rc emit(hn_library *l, hone_err *err) {
         l->choose = hn_winner_apply;
         if (!rc) rc = hn_kernels_make(&l->model[i], err);
         hn_winners_end(&l->model[i]);
+        if (!rc) rc = hn_split_model(&l->model[i], err);
         if (!rc && l->tamper) l->tamper(&l->model[i]);
         if (!rc) rc = hn_model_lower(&l->model[i], err);
     }
@@ -314,6 +316,7 @@ hone_rc hn_compile_kernels(hn_library *l, const hn_graph *g, const char *name, h
     if (!rc) rc = run_passes(l, err);
     if (!rc) rc = make_models(l, err);
     for (uint32_t i = 0; i < l->n_model && !rc; i++) rc = hn_kernels_make(&l->model[i], err);
+    for (uint32_t i = 0; i < l->n_model && !rc; i++) rc = hn_split_model(&l->model[i], err);
     return rc;
 }
 

@@ -130,6 +130,21 @@ hone_rc hn_program_lower(hn_graph *g, const hn_layout *l, const hn_lowering *how
 /* program_spaces.c: a lowered program, some of whose kernels are in space HN_DEVICE, gets copies between the spaces. */
 hone_rc hn_program_place(hn_program *p, hone_err *err);
 bool hn_program_on_device(const hn_program *p); /* any kernel */
+/* program_split.c: of a lowered program that has no spaces yet, which kernels run on the host so that a run takes least
+ * time, all copies counted. Kernels in space HN_HOST stay there. Times of kernels are of one call; loops count as some
+ * turns. Where sides contradict each other (what no program does that places) all stay as they are. */
+typedef struct hn_split_costs {
+    const double *host_s, *device_s;       /* by kernel */
+    const bool *stays;                     /* by kernel: it must run on the device; NULL: none must */
+    const int64_t *symbol;                 /* values that stand for sizes */
+    double put_s, put_bps, get_s, get_bps; /* copies to the device, and back: each, and by its bytes */
+} hn_split_costs;
+typedef struct hn_split {
+    bool *on_host; /* by kernel */
+    uint32_t n_host, n_device, n_copies;
+    double split_s, device_s, host_s; /* of a run: so; as it was; with all on the host that may be there */
+} hn_split;
+hone_rc hn_program_split(const hn_program *p, const hn_split_costs *c, hn_arena *a, hn_split *out, hone_err *err);
 /* Copies from one space to another, in the order of the C, into list (NULL: none are listed); how many. */
 uint32_t hn_program_crossings(const hn_program *p, const hn_step **list, uint32_t room);
 uint32_t hn_program_grown(const hn_program *p); /* growing buffers */

@@ -14,7 +14,7 @@
 typedef struct placer {
     hn_program *p;
     uint8_t *wanted; /* by root: bits of the spaces that it is read or written in */
-    bool *late;      /* by root: of the host's steps none reads it, only the run's end does */
+    bool *late;      /* by root: made on the device; of the host's steps none reads it, only the run's end does */
     hn_val *twin;    /* by value: of it in the other space, 0: none yet */
     uint32_t n_old, room, n_grown;
     bool inside; /* the copies that belong to a block's begin are there */
@@ -74,7 +74,7 @@ static void find_wanted(placer *w) {
         }
     for (uint32_t j = 0; j < w->p->n_output; j++) {
         hn_val root = hn_program_root(w->p, w->p->output[j].value);
-        w->late[root] = !(w->wanted[root] & HOST_BIT);
+        w->late[root] = w->p->value[root].space != HN_HOST && !(w->wanted[root] & HOST_BIT);
     }
     for (uint32_t j = 0; j < w->p->n_output; j++) want(w, w->p->output[j].value, HN_HOST);
 }

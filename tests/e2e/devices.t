@@ -69,6 +69,14 @@ input %0 : f32[6, 8] "x"
 %4 = sum %3 {axes = [0], keep = 0}
 output %4 "y"
 END
+cat > large.ir <<'END'
+ir 1
+input %0 : f32[8, 512] "x"
+input %1 : f32[512, 4] "w"
+%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}
+%3 = sum %2 {axes = [0], keep = 0}
+output %3 "y"
+END
 cat > state.ir <<'END'
 ir 1
 symbol n in 1..8
@@ -126,6 +134,25 @@ if "$hone" devices --json | grep -q '"opencl:0"'; then
     ok model_on_opencl bash -c "'$hone' verify small.ir --place opencl:0 --inputs 1"
     ok loop_on_opencl bash -c "'$hone' verify loop.ir --place opencl --inputs 1 --no-parity"
     ok state_on_opencl bash -c "'$hone' verify state.ir --place opencl --inputs 1 --no-parity --state h=h2 --steps 3"
+    # Figures by which small kernels are faster on the device and large ones on the host.
+    mkdir -p split/hone
+    "$hone" devices --json | python3 -c 'import json, sys
+d = json.load(sys.stdin)["devices"][0]
+print("\n".join(("- " if k == "device" else "  ") + k + ": " + json.dumps(d[n]) for k, n in (("device", "name"), ("arch", "arch"), ("driver", "driver"), ("version", "version"))))
+print("  f32_flops: 1e15\n  read_bps: 1e15\n  put_bps: 1e15\n  get_bps: 1e15\n  put_s: 1e-9\n  get_s: 1e-9\n  launch_s: 1e-9")' > split/hone/devices.yaml
+    export XDG_CACHE_HOME=$top/split
+    ok split_is_said bash -c "'$hone' compile large.ir --target opencl --split opencl:0 -o s/large | tee said && grep '^split .*1 kernels on the device, 1 on the host, 2 copies, because .*measured figures' said && grep 'parity .*2 of 2 hold' said && grep -A1 '^split:' s/large.manifest && grep '\"on_host\|on_host:' s/large.manifest"
+    ok split_runs "$hone" verify large.ir --place opencl:0+host --inputs 2
+    ok split_with_state "$hone" verify state.ir --place opencl:0+host --inputs 1 --no-parity --state h=h2 --steps 3
+    ok split_with_a_loop "$hone" verify inputs.ir --place opencl+host --inputs 1 --no-parity
+    ok split_program bash -c "'$hone' ir --program large.ir --target opencl --split auto -o large.prog && grep 'kernel 0 .* host' large.prog && grep -c 'copy %' large.prog | grep -x 2 && '$hone' ir --program large.prog"
+    ok split_in_a_profile bash -c "'$hone' profile large.ir --place opencl:0+host --time 0.1s | grep '^split .*1 on the host'"
+    ok split_as_data bash -c "'$hone' compile large.ir --target opencl --split auto -o s/large --json | grep '\"split\": \"1 kernels'"
+    ok not_split bash -c "'$hone' compile large.ir --target opencl -o s/whole | tee said && ! grep '^split' said && grep '2 of 2 kernels' said"
+    ok assumed_figures bash -c "XDG_CACHE_HOME=$top/none '$hone' compile large.ir --target opencl --split auto --no-cache -o s/assumed | grep '^split .*assumed figures of a device; hone doctor'"
+    ok auto_without_a_gpu bash -c "'$hone' verify small.ir --place auto | tee said && { grep ' ran on host' said || '$hone' devices --json | grep '\"cpu\": false'; }"
+    ok no_such_share bash -c "! '$hone' verify small.ir --place host+host 2> why && grep 'opencl:0+host' why"
+    unset XDG_CACHE_HOME
     ok no_such_device bash -c "! '$hone' verify small.ir --place opencl:77 2> why && grep 'opencl:77' why"
     ok profile_shows_copies bash -c "'$hone' profile small.ir --place opencl --time 0.1s > out && grep 'to device' out && grep 'to host' out"
     ok several_machines bash -c "'$hone' compile small.ir --target generic,opencl -o both | tee said && grep '1 of 1 kernels' said"

@@ -113,3 +113,32 @@ hone_rc hone_place_find(const char *name, hone_place *out, hone_err *err) {
     *out = x;
     return HONE_OK;
 }
+
+/* The first device that is worth it. */
+static hone_rc find_best(hone_place *out, hone_err *err) {
+    hone_place *list = NULL, best = {0};
+    size_t n = 0;
+    hone_rc rc = hone_places_find(&list, &n, NULL, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < n; i++)
+        if (!list[i].is_cpu && (!*best.name || (!strncmp(list[i].name, "cuda", 4) && strncmp(best.name, "cuda", 4))))
+            best = list[i];
+    free(list);
+    if (!*best.name) return hone_place_find("host", out, err);
+    *out = best;
+    return HONE_OK;
+}
+
+hone_rc hone_place_choose(const char *name, hone_place *out, bool *split, hone_err *err) {
+    const char *plus = strchr(name, '+');
+    char alone[64];
+    hone_place p;
+    snprintf(alone, sizeof alone, "%.*s", (int)(plus ? plus - name : 63), name);
+    if (plus && (strcmp(plus, "+host") != 0 || !strcmp(alone, "host")))
+        return hn_fail(err, HONE_E_USAGE, "there is no place '%s'; a device shares its work as in opencl:0+host", name);
+    hone_rc rc = !strcmp(name, "auto") ? find_best(&p, err) : hone_place_find(alone, &p, err);
+    if (rc) return rc;
+    *split = strcmp(p.name, "host") != 0 && (plus || !strcmp(name, "auto"));
+    *out = p;
+    return HONE_OK;
+}
