@@ -1,5 +1,6 @@
 /* cmd_bench.c — `hone bench`: how fast a model runs, alone or interleaved with a peer. */
 #include "bench_text.h"
+#include "drawn.h"
 #include "model_io.h"
 
 #include <hone/artifact.h>
@@ -13,6 +14,7 @@ typedef struct contest {
     const hone_model *model;
     hone_peer *peer; /* NULL: alone */
     hone_latency seen;
+    cli_drawn drawn;
 } contest;
 
 /* --- what was seen ------------------------------------------------------------------------------------------------ */
@@ -32,6 +34,7 @@ static void table_row(cli_table *t, const char *name, const hone_latency_series 
 static void put_text(const cli *c, const contest *t, const char *name) {
     static const char *const heads[] = {"who", "p50", "95 % of the median", "p95", "p99", "throughput", "runs"};
     cli_table *table = cli_table_new("lrlrrrr");
+    cli_drawn_put(c, &t->drawn);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_table_head(table, heads[i]);
     table_row(table, name, &t->seen.mine);
     if (t->peer) table_row(table, hone_peer_name(t->peer), &t->seen.peer);
@@ -66,6 +69,7 @@ static void put_json(cli *c, const contest *t) {
     cli_json_ktext(&j, "profile", t->pattern);
     cli_json_ktext(&j, "target", t->model->target);
     cli_json_ktext(&j, "place", *t->where ? t->where : NULL);
+    cli_drawn_json(&j, &t->drawn);
     cli_json_key(&j, "results");
     cli_json_array(&j);
     json_series(&j, "hone", &t->seen.mine);
@@ -94,7 +98,7 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     t->model = m->model;
     t->where = m->where;
     hone_rc rc = cli_stateful_open(c, c->arg[0], m->model, &with, err);
-    if (!rc && !with.graph) rc = cli_arrays_random(m->model, cli_text(c, "size", NULL), seed, &in, err);
+    if (!rc && !with.graph) rc = cli_drawn_arrays(c, c->arg[0], m->model, seed, &in, &t->drawn, err);
     if (!rc) rc = open_peer(c, t, with.graph ? NULL : &in, err);
     hone_latency_options options = {.size = sizeof options,
                                     .pattern = t->pattern,
@@ -114,6 +118,7 @@ static hone_rc hold(cli *c, cli_model *m, contest *t, hone_err *err) {
     else if (!rc)
         put_text(c, t, "hone");
     hone_latency_free(&t->seen);
+    cli_drawn_free(&t->drawn);
     hone_peer_close(t->peer);
     cli_stateful_close(&with);
     cli_arrays_free(&in);
@@ -146,7 +151,7 @@ static const cli_option options[] = {
     {"against", 0, CLI_CHOICE, "onnxruntime|openvino|llama.cpp|ik_llama.cpp|openvino-genai", 0, 0,
      "the same on a peer, in turns; the last three are for language models"},
     CLI_THREADS("threads of both; else one per processor"),
-    {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else their smallest"},
+    {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes; else usual ones, of a library their smallest"},
     {"time", 0, CLI_SECONDS, "T", 0, 0, "how long to measure; else 3 s"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of the inputs and of the order of turns; else 1"},
     CLI_BENCH_TEXT_OPTIONS,

@@ -2,6 +2,8 @@
  */
 #include "verify_model.h"
 
+#include "drawn.h"
+
 #include <hone/verify.h>
 
 #include <math.h>
@@ -16,7 +18,9 @@ typedef struct judge {
 
 typedef struct tally {
     hone_verify_output *output;
+    char **shape; /* of outputs whose shape was another one: what differs, else NULL */
     bool same;
+    cli_drawn drawn;
 } tally;
 
 static hone_rc open_judge(const cli *c, const char *path, judge *j, hone_err *err) {
@@ -63,11 +67,20 @@ static hone_rc compare(const cli *c, cli_model *m, const judge *j, uint64_t n_in
                                    .atol = j->atol,
                                    .state = x.options.state,
                                    .n_state = x.options.n_state,
-                                   .n_steps = cli_count(c, "steps", 4)};
+                                   .n_steps = cli_count(c, "steps", 4),
+                                   .shape = t->shape};
     if (cli_width(stderr)) options.progress.fn = show_input;
     hone_rc rc = hone_verify_run(m->program, &options, t->output, &t->same, err);
     if (cli_width(stderr)) fputs("\r\033[K", stderr);
     cli_compiling_free(&x);
+    return rc;
+}
+
+/* What hone_verify_run is going to draw, to be told. */
+static hone_rc look_at_inputs(const cli *c, const cli_model *m, const judge *j, tally *t, hone_err *err) {
+    cli_arrays in = {0};
+    hone_rc rc = cli_drawn_of(c, j->graph, m->model, 1, &in, &t->drawn, err);
+    cli_arrays_free(&in);
     return rc;
 }
 
@@ -76,10 +89,15 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
     cli_put(c, stdout, path, 0);
     printf(": %s %s on %llu inputs%s%s\n", t->same ? "agrees with" : "differs from", j->name,
            (unsigned long long)n_inputs, *m->where ? "; it ran on " : "", m->where);
+    cli_drawn_put(c, &t->drawn);
     for (int32_t i = 0; i < m->model->n_outputs; i++) {
         const hone_verify_output *v = &t->output[i];
         printf("  ");
         cli_put(c, stdout, m->model->output[i].name, 0);
+        if (t->shape[i]) {
+            printf(": its shape differs: %s\n", t->shape[i]);
+            continue;
+        }
         printf(": worst error %.3g absolute, %.3g relative", v->worst.max_abs, v->worst.max_rel);
         if (v->tolerance > 0)
             printf("; %.2g %% of the largest element, %.2g %% in root mean square, through %s %.2g %% are allowed",
@@ -92,10 +110,11 @@ static void put_model(const cli *c, const char *path, const cli_model *m, const 
     }
 }
 
-static void json_output(cli_json *o, const char *name, const hone_verify_output *v) {
+static void json_output(cli_json *o, const char *name, const hone_verify_output *v, const char *shape) {
     cli_json_object(o);
     cli_json_ktext(o, "name", name);
     cli_json_kbool(o, "same", v->worst.same);
+    if (shape) cli_json_ktext(o, "shape", shape);
     cli_json_knumber(o, "max_abs", v->worst.max_abs);
     cli_json_knumber(o, "max_rel", v->worst.max_rel);
     cli_json_kcount(o, "n_wrong", (uint64_t)v->worst.n_wrong);
@@ -119,10 +138,11 @@ static void json_model(cli *c, const char *path, const cli_model *m, const judge
     if (*m->where) cli_json_ktext(&o, "place", m->where);
     cli_json_kbool(&o, "same", t->same);
     cli_json_kcount(&o, "inputs", n_inputs);
+    cli_drawn_json(&o, &t->drawn);
     cli_json_key(&o, "outputs");
     cli_json_array(&o);
     for (int32_t i = 0; i < m->model->n_outputs; i++) {
-        json_output(&o, m->model->output[i].name, &t->output[i]);
+        json_output(&o, m->model->output[i].name, &t->output[i], t->shape[i]);
     }
     cli_json_end(&o);
 }
@@ -136,7 +156,9 @@ hone_rc cli_verify_model(cli *c, const char *path, hone_err *err) {
     if (!rc) rc = cli_model_open(c, path, (uint32_t)cli_count(c, "threads", 0), &m, err);
     if (rc) return rc;
     rc = open_judge(c, path, &j, err);
-    tally t = {cli_alloc((size_t)m.model->n_outputs + 1, sizeof *t.output), true};
+    size_t n = (size_t)m.model->n_outputs;
+    tally t = {.output = cli_alloc(n + 1, sizeof *t.output), .shape = cli_alloc(n + 1, sizeof *t.shape), .same = true};
+    if (!rc && !m.model->n_states) rc = look_at_inputs(c, &m, &j, &t, err);
     if (!rc) rc = compare(c, &m, &j, n_inputs, &t, err);
     cli_model_unlink(&m); /* now, as a closed pipe may end hone without cleaning up */
     if (!rc && c->json)
@@ -146,6 +168,9 @@ hone_rc cli_verify_model(cli *c, const char *path, hone_err *err) {
     if (!rc && !t.same) c->exit_code = hone_rc_exit(HONE_E_FAILED);
     hone_peer_close(j.peer);
     hone_graph_free(j.graph);
+    cli_drawn_free(&t.drawn);
+    for (size_t i = 0; i < n; i++) hone_free(t.shape[i]);
+    free(t.shape);
     free(t.output);
     cli_model_close(&m);
     return rc;

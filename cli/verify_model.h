@@ -7,7 +7,7 @@
 #define CLI_VERIFY_MODEL_OPTIONS                                                                                       \
     {"against", 0, CLI_CHOICE, "onnxruntime|openvino", 0, 0, "hold a model against this instead of the interpreter"},  \
         {"inputs", 0, CLI_COUNT, "N", 1, 1000, "random inputs to try a model on; else 3"},                             \
-        {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes of a model's inputs; else their smallest"},          \
+        {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes of a model's inputs; else usual ones"},              \
         {"rtol",                                                                                                       \
          0,                                                                                                            \
          CLI_TEXT,                                                                                                     \

@@ -6,6 +6,7 @@
 #define HONE_INPUTS_H
 
 #include <hone/array.h>
+#include <hone/ir.h>
 #include <hone/model.h>
 
 #ifdef __cplusplus
@@ -17,6 +18,15 @@ extern "C" {
  * is the caller's afterwards: hone_free. */
 HONE_API hone_rc hone_inputs_random(const hone_model *m, const char *sizes, uint64_t seed, hone_array *out,
                                     hone_err *err);
+/* Sizes for the inputs of a graph, as text "name=N,...": those of `sizes` (may be NULL), and for the others usual ones,
+ * by name and place, that the relations of the graph allow. Where none are found: `sizes` as they are. Free with
+ * hone_free. */
+HONE_API hone_rc hone_inputs_sizes(const hone_graph *g, const char *sizes, char **out, hone_err *err);
+/* Makes the integers and bools of random inputs (in: one array per input of the graph) what the model is given: ids
+ * below the number of rows that they choose, lengths and masks of rows that end at different places, positions,
+ * scalars that the graph compares with a constant. *said (may be NULL): a line for each such input, free with
+ * hone_free. */
+HONE_API hone_rc hone_inputs_fill(const hone_graph *g, uint64_t seed, hone_array *in, char **said, hone_err *err);
 /* For a run on such inputs that ended with rc: where the model refused them and has symbolic sizes, their names are
  * appended to err's text. Returns rc. err may be NULL. */
 HONE_API hone_rc hone_inputs_refused(const hone_model *m, hone_rc rc, hone_err *err);

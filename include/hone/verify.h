@@ -26,6 +26,9 @@ typedef struct hone_verify_options {
     const char *const *state; /* of a model with state: as hone_compile_options; graph is needed, beside a peer too */
     size_t n_state;
     uint64_t n_steps; /* of a model with state: runs from a reset on, for each seed; 0: 4 */
+    bool plain; /* sizes and integers as hone_inputs_random has them; else, with a graph, hone_inputs_sizes and _fill */
+    char **shape; /* NULL, or room for a text per output, which hone_verify_run sets: "f32[5], not f32[6]" where type or
+                   * shape was another one, else NULL; each free with hone_free */
 } hone_verify_options;
 static inline hone_verify_options hone_verify_defaults(void) {
     hone_verify_options o = HONE_ZERO;

@@ -3,6 +3,7 @@
 #include "assess/steps.h"
 #include "base/err.h"
 #include "base/options.h"
+#include "base/str.h"
 #include "ir/interp.h"
 
 #include <hone/inputs.h>
@@ -94,7 +95,7 @@ static hone_rc answers_new(const hone_model *m, answers *a, hone_err *err) {
 static void keep_worst(hone_array_difference *worst, const hone_array_difference *d) {
     if (d->max_abs > worst->max_abs) worst->max_abs = d->max_abs;
     if (d->max_rel > worst->max_rel) worst->max_rel = d->max_rel;
-    if (!d->same) worst->at = d->at;
+    if (!d->same && (worst->same || d->at < 0)) worst->at = d->at;
     worst->n_wrong += d->n_wrong;
     worst->same = worst->same && d->same;
 }
@@ -106,7 +107,24 @@ static void count_nan(const hn_tensor *want, hone_verify_output *v) {
     for (int64_t i = 0; i < n && is_float; i++) v->n_nan += isnan(hn_get_f(want, i)) != 0;
 }
 
-static hone_rc one_output(const hone_verify_options *o, const hone_array *got, const hone_array *want,
+static void add_shape(hn_str *s, const hn_tensor *t) {
+    hn_str_addf(s, "%s[", hone_dtype_name(t->dtype));
+    for (size_t d = 0; d < t->rank; d++) hn_str_addf(s, "%s%lld", d ? ", " : "", (long long)t->dim[d]);
+    hn_str_add(s, "]");
+}
+
+/* The first time that an output has another type or shape: both. */
+static void keep_shape(const hone_verify_options *o, size_t i, const hn_tensor *got, const hn_tensor *want) {
+    hn_str s = {0};
+    if (!o->shape || o->shape[i]) return;
+    add_shape(&s, got);
+    hn_str_add(&s, ", not ");
+    add_shape(&s, want);
+    o->shape[i] = hn_str_take(&s);
+    hn_str_free(&s);
+}
+
+static hone_rc one_output(const hone_verify_options *o, size_t i, const hone_array *got, const hone_array *want,
                           hone_verify_output *out, hone_err *err) {
     hn_match_rule rule = {o->rtol < 0 ? 1e-3 : o->rtol, o->atol < 0 ? 1e-4 : o->atol};
     hn_tensor a, b;
@@ -115,6 +133,7 @@ static hone_rc one_output(const hone_verify_options *o, const hone_array *got, c
     if (rc) return rc;
     hone_array_difference d =
         out->tolerance > 0 ? compare_norms(&a, &b, rule, out) : difference(hn_tensor_compare(&a, &b, rule));
+    if (!d.same && d.at < 0) keep_shape(o, i, &a, &b);
     keep_worst(&out->worst, &d);
     count_nan(&b, out);
     return HONE_OK;
@@ -132,9 +151,10 @@ static hone_rc one_input(hone_artifact *p, const hone_verify_options *o, uint64_
     hone_array *in = calloc((size_t)m->n_inputs + 1, sizeof *in);
     if (!in) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hone_inputs_random(m, o->sizes, seed, in, err);
+    if (!rc && o->graph && !o->plain) rc = hone_inputs_fill(o->graph, seed, in, NULL, err);
     if (!rc) rc = hone_inputs_refused(m, hone_artifact_run(p, in, (size_t)m->n_inputs, a->got, a->n_out, err), err);
     if (!rc) rc = refer(o, in, (size_t)m->n_inputs, a, err);
-    for (size_t i = 0; i < a->n_out && !rc; i++) rc = one_output(o, &a->got[i], &a->want[i], &outputs[i], err);
+    for (size_t i = 0; i < a->n_out && !rc; i++) rc = one_output(o, i, &a->got[i], &a->want[i], &outputs[i], err);
     drop_data(in, (size_t)m->n_inputs), drop_data(a->got, a->n_out), drop_data(a->want, a->n_want);
     free(in);
     return rc;
@@ -151,7 +171,7 @@ static hone_rc one_step(hone_artifact *p, const hone_verify_options *o, hn_steps
     const hone_array *all = hn_steps_all(s, &n_all);
     if (!rc) rc = refer(o, all, n_all, a, err);
     for (uint32_t i = 0; i < a->n_out && !rc; i++)
-        rc = one_output(o, &a->got[i], &a->want[hn_steps_result(s, i)], &outputs[i], err);
+        rc = one_output(o, i, &a->got[i], &a->want[hn_steps_result(s, i)], &outputs[i], err);
     if (!rc) hn_steps_carry(s, a->want);
     drop_data(a->got, a->n_out), drop_data(a->want, a->n_want);
     return rc;
@@ -203,7 +223,11 @@ hone_rc hone_verify_run(hone_artifact *p, const hone_verify_options *options, ho
     if (m->n_states && (!o.graph || !o.n_state))
         return hn_fail(err, HONE_E_USAGE, "model '%s' has state: its graph and the pairs INPUT=OUTPUT are needed",
                        m->name);
+    char *sizes = NULL;
+    for (int32_t i = 0; o.shape && i < m->n_outputs; i++) o.shape[i] = NULL;
     rc = answers_new(m, &a, err);
+    if (!rc && o.graph && !o.plain && !m->n_states) rc = hone_inputs_sizes(o.graph, o.sizes, &sizes, err);
+    if (sizes) o.sizes = sizes;
     hone_verify_output *v = calloc(a.n_out + 1, sizeof *v);
     if (!v && !rc) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = set_tolerances(m, &o, v, a.n_out, err);
@@ -219,6 +243,7 @@ hone_rc hone_verify_run(hone_artifact *p, const hone_verify_options *options, ho
         for (size_t i = 0; i < a.n_out; i++) *same = *same && v[i].worst.same;
     }
     answers_free(&a);
+    free(sizes);
     free(v);
     return rc;
 }

@@ -102,8 +102,31 @@ static void check(const row *r) {
     hone_graph_free(g);
 }
 
+/* Another shape than the reference's is said to be that, not an error of 0. */
+static void check_shape(void) {
+    hone_artifact *p = NULL;
+    hone_graph *g = NULL;
+    hone_err err = {0};
+    hone_verify_output v[2] = {0};
+    char *shape[2] = {0};
+    bool same = true;
+    const char *program = "ir 1\ninput %x : f32[6] \"x\"\n%y = neg %x\noutput %y \"y\"\n";
+    const char *judge =
+        "ir 1\ninput %x : f32[6] \"x\"\n%n = neg %x\n%y = reshape %n {shape = [2, 3]}\noutput %y \"y\"\n";
+    hone_verify_options o = hone_verify_defaults();
+    if (!ok(!load(program, &p, &err) && !hone_graph_parse(judge, strlen(judge), &g, &err), "verify/shape %s", err.text))
+        return;
+    o.graph = g, o.shape = shape;
+    ok(!hone_verify_run(p, &o, v, &same, &err) && !same && v[0].worst.at < 0, "verify/shape_differs");
+    ok(shape[0] && !strcmp(shape[0], "f32[6], not f32[2, 3]"), "verify/shape_said");
+    hone_free(shape[0]);
+    hone_artifact_free(p);
+    hone_graph_free(g);
+}
+
 int main(void) {
     if (!mkdtemp(folder)) return 1;
+    check_shape();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check(&rows[i]);
     hn_remove_tree(folder, NULL);
     return done_testing();
