@@ -55,6 +55,8 @@ from .config import SearchConfiguration as SearchConfiguration
 from .outcome import INVALID_SCORE as INVALID_SCORE, Outcome as Outcome
 from .results import Results as Results, Trial as Trial
 from .search import Callback as Callback, Search as Search
+from .ray_service import RayService as RayService, serve_ray as serve_ray
+from .server import Server as Server
 from .winners import (
     Winners as Winners,
     tune_model as tune_model,

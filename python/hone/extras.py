@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _hone
 
-_EXTRA = {"pandas": "pandas", "matplotlib": "plots", "matplotlib.pyplot": "plots", "ray": "ray", "mlflow": "mlflow"}
+_EXTRA = {"pandas": "pandas", "matplotlib": "plots", "matplotlib.pyplot": "plots", "ray": "ray", "ray.serve": "serve", "mlflow": "mlflow"}
 
 
 def needs(module: str, what: str) -> Any:

@@ -17,10 +17,10 @@ CALLS = {"compile": hone.compile, "load": hone.load, "call": hone.Model.__call__
          "minimize": hone.minimize, "check": hone.check, "tune_model": hone.tune_model, "controls_load": hone.Controls.load,
          "controls_verify": hone.Controls.verify, "search": Search, "start": Search.start, "ask": Search.ask,
          "language_model": hone.LanguageModel, "text_generate": hone.LanguageModel.generate,
-         "load_session": hone.LanguageModel.load_session, "session_feed": hone.Session.feed,
+         "load_session": hone.LanguageModel.load_session, "server": hone.Server, "serve_ray": hone.serve_ray, "session_feed": hone.Session.feed,
          "tell": Search.tell, "compiler": ss.compiler, "from_file": ss.from_file}  # fmt: skip
 OPTIONS = {"compile": "compile_options", "tune": "tune_options", "validate": "prove_options", "minimize": "prove_options",
-           "check": "prove_options", "tune_model": "tune_model_options", "language_model": "text_options",
+           "check": "prove_options", "server": "serve_options", "tune_model": "tune_model_options", "language_model": "text_options",
            "text_generate": "generate_options"}  # fmt: skip
 
 
