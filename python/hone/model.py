@@ -186,10 +186,13 @@ class Model:
         """Runs the model.
 
         Arrays go in by position, by name, or as one dict of names. Anything with the buffer protocol of the input's type is
-        read where it lies if it is C-contiguous and aligned, else copied; lists and numbers are converted. bfloat16 and
-        8-bit floats are arrays of ml_dtypes or unsigned integers with their bits.
+        read where it lies if it is C-contiguous and aligned, else copied; so is what gives `__dlpack__`, such as a tensor
+        of torch. Lists and numbers are converted. bfloat16 and 8-bit floats are arrays of ml_dtypes or unsigned integers
+        with their bits.
 
-        Returns the output, or a tuple of them in the order of `outputs`; they own their memory.
+        Returns the output, or a tuple of them in the order of `outputs`; they own their memory. Where an input lies on the
+        model's device (a CUDA tensor by DLPack, or an array of `to_device`), so do the outputs: objects with `__dlpack__`
+        (CUDA), `to_host()`, `shape` and `dtype`.
 
         Raises:
           {raises}
@@ -197,6 +200,8 @@ class Model:
         import numpy
 
         out = self._program.run(*arrays, **named)
+        if out and isinstance(out[0], _hone.DeviceArray):
+            return out[0] if len(out) == 1 else out
         if self._plain:
             return numpy.asarray(out[0]) if len(out) == 1 else tuple(map(numpy.asarray, out))
         shown = tuple(_view(a, special) for a, special in zip(out, self._special))
@@ -208,6 +213,16 @@ class Model:
             raise TypeError(f"run() takes a dict of names to arrays, not {type(arrays).__name__}; a call takes arrays by position")
         out = self(dict(arrays))
         return dict(zip((p.name for p in self.outputs), out if len(self.outputs) != 1 else (out,)))
+
+    def to_device(self, *arrays: Any, **named: Any) -> Any:
+        """The inputs, given as in a call, in the memory of the model's device: one, or a tuple in the order of `inputs`. A
+        call with them copies nothing to the device, and leaves its outputs there.
+
+        Raises:
+          {raises}
+        """
+        out = self._program.to_device(*arrays, **named)
+        return out[0] if len(out) == 1 else out
 
     def random_inputs(self, sizes: Sizes = None, seed: int = 1) -> Dict[str, Any]:
         """Inputs for a trial, the same for the same seed everywhere: floats N(0, 1), integers and bools 0 or 1; symbolic

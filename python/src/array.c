@@ -143,8 +143,7 @@ static int make_contiguous(hn_py_input *in) {
     return PyBuffer_ToContiguous(in->copy, v, v->len, 'C');
 }
 
-int hn_py_input_take(const hn_py_state *state, PyObject *o, const char *name, hone_dtype want, hn_py_input *out) {
-    *out = (hn_py_input){0};
+static int take_buffer(const hn_py_state *state, PyObject *o, const char *name, hone_dtype want, hn_py_input *out) {
     if (get_view(state, o, name, want, &out->view)) return -1;
     const Py_buffer *v = &out->view;
     int bad = check_type(state, name, want, v);
@@ -152,7 +151,28 @@ int hn_py_input_take(const hn_py_state *state, PyObject *o, const char *name, ho
         bad = fail(state, "input '%s' has %d dimensions; %d are the most", name, v->ndim, HONE_RANK_MAX);
     out->array = (hone_array){.dtype = want, .rank = (uint32_t)v->ndim};
     for (int d = 0; d < v->ndim && !bad; d++) out->array.dim[d] = v->shape[d];
-    if (!bad) bad = make_contiguous(out);
+    return bad ? bad : make_contiguous(out);
+}
+
+/* An array that this model has made on its device; HN_PY_NO_PACK: o is none. */
+static int take_own(const hn_py_state *state, PyObject *o, const hn_py_wanted *want, hn_py_input *out) {
+    PyObject *owner;
+    if (!hn_py_device_array_of(state, o, &owner, &out->array) || owner != want->program) return HN_PY_NO_PACK;
+    if (out->array.dtype != want->dtype)
+        return fail(state, "input '%s' takes %s, not %s: convert it", want->name, kinds[want->dtype].name,
+                    kinds[out->array.dtype].name);
+    out->space = 1;
+    out->on_device = o;
+    Py_INCREF(o);
+    return 0;
+}
+
+int hn_py_input_take(const hn_py_state *state, PyObject *o, const hn_py_wanted *want, hn_py_input *out) {
+    *out = (hn_py_input){0};
+    int bad = take_own(state, o, want, out);
+    if (bad == HN_PY_NO_PACK && !PyObject_CheckBuffer(o))
+        bad = hn_py_pack_take(state, o, want->name, want->dtype, want->cuda, &out->pack, &out->array, &out->space);
+    if (bad == HN_PY_NO_PACK) bad = take_buffer(state, o, want->name, want->dtype, out);
     if (bad) hn_py_input_drop(out);
     return bad;
 }
@@ -160,6 +180,8 @@ int hn_py_input_take(const hn_py_state *state, PyObject *o, const char *name, ho
 void hn_py_input_drop(hn_py_input *in) {
     free(in->copy);
     if (in->view.obj) PyBuffer_Release(&in->view);
+    hn_py_pack_drop(&in->pack);
+    Py_XDECREF(in->on_device);
     *in = (hn_py_input){0};
 }
 

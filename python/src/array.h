@@ -1,10 +1,10 @@
-/* python/src/array.h — arrays between Python and hone_array: inputs by the buffer protocol, without a copy where they
- * lie as a model reads them; outputs as objects that own their memory.
+/* python/src/array.h — arrays between Python and hone_array: inputs by the buffer protocol or DLPack, without a copy
+ * where they lie as a model reads them; outputs as objects that own their memory.
  */
 #ifndef HN_PY_ARRAY_H
 #define HN_PY_ARRAY_H
 
-#include "hone_py.h"
+#include "dlpack.h"
 
 #include <hone/ir.h>
 
@@ -13,11 +13,21 @@ const char *hn_py_dtype_name(int32_t dtype);
 
 typedef struct hn_py_input {
     Py_buffer view;
-    void *copy; /* NULL: data is the view's */
+    hn_py_pack pack;
+    PyObject *on_device; /* an array that a model has made there, held */
+    void *copy;          /* NULL: data is the view's, the pack's, or the device's */
     hone_array array;
+    int32_t space; /* as hone_model_tensor */
 } hn_py_input;
-/* What o holds as an array of this type; name is for messages. 0, or -1 with an exception. */
-int hn_py_input_take(const hn_py_state *state, PyObject *o, const char *name, hone_dtype want, hn_py_input *out);
+/* What takes an input: its name, for messages; its type; the program, and which CUDA device it is on (-1: none). */
+typedef struct hn_py_wanted {
+    const char *name;
+    hone_dtype dtype;
+    PyObject *program;
+    int cuda;
+} hn_py_wanted;
+/* What o holds as an array of that type. 0, or -1 with an exception. */
+int hn_py_input_take(const hn_py_state *state, PyObject *o, const hn_py_wanted *want, hn_py_input *out);
 void hn_py_input_drop(hn_py_input *in);
 
 /* The type whose objects own an array; made once per module. */

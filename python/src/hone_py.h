@@ -19,7 +19,7 @@ enum { HN_PY_MAX_RC = 64 };
 typedef struct hn_py_state {
     PyObject *error;            /* hone.Error */
     PyObject *of[HN_PY_MAX_RC]; /* its subclass for each hone_rc */
-    PyTypeObject *space, *search, *store, *array, *text, *text_session;
+    PyTypeObject *space, *search, *store, *array, *device_array, *text, *text_session;
 } hn_py_state;
 
 /* The state of the module that `type` (or a base of it, for subclasses made in Python) belongs to. */

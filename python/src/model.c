@@ -159,7 +159,7 @@ static int sort_arguments(const hn_py_program *p, PyObject *args, PyObject *kw, 
     return 0;
 }
 
-int hn_py_inputs_take(const hn_py_program *p, PyObject *args, PyObject *kw, hn_py_inputs *out) {
+int hn_py_inputs_take(const hn_py_program *p, PyObject *args, PyObject *kw, bool there, hn_py_inputs *out) {
     size_t n = (size_t)p->model->n_inputs;
     PyObject **given = calloc(n + 1, sizeof *given);
     hn_py_inputs x = {.one = calloc(n + 1, sizeof *x.one), .array = calloc(n + 1, sizeof *x.array)};
@@ -168,7 +168,9 @@ int hn_py_inputs_take(const hn_py_program *p, PyObject *args, PyObject *kw, hn_p
     if (!bad) bad = sort_arguments(p, args, kw, given);
     for (; !bad && x.n < n; x.n++) {
         const hone_model_port *port = &p->model->input[x.n];
-        bad = hn_py_input_take(p->state, given[x.n], port->name, (hone_dtype)port->dtype, &x.one[x.n]);
+        const hn_py_wanted want = {port->name, (hone_dtype)port->dtype, there ? (PyObject *)(uintptr_t)p : NULL,
+                                   there ? p->cuda : -1};
+        bad = hn_py_input_take(p->state, given[x.n], &want, &x.one[x.n]);
         if (bad) break;
         x.array[x.n] = x.one[x.n].array;
     }
@@ -191,8 +193,15 @@ typedef struct task {
     void **made; /* a buffer per output, from malloc */
     uint64_t sizes;
     bool guessed, wrong_guess;
+    bool device; /* an input lies on the device: so will the outputs */
     hone_err err;
 } task;
+
+/* Memory on the device for outputs, of the instance's queue. */
+static void *take_there(const task *k, size_t size_b) {
+    const hone_model *m = k->p->model;
+    return m->device->alloc(m->device->stream(k->slot->instance), (int64_t)size_b);
+}
 
 static void *new_buffer(size_t size_b) { return aligned_alloc(ALIGN_B, (size_b / ALIGN_B + 1) * ALIGN_B); }
 
@@ -215,14 +224,21 @@ static int task_new(hn_py_program *p, const hn_py_inputs *in, task *k) {
         const hone_array *a = &in->array[i];
         k->t[i] = (hone_model_tensor){.data = a->data, .dtype = (int32_t)a->dtype, .rank = (int32_t)a->rank};
         memcpy(k->t[i].dim, a->dim, sizeof k->t[i].dim);
+        k->t[i].space = in->one[i].space;
+        k->device = k->device || in->one[i].space;
     }
     k->slot = slot_take(p);
     return k->slot ? 0 : -1;
 }
 
 static void task_free(hn_py_program *p, task *k) {
+    for (size_t i = 0; k->made && i < k->n_out; i++) {
+        if (!k->device)
+            free(k->made[i]);
+        else if (k->made[i])
+            p->model->device->free(p->model->device->stream(k->slot->instance), k->made[i]);
+    }
     if (k->slot) slot_give(p, k->slot);
-    for (size_t i = 0; k->made && i < k->n_out; i++) free(k->made[i]);
     free(k->made), free(k->t);
 }
 
@@ -231,14 +247,29 @@ static bool place_outputs(task *k) {
     k->guessed = k->p->fixed || (k->p->guess && k->slot->sizes == k->sizes);
     for (size_t i = 0; i < k->n_out; i++) {
         hone_model_tensor *t = &k->t[k->n_in + i];
-        *t = (hone_model_tensor){0};
+        *t = (hone_model_tensor){.space = k->device};
         if (!k->guessed) continue;
-        if (!k->made[i]) k->made[i] = new_buffer(k->slot->out_b[i]);
+        if (!k->made[i]) k->made[i] = k->device ? take_there(k, k->slot->out_b[i]) : new_buffer(k->slot->out_b[i]);
         if (!k->made[i]) return false;
         t->data = k->made[i];
         t->size_b = k->slot->out_b[i];
     }
     return true;
+}
+
+/* Output i out of the instance's memory on the device, through the host's. */
+static bool copy_there(task *k, size_t i, size_t size_b) {
+    const hone_model_device *d = k->p->model->device;
+    hone_model_stream *t = d->stream(k->slot->instance);
+    char *between = malloc(size_b + 1);
+    if (k->made[i]) d->free(t, k->made[i]);
+    k->made[i] = take_there(k, size_b);
+    bool good = between && k->made[i];
+    if (good && size_b)
+        good = !d->get(t, between, k->t[k->n_in + i].data, (int64_t)size_b) &&
+               !d->put(t, k->made[i], between, (int64_t)size_b);
+    free(between);
+    return good;
 }
 
 /* The others are copied out of the instance's memory. */
@@ -247,11 +278,13 @@ static bool copy_outputs(task *k) {
         const hone_model_tensor *t = &k->t[k->n_in + i];
         size_t n = hone_dtype_size_b((hone_dtype)t->dtype);
         for (int32_t d = 0; d < t->rank; d++) n *= (size_t)t->dim[d];
+        k->slot->out_b[i] = n;
+        if (k->device && !copy_there(k, i, n)) return false;
+        if (k->device) continue;
         free(k->made[i]);
         k->made[i] = new_buffer(n);
         if (!k->made[i]) return false;
         if (n) memcpy(k->made[i], t->data, n);
-        k->slot->out_b[i] = n;
     }
     return true;
 }
@@ -286,19 +319,88 @@ static hone_rc task_run(task *k) {
     return HONE_OK;
 }
 
-static PyObject *task_outputs(const hn_py_program *p, task *k) {
+/* Of arrays on the device: their memory, and copies, by the program's own queue. */
+static void free_there(PyObject *owner, void *data) {
+    hn_py_program *p = (hn_py_program *)owner;
+    if (p->stream) p->model->device->free(p->stream, data);
+}
+
+static int no_device(const hn_py_program *p, const char *text) {
+    hone_err err = {.rc = HONE_E_FAILED};
+    snprintf(err.text, sizeof err.text, "%s", text);
+    hn_py_raise(p->state, &err);
+    return -1;
+}
+
+static int get_from_there(PyObject *owner, void *to, const void *from, size_t size_b) {
+    hn_py_program *p = (hn_py_program *)owner;
+    const hone_model_device *d = p->model->device;
+    if (size_b && d->get(p->stream, to, from, (int64_t)size_b)) return no_device(p, d->error(p->stream));
+    return 0;
+}
+
+static int open_stream(hn_py_program *p) {
+    if (p->stream) return 0;
+    hone_model_rc rc = p->model->device->open(0, &p->stream);
+    return rc ? no_device(p, p->model->error(NULL)) : 0;
+}
+
+static PyObject *device_output(hn_py_program *p, const hone_array *a) {
+    return hn_py_device_array_new(p->state, a, (PyObject *)p, p->cuda, free_there, get_from_there);
+}
+
+static PyObject *task_outputs(hn_py_program *p, task *k) {
     PyObject *all = PyTuple_New((Py_ssize_t)k->n_out);
     for (size_t i = 0; i < k->n_out && all; i++) {
         const hone_model_tensor *t = &k->t[k->n_in + i];
         hone_array a = {.dtype = (hone_dtype)t->dtype, .rank = (uint32_t)t->rank, .data = k->made[i]};
         memcpy(a.dim, t->dim, sizeof a.dim);
         k->made[i] = NULL;
-        PyObject *one = hn_py_array_new(p->state->array, &a);
+        PyObject *one = k->device ? device_output(p, &a) : hn_py_array_new(p->state->array, &a);
         if (!one)
             Py_CLEAR(all);
         else
             PyTuple_SET_ITEM(all, (Py_ssize_t)i, one);
     }
+    return all;
+}
+
+/* Input i on the device: what lies there already, else a copy. */
+static PyObject *put_there(hn_py_program *p, const hn_py_input *in) {
+    const hone_model_device *d = p->model->device;
+    hone_array a = in->array;
+    if (in->on_device) {
+        Py_INCREF(in->on_device);
+        return in->on_device;
+    }
+    if (in->space) return PyErr_Format(PyExc_TypeError, "an array that is on the device already can be given as it is");
+    size_t n = hone_dtype_size_b(a.dtype);
+    for (uint32_t k = 0; k < a.rank; k++) n *= (size_t)a.dim[k];
+    a.data = d->alloc(p->stream, (int64_t)n);
+    if (!a.data || (n && d->put(p->stream, a.data, in->array.data, (int64_t)n))) {
+        no_device(p, d->error(p->stream));
+        if (a.data) d->free(p->stream, a.data);
+        return NULL;
+    }
+    return device_output(p, &a);
+}
+
+static PyObject *program_to_device(PyObject *self, PyObject *args, PyObject *kw) {
+    hn_py_program *p = (hn_py_program *)self;
+    hn_py_inputs in;
+    hone_err err = {.rc = HONE_E_USAGE};
+    snprintf(err.text, sizeof err.text, "model '%s' runs on the host", p->model->name);
+    if (!p->model->device) return hn_py_raise(p->state, &err);
+    if (open_stream(p) || hn_py_inputs_take(p, args, kw, true, &in)) return NULL;
+    PyObject *all = PyTuple_New((Py_ssize_t)in.n);
+    for (size_t i = 0; all && i < in.n; i++) {
+        PyObject *one = put_there(p, &in.one[i]);
+        if (!one)
+            Py_CLEAR(all);
+        else
+            PyTuple_SET_ITEM(all, (Py_ssize_t)i, one);
+    }
+    hn_py_inputs_drop(&in);
     return all;
 }
 
@@ -308,8 +410,10 @@ static PyObject *program_run(PyObject *self, PyObject *args, PyObject *kw) {
     task k;
     hone_rc rc = HONE_OK;
     PyObject *out = NULL;
-    if (hn_py_inputs_take(p, args, kw, &in)) return NULL;
-    if (!task_new(p, &in, &k)) {
+    if (hn_py_inputs_take(p, args, kw, true, &in)) return NULL;
+    int bad = task_new(p, &in, &k);
+    if (!bad && k.device) bad = open_stream(p);
+    if (!bad) {
         Py_BEGIN_ALLOW_THREADS rc = task_run(&k);
         Py_END_ALLOW_THREADS if (k.wrong_guess) p->guess = false;
         out = rc ? hn_py_raise(p->state, &k.err) : task_outputs(p, &k);
@@ -440,6 +544,13 @@ static bool all_fixed(const hone_model *m) {
     return true;
 }
 
+/* Which of CUDA's devices it runs on, -1: none: as instance_device.h reads the variable. */
+static int cuda_device(const hone_model *m) {
+    const char *place = getenv("HONE_MODEL_PLACE"), *colon = place ? strrchr(place, ':') : NULL;
+    if (!m->device || strncmp(m->target, "cuda", 4) != 0) return -1;
+    return colon ? atoi(colon + 1) : 0;
+}
+
 static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = {"path", "threads", NULL};
     const char *path;
@@ -464,6 +575,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     p->n_threads = n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)n_threads;
     p->fixed = all_fixed(p->model);
     p->guess = !p->model->n_states; /* a wrong guess would lose the state */
+    p->cuda = cuda_device(p->model);
     return (PyObject *)p;
 }
 
@@ -472,6 +584,7 @@ static void program_free(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     while (p->n_idle) slot_free(p->model, p->idle[--p->n_idle]);
     free(p->idle);
+    if (p->stream) p->model->device->close(p->stream);
     hone_artifact_free(p->loaded);
     hn_py_lock_free(&p->lock);
     type->tp_free(self);
@@ -481,6 +594,8 @@ static void program_free(PyObject *self) {
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void (*)(void))program_run, METH_VARARGS | METH_KEYWORDS,
      "Runs the model on arrays by position or name, or on a dict of them; gives a tuple of Array."},
+    {"to_device", (PyCFunction)(void (*)(void))program_to_device, METH_VARARGS | METH_KEYWORDS,
+     "The inputs, given as to run, as a tuple of DeviceArray."},
     {"facts", program_facts, METH_NOARGS, "What the library says of itself, as a dict."},
     {"reset_state", program_reset_state, METH_NOARGS, "The state as the model began with it."},
     {"save_state", program_save_state, METH_NOARGS, "The state as bytes."},
@@ -506,9 +621,11 @@ static PyType_Spec spec = {
 int hn_py_add_model(PyObject *module) {
     hn_py_state *state = hn_py_module_state(module);
     state->array = hn_py_array_type(module);
-    if (!state->array) return -1;
+    state->device_array = hn_py_device_array_type(module);
+    if (!state->array || !state->device_array) return -1;
     PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    int bad = !type || PyModule_AddType(module, type) || PyModule_AddType(module, state->array);
+    int bad = !type || PyModule_AddType(module, type) || PyModule_AddType(module, state->array) ||
+              PyModule_AddType(module, state->device_array);
     Py_XDECREF(type);
     return bad ? -1 : 0;
 }

@@ -20,7 +20,9 @@ typedef struct hn_py_program {
     bool fixed, guess; /* outputs have one size; sizes of the last run are a good guess for the next */
     struct hn_py_slot **idle;
     size_t n_idle, room;
-    hn_py_lock lock; /* of loaded, which verification runs */
+    hn_py_lock lock;           /* of loaded, which verification runs */
+    int cuda;                  /* number of the CUDA device that it runs on, or -1 */
+    hone_model_stream *stream; /* of memory on the device that Python holds; the GIL's; NULL: none yet */
 } hn_py_program;
 
 /* The arrays of one call, in the order of the model's inputs. */
@@ -29,8 +31,9 @@ typedef struct hn_py_inputs {
     hone_array *array;
     size_t n;
 } hn_py_inputs;
-/* From arrays by position, names, or one dict: 0, or -1 with an exception that names what differs. */
-int hn_py_inputs_take(const hn_py_program *p, PyObject *args, PyObject *kw, hn_py_inputs *out);
+/* From arrays by position, names, or one dict: 0, or -1 with an exception that names what differs. there: they may lie
+ * on the model's device. */
+int hn_py_inputs_take(const hn_py_program *p, PyObject *args, PyObject *kw, bool there, hn_py_inputs *out);
 void hn_py_inputs_drop(hn_py_inputs *x);
 
 /* Methods. */

@@ -138,7 +138,8 @@ static int timing_arguments(hn_py_program *p, PyObject *args, timing *t) {
                           &seed, &t->options.pattern, &t->against, &PyTuple_Type, &steps, &t->options.sizes, &n_steps))
         return -1;
     t->options.seed = seed, t->options.n_steps = n_steps;
-    if (!steps_take(steps, &t->steps) && (t->steps.path || !hn_py_inputs_take(p, arrays, NULL, &t->in))) return 0;
+    if (!steps_take(steps, &t->steps) && (t->steps.path || !hn_py_inputs_take(p, arrays, NULL, false, &t->in)))
+        return 0;
     steps_drop(&t->steps);
     return -1;
 }

@@ -162,6 +162,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(s->search);
     Py_VISIT(s->store);
     Py_VISIT(s->array);
+    Py_VISIT(s->device_array);
     Py_VISIT(s->text);
     Py_VISIT(s->text_session);
     return 0;
@@ -176,6 +177,7 @@ static int clear(PyObject *module) {
     Py_CLEAR(s->search);
     Py_CLEAR(s->store);
     Py_CLEAR(s->array);
+    Py_CLEAR(s->device_array);
     Py_CLEAR(s->text);
     Py_CLEAR(s->text_session);
     return 0;
