@@ -9,6 +9,9 @@ static hone_rc run_rollback(cli *c, hone_err *err) {
     const json_t *m = json_object_get(reply, "model"), *now = json_object_get(m, "now");
     if (c->json)
         cli_admin_print(c, reply);
+    else if (json_object_get(reply, "ended"))
+        printf("%s: the trial has ended, %s answers, version %s\n", cli_admin_text(m, "name"),
+               cli_admin_text(now, "path"), cli_admin_text(now, "version"));
     else
         printf("%s: %s answers now, version %s\n", cli_admin_text(m, "name"), cli_admin_text(now, "path"),
                cli_admin_text(now, "version"));
@@ -26,9 +29,9 @@ const cli_command cli_cmd_rollback = {
     "Models",
     "[MODEL]",
     "let the version of a model that answered before answer again",
-    "The version that answered before the last replacement is still open in the server, so it answers at once; "
-    "requests "
-    "under way end with the version that they began with.",
+    "Ends a trial that is under way: no request goes to the version on trial any more. Without one, the version that "
+    "answered before the last promotion or replacement answers again; it is still open in the server, so it does at "
+    "once. Requests under way end with the version that they began with.",
     options,
     "hone rollback model\tat once\n",
     0,

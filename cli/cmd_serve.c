@@ -75,6 +75,7 @@ static hone_rc run_serve(cli *c, hone_err *err) {
     o.require_all = cli_given(c, "require-all");
     o.admin = cli_given(c, "no-admin") ? "" : cli_text(c, "admin", NULL);
     o.on_note = say_note;
+    o.store = cli_text(c, "store", NULL);
     return hone_serve_run(&o, err);
 }
 
@@ -98,6 +99,7 @@ static const cli_option options[] = {
     {"api-key-file", 0, CLI_TEXT, "FILE", 0, 0, "a key a line, `KEY [NAME [ANSWERS-AT-ONCE]]`: calls need one of them"},
     {"admin", 0, CLI_TEXT, "PATH", 0, 0,
      "the socket for `hone deploy` and other admin calls; else serve-PORT.sock in $XDG_RUNTIME_DIR/hone or the cache"},
+    {"store", 0, CLI_TEXT, "FILE", 0, 0, "of deployments; else $XDG_DATA_HOME/hone/rollouts.db, ~/.local/share/hone/rollouts.db"},
     {"no-admin", 0, CLI_FLAG, NULL, 0, 0, "no such socket"},
     {"tls-cert", 0, CLI_TEXT, "FILE", 0, 0, "HTTPS alone, with this certificate and its chain (PEM)"},
     {"tls-key", 0, CLI_TEXT, "FILE", 0, 0, "its private key (PEM, without a passphrase)"},

@@ -1,4 +1,5 @@
 /* verify.c — a whole model against the interpreter or a peer. */
+#include "assess/agree.h"
 #include "assess/narrow.h"
 #include "assess/steps.h"
 #include "base/err.h"
@@ -246,4 +247,28 @@ hone_rc hone_verify_run(hone_artifact *p, const hone_verify_options *options, ho
     free(sizes);
     free(v);
     return rc;
+}
+
+/* --- two versions ------------------------------------------------------------------------------------------------- */
+
+hone_rc hn_agree_tolerances(const hone_graph *g, double *tolerance, size_t n, hone_err *err) {
+    size_t n_graph = hone_graph_outputs(g);
+    hone_dtype *through = calloc(n_graph + 1, sizeof *through);
+    if (!through) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hone_rc rc = hn_narrowest(g, through, err);
+    for (size_t i = 0; i < n && !rc; i++) tolerance[i] = i < n_graph ? tolerance_through(through[i]) : 0;
+    free(through);
+    return rc;
+}
+
+hone_rc hn_agree(const hone_array *got, const hone_array *want, double tolerance, double rtol, double atol, bool *same,
+                 hone_array_difference *worst, hone_err *err) {
+    hone_verify_options o = hone_verify_defaults();
+    hone_verify_output out = {.worst = {.same = true, .at = -1}, .tolerance = tolerance};
+    o.rtol = rtol, o.atol = atol;
+    hone_rc rc = one_output(&o, got, want, &out, err);
+    if (rc) return rc;
+    *same = out.worst.same;
+    *worst = out.worst;
+    return HONE_OK;
 }

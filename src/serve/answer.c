@@ -91,7 +91,7 @@ static json_t *frame(const hn_http_call *c, bool chunk, json_t *choices) {
     const char *object = !chat ? "text_completion" : chunk ? "chat.completion.chunk" : "chat.completion";
     return json_pack("{s:s+, s:s, s:I, s:s, s:s, s:o}", "id", chat ? "chatcmpl-" : "cmpl-", c->id + 4, "object", object,
                      "created", (json_int_t)c->created_s, "model", c->model->name, "system_fingerprint",
-                     c->model->version, "choices", choices);
+                     c->version ? c->version : c->model->version, "choices", choices);
 }
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */

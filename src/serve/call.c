@@ -40,6 +40,7 @@ static void free_call(hn_http_call *c) {
         free(j->out);
         free(j);
         hn_str_free(&c->choice[i].text);
+        hn_str_free(&c->choice[i].sent);
     }
     for (size_t i = 0; i < c->n_token; i++) free(c->token[i]);
     free(c->job);
@@ -84,7 +85,7 @@ void hn_http_use(hn_http_call *c, hn_served *m) {
 /* The reply is out, or nobody is there to have it, and no job is under way. */
 void hn_http_end(hn_http_call *c) {
     hn_server *s = c->server;
-    hn_figures *f = c->model ? c->model->figures : &s->figures;
+    hn_figures *f = c->figures ? c->figures : c->model ? c->model->figures : &s->figures;
     pthread_mutex_lock(&f->lock);
     if (c->status > 0 && c->status < HN_CODES) f->answered[c->status]++;
     pthread_mutex_unlock(&f->lock);
@@ -298,6 +299,7 @@ void hn_http_submit(hn_http_call *c) {
     c->charged = c->n_job;
     if (k) k->now += c->charged;
     for (size_t i = 0; i < c->n_job; i++) c->job[i]->client = client;
+    if (hn_deploy_take(c)) return;
     hone_rc rc = hn_runner_submit(c->server->engine, c->job, c->n_job, &why);
     if (!rc) return;
     c->n_done = c->n_job;

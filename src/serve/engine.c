@@ -83,8 +83,8 @@ void hn_runner_finish(hn_runner *e, hn_served *m, hn_task *j) {
 
 /* --- in ----------------------------------------------------------------------------------------------------------- */
 
-hone_rc hn_runner_submit(hn_runner *e, hn_task **jobs, size_t n, hone_err *err) {
-    uint32_t most = e->o->max_queue;
+/* E_BUSY: more than `most` would wait. */
+static hone_rc hand_in(hn_runner *e, hn_task **jobs, size_t n, uint32_t most) {
     pthread_mutex_lock(&e->lock);
     bool full = e->n_queued + n > most, dead = e->dead || e->stop;
     if (!full && !dead) {
@@ -100,10 +100,21 @@ hone_rc hn_runner_submit(hn_runner *e, hn_task **jobs, size_t n, hone_err *err) 
         pthread_cond_signal(&e->wake);
     }
     pthread_mutex_unlock(&e->lock);
-    if (dead) return hn_fail(err, HONE_E_FAILED, "the server is ending");
-    if (full && n > most)
+    return dead ? HONE_E_FAILED : full ? HONE_E_BUSY : HONE_OK;
+}
+
+hone_rc hn_runner_submit(hn_runner *e, hn_task **jobs, size_t n, hone_err *err) {
+    uint32_t most = e->o->max_queue;
+    hone_rc rc = hand_in(e, jobs, n, most);
+    if (rc == HONE_E_FAILED) return hn_fail(err, rc, "the server is ending");
+    if (rc && n > most)
         return hn_fail(err, HONE_E_USAGE, "%zu answers are asked for, and the queue holds %u; ask for fewer", n, most);
-    return full ? hn_fail(err, HONE_E_BUSY, "%u requests wait already; try again later", most) : HONE_OK;
+    return rc ? hn_fail(err, rc, "%u requests wait already; try again later", most) : HONE_OK;
+}
+
+hone_rc hn_runner_again(hn_runner *e, hn_task *j, hone_err *err) {
+    j->begun = j->prompt_done = j->ended = false;
+    return hand_in(e, &j, 1, UINT32_MAX) ? hn_fail(err, HONE_E_FAILED, "the server is ending") : HONE_OK;
 }
 
 void hn_runner_wake(hn_runner *e) {
@@ -140,6 +151,16 @@ hn_broken hn_served_broken(const hn_served *m, hone_err *why) {
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
+static hone_rc open_base(hn_runner *e, size_t i, hone_err *err) {
+    hn_served *m = e->model[i];
+    char *base = strdup(e->base[i]);
+    if (!base) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    free(m->path);
+    m->path = base;
+    hn_served_close(m);
+    return hn_served_open(m, e->o, err);
+}
+
 static hone_rc load_all(hn_runner *e) {
     hone_rc rc = HONE_OK;
     hone_err why = {0};
@@ -148,6 +169,7 @@ static hone_rc load_all(hn_runner *e) {
         hn_served *m = e->model[i];
         hone_err own = {0};
         rc = hn_served_open(m, e->o, &own);
+        if (rc && strcmp(m->path, e->base[i])) rc = open_base(e, i, &own); /* what was promoted does not open */
         pthread_mutex_lock(&m->figures->lock);
         strcpy(m->figures->version, m->version);
         pthread_mutex_unlock(&m->figures->lock);
@@ -282,7 +304,17 @@ static void *work(void *arg) {
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
-hone_rc hn_runner_start(const hone_serve_options *o, hn_runner **out, hone_err *err) {
+static void resolve(hn_runner *e, char *(*answers)(void *arg, const char *base), void *arg) {
+    for (size_t i = 0; answers && i < e->n_model; i++) {
+        char *path = answers(arg, e->base[i]);
+        if (!path) continue;
+        free(e->model[i]->path);
+        e->model[i]->path = path;
+    }
+}
+
+hone_rc hn_runner_start(const hone_serve_options *o, char *(*answers)(void *arg, const char *base), void *arg,
+                        hn_runner **out, hone_err *err) {
     pthread_condattr_t how;
     hn_runner *e = calloc(1, sizeof *e);
     if (!e) return hn_fail(err, HONE_E_NOMEM, "out of memory");
@@ -295,6 +327,7 @@ hone_rc hn_runner_start(const hone_serve_options *o, hn_runner **out, hone_err *
     e->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     hone_rc rc = e->fd < 0 ? hn_fail(err, HONE_E_IO, "cannot make an event counter: %s", strerror(errno)) : HONE_OK;
     if (!rc) rc = hn_runner_name(e, err);
+    if (!rc) resolve(e, answers, arg);
     if (!rc && pthread_create(&e->thread, NULL, work, e)) rc = hn_fail(err, HONE_E_NOMEM, "cannot start a thread");
     e->started = !rc;
     if (rc) {

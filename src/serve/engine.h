@@ -100,12 +100,15 @@ typedef struct hn_runner {
     hone_err why;      /* dead: why */
 } hn_runner;
 
-/* o is borrowed; its defaults are filled in. */
-hone_rc hn_runner_start(const hone_serve_options *o, hn_runner **out, hone_err *err);
+/* o is borrowed; its defaults are filled in. answers: the path of what answers in place of one that o names, malloc'ed;
+ * NULL: that. */
+hone_rc hn_runner_start(const hone_serve_options *o, char *(*answers)(void *arg, const char *base), void *arg,
+                        hn_runner **out, hone_err *err);
 /* Ends what is under way, and frees what nobody took. */
 void hn_runner_free(hn_runner *e);
 /* All n or none. */
 hone_rc hn_runner_submit(hn_runner *e, hn_task **jobs, size_t n, hone_err *err);
+hone_rc hn_runner_again(hn_runner *e, hn_task *j, hone_err *err); /* as submit, of what was let in before */
 void hn_runner_wake(hn_runner *e);
 /* The list of what is new, to be freed with hn_event_free each; NULL: nothing. */
 hn_event *hn_runner_events(hn_runner *e);
@@ -122,6 +125,7 @@ hn_broken hn_served_broken(const hn_served *m, hone_err *why);
 hone_rc hn_runner_name(hn_runner *e, hone_err *err);        /* the versions that o->model names, not open yet */
 void hn_runner_close(hn_runner *e);                         /* the engine's thread has ended */
 hn_served *hn_runner_model(hn_runner *e, const char *name); /* that answers; NULL: no such name */
+hn_figures *hn_runner_figures(hn_runner *e, const char *name, const char *version); /* NULL: no memory */
 size_t hn_runner_at(const hn_runner *e, const char *name);  /* n_model: no such name */
 /* Calls that a version has. When the last call of one that is retired ends, it is closed. */
 void hn_served_use(hn_served *m);

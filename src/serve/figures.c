@@ -93,6 +93,14 @@ static void label(hn_str *out, const char *text) {
     }
 }
 
+void hn_figures_labels(hn_str *out, const char *model, const char *version) {
+    hn_str_add(out, "model=\"");
+    label(out, model);
+    hn_str_add(out, "\",version=\"");
+    label(out, version);
+    hn_str_add(out, "\"");
+}
+
 static void begin(hn_str *out, const char *name, const char *part, const hn_figures *f) {
     hn_str_addf(out, "%s%s{model=\"", name, part);
     label(out, f->name);

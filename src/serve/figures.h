@@ -42,6 +42,7 @@ size_t hn_histogram_quantiles(const hn_histogram *h, const double *at, size_t n_
 void hn_rate_add(hn_rate *r, double now_s);
 double hn_rate_now(const hn_rate *r, double now_s); /* a second, of the last HN_RATE_S whole ones */
 extern const double hn_bounds_s[HN_BUCKETS], hn_bounds_batch[HN_BUCKETS];
+void hn_figures_labels(hn_str *out, const char *model, const char *version); /* model="…",version="…" */
 /* All of n, in the text format 0.0.4. */
 void hn_figures_text(hn_figures *const *list, size_t n, hn_str *out);
 

@@ -18,6 +18,7 @@ typedef struct hn_task {
     struct hn_served *model;
     struct hn_http_call *call; /* of the HTTP thread */
     size_t index;              /* among the call's */
+    uint32_t trial_id;         /* where NEXT is to answer it: its number there; else 0 */
     atomic_int gone;           /* nobody waits for the answer */
     /* Order: */
     uint64_t client;

@@ -20,7 +20,7 @@ static void free_figures(hn_figures *f) {
 }
 
 /* Those of a version; made when there are none. version NULL: not known yet. NULL: no memory. */
-static hn_figures *figures_of(hn_runner *e, const char *name, const char *version) {
+hn_figures *hn_runner_figures(hn_runner *e, const char *name, const char *version) {
     for (size_t i = 0; version && i < e->n_figures; i++)
         if (!strcmp(e->figures[i]->name, name) && !strcmp(e->figures[i]->version, version)) return e->figures[i];
     hn_figures **more = realloc(e->figures, (e->n_figures + 1) * sizeof *more), *f = calloc(1, sizeof *f);
@@ -64,7 +64,7 @@ hone_rc hn_runner_name(hn_runner *e, hone_err *err) {
         if (!m) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         e->model[e->n_model++] = m;
         hone_rc rc = name_model(m, e->o->model[i], err);
-        if (!rc && !(m->figures = figures_of(e, m->name, NULL))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+        if (!rc && !(m->figures = hn_runner_figures(e, m->name, NULL))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (!rc && !(e->base[i] = strdup(m->path))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (rc) return rc;
         for (size_t k = 0; k < i; k++)
@@ -245,7 +245,7 @@ hone_rc hn_runner_put(hn_runner *e, size_t at, hn_served *m, hone_err *err) {
         e->before[at] = now;
         return HONE_OK;
     }
-    if (!m->figures && !(m->figures = figures_of(e, m->name, m->version)))
+    if (!m->figures && !(m->figures = hn_runner_figures(e, m->name, m->version)))
         return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hand_over(e, m, NULL);
     e->model[at] = m;

@@ -29,6 +29,7 @@ static void figures_call(hn_http_call *c) {
         list[0] = &s->figures;
         for (size_t i = 0; i < e->n_figures; i++) list[i + 1] = e->figures[i];
         hn_figures_text(list, e->n_figures + 1, &text);
+        hn_deploy_figures(s, &text);
     }
     bool fine = list && data && !text.failed && !evbuffer_add(data, text.text, text.n);
     free(list);

@@ -29,29 +29,42 @@ void hn_server_note(hn_server *s, const char *fmt, ...) {
     json_decref(o);
 }
 
+void hn_server_take(hn_server *s, hn_event *h) {
+    hn_task *j = h->job;
+    if (!j) {
+        hn_runner_take(s->engine, h);
+        hn_event_free(h);
+        return;
+    }
+    hn_http_call *c = j->call;
+    if (h->done) c->n_done++;
+    if (h->done && c->model && c->choice[j->index].failed) hn_deploy_retried(c, j->rc != HONE_OK);
+    if (h->done && c->request && c->choice[j->index].torn)
+        j->rc = hn_fail(&j->why, HONE_E_FAILED,
+                        "the version on trial ended in the middle of this answer, which the other one gives differently");
+    if (!c->request) {
+        if (c->n_done == c->n_job) hn_http_end(c);
+    } else if (!h->done) {
+        hn_choice *x = &c->choice[j->index];
+        if (!hn_trial_merge(x, h)) {
+            x->torn = true;
+            atomic_store(&j->gone, 1);
+        } else if (h->n_text)
+            hn_answer_piece(c, h);
+    } else if (c->form == HN_FORM_TENSOR)
+        hn_tensors_end(c, j);
+    else
+        hn_answer_end(c, j);
+    hn_event_free(h);
+}
+
 static void on_events(evutil_socket_t fd, short what, void *arg) {
     hn_server *s = arg;
     (void)fd;
     (void)what;
     for (hn_event *h = hn_runner_events(s->engine), *next; h; h = next) {
         next = h->next;
-        hn_task *j = h->job;
-        if (!j) {
-            hn_runner_take(s->engine, h);
-            hn_event_free(h);
-            continue;
-        }
-        hn_http_call *c = j->call;
-        if (h->done) c->n_done++;
-        if (!c->request) {
-            if (c->n_done == c->n_job) hn_http_end(c);
-        } else if (!h->done)
-            hn_answer_piece(c, h);
-        else if (c->form == HN_FORM_TENSOR)
-            hn_tensors_end(c, j);
-        else
-            hn_answer_end(c, j);
-        hn_event_free(h);
+        hn_server_take(s, h);
     }
 }
 
@@ -133,8 +146,10 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
     (void)what;
     hn_guard_sweep(s->guard, now_s);
     bool ready = hn_runner_ready(s->engine, &s->why);
+    hn_deploy_tick(s, now_s);
     if (ready && !s->told) {
         s->told = true;
+        hn_deploy_resume(s);
         tell_broken(s);
         if (s->o.on_ready) s->o.on_ready(s->o.on_ready_arg, s->o.host, port_of(s));
     }
@@ -191,7 +206,11 @@ static hone_rc open_server(hn_server *s, hone_err *err) {
     if (!rc && (!s->base || !s->guard)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = open_http(s, err);
     if (!rc) rc = hn_admin_open(s, port_of(s), err);
-    if (!rc) rc = hn_runner_start(&s->o, &s->engine, err);
+    if (rc) return rc;
+    hn_deploy_open(s);
+    rc = hn_runner_start(&s->o, hn_deploy_path, s, &s->engine, err);
+    if (!rc && !(s->deployment = calloc(s->engine->n_model + 1, sizeof *s->deployment)))
+        rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc) return rc;
     s->on_event = event_new(s->base, s->engine->fd, EV_READ | EV_PERSIST, on_events, s);
     s->tick = event_new(s->base, -1, EV_PERSIST, on_tick, s);
@@ -201,6 +220,8 @@ static hone_rc open_server(hn_server *s, hone_err *err) {
 }
 
 static void close_server(hn_server *s) {
+    if (s->engine) hn_deploy_close(s);
+    hn_nursery_close(&s->nursery);
     if (s->on_event) event_free(s->on_event);
     if (s->tick) event_free(s->tick);
     hn_admin_close(s);
@@ -234,10 +255,15 @@ static void usual(hone_serve_options *o) {
 
 hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err) {
     hn_server s = {.o = hone_serve_defaults()};
+    hone_err none;
     hone_rc rc = hn_options_read(&s.o, sizeof s.o, options, "serve", err);
     if (!rc && !s.o.n_model) rc = hn_fail(err, HONE_E_USAGE, "there is no model to serve; name one");
     if (rc) return rc;
     usual(&s.o);
+    if (s.o.admin && !*s.o.admin)
+        s.nursery.fd = -1;
+    else if (hn_nursery_open(&s.nursery, &none)) /* before there are threads */
+        s.nursery.fd = -1;
     rc = open_server(&s, err);
     if (!rc && event_base_dispatch(s.base) < 0) rc = hn_fail(err, HONE_E_FAILED, "the loop of events failed");
     if (!rc && s.why.rc) {

@@ -105,13 +105,15 @@ void hn_status_call(hn_http_call *c) {
     hn_server *s = c->server;
     hone_err why;
     bool loaded = hn_runner_ready(s->engine, &why);
-    json_t *broken = broken_models(s->engine), *models = json_array();
+    json_t *broken = broken_models(s->engine), *models = json_array(), *deployments = json_array();
     for (size_t i = 0; i < s->engine->n_model; i++)
         json_array_append_new(models, model_of(c, s->engine->model[i], loaded));
+    for (size_t i = 0; s->deployment && i < s->engine->n_model; i++)
+        if (s->deployment[i]) json_array_append_new(deployments, hn_deploy_json(s, i));
     hn_http_reply(c, 200,
-                  json_pack("{s:s, s:s, s:f, s:I, s:I, s:I, s:o, s:[]}", "version", hone_version(), "status",
+                  json_pack("{s:s, s:s, s:f, s:I, s:I, s:I, s:o, s:o}", "version", hone_version(), "status",
                             state_of(c, broken), "up_s", hn_now_s() - s->begin_s, "calls", (json_int_t)s->n_calls,
                             "queue", (json_int_t)hn_runner_queued(s->engine), "max_queue", (json_int_t)s->o.max_queue,
-                            "models", models, "deployments"));
+                            "models", models, "deployments", deployments));
     json_decref(broken);
 }
