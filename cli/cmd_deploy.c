@@ -223,7 +223,8 @@ const cli_command cli_cmd_deploy = {
     "put another version of a model into a running server, on trial first",
     "NEW answers a share of the requests (or none, with `--shadow`) in a process of its own, while a sample of all "
     "requests is run by both versions and compared: answers, errors, times. Statistics that are valid at any time "
-    "promote NEW, hold it, or roll it back, each with a sentence that says why. A request that NEW fails, or dies of, is "
+    "promote NEW, hold it, or roll it back, each with a sentence that says why. A request that NEW fails, or dies of, "
+    "is "
     "answered by the old version. `--replace` leaves the trial out. Requests under way end with the version that they "
     "began with: none is lost. `hone rollback` goes back by hand.",
     options,

@@ -34,8 +34,9 @@ static json_t *version_json(const hn_served *m) {
 
 json_t *hn_admin_model(hn_server *s, size_t at) {
     const hn_served *m = s->engine->model[at];
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", m->name, "kind", m->language ? "language" : "tensors", "base",
-                     s->engine->base[at], "now", version_json(m), "before", version_json(s->engine->before[at]), "deployment", hn_deploy_json(s, at));
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", m->name, "kind", m->language ? "language" : "tensors",
+                     "base", s->engine->base[at], "now", version_json(m), "before", version_json(s->engine->before[at]),
+                     "deployment", hn_deploy_json(s, at));
 }
 
 static void models_call(hn_http_call *c) {
@@ -81,10 +82,8 @@ typedef struct admin_route {
     void (*run)(hn_http_call *c);
 } admin_route;
 static const admin_route routes[] = {
-    {"/models", false, models_call},
-    {"/deployments", false, hn_deploy_history},
-    {"/deploy", true, deploy_call},
-    {"/rollback", true, rollback_call},
+    {"/models", false, models_call}, {"/deployments", false, hn_deploy_history},
+    {"/deploy", true, deploy_call},  {"/rollback", true, rollback_call},
     {"/drain", true, drain_call},
 };
 

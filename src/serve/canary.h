@@ -1,5 +1,5 @@
-/* serve/canary.h — a process of its own that runs two versions of a model: NOW, which the server answers with, and NEXT,
- * which is on trial. What NEXT does to its process is not done to the server.
+/* serve/canary.h — a process of its own that runs two versions of a model: NOW, which the server answers with, and
+ * NEXT, which is on trial. What NEXT does to its process is not done to the server.
  *
  * The process is a fork of the nursery, which is itself forked before the server has threads, models or clients.
  */
@@ -34,18 +34,18 @@ typedef struct hn_canary_plan {
     bool exact, no_parity;
 } hn_canary_plan;
 void hn_put_plan(hn_str *s, const hn_canary_plan *p);
-bool hn_get_plan(hn_reader *r, hn_canary_plan *p);
+bool hn_get_plan(hn_wire_reader *r, hn_canary_plan *p);
 
 /* What came of a request that both ran, in turns: NOW NEXT NEXT NOW, or the other way round. */
-typedef struct hn_sample {
-    int64_t rc_now, rc_next;     /* of runs that failed */
-    int64_t runs;                /* of each version */
-    double now_s, next_s;        /* of all of them */
-    int64_t compared, elements;  /* answers of NEXT, and elements in them */
-    int64_t differing;           /* of these; 0 where NOW does not agree with itself */
-    const char *text;            /* what differs, or why NEXT failed */
-} hn_sample;
-void hn_put_sample(hn_str *s, const hn_sample *x);
-bool hn_get_sample(hn_reader *r, hn_sample *x);
+typedef struct hn_wire_sample {
+    int64_t rc_now, rc_next;    /* of runs that failed */
+    int64_t runs;               /* of each version */
+    double now_s, next_s;       /* of all of them */
+    int64_t compared, elements; /* answers of NEXT, and elements in them */
+    int64_t differing;          /* of these; 0 where NOW does not agree with itself */
+    const char *text;           /* what differs, or why NEXT failed */
+} hn_wire_sample;
+void hn_put_sample(hn_str *s, const hn_wire_sample *x);
+bool hn_get_sample(hn_wire_reader *r, hn_wire_sample *x);
 
 #endif

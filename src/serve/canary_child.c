@@ -22,7 +22,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { QUEUE = 8, LEGS = 4, MOST_RUNS = 16, TOKENS = 24, TOPS = 8, CHANNEL = 3 /* the socket */, STACK_B = 1 << 16, HANG_UP = 0x2000 /* POLLRDHUP */ };
+enum {
+    QUEUE = 8,
+    LEGS = 4,
+    MOST_RUNS = 16,
+    TOKENS = 24,
+    TOPS = 8,
+    CHANNEL = 3 /* the socket */,
+    STACK_B = 1 << 16,
+    HANG_UP = 0x2000 /* POLLRDHUP */
+};
 static const double leg_s = 0.5e-3; /* short runs are repeated until a leg takes so long */
 static const double slow_s = 5e-3;
 static const double logprob_tolerance = 0.1;
@@ -39,11 +48,12 @@ typedef struct request {
 typedef struct trial {
     request r;
     int order[LEGS], leg;
-    size_t runs;                           /* of a leg */
-    double seconds[2];                     /* of all runs of a version */
-    hone_array *out[2][2 * MOST_RUNS];     /* by version */
+    size_t runs;                       /* of a leg */
+    double seconds[2];                 /* of all runs of a version */
+    hone_array *out[2][2 * MOST_RUNS]; /* by version */
     hone_text_answer text[2][2];
     size_t n_out[2];
+    bool ran[2];
     hone_rc rc[2];
     hone_err why;
 } trial;
@@ -75,7 +85,7 @@ static void send_bytes(int fd, const void *data, size_t n) {
 }
 
 static void send_frame(const child *c, hn_frame_kind kind, uint32_t id, const hn_str *body) {
-    hn_frame f = {kind, id, body ? body->n : 0};
+    hn_wire_head f = {kind, id, body ? body->n : 0};
     if (body && body->failed) _exit(5);
     send_bytes(c->fd, &f, sizeof f);
     if (body && body->n) send_bytes(c->fd, body->text, body->n);
@@ -83,10 +93,10 @@ static void send_frame(const child *c, hn_frame_kind kind, uint32_t id, const hn
 
 static void note_begin(const child *c, int version) { send_frame(c, HN_FRAME_BEGIN, (uint32_t)version, NULL); }
 
-static void take_request(child *c, const hn_frame *f, const char *body) {
+static void take_request(child *c, const hn_wire_head *f, const char *body) {
     request q = {.id = f->id};
     hn_put(&q.frame, body, f->n);
-    hn_reader r = {q.frame.text, q.frame.text + q.frame.n, q.frame.failed};
+    hn_wire_reader r = {q.frame.text, q.frame.text + q.frame.n, q.frame.failed};
     if (!hn_get_task(&r, &q.task, &q.keep) || c->n_queue == QUEUE) _exit(3);
     if (f->kind == HN_FRAME_SAMPLE) {
         c->t = (trial){.r = q, .runs = 1};
@@ -113,7 +123,7 @@ static void receive(child *c, bool wait) {
         hn_put(&c->in, piece, (size_t)n);
         if (c->in.failed) _exit(5);
     }
-    for (hn_frame f; c->in.n >= sizeof f;) {
+    for (hn_wire_head f; c->in.n >= sizeof f;) {
         memcpy(&f, c->in.text, sizeof f);
         if (c->in.n - sizeof f < f.n) break;
         if (f.kind == HN_FRAME_CANCEL)
@@ -227,6 +237,7 @@ static hone_rc run_text(child *c, trial *t, int v, size_t at) {
 
 static double now_seconds(child *c, trial *t, int v, size_t n) {
     double begin_s = hn_now_s();
+    t->ran[v] = true;
     for (size_t i = 0; i < n && !t->rc[v]; i++)
         t->rc[v] = t->r.task.in ? run_tensors(c, t, v, t->n_out[v]) : run_text(c, t, v, t->leg > 1);
     return hn_now_s() - begin_s;
@@ -254,8 +265,8 @@ static void step(child *c, trial *t) {
     c->slow = took_s > slow_s * (double)t->runs;
 }
 
-static bool same_outputs(const child *c, const trial *t, const hone_array *got, const hone_array *want, hn_sample *x,
-                         char *text, size_t n_text) {
+static bool same_outputs(const child *c, const trial *t, const hone_array *got, const hone_array *want,
+                         hn_wire_sample *x, char *text, size_t n_text) {
     const hone_model *m = c->model[0]->model;
     double rtol = c->atol_rtol, atol = rtol < 0 ? -1 : rtol / 10;
     for (size_t i = 0; i < t->r.task.n_out; i++) {
@@ -284,7 +295,7 @@ static bool near_tie(const hone_text_answer *now, size_t i, int32_t token, doubl
 }
 
 /* Tokens of greedy answers, until one of two that are as likely makes them part. */
-static bool same_text(const child *c, const hone_text_answer *now, const hone_text_answer *next, hn_sample *x,
+static bool same_text(const child *c, const hone_text_answer *now, const hone_text_answer *next, hn_wire_sample *x,
                       char *text, size_t n_text) {
     double tolerance = c->atol_rtol < 0 ? logprob_tolerance : c->atol_rtol;
     for (size_t i = 0; i < now->n && i < next->n; i++) {
@@ -304,7 +315,7 @@ static bool same_text(const child *c, const hone_text_answer *now, const hone_te
     return true;
 }
 
-static void compare(child *c, trial *t, hn_sample *x, char *text, size_t n_text) {
+static void compare(child *c, trial *t, hn_wire_sample *x, char *text, size_t n_text) {
     char ignored[200];
     bool words = !t->r.task.in;
     size_t n = words ? 2 : t->n_out[1];
@@ -320,9 +331,18 @@ static void compare(child *c, trial *t, hn_sample *x, char *text, size_t n_text)
 
 static void end_trial(child *c) {
     trial *t = &c->t;
-    char text[400] = "";
-    hn_sample x = {.rc_now = t->rc[0], .rc_next = t->rc[1], .runs = 2 * (int64_t)t->runs, .now_s = t->seconds[0],
-                   .next_s = t->seconds[1], .text = t->rc[1] ? t->why.text : text};
+    char text[400] = "", why[sizeof t->why.text];
+    snprintf(why, sizeof why, "%s", t->why.text);
+    if (t->rc[1] && !t->ran[0]) { /* is it the request's fault? */
+        note_begin(c, 0);
+        now_seconds(c, t, 0, 1);
+    }
+    hn_wire_sample x = {.rc_now = t->rc[0],
+                        .rc_next = t->rc[1],
+                        .runs = 2 * (int64_t)t->runs,
+                        .now_s = t->seconds[0],
+                        .next_s = t->seconds[1],
+                        .text = t->rc[1] ? why : text};
     if (!t->rc[0] && !t->rc[1]) compare(c, t, &x, text, sizeof text);
     hn_str s = {0};
     hn_put_sample(&s, &x);
@@ -346,7 +366,7 @@ static void *watch(void *arg) {
 }
 
 static void on_death(int sig) {
-    hn_frame f = {HN_FRAME_DIED, (uint32_t)sig, 0};
+    hn_wire_head f = {HN_FRAME_DIED, (uint32_t)sig, 0};
     if (send(CHANNEL, &f, sizeof f, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) _exit(128 + sig);
     signal(sig, SIG_DFL);
     raise(sig);
@@ -406,7 +426,7 @@ static hone_rc open_both(child *c, const hn_canary_plan *p, hone_err *err) {
 
 static void begin(child *c) {
     hn_canary_plan plan = {0};
-    hn_frame f = {0};
+    hn_wire_head f = {0};
     hone_err why = {0};
     while (c->in.n < sizeof f || c->in.n - sizeof f < f.n) {
         char piece[4096];
@@ -419,7 +439,7 @@ static void begin(child *c) {
     hn_put(&body, c->in.text + sizeof f, f.n);
     c->in.n -= sizeof f + f.n;
     memmove(c->in.text, c->in.text + sizeof f + f.n, c->in.n);
-    hn_reader r = {body.text, body.text + body.n, body.failed};
+    hn_wire_reader r = {body.text, body.text + body.n, body.failed};
     if (f.kind != HN_FRAME_OPEN || !hn_get_plan(&r, &plan)) _exit(3);
     hone_rc rc = open_both(c, &plan, &why);
     hn_put_int(&s, rc);

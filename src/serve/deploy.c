@@ -3,9 +3,9 @@
  * What happens in a trial is noted when it happens and acted on in the next tick of the loop, so that nothing is closed
  * while something in it runs. A decision is written before it is acted on; a rollback is acted on even where it cannot
  * be written, and a promotion is not. */
+#include "serve/deploy.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "serve/deploy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ hn_ongoing *hn_ongoing_new(hn_server *s, size_t at) {
 
 void hn_ongoing_free(hn_ongoing *d) {
     if (!d) return;
-    hn_trial_close(d->trial);
+    hn_tryout_close(d->trial);
     free(d->now);
     free(d->next);
     free(d->ratio);
@@ -93,7 +93,7 @@ static void on_opened(void *arg, hone_rc rc, const char *now_or_why, const char 
     d->figures = hn_runner_figures(d->s->engine, d->s->engine->model[d->at]->name, d->version);
 }
 
-static void on_sampled(void *arg, const hn_sample *x) {
+static void on_sampled(void *arg, const hn_wire_sample *x) {
     hn_ongoing *d = arg;
     if (x->rc_now) return; /* a request that NOW cannot answer either */
     HN_COUNT(d, runs_now, x->runs);
@@ -130,7 +130,10 @@ static void on_died(void *arg, int version, int signal, const char *why) {
     d->dead = true;
     if (d->refused) return; /* it said why before */
     snprintf(text, sizeof text, "the process of the trial ended while %s ran: %s",
-             version == 1 ? "NEXT" : version == 0 ? "NOW" : "nothing", why ? why : name);
+             version == 1   ? "NEXT"
+             : version == 0 ? "NOW"
+                            : "nothing",
+             why ? why : name);
     hn_ongoing_event(d, "crash", text);
     if (!d->opened) {
         d->refused = HONE_E_FAILED;
@@ -152,11 +155,11 @@ static void on_died(void *arg, int version, int signal, const char *why) {
 
 hone_rc hn_ongoing_start(hn_ongoing *d, hone_err *err) {
     const hone_serve_options *o = &d->s->o;
-    const hn_canary_plan plan = {d->now,   d->next,  d->tolerance, o->n_threads, o->context,
-                                 o->cache, o->exact, o->no_parity};
-    const hn_trial_ear ear = {on_opened, on_sampled, on_answered, on_died, d};
+    const hn_canary_plan plan = {d->now,     d->next,  d->tolerance, o->n_threads,
+                                 o->context, o->cache, o->exact,     o->no_parity};
+    const hn_tryout_ear ear = {on_opened, on_sampled, on_answered, on_died, d};
     d->dead = false;
-    return hn_trial_open(d->s, &plan, &ear, &d->trial, err);
+    return hn_tryout_open(d->s, &plan, &ear, &d->trial, err);
 }
 
 /* --- decisions ---------------------------------------------------------------------------------------------------- */
@@ -191,7 +194,7 @@ static void roll_back(hn_ongoing *d) {
     if (hn_ongoing_conclude(d, &d->last, &why)) {
         if (!d->stopped) hn_server_note(d->s, "a rollback is not stored, and is tried again: %s", why.text);
         d->stopped = true; /* no request goes to NEXT */
-        hn_trial_close(d->trial);
+        hn_tryout_close(d->trial);
         d->trial = NULL;
         return;
     }
@@ -254,7 +257,7 @@ static void promote(hn_ongoing *d) {
 
 static void restart(hn_ongoing *d, double now_s) {
     hone_err why = {0};
-    hn_trial_close(d->trial);
+    hn_tryout_close(d->trial);
     d->trial = NULL;
     if (now_s < d->again_s || d->s->ending) return;
     d->again_s = now_s + again_s;
@@ -272,7 +275,7 @@ static void act(hn_ongoing *d) {
 
 static void tick(hn_ongoing *d, double now_s) {
     hone_err why = {0};
-    if (d->trial) hn_trial_tick(d->trial, now_s);
+    if (d->trial) hn_tryout_tick(d->trial, now_s);
     if (d->refused) {
         refuse(d);
         return;
@@ -301,12 +304,12 @@ bool hn_deploy_take(hn_http_call *c) {
     hn_server *s = c->server;
     size_t at = s->deployment ? hn_runner_at(s->engine, c->model->name) : 0;
     hn_ongoing *d = s->deployment ? s->deployment[at] : NULL;
-    if (!d || d->dead || !hn_trial_ready(d->trial) || c->model != s->engine->model[at] || s->ending || d->stopped ||
+    if (!d || d->dead || !hn_tryout_ready(d->trial) || c->model != s->engine->model[at] || s->ending || d->stopped ||
         c->n_job != 1 || c->form == HN_FORM_EMBEDDING)
         return false;
-    hn_trial_sample(d->trial, c->job[0]);
+    hn_tryout_sample(d->trial, c->job[0]);
     if (d->shadow || hn_rng_unit(&d->coin) >= d->rules.share) return false;
-    if (!hn_trial_take(d->trial, c)) return false;
+    if (!hn_tryout_take(d->trial, c)) return false;
     c->version = d->version;
     c->figures = d->figures;
     return true;

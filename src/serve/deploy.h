@@ -11,11 +11,11 @@ typedef struct hn_ongoing {
     int64_t id;
     bool shadow;
     hone_rollout_rules rules;
-    double tolerance, began_s; /* Unix time */
-    char *now, *next;          /* paths */
-    char version[40];          /* of NEXT */
-    hn_figures *figures;       /* of NEXT */
-    hn_trial *trial;           /* NULL: it is to be started again */
+    double tolerance, began_s;          /* Unix time */
+    char *now, *next;                   /* paths */
+    char version[40];                   /* of NEXT */
+    hn_figures *figures;                /* of NEXT */
+    hn_tryout *trial;                   /* NULL: it is to be started again */
     hone_rollout_evidence total, fresh; /* fresh: counts that are not stored yet */
     double *ratio;
     size_t room, n_stored;

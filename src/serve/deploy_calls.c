@@ -115,14 +115,17 @@ json_t *hn_deploy_json(const hn_server *s, size_t at) {
     const hn_ongoing *d = s->deployment ? s->deployment[at] : NULL;
     if (!d) return json_null();
     const hone_rollout_evidence *e = &d->total;
-    json_t *o = json_pack(
-        "{s:I, s:s, s:s, s:s, s:s, s:b, s:f, s:f, s:s, s:s, s:s}", "id", (json_int_t)d->id, "model",
-        s->engine->model[at]->name, "now", d->now, "next", d->next, "version", d->version, "shadow", d->shadow, "share",
-        d->rules.share, "age_s", hn_unix_s() - d->began_s, "state",
-        !d->opened ? "opening" : d->loading ? "promoting" : d->held ? "held" : "running", "verdict",
-        hone_rollout_verdict_name(d->last.verdict), "text", d->last.text);
-    json_object_set_new(o, "ratio",
-                        json_pack("[o, o, o]", number(d->last.ratio.lo), number(d->last.ratio.mid), number(d->last.ratio.hi)));
+    json_t *o = json_pack("{s:I, s:s, s:s, s:s, s:s, s:b, s:f, s:f, s:s, s:s, s:s}", "id", (json_int_t)d->id, "model",
+                          s->engine->model[at]->name, "now", d->now, "next", d->next, "version", d->version, "shadow",
+                          d->shadow, "share", d->rules.share, "age_s", hn_unix_s() - d->began_s, "state",
+                          !d->opened   ? "opening"
+                          : d->loading ? "promoting"
+                          : d->held    ? "held"
+                                       : "running",
+                          "verdict", hone_rollout_verdict_name(d->last.verdict), "text", d->last.text);
+    json_object_set_new(
+        o, "ratio",
+        json_pack("[o, o, o]", number(d->last.ratio.lo), number(d->last.ratio.mid), number(d->last.ratio.hi)));
     json_object_set_new(o, "evidence",
                         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "pairs", (json_int_t)e->n,
                                   "compared", (json_int_t)e->compared, "elements", (json_int_t)e->elements, "differing",
@@ -165,8 +168,9 @@ void hn_ongoing_began(hn_ongoing *d) {
     c->held = false;
     hn_server_note(d->s, "deployment %lld of '%s' began: '%s', version %s", (long long)d->id,
                    d->s->engine->model[d->at]->name, d->next, d->version);
-    hn_http_reply(c, 200,
-                  json_pack("{s:o, s:o}", "model", hn_admin_model(d->s, d->at), "deployment", hn_deploy_json(d->s, d->at)));
+    hn_http_reply(
+        c, 200,
+        json_pack("{s:o, s:o}", "model", hn_admin_model(d->s, d->at), "deployment", hn_deploy_json(d->s, d->at)));
 }
 
 /* --- at once ------------------------------------------------------------------------------------------------------ */
@@ -244,7 +248,7 @@ static hone_rc read_rules(const hn_http_call *c, hn_ongoing *d, hone_err *err) {
     d->shadow = json_is_true(json_object_get(c->body, "shadow"));
     d->tolerance = -1;
     hone_rc rc = read_number(c, "share", 1e-6, 0.5, &r->share, err);
-    if (!rc) rc = read_number(c, "margin", 0, 10, &r->margin, err);
+    if (!rc) rc = read_number(c, "margin", 0, 1, &r->margin, err);
     if (!rc) rc = read_number(c, "min_gain", 0, 100, &r->min_gain, err);
     if (!rc) rc = read_number(c, "age_s", 1, 1e9, &r->age_s, err);
     if (!rc) rc = read_number(c, "alpha", 1e-6, 0.5, &r->alpha, err);
@@ -349,13 +353,15 @@ static void revert(hn_http_call *c, size_t at) {
     hn_runner *e = s->engine;
     hone_err why = {0}, store = {0};
     hone_rollout_current now = {0};
-    hone_rc rc = s->store ? hone_rollouts_revert(s->store, e->base[at], "rolled back by hand", &store) : HONE_E_NOTFOUND;
+    hone_rc rc =
+        s->store ? hone_rollouts_revert(s->store, e->base[at], "rolled back by hand", &store) : HONE_E_NOTFOUND;
     if (rc && rc != HONE_E_NOTFOUND) {
         hn_admin_fail(c, rc, &store);
         return;
     }
     bool told = !rc && !hone_rollouts_current(s->store, e->base[at], &now, NULL);
-    char *want = told ? realpath(now.path, NULL) : NULL, *open = e->before[at] ? realpath(e->before[at]->path, NULL) : NULL;
+    char *want = told ? realpath(now.path, NULL) : NULL,
+         *open = e->before[at] ? realpath(e->before[at]->path, NULL) : NULL;
     hone_rollout_current_free(&now);
     if (e->before[at] && (!want || (open && !strcmp(want, open)))) {
         rc = hn_runner_put(e, at, e->before[at], &why);

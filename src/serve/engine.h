@@ -126,7 +126,7 @@ hone_rc hn_runner_name(hn_runner *e, hone_err *err);        /* the versions that
 void hn_runner_close(hn_runner *e);                         /* the engine's thread has ended */
 hn_served *hn_runner_model(hn_runner *e, const char *name); /* that answers; NULL: no such name */
 hn_figures *hn_runner_figures(hn_runner *e, const char *name, const char *version); /* NULL: no memory */
-size_t hn_runner_at(const hn_runner *e, const char *name);  /* n_model: no such name */
+size_t hn_runner_at(const hn_runner *e, const char *name);                          /* n_model: no such name */
 /* Calls that a version has. When the last call of one that is retired ends, it is closed. */
 void hn_served_use(hn_served *m);
 void hn_served_release(hn_runner *e, hn_served *m);

@@ -32,7 +32,7 @@ typedef struct hn_server {
     struct evhttp *admin; /* the socket of admin calls; NULL: none */
     char *admin_path;
     hn_nursery nursery;
-    hone_rollouts *store; /* NULL: not open yet */
+    hone_rollouts *store;           /* NULL: not open yet */
     struct hn_ongoing **deployment; /* under way, of each of the engine's models; NULL: none */
     struct hn_http_call *calls;
     size_t n_calls, n_writing; /* under way; replies whose last bytes are not out */
@@ -124,26 +124,27 @@ void hn_admin_close(hn_server *s);
 void hn_admin_fail(hn_http_call *c, hone_rc rc, const hone_err *why);
 json_t *hn_admin_model(hn_server *s, size_t at); /* its versions */
 /* --- trial.c: requests to the process that runs both versions, and what comes back --- */
-typedef struct hn_trial hn_trial;
+typedef struct hn_tryout hn_tryout;
 /* What a trial tells, on the HTTP thread; it must not be closed from there. `died` is its last word. */
-typedef struct hn_trial_ear {
+typedef struct hn_tryout_ear {
     void (*opened)(void *arg, hone_rc rc, const char *text_or_now, const char *next); /* versions, or why not */
-    void (*sampled)(void *arg, const hn_sample *x);
+    void (*sampled)(void *arg, const hn_wire_sample *x);
     void (*answered)(void *arg); /* a client's request; one that failed is NOW's again */
     /* version: that ran, -1 none; signal 0: it was killed, or hung (why says so). */
     void (*died)(void *arg, int version, int signal, const char *why);
     void *arg;
-} hn_trial_ear;
-hone_rc hn_trial_open(hn_server *s, const hn_canary_plan *plan, const hn_trial_ear *ear, hn_trial **out, hone_err *err);
-void hn_trial_close(hn_trial *t); /* its requests are NOW's again; NULL is accepted */
-bool hn_trial_ready(const hn_trial *t);
-bool hn_trial_take(hn_trial *t, hn_http_call *c); /* false: it has enough to do, and NOW is to answer */
-bool hn_trial_sample(hn_trial *t, const hn_task *j); /* false: not now */
-void hn_trial_tick(hn_trial *t, double now_s);
+} hn_tryout_ear;
+hone_rc hn_tryout_open(hn_server *s, const hn_canary_plan *plan, const hn_tryout_ear *ear, hn_tryout **out,
+                       hone_err *err);
+void hn_tryout_close(hn_tryout *t); /* its requests are NOW's again; NULL is accepted */
+bool hn_tryout_ready(const hn_tryout *t);
+bool hn_tryout_take(hn_tryout *t, hn_http_call *c);    /* false: it has enough to do, and NOW is to answer */
+bool hn_tryout_sample(hn_tryout *t, const hn_task *j); /* false: not now */
+void hn_tryout_tick(hn_tryout *t, double now_s);
 /* A piece of NOW's answer in place of NEXT's: without what the client has. False: they differ. */
-bool hn_trial_merge(hn_choice *x, hn_event *h);
+bool hn_tryout_merge(hn_choice *x, hn_event *h);
 /* --- deploy.c: of the engine's model number `at` --- */
-void hn_deploy_open(hn_server *s); /* the store, where there is one */
+void hn_deploy_open(hn_server *s);                    /* the store, where there is one */
 char *hn_deploy_path(void *server, const char *base); /* of the version that is to answer; NULL: the base */
 void hn_deploy_resume(hn_server *s); /* what was under way when a server ended; once the models are loaded */
 void hn_deploy_close(hn_server *s);
@@ -151,12 +152,12 @@ void hn_deploy_begin(hn_http_call *c, size_t at);
 void hn_deploy_revert(hn_http_call *c, size_t at);
 void hn_deploy_history(hn_http_call *c);
 void hn_deploy_tick(hn_server *s, double now_s);
-bool hn_deploy_take(hn_http_call *c); /* true: NEXT answers this call */
-json_t *hn_deploy_json(const hn_server *s, size_t at); /* what is under way; null */
+bool hn_deploy_take(hn_http_call *c);                       /* true: NEXT answers this call */
+json_t *hn_deploy_json(const hn_server *s, size_t at);      /* what is under way; null */
 void hn_deploy_retried(const hn_http_call *c, bool failed); /* NOW answered, or failed, where NEXT failed */
 void hn_deploy_figures(const hn_server *s, hn_str *out);
 /* --- server.c --- */
-void hn_server_take(hn_server *s, hn_event *h); /* frees it */
+void hn_server_take(hn_server *s, hn_event *h);                            /* frees it */
 void hn_server_note(hn_server *s, const char *fmt, ...) HONE_PRINTF(2, 3); /* for people, and into the log */
 /* --- keys.c --- */
 hone_rc hn_keys_read(const char *path, hn_key **out, size_t *n, hone_err *err);

@@ -64,7 +64,8 @@ hone_rc hn_runner_name(hn_runner *e, hone_err *err) {
         if (!m) return hn_fail(err, HONE_E_NOMEM, "out of memory");
         e->model[e->n_model++] = m;
         hone_rc rc = name_model(m, e->o->model[i], err);
-        if (!rc && !(m->figures = hn_runner_figures(e, m->name, NULL))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+        if (!rc && !(m->figures = hn_runner_figures(e, m->name, NULL)))
+            rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (!rc && !(e->base[i] = strdup(m->path))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
         if (rc) return rc;
         for (size_t k = 0; k < i; k++)

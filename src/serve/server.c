@@ -40,13 +40,14 @@ void hn_server_take(hn_server *s, hn_event *h) {
     if (h->done) c->n_done++;
     if (h->done && c->model && c->choice[j->index].failed) hn_deploy_retried(c, j->rc != HONE_OK);
     if (h->done && c->request && c->choice[j->index].torn)
-        j->rc = hn_fail(&j->why, HONE_E_FAILED,
-                        "the version on trial ended in the middle of this answer, which the other one gives differently");
+        j->rc =
+            hn_fail(&j->why, HONE_E_FAILED,
+                    "the version on trial ended in the middle of this answer, which the other one gives differently");
     if (!c->request) {
         if (c->n_done == c->n_job) hn_http_end(c);
     } else if (!h->done) {
         hn_choice *x = &c->choice[j->index];
-        if (!hn_trial_merge(x, h)) {
+        if (!hn_tryout_merge(x, h)) {
             x->torn = true;
             atomic_store(&j->gone, 1);
         } else if (h->n_text)

@@ -278,8 +278,7 @@ void hn_tensors_end(hn_http_call *c, hn_task *j) {
             refused = x->output[i].name;
     }
     json_t *o = json_pack("{s:s, s:s, s:O*, s:o}", "model_name", c->model->name, "model_version",
-                          c->version ? c->version : c->model->version,
-                          "id", id, "outputs", list);
+                          c->version ? c->version : c->model->version, "id", id, "outputs", list);
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL, length[24], why[200];
     json_decref(o);
     if (j->rc)

@@ -15,14 +15,14 @@ enum { LIVE = 2, OPEN_S = 1800 };
 static const double patience_s = 5; /* without a sign of life; or PATIENCE times as long as the longest pause so far */
 static const double patience = 20;
 
-struct hn_trial {
+struct hn_tryout {
     hn_server *s;
     struct bufferevent *bev;
-    hn_trial_ear ear;
+    hn_tryout_ear ear;
     bool ready, dead;
-    int running, signal;              /* the version; what it died of */
+    int running, signal;               /* the version; what it died of */
     double heard_s, longest_s, open_s; /* the last frame; the longest pause while it had something to do */
-    uint32_t next_id, sample;         /* sample: its id; 0: none */
+    uint32_t next_id, sample;          /* sample: its id; 0: none */
     hn_task *live[LIVE];
     double sent_s[LIVE], rest_until_s;
     double sample_s; /* when it was sent */
@@ -30,8 +30,8 @@ struct hn_trial {
 
 /* --- out ---------------------------------------------------------------------------------------------------------- */
 
-static bool send_frame(hn_trial *t, hn_frame_kind kind, uint32_t id, hn_str *body) {
-    hn_frame f = {kind, id, body ? body->n : 0};
+static bool send_frame(hn_tryout *t, hn_frame_kind kind, uint32_t id, hn_str *body) {
+    hn_wire_head f = {kind, id, body ? body->n : 0};
     struct evbuffer *out = bufferevent_get_output(t->bev);
     bool fine = !(body && body->failed) && !evbuffer_add(out, &f, sizeof f);
     if (fine && body && body->n) fine = !evbuffer_add(out, body->text, body->n);
@@ -39,20 +39,20 @@ static bool send_frame(hn_trial *t, hn_frame_kind kind, uint32_t id, hn_str *bod
     return fine;
 }
 
-static bool idle(const hn_trial *t) {
+static bool idle(const hn_tryout *t) {
     bool none = !t->sample;
     for (size_t i = 0; i < LIVE; i++) none &= !t->live[i];
     return none;
 }
 
 /* The pause since the last frame counts from here where there was nothing to do. */
-static void wake(hn_trial *t) {
+static void wake(hn_tryout *t) {
     if (idle(t)) t->heard_s = hn_now_s();
 }
 
-bool hn_trial_ready(const hn_trial *t) { return t && t->ready; }
+bool hn_tryout_ready(const hn_tryout *t) { return t && t->ready; }
 
-bool hn_trial_take(hn_trial *t, hn_http_call *c) {
+bool hn_tryout_take(hn_tryout *t, hn_http_call *c) {
     size_t i = 0;
     hn_task *j = c->job[0];
     hn_str body = {0};
@@ -68,7 +68,7 @@ bool hn_trial_take(hn_trial *t, hn_http_call *c) {
 }
 
 /* Samples are taken one at a time, with a pause as long as the last one behind it: half of a processor at most. */
-bool hn_trial_sample(hn_trial *t, const hn_task *j) {
+bool hn_tryout_sample(hn_tryout *t, const hn_task *j) {
     hn_str body = {0};
     double now_s = hn_now_s();
     if (!t->ready || t->sample || j->embed || now_s < t->rest_until_s) return false;
@@ -103,7 +103,7 @@ static void end_job(hn_server *s, hn_task *j) {
     hn_server_take(s, h);
 }
 
-static void answer_by_now(hn_trial *t, size_t at) {
+static void answer_by_now(hn_tryout *t, size_t at) {
     hn_task *j = t->live[at];
     hn_http_call *c = j->call;
     hn_choice *x = &c->choice[j->index];
@@ -113,16 +113,15 @@ static void answer_by_now(hn_trial *t, size_t at) {
     c->version = NULL;
     c->figures = NULL;
     x->n_skip = x->sent.n;
-    if (atomic_load(&j->gone))
-        j->rc = hn_fail(&j->why, HONE_E_INTERRUPTED, "the client is gone");
-    else
-        j->rc = hn_runner_again(t->s->engine, j, &why);
-    if (!j->rc) return;
-    if (why.rc) j->why = why;
+    hone_rc rc = atomic_load(&j->gone) ? hn_fail(&why, HONE_E_INTERRUPTED, "the client is gone")
+                                       : hn_runner_again(t->s->engine, j, &why);
+    if (!rc) return; /* the job is the engine's */
+    j->rc = rc;
+    j->why = why;
     end_job(t->s, j);
 }
 
-bool hn_trial_merge(hn_choice *x, hn_event *h) {
+bool hn_tryout_merge(hn_choice *x, hn_event *h) {
     size_t n = x->n_skip < h->n_text ? x->n_skip : h->n_text;
     if (!x->n_skip) return true;
     if (memcmp(x->sent.text + x->sent.n - x->n_skip, h->text, n)) return false;
@@ -134,13 +133,13 @@ bool hn_trial_merge(hn_choice *x, hn_event *h) {
 
 /* --- in ----------------------------------------------------------------------------------------------------------- */
 
-static size_t live_at(const hn_trial *t, uint32_t id) {
+static size_t live_at(const hn_tryout *t, uint32_t id) {
     size_t i = 0;
     while (i < LIVE && !(t->live[i] && t->live[i]->trial_id == id)) i++;
     return i;
 }
 
-static bool take_ready(hn_trial *t, hn_reader *r) {
+static bool take_ready(hn_tryout *t, hn_wire_reader *r) {
     hone_rc rc = (hone_rc)hn_get_int(r);
     const char *a = hn_get_text(r), *b = hn_get_text(r);
     if (r->failed || !a || !b) return false;
@@ -150,7 +149,7 @@ static bool take_ready(hn_trial *t, hn_reader *r) {
     return true;
 }
 
-static bool take_piece(hn_trial *t, uint32_t id, hn_reader *r) {
+static bool take_piece(hn_tryout *t, uint32_t id, hn_wire_reader *r) {
     size_t at = live_at(t, id), n_text, n_token, n_logprob, n_top;
     const char *text = hn_get_bytes(r, &n_text), *token = hn_get_bytes(r, &n_token),
                *logprob = hn_get_bytes(r, &n_logprob), *top = hn_get_bytes(r, &n_top);
@@ -185,7 +184,7 @@ static bool take_piece(hn_trial *t, uint32_t id, hn_reader *r) {
     return true;
 }
 
-static void note_answer(hn_trial *t, const hn_task *j, double run_s) {
+static void note_answer(hn_tryout *t, const hn_task *j, double run_s) {
     hn_figures *f = j->call->figures;
     (void)t;
     (void)run_s;
@@ -199,7 +198,7 @@ static void note_answer(hn_trial *t, const hn_task *j, double run_s) {
     pthread_mutex_unlock(&f->lock);
 }
 
-static bool take_done(hn_trial *t, uint32_t id, hn_reader *r) {
+static bool take_done(hn_tryout *t, uint32_t id, hn_wire_reader *r) {
     size_t at = live_at(t, id);
     hone_rc rc = (hone_rc)hn_get_int(r);
     const char *why = hn_get_text(r);
@@ -224,8 +223,8 @@ static bool take_done(hn_trial *t, uint32_t id, hn_reader *r) {
     return true;
 }
 
-static bool take_sampled(hn_trial *t, uint32_t id, hn_reader *r) {
-    hn_sample x = {0};
+static bool take_sampled(hn_tryout *t, uint32_t id, hn_wire_reader *r) {
+    hn_wire_sample x = {0};
     if (!hn_get_sample(r, &x)) return false;
     if (id != t->sample) return true;
     double now_s = hn_now_s();
@@ -236,8 +235,8 @@ static bool take_sampled(hn_trial *t, uint32_t id, hn_reader *r) {
 }
 
 /* False: it is no frame of ours. */
-static bool take_frame(hn_trial *t, const hn_frame *f, const char *body) {
-    hn_reader r = {body, body + f->n, false};
+static bool take_frame(hn_tryout *t, const hn_wire_head *f, const char *body) {
+    hn_wire_reader r = {body, body + f->n, false};
     double now_s = hn_now_s();
     if (t->ready && !idle(t) && now_s - t->heard_s > t->longest_s) t->longest_s = now_s - t->heard_s;
     t->heard_s = now_s;
@@ -252,7 +251,7 @@ static bool take_frame(hn_trial *t, const hn_frame *f, const char *body) {
     }
 }
 
-static void die(hn_trial *t, const char *why) {
+static void die(hn_tryout *t, const char *why) {
     if (t->dead) return;
     t->dead = true;
     t->ready = false;
@@ -261,9 +260,9 @@ static void die(hn_trial *t, const char *why) {
 }
 
 static void on_read(struct bufferevent *bev, void *arg) {
-    hn_trial *t = arg;
+    hn_tryout *t = arg;
     struct evbuffer *in = bufferevent_get_input(bev);
-    hn_frame f;
+    hn_wire_head f;
     while (evbuffer_copyout(in, &f, sizeof f) == (ssize_t)sizeof f) {
         if (f.n > HN_FRAME_MOST) {
             die(t, "it sent what makes no sense");
@@ -289,14 +288,14 @@ static void on_over(struct bufferevent *bev, short what, void *arg) {
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-hone_rc hn_trial_open(hn_server *s, const hn_canary_plan *plan, const hn_trial_ear *ear, hn_trial **out,
-                      hone_err *err) {
+hone_rc hn_tryout_open(hn_server *s, const hn_canary_plan *plan, const hn_tryout_ear *ear, hn_tryout **out,
+                       hone_err *err) {
     int fd = -1;
     hn_str body = {0};
-    hn_trial *t = calloc(1, sizeof *t);
+    hn_tryout *t = calloc(1, sizeof *t);
     hone_rc rc = t ? hn_nursery_child(&s->nursery, &fd, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) {
-        *t = (hn_trial){.s = s, .ear = *ear, .running = -1, .heard_s = hn_now_s(), .open_s = hn_now_s()};
+        *t = (hn_tryout){.s = s, .ear = *ear, .running = -1, .heard_s = hn_now_s(), .open_s = hn_now_s()};
         t->bev = bufferevent_socket_new(s->base, fd, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
         hn_put_plan(&body, plan);
         if (!t->bev || !send_frame(t, HN_FRAME_OPEN, 0, &body)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
@@ -315,7 +314,7 @@ hone_rc hn_trial_open(hn_server *s, const hn_canary_plan *plan, const hn_trial_e
     return HONE_OK;
 }
 
-void hn_trial_close(hn_trial *t) {
+void hn_tryout_close(hn_tryout *t) {
     if (!t) return;
     t->ready = false;
     bufferevent_free(t->bev);
@@ -325,7 +324,7 @@ void hn_trial_close(hn_trial *t) {
 }
 
 /* Requests that nobody waits for any more, or too long. */
-static void send_away(hn_trial *t, double now_s) {
+static void send_away(hn_tryout *t, double now_s) {
     for (size_t i = 0; i < LIVE; i++) {
         hn_task *j = t->live[i];
         if (!j || !hn_task_late(j, now_s)) continue;
@@ -335,7 +334,7 @@ static void send_away(hn_trial *t, double now_s) {
     }
 }
 
-void hn_trial_tick(hn_trial *t, double now_s) {
+void hn_tryout_tick(hn_tryout *t, double now_s) {
     double limit_s = patience * t->longest_s > patience_s ? patience * t->longest_s : patience_s;
     if (t->dead) return;
     send_away(t, now_s);

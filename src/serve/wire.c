@@ -20,7 +20,7 @@ void hn_put_text(hn_str *s, const char *text) {
     if (text) hn_put_bytes(s, text, strlen(text) + 1);
 }
 
-const void *hn_get(hn_reader *r, size_t n) {
+const void *hn_get(hn_wire_reader *r, size_t n) {
     if (r->failed || n > (size_t)(r->end - r->p)) {
         r->failed = true;
         return NULL;
@@ -30,32 +30,32 @@ const void *hn_get(hn_reader *r, size_t n) {
     return p;
 }
 
-int64_t hn_get_int(hn_reader *r) {
+int64_t hn_get_int(hn_wire_reader *r) {
     int64_t x = 0;
     const void *p = hn_get(r, sizeof x);
     if (p) memcpy(&x, p, sizeof x);
     return x;
 }
 
-double hn_get_real(hn_reader *r) {
+double hn_get_real(hn_wire_reader *r) {
     double x = 0;
     const void *p = hn_get(r, sizeof x);
     if (p) memcpy(&x, p, sizeof x);
     return x;
 }
 
-int64_t hn_get_count(hn_reader *r, size_t size_b) {
+int64_t hn_get_count(hn_wire_reader *r, size_t size_b) {
     int64_t n = hn_get_int(r);
     if (n < 0 || (uint64_t)n > (uint64_t)(r->end - r->p) / (size_b ? size_b : 1)) r->failed = true;
     return r->failed ? 0 : n;
 }
 
-const void *hn_get_bytes(hn_reader *r, size_t *n) {
+const void *hn_get_bytes(hn_wire_reader *r, size_t *n) {
     *n = (size_t)hn_get_count(r, 1);
     return hn_get(r, *n);
 }
 
-const char *hn_get_text(hn_reader *r) {
+const char *hn_get_text(hn_wire_reader *r) {
     size_t n;
     if (!hn_get_int(r)) return NULL;
     const char *text = hn_get_bytes(r, &n);
@@ -67,7 +67,7 @@ const char *hn_get_text(hn_reader *r) {
 }
 
 /* A copy of n things, aligned; NULL: none, or failed. */
-static void *get_list(hn_reader *r, size_t size_b, size_t *n) {
+static void *get_list(hn_wire_reader *r, size_t size_b, size_t *n) {
     *n = (size_t)hn_get_count(r, size_b);
     const void *p = hn_get(r, *n * size_b);
     void *list = p ? malloc(*n * size_b + 1) : NULL;
@@ -97,7 +97,7 @@ void hn_put_arrays(hn_str *s, const hone_array *a, size_t n) {
     }
 }
 
-static bool get_array(hn_reader *r, hone_array *a) {
+static bool get_array(hn_wire_reader *r, hone_array *a) {
     int64_t dtype = hn_get_int(r), rank = hn_get_int(r);
     size_t size_b = 0, n;
     if (r->failed || dtype < 0 || dtype >= HONE_N_DTYPES || rank < 0 || rank > HONE_RANK_MAX) return false;
@@ -111,7 +111,7 @@ static bool get_array(hn_reader *r, hone_array *a) {
     return a->data != NULL;
 }
 
-bool hn_get_arrays(hn_reader *r, hone_array **out, size_t *n) {
+bool hn_get_arrays(hn_wire_reader *r, hone_array **out, size_t *n) {
     *n = (size_t)hn_get_count(r, 3 * sizeof(int64_t));
     hone_array *a = r->failed ? NULL : calloc(*n + 1, sizeof *a);
     bool fine = a != NULL;
@@ -134,8 +134,8 @@ void hn_arrays_free(hone_array *a, size_t n) {
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static void put_ask(hn_str *s, const hone_text_generate_options *o) {
-    const double real[] = {o->temperature,    o->top_p, o->min_p, o->typical_p, o->repeat_penalty, o->frequency_penalty,
-                           o->presence_penalty};
+    const double real[] = {o->temperature,       o->top_p,           o->min_p, o->typical_p, o->repeat_penalty,
+                           o->frequency_penalty, o->presence_penalty};
     const int64_t whole[] = {o->max_tokens, o->top_k, o->penalty_window, (int64_t)o->seed, o->ignore_end, o->n_top};
     hn_put_text(s, o->prompt);
     hn_put_bytes(s, o->token, o->n_token * sizeof *o->token);
@@ -150,7 +150,7 @@ static void put_ask(hn_str *s, const hone_text_generate_options *o) {
     if (o->n_bias) hn_put(s, o->bias, o->n_bias * sizeof *o->bias);
 }
 
-static bool get_stops(hn_reader *r, hone_text_generate_options *o, hn_task_keep *keep) {
+static bool get_stops(hn_wire_reader *r, hone_text_generate_options *o, hn_task_keep *keep) {
     o->n_stop_text = (size_t)hn_get_count(r, sizeof(int64_t));
     keep->stop = calloc(o->n_stop_text + 1, sizeof *keep->stop);
     for (size_t i = 0; keep->stop && i < o->n_stop_text; i++)
@@ -159,7 +159,7 @@ static bool get_stops(hn_reader *r, hone_text_generate_options *o, hn_task_keep 
     return keep->stop && !r->failed;
 }
 
-static bool get_ask(hn_reader *r, hone_text_generate_options *o, hn_task_keep *keep) {
+static bool get_ask(hn_wire_reader *r, hone_text_generate_options *o, hn_task_keep *keep) {
     double real[7] = {0};
     int64_t whole[6] = {0};
     size_t n_b = 0;
@@ -196,7 +196,7 @@ void hn_put_task(hn_str *s, const hn_task *j) {
     hn_put_int(s, j->want_logprobs);
 }
 
-bool hn_get_task(hn_reader *r, hn_task *j, hn_task_keep *keep) {
+bool hn_get_task(hn_wire_reader *r, hn_task *j, hn_task_keep *keep) {
     if (hn_get_int(r)) {
         if (!hn_get_arrays(r, &j->in, &j->n_in)) return false;
         int64_t n_out = hn_get_int(r);
@@ -242,7 +242,7 @@ void hn_put_answer(hn_str *s, const hn_task *j) {
     hn_put_int(s, (int64_t)j->n_found);
 }
 
-static bool get_text_answer(hn_reader *r, hn_task *j) {
+static bool get_text_answer(hn_wire_reader *r, hn_task *j) {
     hone_text_answer a = {0};
     size_t n_token = 0, n_logprob = 0, n_top = 0;
     a.text = get_list(r, 1, &a.n_text);
@@ -269,7 +269,7 @@ static bool get_text_answer(hn_reader *r, hn_task *j) {
     return true;
 }
 
-bool hn_get_answer(hn_reader *r, hn_task *j) {
+bool hn_get_answer(hn_wire_reader *r, hn_task *j) {
     hone_array *out = NULL;
     size_t n = 0;
     if (!hn_get_int(r)) return !j->in && get_text_answer(r, j);
@@ -296,7 +296,7 @@ void hn_put_plan(hn_str *s, const hn_canary_plan *p) {
     hn_put_int(s, p->no_parity);
 }
 
-bool hn_get_plan(hn_reader *r, hn_canary_plan *p) {
+bool hn_get_plan(hn_wire_reader *r, hn_canary_plan *p) {
     p->now = hn_get_text(r);
     p->next = hn_get_text(r);
     p->cache = hn_get_text(r);
@@ -308,7 +308,7 @@ bool hn_get_plan(hn_reader *r, hn_canary_plan *p) {
     return !r->failed && p->now && p->next;
 }
 
-void hn_put_sample(hn_str *s, const hn_sample *x) {
+void hn_put_sample(hn_str *s, const hn_wire_sample *x) {
     hn_put_int(s, x->rc_now);
     hn_put_int(s, x->rc_next);
     hn_put_int(s, x->runs);
@@ -320,7 +320,7 @@ void hn_put_sample(hn_str *s, const hn_sample *x) {
     hn_put_text(s, x->text);
 }
 
-bool hn_get_sample(hn_reader *r, hn_sample *x) {
+bool hn_get_sample(hn_wire_reader *r, hn_wire_sample *x) {
     x->rc_now = hn_get_int(r);
     x->rc_next = hn_get_int(r);
     x->runs = hn_get_int(r);

@@ -3,9 +3,9 @@
  *
  *     cc -shared -fPIC -Iinclude -DWORK=20000 -DSLOWER=1.03 tests/helper/fake/faulty_model.c -o m.so
  *
- * WORK: rounds of a busy loop; SLOWER: so many times as many. WRONG_IN: one element of so many is wrong. CRASH_IN: abort
- * in one of so many runs. FAIL_IN: an error in one of so many. HANG_IN: sleeps for ever. CREATE_CRASH: abort when an
- * instance is made. TAG: any number, so that equal models are different files. Draws follow from the time and the
+ * WORK: rounds of a busy loop; SLOWER: so many times as many. WRONG_IN: one element of so many is wrong. CRASH_IN:
+ * abort in one of so many runs. FAIL_IN: an error in one of so many. HANG_IN: sleeps for ever. CREATE_CRASH: abort when
+ * an instance is made. TAG: any number, so that equal models are different files. Draws follow from the time and the
  * process, not from a seed: runs are to differ. */
 #include <hone/model.h>
 
