@@ -266,7 +266,7 @@ hone_rc hn_agree(const hone_array *got, const hone_array *want, double tolerance
     hone_verify_options o = hone_verify_defaults();
     hone_verify_output out = {.worst = {.same = true, .at = -1}, .tolerance = tolerance};
     o.rtol = rtol, o.atol = atol;
-    hone_rc rc = one_output(&o, got, want, &out, err);
+    hone_rc rc = one_output(&o, 0, got, want, &out, err);
     if (rc) return rc;
     *same = out.worst.same;
     *worst = out.worst;
