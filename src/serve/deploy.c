@@ -292,9 +292,20 @@ static void tick(hn_ongoing *d, double now_s) {
     act(d);
 }
 
+/* Requests of clients come to an end; nothing is decided any more. */
+static void tick_at_end(hn_ongoing *d, double now_s) {
+    if (d->trial) hn_tryout_tick(d->trial, now_s);
+    if (!d->dead) return;
+    hn_tryout_close(d->trial);
+    d->trial = NULL;
+}
+
 void hn_deploy_tick(hn_server *s, double now_s) {
     for (size_t i = 0; s->deployment && i < s->engine->n_model; i++)
-        if (s->deployment[i] && !s->ending) tick(s->deployment[i], now_s);
+        if (s->deployment[i] && s->ending)
+            tick_at_end(s->deployment[i], now_s);
+        else if (s->deployment[i])
+            tick(s->deployment[i], now_s);
 }
 
 /* --- clients' requests -------------------------------------------------------------------------------------------- */

@@ -204,6 +204,7 @@ static bool take_done(hn_tryout *t, uint32_t id, hn_wire_reader *r) {
     const char *why = hn_get_text(r);
     double run_s = hn_get_real(r), first_s = hn_get_real(r);
     if (r->failed || !why) return false;
+    t->running = -1;
     if (at == LIVE) return true;
     hn_task *j = t->live[at];
     if (rc || atomic_load(&j->gone)) {
@@ -226,6 +227,7 @@ static bool take_done(hn_tryout *t, uint32_t id, hn_wire_reader *r) {
 static bool take_sampled(hn_tryout *t, uint32_t id, hn_wire_reader *r) {
     hn_wire_sample x = {0};
     if (!hn_get_sample(r, &x)) return false;
+    t->running = -1;
     if (id != t->sample) return true;
     double now_s = hn_now_s();
     t->rest_until_s = now_s + (now_s - t->sample_s);
