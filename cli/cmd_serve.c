@@ -76,6 +76,7 @@ static hone_rc run_serve(cli *c, hone_err *err) {
     o.admin = cli_given(c, "no-admin") ? "" : cli_text(c, "admin", NULL);
     o.on_note = say_note;
     o.store = cli_text(c, "store", NULL);
+    o.no_traffic = cli_given(c, "no-traffic");
     return hone_serve_run(&o, err);
 }
 
@@ -100,7 +101,7 @@ static const cli_option options[] = {
     {"admin", 0, CLI_TEXT, "PATH", 0, 0,
      "the socket for `hone deploy` and other admin calls; else serve-PORT.sock in $XDG_RUNTIME_DIR/hone or the cache"},
     {"store", 0, CLI_TEXT, "FILE", 0, 0,
-     "of deployments; else $XDG_DATA_HOME/hone/rollouts.db, ~/.local/share/hone/rollouts.db"},
+     "of deployments and what is asked for; else $XDG_DATA_HOME/hone/rollouts.db, ~/.local/share/hone/rollouts.db"},
     {"no-admin", 0, CLI_FLAG, NULL, 0, 0, "no such socket"},
     {"tls-cert", 0, CLI_TEXT, "FILE", 0, 0, "HTTPS alone, with this certificate and its chain (PEM)"},
     {"tls-key", 0, CLI_TEXT, "FILE", 0, 0, "its private key (PEM, without a passphrase)"},
@@ -109,6 +110,7 @@ static const cli_option options[] = {
     {"read-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a request that is not whole by then ends its connection (30s)"},
     {"idle-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a connection without a request ends (300s)"},
     {"require-all", 0, CLI_FLAG, NULL, 0, 0, "end where a model cannot be loaded; else the others are served"},
+    {"no-traffic", 0, CLI_FLAG, NULL, 0, 0, "do not count sizes and times of requests there"},
     {"drain", 0, CLI_SECONDS, "TIME", 0, 0, "when the server is told to end, answers under way may take so long (30s)"},
     {0},
 };

@@ -56,6 +56,17 @@ static void set_place(const cli *c, cli_compiling *x) {
     x->options.target = x->place_target;
 }
 
+/* "a=1,b=2;a=4" as a NULL-terminated array of what stands between semicolons; free the array. */
+static const char **split_versions(char *text) {
+    size_t n = 1;
+    for (const char *p = text; *p; p++) n += *p == ';';
+    const char **list = calloc(n + 1, sizeof *list);
+    if (!list) abort();
+    char *rest = text;
+    for (size_t i = 0; i < n; i++) list[i] = strsep(&rest, ";");
+    return list;
+}
+
 void cli_compiling_set(const cli *c, cli_compiling *x) {
     *x = (cli_compiling){.c = c, .options = hone_compile_defaults()};
     x->options.target = cli_text(c, "target", NULL);
@@ -83,9 +94,10 @@ void cli_compiling_set(const cli *c, cli_compiling *x) {
         while (x->state[x->options.n_state]) x->options.n_state++;
     }
     if (cli_given(c, "specialize")) {
-        x->specialize = cli_text(c, "specialize", "");
-        x->options.specialize = &x->specialize;
-        x->options.n_specialize = 1;
+        x->versions = cli_strdup(cli_text(c, "specialize", ""));
+        x->specialize = split_versions(x->versions);
+        x->options.specialize = x->specialize;
+        while (x->specialize[x->options.n_specialize]) x->options.n_specialize++;
     }
     if (cli_width(stderr)) x->options.progress = (hone_progress){show_progress, x};
 }
@@ -96,6 +108,8 @@ void cli_compiling_free(cli_compiling *x) {
     free(x->symbols);
     free(x->state);
     free(x->states);
+    free(x->specialize);
+    free(x->versions);
 }
 
 /* --- models ------------------------------------------------------------------------------------------------------- */

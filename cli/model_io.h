@@ -30,7 +30,13 @@
         {"reference", 0, CLI_FLAG, NULL, 0, 0, "every kernel as its plain reference version"},                         \
         {"no-parity", 0, CLI_FLAG, NULL, 0, 0, "do not check kernels against the interpreter"},                        \
         {"symbol", 's', CLI_TEXT, "NAME=RANGE,...", 0, 0, "fix or bound symbolic sizes: batch=1:64,seq=128"},          \
-        {"specialize", 0, CLI_TEXT, "NAME=N,...", 0, 0, "further versions for these sizes: seq=128,512"},              \
+        {"specialize",                                                                                                 \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "NAME=N,...",                                                                                                 \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "further versions for these sizes: seq=128,512; several after semicolons"},                                   \
         {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler; else cc"},                                                    \
         {"winners",                                                                                                    \
          0,                                                                                                            \
@@ -71,8 +77,9 @@ typedef struct cli_compiling {
     char *symbols;       /* the text that options.symbol points into */
     const char **symbol; /* its pieces */
     char *states;
-    const char **state; /* as symbols */
-    const char *specialize;
+    const char **state;               /* as symbols */
+    char *versions;                   /* the text that options.specialize points into */
+    const char **specialize;          /* its pieces */
     char place_target[32], place[32]; /* that --place stands for */
     const cli *c;
     const char *stage; /* progress: the line that is shown */

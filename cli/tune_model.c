@@ -16,8 +16,9 @@
  */
 
 hone_rc cli_tune_check_options(const cli *c, bool model, hone_err *err) {
-    static const char *const of_models[] = {"budget",  "target", "symbol",  "size",    "threads", "kernels",
-                                            "winners", "cc",     "relaxed", "exhaust", NULL};
+    static const char *const of_models[] = {"budget",       "target",  "symbol", "size",    "threads",
+                                            "kernels",      "winners", "cc",     "relaxed", "exhaust",
+                                            "from-traffic", "traffic", NULL};
     static const char *const of_workloads[] = {"evals", "time",   "engine-options", "no-canary", "keep-builds",
                                                "store", "resume", "warm-start",     "pack",      NULL};
     const char *const *wrong = model ? of_workloads : of_models;
@@ -91,7 +92,7 @@ static void put_row(const cli *c, cli_table *t, const hone_tune_model_kernel *k)
     if (k->winner) cli_table_ink(t, CLI_GREEN);
 }
 
-static void put_text(const cli *c, const hone_tune_model_result *m) {
+void cli_tune_put_text(const cli *c, const hone_tune_model_result *m) {
     static const char *const heads[] = {"kernel", "kind",       "calls",  "share", "default", "tuned",
                                         "gain",   "candidates", "search", "shape", "schedule"};
     char t[CLI_TEXT_N], g[3 * CLI_TEXT_N];
@@ -148,36 +149,36 @@ static void put_kernel(cli_json *j, const hone_tune_model_kernel *k) {
     cli_json_close(j);
 }
 
-static void put_json(cli *c, const hone_tune_model_result *m) {
-    cli_json j = cli_json_begin(c, false);
-    cli_json_object(&j);
-    put_interval(&j, "gain", &m->gain);
-    put_interval(&j, "gain_all_cores", &m->gain_all);
-    put_interval(&j, "gain_also", &m->gain_also);
-    cli_json_kcount(&j, "threads", m->n_threads);
-    cli_json_kbool(&j, "dropped", m->dropped);
-    cli_json_kbool(&j, "stopped", m->stopped);
-    cli_json_kcount(&j, "candidates", m->n_candidates);
-    cli_json_knumber(&j, "candidates_per_s", m->rate);
-    cli_json_knumber(&j, "elapsed_s", m->elapsed_s);
-    cli_json_ktext(&j, "winners", m->winners);
-    cli_json_key(&j, "kernels");
-    cli_json_array(&j);
-    for (size_t i = 0; i < m->n_kernels; i++) put_kernel(&j, &m->kernel[i]);
-    cli_json_end(&j);
+void cli_tune_put_json(cli_json *j, const hone_tune_model_result *m) {
+    cli_json_object(j);
+    put_interval(j, "gain", &m->gain);
+    put_interval(j, "gain_all_cores", &m->gain_all);
+    put_interval(j, "gain_also", &m->gain_also);
+    cli_json_kcount(j, "threads", m->n_threads);
+    cli_json_kbool(j, "dropped", m->dropped);
+    cli_json_kbool(j, "stopped", m->stopped);
+    cli_json_kcount(j, "candidates", m->n_candidates);
+    cli_json_knumber(j, "candidates_per_s", m->rate);
+    cli_json_knumber(j, "elapsed_s", m->elapsed_s);
+    cli_json_ktext(j, "winners", m->winners);
+    cli_json_key(j, "kernels");
+    cli_json_array(j);
+    for (size_t i = 0; i < m->n_kernels; i++) put_kernel(j, &m->kernel[i]);
+    cli_json_close(j);
+    cli_json_close(j);
 }
 
 /* --- the command ---------------------------------------------------------------------------------------------------
  */
 
-/* What `hone chat` and its like have compiled of a language model is made again. */
-static hone_rc renew(const char *path, const hone_tune_model_result *m, hone_err *err) {
+hone_rc cli_tune_renew(const char *path, const hone_tune_model_result *m, hone_err *err) {
     bool any = m->dropped;
     for (size_t i = 0; i < m->n_kernels; i++) any |= m->kernel[i].is_new;
     return any && cli_is_language_model(path) ? hone_text_renew(path, err) : HONE_OK;
 }
 
-static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tune_model_result *out, hone_err *err) {
+hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at,
+                     hone_tune_model_result *out, hone_err *err) {
     hone_graph *g;
     cli_live live;
     cli_signals on = cli_catch_signals(true);
@@ -187,8 +188,9 @@ static hone_rc run(cli *c, const char *path, const cli_compiling *x, hone_tune_m
     if (rc || (rc = cli_graph_open(path, x, &g, err))) return rc;
     cli_live_begin(&live, c, on.resized);
     o.compile = &x->options;
-    o.budget_s = cli_seconds(c, "budget", 0);
-    o.sizes = cli_text(c, "size", NULL);
+    o.budget_s = at->budget_s;
+    o.sizes = at->sizes;
+    o.also = at->also;
     o.kernels = cli_text(c, "kernels", NULL);
     o.engine = cli_text(c, "engine", NULL);
     o.seed = cli_count(c, "seed", 0);
@@ -208,19 +210,28 @@ hone_rc cli_tune_model(cli *c, const char *path, hone_err *err) {
     hone_tune_model_result m;
     hone_rc rc = cli_tune_check_options(c, true, err);
     if (rc) return rc;
+    if (cli_given(c, "from-traffic")) return cli_tune_from_traffic(c, path, err);
+    if (cli_given(c, "traffic"))
+        return cli_fail(err, HONE_E_USAGE, "--traffic says what --from-traffic reads; give both");
+    cli_tune_sizes at = {cli_seconds(c, "budget", 0), cli_text(c, "size", NULL), NULL};
     cli_compiling_set(c, &x);
     x.options.progress.fn = NULL;
-    rc = run(c, path, &x, &m, err);
+    rc = cli_tune_run(c, path, &x, &at, &m, err);
     cli_compiling_free(&x);
     if (rc) return rc;
-    rc = renew(path, &m, err);
-    if (c->json)
-        put_json(c, &m);
-    else
-        put_text(c, &m);
+    rc = cli_tune_renew(path, &m, err);
+    if (c->json) {
+        cli_json j = cli_json_begin(c, false);
+        cli_tune_put_json(&j, &m);
+        cli_json_end(&j);
+    } else
+        cli_tune_put_text(c, &m);
     bool stopped = m.stopped;
     hone_tune_model_result_free(&m);
-    if (rc || !stopped) return rc;
+    return rc || !stopped ? rc : cli_tune_interrupted(err);
+}
+
+hone_rc cli_tune_interrupted(hone_err *err) {
     return cli_fail(err, HONE_E_INTERRUPTED,
                     "interrupted; what was measured is kept, what was proven is a winner; run again to go on");
 }

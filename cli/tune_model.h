@@ -4,6 +4,8 @@
 
 #include "model_io.h"
 
+#include <hone/tune_model.h>
+
 /* Options of models alone, for the option table. */
 #define CLI_TUNE_MODEL_OPTIONS                                                                                         \
     {"budget", 'b', CLI_SECONDS, "TIME", 0, 0, "time in all: 60s, 5m (of a model; default 1m)"},                       \
@@ -20,6 +22,20 @@
          0,                                                                                                            \
          "where winners are kept (of a model; default: HONE_WINNERS, else the user's file)"},                          \
         {"cc", 0, CLI_TEXT, "CC", 0, 0, "the C compiler (of a model; default cc)"},                                    \
+        {"from-traffic",                                                                                               \
+         0,                                                                                                            \
+         CLI_FLAG,                                                                                                     \
+         NULL,                                                                                                         \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "for the sizes that `hone serve` is asked for, by their times (of a model)"},                                 \
+        {"traffic",                                                                                                    \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "FILE",                                                                                                       \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "with --from-traffic: a store or `hone traffic --json`; else the user's store"},                              \
         {"exhaust",                                                                                                    \
          0,                                                                                                            \
          CLI_FLAG,                                                                                                     \
@@ -34,5 +50,20 @@
 /* E_USAGE where an option was given that is for the other kind of operand. */
 hone_rc cli_tune_check_options(const cli *c, bool model, hone_err *err);
 hone_rc cli_tune_model(cli *c, const char *path, hone_err *err);
+
+/* --- parts of it, for --from-traffic (tune_traffic.c) --- */
+
+hone_rc cli_tune_from_traffic(cli *c, const char *path, hone_err *err);
+typedef struct cli_tune_sizes {
+    double budget_s;
+    const char *sizes, *also; /* as hone_tune_model_options */
+} cli_tune_sizes;
+hone_rc cli_tune_run(cli *c, const char *path, const cli_compiling *x, const cli_tune_sizes *at,
+                     hone_tune_model_result *out, hone_err *err);
+/* What `hone chat` and its like have compiled of a language model is made again, where there are new winners. */
+hone_rc cli_tune_renew(const char *path, const hone_tune_model_result *m, hone_err *err);
+void cli_tune_put_text(const cli *c, const hone_tune_model_result *m);
+void cli_tune_put_json(cli_json *j, const hone_tune_model_result *m); /* as an object */
+hone_rc cli_tune_interrupted(hone_err *err);
 
 #endif

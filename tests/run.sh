@@ -24,7 +24,7 @@ trap 'chmod -R u+w "$tmp" 2>/dev/null; rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 
 export HONE_ROOT=$root HONE_BUILD=$build HONE=$asan/hone
-export TMPDIR=$tmp XDG_CACHE_HOME=$tmp/cache HONE_CACHE=$tmp/cache/hone
+export TMPDIR=$tmp XDG_CACHE_HOME=$tmp/cache XDG_DATA_HOME=$tmp/data HONE_CACHE=$tmp/cache/hone
 export LC_ALL=C.UTF-8 TZ=UTC
 mkdir -p "$HONE_CACHE"
 [ -z "$long" ] || export HONE_LONG=1

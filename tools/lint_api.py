@@ -15,7 +15,7 @@ PREFIXES = {
     "pack": "pack", "pass": "pass", "peer": "peer", "places": "place places", "process": "process temp", "profile": "profile",
     "program": "program", "prove": "prove proof proofs canary", "record": "store session trial trials",
     "quantize": "quantize", "race": "race", "reduce": "reduction", "report": "report", "rollout": "rollout rollouts",
-    "search": "search outcome engine pareto recording replay", "space": "space point", "serve": "serve", "stat": "stat", "target": "target command family fp", "text": "text",
+    "search": "search outcome engine pareto recording replay", "space": "space point", "serve": "serve", "stat": "stat", "target": "target command family fp", "traffic": "traffic", "text": "text",
     "text_peer": "text_peer", "text_speed": "text_speed", "tune": "tune workload", "tune_model": "tune_model",
     "verify": "verify", "winners": "winner winners",
 }

@@ -29,10 +29,12 @@ static const char *const migration[] = {
     "CREATE TABLE serving (base TEXT PRIMARY KEY, base_hash TEXT NOT NULL, path TEXT NOT NULL, hash TEXT NOT NULL,"
     " deployment INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE file_hash (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;",
+    "CREATE TABLE asked (base TEXT NOT NULL, kind TEXT NOT NULL, size TEXT NOT NULL, count REAL NOT NULL,"
+    " time_s REAL NOT NULL, at_s REAL NOT NULL, PRIMARY KEY (base, kind, size)) WITHOUT ROWID;",
 };
 enum { FORMAT = sizeof migration / sizeof *migration };
 static const hn_store_form form = {
-    "file of deployments", "'hone deploy'", 0x686f6e72 /* "honr" */, FORMAT, migration, true};
+    "file of deployments", "'hone serve'", 0x686f6e72 /* "honr" */, FORMAT, migration, true};
 
 hone_rc hn_deployments_open(const char *path, bool write, hone_store **out, hone_err *err) {
     hone_store *s = NULL;

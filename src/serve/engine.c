@@ -319,6 +319,7 @@ hone_rc hn_runner_start(const hone_serve_options *o, char *(*answers)(void *arg,
     hn_runner *e = calloc(1, sizeof *e);
     if (!e) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     e->o = o;
+    e->traffic = hn_traffic_open(o);
     pthread_mutex_init(&e->lock, NULL);
     pthread_condattr_init(&how);
     pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
@@ -354,6 +355,7 @@ void hn_runner_free(hn_runner *e) {
         hn_event_free(h);
     }
     hn_runner_close(e);
+    hn_traffic_close(e->traffic);
     if (e->fd >= 0) close(e->fd);
     pthread_cond_destroy(&e->wake);
     pthread_mutex_destroy(&e->lock);

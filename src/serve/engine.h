@@ -8,6 +8,7 @@
 #define HN_SERVE_ENGINE_H
 
 #include "serve/figures.h"
+#include "serve/traffic_count.h"
 #include "serve/waiting.h"
 
 #include <hone/artifact.h>
@@ -86,7 +87,8 @@ typedef struct hn_runner {
     hn_load *load; /* under way; NULL: none */
     hone_serve_options load_o;
     volatile int stop_load;
-    hn_served *live; /* of the engine's thread */
+    hn_served *live;           /* of the engine's thread */
+    hn_traffic_count *traffic; /* NULL: nothing is counted */
     int fd;
     pthread_t thread;
     bool started;

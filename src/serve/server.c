@@ -146,6 +146,9 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     hn_guard_sweep(s->guard, now_s);
+    hone_err why = {0};
+    if (!hn_traffic_tick(s->engine->traffic, now_s, &why))
+        hn_server_note(s, "what was asked for is not written: %s", why.text);
     bool ready = hn_runner_ready(s->engine, &s->why);
     hn_deploy_tick(s, now_s);
     if (ready && !s->told) {

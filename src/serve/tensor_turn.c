@@ -140,8 +140,11 @@ bool hn_tensor_turn(hn_runner *e, hn_served *m, double *due_s) {
         hn_histogram_add(&m->figures->batch, hn_bounds_batch, (double)n);
     }
     pthread_mutex_unlock(&m->figures->lock);
+    double began_s = hn_now_s();
     if (n == 1) run_alone(m, job[0]);
     if (n > 1) run_joined(m, job, n, rows);
+    if (n && !job[0]->rc)
+        hn_traffic_run(e->traffic, m->name, m->model, job[0]->in, job[0]->n_in, n > 1 ? rows : 0, hn_now_s() - began_s);
     for (size_t i = 0; i < n; i++) hn_runner_finish(e, m, job[i]);
     return n && (m->n_running || m->waiting.n);
 }

@@ -53,6 +53,7 @@ static void leave(hn_runner *e, hn_served *m, size_t at) {
     memmove(&m->running[at], &m->running[at + 1], (m->n_running - at - 1) * sizeof *m->running);
     m->n_running--;
     const hone_text_answer *so_far = hn_slot_answer(j->slot);
+    if (!j->rc) hn_traffic_answer(e->traffic, m->name, so_far->n_prompt, so_far->n);
     pthread_mutex_lock(&m->figures->lock);
     m->figures->answer_tokens += so_far->n;
     pthread_mutex_unlock(&m->figures->lock);
@@ -197,7 +198,9 @@ bool hn_text_turn(hn_runner *e, hn_served *m) {
     }
     tell(m);
     if (m->n_running) {
+        double began_s = hn_now_s();
         hone_rc rc = feed(e, m, &s, &err);
+        if (!rc) hn_traffic_step(e->traffic, m->name, s.feed, s.n, hn_now_s() - began_s);
         take(e, m, &s, rc, &err);
     }
     hn_embedding_turn(e, m);
