@@ -1,4 +1,4 @@
-/* cmd_load.c — `hone load`: how a server of language models does under load, alone or beside another one. */
+/* cmd_load.c — `hone load`: how a server of models does under load, alone or beside another one. */
 #include "cli.h"
 #include "signals.h"
 
@@ -37,16 +37,16 @@ static void put_times(cli_json *j, const char *key, const hone_load_times *t) {
     cli_json_close(j);
 }
 
-static void put_side(cli_json *j, const char *url, const hone_load_side *s) {
+static void put_side(cli_json *j, const char *url, const hone_load_side *s, bool tensors) {
     cli_json_object(j);
     cli_json_ktext(j, "url", url);
     cli_json_kcount(j, "requests", s->n);
     cli_json_kcount(j, "failed", s->n_failed);
-    cli_json_kcount(j, "tokens", s->n_tokens);
-    put_interval(j, "tokens_per_s", &s->tokens_per_s);
+    if (!tensors) cli_json_kcount(j, "tokens", s->n_tokens);
+    put_interval(j, tensors ? "requests_per_s" : "tokens_per_s", &s->tokens_per_s);
     put_numbers(j, "rounds", s->rate, s->n_rounds);
-    put_times(j, "first_s", &s->first_s);
-    put_times(j, "between_s", &s->between_s);
+    if (!tensors) put_times(j, "first_s", &s->first_s);
+    if (!tensors) put_times(j, "between_s", &s->between_s);
     put_times(j, "whole_s", &s->whole_s);
     cli_json_close(j);
 }
@@ -64,16 +64,16 @@ static void row(cli_table *t, const char *name, const hone_load_times *x) {
     cell(t, &x->p99_range);
 }
 
-static void put_text(const cli *c, const char *url, const hone_load_side *s) {
+static void put_text(const cli *c, const char *url, const hone_load_side *s, bool tensors) {
     cli_table *t = cli_table_new("lrrr");
-    printf("%s: %zu requests, %zu failed, %.4g tokens a second (%.4g to %.4g)\n", url, s->n, s->n_failed,
-           s->tokens_per_s.mid, s->tokens_per_s.lo, s->tokens_per_s.hi);
+    printf("%s: %zu requests, %zu failed, %.4g %s a second (%.4g to %.4g)\n", url, s->n, s->n_failed,
+           s->tokens_per_s.mid, tensors ? "of them" : "tokens", s->tokens_per_s.lo, s->tokens_per_s.hi);
     cli_table_head(t, "");
     cli_table_head(t, "p50");
     cli_table_head(t, "p95");
     cli_table_head(t, "p99");
-    row(t, "first token", &s->first_s);
-    row(t, "between tokens", &s->between_s);
+    if (!tensors) row(t, "first token", &s->first_s);
+    if (!tensors) row(t, "between tokens", &s->between_s);
     row(t, "whole answer", &s->whole_s);
     cli_table_print(c, t, stdout, 0);
 }
@@ -82,8 +82,8 @@ static void put_json(cli_json *j, const hone_load_options *o, const hone_load_re
     cli_json_object(j);
     cli_json_key(j, "servers");
     cli_json_array(j);
-    put_side(j, o->url, &got->mine);
-    if (o->against) put_side(j, o->against, &got->peer);
+    put_side(j, o->url, &got->mine, o->infer);
+    if (o->against) put_side(j, o->against, &got->peer, o->infer);
     cli_json_close(j);
     put_interval(j, "ratio", &got->ratio);
     cli_json_close(j);
@@ -99,8 +99,9 @@ static hone_rc write_page(const hone_load_options *o, const hone_load_result *go
     put_json(&j, o, got);
     if (fclose(f)) return free(json), cli_fail(err, HONE_E_NOMEM, "out of memory");
     char *sentence =
-        cli_format("%zu requests, %zu failed: %.4g tokens a second, the first after %s (median)", got->mine.n,
-                   got->mine.n_failed, got->mine.tokens_per_s.mid, cli_text_seconds(got->mine.first_s.p50, first));
+        cli_format("%zu requests, %zu failed: %.4g %s a second, %s after %s (median)", got->mine.n, got->mine.n_failed,
+                   got->mine.tokens_per_s.mid, o->infer ? "of them" : "tokens", o->infer ? "answered" : "the first",
+                   cli_text_seconds(o->infer ? got->mine.whole_s.p50 : got->mine.first_s.p50, first));
     hone_rc rc = hone_report_load(o->url, sentence, json, path, NULL, err);
     free(sentence);
     free(json);
@@ -151,6 +152,8 @@ static hone_rc run_load(cli *c, hone_err *err) {
     o.stop = on.stop;
     o.ca = cli_text(c, "ca", NULL);
     o.insecure = cli_given(c, "insecure");
+    o.infer = cli_text(c, "infer", NULL);
+    o.sizes = cli_text(c, "sizes", NULL);
     o.trace = cli_text(c, "trace", NULL);
     o.save_trace = cli_text(c, "save-trace", NULL);
     if (cli_width(stderr)) o.progress = (hone_progress){on_round, c};
@@ -164,10 +167,11 @@ static hone_rc run_load(cli *c, hone_err *err) {
         put_json(&j, &o, &got);
         return HONE_OK;
     }
-    put_text(c, o.url, &got.mine);
+    put_text(c, o.url, &got.mine, o.infer);
     if (!o.against) return HONE_OK;
-    put_text(c, o.against, &got.peer);
-    printf("tokens a second, first / second: %.4g (%.4g to %.4g)\n", got.ratio.mid, got.ratio.lo, got.ratio.hi);
+    put_text(c, o.against, &got.peer, o.infer);
+    printf("%s a second, first / second: %.4g (%.4g to %.4g)\n", o.infer ? "requests" : "tokens", got.ratio.mid,
+           got.ratio.lo, got.ratio.hi);
     return HONE_OK;
 }
 
@@ -182,6 +186,10 @@ static const cli_option options[] = {
      "instead: recorded times and lengths, a line of JSON for each request; the log of `hone serve` is such a file"},
     {"save-trace", 0, CLI_TEXT, "FILE", 0, 0, "write the first round that counts as such a file"},
     {"report", 0, CLI_TEXT, "FILE", 0, 0, "also write a page with pictures: latencies, tokens per second"},
+    {"infer", 0, CLI_TEXT, "MODEL", 0, 0,
+     "a model of tensors (Open Inference Protocol) in place of completions, with random inputs"},
+    {"sizes", 0, CLI_TEXT, "N,...", 0, 0,
+     "of its symbolic dimensions, in the order that each input has them; the last is for the rest (1)"},
     {"prompt", 0, CLI_COUNT, "N", 1, 1e6, "words of a prompt (64)"},
     {"tokens", 0, CLI_COUNT, "N", 1, 1e6, "tokens of an answer (64)"},
     {"seed", 0, CLI_COUNT, "N", 0, 0, "of prompts and times (0)"},
@@ -197,7 +205,7 @@ const cli_command cli_cmd_load = {
     "load",
     "Models",
     "URL",
-    "time a server of language models under load, alone or beside another one",
+    "time a server of models under load, alone or beside another one",
     "Sends streams of /v1/completions to http://HOST:PORT or https://HOST:PORT and times them: to the first token, "
     "between pieces of text, "
     "to the "
@@ -205,10 +213,14 @@ const cli_command cli_cmd_load = {
     "then "
     "times count from when a request was due. Prompts and times follow from the seed. Rates have the 95 % interval of "
     "the "
-    "median over the rounds, percentiles that of order statistics. Two servers get the same requests, in turns.",
+    "median over the rounds, percentiles that of order statistics. Two servers get the same requests, in turns. "
+    "With --infer, requests are runs of a model of tensors, whose inputs are random numbers of the types and shapes "
+    "that "
+    "the server tells.",
     options,
     "hone load http://127.0.0.1:8000 --clients 16\tsixteen clients\n"
-    "hone load http://127.0.0.1:8000 --per-minute 240 --burst 32 --json\tbursts, for scripts\n",
+    "hone load http://127.0.0.1:8000 --per-minute 240 --burst 32 --json\tbursts, for scripts\n"
+    "hone load http://127.0.0.1:8000 --infer resnet --sizes 1,224 --clients 16\ta model of tensors\n",
     1,
     1,
     run_load,

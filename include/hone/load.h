@@ -1,4 +1,5 @@
-/* hone/load.h — load on a server of language models: many requests, by a plan, and how long each took.
+/* hone/load.h — load on a server of language models, or of models of tensors: many requests, by a plan, and how long
+ * each took.
  *
  *     hone_load_options o = hone_load_defaults();
  *     o.url = "http://127.0.0.1:8000", o.rate = 4, o.n = 100;
@@ -39,6 +40,11 @@ typedef struct hone_load_options {
     hone_progress progress; /* after each round: stage "round" */
     const char *ca;         /* https: a file of certificates in PEM that are trusted; NULL: those of the system */
     bool insecure;          /* https: any certificate will do */
+    /* A model of tensors (Open Inference Protocol) in place of completions: its name. Inputs are random, what counts as
+     * a token is an answered request, and only whole_s has values. NULL: none. */
+    const char *infer;
+    const char
+        *sizes; /* of it: "8,128" for the symbolic dimensions of each input, the last one for the rest; NULL: 1 */
 } hone_load_options;
 static inline hone_load_options hone_load_defaults(void) {
     hone_load_options o = HONE_ZERO;

@@ -1,12 +1,13 @@
 /* The load report's own script: distributions of latencies, tokens per second of the rounds; page.js stands before it. */
 const servers = d.servers, color = i => (i ? ink.base : ink.tuned);
-const parts = [["first", "First token"], ["between", "Between tokens"], ["whole", "Whole answer"]];
+const tokens = "tokens_per_s" in servers[0], unit = tokens ? "tokens" : "requests", persecond = s => s[unit + "_per_s"];
+const parts = [["first", "First token"], ["between", "Between tokens"], ["whole", "Whole answer"]].filter(p => p[0] + "_s" in servers[0]);
 const range = (r, say) => say(r[1]) + " (" + say(r[0]) + " to " + say(r[2]) + ")";
 const time = x => quantity(x, "s"), rate = x => quantity(x, "");
 
 function tiles() {
   const put = (name, text, small) => $("tiles").append(el("div", {}, el("dt", {}, name), el("dd", {}, text, el("small", {}, small))));
-  servers.forEach((s, i) => put(servers.length > 1 ? (i ? "Second server" : "First server") : "Server", rate(s.tokens_per_s[1]) + NBSP + "tokens/s",
+  servers.forEach((s, i) => put(servers.length > 1 ? (i ? "Second server" : "First server") : "Server", rate(persecond(s)[1]) + NBSP + unit + "/s",
     s.url + ", " + plural(s.requests, "request") + ", " + s.failed.toLocaleString("en") + " failed"));
   if (servers.length > 1) put("First / second", ratio(d.ratio[1]), ratio(d.ratio[0]) + " to " + ratio(d.ratio[2]));
 }
@@ -29,9 +30,9 @@ function latency() {
 function rounds() {
   const most = Math.max(...servers.flatMap(s => s.rounds), 1e-9), n = Math.max(...servers.map(s => s.rounds.length));
   show("rounds", "Of each round that counts" + (servers.length > 1 ? "; the servers took turns." : "."));
-  picture("rounds-chart", "Tokens per second of " + plural(n, "round") + ". The table below has the numbers.", () => ({ type: "bar",
+  picture("rounds-chart", (tokens ? "Tokens" : "Requests") + " per second of " + plural(n, "round") + ". The table below has the numbers.", () => ({ type: "bar",
     data: { labels: Array.from({ length: n }, (_, i) => String(i + 1)), datasets: servers.map((s, i) => ({ label: s.url, data: s.rounds, backgroundColor: color(i), maxBarThickness: 40 })) },
-    options: options({ scales: { x: axis("round"), y: scale("tokens/s", 0, most, 5, rate) }, plugins: plugins({ label: i => i.dataset.label + ": " + rate(i.raw) }) }) }));
+    options: options({ scales: { x: axis("round"), y: scale(unit + "/s", 0, most, 5, rate) }, plugins: plugins({ label: i => i.dataset.label + ": " + rate(i.raw) }) }) }));
   $("rounds-table").append(table("Rounds", [num("Round"), ...servers.map(s => num(s.url))], Array.from({ length: n }, (_, i) => [String(i + 1), ...servers.map(s => rate(s.rounds[i]))])));
 }
 

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "serve/tensor_load.h"
 #include "serve/tls.h"
 #include "serve/trace.h"
 
@@ -28,7 +29,8 @@ typedef struct series {
 
 typedef struct side {
     const char *host, *scheme;
-    char *name;
+    char *name, *path; /* path: of the call */
+    json_t *metadata;  /* of a model of tensors */
     bool secure;
     uint16_t port;
     series first, between, whole;
@@ -49,6 +51,8 @@ typedef struct load {
     hn_trace trace, saved;
     bool saving;
     double begin_s, due_s; /* of the round; of the requests that come next */
+    int64_t tensor_size[HN_TENSOR_SIZES];
+    size_t n_tensor_size;
     hn_rng gaps;
     bool nomem;
 } load;
@@ -113,6 +117,7 @@ static void on_end(struct evhttp_request *r, void *arg) {
     if (t->over) return;
     t->over = true;
     l->n_over++;
+    if (l->o.infer) t->n_tokens = status == 200;
     l->n_tokens += t->n_tokens;
     bool good = status == 200 && t->n_tokens > 0;
     if (!good) s->last_status = status;
@@ -131,7 +136,7 @@ static void on_end(struct evhttp_request *r, void *arg) {
     free(t);
 }
 
-static char *body_of(const load *l, uint64_t index) {
+static char *completion_of(const load *l, uint64_t index) {
     static const char *const word[] = {"time", "water", "light", "house", "people", "number", "sound", "place",
                                        "year", "work",  "world", "hand",  "night",  "story",  "river", "line"};
     hn_rng r = hn_rng_make(l->o.seed, 1000 * l->round + index + 1);
@@ -149,6 +154,18 @@ static char *body_of(const load *l, uint64_t index) {
     return body;
 }
 
+static hn_tensor_body body_of(const load *l, uint64_t index) {
+    hn_tensor_body b = {0};
+    if (l->o.infer) {
+        hn_tensor_body_make(l->side->metadata, l->tensor_size, l->n_tensor_size, HN_TENSOR_MOST_B, l->o.seed,
+                            1000 * l->round + index + 1, &b, NULL);
+        return b;
+    }
+    b.bytes = completion_of(l, index);
+    b.n = b.bytes ? strlen(b.bytes) : 0;
+    return b;
+}
+
 static struct evhttp_connection *connect_to(const load *l) {
     const side *s = l->side;
     if (!s->secure) return evhttp_connection_base_new(l->base, NULL, s->host, s->port);
@@ -159,34 +176,42 @@ static struct evhttp_connection *connect_to(const load *l) {
     return con;
 }
 
+static void add_headers(const load *l, struct evhttp_request *r, size_t n_json) {
+    struct evkeyvalq *head = evhttp_request_get_output_headers(r);
+    char bearer[300], length[24];
+    evhttp_add_header(head, "Host", l->side->name);
+    evhttp_add_header(head, "Content-Type", n_json ? "application/octet-stream" : "application/json");
+    evhttp_add_header(head, "Connection", "close");
+    snprintf(length, sizeof length, "%zu", n_json);
+    if (n_json) evhttp_add_header(head, "Inference-Header-Content-Length", length);
+    snprintf(bearer, sizeof bearer, "Bearer %s", l->o.key ? l->o.key : "");
+    if (l->o.key) evhttp_add_header(head, "Authorization", bearer);
+}
+
 static void send_one(load *l, double due_s) {
     shot *t = calloc(1, sizeof *t);
     struct evhttp_request *r = t ? evhttp_request_new(on_end, t) : NULL;
-    char *body = r ? body_of(l, l->n_sent) : NULL, bearer[300];
+    hn_tensor_body body = {0};
+    if (r) body = body_of(l, l->n_sent);
     l->n_sent++;
-    if (body) t->con = connect_to(l);
-    if (!body || !t->con) {
+    if (body.bytes) t->con = connect_to(l);
+    if (!body.bytes || !t->con) {
         l->nomem = true;
         event_base_loopbreak(l->base);
         if (r) evhttp_request_free(r);
-        free(body);
+        free(body.bytes);
         free(t);
         return;
     }
     t->l = l;
     t->due_s = due_s;
-    struct evkeyvalq *head = evhttp_request_get_output_headers(r);
     evhttp_connection_set_timeout(t->con, TIMEOUT_S);
     evhttp_connection_free_on_completion(t->con); /* looked at before on_end is called */
-    evhttp_request_set_chunked_cb(r, on_chunk);
-    evhttp_add_header(head, "Host", l->side->name);
-    evhttp_add_header(head, "Content-Type", "application/json");
-    evhttp_add_header(head, "Connection", "close");
-    snprintf(bearer, sizeof bearer, "Bearer %s", l->o.key ? l->o.key : "");
-    if (l->o.key) evhttp_add_header(head, "Authorization", bearer);
-    evbuffer_add(evhttp_request_get_output_buffer(r), body, strlen(body));
-    free(body);
-    evhttp_make_request(t->con, r, EVHTTP_REQ_POST, "/v1/completions"); /* a failure comes through on_end */
+    if (!l->o.infer) evhttp_request_set_chunked_cb(r, on_chunk);
+    add_headers(l, r, body.n_json);
+    evbuffer_add(evhttp_request_get_output_buffer(r), body.bytes, body.n);
+    free(body.bytes);
+    evhttp_make_request(t->con, r, EVHTTP_REQ_POST, l->side->path); /* a failure comes through on_end */
 }
 
 /* --- a round ------------------------------------------------------------------------------------------------------ */
@@ -246,8 +271,7 @@ static hone_rc run_round(load *l, side *s, uint64_t round, hone_err *err) {
     if (l->nomem) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (l->n_over < l->n) return hn_fail(err, HONE_E_FAILED, "the loop of events ended early");
     if (!l->n_tokens && s->last_status)
-        return hn_fail(err, HONE_E_FAILED, "%s://%s answers /v1/completions with %d", s->scheme, s->name,
-                       s->last_status);
+        return hn_fail(err, HONE_E_FAILED, "%s://%s answers %s with %d", s->scheme, s->name, s->path, s->last_status);
     if (!l->n_tokens && s->secure && hn_tls_refused(l->tls))
         return hn_fail(err, HONE_E_IO,
                        "the certificate of https://%s is not trusted: %s; give --ca FILE, or --insecure to trust any",
@@ -255,6 +279,74 @@ static hone_rc run_round(load *l, side *s, uint64_t round, hone_err *err) {
     if (!l->n_tokens) return hn_fail(err, HONE_E_IO, "nobody answers at %s://%s", s->scheme, s->name);
     if (l->warm) s->rate[s->n_rounds++] = (double)l->n_tokens / (hn_now_s() - l->begin_s);
     return HONE_OK;
+}
+
+/* --- a model of tensors ---------------------------------------------------------------------------------------------
+ */
+
+typedef struct question {
+    load *l;
+    json_t *answer;
+    int status;
+    bool over;
+} question;
+
+static void on_metadata(struct evhttp_request *r, void *arg) {
+    question *q = arg;
+    struct evbuffer *in = r ? evhttp_request_get_input_buffer(r) : NULL;
+    size_t n = in ? evbuffer_get_length(in) : 0;
+    q->over = true;
+    q->status = r ? evhttp_request_get_response_code(r) : 0;
+    if (n) q->answer = json_loadb((const char *)evbuffer_pullup(in, -1), n, 0, NULL);
+    event_base_loopbreak(q->l->base);
+}
+
+/* GET of the model's metadata; *out stays NULL where they cannot be had. */
+static hone_rc ask_metadata(load *l, side *s, const char *path, json_t **out, hone_err *err) {
+    question q = {.l = l};
+    struct evhttp_request *r = evhttp_request_new(on_metadata, &q);
+    l->side = s;
+    struct evhttp_connection *con = r ? connect_to(l) : NULL;
+    if (!con) {
+        if (r) evhttp_request_free(r);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    }
+    evhttp_connection_set_timeout(con, TIMEOUT_S);
+    evhttp_connection_free_on_completion(con);
+    add_headers(l, r, 0);
+    if (!evhttp_make_request(con, r, EVHTTP_REQ_GET, path))
+        while (!q.over && !(l->o.stop && *l->o.stop) && event_base_dispatch(l->base) == 0) {
+        }
+    if (!q.over) return hn_fail(err, HONE_E_INTERRUPTED, "stopped");
+    if (q.status == 200 && q.answer) {
+        *out = q.answer;
+        return HONE_OK;
+    }
+    json_decref(q.answer);
+    if (!q.status) return hn_fail(err, HONE_E_IO, "nobody answers at %s://%s", s->scheme, s->name);
+    return hn_fail(err, HONE_E_FAILED, "%s://%s answers %s with %d", s->scheme, s->name, path, q.status);
+}
+
+/* A first body shows whether inputs can be made at all. */
+static hone_rc prepare_tensors(load *l, side *s, hone_err *err) {
+    hn_tensor_body b = {0};
+    char *name = evhttp_encode_uri(l->o.infer), *path = NULL;
+    bool made = name && asprintf(&path, "/v2/models/%s", name) >= 0 && asprintf(&s->path, "%s/infer", path) >= 0;
+    hone_rc rc = made ? ask_metadata(l, s, path, &s->metadata, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc)
+        rc =
+            hn_tensor_body_make(s->metadata, l->tensor_size, l->n_tensor_size, HN_TENSOR_MOST_B, l->o.seed, 0, &b, err);
+    free(b.bytes);
+    free(path);
+    free(name);
+    return rc;
+}
+
+/* What the requests to it are. */
+static hone_rc prepare_side(load *l, side *s, hone_err *err) {
+    if (l->o.infer) return prepare_tensors(l, s, err);
+    s->path = strdup("/v1/completions");
+    return s->path ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
 /* --- all ---------------------------------------------------------------------------------------------------------- */
@@ -360,6 +452,15 @@ static hone_rc complete(load *l, hone_err *err) {
     hone_load_options *o = &l->o;
     if (o->trace && (o->rate > 0 || o->burst || o->n_clients || o->prompt_words || o->tokens))
         return hn_fail(err, HONE_E_USAGE, "a trace says when requests come and how long they are; leave out the rest");
+    if (o->infer && (o->trace || o->save_trace || o->model || o->prompt_words || o->tokens))
+        return hn_fail(err, HONE_E_USAGE,
+                       "a model of tensors has no prompts, tokens and traces; its name is that of 'infer'");
+    l->n_tensor_size = hn_tensor_sizes(o->sizes, l->tensor_size);
+    if (!l->n_tensor_size || (o->sizes && !o->infer))
+        return hn_fail(err, HONE_E_USAGE,
+                       o->infer ? "sizes are whole numbers of 1 or more: 8,128 (at most %d)"
+                                : "sizes are those of a model of tensors: name it, too (at most %d)",
+                       HN_TENSOR_SIZES);
     if (o->trace) {
         hone_rc rc = hn_trace_read(o->trace, &l->trace, err);
         if (rc) return rc;
@@ -390,6 +491,7 @@ hone_rc hone_load_run(const hone_load_options *options, hone_load_result *out, h
     l.base = rc ? NULL : event_base_new();
     struct event *tick = l.base ? event_new(l.base, -1, EV_PERSIST, on_tick, &l) : NULL;
     if (!rc && (!tick || event_add(tick, &often))) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
+    for (int i = 0; i < (l.o.against ? 2 : 1) && !rc; i++) rc = prepare_side(&l, &two[i], err);
     if (!rc) rc = run_all(&l, two, err);
     if (!rc) {
         double ratio[HONE_LOAD_ROUNDS];
@@ -405,6 +507,8 @@ hone_rc hone_load_run(const hone_load_options *options, hone_load_result *out, h
     for (int i = 0; i < 2; i++) {
         free((char *)two[i].host);
         free(two[i].name);
+        free(two[i].path);
+        json_decref(two[i].metadata);
         free(two[i].first.x);
         free(two[i].between.x);
         free(two[i].whole.x);

@@ -47,6 +47,15 @@ def test_the_image():
         assert package in run or not any(x.startswith(library) for x in linked), package
 
 
+def test_winners_of_other_machines():
+    """The image has libpq, and the URL comes from a Secret that may be missing, never from the manifest."""
+    text = (FOLDER / "Containerfile").read_text()
+    assert "libpq-dev" in text[:text.rindex("FROM ")] and "libpq5" in text[text.rindex("FROM "):]
+    (one,) = [e for e in documents("hone.yaml")[0]["spec"]["template"]["spec"]["containers"][0]["env"] if e["name"] == "HONE_WINNERS"]
+    assert one["valueFrom"]["secretKeyRef"]["optional"] is True and "value" not in one
+    assert not any("postgresql://" in f.read_text() for f in FOLDER.glob("*.yaml"))
+
+
 def documents(name):
     yaml = pytest.importorskip("yaml")
     return list(yaml.safe_load_all((FOLDER / name).read_text()))

@@ -155,3 +155,59 @@ def test_a_page_draws_both_servers(stub, tmp_path):
     shown = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={tmp_path}/profile",
                             "--virtual-time-budget=5000", "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=60).stdout
     assert 'data-pictures="4"' in shown and "First / second" in shown and "Whole answer</td>" in shown
+
+
+GRAPH = """ir 1
+symbol n in 1..64
+symbol k in 1..64
+input %0 : f32[n, k] "x"
+input %1 : i64[n] "i"
+%2 = exp %0
+%3 = neg %1
+output %2 "y"
+output %3 "j"
+"""
+
+
+@pytest.fixture(scope="module")
+def tensors(tmp_path_factory):
+    """A model of two inputs, served twice: each request alone, and runs shared."""
+    import hone
+
+    folder = tmp_path_factory.mktemp("infer")
+    (folder / "m.ir").write_text(GRAPH)
+    m = hone.compile(folder / "m.ir", output=folder / "m", parity=False)
+    alone, shared = (hone.Server(f"m={m.path}", threads=1, log=str(folder / name), batch_delay_s=delay) for name, delay in (("a", 0.0), ("b", 0.002)))
+    with alone, shared:
+        yield alone, shared, folder
+
+
+def test_a_model_of_tensors(tensors):
+    alone, shared, folder = tensors
+    code, told, why = load(alone.url, "--infer", "m", "--sizes", "3,5", "--clients", 4, "-n", 12, "--rounds", 2, "--against", shared.url)
+    assert code == 0, why
+    for one in told["servers"]:
+        assert (one["requests"], one["failed"]) == (24, 0) and "first_s" not in one and "tokens" not in one
+        assert one["requests_per_s"][0] <= one["requests_per_s"][1] <= one["requests_per_s"][2] and 0 < one["whole_s"]["p50"] <= one["whole_s"]["p95"]
+    assert told["ratio"][1] > 0
+    rows = [json.loads(x) for x in (folder / "a").read_text().splitlines()]
+    assert len([r for r in rows if r["path"].endswith("/infer") and r["status"] == 200]) == 36  # the round that warms up, too
+
+
+def test_a_model_of_tensors_at_a_rate_and_as_a_page(tensors, tmp_path):
+    code, told, why = load(tensors[0].url, "--infer", "m", "--per-minute", 6000, "--burst", 4, "-n", 8, "--rounds", 1, "--report", tmp_path / "r.html")
+    assert code == 0 and told["servers"][0]["failed"] == 0, why
+    assert "requests_per_s" in (tmp_path / "r.html").read_text()
+
+
+def test_models_of_tensors_that_cannot_be_asked(tensors, stub):
+    url = tensors[0].url
+    for words, code, text in ((["--infer", "none"], 1, "answers /v2/models/none with 404"), (["--infer", "m", "--sizes", "0"], 2, "sizes are"),
+                              (["--infer", "m", "--sizes", "2,x"], 2, "sizes are"), (["--sizes", "2"], 2, "name it"),
+                              (["--infer", "m", "--sizes", "100"], 1, "answers /v2/models/m/infer with 400"),
+                              (["--infer", "m", "--sizes", "100000,100000"], 15, "more than 1024 MiB"),
+                              (["--infer", "m", "--prompt", 3], 2, "has no prompts")):  # fmt: skip
+        got = load(url, *words, "-n", 1, "--rounds", 1)
+        assert got[0] == code and text in got[2], (words, got)
+    got = load("http://127.0.0.1:1", "--infer", "m")
+    assert got[0] == 4 and "nobody answers" in got[2]
