@@ -146,6 +146,9 @@ $(PAGE_OBJ): ALL_CFLAGS += -DHN_CHART_JS='"$(CHART_JS)"' -DHN_CHART_LICENCE='"$(
 $(CHART_JS) $(CHART_JS_LICENCE):
 	@echo "hone: '$@' is missing; install the package libjs-chart.js (make deps does), or set CHART_JS and CHART_JS_LICENCE" >&2; exit 1
 
+# The page of hone serve.
+$(BUILD)/obj/src/serve/page.o: $(wildcard src/serve/*.html src/serve/*.css src/serve/*.js)
+
 # What teaches agents, carried inside the program.
 $(BUILD)/obj/cli/skills.o: $(wildcard skills/*/SKILL.md)
 

@@ -49,5 +49,6 @@ void hn_embedding_turn(hn_runner *e, hn_served *m) {
     hn_task *j = m->embedding[0];
     if (!has_room(m, j)) return;
     j->rc = hn_embedding_step(j->embedding, &j->why);
+    if (hn_served_lost(m)) return;
     if (j->rc || hn_embedding_over(j->embedding)) hn_embedding_end(e, m, 0);
 }

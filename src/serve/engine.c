@@ -290,7 +290,7 @@ static void *work(void *arg) {
         busy = false;
         due_s = INFINITY;
         for (hn_served *m = e->live; m; m = m->next) {
-            if (hn_served_broken(m, &why)) {
+            if (hn_served_broken(m, &why) || (!m->n_running && hn_served_lost(m) && hn_served_broken(m, &why))) {
                 end_model(e, m, why.text);
                 continue;
             }

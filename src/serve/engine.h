@@ -8,6 +8,8 @@
 #define HN_SERVE_ENGINE_H
 
 #include "serve/figures.h"
+
+#include "serve/lost.h"
 #include "serve/traffic_count.h"
 #include "serve/waiting.h"
 
@@ -30,7 +32,8 @@ typedef struct hn_served {
     const hone_model *model;
     bool joins; /* requests may share a run: the first dimension of all inputs and outputs is one symbol */
     double loaded_s;
-    atomic_int broken; /* a hn_broken; `why` was written before */
+    hn_lost_file weights; /* that its library maps */
+    atomic_int broken;    /* a hn_broken; `why` was written before */
     hone_err why;
     bool told;           /* of the HTTP thread: who started the server knows that it is broken */
     hn_figures *figures; /* the runner's */
@@ -160,6 +163,9 @@ hone_rc hn_version_of(const char *path, char version[40], hone_err *err);
 hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err);
 void hn_served_close(hn_served *m); /* what is large; the engine's thread */
 void hn_served_free(hn_served *m);  /* closed before */
+/* Behind a run: true where its weights were cut or changed, so that what it gave is not to be used. It is broken then.
+ */
+bool hn_served_lost(hn_served *m);
 /* embedding_turn.c: one step of the vector that came first. */
 void hn_embedding_begin(hn_runner *e, hn_served *m, hn_task *j);
 void hn_embedding_turn(hn_runner *e, hn_served *m);

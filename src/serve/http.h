@@ -41,7 +41,7 @@ typedef struct hn_server {
     FILE *log;
     hn_figures figures;       /* of calls without a model */
     bool told, ending, drain; /* drain: it is to end */
-    double begin_s, end_s;
+    double begin_s, end_s, looked_s;
     uint64_t next_id;
     hone_err why; /* why it ended */
 } hn_server;
@@ -107,6 +107,8 @@ void hn_http_use(hn_http_call *c, hn_served *m); /* the version that answers it;
 hn_task *hn_http_job(hn_http_call *c);           /* one more; NULL: no memory */
 void hn_http_watch(hn_http_call *c); /* from its request on: that the client goes, or never reads, is seen */
 void hn_http_end(hn_http_call *c);   /* the reply is out, or nobody is there to have it, and no job is under way */
+/* --- page.c --- */
+void hn_page_call(hn_http_call *c);
 /* --- status.c --- */
 void hn_status_live(hn_http_call *c);
 void hn_status_all_ready(hn_http_call *c);

@@ -3,8 +3,10 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "language/language_int.h"
 #include "serve/engine.h"
 
+#include <dlfcn.h>
 #include <hone/compile.h>
 #include <hone/import.h>
 #include <stdio.h>
@@ -84,6 +86,27 @@ static bool ends_in(const char *path, const char *end) {
     return n >= k && !strcmp(path + n - k, end);
 }
 
+/* Weights lie beside the library, in NAME.weights for NAME.so; small models have none. */
+static void watch_weights(hn_served *m) {
+    const hone_model *x = m->text ? m->text->model : m->model;
+    char path[4096];
+    Dl_info here;
+    if (!x || !dladdr(x, &here) || !here.dli_fname || !ends_in(here.dli_fname, ".so")) return;
+    int n = snprintf(path, sizeof path, "%.*s.weights", (int)strlen(here.dli_fname) - 3, here.dli_fname);
+    if (n > 0 && n < (int)sizeof path) hn_lost_watch(&m->weights, path);
+}
+
+bool hn_served_lost(hn_served *m) {
+    hone_err why = {0};
+    if (!hn_lost_is(&m->weights)) return false;
+    hn_fail(&why, HONE_E_FAILED,
+            "the weights '%s' of the model '%s' were cut or changed while it was served; restore them, and replace the "
+            "model (hone deploy) or start the server again",
+            m->weights.path, m->name);
+    hn_served_break(m, HN_DAMAGED, &why);
+    return true;
+}
+
 hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err) {
     hone_rc rc = hn_version_of(m->path, m->version, err);
     if (rc) return rc;
@@ -91,10 +114,12 @@ hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err)
     bool language = hn_is_folder(m->path) || ends_in(m->path, ".gguf") || (format && !strcmp(format, "gguf"));
     rc = language ? open_text(m, o, err) : open_library(m, o, ends_in(m->path, ".so"), err);
     m->loaded_s = hn_unix_s();
+    if (!rc) watch_weights(m);
     return rc;
 }
 
 void hn_served_close(hn_served *m) {
+    hn_lost_free(&m->weights);
     hone_text_close(m->text);
     hone_artifact_free(m->library);
     m->text = NULL;

@@ -156,6 +156,7 @@ typedef struct route {
     void (*run)(hn_http_call *c);
 } route;
 static const route routes[] = {
+    {"/", false, true, true, hn_page_call},
     {"/health", false, true, true, hn_status_health},
     {"/ready", false, true, true, hn_status_ready},
     {"/v2/health/live", false, true, true, hn_status_live},

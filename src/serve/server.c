@@ -140,6 +140,17 @@ static void reload(hn_server *s) {
     if (s->o.on_reload) s->o.on_reload(s->o.on_ready_arg, rc || log_rc ? &why : NULL);
 }
 
+/* The engine looks at its models when it is awake; who asks none for long wants to know, too. */
+static void look_at_weights(hn_server *s, double now_s) {
+    if (now_s - s->looked_s < 1) return;
+    s->looked_s = now_s;
+    hone_err why;
+    for (size_t i = 0; i < s->engine->n_model; i++) {
+        const hn_served *m = s->engine->model[i];
+        if (!hn_served_broken(m, &why) && hn_lost_is(&m->weights)) hn_runner_wake(s->engine);
+    }
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg) {
     hn_server *s = arg;
     double now_s = hn_now_s();
@@ -149,6 +160,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
     hone_err why = {0};
     if (!hn_traffic_tick(s->engine->traffic, now_s, &why))
         hn_server_note(s, "what was asked for is not written: %s", why.text);
+    if (s->told) look_at_weights(s, now_s);
     bool ready = hn_runner_ready(s->engine, &s->why);
     hn_deploy_tick(s, now_s);
     if (ready && !s->told) {
@@ -268,6 +280,7 @@ hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err) {
         s.nursery.fd = -1;
     else if (hn_nursery_open(&s.nursery, &none)) /* before there are threads */
         s.nursery.fd = -1;
+    hn_lost_begin();
     rc = open_server(&s, err);
     if (!rc && event_base_dispatch(s.base) < 0) rc = hn_fail(err, HONE_E_FAILED, "the loop of events failed");
     if (!rc && s.why.rc) {
@@ -275,5 +288,6 @@ hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err) {
         if (err) *err = s.why;
     }
     close_server(&s);
+    hn_lost_end();
     return rc;
 }

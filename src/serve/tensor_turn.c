@@ -123,6 +123,10 @@ static size_t gather(const hn_runner *e, hn_served *m, hn_task **job, int64_t *r
     return n;
 }
 
+static void fail_all(const hn_served *m, hn_task **job, size_t n) {
+    for (size_t i = 0; i < n; i++) job[i]->rc = hn_fail(&job[i]->why, HONE_E_FAILED, "%s", m->why.text);
+}
+
 bool hn_tensor_turn(hn_runner *e, hn_served *m, double *due_s) {
     hn_task *job[HN_AT_ONCE], *j;
     int64_t rows;
@@ -145,6 +149,7 @@ bool hn_tensor_turn(hn_runner *e, hn_served *m, double *due_s) {
     if (n > 1) run_joined(m, job, n, rows);
     if (n && !job[0]->rc)
         hn_traffic_run(e->traffic, m->name, m->model, job[0]->in, job[0]->n_in, n > 1 ? rows : 0, hn_now_s() - began_s);
+    if (n && hn_served_lost(m)) fail_all(m, job, n);
     for (size_t i = 0; i < n; i++) hn_runner_finish(e, m, job[i]);
-    return n && (m->n_running || m->waiting.n);
+    return atomic_load(&m->broken) || (n && (m->n_running || m->waiting.n));
 }

@@ -201,6 +201,7 @@ bool hn_text_turn(hn_runner *e, hn_served *m) {
         double began_s = hn_now_s();
         hone_rc rc = feed(e, m, &s, &err);
         if (!rc) hn_traffic_step(e->traffic, m->name, s.feed, s.n, hn_now_s() - began_s);
+        if (hn_served_lost(m)) return true;
         take(e, m, &s, rc, &err);
     }
     hn_embedding_turn(e, m);

@@ -122,6 +122,10 @@ void *hn_tls_part(struct bufferevent *bev) { return bufferevent_openssl_get_ssl(
 
 void hn_tls_free_part(void *part) { SSL_free(part); }
 
+bool hn_tls_sha256(const void *data, size_t n, unsigned char out[32]) {
+    return EVP_Digest(data, n, out, NULL, EVP_sha256(), NULL) == 1;
+}
+
 /* --- clients ------------------------------------------------------------------------------------------------------ */
 
 static int on_verify(int good, X509_STORE_CTX *store) {

@@ -29,4 +29,6 @@ bool hn_tls_ready(struct bufferevent *bev); /* the handshake is over; also true 
 void *hn_tls_part(struct bufferevent *bev); /* NULL: none */
 void hn_tls_free_part(void *part);
 
+bool hn_tls_sha256(const void *data, size_t n, unsigned char out[32]);
+
 #endif

@@ -84,7 +84,7 @@ class Chromium:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.errors.clear(), self.requests.clear(), self.events.clear()
-        self.call("Page.navigate", url="file://" + os.path.realpath(path))
+        self.call("Page.navigate", url=path if path.startswith("http") else "file://" + os.path.realpath(path))
         until = time.monotonic() + 60
         while "Page.loadEventFired" not in self.events:
             self._note(self._message(until))

@@ -4,6 +4,7 @@ hold on to connections. On loopback alone."""
 import concurrent.futures
 import json
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -12,7 +13,7 @@ import pytest
 
 np = pytest.importorskip("numpy")
 pytest.importorskip("gguf")
-pytest.importorskip("openai")
+openai = pytest.importorskip("openai")
 import test_language  # noqa: E402
 import test_serve  # noqa: E402
 from test_serve import serving  # noqa: E402
@@ -115,3 +116,36 @@ def test_sockets_whose_numbers_come_again(path):
                 while c.recv(1000):
                     pass
             assert s.call("POST", "/tokenize", body)[0] == 200
+
+
+def test_weights_that_are_cut_under_a_server(path, tmp_path):
+    one = write_model(str(tmp_path / "own.gguf"), 71)  # a model that no other test has: its weights are cut
+    with serving("whole=" + path, "cut=" + one) as s:
+        def ask(model, **more):
+            return s.client().completions.create(model=model, prompt="A", max_tokens=3000, temperature=0, extra_body={"ignore_eos": True}, **more)
+
+        def state():
+            return {m["name"]: m["state"] for m in json.loads(s.call("GET", "/status")[1])["models"]}
+
+        with open(f"/proc/{s.process.pid}/maps") as f:
+            weights = {line.split()[-1] for line in f if line.strip().endswith(".weights")}
+        _, own = sorted(weights, key=os.path.getmtime)  # as they were compiled
+        alone = ask("whole").choices[0].text
+        stream = iter(ask("cut", stream=True))
+        next(stream)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            beside = pool.submit(ask, "whole")
+            os.truncate(own, 0)
+            with pytest.raises(openai.APIError, match="weights .* were cut or changed"):
+                for _ in stream:
+                    pass
+            assert beside.result().choices[0].text == alone  # nobody else is hurt
+        assert state() == {"cut": "damaged", "whole": "ready"}
+        status, text, _ = s.call("GET", "/ready")
+        assert status == 503 and "were cut or changed" in json.loads(text)["models"]["cut"]
+        with pytest.raises(openai.InternalServerError, match="were cut") as refused:
+            ask("cut")
+        assert refused.value.status_code == 503 and s.call("GET", "/health")[0] == 200
+        code, (_, said) = s.end()
+        assert code == 0 and said.count("is not served") == 1
+        shutil.rmtree(os.path.dirname(own))
