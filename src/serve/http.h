@@ -193,6 +193,8 @@ void hn_answer_piece(hn_http_call *c, const hn_event *h);
 void hn_answer_end(hn_http_call *c, hn_task *j); /* of one job; the reply behind the last one */
 /* --- tensors.c: the Open Inference Protocol --- */
 void hn_tensors_call(hn_http_call *c, const char *path);
+/* The body as a job; length: of the JSON in front of binary tensors, as the header says; NULL: it is all JSON. */
+hone_rc hn_tensors_read(hn_http_call *c, const char *text, size_t n, const char *length, hone_err *err);
 json_t *hn_tensors_ports(const hone_model_port *p, int32_t n);
 void hn_tensors_end(hn_http_call *c, hn_task *j);
 /* --- tools.c --- */

@@ -177,11 +177,8 @@ static hone_rc read_inputs(hn_http_call *c, hn_task *j, body *b, hone_err *err) 
     return HONE_OK;
 }
 
-static hone_rc read_request(hn_http_call *c, hone_err *err) {
-    struct evbuffer *in = evhttp_request_get_input_buffer(c->request);
-    size_t n = evbuffer_get_length(in), n_json = n;
-    const char *length = evhttp_find_header(evhttp_request_get_input_headers(c->request), header);
-    const char *text = n ? (const char *)evbuffer_pullup(in, -1) : "";
+hone_rc hn_tensors_read(hn_http_call *c, const char *text, size_t n, const char *length, hone_err *err) {
+    size_t n_json = n;
     char *end = NULL;
     json_error_t why = {0};
     if (length) n_json = strtoull(length, &end, 10);
@@ -309,7 +306,10 @@ static void infer(hn_http_call *c) {
         hn_http_fail(c, 400, "this is a language model; call /v1/completions or /v1/chat/completions");
         return;
     }
-    hone_rc rc = read_request(c, &why);
+    struct evbuffer *in = evhttp_request_get_input_buffer(c->request);
+    size_t n = evbuffer_get_length(in);
+    const char *length = evhttp_find_header(evhttp_request_get_input_headers(c->request), header);
+    hone_rc rc = hn_tensors_read(c, n ? (const char *)evbuffer_pullup(in, -1) : "", n, length, &why);
     if (rc) {
         c->n_done = c->n_job;
         hn_http_fail(c, hn_status_of(rc), why.text);
