@@ -42,6 +42,7 @@ static void say_broken(void *arg, const char *model, const hone_err *why) {
 static hone_rc run_serve(cli *c, hone_err *err) {
     hone_serve_options o = hone_serve_defaults();
     cli_signals on = cli_catch_signals(false);
+    cli_catch_lost_weights();
     signal(SIGPIPE, SIG_IGN); /* a client that goes is noticed otherwise */
     o.model = c->arg;
     o.n_model = c->n_args;

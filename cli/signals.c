@@ -1,7 +1,7 @@
 /* signals.c — the signal handlers. */
 #include "signals.h"
 
-#include <hone/base.h>
+#include <hone/serve.h>
 
 #include <signal.h>
 #include <unistd.h>
@@ -42,6 +42,18 @@ cli_signals cli_catch_signals(bool recorded) {
     handle(SIGTERM, on_stop);
     handle(SIGWINCH, on_resize);
     return (cli_signals){&stop_asked, &window_resized};
+}
+
+static void on_bus(int sig, siginfo_t *info, void *context) {
+    (void)context;
+    if (info->si_code > 0 && hone_serve_lost(info->si_addr)) return;
+    signal(sig, SIG_DFL); /* it faults again, and ends as ever */
+}
+
+void cli_catch_lost_weights(void) {
+    struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGBUS, &sa, NULL);
 }
 
 const volatile int *cli_catch_hangup(void) {

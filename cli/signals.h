@@ -10,6 +10,8 @@ typedef struct cli_signals {
 } cli_signals;
 /* From now on. recorded: the note on the first signal may say that what is finished is recorded. */
 cli_signals cli_catch_signals(bool recorded);
+/* From now on a model whose weights are cut fails alone: hone_serve_lost. */
+void cli_catch_lost_weights(void);
 /* From now on: how often SIGHUP came. */
 const volatile int *cli_catch_hangup(void);
 

@@ -63,6 +63,11 @@ static inline hone_serve_options hone_serve_defaults(void) {
     return o;
 }
 
+/* For the host's handler of SIGBUS, with the address that faulted: a page of weights whose file was cut is replaced by
+ * zeros, its model fails, and the others go on. false: it was something else, and is to end the process. Installs
+ * nothing; safe in a handler, from any thread. */
+HONE_API bool hone_serve_lost(const void *address);
+
 HONE_API hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err);
 
 /* --- admin calls: HTTP and JSON on a UNIX socket that its owner alone can open (docs/serve.md lists the calls) --- */

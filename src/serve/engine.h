@@ -8,7 +8,6 @@
 #define HN_SERVE_ENGINE_H
 
 #include "serve/figures.h"
-
 #include "serve/lost.h"
 #include "serve/traffic_count.h"
 #include "serve/waiting.h"

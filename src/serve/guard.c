@@ -14,9 +14,11 @@
 #include <event2/bufferevent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 static const double SWEEP_S = 0.25;
+enum { SPARE = 128 }; /* descriptors */
 
 typedef struct watch {
     struct watch *next, **at;
@@ -34,13 +36,31 @@ struct hn_guard {
     watch *first;
     watch **of_fd; /* by descriptor: the watch that had input there last */
     size_t n;
+    size_t n_watch, most; /* connections; as many as there are descriptors for */
     void **part; /* of TLS connections that are gone: freed two sweeps later, when libevent has let go of them */
     size_t n_part, n_old, room;
 };
 
+/* All descriptors that this process may have, but for some that files and models need. */
+static size_t most_connections(void) {
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r)) return SIZE_MAX;
+    if (r.rlim_cur < r.rlim_max) {
+        r.rlim_cur = r.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &r);
+        getrlimit(RLIMIT_NOFILE, &r);
+    }
+    return r.rlim_cur == RLIM_INFINITY ? SIZE_MAX
+           : r.rlim_cur > 4 * SPARE    ? (size_t)r.rlim_cur - SPARE
+                                       : (size_t)r.rlim_cur / 2;
+}
+
 hn_guard *hn_guard_new(double limit_s, hn_tls *tls) {
     hn_guard *g = calloc(1, sizeof *g);
-    if (g) g->limit_s = limit_s, g->tls = tls;
+    if (!g) return NULL;
+    g->limit_s = limit_s;
+    g->tls = tls;
+    g->most = most_connections();
     return g;
 }
 
@@ -70,6 +90,7 @@ static void drop(watch *w) {
     int fd = bufferevent_getfd(w->bev);
     if (fd >= 0 && (size_t)fd < g->n && g->of_fd[fd] == w) g->of_fd[fd] = NULL;
     void *part = hn_tls_part(w->bev);
+    g->n_watch--;
     *w->at = w->next;
     if (w->next) w->next->at = w->at;
     evbuffer_remove_cb(bufferevent_get_input(w->bev), on_input, w);
@@ -127,12 +148,27 @@ static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *inf
     if (!w->known) watch_end(w);
 }
 
+/* Said before anything is read. Where TLS is spoken there is no way to say it in the clear. */
+static void refuse(watch *w) {
+    static const char text[] =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
+        "Connection: close\r\nContent-Length: 113\r\n\r\n"
+        "{\"error\":{\"message\":\"the server has no room for more connections\",\"type\":"
+        "\"server_error\",\"param\":null,\"code\":503}}";
+    int fd = bufferevent_getfd(w->bev);
+    bool said = !w->guard->tls && send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+    shutdown(fd,
+             said ? SHUT_WR : SHUT_RDWR); /* what the client sends meanwhile is read, else it would not see the reply */
+    w->since_s = hn_now_s();
+}
+
 /* Behind the callback that took the connection: its socket is known then, and not closed yet. */
 static void on_taken(evutil_socket_t none, short what, void *arg) {
     watch *w = arg;
     (void)none;
     (void)what;
     w->cookie = cookie_of(bufferevent_getfd(w->bev));
+    if (w->guard->n_watch > w->guard->most) refuse(w);
 }
 
 struct bufferevent *hn_guard_watch(struct event_base *base, void *guard) {
@@ -149,6 +185,7 @@ struct bufferevent *hn_guard_watch(struct event_base *base, void *guard) {
     if (w->next) w->next->at = &w->next;
     g->first = w;
     bufferevent_incref(bev);
+    g->n_watch++;
     event_base_once(base, -1, EV_TIMEOUT, on_taken, w, NULL);
     return bev;
 }

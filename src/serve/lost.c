@@ -1,7 +1,7 @@
 /* lost.c — see lost.h. */
 #include "serve/lost.h"
 
-#include <signal.h>
+#include <hone/serve.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,6 @@ enum { AREAS = 256 };
 
 /* A handler of signals can be told of nothing in another way. */
 static area areas[AREAS];
-static struct sigaction before;
 
 static area *area_of(uintptr_t at) {
     for (int i = 0; i < AREAS; i++) {
@@ -30,28 +29,17 @@ static area *area_of(uintptr_t at) {
 }
 
 /* From the page that is missing on: behind the end of a file everything is missing, and a page at a time would be more
- * mappings than a process may have. What is no weights' page faults again, as without this handler. */
-static void on_lost(int sig, siginfo_t *info, void *context) {
-    uintptr_t at = (uintptr_t)info->si_addr, page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    area *a = info->si_code > 0 ? area_of(at) : NULL;
-    (void)sig;
-    (void)context;
+ * mappings than a process may have. */
+bool hone_serve_lost(const void *address) {
+    uintptr_t at = (uintptr_t)address, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    area *a = area_of(at);
+    if (!a) return false;
     at -= at % page;
-    if (a && mmap((void *)at, atomic_load(&a->end) - at, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
-                 MAP_FAILED) {
-        atomic_store(&a->lost, 1);
-        return;
-    }
-    sigaction(SIGBUS, &before, NULL);
+    size_t n = atomic_load(&a->end) - at;
+    if (mmap((void *)at, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) return false;
+    atomic_store(&a->lost, 1);
+    return true;
 }
-
-void hn_lost_begin(void) {
-    struct sigaction sa = {.sa_sigaction = on_lost, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigemptyset(&sa.sa_mask);
-    sigaction(SIGBUS, &sa, &before);
-}
-
-void hn_lost_end(void) { sigaction(SIGBUS, &before, NULL); }
 
 static int watch_area(uintptr_t begin, uintptr_t end) {
     for (int i = 0; i < AREAS; i++) {

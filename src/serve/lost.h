@@ -1,8 +1,9 @@
 /* serve/lost.h — weights that are mapped, and whose file is cut or changed under the server.
  *
- * Reading what a cut file no longer has raises SIGBUS. With hn_lost_begin a handler puts zeros there and notes whose
- * pages they were, so that one model fails, and the others go on. It acts for what hn_lost_watch was told of alone.
- * Threads: any; begin and end: one.   Errors: none. What cannot be watched is not.
+ * Reading what a cut file no longer has raises SIGBUS. The host's handler calls hone_serve_lost, which puts zeros
+ * there and notes whose pages they were, so that one model fails, and the others go on. It acts for what hn_lost_watch
+ * was told of alone.
+ * Threads: any.   Errors: none. What cannot be watched is not.
  */
 #ifndef HN_SERVE_LOST_H
 #define HN_SERVE_LOST_H
@@ -23,8 +24,6 @@ typedef struct hn_lost_file {
     int area[HN_LOST_AREAS]; /* number + 1 */
 } hn_lost_file;
 
-void hn_lost_begin(void);
-void hn_lost_end(void);
 /* All places where this process has the file mapped. */
 void hn_lost_watch(hn_lost_file *f, const char *path);
 /* Whether pages were lost, or the file is another one than it was in size or time. A file that was replaced by rename

@@ -280,7 +280,6 @@ hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err) {
         s.nursery.fd = -1;
     else if (hn_nursery_open(&s.nursery, &none)) /* before there are threads */
         s.nursery.fd = -1;
-    hn_lost_begin();
     rc = open_server(&s, err);
     if (!rc && event_base_dispatch(s.base) < 0) rc = hn_fail(err, HONE_E_FAILED, "the loop of events failed");
     if (!rc && s.why.rc) {
@@ -288,6 +287,5 @@ hone_rc hone_serve_run(const hone_serve_options *options, hone_err *err) {
         if (err) *err = s.why;
     }
     close_server(&s);
-    hn_lost_end();
     return rc;
 }

@@ -2,11 +2,15 @@
 hold on to connections. On loopback alone."""
 
 import concurrent.futures
+import contextlib
+import http.client
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -149,3 +153,114 @@ def test_weights_that_are_cut_under_a_server(path, tmp_path):
         code, (_, said) = s.end()
         assert code == 0 and said.count("is not served") == 1
         shutil.rmtree(os.path.dirname(own))
+
+
+def connect(s):
+    return socket.create_connection(("127.0.0.1", s.port), timeout=60)
+
+
+def memory(s):
+    with open(f"/proc/{s.process.pid}/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_idle_connections(path):
+    """5,000 with HONE_LONG: others are answered, and so are those when they ask."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    n = min(5000 if LONG else 400, hard - 200)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        with serving(path) as s, contextlib.ExitStack() as all_of_them:
+            idle = [all_of_them.enter_context(connect(s)) for _ in range(n)]
+            assert s.client().completions.create(model="tiny", prompt="A", max_tokens=3).choices
+            for c in idle[:: max(1, n // 50)]:
+                c.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+                assert c.recv(12) == b"HTTP/1.1 200"
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_more_connections_than_descriptors(path):
+    if not shutil.which("prlimit"):
+        pytest.skip("needs prlimit")
+    most, (soft, hard) = 256, resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        command = ["prlimit", f"--nofile={most}:{most}", test_serve.HONE]
+        with limited(command, path) as s, contextlib.ExitStack() as all_of_them:
+            stream = iter(s.client().completions.create(model="tiny", prompt="A", max_tokens=3000, stream=True, extra_body={"ignore_eos": True}))
+            next(stream)
+            held = [all_of_them.enter_context(connect(s)) for _ in range(most)]
+            refused = 0
+            for c in held[-20:]:
+                with contextlib.suppress(ConnectionError):
+                    c.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+                told = c.recv(1000)
+                refused += told.startswith(b"HTTP/1.1 503") and b"no room for more connections" in told
+            assert refused == 20
+            assert sum(1 for _ in stream) > 0  # nothing that was under way is lost
+            held[0].sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert held[0].recv(12) == b"HTTP/1.1 200"
+            all_of_them.close()
+            for _ in range(200):
+                if s.call("GET", "/health")[0] == 200:
+                    break
+                time.sleep(0.05)
+            assert s.call("POST", "/v1/completions", {"prompt": "A", "max_tokens": 1})[0] == 200
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextlib.contextmanager
+def limited(command, path):
+    """A server whose program runs behind `command`."""
+    own = test_serve.HONE
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "hone")
+        with open(script, "w") as f:
+            f.write("#!/bin/sh\nexec " + " ".join(command) + ' "$@"\n')
+        os.chmod(script, 0o755)
+        test_serve.HONE = script
+        try:
+            with serving(path) as s:
+                test_serve.HONE = own
+                yield s
+        finally:
+            test_serve.HONE = own
+
+
+def test_many_short_requests_take_no_memory(path):
+    """100,000 with HONE_LONG."""
+    n = 100000 if LONG else 2000
+    body = json.dumps({"prompt": "A", "max_tokens": 1}).encode()
+    with serving(path) as s:
+        def some(k):
+            c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=60)
+            for _ in range(k):
+                c.request("POST", "/v1/completions", body)
+                r = c.getresponse()
+                assert r.status == 200 and r.read()
+            c.close()
+
+        some(500)
+        before = memory(s)
+        some(n)
+        assert memory(s) - before < max(2 << 20, n * 64), memory(s) - before
+
+
+def test_a_client_that_never_reads_its_stream(path):
+    with serving(path) as s, connect(s) as c:
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        body = json.dumps({"prompt": "A", "max_tokens": 3900, "stream": True, "logprobs": 20, "ignore_eos": True, "n": 16}).encode()
+        c.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        s.wait("hone_serve_cancelled_total", 1)  # it is cut off, and nobody computes for it any more
+        assert s.client().completions.create(model="tiny", prompt="A", max_tokens=3).choices
+
+
+def test_a_full_disk_under_the_log(path):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    with serving(path, "--log", "/dev/full") as s:
+        for _ in range(3):
+            assert s.client().completions.create(model="tiny", prompt="A", max_tokens=3).choices
+        assert s.end()[0] == 0

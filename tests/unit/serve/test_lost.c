@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include <fcntl.h>
+#include <hone/serve.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,16 @@
 
 enum { PAGES = 4 };
 static char folder[] = "/tmp/hone-lost-XXXXXX";
+
+static void on_bus(int sig, siginfo_t *info, void *context) {
+    (void)context;
+    if (!hone_serve_lost(info->si_addr)) signal(sig, SIG_DFL);
+}
+
+static void catch_bus(void) {
+    struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &sa, NULL);
+}
 
 static char *path_of(const char *name) {
     static char path[2][256];
@@ -82,8 +93,6 @@ static void others(size_t page) {
     pid_t pid = fork();
     if (!pid) {
         volatile char *p = map_file(path, page);
-        signal(SIGBUS, SIG_DFL);
-        hn_lost_begin();
         if (truncate(path, 0)) _exit(2);
         _exit(p[0]);
     }
@@ -94,10 +103,9 @@ static void others(size_t page) {
 int main(void) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (!mkdtemp(folder)) return 1;
-    hn_lost_begin();
+    catch_bus();
     cut(page);
     changed(page);
-    hn_lost_end();
     others(page);
     for (const char *const *name = (const char *const[]){"cut", "changed", "others", NULL}; *name; name++)
         unlink(path_of(*name));
