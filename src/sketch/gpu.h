@@ -9,6 +9,7 @@
 
 extern const hn_sketch *const hn_gpu_sketches[]; /* the most specific first; the last, "grid", fits every nest */
 extern const hn_sketch hn_sketch_gpu_attention;  /* sketch/gpu_attention.c */
+extern const hn_sketch hn_sketch_gpu_decode;     /* likewise */
 extern const hn_sketch hn_sketch_gpu_mma;        /* sketch/gpu_mma.c */
 extern const hn_sketch hn_sketch_gpu_tile;       /* sketch/gpu_tile.c */
 extern const hn_sketch hn_sketch_gpu_transpose;  /* sketch/gpu_transpose.c */

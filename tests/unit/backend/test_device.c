@@ -139,6 +139,9 @@ static const pick picks[] = {
     {"half_matmul_tiles", "mma warps=2 rows=2 cols=2 depth=16 stages=2", true},
     {"half_matmul_tiles", "mma warps=4 rows=2 cols=8 depth=32 stages=4", true}, /* likewise */
     {"half_matmul_odd", "mma warps=1 rows=1 cols=4 depth=16 stages=3", true},   /* neighbours that are not there */
+    {"attention_decode_one", "decode", true},
+    {"attention_decode_three", "decode parts=4 across=8", true},
+    {"attention_decode_four", "decode parts=2 across=4", true},
     {"bfloat_matmul_tiles", "mma warps=2 rows=1 cols=4 depth=16 stages=4", true},
 };
 enum { N_PICKS = sizeof picks / sizeof *picks };
