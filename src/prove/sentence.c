@@ -45,11 +45,11 @@ static void say_undecided(hn_str *s, const hone_proof *p, const hone_comparison 
     hn_str_addf(s, "rejected as undecided: the gain in %s is ", c->quantity);
     add_gain(s, c->gain);
     if (c->gain.lo > 1 + rules->min_gain && p->n_pairs < rules->pairs_least) {
-        hn_str_addf(
-            s,
-            ", more than the minimum of %.3g %%, but %zu pairs are fewer than the %zu that a verdict needs; more "
-            "time (--time) would decide it",
-            100 * rules->min_gain, p->n_pairs, rules->pairs_least);
+        hn_str_addf(s,
+                    ", more than the minimum of %.3g %%, but %zu pairs are too few: a large gain needs %d, one whose "
+                    "tail, spread "
+                    "or inputs are in doubt %zu; more time (--time) would decide it",
+                    100 * rules->min_gain, p->n_pairs, HN_PAIRS_FEWEST, rules->pairs_least);
         return;
     }
     hn_str_addf(s, " after %zu pairs, which may or may not be more than the minimum of %.3g %%", p->n_pairs,

@@ -242,6 +242,25 @@ static hone_rc run_pairs(contender *c, size_t most, double until_s, hone_err *er
     return hn_contest_run(&c->contest, err);
 }
 
+/* Says before candidates are measured whether the time there is can suffice. pair_s: what one pair takes. */
+static void foretell(prover *p, double pair_s) {
+    char text[500];
+    double left = (p->deadline_s - hn_now_s()) / (double)p->n_candidates;
+    double builds = (double)p->n_variants * p->base.build[0].build_s / p->builder.jobs;
+    double fit = floor((left - builds) / pair_s), least = (double)p->rules.pairs_least;
+    if (!isfinite(left) || !(pair_s > 0) || fit >= least) return;
+    bool some = fit >= fmax(HN_PAIRS_FEWEST, 2 * (double)p->n_variants);
+    snprintf(text, sizeof text,
+             "a pair of runs takes %.3g s, so that the time there is (--time) has room for about %.0f pairs of %s: %s; "
+             "about %.3g s would suffice for %zu",
+             pair_s, fmax(fit, 0), p->n_candidates > 1 ? "each candidate" : "the candidate",
+             some ? "a large gain can be proven with them, not one whose tail, spread or inputs are in doubt"
+                  : "too few for any verdict but a clear loss",
+             p->deadline_s - p->started_s + ((least + 1) * pair_s + builds - left) * (double)p->n_candidates,
+             p->rules.pairs_least);
+    emit(p, HONE_PROVE_WARNING, 0, 0, unknown, text);
+}
+
 /* One pair of every variant with itself. */
 static hone_rc measure_noise(prover *p, hone_err *err) {
     contender c = {.p = p, .contest = {.of = &itself, .ctx = &c}, .what = "the baseline against itself"};
@@ -249,7 +268,9 @@ static hone_rc measure_noise(prover *p, hone_err *err) {
     if (!hn_needs_pairs(p->w)) return HONE_OK;
     hone_rc rc = hn_pairing_open(&c.pairing, &p->bench, &p->base, &p->base, p->o->seed ^ 0x5e1f, &c.evidence, err);
     hn_contest_enter(&c.contest, 0);
+    double began_s = hn_now_s();
     if (!rc) rc = run_pairs(&c, p->n_variants, INFINITY, err);
+    if (!rc) foretell(p, (hn_now_s() - began_s) / (double)p->n_variants);
     if (!rc && first_noisy(&c.evidence) < c.evidence.n_objectives) {
         p->noise = hn_noise_of(&c.evidence, first_noisy(&c.evidence));
         warn_of_noise(p, &c.evidence);

@@ -11,11 +11,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { LOOK_EARLY = 40, LOOK_EARLY_STEP = 30, LOOK_STEP = 50 };
+enum { LOOK_FIRST = HN_PAIRS_FEWEST, LOOK_EARLY = 40, LOOK_EARLY_STEP = 30, LOOK_STEP = 50 };
 /* Share of false alarms over all looks (two-sided). */
 static const double alpha_total = 0.05;
-/* Of an interval that may end a measurement before the least number of pairs, as a loss only. */
+/* Of an interval that may end a measurement before the least number of pairs as a loss, which keeps nothing. */
 static const double alpha_early = 0.01;
+/* Parts of alpha_total where there are such early looks: what they spend on gains, all of them together, and what one
+ * look spends that comes because the time is over. */
+static const double alpha_early_gains = 0.003, alpha_cut = 0.003;
+/* An early gain whose near end is beyond this needs no proof of a spread that does not grow. */
+static const double gain_beyond_doubt = 1.25;
 static const double spread_most = 1.25;
 /* Fewest runs for a 95th percentile over runs: with fewer it is almost their maximum. */
 static const size_t tail_least = 60;
@@ -28,23 +33,35 @@ static const double spread_floor = 5e-4;
 
 size_t hn_next_look(const hn_rules *rules, size_t n_pairs) {
     if (n_pairs < rules->pairs_least) {
-        size_t next = n_pairs < LOOK_EARLY ? LOOK_EARLY : n_pairs + LOOK_EARLY_STEP;
+        size_t next = n_pairs < LOOK_FIRST ? LOOK_FIRST : n_pairs < LOOK_EARLY ? LOOK_EARLY : n_pairs + LOOK_EARLY_STEP;
         return next < rules->pairs_least ? next : rules->pairs_least;
     }
     if (n_pairs >= rules->pairs_most) return 0;
     return n_pairs + LOOK_STEP < rules->pairs_most ? n_pairs + LOOK_STEP : rules->pairs_most;
 }
 
-/* Error spending: half of it on the first full look, the rest in equal parts on the later ones (Pocock 1977 and Lan &
- * DeMets 1983 spend so; added up, not solved for their correlation, which errs on the safe side). */
+/* Of one early look; of another number of pairs, that at which the time was over. */
+static double alpha_of_early(const hn_rules *rules, size_t n_pairs) {
+    size_t n_looks = 0;
+    bool planned = false;
+    for (size_t n = 0; (n = hn_next_look(rules, n)) < rules->pairs_least; n_looks++) planned |= n == n_pairs;
+    return planned ? alpha_early_gains / (double)n_looks : alpha_cut;
+}
+
+/* Error spending: a little on early looks and on being cut short, then half of the rest on the first full look and the
+ * other half in equal parts on the later ones (Pocock 1977 and Lan & DeMets 1983 spend so; added up, not solved for
+ * their correlation, which errs on the safe side). */
 static double alpha_at(const hn_rules *rules, size_t n_pairs) {
-    if (n_pairs < rules->pairs_least) return alpha_early;
+    if (n_pairs < rules->pairs_least) return alpha_of_early(rules, n_pairs);
+    double left = alpha_total - (rules->pairs_least > LOOK_FIRST ? alpha_early_gains + alpha_cut : 0);
     size_t later = 0;
     for (size_t n = rules->pairs_least; (n = hn_next_look(rules, n)) != 0;) later++;
-    if (!later) return alpha_total;
-    return n_pairs < rules->pairs_least + LOOK_STEP && n_pairs < rules->pairs_most ? alpha_total / 2
-                                                                                   : alpha_total / 2 / (double)later;
+    if (!later) return left;
+    bool first = n_pairs < rules->pairs_least + LOOK_STEP && n_pairs < rules->pairs_most;
+    return first ? left / 2 : left / 2 / (double)later;
 }
+
+static bool is_early(const hn_evidence *e, const hn_rules *rules) { return e->n_pairs < rules->pairs_least; }
 
 double hn_reach(double noise, const hn_rules *rules, size_t n_objectives, size_t n_variants) {
     double alpha = alpha_at(rules, rules->pairs_most) / (double)n_objectives;
@@ -86,22 +103,43 @@ static size_t n_random(const hn_evidence *e) {
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
 /* A look at one objective: decided in either direction, or as precise as the margin needs. */
-static bool clear(const hn_evidence *e, const hn_goal *g, const hn_rules *rules, const hn_series_view *v,
-                  size_t n_pairs) {
-    double alpha = alpha_at(rules, n_pairs) / (double)n_random(e), margin = hn_margin_of(g, rules->min_gain);
-    bool early = n_pairs < rules->pairs_least;
+static bool clear(const hn_evidence *e, const hn_goal *g, const hn_rules *rules, const hn_series_view *v) {
+    double alpha = alpha_at(rules, e->n_pairs) / (double)n_random(e), margin = hn_margin_of(g, rules->min_gain);
     hone_interval x = hn_z_quick(v->z, v->variant, v->n, alpha);
-    if (early && !(x.hi < 0)) return false;
     bool may_stop = hn_find(x, margin) != HN_ACROSS || (x.hi - x.lo) / 2 < margin / 2;
     if (!may_stop) return false; /* the union below is wider still */
     x = hn_z_interval(v->z, v->variant, v->n, alpha, rules->seed);
-    return early ? x.hi < 0 : hn_find(x, margin) != HN_ACROSS || (x.hi - x.lo) / 2 < margin / 2;
+    return hn_find(x, margin) != HN_ACROSS || (x.hi - x.lo) / 2 < margin / 2;
+}
+
+/* Before the least number of pairs: a loss for certain, … */
+static bool loses_early(const hn_evidence *e, const hn_rules *rules, const hn_series_view *v) {
+    double alpha = alpha_early / (double)n_random(e);
+    if (!(hn_z_quick(v->z, v->variant, v->n, alpha).hi < 0)) return false;
+    return hn_z_interval(v->z, v->variant, v->n, alpha, rules->seed).hi < 0;
+}
+
+/* … or what the whole verdict keeps already. */
+static bool kept_early(const hn_evidence *e, const hn_rules *rules) {
+    hn_arena a = {0};
+    hone_proof p = {0};
+    bool carries[HONE_MAX_OBJECTIVES];
+    bool kept = !hn_judge_evidence(e, rules, &a, &p, carries, NULL) && p.kept;
+    for (size_t k = 0; k < e->n_objectives; k++) kept &= !e->goal[k].noisy || carries[k];
+    hn_arena_free(&a);
+    return kept;
+}
+
+/* Might it be kept? The t interval alone is quick to compute and never wider than the one that decides. */
+static bool may_gain_early(const hn_evidence *e, const hn_goal *g, const hn_rules *rules, const hn_series_view *v) {
+    double alpha = alpha_at(rules, e->n_pairs) / (double)n_random(e);
+    return hn_z_quick(v->z, v->variant, v->n, alpha).lo > hn_margin_of(g, rules->min_gain);
 }
 
 bool hn_decided(const hn_evidence *e, const hn_rules *rules, hone_interval *gain) {
     hn_arena a = {0};
     double *w = weights(e, false, &a);
-    bool all = w != NULL;
+    bool all = w != NULL, early = is_early(e, rules), gains = w != NULL && early;
     *gain = (hone_interval){NAN, NAN, NAN};
     for (size_t k = 0; w && k < e->n_objectives; k++) {
         const hn_goal *g = &e->goal[k];
@@ -110,10 +148,11 @@ bool hn_decided(const hn_evidence *e, const hn_rules *rules, hone_interval *gain
         if (!hn_arena_ok(&a)) break;
         hone_interval x = hn_z_quick(v.z, v.variant, v.n, alpha_total);
         if (k == 0) *gain = (hone_interval){hn_gain_of(g, x.lo), hn_gain_of(g, x.mid), hn_gain_of(g, x.hi)};
-        all = all && clear(e, g, rules, &v, e->n_pairs);
+        all = all && (early ? loses_early(e, rules, &v) : clear(e, g, rules, &v));
+        gains = gains && may_gain_early(e, g, rules, &v);
     }
     hn_arena_free(&a);
-    return all;
+    return all || (gains && kept_early(e, rules));
 }
 
 /* --- one comparison ----------------------------------------------------------------------------------------------- */
@@ -305,9 +344,18 @@ static void compare_inputs(judge *j, size_t k) {
     }
 }
 
+/* Of the interval that decides about objective k. */
+static double alpha_of(judge *j, size_t k) {
+    const hn_goal *g = &j->e->goal[k];
+    if (!g->noisy) return alpha_total;
+    if (!is_early(j->e, j->rules)) return j->alpha;
+    hn_series_view v = hn_view_of(g, &g->value, j->tuned_on, j->a);
+    return v.n && loses_early(j->e, j->rules, &v) ? alpha_early / (double)n_random(j->e) : j->alpha;
+}
+
 static void compare_all(judge *j, size_t k) {
     hone_proof *p = j->p;
-    double alpha = j->e->goal[k].noisy ? j->alpha : alpha_total;
+    double alpha = alpha_of(j, k);
     p->overall[k] = compare_by(j->e, k, j->tuned_on, alpha, j->rules, j->a);
     p->tail[k] = compare_tail(j->e, k, j->tuned_on, j->rules, j->a);
     compare_inputs(j, k);
@@ -317,20 +365,36 @@ static void compare_all(judge *j, size_t k) {
     p->held_out[k].held_out = true;
 }
 
-/* Does the spread grow significantly by more than a quarter? */
-static bool spread_grows(judge *j, size_t k) {
+/* Tuned over baseline spread; NAN where there is none. */
+static hone_interval spread_ratio(judge *j, size_t k) {
+    const hone_interval none = {NAN, NAN, NAN};
     const hn_goal *g = &j->e->goal[k];
-    if (!g->noisy || g->value.n < 2) return false;
+    if (!g->noisy || g->value.n < 2) return none;
     hn_series_view v = hn_view_of(g, &g->value, j->tuned_on, j->a);
     hn_series_view d = v.n ? differences(g, &v, j->a) : v;
-    if (!d.n) return false;
+    if (!d.n) return none;
     hone_interval x = hn_resampled(&d, true, run_spread, alpha_total, j->rules->seed + 200 + k, j->a);
     if (k == 0) j->p->spread = x.mid;
-    return x.lo > spread_most;
+    return x;
+}
+
+/* With fewer pairs than the least: two of each variant, the gain beyond doubt or nothing left that could speak against
+ * it, and on every input a clear answer. */
+static bool enough_early(judge *j, size_t k, hone_interval spread) {
+    const hone_proof *p = j->p;
+    const hone_comparison *c = &p->overall[k], *tail = &p->tail[k], *held_out = p->held_out ? &p->held_out[k] : NULL;
+    bool beyond = c->gain.lo > gain_beyond_doubt;
+    if (j->e->n_pairs < LOOK_FIRST || j->e->n_pairs < 2 * j->e->n_variants) return false;
+    if (tail->quantity ? tail->finding != HONE_GAINS : !beyond) return false;
+    if (!beyond && !(spread.hi < spread_most)) return false;
+    if (held_out && held_out->finding != HONE_GAINS) return false;
+    for (size_t i = 0; i < p->n_inputs; i++)
+        if (p->by_input[k * p->n_inputs + i].finding == HONE_EVEN) return false;
+    return true;
 }
 
 /* The reason not to keep a candidate for objective k. */
-static hone_proof_reject reject_reason(judge *j, size_t k, bool grows) {
+static hone_proof_reject reject_reason(judge *j, size_t k, hone_interval spread) {
     const hone_proof *p = j->p;
     const hone_comparison *c = &p->overall[k];
     const hn_goal *g = &j->e->goal[k];
@@ -338,9 +402,9 @@ static hone_proof_reject reject_reason(judge *j, size_t k, bool grows) {
     if (g->noisy && !g->value.n) return HONE_REJECT_UNDECIDED;
     if (c->finding == HONE_LOSES) return HONE_REJECT_GAIN;
     if (p->tail[k].quantity && p->tail[k].finding == HONE_LOSES) return HONE_REJECT_TAIL;
-    if (grows) return HONE_REJECT_SPREAD;
+    if (spread.lo > spread_most) return HONE_REJECT_SPREAD;
     if (p->held_out && p->held_out[k].finding == HONE_LOSES) return HONE_REJECT_HELD_OUT;
-    bool enough = !g->noisy || j->e->n_pairs >= j->rules->pairs_least;
+    bool enough = !g->noisy || !is_early(j->e, j->rules) || enough_early(j, k, spread);
     if (c->gain.lo > bar) return enough ? HONE_NOT_REJECTED : HONE_REJECT_UNDECIDED;
     bool precise = hn_gain_of(g, margin * 1.5) - hn_gain_of(g, margin) > (c->gain.hi - c->gain.lo) / 2;
     return !(c->gain.hi > bar) || precise || !g->noisy ? HONE_REJECT_GAIN : HONE_REJECT_UNDECIDED;
@@ -382,7 +446,7 @@ hone_rc hn_judge_evidence(const hn_evidence *e, const hn_rules *rules, hn_arena 
     p->why = HONE_REJECT_GAIN;
     for (size_t k = 0; k < e->n_objectives; k++) {
         compare_all(&j, k);
-        hone_proof_reject why = reject_reason(&j, k, spread_grows(&j, k));
+        hone_proof_reject why = reject_reason(&j, k, spread_ratio(&j, k));
         carries[k] = why == HONE_NOT_REJECTED;
         if (k == 0 || reason_rank(why) > reason_rank(p->why)) p->why = why;
     }

@@ -49,6 +49,10 @@ typedef struct hn_rules {
     uint64_t seed;
 } hn_rules;
 
+/* No gain is kept on fewer pairs than this, nor on fewer than two of each variant; where `pairs_least` is more, on
+ * fewer than that only if it is large or nothing could still speak against it. */
+enum { HN_PAIRS_FEWEST = 20 };
+
 /* Sequential looks: the numbers of pairs at which to ask hn_decided, rising; 0 after the last. */
 size_t hn_next_look(const hn_rules *rules, size_t n_pairs);
 /* Is the answer clear enough to stop? *gain: the first objective's interval so far. */
