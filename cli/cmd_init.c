@@ -88,6 +88,7 @@ const cli_command cli_cmd_init = {
     "Writes a commented workload file to start from: how to build, how to run, what is measured, what counts as "
     "correct, "
     "how long to search. A C file may have a main of its own, use the harness hone/bench.h, or be a whole program. "
+    "Of a build command that calls a compiler, that compiler is asked which headers it reads. "
     "Read "
     "the file before tuning: what it says is what \"better\" means.",
     options,

@@ -129,6 +129,7 @@ typedef struct hn_family {
     const char *tunable;    /* flags of a build that become the baseline in a draft, but … */
     const char *stays;      /* … except those that choose the machine or the semantics: patterns, "-O*|-m*" */
     const char *no_program; /* words that make a build compile without linking: patterns */
+    const char *reads; /* words that make it print, as rules of make, which files a compilation reads; NULL: none */
     const hn_language *const *languages; /* NULL-terminated, the first family with a language drafts for it */
 
     /* --- floating point --- */

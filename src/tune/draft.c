@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "proc/proc.h"
 #include "target/family.h"
 #include "tune/workload.h"
 #include "tune/workload_int.h"
@@ -422,6 +423,7 @@ static void add_word(hn_str *s, const char *word) {
 
 typedef struct command {
     hn_str build, baseline, sources;
+    hn_str ask; /* the compiler's call without its output, to ask what it reads; empty: it cannot be asked */
     const hn_family *family;
     const char *compiler, *program;
     const char *folder; /* make -C folder */
@@ -435,6 +437,7 @@ static void split_compiler_call(const words *w, size_t cc, command *c) {
     hn_str_addf(&c->build, "%s{cc} {flags} {defines}", c->build.n ? " " : "");
     bool has_out = false;
     c->linked = true;
+    if (cc == 0 && c->family->reads) hn_str_addf(&c->ask, "%s %s", w->word[0], c->family->reads);
     for (size_t i = cc + 1; i < w->n; i++) {
         const char *x = w->word[i];
         if (!strcmp(x, "-o") || (hn_starts_with(x, "-o") && strlen(x) > 2)) {
@@ -444,6 +447,8 @@ static void split_compiler_call(const words *w, size_t cc, command *c) {
             has_out = true;
             continue;
         }
+        if (strpbrk(x, ";&|<>`")) hn_str_free(&c->ask); /* other commands follow */
+        if (c->ask.n) hn_str_addf(&c->ask, " %s", x);
         size_t tunable = tunable_words(c->family, w->word + i, w->n - i);
         for (size_t k = 0; k < tunable; k++)
             hn_str_addf(&c->baseline, "%s%s", c->baseline.n ? " " : "", w->word[i + k]);
@@ -456,6 +461,36 @@ static void split_compiler_call(const words *w, size_t cc, command *c) {
         add_word(&c->build, x);
     }
     if (!has_out) hn_str_add(&c->build, " -o {out}");
+}
+
+/* Is it one of the lines? */
+static bool is_listed(const hn_str *lines, const char *word, size_t n) {
+    for (const char *at = lines->text; at && *at; at += strcspn(at, "\n"), at += *at == '\n')
+        if (strcspn(at, "\n") == n && !memcmp(at, word, n)) return true;
+    return false;
+}
+
+/* Files from rules of make ("OBJECT: FILE FILE"): those that are not listed yet, and not by a full path. */
+static void take_rules(const char *text, hn_str *sources) {
+    for (const char *at = text; *(at += strspn(at, " \t\r\n\\")); at += strcspn(at, " \t\r\n")) {
+        size_t n = strcspn(at, " \t\r\n");
+        if (at[n - 1] == ':' || *at == '/' || hn_starts_with(at, "../") || is_listed(sources, at, n)) continue;
+        char *path = strndup(at, n);
+        if (path && hn_exists(path)) hn_str_addf(sources, "%s%s", sources->n ? "\n" : "", path);
+        sources->failed |= !path;
+        free(path);
+    }
+}
+
+/* Headers and the like, which a command does not name: the compiler knows. Where it cannot say, the sources stay. */
+static void ask_what_it_reads(command *c) {
+    enum { ASK_S = 20, RULES_B = 1 << 20 };
+    hn_proc_result r;
+    if (!c->ask.n || c->ask.failed || !c->sources.n) return;
+    hn_proc_spec spec = {.shell = c->ask.text, .cpu = -1, .wall_s = ASK_S, .out_b = RULES_B};
+    if (hn_proc_run(&spec, NULL, &r, NULL)) return;
+    if (r.end == HN_PROC_EXITED && r.code == 0 && r.out) take_rules(r.out, &c->sources);
+    hn_proc_result_free(&r);
 }
 
 /* Not a call of a compiler: gets CC and CFLAGS as make and most scripts expect them; the program is copied to {out}. */
@@ -535,7 +570,7 @@ static hone_rc draft_build(const char *build, char **text, hone_err *err) {
         if (direct) c.compiler = w.word[cc];
         c.family = hn_family_of_command(c.compiler);
         if (direct)
-            split_compiler_call(&w, cc, &c);
+            split_compiler_call(&w, cc, &c), ask_what_it_reads(&c);
         else
             pass_cc_and_cflags(&w, &c);
         write_command(&s, &c);
@@ -551,6 +586,7 @@ static hone_rc draft_build(const char *build, char **text, hone_err *err) {
     hn_str_free(&c.build);
     hn_str_free(&c.baseline);
     hn_str_free(&c.sources);
+    hn_str_free(&c.ask);
     hn_arena_free(&a);
     return rc;
 }

@@ -12,3 +12,12 @@ cp hone.yaml first.yaml; echo changed > hone.yaml
 (trap "" XFSZ; ulimit -f 0; exec "$HONE" init prog.c -o limited.yaml) 2>&1 | cat; echo "= ${PIPESTATUS[0]}"
 ls
 mkdir deep; "$HONE" init prog.c -o deep/hone.yaml 2> /dev/null; grep -c "$PWD/prog.c" deep/hone.yaml
+echo "== headers that a build command does not name are asked of the compiler; only its own call is run"
+mkdir app; cd app; mkdir inc
+printf '#include "lib.h"\n#include "inc/more.h"\nint main(void) { return lib(MORE); }\n' > main.c
+printf '#include "lib.h"\nint lib(int x) { return x; }\n' > lib.c; echo 'int lib(int x);' > lib.h; echo '#define MORE 0' > inc/more.h
+sources() { sed -n '/^sources:/,/^$/p' "$1" | grep -- -; }
+"$HONE" init --build "gcc -O2 -Wall main.c lib.c -o x" 2> /dev/null
+sources hone.yaml; ls
+"$HONE" init --build "gcc -O2 main.c broken.h lib.c -o x" -o broken.yaml 2> /dev/null; sources broken.yaml
+"$HONE" init --build "gcc main.c lib.c -o x && touch ran" -o more.yaml 2> /dev/null; sources more.yaml; [ ! -e ran ] && echo "nothing else was run"
