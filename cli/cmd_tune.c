@@ -87,6 +87,7 @@ static void result_json(cli *c, const summary *s) {
         cli_json_kcount(&j, hone_outcome_class_name((hone_outcome_class)i), r->n_class[i]);
     cli_json_close(&j);
     if (s->record) cli_effects_json(&j, &s->record->effects);
+    if (r->hint_gain > 0) cli_json_knumber(&j, "hint_fast", r->hint_gain);
     cli_json_kraw(&j, "point", r->best_point);
     cli_json_ktext(&j, "argv", r->best_argv);
     cli_json_knumber(&j, "elapsed_s", r->elapsed_s);
@@ -180,6 +181,12 @@ static void result_text(const cli *c, const summary *s) {
     printf("%zu (%s), %zu with a known object\n", r->n_trials, reason_text(r->reason), r->n_reused);
     label(c, "time");
     printf("%s, of which hone itself took %s\n", cli_text_duration(r->elapsed_s, t), cli_text_seconds(r->own_s, own));
+    if (r->hint_gain > 0) {
+        char g[CLI_TEXT_N];
+        label(c, "hint");
+        printf("'floating_point: fast' would make the baseline's flags alone %s as good, within the tolerance\n",
+               cli_text_ratio(c, r->hint_gain, g));
+    }
     label(c, "failures");
     printf("%s\n", *failures ? failures : "none");
     label(c, "record");

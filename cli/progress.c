@@ -141,9 +141,9 @@ static void draw(cli_live *l, bool now) {
 
 /* --- lines that stay ------------------------------------------------------------------------------------------ */
 
-static void put_warning(cli_live *l, const char *text) {
+static void put_note(cli_live *l, const char *what, cli_ink color, const char *text) {
     wipe(l);
-    fprintf(stderr, "%swarning:%s ", cli_paint(l->c->color_err, CLI_YELLOW), cli_paint(l->c->color_err, CLI_PLAIN));
+    fprintf(stderr, "%s%s:%s ", cli_paint(l->c->color_err, color), what, cli_paint(l->c->color_err, CLI_PLAIN));
     cli_put(l->c, stderr, text ? text : "", 0);
     fputc('\n', stderr);
 }
@@ -214,6 +214,11 @@ void cli_live_event(void *live, const hone_event *event) {
     const hone_tune_event *e = (const hone_tune_event *)event;
     cli_live *l = live;
     bool first = !*l->stage;
+    if (e->stage == HONE_TUNE_HINT) {
+        if (!l->quiet) put_note(l, "hint", CLI_GREEN, e->base.text);
+        tell(l, e->base.stage, e->base.text);
+        return;
+    }
     if (e->stage == HONE_TUNE_WARNING) {
         cli_live_warn(l, e->base.text);
         return;
@@ -257,7 +262,7 @@ void cli_live_say(cli_live *l, double elapsed_s, bool now, const char *fmt, ...)
 }
 
 void cli_live_warn(cli_live *l, const char *text) {
-    if (!l->quiet) put_warning(l, text);
+    if (!l->quiet) put_note(l, "warning", CLI_YELLOW, text);
     tell(l, "warning", text ? text : "");
 }
 

@@ -72,6 +72,7 @@ typedef enum hone_tune_stage {
     HONE_TUNE_DONE,
     HONE_TUNE_WARNING, /* text says what (noise, governor, suspect result …) */
     HONE_TUNE_EFFECTS, /* the big choices were tried: text has what each brought, one a line */
+    HONE_TUNE_HINT,    /* text says what the workload might allow and what that would bring */
 } hone_tune_stage;
 
 typedef struct hone_tune_event {
@@ -95,6 +96,7 @@ typedef struct hone_tune_result {
     char *best_argv;               /* one line, shell-quoted */
     const char *reason;            /* why it ended (static) */
     double elapsed_s, own_s;       /* wall time; hone's own share of it, beyond compilers and programs */
+    double hint_gain; /* of the baseline under fast floating point, which the workload does not allow; 0: no hint */
 } hone_tune_result;
 
 /* What a big choice brought, in words: "fast floating point: 1.92x (1.85 to 1.99)". As snprintf: returns the length

@@ -254,9 +254,13 @@ static hone_rc plain_flags(const hn_plan *plan, size_t t, hn_recipe *r, hone_err
     return hn_arena_ok(&r->arena) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-static hone_rc tuned_flags(const hn_plan *plan, size_t t, const double *point, hn_recipe *r, hone_err *err) {
-    hone_fp fp = plan->w->fp_baseline;
-    if (plan->i_fp != SIZE_MAX) fp = plan->w->fp_min + (hone_fp)point[hone_space_param(plan->space, plan->i_fp)->slot];
+static hone_fp contract_of(const hn_plan *plan, const double *point) {
+    if (!point || plan->i_fp == SIZE_MAX) return plan->w->fp_baseline;
+    return plan->w->fp_min + (hone_fp)point[hone_space_param(plan->space, plan->i_fp)->slot];
+}
+
+static hone_rc tuned_flags(const hn_plan *plan, size_t t, const double *point, hone_fp fp, hn_recipe *r,
+                           hone_err *err) {
     hone_command c = {0};
     hone_rc rc = hone_target_render(plan->target[t], plan->space, plan->prefix[t], point, fp, &c, err);
     if (rc) return rc;
@@ -275,14 +279,14 @@ static hone_rc tuned_flags(const hn_plan *plan, size_t t, const double *point, h
     return hn_arena_ok(&r->arena) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out, hone_err *err) {
+hone_rc hn_plan_recipe_under(const hn_plan *plan, const double *point, hone_fp fp, hn_recipe *out, hone_err *err) {
     hn_recipe r = {0};
     size_t t = 0;
     if (point && plan->i_compiler != SIZE_MAX) t = (size_t)point[hone_space_param(plan->space, plan->i_compiler)->slot];
     r.target = plan->target[t];
     r.cc = hn_strdup(&r.arena, r.target ? hn_target_program(r.target) : plan->w->compiler[t]);
     bool plain = !point || !plan->w->controls;
-    hone_rc rc = plain ? plain_flags(plan, t, &r, err) : tuned_flags(plan, t, point, &r, err);
+    hone_rc rc = plain ? plain_flags(plan, t, &r, err) : tuned_flags(plan, t, point, fp, &r, err);
     if (!rc) rc = add_app(plan, point ? point : plan->base, &r, err);
     if (!rc && !hn_arena_ok(&r.arena)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc)
@@ -290,6 +294,10 @@ hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out,
     else
         *out = r;
     return rc;
+}
+
+hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out, hone_err *err) {
+    return hn_plan_recipe_under(plan, point, contract_of(plan, point), out, err);
 }
 
 void hn_recipe_free(hn_recipe *recipe) { hn_arena_free(&recipe->arena); }

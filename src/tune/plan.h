@@ -92,6 +92,8 @@ void hn_seeds_free(hn_seeds *seeds);
 
 /* The recipe of a point; of the baseline when point is NULL. Free with hn_recipe_free. */
 hone_rc hn_plan_recipe(const hn_plan *plan, const double *point, hn_recipe *out, hone_err *err);
+/* The same under another floating-point contract than the point's. */
+hone_rc hn_plan_recipe_under(const hn_plan *plan, const double *point, hone_fp fp, hn_recipe *out, hone_err *err);
 void hn_recipe_free(hn_recipe *recipe);
 /* The word that defines the i-th of the workload's parameters, in `a`. */
 const char *hn_recipe_definition(const hn_recipe *recipe, size_t i, hn_arena *a);

@@ -265,6 +265,10 @@ static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
     double start_s = hn_now_s();
     while (!rc && !(*reason = reached(t))) {
         rc = hn_opening_go_on(t, err);
+        if (!rc && !t->hinted && t->opening.stage == HN_OPENING_OVER) {
+            t->hinted = true;
+            rc = hn_hint(t, err);
+        }
         if (!rc) rc = ask_batch(t, b, &exhausted, err);
         if (!rc && b->n) rc = run_batch(t, b, err);
         for (size_t i = 0; i < b->n; i++) hn_recipe_free(&b->recipe[i]);
@@ -382,6 +386,7 @@ hone_rc hone_tune_run(const hone_workload *workload, const hone_tune_options *op
         result.n_reused = t->n_reused;
         memcpy(result.n_class, t->n_class, sizeof result.n_class);
         result.elapsed_s = hn_now_s() - t->started_s;
+        result.hint_gain = t->hint_gain;
         result.own_s = result.elapsed_s - t->waited_s;
         hn_tuner_emit(t, HONE_TUNE_DONE, t->n_trials, t->n_trials, NULL, NULL);
     }

@@ -52,6 +52,8 @@ typedef struct hn_tuner {
     size_t n_most;     /* evaluations there can be: the budget's, or fewer in a small space; 0 when nothing says */
     size_t n_trials, n_reused, n_class[HONE_N_CLASSES], n_asked;
     hn_opening opening;
+    bool hinted;                     /* what a looser contract would bring was looked at */
+    double hint_gain;                /* of the baseline under it; 0: nothing to say */
     size_t since_gain;               /* trials since the last improvement */
     double log_ratio;                /* of the last trial's first objective; NAN when it has none */
     double best_log_ratio;           /* of the first objective, lower is better; 0 = as the baseline */
@@ -87,6 +89,10 @@ bool hn_opening_waits(const hn_tuner *t);
 hone_rc hn_opening_go_on(hn_tuner *t, hone_err *err);
 /* The search ends: reports what is known of the effects if the opening was cut short. */
 hone_rc hn_opening_end(hn_tuner *t, hone_err *err);
+
+/* A workload whose tolerance may admit fast floating point but that does not offer it: measures it once and says what
+ * it would bring (hint.c). */
+hone_rc hn_hint(hn_tuner *t, hone_err *err);
 
 /* --- one candidate --------------------------------------------------------------------------------------------------
  */

@@ -339,6 +339,56 @@ static void test_big_choices_come_first(void) {
     }
 }
 
+typedef struct hint {
+    size_t n, n_fast; /* hints; trials with -ffast-math */
+} hint;
+
+static void on_hint(void *ctx, const hone_event *event) {
+    const hone_tune_event *e = (const hone_tune_event *)event;
+    hint *h = ctx;
+    h->n += e->stage == HONE_TUNE_HINT && strstr(e->base.text, "1.90x as good");
+    h->n_fast += e->stage == HONE_TUNE_TRIAL && e->base.text && strstr(e->base.text, "-ffast-math");
+}
+
+/* A tolerance that would admit fast floating point gives a hint with its gain, and no trial; results beyond the
+ * tolerance, a workload that offers it, and exact parity give none. */
+static void test_hint(void) {
+    static const struct {
+        const char *name, *parity, *more, *output;
+        bool hints;
+    } cases[] = {
+        {"hinted", "{rule: rel, tolerance: 1e-4}", "", "1.00001", true},
+        {"hint_beyond", "{rule: rel, tolerance: 1e-4}", "", "1.1", false},
+        {"hint_exact", "exact", "", "1", false},
+        {"hint_offered", "{rule: rel, tolerance: 1e-4}", "floating_point: fast\n", "1.00001", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hn_str text = {0};
+        hn_str_addf(&text,
+                    "hone: 1\nname: hint\ncompilers: [gcc]\nbaseline: {flags: '-O3 -march=native'}\n"
+                    "build: 'case \"{cc} {flags}\" in *-ffast-math*) c=10; r=%s;; *) c=19; r=1;; esac; "
+                    "printf \"#!/bin/sh\\necho $r >result; echo cost: $c\\n\" >{out}; chmod +x {out}'\nrun: '{out}'\n"
+                    "metrics: {source: lines, names: [cost]}\nobjectives: minimize cost\n%s",
+                    cases[i].output, cases[i].more);
+        if (*cases[i].parity == '{')
+            hn_str_addf(&text, "parity: {rule: rel, tolerance: 1e-4, output: result}\n");
+        else
+            hn_str_addf(&text, "parity: {rule: exact, output: result}\n");
+        hint h = {0};
+        hone_tune_options o = {
+            .size = sizeof(hone_tune_options), .cpu = -1, .progress = {on_hint, &h}, .max_evals = 24};
+        hone_tune_result r = {0};
+        hone_err err = {0};
+        if (!ok(!tune(text.text, cases[i].name, &o, &r, &err), "tune/%s_runs", cases[i].name))
+            printf("# %s\n", err.text);
+        ok((h.n == 1) == cases[i].hints && (r.hint_gain > 1.8) == cases[i].hints, "tune/%s", cases[i].name);
+        if (cases[i].hints)
+            ok(!h.n_fast && r.speedup == 1 && r.n_trials == 24, "tune/a_hint_is_no_trial (%g)", r.speedup);
+        hone_tune_result_free(&r);
+        hn_str_free(&text);
+    }
+}
+
 int main(void) {
     if (!mkdtemp(root)) return 1;
     test_finds_the_optimum();
@@ -351,6 +401,7 @@ int main(void) {
     test_two_objectives();
     test_luck_does_not_lead();
     test_big_choices_come_first();
+    test_hint();
     hn_remove_tree(root, NULL);
     return done_testing();
 }
