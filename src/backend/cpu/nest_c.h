@@ -35,6 +35,7 @@ struct hn_c_guard {
     const hn_c_guard *next;
 };
 
+enum { HN_NAMED_MAX = 64 };
 typedef struct hn_c {
     hn_nest *n;
     hn_str *out;
@@ -55,6 +56,12 @@ typedef struct hn_c {
     bool *inlined;                /* scalars written where they are used */
     hn_c_base base[HN_BASES_MAX]; /* of the loops being written */
     unsigned n_base, n_base_ever;
+    struct {
+        hn_at atom;
+        unsigned id;
+        int indent;        /* of the block that it is declared in */
+    } named[HN_NAMED_MAX]; /* long terms of indices that have a name in the blocks being written */
+    unsigned n_named, n_named_ever;
     uint32_t *symbol, n_symbol; /* that the text written so far reads, each once */
     bool *is_used;              /* scratch, by symbol */
     const hn_c_guard *guards;   /* of what stands in folds */

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <string.h>
-
 int hn_c_vector_lane(const hn_c *c) {
     for (int k = 0; k < c->n_lane; k++)
         if (c->lane[k].vector) return k;
@@ -70,9 +68,44 @@ static void place(hn_c *c, hn_str *out, hn_sv id, const char *lane) {
         hn_c_operand(c, out, id, false, lane);
 }
 
-static void atom(hn_c *c, hn_str *out, const hn_atom *x, const char *lane) {
+/* min, max, floordiv or mod of what it is of. */
+static void call_atom(hn_c *c, hn_str *out, const hn_atom *x, const char *lane) {
     static const char *const call[] = {
         [HN_AT_DIV] = "hn_floordiv", [HN_AT_MOD] = "hn_mod", [HN_AT_MIN] = "hn_min", [HN_AT_MAX] = "hn_max"};
+    hn_str_addf(out, "%s(", call[x->kind]);
+    hn_c_ix(c, out, x->a, lane);
+    hn_str_add(out, ", ");
+    if (x->b)
+        hn_c_ix(c, out, x->b, lane);
+    else
+        hn_c_dim(c, out, x->by);
+    hn_str_add(out, ")");
+}
+
+/* Long terms, such as the bounds of what a split leaves over, which are terms of each other, have a name from where
+ * they are first needed to the end of the block: text that says them in full grows with each split to the power of
+ * their number. One that might divide by 0 stays where its conditions are. */
+enum { NAMED_FROM = 100 }; /* characters */
+
+static bool is_safe(const hn_c *c, const hn_atom *x) {
+    int64_t by;
+    bool divides = x->kind == HN_AT_DIV || x->kind == HN_AT_MOD;
+    return (!divides || (hn_dim_is_int(c->n->dims, x->by, &by) && by != 0)) &&
+           !(x->a && hn_c_ix_mask((hn_c *)c, x->a)) && !(x->b && hn_c_ix_mask((hn_c *)c, x->b));
+}
+
+static bool has_name(hn_c *c, hn_str *out, hn_at id) {
+    for (unsigned k = c->n_named; k-- > 0;)
+        if (c->named[k].atom == id) {
+            hn_str_addf(out, "q%u", c->named[k].id);
+            return true;
+        }
+    return false;
+}
+
+static void atom(hn_c *c, hn_str *out, hn_at id, const char *lane) {
+    const hn_atom made = c->n->atom[id], *x = &made;
+    hn_str text = {0};
     if (x->kind == HN_AT_VAR) {
         int k = lane_of(c, x->id);
         if (k < 0)
@@ -87,14 +120,17 @@ static void atom(hn_c *c, hn_str *out, const hn_atom *x, const char *lane) {
         place(c, out, x->id, lane);
         return;
     }
-    hn_str_addf(out, "%s(", call[x->kind]);
-    hn_c_ix(c, out, x->a, lane);
-    hn_str_add(out, ", ");
-    if (x->b)
-        hn_c_ix(c, out, x->b, lane);
-    else
-        hn_c_dim(c, out, x->by);
-    hn_str_add(out, ")");
+    if (has_name(c, out, id)) return;
+    call_atom(c, &text, x, lane);
+    if (text.n >= NAMED_FROM && c->n_named < HN_NAMED_MAX && is_safe(c, x)) {
+        unsigned name = ++c->n_named_ever;
+        hn_c_line(c, "const int64_t q%u = %s;", name, text.text);
+        c->named[c->n_named].atom = id, c->named[c->n_named].id = name, c->named[c->n_named++].indent = c->indent;
+        hn_str_addf(out, "q%u", name);
+    } else {
+        hn_str_add(out, text.text ? text.text : "0");
+    }
+    hn_str_free(&text);
 }
 
 void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane) {
@@ -106,14 +142,13 @@ void hn_c_ix(hn_c *c, hn_str *out, hn_ix i, const char *lane) {
     }
     bool offset = !hn_dim_is_int(c->n->dims, f.offset, &v) || v != 0 || !f.n, first = true;
     for (uint32_t t = 0; t < f.n; t++) {
-        const hn_atom x = c->n->atom[f.term[t].atom];
         if (!first) hn_str_add(out, " + ");
         first = false;
         if (!hn_dim_is_int(c->n->dims, f.term[t].coef, &v) || v != 1) {
             hn_c_dim(c, out, f.term[t].coef);
             hn_str_add(out, "*");
         }
-        atom(c, out, &x, lane);
+        atom(c, out, f.term[t].atom, lane);
     }
     if (offset) {
         if (!first) hn_str_add(out, " + ");

@@ -29,6 +29,7 @@ const char *hn_c_lane(hone_dtype t) {
 void hn_c_vtype(const hn_c *c, hn_str *out, hone_dtype t) { hn_str_addf(out, "hnk_%s_x%d", hn_c_lane(t), c->width); }
 
 void hn_c_line(hn_c *c, const char *fmt, ...) {
+    while (*fmt == '}' && c->n_named && c->named[c->n_named - 1].indent > c->indent) c->n_named--;
     va_list ap;
     va_start(ap, fmt);
     hn_spell_line(c->out, c->indent, fmt, ap);
