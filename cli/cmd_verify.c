@@ -88,7 +88,7 @@ static hone_rc run_verify(cli *c, hone_err *err) {
     for (size_t i = 0; i < c->n_args; i++) any = any || cli_is_model(c->arg[i]);
     if (!any) return verify_controls(c, err);
     if (c->n_args > 1) return cli_fail(err, HONE_E_USAGE, "name one model at a time");
-    return cli_verify_model(c, c->arg[0], err);
+    return (cli_given(c, "exactness") ? cli_verify_exactness : cli_verify_model)(c, c->arg[0], err);
 }
 
 static const cli_option options[] = {
@@ -120,13 +120,18 @@ const cli_command cli_cmd_verify = {
     "without --rtol and --atol where values pass through fewer bits than f32 has, such as f16, eight units of that "
     "type "
     "in the output, by its largest element and in root mean square.\n\n"
+    "With --exactness a model is evaluated in double, every value and constant of it, and what is told of each output "
+    "is "
+    "the difference of hone, of a peer (ONNX Runtime where it is installed), and of the model itself when its inputs "
+    "move by one unit in the last place. A model that makes many roundings of one is called chaotic.\n\n"
     "A model with state (`--state`) is run for --steps steps from a reset on, on new inputs each; the reference is "
     "handed "
     "the state that its own last step left.",
     options,
     "hone verify softmax.hone --key team.pub\tis this what the team signed?\n"
     "hone verify kernels --key team.pub\tall below a folder\n"
-    "hone verify bert.onnx --against onnxruntime\tis the compiled model right?\n",
+    "hone verify bert.onnx --against onnxruntime\tis the compiled model right?\n"
+    "hone verify bert.onnx --exactness\tdoes it round more than others?\n",
     1,
     -1,
     run_verify,

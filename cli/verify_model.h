@@ -6,6 +6,7 @@
 
 #define CLI_VERIFY_MODEL_OPTIONS                                                                                       \
     {"against", 0, CLI_CHOICE, "onnxruntime|openvino", 0, 0, "hold a model against this instead of the interpreter"},  \
+        {"exactness", 0, CLI_FLAG, NULL, 0, 0, "how much rounding hone and a peer add to a model, against double"},    \
         {"inputs", 0, CLI_COUNT, "N", 1, 1000, "random inputs to try a model on; else 3"},                             \
         {"size", 0, CLI_TEXT, "NAME=N,...", 0, 0, "symbolic sizes of a model's inputs; else usual ones"},              \
         {"rtol",                                                                                                       \
@@ -26,5 +27,6 @@
         CLI_THREADS("threads a model runs on; else one per processor")
 
 hone_rc cli_verify_model(cli *c, const char *path, hone_err *err);
+hone_rc cli_verify_exactness(cli *c, const char *path, hone_err *err);
 
 #endif

@@ -17,7 +17,7 @@ PREFIXES = {
     "quantize": "quantize", "race": "race", "reduce": "reduction", "report": "report", "rollout": "rollout rollouts",
     "search": "search outcome engine pareto recording replay", "space": "space point", "serve": "serve", "stat": "stat", "target": "target command family fp", "traffic": "traffic", "text": "text",
     "text_peer": "text_peer", "text_speed": "text_speed", "tune": "tune workload", "tune_model": "tune_model",
-    "verify": "verify", "winners": "winner winners",
+    "exactness": "exactness", "verify": "verify", "winners": "winner winners",
 }
 EXACT = {  # on what another header describes
     "base": {"hone_free", "hone_version"},
