@@ -3,6 +3,7 @@
 #include "backend/backend.h"
 #include "base/err.h"
 #include "nest/barrier.h"
+#include "nest/schedule.h"
 
 #include <string.h>
 
@@ -76,6 +77,7 @@ static hone_rc emit_with(hn_graph *g, hn_block body, const char *kind, const cha
     if ((rc = hn_sketch_read(how->schedule ? how->schedule : s->name, s, &knobs, setting, err))) return rc;
     code.in_place = in_place(n, g, body);
     if (!s->apply(n, &how->machine, setting, &why)) return hn_fail(err, HONE_E_UNSUPPORTED, "%s: %s", s->name, why);
+    if (b->sum_block) hn_nest_block_sums(n, b->sum_block);
     if (!takes(b, n)) return hn_fail(err, HONE_E_UNSUPPORTED, "backend '%s' takes no such nest", b->name);
     if (n->repeats) code.in_place = 0;
     if (!(rc = hn_nest_barriers(n, err))) rc = hn_nest_verify_device(n, &how->machine, err);

@@ -222,6 +222,7 @@ typedef struct hn_recurrent {
     hn_val bias;       /* 0, or [2 * gates * hidden]: of w, then of r */
     hn_val peep;       /* LSTM: 0, or [3 * hidden] of the input, output, forget gate */
     hn_val lens;       /* 0, or i64 [batch, 1]: how many steps each sample has */
+    hn_dim longest;    /* 0, or as many steps as the longest sample has: those behind are not computed, but 0 */
     hn_val state[2];   /* hidden and (LSTM) cell state [batch, hidden]; 0: zeros. Results: those after the last step */
 } hn_recurrent;
 hn_val hn_recurrent_emit(hn_builder *b, hn_recurrent *o); /* [steps, batch, hidden] */

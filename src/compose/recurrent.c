@@ -112,17 +112,19 @@ hn_val hn_recurrent_emit(hn_builder *b, hn_recurrent *o) {
     bool lstm = o->cell == HN_CELL_LSTM;
     hone_dtype t = hn_dt(b, o->x);
     layer l = {.o = o,
-               .steps = hn_dim_of(b, o->x, 0),
+               .steps = o->longest ? o->longest : hn_dim_of(b, o->x, 0),
                .batch = hn_dim_of(b, o->x, 1),
                .hidden = hn_dim_of(b, o->r, 1),
                .r = o->r};
     hn_dim shape[2] = {l.batch, l.hidden};
     hn_val bias = early_bias(&l, b, hn_cell_gates(o->cell)), y = 0;
-    l.from_x = hn_contract(b, o->x, o->w, lhs, rhs, 3, out, t);
+    hn_val x = o->longest ? hn_slice_axis(b, o->x, 0, hn_lit(b, 0), o->longest, 1) : o->x;
+    l.from_x = hn_contract(b, x, o->w, lhs, rhs, 3, out, t);
     if (bias) l.from_x = plus(b, l.from_x, bias);
     for (int64_t i = 0; i < 3; i++) l.peep[i] = lstm && o->peep ? part_of(&l, b, o->peep, i, 1) : 0;
     for (size_t i = 0; i < (lstm ? 2 : 1); i++)
         if (!o->state[i]) o->state[i] = hn_full(b, t, 2, shape, 0);
     hn_over_time(b, l.steps, o->reversed, lstm ? 2 : 1, o->state, 1, &y, step, &l);
-    return y;
+    if (!o->longest) return y;
+    return hn_pad_axis(b, y, 0, hn_lit(b, 0), hn_dim_sub(b->g->dims, hn_dim_of(b, o->x, 0), o->longest), 0);
 }

@@ -1,4 +1,5 @@
-/* nest/schedule_slice.c — a long sum goes in slices, between which its accumulators are kept in memory: what a slice
+/* nest/schedule_slice.c — a long sum goes in slices, between which its totals are kept in memory: each slice adds up
+ * from zero, and its sum is added to the total. What a slice
  * reads stays in the cache for all tiles of a panel (the loop over k_c of Goto and van de Geijn 2008, section 4.2). */
 #include "nest/nest_int.h"
 #include "nest/schedule.h"
@@ -14,6 +15,15 @@ typedef struct sum {
     hn_ix at;    /* the accumulator's place in memory */
     hn_buf memory;
 } sum;
+
+/* Does the list add to the register, and update it in no other way? */
+static bool adds_to(const hn_nest *n, hn_st first, hn_buf reg) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        if (n->st[id].kind == HN_ST_LOOP && !adds_to(n, n->st[id].body, reg)) return false;
+        if (n->st[id].kind == HN_ST_UPDATE && n->st[id].buf == reg && n->st[id].op != HN_OP_ADD) return false;
+    }
+    return true;
+}
 
 /* A body of definitions, one register that starts as a constant, one reduction, definitions and stores. */
 static bool find_sum(const hn_nest *n, hn_st loop, sum *s) {
@@ -40,7 +50,7 @@ static bool find_sum(const hn_nest *n, hn_st loop, sum *s) {
             return false;
         }
     }
-    return s->reduction && n->st[s->reduction].next;
+    return s->reduction && n->st[s->reduction].next && adds_to(n, n->st[s->reduction].body, s->reg);
 }
 
 /* The place of an accumulator: neighbours along the outermost loop lie side by side. False: a length has no bound. */
@@ -86,18 +96,21 @@ static hn_st set_memory(hn_nest *n, const sum *s) {
     return l.head;
 }
 
-/* The body up to its reduction, which covers `f` iterations from `from` on and starts from memory. */
+/* The body up to its reduction, which covers `f` iterations from `from` on and starts from zero. */
 static void add_slice(hn_nest *n, const sum *s, hn_ix from, int64_t f, list *l) {
     hn_var v = n->st[s->reduction].var, k = hn_nest_var(n, hn_ix_int(n, f));
     hn_ix *var = HN_NEW_N(n->a, hn_ix, v + 1u);
     if (!var) return;
     for (hn_st id = s->body; id != s->reduction; id = n->st[id].next)
         if (n->st[id].kind != HN_ST_STORE) append(n, l, n->st[id]);
-    hn_sv x = load(n, l, s->memory, s->at);
-    append(n, l, (hn_stmt){.kind = HN_ST_STORE, .buf = s->reg, .at = hn_ix_int(n, 0), .value = x});
+    hn_sv zero = hn_nest_scalar(n, &(hn_scalar){.kind = HN_SV_CONST, .dtype = n->buf[s->reg].dtype});
+    append(n, l, (hn_stmt){.kind = HN_ST_LET, .value = zero});
+    append(n, l, (hn_stmt){.kind = HN_ST_STORE, .buf = s->reg, .at = hn_ix_int(n, 0), .value = zero});
     var[v] = hn_ix_add(n, from, hn_ix_var(n, k));
     hn_st body = hn_nest_clone(n, n->st[s->reduction].body, &(hn_subst){var, NULL, v + 1u, 0});
     append(n, l, (hn_stmt){.kind = HN_ST_LOOP, .var = k, .body = body, .loop = HN_SERIAL});
+    hn_sv before = load(n, l, s->memory, s->at);
+    append(n, l, (hn_stmt){.kind = HN_ST_UPDATE, .buf = s->reg, .at = hn_ix_int(n, 0), .op = HN_OP_ADD, .value = before});
 }
 
 static hn_st to_memory(hn_nest *n, const sum *s, hn_ix from, int64_t f) {

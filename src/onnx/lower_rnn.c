@@ -109,6 +109,20 @@ static bool sizes_fit(whole *w, size_t directions) {
     return ok;
 }
 
+/* The steps of the longest sample, as a size that is known when the model runs; 0: the steps are few, or they are not
+ * counted. */
+static hn_dim longest(whole *w, hn_val lens) {
+    hn_builder *b = w->b;
+    hn_dim steps = hn_dim_of(b, w->l.x, 0), most = 0, zero = hn_lit(b, 0);
+    int64_t known;
+    size_t n;
+    if (hn_dim_known(b, steps, &known) && known <= HN_UNROLL_STEPS) return 0;
+    hn_val all = hn_dims_value(b, 1, &steps), none = hn_dims_value(b, 1, &zero);
+    hn_val max = hn_reduce1(b, HN_OP_RMAX, lens, 0, true);
+    max = hn_bin(b, HN_OP_MAX, hn_bin(b, HN_OP_MIN, max, all), none);
+    return hn_bind_dims(b, max, "longest", &most, 1, &n) ? most : 0;
+}
+
 static bool prepare(whole *w, size_t directions) {
     hn_lower *c = w->c;
     hn_builder *b = w->b;
@@ -125,7 +139,11 @@ static bool prepare(whole *w, size_t directions) {
     w->l.clip = hn_has(c, "clip") ? hn_float(c, "clip", 0) : INFINITY;
     w->l.before_reset = w->l.cell == HN_CELL_GRU && hn_int(c, "linear_before_reset", 0) != 0;
     w->l.couple = w->l.cell == HN_CELL_LSTM && hn_int(c, "input_forget", 0) != 0;
-    if (hn_in(c, 4)) w->l.lens = hn_unsqueeze(b, hn_cast(b, hn_in(c, 4), HONE_I64), 1);
+    if (hn_in(c, 4)) {
+        hn_val lens = hn_cast(b, hn_in(c, 4), HONE_I64);
+        w->l.lens = hn_unsqueeze(b, lens, 1);
+        w->l.longest = longest(w, lens);
+    }
     return sizes_fit(w, directions);
 }
 

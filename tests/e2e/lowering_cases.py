@@ -259,6 +259,11 @@ def recurrent():
     gru = [f(12, 2, size), f(2, 3 * h, size), f(2, 3 * h, h), f(2, 6 * h), i32(12, 5)]
     case("GRU_linear_before_reset", "GRU", gru, n_out=2, opset=14, hidden_size=h, linear_before_reset=1,
          direction="bidirectional")
+    for op, gates, outs in (("LSTM", 4, 3), ("GRU", 3, 2), ("RNN", 1, 2)):
+        for lens in ((7, 3), (0, 0), (0, 1), (11, 12)):  # steps that no sample has are left out
+            inputs = [f(12, 2, size), f(2, gates * h, size) / 2, f(2, gates * h, h) / 2, None, i32(*lens), f(2, 2, h) / 2]
+            both(f"{op}_longest_{lens[0]}_{lens[1]}", op, inputs, {0: ["S", "B", size]}, n_out=outs, opset=14,
+                 hidden_size=h, direction="bidirectional", const=(1, 2))
     case("LSTM_coupled", "LSTM", [f(3, 2, size), f(1, 4 * h, size), f(1, 4 * h, h)], n_out=3, opset=14, hidden_size=h,
          input_forget=1)
 

@@ -1,5 +1,6 @@
 /* backend/cpu/cpu.c — the row of the CPU backend. */
 #include "backend/cpu/cpu.h"
+#include "sketch/constants.h"
 
 #include <string.h>
 
@@ -35,6 +36,7 @@ const hn_backend hn_backend_cpu = {
     .loops = HN_BIT(HN_SERIAL) | HN_BIT(HN_PARALLEL) | HN_BIT(HN_VECTOR) | HN_BIT(HN_UNROLL),
     .spaces = HN_BIT(HN_PARAM) | HN_BIT(HN_RESULT) | HN_BIT(HN_LOCAL) | HN_BIT(HN_REG) | HN_BIT(HN_WORDS),
     .sketches = hn_sketches,
+    .sum_block = HN_SUM_BLOCK,
     .print = hn_cpu_print,
     .whole = hn_cpu_whole,
     .reference = hn_cpu_reference,

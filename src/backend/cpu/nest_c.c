@@ -278,6 +278,15 @@ static bool loop(hn_c *c, const hn_stmt *s) {
     return fine;
 }
 
+/* A block of a long sum begins with accumulators of its own (nest/schedule_blocked.c): a register that is set, and a
+ * loop. */
+static bool is_block(const hn_c *c, hn_st id) {
+    static const hn_st_kind head[] = {HN_ST_REG, HN_ST_LET, HN_ST_STORE, HN_ST_LOOP};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++, id = c->n->st[id].next)
+        if (!id || c->n->st[id].kind != head[i]) return false;
+    return true;
+}
+
 static bool list(hn_c *c, hn_st first) {
     bool fine = true;
     for (hn_st id = first; id && fine && !c->why; id = c->n->st[id].next) {
@@ -295,6 +304,7 @@ static bool list(hn_c *c, hn_st first) {
         case HN_ST_UPDATE: for_lanes(c, store_mask(c, s), 0, s, update); break;
         case HN_ST_PREFETCH: for_lanes(c, hn_c_ix_mask(c, s->at), 0, s, prefetch); break;
         case HN_ST_REG:
+            if (c->tile && is_block(c, id)) hn_c_line(c, "HNK_CLEAR();"); /* the totals wait in memory */
             c->buf_mask[s->buf] = (1u << c->n_lane) - 1;
             for_lanes(c, c->buf_mask[s->buf], 0, s, declare);
             break;

@@ -31,6 +31,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     hn_st s = nth_loop(n, n->first, &at);
     *why = "no such loop or command";
     if (!strcmp(name, "tidy")) return hn_nest_tidy(n), true;
+    if (!strcmp(name, "sums")) return hn_nest_block_sums(n, loop), true;
     if (!strcmp(name, "interleaved")) return hn_schedule_default(n, 8, 16) != NULL;
     if (!strcmp(name, "default")) return hn_schedule_default(n, 4, 16) != NULL;
     if (!strcmp(name, "barriers") || !strcmp(name, "device")) {
@@ -78,6 +79,12 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     "]\n    %4 = cast i32 %3\n    %5 = mul i32 %4 %2 fused\n" add "  }\n  %7 = load i32 a0[0]\n  store r0[i0] %7\n}\n"
 #define ADD "    update a0[0] add %5\n"
 #define ADD_WHERE(c) "    %6 = pick i32 %5 %0 if " c "\n    update a0[0] add %6\n"
+
+/* A sum of ten terms; the statement that adds, and what is done to the register besides. */
+#define TEN(add, more)                                                                                                 \
+    "param p0 f32 40\nresult r0 f32 4\nfor i0 < 4 {\n  reg a0 f32 1\n  %0 = const f32 0x0p+0\n  store a0[0] %0\n"        \
+    "  for i1 < 10 {\n    %1 = load f32 p0[10*i0 + i1]\n    " add more "  }\n  %2 = load f32 a0[0]\n"                \
+    "  store r0[i0] %2\n}\n"
 
 #define FILL "param p0 f32 64\nresult r0 f32 64\nshared s0 f32 64\ngroup i0 < 16 {\n"
 #define MMA                                                                                                            \
