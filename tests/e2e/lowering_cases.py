@@ -29,7 +29,10 @@ def u8(*shape):
 
 
 def i8(*shape):
-    return rng.integers(-128, 128, shape).astype(np.int8)
+    # Where the processor has no VNNI, ONNX Runtime adds two products of u8 and s8 in 16 bits, which saturate.
+    with open("/proc/cpuinfo") as f:
+        most = 128 if "vnni" in f.read() else 64
+    return rng.integers(-most, most, shape).astype(np.int8)
 
 
 def scale(*shape):
@@ -261,7 +264,7 @@ def recurrent():
          direction="bidirectional")
     for op, gates, outs in (("LSTM", 4, 3), ("GRU", 3, 2), ("RNN", 1, 2)):
         for lens in ((7, 3), (0, 0), (0, 1), (11, 12)):  # steps that no sample has are left out
-            inputs = [f(12, 2, size), f(2, gates * h, size) / 2, f(2, gates * h, h) / 2, None, i32(*lens), f(2, 2, h) / 2]
+            inputs = [f(12, 2, size), f(2, gates * h, size) / 2, f(2, gates * h, h) / 2, None, i32(*lens)]
             both(f"{op}_longest_{lens[0]}_{lens[1]}", op, inputs, {0: ["S", "B", size]}, n_out=outs, opset=14,
                  hidden_size=h, direction="bidirectional", const=(1, 2))
     case("LSTM_coupled", "LSTM", [f(3, 2, size), f(1, 4 * h, size), f(1, 4 * h, h)], n_out=3, opset=14, hidden_size=h,
