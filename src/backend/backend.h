@@ -107,8 +107,8 @@ struct hn_backend {
 
     unsigned loops, spaces;           /* which nests it takes: bits of hn_loop_kind and of hn_space */
     const hn_sketch *const *sketches; /* schedules that suit it, the most specific first; NULL-terminated */
-    int64_t sum_block; /* f32 terms that are added one after the other, about: longer sums go in blocks (nest/schedule.h);
-                          0: any number */
+    int64_t sum_block;                /* f32 terms that are added one after the other, about: longer sums go in blocks
+                                         (nest/schedule.h);                0: any number */
 
     /* A scheduled, verified nest of those loops and spaces as a function: sets text, helpers and scratch_b of *out.
      * E_UNSUPPORTED: it has no form here. NULL: the backend takes no nests. */

@@ -69,9 +69,9 @@ bool hn_loop_prefetch(hn_nest *n, hn_st loop, int64_t every, hn_buf b, hn_ix at,
  * behind it, for … { vector … { the rest, reading memory } }: what follows a register tile's reductions takes no
  * registers from its accumulators. */
 bool hn_loop_stage(hn_nest *n, hn_st loop, const char **why);
-/* for … { register; one sum of E terms; the rest }, nothing between the loops, becomes three: the totals' memory is set;
- * for s < E/f - 1 { for …: f terms more from zero, added to memory }; for …: the last f terms, memory, and the rest. f
- * divides E. part[]: the nests, the second without the loop over s. */
+/* for … { register; one sum of E terms; the rest }, nothing between the loops, becomes three: the totals' memory is
+ * set; for s < E/f - 1 { for …: f terms more from zero, added to memory }; for …: the last f terms, memory, and the
+ * rest. f divides E. part[]: the nests, the second without the loop over s. */
 bool hn_loop_slice(hn_nest *n, hn_st loop, int64_t f, hn_st part[3], const char **why);
 /* A serial loop of 4*E iterations that adds products of unsigned and signed bytes, four and four of which lie next to
  * each other along it, becomes one of E iterations over their words (mul … bytes). */

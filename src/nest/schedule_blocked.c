@@ -75,12 +75,14 @@ static void rename_updates(hn_nest *n, hn_st first, hn_st end, hn_buf from, hn_b
     }
 }
 
-/* first; … last; of a list  become  register = 0; first; … last, adding to it; total += register; and keep their place. */
+/* first; … last; of a list  become  register = 0; first; … last, adding to it; total += register; and keep their place.
+ */
 static void own_sum(hn_nest *n, hn_st first, hn_st last, hn_buf total) {
     hn_buf part = hn_nest_buf(n, HN_REG, n->buf[total].dtype, n->buf[total].size);
     hn_ix at = hn_ix_int(n, 0);
     hn_sv zero = hn_nest_scalar(n, &(hn_scalar){.kind = HN_SV_CONST, .dtype = n->buf[total].dtype});
-    hn_sv sum = hn_nest_scalar(n, &(hn_scalar){.kind = HN_SV_LOAD, .dtype = n->buf[total].dtype, .buf = part, .at = at});
+    hn_sv sum =
+        hn_nest_scalar(n, &(hn_scalar){.kind = HN_SV_LOAD, .dtype = n->buf[total].dtype, .buf = part, .at = at});
     hn_st moved = hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_REG});
     hn_st define = hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_LET, .value = zero});
     hn_st start = hn_nest_store(n, part, at, zero, 0, NULL);

@@ -110,7 +110,8 @@ static void add_slice(hn_nest *n, const sum *s, hn_ix from, int64_t f, list *l) 
     hn_st body = hn_nest_clone(n, n->st[s->reduction].body, &(hn_subst){var, NULL, v + 1u, 0});
     append(n, l, (hn_stmt){.kind = HN_ST_LOOP, .var = k, .body = body, .loop = HN_SERIAL});
     hn_sv before = load(n, l, s->memory, s->at);
-    append(n, l, (hn_stmt){.kind = HN_ST_UPDATE, .buf = s->reg, .at = hn_ix_int(n, 0), .op = HN_OP_ADD, .value = before});
+    append(n, l,
+           (hn_stmt){.kind = HN_ST_UPDATE, .buf = s->reg, .at = hn_ix_int(n, 0), .op = HN_OP_ADD, .value = before});
 }
 
 static hn_st to_memory(hn_nest *n, const sum *s, hn_ix from, int64_t f) {

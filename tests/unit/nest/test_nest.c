@@ -82,8 +82,8 @@ static bool command(hn_nest *n, const char *text, const char **why) {
 
 /* A sum of ten terms; the statement that adds, and what is done to the register besides. */
 #define TEN(add, more)                                                                                                 \
-    "param p0 f32 40\nresult r0 f32 4\nfor i0 < 4 {\n  reg a0 f32 1\n  %0 = const f32 0x0p+0\n  store a0[0] %0\n"        \
-    "  for i1 < 10 {\n    %1 = load f32 p0[10*i0 + i1]\n    " add more "  }\n  %2 = load f32 a0[0]\n"                \
+    "param p0 f32 40\nresult r0 f32 4\nfor i0 < 4 {\n  reg a0 f32 1\n  %0 = const f32 0x0p+0\n  store a0[0] %0\n"      \
+    "  for i1 < 10 {\n    %1 = load f32 p0[10*i0 + i1]\n    " add more "  }\n  %2 = load f32 a0[0]\n"                  \
     "  store r0[i0] %2\n}\n"
 
 #define FILL "param p0 f32 64\nresult r0 f32 64\nshared s0 f32 64\ngroup i0 < 16 {\n"
