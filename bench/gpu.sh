@@ -15,6 +15,7 @@
 #   where PYTHON can import them
 #   MODELS="mlp:32 gpt2:32 …"   networks and batches    SEQ=128 tokens    MEASURE=3 seconds for each figure
 #   PLACE=cuda:0                the device, as `hone devices` names it (default: CUDA's first, else OpenCL's first)
+#   JSON=1                      one JSON object instead of the table: rows (right, seconds of each, or why not), peers left out
 #   CPU=1                       beside it hone on the CPU and naive kernels on the device, for orientation
 # Needs hone, Python, and for CUDA nvcc or NVRTC; nothing is built. Results are kept in $BUILD/bench/gpu: what is there is not
 # measured again, remove the folder to do so. Recorded spaces are in spaces/ there, for `hone replay`. Without a device it says
@@ -35,7 +36,7 @@ done
 [ -n "$hone" ] && [ -x "$hone" ] || { echo "no hone: set HONE, or run make" >&2; exit 1; }
 if [ "$what" = models ]; then
     exec "${PYTHON:-python3}" bench/gpu_models.py --hone "$hone" --out "${OUT:-$BUILD/bench}/gpu-models" --time "${TIME:-15m}" \
-        ${MODELS:+--models "$MODELS"} ${SEQ:+--seq "$SEQ"} ${MEASURE:+--measure "$MEASURE"} ${PLACE:+--place "$PLACE"} ${CPU:+--cpu}
+        ${MODELS:+--models "$MODELS"} ${SEQ:+--seq "$SEQ"} ${MEASURE:+--measure "$MEASURE"} ${PLACE:+--place "$PLACE"} ${CPU:+--cpu} ${JSON:+--json}
 fi
 exec "${PYTHON:-python3}" bench/gpu_tuner.py --hone "$hone" --out "${OUT:-$BUILD/bench}/gpu" --time "${TIME:-20m}" \
     --only "${ONLY:-truth examples spaces}"

@@ -28,7 +28,8 @@ def onnx_runtime(path, budget_s):
     providers = [p for p in ("CUDAExecutionProvider", "CPUExecutionProvider") if p in ort.get_available_providers()]
     session = ort.InferenceSession(path, providers=providers)
     rng = np.random.default_rng(1)
-    feeds = {i.name: rng.integers(0, 100, i.shape).astype(np.int64) if "int64" in i.type else rng.random(i.shape, np.float32) for i in session.get_inputs()}
+    feeds = {i.name: rng.integers(0, 2 if "mask" in i.name or "type" in i.name else 100, i.shape).astype(np.int64) if "int64" in i.type else
+             rng.random(i.shape, np.float32) for i in session.get_inputs()}
     return {**timed(lambda: session.run(None, feeds), budget_s), "on": session.get_providers()[0]}
 
 
@@ -126,11 +127,20 @@ def with_torch(model, batch, seq, budget_s, compiled):
         return {**timed(lambda: net(*(x.to(device) for x in given)).cpu(), budget_s), "on": device}
 
 
-def main():
+def run():
     peer, model, path, batch, seq, budget_s = sys.argv[1:]
     found = onnx_runtime(os.path.abspath(path), float(budget_s)) if peer == "ONNX Runtime" else \
         with_torch(model, int(batch), int(seq), float(budget_s), peer == "torch.compile")
-    print(json.dumps(found))
+    return found
+
+
+def main():
+    """One line of JSON at the end, a failure as well; whatever a library prints stands in front."""
+    try:
+        found = run()
+    except Exception as error:  # pylint: disable=broad-exception-caught; of someone else's library, anything
+        found = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
+    print(json.dumps(found), flush=True)
 
 
 main()

@@ -1,6 +1,7 @@
 /* cmd_inspect.c — `hone inspect`: what is in a model file, and whether hone compiles it. */
 #include "cli.h"
 
+#include <hone/artifact.h>
 #include <hone/import.h>
 
 #include <jansson.h>
@@ -131,8 +132,86 @@ static hone_rc add_context(const cli *c, json_t *j, hone_err *err) {
     return HONE_OK;
 }
 
+/* --- libraries ---------------------------------------------------------------------------------------------------- */
+
+static bool is_library(const char *path) {
+    char head[4] = "";
+    FILE *f = fopen(path, "rb");
+    bool elf = f && fread(head, 1, 4, f) == 4 && !memcmp(head, "\177ELF", 4);
+    if (f) fclose(f);
+    return elf;
+}
+
+static const char *bytes_of(const json_t *j, const char *key, char buf[CLI_TEXT_N]) {
+    return cli_text_bytes((double)json_integer_value(json_object_get(j, key)), buf);
+}
+
+static void print_target(const cli *c, const json_t *t, const char *taken) {
+    char buf[CLI_TEXT_N];
+    bool device = json_is_true(json_object_get(t, "device"));
+    const char *code = text_of(t, "machine_code");
+    printf("%-11s%s%s: %" JSON_INTEGER_FORMAT " kernels, arena %s\n", "target", text_of(t, "name"),
+           strcmp(text_of(t, "name"), taken) ? "" : " (taken here)", json_integer_value(json_object_get(t, "kernels")),
+           json_integer_value(json_object_get(t, "arena_b")) ? bytes_of(t, "arena_b", buf) : "by the sizes of a run");
+    if (device) printf("%-11s%s\n", "", *code ? code : "text, which the device's driver compiles");
+    if (*text_of(t, "split")) {
+        printf("%-11ssplit: ", "");
+        cli_put(c, stdout, text_of(t, "split"), 0);
+        putchar('\n');
+    }
+}
+
+static void print_shape(const cli *c, const char *label, const json_t *port) {
+    printf("%-11s", label);
+    cli_put(c, stdout, text_of(port, "name"), 60);
+    printf("  %s", text_of(port, "type"));
+    cli_put(c, stdout, text_of(port, "shape"), 0);
+    putchar('\n');
+}
+
+static void print_library(const cli *c, const json_t *j) {
+    static const char *const port[] = {"inputs", "outputs", "states"};
+    char a[CLI_TEXT_N], b[CLI_TEXT_N];
+    const json_t *x;
+    size_t i;
+    cli_put(c, stdout, text_of(j, "file"), 0);
+    printf(": library of model '");
+    cli_put(c, stdout, text_of(j, "name"), 100);
+    printf("', by hone %s\n", text_of(j, "hone"));
+    printf("%-11slibrary %s, weights %s%s%s\n", "sizes", bytes_of(j, "library_b", a), bytes_of(j, "weights_b", b),
+           *text_of(j, "weights") ? ", " : "", text_of(j, "weights"));
+    if (*text_of(j, "compiler")) printf("%-11s%s, %s\n", "compiler", text_of(j, "compiler"), text_of(j, "numeric"));
+    json_array_foreach(json_object_get(j, "targets"), i, x) print_target(c, x, text_of(j, "taken"));
+    json_array_foreach(json_object_get(j, "versions"), i, x) printf(
+        "%-11s%s: %" JSON_INTEGER_FORMAT " launches\n", "version",
+        *text_of(x, "sizes") ? text_of(x, "sizes") : "all sizes", json_integer_value(json_object_get(x, "calls")));
+    for (size_t k = 0; k < sizeof port / sizeof *port; k++)
+        json_array_foreach(json_object_get(j, port[k]), i, x) print_shape(c, i ? "" : port[k], x);
+}
+
+static hone_rc inspect_library(cli *c, hone_err *err) {
+    char *text = NULL;
+    hone_rc rc = hone_artifact_inspect(c->arg[0], &text, err);
+    json_t *j = !rc ? json_loads(text, 0, NULL) : NULL;
+    if (!rc && c->json) {
+        cli_json out = cli_json_begin(c, true);
+        cli_json_raw(&out, text);
+        cli_json_end(&out);
+    } else if (!rc && j) {
+        print_library(c, j);
+    } else if (!rc) {
+        rc = cli_fail(err, HONE_E_INPUT, "'%s' has a name that is no UTF-8", c->arg[0]);
+    }
+    hone_free(text);
+    json_decref(j);
+    return rc;
+}
+
 static hone_rc run_inspect(cli *c, hone_err *err) {
     char *text;
+    if (is_library(c->arg[0]) && cli_given(c, "context"))
+        return cli_fail(err, HONE_E_USAGE, "'%s' is a library; leave --context out", c->arg[0]);
+    if (is_library(c->arg[0])) return inspect_library(c, err);
     hone_rc rc = hone_import_inspect(c->arg[0], &text, err);
     if (rc) return rc;
     json_t *j = json_loads(text, 0, NULL);
@@ -159,13 +238,16 @@ static const cli_option options[] = {
 const cli_command cli_cmd_inspect = {
     "inspect",
     "Models",
-    "MODEL",
-    "show what is in a model file and whether hone compiles it",
+    "MODEL|LIBRARY",
+    "show what is in a model file and whether hone compiles it, or what a library holds",
     "Prints the inputs, outputs, parameters and operators of a model. The last lines say whether hone can compile it; "
-    "if not, every unsupported node is listed with its operator, opset and the reason.",
+    "if not, every unsupported node is listed with its operator, opset and the reason.\n\n"
+    "Of a library that `hone compile` made: its targets with the architectures that it has machine code for, its "
+    "versions, sizes, inputs and outputs, and the target that is taken here. The library is loaded for that.",
     options,
     "hone inspect model.onnx\tfor people\n"
     "hone inspect model.onnx --json\tfor programs\n"
+    "hone inspect ./model.so\tthe targets, architectures and versions of a library\n"
     "hone inspect model.gguf --context 4096\tmemory that a conversation of 4,096 tokens takes\n",
     1,
     1,

@@ -27,6 +27,10 @@ static inline hone_artifact_options hone_artifact_defaults(void) {
 }
 HONE_API hone_rc hone_artifact_load(const char *path, const hone_artifact_options *options, hone_artifact **out,
                                     hone_err *err);
+/* What a library holds, as JSON: `targets` (each with its `machine_code`), `versions`, sizes, inputs and outputs, and
+ * which target is `taken` here (docs/commands.md, inspect). It is loaded, but no instance is made: no device needs to
+ * be there. What only the manifest beside it says is null where there is none. Free with hone_free. */
+HONE_API hone_rc hone_artifact_inspect(const char *path, char **json, hone_err *err);
 HONE_API const hone_model *hone_artifact_model(const hone_artifact *p);
 /* out[i].data is the caller's afterwards: hone_free. */
 HONE_API hone_rc hone_artifact_run(hone_artifact *p, const hone_array *in, size_t n_in, hone_array *out, size_t n_out,

@@ -1,4 +1,6 @@
 /* artifact.c — a compiled model in this process: opened, checked for its ABI, run, closed. */
+#include "exec/library.h"
+
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/options.h"
@@ -64,21 +66,21 @@ static void *open_current(const char *path) {
     return library;
 }
 
-static hone_rc open_library(const char *path, hone_artifact *p, hone_err *err) {
+hone_rc hn_library_open(const char *path, void **library, const hone_model **model, hone_err *err) {
     hone_model_entry *entry = NULL;
-    p->library = open_current(path);
-    if (!p->library) {
+    *library = open_current(path);
+    if (!*library) {
         const char *why = dlerror();
         return hn_fail(err, HONE_E_INPUT, "cannot load '%s': %s%s", path, why ? why : "out of memory",
                        hn_noexec_advice(why ? why : ""));
     }
-    void *symbol = dlsym(p->library, HONE_MODEL_ENTRY);
+    void *symbol = dlsym(*library, HONE_MODEL_ENTRY);
     memcpy(&entry, &symbol, sizeof entry);
     if (!entry) return hn_fail(err, HONE_E_INPUT, "'%s' is not a library made by hone compile", path);
-    p->model = entry();
-    if (p->model->abi != HONE_MODEL_ABI)
+    *model = entry();
+    if ((*model)->abi != HONE_MODEL_ABI)
         return hn_fail(err, HONE_E_MISMATCH, "'%s' has version %d of the model interface, not %d: compile it again",
-                       path, p->model->abi, HONE_MODEL_ABI);
+                       path, (*model)->abi, HONE_MODEL_ABI);
     return HONE_OK;
 }
 
@@ -89,7 +91,7 @@ hone_rc hone_artifact_load(const char *path, const hone_artifact_options *option
     if (rc) return rc;
     hone_artifact *p = calloc(1, sizeof *p);
     if (!p) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    rc = open_library(path, p, err);
+    rc = hn_library_open(path, &p->library, &p->model, err);
     if (!rc) {
         hone_model_config config = hone_model_defaults();
         config.n_threads = o.n_threads > HONE_MODEL_THREADS ? HONE_MODEL_THREADS : (int32_t)o.n_threads;

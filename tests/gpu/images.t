@@ -54,6 +54,9 @@ ok are_inside has both.so 'for sm_80,' 'for sm_90a,' 'for compute_90,'
 ok ptx_is_of_the_last_alone hasnt both.so 'for compute_80,'
 ok are_in_the_manifest manifest both.manifest 'cuda:sm_80' 'sm_90a' 'PTX of compute_90'
 ok the_text_is_carried_too has both.so 'HNR_KERNEL('
+ok inspect_lists_them bash -c "'$hone' inspect ./both.so | tee said && grep 'target  *cuda:sm_90a.*1 kernels' said && grep 'sm_90a .*KiB, PTX of compute_90' said && grep 'target  *cuda:sm_80' said && grep 'version  *all sizes: 1 launches' said && grep 'inputs  *x  f32' said"
+ok inspect_as_data bash -c "'$hone' inspect both.so --json | python3 -c 'import json, sys; d = json.load(sys.stdin); assert [t[\"name\"] for t in d[\"targets\"]] == [\"cuda:sm_90a\", \"cuda:sm_80\"] and \"sm_80 \" in d[\"targets\"][1][\"machine_code\"] and d[\"library_b\"] > 0 and d[\"versions\"][0][\"calls\"] == 1, d'"
+ok inspect_without_a_manifest bash -c "cp both.so lonely.so && '$hone' inspect lonely.so --json | grep '\"compiler\": null' && ! '$hone' inspect /bin/true 2> why && grep 'hone compile\|cannot load' why && ! '$hone' inspect both.so --context 3 2> why && grep 'leave --context out' why"
 ok beside_a_processor bash -c "'$hone' compile small.ir --target generic,cuda:sm_80 --no-parity -o mixed && grep -qaF 'for compute_80,' mixed.so && ! grep -qaF 'for sm_90a,' mixed.so"
 ok from_the_cache bash -c "'$hone' compile small.ir --target cuda:sm_80,cuda:sm_90a --no-parity --no-winners -o again/both | tee said && grep -q 'PTX of compute_90' said && cmp both.so again/both.so"
 ok of_each_version bash -c "'$hone' compile small.ir --target cuda:sm_80 --specialize n=4 --no-parity -o fixed && test \$(grep -ao 'for sm_80,' fixed.so | wc -l) = 2"
