@@ -126,11 +126,11 @@ def alone(path):
         return answer(server.url)
 
 
-def wait_for_status(service, ready, statuses=("RUNNING",), timeout=300):
+def wait_for_status(service, ready, timeout=300):
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         told = service.status()
-        if told["status"] in statuses and told["replicas"].get("RUNNING", 0) >= ready:
+        if told["status"] == "RUNNING" and told["replicas"].get("RUNNING", 0) >= ready:
             return told
         time.sleep(0.5)
     raise AssertionError(service.status())
@@ -205,8 +205,6 @@ def test_a_cluster_of_two_nodes_with_one_killed(folder):
         assert service.status()["replicas"].get("RUNNING", 0) == 1  # its replica went with it
         clients.wait_for(40)
         assert not clients.lost and not clients.wrong, (clients.lost, clients.wrong)
-        add_node(ray, workers, nodes, second)
-        wait_for_status(service, 2, ("RUNNING", "UNHEALTHY"))  # Ray says so until the new replica was checked
         clients.end()
         assert not clients.lost and not clients.wrong, (clients.lost, clients.wrong)
         print(f"{clients.answers} answers, {clients.retries} asked again", file=sys.stderr)
