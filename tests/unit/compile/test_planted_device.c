@@ -25,7 +25,7 @@ typedef struct printed {
 static const printed kernels[] = {
     {"ir 1\ninput %0 : f32[20, 36] \"x\"\ninput %1 : f32[36, 24] \"w\"\n"
      "%2 = contract %0, %1 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}\noutput %2 \"y\"\n",
-     NULL},
+     "tile stages=1"},
     {"ir 1\ninput %0 : f32[50, 70] \"x\"\n%1 = transpose %0 {perm = [1, 0]}\n%2 = exp %1\noutput %2 \"y\"\n",
      "transpose side=32 down=8 swizzle=1"},
     {"ir 1\ninput %0 : f32[50, 70] \"x\"\n%1 = transpose %0 {perm = [1, 0]}\n%2 = exp %1\noutput %2 \"y\"\n", NULL},
