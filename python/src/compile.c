@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- options: rows of compile_options.def
- * ----------------------------------------------------------------------------- */
+/* --- options: rows of compile_options.def ------------------------------------------------------------------------- */
 
 static const hn_py_option options[] = {
 #define HN_OPTION(kind, name, field, standard, doc)                                                                    \
@@ -20,8 +19,7 @@ static const hn_py_option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-/* --- the call
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the call ----------------------------------------------------------------------------------------------------- */
 
 typedef struct compilation {
     const char *path;

@@ -56,8 +56,7 @@ static const char **texts(PyObject *tuple) {
     return list;
 }
 
-/* --- tune
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- tune --------------------------------------------------------------------------------------------------------- */
 
 static PyObject *classes(const size_t n_class[HONE_N_CLASSES]) {
     PyObject *dict = PyDict_New();
@@ -160,8 +159,7 @@ static PyObject *tune_workload(PyObject *module, PyObject *args) {
     return out;
 }
 
-/* --- what proves: a workload, points or those of a record, progress
- * ----------------------------------------------------- */
+/* --- what proves: a workload, points or those of a record, progress ----------------------------------------------- */
 
 typedef struct proving {
     const char *path, *out; /* workload file; controls file to write, NULL: none */
@@ -363,8 +361,7 @@ static PyObject *minimize_point(PyObject *module, PyObject *args) {
     return prove(module, args, true, minimize, minimized);
 }
 
-/* --- check
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- check -------------------------------------------------------------------------------------------------------- */
 
 typedef struct checking {
     const char *path;
@@ -414,8 +411,7 @@ static PyObject *check_controls(PyObject *module, PyObject *args) {
     return out;
 }
 
-/* --- report
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- report ------------------------------------------------------------------------------------------------------- */
 
 typedef struct reporting {
     const char *path, *store, *controls, *out;
@@ -461,8 +457,7 @@ static PyObject *report_session(PyObject *module, PyObject *args) {
     return out;
 }
 
-/* --- what a workload says
- * --------------------------------------------------------------------------------------------------- */
+/* --- what a workload says ----------------------------------------------------------------------------------------- */
 
 /* (path): its name, folder, hash and objectives */
 static PyObject *workload_facts(PyObject *module, PyObject *args) {
@@ -488,8 +483,7 @@ static PyObject *workload_facts(PyObject *module, PyObject *args) {
     return out;
 }
 
-/* --- the part
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the part ----------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef functions[] = {
     {"tune", tune_workload, METH_VARARGS, "(path, canary, seeds, engine options, options, callback)"},

@@ -125,8 +125,7 @@ static PyObject *new_space(PyTypeObject *type, PyObject *args, PyObject *kw) {
     return (PyObject *)s;
 }
 
-/* --- what an included or loaded parameter is in Python
- * ----------------------------------------------------------------- */
+/* --- what an included or loaded parameter is in Python ------------------------------------------------------------ */
 
 /* A value's text as an int, a float or a str. */
 static PyObject *object_of(const char *text) {

@@ -229,8 +229,7 @@ static hone_model_rc hnm_plan(hone_model_instance *m) {
 }
 #endif
 
-/* --- weights
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- weights ------------------------------------------------------------------------------------------------------ */
 
 #if HNM_WEIGHTS_FILE
 /* Beside the library (or program) that holds this code: NAME.weights for a library NAME.so, else as compiled. */
@@ -283,8 +282,7 @@ static hone_model_rc hnm_map_weights(hone_model_instance *m, const char *path) {
 static void hnm_unmap_weights(hone_model_instance *m) { (void)m; }
 #endif
 
-/* --- threads
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 HNR hone_model_rc hnm_launch(hone_model_instance *m, hone_kernel_fn *run, void *const *buf, int64_t work, int64_t cost,
                              int64_t scratch_b) {
@@ -318,8 +316,7 @@ static hone_model_rc hnm_start_threads(hone_model_instance *m, const hone_model_
     return m->c->pool ? HONE_MODEL_OK : hnm_fail(m, HONE_MODEL_NOMEM, "cannot start %d threads", (int)m->c->n_threads);
 }
 
-/* --- times
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- times -------------------------------------------------------------------------------------------------------- */
 
 #if HNM_PROFILE
 static int64_t hnm_now_ns(void) {
@@ -338,8 +335,7 @@ HNR void hnm_note(hone_model_instance *m, int32_t call, int64_t begin_ns, double
 static const hone_model_time *hnm_times(const hone_model_instance *m) { return m->time; }
 #endif
 
-/* --- control flow and symbols
- * ------------------------------------------------------------------------------------------ */
+/* --- control flow and symbols ------------------------------------------------------------------------------------- */
 
 HNR void hnm_copy(void *to, const void *from, int64_t size_b) {
     if (size_b > 0 && to != from) memcpy(to, from, (size_t)size_b);
@@ -361,8 +357,7 @@ HNR hone_model_rc hnm_stack(hone_model_instance *m, int32_t slot, int32_t grown,
     return rc;
 }
 
-/* --- inputs and outputs
- * ------------------------------------------------------------------------------------------------ */
+/* --- inputs and outputs ------------------------------------------------------------------------------------------- */
 
 static int64_t hnm_bytes(const hone_model_tensor *t) {
     int64_t n = hnm_element[t->dtype].size_b;
@@ -448,8 +443,7 @@ HNR void hnm_give_output(hone_model_instance *m, hone_model_tensor *t, int32_t s
         t->data = m->v[slot], t->size_b = (size_t)hnm_bytes(t);
 }
 
-/* --- the calls
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the calls ---------------------------------------------------------------------------------------------------- */
 
 static void hnm_free(hone_model_instance *m) {
     if (!m) return;

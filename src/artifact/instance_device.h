@@ -31,8 +31,7 @@ static hone_model_rc hnm_device_check(hone_model_instance *m) {
     return rc;
 }
 
-/* --- copies
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- copies ------------------------------------------------------------------------------------------------------- */
 
 HNR hone_model_rc hnm_put(hone_model_instance *m, void *to, const void *from, int64_t size_b) {
     return hnd_put(m->c->stream, hnm_at(to), from, size_b) ? hnm_device_check(m) : HONE_MODEL_OK;
@@ -44,8 +43,7 @@ HNR hone_model_rc hnm_move(hone_model_instance *m, void *to, const void *from, i
     return hnd_move(m->c->stream, hnm_at(to), hnm_at(from), size_b) ? hnm_device_check(m) : HONE_MODEL_OK;
 }
 
-/* --- memory
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static hone_model_rc hnm_reserve_device(hone_model_instance *m, hnm_buffer *b, int64_t size_b, int keep) {
     hnd_stream *t = m->c->stream;
@@ -109,8 +107,7 @@ HNR hone_model_rc hnm_give_output_device(hone_model_instance *m, hone_model_tens
     return home ? hnm_move(m, t->data, m->v[home], size_b) : hnm_put(m, t->data, m->v[slot], size_b);
 }
 
-/* --- launches
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- launches ----------------------------------------------------------------------------------------------------- */
 
 HNR hone_model_rc hnm_launch_device(hone_model_instance *m, hone_kernel_fn *run, void *const *buf, int64_t work,
                                     int64_t cost, int64_t scratch_b) {
@@ -134,8 +131,7 @@ static hone_model_rc hnm_device_end(hone_model_instance *m) {
     return HONE_MODEL_OK;
 }
 
-/* --- states: as part.h has hnm_storage
- * ------------------------------------------------------------------------------- */
+/* --- states: as part.h has hnm_storage ---------------------------------------------------------------------------- */
 
 static char *hnm_device_make(struct hnm_common *c, int64_t size_b) {
     char *p = (char *)(uintptr_t)hnd_take(c->stream, size_b);
@@ -153,8 +149,7 @@ static int hnm_device_copy(struct hnm_common *c, void *to, const void *from, int
 }
 static const hnm_storage hnm_device_storage = {hnm_device_make, hnm_device_drop, hnm_device_copy, 1};
 
-/* --- opening
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* config->device: 0, the place that HONE_MODEL_PLACE names (as "opencl:1"), or the driver's first device; else device
  * number config->device - 1. */
@@ -220,8 +215,7 @@ static hone_model_rc hnm_device_weights(hone_model_instance *m) {
     return hnm_device_check(m);
 }
 
-/* --- for those who hand in memory of the device, and call kernels alone (hone/model.h)
- * ----------------------------------- */
+/* --- for those who hand in memory of the device, and call kernels alone (hone/model.h) ---------------------------- */
 
 static hone_model_rc hnm_api_open(int32_t device, hone_model_stream **out) {
     hnd_err err = {0, ""};

@@ -174,8 +174,7 @@ hone_rc hn_make_dirs(const char *path, hone_err *err) {
     return rc;
 }
 
-/* --- removing a tree: by folder descriptors, so that no link in it can lead outside
- * ----------------------------------- */
+/* --- removing a tree: by folder descriptors, so that no link in it can lead outside ------------------------------- */
 
 enum { DEPTH_MAX = 100 };
 

@@ -136,8 +136,7 @@ static void must(hone_gpu *g, int code, const char *what) {
                  text ? text : "no text");
 }
 
-/* --- opening
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static bool takes(const void *image, size_t size) {
     static const unsigned char fatbin[] = {0x50, 0xED, 0x55, 0xBA}, elf[] = {0x7F, 'E', 'L', 'F'};
@@ -247,8 +246,7 @@ static bool list(FILE *f, char *why, size_t n_why) {
     return true;
 }
 
-/* --- loading
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- loading ------------------------------------------------------------------------------------------------------ */
 
 static void load(hone_gpu *g, const void *image, size_t size, const char *options) {
     cuda *c = g->state;
@@ -303,8 +301,7 @@ static void *kernel(hone_gpu *g, const hn_gpu_launch *l) {
     return function;
 }
 
-/* --- memory
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static hn_gpu_mem alloc(hone_gpu *g, size_t size_b) {
     cuda *c = g->state;
@@ -336,8 +333,7 @@ static void fill(hone_gpu *g, const hn_gpu_mem *m, ptrdiff_t at, size_t n, unsig
     must(g, c->f.cuStreamSynchronize(c->stream), "filling memory");
 }
 
-/* --- calls
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static void enqueue(hone_gpu *g, size_t set) {
     cuda *c = g->state;

@@ -108,8 +108,7 @@ typedef struct opencl {
     uint64_t next_set; /* rotation goes on from sample to sample */
 } opencl;
 
-/* --- errors
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     short code;
@@ -150,8 +149,7 @@ static void must(hone_gpu *g, int code, const char *what) {
                  i < n ? errors[i].text : "not known here");
 }
 
-/* --- opening
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static bool takes(const void *image, size_t size) {
     (void)image;
@@ -262,8 +260,7 @@ static bool list(FILE *f, char *why, size_t n_why) {
     return true;
 }
 
-/* --- loading
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- loading ------------------------------------------------------------------------------------------------------ */
 
 static bool is_source(const void *image, size_t size) {
     return !memchr(image, 0, size < 4096 ? size : 4096) && !hn_gpu_cuda.takes(image, size);
@@ -326,8 +323,7 @@ static void *make_kernel(hone_gpu *g, const hn_gpu_launch *l) {
     return kernel;
 }
 
-/* --- memory
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static hn_gpu_mem alloc(hone_gpu *g, size_t size_b) {
     opencl *c = g->state;
@@ -368,8 +364,7 @@ static void fill(hone_gpu *g, const hn_gpu_mem *m, ptrdiff_t at, size_t n, unsig
     must(g, c->f.clFinish(c->queue), "filling memory");
 }
 
-/* --- calls
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 /* Launches of one call; the first waits for `after` (may be NULL). Events go to c->event when asked for. */
 static void enqueue(hone_gpu *g, size_t set, void *after, bool timed) {

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- importing
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- importing ---------------------------------------------------------------------------------------------------- */
 
 /* What a graph keeps alive: the file, and weights that do not lie in it. */
 typedef struct held {
@@ -201,8 +200,7 @@ hone_rc hn_gguf_import_sums(const char *path, hone_graph **out, hone_err *err) {
     return rc;
 }
 
-/* --- inspecting
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- inspecting --------------------------------------------------------------------------------------------------- */
 
 typedef struct by_type {
     uint64_t n, size_b;

@@ -152,8 +152,7 @@ static hone_rc read_tensor(reader *r, hn_gguf_tensor *t, uint64_t *offset) {
     return check_extent(r, t);
 }
 
-/* --- one file
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- one file ----------------------------------------------------------------------------------------------------- */
 
 bool hn_gguf_sniff(const void *data, size_t n) { return n >= 4 && !memcmp(data, "GGUF", 4); }
 
@@ -288,8 +287,7 @@ static hone_rc read_file(hn_gguf *g, const hn_mapping *map, const char *path, bo
     return rc;
 }
 
-/* --- several files
- * ----------------------------------------------------------------------------------------------------- */
+/* --- several files ------------------------------------------------------------------------------------------------ */
 
 /* The path of part i of n, where the first's ends in -00001-of-0000n.gguf; NULL: it does not, or no memory. */
 static char *part_path(const char *path, size_t i, size_t n) {

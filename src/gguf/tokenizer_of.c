@@ -101,8 +101,7 @@ static hone_rc read_kind(const hn_gguf *g, hn_tokenizer_spec *s, hone_err *err) 
     return HONE_OK;
 }
 
-/* --- steps of the kinds that have them
- * ---------------------------------------------------------------------------------- */
+/* --- steps of the kinds that have them ---------------------------------------------------------------------------- */
 
 enum { STEPS = 8 };
 static const char bar[] = "\xe2\x96\x81";

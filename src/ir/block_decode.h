@@ -30,8 +30,7 @@ HN_DEC void hn_dec_f32(const uint8_t *b, float *out) { *out = hn_dec_as_float(hn
 HN_DEC void hn_dec_f16(const uint8_t *b, float *out) { *out = hn_dec_half_at(b); }
 HN_DEC void hn_dec_bf16(const uint8_t *b, float *out) { *out = hn_dec_as_float(hn_dec_u16_at(b) << 16); }
 
-/* --- blocks of 32: the low nibble of byte j is element j, the high one element j + 16
- * --------------------------------- */
+/* --- blocks of 32: the low nibble of byte j is element j, the high one element j + 16 ----------------------------- */
 
 HN_DEC void hn_dec_q4_0(const uint8_t *b, float *out) {
     float d = hn_dec_half_at(b);
@@ -95,8 +94,7 @@ HN_DEC void hn_dec_mxfp4(const uint8_t *b, float *out) {
     }
 }
 
-/* --- blocks of 256: sub-blocks with scales (and minima) of their own, in steps of d (and dmin)
- * ------------------------- */
+/* --- blocks of 256: sub-blocks with scales (and minima) of their own, in steps of d (and dmin) -------------------- */
 
 /* Halves of 128; quarter s of a half has bits 2s and 2s + 1 of 32 bytes; a scale for each 16. */
 HN_DEC void hn_dec_q2_k(const uint8_t *b, float *out) {

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* --- TQ1_0: digits to the base 3, which no product reads: they become TQ2_0's, of two bits
- * ------------------------- */
+/* --- TQ1_0: digits to the base 3, which no product reads: they become TQ2_0's, of two bits ------------------------ */
 
 /* Digit t (0 is the first) of a byte, which is a fraction. */
 static int digit(int byte, int t) {
@@ -35,8 +34,7 @@ static void hn_dec_tq1_0(const uint8_t *b, float *out) {
     hn_dec_tq2_0(two, out);
 }
 
-/* --- the table
- * -------------------------------------------------------------------------------------------------------- */
+/* --- the table ---------------------------------------------------------------------------------------------------- */
 
 static const hn_block_type types[] = {
 #define HN_BLOCK(ID, NAME, ELEMENTS, BYTES, DECODE) {ID, NAME, ELEMENTS, BYTES, DECODE},

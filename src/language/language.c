@@ -20,8 +20,7 @@
 
 enum { USUAL_CONTEXT = 8192 };
 
-/* --- the library: CACHE/language/KEY/model.so
- * ------------------------------------------------------------------------- */
+/* --- the library: CACHE/language/KEY/model.so --------------------------------------------------------------------- */
 
 /* What a library follows from: the file, or those of a folder (path, sizes and times), when it was tuned, hone,
  * compiler and target. */
@@ -102,8 +101,7 @@ static hone_rc load(hone_text *m, const char *folder, const hone_text_options *o
     return HONE_OK;
 }
 
-/* --- what the library holds
- * ------------------------------------------------------------------------------------------- */
+/* --- what the library holds --------------------------------------------------------------------------------------- */
 
 static hone_rc no_language(const hone_text *m, hone_err *err) {
     return hn_fail(err, HONE_E_INPUT,
@@ -241,8 +239,7 @@ uint64_t hone_text_cache_b(const hone_text *m) {
     return sum;
 }
 
-/* --- text and tokens
- * --------------------------------------------------------------------------------------------------- */
+/* --- text and tokens ---------------------------------------------------------------------------------------------- */
 
 hone_rc hone_text_encode(const hone_text *m, const char *text, size_t n, bool frame, bool control, int32_t **ids,
                          size_t *n_ids, hone_err *err) {

@@ -184,8 +184,7 @@ bool hn_dtype_attr(hn_lower *c, const char *name, hone_dtype *out) {
     return false;
 }
 
-/* --- subgraphs
- * -------------------------------------------------------------------------------------------------------- */
+/* --- subgraphs ---------------------------------------------------------------------------------------------------- */
 
 const HnOnnx__Graph *hn_graph_attr(hn_lower *c, const char *name) {
     const HnOnnx__Attribute *a = attribute(c, name, A_GRAPH);
@@ -243,8 +242,7 @@ bool hn_subgraph(hn_lower *c, const char *name, hn_block block, size_t n_param, 
     return true;
 }
 
-/* --- helpers
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- helpers ------------------------------------------------------------------------------------------------------ */
 
 int64_t hn_axis(hn_lower *c, int64_t axis, size_t rank) {
     if (axis >= -(int64_t)rank && axis < (int64_t)rank) return axis < 0 ? axis + (int64_t)rank : axis;

@@ -120,8 +120,7 @@ bool hn_row_known(const char *domain, const char *op, int *since, int *until); /
 const char *hn_domain(const char *domain);                                     /* "ai.onnx" and NULL are "" */
 int hn_opset_newest(const char *domain);                                       /* 0: a domain that hone does not know */
 
-/* --- inspect.c
- * -------------------------------------------------------------------------------------------------------- */
+/* --- inspect.c ---------------------------------------------------------------------------------------------------- */
 hone_rc hn_onnx_inspect(const hn_front_source *from, hn_model_summary *out, hone_err *err);
 
 /* --- for the families that see more than tensors ------------------------------------------------------------------ */

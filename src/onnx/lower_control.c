@@ -9,8 +9,7 @@ enum { MAX_RESULTS = 256 };
 
 static hn_type scalar_type(hone_dtype t) { return (hn_type){.dtype = t}; }
 
-/* --- loops
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- loops -------------------------------------------------------------------------------------------------------- */
 
 /* One loop being built; a body is read once or more. */
 typedef struct loop {
@@ -86,8 +85,7 @@ static hn_val build(loop *l) {
     return hn_emit(g, l->c->b.b, HN_OP_LOOP, 2 + l->n_carried, in, 3, attr, l->n_carried + l->n_scans);
 }
 
-/* --- Loop
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- Loop --------------------------------------------------------------------------------------------------------- */
 
 static bool loop_body(loop *l, hn_val index, hn_val go, hn_val first) {
     hn_lower *c = l->c;
@@ -134,8 +132,7 @@ static void for_while(hn_lower *c) {
     for (size_t i = 0; i < n_out && v; i++) hn_out(c, i, v + (hn_val)i);
 }
 
-/* --- Scan
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- Scan --------------------------------------------------------------------------------------------------------- */
 
 static bool scan_body(loop *l, hn_val index, hn_val go, hn_val first) {
     hn_lower *c = l->c;

@@ -11,8 +11,7 @@ static void identity(hn_lower *c) {
         hn_wrong(c, "input 0 is missing");
 }
 
-/* --- random numbers
- * -------------------------------------------------------------------------------------------------------- */
+/* --- random numbers ----------------------------------------------------------------------------------------------- */
 
 /* A whole number for Dropout, a float for the others. */
 static int64_t seed_of(hn_lower *c) {
@@ -102,8 +101,7 @@ static void multinomial(hn_lower *c) {
     hn_out_as(c, 0, hn_bin(b, HN_OP_MIN, hn_reduce1(b, HN_OP_RSUM, below, 2, false), last), t);
 }
 
-/* --- Dropout
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- Dropout ------------------------------------------------------------------------------------------------------ */
 
 static void dropout_nothing(hn_lower *c, hn_val x) {
     hn_builder *b = hn_lower_builder(c);

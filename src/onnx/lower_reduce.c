@@ -19,8 +19,7 @@ typedef struct over { /* what is reduced */
     hn_val count;
 } over;
 
-/* --- axes at run time
- * --------------------------------------------------------------------------------------------------- */
+/* --- axes at run time --------------------------------------------------------------------------------------------- */
 
 static hn_val suffix_product(hn_builder *b, hn_val v) {
     hn_attr attr[] = {hn_a_int(HN_A_AXIS, 0), hn_a_int(HN_A_EXCLUSIVE, 1), hn_a_int(HN_A_REVERSE, 1)};
@@ -76,8 +75,7 @@ static hn_val scatter_into(over *o, hn_op op, hn_val x) {
     return hn_reshape(b, hn_emit(b->g, b->b, HN_OP_SCATTER_ELEMENTS, 3, in, 2, attr, 1), t.rank, o->full);
 }
 
-/* --- one reduction, dimensions kept
- * ---------------------------------------------------------------------------------------- */
+/* --- one reduction, dimensions kept ------------------------------------------------------------------------------- */
 
 static hn_val fold(over *o, hn_op op, hn_val x) {
     hn_builder *b = hn_lower_builder(o->c);
@@ -126,8 +124,7 @@ static hn_val reduced(over *o, int kind, hn_val x) {
     }
 }
 
-/* --- the operators
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the operators ------------------------------------------------------------------------------------------------ */
 
 /* The type in which it is computed: integers as f64 where the formula leaves them. */
 static hone_dtype work_type(int kind, hone_dtype t) {

@@ -34,8 +34,7 @@ static bool position(hn_lower *c, size_t input, size_t n, bool past, size_t *out
     return true;
 }
 
-/* --- optionals
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- optionals ---------------------------------------------------------------------------------------------------- */
 
 void hn_lower_optional(hn_lower *c) {
     const hn_bound *b = hn_in_bound(c, 0);
@@ -57,8 +56,7 @@ void hn_lower_optional_get(hn_lower *c) {
         hn_refuse(c, "the optional is empty");
 }
 
-/* --- sequences
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- sequences ---------------------------------------------------------------------------------------------------- */
 
 void hn_lower_sequence_construct(hn_lower *c) { hn_out_bound(c, 0, make(c, HN_BOUND_SEQUENCE, hn_n_in(c), c->in)); }
 

@@ -210,8 +210,7 @@ static void unsqueeze(hn_lower *c) {
     hn_out(c, 0, x);
 }
 
-/* --- Expand, Tile, Concat
- * ----------------------------------------------------------------------------------------------- */
+/* --- Expand, Tile, Concat ----------------------------------------------------------------------------------------- */
 
 /* The broadcast of a size and the wanted size: the one that is not 1; 0 where neither is known and they may differ. */
 static hn_dim broadcast_dim(hn_lower *c, hn_dim have, hn_dim want) {
@@ -289,8 +288,7 @@ static void concat(hn_lower *c) {
     if (!hn_lower_failed(c)) hn_out(c, 0, n == 1 ? x[0] : hn_concat(b, n, x, axis));
 }
 
-/* --- Shape, Size, constants
- * ------------------------------------------------------------------------------------------------ */
+/* --- Shape, Size, constants --------------------------------------------------------------------------------------- */
 
 static int64_t clamp(int64_t x, int64_t rank) {
     if (x < 0) x += rank;
@@ -374,8 +372,7 @@ static void constant_of_shape(hn_lower *c) {
     hn_out(c, 0, hn_broadcast_to(b, v, n, d));
 }
 
-/* --- ramps and patterns
- * ------------------------------------------------------------------------------------------------------ */
+/* --- ramps and patterns ------------------------------------------------------------------------------------------- */
 
 static hn_val scalar_in(hn_lower *c, size_t i) {
     hn_val v = hn_in(c, i);

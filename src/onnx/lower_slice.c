@@ -4,8 +4,7 @@
 
 enum { FAR = 0x7fffffff }; /* what exporters write for "to the end" */
 
-/* --- Slice, known bounds
- * ---------------------------------------------------------------------------------------------- */
+/* --- Slice, known bounds ------------------------------------------------------------------------------------------ */
 
 typedef struct cut {
     hn_dim start, length;
@@ -75,8 +74,7 @@ void hn_lower_slice_attr(hn_lower *c) {
     if (!hn_lower_failed(c)) hn_out(c, 0, slice_by(b, x, cuts));
 }
 
-/* --- Slice, bounds as inputs
- * --------------------------------------------------------------------------------------------- */
+/* --- Slice, bounds as inputs -------------------------------------------------------------------------------------- */
 
 typedef struct bounds {
     hn_val start, end, axis, step; /* i64 vectors of length n */
@@ -203,8 +201,7 @@ void hn_lower_slice(hn_lower *c) {
         slice_at_run_time(c, x, &r);
 }
 
-/* --- Split
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- Split -------------------------------------------------------------------------------------------------------- */
 
 /* Lengths of the parts from the attribute or input `split`, or equal ones, the last smaller where it must be. */
 static bool split_lengths(hn_lower *c, hn_dim size, size_t n, hn_dim *out) {

@@ -47,8 +47,7 @@ static void number_block(work *w, hn_block b) {
     }
 }
 
-/* --- which symbols a dimension needs
- * ---------------------------------------------------------------------------------- */
+/* --- which symbols a dimension needs ------------------------------------------------------------------------------ */
 
 bool hn_dim_is_early(const hn_graph *g, const hn_layout *l, hn_dim d) {
     size_t n = hn_dims_symbols(g->dims);

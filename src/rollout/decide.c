@@ -15,8 +15,7 @@ enum {
 static const double tail_factor = 1.25;
 static const double rate_alpha = 0.01; /* of a promotion in spite of a rate of failures that `runs` is to exclude */
 
-/* --- what can be
- * ------------------------------------------------------------------------------------------------------ */
+/* --- what can be -------------------------------------------------------------------------------------------------- */
 
 hone_rc hn_rollout_check_rules(const hone_rollout_rules *r, hone_err *err) {
     struct {

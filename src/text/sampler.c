@@ -24,8 +24,7 @@ struct hn_sampler {
     uint64_t draws;
 };
 
-/* --- an exponential that is the same everywhere
- * ------------------------------------------------------------------------- */
+/* --- an exponential that is the same everywhere ------------------------------------------------------------------- */
 
 typedef double four __attribute__((vector_size(32)));
 typedef int64_t four_i __attribute__((vector_size(32)));
@@ -112,8 +111,7 @@ void hn_most_likely(const float *logits, size_t n, size_t n_top, int32_t *token,
     for (size_t k = 0; k < have; k++) logprob[k] = ((double)logits[token[k]] - top) - rest;
 }
 
-/* --- state
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- state -------------------------------------------------------------------------------------------------------- */
 
 static hone_rc check(const hn_sampling *o, size_t n, hone_err *err) {
     const struct {
@@ -190,8 +188,7 @@ hone_rc hn_sampler_accept(hn_sampler *s, int32_t token, hone_err *err) {
     return HONE_OK;
 }
 
-/* --- filters: each keeps a first part of the list, which is sorted
- * ------------------------------------------------------- */
+/* --- filters: each keeps a first part of the list, which is sorted ------------------------------------------------ */
 
 static int by_logit(const void *a, const void *b) {
     const choice *x = a, *y = b;
@@ -238,8 +235,7 @@ static size_t keep_typical(choice *list, size_t n, double most) {
     return k;
 }
 
-/* --- a draw
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- a draw ------------------------------------------------------------------------------------------------------- */
 
 static size_t draw(hn_sampler *s, const choice *list, size_t n) {
     hn_rng r = hn_rng_make(s->o.seed, s->draws++); /* by the seed and the number of the draw */

@@ -92,8 +92,7 @@ static hn_tv member(hn_trun *r, const hn_tnode *n, const hn_tv *v, const char *n
     return (hn_tv){0};
 }
 
-/* --- indices
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- indices ------------------------------------------------------------------------------------------------------ */
 
 static hn_tv index_of(hn_trun *r, const hn_tnode *n) {
     hn_tv v = hn_t_eval(r, n->a), i = hn_t_eval(r, n->b);
@@ -146,8 +145,7 @@ static hn_tv slice_of(hn_trun *r, const hn_tnode *n) {
     return v;
 }
 
-/* --- operators
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- operators ---------------------------------------------------------------------------------------------------- */
 
 static bool contains(hn_trun *r, const hn_tnode *n, const hn_tv *in, const hn_tv *v) {
     if (in->kind == HN_TV_TEXT) {
@@ -357,8 +355,7 @@ hn_tv hn_t_eval(hn_trun *r, const hn_tnode *n) {
     return v;
 }
 
-/* --- statements
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- statements --------------------------------------------------------------------------------------------------- */
 
 static void set_loop(hn_trun *r, hn_tv_dict *names, const hn_tv_list *items, size_t i) {
     hn_tv v = hn_tv_new_dict(r);

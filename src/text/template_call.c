@@ -413,8 +413,7 @@ static hn_tv get(const calling *c) {
     return found ? *found : otherwise ? *otherwise : (hn_tv){.kind = HN_TV_NONE};
 }
 
-/* --- other filters
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- other filters ------------------------------------------------------------------------------------------------ */
 
 static hn_tv to_json(const calling *c) {
     hn_str s = {0};

@@ -5,8 +5,7 @@
 #include "base/arena.h"
 #include "text/template.h"
 
-/* --- values: not changed once made, but for namespaces
- * ------------------------------------------------------------------ */
+/* --- values: not changed once made, but for namespaces ------------------------------------------------------------ */
 
 typedef enum hn_tv_kind {
     HN_TV_UNDEFINED,
@@ -58,8 +57,7 @@ struct hn_tv_pair {
     hn_tv value;
 };
 
-/* --- nodes
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 typedef enum hn_tnode_kind {
     HN_TN_TEXT,   /* text */
@@ -100,8 +98,7 @@ struct hn_tnode {
     bool negated;
 };
 
-/* --- one rendering
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- one rendering ------------------------------------------------------------------------------------------------ */
 
 typedef struct hn_tscope {
     hn_tv_dict names;

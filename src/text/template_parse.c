@@ -54,8 +54,7 @@ static hn_tnode *node(parser *p, hn_tnode_kind kind) {
     return n;
 }
 
-/* --- inside a block
- * --------------------------------------------------------------------------------------------------------- */
+/* --- inside a block ----------------------------------------------------------------------------------------------- */
 
 static bool is(const parser *p, const char *what) {
     return (p->now.kind == NAME || p->now.kind == SIGN || p->now.kind == BLOCK_END) && p->now.n == strlen(what) &&
@@ -144,8 +143,7 @@ static hn_tv unquoted(parser *p) {
     return v;
 }
 
-/* --- expressions
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- expressions -------------------------------------------------------------------------------------------------- */
 
 /* Room for as many as stand between brackets is found by doubling. */
 static bool add(parser *p, hn_tnode *to, hn_tnode *item, size_t *room) {
@@ -394,8 +392,7 @@ static hn_tnode *expression(parser *p) {
     return p->r->rc ? NULL : value;
 }
 
-/* --- statements
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- statements --------------------------------------------------------------------------------------------------- */
 
 /* a, b = x without brackets */
 static hn_tnode *tuple(parser *p) {
@@ -525,8 +522,7 @@ static hn_tnode *statement(parser *p) {
     return NULL;
 }
 
-/* --- blocks and the text between them
- * ------------------------------------------------------------------------------------- */
+/* --- blocks and the text between them ----------------------------------------------------------------------------- */
 
 static const char *find_block(const parser *p) {
     for (const char *q = p->at; q + 1 < p->end; q++)

@@ -88,8 +88,7 @@ hn_tv hn_tv_from_json(hn_trun *r, const json_t *j) {
     return v;
 }
 
-/* --- comparing
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
 
 bool hn_tv_is_number(const hn_tv *v) { return v->kind == HN_TV_BOOL || v->kind == HN_TV_INT || v->kind == HN_TV_FLOAT; }
 double hn_tv_number(const hn_tv *v) { return v->kind == HN_TV_FLOAT ? v->f : (double)v->i; }
@@ -195,8 +194,7 @@ hn_tv hn_tv_items(hn_trun *r, const hn_tv *v) {
     }
 }
 
-/* --- printing
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- printing ----------------------------------------------------------------------------------------------------- */
 
 /* A float as Python prints it: the shortest text, with a point. */
 static void add_float(double x, hn_str *out) {

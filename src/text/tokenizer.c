@@ -26,8 +26,7 @@ void hn_ids_add(hn_ids *ids, int32_t id) {
     if (!ids->failed) ids->id[ids->n++] = id;
 }
 
-/* --- encoding
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
 
 typedef struct encoding {
     const hn_tokenizer *t;
@@ -169,8 +168,7 @@ hone_rc hn_tokenizer_encode(const hn_tokenizer *t, const char *text, size_t n, b
     return HONE_OK;
 }
 
-/* --- what tokens are
- * --------------------------------------------------------------------------------------------------- */
+/* --- what tokens are ---------------------------------------------------------------------------------------------- */
 
 size_t hn_tokenizer_size(const hn_tokenizer *t) { return t->n; }
 int32_t hn_tokenizer_bos(const hn_tokenizer *t) { return t->bos; }
@@ -196,8 +194,7 @@ hn_span hn_tokenizer_bytes(const hn_tokenizer *t, int32_t id, bool *is_control) 
     return k->bytes;
 }
 
-/* --- text from tokens
- * -------------------------------------------------------------------------------------------------- */
+/* --- text from tokens --------------------------------------------------------------------------------------------- */
 
 /* Every byte may become U+FFFD. */
 size_t hn_detokenizer_room(const hn_tokenizer *t, int32_t id) { return 3 * (t->token[id].bytes.n + 4); }

@@ -261,8 +261,7 @@ void hn_big_choices_close(hn_big_choices *c) {
     *c = (hn_big_choices){0};
 }
 
-/* --- points
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- points ------------------------------------------------------------------------------------------------------- */
 
 static bool leaves_others_out(const hn_big_choices *c, const hn_combination *x) {
     for (size_t i = 0; i < c->factors.n; i++)
@@ -301,8 +300,7 @@ bool hn_big_choices_point(const hn_big_choices *c, const hn_combination *x, doub
     return hone_point_legal(plan->space, point, NULL);
 }
 
-/* --- the experiment
- * ---------------------------------------------------------------------------------------------------- */
+/* --- the experiment ----------------------------------------------------------------------------------------------- */
 
 static size_t find_combination(const hn_big_choices *c, const hn_combination *x) {
     for (size_t i = 0; i < c->n_all; i++)
@@ -335,8 +333,7 @@ size_t hn_big_choices_design(const hn_big_choices *c, hn_combination out[HN_DESI
     return n;
 }
 
-/* --- what it says
- * ------------------------------------------------------------------------------------------------------ */
+/* --- what it says ------------------------------------------------------------------------------------------------- */
 
 static void count_level(const hn_combination *seen, const bool *failed, size_t n, size_t factor, size_t level,
                         int64_t *n_trials, int64_t *n_failed) {
@@ -381,8 +378,7 @@ size_t hn_big_choices_promising(const hn_big_choices *c, const hn_effects *e, co
     return n;
 }
 
-/* --- in words
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- in words ----------------------------------------------------------------------------------------------------- */
 
 /* A control as its compiler's command line has it, of the first compiler that has it. */
 static const char *spelled(hn_big_choices *c, const char *name, const char *value) {

@@ -129,8 +129,7 @@ uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_bui
     return strtoull(hex, NULL, 16);
 }
 
-/* --- one build's steps
- * ------------------------------------------------------------------------------------------------ */
+/* --- one build's steps -------------------------------------------------------------------------------------------- */
 
 typedef struct job {
     const hn_recipe *r;
@@ -280,8 +279,7 @@ static bool end_step(const hn_build_config *cfg, job *j, hone_err *err, hone_rc 
     return *rc != HONE_OK;
 }
 
-/* --- the batch
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the batch ---------------------------------------------------------------------------------------------------- */
 
 static void abandon(job *j, size_t n, hn_build *out) {
     for (size_t i = 0; i < n; i++) {

@@ -120,8 +120,7 @@ static hone_rc record(race *r, size_t i, hone_err *err) {
     return rc;
 }
 
-/* --- the result
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the result --------------------------------------------------------------------------------------------------- */
 
 static hone_rc name_winner(hn_tuner *t, const double *point, hone_tune_result *out, hone_err *err) {
     hn_recipe recipe;

@@ -89,8 +89,7 @@ static hone_rc measure(hn_tuner *t, const hn_recipe *r, const hn_build *b, hn_me
     return rc;
 }
 
-/* --- what was seen
- * ----------------------------------------------------------------------------------------------------- */
+/* --- what was seen ------------------------------------------------------------------------------------------------ */
 
 /* Counts a trial and takes a feasible one into the elite; true when it is the best so far. */
 static hone_rc count_trial(hn_tuner *t, const double *point, uint64_t key, const hone_trial *trial, bool *gain,
@@ -189,8 +188,7 @@ hone_rc hn_judge(hn_tuner *t, const double *point, const char *origin, const hn_
     return rc;
 }
 
-/* --- resumption
- * -------------------------------------------------------------------------------------------------------- */
+/* --- resumption --------------------------------------------------------------------------------------------------- */
 
 hone_rc hn_resume_trial(hn_tuner *t, const hone_trial *trial, hone_err *err) {
     if (strcmp(trial->phase, "search")) return HONE_OK;

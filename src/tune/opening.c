@@ -46,8 +46,7 @@ void hn_opening_close(hn_tuner *t) {
     t->opening.point = NULL;
 }
 
-/* --- what was asked and told
- * ------------------------------------------------------------------------------------------ */
+/* --- what was asked and told -------------------------------------------------------------------------------------- */
 
 static size_t find(const hn_tuner *t, const double *point) {
     for (size_t i = 0; i < t->opening.n; i++)
@@ -89,8 +88,7 @@ static bool all_told(const hn_opening *o) {
     return true;
 }
 
-/* --- what it says
- * ------------------------------------------------------------------------------------------------------ */
+/* --- what it says ------------------------------------------------------------------------------------------------- */
 
 size_t hone_tune_effect_text(const hone_effect *e, char *buf, size_t n) {
     int len;
@@ -144,8 +142,7 @@ static hone_rc report(hn_tuner *t, const hn_effects *e, hone_err *err) {
     return rc;
 }
 
-/* --- what follows
- * ------------------------------------------------------------------------------------------------------ */
+/* --- what follows ------------------------------------------------------------------------------------------------- */
 
 /* The combinations that the effects promise to be the best. With several objectives there is no single best. */
 static hone_rc add_combined(hn_tuner *t, const hn_effects *e, hone_err *err) {

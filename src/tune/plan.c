@@ -323,8 +323,7 @@ char *hn_recipe_line(const hn_recipe *recipe, bool with_cc) {
     return hn_str_take(&s);
 }
 
-/* --- public
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- public ------------------------------------------------------------------------------------------------------- */
 
 hone_rc hone_workload_space(const hone_workload *workload, const hone_tune_options *options, hone_space **out,
                             hone_err *err) {

@@ -233,8 +233,7 @@ static hone_outcome_class run_class(const hn_proc_result *r) {
     }
 }
 
-/* --- parity
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- parity ------------------------------------------------------------------------------------------------------- */
 
 /* Does parity compare harness data in this workload? */
 static bool uses_data(const hone_workload *w) { return !w->parity_output && w->time_source == HN_FROM_HARNESS; }
@@ -369,8 +368,7 @@ static hone_rc judge_output(const start *s, const hn_proc_result *r, hn_purpose 
     return rc;
 }
 
-/* --- reading quantities
- * -------------------------------------------------------------------------------------------------- */
+/* --- reading quantities ------------------------------------------------------------------------------------------- */
 
 typedef struct reading {
     hn_arena arena;
@@ -483,8 +481,7 @@ static void close_pools(const start *s, const pool *pools, hn_run *out) {
     }
 }
 
-/* --- one run
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- one run ------------------------------------------------------------------------------------------------------ */
 
 /* Which kinds of run the quantities ask for. */
 typedef struct needs {

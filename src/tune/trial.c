@@ -85,8 +85,7 @@ static hone_rc run_pair(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b
     return run_base(ctx, input, false, &m->samples, base, err);
 }
 
-/* --- a pass
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- a pass ------------------------------------------------------------------------------------------------------- */
 
 /* Sums over inputs of one pass. */
 typedef struct pass_sum {
@@ -145,8 +144,7 @@ hone_rc hn_measure_pass(hn_bench_ctx *ctx, const hn_recipe *r, const hn_build *b
     return m->samples.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : HONE_OK;
 }
 
-/* --- reading a measurement
- * ---------------------------------------------------------------------------------------------- */
+/* --- reading a measurement ---------------------------------------------------------------------------------------- */
 
 double hn_log_ratio(const hn_bench_ctx *ctx, const hn_measured *m, size_t k, size_t pass) {
     double x = m->ratio[k][pass];
@@ -231,8 +229,7 @@ void hn_outcome_of(const hn_bench_ctx *ctx, const hn_build *b, const hn_measured
 
 void hn_measured_free(hn_measured *m) { hn_samples_free(&m->samples); }
 
-/* --- the baseline
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the baseline ------------------------------------------------------------------------------------------------- */
 
 static hone_rc write_references(hn_bench_ctx *ctx, hone_err *err) {
     const hone_workload *w = ctx->run.w;
@@ -313,8 +310,7 @@ void hn_bench_close(hn_bench_ctx *ctx) {
     ctx->base.recent = NULL;
 }
 
-/* --- the second opinion
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the second opinion ------------------------------------------------------------------------------------------- */
 
 /* The first objective timed by the program itself that is implausibly good, or n_objectives. What the supervisor
  * measures cannot be misled by a candidate's controls. */

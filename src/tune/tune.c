@@ -116,8 +116,7 @@ static hone_rc make_ref_dir(hn_tuner *t, hone_err *err) {
     return dir ? hn_make_dirs(dir, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-/* --- the baseline
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the baseline ------------------------------------------------------------------------------------------------- */
 
 static hone_rc record_baseline(hn_tuner *t, const hn_samples *samples, hone_err *err) {
     char *json = NULL;
@@ -193,8 +192,7 @@ static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *
     return rc;
 }
 
-/* --- the loop
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- the loop ----------------------------------------------------------------------------------------------------- */
 
 static const char *reached(const hn_tuner *t) {
     const hn_budget *b = &t->w->budget;
@@ -281,8 +279,7 @@ static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
     return rc ? rc : hn_opening_end(t, err);
 }
 
-/* --- hone_tune_run
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- hone_tune_run ------------------------------------------------------------------------------------------------ */
 
 static void close_tuner(hn_tuner *t) {
     if (t->w->far) hn_far_watch(t->w->far, NULL, NULL);

@@ -173,8 +173,7 @@ static void test_cache(const char *folder) {
     setenv("HONE_DEVICE_CACHE", folder, 1);
 }
 
-/* --- CUDA, on a driver that is played (tests/helper/fake/cuda.c)
- * ------------------------------------------------------- */
+/* --- CUDA, on a driver that is played (tests/helper/fake/cuda.c) -------------------------------------------------- */
 
 static const char ptx[] = ".version 8.0 scale far planted", machine_code[] = "scale of machine code",
                   broken[] = "broken scale";

@@ -294,8 +294,7 @@ static void test_odd_tensors(void) {
     }
 }
 
-/* --- external data
- * ---------------------------------------------------------------------------------------------------- */
+/* --- external data ------------------------------------------------------------------------------------------------ */
 
 static void write_file(const char *dir, const char *name, const void *data, size_t n) {
     char path[700];
@@ -379,8 +378,7 @@ static void test_external(void) {
     rmdir(dir);
 }
 
-/* --- functions, symbols
- * ------------------------------------------------------------------------------------------------ */
+/* --- functions, symbols ------------------------------------------------------------------------------------------- */
 
 static void test_functions(void) {
     pb m = onnx_sample_function(), f = {.n = 0}, g = chain(NULL, 0), call = onnx_node("Loopy: x -> y");

@@ -195,8 +195,7 @@ static void check_cut_short(void) {
     }
 }
 
-/* --- limits, several candidates
- * --------------------------------------------------------------------------------------- */
+/* --- limits, several candidates ----------------------------------------------------------------------------------- */
 
 static void check_limit(void) {
     static const hn_limit_rule limit = {.bound = 0.9, .text = "median(latency) <= 0.9"};

@@ -75,8 +75,7 @@ typedef struct hnd_stream {
     hnd_err err;
 } hnd_stream;
 
-/* --- sessions
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- sessions ----------------------------------------------------------------------------------------------------- */
 
 typedef struct hnd_sessions { /* of a library */
     pthread_mutex_t lock;
@@ -202,8 +201,7 @@ HND int hnd_session_kernel(hnd_session *s, const hnd_kernel *k, void **out, hnd_
     return rc;
 }
 
-/* --- streams
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- streams ------------------------------------------------------------------------------------------------------ */
 
 HND hnd_to hnd_to_queue(const hnd_stream *t) { return (hnd_to){t->session->driver, t->session->device, t->queue}; }
 
@@ -306,8 +304,7 @@ HND int hnd_take_error(hnd_stream *t, int64_t *out) {
     return t->err.rc;
 }
 
-/* --- launches
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- launches ----------------------------------------------------------------------------------------------------- */
 
 HND int hnd_scratch(hnd_stream *t, int64_t size_b) {
     if (t->err.rc || size_b <= t->scratch_b) return t->err.rc;

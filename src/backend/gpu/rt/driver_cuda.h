@@ -82,8 +82,7 @@ typedef struct hnd_cu {
     hnd_cu_module *module; /* to unload */
 } hnd_cu;
 
-/* --- errors
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     short code, rc;
@@ -111,8 +110,7 @@ HND int hnd_cu_enter(hnd_cu *c, hnd_err *err) {
     return hnd_cu_must(c, c->f.cuCtxSetCurrent(c->context), "choosing the device", err);
 }
 
-/* --- devices
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- devices ------------------------------------------------------------------------------------------------------ */
 
 HND int hnd_cu_open_library(hnd_cu_table *f, hnd_err *err) {
     static const struct {
@@ -231,8 +229,7 @@ HND void hnd_cu_drop_queue(void *device, void *queue) {
     c->f.cuStreamDestroy_v2(queue);
 }
 
-/* --- memory
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 HND int hnd_cu_alloc(void *device, int64_t size_b, hnd_at *out, hnd_err *err) {
     hnd_cu *c = (hnd_cu *)device;
@@ -283,8 +280,7 @@ HND int hnd_cu_fill(void *device, void *queue, hnd_at to, int byte, int64_t size
     return hnd_cu_must(c, c->f.cuMemsetD8Async(to, (unsigned char)byte, (size_t)size_b, queue), "filling memory", err);
 }
 
-/* --- modules
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- modules ------------------------------------------------------------------------------------------------------ */
 
 HND int hnd_cu_load_image(hnd_cu *c, const void *image, const char *what, void **module, hnd_err *err) {
     enum { ERROR_LOG = 5, ERROR_LOG_B = 6, LOG_B = 4096 };
@@ -473,8 +469,7 @@ HND int hnd_cu_find(void *device, void *module, const char *name, void **kernel,
     return rc ? rc : hnd_cu_must(c, c->f.cuModuleGetFunction(kernel, module, name), what, err);
 }
 
-/* --- launches
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- launches ----------------------------------------------------------------------------------------------------- */
 
 HND int hnd_cu_launch(void *device, void *queue, const hnd_launch *l, hnd_err *err) {
     enum { DYNAMIC = 8, PLAIN_SHARED_B = 48 << 10 };
@@ -501,8 +496,7 @@ HND int hnd_cu_sync(void *device, void *queue, hnd_err *err) {
     return rc ? rc : hnd_cu_must(c, c->f.cuStreamSynchronize(queue), "running", err);
 }
 
-/* --- time
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 
 HND int hnd_cu_mark(void *device, void *queue, void **mark, hnd_err *err) {
     hnd_cu *c = (hnd_cu *)device;
@@ -530,8 +524,7 @@ HND void hnd_cu_drop_mark(void *device, void *mark) {
     if (mark && !hnd_cu_enter(c, NULL)) c->f.cuEventDestroy_v2(mark);
 }
 
-/* --- recordings: graphs
- * ------------------------------------------------------------------------------------------------- */
+/* --- recordings: graphs ------------------------------------------------------------------------------------------- */
 
 HND int hnd_cu_record(void *device, void *queue, hnd_err *err) {
     enum { THREAD_LOCAL = 1 };

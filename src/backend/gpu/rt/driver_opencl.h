@@ -99,8 +99,7 @@ typedef struct hnd_cl {
     int faulted;
 } hnd_cl;
 
-/* --- errors
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     short code, rc;
@@ -141,8 +140,7 @@ HND int hnd_cl_must(hnd_cl *c, int code, const char *what, hnd_err *err) {
     return hnd_fail(err, rc, "%s: OpenCL error %d: %s", what, code, i < n ? hnd_cl_errors[i].text : "not known here");
 }
 
-/* --- devices
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- devices ------------------------------------------------------------------------------------------------------ */
 
 HND int hnd_cl_open_library(hnd_cl_table *f, hnd_err *err) {
     static const struct {
@@ -305,8 +303,7 @@ HND void hnd_cl_drop_queue(void *device, void *queue) {
     c->f.clReleaseCommandQueue(queue);
 }
 
-/* --- memory
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 HND int hnd_cl_alloc(void *device, int64_t size_b, hnd_at *out, hnd_err *err) {
     hnd_cl *c = (hnd_cl *)device;
@@ -423,8 +420,7 @@ HND int hnd_cl_fill(void *device, void *queue, hnd_at to, int byte, int64_t size
                        what, err);
 }
 
-/* --- programs
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- programs ----------------------------------------------------------------------------------------------------- */
 
 HND int hnd_cl_keep(hnd_cl *c, void *program, void *kernel, hnd_err *err) {
     hnd_cl_made *m = (hnd_cl_made *)malloc(sizeof *m);
@@ -525,8 +521,7 @@ HND int hnd_cl_find(void *device, void *module, const char *name, void **kernel,
     return 0;
 }
 
-/* --- launches
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- launches ----------------------------------------------------------------------------------------------------- */
 
 HND int hnd_cl_set_address(hnd_cl *c, const hnd_launch *l, unsigned i, hnd_at at) {
     const hnd_cl_range *r = at ? hnd_cl_range_of(c, at) : NULL;
@@ -565,8 +560,7 @@ HND int hnd_cl_sync(void *device, void *queue, hnd_err *err) {
     return hnd_cl_must(c, c->f.clFinish(queue), "running", err);
 }
 
-/* --- time
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 
 HND int hnd_cl_mark(void *device, void *queue, void **mark, hnd_err *err) {
     hnd_cl *c = (hnd_cl *)device;
