@@ -1,0 +1,286 @@
+/* learn.c — what a server learns in idle time. It is a process of its own, at the lowest priority: it asks the server
+ * over its socket for admin calls whether it is idle, tunes for the sizes that were counted, stops as soon as a request
+ * comes, compiles what was proven, and asks for a trial as `hone deploy` does. Every step is an event of the store. */
+#include "learn.h"
+#include "traffic.h"
+
+#include <hone/compile.h>
+#include <hone/import.h>
+#include <hone/process.h>
+#include <hone/tune_model.h>
+
+#include <errno.h>
+#include <jansson.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double usual_idle_s = 60, usual_budget_s = 300, usual_every_s = 86400, least_gain = 0.01;
+static const double least_runs = 50; /* counted, before sizes are worth tuning for */
+
+typedef struct learning {
+    const hone_serve_options *o;
+    double idle_s, budget_s, every_s;
+    char *socket;
+    int64_t begun;     /* calls that the server had begun when it was last asked */
+    double active_s;   /* when it last had another call than ours */
+    double asked_s;    /* when it was last asked */
+    volatile int stop; /* a request came */
+} learning;
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* --- the server ----------------------------------------------------------------------------------------------------- */
+
+/* Its models; NULL: it does not answer. Notes whether somebody else called. */
+static json_t *ask_models(learning *l) {
+    char *reply = NULL;
+    if (hone_serve_ask(l->socket, "/models", NULL, &reply, NULL)) return NULL;
+    json_t *o = json_loads(reply, 0, NULL);
+    hone_free(reply);
+    int64_t begun = json_integer_value(json_object_get(o, "begun")),
+            calls = json_integer_value(json_object_get(o, "calls"));
+    l->asked_s = now_s();
+    if (begun != l->begun + 1 || calls > 1) l->active_s = l->asked_s; /* ours is one */
+    l->begun = begun;
+    if (json_is_true(json_object_get(o, "ending"))) _exit(0);
+    return o;
+}
+
+/* While it works: a request ends it. */
+static void on_progress(void *arg, const hone_event *event) {
+    learning *l = arg;
+    (void)event;
+    if (now_s() < l->asked_s + 0.25) return;
+    json_t *o = ask_models(l);
+    if (!o || l->active_s == l->asked_s) l->stop = 1;
+    json_decref(o);
+}
+
+/* --- the store ------------------------------------------------------------------------------------------------------ */
+
+static void tell(const learning *l, const char *base, const char *kind, char *text) {
+    hone_rollouts *r;
+    fprintf(stderr, "hone: learning '%s': %s\n", base, text);
+    if (!hone_rollouts_open(l->o->store, true, &r, NULL)) {
+        hone_rollouts_event(r, 0, base, kind, text, NULL, NULL);
+        hone_rollouts_close(r);
+    }
+    free(text);
+}
+
+/* Unix time of the last event of a kind; 0: there is none. */
+static double last_of(const learning *l, const char *base, const char *kind) {
+    hone_rollouts *r;
+    char *json = NULL;
+    double at_s = 0;
+    if (hone_rollouts_open(l->o->store, false, &r, NULL)) return 0;
+    hone_rollouts_events(r, base, &json, NULL);
+    hone_rollouts_close(r);
+    json_t *list = json ? json_loads(json, 0, NULL) : NULL, *e;
+    size_t i;
+    json_array_foreach(list, i, e) {
+        const char *word = json_string_value(json_object_get(e, "kind"));
+        if (word && !strcmp(word, kind)) at_s = json_number_value(json_object_get(e, "at_s"));
+    }
+    json_decref(list);
+    hone_free(json);
+    return at_s;
+}
+
+/* --- one model ------------------------------------------------------------------------------------------------------ */
+
+static hone_rc plan_for(const learning *l, const char *base, hone_traffic_plan *out) {
+    hone_traffic_row *row;
+    size_t n;
+    hone_rc rc = cli_traffic_open(base, l->o->store, &row, &n, NULL);
+    if (rc) return rc;
+    rc = hone_traffic_plan_make(row, n, out, NULL);
+    hone_free(row);
+    return !rc && out->count < least_runs ? HONE_E_EMPTY : rc;
+}
+
+/* One part of the plan; *n_new: kernels that have new winners. */
+static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part *part, size_t *n_new, hone_err *err) {
+    hone_graph *g;
+    hone_tune_model_result m;
+    hone_import_options i = {.size = sizeof i};
+    hone_compile_options c = hone_compile_defaults();
+    hone_tune_model_options t = hone_tune_model_defaults();
+    char *text = part->hot ? cli_strdup(part->sizes) : NULL;
+    const char **symbol = text ? cli_split_options(text) : NULL;
+    i.symbol = c.symbol = symbol;
+    while (symbol && symbol[c.n_symbol]) i.n_symbol = ++c.n_symbol;
+    c.n_threads = l->o->n_threads;
+    t.compile = &c, t.budget_s = part->share * l->budget_s, t.stop = &l->stop;
+    t.sizes = part->hot || !*part->sizes ? NULL : part->sizes;
+    t.progress = (hone_progress){on_progress, l};
+    hone_rc rc = hone_import_model(base, &i, &g, NULL, err);
+    if (!rc) {
+        rc = hone_tune_model_run(g, base, &t, &m, err);
+        hone_graph_free(g);
+    }
+    for (size_t k = 0; !rc && k < m.n_kernels; k++) *n_new += m.kernel[k].is_new;
+    if (!rc) hone_tune_model_result_free(&m);
+    free(symbol);
+    free(text);
+    return rc;
+}
+
+/* DATA/hone/learned/NAME/model.so: beside the store, since it may be promoted. */
+static char *output_for(const learning *l, const char *name) {
+    char *store = l->o->store ? cli_strdup(l->o->store) : hone_rollouts_path(), *slash = store ? strrchr(store, '/') : NULL;
+    if (slash) *slash = 0;
+    char stamp[32];
+    snprintf(stamp, sizeof stamp, "%lld", (long long)time(NULL));
+    char *dir = cli_format("%s/learned", slash ? store : "."), *own = cli_format("%s/%s-%s", dir, name, stamp);
+    mkdir(dir, 0700);
+    mkdir(own, 0700);
+    char *output = cli_format("%s/model", own);
+    hone_free(store);
+    free(dir);
+    free(own);
+    return output;
+}
+
+static hone_rc compile_winner(learning *l, const char *base, const char *name, const hone_traffic_plan *p, char **path,
+                              hone_err *err) {
+    const char *special[HONE_TRAFFIC_PARTS];
+    hone_compile_options c = hone_compile_defaults();
+    hone_compile_result result = {0};
+    char *output = output_for(l, name);
+    for (size_t i = 0; i < p->n; i++)
+        if (p->part[i].hot) special[c.n_specialize++] = p->part[i].sizes;
+    c.specialize = special;
+    c.output = output;
+    c.n_threads = l->o->n_threads;
+    c.exact = l->o->exact;
+    c.no_parity = l->o->no_parity;
+    c.stop = &l->stop;
+    c.progress = (hone_progress){on_progress, l};
+    hone_rc rc = hone_compile_model(base, &c, &result, err);
+    hone_free(result.text);
+    if (!rc) *path = cli_format("%s.so", output);
+    free(output);
+    return rc;
+}
+
+static void deploy(const learning *l, const char *base, const char *name, const char *path) {
+    char *reply = NULL;
+    hone_err err = {0};
+    json_t *body = json_pack("{s:s, s:s, s:f}", "model", name, "path", path, "min_gain", least_gain);
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    hone_rc rc = text ? hone_serve_ask(l->socket, "/deploy", text, &reply, &err) : HONE_E_NOMEM;
+    free(text);
+    json_decref(body);
+    json_t *o = rc ? NULL : json_loads(reply, 0, NULL);
+    long long id = (long long)json_integer_value(json_object_get(json_object_get(o, "deployment"), "id"));
+    hone_free(reply);
+    json_decref(o);
+    tell(l, base, "learned",
+         rc ? cli_format("what was found cannot be put on trial: %s", err.text)
+            : cli_format("'%s' is on trial as deployment %lld", path, id));
+}
+
+static void learn(learning *l, const char *base, const char *name, const hone_traffic_plan *p) {
+    size_t n_new = 0;
+    char *path = NULL;
+    hone_err err = {0};
+    hone_rc rc = HONE_OK;
+    l->stop = 0;
+    tell(l, base, "learn", cli_format("tuning for %zu sizes of %.0f runs, first %s, %.0f %% of the time", p->n, p->count,
+                                      *p->part[0].sizes ? p->part[0].sizes : "its only one", 100 * p->part[0].share));
+    for (size_t i = 0; i < p->n && !rc && !l->stop; i++) rc = tune_part(l, base, &p->part[i], &n_new, &err);
+    if (!rc && !l->stop && n_new) {
+        tell(l, base, "learn", cli_format("%zu kernels have new winners, proven on fresh builds", n_new));
+        rc = compile_winner(l, base, name, p, &path, &err);
+    }
+    if (l->stop || rc == HONE_E_INTERRUPTED)
+        tell(l, base, "learn", cli_format("stopped: requests came; what was measured is kept"));
+    else if (rc)
+        tell(l, base, "learned", cli_format("failed: %s", err.text));
+    else if (path)
+        deploy(l, base, name, path);
+    else
+        tell(l, base, "learned", cli_format("nothing better was found"));
+    free(path);
+}
+
+/* Of each model that has no trial under way and was not learned for of late. */
+static void look_at(learning *l, const json_t *m) {
+    const char *name = json_string_value(json_object_get(m, "name")),
+               *base = json_string_value(json_object_get(m, "base"));
+    const json_t *kind = json_object_get(m, "kind");
+    hone_traffic_plan p;
+    if (!name || !base || !json_is_null(json_object_get(m, "deployment"))) return;
+    if (strcmp(json_string_value(kind) ? json_string_value(kind) : "", "tensors") != 0) return;
+    if (!hone_import_format_of(base) || (double)time(NULL) < last_of(l, base, "learned") + l->every_s) return;
+    if (!plan_for(l, base, &p)) learn(l, base, name, &p);
+}
+
+/* --- the process ---------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void run(learning *l, int fd) {
+    uint16_t port;
+    struct sched_param none = {0};
+    if (read(fd, &port, sizeof port) != sizeof port) _exit(0);
+    close(fd);
+    setpriority(PRIO_PROCESS, 0, 19);
+    sched_setscheduler(0, SCHED_IDLE, &none); /* where that is not allowed, 19 it is */
+    l->socket = l->o->admin ? cli_strdup(l->o->admin) : hone_serve_admin_path(port);
+    l->active_s = now_s();
+    for (unsigned missed = 0; missed < 10; nanosleep(&(struct timespec){1, 0}, NULL)) {
+        json_t *o = ask_models(l);
+        missed = o ? 0 : missed + 1;
+        const json_t *list = json_object_get(o, "models"), *m;
+        size_t i;
+        json_array_foreach(list, i, m) if (now_s() >= l->active_s + l->idle_s) look_at(l, m);
+        json_decref(o);
+    }
+    _exit(0);
+}
+
+hone_rc cli_learn_start(const cli *c, const hone_serve_options *o, cli_learner *out, hone_err *err) {
+    int fd[2];
+    *out = (cli_learner){0, -1};
+    if (!cli_given(c, "learn")) return HONE_OK;
+    if (o->admin && !*o->admin)
+        return cli_fail(err, HONE_E_USAGE, "--learn needs the socket of admin calls; leave out --no-admin");
+    if (pipe(fd)) return cli_fail(err, HONE_E_IO, "cannot make a pipe: %s", strerror(errno));
+    hone_rc rc = hone_process_fork(&out->pid, err);
+    if (!rc && !out->pid) {
+        learning l = {.o = o};
+        l.idle_s = cli_seconds(c, "learn-idle", usual_idle_s);
+        l.budget_s = cli_seconds(c, "learn-budget", usual_budget_s);
+        l.every_s = cli_seconds(c, "learn-every", usual_every_s);
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        close(fd[1]);
+        run(&l, fd[0]);
+    }
+    close(fd[0]);
+    out->fd = fd[1];
+    return rc;
+}
+
+void cli_learn_ready(cli_learner *l, uint16_t port) {
+    if (l->fd >= 0 && write(l->fd, &port, sizeof port) != sizeof port) return; /* it has ended */
+}
+
+void cli_learn_end(cli_learner *l) {
+    if (l->fd >= 0) close(l->fd);
+    if (l->pid > 0) {
+        kill(l->pid, SIGTERM);
+        waitpid(l->pid, NULL, 0);
+    }
+}
