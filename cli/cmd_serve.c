@@ -1,5 +1,6 @@
 /* cmd_serve.c — `hone serve`: models behind HTTP. */
 #include "cli.h"
+#include "learn.h"
 #include "signals.h"
 
 #include <hone/serve.h>
@@ -12,10 +13,18 @@ static void say_note(void *arg, const char *text) {
     fprintf(stderr, "hone: %s\n", text);
 }
 
+/* What a server that runs is told by. */
+typedef struct serving {
+    cli *c;
+    cli_learner learner;
+} serving;
+
 static void say_ready(void *arg, const char *host, uint16_t port) {
-    const cli *c = arg;
+    serving *s = arg;
+    cli *c = s->c;
+    cli_learn_ready(&s->learner, port);
     if (c->json) {
-        cli_json j = cli_json_begin(arg, true);
+        cli_json j = cli_json_begin(c, true);
         cli_json_object(&j);
         cli_json_ktext(&j, "host", host);
         cli_json_kcount(&j, "port", port);
@@ -27,7 +36,7 @@ static void say_ready(void *arg, const char *host, uint16_t port) {
 }
 
 static void say_reloaded(void *arg, const hone_err *why) {
-    const cli *c = arg;
+    const cli *c = ((const serving *)arg)->c;
     if (why)
         fprintf(stderr, "hone: what was there stays in use: %s\n", why->text);
     else if (cli_given(c, "tls-cert"))
@@ -41,6 +50,7 @@ static void say_broken(void *arg, const char *model, const hone_err *why) {
 
 static hone_rc run_serve(cli *c, hone_err *err) {
     hone_serve_options o = hone_serve_defaults();
+    serving s = {.c = c};
     cli_signals on = cli_catch_signals(false);
     cli_catch_lost_weights();
     signal(SIGPIPE, SIG_IGN); /* a client that goes is noticed otherwise */
@@ -71,14 +81,17 @@ static hone_rc run_serve(cli *c, hone_err *err) {
     o.on_reload = say_reloaded;
     o.stop = on.stop;
     o.on_ready = say_ready;
-    o.on_ready_arg = c;
+    o.on_ready_arg = &s;
     o.on_broken = say_broken;
     o.require_all = cli_given(c, "require-all");
     o.admin = cli_given(c, "no-admin") ? "" : cli_text(c, "admin", NULL);
     o.on_note = say_note;
     o.store = cli_text(c, "store", NULL);
     o.no_traffic = cli_given(c, "no-traffic");
-    return hone_serve_run(&o, err);
+    hone_rc rc = cli_learn_start(c, &o, &s.learner, err);
+    if (!rc) rc = hone_serve_run(&o, err);
+    cli_learn_end(&s.learner);
+    return rc;
 }
 
 static const cli_option options[] = {
@@ -112,6 +125,11 @@ static const cli_option options[] = {
     {"idle-timeout", 0, CLI_SECONDS, "TIME", 0, 0, "a connection without a request ends (300s)"},
     {"require-all", 0, CLI_FLAG, NULL, 0, 0, "end where a model cannot be loaded; else the others are served"},
     {"no-traffic", 0, CLI_FLAG, NULL, 0, 0, "do not count sizes and times of requests there"},
+    {"learn", 0, CLI_FLAG, NULL, 0, 0,
+     "tune models of tensors in idle time for what they are asked for, and put what is proven on trial"},
+    {"learn-idle", 0, CLI_SECONDS, "TIME", 0, 0, "idle is who was asked nothing for so long (60s)"},
+    {"learn-budget", 0, CLI_SECONDS, "TIME", 0, 0, "tune a model for so long at most (300s)"},
+    {"learn-every", 0, CLI_SECONDS, "TIME", 0, 0, "and again after so long (24h)"},
     {"drain", 0, CLI_SECONDS, "TIME", 0, 0, "when the server is told to end, answers under way may take so long (30s)"},
     {0},
 };
@@ -129,7 +147,8 @@ const cli_command cli_cmd_serve = {
     options,
     "hone serve model.gguf --port 8000\tOpenAI's calls at http://127.0.0.1:8000/v1\n"
     "hone serve model.gguf --tls-cert cert.pem --tls-key key.pem\tHTTPS alone\n"
-    "hone serve chat=model.gguf resnet.onnx --batch-delay 2ms\ttwo models\n",
+    "hone serve chat=model.gguf resnet.onnx --batch-delay 2ms\ttwo models\n"
+    "hone serve resnet.onnx --learn\tit tunes itself on what it is asked for\n",
     1,
     64,
     run_serve,

@@ -28,7 +28,7 @@ typedef struct learning {
     const hone_serve_options *o;
     double idle_s, budget_s, every_s;
     char *socket;
-    int64_t begun;     /* calls that the server had begun when it was last asked */
+    int64_t n_asked;   /* calls that its models had got when it was last asked */
     double active_s;   /* when it last had another call than ours */
     double asked_s;    /* when it was last asked */
     volatile int stop; /* a request came */
@@ -40,7 +40,8 @@ static double now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- the server ----------------------------------------------------------------------------------------------------- */
+/* --- the server -----------------------------------------------------------------------------------------------------
+ */
 
 /* Its models; NULL: it does not answer. Notes whether somebody else called. */
 static json_t *ask_models(learning *l) {
@@ -48,11 +49,10 @@ static json_t *ask_models(learning *l) {
     if (hone_serve_ask(l->socket, "/models", NULL, &reply, NULL)) return NULL;
     json_t *o = json_loads(reply, 0, NULL);
     hone_free(reply);
-    int64_t begun = json_integer_value(json_object_get(o, "begun")),
-            calls = json_integer_value(json_object_get(o, "calls"));
+    int64_t asked = json_integer_value(json_object_get(o, "asked"));
     l->asked_s = now_s();
-    if (begun != l->begun + 1 || calls > 1) l->active_s = l->asked_s; /* ours is one */
-    l->begun = begun;
+    if (asked != l->n_asked || json_integer_value(json_object_get(o, "calls")) > 1) l->active_s = l->asked_s;
+    l->n_asked = asked; /* this call is one of `calls`, and none of `asked` */
     if (json_is_true(json_object_get(o, "ending"))) _exit(0);
     return o;
 }
@@ -67,7 +67,8 @@ static void on_progress(void *arg, const hone_event *event) {
     json_decref(o);
 }
 
-/* --- the store ------------------------------------------------------------------------------------------------------ */
+/* --- the store ------------------------------------------------------------------------------------------------------
+ */
 
 static void tell(const learning *l, const char *base, const char *kind, char *text) {
     hone_rollouts *r;
@@ -98,7 +99,8 @@ static double last_of(const learning *l, const char *base, const char *kind) {
     return at_s;
 }
 
-/* --- one model ------------------------------------------------------------------------------------------------------ */
+/* --- one model ------------------------------------------------------------------------------------------------------
+ */
 
 static hone_rc plan_for(const learning *l, const char *base, hone_traffic_plan *out) {
     hone_traffic_row *row;
@@ -139,7 +141,8 @@ static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part 
 
 /* DATA/hone/learned/NAME/model.so: beside the store, since it may be promoted. */
 static char *output_for(const learning *l, const char *name) {
-    char *store = l->o->store ? cli_strdup(l->o->store) : hone_rollouts_path(), *slash = store ? strrchr(store, '/') : NULL;
+    char *store = l->o->store ? cli_strdup(l->o->store) : hone_rollouts_path(),
+         *slash = store ? strrchr(store, '/') : NULL;
     if (slash) *slash = 0;
     char stamp[32];
     snprintf(stamp, sizeof stamp, "%lld", (long long)time(NULL));
@@ -192,17 +195,28 @@ static void deploy(const learning *l, const char *base, const char *name, const 
             : cli_format("'%s' is on trial as deployment %lld", path, id));
 }
 
+/* Sizes that get a version of their own: worth a trial without new winners, too. */
+static bool has_hot(const hone_traffic_plan *p) {
+    for (size_t i = 0; i < p->n; i++)
+        if (p->part[i].hot) return true;
+    return false;
+}
+
 static void learn(learning *l, const char *base, const char *name, const hone_traffic_plan *p) {
     size_t n_new = 0;
     char *path = NULL;
     hone_err err = {0};
     hone_rc rc = HONE_OK;
     l->stop = 0;
-    tell(l, base, "learn", cli_format("tuning for %zu sizes of %.0f runs, first %s, %.0f %% of the time", p->n, p->count,
-                                      *p->part[0].sizes ? p->part[0].sizes : "its only one", 100 * p->part[0].share));
+    tell(l, base, "learn",
+         cli_format("tuning for %zu sizes of %.0f runs, first %s, %.0f %% of the time", p->n, p->count,
+                    *p->part[0].sizes ? p->part[0].sizes : "its only one", 100 * p->part[0].share));
     for (size_t i = 0; i < p->n && !rc && !l->stop; i++) rc = tune_part(l, base, &p->part[i], &n_new, &err);
-    if (!rc && !l->stop && n_new) {
-        tell(l, base, "learn", cli_format("%zu kernels have new winners, proven on fresh builds", n_new));
+    if (!rc && !l->stop && (n_new || has_hot(p))) {
+        tell(l, base, "learn",
+             n_new
+                 ? cli_format("%zu kernels have new winners, proven on fresh builds; compiling", n_new)
+                 : cli_format("no kernel has a new winner; compiling versions for the sizes that are asked for most"));
         rc = compile_winner(l, base, name, p, &path, &err);
     }
     if (l->stop || rc == HONE_E_INTERRUPTED)
@@ -228,7 +242,8 @@ static void look_at(learning *l, const json_t *m) {
     if (!plan_for(l, base, &p)) learn(l, base, name, &p);
 }
 
-/* --- the process ---------------------------------------------------------------------------------------------------- */
+/* --- the process ----------------------------------------------------------------------------------------------------
+ */
 
 static _Noreturn void run(learning *l, int fd) {
     uint16_t port;

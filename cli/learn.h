@@ -1,5 +1,5 @@
-/* learn.h — `hone serve --learn`: a process beside the server that tunes its models in idle time, for what they are asked
- * for, and puts what it found on trial.
+/* learn.h — `hone serve --learn`: a process beside the server that tunes its models in idle time, for what they are
+ * asked for, and puts what it found on trial.
  *
  * Threads: cli_learn_start is called before the server has any.
  */

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_HOST = 0, AT_DEVICE = 1, FIRST_KERNEL = 2, NO_NODE = UINT32_MAX, LOOP_TURNS = 8 };
+#define NO_NODE UINT32_MAX
+enum { AT_HOST = 0, AT_DEVICE = 1, FIRST_KERNEL = 2, LOOP_TURNS = 8 };
 static const int64_t never = (int64_t)1 << 56; /* no cut goes through it; capacities are picoseconds */
 
 typedef struct edge {

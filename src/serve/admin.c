@@ -44,7 +44,8 @@ static void models_call(hn_http_call *c) {
     json_t *list = json_array();
     for (size_t i = 0; i < s->engine->n_model; i++) json_array_append_new(list, hn_admin_model(s, i));
     hn_http_reply(c, 200,
-                  json_pack("{s:o, s:b, s:I}", "models", list, "ending", s->ending, "calls", (json_int_t)s->n_calls));
+                  json_pack("{s:o, s:b, s:I, s:I}", "models", list, "ending", s->ending, "calls",
+                            (json_int_t)s->n_calls, "asked", (json_int_t)s->n_asked));
 }
 
 static void drain_call(hn_http_call *c) {

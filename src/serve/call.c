@@ -297,6 +297,7 @@ void hn_http_submit(hn_http_call *c) {
         return;
     }
     c->charged = c->n_job;
+    c->server->n_asked++;
     if (k) k->now += c->charged;
     for (size_t i = 0; i < c->n_job; i++) c->job[i]->client = client;
     if (hn_deploy_take(c)) return;

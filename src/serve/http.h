@@ -42,8 +42,8 @@ typedef struct hn_server {
     hn_figures figures;       /* of calls without a model */
     bool told, ending, drain; /* drain: it is to end */
     double begin_s, end_s, looked_s;
-    uint64_t next_id;
-    hone_err why; /* why it ended */
+    uint64_t next_id, n_asked; /* n_asked: calls that were handed to a model */
+    hone_err why;              /* why it ended */
 } hn_server;
 
 typedef enum hn_http_form { HN_FORM_COMPLETION, HN_FORM_CHAT, HN_FORM_EMBEDDING, HN_FORM_TENSOR } hn_http_form;

@@ -1,0 +1,89 @@
+"""`hone serve --learn`: a server that is idle tunes for what it was asked, and puts what it made on trial; requests stop it."""
+
+import json
+import os
+import sqlite3
+import time
+
+import pytest
+
+deploying = pytest.importorskip("deploying")
+pytest.importorskip("onnx")
+np, run, serving = deploying.np, deploying.run, deploying.test_serve.serving
+WEIGHTS = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def runtime(tmp_path_factory):
+    before = {k: os.environ.get(k) for k in ("XDG_RUNTIME_DIR", "XDG_DATA_HOME")}
+    deploying.environment(tmp_path_factory.mktemp("runtime"))
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+    yield
+    for k, v in before.items():
+        os.environ.pop(k)
+        if v:
+            os.environ[k] = v
+
+
+@pytest.fixture()
+def asked(tmp_path):
+    """A model whose store says that it was run 80 times with a batch of two."""
+    model, store = str(tmp_path / "m.onnx"), str(tmp_path / "s.db")
+    deploying.write(model, WEIGHTS)
+    with serving(f"m={model}", "--store", store) as s, deploying.Clients(s.port, n=1) as clients:
+        while len(clients.told) < 80:
+            time.sleep(0.01)
+        clients.__exit__()
+        assert s.end()[0] == 0
+    return model, store
+
+
+def learning(asked, *more):
+    return serving(f"m={asked[0]}", "--store", asked[1], "--learn", "--learn-budget", "3s", *more)
+
+
+def events(store):
+    with sqlite3.connect(store) as db:
+        tables = [t for (t,) in db.execute("select name from sqlite_master where type = 'table'")]
+        name = next(t for t in tables if t.endswith("event"))
+        return [(kind, text) for kind, text in db.execute(f"select kind, text from {name} order by rowid") if kind.startswith("learn")]
+
+
+def wait_for(ready, seconds=100):
+    end = time.time() + seconds
+    while not ready() and time.time() < end:
+        time.sleep(0.2)
+    return ready()
+
+
+def test_what_an_idle_server_made_goes_on_trial(asked):
+    with learning(asked, "--learn-idle", "1s") as s:
+        assert wait_for(lambda: any(kind == "learned" for kind, _ in events(asked[1])))
+        told = events(asked[1])
+        assert told[0][0] == "learn" and "first batch=2" in told[0][1]
+        (model,) = run(s, "deploy", "--list")["models"]
+        assert "is on trial as deployment" in told[-1][1] and model["deployment"], (told, model)
+        assert model["now"]["path"] == asked[0]
+        with deploying.Clients(s.port, n=1) as clients:
+            assert wait_for(lambda: len(clients.told) > 20)
+        assert not clients.failed
+        assert {y for _, y in clients.told} == {tuple((deploying.X @ WEIGHTS).ravel().tolist())}
+        code, said = s.end()[:2]
+        assert code == 0, said
+    before = events(asked[1])
+    with learning(asked, "--learn-idle", "1s"):  # not again within a day
+        time.sleep(3)
+    assert events(asked[1]) == before
+
+
+def test_a_server_that_is_asked_learns_nothing(asked):
+    with learning(asked, "--learn-idle", "2s") as s, deploying.Clients(s.port, n=1) as clients:
+        time.sleep(4)
+        clients.__exit__()
+        assert clients.told and not clients.failed and not events(asked[1])
+
+
+def test_it_needs_the_socket_for_admin_calls(asked):
+    import subprocess
+    done = subprocess.run([deploying.HONE, "serve", asked[0], "--learn", "--no-admin", "--port", "0"], capture_output=True, text=True, timeout=60)
+    assert done.returncode and "leave out --no-admin" in done.stderr
