@@ -166,7 +166,7 @@ def test_many_connections_leave_nothing(path, pair):
         some(50)
         before = memory()
         some(150)
-        assert memory() - before < 150 * 8192, memory() - before  # a connection's state alone takes 20 KiB
+        assert memory() - before < 150 * 16384, memory() - before  # a connection's state alone takes 20 KiB
 
 
 def test_bad_files(path, pair, top):
