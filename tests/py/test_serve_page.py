@@ -60,7 +60,7 @@ def server(models):
         yield s, f"http://127.0.0.1:{s.port}/"
 
 
-def until(browser, expression, seconds=60):
+def until(browser, expression, seconds=180):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = browser.eval(expression)
