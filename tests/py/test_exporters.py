@@ -1,5 +1,6 @@
 """Graphs as exporters write them: scikit-learn's converter itself where it is installed, and by hand what tf2onnx and torch's older
 exporter make. Expected values are numpy's, or those of scikit-learn."""
+import os
 import warnings
 
 import hone
@@ -102,6 +103,7 @@ def fitted():
                neural_network.MLPClassifier((6,), max_iter=30, random_state=1).fit(x, y), linear_model.Ridge().fit(x, t)]
 
 
+@pytest.mark.skipif(not os.environ.get("HONE_LONG"), reason="seven models are trained, converted and compiled: with HONE_LONG")
 def test_skl2onnx():
     pytest.importorskip("sklearn")
     convert = pytest.importorskip("skl2onnx")
