@@ -77,10 +77,19 @@ if [ ${#programs[@]} -eq 0 ]; then
 fi
 # Three at a time keep two cores busy: some tests wait for processes, machines that are away and time limits.
 # What each program says is kept, so that a failure is explained at the end, where a log that was cut still shows it.
-export HONE_TEST_SAID=$tmp/said
+export HONE_TEST_SAID=$tmp/said HONE_TEST_LIMIT=${HONE_TEST_LIMIT:-${long:+14400}}
+export HONE_TEST_LIMIT=${HONE_TEST_LIMIT:-1500}
 mkdir "$HONE_TEST_SAID"
 status=0
 prove --exec "$root/tests/helper/keep.sh" --timer -j "${JOBS:-3}" "${programs[@]}" </dev/null || status=$?
+# Processes of this run that still run: named, and ended, so that nothing waits for them.
+for left in $(grep -lsz "^HONE_TEST_SAID=$HONE_TEST_SAID\$" /proc/[0-9]*/environ); do
+    left=${left#/proc/}
+    left=${left%/environ}
+    [ "$left" != $$ ] && command=$(tr '\0' ' ' <"/proc/$left/cmdline" 2>/dev/null) && [ -n "$command" ] || continue
+    echo "Left behind by a test, and ended: ${command:0:160}"
+    kill -KILL "$left" 2>/dev/null || true
+done
 if [ "$status" -ne 0 ]; then
     echo "What failed:"
     for said in "$HONE_TEST_SAID"/*; do

@@ -4,10 +4,13 @@
 Runs on the interpreter of build/venv with the package of build/python (make python) and with PYTHONMALLOC=debug, so that an
 overrun or a use after free of the extension ends the run. HONE_PACKAGE names another folder with the package; where that is
 one built with AddressSanitizer (tests/py/sanitized.t), what leaked is looked for at the end.
-usage: python.t [K/N | pytest's arguments]   K/N: one of N processes that share the files: each takes the next that none has taken
+usage: python.t [K/N | pytest's arguments]   K/N: one of N processes that share the files: each takes the next that none has
+taken ($HONE_TEST_SAID names a folder that one run of tests/run.sh has to itself)
 """
+import faulthandler
 import os
 import re
+import signal
 import sys
 import tempfile
 
@@ -88,11 +91,31 @@ class Tap:
             print("\n".join("# " + text for text in str(report.longrepr).splitlines()))
 
 
+class Limit:
+    """A test that takes longer than LIMIT_S fails by name; one that does not even notice ends the process, and says where."""
+
+    LIMIT_S = 7200 if os.environ.get("HONE_LONG") else 420
+
+    def over(self, _number, _frame):
+        raise TimeoutError(f"no end within {self.LIMIT_S} s")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self):
+        signal.signal(signal.SIGALRM, self.over)
+        signal.alarm(self.LIMIT_S)
+        faulthandler.dump_traceback_later(self.LIMIT_S + 60, exit=True)
+        try:
+            return (yield)
+        finally:
+            signal.alarm(0)
+            faulthandler.cancel_dump_traceback_later()
+
+
 class Share:
-    """Of processes that one parent started, each file of tests is run by the first that comes to it."""
+    """Of the processes of one run of tests/run.sh, each file of tests is run by the first that comes to it."""
 
     def __init__(self):
-        self.folder = os.path.join(tempfile.gettempdir(), f"python.t-{os.getppid()}")
+        self.folder = os.environ.get("HONE_TEST_SAID", f"{tempfile.gettempdir()}/{os.getppid()}") + "-python.t"
         self.mine = {}
         os.makedirs(self.folder, exist_ok=True)
 
@@ -146,7 +169,8 @@ def main():
     share = [Share()] if re.fullmatch(r"\d+/\d+", " ".join(sys.argv[1:])) else []
     with tempfile.TemporaryDirectory() as folder:
         keep_to_ourselves(folder)
-        code = pytest.main([*arguments, *(not share and sys.argv[1:] or [os.path.join(ROOT, "tests/py")])], plugins=[tap, *share])
+        tests = not share and sys.argv[1:] or [os.path.join(ROOT, "tests/py")]
+        code = pytest.main([*arguments, *tests], plugins=[tap, Limit(), *share])
     lost = leaks()
     if lost is not None:
         tap.line(not lost, "nothing leaks")
