@@ -12,13 +12,14 @@
 #include "serve/tls.h"
 
 #include <event2/bufferevent.h>
+#include <event2/listener.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-static const double SWEEP_S = 0.25;
-enum { SPARE = 128 }; /* descriptors */
+static const double SWEEP_S = 0.25, LINGER_S = 1;
+enum { SPARE = 128 }; /* descriptors; half of them for connections that are being refused */
 
 typedef struct watch {
     struct watch *next, **at;
@@ -28,6 +29,7 @@ typedef struct watch {
     double since_s;  /* 0: no byte of a request has come */
     bool known;      /* its end will be told */
     bool shaking;    /* since_s is when its handshake began */
+    bool refused;    /* one too many when it came; since_s is when it was told */
 } watch;
 
 struct hn_guard {
@@ -37,6 +39,9 @@ struct hn_guard {
     watch **of_fd; /* by descriptor: the watch that had input there last */
     size_t n;
     size_t n_watch, most; /* connections; as many as there are descriptors for */
+    size_t refusable;     /* so many more are taken, to be refused; then none is taken until some of them have gone */
+    struct evconnlistener *listener; /* NULL: none is open */
+    bool full;                       /* the listener rests */
     void **part; /* of TLS connections that are gone: freed two sweeps later, when libevent has let go of them */
     size_t n_part, n_old, room;
 };
@@ -61,6 +66,7 @@ hn_guard *hn_guard_new(double limit_s, hn_tls *tls) {
     g->limit_s = limit_s;
     g->tls = tls;
     g->most = most_connections();
+    g->refusable = g->most < SPARE ? g->most / 2 : SPARE / 2;
     return g;
 }
 
@@ -148,6 +154,19 @@ static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *inf
     if (!w->known) watch_end(w);
 }
 
+void hn_guard_listener(hn_guard *g, struct evconnlistener *listener) { g->listener = listener; }
+
+/* Connections that wait to be taken keep no descriptor. libevent looks at this after each one that it takes. */
+static void rest(hn_guard *g) {
+    bool full = g->n_watch >= g->most && g->n_watch - g->most >= g->refusable;
+    if (!g->listener || full == g->full) return;
+    g->full = full;
+    if (full)
+        evconnlistener_disable(g->listener);
+    else
+        evconnlistener_enable(g->listener);
+}
+
 /* Said before anything is read. Where TLS is spoken there is no way to say it in the clear. */
 static void refuse(watch *w) {
     static const char text[] =
@@ -168,7 +187,7 @@ static void on_taken(evutil_socket_t none, short what, void *arg) {
     (void)none;
     (void)what;
     w->cookie = cookie_of(bufferevent_getfd(w->bev));
-    if (w->guard->n_watch > w->guard->most) refuse(w);
+    if (w->refused) refuse(w);
 }
 
 struct bufferevent *hn_guard_watch(struct event_base *base, void *guard) {
@@ -185,7 +204,8 @@ struct bufferevent *hn_guard_watch(struct event_base *base, void *guard) {
     if (w->next) w->next->at = &w->next;
     g->first = w;
     bufferevent_incref(bev);
-    g->n_watch++;
+    w->refused = ++g->n_watch > g->most;
+    rest(g);
     event_base_once(base, -1, EV_TIMEOUT, on_taken, w, NULL);
     return bev;
 }
@@ -223,9 +243,10 @@ void hn_guard_sweep(hn_guard *g, double now_s) {
             continue;
         }
         if (w->shaking && hn_tls_ready(w->bev)) w->shaking = false, w->since_s = 0;
-        if (w->since_s > 0 && now_s - w->since_s >= g->limit_s) {
+        if (w->since_s > 0 && now_s - w->since_s >= (w->refused ? LINGER_S : g->limit_s)) {
             w->since_s = 0;
             shutdown(fd, SHUT_RDWR);
         }
     }
+    rest(g);
 }

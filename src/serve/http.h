@@ -170,6 +170,8 @@ typedef struct hn_guard hn_guard;
 struct hn_tls;
 hn_guard *hn_guard_new(double limit_s, struct hn_tls *tls); /* tls: NULL: none */
 void hn_guard_free(hn_guard *g);
+void hn_guard_listener(hn_guard *g,
+                       struct evconnlistener *listener); /* it rests while there are too many; NULL: closed */
 struct bufferevent *hn_guard_watch(struct event_base *base, void *guard); /* for evhttp_set_bevcb */
 void hn_guard_whole(hn_guard *g, struct evhttp_connection *con);          /* a request is there */
 void hn_guard_gone(hn_guard *g, struct evhttp_connection *con);           /* before its socket is closed */

@@ -178,6 +178,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg) {
         s->ending = true;
         s->engine->stop_load = 1;
         s->end_s = now_s + s->o.drain_s;
+        hn_guard_listener(s->guard, NULL);
         evhttp_del_accept_socket(s->http, s->bound);
         s->bound = NULL;
     }
@@ -198,6 +199,7 @@ static hone_rc open_http(hn_server *s, hone_err *err) {
     if (!s->bound)
         return hn_fail(err, HONE_E_IO, "cannot listen on %s, port %u: %s; choose another --port", o->host, o->port,
                        strerror(errno));
+    hn_guard_listener(s->guard, evhttp_bound_socket_get_listener(s->bound));
     return HONE_OK;
 }
 
