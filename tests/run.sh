@@ -86,7 +86,7 @@ prove --exec "$root/tests/helper/keep.sh" --timer -j "${JOBS:-3}" "${programs[@]
 for left in $(grep -lsz "^HONE_TEST_SAID=$HONE_TEST_SAID\$" /proc/[0-9]*/environ); do
     left=${left#/proc/}
     left=${left%/environ}
-    [ "$left" != $$ ] && command=$(tr '\0' ' ' <"/proc/$left/cmdline" 2>/dev/null) && [ -n "$command" ] || continue
+    [ "$left" != $$ ] && command=$(cat "/proc/$left/cmdline" 2>/dev/null | tr '\0' ' ') && [ -n "$command" ] || continue
     echo "Left behind by a test, and ended: ${command:0:160}"
     kill -KILL "$left" 2>/dev/null || true
 done

@@ -30,13 +30,14 @@ typedef struct hone_rollout_rules {
     uint64_t elements; /* and so many compared elements (tokens, of a language model) */
     double age_s;      /* what is undecided by then is held */
     double alpha;      /* chance that a version that is as good as NOW is rolled back, over the whole deployment */
+    double tolerance;  /* of outputs: relative, and a tenth of it absolute; of log-probabilities. Negative: the usual */
 } hone_rollout_rules;
 static inline hone_rollout_rules hone_rollout_defaults(void) {
     hone_rollout_rules r = HONE_ZERO;
     r.size = sizeof r;
     r.share = 0.05, r.margin = 0.01;
     r.pairs = 100, r.runs = 2300, r.elements = 4610; /* 1 of 500 runs, 1 of 1,000 elements, at 99 % */
-    r.age_s = 86400, r.alpha = 0.02;
+    r.age_s = 86400, r.alpha = 0.02, r.tolerance = -1;
     return r;
 }
 
@@ -147,6 +148,10 @@ typedef struct hone_rollout_current {
 /* Of a promoted version whose file is gone or has another content, the base is given, and an event says so. */
 HONE_API hone_rc hone_rollouts_current(hone_rollouts *r, const char *base, hone_rollout_current *out, hone_err *err);
 HONE_API void hone_rollout_current_free(hone_rollout_current *current); /* contents only */
+
+/* Reads a version's content once, and remembers its hash: what is asked of that file then does not wait for the disk
+ * until it changes. For large files, by a store of the same path on a thread of its own. */
+HONE_API hone_rc hone_rollouts_read(hone_rollouts *r, const char *path, hone_err *err);
 
 /* Begins a deployment of `next` beside what answers for `base` now, and takes it (as hone_rollouts_take). E_BUSY where
  * one of this base is under way; E_INPUT: next is what answers already. rules NULL: the defaults. */

@@ -21,11 +21,9 @@ hone_rc hn_rollout_check_rules(const hone_rollout_rules *r, hone_err *err) {
     struct {
         const char *name;
         double value, least, most;
-    } const part[] = {{"share", r->share, 0, 1},
-                      {"margin", r->margin, 0, 1},
-                      {"min_gain", r->min_gain, 0, 100},
-                      {"alpha", r->alpha, 1e-6, 0.5},
-                      {"age_s", r->age_s, 1, 1e9}};
+    } const part[] = {{"share", r->share, 0, 1},         {"margin", r->margin, 0, 1},
+                      {"min_gain", r->min_gain, 0, 100}, {"alpha", r->alpha, 1e-6, 0.5},
+                      {"age_s", r->age_s, 1, 1e9},       {"tolerance", r->tolerance, -1, 1e6}};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (!(part[i].value >= part[i].least && part[i].value <= part[i].most))
             return hn_fail(err, HONE_E_INPUT, "'%s' of a deployment's rules is %g; it goes from %g to %g", part[i].name,

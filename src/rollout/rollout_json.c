@@ -25,10 +25,10 @@ typedef struct field {
     { #name, offsetof(type, name), false }
 #define WHOLE(type, name)                                                                                              \
     { #name, offsetof(type, name), true }
-static const field rule_field[] = {REAL(hone_rollout_rules, share),    REAL(hone_rollout_rules, margin),
-                                   REAL(hone_rollout_rules, min_gain), WHOLE(hone_rollout_rules, pairs),
-                                   WHOLE(hone_rollout_rules, runs),    WHOLE(hone_rollout_rules, elements),
-                                   REAL(hone_rollout_rules, age_s),    REAL(hone_rollout_rules, alpha)};
+static const field rule_field[] = {
+    REAL(hone_rollout_rules, share),  REAL(hone_rollout_rules, margin), REAL(hone_rollout_rules, min_gain),
+    WHOLE(hone_rollout_rules, pairs), WHOLE(hone_rollout_rules, runs),  WHOLE(hone_rollout_rules, elements),
+    REAL(hone_rollout_rules, age_s),  REAL(hone_rollout_rules, alpha),  REAL(hone_rollout_rules, tolerance)};
 static const field evidence_field[] = {
     WHOLE(hone_rollout_evidence, compared),      WHOLE(hone_rollout_evidence, elements),
     WHOLE(hone_rollout_evidence, differing),     WHOLE(hone_rollout_evidence, runs_now),

@@ -129,6 +129,13 @@ hone_rc hone_rollouts_current(hone_rollouts *r, const char *base, hone_rollout_c
     return rc;
 }
 
+hone_rc hone_rollouts_read(hone_rollouts *r, const char *path, hone_err *err) {
+    char hash[33], *whole = hn_version_path(path);
+    hone_rc rc = whole ? hash_of(r, whole, hash, err) : no_memory(err);
+    free(whole);
+    return rc;
+}
+
 void hone_rollout_current_free(hone_rollout_current *current) {
     free(current->block);
     *current = (hone_rollout_current){0};

@@ -155,8 +155,8 @@ static void on_died(void *arg, int version, int signal, const char *why) {
 
 hone_rc hn_ongoing_start(hn_ongoing *d, hone_err *err) {
     const hone_serve_options *o = &d->s->o;
-    const hn_canary_plan plan = {d->now,     d->next,  d->tolerance, o->n_threads,
-                                 o->context, o->cache, o->exact,     o->no_parity};
+    const hn_canary_plan plan = {d->now,     d->next,  d->rules.tolerance, o->n_threads,
+                                 o->context, o->cache, o->exact,           o->no_parity};
     const hn_tryout_ear ear = {on_opened, on_sampled, on_answered, on_died, d};
     d->dead = false;
     return hn_tryout_open(d->s, &plan, &ear, &d->trial, err);
@@ -250,7 +250,7 @@ static void promote(hn_ongoing *d) {
     hn_runner *e = d->s->engine;
     if (d->loading || e->load || hn_now_s() < d->again_s) return;
     d->again_s = hn_now_s() + again_s;
-    d->loading = !hn_runner_load(e, e->model[d->at]->name, d->next, on_promoted, d->s, &why);
+    d->loading = !hn_runner_load(e, e->model[d->at]->name, NULL, d->next, on_promoted, d->s, &why);
 }
 
 /* --- time passes -------------------------------------------------------------------------------------------------- */

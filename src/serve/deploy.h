@@ -11,7 +11,7 @@ typedef struct hn_ongoing {
     int64_t id;
     bool shadow;
     hone_rollout_rules rules;
-    double tolerance, began_s;          /* Unix time */
+    double began_s;                     /* Unix time */
     char *now, *next;                   /* paths */
     char version[40];                   /* of NEXT */
     hn_figures *figures;                /* of NEXT */

@@ -53,7 +53,6 @@ static hone_rc go_on(hn_server *s, size_t at, int64_t id, hone_err *err) {
         d->rules = r.rules;
         d->began_s = r.began_s;
         d->held = r.state == HONE_ROLLOUT_HELD;
-        d->tolerance = -1;
         d->now = strdup(r.now);
         d->next = strdup(r.next);
         take_up_evidence(d, &r);
@@ -246,13 +245,12 @@ static hone_rc read_count(const hn_http_call *c, const char *key, uint64_t *to, 
 static hone_rc read_rules(const hn_http_call *c, hn_ongoing *d, hone_err *err) {
     hone_rollout_rules *r = &d->rules;
     d->shadow = json_is_true(json_object_get(c->body, "shadow"));
-    d->tolerance = -1;
     hone_rc rc = read_number(c, "share", 1e-6, 0.5, &r->share, err);
     if (!rc) rc = read_number(c, "margin", 0, 1, &r->margin, err);
     if (!rc) rc = read_number(c, "min_gain", 0, 100, &r->min_gain, err);
     if (!rc) rc = read_number(c, "age_s", 1, 1e9, &r->age_s, err);
     if (!rc) rc = read_number(c, "alpha", 1e-6, 0.5, &r->alpha, err);
-    if (!rc) rc = read_number(c, "tolerance", 0, 1e6, &d->tolerance, err);
+    if (!rc) rc = read_number(c, "tolerance", 0, 1e6, &r->tolerance, err);
     if (!rc) rc = read_count(c, "pairs", &r->pairs, err);
     if (!rc) rc = read_count(c, "runs", &r->runs, err);
     if (!rc) rc = read_count(c, "elements", &r->elements, err);
@@ -290,6 +288,18 @@ static hone_rc begin_trial(hn_http_call *c, size_t at, const char *path, hone_er
     return HONE_OK;
 }
 
+/* The contents are known to the store; the trial begins, or is refused. */
+static void on_read(void *arg, hn_load *l) {
+    hn_http_call *c = arg;
+    hn_server *s = c->server;
+    hone_err why = {0};
+    hone_rc rc = s->ending ? hn_fail(&why, HONE_E_FAILED, "the server is ending")
+                           : begin_trial(c, hn_runner_at(s->engine, l->model->name), l->model->path, &why);
+    if (!rc) return;
+    c->held = false;
+    hn_admin_fail(c, rc, &why);
+}
+
 void hn_deploy_begin(hn_http_call *c, size_t at) {
     hn_runner *e = c->server->engine;
     hone_err why = {0};
@@ -301,8 +311,8 @@ void hn_deploy_begin(hn_http_call *c, size_t at) {
         rc = hn_fail(&why, HONE_E_BUSY, "a deployment of '%s' is under way; `hone rollback %s` ends it",
                      e->model[at]->name, e->model[at]->name);
     if (!rc)
-        rc = replace ? hn_runner_load(e, e->model[at]->name, path, on_replacement, c, &why)
-                     : begin_trial(c, at, path, &why);
+        rc = replace ? hn_runner_load(e, e->model[at]->name, e->base[at], path, on_replacement, c, &why)
+                     : hn_runner_read(e, e->model[at]->name, e->base[at], path, on_read, c, &why);
     free(path);
     if (!rc) return;
     c->held = false;
@@ -368,7 +378,7 @@ static void revert(hn_http_call *c, size_t at) {
         if (!rc) say_model(c, at, 0);
     } else if (want) {
         c->held = true;
-        rc = hn_runner_load(e, e->model[at]->name, want, on_reverted, c, &why);
+        rc = hn_runner_load(e, e->model[at]->name, NULL, want, on_reverted, c, &why);
     } else
         rc = hn_fail(&why, HONE_E_NOTFOUND, "no version answered for '%s' before this one", e->model[at]->name);
     free(want);

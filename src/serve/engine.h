@@ -24,7 +24,7 @@ typedef enum hn_broken { HN_WHOLE, HN_NOT_LOADED, HN_DAMAGED } hn_broken;
  * one before it, and those that still have calls under way. */
 typedef struct hn_served {
     char *name, *path;
-    char version[40]; /* of what was loaded: hn_version_of */
+    char version[40]; /* of what was loaded: hn_version_name */
     bool language;
     hone_text *text;
     hone_artifact *library;
@@ -53,6 +53,8 @@ typedef struct hn_served {
 typedef struct hn_load {
     struct hn_runner *engine;
     hn_served *model;
+    char *base;     /* where the store of deployments is to know the contents of both: the base's path, else NULL */
+    bool read_only; /* for that alone: the model is not opened */
     hone_rc rc;
     hone_err why;
     double seconds;
@@ -134,9 +136,13 @@ size_t hn_runner_at(const hn_runner *e, const char *name);                      
 /* Calls that a version has. When the last call of one that is retired ends, it is closed. */
 void hn_served_use(hn_served *m);
 void hn_served_release(hn_runner *e, hn_served *m);
-/* Begins to open a version. E_BUSY: another is being opened. `then` is called from hn_runner_take. */
-hone_rc hn_runner_load(hn_runner *e, const char *name, const char *path, void (*then)(void *arg, hn_load *l), void *arg,
-                       hone_err *err);
+/* Begins to open a version. base: NULL, or where the store is to know the contents of both. E_BUSY: another is being
+ * opened. `then` is called from hn_runner_take. */
+hone_rc hn_runner_load(hn_runner *e, const char *name, const char *base, const char *path,
+                       void (*then)(void *arg, hn_load *l), void *arg, hone_err *err);
+/* The same, but the contents of base and path are read alone, for the store: nothing that follows waits for them. */
+hone_rc hn_runner_read(hn_runner *e, const char *name, const char *base, const char *path,
+                       void (*then)(void *arg, hn_load *l), void *arg, hone_err *err);
 /* Can m take the calls of `now`? E_MISMATCH says what differs. */
 hone_rc hn_served_fits(const hn_served *now, const hn_served *m, hone_err *err);
 /* From now on m answers calls for e->model[at], and what answered is e->before[at]. m: opened by hn_runner_load, or
@@ -155,9 +161,6 @@ void hn_runner_begun(hn_runner *e, hn_task *j); /* it waits no longer */
 void hn_runner_finish(hn_runner *e, hn_served *m, hn_task *j);
 /* E_INTERRUPTED or E_LIMIT as rc, for a job that hn_waiting_late would take; false: it is neither gone nor late. */
 bool hn_task_late(hn_task *j, double now_s);
-/* version.c: what the file or folder holds, 16 hexadecimal digits of a hash. Of more than 256 MiB the times and sizes
- * of the files and the ends of each are hashed, not all. E_IO: there is no such model. */
-hone_rc hn_version_of(const char *path, char version[40], hone_err *err);
 /* open.c */
 hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err);
 void hn_served_close(hn_served *m); /* what is large; the engine's thread */

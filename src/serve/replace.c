@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "serve/engine.h"
 
+#include <hone/rollout.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -143,12 +144,21 @@ void hn_served_release(hn_runner *e, hn_served *m) {
 
 /* --- another version ---------------------------------------------------------------------------------------------- */
 
+/* The store's own thread would wait for the disk. What cannot be read is said there. */
+static void read_contents(hn_load *l) {
+    hone_rollouts *r = NULL;
+    if (hone_rollouts_open(l->engine->o->store, true, &r, NULL)) return;
+    if (!hone_rollouts_read(r, l->base, NULL)) hone_rollouts_read(r, l->model->path, NULL);
+    hone_rollouts_close(r);
+}
+
 static void *open_version(void *arg) {
     hn_load *l = arg;
     double begin_s = hn_now_s();
     setpriority(PRIO_PROCESS, 0,
                 LOADER_NICE); /* of this thread, and the compilers that it starts; it cannot be refused */
-    l->rc = hn_served_open(l->model, &l->engine->load_o, &l->why);
+    if (!l->read_only) l->rc = hn_served_open(l->model, &l->engine->load_o, &l->why);
+    if (!l->rc && l->base) read_contents(l);
     l->seconds = hn_now_s() - begin_s;
     hn_event *h = hn_event_new();
     h->load = l;
@@ -159,20 +169,23 @@ static void *open_version(void *arg) {
 static void free_load(hn_load *l) {
     if (l->model) hn_served_close(l->model);
     hn_served_free(l->model);
+    free(l->base);
     free(l);
 }
 
-hone_rc hn_runner_load(hn_runner *e, const char *name, const char *path, void (*then)(void *arg, hn_load *l), void *arg,
-                       hone_err *err) {
+static hone_rc begin_load(hn_runner *e, const char *name, const char *base, const char *path, hn_load as,
+                          hone_err *err) {
     if (e->load)
         return hn_fail(err, HONE_E_BUSY, "'%s' is being opened; try again when that is done", e->load->model->path);
     hn_load *l = calloc(1, sizeof *l);
-    if (l) *l = (hn_load){.engine = e, .model = calloc(1, sizeof *l->model), .then = then, .arg = arg};
-    if (l && l->model) {
+    if (l) *l = as;
+    if (l && (l->model = calloc(1, sizeof *l->model))) {
+        l->engine = e;
+        l->base = base ? strdup(base) : NULL;
         l->model->name = strdup(name);
         l->model->path = strdup(path);
     }
-    hone_rc rc = l && l->model && l->model->name && l->model->path
+    hone_rc rc = l && l->model && l->model->name && l->model->path && (l->base || !base)
                      ? HONE_OK
                      : hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", path);
     e->load_o = *e->o;
@@ -185,6 +198,16 @@ hone_rc hn_runner_load(hn_runner *e, const char *name, const char *path, void (*
     }
     e->load = l;
     return HONE_OK;
+}
+
+hone_rc hn_runner_load(hn_runner *e, const char *name, const char *base, const char *path,
+                       void (*then)(void *arg, hn_load *l), void *arg, hone_err *err) {
+    return begin_load(e, name, base, path, (hn_load){.then = then, .arg = arg}, err);
+}
+
+hone_rc hn_runner_read(hn_runner *e, const char *name, const char *base, const char *path,
+                       void (*then)(void *arg, hn_load *l), void *arg, hone_err *err) {
+    return begin_load(e, name, base, path, (hn_load){.read_only = true, .then = then, .arg = arg}, err);
 }
 
 void hn_runner_stop_load(hn_runner *e) {

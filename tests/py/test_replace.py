@@ -106,7 +106,7 @@ def test_an_answer_under_way_ends_with_the_version_that_it_began_with(tmp_path):
     for name, more in (("one", {"template": deploying.test_serve.TEMPLATE}), ("two", {})):  # the same kernels as in test_serve.py
         shape = t.MODELS["llama"]
         t.write(str(tmp_path / f"{name}.gguf"), shape, t.weights_of(shape, np.random.default_rng(1)), context=4096, **more)
-    ask = {"model": "m", "prompt": "A brief AB", "max_tokens": 3000, "temperature": 0, "ignore_eos": True}
+    ask = {"model": "m", "prompt": "A brief AB", "max_tokens": 1500, "temperature": 0, "ignore_eos": True}
     with serving(f"m={tmp_path / 'one.gguf'}") as s:
         alone = json.loads(s.call("POST", "/v1/completions", ask)[1])["choices"][0]["text"]
         got, begun = {}, threading.Event()

@@ -39,7 +39,11 @@ static bool answers(hone_rollouts *r, const char *name, bool promoted, bool unde
 static int64_t begin(hone_rollouts *r, const char *next) {
     int64_t id = 0;
     hone_err err = {0};
-    if (hone_rollouts_begin(r, in_dir("a.onnx"), in_dir(next), false, NULL, &id, &err)) printf("# %s\n", err.text);
+    hone_rollout_rules rules = hone_rollout_defaults();
+    rules.tolerance = 0.25;
+    if (hone_rollouts_read(r, in_dir(next), &err) ||
+        hone_rollouts_begin(r, in_dir("a.onnx"), in_dir(next), false, &rules, &id, &err))
+        printf("# %s\n", err.text);
     return id;
 }
 static bool conclude(hone_rollouts *r, int64_t id, hone_rollout_verdict v) {
@@ -64,8 +68,8 @@ static void test_evidence(hone_rollouts *r, int64_t id) {
            x.evidence.runs_now == 90 && x.evidence.runs_next == 15 && x.evidence.failures_now == 1 &&
            x.evidence.failures_next == 2 && x.evidence.crashes_next == 1 && x.evidence.crashes_now == 0,
        "rollouts/counts_add_up");
-    ok(x.state == HONE_ROLLOUT_RUNNING && x.rules.pairs == 100 && x.rules.margin == 0.01 && x.evidence.age_s >= 0 &&
-           !strcmp(x.next, in_dir("b.onnx")) && !strcmp(x.now, in_dir("a.onnx")),
+    ok(x.state == HONE_ROLLOUT_RUNNING && x.rules.pairs == 100 && x.rules.margin == 0.01 && x.rules.tolerance == 0.25 &&
+           x.evidence.age_s >= 0 && !strcmp(x.next, in_dir("b.onnx")) && !strcmp(x.now, in_dir("a.onnx")),
        "rollouts/row_is_whole");
     hone_rollout_free(&x);
     e.differing = 9;
