@@ -79,7 +79,7 @@ class Tap:
             why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             self.line(True, name, " # SKIP " + why.removeprefix("Skipped: "))
         elif report.when == "call" or report.failed:
-            self.line(report.passed, name)
+            self.line(report.passed, name + (f" ({report.duration:.0f} s)" if report.duration >= 5 else ""))
             if report.failed:
                 print("\n".join(str(report.longrepr).splitlines()[-12:]), file=sys.stderr, flush=True)
             for text in [] if report.passed else str(report.longrepr).splitlines():
