@@ -1,6 +1,7 @@
 /* cmd_status.c — `hone status`: the state of a session; the list of sessions. */
 #include "session.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static void one_json(cli *c, const cli_record *r) {
     cli_json_close(&j);
     goals_json(&j, r);
     cli_effects_json(&j, &r->effects);
+    if (r->unread) cli_json_kraw(&j, "unread", r->unread);
     cli_json_ktext(&j, "machine", s->machine);
     cli_json_kraw(&j, "compilers", s->compilers);
     cli_json_ktext(&j, "space_hash", s->space_hash);
@@ -101,6 +103,20 @@ static void print_effects(const cli *c, const cli_record *r) {
     }
 }
 
+/* Controls that leave out what nobody reads. */
+static void print_unread(const cli *c, const cli_record *r) {
+    json_t *list = r->unread ? json_loads(r->unread, 0, NULL) : NULL, *x;
+    char text[500];
+    size_t i;
+    json_array_foreach(list, i, x) {
+        snprintf(text, sizeof text, "%s is %s: %s", json_string_value(json_object_get(x, "flag")),
+                 json_is_true(json_object_get(x, "offered")) ? "offered" : "not offered",
+                 json_string_value(json_object_get(x, "why")));
+        field(c, i ? "" : "unread", text);
+    }
+    json_decref(list);
+}
+
 static void one_text(const cli *c, const cli_record *r) {
     const hone_session *s = &r->session;
     char a[CLI_TEXT_N], b[CLI_TEXT_N];
@@ -115,6 +131,7 @@ static void one_text(const cli *c, const cli_record *r) {
     printf("%-10s  %s\n", "failures", *failures ? failures : "none");
     print_goals(c, r);
     print_effects(c, r);
+    print_unread(c, r);
     field(c, "machine", s->machine);
     field(c, "record", r->dir);
     free(failures);

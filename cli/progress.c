@@ -187,11 +187,11 @@ static void put_plain(cli_live *l, const hone_tune_event *e, bool gain) {
     fprintf(stderr, "%s\n", cli_paint(l->c->color_err, CLI_PLAIN));
 }
 
-/* What the big choices brought, one a line. */
-static void put_effects(cli_live *l, const char *text) {
+/* What the big choices brought, or what a program does not read, one a line. */
+static void put_lines(cli_live *l, const char *label, const char *text) {
     wipe(l);
     for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-        fputs(at == text ? "choices     " : "            ", stderr);
+        fprintf(stderr, "%-11s ", at == text ? label : "");
         fprintf(stderr, "%.*s\n", (int)strcspn(at, "\n"), at);
     }
     fflush(stderr);
@@ -238,7 +238,8 @@ void cli_live_event(void *live, const hone_event *event) {
         break;
     case HONE_TUNE_TRIAL: on_trial(l, e); break;
     case HONE_TUNE_EFFECTS:
-        if (!l->quiet) put_effects(l, e->base.text);
+    case HONE_TUNE_UNREAD:
+        if (!l->quiet) put_lines(l, e->stage == HONE_TUNE_UNREAD ? "unread" : "choices", e->base.text);
         tell(l, e->base.stage, e->base.text);
         return;
     case HONE_TUNE_RACE:

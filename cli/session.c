@@ -99,6 +99,7 @@ static hone_rc load(cli_record *r, int64_t id, bool with_samples, hone_err *err)
     hone_rc rc = hone_session_get(r->store, id, NULL, &r->session, err);
     if (!rc) rc = hone_trials_load(r->store, r->session.id, with_samples, &r->trials, err);
     if (!rc) rc = hone_session_effects(r->store, r->session.id, &r->effects, err);
+    if (!rc) rc = hone_session_fact(r->store, r->session.id, "unread", &r->unread, err);
     if (rc) return rc;
     read_goals(r);
     find_best(r);
@@ -135,6 +136,7 @@ void cli_record_close(cli_record *r) {
     hone_trials_free(&r->trials);
     hone_session_free(&r->session);
     hone_session_effects_free(&r->effects);
+    hone_free(r->unread);
     hone_store_close(r->store);
     free(r->dir);
     free(r->workload);

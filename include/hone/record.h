@@ -115,6 +115,13 @@ HONE_API hone_rc hone_session_put_effects(hone_store *store, int64_t session, co
 HONE_API hone_rc hone_session_effects(hone_store *store, int64_t session, hone_effects *out, hone_err *err);
 HONE_API void hone_session_effects_free(hone_effects *effects);
 
+/* Further facts of a session, each a JSON text under a name (docs/store.md): "unread", "objects". Replaces the one that
+ * is there. */
+HONE_API hone_rc hone_session_put_fact(hone_store *store, int64_t session, const char *name, const char *json,
+                                       hone_err *err);
+/* *json: free with hone_free; NULL when the session has no such fact. */
+HONE_API hone_rc hone_session_fact(hone_store *store, int64_t session, const char *name, char **json, hone_err *err);
+
 /* Best points of earlier sessions over an equal space (space_hash), for warm starts: the best of each session, newest
  * first, then the second of each …; ok, within all limits, not suspect, none twice. n JSON texts, NULL-terminated; free
  * with hone_free. */

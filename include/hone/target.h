@@ -6,8 +6,9 @@
  *     lto, pgo      flag     link-time optimisation; profile-guided optimisation (a training run in the build)
  *     -fNAME -mNAME choice   {on, off}, optional: absent leaves it to the level
  *     --param=NAME  int      optional, with the printed range        (clang: -mllvm NAME)
- * each tagged `codegen` (same results), `numeric` (may change floating point; only with options.numeric) or never
- * offered at all when it changes semantics (`unsafe`).
+ * each tagged `codegen` (same results), `numeric` (may change floating point; only with options.numeric), `unread`
+ * (same results, without what options.unread says that nobody reads) or never offered at all when it changes semantics
+ * (`unsafe`).
  *
  * Owns: its strings, until close.   Threads: one at a time.
  * Errors: E_TOOL (missing, unusable, not recognised: the text quotes the compiler), E_IO (cache), E_NOMEM.
@@ -52,6 +53,9 @@ HONE_API hone_rc hone_target_identity(const char *name, const char *cache_dir, h
 typedef enum hone_fp { HONE_FP_STRICT, HONE_FP_CONTRACT, HONE_FP_FAST, HONE_N_FP } hone_fp;
 HONE_API const char *hone_fp_name(hone_fp fp); /* "strict", "contract", "fast": stored */
 
+/* What mathematical functions and operations leave behind besides their results. */
+enum { HONE_UNREAD_ERRNO = 1, HONE_UNREAD_FENV = 2 /* flags, traps and rounding */ };
+
 typedef struct hone_target_options {
     size_t size;            /* hone_target_defaults() sets it */
     bool numeric;           /* offer controls tagged numeric */
@@ -63,6 +67,9 @@ typedef struct hone_target_options {
      */
     const char *const *files;
     size_t n_files;
+    /* What no part of the program reads, HONE_UNREAD_*: controls that leave just that out are offered without
+     * `numeric`, tagged `unread`, with the value that leaves it out alone. */
+    unsigned unread;
 } hone_target_options;
 static inline hone_target_options hone_target_defaults(void) {
     hone_target_options o = HONE_ZERO;

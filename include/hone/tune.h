@@ -73,6 +73,7 @@ typedef enum hone_tune_stage {
     HONE_TUNE_WARNING, /* text says what (noise, governor, suspect result …) */
     HONE_TUNE_EFFECTS, /* the big choices were tried: text has what each brought, one a line */
     HONE_TUNE_HINT,    /* text says what the workload might allow and what that would bring */
+    HONE_TUNE_UNREAD,  /* text says which controls are offered or not for what the program reads, one a line */
 } hone_tune_stage;
 
 typedef struct hone_tune_event {

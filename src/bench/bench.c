@@ -1,7 +1,7 @@
 /* bench/bench.c — opening, arguments, closing. */
 #include "bench_int.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -17,9 +17,25 @@ _Noreturn void hn_bench_die(const hone_bench *b, const char *fmt, ...) {
     exit(2);
 }
 
+/* The reason is printed by %m: a harness that names errno would make every program that it is linked with one that
+ * reads errno (src/measure/readers.h). */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat"
+static void say_why_not(const hone_bench *b, const char *doing, const char *what) {
+    fprintf(stderr, "%s: hone/bench: cannot %s %s: %m\n", b && b->program ? b->program : "benchmark", doing, what);
+}
+#pragma GCC diagnostic pop
+
+_Noreturn void hn_bench_die_of(const hone_bench *b, const char *doing, const char *path) {
+    char what[4200];
+    snprintf(what, sizeof what, "'%s'", path);
+    say_why_not(b, doing, what);
+    exit(2);
+}
+
 static FILE *open_sink(const hone_bench *b, const char *path, const char *mode) {
     FILE *f = fopen(path, mode);
-    if (!f) hn_bench_die(b, "cannot write '%s': %s", path, strerror(errno));
+    if (!f) hn_bench_die_of(b, "write", path);
     return f;
 }
 
@@ -79,9 +95,9 @@ long long hone_bench_arg_int(hone_bench *b, const char *name, long long dflt) {
     snprintf(text, sizeof text, "%lld", dflt);
     const char *v = arg_value(b, name, text);
     if (!v) return dflt;
-    errno = 0;
     long long x = strtoll(v, &end, 0);
-    if (end == v || *end || errno) hn_bench_die(b, "argument '%s=%s' is not a whole number", name, v);
+    bool beyond = x == LLONG_MAX || x == LLONG_MIN; /* of 64 bits */
+    if (end == v || *end || beyond) hn_bench_die(b, "argument '%s=%s' is not a whole number", name, v);
     return x;
 }
 
@@ -154,7 +170,7 @@ static bool sink_closed(const hone_bench *b) {
     if (!b->json) return true;
     bool good = fflush(b->json) == 0 && !ferror(b->json);
     if (b->json != stdout) good = fclose(b->json) == 0 && good;
-    if (!good) fprintf(stderr, "%s: hone/bench: cannot write the results: %s\n", b->program, strerror(errno));
+    if (!good) say_why_not(b, "write", "the results");
     return good;
 }
 

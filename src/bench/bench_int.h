@@ -66,6 +66,8 @@ static inline double hn_bench_strtod(const char *text, char **end) { return strt
 
 /* Prints to stderr and exits with status 2. */
 _Noreturn void hn_bench_die(const hone_bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "cannot DOING 'PATH'", with the reason that the last call left; then as hn_bench_die. */
+_Noreturn void hn_bench_die_of(const hone_bench *b, const char *doing, const char *path);
 void hn_bench_read_options(hone_bench *b, int argc, char **argv);
 void hn_bench_help(const hone_bench *b);
 

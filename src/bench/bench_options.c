@@ -1,7 +1,6 @@
 /* bench/bench_options.c — the table of options: argument, variable, help and where the value goes. */
 #include "bench_int.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>

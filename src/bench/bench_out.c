@@ -2,7 +2,6 @@
 #include "bench_int.h"
 
 #include "../base/bench_data.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +164,7 @@ static void put(hone_bench *b, const void *p, size_t n) {
 
 void hn_bench_data_open(hone_bench *b) {
     b->data = fopen(b->opt.data_path, "ab");
-    if (!b->data) hn_bench_die(b, "cannot write '%s': %s", b->opt.data_path, strerror(errno));
+    if (!b->data) hn_bench_die_of(b, "write", b->opt.data_path);
     put(b, &(hn_data_head){HN_DATA_MAGIC, HN_DATA_ORDER, 0}, sizeof(hn_data_head));
 }
 

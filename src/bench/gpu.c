@@ -2,7 +2,6 @@
 #include "gpu_int.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,10 +81,9 @@ hone_gpu *hone_gpu_open(hone_bench *b, const char *device) {
     const char *colon = strchr(device, ':');
     size_t n = colon ? (size_t)(colon - device) : strlen(device);
     char *end = NULL;
-    errno = 0;
     long index = colon ? strtol(colon + 1, &end, 10) : 0;
     g->api = api_named(device, n);
-    if (!g->api || index < 0 || index > 1023 || errno || (colon && (end == colon + 1 || *end)))
+    if (!g->api || index < 0 || index > 1023 || (colon && (end == colon + 1 || *end)))
         hn_bench_die(b, "device '%s' is not known; it is cuda or opencl, with :N for the Nth of that kind", device);
     g->index = (int)index;
     return g;
@@ -130,7 +128,7 @@ void hone_gpu_load(hone_gpu *g, const char *path, const char *options) {
         got = fread(text + n, 1, room - n - 1, f);
         n += got;
     }
-    if (!f || ferror(f)) hn_bench_die(g->b, "cannot read '%s': %s", path, strerror(errno));
+    if (!f || ferror(f)) hn_bench_die_of(g->b, "read", path);
     fclose(f);
     text[n] = 0;
     if (!n) hn_bench_die(g->b, "'%s' is empty", path);

@@ -149,7 +149,7 @@ static uint64_t in_sets(const hone_gpu *g, double calls) {
 
 static void pause_s(double s) {
     struct timespec t = {(time_t)s, (long)(1e9 * (s - floor(s)))};
-    while (nanosleep(&t, &t) != 0 && errno == EINTR) {
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR) {
     }
 }
 

@@ -1,12 +1,10 @@
-/* measure/object.c — what a built file would load: its hash and its size, read from ELF section headers.
- *
- * Own reader over <elf.h>: every offset is checked against the file's size, so that any bytes are safe to hand in.
- * A file with no usable section table, with compiler intermediate code (.gnu.lto_*), of the other byte order, or that
- * is no ELF file at all is taken as bytes.
+/* measure/object.c — what a built file would load: its hash and its size, read from ELF section headers (elf.h). A file
+ * that elf.h does not open, or with compiler intermediate code, is taken as bytes.
  */
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "measure/elf.h"
 #include "measure/outcome.h"
 
 #include <elf.h>
@@ -14,100 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a cubin. Its registers and launch bounds stand in sections that are not loaded as such. */
-enum { MACHINE_CUDA = 190 };
-
-struct section {
-    const char *name;
-    uint32_t type, link, info;
-    uint64_t flags, at, size, entry_b;
-};
-
-struct elf {
-    const unsigned char *data;
-    uint64_t size;
-    bool is64, relocatable, device;
-    uint64_t table, entry_b, n; /* section headers */
-    uint32_t names;
-};
-
-static bool within(const struct elf *e, uint64_t at, uint64_t n) { return at <= e->size && n <= e->size - at; }
-
-/* A NUL-terminated text inside the range, else "". */
-static const char *text_at(const struct elf *e, uint64_t at, uint64_t size, uint64_t offset) {
-    if (!within(e, at, size) || offset >= size) return "";
-    const char *p = (const char *)e->data + at + offset;
-    return memchr(p, 0, (size_t)(size - offset)) ? p : "";
-}
-
-static bool raw_section(const struct elf *e, uint64_t i, struct section *out, uint32_t *name) {
-    if (i >= e->n) return false;
-    const unsigned char *p = e->data + e->table + i * e->entry_b;
-    if (e->is64) {
-        Elf64_Shdr h;
-        memcpy(&h, p, sizeof h);
-        *out = (struct section){"", h.sh_type, h.sh_link, h.sh_info, h.sh_flags, h.sh_offset, h.sh_size, h.sh_entsize};
-        *name = h.sh_name;
-    } else {
-        Elf32_Shdr h;
-        memcpy(&h, p, sizeof h);
-        *out = (struct section){"", h.sh_type, h.sh_link, h.sh_info, h.sh_flags, h.sh_offset, h.sh_size, h.sh_entsize};
-        *name = h.sh_name;
-    }
-    return out->type == SHT_NOBITS || within(e, out->at, out->size);
-}
-
-static bool get_section(const struct elf *e, uint64_t i, struct section *out) {
-    struct section names;
-    uint32_t name, unused;
-    if (!raw_section(e, i, out, &name)) return false;
-    if (raw_section(e, e->names, &names, &unused) && names.type == SHT_STRTAB)
-        out->name = text_at(e, names.at, names.size, name);
-    return true;
-}
-
-static bool read_header(struct elf *e) {
-    const uint16_t one = 1;
-    unsigned char order = *(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB;
-    if (e->size < EI_NIDENT || memcmp(e->data, ELFMAG, SELFMAG) != 0 || e->data[EI_DATA] != order) return false;
-    e->is64 = e->data[EI_CLASS] == ELFCLASS64;
-    if (e->is64 && e->size >= sizeof(Elf64_Ehdr)) {
-        Elf64_Ehdr h;
-        memcpy(&h, e->data, sizeof h);
-        e->table = h.e_shoff, e->entry_b = h.e_shentsize, e->n = h.e_shnum, e->names = h.e_shstrndx;
-        e->relocatable = h.e_type == ET_REL;
-        e->device = h.e_machine == MACHINE_CUDA;
-        return e->entry_b >= sizeof(Elf64_Shdr);
-    }
-    if (e->data[EI_CLASS] == ELFCLASS32 && e->size >= sizeof(Elf32_Ehdr)) {
-        Elf32_Ehdr h;
-        memcpy(&h, e->data, sizeof h);
-        e->table = h.e_shoff, e->entry_b = h.e_shentsize, e->n = h.e_shnum, e->names = h.e_shstrndx;
-        e->relocatable = h.e_type == ET_REL;
-        return e->entry_b >= sizeof(Elf32_Shdr);
-    }
-    return false;
-}
-
-/* True when all sections are in place. More than 65,279 sections (e_shnum 0): taken as bytes. */
-static bool open_elf(struct elf *e, const unsigned char *data, size_t size) {
-    *e = (struct elf){.data = data, .size = size};
-    if (!read_header(e) || e->n == 0 || e->table == 0) return false;
-    if (!within(e, e->table, e->n * e->entry_b)) return false;
-    bool any = false;
-    for (uint64_t i = 0; i < e->n; i++) {
-        struct section s;
-        if (!get_section(e, i, &s) || strncmp(s.name, ".gnu.lto_", 9) == 0) return false;
-        any = any || ((s.flags & SHF_ALLOC) && s.size > 0);
-    }
-    return any;
-}
-
 /* --- hash ------------------------------------------------------------------------------------------------------ */
 
 static void add_number(hn_hash *h, uint64_t v) { hn_hash_add(h, &v, sizeof v); }
 
-static void add_section(hn_hash *h, const struct elf *e, const struct section *s) {
+static void add_section(hn_hash *h, const hn_elf *e, const hn_elf_section *s) {
     hn_hash_text(h, s->name);
     add_number(h, s->type);
     add_number(h, s->flags);
@@ -116,8 +25,8 @@ static void add_section(hn_hash *h, const struct elf *e, const struct section *s
 }
 
 /* The symbol a relocation means, by name: indices move with debug data that does not count. */
-static void add_symbol(hn_hash *h, const struct elf *e, const struct section *table, uint64_t index) {
-    struct section names, where;
+static void add_symbol(hn_hash *h, const hn_elf *e, const hn_elf_section *table, uint64_t index) {
+    hn_elf_section names, where;
     uint64_t entry_b = e->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     if (index >= table->size / entry_b) return;
     const unsigned char *p = e->data + table->at + index * entry_b;
@@ -131,18 +40,18 @@ static void add_symbol(hn_hash *h, const struct elf *e, const struct section *ta
         memcpy(&y, p, sizeof y);
         value = y.st_value, name = y.st_name, type = ELF32_ST_TYPE(y.st_info), home = y.st_shndx;
     }
-    bool named = get_section(e, table->link, &names) && names.type == SHT_STRTAB;
-    hn_hash_text(h, named ? text_at(e, names.at, names.size, name) : "");
-    hn_hash_text(h, get_section(e, home, &where) ? where.name : NULL);
+    bool named = hn_elf_section_at(e, table->link, &names) && names.type == SHT_STRTAB;
+    hn_hash_text(h, named ? hn_elf_text(e, names.at, names.size, name) : "");
+    hn_hash_text(h, hn_elf_section_at(e, home, &where) ? where.name : NULL);
     add_number(h, value);
     add_number(h, type);
 }
 
 /* Relocations of an object file decide what its code refers to. */
-static void add_relocations(hn_hash *h, const struct elf *e, const struct section *s) {
-    struct section target, symbols;
-    if (!get_section(e, s->info, &target) || !(target.flags & SHF_ALLOC)) return;
-    if (!get_section(e, s->link, &symbols) || symbols.type != SHT_SYMTAB) return;
+static void add_relocations(hn_hash *h, const hn_elf *e, const hn_elf_section *s) {
+    hn_elf_section target, symbols;
+    if (!hn_elf_section_at(e, s->info, &target) || !(target.flags & SHF_ALLOC)) return;
+    if (!hn_elf_section_at(e, s->link, &symbols) || symbols.type != SHT_SYMTAB) return;
     hn_hash_text(h, target.name);
     bool addend = s->type == SHT_RELA;
     uint64_t entry_b = (e->is64 ? 16u : 8u) + (addend ? (e->is64 ? 8u : 4u) : 0u);
@@ -166,10 +75,10 @@ static void add_relocations(hn_hash *h, const struct elf *e, const struct sectio
     }
 }
 
-static void hash_elf(hn_hash *h, const struct elf *e) {
-    struct section s;
+static void hash_elf(hn_hash *h, const hn_elf *e) {
+    hn_elf_section s;
     for (uint64_t i = 0; i < e->n; i++) {
-        if (!get_section(e, i, &s)) continue;
+        if (!hn_elf_section_at(e, i, &s)) continue;
         bool loaded = (s.flags & SHF_ALLOC) && strcmp(s.name, ".note.gnu.build-id") != 0;
         loaded |= e->device && strncmp(s.name, ".nv.info", 8) == 0;
         if (loaded)
@@ -187,8 +96,8 @@ hone_rc hn_object_hash(const char *path, char hex[33], hone_err *err) {
     if (rc) return rc;
     hn_hash h;
     hn_hash_begin(&h);
-    struct elf e;
-    if (open_elf(&e, (const unsigned char *)data, n))
+    hn_elf e;
+    if (hn_elf_open(&e, (const unsigned char *)data, n))
         hash_elf(&h, &e);
     else
         hn_hash_add(&h, data, n);
@@ -199,11 +108,11 @@ hone_rc hn_object_hash(const char *path, char hex[33], hone_err *err) {
 
 /* --- size ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t elf_code_b(const struct elf *e) {
+static uint64_t elf_code_b(const hn_elf *e) {
     uint64_t sum = 0;
-    struct section s;
+    hn_elf_section s;
     for (uint64_t i = 0; i < e->n; i++)
-        if (get_section(e, i, &s) && (s.flags & SHF_ALLOC) && !(s.flags & SHF_WRITE) && s.type != SHT_NOBITS)
+        if (hn_elf_section_at(e, i, &s) && (s.flags & SHF_ALLOC) && !(s.flags & SHF_WRITE) && s.type != SHT_NOBITS)
             sum += s.size;
     return sum;
 }
@@ -221,8 +130,8 @@ static uint64_t archive_code_b(const char *data, size_t n) {
         uint64_t size = decimal(data + at + 48, 10);
         at += 60;
         if (size > n - at) break;
-        struct elf e;
-        if (open_elf(&e, (const unsigned char *)data + at, (size_t)size)) sum += elf_code_b(&e);
+        hn_elf e;
+        if (hn_elf_open(&e, (const unsigned char *)data + at, (size_t)size)) sum += elf_code_b(&e);
         at += (size_t)size + (size & 1);
     }
     return sum;
@@ -233,9 +142,9 @@ hone_rc hn_object_size(const char *path, uint64_t *code_b, uint64_t *file_b, hon
     size_t n;
     hone_rc rc = hn_read_file(path, &data, &n, err);
     if (rc) return rc;
-    struct elf e;
+    hn_elf e;
     uint64_t code = n;
-    if (open_elf(&e, (const unsigned char *)data, n))
+    if (hn_elf_open(&e, (const unsigned char *)data, n))
         code = elf_code_b(&e);
     else if (n >= 8 && memcmp(data, "!<arch>\n", 8) == 0)
         code = archive_code_b(data, n);

@@ -71,6 +71,11 @@ const char *const hn_cc_strict[] = {"-ffp-contract=off", NULL};
 const char *const hn_cc_contracted[] = {"-ffp-contract=fast", NULL};
 const char *const hn_cc_fast[] = {"-ffast-math", "-ffp-contract=fast", NULL};
 
+/* Both compilers promise the same of these: functions set no errno; flags may differ and code may assume that nothing
+ * traps. Neither allows another value (-fno-trapping-math asks for -fno-signaling-nans, the default of both). */
+const hn_unread hn_cc_unread[] = {
+    {"-fmath-errno", "off", HONE_UNREAD_ERRNO, "errno"}, {"-ftrapping-math", "off", HONE_UNREAD_FENV, "trap"}, {0}};
+
 static bool has_word(const char *text, const char *word) {
     size_t n = strlen(word);
     for (const char *at = text; (at = strstr(at, word)); at += n)

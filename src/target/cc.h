@@ -17,6 +17,7 @@ const char *hn_elf_source_name(hn_arena *a, const char *symbol);
 bool hn_is_elf_object(const char *path);
 
 extern const char *const hn_cc_strict[], *const hn_cc_contracted[], *const hn_cc_fast[];
+extern const hn_unread hn_cc_unread[];
 extern const hn_probe_program hn_cc_probe;
 extern const char *const hn_cc_levels[];
 extern const hn_structure hn_cc_structure;
@@ -29,6 +30,7 @@ extern const hn_language hn_language_c, hn_language_cxx;
     .stays = "-m32*|-m64*|-mx32*|-mcmodel*|-mabi*|-mno-red-zone*|-mthumb*", .no_program = "-c", .reads = "-MM",        \
     .contract = {[HONE_FP_STRICT] = hn_cc_strict, [HONE_FP_CONTRACT] = hn_cc_contracted, [HONE_FP_FAST] = hn_cc_fast}, \
     .pgo_generate = "-fprofile-generate=%s", .pgo_use = "-fprofile-use=%s", .probe_level = "-O3",                      \
-    .probe = &hn_cc_probe, .place = hn_cc_place, .listing = &hn_listing_objdump, .source_name = hn_elf_source_name
+    .unread = hn_cc_unread, .probe = &hn_cc_probe, .place = hn_cc_place, .listing = &hn_listing_objdump,               \
+    .source_name = hn_elf_source_name
 
 #endif

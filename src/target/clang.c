@@ -120,7 +120,8 @@ static char *profile_tool(hone_target *t) {
     return path;
 }
 
-static const char *const choices[] = {"-mprefer-vector-width 512|256|128", "-funroll-loops off", NULL};
+static const char *const choices[] = {"-mprefer-vector-width 512|256|128", "-funroll-loops off", "-fmath-errno off",
+                                      NULL};
 
 static hone_fp contract_of(const char *baseline, const char *build) { return hn_cc_contract(baseline, build, false); }
 

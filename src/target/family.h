@@ -37,6 +37,13 @@ typedef struct hn_rule {
     const char *why;
 } hn_rule;
 
+/* A control that changes no result, but leaves out something that a program may read. */
+typedef struct hn_unread {
+    const char *name, *value; /* the control, and the value that leaves it out */
+    unsigned what;            /* HONE_UNREAD_* */
+    const char *promise;      /* stands in what the compiler says of the control, else it means something else there */
+} hn_unread;
+
 /* What one flag of a build says. Some flags take two words ("-C opt-level=3"). */
 typedef struct hn_said {
     size_t n_words;
@@ -114,6 +121,8 @@ typedef struct hn_family {
      * anything else is tried: "NAME VALUE|VALUE", of which the first two that are offered count. lto and pgo always
      * belong to them. NULL: none. */
     const char *const *choices;
+    /* Numeric controls that are safe where nobody reads what they leave out; a NULL name ends them. NULL: none. */
+    const hn_unread *unread;
 
     /* --- words of a command line --- */
     /* The words of one gene but lto and pgo; value as in the space ("on", "16", …). */

@@ -202,7 +202,8 @@ static hone_rc discover(hone_target *t, hn_arena *a, bool all, hn_controls *out,
     return HONE_OK;
 }
 
-static const char *const choices[] = {"-mprefer-vector-width 512|256|128", "-funroll-loops on", NULL};
+static const char *const choices[] = {"-mprefer-vector-width 512|256|128", "-funroll-loops on", "-fmath-errno off",
+                                      NULL};
 
 static hone_fp contract_of(const char *baseline, const char *build) { return hn_cc_contract(baseline, build, true); }
 

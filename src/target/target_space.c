@@ -30,15 +30,26 @@ static double level_default(const hn_control *c) {
     return 0;
 }
 
+/* The row of a control that is safe for a program that does not read these; NULL: it is not. */
+static const hn_unread *unread_row(const hone_target *t, const hn_control *c, unsigned unread) {
+    for (const hn_unread *u = t->family->unread; u && u->name; u++)
+        if (!strcmp(u->name, c->name)) return (u->what & unread) && strstr(c->doc, u->promise) ? u : NULL;
+    return NULL;
+}
+
 static hone_rc add(const hone_target *t, hone_space *space, const hn_control *c, const hone_target_options *o,
                    hone_err *err) {
     bool lto = !strcmp(c->name, "lto"), pgo = !strcmp(c->name, "pgo");
-    if ((lto && !o->lto) || (pgo && !o->pgo) || (c->cls == HN_NUMERIC && !o->numeric)) return HONE_OK;
+    const hn_unread *unread = c->cls == HN_NUMERIC && !o->numeric ? unread_row(t, c, o->unread) : NULL;
+    if ((lto && !o->lto) || (pgo && !o->pgo)) return HONE_OK;
+    if (c->cls == HN_NUMERIC && !o->numeric && !unread) return HONE_OK;
     bool file = hn_control_takes_file(c);
     if (file && !o->n_files) return HONE_OK;
     hone_param p = {.name = c->name,
                     .doc = c->doc[0] ? c->doc : NULL,
-                    .tag = c->cls == HN_NUMERIC ? "numeric" : "codegen",
+                    .tag = unread                 ? "unread"
+                           : c->cls == HN_NUMERIC ? "numeric"
+                                                  : "codegen",
                     .optional = true,
                     .knockout = KNOCKOUT,
                     .dflt = NAN};
@@ -52,6 +63,7 @@ static hone_rc add(const hone_target *t, hone_space *space, const hn_control *c,
         p.kind = HONE_CHOICE;
         p.values = file ? o->files : c->value;
         p.n_values = file ? o->n_files : c->n_values;
+        if (unread) p.values = &unread->value, p.n_values = 1;
         if (!strcmp(c->name, t->family->level)) {
             p.optional = false;
             p.knockout = 0;

@@ -13,7 +13,7 @@
 enum { COMBINATIONS_MOST = 6000, SPARE_RUNS = 3, VALUES_MOST = 2 };
 /* Standard deviations of effects, in logarithms: how much each kind of choice may bring. */
 static const double sd_fast = 0.5, sd_contract = 0.1, sd_compiler = 0.2, sd_level = 0.15, sd_low_level = 0.08,
-                    sd_control = 0.1, sd_others = 0.08;
+                    sd_control = 0.1, sd_unread = 0.3, sd_others = 0.08;
 /* A measurement of the design, while nothing is known of the machine. */
 static const double design_noise = 0.02;
 /* Link-time optimisation builds slowly, and a profile needs two builds and a run; at a low level of optimisation most
@@ -111,16 +111,19 @@ static bool has_value(const hn_plan *plan, size_t t, const char *name, const cha
 
 /* A control of target t with the first of these values, "A|B", that it offers. */
 static void add_control(hn_big_choices *c, size_t t, const char *name, const char *values) {
-    if (hn_plan_control(c->plan, t, name) == SIZE_MAX) return;
+    size_t at = hn_plan_control(c->plan, t, name);
+    const char *tag = at == SIZE_MAX ? NULL : hone_space_param(c->plan->space, at)->tag;
+    if (at == SIZE_MAX || (tag && !strcmp(tag, "numeric"))) return; /* the contract decides about those */
+    double sd = tag && !strcmp(tag, "unread") ? sd_unread : sd_control;
     hn_big_choice *x = control_named(c, name);
     const char *of_baseline = text_of(c, c->plan->base, hn_plan_control(c->plan, 0, name));
     if (!x) x = add_choice(c, HN_CHOICE_CONTROL, name, of_baseline ? of_baseline : "");
-    if (has_value(c->plan, t, name, "")) add_value(c, x, "", sd_control);
+    if (has_value(c->plan, t, name, "")) add_value(c, x, "", sd);
     size_t n = 0;
     for (const char *v = values; *v && n < VALUES_MOST; v += strcspn(v, "|"), v += *v == '|') {
         const char *value = hn_strndup(&c->arena, v, strcspn(v, "|"));
         if (!value || !has_value(c->plan, t, name, value)) continue;
-        add_value(c, x, value, sd_control);
+        add_value(c, x, value, sd);
         n++;
     }
     drop_if_single(c);

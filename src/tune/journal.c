@@ -164,7 +164,8 @@ static double eta(const hn_tuner *t, double elapsed, size_t done, size_t total) 
 
 void hn_tuner_emit(hn_tuner *t, hone_tune_stage stage, size_t done, size_t total, const hone_trial *trial,
                    const char *text) {
-    static const char *const word[] = {"discover", "baseline", "trial", "race", "done", "warning", "effects", "hint"};
+    static const char *const word[] = {"discover", "baseline", "trial", "race",  "done",
+                                       "warning",  "effects",  "hint",  "unread"};
     if (!t->o->progress.fn) return;
     double elapsed = hn_now_s() - t->started_s;
     hone_tune_event e = {.stage = stage, .trial = trial, .session = t->session.id};

@@ -5,6 +5,7 @@
 #include "base/locale.h"
 #include "base/options.h"
 #include "base/str.h"
+#include "tune/unread.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,7 +112,7 @@ static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hone
     const hone_workload *w = plan->w;
     hone_rc rc = HONE_OK;
     for (size_t t = 0; !rc && t < w->n_compilers; t++) {
-        rc = hone_target_open(w->compiler[t], o ? o->cache_dir : NULL, &plan->target[t], err);
+        if (!plan->target[t]) rc = hone_target_open(w->compiler[t], o ? o->cache_dir : NULL, &plan->target[t], err);
         if (rc == HONE_E_TOOL && !is_named(w)) return HONE_OK;
         if (rc) break;
         plan->n_targets = t + 1;
@@ -126,7 +127,8 @@ static hone_rc add_targets(hn_plan *plan, const hone_tune_options *o, const hone
                                   .lto = w->lto,
                                   .pgo = w->pgo,
                                   .files = w->control_file,
-                                  .n_files = w->n_control_files};
+                                  .n_files = w->n_control_files,
+                                  .unread = plan->offered};
         if (progress) to.progress = *progress;
         rc = hone_target_space(plan->target[t], &to, &plan->part[t], err);
         if (rc) break;
@@ -153,6 +155,25 @@ static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hone
     return rc;
 }
 
+/* The space once more, with the controls that the program allows. */
+static hone_rc offer_unread(hn_plan *plan, const hone_tune_options *o, const hone_progress *progress, hone_err *err) {
+    if (!hn_unread_matters(plan)) return HONE_OK;
+    hone_rc rc = hn_unread_look(plan, o, &plan->offered, err);
+    if (rc || !plan->offered) return rc;
+    hone_space_free(plan->space);
+    plan->space = NULL;
+    for (size_t t = 0; t < plan->n_targets; t++) {
+        hone_space_free(plan->part[t]);
+        plan->part[t] = NULL;
+    }
+    plan->i_compiler = plan->i_fp = SIZE_MAX;
+    plan->n_keep = 0;
+    plan->contract_stated = false;
+    rc = build_space(plan, o, progress, err);
+    if (!rc) read_baseline(plan);
+    return rc;
+}
+
 hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, const hone_progress *progress,
                      hn_plan **out, hone_err *err) {
     hn_plan *plan = calloc(1, sizeof *plan);
@@ -164,6 +185,7 @@ hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, c
     plan->prefix = HN_NEW_N(&plan->arena, const char *, w->n_compilers + 1);
     hone_rc rc = hn_arena_ok(&plan->arena) ? build_space(plan, options, progress, err) : HONE_E_NOMEM;
     if (!rc) read_baseline(plan);
+    if (!rc && hn_arena_ok(&plan->arena)) rc = offer_unread(plan, options, progress, err);
     if (rc == HONE_OK && !hn_arena_ok(&plan->arena)) rc = HONE_E_NOMEM;
     if (rc == HONE_E_NOMEM) hn_fail(err, rc, "out of memory building the search space");
     if (rc)

@@ -13,8 +13,15 @@
 #ifndef HN_PLAN_H
 #define HN_PLAN_H
 
+#include "measure/readers.h"
 #include "target/family.h"
 #include "tune/workload.h"
+
+/* Who reads errno or the floating-point environment (unread.h). */
+typedef struct hn_unread_finding {
+    hn_reading reading;
+    const char *symbol, *place, *why; /* as of hn_onlooker; place: "kernel.c:12", "" where no source shows it */
+} hn_unread_finding;
 
 typedef struct hn_plan {
     hn_arena arena;
@@ -33,6 +40,9 @@ typedef struct hn_plan {
     bool odd_level;       /* the baseline has a level of optimisation that no point has: -O0, -Og, or none stated */
     bool contract_stated; /* the baseline says which floating-point contract it keeps */
     double *base;         /* the baseline as a point of the joined space */
+    unsigned offered;     /* HONE_UNREAD_*: what controls may leave out */
+    bool unread_known;    /* it was looked at */
+    hn_unread_finding unread[HN_N_STATES];
 } hn_plan;
 
 /* What to build: everything of a point but the folder it is built in. */

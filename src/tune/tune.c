@@ -10,6 +10,7 @@
 #include "device/gpu.h"
 #include "far/far.h"
 #include "tune/host.h"
+#include "tune/unread.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -311,6 +312,18 @@ static size_t most_evaluations(const hn_tuner *t) {
 
 static void tell_far(void *ctx, const char *text) { hn_tuner_emit(ctx, HONE_TUNE_WARNING, 0, 0, NULL, text); }
 
+/* Which controls are offered since nobody reads what they leave out: said and recorded. */
+static hone_rc tell_unread(hn_tuner *t, hone_err *err) {
+    if (!t->plan->unread_known) return HONE_OK;
+    char *text = hn_unread_text(t->plan), *json = hn_unread_json(t->plan);
+    hone_rc rc = text && json ? hone_session_put_fact(t->store, t->session.id, "unread", json, err)
+                              : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    if (!rc) hn_tuner_emit(t, HONE_TUNE_UNREAD, 0, 0, NULL, text);
+    free(text);
+    free(json);
+    return rc;
+}
+
 static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_trials past = {0};
     hn_tuner_emit(t, HONE_TUNE_DISCOVER, 0, 0, NULL, NULL);
@@ -333,6 +346,7 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     if (!rc) rc = try_search(t, err);
     if (!rc) t->n_most = most_evaluations(t);
     if (!rc) rc = hn_journal_open(t, &past, err);
+    if (!rc) rc = tell_unread(t, err);
     if (!rc) set_up_configs(t);
     if (!rc) rc = make_ref_dir(t, err);
     if (!rc) rc = open_search(t, err);

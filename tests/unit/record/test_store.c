@@ -352,10 +352,31 @@ static void test_effects(void) {
        "store/an_effect_that_never_worked");
     hone_session_effects_free(&all);
     hone_store_close(s);
-    run_sql("DROP TABLE effect; PRAGMA user_version = 2");
+    run_sql("DROP TABLE fact; DROP TABLE effect; PRAGMA user_version = 2");
     s = open_store(false);
     ok(s && !hone_session_effects(s, x.id, &all, &e) && all.n == 0, "store/an_old_one_has_no_effects");
     hone_session_effects_free(&all);
+    hone_store_close(s);
+    fix_remove_dir();
+}
+
+static void test_facts(void) {
+    fix_make_dir();
+    hone_store *s = open_store(true);
+    hone_session x = fix_session();
+    char *json = NULL;
+    hone_session_begin(s, &x, &e);
+    ok(!hone_session_fact(s, x.id, "unread", &json, &e) && !json, "store/no_such_fact_yet");
+    ok(!hone_session_put_fact(s, x.id, "unread", "[1]", &e) && !hone_session_put_fact(s, x.id, "unread", "[2]", &e),
+       "store/a_fact_is_put_again");
+    ok(!hone_session_fact(s, x.id, "unread", &json, &e) && json && !strcmp(json, "[2]"), "store/the_later_fact_counts");
+    hone_free(json);
+    json = NULL;
+    ok(!hone_session_fact(s, x.id, "objects", &json, &e) && !json, "store/another_fact_is_another");
+    hone_store_close(s);
+    run_sql("DROP TABLE fact; PRAGMA user_version = 3");
+    s = open_store(false);
+    ok(s && !hone_session_fact(s, x.id, "unread", &json, &e) && !json, "store/an_old_one_has_no_facts");
     hone_store_close(s);
     fix_remove_dir();
 }
@@ -368,7 +389,7 @@ static void test_proofs(void) {
     hone_session_begin(s, &x, &e);
     add(s, x.id, 0, 3);
     hone_store_close(s);
-    run_sql("DROP TABLE proof; DROP TABLE effect; PRAGMA user_version = 1");
+    run_sql("DROP TABLE proof; DROP TABLE effect; DROP TABLE fact; PRAGMA user_version = 1");
     s = open_store(false);
     ok(s && n_proofs(s, x.id, first, sizeof first) == 0, "store/an_old_one_that_is_only_read_has_no_proofs");
     hone_store_close(s);
@@ -399,6 +420,7 @@ int main(void) {
     test_round_trip();
     test_proofs();
     test_effects();
+    test_facts();
     test_duplicates();
     test_mismatch();
     test_lock();
