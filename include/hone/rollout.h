@@ -185,6 +185,10 @@ HONE_API hone_rc hone_rollouts_events(hone_rollouts *r, const char *base, char *
 HONE_API char *hone_rollout_decision_json(const hone_rollout_decision *decision);
 HONE_API char *hone_rollout_evidence_json(const hone_rollout_evidence *evidence);
 
+/* A short name for the content, quick for large files too: 16 hexadecimal digits. Of a file of more than 256 MiB its
+ * size, its time and its two ends are hashed, not all. */
+HONE_API hone_rc hone_rollout_version_name(const char *path, char name[17], hone_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,8 @@
 #include "base/fs.h"
 #include "base/hash.h"
 
+#include <hone/rollout.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +117,7 @@ static hone_rc hash_all(const char *path, visit *fn, char hex[33], hone_err *err
     return rc;
 }
 
-hone_rc hn_version_name(const char *path, char name[17], hone_err *err) {
+hone_rc hone_rollout_version_name(const char *path, char name[17], hone_err *err) {
     char hex[33];
     hone_rc rc = hash_all(path, visit_ends, hex, err);
     if (!rc) snprintf(name, 17, "%.16s", hex);

@@ -14,8 +14,5 @@ char *hn_version_path(const char *path);
 hone_rc hn_version_stamp(const char *path, char stamp[33], hone_err *err);
 /* Of the content: a file's bytes; a folder's files by name, its own folders left out. */
 hone_rc hn_version_hash(const char *path, char hash[33], hone_err *err);
-/* A short name for the content, quick for large files too: 16 hexadecimal digits. Of a file of more than 256 MiB its
- * size, its time and its two ends are hashed, not all. */
-hone_rc hn_version_name(const char *path, char name[17], hone_err *err);
 
 #endif

@@ -24,7 +24,7 @@ typedef enum hn_broken { HN_WHOLE, HN_NOT_LOADED, HN_DAMAGED } hn_broken;
  * one before it, and those that still have calls under way. */
 typedef struct hn_served {
     char *name, *path;
-    char version[40]; /* of what was loaded: hn_version_name */
+    char version[40]; /* of what was loaded: hone_rollout_version_name */
     bool language;
     hone_text *text;
     hone_artifact *library;

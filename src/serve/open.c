@@ -4,12 +4,12 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "language/language_int.h"
-#include "rollout/versions.h"
 #include "serve/engine.h"
 
 #include <dlfcn.h>
 #include <hone/compile.h>
 #include <hone/import.h>
+#include <hone/rollout.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +109,7 @@ bool hn_served_lost(hn_served *m) {
 }
 
 hone_rc hn_served_open(hn_served *m, const hone_serve_options *o, hone_err *err) {
-    hone_rc rc = hn_version_name(m->path, m->version, err);
+    hone_rc rc = hone_rollout_version_name(m->path, m->version, err);
     if (rc) return rc;
     const char *format = hone_import_format_of(m->path);
     bool language = hn_is_folder(m->path) || ends_in(m->path, ".gguf") || (format && !strcmp(format, "gguf"));
