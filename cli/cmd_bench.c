@@ -158,6 +158,7 @@ static const cli_option options[] = {
     CLI_STEPS_OPTION("of a model with state: steps before the one that is timed; else 0"),
     CLI_PLACE_OPTION,
     CLI_COMPILE_OPTIONS,
+    CLI_PRECISION_OPTIONS,
     CLI_STATE_OPTION,
     {0},
 };

@@ -10,7 +10,7 @@ static void put_stages(FILE *f, const hone_compile_result *r) {
             r->passes_s, r->emit_s, r->compiler_s, r->parity_s);
 }
 
-static void put_json(cli *c, const hone_compile_result *r, const char *output) {
+static void put_json(cli *c, const hone_compile_result *r, const char *output, const cli_precision_report *report) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
     cli_json_ktext(&j, "output", output);
@@ -36,6 +36,7 @@ static void put_json(cli *c, const hone_compile_result *r, const char *output) {
     char *split = cli_split_line(r->text);
     cli_json_ktext(&j, "split", split);
     free(split);
+    if (report->n) cli_precision_json(&j, report);
     cli_json_ktext(&j, "text", r->text);
     cli_json_end(&j);
 }
@@ -66,6 +67,21 @@ static hone_rc explain_refusal(const cli_compiling *x, const char *path, hone_rc
     return rc;
 }
 
+/* What a precision chosen or read costs, where there are samples. */
+static hone_rc measure_precision(const cli *c, const char *path, const char *output, const cli_precision *p,
+                                 cli_precision_report *out, hone_err *err) {
+    hone_artifact *narrow;
+    hone_artifact_options o = hone_artifact_defaults();
+    o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    char *library = strchr(output, '/') ? cli_format("%s.so", output) : cli_format("./%s.so", output);
+    hone_rc rc = hone_artifact_load(library, &o, &narrow, err);
+    free(library);
+    if (rc) return rc;
+    rc = cli_precision_measure(c, path, p, narrow, out, err);
+    hone_artifact_free(narrow);
+    return rc;
+}
+
 static hone_rc run_compile(cli *c, hone_err *err) {
     cli_compiling x;
     hone_compile_result r = {0};
@@ -78,21 +94,28 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     x.options.emit = only_c ? HONE_EMIT_C : HONE_EMIT_SO;
     x.options.embed_weights = cli_given(c, "embed-weights");
     x.options.stop = cli_catch_signals(false).stop;
-    hone_rc rc = hone_compile_model(path, &x.options, &r, err);
+    cli_precision precision = {0};
+    cli_precision_report report = {0};
+    hone_rc rc = cli_precision_choose(c, path, &x, &precision, err);
+    if (!rc) rc = hone_compile_model(path, &x.options, &r, err);
+    if (!rc && precision.all.n && !only_c) rc = measure_precision(c, path, output, &precision, &report, err);
     cli_compiling_done(&x);
     if (rc) {
         explain_refusal(&x, path, rc);
     } else if (c->json) {
-        put_json(c, &r, output);
+        put_json(c, &r, output, &report);
     } else {
         printf("%s.%s\n", output, x.options.emit == HONE_EMIT_C ? "c" : "so");
         fputs(r.text, stdout);
+        if (report.n) cli_precision_put(c, &report);
         if (cli_given(c, "stats")) put_stages(stdout, &r);
         char t[CLI_TEXT_N];
         printf("time      %s%s\n", cli_text_seconds(r.time_s, t), r.cached ? ", compiled before" : "");
     }
     hone_free(r.text);
     cli_compiling_free(&x);
+    cli_precision_report_free(&report);
+    cli_precision_free(&precision);
     free(output);
     return rc;
 }
@@ -102,6 +125,7 @@ static const cli_option options[] = {
     {"emit", 0, CLI_CHOICE, "so|c", 0, 0, "a shared library, or one C file and its header"},
     {"embed-weights", 0, CLI_FLAG, NULL, 0, 0, "weights inside the library instead of a file beside it"},
     CLI_COMPILE_OPTIONS,
+    CLI_PRECISION_OPTIONS,
     CLI_SPLIT_OPTION,
     CLI_STATE_OPTION,
     CLI_THREADS("threads that it is to run on: which winners are taken; else one per processor"),

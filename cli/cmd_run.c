@@ -166,6 +166,7 @@ static const cli_option options[] = {
     CLI_THREADS("threads; else one per processor"),
     CLI_PLACE_OPTION,
     CLI_COMPILE_OPTIONS,
+    CLI_PRECISION_OPTIONS,
     CLI_STATE_OPTION,
     {0},
 };

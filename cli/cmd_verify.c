@@ -88,6 +88,7 @@ static hone_rc run_verify(cli *c, hone_err *err) {
     for (size_t i = 0; i < c->n_args; i++) any = any || cli_is_model(c->arg[i]);
     if (!any) return verify_controls(c, err);
     if (c->n_args > 1) return cli_fail(err, HONE_E_USAGE, "name one model at a time");
+    if (cli_given(c, "precision")) return cli_verify_precision(c, c->arg[0], err);
     return (cli_given(c, "exactness") ? cli_verify_exactness : cli_verify_model)(c, c->arg[0], err);
 }
 
@@ -96,6 +97,7 @@ static const cli_option options[] = {
     CLI_VERIFY_MODEL_OPTIONS,
     CLI_PLACE_OPTION,
     CLI_COMPILE_OPTIONS,
+    CLI_PRECISION_OPTIONS,
     CLI_STATE_OPTION,
     {0},
 };

@@ -160,7 +160,8 @@ static hone_rc compile_here(const cli *c, const char *path, bool profile, cli_mo
     m->compiling.options.output = output;
     if (profile) m->compiling.options.profile = m->compiling.options.no_parity = true;
     hone_compile_result made = {0};
-    rc = hone_compile_model(path, &m->compiling.options, &made, err);
+    rc = cli_precision_choose(c, path, &m->compiling, &m->precision, err);
+    if (!rc) rc = hone_compile_model(path, &m->compiling.options, &made, err);
     if (!rc) m->split = cli_split_line(made.text);
     hone_free(made.text);
     cli_compiling_free(&m->compiling);
@@ -177,6 +178,8 @@ static hone_rc open_model(const cli *c, const char *path, uint32_t n_threads, bo
     o.n_threads = n_threads;
     *out = (cli_model){0};
     rc = cli_place_choose(c, out->where, err);
+    if (!rc && !cli_is_model(path) && cli_text(c, "precision", NULL))
+        rc = cli_fail(err, HONE_E_USAGE, "'%s' is compiled already; --precision is for the model file", path);
     if (!rc && cli_is_model(path)) rc = compile_here(c, path, profile, out, &library, err);
     if (!rc) rc = hone_artifact_load(library ? library : path, &o, &out->program, err);
     free(library);
@@ -206,6 +209,7 @@ void cli_model_close(cli_model *m) {
     hone_artifact_free(m->program);
     cli_model_unlink(m);
     free(m->split);
+    cli_precision_free(&m->precision);
     *m = (cli_model){0};
 }
 

@@ -3,6 +3,7 @@
 #define CLI_MODEL_IO_H
 
 #include "cli.h"
+#include "precision.h"
 
 #include <hone/artifact.h>
 #include <hone/compile.h>
@@ -97,9 +98,10 @@ void cli_compiling_done(cli_compiling *x);
 typedef struct cli_model {
     hone_artifact *program;
     const hone_model *model;
-    hone_temp *temp; /* where the library is, or NULL */
-    char where[200]; /* with --place: "opencl:0, NVIDIA H200"; else "" */
-    char *split;     /* how its kernels were divided between the device and the host; NULL: they were not */
+    hone_temp *temp;         /* where the library is, or NULL */
+    char where[200];         /* with --place: "opencl:0, NVIDIA H200"; else "" */
+    cli_precision precision; /* of --precision */
+    char *split;             /* how its kernels were divided between the device and the host; NULL: they were not */
     cli_compiling compiling;
 } cli_model;
 /* What a compilation's summary says of the split, to be freed, or NULL. */

@@ -27,6 +27,7 @@
         CLI_THREADS("threads a model runs on; else one per processor")
 
 hone_rc cli_verify_model(cli *c, const char *path, hone_err *err);
+hone_rc cli_verify_precision(cli *c, const char *path, hone_err *err);
 hone_rc cli_verify_exactness(cli *c, const char *path, hone_err *err);
 
 #endif

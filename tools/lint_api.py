@@ -13,7 +13,7 @@ PREFIXES = {
     "controls": "controls key", "device": "device", "explain": "explanation", "far": "far", "front": "front", "import": "import",
     "inputs": "inputs", "ir": "graph", "latency": "latency", "load": "load", "machine": "machine noise", "npy": "npy", "onnx": "gen",
     "pack": "pack", "pass": "pass", "peer": "peer", "places": "place places", "process": "process temp", "profile": "profile",
-    "program": "program", "prove": "prove proof proofs canary", "record": "store session trial trials",
+    "precision": "precision", "program": "program", "prove": "prove proof proofs canary", "record": "store session trial trials",
     "quantize": "quantize", "race": "race", "reduce": "reduction", "report": "report", "rollout": "rollout rollouts",
     "search": "search outcome engine pareto recording replay", "space": "space point", "serve": "serve", "stat": "stat", "target": "target command family fp", "traffic": "traffic", "text": "text",
     "text_peer": "text_peer", "text_speed": "text_speed", "tune": "tune workload", "tune_model": "tune_model",

@@ -43,6 +43,8 @@ typedef struct hone_compile_options {
      * whose measured figures decide (hone/places.h): "cuda:0", "auto": the first of the target's driver. NULL: all that
      * can run on the device do. */
     const char *split;
+    const char *precision; /* text of a choice of hone/precision.h; NULL: the model as it is. Stands in
+                              dir/model.precision afterwards, too */
 } hone_compile_options;
 static inline hone_compile_options hone_compile_defaults(void) {
     hone_compile_options o = HONE_ZERO;

@@ -121,6 +121,12 @@ typedef struct hn_version {
     uint32_t n_fixed; /* 0: the version for all sizes */
 } hn_version;
 
+/* What stands of a precision file in the manifest. */
+typedef struct hn_library_precision {
+    const char *kind, *calibrate, *data; /* kind NULL: the model is as it was */
+    uint32_t n_narrow, n_products;
+} hn_library_precision;
+
 struct hn_library {
     hn_arena arena;
     const hone_compile_options *options;
@@ -146,6 +152,7 @@ struct hn_library {
     char cache_key[33];                                          /* "": the library is not cached */
     bool cached;                                                 /* the library is an earlier compilation's */
     const char *asked_driver, *driver_problem, *driver_identity; /* hn_target_problem, hn_target_machine */
+    hn_library_precision precision;
     double parity_s, compiler_s, passes_s, emit_s, time_s, images_s;
     void (*choose)(hn_model *m, hn_kernel *k); /* may replace k's code, which is the default, by a better one; NULL */
     void (*tamper)(hn_model *m);               /* tests of parity spoil kernels here, when they are emitted; NULL */

@@ -79,6 +79,20 @@ static const char *how_updated(const hn_layout *l, const hn_update *u) {
     return l->slot[l->slot[u->into].root].where == HN_AT_NEXT ? "exchange" : "in place";
 }
 
+static void add_precision(const hn_library *l, hn_str *out) {
+    const hn_library_precision *p = &l->precision;
+    if (!p->kind) return;
+    hn_str_addf(out, "precision:\n  kind: %s\n  products: %u\n  narrow: %u\n", p->kind, p->n_products, p->n_narrow);
+    add_pair(out, "  ", "calibrate", p->calibrate);
+    add_pair(out, "  ", "data", p->data);
+    hn_str_add(out, "  file: ");
+    hn_str file = {0};
+    hn_str_addf(&file, "%s.precision", l->name);
+    hn_yaml_add_quoted(out, file.text ? file.text : "");
+    hn_str_add(out, "\n");
+    hn_str_free(&file);
+}
+
 void hn_manifest(const hn_library *l, hn_str *out) {
     static const char *const sizes[] = {"fixed", "bounded", "open"};
     const hn_model *m = &l->model[0];
@@ -105,6 +119,7 @@ void hn_manifest(const hn_library *l, hn_str *out) {
         add_pair(out, "    ", "text", l->model[i].split);
     }
     hn_str_addf(out, "numeric: %s\n", l->options->relaxed ? "relaxed" : "exact");
+    add_precision(l, out);
     add_ports(m, "inputs", b->param, b->n_param, false, out);
     add_ports(m, "outputs", b->result, b->n_result, true, out);
     if (l->states.n) hn_str_add(out, "states:\n");
@@ -212,6 +227,12 @@ static void add_missed(const hn_model *m, hn_str *out) {
     if (any) hn_str_add(out, "; `hone tune` finds new ones\n");
 }
 
+static bool multiplies_bytes(const hn_library *l) {
+    for (uint32_t t = 0; t < l->n_target; t++)
+        if (!l->target[t]->bytes) return false;
+    return true;
+}
+
 void hn_summary(const hn_library *l, hn_str *out) {
     const hn_model *m = &l->model[0];
     hn_str_addf(out, "kernels   %u calls of %u distinct", m->n_uses, m->n_kernel);
@@ -229,6 +250,10 @@ void hn_summary(const hn_library *l, hn_str *out) {
     hn_str_add(out, "\ntarget    ");
     for (uint32_t t = 0; t < l->n_target; t++) hn_str_addf(out, "%s, ", l->target[t]->name);
     hn_str_addf(out, "%s, %s\n", l->options->relaxed ? "relaxed" : "exact", l->compiler_text);
+    if (l->precision.kind)
+        hn_str_addf(out, "precision %s: %u of %u products in bytes%s\n", l->precision.kind, l->precision.n_narrow,
+                    l->precision.n_products,
+                    multiplies_bytes(l) ? "" : "; the target has no products of bytes, they are emulated in floats");
     if (m->winners_note) hn_str_addf(out, "winners   not looked at: %s\n", m->winners_note);
     add_missed(m, out);
     for (uint32_t k = 0; k < l->n_model; k++)

@@ -2,8 +2,8 @@
  *
  * Files are in the library's temporary folder. Threads: one at a time.
  */
-#ifndef HN_BUILD_H
-#define HN_BUILD_H
+#ifndef HN_BUILD_LIBRARY_H
+#define HN_BUILD_LIBRARY_H
 
 #include "artifact/artifact.h"
 #include "base/hash.h"

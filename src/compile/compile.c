@@ -13,6 +13,7 @@
 #include "compile/winner.h"
 #include "parity/parity.h"
 #include "pass/pass.h"
+#include "precision/precision.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -260,7 +261,7 @@ static hone_rc publish(hn_library *l, const char *ending, hone_err *err) {
 }
 
 static hone_rc write_files(hn_library *l, hone_err *err) {
-    hn_str header = {0}, manifest = {0}, source = {0};
+    hn_str header = {0}, manifest = {0}, source = {0}, precision = {0};
     hn_source_header(&l->model[0], &header);
     hn_manifest(l, &manifest);
     hone_rc rc = put_text(l, ".h", &header, err);
@@ -273,6 +274,11 @@ static hone_rc write_files(hn_library *l, hone_err *err) {
         rc = put_text(l, ".c", &source, err);
     }
     if (!rc && l->weights_file) rc = hn_weights_write(l, hn_format(&l->arena, "%s/model.weights", l->work), true, err);
+    if (!rc && l->options->precision) {
+        hn_str_add(&precision, l->options->precision);
+        rc = put_text(l, ".precision", &precision, err);
+        if (!rc) rc = publish(l, ".precision", err);
+    }
     if (!rc && l->weights_file) rc = publish(l, ".weights", err);
     if (!rc) rc = publish(l, ".h", err);
     if (!rc) rc = publish(l, ".manifest", err);
@@ -338,11 +344,19 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
     hone_compile_options o = hone_compile_defaults();
     double start_s = hn_now_s();
     hn_library l = {.options = &o};
+    hn_narrow_plan plan = {0};
+    hn_graph *narrow = NULL;
     hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
-    if (!rc) rc = hn_compile_library(&l, g, name, err);
+    if (!rc && o.precision) rc = hn_plan_graph(o.precision, g, &plan, &narrow, err);
+    if (!rc && o.precision) {
+        l.precision = (hn_library_precision){plan.kind, plan.calibrate, plan.data, hn_plan_narrow(&plan), plan.n};
+    }
+    if (!rc) rc = hn_compile_library(&l, narrow ? narrow : g, name, err);
     l.time_s = hn_now_s() - start_s;
     if (!rc && out) fill_result(&l, out);
     hn_library_free(&l);
+    hn_plan_free(&plan);
+    hone_graph_free(narrow);
     return rc;
 }
 

@@ -148,15 +148,15 @@ static bool is_static(const hn_graph *g, hn_val v, size_t axis, int64_t *n) {
 }
 
 /* Is the dimension that is summed over known, and near enough to whole words? */
-static bool read_depth(const hn_rewriter *r, const hn_node *n, product *p) {
+static bool read_depth(const hn_graph *g, const hn_node *n, product *p) {
     int64_t depth;
-    if (!is_static(r->g, n->in[0], p->x_sum, &depth)) return false;
+    if (!is_static(g, n->in[0], p->x_sum, &depth)) return false;
     p->fill = (HN_WORD - depth % HN_WORD) % HN_WORD;
     return 3 * p->fill <= depth;
 }
 
 /* x[..., k] * w[k, n] in any order of w's dimensions. */
-static bool read_contraction(hn_rewriter *r, const hn_node *n, product *p) {
+static bool read_contraction(const hn_graph *g, const hn_node *n, product *p) {
     const hn_attr *lhs = hn_attr_get(n, HN_A_LHS), *rhs = hn_attr_get(n, HN_A_RHS), *out = hn_attr_get(n, HN_A_OUT);
     if (rhs->n != 2 || !lhs->n) return false;
     p->sum = hn_label_place(out, rhs->ints[0]) < 0 ? 0 : 1;
@@ -167,32 +167,50 @@ static bool read_contraction(hn_rewriter *r, const hn_node *n, product *p) {
     if (lhs->ints[p->x_sum] != rhs->ints[p->sum]) return false;
     if (hn_label_place(lhs, rhs->ints[p->axis]) >= 0 || out->n != lhs->n) return false;
     p->out_axis = (size_t)place;
-    return read_depth(r, n, p);
+    return read_depth(g, n, p);
 }
 
-static bool read_convolution(const hn_rewriter *r, const hn_node *n, product *p) {
+static bool read_convolution(const hn_graph *g, const hn_node *n, product *p) {
     const hn_attr *inflate = hn_attr_get(n, HN_A_INFLATE);
-    const hn_type *x = hn_type_of(r->g, n->in[0]);
+    const hn_type *x = hn_type_of(g, n->in[0]);
     if (x->rank < 3 || x->rank > SPATIAL_MAX + 2 || hn_attr_i(n, HN_A_CHANNELS_LAST, 0)) return false;
     if (hn_attr_i(n, HN_A_GROUPS, 1) != 1) return false;
     for (uint32_t i = 0; inflate && i < inflate->n; i++)
         if (inflate->ints[i] != 1) return false;
     p->axis = 0;
     p->out_axis = p->sum = p->x_sum = 1;
-    return read_depth(r, n, p);
+    return read_depth(g, n, p);
+}
+
+static bool read_form(const hn_graph *g, const hn_node *n, product *p) {
+    *p = (product){.dtype = hn_type_of(g, n->out[0])->dtype};
+    return n->op == HN_OP_CONTRACT ? read_contraction(g, n, p) : n->op == HN_OP_CONV && read_convolution(g, n, p);
+}
+
+static bool is_worth_it(const hn_tensor *w, size_t axis) {
+    int64_t all = hn_tensor_n(w), columns = w->dim[axis];
+    return columns >= COLUMNS_MIN && all >= WEIGHTS_MIN && all / columns <= DEPTH_MAX;
+}
+
+bool hn_could_multiply_bytes(const hn_graph *g, const hn_node *n, hn_byte_form *out) {
+    product p;
+    if (n->n_in != 2) return false;
+    const hn_tensor *w = hn_const_of(g, n->in[1]);
+    if (!w || w->dtype != HONE_F32 || hn_const_of(g, n->in[0]) || hn_type_of(g, n->in[0])->dtype != HONE_F32)
+        return false;
+    if (!read_form(g, n, &p) || p.dtype != HONE_F32 || !is_worth_it(w, p.axis)) return false;
+    *out = (hn_byte_form){.axis = p.axis, .sum = p.sum, .x_sum = p.x_sum};
+    return true;
 }
 
 static bool read_product(hn_rewriter *r, const hn_node *n, product *p) {
-    *p = (product){.dtype = hn_type_of(r->g, n->out[0])->dtype};
-    if (n->op == HN_OP_CONTRACT ? !read_contraction(r, n, p) : n->op != HN_OP_CONV || !read_convolution(r, n, p))
-        return false;
+    if (!read_form(r->g, n, p)) return false;
     if (!read_quantised(r->g, n->in[0], &p->x) || hn_const_of(r->g, p->x.bytes)) return false;
     if (p->x.scale && !is_repeated(r->g, p->x.scale)) return false;
     if (!read_weights(r, n->in[1], p->axis, &p->w) || !p->w.scale.t != !p->x.scale) return false;
     if (p->dtype != (p->x.scale ? HONE_F32 : HONE_I32)) return false;
     if (p->w.over && n->op == HN_OP_CONV) return false;
-    int64_t all = hn_tensor_n(&p->w.t), columns = p->w.t.dim[p->axis];
-    return columns >= COLUMNS_MIN && all >= WEIGHTS_MIN && all / columns <= DEPTH_MAX;
+    return is_worth_it(&p->w.t, p->axis);
 }
 
 /* -- rewriting */

@@ -10,4 +10,11 @@ enum { HN_WORD = 4 };
 /* A contraction or convolution of unsigned bytes and constant signed ones, with sums in 32 bits? */
 bool hn_multiplies_bytes(const hn_graph *g, const hn_node *n);
 
+/* Where the columns of a product's weights are, and what it sums over: of the weights, of the other operand. */
+typedef struct hn_byte_form {
+    size_t axis, sum, x_sum;
+} hn_byte_form;
+/* A product of floats with constant weights that would be one of bytes if both were quantised? */
+bool hn_could_multiply_bytes(const hn_graph *g, const hn_node *n, hn_byte_form *out);
+
 #endif

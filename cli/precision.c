@@ -1,0 +1,207 @@
+/* precision.c — option --precision: a choice read or made, and what it costs. */
+#include "precision.h"
+
+#include "model_io.h"
+#include "text_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the choice ----------------------------------------------------------------------------------------------------
+ */
+
+/* Every fourth sample is held out, where there are four. */
+static void divide(cli_precision *p) {
+    size_t n_in = p->all.n_inputs;
+    cli_samples *parts[] = {&p->taken, &p->held};
+    for (int k = 0; k < 2; k++) {
+        parts[k]->n_inputs = n_in;
+        parts[k]->a = cli_alloc(p->all.n * n_in + 1, sizeof *parts[k]->a);
+    }
+    for (size_t i = 0; i < p->all.n; i++) {
+        cli_samples *to = parts[i % 4 == 3];
+        if (n_in) memcpy(to->a + to->n * n_in, p->all.a + i * n_in, n_in * sizeof *to->a);
+        to->n++;
+    }
+}
+
+static hone_rc read_percentile(const cli *c, double *out, hone_err *err) {
+    const char *text = cli_text(c, "percentile", NULL);
+    char *end;
+    *out = 0;
+    if (!text) return HONE_OK;
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out > 50 && *out <= 100))
+        return cli_fail(err, HONE_E_USAGE, "option '--percentile' takes a number above 50 and up to 100, not '%s'",
+                        text);
+    return HONE_OK;
+}
+
+static hone_rc choose(const cli *c, const hone_graph *g, cli_compiling *x, cli_precision *p, hone_err *err) {
+    hone_precision_options o = hone_precision_defaults();
+    o.calibrate = cli_text(c, "calibrate", NULL);
+    o.no_smooth = cli_given(c, "no-smooth");
+    o.compiler = x->options.compiler, o.n_jobs = x->options.n_jobs, o.n_threads = x->options.n_threads;
+    o.progress = x->options.progress, o.stop = x->options.stop;
+    hone_rc rc = read_percentile(c, &o.percentile, err);
+    if (!rc) rc = hone_precision_choose(g, p->taken.a, p->taken.n, &o, &p->text, err);
+    cli_compiling_done(x);
+    return rc;
+}
+
+static hone_rc need_data(const char *kind, const hone_graph *g, hone_err *err) {
+    hone_graph_port port = {0};
+    if (hone_graph_inputs(g)) hone_graph_input(g, 0, &port, NULL);
+    return cli_fail(
+        err, HONE_E_USAGE,
+        "--precision %s takes ranges from samples: give --data FILE.npz, with an array per input "
+        "(np.savez(\"FILE.npz\", "
+        "%s=…), the first axis the samples), a folder of such files, or the precision file of an earlier choice",
+        kind, port.name ? port.name : "x");
+}
+
+static hone_rc read_choice(const char *path, cli_precision *p, hone_err *err) {
+    size_t n;
+    char *bytes = NULL;
+    hone_rc rc = cli_read_bytes(path, &bytes, &n, err);
+    if (!rc) p->text = cli_format("%.*s", (int)n, bytes);
+    free(bytes);
+    if (rc == HONE_E_IO && !strpbrk(path, "./"))
+        return cli_fail(err, HONE_E_USAGE, "option '--precision' takes int8 or a precision file, not '%s'", path);
+    return rc ? rc : hone_precision_read(p->text, path, &p->summary, err);
+}
+
+hone_rc cli_precision_choose(const cli *c, const char *path, cli_compiling *x, cli_precision *out, hone_err *err) {
+    static const char *const further[] = {"data", "calibrate", "percentile", "no-smooth"};
+    const char *kind = cli_text(c, "precision", NULL), *data = cli_text(c, "data", NULL);
+    cli_precision p = {.given = kind != NULL};
+    hone_graph *g = NULL;
+    for (size_t i = 0; !kind && i < sizeof further / sizeof *further; i++)
+        if (cli_given(c, further[i]))
+            return cli_fail(err, HONE_E_USAGE, "option '--%s' goes with --precision", further[i]);
+    if (!kind) return *out = p, HONE_OK;
+    bool chosen = !strcmp(kind, "int8");
+    hone_rc rc = chosen ? HONE_OK : read_choice(kind, &p, err);
+    if (!rc && (chosen || data)) rc = cli_graph_open(path, x, &g, err);
+    if (!rc && chosen && !data) rc = need_data(kind, g, err);
+    if (!rc && data) rc = cli_samples_read(data, g, &p.all, err);
+    if (!rc && chosen) divide(&p);
+    if (!rc && chosen) rc = choose(c, g, x, &p, err);
+    if (!rc && chosen) rc = hone_precision_read(p.text, "precision", &p.summary, err);
+    hone_graph_free(g);
+    x->options.precision = p.text;
+    if (rc)
+        cli_precision_free(&p), x->options.precision = NULL;
+    else
+        *out = p;
+    return rc;
+}
+
+void cli_precision_free(cli_precision *p) {
+    hone_free(p->text);
+    free(p->taken.a);
+    free(p->held.a);
+    cli_samples_free(&p->all);
+    *p = (cli_precision){0};
+}
+
+/* --- what it costs -------------------------------------------------------------------------------------------------
+ */
+
+static hone_rc open_exact(const cli *c, const char *path, const char *folder, hone_artifact **out, hone_err *err) {
+    cli_compiling x;
+    cli_compiling_set(c, &x);
+    char *output = cli_format("%s/exact", folder), *library = cli_format("%s/exact.so", folder);
+    hone_artifact_options o = hone_artifact_defaults();
+    o.n_threads = x.options.n_threads;
+    x.options.output = output;
+    x.options.target = NULL, x.options.split = NULL, x.options.no_parity = true;
+    hone_rc rc = hone_compile_model(path, &x.options, NULL, err);
+    cli_compiling_free(&x);
+    if (!rc) rc = hone_artifact_load(library, &o, out, err);
+    free(output), free(library);
+    return rc;
+}
+
+static void take_names(const hone_model *m, cli_precision_report *r) {
+    r->n = (size_t)m->n_outputs;
+    r->output = cli_alloc(r->n + 1, sizeof *r->output);
+    r->name = cli_alloc(r->n + 1, sizeof *r->name);
+    for (size_t i = 0; i < r->n; i++) r->name[i] = cli_strdup(m->output[i].name);
+}
+
+hone_rc cli_precision_measure(const cli *c, const char *path, const cli_precision *p, hone_artifact *narrow,
+                              cli_precision_report *out, hone_err *err) {
+    hone_temp *temp;
+    hone_artifact *exact = NULL;
+    cli_precision_report r = {.held_out = p->held.n > 0};
+    const cli_samples *on = r.held_out ? &p->held : &p->all;
+    if (!on->n) return cli_fail(err, HONE_E_USAGE, "the error of a precision is told on samples: give --data FILE.npz");
+    hone_rc rc = hone_temp_open("hone-exact-", &temp, err);
+    if (rc) return rc;
+    rc = open_exact(c, path, hone_temp_path(temp), &exact, err);
+    if (!rc) {
+        take_names(hone_artifact_model(exact), &r);
+        r.n_samples = on->n;
+        rc = hone_precision_compare(narrow, exact, on->a, on->n, r.output, err);
+    }
+    hone_artifact_free(exact);
+    hone_temp_close(temp);
+    if (rc)
+        cli_precision_report_free(&r);
+    else
+        *out = r;
+    return rc;
+}
+
+void cli_precision_put(const cli *c, const cli_precision_report *r) {
+    printf("error     against the model of floats, on %zu %ssample%s\n", r->n_samples, r->held_out ? "held-out " : "",
+           r->n_samples == 1 ? "" : "s");
+    for (size_t i = 0; i < r->n; i++) {
+        const hone_precision_error *e = &r->output[i];
+        printf("  ");
+        cli_put(c, stdout, r->name[i], 0);
+        if (e->is_float)
+            printf(": %.3g %% in root mean square, %.3g %% of the largest element", 100 * e->rms, 100 * e->largest);
+        else
+            printf(": %llu of %llu elements differ", (unsigned long long)e->n_other, (unsigned long long)e->n_elements);
+        if (e->n_rows)
+            printf("; largest at the same place in %llu of %llu rows", (unsigned long long)e->n_top,
+                   (unsigned long long)e->n_rows);
+        if (e->is_float && e->n_other)
+            printf("; %llu elements are finite in one alone", (unsigned long long)e->n_other);
+        puts("");
+    }
+}
+
+void cli_precision_json(cli_json *j, const cli_precision_report *r) {
+    cli_json_key(j, "precision");
+    cli_json_object(j);
+    cli_json_kcount(j, "samples", r->n_samples);
+    cli_json_kbool(j, "held_out", r->held_out);
+    cli_json_key(j, "outputs");
+    cli_json_array(j);
+    for (size_t i = 0; i < r->n; i++) {
+        const hone_precision_error *e = &r->output[i];
+        cli_json_object(j);
+        cli_json_ktext(j, "name", r->name[i]);
+        cli_json_kcount(j, "elements", e->n_elements);
+        cli_json_kcount(j, "other", e->n_other);
+        if (e->is_float) {
+            cli_json_knumber(j, "rms", e->rms);
+            cli_json_knumber(j, "largest", e->largest);
+            cli_json_kcount(j, "rows", e->n_rows);
+            cli_json_kcount(j, "same_top", e->n_top);
+        }
+        cli_json_close(j);
+    }
+    cli_json_close(j);
+    cli_json_close(j);
+}
+
+void cli_precision_report_free(cli_precision_report *r) {
+    for (size_t i = 0; i < r->n; i++) free(r->name[i]);
+    free(r->name);
+    free(r->output);
+    *r = (cli_precision_report){0};
+}

@@ -1,0 +1,72 @@
+/* precision.h — samples from files, and models in 8 bits chosen on them. */
+#ifndef CLI_PRECISION_H
+#define CLI_PRECISION_H
+
+#include "cli.h"
+
+#include <hone/artifact.h>
+#include <hone/compile.h>
+#include <hone/precision.h>
+
+#define CLI_PRECISION_OPTIONS                                                                                          \
+    {"precision", 0, CLI_TEXT, "int8|FILE", 0, 0, "products in 8 bits: chosen on --data, or as a file says"},          \
+        {"data",                                                                                                       \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "FILE|DIR",                                                                                                   \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "samples: an .npz with an array per input, its first axis the samples, or a folder of such"},                 \
+        {"calibrate",                                                                                                  \
+         0,                                                                                                            \
+         CLI_CHOICE,                                                                                                   \
+         "mse|minmax|percentile|entropy",                                                                              \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "how ranges follow from the values seen; else mse, by least error"},                                          \
+        {"percentile", 0, CLI_TEXT, "P", 0, 0, "so many of 100 values lie within the range; else 99.99"}, {            \
+        "no-smooth", 0, CLI_FLAG, NULL, 0, 0, "columns that stand out stay as they are"                                \
+    }
+
+/* Arrays of samples by input: sample s's input i is a[s * n_inputs + i]. */
+typedef struct cli_samples {
+    hone_array *a;
+    size_t n, n_inputs;
+    void **owned; /* what the arrays point into */
+    size_t n_owned;
+} cli_samples;
+/* Of a file or all .npz and .npy files of a folder, in the order of their names. Arrays belong to inputs by name, or,
+ * where there is one of both, without. An array has the input's shape with the samples along the first axis, or one
+ * axis more in front. */
+hone_rc cli_samples_read(const char *path, const hone_graph *g, cli_samples *out, hone_err *err);
+void cli_samples_free(cli_samples *s);
+
+typedef struct cli_precision {
+    bool given;
+    char *text;              /* of the choice */
+    cli_samples taken, held; /* borrows of `all`: chosen on, and held out (where there are four or more) */
+    cli_samples all;
+    hone_precision_summary summary;
+} cli_precision;
+/* By the options: *options gets precision. Nothing where --precision is not given. path: the model. */
+struct cli_compiling;
+hone_rc cli_precision_choose(const cli *c, const char *path, struct cli_compiling *x, cli_precision *out,
+                             hone_err *err);
+void cli_precision_free(cli_precision *p);
+
+/* The error of a library in 8 bits against the model of floats, which is compiled for that: on what was held out, or on
+ * all samples where nothing was. E_USAGE: there are no samples. */
+typedef struct cli_precision_report {
+    hone_precision_error *output;
+    char **name;
+    size_t n, n_samples;
+    bool held_out;
+} cli_precision_report;
+hone_rc cli_precision_measure(const cli *c, const char *path, const cli_precision *p, hone_artifact *narrow,
+                              cli_precision_report *out, hone_err *err);
+void cli_precision_put(const cli *c, const cli_precision_report *r);
+struct cli_json;
+void cli_precision_json(cli_json *j, const cli_precision_report *r); /* member `precision` of an object */
+void cli_precision_report_free(cli_precision_report *r);
+
+#endif

@@ -1,0 +1,62 @@
+/* hone/precision.h — which products of a model of floats are computed in 8 bits: chosen on samples, and what it costs.
+ *
+ * A choice is a text (docs/precision.md) that hone_compile_options.precision takes. Samples are arrays, those of sample
+ * s at sample[s * n_inputs + i] for input i of the graph; they are borrowed.
+ * Threads: one call at a time for an artifact.
+ * Errors: E_USAGE (an option, no samples), E_INPUT (the model refuses a sample: its own text), E_UNSUPPORTED (nothing
+ * in the model can be narrow, or it has state), E_INTERRUPTED, E_NOMEM, those of hone_compile_graph.
+ */
+#ifndef HONE_PRECISION_H
+#define HONE_PRECISION_H
+
+#include <hone/artifact.h>
+#include <hone/ir.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hone_precision_options {
+    size_t size;            /* hone_precision_defaults() sets it */
+    const char *calibrate;  /* how ranges follow from values: "mse" (NULL), "minmax", "percentile", "entropy" */
+    double percentile;      /* of 100 values so many lie within, above 50; 0: 99.99 */
+    bool no_smooth;         /* columns of activations that stand out stay as they are */
+    const char *compiler;   /* of the model that is run on the samples; NULL: cc */
+    uint32_t n_jobs;        /* as hone_compile_options */
+    uint32_t n_threads;     /* 0: processors */
+    hone_progress progress; /* stages: those of hone_compile_options, then "samples" */
+    const volatile int *stop;
+} hone_precision_options;
+static inline hone_precision_options hone_precision_defaults(void) {
+    hone_precision_options o = HONE_ZERO;
+    o.size = sizeof o;
+    return o;
+}
+
+/* All products of the graph that can be products of bytes, with ranges from the samples. *text: the choice; hone_free.
+ */
+HONE_API hone_rc hone_precision_choose(const hone_graph *g, const hone_array *sample, size_t n_samples,
+                                       const hone_precision_options *options, char **text, hone_err *err);
+
+/* What a text says, checked. E_INPUT: label:line:column: … */
+typedef struct hone_precision_summary {
+    uint32_t n_narrow, n_products;
+} hone_precision_summary;
+HONE_API hone_rc hone_precision_read(const char *text, const char *label, hone_precision_summary *out, hone_err *err);
+
+/* How far an output of one model lies from that of another, over all samples. */
+typedef struct hone_precision_error {
+    bool is_float;          /* else only n_elements and n_other are set */
+    double rms, largest;    /* of the differences: by the root mean square, and by the largest element, of the exact */
+    uint64_t n_elements;    /* finite pairs */
+    uint64_t n_other;       /* pairs where one alone is finite, or integers that differ */
+    uint64_t n_rows, n_top; /* rows along the last dimension; those whose largest element is at the same place */
+} hone_precision_error;
+/* out: one per output. Both models have the same inputs and outputs; E_FAILED: a shape differs. */
+HONE_API hone_rc hone_precision_compare(hone_artifact *narrow, hone_artifact *exact, const hone_array *sample,
+                                        size_t n_samples, hone_precision_error *out, hone_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+"""`hone compile --precision int8`: a classifier of images whose last layer is fitted, chosen on samples and judged on others."""
+import json
+import os
+import subprocess
+
+import hone
+import pytest
+
+np = pytest.importorskip("numpy")
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto as T  # noqa: E402
+from onnx import helper as h  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
+
+HONE = os.environ.get("HONE", "hone")
+CLASSES = 16
+
+
+def images(n, seed):
+    """Each class a smooth pattern of its own, shifted in brightness, and noise."""
+    pattern = np.kron(np.random.default_rng(0).standard_normal((CLASSES, 3, 4, 4)), np.ones((4, 4)))
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, CLASSES, n)
+    x = pattern[label] * rng.uniform(0.7, 1.3, (n, 1, 1, 1)) + 0.5 * rng.standard_normal((n, 3, 16, 16))
+    return x.astype("f4"), label
+
+
+def network(w):
+    nodes = [h.make_node("Conv", ["x", "w1"], ["a"], pads=[1, 1, 1, 1], name="first"), h.make_node("Relu", ["a"], ["b"]),
+             h.make_node("Conv", ["b", "w2"], ["c"], pads=[1, 1, 1, 1], name="second"), h.make_node("Relu", ["c"], ["d"]),
+             h.make_node("MaxPool", ["d"], ["e"], kernel_shape=[2, 2], strides=[2, 2]), h.make_node("Flatten", ["e"], ["f"])]
+    out = ["f", 2048]
+    if "w3" in w:
+        nodes.append(h.make_node("Gemm", ["f", "w3", "b3"], ["y"], name="last"))
+        out = ["y", CLASSES]
+    g = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, ["n", 3, 16, 16])],
+                     [h.make_tensor_value_info(out[0], T.FLOAT, ["n", out[1]])], [numpy_helper.from_array(v, k) for k, v in w.items()])
+    m = h.make_model(g, opset_imports=[h.make_opsetid("", 13)])
+    m.ir_version = 8
+    return m
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """The folder of m.onnx, whose last layer is least squares on what the two convolutions of random weights give, and samples."""
+    folder = tmp_path_factory.mktemp("precision")
+    rng = np.random.default_rng(1)
+    w = {"w1": rng.standard_normal((32, 3, 3, 3)).astype("f4") / 5, "w2": rng.standard_normal((32, 32, 3, 3)).astype("f4") / 17}
+    w["w2"][5] *= 30  # a column that stands out
+    x, label = images(400, 2)
+    features = hone.compile(network(w), target="native", threads=1)(x)
+    design = np.c_[features, np.ones(len(x))].astype("f8")
+    best = np.linalg.solve(design.T @ design + 10 * np.eye(design.shape[1]), design.T @ np.eye(CLASSES)[label])
+    w["w3"], w["b3"] = best[:-1].astype("f4"), best[-1].astype("f4")
+    onnx.save(network(w), folder / "m.onnx")
+    np.savez(folder / "samples.npz", x=x[:32])
+    return folder
+
+
+def run(folder, *arguments):
+    done = subprocess.run([HONE, *arguments, "--threads", "1", "--no-parity"], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def answers(library, x):
+    return hone.load(str(library), threads=1)(x)
+
+
+def test_answers_stay(fitted):
+    said = json.loads(run(fitted, "compile", "m.onnx", "--precision", "int8", "--data", "samples.npz", "-o", "narrow", "--json"))["precision"]
+    assert said["held_out"] and said["samples"] == 8 and said["outputs"][0]["rms"] < 0.03
+    run(fitted, "compile", "m.onnx", "-o", "exact")
+    x, label = images(300, 3)
+    y, z = answers(fitted / "narrow.so", x), answers(fitted / "exact.so", x)
+    assert (z.argmax(1) == label).mean() > 0.95, "the model itself"
+    assert (y.argmax(1) == z.argmax(1)).mean() >= 0.99
+    assert 1e-4 < np.sqrt(((y - z) ** 2).mean() / (z**2).mean()) < 0.03
+
+
+def test_a_choice_is_kept_and_taken_again(fitted):
+    run(fitted, "compile", "m.onnx", "--precision", "int8", "--data", "samples.npz", "-o", "one", "--calibrate", "percentile", "--percentile", "99.9")
+    text = (fitted / "one.precision").read_text()
+    assert [line.split()[-1] for line in text.splitlines() if "name:" in line] == ['"second"', '"last"'], "the first has few weights"
+    assert "narrow: 2" in (fitted / "one.manifest").read_text()
+    run(fitted, "compile", "m.onnx", "--precision", "one.precision", "-o", "two")
+    x, _ = images(20, 4)
+    assert (answers(fitted / "one.so", x) == answers(fitted / "two.so", x)).all()
+    assert (fitted / "two.precision").read_text() == text
+    (fitted / "edited").write_text(text.replace("int8\n    scale", "f32\n    scale"))
+    run(fitted, "compile", "m.onnx", "--precision", "edited", "-o", "three")
+    assert np.allclose(answers(fitted / "three.so", x), hone.compile(str(fitted / "m.onnx"), threads=1)(x), atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["mse", "minmax", "percentile", "entropy"])
+def test_every_calibration(fitted, how):
+    said = json.loads(run(fitted, "verify", "m.onnx", "--precision", "int8", "--data", "samples.npz", "--calibrate", how, "--json"))
+    assert said["narrow"] == 2 and said["precision"]["outputs"][0]["rms"] < 0.06
+
+
+def test_two_axes_more_are_refused(fitted, tmp_path):
+    np.savez(tmp_path / "wrong.npz", x=np.zeros((2, 3, 16, 15), "f4"))
+    np.savez(tmp_path / "name.npz", x=np.zeros((2, 3, 16, 16), "f4"), y=np.zeros(1, "f4"))
+    np.savez(tmp_path / "double.npz", x=np.zeros((2, 3, 16, 16)))
+    for name in ("wrong", "double"):
+        done = subprocess.run([HONE, "compile", "m.onnx", "--precision", "int8", "--data", str(tmp_path / f"{name}.npz")], cwd=fitted,
+                              capture_output=True, text=True)
+        assert done.returncode == 3 and "the array for input 'x' is" in done.stderr
