@@ -178,8 +178,21 @@ static size_t name_length(const char *p) {
 
 static const char *skip_blanks(const char *p) { return p + strspn(p, " \t"); }
 
-/* "name: value [unit]", "name = value [unit]", "name value unit" with a known unit. Prose is not counted as bad; a
- * name, a separator and something that begins like a number but is none (nan, inf, 3x5) is. */
+/* "iterations/s", "MB/s": what is counted in a second names itself. */
+static bool is_rate(const char *name, size_t n) { return n > 2 && !memcmp(name + n - 2, "/s", 2); }
+
+/* "12.3 MB/s", all of a line: the unit is the name. */
+static void read_bare_rate(struct gather *g, const char *line) {
+    char *end;
+    double v = hn_strtod(line, &end);
+    const char *name = skip_blanks(end);
+    size_t n = name_length(name);
+    if (end > line && name > end && is_rate(name, n) && !name[n] && isfinite(v)) add_sample(g, name, n, v);
+}
+
+/* "name: value [unit]", "name = value [unit]", "name value unit" with a known unit, "name/s value", "value name/s".
+ * Prose is not counted as bad; a name, a separator and something that begins like a number but is none (nan, inf, 3x5)
+ * is. */
 static void read_plain_line(struct gather *g, const char *line, size_t n) {
     char buf[LINE_MAX_B];
     if (n >= sizeof buf) return;
@@ -189,7 +202,10 @@ static void read_plain_line(struct gather *g, const char *line, size_t n) {
     while (n > 0 && isspace((unsigned char)buf[n - 1])) buf[--n] = 0;
     const char *name = skip_blanks(buf);
     size_t name_n = name_length(name);
-    if (name_n == 0) return;
+    if (name_n == 0) {
+        read_bare_rate(g, name);
+        return;
+    }
     const char *p = skip_blanks(name + name_n);
     bool separated = *p == ':' || *p == '=', spaced = p > name + name_n;
     if (separated) p = skip_blanks(p + 1);
@@ -198,7 +214,7 @@ static void read_plain_line(struct gather *g, const char *line, size_t n) {
     if (end == p || (!separated && !spaced)) return;
     const char *u = skip_blanks(end);
     const struct unit *known = find_unit(u);
-    if (!separated && !known) return;
+    if (!separated && !known && !(is_rate(name, name_n) && !*u)) return;
     bool one_word = strcspn(u, " \t") == strlen(u), digit_end = isxdigit((unsigned char)end[-1]) || end[-1] == '.';
     bool glued = *u && u == end && !known && *u != '%';
     if (!isfinite(v) || !digit_end || !one_word || glued)

@@ -3,6 +3,7 @@
  * The file is scanned, not parsed: a small scanner skips comments and literals. What is found (main,
  * the harness, its metrics and arguments, guarded macros, headers that need a library) only decides about a text that a
  * person then edits; the result is always a valid workload file. */
+#include "tune/draft.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -180,6 +181,17 @@ static void add_quoted(hn_str *s, const char *key, const char *text) {
     hn_str_add(s, "\n");
 }
 
+/* Several lines stand as they are, in a block. */
+static void add_commands(hn_str *s, const char *key, const char *text) {
+    if (!text || !strchr(text, '\n') || strchr(text, '\r')) {
+        add_quoted(s, key, text);
+        return;
+    }
+    hn_str_addf(s, "%s: |-\n", key);
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        hn_str_addf(s, "  %.*s\n", (int)strcspn(at, "\n"), at);
+}
+
 /* A workload's name from a file's: what is allowed in one, without folders and ending. */
 static void add_draft_name(hn_str *s, const char *path) {
     const char *base = strrchr(path, '/');
@@ -207,15 +219,18 @@ static void add_macros(hn_str *s, const scan *f, const hn_family *family) {
                       "#constraints:\n#  - TILE % 8 == 0\n");
 }
 
-static void add_inputs(hn_str *s, const scan *f) {
+static void add_inputs(hn_str *s, const scan *f, const char *given) {
     hn_str args = {0};
+    if (given) hn_str_add(&args, given);
     for (size_t i = 0; f && f->harness && i < f->arg.n; i++)
         hn_str_addf(&args, "%s%s=%s", i ? " " : "", f->arg.name[i], f->arg.value[i]);
     hn_str_add(s,
                "\n# What it is run on: args stand for {input}; weights say how much each counts. Held-out inputs are\n"
                "# never tuned on: they show whether a gain carries over.\n");
     hn_str_addf(s, "%sinputs:\n", args.n ? "" : "#");
-    hn_str_addf(s, "%s  - {name: default, args: \"%s\"}\n", args.n ? "" : "#", args.n ? args.text : "small.txt");
+    hn_str_addf(s, "%s  - {name: default, args: ", args.n ? "" : "#");
+    hn_yaml_add_quoted(s, args.n ? args.text : "small.txt");
+    hn_str_add(s, "}\n");
     hn_str_add(s, "#  - {name: large, args: \"…\", weight: 2}\n#  - {name: unseen, args: \"…\", held_out: true}\n");
     s->failed |= args.failed;
     hn_str_free(&args);
@@ -272,7 +287,7 @@ static hone_rc finish(hn_str *s, char **text, hone_err *err) {
 }
 
 /* A file's name as one word of a command: quoted for the shell, its braces doubled. */
-static void add_file_word(hn_str *s, const char *path) {
+void hn_draft_add_word(hn_str *s, const char *path) {
     hn_str word = {0};
     hn_str_add_shell(&word, path);
     hn_template_escape(s, word.text ? word.text : "");
@@ -299,7 +314,7 @@ static hone_rc draft_device(const char *source, const scan *f, const hn_family *
     add_head(&s);
     add_draft_name(&s, source);
     add_quoted(&s, "sources", source);
-    add_file_word(&file, source);
+    hn_draft_add_word(&file, source);
     hn_str_add(&s,
                "\n# {cc} {flags} {defines} {out} are filled in for each candidate; state the device's architecture.\n");
     add_quoted(&s, "build", hn_fill(&a, language->device, file.text ? file.text : ""));
@@ -342,16 +357,16 @@ static hone_rc draft_source(const char *source, char **text, hone_err *err) {
                "\n# What the build reads, relative to this file; headers too. A change in one starts a new session.\n");
     add_quoted(&s, "sources", source);
     if (!f.has_main && !language->harness)
-        hn_str_add(&s, "\n# The source has no main(): add a second file with one that calls the kernel, prints its "
+        hn_str_add(&s, "\n# " HN_DRAFT_NO_MAIN ": add a second file with one that calls the kernel, prints its "
                        "results, and name it here.\n");
     if (!f.has_main && language->harness)
-        hn_str_add(&s, "\n# The source has no main(): add a second file with one that calls the kernel through "
+        hn_str_add(&s, "\n# " HN_DRAFT_NO_MAIN ": add a second file with one that calls the kernel through "
                        "<hone/bench.h> (see\n"
                        "# docs/harness.md), name it in sources and in build, and put {harness} into build.\n");
     hn_str_addf(&s, "\n# {cc} {flags} {defines} %s{out} are filled in for each candidate.\n",
                 language->harness ? "{harness} " : "");
     hn_str_add(&build, "{cc} {flags} {defines} ");
-    add_file_word(&build, source);
+    hn_draft_add_word(&build, source);
     hn_str_addf(&build, "%s%s%s%s -o {out}", f.openmp ? language->openmp : "", f.harness ? " {harness}" : "",
                 f.math ? language->math : "", f.threads ? language->threads : "");
     add_quoted(&s, "build", build.text);
@@ -359,7 +374,7 @@ static hone_rc draft_source(const char *source, char **text, hone_err *err) {
     hn_str_addf(&s, "compilers: [%s] # several may be offered: each brings its own controls\n", language->command);
     hn_str_addf(&s, "baseline: %s # what gains are measured against\n", family->baseline);
     add_macros(&s, &f, family);
-    add_inputs(&s, &f);
+    add_inputs(&s, &f, NULL);
     add_goals(&s, &f);
     add_rest(&s, family);
     s.failed |= build.failed;
@@ -421,18 +436,8 @@ static void add_word(hn_str *s, const char *word) {
     hn_template_escape(s, word);
 }
 
-typedef struct command {
-    hn_str build, baseline, sources;
-    hn_str ask; /* the compiler's call without its output, to ask what it reads; empty: it cannot be asked */
-    const hn_family *family;
-    const char *compiler, *program;
-    const char *folder; /* make -C folder */
-    bool linked;        /* not -c */
-    bool wrapped;       /* make or a script: it may read any file */
-} command;
-
 /* Words up to the compiler are kept (cd there && …); after it, flags, output and sources are separated. */
-static void split_compiler_call(const words *w, size_t cc, command *c) {
+static void split_compiler_call(const words *w, size_t cc, hn_drafted *c) {
     for (size_t i = 0; i < cc; i++) add_word(&c->build, w->word[i]);
     hn_str_addf(&c->build, "%s{cc} {flags} {defines}", c->build.n ? " " : "");
     bool has_out = false;
@@ -483,7 +488,7 @@ static void take_rules(const char *text, hn_str *sources) {
 }
 
 /* Headers and the like, which a command does not name: the compiler knows. Where it cannot say, the sources stay. */
-static void ask_what_it_reads(command *c) {
+static void ask_what_it_reads(hn_drafted *c) {
     enum { ASK_S = 20, RULES_B = 1 << 20 };
     hn_proc_result r;
     if (!c->ask.n || c->ask.failed || !c->sources.n) return;
@@ -494,7 +499,7 @@ static void ask_what_it_reads(command *c) {
 }
 
 /* Not a call of a compiler: gets CC and CFLAGS as make and most scripts expect them; the program is copied to {out}. */
-static void pass_cc_and_cflags(const words *w, command *c) {
+static void pass_cc_and_cflags(const words *w, hn_drafted *c) {
     const char *base = strrchr(w->word[0], '/');
     bool make = !strcmp(base ? base + 1 : w->word[0], "make") || !strcmp(base ? base + 1 : w->word[0], "gmake");
     const char *settings = "CC={cc} CFLAGS=\"{flags} {defines}\"";
@@ -518,8 +523,9 @@ static void pass_cc_and_cflags(const words *w, command *c) {
     hn_str_add(&c->build, " {out}");
 }
 
-static void write_command(hn_str *s, command *c) {
+static void write_command(hn_str *s, hn_drafted *c) {
     add_head(s);
+    if (c->note.n) hn_str_add(s, c->note.text);
     add_draft_name(s, c->program ? c->program : "program");
     hn_str_add(s,
                "\n# What the build reads, relative to this file: files, folders, patterns such as src/*.h. Builds run "
@@ -538,55 +544,66 @@ static void write_command(hn_str *s, command *c) {
         hn_str_add(s, c->wrapped ? "sources: . # all of this folder; name less\n" : "#sources: [src]\n");
     }
     hn_str_add(s, "\n# {cc} {flags} {defines} {out} are filled in for each candidate.\n");
-    add_quoted(s, "build", c->build.text);
+    add_commands(s, "build", c->build.text);
     if (!c->linked)
         hn_str_add(
             s,
             "# The command only compiles: name a program that uses the object, or judge code_size and compile_time.\n");
-    add_quoted(s, "run", c->linked ? "{out} {input}" : "true");
+    add_quoted(s, "run", c->run ? c->run : c->linked ? "{out} {input}" : "true");
     hn_str_add(s, "compilers: [");
     hn_yaml_add_scalar(s, c->compiler ? c->compiler : c->family->command);
     hn_str_add(s, "] # several may be offered: each brings its own controls\n");
     add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : c->family->plain);
+    if (c->controls) hn_str_addf(s, "controls: %s\n", c->controls);
+}
+
+hone_rc hn_draft_write(hn_drafted *d, char **text, hone_err *err) {
+    hn_str s = {0};
+    scan none = {0};
+    write_command(&s, d);
+    add_macros(&s, &none, d->family);
+    add_inputs(&s, NULL, d->args);
+    add_goals(&s, NULL);
+    add_rest(&s, d->family);
+    s.failed |= d->build.failed || d->baseline.failed || d->sources.failed || d->note.failed;
+    hone_rc rc = finish(&s, text, err);
+    hn_str_free(&s);
+    return rc;
+}
+
+void hn_drafted_free(hn_drafted *d) {
+    hn_str_free(&d->build);
+    hn_str_free(&d->baseline);
+    hn_str_free(&d->sources);
+    hn_str_free(&d->ask);
+    hn_str_free(&d->note);
+}
+
+hone_rc hn_draft_read_build(hn_arena *a, const char *build, hn_drafted *c, hone_err *err) {
+    words w = {0};
+    if (!split(a, build, &w)) return hn_fail(err, HONE_E_NOMEM, "out of memory drafting a workload");
+    for (const char *at = build; (at = strstr(at, "${")); at += hn_template_shell(at))
+        if (!hn_template_shell(at))
+            return hn_fail(err, HONE_E_INPUT, "the build command has a '${' that does not close: '%.60s'", at);
+    if (!w.n) return hn_fail(err, HONE_E_INPUT, "the build command is empty");
+    size_t cc = 0;
+    while (cc < w.n && !hn_family_knows_command(w.word[cc])) cc++;
+    bool direct = cc < w.n && (cc == 0 || is_assignment(w.word[cc - 1]) || strchr("&;|", w.word[cc - 1][0]));
+    if (direct) c->compiler = w.word[cc];
+    c->family = hn_family_of_command(c->compiler);
+    if (direct)
+        split_compiler_call(&w, cc, c), ask_what_it_reads(c);
+    else
+        pass_cc_and_cflags(&w, c);
+    return HONE_OK;
 }
 
 static hone_rc draft_build(const char *build, char **text, hone_err *err) {
     hn_arena a = {0};
-    words w = {0};
-    command c = {0};
-    hn_str s = {0};
-    hone_rc rc = HONE_OK;
-    if (!split(&a, build, &w)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory drafting a workload");
-    for (const char *at = build; !rc && (at = strstr(at, "${")); at += hn_template_shell(at))
-        if (!hn_template_shell(at)) {
-            rc = hn_fail(err, HONE_E_INPUT, "the build command has a '${' that does not close: '%.60s'", at);
-            break;
-        }
-    if (!rc && !w.n) rc = hn_fail(err, HONE_E_INPUT, "the build command is empty");
-    if (!rc) {
-        size_t cc = 0;
-        while (cc < w.n && !hn_family_knows_command(w.word[cc])) cc++;
-        bool direct = cc < w.n && (cc == 0 || is_assignment(w.word[cc - 1]) || strchr("&;|", w.word[cc - 1][0]));
-        if (direct) c.compiler = w.word[cc];
-        c.family = hn_family_of_command(c.compiler);
-        if (direct)
-            split_compiler_call(&w, cc, &c), ask_what_it_reads(&c);
-        else
-            pass_cc_and_cflags(&w, &c);
-        write_command(&s, &c);
-        scan none = {0};
-        add_macros(&s, &none, c.family);
-        add_inputs(&s, NULL);
-        add_goals(&s, NULL);
-        add_rest(&s, c.family);
-        s.failed |= c.build.failed || c.baseline.failed || c.sources.failed;
-        rc = finish(&s, text, err);
-    }
-    hn_str_free(&s);
-    hn_str_free(&c.build);
-    hn_str_free(&c.baseline);
-    hn_str_free(&c.sources);
-    hn_str_free(&c.ask);
+    hn_drafted c = {0};
+    hone_rc rc = hn_draft_read_build(&a, build, &c, err);
+    if (!rc) rc = hn_draft_write(&c, text, err);
+    hn_drafted_free(&c);
     hn_arena_free(&a);
     return rc;
 }

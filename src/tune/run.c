@@ -241,9 +241,13 @@ static bool uses_data(const hone_workload *w) { return !w->parity_output && w->t
 /* Metric lines differ from run to run; they are not output. */
 static bool is_metric_line(const hone_workload *w, const char *line, size_t n) {
     while (n && isspace((unsigned char)*line)) line++, n--;
+    while (n && isspace((unsigned char)line[n - 1])) n--;
+    bool number = n && (isdigit((unsigned char)*line) || *line == '.');
     for (size_t i = 0; i < w->n_metrics; i++) {
         size_t len = strlen(w->metric[i]);
         if (n > len && !strncmp(line, w->metric[i], len) && strchr(":= \t", line[len])) return true;
+        if (number && n > len && !memcmp(line + n - len, w->metric[i], len) && strchr(" \t", line[n - len - 1]))
+            return true; /* "12.3 MB/s" */
     }
     return false;
 }

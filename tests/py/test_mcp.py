@@ -17,7 +17,7 @@ jsonschema = pytest.importorskip("jsonschema")
 HONE = os.environ.get("HONE") or os.path.join(os.environ.get("HONE_BUILD", "build"), "hone")
 ENV = {k: v for k, v in os.environ.items() if k.startswith(("HONE_", "ASAN_", "UBSAN_", "XDG_", "TMPDIR", "LC_"))}
 MODERN, LEGACY = "2026-07-28", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-OPTIONS = {"init": 3, "tune": 21, "status": 3, "stop": 0, "results": 6, "best": 2, "validate": 15, "minimize": 12, "explain": 5,
+OPTIONS = {"init": 8, "tune": 21, "status": 3, "stop": 0, "results": 6, "best": 2, "validate": 15, "minimize": 12, "explain": 5,
            "check": 8, "compile": 15, "bench": 16, "profile": 18}  # arguments that are options of the command
 TOOLS = list(OPTIONS)
 
@@ -152,7 +152,7 @@ def test_init_tune_results_best(tmp_path):
         seen.append((progress, total, message))
     async def body(client):
         made = await client.call_tool("init", {"source": "bowl.c", "output": "draft.yaml"})
-        assert made.structured_content == {"path": "draft.yaml"} and (tmp_path / "draft.yaml").exists()
+        assert made.structured_content == {"path": "draft.yaml", "tried": True, "metrics": made.structured_content["metrics"]} and (tmp_path / "draft.yaml").exists()
         again = await client.call_tool("init", {"source": "bowl.c", "output": "draft.yaml"})
         assert again.is_error and "--force replaces it" in text(again)
         (tmp_path / "hone.yaml").write_text(BOWL)

@@ -57,6 +57,8 @@ static void test_metrics(void) {
             {"lines/glued_unit", "t: 5ms\nt=7us\n", "t=0.005,7e-06"},
             {"lines/microseconds", "t: 5 \xc2\xb5s\n", "t=5e-06"},
             {"lines/bytes", "m: 2 MiB\nm: 1 kB\n", "m=2097152,1000"},
+            {"lines/rate_with_its_name", "iterations/s 1234\nloops/s 5 or so\n", "iterations/s=1234"},
+            {"lines/rate_that_names_itself", "12.5 MB/s\n  3 ops/s \n7 MB/s more\n2 m/h\n9MB/s\n", "MB/s=12.5;ops/s=3"},
             {"lines/empty", "", ""},
         },
       harness[] = {
