@@ -65,6 +65,7 @@ static void one_json(cli *c, const cli_record *r) {
     goals_json(&j, r);
     cli_effects_json(&j, &r->effects);
     if (r->unread) cli_json_kraw(&j, "unread", r->unread);
+    if (r->objects) cli_json_kraw(&j, "objects", r->objects);
     cli_json_ktext(&j, "machine", s->machine);
     cli_json_kraw(&j, "compilers", s->compilers);
     cli_json_ktext(&j, "space_hash", s->space_hash);
@@ -117,6 +118,21 @@ static void print_unread(const cli *c, const cli_record *r) {
     json_decref(list);
 }
 
+static long long member(const json_t *o, const char *name) { return json_integer_value(json_object_get(o, name)); }
+
+/* Of builds that were cut into compilations and a link; nothing where there were none. */
+static void print_objects(const cli *c, const cli_record *r) {
+    json_t *o = r->objects ? json_loads(r->objects, 0, NULL) : NULL;
+    char text[200];
+    if (member(o, "builds_cut")) {
+        snprintf(text, sizeof text,
+                 "%lld compiled, %lld taken from those compiled before, in %lld builds of several files",
+                 member(o, "compiled"), member(o, "known"), member(o, "builds_cut"));
+        field(c, "objects", text);
+    }
+    json_decref(o);
+}
+
 static void one_text(const cli *c, const cli_record *r) {
     const hone_session *s = &r->session;
     char a[CLI_TEXT_N], b[CLI_TEXT_N];
@@ -132,6 +148,7 @@ static void one_text(const cli *c, const cli_record *r) {
     print_goals(c, r);
     print_effects(c, r);
     print_unread(c, r);
+    print_objects(c, r);
     field(c, "machine", s->machine);
     field(c, "record", r->dir);
     free(failures);

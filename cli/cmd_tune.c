@@ -88,6 +88,7 @@ static void result_json(cli *c, const summary *s) {
     cli_json_close(&j);
     if (s->record) cli_effects_json(&j, &s->record->effects);
     if (s->record && s->record->unread) cli_json_kraw(&j, "unread", s->record->unread);
+    if (s->record && s->record->objects) cli_json_kraw(&j, "objects", s->record->objects);
     if (r->hint_gain > 0) cli_json_knumber(&j, "hint_fast", r->hint_gain);
     cli_json_kraw(&j, "point", r->best_point);
     cli_json_ktext(&j, "argv", r->best_argv);

@@ -100,6 +100,7 @@ static hone_rc load(cli_record *r, int64_t id, bool with_samples, hone_err *err)
     if (!rc) rc = hone_trials_load(r->store, r->session.id, with_samples, &r->trials, err);
     if (!rc) rc = hone_session_effects(r->store, r->session.id, &r->effects, err);
     if (!rc) rc = hone_session_fact(r->store, r->session.id, "unread", &r->unread, err);
+    if (!rc) rc = hone_session_fact(r->store, r->session.id, "objects", &r->objects, err);
     if (rc) return rc;
     read_goals(r);
     find_best(r);
@@ -137,6 +138,7 @@ void cli_record_close(cli_record *r) {
     hone_session_free(&r->session);
     hone_session_effects_free(&r->effects);
     hone_free(r->unread);
+    hone_free(r->objects);
     hone_store_close(r->store);
     free(r->dir);
     free(r->workload);

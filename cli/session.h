@@ -22,6 +22,7 @@ typedef struct cli_record {
     hone_session session;
     hone_trials trials;
     hone_effects effects; /* of the big choices */
+    char *objects;        /* JSON: how many objects were compiled, how many were known; NULL: not recorded */
     char *unread;         /* JSON: what controls are offered for what the program does not read; NULL: not looked at */
     cli_goal goal[HONE_MAX_OBJECTIVES];
     size_t n_goals;

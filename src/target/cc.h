@@ -11,6 +11,9 @@ void hn_cc_place(hn_flags *f, const hn_placing *how);
 /* iso_is_strict: does -std=c… turn contraction off? */
 hone_fp hn_cc_contract(const char *baseline, const char *build, bool iso_is_strict);
 
+/* cut.c */
+bool hn_cc_cut(hn_arena *a, const char *const *word, size_t n, hn_cut *out);
+
 /* layout.c — the GNU linker and ELF. */
 extern const hn_listing hn_listing_objdump;
 const char *hn_elf_source_name(hn_arena *a, const char *symbol);
@@ -28,6 +31,7 @@ extern const hn_language hn_language_c, hn_language_cxx;
     .define = hn_cc_define, .baseline = "-O3 -march=native", .plain = "-O2", .worst = "-O0",                           \
     .tunable = "-O*|-m*|-flto*|-funroll*|-ffast-math*|-ftree-*|-finline*",                                             \
     .stays = "-m32*|-m64*|-mx32*|-mcmodel*|-mabi*|-mno-red-zone*|-mthumb*", .no_program = "-c", .reads = "-MM",        \
+    .cut = hn_cc_cut, .compile_only = "-c", .preprocess_only = "-E",                                                   \
     .contract = {[HONE_FP_STRICT] = hn_cc_strict, [HONE_FP_CONTRACT] = hn_cc_contracted, [HONE_FP_FAST] = hn_cc_fast}, \
     .pgo_generate = "-fprofile-generate=%s", .pgo_use = "-fprofile-use=%s", .probe_level = "-O3",                      \
     .unread = hn_cc_unread, .probe = &hn_cc_probe, .place = hn_cc_place, .listing = &hn_listing_objdump,               \

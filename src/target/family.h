@@ -53,6 +53,17 @@ typedef struct hn_said {
     char name[256], value[128]; /* the gene and value that would be written like this; "": none */
 } hn_said;
 
+/* A call of a compiler on several files, cut into compilations and the link. Words are those of the call. */
+typedef struct hn_cut {
+    const char **source; /* what is compiled */
+    size_t n;
+    const char **compile; /* the options of each compilation */
+    bool *is_read;        /* those that matter to the preprocessor alone */
+    size_t n_compile;
+    const char **link; /* words of the link; NULL where an object stands, in the order of the sources */
+    size_t n_link;
+} hn_cut;
+
 /* A programming language that a family compiles, for drafts of workload files. */
 typedef struct hn_language {
     const char *endings;                 /* of its files: ".cc|.cpp" */
@@ -138,6 +149,10 @@ typedef struct hn_family {
     const char *tunable;    /* flags of a build that become the baseline in a draft, but … */
     const char *stays;      /* … except those that choose the machine or the semantics: patterns, "-O*|-m*" */
     const char *no_program; /* words that make a build compile without linking: patterns */
+    /* Cuts a call; word[0] is the compiler. False: it does more than is understood, or compiles one file alone. NULL:
+     * calls of this compiler are not cut. */
+    bool (*cut)(hn_arena *a, const char *const *word, size_t n, hn_cut *out);
+    const char *compile_only, *preprocess_only; /* the words that make it do no more; the output is told by -o */
     const char *reads; /* words that make it print, as rules of make, which files a compilation reads; NULL: none */
     const hn_language *const *languages; /* NULL-terminated, the first family with a language drafts for it */
 

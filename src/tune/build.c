@@ -11,6 +11,8 @@
 #include "device/gpu.h"
 #include "measure/outcome.h"
 #include "tune/confine.h"
+#include "tune/cut_build.h"
+#include "tune/run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 
 #define PROGRAM "./prog"
 #define PROFILE "./profile"
+#define OBJECTS "objects"
 
 /* --- commands ---------------------------------------------------------------------------------------------------- */
 
@@ -138,7 +141,9 @@ typedef struct job {
     hn_proc_spec spec;
     hn_str command;
     size_t step, n_steps;
-    bool compiles; /* the running step is a compilation */
+    bool compiles;        /* the running step is a compilation */
+    hn_cut_build *pieces; /* of a command that was cut; then proc is NULL */
+    hn_proc **part;       /* those that run, by their number */
 } job;
 
 /* The i-th input that is not held out. */
@@ -186,15 +191,14 @@ static hone_rc step_text(const hn_build_config *cfg, job *j, hone_err *err) {
     return rc;
 }
 
-static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
+/* Runs a command in the build's folder, under the limits of its kind; env, write of *spec are gone afterwards. */
+static hone_rc start(const hn_build_config *cfg, job *j, const char *shell, hn_proc_spec *spec, hn_proc **out,
+                     hone_err *err) {
     static const char *const compile_env[] = {"LC_ALL=C", NULL};
     static const char *const train_env[] = {"HONE_BENCH_ONCE=1", NULL};
     const hn_limits *limit = &cfg->w->limits;
-    hn_str_free(&j->command);
-    hone_rc rc = step_text(cfg, j, err);
-    if (rc) return rc;
-    j->spec = (hn_proc_spec){
-        .shell = j->command.text,
+    *spec = (hn_proc_spec){
+        .shell = shell,
         .cwd = j->b->dir,
         .env = j->compiles ? compile_env : train_env,
         .cpu = -1,
@@ -206,10 +210,55 @@ static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
         .n_procs = limit->n_procs,
     };
     hn_arena a = {0};
-    rc = hn_confine_run(cfg->w, j->compiles ? HN_CONFINE_BUILD : HN_CONFINE_TRAINING, &a, &j->spec, err);
-    if (!rc) rc = hn_proc_start(&j->spec, &j->proc, err);
-    j->spec.env = j->spec.write = NULL;
+    hone_rc rc = hn_confine_run(cfg->w, j->compiles ? HN_CONFINE_BUILD : HN_CONFINE_TRAINING, &a, spec, err);
+    if (!rc) rc = hn_proc_start(spec, out, err);
+    spec->env = spec->write = NULL;
     hn_arena_free(&a);
+    return rc;
+}
+
+static void drop_pieces(job *j) {
+    for (size_t i = 0; j->pieces && j->part && i < hn_cut_build_n(j->pieces); i++) {
+        hn_proc_result r;
+        if (!j->part[i]) continue;
+        hn_proc_kill(j->part[i]);
+        hn_proc_collect(j->part[i], &r);
+        hn_proc_result_free(&r);
+    }
+    hn_cut_build_free(j->pieces);
+    free(j->part);
+    j->pieces = NULL;
+    j->part = NULL;
+}
+
+/* Objects are kept where nothing but the program counts of a build. */
+static void cut(const hn_build_config *cfg, job *j) {
+    bool may = j->n_steps == 1 && !hn_code_is_read(cfg->w);
+    for (size_t k = 0; k < hn_n_quantities(cfg->w); k++)
+        may &= hn_quantity_at(cfg->w, k)->source != HN_FROM_COMPILE_TIME;
+    char *store = may ? hn_path_join(cfg->root, OBJECTS) : NULL;
+    if (store) j->pieces = hn_cut_build_of(j->r, j->command.text, j->b->dir, store);
+    free(store);
+    if (j->pieces && !(j->part = calloc(hn_cut_build_n(j->pieces), sizeof(hn_proc *)))) drop_pieces(j);
+}
+
+static hone_rc start_step(const hn_build_config *cfg, job *j, hone_err *err) {
+    hn_str_free(&j->command);
+    hone_rc rc = step_text(cfg, j, err);
+    if (rc) return rc;
+    cut(cfg, j);
+    return j->pieces ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
+}
+
+/* The next piece that can run; *started: there was one. */
+static hone_rc start_piece(const hn_build_config *cfg, job *j, bool *started, hone_err *err) {
+    hn_str shell = {0};
+    size_t i;
+    *started = j->pieces && hn_cut_build_next(j->pieces, &i, &shell);
+    hone_rc rc = *started && shell.failed ? hn_fail(err, HONE_E_NOMEM, "out of memory") : HONE_OK;
+    hn_proc_spec spec;
+    if (*started && !rc) rc = start(cfg, j, shell.text, &spec, &j->part[i], err);
+    hn_str_free(&shell);
     return rc;
 }
 
@@ -271,6 +320,7 @@ static bool end_step(const hn_build_config *cfg, job *j, hone_err *err, hone_rc 
     hn_proc_result_free(&r);
     if (!fine) return true;
     if (++j->step == j->n_steps) {
+        if (cfg->objects) cfg->objects->n_whole++;
         finish_build(j);
         return true;
     }
@@ -279,10 +329,35 @@ static bool end_step(const hn_build_config *cfg, job *j, hone_err *err, hone_rc 
     return *rc != HONE_OK;
 }
 
+static void count(hn_object_counts *c, const hn_build *b) {
+    c->n_cut++;
+    c->n_compiled += b->n_compiled;
+    c->n_known += b->n_known;
+}
+
+/* A piece ended. A build that cannot be made in pieces is made whole: that also says what is wrong with it. */
+static hone_rc end_piece(const hn_build_config *cfg, job *j, size_t i, hone_err *err) {
+    hn_proc_result r;
+    hn_proc_collect(j->part[i], &r);
+    j->part[i] = NULL;
+    j->b->build_s += r.wall_s;
+    bool well = r.end == HN_PROC_EXITED && r.code == 0, limited = r.end != HN_PROC_EXITED && r.end != HN_PROC_SIGNALED;
+    if (limited) fail_build(j, &r);
+    hn_proc_result_free(&r);
+    bool fine = hn_cut_build_ended(j->pieces, i, well);
+    if (fine && !hn_cut_build_over(j->pieces)) return HONE_OK;
+    if (fine) hn_cut_build_counts(j->pieces, &j->b->n_compiled, &j->b->n_known);
+    if (fine && cfg->objects) count(cfg->objects, j->b);
+    drop_pieces(j);
+    if (fine) finish_build(j);
+    return fine || limited ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
+}
+
 /* --- the batch ---------------------------------------------------------------------------------------------------- */
 
 static void abandon(job *j, size_t n, hn_build *out) {
     for (size_t i = 0; i < n; i++) {
+        drop_pieces(&j[i]);
         if (j[i].proc) {
             hn_proc_result r;
             hn_proc_kill(j[i].proc);
@@ -305,42 +380,82 @@ static hone_rc begin(const hn_build_config *cfg, const hn_recipe *recipe, const 
     return start_step(cfg, j, err);
 }
 
-/* Runs n jobs, `most` at once. */
-static hone_rc run_jobs(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, job *j, hn_proc **proc,
+/* What runs now, of all jobs. */
+typedef struct live {
+    hn_proc **proc;
+    size_t *job, *part; /* part: SIZE_MAX of a command that is whole */
+    size_t n, most;
+} live;
+
+static void add_live(live *l, hn_proc *proc, size_t i, size_t part) {
+    if (!proc || l->n == l->most) return;
+    l->proc[l->n] = proc;
+    l->job[l->n] = i;
+    l->part[l->n++] = part;
+}
+
+static void list_live(live *l, const job *j, size_t n) {
+    l->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        add_live(l, j[i].proc, i, SIZE_MAX);
+        for (size_t k = 0; j[i].pieces && k < hn_cut_build_n(j[i].pieces); k++) add_live(l, j[i].part[k], i, k);
+    }
+}
+
+/* Starts one more process: a piece of a build that has begun, else the next build. *any: there was one to start. */
+static hone_rc start_one(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, job *j, size_t n,
+                         size_t *next, hn_build *out, bool *any, hone_err *err) {
+    *any = false;
+    for (size_t i = 0; i < *next && !*any; i++) {
+        hone_rc rc = start_piece(cfg, &j[i], any, err);
+        if (rc) return rc;
+    }
+    if (*any || *next == n) return HONE_OK;
+    *any = true;
+    size_t i = (*next)++;
+    return begin(cfg, &recipe[i], name[i], &j[i], &out[i], err);
+}
+
+/* Runs n jobs, l->most processes at once. */
+static hone_rc run_jobs(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, job *j, live *l,
                         size_t n, hn_build *out, hone_err *err) {
     const volatile int *stop = cfg->options ? cfg->options->stop : NULL;
-    size_t next = 0, most = cfg->jobs > 0 ? (size_t)cfg->jobs : 1;
+    size_t next = 0;
     for (;;) {
-        size_t live = 0;
-        for (size_t i = 0; i < next; i++) live += (proc[i] = j[i].proc) != NULL;
-        while (next < n && live < most) {
-            hone_rc rc = begin(cfg, &recipe[next], name[next], &j[next], &out[next], err);
-            if (rc) return rc;
-            proc[next] = j[next].proc;
-            live += j[next++].proc != NULL;
-        }
-        if (!live && next == n) return HONE_OK;
+        hone_rc rc = HONE_OK;
+        bool any = true;
+        for (list_live(l, j, next); !rc && any && l->n < l->most; list_live(l, j, next))
+            rc = start_one(cfg, recipe, name, j, n, &next, out, &any, err);
+        if (rc) return rc;
+        if (!l->n) return HONE_OK;
         double t0 = hn_now_s();
-        int done = hn_proc_wait_any(proc, next, -1, stop);
+        int done = hn_proc_wait_any(l->proc, l->n, -1, stop);
         *cfg->waited_s += hn_now_s() - t0;
         if (done < 0 && stop && *stop) return hn_fail(err, HONE_E_INTERRUPTED, "interrupted while building");
-        hone_rc rc = HONE_OK;
-        if (done >= 0) end_step(cfg, &j[done], err, &rc);
+        if (done < 0) continue;
+        job *x = &j[l->job[done]];
+        if (l->part[done] == SIZE_MAX)
+            end_step(cfg, x, err, &rc);
+        else
+            rc = end_piece(cfg, x, l->part[done], err);
         if (rc) return rc;
     }
 }
 
 hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, size_t n, hn_build *out,
                      hone_err *err) {
-    job *j = calloc(n + 1, sizeof *j);
-    hn_proc **proc = calloc(n + 1, sizeof(hn_proc *));
+    hn_arena a = {0};
+    live l = {.most = cfg->jobs > 0 ? (size_t)cfg->jobs : 1};
+    job *j = HN_NEW_N(&a, job, n + 1);
+    l.proc = HN_NEW_N(&a, hn_proc *, l.most);
+    l.job = HN_NEW_N(&a, size_t, l.most);
+    l.part = HN_NEW_N(&a, size_t, l.most);
     memset(out, 0, n * sizeof *out);
     hone_rc rc =
-        j && proc ? run_jobs(cfg, recipe, name, j, proc, n, out, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+        hn_arena_ok(&a) ? run_jobs(cfg, recipe, name, j, &l, n, out, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (!rc) rc = hn_code_of_builds(cfg, out, n, err);
     if (rc && j) abandon(j, n, out);
     for (size_t i = 0; j && i < n; i++) hn_str_free(&j[i].command);
-    free(j);
-    free(proc);
+    hn_arena_free(&a);
     return rc;
 }

@@ -24,27 +24,35 @@ typedef struct hn_build {
     uint64_t made;        /* no two folders that were made have the same number */
     char object_hash[33]; /* of ./prog; "" when it was not built */
     uint64_t code_b, file_b;
-    double build_s;                   /* compile time; without training runs */
+    double build_s;             /* compile time, summed over compilations; without training runs */
+    size_t n_compiled, n_known; /* objects of a build that was cut (cut_build.h): compiled; taken from those kept */
     double figure[HN_MAX_QUANTITIES]; /* of device code, by slot */
     double prior[HN_N_PRIORS];        /* figures of device code that rank candidates before they are timed */
     char detail[4200];                /* failure: what, and the tail of stderr */
 } hn_build;
+
+/* Of all builds: how many were cut into compilations and a link, or run as one command; objects of the former. */
+typedef struct hn_object_counts {
+    size_t n_cut, n_whole, n_compiled, n_known;
+} hn_object_counts;
 
 typedef struct hn_build_config {
     const hone_workload *w;
     const hone_tune_options *options;
     const char *root; /* folder for the private ones */
     int jobs, cpu;
-    double *waited_s; /* time spent waiting for children is added here */
+    double *waited_s;          /* time spent waiting for children is added here */
+    hn_object_counts *objects; /* builds are counted here; may be NULL */
 } hn_build_config;
 
-/* Builds n recipes, at most cfg->jobs at once, into folders `root/name[i]`. E_INTERRUPTED when *options->stop became
- * set; then every build is dropped. */
+/* Builds n recipes, at most cfg->jobs processes at once, into folders `root/name[i]`. E_INTERRUPTED when *options->stop
+ * became set; then every build is dropped. */
 hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, size_t n, hn_build *out,
                      hone_err *err);
 /* What runs, as a key: the object's hash and the parameters that the run command reads. */
 uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_build *b);
 /* Removes the folder (unless keep). */
+/* Objects stay in `root` for the builds that follow (cut_build.h), unless compile time is measured. */
 void hn_build_drop(hn_build *build, bool keep);
 
 /* The word as sh needs it, in the arena (sticky failure). */

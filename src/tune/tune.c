@@ -101,7 +101,8 @@ static void set_up_configs(hn_tuner *t) {
     bool times_builds = false;
     for (size_t k = 0; k < hn_n_quantities(t->w); k++)
         times_builds |= hn_quantity_at(t->w, k)->source == HN_FROM_COMPILE_TIME;
-    t->builder = (hn_build_config){.w = t->w, .options = t->o, .root = t->work_dir, .waited_s = &t->waited_s};
+    t->builder = (hn_build_config){
+        .w = t->w, .options = t->o, .root = t->work_dir, .waited_s = &t->waited_s, .objects = &t->objects};
     t->builder.jobs = times_builds ? 1 : t->o->n_jobs ? (int)t->o->n_jobs : usable;
     if (t->builder.jobs > BATCH_MOST) t->builder.jobs = BATCH_MOST;
     t->bench.run = (hn_run_config){.w = t->w, .options = t->o, .waited_s = &t->waited_s};
@@ -362,6 +363,15 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     return rc;
 }
 
+/* How many objects this run compiled, and how many it took from those it had. */
+static hone_rc record_objects(hn_tuner *t, hone_err *err) {
+    const hn_object_counts *c = &t->objects;
+    char json[200];
+    snprintf(json, sizeof json, "{\"compiled\":%zu,\"known\":%zu,\"builds_cut\":%zu,\"builds_whole\":%zu}",
+             c->n_compiled, c->n_known, c->n_cut, c->n_whole);
+    return hone_session_put_fact(t->store, t->session.id, "objects", json, err);
+}
+
 static hone_rc search_and_race(hn_tuner *t, hone_tune_result *out, hone_err *err) {
     const char *reason = "";
     hone_rc rc = search_loop(t, &reason, err);
@@ -371,6 +381,7 @@ static hone_rc search_and_race(hn_tuner *t, hone_tune_result *out, hone_err *err
     if (stopped) rc = hn_best_so_far(t, out, err);
     if (rc) return rc;
     out->reason = stopped ? "interrupted" : reason;
+    if ((rc = record_objects(t, err))) return rc;
     return hone_session_end(t->store, t->session.id, stopped ? "interrupted" : "finished", out->reason, err);
 }
 

@@ -40,6 +40,7 @@ typedef struct hn_tuner {
     hn_arena arena; /* strings of the session; paths */
     hn_bench_ctx bench;
     hn_build_config builder;
+    hn_object_counts objects; /* of all builds of this run */
     hn_known known;
     hn_elite elite;
     hone_machine machine;

@@ -1,0 +1,237 @@
+/* tune/cut_build.c — see cut_build.h. */
+#include "tune/cut_build.h"
+
+#include "base/fs.h"
+#include "base/hash.h"
+#include "tune/build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLDER "hone-pieces"
+
+typedef enum step { STEP_WAITS, STEP_IS_READ, STEP_WAS_READ, STEP_COMPILES, STEP_THERE } step;
+
+typedef struct piece {
+    step step;
+    char key[33];      /* of its object; "": it is not kept */
+    const char *name;  /* of the object, in the private folder */
+    const char *text;  /* of what the preprocessor leaves */
+    const char *known; /* where the object is kept */
+} piece;
+
+struct hn_cut_build {
+    hn_arena arena;
+    const hn_recipe *r;
+    const hn_family *family;
+    const char *dir, *store;
+    hn_cut cut;
+    piece *piece;
+    bool links, linked;
+    size_t n_compiled, n_known;
+};
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+
+/* Appends one word; false: the text holds what only a shell understands. */
+static bool one_word(const char **at, char *out) {
+    const char *p = *at;
+    while (*p && !strchr(" \t\n", *p)) {
+        if (*p == '\'') {
+            const char *end = strchr(++p, '\'');
+            if (!end) return false;
+            while (p < end) *out++ = *p++;
+            p++;
+        } else if (*p == '"') {
+            for (p++; *p && *p != '"'; p++) {
+                if (strchr("$`\\", *p)) return false;
+                *out++ = *p;
+            }
+            if (!*p++) return false;
+        } else if (*p == '\\') {
+            if (!p[1] || p[1] == '\n') return false;
+            *out++ = p[1];
+            p += 2;
+        } else if (strchr("|&;<>()$`*?[]#~{}!", *p)) {
+            return false;
+        } else {
+            *out++ = *p++;
+        }
+    }
+    *out = 0;
+    *at = p;
+    return true;
+}
+
+/* The words of a command; 0: it is more than one plain call. */
+static size_t words_of(hn_arena *a, const char *text, const char ***out) {
+    size_t n = 0, most = strlen(text) / 2 + 2;
+    const char **word = HN_NEW_N(a, const char *, most);
+    text += strspn(text, " \t\n");
+    while (word && *text) {
+        char *w = hn_alloc(a, strlen(text) + 1);
+        if (!w || !one_word(&text, w)) return 0;
+        word[n++] = w;
+        size_t blank = strspn(text, " \t"), all = strspn(text, " \t\n");
+        if (all != blank && text[all]) return 0; /* a second command */
+        text += all;
+    }
+    *out = word;
+    return word ? n : 0;
+}
+
+/* --- cutting ------------------------------------------------------------------------------------------------------ */
+
+static bool name_pieces(hn_cut_build *p) {
+    p->piece = HN_NEW_N(&p->arena, piece, p->cut.n);
+    for (size_t i = 0; p->piece && i < p->cut.n; i++) {
+        p->piece[i] =
+            (piece){.name = hn_format(&p->arena, FOLDER "/%zu.o", i), .text = hn_format(&p->arena, FOLDER "/%zu.i", i)};
+    }
+    char *folder = hn_path_join(p->dir, FOLDER);
+    bool made = folder && !hn_make_dirs(folder, NULL) && !hn_make_dirs(p->store, NULL);
+    free(folder);
+    return made && hn_arena_ok(&p->arena);
+}
+
+hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store) {
+    const char **word = NULL;
+    const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
+    if (!family || !family->cut || r->pgo) return NULL;
+    hn_cut_build *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->r = r;
+    p->family = family;
+    p->dir = hn_strdup(&p->arena, dir);
+    p->store = hn_strdup(&p->arena, store);
+    size_t n = words_of(&p->arena, shell, &word);
+    bool cut = n && !strcmp(word[0], r->cc) && family->cut(&p->arena, word, n, &p->cut);
+    if (cut && p->cut.n <= HN_CUT_BUILD_MOST && name_pieces(p)) return p;
+    hn_cut_build_free(p);
+    return NULL;
+}
+
+void hn_cut_build_free(hn_cut_build *p) {
+    if (!p) return;
+    hn_arena_free(&p->arena);
+    free(p);
+}
+
+size_t hn_cut_build_n(const hn_cut_build *p) { return p->cut.n + 1; }
+
+/* --- commands ----------------------------------------------------------------------------------------------------- */
+
+static void add(hn_str *s, const char *word) {
+    hn_str_add(s, s->n ? " " : "");
+    hn_str_add_shell(s, word);
+}
+
+static void one_file(const hn_cut_build *p, size_t i, const char *only, const char *output, hn_str *s) {
+    add(s, p->r->cc);
+    for (size_t k = 0; k < p->cut.n_compile; k++) add(s, p->cut.compile[k]);
+    add(s, only);
+    add(s, p->cut.source[i]);
+    add(s, "-o");
+    add(s, output);
+}
+
+static void the_link(const hn_cut_build *p, hn_str *s) {
+    size_t i = 0;
+    add(s, p->r->cc);
+    for (size_t k = 0; k < p->cut.n_link; k++) add(s, p->cut.link[k] ? p->cut.link[k] : p->piece[i++].name);
+}
+
+static bool all_there(const hn_cut_build *p) {
+    for (size_t i = 0; i < p->cut.n; i++)
+        if (p->piece[i].step != STEP_THERE) return false;
+    return true;
+}
+
+bool hn_cut_build_next(hn_cut_build *p, size_t *i, hn_str *shell) {
+    for (size_t k = 0; k < p->cut.n; k++) {
+        piece *x = &p->piece[k];
+        if (x->step != STEP_WAITS && x->step != STEP_WAS_READ) continue;
+        bool read = x->step == STEP_WAITS;
+        x->step = read ? STEP_IS_READ : STEP_COMPILES;
+        one_file(p, k, read ? p->family->preprocess_only : p->family->compile_only, read ? x->text : x->name, shell);
+        *i = k;
+        return true;
+    }
+    if (p->links || !all_there(p)) return false;
+    p->links = true;
+    the_link(p, shell);
+    *i = p->cut.n;
+    return true;
+}
+
+/* --- objects ------------------------------------------------------------------------------------------------------ */
+
+/* Text that names further files, or is no text, is not all that the object depends on. */
+static bool says_all(const char *text, size_t n) {
+    static const char *const other[] = {".incbin", "pch_preprocess", "#embed"};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (memmem(text, n, other[i], strlen(other[i]))) return false;
+    return true;
+}
+
+static void make_key(hn_cut_build *p, size_t i, const char *text, size_t n) {
+    piece *x = &p->piece[i];
+    hn_hash h;
+    hn_hash_begin(&h);
+    hn_hash_text(&h, "object 1");
+    hn_hash_text(&h, hone_target_fingerprint(p->r->target)->hash);
+    hn_hash_text(&h, p->r->cc);
+    hn_hash_text(&h, p->cut.source[i]);
+    for (size_t k = 0; k < p->cut.n_compile; k++)
+        if (!p->cut.is_read[k]) hn_hash_text(&h, p->cut.compile[k]);
+    hn_hash_add(&h, text, n);
+    hn_hash_end(&h, x->key);
+    x->known = hn_format(&p->arena, "%s/%s.o", p->store, x->key);
+    if (!x->known) x->key[0] = 0;
+}
+
+static bool was_read(hn_cut_build *p, size_t i) {
+    piece *x = &p->piece[i];
+    char *path = hn_path_join(p->dir, x->text), *object = hn_path_join(p->dir, x->name), *text = NULL;
+    size_t n;
+    bool there = path && object && !hn_read_file(path, &text, &n, NULL);
+    x->step = STEP_WAS_READ;
+    if (there && says_all(text, n)) make_key(p, i, text, n);
+    if (there) unlink(path);
+    if (there && *x->key && link(x->known, object) == 0) {
+        x->step = STEP_THERE;
+        p->n_known++;
+    }
+    free(text);
+    free(path);
+    free(object);
+    return there;
+}
+
+static bool was_compiled(hn_cut_build *p, size_t i) {
+    piece *x = &p->piece[i];
+    char *object = hn_path_join(p->dir, x->name);
+    bool there = object && hn_exists(object);
+    x->step = STEP_THERE;
+    p->n_compiled += there;
+    if (there && *x->key && link(object, x->known) != 0 && errno != EEXIST)
+        x->key[0] = 0; /* it is compiled again then */
+    free(object);
+    return there;
+}
+
+bool hn_cut_build_ended(hn_cut_build *p, size_t i, bool well) {
+    if (!well) return false;
+    if (i == p->cut.n) return p->linked = true;
+    return p->piece[i].step == STEP_IS_READ ? was_read(p, i) : was_compiled(p, i);
+}
+
+bool hn_cut_build_over(const hn_cut_build *p) { return p->linked; }
+
+void hn_cut_build_counts(const hn_cut_build *p, size_t *n_compiled, size_t *n_known) {
+    *n_compiled = p->n_compiled;
+    *n_known = p->n_known;
+}

@@ -1,0 +1,34 @@
+/* tune/cut_build.h — a build command cut into compilations and a link, which run side by side, and objects that were
+ * made before.
+ *
+ * A command is cut when it is one call of the recipe's compiler on several files (hn_family.cut), in plain words and
+ * quotes; anything else stays whole. Each file is preprocessed first: what that leaves, the options, and the compiler
+ * make the key of its object, so a file that no parameter reaches is compiled once for all values of them. Objects are
+ * kept in a folder, by key.
+ * Owns: texts, in its arena.   Borrows: the recipe.   Errors: a piece that fails is no error here; see
+ * hn_cut_build_ended.
+ */
+#ifndef HN_CUT_BUILD_H
+#define HN_CUT_BUILD_H
+
+#include "base/str.h"
+#include "tune/plan.h"
+
+typedef struct hn_cut_build hn_cut_build;
+
+/* dir: the private folder of the build; store: of the objects. NULL: the command stays whole. */
+hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store);
+void hn_cut_build_free(hn_cut_build *p);
+
+enum { HN_CUT_BUILD_MOST = 256 };             /* of more files a command stays whole */
+size_t hn_cut_build_n(const hn_cut_build *p); /* what can run at once: one for each file, and the link */
+
+/* The next command that can start, and its number; false: none can now. Numbers are used again when they ended. */
+bool hn_cut_build_next(hn_cut_build *p, size_t *i, hn_str *shell);
+/* It ended. False: it failed, or its result cannot be used; then the command is to be run whole. */
+bool hn_cut_build_ended(hn_cut_build *p, size_t i, bool well);
+/* Was everything made, the link last? */
+bool hn_cut_build_over(const hn_cut_build *p);
+void hn_cut_build_counts(const hn_cut_build *p, size_t *n_compiled, size_t *n_known);
+
+#endif
