@@ -110,8 +110,6 @@ static void run(const cli *c, const hone_controls *controls, const char *profile
     for (size_t i = 0; i < c->n_args; i++) argv[n++] = c->arg[i];
     for (size_t i = 0; i < controls->n_flags; i++) argv[n++] = controls->flag[i];
     if (profile) argv[n++] = profile;
-    for (size_t i = 0; i < controls->n_environment; i++)
-        setenv(controls->environment[i].name, controls->environment[i].value, 1);
     fflush(NULL);
     execvp(argv[0], (char **)(uintptr_t)argv);
     free(argv);
@@ -140,7 +138,7 @@ static hone_rc run_cc(cli *c, hone_err *err) {
     if (rc) return rc;
     bool ask = asks_only(c);
     if (cli_text(c, "key", NULL)) rc = hone_controls_verify(file, cli_text(c, "key", NULL), err);
-    if (ask) controls->n_flags = controls->n_environment = 0;
+    if (ask) controls->n_flags = 0;
     if (!rc && !ask) rc = check_compiler(c, controls, file, err);
     if (!rc && !ask) rc = profile_word(c, controls, file, &profile, err);
     if (!rc) {
@@ -168,9 +166,9 @@ const cli_command cli_cmd_cc = {
     "-- COMPILER ARGUMENT...",
     "run a compiler with the controls of a file",
     "Runs the compiler with its own arguments and, behind them, the flags of the controls file, so that of two that "
-    "disagree (`-O2` and `-O3`) the file's counts; -D for application parameters are among them, and the environment "
-    "that "
-    "the controls ask for is set. The compiler's own exit status, output and errors are passed on. What names the "
+    "disagree (`-O2` and `-O3`) the file's counts; -D for application parameters are among them. Variables "
+    "that the program is to run with (`environment` of the file) are not set: they are for its runs. The compiler's "
+    "own exit status, output and errors are passed on. What names the "
     "compiler "
     "in a makefile can name this: `CC=\"hone cc --controls softmax.hone -- gcc\"`.\n\n"
     "Another compiler than the one the controls were proven with (its version, its binaries) is refused with exit "

@@ -15,6 +15,21 @@ static bool is_plain(const char *word) {
     return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./")];
 }
 
+/* Variables of the run are no flags: the response file cannot hold them. */
+static void add_how_to_run(hn_str *s, const hone_controls *c) {
+    bool plain = true;
+    if (!c->n_environment) return;
+    for (size_t i = 0; i < c->n_environment; i++) {
+        const char *value = c->environment[i].value;
+        plain = plain && is_plain(c->environment[i].name) && *value &&
+                !value[strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:=")];
+    }
+    hn_str_add(s, "#   env");
+    for (size_t i = 0; plain && i < c->n_environment; i++)
+        hn_str_addf(s, " %s=%s", c->environment[i].name, c->environment[i].value);
+    hn_str_addf(s, " PROGRAM ...  runs it as it was proven: see environment%s\n", plain ? "" : " for what is set");
+}
+
 static void add_head(hn_str *s, const hone_controls *c) {
     hn_str_add(s,
                "# Compiler controls, found and proven by hone. Made by a program: hone check refuses a file edited by "
@@ -24,6 +39,7 @@ static void add_head(hn_str *s, const hone_controls *c) {
     else
         hn_str_addf(s, "#   %s @NAME.rsp ...  builds with them: the response file beside this one; no hone needed\n",
                     is_plain(c->compiler) ? c->compiler : hn_family_of_command(c->compiler)->command);
+    add_how_to_run(s, c);
     hn_str_add(s, "#   hone check NAME.hone     says whether they still hold here\n"
                   "#   hone retune NAME.hone    searches again, starting from them\n");
 }

@@ -33,8 +33,8 @@ extern const hn_language hn_language_c, hn_language_cxx;
     .stays = "-m32*|-m64*|-mx32*|-mcmodel*|-mabi*|-mno-red-zone*|-mthumb*", .no_program = "-c", .reads = "-MM",        \
     .cut = hn_cc_cut, .compile_only = "-c", .preprocess_only = "-E",                                                   \
     .contract = {[HONE_FP_STRICT] = hn_cc_strict, [HONE_FP_CONTRACT] = hn_cc_contracted, [HONE_FP_FAST] = hn_cc_fast}, \
-    .pgo_generate = "-fprofile-generate=%s", .pgo_use = "-fprofile-use=%s", .probe_level = "-O3",                      \
-    .unread = hn_cc_unread, .probe = &hn_cc_probe, .place = hn_cc_place, .listing = &hn_listing_objdump,               \
-    .source_name = hn_elf_source_name
+    .pgo_generate = "-fprofile-generate=%s", .pgo_use = "-fprofile-use=%s", .linker = "-fuse-ld=%s",                   \
+    .probe_level = "-O3", .unread = hn_cc_unread, .probe = &hn_cc_probe, .place = hn_cc_place,                         \
+    .listing = &hn_listing_objdump, .source_name = hn_elf_source_name
 
 #endif

@@ -126,6 +126,7 @@ uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_bui
         hn_hash_text(&h, r->app_name[i]);
         hn_hash_text(&h, r->app_text[i]);
     }
+    for (size_t i = 0; r->env && r->env[i]; i++) hn_hash_text(&h, r->env[i]);
     for (size_t i = 0; !*b->object_hash && i < r->n_flags; i++) hn_hash_text(&h, r->flag[i]);
     hn_hash_end(&h, hex);
     hex[16] = 0;

@@ -1,6 +1,8 @@
 /* tune/plan.c — joins the spaces; reads the baseline's flags as a point; renders points. */
 #include "tune/plan.h"
 
+#include "tune/environment.h"
+
 #include "base/err.h"
 #include "base/locale.h"
 #include "base/options.h"
@@ -151,6 +153,7 @@ static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hone
     }
     if (!rc) rc = add_fp(plan, err);
     if (!rc) rc = add_targets(plan, o, progress, err);
+    if (!rc) rc = hn_environment_add(plan, err);
     if (!rc) rc = hone_space_seal(plan->space, err);
     return rc;
 }
@@ -310,6 +313,7 @@ hone_rc hn_plan_recipe_under(const hn_plan *plan, const double *point, hone_fp f
     bool plain = !point || !plan->w->controls;
     hone_rc rc = plain ? plain_flags(plan, t, &r, err) : tuned_flags(plan, t, point, fp, &r, err);
     if (!rc) rc = add_app(plan, point ? point : plan->base, &r, err);
+    if (!rc) rc = hn_environment_apply(plan, point, &r, err);
     if (!rc && !hn_arena_ok(&r.arena)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc)
         hn_recipe_free(&r);

@@ -1,5 +1,6 @@
 /* tune/seeds.c — points of the targets in the joined space: plain levels, and the targets' rule seeds, dealt in turn
  * with points of the workload's own parameters. */
+#include "tune/environment.h"
 #include "tune/plan.h"
 
 #include "base/err.h"
@@ -123,6 +124,35 @@ static bool add_drawn(const hn_plan *plan, const double *from, uint64_t number, 
     return hone_point_legal(plan->space, point, NULL) && add_if_new(plan, from, s);
 }
 
+/* Few values: each allocator, and what is on or off. */
+static bool is_seed_of_environment(const hone_param *p) {
+    return p->tag && !strcmp(p->tag, "environment") && (p->n_values == 1 || !strcmp(p->name, HN_ENV_FIRST));
+}
+
+static size_t n_of_environment(const hn_plan *plan) {
+    size_t n = 0;
+    for (size_t i = 0; i < hone_space_n_params(plan->space); i++) {
+        const hone_param *p = hone_space_param(plan->space, i);
+        if (is_seed_of_environment(p)) n += p->n_values;
+    }
+    return n;
+}
+
+/* The environment's values alone over `from`. */
+static void deal_environment(const hn_plan *plan, const double *from, hn_seeds *s) {
+    size_t slots = hone_space_slots(plan->space);
+    for (size_t i = 0; i < hone_space_n_params(plan->space); i++) {
+        const hone_param *p = hone_space_param(plan->space, i);
+        for (size_t v = 0; is_seed_of_environment(p) && v < p->n_values; v++) {
+            double *point = next(plan, s);
+            memcpy(point, from, slots * sizeof *point);
+            point[p->slot] = (double)v;
+            hone_point_canon(plan->space, point);
+            if (hone_point_legal(plan->space, point, NULL)) add_if_new(plan, from, s);
+        }
+    }
+}
+
 /* One of each target in turn, so that a small budget tries every compiler. */
 static void deal_rules(const hn_plan *plan, const double *from, const hn_part_points *rule, size_t most, hn_seeds *s) {
     for (size_t k = 0, dealt = 1, n = 0; dealt; k++) {
@@ -143,8 +173,10 @@ hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules
     hone_rc rc = hn_plan_parts(plan, hone_target_seeds, &rule, err);
     if (rc) return rc;
     for (size_t t = 0; t < plan->n_targets; t++) room += 2 * rule[t].n;
+    room += n_of_environment(plan);
     hn_seeds s = {.point = malloc(room * (hone_space_slots(plan->space) + 1) * sizeof *s.point)};
     if (s.point) {
+        deal_environment(plan, from, &s);
         deal_rules(plan, from, rule, most_rules, &s);
         *out = s;
     } else {

@@ -135,8 +135,9 @@ struct hone_workload {
     bool controls; /* tune compiler controls at all */
     bool numeric;  /* controls tagged numeric admitted (follows fp_max == fast unless set) */
     bool all_controls, lto, pgo;
-    hone_space *params; /* the workload's own parameters, sealed */
-    bool *param_define; /* per parameter: rendered as -DNAME=value in {defines}; else only by a placeholder {NAME} */
+    unsigned environment; /* HN_ENV_…: what is offered of the environment; 0: nothing */
+    hone_space *params;   /* the workload's own parameters, sealed */
+    bool *param_define;   /* per parameter: rendered as -DNAME=value in {defines}; else only by a placeholder {NAME} */
     hn_input *input;
     size_t n_inputs;
     hn_source time_source; /* where undeclared metrics come from: HARNESS or LINES */

@@ -3,6 +3,7 @@
 
 #include "space/space_yaml.h"
 #include "target/family.h"
+#include "tune/environment.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -215,6 +216,31 @@ hone_rc hn_read_commands(const hn_reader *r) {
     if (!rc) rc = place_params(r);
     if (!rc && !w->controls) w->lto = w->pgo = w->all_controls = w->numeric = false;
     return rc;
+}
+
+/* true, false, or some of the words. */
+hone_rc hn_read_environment(const hn_reader *r) {
+    static const char *const word[] = {"allocator", "malloc", "linker"}; /* bits of HN_ENV_… in this order */
+    const hn_ynode *node = hn_yaml_get(r->root, "environment");
+    bool all = false;
+    if (!node) return HONE_OK;
+    bool one_word = false;
+    for (size_t k = 0; node->kind == HN_Y_SCALAR && k < 3; k++) one_word |= !strcmp(node->text, word[k]);
+    if (node->kind == HN_Y_SCALAR && !one_word) {
+        hone_rc rc = hn_yaml_bool(r->doc, node, &all, r->err);
+        r->w->environment = all ? HN_ENV_ALL : 0;
+        return rc;
+    }
+    if (node->kind == HN_Y_MAP || node->kind == HN_Y_NULL)
+        return hn_yaml_fail(r->doc, node, r->err,
+                            "'environment' is true, false or a list of allocator, malloc, linker");
+    for (size_t i = 0; i < hn_items(node); i++) {
+        size_t which;
+        hone_rc rc = hn_read_word(r, hn_item(node, i), "environment", word, 3, &which);
+        if (rc) return rc;
+        r->w->environment |= 1u << which;
+    }
+    return HONE_OK;
 }
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */

@@ -6,9 +6,9 @@ $ROOT (the repository), $SHARED (../shared, where there is one). What is compare
 `exit N`. The names of the case's folder and of the repository are replaced by DIR and ROOT.
 
 Lines in the head of a case: `# long` (runs only with tests/run.sh --long), `# needs: WORD…` (skipped where the folder
-../shared or a command is missing). UPDATE=1 rewrites the .expected files; HONE_CASE is a pattern of names.
+../shared, a command or a file (a pattern that begins with /) is missing). UPDATE=1 rewrites the .expected files; HONE_CASE is a pattern of names.
 """
-import concurrent.futures, difflib, fnmatch, os, re, shutil, signal, subprocess, sys, tempfile
+import concurrent.futures, difflib, fnmatch, glob, os, re, shutil, signal, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(HERE)))
@@ -32,6 +32,8 @@ def head(path):
 
 
 def missing(need):
+    if need.startswith("/"):  # a file that is no command
+        return not glob.glob(need)
     return not SHARED if need == "shared" else shutil.which(need) is None
 
 
