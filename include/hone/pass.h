@@ -23,8 +23,8 @@ typedef struct hone_pass_stat {
 typedef struct hone_pass_options {
     size_t size;  /* hone_pass_defaults() sets it */
     bool relaxed; /* rewrites that change rounding: float reassociation, folding of normalisations into weights */
-    bool bytes;   /* the machine multiplies bytes and adds them up (x86-64-v4-vnni): products of quantised values are
-                     products of bytes */
+    bool bytes;   /* the machine multiplies bytes and adds them up (x86-64-v4-vnni, x86-64-v3): products of quantised
+                     values are   products of bytes */
 } hone_pass_options;
 static inline hone_pass_options hone_pass_defaults(void) {
     hone_pass_options o = HONE_ZERO;

@@ -172,5 +172,15 @@ double hn_tile_cycles(const hn_tile *t, int64_t rows, int64_t columns, const hn_
     return sum;
 }
 
+enum { AVX2_B = 32, HALVES = 3 }; /* of the word that is broadcast two, a mask and the product; beside `cols` more */
+
+int64_t hn_tile_registers_for(const hn_nest *n, const hn_machine *m, int64_t cols) {
+    int64_t all = m->registers > 0 ? m->registers : 16;
+    if (m->vector_b != AVX2_B) return all;
+    for (uint32_t i = 0; i < n->n_sv; i++)
+        if (n->sv[i].bytes) return all - cols - HALVES;
+    return all;
+}
+
 int64_t hn_tile_registers_of(const hn_tile *t) { return t->rows * t->cols + t->cols + 1; }
 int64_t hn_tile_rows_max(int64_t registers, int64_t cols) { return (registers - cols - 1) / cols; }

@@ -57,5 +57,8 @@ int64_t hn_tile_registers_of(const hn_tile *t);
 /* The most rows a tile of `cols` vectors can have in so many vector registers: accumulators, the vectors and one
  * broadcast. */
 int64_t hn_tile_rows_max(int64_t registers, int64_t cols);
+/* Vector registers that a tile of `cols` vectors may take: without an instruction for products of bytes (vectors of 32
+ * bytes) the halves of words take some. */
+int64_t hn_tile_registers_for(const hn_nest *n, const hn_machine *m, int64_t cols);
 
 #endif

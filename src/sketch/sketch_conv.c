@@ -26,6 +26,7 @@ typedef struct form {
     int64_t column_b;                              /* of the image, from a row of a tile to the next; 0: not known */
     hn_buf weights, image;
     bool calls; /* functions follow the reduction */
+    const hn_nest *nest;
 } form;
 
 static int64_t length(const hn_nest *n, hn_st loop) {
@@ -169,6 +170,7 @@ static bool is_strided(hn_nest *n, const form *f, const reads *r) {
 
 static bool match(hn_nest *n, const hn_machine *m, form *f) {
     hn_nest_tidy(n);
+    f->nest = n;
     f->c = hn_chain_of(n, n->first);
     if (f->c.n < 2) return false;
     hn_st leaf = f->c.loop[f->c.n - 1], row = f->c.loop[f->c.n - 2];
@@ -217,12 +219,13 @@ static hn_tile_feed feed_of(const form *f, const hn_machine *m, int64_t cols) {
 }
 
 static void best_tile(const form *f, const hn_machine *m, int64_t *rows, int64_t *cols) {
-    int64_t registers = m->registers > 0 ? m->registers : 16, width = f->width ? f->width : 64;
+    int64_t width = f->width ? f->width : 64;
     int64_t all = f->width ? f->width : HN_CONV_ANY_WIDTH, channels = f->group ? f->group : f->channels;
     double least = 0;
     for (int64_t c = 1; c <= COLS_MAX; c++)
         for (int64_t r = 1; r <= width && r <= 28; r++) {
-            if ((f->own ? 2 * r * c : r * c + 1) + c >= registers) break; /* sums, weights, the image */
+            if ((f->own ? 2 * r * c : r * c + 1) + c >= hn_tile_registers_for(f->nest, m, c))
+                break; /* sums, weights, the image */
             const hn_tile t = {.rows = r, .cols = c, .lanes = f->lanes};
             const hn_tile_feed feed = feed_of(f, m, c);
             double even = (double)all / (double)((all + r - 1) / r); /* rows of a tile, if all had as many */
@@ -279,7 +282,7 @@ static bool weights_inside(const form *f, const hn_machine *m) {
 /* Steps of the reduction in a body: where a tile leaves registers; else compilers begin to keep sums on the stack. */
 static int64_t best_steps(const form *f, const hn_machine *m, int64_t rows, int64_t cols) {
     const hn_tile t = {.rows = rows, .cols = cols, .lanes = f->lanes};
-    int64_t registers = m->registers > 0 ? m->registers : 16, left = registers - hn_tile_registers_of(&t);
+    int64_t left = hn_tile_registers_for(f->nest, m, cols) - hn_tile_registers_of(&t);
     return left < HN_TILE_SPARE_TWO || f->depth < 2 ? 1 : left < HN_TILE_SPARE_FOUR || f->depth < 4 ? 2 : 4;
 }
 

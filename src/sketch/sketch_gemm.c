@@ -24,6 +24,7 @@ typedef struct product {
     int64_t row_b; /* bytes from a row of the other operand to the next; 0: not known */
     int64_t step; /* elements of the operand along the columns from a step of that reduction to the next; 0: likewise */
     bool costly;  /* functions follow the reduction */
+    const hn_nest *nest;
 } product;
 
 /* -- form */
@@ -108,6 +109,7 @@ static bool match(hn_nest *n, const hn_machine *m, product *p) {
     int64_t row;
     hn_st red;
     int reductions;
+    p->nest = n;
     p->c = hn_chain_of(n, n->first);
     if (p->c.n < 1) return false;
     hn_st leaf = p->c.loop[p->c.n - 1];
@@ -139,15 +141,15 @@ enum { ROWS, COLS, BLOCK, AHEAD, STAGE, DEPTH, GROUP, STEPS, OVERLAP };
 /* AHEAD: what is prefetched: panels of the operand along the columns, rows of the other one. */
 enum { AHEAD_PANELS = 1, AHEAD_ROWS = 2 };
 
-static int64_t rows_max(const hn_machine *m, int64_t cols) {
-    int64_t rows = hn_tile_rows_max(m->registers > 0 ? m->registers : 16, cols);
+static int64_t rows_max(const hn_machine *m, const product *p, int64_t cols) {
+    int64_t rows = hn_tile_rows_max(hn_tile_registers_for(p->nest, m, cols), cols);
     return rows < 1 ? 1 : rows > ROWS_MAX ? ROWS_MAX : rows;
 }
 
 /* A body of several steps prefetches less often, and its loop costs less; where accumulators, vectors and the
  * broadcast leave few registers, compilers begin to keep some of them on the stack. */
 static int64_t best_steps(const hn_machine *m, const product *p, const hn_tile *t) {
-    int64_t registers = m->registers > 0 ? m->registers : 16, free = registers - hn_tile_registers_of(t);
+    int64_t free = hn_tile_registers_for(p->nest, m, t->cols) - hn_tile_registers_of(t);
     int64_t steps = free < HN_TILE_SPARE_TWO ? 1 : free < HN_TILE_SPARE_FOUR ? 2 : HN_GEMM_STEPS_MAX;
     while (steps > 1 && p->sum > 0 && p->sum < HN_GEMM_STEPS_MAX * steps) steps /= 2;
     return steps;
@@ -200,7 +202,7 @@ static hn_tile best_tile(const hn_machine *m, const product *p) {
     double least = 0;
     hn_tile_rows_apart(&feed, m, p->row_b);
     for (int64_t cols = 1; cols <= cols_max(m, p); cols++)
-        for (int64_t rows = 1; rows <= rows_max(m, cols) && (p->m < 1 || rows <= p->m); rows++) {
+        for (int64_t rows = 1; rows <= rows_max(m, p, cols) && (p->m < 1 || rows <= p->m); rows++) {
             hn_tile t = {.rows = rows, .cols = cols, .lanes = p->lanes};
             double cycles = hn_tile_cycles(&t, p->m, p->n, &feed);
             if (p->m < 1) cycles /= (double)(64 * rows);
@@ -305,7 +307,7 @@ static bool gemm_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[STEPS] = (hn_knob){.name = "steps", .model = best_steps(m, &p, &t)};
     out->knob[OVERLAP] = (hn_knob){.name = "overlap", .model = p.m < 1};
     for (int64_t c = 1; c <= COLS_MAX; c++) hn_knob_add(&out->knob[COLS], c);
-    for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, 1)); r++) hn_knob_add(&out->knob[ROWS], r);
+    for (int64_t r = 1; r <= (p.m == 1 ? 1 : rows_max(m, &p, 1)); r++) hn_knob_add(&out->knob[ROWS], r);
     for (int64_t b = block < 4 ? 1 : block / 4; b <= 4 * block; b *= 2) hn_knob_add(&out->knob[BLOCK], b);
     hn_knob_add(&out->knob[BLOCK], block);
     for (int64_t a = 0; a <= AHEAD_PANELS + AHEAD_ROWS; a++) hn_knob_add(&out->knob[AHEAD], a);

@@ -106,3 +106,18 @@ def test_two_axes_more_are_refused(fitted, tmp_path):
         done = subprocess.run([HONE, "compile", "m.onnx", "--precision", "int8", "--data", str(tmp_path / f"{name}.npz")], cwd=fitted,
                               capture_output=True, text=True)
         assert done.returncode == 3 and "the array for input 'x' is" in done.stderr
+
+
+@pytest.mark.parametrize("rows", [1, 7, 40])
+def test_sums_of_bytes_do_not_saturate(rows):
+    """The largest products there are, of both signs, and random ones: exact on every processor."""
+    rng = np.random.default_rng(rows)
+    w = rng.integers(-128, 128, (512, 48)).astype("i1")
+    w[:, :2], w[:, 2:4], w[1::2, 5] = -128, 127, 127
+    g = h.make_graph([h.make_node("MatMulInteger", ["x", "w", "zero"], ["y"])], "g", [h.make_tensor_value_info("x", T.UINT8, [rows, 512])],
+                     [h.make_tensor_value_info("y", T.INT32, [rows, 48])], [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.array(3, "u1"), "zero")])
+    m = h.make_model(g, opset_imports=[h.make_opsetid("", 13)])
+    m.ir_version = 8
+    run_it = hone.compile(m, threads=1)
+    for x in (np.full((rows, 512), 255, "u1"), np.zeros((rows, 512), "u1"), rng.integers(0, 256, (rows, 512)).astype("u1")):
+        assert (run_it(x) == (x.astype("i4") - 3) @ w.astype("i4")).all()
