@@ -230,37 +230,75 @@ static void add_link(const work *w, const char *there, hn_str *s) {
     }
 }
 
-/* One word for an object: its number is there so that no two have the same. */
+/* A file's name without its folder and its last ending. */
+static size_t stem_of(const char *path, const char **stem) {
+    *stem = base_of(path);
+    const char *dot = strrchr(*stem, '.');
+    return dot ? (size_t)(dot - *stem) : strlen(*stem);
+}
+
+/* Has no other unit the same stem? Then its object may have the name that the compiler gives it. */
+static bool is_alone(const work *w, size_t unit) {
+    const char *stem, *other;
+    size_t n = stem_of(w->made->unit[unit].source, &stem);
+    for (size_t i = 0; i < w->made->n; i++)
+        if (i != unit && stem_of(w->made->unit[i].source, &other) == n && !memcmp(stem, other, n)) return false;
+    return true;
+}
+
 static void add_object(const work *w, size_t unit, hn_str *s) {
-    const char *base = base_of(w->made->unit[unit].source);
+    const char *stem;
+    size_t n = stem_of(w->made->unit[unit].source, &stem);
     hn_str name = {0};
-    hn_str_addf(&name, "%.*s-%zu.o", (int)strcspn(base, "."), base, unit + 1);
+    if (!is_alone(w, unit)) hn_str_addf(&name, "hone-%zu-", unit + 1);
+    hn_str_addf(&name, "%.*s.o", (int)n, stem);
     hn_draft_add_word(s, name.text ? name.text : "");
     s->failed |= name.failed;
     hn_str_free(&name);
 }
 
+#define START "{cc} {flags} {defines}"
+
+static void begin_compiling(const group *g, hn_str *s) {
+    hn_str_add(s, START);
+    if (*g->words) add_text(s, g->words);
+    if (g->language) add_text(s, g->language);
+    hn_str_add(s, " -c");
+}
+
+/* One command for all units whose objects can have their usual names, one for each other. */
+static void compile_group(const work *w, const group *g, hn_str *s) {
+    size_t n = 0;
+    for (size_t k = 0; k < g->n; k++) {
+        if (!is_alone(w, g->unit[k])) continue;
+        if (!n++) begin_compiling(g, s);
+        hn_str_add(s, " ");
+        hn_draft_add_word(s, hn_draft_relative(w->a, w->root, w->made->unit[g->unit[k]].source));
+    }
+    if (n) hn_str_add(s, " &&\n");
+    for (size_t k = 0; k < g->n; k++) {
+        if (is_alone(w, g->unit[k])) continue;
+        begin_compiling(g, s);
+        hn_str_add(s, " ");
+        hn_draft_add_word(s, hn_draft_relative(w->a, w->root, w->made->unit[g->unit[k]].source));
+        hn_str_add(s, " -o ");
+        add_object(w, g->unit[k], s);
+        hn_str_add(s, " &&\n");
+    }
+}
+
 static void write_build(const work *w, const group *g, size_t n) {
     hn_str *s = &w->d->build;
-    const char *start = "{cc} {flags} {defines}";
     if (n == 1) {
-        hn_str_add(s, start);
+        hn_str_add(s, START);
         if (*g->words) add_text(s, g->words);
         add_units(w, g, s);
         add_link(w, g->words, s);
         add_text(s, "-o {out}");
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < g[i].n; k++) {
-            hn_str_addf(s, "%s%s%s%s%s -c ", start, *g[i].words ? " " : "", g[i].words, g[i].language ? " " : "",
-                        g[i].language ? g[i].language : "");
-            hn_draft_add_word(s, hn_draft_relative(w->a, w->root, w->made->unit[g[i].unit[k]].source));
-            hn_str_add(s, " -o ");
-            add_object(w, g[i].unit[k], s);
-            hn_str_add(s, " &&\n");
-        }
-    hn_str_add(s, start);
+    for (size_t i = 0; i < n; i++) compile_group(w, &g[i], s);
+    hn_str_add(s, START);
     for (size_t i = 0; i < w->made->n; i++) {
         hn_str_add(s, " ");
         add_object(w, i, s);

@@ -555,6 +555,9 @@ static void write_command(hn_str *s, hn_drafted *c) {
     hn_str_add(s, "] # several may be offered: each brings its own controls\n");
     add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : c->family->plain);
     if (c->controls) hn_str_addf(s, "controls: %s\n", c->controls);
+    if (c->linked)
+        hn_str_add(s,
+                   "#environment: true # offer allocators, malloc's tunables and linkers, too: docs/environment.md\n");
 }
 
 hone_rc hn_draft_write(hn_drafted *d, char **text, hone_err *err) {
