@@ -3,6 +3,7 @@ speech, text, labels) are those of ONNX Runtime. Long: tools/venv.sh wild instal
 import importlib.util
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import hone
@@ -172,6 +173,43 @@ def test_text_in_an_image():
     assert said[0] == said[1]
     assert [re.sub(r"\s", "", text) for text, _, _ in said[0][1]] == [re.sub(r"\s", "", text) for text in LINES]
     assert [turns for _, *turns in said[0][1]] == [[0, 1]] * len(LINES)
+
+
+def pages(n, seed):
+    """Sheets with three lines of words each, of varying sizes and greys."""
+    image = pytest.importorskip("PIL.Image")
+    draw, font = pytest.importorskip("PIL.ImageDraw"), pytest.importorskip("PIL.ImageFont")
+    face, rng = str(path_of("matplotlib", "DejaVuSans.ttf")), np.random.default_rng(seed)
+    words = "alpha invoice total 2024 river 17.50 garden quick brown fox Order No. 3381 street window paper light".split()
+    for _ in range(n):
+        sheet = image.new("RGB", (640, 256), tuple(map(int, rng.integers(225, 256, 3))))
+        for i in range(3):
+            draw.Draw(sheet).text((int(rng.integers(10, 60)), 24 + 72 * i), " ".join(rng.choice(words, 3)), tuple(map(int, rng.integers(0, 80, 3))),
+                                  font.truetype(face, int(rng.integers(26, 38))))
+        yield sheet
+
+
+def test_text_found_in_8_bits(tmp_path):
+    """The detector in 8 bits, chosen on 16 pages, finds the lines of others: the same text is read in them."""
+    np.savez(tmp_path / "pages.npz", x=np.concatenate([planes(s, s.size) for s in pages(16, 0)]))
+    detector = path_of("rapidocr_onnxruntime", "ch_PP-OCRv4_det_infer.onnx")
+    subprocess.run([os.environ.get("HONE", "hone"), "compile", str(detector), "--precision", "int8", "--data", "pages.npz", "-o", "det"],
+                   cwd=tmp_path, check=True, capture_output=True)
+    narrow, exact = hone.load(str(tmp_path / "det.so")), ort.InferenceSession(str(detector), providers=["CPUExecutionProvider"])
+    rec = ort.InferenceSession(str(path_of("rapidocr_onnxruntime", "ch_PP-OCRv4_rec_infer.onnx")), providers=["CPUExecutionProvider"])
+    characters = ["", *rec.get_modelmeta().custom_metadata_map["character"].splitlines(), " "]
+
+    def lines(sheet, p):
+        crops = [sheet.crop(b) for b in boxes(p[0, 0])]
+        return [read(rec.run(None, {"x": planes(c, (max(48 * c.width // c.height, 48), 48))})[0][0], characters) for c in crops]
+
+    n = 0
+    for sheet in [page(), *pages(8, 9)]:
+        x = planes(sheet, sheet.size)
+        want = lines(sheet, exact.run(None, {"x": x})[0])
+        assert lines(sheet, narrow(x)) == want
+        n += len(want)
+    assert n >= 24
 
 
 # --- files
