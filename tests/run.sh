@@ -90,6 +90,8 @@ for left in $(grep -lsz "^HONE_TEST_SAID=$HONE_TEST_SAID\$" /proc/[0-9]*/environ
     echo "Left behind by a test, and ended: ${command:0:160}"
     kill -KILL "$left" 2>/dev/null || true
 done
+# Seconds of processor time and of wall time of each program, for who wants to make the tests shorter.
+[ ! -s "$HONE_TEST_SAID.cpu" ] || awk '{ printf "%8.1f %8.1f  %s\n", $1 + $2, $3, $4 }' "$HONE_TEST_SAID.cpu" | sort -rn >"$build/tests.cpu"
 if [ "$status" -ne 0 ]; then
     echo "What failed:"
     for said in "$HONE_TEST_SAID"/*; do

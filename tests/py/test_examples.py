@@ -25,8 +25,8 @@ SAYS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_example(name, tmp_path):
-    if name == "serve_ray.py" and not os.environ.get("HONE_LONG"):
-        pytest.skip("Ray Serve takes a minute to start: make check-long")
+    if name in ("serve_ray.py", "ray_cluster.py", "xgboost_tuning.py") and not os.environ.get("HONE_LONG"):
+        pytest.skip("Ray takes a minute to start, XGBoost's models too: make check-long")
     env = {k: v for k, v in os.environ.items() if k != "PYTHONMALLOC" or name not in ("ray_cluster.py", "serve_ray.py", "xgboost_tuning.py")}
     done = subprocess.run([sys.executable, str(FOLDER / name), *ARGUMENTS.get(name, ["6"])], cwd=tmp_path, env=env,
                           capture_output=True, text=True, timeout=200)  # fmt: skip

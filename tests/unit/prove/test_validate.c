@@ -22,7 +22,7 @@ static char *sub(const char *name, const char *more) {
 
 typedef struct seen {
     size_t n_warnings, n_pairs;
-    char warning[700];
+    char warning[2000];
     int *stop;
     size_t stop_at; /* candidate */
 } seen;
@@ -32,7 +32,8 @@ static void on_event(void *ctx, const hone_event *event) {
     seen *s = ctx;
     if (e->stage == HONE_PROVE_WARNING) {
         s->n_warnings++;
-        snprintf(s->warning, sizeof s->warning, "%s", e->base.text);
+        size_t n = strlen(s->warning); /* on a loaded machine there are several */
+        snprintf(s->warning + n, sizeof s->warning - n, "%s\n", e->base.text);
     }
     s->n_pairs += e->stage == HONE_PROVE_MEASURE;
     if (s->stop && e->stage == HONE_PROVE_MEASURE && e->candidate == s->stop_at && !e->base.text) *s->stop = 1;
