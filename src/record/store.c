@@ -46,8 +46,8 @@ static const char *const migration[FORMAT] = {
     "CREATE TABLE effect (session INTEGER NOT NULL REFERENCES session(id), id INTEGER NOT NULL, choice TEXT NOT NULL,"
     " value TEXT NOT NULL, against TEXT NOT NULL, words TEXT NOT NULL, gain REAL, lo REAL, hi REAL,"
     " n_trials INTEGER NOT NULL, n_failed INTEGER NOT NULL, PRIMARY KEY (session, id)) WITHOUT ROWID;",
-    "CREATE TABLE fact (session INTEGER NOT NULL REFERENCES session(id), name TEXT NOT NULL, json TEXT NOT NULL,"
-    " PRIMARY KEY (session, name)) WITHOUT ROWID;",
+    ("CREATE TABLE fact (session INTEGER NOT NULL REFERENCES session(id), name TEXT NOT NULL, json TEXT NOT NULL,"
+     " PRIMARY KEY (session, name)) WITHOUT ROWID;"),
 };
 
 static const hn_store_form store_form = {"store", "'hone tune'", 0x686f6e65 /* "hone" */, FORMAT, migration, false};
