@@ -110,7 +110,9 @@ static hone_rc visit_folder(hn_hash *h, const char *path, visit *fn, hone_err *e
 static hone_rc hash_all(const char *path, visit *fn, char hex[33], hone_err *err) {
     struct stat st;
     hn_hash h;
-    if (stat(path, &st)) return hn_fail(err, HONE_E_IO, "cannot open '%s': %s", path, strerror(errno));
+    if (stat(path, &st))
+        return hn_fail(err, HONE_E_IO, "cannot open '%s': %s", path,
+                       errno == ENOENT ? "there is no such model" : strerror(errno));
     hn_hash_begin(&h);
     hone_rc rc = S_ISDIR(st.st_mode) ? visit_folder(&h, path, fn, err) : fn(&h, path, &st, err);
     if (!rc) hn_hash_end(&h, hex);
