@@ -13,6 +13,7 @@ int main(void) {
     return 0;
 }
 C
+    printf 'app: kernel.c\n\t$(CC) $(CFLAGS) kernel.c -o app\n' > Makefile
     ;;
 hone-choose-a-workload | hone-author-an-objective | hone-tune-a-model) ;;
 *)
