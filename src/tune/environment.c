@@ -21,12 +21,11 @@
 /* Files by which an allocator is known, the preferred first. */
 static const struct allocator {
     const char *name, *file[3];
-} allocators[] = {
+} allocators[HN_N_ALLOCATORS] = {
     {"jemalloc", {"libjemalloc.so.2", "libjemalloc.so.1", NULL}},
     {"mimalloc", {"libmimalloc.so.[23]", "libmimalloc.so.2.*", NULL}},
     {"tcmalloc", {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4", NULL}},
 };
-enum { N_ALLOCATORS = sizeof allocators / sizeof *allocators };
 
 static const char *const folders[] = {"/usr/lib/*-linux-gnu*", "/lib/*-linux-gnu*", "/usr/lib64", "/usr/lib",
                                       "/usr/local/lib"};
@@ -63,9 +62,9 @@ static const char *find_allocator(hn_arena *a, const struct allocator *x) {
     return found;
 }
 
-static const struct allocator *allocator_named(const char *name) {
-    for (size_t i = 0; i < N_ALLOCATORS; i++)
-        if (!strcmp(allocators[i].name, name)) return &allocators[i];
+static const char *library_of(const hn_plan *plan, const char *name) {
+    for (size_t i = 0; i < HN_N_ALLOCATORS; i++)
+        if (!strcmp(allocators[i].name, name)) return plan->allocator[i];
     return NULL;
 }
 
@@ -119,13 +118,14 @@ static hone_rc add(hn_plan *plan, const char *name, const char *const *value, si
     return hone_space_add(plan->space, &p, err);
 }
 
+/* Looked for once: trying one starts a program. */
 static hone_rc add_allocators(hn_plan *plan, bool *any, hone_err *err) {
-    const char *name[N_ALLOCATORS];
-    hn_arena a = {0};
+    const char *name[HN_N_ALLOCATORS];
     size_t n = 0;
-    for (size_t i = 0; i < N_ALLOCATORS; i++)
-        if (find_allocator(&a, &allocators[i])) name[n++] = allocators[i].name;
-    hn_arena_free(&a);
+    for (size_t i = 0; i < HN_N_ALLOCATORS; i++) {
+        plan->allocator[i] = find_allocator(&plan->arena, &allocators[i]);
+        if (plan->allocator[i]) name[n++] = allocators[i].name;
+    }
     *any = n > 0;
     return n ? add(plan, ALLOCATOR, name, n, NULL, "allocator that is loaded first; absent: the C library's", err)
              : HONE_OK;
@@ -187,7 +187,7 @@ static void add_variables(const hn_plan *plan, const double *point, hn_recipe *r
     const char **env = HN_NEW_N(a, const char *, n + 3);
     for (size_t i = 0; env && i < n; i++) env[i] = r->env[i];
     const char *name = chosen(plan, point, ALLOCATOR);
-    const char *library = name ? find_allocator(a, allocator_named(name)) : NULL;
+    const char *library = name ? library_of(plan, name) : NULL;
     if (env && library) env[n++] = hn_format(a, "LD_PRELOAD=%s", library);
     hn_str s = {0};
     for (size_t i = 0; i < N_TUNABLES; i++) {

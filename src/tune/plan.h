@@ -23,6 +23,8 @@ typedef struct hn_unread_finding {
     const char *symbol, *place, *why; /* as of hn_onlooker; place: "kernel.c:12", "" where no source shows it */
 } hn_unread_finding;
 
+enum { HN_N_ALLOCATORS = 3 }; /* that tune/environment.c knows */
+
 typedef struct hn_plan {
     hn_arena arena;
     const hone_workload *w;
@@ -43,6 +45,7 @@ typedef struct hn_plan {
     unsigned offered;     /* HONE_UNREAD_*: what controls may leave out */
     bool unread_known;    /* it was looked at */
     hn_unread_finding unread[HN_N_STATES];
+    const char *allocator[HN_N_ALLOCATORS]; /* libraries of tune/environment.c's allocators; NULL: not here */
 } hn_plan;
 
 /* What to build: everything of a point but the folder it is built in. */
