@@ -365,8 +365,14 @@ static void compare_all(judge *j, size_t k) {
     p->held_out[k].held_out = true;
 }
 
-/* Tuned over baseline spread; NAN where there is none. */
-static hone_interval spread_ratio(judge *j, size_t k) {
+/* What a unit costs when tuned, as a share of what it costs the baseline. */
+static double cost_left(const hn_goal *g, const hn_series_view *v) {
+    double b = fabs(hone_stat_median(v->baseline, v->n)), t = fabs(hone_stat_median(v->tuned, v->n));
+    return g->maximize ? b / t : t / b;
+}
+
+/* Tuned over baseline spread, each as a share of its value; NAN where there is none. *left: cost_left. */
+static hone_interval spread_ratio(judge *j, size_t k, double *left) {
     const hone_interval none = {NAN, NAN, NAN};
     const hn_goal *g = &j->e->goal[k];
     if (!g->noisy || g->value.n < 2) return none;
@@ -374,7 +380,8 @@ static hone_interval spread_ratio(judge *j, size_t k) {
     hn_series_view d = v.n ? differences(g, &v, j->a) : v;
     if (!d.n) return none;
     hone_interval x = hn_resampled(&d, true, run_spread, alpha_total, j->rules->seed + 200 + k, j->a);
-    if (k == 0) j->p->spread = x.mid;
+    *left = cost_left(g, &v);
+    if (k == 0) j->p->spread = x.mid * *left;
     return x;
 }
 
@@ -393,8 +400,11 @@ static bool enough_early(judge *j, size_t k, hone_interval spread) {
     return true;
 }
 
-/* The reason not to keep a candidate for objective k. */
-static hone_proof_reject reject_reason(judge *j, size_t k, hone_interval spread) {
+/* The reason not to keep a candidate for objective k. What disturbs a run adds time, not a share of it: a gain of 6
+ * alone makes the share six times as large. So a spread that grows is one in the baseline's cost. */
+static hone_proof_reject reject_reason(judge *j, size_t k) {
+    double left = 1;
+    hone_interval spread = spread_ratio(j, k, &left);
     const hone_proof *p = j->p;
     const hone_comparison *c = &p->overall[k];
     const hn_goal *g = &j->e->goal[k];
@@ -402,7 +412,7 @@ static hone_proof_reject reject_reason(judge *j, size_t k, hone_interval spread)
     if (g->noisy && !g->value.n) return HONE_REJECT_UNDECIDED;
     if (c->finding == HONE_LOSES) return HONE_REJECT_GAIN;
     if (p->tail[k].quantity && p->tail[k].finding == HONE_LOSES) return HONE_REJECT_TAIL;
-    if (spread.lo > spread_most) return HONE_REJECT_SPREAD;
+    if (spread.lo * left > spread_most) return HONE_REJECT_SPREAD;
     if (p->held_out && p->held_out[k].finding == HONE_LOSES) return HONE_REJECT_HELD_OUT;
     bool enough = !g->noisy || !is_early(j->e, j->rules) || enough_early(j, k, spread);
     if (c->gain.lo > bar) return enough ? HONE_NOT_REJECTED : HONE_REJECT_UNDECIDED;
@@ -446,7 +456,7 @@ hone_rc hn_judge_evidence(const hn_evidence *e, const hn_rules *rules, hn_arena 
     p->why = HONE_REJECT_GAIN;
     for (size_t k = 0; k < e->n_objectives; k++) {
         compare_all(&j, k);
-        hone_proof_reject why = reject_reason(&j, k, spread_ratio(&j, k));
+        hone_proof_reject why = reject_reason(&j, k);
         carries[k] = why == HONE_NOT_REJECTED;
         if (k == 0 || reason_rank(why) > reason_rank(p->why)) p->why = why;
     }
