@@ -33,7 +33,7 @@ typedef struct cli_samples {
     hone_array *a;
     size_t n, n_inputs;
     void **owned; /* what the arrays point into */
-    size_t n_owned;
+    size_t n_owned, owned_room;
 } cli_samples;
 /* Of a file or all .npz and .npy files of a folder, in the order of their names. Arrays belong to inputs by name, or,
  * where there is one of both, without. An array has the input's shape with the samples along the first axis, or one

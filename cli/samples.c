@@ -95,11 +95,7 @@ static hone_rc find_array(const char *path, const cli_arrays *x, const char *nam
 }
 
 static void keep(cli_samples *s, void *data) {
-    size_t room = 0;
-    void **more = cli_grow(NULL, &room, s->n_owned, sizeof *more);
-    if (s->n_owned) memcpy(more, s->owned, s->n_owned * sizeof *more);
-    free(s->owned);
-    s->owned = more;
+    s->owned = cli_grow(s->owned, &s->owned_room, s->n_owned, sizeof *s->owned);
     s->owned[s->n_owned++] = data;
 }
 

@@ -3,7 +3,7 @@
 # trained model is compiled and timed beside ONNX Runtime; a page for the browser shows what was found.
 #
 # usage: examples/demo.sh [EXAMPLE]      default: norm (examples/norm)
-#   BUILD=build    where hone was built    TIME=40s PROOF=25s    time of the search; of the proof and of the reduction
+#   BUILD=build    where hone was built    TIME=40s PROOF=35s    time of the search; of the proof and of the reduction
 # Called by `make demo`, which installs ONNX Runtime and Magika where it can. Records go to $BUILD/demo.
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,11 +30,11 @@ say "2. $name: $(sed -n '1s/^# //; 1s/: *hone tune.*//p' "$workload"); from -O3 
 
 say "3. $name: is it so? The best two against the baseline: fresh builds, other layouts, pairs of runs in turn"
 rc=0
-"$hone" validate "${at[@]}" --quiet --top 2 --time "${PROOF:-25s}" -o "$out/$name.hone" || rc=$?
+"$hone" validate "${at[@]}" --quiet --top 2 --time "${PROOF:-35s}" -o "$out/$name.hone" || rc=$?
 [ $rc -eq 0 ] || [ $rc -eq 17 ] || exit $rc # 17: all were rejected
 if [ $rc -eq 0 ]; then
     say "4. $name: the fewest options that keep the gain, and what each of them brings"
-    "$hone" minimize "${at[@]}" --quiet --time "${PROOF:-25s}" -o "$out/$name-least.hone" "$out/$name.hone" ||
+    "$hone" minimize "${at[@]}" --quiet --time "${PROOF:-35s}" -o "$out/$name-least.hone" "$out/$name.hone" ||
         echo "the reduction was not proven in this time; $out/$name.hone holds the whole set, which was"
 else
     say "4. $name: no gain could be proven on this machine in this time. What was tried, the best first:"

@@ -77,8 +77,8 @@ if [ ${#programs[@]} -eq 0 ]; then
 fi
 # Three at a time keep two cores busy: some tests wait for processes, machines that are away and time limits.
 # What each program says is kept, so that a failure is explained at the end, where a log that was cut still shows it.
-export HONE_TEST_SAID=$tmp/said HONE_TEST_LIMIT=${HONE_TEST_LIMIT:-${long:+14400}}
-export HONE_TEST_LIMIT=${HONE_TEST_LIMIT:-2700}
+if [ -n "$long" ]; then limit_s=14400; else limit_s=2700; fi
+export HONE_TEST_SAID=$tmp/said HONE_TEST_LIMIT=${HONE_TEST_LIMIT:-$limit_s}
 mkdir "$HONE_TEST_SAID"
 status=0
 prove --exec "$root/tests/helper/keep.sh" --timer -j "${JOBS:-3}" "${programs[@]}" </dev/null || status=$?

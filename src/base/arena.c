@@ -70,6 +70,16 @@ void *hn_alloc_n(hn_arena *a, size_t count, size_t size) {
     return hn_alloc(a, n);
 }
 
+void *hn_arena_grow(hn_arena *a, void *list, size_t n, size_t *room, size_t size) {
+    if (n < *room) return list;
+    size_t more = *room ? 2 * *room : 16;
+    void *grown = hn_alloc_n(a, more > n ? more : SIZE_MAX, size); /* SIZE_MAX: it overflows */
+    if (!grown) return NULL;
+    if (n) memcpy(grown, list, n * size);
+    *room = more;
+    return grown;
+}
+
 char *hn_strndup(hn_arena *a, const char *s, size_t n) {
     char *p = hn_alloc(a, n < SIZE_MAX ? n + 1 : n);
     if (p && n) memcpy(p, s, n);

@@ -36,6 +36,10 @@ hn_mark hn_arena_mark(const hn_arena *a);
 void hn_arena_release(hn_arena *a, hn_mark m);
 void hn_arena_free(hn_arena *a);
 
+/* Room for one more in a list of n elements of `size` bytes that lies in the arena: the list itself, or a copy with
+ * twice the room. NULL on failure: the list stays as it is. */
+void *hn_arena_grow(hn_arena *a, void *list, size_t n, size_t *room, size_t size);
+
 #define HN_NEW(a, type) ((type *)hn_alloc((a), sizeof(type)))
 #define HN_NEW_N(a, type, n) ((type *)hn_alloc_n((a), (n), sizeof(type)))
 

@@ -17,14 +17,9 @@ void hn_project_take(hn_arena *a, hn_project *p, const char *text, size_t n, con
         hn_line line;
         hn_line_read(a, s.command[i].dir, s.command[i].word, s.command[i].n, &line);
         if (line.makes == HN_LINE_OTHER) continue;
-        if (p->n == p->room) {
-            size_t room = p->room ? 2 * p->room : 64;
-            hn_line *grown = HN_NEW_N(a, hn_line, room);
-            if (!grown) return;
-            if (p->n) memcpy(grown, p->line, p->n * sizeof *grown);
-            p->line = grown;
-            p->room = room;
-        }
+        hn_line *grown = hn_arena_grow(a, p->line, p->n, &p->room, sizeof *grown);
+        if (!grown) return;
+        p->line = grown;
         p->line[p->n++] = line;
     }
 }
@@ -115,27 +110,17 @@ static void add_unit(flat *f, const char *source, const hn_line *line) {
     hn_made *m = f->made;
     for (size_t i = 0; i < m->n; i++)
         if (m->unit[i].line == line && !strcmp(m->unit[i].source, source)) return;
-    if (m->n == m->room) {
-        size_t room = m->room ? 2 * m->room : 16;
-        hn_draft_unit *grown = HN_NEW_N(f->a, hn_draft_unit, room);
-        if (!grown) return;
-        if (m->n) memcpy(grown, m->unit, m->n * sizeof *grown);
-        m->unit = grown;
-        m->room = room;
-    }
+    hn_draft_unit *grown = hn_arena_grow(f->a, m->unit, m->n, &m->room, sizeof *grown);
+    if (!grown) return;
+    m->unit = grown;
     m->unit[m->n++] = (hn_draft_unit){source, line};
 }
 
 static void add_part(flat *f, const hn_line_part *part) {
     hn_made *m = f->made;
-    if (m->n_parts == m->parts_room) {
-        size_t room = m->parts_room ? 2 * m->parts_room : 16;
-        const hn_line_part **grown = HN_NEW_N(f->a, const hn_line_part *, room);
-        if (!grown) return;
-        if (m->n_parts) memcpy(grown, m->part, m->n_parts * sizeof *grown);
-        m->part = grown;
-        m->parts_room = room;
-    }
+    const hn_line_part **grown = hn_arena_grow(f->a, m->part, m->n_parts, &m->parts_room, sizeof *grown);
+    if (!grown) return;
+    m->part = grown;
     m->part[m->n_parts++] = part;
 }
 

@@ -47,14 +47,9 @@ static bool is_keyword(const char *word) {
 static void keep(reader *r, const char **word, size_t n) {
     hn_simples *s = r->out;
     if (s->n == COMMANDS_MAX) return;
-    if (s->n == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        hn_simple *grown = HN_NEW_N(r->a, hn_simple, room);
-        if (!grown) return;
-        if (s->n) memcpy(grown, s->command, s->n * sizeof *grown);
-        s->command = grown;
-        s->room = room;
-    }
+    hn_simple *grown = hn_arena_grow(r->a, s->command, s->n, &s->room, sizeof *grown);
+    if (!grown) return;
+    s->command = grown;
     s->command[s->n++] = (hn_simple){r->dir, word, n};
 }
 

@@ -101,14 +101,9 @@ const char *hn_line_path(hn_arena *a, const char *dir, const char *path) {
 }
 
 static void add_part(hn_arena *a, hn_line *l, hn_line_part part) {
-    if (l->n == l->room) {
-        size_t room = l->room ? 2 * l->room : 16;
-        hn_line_part *grown = HN_NEW_N(a, hn_line_part, room);
-        if (!grown) return;
-        if (l->n) memcpy(grown, l->part, l->n * sizeof *grown);
-        l->part = grown;
-        l->room = room;
-    }
+    hn_line_part *grown = hn_arena_grow(a, l->part, l->n, &l->room, sizeof *grown);
+    if (!grown) return;
+    l->part = grown;
     l->part[l->n++] = part;
 }
 

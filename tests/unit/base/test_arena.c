@@ -92,11 +92,30 @@ static hone_rc build(void *ctx) {
     return rc;
 }
 
+static void test_grow(void) {
+    hn_arena a = {0};
+    size_t room = 0, n = 0;
+    int *list = NULL;
+    bool same = true;
+    for (int i = 0; i < 100; i++) {
+        int *grown = hn_arena_grow(&a, list, n, &room, sizeof *grown);
+        if (!grown) break;
+        list = grown;
+        list[n++] = i;
+    }
+    for (size_t i = 0; i < n; i++) same &= list[i] == (int)i;
+    ok(n == 100 && same && room == 128, "grow/keeps_what_is_there");
+    size_t huge = SIZE_MAX / 2 + 1;
+    ok(!hn_arena_grow(&a, list, huge, &huge, 8) && !hn_arena_ok(&a), "grow/an_overflow_fails");
+    hn_arena_free(&a);
+}
+
 int main(void) {
     test_basics();
     test_texts();
     test_marks();
     test_overflow();
+    test_grow();
     ok(sweep_allocations("arena/nth_allocation_fails", build, NULL) > 3, "arena/sweep_met_every_block");
     return done_testing();
 }
