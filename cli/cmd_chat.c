@@ -12,19 +12,19 @@ static bool say(void *arg, const char *text, size_t n) {
     return fwrite(text, 1, n, stdout) == n && !fflush(stdout);
 }
 
-static void add(json_t *messages, const char *role, const char *content) {
-    json_array_append_new(messages, json_pack("{s:s, s:s}", "role", role, "content", content));
+static void add(json_t *messages, const char *role, const char *content, size_t n) {
+    json_array_append_new(messages, json_pack("{s:s, s:s%}", "role", role, "content", content, n));
 }
 
 /* One answer, which joins the conversation. */
 static hone_rc answer(const cli *c, hone_text *m, json_t *messages, hone_text_generate_options *r, hone_err *err) {
     hone_text_answer got = {0};
     char *text = json_dumps(messages, 0), *prompt = NULL, rate[CLI_TEXT_N];
-    hone_rc rc = hone_text_prompt(m, text, true, &prompt, err);
+    hone_rc rc = hone_text_prompt(m, text, true, &prompt, &r->n_prompt, err);
     r->prompt = prompt;
     if (!rc) rc = hone_text_generate(m, r, &got, err);
     if (!rc) {
-        add(messages, "assistant", got.text);
+        add(messages, "assistant", got.text, got.n_text);
         putchar('\n');
         if (cli_given(c, "figures"))
             fprintf(stderr, "%zu tokens at %s a second; end: %s\n", got.n,
@@ -48,7 +48,7 @@ static hone_rc talk(const cli *c, hone_text *m, json_t *messages, hone_text_gene
         if (n < 0) break;
         while (n && (line[n - 1] == '\n' || line[n - 1] == '\r')) line[--n] = 0;
         if (!n) continue;
-        add(messages, "user", line);
+        add(messages, "user", line, (size_t)n);
         rc = answer(c, m, messages, r, err);
     }
     free(line);
@@ -60,9 +60,9 @@ static hone_rc save(hone_text *m, const json_t *messages, const char *path, hone
     char *note = json_dumps(messages, 0), *prompt = NULL;
     hone_text_session *s = NULL;
     int32_t *token = NULL;
-    size_t n = 0;
-    hone_rc rc = hone_text_prompt(m, note, false, &prompt, err);
-    if (!rc) rc = hone_text_encode(m, prompt, strlen(prompt), true, true, &token, &n, err);
+    size_t n = 0, n_prompt = 0;
+    hone_rc rc = hone_text_prompt(m, note, false, &prompt, &n_prompt, err);
+    if (!rc) rc = hone_text_encode(m, prompt, n_prompt, true, true, &token, &n, err);
     if (!rc) rc = hone_text_session_open(m, &s, err);
     if (!rc && n) rc = hone_text_session_feed(s, token, n, 1, NULL, err);
     if (!rc) rc = hone_text_session_save(s, note, path, err);
@@ -77,7 +77,7 @@ static hone_rc save(hone_text *m, const json_t *messages, const char *path, hone
 static hone_rc load(hone_text *m, const char *path, json_t *messages, hone_text_session **s, hone_err *err) {
     char *note = NULL;
     hone_rc rc = hone_text_session_load(m, path, s, &note, err);
-    json_t *list = rc ? NULL : json_loads(note, 0, NULL);
+    json_t *list = rc ? NULL : json_loads(note, JSON_ALLOW_NUL, NULL);
     if (!rc && (!json_is_array(list) || json_array_extend(messages, list)))
         rc = cli_fail(err, HONE_E_INPUT, "'%s' is a session, but no conversation of hone chat", path);
     json_decref(list);
@@ -102,7 +102,10 @@ static hone_rc run_chat(cli *c, hone_err *err) {
     o.context = (int64_t)cli_count(c, "context", 0);
     o.cache = cli_text(c, "cache-type", NULL);
     o.stop = q.r.stop = on.stop;
-    if (cli_given(c, "system")) add(messages, "system", cli_text(c, "system", NULL));
+    if (cli_given(c, "system")) {
+        const char *text = cli_text(c, "system", NULL);
+        add(messages, "system", text, strlen(text));
+    }
     if (!rc) rc = hone_text_open(c->arg[0], &o, &m, err);
     if (!rc) rc = cli_request_draft(c, &o, &q, err);
     if (!rc && cli_given(c, "load")) rc = load(m, cli_text(c, "load", NULL), messages, &loaded, err);

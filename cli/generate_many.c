@@ -58,7 +58,7 @@ static void cut_lines(many *a, char *text) {
 /* --- going on ---------------------------------------------------------------------------------------------------- */
 
 static hone_rc take_done(many *a, size_t at, const char *text, hone_err *err) {
-    json_t *v = json_loads(text, 0, NULL);
+    json_t *v = json_loads(text, JSON_ALLOW_NUL, NULL);
     json_int_t line = json_integer_value(json_object_get(v, "line"));
     const char *input = json_string_value(json_object_get(v, "input"));
     char hash[17];

@@ -140,7 +140,7 @@ hone_rc cli_request_draft(const cli *c, const hone_text_options *o, cli_request 
 
 void cli_request_free(cli_request *q) {
     hone_text_close(q->draft);
-    free(q->prompt);
+    hone_free(q->prompt);
     free(q->constraint);
     free(q->stop);
     free(q->bias);
@@ -251,12 +251,12 @@ static hone_rc read_prompt(const hone_text *m, cli_request *q, hone_err *err) {
     if (prompt && !json_is_string(prompt)) return wrong(err, "prompt", "a text");
     if (prompt) {
         q->r.prompt = json_string_value(prompt);
+        q->r.n_prompt = json_string_length(prompt);
         return HONE_OK;
     }
     char *text = json_dumps(messages, JSON_ENCODE_ANY), *made = NULL;
-    hone_rc rc = hone_text_prompt(m, text, true, &made, err);
-    if (!rc) q->r.prompt = q->prompt = cli_strdup(made);
-    hone_free(made);
+    hone_rc rc = hone_text_prompt(m, text, true, &made, &q->r.n_prompt, err);
+    if (!rc) q->r.prompt = q->prompt = made;
     free(text);
     return rc;
 }
@@ -268,7 +268,7 @@ hone_rc cli_request_line(const hone_text *m, const cli_request *usual, const cha
     json_t *v;
     hone_rc rc = HONE_OK;
     *q = (cli_request){.r = usual->r};
-    q->line = json_loads(line, JSON_REJECT_DUPLICATES, &why);
+    q->line = json_loads(line, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
     if (!json_is_object(q->line))
         return cli_fail(err, HONE_E_INPUT, "no JSON object: %s", q->line ? "a list" : why.text);
     json_object_foreach(q->line, key, v) {

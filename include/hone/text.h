@@ -107,6 +107,7 @@ typedef struct hone_text_generate_options {
     hone_text *draft;  /* a small model of the same vocabulary guesses; NULL: none */
     uint32_t n_draft;  /* at most so many tokens; 0: 8 */
     bool always_guess; /* do not look at the time that it takes */
+    size_t n_prompt;   /* bytes of the prompt, which may hold U+0000 then; 0: up to its end */
 } hone_text_generate_options;
 /* Sampling as llama.cpp has it, seed 0, 256 tokens. */
 static inline hone_text_generate_options hone_text_generate_defaults(void) {
@@ -214,12 +215,14 @@ HONE_API const int32_t *hone_text_session_tokens(const hone_text_session *s, siz
 HONE_API size_t hone_text_logits(const hone_text *m);
 
 /* The prompt of a conversation by the model's own chat template. messages: JSON, a list of {"role": "user", "content":
- * "..."}; answer: the text ends where the model's answer begins. *prompt: hone_free. E_NOTFOUND: the model has no
+ * "..."}; answer: the text ends where the model's answer begins. *prompt: hone_free.
+ * *n_prompt: its bytes, without the NUL behind it; NULL: a text with U+0000 is refused. E_NOTFOUND: the model has no
  * template; E_INPUT: it refuses these messages, or cannot be read (says the line). */
-HONE_API hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, char **prompt, hone_err *err);
+HONE_API hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, char **prompt,
+                                  size_t *n_prompt, hone_err *err);
 /* The same with further names that the template may use: a JSON object, {"tools": [...]}. */
 HONE_API hone_rc hone_text_prompt_with(const hone_text *m, const char *messages, const char *names, bool answer,
-                                       char **prompt, hone_err *err);
+                                       char **prompt, size_t *n_prompt, hone_err *err);
 /* Whether the chat template has this text in it ("tools"); false where there is no template. */
 HONE_API bool hone_text_template_names(const hone_text *m, const char *word);
 

@@ -237,10 +237,11 @@ static PyObject *prompt(PyObject *self, PyObject *args) {
     const char *messages;
     int answer;
     char *text;
+    size_t n;
     hone_err err;
     if (!PyArg_ParseTuple(args, "sp", &messages, &answer) || !hn_py_text_is_open(t)) return NULL;
-    if (hone_text_prompt(t->m, messages, answer, &text, &err)) return hn_py_raise(t->state, &err);
-    PyObject *out = hn_py_text_str(text, strlen(text));
+    if (hone_text_prompt(t->m, messages, answer, &text, &n, &err)) return hn_py_raise(t->state, &err);
+    PyObject *out = hn_py_text_str(text, n);
     hone_free(text);
     return out;
 }

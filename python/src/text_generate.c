@@ -69,15 +69,17 @@ static hone_text_bias *biases(PyObject *dict, size_t *n) {
 /* (prompt or None, tokens or None, stop texts, bias, options) */
 static int read_request(PyObject *given, request *r) {
     PyObject *tokens, *stops, *bias, *options;
+    Py_ssize_t n_prompt = 0;
     r->options = hone_text_generate_defaults();
     if (!PyTuple_Check(given)) {
         PyErr_SetString(PyExc_TypeError, "a request is a tuple");
         return -1;
     }
-    if (!PyArg_ParseTuple(given, "zOO!O!O!", &r->options.prompt, &tokens, &PyTuple_Type, &stops, &PyDict_Type, &bias,
+    if (!PyArg_ParseTuple(given, "z#OO!O!O!", &r->options.prompt, &n_prompt, &tokens, &PyTuple_Type, &stops, &PyDict_Type, &bias,
                           &PyDict_Type, &options) ||
         hn_py_options_set(&r->options, generate_options, N_GENERATE, options, "generate"))
         return -1;
+    r->options.n_prompt = (size_t)n_prompt;
     if (tokens != Py_None && hn_py_tokens_take(tokens, &r->token, &r->options.n_token)) {
         r->token = NULL;
         return -1;

@@ -16,8 +16,9 @@ hone_rc hn_no_template(const hone_text *m, hone_err *err) {
                    m->path);
 }
 
-hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, char **prompt, hone_err *err) {
-    return hone_text_prompt_with(m, messages, NULL, answer, prompt, err);
+hone_rc hone_text_prompt(const hone_text *m, const char *messages, bool answer, char **prompt, size_t *n_prompt,
+                         hone_err *err) {
+    return hone_text_prompt_with(m, messages, NULL, answer, prompt, n_prompt, err);
 }
 
 bool hone_text_template_names(const hone_text *m, const char *word) {
@@ -26,7 +27,7 @@ bool hone_text_template_names(const hone_text *m, const char *word) {
 
 static hone_rc read_json(const char *text, bool list, const char *what, json_t **out, hone_err *err) {
     json_error_t why = {0};
-    json_t *made = json_loads(text, 0, &why);
+    json_t *made = json_loads(text, JSON_ALLOW_NUL, &why);
     if (made && (list ? json_is_array(made) : json_is_object(made))) {
         *out = made;
         return HONE_OK;
@@ -36,7 +37,7 @@ static hone_rc read_json(const char *text, bool list, const char *what, json_t *
 }
 
 hone_rc hone_text_prompt_with(const hone_text *m, const char *messages, const char *names, bool answer, char **prompt,
-                              hone_err *err) {
+                              size_t *n_prompt, hone_err *err) {
     json_t *list = NULL, *more = NULL;
     hn_str out = {0};
     hone_rc rc = hn_language_ready(m, true, false, err);
@@ -50,14 +51,18 @@ hone_rc hone_text_prompt_with(const hone_text *m, const char *messages, const ch
     if (!rc && (!context || (more && json_object_update_missing(context, more))))
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory writing a prompt");
     if (!rc) rc = hn_template_render(m->chat_template, m->n_chat_template, context, hn_unix_s(), &out, err);
+    if (!rc && !n_prompt && memchr(out.text, 0, out.n))
+        rc = hn_fail(err, HONE_E_INPUT, "the conversation holds the character U+0000");
     json_decref(context);
     json_decref(more);
     json_decref(list);
+    size_t n = out.n;
     char *text = rc ? NULL : hn_str_take(&out);
     if (rc || !text) {
         hn_str_free(&out);
         return rc ? rc : hn_fail(err, HONE_E_NOMEM, "out of memory writing a prompt");
     }
     *prompt = text;
+    if (n_prompt) *n_prompt = n;
     return HONE_OK;
 }

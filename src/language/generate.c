@@ -170,7 +170,8 @@ hone_rc hn_prompt_of(const hone_text *m, const hone_text_generate_options *r, in
                      hone_err *err) {
     if (!r->token) {
         const char *text = r->prompt ? r->prompt : "";
-        hone_rc rc = hn_tokenizer_encode(m->tokenizer, text, strlen(text), true, true, token, n, err);
+        size_t n_text = r->prompt && r->n_prompt ? r->n_prompt : strlen(text);
+        hone_rc rc = hn_tokenizer_encode(m->tokenizer, text, n_text, true, true, token, n, err);
         int32_t bos = hn_tokenizer_bos(m->tokenizer);
         if (!rc && *n > 1 && bos >= 0 && (*token)[0] == bos && (*token)[1] == bos) /* a template writes it itself */
             memmove(*token, *token + 1, --*n * sizeof **token);

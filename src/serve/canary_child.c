@@ -226,6 +226,7 @@ static hone_rc run_text(child *c, trial *t, int v, size_t at) {
     telling nobody = {.c = c};
     const hone_text_generate_options *asked = &t->r.task.ask;
     o.prompt = asked->prompt;
+    o.n_prompt = asked->n_prompt;
     o.token = asked->token;
     o.n_token = asked->n_token;
     o.temperature = 0;

@@ -91,7 +91,7 @@ static void on_chunk(struct evhttp_request *r, void *arg) {
     char *line;
     size_t n;
     while ((line = evbuffer_readln(in, &n, EVBUFFER_EOL_LF))) {
-        json_t *o = strncmp(line, "data: {", 7) ? NULL : json_loads(line + 6, 0, NULL);
+        json_t *o = strncmp(line, "data: {", 7) ? NULL : json_loads(line + 6, JSON_ALLOW_NUL, NULL);
         const json_t *choice = json_array_get(json_object_get(o, "choices"), 0);
         if (json_string_length(json_object_get(choice, "text"))) {
             if (t->first_s > 0 && t->l->warm) push(t->l, &t->l->side->between, now_s - t->last_s);
@@ -297,7 +297,7 @@ static void on_metadata(struct evhttp_request *r, void *arg) {
     size_t n = in ? evbuffer_get_length(in) : 0;
     q->over = true;
     q->status = r ? evhttp_request_get_response_code(r) : 0;
-    if (n) q->answer = json_loadb((const char *)evbuffer_pullup(in, -1), n, 0, NULL);
+    if (n) q->answer = json_loadb((const char *)evbuffer_pullup(in, -1), n, JSON_ALLOW_NUL, NULL);
     event_base_loopbreak(q->l->base);
 }
 

@@ -200,7 +200,7 @@ hone_rc hn_tensors_read(hn_http_call *c, const char *text, size_t n, const char 
 json_t *hn_tensors_ports(const hone_model_port *p, int32_t n);
 void hn_tensors_end(hn_http_call *c, hn_task *j);
 /* --- tools.c --- */
-hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, hone_err *err);
+hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, size_t *n_prompt, hone_err *err);
 /* Calls in the text of one choice as OpenAI writes them, NULL: none; *n_front: bytes of text in front of them. */
 json_t *hn_tools_calls(const hn_http_call *c, size_t choice, const char *text, size_t n, size_t *n_front);
 size_t hn_tools_certain(const hn_http_call *c, const char *text, size_t n); /* bytes that are no call, whatever comes */

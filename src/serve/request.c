@@ -209,13 +209,13 @@ hone_rc hn_request_jobs(hn_http_call *c, const hone_text_generate_options *r, bo
 hone_rc hn_request_prompt(hn_http_call *c, const char *key, const json_t *v, hone_text_generate_options *r,
                           hone_err *err) {
     r->prompt = NULL;
+    r->n_prompt = 0;
     r->token = NULL;
     r->n_token = 0;
     if (json_is_array(v)) return tokens_of(c, key, v, r, err);
     if (!json_is_string(v)) return wrong(err, key, "a text, a list of tokens, or a list of these");
-    if (strlen(json_string_value(v)) != json_string_length(v))
-        return hn_fail(err, HONE_E_INPUT, "'%s' holds the character U+0000", key);
     r->prompt = json_string_value(v);
+    r->n_prompt = json_string_length(v);
     return HONE_OK;
 }
 
@@ -264,7 +264,7 @@ hone_rc hn_request_text(hn_http_call *c, hone_err *err) {
     c->n_per_prompt = (size_t)n;
     if (rc) return rc;
     if (c->form == HN_FORM_COMPLETION) return prompts(c, &r, want, n, err);
-    rc = hn_tools_prompt(c, &c->prompt_text, err);
+    rc = hn_tools_prompt(c, &c->prompt_text, &r.n_prompt, err);
     if (!rc && c->tools == HN_TOOLS_FORCED) {
         if (r.grammar) return hn_fail(err, HONE_E_INPUT, "a tool must be called, and 'grammar' says what is written");
         r.json_schema = c->schema;

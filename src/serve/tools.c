@@ -46,7 +46,7 @@ static void open_arguments(json_t *message) {
     json_array_foreach(json_object_get(message, "tool_calls"), i, call) {
         json_t *function = json_object_get(call, "function");
         const char *text = json_string_value(json_object_get(function, "arguments"));
-        json_t *read = text ? json_loads(text, 0, NULL) : NULL;
+        json_t *read = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
         if (read) json_object_set_new(function, "arguments", read);
     }
 }
@@ -147,7 +147,7 @@ static hone_rc choose(hn_http_call *c, const json_t *tools, hone_err *err) {
     return HONE_OK;
 }
 
-hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, hone_err *err) {
+hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, size_t *n_prompt, hone_err *err) {
     json_t *messages = NULL, *tools = json_object_get(c->body, "tools"), *names = json_object();
     json_t *more = json_object_get(c->body, "chat_template_kwargs");
     bool some = json_is_array(tools) && json_array_size(tools);
@@ -162,7 +162,7 @@ hone_rc hn_tools_prompt(hn_http_call *c, char **prompt, hone_err *err) {
     }
     char *text = rc ? NULL : json_dumps(messages, JSON_COMPACT), *further = rc ? NULL : json_dumps(names, JSON_COMPACT);
     if (!rc && (!text || !further)) rc = hn_fail(err, HONE_E_INPUT, "'messages' cannot be written as a prompt");
-    if (!rc) rc = hone_text_prompt_with(c->model->text, text, further, true, prompt, err);
+    if (!rc) rc = hone_text_prompt_with(c->model->text, text, further, true, prompt, n_prompt, err);
     if (rc == HONE_E_NOTFOUND)
         rc = hn_fail(err, HONE_E_INPUT, "'%s' has no chat template; call /v1/completions", c->model->name);
     free(text);

@@ -55,15 +55,20 @@ const void *hn_get_bytes(hn_wire_reader *r, size_t *n) {
     return hn_get(r, *n);
 }
 
-const char *hn_get_text(hn_wire_reader *r) {
-    size_t n;
+/* n: its bytes with the NUL behind it. */
+static const char *get_text(hn_wire_reader *r, size_t *n) {
     if (!hn_get_int(r)) return NULL;
-    const char *text = hn_get_bytes(r, &n);
-    if (!text || !n || text[n - 1]) {
+    const char *text = hn_get_bytes(r, n);
+    if (!text || !*n || text[*n - 1]) {
         r->failed = true;
         return NULL;
     }
     return text;
+}
+
+const char *hn_get_text(hn_wire_reader *r) {
+    size_t n;
+    return get_text(r, &n);
 }
 
 /* A copy of n things, aligned; NULL: none, or failed. */
@@ -137,7 +142,9 @@ static void put_ask(hn_str *s, const hone_text_generate_options *o) {
     const double real[] = {o->temperature,       o->top_p,           o->min_p, o->typical_p, o->repeat_penalty,
                            o->frequency_penalty, o->presence_penalty};
     const int64_t whole[] = {o->max_tokens, o->top_k, o->penalty_window, (int64_t)o->seed, o->ignore_end, o->n_top};
-    hn_put_text(s, o->prompt);
+    hn_put_int(s, (int64_t)o->n_prompt);
+    hn_put_int(s, o->prompt != NULL);
+    if (o->prompt) hn_put_bytes(s, o->prompt, (o->n_prompt ? o->n_prompt : strlen(o->prompt)) + 1);
     hn_put_bytes(s, o->token, o->n_token * sizeof *o->token);
     hn_put(s, real, sizeof real);
     hn_put(s, whole, sizeof whole);
@@ -162,9 +169,11 @@ static bool get_stops(hn_wire_reader *r, hone_text_generate_options *o, hn_task_
 static bool get_ask(hn_wire_reader *r, hone_text_generate_options *o, hn_task_keep *keep) {
     double real[7] = {0};
     int64_t whole[6] = {0};
-    size_t n_b = 0;
+    size_t n_b = 0, n_text = 0;
     *o = hone_text_generate_defaults();
-    o->prompt = hn_get_text(r);
+    o->n_prompt = (size_t)hn_get_int(r);
+    o->prompt = get_text(r, &n_text);
+    if (o->n_prompt && (!o->prompt || o->n_prompt != n_text - 1)) r->failed = true;
     keep->token = get_list(r, 1, &n_b);
     o->n_token = n_b / sizeof *o->token;
     o->token = o->n_token ? keep->token : NULL;

@@ -127,6 +127,15 @@ def test_a_stream_is_the_answer_in_pieces(server):
     assert all(len(t.top_logprobs) == 2 for t in told)
 
 
+def test_a_conversation_may_hold_any_character_that_a_model_says(server):
+    c = server.client()
+    ask = lambda text, **more: c.chat.completions.create(
+        model="tiny", messages=[{"role": "user", "content": "A"}, {"role": "assistant", "content": text}, {"role": "user", "content": PROMPT}],
+        max_tokens=4, temperature=0, **more)
+    assert ask("A\0B").usage.prompt_tokens == ask("A\1B").usage.prompt_tokens == ask("A").usage.prompt_tokens + 2
+    assert c.completions.create(model="tiny", prompt="A\0B", max_tokens=1).usage.prompt_tokens == c.completions.create(model="tiny", prompt="A\1B", max_tokens=1).usage.prompt_tokens
+
+
 def test_n_stop_and_several_prompts(server):
     c = server.client()
     got = c.completions.create(model="tiny", prompt=["AB AB", "e n"], n=3, max_tokens=6, temperature=0)

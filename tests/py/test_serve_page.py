@@ -93,6 +93,7 @@ def test_a_chat(server, browser, top):
     s, url = server
     browser.open(url)
     until(browser, 'document.getElementById("state").textContent.startsWith("degraded")')
+    browser.eval('document.getElementById("temperature").value = "0"')
     hostile = '<img src=x onerror="alert(1)"><b>A</b>'
     ask(browser, hostile)
     answered(browser)

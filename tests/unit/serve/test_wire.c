@@ -60,6 +60,25 @@ static void words(void) {
     hn_str_free(&s);
 }
 
+static bool prompt_comes_back(const char *text, size_t n) {
+    hn_task a = {.ask = hone_text_generate_defaults()}, b = {0};
+    hn_task_keep keep = {0};
+    hn_str s = {0};
+    a.ask.prompt = text, a.ask.n_prompt = n;
+    hn_put_task(&s, &a);
+    hn_wire_reader r = reader(&s);
+    size_t n_b = n ? n : strlen(text);
+    bool same = hn_get_task(&r, &b, &keep) && b.ask.n_prompt == n && !memcmp(b.ask.prompt, text, n_b + 1);
+    hn_task_drop(&b, &keep);
+    hn_str_free(&s);
+    return same;
+}
+
+static void prompts(void) {
+    ok(prompt_comes_back("a\0b", 3) && prompt_comes_back("ab", 0), "wire/a_prompt_keeps_its_zeros");
+    ok(!prompt_comes_back("a\0b\0c", 4), "wire/the_bytes_behind_a_prompt_are_its_end");
+}
+
 static void samples(void) {
     hn_wire_sample a = {.runs = 4, .now_s = 0.5, .next_s = 0.25, .compared = 2, .elements = 10, .text = "x"}, b = {0};
     hn_str s = {0};
@@ -100,6 +119,7 @@ static void streams(void) {
 int main(void) {
     requests();
     words();
+    prompts();
     samples();
     streams();
     return done_testing();
