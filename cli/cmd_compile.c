@@ -97,7 +97,7 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     cli_precision precision = {0};
     cli_precision_report report = {0};
     hone_rc rc = cli_precision_choose(c, path, &x, &precision, err);
-    if (!rc) rc = hone_compile_model(path, &x.options, &r, err);
+    if (!rc) rc = cli_precision_compile(path, &precision, &x.options, &r, err);
     if (!rc && precision.all.n && !only_c) rc = measure_precision(c, path, output, &precision, &report, err);
     cli_compiling_done(&x);
     if (rc) {

@@ -161,7 +161,7 @@ static hone_rc compile_here(const cli *c, const char *path, bool profile, cli_mo
     if (profile) m->compiling.options.profile = m->compiling.options.no_parity = true;
     hone_compile_result made = {0};
     rc = cli_precision_choose(c, path, &m->compiling, &m->precision, err);
-    if (!rc) rc = hone_compile_model(path, &m->compiling.options, &made, err);
+    if (!rc) rc = cli_precision_compile(path, &m->precision, &m->compiling.options, &made, err);
     if (!rc) m->split = cli_split_line(made.text);
     hone_free(made.text);
     cli_compiling_free(&m->compiling);

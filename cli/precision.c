@@ -44,6 +44,8 @@ static hone_rc choose(const cli *c, const hone_graph *g, cli_compiling *x, cli_p
     o.compiler = x->options.compiler, o.n_jobs = x->options.n_jobs, o.n_threads = x->options.n_threads;
     o.progress = x->options.progress, o.stop = x->options.stop;
     hone_rc rc = read_percentile(c, &o.percentile, err);
+    if (!rc) rc = hone_temp_open("hone-exact-", &p->temp, err);
+    if (!rc) o.keep = p->exact = cli_format("%s/exact", hone_temp_path(p->temp));
     if (!rc) rc = hone_precision_choose(g, p->taken.a, p->taken.n, &o, &p->text, err);
     cli_compiling_done(x);
     return rc;
@@ -75,20 +77,18 @@ hone_rc cli_precision_choose(const cli *c, const char *path, cli_compiling *x, c
     static const char *const further[] = {"data", "calibrate", "percentile", "no-smooth"};
     const char *kind = cli_text(c, "precision", NULL), *data = cli_text(c, "data", NULL);
     cli_precision p = {.given = kind != NULL};
-    hone_graph *g = NULL;
     for (size_t i = 0; !kind && i < sizeof further / sizeof *further; i++)
         if (cli_given(c, further[i]))
             return cli_fail(err, HONE_E_USAGE, "option '--%s' goes with --precision", further[i]);
     if (!kind) return *out = p, HONE_OK;
     bool chosen = !strcmp(kind, "int8");
     hone_rc rc = chosen ? HONE_OK : read_choice(kind, &p, err);
-    if (!rc && (chosen || data)) rc = cli_graph_open(path, x, &g, err);
-    if (!rc && chosen && !data) rc = need_data(kind, g, err);
-    if (!rc && data) rc = cli_samples_read(data, g, &p.all, err);
+    if (!rc && (chosen || data)) rc = cli_graph_open(path, x, &p.graph, err);
+    if (!rc && chosen && !data) rc = need_data(kind, p.graph, err);
+    if (!rc && data) rc = cli_samples_read(data, p.graph, &p.all, err);
     if (!rc && chosen) divide(&p);
-    if (!rc && chosen) rc = choose(c, g, x, &p, err);
+    if (!rc && chosen) rc = choose(c, p.graph, x, &p, err);
     if (!rc && chosen) rc = hone_precision_read(p.text, "precision", &p.summary, err);
-    hone_graph_free(g);
     x->options.precision = p.text;
     if (rc)
         cli_precision_free(&p), x->options.precision = NULL;
@@ -99,6 +99,9 @@ hone_rc cli_precision_choose(const cli *c, const char *path, cli_compiling *x, c
 
 void cli_precision_free(cli_precision *p) {
     hone_free(p->text);
+    hone_graph_free(p->graph);
+    hone_temp_close(p->temp);
+    free(p->exact);
     free(p->taken.a);
     free(p->held.a);
     cli_samples_free(&p->all);
@@ -108,23 +111,48 @@ void cli_precision_free(cli_precision *p) {
 /* --- what it costs -------------------------------------------------------------------------------------------------
  */
 
-static hone_rc open_exact(const cli *c, const char *path, const char *folder, hone_artifact **out, hone_err *err) {
+/* Devices have other defaults for how a model is imported (hone_import_options.activations). */
+static bool for_a_device(const char *targets) {
+    return targets && (strstr(targets, "opencl") || strstr(targets, "cuda") || strstr(targets, "shim"));
+}
+
+hone_rc cli_precision_compile(const char *path, const cli_precision *p, const hone_compile_options *o,
+                              hone_compile_result *out, hone_err *err) {
+    if (!p->graph || for_a_device(o->target)) return hone_compile_model(path, o, out, err);
+    const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : slash ? "model" : path;
+    const char *dot = strrchr(base, '.');
+    char *name = cli_format("%.*s", dot && dot != base ? (int)(dot - base) : (int)strlen(base), base);
+    hone_rc rc = hone_compile_graph(p->graph, name, o, out, err);
+    free(name);
+    return rc;
+}
+
+static hone_rc compile_exact(const cli *c, const char *path, const cli_precision *p, const char *output,
+                             hone_err *err) {
     cli_compiling x;
     cli_compiling_set(c, &x);
-    char *output = cli_format("%s/exact", folder), *library = cli_format("%s/exact.so", folder);
-    hone_artifact_options o = hone_artifact_defaults();
-    o.n_threads = x.options.n_threads;
     x.options.output = output;
     x.options.target = NULL, x.options.split = NULL, x.options.no_parity = true;
-    hone_rc rc = hone_compile_model(path, &x.options, NULL, err);
+    hone_rc rc = cli_precision_compile(path, p, &x.options, NULL, err);
     cli_compiling_free(&x);
+    return rc;
+}
+
+/* The library that ranges were taken with, or one that is made for this. */
+static hone_rc open_exact(const cli *c, const char *path, const cli_precision *p, const char *folder,
+                          hone_artifact **out, hone_err *err) {
+    char *output = p->exact ? cli_strdup(p->exact) : cli_format("%s/exact", folder);
+    char *library = cli_format("%s.so", output);
+    hone_artifact_options o = hone_artifact_defaults();
+    o.n_threads = (uint32_t)cli_count(c, "threads", 0);
+    hone_rc rc = p->exact ? HONE_OK : compile_exact(c, path, p, output, err);
     if (!rc) rc = hone_artifact_load(library, &o, out, err);
     free(output), free(library);
     return rc;
 }
 
 static void take_names(const hone_model *m, cli_precision_report *r) {
-    r->n = (size_t)m->n_outputs;
+    r->n = (size_t)m->n_outputs; /* the narrow one's: the other may tell more */
     r->output = cli_alloc(r->n + 1, sizeof *r->output);
     r->name = cli_alloc(r->n + 1, sizeof *r->name);
     for (size_t i = 0; i < r->n; i++) r->name[i] = cli_strdup(m->output[i].name);
@@ -139,9 +167,9 @@ hone_rc cli_precision_measure(const cli *c, const char *path, const cli_precisio
     if (!on->n) return cli_fail(err, HONE_E_USAGE, "the error of a precision is told on samples: give --data FILE.npz");
     hone_rc rc = hone_temp_open("hone-exact-", &temp, err);
     if (rc) return rc;
-    rc = open_exact(c, path, hone_temp_path(temp), &exact, err);
+    rc = open_exact(c, path, p, hone_temp_path(temp), &exact, err);
     if (!rc) {
-        take_names(hone_artifact_model(exact), &r);
+        take_names(hone_artifact_model(narrow), &r);
         r.n_samples = on->n;
         rc = hone_precision_compare(narrow, exact, on->a, on->n, r.output, err);
     }

@@ -7,6 +7,7 @@
 #include <hone/artifact.h>
 #include <hone/compile.h>
 #include <hone/precision.h>
+#include <hone/process.h>
 
 #define CLI_PRECISION_OPTIONS                                                                                          \
     {"precision", 0, CLI_TEXT, "int8|FILE", 0, 0, "products in 8 bits: chosen on --data, or as a file says"},          \
@@ -47,12 +48,18 @@ typedef struct cli_precision {
     cli_samples taken, held; /* borrows of `all`: chosen on, and held out (where there are four or more) */
     cli_samples all;
     hone_precision_summary summary;
+    hone_graph *graph; /* the model, imported once, for all that is compiled of it; NULL: nobody needed it */
+    hone_temp *temp;   /* where `exact` is */
+    char *exact;       /* the library of the model of floats that was run on the samples; NULL: none */
 } cli_precision;
 /* By the options: *options gets precision. Nothing where --precision is not given. path: the model. */
 struct cli_compiling;
 hone_rc cli_precision_choose(const cli *c, const char *path, struct cli_compiling *x, cli_precision *out,
                              hone_err *err);
 void cli_precision_free(cli_precision *p);
+/* hone_compile_model, of the graph where p has it already. */
+hone_rc cli_precision_compile(const char *path, const cli_precision *p, const hone_compile_options *o,
+                              hone_compile_result *out, hone_err *err);
 
 /* The error of a library in 8 bits against the model of floats, which is compiled for that: on what was held out, or on
  * all samples where nothing was. E_USAGE: there are no samples. */

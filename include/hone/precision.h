@@ -26,6 +26,8 @@ typedef struct hone_precision_options {
     uint32_t n_threads;     /* 0: processors */
     hone_progress progress; /* stages: those of hone_compile_options, then "samples" */
     const volatile int *stop;
+    const char *keep; /* "dir/name": the library that was run on the samples stays, dir/name.so and what belongs to it.
+                         Its first outputs are the model's, so hone_precision_compare takes it as the exact one */
 } hone_precision_options;
 static inline hone_precision_options hone_precision_defaults(void) {
     hone_precision_options o = HONE_ZERO;
@@ -52,7 +54,8 @@ typedef struct hone_precision_error {
     uint64_t n_other;       /* pairs where one alone is finite, or integers that differ */
     uint64_t n_rows, n_top; /* rows along the last dimension; those whose largest element is at the same place */
 } hone_precision_error;
-/* out: one per output. Both models have the same inputs and outputs; E_FAILED: a shape differs. */
+/* out: one per output of `narrow`. Both models have the same inputs, and the first outputs of `exact` are those of
+ * `narrow`; E_FAILED: a shape differs. */
 HONE_API hone_rc hone_precision_compare(hone_artifact *narrow, hone_artifact *exact, const hone_array *sample,
                                         size_t n_samples, hone_precision_error *out, hone_err *err);
 

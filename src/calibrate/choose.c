@@ -43,8 +43,14 @@ static bool is_smooth(const hn_operand *s) {
     return false;
 }
 
-static hn_narrow_choice choice_of(const hn_operand *s, hn_calibration how, double percentile) {
-    hn_narrow_choice c = {.name = s->product.name, .shape = s->product.shape, .narrow = true};
+static const char *hash_of(const hn_operand *s, hn_arena *a) {
+    char hex[33];
+    hn_weights_hash(s->w, hex);
+    return hn_strdup(a, hex);
+}
+
+static hn_narrow_choice choice_of(const hn_operand *s, hn_calibration how, double percentile, hn_arena *a) {
+    hn_narrow_choice c = {.name = s->product.name, .shape = s->product.shape, .hash = hash_of(s, a), .narrow = true};
     c.x = hn_steps_of(hn_span_choose(s->histogram, how, percentile));
     if (is_smooth(s)) c.smooth = s->smooth, c.n_smooth = s->n_columns;
     return c;
@@ -72,8 +78,8 @@ static hone_rc print_plan(hn_calibration_run *c, hn_calibration how, const char 
                            .choice = HN_NEW_N(&c->arena, hn_narrow_choice, c->n_seen),
                            .n = c->n_seen};
     if (!plan.choice) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    for (uint32_t i = 0; i < c->n_seen; i++) plan.choice[i] = choice_of(&c->seen[i], how, percentile);
-    hn_plan_print(&plan, &out);
+    for (uint32_t i = 0; i < c->n_seen; i++) plan.choice[i] = choice_of(&c->seen[i], how, percentile, &c->arena);
+    if (hn_arena_ok(&c->arena)) hn_plan_print(&plan, &out);
     char *taken = hn_str_take(&out);
     if (!taken) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     *text = taken;

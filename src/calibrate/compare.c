@@ -58,18 +58,18 @@ static void drop(hone_array *a, size_t n) {
 hone_rc hone_precision_compare(hone_artifact *narrow, hone_artifact *exact, const hone_array *sample, size_t n_samples,
                                hone_precision_error *out, hone_err *err) {
     const hone_model *m = hone_artifact_model(exact), *other = hone_artifact_model(narrow);
-    size_t n_in = (size_t)m->n_inputs, n_out = (size_t)m->n_outputs;
-    if (other->n_inputs != m->n_inputs || other->n_outputs != m->n_outputs)
+    size_t n_in = (size_t)m->n_inputs, n_out = (size_t)other->n_outputs, n_all = (size_t)m->n_outputs;
+    if (other->n_inputs != m->n_inputs || other->n_outputs > m->n_outputs)
         return hn_fail(err, HONE_E_FAILED, "'%s' and '%s' have other inputs and outputs", other->name, m->name);
-    hone_array *got = calloc(n_out + 1, sizeof *got), *want = calloc(n_out + 1, sizeof *want);
+    hone_array *got = calloc(n_out + 1, sizeof *got), *want = calloc(n_all + 1, sizeof *want);
     hone_precision_error *e = calloc(n_out + 1, sizeof *e);
     sums *s = calloc(n_out + 1, sizeof *s);
     hone_rc rc = got && want && e && s ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < n_samples && !rc; i++) {
-        rc = hone_artifact_run(exact, sample + i * n_in, n_in, want, n_out, err);
+        rc = hone_artifact_run(exact, sample + i * n_in, n_in, want, n_all, err);
         if (!rc) rc = hone_artifact_run(narrow, sample + i * n_in, n_in, got, n_out, err);
         for (size_t k = 0; k < n_out && !rc; k++) rc = add_output(&got[k], &want[k], &e[k], &s[k], err);
-        drop(got, n_out), drop(want, n_out);
+        drop(got, n_out), drop(want, n_all);
     }
     for (size_t k = 0; k < n_out && !rc; k++) {
         e[k].rms = s[k].exact_squares > 0 ? sqrt(s[k].squares / s[k].exact_squares) : 0;

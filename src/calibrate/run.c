@@ -62,9 +62,10 @@ static hone_rc find_operands(hn_calibration_run *c, hone_err *err) {
 static hone_rc compile(hn_calibration_run *c, hone_err *err) {
     hone_compile_options o = hone_compile_defaults();
     hone_artifact_options load = hone_artifact_defaults();
-    hone_rc rc = hn_temp_make(NULL, "hone-samples-", &c->temp, err);
+    const char *keep = c->options->keep;
+    hone_rc rc = keep ? HONE_OK : hn_temp_make(NULL, "hone-samples-", &c->temp, err);
     if (rc) return rc;
-    o.output = hn_format(&c->arena, "%s/samples", c->temp.path);
+    o.output = keep ? keep : hn_format(&c->arena, "%s/samples", c->temp.path);
     o.compiler = c->options->compiler, o.n_jobs = c->options->n_jobs, o.n_threads = c->options->n_threads;
     o.progress = c->options->progress, o.stop = c->options->stop;
     o.no_parity = true; /* it is run for statistics alone */

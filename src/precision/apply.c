@@ -97,6 +97,13 @@ static hn_val narrow_rule(hn_rewriter *r, const hn_node *node) {
 /* --- a plan and a graph --------------------------------------------------------------------------------------------
  */
 
+static bool same_weights(const hn_narrow_choice *c, const hn_tensor *w) {
+    char hex[33];
+    if (!c->hash) return true;
+    hn_weights_hash(w, hex);
+    return !strcmp(hex, c->hash);
+}
+
 static hone_rc match(const hn_narrow_choice *c, const applier *a, const hn_graph *g, hone_err *err) {
     for (uint32_t i = 0; i < a->n_product; i++) {
         const hn_narrow_product *p = &a->product[i];
@@ -105,7 +112,14 @@ static hone_rc match(const hn_narrow_choice *c, const applier *a, const hn_graph
             return hn_fail(err, HONE_E_MISMATCH,
                            "'%s' has weights of %s, not %s as the precision says: it is of another model", c->name,
                            p->shape, c->shape);
-        if (c->smooth && c->n_smooth != hn_const_of(g, g->node[p->node].in[1])->dim[p->form.sum])
+        const hn_tensor *w = hn_const_of(g, g->node[p->node].in[1]);
+        if (!same_weights(c, w))
+            return hn_fail(
+                err, HONE_E_MISMATCH,
+                "'%s' has other weights than those that the precision was chosen on: it is of another model; "
+                "choose again on samples",
+                c->name);
+        if (c->smooth && c->n_smooth != w->dim[p->form.sum])
             return hn_fail(err, HONE_E_MISMATCH, "'%s' sums over another number of elements than are smoothed",
                            c->name);
         if (c->narrow) a->of[p->node] = c;

@@ -21,7 +21,9 @@ static void add_text(hn_str *out, const char *key, const char *text) {
 static void print_choice(const hn_narrow_choice *c, hn_str *out) {
     char scale[32];
     add_text(out, "  - name", c->name);
-    hn_str_addf(out, "    weights: %s\n    type: %s\n", c->shape, c->narrow ? "int8" : "f32");
+    hn_str_addf(out, "    weights: %s\n", c->shape);
+    if (c->hash) add_text(out, "    hash", c->hash);
+    hn_str_addf(out, "    type: %s\n", c->narrow ? "int8" : "f32");
     hn_str_addf(out, "    scale: %s\n    zero: %lld\n", hn_double_text((double)c->x.scale, scale),
                 (long long)c->x.zero);
     if (!c->smooth) return;
@@ -103,12 +105,13 @@ static hone_rc read_scale(const reader *r, const hn_ynode *map, hn_narrow_choice
 }
 
 static hone_rc read_choice(const reader *r, const hn_ynode *map, hn_narrow_choice *c) {
-    static const char *const keys[] = {"name", "weights", "type", "scale", "zero", "smooth"};
+    static const char *const keys[] = {"name", "weights", "hash", "type", "scale", "zero", "smooth"};
     const char *type;
     if (map->kind != HN_Y_MAP) return hn_yaml_fail(r->doc, map, r->err, "a product is a map of name, weights, type …");
     hone_rc rc = hn_yaml_check_keys(r->doc, map, "a product", keys, sizeof keys / sizeof *keys, r->err);
     if (!rc) rc = read_text(r, map, "name", &c->name);
     if (!rc) rc = read_text(r, map, "weights", &c->shape);
+    if (!rc && hn_yaml_get(map, "hash")) rc = read_text(r, map, "hash", &c->hash);
     if (!rc) rc = read_text(r, map, "type", &type);
     if (rc) return rc;
     c->narrow = !strcmp(type, "int8");

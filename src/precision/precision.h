@@ -56,6 +56,7 @@ float hn_weight_scale(const float *w, int64_t stride, int64_t inner, int64_t out
 typedef struct hn_narrow_choice {
     const char *name;
     const char *shape; /* of the weights: "64x3x7x7" */
+    const char *hash;  /* of the weights (hn_weights_hash); NULL: any */
     bool narrow;       /* else the product stays one of floats */
     hn_byte_steps x;
     const int64_t *smooth; /* of each element that is summed over: it is divided by 2 to this; NULL: none */
@@ -85,6 +86,8 @@ typedef struct hn_narrow_product {
     uint32_t node;
     hn_byte_form form;
 } hn_narrow_product;
+/* Of their shape and elements. */
+void hn_weights_hash(const hn_tensor *w, char hex[33]);
 /* The passes after which products are looked for: what can go into weights is there. */
 hone_rc hn_products_prepare(hn_graph *g, hone_err *err);
 /* Those outside of regions, in order; in the graph's arena. */

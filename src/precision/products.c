@@ -2,12 +2,21 @@
 #include "precision/precision.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "pass/pass.h"
 
 #include <string.h>
 
 hone_rc hn_products_prepare(hn_graph *g, hone_err *err) {
     return hn_run_passes(g, "batchnorm", (hn_pass_how){0}, NULL, NULL, err);
+}
+
+void hn_weights_hash(const hn_tensor *w, char hex[33]) {
+    hn_hash h;
+    hn_hash_begin(&h);
+    hn_hash_add(&h, w->dim, w->rank * sizeof *w->dim);
+    hn_hash_add(&h, w->data, (size_t)hn_tensor_n(w) * hone_dtype_size_b(w->dtype));
+    hn_hash_end(&h, hex);
 }
 
 /* "node 'conv1' (Conv)" is conv1. */

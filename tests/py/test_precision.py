@@ -121,3 +121,14 @@ def test_sums_of_bytes_do_not_saturate(rows):
     run_it = hone.compile(m, threads=1)
     for x in (np.full((rows, 512), 255, "u1"), np.zeros((rows, 512), "u1"), rng.integers(0, 256, (rows, 512)).astype("u1")):
         assert (run_it(x) == (x.astype("i4") - 3) @ w.astype("i4")).all()
+
+
+def test_a_choice_of_other_weights_is_refused(fitted, tmp_path):
+    run(fitted, "compile", "m.onnx", "--precision", "int8", "--data", "samples.npz", "-o", str(tmp_path / "one"))
+    m = onnx.load(fitted / "m.onnx")
+    for t in m.graph.initializer:
+        if t.name == "w2":
+            t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(t) * np.float32(1.5), "w2"))
+    onnx.save(m, tmp_path / "other.onnx")
+    done = subprocess.run([HONE, "compile", "other.onnx", "--precision", "one.precision", "-o", "two"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 11 and "'second' has other weights" in done.stderr, done.stderr

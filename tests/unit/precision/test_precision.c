@@ -69,7 +69,8 @@ static void test_steps(void) {
  */
 
 #define HEAD "precision: 1\nkind: \"int8\"\ncalibrate: \"mse\"\ndata: \"ab\"\nsamples: 3\nweights: least_error\n"
-#define PRODUCT "products:\n  - name: \"fc\"\n    weights: 64x64\n    type: int8\n    scale: 0.5\n    zero: 8\n"
+#define PRODUCT                                                                                                        \
+    "products:\n  - name: \"fc\"\n    weights: 64x64\n    hash: \"0f\"\n    type: int8\n    scale: 0.5\n    zero: 8\n"
 
 static void test_text(void) {
     static const struct {
@@ -150,9 +151,11 @@ static void test_graph(void) {
     }
     static const struct {
         const char *product, *says;
-    } other[] = {{"{name: fc, weights: 64x64, type: int8, scale: 1, zero: 0}", "no product 'fc'"},
-                 {"{name: product, weights: 64x65, type: int8, scale: 1, zero: 0}", "64x64, not 64x65"},
-                 {"{name: product, weights: 64x64, type: int8, scale: 1, zero: 0, smooth: [1, 2]}", "smoothed"}};
+    } other[] = {
+        {"{name: fc, weights: 64x64, type: int8, scale: 1, zero: 0}", "no product 'fc'"},
+        {"{name: product, weights: 64x65, type: int8, scale: 1, zero: 0}", "64x64, not 64x65"},
+        {"{name: product, weights: 64x64, type: int8, scale: 1, zero: 0, smooth: [1, 2]}", "smoothed"},
+        {"{name: product, weights: 64x64, hash: ab, type: f32, scale: 1, zero: 0}", "'product' has other weights"}};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         char text[400];
         snprintf(text, sizeof text, HEAD "products:\n  - %s\n", other[i].product);
