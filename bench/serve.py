@@ -98,7 +98,7 @@ def of_clients(o):
     mine, peer = hone_server(o), peer_server(o)
     for n in o.clients:
         against = ["--against", peer.url] if peer else []
-        told = load(o, mine.url, *against, "--clients", str(n), "-n", str(max(o.requests, 2 * n)), "--rounds", str(o.rounds))
+        told = load(o, mine.url, *against, "--clients", str(n), "-n", str(max(o.requests, 2 * n)), "--rounds", str(o.rounds), "--seed", str(1000 + n))
         rows.append({"clients": n, "hone": short(told["servers"][0]), "peer": short(told["servers"][1]) if peer else None, "ratio": told["ratio"]})
     for server in (mine, peer):
         if server:

@@ -64,6 +64,7 @@ static hone_rc run_serve(cli *c, hone_err *err) {
     o.max_queue = (uint32_t)cli_count(c, "max-queue", 0);
     o.context = (int64_t)cli_count(c, "context", 0);
     o.cached_tokens = (int64_t)cli_count(c, "cached-tokens", 0);
+    o.kept_tokens = (int64_t)cli_count(c, "kept-tokens", 0);
     o.cache = cli_text(c, "cache-type", NULL);
     o.exact = cli_given(c, "exact");
     o.no_parity = cli_given(c, "no-parity");
@@ -103,7 +104,10 @@ static const cli_option options[] = {
     {"max-queue", 0, CLI_COUNT, "N", 1, 1e6, "requests that wait; more are answered 429 (256)"},
     {"context", 'c', CLI_COUNT, "N", 1, 1e9, "tokens of prompt and answer at most; else the model's, at most 8,192"},
     {"cached-tokens", 0, CLI_COUNT, "N", 1, 1e9,
-     "tokens whose keys and values are kept, of all requests (16 contexts)"},
+     "tokens whose keys and values there is room for, of all requests (16 contexts)"},
+    {"kept-tokens", 0, CLI_COUNT, "N", 1, 1e9,
+     "of these, tokens of ended requests that stay, for prompts that begin alike (all of --cached-tokens, else 512 "
+     "MiB)"},
     {"cache-type", 0, CLI_TEXT, "T", 0, 0,
      "keys and values are kept as f32, f16, bf16 or q8; else f16, with --exact f32"},
     {"exact", 0, CLI_FLAG, NULL, 0, 0, "round nothing in products with packed weights (slower)"},

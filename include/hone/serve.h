@@ -56,6 +56,7 @@ typedef struct hone_serve_options {
     void (*on_reload)(void *arg, const hone_err *why); /* when that was done; why NULL: it went well */
     const char *store; /* of deployments and of what is asked for (hone/rollout.h); NULL: hone_rollouts_path() */
     bool no_traffic;   /* sizes and times of requests are not counted there */
+    int64_t kept_tokens; /* as hone_text_options */
 } hone_serve_options;
 static inline hone_serve_options hone_serve_defaults(void) {
     hone_serve_options o = HONE_ZERO;

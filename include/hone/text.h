@@ -38,6 +38,8 @@ typedef struct hone_text_options {
     bool exact;              /* products with packed weights round nothing; else they round as `activations` says */
     bool chat;               /* E_NOTFOUND, before anything is compiled, if the model has no chat template */
     const char *activations; /* as hone_import_options */
+    int64_t kept_tokens;     /* of ended sessions, for prompts that begin alike, at most cached_tokens; 0: cached_tokens
+                                where that is given, else 512 MiB of them */
 } hone_text_options;
 static inline hone_text_options hone_text_defaults(void) {
     hone_text_options o = HONE_ZERO;

@@ -27,6 +27,7 @@ int32_t hn_kv_take(hn_kv_pool *p) {
         if (best == HN_NO_BLOCK || (b->id ? b->used : 0) < (p->block[best].id ? p->block[best].used : 0)) best = i;
         if (!b->id) break;
     }
+    if (best != HN_NO_BLOCK && p->block[best].id && p->n < p->keep) return HN_NO_BLOCK;
     if (best != HN_NO_BLOCK) p->block[best] = (hn_kv_block){.users = 1, .used = ++p->clock};
     return best;
 }
@@ -58,6 +59,22 @@ int32_t hn_kv_find(hn_kv_pool *p, int32_t front, const int32_t *token) {
         return i;
     }
     return HN_NO_BLOCK;
+}
+
+int32_t hn_kv_find_part(hn_kv_pool *p, int32_t front, const int32_t *token, size_t least, size_t *n) {
+    uint64_t id = front == HN_NO_BLOCK ? 0 : p->block[front].id;
+    size_t most = *n < HN_CACHE_BLOCK ? *n : HN_CACHE_BLOCK - 1;
+    int32_t best = HN_NO_BLOCK;
+    *n = least - 1;
+    for (int32_t i = 0; i < p->n && (front == HN_NO_BLOCK || id); i++) {
+        const hn_kv_block *b = &p->block[i];
+        size_t same = 0;
+        if (!b->id || b->front != id) continue;
+        while (same < most && b->token[same] == token[same]) same++;
+        if (same > *n) best = i, *n = same;
+    }
+    if (best != HN_NO_BLOCK) hn_kv_share(p, best);
+    return best;
 }
 
 void hn_kv_forget(hn_kv_pool *p) {

@@ -21,10 +21,12 @@ typedef struct hn_kv_block {
 typedef struct hn_kv_pool {
     hn_kv_block *block;
     int32_t n, most; /* blocks there is memory for; as many as there may be */
+    int32_t keep;    /* below so many the pool grows before a block that is filed is taken */
     uint64_t clock, next_id;
 } hn_kv_pool;
 
-/* A block without content, for one user. HN_NO_BLOCK: all are in use; the pool may grow (hn_kv_grow). */
+/* A block without content, for one user. HN_NO_BLOCK: all are in use, or filed in a pool that is to keep them: let it
+ * grow (hn_kv_grow). */
 int32_t hn_kv_take(hn_kv_pool *p);
 /* Makes room for n blocks. */
 hone_rc hn_kv_grow(hn_kv_pool *p, int32_t n, hone_err *err);
@@ -36,6 +38,9 @@ bool hn_kv_fixed(const hn_kv_pool *p, int32_t block);
 void hn_kv_file(hn_kv_pool *p, int32_t block, int32_t front, const int32_t *token);
 /* The block of these tokens behind `front`, for one more user; HN_NO_BLOCK: there is none. */
 int32_t hn_kv_find(hn_kv_pool *p, int32_t front, const int32_t *token);
+/* The block behind `front` that begins with the most of these n tokens, for one more user; *n: how many they are, at
+ * least `least` and fewer than a block has. */
+int32_t hn_kv_find_part(hn_kv_pool *p, int32_t front, const int32_t *token, size_t least, size_t *n);
 /* Nobody has a block, nothing is filed. */
 void hn_kv_forget(hn_kv_pool *p);
 int32_t hn_kv_used(const hn_kv_pool *p); /* blocks that a session has */

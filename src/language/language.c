@@ -108,6 +108,15 @@ static hone_rc no_language(const hone_text *m, hone_err *err) {
                    "'%s' is no language model: it does not take tokens, and keys and values behind them", m->path);
 }
 
+/* Blocks that ended sessions may leave. */
+static int32_t keep_of(const hone_text *m, const hone_text_options *o) {
+    size_t block_b = 1;
+    for (int32_t i = 0; i < m->model->n_states; i++) block_b += hn_session_row_b(m, i) * HN_CACHE_BLOCK;
+    int64_t tokens = o->kept_tokens ? o->kept_tokens : o->cached_tokens;
+    int64_t n = tokens ? tokens / HN_CACHE_BLOCK : (int64_t)(((size_t)512 << 20) / block_b);
+    return n < m->pool.most ? (int32_t)n : m->pool.most;
+}
+
 static hone_rc look_at(hone_text *m, const hone_text_options *o, hone_err *err) {
     static const char *const input[] = {"token", "want", "position", "sequence", "slot", "table"};
     const hone_model *x = m->model;
@@ -126,6 +135,7 @@ static hone_rc look_at(hone_text *m, const hone_text_options *o, hone_err *err) 
     int64_t tokens = o->cached_tokens ? o->cached_tokens : 16 * m->context;
     if (tokens < m->context) tokens = m->context;
     m->pool.most = (int32_t)(tokens / HN_CACHE_BLOCK + 2);
+    m->pool.keep = keep_of(m, o);
     return HONE_OK;
 }
 

@@ -14,6 +14,8 @@
 /* --- blocks ----------------------------------------------------------------------------------------------------------
  */
 
+enum { LEAST_FOUND = 4 }; /* tokens of a block that are worth copying it */
+
 static size_t blocks_of(size_t tokens) { return (tokens + HN_CACHE_BLOCK - 1) / HN_CACHE_BLOCK; }
 
 /* The first block that the next token sees. */
@@ -39,6 +41,7 @@ static void drop(hone_text_session *s) {
 
 static hone_rc grow(hone_text *m, hone_err *err) {
     int32_t n = m->pool.n ? 2 * m->pool.n : 8;
+    if (m->pool.n < m->pool.keep && n > m->pool.keep) n = m->pool.keep;
     if (n > m->pool.most) n = m->pool.most;
     hone_rc rc = hn_kv_grow(&m->pool, n, err);
     for (int32_t i = 0; !rc && i < m->model->n_states; i++)
@@ -56,18 +59,21 @@ static bool preempt(hone_text *m) {
     return idle != NULL;
 }
 
-static hone_rc take(hone_text *m, int32_t *block, hone_err *err) {
+/* A block that no session has; HN_NO_BLOCK: there is none. */
+static hone_rc take_spare(hone_text *m, int32_t *block, hone_err *err) {
     hone_rc rc = HONE_OK;
-    while (!rc && (*block = hn_kv_take(&m->pool)) == HN_NO_BLOCK) {
-        if (m->pool.n < m->pool.most)
-            rc = grow(m, err);
-        else if (!preempt(m))
-            rc =
-                hn_fail(err, HONE_E_LIMIT,
-                        "'%s': %" PRId32 " blocks of %d tokens' keys and values are all in use; step fewer sessions at "
-                        "once, or allow for more cached tokens",
-                        m->path, m->pool.most, HN_CACHE_BLOCK);
-    }
+    while (!rc && (*block = hn_kv_take(&m->pool)) == HN_NO_BLOCK && m->pool.n < m->pool.most) rc = grow(m, err);
+    return rc;
+}
+
+static hone_rc take(hone_text *m, int32_t *block, hone_err *err) {
+    hone_rc rc;
+    while (!(rc = take_spare(m, block, err)) && *block == HN_NO_BLOCK)
+        if (!preempt(m))
+            return hn_fail(err, HONE_E_LIMIT,
+                           "'%s': %" PRId32 " blocks of %d tokens' keys and values are all in use; step fewer sessions "
+                           "at once, or allow for more cached tokens",
+                           m->path, m->pool.most, HN_CACHE_BLOCK);
     return rc;
 }
 
@@ -118,16 +124,32 @@ static bool front_of(const hone_text_session *s, size_t i, int32_t *front) {
     return !i || i > s->first;
 }
 
+/* The beginning of the next block, as a block of another session has it: a copy. */
+static void find_part(hone_text_session *s, size_t left) {
+    hn_kv_pool *pool = &s->m->pool;
+    size_t i = s->n_kept / HN_CACHE_BLOCK, n = s->n - s->n_kept - left;
+    int32_t front, from, own;
+    if (!front_of(s, i, &front)) return;
+    if ((from = hn_kv_find_part(pool, front, s->token + s->n_kept, LEAST_FOUND, &n)) == HN_NO_BLOCK) return;
+    if (!take_spare(s->m, &own, NULL) && own != HN_NO_BLOCK) {
+        copy_block(s->m, from, own);
+        s->block[s->n_block++] = own;
+        s->n_kept += n;
+    }
+    hn_kv_give(pool, from);
+}
+
 /* Tokens whose keys and values are there already, all but the last `left`. */
 static void find(hone_text_session *s, size_t left) {
     while (!s->alone && s->n_kept % HN_CACHE_BLOCK == 0 && s->n_kept + HN_CACHE_BLOCK + left <= s->n) {
         size_t i = s->n_kept / HN_CACHE_BLOCK;
         int32_t front, block = HN_NO_BLOCK;
         if (front_of(s, i, &front)) block = hn_kv_find(&s->m->pool, front, s->token + s->n_kept);
-        if (block == HN_NO_BLOCK) return;
+        if (block == HN_NO_BLOCK) break;
         s->block[s->n_block++] = block;
         s->n_kept += HN_CACHE_BLOCK;
     }
+    if (!s->alone && s->n_kept % HN_CACHE_BLOCK == 0 && s->n_kept + LEAST_FOUND + left <= s->n) find_part(s, left);
 }
 
 void hn_session_kept(hone_text_session *s, size_t n) {

@@ -19,6 +19,7 @@ static hone_rc open_text(hn_served *m, const hone_serve_options *o, hone_err *er
     t.n_threads = o->n_threads;
     t.context = o->context;
     t.cached_tokens = o->cached_tokens;
+    t.kept_tokens = o->kept_tokens;
     t.cache = o->cache;
     t.exact = o->exact;
     t.no_parity = o->no_parity;

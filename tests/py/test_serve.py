@@ -251,6 +251,24 @@ def test_little_memory_pauses_answers_and_changes_none(path):
         assert s.figures()["hone_serve_preemptions_total"] > 0
 
 
+def test_what_was_computed_before_is_found_to_the_token(path):
+    text = "AB AB nH e" * 9  # several blocks, and a part of one
+    asks = [text + end for end in ("AAAAAAAA", "BBBBBBBB", "AAAABBBB", "")]
+    def all_of(s, prompts):
+        out = [json.loads(s.call("POST", "/v1/completions", {"prompt": p, "max_tokens": 40, "ignore_eos": True, "temperature": 0, "logprobs": 2})[1]) for p in prompts]
+        return [o["choices"] for o in out], [o["usage"]["prompt_tokens_details"]["cached_tokens"] for o in out], out[0]["usage"]["prompt_tokens"]
+    with serving(path) as s:
+        once, found, n = all_of(s, asks)
+        again, found_again, _ = all_of(s, asks)
+    assert found[0] == 0 and n - 9 <= found[1] < found[2] < n - 1 and found_again[0] == n - 1
+    assert again == once
+    alone = []
+    for p in asks:
+        with serving(path, "--kept-tokens", "1") as s:
+            alone += all_of(s, [p])[0]
+    assert alone == once
+
+
 def test_a_client_that_goes_ends_its_answer(server):
     before = server.figures()["hone_serve_cancelled_total"]
     for body in ({"prompt": "A", "max_tokens": 4000, "ignore_eos": True}, {"prompt": "A", "max_tokens": 4000, "ignore_eos": True, "stream": True},

@@ -29,6 +29,31 @@ static void filing(hn_kv_pool *p) {
     ok(hn_kv_find(p, HN_NO_BLOCK, token[0]) == a && hn_kv_take(p) == c, "kv_pool/then_the_next");
 }
 
+/* A pool that is to keep what is filed grows before it takes it; the beginning of a block is found. */
+static void keeping(void) {
+    hn_kv_pool p = {.most = 4, .keep = 2};
+    hone_err err;
+    int32_t other[HN_CACHE_BLOCK], a = HN_NO_BLOCK;
+    size_t n = HN_CACHE_BLOCK;
+    ok(!hn_kv_grow(&p, 1, &err) && (a = hn_kv_take(&p)) == 0, "kv_pool/one_block");
+    hn_kv_file(&p, a, HN_NO_BLOCK, token[0]);
+    hn_kv_give(&p, a);
+    ok(hn_kv_take(&p) == HN_NO_BLOCK, "kv_pool/what_is_filed_is_kept");
+    ok(!hn_kv_grow(&p, 2, &err) && hn_kv_take(&p) == 1, "kv_pool/while_it_may_grow");
+    for (int i = 0; i < HN_CACHE_BLOCK; i++) other[i] = i < 9 ? token[0][i] : -1;
+    ok(hn_kv_find_part(&p, HN_NO_BLOCK, other, 10, &n) == HN_NO_BLOCK && n == 9, "kv_pool/too_few_are_alike");
+    n = HN_CACHE_BLOCK;
+    ok(hn_kv_find_part(&p, HN_NO_BLOCK, other, 4, &n) == a && n == 9 && p.block[a].users == 1,
+       "kv_pool/a_beginning_is_found");
+    n = 5;
+    ok(hn_kv_find_part(&p, HN_NO_BLOCK, token[0], 4, &n) == a && n == 5, "kv_pool/as_many_as_are_asked_for");
+    n = HN_CACHE_BLOCK;
+    ok(hn_kv_find_part(&p, a, token[0], 4, &n) == HN_NO_BLOCK, "kv_pool/not_behind_another");
+    hn_kv_give(&p, a), hn_kv_give(&p, a);
+    ok(hn_kv_take(&p) == a, "kv_pool/then_it_is_given_up");
+    free(p.block);
+}
+
 int main(void) {
     hn_kv_pool p = {.most = 4};
     hone_err err;
@@ -41,5 +66,6 @@ int main(void) {
     hn_kv_forget(&p);
     ok(hn_kv_used(&p) == 0 && hn_kv_find(&p, HN_NO_BLOCK, token[0]) == HN_NO_BLOCK, "kv_pool/forgets");
     free(p.block);
+    keeping();
     return done_testing();
 }
