@@ -379,10 +379,21 @@ int hn_proc_wait_any(hn_proc *const *procs, size_t n, double timeout_s, const vo
     }
 }
 
+void hn_pipe_tell(int fd, char what) {
+    sigset_t pipe, before, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    bool told = write(fd, &what, 1) == 1;
+    const struct timespec now = {0, 0};
+    if (!told && !sigismember(&pending, SIGPIPE)) sigtimedwait(&pipe, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* The supervisor may have ended, and nobody have looked yet. */
 static void order(hn_proc *proc, char what) {
-    if (proc->gone) return;
-    ssize_t n = write(proc->control_fd, &what, 1);
-    (void)n; /* fails only when the supervisor is gone */
+    if (!proc->gone) hn_pipe_tell(proc->control_fd, what);
 }
 
 void hn_proc_pause(hn_proc *proc, bool held) { order(proc, held ? HN_ORDER_HOLD : HN_ORDER_GO_ON); }

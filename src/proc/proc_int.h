@@ -54,6 +54,9 @@ static inline char *hn_run_out(hn_proc_running *run) { return (char *)run + run-
  * hn_supervisor_image, else a fork of hone. argv[0] is looked up in the PATH of env. */
 _Noreturn void hn_supervise(hn_proc_running *run, char *const *argv, char *const *env);
 
+/* One byte into a pipe that may have no reader any more: then nothing happens, SIGPIPE neither. */
+void hn_pipe_tell(int fd, char what);
+
 /* image.c: the supervisor as a static program, so that starting it costs the same however much memory hone has
  * (and that memory does not show up as the child's peak). Empty (n = 0) in builds that left it out. */
 const void *hn_supervisor_image(size_t *n);

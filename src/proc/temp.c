@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/str.h"
+#include "proc/proc_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,17 +89,8 @@ hone_rc hn_temp_make(const char *dir, const char *prefix, hn_temp *out, hone_err
     return HONE_OK;
 }
 
-/* The guardian may have ended: then the pipe has no reader, and SIGPIPE must not be delivered. */
 static void dismiss(hn_temp *t) {
-    sigset_t pipe, before, pending;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    bool told = write(t->fd, "\n", 1) == 1;
-    const struct timespec now = {0, 0};
-    if (!told && !sigismember(&pending, SIGPIPE)) sigtimedwait(&pipe, NULL, &now);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    hn_pipe_tell(t->fd, '\n'); /* the guardian may have ended */
     close(t->fd);
     while (waitpid(t->guardian, NULL, 0) < 0 && errno == EINTR) continue;
 }

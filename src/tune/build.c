@@ -1,5 +1,5 @@
-/* tune/build.c — every build is a short list of steps (compile; or generate, train…, use for PGO); the batch keeps as
- * many of them running as there are jobs. */
+/* tune/build.c — every build is a short list of steps (compile; or generate, train…, use for PGO); as many of them
+ * run as there are jobs. */
 #include "tune/build.h"
 #include "tune/code.h"
 
@@ -14,6 +14,7 @@
 #include "tune/cut_build.h"
 #include "tune/run.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,12 +138,14 @@ uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_bui
 
 typedef struct job {
     const hn_recipe *r;
+    const char *name;
     hn_build *b;
     hn_proc *proc;
     hn_proc_spec spec;
     hn_str command;
     size_t step, n_steps;
     bool compiles;        /* the running step is a compilation */
+    bool read;            /* its device code was looked at */
     hn_cut_build *pieces; /* of a command that was cut; then proc is NULL */
     hn_proc **part;       /* those that run, by their number */
 } job;
@@ -354,32 +357,7 @@ static hone_rc end_piece(const hn_build_config *cfg, job *j, size_t i, hone_err 
     return fine || limited ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
 }
 
-/* --- the batch ---------------------------------------------------------------------------------------------------- */
-
-static void abandon(job *j, size_t n, hn_build *out) {
-    for (size_t i = 0; i < n; i++) {
-        drop_pieces(&j[i]);
-        if (j[i].proc) {
-            hn_proc_result r;
-            hn_proc_kill(j[i].proc);
-            hn_proc_collect(j[i].proc, &r);
-            hn_proc_result_free(&r);
-        }
-        hn_build_drop(&out[i], false);
-    }
-}
-
-static hone_rc begin(const hn_build_config *cfg, const hn_recipe *recipe, const char *name, job *j, hn_build *b,
-                     hone_err *err) {
-    *j = (job){.r = recipe, .b = b, .n_steps = recipe->pgo ? 2 + n_training(cfg->w) : 1};
-    hone_rc rc = make_folder(cfg, name, b, err);
-    if (rc) return rc;
-    if (!*cfg->w->build) { /* nothing to build: the run command is the program */
-        b->cls = HONE_RUN_OK;
-        return HONE_OK;
-    }
-    return start_step(cfg, j, err);
-}
+/* --- several at a time -------------------------------------------------------------------------------------------- */
 
 /* What runs now, of all jobs. */
 typedef struct live {
@@ -388,75 +366,174 @@ typedef struct live {
     size_t n, most;
 } live;
 
-static void add_live(live *l, hn_proc *proc, size_t i, size_t part) {
+/* Builds by the order in which they came: from `first` on they are here, up to `begun` they run or are over, up to
+ * `end` they wait. The k-th has place k % most. */
+struct hn_builds {
+    const hn_build_config *cfg;
+    hn_arena arena;
+    job *job;
+    size_t most, first, begun, end;
+    live live;
+};
+
+static job *job_at(const hn_builds *s, size_t k) { return &s->job[k % s->most]; }
+
+static bool is_over(const job *j) { return !j->proc && !j->pieces; }
+
+hone_rc hn_builds_open(const hn_build_config *cfg, size_t most, hn_builds **out, hone_err *err) {
+    hn_builds *s = calloc(1, sizeof *s);
+    if (!s) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    s->cfg = cfg;
+    s->most = most ? most : 1;
+    s->job = HN_NEW_N(&s->arena, job, s->most);
+    s->live.most = cfg->jobs > 0 ? (size_t)cfg->jobs : 1;
+    s->live.proc = HN_NEW_N(&s->arena, hn_proc *, s->live.most);
+    s->live.job = HN_NEW_N(&s->arena, size_t, s->live.most);
+    s->live.part = HN_NEW_N(&s->arena, size_t, s->live.most);
+    if (!hn_arena_ok(&s->arena)) {
+        hn_builds_close(s);
+        return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    }
+    *out = s;
+    return HONE_OK;
+}
+
+static void abandon(job *j) {
+    drop_pieces(j);
+    if (j->proc) {
+        hn_proc_result r;
+        hn_proc_kill(j->proc);
+        hn_proc_collect(j->proc, &r);
+        hn_proc_result_free(&r);
+    }
+    hn_build_drop(j->b, false);
+}
+
+void hn_builds_close(hn_builds *s) {
+    if (!s) return;
+    for (size_t k = s->first; k < s->end; k++) abandon(job_at(s, k));
+    for (size_t i = 0; s->job && i < s->most; i++) hn_str_free(&s->job[i].command);
+    hn_arena_free(&s->arena);
+    free(s);
+}
+
+static hone_rc begin(const hn_build_config *cfg, job *j, hone_err *err) {
+    hone_rc rc = make_folder(cfg, j->name, j->b, err);
+    if (rc) return rc;
+    if (!*cfg->w->build) { /* nothing to build: the run command is the program */
+        j->b->cls = HONE_RUN_OK;
+        return HONE_OK;
+    }
+    return start_step(cfg, j, err);
+}
+
+static void add_live(live *l, hn_proc *proc, size_t k, size_t part) {
     if (!proc || l->n == l->most) return;
     l->proc[l->n] = proc;
-    l->job[l->n] = i;
+    l->job[l->n] = k;
     l->part[l->n++] = part;
 }
 
-static void list_live(live *l, const job *j, size_t n) {
-    l->n = 0;
-    for (size_t i = 0; i < n; i++) {
-        add_live(l, j[i].proc, i, SIZE_MAX);
-        for (size_t k = 0; j[i].pieces && k < hn_cut_build_n(j[i].pieces); k++) add_live(l, j[i].part[k], i, k);
+static void list_live(hn_builds *s) {
+    s->live.n = 0;
+    for (size_t k = s->first; k < s->begun; k++) {
+        const job *j = job_at(s, k);
+        add_live(&s->live, j->proc, k, SIZE_MAX);
+        for (size_t i = 0; j->pieces && i < hn_cut_build_n(j->pieces); i++) add_live(&s->live, j->part[i], k, i);
     }
 }
 
 /* Starts one more process: a piece of a build that has begun, else the next build. *any: there was one to start. */
-static hone_rc start_one(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, job *j, size_t n,
-                         size_t *next, hn_build *out, bool *any, hone_err *err) {
+static hone_rc start_one(hn_builds *s, bool *any, hone_err *err) {
     *any = false;
-    for (size_t i = 0; i < *next && !*any; i++) {
-        hone_rc rc = start_piece(cfg, &j[i], any, err);
+    for (size_t k = s->first; k < s->begun && !*any; k++) {
+        hone_rc rc = start_piece(s->cfg, job_at(s, k), any, err);
         if (rc) return rc;
     }
-    if (*any || *next == n) return HONE_OK;
+    if (*any || s->begun == s->end) return HONE_OK;
     *any = true;
-    size_t i = (*next)++;
-    return begin(cfg, &recipe[i], name[i], &j[i], &out[i], err);
+    return begin(s->cfg, job_at(s, s->begun++), err);
 }
 
-/* Runs n jobs, l->most processes at once. */
-static hone_rc run_jobs(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, job *j, live *l,
-                        size_t n, hn_build *out, hone_err *err) {
-    const volatile int *stop = cfg->options ? cfg->options->stop : NULL;
-    size_t next = 0;
-    for (;;) {
-        hone_rc rc = HONE_OK;
-        bool any = true;
-        for (list_live(l, j, next); !rc && any && l->n < l->most; list_live(l, j, next))
-            rc = start_one(cfg, recipe, name, j, n, &next, out, &any, err);
-        if (rc) return rc;
-        if (!l->n) return HONE_OK;
-        double t0 = hn_now_s();
-        int done = hn_proc_wait_any(l->proc, l->n, -1, stop);
-        *cfg->waited_s += hn_now_s() - t0;
-        if (done < 0 && stop && *stop) return hn_fail(err, HONE_E_INTERRUPTED, "interrupted while building");
-        if (done < 0) continue;
-        job *x = &j[l->job[done]];
-        if (l->part[done] == SIZE_MAX)
-            end_step(cfg, x, err, &rc);
-        else
-            rc = end_piece(cfg, x, l->part[done], err);
-        if (rc) return rc;
+/* As many processes as may run at once. */
+static hone_rc start_all(hn_builds *s, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    bool any = true;
+    for (list_live(s); !rc && any && s->live.n < s->live.most; list_live(s)) rc = start_one(s, &any, err);
+    return rc;
+}
+
+/* A process that has ended, waited for so long; below 0: until one ends. *ended: there was one. */
+static hone_rc take_ended(hn_builds *s, double wait_s, bool *ended, hone_err *err) {
+    const volatile int *stop = s->cfg->options ? s->cfg->options->stop : NULL;
+    const live *l = &s->live;
+    double t0 = hn_now_s();
+    int done = l->n ? hn_proc_wait_any(l->proc, l->n, wait_s, stop) : -1;
+    *s->cfg->waited_s += hn_now_s() - t0;
+    *ended = done >= 0;
+    if (done < 0 && stop && *stop) return hn_fail(err, HONE_E_INTERRUPTED, "interrupted while building");
+    if (done < 0) return HONE_OK;
+    job *j = job_at(s, l->job[done]);
+    hone_rc rc = HONE_OK;
+    if (l->part[done] == SIZE_MAX)
+        end_step(s->cfg, j, err, &rc);
+    else
+        rc = end_piece(s->cfg, j, l->part[done], err);
+    return rc;
+}
+
+hone_rc hn_builds_add(hn_builds *s, const hn_recipe *recipe, const char *name, hn_build *out, hone_err *err) {
+    assert(s->end - s->first < s->most);
+    job *j = job_at(s, s->end++);
+    hn_str_free(&j->command);
+    *out = (hn_build){0};
+    *j = (job){.r = recipe, .name = name, .b = out, .n_steps = recipe->pgo ? 2 + n_training(s->cfg->w) : 1};
+    bool ended = true;
+    hone_rc rc = HONE_OK;
+    while (!rc && ended) {
+        rc = start_all(s, err);
+        if (!rc) rc = take_ended(s, 0, &ended, err);
     }
+    return rc;
+}
+
+/* Of all builds that are over and were not looked at, together. */
+static hone_rc read_code(hn_builds *s, hone_err *err) {
+    hn_arena a = {0};
+    hn_build **b = HN_NEW_N(&a, hn_build *, s->most);
+    size_t n = 0;
+    for (size_t k = s->first; b && k < s->begun; k++) {
+        job *j = job_at(s, k);
+        if (!is_over(j) || j->read) continue;
+        j->read = true;
+        b[n++] = j->b;
+    }
+    hone_rc rc = b ? hn_code_of_builds(s->cfg, b, n, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
+    hn_arena_free(&a);
+    return rc;
+}
+
+hone_rc hn_builds_next(hn_builds *s, hone_err *err) {
+    assert(s->first < s->end);
+    const job *oldest = job_at(s, s->first);
+    hone_rc rc = HONE_OK;
+    for (bool ended; !(rc = start_all(s, err)) && !is_over(oldest);)
+        if ((rc = take_ended(s, -1, &ended, err))) return rc;
+    if (!rc && !oldest->read) rc = read_code(s, err);
+    if (!rc) s->first++;
+    return rc;
 }
 
 hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, size_t n, hn_build *out,
                      hone_err *err) {
-    hn_arena a = {0};
-    live l = {.most = cfg->jobs > 0 ? (size_t)cfg->jobs : 1};
-    job *j = HN_NEW_N(&a, job, n + 1);
-    l.proc = HN_NEW_N(&a, hn_proc *, l.most);
-    l.job = HN_NEW_N(&a, size_t, l.most);
-    l.part = HN_NEW_N(&a, size_t, l.most);
+    hn_builds *s;
     memset(out, 0, n * sizeof *out);
-    hone_rc rc =
-        hn_arena_ok(&a) ? run_jobs(cfg, recipe, name, j, &l, n, out, err) : hn_fail(err, HONE_E_NOMEM, "out of memory");
-    if (!rc) rc = hn_code_of_builds(cfg, out, n, err);
-    if (rc && j) abandon(j, n, out);
-    for (size_t i = 0; j && i < n; i++) hn_str_free(&j[i].command);
-    hn_arena_free(&a);
+    hone_rc rc = hn_builds_open(cfg, n, &s, err);
+    if (rc) return rc;
+    for (size_t i = 0; !rc && i < n; i++) rc = hn_builds_add(s, &recipe[i], name[i], &out[i], err);
+    for (bool ended = true; !rc && !(rc = start_all(s, err)) && s->live.n;) rc = take_ended(s, -1, &ended, err);
+    if (!rc) rc = read_code(s, err);
+    if (!rc) s->first = s->end; /* they are the caller's */
+    hn_builds_close(s);
     return rc;
 }

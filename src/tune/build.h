@@ -49,6 +49,18 @@ typedef struct hn_build_config {
  * became set; then every build is dropped. */
 hone_rc hn_build_all(const hn_build_config *cfg, const hn_recipe *recipe, char *const *name, size_t n, hn_build *out,
                      hone_err *err);
+/* Builds one after the other as they come, cfg->jobs processes at once, which go on while the caller looks at what is
+ * over. Borrows: cfg, and of every build recipe, name and *out until it was given. */
+typedef struct hn_builds hn_builds;
+hone_rc hn_builds_open(const hn_build_config *cfg, size_t most, hn_builds **out, hone_err *err);
+/* One more, behind the others; at most `most` may be under way. Does not wait. */
+hone_rc hn_builds_add(hn_builds *s, const hn_recipe *recipe, const char *name, hn_build *out, hone_err *err);
+/* Waits until the one that came first is over: its *out is the caller's from then on. There must be one. E_INTERRUPTED
+ * as above. */
+hone_rc hn_builds_next(hn_builds *s, hone_err *err);
+/* Ends and drops what was not given; accepts NULL. */
+void hn_builds_close(hn_builds *s);
+
 /* What runs, as a key: the object's hash and the parameters that the run command reads. */
 uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_build *b);
 /* Removes the folder (unless keep). */

@@ -176,7 +176,8 @@ typedef struct reading {
     size_t n;
 } reading;
 
-static hone_rc gather(const hn_build_config *cfg, hn_build *b, size_t n, hn_arena *a, reading *r, hone_err *err) {
+static hone_rc gather(const hn_build_config *cfg, hn_build *const *b, size_t n, hn_arena *a, reading *r,
+                      hone_err *err) {
     *r = (reading){HN_NEW_N(a, const char *, n),
                    HN_NEW_N(a, const char *, n),
                    HN_NEW_N(a, hn_cubin, n),
@@ -186,15 +187,15 @@ static hone_rc gather(const hn_build_config *cfg, hn_build *b, size_t n, hn_aren
                    0};
     const char *file = cfg->w->code.file ? cfg->w->code.file : "prog";
     for (size_t i = 0; hn_arena_ok(a) && i < n; i++) {
-        if (b[i].cls != HONE_RUN_OK) continue;
-        r->path[r->n] = hn_format(a, "%s/%s", b[i].dir, file);
-        r->text[r->n] = hn_code_log(&b[i], a);
+        if (b[i]->cls != HONE_RUN_OK) continue;
+        r->path[r->n] = hn_format(a, "%s/%s", b[i]->dir, file);
+        r->text[r->n] = hn_code_log(b[i], a);
         r->build[r->n++] = i;
     }
     return hn_arena_ok(a) ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
 }
 
-hone_rc hn_code_of_builds(const hn_build_config *cfg, hn_build *b, size_t n, hone_err *err) {
+hone_rc hn_code_of_builds(const hn_build_config *cfg, hn_build *const *b, size_t n, hone_err *err) {
     const hone_workload *w = cfg->w;
     hn_arena a = {0};
     reading r = {0};
@@ -212,7 +213,7 @@ hone_rc hn_code_of_builds(const hn_build_config *cfg, hn_build *b, size_t n, hon
     if (!rc && r.n) rc = hn_cubin_read_all(r.path, r.text, r.n, &ask, &a, r.cubin, r.rc, r.each, err);
     *cfg->waited_s += hn_now_s() - t0;
     for (size_t i = 0; !rc && i < r.n; i++) {
-        hn_build *x = &b[r.build[i]];
+        hn_build *x = b[r.build[i]];
         if (r.rc[i])
             fail_build(x, r.each[i].text);
         else

@@ -14,7 +14,7 @@ void hn_code_keep_log(hn_str *command);
 /* What the build said, in `a`; NULL: nothing was kept. */
 const char *hn_code_log(const hn_build *b, hn_arena *a);
 /* Fills figure and prior of the builds that succeeded. */
-hone_rc hn_code_of_builds(const hn_build_config *cfg, hn_build *b, size_t n, hone_err *err);
+hone_rc hn_code_of_builds(const hn_build_config *cfg, hn_build *const *b, size_t n, hone_err *err);
 
 /* In which order to time a batch: the most promising first. Without a prior: as it is. */
 void hn_prior_order(const hone_workload *w, const hn_build *base, const hn_build *b, size_t n, size_t *order);

@@ -1,4 +1,4 @@
-/* tune/tune.c — the loop: ask a few points, build them side by side, then measure them one after the other, alone. */
+/* tune/tune.c — opens a session, prepares its baseline, searches, and lets the best race. */
 #include "tune/code.h"
 #include "tune/tuner.h"
 
@@ -18,9 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Candidates whose device code is read are disassembled together (cubin/read.c). */
-enum { CODE_BATCH = 8 };
-enum { BATCH_MOST = 16 };
 /* Share of a time budget kept for the closing race. */
 static const double race_share = 0.2;
 
@@ -104,7 +101,7 @@ static void set_up_configs(hn_tuner *t) {
     t->builder = (hn_build_config){
         .w = t->w, .options = t->o, .root = t->work_dir, .waited_s = &t->waited_s, .objects = &t->objects};
     t->builder.jobs = times_builds ? 1 : t->o->n_jobs ? (int)t->o->n_jobs : usable;
-    if (t->builder.jobs > BATCH_MOST) t->builder.jobs = BATCH_MOST;
+    if (t->builder.jobs > HN_BATCH_MOST) t->builder.jobs = HN_BATCH_MOST;
     t->bench.run = (hn_run_config){.w = t->w, .options = t->o, .waited_s = &t->waited_s};
     t->bench.run.cpu = hn_host_core(t->w, t->o->cpu);
     t->bench.seed = t->o->seed;
@@ -192,93 +189,6 @@ static hone_rc prepare_baseline(hn_tuner *t, const hone_trials *past, hone_err *
     if (!rc) warn_of_noise(t);
     if (!rc) hn_tuner_emit(t, HONE_TUNE_BASELINE, 1, 1, NULL, NULL);
     return rc;
-}
-
-/* --- the loop ----------------------------------------------------------------------------------------------------- */
-
-static const char *reached(const hn_tuner *t) {
-    const hn_budget *b = &t->w->budget;
-    if (t->o->stop && *t->o->stop) return "interrupted";
-    if (t->o->max_evals && t->n_trials >= t->o->max_evals) return "evaluations";
-    if (hn_now_s() >= t->deadline_s) return "seconds";
-    if (b->plateau && t->since_gain >= b->plateau) return "plateau";
-    if (b->target > 0 && exp(-t->best_log_ratio) >= b->target) return "target";
-    return NULL;
-}
-
-typedef struct batch {
-    double *point; /* BATCH_MOST * slots */
-    char origin[BATCH_MOST][24];
-    hn_recipe recipe[BATCH_MOST];
-    hn_build build[BATCH_MOST];
-    size_t n;
-} batch;
-
-static hone_rc ask_batch(hn_tuner *t, batch *b, bool *exhausted, hone_err *err) {
-    size_t slots = hone_space_slots(t->plan->space), most = (size_t)t->builder.jobs;
-    if (hn_code_is_read(t->w) && most < CODE_BATCH) most = CODE_BATCH;
-    if (t->o->max_evals && t->o->max_evals - t->n_trials < most) most = t->o->max_evals - t->n_trials;
-    b->n = 0;
-    while (b->n < most && !hn_opening_waits(t)) {
-        double *p = b->point + b->n * slots;
-        hone_rc rc = hone_search_ask(t->search, p, err);
-        *exhausted = rc == HONE_E_EXHAUSTED;
-        if (*exhausted) return HONE_OK;
-        if (rc) return rc;
-        t->n_asked++;
-        snprintf(b->origin[b->n], sizeof b->origin[0], "%s", hn_opening_asked(t, p, hone_search_origin(t->search)));
-        rc = hn_plan_recipe(t->plan, p, &b->recipe[b->n], err);
-        if (rc) return rc;
-        b->n++;
-    }
-    return HONE_OK;
-}
-
-static hone_rc run_batch(hn_tuner *t, batch *b, hone_err *err) {
-    char text[BATCH_MOST][32], *name[BATCH_MOST];
-    size_t slots = hone_space_slots(t->plan->space);
-    for (size_t i = 0; i < b->n; i++) {
-        snprintf(text[i], sizeof text[i], t->o->keep_builds ? "t%zu" : "slot%zu",
-                 t->o->keep_builds ? t->n_trials + i + 1 : i);
-        name[i] = text[i];
-    }
-    hone_rc rc = hn_build_all(&t->builder, b->recipe, name, b->n, b->build, err);
-    size_t order[BATCH_MOST];
-    hn_prior_order(t->w, &t->bench.base.build, b->build, b->n, order);
-    for (size_t k = 0; !rc && k < b->n; k++) {
-        size_t i = order[k];
-        if (reached(t))
-            hone_search_forget(t->search, b->point + i * slots);
-        else
-            rc = hn_judge(t, b->point + i * slots, b->origin[i], &b->recipe[i], &b->build[i], err);
-    }
-    for (size_t i = 0; i < b->n; i++) hn_build_drop(&b->build[i], t->o->keep_builds);
-    return rc;
-}
-
-static hone_rc search_loop(hn_tuner *t, const char **reason, hone_err *err) {
-    batch *b = calloc(1, sizeof *b);
-    if (b) b->point = malloc((BATCH_MOST * hone_space_slots(t->plan->space) + 1) * sizeof(double));
-    hone_rc rc = b && b->point ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
-    bool exhausted = false;
-    size_t before = t->n_trials;
-    double start_s = hn_now_s();
-    while (!rc && !(*reason = reached(t))) {
-        rc = hn_opening_go_on(t, err);
-        if (!rc && !t->hinted && t->opening.stage == HN_OPENING_OVER) {
-            t->hinted = true;
-            rc = hn_hint(t, err);
-        }
-        if (!rc) rc = ask_batch(t, b, &exhausted, err);
-        if (!rc && b->n) rc = run_batch(t, b, err);
-        for (size_t i = 0; i < b->n; i++) hn_recipe_free(&b->recipe[i]);
-        if (exhausted && !*reason) *reason = "exhausted";
-        if (exhausted) break;
-    }
-    if (t->n_trials > before) t->trial_s = (hn_now_s() - start_s) / (double)(t->n_trials - before);
-    if (b) free(b->point);
-    free(b);
-    return rc ? rc : hn_opening_end(t, err);
 }
 
 /* --- hone_tune_run ------------------------------------------------------------------------------------------------ */
@@ -374,7 +284,7 @@ static hone_rc record_objects(hn_tuner *t, hone_err *err) {
 
 static hone_rc search_and_race(hn_tuner *t, hone_tune_result *out, hone_err *err) {
     const char *reason = "";
-    hone_rc rc = search_loop(t, &reason, err);
+    hone_rc rc = hn_search_loop(t, &reason, err);
     t->deadline_s = INFINITY;
     if (!rc && strcmp(reason, "interrupted") != 0) rc = hn_final(t, out, err);
     bool stopped = rc == HONE_E_INTERRUPTED || (!rc && !strcmp(reason, "interrupted"));

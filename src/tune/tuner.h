@@ -95,6 +95,14 @@ hone_rc hn_opening_end(hn_tuner *t, hone_err *err);
  * it would bring (hint.c). */
 hone_rc hn_hint(hn_tuner *t, hone_err *err);
 
+/* --- the search ----------------------------------------------------------------------------------------------------
+ */
+
+/* Candidates under way at once, at most. */
+enum { HN_BATCH_MOST = 16 };
+/* Searches until the budget is spent or the space is; *reason: which. */
+hone_rc hn_search_loop(hn_tuner *t, const char **reason, hone_err *err);
+
 /* --- one candidate --------------------------------------------------------------------------------------------------
  */
 

@@ -96,6 +96,37 @@ def check_limits(t, ptxas):
         t.ok(gain["lo"] == gain["hi"], "proof_is_a_comparison", gain)
 
 
+def search(folder, jobs):
+    """The trials of a search, as they were told."""
+    r = hone(folder, "tune", "--quiet", "--new", "--jobs", str(jobs))
+    trials = json.loads(hone(folder, "results", "--json", "--all").stdout)["trials"]
+    searched = sorted((x for x in trials if x["phase"] == "search"), key=lambda x: x["trial"])
+    return r, [((x["point"]["A"], str(x["point"]["REGS"])), x["class"], x["values"]) for x in searched]
+
+
+def check_stream(t, ptxas):
+    """Builds go on while others are judged; some take longer than others, some crash or hang. How many run at once changes nothing."""
+    with tools.folder() as folder:
+        write(folder, ptxas, "[minimize spills]", "[]")
+        path = f"{folder}/hone.yaml"
+        with open(path) as f:
+            text = f.read()
+        stalls = "case {A}.{REGS} in 3.*) kill -SEGV $$;; 5.24) sleep 60;; *[024].*) sleep 0.1;; esac; "
+        text = text.replace('build: "', f'build: "{stalls}').replace("-O{LEVEL}", "-O3")
+        text = text.replace('LEVEL: {type: choice, values: ["1", "3"], default: "3"}', "A: {type: int, range: [0, 5], default: 0}")
+        text = text.replace("evaluations: 8", "evaluations: 20") + "stages: {build: 4 s}\n"
+        with open(path, "w") as f:
+            f.write(text)
+        r, one = search(folder, 1)
+        t.ok(r.returncode == 0 and len(one) >= 10, "stream", r.stderr, one)
+        _, two = search(folder, 2)
+        t.ok(one == two, "stream_is_the_same_with_two_jobs", one, two)
+        bad = {(3, "24"): "build_error", (3, "128"): "build_error", (5, "24"): "build_timeout"}
+        t.ok(all(c == bad.get(p, "ok") for p, c, _ in two), "stream_loses_one_trial_to_a_crash", two)
+        spills = {"24": lambda n: n > 0, "128": lambda n: n == 0}
+        t.ok(all(spills[p[1]](v["sass.spills"]) for p, c, v in two if c == "ok"), "stream_reads_each_code", two)
+
+
 def check_explain(t, ptxas):
     """Two cubins, one alone, and a point of a workload."""
     with tools.folder() as folder:
@@ -142,6 +173,7 @@ def main():
     os.environ["HONE_CUDA"] = os.path.dirname(os.path.dirname(found["cuobjdump"]))
     check_one(t, found["ptxas"], found["cuobjdump"])
     check_limits(t, found["ptxas"])
+    check_stream(t, found["ptxas"])
     check_explain(t, found["ptxas"])
     check_faults(t, found["ptxas"])
     t.done()

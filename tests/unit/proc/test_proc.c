@@ -249,6 +249,22 @@ static void test_parent_killed(void) {
     ok(marked() == 0, "proc/kill_9_takes_all_descendants");
 }
 
+/* Its supervisor is gone by then, and nobody has looked: an order to it is no SIGPIPE. */
+static void test_late_order(void) {
+    const char *argv[] = {"true", NULL};
+    hn_proc_spec spec = {.argv = argv, .cpu = -1};
+    hn_proc *p;
+    hone_err err = {0};
+    if (!ok(!hn_proc_start(&spec, &p, &err), "proc/late_order_starts")) return;
+    siginfo_t info = {0};
+    waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);
+    hn_proc_kill(p);
+    hn_proc_result r;
+    hn_proc_collect(p, &r);
+    ok(r.end == HN_PROC_EXITED && r.code == 0, "proc/late_order_is_none");
+    hn_proc_result_free(&r);
+}
+
 static void test_leaks(void) {
     size_t fds = entries("/proc/self/fd");
     const char *argv[] = {"/bin/true", NULL};
@@ -319,6 +335,7 @@ int main(void) {
     test_waiting();
     test_held();
     test_parent_killed();
+    test_late_order();
     test_leaks();
     test_fork_instead();
     test_cgroup();

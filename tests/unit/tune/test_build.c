@@ -5,6 +5,7 @@
 #include "tune/build.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,8 +195,82 @@ static void test_profile_guided(void) {
     hone_workload_free(w);
 }
 
+/* A number that a build left in a file; 0: it left none. */
+static long long noted(const hn_build *b, const char *name) {
+    char *path = hn_path_join(b->dir, name), *text = NULL;
+    size_t n;
+    long long x = 0;
+    if (path && hn_exists(path) && !hn_read_file(path, &text, &n, NULL)) x = atoll(text);
+    free(text);
+    free(path);
+    return x;
+}
+
+enum { N_STREAM = 6, UNDER_WAY = 4 };
+
+/* Two at a time, four under way: the first waits for the second to begin, the third fails. Each leaves when it began
+ * and ended. */
+static bool stream(hn_builds *s, hn_build b[N_STREAM], long long from[N_STREAM], long long to[N_STREAM],
+                   hone_err *err) {
+    static const char *const does[N_STREAM] = {"until test -e ../s1/from; do sleep 0.02; done",
+                                               "sleep 0.1",
+                                               "date +%s%N > prog; exit 3",
+                                               "true",
+                                               "true",
+                                               "true"};
+    char name[N_STREAM][8];
+    hn_recipe r[N_STREAM];
+    for (size_t i = 0, next = 0; i < N_STREAM; i++) {
+        for (; next < N_STREAM && next < i + UNDER_WAY; next++) {
+            r[next] =
+                (hn_recipe){.cc = "cc", .flag = (const char **)(uintptr_t)&does[next], .n_flags = 1, .defines = ""};
+            snprintf(name[next], sizeof name[0], "s%zu", next);
+            if (hn_builds_add(s, &r[next], name[next], &b[next], err)) return false;
+        }
+        if (hn_builds_next(s, err)) return false;
+        from[i] = noted(&b[i], "from");
+        to[i] = noted(&b[i], "prog");
+        ok(b[i].cls == (i == 2 ? HONE_BUILD_ERROR : HONE_RUN_OK), "build/stream_%zu_is_given_in_order", i);
+        ok(from[i] && to[i] >= from[i], "build/stream_%zu_is_over", i);
+        hn_build_drop(&b[i], false);
+    }
+    return true;
+}
+
+static void test_stream(void) {
+    hone_workload *w = parse(HEAD "build: 'date +%s%N > from; eval {flags}; date +%s%N > {out}'\n");
+    hn_build b[N_STREAM];
+    long long from[N_STREAM], to[N_STREAM];
+    double waited = 0;
+    hone_err err = {0};
+    hn_str dir = {0};
+    hn_str_addf(&dir, "%s/stream", root);
+    hn_build_config cfg = {.w = w, .root = dir.text, .jobs = 2, .cpu = -1, .waited_s = &waited};
+    hn_builds *s = NULL;
+    if (ok(w && !hn_builds_open(&cfg, UNDER_WAY, &s, &err) && stream(s, b, from, to, &err), "build/stream_goes_on")) {
+        size_t most = 0;
+        for (size_t i = 0; i < N_STREAM; i++) {
+            size_t n = 0;
+            for (size_t k = 0; k < N_STREAM; k++) n += from[k] <= from[i] && from[i] < to[k];
+            if (n > most) most = n;
+        }
+        ok(most == 2, "build/stream_runs_two_at_a_time");
+        static const char *const hangs = "sleep 60";
+        hn_recipe r = {.cc = "cc", .flag = (const char **)(uintptr_t)&hangs, .n_flags = 1, .defines = ""};
+        ok(!hn_builds_add(s, &r, "hangs", &b[0], &err) && has(&b[0], "."), "build/stream_begins_at_once");
+    } else {
+        printf("# %s\n", err.text);
+    }
+    hn_builds_close(s);
+    hn_str_addf(&dir, "/hangs");
+    ok(!hn_exists(dir.text), "build/stream_drops_what_was_not_given");
+    hn_str_free(&dir);
+    hone_workload_free(w);
+}
+
 int main(void) {
     if (!mkdtemp(root)) return 1;
+    test_stream();
     test_folders();
     test_failures();
     test_own_troubles();
