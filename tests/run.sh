@@ -27,7 +27,8 @@ export HONE_ROOT=$root HONE_BUILD=$build HONE=$asan/hone
 export TMPDIR=$tmp XDG_CACHE_HOME=$tmp/cache XDG_DATA_HOME=$tmp/data HONE_CACHE=$tmp/cache/hone
 export LC_ALL=C.UTF-8 TZ=UTC
 mkdir -p "$HONE_CACHE"
-[ -z "$long" ] || export HONE_LONG=1
+# Tests about what a model computes, not about its machine code, compile it without optimisation.
+if [ -n "$long" ]; then export HONE_LONG=1; else export HONE_QUICK_CC=$root/tests/helper/quick/cc; fi
 [ ! -d "$root/../shared" ] || export HONE_SHARED=$root/../shared
 if [ -z "${HONE_CUDA:-}" ] && [ -d "$build/cuda" ]; then export HONE_CUDA=$build/cuda; fi
 unset MAKEFLAGS MFLAGS MAKELEVEL HONE_BENCH_OUT HONE_WINNERS 2>/dev/null || true

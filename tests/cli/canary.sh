@@ -37,8 +37,8 @@ for w in deaf random; do "$HONE" canary $w.yaml 2> words | sed 's/it is .*/it is
 "$HONE" canary --json idle.yaml 2> words > out.json; echo "= $?"; grep -o 'canary: [^.]*' words
 python3 -c 'import json; r = json.load(open("out.json")); print(r["passed"], r["o0_differs"], r["default_same"], bool(r["text"]))'
 echo "== a baseline whose level no candidate has"
-for level in -O0 -Og -g; do sed "s/^baseline: .*/baseline: $level/; s/^name: .*/name: level/" good.yaml > level.yaml; "$HONE" canary level.yaml 2> words > out; echo "= $?"; grep -o 'canary: .* candidates have' words; done
-for level in -Ofast "-O0 -O1" "-O2 -g"; do sed "s/^baseline: .*/baseline: $level/" good.yaml > level.yaml; "$HONE" canary level.yaml 2> /dev/null > out; echo "= $?"; done
+for level in -O0 -Og -g; do sed "s/^baseline: .*/baseline: $level/; s/^name: .*/name: level/" size.yaml > level.yaml; "$HONE" canary level.yaml 2> words > out; echo "= $?"; grep -o 'canary: .* candidates have' words; done
+for level in -Ofast "-O0 -O1" "-O2 -g"; do sed "s/^baseline: .*/baseline: $level/" size.yaml > level.yaml; "$HONE" canary level.yaml 2> /dev/null > out; echo "= $?"; done
 echo "== a search behind it"
 "$HONE" tune deaf.yaml --evals 2 -q 2> words > out; echo "= $?, $(wc -c < out) bytes"; grep -o '(--no-canary.*' words
 ls .hone 2> /dev/null

@@ -342,7 +342,7 @@ parameters:
   KERNEL: {type: choice, values: [blur, behind, hang], default: blur}
 measure: {min_time: 1 ms}
 parity: {rule: rel, tolerance: 1e-6}
-stages: {run: 120 s, cpu: 12 s}
+stages: {run: 120 s, cpu: 6 s}
 budget: {evaluations: 3}
 engine: random
 """)
@@ -366,7 +366,7 @@ inputs: [w=256]
 measure: {min_time: 1 ms, device: opencl}
 parity: {rule: rel, tolerance: 1e-6}
 proof: {min_gain: 5 %, pairs: 10, pairs_most: 30, variants: 3}
-budget: {evaluations: 2, time: 30 s}
+budget: {evaluations: 2, time: 90 s}
 engine: random
 """)
     r = subprocess.run([HONE, "tune", "gain.yaml", "--new", "--json"], cwd=folder, env=env, capture_output=True, text=True, timeout=170)

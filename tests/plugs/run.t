@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes each addition of tests/plugs/ in a copy of the tree, builds what it touches, and runs its checks. TAP."""
-import os, subprocess, sys, tempfile
+import os, re, subprocess, sys, tempfile
 
 ROOT = os.environ.get("HONE_ROOT", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = os.path.join(os.environ.get("HONE_BUILD", os.path.join(ROOT, "build")), "asan")
@@ -53,6 +53,11 @@ def try_plug(plug, top):
         return
     ran = 0
     env = {"HONE_ROOT": ROOT, "HONE": os.path.join(top, "build/asan/hone"), "PLUG_TREE": top}
+    engine = re.fullmatch(r"src/engine/(\w+)\.c", plug.one("own"))
+    if engine:
+        env["HONE_ENGINE"] = engine[1]  # test_contract itself tries the others
+    if "HONE_QUICK_CC" in os.environ:
+        env["PATH"] = os.path.dirname(os.environ["HONE_QUICK_CC"]) + os.pathsep + os.environ["PATH"]
     for test in tests:
         ran += 1
         good, out = run([os.path.join(top, "build/asan", test)], ROOT, **env)

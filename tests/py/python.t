@@ -111,6 +111,22 @@ class Limit:
             faulthandler.cancel_dump_traceback_later()
 
 
+class Level:
+    """Models are compiled without optimisation, but for tests that are marked `optimised`, and in the long run (tests/helper/quick/cc)."""
+
+    QUICK = os.path.dirname(os.environ.get("HONE_QUICK_CC", "")) + os.pathsep
+
+    def pytest_configure(self, config):
+        config.addinivalue_line("markers", "optimised: models are compiled at the levels that users get")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        plain = os.environ["PATH"].removeprefix(self.QUICK)
+        quick = "HONE_QUICK_CC" in os.environ and not item.get_closest_marker("optimised")
+        os.environ["PATH"] = self.QUICK + plain if quick else plain
+        return (yield)
+
+
 class Share:
     """Of the processes of one run of tests/run.sh, each file of tests is run by the first that comes to it."""
 
@@ -170,7 +186,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         keep_to_ourselves(folder)
         tests = not share and sys.argv[1:] or [os.path.join(ROOT, "tests/py")]
-        code = pytest.main([*arguments, *tests], plugins=[tap, Limit(), *share])
+        code = pytest.main([*arguments, *tests], plugins=[tap, Limit(), Level(), *share])
     lost = leaks()
     if lost is not None:
         tap.line(not lost, "nothing leaks")

@@ -81,7 +81,11 @@ def expected(c, x, q, sequence, position):
     return y
 
 
-@pytest.mark.parametrize("name", [*(CASES if os.environ.get("HONE_LONG") else SHORT), "f16 x86-64-v3", "q8 x86-64-v3", "bf16 generic"])
+OPTIMISED = "f32", "q8", "bf16 generic"
+NAMES = [*(CASES if os.environ.get("HONE_LONG") else SHORT), "f16 x86-64-v3", "q8 x86-64-v3", "bf16 generic"]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.optimised] * (name in OPTIMISED)) for name in NAMES])
 def test_values_and_order(tmp_path, name):
     name, _, target = name.partition(" ")
     c = case(**CASES[name])

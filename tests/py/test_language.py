@@ -366,7 +366,10 @@ def step(m, s, token, want, cache):
 LIKE_OTHERS = {"llama", "llama-linear", "qwen2", "qwen2moe", "gemma2", "gemma3-pattern", "phi3"}  # what they have is held to in other rows or tests, too
 
 
-@pytest.mark.parametrize("name", [*MODELS, *MORE] if os.environ.get("HONE_LONG") else [name for name in MODELS if name not in LIKE_OTHERS])
+NAMES = [*MODELS, *MORE] if os.environ.get("HONE_LONG") else [name for name in MODELS if name not in LIKE_OTHERS]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.optimised] * (name == "qwen3")) for name in NAMES])
 def test_an_architecture(tmp_path, name):
     s = (MODELS | MORE)[name]
     r = np.random.default_rng(len(name))
@@ -498,6 +501,7 @@ def test_bad_files(tmp_path):
     assert got.returncode == 6 and "no chat template" in got.stderr
 
 
+@pytest.mark.optimised
 def test_the_command(tmp_path, monkeypatch):
     s = MODELS["llama"]
     w = weights_of(s, np.random.default_rng(2))

@@ -108,6 +108,7 @@ def test_two_axes_more_are_refused(fitted, tmp_path):
         assert done.returncode == 3 and "the array for input 'x' is" in done.stderr
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("rows", [1, 7, 40])
 def test_sums_of_bytes_do_not_saturate(rows):
     """The largest products there are, of both signs, and random ones: exact on every processor."""

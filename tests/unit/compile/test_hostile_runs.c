@@ -97,8 +97,11 @@ static hone_artifact *build(const hostile *h, const char *dir, hone_graph **g, b
     snprintf(text, sizeof text, "ir 1\n%s", h->text);
     snprintf(base, sizeof base, "%s/m", dir);
     snprintf(path, sizeof path, "%s/m.so", dir);
-    hone_compile_options options = {
-        .size = sizeof(hone_compile_options), .output = base, .reference = reference, .no_parity = true};
+    hone_compile_options options = {.size = sizeof(hone_compile_options),
+                                    .output = base,
+                                    .compiler = getenv("HONE_QUICK_CC"),
+                                    .reference = reference,
+                                    .no_parity = true};
     hone_rc rc = hone_graph_parse(text, strlen(text), g, &err);
     if (!rc && (rc = hone_compile_graph(*g, "m", &options, NULL, &err))) hone_graph_free(*g);
     if (!rc && (rc = hone_artifact_load(

@@ -132,8 +132,11 @@ static void try_fault(const fusion *f, const fusion *wrong, const char *what) {
     char output[100], library[110];
     snprintf(output, sizeof output, "%s/%s", folder(), what);
     snprintf(library, sizeof library, "%s.so", output);
-    hone_compile_options options = {
-        .size = sizeof(hone_compile_options), .output = output, .target = "generic", .n_jobs = 1};
+    hone_compile_options options = {.size = sizeof(hone_compile_options),
+                                    .output = output,
+                                    .target = "generic",
+                                    .compiler = getenv("HONE_QUICK_CC"),
+                                    .n_jobs = 1};
     if (hone_graph_parse(f->text, strlen(f->text), &g, &err)) {
         ok(0, "parity/%s_is_caught", what);
         printf("#   %s\n", err.text);

@@ -81,6 +81,7 @@ static hone_rc make(const char *text, world *w, const char *name, size_t n_patte
                                     .no_parity = true,
                                     .no_winners = true,
                                     .no_cache = true,
+                                    .compiler = getenv("HONE_QUICK_CC"),
                                     .target = target,
                                     .specialize = &w->versions,
                                     .n_specialize = n_pattern && w->versions,
