@@ -37,6 +37,7 @@ static hone_rc flags_of(const hone_workload *w, const hone_space *space, const c
             add(out, cli_strdup(m.argv[i]));
     for (size_t i = 0; i < m.n_env; i++) add(out, cli_strdup(m.env[i]));
     if (m.pgo) add(out, cli_strdup("profile-guided"));
+    if (m.post_link) add(out, cli_strdup(m.post_link));
     hone_command_free(&m);
     return HONE_OK;
 }

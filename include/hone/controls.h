@@ -91,6 +91,9 @@ typedef struct hone_controls {
     int64_t session;    /* of the store; 0: none */
     const char *signer; /* public key of the signature, "" without one */
     void *block;
+    /* What the linked program goes through: stage ("bolt"), command, version, hash, options. None: nothing. */
+    hone_pair *post_link;
+    size_t n_post_link;
 } hone_controls;
 
 /* All strings and arrays of *c are borrowed while the functions below run. label names the text in messages. */

@@ -108,6 +108,7 @@ typedef struct hone_command {
     bool pgo;                           /* build twice around a training run; see the two flags below */
     const char *pgo_generate, *pgo_use; /* format strings with one %s: the profile folder or file */
     void *block;
+    const char *post_link; /* the tool that the linked program goes through, and its options; NULL: none */
 } hone_command;
 /* Renders `point`, a point of `space`, whose parameters of this target carry `prefix.` (NULL: none). Only active,
  * present genes give flags; parameters of other prefixes are ignored. Flags of the floating-point contract come

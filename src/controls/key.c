@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "target/bolt.h"
 #include "target/family.h"
 
 #include <hone/check.h>
@@ -163,6 +164,7 @@ static void add_space(rules *r, const hone_workload *w) {
     if (w->controls && w->numeric) hn_str_add(&s, ", numeric");
     if (w->controls && w->all_controls) hn_str_add(&s, ", all");
     rule_str(r, "controls", &s);
+    if (w->bolt) rule(r, "post link", "bolt");
     add_params(r, w);
 }
 
@@ -217,7 +219,7 @@ static const char *words(hn_arena *a, const char *text) {
 }
 
 hone_rc hn_key_workload(const hone_workload *w, hone_controls *c, hn_arena *a, hone_err *err) {
-    enum { PLAIN_RULES = 12 };
+    enum { PLAIN_RULES = 13 };
     char hex[33];
     size_t most = PLAIN_RULES + w->n_limit_rules;
     if (w->params) most += hone_space_n_params(w->params) + hone_space_n_constraints(w->params);
@@ -288,6 +290,23 @@ hone_rc hn_key_tools(const char *baseline_compiler, hone_controls *c, hn_arena *
     return rc;
 }
 
+hone_rc hn_key_post_link(const hone_controls *then, hone_controls *now, hn_arena *a, hone_err *err) {
+    hn_bolt bolt;
+    const char *why;
+    if (!then->n_post_link) return HONE_OK;
+    bool here = hn_bolt_find(a, &bolt, &why);
+    hone_pair *list = HN_NEW_N(a, hone_pair, then->n_post_link);
+    if (!list || !hn_arena_ok(a)) return nomem(err);
+    for (size_t i = 0; i < then->n_post_link; i++) {
+        list[i] = then->post_link[i];
+        if (!strcmp(list[i].name, "version")) list[i].value = here ? bolt.version : why;
+        if (here && !strcmp(list[i].name, "hash")) list[i].value = bolt.hash;
+    }
+    now->post_link = list;
+    now->n_post_link = then->n_post_link;
+    return HONE_OK;
+}
+
 hone_rc hn_key_machine(const hone_machine *machine, const char *gpus, hone_controls *c, hn_arena *a, hone_err *err) {
     const hn_family *family = hn_family_of_command(c->compiler);
     uint64_t gib = (machine->memory_b + (1u << 29)) >> 30;
@@ -354,7 +373,7 @@ static void compare_text(hn_differences *d, const char *part, const char *what, 
 /* Rules of the search space are a part of their own. */
 static bool of_space(const char *rule_name) {
     return hn_starts_with(rule_name, "parameter ") || hn_starts_with(rule_name, "constraint ") ||
-           !strcmp(rule_name, "compilers") || !strcmp(rule_name, "controls");
+           !strcmp(rule_name, "compilers") || !strcmp(rule_name, "controls") || !strcmp(rule_name, "post link");
 }
 
 static const char *part_of_rule(const char *rule_name) {
@@ -401,5 +420,6 @@ void hn_key_compare(const hone_controls *a, const hone_controls *b, const char *
         compare_tools(d, "compiler", a->tool, a->n_tool, b->tool, b->n_tool);
         compare_tools(d, "baseline", a->baseline_tool, a->n_baseline_tool, b->baseline_tool, b->n_baseline_tool);
     }
+    compare_pairs(d, "post link", a->post_link, a->n_post_link, b->post_link, b->n_post_link, NULL);
     if (!listed(skip, "cpu")) compare_machine(d, a, b);
 }

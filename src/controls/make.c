@@ -67,6 +67,20 @@ static hone_rc add_words(maker *m, const hn_recipe *r, hone_err *err) {
     return hn_arena_ok(m->a) ? HONE_OK : nomem(err);
 }
 
+static hone_rc add_post_link(maker *m, const hn_recipe *r, hone_err *err) {
+    if (!r->bolt) return HONE_OK;
+    const hone_pair from[] = {{"stage", "bolt"},
+                              {"command", r->bolt->command},
+                              {"version", r->bolt->version},
+                              {"hash", r->bolt->hash},
+                              {"options", r->bolt_options}};
+    size_t n = sizeof from / sizeof *from;
+    m->c->post_link = HN_NEW_N(m->a, hone_pair, n);
+    for (size_t i = 0; m->c->post_link && i < n; i++)
+        m->c->post_link[m->c->n_post_link++] = (hone_pair){from[i].name, hn_strdup(m->a, from[i].value)};
+    return hn_arena_ok(m->a) ? HONE_OK : nomem(err);
+}
+
 static hone_rc add_what(maker *m, hone_err *err) {
     const hn_plan *plan = m->plan;
     hn_recipe r;
@@ -79,6 +93,7 @@ static hone_rc add_what(maker *m, hone_err *err) {
     m->c->floating_point = hone_fp_name(fp);
     m->c->pgo = r.pgo;
     rc = add_words(m, &r, err);
+    if (!rc) rc = add_post_link(m, &r, err);
     hn_recipe_free(&r);
     if (!rc) rc = hone_point_to_json(plan->space, m->point, &json, err);
     if (rc) return rc;

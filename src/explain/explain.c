@@ -168,6 +168,9 @@ static hone_rc explain(hn_site *site, const char *point, hn_arena *keep, hone_ex
         read_foreign(site, &c);
         c.compiler[0] = recipe[BASELINE].cc;
         c.compiler[1] = recipe[TUNED].cc;
+        if (recipe[TUNED].bolt)
+            c.post_link = hn_format(&site->arena, "%s%s%s", recipe[TUNED].bolt->command,
+                                    *recipe[TUNED].bolt_options ? " " : "", recipe[TUNED].bolt_options);
         rc = hn_explain_compare(&c, keep, out, err);
     }
     for (int i = 0; i < 2; i++) {

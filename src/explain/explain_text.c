@@ -274,11 +274,19 @@ static void say_stripped(comparison *x) {
     }
 }
 
+static void say_post_link(comparison *x) {
+    hn_str s = {0};
+    if (!x->c->post_link) return;
+    hn_str_addf(&s, "behind the linker the program is laid out by `%s`", x->c->post_link);
+    hn_explain_sentence(&x->to, &s);
+}
+
 static void add_sentences(comparison *x) {
     size_t n_differ = 0, n_more = 0;
     for (size_t i = 0; i < x->n; i++) n_differ += x->pair[i].differs;
-    x->to.out->sentence = HN_NEW_N(x->to.a, const char *, HN_SENTENCES_MOST + 3);
+    x->to.out->sentence = HN_NEW_N(x->to.a, const char *, HN_SENTENCES_MOST + 4);
     if (!x->to.out->sentence) return;
+    say_post_link(x);
     for (size_t i = 0; i < x->n; i++) {
         hn_str s = {0};
         if (!x->pair[i].differs) continue;

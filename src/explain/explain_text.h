@@ -12,6 +12,7 @@ typedef struct hn_comparand {
     const char **foreign; /* names of functions that come with the harness; left out where both sides are alike */
     size_t n_foreign;
     const char *compiler[2]; /* of the baseline, of the tuned one */
+    const char *post_link;   /* what the tuned program goes through behind the linker; NULL: nothing */
 } hn_comparand;
 
 /* Fills sentence, fact, function and listing of *out; everything is in the arena. */

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/yaml.h"
-#include "target/family.h"
+#include "target/bolt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +30,26 @@ static void add_how_to_run(hn_str *s, const hone_controls *c) {
     hn_str_addf(s, " PROGRAM ...  runs it as it was proven: see environment%s\n", plain ? "" : " for what is set");
 }
 
+static const char *value_of(const hone_controls *c, const char *name) {
+    for (size_t i = 0; i < c->n_post_link; i++)
+        if (!strcmp(c->post_link[i].name, name)) return c->post_link[i].value;
+    return NULL;
+}
+
+static bool is_plain_list(const char *words) {
+    return !words[strspn(words, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+= ")];
+}
+
+/* The linked program's way, as commands. */
+static void add_post_link(hn_str *s, const hone_controls *c) {
+    const char *command = value_of(c, "command"), *options = value_of(c, "options");
+    if (!command || !options) return;
+    bool plain = is_plain(command) && !strpbrk(command, "/.") && is_plain_list(options);
+    hn_str_addf(s, "#   behind the link comes BOLT, which makes PROGRAM.bolt of PROGRAM%s\n",
+                plain ? ":" : "; see post_link");
+    if (plain) hn_bolt_recipe(s, "#     ", command, options);
+}
+
 static void add_head(hn_str *s, const hone_controls *c) {
     hn_str_add(s,
                "# Compiler controls, found and proven by hone. Made by a program: hone check refuses a file edited by "
@@ -39,6 +59,7 @@ static void add_head(hn_str *s, const hone_controls *c) {
     else
         hn_str_addf(s, "#   %s @NAME.rsp ...  builds with them: the response file beside this one; no hone needed\n",
                     is_plain(c->compiler) ? c->compiler : hn_family_of_command(c->compiler)->command);
+    add_post_link(s, c);
     add_how_to_run(s, c);
     hn_str_add(s, "#   hone check NAME.hone     says whether they still hold here\n"
                   "#   hone retune NAME.hone    searches again, starting from them\n");
@@ -134,6 +155,7 @@ static hone_rc add_what(hn_str *s, const hone_controls *c, hone_err *err) {
     hone_rc rc = add_point(s, c, err);
     if (rc) return rc;
     add_pairs(s, 0, "environment", c->environment, c->n_environment);
+    add_pairs(s, 0, "post_link", c->post_link, c->n_post_link);
     hn_str_add(s, c->n_flags ? "flags:\n" : "flags: []\n");
     for (size_t i = 0; i < c->n_flags; i++) {
         hn_str_add(s, "  - ");

@@ -34,7 +34,7 @@ extern const hn_language hn_language_c, hn_language_cxx;
     .cut = hn_cc_cut, .compile_only = "-c", .preprocess_only = "-E",                                                   \
     .contract = {[HONE_FP_STRICT] = hn_cc_strict, [HONE_FP_CONTRACT] = hn_cc_contracted, [HONE_FP_FAST] = hn_cc_fast}, \
     .pgo_generate = "-fprofile-generate=%s", .pgo_use = "-fprofile-use=%s", .linker = "-fuse-ld=%s",                   \
-    .probe_level = "-O3", .unread = hn_cc_unread, .probe = &hn_cc_probe, .place = hn_cc_place,                         \
+    .to_linker = "-Wl,%s", .probe_level = "-O3", .unread = hn_cc_unread, .probe = &hn_cc_probe, .place = hn_cc_place,  \
     .listing = &hn_listing_objdump, .source_name = hn_elf_source_name
 
 #endif

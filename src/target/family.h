@@ -162,8 +162,10 @@ typedef struct hn_family {
     hone_fp (*contract_of)(const char *baseline, const char *build);
 
     /* --- linking and profiles --- */
-    const char *linker; /* word that chooses a linker: a format string with %s, its name; NULL: none */
-    const char *lto[3]; /* flag sets to try for link-time optimisation, the preferred first; none: NULL */
+    const char *linker;    /* word that chooses a linker: a format string with %s, its name; NULL: none */
+    const char *to_linker; /* word that hands the linker an option: a format string with %s; NULL: none */
+    const char *unsplit;   /* word that keeps each function in one piece; NULL: that is the default */
+    const char *lto[3];    /* flag sets to try for link-time optimisation, the preferred first; none: NULL */
     const char *pgo_generate, *pgo_use, *const *pgo_extra; /* the first two: format strings with %s, the folder */
     /* Path of the tool that merges profiles, malloc'ed; NULL when it is missing. NULL: none is needed. */
     char *(*profile_tool)(hone_target *t);

@@ -238,6 +238,7 @@ const hn_family hn_family_gcc = {
     .languages = languages,
     .contract_of = contract_of,
     .lto = {"-flto", NULL},
+    .unsplit = "-fno-reorder-blocks-and-partition",
     .pgo_extra = pgo_extra,
     .kernel_flags = kernel_flags,
 };

@@ -322,6 +322,7 @@ const hn_family hn_family_rustc = {
     .contract = {[HONE_FP_STRICT] = none},
     .contract_of = contract_of,
     .lto = {"-Clto=fat", "-Clto=thin", NULL},
+    .to_linker = "-Clink-arg=-Wl,%s",
     .pgo_generate = "-Cprofile-generate=%s",
     .pgo_use = "-Cprofile-use=%s/default.profdata",
     .pgo_extra = none,

@@ -1,5 +1,5 @@
-/* tune/build.c — every build is a short list of steps (compile; or generate, train…, use for PGO); as many of them
- * run as there are jobs. */
+/* tune/build.c — every build is a short list of steps (compile; or generate, train…, use for PGO; behind that, for
+ * BOLT, instrument, train…, optimise); as many of them run as there are jobs. */
 #include "tune/build.h"
 #include "tune/code.h"
 
@@ -12,6 +12,7 @@
 #include "measure/outcome.h"
 #include "tune/confine.h"
 #include "tune/cut_build.h"
+#include "tune/post_link.h"
 #include "tune/run.h"
 
 #include <assert.h>
@@ -136,6 +137,8 @@ uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_bui
 
 /* --- one build's steps -------------------------------------------------------------------------------------------- */
 
+typedef enum step_kind { COMPILE, TRAIN, RECOMPILE, INSTRUMENT, TRAIN_AGAIN, OPTIMISE } step_kind;
+
 typedef struct job {
     const hn_recipe *r;
     const char *name;
@@ -144,7 +147,10 @@ typedef struct job {
     hn_proc_spec spec;
     hn_str command;
     size_t step, n_steps;
-    bool compiles;        /* the running step is a compilation */
+    size_t n_linking;     /* the steps that lead to a linked program; the others are BOLT's */
+    step_kind kind;       /* of the running step */
+    char profile[33];     /* key of the linked program's profile */
+    bool recalled;        /* the profile was kept from an earlier build */
     bool read;            /* its device code was looked at */
     hn_cut_build *pieces; /* of a command that was cut; then proc is NULL */
     hn_proc **part;       /* those that run, by their number */
@@ -177,20 +183,42 @@ static void add_flags(const hn_recipe *r, const char *pgo, hn_str *flags) {
     hn_arena_free(&a);
 }
 
+static void set_kind(job *j) {
+    bool last = j->step + 1 == j->n_steps;
+    if (j->step < j->n_linking)
+        j->kind = j->step == 0 ? COMPILE : j->step + 1 == j->n_linking ? RECOMPILE : TRAIN;
+    else
+        j->kind = j->step == j->n_linking && !last ? INSTRUMENT : last ? OPTIMISE : TRAIN_AGAIN;
+}
+
+static bool trains(const job *j) { return j->kind == TRAIN || j->kind == TRAIN_AGAIN; }
+
+static hone_rc compile_text(const hn_build_config *cfg, job *j, hone_err *err) {
+    hn_str flags = {0};
+    const char *pgo = j->kind == COMPILE ? j->r->pgo_generate : j->r->pgo_use;
+    add_flags(j->r, j->r->pgo ? pgo : NULL, &flags);
+    hone_rc rc =
+        hn_recipe_expand(cfg->w, j->r, cfg->w->build, flags.text ? flags.text : "", NULL, NULL, &j->command, err);
+    if (!rc && hn_code_is_read(cfg->w)) hn_code_keep_log(&j->command);
+    hn_str_free(&flags);
+    return rc;
+}
+
 static hone_rc step_text(const hn_build_config *cfg, job *j, hone_err *err) {
     const hone_workload *w = cfg->w;
-    hn_str flags = {0};
-    hone_rc rc;
-    j->compiles = j->step == 0 || j->step + 1 == j->n_steps;
-    if (j->compiles) {
-        add_flags(j->r, !j->r->pgo ? NULL : j->step ? j->r->pgo_use : j->r->pgo_generate, &flags);
-        rc = hn_recipe_expand(w, j->r, w->build, flags.text ? flags.text : "", NULL, NULL, &j->command, err);
-        if (!rc && hn_code_is_read(w)) hn_code_keep_log(&j->command);
-    } else {
-        const char *args = training_input(w, j->step - 1)->args;
+    hone_rc rc = HONE_OK;
+    set_kind(j);
+    if (trains(j)) {
+        size_t i = j->step - 1 - (j->kind == TRAIN_AGAIN ? j->n_linking : 0);
+        const char *args = training_input(w, i)->args;
         rc = hn_recipe_expand(w, j->r, w->train ? w->train : w->run, "", args, "./output", &j->command, err);
+    } else if (j->kind == INSTRUMENT) {
+        hn_bolt_instrument(&j->command, j->r->bolt);
+    } else if (j->kind == OPTIMISE) {
+        hn_bolt_optimise(&j->command, j->r->bolt, j->r->bolt_options, !j->recalled);
+    } else {
+        rc = compile_text(cfg, j, err);
     }
-    hn_str_free(&flags);
     if (!rc && j->command.failed) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     return rc;
 }
@@ -204,9 +232,9 @@ static hone_rc start(const hn_build_config *cfg, job *j, const char *shell, hn_p
     *spec = (hn_proc_spec){
         .shell = shell,
         .cwd = j->b->dir,
-        .env = j->compiles ? compile_env : train_env,
+        .env = trains(j) ? train_env : compile_env,
         .cpu = -1,
-        .wall_s = j->compiles ? limit->build_s : limit->run_s,
+        .wall_s = trains(j) ? limit->run_s : limit->build_s,
         .memory_b = limit->memory_b,
         .file_b = limit->file_b,
         .out_b = limit->output_b,
@@ -214,7 +242,7 @@ static hone_rc start(const hn_build_config *cfg, job *j, const char *shell, hn_p
         .n_procs = limit->n_procs,
     };
     hn_arena a = {0};
-    hone_rc rc = hn_confine_run(cfg->w, j->compiles ? HN_CONFINE_BUILD : HN_CONFINE_TRAINING, &a, spec, err);
+    hone_rc rc = hn_confine_run(cfg->w, trains(j) ? HN_CONFINE_TRAINING : HN_CONFINE_BUILD, &a, spec, err);
     if (!rc) rc = hn_proc_start(spec, out, err);
     spec->env = spec->write = NULL;
     hn_arena_free(&a);
@@ -237,7 +265,7 @@ static void drop_pieces(job *j) {
 
 /* Objects are kept where nothing but the program counts of a build. */
 static void cut(const hn_build_config *cfg, job *j) {
-    bool may = j->n_steps == 1 && !hn_code_is_read(cfg->w);
+    bool may = j->kind == COMPILE && j->n_linking == 1 && !hn_code_is_read(cfg->w);
     for (size_t k = 0; k < hn_n_quantities(cfg->w); k++)
         may &= hn_quantity_at(cfg->w, k)->source != HN_FROM_COMPILE_TIME;
     char *store = may ? hn_path_join(cfg->root, OBJECTS) : NULL;
@@ -279,10 +307,16 @@ static hone_outcome_class build_class(const hn_proc_result *r) {
 }
 
 static void fail_build(const job *j, const hn_proc_result *r) {
+    static const char *const step[] = {[COMPILE] = "the build",
+                                       [TRAIN] = "the training run",
+                                       [RECOMPILE] = "the build",
+                                       [INSTRUMENT] = "instrumenting the linked program",
+                                       [TRAIN_AGAIN] = "the training run of the instrumented program",
+                                       [OPTIMISE] = "laying out the linked program"};
     char what[200];
     j->b->cls = build_class(r);
     hn_proc_describe(&j->spec, r, what, sizeof what);
-    snprintf(j->b->detail, sizeof j->b->detail, "%s %s%s%s%.3900s%s", j->compiles ? "the build" : "the training run",
+    snprintf(j->b->detail, sizeof j->b->detail, "%s %s%s%s%.3900s%s", step[j->kind],
              r->end == HN_PROC_EXITED ? "ended with " : "", what, *r->err_tail ? ": " : "", r->err_tail,
              hn_confine_hint(r));
 }
@@ -313,24 +347,41 @@ static bool merge_profile(const hn_build_config *cfg, job *j) {
     return false;
 }
 
-/* Takes the finished step; true when the build is over. */
-static bool end_step(const hn_build_config *cfg, job *j, hone_err *err, hone_rc *rc) {
+/* The program was linked: its profile may be known. */
+static void enter_post_link(const hn_build_config *cfg, job *j) {
+    char hex[33] = "", *path = hn_path_join(j->b->dir, PROGRAM);
+    if (path && !hn_object_hash(path, hex, NULL)) {
+        hn_post_link_key(cfg, j->r, hex, j->profile);
+        j->recalled = hn_post_link_recall(cfg, j->profile, j->b->dir);
+    }
+    free(path);
+    if (j->recalled) j->step = j->n_steps - 1;
+}
+
+/* A step ended well: the next one, or the build is over. */
+static hone_rc go_on(const hn_build_config *cfg, job *j, hone_err *err) {
+    if (j->kind == OPTIMISE && !j->recalled && *j->profile) hn_post_link_keep(cfg, j->profile, j->b->dir);
+    if (++j->step == j->n_steps) {
+        finish_build(j);
+        return HONE_OK;
+    }
+    if (j->r->pgo && j->step + 1 == j->n_linking && !merge_profile(cfg, j)) return HONE_OK;
+    if (j->step == j->n_linking) enter_post_link(cfg, j);
+    return start_step(cfg, j, err);
+}
+
+/* Takes the finished step. */
+static hone_rc end_step(const hn_build_config *cfg, job *j, hone_err *err) {
     hn_proc_result r;
     hn_proc_collect(j->proc, &r);
     j->proc = NULL;
     bool fine = r.end == HN_PROC_EXITED && r.code == 0;
-    if (j->compiles) j->b->build_s += r.wall_s;
+    if (!trains(j) && j->kind != INSTRUMENT) j->b->build_s += r.wall_s;
     if (!fine) fail_build(j, &r);
     hn_proc_result_free(&r);
-    if (!fine) return true;
-    if (++j->step == j->n_steps) {
-        if (cfg->objects) cfg->objects->n_whole++;
-        finish_build(j);
-        return true;
-    }
-    if (j->r->pgo && j->step + 1 == j->n_steps && !merge_profile(cfg, j)) return true;
-    *rc = start_step(cfg, j, err);
-    return *rc != HONE_OK;
+    if (!fine) return HONE_OK;
+    if (j->step + 1 == j->n_linking && cfg->objects) cfg->objects->n_whole++;
+    return go_on(cfg, j, err);
 }
 
 static void count(hn_object_counts *c, const hn_build *b) {
@@ -353,8 +404,8 @@ static hone_rc end_piece(const hn_build_config *cfg, job *j, size_t i, hone_err 
     if (fine) hn_cut_build_counts(j->pieces, &j->b->n_compiled, &j->b->n_known);
     if (fine && cfg->objects) count(cfg->objects, j->b);
     drop_pieces(j);
-    if (fine) finish_build(j);
-    return fine || limited ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
+    if (fine) return go_on(cfg, j, err);
+    return limited ? HONE_OK : start(cfg, j, j->command.text, &j->spec, &j->proc, err);
 }
 
 /* --- several at a time -------------------------------------------------------------------------------------------- */
@@ -476,7 +527,7 @@ static hone_rc take_ended(hn_builds *s, double wait_s, bool *ended, hone_err *er
     job *j = job_at(s, l->job[done]);
     hone_rc rc = HONE_OK;
     if (l->part[done] == SIZE_MAX)
-        end_step(s->cfg, j, err, &rc);
+        rc = end_step(s->cfg, j, err);
     else
         rc = end_piece(s->cfg, j, l->part[done], err);
     return rc;
@@ -487,7 +538,8 @@ hone_rc hn_builds_add(hn_builds *s, const hn_recipe *recipe, const char *name, h
     job *j = job_at(s, s->end++);
     hn_str_free(&j->command);
     *out = (hn_build){0};
-    *j = (job){.r = recipe, .name = name, .b = out, .n_steps = recipe->pgo ? 2 + n_training(s->cfg->w) : 1};
+    *j = (job){.r = recipe, .name = name, .b = out, .n_linking = recipe->pgo ? 2 + n_training(s->cfg->w) : 1};
+    j->n_steps = j->n_linking + (recipe->bolt ? 2 + n_training(s->cfg->w) : 0);
     bool ended = true;
     hone_rc rc = HONE_OK;
     while (!rc && ended) {

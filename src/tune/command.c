@@ -64,7 +64,8 @@ static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) 
     for (size_t i = 0; i < r->n_flags; i++) bytes += strlen(r->flag[i]) + 1;
     for (size_t i = 0; i < r->n_app; i++) bytes += strlen(r->app_name[i]) + strlen(r->app_text[i]) + DEFINE_B;
     size_t pgo_b = r->pgo ? strlen(r->pgo_generate) + strlen(r->pgo_use) + 2 : 0;
-    const char **list = calloc(1, (n + n_env + 2) * sizeof(char *) + bytes + pgo_b + 1);
+    size_t post_b = r->bolt ? strlen(r->bolt->command) + strlen(r->bolt_options) + 2 : 0;
+    const char **list = calloc(1, (n + n_env + 2) * sizeof(char *) + bytes + pgo_b + post_b + 1);
     if (!list) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     char *at = (char *)(list + n + n_env + 2);
     hone_command c = {.rsp_lines = hn_target_family(r->target)->rsp_lines,
@@ -89,7 +90,12 @@ static hone_rc to_command(const hn_recipe *r, hone_command *out, hone_err *err) 
         c.pgo_generate = at;
         at = stpcpy(at, r->pgo_generate) + 1;
         c.pgo_use = at;
-        stpcpy(at, r->pgo_use);
+        at = stpcpy(at, r->pgo_use) + 1;
+    }
+    if (r->bolt) {
+        c.post_link = at;
+        at = stpcpy(stpcpy(at, r->bolt->command), *r->bolt_options ? " " : "");
+        stpcpy(at, r->bolt_options);
     }
     *out = c;
     return HONE_OK;

@@ -556,8 +556,9 @@ static void write_command(hn_str *s, hn_drafted *c) {
     add_quoted(s, "baseline", c->baseline.n ? c->baseline.text : c->family->plain);
     if (c->controls) hn_str_addf(s, "controls: %s\n", c->controls);
     if (c->linked)
-        hn_str_add(s,
-                   "#environment: true # offer allocators, malloc's tunables and linkers, too: docs/environment.md\n");
+        hn_str_add(
+            s, "#environment: true # offer allocators, malloc's tunables and linkers, too: docs/environment.md\n"
+               "#post_link: bolt # lay the linked program out anew by a profile of its branches: docs/post-link.md\n");
 }
 
 hone_rc hn_draft_write(hn_drafted *d, char **text, hone_err *err) {

@@ -7,6 +7,7 @@
 #include "base/locale.h"
 #include "base/options.h"
 #include "base/str.h"
+#include "tune/post_link.h"
 #include "tune/unread.h"
 
 #include <math.h>
@@ -154,15 +155,16 @@ static hone_rc build_space(hn_plan *plan, const hone_tune_options *o, const hone
     if (!rc) rc = add_fp(plan, err);
     if (!rc) rc = add_targets(plan, o, progress, err);
     if (!rc) rc = hn_environment_add(plan, err);
+    if (!rc) rc = hn_post_link_add(plan, err);
     if (!rc) rc = hone_space_seal(plan->space, err);
     return rc;
 }
 
 /* The space once more, with the controls that the program allows. */
-static hone_rc offer_unread(hn_plan *plan, const hone_tune_options *o, const hone_progress *progress, hone_err *err) {
-    if (!hn_unread_matters(plan)) return HONE_OK;
-    hone_rc rc = hn_unread_look(plan, o, &plan->offered, err);
-    if (rc || !plan->offered) return rc;
+static hone_rc offer_more(hn_plan *plan, const hone_tune_options *o, const hone_progress *progress, hone_err *err) {
+    hone_rc rc = hn_unread_matters(plan) ? hn_unread_look(plan, o, &plan->offered, err) : HONE_OK;
+    if (!rc) rc = hn_post_link_look(plan, o, err);
+    if (rc || (!plan->offered && !plan->post_link)) return rc;
     hone_space_free(plan->space);
     plan->space = NULL;
     for (size_t t = 0; t < plan->n_targets; t++) {
@@ -188,7 +190,7 @@ hone_rc hn_plan_open(const hone_workload *w, const hone_tune_options *options, c
     plan->prefix = HN_NEW_N(&plan->arena, const char *, w->n_compilers + 1);
     hone_rc rc = hn_arena_ok(&plan->arena) ? build_space(plan, options, progress, err) : HONE_E_NOMEM;
     if (!rc) read_baseline(plan);
-    if (!rc && hn_arena_ok(&plan->arena)) rc = offer_unread(plan, options, progress, err);
+    if (!rc && hn_arena_ok(&plan->arena)) rc = offer_more(plan, options, progress, err);
     if (rc == HONE_OK && !hn_arena_ok(&plan->arena)) rc = HONE_E_NOMEM;
     if (rc == HONE_E_NOMEM) hn_fail(err, rc, "out of memory building the search space");
     if (rc)
@@ -314,6 +316,7 @@ hone_rc hn_plan_recipe_under(const hn_plan *plan, const double *point, hone_fp f
     hone_rc rc = plain ? plain_flags(plan, t, &r, err) : tuned_flags(plan, t, point, fp, &r, err);
     if (!rc) rc = add_app(plan, point ? point : plan->base, &r, err);
     if (!rc) rc = hn_environment_apply(plan, point, &r, err);
+    if (!rc) rc = hn_post_link_apply(plan, point, &r, err);
     if (!rc && !hn_arena_ok(&r.arena)) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc)
         hn_recipe_free(&r);
@@ -345,6 +348,8 @@ char *hn_recipe_line(const hn_recipe *recipe, bool with_cc) {
         hn_str_add_shell(&s, recipe->flag[i]);
     }
     if (recipe->pgo) hn_str_add(&s, s.n ? " [profile-guided]" : "[profile-guided]");
+    if (recipe->bolt)
+        hn_str_addf(&s, "%s[bolt%s%s]", s.n ? " " : "", *recipe->bolt_options ? ": " : "", recipe->bolt_options);
     if (*recipe->defines) hn_str_addf(&s, "%s%s", s.n ? " " : "", recipe->defines);
     return hn_str_take(&s);
 }

@@ -14,6 +14,7 @@
 #define HN_PLAN_H
 
 #include "measure/readers.h"
+#include "target/bolt.h"
 #include "target/family.h"
 #include "tune/workload.h"
 
@@ -45,6 +46,9 @@ typedef struct hn_plan {
     unsigned offered;     /* HONE_UNREAD_*: what controls may leave out */
     bool unread_known;    /* it was looked at */
     hn_unread_finding unread[HN_N_STATES];
+    hn_bolt bolt;                           /* found, where the workload asks for it; path NULL: not */
+    bool post_link;                         /* the stage is offered */
+    const char *no_post_link;               /* why not; NULL: it is, or nobody asked */
     const char *allocator[HN_N_ALLOCATORS]; /* libraries of tune/environment.c's allocators; NULL: not here */
 } hn_plan;
 
@@ -63,6 +67,8 @@ typedef struct hn_recipe {
     size_t n_app;
     bool pgo;
     const char *pgo_generate, *pgo_use; /* see hone_command */
+    const hn_bolt *bolt;                /* the plan's: the program that was linked goes through it; NULL: not */
+    const char *bolt_options;           /* as words for the shell */
 } hn_recipe;
 
 /* progress: of probing; may be NULL. */

@@ -2,6 +2,7 @@
  * with points of the workload's own parameters. */
 #include "tune/environment.h"
 #include "tune/plan.h"
+#include "tune/post_link.h"
 
 #include "base/err.h"
 
@@ -153,6 +154,17 @@ static void deal_environment(const hn_plan *plan, const double *from, hn_seeds *
     }
 }
 
+static size_t n_post_link(void) {
+    size_t n = 0;
+    while (hn_bolt_seed(n)) n++;
+    return n;
+}
+
+static void deal_post_link(const hn_plan *plan, const double *from, hn_seeds *s) {
+    for (size_t i = 0; hn_post_link_seed(plan, i, from, next(plan, s)); i++)
+        if (hone_point_legal(plan->space, next(plan, s), NULL)) add_if_new(plan, from, s);
+}
+
 /* One of each target in turn, so that a small budget tries every compiler. */
 static void deal_rules(const hn_plan *plan, const double *from, const hn_part_points *rule, size_t most, hn_seeds *s) {
     for (size_t k = 0, dealt = 1, n = 0; dealt; k++) {
@@ -173,9 +185,10 @@ hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules
     hone_rc rc = hn_plan_parts(plan, hone_target_seeds, &rule, err);
     if (rc) return rc;
     for (size_t t = 0; t < plan->n_targets; t++) room += 2 * rule[t].n;
-    room += n_of_environment(plan);
+    room += n_of_environment(plan) + n_post_link();
     hn_seeds s = {.point = malloc(room * (hone_space_slots(plan->space) + 1) * sizeof *s.point)};
     if (s.point) {
+        deal_post_link(plan, from, &s);
         deal_environment(plan, from, &s);
         deal_rules(plan, from, rule, most_rules, &s);
         *out = s;

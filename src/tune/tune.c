@@ -235,6 +235,13 @@ static hone_rc tell_unread(hn_tuner *t, hone_err *err) {
     return rc;
 }
 
+static void tell_post_link(hn_tuner *t) {
+    char text[600];
+    if (!t->plan->no_post_link) return;
+    snprintf(text, sizeof text, "the stage bolt is withheld: %.500s", t->plan->no_post_link);
+    hn_tuner_emit(t, HONE_TUNE_WARNING, 0, 0, NULL, text);
+}
+
 static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     hone_trials past = {0};
     hn_tuner_emit(t, HONE_TUNE_DISCOVER, 0, 0, NULL, NULL);
@@ -258,6 +265,7 @@ static hone_rc open_tuner(hn_tuner *t, hone_err *err) {
     if (!rc) t->n_most = most_evaluations(t);
     if (!rc) rc = hn_journal_open(t, &past, err);
     if (!rc) rc = tell_unread(t, err);
+    if (!rc) tell_post_link(t);
     if (!rc) set_up_configs(t);
     if (!rc) rc = make_ref_dir(t, err);
     if (!rc) rc = open_search(t, err);

@@ -135,6 +135,7 @@ struct hone_workload {
     bool controls; /* tune compiler controls at all */
     bool numeric;  /* controls tagged numeric admitted (follows fp_max == fast unless set) */
     bool all_controls, lto, pgo;
+    bool bolt;            /* linked programs are laid out anew by BOLT (post_link.h) */
     unsigned environment; /* HN_ENV_…: what is offered of the environment; 0: nothing */
     hone_space *params;   /* the workload's own parameters, sealed */
     bool *param_define;   /* per parameter: rendered as -DNAME=value in {defines}; else only by a placeholder {NAME} */

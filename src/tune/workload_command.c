@@ -243,6 +243,20 @@ hone_rc hn_read_environment(const hn_reader *r) {
     return HONE_OK;
 }
 
+/* `bolt` or `none`. */
+hone_rc hn_read_post_link(const hn_reader *r) {
+    static const char *const word[] = {"none", "bolt"};
+    const hn_ynode *node = hn_yaml_get(r->root, "post_link");
+    size_t which;
+    if (!node) return HONE_OK;
+    hone_rc rc = hn_read_word(r, node, "post_link", word, 2, &which);
+    if (rc) return rc;
+    r->w->bolt = which == 1;
+    if (!r->w->bolt || (hn_template_has(r->w->build, "flags") && hn_template_has(r->w->build, "out"))) return HONE_OK;
+    return hn_yaml_fail(r->doc, node, r->err,
+                        "'post_link' is about a program that hone builds: put {flags} and {out} into 'build'");
+}
+
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
 typedef struct input_row {

@@ -82,6 +82,7 @@ static hone_controls some_controls(maker *m) {
     c.flag = HN_NEW_N(&m->a, const char *, c.n_flags + 1);
     for (size_t i = 0; i < c.n_flags; i++) c.flag[i] = some_text(m);
     c.environment = some_pairs(m, &c.n_environment);
+    c.post_link = some_pairs(m, &c.n_post_link);
     c.rule = some_pairs(m, &c.n_rules);
     c.source = some_pairs(m, &c.n_sources);
     c.input = some_pairs(m, &c.n_inputs);
@@ -120,7 +121,8 @@ static bool same(const hone_controls *a, const hone_controls *b) {
            same_pairs(a->input, a->n_inputs, b->input, b->n_inputs) &&
            same_pairs(a->tool, a->n_tool, b->tool, b->n_tool) &&
            same_pairs(a->machine, a->n_machine, b->machine, b->n_machine) &&
-           same_pairs(a->environment, a->n_environment, b->environment, b->n_environment) && a->pgo == b->pgo &&
+           same_pairs(a->environment, a->n_environment, b->environment, b->n_environment) &&
+           same_pairs(a->post_link, a->n_post_link, b->post_link, b->n_post_link) && a->pgo == b->pgo &&
            a->n_rows == b->n_rows && a->n_shares == b->n_shares && a->session == b->session;
 }
 

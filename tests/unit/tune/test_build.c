@@ -268,9 +268,71 @@ static void test_stream(void) {
     hone_workload_free(w);
 }
 
+/* A stand-in for BOLT that writes down how it was called. */
+static void put_tool(const char *name, const char *text) {
+    put(name, text);
+    char *path = hn_path_join(root, name);
+    chmod(path, 0755);
+    free(path);
+}
+
+static size_t n_of(const char *text, const char *word) {
+    size_t n = 0;
+    for (const char *at = text; at && (at = strstr(at, word)); at++) n++;
+    return n;
+}
+
+/* Two sets of options, one after the other: the second one takes the first one's profile. */
+static void test_post_link(void) {
+    put_tool("bolt",
+             "#!/bin/sh\necho \"$*\" >> log\n"
+             "case \"$*\" in *-instrument*) printf '#!/bin/sh\\necho ran $1 >> log; echo 1 > prog.fdata.$$\\n' "
+             "> prog; chmod +x prog;; *) cp prog.linked prog; cat prog.profile >> prog; echo \"$3\" >> prog;; esac\n");
+    put_tool("merge", "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done; echo profile > \"$2\"\n");
+    put("b.c", "x\n");
+    static const char text[] =
+        "hone: 1\nname: post\nsources: [b.c]\ncontrols: false\npost_link: bolt\nbuild: ': {flags}; cp b.c {out}'\n"
+        "run: '{out} {input}'\ninputs: [{name: x, args: '9', held_out: true}, {name: y, args: '7'}, {name: z, args: "
+        "'8'}]\n"
+        "objectives: [minimize code_size]\nparity: {rule: none}\n";
+    hone_workload *w = parse(text);
+    double waited = 0;
+    hone_err err = {0};
+    char *work = hn_path_join(root, "post"), *cache = hn_path_join(root, "cache"), *path = hn_path_join(root, "bolt"),
+         *merge = hn_path_join(root, "merge");
+    hone_tune_options o = {.size = sizeof(hone_tune_options), .cpu = -1, .cache_dir = cache};
+    hn_build_config cfg = {.w = w, .options = &o, .root = work, .jobs = 1, .cpu = -1, .waited_s = &waited};
+    hn_bolt bolt = {.path = path, .merge = merge, .command = "bolt", .version = "1", .hash = "h", .help = ""};
+    static const char *const options[] = {"-a", "-b", "-a"};
+    char name[] = "p", *names[] = {name}, hash[3][33] = {""};
+    for (int i = 0; w && i < 3; i++) {
+        hn_recipe r = {.cc = "cc", .defines = "", .bolt = &bolt, .bolt_options = options[i]};
+        hn_build b;
+        char *log_path, *log = NULL;
+        size_t n;
+        if (!ok(!hn_build_all(&cfg, &r, names, 1, &b, &err) && b.cls == HONE_RUN_OK, "build/post_link_%d", i))
+            printf("# %s %s\n", err.text, b.detail);
+        strcpy(hash[i], b.object_hash);
+        log_path = hn_path_join(b.dir, "log");
+        if (log_path && !hn_read_file(log_path, &log, &n, NULL)) {
+            ok(n_of(log, "-instrument ") == (i == 0), "build/post_link_%d_instruments_once", i);
+            ok(n_of(log, "ran 7") == (i == 0) && n_of(log, "ran 8") == (i == 0), "build/post_link_%d_trains_once", i);
+            ok(!n_of(log, "ran 9"), "build/post_link_%d_leaves_the_held_out_input", i);
+            ok(n_of(log, "-data=./prog.profile -") == 1, "build/post_link_%d_optimises", i);
+        }
+        free(log);
+        free(log_path);
+        hn_build_drop(&b, false);
+    }
+    ok(strcmp(hash[0], hash[1]) != 0 && !strcmp(hash[0], hash[2]), "build/post_link_options_decide");
+    free(work), free(cache), free(path), free(merge);
+    hone_workload_free(w);
+}
+
 int main(void) {
     if (!mkdtemp(root)) return 1;
     test_stream();
+    test_post_link();
     test_folders();
     test_failures();
     test_own_troubles();
