@@ -10,7 +10,8 @@ static void put_stages(FILE *f, const hone_compile_result *r) {
             r->passes_s, r->emit_s, r->compiler_s, r->parity_s);
 }
 
-static void put_json(cli *c, const hone_compile_result *r, const char *output, const cli_precision_report *report) {
+static void put_json(cli *c, const hone_compile_result *r, const char *output, const cli_precision *precision,
+                     const cli_precision_report *report) {
     cli_json j = cli_json_begin(c, false);
     cli_json_object(&j);
     cli_json_ktext(&j, "output", output);
@@ -36,6 +37,7 @@ static void put_json(cli *c, const hone_compile_result *r, const char *output, c
     char *split = cli_split_line(r->text);
     cli_json_ktext(&j, "split", split);
     free(split);
+    cli_mixed_json(&j, precision);
     if (report->n) cli_precision_json(&j, report);
     cli_json_ktext(&j, "text", r->text);
     cli_json_end(&j);
@@ -103,10 +105,11 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     if (rc) {
         explain_refusal(&x, path, rc);
     } else if (c->json) {
-        put_json(c, &r, output, &report);
+        put_json(c, &r, output, &precision, &report);
     } else {
         printf("%s.%s\n", output, x.options.emit == HONE_EMIT_C ? "c" : "so");
         fputs(r.text, stdout);
+        cli_mixed_put(c, &precision);
         if (report.n) cli_precision_put(c, &report);
         if (cli_given(c, "stats")) put_stages(stdout, &r);
         char t[CLI_TEXT_N];

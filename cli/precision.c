@@ -46,7 +46,10 @@ static hone_rc choose(const cli *c, const hone_graph *g, cli_compiling *x, cli_p
     hone_rc rc = read_percentile(c, &o.percentile, err);
     if (!rc) rc = hone_temp_open("hone-exact-", &p->temp, err);
     if (!rc) o.keep = p->exact = cli_format("%s/exact", hone_temp_path(p->temp));
-    if (!rc) rc = hone_precision_choose(g, p->taken.a, p->taken.n, &o, &p->text, err);
+    if (!rc && !strcmp(cli_text(c, "precision", ""), "mixed"))
+        rc = cli_mixed_choose(c, o.percentile, x, p, err);
+    else if (!rc)
+        rc = hone_precision_choose(g, p->taken.a, p->taken.n, &o, &p->text, err);
     cli_compiling_done(x);
     return rc;
 }
@@ -63,25 +66,31 @@ static hone_rc need_data(const char *kind, const hone_graph *g, hone_err *err) {
 }
 
 static hone_rc read_choice(const char *path, cli_precision *p, hone_err *err) {
-    size_t n;
+    size_t n = 0;
     char *bytes = NULL;
     hone_rc rc = cli_read_bytes(path, &bytes, &n, err);
     if (!rc) p->text = cli_format("%.*s", (int)n, bytes);
     free(bytes);
     if (rc == HONE_E_IO && !strpbrk(path, "./"))
-        return cli_fail(err, HONE_E_USAGE, "option '--precision' takes int8 or a precision file, not '%s'", path);
+        return cli_fail(err, HONE_E_USAGE, "option '--precision' takes int8, mixed or a precision file, not '%s'",
+                        path);
     return rc ? rc : hone_precision_read(p->text, path, &p->summary, err);
 }
 
 hone_rc cli_precision_choose(const cli *c, const char *path, cli_compiling *x, cli_precision *out, hone_err *err) {
-    static const char *const further[] = {"data", "calibrate", "percentile", "no-smooth"};
+    static const char *const further[] = {"data",      "calibrate", "percentile", "no-smooth",
+                                          "max-error", "metric",    "front",      "points"};
+    static const char *const searched[] = {"max-error", "metric", "front", "points"};
     const char *kind = cli_text(c, "precision", NULL), *data = cli_text(c, "data", NULL);
     cli_precision p = {.given = kind != NULL};
     for (size_t i = 0; !kind && i < sizeof further / sizeof *further; i++)
         if (cli_given(c, further[i]))
             return cli_fail(err, HONE_E_USAGE, "option '--%s' goes with --precision", further[i]);
     if (!kind) return *out = p, HONE_OK;
-    bool chosen = !strcmp(kind, "int8");
+    for (size_t i = 0; strcmp(kind, "mixed") != 0 && i < sizeof searched / sizeof *searched; i++)
+        if (cli_given(c, searched[i]))
+            return cli_fail(err, HONE_E_USAGE, "option '--%s' goes with --precision mixed", searched[i]);
+    bool chosen = !strcmp(kind, "int8") || !strcmp(kind, "mixed");
     hone_rc rc = chosen ? HONE_OK : read_choice(kind, &p, err);
     if (!rc && (chosen || data)) rc = cli_graph_open(path, x, &p.graph, err);
     if (!rc && chosen && !data) rc = need_data(kind, p.graph, err);
@@ -99,6 +108,7 @@ hone_rc cli_precision_choose(const cli *c, const char *path, cli_compiling *x, c
 
 void cli_precision_free(cli_precision *p) {
     hone_free(p->text);
+    hone_mixed_free(&p->front);
     hone_graph_free(p->graph);
     hone_temp_close(p->temp);
     free(p->exact);

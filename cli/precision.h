@@ -6,11 +6,18 @@
 
 #include <hone/artifact.h>
 #include <hone/compile.h>
+#include <hone/mixed.h>
 #include <hone/precision.h>
 #include <hone/process.h>
 
 #define CLI_PRECISION_OPTIONS                                                                                          \
-    {"precision", 0, CLI_TEXT, "int8|FILE", 0, 0, "products in 8 bits: chosen on --data, or as a file says"},          \
+    {"precision",                                                                                                      \
+     0,                                                                                                                \
+     CLI_TEXT,                                                                                                         \
+     "int8|mixed|FILE",                                                                                                \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     "products in 8 bits: all, or a front of which are, chosen on --data; or as a file says"},                         \
         {"data",                                                                                                       \
          0,                                                                                                            \
          CLI_TEXT,                                                                                                     \
@@ -25,8 +32,25 @@
          0,                                                                                                            \
          0,                                                                                                            \
          "how ranges follow from the values seen; else mse, by least error"},                                          \
-        {"percentile", 0, CLI_TEXT, "P", 0, 0, "so many of 100 values lie within the range; else 99.99"}, {            \
-        "no-smooth", 0, CLI_FLAG, NULL, 0, 0, "columns that stand out stay as they are"                                \
+        {"percentile", 0, CLI_TEXT, "P", 0, 0, "so many of 100 values lie within the range; else 99.99"},              \
+        {"no-smooth", 0, CLI_FLAG, NULL, 0, 0, "columns that stand out stay as they are"},                             \
+        {"max-error",                                                                                                  \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "E",                                                                                                          \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "mixed: the most that the point chosen may have; else 0.01, with --metric 1.01 times that of f32"},           \
+        {"metric",                                                                                                     \
+         0,                                                                                                            \
+         CLI_TEXT,                                                                                                     \
+         "COMMAND",                                                                                                    \
+         0,                                                                                                            \
+         0,                                                                                                            \
+         "mixed: prints the error of the outputs in the folder that it is given, less for better"},                    \
+        {"front", 0, CLI_TEXT, "FILE", 0, 0, "mixed: where evaluated points are kept and looked up; else NAME.front"}, \
+    {                                                                                                                  \
+        "points", 0, CLI_COUNT, "N", 1, 100000, "mixed: evaluated after each product alone; else 64"                   \
     }
 
 /* Arrays of samples by input: sample s's input i is a[s * n_inputs + i]. */
@@ -47,6 +71,7 @@ typedef struct cli_precision {
     char *text;              /* of the choice */
     cli_samples taken, held; /* borrows of `all`: chosen on, and held out (where there are four or more) */
     cli_samples all;
+    hone_mixed_front front; /* of --precision mixed; n 0: none */
     hone_precision_summary summary;
     hone_graph *graph; /* the model, imported once, for all that is compiled of it; NULL: nobody needed it */
     hone_temp *temp;   /* where `exact` is */
@@ -74,6 +99,12 @@ hone_rc cli_precision_measure(const cli *c, const char *path, const cli_precisio
 void cli_precision_put(const cli *c, const cli_precision_report *r);
 struct cli_json;
 void cli_precision_json(cli_json *j, const cli_precision_report *r); /* member `precision` of an object */
+/* mixed.c: the search, whose choice is p->text; the front in the output of people (nothing where there is none) and as
+ * member `front` of an object. */
+hone_rc cli_mixed_choose(const cli *c, double percentile, const struct cli_compiling *x, cli_precision *p,
+                         hone_err *err);
+void cli_mixed_put(const cli *c, const cli_precision *p);
+void cli_mixed_json(struct cli_json *j, const cli_precision *p);
 void cli_precision_report_free(cli_precision_report *r);
 
 #endif

@@ -11,7 +11,7 @@ import os, re, sys
 PREFIXES = {
     "array": "dtype array", "artifact": "artifact", "base": "rc", "check": "check", "compile": "compile",
     "controls": "controls key", "device": "device", "draft": "draft", "explain": "explanation", "far": "far", "front": "front", "import": "import",
-    "inputs": "inputs", "ir": "graph", "latency": "latency", "load": "load", "machine": "machine noise", "npy": "npy", "onnx": "gen",
+    "inputs": "inputs", "ir": "graph", "latency": "latency", "load": "load", "machine": "machine noise", "mixed": "mixed", "npy": "npy", "onnx": "gen",
     "pack": "pack", "pass": "pass", "peer": "peer", "places": "place places", "process": "process temp", "profile": "profile",
     "precision": "precision", "program": "program", "prove": "prove proof proofs canary", "record": "store session trial trials",
     "quantize": "quantize", "race": "race", "reduce": "reduction", "report": "report", "rollout": "rollout rollouts",

@@ -11,7 +11,7 @@
 /* --- what the samples are ------------------------------------------------------------------------------------------
  */
 
-static void hash_samples(const hone_array *sample, size_t n, char hex[33]) {
+void hn_hash_arrays(const hone_array *sample, size_t n, char hex[33]) {
     hn_hash h;
     hn_hash_begin(&h);
     for (size_t i = 0; i < n; i++) {
@@ -56,7 +56,7 @@ static hn_narrow_choice choice_of(const hn_operand *s, hn_calibration how, doubl
     return c;
 }
 
-static hone_rc look(hn_calibration_run *c, const hone_array *sample, size_t n_samples, hone_err *err) {
+hone_rc hn_calibration_look(hn_calibration_run *c, const hone_array *sample, size_t n_samples, hone_err *err) {
     hone_rc rc = hn_calibration_take(c, sample, n_samples, false, err);
     for (uint32_t i = 0; i < c->n_seen && !rc; i++) {
         bool contracts = c->g->node[c->seen[i].product.node].op == HN_OP_CONTRACT;
@@ -66,10 +66,9 @@ static hone_rc look(hn_calibration_run *c, const hone_array *sample, size_t n_sa
     return rc ? rc : hn_calibration_take(c, sample, n_samples, true, err);
 }
 
-static hone_rc print_plan(hn_calibration_run *c, hn_calibration how, const char *data, size_t n_samples, char **text,
-                          hone_err *err) {
+hone_rc hn_calibration_plan(hn_calibration_run *c, hn_calibration how, const char *data, size_t n_samples,
+                            hn_narrow_plan *out, hone_err *err) {
     double percentile = c->options->percentile > 0 ? c->options->percentile : 99.99;
-    hn_str out = {0};
     hn_narrow_plan plan = {.kind = "int8",
                            .calibrate = hn_calibration_name[how],
                            .data = data,
@@ -77,16 +76,23 @@ static hone_rc print_plan(hn_calibration_run *c, hn_calibration how, const char 
                            .n_samples = (int64_t)n_samples,
                            .choice = HN_NEW_N(&c->arena, hn_narrow_choice, c->n_seen),
                            .n = c->n_seen};
-    if (!plan.choice) return hn_fail(err, HONE_E_NOMEM, "out of memory");
-    for (uint32_t i = 0; i < c->n_seen; i++) plan.choice[i] = choice_of(&c->seen[i], how, percentile, &c->arena);
-    if (hn_arena_ok(&c->arena)) hn_plan_print(&plan, &out);
+    for (uint32_t i = 0; plan.choice && i < c->n_seen; i++)
+        plan.choice[i] = choice_of(&c->seen[i], how, percentile, &c->arena);
+    if (!hn_arena_ok(&c->arena)) return hn_fail(err, HONE_E_NOMEM, "out of memory");
+    *out = plan;
+    return HONE_OK;
+}
+
+static hone_rc print_plan(const hn_narrow_plan *plan, char **text, hone_err *err) {
+    hn_str out = {0};
+    hn_plan_print(plan, &out);
     char *taken = hn_str_take(&out);
     if (!taken) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     *text = taken;
     return HONE_OK;
 }
 
-static hone_rc read_how(const hone_precision_options *o, size_t n_samples, hn_calibration *how, hone_err *err) {
+hone_rc hn_calibration_how(const hone_precision_options *o, size_t n_samples, hn_calibration *how, hone_err *err) {
     *how = HN_CALIBRATE_MSE;
     if (o->calibrate && !hn_calibration_named(o->calibrate, how)) {
         const char *near = hn_nearest(o->calibrate, hn_calibration_name, HN_N_CALIBRATIONS);
@@ -104,14 +110,16 @@ hone_rc hone_precision_choose(const hone_graph *g, const hone_array *sample, siz
     hone_precision_options o = hone_precision_defaults();
     hn_calibration_run c;
     hn_calibration how;
+    hn_narrow_plan plan;
     char data[33];
     hone_rc rc = hn_options_read(&o, sizeof o, options, "precision", err);
-    if (!rc) rc = read_how(&o, n_samples, &how, err);
+    if (!rc) rc = hn_calibration_how(&o, n_samples, &how, err);
     if (!rc) rc = hn_calibration_open(g, &o, &c, err);
     if (rc) return rc;
-    rc = look(&c, sample, n_samples, err);
-    hash_samples(sample, n_samples * hone_graph_inputs(g), data);
-    if (!rc) rc = print_plan(&c, how, data, n_samples, text, err);
+    rc = hn_calibration_look(&c, sample, n_samples, err);
+    hn_hash_arrays(sample, n_samples * hone_graph_inputs(g), data);
+    if (!rc) rc = hn_calibration_plan(&c, how, data, n_samples, &plan, err);
+    if (!rc) rc = print_plan(&plan, text, err);
     hn_calibration_close(&c);
     return rc;
 }

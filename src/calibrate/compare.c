@@ -1,4 +1,6 @@
 /* compare.c — two versions of a model on the same samples. */
+#include "calibrate/calibrate.h"
+
 #include "base/err.h"
 #include "ir/interp.h"
 
@@ -8,11 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct sums {
-    double squares, exact_squares, largest, exact_largest;
-} sums;
-
-static void add_element(double got, double want, hone_precision_error *e, sums *s) {
+static void add_element(double got, double want, hone_precision_error *e, hn_error_sums *s) {
     double d = fabs(got - want);
     if (!isfinite(d)) {
         e->n_other += isfinite(got) != isfinite(want);
@@ -30,8 +28,8 @@ static int64_t top(const hn_tensor *t, int64_t from, int64_t n) {
     return best;
 }
 
-static hone_rc add_output(const hone_array *got, const hone_array *want, hone_precision_error *e, sums *s,
-                          hone_err *err) {
+hone_rc hn_error_add(const hone_array *got, const hone_array *want, hone_precision_error *e, hn_error_sums *s,
+                     hone_err *err) {
     hn_tensor a, b;
     hone_rc rc = hn_array_tensor(got, &a, err);
     if (!rc) rc = hn_array_tensor(want, &b, err);
@@ -51,6 +49,11 @@ static hone_rc add_output(const hone_array *got, const hone_array *want, hone_pr
     return HONE_OK;
 }
 
+void hn_error_finish(hone_precision_error *e, const hn_error_sums *s) {
+    e->rms = s->exact_squares > 0 ? sqrt(s->squares / s->exact_squares) : 0;
+    e->largest = s->exact_largest > 0 ? s->largest / s->exact_largest : 0;
+}
+
 static void drop(hone_array *a, size_t n) {
     for (size_t i = 0; i < n; i++) free(a[i].data), a[i].data = NULL;
 }
@@ -63,17 +66,16 @@ hone_rc hone_precision_compare(hone_artifact *narrow, hone_artifact *exact, cons
         return hn_fail(err, HONE_E_FAILED, "'%s' and '%s' have other inputs and outputs", other->name, m->name);
     hone_array *got = calloc(n_out + 1, sizeof *got), *want = calloc(n_all + 1, sizeof *want);
     hone_precision_error *e = calloc(n_out + 1, sizeof *e);
-    sums *s = calloc(n_out + 1, sizeof *s);
+    hn_error_sums *s = calloc(n_out + 1, sizeof *s);
     hone_rc rc = got && want && e && s ? HONE_OK : hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < n_samples && !rc; i++) {
         rc = hone_artifact_run(exact, sample + i * n_in, n_in, want, n_all, err);
         if (!rc) rc = hone_artifact_run(narrow, sample + i * n_in, n_in, got, n_out, err);
-        for (size_t k = 0; k < n_out && !rc; k++) rc = add_output(&got[k], &want[k], &e[k], &s[k], err);
+        for (size_t k = 0; k < n_out && !rc; k++) rc = hn_error_add(&got[k], &want[k], &e[k], &s[k], err);
         drop(got, n_out), drop(want, n_all);
     }
     for (size_t k = 0; k < n_out && !rc; k++) {
-        e[k].rms = s[k].exact_squares > 0 ? sqrt(s[k].squares / s[k].exact_squares) : 0;
-        e[k].largest = s[k].exact_largest > 0 ? s[k].largest / s[k].exact_largest : 0;
+        hn_error_finish(&e[k], &s[k]);
         out[k] = e[k];
     }
     free(got), free(want), free(e), free(s);

@@ -16,6 +16,7 @@ typedef struct applier {
     const hn_narrow_choice **of; /* by node, NULL: as it is */
     const hn_narrow_product *product;
     uint32_t n_product, n_node;
+    hn_val switches; /* the input; 0: none */
 } applier;
 
 static const hn_narrow_product *product_of(const applier *a, uint32_t node) {
@@ -82,6 +83,15 @@ static hn_val narrow_input(hn_rewriter *r, hn_val x, const hn_narrow_product *p,
     return hn_dequantise(b, hn_quantise(b, x, scale, zero, HONE_U8, true), scale, zero, HONE_F32);
 }
 
+/* Both versions, and the switch that takes one. */
+static hn_val either(hn_rewriter *r, const hn_node *n, hn_val narrow, size_t at) {
+    const applier *a = r->arg;
+    hn_builder *b = &r->b;
+    hn_val as_is = hn_emit(r->g, b->b, n->op, n->n_in, n->in, n->n_attr, n->attr, 1);
+    hn_val one = hn_slice_axis(b, a->switches, 0, hn_lit(b, (int64_t)at), hn_lit(b, 1), 1);
+    return hn_where(b, hn_scalar(b, one), narrow, as_is);
+}
+
 static hn_val narrow_rule(hn_rewriter *r, const hn_node *node) {
     const applier *a = r->arg;
     const hn_narrow_choice *c = r->id < a->n_node ? a->of[r->id] : NULL;
@@ -91,7 +101,8 @@ static hn_val narrow_rule(hn_rewriter *r, const hn_node *node) {
     const hn_tensor w = *hn_const_of(r->g, n.in[1]);
     const hn_val x = narrow_input(r, n.in[0], &p, c);
     const hn_val in[] = {x, narrow_weights(r, &w, &p, c, a->plan->least)};
-    return hn_emit(r->g, r->b.b, n.op, 2, in, n.n_attr, n.attr, 1);
+    const hn_val narrow = hn_emit(r->g, r->b.b, n.op, 2, in, n.n_attr, n.attr, 1);
+    return a->switches ? either(r, &n, narrow, (size_t)(c - a->plan->choice)) : narrow;
 }
 
 /* --- a plan and a graph --------------------------------------------------------------------------------------------
@@ -129,7 +140,7 @@ static hone_rc match(const hn_narrow_choice *c, const applier *a, const hn_graph
                    "the model has no product '%s', which the precision names: it is of another model", c->name);
 }
 
-hone_rc hn_plan_apply(const hn_narrow_plan *plan, hn_graph *g, hone_err *err) {
+static hone_rc apply(const hn_narrow_plan *plan, hn_graph *g, bool switched, hone_err *err) {
     hn_narrow_product *product;
     applier a = {.plan = plan, .n_node = g->n_node};
     hone_rc rc = hn_products_find(g, &product, &a.n_product, err);
@@ -138,10 +149,18 @@ hone_rc hn_plan_apply(const hn_narrow_plan *plan, hn_graph *g, hone_err *err) {
     if (!rc && !a.of) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     for (uint32_t i = 0; i < plan->n && !rc; i++) rc = match(&plan->choice[i], &a, g, err);
     if (rc) return rc;
+    hn_type type = {.dtype = HONE_BOOL, .rank = 1, .dim = {hn_dim_int(g->dims, (int64_t)plan->n)}};
+    if (switched) a.switches = hn_param(g, 0, HN_SWITCHES, &type);
     hn_rewriter r = {.g = g, .arg = &a};
     hn_rewrite(&r, narrow_rule);
     hn_sweep(g);
     return hn_graph_failure(g, err);
+}
+
+hone_rc hn_plan_apply(const hn_narrow_plan *plan, hn_graph *g, hone_err *err) { return apply(plan, g, false, err); }
+
+hone_rc hn_plan_apply_switched(const hn_narrow_plan *plan, hn_graph *g, hone_err *err) {
+    return apply(plan, g, true, err);
 }
 
 hone_rc hn_plan_graph(const char *text, const hn_graph *g, hn_narrow_plan *plan, hn_graph **out, hone_err *err) {

@@ -99,6 +99,10 @@ hone_rc hn_products_find(hn_graph *g, hn_narrow_product **out, uint32_t *n, hone
 /* g: prepared. Its products that the plan has narrow are quantised. E_MISMATCH: one is not there, or has other weights.
  */
 hone_rc hn_plan_apply(const hn_narrow_plan *p, hn_graph *g, hone_err *err);
+/* As hn_plan_apply, but each product is there in both versions, and an input more, HN_SWITCHES, bool[plan->n], says
+ * which is taken: element i is for choice i. */
+#define HN_SWITCHES "hone.narrow"
+hone_rc hn_plan_apply_switched(const hn_narrow_plan *p, hn_graph *g, hone_err *err);
 /* A copy of g, prepared, with the plan in `text` applied; free it before g. plan: receives what was read. */
 hone_rc hn_plan_graph(const char *text, const hn_graph *g, hn_narrow_plan *plan, hn_graph **out, hone_err *err);
 

@@ -33,6 +33,20 @@ hone run m.ir -t generic --precision out.precision --random 1 | cut -c 1-11
 hone run out.so --precision out.precision --random 1
 hone compile samples.ir -t generic --precision out.precision
 hone compile samples.ir -t generic --precision int8 --data x.npz
+hone compile m.ir --precision mixed
+hone compile m.ir --precision int8 --data x.npz --max-error 1%
+hone compile m.ir --metric true
+hone compile m.ir --precision mixed --data x.npz --max-error much
+hone compile m.ir --precision mixed --data x.npz --metric 'cat nowhere; false' 2>&1 | tail -1
+hone compile m.ir --precision mixed --calibrate mse --data x.npz --max-error 2% -o mixed | grep ^front
+grep kind mixed.precision
+grep -c ranges mixed.front
+hone compile m.ir --precision mixed --calibrate mse --data x.npz --max-error 0 --front mixed.front -o mixed --json | grep -A 7 -e '"front"' -e '"chosen": true' | grep -v -e latency -e error
+echo 3 > mixed.front
+hone compile m.ir --precision mixed --data x.npz --front mixed.front
+sed -i 's/f32.8, 64/f32[7, 64/' samples.ir
+hone run samples.ir -t generic --random 7 -o few.npz | cut -c 1-11
+hone compile m.ir --precision mixed --data few.npz
 sed 's/= sin/= cos/' m.ir > other.ir
 hone compile other.ir -t generic --precision out.precision
 sed -i 's/zero: .*/zero: 300/' out.precision
