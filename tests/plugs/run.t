@@ -25,8 +25,9 @@ def run(command, cwd, **more):
 
 
 def make(top, *goals):
-    san = subprocess.run(["make", "-s", "print-san"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-    return run(["make", "-j2", "BUILD=build/asan", f"CFLAGS={san}", *goals], top)
+    said = subprocess.run(["make", "-s", "print-san"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    san, link = said.splitlines()
+    return run(["make", "-j2", "BUILD=build/asan", f"CFLAGS={san}", f"PROGRAM_LDFLAGS={link}", *goals], top)
 
 
 def copy_build(top):

@@ -23,6 +23,7 @@ import test_serve  # noqa: E402
 from test_serve import serving  # noqa: E402
 
 LONG = bool(os.environ.get("HONE_LONG"))
+pytestmark = pytest.mark.optimised  # thousands of tokens
 
 
 def write_model(path, seed=1):
