@@ -20,7 +20,7 @@ stamp=$venv/installed-$set
 if cmp -s "$list" "$stamp"; then exit 0; fi
 echo "venv: installing the packages of $list into $venv" >&2
 mkdir -p "$(dirname "$venv")"
-"${PYTHON:-python3}" -m venv "$venv"
+[ -x "$venv/bin/pip" ] || "${PYTHON:-python3}" -m venv "$venv" # a link to a shared one is no folder for venv
 [ "$set" = wild ] && alone=--no-deps || alone=
 "$venv/bin/pip" install --quiet --disable-pip-version-check $alone -r "$list"
 cp "$list" "$stamp"

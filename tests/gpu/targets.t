@@ -2,6 +2,8 @@
 """Compilers for GPUs as targets: drafts of workloads, searches by figures of machine code with each of them, files of compiler
 controls. TAP; what is not installed is skipped by name."""
 
+import contextlib
+import glob
 import os
 import shutil
 import subprocess
@@ -40,6 +42,53 @@ def tune(where, text, name):
 def with_sources(where):
     for k in ("softmax.cu", "matmul.cu", "mixed.cu", "mixed.cl"):
         shutil.copy(f"{ROOT}/tests/data/gpu/{k}", where)
+
+
+TEXTURE = """extern "C" __global__ void look(cudaTextureObject_t t, float *out) { out[threadIdx.x] = tex1Dfetch<float>(t, (int)threadIdx.x); }
+"""
+BROKEN = "extern \"C\" __global__ void f(float *x) { x[0] = nothing; }\n"
+OPTIONS = ([], ["-Xptxas=-O1"], ["-use_fast_math", "-maxrregcount=32"], ["-rdc=true"], ["-lineinfo"])
+
+
+def by_itself(library, path, options):
+    """What NVRTC makes of a file when it is asked directly; None: it refuses."""
+    import ctypes
+
+    lib = ctypes.CDLL(library)
+    with open(path, "rb") as f:
+        text = f.read()
+    p, n = ctypes.c_void_p(), ctypes.c_size_t()
+    words = ["--gpu-architecture=sm_90", "-I.", *[w.replace("-Xptxas=", "--ptxas-options=") for w in options]]
+    array = (ctypes.c_char_p * len(words))(*[w.encode() for w in words])
+    lib.nvrtcCreateProgram(ctypes.byref(p), text, path.encode(), 0, None, None)
+    if lib.nvrtcCompileProgram(p, len(words), array):
+        return None
+    lib.nvrtcGetCUBINSize(p, ctypes.byref(n))
+    code = ctypes.create_string_buffer(n.value)
+    lib.nvrtcGetCUBIN(p, code)
+    lib.nvrtcDestroyProgram(ctypes.byref(p))
+    return code.raw
+
+
+def nvrtc_is_whole(where, path):
+    """hone-nvrtc leaves out what a source does not need: the code is what NVRTC alone makes of it."""
+    driver = glob.glob(f"{os.environ['HONE_CACHE']}/gpu-cc/*/hone-nvrtc")
+    if not tap.ok(len(driver) == 1, "nvrtc_driver_is_written", driver):
+        return
+    same = []
+    for k in ("softmax.cu", "matmul.cu", "mixed.cu"):
+        for options in OPTIONS:
+            subprocess.run([driver[0], "-arch=sm_90", *options, k, "-o", "brief"], cwd=where, check=True)
+            with open(f"{where}/brief", "rb") as f, contextlib.chdir(where):
+                same.append((k, options, f.read() == by_itself(path, k, options)))
+    tap.ok(all(x[2] for x in same), "nvrtc_gives_the_same_code", same)
+    for name, text in (("texture", TEXTURE), ("broken", BROKEN)):
+        with open(f"{where}/{name}.cu", "w", encoding="utf-8") as f:
+            f.write(text)
+    done = subprocess.run([driver[0], "-arch=sm_90", "texture.cu", "-o", "texture"], cwd=where, capture_output=True, text=True)
+    tap.ok(done.returncode == 0 and not done.stderr and os.path.getsize(f"{where}/texture"), "nvrtc_knows_textures", done.stderr)
+    done = subprocess.run([driver[0], "-arch=sm_90", "broken.cu", "-o", "broken"], cwd=where, capture_output=True, text=True)
+    tap.ok(done.returncode == 1 and done.stderr.count('"nothing" is undefined') == 1, "nvrtc_says_what_is_wrong_once", done.stderr)
 
 
 def ptx():
@@ -86,6 +135,7 @@ def cuda():
             tap.ok("/hone-nvrtc" in tune(where, text, "cu"), "cu_winner_is_a_command_of_the_carried_driver")
         path = next(line.split()[-1] for line in hone("targets", "nvrtc", cwd=where).stdout.splitlines() if line.startswith("path"))
         tap.ok("libnvrtc" in path, "identity_is_the_library", path)
+        nvrtc_is_whole(where, path)
 
 
 def opencl():

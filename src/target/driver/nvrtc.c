@@ -73,6 +73,30 @@ static void show_log(program p) {
     if (n) fprintf(stderr, "%s\n", log);
 }
 
+static int compile(const hn_job *job, const char *text, size_t n, const char *const *option, program *p) {
+    int rc = nvrtc.CreateProgram(p, text, job->input, 0, NULL, NULL);
+    return rc ? rc : nvrtc.CompileProgram(*p, (int)n, option);
+}
+
+/* Does the user, or the source itself, decide about -minimal? */
+static bool decides(const char *text, const hn_words *options) {
+    for (size_t i = 0; i < options->n; i++)
+        if (!strcmp(options->word[i], "-minimal") || !strcmp(options->word[i], "--minimal")) return true;
+    return strstr(text, "CUDACC_RTC_MINIMAL") != NULL;
+}
+
+/* Most kernels need no textures and no types of the runtime. Without them NVRTC has less to read before it sees the
+ * source, and makes the same code. What needs them does not compile so, and an older NVRTC refuses the option:
+ * then it compiles as it is told. */
+static int compile_briefly(const hn_job *job, const char *text, hn_words *options, program *p) {
+    size_t n = options->n;
+    if (!decides(text, options)) {
+        hn_words_add(options, "-minimal");
+        if (!compile(job, text, options->n, options->word, p)) return 0;
+    }
+    return compile(job, text, n, options->word, p);
+}
+
 int hn_nvrtc(hn_job *job) {
     const char *path = hn_setting("library");
     int major = 0, minor = 0;
@@ -83,13 +107,11 @@ int hn_nvrtc(hn_job *job) {
     hn_words options = {0};
     add_options(job, &options);
     size_t n = 0;
-    program p;
+    program p = NULL;
     char *text = hn_slurp(job, job->input, &n);
     if (!text) return 1;
-    int rc = nvrtc.CreateProgram(&p, text, job->input, 0, NULL, NULL);
-    if (rc) return hn_complain(job, "%s", nvrtc.GetErrorString(rc));
-    rc = nvrtc.CompileProgram(p, (int)options.n, options.word);
-    show_log(p);
+    int rc = compile_briefly(job, text, &options, &p);
+    if (p) show_log(p);
     if (rc) return hn_complain(job, "'%s': %s", job->input, nvrtc.GetErrorString(rc));
     if ((rc = job->ptx ? nvrtc.GetPTXSize(p, &n) : nvrtc.GetCUBINSize(p, &n)) || !n)
         return hn_complain(job, "no code for '%s': %s", job->arch ? job->arch : "sm_80",
