@@ -1,4 +1,5 @@
 # compile, run, verify and bench of models: files, summaries, refusals.
+# quick
 calm() { sed -E 's/code [0-9.]+ [A-Za-z]+/code N/; s/[0-9.]+ (ns|us|ms|s)$/T/; s/target .*/target T/; s/worst error .*/worst error E/; s/; [0-9]+ reference versions//; s/ \([0-9]+ [a-z].*\)//'; }
 cat > mlp.ir <<'END'
 ir 1

@@ -1,4 +1,5 @@
 # Products in 8 bits: ranges from samples, the file that says which, its error, and what is refused.
+# quick
 cat > m.ir <<'IR'
 ir 1
 input %0 : f32[1, 64] "x"

@@ -1,4 +1,5 @@
 # Where time goes: rows, counts, trace, refusals. Times are masked.
+# quick
 export XDG_CACHE_HOME=$PWD/cache
 cat > mlp.ir <<'END'
 ir 1

@@ -5,7 +5,8 @@ A case is a bash script. It runs in an empty folder, with `hone` in PATH, $HONE 
 $ROOT (the repository), $SHARED (../shared, where there is one). What is compared is stdout and stderr merged, then a line
 `exit N`. The names of the case's folder and of the repository are replaced by DIR and ROOT.
 
-Lines in the head of a case: `# long` (runs only with tests/run.sh --long), `# needs: WORD…` (skipped where the folder
+Lines in the head of a case: `# long` (runs only with tests/run.sh --long), `# quick` (models are compiled without optimisation but
+with --long), `# needs: WORD…` (skipped where the folder
 ../shared, a command or a file (a pattern that begins with /) is missing). UPDATE=1 rewrites the .expected files; HONE_CASE is a pattern of names.
 """
 import concurrent.futures, difflib, fnmatch, glob, os, re, shutil, signal, subprocess, sys, tempfile
@@ -19,16 +20,17 @@ LIMIT_S = 300 if os.environ.get("HONE_LONG") else 120
 
 def head(path):
     """The markers in the comment lines at the top."""
-    long, needs = False, []
+    long, quick, needs = False, False, []
     with open(path, encoding="utf-8") as f:
         for line in f:
             if not line.startswith("#"):
                 break
             long |= line.strip() == "# long"
+            quick |= line.strip() == "# quick"
             found = re.match(r"#\s*needs:\s*(.*)", line)
             if found:
                 needs += re.split(r"[,\s]+", found.group(1).strip())
-    return long, needs
+    return long, quick, needs
 
 
 def missing(need):
@@ -38,7 +40,7 @@ def missing(need):
 
 
 def skip_reason(path):
-    long, needs = head(path)
+    long, _, needs = head(path)
     if long and not os.environ.get("HONE_LONG"):
         return "long: runs with tests/run.sh --long"
     lacking = [n for n in needs if missing(n)]
@@ -50,6 +52,8 @@ def run(path):
     folder = os.path.realpath(tempfile.mkdtemp(prefix="case-"))
     env = dict(os.environ, HONE=HONE, CASES=HERE, ROOT=ROOT, SHARED=SHARED, HOME=folder, TERM="dumb", COLUMNS="80",
                PATH=os.path.dirname(HONE) + ":" + os.environ.get("PATH", "/usr/bin:/bin"))
+    if head(path)[1] and "HONE_QUICK_CC" in os.environ:
+        env["PATH"] = os.path.dirname(os.environ["HONE_QUICK_CC"]) + ":" + env["PATH"]
     env.setdefault("RUSTUP_HOME", os.path.expanduser("~/.rustup"))  # a rustc of rustup's looks for itself in HOME
     env.pop("UPDATE", None)
     child = subprocess.Popen(["bash", path], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

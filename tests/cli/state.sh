@@ -1,4 +1,5 @@
 # State: --state makes inputs and outputs stay in an instance; hone run carries it from file to file.
+# quick
 cat > count.ir <<'END'
 ir 1
 symbol n in 0..

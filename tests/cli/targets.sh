@@ -1,5 +1,6 @@
 # needs: gcc
 # Compilers found here; counting a compiler's controls is left to the tests of the target room.
+# quick
 "$HONE" targets --json > out.json; echo "exit $?"
 python3 - <<'P'
 import json

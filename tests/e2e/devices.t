@@ -8,6 +8,7 @@ hone=${HONE:-$build/hone}
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 cd "$top" || exit 1
+[ -z "${HONE_QUICK_CC:-}" ] || PATH=${HONE_QUICK_CC%/*}:$PATH # what is tried is the devices' code
 export HONE_DEVICE_CACHE=$top/device ASAN_OPTIONS=detect_leaks=0
 tap=e2e/devices_ tap_log=$top/log
 . "$root/tests/helper/tap.sh"
