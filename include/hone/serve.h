@@ -54,8 +54,8 @@ typedef struct hone_serve_options {
     const char *tls_cert, *tls_key; /* files in PEM, the certificate with its chain: HTTPS alone; NULL: no TLS */
     const volatile int *reload;     /* whenever it changes, the certificate is read and the log opened anew */
     void (*on_reload)(void *arg, const hone_err *why); /* when that was done; why NULL: it went well */
-    const char *store; /* of deployments and of what is asked for (hone/rollout.h); NULL: hone_rollouts_path() */
-    bool no_traffic;   /* sizes and times of requests are not counted there */
+    const char *store;   /* of deployments and of what is asked for (hone/rollout.h); NULL: hone_rollouts_path() */
+    bool no_traffic;     /* sizes and times of requests are not counted there */
     int64_t kept_tokens; /* as hone_text_options */
 } hone_serve_options;
 static inline hone_serve_options hone_serve_defaults(void) {

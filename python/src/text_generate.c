@@ -75,8 +75,8 @@ static int read_request(PyObject *given, request *r) {
         PyErr_SetString(PyExc_TypeError, "a request is a tuple");
         return -1;
     }
-    if (!PyArg_ParseTuple(given, "z#OO!O!O!", &r->options.prompt, &n_prompt, &tokens, &PyTuple_Type, &stops, &PyDict_Type, &bias,
-                          &PyDict_Type, &options) ||
+    if (!PyArg_ParseTuple(given, "z#OO!O!O!", &r->options.prompt, &n_prompt, &tokens, &PyTuple_Type, &stops,
+                          &PyDict_Type, &bias, &PyDict_Type, &options) ||
         hn_py_options_set(&r->options, generate_options, N_GENERATE, options, "generate"))
         return -1;
     r->options.n_prompt = (size_t)n_prompt;

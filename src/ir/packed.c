@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const hn_codec codecs[] = {
-#define HN_CODEC(TEXT, BLOCK, VALUES, BYTES, DECODE, GROUPS, OFF, MIN, SMALL, ...)                                     \
-    {TEXT, BLOCK, VALUES, BYTES, DECODE, #DECODE, GROUPS, OFF, MIN, SMALL, __VA_ARGS__},
+#define HN_CODEC(TEXT, BLOCK, VALUES, BYTES, DECODE, GROUPS, OFF, MIN, MOST, ...)                                      \
+    {TEXT, BLOCK, VALUES, BYTES, DECODE, #DECODE, GROUPS, OFF, MIN, MOST, __VA_ARGS__},
 #include "ir/packed.def"
 #undef HN_CODEC
 };

@@ -18,7 +18,8 @@ typedef struct hn_codec {
     void (*decode)(const uint8_t *block, float *out);
     const char *decode_name; /* in block_decode.h */
     int groups, off;
-    bool min, small;
+    bool min;
+    uint8_t most;
     uint8_t unit[HN_UNITS_MAX][2]; /* bytes, how many; ends with 0 */
 } hn_codec;
 

@@ -28,8 +28,9 @@
 #include <arm_neon.h>
 #endif
 
-/* c + the sums of each lane's four products; a: bytes from 0 to 255, of codecs with SMALL up to 127; x: -127 to 127. */
-HNR_ALWAYS hnr_li hnr_p_dot(hnr_li c, hnr_lu a, hnr_li x, int small) {
+/* c + the sums of each lane's four products; a: bytes from 0 to MOST, the largest of a codec; x: -127 to 127. */
+HNR_ALWAYS hnr_li hnr_p_dot(hnr_li c, hnr_lu a, hnr_li x, int most) {
+    const int small = most < 128;
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__)
     (void)small;
     return HNR_X86_DOT(c, (hnr_li)a, x);
@@ -58,6 +59,53 @@ HNR_ALWAYS hnr_li hnr_p_dot(hnr_li c, hnr_lu a, hnr_li x, int small) {
     c += (b & 255) * (x << 24 >> 24) + (b >> 8 & 255) * (x << 16 >> 24);
     return c + (b >> 16 & 255) * (x << 8 >> 24) + (b >> 24 & 255) * (x >> 24);
 #endif
+}
+
+/* Without an instruction for four products, two are added up in 16 bits: of small bytes several such sums fit before
+ * they are widened. Bytes that stand for -128 to 127 are taken as what they stand for, which needs nothing to begin
+ * with (SIGNED): |a| times x with the sign of a. The sums are the same integers. */
+#if defined(__AVX2__) && !(defined(__AVX512VNNI__) && defined(__AVX512BW__))
+enum { HNR_IN_16 = 1 };
+#if defined(__AVX512BW__)
+#define HNR_SIGNED(OFF, MOST) 0
+HNR_ALWAYS hnr_ls hnr_p_pairs(hnr_lu a, hnr_li x) { return (hnr_ls)HNR_X86_PAIRS_B((hnr_lb)a, (hnr_lb)x); }
+HNR_ALWAYS hnr_li hnr_p_widen(hnr_ls x) { return (hnr_li)HNR_X86_PAIRS(x, (hnr_ls){0} + 1); }
+HNR_ALWAYS hnr_lu hnr_p_sign(hnr_lu a, hnr_lu by) { return (void)by, a; }
+#else
+#define HNR_SIGNED(OFF, MOST) ((OFF) == 128 && (MOST) > 127)
+HNR_ALWAYS hnr_ls hnr_p_pairs(hnr_lu a, hnr_li x) { return (hnr_ls)__builtin_ia32_pmaddubsw256((hnr_lb)a, (hnr_lb)x); }
+HNR_ALWAYS hnr_li hnr_p_widen(hnr_ls x) { return (hnr_li)__builtin_ia32_pmaddwd256(x, (hnr_ls){0} + 1); }
+HNR_ALWAYS hnr_lu hnr_p_sign(hnr_lu a, hnr_lu by) { return (hnr_lu)__builtin_ia32_psignb256((hnr_lb)a, (hnr_lb)by); }
+#endif
+#else
+#define HNR_SIGNED(OFF, MOST) 0
+enum { HNR_IN_16 = 0 };
+HNR_ALWAYS hnr_ls hnr_p_pairs(hnr_lu a, hnr_li x) { return (void)x, (hnr_ls)a; }
+HNR_ALWAYS hnr_li hnr_p_widen(hnr_ls x) { return (hnr_li)x; }
+HNR_ALWAYS hnr_lu hnr_p_sign(hnr_lu a, hnr_lu by) { return (void)by, a; }
+#endif
+/* As hnr_p_dot; of a signed codec with the bytes less 128. */
+HNR_ALWAYS hnr_li hnr_p_dot_as(hnr_li c, hnr_lu a, hnr_li x, int off, int most) {
+    if (!HNR_SIGNED(off, most)) return hnr_p_dot(c, a, x, most);
+    a ^= 0x80808080;
+    return c + hnr_p_widen(hnr_p_pairs(hnr_p_sign(a, a), (hnr_li)hnr_p_sign((hnr_lu)x, a)));
+}
+/* A row's 32 bytes, which are added to t. */
+HNR_ALWAYS void hnr_p_block(hnr_li t[2], const hnr_lu w[8], const int8_t *q, int groups, int off, int most) {
+    const int run = HNR_SIGNED(off, most) ? 1 : 32767 / (2 * 127 * most);
+    hnr_ls sum = {0};
+    HNR_UNROLL for (int k = 0; k < 8; k++) {
+        hnr_li x = (hnr_li){0} + *(const hnr_word *)(q + 4 * k);
+        const int g = groups == 2 ? k / 4 : 0, in_group = groups == 2 ? k % 4 : k;
+        if (!HNR_IN_16 || (most > 127 && !HNR_SIGNED(off, most)))
+            t[g] = hnr_p_dot(t[g], w[k], x, most);
+        else if (HNR_SIGNED(off, most))
+            t[g] = hnr_p_dot_as(t[g], w[k], x, off, most);
+        else {
+            sum = hnr_p_pairs(w[k], x) + (in_group % run ? sum : (hnr_ls){0});
+            if ((in_group + 1) % run == 0 || in_group == (groups == 2 ? 3 : 7)) t[g] += hnr_p_widen(sum);
+        }
+    }
 }
 
 HNR_ALWAYS hnr_lu hnr_p_word(const uint8_t *p) { return *(const hnr_lu_any *)p; }
@@ -278,74 +326,72 @@ typedef struct hnr_packed {
                                                                                       : 2)
 /* Rows whose sums of bytes grow side by side, so that an instruction need not wait for the one before. */
 #define HNR_SIDE(R) (HNR_L < 16 ? 1 : (R) < 4 ? (R) : 4)
-/* 128 times the sums of high bytes in a block, of rows row_b bytes apart; words: those that have some. Few have. */
-#define HNR_HIGH(name, GROUPS, SMALL)                                                                                  \
-    static __attribute__((noinline, unused)) void hnr_high_##name(                                                     \
-        const uint8_t *p, int h, int j, const int8_t *q, int64_t row_b, int rows, uint32_t words, hnr_li high[][2]) {  \
+/* 128 times the sums of high bytes in a block, of rows row_b bytes apart; own: which words of a row have some, of rows
+ * own_b bytes apart; words: those of any row. Few have. */
+#define HNR_HIGH(name, GROUPS, OFF, MOST)                                                                              \
+    static __attribute__((noinline, unused)) void hnr_high_##name(const uint8_t *p, int h, int j, const int8_t *q,     \
+                                                                  int64_t row_b, int rows, const uint8_t *own,         \
+                                                                  int64_t own_b, hnr_li high[][2]) {                   \
         hnr_lu w[8];                                                                                                   \
         hnr_lf s[2], m[2];                                                                                             \
-        const int one = __builtin_ctz(words), all = words == 255;                                                      \
         hnr_un_##name(p, h, j, w, s, m);                                                                               \
-        for (int r = 0; r < rows; r++, q += row_b) {                                                                   \
+        for (int r = 0; r < rows; r++, q += row_b, own += own_b) {                                                     \
             hnr_li t[2] = {{0}};                                                                                       \
-            if (all) {                                                                                                 \
-                HNR_UNROLL for (int k = 0; k < 8; k++) {                                                               \
-                    hnr_word four = *(const hnr_word *)(q + 4 * k);                                                    \
-                    t[GROUPS == 2 ? k / 4 : 0] =                                                                       \
-                        hnr_p_dot(t[GROUPS == 2 ? k / 4 : 0], w[k], (hnr_li){0} + four, SMALL);                        \
+            if (*own == 255)                                                                                           \
+                hnr_p_block(t, w, q, GROUPS, OFF, MOST);                                                               \
+            else                                                                                                       \
+                for (uint32_t left = *own; left; left &= left - 1) {                                                   \
+                    int k = __builtin_ctz(left), g = GROUPS == 2 ? k / 4 : 0;                                          \
+                    hnr_li x = (hnr_li){0} + *(const hnr_word *)(q + 4 * k);                                           \
+                    t[g] = hnr_p_dot_as(t[g], w[k], x, OFF, MOST);                                                     \
                 }                                                                                                      \
-            } else {                                                                                                   \
-                hnr_word four = *(const hnr_word *)(q + 4 * one);                                                      \
-                high[r][0] = high[r][1] = (hnr_li){0};                                                                 \
-                if (!four && !(words & (words - 1))) continue;                                                         \
-                t[GROUPS == 2 ? one / 4 : 0] = hnr_p_dot((hnr_li){0}, w[one], (hnr_li){0} + four, SMALL);              \
-                for (uint32_t left = words & (words - 1); left; left &= left - 1) {                                    \
-                    int k = __builtin_ctz(left);                                                                       \
-                    four = *(const hnr_word *)(q + 4 * k);                                                             \
-                    t[GROUPS == 2 ? k / 4 : 0] =                                                                       \
-                        hnr_p_dot(t[GROUPS == 2 ? k / 4 : 0], w[k], (hnr_li){0} + four, SMALL);                        \
-                }                                                                                                      \
-            }                                                                                                          \
             for (int g = 0; g < GROUPS; g++) high[r][g] = t[g] << 7;                                                   \
         }                                                                                                              \
     }
 #define HNR_HIGH_2(name) hnr_high_##name
 #define HNR_HIGH_1(name) hnr_no_high
-HNR_ALWAYS void hnr_no_high(const uint8_t *p, int h, int j, const int8_t *q, int64_t row_b, int rows, uint32_t words,
-                            hnr_li high[][2]) {
-    (void)p, (void)h, (void)j, (void)q, (void)row_b, (void)rows, (void)words, (void)high;
+HNR_ALWAYS void hnr_no_high(const uint8_t *p, int h, int j, const int8_t *q, int64_t row_b, int rows,
+                            const uint8_t *own, int64_t own_b, hnr_li high[][2]) {
+    (void)p, (void)h, (void)j, (void)q, (void)row_b, (void)rows, (void)own, (void)own_b, (void)high;
 }
 /* R rows times the 16 columns of a panel. first, low: what sums of bytes begin with, and what minima are multiplied
  * with, for each group of each row; BYTES: of a block of SUB times 32 elements; BLOCKS: of 32 elements in a row.
- * DIGITS: bytes an element of q; words: of each block, those of which some row has high bytes. The sums are those of
- * integers, so that rows of which a word's high bytes are zero do not change by them. */
-#define HNR_TILE(FN, DIGITS, name, BLOCKS, R, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                     \
+ * DIGITS: bytes an element of q; words: of each block, those of which some row has high bytes; own: those of each row.
+ * The sums are those of integers, so that rows of which a word's high bytes are zero do not change by them. */
+#define HNR_TILE(FN, DIGITS, name, BLOCKS, R, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                      \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS##_##R(                                                \
         const uint8_t *panel, const int8_t *q, const float *d, const int32_t *first, const float *low, float *y,       \
-        int64_t to_next, int64_t columns, const uint8_t *words) {                                                      \
+        int64_t to_next, int64_t columns, const uint8_t *words, const uint8_t *own) {                                  \
         for (int h = 0; h < 16; h += HNR_L) {                                                                          \
             hnr_lf acc[R];                                                                                             \
             hnr_li high[DIGITS == 2 ? R : 1][2];                                                                       \
             const uint8_t *p = panel;                                                                                  \
-            if (DIGITS == 1) (void)words, (void)high;                                                                  \
+            if (DIGITS == 1) (void)words, (void)own, (void)high;                                                       \
             HNR_UNROLL for (int r = 0; r < R; r++) acc[r] = (hnr_lf){0};                                               \
             for (int64_t b = 0; b < BLOCKS; p += 16 * BYTES) {                                                         \
                 for (int j = 0; j < SUB; j++, b++) {                                                                   \
                     hnr_lu w[8];                                                                                       \
                     hnr_lf s[2], m[2];                                                                                 \
                     if (DIGITS == 2 && words[b])                                                                       \
-                        HNR_HIGH_##DIGITS(name)(p, h, j, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, R, words[b], high);   \
+                        HNR_HIGH_##DIGITS(name)(p, h, j, q + (BLOCKS + b) * 32, 2 * BLOCKS * 32, R, own + b, BLOCKS,   \
+                                                high);                                                                 \
                     hnr_un_##name(p, h, j, w, s, m);                                                                   \
                     if (h == 0) HNR_AHEAD(p + j * (16 * BYTES / SUB), 16 * BYTES / SUB, R);                            \
                     HNR_UNROLL for (int at = 0; at < R; at += HNR_SIDE(R)) {                                           \
                         hnr_li t[HNR_SIDE(R)][2] = {{{0}}};                                                            \
-                        HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS && OFF; g++)       \
+                        HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS;                   \
+                                                                              g++) if (OFF && !HNR_SIGNED(OFF, MOST))  \
                             t[i][g] += first[((at + i) * BLOCKS + b) * GROUPS + g];                                    \
-                        HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) {      \
-                            int g = GROUPS == 2 ? k / 4 : 0;                                                           \
-                            hnr_word four = *(const hnr_word *)(q + ((at + i) * DIGITS * BLOCKS + b) * 32 + 4 * k);    \
-                            t[i][g] = hnr_p_dot(t[i][g], w[k], (hnr_li){0} + four, SMALL);                             \
-                        }                                                                                              \
+                        if (HNR_IN_16)                                                                                 \
+                            HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++)                                           \
+                                hnr_p_block(t[i], w, q + ((at + i) * DIGITS * BLOCKS + b) * 32, GROUPS, OFF, MOST);    \
+                        else                                                                                           \
+                            HNR_UNROLL for (int k = 0; k < 8; k++) HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) {  \
+                                int g = GROUPS == 2 ? k / 4 : 0;                                                       \
+                                hnr_word four =                                                                        \
+                                    *(const hnr_word *)(q + ((at + i) * DIGITS * BLOCKS + b) * 32 + 4 * k);            \
+                                t[i][g] = hnr_p_dot(t[i][g], w[k], (hnr_li){0} + four, MOST);                          \
+                            }                                                                                          \
                         if (DIGITS == 2 && words[b])                                                                   \
                             HNR_UNROLL for (int i = 0; i < HNR_SIDE(R); i++) for (int g = 0; g < GROUPS; g++)          \
                                 t[i][g] += high[at + i][g];                                                            \
@@ -367,7 +413,7 @@ HNR_ALWAYS void hnr_no_high(const uint8_t *p, int h, int j, const int8_t *q, int
         FN##_##name##_##BLOCKS##_##R(panel, a->q + (row + r) * DIGITS * BLOCKS * 32, a->d + (row + r) * BLOCKS,        \
                                      first + r * BLOCKS * GROUPS, low + r * BLOCKS * GROUPS,                           \
                                      a->y + (row + r) * a->columns + 16 * c, a->columns, a->columns - 16 * c,          \
-                                     words + r / 16 * BLOCKS);
+                                     words + r / 16 * BLOCKS, own + r * BLOCKS);
 /* The sum of 16 bytes from -127 to 127. */
 HNR_ALWAYS int32_t hnr_sum_16(const int8_t *q) {
     uint64_t x[2], even = 0;
@@ -390,21 +436,23 @@ HNR_ALWAYS void hnr_packed_sums(const int8_t *q, const float *d, int64_t blocks,
         }
     }
 }
-/* As above, of rows with high bytes; and for each block which words have some, of each 16 rows. */
+/* As above, of rows with high bytes; and for each block which words have some: own, of each row; words, of each 16. */
 HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows, int64_t blocks, int groups, int off,
-                                  int32_t *first, float *low, uint8_t *words) {
+                                  int32_t *first, float *low, uint8_t *words, uint8_t *own) {
     memset(words, 0, (size_t)((rows + 15) / 16 * blocks));
-    for (int64_t r = 0; r < rows; r++, q += 64 * blocks, d += blocks, first += blocks * groups, low += blocks * groups)
+    for (int64_t r = 0; r < rows;
+         r++, q += 64 * blocks, d += blocks, own += blocks, first += blocks * groups, low += blocks * groups)
         for (int64_t b = 0; b < blocks; b++) {
             const int8_t *up = q + 32 * (blocks + b);
             int32_t half[2] = {hnr_sum_16(q + 32 * b), hnr_sum_16(q + 32 * b + 16)};
             uint64_t pair[4];
             __builtin_memcpy(pair, up, 32);
+            own[b] = 0;
             if (pair[0] | pair[1] | pair[2] | pair[3]) {
                 half[0] += 128 * hnr_sum_16(up), half[1] += 128 * hnr_sum_16(up + 16);
                 for (int i = 0; i < 4; i++)
-                    words[r / 16 * blocks + b] |= (uint8_t)(((uint32_t)pair[i] != 0) | (pair[i] >> 32 != 0) << 1)
-                                                  << 2 * i;
+                    own[b] |= (uint8_t)((((uint32_t)pair[i] != 0) | (pair[i] >> 32 != 0) << 1) << 2 * i);
+                words[r / 16 * blocks + b] |= own[b];
             }
             for (int g = 0; g < groups; g++) {
                 int32_t sum = groups == 1 ? half[0] + half[1] : half[g];
@@ -414,19 +462,20 @@ HNR_ALWAYS void hnr_packed_sums_2(const int8_t *q, const float *d, int64_t rows,
         }
 }
 /* Work items: a panel for a block of HNR_ROWS rows, panels first. scratch: twice HNR_ROWS * BLOCKS * GROUPS words; with
- * two bytes an element HNR_ROWS / 16 * BLOCKS bytes behind them. */
+ * two bytes an element HNR_ROWS / 16 * BLOCKS and HNR_ROWS * BLOCKS bytes behind them. */
 enum { HNR_ROWS = 64 };
-#define HNR_DOT_N(FN, TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                 \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 1, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                       \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 2, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                       \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 4, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                       \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 8, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                       \
-    HNR_TILE(TILE, DIGITS, name, BLOCKS, 16, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                      \
+#define HNR_DOT_N(FN, TILE, DIGITS, name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                  \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 1, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 2, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 4, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 8, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                        \
+    HNR_TILE(TILE, DIGITS, name, BLOCKS, 16, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                       \
     static __attribute__((noinline)) void FN##_##name##_##BLOCKS(const hnr_packed *a, int64_t begin, int64_t end,      \
                                                                  char *scratch) {                                      \
         int32_t *first = (int32_t *)(void *)scratch;                                                                   \
         float *low = (float *)(void *)(first + HNR_ROWS * BLOCKS * GROUPS);                                            \
         uint8_t *words = DIGITS == 2 ? (uint8_t *)(low + HNR_ROWS * BLOCKS * GROUPS) : (uint8_t *)scratch;             \
+        uint8_t *own = DIGITS == 2 ? words + HNR_ROWS / 16 * BLOCKS : words;                                           \
         const int64_t panels = (a->columns + 15) / 16;                                                                 \
         for (int64_t i = begin; i < end;) {                                                                            \
             int64_t row = i / panels * HNR_ROWS, stop = i / panels * panels + panels;                                  \
@@ -434,8 +483,8 @@ enum { HNR_ROWS = 64 };
             if (stop > end) stop = end;                                                                                \
             if (DIGITS == 2)                                                                                           \
                 hnr_packed_sums_2(a->q + row * 2 * BLOCKS * 32, a->d + row * BLOCKS, n, BLOCKS, GROUPS, OFF, first,    \
-                                  low, words);                                                                         \
-            else if (OFF || MIN)                                                                                       \
+                                  low, words, own);                                                                    \
+            else if ((OFF && !HNR_SIGNED(OFF, MOST)) || MIN)                                                           \
                 hnr_packed_sums(a->q + row * BLOCKS * 32, a->d + row * BLOCKS, n * BLOCKS, GROUPS, OFF, first, low);   \
             for (int64_t c = i % panels; i < stop; i++, c++) {                                                         \
                 const uint8_t *panel = a->w + c * (16 * BYTES * (BLOCKS / SUB));                                       \
@@ -484,7 +533,7 @@ enum { HNR_ROWS = 64 };
     for (; n - r >= R; r += R)                                                                                         \
         hnr_tile_f_##name##_##BLOCKS##_##R(panel, a->x + (row + r) * BLOCKS * 32,                                      \
                                            a->y + (row + r) * a->columns + 16 * c, a->columns, a->columns - 16 * c);
-#define HNR_DOT_F(name, BLOCKS, GROUPS, OFF, MIN, SMALL, BYTES, SUB)                                                   \
+#define HNR_DOT_F(name, BLOCKS, GROUPS, OFF, MIN, MOST, BYTES, SUB)                                                    \
     HNR_TILE_F(name, BLOCKS, 1, GROUPS, OFF, MIN, BYTES, SUB)                                                          \
     HNR_TILE_F(name, BLOCKS, 4, GROUPS, OFF, MIN, BYTES, SUB)                                                          \
     static __attribute__((noinline)) void hnr_dot_f_##name##_##BLOCKS(const hnr_packed *a, int64_t begin, int64_t end, \
