@@ -2,6 +2,8 @@
 #include "base/keep.h"
 
 #include "base/fs.h"
+#include "base/hash.h"
+#include "base/str.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,27 +12,50 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool copy(const char *from, const char *to) {
-    char *data = NULL;
-    size_t n;
-    bool fine = !hn_read_file(from, &data, &n, NULL) && !hn_write_file(to, data, n, NULL);
-    free(data);
-    return fine;
+enum { SUM_B = 32 };
+
+static void sum_of(const char *data, size_t n, char hex[SUM_B + 1]) {
+    hn_hash h;
+    hn_hash_begin(&h);
+    hn_hash_add(&h, data, n);
+    hn_hash_end(&h, hex);
 }
 
 bool hn_keep_take(const char *dir, const char *name, const char *to) {
-    char *from = hn_path_join(dir, name);
-    bool there = from && hn_exists(from) && copy(from, to);
-    if (there) utimensat(AT_FDCWD, from, NULL, 0);
+    char *from = hn_path_join(dir, name), *data = NULL, hex[SUM_B + 1];
+    size_t n = 0;
+    bool there = from && hn_exists(from) && !hn_read_file(from, &data, &n, NULL), whole = there && n >= SUM_B;
+    if (whole) sum_of(data, n -= SUM_B, hex);
+    whole = whole && !memcmp(data + n, hex, SUM_B);
+    if (there && !whole) unlink(from);
+    if (whole) utimensat(AT_FDCWD, from, NULL, 0);
+    whole = whole && !hn_write_file(to, data, n, NULL);
+    free(data);
     free(from);
-    return there;
+    return whole;
+}
+
+/* Not flushed to the disk, as hn_write_file would: what a crash damages is seen by its hash. */
+static bool write_kept(const char *path, const char *data, size_t n) {
+    char hex[SUM_B + 1];
+    hn_str part = {0};
+    hn_str_addf(&part, "%s.%ld.part", path, (long)getpid());
+    FILE *f = part.failed ? NULL : fopen(part.text, "w");
+    bool fine = f != NULL;
+    sum_of(data, n, hex);
+    if (f) fine = fwrite(data, 1, n, f) == n && fwrite(hex, 1, SUM_B, f) == SUM_B;
+    if (f) fine = fclose(f) == 0 && fine;
+    fine = fine && !rename(part.text, path);
+    if (f && !fine) unlink(part.text);
+    hn_str_free(&part);
+    return fine;
 }
 
 void hn_keep_put(const char *dir, const char *name, const char *from, uint64_t most_b) {
-    struct stat st;
-    char *to = hn_path_join(dir, name);
-    if (to && !stat(from, &st) && (uint64_t)st.st_size <= most_b && !hn_make_dirs(dir, NULL) && copy(from, to))
-        hn_keep_trim(dir, most_b);
+    char *to = hn_path_join(dir, name), *data = NULL;
+    size_t n;
+    if (to && !hn_make_dirs(dir, NULL) && !hn_read_file(from, &data, &n, NULL) && n <= most_b) write_kept(to, data, n);
+    free(data);
     free(to);
 }
 

@@ -135,6 +135,13 @@ uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_bui
     return strtoull(hex, NULL, 16);
 }
 
+char *hn_build_cache(const hone_tune_options *o, const char *name) {
+    char *own = o && o->cache_dir ? NULL : hn_cache_dir();
+    char *path = hn_path_join(own ? own : o && o->cache_dir ? o->cache_dir : "", name);
+    free(own);
+    return path;
+}
+
 /* --- one build's steps -------------------------------------------------------------------------------------------- */
 
 typedef enum step_kind { COMPILE, TRAIN, RECOMPILE, INSTRUMENT, TRAIN_AGAIN, OPTIMISE } step_kind;
@@ -269,8 +276,10 @@ static void cut(const hn_build_config *cfg, job *j) {
     for (size_t k = 0; k < hn_n_quantities(cfg->w); k++)
         may &= hn_quantity_at(cfg->w, k)->source != HN_FROM_COMPILE_TIME;
     char *store = may ? hn_path_join(cfg->root, OBJECTS) : NULL;
-    if (store) j->pieces = hn_cut_build_of(j->r, j->command.text, j->b->dir, store);
+    char *cache = may ? hn_build_cache(cfg->options, OBJECTS) : NULL;
+    if (store) j->pieces = hn_cut_build_of(j->r, j->command.text, j->b->dir, store, cache);
     free(store);
+    free(cache);
     if (j->pieces && !(j->part = calloc(hn_cut_build_n(j->pieces), sizeof(hn_proc *)))) drop_pieces(j);
 }
 

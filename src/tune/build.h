@@ -61,6 +61,8 @@ hone_rc hn_builds_next(hn_builds *s, hone_err *err);
 /* Ends and drops what was not given; accepts NULL. */
 void hn_builds_close(hn_builds *s);
 
+/* A file or folder of the cache that the options name, else of the user's; malloc'ed, NULL without memory. */
+char *hn_build_cache(const hone_tune_options *options, const char *name);
 /* What runs, as a key: the object's hash and the parameters that the run command reads. */
 uint64_t hn_program_key(const hone_workload *w, const hn_recipe *r, const hn_build *b);
 /* Removes the folder (unless keep). */

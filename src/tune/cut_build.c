@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/hash.h"
+#include "base/keep.h"
 #include "tune/build.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ struct hn_cut_build {
     hn_arena arena;
     const hn_recipe *r;
     const hn_family *family;
-    const char *dir, *store;
+    const char *dir, *store, *cache; /* cache: NULL where there is none */
     hn_cut cut;
     piece *piece;
     bool links, linked;
@@ -97,7 +98,8 @@ static bool name_pieces(hn_cut_build *p) {
     return made && hn_arena_ok(&p->arena);
 }
 
-hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store) {
+hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store,
+                              const char *cache) {
     const char **word = NULL;
     const hn_family *family = r->target ? hn_target_family(r->target) : NULL;
     if (!family || !family->cut || r->pgo) return NULL;
@@ -107,6 +109,7 @@ hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char 
     p->family = family;
     p->dir = hn_strdup(&p->arena, dir);
     p->store = hn_strdup(&p->arena, store);
+    p->cache = cache ? hn_strdup(&p->arena, cache) : NULL;
     size_t n = words_of(&p->arena, shell, &word);
     bool cut = n && !strcmp(word[0], r->cc) && family->cut(&p->arena, word, n, &p->cut);
     if (cut && p->cut.n <= HN_CUT_BUILD_MOST && name_pieces(p)) return p;
@@ -181,8 +184,9 @@ static void make_key(hn_cut_build *p, size_t i, const char *text, size_t n) {
     piece *x = &p->piece[i];
     hn_hash h;
     hn_hash_begin(&h);
-    hn_hash_text(&h, "object 1");
+    hn_hash_text(&h, "object 2");
     hn_hash_text(&h, hone_target_fingerprint(p->r->target)->hash);
+    hn_hash_text(&h, hone_target_fingerprint(p->r->target)->march); /* what "native" means */
     hn_hash_text(&h, p->r->cc);
     hn_hash_text(&h, p->cut.source[i]);
     for (size_t k = 0; k < p->cut.n_compile; k++)
@@ -193,6 +197,23 @@ static void make_key(hn_cut_build *p, size_t i, const char *text, size_t n) {
     if (!x->known) x->key[0] = 0;
 }
 
+static const uint64_t cache_most_b = 256 << 20;
+
+/* From those of the run, else from the cache, from which it then comes into the run's. */
+static bool take_known(const hn_cut_build *p, const piece *x, const char *object) {
+    if (!*x->key) return false;
+    if (link(x->known, object) == 0) return true;
+    if (!p->cache || !hn_keep_take(p->cache, x->key, object)) return false;
+    return link(object, x->known) == 0 || errno == EEXIST;
+}
+
+/* The cache is trimmed now and then: looking through it takes its time. */
+static void keep_known(const hn_cut_build *p, const piece *x, const char *object) {
+    if (!p->cache) return;
+    hn_keep_put(p->cache, x->key, object, cache_most_b / 16);
+    if (x->key[0] == '0' && x->key[1] < '8') hn_keep_trim(p->cache, cache_most_b);
+}
+
 static bool was_read(hn_cut_build *p, size_t i) {
     piece *x = &p->piece[i];
     char *path = hn_path_join(p->dir, x->text), *object = hn_path_join(p->dir, x->name), *text = NULL;
@@ -201,7 +222,7 @@ static bool was_read(hn_cut_build *p, size_t i) {
     x->step = STEP_WAS_READ;
     if (there && says_all(text, n)) make_key(p, i, text, n);
     if (there) unlink(path);
-    if (there && *x->key && link(x->known, object) == 0) {
+    if (there && take_known(p, x, object)) {
         x->step = STEP_THERE;
         p->n_known++;
     }
@@ -217,6 +238,7 @@ static bool was_compiled(hn_cut_build *p, size_t i) {
     bool there = object && hn_exists(object);
     x->step = STEP_THERE;
     p->n_compiled += there;
+    if (there && *x->key) keep_known(p, x, object);
     if (there && *x->key && link(object, x->known) != 0 && errno != EEXIST)
         x->key[0] = 0; /* it is compiled again then */
     free(object);

@@ -4,7 +4,8 @@
  * A command is cut when it is one call of the recipe's compiler on several files (hn_family.cut), in plain words and
  * quotes; anything else stays whole. Each file is preprocessed first: what that leaves, the options, and the compiler
  * make the key of its object, so a file that no parameter reaches is compiled once for all values of them. Objects are
- * kept in a folder, by key.
+ * kept by key: as links in a folder of the run, and as copies in one of the cache, which is bounded and serves later
+ * runs.
  * Owns: texts, in its arena.   Borrows: the recipe.   Errors: a piece that fails is no error here; see
  * hn_cut_build_ended.
  */
@@ -16,8 +17,10 @@
 
 typedef struct hn_cut_build hn_cut_build;
 
-/* dir: the private folder of the build; store: of the objects. NULL: the command stays whole. */
-hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store);
+/* dir: the private folder of the build; store: of the run's objects; cache: of those of all runs, NULL: none. NULL: the
+ * command stays whole. */
+hn_cut_build *hn_cut_build_of(const hn_recipe *r, const char *shell, const char *dir, const char *store,
+                              const char *cache);
 void hn_cut_build_free(hn_cut_build *p);
 
 enum { HN_CUT_BUILD_MOST = 256 };             /* of more files a command stays whole */

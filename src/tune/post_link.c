@@ -18,13 +18,6 @@ static const uint64_t profiles_most_b = 64 << 20;
 
 /* --- does it work? ------------------------------------------------------------------------------------------------ */
 
-static char *cache_path(const hone_tune_options *o, const char *name) {
-    char *own = o && o->cache_dir ? NULL : hn_cache_dir();
-    char *path = hn_path_join(own ? own : o && o->cache_dir ? o->cache_dir : "", name);
-    free(own);
-    return path;
-}
-
 static void add_training(hn_hash *h, const hone_workload *w) {
     hn_hash_text(h, w->train ? w->train : w->run);
     for (size_t i = 0; i < w->n_inputs; i++)
@@ -49,7 +42,7 @@ static char *answer_file(const hn_plan *plan, const hone_tune_options *o, const 
     add_training(&h, w);
     hn_hash_end(&h, key);
     snprintf(name, sizeof name, "post-link-%s.txt", key);
-    return cache_path(o, name);
+    return hn_build_cache(o, name);
 }
 
 static hone_rc try_it(hn_plan *plan, const hone_tune_options *o, const hn_recipe *r, const char **why, hone_err *err) {
@@ -227,7 +220,7 @@ void hn_post_link_key(const hn_build_config *cfg, const hn_recipe *r, const char
 }
 
 bool hn_post_link_recall(const hn_build_config *cfg, const char *key, const char *dir) {
-    char *folder = cache_path(cfg->options, PROFILES), *to = hn_path_join(dir, HN_BOLT_PROFILE);
+    char *folder = hn_build_cache(cfg->options, PROFILES), *to = hn_path_join(dir, HN_BOLT_PROFILE);
     bool there = folder && to && hn_keep_take(folder, key, to);
     free(folder);
     free(to);
@@ -235,8 +228,11 @@ bool hn_post_link_recall(const hn_build_config *cfg, const char *key, const char
 }
 
 void hn_post_link_keep(const hn_build_config *cfg, const char *key, const char *dir) {
-    char *folder = cache_path(cfg->options, PROFILES), *from = hn_path_join(dir, HN_BOLT_PROFILE);
-    if (folder && from) hn_keep_put(folder, key, from, profiles_most_b);
+    char *folder = hn_build_cache(cfg->options, PROFILES), *from = hn_path_join(dir, HN_BOLT_PROFILE);
+    if (folder && from) {
+        hn_keep_put(folder, key, from, profiles_most_b / 4);
+        hn_keep_trim(folder, profiles_most_b);
+    }
     free(folder);
     free(from);
 }

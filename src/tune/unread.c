@@ -120,10 +120,7 @@ static char *cache_file(const hn_plan *plan, const hone_tune_options *o, const h
     for (size_t i = 0; i < r->n_flags; i++) hn_hash_text(&h, r->flag[i]);
     hn_hash_end(&h, key);
     snprintf(name, sizeof name, "readers-%s.tsv", key);
-    char *own = o && o->cache_dir ? NULL : hn_cache_dir();
-    char *path = hn_path_join(own ? own : o && o->cache_dir ? o->cache_dir : "", name);
-    free(own);
-    return path;
+    return hn_build_cache(o, name);
 }
 
 static bool read_cache(hn_plan *plan, const char *path) {

@@ -1,5 +1,6 @@
 # BOLT as a stage: searched, proven, reduced, written as commands that work. The cost is what the script sees of the program.
 # needs: gcc llvm-bolt-19 merge-fdata-19 readelf strings
+export XDG_CACHE_HOME=$PWD/.cache # not that of other tests
 cat > a.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>

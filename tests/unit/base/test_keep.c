@@ -20,6 +20,7 @@ static void put(const char *name, size_t n, time_t used) {
     memset(data, *name, n);
     hn_write_file(from, data, n, NULL);
     hn_keep_put(dir, name, from, 100);
+    hn_keep_trim(dir, 150);
     file = hn_path_join(dir, name);
     utimensat(AT_FDCWD, file, (struct timespec[]){{used, 0}, {used, 0}}, 0);
     free(from), free(dir), free(data), free(file);
@@ -47,7 +48,14 @@ int main(void) {
     ok(!take("d", NULL) && take("a", NULL), "keep/too_large_is_not_kept");
     put("a", 3, 5000);
     ok(take("a", "aaa"), "keep/the_last_counts");
-    char *dir = at("kept");
+    char *dir = at("kept"), *damaged = at("kept/c");
+    hn_write_file(damaged, "cccccccccccccccccccccccccccccccccccccccccccccccccc", 50, NULL);
+    ok(!take("c", NULL) && !hn_exists(damaged), "keep/a_damaged_file_is_not_there");
+    hn_write_file(damaged, "c", 1, NULL);
+    ok(!take("c", NULL) && !hn_exists(damaged), "keep/a_cut_file_is_not_there");
+    free(damaged);
+    put("e", 0, 1);
+    ok(take("e", ""), "keep/nothing_is_kept_too");
     hn_keep_trim(dir, 0);
     ok(!take("a", NULL) && !take("c", NULL) && hn_is_folder(dir), "keep/trims_to_nothing");
     free(dir);

@@ -45,7 +45,7 @@ typedef struct result {
 
 static const char plain[] = "{cc} {flags} {defines} main.c a.c b.c -o {out} -lm";
 
-/* Builds in root/work, so objects stay from one call to the next. */
+/* Builds in root/work, so objects stay from one call to the next; the cache is root/cache. */
 static result build_with(hone_workload *w, const char *flag, const char *defines, const volatile int *stop) {
     result out = {0};
     const char *flags[] = {flag};
@@ -53,7 +53,8 @@ static result build_with(hone_workload *w, const char *flag, const char *defines
     double waited_s = 0;
     hn_build b;
     hone_err err = {0};
-    hone_tune_options o = {.size = sizeof(hone_tune_options), .cpu = -1, .stop = stop};
+    char *cache = hn_path_join(root, "cache");
+    hone_tune_options o = {.size = sizeof(hone_tune_options), .cpu = -1, .stop = stop, .cache_dir = cache};
     hn_build_config cfg = {.w = w, .options = &o, .root = dir, .jobs = 2, .cpu = -1};
     cfg.waited_s = &waited_s;
     cfg.objects = &out.c;
@@ -68,6 +69,7 @@ static result build_with(hone_workload *w, const char *flag, const char *defines
         hn_build_drop(&b, false);
     }
     free(dir);
+    free(cache);
     return out;
 }
 
@@ -84,8 +86,8 @@ static bool counted(const result *r, size_t n_cut, size_t n_compiled, size_t n_k
     return same;
 }
 
-static void forget(void) {
-    char *dir = hn_path_join(root, "work");
+static void forget(const char *name) {
+    char *dir = hn_path_join(root, name);
     hn_remove_tree(dir, NULL);
     free(dir);
 }
@@ -102,7 +104,8 @@ static void test_same_program(void) {
 }
 
 static void test_known_objects(void) {
-    forget();
+    forget("work");
+    forget("cache");
     result r = build(plain, "-O2", "-DN=2"), first = r;
     ok(counted(&r, 1, 3, 0), "cut_build/all_are_compiled_at_first");
     r = build(plain, "-O2", "-DN=2");
@@ -123,6 +126,27 @@ static void test_known_objects(void) {
     r = build(plain, "-O2", "-DN=2");
     ok(counted(&r, 1, 1, 2), "cut_build/what_reads_further_files_is_compiled_each_time");
     put_sources();
+}
+
+/* Another run finds the objects in the cache, but for one that was damaged there. */
+static void test_later_runs(void) {
+    forget("work");
+    forget("cache");
+    result first = build(plain, "-O2", "-DN=2");
+    forget("work");
+    result r = build(plain, "-O2", "-DN=2");
+    ok(counted(&r, 1, 0, 3) && !strcmp(r.hash, first.hash), "cut_build/objects_of_an_earlier_run_are_known");
+    forget("work");
+    hn_str shell = {0};
+    hn_str_addf(&shell, "cd %s/cache/objects && for f in *; do echo damaged >> $f; break; done", root);
+    ok(!system(shell.text), "cut_build/one_is_damaged");
+    hn_str_free(&shell);
+    r = build(plain, "-O2", "-DN=2");
+    ok(counted(&r, 1, 1, 2) && !strcmp(r.hash, first.hash), "cut_build/a_damaged_object_is_compiled");
+    forget("work");
+    forget("cache");
+    r = build(plain, "-O2", "-DN=2");
+    ok(counted(&r, 1, 3, 0), "cut_build/without_the_cache_all_are_compiled");
 }
 
 static void test_whole(void) {
@@ -172,6 +196,7 @@ int main(void) {
     put_sources();
     test_same_program();
     test_known_objects();
+    test_later_runs();
     test_whole();
     test_failures();
     hone_target_close(target);
