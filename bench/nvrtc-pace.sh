@@ -3,8 +3,9 @@
 #
 # usage: bench/nvrtc-pace.sh [FAMILY...]     (default: nvrtc nvcc)
 # For three kernels each: EVALS=100 evaluations, registers, spills, occupancy and instructions of each read from its cubin; builds
-# side by side, JOBS=2. Stated is evaluations by wall time of the whole search, probing aside, and the share of evaluations whose
-# code was known already. Wants an idle machine. ARCH=sm_90, BUILD=build.
+# side by side, JOBS_PACE=2. Stated is evaluations by wall time of the whole search, probing aside, and the share of evaluations whose
+# code was known already. Wants an idle machine; CPU time of hone and the compilers by evaluations can be compared on a busy one too.
+# ARCH=sm_90, BUILD=build, HONE=build/hone.
 set -eu
 # shellcheck source=bench/common.sh
 . "$(dirname "$0")/common.sh"
@@ -18,8 +19,9 @@ trap 'rm -rf "$dir"' EXIT
 
 header "Pace of a search by figures of machine code" "EVALS=${EVALS:-100} bench/nvrtc-pace.sh $*"
 echo
-echo "| compiler | kernel | evaluations | distinct codes | seconds | candidates/s |"
-echo "|---|---|---|---|---|---|"
+echo "| compiler | kernel | evaluations | distinct codes | seconds | candidates/s | CPU s/candidate |"
+echo "|---|---|---|---|---|---|---|"
+TIMEFORMAT="%R %U %S"
 for family; do
     "$HONE" targets "$family" >/dev/null # probes, where that was not done yet
     for k in softmax matmul mixed; do
@@ -35,15 +37,14 @@ objectives: [minimize instructions]
 limits: ["spills == 0", "occupancy >= baseline"]
 budget: {evaluations: ${EVALS:-100}}
 EOF
-        begin=$(date +%s.%N)
-        "$HONE" tune "$dir/$family-$k/hone.yaml" --jobs "$JOBS" --json -q >"$dir/$family-$k.json"
-        end=$(date +%s.%N)
-        python3 - "$dir/$family-$k.json" "$family" "$k" "$begin" "$end" <<'PY'
+        { time "$HONE" tune "$dir/$family-$k/hone.yaml" --jobs "$JOBS" --json -q >"$dir/$family-$k.json" 2>/dev/null; } 2>"$dir/time"
+        # shellcheck disable=SC2046
+        python3 - "$dir/$family-$k.json" "$family" "$k" $(cat "$dir/time") <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
-n, s = d["trials"], float(sys.argv[5]) - float(sys.argv[4])
+n, (s, user, system) = d["trials"], map(float, sys.argv[4:7])
 known = d["reused"]
-print(f"| {sys.argv[2]} | {sys.argv[3]} | {n} | {n - known} | {s:.1f} | {n / s:.1f} |")
+print(f"| {sys.argv[2]} | {sys.argv[3]} | {n} | {n - known} | {s:.1f} | {n / s:.1f} | {(user + system) / n:.3f} |")
 PY
     done
 done
