@@ -80,6 +80,7 @@ static hone_rc measure_precision(const cli *c, const char *path, const char *out
     free(library);
     if (rc) return rc;
     rc = cli_precision_measure(c, path, p, narrow, out, err);
+    if (!rc && cli_given(c, "prove-latency")) rc = cli_precision_time(c, path, p, narrow, out, err);
     hone_artifact_free(narrow);
     return rc;
 }
@@ -91,6 +92,10 @@ static hone_rc run_compile(cli *c, hone_err *err) {
     bool only_c = !strcmp(cli_text(c, "emit", "so"), "c");
     char *output = cli_given(c, "output") ? without_ending(cli_text(c, "output", ""), only_c ? ".c" : ".so")
                                           : default_output(path);
+    if (cli_given(c, "prove-latency") && !(cli_given(c, "precision") && cli_given(c, "data"))) {
+        free(output);
+        return cli_fail(err, HONE_E_USAGE, "option '--prove-latency' goes with --precision and --data");
+    }
     cli_compiling_set(c, &x);
     x.options.output = output;
     x.options.emit = only_c ? HONE_EMIT_C : HONE_EMIT_SO;
@@ -129,6 +134,8 @@ static const cli_option options[] = {
     {"embed-weights", 0, CLI_FLAG, NULL, 0, 0, "weights inside the library instead of a file beside it"},
     CLI_COMPILE_OPTIONS,
     CLI_PRECISION_OPTIONS,
+    {"prove-latency", 0, CLI_FLAG, NULL, 0, 0,
+     "with --precision and --data: time by that of the model of floats, in pairs"},
     CLI_SPLIT_OPTION,
     CLI_STATE_OPTION,
     CLI_THREADS("threads that it is to run on: which winners are taken; else one per processor"),

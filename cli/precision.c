@@ -192,6 +192,39 @@ hone_rc cli_precision_measure(const cli *c, const char *path, const cli_precisio
     return rc;
 }
 
+hone_rc cli_precision_time(const cli *c, const char *path, const cli_precision *p, hone_artifact *narrow,
+                           cli_precision_report *r, hone_err *err) {
+    hone_temp *temp;
+    cli_compiling x;
+    hone_artifact *exact = NULL;
+    hone_artifact_options load = hone_artifact_defaults();
+    const cli_samples *on = p->held.n ? &p->held : &p->all;
+    hone_rc rc = hone_temp_open("hone-exact-", &temp, err);
+    if (rc) return rc;
+    char *output = cli_format("%s/exact", hone_temp_path(temp)), *library = cli_format("%s.so", output);
+    cli_compiling_set(c, &x);
+    x.options.output = output, x.options.no_parity = true;
+    load.n_threads = x.options.n_threads;
+    rc = cli_precision_compile(path, p, &x.options, NULL, err);
+    cli_compiling_done(&x);
+    cli_compiling_free(&x);
+    if (!rc) rc = hone_artifact_load(library, &load, &exact, err);
+    if (!rc) rc = hone_mixed_time(narrow, exact, on->a, on->n, 0, NULL, &r->latency, &r->n_pairs, err);
+    hone_artifact_free(exact);
+    hone_temp_close(temp);
+    free(output), free(library);
+    return rc;
+}
+
+static void put_latency(const cli_precision_report *r) {
+    const hone_interval *x = &r->latency;
+    if (!r->n_pairs) return;
+    printf("latency   %.3f of that of floats (%.3f .. %.3f, 95 %%, %zu pairs): %s\n", x->mid, x->lo, x->hi, r->n_pairs,
+           x->hi < 1   ? "proven to be faster"
+           : x->lo > 1 ? "proven to be slower"
+                       : "not proven to be faster");
+}
+
 void cli_precision_put(const cli *c, const cli_precision_report *r) {
     printf("error     against the model of floats, on %zu %ssample%s\n", r->n_samples, r->held_out ? "held-out " : "",
            r->n_samples == 1 ? "" : "s");
@@ -210,6 +243,7 @@ void cli_precision_put(const cli *c, const cli_precision_report *r) {
             printf("; %llu elements are finite in one alone", (unsigned long long)e->n_other);
         puts("");
     }
+    put_latency(r);
 }
 
 void cli_precision_json(cli_json *j, const cli_precision_report *r) {
@@ -234,6 +268,15 @@ void cli_precision_json(cli_json *j, const cli_precision_report *r) {
         cli_json_close(j);
     }
     cli_json_close(j);
+    if (r->n_pairs) {
+        cli_json_key(j, "latency");
+        cli_json_object(j);
+        cli_json_knumber(j, "ratio", r->latency.mid);
+        cli_json_knumber(j, "low", r->latency.lo);
+        cli_json_knumber(j, "high", r->latency.hi);
+        cli_json_kcount(j, "pairs", r->n_pairs);
+        cli_json_close(j);
+    }
     cli_json_close(j);
 }
 

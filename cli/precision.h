@@ -93,9 +93,14 @@ typedef struct cli_precision_report {
     char **name;
     size_t n, n_samples;
     bool held_out;
+    hone_interval latency; /* by that of the model of floats, of n_pairs pairs; 0: not asked for */
+    size_t n_pairs;
 } cli_precision_report;
 hone_rc cli_precision_measure(const cli *c, const char *path, const cli_precision *p, hone_artifact *narrow,
                               cli_precision_report *out, hone_err *err);
+/* Of the same samples, beside the model of floats, which is compiled with the same options: --prove-latency. */
+hone_rc cli_precision_time(const cli *c, const char *path, const cli_precision *p, hone_artifact *narrow,
+                           cli_precision_report *r, hone_err *err);
 void cli_precision_put(const cli *c, const cli_precision_report *r);
 struct cli_json;
 void cli_precision_json(cli_json *j, const cli_precision_report *r); /* member `precision` of an object */

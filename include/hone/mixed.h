@@ -12,6 +12,7 @@
 #define HONE_MIXED_H
 
 #include <hone/precision.h>
+#include <hone/stat.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,6 +80,13 @@ typedef struct hone_mixed_front {
 HONE_API hone_rc hone_mixed_search(const hone_graph *g, const hone_array *sample, size_t n_samples,
                                    const hone_mixed_options *options, hone_mixed_front *out, hone_err *err);
 HONE_API void hone_mixed_free(hone_mixed_front *f);
+
+/* Time of `narrow` by that of `exact`: runs on the samples in turn, in pairs in ABBA order, for budget_s seconds (0: 5)
+ * and at least 24 pairs. ratio: the median and its interval, 95 % (docs/proof.md): below 1 is faster, and proven where
+ * hi is. Both have the same inputs. stop: may be NULL. */
+HONE_API hone_rc hone_mixed_time(hone_artifact *narrow, hone_artifact *exact, const hone_array *sample,
+                                 size_t n_samples, double budget_s, const volatile int *stop, hone_interval *ratio,
+                                 size_t *n_pairs, hone_err *err);
 
 #ifdef __cplusplus
 }

@@ -37,6 +37,7 @@ hone compile samples.ir -t generic --precision int8 --data x.npz
 hone compile m.ir --precision mixed
 hone compile m.ir --precision int8 --data x.npz --max-error 1%
 hone compile m.ir --metric true
+hone compile m.ir --prove-latency
 hone compile m.ir --precision mixed --data x.npz --max-error much
 hone compile m.ir --precision mixed --data x.npz --metric 'cat nowhere; false' 2>&1 | tail -1
 hone compile m.ir --precision mixed --calibrate mse --data x.npz --max-error 2% -o mixed | grep ^front

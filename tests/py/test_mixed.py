@@ -72,13 +72,15 @@ def narrow_in(folder, name):
 
 
 def test_sensitive_layers_stay(folder):
-    said = run(folder, "-o", "a", "--max-error", "5%")
+    said = run(folder, "-o", "a", "--max-error", "5%", "--prove-latency")
     front, points = said["front"], said["front"]["points"]
     assert front["max_error"] == 0.05 and front["samples"] == 12 and front["held_out"] == 4 and front["known"] == 0
     assert len(points) >= 6 and points[0]["narrow"] == 0 and points[0]["error"] == 0
     assert [p["error"] for p in points] == sorted(p["error"] for p in points)
     chosen = next(p for p in points if p["chosen"])
     assert set(SENSITIVE) <= set(chosen["f32"]) and chosen["proven"] and chosen["held_bound"] <= 0.05
+    time = said["precision"]["latency"]
+    assert 0 < time["low"] <= time["ratio"] <= time["high"] and time["pairs"] >= 24
     assert points[-1]["error"] > 0.05 and not points[-1]["proven"], "all in bytes"
     assert {k for k, narrow in narrow_in(folder, "a").items() if not narrow} == set(chosen["f32"])
     assert abs(said["precision"]["outputs"][0]["rms"] - chosen["held_error"]) < 0.2 * chosen["held_error"] + 1e-6
