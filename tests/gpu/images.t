@@ -9,6 +9,7 @@ hone=${HONE:-$build/hone}
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 cd "$top" || exit 1
+[ -z "${HONE_QUICK_CC:-}" ] || PATH=${HONE_QUICK_CC%/*}:$PATH # what is looked at is the device's code
 export ASAN_OPTIONS=detect_leaks=0 XDG_CACHE_HOME=$top/cache
 real=$(python3 -c "import sys; sys.path.insert(0, '$root/tests/gpu'); import cuda_tools as t; print(t.library('libnvrtc.so') or '')")
 unset HONE_NVRTC
