@@ -200,7 +200,7 @@ def main():
     p.add_argument("--json", action="store_true")
     o = p.parse_args()
     o.clients, parts = [int(n) for n in o.clients.split()], o.parts.split()
-    o.slots = max([*o.clients, o.at_once])
+    o.slots = max([*o.clients, o.at_once, *([o.burst] if "bursts" in o.parts else [])])
     out = {"model": os.path.basename(o.model), "peer": o.peer, "threads": o.threads, "prompt_words": o.prompt, "tokens": o.tokens}
     if "clients" in parts:
         out["clients"] = of_clients(o)

@@ -95,6 +95,7 @@ static hone_rc run_chat(cli *c, hone_err *err) {
     hone_rc rc = cli_request_read(c, &q, err);
     q.r.max_tokens = (uint32_t)cli_count(c, "max-tokens", 0);
     q.r.on_text = say;
+    q.r.no_logprobs = true;
     o.n_threads = (uint32_t)cli_count(c, "threads", 0);
     o.chat = true;
     o.exact = cli_given(c, "exact");

@@ -99,7 +99,7 @@ static const cli_option options[] = {
     {"port", 'p', CLI_COUNT, "N", 0, 65535, "listen there; 0: a free port, which is printed (8000)"},
     {"host", 0, CLI_TEXT, "ADDRESS", 0, 0, "listen on this address; else on 127.0.0.1 alone"},
     {"threads", 't', CLI_COUNT, "N", 1, 1024, "threads of each model's kernels; else all processors"},
-    {"at-once", 0, CLI_COUNT, "N", 1, 64, "answers that share a step of a language model at most (16)"},
+    {"at-once", 0, CLI_COUNT, "N", 1, 64, "answers that share a step of a language model at most (32)"},
     {"step-tokens", 0, CLI_COUNT, "N", 1, 1e6, "tokens of a step at most: answers first, then pieces of prompts (256)"},
     {"max-queue", 0, CLI_COUNT, "N", 1, 1e6, "requests that wait; more are answered 429 (256)"},
     {"context", 'c', CLI_COUNT, "N", 1, 1e9, "tokens of prompt and answer at most; else the model's, at most 8,192"},

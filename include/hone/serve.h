@@ -25,7 +25,7 @@ typedef struct hone_serve_options {
     const char *host;               /* NULL: 127.0.0.1 */
     uint16_t port;                  /* 0: a free one, which on_ready is told */
     uint32_t n_threads;             /* of each model's kernels; 0: processors */
-    uint32_t at_once;               /* requests in a language model's step at most; 0: 16 */
+    uint32_t at_once;               /* requests in a language model's step at most; 0: 32 */
     uint32_t step_tokens;           /* tokens of a step at most, answers first, then prompts; 0: 256 */
     uint32_t max_queue;             /* requests that wait, of all models together; beyond: 429. 0: 256 */
     int64_t context, cached_tokens; /* as hone_text_options */

@@ -110,6 +110,7 @@ typedef struct hone_text_generate_options {
     uint32_t n_draft;  /* at most so many tokens; 0: 8 */
     bool always_guess; /* do not look at the time that it takes */
     size_t n_prompt;   /* bytes of the prompt, which may hold U+0000 then; 0: up to its end */
+    bool no_logprobs;  /* those of the answer's tokens are left 0, which saves a pass over the logits */
 } hone_text_generate_options;
 /* Sampling as llama.cpp has it, seed 0, 256 tokens. */
 static inline hone_text_generate_options hone_text_generate_defaults(void) {

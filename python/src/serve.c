@@ -12,7 +12,7 @@ static const hn_py_option options[] = {
     { #name, standard, doc, HN_PY_##kind, offsetof(hone_serve_options, field) }
     OPTION(TEXT, host, host, "None", "address to listen on; None: 127.0.0.1"),
     OPTION(U32, threads, n_threads, "0", "of each model's kernels; 0: processors"),
-    OPTION(U32, at_once, at_once, "0", "answers that share a step of a language model at most; 0: 16"),
+    OPTION(U32, at_once, at_once, "0", "answers that share a step of a language model at most; 0: 32"),
     OPTION(U32, step_tokens, step_tokens, "0", "tokens of a step at most; 0: 256"),
     OPTION(U32, max_queue, max_queue, "0", "requests that wait; more are answered 429. 0: 256"),
     OPTION(I64, context, context, "0", "tokens of prompt and answer at most; 0: the model's, at most 8,192"),

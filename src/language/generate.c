@@ -100,7 +100,7 @@ static hone_rc draw(answering *a, const float *logits, int32_t *token, hone_err 
     const uint64_t *allowed = NULL;
     double logprob = 0;
     hone_rc rc = hn_constraint_allowed(&a->constraint, a->place, &allowed, err);
-    if (!rc) rc = hn_sampler_pick(a->sampler, logits, allowed, token, &logprob, err);
+    if (!rc) rc = hn_sampler_pick(a->sampler, logits, allowed, token, a->r->no_logprobs ? NULL : &logprob, err);
     if (rc == HONE_E_EMPTY && allowed)
         return hn_fail(err, rc, "the grammar goes on behind %zu tokens as no token of the model does", a->out->n);
     if (!rc) rc = keep(a, *token, logprob, logits, err);

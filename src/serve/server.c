@@ -260,7 +260,7 @@ static void close_server(hn_server *s) {
 
 static void usual(hone_serve_options *o) {
     if (!o->host) o->host = "127.0.0.1";
-    if (!o->at_once) o->at_once = HONE_TEXT_AT_ONCE;
+    if (!o->at_once) o->at_once = 32;
     if (o->at_once > HN_AT_ONCE) o->at_once = HN_AT_ONCE;
     if (!o->step_tokens) o->step_tokens = 256;
     if (!o->max_queue) o->max_queue = 256;

@@ -77,6 +77,7 @@ static void send_away(hn_runner *e, hn_served *m) {
 
 static void begin(hn_runner *e, hn_served *m, hn_task *j) {
     hn_runner_begun(e, j);
+    j->ask.no_logprobs = !j->want_logprobs;
     if (j->stream) j->ask.on_text = on_text, j->ask.on_text_arg = j;
     j->rc = hn_slot_open(m->text, &j->ask, &j->slot, &j->why);
     if (j->rc) {

@@ -67,11 +67,27 @@ static double log_of(double x) {
     return 2 * sum + e * 0x1.62e42fefa39efp-1;
 }
 
+/* The largest logit; what is no number is left out. */
+static float largest(const float *logits, size_t n) {
+    typedef float quad __attribute__((vector_size(16)));
+    typedef int32_t quad_i __attribute__((vector_size(16)));
+    quad most = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    size_t i = 0;
+    for (quad x; i + 4 <= n; i += 4) {
+        memcpy(&x, logits + i, sizeof x);
+        quad_i more = x > most;
+        most = (quad)(((quad_i)x & more) | ((quad_i)most & ~more));
+    }
+    float top = -INFINITY;
+    for (int k = 0; k < 4; k++) top = most[k] > top ? most[k] : top;
+    for (; i < n; i++) top = logits[i] > top ? logits[i] : top;
+    return top;
+}
+
 /* The sum of exp(logit - top): eight sums, of every eighth token, which are added up by halves. */
 static double partition(const float *logits, size_t n, double *top) {
-    float most = -INFINITY;
+    float most = largest(logits, n);
     four sum[2] = {{0}, {0}};
-    for (size_t i = 0; i < n; i++) most = logits[i] > most ? logits[i] : most;
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
         const float *l = logits + i;
@@ -315,8 +331,26 @@ static size_t filtered(const hn_sampler *s, choice *list, size_t n) {
     return n;
 }
 
+/* Nothing changes the logits, and nothing is drawn: the first of the largest. SIZE_MAX: it takes more than that. */
+static size_t first_of_largest(const hn_sampler *s, const float *logits, const uint64_t *allowed) {
+    const hn_sampling *o = &s->o;
+    bool penalties =
+        o->repeat < 1 || o->repeat > 1 || o->frequency < 0 || o->frequency > 0 || o->presence < 0 || o->presence > 0;
+    if (allowed || penalties || o->n_bias || o->temperature > 0) return SIZE_MAX;
+    float top = largest(logits, s->n);
+    for (size_t i = 0; i < s->n && top > -INFINITY; i++)
+        if (logits[i] >= top) return i;
+    return SIZE_MAX;
+}
+
 hone_rc hn_sampler_pick(hn_sampler *s, const float *logits, const uint64_t *allowed, int32_t *token, double *logprob,
                         hone_err *err) {
+    size_t plain = first_of_largest(s, logits, allowed);
+    if (plain < SIZE_MAX) {
+        *token = (int32_t)plain;
+        if (logprob) *logprob = hn_logprob(logits, s->n, *token);
+        return HONE_OK;
+    }
     add_penalties(s, logits);
     bool greedy = !(s->o.temperature > 0), few = s->o.top_k && !s->o.mirostat;
     size_t n = candidates(s, allowed, greedy ? 1 : few ? (size_t)s->o.top_k : SIZE_MAX), i = 0;

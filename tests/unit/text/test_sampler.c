@@ -175,6 +175,37 @@ static void test_many(void) {
     ok(inside == 200, "sampler/top_k_of_many: %d of 200", inside);
 }
 
+static int32_t picked(hn_sampling o, const float *l, size_t n, hone_rc *rc) {
+    hn_sampler *s = NULL;
+    hone_err err;
+    int32_t token = -1;
+    if (hn_sampler_new(&o, n, &s, &err)) abort();
+    *rc = hn_sampler_pick(s, l, NULL, &token, NULL, &err);
+    hn_sampler_free(s);
+    return token;
+}
+
+/* The most likely token is the same whether the logits are looked at as they are, or as a list (a bias of 0 makes one).
+ */
+static void test_greedy(void) {
+    static const hn_bias none = {0, 0};
+    hn_sampling direct = plain(), list = plain();
+    hone_rc a, b;
+    float l[23];
+    bool same = true;
+    direct.temperature = list.temperature = 0;
+    list.bias = &none, list.n_bias = 1;
+    for (size_t n = 1; n <= 23; n++)
+        for (uint32_t k = 0; k < 200; k++) {
+            for (size_t i = 0; i < n; i++) {
+                uint32_t x = (uint32_t)(i * 2654435761u + k * 40503u + n * 97u) >> 7 & 15;
+                l[i] = x == 15 ? NAN : x == 14 ? -INFINITY : (float)x - 9; /* many are equal */
+            }
+            same = same && picked(direct, l, n, &a) == picked(list, l, n, &b) && a == b;
+        }
+    ok(same, "sampler/the_first_of_the_largest");
+}
+
 int main(void) {
     set_logits();
     test_filters();
@@ -182,5 +213,6 @@ int main(void) {
     test_choice();
     test_mirostat();
     test_many();
+    test_greedy();
     return done_testing();
 }
