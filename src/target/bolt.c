@@ -135,8 +135,8 @@ const char *hn_bolt_seed(size_t i) {
     static const char *const seed[] = {
         "reorder-blocks=ext-tsp reorder-functions=cdsort split-functions split-all-cold icf",
         "reorder-blocks=ext-tsp reorder-functions=cdsort",
-        "reorder-blocks=ext-tsp reorder-functions=cdsort split-functions split-all-cold icf peepholes=all "
-        "indirect-call-promotion=all inline-small-functions jump-tables=move frame-opt=hot simplify-rodata-loads",
+        ("reorder-blocks=ext-tsp reorder-functions=cdsort split-functions split-all-cold icf peepholes=all "
+         "indirect-call-promotion=all inline-small-functions jump-tables=move frame-opt=hot simplify-rodata-loads"),
     };
     return i < sizeof seed / sizeof *seed ? seed[i] : NULL;
 }
