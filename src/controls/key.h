@@ -22,9 +22,9 @@ hone_rc hn_key_sources(const hone_workload *w, hone_controls *c, hn_arena *a, ho
 /* c->compiler as it is installed today, and the baseline's if that is another. */
 hone_rc hn_key_tools(const char *baseline_compiler, hone_controls *c, hn_arena *a, const char *cache_dir,
                      hone_err *err);
-/* machine: of hone_machine_get. gpus: of another machine; NULL: what the compiler's family says. */
 /* The post-link stage that `then` has, as its tool is today; fewer pairs where it is gone. */
 hone_rc hn_key_post_link(const hone_controls *then, hone_controls *now, hn_arena *a, hone_err *err);
+/* machine: of hone_machine_get. gpus: of another machine; NULL: what the compiler's family says. */
 hone_rc hn_key_machine(const hone_machine *machine, const char *gpus, hone_controls *c, hn_arena *a, hone_err *err);
 
 /* A growing list of differences, in an arena. */

@@ -52,7 +52,9 @@ hone_rc hone_text_prompt_with(const hone_text *m, const char *messages, const ch
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory writing a prompt");
     if (!rc) rc = hn_template_render(m->chat_template, m->n_chat_template, context, hn_unix_s(), &out, err);
     if (!rc && !n_prompt && memchr(out.text, 0, out.n))
-        rc = hn_fail(err, HONE_E_INPUT, "the conversation holds the character U+0000");
+        rc = hn_fail(err, HONE_E_INPUT,
+                     "the conversation holds the character U+0000, which a prompt without its length cannot; ask for "
+                     "n_prompt, too");
     json_decref(context);
     json_decref(more);
     json_decref(list);
