@@ -312,6 +312,7 @@ static _Noreturn void run(learning *l, int fd) {
         json_array_foreach(list, i, m) if (now_s() >= l->active_s + l->idle_s) look_at(l, m);
         json_decref(o);
     }
+    fprintf(stderr, "hone: nothing is learned any more: nobody answers admin calls at '%s'\n", l->socket);
     _exit(0);
 }
 
