@@ -28,7 +28,12 @@ void hn_spell(hn_str *out, const char *form, const char *cast_double, const char
 }
 
 char hn_buf_letter(hn_space s) {
-    return s == HN_PARAM ? 'p' : s == HN_RESULT ? 'r' : s == HN_WORDS ? 'w' : s == HN_SHARED ? 's' : 't';
+    return s == HN_PARAM    ? 'p'
+           : s == HN_RESULT ? 'r'
+           : s == HN_WORDS  ? 'w'
+           : s == HN_SHARED ? 's'
+           : s == HN_GATE   ? 'g'
+                            : 't';
 }
 const char *hn_buf_pointee(const hn_nbuf *b) { return b->space == HN_WORDS ? "word" : hn_dtype_of(b->dtype)->text; }
 

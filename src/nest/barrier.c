@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "nest/apart.h"
 #include "nest/nest_int.h"
+#include "nest/ring.h"
 #include "nest/threads.h"
 
 enum { DEPTH = 64, TURNS = 3, TURNS_DEEP = 2, SERIAL_DEEP = 4 }; /* in so many loops two turns stand for any */
@@ -28,6 +29,7 @@ typedef struct touch {
     int depth;
     const moment *path;
     hn_var thread[3]; /* variables of the group loops around, by level */
+    hn_st part;       /* the role loop around, 0: none */
     bool landed;      /* a copy that a wait has ended: path is that of the wait */
     int under_way;    /* groups of copies that were committed since, plus one; 0: it is made */
 } touch;
@@ -75,6 +77,7 @@ static hn_ix renamed(walker *w, const touch *p, const touch *now) {
 /* May the access meet the earlier one, made by another thread? */
 static bool meets(walker *w, const touch *p, const touch *now) {
     if (p->buf != now->buf || (!p->write && !now->write) || p->under_way) return false; /* no barrier helps there */
+    if (p->part != now->part) return false;                                             /* nor there: nest/ring.h */
     hn_nest *n = w->n;
     bool same = true, alike = p->level == now->level && p->level == w->levels;
     memset(w->role, HN_VAR_FREE, n->n_var + 1u);
@@ -155,6 +158,7 @@ static hone_rc touched(walker *w, hn_st id, hn_st *prev, hn_buf buf, hn_ix at, b
     for (int d = 0; d < w->depth; d++) {
         hn_loop_kind k = w->n->st[w->loop[d].st].loop;
         if (k == HN_GROUP || k == HN_ROLE || k == HN_PARALLEL) group = d + 1;
+        if (k == HN_ROLE) now.part = w->loop[d].st;
         if (k == HN_GROUP && now.level < 3) now.thread[now.level++] = w->n->st[w->loop[d].st].var;
     }
     for (uint32_t k = 0; k < w->n_seen; k++) {
@@ -163,6 +167,7 @@ static hone_rc touched(walker *w, hn_st id, hn_st *prev, hn_buf buf, hn_ix at, b
         if (d > depth) depth = d;
     }
     if (depth >= 0) {
+        if (now.part) return stuck(w, &now, "threads of a role pass memory to each other:");
         if (depth < group) depth = group;
         for (int d = 0; d < depth; d++) {
             const hn_stmt *s = &w->n->st[w->loop[d].st];
@@ -282,6 +287,7 @@ static hone_rc walk(hn_nest *n, bool insert, hone_err *err) {
         if (n->st[s].kind == HN_ST_WAIT && n->st[s].count > w.groups && n->st[s].count < 8)
             w.groups = (int)n->st[s].count;
     }
+    if (!rc) rc = hn_nest_rings(n, err);
     if (!rc) rc = walk_list(&w, n->first);
     hn_arena_free(&w.a);
     return rc;

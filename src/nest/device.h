@@ -73,6 +73,11 @@ bool hn_device_pipeline(hn_nest *n, hn_st loop, const char **why);
  * steps are under way while one is used. The loop's statement becomes the first of those that take its place. */
 bool hn_device_pipeline_copies(hn_nest *n, hn_st loop, int64_t stages, const char **why);
 
+/* The same loop, alone in a block's threads but for what is not shared, with `producers` warps of their own: roles, of
+ * which one copies tiles, `stages` of them ahead, and the other, the block's threads as they were, does the rest. They
+ * wait for each other at two gates (nest/ring.h). Refused where threads share more than the tiles. */
+bool hn_device_specialise(hn_nest *n, hn_st loop, int64_t stages, int64_t producers, const char **why);
+
 /* Elements of shared memory change places: of every row of `row` elements, a power of two, element c of row r lies at
  * c xor (r mod row), wherever it is written or read. Threads that walk down the rows then meet different banks. Refused
  * where vectors are read or written. */

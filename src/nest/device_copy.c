@@ -3,7 +3,7 @@
 #include "nest/nest_int.h"
 #include "nest/schedule.h"
 
-enum { CHAIN = 8, COPY_LEAST_B = 4, COPY_MOST_B = 16, STAGES_MAX = 8 };
+enum { CHAIN = 8, COPY_LEAST_B = 4, COPY_MOST_B = 16 };
 
 /* A value that is memory as it stands, or 0 where conditions do not hold. */
 typedef struct source {
@@ -158,15 +158,14 @@ static bool is_fill(const hn_nest *n, hn_st id) {
 
 static bool is_filled(const bool *filled, hn_buf b) { return b && filled[b]; }
 
-/* Moves every access to the filled buffers into the stage, whose number is an index. */
-static void move_to_stage(hn_nest *n, hn_st first, const bool *filled, const int64_t *size, hn_ix stage) {
+void hn_filled_tiles_move(hn_nest *n, hn_st first, const hn_filled_tiles *t, hn_ix stage) {
     for (hn_st id = first; id; id = n->st[id].next) {
         hn_stmt *s = &n->st[id];
         hn_scalar *x = s->kind == HN_ST_LET ? &n->sv[s->value] : NULL;
-        if (s->kind == HN_ST_LOOP) move_to_stage(n, s->body, filled, size, stage);
+        if (s->kind == HN_ST_LOOP) hn_filled_tiles_move(n, s->body, t, stage);
         hn_buf b = x ? (x->kind == HN_SV_LOAD ? x->buf : 0) : s->kind == HN_ST_LOOP ? 0 : s->buf;
-        if (!is_filled(filled, b)) continue;
-        hn_ix moved = hn_ix_add(n, x ? x->at : n->st[id].at, hn_ix_scale(n, stage, hn_dim_int(n->dims, size[b])));
+        if (!is_filled(t->filled, b)) continue;
+        hn_ix moved = hn_ix_add(n, x ? x->at : n->st[id].at, hn_ix_scale(n, stage, hn_dim_int(n->dims, t->size[b])));
         if (x)
             n->sv[n->st[id].value].at = moved;
         else
@@ -174,14 +173,7 @@ static void move_to_stage(hn_nest *n, hn_st first, const bool *filled, const int
     }
 }
 
-typedef struct ahead {
-    hn_st loop, fills, rest; /* the loop; copies of its fills, and what follows them */
-    bool *filled;            /* buffers */
-    int64_t *size;
-    int64_t stages;
-} ahead;
-
-static hn_st append(hn_nest *n, hn_st list, hn_st more) {
+hn_st hn_list_append(hn_nest *n, hn_st list, hn_st more) {
     hn_st last = list;
     if (!list) return more;
     while (n->st[last].next) last = n->st[last].next;
@@ -190,33 +182,14 @@ static hn_st append(hn_nest *n, hn_st list, hn_st more) {
 }
 
 /* The fills for one value of the loop's variable where the condition holds, into their stage, as one group. */
-static hn_st group_of(hn_nest *n, const ahead *a, hn_ix step, hn_ix where) {
+static hn_st group_of(hn_nest *n, const hn_filled_tiles *a, int64_t stages, hn_ix step, hn_ix where) {
     hn_ix *var = HN_NEW_N(n->a, hn_ix, n->n_var + 1u);
     if (!var) return 0;
     var[n->st[a->loop].var] = step;
     hn_st list = hn_nest_clone(n, a->fills, &(hn_subst){var, NULL, n->n_var, 0});
     hn_device_guard(n, list, 1, &where);
-    move_to_stage(n, list, a->filled, a->size, hn_ix_mod(n, step, hn_dim_int(n->dims, a->stages)));
-    return append(n, list, hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_COMMIT}));
-}
-
-/* Takes the loop apart; false: it does not begin with copies. */
-static bool take_fills(hn_nest *n, ahead *a) {
-    hn_st last = 0;
-    a->filled = HN_NEW_N(n->a, bool, n->n_buf + 1u);
-    a->size = HN_NEW_N(n->a, int64_t, n->n_buf + 1u);
-    if (!a->filled || !a->size) return false;
-    for (hn_st id = n->st[a->loop].body; is_fill(n, id); last = id, id = n->st[id].next) {
-        hn_st s = n->st[id].body;
-        while (n->st[s].kind == HN_ST_LET) s = n->st[s].next;
-        a->filled[n->st[s].buf] = true;
-        hn_dim_is_int(n->dims, n->buf[n->st[s].buf].size, &a->size[n->st[s].buf]);
-    }
-    if (!last) return false;
-    a->fills = n->st[a->loop].body;
-    a->rest = n->st[last].next;
-    n->st[last].next = 0;
-    return true;
+    hn_filled_tiles_move(n, list, a, hn_ix_mod(n, step, hn_dim_int(n->dims, stages)));
+    return hn_list_append(n, list, hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_COMMIT}));
 }
 
 /* All that touches the filled buffers is in the loop. */
@@ -231,28 +204,48 @@ static bool used_elsewhere(const hn_nest *n, hn_st first, hn_st loop, const bool
     return false;
 }
 
+bool hn_filled_tiles_take(hn_nest *n, hn_st loop, hn_filled_tiles *t, const char **why) {
+    hn_st last = 0;
+    *t = (hn_filled_tiles){.loop = loop};
+    if (n->st[loop].kind != HN_ST_LOOP || n->st[loop].loop != HN_SERIAL) return hn_loop_no(why, "no serial loop");
+    t->filled = HN_NEW_N(n->a, bool, n->n_buf + 1u);
+    t->size = HN_NEW_N(n->a, int64_t, n->n_buf + 1u);
+    if (!t->filled || !t->size) return hn_loop_no(why, "out of memory");
+    for (hn_st id = n->st[loop].body; is_fill(n, id); last = id, id = n->st[id].next) {
+        hn_st s = n->st[id].body;
+        while (n->st[s].kind == HN_ST_LET) s = n->st[s].next;
+        t->filled[n->st[s].buf] = true;
+        hn_dim_is_int(n->dims, n->buf[n->st[s].buf].size, &t->size[n->st[s].buf]);
+    }
+    if (!last) return hn_loop_no(why, "the loop does not begin with tiles that are copied");
+    if (used_elsewhere(n, n->first, loop, t->filled)) return hn_loop_no(why, "a tile is used outside of the loop");
+    t->fills = n->st[loop].body;
+    t->rest = n->st[last].next;
+    n->st[last].next = 0;
+    return true;
+}
+
 static hn_st wait_for(hn_nest *n, int64_t most) {
     return hn_nest_stmt(n, &(hn_stmt){.kind = HN_ST_WAIT, .count = most});
 }
 
 bool hn_device_pipeline_copies(hn_nest *n, hn_st loop, int64_t stages, const char **why) {
-    ahead a = {.loop = loop, .stages = stages};
+    hn_filled_tiles a;
     if (n->st[loop].kind != HN_ST_LOOP || n->st[loop].loop != HN_SERIAL) return hn_loop_no(why, "no serial loop");
-    if (stages < 2 || stages > STAGES_MAX) return hn_loop_no(why, "stages are 2 to 8");
-    if (!take_fills(n, &a)) return hn_loop_no(why, "the loop does not begin with tiles that are copied");
-    if (used_elsewhere(n, n->first, loop, a.filled)) return hn_loop_no(why, "a tile is used outside of the loop");
+    if (stages < 2 || stages > HN_STAGES_MAX) return hn_loop_no(why, "stages are 2 to 8");
+    if (!hn_filled_tiles_take(n, loop, &a, why)) return false;
     hn_ix count = n->extent[n->st[loop].var], step = hn_ix_var(n, n->st[loop].var);
     hn_ix last = hn_ix_sub(n, count, hn_ix_int(n, 1));
     hn_var first = hn_nest_var(n, hn_ix_int(n, stages - 1));
     hn_ix next = hn_ix_add(n, step, hn_ix_int(n, stages - 1)), early = hn_ix_var(n, first);
-    hn_st head = group_of(n, &a, early, hn_ix_sub(n, last, early));
-    hn_st more = group_of(n, &a, next, hn_ix_sub(n, last, next));
-    move_to_stage(n, a.rest, a.filled, a.size, hn_ix_mod(n, step, hn_dim_int(n->dims, stages)));
+    hn_st head = group_of(n, &a, stages, early, hn_ix_sub(n, last, early));
+    hn_st more = group_of(n, &a, stages, next, hn_ix_sub(n, last, next));
+    hn_filled_tiles_move(n, a.rest, &a, hn_ix_mod(n, step, hn_dim_int(n->dims, stages)));
     for (hn_buf b = 1; b < n->n_buf; b++)
         if (a.filled[b]) n->buf[b].size = hn_dim_int(n->dims, a.size[b] * stages);
     hn_st again = hn_nest_stmt(n, &n->st[loop]); /* the loop moves behind its first tiles */
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
-    n->st[again].body = append(n, append(n, wait_for(n, stages - 2), more), a.rest);
+    n->st[again].body = hn_list_append(n, hn_list_append(n, wait_for(n, stages - 2), more), a.rest);
     hn_st end =
         wait_for(n, 0); /* copies of zeros are still under way: the next item of the block takes the same memory */
     if (end) n->st[end].next = n->st[again].next, n->st[again].next = end;

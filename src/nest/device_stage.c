@@ -330,12 +330,12 @@ static void use_sv(const hn_nest *n, hn_sv id, bool *used) {
     for (uint32_t k = 0; k < x->n_guard; k++) use_ix(n, x->guard[k], used);
     for (uint32_t k = 0; k < x->n_arg; k++) use_sv(n, x->arg[k], used);
 }
-static void use_list(const hn_nest *n, hn_st first, bool *used) {
+void hn_list_uses(const hn_nest *n, hn_st first, bool *used) {
     for (hn_st id = first; id; id = n->st[id].next) {
         const hn_stmt *s = &n->st[id];
         if (s->kind == HN_ST_LOOP) {
             use_ix(n, n->extent[s->var], used);
-            use_list(n, s->body, used);
+            hn_list_uses(n, s->body, used);
         }
         if (s->kind == HN_ST_LET || s->kind == HN_ST_REG || s->kind == HN_ST_LOOP) continue;
         if (s->value) use_sv(n, s->value, used);
@@ -359,6 +359,6 @@ static void sweep(hn_nest *n, hn_st *link, const bool *used) {
 void hn_nest_sweep(hn_nest *n) {
     bool *used = HN_NEW_N(n->a, bool, n->n_sv);
     if (!used) return;
-    use_list(n, n->first, used);
+    hn_list_uses(n, n->first, used);
     sweep(n, &n->first, used);
 }

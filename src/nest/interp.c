@@ -8,10 +8,11 @@
 
 static const char *statement_text(hn_st_kind k) {
     static const char *const text[] = {
-        [HN_ST_LOOP] = "a loop",       [HN_ST_LET] = "a definition",  [HN_ST_STORE] = "a store",
-        [HN_ST_UPDATE] = "an update",  [HN_ST_REG] = "a register",    [HN_ST_PREFETCH] = "a prefetch",
-        [HN_ST_BARRIER] = "a barrier", [HN_ST_COPY] = "a copy",       [HN_ST_COMMIT] = "a commit",
-        [HN_ST_WAIT] = "a wait",       [HN_ST_MMA] = "a tile product"};
+        [HN_ST_LOOP] = "a loop",           [HN_ST_LET] = "a definition",   [HN_ST_STORE] = "a store",
+        [HN_ST_UPDATE] = "an update",      [HN_ST_REG] = "a register",     [HN_ST_PREFETCH] = "a prefetch",
+        [HN_ST_BARRIER] = "a barrier",     [HN_ST_COPY] = "a copy",        [HN_ST_COMMIT] = "a commit",
+        [HN_ST_WAIT] = "a wait",           [HN_ST_MMA] = "a tile product", [HN_ST_ARRIVE] = "an arrival",
+        [HN_ST_AWAIT] = "a wait at a gate"};
     return text[k];
 }
 
@@ -91,14 +92,14 @@ hone_rc hn_run_holds(hn_run_state *s, uint32_t n, const hn_ix *guard, int64_t la
 /* -- statements */
 static hone_rc run_list(hn_run_state *s, hn_st first);
 
-static hone_rc run_lanes(hn_run_state *s, const hn_stmt *x) {
+hone_rc hn_run_lanes_of(hn_run_state *s, const hn_stmt *x) {
     int64_t e, threads = s->threads;
     hone_rc rc = hn_run_index(s, s->n->extent[x->var], 0, &e);
     if (rc) return rc;
     int64_t lanes = hn_run_lanes(s) * e;
     s->loop[s->depth++] = (hn_run_loop){x->var, x->loop, e, lanes};
     s->var_loop[x->var] = s->depth;
-    if (x->loop == HN_GROUP) s->threads *= e;
+    if (x->loop == HN_GROUP || x->loop == HN_ROLE) s->threads *= e;
     rc = run_list(s, x->body);
     s->threads = threads;
     s->var_loop[x->var] = 0;
@@ -182,10 +183,9 @@ static hone_rc run_loop(hn_run_state *s, const hn_stmt *x) {
     if (s->depth == HN_RUN_DEPTH)
         return hn_fail(s->err, HONE_E_INPUT, "more than %d loops inside each other", s->depth);
     switch (x->loop) {
-    case HN_ROLE: return hn_fail(s->err, HONE_E_UNSUPPORTED, "role loops cannot be interpreted yet");
     case HN_PARALLEL: return run_parallel(s, x);
     case HN_SERIAL: return run_serial(s, x);
-    default: return run_lanes(s, x);
+    default: return hn_run_lanes_of(s, x);
     }
 }
 
@@ -209,7 +209,7 @@ static hone_rc run_list(hn_run_state *s, hn_st first) {
         if (s->run->steps && s->steps > s->run->steps)
             return hn_fail(s->err, HONE_E_UNSUPPORTED, "the loop nest takes too long to interpret");
         switch (x.kind) {
-        case HN_ST_LOOP: rc = run_loop(s, &x); break;
+        case HN_ST_LOOP: rc = x.loop == HN_ROLE ? hn_run_side_by_side(s, id, &id) : run_loop(s, &x); break;
         case HN_ST_LET: rc = hn_run_let(s, x.value); break;
         case HN_ST_STORE: rc = run_store(s, &x); break;
         case HN_ST_UPDATE: rc = hn_run_update(s, &x); break;
@@ -220,6 +220,8 @@ static hone_rc run_list(hn_run_state *s, hn_st first) {
         case HN_ST_COMMIT: hn_run_commit(s); break;
         case HN_ST_WAIT: hn_run_wait(s, x.count); break;
         case HN_ST_MMA: rc = hn_run_mma(s, &x); break;
+        case HN_ST_ARRIVE: rc = hn_run_arrive(s, &x); break;
+        case HN_ST_AWAIT: rc = hn_run_await(s, &x); break;
         }
     }
     return rc;
@@ -229,7 +231,7 @@ static hone_rc run_list(hn_run_state *s, hn_st first) {
 static bool make_memory(hn_run_state *s, hn_buf b) {
     const hn_nbuf *x = &s->n->buf[b];
     hn_run_memory *m = &s->mem[b];
-    if (x->space == HN_REG) return true;
+    if (x->space == HN_REG || x->space == HN_GATE) return true;
     if (!hn_dim_eval(s->n->dims, x->size, s->run->symbol, &m->size) || m->size < 0) return false;
     if (x->space == HN_PARAM || x->space == HN_WORDS) {
         m->data = s->run->in[x->index];

@@ -7,7 +7,7 @@
 #include "nest/interp.h"
 #include "nest/nest_int.h"
 
-enum { HN_RUN_DEPTH = 64, HN_RUN_MANY = -3 }; /* many: threads */
+enum { HN_RUN_DEPTH = 64, HN_RUN_MANY = -3, HN_RUN_ROLES = 4 }; /* many: threads; roles: most side by side */
 
 /* One open loop around what is executed. Lanes of all open lane loops have one flat number, the innermost the fastest.
  */
@@ -20,11 +20,13 @@ typedef struct hn_run_loop {
 
 /* What was done last to an element that threads share. */
 typedef struct hn_shadow {
-    int64_t written;        /* moment of the last write, 0: never */
-    int64_t read;           /* moment of the last reads */
-    int32_t writer, reader; /* threads; HN_RUN_MANY: several */
-    int64_t item;           /* work item that wrote it; 0: none, outside of all */
-    int32_t copy;           /* number of the copy under way, 0: none */
+    int64_t written;                   /* moment of the last write, 0: never */
+    int64_t read;                      /* moment of the last reads */
+    int32_t writer, reader;            /* threads; HN_RUN_MANY: several */
+    int64_t item;                      /* work item that wrote it; 0: none, outside of all */
+    int32_t copy;                      /* number of the copy under way, 0: none */
+    uint8_t by, to;                    /* roles of the last write and read, from 1; 0: none */
+    uint32_t wrote, saw[HN_RUN_ROLES]; /* their clocks then; of reads, by role */
 } hn_shadow;
 
 typedef struct hn_run_memory {
@@ -43,6 +45,9 @@ typedef struct hn_copy_way { /* a copy under way */
     hn_buf to;
     int64_t at, count;
     int32_t thread, group; /* group 0: not committed */
+    int role;
+    int64_t gate; /* slot at which it was said to arrive, plus one; 0: none */
+    uint32_t clock;
 } hn_copy_way;
 
 typedef struct hn_run_state {
@@ -60,7 +65,10 @@ typedef struct hn_run_state {
     const uint8_t *mask; /* lanes that take part, by lane of mask_lanes; NULL: all */
     int64_t mask_lanes;
     int64_t threads; /* lanes of the group loops open, 1 without */
-    int64_t block;   /* threads of a block, 1 without */
+    int64_t block;   /* threads of a block, or of the role; 1 without */
+    int64_t base;    /* threads of the roles in front */
+    int role;        /* from 1; 0: no roles run */
+    struct hn_run_roles *roles;
     int64_t item, moment, steps;
     hn_copy_way *way;
     uint32_t n_way, room_way;
@@ -86,6 +94,15 @@ hone_rc hn_run_copy(hn_run_state *s, const hn_stmt *x);
 void hn_run_commit(hn_run_state *s);
 void hn_run_wait(hn_run_state *s, int64_t most);
 hone_rc hn_run_declare(hn_run_state *s, hn_buf b);
+void hn_run_land(hn_run_state *s, int64_t slot); /* copies that arrive at a slot are there */
+/* interp_roles.c */
+hone_rc hn_run_side_by_side(hn_run_state *s, hn_st first, hn_st *last); /* the role loop and those right behind it */
+hone_rc hn_run_arrive(hn_run_state *s, const hn_stmt *x);
+hone_rc hn_run_await(hn_run_state *s, const hn_stmt *x);
+bool hn_run_may_see(const hn_run_state *s, int role, uint32_t clock); /* what the role did then comes before now */
+uint32_t hn_run_clock(const hn_run_state *s);
+/* interp.c */
+hone_rc hn_run_lanes_of(hn_run_state *s, const hn_stmt *x); /* a loop whose iterations are lanes */
 /* interp_scalar.c */
 hone_rc hn_run_let(hn_run_state *s, hn_sv x);
 hone_rc hn_run_update(hn_run_state *s, const hn_stmt *x);

@@ -9,10 +9,10 @@ int32_t hn_run_thread(const hn_run_state *s, int64_t lane, bool *several) {
     *several = rest > 1;
     for (int d = 0; d < s->depth; d++) {
         const hn_run_loop *l = &s->loop[d];
-        if (l->kind != HN_GROUP) continue;
+        if (l->kind != HN_GROUP && l->kind != HN_ROLE) continue;
         thread = thread * l->extent + lane / (hn_run_lanes(s) / l->lanes) % l->extent;
     }
-    return (int32_t)(thread * rest);
+    return (int32_t)(s->base + thread * rest);
 }
 
 static const char *buffer_text(const hn_run_state *s, hn_buf b, char text[24]) {
@@ -60,6 +60,23 @@ static hone_rc race(hn_run_state *s, hn_buf b, int64_t at, int32_t one, int32_t 
                         buffer_text(s, b, text), (long long)at, other, what);
 }
 
+static hone_rc unordered(hn_run_state *s, hn_buf b, int64_t at, const char *what) {
+    char text[24];
+    return hn_run_wrong(s, "is at %s[%lld], which another role %s with no gate between", buffer_text(s, b, text),
+                        (long long)at, what);
+}
+
+/* Another role's last write does not come before what this one does now. */
+static bool is_written_beside(const hn_run_state *s, const hn_shadow *x) {
+    return s->role && x->by && x->by != s->role && x->item == s->item && !hn_run_may_see(s, x->by, x->wrote);
+}
+
+static bool is_read_beside(const hn_run_state *s, const hn_shadow *x) {
+    for (int r = 1; s->role && r <= HN_RUN_ROLES; r++)
+        if (r != s->role && x->saw[r - 1] && !hn_run_may_see(s, r, x->saw[r - 1])) return true;
+    return false;
+}
+
 hone_rc hn_run_read(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, void *out) {
     hn_run_memory *m = &s->mem[b];
     char text[24];
@@ -82,13 +99,16 @@ hone_rc hn_run_read(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, void *o
                             (long long)at);
     if (!x->written || (x->item && x->item != s->item))
         return hn_run_wrong(s, "reads %s[%lld], which nothing has written", buffer_text(s, b, text), (long long)at);
-    if (x->written == s->moment && x->item == s->item && (x->writer != thread || several))
+    if (is_written_beside(s, x)) return unordered(s, b, at, "has written");
+    if (x->by == s->role && x->written == s->moment && x->item == s->item && (x->writer != thread || several))
         return race(s, b, at, thread, x->writer, "has just written");
     if (several || (x->read == s->moment && x->reader != thread))
         x->reader = HN_RUN_MANY;
     else
         x->reader = thread;
     x->read = s->moment;
+    x->to = (uint8_t)s->role;
+    if (s->role) x->saw[s->role - 1] = hn_run_clock(s);
     return HONE_OK;
 }
 
@@ -102,9 +122,11 @@ static hone_rc may_write(hn_run_state *s, hn_buf b, int64_t at, int32_t thread, 
     if (result && x->written && x->item != s->item && !same)
         return hn_run_wrong(s, "writes %s[%lld], which another work item has written otherwise",
                             buffer_text(s, b, text), (long long)at);
-    if (x->written == s->moment && x->item == s->item && x->writer != thread && !same)
+    if (is_written_beside(s, x)) return unordered(s, b, at, "has written");
+    if (is_read_beside(s, x)) return unordered(s, b, at, "has read");
+    if (x->by == s->role && x->written == s->moment && x->item == s->item && x->writer != thread && !same)
         return race(s, b, at, thread, x->writer, "has just written");
-    if (x->read == s->moment && x->reader != thread && !result)
+    if (x->to == s->role && x->read == s->moment && x->reader != thread && !result)
         return race(s, b, at, thread, x->reader == HN_RUN_MANY ? 0 : x->reader, "has just read");
     return HONE_OK;
 }
@@ -114,6 +136,8 @@ static void mark_written(hn_run_state *s, hn_buf b, int64_t at, int32_t thread) 
     x->written = s->moment;
     x->writer = thread;
     x->item = s->item;
+    x->by = (uint8_t)s->role;
+    x->wrote = s->role ? hn_run_clock(s) : 0;
 }
 
 hone_rc hn_run_write(hn_run_state *s, hn_buf b, int64_t at, int64_t lane, const void *from) {
@@ -161,14 +185,27 @@ static hone_rc copy_lane(hn_run_state *s, const hn_stmt *x, int64_t lane) {
         if (holds) memcpy(at, (const char *)s->mem[x->from[0]].data.data + (size_t)(from + k) * size_b, size_b);
         m->shadow[to + k].copy = 1;
     }
-    if (!rc) s->way[s->n_way++] = (hn_copy_way){x->buf, to, x->count, thread, 0};
+    if (!rc)
+        s->way[s->n_way++] =
+            (hn_copy_way){.to = x->buf, .at = to, .count = x->count, .thread = thread, .role = s->role};
     return rc;
+}
+
+/* Has the same thread made this copy for a lane before? One that does not depend on lanes is made once. */
+static bool is_again(const hn_run_state *s, const hn_stmt *x, int64_t lane) {
+    for (int d = 0; d < s->depth; d++) {
+        const hn_run_loop *l = &s->loop[d];
+        if ((l->kind != HN_UNROLL && l->kind != HN_VECTOR) || lane / (hn_run_lanes(s) / l->lanes) % l->extent == 0)
+            continue;
+        if (!hn_ix_depends(s->n, x->at, l->var)) return true;
+    }
+    return false;
 }
 
 hone_rc hn_run_copy(hn_run_state *s, const hn_stmt *x) {
     hone_rc rc = HONE_OK;
     for (int64_t l = 0, n = hn_run_lanes(s); l < n && !rc; l++)
-        if (hn_run_takes_part(s, l)) rc = copy_lane(s, x, l);
+        if (hn_run_takes_part(s, l) && !is_again(s, x, l)) rc = copy_lane(s, x, l);
     return rc;
 }
 
@@ -176,20 +213,39 @@ hone_rc hn_run_copy(hn_run_state *s, const hn_stmt *x) {
 void hn_run_commit(hn_run_state *s) {
     s->n_group++;
     for (uint32_t k = 0; k < s->n_way; k++)
-        if (!s->way[k].group) s->way[k].group = s->n_group;
+        if (!s->way[k].group && s->way[k].role == s->role) s->way[k].group = s->n_group;
 }
 
 void hn_run_wait(hn_run_state *s, int64_t most) {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < s->n_way; k++) {
         const hn_copy_way w = s->way[k];
-        if (!w.group || w.group > s->n_group - most) {
+        if (!w.group || w.group > s->n_group - most || w.role != s->role || w.gate) {
             s->way[kept++] = w;
             continue;
         }
         for (int64_t i = 0; i < w.count; i++) {
             s->mem[w.to].shadow[w.at + i].copy = 0;
             mark_written(s, w.to, w.at + i, w.thread);
+        }
+    }
+    s->n_way = kept;
+}
+
+void hn_run_land(hn_run_state *s, int64_t slot) {
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < s->n_way; k++) {
+        const hn_copy_way w = s->way[k];
+        if (w.gate != slot) {
+            s->way[kept++] = w;
+            continue;
+        }
+        for (int64_t i = 0; i < w.count; i++) {
+            hn_shadow *x = &s->mem[w.to].shadow[w.at + i];
+            x->copy = 0;
+            mark_written(s, w.to, w.at + i, w.thread);
+            x->by = (uint8_t)w.role;
+            x->wrote = w.clock;
         }
     }
     s->n_way = kept;

@@ -195,7 +195,9 @@ static hn_st copy_list(copy *c, hn_st first) {
         case HN_ST_COMMIT:
         case HN_ST_WAIT: break;
         case HN_ST_COPY:
-        case HN_ST_MMA: copy_transfer(c, &x); break;
+        case HN_ST_MMA:
+        case HN_ST_ARRIVE:
+        case HN_ST_AWAIT: copy_transfer(c, &x); break;
         }
         if (!fresh) continue;
         x.next = 0;

@@ -24,7 +24,9 @@
  * of which sees the result in the next statement. A statement outside of a group loop is executed once for its threads.
  * Shared memory is a block's: it starts undefined, and threads fill it and read it with ordinary statements. Role loops
  * stand where group loops may and have group loops inside: neighbours run side by side, each iteration with threads of
- * its own. A loop whose extent differs from thread to thread is divergent: no barrier in it, no update over threads but
+ * its own. They wait for each other at *gates*, slots that count phases: a phase of a slot is over when every thread of
+ * the roles that arrive there has arrived once, and what these did before is there for those that have waited. A
+ * loop whose extent differs from thread to thread is divergent: no barrier in it, no update over threads but
  * those of one warp of 32. Barriers are derived (hn_nest_barriers); schedules never write them.
  *
  * Text: docs/loop-nests.md.   Owns: everything in the arena handed in; borrows the dimension table.
@@ -37,7 +39,9 @@
  * with group loops; 9 a register that threads share gets one value for all of them, at one index, and is updated where
  * all of them are; 10 barriers stand where all threads of a block come by; 11 copies are of 4, 8 or 16 bytes, from a
  * parameter to shared memory of its type, made by threads, not in vectors; 12 tile products are those of mma.def, on a
- * thread's registers, where all threads of the block come by, whole warps.
+ * thread's registers, where all threads of the block come by, whole warps; 13 gates have a constant size, 1 to 64,
+ * stand in role loops, where all threads of the role come by, and those that arrive at one are one role's; roles have
+ * no barriers.
  */
 #ifndef HN_NEST_H
 #define HN_NEST_H
@@ -70,8 +74,9 @@ typedef struct hn_linear {
 
 /* WORDS: a parameter of 8-bit integers again, as i32: element i is its bytes 4*i … 4*i + 3, the first one lowest.
  * LOCAL: memory of a work item; on machines with blocks, of a block. SHARED: fast memory of a block, of constant size.
+ * GATE: an i64 for each slot at which roles wait for each other.
  */
-typedef enum hn_space { HN_PARAM, HN_RESULT, HN_LOCAL, HN_REG, HN_WORDS, HN_SHARED } hn_space;
+typedef enum hn_space { HN_PARAM, HN_RESULT, HN_LOCAL, HN_REG, HN_WORDS, HN_SHARED, HN_GATE } hn_space;
 typedef struct hn_nbuf {
     hn_space space;
     hone_dtype dtype;
@@ -113,7 +118,10 @@ typedef enum hn_st_kind {
                       there for the thread behind a WAIT for it, for others behind a barrier after that */
     HN_ST_COMMIT,  /* the thread's copies since the last one are one more group under way */
     HN_ST_WAIT,    /* until no more than count of the thread's latest groups are under way */
-    HN_ST_MMA      /* row count of mma.def, by the 32 threads of each warp: buf[at …] += from[0] * from[1] */
+    HN_ST_MMA,     /* row count of mma.def, by the 32 threads of each warp: buf[at …] += from[0] * from[1] */
+    HN_ST_ARRIVE,  /* at slot `at` of gate buf; count 1: when the thread's copies so far are there */
+    HN_ST_AWAIT /* until the phase of slot `at` whose number is odd or even as from_at[0] (0 or 1) is over; before the
+                   first one the odd one is */
 } hn_st_kind;
 typedef enum hn_loop_kind { HN_SERIAL, HN_PARALLEL, HN_VECTOR, HN_UNROLL, HN_GROUP, HN_ROLE } hn_loop_kind;
 typedef struct hn_stmt {

@@ -240,6 +240,7 @@ static bool access(parser *p, hn_buf *b, hn_ix *at) {
          : letter == 't' ? nth(p->n, HN_LOCAL, k)
          : letter == 'w' ? nth(p->n, HN_WORDS, k)
          : letter == 's' ? nth(p->n, HN_SHARED, k)
+         : letter == 'g' ? nth(p->n, HN_GATE, k)
                          : 0;
     if (!*b) return wrong(p, "no buffer is called '%c%u'", letter, k);
     return expect(p, "[") && sum(p, at) && expect(p, "]");
@@ -373,6 +374,21 @@ static bool mma(parser *p, hn_st *out) {
     return true;
 }
 
+/* "arrive g0[INDEX]", "arrive g0[INDEX] copies", "await g0[INDEX] phase INDEX". */
+static bool gate(parser *p, hn_st_kind kind, hn_st *out) {
+    hn_stmt s = {.kind = kind};
+    if (!access(p, &s.buf, &s.at)) return false;
+    blanks(p);
+    if (kind == HN_ST_ARRIVE)
+        s.count = accept(p, "copies");
+    else if (!accept(p, "phase"))
+        return wrong(p, "expected 'phase'");
+    else if (!sum(p, &s.from_at[0]))
+        return false;
+    *out = hn_nest_stmt(p->n, &s);
+    return true;
+}
+
 /* "barrier", "commit", "wait N". */
 static bool order(parser *p, hn_st *out) {
     hn_stmt s = {.kind = HN_ST_BARRIER};
@@ -417,6 +433,8 @@ static bool statement(parser *p, hn_st *out) {
     if (accept(p, "prefetch")) return prefetch(p, out);
     if (accept(p, "copy")) return copy(p, out);
     if (accept(p, "mma")) return mma(p, out);
+    if (accept(p, "arrive")) return gate(p, HN_ST_ARRIVE, out);
+    if (accept(p, "await")) return gate(p, HN_ST_AWAIT, out);
     if (order(p, out)) return true;
     if (!strncmp(p->at, "reg a", 5)) {
         p->at += 5;
@@ -484,6 +502,8 @@ hone_rc hn_nest_parse(const char *text, hn_arena *a, hn_dims *dims, hn_nest **ou
             fine = buffer_line(&p, 't', HN_LOCAL);
         else if (accept(&p, "shared"))
             fine = buffer_line(&p, 's', HN_SHARED);
+        else if (accept(&p, "gate"))
+            fine = buffer_line(&p, 'g', HN_GATE);
         else if (accept(&p, "words"))
             fine = words_line(&p);
         else

@@ -19,8 +19,8 @@ static void print_ix(printer *p, hn_ix i);
 
 static void print_buf(printer *p, hn_buf b) {
     const hn_nbuf *x = &p->n->buf[b];
-    static const char letter[] = {
-        [HN_PARAM] = 'p', [HN_RESULT] = 'r', [HN_LOCAL] = 't', [HN_REG] = 'a', [HN_WORDS] = 'w', [HN_SHARED] = 's'};
+    static const char letter[] = {[HN_PARAM] = 'p', [HN_RESULT] = 'r', [HN_LOCAL] = 't', [HN_REG] = 'a',
+                                  [HN_WORDS] = 'w', [HN_SHARED] = 's', [HN_GATE] = 'g'};
     hn_str_addf(p->out, "%c%u", letter[x->space], x->space == HN_REG ? p->reg[b] - 1 : x->index);
 }
 
@@ -196,6 +196,17 @@ static void print_list(printer *p, hn_st first, int depth) {
         case HN_ST_BARRIER: hn_str_add(p->out, "barrier"); break;
         case HN_ST_COMMIT: hn_str_add(p->out, "commit"); break;
         case HN_ST_WAIT: hn_str_addf(p->out, "wait %" PRId64, s->count); break;
+        case HN_ST_ARRIVE:
+            hn_str_add(p->out, "arrive");
+            print_access(p, s->buf, s->at);
+            if (s->count) hn_str_add(p->out, " copies");
+            break;
+        case HN_ST_AWAIT:
+            hn_str_add(p->out, "await");
+            print_access(p, s->buf, s->at);
+            hn_str_add(p->out, " phase ");
+            print_ix(p, s->from_at[0]);
+            break;
         case HN_ST_COPY:
         case HN_ST_MMA: print_transfer(p, s); break;
         default:
@@ -210,11 +221,8 @@ static void print_list(printer *p, hn_st first, int depth) {
 }
 
 void hn_nest_print(const hn_nest *n, hn_str *out) {
-    static const char *const space[] = {[HN_PARAM] = "param p",
-                                        [HN_RESULT] = "result r",
-                                        [HN_LOCAL] = "local t",
-                                        [HN_WORDS] = "words w",
-                                        [HN_SHARED] = "shared s"};
+    static const char *const space[] = {[HN_PARAM] = "param p", [HN_RESULT] = "result r", [HN_LOCAL] = "local t",
+                                        [HN_WORDS] = "words w", [HN_SHARED] = "shared s", [HN_GATE] = "gate g"};
     printer p = {.n = n, .out = out};
     p.sv = calloc(n->n_sv + 1u, sizeof *p.sv);
     p.var = calloc(n->n_var + 1u, sizeof *p.var);

@@ -69,6 +69,7 @@ static hone_rc check_let(verifier *v, hn_sv id) {
     if (x.kind == HN_SV_LOAD) {
         hn_space space = n->buf[x.buf].space;
         if (space == HN_RESULT) return broken(v, 2, "a result is read");
+        if (space == HN_GATE) return broken(v, 13, "a gate is read");
         if (space == HN_REG && !v->reg[x.buf]) return broken(v, 1, "a register is used outside its scope");
         if (space == HN_REG && !reg_index_fine(v, x.at)) return broken(v, 6, "a register's index depends on a loop");
     }
@@ -79,6 +80,7 @@ static hone_rc check_let(verifier *v, hn_sv id) {
 static hone_rc check_write(verifier *v, const hn_stmt *s) {
     const hn_nbuf *b = &v->n->buf[s->buf];
     if (hn_nest_constant(v->n, s->buf)) return broken(v, 2, "a parameter is written");
+    if (b->space == HN_GATE) return broken(v, 13, "a gate is written");
     if (b->space == HN_REG && !v->reg[s->buf]) return broken(v, 1, "a register is used outside its scope");
     if (!v->sv[s->value]) return broken(v, 1, "a scalar is used outside its scope");
     if (!ix_in_scope(v, s->at)) return broken(v, 1, "an index uses what is not in scope");
@@ -100,6 +102,8 @@ static hone_rc check_prefetch(verifier *v, const hn_stmt *s) {
 static hone_rc check_transfer(verifier *v, const hn_stmt *s) {
     const hn_buf buf[3] = {s->buf, s->from[0], s->from[1]};
     const hn_ix at[3] = {s->at, s->from_at[0], s->from_at[1]};
+    if (s->kind == HN_ST_AWAIT && !ix_in_scope(v, s->from_at[0]))
+        return broken(v, 1, "a phase uses what is not in scope");
     for (int k = 0; k < 3; k++) {
         if (!buf[k]) continue;
         if (!ix_in_scope(v, at[k])) return broken(v, 1, "an index uses what is not in scope");
@@ -152,7 +156,7 @@ static hone_rc check_list(verifier *v, hn_st first) {
             rc = check_prefetch(v, &s);
         else if (s.kind == HN_ST_STORE || s.kind == HN_ST_UPDATE)
             rc = check_write(v, &s);
-        else if (s.kind == HN_ST_COPY || s.kind == HN_ST_MMA)
+        else if (s.kind == HN_ST_COPY || s.kind == HN_ST_MMA || s.kind == HN_ST_ARRIVE || s.kind == HN_ST_AWAIT)
             rc = check_transfer(v, &s);
         else if (s.kind == HN_ST_BARRIER || s.kind == HN_ST_COMMIT || s.kind == HN_ST_WAIT)
             continue;

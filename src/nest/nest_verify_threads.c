@@ -1,16 +1,18 @@
-/* nest/nest_verify_threads.c — the invariants of nest/nest.h for machines with blocks of threads: 7 to 10. */
+/* nest/nest_verify_threads.c — the invariants of nest/nest.h for machines with blocks of threads: 7 to 13. */
 #include "base/err.h"
 #include "nest/mma.h"
 #include "nest/nest_int.h"
 #include "nest/threads.h"
 
-enum { THREADS_MAX = 1024, WARP = 32 };
+enum { THREADS_MAX = 1024, WARP = 32, SLOTS_MAX = 64 };
 
 typedef struct verifier {
     hn_nest *n;
     hn_threads t;
     int64_t size[3]; /* of the group loops by level; 0: none met */
     int64_t roles;   /* threads of the roles so far; -1: none met */
+    hn_st role;      /* the role loop around, 0: none */
+    hn_st *arrives;  /* gate: the role loop that arrives there */
     int n_vector;
     hone_err *err;
 } verifier;
@@ -43,7 +45,8 @@ static hone_rc check_group(verifier *v, const hn_stmt *s, around in, int level) 
     return check_list(v, s->body, IN_GROUP, level + 1);
 }
 
-static hone_rc check_role(verifier *v, const hn_stmt *s, around in) {
+static hone_rc check_role(verifier *v, hn_st id, around in) {
+    const hn_stmt *s = &v->n->st[id];
     int64_t e;
     if (in != IN_PARALLEL) return broken(v, 7, "a role loop is not directly inside the parallel loops");
     if (v->roles < 0 && v->size[0]) return broken(v, 7, "a role loop beside a group loop");
@@ -51,7 +54,9 @@ static hone_rc check_role(verifier *v, const hn_stmt *s, around in) {
     if (!hn_ix_is_int(v->n, v->n->extent[s->var], &e) || e < 1 || e > THREADS_MAX)
         return broken(v, 7, "a role loop without a constant extent, 1 to 1024");
     memset(v->size, 0, sizeof v->size);
+    v->role = id;
     hone_rc rc = check_list(v, s->body, IN_ROLE, 0);
+    v->role = 0;
     if (rc) return rc;
     if (!v->size[0]) return broken(v, 7, "a role loop without a group loop in it");
     v->roles += e * threads_of(v);
@@ -101,6 +106,7 @@ static hone_rc check_mma(verifier *v, hn_st id, int level) {
     const hn_ix at[3] = {s->at, s->from_at[0], s->from_at[1]};
     if (!level || v->n_vector) return broken(v, 12, "a tile product that no warp makes, or a vector");
     if (v->t.apart[id]) return broken(v, 12, "a tile product where some threads are not");
+    if (v->role && v->roles % HN_MMA_LANES) return broken(v, 12, "a tile product by a role that begins inside a warp");
     if (threads_of(v) % HN_MMA_LANES) return broken(v, 12, "a tile product by threads that are no whole warps");
     for (int k = 0; k < 3; k++) {
         const hn_nbuf *b = &v->n->buf[buf[k]];
@@ -116,6 +122,20 @@ static hone_rc check_mma(verifier *v, hn_st id, int level) {
     return HONE_OK;
 }
 
+static hone_rc check_gate(verifier *v, hn_st id, int level) {
+    const hn_stmt *s = &v->n->st[id];
+    if (v->n->buf[s->buf].space != HN_GATE) return broken(v, 13, "threads arrive at or wait for what is no gate");
+    if (!v->role || !level || v->n_vector) return broken(v, 13, "a gate that no threads of a role come by");
+    if (v->t.apart[id]) return broken(v, 13, "a gate where some threads are not");
+    uint8_t differs = hn_threads_differ(v->n, &v->t, s->at);
+    if (s->from_at[0]) differs |= hn_threads_differ(v->n, &v->t, s->from_at[0]);
+    if (differs) return broken(v, 13, "a gate's slot or phase differs between threads");
+    if (s->kind == HN_ST_AWAIT) return HONE_OK;
+    if (v->arrives[s->buf] && v->arrives[s->buf] != v->role) return broken(v, 13, "two roles arrive at one gate");
+    v->arrives[s->buf] = v->role;
+    return HONE_OK;
+}
+
 static hone_rc check_list(verifier *v, hn_st first, around in, int level) {
     hone_rc rc = HONE_OK;
     for (hn_st id = first; id && !rc; id = v->n->st[id].next) {
@@ -124,9 +144,13 @@ static hone_rc check_list(verifier *v, hn_st first, around in, int level) {
         if (s->kind == HN_ST_LOOP && s->loop == HN_GROUP)
             rc = check_group(v, s, in, level);
         else if (s->kind == HN_ST_LOOP && s->loop == HN_ROLE)
-            rc = check_role(v, s, in);
+            rc = check_role(v, id, in);
         else if (s->kind == HN_ST_LOOP)
             rc = check_other_loop(v, s, in, level);
+        else if (s->kind == HN_ST_BARRIER && v->role)
+            rc = broken(v, 13, "a barrier in a role loop");
+        else if (s->kind == HN_ST_ARRIVE || s->kind == HN_ST_AWAIT)
+            rc = check_gate(v, id, level);
         else if (s->kind == HN_ST_BARRIER && v->t.apart[id])
             rc = broken(v, 10, "a barrier where some threads are not");
         else if (s->kind == HN_ST_COPY)
@@ -140,7 +164,8 @@ static hone_rc check_list(verifier *v, hn_st first, around in, int level) {
 }
 
 static bool is_of_device(hn_st_kind k) {
-    return k == HN_ST_BARRIER || k == HN_ST_COPY || k == HN_ST_COMMIT || k == HN_ST_WAIT || k == HN_ST_MMA;
+    return k == HN_ST_BARRIER || k == HN_ST_COPY || k == HN_ST_COMMIT || k == HN_ST_WAIT || k == HN_ST_MMA ||
+           k == HN_ST_ARRIVE || k == HN_ST_AWAIT;
 }
 
 hone_rc hn_nest_verify_threads(hn_nest *n, hone_err *err) {
@@ -149,7 +174,11 @@ hone_rc hn_nest_verify_threads(hn_nest *n, hone_err *err) {
     int64_t size;
     bool threads = hn_nest_has_group(n);
     for (hn_buf b = 1; b < n->n_buf; b++) {
-        if (n->buf[b].space != HN_SHARED) continue;
+        hn_nbuf *x = &n->buf[b];
+        if (x->space == HN_GATE && (!threads || x->dtype != HONE_I64 || !hn_dim_is_int(n->dims, x->size, &size) ||
+                                    size < 1 || size > SLOTS_MAX))
+            return broken(&v, 13, "a gate that is no i64 of 1 to 64 slots, or without role loops");
+        if (x->space != HN_SHARED) continue;
         if (!threads) return broken(&v, 8, "shared memory without group loops");
         if (!hn_dim_is_int(n->dims, n->buf[b].size, &size) || size < 1)
             return broken(&v, 8, "shared memory without a constant size");
@@ -157,8 +186,10 @@ hone_rc hn_nest_verify_threads(hn_nest *n, hone_err *err) {
     for (hn_st s = 1; s < n->n_st && !threads; s++)
         if (is_of_device(n->st[s].kind)) return broken(&v, 10, "a barrier, copy or tile product without group loops");
     if (!threads) return HONE_OK;
-    hone_rc rc = hn_nest_threads(n, &a, &v.t) ? check_list(&v, n->first, IN_PARALLEL, 0)
-                                              : hn_fail(err, HONE_E_NOMEM, "out of memory in checking a loop nest");
+    v.arrives = HN_NEW_N(&a, hn_st, n->n_buf + 1u);
+    hone_rc rc = v.arrives && hn_nest_threads(n, &a, &v.t)
+                     ? check_list(&v, n->first, IN_PARALLEL, 0)
+                     : hn_fail(err, HONE_E_NOMEM, "out of memory in checking a loop nest");
     hn_arena_free(&a);
     return rc;
 }

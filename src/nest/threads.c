@@ -119,6 +119,30 @@ hn_block_size hn_nest_block(const hn_nest *n) {
     return b;
 }
 
+int64_t hn_role_threads(const hn_nest *n, hn_st role) {
+    int64_t own[3] = {1, 1, 1};
+    block_of(n, n->st[role].body, 0, own);
+    return own[0] * own[1] * own[2];
+}
+
+static bool arrives(const hn_nest *n, hn_st first, hn_buf gate) {
+    for (hn_st id = first; id; id = n->st[id].next) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_LOOP ? arrives(n, s->body, gate) : s->kind == HN_ST_ARRIVE && s->buf == gate) return true;
+    }
+    return false;
+}
+
+int64_t hn_gate_arrivals(const hn_nest *n, hn_buf gate) {
+    int64_t e;
+    for (hn_st id = 1; id < n->n_st; id++) {
+        const hn_stmt *s = &n->st[id];
+        if (s->kind == HN_ST_LOOP && s->loop == HN_ROLE && arrives(n, s->body, gate))
+            return hn_ix_is_int(n, n->extent[s->var], &e) ? e * hn_role_threads(n, id) : 0;
+    }
+    return 0;
+}
+
 int64_t hn_shared_room_b(int64_t elements, hone_dtype t) {
     return (elements * (int64_t)hn_dtype_of(t)->size_b + 15) / 16 * 16;
 }
@@ -126,7 +150,8 @@ int64_t hn_shared_room_b(int64_t elements, hone_dtype t) {
 int64_t hn_nest_shared_b(const hn_nest *n) {
     int64_t sum = 0, size;
     for (hn_buf b = 1; b < n->n_buf; b++)
-        if (n->buf[b].space == HN_SHARED && hn_dim_is_int(n->dims, n->buf[b].size, &size))
+        if ((n->buf[b].space == HN_SHARED || n->buf[b].space == HN_GATE) &&
+            hn_dim_is_int(n->dims, n->buf[b].size, &size))
             sum += hn_shared_room_b(size, n->buf[b].dtype);
     return sum;
 }

@@ -28,6 +28,8 @@ typedef struct hn_block_size {
     int64_t x, y, z, all;
 } hn_block_size;
 hn_block_size hn_nest_block(const hn_nest *n);
+int64_t hn_role_threads(const hn_nest *n, hn_st role);   /* of one iteration */
+int64_t hn_gate_arrivals(const hn_nest *n, hn_buf gate); /* in a phase; 0: nobody arrives there */
 /* Bytes of shared memory of a block; each buffer begins at a multiple of 16. */
 int64_t hn_shared_room_b(int64_t elements, hone_dtype t); /* of one buffer */
 int64_t hn_nest_shared_b(const hn_nest *n);

@@ -3,14 +3,14 @@
  * A block has some warps below each other, each of which has rows x cols tiles of 16 x 8 results in registers. Tiles of
  * both factors, `depth` steps of the sum, are brought to shared memory by all threads; every warp takes the fragments
  * it multiplies from there. With several `stages` the tiles are copied there beside the threads, so many steps ahead,
- * where what lies next to each other in memory does in the tile. Products are summed in f32. Machines without such
- * products refuse what comes out, and the next sketch is taken.
+ * where what lies next to each other in memory does in the tile; with `producers` by so many warps of their own.
+ * Products are summed in f32. Machines without such products refuse what comes out, and the next sketch is taken.
  */
 #include "nest/mma.h"
 #include "nest/schedule.h"
 #include "sketch/gpu_product.h"
 
-enum { WARPS, ROWS, COLS, DEPTH, STAGES, KNOBS };
+enum { WARPS, ROWS, COLS, DEPTH, STAGES, PRODUCERS, KNOBS };
 enum { LEAST_SIDE = 16, SHARED_B = 48 << 10, PAD = 8, STAGES_MOST = 4, TURNS_UNROLLED = 16 };
 
 typedef struct tiles {
@@ -29,6 +29,7 @@ typedef struct tiles {
     int64_t stages;
     hn_st loop;                    /* over steps */
     hn_buf d_part, a_part, b_part; /* fragments */
+    hn_buf again;                  /* 1 where a sum of the thread is no number; 0: nobody asks */
 } tiles;
 
 /* -- form */
@@ -50,6 +51,22 @@ static hn_sv before_cast(hn_nest *n, hn_sv x) {
     return hn_nest_scalar(n, &pick);
 }
 
+/* Conditions make a factor 0, which is multiplied: where the other one is infinite, or no number, the sum has a term
+ * that is not there. A thread one of whose sums is no number takes them again, one by one, without those terms. */
+static bool has_conditions(const tiles *t) { return t->p.s[0].whole != t->p.s[0].product; }
+
+/* Are a thread's results of a tile where write_again looks for them? */
+static bool lies_as_known(const hn_mma *m) {
+    const hn_mma_map *d = &m->map[HN_MMA_OF_D];
+    int row, column, row0, column0;
+    hn_mma_where(d, 0, 0, &row0, &column0);
+    for (int r = 0; r < d->registers; r++) {
+        hn_mma_where(d, 0, r, &row, &column);
+        if (row != row0 + 8 * (r / 2) || column != column0 + r % 2) return false;
+    }
+    return true;
+}
+
 static bool recognise(hn_nest *n, tiles *t) {
     *t = (tiles){.n = n};
     if (!hn_product_match(n, &t->p) || t->p.n_sum != 1 || n->buf[t->p.s[0].acc].dtype != HONE_F32) return false;
@@ -58,7 +75,7 @@ static bool recognise(hn_nest *n, tiles *t) {
     if (!t->x || !t->y || n->sv[t->x].dtype != n->sv[t->y].dtype) return false;
     if (!hn_mma_named(n->sv[t->x].dtype == HONE_F16 ? "m16n8k16_f16" : "m16n8k16_bf16", &t->row)) return false;
     t->mma = hn_mma_at(t->row);
-    return true;
+    return !has_conditions(t) || lies_as_known(t->mma);
 }
 
 static bool mma_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
@@ -76,6 +93,8 @@ static bool mma_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     out->knob[DEPTH] = (hn_knob){.name = "depth", .n = 2, .value = {16, 32}, .model = t.p.k && t.p.k <= 16 ? 16 : 32};
     bool few = t.p.k && t.p.k <= out->knob[DEPTH].model;
     out->knob[STAGES] = (hn_knob){.name = "stages", .model = m->copies && !few ? 3 : 1};
+    out->knob[PRODUCERS] = (hn_knob){.name = "producers", .n = 1};
+    for (int64_t k = 1; m->copies && k <= 4; k *= 2) hn_knob_add(&out->knob[PRODUCERS], k);
     for (int64_t w = 1; w <= 8 && 32 * w <= most; w *= 2) hn_knob_add(&out->knob[WARPS], w);
     for (int64_t k = 1; k <= STAGES_MOST; k++) hn_knob_add(&out->knob[STAGES], k);
     return true;
@@ -229,31 +248,84 @@ static void open_block(tiles *t) {
     t->b_part = hn_write_reg(w, half, t->set[COLS] * t->mma->map[HN_MMA_OF_B].registers);
 }
 
-/* The results of a warp's tiles: each thread has four of every one. */
-static void finish(tiles *t) {
+/* What becomes of a sum at (row, col) of the block, under the conditions of rows and columns. */
+static void write_behind(tiles *t, hn_ix row, hn_ix col, hn_sv sum) {
     hn_writer *w = &t->w;
     hn_nest *n = t->n;
     const hn_product *p = &t->p;
+    hn_ix left_row = hn_product_spread(w, p->row, p->n_row, row),
+          left_col = hn_product_spread(w, p->col, p->n_col, col);
+    w->sv[p->s[0].done] = sum;
+    hn_st from = w->tail[w->depth];
+    for (hn_st id = p->list; id; id = n->st[id].next) {
+        const hn_stmt s = n->st[id];
+        if (s.kind != HN_ST_STORE || n->buf[s.buf].space != HN_RESULT) continue;
+        hn_sv value = hn_write_copy(w, s.value);
+        hn_write_store(w, s.buf, hn_ix_subst(n, s.at, &(hn_subst){w->var, w->sv, w->n_var, w->n_sv}), value);
+    }
+    hn_product_guard(w, from, left_row, left_col);
+}
+
+/* Of the thread's first result of tile (i, j). */
+static void place_of(tiles *t, hn_ix i, hn_ix j, int r, hn_ix *row, hn_ix *col) {
+    hn_mma_index(t->n, &t->mma->map[HN_MMA_OF_D], t->lane, r, row, col);
+    *row = plus(t, *row, plus(t, times(t, t->warp, t->set[ROWS] * t->mma->m), times(t, i, t->mma->m)));
+    *row = plus(t, t->block_row, *row);
+    *col = plus(t, t->block_col, plus(t, *col, times(t, j, t->mma->n)));
+}
+
+/* The results of a warp's tiles: each thread has four of every one. */
+static void finish(tiles *t) {
+    hn_writer *w = &t->w;
     const hn_mma_map *d = &t->mma->map[HN_MMA_OF_D];
     hn_ix row, col, i = open_rows(t), j = open_cols(t);
     for (int r = 0; r < d->registers; r++) {
-        hn_mma_index(n, d, t->lane, r, &row, &col);
-        row = plus(t, row, plus(t, times(t, t->warp, t->set[ROWS] * t->mma->m), times(t, i, t->mma->m)));
-        col = plus(t, col, times(t, j, t->mma->n));
+        place_of(t, i, j, r, &row, &col);
         hn_write_forget(w);
-        hn_ix left_row = hn_product_spread(w, p->row, p->n_row, plus(t, t->block_row, row));
-        hn_ix left_col = hn_product_spread(w, p->col, p->n_col, plus(t, t->block_col, col));
-        hn_st from = w->tail[w->depth];
-        w->sv[p->s[0].done] = hn_write_load(w, t->d_part, plus(t, d_at(t, i, j), number(t, r)));
-        for (hn_st id = p->list; id; id = n->st[id].next) {
-            const hn_stmt s = n->st[id];
-            if (s.kind != HN_ST_STORE || n->buf[s.buf].space != HN_RESULT) continue;
-            hn_sv value = hn_write_copy(w, s.value);
-            hn_write_store(w, s.buf, hn_ix_subst(n, s.at, &(hn_subst){w->var, w->sv, w->n_var, w->n_sv}), value);
-        }
-        hn_product_guard(w, from, left_row, left_col);
+        hn_sv sum = hn_write_load(w, t->d_part, plus(t, d_at(t, i, j), number(t, r)));
+        write_behind(t, row, col, sum);
+        if (!t->again) continue;
+        hn_sv odd = hn_write_op(w, HN_OP_NE, HONE_BOOL, sum, sum);
+        hn_write_update(w, t->again, number(t, 0), HN_OP_MAX, hn_write_op(w, HN_OP_CAST, HONE_I64, odd, 0));
     }
     hn_write_close(w, 2);
+}
+
+static void open_again(tiles *t) {
+    const hn_scalar no = {.kind = HN_SV_CONST, .dtype = HONE_I64};
+    t->again = hn_write_reg(&t->w, HONE_I64, 1);
+    hn_write_store(&t->w, t->again, number(t, 0), hn_write_scalar(&t->w, &no));
+}
+
+static void write_again(tiles *t) {
+    hn_writer *w = &t->w;
+    hn_nest *n = t->n;
+    const hn_product_sum *x = &t->p.s[0];
+    const hn_scalar start = n->sv[x->start];
+    hn_ix row, col;
+    hn_write_forget(w);
+    hn_scalar flag = {.kind = HN_SV_WRAP, .dtype = HONE_I64, .n_arg = 1, .below = hn_dim_int(n->dims, 2)};
+    flag.arg[0] = hn_write_load(w, t->again, number(t, 0));
+    hn_ix taken = hn_ix_value(n, hn_write_scalar(w, &flag));
+    hn_ix i = hn_write_loop(w, times(t, taken, t->set[ROWS]), HN_SERIAL);
+    hn_ix j = hn_write_times(w, t->set[COLS], HN_SERIAL);
+    hn_ix r = hn_write_times(w, t->mma->map[HN_MMA_OF_D].registers, HN_SERIAL);
+    place_of(t, i, j, 0, &row, &col); /* registers of a tile: two neighbours, and those eight rows below */
+    row = plus(t, row, times(t, hn_ix_div(n, r, hn_dim_int(n->dims, 2)), 8));
+    col = plus(t, col, hn_ix_mod(n, r, hn_dim_int(n->dims, 2)));
+    hn_ix left_row = hn_product_spread(w, t->p.row, t->p.n_row, row);
+    hn_ix left_col = hn_product_spread(w, t->p.col, t->p.n_col, col);
+    hn_buf acc = hn_write_reg(w, HONE_F32, 1);
+    hn_write_store(w, acc, number(t, 0), hn_write_scalar(w, &start));
+    for (int q = 0; q < x->n; q++) w->var[x->var[q]] = hn_write_loop(w, n->extent[x->var[q]], HN_SERIAL);
+    hn_write_forget(w);
+    hn_write_update(w, acc, number(t, 0), HN_OP_ADD, hn_write_copy(w, x->whole));
+    hn_product_guard(w, 0, left_row, left_col);
+    hn_write_close(w, x->n);
+    hn_write_forget(w);
+    write_behind(t, row, col, hn_write_load(w, acc, number(t, 0)));
+    hn_write_close(w, 3);
+    n->repeats = true;
 }
 
 static void build(tiles *t) {
@@ -263,6 +335,7 @@ static void build(tiles *t) {
     const hn_product_sum *s = &p->s[0];
     const hn_scalar start = n->sv[s->start];
     open_block(t);
+    if (has_conditions(t)) open_again(t);
     hn_ix e = hn_write_times(w, t->set[ROWS] * t->set[COLS] * 4, HN_UNROLL);
     hn_write_store(w, t->d_part, e, hn_write_scalar(w, &start));
     hn_write_close(w, 1);
@@ -273,6 +346,7 @@ static void build(tiles *t) {
     multiply(t);
     hn_write_close(w, 1);
     finish(t);
+    if (t->again) write_again(t);
     hn_write_finish(w);
 }
 
@@ -292,7 +366,10 @@ static bool mma_apply(hn_nest *n, const hn_machine *m, const int64_t *setting, c
     if (!hn_write_begin(&t.w, n)) return hn_loop_no(why, "out of memory");
     build(&t);
     if (!hn_arena_ok(n->a)) return hn_loop_no(why, "out of memory");
-    if (t.stages > 1 && !hn_device_pipeline_copies(n, t.loop, t.stages, why)) return false;
+    if (t.stages > 1 && setting[PRODUCERS]) {
+        if (!hn_device_specialise(n, t.loop, t.stages, setting[PRODUCERS], why)) return false;
+    } else if (t.stages > 1 && !hn_device_pipeline_copies(n, t.loop, t.stages, why))
+        return false;
     hn_nest_sweep(n);
     hn_nest_tidy(n);
     return hn_arena_ok(n->a) || hn_loop_no(why, "out of memory");

@@ -5,7 +5,8 @@
  * one. A block has across x down threads, each of which has cols x rows results in registers; depth steps of the sum at
  * a time, what they need of both factors is brought to shared memory by all threads, edges and padding as zeros. With
  * `ahead`, what the next steps need is read while these are computed; with several `stages` it is copied there beside
- * the threads, so many steps ahead. All sums go in the order of the sum's loops.
+ * the threads, so many steps ahead, and with `producers` by so many warps of their own. All sums go in the order of the
+ * sum's loops.
  *
  * Outside of an image a factor is 0 in the tile, and multiplied. Where the other one is infinite or no number, so is
  * the result; a thread that has such a result computes its results again, one by one, without what lies outside.
@@ -13,7 +14,7 @@
 #include "nest/schedule.h"
 #include "sketch/gpu_product.h"
 
-enum { ROWS, COLS, DOWN, ACROSS, DEPTH, AHEAD, STAGES, KNOBS };
+enum { ROWS, COLS, DOWN, ACROSS, DEPTH, AHEAD, STAGES, PRODUCERS, KNOBS };
 enum { LEAST_SIDE = 4, LEAST_DEPTH = 4, UNKNOWN = 512, USUAL_PROCESSORS = 64 };
 enum { SHARED_B = 48 << 10, LANES = 4 };
 
@@ -65,9 +66,9 @@ static void choose(const hn_product *p, const hn_machine *m, int64_t *best) {
 }
 
 static bool tile_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
-    static const char *const name[] = {"rows", "cols", "down", "across", "depth", "ahead", "stages"};
+    static const char *const name[] = {"rows", "cols", "down", "across", "depth", "ahead", "stages", "producers"};
     hn_product p;
-    int64_t model[KNOBS] = {1, 1, 8, 8, 8, 0, 1};
+    int64_t model[KNOBS] = {1, 1, 8, 8, 8, 0, 1, 0};
     if (!hn_product_match(n, &p)) return false;
     hn_product_orient(&p);
     if ((p.m && p.m < LEAST_SIDE) || (p.n_ && p.n_ < LEAST_SIDE) || (p.k && p.k < LEAST_DEPTH)) return false;
@@ -84,6 +85,8 @@ static bool tile_fits(hn_nest *n, const hn_machine *m, hn_knobs *out) {
     for (int64_t k = 4; k <= 16; k *= 2) hn_knob_add(&out->knob[DEPTH], k);
     for (int64_t k = 0; k < 2; k++) hn_knob_add(&out->knob[AHEAD], k);
     for (int64_t k = 1; k <= (may_copy(&p) ? 4 : 1); k++) hn_knob_add(&out->knob[STAGES], k);
+    for (int64_t k = 1; m->copies && may_copy(&p) && p.n_sum == 1 && k <= 2; k *= 2)
+        hn_knob_add(&out->knob[PRODUCERS], k);
     return true;
 }
 
@@ -134,6 +137,7 @@ static bool stage_sum(hn_nest *n, const hn_product_sum *s, const staged *at, con
     const hn_stage_how y = {{s->fast_y ? at->step : 0}, s->fast_y, p->stages > 1};
     if (!hn_device_stage(n, at->loop, at->y, &p->threads, &y, NULL, why)) return false;
     if (!hn_device_stage(n, at->loop, at->x, &p->threads, &x, NULL, why)) return false;
+    if (p->stages > 1 && p->set[PRODUCERS]) return hn_device_specialise(n, at->loop, p->stages, p->set[PRODUCERS], why);
     if (p->stages > 1) return hn_device_pipeline_copies(n, at->loop, p->stages, why);
     return !p->set[AHEAD] || hn_device_pipeline(n, at->loop, why);
 }

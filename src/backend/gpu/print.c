@@ -46,6 +46,9 @@ static hn_dim buffers(hn_gp *c, hn_str *out) {
             hn_str_addf(out, "    HNR_GLOBAL hnr_%s *const r%u = (HNR_GLOBAL hnr_%s *)HNR_AT(b%u);\n", type, x->index,
                         type, n->n_in + x->index);
         if (x->space == HN_SHARED) shared_buffer(c, out, b, &shared);
+        int64_t slots;
+        if (x->space == HN_GATE && hn_dim_is_int(n->dims, x->size, &slots))
+            hn_str_addf(out, "    HNR_SHARED uint64_t g%u[%lld];\n", x->index, (long long)slots);
         if (x->space != HN_LOCAL) continue;
         hn_str_addf(&at, "    HNR_GLOBAL hnr_%s *const t%u = (HNR_GLOBAL hnr_%s *)(own + ", type, x->index, type);
         hn_gp_dim(c, &at, used);

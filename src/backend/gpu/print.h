@@ -31,6 +31,9 @@ typedef struct hn_gp {
     int n_level;                    /* group loops inside each other */
     int64_t size[3];                /* threads of each level, from the outside */
     int64_t n_threads;              /* of a block */
+    int64_t role_threads, role_at;  /* of the role being written and where they begin; 0: none */
+    int64_t role_next;              /* where the next role's begin */
+    bool roles;                     /* threads are in roles */
     bool folds;                     /* values of threads are folded: memory for that is needed */
     bool mma;                       /* the language has products of tiles */
     bool pool;                      /* shared memory is one array, as large as the launch says */
@@ -83,10 +86,16 @@ void hn_gp_group_var(hn_gp *c, hn_st loop);              /* the thread's place i
 int hn_gp_sharers(const hn_gp *c, const hn_stmt *s);     /* levels whose threads share the register that s writes */
 bool hn_gp_first_thread(hn_gp *c, hn_str *out, hn_st s); /* a condition for what is done once; false: each does it */
 void hn_gp_fold_threads(hn_gp *c, const hn_stmt *s);     /* an update of a register that threads share */
+void hn_gp_thread(const hn_gp *c, hn_str *out);          /* the thread's number in its block or role */
+bool hn_gp_role_begin(hn_gp *c, hn_st loop);             /* sets the role up; false with c->why */
+void hn_gp_role_end(hn_gp *c);
 
 /* print_tile.c: copies to shared memory, products of tiles by warps; for one combination of lanes */
 void hn_gp_copy(hn_gp *c, const hn_stmt *s);
 void hn_gp_mma(hn_gp *c, const hn_stmt *s);
+void hn_gp_gate(hn_gp *c, const hn_stmt *s); /* an arrival, or a wait */
+void hn_gp_gates_open(hn_gp *c);             /* at the start of an item */
+void hn_gp_gates_close(hn_gp *c);            /* at its end */
 
 /* print_stmt.c: the body; false with c->why set. */
 bool hn_gp_nest(hn_gp *c);

@@ -29,6 +29,8 @@ bool hn_gp_group_set_up(hn_gp *c) {
     c->n_threads = HN_GPU_THREADS;
     if (!hn_nest_threads(c->n, c->n->a, &c->threads)) return c->why = "no memory", false;
     if (!c->group) return true;
+    for (hn_st s = 1; s < c->n->n_st; s++) c->roles |= c->n->st[s].kind == HN_ST_LOOP && c->n->st[s].loop == HN_ROLE;
+    if (c->roles) return c->n_threads = hn_nest_block(c->n).all, true; /* levels are those of each role */
     if (!find_levels(c, c->n->first, 0)) return c->why = "group loops of several lengths", false;
     c->n_threads = 1;
     for (int k = 0; k < c->n_level; k++) c->n_threads *= c->size[k];
@@ -43,11 +45,42 @@ static int64_t threads_from(const hn_gp *c, int k) {
     return n;
 }
 
+void hn_gp_thread(const hn_gp *c, hn_str *out) {
+    if (c->role_at)
+        hn_str_addf(out, "(HNR_THREAD - %lld)", (long long)c->role_at);
+    else
+        hn_str_add(out, "HNR_THREAD");
+}
+
+bool hn_gp_role_begin(hn_gp *c, hn_st loop) {
+    int64_t e;
+    memset(c->size, 0, sizeof c->size);
+    c->n_level = 0;
+    if (!hn_ix_is_int(c->n, c->n->extent[c->n->st[loop].var], &e) || e != 1)
+        return c->why = "a role of several iterations", false;
+    if (!find_levels(c, c->n->st[loop].body, 0)) return c->why = "group loops of several lengths", false;
+    c->role_threads = hn_role_threads(c->n, loop);
+    c->role_at = c->role_next;
+    c->role_next += c->role_threads;
+    hn_gp_line(c, "if (HNR_THREAD >= %lld && HNR_THREAD < %lld) { /* a role */", (long long)c->role_at,
+               (long long)c->role_next);
+    c->indent++;
+    hn_gp_line(c, "const %s i%u = 0;", hn_gp_ix_type(c), c->n->st[loop].var);
+    hn_gp_line(c, "(void)i%u;", c->n->st[loop].var);
+    return true;
+}
+
+void hn_gp_role_end(hn_gp *c) {
+    c->role_at = c->role_threads = 0;
+    c->indent--;
+    hn_gp_line(c, "}");
+}
+
 void hn_gp_group_var(hn_gp *c, hn_st loop) {
     int level = c->threads.level[loop];
     int64_t inner = threads_from(c, level + 1);
     hn_str at = {0};
-    hn_str_add(&at, "HNR_THREAD");
+    hn_gp_thread(c, &at);
     if (inner > 1) hn_str_addf(&at, " / %lld", (long long)inner);
     if (level > 0) hn_str_addf(&at, " %% %lld", (long long)c->size[level]);
     hn_gp_line(c, "const %s i%u = %s;", hn_gp_ix_type(c), c->n->st[loop].var, at.text ? at.text : "0");
@@ -57,10 +90,9 @@ void hn_gp_group_var(hn_gp *c, hn_st loop) {
 bool hn_gp_first_thread(hn_gp *c, hn_str *out, hn_st s) {
     int64_t same = c->group ? threads_from(c, c->threads.level[s]) : 1;
     if (same <= 1) return false;
-    if (same == c->n_threads)
-        hn_str_add(out, "HNR_THREAD == 0");
-    else
-        hn_str_addf(out, "HNR_THREAD %% %lld == 0", (long long)same);
+    hn_gp_thread(c, out);
+    if (same != (c->role_threads ? c->role_threads : c->n_threads)) hn_str_addf(out, " %% %lld", (long long)same);
+    hn_str_add(out, " == 0");
     return true;
 }
 
@@ -99,6 +131,10 @@ void hn_gp_fold_threads(hn_gp *c, const hn_stmt *s) {
     const char *type, *name = fold_type(s->op, t, &type);
     int known = hn_gp_known_guards(c, s->n_guard, s->guard);
     if (!known) return;
+    if (c->roles) {
+        c->why = "a fold over the threads of a role";
+        return;
+    }
     if (n & (n - 1) || threads_from(c, level) != 1) {
         c->why = "a fold over threads whose number is no power of two";
         return;

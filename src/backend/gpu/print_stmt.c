@@ -202,7 +202,7 @@ static int64_t updates(const hn_gp *c, hn_st first) {
 }
 
 static bool has_barrier(const hn_nest *n, hn_st first) {
-    while (first && n->st[first].kind != HN_ST_BARRIER) first = n->st[first].next;
+    while (first && n->st[first].kind != HN_ST_BARRIER && n->st[first].kind != HN_ST_AWAIT) first = n->st[first].next;
     return first != 0;
 }
 
@@ -226,6 +226,11 @@ static bool loop(hn_gp *c, const hn_stmt *s) {
         c->indent--;
         hn_gp_line(c, "}");
         return inside;
+    }
+    if (s->loop == HN_ROLE) {
+        bool fine = hn_gp_role_begin(c, (hn_st)(s - c->n->st)) && list(c, s->body);
+        hn_gp_role_end(c);
+        return fine;
     }
     if (s->loop != HN_SERIAL) return refuse(c, "a loop that has no form on a device");
     if (hn_gp_ix_mask(c, e)) return refuse(c, "lanes with loops of different lengths");
@@ -257,6 +262,8 @@ static bool one(hn_gp *c, const hn_stmt *s) {
     case HN_ST_COPY: for_lanes(c, tile_mask(c, s, 1), 0, s, hn_gp_copy); break;
     case HN_ST_COMMIT: hn_gp_line(c, "HNR_COMMIT();"); break;
     case HN_ST_WAIT: hn_gp_line(c, "HNR_WAIT(%lld);", (long long)s->count); break;
+    case HN_ST_ARRIVE:
+    case HN_ST_AWAIT: hn_gp_gate(c, s); break;
     case HN_ST_MMA: for_lanes(c, tile_mask(c, s, 2), 0, s, hn_gp_mma); break;
     case HN_ST_STORE:
         if (!hn_gp_wide_store(c, s)) for_lanes(c, store_mask(c, s), 0, s, store);
@@ -397,11 +404,13 @@ bool hn_gp_nest(hn_gp *c) {
     hn_gp_line(c, c->group ? "for (int64_t w = begin + HNR_BLOCK; w < end; w += HNR_BLOCKS) {"
                            : "for (int64_t w = begin + HNR_ITEM; w < end; w += HNR_ITEMS) {");
     c->indent++;
+    hn_gp_gates_open(c);
     for (hn_st id = n->first; id && fine && !c->why; id = n->st[id].next) {
         const hn_stmt *s = &n->st[id];
         fine = s->kind == HN_ST_LOOP && s->loop == HN_PARALLEL ? items(c, id) : beside(c, id, several);
     }
     if (c->group && has_memory(n)) hn_gp_line(c, "HNR_BARRIER(); /* the next item takes the same memory */");
+    hn_gp_gates_close(c);
     c->indent--;
     hn_gp_line(c, "}");
     return fine && !c->why;

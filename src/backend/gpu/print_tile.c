@@ -1,4 +1,5 @@
-/* backend/gpu/print_tile.c — copies from global to shared memory, and products of tiles by the threads of a warp. */
+/* backend/gpu/print_tile.c — copies from global to shared memory, products of tiles by the threads of a warp, and gates
+ * at which roles wait for each other. */
 #include "backend/gpu/print.h"
 #include "nest/mma.h"
 
@@ -71,4 +72,50 @@ void hn_gp_mma(hn_gp *c, const hn_stmt *s) {
     hn_str_free(&d);
     hn_str_free(&a);
     hn_str_free(&b);
+}
+
+void hn_gp_gate(hn_gp *c, const hn_stmt *s) {
+    hn_str at = {0}, phase = {0};
+    if (!c->mma) {
+        c->why = "gates between roles, which the target has not";
+        return;
+    }
+    hn_gp_access(c, &at, s->buf, s->at);
+    if (s->from_at[0]) hn_gp_ix(c, &phase, s->from_at[0]);
+    if (s->kind == HN_ST_AWAIT)
+        hn_gp_line(c, "HNR_AWAIT(&%s, %s);", at.text ? at.text : "", phase.text ? phase.text : "0");
+    else
+        hn_gp_line(c, "HNR_ARRIVE%s(&%s);", s->count ? "_COPIES" : "", at.text ? at.text : "");
+    hn_str_free(&at);
+    hn_str_free(&phase);
+}
+
+/* By the first thread, for every slot. */
+static void each_slot(hn_gp *c, const char *what, bool with_arrivals) {
+    for (hn_buf b = 1; b < c->n->n_buf; b++) {
+        int64_t slots = 0;
+        if (c->n->buf[b].space != HN_GATE || !hn_dim_is_int(c->n->dims, c->n->buf[b].size, &slots)) continue;
+        hn_gp_line(c, "if (HNR_THREAD == 0)");
+        if (with_arrivals)
+            hn_gp_line(c, "    for (int k = 0; k < %lld; k++) %s(&g%u[k], %lld);", (long long)slots, what,
+                       c->n->buf[b].index, (long long)hn_gate_arrivals(c->n, b));
+        else
+            hn_gp_line(c, "    for (int k = 0; k < %lld; k++) %s(&g%u[k]);", (long long)slots, what,
+                       c->n->buf[b].index);
+    }
+}
+
+static bool has_gates(const hn_nest *n) {
+    for (hn_buf b = 1; b < n->n_buf; b++)
+        if (n->buf[b].space == HN_GATE) return true;
+    return false;
+}
+
+void hn_gp_gates_open(hn_gp *c) {
+    if (!has_gates(c->n)) return;
+    each_slot(c, "HNR_GATE_OPEN", true);
+    hn_gp_line(c, "HNR_BARRIER();");
+}
+void hn_gp_gates_close(hn_gp *c) {
+    if (has_gates(c->n)) each_slot(c, "HNR_GATE_CLOSE", false);
 }

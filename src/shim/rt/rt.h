@@ -51,10 +51,19 @@ typedef struct hs_copy {
     struct hs_copy *next;
 } hs_copy;
 
+/* Who accessed a piece of memory. interval: barriers of the launch so far; 0: nobody. */
+typedef struct hs_access {
+    uint32_t interval;
+    uint16_t who; /* thread, HS_ATOMIC, HS_FLYING */
+    uint16_t clock;
+    uint32_t site;
+} hs_access;
+
 typedef struct hs_mbar {
     uintptr_t at;
     uint32_t count, arrived, phase;
     int64_t tx;
+    hs_access made; /* its initialisation */
     hs_copy *copies;
     uint16_t *clock, *next; /* what has happened before the last phase ended, and before this one will */
 } hs_mbar;
@@ -83,14 +92,6 @@ typedef struct hs_fibre {
     uint32_t groups;        /* committed so far */
     bool fenced;            /* __threadfence, in this block */
 } hs_fibre;
-
-/* Who accessed a piece of memory. interval: barriers of the launch so far; 0: nobody. */
-typedef struct hs_access {
-    uint32_t interval;
-    uint16_t who; /* thread, HS_ATOMIC, HS_FLYING */
-    uint16_t clock;
-    uint32_t site;
-} hs_access;
 enum { HS_WHO = 0x3ff, HS_ATOMIC = 0x8000, HS_FLYING = 0x4000 };
 
 typedef struct hs_cell {

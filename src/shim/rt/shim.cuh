@@ -340,6 +340,8 @@ template <int LEFT> static inline void hnr_cp_wait() { shim_copy_wait(LEFT); }
 #define hnr_mbar_arrive(bar) shim_mbar_arrive(HS_MBAR(bar), __FILE__, __LINE__)
 #define hnr_mbar_expect(bar, bytes) shim_mbar_expect(HS_MBAR(bar), bytes, __FILE__, __LINE__)
 #define hnr_mbar_wait(bar, phase) shim_mbar_wait(HS_MBAR(bar), phase, __FILE__, __LINE__)
+#define hnr_mbar_arrive_copies(bar) shim_mbar_arrive_copies(HS_MBAR(bar), __FILE__, __LINE__)
+#define hnr_mbar_end(bar) shim_mbar_end(HS_MBAR(bar), __FILE__, __LINE__)
 #define hnr_bulk_copy(to, from, bytes, bar) shim_bulk_copy(to, from, bytes, HS_MBAR(bar), __FILE__, __LINE__)
 #define hnr_fence_async() ((void)0)
 #define hnr_named_barrier(id, threads) shim_named_barrier(id, threads, __FILE__, __LINE__)

@@ -27,6 +27,9 @@ void shim_named_barrier(int id, int threads, const char *file, int line);
 void shim_mbar_init(uint64_t *at, int count, const char *file, int line);
 void shim_mbar_arrive(uint64_t *at, const char *file, int line);
 void shim_mbar_expect(uint64_t *at, int bytes, const char *file, int line);
+/* When the thread's copies so far have landed. */
+void shim_mbar_arrive_copies(uint64_t *at, const char *file, int line);
+void shim_mbar_end(uint64_t *at, const char *file, int line);
 void shim_mbar_wait(uint64_t *at, int phase, const char *file, int line);
 
 /* n bytes, of which `given` come from memory and the rest are zeros; they land when the thread waits. */

@@ -390,8 +390,13 @@ void shim_named_barrier(int id, int threads, const char *file, int line) {
  */
 
 static hs_mbar *mbar_of(const void *at, bool make, const char *what, const char *file, int line) {
-    for (unsigned i = 0; i < hs.n_mbar; i++)
-        if (hs.mbar[i].at == (uintptr_t)at) return &hs.mbar[i];
+    for (unsigned i = 0; i < hs.n_mbar; i++) {
+        if (hs.mbar[i].at != (uintptr_t)at) continue;
+        if (make || hs_is_before(&hs.mbar[i].made)) return &hs.mbar[i];
+        hs_say(HS_RACE, "race: %s while another thread may not have initialised the mbarrier", what);
+        hs_say_place(hs.current, hs.interval, what, 0, file, line);
+        hs_give_up();
+    }
     if (make && hs.n_mbar < HS_MBARS_MOST) {
         hs_mbar *b = &hs.mbar[hs.n_mbar++];
         *b = (hs_mbar){.at = (uintptr_t)at};
@@ -409,6 +414,7 @@ void shim_mbar_init(uint64_t *at, int count, const char *file, int line) {
     b->count = (uint32_t)count;
     b->arrived = b->phase = 0;
     b->tx = 0;
+    b->made = (hs_access){hs.interval, hs.current, hs_me()->clock, 0};
 }
 
 static void arrive(hs_mbar *b, const char *file, int line) {
@@ -425,6 +431,29 @@ static void arrive(hs_mbar *b, const char *file, int line) {
 
 void shim_mbar_arrive(uint64_t *at, const char *file, int line) {
     arrive(mbar_of(at, false, "mbarrier arrive", file, line), file, line);
+}
+
+void shim_mbar_arrive_copies(uint64_t *at, const char *file, int line) {
+    hs_mbar *b = mbar_of(at, false, "mbarrier arrive", file, line);
+    hs_fibre *f = hs_me();
+    hs_copy **end = &b->copies;
+    while (*end) end = &(*end)->next;
+    *end = f->copies;
+    for (const hs_copy *c = f->copies; c; c = c->next) b->tx += c->n;
+    f->copies = f->last = NULL;
+    arrive(b, file, line);
+}
+
+/* What waited has gone on: in a phase of which nothing has come yet. */
+void shim_mbar_end(uint64_t *at, const char *file, int line) {
+    hs_mbar *b = mbar_of(at, false, "mbarrier inval", file, line);
+    if (b->copies) {
+        hs_say(HS_IN_FLIGHT, "an mbarrier ends with copies that nobody waited for");
+        hs_say_place(hs.current, hs.interval, "ends", 0, file, line);
+        hs_give_up();
+    }
+    memset(b->next, 0, HS_THREADS_MOST * sizeof *b->next);
+    b->arrived = 0;
 }
 
 void shim_mbar_expect(uint64_t *at, int bytes, const char *file, int line) {

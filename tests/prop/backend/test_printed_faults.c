@@ -31,6 +31,10 @@ static const printed kernels_of_test[] = {
     {"copied", "contract", "tile rows=2 cols=1 down=4 across=8 depth=4 stages=3", PRODUCT("f32", 38, 38, 44), 1e-5},
     {"pool", "contract", "tile rows=8 cols=8 down=8 across=16 depth=16 stages=4", PRODUCT("f32", 130, 50, 260), 1e-5},
     {"mma", "contract", "mma warps=1 rows=1 cols=2 depth=16 stages=3", PRODUCT("f16", 40, 88, 48), 1e-4},
+    {"roles", "contract", "tile rows=2 cols=2 down=8 across=8 depth=16 stages=2 producers=1",
+     PRODUCT("f32", 38, 70, 44), 1e-5},
+    {"roles_mma", "contract", "mma warps=1 rows=1 cols=2 depth=16 stages=3 producers=1", PRODUCT("f16", 40, 88, 48),
+     1e-4},
     {"squares", "map", "transpose side=32 down=8 swizzle=0", SQUARES, 1e-5},
     {"swizzled", "map", "transpose side=32 down=8 swizzle=1", SQUARES, 1e-5},
     {"attention", "attention", "attention",
@@ -49,6 +53,8 @@ enum {
     COPIED,
     POOL,
     MMA,
+    ROLES,
+    ROLES_MMA,
     SQUARE,
     SWIZZLED,
     ATTENTION
@@ -129,6 +135,22 @@ static void stage_reused(const char *text, hn_rng *rng, places *out) {
     }
 }
 
+/* Roles do not wait for each other at a gate, or in a phase that is another one in every other round alone. */
+static void each_wait(const char *text, bool phase, hn_rng *rng, places *out) {
+    for (const char *p = strstr(text, "for (int64_t w"); p && (p = strstr(p, "HNR_AWAIT(")); p++) {
+        const char *end = strchr(p, '\n'), *comma = p;
+        for (const char *at = p; at < end; at++)
+            if (!strncmp(at, "], ", 3)) comma = at + 3;
+        if (!end || end - p < 3 || comma == p) continue;
+        if (phase)
+            add(out, text, comma, (size_t)(end - comma) - 2, hn_rng_below(rng, 2) ? "0" : "1"); /* up to ");" */
+        else
+            add(out, text, p, (size_t)(end - p), ";");
+    }
+}
+static void gate_missing(const char *text, hn_rng *rng, places *out) { each_wait(text, false, rng, out); }
+static void phase_forgotten(const char *text, hn_rng *rng, places *out) { each_wait(text, true, rng, out); }
+
 /* Indices of arrays whose names begin with a letter of `letters`, behind the declarations. */
 static void indices(const char *text, const char *letters, const char *now[2], hn_rng *rng, places *out) {
     for (const char *p = strstr(text, "for (int64_t w"); p && (p = strchr(p, '[')); p++) {
@@ -168,6 +190,8 @@ static const struct {
               {"tile_off_by_one", tile_off_by_one, ALL},
               {"swizzle_wrong", swizzle_wrong, 1 << SWIZZLED},
               {"stage_reused", stage_reused, 1 << AHEAD | 1 << COPIED | 1 << POOL | 1 << MMA},
+              {"gate_missing", gate_missing, 1 << ROLES | 1 << ROLES_MMA},
+              {"phase_forgotten", phase_forgotten, 1 << ROLES | 1 << ROLES_MMA},
               {"divergent_barrier", divergent_barrier, ALL},
               {"past_the_end", past_the_end, ALL}};
 enum { N_FAULTS = sizeof faults / sizeof *faults };

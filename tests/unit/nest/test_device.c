@@ -61,6 +61,7 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     if (!strcmp(name, "fold")) return hn_device_fold(n, s, a, &all, &acc, NULL, why);
     if (!strcmp(name, "pipeline")) return hn_device_pipeline(n, s, why);
     if (!strcmp(name, "ahead")) return hn_device_pipeline_copies(n, s, a, why);
+    if (!strcmp(name, "specialise")) return hn_device_specialise(n, s, a, b, why);
     if (!strcmp(name, "swizzle")) return hn_device_swizzle(n, (hn_buf)a, b, why);
     bool copies = !strcmp(name, "copy");
     if (!copies && strcmp(name, "stage") != 0) return false;
@@ -101,6 +102,25 @@ static bool command(hn_nest *n, const char *text, const char **why) {
     "0x0p+0\n    store a0[0] %0\n    for i2 < 5 {\n      for i3 < 4 {\n        %1 = load " type " p0[" index "]" edge  \
     "\n        %2 = cast f32 %1\n        update a0[0] add %2\n      }\n    }\n    %3 = load f32 a0[0]\n    store "     \
     "r0[8*i0 + i1] %3\n  }\n}\n"
+
+#define SUM64(guard)                                                                                                   \
+    "param p0 f32 2560\nresult r0 f32 128\nparallel i0 < 2 {\n  group i1 < 64 {\n    reg a0 f32 1\n    %0 = const "    \
+    "f32 "                                                                                                             \
+    "0x0p+0\n    store a0[0] %0\n    for i2 < 5 {\n      for i3 < 4 {\n        %1 = load f32 p0[512*i2 + 128*i3 + "    \
+    "64*i0 + i1]" guard                                                                                                \
+    "\n        update a0[0] add %1\n      }\n    }\n    %2 = load f32 a0[0]\n    store r0[64*i0 + "                    \
+    "i1] %2\n  }\n}\n"
+
+/* A ring of two stages; what the consumer waits for, reads and tells. */
+#define RING(turns, full, load, empty)                                                                                 \
+    "param p0 f32 64\nresult r0 f32 64\nshared s0 f32 32\ngate g0 i64 2\ngate g1 i64 2\nrole i0 < 1 {\n  group i1 < "  \
+    "4 {\n"                                                                                                            \
+    "    for i2 < 4 {\n      await g1[mod(i2, 2)] phase mod(floordiv(i2, 2) + 1, 2)\n      copy s0[4*i1 + 16*mod(i2, " \
+    "2)] p0[4*i1 + 16*i2] 4\n      arrive g0[mod(i2, 2)] copies\n    }\n  }\n}\nrole i3 < 1 {\n  group i4 < 16 {\n"    \
+    "    for i5 < " turns " {\n      await g0[" full "\n      %0 = load f32 s0[" load "]\n      store r0[i4 + 16*i5] " \
+    "%0\n      arrive g1[" empty "]\n    }\n  }\n}\n"
+#define IN_PHASE "mod(i5, 2)] phase mod(floordiv(i5, 2), 2)"
+#define IN_STAGE "-1*i4 + 16*mod(i5, 2) + 15"
 
 static const device_case cases[] = {
 #include "device_cases.inc"

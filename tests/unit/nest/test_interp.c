@@ -50,7 +50,24 @@ static void check_sketch(const hn_sketch *s, const hn_machine *m, int which) {
 #define SHARED IO "shared s0 f32 64\n"
 #define PUT "  %0 = load f32 p0[i0]\n  store s0[i0] %0\n"
 #define GET "  %1 = load f32 s0[-1*i0 + 63]\n  store r0[i0] %1\n}\n"
+/* A ring of two stages between two roles; what stands in the places. */
+#define RING(empty, copies, full, turns)                                                                               \
+    "param p0 f32 64\nresult r0 f32 64\nshared s0 f32 32\ngate g0 i64 2\ngate g1 i64 2\nrole i0 < 1 {\ngroup i1 < 4 "  \
+    "{\n"                                                                                                              \
+    "for i2 < 4 {\n" empty "  copy s0[4*i1 + 16*mod(i2, 2)] p0[4*i1 + 16*i2] 4\n  arrive g0[mod(i2, 2)]" copies        \
+    "\n}\n}\n}\nrole i3 < 1 {\ngroup i4 < 16 {\nfor i5 < " turns " {\n" full                                           \
+    "  %0 = load f32 s0[-1*i4 + 16*mod(i5, 2) + 15]\n  store r0[i4 + 16*i5] %0\n  arrive g1[mod(i5, 2)]\n}\n}\n}\n"
+#define EMPTY "  await g1[mod(i2, 2)] phase mod(floordiv(i2, 2) + 1, 2)\n"
+#define FULL "  await g0[mod(i5, 2)] phase mod(floordiv(i5, 2), 2)\n"
 static const char *const wrong[][3] = {
+    {"ring", RING(EMPTY, " copies", FULL, "4"), NULL},
+    {"ring_not_awaited", RING(EMPTY, " copies", "", "4"), "which another role has written with no gate between"},
+    {"ring_phase_forgotten", RING(EMPTY, " copies", "  await g0[mod(i5, 2)] phase 0\n", "4"), "never ends"},
+    {"ring_of_one_slot", RING("  await g1[0] phase mod(i2 + 1, 2)\n", " copies", FULL, "4"), "never ends"},
+    {"ring_reused_early", RING("", " copies", FULL, "4"), "never ends"},
+    {"ring_copies_left", RING(EMPTY, "", FULL, "4"), "a copy that was not waited for"},
+    {"ring_of_fewer_turns", RING(EMPTY, " copies", FULL, "3"), "is never written"},
+    {"ring_slot_outside", RING("  await g1[i2] phase 1\n", " copies", FULL, "4"), "is at slot 2 of a gate that has 2"},
     {"right", SHARED "group i0 < 64 {\n" PUT "  barrier\n" GET, NULL},
     {"read_after_write", SHARED "group i0 < 64 {\n" PUT GET, "with no barrier between"},
     {"undefined_shared", SHARED "group i0 < 64 {\n" GET, "which nothing has written"},

@@ -128,6 +128,33 @@ HNR void hnr_cp_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); 
 template <int n> static __device__ inline void hnr_cp_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
 }
+/* Gates: mbarriers. */
+HNR void hnr_mbar_init(uint64_t *at, int count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(hnr_shared_at(at)), "r"(count) : "memory");
+}
+HNR void hnr_mbar_end(uint64_t *at) {
+    asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(hnr_shared_at(at)) : "memory");
+}
+HNR void hnr_mbar_arrive(uint64_t *at) {
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(hnr_shared_at(at)) : "memory");
+}
+HNR void hnr_mbar_arrive_copies(uint64_t *at) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(hnr_shared_at(at)) : "memory");
+}
+#if __CUDA_ARCH__ >= 900
+#define HNR_MBAR_TEST "try_wait"
+#else
+#define HNR_MBAR_TEST "test_wait"
+#endif
+HNR void hnr_mbar_wait(uint64_t *at, int phase) {
+    uint32_t over;
+    do {
+        asm volatile("{ .reg .pred p; mbarrier." HNR_MBAR_TEST ".parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(over)
+                     : "r"(hnr_shared_at(at)), "r"(phase)
+                     : "memory");
+    } while (!over);
+}
 #define HNR_MMA(name, n_a, form)                                                                                       \
     HNR void hnr_mma_##name(float *d, const uint32_t *a, const uint32_t *b) { HNR_MMA_##n_a(form); }
 #define HNR_MMA_4(form)                                                                                                \
@@ -155,5 +182,10 @@ template <int n> static __device__ inline void hnr_cp_wait() {}
 #endif
 #define HNR_COPY(size, to, from, holds)                                                                                \
     hnr_cp_async##size##_guard(to, (holds) ? (const void *)(from) : (const void *)(to), (holds) ? size : 0)
+#define HNR_GATE_OPEN(at, count) hnr_mbar_init(at, count)
+#define HNR_GATE_CLOSE(at) hnr_mbar_end(at)
+#define HNR_ARRIVE(at) hnr_mbar_arrive(at)
+#define HNR_ARRIVE_COPIES(at) hnr_mbar_arrive_copies(at)
+#define HNR_AWAIT(at, phase) hnr_mbar_wait(at, phase)
 #define HNR_COMMIT() hnr_cp_commit()
 #define HNR_WAIT(n) hnr_cp_wait<n>()
