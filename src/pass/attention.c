@@ -134,12 +134,14 @@ static hone_rc run(hn_graph *g, hn_pass_ctx *ctx, hone_err *err) {
     hn_rewrite(&r, move_scales);
     ctx->n_rewrites += r.n_rewrites;
     if (r.n_rewrites) hn_sweep(g);
+    hn_split_keys(g, ctx);
     return hn_graph_failure(g, err);
 }
 
 const hn_pass hn_pass_attention = {
     .name = "attention",
-    .summary = "scales of attention move behind the product of queries and keys",
+    .summary = "scales of attention move behind the product of queries and keys; for devices, few queries take many "
+               "keys in parts",
     .needs = HN_FACT_FOLDED | HN_FACT_CANONICAL | HN_FACT_NO_DEAD,
     .breaks = HN_FACT_CANONICAL,
     .run = run,

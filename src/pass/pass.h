@@ -13,9 +13,10 @@
 
 /* How the machine that the graph is for wants its tensors (hn_backend.layout). */
 typedef struct hn_layout_facts {
-    int64_t panel;      /* columns of a panel of packed weights; 0: constant matrices stay as they are */
-    bool channels_last; /* the channels of images lie next to each other */
-    bool halves;        /* products take f16 and bf16 as they are; else they are of f32, behind casts */
+    int64_t panel;        /* columns of a panel of packed weights; 0: constant matrices stay as they are */
+    bool channels_last;   /* the channels of images lie next to each other */
+    bool halves;          /* products take f16 and bf16 as they are; else they are of f32, behind casts */
+    bool many_processors; /* few queries over many keys take the keys in parts (split_keys.c) */
 } hn_layout_facts;
 extern const hn_layout_facts hn_usual_layout; /* src/pass/driver.c; of CPUs */
 

@@ -11,5 +11,7 @@ extern const hn_pass hn_pass_fold, hn_pass_simplify, hn_pass_shapes, hn_pass_cse
 /* attention.c: x of div(e, sum(e)) with e = exp(x - max(x)), one value of each whatever is broadcast; 0: v is no
  * softmax. */
 hn_val hn_softmax_input(const hn_graph *g, hn_val v);
+/* split_keys.c: where the layout says that there are many processors. */
+void hn_split_keys(hn_graph *g, hn_pass_ctx *ctx);
 
 #endif

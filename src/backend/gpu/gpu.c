@@ -79,20 +79,24 @@ static hn_machine machine(const hn_dialect *d, const hone_device *device) {
 
 #define COMMON                                                                                                         \
     .version = HN_BACKEND_VERSION,                                                                                     \
-    .loops = HN_BIT(HN_SERIAL) | HN_BIT(HN_PARALLEL) | HN_BIT(HN_VECTOR) | HN_BIT(HN_UNROLL) | HN_BIT(HN_GROUP),       \
+    .loops = HN_BIT(HN_SERIAL) | HN_BIT(HN_PARALLEL) | HN_BIT(HN_VECTOR) | HN_BIT(HN_UNROLL) | HN_BIT(HN_GROUP) |      \
+             HN_BIT(HN_ROLE),                                                                                          \
     .spaces = HN_BIT(HN_PARAM) | HN_BIT(HN_RESULT) | HN_BIT(HN_LOCAL) | HN_BIT(HN_REG) | HN_BIT(HN_WORDS) |            \
-              HN_BIT(HN_SHARED),                                                                                       \
+              HN_BIT(HN_SHARED) | HN_BIT(HN_GATE),                                                                     \
     .sketches = hn_gpu_sketches, .print = hn_gpu_print, .reference = hn_gpu_reference, .machine = machine,             \
     .here = &hn_place_device
 
+static const hn_layout_facts opencl_layout = {.panel = 16, .channels_last = true, .many_processors = true};
 const hn_backend hn_backend_opencl = {.name = "opencl",
+                                      .layout = &opencl_layout,
                                       .driver = "opencl",
                                       .summary = "OpenCL C 1.2 for devices with an OpenCL driver",
                                       .dialects = opencl_rows,
                                       .add_runtime = hn_opencl_add_runtime,
                                       COMMON};
 /* Products of halves are products of tiles there (sketch `mma`). */
-static const hn_layout_facts cuda_layout = {.panel = 16, .channels_last = true, .halves = true};
+static const hn_layout_facts cuda_layout = {
+    .panel = 16, .channels_last = true, .halves = true, .many_processors = true};
 const hn_backend hn_backend_cuda = {.name = "cuda",
                                     .layout = &cuda_layout,
                                     .driver = "cuda",
