@@ -159,6 +159,7 @@ static const cli_option options[] = {
     CLI_PLACE_OPTION,
     CLI_COMPILE_OPTIONS,
     CLI_PRECISION_OPTIONS,
+    CLI_PRECISION_KEY_OPTION,
     CLI_STATE_OPTION,
     {0},
 };

@@ -134,6 +134,7 @@ static const cli_option options[] = {
     {"embed-weights", 0, CLI_FLAG, NULL, 0, 0, "weights inside the library instead of a file beside it"},
     CLI_COMPILE_OPTIONS,
     CLI_PRECISION_OPTIONS,
+    CLI_PRECISION_KEY_OPTION,
     {"prove-latency", 0, CLI_FLAG, NULL, 0, 0,
      "with --precision and --data: time by that of the model of floats, in pairs"},
     CLI_SPLIT_OPTION,

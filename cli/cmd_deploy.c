@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
@@ -36,6 +37,28 @@ static void list_models(const cli *c, const json_t *reply) {
     }
 }
 
+/* What was learned, and what was lost, between the deployments. */
+static void list_events(const cli *c, const json_t *events) {
+    static const char *const head[] = {"time (UTC)", "model", "what", "text"};
+    if (!json_array_size(events)) return;
+    cli_table *t = cli_table_new("lllx");
+    json_t *e;
+    size_t i;
+    for (size_t k = 0; k < sizeof head / sizeof *head; k++) cli_table_head(t, head[k]);
+    json_array_foreach(events, i, e) {
+        time_t at = (time_t)json_number_value(json_object_get(e, "at_s"));
+        struct tm when;
+        char text[32] = "";
+        if (gmtime_r(&at, &when)) strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &when);
+        cli_table_cell(t, "%s", text);
+        cli_table_cell(t, "%s", cli_admin_text(e, "model"));
+        cli_table_cell(t, "%s", cli_admin_text(e, "kind"));
+        cli_table_cell(t, "%s", cli_admin_text(e, "text"));
+    }
+    printf("\n");
+    cli_table_print(c, t, stdout, cli_width(stdout));
+}
+
 static void list_history(const cli *c, const json_t *reply) {
     static const char *const head[] = {"id", "state", "why", "next", "what"};
     cli_table *t = cli_table_new("rlllx");
@@ -50,6 +73,7 @@ static void list_history(const cli *c, const json_t *reply) {
         cli_table_cell(t, "%s", cli_admin_text(d, "text"));
     }
     cli_table_print(c, t, stdout, cli_width(stdout));
+    list_events(c, json_object_get(reply, "events"));
 }
 
 static hone_rc list(cli *c, const char *path, void (*show)(const cli *c, const json_t *reply), hone_err *err) {
@@ -211,7 +235,7 @@ static const cli_option options[] = {
     {"elements", 0, CLI_COUNT, "N", 1, 1e9, "and so many elements or tokens compared (4610)"},
     {"age", 0, CLI_SECONDS, "TIME", 0, 0, "what is undecided by then is held (a day)"},
     {"list", 'l', CLI_FLAG, NULL, 0, 0, "show the models of the server, their versions, and what is on trial"},
-    {"history", 0, CLI_FLAG, NULL, 0, 0, "show deployments and what became of them"},
+    {"history", 0, CLI_FLAG, NULL, 0, 0, "show deployments and what became of them, and what was learned"},
     CLI_ADMIN_OPTIONS,
     {0},
 };

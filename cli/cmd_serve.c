@@ -130,7 +130,7 @@ static const cli_option options[] = {
     {"require-all", 0, CLI_FLAG, NULL, 0, 0, "end where a model cannot be loaded; else the others are served"},
     {"no-traffic", 0, CLI_FLAG, NULL, 0, 0, "do not count sizes and times of requests there"},
     {"learn", 0, CLI_FLAG, NULL, 0, 0,
-     "tune models of tensors in idle time for what they are asked for, and put what is proven on trial"},
+     "tune models in idle time for what they are asked for, and put what is proven on trial"},
     {"learn-idle", 0, CLI_SECONDS, "TIME", 0, 0, "idle is who was asked nothing for so long (60s)"},
     {"learn-budget", 0, CLI_SECONDS, "TIME", 0, 0, "tune a model for so long at most (300s)"},
     {"learn-every", 0, CLI_SECONDS, "TIME", 0, 0, "and again after so long (24h)"},

@@ -1,9 +1,11 @@
-/* cmd_verify.c — `hone verify`: whose signature is on controls files? and: does a compiled model compute what it
- * should? */
+/* cmd_verify.c — `hone verify`: whose signature is on controls and precision files? and: does a compiled model compute
+ * what it should? */
 #include "controls_files.h"
+#include "text_file.h"
 #include "verify_model.h"
 
 #include <hone/controls.h>
+#include <hone/precision.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,17 @@ typedef struct verified {
     char *signer, *text;
 } verified;
 
-static void verify_one(const char *path, const char *key, verified *out) {
+static void verify_precision(const char *path, const char *key, verified *out) {
+    hone_err err = {0};
+    char *text = NULL, signer[HONE_SIGNER_TEXT] = "";
+    *out = (verified){.path = path, .rc = cli_read_text(path, &text, &err)};
+    if (!out->rc) out->rc = hone_precision_verify(text, path, key, signer, &err);
+    out->text = cli_strdup(out->rc ? err.text : "");
+    out->signer = *signer ? cli_strdup(signer) : NULL;
+    free(text);
+}
+
+static void verify_controls(const char *path, const char *key, verified *out) {
     hone_err err = {0};
     hone_controls *c;
     *out = (verified){.path = path, .rc = hone_controls_verify(path, key, &err)};
@@ -37,6 +49,10 @@ static void verify_one(const char *path, const char *key, verified *out) {
     if (hone_controls_read(path, &c, NULL)) return;
     out->signer = *c->signer ? cli_strdup(c->signer) : NULL;
     hone_controls_free(c);
+}
+
+static void verify_one(const char *path, const char *key, verified *out) {
+    (cli_is_precision_file(path) ? verify_precision : verify_controls)(path, key, out);
 }
 
 static void put_json(cli *c, const verified *list, size_t n) {
@@ -63,10 +79,10 @@ static void put_text(const cli *c, const verified *x, bool key) {
         printf(": signed by %s%s\n", x->signer, key ? "" : ", whoever that is: name the key you trust with --key");
 }
 
-static hone_rc verify_controls(cli *c, hone_err *err) {
+static hone_rc verify_signed(cli *c, hone_err *err) {
     cli_paths files;
     const char *key = cli_text(c, "key", NULL);
-    hone_rc rc = cli_controls_files(c, &files, err), worst = HONE_OK;
+    hone_rc rc = cli_signed_files(c, &files, err), worst = HONE_OK;
     if (rc) return rc;
     verified *list = cli_alloc(files.n + 1, sizeof *list);
     for (size_t i = 0; i < files.n; i++) {
@@ -82,11 +98,11 @@ static hone_rc verify_controls(cli *c, hone_err *err) {
     return HONE_OK;
 }
 
-/* By file kind: models one at a time, controls files as many as there are. */
+/* By file kind: models one at a time, signed files as many as there are. */
 static hone_rc run_verify(cli *c, hone_err *err) {
     bool any = false;
     for (size_t i = 0; i < c->n_args; i++) any = any || cli_is_model(c->arg[i]);
-    if (!any) return verify_controls(c, err);
+    if (!any) return verify_signed(c, err);
     if (c->n_args > 1) return cli_fail(err, HONE_E_USAGE, "name one model at a time");
     if (cli_given(c, "precision")) return cli_verify_precision(c, c->arg[0], err);
     return (cli_given(c, "exactness") ? cli_verify_exactness : cli_verify_model)(c, c->arg[0], err);
@@ -106,12 +122,12 @@ const cli_command cli_cmd_verify = {
     "verify",
     "Keep",
     "FILE...",
-    "check the signatures of controls files, or a compiled model",
+    "check the signatures of controls and precision files, or a compiled model",
     "Says for each controls file whether its signature fits the file, its response file and the key. Without --key the "
     "signature is checked against the key that the file names itself, which finds damage but says nothing of who "
     "signed. "
     "A "
-    "folder stands for all `*.hone` below it.\n\n"
+    "folder stands for all `*.hone` and `*.precision` below it. Of a precision file it is the file alone.\n\n"
     "Exit status, the highest of all files: 0 signed, 3 and 4 unreadable or without its response file, 6 not signed, "
     "11 "
     "signed with another key, 20 changed since it was signed.\n\n"

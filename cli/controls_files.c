@@ -1,6 +1,8 @@
 /* controls_files.c — operands to controls files. */
 #include "controls_files.h"
 
+#include "text_file.h"
+
 #include <dirent.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -32,9 +34,22 @@ static bool exists(const char *path) {
     return lstat(path, &st) == 0;
 }
 
-static bool is_controls_name(const char *name) {
-    size_t n = strlen(name);
-    return n > 5 && strcmp(name + n - 5, ".hone") == 0;
+static bool ends_in(const char *name, const char *end) {
+    size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+static bool is_wanted(const cli_paths *p, const char *name) {
+    return ends_in(name, ".hone") || (p->precision && ends_in(name, ".precision"));
+}
+
+bool cli_is_precision_file(const char *path) {
+    char *text = NULL;
+    if (ends_in(path, ".hone") || ends_in(path, ".precision")) return ends_in(path, ".precision");
+    if (!strcmp(path, "-") || cli_read_text(path, &text, NULL)) return false;
+    bool yes = !strncmp(text, "precision: ", 11) || strstr(text, "\nprecision: ");
+    free(text);
+    return yes;
 }
 
 /* Links to folders are not followed. */
@@ -47,7 +62,7 @@ static void add_folder(cli_paths *p, const char *folder, int depth) {
         struct stat st;
         if (*name != '.' && lstat(path, &st) == 0) {
             if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX) add_folder(p, path, depth + 1);
-            if (!S_ISDIR(st.st_mode) && is_controls_name(name)) add(p, path);
+            if (!S_ISDIR(st.st_mode) && is_wanted(p, name)) add(p, path);
         }
         free(path);
         free(entry[i]);
@@ -76,8 +91,8 @@ static hone_rc add_operand(cli_paths *p, const char *word, hone_err *err) {
     return cli_fail(err, HONE_E_NOTFOUND, "no controls file in '%s'; `hone validate` writes them (NAME.hone)", word);
 }
 
-hone_rc cli_controls_files(const cli *c, cli_paths *out, hone_err *err) {
-    cli_paths p = {0};
+static hone_rc files_of(const cli *c, bool precision, cli_paths *out, hone_err *err) {
+    cli_paths p = {.precision = precision};
     hone_rc rc = c->n_args ? HONE_OK : add_operand(&p, ".", err);
     for (size_t i = 0; i < c->n_args && !rc; i++) rc = add_operand(&p, c->arg[i], err);
     if (rc)
@@ -86,3 +101,7 @@ hone_rc cli_controls_files(const cli *c, cli_paths *out, hone_err *err) {
         *out = p;
     return rc;
 }
+
+hone_rc cli_controls_files(const cli *c, cli_paths *out, hone_err *err) { return files_of(c, false, out, err); }
+
+hone_rc cli_signed_files(const cli *c, cli_paths *out, hone_err *err) { return files_of(c, true, out, err); }

@@ -7,6 +7,7 @@
 #include <hone/compile.h>
 #include <hone/import.h>
 #include <hone/process.h>
+#include <hone/text.h>
 #include <hone/tune_model.h>
 
 #include <errno.h>
@@ -112,7 +113,7 @@ static hone_rc plan_for(const learning *l, const char *base, hone_traffic_plan *
     return !rc && out->count < least_runs ? HONE_E_EMPTY : rc;
 }
 
-/* One part of the plan; *n_new: kernels that have new winners. */
+/* One part of the plan; *n_new: kernels that have new winners. Products of a language model are those of the server. */
 static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part *part, size_t *n_new, hone_err *err) {
     hone_graph *g;
     hone_tune_model_result m;
@@ -124,15 +125,17 @@ static hone_rc tune_part(learning *l, const char *base, const hone_traffic_part 
     i.symbol = c.symbol = symbol;
     while (symbol && symbol[c.n_symbol]) i.n_symbol = ++c.n_symbol;
     c.n_threads = l->o->n_threads;
+    i.exact = c.exact = l->o->exact;
     t.compile = &c, t.budget_s = part->share * l->budget_s, t.stop = &l->stop;
     t.sizes = part->hot || !*part->sizes ? NULL : part->sizes;
+    t.also = *part->also ? part->also : NULL;
     t.progress = (hone_progress){on_progress, l};
     hone_rc rc = hone_import_model(base, &i, &g, NULL, err);
     if (!rc) {
         rc = hone_tune_model_run(g, base, &t, &m, err);
         hone_graph_free(g);
     }
-    for (size_t k = 0; !rc && k < m.n_kernels; k++) *n_new += m.kernel[k].is_new;
+    for (size_t k = 0; !rc && !m.dropped && k < m.n_kernels; k++) *n_new += m.kernel[k].is_new;
     if (!rc) hone_tune_model_result_free(&m);
     free(symbol);
     free(text);
@@ -156,8 +159,40 @@ static char *output_for(const learning *l, const char *name) {
     return output;
 }
 
-static hone_rc compile_winner(learning *l, const char *base, const char *name, const hone_traffic_plan *p, char **path,
-                              hone_err *err) {
+/* What hone_text_tuned made; freed. */
+static void drop_folder(char *folder) {
+    static const char *const part[] = {"tuned", "model"};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        char *path = cli_format("%s/%s", folder, part[i]);
+        unlink(path);
+        free(path);
+    }
+    rmdir(folder);
+    free(folder);
+}
+
+/* A folder that leads to the model's file; its library is compiled now, where the trial and the server look for it. */
+static hone_rc make_language(learning *l, const char *base, const char *name, char **path, hone_err *err) {
+    hone_text *m;
+    hone_text_options o = hone_text_defaults();
+    char *folder = output_for(l, name);
+    o.n_threads = l->o->n_threads;
+    o.cache = l->o->cache;
+    o.exact = l->o->exact;
+    o.no_parity = l->o->no_parity;
+    o.stop = &l->stop;
+    o.progress = (hone_progress){on_progress, l};
+    hone_rc rc = hone_text_tuned(base, folder, err);
+    if (!rc && !(rc = hone_text_open(folder, &o, &m, err))) hone_text_close(m);
+    if (!rc)
+        *path = folder;
+    else
+        drop_folder(folder);
+    return rc;
+}
+
+static hone_rc make_tensors(learning *l, const char *base, const char *name, const hone_traffic_plan *p, char **path,
+                            hone_err *err) {
     const char *special[HONE_TRAFFIC_PARTS];
     hone_compile_options c = hone_compile_defaults();
     hone_compile_result result = {0};
@@ -202,23 +237,39 @@ static bool has_hot(const hone_traffic_plan *p) {
     return false;
 }
 
-static void learn(learning *l, const char *base, const char *name, const hone_traffic_plan *p) {
+/* Kernels that were proven better, and are in no version yet: now, or before a request came between. */
+static bool has_winners(const learning *l, const char *base) {
+    return last_of(l, base, "learn-winners") > last_of(l, base, "learned");
+}
+
+static hone_rc tune_parts(learning *l, const char *base, const hone_traffic_plan *p, hone_err *err) {
     size_t n_new = 0;
+    hone_rc rc = HONE_OK;
+    for (size_t i = 0; i < p->n && !rc && !l->stop; i++) rc = tune_part(l, base, &p->part[i], &n_new, err);
+    if (n_new)
+        tell(l, base, "learn-winners", cli_format("%zu kernels have new winners, proven on fresh builds", n_new));
+    return rc;
+}
+
+static hone_rc make_version(learning *l, const char *base, const char *name, const hone_traffic_plan *p, char **path,
+                            hone_err *err) {
+    tell(l, base, "learn",
+         cli_format(has_winners(l, base) ? "compiling a version with the winners"
+                                         : "no kernel has a new winner; compiling versions for the sizes that are "
+                                           "asked for most"));
+    return p->language ? make_language(l, base, name, path, err) : make_tensors(l, base, name, p, path, err);
+}
+
+static void learn(learning *l, const char *base, const char *name, const hone_traffic_plan *p) {
     char *path = NULL;
     hone_err err = {0};
-    hone_rc rc = HONE_OK;
     l->stop = 0;
     tell(l, base, "learn",
-         cli_format("tuning for %zu sizes of %.0f runs, first %s, %.0f %% of the time", p->n, p->count,
-                    *p->part[0].sizes ? p->part[0].sizes : "its only one", 100 * p->part[0].share));
-    for (size_t i = 0; i < p->n && !rc && !l->stop; i++) rc = tune_part(l, base, &p->part[i], &n_new, &err);
-    if (!rc && !l->stop && (n_new || has_hot(p))) {
-        tell(l, base, "learn",
-             n_new
-                 ? cli_format("%zu kernels have new winners, proven on fresh builds; compiling", n_new)
-                 : cli_format("no kernel has a new winner; compiling versions for the sizes that are asked for most"));
-        rc = compile_winner(l, base, name, p, &path, &err);
-    }
+         cli_format("tuning for %zu sizes of %.0f %s, first %s, %.0f %% of the time", p->n, p->count,
+                    p->language ? "steps" : "runs", *p->part[0].sizes ? p->part[0].sizes : "its only one",
+                    100 * p->part[0].share));
+    hone_rc rc = tune_parts(l, base, p, &err);
+    if (!rc && !l->stop && (has_winners(l, base) || has_hot(p))) rc = make_version(l, base, name, p, &path, &err);
     if (l->stop || rc == HONE_E_INTERRUPTED)
         tell(l, base, "learn", cli_format("stopped: requests came; what was measured is kept"));
     else if (rc)
@@ -234,11 +285,10 @@ static void learn(learning *l, const char *base, const char *name, const hone_tr
 static void look_at(learning *l, const json_t *m) {
     const char *name = json_string_value(json_object_get(m, "name")),
                *base = json_string_value(json_object_get(m, "base"));
-    const json_t *kind = json_object_get(m, "kind");
+    const char *kind = json_string_value(json_object_get(m, "kind"));
     hone_traffic_plan p;
     if (!name || !base || !json_is_null(json_object_get(m, "deployment"))) return;
-    if (strcmp(json_string_value(kind) ? json_string_value(kind) : "", "tensors") != 0) return;
-    if (!hone_import_format_of(base) || (double)time(NULL) < last_of(l, base, "learned") + l->every_s) return;
+    if (!kind || !hone_import_format_of(base) || (double)time(NULL) < last_of(l, base, "learned") + l->every_s) return;
     if (!plan_for(l, base, &p)) learn(l, base, name, &p);
 }
 
@@ -262,6 +312,7 @@ static _Noreturn void run(learning *l, int fd) {
         json_array_foreach(list, i, m) if (now_s() >= l->active_s + l->idle_s) look_at(l, m);
         json_decref(o);
     }
+    fprintf(stderr, "hone: nothing is learned any more: nobody answers admin calls at '%s'\n", l->socket);
     _exit(0);
 }
 

@@ -1,101 +1,11 @@
-/* mixed.c — `--precision mixed`: the search, the user's own metric, and the front as a table or JSON. */
+/* mixed.c — `--precision mixed`: the search, and the front as a table or JSON. */
 #include "model_io.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 enum { MOST_ROWS = 20 };
-
-/* --- the user's metric ---------------------------------------------------------------------------------------------
- */
-
-typedef struct judge {
-    const char *command;
-    const hone_graph *g;
-    size_t n_calls;
-} judge;
-
-static hone_rc write_outputs(const judge *j, const char *folder, const hone_array *out, size_t n_outputs, size_t index,
-                             hone_err *err) {
-    char *path = cli_format("%s/%06zu.npz", folder, index);
-    cli_arrays x = {.a = cli_alloc(n_outputs + 1, sizeof *x.a), .name = cli_alloc(n_outputs + 1, sizeof *x.name)};
-    x.n = n_outputs;
-    hone_rc rc = HONE_OK;
-    for (size_t k = 0; k < n_outputs && !rc; k++) {
-        hone_graph_port port = {0};
-        rc = hone_graph_output(j->g, k, &port, err);
-        x.a[k] = out[k];
-        x.name[k] = cli_strdup(port.name ? port.name : "output");
-    }
-    if (!rc) rc = cli_arrays_write(path, &x, err);
-    for (size_t k = 0; k < n_outputs; k++) free(x.name[k]);
-    free(x.name), free(x.a), free(path);
-    return rc;
-}
-
-/* The last line that has something on it. */
-static char *last_line(char *text) {
-    size_t n = strlen(text);
-    while (n && strchr(" \t\r\n", text[n - 1])) text[--n] = 0;
-    char *line = strrchr(text, '\n');
-    line = line ? line + 1 : text;
-    return line + strspn(line, " \t");
-}
-
-static hone_rc read_number(const judge *j, char *text, double *out, hone_err *err) {
-    char *line = last_line(text), *end;
-    double x = strtod(line, &end);
-    if (end == line || *end)
-        return cli_fail(err, HONE_E_FAILED,
-                        "the last line that the metric '%s' prints is '%.80s'; it should be one number, less for a "
-                        "better model",
-                        j->command, line);
-    if (!(x - x == 0)) return cli_fail(err, HONE_E_FAILED, "the metric '%s' gives %s", j->command, line);
-    *out = x;
-    return HONE_OK;
-}
-
-static hone_rc run_command(const judge *j, const char *folder, char text[4096], hone_err *err) {
-    char *line = cli_format("%s \"$HONE_OUTPUTS\"", j->command);
-    fflush(stdout);
-    FILE *f = setenv("HONE_OUTPUTS", folder, 1) ? NULL : popen(line, "re");
-    free(line);
-    if (!f) return cli_fail(err, HONE_E_IO, "cannot run '%s': %s", j->command, strerror(errno));
-    size_t n = 0, got;
-    char part[1024];
-    while ((got = fread(part, 1, sizeof part, f)) > 0) { /* the end of what it prints is kept */
-        size_t keep = n + got < 4095 ? n : got < 4095 ? 4095 - got : 0;
-        memmove(text, text + n - keep, keep);
-        memcpy(text + keep, part, got);
-        n = keep + got;
-    }
-    text[n] = 0;
-    int status = pclose(f);
-    unsetenv("HONE_OUTPUTS");
-    if (WIFSIGNALED(status))
-        return cli_fail(err, HONE_E_FAILED, "the metric '%s' was ended by signal %d", j->command, WTERMSIG(status));
-    if (status)
-        return cli_fail(err, HONE_E_FAILED, "the metric '%s' ended with exit code %d", j->command, WEXITSTATUS(status));
-    return HONE_OK;
-}
-
-static hone_rc ask(void *arg, const hone_array *out, size_t n_outputs, const size_t *index, size_t n, double *error,
-                   hone_err *err) {
-    judge *j = arg;
-    hone_temp *temp;
-    char text[4096] = "";
-    hone_rc rc = hone_temp_open("hone-outputs-", &temp, err);
-    if (rc) return rc;
-    for (size_t i = 0; i < n && !rc; i++)
-        rc = write_outputs(j, hone_temp_path(temp), out + i * n_outputs, n_outputs, index[i], err);
-    if (!rc) rc = run_command(j, hone_temp_path(temp), text, err);
-    if (!rc) rc = read_number(j, text, error, err);
-    hone_temp_close(temp);
-    return rc;
-}
 
 /* --- the search ----------------------------------------------------------------------------------------------------
  */
@@ -119,7 +29,7 @@ static hone_rc read_error(const cli *c, double *out, hone_err *err) {
 hone_rc cli_mixed_choose(const cli *c, double percentile, const struct cli_compiling *x, cli_precision *p,
                          hone_err *err) {
     hone_mixed_options o = hone_mixed_defaults();
-    judge j = {.command = cli_text(c, "metric", NULL), .g = p->graph};
+    cli_metric j = {.command = cli_text(c, "metric", NULL), .g = p->graph, .stop = x->options.stop};
     char *points = cli_given(c, "front") ? cli_strdup(cli_text(c, "front", ""))
                    : x->options.output   ? cli_format("%s.front", x->options.output)
                                          : NULL;
@@ -129,7 +39,8 @@ hone_rc cli_mixed_choose(const cli *c, double percentile, const struct cli_compi
     o.progress = x->options.progress, o.stop = x->options.stop, o.keep = p->exact;
     o.n_points = (uint32_t)cli_count(c, "points", 0);
     o.points = points, o.replace = !cli_given(c, "front");
-    if (j.command) o.metric = ask, o.metric_arg = &j, o.metric_name = j.command;
+    j.limit_s = cli_seconds(c, "metric-limit", CLI_METRIC_LIMIT_S);
+    if (j.command) o.metric = cli_metric_ask, o.metric_arg = &j, o.metric_name = j.command;
     hone_rc rc = read_error(c, &o.max_error, err);
     if (!rc) rc = hone_mixed_search(p->graph, p->all.a, p->all.n, &o, &p->front, err);
     if (!rc) p->text = cli_strdup(p->front.text);

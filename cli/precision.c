@@ -65,33 +65,37 @@ static hone_rc need_data(const char *kind, const hone_graph *g, hone_err *err) {
         kind, port.name ? port.name : "x");
 }
 
-static hone_rc read_choice(const char *path, cli_precision *p, hone_err *err) {
-    size_t n = 0;
-    char *bytes = NULL;
-    hone_rc rc = cli_read_bytes(path, &bytes, &n, err);
-    if (!rc) p->text = cli_format("%.*s", (int)n, bytes);
-    free(bytes);
+/* key: NULL, or of whom it must be signed. */
+static hone_rc read_choice(const char *path, const char *key, cli_precision *p, hone_err *err) {
+    hone_rc rc = cli_read_text(path, &p->text, err);
     if (rc == HONE_E_IO && !strpbrk(path, "./"))
         return cli_fail(err, HONE_E_USAGE, "option '--precision' takes int8, mixed or a precision file, not '%s'",
                         path);
-    return rc ? rc : hone_precision_read(p->text, path, &p->summary, err);
+    if (!rc) rc = hone_precision_read(p->text, path, &p->summary, err);
+    return rc || !key ? rc : hone_precision_verify(p->text, path, key, NULL, err);
 }
 
 hone_rc cli_precision_choose(const cli *c, const char *path, cli_compiling *x, cli_precision *out, hone_err *err) {
-    static const char *const further[] = {"data",      "calibrate", "percentile", "no-smooth",
-                                          "max-error", "metric",    "front",      "points"};
-    static const char *const searched[] = {"max-error", "metric", "front", "points"};
-    const char *kind = cli_text(c, "precision", NULL), *data = cli_text(c, "data", NULL);
+    static const char *const further[] = {"data",   "calibrate",    "percentile", "no-smooth", "max-error",
+                                          "metric", "metric-limit", "front",      "points"};
+    static const char *const searched[] = {"max-error", "metric", "metric-limit", "front", "points"};
+    const char *kind = cli_text(c, "precision", NULL), *data = cli_text(c, "data", NULL),
+               *key = cli_text(c, "key", NULL);
     cli_precision p = {.given = kind != NULL};
     for (size_t i = 0; !kind && i < sizeof further / sizeof *further; i++)
         if (cli_given(c, further[i]))
             return cli_fail(err, HONE_E_USAGE, "option '--%s' goes with --precision", further[i]);
+    if (!kind && cli_given(c, "key"))
+        return cli_fail(err, HONE_E_USAGE, "option '--key' goes with --precision FILE, or with signed files");
     if (!kind) return *out = p, HONE_OK;
     for (size_t i = 0; strcmp(kind, "mixed") != 0 && i < sizeof searched / sizeof *searched; i++)
         if (cli_given(c, searched[i]))
             return cli_fail(err, HONE_E_USAGE, "option '--%s' goes with --precision mixed", searched[i]);
     bool chosen = !strcmp(kind, "int8") || !strcmp(kind, "mixed");
-    hone_rc rc = chosen ? HONE_OK : read_choice(kind, &p, err);
+    if (chosen && key)
+        return cli_fail(err, HONE_E_USAGE,
+                        "option '--key' goes with --precision FILE: what is chosen now is not signed");
+    hone_rc rc = chosen ? HONE_OK : read_choice(kind, key, &p, err);
     if (!rc && (chosen || data)) rc = cli_graph_open(path, x, &p.graph, err);
     if (!rc && chosen && !data) rc = need_data(kind, p.graph, err);
     if (!rc && data) rc = cli_samples_read(data, p.graph, &p.all, err);

@@ -48,10 +48,14 @@
          0,                                                                                                            \
          0,                                                                                                            \
          "mixed: prints the error of the outputs in the folder that it is given, less for better"},                    \
+        {"metric-limit", 0, CLI_SECONDS, "TIME", 0, 0, "mixed: what one call of --metric may take; else 10m"},         \
         {"front", 0, CLI_TEXT, "FILE", 0, 0, "mixed: where evaluated points are kept and looked up; else NAME.front"}, \
     {                                                                                                                  \
         "points", 0, CLI_COUNT, "N", 1, 100000, "mixed: evaluated after each product alone; else 64"                   \
     }
+
+#define CLI_PRECISION_KEY_OPTION                                                                                       \
+    { "key", 'k', CLI_TEXT, "PUB", 0, 0, "a public key: a precision file is used only where it is signed with it" }
 
 /* Arrays of samples by input: sample s's input i is a[s * n_inputs + i]. */
 typedef struct cli_samples {
@@ -110,6 +114,17 @@ hone_rc cli_mixed_choose(const cli *c, double percentile, const struct cli_compi
                          hone_err *err);
 void cli_mixed_put(const cli *c, const cli_precision *p);
 void cli_mixed_json(struct cli_json *j, const cli_precision *p);
+
+/* metric.c: a hone_mixed_metric that runs a command of the user's. */
+enum { CLI_METRIC_LIMIT_S = 600 };
+typedef struct cli_metric {
+    const char *command;
+    const hone_graph *g;
+    double limit_s; /* of a call */
+    const volatile int *stop;
+} cli_metric;
+hone_rc cli_metric_ask(void *arg, const hone_array *out, size_t n_outputs, const size_t *index, size_t n, double *error,
+                       hone_err *err);
 void cli_precision_report_free(cli_precision_report *r);
 
 #endif

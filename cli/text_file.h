@@ -6,5 +6,7 @@
 
 /* A whole file, "-" being stdin; *text: free. E_EMPTY: there is nothing in it. */
 hone_rc cli_read_bytes(const char *path, char **text, size_t *n, hone_err *err);
+/* Whole file, or stdin for "-", NUL-terminated; E_INPUT when it holds a byte 0. */
+hone_rc cli_read_text(const char *path, char **out, hone_err *err);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CLI_TEXT_REQUEST_H
 #define CLI_TEXT_REQUEST_H
 
-#include "cli.h"
+#include "text_file.h"
 
 #include <hone/text.h>
 #include <jansson.h>
@@ -45,9 +45,6 @@ void cli_request_free(cli_request *q);
 
 /* The keys of an answer, into an object that is open. */
 void cli_put_answer(cli_json *j, const hone_text *m, const hone_text_answer *a);
-
-/* Whole file, or stdin for "-", NUL-terminated; E_INPUT when it holds a byte 0. */
-hone_rc cli_read_text(const char *path, char **out, hone_err *err);
 
 /* generate_many.c: a prompt a line, an answer a line. */
 hone_rc cli_generate_many(cli *c, hone_text *m, const cli_request *usual, hone_err *err);

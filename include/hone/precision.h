@@ -44,7 +44,18 @@ HONE_API hone_rc hone_precision_choose(const hone_graph *g, const hone_array *sa
 typedef struct hone_precision_summary {
     uint32_t n_narrow, n_products;
 } hone_precision_summary;
+/* E_TAMPERED: the text is signed, and was changed since. */
 HONE_API hone_rc hone_precision_read(const char *text, const char *label, hone_precision_summary *out, hone_err *err);
+
+/* Signs the file in place, as hone_controls_sign: an earlier signature is replaced. A signed file says so at its end,
+ * and is used only as long as the signature fits. E_TAMPERED: it was signed and then changed; E_INPUT: no precision
+ * file. */
+HONE_API hone_rc hone_precision_sign(const char *path, const char *secret_key_path, hone_err *err);
+/* Is the text signed, and with that key (NULL: any)? E_NOTFOUND: not signed; E_MISMATCH: with another key; E_TAMPERED;
+ * E_IO, E_INPUT: no key file. signer: receives the key, "" for none, also where the call fails; NULL: not asked for. */
+enum { HONE_SIGNER_TEXT = 45 };
+HONE_API hone_rc hone_precision_verify(const char *text, const char *label, const char *public_key_path,
+                                       char signer[HONE_SIGNER_TEXT], hone_err *err);
 
 /* How far an output of one model lies from that of another, over all samples. */
 typedef struct hone_precision_error {

@@ -52,6 +52,10 @@ HONE_API hone_rc hone_text_open(const char *path, const hone_text_options *optio
 HONE_API void hone_text_close(hone_text *m);
 /* The next hone_text_open compiles the model again, as after its kernels were tuned. */
 HONE_API hone_rc hone_text_renew(const char *path, hone_err *err);
+/* Makes FOLDER: the model of `path` with its kernels as they are tuned now. It opens as any model does, compiles to a
+ * library of its own, and holds a link to the model, not the model. So both can run side by side (hone deploy). E_IO:
+ * the folder has one already, or cannot be written. */
+HONE_API hone_rc hone_text_tuned(const char *path, const char *folder, hone_err *err);
 HONE_API int64_t hone_text_context(const hone_text *m);
 HONE_API size_t hone_text_vocabulary(const hone_text *m);
 

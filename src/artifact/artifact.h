@@ -125,6 +125,7 @@ typedef struct hn_version {
 typedef struct hn_library_precision {
     const char *kind, *calibrate, *data; /* kind NULL: the model is as it was */
     uint32_t n_narrow, n_products;
+    const char *signer; /* NULL: the choice is not signed */
 } hn_library_precision;
 
 struct hn_library {

@@ -85,6 +85,7 @@ static void add_precision(const hn_library *l, hn_str *out) {
     hn_str_addf(out, "precision:\n  kind: %s\n  products: %u\n  narrow: %u\n", p->kind, p->n_products, p->n_narrow);
     add_pair(out, "  ", "calibrate", p->calibrate);
     add_pair(out, "  ", "data", p->data);
+    if (p->signer) add_pair(out, "  ", "signer", p->signer);
     hn_str_add(out, "  file: ");
     hn_str file = {0};
     hn_str_addf(&file, "%s.precision", l->name);

@@ -349,7 +349,8 @@ hone_rc hone_compile_graph(hone_graph *g, const char *name, const hone_compile_o
     hone_rc rc = hn_options_read(&o, sizeof o, options, "compile", err);
     if (!rc && o.precision) rc = hn_plan_graph(o.precision, g, &plan, &narrow, err);
     if (!rc && o.precision) {
-        l.precision = (hn_library_precision){plan.kind, plan.calibrate, plan.data, hn_plan_narrow(&plan), plan.n};
+        l.precision =
+            (hn_library_precision){plan.kind, plan.calibrate, plan.data, hn_plan_narrow(&plan), plan.n, plan.signer};
     }
     if (!rc) rc = hn_compile_library(&l, narrow ? narrow : g, name, err);
     l.time_s = hn_now_s() - start_s;

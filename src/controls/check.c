@@ -33,7 +33,7 @@ static void set_status(hn_checker *k, hone_check_status status, const char *text
 
 /* A later format is reported as stale, since this hone cannot read it. */
 static void judge_unreadable(hn_checker *k, const char *text, size_t n, hone_rc rc, const hone_err *why) {
-    int format = text ? hn_seal_format(text, n) : 0;
+    int format = text ? hn_controls_format(text, n) : 0;
     if (rc == HONE_E_TAMPERED) {
         set_status(k, HONE_CHECK_TAMPERED, why->text);
     } else if (rc == HONE_E_INPUT && format > HONE_CONTROLS_FORMAT) {

@@ -24,7 +24,7 @@ enum { USUAL_CONTEXT = 8192 };
 
 /* What a library follows from: the file, or those of a folder (path, sizes and times), when it was tuned, hone,
  * compiler and target. */
-static hone_rc key_of(const char *path, const hone_text_options *o, char key[33], hone_err *err) {
+static hone_rc key_of(const char *path, const char *stamp, const hone_text_options *o, char key[33], hone_err *err) {
     struct stat st;
     hn_hash h;
     char facts[200];
@@ -42,7 +42,10 @@ static hone_rc key_of(const char *path, const hone_text_options *o, char key[33]
     if (hn_is_folder(real)) hn_hf_facts(real, &files);
     hn_hash_text(&h, files.text);
     hn_str_free(&files);
-    hn_language_stamp(&h, real);
+    if (stamp)
+        hn_hash_text(&h, stamp);
+    else
+        hn_language_stamp(&h, real);
     hn_hash_hone(&h);
     hn_hash_text(&h, o->compiler);
     hn_hash_text(&h, o->target);
@@ -171,7 +174,7 @@ static hone_rc open_tokenizer(hone_text *m, bool library, hone_err *err) {
 
 static hone_rc open_library(hone_text *m, const hone_text_options *o, hone_err *err) {
     char key[33], *cache = hn_cache_dir(), *folder = NULL;
-    hone_rc rc = key_of(m->path, o, key, err);
+    hone_rc rc = key_of(m->path, m->stamp, o, key, err);
     if (!rc && (!cache || asprintf(&folder, "%s/language/%s", cache, key) < 0))
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", m->path);
     if (!rc) memcpy(m->key, key, sizeof m->key);
@@ -186,11 +189,13 @@ static hone_rc open_library(hone_text *m, const hone_text_options *o, hone_err *
 
 static hone_rc open_model(const char *path, const hone_text_options *o, bool library, hone_text **out, hone_err *err) {
     hone_text *m = calloc(1, sizeof *m);
-    if (!m || !(m->path = strdup(path))) {
+    hone_rc rc = m ? hn_language_resolve(path, &m->path, &m->stamp, err)
+                   : hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", path);
+    if (rc) {
         free(m);
-        return hn_fail(err, HONE_E_NOMEM, "out of memory opening '%s'", path);
+        return rc;
     }
-    hone_rc rc = o && o->no_tokenizer ? HONE_OK : hn_context_file(err, open_tokenizer(m, library, err), path);
+    rc = o && o->no_tokenizer ? HONE_OK : hn_context_file(err, open_tokenizer(m, library, err), path);
     if (!rc && o && o->chat && !m->chat_template) rc = hn_no_template(m, err);
     if (!rc && library) rc = open_library(m, o, err);
     if (!rc && library) rc = too_many_tokens(m, m->vocabulary, err);
@@ -226,6 +231,7 @@ void hone_text_close(hone_text *m) {
     free(m->hidden);
     free(m->pool.block);
     free(m->path);
+    free(m->stamp);
     free(m);
 }
 

@@ -14,6 +14,7 @@
 
 struct hone_text {
     char *path, key[33];     /* key: of the library */
+    char *stamp;             /* of a folder that hone_text_tuned made; NULL: the file's own */
     hn_tokenizer *tokenizer; /* NULL: opened without */
     char *chat_template;     /* NULL: the file has none */
     size_t n_chat_template;
@@ -49,6 +50,9 @@ hone_rc hn_no_template(const hone_text *m, hone_err *err);
 
 /* renew.c: what hone_text_renew says of a file. */
 void hn_language_stamp(hn_hash *h, const char *real);
+/* The model that a folder of hone_text_tuned leads to, with the folder's stamp; any other path is itself, without one.
+ * Both to be freed. E_IO: the model is gone. */
+hone_rc hn_language_resolve(const char *path, char **real, char **stamp, hone_err *err);
 
 /* session.c. As many tokens as may go into one step. */
 enum { HN_CHUNK = 256 };

@@ -153,14 +153,22 @@ static hone_rc read_root(const reader *r, const hn_ynode *root) {
     return read_choices(r, root);
 }
 
+const hn_seal_kind hn_plan_kind = {
+    "precision file", "take the file as it was signed; or, if the change is yours, remove all from 'digest:' on and "
+                      "sign it again"};
+
 hone_rc hn_plan_parse(const char *text, size_t n, const char *label, hn_narrow_plan *out, hone_err *err) {
     hn_yaml *doc;
     hn_narrow_plan plan = {0};
-    hone_rc rc = hn_yaml_parse(text, n, label, &doc, err);
+    hn_seal seal = {.n_body = n};
+    hone_rc rc = hn_seal_is_there(text, n) ? hn_seal_read(text, n, label, &hn_plan_kind, &seal, err) : HONE_OK;
+    if (!rc) rc = hn_yaml_parse(text, seal.n_body, label, &doc, err);
     if (rc) return rc;
     reader r = {doc, &plan, err};
     rc = read_root(&r, hn_yaml_root(doc));
     hn_yaml_free(doc);
+    if (seal.has_signature) plan.signer = hn_strdup(&plan.arena, seal.key);
+    if (!rc && seal.has_signature && !plan.signer) rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     if (rc)
         hn_plan_free(&plan);
     else

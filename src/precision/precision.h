@@ -4,11 +4,12 @@
  * graph, each product that it names gets its operands quantised and dequantised, which the pass `bytes` makes a product
  * of bytes. Products are known by the model's nodes that they came from.
  * Owns: a plan its arena.   Threads: one at a time.
- * Errors: E_INPUT (the text), E_MISMATCH (the plan is of another model), E_NOMEM.
+ * Errors: E_INPUT (the text), E_TAMPERED (its seal), E_MISMATCH (the plan is of another model), E_NOMEM.
  */
 #ifndef HN_PRECISION_H
 #define HN_PRECISION_H
 
+#include "base/seal.h"
 #include "base/str.h"
 #include "pass/bytes.h"
 
@@ -70,9 +71,12 @@ typedef struct hn_narrow_plan {
     const char *data; /* hash of the samples */
     bool least;       /* weights' scales are those of least error */
     int64_t n_samples;
+    const char *signer; /* public key of its signature; NULL: none. Is not printed */
     hn_narrow_choice *choice;
     uint32_t n;
 } hn_narrow_plan;
+extern const hn_seal_kind hn_plan_kind;
+/* A text may end with a seal, which is checked first: E_TAMPERED. */
 hone_rc hn_plan_parse(const char *text, size_t n, const char *label, hn_narrow_plan *out, hone_err *err);
 void hn_plan_print(const hn_narrow_plan *p, hn_str *out);
 uint32_t hn_plan_narrow(const hn_narrow_plan *p); /* how many are */

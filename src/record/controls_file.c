@@ -218,6 +218,21 @@ hone_rc hone_controls_text(const hone_controls *c, char **text, hone_err *err) {
     return rc;
 }
 
+const hn_seal_kind hn_controls_kind = {"controls file",
+                                       "take the file as it was recorded, or make a new one with hone"};
+
+int hn_controls_format(const char *text, size_t n) {
+    static const char word[] = "\nformat: ";
+    const char *at =
+        n > strlen(word) && !memcmp(text, word + 1, strlen(word) - 1) ? text - 1 : memmem(text, n, word, strlen(word));
+    if (!at) return 0;
+    char number[12] = "";
+    size_t left = (size_t)(text + n - (at + strlen(word)));
+    memcpy(number, at + strlen(word), left < sizeof number - 1 ? left : sizeof number - 1);
+    long v = strtol(number, NULL, 10);
+    return v > 0 && v < 1000000 ? (int)v : 0;
+}
+
 static hone_rc later_format(const char *label, int format, hone_err *err) {
     return hn_fail(err, HONE_E_INPUT,
                    "'%s' was written by a newer hone: controls format %d; hone " HONE_VERSION
@@ -227,10 +242,10 @@ static hone_rc later_format(const char *label, int format, hone_err *err) {
 
 hone_rc hone_controls_parse(const char *text, size_t n, const char *label, hone_controls **out, hone_err *err) {
     hn_seal seal;
-    int format = hn_seal_format(text, n);
+    int format = hn_controls_format(text, n);
     bool later = format > HONE_CONTROLS_FORMAT;
     if (later && !hn_seal_looks_signed(text, n)) return later_format(label, format, err); /* its end may differ */
-    hone_rc rc = hn_seal_read(text, n, label, &seal, err);
+    hone_rc rc = hn_seal_read(text, n, label, &hn_controls_kind, &seal, err);
     if (rc != HONE_E_TAMPERED && memchr(text, 0, n))
         return hn_fail(err, HONE_E_INPUT, "'%s' holds binary data; it is no controls file", label);
     if (!rc && later) rc = later_format(label, format, err);

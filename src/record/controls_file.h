@@ -8,7 +8,7 @@
 #define HN_CONTROLS_FILE_H
 
 #include "base/arena.h"
-#include "base/sign.h"
+#include "base/seal.h"
 #include "base/str.h"
 #include "base/yaml.h"
 
@@ -37,27 +37,9 @@ hone_rc hn_rsp_check(const hone_controls *c, const char *path, hone_err *err);
  * E_INPUT: no key file. */
 hone_rc hn_signer_check(const hone_controls *c, const char *path, const char *public_key_path, hone_err *err);
 
-/* Where the end of a controls file's text begins. Layout, the same in all formats:
- *     … body …
- *     digest: 32 hex digits            BLAKE2b-128 of the body
- *     signature:                       optional: Ed25519 of all before it
- *       key: base64
- *       value: base64                                                                                               */
-typedef struct hn_seal {
-    size_t n_body, n_signed; /* bytes: without digest line; with it, without signature */
-    bool has_signature;
-    char key[HN_KEY_TEXT];
-} hn_seal;
-/* Checks the end of a text. E_INPUT: cut short, or no controls file; E_TAMPERED: digest or signature does not fit. */
-hone_rc hn_seal_read(const char *text, size_t n, const char *label, hn_seal *out, hone_err *err);
-/* Appends the digest line for what is in s. */
-void hn_seal_add_digest(hn_str *s);
-/* Appends a signature of all that is in s. */
-hone_rc hn_seal_add_signature(hn_str *s, const char *secret, hone_err *err);
-/* Does it contain a signature block, even a damaged one? */
-bool hn_seal_looks_signed(const char *text, size_t n);
+extern const hn_seal_kind hn_controls_kind;
 /* The number in the line "format: N", 0 when there is none. */
-int hn_seal_format(const char *text, size_t n);
+int hn_controls_format(const char *text, size_t n);
 
 /* Body without digest. */
 hone_rc hn_controls_body(const hone_controls *c, hn_str *s, hone_err *err);

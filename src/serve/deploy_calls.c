@@ -395,16 +395,38 @@ void hn_deploy_revert(hn_http_call *c, size_t at) {
         revert(c, at);
 }
 
+/* What happened to the models outside of deployments: steps of learning, versions that were lost. */
+static hone_rc add_events(const hn_server *s, json_t *into, hone_err *err) {
+    hone_rc rc = HONE_OK;
+    for (size_t i = 0; i < s->engine->n_model && !rc; i++) {
+        char *text = NULL;
+        json_t *e;
+        size_t k;
+        if ((rc = hone_rollouts_events(s->store, s->engine->base[i], &text, err))) break;
+        json_t *list = json_loads(text, 0, NULL);
+        hone_free(text);
+        json_array_foreach(list, k, e) {
+            json_object_set_new(e, "model", json_string(s->engine->model[i]->name));
+            json_array_append(into, e);
+        }
+        json_decref(list);
+    }
+    return rc;
+}
+
 void hn_deploy_history(hn_http_call *c) {
     hn_server *s = c->server;
     char *text = NULL;
     hone_err why = {0};
+    json_t *events = json_array();
     hone_rc rc = s->store ? hone_rollouts_history(s->store, NULL, 100, &text, &why) : HONE_OK;
+    if (!rc && s->store) rc = add_events(s, events, &why);
     json_t *list = text ? json_loads(text, 0, NULL) : json_array();
     hone_free(text);
     if (rc) {
         json_decref(list);
+        json_decref(events);
         hn_admin_fail(c, rc, &why);
     } else
-        hn_http_reply(c, 200, json_pack("{s:o}", "deployments", list));
+        hn_http_reply(c, 200, json_pack("{s:o, s:o}", "deployments", list, "events", events));
 }

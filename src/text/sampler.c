@@ -1,4 +1,9 @@
-/* sampler.c — filters and a draw over candidates sorted by logit. */
+/* sampler.c — filters and a draw over candidates sorted by logit.
+ *
+ * That is the definition, and the plain way, which sorts all tokens. The quick way sorts next to nothing: sums over the
+ * tokens in any order say which part of them holds the one that is looked for (quickselect, by weight). Sums in another
+ * order differ by rounding; where a comparison is nearer than that can make (`margin`), the plain way decides. So both
+ * give the same tokens, always. */
 #include "text/sampler.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -16,7 +21,9 @@ struct hn_sampler {
     hn_sampling o;
     size_t n;
     hn_bias *bias;
-    choice *list;  /* room for all tokens */
+    choice *list; /* room for all tokens */
+    double *x;    /* their logits with bias and penalties; -infinity: may not come */
+    uint64_t n_sorted;
     int32_t *past; /* tokens so far */
     size_t n_past, room;
     uint32_t *seen; /* by token: how often within the window */
@@ -165,10 +172,11 @@ hone_rc hn_sampler_new(const hn_sampling *options, size_t vocabulary, hn_sampler
         s->n = vocabulary;
         s->mu = 2 * options->mirostat_tau;
         s->list = malloc((vocabulary + 1) * sizeof *s->list);
+        s->x = malloc((vocabulary + 1) * sizeof *s->x);
         s->seen = calloc(vocabulary + 1, sizeof *s->seen);
         s->bias = malloc((options->n_bias + 1) * sizeof *s->bias);
     }
-    if (!s || !s->list || !s->seen || !s->bias) {
+    if (!s || !s->list || !s->x || !s->seen || !s->bias) {
         hn_sampler_free(s);
         return hn_fail(err, HONE_E_NOMEM, "out of memory making a sampler");
     }
@@ -181,6 +189,7 @@ hone_rc hn_sampler_new(const hn_sampling *options, size_t vocabulary, hn_sampler
 void hn_sampler_free(hn_sampler *s) {
     if (!s) return;
     free(s->list);
+    free(s->x);
     free(s->seen);
     free(s->bias);
     free(s->past);
@@ -251,74 +260,78 @@ static size_t keep_typical(choice *list, size_t n, double most) {
     return k;
 }
 
+/* --- what may come ------------------------------------------------------------------------------------------------ */
+
+static bool has_penalties(const hn_sampling *o) {
+    return o->repeat < 1 || o->repeat > 1 || o->frequency < 0 || o->frequency > 0 || o->presence < 0 || o->presence > 0;
+}
+
+/* Fills s->x; gives the largest. */
+static double adjust(hn_sampler *s, const float *logits, const uint64_t *allowed) {
+    double top = -INFINITY;
+    for (size_t i = 0; i < s->n; i++) s->x[i] = (double)logits[i];
+    for (size_t i = 0; i < s->n && has_penalties(&s->o); i++) {
+        double x = s->x[i];
+        if (!s->seen[i]) continue;
+        x = x > 0 ? x / s->o.repeat : x * s->o.repeat;
+        s->x[i] = x - (s->seen[i] * s->o.frequency + s->o.presence);
+    }
+    for (size_t i = 0; i < s->o.n_bias; i++) s->x[s->bias[i].token] += (double)s->bias[i].add;
+    for (size_t i = 0; i < s->n && allowed; i++)
+        if (!(allowed[i / 64] >> i % 64 & 1)) s->x[i] = -INFINITY;
+    for (size_t i = 0; i < s->n; i++) {
+        s->x[i] = s->x[i] > -INFINITY ? s->x[i] : -INFINITY; /* what is no number */
+        top = s->x[i] > top ? s->x[i] : top;
+    }
+    return top;
+}
+
+/* Puts c into the heap whose top is its last by logit, from place i downwards. */
+static void sift(choice *list, size_t n, size_t i, choice c) {
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && by_logit(&list[child + 1], &list[child]) > 0) child++;
+        if (by_logit(&list[child], &c) <= 0) break;
+        list[i] = list[child];
+    }
+    list[i] = c;
+}
+
+/* The first n_best by logit, sorted: a heap of them takes in the others. A token comes behind equals before it. */
+static size_t candidates(hn_sampler *s, size_t n_best) {
+    size_t n = 0, i = 0;
+    for (; i < s->n && n < n_best; i++)
+        if (s->x[i] > -INFINITY) s->list[n++] = (choice){s->x[i], 0, (int32_t)i};
+    for (size_t k = i < s->n ? n / 2 + 1 : 0; k-- > 0;)
+        if (k < n) sift(s->list, n, k, s->list[k]);
+    for (; i < s->n; i++)
+        if (s->x[i] > s->list[0].logit) sift(s->list, n, 0, (choice){s->x[i], 0, (int32_t)i});
+    qsort(s->list, n, sizeof *s->list, by_logit);
+    return n;
+}
+
 /* --- a draw ------------------------------------------------------------------------------------------------------- */
 
-static size_t draw(hn_sampler *s, const choice *list, size_t n) {
+static double unit(hn_sampler *s) {
     hn_rng r = hn_rng_make(s->o.seed, s->draws++); /* by the seed and the number of the draw */
-    double u = hn_rng_unit(&r), sum = 0;
+    return hn_rng_unit(&r);
+}
+
+static size_t draw(const choice *list, size_t n, double u) {
+    double sum = 0;
     for (size_t i = 0; i < n; i++)
         if (u < (sum += list[i].p)) return i;
     return n - 1;
 }
 
 /* Mirostat 2: what surprises more than mu is left out; mu follows what was drawn. Surprise in bits. */
-static size_t draw_mirostat(hn_sampler *s, choice *list, size_t n) {
+static size_t draw_mirostat(hn_sampler *s, choice *list, size_t n, double u) {
     size_t k = 1;
     normalise(list, n);
     while (k < n && list[k].p > 0 && -log_of(list[k].p) / 0x1.62e42fefa39efp-1 <= s->mu) k++;
     normalise(list, k);
-    size_t i = draw(s, list, k);
+    size_t i = draw(list, k, u);
     s->mu -= s->o.mirostat_eta * (-log_of(list[i].p) / 0x1.62e42fefa39efp-1 - s->o.mirostat_tau);
     return i;
-}
-
-static void add_penalties(hn_sampler *s, const float *logits) {
-    for (size_t i = 0; i < s->n; i++) {
-        double x = (double)logits[i];
-        if (s->seen[i]) {
-            x = x > 0 ? x / s->o.repeat : x * s->o.repeat;
-            x -= s->seen[i] * s->o.frequency + s->o.presence;
-        }
-        s->list[i] = (choice){x, 0, (int32_t)i};
-    }
-    for (size_t i = 0; i < s->o.n_bias; i++) s->list[s->bias[i].token].logit += (double)s->bias[i].add;
-}
-
-/* Moves the n_best first by logit to the front: a heap of them, the last of them on top, takes in the others. */
-static void select_best(choice *list, size_t n, size_t n_best) {
-    for (size_t start = n_best / 2 + 1, next = n_best; start || next < n;) {
-        size_t i = 0;
-        choice c;
-        if (start) {
-            i = --start; /* the heap is being made */
-            c = list[i];
-        } else if (c = list[next], by_logit(&c, &list[0]) < 0)
-            list[next++] = list[0];
-        else {
-            next++;
-            continue;
-        }
-        for (size_t child; (child = 2 * i + 1) < n_best; i = child) {
-            if (child + 1 < n_best && by_logit(&list[child + 1], &list[child]) > 0) child++;
-            if (by_logit(&list[child], &c) <= 0) break;
-            list[i] = list[child];
-        }
-        list[i] = c;
-    }
-}
-
-/* Tokens that may come, the first n_best of them sorted by logit; those that are not numbers, or not allowed, are left
- * out. */
-static size_t candidates(hn_sampler *s, const uint64_t *allowed, size_t n_best) {
-    size_t n = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        bool may = !allowed || (allowed[i / 64] >> i % 64 & 1);
-        if (may && s->list[i].logit > -INFINITY) s->list[n++] = s->list[i];
-    }
-    if (n_best < n) select_best(s->list, n, n_best);
-    if (n_best < n) n = n_best;
-    qsort(s->list, n, sizeof *s->list, by_logit);
-    return n;
 }
 
 static size_t filtered(const hn_sampler *s, choice *list, size_t n) {
@@ -331,41 +344,165 @@ static size_t filtered(const hn_sampler *s, choice *list, size_t n) {
     return n;
 }
 
+static int32_t draw_plain(hn_sampler *s, double u) {
+    bool mirostat = s->o.mirostat == 2;
+    size_t n = candidates(s, s->o.top_k && !mirostat ? (size_t)s->o.top_k : SIZE_MAX);
+    s->n_sorted += !s->o.top_k || mirostat;
+    if (!mirostat) n = filtered(s, s->list, n);
+    for (size_t k = 0; k < n; k++) s->list[k].logit /= s->o.temperature;
+    normalise(s->list, n);
+    return s->list[mirostat ? draw_mirostat(s, s->list, n, u) : draw(s->list, n, u)].token;
+}
+
+/* --- the quick way: the list is not sorted, p is the weight e^(logit - top) --------------------------------------- */
+
+/* As the error of sums of n terms: each addition is off by 2^-53 of its result, here and in the plain way; with what
+ * follows (divisions, products) fewer than 8 n of them stand between the two. */
+static double margin_of(size_t n, double whole) { return 16 * ((double)n + 64) * 0x1p-53 * whole; }
+
+/* Lists the tokens whose logit is within `near` of the largest, with weights at a temperature. *whole: of all tokens.
+ */
+static size_t gather(hn_sampler *s, double top, double temperature, double near, double *whole) {
+    four sum = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i += 4) {
+        four x = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, e;
+        memcpy(&x, s->x + i, (s->n - i < 4 ? s->n - i : 4) * sizeof *s->x);
+        e = x / temperature - top / temperature;
+        exp_of_four(&e);
+        sum += e;
+        four_i in = (x >= top - near) & (x > (double)-INFINITY);
+        for (size_t k = 0; k < 4 && (in[0] | in[1] | in[2] | in[3]); k++)
+            if (in[k]) s->list[n++] = (choice){x[k], e[k], (int32_t)(i + k)};
+    }
+    *whole = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return n;
+}
+
+/* Moves what is not behind the median of three to the front; there are other elements behind it. *mass: their weight.
+ */
+static size_t split(choice *list, size_t n, double *mass) {
+    choice *a = &list[0], *b = &list[n / 2], *c = &list[n - 1];
+    if (by_logit(b, a) < 0) b = &list[0], a = &list[n / 2];
+    choice pivot = by_logit(c, a) < 0 ? *a : by_logit(c, b) < 0 ? *c : *b;
+    size_t m = 0;
+    *mass = 0;
+    for (size_t i = 0; i < n; i++) {
+        choice x = list[i];
+        if (by_logit(&x, &pivot) > 0) continue;
+        list[i] = list[m];
+        list[m++] = x;
+        *mass += x.p;
+    }
+    return m;
+}
+
+/* Where, by logit, the sum of weights passes `target`: those in front of that place are in front of it afterwards.
+ * SIZE_MAX: it does not, or it is too close to tell. */
+static size_t place_of(choice *list, size_t n, double target, double margin) {
+    enum { FEW = 24, MOST_ROUNDS = 100 };
+    size_t from = 0, to = n;
+    double sum = 0, mass;
+    for (int round = 0; to - from > FEW; round++) {
+        size_t m = split(list + from, to - from, &mass);
+        if (round == MOST_ROUNDS || fabs(sum + mass - target) <= margin) return SIZE_MAX;
+        if (sum + mass > target)
+            to = from + m;
+        else
+            from += m, sum += mass;
+    }
+    qsort(list + from, to - from, sizeof *list, by_logit);
+    for (size_t i = from; i < to; i++) {
+        sum += list[i].p;
+        if (fabs(sum - target) <= margin) return SIZE_MAX;
+        if (sum > target) return i;
+    }
+    return SIZE_MAX;
+}
+
+/* Those near the top hold the place more often than not; else all are looked at. */
+static size_t place_in_all(hn_sampler *s, double top, double temperature, double part, size_t *n) {
+    enum { NEAR = 10 };
+    double whole;
+    *n = gather(s, top, temperature, NEAR * (temperature > 1 ? temperature : 1), &whole);
+    size_t at = place_of(s->list, *n, part * whole, margin_of(s->n, whole));
+    if (at < SIZE_MAX) return at;
+    *n = gather(s, top, temperature, INFINITY, &whole);
+    return place_of(s->list, *n, part * whole, margin_of(s->n, whole));
+}
+
+/* Those that are not less likely than the first by more than `least`; SIZE_MAX: too close to tell. */
+static size_t keep_likely(choice *list, size_t n, double least) {
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        choice x = list[i];
+        if (fabs(x.p - least) <= 0x1p-48 * least) return SIZE_MAX;
+        if (x.p < least) continue;
+        list[i] = list[k];
+        list[k++] = x;
+    }
+    return k;
+}
+
+static size_t draw_of_few(hn_sampler *s, double top, size_t n, double u) {
+    double whole = 0, t = s->o.temperature;
+    for (size_t i = 0; i < n; i++) whole += s->list[i].p = exp_of(s->list[i].logit / t - top / t);
+    return place_of(s->list, n, u * whole, margin_of(n, whole));
+}
+
+/* Place of the token drawn in s->list; SIZE_MAX: the plain way has to say. */
+static size_t draw_quick(hn_sampler *s, double top, double u) {
+    const hn_sampling *o = &s->o;
+    size_t n = 0, at;
+    double whole;
+    if (o->plain || o->typical_p < 1 || o->mirostat == 2 || o->top_k || top >= INFINITY) return SIZE_MAX;
+    if (!(o->top_p < 1) && !(o->min_p > 0)) return place_in_all(s, top, o->temperature, u, &n);
+    if (o->top_p < 1) {
+        if ((at = place_in_all(s, top, 1, o->top_p, &n)) == SIZE_MAX) return SIZE_MAX;
+        n = at + 1;
+    } else
+        n = gather(s, top, 1, 1 - log_of(o->min_p), &whole);
+    if (o->min_p > 0) n = keep_likely(s->list, n, o->min_p);
+    return n < SIZE_MAX ? draw_of_few(s, top, n, u) : SIZE_MAX;
+}
+
 /* Nothing changes the logits, and nothing is drawn: the first of the largest. SIZE_MAX: it takes more than that. */
 static size_t first_of_largest(const hn_sampler *s, const float *logits, const uint64_t *allowed) {
     const hn_sampling *o = &s->o;
-    bool penalties =
-        o->repeat < 1 || o->repeat > 1 || o->frequency < 0 || o->frequency > 0 || o->presence < 0 || o->presence > 0;
-    if (allowed || penalties || o->n_bias || o->temperature > 0) return SIZE_MAX;
+    if (allowed || has_penalties(o) || o->n_bias || o->temperature > 0) return SIZE_MAX;
     float top = largest(logits, s->n);
     for (size_t i = 0; i < s->n && top > -INFINITY; i++)
         if (logits[i] >= top) return i;
     return SIZE_MAX;
 }
 
+static int32_t drawn(hn_sampler *s, double top) {
+    double u = unit(s);
+    size_t at = draw_quick(s, top, u);
+    return at < SIZE_MAX ? s->list[at].token : draw_plain(s, u);
+}
+
 hone_rc hn_sampler_pick(hn_sampler *s, const float *logits, const uint64_t *allowed, int32_t *token, double *logprob,
                         hone_err *err) {
     size_t plain = first_of_largest(s, logits, allowed);
-    if (plain < SIZE_MAX) {
+    if (plain < SIZE_MAX)
         *token = (int32_t)plain;
-        if (logprob) *logprob = hn_logprob(logits, s->n, *token);
-        return HONE_OK;
+    else {
+        double top = adjust(s, logits, allowed);
+        if (!(top > -INFINITY))
+            return hn_fail(err, HONE_E_EMPTY, "no token can follow: the logits are no numbers, or nothing is allowed");
+        if (s->o.temperature > 0)
+            *token = drawn(s, top);
+        else {
+            candidates(s, 1);
+            *token = s->list[0].token;
+        }
     }
-    add_penalties(s, logits);
-    bool greedy = !(s->o.temperature > 0), few = s->o.top_k && !s->o.mirostat;
-    size_t n = candidates(s, allowed, greedy ? 1 : few ? (size_t)s->o.top_k : SIZE_MAX), i = 0;
-    if (!n) return hn_fail(err, HONE_E_EMPTY, "no token can follow: the logits are no numbers, or nothing is allowed");
-    if (!greedy) {
-        bool mirostat = s->o.mirostat == 2;
-        if (!mirostat) n = filtered(s, s->list, n);
-        for (size_t k = 0; k < n; k++) s->list[k].logit /= s->o.temperature;
-        normalise(s->list, n);
-        i = mirostat ? draw_mirostat(s, s->list, n) : draw(s, s->list, n);
-    }
-    *token = s->list[i].token;
     if (logprob) *logprob = hn_logprob(logits, s->n, *token);
     return HONE_OK;
 }
+
+uint64_t hn_sampler_sorted(const hn_sampler *s) { return s->n_sorted; }
 
 hone_rc hn_sampler_guess(hn_sampler *s, const float *logits, const uint64_t *allowed, uint64_t ahead, int32_t *token,
                          hone_err *err) {

@@ -29,6 +29,7 @@ typedef struct hn_sampling {
     const hn_bias *bias; /* borrowed */
     size_t n_bias;
     uint64_t seed;
+    bool plain; /* sort all tokens for each draw: what the quick way is held against */
 } hn_sampling;
 
 typedef struct hn_sampler hn_sampler;
@@ -41,6 +42,10 @@ hone_rc hn_sampler_accept(hn_sampler *s, int32_t token, hone_err *err);
  * logarithm of the token's probability by the logits as they are. E_EMPTY: no token is allowed. Does not accept. */
 hone_rc hn_sampler_pick(hn_sampler *s, const float *logits, const uint64_t *allowed, int32_t *token, double *logprob,
                         hone_err *err);
+
+/* Draws so far for which all tokens were sorted, since sums were too near to each other to tell, or options ask for it
+ * (typical-p, mirostat). */
+uint64_t hn_sampler_sorted(const hn_sampler *s);
 
 /* The token that the draw after `ahead` further ones would give of these logits, by the penalties of now: a guess that
  * is right where the logits are. Changes nothing. */

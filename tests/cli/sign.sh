@@ -36,3 +36,44 @@ rm bowl.rsp; "$HONE" verify bowl.hone --key team.pub; echo "= $?"
 rm -f edited.*; cp before again.hone; printf '%s\n' -O1 -ffp-contract=fast -DTILE=6 > again.rsp
 "$HONE" verify . --key team.pub --json > out.json; echo "= $?"
 python3 -c 'import json; print([(f["file"], f["status"], bool(f["signer"])) for f in json.load(open("out.json"))["files"]])'
+echo "== precision files"
+cat > m.ir <<'IR'
+ir 1
+input %0 : f32[1, 64] "x"
+%1 = iota {shape = [64, 64], axis = 0, dtype = f32}
+%2 = iota {shape = [64, 64], axis = 1, dtype = f32}
+%3 = mul %1, %2
+%4 = sin %3
+%5 = contract %0, %4 {lhs = [0, 1], rhs = [1, 2], out = [0, 2], dtype = f32}
+output %5 "y"
+IR
+mkdir p
+cat > p/m.precision <<'P'
+precision: 1
+kind: "int8"
+calibrate: "mse"
+data: "ab"
+samples: 3
+weights: least_error
+products:
+  - {name: "product", weights: 64x64, type: int8, scale: 0.02, zero: 130}
+P
+compile() { "$HONE" compile m.ir -t generic --no-parity -o out "$@" | grep ^precision; echo "= ${PIPESTATUS[0]}"; }
+"$HONE" verify p/m.precision; echo "= $?"
+compile --precision p/m.precision --key team.pub
+"$HONE" sign p --key team; echo "= $?"
+"$HONE" verify p --key team.pub | mask; echo "= ${PIPESTATUS[0]}"
+compile --precision p/m.precision --key team.pub
+cmp p/m.precision out.precision && grep signer out.manifest | mask
+compile --precision p/m.precision --key other.pub 2>&1 | mask
+sed 's/zero: 130/zero: 131/' p/m.precision > renamed
+"$HONE" verify renamed --key team.pub; echo "= $?"
+"$HONE" sign renamed --key team; echo "= $?"
+compile --precision renamed
+head -n -1 p/m.precision > renamed; compile --precision renamed
+sed -i '/^digest:/,$d' renamed; compile --precision renamed
+"$HONE" sign renamed --key other; echo "= $?"
+"$HONE" verify renamed --key team.pub | mask; echo "= ${PIPESTATUS[0]}"
+"$HONE" sign renamed --key team > /dev/null; "$HONE" verify renamed --key team.pub --json | mask
+compile --key team.pub
+compile --precision int8 --key team.pub

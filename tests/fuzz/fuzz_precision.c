@@ -18,7 +18,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (a.failed || hn_plan_parse(a.text, a.n, "fuzz", &again, &err)) abort();
     hn_plan_print(&again, &b);
     if (b.failed || strcmp(a.text, b.text) != 0 || hn_plan_narrow(&p) != hn_plan_narrow(&again)) abort();
+    hn_plan_free(&again);
+    hn_seal_add_digest(&a); /* sealed, it is accepted as well, and not with a change in it */
+    if (a.failed || hn_plan_parse(a.text, a.n, "fuzz", &again, &err) || again.signer) abort();
+    hn_plan_free(&again);
+    a.text[b.n / 2]++;
+    if (hn_plan_parse(a.text, a.n, "fuzz", &again, &err) != HONE_E_TAMPERED) abort();
     hn_str_free(&a), hn_str_free(&b);
-    hn_plan_free(&p), hn_plan_free(&again);
+    hn_plan_free(&p);
     return 0;
 }

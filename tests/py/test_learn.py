@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import sqlite3
+import subprocess
 import time
 
 import pytest
@@ -38,8 +40,8 @@ def asked(tmp_path):
     return model, store
 
 
-def learning(asked, *more):
-    return serving(f"m={asked[0]}", "--store", asked[1], "--learn", "--learn-budget", "3s", *more)
+def learning(asked, *more, budget="3s"):
+    return serving(f"m={asked[0]}", "--store", asked[1], "--learn", "--learn-budget", budget, *more)
 
 
 def events(store):
@@ -84,6 +86,62 @@ def test_a_server_that_is_asked_learns_nothing(asked):
 
 
 def test_it_needs_the_socket_for_admin_calls(asked):
-    import subprocess
     done = subprocess.run([deploying.HONE, "serve", asked[0], "--learn", "--no-admin", "--port", "0"], capture_output=True, text=True, timeout=60)
     assert done.returncode and "leave out --no-admin" in done.stderr
+
+
+@pytest.fixture()
+def talked(tmp_path):
+    """A language model whose store says how it was asked, and that an earlier server proved winners, which no version has yet."""
+    pytest.importorskip("gguf")
+    t = deploying.test_serve.test_language
+    model, store = str(tmp_path / "talk.gguf"), str(tmp_path / "s.db")
+    t.write(model, t.MODELS["llama"], t.weights_of(t.MODELS["llama"], np.random.default_rng(3)), context=512)
+    with serving(f"m={model}", "--store", store) as s:
+        for _ in range(3):
+            said = completion(s)
+        assert s.end()[0] == 0
+    return model, store, said
+
+
+def completion(server):
+    status, text, _ = server.call("POST", "/v1/completions", {"prompt": "A brief AB", "max_tokens": 40, "temperature": 0, "ignore_eos": True})
+    assert status == 200
+    return json.loads(text)["choices"][0]["text"]
+
+
+def prove(store, base):
+    with sqlite3.connect(store) as db:
+        (name,) = [t for (t,) in db.execute("select name from sqlite_master where type = 'table'") if t.endswith("event")]
+        columns = [row[1] for row in db.execute(f"pragma table_info({name})")]
+        values = {"base": base, "kind": "learn-winners", "text": "1 kernels have new winners", "at_s": time.time(), "body": "", "deployment": 0}
+        used = [c for c in columns if c in values]
+        db.execute(f"insert into {name} ({', '.join(used)}) values ({', '.join('?' * len(used))})", [values[c] for c in used])
+
+
+def test_a_language_model_learns_too(talked):
+    """What was proven before a request came is compiled now, and goes on trial beside the same file as it was."""
+    model, store, said = talked
+    prove(store, model)
+    with learning(talked, "--learn-idle", "1s", budget="1s") as s:
+        assert wait_for(lambda: any(kind == "learned" for kind, _ in events(store)))
+        told = events(store)
+        assert "first tokens=1,past=" in told[1][1] and "steps" in told[1][1], told
+        assert any("compiling a version with the winners" in text for _, text in told)
+        assert "is on trial as deployment" in told[-1][1], told
+        (m,) = run(s, "deploy", "--list")["models"]
+        assert m["kind"] == "language" and m["now"]["path"] == model and m["deployment"]
+        for _ in range(4):  # both versions give the same answer
+            assert completion(s) == said
+        history = run(s, "deploy", "--history")
+        assert [(e["kind"], e["text"]) for e in history["events"]] == told and history["events"][0]["model"] == "m"
+        (trial,) = history["deployments"]
+        assert os.path.realpath(os.path.join(trial["next"], "model")) == os.path.realpath(model)
+        assert run(s, "rollback", "m")["model"]["now"]["path"] == model and completion(s) == said
+        made = trial["next"]
+        assert run(s, "deploy", made, "--replace")["model"]["now"]["path"] == made and completion(s) == said
+        assert s.end()[0] == 0
+    os.rename(model, model + ".moved")
+    done = subprocess.run([deploying.HONE, "generate", made, "-p", "A"], capture_output=True, text=True, timeout=60)
+    assert done.returncode and "cannot open the model that" in done.stderr, done.stderr
+    shutil.rmtree(os.path.dirname(made))

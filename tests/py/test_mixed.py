@@ -135,3 +135,13 @@ def test_a_metric_that_fails(folder, command, says):
     done = call(folder, "--metric", command, "-o", "fails")
     assert done.returncode == 1 and says in done.stderr and "the metric" in done.stderr, done.stderr
     assert not (folder / "fails.so").exists()
+
+
+def test_a_metric_that_does_not_end(folder, tmp_path):
+    """What it started ends with it, also what left its session."""
+    started = tmp_path / "started"
+    command = f"setsid sh -c 'echo $$ > {started}; exec sleep 1000' & sleep 1000 #"
+    done = call(folder, "--metric", command, "--metric-limit", "2s", "-o", "fails")
+    assert done.returncode == 15 and "ran for more than 2 s" in done.stderr and "--metric-limit" in done.stderr, done.stderr
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)

@@ -108,6 +108,50 @@ static void test_text(void) {
     hn_plan_free(&p), hn_plan_free(&again);
 }
 
+static hone_rc read_n(const char *text, size_t n, hone_err *err) {
+    hn_narrow_plan p;
+    hone_rc rc = hn_plan_parse(text, n, "p", &p, err);
+    if (!rc) hn_plan_free(&p);
+    return rc;
+}
+
+/* A text as it is, with a digest, and signed: any bit that flips is found, and one that is cut is never a signed one.
+ */
+static void test_seal(void) {
+    static const char body[] = HEAD PRODUCT;
+    char secret[HN_KEY_TEXT], public[HN_KEY_TEXT];
+    hn_str s = {0};
+    hn_narrow_plan p;
+    hone_err err = {0};
+    size_t bad = 0, taken = 0;
+    hn_str_add(&s, body);
+    hn_seal_add_digest(&s);
+    ok(!read_n(s.text, s.n, &err), "seal/of_a_digest_alone (%s)", err.text);
+    size_t n_digest = s.n;
+    if (hn_sign_keypair(secret, public, NULL) || hn_seal_add_signature(&s, secret, NULL)) exit(1);
+    if (ok(!hn_plan_parse(s.text, s.n, "p", &p, &err), "seal/signed (%s)", err.text)) {
+        is_text(p.signer, public, "seal/signer");
+        ok(p.n == 1, "seal/contents_are_read");
+        hn_plan_free(&p);
+    }
+    for (size_t i = 0; i < s.n; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            s.text[i] = (char)(s.text[i] ^ (1 << bit));
+            bad += read_n(s.text, s.n, &err) != HONE_E_TAMPERED;
+            s.text[i] = (char)(s.text[i] ^ (1 << bit));
+        }
+    ok(bad == 0, "seal/every_flipped_bit_is_tampered (%zu of %zu are not)", bad, 8 * s.n);
+    for (size_t i = sizeof body; i < s.n; i++) taken += !read_n(s.text, i, &err);
+    ok(taken == 1, "seal/what_is_cut_is_read_behind_its_digest_alone (%zu)", taken);
+    s.text[3]++;
+    ok(read_n(s.text, s.n, &err) == HONE_E_TAMPERED && strstr(err.text, "remove all from 'digest:' on"),
+       "seal/says_what_to_do: %s", err.text);
+    s.text[3]--;
+    s.text[n_digest - 1] = 'x';
+    ok(read_n(s.text, n_digest, &err) == HONE_E_TAMPERED, "seal/damaged_digest (%s)", err.text);
+    hn_str_free(&s);
+}
+
 /* --- graphs --------------------------------------------------------------------------------------------------------
  */
 
@@ -169,6 +213,7 @@ int main(void) {
     test_ranges();
     test_steps();
     test_text();
+    test_seal();
     test_graph();
     return done_testing();
 }

@@ -206,6 +206,99 @@ static void test_greedy(void) {
     ok(same, "sampler/the_first_of_the_largest");
 }
 
+/* --- the quick way against the plain one ------------------------------------------------------------------------- */
+
+enum { MOST = 3000, TURNS = 12 };
+
+static double uniform(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) / 16777216.0;
+}
+
+/* Peaked, flat, of few different values, or steep; some of them no numbers, or infinitely small. */
+static void draw_logits(uint32_t *state, float *l, size_t n) {
+    int kind = (int)(4 * uniform(state));
+    bool holes = uniform(state) < 0.3;
+    double wide = kind == 0 ? 12 : kind == 1 ? 0.5 : 60;
+    for (size_t i = 0; i < n; i++) {
+        double x = wide * (uniform(state) + uniform(state) + uniform(state) - 1.5);
+        l[i] = (float)(kind == 2 ? floor(8 * uniform(state)) : x);
+        if (holes && uniform(state) < 0.1) l[i] = uniform(state) < 0.5 ? NAN : -INFINITY;
+    }
+    l[(size_t)((double)n * uniform(state))] = (float)wide; /* there is one at least */
+}
+
+static hn_sampling draw_options(uint32_t *state, hn_bias *bias, size_t n) {
+    static const double heat[] = {1, 1, 0.7, 0.1, 2.5, 30}, part[] = {1, 1, 0.95, 0.5, 0.05, 0, 0.999999},
+                        least[] = {0, 0, 0, 0.05, 0.5, 1e-9};
+    static const int32_t first[] = {0, 0, 0, 1, 5, 40, 5000};
+    hn_sampling o = plain();
+    o.temperature = heat[(int)(6 * uniform(state))];
+    o.top_p = part[(int)(7 * uniform(state))];
+    o.min_p = least[(int)(6 * uniform(state))];
+    o.top_k = first[(int)(7 * uniform(state))];
+    if (uniform(state) < 0.1) o.typical_p = 0.5;
+    if (uniform(state) < 0.1) o.mirostat = 2;
+    if (uniform(state) < 0.3) o.repeat = 1.3, o.frequency = 0.2, o.presence = -0.1;
+    if (uniform(state) < 0.3) {
+        *bias = (hn_bias){(int32_t)((double)n * uniform(state)), uniform(state) < 0.5 ? -INFINITY : 5};
+        o.bias = bias, o.n_bias = 1;
+    }
+    o.seed = (uint64_t)(1e6 * uniform(state));
+    return o;
+}
+
+/* The same draws one after another, each token accepted; how many differ. */
+static int differing(hn_sampling o, const float *l, size_t n, const uint64_t *allowed, uint64_t *sorted) {
+    hn_sampler *s[2] = {NULL, NULL};
+    hone_err err;
+    int wrong = 0;
+    for (int k = 0; k < 2; k++, o.plain = true)
+        if (hn_sampler_new(&o, n, &s[k], &err)) abort();
+    for (int turn = 0; turn < TURNS; turn++) {
+        int32_t token[2] = {-1, -1};
+        hone_rc rc[2];
+        for (int k = 0; k < 2; k++) rc[k] = hn_sampler_pick(s[k], l, allowed, &token[k], NULL, &err);
+        wrong += token[0] != token[1] || rc[0] != rc[1];
+        for (int k = 0; k < 2 && !rc[k]; k++) hn_sampler_accept(s[k], token[k], NULL);
+    }
+    *sorted = hn_sampler_sorted(s[0]);
+    for (int k = 0; k < 2; k++) hn_sampler_free(s[k]);
+    return wrong;
+}
+
+static void test_quick(void) {
+    static float l[MOST];
+    static uint64_t mask[MOST / 64 + 1];
+    uint32_t state = 17;
+    int wrong = 0;
+    uint64_t sorted = 0, asked = 0;
+    for (int i = 0; i < 600; i++) {
+        size_t n = 1 + (size_t)((i % 3 ? 300 : MOST - 1) * uniform(&state));
+        hn_bias bias;
+        hn_sampling o = draw_options(&state, &bias, n);
+        bool some = uniform(&state) < 0.3;
+        draw_logits(&state, l, n);
+        for (size_t k = 0; k <= n / 64; k++) mask[k] = (uint64_t)(4294967296.0 * uniform(&state)) * 0x9e3779b97f4a7c15u;
+        uint64_t own;
+        wrong += differing(o, l, n, some ? mask : NULL, &own);
+        if (o.typical_p < 1 || o.mirostat || o.top_k || o.top_p > 0.99999 || o.min_p > 0) continue;
+        asked += TURNS;
+        sorted += own;
+    }
+    ok(!wrong, "sampler/the_quick_way_gives_the_same_tokens: %d differ", wrong);
+    ok(asked > 500 && sorted < asked / 50, "sampler/the_quick_way_is_taken: %d of %d sorted", (int)sorted, (int)asked);
+}
+
+/* A draw that falls on the end of a token's part to the last bit: the plain way has to say. */
+static void test_close(void) {
+    static const float same[4] = {1, 1, 1, 1};
+    hn_sampling o = plain();
+    uint64_t sorted;
+    o.top_p = 0.5; /* two of four, exactly */
+    ok(!differing(o, same, 4, NULL, &sorted) && sorted == TURNS, "sampler/what_is_too_close_is_sorted");
+}
+
 int main(void) {
     set_logits();
     test_filters();
@@ -214,5 +307,7 @@ int main(void) {
     test_mirostat();
     test_many();
     test_greedy();
+    test_quick();
+    test_close();
     return done_testing();
 }
