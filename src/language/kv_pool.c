@@ -41,12 +41,12 @@ void hn_kv_give(hn_kv_pool *p, int32_t block) { p->block[block].users--; }
 
 bool hn_kv_fixed(const hn_kv_pool *p, int32_t block) { return p->block[block].users > 1 || p->block[block].id; }
 
-void hn_kv_file(hn_kv_pool *p, int32_t block, int32_t front, const int32_t *token) {
+void hn_kv_file(hn_kv_pool *p, int32_t block, int32_t front, const int32_t *token, size_t n) {
     hn_kv_block *b = &p->block[block];
     if (b->id || (front != HN_NO_BLOCK && !p->block[front].id)) return;
     b->front = front == HN_NO_BLOCK ? 0 : p->block[front].id;
     b->id = ++p->next_id;
-    memcpy(b->token, token, sizeof b->token);
+    for (size_t i = 0; i < HN_CACHE_BLOCK; i++) b->token[i] = i < n ? token[i] : -1;
 }
 
 int32_t hn_kv_find(hn_kv_pool *p, int32_t front, const int32_t *token) {

@@ -157,8 +157,23 @@ void hn_session_kept(hone_text_session *s, size_t n) {
     int32_t front;
     s->n_kept += n;
     for (size_t i = from; !s->alone && (i + 1) * HN_CACHE_BLOCK <= s->n_kept; i++)
-        if (front_of(s, i, &front)) hn_kv_file(&s->m->pool, s->block[i], front, s->token + i * HN_CACHE_BLOCK);
+        if (front_of(s, i, &front))
+            hn_kv_file(&s->m->pool, s->block[i], front, s->token + i * HN_CACHE_BLOCK, HN_CACHE_BLOCK);
     while (s->first < first_seen(s)) hn_kv_give(&s->m->pool, s->block[s->first++]);
+}
+
+/* The last block of a session that ends, where it is not full, and no other one begins so. */
+static void leave_rest(const hone_text_session *s) {
+    hn_kv_pool *pool = &s->m->pool;
+    size_t i = s->n_kept / HN_CACHE_BLOCK, n = s->n_kept % HN_CACHE_BLOCK, same = n;
+    const int32_t *token = s->token + i * HN_CACHE_BLOCK;
+    int32_t front, other;
+    if (s->alone || n < LEAST_FOUND || i < s->first || i >= s->n_block || !front_of(s, i, &front)) return;
+    other = hn_kv_find_part(pool, front, token, n, &same);
+    if (other == HN_NO_BLOCK)
+        hn_kv_file(pool, s->block[i], front, token, n);
+    else
+        hn_kv_give(pool, other);
 }
 
 /* --- a run -----------------------------------------------------------------------------------------------------------
@@ -374,6 +389,8 @@ void hone_text_session_close(hone_text_session *s) {
     hone_text_session **at = &s->m->sessions;
     while (*at != s) at = &(*at)->next;
     *at = s->next;
+    hn_session_cut(s);
+    leave_rest(s);
     drop(s);
     free(s->block);
     free(s->token);

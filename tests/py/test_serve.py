@@ -251,6 +251,24 @@ def test_little_memory_pauses_answers_and_changes_none(path):
         assert s.figures()["hone_serve_preemptions_total"] > 0
 
 
+def test_the_rest_behind_the_last_full_block_is_found(path):
+    """45 tokens are a block of 32 and 13 of the next, which nobody fills."""
+    rng = np.random.default_rng(3)
+    with serving(path) as s:
+        known = json.loads(s.call("POST", "/tokenize", {"text": "ABab nHe" * 20})[1])["tokens"]
+        prompt = [int(t) for t in rng.choice(known, size=45)]
+
+        def ask(tokens):
+            got = json.loads(s.call("POST", "/v1/completions", {"prompt": tokens, "max_tokens": 5, "temperature": 0, "logprobs": 1, "ignore_eos": True})[1])
+            return got["choices"], got["usage"]["prompt_tokens_details"]["cached_tokens"]
+
+        once, none = ask(prompt)
+        again, found = ask(prompt)
+        _, longer = ask(prompt + [int(t) for t in rng.choice(known, size=9)])
+        other, _ = ask([prompt[0]] + prompt[2:])
+    assert (none, found) == (0, 44) and longer >= 45 and once == again != other
+
+
 def test_what_was_computed_before_is_found_to_the_token(path):
     text = "AB AB nH e" * 9  # several blocks, and a part of one
     asks = [text + end for end in ("AAAAAAAA", "BBBBBBBB", "AAAABBBB", "")]

@@ -1,4 +1,4 @@
-"""hone.Server in a process; hone.serve_ray on a cluster of Ray: streams, tensors, an update, a node that is killed while requests run."""
+"""hone.Server in a process; hone.serve_ray on a cluster of Ray: streams, tensors, an update, a node that is killed while requests run, and comes back."""
 
 import json
 import os
@@ -205,7 +205,13 @@ def test_a_cluster_of_two_nodes_with_one_killed(folder):
         assert service.status()["replicas"].get("RUNNING", 0) == 1  # its replica went with it
         clients.wait_for(40)
         assert not clients.lost and not clients.wrong, (clients.lost, clients.wrong)
+        # it comes back, and gets a replica again, while requests run
+        before = clients.retries
+        add_node(ray, workers, nodes, second)
+        wait_for_status(service, 2)
+        clients.wait_for(40)
         clients.end()
+        assert clients.retries == before, (before, clients.retries)  # a node that comes costs no request an answer
         assert not clients.lost and not clients.wrong, (clients.lost, clients.wrong)
         print(f"{clients.answers} answers, {clients.retries} asked again", file=sys.stderr)
         service.delete()

@@ -11,11 +11,11 @@ static void filing(hn_kv_pool *p) {
     ok(a >= 0 && b >= 0 && c >= 0 && a != b && b != c && a != c, "kv_pool/blocks_differ");
     ok(hn_kv_take(p) == HN_NO_BLOCK, "kv_pool/all_in_use");
     ok(!hn_kv_fixed(p, a), "kv_pool/own_block_may_be_written");
-    hn_kv_file(p, b, a, token[1]);
+    hn_kv_file(p, b, a, token[1], HN_CACHE_BLOCK);
     ok(hn_kv_find(p, HN_NO_BLOCK, token[1]) == HN_NO_BLOCK && !hn_kv_fixed(p, b), "kv_pool/not_filed_behind_unfiled");
-    hn_kv_file(p, a, HN_NO_BLOCK, token[0]);
-    hn_kv_file(p, b, a, token[1]);
-    hn_kv_file(p, c, HN_NO_BLOCK, token[1]);
+    hn_kv_file(p, a, HN_NO_BLOCK, token[0], HN_CACHE_BLOCK);
+    hn_kv_file(p, b, a, token[1], HN_CACHE_BLOCK);
+    hn_kv_file(p, c, HN_NO_BLOCK, token[1], HN_CACHE_BLOCK);
     ok(hn_kv_fixed(p, a) && hn_kv_fixed(p, b), "kv_pool/filed_blocks_are_fixed");
     ok(hn_kv_find(p, HN_NO_BLOCK, token[0]) == a && hn_kv_find(p, a, token[1]) == b, "kv_pool/found_in_order");
     ok(hn_kv_find(p, HN_NO_BLOCK, token[1]) == c, "kv_pool/what_stands_in_front_counts");
@@ -36,7 +36,7 @@ static void keeping(void) {
     int32_t other[HN_CACHE_BLOCK], a = HN_NO_BLOCK;
     size_t n = HN_CACHE_BLOCK;
     ok(!hn_kv_grow(&p, 1, &err) && (a = hn_kv_take(&p)) == 0, "kv_pool/one_block");
-    hn_kv_file(&p, a, HN_NO_BLOCK, token[0]);
+    hn_kv_file(&p, a, HN_NO_BLOCK, token[0], HN_CACHE_BLOCK);
     hn_kv_give(&p, a);
     ok(hn_kv_take(&p) == HN_NO_BLOCK, "kv_pool/what_is_filed_is_kept");
     ok(!hn_kv_grow(&p, 2, &err) && hn_kv_take(&p) == 1, "kv_pool/while_it_may_grow");
@@ -54,6 +54,21 @@ static void keeping(void) {
     free(p.block);
 }
 
+/* A block that is not full is found by its beginning alone. */
+static void rests(void) {
+    hn_kv_pool p = {.most = 2};
+    hone_err err;
+    int32_t a = HN_NO_BLOCK;
+    size_t n = HN_CACHE_BLOCK;
+    ok(!hn_kv_grow(&p, 2, &err) && (a = hn_kv_take(&p)) == 0, "kv_pool/a_block_for_a_rest");
+    hn_kv_file(&p, a, HN_NO_BLOCK, token[0], 7);
+    ok(hn_kv_fixed(&p, a) && hn_kv_find(&p, HN_NO_BLOCK, token[0]) == HN_NO_BLOCK, "kv_pool/a_rest_is_no_full_block");
+    ok(hn_kv_find_part(&p, HN_NO_BLOCK, token[0], 4, &n) == a && n == 7, "kv_pool/a_rest_is_found");
+    n = 9;
+    ok(hn_kv_find_part(&p, HN_NO_BLOCK, token[0], 8, &n) == HN_NO_BLOCK, "kv_pool/a_rest_has_no_more");
+    free(p.block);
+}
+
 int main(void) {
     hn_kv_pool p = {.most = 4};
     hone_err err;
@@ -67,5 +82,6 @@ int main(void) {
     ok(hn_kv_used(&p) == 0 && hn_kv_find(&p, HN_NO_BLOCK, token[0]) == HN_NO_BLOCK, "kv_pool/forgets");
     free(p.block);
     keeping();
+    rests();
     return done_testing();
 }
