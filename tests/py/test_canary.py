@@ -207,6 +207,56 @@ def test_kill_9_at_any_moment(versions, tmp_path):
     assert all(name in ("base.so", "equal.so") for name, _ in seen)
 
 
+@contextlib.contextmanager
+def small_disk(folder):
+    """A file system of 8 MiB; gives a function that fills it, and one that makes room again."""
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], capture_output=True).returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    filler = folder / "filler"
+
+    def fill():
+        with contextlib.suppress(OSError), open(filler, "wb", buffering=0) as f:
+            while f.write(bytes(4096)):
+                pass
+
+    try:
+        yield fill, filler.unlink
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk_under_the_store(versions, tmp_path):
+    """A deployment cannot begin; a rollback is acted on, and written when it can be; a promotion waits. No client notices."""
+    def wait_for(ready):
+        end = time.monotonic() + 60
+        while not ready() and time.monotonic() < end:
+            time.sleep(0.1)
+        return ready()
+
+    def last(s):
+        return run(s, "deploy", "--history")["deployments"][0]["state"]
+
+    with small_disk(tmp_path / "small") as (fill, empty), served(versions["now"], "--store", str(tmp_path / "small/store.db")) as s:
+        with Clients(s.port) as clients:
+            old = state(s)[0]["version"]
+            fill()
+            assert "full" in run(s, "deploy", versions["wrong"], *QUICK, code=12)
+            empty()
+            run(s, "deploy", versions["wrong"], "--share", "30%", *QUICK)
+            fill()
+            assert wait_for(lambda: not state(s)[1]) and state(s)[0]["version"] == old
+            empty()
+            assert wait_for(lambda: last(s) == "rolled_back")
+            run(s, "deploy", versions["equal"], "--share", "30%", *QUICK[:2], "--pairs", "100", "--runs", "800", "--elements", "500")
+            fill()
+            n = len(clients.told)
+            assert wait_for(lambda: len(clients.told) > n + 100)
+            empty()
+            assert wait_for(lambda: last(s) == "promoted") and state(s)[0]["version"] != old
+        assert not clients.failed and {tuple(y) for _, y in clients.told} == {tuple(Y)}
+
+
 def test_language_models(tmp_path):
     t = test_serve.test_language
     pytest.importorskip("gguf")
