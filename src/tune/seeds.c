@@ -5,6 +5,7 @@
 #include "tune/post_link.h"
 
 #include "base/err.h"
+#include "base/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,9 +113,60 @@ static bool add_if_new(const hn_plan *plan, const double *from, hn_seeds *s) {
     return true;
 }
 
+/* --- points of the workload's own parameters -----------------------------------------------------------------------
+ */
+
+/* A parameter of the workload's own with so few values that a handful of points can try each. */
+enum { FEW_VALUES = 16 };
+
+/* How often each value of such a parameter stands in `from` and in the points drawn so far. */
+typedef struct dealt {
+    size_t (*n)[FEW_VALUES]; /* of each of the workload's own parameters */
+    double *trial;           /* a point, for scratch */
+} dealt;
+
+/* 0: not to be dealt: more values than that, or drawn from a window. */
+static size_t n_dealt_values(const hone_param *p) {
+    double n = 0;
+    if (p->kind == HONE_FLAG) n = 2;
+    if (p->kind == HONE_CHOICE || p->kind == HONE_ORDINAL) n = (double)p->n_values;
+    if (p->kind == HONE_INT && !p->has_seed) n = floor((p->hi - p->lo) / (p->step > 0 ? p->step : 1) + 1e-9) + 1;
+    return n <= FEW_VALUES ? (size_t)n : 0;
+}
+
+static double dealt_value(const hone_param *p, size_t k) {
+    return p->kind == HONE_INT ? p->lo + (double)k * (p->step > 0 ? p->step : 1) : (double)k;
+}
+
+static void count_dealt(const hn_plan *plan, const double *point, dealt *d) {
+    for (size_t i = 0; i < plan->n_app; i++) {
+        const hone_param *p = hone_space_param(plan->space, i);
+        for (size_t k = 0; k < n_dealt_values(p); k++) d->n[i][k] += point[p->slot] == dealt_value(p, k);
+    }
+}
+
+/* Gives parameter i the rarest of the values that leave the point legal; among equals the draw decides. */
+static void deal_value(const hn_plan *plan, size_t i, uint64_t draw, const dealt *d, double *point) {
+    const hone_param *p = hone_space_param(plan->space, i);
+    size_t bytes = hone_space_slots(plan->space) * sizeof *point, n = n_dealt_values(p), fewest = SIZE_MAX;
+    double best = point[p->slot];
+    for (size_t j = 0; !isnan(best) && j < n; j++) {
+        size_t k = (j + (size_t)(draw % n)) % n;
+        memcpy(d->trial, point, bytes);
+        d->trial[p->slot] = dealt_value(p, k);
+        hone_point_canon(plan->space, d->trial);
+        if (d->n[i][k] >= fewest || !hone_point_legal(plan->space, d->trial, NULL)) continue;
+        fewest = d->n[i][k];
+        best = dealt_value(p, k);
+    }
+    point[p->slot] = best;
+    hone_point_canon(plan->space, point);
+}
+
 /* A point drawn for the workload's own parameters, with every control as in `from`: what they bring is seen by
- * itself, and a kernel's own parameters often bring the most. */
-static bool add_drawn(const hn_plan *plan, const double *from, uint64_t number, hn_seeds *s) {
+ * itself, and a kernel's own parameters often bring the most. Few values are dealt evenly: a dozen independent draws
+ * leave one of six values out more often than not in one of several parameters. */
+static bool add_drawn(const hn_plan *plan, const double *from, uint64_t number, dealt *d, hn_seeds *s) {
     double *point = next(plan, s);
     if (hone_space_sample(plan->space, number, true, point, NULL)) return false;
     for (size_t i = plan->n_app; i < hone_space_n_params(plan->space); i++) {
@@ -122,7 +174,11 @@ static bool add_drawn(const hn_plan *plan, const double *from, uint64_t number, 
         memcpy(point + p->slot, from + p->slot, p->n_slots * sizeof *point);
     }
     hone_point_canon(plan->space, point);
-    return hone_point_legal(plan->space, point, NULL) && add_if_new(plan, from, s);
+    if (!hone_point_legal(plan->space, point, NULL)) return false;
+    for (size_t i = 0; i < plan->n_app; i++) deal_value(plan, i, hn_mix64(number ^ hn_mix64(i)), d, point);
+    if (!add_if_new(plan, from, s)) return false;
+    count_dealt(plan, point, d);
+    return true;
 }
 
 /* Few values: each allocator, and what is on or off. */
@@ -166,15 +222,17 @@ static void deal_post_link(const hn_plan *plan, const double *from, hn_seeds *s)
 }
 
 /* One of each target in turn, so that a small budget tries every compiler. */
-static void deal_rules(const hn_plan *plan, const double *from, const hn_part_points *rule, size_t most, hn_seeds *s) {
-    for (size_t k = 0, dealt = 1, n = 0; dealt; k++) {
-        dealt = 0;
+static void deal_rules(const hn_plan *plan, const double *from, const hn_part_points *rule, size_t most, dealt *d,
+                       hn_seeds *s) {
+    count_dealt(plan, from, d);
+    for (size_t k = 0, any = 1, n = 0; any; k++) {
+        any = 0;
         for (size_t t = 0; t < plan->n_targets && n < most; t++) {
             if (k >= rule[t].n) continue;
             rule_point(plan, from, t, hn_plan_part(plan, rule, t, k), next(plan, s));
             n += add_if_new(plan, from, s);
-            dealt++;
-            if (plan->n_app) add_drawn(plan, from, k * plan->n_targets + t, s);
+            any++;
+            if (plan->n_app) add_drawn(plan, from, k * plan->n_targets + t, d, s);
         }
     }
 }
@@ -187,14 +245,18 @@ hone_rc hn_plan_rules(const hn_plan *plan, const double *from, size_t most_rules
     for (size_t t = 0; t < plan->n_targets; t++) room += 2 * rule[t].n;
     room += n_of_environment(plan) + n_post_link();
     hn_seeds s = {.point = malloc(room * (hone_space_slots(plan->space) + 1) * sizeof *s.point)};
-    if (s.point) {
+    dealt d = {calloc(plan->n_app + 1, sizeof *d.n), malloc((hone_space_slots(plan->space) + 1) * sizeof *d.trial)};
+    if (s.point && d.n && d.trial) {
         deal_post_link(plan, from, &s);
         deal_environment(plan, from, &s);
-        deal_rules(plan, from, rule, most_rules, &s);
+        deal_rules(plan, from, rule, most_rules, &d, &s);
         *out = s;
     } else {
+        free(s.point);
         rc = hn_fail(err, HONE_E_NOMEM, "out of memory");
     }
+    free(d.n);
+    free(d.trial);
     hn_plan_free_parts(plan, rule);
     return rc;
 }

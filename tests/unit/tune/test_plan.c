@@ -298,6 +298,44 @@ static void test_effects_in_words(void) {
     hone_workload_free(w);
 }
 
+/* Values of a few are dealt evenly, the baseline's counted, as far as constraints let them; no drawn point is illegal.
+ */
+static void test_own_values_are_balanced(void) {
+    static const char text[] =
+        "hone: 1\nname: own\nbuild: '{cc} {flags} {defines} a.c -o {out}'\nrun: '{out}'\ncompilers: [gcc]\n"
+        "parameters:\n  A: {type: choice, values: [0, 1, 2, 4, 8, full]}\n  B: {type: ordinal, values: [1, 2, 3]}\n"
+        "  C: {type: int, range: [1, 4]}\n  W: {type: int, range: [1, 1000]}\n"
+        "constraints: ['B != 3 or C <= 2']\nobjectives: [minimize code_size]\nparity: {rule: none}\n";
+    static const size_t n_values[3] = {6, 3, 4};
+    hone_workload *w = parse(text);
+    hn_plan *plan = open_plan(w);
+    hn_seeds s = {0};
+    if (ok(plan != NULL && !hn_plan_rules(plan, plan->base, 24, &s, NULL), "plan/own_opens")) {
+        size_t slots = hone_space_slots(plan->space), n[3][6] = {{0}}, n_drawn = 0, n_legal = 0, n_wide = 0;
+        for (size_t i = 0; i <= s.n; i++) {
+            const double *x = i < s.n ? s.point + i * slots : plan->base;
+            if (i < s.n && !memcmp(x, plan->base, 4 * sizeof *x)) continue;
+            n_drawn++;
+            n_legal += hone_point_legal(plan->space, x, NULL);
+            n_wide += x[3] > 16;
+            for (size_t k = 0; k < 3; k++) n[k][(size_t)x[k] - (k == 2)]++;
+        }
+        ok(n_drawn > 12 && n_legal == n_drawn && n_wide > 6, "plan/own_points_are_drawn (%zu)", n_drawn);
+        for (size_t k = 0; k < 3; k++) {
+            size_t least = SIZE_MAX, most = 0;
+            for (size_t v = 0; v < n_values[k]; v++) {
+                least = n[k][v] < least ? n[k][v] : least;
+                most = n[k][v] > most ? n[k][v] : most;
+            }
+            ok(most <= least + (k ? 2 : 1), "plan/own_values_of_%c_are_balanced (%zu to %zu)", 'A' + (int)k, least,
+               most);
+        }
+    }
+    hn_seeds_free(&s);
+    hn_plan_close(plan);
+    hone_workload_free(w);
+}
+
 /* Rules are laid over the best point: its contract stays, and its own compiler's options where a rule says nothing. */
 static void test_rules_over_the_best(void) {
     static const char text[] =
@@ -423,6 +461,7 @@ int main(void) {
     test_two_compilers();
     test_big_choices();
     test_effects_in_words();
+    test_own_values_are_balanced();
     test_rules_over_the_best();
     for (size_t i = 0; hn_families[i]; i++) /* asking all compilers for their options takes minutes */
         if (getenv("HONE_LONG") || !strcmp(hn_families[i]->name, "gcc")) test_contracts_of(hn_families[i]);
