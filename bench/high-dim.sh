@@ -6,6 +6,7 @@
 #   SEEDS=3 EVALS=300           runs per file, objective and engine; evaluations per run
 #   FIRST=0                     the first of these seeds
 #   ENGINES=auto,evolve,...     engines to run (default: auto,ridge,forest,lfbo,evolve,random,boca,opentuner)
+#   OBJECTIVES=size             what to count (default: size,instructions)
 #   FILES="a.c b.c"             programs to tune (default: bench/high-dim/*.c)
 #   HONE_CC=gcc                 the compiler to tune
 #   JOBS=N BUILD=build          processes at a time; build folder
@@ -31,5 +32,5 @@ peers=$(key bench/high_dim.py bench/peers/boca.py bench/peers/opentuner_peer.py)
 # shellcheck disable=SC2086
 "$python" bench/high_dim.py --cc "$cc" --serve "$serve" --out "$OUT/high-dim/hone-$ours" \
     --out-peers "$OUT/high-dim/peers-$peers" --cache "$OUT/high-dim/cache" \
-    --first "${FIRST:-0}" --seeds "${SEEDS:-3}" --evals "${EVALS:-300}" --jobs "$JOBS" \
+    --objectives "${OBJECTIVES:-size,instructions}" --first "${FIRST:-0}" --seeds "${SEEDS:-3}" --evals "${EVALS:-300}" --jobs "$JOBS" \
     --engines "${ENGINES:-auto,ridge,forest,lfbo,evolve,random,boca,opentuner}" ${FILES:-bench/high-dim/*.c}

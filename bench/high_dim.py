@@ -78,7 +78,7 @@ class Objective:
         key = os.path.basename(source) + "-" + digest(text + version.encode())[:12]
         self.by_flags = Cache(os.path.join(cache, key, "flags"))
         self.by_object = Cache(os.path.join(cache, key, "objects"))
-        self.expected = None
+        self.expected, self.code = None, "0"  # code: of the last object, in hexadecimal
         self.baseline = self(["-O2"])
         if self.baseline is None:
             raise SystemExit(f"{source}: the plain -O2 build fails")
@@ -86,6 +86,7 @@ class Objective:
     def __call__(self, flags):
         """The cost; None when the compiler or the program failed or printed something else than at -O2."""
         seen = self.by_flags.get(digest("\0".join(flags)), lambda: self._build(flags))
+        self.code = (seen["object"] or "0")[:15]
         if seen["object"] is None:
             return None
         return seen[self.what] if self.what == "size" else self._instructions(seen["object"], flags)
@@ -161,6 +162,7 @@ class Server:
 
 
 def run_ours(server, objective, engine, seed, evals):
+    engine, blind, _ = engine.partition("-blind")  # auto-blind: is not told which objects are equal
     server(f"open {engine} {seed} {evals}")
     while True:
         try:
@@ -168,7 +170,7 @@ def run_ours(server, objective, engine, seed, evals):
         except StopIteration:
             return
         cost = objective(asked["flags"])
-        server(f"tell ok {cost}" if cost is not None else "tell build_error 0")
+        server(f"tell ok {cost} {0 if blind else objective.code}" if cost is not None else "tell build_error 0")
         yield cost
 
 
@@ -260,7 +262,7 @@ def tables(args, results):
         return out
 
     ours = [e for e in engines if e not in PEERS]
-    for objective in OBJECTIVES:
+    for objective in args.objectives.split(","):
         for source in args.sources:
             title = f"{os.path.basename(source)}, {objective} relative to -O2"
             print_table(title, rows(lambda s, o: s == source and o == objective), marks, ours)
@@ -273,6 +275,7 @@ def main():
         p.add_argument("--" + name)
     for name in ("seed", "first", "seeds", "evals", "jobs"):
         p.add_argument("--" + name, type=int)
+    p.add_argument("--objectives", default=",".join(OBJECTIVES))
     p.add_argument("sources", nargs="*")
     args = p.parse_args()
     if args.engine:
@@ -280,7 +283,7 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     os.makedirs(args.out_peers, exist_ok=True)
     seeds = range(args.first, args.first + args.seeds)
-    jobs = [(s, o, e, n) for n in seeds for e in args.engines.split(",") for s in args.sources for o in OBJECTIVES]
+    jobs = [(s, o, e, n) for n in seeds for e in args.engines.split(",") for s in args.sources for o in args.objectives.split(",")]
     results = {}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         futures = {pool.submit(measure, args, *job): job for job in jobs}

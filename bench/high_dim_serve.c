@@ -4,7 +4,7 @@
  *     params                        all parameters of the space: [{"name", "kind", "values" | "lo", "hi", "log"}, ...]
  *     open ENGINE SEED EVALS        starts a search: {}
  *     ask                           {"point": {...}, "flags": [...]}, or {"end": why}
- *     tell CLASS VALUE              the outcome of the last point: {}
+ *     tell CLASS VALUE [CODE]       the outcome of the last point, a key of its object in hexadecimal: {}
  *     flags POINT                   {"flags": [...]} of a point of anybody's, as JSON
  *
  * The space: everything the compiler offers that does not depend on the machine (no -m…, since callgrind runs not
@@ -164,12 +164,14 @@ static json_t *ask(server *s) {
 static json_t *tell(server *s, const char *text) {
     char name[64];
     double value;
+    unsigned long long code = 0;
     hone_err err = {0};
     hone_outcome seen = {.cls = HONE_RUN_OK};
-    if (!s->search || sscanf(text, "%63s %lf", name, &value) != 2 || !hone_outcome_class_parse(name, &seen.cls))
-        return json_pack("{s:s}", "end", "expected: tell CLASS VALUE");
+    if (!s->search || sscanf(text, "%63s %lf %llx", name, &value, &code) < 2 ||
+        !hone_outcome_class_parse(name, &seen.cls))
+        return json_pack("{s:s}", "end", "expected: tell CLASS VALUE [CODE]");
     seen.value[0] = value;
-    return hone_search_tell(s->search, s->point, &seen, &err) ? failure(&err) : json_object();
+    return hone_search_tell_built(s->search, s->point, &seen, code, &err) ? failure(&err) : json_object();
 }
 
 static json_t *flags_of(const server *s, const char *text) {

@@ -92,6 +92,11 @@ HONE_API hone_rc hone_search_add_seeds(hone_search *search, const double *points
 /* Reports an outcome, for a pending point or for one measured elsewhere. A point told twice: the later outcome
  * replaces the earlier. */
 HONE_API hone_rc hone_search_tell(hone_search *search, const double *point, const hone_outcome *seen, hone_err *err);
+/* The same where it is known what was built: code is a key of the program, equal for points that became the same one
+ * (such as a hash of its object), 0 where it is not known. Engines learn from it which parameters do nothing to the
+ * program, and move in the others. */
+HONE_API hone_rc hone_search_tell_built(hone_search *search, const double *point, const hone_outcome *seen,
+                                        uint64_t code, hone_err *err);
 /* Gives up a pending point without an outcome (it may be proposed again). */
 HONE_API void hone_search_forget(hone_search *search, const double *point);
 /* Sets the number of asks made so far (the counter that determines the random streams), for resumption. */

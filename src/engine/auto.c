@@ -2,6 +2,7 @@
  * genes every other point is a mutant of the best. Sometimes a random point, and a large change of the best point when
  * nothing has improved for long. */
 #include "engine/model.h"
+#include "engine/mutant.h"
 
 #include "base/err.h"
 
@@ -19,10 +20,11 @@ static const hn_option options[] = {OPTIONS(HN_OPTION_ROW){0}};
 
 enum { LFBO, FOREST, GP, RIDGE, N_MODELS };
 static const hn_surrogate *const models[N_MODELS] = {&hn_model_lfbo, &hn_model_forest, &hn_model_gp, &hn_model_ridge};
-enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12, KICKED = 3, FRONT = 8, MUTANTS = 8 };
+enum { STAGNANT = 40, LATE = 500, TRIES = 100, RARE = 12, KICKED = 3, FRONT = 8, MUTANTS = 8, SWEEP = 24 };
 
 typedef struct rotation {
     hn_surrogate_frame frame;
+    hn_mutants mutants;
     void *state[N_MODELS];
     double random, mutate;
     size_t gp_rows, high;
@@ -35,6 +37,7 @@ static void close_auto(void *state) {
     if (!a) return;
     for (size_t i = 0; i < N_MODELS; i++) models[i]->close(a->state[i]);
     hn_frame_free(&a->frame);
+    hn_mutants_free(&a->mutants);
     free(a);
 }
 
@@ -101,14 +104,44 @@ static bool mutant_turn(const rotation *a, const hn_view *v) {
     return v->genes->n_free > HN_HIGH_DIMENSION && a->mutate > 0 && v->n_asked % 2 == 0;
 }
 
-/* The first of a few mutants that is not predicted to fail. */
-static hone_rc ask_mutant(rotation *a, const hn_view *v, hn_rng *rng, double *point, bool *done, hone_err *err) {
+/* Into the pool: mutants of the best (of several objectives: of one of the best few) in the genes that do something;
+ * none where nothing is known of the best point's program. */
+static hone_rc offer_active(rotation *a, const hn_view *v, double most, bool sweep, hn_rng *rng, double *point,
+                            hone_err *err) {
+    const hn_sample *s = &a->frame.sample;
     hn_pool *pool = &a->frame.pool;
-    size_t share = (size_t)(a->mutate * (double)v->genes->n_free), first = 0;
+    if (!s->n_feasible || s->n_told > v->history->n) return HONE_OK;
+    size_t front = s->n_feasible < FRONT ? s->n_feasible : FRONT;
+    size_t at = s->order[v->history->m > 1 ? (size_t)hn_rng_below(rng, front) : 0];
+    if (at >= s->n_told) return HONE_OK;
+    bool any;
+    hone_rc rc = hn_mutants_list(&a->mutants, v, s->row[at], sweep, rng, point, &any, err);
+    if (rc || !any) return rc;
+    for (int i = 0; i < TRIES && pool->n < MUTANTS; i++) {
+        memcpy(point, hn_row(v->history, s->row[at]), v->genes->slots * sizeof *point);
+        if (sweep)
+            hn_mutants_sweep(&a->mutants, v, rng, point);
+        else
+            hn_mutants_draw(&a->mutants, v, fmin(most * hn_rng_unit(rng), a->mutants.total / 2), rng, point);
+        hn_genes_settle(v->genes, point);
+        if (!hn_view_legal(v, point) && hone_point_repair(v->space, hn_rng_next(rng), point, NULL)) continue;
+        if (sweep || !hn_active_seen(v->active, v->genes, point)) hn_pool_offer(pool, v, point);
+    }
+    return HONE_OK;
+}
+
+/* The first of a few mutants that is not predicted to fail. */
+static hone_rc ask_mutant(rotation *a, const hn_view *v, bool sweep, hn_rng *rng, double *point, bool *done,
+                          hone_err *err) {
+    hn_pool *pool = &a->frame.pool;
+    double most = a->mutate * (double)v->genes->n_free;
+    size_t share = (size_t)most, first = 0;
     float score[MUTANTS] = {0};
     hone_rc rc = hn_pool_clear(pool, v, MUTANTS, err);
+    if (!rc) rc = offer_active(a, v, most * HN_ACTIVE_PRIOR, sweep, rng, point, err);
     if (rc) return rc;
-    for (size_t i = 0; i < MUTANTS && change_best(a, v, set_any_value, 1, share ? share : 1, rng, point); i++)
+    for (size_t i = 0; !pool->n && i < MUTANTS && change_best(a, v, set_any_value, 1, share ? share : 1, rng, point);
+         i++)
         hn_pool_offer(pool, v, point);
     rc = hn_feasible_penalize(&a->frame.feasible, v, &a->frame.sample, pool, rng, score, err);
     if (rc) return rc;
@@ -127,8 +160,9 @@ static hone_rc ask_near_best(rotation *a, const hn_view *v, hn_rng *rng, double 
     if (!stagnant && !mutant_turn(a, v)) return HONE_OK;
     hone_rc rc = hn_sample_update(&a->frame.sample, v, a->frame.max_rows, rng, err);
     if (rc) return rc;
-    *origin = stagnant ? "kick" : "mutant";
-    if (!stagnant) return ask_mutant(a, v, rng, point, done, err);
+    bool sweep = v->active->n_coded && v->n_asked % SWEEP == 0;
+    *origin = stagnant ? "kick" : sweep ? "sweep" : "mutant";
+    if (!stagnant) return ask_mutant(a, v, sweep, rng, point, done, err);
     *done = change_best(a, v, hn_genes_mutate, KICKED, KICKED, rng, point);
     return HONE_OK;
 }

@@ -30,6 +30,8 @@ typedef struct hn_history {
     double *violation;   /* n: sum of constraint violations, 0 = feasible */
     unsigned char *cls;  /* n: hone_outcome_class */
     uint64_t *hash;      /* n */
+    uint64_t *code;      /* n: of the program that was built; 0: not known */
+    size_t n_coded;      /* rows ever told with one */
     size_t n_told;       /* distinct points ever told */
     uint64_t epoch;
 } hn_history;
@@ -46,7 +48,8 @@ typedef struct hn_view {
     const hn_history *history;
     const hn_pending *pending;
     const hone_search_options *config;
-    const double *start; /* the default point, repaired: where sparse steps start */
+    struct hn_active *active; /* which genes do something (active.h) */
+    const double *start;      /* the default point, repaired: where sparse steps start */
     const struct hone_search *search;
     size_t n_asked; /* number of this ask */
 } hn_view;

@@ -163,6 +163,12 @@ static double at_unit(const hn_feature *g, double unit) {
     return v < g->param->lo ? g->param->lo : v > g->param->hi ? g->param->hi : v;
 }
 
+/* The nearest value that there is: its code is what the settled point will have. */
+static double on_grid(const hn_feature *g, double v) {
+    double next = g->step > 0 ? g->param->lo + round((v - g->param->lo) / g->step) * g->step : v;
+    return next > g->param->hi ? next - g->step : next;
+}
+
 static void swap_item(const hn_feature *g, size_t to, double *x) {
     size_t from = item_position(g, x);
     double t = x[g->slot + to];
@@ -286,7 +292,7 @@ void hn_genes_leap(const hn_genes *genes, size_t k, size_t j, hn_rng *rng, doubl
     } else if (j >= spots) {
         set_absent(g, x);
     } else if (!n) {
-        x[g->slot] = at_unit(g, (double)j / (SPOTS - 1));
+        x[g->slot] = on_grid(g, at_unit(g, (double)j / (SPOTS - 1)));
     } else {
         x[g->slot] = level_value(g, spots < n ? (j * (n - 1) + (SPOTS - 1) / 2) / (SPOTS - 1) : j);
     }

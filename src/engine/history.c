@@ -63,7 +63,7 @@ hone_rc hn_seen_put(hn_seen_points *s, uint64_t hash, hn_seen_state state, uint3
 /* --- rows ------------------------------------------------------------------------------------------------------ */
 
 void hn_history_init(hn_history *h, size_t slots, size_t m, size_t n_constraints, size_t memory_b) {
-    size_t row_b = slots * sizeof(double) + m * sizeof(double) + sizeof(double) + 1 + sizeof(uint64_t);
+    size_t row_b = slots * sizeof(double) + m * sizeof(double) + sizeof(double) + 1 + 2 * sizeof(uint64_t);
     size_t cap = (memory_b ? memory_b : (size_t)64 << 20) / row_b;
     if (cap < MIN_ROWS) cap = MIN_ROWS;
     if (cap >= HN_NO_ROW) cap = HN_NO_ROW - 1;
@@ -76,6 +76,7 @@ void hn_history_free(hn_history *h) {
     free(h->violation);
     free(h->cls);
     free(h->hash);
+    free(h->code);
     memset(h, 0, sizeof *h);
 }
 
@@ -94,7 +95,7 @@ static hone_rc history_grow(hn_history *h, hone_err *err) {
     if (room > h->cap) room = h->cap;
     if (!regrow(&h->x, room, h->slots * sizeof(double)) || !regrow(&h->y, room, h->m * sizeof(double)) ||
         !regrow(&h->violation, room, sizeof(double)) || !regrow(&h->cls, room, 1) ||
-        !regrow(&h->hash, room, sizeof(uint64_t)))
+        !regrow(&h->hash, room, sizeof(uint64_t)) || !regrow(&h->code, room, sizeof(uint64_t)))
         return hn_fail(err, HONE_E_NOMEM, "out of memory for %zu observations", room);
     h->room = room;
     return HONE_OK;
@@ -115,6 +116,7 @@ static void move_row(hn_history *h, size_t to, size_t from) {
     h->violation[to] = h->violation[from];
     h->cls[to] = h->cls[from];
     h->hash[to] = h->hash[from];
+    h->code[to] = h->code[from];
 }
 
 /* Marks the best quarter of the cap for each objective in turn and the most recent half; the rest is chosen at random.
@@ -156,7 +158,7 @@ static hone_rc history_compact(hn_history *h, hn_seen_points *seen, uint64_t see
 }
 
 hone_rc hn_history_put(hn_history *h, hn_seen_points *seen, uint64_t seed, const double *x, uint64_t hash,
-                       const double *y, double violation, hone_outcome_class cls, hone_err *err) {
+                       const double *y, double violation, hone_outcome_class cls, uint64_t code, hone_err *err) {
     uint32_t row = HN_NO_ROW;
     bool known = hn_seen_get(seen, hash, &row) == HN_IS_TOLD;
     hone_rc rc = HONE_OK;
@@ -175,6 +177,8 @@ hone_rc hn_history_put(hn_history *h, hn_seen_points *seen, uint64_t seed, const
     h->violation[row] = violation;
     h->cls[row] = (unsigned char)cls;
     h->hash[row] = hash;
+    h->code[row] = code;
+    h->n_coded += code != 0;
     return HONE_OK;
 }
 

@@ -28,9 +28,9 @@ hone_rc hn_seen_put(hn_seen_points *s, uint64_t hash, hn_seen_state state, uint3
 
 void hn_history_init(hn_history *h, size_t slots, size_t m, size_t n_constraints, size_t memory_b);
 void hn_history_free(hn_history *h);
-/* Stores or replaces one row (y: m minimised objectives). */
+/* Stores or replaces one row (y: m minimised objectives; code: of the program, 0: not known). */
 hone_rc hn_history_put(hn_history *h, hn_seen_points *seen, uint64_t seed, const double *x, uint64_t hash,
-                       const double *y, double violation, hone_outcome_class cls, hone_err *err);
+                       const double *y, double violation, hone_outcome_class cls, uint64_t code, hone_err *err);
 
 hone_rc hn_pending_add(hn_pending *p, size_t slots, const double *x, uint64_t hash, hone_err *err);
 void hn_pending_remove(hn_pending *p, size_t slots, uint64_t hash);

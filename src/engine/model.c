@@ -2,6 +2,7 @@
 #include "engine/model.h"
 
 #include "base/err.h"
+#include "engine/active.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ enum {
     INIT_HIGH = 20,
     SPREAD_DRAWS = 12,
     INIT_TRIES = 100,
+    DUPLICATES = 50, /* candidates passed over that are presumed to become a program that was seen */
 };
 
 hone_rc hn_frame_open(hn_surrogate_frame *f, const hn_view *v, hone_err *err) {
@@ -126,6 +128,10 @@ hone_rc hn_frame_ask(hn_surrogate_frame *f, const hn_surrogate *m, void *model, 
     if (rc) return rc;
     if (!f->pool.n) return hn_fail(err, HONE_E_EXHAUSTED, "no new candidate");
     size_t best = best_of(f->score, f->pool.n, rng);
+    for (size_t i = 0; i < DUPLICATES && hn_active_seen(v->active, v->genes, f->pool.x + best * f->pool.slots); i++) {
+        f->score[best] = -INFINITY;
+        best = best_of(f->score, f->pool.n, rng);
+    }
     memcpy(point, f->pool.x + best * f->pool.slots, f->pool.slots * sizeof *point);
     return HONE_OK;
 }

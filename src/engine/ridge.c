@@ -2,6 +2,7 @@
  * from the posterior of the effects (Thompson 1933; Russo et al. 2018) is minimised gene by gene, from a good point.
  * The draw is tempered: with hundreds of effects a full one is mostly noise, and a quarter of its deviation found much
  * better points in the same number of evaluations. */
+#include "engine/active.h"
 #include "engine/bayes.h"
 #include "engine/model.h"
 
@@ -184,7 +185,7 @@ static int by_gain(const void *a, const void *b) {
     return p->gain != q->gain ? (p->gain > q->gain ? -1 : 1) : p->gene < q->gene ? -1 : p->gene > q->gene;
 }
 
-static step best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, double *x) {
+static step best_level(const ridge *r, const hn_view *v, size_t k, const uint64_t *class, hn_rng *rng, double *x) {
     size_t i = v->genes->free_gene[k], n = hn_genes_n_leaps(v->genes, i);
     const hn_feature *g = &v->genes->gene[i];
     const float *w = r->weight + k * r->levels;
@@ -198,19 +199,21 @@ static step best_level(const ridge *r, const hn_view *v, size_t k, hn_rng *rng, 
         x[g->slot] = keep;
         hn_genes_leap(v->genes, i, j, rng, x);
         hn_genes_code_one(v->genes, i, x, code);
+        if (class && hn_active_cleared(class, i, *code)) continue;
         float gain = own - w[coarse(r, g, *code)];
         if (gain > best.gain) best.gain = gain, best.value = x[g->slot];
     }
     x[g->slot] = keep;
+    if (class) best.gain *= hn_active_chance(v->active, i);
     return best;
 }
 
 /* Steps of a random `share` of the genes with a predicted gain from x, the largest gain first. */
-static size_t list_steps(ridge *r, const hn_view *v, double share, hn_rng *rng, double *x) {
+static size_t list_steps(ridge *r, const hn_view *v, double share, const uint64_t *class, hn_rng *rng, double *x) {
     size_t n = 0;
     for (size_t k = 0; k < r->genes; k++) {
         if (hn_rng_unit(rng) >= share) continue;
-        step t = best_level(r, v, k, rng, x);
+        step t = best_level(r, v, k, class, rng, x);
         if (t.gain > 0) r->step[n++] = t;
     }
     qsort(r->step, n, sizeof *r->step, by_gain);
@@ -227,12 +230,19 @@ static void propose(ridge *r, const hn_view *v, const hn_sample *s, hn_pool *poo
     double *x = pool->work;
     for (size_t i = 0; i < TRIES; i++) {
         size_t rank = hn_rng_next(rng) & 1 ? 0 : (size_t)hn_rng_below(rng, ELITE);
-        const double *from = elite ? hn_sample_point(s, v, s->order[rank % elite]) : v->start;
+        size_t at = elite ? s->order[rank % elite] : SIZE_MAX;
+        const double *from = elite ? hn_sample_point(s, v, at) : v->start;
+        const uint64_t *class = at < s->n_told ? hn_active_class(v->active, v->history->code[s->row[at]]) : NULL;
         memcpy(x, from, pool->slots * sizeof *x);
-        size_t n = list_steps(r, v, 0.3 + 0.7 * hn_rng_unit(rng), rng, x);
-        for (size_t k = 0; k < n && k < limit; k++) x[v->genes->gene[r->step[k].gene].slot] = r->step[k].value;
+        size_t n = list_steps(r, v, 0.3 + 0.7 * hn_rng_unit(rng), class, rng, x);
+        double done = 0;
+        for (size_t k = 0; k < n && done < (double)limit; k++) {
+            x[v->genes->gene[r->step[k].gene].slot] = r->step[k].value;
+            done += class ? hn_active_chance(v->active, r->step[k].gene) / HN_ACTIVE_PRIOR : 1;
+        }
         hn_genes_settle(v->genes, x);
         if (!hn_view_legal(v, x) && hone_point_repair(v->space, hn_rng_next(rng), x, NULL)) continue;
+        if (i + 1 < TRIES && hn_active_seen(v->active, v->genes, x)) continue;
         if (hn_pool_offer(pool, v, x)) return;
     }
 }

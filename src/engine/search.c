@@ -1,4 +1,5 @@
 /* engine/search.c — the search object: everything engines share. See hone/search.h for the contract. */
+#include "engine/active.h"
 #include "engine/history.h"
 
 #include "base/err.h"
@@ -17,6 +18,7 @@ struct hone_search {
     hn_history history;
     hn_seen_points seen;
     hn_pending pending;
+    hn_active active;
     hn_view view;
     const hn_engine *engine;
     void *state;
@@ -137,6 +139,7 @@ static hone_rc open_parts(hone_search *s, hone_err *err) {
                         .history = &s->history,
                         .pending = &s->pending,
                         .config = &s->config,
+                        .active = &s->active,
                         .search = s};
     hn_history_init(&s->history, s->genes->slots, s->config.n_objectives, s->config.n_constraints, s->config.memory_b);
     rc = copy_points(s, err);
@@ -171,6 +174,7 @@ void hone_search_close(hone_search *s) {
     hn_history_free(&s->history);
     hn_seen_free(&s->seen);
     hn_pending_free(&s->pending);
+    hn_active_free(&s->active);
     free(s->seeds);
     free(s->start);
     free(s->scratch);
@@ -267,7 +271,8 @@ hone_rc hone_search_ask(hone_search *s, double *point, hone_err *err) {
     hone_rc rc = HONE_OK;
     if (!ask_seed(s, x)) {
         s->origin = s->engine->name;
-        rc = s->engine->ask(s->state, &s->view, &rng, x, &s->origin, err);
+        rc = hn_active_update(&s->active, s->genes, &s->history, err);
+        if (!rc) rc = s->engine->ask(s->state, &s->view, &rng, x, &s->origin, err);
         if (rc == HONE_E_EXHAUSTED || (!rc && !hn_view_fresh(&s->view, x))) rc = ask_last(s, &rng, x, err);
     }
     if (rc) return rc;
@@ -287,6 +292,11 @@ hone_rc hone_search_ask(hone_search *s, double *point, hone_err *err) {
 /* --- telling -------------------------------------------------------------------------------------------------- */
 
 hone_rc hone_search_tell(hone_search *s, const double *point, const hone_outcome *seen, hone_err *err) {
+    return hone_search_tell_built(s, point, seen, 0, err);
+}
+
+hone_rc hone_search_tell_built(hone_search *s, const double *point, const hone_outcome *seen, uint64_t code,
+                               hone_err *err) {
     size_t slots = s->genes->slots, m = s->config.n_objectives;
     hone_outcome_class cls = (unsigned)seen->cls < HONE_N_CLASSES ? seen->cls : HONE_NO_METRIC;
     double y[HONE_MAX_OBJECTIVES], violation = 0;
@@ -301,7 +311,7 @@ hone_rc hone_search_tell(hone_search *s, const double *point, const hone_outcome
     memcpy(x, point, slots * sizeof *x);
     hone_point_canon(s->space, x);
     uint64_t hash = hone_point_hash(s->space, x);
-    hone_rc rc = hn_history_put(&s->history, &s->seen, s->config.seed, x, hash, y, violation, cls, err);
+    hone_rc rc = hn_history_put(&s->history, &s->seen, s->config.seed, x, hash, y, violation, cls, code, err);
     if (!rc) hn_pending_remove(&s->pending, slots, hash);
     return rc;
 }

@@ -126,6 +126,20 @@ static void report_trial(hn_tuner *t, const hn_recipe *r, const hone_trial *tria
     free(line);
 }
 
+/* Is a build's own cost asked for? Then equal programs are not equally good. */
+static bool cost_of_build_counts(const hone_workload *w) {
+    bool counts = false;
+    for (size_t k = 0; k < w->n_objectives; k++) counts |= hn_quantity_differs_by_build(&w->objective[k].quantity);
+    for (size_t c = 0; c < w->n_limit_rules; c++) counts |= hn_quantity_differs_by_build(&w->limit_rule[c].quantity);
+    return counts;
+}
+
+/* The search learns from equal programs which parameters do nothing. */
+static hone_rc tell(hn_tuner *t, const double *point, uint64_t key, const hone_outcome *seen, hone_err *err) {
+    bool built = seen->cls != HONE_BUILD_ERROR && seen->cls != HONE_BUILD_TIMEOUT;
+    return hone_search_tell_built(t->search, point, seen, built && !cost_of_build_counts(t->w) ? key : 0, err);
+}
+
 static hone_rc record(hn_tuner *t, const double *point, uint64_t key, const hn_recipe *r, hone_trial *trial,
                       const hn_measured *m, hone_err *err) {
     char *json = NULL;
@@ -136,7 +150,7 @@ static hone_rc record(hn_tuner *t, const double *point, uint64_t key, const hn_r
     trial->point_hash = hone_point_hash(t->plan->space, point);
     rc = hn_journal_trial(t, trial, err);
     bool gain = false;
-    if (!rc) rc = hone_search_tell(t->search, point, &trial->outcome, err);
+    if (!rc) rc = tell(t, point, key, &trial->outcome, err);
     if (!rc) rc = count_trial(t, point, key, trial, &gain, err);
     if (!rc && gain && m->n_pass) keep_incumbent(t, m);
     if (!rc && key && !trial->same_as) rc = hn_known_add(&t->known, key, trial->id, &trial->outcome, err);
@@ -195,7 +209,6 @@ hone_rc hn_resume_trial(hn_tuner *t, const hone_trial *trial, hone_err *err) {
     double *point = malloc((hone_space_slots(t->plan->space) + 1) * sizeof *point);
     if (!point) return hn_fail(err, HONE_E_NOMEM, "out of memory");
     hone_rc rc = hone_point_from_json(t->plan->space, trial->point, point, err);
-    if (!rc) rc = hone_search_tell(t->search, point, &trial->outcome, err);
     uint64_t key = 0;
     bool built = *trial->object_hash || !*t->w->build; /* else there was no object to look up */
     if (!rc && built) {
@@ -209,6 +222,7 @@ hone_rc hn_resume_trial(hn_tuner *t, const hone_trial *trial, hone_err *err) {
         }
     }
     bool gain;
+    if (!rc) rc = tell(t, point, key, &trial->outcome, err);
     if (!rc) rc = count_trial(t, point, key, trial, &gain, err);
     if (!rc && gain) {
         t->n_best_pass = 1;

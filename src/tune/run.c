@@ -76,6 +76,10 @@ bool hn_quantity_can_be_zero(const hn_quantity *q) {
     }
 }
 
+bool hn_quantity_differs_by_build(const hn_quantity *q) {
+    return q->source == HN_FROM_COMPILE_TIME || q->source == HN_FROM_FILE_SIZE;
+}
+
 bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value) {
     switch (q->source) {
     case HN_FROM_CODE_SIZE: *value = (double)b->code_b; return true;

@@ -55,6 +55,8 @@ bool hn_quantity_is_noisy(const hn_quantity *q);
 hone_rc hn_counters_present(const hone_workload *w, hone_err *err);
 /* Can its value be 0 (spills), so that there are differences but no ratios? */
 bool hn_quantity_can_be_zero(const hn_quantity *q);
+/* May it differ from build to build of one program, as the time of compiling does? */
+bool hn_quantity_differs_by_build(const hn_quantity *q);
 /* Is it known from the build alone? Then *value. */
 bool hn_quantity_of_build(const hn_quantity *q, const hn_build *b, double *value);
 
